@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* What differs between the kernels this builds for: 6.1 and later. */
+#ifndef _IPCUCKOO_COMPAT_H
+#define _IPCUCKOO_COMPAT_H
+
+#include <linux/version.h>
+
+#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 1, 0)
+#error "ipcuckoo needs Linux 6.1 or later"
+#endif
+
+#endif /* _IPCUCKOO_COMPAT_H */

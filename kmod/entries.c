@@ -1,0 +1,1019 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/**
+ * DOC: The contents of a set
+ *
+ * Hosts and prefixes of IPv4 and IPv6 are four tables (table.c). A prefix is
+ * stored under a code that no other prefix has, its address with one more bit
+ * set behind its last: 32 bits for IPv4, 128 for IPv6. Hints (hint.c) tell
+ * which of these tables, and which prefix lengths, are worth a probe.
+ *
+ * One answer
+ * ----------
+ *
+ * A look-up that probes hint, prefixes and hosts must answer for one moment.
+ * Add a /20, then delete a /24 inside it: whoever asks for an address in the
+ * /24 must be told yes at all times. A reader that read the hint before the
+ * /20 was marked and the /24 after it was deleted would say no. Hence the
+ * sequence is sampled before anything else, every deletion moves it first, and
+ * a no counts only if it stood still. The version pointer is read after the
+ * sample as well: who misses the step of a deletion in a table that two
+ * versions share must not miss what was added to the newer version before it.
+ *
+ * Making a table anew
+ * -------------------
+ *
+ * A table that takes no more, or would be too empty, is made anew in process
+ * context from the entries of the old one, and put in with a new version. When
+ * an insertion fails at a load where that is to be expected, the new table is
+ * larger; when it fails early, the new table has only another key. Both a
+ * bounded number of times; then the set is full. An entry that was to be added
+ * is in the new table before readers see it.
+ */
+#include <linux/err.h>
+#include <linux/kernel.h>
+#include <linux/minmax.h>
+#include <linux/sched.h>
+#include <linux/slab.h>
+
+#include "entries.h"
+
+enum {
+	/* Look-ups that a busy writer may spoil before the reader takes the
+	 * lock. A writer flat out spoils 4 % of them: 4^8 % never happens.
+	 */
+	RETRIES		= 8,
+
+	/* Tables of this many slots fill to 0.97 unless the key is bad; at
+	 * EARLY (in 1/1000) or above a failure means that the table is full.
+	 */
+	EARLY_SLOTS	= 4096,
+	EARLY		= 900,
+
+	/* New keys (and somewhat larger tables) that are tried in a row. */
+	ATTEMPTS	= 6,
+
+	/* A table shrinks when deletions leave this share of it in use. */
+	SHRINK_SHARE	= 8,
+	SHRINK_SLOTS	= 4096,
+
+	/* Deletions that a hint survives in any case. */
+	STALE_MIN	= 1024,
+
+	/* Entries copied between two looks at the scheduler. */
+	COPY_BATCH	= 4096,
+};
+
+static bool kind_keyed(enum ipcuckoo_kind kind)
+{
+	return kind & 1;
+}
+
+static bool kind_is_nets(enum ipcuckoo_kind kind)
+{
+	return kind & 2;
+}
+
+/**
+ * ipcuckoo_entry_kind() - the table that an entry belongs to
+ * @entry:	entry
+ */
+enum ipcuckoo_kind ipcuckoo_entry_kind(const struct ipcuckoo_entry *entry)
+{
+	if (entry->v6)
+		return entry->len == 128 ? IPCUCKOO_HOSTS6 : IPCUCKOO_NETS6;
+	return entry->len == 32 ? IPCUCKOO_HOSTS4 : IPCUCKOO_NETS4;
+}
+
+static u32 code4(u32 addr, unsigned int len)
+{
+	return (len ? addr & ~0U << (32 - len) : 0) | BIT(31 - len);
+}
+
+static struct ipcuckoo_key code6(const struct ipcuckoo_key *addr,
+				 unsigned int len)
+{
+	struct ipcuckoo_key code = {};
+
+	if (len < 64) {
+		code.hi = len ? addr->hi & ~0ULL << (64 - len) : 0;
+		code.hi |= BIT_ULL(63 - len);
+		return code;
+	}
+	code.hi = addr->hi;
+	code.lo = len > 64 ? addr->lo & ~0ULL << (128 - len) : 0;
+	code.lo |= BIT_ULL(127 - len);
+	return code;
+}
+
+/* What the table stores for @addr cut to @len. */
+static struct ipcuckoo_key encode(const struct ipcuckoo_key *addr, bool v6,
+				  unsigned int len)
+{
+	if (len == (v6 ? 128 : 32))
+		return *addr;
+	if (v6)
+		return code6(addr, len);
+	return (struct ipcuckoo_key){ .lo = code4(addr->lo, len) };
+}
+
+static struct ipcuckoo_entry decode(enum ipcuckoo_kind kind,
+				    const struct ipcuckoo_key *code)
+{
+	struct ipcuckoo_entry entry = {
+		.addr = *code,
+		.v6 = kind_keyed(kind),
+		.len = kind_keyed(kind) ? 128 : 32,
+	};
+
+	if (!kind_is_nets(kind))
+		return entry;
+	if (code->lo) {
+		entry.len -= 1 + __ffs64(code->lo);
+		entry.addr.lo &= code->lo - 1;
+	} else {
+		entry.len -= 65 + __ffs64(code->hi);
+		entry.addr.hi &= code->hi - 1;
+	}
+	return entry;
+}
+
+/* An address as the hint wants it: its first bit on top. */
+static struct ipcuckoo_key left_aligned(const struct ipcuckoo_key *addr,
+					bool v6)
+{
+	return v6 ? *addr : (struct ipcuckoo_key){ .hi = addr->lo << 32 };
+}
+
+/* Readers */
+
+static bool probe32(const struct ipcuckoo_table *t, u32 key)
+{
+	return t && ipcuckoo_table_probe32(t, key);
+}
+
+static bool probe128(const struct ipcuckoo_table *t,
+		     const struct ipcuckoo_key *key)
+{
+	return t && ipcuckoo_table_probe128(t, key);
+}
+
+/* A mark may be newer than the version it is read through, whose table may
+ * still be missing; probe32() and probe128() look.
+ */
+static bool version_match4(const struct ipcuckoo_version *v, u32 addr)
+{
+	const struct ipcuckoo_hint *h = v->hint[0];
+	unsigned int len;
+	u32 lens, word;
+
+	if (!h)
+		return probe32(v->table[IPCUCKOO_HOSTS4], addr);
+	word = ipcuckoo_hint_top(h, (u64)addr << 32);
+	if (word & IPCUCKOO_HINT_COVER)
+		return true;
+	if (word & IPCUCKOO_HINT_HOSTS &&
+	    probe32(v->table[IPCUCKOO_HOSTS4], addr))
+		return true;
+	for (lens = word & ~IPCUCKOO_HINT_FLAGS; lens; lens &= lens - 1) {
+		len = __ffs(lens);
+		if (probe32(v->table[IPCUCKOO_NETS4], code4(addr, len)))
+			return true;
+	}
+	return false;
+}
+
+/* Probe for prefixes of the lengths first + n, for each bit n of @lens. */
+static bool match_lens6(const struct ipcuckoo_version *v,
+			const struct ipcuckoo_key *addr, u32 lens,
+			unsigned int first)
+{
+	struct ipcuckoo_key code;
+
+	for (; lens; lens &= lens - 1) {
+		code = code6(addr, first + __ffs(lens));
+		if (probe128(v->table[IPCUCKOO_NETS6], &code))
+			return true;
+	}
+	return false;
+}
+
+static bool version_match6(const struct ipcuckoo_version *v,
+			   const struct ipcuckoo_key *addr)
+{
+	const struct ipcuckoo_hint *h = v->hint[1];
+	unsigned int level;
+	u32 word;
+
+	if (!h)
+		return probe128(v->table[IPCUCKOO_HOSTS6], addr);
+	word = ipcuckoo_hint_top(h, addr->hi);
+	if (word & IPCUCKOO_HINT_COVER)
+		return true;
+	if (word & IPCUCKOO_HINT_HOSTS &&
+	    probe128(v->table[IPCUCKOO_HOSTS6], addr))
+		return true;
+	if (match_lens6(v, addr, word & ~IPCUCKOO_HINT_FLAGS &
+			~IPCUCKOO_HINT_DEEPER, 0))
+		return true;
+	for (level = 0; word & IPCUCKOO_HINT_DEEPER &&
+	     level < IPCUCKOO_HINT_LEVELS; level++) {
+		word = ipcuckoo_hint_deep(h, level, addr);
+		if (match_lens6(v, addr, word & ~IPCUCKOO_HINT_DEEPER,
+				ipcuckoo_hint_level[level] + 1))
+			return true;
+	}
+	return false;
+}
+
+/* The sequence stood still since it was sampled. */
+static bool undisturbed(const struct ipcuckoo_entries *e, u32 seq)
+{
+	smp_rmb();	/* LMM(look-up:B, match:A), pairs with LMM(bump:C) */
+	return likely(READ_ONCE(e->guard.seq) == seq);
+}
+
+/**
+ * ipcuckoo_entries_match4() - is an IPv4 address in the set?
+ * @e:		contents
+ * @addr:	address, host byte order
+ *
+ * Context: softirq or process context, under rcu_read_lock().
+ * Return: the answer as of some moment during the call.
+ */
+bool ipcuckoo_entries_match4(struct ipcuckoo_entries *e, u32 addr)
+{
+	const struct ipcuckoo_version *v;
+	bool match;
+	u32 seq;
+	int i;
+
+	for (i = 0; i < RETRIES; i++) {
+		/* LMM(look-up:A), pairs with LMM(bump:A) */
+		seq = smp_load_acquire(&e->guard.seq);
+		v = rcu_dereference(e->version);
+		if (version_match4(v, addr))
+			return true;
+		if (undisturbed(e, seq))
+			return false;
+		cpu_relax();
+	}
+	spin_lock_bh(&e->guard.lock);
+	match = version_match4(rcu_dereference(e->version), addr);
+	e->fallbacks++;
+	spin_unlock_bh(&e->guard.lock);
+	return match;
+}
+
+/**
+ * ipcuckoo_entries_match6() - is an IPv6 address in the set?
+ * @e:		contents
+ * @addr:	address
+ *
+ * A match counts only if undisturbed, too: the key may have been put together
+ * from two that used the slot one after the other.
+ *
+ * Context: softirq or process context, under rcu_read_lock().
+ * Return: the answer as of some moment during the call.
+ */
+bool ipcuckoo_entries_match6(struct ipcuckoo_entries *e,
+			     const struct ipcuckoo_key *addr)
+{
+	const struct ipcuckoo_version *v;
+	bool match;
+	u32 seq;
+	int i;
+
+	for (i = 0; i < RETRIES; i++) {
+		/* LMM(look-up:A), pairs with LMM(bump:A) */
+		seq = smp_load_acquire(&e->guard.seq);
+		v = rcu_dereference(e->version);
+		match = version_match6(v, addr);
+		if (undisturbed(e, seq))
+			return match;
+		cpu_relax();
+	}
+	spin_lock_bh(&e->guard.lock);
+	match = version_match6(rcu_dereference(e->version), addr);
+	e->fallbacks++;
+	spin_unlock_bh(&e->guard.lock);
+	return match;
+}
+
+/* The writer */
+
+static struct ipcuckoo_version *current_version(const struct ipcuckoo_entries *e)
+{
+	return rcu_dereference_protected(e->version,
+					 lockdep_is_held(&e->mutex));
+}
+
+static struct ipcuckoo_version *version_create(const struct ipcuckoo_version *v)
+{
+	if (!v)
+		return kzalloc(sizeof(*v), GFP_KERNEL_ACCOUNT);
+	return kmemdup(v, sizeof(*v), GFP_KERNEL_ACCOUNT);
+}
+
+/* Free a version with all that is in it. */
+static void version_destroy(struct ipcuckoo_version *v, bool live)
+{
+	int i;
+
+	for (i = 0; i < IPCUCKOO_KINDS; i++)
+		if (live)
+			ipcuckoo_table_destroy_rcu(v->table[i]);
+		else
+			ipcuckoo_table_destroy(v->table[i]);
+	for (i = 0; i < 2; i++)
+		if (live)
+			ipcuckoo_hint_destroy_rcu(v->hint[i]);
+		else
+			ipcuckoo_hint_destroy(v->hint[i]);
+	if (live)
+		kfree_rcu(v, rcu);
+	else
+		kfree(v);
+}
+
+/* Put a version in that shares all but what was replaced with the old one. */
+static void publish(struct ipcuckoo_entries *e, struct ipcuckoo_version *v)
+{
+	struct ipcuckoo_version *old = current_version(e);
+
+	rcu_assign_pointer(e->version, v);
+	e->layout++;
+	if (e->live)
+		kfree_rcu(old, rcu);
+	else
+		kfree(old);
+}
+
+static int publish_table(struct ipcuckoo_entries *e, enum ipcuckoo_kind kind,
+			 struct ipcuckoo_table *t)
+{
+	struct ipcuckoo_version *v = current_version(e);
+	struct ipcuckoo_table *old = v->table[kind];
+
+	v = version_create(v);
+	if (!v)
+		return -ENOMEM;
+	v->table[kind] = t;
+	publish(e, v);
+	if (old)
+		e->displaced += old->displaced;
+	if (e->live)
+		ipcuckoo_table_destroy_rcu(old);
+	else
+		ipcuckoo_table_destroy(old);
+	return 0;
+}
+
+static int publish_hint(struct ipcuckoo_entries *e, bool v6,
+			struct ipcuckoo_hint *h)
+{
+	struct ipcuckoo_version *v = current_version(e);
+	struct ipcuckoo_hint *old = v->hint[v6];
+
+	v = version_create(v);
+	if (!v)
+		return -ENOMEM;
+	v->hint[v6] = h;
+	publish(e, v);
+	if (e->live)
+		ipcuckoo_hint_destroy_rcu(old);
+	else
+		ipcuckoo_hint_destroy(old);
+	return 0;
+}
+
+static int search_begin(struct ipcuckoo_entries *e)
+{
+	if (!e->queue)
+		e->queue = ipcuckoo_search_alloc();
+	return e->queue ? 0 : -ENOMEM;
+}
+
+/**
+ * ipcuckoo_entries_relax() - give back what only a busy writer needs
+ * @e:		contents
+ *
+ * Context: the writer, when it is done for now.
+ */
+void ipcuckoo_entries_relax(struct ipcuckoo_entries *e)
+{
+	lockdep_assert_held(&e->mutex);
+	ipcuckoo_search_free(e->queue);
+	e->queue = NULL;
+}
+
+/* Fill an empty table that nobody reads from @from (or NULL), and with @extra
+ * (or NULL).
+ */
+static int fill_table(struct ipcuckoo_table *to,
+		      const struct ipcuckoo_table *from,
+		      const struct ipcuckoo_key *extra,
+		      struct ipcuckoo_search_node *queue)
+{
+	struct ipcuckoo_guard guard;
+	struct ipcuckoo_key key;
+	u64 pos = 0;
+	u32 n = 0;
+	int err;
+
+	ipcuckoo_guard_init(&guard);
+	while (from && ipcuckoo_table_next(from, &pos, &key)) {
+		err = ipcuckoo_table_insert(to, &guard, &key, queue);
+		if (err)
+			return err;
+		if (!(++n % COPY_BATCH))
+			cond_resched();
+	}
+	return extra ? ipcuckoo_table_insert(to, &guard, extra, queue) : 0;
+}
+
+/* Make a table anew with @nbuckets, or a few more if that proves too tight,
+ * and with @extra (or NULL) in it. Changes nothing when it fails.
+ */
+static int rebuild(struct ipcuckoo_entries *e, enum ipcuckoo_kind kind,
+		   u32 nbuckets, const struct ipcuckoo_key *extra)
+{
+	struct ipcuckoo_table *t, *old = current_version(e)->table[kind];
+	int attempt, err = -ENOSPC;
+
+	for (attempt = 0; attempt < ATTEMPTS && err == -ENOSPC; attempt++) {
+		t = ipcuckoo_table_create(e->mem, nbuckets, kind_keyed(kind));
+		if (IS_ERR(t))
+			return PTR_ERR(t);
+		err = fill_table(t, old, extra, e->queue);
+		if (!err)
+			err = publish_table(e, kind, t);
+		if (err)
+			ipcuckoo_table_destroy(t);
+		if (attempt)
+			nbuckets += nbuckets / 16 & ~1U;
+		nbuckets = min_t(u32, nbuckets, IPCUCKOO_BUCKETS_MAX);
+	}
+	return err;
+}
+
+/* An insertion found no place, or there is no table yet. */
+static int make_room(struct ipcuckoo_entries *e, enum ipcuckoo_kind kind,
+		     const struct ipcuckoo_key *key)
+{
+	struct ipcuckoo_table *t = current_version(e)->table[kind];
+	u64 count = t ? t->count : 0;
+	bool early = t && ipcuckoo_table_slots(t) >= EARLY_SLOTS &&
+		     count * 1000 < ipcuckoo_table_slots(t) * EARLY;
+	u32 nbuckets;
+	int err;
+
+	nbuckets = early ? t->nbuckets :
+		   ipcuckoo_table_buckets(count + count / 4 + 1,
+					  kind_keyed(kind));
+	if (t && !early && nbuckets <= t->nbuckets)
+		nbuckets = min_t(u32, t->nbuckets + max(t->nbuckets / 4 & ~1U, 2U),
+				 IPCUCKOO_BUCKETS_MAX);
+	err = rebuild(e, kind, nbuckets, key);
+	if (err)
+		return err;
+	if (early)
+		e->rekeys++;
+	else if (t)
+		e->growths++;
+	return 0;
+}
+
+/* Mark all entries of a kind in a hint that nobody reads yet. */
+static void fill_hint(struct ipcuckoo_hint *h, const struct ipcuckoo_table *t,
+		      enum ipcuckoo_kind kind)
+{
+	struct ipcuckoo_entry entry;
+	struct ipcuckoo_key key;
+	u64 pos = 0;
+	u32 n = 0;
+
+	while (t && ipcuckoo_table_next(t, &pos, &key)) {
+		entry = decode(kind, &key);
+		key = left_aligned(&entry.addr, entry.v6);
+		if (kind_is_nets(kind))
+			ipcuckoo_hint_add_prefix(h, &key, entry.len);
+		else
+			ipcuckoo_hint_add_host(h, key.hi);
+		if (!(++n % COPY_BATCH))
+			cond_resched();
+	}
+}
+
+static int rebuild_hint(struct ipcuckoo_entries *e, bool v6, u32 prefixes)
+{
+	const struct ipcuckoo_version *v = current_version(e);
+	enum ipcuckoo_kind hosts = v6 ? IPCUCKOO_HOSTS6 : IPCUCKOO_HOSTS4;
+	enum ipcuckoo_kind nets = v6 ? IPCUCKOO_NETS6 : IPCUCKOO_NETS4;
+	struct ipcuckoo_hint *h;
+	int err;
+
+	h = ipcuckoo_hint_create(e->mem, prefixes, v6);
+	if (IS_ERR(h))
+		return PTR_ERR(h);
+	fill_hint(h, v->table[hosts], hosts);
+	fill_hint(h, v->table[nets], nets);
+	err = publish_hint(e, v6, h);
+	if (err)
+		ipcuckoo_hint_destroy(h);
+	return err;
+}
+
+/* Before @more prefixes are added: have a hint, and one that is worth it. A
+ * hint too small for its prefixes is slow, not wrong, so that failing to make
+ * a larger one is no failure.
+ */
+static int prepare_hint(struct ipcuckoo_entries *e, bool v6, u32 more)
+{
+	const struct ipcuckoo_hint *h = current_version(e)->hint[v6];
+	u32 prefixes = ipcuckoo_entries_count(e, v6 ? IPCUCKOO_NETS6 :
+					      IPCUCKOO_NETS4) + more;
+	int err;
+
+	if (h && prefixes <= h->capacity)
+		return 0;
+	err = rebuild_hint(e, v6, prefixes);
+	return h ? 0 : err;
+}
+
+static void mark_hint(struct ipcuckoo_hint *h,
+		      const struct ipcuckoo_entry *entry)
+{
+	struct ipcuckoo_key addr = left_aligned(&entry->addr, entry->v6);
+
+	if (!h)
+		return;
+	smp_wmb();	/* LMM(mark:A): the entry is in its table before */
+	if (kind_is_nets(ipcuckoo_entry_kind(entry)))
+		ipcuckoo_hint_add_prefix(h, &addr, entry->len);
+	else
+		ipcuckoo_hint_add_host(h, addr.hi);
+}
+
+/**
+ * ipcuckoo_entries_add() - add an entry
+ * @e:		contents
+ * @entry:	entry, host bits zero
+ *
+ * Context: the writer; may sleep.
+ * Return: 0, -EEXIST if it is there, -ENOSPC, -ENOMEM or -EDQUOT; then nothing
+ * has changed.
+ */
+int ipcuckoo_entries_add(struct ipcuckoo_entries *e,
+			 const struct ipcuckoo_entry *entry)
+{
+	enum ipcuckoo_kind kind = ipcuckoo_entry_kind(entry);
+	struct ipcuckoo_key key = encode(&entry->addr, entry->v6, entry->len);
+	struct ipcuckoo_table *t;
+	int err;
+
+	lockdep_assert_held(&e->mutex);
+	err = search_begin(e);
+	if (!err && kind_is_nets(kind))
+		err = prepare_hint(e, entry->v6, 1);
+	if (err)
+		return err;
+	t = current_version(e)->table[kind];
+	err = t ? ipcuckoo_table_insert(t, &e->guard, &key, e->queue) :
+		  -ENOSPC;
+	if (err == -ENOSPC)
+		err = make_room(e, kind, &key);
+	if (err)
+		return err;
+	mark_hint(current_version(e)->hint[entry->v6], entry);
+	e->generation++;
+	return 0;
+}
+
+/* Is a word of a hint covered by a prefix no longer than the stride? */
+static bool covered(const struct ipcuckoo_table *nets,
+		    const struct ipcuckoo_key *addr, bool v6,
+		    unsigned int stride)
+{
+	struct ipcuckoo_key code;
+	int len;
+
+	for (len = stride; len >= 0; len--) {
+		code = encode(addr, v6, len);
+		if (ipcuckoo_table_has(nets, &code))
+			return true;
+	}
+	return false;
+}
+
+/* A short prefix was deleted: clear the marks that no other one justifies. */
+static void uncover(struct ipcuckoo_entries *e, struct ipcuckoo_hint *h,
+		    const struct ipcuckoo_table *nets,
+		    const struct ipcuckoo_entry *entry)
+{
+	struct ipcuckoo_key left = left_aligned(&entry->addr, entry->v6);
+	u64 word = left.hi >> (64 - h->stride);
+	u64 end = word + (1U << (h->stride - entry->len));
+	struct ipcuckoo_key addr;
+
+	for (; word < end; word++) {
+		addr.hi = word << (64 - h->stride);
+		addr.lo = 0;
+		if (!entry->v6)
+			addr = (struct ipcuckoo_key){ .lo = addr.hi >> 32 };
+		if (!covered(nets, &addr, entry->v6, h->stride))
+			ipcuckoo_hint_uncover(h, &e->guard, word);
+		if (!(word % COPY_BATCH))
+			cond_resched();
+	}
+}
+
+/* After deletions: shrink a table that is nearly empty, clean a hint that has
+ * many stale marks. Failure costs memory or time, nothing else.
+ */
+static void tidy(struct ipcuckoo_entries *e, enum ipcuckoo_kind kind)
+{
+	const struct ipcuckoo_table *t = current_version(e)->table[kind];
+	bool v6 = kind_keyed(kind);
+	struct ipcuckoo_hint *h = current_version(e)->hint[v6];
+	u32 count = t->count;
+
+	if (ipcuckoo_table_slots(t) > SHRINK_SLOTS &&
+	    count < ipcuckoo_table_slots(t) / SHRINK_SHARE && !search_begin(e) &&
+	    !rebuild(e, kind, ipcuckoo_table_buckets(count * 2ULL, v6), NULL))
+		e->growths++;
+	if (h && ++h->stale > STALE_MIN + count)
+		rebuild_hint(e, v6, ipcuckoo_entries_count(e, v6 ?
+				IPCUCKOO_NETS6 : IPCUCKOO_NETS4));
+}
+
+/**
+ * ipcuckoo_entries_del() - delete an entry
+ * @e:		contents
+ * @entry:	entry, host bits zero
+ *
+ * Context: the writer; may sleep.
+ * Return: 0, or -ENOENT.
+ */
+int ipcuckoo_entries_del(struct ipcuckoo_entries *e,
+			 const struct ipcuckoo_entry *entry)
+{
+	const struct ipcuckoo_version *v = current_version(e);
+	enum ipcuckoo_kind kind = ipcuckoo_entry_kind(entry);
+	struct ipcuckoo_key key = encode(&entry->addr, entry->v6, entry->len);
+	struct ipcuckoo_table *t = v->table[kind];
+	struct ipcuckoo_hint *h = v->hint[entry->v6];
+
+	lockdep_assert_held(&e->mutex);
+	if (!t || ipcuckoo_table_delete(t, &e->guard, &key))
+		return -ENOENT;
+	if (kind_is_nets(kind) && entry->len <= h->stride)
+		uncover(e, h, t, entry);
+	e->generation++;
+	tidy(e, kind);
+	return 0;
+}
+
+/**
+ * ipcuckoo_entries_has() - is this very entry there?
+ * @e:		contents
+ * @entry:	entry, host bits zero
+ *
+ * Context: the writer.
+ */
+bool ipcuckoo_entries_has(struct ipcuckoo_entries *e,
+			  const struct ipcuckoo_entry *entry)
+{
+	enum ipcuckoo_kind kind = ipcuckoo_entry_kind(entry);
+	struct ipcuckoo_key key = encode(&entry->addr, entry->v6, entry->len);
+	const struct ipcuckoo_table *t = current_version(e)->table[kind];
+
+	return t && ipcuckoo_table_has(t, &key);
+}
+
+/**
+ * ipcuckoo_entries_find() - the longest entry that covers an address
+ * @e:		contents
+ * @entry:	a host; or a prefix, to find just it
+ * @len:	set to the length of what was found
+ *
+ * Context: the writer.
+ */
+bool ipcuckoo_entries_find(struct ipcuckoo_entries *e,
+			   const struct ipcuckoo_entry *entry, u8 *len)
+{
+	struct ipcuckoo_entry at = *entry;
+	bool host = entry->len == (entry->v6 ? 128 : 32);
+	int i;
+
+	for (i = entry->len; i >= 0; i--) {
+		at.len = i;
+		if (ipcuckoo_entries_has(e, &at)) {
+			*len = i;
+			return true;
+		}
+		if (!host)
+			break;
+	}
+	return false;
+}
+
+/* A position is a kind and a position in its table. */
+#define POS_KIND_SHIFT	60
+
+/**
+ * ipcuckoo_entries_next() - the next entry, in no particular order
+ * @e:		contents
+ * @pos:	where to go on; 0 to begin with. Means nothing any more once
+ *		@e->layout has moved
+ * @entry:	set to the entry
+ *
+ * Context: the writer.
+ * Return: false at the end.
+ */
+bool ipcuckoo_entries_next(struct ipcuckoo_entries *e, u64 *pos,
+			   struct ipcuckoo_entry *entry)
+{
+	const struct ipcuckoo_version *v = current_version(e);
+	u64 kind = *pos >> POS_KIND_SHIFT;
+	u64 at = *pos & (BIT_ULL(POS_KIND_SHIFT) - 1);
+	struct ipcuckoo_key key;
+
+	for (; kind < IPCUCKOO_KINDS; kind++, at = 0) {
+		if (!v->table[kind] ||
+		    !ipcuckoo_table_next(v->table[kind], &at, &key))
+			continue;
+		*pos = kind << POS_KIND_SHIFT | at;
+		*entry = decode(kind, &key);
+		return true;
+	}
+	*pos = kind << POS_KIND_SHIFT;
+	return false;
+}
+
+/**
+ * ipcuckoo_entries_reserve() - make room before entries are added
+ * @e:		contents
+ * @more:	entries to come, for each kind
+ *
+ * Context: the writer; may sleep.
+ * Return: 0, -ENOMEM or -EDQUOT.
+ */
+int ipcuckoo_entries_reserve(struct ipcuckoo_entries *e,
+			     const u32 more[IPCUCKOO_KINDS])
+{
+	int kind, err = search_begin(e);
+
+	for (kind = 0; kind < IPCUCKOO_KINDS && !err; kind++) {
+		const struct ipcuckoo_table *t = current_version(e)->table[kind];
+		u64 count = t ? t->count : 0, want = count + more[kind];
+
+		if (more[kind] && kind_is_nets(kind))
+			err = prepare_hint(e, kind_keyed(kind), more[kind]);
+		if (err || !more[kind] ||
+		    (t && want * 1000 <= ipcuckoo_table_slots(t) *
+					 IPCUCKOO_LOAD_TARGET))
+			continue;
+		if (t)
+			want = max(want, count + count / 4);
+		err = rebuild(e, kind, ipcuckoo_table_buckets(want,
+							      kind_keyed(kind)),
+			      NULL);
+		if (!err && t)
+			e->growths++;
+	}
+	return err;
+}
+
+/**
+ * ipcuckoo_entries_copy() - add all entries of another set
+ * @to:		a shadow
+ * @from:	contents, of which the caller is the writer as well
+ *
+ * Return: 0, -ENOSPC, -ENOMEM or -EDQUOT; @to may then have a part of them.
+ */
+int ipcuckoo_entries_copy(struct ipcuckoo_entries *to,
+			  struct ipcuckoo_entries *from)
+{
+	u32 more[IPCUCKOO_KINDS], n = 0;
+	struct ipcuckoo_entry entry;
+	int kind, err;
+	u64 pos = 0;
+
+	for (kind = 0; kind < IPCUCKOO_KINDS; kind++)
+		more[kind] = ipcuckoo_entries_count(from, kind);
+	err = ipcuckoo_entries_reserve(to, more);
+	if (err)
+		return err;
+	while (ipcuckoo_entries_next(from, &pos, &entry)) {
+		err = ipcuckoo_entries_add(to, &entry);
+		if (err && err != -EEXIST)
+			return err;
+		if (!(++n % COPY_BATCH))
+			cond_resched();
+	}
+	return 0;
+}
+
+/* A table that rounds to a size no smaller is left alone. */
+static int fit_table(struct ipcuckoo_entries *e, enum ipcuckoo_kind kind)
+{
+	const struct ipcuckoo_table *t = current_version(e)->table[kind];
+	u32 nbuckets;
+
+	if (!t)
+		return 0;
+	if (!t->count)
+		return publish_table(e, kind, NULL);
+	nbuckets = ipcuckoo_table_buckets(t->count, kind_keyed(kind));
+	return nbuckets < t->nbuckets ? rebuild(e, kind, nbuckets, NULL) : 0;
+}
+
+/**
+ * ipcuckoo_entries_fit() - give back the memory that entries do not need
+ * @e:		contents
+ *
+ * Context: the writer; may sleep.
+ * Return: 0, -ENOMEM or -EDQUOT; entries are untouched in any case.
+ */
+int ipcuckoo_entries_fit(struct ipcuckoo_entries *e)
+{
+	int kind, err = search_begin(e);
+
+	for (kind = 0; kind < IPCUCKOO_KINDS && !err; kind++)
+		err = fit_table(e, kind);
+	return err;
+}
+
+/* Put in a version that shares nothing with the old one. */
+static void replace_all(struct ipcuckoo_entries *e, struct ipcuckoo_version *v)
+{
+	struct ipcuckoo_version *old = current_version(e);
+	u64 displaced = ipcuckoo_entries_displaced(e);
+
+	rcu_assign_pointer(e->version, v);
+	e->displaced = displaced;
+	e->layout++;
+	e->generation++;
+	version_destroy(old, e->live);
+}
+
+/**
+ * ipcuckoo_entries_flush() - delete all entries, in one step
+ * @e:		contents
+ *
+ * Context: the writer; may sleep.
+ * Return: 0 or -ENOMEM.
+ */
+int ipcuckoo_entries_flush(struct ipcuckoo_entries *e)
+{
+	struct ipcuckoo_version *v = version_create(NULL);
+
+	lockdep_assert_held(&e->mutex);
+	if (!v)
+		return -ENOMEM;
+	replace_all(e, v);
+	return 0;
+}
+
+/**
+ * ipcuckoo_entries_replace() - swap a shadow in, in one step
+ * @e:		contents
+ * @shadow:	its next contents; only good for ipcuckoo_entries_exit() after
+ *
+ * Context: the writer of both.
+ */
+void ipcuckoo_entries_replace(struct ipcuckoo_entries *e,
+			      struct ipcuckoo_entries *shadow)
+{
+	struct ipcuckoo_version *v = current_version(shadow);
+
+	e->displaced += shadow->displaced;
+	e->growths += shadow->growths;
+	e->rekeys += shadow->rekeys;
+	RCU_INIT_POINTER(shadow->version, NULL);
+	replace_all(e, v);
+}
+
+/**
+ * ipcuckoo_entries_count() - entries of a kind
+ * @e:		contents
+ * @kind:	kind
+ *
+ * Context: the writer.
+ */
+u32 ipcuckoo_entries_count(struct ipcuckoo_entries *e, enum ipcuckoo_kind kind)
+{
+	const struct ipcuckoo_table *t = current_version(e)->table[kind];
+
+	return t ? t->count : 0;
+}
+
+/**
+ * ipcuckoo_entries_slots() - places for entries
+ * @e:		contents
+ *
+ * Context: the writer.
+ */
+u64 ipcuckoo_entries_slots(struct ipcuckoo_entries *e)
+{
+	const struct ipcuckoo_version *v = current_version(e);
+	u64 slots = 0;
+	int i;
+
+	for (i = 0; i < IPCUCKOO_KINDS; i++)
+		if (v->table[i])
+			slots += ipcuckoo_table_slots(v->table[i]);
+	return slots;
+}
+
+/**
+ * ipcuckoo_entries_displaced() - entries moved to their other bucket so far
+ * @e:		contents
+ *
+ * Context: the writer.
+ */
+u64 ipcuckoo_entries_displaced(struct ipcuckoo_entries *e)
+{
+	const struct ipcuckoo_version *v = current_version(e);
+	u64 displaced = e->displaced;
+	int i;
+
+	for (i = 0; i < IPCUCKOO_KINDS; i++)
+		if (v->table[i])
+			displaced += v->table[i]->displaced;
+	return displaced;
+}
+
+/**
+ * ipcuckoo_entries_fallbacks() - look-ups that took the lock so far
+ * @e:		contents
+ */
+u64 ipcuckoo_entries_fallbacks(struct ipcuckoo_entries *e)
+{
+	u64 fallbacks;
+
+	spin_lock_bh(&e->guard.lock);
+	fallbacks = e->fallbacks;
+	spin_unlock_bh(&e->guard.lock);
+	return fallbacks;
+}
+
+/**
+ * ipcuckoo_entries_memory() - what the entries take
+ * @e:		contents
+ *
+ * Context: the writer.
+ * Return: bytes, rounding included, without *@e itself.
+ */
+size_t ipcuckoo_entries_memory(struct ipcuckoo_entries *e)
+{
+	const struct ipcuckoo_version *v = current_version(e);
+	size_t size = ksize(v);
+	int i;
+
+	for (i = 0; i < IPCUCKOO_KINDS; i++)
+		size += ipcuckoo_table_memory(v->table[i]);
+	for (i = 0; i < 2; i++)
+		size += ipcuckoo_hint_memory(v->hint[i]);
+	return size;
+}
+
+/**
+ * ipcuckoo_entries_init() - make empty contents
+ * @e:		zeroed memory
+ * @mem:	account for the memory of the entries
+ * @live:	readers will come; false for a shadow
+ *
+ * Return: 0 or -ENOMEM.
+ */
+int ipcuckoo_entries_init(struct ipcuckoo_entries *e, struct ipcuckoo_mem *mem,
+			  bool live)
+{
+	struct ipcuckoo_version *v = version_create(NULL);
+
+	if (!v)
+		return -ENOMEM;
+	ipcuckoo_guard_init(&e->guard);
+	mutex_init(&e->mutex);
+	e->mem = mem;
+	e->live = live;
+	RCU_INIT_POINTER(e->version, v);
+	return 0;
+}
+
+/**
+ * ipcuckoo_entries_exit() - free all entries
+ * @e:		contents; no reader can begin a look-up any more, but some may
+ *		not have ended one, so that *@e itself is freed by RCU
+ *
+ * Context: process context, nobody else knows of @e.
+ */
+void ipcuckoo_entries_exit(struct ipcuckoo_entries *e)
+{
+	struct ipcuckoo_version *v = rcu_access_pointer(e->version);
+
+	ipcuckoo_search_free(e->queue);
+	if (v)
+		version_destroy(v, e->live);
+	mutex_destroy(&e->mutex);
+}

@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * The contents of a set: hosts and prefixes of both families.
+ *
+ * Safe for readers (any context but hard interrupts, under rcu_read_lock()):
+ * ipcuckoo_entries_match4(), ipcuckoo_entries_match6().
+ * For the writer (process context, holding ipcuckoo_entries.mutex): the rest.
+ */
+#ifndef _IPCUCKOO_ENTRIES_H
+#define _IPCUCKOO_ENTRIES_H
+
+#include <linux/mutex.h>
+
+#include "hint.h"
+#include "table.h"
+
+/* The tables of a set; an odd one has 128-bit keys. */
+enum ipcuckoo_kind {
+	IPCUCKOO_HOSTS4,
+	IPCUCKOO_HOSTS6,
+	IPCUCKOO_NETS4,
+	IPCUCKOO_NETS6,
+	IPCUCKOO_KINDS
+};
+
+/**
+ * struct ipcuckoo_entry - an address or a prefix
+ * @addr:	the address; an IPv4 address is the low 32 bits of addr.lo
+ * @len:	length of the prefix, 32 or 128 for a host
+ * @v6:		it is of IPv6
+ */
+struct ipcuckoo_entry {
+	struct ipcuckoo_key addr;
+	u8 len;
+	bool v6;
+};
+
+/**
+ * struct ipcuckoo_version - all that one look-up uses, behind one pointer
+ * @table:	one a kind, NULL while there are no such entries
+ * @hint:	one a family; NULL as long as there was no prefix
+ * @rcu:	to free it
+ *
+ * Growth replaces one table and carries the others over to a new version.
+ * The tables of an old version that were replaced are never changed again;
+ * those carried over are, under the same sequence.
+ */
+struct ipcuckoo_version {
+	struct ipcuckoo_table *table[IPCUCKOO_KINDS];
+	struct ipcuckoo_hint *hint[2];
+	struct rcu_head rcu;
+};
+
+/**
+ * struct ipcuckoo_entries - the contents of a set
+ * @guard:	sequence and lock shared by all tables and hints
+ * @version:	the current version, never NULL
+ * @mutex:	serialises writers
+ * @mem:	account for the memory
+ * @queue:	memory for searches, while one is at work
+ * @live:	there may be readers; false for a shadow
+ * @layout:	moves when a table is replaced
+ * @generation:	moves with every change
+ * @growths:	tables made anew in another size
+ * @rekeys:	tables made anew with another key, after an early failure
+ * @displaced:	entries moved in tables that are gone
+ * @fallbacks:	look-ups that took the lock, under guard.lock
+ */
+struct ipcuckoo_entries {
+	struct ipcuckoo_guard guard;
+	struct ipcuckoo_version __rcu *version;
+
+	struct mutex mutex ____cacheline_aligned_in_smp;
+	struct ipcuckoo_mem *mem;
+	struct ipcuckoo_search_node *queue;
+	bool live;
+	u32 layout;
+	u64 generation;
+	u32 growths;
+	u32 rekeys;
+	u64 displaced;
+	u64 fallbacks;
+};
+
+int ipcuckoo_entries_init(struct ipcuckoo_entries *e, struct ipcuckoo_mem *mem,
+			  bool live);
+void ipcuckoo_entries_exit(struct ipcuckoo_entries *e);
+
+bool ipcuckoo_entries_match4(struct ipcuckoo_entries *e, u32 addr);
+bool ipcuckoo_entries_match6(struct ipcuckoo_entries *e,
+			     const struct ipcuckoo_key *addr);
+
+int ipcuckoo_entries_add(struct ipcuckoo_entries *e,
+			 const struct ipcuckoo_entry *entry);
+int ipcuckoo_entries_del(struct ipcuckoo_entries *e,
+			 const struct ipcuckoo_entry *entry);
+bool ipcuckoo_entries_has(struct ipcuckoo_entries *e,
+			  const struct ipcuckoo_entry *entry);
+bool ipcuckoo_entries_find(struct ipcuckoo_entries *e,
+			   const struct ipcuckoo_entry *entry, u8 *len);
+bool ipcuckoo_entries_next(struct ipcuckoo_entries *e, u64 *pos,
+			   struct ipcuckoo_entry *entry);
+
+int ipcuckoo_entries_reserve(struct ipcuckoo_entries *e,
+			     const u32 more[IPCUCKOO_KINDS]);
+int ipcuckoo_entries_copy(struct ipcuckoo_entries *to,
+			  struct ipcuckoo_entries *from);
+int ipcuckoo_entries_fit(struct ipcuckoo_entries *e);
+int ipcuckoo_entries_flush(struct ipcuckoo_entries *e);
+void ipcuckoo_entries_replace(struct ipcuckoo_entries *e,
+			      struct ipcuckoo_entries *shadow);
+void ipcuckoo_entries_relax(struct ipcuckoo_entries *e);
+
+enum ipcuckoo_kind ipcuckoo_entry_kind(const struct ipcuckoo_entry *entry);
+u32 ipcuckoo_entries_count(struct ipcuckoo_entries *e, enum ipcuckoo_kind kind);
+u64 ipcuckoo_entries_slots(struct ipcuckoo_entries *e);
+u64 ipcuckoo_entries_displaced(struct ipcuckoo_entries *e);
+u64 ipcuckoo_entries_fallbacks(struct ipcuckoo_entries *e);
+size_t ipcuckoo_entries_memory(struct ipcuckoo_entries *e);
+
+#endif /* _IPCUCKOO_ENTRIES_H */

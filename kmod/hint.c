@@ -1,0 +1,231 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/**
+ * DOC: Prefix lengths under an address
+ *
+ * Problem
+ * -------
+ *
+ * A packet's address matches a prefix if, cut to the prefix's length, it is an
+ * entry. Real lists have 20 to 30 different lengths; a look-up for each of
+ * them is what makes ipset's hash:net slow. Most addresses, though, are under
+ * no prefix at all, and most of the others under those of one or two lengths.
+ *
+ * Structure
+ * ---------
+ *
+ * The first level is an array indexed by the first bits (the stride) of the
+ * address. Its word has
+ *
+ *  - COVER if a prefix no longer than the stride holds the address. Such a
+ *    prefix marks all its words, and the mark is the answer: it is exact.
+ *  - HOSTS if there are hosts below it;
+ *  - for IPv4, a bit for each longer length of which there are prefixes below;
+ *  - for IPv6, such bits up to length 20, and DEEPER if there are longer ones.
+ *
+ * IPv6 lists crowd in a few corners of the address space: 2a00::/16 alone has
+ * prefixes of all lengths, but 2a00:1234::/28 has one or two. So there are
+ * further levels at ipcuckoo_hint_level[], each a word with the lengths up to
+ * the next level and DEEPER, kept in one hash table of words without keys.
+ * Two prefixes that share a word only cost a probe in vain.
+ *
+ * All marks but COVER are hints: one that should not be there makes a reader
+ * probe in vain, one that is missing would make it miss. So a mark is set
+ * after its entry is in the table and never cleared; too many stale ones and
+ * the hint is made anew (entries.c).
+ *
+ * Concurrency
+ * -----------
+ *
+ * Words are changed by the one writer. Setting marks needs no step of the
+ * sequence: until the last is set the entry is not there yet. Clearing COVER
+ * is a deletion, with a step before it (ipcuckoo_hint_uncover()).
+ */
+#include <linux/err.h>
+#include <linux/kernel.h>
+#include <linux/log2.h>
+#include <linux/random.h>
+#include <linux/slab.h>
+
+#include "hint.h"
+
+/* Steps of four where real IPv6 lists are dense, wider ones beyond; none
+ * spans more than the 31 lengths that fit beside DEEPER.
+ */
+const u8 ipcuckoo_hint_level[IPCUCKOO_HINT_LEVELS + 1] = {
+	20, 24, 28, 32, 40, 48, 64, 88, 112, 128,
+};
+
+/* Prefixes up to which a stride is good enough; the size of a hint should
+ * stay in proportion to what it serves. 1 KiB, 16 KiB, 256 KiB.
+ */
+static const struct {
+	u8 stride;
+	u32 prefixes;
+} strides[] = {
+	{ 8, 64 },
+	{ 12, 1024 },
+	{ 16, U32_MAX },
+};
+
+/* A prefix marks a few deep words, most of them shared with others. */
+#define DEEP_PER_PREFIX		4
+#define DEEP_BITS_MAX		26
+
+/**
+ * ipcuckoo_hint_create() - make an empty hint
+ * @mem:	account to charge
+ * @prefixes:	number of prefixes to make it for
+ * @deep:	IPv6
+ *
+ * Context: process context, may sleep.
+ * Return: the hint, or ERR_PTR(-ENOMEM or -EDQUOT).
+ */
+struct ipcuckoo_hint *ipcuckoo_hint_create(struct ipcuckoo_mem *mem,
+					   u32 prefixes, bool deep)
+{
+	struct ipcuckoo_hint *h;
+	unsigned int i = 0;
+	int err;
+
+	h = kzalloc(sizeof(*h), GFP_KERNEL_ACCOUNT);
+	if (!h)
+		return ERR_PTR(-ENOMEM);
+	while (prefixes > strides[i].prefixes)
+		i++;
+	h->mem = mem;
+	h->stride = strides[i].stride;
+	h->capacity = strides[i].prefixes;
+	err = ipcuckoo_area_alloc(&h->area[0], mem, sizeof(u32) << h->stride);
+	if (!err && deep) {
+		h->deep_bits = ilog2(max_t(u32, prefixes, 16));
+		h->deep_bits = min(h->deep_bits + ilog2(DEEP_PER_PREFIX),
+				   DEEP_BITS_MAX);
+		h->capacity = min_t(u64, h->capacity, 2ULL * max_t(u32, prefixes, 16));
+		h->seed = get_random_u64();
+		err = ipcuckoo_area_alloc(&h->area[1], mem,
+					  sizeof(u32) << h->deep_bits);
+	}
+	if (err) {
+		ipcuckoo_hint_destroy(h);
+		return ERR_PTR(err);
+	}
+	h->top = h->area[0].data;
+	h->deep = h->area[1].data;
+	return h;
+}
+
+/**
+ * ipcuckoo_hint_destroy() - free a hint that nobody reads
+ * @h:		hint, or NULL
+ */
+void ipcuckoo_hint_destroy(struct ipcuckoo_hint *h)
+{
+	if (!h)
+		return;
+	ipcuckoo_area_free(&h->area[1], h->mem);
+	ipcuckoo_area_free(&h->area[0], h->mem);
+	kfree(h);
+}
+
+static void destroy_rcu(struct rcu_head *rcu)
+{
+	ipcuckoo_hint_destroy(container_of(rcu, struct ipcuckoo_hint, rcu));
+}
+
+/**
+ * ipcuckoo_hint_destroy_rcu() - free a hint when its last reader has left
+ * @h:		hint, or NULL; no longer reachable
+ */
+void ipcuckoo_hint_destroy_rcu(struct ipcuckoo_hint *h)
+{
+	if (h)
+		call_rcu(&h->rcu, destroy_rcu);
+}
+
+/**
+ * ipcuckoo_hint_memory() - what a hint takes
+ * @h:		hint, or NULL
+ *
+ * Return: bytes, rounding included.
+ */
+size_t ipcuckoo_hint_memory(const struct ipcuckoo_hint *h)
+{
+	return h ? ksize(h) + h->area[0].size + h->area[1].size : 0;
+}
+
+static void mark(u32 *word, u32 bits)
+{
+	if (~*word & bits)
+		WRITE_ONCE(*word, *word | bits);
+}
+
+/**
+ * ipcuckoo_hint_add_host() - mark a host
+ * @h:		hint
+ * @hi:		the first 64 bits of its address, an IPv4 address at the top
+ */
+void ipcuckoo_hint_add_host(struct ipcuckoo_hint *h, u64 hi)
+{
+	mark(&h->top[hi >> (64 - h->stride)], IPCUCKOO_HINT_HOSTS);
+}
+
+/* Mark a prefix in the levels below the first. */
+static void mark_deep(struct ipcuckoo_hint *h, const struct ipcuckoo_key *addr,
+		      unsigned int len)
+{
+	unsigned int level;
+	u32 *word;
+
+	for (level = 0; len > ipcuckoo_hint_level[level]; level++) {
+		word = ipcuckoo_hint_deep_word(h, level, addr);
+		if (len > ipcuckoo_hint_level[level + 1])
+			mark(word, IPCUCKOO_HINT_DEEPER);
+		else
+			mark(word, BIT(len - ipcuckoo_hint_level[level] - 1));
+	}
+}
+
+/**
+ * ipcuckoo_hint_add_prefix() - mark a prefix
+ * @h:		hint
+ * @addr:	its address, an IPv4 address at the top of addr->hi
+ * @len:	its length, less than that of an address
+ *
+ * Context: the writer; the prefix is in the table already.
+ */
+void ipcuckoo_hint_add_prefix(struct ipcuckoo_hint *h,
+			      const struct ipcuckoo_key *addr,
+			      unsigned int len)
+{
+	u32 *word = &h->top[addr->hi >> (64 - h->stride)];
+	u32 i;
+
+	if (len <= h->stride) {
+		for (i = 0; i < 1U << (h->stride - len); i++)
+			mark(&word[i], IPCUCKOO_HINT_COVER);
+		return;
+	}
+	if (!h->deep || len <= ipcuckoo_hint_level[0]) {
+		mark(word, BIT(len));
+		return;
+	}
+	mark_deep(h, addr, len);
+	mark(word, IPCUCKOO_HINT_DEEPER);
+}
+
+/**
+ * ipcuckoo_hint_uncover() - a word is no longer covered by a short prefix
+ * @h:		hint
+ * @guard:	what readers check
+ * @word:	index of the word of the first level
+ *
+ * Context: the writer. Takes @guard->lock for one store.
+ */
+void ipcuckoo_hint_uncover(struct ipcuckoo_hint *h,
+			   struct ipcuckoo_guard *guard, u64 word)
+{
+	spin_lock_bh(&guard->lock);
+	ipcuckoo_guard_bump(guard);
+	WRITE_ONCE(h->top[word], h->top[word] & ~IPCUCKOO_HINT_COVER);
+	spin_unlock_bh(&guard->lock);
+}

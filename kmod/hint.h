@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Which prefix lengths exist under an address. hint.c begins with how.
+ *
+ * Safe for readers (any context, under rcu_read_lock()): ipcuckoo_hint_top(),
+ * ipcuckoo_hint_deep(). For the writer: the rest.
+ */
+#ifndef _IPCUCKOO_HINT_H
+#define _IPCUCKOO_HINT_H
+
+#include "table.h"
+
+/* Bits of the words of the first level. A length has the bit of its number;
+ * no length up to the smallest stride, 8, is ever marked.
+ */
+#define IPCUCKOO_HINT_COVER	BIT(0)	/* a short prefix holds every address */
+#define IPCUCKOO_HINT_HOSTS	BIT(1)	/* there are hosts below */
+#define IPCUCKOO_HINT_FLAGS	(IPCUCKOO_HINT_COVER | IPCUCKOO_HINT_HOSTS)
+
+/* Longer prefixes exist than this word can tell of. */
+#define IPCUCKOO_HINT_DEEPER	BIT(31)
+
+/* A level of the deep words covers the lengths after it up to the next. */
+#define IPCUCKOO_HINT_LEVELS	9
+extern const u8 ipcuckoo_hint_level[IPCUCKOO_HINT_LEVELS + 1];
+
+/**
+ * struct ipcuckoo_hint - an index of prefix lengths
+ * @top:	the first level: a word for each value of the first @stride bits
+ * @deep:	the other levels, a hash table of words; NULL for IPv4
+ * @stride:	8, 12 or 16
+ * @deep_bits:	log2 of the number of words in @deep
+ * @seed:	of the hash of @deep
+ * @capacity:	prefixes beyond which a larger hint is due
+ * @stale:	entries deleted since it was made, whose marks may remain
+ * @area:	memory of @top and @deep
+ * @mem:	the account it is charged to
+ * @rcu:	to free it
+ */
+struct ipcuckoo_hint {
+	u32 *top;
+	u32 *deep;
+	u8 stride;
+	u8 deep_bits;
+	u64 seed;
+	u32 capacity;
+	u32 stale;
+	struct ipcuckoo_area area[2];
+	struct ipcuckoo_mem *mem;
+	struct rcu_head rcu;
+};
+
+/**
+ * ipcuckoo_hint_top() - the first word to an address
+ * @h:		hint
+ * @hi:		the first 64 bits of the address, an IPv4 address at the top
+ */
+static inline u32 ipcuckoo_hint_top(const struct ipcuckoo_hint *h, u64 hi)
+{
+	return READ_ONCE(h->top[hi >> (64 - h->stride)]);
+}
+
+static inline u32 *ipcuckoo_hint_deep_word(const struct ipcuckoo_hint *h,
+					   unsigned int level,
+					   const struct ipcuckoo_key *addr)
+{
+	unsigned int bits = ipcuckoo_hint_level[level];
+	u64 x;
+
+	if (bits <= 64)
+		x = addr->hi >> (64 - bits);
+	else
+		x = addr->hi ^ (addr->lo >> (128 - bits)) * GOLDEN_RATIO_64;
+	return &h->deep[hash_64((x ^ h->seed) + bits, h->deep_bits)];
+}
+
+/**
+ * ipcuckoo_hint_deep() - a deeper word to an IPv6 address
+ * @h:		hint
+ * @level:	0 to IPCUCKOO_HINT_LEVELS - 1
+ * @addr:	address
+ *
+ * Bit n tells of the length ipcuckoo_hint_level[@level] + 1 + n.
+ */
+static inline u32 ipcuckoo_hint_deep(const struct ipcuckoo_hint *h,
+				     unsigned int level,
+				     const struct ipcuckoo_key *addr)
+{
+	return READ_ONCE(*ipcuckoo_hint_deep_word(h, level, addr));
+}
+
+struct ipcuckoo_hint *ipcuckoo_hint_create(struct ipcuckoo_mem *mem,
+					   u32 prefixes, bool deep);
+void ipcuckoo_hint_destroy(struct ipcuckoo_hint *h);
+void ipcuckoo_hint_destroy_rcu(struct ipcuckoo_hint *h);
+size_t ipcuckoo_hint_memory(const struct ipcuckoo_hint *h);
+
+void ipcuckoo_hint_add_host(struct ipcuckoo_hint *h, u64 hi);
+void ipcuckoo_hint_add_prefix(struct ipcuckoo_hint *h,
+			      const struct ipcuckoo_key *addr,
+			      unsigned int len);
+void ipcuckoo_hint_uncover(struct ipcuckoo_hint *h,
+			   struct ipcuckoo_guard *guard, u64 word);
+
+#endif /* _IPCUCKOO_HINT_H */

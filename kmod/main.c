@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* The module: parameters, namespaces, and what is begun and ended in which
+ * order.
+ */
+#include <linux/module.h>
+#include <linux/moduleparam.h>
+#include <linux/netfilter_ipv4.h>
+
+#include "attach.h"
+#include "compat.h"
+#include "net.h"
+#include "netlink.h"
+#include "procfs.h"
+#include "set.h"
+#include "shadow.h"
+
+unsigned int ipcuckoo_net_id;
+
+/* MiB; anything larger would not fit in an unsigned long of bytes. */
+#define MEMORY_LIMIT_MAX	(ULONG_MAX >> 20)
+
+/* Beyond any priority that netfilter or nftables name. */
+#define PRIORITY_MAX		100000
+
+static unsigned long memory_limit;
+
+static int set_memory_limit(const char *val, const struct kernel_param *kp)
+{
+	unsigned long mib;
+	int err = kstrtoul(val, 0, &mib);
+
+	if (!err && mib > MEMORY_LIMIT_MAX)
+		err = -ERANGE;
+	if (err)
+		pr_err("ipcuckoo: memory_limit=%s: give MiB, 0 to %lu\n",
+		       val, MEMORY_LIMIT_MAX);
+	else
+		memory_limit = mib;
+	return err;
+}
+
+static const struct kernel_param_ops memory_limit_ops = {
+	.set = set_memory_limit,
+	.get = param_get_ulong,
+};
+
+module_param_cb(memory_limit, &memory_limit_ops, &memory_limit, 0444);
+MODULE_PARM_DESC(memory_limit,
+		 "MiB of tables a network namespace may have (default 0: no limit)");
+
+unsigned int ipcuckoo_maxelem;
+module_param_named(maxelem, ipcuckoo_maxelem, uint, 0444);
+MODULE_PARM_DESC(maxelem,
+		 "entries a set may hold unless it is made with another limit (default 0: no limit)");
+
+int ipcuckoo_hook_priority = NF_IP_PRI_RAW_BEFORE_DEFRAG;
+
+static int set_priority(const char *val, const struct kernel_param *kp)
+{
+	int priority;
+	int err = kstrtoint(val, 0, &priority);
+
+	if (!err && abs(priority) > PRIORITY_MAX)
+		err = -ERANGE;
+	if (err)
+		pr_err("ipcuckoo: priority=%s: give a number from %d to %d\n",
+		       val, -PRIORITY_MAX, PRIORITY_MAX);
+	else
+		ipcuckoo_hook_priority = priority;
+	return err;
+}
+
+static const struct kernel_param_ops priority_ops = {
+	.set = set_priority,
+	.get = param_get_int,
+};
+
+module_param_cb(priority, &priority_ops, &ipcuckoo_hook_priority, 0444);
+MODULE_PARM_DESC(priority,
+		 "netfilter priority of the hooks (default -450: before defragmentation)");
+
+static int __net_init net_begin(struct net *net)
+{
+	struct ipcuckoo_net *inet = ipcuckoo_net(net);
+
+	inet->net = net;
+	mutex_init(&inet->mutex);
+	inet->mem.limit = memory_limit << 20;
+	inet->sets = RB_ROOT;
+	INIT_LIST_HEAD(&inet->shadows);
+	ipcuckoo_attach_init_net(inet);
+	return ipcuckoo_proc_init_net(inet);
+}
+
+/* The core waits for readers after this and before net_end(). */
+static void __net_exit net_pre_end(struct net *net)
+{
+	ipcuckoo_attach_exit_net(ipcuckoo_net(net));
+}
+
+static void __net_exit net_end(struct net *net)
+{
+	struct ipcuckoo_net *inet = ipcuckoo_net(net);
+
+	ipcuckoo_shadow_exit_net(inet);
+	mutex_lock(&inet->mutex);
+	ipcuckoo_set_exit_net(inet);
+	mutex_unlock(&inet->mutex);
+	ipcuckoo_proc_exit_net(inet);
+}
+
+/* Tables on their way out are charged to an account in struct ipcuckoo_net,
+ * which the core frees after this.
+ */
+static void __net_exit net_end_batch(struct list_head *nets)
+{
+	struct net *net;
+
+	list_for_each_entry(net, nets, exit_list)
+		net_end(net);
+	rcu_barrier();
+	list_for_each_entry(net, nets, exit_list)
+		WARN_ON(atomic_long_read(&ipcuckoo_net(net)->mem.used));
+}
+
+static struct pernet_operations net_ops = {
+	.init = net_begin,
+	.pre_exit = net_pre_end,
+	.exit_batch = net_end_batch,
+	.id = &ipcuckoo_net_id,
+	.size = sizeof(struct ipcuckoo_net),
+};
+
+static int __init ipcuckoo_init(void)
+{
+	int err;
+
+	err = register_pernet_subsys(&net_ops);
+	if (err)
+		return err;
+	err = ipcuckoo_attach_init();
+	if (err)
+		goto err_attach;
+	err = ipcuckoo_nl_init();
+	if (err)
+		goto err_netlink;
+	return 0;
+
+err_netlink:
+	ipcuckoo_attach_exit();
+err_attach:
+	unregister_pernet_subsys(&net_ops);
+	rcu_barrier();
+	return err;
+}
+
+static void __exit ipcuckoo_exit(void)
+{
+	ipcuckoo_nl_exit();
+	ipcuckoo_attach_exit();
+	unregister_pernet_subsys(&net_ops);
+	/* Callbacks of ours may still be queued. */
+	rcu_barrier();
+}
+
+module_init(ipcuckoo_init);
+module_exit(ipcuckoo_exit);
+
+MODULE_LICENSE("GPL");
+MODULE_DESCRIPTION("IP blocklists in cuckoo filters");
+MODULE_VERSION(IPCUCKOO_VERSION);

@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* What there is in each network namespace. */
+#ifndef _IPCUCKOO_NET_H
+#define _IPCUCKOO_NET_H
+
+#include <net/net_namespace.h>
+#include <net/netns/generic.h>
+
+#include "attach.h"
+#include "mem.h"
+
+/**
+ * struct ipcuckoo_net - everything of one network namespace
+ * @net:	the namespace
+ * @mutex:	see set.h
+ * @mem:	account of all tables
+ * @sets:	tree of sets by name
+ * @sets_count:	how many
+ * @sets_seq:	moves when a set comes or goes
+ * @shadows:	all shadows
+ * @shadow_id:	the last id given
+ * @attached:	attachments and hooks
+ * @proc:	directory in /proc/net
+ * @proc_sets:	its directory of files, one a set
+ */
+struct ipcuckoo_net {
+	struct net *net;
+	struct mutex mutex;
+	struct ipcuckoo_mem mem;
+	struct rb_root sets;
+	u32 sets_count;
+	u32 sets_seq;
+	struct list_head shadows;
+	u32 shadow_id;
+	struct ipcuckoo_attached attached;
+	struct proc_dir_entry *proc;
+	struct proc_dir_entry *proc_sets;
+};
+
+#define IPCUCKOO_VERSION	"0.1.0"
+
+/* Module parameter maxelem. */
+extern unsigned int ipcuckoo_maxelem;
+
+extern unsigned int ipcuckoo_net_id;
+
+static inline struct ipcuckoo_net *ipcuckoo_net(const struct net *net)
+{
+	return net_generic(net, ipcuckoo_net_id);
+}
+
+#endif /* _IPCUCKOO_NET_H */

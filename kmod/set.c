@@ -1,0 +1,632 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Sets: see set.h. */
+#include <linux/ctype.h>
+#include <linux/slab.h>
+#include <linux/string.h>
+#include <asm/unaligned.h>
+
+#include "net.h"
+#include "procfs.h"
+#include "set.h"
+
+/**
+ * ipcuckoo_set_name_valid() - may a set have this name?
+ * @name:	name, shorter than IPCUCKOO_NAME_SIZE
+ *
+ * Names are file names in /proc and words of scripts.
+ */
+bool ipcuckoo_set_name_valid(const char *name)
+{
+	const char *c;
+
+	if (!*name || !strcmp(name, ".") || !strcmp(name, ".."))
+		return false;
+	for (c = name; *c; c++)
+		if (!(isascii(*c) && isalnum(*c)) && !strchr("_.-", *c))
+			return false;
+	return true;
+}
+
+/**
+ * ipcuckoo_set_find() - find a set by name
+ * @inet:	namespace, whose mutex is held
+ * @name:	name
+ */
+struct ipcuckoo_set *ipcuckoo_set_find(struct ipcuckoo_net *inet,
+				       const char *name)
+{
+	struct rb_node *node = inet->sets.rb_node;
+
+	lockdep_assert_held(&inet->mutex);
+	while (node) {
+		struct ipcuckoo_set *set = rb_entry(node, struct ipcuckoo_set,
+						    node);
+		int order = strcmp(name, set->name);
+
+		if (!order)
+			return set;
+		node = order < 0 ? node->rb_left : node->rb_right;
+	}
+	return NULL;
+}
+
+/**
+ * ipcuckoo_set_after() - the next set by name
+ * @inet:	namespace, whose mutex is held
+ * @name:	name that comes before it; "" for the first set
+ */
+struct ipcuckoo_set *ipcuckoo_set_after(struct ipcuckoo_net *inet,
+					const char *name)
+{
+	struct rb_node *node = inet->sets.rb_node;
+	struct ipcuckoo_set *found = NULL;
+
+	lockdep_assert_held(&inet->mutex);
+	while (node) {
+		struct ipcuckoo_set *set = rb_entry(node, struct ipcuckoo_set,
+						    node);
+
+		if (strcmp(name, set->name) < 0) {
+			found = set;
+			node = node->rb_left;
+		} else {
+			node = node->rb_right;
+		}
+	}
+	return found;
+}
+
+/**
+ * ipcuckoo_set_get() - find a set by name, and hold it
+ * @inet:	namespace
+ * @name:	name
+ *
+ * Context: process context; takes the namespace's mutex.
+ * Return: a set to be given back with ipcuckoo_set_put(), or NULL.
+ */
+struct ipcuckoo_set *ipcuckoo_set_get(struct ipcuckoo_net *inet,
+				      const char *name)
+{
+	struct ipcuckoo_set *set;
+
+	mutex_lock(&inet->mutex);
+	set = ipcuckoo_set_find(inet, name);
+	if (set)
+		kref_get(&set->ref);
+	mutex_unlock(&inet->mutex);
+	return set;
+}
+
+static void set_free(struct kref *ref)
+{
+	struct ipcuckoo_set *set = container_of(ref, struct ipcuckoo_set, ref);
+
+	ipcuckoo_entries_exit(&set->entries);
+	kfree_rcu(set, rcu);
+}
+
+/**
+ * ipcuckoo_set_put() - give a set back
+ * @set:	set
+ *
+ * The last one frees it, after the last reader has left.
+ */
+void ipcuckoo_set_put(struct ipcuckoo_set *set)
+{
+	kref_put(&set->ref, set_free);
+}
+
+static void set_insert(struct ipcuckoo_net *inet, struct ipcuckoo_set *set)
+{
+	struct rb_node **link = &inet->sets.rb_node, *parent = NULL;
+
+	while (*link) {
+		parent = *link;
+		if (strcmp(set->name, rb_entry(parent, struct ipcuckoo_set,
+					       node)->name) < 0)
+			link = &parent->rb_left;
+		else
+			link = &parent->rb_right;
+	}
+	rb_link_node(&set->node, parent, link);
+	rb_insert_color(&set->node, &inet->sets);
+	inet->sets_count++;
+	inet->sets_seq++;
+}
+
+/**
+ * ipcuckoo_set_create() - make an empty set
+ * @inet:	namespace
+ * @name:	a valid name
+ * @type:	enum ipcuckoo_type
+ * @family:	enum ipcuckoo_family
+ * @maxelem:	entries it may hold; 0: no limit
+ *
+ * Context: process context; takes the namespace's mutex.
+ * Return: 0, -ENOMEM, -EEXIST if there is a set of that name, type and family,
+ * -ENOTUNIQ if there is one of that name, but another type or family.
+ */
+int ipcuckoo_set_create(struct ipcuckoo_net *inet, const char *name, u8 type,
+			u8 family, u32 maxelem)
+{
+	struct ipcuckoo_set *set, *other;
+	int err = -ENOMEM;
+
+	set = kzalloc(sizeof(*set), GFP_KERNEL_ACCOUNT);
+	if (!set)
+		return -ENOMEM;
+	strscpy(set->name, name, sizeof(set->name));
+	set->type = type;
+	set->family = family;
+	set->maxelem = maxelem;
+	kref_init(&set->ref);
+	if (ipcuckoo_entries_init(&set->entries, &inet->mem, true)) {
+		kfree(set);
+		return -ENOMEM;
+	}
+	mutex_lock(&inet->mutex);
+	other = ipcuckoo_set_find(inet, name);
+	if (other) {
+		err = other->type == type && other->family == family ?
+		      -EEXIST : -ENOTUNIQ;
+		goto err_exists;
+	}
+	set->proc = ipcuckoo_proc_add(inet, set);
+	if (!set->proc)
+		goto err_exists;
+	set_insert(inet, set);
+	mutex_unlock(&inet->mutex);
+	return 0;
+
+err_exists:
+	mutex_unlock(&inet->mutex);
+	ipcuckoo_set_put(set);
+	return err;
+}
+
+/* Take a set out of its namespace. Removing its file waits for whoever is in
+ * the middle of reading or writing it; they take no mutex but that of the
+ * entries.
+ */
+static void set_remove(struct ipcuckoo_net *inet, struct ipcuckoo_set *set)
+{
+	rb_erase(&set->node, &inet->sets);
+	inet->sets_count--;
+	inet->sets_seq++;
+	ipcuckoo_proc_del(set->proc);
+	mutex_lock(&set->entries.mutex);
+	set->dead = true;
+	mutex_unlock(&set->entries.mutex);
+	ipcuckoo_set_put(set);
+}
+
+/**
+ * ipcuckoo_set_destroy() - destroy a set
+ * @inet:	namespace
+ * @name:	its name
+ *
+ * Context: process context; takes the namespace's mutex.
+ * Return: 0, -ENOENT, or -EBUSY if it is attached.
+ */
+int ipcuckoo_set_destroy(struct ipcuckoo_net *inet, const char *name)
+{
+	struct ipcuckoo_set *set;
+	int err = 0;
+
+	mutex_lock(&inet->mutex);
+	set = ipcuckoo_set_find(inet, name);
+	if (!set)
+		err = -ENOENT;
+	else if (set->attachments)
+		err = -EBUSY;
+	else
+		set_remove(inet, set);
+	mutex_unlock(&inet->mutex);
+	return err;
+}
+
+/**
+ * ipcuckoo_set_destroy_all() - destroy every set
+ * @inet:	namespace
+ *
+ * Context: process context; takes the namespace's mutex.
+ * Return: 0, or -EBUSY if any is attached; then none is destroyed.
+ */
+int ipcuckoo_set_destroy_all(struct ipcuckoo_net *inet)
+{
+	int err = 0;
+
+	mutex_lock(&inet->mutex);
+	if (inet->attached.count)
+		err = -EBUSY;
+	else
+		ipcuckoo_set_exit_net(inet);
+	mutex_unlock(&inet->mutex);
+	return err;
+}
+
+/**
+ * ipcuckoo_set_exit_net() - destroy every set, none of them attached
+ * @inet:	namespace, whose mutex is held
+ */
+void ipcuckoo_set_exit_net(struct ipcuckoo_net *inet)
+{
+	struct ipcuckoo_set *set;
+
+	lockdep_assert_held(&inet->mutex);
+	while ((set = ipcuckoo_set_after(inet, "")))
+		set_remove(inet, set);
+}
+
+/**
+ * ipcuckoo_set_lock() - become the writer of a set
+ * @set:	set
+ *
+ * Context: process context.
+ * Return: 0, or -ENOENT if it was destroyed meanwhile.
+ */
+int ipcuckoo_set_lock(struct ipcuckoo_set *set)
+{
+	mutex_lock(&set->entries.mutex);
+	if (!set->dead)
+		return 0;
+	mutex_unlock(&set->entries.mutex);
+	return -ENOENT;
+}
+
+/**
+ * ipcuckoo_set_unlock() - be the writer no longer
+ * @set:	set
+ */
+void ipcuckoo_set_unlock(struct ipcuckoo_set *set)
+{
+	ipcuckoo_entries_relax(&set->entries);
+	mutex_unlock(&set->entries.mutex);
+}
+
+/* ::ffff:0:0/96, or an address or prefix in it. */
+static bool mapped(const struct ipcuckoo_entry *entry)
+{
+	return entry->v6 && entry->len >= 96 && !entry->addr.hi &&
+	       entry->addr.lo >> 32 == 0xffff;
+}
+
+static bool host_bits_zero(const struct ipcuckoo_entry *entry)
+{
+	unsigned int len = entry->len + (entry->v6 ? 0 : 96);
+
+	if (len >= 64)
+		return len == 128 || !(entry->addr.lo & ~0ULL >> (len - 64));
+	return !entry->addr.lo && !(entry->addr.hi & ~0ULL >> len);
+}
+
+/**
+ * ipcuckoo_set_check() - may a set hold this entry?
+ * @set:	set
+ * @entry:	entry; an IPv4-mapped one becomes IPv4 in family any
+ *
+ * Return: 0, -EINVAL, -EAFNOSUPPORT or -EOPNOTSUPP, as uapi/ipcuckoo.h has it.
+ */
+int ipcuckoo_set_check(const struct ipcuckoo_set *set,
+		       struct ipcuckoo_entry *entry)
+{
+	if (entry->len > (entry->v6 ? 128 : 32) || !host_bits_zero(entry))
+		return -EINVAL;
+	if (mapped(entry)) {
+		if (set->family != IPCUCKOO_FAMILY_ANY)
+			return set->family & IPCUCKOO_FAMILY_INET6 ?
+			       -EINVAL : -EAFNOSUPPORT;
+		entry->v6 = false;
+		entry->len -= 96;
+		entry->addr.lo = (u32)entry->addr.lo;
+	}
+	if (!(set->family & (entry->v6 ? IPCUCKOO_FAMILY_INET6 :
+					 IPCUCKOO_FAMILY_INET)))
+		return -EAFNOSUPPORT;
+	if (set->type == IPCUCKOO_TYPE_HASH_IP &&
+	    entry->len != (entry->v6 ? 128 : 32))
+		return -EOPNOTSUPP;
+	return 0;
+}
+
+static u32 entries_total(struct ipcuckoo_entries *e)
+{
+	u32 total = 0;
+	int kind;
+
+	for (kind = 0; kind < IPCUCKOO_KINDS; kind++)
+		total += ipcuckoo_entries_count(e, kind);
+	return total;
+}
+
+/**
+ * ipcuckoo_set_count() - entries in a set
+ * @set:	set, locked
+ */
+u32 ipcuckoo_set_count(struct ipcuckoo_set *set)
+{
+	return entries_total(&set->entries);
+}
+
+/**
+ * ipcuckoo_set_full() - is there no room for one more entry?
+ * @set:	set
+ * @entries:	its contents, or those of a shadow of it; locked
+ */
+bool ipcuckoo_set_full(const struct ipcuckoo_set *set,
+		       struct ipcuckoo_entries *entries)
+{
+	return set->maxelem && entries_total(entries) >= set->maxelem;
+}
+
+/**
+ * ipcuckoo_set_memory() - what a set takes
+ * @set:	set, locked
+ *
+ * Return: bytes, rounding included.
+ */
+size_t ipcuckoo_set_memory(struct ipcuckoo_set *set)
+{
+	return ksize(set) + ipcuckoo_entries_memory(&set->entries);
+}
+
+/**
+ * ipcuckoo_set_match4() - is an IPv4 address in a set?
+ * @set:	set
+ * @addr:	address, host byte order
+ *
+ * Context: a packet's, under rcu_read_lock().
+ */
+bool ipcuckoo_set_match4(struct ipcuckoo_set *set, u32 addr)
+{
+	return ipcuckoo_entries_match4(&set->entries, addr);
+}
+
+/**
+ * ipcuckoo_set_match6() - is an IPv6 address in a set?
+ * @set:	set
+ * @addr:	address
+ *
+ * Context: a packet's, under rcu_read_lock().
+ */
+bool ipcuckoo_set_match6(struct ipcuckoo_set *set,
+			 const struct ipcuckoo_key *addr)
+{
+	if (unlikely(!addr->hi && addr->lo >> 32 == 0xffff) &&
+	    set->family == IPCUCKOO_FAMILY_ANY &&
+	    ipcuckoo_entries_match4(&set->entries, addr->lo))
+		return true;
+	return ipcuckoo_entries_match6(&set->entries, addr);
+}
+
+/**
+ * ipcuckoo_batch_entry() - unpack an entry
+ * @batch:	packed entries
+ * @kind:	which attribute
+ * @i:		which entry of it
+ */
+struct ipcuckoo_entry ipcuckoo_batch_entry(const struct ipcuckoo_batch *batch,
+					   enum ipcuckoo_kind kind, u32 i)
+{
+	static const u8 sizes[] = {
+		[IPCUCKOO_HOSTS4] = IPCUCKOO_HOST4_SIZE,
+		[IPCUCKOO_HOSTS6] = IPCUCKOO_HOST6_SIZE,
+		[IPCUCKOO_NETS4] = IPCUCKOO_NET4_SIZE,
+		[IPCUCKOO_NETS6] = IPCUCKOO_NET6_SIZE,
+	};
+	const u8 *data = batch->data[kind] + (size_t)i * sizes[kind];
+	struct ipcuckoo_entry entry = {
+		.v6 = kind == IPCUCKOO_HOSTS6 || kind == IPCUCKOO_NETS6,
+	};
+
+	if (entry.v6) {
+		entry.addr.hi = get_unaligned_be64(data);
+		entry.addr.lo = get_unaligned_be64(data + 8);
+		entry.len = kind == IPCUCKOO_NETS6 ? data[16] : 128;
+	} else {
+		entry.addr.lo = get_unaligned_be32(data);
+		entry.len = kind == IPCUCKOO_NETS4 ? data[4] : 32;
+	}
+	return entry;
+}
+
+static u32 batch_total(const struct ipcuckoo_batch *batch)
+{
+	u32 total = 0;
+	int kind;
+
+	for (kind = 0; kind < IPCUCKOO_KINDS; kind++)
+		total += batch->count[kind];
+	return total;
+}
+
+/* Entries that are not in the set, each counted once. Only asked for when the
+ * batch could overflow the set, and then by adding them up in a shadow.
+ */
+static int count_distinct(struct ipcuckoo_set *set,
+			  const struct ipcuckoo_batch *batch,
+			  const unsigned long *absent, u32 *distinct)
+{
+	struct ipcuckoo_entries *shadow;
+	struct ipcuckoo_entry entry;
+	u32 n, kind, i;
+	int err;
+
+	shadow = kzalloc(sizeof(*shadow), GFP_KERNEL_ACCOUNT);
+	if (!shadow)
+		return -ENOMEM;
+	err = ipcuckoo_entries_init(shadow, set->entries.mem, false);
+	if (err)
+		goto out;
+	mutex_lock_nested(&shadow->mutex, SINGLE_DEPTH_NESTING);
+	ipcuckoo_batch_for_each(batch, n, kind, i) {
+		if (!test_bit(n, absent))
+			continue;
+		entry = ipcuckoo_batch_entry(batch, kind, i);
+		ipcuckoo_set_check(set, &entry);
+		err = ipcuckoo_entries_add(shadow, &entry);
+		if (err && err != -EEXIST)
+			goto out_unlock;
+	}
+	*distinct = entries_total(shadow);
+	err = 0;
+out_unlock:
+	mutex_unlock(&shadow->mutex);
+	ipcuckoo_entries_exit(shadow);
+out:
+	kfree(shadow);
+	return err;
+}
+
+/* Find everything that could go wrong with an addition, and make room for it,
+ * before anything is changed. Sets a bit in @absent for each entry to add.
+ */
+static int prepare_add(struct ipcuckoo_set *set,
+		       const struct ipcuckoo_batch *batch, bool exist,
+		       unsigned long *absent,
+		       struct ipcuckoo_batch_result *result)
+{
+	u32 more[IPCUCKOO_KINDS] = {}, n, new = 0, count;
+	struct ipcuckoo_entry entry;
+	int err;
+
+	ipcuckoo_batch_for_each(batch, n, result->kind, result->index) {
+		entry = ipcuckoo_batch_entry(batch, result->kind, result->index);
+		err = ipcuckoo_set_check(set, &entry);
+		if (err)
+			return err;
+		if (!ipcuckoo_entries_has(&set->entries, &entry)) {
+			__set_bit(n, absent);
+			more[ipcuckoo_entry_kind(&entry)]++;
+			new++;
+		} else if (!exist) {
+			return -EEXIST;
+		}
+	}
+	count = ipcuckoo_set_count(set);
+	if (set->maxelem && count + new > set->maxelem) {
+		err = count_distinct(set, batch, absent, &new);
+		if (err)
+			return err;
+		if (count + new > set->maxelem)
+			return -ENOSPC;
+	}
+	return ipcuckoo_entries_reserve(&set->entries, more);
+}
+
+/* Delete what this batch has added, up to entry @end. */
+static void undo_add(struct ipcuckoo_set *set,
+		     const struct ipcuckoo_batch *batch,
+		     const unsigned long *added, u32 end)
+{
+	struct ipcuckoo_entry entry;
+	u32 n, kind, i;
+
+	ipcuckoo_batch_for_each(batch, n, kind, i) {
+		if (n == end)
+			return;
+		if (!test_bit(n, added))
+			continue;
+		entry = ipcuckoo_batch_entry(batch, kind, i);
+		ipcuckoo_set_check(set, &entry);
+		ipcuckoo_entries_del(&set->entries, &entry);
+	}
+}
+
+/* Room was made for all of it, so that a failure here takes both a search that
+ * fails far below its usual load and no memory for another table.
+ */
+static int apply_add(struct ipcuckoo_set *set,
+		     const struct ipcuckoo_batch *batch, unsigned long *absent,
+		     struct ipcuckoo_batch_result *result)
+{
+	struct ipcuckoo_entry entry;
+	int err;
+	u32 n;
+
+	ipcuckoo_batch_for_each(batch, n, result->kind, result->index) {
+		if (!test_bit(n, absent)) {
+			result->unchanged++;
+			continue;
+		}
+		entry = ipcuckoo_batch_entry(batch, result->kind, result->index);
+		ipcuckoo_set_check(set, &entry);
+		err = ipcuckoo_entries_add(&set->entries, &entry);
+		if (!err) {
+			result->changed++;
+		} else if (err == -EEXIST) {
+			/* Twice in this batch. */
+			__clear_bit(n, absent);
+			result->unchanged++;
+		} else {
+			undo_add(set, batch, absent, n);
+			return err;
+		}
+	}
+	return 0;
+}
+
+/**
+ * ipcuckoo_set_add() - add entries
+ * @set:	set, locked
+ * @batch:	entries
+ * @exist:	entries that are there already are no error
+ * @result:	zeroed; set
+ *
+ * Context: process context.
+ * Return: 0, or an error as uapi/ipcuckoo.h has it; then nothing has changed.
+ */
+int ipcuckoo_set_add(struct ipcuckoo_set *set,
+		     const struct ipcuckoo_batch *batch, bool exist,
+		     struct ipcuckoo_batch_result *result)
+{
+	unsigned long *absent = bitmap_zalloc(batch_total(batch), GFP_KERNEL);
+	int err;
+
+	result->kind = IPCUCKOO_KINDS;
+	if (!absent)
+		return -ENOMEM;
+	err = prepare_add(set, batch, exist, absent, result);
+	if (!err)
+		err = apply_add(set, batch, absent, result);
+	bitmap_free(absent);
+	return err;
+}
+
+/**
+ * ipcuckoo_set_del() - delete entries
+ * @set:	set, locked
+ * @batch:	entries
+ * @exist:	entries that are not there are no error
+ * @result:	zeroed; set
+ *
+ * Context: process context.
+ * Return: 0, or an error as uapi/ipcuckoo.h has it; then nothing has changed.
+ */
+int ipcuckoo_set_del(struct ipcuckoo_set *set,
+		     const struct ipcuckoo_batch *batch, bool exist,
+		     struct ipcuckoo_batch_result *result)
+{
+	struct ipcuckoo_entry entry;
+	int err;
+	u32 n;
+
+	ipcuckoo_batch_for_each(batch, n, result->kind, result->index) {
+		entry = ipcuckoo_batch_entry(batch, result->kind, result->index);
+		err = ipcuckoo_set_check(set, &entry);
+		if (!err && !exist &&
+		    !ipcuckoo_entries_has(&set->entries, &entry))
+			err = -ENOENT;
+		if (err)
+			return err;
+	}
+	ipcuckoo_batch_for_each(batch, n, result->kind, result->index) {
+		entry = ipcuckoo_batch_entry(batch, result->kind, result->index);
+		ipcuckoo_set_check(set, &entry);
+		if (ipcuckoo_entries_del(&set->entries, &entry))
+			result->unchanged++;
+		else
+			result->changed++;
+	}
+	return 0;
+}

@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Sets: named contents of one network namespace, with a type and a family.
+ *
+ * Locks, in the order they are taken:
+ *
+ *   RTNL			device events only (attach.c)
+ *   ipcuckoo_net.mutex		the tree of sets, shadows, attachments, and the
+ *				creation and removal of procfs files
+ *   ipcuckoo_entries.mutex	the contents of one set, then of one shadow
+ *   ipcuckoo_guard.lock	while entries move; also readers' last resort
+ *
+ * All but the last are taken in process context only.
+ */
+#ifndef _IPCUCKOO_SET_H
+#define _IPCUCKOO_SET_H
+
+#include <linux/bitmap.h>
+#include <linux/kref.h>
+#include <linux/rbtree.h>
+
+#include "entries.h"
+#include "ipcuckoo.h"
+
+struct ipcuckoo_net;
+struct proc_dir_entry;
+
+/**
+ * struct ipcuckoo_set - a set
+ * @entries:	its contents; entries.mutex also protects @dead
+ * @name:	its name
+ * @type:	enum ipcuckoo_type
+ * @family:	enum ipcuckoo_family
+ * @maxelem:	entries it may hold; 0: no limit
+ * @dead:	it was destroyed; whoever still holds it must not change it
+ * @attachments: how many there are; under ipcuckoo_net.mutex
+ * @node:	in the tree of sets, by name; under ipcuckoo_net.mutex
+ * @proc:	its file
+ * @ref:	held by the tree, by attachments, shadows and dumps
+ * @rcu:	to free it
+ */
+struct ipcuckoo_set {
+	struct ipcuckoo_entries entries;
+	char name[IPCUCKOO_NAME_SIZE];
+	u8 type;
+	u8 family;
+	u32 maxelem;
+	bool dead;
+	unsigned int attachments;
+	struct rb_node node;
+	struct proc_dir_entry *proc;
+	struct kref ref;
+	struct rcu_head rcu;
+};
+
+/**
+ * struct ipcuckoo_batch - packed entries
+ * @data:	for each kind, as uapi/ipcuckoo.h describes them
+ * @count:	for each kind, entries
+ */
+struct ipcuckoo_batch {
+	const u8 *data[IPCUCKOO_KINDS];
+	u32 count[IPCUCKOO_KINDS];
+};
+
+/**
+ * struct ipcuckoo_batch_result - what became of a batch
+ * @changed:	entries added or deleted
+ * @unchanged:	entries that were there, or not there, already
+ * @kind:	on error: the kind of the entry at fault, or IPCUCKOO_KINDS if
+ *		it is no entry's
+ * @index:	on error: its index among those of its kind
+ */
+struct ipcuckoo_batch_result {
+	u32 changed;
+	u32 unchanged;
+	enum ipcuckoo_kind kind;
+	u32 index;
+};
+
+bool ipcuckoo_set_name_valid(const char *name);
+int ipcuckoo_set_create(struct ipcuckoo_net *inet, const char *name, u8 type,
+			u8 family, u32 maxelem);
+int ipcuckoo_set_destroy(struct ipcuckoo_net *inet, const char *name);
+int ipcuckoo_set_destroy_all(struct ipcuckoo_net *inet);
+void ipcuckoo_set_exit_net(struct ipcuckoo_net *inet);
+
+struct ipcuckoo_set *ipcuckoo_set_find(struct ipcuckoo_net *inet,
+				       const char *name);
+struct ipcuckoo_set *ipcuckoo_set_after(struct ipcuckoo_net *inet,
+					const char *name);
+struct ipcuckoo_set *ipcuckoo_set_get(struct ipcuckoo_net *inet,
+				      const char *name);
+void ipcuckoo_set_put(struct ipcuckoo_set *set);
+
+int ipcuckoo_set_lock(struct ipcuckoo_set *set);
+void ipcuckoo_set_unlock(struct ipcuckoo_set *set);
+
+int ipcuckoo_set_check(const struct ipcuckoo_set *set,
+		       struct ipcuckoo_entry *entry);
+u32 ipcuckoo_set_count(struct ipcuckoo_set *set);
+bool ipcuckoo_set_full(const struct ipcuckoo_set *set,
+		       struct ipcuckoo_entries *entries);
+size_t ipcuckoo_set_memory(struct ipcuckoo_set *set);
+bool ipcuckoo_set_match4(struct ipcuckoo_set *set, u32 addr);
+bool ipcuckoo_set_match6(struct ipcuckoo_set *set,
+			 const struct ipcuckoo_key *addr);
+
+/* The entries of a batch one after the other. @n counts them all; @kind and
+ * @i can be those of a struct ipcuckoo_batch_result, so that a loop left early
+ * says where.
+ */
+#define ipcuckoo_batch_for_each(batch, n, kind, i)			\
+	for ((n) = 0, (kind) = 0; (kind) < IPCUCKOO_KINDS; (kind)++)	\
+		for ((i) = 0; (i) < (batch)->count[kind]; (i)++, (n)++)
+
+struct ipcuckoo_entry ipcuckoo_batch_entry(const struct ipcuckoo_batch *batch,
+					   enum ipcuckoo_kind kind, u32 i);
+int ipcuckoo_set_add(struct ipcuckoo_set *set,
+		     const struct ipcuckoo_batch *batch, bool exist,
+		     struct ipcuckoo_batch_result *result);
+int ipcuckoo_set_del(struct ipcuckoo_set *set,
+		     const struct ipcuckoo_batch *batch, bool exist,
+		     struct ipcuckoo_batch_result *result);
+
+#endif /* _IPCUCKOO_SET_H */

@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Shadows: the next contents of a set, filled aside. */
+#ifndef _IPCUCKOO_SHADOW_H
+#define _IPCUCKOO_SHADOW_H
+
+#include "set.h"
+
+/**
+ * struct ipcuckoo_shadow - the next contents of a set
+ * @entries:	the contents so far; entries.mutex protects the rest, too
+ * @set:	the set, held
+ * @generation:	of the set's contents when the shadow was made
+ * @changed:	entries that came from SHADOW_ADD
+ * @unchanged:	of these, those that were there already
+ * @spent:	it was swapped in; nothing can be done with it any more
+ * @id:		its name for the socket
+ * @portid:	the socket
+ * @list:	in ipcuckoo_net.shadows, under ipcuckoo_net.mutex
+ * @ref:	held by the list and by whoever works on it
+ */
+struct ipcuckoo_shadow {
+	struct ipcuckoo_entries entries;
+	struct ipcuckoo_set *set;
+	u64 generation;
+	u32 changed;
+	u32 unchanged;
+	bool spent;
+	u32 id;
+	u32 portid;
+	struct list_head list;
+	struct kref ref;
+};
+
+int ipcuckoo_shadow_create(struct ipcuckoo_net *inet, struct ipcuckoo_set *set,
+			   u32 portid, bool append,
+			   const u32 capacity[IPCUCKOO_KINDS], u32 *id);
+struct ipcuckoo_shadow *ipcuckoo_shadow_get(struct ipcuckoo_net *inet,
+					    u32 portid, u32 id);
+void ipcuckoo_shadow_put(struct ipcuckoo_shadow *shadow);
+void ipcuckoo_shadow_remove(struct ipcuckoo_net *inet,
+			    struct ipcuckoo_shadow *shadow);
+void ipcuckoo_shadow_release(struct ipcuckoo_net *inet, u32 portid);
+void ipcuckoo_shadow_exit_net(struct ipcuckoo_net *inet);
+
+int ipcuckoo_shadow_add(struct ipcuckoo_shadow *shadow,
+			const struct ipcuckoo_batch *batch,
+			struct ipcuckoo_batch_result *result);
+int ipcuckoo_shadow_commit(struct ipcuckoo_shadow *shadow, bool override,
+			   u32 *entries);
+
+#endif /* _IPCUCKOO_SHADOW_H */

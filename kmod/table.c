@@ -1,0 +1,623 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/**
+ * DOC: The exact cuckoo table
+ *
+ * Problem
+ * -------
+ *
+ * Hold millions of addresses in a few bytes each, answer "is it there?" with
+ * two memory accesses that overlap, never answer wrongly, and let one writer
+ * add and delete while readers look up without a lock.
+ *
+ * Structure
+ * ---------
+ *
+ * A table has buckets of four slots. An entry is in one of two buckets. A slot
+ * holds a flag that it is used, a flag that this is the entry's second bucket
+ * (the choice), and a remainder; 0 is an empty slot.
+ *
+ * A cuckoo filter [Fan 2014] stores a short fingerprint there and is wrong now
+ * and then. Keys of 32 bits leave room for better: the key is sent through a
+ * permutation (bijection.h), the bucket is taken out of the result, and the
+ * slot keeps all the rest (ipcuckoo_table_place32()). Bucket, choice and
+ * remainder give the key back (key_at()), so there are no false positives,
+ * entries can be listed, and a larger table is made from the slots alone. This
+ * is quotienting, or permutation-based cuckoo hashing [Arbitman 2010]. With
+ * 2^18 buckets or more the remainder has 14 bits and the slot 16, a bucket one
+ * u64; smaller tables have slots of 32 bits.
+ *
+ * Keys of 128 bits do not fit. Their remainder is 14 bits of a hash, and the
+ * whole key stands in an array parallel to the slots, which is read only when
+ * a remainder matches: exact as well.
+ *
+ * The number of buckets is even, otherwise free, so that a table can have the
+ * size that its entries need.
+ *
+ * Insertion
+ * ---------
+ *
+ * ipcuckoo_table_insert() takes a free slot of the two buckets. Where there is
+ * none, search() looks breadth-first for the shortest chain of entries of which
+ * each can move to its other bucket and the last finds a free slot there. It
+ * changes nothing; when it fails, nothing has changed. move_path() then moves
+ * the entries beginning with the last, so that each is copied before its old
+ * place is overwritten: an entry is always in one of its buckets.
+ *
+ * Concurrency
+ * -----------
+ *
+ * One writer at a time, in process context; ipcuckoo_guard.lock is held while
+ * it moves or deletes, which is a bounded handful of stores. Readers take no
+ * lock. What goes wrong without care: a reader looks into bucket A, the writer
+ * copies the entry from B to A and overwrites it in B, the reader looks into
+ * B. So every overwrite is preceded by a step of a sequence, and a miss counts
+ * only when the sequence stood still. The tables, hints and the pointer to
+ * them that one look-up uses share one sequence (entries.c), for an answer
+ * across several tables would be wrong in the same way. The look-up:
+ *
+ *	LMM(look-up:A)	s = acquire(seq), then pointer, hint, buckets
+ *	LMM(look-up:B)	miss: read barrier, seq == s? else once more
+ *	LMM(look-up:D)	the acquire of LMM(look-up:A), seen from the writer's C
+ *
+ * and the writer's barriers with their partners:
+ *
+ *	bump:A / look-up:A	what was copied (or added) before the step is
+ *				seen by a look-up that begins after it
+ *	bump:C / look-up:B	who sees the overwrite sees the step, and looks
+ *				again
+ *	key:A / probe:A		who sees a remainder sees its key
+ *	bump:C / match:A	who sees a part of the key that reuses a slot
+ *				sees the step made since the slot was emptied
+ *
+ * The last needs a rule: an empty slot of a table with keys has had a step
+ * since it was emptied. vacate() keeps it.
+ *
+ * A hit on a 32-bit key is one word, read once: it was true when it was read,
+ * and needs no check. Words are stored whole, with WRITE_ONCE(). On a 32-bit
+ * machine the halves of a word may be read apart; no slot straddles them.
+ *
+ * selftests/core/weakmem.c enumerates the executions of this protocol under a
+ * weak memory model and shows each barrier above to be necessary.
+ *
+ * Parameters
+ * ----------
+ *
+ * With IPCUCKOO_SEARCH the first insertion fails at a load of 0.97. One that
+ * fails much earlier is bad luck or somebody's malice; the caller then makes a
+ * new table with a new key, from the entries of this one (entries.c).
+ *
+ * References
+ * ----------
+ *
+ * [Fan 2014] B. Fan, D. Andersen, M. Kaminsky, M. Mitzenmacher: Cuckoo Filter:
+ *	Practically Better Than Bloom. CoNEXT 2014.
+ * [Arbitman 2010] Y. Arbitman, M. Naor, G. Segev: Backyard Cuckoo Hashing.
+ *	FOCS 2010.
+ * [Zhou 2013] D. Zhou, B. Fan, H. Lim, M. Kaminsky, D. Andersen: Scalable,
+ *	High Performance Ethernet Forwarding with CuckooSwitch. CoNEXT 2013 (the
+ *	path searched first, moved from its end).
+ * [Lang 2019] H. Lang, T. Neumann, A. Kemper, P. Boncz: Performance-Optimal
+ *	Filtering. VLDB 2019 (any number of buckets).
+ */
+#include <linux/err.h>
+#include <linux/log2.h>
+#include <linux/math64.h>
+#include <linux/random.h>
+#include <linux/slab.h>
+
+#include "table.h"
+
+/* A bucket that the search has reached, and how. */
+struct ipcuckoo_search_node {
+	u32 bucket;
+	u16 parent;	/* index in the queue */
+	u8 slot;	/* of the parent, whose entry would move to this bucket */
+	u8 root;	/* this is a bucket of the new entry */
+};
+
+static_assert(IPCUCKOO_SEARCH <= U16_MAX);
+/* 32 bits less the bucket's must leave what a narrow slot can hold. */
+static_assert((u64)IPCUCKOO_BUCKETS_NARROW * IPCUCKOO_CHOICE16 == 1ULL << 32);
+
+static u32 flag_valid(const struct ipcuckoo_table *t)
+{
+	return t->wide ? IPCUCKOO_VALID32 : IPCUCKOO_VALID16;
+}
+
+static u32 flag_choice(const struct ipcuckoo_table *t)
+{
+	return t->wide ? IPCUCKOO_CHOICE32 : IPCUCKOO_CHOICE16;
+}
+
+static u32 slot_rem(const struct ipcuckoo_table *t, u32 slot)
+{
+	return slot & (flag_choice(t) - 1);
+}
+
+/* The word and the shift within it at which a slot stands. */
+static u64 *slot_word(const struct ipcuckoo_table *t, u32 bucket,
+		      unsigned int i, unsigned int *shift)
+{
+	if (t->wide) {
+		*shift = 32 * (i & 1);
+		return &t->words[2 * (size_t)bucket + (i >> 1)];
+	}
+	*shift = 16 * i;
+	return &t->words[bucket];
+}
+
+static u32 slot_get(const struct ipcuckoo_table *t, u32 bucket, unsigned int i)
+{
+	unsigned int shift;
+	const u64 *word = slot_word(t, bucket, i, &shift);
+	u64 slot = *word >> shift;
+
+	return t->wide ? (u32)slot : (u16)slot;
+}
+
+static void slot_set(struct ipcuckoo_table *t, u32 bucket, unsigned int i,
+		     u32 slot)
+{
+	u64 mask = t->wide ? U32_MAX : U16_MAX;
+	unsigned int shift;
+	u64 *word = slot_word(t, bucket, i, &shift);
+
+	WRITE_ONCE(*word, (*word & ~(mask << shift)) | (u64)slot << shift);
+}
+
+static struct ipcuckoo_key *key_slot(const struct ipcuckoo_table *t,
+				     u32 bucket, unsigned int i)
+{
+	return &t->keys[(size_t)bucket * IPCUCKOO_SLOTS + i];
+}
+
+/* Fill an empty slot, or one whose entry has been copied away already. */
+static void put(struct ipcuckoo_table *t, u32 bucket, unsigned int i, u32 slot,
+		const struct ipcuckoo_key *key)
+{
+	if (t->keys) {
+		struct ipcuckoo_key *to = key_slot(t, bucket, i);
+
+		WRITE_ONCE(to->hi, key->hi);
+		WRITE_ONCE(to->lo, key->lo);
+		smp_wmb();	/* LMM(key:A), pairs with LMM(probe:A) */
+	}
+	slot_set(t, bucket, i, slot);
+}
+
+/* Make a slot reusable. Readers that still see its entry, or with keys a
+ * mixture of it and of the next, will look again.
+ */
+static void vacate(struct ipcuckoo_table *t, struct ipcuckoo_guard *guard,
+		   u32 bucket, unsigned int i)
+{
+	ipcuckoo_guard_bump(guard);
+	slot_set(t, bucket, i, 0);
+	if (t->keys)
+		ipcuckoo_guard_bump(guard);
+}
+
+static int find_free(const struct ipcuckoo_table *t, u32 bucket)
+{
+	unsigned int i;
+
+	for (i = 0; i < IPCUCKOO_SLOTS; i++)
+		if (!slot_get(t, bucket, i))
+			return i;
+	return -1;
+}
+
+static struct ipcuckoo_place place(const struct ipcuckoo_table *t,
+				   const struct ipcuckoo_key *key)
+{
+	return t->keys ? ipcuckoo_table_place128(t, key) :
+			 ipcuckoo_table_place32(t, key->lo);
+}
+
+/* What the slot of an entry holds in its first or second bucket. */
+static u32 slot_of(const struct ipcuckoo_table *t,
+		   const struct ipcuckoo_place *p, int choice)
+{
+	return flag_valid(t) | (choice ? flag_choice(t) : 0) | p->rem;
+}
+
+/* Find an entry, for the writer. */
+static bool find(const struct ipcuckoo_table *t, const struct ipcuckoo_key *key,
+		 const struct ipcuckoo_place *p, u32 *bucket, unsigned int *i)
+{
+	const struct ipcuckoo_key *k;
+	int choice;
+
+	for (choice = 0; choice < 2; choice++) {
+		*bucket = p->bucket[choice];
+		for (*i = 0; *i < IPCUCKOO_SLOTS; (*i)++) {
+			if (slot_get(t, *bucket, *i) != slot_of(t, p, choice))
+				continue;
+			if (!t->keys)
+				return true;
+			k = key_slot(t, *bucket, *i);
+			if (k->hi == key->hi && k->lo == key->lo)
+				return true;
+		}
+	}
+	return false;
+}
+
+/* The key of a used slot. */
+static struct ipcuckoo_key key_at(const struct ipcuckoo_table *t, u32 bucket,
+				  unsigned int i)
+{
+	u32 slot = slot_get(t, bucket, i);
+	u32 rem = slot_rem(t, slot);
+	struct ipcuckoo_key key = {};
+	u64 product;
+
+	if (t->keys)
+		return *key_slot(t, bucket, i);
+	if (slot & flag_choice(t))
+		bucket = ipcuckoo_table_alt(t, bucket, rem);
+	/* The one multiple of nbuckets whose top bits are these. */
+	product = (u64)bucket << 32 | (u64)rem << t->shift;
+	key.lo = ipcuckoo_unpermute(&t->bijection, t->inverse,
+				    div_u64(product + t->nbuckets - 1,
+					    t->nbuckets));
+	return key;
+}
+
+/**
+ * ipcuckoo_search_alloc() - memory for the search of an insertion
+ *
+ * Context: process context, may sleep.
+ * Return: a queue to be freed with ipcuckoo_search_free(), or NULL.
+ */
+struct ipcuckoo_search_node *ipcuckoo_search_alloc(void)
+{
+	return kmalloc_array(IPCUCKOO_SEARCH,
+			     sizeof(struct ipcuckoo_search_node), GFP_KERNEL);
+}
+
+/**
+ * ipcuckoo_search_free() - free a search queue
+ * @queue:	queue, or NULL
+ */
+void ipcuckoo_search_free(struct ipcuckoo_search_node *queue)
+{
+	kfree(queue);
+}
+
+/* Entries that would move along a path must not share a bucket: the second
+ * move would undo what the first relied on.
+ */
+static bool on_path(const struct ipcuckoo_search_node *queue, u16 node,
+		    u32 bucket)
+{
+	while (queue[node].bucket != bucket) {
+		if (queue[node].root)
+			return false;
+		node = queue[node].parent;
+	}
+	return true;
+}
+
+/* Find the shortest path from a bucket of @p to a free slot. Fills *@node with
+ * the last bucket of the path, whose slot *@slot moves to *@dst. Reads only.
+ */
+static bool search(const struct ipcuckoo_table *t,
+		   const struct ipcuckoo_place *p,
+		   struct ipcuckoo_search_node *queue,
+		   u16 *node, unsigned int *slot, u32 *dst)
+{
+	unsigned int tail = 2;
+	u32 bucket, rem;
+
+	queue[0] = (struct ipcuckoo_search_node){ p->bucket[0], .root = 1 };
+	queue[1] = (struct ipcuckoo_search_node){ p->bucket[1], .root = 1 };
+	for (*node = 0; *node < tail; (*node)++) {
+		bucket = queue[*node].bucket;
+		for (*slot = 0; *slot < IPCUCKOO_SLOTS; (*slot)++) {
+			rem = slot_rem(t, slot_get(t, bucket, *slot));
+			*dst = ipcuckoo_table_alt(t, bucket, rem);
+			if (find_free(t, *dst) >= 0)
+				return true;
+			if (tail == IPCUCKOO_SEARCH ||
+			    on_path(queue, *node, *dst))
+				continue;
+			queue[tail++] = (struct ipcuckoo_search_node){
+				*dst, .parent = *node, .slot = *slot,
+			};
+		}
+	}
+	return false;
+}
+
+/* Move every entry of a path one bucket on, from its end. Leaves the slot of
+ * the root free for the new entry, and returns where it is.
+ */
+static u16 move_path(struct ipcuckoo_table *t, struct ipcuckoo_guard *guard,
+		     const struct ipcuckoo_search_node *queue, u16 node,
+		     unsigned int *slot, u32 dst)
+{
+	unsigned int free = find_free(t, dst);
+	u32 bucket;
+
+	for (;;) {
+		bucket = queue[node].bucket;
+		put(t, dst, free, slot_get(t, bucket, *slot) ^ flag_choice(t),
+		    t->keys ? key_slot(t, bucket, *slot) : NULL);
+		vacate(t, guard, bucket, *slot);
+		t->displaced++;
+		if (queue[node].root)
+			return node;
+		dst = bucket;
+		free = *slot;
+		*slot = queue[node].slot;
+		node = queue[node].parent;
+	}
+}
+
+/**
+ * ipcuckoo_table_insert() - add an entry
+ * @t:		table
+ * @guard:	what the table's readers check
+ * @key:	the entry
+ * @queue:	memory for the search
+ *
+ * Context: the writer, in process context. Takes @guard->lock for as long as
+ * a path of a few entries is moved.
+ * Return: 0, -EEXIST if it is there, or -ENOSPC if no place was found within
+ * the bound of the search; then nothing has changed.
+ */
+int ipcuckoo_table_insert(struct ipcuckoo_table *t,
+			  struct ipcuckoo_guard *guard,
+			  const struct ipcuckoo_key *key,
+			  struct ipcuckoo_search_node *queue)
+{
+	struct ipcuckoo_place p = place(t, key);
+	unsigned int i;
+	int choice, free;
+	u32 bucket;
+	u16 node;
+
+	if (find(t, key, &p, &bucket, &i))
+		return -EEXIST;
+	for (choice = 0; choice < 2; choice++) {
+		free = find_free(t, p.bucket[choice]);
+		if (free < 0)
+			continue;
+		put(t, p.bucket[choice], free, slot_of(t, &p, choice), key);
+		t->count++;
+		return 0;
+	}
+	if (!search(t, &p, queue, &node, &i, &bucket))
+		return -ENOSPC;
+	spin_lock_bh(&guard->lock);
+	node = move_path(t, guard, queue, node, &i, bucket);
+	put(t, p.bucket[node], i, slot_of(t, &p, node), key);
+	spin_unlock_bh(&guard->lock);
+	t->count++;
+	return 0;
+}
+
+/**
+ * ipcuckoo_table_delete() - remove an entry
+ * @t:		table
+ * @guard:	what the table's readers check
+ * @key:	the entry
+ *
+ * Context: the writer, in process context. Takes @guard->lock for one store.
+ * Return: 0, or -ENOENT.
+ */
+int ipcuckoo_table_delete(struct ipcuckoo_table *t,
+			  struct ipcuckoo_guard *guard,
+			  const struct ipcuckoo_key *key)
+{
+	struct ipcuckoo_place p = place(t, key);
+	unsigned int i;
+	u32 bucket;
+
+	if (!find(t, key, &p, &bucket, &i))
+		return -ENOENT;
+	spin_lock_bh(&guard->lock);
+	vacate(t, guard, bucket, i);
+	spin_unlock_bh(&guard->lock);
+	t->count--;
+	return 0;
+}
+
+/**
+ * ipcuckoo_table_has() - look an entry up, for the writer
+ * @t:		table
+ * @key:	the entry
+ */
+bool ipcuckoo_table_has(const struct ipcuckoo_table *t,
+			const struct ipcuckoo_key *key)
+{
+	struct ipcuckoo_place p = place(t, key);
+	unsigned int i;
+	u32 bucket;
+
+	return find(t, key, &p, &bucket, &i);
+}
+
+/**
+ * ipcuckoo_table_next() - the next entry, in no particular order
+ * @t:		table
+ * @pos:	where to go on; 0 to begin with
+ * @key:	set to the entry
+ *
+ * Context: the writer, or any context if the table cannot change.
+ * Return: false at the end.
+ */
+bool ipcuckoo_table_next(const struct ipcuckoo_table *t, u64 *pos,
+			 struct ipcuckoo_key *key)
+{
+	u64 end = ipcuckoo_table_slots(t);
+
+	while (*pos < end) {
+		unsigned int i = *pos % IPCUCKOO_SLOTS;
+		u32 bucket = *pos / IPCUCKOO_SLOTS;
+
+		(*pos)++;
+		if (!slot_get(t, bucket, i))
+			continue;
+		*key = key_at(t, bucket, i);
+		return true;
+	}
+	return false;
+}
+
+/**
+ * ipcuckoo_table_probe128() - look a 128-bit key up, once
+ * @t:		table
+ * @key:	key
+ *
+ * Context: any, under rcu_read_lock().
+ * Return: true or false, each holding only if no entry moved and none was
+ * deleted meanwhile; the caller checks that with ipcuckoo_guard.seq.
+ */
+bool ipcuckoo_table_probe128(const struct ipcuckoo_table *t,
+			     const struct ipcuckoo_key *key)
+{
+	struct ipcuckoo_place p = ipcuckoo_table_place128(t, key);
+	u64 m1 = ipcuckoo_repeat16(IPCUCKOO_VALID16 | p.rem);
+	u64 m2 = m1 | ipcuckoo_repeat16(IPCUCKOO_CHOICE16);
+	const struct ipcuckoo_key *k;
+	u64 match[2];
+	int choice;
+
+	match[0] = ipcuckoo_zero16(READ_ONCE(t->words[p.bucket[0]]) ^ m1);
+	match[1] = ipcuckoo_zero16(READ_ONCE(t->words[p.bucket[1]]) ^ m2);
+	if (likely(!(match[0] | match[1])))
+		return false;
+	smp_rmb();	/* LMM(probe:A), pairs with LMM(key:A) */
+	for (choice = 0; choice < 2; choice++) {
+		while (match[choice]) {
+			k = key_slot(t, p.bucket[choice],
+				     __ffs64(match[choice]) / 16);
+			if (READ_ONCE(k->hi) == key->hi &&
+			    READ_ONCE(k->lo) == key->lo)
+				return true;
+			match[choice] &= match[choice] - 1;
+		}
+	}
+	return false;
+}
+
+static size_t bucket_size(u32 nbuckets, bool keyed)
+{
+	return !keyed && nbuckets < IPCUCKOO_BUCKETS_NARROW ? 16 : 8;
+}
+
+/**
+ * ipcuckoo_table_buckets() - the number of buckets for a number of entries
+ * @entries:	entries that the table shall take
+ * @keyed:	keys of 128 bits, not 32
+ *
+ * Slots of 16 bits need IPCUCKOO_BUCKETS_NARROW buckets; from half as many on
+ * a table of 32-bit slots would be no smaller. Whatever the allocation rounds
+ * the table up to is used.
+ *
+ * Return: an even number, IPCUCKOO_BUCKETS_MAX at most.
+ */
+u32 ipcuckoo_table_buckets(u64 entries, bool keyed)
+{
+	u64 n = div_u64(entries * 1000, IPCUCKOO_SLOTS * IPCUCKOO_LOAD_TARGET);
+	size_t size;
+
+	n = min_t(u64, n + 1, IPCUCKOO_BUCKETS_MAX);
+	if (!keyed && n >= IPCUCKOO_BUCKETS_NARROW / 2)
+		n = max_t(u64, n, IPCUCKOO_BUCKETS_NARROW);
+	n = max_t(u64, n, IPCUCKOO_BUCKETS_MIN);
+	size = keyed ? IPCUCKOO_SLOTS * sizeof(struct ipcuckoo_key) :
+		       bucket_size(n, keyed);
+	n = div_u64(ipcuckoo_area_round(n * size), size);
+	return min_t(u64, round_down(n, 2), IPCUCKOO_BUCKETS_MAX);
+}
+
+static void choose_keys(struct ipcuckoo_table *t)
+{
+	int i;
+
+	get_random_bytes(&t->bijection, sizeof(t->bijection));
+	for (i = 0; i < 3; i++) {
+		t->bijection.mul[i] |= 1;
+		t->inverse[i] = ipcuckoo_inverse(t->bijection.mul[i]);
+	}
+}
+
+/**
+ * ipcuckoo_table_create() - make an empty table with a key of its own
+ * @mem:	account to charge
+ * @nbuckets:	number of buckets, as from ipcuckoo_table_buckets()
+ * @keyed:	keys of 128 bits, not 32
+ *
+ * Context: process context, may sleep.
+ * Return: the table, or ERR_PTR(-ENOMEM or -EDQUOT).
+ */
+struct ipcuckoo_table *ipcuckoo_table_create(struct ipcuckoo_mem *mem,
+					     u32 nbuckets, bool keyed)
+{
+	size_t keys_size = (size_t)nbuckets * IPCUCKOO_SLOTS *
+			   sizeof(struct ipcuckoo_key);
+	struct ipcuckoo_table *t;
+	int err;
+
+	t = kzalloc(sizeof(*t), GFP_KERNEL_ACCOUNT);
+	if (!t)
+		return ERR_PTR(-ENOMEM);
+	t->mem = mem;
+	t->nbuckets = nbuckets;
+	t->shift = ilog2(nbuckets);
+	t->wide = bucket_size(nbuckets, keyed) == 16;
+	choose_keys(t);
+	err = ipcuckoo_area_alloc(&t->area[0], mem,
+				  nbuckets * bucket_size(nbuckets, keyed));
+	if (!err && keyed)
+		err = ipcuckoo_area_alloc(&t->area[1], mem, keys_size);
+	if (err) {
+		ipcuckoo_table_destroy(t);
+		return ERR_PTR(err);
+	}
+	t->words = t->area[0].data;
+	t->keys = t->area[1].data;
+	return t;
+}
+
+/**
+ * ipcuckoo_table_destroy() - free a table that nobody reads
+ * @t:		table, or NULL
+ */
+void ipcuckoo_table_destroy(struct ipcuckoo_table *t)
+{
+	if (!t)
+		return;
+	ipcuckoo_area_free(&t->area[1], t->mem);
+	ipcuckoo_area_free(&t->area[0], t->mem);
+	kfree(t);
+}
+
+static void destroy_rcu(struct rcu_head *rcu)
+{
+	ipcuckoo_table_destroy(container_of(rcu, struct ipcuckoo_table, rcu));
+}
+
+/**
+ * ipcuckoo_table_destroy_rcu() - free a table when its last reader has left
+ * @t:		table, or NULL; no longer reachable
+ */
+void ipcuckoo_table_destroy_rcu(struct ipcuckoo_table *t)
+{
+	if (t)
+		call_rcu(&t->rcu, destroy_rcu);
+}
+
+/**
+ * ipcuckoo_table_memory() - what a table takes
+ * @t:		table, or NULL
+ *
+ * Return: bytes, rounding included.
+ */
+size_t ipcuckoo_table_memory(const struct ipcuckoo_table *t)
+{
+	return t ? ksize(t) + t->area[0].size + t->area[1].size : 0;
+}

@@ -1,0 +1,282 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * The exact cuckoo table. table.c begins with how it works.
+ *
+ * Safe for readers (any context, under rcu_read_lock(), no lock):
+ * ipcuckoo_table_probe32(), ipcuckoo_table_probe128().
+ * For the one writer (process context, serialised by the caller): the rest.
+ */
+#ifndef _IPCUCKOO_TABLE_H
+#define _IPCUCKOO_TABLE_H
+
+#include <linux/bitops.h>
+#include <linux/cache.h>
+#include <linux/compiler.h>
+#include <linux/hash.h>
+#include <linux/jhash.h>
+#include <linux/rcupdate.h>
+#include <linux/spinlock.h>
+#include <linux/types.h>
+
+#include "bijection.h"
+#include "mem.h"
+
+enum {
+	/* Slots of a bucket: the classic choice; it fills to 0.98. */
+	IPCUCKOO_SLOTS		= 4,
+
+	/* Buckets a search for a free slot may queue. 512 reach a load of
+	 * 0.973 before the first failure, 2048 would reach 0.977 at four
+	 * times the work; the search stays within a few microseconds.
+	 */
+	IPCUCKOO_SEARCH		= 512,
+
+	IPCUCKOO_BUCKETS_MIN	= 4,
+	/* A remainder keeps 7 bits at this size; 8 were measured to be
+	 * enough, and 134 million entries are more than IPv4 lists have.
+	 */
+	IPCUCKOO_BUCKETS_MAX	= 1 << 25,
+	/* From here on a remainder fits into 14 bits, a slot into 16. */
+	IPCUCKOO_BUCKETS_NARROW	= 1 << 18,
+
+	/* The flags above a slot's remainder, by the slot's width. */
+	IPCUCKOO_VALID16	= 1 << 15,
+	IPCUCKOO_CHOICE16	= 1 << 14,
+};
+
+#define IPCUCKOO_VALID32	BIT(31)
+#define IPCUCKOO_CHOICE32	BIT(30)
+
+/* A load factor (in 1/1000) that insertion reaches with room to spare; tables
+ * are made for it when the number of entries is known.
+ */
+#define IPCUCKOO_LOAD_TARGET	955
+
+/**
+ * struct ipcuckoo_key - what a table stores: a number of up to 128 bits
+ * @hi:	high half; 0 in tables of 32-bit keys
+ * @lo:	low half
+ */
+struct ipcuckoo_key {
+	u64 hi;
+	u64 lo;
+};
+
+/**
+ * struct ipcuckoo_guard - what readers and the writer of some tables share
+ * @seq:	moves between copying an entry and clearing its old place, and
+ *		before every deletion; read by every look-up
+ * @lock:	held while entries move or go, which moves @seq as well, so
+ *		that it may share a cache line with it; taken by a reader as a
+ *		last resort
+ */
+struct ipcuckoo_guard {
+	u32 seq;
+	spinlock_t lock;
+};
+
+/* Entries of the search queue; private to table.c. */
+struct ipcuckoo_search_node;
+
+/**
+ * struct ipcuckoo_table - buckets of four slots
+ * @words:	the slots
+ * @keys:	whole keys, parallel to the slots; NULL for 32-bit keys
+ * @nbuckets:	even, no power of two needed
+ * @shift:	floor(log2(@nbuckets))
+ * @wide:	slots have 32 bits, not 16
+ * @bijection:	key of the permutation; tables with @keys use it as two seeds
+ *		of jhash
+ * @inverse:	its inverse factors
+ * @count:	entries, writer only
+ * @displaced:	entries that were ever moved, writer only
+ * @area:	the memory of @words and @keys
+ * @mem:	the account it is charged to
+ * @rcu:	to free it
+ */
+struct ipcuckoo_table {
+	u64 *words;
+	struct ipcuckoo_key *keys;
+	u32 nbuckets;
+	u8 shift;
+	bool wide;
+	struct ipcuckoo_bijection bijection;
+
+	u32 inverse[3];
+	u32 count;
+	u64 displaced;
+	struct ipcuckoo_area area[2];
+	struct ipcuckoo_mem *mem;
+	struct rcu_head rcu;
+};
+
+/**
+ * struct ipcuckoo_place - where an entry can be
+ * @bucket:	its first and its second bucket
+ * @rem:	what the slot holds of it, without flags
+ */
+struct ipcuckoo_place {
+	u32 bucket[2];
+	u32 rem;
+};
+
+/* The other bucket of an entry with remainder @rem in @bucket. An involution:
+ * alt = h(rem) - bucket modulo nbuckets. As h is odd and nbuckets even, no
+ * bucket is its own alternate.
+ */
+static inline u32 ipcuckoo_table_alt(const struct ipcuckoo_table *t,
+				     u32 bucket, u32 rem)
+{
+	u32 h = ((u64)(rem * GOLDEN_RATIO_32) * t->nbuckets >> 32) | 1;
+
+	return h - bucket + (h < bucket ? t->nbuckets : 0);
+}
+
+/* Split the permuted key: the product's high word is the bucket, and of its
+ * low word the top bits tell apart all keys of that bucket, which lie nbuckets
+ * >= 2^shift apart. With nbuckets a power of two these are simply the high and
+ * the low bits of the permuted key.
+ */
+static inline struct ipcuckoo_place
+ipcuckoo_table_place32(const struct ipcuckoo_table *t, u32 key)
+{
+	u64 product = (u64)ipcuckoo_permute(&t->bijection, key) * t->nbuckets;
+	struct ipcuckoo_place p;
+
+	p.bucket[0] = product >> 32;
+	p.rem = (u32)product >> t->shift;
+	p.bucket[1] = ipcuckoo_table_alt(t, p.bucket[0], p.rem);
+	return p;
+}
+
+/* 128-bit keys are hashed, and verified when the remainder matches. 32 bits
+ * would be too few for bucket and remainder, hence two seeds.
+ */
+static inline struct ipcuckoo_place
+ipcuckoo_table_place128(const struct ipcuckoo_table *t,
+			const struct ipcuckoo_key *key)
+{
+	u32 k[4] = { key->hi >> 32, key->hi, key->lo >> 32, key->lo };
+	struct ipcuckoo_place p;
+
+	p.bucket[0] = (u64)jhash2(k, 4, t->bijection.whiten) * t->nbuckets >> 32;
+	p.rem = jhash2(k, 4, t->bijection.mul[0]) & (IPCUCKOO_CHOICE16 - 1);
+	p.bucket[1] = ipcuckoo_table_alt(t, p.bucket[0], p.rem);
+	return p;
+}
+
+/* A set bit in every lane of @x that is zero: bit 15 (31) of the lane. Exact
+ * for the lowest such lane, and exact as a whole when compared with 0.
+ */
+static inline u64 ipcuckoo_zero16(u64 x)
+{
+	return (x - 0x0001000100010001ULL) & ~x & 0x8000800080008000ULL;
+}
+
+static inline u64 ipcuckoo_zero32(u64 x)
+{
+	return (x - 0x0000000100000001ULL) & ~x & 0x8000000080000000ULL;
+}
+
+static inline u64 ipcuckoo_repeat16(u32 slot)
+{
+	return slot * 0x0001000100010001ULL;
+}
+
+static inline u64 ipcuckoo_repeat32(u32 slot)
+{
+	return slot * 0x0000000100000001ULL;
+}
+
+/**
+ * ipcuckoo_table_probe32() - look a 32-bit key up, once
+ * @t:		table
+ * @key:	key
+ *
+ * Both buckets are read whether the first one has it or not: the reads
+ * overlap, and a branch between them could be mispredicted. Each word is read
+ * once and whole.
+ *
+ * Context: any, under rcu_read_lock().
+ * Return: true is true. false holds only if no entry moved and none was
+ * deleted meanwhile; the caller checks that with ipcuckoo_guard.seq.
+ */
+static inline bool ipcuckoo_table_probe32(const struct ipcuckoo_table *t,
+					  u32 key)
+{
+	struct ipcuckoo_place p = ipcuckoo_table_place32(t, key);
+	const u64 *w1, *w2;
+	u64 m1, m2;
+
+	if (!t->wide) {
+		m1 = ipcuckoo_repeat16(IPCUCKOO_VALID16 | p.rem);
+		m2 = m1 | ipcuckoo_repeat16(IPCUCKOO_CHOICE16);
+		m1 ^= READ_ONCE(t->words[p.bucket[0]]);
+		m2 ^= READ_ONCE(t->words[p.bucket[1]]);
+		return ipcuckoo_zero16(m1) | ipcuckoo_zero16(m2);
+	}
+	w1 = &t->words[2 * (size_t)p.bucket[0]];
+	w2 = &t->words[2 * (size_t)p.bucket[1]];
+	m1 = ipcuckoo_repeat32(IPCUCKOO_VALID32 | p.rem);
+	m2 = m1 | ipcuckoo_repeat32(IPCUCKOO_CHOICE32);
+	return ipcuckoo_zero32(READ_ONCE(w1[0]) ^ m1) |
+	       ipcuckoo_zero32(READ_ONCE(w1[1]) ^ m1) |
+	       ipcuckoo_zero32(READ_ONCE(w2[0]) ^ m2) |
+	       ipcuckoo_zero32(READ_ONCE(w2[1]) ^ m2);
+}
+
+bool ipcuckoo_table_probe128(const struct ipcuckoo_table *t,
+			     const struct ipcuckoo_key *key);
+
+static inline void ipcuckoo_guard_init(struct ipcuckoo_guard *guard)
+{
+	guard->seq = 0;
+	spin_lock_init(&guard->lock);
+}
+
+/**
+ * ipcuckoo_guard_bump() - tell readers to look again
+ * @guard:	the guard
+ *
+ * What was stored before is visible to whoever sees what is stored after, and
+ * the new sequence with it. The only place that moves the sequence.
+ *
+ * Context: the writer, holding @guard->lock.
+ */
+static inline void ipcuckoo_guard_bump(struct ipcuckoo_guard *guard)
+{
+	lockdep_assert_held(&guard->lock);
+	smp_wmb();	/* LMM(bump:A), pairs with LMM(look-up:B) */
+	ASSERT_EXCLUSIVE_WRITER(guard->seq);
+	WRITE_ONCE(guard->seq, guard->seq + 1);
+	smp_wmb();	/* LMM(bump:C), pairs with LMM(look-up:D) */
+}
+
+struct ipcuckoo_search_node *ipcuckoo_search_alloc(void);
+void ipcuckoo_search_free(struct ipcuckoo_search_node *queue);
+
+u32 ipcuckoo_table_buckets(u64 entries, bool keyed);
+struct ipcuckoo_table *ipcuckoo_table_create(struct ipcuckoo_mem *mem,
+					     u32 nbuckets, bool keyed);
+void ipcuckoo_table_destroy(struct ipcuckoo_table *t);
+void ipcuckoo_table_destroy_rcu(struct ipcuckoo_table *t);
+size_t ipcuckoo_table_memory(const struct ipcuckoo_table *t);
+
+bool ipcuckoo_table_has(const struct ipcuckoo_table *t,
+			const struct ipcuckoo_key *key);
+int ipcuckoo_table_insert(struct ipcuckoo_table *t,
+			  struct ipcuckoo_guard *guard,
+			  const struct ipcuckoo_key *key,
+			  struct ipcuckoo_search_node *queue);
+int ipcuckoo_table_delete(struct ipcuckoo_table *t,
+			  struct ipcuckoo_guard *guard,
+			  const struct ipcuckoo_key *key);
+bool ipcuckoo_table_next(const struct ipcuckoo_table *t, u64 *pos,
+			 struct ipcuckoo_key *key);
+
+static inline u64 ipcuckoo_table_slots(const struct ipcuckoo_table *t)
+{
+	return (u64)t->nbuckets * IPCUCKOO_SLOTS;
+}
+
+#endif /* _IPCUCKOO_TABLE_H */

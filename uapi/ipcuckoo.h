@@ -1,0 +1,280 @@
+/* SPDX-License-Identifier: (GPL-2.0-only WITH Linux-syscall-note) OR MIT */
+/*
+ * ipcuckoo: the netlink protocol. This file is its manual.
+ *
+ * The generic netlink family "ipcuckoo", version 1, keeps named sets of IP
+ * addresses and prefixes and attaches them to netfilter hooks. Everything is
+ * per network namespace: a socket sees and changes the sets of the namespace
+ * it was opened in. Every command, reads included, needs CAP_NET_ADMIN in the
+ * user namespace that owns that network namespace.
+ *
+ *
+ * Objects
+ * -------
+ *
+ * A *set* has a name, a type and a family. Types: hash:ip holds hosts,
+ * hash:net holds hosts and prefixes. Both are exact: no stranger ever
+ * matches. Families: inet, inet6, and any, which holds both in one set. Names
+ * have 1 to 31 bytes of [A-Za-z0-9_.-]; "." and ".." are not names.
+ *
+ * An *entry* is an address or a prefix. Entries travel packed, thousands to a
+ * message, in up to four binary attributes, all in network byte order:
+ *
+ *   IPCUCKOO_A_HOSTS4   4 bytes each: an IPv4 address
+ *   IPCUCKOO_A_HOSTS6  16 bytes each: an IPv6 address
+ *   IPCUCKOO_A_NETS4    5 bytes each: an IPv4 address, one byte prefix length
+ *   IPCUCKOO_A_NETS6   17 bytes each: an IPv6 address, one byte prefix length
+ *
+ * A prefix of full length (32, 128) is the host. Host bits of a prefix must
+ * be zero. IPv4-mapped IPv6 addresses (::ffff:0:0/96) mean the IPv4 address
+ * in family any and are refused in inet6. 0.0.0.0 and the /0 prefixes are
+ * entries like any other.
+ *
+ * An *attachment* makes a set act on packets: a direction (which address of
+ * the packet is looked up), a verdict (what happens when it is in the set),
+ * an order among the attachments, and optionally a device. Attachments with
+ * direction src or both see what comes in (PRE_ROUTING), those with dst or
+ * both see that and what the machine itself sends (LOCAL_OUT). Packets from
+ * and to loopback devices pass unseen unless IPCUCKOO_F_LOOPBACK is given.
+ *
+ * A *shadow* is a set's next contents, filled aside and swapped in by one
+ * pointer. It belongs to the socket that made it and disappears with it.
+ *
+ *
+ * Errors
+ * ------
+ *
+ * Every error carries an extended acknowledgement with a sentence, and the
+ * offset of the attribute at fault where one is. When one entry of a packed
+ * attribute is at fault the cookie of the acknowledgement holds its index in
+ * that attribute (u32, host byte order). A request that fails changes
+ * nothing. The codes:
+ *
+ *   EINVAL      malformed request, or an entry that is no valid address
+ *   ENOENT      no such set, attachment, shadow or (ENTRY_DEL) entry
+ *   EEXIST      the set, attachment or (ENTRY_ADD) entry is already there
+ *   EBUSY       SET_DEL: the set is attached
+ *   EAFNOSUPPORT  the entry's family is not one the set holds
+ *   EOPNOTSUPP  a prefix for a hash:ip set
+ *   ENOSPC      the set is full (maxelem), or the table cannot take more
+ *   EDQUOT      the namespace's memory limit would be passed
+ *   ENOMEM      no memory
+ *   ESTALE      SHADOW_COMMIT: the live set changed since SHADOW_NEW
+ *   EPERM       no CAP_NET_ADMIN
+ *
+ * A dump whose object changed while it was read carries NLM_F_DUMP_INTR in
+ * its messages; the reader starts over.
+ *
+ *
+ * Commands
+ * --------
+ *
+ * IPCUCKOO_CMD_INFO (do)
+ *   reply: VERSION, SETS, ATTACHMENTS, MEMORY, MEMORY_LIMIT
+ *
+ * IPCUCKOO_CMD_SET_NEW (do)
+ *   SET, TYPE, FAMILY, [MAXELEM], [FLAGS: EXIST]
+ *   With EXIST a set of that name, type and family already there is success.
+ *
+ * IPCUCKOO_CMD_SET_DEL (do)
+ *   SET, or FLAGS: ALL. ALL destroys every set, or none if any is attached.
+ *   With EXIST a set that is not there is success.
+ *
+ * IPCUCKOO_CMD_SET_GET (do: SET; dump: every set, by name)
+ *   reply: SET, TYPE, FAMILY, MAXELEM, ENTRIES, HOSTS, MEMORY, SLOTS,
+ *   ATTACHMENTS, GENERATION, GROWTHS, REKEYS, DISPLACED, RETRIES
+ *
+ * IPCUCKOO_CMD_SET_FLUSH (do)
+ *   SET, or FLAGS: ALL. Removes every entry in one step.
+ *
+ * IPCUCKOO_CMD_ENTRY_ADD, IPCUCKOO_CMD_ENTRY_DEL (do)
+ *   SET, entries, [FLAGS: EXIST]
+ *   Without EXIST adding what is there (deleting what is not) is an error.
+ *   The message is applied whole or not at all; packets may see its entries
+ *   appear one after another. reply: CHANGED, UNCHANGED
+ *
+ * IPCUCKOO_CMD_ENTRY_TEST (do)
+ *   SET and one entry. A host is found if the set covers it; a prefix is
+ *   found if that very prefix is an entry.
+ *   reply: FOUND, and if 1: PREFIX_LEN of the entry that matched
+ *
+ * IPCUCKOO_CMD_ENTRY_GET (dump)
+ *   SET. reply: entries, in no particular order, many messages
+ *
+ * IPCUCKOO_CMD_SHADOW_NEW (do)
+ *   SET, [FLAGS: APPEND], [CAPACITY_HOSTS4, CAPACITY_HOSTS6, CAPACITY_NETS4,
+ *   CAPACITY_NETS6]
+ *   The shadow starts empty, or with APPEND as a copy of the live contents.
+ *   The capacities say how many entries are to come, so that the tables are
+ *   made in the right size at once; they are hints. reply: SHADOW
+ *
+ * IPCUCKOO_CMD_SHADOW_ADD (do)
+ *   SHADOW, entries. What is there already is counted, not an error.
+ *   reply: CHANGED, UNCHANGED
+ *
+ * IPCUCKOO_CMD_SHADOW_COMMIT (do)
+ *   SHADOW, [FLAGS: OVERRIDE]. Swaps the shadow in, between one packet and
+ *   the next. ESTALE if the live set changed since SHADOW_NEW, unless
+ *   OVERRIDE is given (the changes are then lost). The shadow is gone
+ *   afterwards, except after ESTALE. reply: ENTRIES, CHANGED, UNCHANGED
+ *
+ * IPCUCKOO_CMD_SHADOW_DEL (do)
+ *   SHADOW
+ *
+ * IPCUCKOO_CMD_ATTACH (do)
+ *   SET, DIRECTION, VERDICT, [MARK, MARK_MASK], [ORDER], [DEV],
+ *   [FLAGS: EXIST, LOOPBACK]
+ *   Attachments run by ascending ORDER, equal ones in the order they were
+ *   made. Default: IPCUCKOO_ORDER_ACCEPT, _COUNT, _MARK or _DROP by verdict,
+ *   so that accept sets come first. DEV may name a device that does not exist
+ *   yet. EEXIST if the same set acts already with the same direction,
+ *   verdict, mark, device and loopback flag. reply: ATTACHMENT
+ *
+ * IPCUCKOO_CMD_DETACH (do)
+ *   One of: ATTACHMENT; SET and optionally DIRECTION, VERDICT, DEV, which
+ *   narrow the choice; FLAGS: ALL. With EXIST nothing to detach is success.
+ *   reply: CHANGED
+ *
+ * IPCUCKOO_CMD_ATTACH_GET (dump: all, in the order they run)
+ *   reply: ATTACHMENT, SET, DIRECTION, VERDICT, MARK and MARK_MASK (mark
+ *   only), ORDER, PRIORITY, DEV (if any), FLAGS, PACKETS, BYTES
+ */
+#ifndef _UAPI_IPCUCKOO_H
+#define _UAPI_IPCUCKOO_H
+
+#include <linux/types.h>
+
+#define IPCUCKOO_FAMILY_NAME	"ipcuckoo"
+#define IPCUCKOO_FAMILY_VERSION	1
+
+/* Bytes of a set's name, the terminating NUL included; as ipset has it. */
+#define IPCUCKOO_NAME_SIZE	32
+
+/* Bytes of one packed entry. */
+#define IPCUCKOO_HOST4_SIZE	4
+#define IPCUCKOO_HOST6_SIZE	16
+#define IPCUCKOO_NET4_SIZE	5
+#define IPCUCKOO_NET6_SIZE	17
+
+enum ipcuckoo_cmd {
+	IPCUCKOO_CMD_INFO = 1,
+	IPCUCKOO_CMD_SET_NEW,
+	IPCUCKOO_CMD_SET_DEL,
+	IPCUCKOO_CMD_SET_GET,
+	IPCUCKOO_CMD_SET_FLUSH,
+	IPCUCKOO_CMD_ENTRY_ADD,
+	IPCUCKOO_CMD_ENTRY_DEL,
+	IPCUCKOO_CMD_ENTRY_TEST,
+	IPCUCKOO_CMD_ENTRY_GET,
+	IPCUCKOO_CMD_SHADOW_NEW,
+	IPCUCKOO_CMD_SHADOW_ADD,
+	IPCUCKOO_CMD_SHADOW_COMMIT,
+	IPCUCKOO_CMD_SHADOW_DEL,
+	IPCUCKOO_CMD_ATTACH,
+	IPCUCKOO_CMD_DETACH,
+	IPCUCKOO_CMD_ATTACH_GET,
+
+	__IPCUCKOO_CMD_MAX
+};
+
+#define IPCUCKOO_CMD_MAX	(__IPCUCKOO_CMD_MAX - 1)
+
+enum ipcuckoo_attr {
+	IPCUCKOO_A_PAD = 1,
+	IPCUCKOO_A_FLAGS,		/* u32, enum ipcuckoo_flag */
+
+	IPCUCKOO_A_SET,			/* string, NUL-terminated */
+	IPCUCKOO_A_TYPE,		/* u8, enum ipcuckoo_type */
+	IPCUCKOO_A_FAMILY,		/* u8, enum ipcuckoo_family */
+	IPCUCKOO_A_MAXELEM,		/* u32, entries; 0: no limit */
+
+	IPCUCKOO_A_HOSTS4,		/* binary, packed entries */
+	IPCUCKOO_A_HOSTS6,		/* binary, packed entries */
+	IPCUCKOO_A_NETS4,		/* binary, packed entries */
+	IPCUCKOO_A_NETS6,		/* binary, packed entries */
+
+	IPCUCKOO_A_CHANGED,		/* u32, entries added or deleted */
+	IPCUCKOO_A_UNCHANGED,		/* u32, already (or not) there */
+	IPCUCKOO_A_FOUND,		/* u8, 0 or 1 */
+	IPCUCKOO_A_PREFIX_LEN,		/* u8, bits */
+
+	IPCUCKOO_A_SHADOW,		/* u32, id */
+	IPCUCKOO_A_CAPACITY_HOSTS4,	/* u32, entries */
+	IPCUCKOO_A_CAPACITY_HOSTS6,	/* u32, entries */
+	IPCUCKOO_A_CAPACITY_NETS4,	/* u32, entries */
+	IPCUCKOO_A_CAPACITY_NETS6,	/* u32, entries */
+
+	IPCUCKOO_A_ATTACHMENT,		/* u32, id */
+	IPCUCKOO_A_DIRECTION,		/* u8, enum ipcuckoo_direction */
+	IPCUCKOO_A_VERDICT,		/* u8, enum ipcuckoo_verdict */
+	IPCUCKOO_A_MARK,		/* u32, bits set */
+	IPCUCKOO_A_MARK_MASK,		/* u32, bits replaced; default all */
+	IPCUCKOO_A_ORDER,		/* s32 */
+	IPCUCKOO_A_PRIORITY,		/* s32, of the netfilter hook */
+	IPCUCKOO_A_DEV,			/* string, interface name */
+	IPCUCKOO_A_PACKETS,		/* u64, that matched */
+	IPCUCKOO_A_BYTES,		/* u64, that matched; from the IP header on */
+
+	IPCUCKOO_A_ENTRIES,		/* u32 */
+	IPCUCKOO_A_HOSTS,		/* u32, of these: hosts */
+	IPCUCKOO_A_MEMORY,		/* u64, bytes allocated */
+	IPCUCKOO_A_SLOTS,		/* u64, places for entries in the tables */
+	IPCUCKOO_A_ATTACHMENTS,		/* u32 */
+	IPCUCKOO_A_GENERATION,		/* u64, moves with every change */
+	IPCUCKOO_A_GROWTHS,		/* u32, tables built anew in another size */
+	IPCUCKOO_A_REKEYS,		/* u32, tables built anew with another key */
+	IPCUCKOO_A_DISPLACED,		/* u64, entries moved to their other bucket */
+	IPCUCKOO_A_RETRIES,		/* u64, look-ups that fell back to the lock */
+
+	IPCUCKOO_A_VERSION,		/* string */
+	IPCUCKOO_A_SETS,		/* u32 */
+	IPCUCKOO_A_MEMORY_LIMIT,	/* u64, bytes; 0: no limit */
+
+	__IPCUCKOO_A_MAX
+};
+
+#define IPCUCKOO_A_MAX		(__IPCUCKOO_A_MAX - 1)
+
+enum ipcuckoo_flag {
+	IPCUCKOO_F_EXIST	= 1 << 0,
+	IPCUCKOO_F_ALL		= 1 << 1,
+	IPCUCKOO_F_APPEND	= 1 << 2,
+	IPCUCKOO_F_OVERRIDE	= 1 << 3,
+	IPCUCKOO_F_LOOPBACK	= 1 << 4,
+};
+
+enum ipcuckoo_type {
+	IPCUCKOO_TYPE_HASH_IP	= 1,
+	IPCUCKOO_TYPE_HASH_NET	= 2,
+};
+
+/* A mask: any is both. */
+enum ipcuckoo_family {
+	IPCUCKOO_FAMILY_INET	= 1,
+	IPCUCKOO_FAMILY_INET6	= 2,
+	IPCUCKOO_FAMILY_ANY	= 3,
+};
+
+/* A mask: both is either. */
+enum ipcuckoo_direction {
+	IPCUCKOO_DIR_SRC	= 1,
+	IPCUCKOO_DIR_DST	= 2,
+	IPCUCKOO_DIR_BOTH	= 3,
+};
+
+enum ipcuckoo_verdict {
+	IPCUCKOO_VERDICT_DROP	= 1,	/* drop the packet */
+	IPCUCKOO_VERDICT_ACCEPT	= 2,	/* look no further; later chains still decide */
+	IPCUCKOO_VERDICT_MARK	= 3,	/* mark = (mark & ~MARK_MASK) | MARK, go on */
+	IPCUCKOO_VERDICT_COUNT	= 4,	/* count the packet, go on */
+};
+
+/* Default ORDER of an attachment, by verdict. */
+enum ipcuckoo_order {
+	IPCUCKOO_ORDER_ACCEPT	= 100,
+	IPCUCKOO_ORDER_COUNT	= 200,
+	IPCUCKOO_ORDER_MARK	= 200,
+	IPCUCKOO_ORDER_DROP	= 300,
+};
+
+#endif /* _UAPI_IPCUCKOO_H */
