@@ -909,6 +909,22 @@ u32 ipcuckoo_entries_count(struct ipcuckoo_entries *e, enum ipcuckoo_kind kind)
 }
 
 /**
+ * ipcuckoo_entries_total() - entries of all kinds
+ * @e:		contents
+ *
+ * Context: the writer.
+ */
+u32 ipcuckoo_entries_total(struct ipcuckoo_entries *e)
+{
+	u32 total = 0;
+	int kind;
+
+	for (kind = 0; kind < IPCUCKOO_KINDS; kind++)
+		total += ipcuckoo_entries_count(e, kind);
+	return total;
+}
+
+/**
  * ipcuckoo_entries_slots() - places for entries
  * @e:		contents
  *

@@ -113,6 +113,7 @@ void ipcuckoo_entries_relax(struct ipcuckoo_entries *e);
 
 enum ipcuckoo_kind ipcuckoo_entry_kind(const struct ipcuckoo_entry *entry);
 u32 ipcuckoo_entries_count(struct ipcuckoo_entries *e, enum ipcuckoo_kind kind);
+u32 ipcuckoo_entries_total(struct ipcuckoo_entries *e);
 u64 ipcuckoo_entries_slots(struct ipcuckoo_entries *e);
 u64 ipcuckoo_entries_displaced(struct ipcuckoo_entries *e);
 u64 ipcuckoo_entries_fallbacks(struct ipcuckoo_entries *e);

@@ -3,7 +3,76 @@
 #ifndef _IPCUCKOO_NETLINK_H
 #define _IPCUCKOO_NETLINK_H
 
+#include <linux/types.h>
+
+struct genl_info;
+struct ipcuckoo_set;
+struct net;
+struct netlink_callback;
+struct netlink_ext_ack;
+struct nlattr;
+struct sk_buff;
+
 int ipcuckoo_nl_init(void);
 void ipcuckoo_nl_exit(void);
+
+/* For handlers: reading requests. */
+bool ipcuckoo_nl_flag(struct nlattr **attrs, u32 flag);
+u32 ipcuckoo_nl_u32(struct nlattr **attrs, int attr, u32 otherwise);
+const char *ipcuckoo_nl_name(struct nlattr **attrs,
+			     struct netlink_ext_ack *extack);
+int ipcuckoo_nl_name_or_all(struct genl_info *info, const char **name);
+struct ipcuckoo_set *ipcuckoo_nl_set(struct net *net, struct nlattr **attrs,
+				     struct netlink_ext_ack *extack);
+struct ipcuckoo_set *ipcuckoo_nl_locked_set(struct genl_info *info);
+void ipcuckoo_nl_put_set(struct ipcuckoo_set *set);
+
+/* For handlers: errors. */
+int ipcuckoo_nl_no_such_set(struct nlattr **attrs,
+			    struct netlink_ext_ack *extack);
+int ipcuckoo_nl_explain(struct netlink_ext_ack *extack, int err);
+
+/* For handlers: replies. */
+struct sk_buff *ipcuckoo_nl_reply_new(struct genl_info *info, void **header);
+void *ipcuckoo_nl_dump_put(struct sk_buff *skb, struct netlink_callback *cb,
+			   u8 cmd);
+int ipcuckoo_nl_reply_u32(struct genl_info *info, const u32 (*pairs)[2],
+			  int count);
+int ipcuckoo_nl_put_u64(struct sk_buff *skb, int attr, u64 value);
+
+/* Reply with pairs of attribute and value, the last first. */
+#define IPCUCKOO_NL_REPLY_U32(info, ...) ({					\
+	const u32 pairs[][2] = { __VA_ARGS__ };				\
+	ipcuckoo_nl_reply_u32(info, pairs, ARRAY_SIZE(pairs));			\
+})
+
+/* The handlers, by the file they are in. */
+
+/* netlink_set.c */
+int ipcuckoo_nl_set_new_doit(struct sk_buff *skb, struct genl_info *info);
+int ipcuckoo_nl_set_del_doit(struct sk_buff *skb, struct genl_info *info);
+int ipcuckoo_nl_set_get_doit(struct sk_buff *skb, struct genl_info *info);
+int ipcuckoo_nl_set_get_dumpit(struct sk_buff *skb,
+			       struct netlink_callback *cb);
+int ipcuckoo_nl_set_flush_doit(struct sk_buff *skb, struct genl_info *info);
+
+/* netlink_entry.c */
+int ipcuckoo_nl_entry_add_doit(struct sk_buff *skb, struct genl_info *info);
+int ipcuckoo_nl_entry_del_doit(struct sk_buff *skb, struct genl_info *info);
+int ipcuckoo_nl_entry_test_doit(struct sk_buff *skb, struct genl_info *info);
+int ipcuckoo_nl_entry_get_start(struct netlink_callback *cb);
+int ipcuckoo_nl_entry_get_done(struct netlink_callback *cb);
+int ipcuckoo_nl_entry_get_dumpit(struct sk_buff *skb,
+				 struct netlink_callback *cb);
+int ipcuckoo_nl_shadow_new_doit(struct sk_buff *skb, struct genl_info *info);
+int ipcuckoo_nl_shadow_add_doit(struct sk_buff *skb, struct genl_info *info);
+int ipcuckoo_nl_shadow_commit_doit(struct sk_buff *skb, struct genl_info *info);
+int ipcuckoo_nl_shadow_del_doit(struct sk_buff *skb, struct genl_info *info);
+
+/* netlink_attach.c */
+int ipcuckoo_nl_attach_doit(struct sk_buff *skb, struct genl_info *info);
+int ipcuckoo_nl_detach_doit(struct sk_buff *skb, struct genl_info *info);
+int ipcuckoo_nl_attach_get_dumpit(struct sk_buff *skb,
+				  struct netlink_callback *cb);
 
 #endif /* _IPCUCKOO_NETLINK_H */

@@ -15,7 +15,6 @@
 #ifndef _IPCUCKOO_SET_H
 #define _IPCUCKOO_SET_H
 
-#include <linux/bitmap.h>
 #include <linux/kref.h>
 #include <linux/rbtree.h>
 
@@ -53,31 +52,6 @@ struct ipcuckoo_set {
 	struct rcu_head rcu;
 };
 
-/**
- * struct ipcuckoo_batch - packed entries
- * @data:	for each kind, as uapi/ipcuckoo.h describes them
- * @count:	for each kind, entries
- */
-struct ipcuckoo_batch {
-	const u8 *data[IPCUCKOO_KINDS];
-	u32 count[IPCUCKOO_KINDS];
-};
-
-/**
- * struct ipcuckoo_batch_result - what became of a batch
- * @changed:	entries added or deleted
- * @unchanged:	entries that were there, or not there, already
- * @kind:	on error: the kind of the entry at fault, or IPCUCKOO_KINDS if
- *		it is no entry's
- * @index:	on error: its index among those of its kind
- */
-struct ipcuckoo_batch_result {
-	u32 changed;
-	u32 unchanged;
-	enum ipcuckoo_kind kind;
-	u32 index;
-};
-
 bool ipcuckoo_set_name_valid(const char *name);
 int ipcuckoo_set_create(struct ipcuckoo_net *inet, const char *name, u8 type,
 			u8 family, u32 maxelem);
@@ -105,22 +79,5 @@ size_t ipcuckoo_set_memory(struct ipcuckoo_set *set);
 bool ipcuckoo_set_match4(struct ipcuckoo_set *set, u32 addr);
 bool ipcuckoo_set_match6(struct ipcuckoo_set *set,
 			 const struct ipcuckoo_key *addr);
-
-/* The entries of a batch one after the other. @n counts them all; @kind and
- * @i can be those of a struct ipcuckoo_batch_result, so that a loop left early
- * says where.
- */
-#define ipcuckoo_batch_for_each(batch, n, kind, i)			\
-	for ((n) = 0, (kind) = 0; (kind) < IPCUCKOO_KINDS; (kind)++)	\
-		for ((i) = 0; (i) < (batch)->count[kind]; (i)++, (n)++)
-
-struct ipcuckoo_entry ipcuckoo_batch_entry(const struct ipcuckoo_batch *batch,
-					   enum ipcuckoo_kind kind, u32 i);
-int ipcuckoo_set_add(struct ipcuckoo_set *set,
-		     const struct ipcuckoo_batch *batch, bool exist,
-		     struct ipcuckoo_batch_result *result);
-int ipcuckoo_set_del(struct ipcuckoo_set *set,
-		     const struct ipcuckoo_batch *batch, bool exist,
-		     struct ipcuckoo_batch_result *result);
 
 #endif /* _IPCUCKOO_SET_H */

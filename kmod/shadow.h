@@ -3,6 +3,7 @@
 #ifndef _IPCUCKOO_SHADOW_H
 #define _IPCUCKOO_SHADOW_H
 
+#include "batch.h"
 #include "set.h"
 
 /**

@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* The commands on attachments. */
+#include <linux/netdevice.h>
+#include <linux/netlink.h>
+#include <net/genetlink.h>
+#include <net/sock.h>
+
+#include "net.h"
+#include "netlink.h"
+#include "set.h"
+
+/* What a request says of an attachment; 0 and "" where it says nothing. */
+static struct ipcuckoo_rule get_rule(struct nlattr **attrs)
+{
+	struct ipcuckoo_rule rule = {
+		.loopback = ipcuckoo_nl_flag(attrs, IPCUCKOO_F_LOOPBACK),
+	};
+
+	if (attrs[IPCUCKOO_A_DIRECTION])
+		rule.dir = nla_get_u8(attrs[IPCUCKOO_A_DIRECTION]);
+	if (attrs[IPCUCKOO_A_VERDICT])
+		rule.verdict = nla_get_u8(attrs[IPCUCKOO_A_VERDICT]);
+	if (attrs[IPCUCKOO_A_DEV])
+		nla_strscpy(rule.dev, attrs[IPCUCKOO_A_DEV], sizeof(rule.dev));
+	return rule;
+}
+
+static int check_rule(struct genl_info *info, struct ipcuckoo_rule *rule)
+{
+	static const s32 orders[] = {
+		[IPCUCKOO_VERDICT_DROP] = IPCUCKOO_ORDER_DROP,
+		[IPCUCKOO_VERDICT_ACCEPT] = IPCUCKOO_ORDER_ACCEPT,
+		[IPCUCKOO_VERDICT_MARK] = IPCUCKOO_ORDER_MARK,
+		[IPCUCKOO_VERDICT_COUNT] = IPCUCKOO_ORDER_COUNT,
+	};
+	struct nlattr **attrs = info->attrs;
+	bool mark = rule->verdict == IPCUCKOO_VERDICT_MARK;
+
+	if (!rule->dir || !rule->verdict) {
+		NL_SET_ERR_MSG(info->extack, "the direction or the verdict is missing");
+		return -EINVAL;
+	}
+	if (mark != !!attrs[IPCUCKOO_A_MARK] ||
+	    (!mark && attrs[IPCUCKOO_A_MARK_MASK])) {
+		NL_SET_ERR_MSG(info->extack, "a mark belongs to the verdict mark, and it to a mark");
+		return -EINVAL;
+	}
+	if (attrs[IPCUCKOO_A_DEV] && !dev_valid_name(rule->dev)) {
+		NL_SET_ERR_MSG_ATTR(info->extack, attrs[IPCUCKOO_A_DEV],
+				    "not a valid name of a device");
+		return -EINVAL;
+	}
+	rule->mark = ipcuckoo_nl_u32(attrs, IPCUCKOO_A_MARK, 0);
+	rule->mask = ipcuckoo_nl_u32(attrs, IPCUCKOO_A_MARK_MASK, mark ? U32_MAX : 0);
+	rule->order = attrs[IPCUCKOO_A_ORDER] ?
+		      nla_get_s32(attrs[IPCUCKOO_A_ORDER]) :
+		      orders[rule->verdict];
+	if (rule->mark & ~rule->mask) {
+		NL_SET_ERR_MSG_ATTR(info->extack, attrs[IPCUCKOO_A_MARK],
+				    "the mark has bits outside its mask");
+		return -EINVAL;
+	}
+	return 0;
+}
+
+int ipcuckoo_nl_attach_doit(struct sk_buff *skb, struct genl_info *info)
+{
+	const char *name = ipcuckoo_nl_name(info->attrs, info->extack);
+	struct ipcuckoo_rule rule = get_rule(info->attrs);
+	u32 id = 0;
+	int err;
+
+	if (!name)
+		return -EINVAL;
+	err = check_rule(info, &rule);
+	if (err)
+		return err;
+	err = ipcuckoo_attach(ipcuckoo_net(genl_info_net(info)), name, &rule,
+			      &id);
+	switch (err) {
+	case 0:
+		return IPCUCKOO_NL_REPLY_U32(info, { IPCUCKOO_A_ATTACHMENT, id });
+	case -ENOENT:
+		return ipcuckoo_nl_no_such_set(info->attrs, info->extack);
+	case -EEXIST:
+		if (ipcuckoo_nl_flag(info->attrs, IPCUCKOO_F_EXIST))
+			return IPCUCKOO_NL_REPLY_U32(info, { IPCUCKOO_A_ATTACHMENT, id });
+		NL_SET_ERR_MSG(info->extack, "the set is attached like that already");
+		return err;
+	default:
+		return ipcuckoo_nl_explain(info->extack, err);
+	}
+}
+
+/* One of: a number, a name with details, ALL. */
+int ipcuckoo_nl_detach_doit(struct sk_buff *skb, struct genl_info *info)
+{
+	struct ipcuckoo_net *inet = ipcuckoo_net(genl_info_net(info));
+	struct ipcuckoo_rule rule = get_rule(info->attrs);
+	u32 id = ipcuckoo_nl_u32(info->attrs, IPCUCKOO_A_ATTACHMENT, 0), count;
+	const char *name = NULL;
+	int err = 0;
+
+	if (!info->attrs[IPCUCKOO_A_ATTACHMENT])
+		err = ipcuckoo_nl_name_or_all(info, &name);
+	if (err)
+		return err;
+	if (!name && (rule.dir || rule.verdict || *rule.dev ||
+		      info->attrs[IPCUCKOO_A_SET] ||
+		      (info->attrs[IPCUCKOO_A_ATTACHMENT] &&
+		       (!id || ipcuckoo_nl_flag(info->attrs, IPCUCKOO_F_ALL))))) {
+		NL_SET_ERR_MSG(info->extack, "give the number of an attachment, or a set and what narrows the choice, or ask for all");
+		return -EINVAL;
+	}
+	err = ipcuckoo_detach(inet, id, name, &rule, &count);
+	if (err == -ENOENT && (ipcuckoo_nl_flag(info->attrs, IPCUCKOO_F_EXIST) ||
+			       ipcuckoo_nl_flag(info->attrs, IPCUCKOO_F_ALL)))
+		err = 0;
+	if (!err)
+		return IPCUCKOO_NL_REPLY_U32(info, { IPCUCKOO_A_CHANGED, count });
+	if (err == -ENOENT)
+		NL_SET_ERR_MSG(info->extack, "there is no such attachment");
+	return err;
+}
+
+static int fill_attachment(struct sk_buff *skb,
+			   const struct ipcuckoo_attachment *at)
+{
+	struct ipcuckoo_counter sum = ipcuckoo_attachment_count(at);
+	const struct ipcuckoo_rule *rule = &at->rule;
+	bool mark = rule->verdict == IPCUCKOO_VERDICT_MARK;
+
+	return nla_put_u32(skb, IPCUCKOO_A_ATTACHMENT, at->id) ||
+	       nla_put_string(skb, IPCUCKOO_A_SET, at->set->name) ||
+	       nla_put_u8(skb, IPCUCKOO_A_DIRECTION, rule->dir) ||
+	       nla_put_u8(skb, IPCUCKOO_A_VERDICT, rule->verdict) ||
+	       (mark && nla_put_u32(skb, IPCUCKOO_A_MARK, rule->mark)) ||
+	       (mark && nla_put_u32(skb, IPCUCKOO_A_MARK_MASK, rule->mask)) ||
+	       nla_put_s32(skb, IPCUCKOO_A_ORDER, rule->order) ||
+	       nla_put_s32(skb, IPCUCKOO_A_PRIORITY, ipcuckoo_hook_priority) ||
+	       (*rule->dev && nla_put_string(skb, IPCUCKOO_A_DEV, rule->dev)) ||
+	       nla_put_u32(skb, IPCUCKOO_A_FLAGS,
+			   rule->loopback ? IPCUCKOO_F_LOOPBACK : 0) ||
+	       ipcuckoo_nl_put_u64(skb, IPCUCKOO_A_PACKETS, sum.packets) ||
+	       ipcuckoo_nl_put_u64(skb, IPCUCKOO_A_BYTES, sum.bytes) ? -EMSGSIZE : 0;
+}
+
+/* cb->args[0] counts what was dumped. */
+int ipcuckoo_nl_attach_get_dumpit(struct sk_buff *skb, struct netlink_callback *cb)
+{
+	struct ipcuckoo_net *inet = ipcuckoo_net(sock_net(skb->sk));
+	const struct ipcuckoo_attachment *at;
+	long skip = cb->args[0];
+	void *header;
+
+	mutex_lock(&inet->mutex);
+	cb->seq = inet->attached.seq + 1;
+	list_for_each_entry(at, &inet->attached.list, list) {
+		if (skip-- > 0)
+			continue;
+		header = ipcuckoo_nl_dump_put(skb, cb, IPCUCKOO_CMD_ATTACH_GET);
+		if (!header)
+			break;
+		if (fill_attachment(skb, at)) {
+			genlmsg_cancel(skb, header);
+			break;
+		}
+		genlmsg_end(skb, header);
+		cb->args[0]++;
+	}
+	mutex_unlock(&inet->mutex);
+	return skb->len;
+}
+

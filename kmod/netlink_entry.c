@@ -1,0 +1,390 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* The commands on entries, of sets and of shadows. */
+#include <linux/netlink.h>
+#include <net/genetlink.h>
+#include <net/sock.h>
+#include <asm/unaligned.h>
+
+#include "batch.h"
+#include "net.h"
+#include "netlink.h"
+#include "set.h"
+#include "shadow.h"
+
+/* The attributes of packed entries, by kind. */
+static const u8 entries_attr[IPCUCKOO_KINDS] = {
+	[IPCUCKOO_HOSTS4] = IPCUCKOO_A_HOSTS4,
+	[IPCUCKOO_HOSTS6] = IPCUCKOO_A_HOSTS6,
+	[IPCUCKOO_NETS4] = IPCUCKOO_A_NETS4,
+	[IPCUCKOO_NETS6] = IPCUCKOO_A_NETS6,
+};
+
+static const u8 entries_size[IPCUCKOO_KINDS] = {
+	[IPCUCKOO_HOSTS4] = IPCUCKOO_HOST4_SIZE,
+	[IPCUCKOO_HOSTS6] = IPCUCKOO_HOST6_SIZE,
+	[IPCUCKOO_NETS4] = IPCUCKOO_NET4_SIZE,
+	[IPCUCKOO_NETS6] = IPCUCKOO_NET6_SIZE,
+};
+
+/* The packed entries of a request, one at least. */
+static int get_batch(struct genl_info *info, struct ipcuckoo_batch *batch,
+		     u32 *total)
+{
+	struct nlattr *attr;
+	int kind;
+
+	*total = 0;
+	for (kind = 0; kind < IPCUCKOO_KINDS; kind++) {
+		attr = info->attrs[entries_attr[kind]];
+		batch->data[kind] = attr ? nla_data(attr) : NULL;
+		batch->count[kind] = attr ? nla_len(attr) / entries_size[kind] : 0;
+		if (attr && nla_len(attr) % entries_size[kind]) {
+			NL_SET_ERR_MSG_ATTR(info->extack, attr,
+					    "packed entries do not fill the attribute evenly");
+			return -EINVAL;
+		}
+		*total += batch->count[kind];
+	}
+	if (*total)
+		return 0;
+	NL_SET_ERR_MSG(info->extack, "there are no entries in the request");
+	return -EINVAL;
+}
+
+/* The same, for the entry of a batch at which it went wrong. */
+static int explain_batch(struct genl_info *info, int err,
+			 const struct ipcuckoo_batch_result *result)
+{
+	struct netlink_ext_ack *extack = info->extack;
+
+	ipcuckoo_nl_explain(extack, err);
+	if (!err || result->kind >= IPCUCKOO_KINDS || !extack)
+		return err;
+	NL_SET_BAD_ATTR(extack, info->attrs[entries_attr[result->kind]]);
+	memcpy(extack->cookie, &result->index, sizeof(result->index));
+	extack->cookie_len = sizeof(result->index);
+	return err;
+}
+
+static int entry_doit(struct genl_info *info,
+		      int (*apply)(struct ipcuckoo_set *set,
+				   const struct ipcuckoo_batch *batch,
+				   bool exist,
+				   struct ipcuckoo_batch_result *result))
+{
+	struct ipcuckoo_batch_result result = {};
+	struct ipcuckoo_batch batch;
+	struct ipcuckoo_set *set;
+	u32 total;
+	int err;
+
+	err = get_batch(info, &batch, &total);
+	if (err)
+		return err;
+	set = ipcuckoo_nl_locked_set(info);
+	if (IS_ERR(set))
+		return PTR_ERR(set);
+	err = apply(set, &batch, ipcuckoo_nl_flag(info->attrs, IPCUCKOO_F_EXIST),
+		    &result);
+	ipcuckoo_nl_put_set(set);
+	if (err)
+		return explain_batch(info, err, &result);
+	return IPCUCKOO_NL_REPLY_U32(info, { IPCUCKOO_A_UNCHANGED, result.unchanged },
+			       { IPCUCKOO_A_CHANGED, result.changed });
+}
+
+int ipcuckoo_nl_entry_add_doit(struct sk_buff *skb, struct genl_info *info)
+{
+	return entry_doit(info, ipcuckoo_batch_add);
+}
+
+int ipcuckoo_nl_entry_del_doit(struct sk_buff *skb, struct genl_info *info)
+{
+	return entry_doit(info, ipcuckoo_batch_del);
+}
+
+/* The single entry of a request. */
+static int get_entry(struct genl_info *info, struct ipcuckoo_entry *entry)
+{
+	struct ipcuckoo_batch batch;
+	u32 total;
+	int kind, err;
+
+	err = get_batch(info, &batch, &total);
+	if (err)
+		return err;
+	if (total > 1) {
+		NL_SET_ERR_MSG(info->extack, "one entry can be tested at a time");
+		return -EINVAL;
+	}
+	for (kind = 0; !batch.count[kind]; kind++)
+		;
+	*entry = ipcuckoo_batch_entry(&batch, kind, 0);
+	return 0;
+}
+
+static int reply_found(struct genl_info *info, bool found, u8 len)
+{
+	struct sk_buff *reply;
+	void *header;
+
+	reply = ipcuckoo_nl_reply_new(info, &header);
+	if (!reply)
+		return -ENOMEM;
+	if (nla_put_u8(reply, IPCUCKOO_A_FOUND, found) ||
+	    (found && nla_put_u8(reply, IPCUCKOO_A_PREFIX_LEN, len))) {
+		nlmsg_free(reply);
+		return -EMSGSIZE;
+	}
+	genlmsg_end(reply, header);
+	return genlmsg_reply(reply, info);
+}
+
+int ipcuckoo_nl_entry_test_doit(struct sk_buff *skb, struct genl_info *info)
+{
+	struct ipcuckoo_entry entry;
+	struct ipcuckoo_set *set;
+	bool found = false;
+	u8 len = 0;
+	int err;
+
+	err = get_entry(info, &entry);
+	if (err)
+		return err;
+	set = ipcuckoo_nl_locked_set(info);
+	if (IS_ERR(set))
+		return PTR_ERR(set);
+	err = ipcuckoo_set_check(set, &entry);
+	if (!err)
+		found = ipcuckoo_entries_find(&set->entries, &entry, &len);
+	ipcuckoo_nl_put_set(set);
+	if (err)
+		return ipcuckoo_nl_explain(info->extack, err);
+	return reply_found(info, found, len);
+}
+
+/* Where a dump of entries is, and of what. */
+struct entry_dump {
+	struct ipcuckoo_set *set;
+	u64 pos;
+	u32 layout;
+	bool begun;
+};
+
+int ipcuckoo_nl_entry_get_start(struct netlink_callback *cb)
+{
+	const struct genl_dumpit_info *info = genl_dumpit_info(cb);
+	struct entry_dump *dump = (void *)cb->ctx;
+	struct ipcuckoo_set *set;
+
+	BUILD_BUG_ON(sizeof(*dump) > sizeof(cb->ctx));
+	set = ipcuckoo_nl_set(sock_net(cb->skb->sk), info->attrs, cb->extack);
+	if (IS_ERR(set))
+		return PTR_ERR(set);
+	dump->set = set;
+	return 0;
+}
+
+int ipcuckoo_nl_entry_get_done(struct netlink_callback *cb)
+{
+	struct entry_dump *dump = (void *)cb->ctx;
+
+	if (dump->set)
+		ipcuckoo_set_put(dump->set);
+	return 0;
+}
+
+static void pack_entry(u8 *data, const struct ipcuckoo_entry *entry,
+		       enum ipcuckoo_kind kind)
+{
+	if (entry->v6) {
+		put_unaligned_be64(entry->addr.hi, data);
+		put_unaligned_be64(entry->addr.lo, data + 8);
+	} else {
+		put_unaligned_be32(entry->addr.lo, data);
+	}
+	if (kind == IPCUCKOO_NETS4 || kind == IPCUCKOO_NETS6)
+		data[entries_size[kind] - 1] = entry->len;
+}
+
+/* Put as many entries of one kind as fit into one attribute. Returns whether
+ * there is room for more in the message.
+ */
+static bool dump_kind(struct sk_buff *skb, struct ipcuckoo_entries *e, u64 *pos,
+		      bool *end)
+{
+	enum ipcuckoo_kind kind = IPCUCKOO_KINDS;
+	struct ipcuckoo_entry entry;
+	struct nlattr *attr = NULL;
+	unsigned int size = 0;
+	u64 at = *pos;
+
+	while (!(*end = !ipcuckoo_entries_next(e, &at, &entry))) {
+		if (!attr) {
+			kind = ipcuckoo_entry_kind(&entry);
+			size = entries_size[kind];
+			if (skb_tailroom(skb) < nla_total_size(size))
+				return false;
+			attr = nla_reserve(skb, entries_attr[kind], 0);
+		}
+		if (kind != ipcuckoo_entry_kind(&entry))
+			break;
+		if (skb_tailroom(skb) < size + NLA_ALIGNTO ||
+		    attr->nla_len + size > U16_MAX)
+			break;
+		pack_entry(skb_put(skb, size), &entry, kind);
+		attr->nla_len += size;
+		*pos = at;
+	}
+	if (attr)
+		skb_put_zero(skb, nla_padlen(nla_len(attr)));
+	return attr && !*end;
+}
+
+/* The set's mutex is held for one message at a time. A change between two of
+ * them is told by NLM_F_DUMP_INTR; if it was one after which positions mean
+ * nothing any more, the dump ends there.
+ */
+int ipcuckoo_nl_entry_get_dumpit(struct sk_buff *skb, struct netlink_callback *cb)
+{
+	struct entry_dump *dump = (void *)cb->ctx;
+	struct ipcuckoo_entries *e = &dump->set->entries;
+	u64 begin = dump->pos;
+	bool end = false;
+	void *header;
+
+	if (ipcuckoo_set_lock(dump->set))
+		return -ENOENT;
+	cb->seq = e->layout + e->generation + 1;
+	if (dump->begun && dump->layout != e->layout)
+		goto out;
+	dump->begun = true;
+	dump->layout = e->layout;
+	header = ipcuckoo_nl_dump_put(skb, cb, IPCUCKOO_CMD_ENTRY_GET);
+	if (!header)
+		goto out;
+	while (dump_kind(skb, e, &dump->pos, &end))
+		;
+	if (dump->pos != begin)
+		genlmsg_end(skb, header);
+	else
+		genlmsg_cancel(skb, header);
+out:
+	ipcuckoo_set_unlock(dump->set);
+	return skb->len;
+}
+
+/* Shadows */
+
+int ipcuckoo_nl_shadow_new_doit(struct sk_buff *skb, struct genl_info *info)
+{
+	struct nlattr **attrs = info->attrs;
+	const u32 capacity[IPCUCKOO_KINDS] = {
+		[IPCUCKOO_HOSTS4] = ipcuckoo_nl_u32(attrs, IPCUCKOO_A_CAPACITY_HOSTS4, 0),
+		[IPCUCKOO_HOSTS6] = ipcuckoo_nl_u32(attrs, IPCUCKOO_A_CAPACITY_HOSTS6, 0),
+		[IPCUCKOO_NETS4] = ipcuckoo_nl_u32(attrs, IPCUCKOO_A_CAPACITY_NETS4, 0),
+		[IPCUCKOO_NETS6] = ipcuckoo_nl_u32(attrs, IPCUCKOO_A_CAPACITY_NETS6, 0),
+	};
+	struct net *net = genl_info_net(info);
+	struct ipcuckoo_set *set;
+	int err;
+	u32 id;
+
+	set = ipcuckoo_nl_set(net, attrs, info->extack);
+	if (IS_ERR(set))
+		return PTR_ERR(set);
+	err = ipcuckoo_shadow_create(ipcuckoo_net(net), set, info->snd_portid,
+				     ipcuckoo_nl_flag(attrs, IPCUCKOO_F_APPEND),
+				     capacity, &id);
+	ipcuckoo_set_put(set);
+	if (err == -ENOENT)
+		return ipcuckoo_nl_no_such_set(attrs, info->extack);
+	if (err)
+		return ipcuckoo_nl_explain(info->extack, err);
+	return IPCUCKOO_NL_REPLY_U32(info, { IPCUCKOO_A_SHADOW, id });
+}
+
+/* The shadow that a request names, held. */
+static struct ipcuckoo_shadow *get_shadow(struct genl_info *info)
+{
+	struct nlattr *attr = info->attrs[IPCUCKOO_A_SHADOW];
+	struct ipcuckoo_shadow *shadow;
+
+	if (!attr) {
+		NL_SET_ERR_MSG(info->extack, "the number of a shadow is missing");
+		return ERR_PTR(-EINVAL);
+	}
+	shadow = ipcuckoo_shadow_get(ipcuckoo_net(genl_info_net(info)),
+				     info->snd_portid, nla_get_u32(attr));
+	if (shadow)
+		return shadow;
+	NL_SET_ERR_MSG_ATTR(info->extack, attr, "this socket has no such shadow");
+	return ERR_PTR(-ENOENT);
+}
+
+int ipcuckoo_nl_shadow_add_doit(struct sk_buff *skb, struct genl_info *info)
+{
+	struct ipcuckoo_batch_result result = {};
+	struct ipcuckoo_shadow *shadow;
+	struct ipcuckoo_batch batch;
+	u32 total;
+	int err;
+
+	err = get_batch(info, &batch, &total);
+	if (err)
+		return err;
+	shadow = get_shadow(info);
+	if (IS_ERR(shadow))
+		return PTR_ERR(shadow);
+	err = ipcuckoo_shadow_add(shadow, &batch, &result);
+	ipcuckoo_shadow_put(shadow);
+	if (err)
+		return explain_batch(info, err, &result);
+	return IPCUCKOO_NL_REPLY_U32(info, { IPCUCKOO_A_UNCHANGED, result.unchanged },
+			       { IPCUCKOO_A_CHANGED, result.changed });
+}
+
+int ipcuckoo_nl_shadow_commit_doit(struct sk_buff *skb, struct genl_info *info)
+{
+	struct ipcuckoo_shadow *shadow = get_shadow(info);
+	u32 entries, changed, unchanged;
+	int err;
+
+	if (IS_ERR(shadow))
+		return PTR_ERR(shadow);
+	err = ipcuckoo_shadow_commit(shadow,
+				     ipcuckoo_nl_flag(info->attrs, IPCUCKOO_F_OVERRIDE),
+				     &entries);
+	changed = shadow->changed;
+	unchanged = shadow->unchanged;
+	if (!err)
+		ipcuckoo_shadow_remove(ipcuckoo_net(genl_info_net(info)), shadow);
+	ipcuckoo_shadow_put(shadow);
+	switch (err) {
+	case 0:
+		return IPCUCKOO_NL_REPLY_U32(info, { IPCUCKOO_A_UNCHANGED, unchanged },
+				       { IPCUCKOO_A_CHANGED, changed },
+				       { IPCUCKOO_A_ENTRIES, entries });
+	case -ESTALE:
+		NL_SET_ERR_MSG(info->extack,
+			       "the set has changed since the shadow was made; start over, or override");
+		return err;
+	case -ENOENT:
+		NL_SET_ERR_MSG(info->extack, "the set was destroyed");
+		return err;
+	default:
+		return ipcuckoo_nl_explain(info->extack, err);
+	}
+}
+
+int ipcuckoo_nl_shadow_del_doit(struct sk_buff *skb, struct genl_info *info)
+{
+	struct ipcuckoo_shadow *shadow = get_shadow(info);
+
+	if (IS_ERR(shadow))
+		return PTR_ERR(shadow);
+	ipcuckoo_shadow_remove(ipcuckoo_net(genl_info_net(info)), shadow);
+	ipcuckoo_shadow_put(shadow);
+	return 0;
+}
+

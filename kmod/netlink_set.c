@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* The commands on sets. */
+#include <linux/netlink.h>
+#include <net/genetlink.h>
+#include <net/sock.h>
+
+#include "net.h"
+#include "netlink.h"
+#include "set.h"
+
+int ipcuckoo_nl_set_new_doit(struct sk_buff *skb, struct genl_info *info)
+{
+	struct ipcuckoo_net *inet = ipcuckoo_net(genl_info_net(info));
+	const char *name = ipcuckoo_nl_name(info->attrs, info->extack);
+	int err;
+
+	if (!name)
+		return -EINVAL;
+	if (!info->attrs[IPCUCKOO_A_TYPE] || !info->attrs[IPCUCKOO_A_FAMILY]) {
+		NL_SET_ERR_MSG(info->extack, "the type or the family of the set is missing");
+		return -EINVAL;
+	}
+	err = ipcuckoo_set_create(inet, name,
+				  nla_get_u8(info->attrs[IPCUCKOO_A_TYPE]),
+				  nla_get_u8(info->attrs[IPCUCKOO_A_FAMILY]),
+				  ipcuckoo_nl_u32(info->attrs, IPCUCKOO_A_MAXELEM,
+					  ipcuckoo_maxelem));
+	if (err == -EEXIST && ipcuckoo_nl_flag(info->attrs, IPCUCKOO_F_EXIST))
+		return 0;
+	if (err != -EEXIST && err != -ENOTUNIQ)
+		return ipcuckoo_nl_explain(info->extack, err);
+	if (err == -EEXIST)
+		NL_SET_ERR_MSG_ATTR(info->extack, info->attrs[IPCUCKOO_A_SET],
+				    "there is a set of that name already");
+	else
+		NL_SET_ERR_MSG_ATTR(info->extack, info->attrs[IPCUCKOO_A_SET],
+				    "there is a set of that name already, of another type or family");
+	return -EEXIST;
+}
+
+int ipcuckoo_nl_set_del_doit(struct sk_buff *skb, struct genl_info *info)
+{
+	struct ipcuckoo_net *inet = ipcuckoo_net(genl_info_net(info));
+	const char *name;
+	int err;
+
+	err = ipcuckoo_nl_name_or_all(info, &name);
+	if (err)
+		return err;
+	err = name ? ipcuckoo_set_destroy(inet, name) :
+		     ipcuckoo_set_destroy_all(inet);
+	if (err == -ENOENT && ipcuckoo_nl_flag(info->attrs, IPCUCKOO_F_EXIST))
+		return 0;
+	if (err == -ENOENT)
+		return ipcuckoo_nl_no_such_set(info->attrs, info->extack);
+	if (err == -EBUSY)
+		NL_SET_ERR_MSG(info->extack, "sets are attached; detach them first");
+	return err;
+}
+
+static int fill_set(struct sk_buff *skb, struct ipcuckoo_set *set)
+{
+	struct ipcuckoo_entries *e = &set->entries;
+
+	return nla_put_string(skb, IPCUCKOO_A_SET, set->name) ||
+	       nla_put_u8(skb, IPCUCKOO_A_TYPE, set->type) ||
+	       nla_put_u8(skb, IPCUCKOO_A_FAMILY, set->family) ||
+	       nla_put_u32(skb, IPCUCKOO_A_MAXELEM, set->maxelem) ||
+	       nla_put_u32(skb, IPCUCKOO_A_ENTRIES, ipcuckoo_set_count(set)) ||
+	       nla_put_u32(skb, IPCUCKOO_A_HOSTS,
+			   ipcuckoo_entries_count(e, IPCUCKOO_HOSTS4) +
+			   ipcuckoo_entries_count(e, IPCUCKOO_HOSTS6)) ||
+	       ipcuckoo_nl_put_u64(skb, IPCUCKOO_A_MEMORY, ipcuckoo_set_memory(set)) ||
+	       ipcuckoo_nl_put_u64(skb, IPCUCKOO_A_SLOTS, ipcuckoo_entries_slots(e)) ||
+	       nla_put_u32(skb, IPCUCKOO_A_ATTACHMENTS,
+			   READ_ONCE(set->attachments)) ||
+	       ipcuckoo_nl_put_u64(skb, IPCUCKOO_A_GENERATION, e->generation) ||
+	       nla_put_u32(skb, IPCUCKOO_A_GROWTHS, e->growths) ||
+	       nla_put_u32(skb, IPCUCKOO_A_REKEYS, e->rekeys) ||
+	       ipcuckoo_nl_put_u64(skb, IPCUCKOO_A_DISPLACED,
+		       ipcuckoo_entries_displaced(e)) ||
+	       ipcuckoo_nl_put_u64(skb, IPCUCKOO_A_RETRIES, ipcuckoo_entries_fallbacks(e)) ?
+	       -EMSGSIZE : 0;
+}
+
+int ipcuckoo_nl_set_get_doit(struct sk_buff *skb, struct genl_info *info)
+{
+	struct ipcuckoo_set *set = ipcuckoo_nl_locked_set(info);
+	struct sk_buff *reply;
+	void *header;
+	int err = -ENOMEM;
+
+	if (IS_ERR(set))
+		return PTR_ERR(set);
+	reply = ipcuckoo_nl_reply_new(info, &header);
+	if (reply)
+		err = fill_set(reply, set);
+	ipcuckoo_nl_put_set(set);
+	if (err) {
+		nlmsg_free(reply);
+		return err;
+	}
+	genlmsg_end(reply, header);
+	return genlmsg_reply(reply, info);
+}
+
+/* Where a dump of sets is. */
+struct set_dump {
+	char last[IPCUCKOO_NAME_SIZE];
+};
+
+int ipcuckoo_nl_set_get_dumpit(struct sk_buff *skb, struct netlink_callback *cb)
+{
+	struct ipcuckoo_net *inet = ipcuckoo_net(sock_net(skb->sk));
+	struct set_dump *dump = (void *)cb->ctx;
+	struct ipcuckoo_set *set;
+	void *header;
+	int err = 0;
+
+	BUILD_BUG_ON(sizeof(*dump) > sizeof(cb->ctx));
+	mutex_lock(&inet->mutex);
+	cb->seq = inet->sets_seq + 1;
+	while (!err && (set = ipcuckoo_set_after(inet, dump->last))) {
+		header = ipcuckoo_nl_dump_put(skb, cb, IPCUCKOO_CMD_SET_GET);
+		if (!header)
+			break;
+		mutex_lock(&set->entries.mutex);
+		err = fill_set(skb, set);
+		mutex_unlock(&set->entries.mutex);
+		if (err) {
+			genlmsg_cancel(skb, header);
+			break;
+		}
+		genlmsg_end(skb, header);
+		strscpy(dump->last, set->name, sizeof(dump->last));
+	}
+	mutex_unlock(&inet->mutex);
+	return skb->len;
+}
+
+static int flush_all(struct ipcuckoo_net *inet)
+{
+	struct ipcuckoo_set *set;
+	int err = 0;
+
+	mutex_lock(&inet->mutex);
+	for (set = ipcuckoo_set_after(inet, ""); set && !err;
+	     set = ipcuckoo_set_after(inet, set->name)) {
+		mutex_lock(&set->entries.mutex);
+		err = ipcuckoo_entries_flush(&set->entries);
+		mutex_unlock(&set->entries.mutex);
+	}
+	mutex_unlock(&inet->mutex);
+	return err;
+}
+
+int ipcuckoo_nl_set_flush_doit(struct sk_buff *skb, struct genl_info *info)
+{
+	struct ipcuckoo_set *set;
+	const char *name;
+	int err;
+
+	err = ipcuckoo_nl_name_or_all(info, &name);
+	if (err)
+		return err;
+	if (!name)
+		return ipcuckoo_nl_explain(info->extack,
+			       flush_all(ipcuckoo_net(genl_info_net(info))));
+	set = ipcuckoo_nl_locked_set(info);
+	if (IS_ERR(set))
+		return PTR_ERR(set);
+	err = ipcuckoo_entries_flush(&set->entries);
+	ipcuckoo_nl_put_set(set);
+	return ipcuckoo_nl_explain(info->extack, err);
+}
+
