@@ -1,19 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Batches: see batch.h. */
 #include <linux/bitmap.h>
+#include <linux/sched.h>
 #include <linux/slab.h>
-#include <asm/unaligned.h>
 
 #include "batch.h"
+#include "compat.h"
 
-/**
- * ipcuckoo_batch_entry() - unpack an entry
- * @batch:	packed entries
- * @kind:	which attribute
- * @i:		which entry of it
- */
-struct ipcuckoo_entry ipcuckoo_batch_entry(const struct ipcuckoo_batch *batch,
-					   enum ipcuckoo_kind kind, u32 i)
+/* Entries between two looks at the scheduler. */
+#define RESCHED_BATCH	4096
+
+static struct ipcuckoo_entry unpack(const struct ipcuckoo_batch *batch,
+				    const struct ipcuckoo_batch_cursor *at)
 {
 	static const u8 sizes[] = {
 		[IPCUCKOO_HOSTS4] = IPCUCKOO_HOST4_SIZE,
@@ -21,23 +19,51 @@ struct ipcuckoo_entry ipcuckoo_batch_entry(const struct ipcuckoo_batch *batch,
 		[IPCUCKOO_NETS4] = IPCUCKOO_NET4_SIZE,
 		[IPCUCKOO_NETS6] = IPCUCKOO_NET6_SIZE,
 	};
-	const u8 *data = batch->data[kind] + (size_t)i * sizes[kind];
+	const u8 *data = batch->data[at->kind] +
+			 (size_t)at->index * sizes[at->kind];
 	struct ipcuckoo_entry entry = {
-		.v6 = kind == IPCUCKOO_HOSTS6 || kind == IPCUCKOO_NETS6,
+		.v6 = at->kind == IPCUCKOO_HOSTS6 || at->kind == IPCUCKOO_NETS6,
 	};
 
 	if (entry.v6) {
 		entry.addr.hi = get_unaligned_be64(data);
 		entry.addr.lo = get_unaligned_be64(data + 8);
-		entry.len = kind == IPCUCKOO_NETS6 ? data[16] : 128;
+		entry.len = at->kind == IPCUCKOO_NETS6 ? data[16] : 128;
 	} else {
 		entry.addr.lo = get_unaligned_be32(data);
-		entry.len = kind == IPCUCKOO_NETS4 ? data[4] : 32;
+		entry.len = at->kind == IPCUCKOO_NETS4 ? data[4] : 32;
 	}
 	return entry;
 }
 
-static u32 batch_total(const struct ipcuckoo_batch *batch)
+/**
+ * ipcuckoo_batch_next() - the next entry of a batch
+ * @batch:	batch
+ * @at:		the entry before it, or IPCUCKOO_BATCH_BEGIN
+ * @entry:	set to the entry as it was sent; nothing of it is checked
+ *
+ * Context: process context; may let others run.
+ * Return: false at the end.
+ */
+bool ipcuckoo_batch_next(const struct ipcuckoo_batch *batch,
+			 struct ipcuckoo_batch_cursor *at,
+			 struct ipcuckoo_entry *entry)
+{
+	at->index++;
+	at->n++;
+	while (at->kind < IPCUCKOO_KINDS && at->index >= batch->count[at->kind]) {
+		at->kind++;
+		at->index = 0;
+	}
+	if (at->kind >= IPCUCKOO_KINDS)
+		return false;
+	if (!(at->n % RESCHED_BATCH))
+		cond_resched();
+	*entry = unpack(batch, at);
+	return true;
+}
+
+static u32 total(const struct ipcuckoo_batch *batch)
 {
 	u32 total = 0;
 	int kind;
@@ -47,16 +73,36 @@ static u32 batch_total(const struct ipcuckoo_batch *batch)
 	return total;
 }
 
+/* Put the entries that are not in the set into a shadow, to see how many
+ * different ones there are.
+ */
+static int add_absent(struct ipcuckoo_set *set, struct ipcuckoo_entries *shadow,
+		      const struct ipcuckoo_batch *batch,
+		      const unsigned long *absent)
+{
+	struct ipcuckoo_batch_cursor at = IPCUCKOO_BATCH_BEGIN;
+	struct ipcuckoo_entry entry;
+	int err;
+
+	while (ipcuckoo_batch_next(batch, &at, &entry)) {
+		if (!test_bit(at.n, absent))
+			continue;
+		ipcuckoo_set_check(set, &entry);
+		err = ipcuckoo_entries_add(shadow, &entry);
+		if (err && err != -EEXIST)
+			return err;
+	}
+	return 0;
+}
+
 /* Entries that are not in the set, each counted once. Only asked for when the
- * batch could overflow the set, and then by adding them up in a shadow.
+ * batch could overflow the set.
  */
 static int count_distinct(struct ipcuckoo_set *set,
 			  const struct ipcuckoo_batch *batch,
 			  const unsigned long *absent, u32 *distinct)
 {
 	struct ipcuckoo_entries *shadow;
-	struct ipcuckoo_entry entry;
-	u32 n, kind, i;
 	int err;
 
 	shadow = kzalloc(sizeof(*shadow), GFP_KERNEL_ACCOUNT);
@@ -66,18 +112,8 @@ static int count_distinct(struct ipcuckoo_set *set,
 	if (err)
 		goto out;
 	mutex_lock_nested(&shadow->mutex, SINGLE_DEPTH_NESTING);
-	ipcuckoo_batch_for_each(batch, n, kind, i) {
-		if (!test_bit(n, absent))
-			continue;
-		entry = ipcuckoo_batch_entry(batch, kind, i);
-		ipcuckoo_set_check(set, &entry);
-		err = ipcuckoo_entries_add(shadow, &entry);
-		if (err && err != -EEXIST)
-			goto out_unlock;
-	}
+	err = add_absent(set, shadow, batch, absent);
 	*distinct = ipcuckoo_entries_total(shadow);
-	err = 0;
-out_unlock:
 	mutex_unlock(&shadow->mutex);
 	ipcuckoo_entries_exit(shadow);
 out:
@@ -90,20 +126,18 @@ out:
  */
 static int prepare_add(struct ipcuckoo_set *set,
 		       const struct ipcuckoo_batch *batch, bool exist,
-		       unsigned long *absent,
-		       struct ipcuckoo_batch_result *result)
+		       unsigned long *absent, struct ipcuckoo_batch_cursor *at)
 {
-	u32 more[IPCUCKOO_KINDS] = {}, n, new = 0, count;
+	u32 more[IPCUCKOO_KINDS] = {}, new = 0, count;
 	struct ipcuckoo_entry entry;
 	int err;
 
-	ipcuckoo_batch_for_each(batch, n, result->kind, result->index) {
-		entry = ipcuckoo_batch_entry(batch, result->kind, result->index);
+	while (ipcuckoo_batch_next(batch, at, &entry)) {
 		err = ipcuckoo_set_check(set, &entry);
 		if (err)
 			return err;
 		if (!ipcuckoo_entries_has(&set->entries, &entry)) {
-			__set_bit(n, absent);
+			__set_bit(at->n, absent);
 			more[ipcuckoo_entry_kind(&entry)]++;
 			new++;
 		} else if (!exist) {
@@ -126,15 +160,12 @@ static void undo_add(struct ipcuckoo_set *set,
 		     const struct ipcuckoo_batch *batch,
 		     const unsigned long *added, u32 end)
 {
+	struct ipcuckoo_batch_cursor at = IPCUCKOO_BATCH_BEGIN;
 	struct ipcuckoo_entry entry;
-	u32 n, kind, i;
 
-	ipcuckoo_batch_for_each(batch, n, kind, i) {
-		if (n == end)
-			return;
-		if (!test_bit(n, added))
+	while (ipcuckoo_batch_next(batch, &at, &entry) && at.n < end) {
+		if (!test_bit(at.n, added))
 			continue;
-		entry = ipcuckoo_batch_entry(batch, kind, i);
 		ipcuckoo_set_check(set, &entry);
 		ipcuckoo_entries_del(&set->entries, &entry);
 	}
@@ -147,26 +178,26 @@ static int apply_add(struct ipcuckoo_set *set,
 		     const struct ipcuckoo_batch *batch, unsigned long *absent,
 		     struct ipcuckoo_batch_result *result)
 {
+	struct ipcuckoo_batch_cursor begin = IPCUCKOO_BATCH_BEGIN;
 	struct ipcuckoo_entry entry;
 	int err;
-	u32 n;
 
-	ipcuckoo_batch_for_each(batch, n, result->kind, result->index) {
-		if (!test_bit(n, absent)) {
+	result->at = begin;
+	while (ipcuckoo_batch_next(batch, &result->at, &entry)) {
+		if (!test_bit(result->at.n, absent)) {
 			result->unchanged++;
 			continue;
 		}
-		entry = ipcuckoo_batch_entry(batch, result->kind, result->index);
 		ipcuckoo_set_check(set, &entry);
 		err = ipcuckoo_entries_add(&set->entries, &entry);
 		if (!err) {
 			result->changed++;
 		} else if (err == -EEXIST) {
 			/* Twice in this batch. */
-			__clear_bit(n, absent);
+			__clear_bit(result->at.n, absent);
 			result->unchanged++;
 		} else {
-			undo_add(set, batch, absent, n);
+			undo_add(set, batch, absent, result->at.n);
 			return err;
 		}
 	}
@@ -174,61 +205,74 @@ static int apply_add(struct ipcuckoo_set *set,
 }
 
 /**
- * ipcuckoo_batch_add() - add entries
+ * ipcuckoo_batch_add() - add entries to a set
  * @set:	set, locked
  * @batch:	entries
  * @exist:	entries that are there already are no error
- * @result:	zeroed; set
+ * @result:	set
  *
  * Context: process context.
  * Return: 0, or an error as uapi/ipcuckoo.h has it; then nothing has changed.
  */
 int ipcuckoo_batch_add(struct ipcuckoo_set *set,
-		     const struct ipcuckoo_batch *batch, bool exist,
-		     struct ipcuckoo_batch_result *result)
+		       const struct ipcuckoo_batch *batch, bool exist,
+		       struct ipcuckoo_batch_result *result)
 {
-	unsigned long *absent = bitmap_zalloc(batch_total(batch), GFP_KERNEL);
+	unsigned long *absent = bitmap_zalloc(total(batch), GFP_KERNEL);
 	int err;
 
-	result->kind = IPCUCKOO_KINDS;
-	if (!absent)
+	*result = (struct ipcuckoo_batch_result){ .at = IPCUCKOO_BATCH_BEGIN };
+	if (!absent) {
+		result->at.kind = IPCUCKOO_KINDS;
 		return -ENOMEM;
-	err = prepare_add(set, batch, exist, absent, result);
+	}
+	err = prepare_add(set, batch, exist, absent, &result->at);
 	if (!err)
 		err = apply_add(set, batch, absent, result);
 	bitmap_free(absent);
 	return err;
 }
 
+static int check_del(struct ipcuckoo_set *set,
+		     const struct ipcuckoo_batch *batch, bool exist,
+		     struct ipcuckoo_batch_cursor *at)
+{
+	struct ipcuckoo_entry entry;
+	int err;
+
+	while (ipcuckoo_batch_next(batch, at, &entry)) {
+		err = ipcuckoo_set_check(set, &entry);
+		if (err)
+			return err;
+		if (!exist && !ipcuckoo_entries_has(&set->entries, &entry))
+			return -ENOENT;
+	}
+	return 0;
+}
+
 /**
- * ipcuckoo_batch_del() - delete entries
+ * ipcuckoo_batch_del() - delete entries from a set
  * @set:	set, locked
  * @batch:	entries
  * @exist:	entries that are not there are no error
- * @result:	zeroed; set
+ * @result:	set
  *
  * Context: process context.
  * Return: 0, or an error as uapi/ipcuckoo.h has it; then nothing has changed.
  */
 int ipcuckoo_batch_del(struct ipcuckoo_set *set,
-		     const struct ipcuckoo_batch *batch, bool exist,
-		     struct ipcuckoo_batch_result *result)
+		       const struct ipcuckoo_batch *batch, bool exist,
+		       struct ipcuckoo_batch_result *result)
 {
+	struct ipcuckoo_batch_cursor at = IPCUCKOO_BATCH_BEGIN;
 	struct ipcuckoo_entry entry;
 	int err;
-	u32 n;
 
-	ipcuckoo_batch_for_each(batch, n, result->kind, result->index) {
-		entry = ipcuckoo_batch_entry(batch, result->kind, result->index);
-		err = ipcuckoo_set_check(set, &entry);
-		if (!err && !exist &&
-		    !ipcuckoo_entries_has(&set->entries, &entry))
-			err = -ENOENT;
-		if (err)
-			return err;
-	}
-	ipcuckoo_batch_for_each(batch, n, result->kind, result->index) {
-		entry = ipcuckoo_batch_entry(batch, result->kind, result->index);
+	*result = (struct ipcuckoo_batch_result){ .at = IPCUCKOO_BATCH_BEGIN };
+	err = check_del(set, batch, exist, &result->at);
+	if (err)
+		return err;
+	while (ipcuckoo_batch_next(batch, &at, &entry)) {
 		ipcuckoo_set_check(set, &entry);
 		if (ipcuckoo_entries_del(&set->entries, &entry))
 			result->unchanged++;

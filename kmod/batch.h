@@ -16,35 +16,40 @@ struct ipcuckoo_batch {
 };
 
 /**
+ * struct ipcuckoo_batch_cursor - an entry of a batch
+ * @kind:	which attribute; IPCUCKOO_KINDS at the end
+ * @index:	which entry of it
+ * @n:		which entry of all
+ */
+struct ipcuckoo_batch_cursor {
+	enum ipcuckoo_kind kind;
+	u32 index;
+	u32 n;
+};
+
+/* Before the first entry. */
+#define IPCUCKOO_BATCH_BEGIN	{ .index = U32_MAX, .n = U32_MAX }
+
+/**
  * struct ipcuckoo_batch_result - what became of a batch
  * @changed:	entries added or deleted
  * @unchanged:	entries that were there, or not there, already
- * @kind:	on error: the kind of the entry at fault, or IPCUCKOO_KINDS if
- *		it is no entry's
- * @index:	on error: its index among those of its kind
+ * @at:		on error: the entry at fault, or the end if it is no entry's
  */
 struct ipcuckoo_batch_result {
 	u32 changed;
 	u32 unchanged;
-	enum ipcuckoo_kind kind;
-	u32 index;
+	struct ipcuckoo_batch_cursor at;
 };
 
-/* The entries of a batch one after the other. @n counts them all; @kind and
- * @i can be those of a struct ipcuckoo_batch_result, so that a loop left early
- * says where.
- */
-#define ipcuckoo_batch_for_each(batch, n, kind, i)			\
-	for ((n) = 0, (kind) = 0; (kind) < IPCUCKOO_KINDS; (kind)++)	\
-		for ((i) = 0; (i) < (batch)->count[kind]; (i)++, (n)++)
-
-struct ipcuckoo_entry ipcuckoo_batch_entry(const struct ipcuckoo_batch *batch,
-					   enum ipcuckoo_kind kind, u32 i);
+bool ipcuckoo_batch_next(const struct ipcuckoo_batch *batch,
+			 struct ipcuckoo_batch_cursor *at,
+			 struct ipcuckoo_entry *entry);
 int ipcuckoo_batch_add(struct ipcuckoo_set *set,
-		     const struct ipcuckoo_batch *batch, bool exist,
-		     struct ipcuckoo_batch_result *result);
+		       const struct ipcuckoo_batch *batch, bool exist,
+		       struct ipcuckoo_batch_result *result);
 int ipcuckoo_batch_del(struct ipcuckoo_set *set,
-		     const struct ipcuckoo_batch *batch, bool exist,
-		     struct ipcuckoo_batch_result *result);
+		       const struct ipcuckoo_batch *batch, bool exist,
+		       struct ipcuckoo_batch_result *result);
 
 #endif /* _IPCUCKOO_BATCH_H */

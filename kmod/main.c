@@ -7,7 +7,6 @@
 #include <linux/netfilter_ipv4.h>
 
 #include "attach.h"
-#include "compat.h"
 #include "net.h"
 #include "netlink.h"
 #include "procfs.h"

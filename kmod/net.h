@@ -25,7 +25,7 @@
  */
 struct ipcuckoo_net {
 	struct net *net;
-	struct mutex mutex;
+	struct mutex mutex;	/* see set.h */
 	struct ipcuckoo_mem mem;
 	struct rb_root sets;
 	u32 sets_count;

@@ -9,7 +9,6 @@
 #include <linux/netlink.h>
 #include <net/genetlink.h>
 
-#include "compat.h"
 #include "net.h"
 #include "netlink.h"
 #include "set.h"
@@ -135,7 +134,7 @@ u32 ipcuckoo_nl_u32(struct nlattr **attrs, int attr, u32 otherwise)
 
 /* The name of a set: NULL, with an error, if it is missing or bad. */
 const char *ipcuckoo_nl_name(struct nlattr **attrs,
-			    struct netlink_ext_ack *extack)
+			     struct netlink_ext_ack *extack)
 {
 	struct nlattr *attr = attrs[IPCUCKOO_A_SET];
 
@@ -158,7 +157,7 @@ int ipcuckoo_nl_no_such_set(struct nlattr **attrs, struct netlink_ext_ack *extac
 
 /* The set that a request names, held. */
 struct ipcuckoo_set *ipcuckoo_nl_set(struct net *net, struct nlattr **attrs,
-				    struct netlink_ext_ack *extack)
+				     struct netlink_ext_ack *extack)
 {
 	const char *name = ipcuckoo_nl_name(attrs, extack);
 	struct ipcuckoo_set *set;
@@ -187,37 +186,39 @@ void ipcuckoo_nl_put_set(struct ipcuckoo_set *set)
 	ipcuckoo_set_put(set);
 }
 
-/* Say what an error means, for those that can happen anywhere. */
+/* What an error means, for those that can happen anywhere. */
+static const struct {
+	int err;
+	const char *sentence;
+} sentences[] = {
+	{ -EINVAL,
+	  "not a valid entry: host bits must be zero, the prefix not longer "
+	  "than the address, IPv4-mapped addresses in family any only" },
+	{ -EAFNOSUPPORT,
+	  "the set does not hold addresses of this family" },
+	{ -EOPNOTSUPP,
+	  "a hash:ip set holds hosts only; make a hash:net set for prefixes" },
+	{ -EEXIST,
+	  "the entry is in the set already" },
+	{ -ENOENT,
+	  "the entry is not in the set" },
+	{ -ENOSPC,
+	  "the set is full: its maxelem is reached" },
+	{ -EDQUOT,
+	  "the memory limit of this network namespace is reached (module "
+	  "parameter memory_limit)" },
+	{ -ENOMEM,
+	  "out of memory" },
+};
+
+/* Let a sentence go with an error. */
 int ipcuckoo_nl_explain(struct netlink_ext_ack *extack, int err)
 {
-	switch (err) {
-	case -EINVAL:
-		NL_SET_ERR_MSG(extack, "not a valid entry: host bits must be zero, the prefix not longer than the address, IPv4-mapped addresses in family any only");
-		break;
-	case -EAFNOSUPPORT:
-		NL_SET_ERR_MSG(extack, "the set does not hold addresses of this family");
-		break;
-	case -EOPNOTSUPP:
-		NL_SET_ERR_MSG(extack, "a hash:ip set holds hosts only; make a hash:net set for prefixes");
-		break;
-	case -EEXIST:
-		NL_SET_ERR_MSG(extack, "the entry is in the set already");
-		break;
-	case -ENOENT:
-		NL_SET_ERR_MSG(extack, "the entry is not in the set");
-		break;
-	case -ENOSPC:
-		NL_SET_ERR_MSG(extack, "the set is full: its maxelem is reached");
-		break;
-	case -EDQUOT:
-		NL_SET_ERR_MSG(extack, "the memory limit of this network namespace is reached (module parameter memory_limit)");
-		break;
-	case -ENOMEM:
-		NL_SET_ERR_MSG(extack, "out of memory");
-		break;
-	default:
-		break;
-	}
+	unsigned int i;
+
+	for (i = 0; extack && i < ARRAY_SIZE(sentences); i++)
+		if (sentences[i].err == err)
+			extack->_msg = sentences[i].sentence;
 	return err;
 }
 
@@ -304,7 +305,7 @@ int ipcuckoo_nl_info_doit(struct sk_buff *skb, struct genl_info *info)
 	    nla_put_u32(reply, IPCUCKOO_A_ATTACHMENTS,
 			READ_ONCE(inet->attached.count)) ||
 	    ipcuckoo_nl_put_u64(reply, IPCUCKOO_A_MEMORY,
-		    atomic_long_read(&inet->mem.used)) ||
+				atomic_long_read(&inet->mem.used)) ||
 	    ipcuckoo_nl_put_u64(reply, IPCUCKOO_A_MEMORY_LIMIT, inet->mem.limit)) {
 		nlmsg_free(reply);
 		return -EMSGSIZE;

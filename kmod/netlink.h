@@ -48,6 +48,9 @@ int ipcuckoo_nl_put_u64(struct sk_buff *skb, int attr, u64 value);
 
 /* The handlers, by the file they are in. */
 
+/* netlink.c */
+int ipcuckoo_nl_info_doit(struct sk_buff *skb, struct genl_info *info);
+
 /* netlink_set.c */
 int ipcuckoo_nl_set_new_doit(struct sk_buff *skb, struct genl_info *info);
 int ipcuckoo_nl_set_del_doit(struct sk_buff *skb, struct genl_info *info);

@@ -42,7 +42,7 @@ static int check_rule(struct genl_info *info, struct ipcuckoo_rule *rule)
 	}
 	if (mark != !!attrs[IPCUCKOO_A_MARK] ||
 	    (!mark && attrs[IPCUCKOO_A_MARK_MASK])) {
-		NL_SET_ERR_MSG(info->extack, "a mark belongs to the verdict mark, and it to a mark");
+		NL_SET_ERR_MSG(info->extack, "a mark goes with the verdict mark only");
 		return -EINVAL;
 	}
 	if (attrs[IPCUCKOO_A_DEV] && !dev_valid_name(rule->dev)) {
@@ -109,7 +109,8 @@ int ipcuckoo_nl_detach_doit(struct sk_buff *skb, struct genl_info *info)
 		      info->attrs[IPCUCKOO_A_SET] ||
 		      (info->attrs[IPCUCKOO_A_ATTACHMENT] &&
 		       (!id || ipcuckoo_nl_flag(info->attrs, IPCUCKOO_F_ALL))))) {
-		NL_SET_ERR_MSG(info->extack, "give the number of an attachment, or a set and what narrows the choice, or ask for all");
+		NL_SET_ERR_MSG(info->extack,
+			       "give a number, or a set and what narrows the choice, or ask for all");
 		return -EINVAL;
 	}
 	err = ipcuckoo_detach(inet, id, name, &rule, &count);

@@ -3,9 +3,9 @@
 #include <linux/netlink.h>
 #include <net/genetlink.h>
 #include <net/sock.h>
-#include <asm/unaligned.h>
 
 #include "batch.h"
+#include "compat.h"
 #include "net.h"
 #include "netlink.h"
 #include "set.h"
@@ -58,11 +58,11 @@ static int explain_batch(struct genl_info *info, int err,
 	struct netlink_ext_ack *extack = info->extack;
 
 	ipcuckoo_nl_explain(extack, err);
-	if (!err || result->kind >= IPCUCKOO_KINDS || !extack)
+	if (!err || result->at.kind >= IPCUCKOO_KINDS || !extack)
 		return err;
-	NL_SET_BAD_ATTR(extack, info->attrs[entries_attr[result->kind]]);
-	memcpy(extack->cookie, &result->index, sizeof(result->index));
-	extack->cookie_len = sizeof(result->index);
+	NL_SET_BAD_ATTR(extack, info->attrs[entries_attr[result->at.kind]]);
+	memcpy(extack->cookie, &result->at.index, sizeof(result->at.index));
+	extack->cookie_len = sizeof(result->at.index);
 	return err;
 }
 
@@ -72,7 +72,7 @@ static int entry_doit(struct genl_info *info,
 				   bool exist,
 				   struct ipcuckoo_batch_result *result))
 {
-	struct ipcuckoo_batch_result result = {};
+	struct ipcuckoo_batch_result result;
 	struct ipcuckoo_batch batch;
 	struct ipcuckoo_set *set;
 	u32 total;
@@ -106,9 +106,10 @@ int ipcuckoo_nl_entry_del_doit(struct sk_buff *skb, struct genl_info *info)
 /* The single entry of a request. */
 static int get_entry(struct genl_info *info, struct ipcuckoo_entry *entry)
 {
+	struct ipcuckoo_batch_cursor at = IPCUCKOO_BATCH_BEGIN;
 	struct ipcuckoo_batch batch;
 	u32 total;
-	int kind, err;
+	int err;
 
 	err = get_batch(info, &batch, &total);
 	if (err)
@@ -117,9 +118,7 @@ static int get_entry(struct genl_info *info, struct ipcuckoo_entry *entry)
 		NL_SET_ERR_MSG(info->extack, "one entry can be tested at a time");
 		return -EINVAL;
 	}
-	for (kind = 0; !batch.count[kind]; kind++)
-		;
-	*entry = ipcuckoo_batch_entry(&batch, kind, 0);
+	ipcuckoo_batch_next(&batch, &at, entry);
 	return 0;
 }
 
@@ -324,7 +323,7 @@ static struct ipcuckoo_shadow *get_shadow(struct genl_info *info)
 
 int ipcuckoo_nl_shadow_add_doit(struct sk_buff *skb, struct genl_info *info)
 {
-	struct ipcuckoo_batch_result result = {};
+	struct ipcuckoo_batch_result result;
 	struct ipcuckoo_shadow *shadow;
 	struct ipcuckoo_batch batch;
 	u32 total;

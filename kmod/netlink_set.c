@@ -24,7 +24,7 @@ int ipcuckoo_nl_set_new_doit(struct sk_buff *skb, struct genl_info *info)
 				  nla_get_u8(info->attrs[IPCUCKOO_A_TYPE]),
 				  nla_get_u8(info->attrs[IPCUCKOO_A_FAMILY]),
 				  ipcuckoo_nl_u32(info->attrs, IPCUCKOO_A_MAXELEM,
-					  ipcuckoo_maxelem));
+						  ipcuckoo_maxelem));
 	if (err == -EEXIST && ipcuckoo_nl_flag(info->attrs, IPCUCKOO_F_EXIST))
 		return 0;
 	if (err != -EEXIST && err != -ENOTUNIQ)
@@ -78,7 +78,7 @@ static int fill_set(struct sk_buff *skb, struct ipcuckoo_set *set)
 	       nla_put_u32(skb, IPCUCKOO_A_GROWTHS, e->growths) ||
 	       nla_put_u32(skb, IPCUCKOO_A_REKEYS, e->rekeys) ||
 	       ipcuckoo_nl_put_u64(skb, IPCUCKOO_A_DISPLACED,
-		       ipcuckoo_entries_displaced(e)) ||
+				   ipcuckoo_entries_displaced(e)) ||
 	       ipcuckoo_nl_put_u64(skb, IPCUCKOO_A_RETRIES, ipcuckoo_entries_fallbacks(e)) ?
 	       -EMSGSIZE : 0;
 }

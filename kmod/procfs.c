@@ -24,8 +24,8 @@
 #include <linux/seq_file.h>
 #include <linux/slab.h>
 #include <linux/uaccess.h>
-#include <asm/unaligned.h>
 
+#include "compat.h"
 #include "net.h"
 #include "procfs.h"
 #include "set.h"

@@ -1,13 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Shadows: see shadow.h. */
-#include <linux/sched.h>
 #include <linux/slab.h>
 
 #include "net.h"
 #include "shadow.h"
-
-/* Entries added between two looks at the scheduler. */
-#define ADD_BATCH	4096
 
 static void shadow_free(struct kref *ref)
 {
@@ -195,7 +191,7 @@ static int add_one(struct ipcuckoo_shadow *shadow, struct ipcuckoo_entry *entry)
  * ipcuckoo_shadow_add() - add entries to a shadow
  * @shadow:	shadow
  * @batch:	entries
- * @result:	zeroed; set
+ * @result:	set
  *
  * Context: process context; takes the shadow's mutex.
  * Return: 0, or an error as uapi/ipcuckoo.h has it; then the entries before
@@ -207,11 +203,10 @@ int ipcuckoo_shadow_add(struct ipcuckoo_shadow *shadow,
 {
 	struct ipcuckoo_entry entry;
 	int err = 0;
-	u32 n;
 
+	*result = (struct ipcuckoo_batch_result){ .at = IPCUCKOO_BATCH_BEGIN };
 	mutex_lock(&shadow->entries.mutex);
-	ipcuckoo_batch_for_each(batch, n, result->kind, result->index) {
-		entry = ipcuckoo_batch_entry(batch, result->kind, result->index);
+	while (ipcuckoo_batch_next(batch, &result->at, &entry)) {
 		err = add_one(shadow, &entry);
 		if (err && err != -EEXIST)
 			goto out;
@@ -219,8 +214,6 @@ int ipcuckoo_shadow_add(struct ipcuckoo_shadow *shadow,
 			result->unchanged++;
 		else
 			result->changed++;
-		if (!(n % ADD_BATCH))
-			cond_resched();
 	}
 	err = 0;
 out:

@@ -72,7 +72,7 @@ struct ipcuckoo_key {
  */
 struct ipcuckoo_guard {
 	u32 seq;
-	spinlock_t lock;
+	spinlock_t lock;	/* see set.h */
 };
 
 /* Entries of the search queue; private to table.c. */

@@ -44,11 +44,12 @@
  * Errors
  * ------
  *
- * Every error carries an extended acknowledgement with a sentence, and the
+ * Every error carries an extended acknowledgment with a sentence, and the
  * offset of the attribute at fault where one is. When one entry of a packed
- * attribute is at fault the cookie of the acknowledgement holds its index in
- * that attribute (u32, host byte order). A request that fails changes
- * nothing. The codes:
+ * attribute is at fault the cookie of the acknowledgment holds its index in
+ * that attribute (u32, host byte order). A request that fails changes nothing
+ * that packets see; a shadow may have taken the entries before the bad one.
+ * The codes:
  *
  *   EINVAL      malformed request, or an entry that is no valid address
  *   ENOENT      no such set, attachment, shadow or (ENTRY_DEL) entry

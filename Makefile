@@ -1,0 +1,91 @@
+# SPDX-License-Identifier: GPL-2.0
+#
+# ipcuckoo: a kernel module, a tool, and the machines they are tested in. "make help" lists
+# what there is. Kbuild says what the module is made of.
+
+# The running kernel's build directory, or the newest installed one's.
+KDIR ?= $(or $(wildcard /lib/modules/$(shell uname -r)/build),$(lastword \
+	$(shell printf '%s\n' $(wildcard /lib/modules/*/build) | sort -V)))
+PREFIX ?= /usr/local
+SBINDIR ?= $(PREFIX)/sbin
+DESTDIR ?=
+TESTS ?=
+
+release := $(shell sed -n 's/.*UTS_RELEASE "\(.*\)"/\1/p' \
+	$(KDIR)/include/generated/utsrelease.h 2>/dev/null)
+build := build/$(release)
+vm := selftests/vm
+
+all: module tools
+
+# Each kernel has its own object directory, a tree of links to the sources, so that building
+# for one does not undo what was built for another. No BTF: headers come without a vmlinux.
+module:
+	@$(if $(release),:,echo 'no prepared kernel build directory; say KDIR=...' >&2; exit 1)
+	@mkdir -p $(build)
+	@flock $(build) $(MAKE) --no-print-directory build-module
+
+build-module:
+	@cp -rsf $(CURDIR)/Kbuild $(CURDIR)/kmod $(CURDIR)/uapi $(build)
+	@find $(build) -xtype l -delete
+	@$(MAKE) --no-print-directory $(if $(V),,-s) -C $(KDIR) M=$(CURDIR)/$(build) \
+		CONFIG_DEBUG_INFO_BTF_MODULES= $(if $(C),C=$(C) CF="$(CF)") modules
+	@echo '  MODULE  $(build)/ipcuckoo.ko'
+
+tools:
+	@$(MAKE) --no-print-directory -C tools
+
+install: module tools
+	install -D -m 644 $(build)/ipcuckoo.ko \
+		$(DESTDIR)/lib/modules/$(release)/updates/ipcuckoo.ko
+	install -D -m 755 build/tools/ipcuckoo $(DESTDIR)$(SBINDIR)/ipcuckoo
+	$(if $(DESTDIR),,depmod $(release))
+
+uninstall:
+	rm -f $(DESTDIR)/lib/modules/$(release)/updates/ipcuckoo.ko
+	rm -f $(DESTDIR)$(SBINDIR)/ipcuckoo
+	$(if $(DESTDIR),,depmod $(release))
+
+# Into the running kernel, without installing anything.
+load: all
+	@[ "$(release)" = "$$(uname -r)" ] || \
+		{ echo 'built for $(release), but '"$$(uname -r)"' is running' >&2; exit 1; }
+	@[ "$$(id -u)" = 0 ] || { echo 'only root can load a module' >&2; exit 1; }
+	@[ ! -d /sys/module/ipcuckoo ] || rmmod ipcuckoo
+	insmod $(build)/ipcuckoo.ko
+	build/tools/ipcuckoo version
+
+check:
+	@$(vm)/check stock $(TESTS)
+
+check-debug:
+	@$(vm)/check debug $(TESTS)
+
+demo:
+	@$(vm)/demo
+
+lint:
+	@$(vm)/lint
+
+clean:
+	rm -rf build
+	@$(MAKE) --no-print-directory -C tools clean
+	@$(MAKE) --no-print-directory -C selftests/core clean
+
+help:
+	@echo 'Build (KDIR=... for another kernel than the running one):'
+	@echo '  all          the module and the tool'
+	@echo '  install      both, for the kernel of KDIR (DESTDIR, PREFIX)'
+	@echo '  uninstall    take them away again'
+	@echo '  load         insert the module just built into the running kernel'
+	@echo '  clean        remove what was built; kernels stay in the cache'
+	@echo
+	@echo 'Test (as root, on Debian 12; they install the packages they need):'
+	@echo '  demo         boot a machine, load lists, see packets dropped'
+	@echo '  check        user-space tests, then the suite on the stock kernel'
+	@echo '  check-debug  the suite on a kernel that checks itself, and on a KCSAN kernel'
+	@echo '               TESTS="a.sh b.sh" runs these only'
+	@echo '  lint         checkpatch and sparse'
+
+.PHONY: all module build-module tools install uninstall load check check-debug demo lint \
+	clean help

@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Addresses, prefixes and ranges: from text, and back in canonical form.
+ *
+ * An address is kept as a 128-bit number, IPv4 in the low 32 bits, so that
+ * ranges of both families are cut into prefixes by the same few lines.
+ */
+#ifndef IPCUCKOO_TOOL_ADDRESS_H
+#define IPCUCKOO_TOOL_ADDRESS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* "ffff:ffff:ffff:ffff:ffff:ffff:ffff:ffff/128" and its NUL */
+#define ADDRESS_TEXT_SIZE	44
+
+/* Room for one sentence that says why a text is no address. */
+#define ADDRESS_WHY_SIZE	160
+
+struct u128 {
+	uint64_t hi;
+	uint64_t lo;
+};
+
+/**
+ * struct address_range - what one address, prefix or range stands for
+ * @first:	lowest address
+ * @last:	highest address
+ * @family:	IPCUCKOO_FAMILY_INET or IPCUCKOO_FAMILY_INET6
+ * @masked:	the text was a prefix with host bits, which have been cleared
+ */
+struct address_range {
+	struct u128 first;
+	struct u128 last;
+	uint8_t family;
+	bool masked;
+};
+
+/* Numbers of 128 bits: compare as memcmp() does, add a power of two. */
+int u128_compare(struct u128 a, struct u128 b);
+struct u128 u128_add_block(struct u128 a, unsigned int log2);
+
+int address_parse(const char *text, size_t len, struct address_range *range,
+		  char why[ADDRESS_WHY_SIZE]);
+int address_fit(struct address_range *range, uint8_t family,
+		char why[ADDRESS_WHY_SIZE]);
+
+/* Prefix length of the largest prefix that begins a range and fits in it. */
+unsigned int address_block(const struct address_range *range);
+bool address_is_prefix(const struct address_range *range);
+bool address_is_host(const struct address_range *range);
+
+/* How many addresses a range holds; UINT64_MAX if that many or more. */
+uint64_t address_count(const struct address_range *range);
+
+/* Network byte order: 4 bytes for IPv4, 16 for IPv6. */
+void address_store(const struct u128 *address, uint8_t family, uint8_t *to);
+
+/*
+ * Format from network byte order. Both write no NUL and return the end of
+ * what they wrote, at most ADDRESS_TEXT_SIZE - 5 bytes on.
+ */
+char *address_format4(char *to, const uint8_t from[4]);
+char *address_format6(char *to, const uint8_t from[16]);
+
+void address_quote(char *to, size_t size, const char *text, size_t len);
+
+#endif /* IPCUCKOO_TOOL_ADDRESS_H */

@@ -1,0 +1,238 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Attachments: attach, detach.
+ */
+#include "output.h"
+#include "tool.h"
+
+static int parse_dev(const struct tool *tool, const char *dev,
+		     struct nl_attachment *to)
+{
+	size_t len = strlen(dev);
+
+	if (!len || len >= sizeof(to->dev) || strpbrk(dev, "/ \t\n:") ||
+	    !strcmp(dev, ".") || !strcmp(dev, ".."))
+		return fail(tool, STATUS_USAGE,
+			    "\"%s\" is no name of a network device", dev);
+	strcpy(to->dev, dev);
+	return STATUS_OK;
+}
+
+/* "VALUE" or "VALUE/MASK"; without a mask every bit is replaced. */
+static int parse_mark(const struct tool *tool, const char *word,
+		      struct nl_attachment *to)
+{
+	const char *slash = strchr(word, '/');
+	long long mark, mask = UINT32_MAX;
+	char value[32];
+	int status;
+
+	snprintf(value, sizeof(value), "%.*s",
+		 slash ? (int)(slash - word) : (int)strlen(word), word);
+	status = parse_number(tool, "mark", value, 0, UINT32_MAX, &mark);
+	if (!status && slash)
+		status = parse_number(tool, "mask of the mark", slash + 1, 0,
+				      UINT32_MAX, &mask);
+	if (!status && mark & ~mask)
+		return fail(tool, STATUS_USAGE,
+			    "the mark 0x%llx has bits outside its mask 0x%llx",
+			    mark, mask);
+	to->mark = mark;
+	to->mark_mask = mask;
+	return status;
+}
+
+/* NAME src|dst|both drop|accept|count|mark [VALUE[/MASK]] */
+static int parse_action(const struct tool *tool, const struct words *words,
+			const struct keyword *keywords,
+			struct nl_attachment *to)
+{
+	int direction, status, verdict;
+
+	status = parse_name(tool, words->word[0]);
+	if (!status)
+		status = parse_meaning(tool, "direction", direction_words,
+				       words->word[1], &direction);
+	if (!status)
+		status = parse_meaning(tool, "verdict", verdict_words,
+				       words->word[2], &verdict);
+	if (status)
+		return status;
+	strcpy(to->set, words->word[0]);
+	to->direction = direction;
+	to->verdict = verdict;
+	if (verdict != IPCUCKOO_VERDICT_MARK)
+		return words->count == 3 ? STATUS_OK :
+		       fail_unknown(tool, keywords, words->word[3]);
+	if (words->count == 3)
+		return fail(tool, STATUS_USAGE,
+			    "mark needs a value, as in: mark 0x1/0xff");
+	return parse_mark(tool, words->word[3], to);
+}
+
+static int print_attached(const struct tool *tool,
+			  const struct nl_attachment *attachment, uint32_t id)
+{
+	struct json_object *object;
+
+	if (!tool->json)
+		return STATUS_OK;
+	object = json_object_new_object();
+	json_add_string(object, "set", attachment->set);
+	if (id)
+		json_add_uint(object, "attachment", id);
+	json_print(object);
+	return STATUS_OK;
+}
+
+static int attach(struct tool *tool, struct nl_attachment *attachment)
+{
+	uint32_t id;
+	int err;
+
+	if (tool->exist)
+		attachment->flags |= IPCUCKOO_F_EXIST;
+	err = nl_attach(tool->nl, attachment, &id);
+	if (err == -EEXIST)
+		return fail(tool, STATUS_REFUSED,
+			    "Set %s is attached in that way already (-exist accepts that)",
+			    attachment->set);
+	if (err)
+		return fail_kernel(tool, attachment->set,
+				   "Set %s cannot be attached",
+				   attachment->set);
+	return print_attached(tool, attachment, id);
+}
+
+int run_attach(struct tool *tool, struct words *words)
+{
+	const char *dev = NULL, *order = NULL;
+	bool loopback = false;
+	const struct keyword keywords[] = {
+		{ .word = "order", .value = &order },
+		{ .word = "dev", .value = &dev },
+		{ .word = "loopback", .flag = &loopback },
+		{ .word = NULL }
+	};
+	struct nl_attachment attachment = { 0 };
+	long long number = 0;
+	int status;
+
+	status = parse_words(tool, words, keywords, 3, 4);
+	if (!status)
+		status = parse_action(tool, words, keywords, &attachment);
+	if (!status && order)
+		status = parse_number(tool, "order", order, INT32_MIN,
+				      INT32_MAX, &number);
+	if (!status && dev)
+		status = parse_dev(tool, dev, &attachment);
+	if (!status)
+		status = connect_module(tool);
+	if (status)
+		return status;
+	attachment.has_order = order;
+	attachment.order = number;
+	if (loopback)
+		attachment.flags = IPCUCKOO_F_LOOPBACK;
+	return attach(tool, &attachment);
+}
+
+static bool find_meaning(const struct meaning *meanings, const char *word,
+			 uint8_t *value)
+{
+	for (; meanings->word; meanings++) {
+		if (!strcmp(meanings->word, word)) {
+			*value = meanings->value;
+			return true;
+		}
+	}
+	return false;
+}
+
+/* NAME [src|dst|both] [drop|accept|count|mark], or id N */
+static int parse_detach(const struct tool *tool, const struct words *words,
+			struct nl_attachment *from)
+{
+	static const struct keyword known[] = {
+		{ .word = "src" }, { .word = "dst" }, { .word = "both" },
+		{ .word = "drop" }, { .word = "accept" }, { .word = "count" },
+		{ .word = "mark" }, { .word = "dev" }, { .word = NULL }
+	};
+	long long id;
+	int i, status;
+
+	if (!strcmp(words->word[0], "id") && words->count == 2 &&
+	    words->word[1][0] >= '0' && words->word[1][0] <= '9') {
+		status = parse_number(tool, "attachment", words->word[1], 1,
+				      UINT32_MAX, &id);
+		from->id = id;
+		return status;
+	}
+	status = parse_name(tool, words->word[0]);
+	if (status)
+		return status;
+	strcpy(from->set, words->word[0]);
+	for (i = 1; i < words->count; i++)
+		if (!find_meaning(direction_words, words->word[i],
+				  &from->direction) &&
+		    !find_meaning(verdict_words, words->word[i],
+				  &from->verdict))
+			return fail_unknown(tool, known, words->word[i]);
+	return STATUS_OK;
+}
+
+static int detach(struct tool *tool, const struct nl_attachment *from)
+{
+	struct json_object *object;
+	uint32_t detached;
+	int err;
+
+	err = nl_detach(tool->nl, from, &detached);
+	if (err == -ENOENT && from->id)
+		return fail(tool, STATUS_REFUSED,
+			    "there is no attachment %u; see ipcuckoo stats",
+			    from->id);
+	if (err)
+		return fail_kernel(tool, from->set[0] ? from->set : NULL,
+				   "%s%s cannot be detached",
+				   from->set[0] ? "Set " : "The sets",
+				   from->set);
+	if (tool->json) {
+		object = json_object_new_object();
+		if (from->set[0])
+			json_add_string(object, "set", from->set);
+		json_add_uint(object, "detached", detached);
+		json_print(object);
+	}
+	return STATUS_OK;
+}
+
+int run_detach(struct tool *tool, struct words *words)
+{
+	const char *dev = NULL;
+	bool all = false;
+	const struct keyword keywords[] = {
+		{ .word = "dev", .value = &dev },
+		{ .word = "--all", .alias = "-a", .flag = &all },
+		{ .word = NULL }
+	};
+	struct nl_attachment from = { 0 };
+	int status;
+
+	status = parse_words(tool, words, keywords, 0, 3);
+	if (status)
+		return status;
+	if (all ? words->count || dev : !words->count)
+		return fail_usage(tool);
+	if (!all)
+		status = parse_detach(tool, words, &from);
+	if (!status && dev)
+		status = parse_dev(tool, dev, &from);
+	if (!status)
+		status = connect_module(tool);
+	if (status)
+		return status;
+	if (tool->exist)
+		from.flags = IPCUCKOO_F_EXIST;
+	return detach(tool, &from);
+}

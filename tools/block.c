@@ -1,0 +1,258 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * block, unblock: the whole product for a newcomer. The set is made and
+ * attached on first use; whoever made or attached it otherwise is respected.
+ */
+#include <limits.h>
+#include <stdlib.h>
+
+#include "bulk.h"
+#include "output.h"
+
+/* Unblocked hosts that are looked up again, for a prefix may hold them. */
+#define CHECK_MOST	64
+
+static int make_set(struct tool *tool, const struct nl_set *set)
+{
+	if (nl_set_new(tool->nl, set, false, IPCUCKOO_F_EXIST))
+		return fail_kernel(tool, NULL, "Set %s cannot be created",
+				   set->name);
+	return STATUS_OK;
+}
+
+/* Attach the set if nobody has; somebody may have, but not to drop. */
+static int attach_set(struct tool *tool, bool *drops)
+{
+	struct nl_attachment *all, fresh = {
+		.set = BLOCK_SET,
+		.direction = IPCUCKOO_DIR_SRC,
+		.verdict = IPCUCKOO_VERDICT_DROP,
+		.flags = IPCUCKOO_F_EXIST,
+	};
+	bool attached = false;
+	size_t count, i;
+	uint32_t id;
+
+	if (nl_attachments(tool->nl, &all, &count) < 0)
+		return fail_kernel(tool, NULL, "cannot read the attachments");
+	for (i = 0; i < count; i++) {
+		if (strcmp(all[i].set, BLOCK_SET))
+			continue;
+		attached = true;
+		*drops |= all[i].verdict == IPCUCKOO_VERDICT_DROP;
+	}
+	free(all);
+	if (attached)
+		return STATUS_OK;
+	if (nl_attach(tool->nl, &fresh, &id))
+		return fail_kernel(tool, BLOCK_SET,
+				   "Set %s cannot be attached", BLOCK_SET);
+	*drops = true;
+	return STATUS_OK;
+}
+
+static void print_blocked(const struct bulk *bulk)
+{
+	const struct packed *entries = bulk->entries;
+	size_t count = packed_count(entries);
+	char text[ADDRESS_TEXT_SIZE];
+	struct json_object *object;
+
+	if (bulk->tool->json) {
+		object = json_object_new_object();
+		json_add_string(object, "set", bulk->set);
+		json_add_uint(object, "blocked", bulk->change.changed);
+		json_add_uint(object, "unchanged", bulk->change.unchanged);
+		json_print(object);
+	} else if (bulk->tool->quiet) {
+		return;
+	} else if (count == 1) {
+		printf("%s %s.\n",
+		       entry_text(entries, first_entry(entries), text),
+		       bulk->change.changed ? "is blocked" :
+		       "was blocked already");
+	} else {
+		printf("%u blocked", bulk->change.changed);
+		if (bulk->change.unchanged)
+			printf(", %u blocked already", bulk->change.unchanged);
+		puts(".");
+	}
+}
+
+static int block(struct tool *tool, const struct nl_set *set, bool exists,
+		 const struct packed *entries)
+{
+	struct bulk bulk = {
+		.tool = tool, .set = BLOCK_SET, .entries = entries
+	};
+	int status = STATUS_OK;
+	bool drops = false;
+
+	if (!exists)
+		status = make_set(tool, set);
+	tool->exist = true;
+	if (!status)
+		status = bulk_add(&bulk);
+	if (!status)
+		status = attach_set(tool, &drops);
+	if (status)
+		return status;
+	if (!drops)
+		return fail(tool, STATUS_REFUSED,
+			    "added, but not blocked: the set %s is not attached to drop (ipcuckoo attach %s src drop)",
+			    BLOCK_SET, BLOCK_SET);
+	print_blocked(&bulk);
+	return STATUS_OK;
+}
+
+int run_block(struct tool *tool, struct words *words)
+{
+	struct nl_set set = {
+		.name = BLOCK_SET,
+		.type = IPCUCKOO_TYPE_HASH_NET,
+		.family = IPCUCKOO_FAMILY_ANY,
+	};
+	struct packed entries = { 0 };
+	int err, status;
+
+	status = parse_words(tool, words, no_keywords, 1, INT_MAX);
+	if (!status)
+		status = connect_module(tool);
+	if (status)
+		return status;
+	err = nl_set_get(tool->nl, BLOCK_SET, &set);
+	if (err && err != -ENOENT)
+		return fail_kernel(tool, NULL, "cannot read set %s", BLOCK_SET);
+	status = bulk_read(tool, &set, words->word, words->count, false,
+			   &entries);
+	if (!status)
+		status = block(tool, &set, !err, &entries);
+	packed_free(&entries);
+	return status;
+}
+
+/* One entry for itself, as a request wants it. */
+static bool is_blocked(struct tool *tool, const struct packed *entries,
+		       struct entry_ref ref, uint8_t *prefix_len)
+{
+	struct packed one = { 0 };
+
+	one.kind[ref.kind].data = (uint8_t *)entry_at(entries, ref);
+	one.kind[ref.kind].count = 1;
+	return nl_entry_test(tool->nl, BLOCK_SET, &one, prefix_len) == 1;
+}
+
+/* Say that an entry is not there, and what blocks the host if anything. */
+static int fail_not_blocked(struct tool *tool, const struct packed *entries)
+{
+	const struct nl_error *error = nl_error(tool->nl);
+	char match[ADDRESS_TEXT_SIZE], text[ADDRESS_TEXT_SIZE];
+	struct entry_ref ref = first_entry(entries);
+	bool known = error->has_entry || packed_count(entries) == 1;
+	uint8_t prefix_len;
+
+	if (error->has_entry)
+		ref = error->entry;
+	if (!known)
+		return fail(tool, STATUS_NO,
+			    "one of the %zu is not blocked; nothing was changed",
+			    packed_count(entries));
+	entry_text(entries, ref, text);
+	if (!is_blocked(tool, entries, ref, &prefix_len))
+		return fail(tool, STATUS_NO, "%s is not blocked%s", text,
+			    packed_count(entries) > 1 ?
+			    "; nothing was changed" : "");
+	match_text(entries, ref, prefix_len, match);
+	return fail(tool, STATUS_NO,
+		    "%s is no entry of its own: %s blocks it (ipcuckoo unblock %s)",
+		    text, match, match);
+}
+
+static void warn_still_blocked(struct tool *tool, const struct packed *entries)
+{
+	char match[ADDRESS_TEXT_SIZE], text[ADDRESS_TEXT_SIZE];
+	struct entry_ref ref;
+	uint8_t prefix_len;
+
+	if (packed_count(entries) > CHECK_MOST)
+		return;
+	for (ref.kind = ENTRY_HOST4; ref.kind <= ENTRY_HOST6; ref.kind++)
+		for (ref.index = 0; ref.index < entries->kind[ref.kind].count;
+		     ref.index++)
+			if (is_blocked(tool, entries, ref, &prefix_len))
+				warn(tool, "%s is still blocked, by %s",
+				     entry_text(entries, ref, text),
+				     match_text(entries, ref, prefix_len,
+						match));
+}
+
+static void print_unblocked(const struct tool *tool,
+			    const struct packed *entries,
+			    const struct nl_change *change)
+{
+	char text[ADDRESS_TEXT_SIZE];
+	struct json_object *object;
+
+	if (tool->json) {
+		object = json_object_new_object();
+		json_add_string(object, "set", BLOCK_SET);
+		json_add_uint(object, "unblocked", change->changed);
+		json_add_uint(object, "unchanged", change->unchanged);
+		json_print(object);
+	} else if (tool->quiet) {
+		return;
+	} else if (packed_count(entries) == 1) {
+		printf("%s %s.\n",
+		       entry_text(entries, first_entry(entries), text),
+		       change->changed ? "is unblocked" : "was not blocked");
+	} else {
+		printf("%u unblocked.\n", change->changed);
+	}
+}
+
+static int unblock(struct tool *tool, const struct packed *entries)
+{
+	struct nl_change change;
+	int err;
+
+	if (!nl_fits(entries))
+		return fail(tool, STATUS_USAGE,
+			    "too many at once; use ipcuckoo del %s",
+			    BLOCK_SET);
+	err = nl_entry_del(tool->nl, BLOCK_SET, entries,
+			   tool->exist ? IPCUCKOO_F_EXIST : 0, &change);
+	if (err == -ENOENT)
+		return fail_not_blocked(tool, entries);
+	if (err)
+		return fail_kernel(tool, BLOCK_SET, "cannot unblock");
+	print_unblocked(tool, entries, &change);
+	if (!tool->quiet)
+		warn_still_blocked(tool, entries);
+	return STATUS_OK;
+}
+
+int run_unblock(struct tool *tool, struct words *words)
+{
+	struct packed entries = { 0 };
+	struct nl_set set;
+	int err, status;
+
+	status = parse_words(tool, words, no_keywords, 1, INT_MAX);
+	if (!status)
+		status = connect_module(tool);
+	if (status)
+		return status;
+	err = nl_set_get(tool->nl, BLOCK_SET, &set);
+	if (err == -ENOENT)
+		return fail(tool, STATUS_NO,
+			    "nothing is blocked: there is no set %s yet",
+			    BLOCK_SET);
+	if (err)
+		return fail_kernel(tool, NULL, "cannot read set %s", BLOCK_SET);
+	status = bulk_read(tool, &set, words->word, words->count, false,
+			   &entries);
+	if (!status)
+		status = unblock(tool, &entries);
+	packed_free(&entries);
+	return status;
+}

@@ -1,0 +1,356 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * A message is applied whole or not at all, and most changes are one message.
+ * What needs more is put together in a shadow and committed; the commit fails
+ * if anyone changed the set since the shadow was made, and all begins anew.
+ */
+#include "bulk.h"
+#include "list.h"
+
+#define ATTEMPTS	5
+
+const char *entry_text(const struct packed *entries, struct entry_ref ref,
+		       char text[ADDRESS_TEXT_SIZE])
+{
+	*entry_format(text, ref.kind, entry_at(entries, ref)) = '\0';
+	return text;
+}
+
+const char *match_text(const struct packed *entries, struct entry_ref ref,
+		       uint8_t prefix_len, char text[ADDRESS_TEXT_SIZE])
+{
+	bool v4 = ref.kind == ENTRY_HOST4 || ref.kind == ENTRY_NET4;
+	unsigned int bytes = v4 ? 4 : 16, i;
+	uint8_t net[IPCUCKOO_NET6_SIZE];
+	enum entry_kind kind;
+
+	memcpy(net, entry_at(entries, ref), bytes);
+	if (prefix_len >= bytes * 8) {
+		kind = v4 ? ENTRY_HOST4 : ENTRY_HOST6;
+	} else {
+		kind = v4 ? ENTRY_NET4 : ENTRY_NET6;
+		net[prefix_len / 8] &= ~(0xff >> prefix_len % 8);
+		for (i = prefix_len / 8 + 1; i < bytes; i++)
+			net[i] = 0;
+		net[bytes] = prefix_len;
+	}
+	*entry_format(text, kind, net) = '\0';
+	return text;
+}
+
+struct entry_ref first_entry(const struct packed *entries)
+{
+	struct entry_ref ref = { 0, 0 };
+
+	while (ref.kind < ENTRY_NET6 && !entries->kind[ref.kind].count)
+		ref.kind++;
+	return ref;
+}
+
+int bulk_read(struct tool *tool, const struct nl_set *set, char **word,
+	      int count, bool expand, struct packed *entries)
+{
+	struct list list = {
+		.family = set->family,
+		.hosts_only = set->type == IPCUCKOO_TYPE_HASH_IP,
+		.expand_limit = expand ? LIST_EXPAND_MOST : LIST_EXPAND_LIMIT,
+	};
+	char why[ADDRESS_WHY_SIZE], quoted[64];
+	int err, i;
+
+	for (i = 0; i < count; i++) {
+		err = list_add(&list, word[i], strlen(word[i]), why);
+		if (!err)
+			continue;
+		address_quote(quoted, sizeof(quoted), word[i],
+			      strlen(word[i]));
+		list_free(&list);
+		return fail(tool, STATUS_USAGE, "\"%s\": %s", quoted, why);
+	}
+	packed_sort(&list.entries);
+	packed_dedup(&list.entries);
+	*entries = list.entries;
+	return STATUS_OK;
+}
+
+static int fail_added(const struct bulk *bulk, const char *text)
+{
+	return fail(bulk->tool, STATUS_REFUSED,
+		    "%s cannot be added to the set %s: it's already added (-exist accepts that)",
+		    text, bulk->set);
+}
+
+static int fail_not_added(const struct bulk *bulk, const char *text)
+{
+	return fail(bulk->tool, STATUS_NO,
+		    "%s cannot be deleted from the set %s: it's not added (-exist accepts that)",
+		    text, bulk->set);
+}
+
+/* Say which entry the kernel refused, as far as it is known. */
+static int fail_change(const struct bulk *bulk, bool add)
+{
+	const struct nl_error *error = nl_error(bulk->tool->nl);
+	char text[ADDRESS_TEXT_SIZE];
+	size_t count = packed_count(bulk->entries);
+	bool known = error->has_entry || count == 1;
+
+	if (error->has_entry)
+		entry_text(bulk->entries, error->entry, text);
+	else if (count == 1)
+		entry_text(bulk->entries, first_entry(bulk->entries), text);
+	else
+		strcpy(text, "One of the elements");
+	if (error->code == -EEXIST && add)
+		return fail_added(bulk, text);
+	if (error->code == -ENOENT && !add &&
+	    error->attribute != IPCUCKOO_A_SET)
+		return fail_not_added(bulk, text);
+	if (!known)
+		return fail_kernel(bulk->tool, bulk->set,
+				   "cannot change the set %s", bulk->set);
+	return fail_kernel(bulk->tool, bulk->set,
+			   "%s cannot be %s the set %s", text,
+			   add ? "added to" : "deleted from", bulk->set);
+}
+
+/* Put entries in a shadow. Return: 0 or a negative errno. */
+static int fill_shadow(struct bulk *bulk, uint32_t shadow,
+		       const struct packed *entries)
+{
+	size_t all = packed_count(entries), done = 0;
+	struct nl_cursor cursor = { 0 };
+	struct nl_change change;
+	int more;
+
+	bulk->change.changed = 0;
+	bulk->change.unchanged = 0;
+	do {
+		more = nl_shadow_add(bulk->tool->nl, shadow, entries, &cursor,
+				     &change);
+		if (more < 0)
+			return more;
+		bulk->change.changed += change.changed;
+		bulk->change.unchanged += change.unchanged;
+		done += change.changed + change.unchanged;
+		if (bulk->progress)
+			bulk->progress(bulk->progress_data, done, all);
+	} while (more);
+	return 0;
+}
+
+/* Commit a shadow. Return: 0, or an error; after -ESTALE it is no more. */
+static int commit_shadow(struct bulk *bulk, uint32_t shadow)
+{
+	struct nl *nl = bulk->tool->nl;
+	struct nl_change change;
+	int err;
+
+	err = nl_shadow_commit(nl, shadow,
+			       bulk->override ? IPCUCKOO_F_OVERRIDE : 0,
+			       &change);
+	if (err == -ESTALE)
+		nl_shadow_del(nl, shadow);
+	else if (!err)
+		bulk->change.entries = change.entries;
+	return err;
+}
+
+static int try_load(struct bulk *bulk)
+{
+	struct nl *nl = bulk->tool->nl;
+	uint32_t shadow;
+	int err;
+
+	err = nl_shadow_new(nl, bulk->set, bulk->entries,
+			    bulk->append ? IPCUCKOO_F_APPEND : 0, &shadow);
+	if (err)
+		return err;
+	err = fill_shadow(bulk, shadow, bulk->entries);
+	return err ? err : commit_shadow(bulk, shadow);
+}
+
+static int fail_stale(const struct bulk *bulk, const char *advice)
+{
+	return fail(bulk->tool, STATUS_REFUSED,
+		    "others kept changing the set %s, %d times in a row; nothing was changed (%s)",
+		    bulk->set, ATTEMPTS, advice);
+}
+
+/**
+ * bulk_load - replace what a set has, or add to it, through a shadow
+ * @bulk:	the change; entries that are there already are counted
+ *
+ * Return: a status, after a message if it is not STATUS_OK.
+ */
+int bulk_load(struct bulk *bulk)
+{
+	int err;
+
+	for (bulk->restarts = 0; bulk->restarts < ATTEMPTS; bulk->restarts++) {
+		err = try_load(bulk);
+		if (!err)
+			return STATUS_OK;
+		if (err != -ESTALE)
+			return fail_change(bulk, true);
+	}
+	return fail_stale(bulk,
+			  "try again, or let --override undo what they change");
+}
+
+/* Without -exist not one of the entries may be there yet. */
+static int try_add(struct bulk *bulk)
+{
+	struct nl *nl = bulk->tool->nl;
+	uint32_t shadow;
+	int err;
+
+	err = nl_shadow_new(nl, bulk->set, bulk->entries, IPCUCKOO_F_APPEND,
+			    &shadow);
+	if (!err)
+		err = fill_shadow(bulk, shadow, bulk->entries);
+	if (err)
+		return err;
+	if (bulk->change.unchanged && !bulk->tool->exist) {
+		nl_shadow_del(nl, shadow);
+		return -EEXIST;
+	}
+	return commit_shadow(bulk, shadow);
+}
+
+/**
+ * bulk_add - add entries to a set
+ * @bulk:	the change
+ *
+ * What is there already is an error unless the run has -exist.
+ *
+ * Return: a status, after a message if it is not STATUS_OK.
+ */
+int bulk_add(struct bulk *bulk)
+{
+	struct tool *tool = bulk->tool;
+	int err;
+
+	if (nl_fits(bulk->entries)) {
+		err = nl_entry_add(tool->nl, bulk->set, bulk->entries,
+				   tool->exist ? IPCUCKOO_F_EXIST : 0,
+				   &bulk->change);
+		return err ? fail_change(bulk, true) : STATUS_OK;
+	}
+	for (bulk->restarts = 0; bulk->restarts < ATTEMPTS; bulk->restarts++) {
+		err = try_add(bulk);
+		if (!err)
+			return STATUS_OK;
+		if (err == -EEXIST)
+			return fail(tool, STATUS_REFUSED,
+				    "%u of the %zu elements are already added to the set %s; nothing was changed (-exist accepts that)",
+				    bulk->change.unchanged,
+				    packed_count(bulk->entries), bulk->set);
+		if (err != -ESTALE)
+			return fail_change(bulk, true);
+	}
+	return fail_stale(bulk, "try again");
+}
+
+/* Read a set at a moment that its generation marks. */
+static int read_set(struct bulk *bulk, struct packed *rest,
+		    uint64_t *generation)
+{
+	struct nl *nl = bulk->tool->nl;
+	struct nl_set set;
+	int err;
+
+	err = nl_set_get(nl, bulk->set, &set);
+	if (err)
+		return err;
+	*generation = set.generation;
+	err = nl_entries(nl, bulk->set, rest);
+	return err > 0 ? -ESTALE : err;
+}
+
+/* Put what is left of a set in a shadow, if the set is still the same. */
+static int replace_set(struct bulk *bulk, const struct packed *rest,
+		       uint64_t generation)
+{
+	struct nl_change change = bulk->change;
+	struct nl *nl = bulk->tool->nl;
+	struct nl_set set;
+	uint32_t shadow;
+	int err;
+
+	err = nl_shadow_new(nl, bulk->set, rest, 0, &shadow);
+	if (!err)
+		err = nl_set_get(nl, bulk->set, &set);
+	if (err)
+		return err;
+	if (set.generation != generation) {
+		nl_shadow_del(nl, shadow);
+		return -ESTALE;
+	}
+	err = fill_shadow(bulk, shadow, rest);
+	if (!err)
+		err = commit_shadow(bulk, shadow);
+	change.entries = bulk->change.entries;
+	bulk->change = change;
+	return err;
+}
+
+/*
+ * The protocol deletes one message at a time. More of them are one change
+ * when the set is read, reduced here, and replaced by the rest.
+ */
+static int try_del(struct bulk *bulk, struct entry_ref *missing)
+{
+	struct packed rest = { 0 };
+	uint64_t generation;
+	int err;
+
+	err = read_set(bulk, &rest, &generation);
+	if (!err) {
+		packed_sort(&rest);
+		bulk->change.unchanged = packed_subtract(&rest, bulk->entries,
+							 missing);
+		bulk->change.changed = packed_count(bulk->entries) -
+				       bulk->change.unchanged;
+		if (bulk->change.unchanged && !bulk->tool->exist)
+			err = -ENOENT;
+		else if (bulk->change.changed)
+			err = replace_set(bulk, &rest, generation);
+	}
+	packed_free(&rest);
+	return err;
+}
+
+/**
+ * bulk_del - delete entries from a set
+ * @bulk:	the change
+ *
+ * What is not there is an error unless the run has -exist.
+ *
+ * Return: a status, after a message if it is not STATUS_OK.
+ */
+int bulk_del(struct bulk *bulk)
+{
+	struct tool *tool = bulk->tool;
+	char text[ADDRESS_TEXT_SIZE];
+	struct entry_ref missing = { 0, 0 };
+	int err;
+
+	if (nl_fits(bulk->entries)) {
+		err = nl_entry_del(tool->nl, bulk->set, bulk->entries,
+				   tool->exist ? IPCUCKOO_F_EXIST : 0,
+				   &bulk->change);
+		return err ? fail_change(bulk, false) : STATUS_OK;
+	}
+	for (bulk->restarts = 0; bulk->restarts < ATTEMPTS; bulk->restarts++) {
+		err = try_del(bulk, &missing);
+		if (!err)
+			return STATUS_OK;
+		if (err == -ENOENT && bulk->change.unchanged)
+			return fail_not_added(bulk, entry_text(bulk->entries,
+							       missing, text));
+		if (err != -ESTALE)
+			return fail_change(bulk, false);
+	}
+	return fail_stale(bulk, "try again");
+}

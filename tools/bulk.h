@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Changes of any number of entries that happen whole or not at all: in one
+ * message if that is enough, else by way of a shadow of the set.
+ */
+#ifndef IPCUCKOO_TOOL_BULK_H
+#define IPCUCKOO_TOOL_BULK_H
+
+#include "tool.h"
+
+/**
+ * struct bulk - a change
+ * @tool:	the run
+ * @set:	the set to change
+ * @entries:	sorted, without repeats
+ * @append:	load: keep what the set has
+ * @override:	load: do not mind changes that others make meanwhile
+ * @progress:	load: told how many entries of all are done; may be NULL
+ * @progress_data: passed to it
+ * @change:	the result
+ * @restarts:	how often it began anew because others changed the set
+ */
+struct bulk {
+	struct tool *tool;
+	const char *set;
+	const struct packed *entries;
+	bool append;
+	bool override;
+	void (*progress)(void *data, size_t done, size_t all);
+	void *progress_data;
+	struct nl_change change;
+	unsigned int restarts;
+};
+
+/* All return STATUS_OK, or the status to exit with after a message. */
+int bulk_add(struct bulk *bulk);
+int bulk_del(struct bulk *bulk);
+int bulk_load(struct bulk *bulk);
+
+/* Read addresses, prefixes and ranges from the command line; sorts them. */
+int bulk_read(struct tool *tool, const struct nl_set *set, char **word,
+	      int count, bool expand, struct packed *entries);
+
+/* The text of an entry, and of the prefix of this length around it. */
+const char *entry_text(const struct packed *entries, struct entry_ref ref,
+		       char text[ADDRESS_TEXT_SIZE]);
+const char *match_text(const struct packed *entries, struct entry_ref ref,
+		       uint8_t prefix_len, char text[ADDRESS_TEXT_SIZE]);
+
+/* The first entry there is. */
+struct entry_ref first_entry(const struct packed *entries);
+
+#endif /* IPCUCKOO_TOOL_BULK_H */

@@ -1,0 +1,428 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Lists come as people publish them: comments behind # or ;, blank lines,
+ * CR LF, columns behind the address. The plain IPv4 line, a million of them to
+ * a file, is read by a scanner that knows nothing else; every other line
+ * takes the careful way, which also finds the words for what is wrong.
+ *
+ * Files are read, not mapped: pipes work alike, and no more than one buffer
+ * of the file is in memory.
+ */
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "../uapi/ipcuckoo.h"
+#include "list.h"
+
+/* Bytes read at once, and the longest line that is understood in full. */
+#define BUFFER_SIZE	(256u << 10)
+
+/**
+ * struct reader - a file being read
+ * @list:	where the entries go
+ * @fault:	filled in when reading stops
+ * @skip_rest:	the rest of an overlong line is still to come
+ * @began:	the first bytes have been looked at
+ */
+struct reader {
+	struct list *list;
+	struct list_fault *fault;
+	bool skip_rest;
+	bool began;
+};
+
+enum {
+	BLANK		= 1 << 0,
+	ENDS_ENTRY	= 1 << 1,
+};
+
+/* What the characters mean that are no part of an entry. */
+static const uint8_t meaning[256] = {
+	[' ']	= BLANK | ENDS_ENTRY,
+	['\t']	= BLANK | ENDS_ENTRY,
+	['\r']	= BLANK | ENDS_ENTRY,
+	['\v']	= BLANK | ENDS_ENTRY,
+	['\f']	= BLANK | ENDS_ENTRY,
+	[',']	= ENDS_ENTRY,
+	['#']	= ENDS_ENTRY,
+	[';']	= ENDS_ENTRY,
+};
+
+/**
+ * list_add - add one address, prefix or range
+ * @list:	the list
+ * @text:	the text, without blanks around it
+ * @len:	its length
+ * @why:	on error, one clause that says what is wrong
+ *
+ * Return: 0, -EINVAL or -ENOMEM.
+ */
+int list_add(struct list *list, const char *text, size_t len,
+	     char why[ADDRESS_WHY_SIZE])
+{
+	struct address_range range;
+	int err;
+
+	err = address_parse(text, len, &range, why);
+	if (!err)
+		err = address_fit(&range, list->family, why);
+	if (err)
+		return err;
+	if (list->hosts_only && address_count(&range) > list->expand_limit) {
+		snprintf(why, ADDRESS_WHY_SIZE,
+			 "stands for more than %llu addresses%s",
+			 (unsigned long long)list->expand_limit,
+			 list->expand_limit < LIST_EXPAND_MOST ?
+			 "; a hash:net set takes it as it is, --expand adds every one" :
+			 "");
+		return -EINVAL;
+	}
+	err = packed_add_range(&list->entries, &range, list->hosts_only);
+	if (err)
+		snprintf(why, ADDRESS_WHY_SIZE, "out of memory");
+	else
+		list->masked += range.masked;
+	return err;
+}
+
+/* Looks like an address, right or wrong, rather than like a word or number. */
+static bool looks_like_address(const char *text, size_t len)
+{
+	size_t i;
+
+	for (i = 0; i < len; i++)
+		if (!strchr("0123456789abcdefABCDEF.:/", text[i]) || !text[i])
+			return false;
+	return memchr(text, '.', len) || memchr(text, ':', len);
+}
+
+static const char *skip_blanks(const char *p, const char *end)
+{
+	while (p < end && meaning[(uint8_t)*p] & BLANK)
+		p++;
+	return p;
+}
+
+static const char *skip_entry(const char *p, const char *end)
+{
+	while (p < end && !(meaning[(uint8_t)*p] & ENDS_ENTRY))
+		p++;
+	return p;
+}
+
+/*
+ * "A - B": the range with blanks around its dash, which read as a column
+ * would lose all but the first address. Joined in @joined if it is one.
+ */
+static size_t join_range(const char *first, const char *first_end,
+			 const char *end, char *joined, size_t size)
+{
+	const char *dash = skip_blanks(first_end, end), *last, *last_end;
+	bool open = first_end > first && first_end[-1] == '-';
+	size_t len = first_end - first - open, last_len;
+
+	if (dash == first_end)
+		return 0;
+	if (open)
+		dash--;
+	else if (dash == end || *dash != '-')
+		return 0;
+	last = skip_blanks(dash + 1, end);
+	last_end = skip_entry(last, end);
+	last_len = last_end - last;
+	if (!looks_like_address(first, len) ||
+	    !looks_like_address(last, last_len) || len + last_len + 1 > size)
+		return 0;
+	memcpy(joined, first, len);
+	joined[len] = '-';
+	memcpy(joined + len + 1, last, last_len);
+	return len + 1 + last_len;
+}
+
+/* Report a line at fault. Return: 0 to go on, or the error. */
+static int fault_at(struct reader *reader, const char *text, size_t len,
+		    int err)
+{
+	struct list_fault *fault = reader->fault;
+	struct list *list = reader->list;
+
+	fault->line = list->lines;
+	address_quote(fault->text, sizeof(fault->text), text, len);
+	if (err != -EINVAL || !list->skip_invalid)
+		return err;
+	list->skipped++;
+	if (list->report)
+		list->report(list, fault);
+	return 0;
+}
+
+static int too_long(struct reader *reader, const char *text, size_t len)
+{
+	snprintf(reader->fault->why, ADDRESS_WHY_SIZE,
+		 "the line is longer than %u bytes", BUFFER_SIZE);
+	return fault_at(reader, text, len, -EINVAL);
+}
+
+/* Any line, [p, end) without its newline; @cut if more of it is to come. */
+static int read_line(struct reader *reader, const char *p, const char *end,
+		     bool cut)
+{
+	const char *first = skip_blanks(p, end), *first_end;
+	char joined[2 * ADDRESS_TEXT_SIZE];
+	size_t len;
+	int err;
+
+	if (first == end)
+		return cut ? too_long(reader, p, end - p) : 0;
+	if (*first == '#' || *first == ';')
+		return 0;
+	first_end = skip_entry(first, end);
+	if (cut && first_end == end)
+		return too_long(reader, first, first_end - first);
+	len = join_range(first, first_end, end, joined, sizeof(joined));
+	if (len)
+		first = joined;
+	else
+		len = first_end - first;
+	err = list_add(reader->list, first, len, reader->fault->why);
+	return err ? fault_at(reader, first, len, err) : 0;
+}
+
+static inline bool scan_octet(const char **text, uint32_t *octet)
+{
+	const unsigned char *p = (const unsigned char *)*text;
+	uint32_t digit = *p - '0', value;
+
+	if (digit > 9)
+		return false;
+	value = digit;
+	digit = *++p - '0';
+	if (digit <= 9) {
+		if (!value)
+			return false;
+		value = value * 10 + digit;
+		digit = *++p - '0';
+		if (digit <= 9) {
+			value = value * 10 + digit;
+			p++;
+			if (value > 255)
+				return false;
+		}
+	}
+	*octet = value;
+	*text = (const char *)p;
+	return true;
+}
+
+/* Four octets; what follows them decides whether the line is that simple. */
+static inline bool scan_address4(const char **text, uint32_t *address)
+{
+	const char *p = *text;
+	uint32_t a, b, c, d;
+
+	if (!scan_octet(&p, &a) || *p++ != '.' || !scan_octet(&p, &b) ||
+	    *p++ != '.' || !scan_octet(&p, &c) || *p++ != '.' ||
+	    !scan_octet(&p, &d))
+		return false;
+	*address = a << 24 | b << 16 | c << 8 | d;
+	*text = p;
+	return true;
+}
+
+/*
+ * The fast way through whole lines. Every line in [p, end) ends with a
+ * newline, so that the scanner needs no bounds: it stops at the newline.
+ */
+static int read_lines(struct reader *reader, const char *p, const char *end)
+{
+	struct list *list = reader->list;
+	bool v4 = list->family & IPCUCKOO_FAMILY_INET;
+	const char *line, *newline;
+	uint32_t address;
+	int err;
+
+	while (p < end) {
+		line = p;
+		list->lines++;
+		if (v4 && scan_address4(&p, &address) &&
+		    (*p == '\n' || (*p == '\r' && p[1] == '\n'))) {
+			p += *p == '\r' ? 2 : 1;
+			err = packed_add_host4(&list->entries, address);
+			if (!err)
+				continue;
+			snprintf(reader->fault->why, ADDRESS_WHY_SIZE,
+				 "out of memory");
+			return fault_at(reader, line, p - line - 1, err);
+		}
+		newline = memchr(p, '\n', end - p);
+		err = read_line(reader, line, newline, false);
+		if (err)
+			return err;
+		p = newline + 1;
+	}
+	return 0;
+}
+
+/* Files that are no text at all, by their first bytes. */
+static int check_start(struct reader *reader, const char *data, size_t len,
+		       size_t *skip)
+{
+	static const struct {
+		const char *magic;
+		unsigned char len;
+		const char *why;
+	} kinds[] = {
+		{ "\xef\xbb\xbf",	3, NULL },
+		{ "\xff\xfe",		2, "is UTF-16; convert it to UTF-8" },
+		{ "\xfe\xff",		2, "is UTF-16; convert it to UTF-8" },
+		{ "\x1f\x8b",		2, "is compressed; pipe it through zcat" },
+		{ "BZh",		3, "is compressed; pipe it through bzcat" },
+		{ "\xfd" "7zXZ",	5, "is compressed; pipe it through xzcat" },
+		{ "\x28\xb5\x2f\xfd",	4, "is compressed; pipe it through zstdcat" },
+		{ "PK\x03\x04",		4, "is a zip archive; pipe it through funzip" },
+	};
+	unsigned int i;
+
+	*skip = 0;
+	reader->began = true;
+	for (i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
+		if (len < kinds[i].len ||
+		    memcmp(data, kinds[i].magic, kinds[i].len))
+			continue;
+		if (!kinds[i].why) {
+			*skip = kinds[i].len;
+			return 0;
+		}
+		reader->fault->line = 0;
+		snprintf(reader->fault->why, ADDRESS_WHY_SIZE, "%s",
+			 kinds[i].why);
+		return -EINVAL;
+	}
+	return 0;
+}
+
+/*
+ * Take the whole lines out of the buffer. Return: how many bytes of it are
+ * done with, or a negative error.
+ */
+static ssize_t take_lines(struct reader *reader, const char *data, size_t len)
+{
+	const char *end, *p = data;
+	size_t skip;
+	int err;
+
+	if (!reader->began) {
+		err = check_start(reader, data, len, &skip);
+		if (err)
+			return err;
+		p += skip;
+	}
+	if (reader->skip_rest) {
+		end = memchr(p, '\n', data + len - p);
+		if (!end)
+			return len;
+		reader->skip_rest = false;
+		p = end + 1;
+	}
+	end = memrchr(p, '\n', data + len - p);
+	if (end) {
+		err = read_lines(reader, p, end + 1);
+		return err ? err : end + 1 - data;
+	}
+	if (len < BUFFER_SIZE)
+		return p - data;
+	reader->list->lines++;
+	reader->skip_rest = true;
+	err = read_line(reader, p, data + len, true);
+	return err ? err : (ssize_t)len;
+}
+
+/* A full buffer, or what there is before the end of the file. */
+static ssize_t fill(int fd, char *data, size_t have)
+{
+	ssize_t got;
+
+	while (have < BUFFER_SIZE) {
+		got = read(fd, data + have, BUFFER_SIZE - have);
+		if (got < 0 && errno == EINTR)
+			continue;
+		if (got < 0)
+			return -errno;
+		if (!got)
+			break;
+		have += got;
+	}
+	return have;
+}
+
+static int read_all(struct reader *reader, int fd, char *data)
+{
+	ssize_t have = 0, done;
+	bool last = false;
+
+	while (!last) {
+		have = fill(fd, data, have);
+		if (have < 0) {
+			snprintf(reader->fault->why, ADDRESS_WHY_SIZE,
+				 "cannot be read: %s", strerror(-have));
+			return have;
+		}
+		last = have < (ssize_t)BUFFER_SIZE;
+		/* The last line may lack its newline: there is room for it. */
+		if (last && have && data[have - 1] != '\n')
+			data[have++] = '\n';
+		done = take_lines(reader, data, have);
+		if (done < 0)
+			return done;
+		have -= done;
+		memmove(data, data + done, have);
+	}
+	return 0;
+}
+
+/**
+ * list_read - add what a file says
+ * @list:	the list; its entries grow
+ * @path:	the file, "-" for standard input
+ * @fault:	says where and why on error; line 0 is the file itself
+ *
+ * Return: 0, -EINVAL for a bad line, or another negative error.
+ */
+int list_read(struct list *list, const char *path, struct list_fault *fault)
+{
+	struct reader reader = { .list = list, .fault = fault };
+	bool standard = !strcmp(path, "-");
+	int fd = STDIN_FILENO, err;
+	char *data;
+
+	fault->file = standard ? "(standard input)" : path;
+	fault->line = 0;
+	fault->text[0] = '\0';
+	list->lines = 0;
+	if (!standard)
+		fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0) {
+		err = -errno;
+		snprintf(fault->why, sizeof(fault->why),
+			 "cannot be opened: %s", strerror(errno));
+		return err;
+	}
+	data = malloc(BUFFER_SIZE + 1);
+	if (data) {
+		err = read_all(&reader, fd, data);
+	} else {
+		snprintf(fault->why, sizeof(fault->why), "out of memory");
+		err = -ENOMEM;
+	}
+	free(data);
+	if (!standard)
+		close(fd);
+	return err;
+}
+
+void list_free(struct list *list)
+{
+	packed_free(&list->entries);
+}

@@ -1,0 +1,219 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * load: a set becomes what list files say, in one step. All files are read
+ * before anything is done, and what was read is sorted and freed of repeats,
+ * so that the kernel makes its tables in the right size at once.
+ */
+#include <limits.h>
+#include <stdlib.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "bulk.h"
+#include "list.h"
+#include "output.h"
+
+/* Lines at fault that --skip-invalid names one by one. */
+#define REPORT_MOST	10
+
+/* A load shorter than this shows no progress. */
+#define PROGRESS_AFTER	0.3
+
+#define BAR_WIDTH	40
+
+/**
+ * struct load - one run of load
+ * @tool:	the run
+ * @list:	what the files say
+ * @bulk:	the change
+ * @duplicates:	entries that the files repeat
+ * @covered:	entries inside wider ones
+ * @started:	when
+ * @bar:	a progress bar is on the terminal
+ */
+struct load {
+	struct tool *tool;
+	struct list list;
+	struct bulk bulk;
+	size_t duplicates;
+	size_t covered;
+	double started;
+	bool bar;
+};
+
+static double now(void)
+{
+	struct timespec time;
+
+	clock_gettime(CLOCK_MONOTONIC, &time);
+	return time.tv_sec + time.tv_nsec / 1e9;
+}
+
+static void show_progress(void *data, size_t done, size_t all)
+{
+	static const char full[] = "########################################";
+	struct load *load = data;
+	int width = all ? done * BAR_WIDTH / all : BAR_WIDTH;
+
+	if (!load->bar && now() - load->started < PROGRESS_AFTER)
+		return;
+	load->bar = true;
+	fprintf(stderr, "\r%s [%-*.*s] %zu of %zu", load->bulk.set, BAR_WIDTH,
+		width, full, done, all);
+}
+
+static void clear_progress(struct load *load)
+{
+	if (load->bar)
+		fputs("\r\033[K", stderr);
+	load->bar = false;
+}
+
+static void report_line(const struct list *list, const struct list_fault *fault)
+{
+	if (list->skipped <= REPORT_MOST)
+		fprintf(stderr, "ipcuckoo: %s:%lu: \"%s\": %s; skipped\n",
+			fault->file, fault->line, fault->text, fault->why);
+}
+
+static int fail_file(const struct tool *tool, const struct list_fault *fault,
+		     int err)
+{
+	int status = err == -EINVAL ? STATUS_USAGE : STATUS_REFUSED;
+
+	if (!fault->line)
+		return fail(tool, STATUS_USAGE, "%s %s", fault->file,
+			    fault->why);
+	return fail(tool, status, "%s:%lu: \"%s\": %s%s", fault->file,
+		    fault->line, fault->text, fault->why,
+		    err == -EINVAL ? "; fix the line or use --skip-invalid" :
+		    "");
+}
+
+static int read_files(struct load *load, char **file, int count)
+{
+	struct list *list = &load->list;
+	struct list_fault fault;
+	int err, i;
+
+	for (i = 0; i < count; i++) {
+		err = list_read(list, file[i], &fault);
+		if (err)
+			return fail_file(load->tool, &fault, err);
+	}
+	if (list->skipped > REPORT_MOST)
+		warn(load->tool, "%lu more lines skipped",
+		     list->skipped - REPORT_MOST);
+	packed_sort(&list->entries);
+	load->duplicates = packed_dedup(&list->entries);
+	load->covered = packed_covered(&list->entries);
+	return STATUS_OK;
+}
+
+static void print_json_summary(const struct load *load, double seconds)
+{
+	struct json_object *object = json_object_new_object();
+	const struct bulk *bulk = &load->bulk;
+
+	json_add_string(object, "set", bulk->set);
+	json_add_uint(object, "entries", bulk->change.entries);
+	json_add_uint(object, "added", bulk->change.changed);
+	json_add_uint(object, "unchanged", bulk->change.unchanged);
+	json_add_uint(object, "duplicates", load->duplicates);
+	json_add_uint(object, "covered", load->covered);
+	json_add_uint(object, "masked", load->list.masked);
+	json_add_uint(object, "skipped", load->list.skipped);
+	json_add_uint(object, "restarts", bulk->restarts);
+	json_add_ratio(object, "seconds", seconds);
+	json_print(object);
+}
+
+static void print_count(unsigned long long count, const char *one,
+			const char *many)
+{
+	if (count)
+		printf(", %llu %s", count, count == 1 ? one : many);
+}
+
+/* "bl: 120430 entries, 12 duplicates, 3 lines skipped, in 0.09 s" */
+static void print_summary(const struct load *load)
+{
+	const struct bulk *bulk = &load->bulk;
+	double seconds = now() - load->started;
+
+	if (load->tool->json) {
+		print_json_summary(load, seconds);
+		return;
+	}
+	if (load->tool->quiet)
+		return;
+	printf("%s: %u %s", bulk->set, bulk->change.entries,
+	       bulk->change.entries == 1 ? "entry" : "entries");
+	if (bulk->append) {
+		printf(", %u added", bulk->change.changed);
+		print_count(bulk->change.unchanged, "there before",
+			    "there before");
+	}
+	print_count(load->duplicates, "duplicate", "duplicates");
+	print_count(load->covered, "inside a wider prefix",
+		    "inside wider prefixes");
+	print_count(load->list.masked, "prefix with host bits cleared",
+		    "prefixes with host bits cleared");
+	print_count(load->list.skipped, "line skipped", "lines skipped");
+	print_count(bulk->restarts, "restart as others changed the set",
+		    "restarts as others changed the set");
+	printf(", in %.2f s\n", seconds);
+}
+
+static int load_files(struct load *load, const struct nl_set *set, char **file,
+		      int count)
+{
+	struct tool *tool = load->tool;
+	struct list *list = &load->list;
+	int status;
+
+	list->family = set->family;
+	list->hosts_only = set->type == IPCUCKOO_TYPE_HASH_IP;
+	if (!tool->quiet)
+		list->report = report_line;
+	status = read_files(load, file, count);
+	if (status)
+		return status;
+	load->bulk.tool = tool;
+	load->bulk.set = set->name;
+	load->bulk.entries = &list->entries;
+	if (!tool->quiet && isatty(STDERR_FILENO)) {
+		load->bulk.progress = show_progress;
+		load->bulk.progress_data = load;
+	}
+	status = bulk_load(&load->bulk);
+	clear_progress(load);
+	if (!status)
+		print_summary(load);
+	return status;
+}
+
+int run_load(struct tool *tool, struct words *words)
+{
+	struct load load = { .tool = tool, .started = now() };
+	bool expand = false;
+	const struct keyword keywords[] = {
+		{ .word = "--append", .flag = &load.bulk.append },
+		{ .word = "--override", .flag = &load.bulk.override },
+		{ .word = "--skip-invalid", .flag = &load.list.skip_invalid },
+		{ .word = "--expand", .flag = &expand },
+		{ .word = NULL }
+	};
+	struct nl_set set;
+	int status;
+
+	status = parse_words(tool, words, keywords, 2, INT_MAX);
+	if (!status)
+		status = find_set(tool, words->word[0], &set);
+	if (status)
+		return status;
+	load.list.expand_limit = expand ? LIST_EXPAND_MOST : LIST_EXPAND_LIMIT;
+	status = load_files(&load, &set, words->word + 1, words->count - 1);
+	list_free(&load.list);
+	return status;
+}

@@ -1,0 +1,313 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * ipcuckoo: control of the ipcuckoo kernel module. The table of commands
+ * below is where to start reading; usage and help are made from it.
+ */
+#include <stdlib.h>
+
+#include "tool.h"
+
+#define ENTRY_HELP							\
+	"An entry is an address, a prefix (A/LEN) or a range (A-B), IPv4 or\n" \
+	"IPv6 as the set's family allows. Host bits of a prefix are cleared,\n" \
+	"as ipset does. In a hash:net set a range becomes the fewest prefixes;\n" \
+	"in a hash:ip set a prefix or range becomes hosts, more than 65536 of\n" \
+	"them only with --expand. All entries are changed, or none.\n"
+
+const struct command commands[] = {
+	{ "create", run_create,
+	  "NAME hash:ip|hash:net [family inet|inet6|any] [maxelem N]",
+	  "make a set",
+	  "hash:ip holds hosts, hash:net holds hosts and prefixes. The family is\n"
+	  "inet unless said otherwise; any holds IPv4 and IPv6 in one set.\n"
+	  "maxelem limits the entries; 0 is no limit.\n"
+	  "-exist accepts a set of that name, type and family that is there.\n"
+	  "\n"
+	  "  ipcuckoo create feed hash:net family any\n"
+	  "  ipcuckoo create hosts6 hash:ip family inet6 maxelem 100000\n" },
+	{ "destroy", run_destroy,
+	  "[NAME | --all]",
+	  "remove a set, or all sets",
+	  "Without a name all sets go, as with ipset. A set that is attached\n"
+	  "stays, and with --all every other one then too.\n"
+	  "\n"
+	  "  ipcuckoo destroy feed\n" },
+	{ "add", run_add,
+	  "NAME ENTRY... [--expand]",
+	  "add entries",
+	  ENTRY_HELP
+	  "-exist accepts entries that are there already.\n"
+	  "\n"
+	  "  ipcuckoo add feed 192.0.2.0/24 2001:db8::/32\n"
+	  "  ipcuckoo add feed 198.51.100.7-198.51.100.90 -exist\n" },
+	{ "del", run_del,
+	  "NAME ENTRY... [--expand]",
+	  "delete entries",
+	  ENTRY_HELP
+	  "-exist accepts entries that are not there.\n"
+	  "\n"
+	  "  ipcuckoo del feed 192.0.2.0/24\n" },
+	{ "test", run_test,
+	  "NAME ENTRY",
+	  "ask whether an address is in a set",
+	  "An address is in the set if an entry covers it; a prefix if that very\n"
+	  "prefix is an entry. Exit status 0: it is, 1: it is not.\n"
+	  "\n"
+	  "  ipcuckoo test feed 192.0.2.1 && echo listed\n" },
+	{ "list", run_list,
+	  "[NAME] [-t | --terse] [-n | --name]",
+	  "show a set, or all sets",
+	  "--terse leaves out the members, --name shows names only.\n"
+	  "\n"
+	  "  ipcuckoo list feed\n"
+	  "  ipcuckoo list -t -j\n" },
+	{ "flush", run_flush,
+	  "[NAME | --all]",
+	  "remove the entries of a set, or of all sets",
+	  "Without a name all sets are flushed, as with ipset.\n"
+	  "\n"
+	  "  ipcuckoo flush feed\n" },
+	{ "load", run_load,
+	  "NAME FILE... [--append] [--skip-invalid] [--override] [--expand]",
+	  "make list files the contents of a set, in one step",
+	  "One address, prefix or range a line; # and ; begin comments, what\n"
+	  "stands behind white space or a comma is ignored; - is standard input.\n"
+	  "Nothing changes if a line is at fault; packets meet the old contents\n"
+	  "or the new, never a mixture.\n"
+	  "--append        keep what the set has\n"
+	  "--skip-invalid  report lines at fault and go on\n"
+	  "--override      replace also what others change during the load;\n"
+	  "                otherwise it begins anew, up to five times\n"
+	  "--expand        in a hash:ip set, add every address of prefixes and\n"
+	  "                ranges that hold more than 65536\n"
+	  "\n"
+	  "  ipcuckoo load feed drop.txt edrop.txt\n"
+	  "  curl -s https://example.net/list | ipcuckoo load feed -\n" },
+	{ "attach", run_attach,
+	  "NAME src|dst|both drop|accept|count|mark VALUE[/MASK] [order N] [dev IFNAME] [loopback]",
+	  "make a set act on packets",
+	  "src, dst, both  the address of the packet that is looked up\n"
+	  "drop            drop the packet\n"
+	  "accept          look no further: an allowlist; later rules decide\n"
+	  "count           count it and go on: a dry run\n"
+	  "mark            set (mark & ~MASK) | VALUE and go on\n"
+	  "order N         lower ones run first; accept has 100, count and mark\n"
+	  "                200, drop 300 unless said otherwise\n"
+	  "dev IFNAME      only packets of this interface\n"
+	  "loopback        look at packets of loopback devices as well\n"
+	  "\n"
+	  "  ipcuckoo attach feed src drop\n"
+	  "  ipcuckoo attach friends src accept\n"
+	  "  ipcuckoo attach feed both mark 0x1/0xff dev eth0\n" },
+	{ "detach", run_detach,
+	  "NAME [src|dst|both] [drop|accept|count|mark] [dev IFNAME] | id N | --all",
+	  "take a set, or all, off the packets again",
+	  "Ends every attachment of the set that fits the words given.\n"
+	  "\n"
+	  "  ipcuckoo detach feed\n"
+	  "  ipcuckoo detach id 3\n" },
+	{ "block", run_block,
+	  "ENTRY...",
+	  "drop everything from these addresses",
+	  "Adds to the set " BLOCK_SET ", which is made (hash:net, family any) and\n"
+	  "attached (src drop) on first use.\n"
+	  "\n"
+	  "  ipcuckoo block 192.0.2.1 2001:db8::/32\n" },
+	{ "unblock", run_unblock,
+	  "ENTRY...",
+	  "let these addresses through again",
+	  "Deletes from the set " BLOCK_SET ". Exit status 1 if one is not blocked.\n"
+	  "\n"
+	  "  ipcuckoo unblock 192.0.2.1\n" },
+	{ "stats", run_stats,
+	  "",
+	  "show attachments with counters, sets and memory",
+	  "\n"
+	  "  ipcuckoo stats\n"
+	  "  ipcuckoo stats -j\n" },
+	{ "version", run_version,
+	  "",
+	  "show the versions of tool and module", "" },
+	{ "help", run_help,
+	  "[COMMAND]",
+	  "show this, or more about a command", "" },
+	{ NULL, NULL, NULL, NULL, NULL }
+};
+
+static const struct command *find_command(const char *name)
+{
+	const struct command *command;
+
+	for (command = commands; command->name; command++)
+		if (!strcmp(command->name, name))
+			return command;
+	return NULL;
+}
+
+static int fail_command(const struct tool *tool, const char *name)
+{
+	const char *names[32];
+	size_t count;
+
+	for (count = 0; commands[count].name; count++)
+		names[count] = commands[count].name;
+	return fail(tool, STATUS_USAGE,
+		    "unknown command \"%s\"%s\nSee ipcuckoo help.", name,
+		    nearest_hint(name, names, count));
+}
+
+void print_usage(FILE *to)
+{
+	const struct command *command;
+
+	fputs("Usage: ipcuckoo [OPTION...] COMMAND [WORD...]\n\nCommands:\n",
+	      to);
+	for (command = commands; command->name; command++)
+		fprintf(to, "  %-8s  %s\n", command->name, command->summary);
+	fputs("\nOptions, before or behind the command:\n"
+	      "  -j, --json     print JSON\n"
+	      "  -q, -quiet     print no messages\n"
+	      "  -!, -exist     what is there already, or is not there, is no error\n"
+	      "  -h, --help     show help, of a command if there is one\n"
+	      "  -V, --version  show the version of the tool\n"
+	      "  --             what follows is no option\n"
+	      "\nExit status:\n"
+	      "  0  done; found\n"
+	      "  1  no: not in the set, not blocked\n"
+	      "  2  wrong words, or wrong input\n"
+	      "  3  refused by the kernel, or failed\n"
+	      "  4  the kernel module is not loaded\n"
+	      "  5  no permission\n"
+	      "\nFor a start: ipcuckoo block 192.0.2.1; more: ipcuckoo help COMMAND\n",
+	      to);
+}
+
+void print_help(const struct command *command)
+{
+	printf("Usage: ipcuckoo %s%s%s\n\n%c%s.\n%s", command->name,
+	       *command->usage ? " " : "", command->usage,
+	       *command->summary - 'a' + 'A', command->summary + 1,
+	       command->help);
+}
+
+int run_help(struct tool *tool, struct words *words)
+{
+	const struct command *command;
+	int status;
+
+	status = parse_words(tool, words, no_keywords, 0, 1);
+	if (status)
+		return status;
+	if (!words->count) {
+		print_usage(stdout);
+		return STATUS_OK;
+	}
+	command = find_command(words->word[0]);
+	if (!command)
+		return fail_command(tool, words->word[0]);
+	print_help(command);
+	return STATUS_OK;
+}
+
+/* Options of the tool itself, which may stand anywhere. */
+struct globals {
+	bool help;
+	bool version;
+};
+
+static bool take_global(struct tool *tool, struct globals *globals,
+			const char *word)
+{
+	const struct {
+		const char *brief;
+		const char *name;
+		bool *flag;
+	} options[] = {
+		{ "-j", "json", &tool->json },
+		{ "-q", "quiet", &tool->quiet },
+		{ "-!", "exist", &tool->exist },
+		{ "-h", "help", &globals->help },
+		{ "-V", "version", &globals->version },
+	};
+	const char *name = word + 1;
+	unsigned int i;
+
+	if (*word != '-')
+		return false;
+	if (*name == '-')
+		name++;
+	for (i = 0; i < sizeof(options) / sizeof(options[0]); i++) {
+		if (!strcmp(options[i].brief, word) ||
+		    !strcmp(options[i].name, name)) {
+			*options[i].flag = true;
+			return true;
+		}
+	}
+	return false;
+}
+
+/* Take the options out of the words, up to "--". */
+static void take_globals(struct tool *tool, struct globals *globals,
+			 struct words *words)
+{
+	int i, kept = 0;
+
+	words->plain = words->count;
+	for (i = 0; i < words->count; i++) {
+		if (words->plain == words->count) {
+			if (!strcmp(words->word[i], "--")) {
+				words->plain = kept;
+				continue;
+			}
+			if (take_global(tool, globals, words->word[i]))
+				continue;
+		}
+		words->word[kept++] = words->word[i];
+	}
+	words->count = kept;
+}
+
+static int run(struct tool *tool, struct words *words)
+{
+	struct globals globals = { 0 };
+	const char *name;
+
+	take_globals(tool, &globals, words);
+	if (globals.version) {
+		printf("ipcuckoo %s\n", IPCUCKOO_TOOL_VERSION);
+		return STATUS_OK;
+	}
+	if (!words->count) {
+		print_usage(globals.help ? stdout : stderr);
+		return globals.help ? STATUS_OK : STATUS_USAGE;
+	}
+	name = words->word[0];
+	words->word++;
+	words->count--;
+	words->plain--;
+	tool->command = find_command(name);
+	if (!tool->command)
+		return fail_command(tool, name);
+	if (globals.help) {
+		print_help(tool->command);
+		return STATUS_OK;
+	}
+	return tool->command->run(tool, words);
+}
+
+int main(int argc, char **argv)
+{
+	struct words words = { .word = argv + 1, .count = argc - 1 };
+	static char buffer[64 << 10];
+	struct tool tool = { 0 };
+	int status;
+
+	setvbuf(stdout, buffer, _IOFBF, sizeof(buffer));
+	status = run(&tool, &words);
+	nl_close(tool.nl);
+	if ((fflush(stdout) || ferror(stdout)) && status <= STATUS_NO)
+		status = fail(&tool, STATUS_REFUSED,
+			      "the output cannot be written: %s",
+			      strerror(errno));
+	return status;
+}

@@ -1,0 +1,280 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Messages: what happened, and what to do about it. They go to stderr, begin
+ * with the name of the tool, and are held back by -q.
+ */
+#include <stdarg.h>
+#include <stdlib.h>
+
+#include "tool.h"
+
+/* Longer words are no misspellings of ours. */
+#define NEAREST_SIZE	64
+
+static void print_message(const char *format, va_list args)
+{
+	fflush(stdout);
+	fputs("ipcuckoo: ", stderr);
+	vfprintf(stderr, format, args);
+	fputc('\n', stderr);
+}
+
+/**
+ * fail - say why the command failed
+ * @tool:	the run
+ * @status:	the status to exit with
+ * @format:	as printf()'s
+ *
+ * Return: @status.
+ */
+int fail(const struct tool *tool, int status, const char *format, ...)
+{
+	va_list args;
+
+	if (!tool->quiet) {
+		va_start(args, format);
+		print_message(format, args);
+		va_end(args);
+	}
+	return status;
+}
+
+void warn(const struct tool *tool, const char *format, ...)
+{
+	va_list args;
+
+	if (tool->quiet)
+		return;
+	va_start(args, format);
+	print_message(format, args);
+	va_end(args);
+}
+
+int fail_memory(const struct tool *tool)
+{
+	return fail(tool, STATUS_REFUSED, "out of memory");
+}
+
+int fail_usage(const struct tool *tool)
+{
+	const struct command *command = tool->command;
+
+	return fail(tool, STATUS_USAGE,
+		    "wrong words for %s\nusage: ipcuckoo %s %s\nSee ipcuckoo help %s.",
+		    command->name, command->name, command->usage,
+		    command->name);
+}
+
+/* How many letters to change, add or leave out between two words. */
+static unsigned int distance(const char *a, const char *b)
+{
+	unsigned int row[NEAREST_SIZE + 1], above, corner, best;
+	size_t a_len = strlen(a), b_len = strlen(b), i, j;
+
+	if (a_len > NEAREST_SIZE || b_len > NEAREST_SIZE)
+		return NEAREST_SIZE;
+	for (j = 0; j <= b_len; j++)
+		row[j] = j;
+	for (i = 1; i <= a_len; i++) {
+		corner = row[0];
+		row[0] = i;
+		for (j = 1; j <= b_len; j++) {
+			above = row[j];
+			best = corner + (a[i - 1] != b[j - 1]);
+			if (above + 1 < best)
+				best = above + 1;
+			if (row[j - 1] + 1 < best)
+				best = row[j - 1] + 1;
+			corner = above;
+			row[j] = best;
+		}
+	}
+	return row[b_len];
+}
+
+/**
+ * nearest_hint - guess what was meant
+ * @word:	an unknown word
+ * @others:	the known ones
+ * @count:	how many
+ *
+ * Return: "; did you mean ...?", or an empty string if none is near. It stays
+ * valid until the next call.
+ */
+const char *nearest_hint(const char *word, const char *const *others,
+			 size_t count)
+{
+	static char hint[NEAREST_SIZE + 32];
+	unsigned int best = strlen(word) / 3 + 2, d;
+	const char *nearest = NULL;
+	size_t i;
+
+	for (i = 0; i < count; i++) {
+		d = distance(word, others[i]);
+		if (d < best && d < strlen(others[i])) {
+			best = d;
+			nearest = others[i];
+		}
+	}
+	if (!nearest)
+		return "";
+	snprintf(hint, sizeof(hint), "; did you mean \"%s\"?", nearest);
+	return hint;
+}
+
+static int fail_no_set(const struct tool *tool, const char *name)
+{
+	const char **names = NULL;
+	struct nl_set *sets;
+	size_t count, i;
+	int status;
+
+	if (nl_sets(tool->nl, &sets, &count) < 0)
+		count = 0;
+	if (count)
+		names = calloc(count, sizeof(*names));
+	for (i = 0; names && i < count; i++)
+		names[i] = sets[i].name;
+	if (!names)
+		status = fail(tool, STATUS_REFUSED,
+			      "no such set \"%s\"; make it with: ipcuckoo create %s hash:ip",
+			      name, name);
+	else
+		status = fail(tool, STATUS_REFUSED,
+			      "no such set \"%s\"%s\nSee ipcuckoo list -n, or make it with: ipcuckoo create %s hash:ip",
+			      name, nearest_hint(name, names, count), name);
+	free(names);
+	free(sets);
+	return status;
+}
+
+/* The kernel's errors in our words, and what may help: %s is the set. */
+static const struct {
+	int code;
+	const char *words;
+	const char *advice;
+} errors[] = {
+	{ -EBUSY, "it is attached", "ipcuckoo detach %s ends that" },
+	{ -ENOSPC, "the set is full", "see ipcuckoo list -t %s" },
+	{ -EDQUOT, "the memory limit of the network namespace is reached",
+	  "destroy or flush a set, or raise the module's parameter" },
+	{ -ENOMEM, "the kernel has no memory", NULL },
+	{ -ESTALE, "the set was changed by others meanwhile", "try again" },
+	{ -EAFNOSUPPORT, "the address is not of the set's family", NULL },
+	{ -EOPNOTSUPP, "the set's type does not allow that",
+	  "is the module older than the tool? see ipcuckoo version" },
+	{ -EINVAL, "the kernel finds it invalid",
+	  "is the module older than the tool? see ipcuckoo version" },
+};
+
+static void give_advice(char *to, size_t size, const char *advice,
+			const char *set)
+{
+	const char *gap = strstr(advice, "%s");
+
+	if (gap)
+		snprintf(to, size, " (%.*s%s%s)", (int)(gap - advice), advice,
+			 set, gap + 2);
+	else
+		snprintf(to, size, " (%s)", advice);
+}
+
+/**
+ * fail_kernel - say why the kernel refused
+ * @tool:	the run; the error is that of its last request
+ * @set:	the set it was about, or NULL
+ * @format:	what could not be done, as printf()'s
+ *
+ * Return: the status to exit with.
+ */
+int fail_kernel(const struct tool *tool, const char *set, const char *format,
+		...)
+{
+	const struct nl_error error = *nl_error(tool->nl);
+	const char *words, *advice = NULL;
+	char what[256], help[128] = "";
+	struct nl_set unused;
+	va_list args;
+	size_t i;
+
+	if (error.code == -EPERM || error.code == -EACCES)
+		return fail(tool, STATUS_DENIED,
+			    "this needs root or CAP_NET_ADMIN");
+	if (error.code == -ENOENT && set &&
+	    (error.attribute == IPCUCKOO_A_SET ||
+	     nl_set_get(tool->nl, set, &unused) == -ENOENT))
+		return fail_no_set(tool, set);
+	va_start(args, format);
+	vsnprintf(what, sizeof(what), format, args);
+	va_end(args);
+	words = strerror(-error.code);
+	for (i = 0; i < sizeof(errors) / sizeof(errors[0]); i++) {
+		if (errors[i].code == error.code) {
+			words = errors[i].words;
+			advice = errors[i].advice;
+		}
+	}
+	/* The kernel's own sentence is the more precise one. */
+	if (error.message[0]) {
+		words = error.message;
+		if (error.code == -EINVAL || error.code == -EOPNOTSUPP)
+			advice = NULL;
+	}
+	if (advice)
+		give_advice(help, sizeof(help), advice, set ? set : "--all");
+	return fail(tool, STATUS_REFUSED, "%s: %s%s", what, words, help);
+}
+
+/**
+ * connect_module - open the connection to the kernel module
+ * @tool:	the run
+ *
+ * Done once the words are understood: wrong words are wrong also where the
+ * module is not loaded.
+ *
+ * Return: STATUS_OK, or the status to exit with, after a message.
+ */
+int connect_module(struct tool *tool)
+{
+	int err;
+
+	if (tool->nl)
+		return STATUS_OK;
+	err = nl_open(&tool->nl);
+	switch (err) {
+	case 0:
+		return STATUS_OK;
+	case -ENOPROTOOPT:
+	case -EPROTONOSUPPORT:
+		return fail(tool, STATUS_ABSENT,
+			    "the kernel module is not loaded; run modprobe ipcuckoo (or make load in its source)");
+	case -EPERM:
+	case -EACCES:
+		return fail(tool, STATUS_DENIED,
+			    "this needs root or CAP_NET_ADMIN");
+	}
+	return fail(tool, STATUS_REFUSED, "cannot talk to the kernel: %s",
+		    strerror(-err));
+}
+
+/**
+ * find_set - connect, and ask about a set
+ * @tool:	the run
+ * @name:	the set
+ * @set:	the answer
+ *
+ * Return: STATUS_OK, or the status to exit with, after a message.
+ */
+int find_set(struct tool *tool, const char *name, struct nl_set *set)
+{
+	int status;
+
+	status = parse_name(tool, name);
+	if (!status)
+		status = connect_module(tool);
+	if (status)
+		return status;
+	if (nl_set_get(tool->nl, name, set))
+		return fail_kernel(tool, name, "cannot read set \"%s\"", name);
+	return STATUS_OK;
+}

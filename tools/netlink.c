@@ -1,0 +1,811 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Generic netlink through libmnl. See uapi/ipcuckoo.h for the protocol.
+ *
+ * One request is under way at a time. The kernel works on a message within
+ * the sendmsg() that brings it, so that sending the next one before reading
+ * the answer would gain nothing, and would blur which of them failed.
+ */
+#include <libmnl/libmnl.h>
+#include <linux/genetlink.h>
+#include <stdlib.h>
+#include <sys/socket.h>
+
+#include "netlink.h"
+
+/* Names newer than some kernel headers; the values are ABI. */
+#ifndef NLM_F_CAPPED
+#define NLM_F_CAPPED		0x100
+#endif
+#ifndef NLM_F_ACK_TLVS
+#define NLM_F_ACK_TLVS		0x200
+#endif
+#ifndef NETLINK_GET_STRICT_CHK
+#define NETLINK_GET_STRICT_CHK	12
+#endif
+
+/* Attribute lengths are u16, and the entries of a message share one budget. */
+#define ENTRIES_SIZE		65000
+#define REQUEST_SIZE		(ENTRIES_SIZE + 1024)
+#define ANSWER_SIZE		(64u << 10)
+#define SOCKET_BUFFER		(1 << 20)
+#define DUMP_ATTEMPTS		5
+
+/**
+ * struct nl - a connection to the module
+ * @socket:	libmnl's
+ * @family:	id of the generic netlink family
+ * @seq:	of the last request
+ * @interrupted: a message of the last dump was marked so
+ * @error:	of the last request
+ * @sent:	where the entries of the last request began
+ */
+struct nl {
+	struct mnl_socket *socket;
+	uint16_t family;
+	uint32_t seq;
+	bool interrupted;
+	struct nl_error error;
+	struct nl_cursor sent;
+	char request[REQUEST_SIZE] __attribute__((aligned(8)));
+	char answer[ANSWER_SIZE] __attribute__((aligned(8)));
+};
+
+typedef int answer_fn(const struct nlattr **attrs, void *data);
+
+static int fail(struct nl *nl, int code)
+{
+	memset(&nl->error, 0, sizeof(nl->error));
+	nl->error.code = code;
+	return code;
+}
+
+const struct nl_error *nl_error(const struct nl *nl)
+{
+	return &nl->error;
+}
+
+/* Attributes by type; what this tool does not know is passed over. */
+static void index_attrs(const struct nlmsghdr *nlh, const struct nlattr **attrs)
+{
+	const struct nlattr *attr;
+	uint16_t type;
+
+	memset(attrs, 0, (IPCUCKOO_A_MAX + 1) * sizeof(*attrs));
+	mnl_attr_for_each(attr, nlh, GENL_HDRLEN) {
+		type = mnl_attr_get_type(attr);
+		if (type <= IPCUCKOO_A_MAX)
+			attrs[type] = attr;
+	}
+}
+
+/* A number of any width; 0 if it is not there. */
+static uint64_t get_uint(const struct nlattr **attrs, int type)
+{
+	const struct nlattr *attr = attrs[type];
+
+	if (!attr)
+		return 0;
+	switch (mnl_attr_get_payload_len(attr)) {
+	case 1:
+		return mnl_attr_get_u8(attr);
+	case 2:
+		return mnl_attr_get_u16(attr);
+	case 4:
+		return mnl_attr_get_u32(attr);
+	case 8:
+		return mnl_attr_get_u64(attr);
+	}
+	return 0;
+}
+
+static void get_string(const struct nlattr **attrs, int type, char *to,
+		       size_t size)
+{
+	const struct nlattr *attr = attrs[type];
+	size_t len;
+
+	to[0] = '\0';
+	if (!attr)
+		return;
+	len = strnlen(mnl_attr_get_payload(attr),
+		      mnl_attr_get_payload_len(attr));
+	if (len >= size)
+		len = size - 1;
+	memcpy(to, mnl_attr_get_payload(attr), len);
+	to[len] = '\0';
+}
+
+static struct nlmsghdr *start(struct nl *nl, uint8_t cmd, uint16_t flags)
+{
+	struct nlmsghdr *nlh = mnl_nlmsg_put_header(nl->request);
+	struct genlmsghdr *genl;
+
+	nlh->nlmsg_type = nl->family;
+	nlh->nlmsg_flags = NLM_F_REQUEST | flags;
+	nlh->nlmsg_seq = ++nl->seq;
+	genl = mnl_nlmsg_put_extra_header(nlh, sizeof(*genl));
+	genl->cmd = cmd;
+	genl->version = IPCUCKOO_FAMILY_VERSION;
+	return nlh;
+}
+
+static struct nlmsghdr *start_for_set(struct nl *nl, uint8_t cmd,
+				      const char *set, uint32_t flags)
+{
+	struct nlmsghdr *nlh = start(nl, cmd, NLM_F_ACK);
+
+	if (set)
+		mnl_attr_put_strz(nlh, IPCUCKOO_A_SET, set);
+	else
+		flags |= IPCUCKOO_F_ALL;
+	if (flags)
+		mnl_attr_put_u32(nlh, IPCUCKOO_A_FLAGS, flags);
+	return nlh;
+}
+
+/* The attribute of the request at an offset that the kernel complained of. */
+static int attribute_at(const struct nl *nl, uint32_t offset)
+{
+	const struct nlmsghdr *nlh = (const struct nlmsghdr *)nl->request;
+	const struct nlattr *attr;
+
+	mnl_attr_for_each(attr, nlh, GENL_HDRLEN)
+		if ((const char *)attr == nl->request + offset)
+			return mnl_attr_get_type(attr);
+	return 0;
+}
+
+/* Extended acknowledgement: sentence, attribute, index of an entry. */
+static void read_ack_attrs(struct nl *nl, const struct nlattr *attr, size_t len)
+{
+	struct nl_error *error = &nl->error;
+	bool has_index = false;
+	uint32_t index = 0;
+	size_t size;
+
+	for (; mnl_attr_ok(attr, len);
+	     len -= MNL_ALIGN(attr->nla_len), attr = mnl_attr_next(attr)) {
+		size = mnl_attr_get_payload_len(attr);
+		switch (mnl_attr_get_type(attr)) {
+		case NLMSGERR_ATTR_MSG:
+			if (size >= sizeof(error->message))
+				size = sizeof(error->message) - 1;
+			memcpy(error->message, mnl_attr_get_payload(attr),
+			       size);
+			error->message[size] = '\0';
+			break;
+		case NLMSGERR_ATTR_OFFS:
+			if (size == sizeof(uint32_t))
+				error->attribute = attribute_at(nl,
+						mnl_attr_get_u32(attr));
+			break;
+		case NLMSGERR_ATTR_COOKIE:
+			has_index = size >= sizeof(index);
+			if (has_index)
+				memcpy(&index, mnl_attr_get_payload(attr),
+				       sizeof(index));
+			break;
+		}
+	}
+	if (has_index && error->attribute >= IPCUCKOO_A_HOSTS4 &&
+	    error->attribute <= IPCUCKOO_A_NETS6) {
+		error->has_entry = true;
+		error->entry.kind = error->attribute - IPCUCKOO_A_HOSTS4;
+		error->entry.index = nl->sent.at[error->entry.kind] + index;
+	}
+}
+
+/* The end of an answer: the errno, the request unless capped, attributes. */
+static int read_ack(struct nl *nl, const struct nlmsghdr *nlh)
+{
+	const struct nlmsgerr *ack = mnl_nlmsg_get_payload(nlh);
+	size_t len = mnl_nlmsg_get_payload_len(nlh), skip = sizeof(*ack);
+
+	if (len < sizeof(*ack))
+		return fail(nl, -EBADMSG);
+	if (!ack->error)
+		return 0;
+	fail(nl, ack->error);
+	if (!(nlh->nlmsg_flags & NLM_F_CAPPED))
+		skip += MNL_ALIGN(ack->msg.nlmsg_len) - sizeof(ack->msg);
+	if (nlh->nlmsg_flags & NLM_F_ACK_TLVS && len > skip)
+		read_ack_attrs(nl, (const void *)((const char *)ack + skip),
+			       len - skip);
+	return ack->error;
+}
+
+/* The end of a dump carries its errno, and attributes if there is one. */
+static int read_done(struct nl *nl, const struct nlmsghdr *nlh)
+{
+	const int *code = mnl_nlmsg_get_payload(nlh);
+	size_t len = mnl_nlmsg_get_payload_len(nlh);
+
+	if (len < sizeof(*code) || *code >= 0)
+		return 0;
+	fail(nl, *code);
+	if (nlh->nlmsg_flags & NLM_F_ACK_TLVS && len > sizeof(*code))
+		read_ack_attrs(nl, (const void *)(code + 1),
+			       len - sizeof(*code));
+	return nl->error.code;
+}
+
+/*
+ * One message of an answer. Return: 1 if it was the last one, with the
+ * outcome in @result, else 0.
+ */
+static int read_message(struct nl *nl, const struct nlmsghdr *nlh,
+			answer_fn *answer, void *data, int *result)
+{
+	const struct nlattr *attrs[IPCUCKOO_A_MAX + 1];
+	int err;
+
+	if (nlh->nlmsg_seq != nl->seq ||
+	    nlh->nlmsg_pid != mnl_socket_get_portid(nl->socket))
+		return 0;
+	if (nlh->nlmsg_flags & NLM_F_DUMP_INTR)
+		nl->interrupted = true;
+	switch (nlh->nlmsg_type) {
+	case NLMSG_ERROR:
+		err = read_ack(nl, nlh);
+		*result = *result ? *result : err;
+		return 1;
+	case NLMSG_DONE:
+		err = read_done(nl, nlh);
+		*result = *result ? *result : err;
+		return 1;
+	}
+	if (nlh->nlmsg_type < NLMSG_MIN_TYPE || !answer || *result)
+		return 0;
+	index_attrs(nlh, attrs);
+	err = answer(attrs, data);
+	if (err)
+		*result = fail(nl, err);
+	return 0;
+}
+
+/* Send the request that has been built, and read all of its answer. */
+static int talk(struct nl *nl, answer_fn *answer, void *data)
+{
+	const struct nlmsghdr *nlh = (const struct nlmsghdr *)nl->request;
+	int len, result = 0;
+
+	fail(nl, 0);
+	nl->interrupted = false;
+	if (mnl_socket_sendto(nl->socket, nlh, nlh->nlmsg_len) < 0)
+		return fail(nl, -errno);
+	for (;;) {
+		len = mnl_socket_recvfrom(nl->socket, nl->answer,
+					  sizeof(nl->answer));
+		if (len < 0 && errno == EINTR)
+			continue;
+		if (len < 0)
+			return fail(nl, -errno);
+		for (nlh = (const struct nlmsghdr *)nl->answer;
+		     mnl_nlmsg_ok(nlh, len); nlh = mnl_nlmsg_next(nlh, &len))
+			if (read_message(nl, nlh, answer, data, &result))
+				return result;
+	}
+}
+
+static int read_family(const struct nlmsghdr *nlh, void *data)
+{
+	const struct nlattr *attr;
+
+	mnl_attr_for_each(attr, nlh, GENL_HDRLEN)
+		if (mnl_attr_get_type(attr) == CTRL_ATTR_FAMILY_ID)
+			*(uint16_t *)data = mnl_attr_get_u16(attr);
+	return MNL_CB_OK;
+}
+
+/* The controller's attributes are not ours: it is asked with libmnl's loop. */
+static int find_family(struct nl *nl)
+{
+	unsigned int portid = mnl_socket_get_portid(nl->socket);
+	struct nlmsghdr *nlh;
+	int len;
+
+	nl->family = GENL_ID_CTRL;
+	nlh = start(nl, CTRL_CMD_GETFAMILY, NLM_F_ACK);
+	mnl_attr_put_strz(nlh, CTRL_ATTR_FAMILY_NAME, IPCUCKOO_FAMILY_NAME);
+	if (mnl_socket_sendto(nl->socket, nlh, nlh->nlmsg_len) < 0)
+		return -errno;
+	nl->family = 0;
+	for (;;) {
+		len = mnl_socket_recvfrom(nl->socket, nl->answer,
+					  sizeof(nl->answer));
+		if (len < 0)
+			return -errno;
+		len = mnl_cb_run(nl->answer, len, nl->seq, portid, read_family,
+				 &nl->family);
+		if (len < 0)
+			return errno == ENOENT ? -ENOPROTOOPT : -errno;
+		if (len == MNL_CB_STOP)
+			return nl->family ? 0 : -EBADMSG;
+	}
+}
+
+/* Options an old kernel may lack are asked for and not insisted on. */
+static void set_options(struct nl *nl)
+{
+	static const int options[] = {
+		NETLINK_EXT_ACK, NETLINK_CAP_ACK, NETLINK_GET_STRICT_CHK
+	};
+	int fd = mnl_socket_get_fd(nl->socket), one = 1;
+	int size = SOCKET_BUFFER;
+	unsigned int i;
+
+	for (i = 0; i < sizeof(options) / sizeof(options[0]); i++)
+		mnl_socket_setsockopt(nl->socket, options[i], &one,
+				      sizeof(one));
+	/* Forcing takes CAP_NET_ADMIN in the first namespace. */
+	if (setsockopt(fd, SOL_SOCKET, SO_SNDBUFFORCE, &size, sizeof(size)))
+		setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &size, sizeof(size));
+	if (setsockopt(fd, SOL_SOCKET, SO_RCVBUFFORCE, &size, sizeof(size)))
+		setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &size, sizeof(size));
+}
+
+int nl_open(struct nl **result)
+{
+	struct nl *nl = calloc(1, sizeof(*nl));
+	int err;
+
+	if (!nl)
+		return -ENOMEM;
+	nl->socket = mnl_socket_open2(NETLINK_GENERIC, SOCK_CLOEXEC);
+	if (!nl->socket || mnl_socket_bind(nl->socket, 0, MNL_SOCKET_AUTOPID)) {
+		err = -errno;
+		goto err_close;
+	}
+	set_options(nl);
+	err = find_family(nl);
+	if (err)
+		goto err_close;
+	*result = nl;
+	return 0;
+
+err_close:
+	nl_close(nl);
+	return err;
+}
+
+void nl_close(struct nl *nl)
+{
+	if (!nl)
+		return;
+	if (nl->socket)
+		mnl_socket_close(nl->socket);
+	free(nl);
+}
+
+static int read_info(const struct nlattr **attrs, void *data)
+{
+	struct nl_info *info = data;
+
+	get_string(attrs, IPCUCKOO_A_VERSION, info->version,
+		   sizeof(info->version));
+	info->sets = get_uint(attrs, IPCUCKOO_A_SETS);
+	info->attachments = get_uint(attrs, IPCUCKOO_A_ATTACHMENTS);
+	info->memory = get_uint(attrs, IPCUCKOO_A_MEMORY);
+	info->memory_limit = get_uint(attrs, IPCUCKOO_A_MEMORY_LIMIT);
+	return 0;
+}
+
+int nl_info(struct nl *nl, struct nl_info *info)
+{
+	memset(info, 0, sizeof(*info));
+	start(nl, IPCUCKOO_CMD_INFO, NLM_F_ACK);
+	return talk(nl, read_info, info);
+}
+
+int nl_set_new(struct nl *nl, const struct nl_set *set, bool has_maxelem,
+	       uint32_t flags)
+{
+	struct nlmsghdr *nlh = start_for_set(nl, IPCUCKOO_CMD_SET_NEW,
+					     set->name, flags);
+
+	mnl_attr_put_u8(nlh, IPCUCKOO_A_TYPE, set->type);
+	mnl_attr_put_u8(nlh, IPCUCKOO_A_FAMILY, set->family);
+	if (has_maxelem)
+		mnl_attr_put_u32(nlh, IPCUCKOO_A_MAXELEM, set->maxelem);
+	return talk(nl, NULL, NULL);
+}
+
+static int read_set(const struct nlattr **attrs, void *data)
+{
+	struct nl_set *set = data;
+
+	get_string(attrs, IPCUCKOO_A_SET, set->name, sizeof(set->name));
+	set->type = get_uint(attrs, IPCUCKOO_A_TYPE);
+	set->family = get_uint(attrs, IPCUCKOO_A_FAMILY);
+	set->maxelem = get_uint(attrs, IPCUCKOO_A_MAXELEM);
+	set->entries = get_uint(attrs, IPCUCKOO_A_ENTRIES);
+	set->hosts = get_uint(attrs, IPCUCKOO_A_HOSTS);
+	set->memory = get_uint(attrs, IPCUCKOO_A_MEMORY);
+	set->slots = get_uint(attrs, IPCUCKOO_A_SLOTS);
+	set->attachments = get_uint(attrs, IPCUCKOO_A_ATTACHMENTS);
+	set->generation = get_uint(attrs, IPCUCKOO_A_GENERATION);
+	set->growths = get_uint(attrs, IPCUCKOO_A_GROWTHS);
+	set->rekeys = get_uint(attrs, IPCUCKOO_A_REKEYS);
+	set->displaced = get_uint(attrs, IPCUCKOO_A_DISPLACED);
+	set->retries = get_uint(attrs, IPCUCKOO_A_RETRIES);
+	return 0;
+}
+
+int nl_set_get(struct nl *nl, const char *name, struct nl_set *set)
+{
+	start_for_set(nl, IPCUCKOO_CMD_SET_GET, name, 0);
+	return talk(nl, read_set, set);
+}
+
+int nl_set_del(struct nl *nl, const char *name, uint32_t flags)
+{
+	start_for_set(nl, IPCUCKOO_CMD_SET_DEL, name, flags);
+	return talk(nl, NULL, NULL);
+}
+
+int nl_set_flush(struct nl *nl, const char *name)
+{
+	start_for_set(nl, IPCUCKOO_CMD_SET_FLUSH, name, 0);
+	return talk(nl, NULL, NULL);
+}
+
+/* Objects of a dump, gathered in an array. */
+struct gathered {
+	char *data;
+	size_t size;
+	size_t count;
+	size_t room;
+	answer_fn *read;
+};
+
+static int gather(const struct nlattr **attrs, void *data)
+{
+	struct gathered *all = data;
+	char *more;
+
+	if (all->count == all->room) {
+		all->room = all->room ? 2 * all->room : 16;
+		more = realloc(all->data, all->room * all->size);
+		if (!more)
+			return -ENOMEM;
+		all->data = more;
+	}
+	return all->read(attrs, all->data + all->size * all->count++);
+}
+
+static int dump_objects(struct nl *nl, uint8_t cmd, struct gathered *all)
+{
+	int attempt, err = 0;
+
+	for (attempt = 0; attempt < DUMP_ATTEMPTS; attempt++) {
+		all->count = 0;
+		start(nl, cmd, NLM_F_DUMP);
+		err = talk(nl, gather, all);
+		if (err || !nl->interrupted)
+			break;
+	}
+	if (err) {
+		free(all->data);
+		all->data = NULL;
+		return err;
+	}
+	return nl->interrupted;
+}
+
+int nl_sets(struct nl *nl, struct nl_set **sets, size_t *count)
+{
+	struct gathered all = { .size = sizeof(**sets), .read = read_set };
+	int err = dump_objects(nl, IPCUCKOO_CMD_SET_GET, &all);
+
+	*sets = (struct nl_set *)all.data;
+	*count = err < 0 ? 0 : all.count;
+	return err;
+}
+
+static int read_attachment(const struct nlattr **attrs, void *data)
+{
+	struct nl_attachment *attachment = data;
+
+	memset(attachment, 0, sizeof(*attachment));
+	get_string(attrs, IPCUCKOO_A_SET, attachment->set,
+		   sizeof(attachment->set));
+	get_string(attrs, IPCUCKOO_A_DEV, attachment->dev,
+		   sizeof(attachment->dev));
+	attachment->id = get_uint(attrs, IPCUCKOO_A_ATTACHMENT);
+	attachment->direction = get_uint(attrs, IPCUCKOO_A_DIRECTION);
+	attachment->verdict = get_uint(attrs, IPCUCKOO_A_VERDICT);
+	attachment->mark = get_uint(attrs, IPCUCKOO_A_MARK);
+	attachment->mark_mask = get_uint(attrs, IPCUCKOO_A_MARK_MASK);
+	attachment->has_order = attrs[IPCUCKOO_A_ORDER];
+	attachment->order = get_uint(attrs, IPCUCKOO_A_ORDER);
+	attachment->priority = get_uint(attrs, IPCUCKOO_A_PRIORITY);
+	attachment->flags = get_uint(attrs, IPCUCKOO_A_FLAGS);
+	attachment->packets = get_uint(attrs, IPCUCKOO_A_PACKETS);
+	attachment->bytes = get_uint(attrs, IPCUCKOO_A_BYTES);
+	return 0;
+}
+
+int nl_attachments(struct nl *nl, struct nl_attachment **attachments,
+		   size_t *count)
+{
+	struct gathered all = {
+		.size = sizeof(**attachments), .read = read_attachment
+	};
+	int err = dump_objects(nl, IPCUCKOO_CMD_ATTACH_GET, &all);
+
+	*attachments = (struct nl_attachment *)all.data;
+	*count = err < 0 ? 0 : all.count;
+	return err;
+}
+
+static int read_entries(const struct nlattr **attrs, void *data)
+{
+	struct packed *entries = data;
+	struct entry_array *array;
+	const struct nlattr *attr;
+	size_t more;
+	int kind;
+
+	for (kind = 0; kind < ENTRY_KINDS; kind++) {
+		attr = attrs[IPCUCKOO_A_HOSTS4 + kind];
+		if (!attr)
+			continue;
+		more = mnl_attr_get_payload_len(attr) / entry_size[kind];
+		if (packed_grow(entries, kind, more))
+			return -ENOMEM;
+		array = &entries->kind[kind];
+		memcpy(array->data + array->count * entry_size[kind],
+		       mnl_attr_get_payload(attr), more * entry_size[kind]);
+		array->count += more;
+	}
+	return 0;
+}
+
+int nl_entries(struct nl *nl, const char *set, struct packed *entries)
+{
+	struct nlmsghdr *nlh;
+	int attempt, err = 0;
+	int kind;
+
+	for (attempt = 0; attempt < DUMP_ATTEMPTS; attempt++) {
+		for (kind = 0; kind < ENTRY_KINDS; kind++)
+			entries->kind[kind].count = 0;
+		nlh = start(nl, IPCUCKOO_CMD_ENTRY_GET, NLM_F_DUMP);
+		mnl_attr_put_strz(nlh, IPCUCKOO_A_SET, set);
+		err = talk(nl, read_entries, entries);
+		if (err || !nl->interrupted)
+			break;
+	}
+	return err ? err : nl->interrupted;
+}
+
+/* As many entries as a message takes. Return: 1 if some are left, else 0. */
+static int put_entries(struct nl *nl, struct nlmsghdr *nlh,
+		       const struct packed *entries, struct nl_cursor *cursor)
+{
+	size_t budget = ENTRIES_SIZE, count, size;
+	const struct entry_array *array;
+	int kind, left = 0;
+
+	nl->sent = *cursor;
+	for (kind = 0; kind < ENTRY_KINDS; kind++) {
+		array = &entries->kind[kind];
+		size = entry_size[kind];
+		count = array->count - cursor->at[kind];
+		if (!count)
+			continue;
+		if (budget < MNL_ATTR_HDRLEN + MNL_ALIGN(size))
+			return 1;
+		if (count > (budget - MNL_ATTR_HDRLEN) / size) {
+			count = (budget - MNL_ATTR_HDRLEN) / size;
+			left = 1;
+		}
+		mnl_attr_put(nlh, IPCUCKOO_A_HOSTS4 + kind, count * size,
+			     array->data + cursor->at[kind] * size);
+		cursor->at[kind] += count;
+		size = MNL_ATTR_HDRLEN + MNL_ALIGN(count * size);
+		budget -= size < budget ? size : budget;
+	}
+	return left;
+}
+
+bool nl_fits(const struct packed *entries)
+{
+	size_t size = 0;
+	int kind;
+
+	for (kind = 0; kind < ENTRY_KINDS; kind++)
+		if (entries->kind[kind].count)
+			size += MNL_ATTR_HDRLEN +
+				MNL_ALIGN(entries->kind[kind].count *
+					  entry_size[kind]);
+	return size <= ENTRIES_SIZE;
+}
+
+static int read_change(const struct nlattr **attrs, void *data)
+{
+	struct nl_change *change = data;
+
+	change->entries = get_uint(attrs, IPCUCKOO_A_ENTRIES);
+	change->changed = get_uint(attrs, IPCUCKOO_A_CHANGED);
+	change->unchanged = get_uint(attrs, IPCUCKOO_A_UNCHANGED);
+	return 0;
+}
+
+static int change_entries(struct nl *nl, uint8_t cmd, const char *set,
+			  const struct packed *entries, uint32_t flags,
+			  struct nl_change *change)
+{
+	struct nl_cursor cursor = { 0 };
+	struct nlmsghdr *nlh = start_for_set(nl, cmd, set, flags);
+
+	memset(change, 0, sizeof(*change));
+	if (put_entries(nl, nlh, entries, &cursor))
+		return fail(nl, -EMSGSIZE);
+	return talk(nl, read_change, change);
+}
+
+int nl_entry_add(struct nl *nl, const char *set, const struct packed *entries,
+		 uint32_t flags, struct nl_change *change)
+{
+	return change_entries(nl, IPCUCKOO_CMD_ENTRY_ADD, set, entries, flags,
+			      change);
+}
+
+int nl_entry_del(struct nl *nl, const char *set, const struct packed *entries,
+		 uint32_t flags, struct nl_change *change)
+{
+	return change_entries(nl, IPCUCKOO_CMD_ENTRY_DEL, set, entries, flags,
+			      change);
+}
+
+struct test_answer {
+	uint8_t found;
+	uint8_t prefix_len;
+};
+
+static int read_test(const struct nlattr **attrs, void *data)
+{
+	struct test_answer *test = data;
+
+	test->found = get_uint(attrs, IPCUCKOO_A_FOUND);
+	test->prefix_len = get_uint(attrs, IPCUCKOO_A_PREFIX_LEN);
+	return 0;
+}
+
+int nl_entry_test(struct nl *nl, const char *set, const struct packed *entry,
+		  uint8_t *prefix_len)
+{
+	struct test_answer test = { 0 };
+	struct nl_cursor cursor = { 0 };
+	struct nlmsghdr *nlh = start_for_set(nl, IPCUCKOO_CMD_ENTRY_TEST, set,
+					     0);
+	int err;
+
+	put_entries(nl, nlh, entry, &cursor);
+	err = talk(nl, read_test, &test);
+	if (err)
+		return err;
+	*prefix_len = test.prefix_len;
+	return test.found;
+}
+
+static int read_shadow(const struct nlattr **attrs, void *data)
+{
+	*(uint32_t *)data = get_uint(attrs, IPCUCKOO_A_SHADOW);
+	return 0;
+}
+
+int nl_shadow_new(struct nl *nl, const char *set, const struct packed *coming,
+		  uint32_t flags, uint32_t *shadow)
+{
+	struct nlmsghdr *nlh = start_for_set(nl, IPCUCKOO_CMD_SHADOW_NEW, set,
+					     flags);
+	int kind;
+
+	for (kind = 0; kind < ENTRY_KINDS; kind++)
+		if (coming->kind[kind].count)
+			mnl_attr_put_u32(nlh, IPCUCKOO_A_CAPACITY_HOSTS4 + kind,
+					 coming->kind[kind].count);
+	*shadow = 0;
+	return talk(nl, read_shadow, shadow);
+}
+
+static struct nlmsghdr *start_for_shadow(struct nl *nl, uint8_t cmd,
+					 uint32_t shadow)
+{
+	struct nlmsghdr *nlh = start(nl, cmd, NLM_F_ACK);
+
+	mnl_attr_put_u32(nlh, IPCUCKOO_A_SHADOW, shadow);
+	return nlh;
+}
+
+int nl_shadow_add(struct nl *nl, uint32_t shadow,
+		  const struct packed *entries, struct nl_cursor *cursor,
+		  struct nl_change *change)
+{
+	struct nlmsghdr *nlh = start_for_shadow(nl, IPCUCKOO_CMD_SHADOW_ADD,
+						shadow);
+	int err, left = put_entries(nl, nlh, entries, cursor);
+
+	memset(change, 0, sizeof(*change));
+	err = talk(nl, read_change, change);
+	return err ? err : left;
+}
+
+int nl_shadow_commit(struct nl *nl, uint32_t shadow, uint32_t flags,
+		     struct nl_change *change)
+{
+	struct nlmsghdr *nlh = start_for_shadow(nl, IPCUCKOO_CMD_SHADOW_COMMIT,
+						shadow);
+
+	if (flags)
+		mnl_attr_put_u32(nlh, IPCUCKOO_A_FLAGS, flags);
+	memset(change, 0, sizeof(*change));
+	return talk(nl, read_change, change);
+}
+
+int nl_shadow_del(struct nl *nl, uint32_t shadow)
+{
+	start_for_shadow(nl, IPCUCKOO_CMD_SHADOW_DEL, shadow);
+	return talk(nl, NULL, NULL);
+}
+
+static int read_attached(const struct nlattr **attrs, void *data)
+{
+	*(uint32_t *)data = get_uint(attrs, IPCUCKOO_A_ATTACHMENT);
+	return 0;
+}
+
+int nl_attach(struct nl *nl, const struct nl_attachment *attachment,
+	      uint32_t *id)
+{
+	struct nlmsghdr *nlh = start_for_set(nl, IPCUCKOO_CMD_ATTACH,
+					     attachment->set,
+					     attachment->flags);
+
+	mnl_attr_put_u8(nlh, IPCUCKOO_A_DIRECTION, attachment->direction);
+	mnl_attr_put_u8(nlh, IPCUCKOO_A_VERDICT, attachment->verdict);
+	if (attachment->verdict == IPCUCKOO_VERDICT_MARK) {
+		mnl_attr_put_u32(nlh, IPCUCKOO_A_MARK, attachment->mark);
+		mnl_attr_put_u32(nlh, IPCUCKOO_A_MARK_MASK,
+				 attachment->mark_mask);
+	}
+	if (attachment->has_order)
+		mnl_attr_put_u32(nlh, IPCUCKOO_A_ORDER, attachment->order);
+	if (attachment->dev[0])
+		mnl_attr_put_strz(nlh, IPCUCKOO_A_DEV, attachment->dev);
+	*id = 0;
+	return talk(nl, read_attached, id);
+}
+
+int nl_detach(struct nl *nl, const struct nl_attachment *attachment,
+	      uint32_t *detached)
+{
+	struct nl_change change = { 0 };
+	struct nlmsghdr *nlh;
+	int err;
+
+	if (attachment->id) {
+		nlh = start(nl, IPCUCKOO_CMD_DETACH, NLM_F_ACK);
+		mnl_attr_put_u32(nlh, IPCUCKOO_A_ATTACHMENT, attachment->id);
+		if (attachment->flags)
+			mnl_attr_put_u32(nlh, IPCUCKOO_A_FLAGS,
+					 attachment->flags);
+	} else {
+		nlh = start_for_set(nl, IPCUCKOO_CMD_DETACH,
+				    attachment->set[0] ? attachment->set : NULL,
+				    attachment->flags);
+	}
+	if (attachment->direction)
+		mnl_attr_put_u8(nlh, IPCUCKOO_A_DIRECTION,
+				attachment->direction);
+	if (attachment->verdict)
+		mnl_attr_put_u8(nlh, IPCUCKOO_A_VERDICT, attachment->verdict);
+	if (attachment->dev[0])
+		mnl_attr_put_strz(nlh, IPCUCKOO_A_DEV, attachment->dev);
+	err = talk(nl, read_change, &change);
+	*detached = change.changed;
+	return err;
+}

@@ -1,0 +1,151 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * The kernel as the commands see it: sets, entries, shadows and attachments.
+ * Nothing of netlink shows here; netlink.c alone knows it.
+ *
+ * Unless said otherwise a function returns 0 or a negative errno; what
+ * nl_error() returns then says more.
+ */
+#ifndef IPCUCKOO_TOOL_NETLINK_H
+#define IPCUCKOO_TOOL_NETLINK_H
+
+#include <net/if.h>
+
+#include "../uapi/ipcuckoo.h"
+#include "packed.h"
+
+struct nl;
+
+/**
+ * struct nl_error - why the last request failed
+ * @code:	negative errno
+ * @message:	the kernel's sentence, empty if it gave none
+ * @attribute:	IPCUCKOO_A_* at fault, 0 if unknown
+ * @has_entry:	@entry says which entry of the request is at fault
+ * @entry:	its place in the entries that were passed
+ */
+struct nl_error {
+	int code;
+	char message[256];
+	int attribute;
+	bool has_entry;
+	struct entry_ref entry;
+};
+
+struct nl_info {
+	char version[64];
+	uint32_t sets;
+	uint32_t attachments;
+	uint64_t memory;
+	uint64_t memory_limit;
+};
+
+struct nl_set {
+	char name[IPCUCKOO_NAME_SIZE];
+	uint8_t type;
+	uint8_t family;
+	uint32_t maxelem;
+	uint32_t entries;
+	uint32_t hosts;
+	uint32_t attachments;
+	uint32_t growths;
+	uint32_t rekeys;
+	uint64_t memory;
+	uint64_t slots;
+	uint64_t generation;
+	uint64_t displaced;
+	uint64_t retries;
+};
+
+/**
+ * struct nl_attachment - a set that acts on packets
+ *
+ * The same struct asks for one: @set, @direction, @verdict, and @mark and
+ * @mark_mask with IPCUCKOO_VERDICT_MARK, @order if @has_order, @dev if not
+ * empty, @flags. To detach, 0 in @id, @direction and @verdict is any.
+ */
+struct nl_attachment {
+	uint32_t id;
+	char set[IPCUCKOO_NAME_SIZE];
+	uint8_t direction;
+	uint8_t verdict;
+	bool has_order;
+	uint32_t mark;
+	uint32_t mark_mask;
+	int32_t order;
+	int32_t priority;
+	char dev[IFNAMSIZ];
+	uint32_t flags;
+	uint64_t packets;
+	uint64_t bytes;
+};
+
+/**
+ * struct nl_change - what a change did
+ * @entries:	in the set afterwards (commit only)
+ * @changed:	entries added or deleted, attachments removed
+ * @unchanged:	entries that were there already, or were not there
+ */
+struct nl_change {
+	uint32_t entries;
+	uint32_t changed;
+	uint32_t unchanged;
+};
+
+/* Position in entries that take several messages; starts out zero. */
+struct nl_cursor {
+	size_t at[ENTRY_KINDS];
+};
+
+/* -ENOPROTOOPT if the kernel has no such family: the module is not loaded. */
+int nl_open(struct nl **nl);
+void nl_close(struct nl *nl);
+const struct nl_error *nl_error(const struct nl *nl);
+
+int nl_info(struct nl *nl, struct nl_info *info);
+
+int nl_set_new(struct nl *nl, const struct nl_set *set, bool has_maxelem,
+	       uint32_t flags);
+int nl_set_get(struct nl *nl, const char *name, struct nl_set *set);
+/* With no @name, every set. */
+int nl_set_del(struct nl *nl, const char *name, uint32_t flags);
+int nl_set_flush(struct nl *nl, const char *name);
+
+/*
+ * The dumps ask again, up to five times, when what they read changes under
+ * them. Return: 1 if it changed each time: the result is complete in form,
+ * but its parts are of different moments.
+ */
+int nl_sets(struct nl *nl, struct nl_set **sets, size_t *count);
+int nl_attachments(struct nl *nl, struct nl_attachment **attachments,
+		   size_t *count);
+int nl_entries(struct nl *nl, const char *set, struct packed *entries);
+
+/* Whether the entries go into one message, which is applied whole or not. */
+bool nl_fits(const struct packed *entries);
+int nl_entry_add(struct nl *nl, const char *set, const struct packed *entries,
+		 uint32_t flags, struct nl_change *change);
+int nl_entry_del(struct nl *nl, const char *set, const struct packed *entries,
+		 uint32_t flags, struct nl_change *change);
+/* The first entry of @entry. Return: 0 or 1, found or not, or an error. */
+int nl_entry_test(struct nl *nl, const char *set, const struct packed *entry,
+		  uint8_t *prefix_len);
+
+/* @coming: the entries that will be added, for the sizes of the tables. */
+int nl_shadow_new(struct nl *nl, const char *set, const struct packed *coming,
+		  uint32_t flags, uint32_t *shadow);
+/* One message from the cursor on, which moves. Return: 1 if more is left. */
+int nl_shadow_add(struct nl *nl, uint32_t shadow,
+		  const struct packed *entries, struct nl_cursor *cursor,
+		  struct nl_change *change);
+int nl_shadow_commit(struct nl *nl, uint32_t shadow, uint32_t flags,
+		     struct nl_change *change);
+int nl_shadow_del(struct nl *nl, uint32_t shadow);
+
+int nl_attach(struct nl *nl, const struct nl_attachment *attachment,
+	      uint32_t *id);
+/* With neither @id nor @set in the attachment, every one. */
+int nl_detach(struct nl *nl, const struct nl_attachment *attachment,
+	      uint32_t *detached);
+
+#endif /* IPCUCKOO_TOOL_NETLINK_H */

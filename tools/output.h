@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Output for people (aligned columns, sizes) and for programs (JSON).
+ */
+#ifndef IPCUCKOO_TOOL_OUTPUT_H
+#define IPCUCKOO_TOOL_OUTPUT_H
+
+#include <json-c/json.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#define SIZE_TEXT_SIZE	24
+
+/* "2.1 MiB" */
+const char *size_text(uint64_t bytes, char text[SIZE_TEXT_SIZE]);
+
+void json_add_string(struct json_object *object, const char *key,
+		     const char *value);
+void json_add_uint(struct json_object *object, const char *key,
+		   uint64_t value);
+void json_add_int(struct json_object *object, const char *key, int64_t value);
+void json_add_bool(struct json_object *object, const char *key, bool value);
+/* With two digits behind the point. */
+void json_add_ratio(struct json_object *object, const char *key, double value);
+/* One line, as a string that lives as long as the object. */
+const char *json_text(struct json_object *object);
+/* Print an object on a line of its own, and let go of it. */
+void json_print(struct json_object *object);
+
+/**
+ * struct column - of a table
+ * @title:	its title
+ * @right:	numbers: aligned at the right
+ */
+struct column {
+	const char *title;
+	bool right;
+};
+
+#define TABLE_COLUMNS	12
+
+/**
+ * struct table - rows that are printed once all are known
+ * @columns:	the columns; one without a title ends them
+ * @cells:	texts, row by row
+ */
+struct table {
+	const struct column *columns;
+	char **cells;
+	size_t count;
+	size_t room;
+};
+
+void table_add(struct table *table, const char *format, ...)
+	__attribute__((format(printf, 2, 3)));
+/* Print the table and free its cells. */
+void table_print(struct table *table);
+
+#endif /* IPCUCKOO_TOOL_OUTPUT_H */

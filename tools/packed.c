@@ -1,0 +1,478 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <stdlib.h>
+
+#include "../uapi/ipcuckoo.h"
+#include "packed.h"
+
+/* Past the size at which malloc() maps, so that growing never copies. */
+#define FIRST_ROOM	(256u << 10)
+
+/* Below this an insertion sort beats another round of buckets. */
+#define SMALL_SORT	32
+
+const uint8_t entry_size[ENTRY_KINDS] = {
+	[ENTRY_HOST4]	= IPCUCKOO_HOST4_SIZE,
+	[ENTRY_HOST6]	= IPCUCKOO_HOST6_SIZE,
+	[ENTRY_NET4]	= IPCUCKOO_NET4_SIZE,
+	[ENTRY_NET6]	= IPCUCKOO_NET6_SIZE,
+};
+
+static bool is_net(enum entry_kind kind)
+{
+	return kind == ENTRY_NET4 || kind == ENTRY_NET6;
+}
+
+/**
+ * packed_grow - make room
+ * @entries:	the entries
+ * @kind:	which of the arrays
+ * @more:	for how many more at least
+ *
+ * Return: 0 or -ENOMEM.
+ */
+int packed_grow(struct packed *entries, enum entry_kind kind, size_t more)
+{
+	struct entry_array *array = &entries->kind[kind];
+	size_t size = entry_size[kind];
+	size_t room = array->room ? array->room : FIRST_ROOM / size;
+	uint8_t *data;
+
+	while (room - array->count < more) {
+		if (room > SIZE_MAX / size / 2)
+			return -ENOMEM;
+		room *= 2;
+	}
+	data = realloc(array->data, room * size);
+	if (!data)
+		return -ENOMEM;
+	array->data = data;
+	array->room = room;
+	return 0;
+}
+
+void packed_free(struct packed *entries)
+{
+	int kind;
+
+	for (kind = 0; kind < ENTRY_KINDS; kind++)
+		free(entries->kind[kind].data);
+	memset(entries, 0, sizeof(*entries));
+}
+
+size_t packed_count(const struct packed *entries)
+{
+	size_t count = 0;
+	int kind;
+
+	for (kind = 0; kind < ENTRY_KINDS; kind++)
+		count += entries->kind[kind].count;
+	return count;
+}
+
+/* A block of addresses: an entry of its own, a host if it holds but one. */
+static int add_block(struct packed *entries, const struct u128 *first,
+		     uint8_t family, unsigned int prefix_len)
+{
+	bool v4 = family == IPCUCKOO_FAMILY_INET;
+	struct entry_array *array;
+	enum entry_kind kind;
+	uint8_t *to;
+
+	if (prefix_len == (v4 ? 32 : 128))
+		kind = v4 ? ENTRY_HOST4 : ENTRY_HOST6;
+	else
+		kind = v4 ? ENTRY_NET4 : ENTRY_NET6;
+	array = &entries->kind[kind];
+	if (array->count == array->room && packed_grow(entries, kind, 1))
+		return -ENOMEM;
+	to = array->data + array->count++ * entry_size[kind];
+	address_store(first, family, to);
+	if (is_net(kind))
+		to[v4 ? 4 : 16] = prefix_len;
+	return 0;
+}
+
+/**
+ * packed_add_range - add a range as the fewest prefixes, or as hosts
+ * @entries:	the entries
+ * @range:	what to add
+ * @hosts_only:	add every address for itself; the caller limits how many
+ *
+ * Return: 0 or -ENOMEM.
+ */
+int packed_add_range(struct packed *entries,
+		      const struct address_range *range, bool hosts_only)
+{
+	unsigned int bits = range->family == IPCUCKOO_FAMILY_INET ? 32 : 128;
+	struct address_range rest = *range;
+	unsigned int prefix_len;
+	struct u128 next;
+	int err;
+
+	for (;;) {
+		prefix_len = hosts_only ? bits : address_block(&rest);
+		err = add_block(entries, &rest.first, rest.family, prefix_len);
+		if (err)
+			return err;
+		next = u128_add_block(rest.first, bits - prefix_len);
+		/* Equal or less: the range went to the last address of all. */
+		if (u128_compare(next, rest.first) <= 0 ||
+		    u128_compare(next, rest.last) > 0)
+			return 0;
+		rest.first = next;
+	}
+}
+
+static inline void swap_entries(uint8_t *a, uint8_t *b, size_t size)
+{
+	uint8_t spare[IPCUCKOO_NET6_SIZE];
+
+	/* Constant sizes make these single moves. */
+	switch (size) {
+	case IPCUCKOO_HOST4_SIZE:
+		memcpy(spare, a, IPCUCKOO_HOST4_SIZE);
+		memcpy(a, b, IPCUCKOO_HOST4_SIZE);
+		memcpy(b, spare, IPCUCKOO_HOST4_SIZE);
+		break;
+	case IPCUCKOO_HOST6_SIZE:
+		memcpy(spare, a, IPCUCKOO_HOST6_SIZE);
+		memcpy(a, b, IPCUCKOO_HOST6_SIZE);
+		memcpy(b, spare, IPCUCKOO_HOST6_SIZE);
+		break;
+	default:
+		memcpy(spare, a, size);
+		memcpy(a, b, size);
+		memcpy(b, spare, size);
+	}
+}
+
+static void sort_small(uint8_t *data, size_t count, size_t size)
+{
+	uint8_t *at, *end = data + count * size, *to;
+
+	for (at = data + size; at < end; at += size)
+		for (to = at; to > data && memcmp(to - size, to, size) > 0;
+		     to -= size)
+			swap_entries(to - size, to, size);
+}
+
+/*
+ * Sort by the bytes from @byte on: each entry is swapped into the bucket of
+ * its first byte, then every bucket is sorted by the next. In place, because
+ * a list of a million is sorted in memory that has no room for a second one.
+ */
+static void sort_from(uint8_t *data, size_t count, size_t size, size_t byte)
+{
+	size_t head[256], tail[256] = { 0 }, at, i;
+	unsigned int b, to;
+
+	if (count <= SMALL_SORT) {
+		sort_small(data, count, size);
+		return;
+	}
+	for (i = 0; i < count; i++)
+		tail[data[i * size + byte]]++;
+	for (at = 0, b = 0; b < 256; b++) {
+		head[b] = at;
+		at += tail[b];
+		tail[b] = at;
+	}
+	for (b = 0; b < 256; b++) {
+		while (head[b] < tail[b]) {
+			to = data[head[b] * size + byte];
+			if (to == b)
+				head[b]++;
+			else
+				swap_entries(data + head[b] * size,
+					     data + head[to]++ * size, size);
+		}
+	}
+	if (++byte == size)
+		return;
+	for (at = 0, b = 0; b < 256; at = tail[b++])
+		if (tail[b] - at > 1)
+			sort_from(data + at * size, tail[b] - at, size, byte);
+}
+
+/*
+ * IPv4 hosts are the bulk of all lists, and small: with a second array to
+ * move them to, four stable passes from the last byte to the first sort them
+ * six times as fast. Return: false without memory for that.
+ */
+static bool sort_hosts4(struct entry_array *array)
+{
+	uint32_t *from = (uint32_t *)array->data;
+	size_t at[4][256] = { 0 }, i, sum, n;
+	uint32_t *spare, *swap, *to;
+	unsigned int b;
+	int byte;
+
+	spare = malloc(array->count * sizeof(*spare));
+	if (!spare)
+		return false;
+	for (i = 0; i < array->count; i++)
+		for (byte = 0; byte < 4; byte++)
+			at[byte][array->data[4 * i + byte]]++;
+	for (byte = 0; byte < 4; byte++) {
+		for (sum = 0, b = 0; b < 256; b++) {
+			n = at[byte][b];
+			at[byte][b] = sum;
+			sum += n;
+		}
+	}
+	for (to = spare, byte = 3; byte >= 0; byte--) {
+		for (i = 0; i < array->count; i++)
+			to[at[byte][((uint8_t *)(from + i))[byte]]++] = from[i];
+		swap = from;
+		from = to;
+		to = swap;
+	}
+	free(spare);
+	return true;
+}
+
+/**
+ * packed_sort - sort each array by address, then by prefix length
+ * @entries:	the entries
+ */
+void packed_sort(struct packed *entries)
+{
+	struct entry_array *array;
+	int kind;
+
+	for (kind = 0; kind < ENTRY_KINDS; kind++) {
+		array = &entries->kind[kind];
+		if (array->count <= 1 ||
+		    (kind == ENTRY_HOST4 && sort_hosts4(array)))
+			continue;
+		sort_from(array->data, array->count, entry_size[kind], 0);
+	}
+}
+
+/**
+ * packed_dedup - drop repeated entries
+ * @entries:	sorted entries
+ *
+ * Return: how many were dropped.
+ */
+size_t packed_dedup(struct packed *entries)
+{
+	size_t dropped = 0, i, kept, size;
+	struct entry_array *array;
+	int kind;
+
+	for (kind = 0; kind < ENTRY_KINDS; kind++) {
+		array = &entries->kind[kind];
+		size = entry_size[kind];
+		if (!array->count)
+			continue;
+		for (kept = 1, i = 1; i < array->count; i++) {
+			uint8_t *last = array->data + (kept - 1) * size;
+			uint8_t *this = array->data + i * size;
+
+			if (!memcmp(last, this, size))
+				continue;
+			if (last + size != this)
+				memcpy(last + size, this, size);
+			kept++;
+		}
+		dropped += array->count - kept;
+		array->count = kept;
+	}
+	return dropped;
+}
+
+/* Two sorted arrays read as one, hosts and prefixes of one family. */
+struct merge {
+	const struct entry_array *hosts, *nets;
+	size_t host, net;
+	enum entry_kind host_kind;
+};
+
+static void merge_start(struct merge *merge, const struct packed *entries,
+			enum entry_kind host_kind)
+{
+	merge->host_kind = host_kind;
+	merge->hosts = &entries->kind[host_kind];
+	merge->nets = &entries->kind[host_kind + ENTRY_NET4];
+	merge->host = 0;
+	merge->net = 0;
+}
+
+/* The next entry by address, a prefix before its first host; NULL at the end. */
+static const uint8_t *merge_next(struct merge *merge, enum entry_kind *kind)
+{
+	size_t size = entry_size[merge->host_kind];
+	const uint8_t *host = NULL, *net = NULL;
+
+	if (merge->host < merge->hosts->count)
+		host = merge->hosts->data + merge->host * size;
+	if (merge->net < merge->nets->count)
+		net = merge->nets->data + merge->net * (size + 1);
+	if (net && (!host || memcmp(net, host, size) <= 0)) {
+		merge->net++;
+		*kind = merge->host_kind + ENTRY_NET4;
+		return net;
+	}
+	if (host)
+		merge->host++;
+	*kind = merge->host_kind;
+	return host;
+}
+
+static bool prefix_holds(const uint8_t *net, const uint8_t *address,
+			 unsigned int len)
+{
+	unsigned int bytes = len / 8, bits = len % 8;
+
+	if (memcmp(net, address, bytes))
+		return false;
+	return !bits || !((net[bytes] ^ address[bytes]) >> (8 - bits));
+}
+
+/**
+ * packed_covered - count the entries that lie inside another one
+ * @entries:	sorted entries without repeats
+ *
+ * Prefixes nest, so that in order of addresses only the widest prefix met
+ * last can hold the next entry.
+ *
+ * Return: their number.
+ */
+size_t packed_covered(const struct packed *entries)
+{
+	static const enum entry_kind family[] = { ENTRY_HOST4, ENTRY_HOST6 };
+	const uint8_t *entry, *cover;
+	enum entry_kind kind;
+	struct merge merge;
+	size_t covered = 0;
+	unsigned int i;
+
+	for (i = 0; i < 2; i++) {
+		size_t size = entry_size[family[i]];
+
+		if (!entries->kind[family[i] + ENTRY_NET4].count)
+			continue;
+		cover = NULL;
+		merge_start(&merge, entries, family[i]);
+		while ((entry = merge_next(&merge, &kind))) {
+			if (cover && prefix_holds(cover, entry, cover[size]))
+				covered++;
+			else if (is_net(kind))
+				cover = entry;
+		}
+	}
+	return covered;
+}
+
+/**
+ * packed_subtract - take entries out
+ * @from:	sorted entries, to be reduced
+ * @what:	sorted entries without repeats, to be taken out
+ * @missing:	the first of @what that @from did not have
+ *
+ * Return: how many of @what @from did not have.
+ */
+size_t packed_subtract(struct packed *from, const struct packed *what,
+			struct entry_ref *missing)
+{
+	size_t absent = 0;
+	int kind;
+
+	for (kind = 0; kind < ENTRY_KINDS; kind++) {
+		const struct entry_array *out = &what->kind[kind];
+		struct entry_array *array = &from->kind[kind];
+		size_t i = 0, kept = 0, o, size = entry_size[kind];
+
+		if (!out->count)
+			continue;
+		for (o = 0; o < out->count; o++) {
+			const uint8_t *gone = out->data + o * size;
+			int order = -1;
+
+			while (i < array->count) {
+				uint8_t *this = array->data + i * size;
+
+				order = memcmp(this, gone, size);
+				if (order >= 0)
+					break;
+				memmove(array->data + kept++ * size, this,
+					size);
+				i++;
+			}
+			if (i < array->count && !order) {
+				i++;
+				continue;
+			}
+			if (!absent++) {
+				missing->kind = kind;
+				missing->index = o;
+			}
+		}
+		memmove(array->data + kept * size, array->data + i * size,
+			(array->count - i) * size);
+		array->count = kept + array->count - i;
+	}
+	return absent;
+}
+
+/**
+ * entry_format - write an entry as text
+ * @to:		room for ADDRESS_TEXT_SIZE bytes
+ * @kind:	its kind
+ * @entry:	its packed form
+ *
+ * Writes no NUL. Return: the end of the text.
+ */
+char *entry_format(char *to, enum entry_kind kind, const uint8_t *entry)
+{
+	unsigned int prefix_len;
+
+	if (kind == ENTRY_HOST4)
+		return address_format4(to, entry);
+	if (kind == ENTRY_HOST6)
+		return address_format6(to, entry);
+	if (kind == ENTRY_NET4) {
+		to = address_format4(to, entry);
+		prefix_len = entry[4];
+	} else {
+		to = address_format6(to, entry);
+		prefix_len = entry[16];
+	}
+	*to++ = '/';
+	if (prefix_len >= 100)
+		*to++ = '0' + prefix_len / 100;
+	if (prefix_len >= 10)
+		*to++ = '0' + prefix_len / 10 % 10;
+	*to++ = '0' + prefix_len % 10;
+	return to;
+}
+
+/**
+ * packed_walk - visit all, IPv4 first, hosts and prefixes in one order
+ * @entries:	sorted entries
+ * @visit:	called with each; a result other than 0 ends the walk
+ * @data:	passed on
+ *
+ * Return: 0, or what @visit returned.
+ */
+int packed_walk(const struct packed *entries,
+		 int (*visit)(enum entry_kind kind, const uint8_t *entry,
+			      void *data),
+		 void *data)
+{
+	enum entry_kind host_kind, kind;
+	const uint8_t *entry;
+	struct merge merge;
+	int err;
+
+	for (host_kind = ENTRY_HOST4; host_kind <= ENTRY_HOST6; host_kind++) {
+		merge_start(&merge, entries, host_kind);
+		while ((entry = merge_next(&merge, &kind))) {
+			err = visit(kind, entry, data);
+			if (err)
+				return err;
+		}
+	}
+	return 0;
+}

@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Entries of a set in the packed form they travel in: four arrays, one for
+ * each attribute of the protocol, network byte order.
+ */
+#ifndef IPCUCKOO_TOOL_PACKED_H
+#define IPCUCKOO_TOOL_PACKED_H
+
+#include <errno.h>
+#include <string.h>
+
+#include "address.h"
+
+/* In the order of IPCUCKOO_A_HOSTS4 and its successors. */
+enum entry_kind {
+	ENTRY_HOST4,
+	ENTRY_HOST6,
+	ENTRY_NET4,
+	ENTRY_NET6,
+	ENTRY_KINDS
+};
+
+struct entry_array {
+	uint8_t *data;
+	size_t count;
+	size_t room;
+};
+
+struct packed {
+	struct entry_array kind[ENTRY_KINDS];
+};
+
+/* Points at one entry. */
+struct entry_ref {
+	enum entry_kind kind;
+	size_t index;
+};
+
+extern const uint8_t entry_size[ENTRY_KINDS];
+
+int packed_grow(struct packed *entries, enum entry_kind kind, size_t more);
+void packed_free(struct packed *entries);
+size_t packed_count(const struct packed *entries);
+
+int packed_add_range(struct packed *entries,
+		      const struct address_range *range, bool hosts_only);
+
+void packed_sort(struct packed *entries);
+size_t packed_dedup(struct packed *entries);
+size_t packed_covered(const struct packed *entries);
+size_t packed_subtract(struct packed *from, const struct packed *what,
+			struct entry_ref *missing);
+
+char *entry_format(char *to, enum entry_kind kind, const uint8_t *entry);
+int packed_walk(const struct packed *entries,
+		 int (*visit)(enum entry_kind kind, const uint8_t *entry,
+			      void *data),
+		 void *data);
+
+static inline const uint8_t *entry_at(const struct packed *entries,
+				      struct entry_ref ref)
+{
+	return entries->kind[ref.kind].data + ref.index * entry_size[ref.kind];
+}
+
+/* Inline, for a list has millions of them. Return: 0 or -ENOMEM. */
+static inline int packed_add_host4(struct packed *entries, uint32_t address)
+{
+	struct entry_array *array = &entries->kind[ENTRY_HOST4];
+	uint8_t *to;
+
+	if (array->count == array->room &&
+	    packed_grow(entries, ENTRY_HOST4, 1))
+		return -ENOMEM;
+	to = array->data + 4 * array->count++;
+	to[0] = address >> 24;
+	to[1] = address >> 16;
+	to[2] = address >> 8;
+	to[3] = address;
+	return 0;
+}
+
+#endif /* IPCUCKOO_TOOL_PACKED_H */

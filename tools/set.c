@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Sets: create, destroy, flush.
+ */
+#include "output.h"
+#include "tool.h"
+
+static int print_action(const struct tool *tool, const char *set,
+			const char *done)
+{
+	struct json_object *object;
+
+	if (!tool->json)
+		return STATUS_OK;
+	object = json_object_new_object();
+	if (set)
+		json_add_string(object, "set", set);
+	json_add_bool(object, done, true);
+	json_print(object);
+	return STATUS_OK;
+}
+
+int run_create(struct tool *tool, struct words *words)
+{
+	const char *family = NULL, *maxelem = NULL;
+	const struct keyword keywords[] = {
+		{ .word = "family", .value = &family },
+		{ .word = "maxelem", .value = &maxelem },
+		{ .word = NULL }
+	};
+	int value = IPCUCKOO_FAMILY_INET, type, status;
+	struct nl_set set = { 0 };
+	long long number = 0;
+
+	status = parse_words(tool, words, keywords, 2, 2);
+	if (!status)
+		status = parse_name(tool, words->word[0]);
+	if (!status)
+		status = parse_meaning(tool, "type", type_words,
+				       words->word[1], &type);
+	if (!status && family)
+		status = parse_meaning(tool, "family", family_words, family,
+				       &value);
+	if (!status && maxelem)
+		status = parse_number(tool, "maxelem", maxelem, 0, UINT32_MAX,
+				      &number);
+	if (!status)
+		status = connect_module(tool);
+	if (status)
+		return status;
+	strcpy(set.name, words->word[0]);
+	set.type = type;
+	set.family = value;
+	set.maxelem = number;
+	status = nl_set_new(tool->nl, &set, maxelem,
+			    tool->exist ? IPCUCKOO_F_EXIST : 0);
+	if (status == -EEXIST)
+		return fail(tool, STATUS_REFUSED,
+			    "Set %s cannot be created: a set with the same name already exists%s",
+			    set.name,
+			    tool->exist ? ", of another type or family" :
+			    " (-exist accepts that)");
+	if (status)
+		return fail_kernel(tool, NULL, "Set %s cannot be created",
+				   set.name);
+	return print_action(tool, set.name, "created");
+}
+
+/* "NAME", "--all", or nothing, which is all as well. */
+static int parse_which(const struct tool *tool, struct words *words,
+		       const char **name)
+{
+	bool all = false;
+	const struct keyword keywords[] = {
+		{ .word = "--all", .alias = "-a", .flag = &all },
+		{ .word = NULL }
+	};
+	int status;
+
+	status = parse_words(tool, words, keywords, 0, 1);
+	if (status)
+		return status;
+	*name = words->count ? words->word[0] : NULL;
+	if (all && *name)
+		return fail(tool, STATUS_USAGE,
+			    "give the name of one set, or --all");
+	return *name ? parse_name(tool, *name) : STATUS_OK;
+}
+
+int run_destroy(struct tool *tool, struct words *words)
+{
+	const char *name;
+	int status;
+
+	status = parse_which(tool, words, &name);
+	if (!status)
+		status = connect_module(tool);
+	if (status)
+		return status;
+	status = nl_set_del(tool->nl, name,
+			    tool->exist ? IPCUCKOO_F_EXIST : 0);
+	if (status == -EBUSY)
+		return fail(tool, STATUS_REFUSED,
+			    "Set%s%s cannot be destroyed: %s attached; ipcuckoo detach %s first",
+			    name ? " " : "s", name ? name : "",
+			    name ? "it is" : "some are",
+			    name ? name : "--all");
+	if (status)
+		return fail_kernel(tool, name, "Set%s%s cannot be destroyed",
+				   name ? " " : "s", name ? name : "");
+	return print_action(tool, name, "destroyed");
+}
+
+int run_flush(struct tool *tool, struct words *words)
+{
+	const char *name;
+	int status;
+
+	status = parse_which(tool, words, &name);
+	if (!status)
+		status = connect_module(tool);
+	if (status)
+		return status;
+	if (nl_set_flush(tool->nl, name))
+		return fail_kernel(tool, name, "Set%s%s cannot be flushed",
+				   name ? " " : "s", name ? name : "");
+	return print_action(tool, name, "flushed");
+}

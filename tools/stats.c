@@ -1,0 +1,242 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * stats: attachments with their counters, sets with their tables, memory.
+ * version: of the tool and of the module.
+ */
+#include <stdlib.h>
+
+#include "output.h"
+#include "tool.h"
+
+/* Everything that stats shows, read before any of it is printed. */
+struct stats {
+	struct nl_info info;
+	struct nl_attachment *attachments;
+	size_t attachment_count;
+	struct nl_set *sets;
+	size_t set_count;
+};
+
+static double ratio(double a, double b)
+{
+	return b ? a / b : 0;
+}
+
+static void verdict_text(const struct nl_attachment *attachment, char text[40])
+{
+	const char *word = meaning_word(verdict_words, attachment->verdict);
+
+	if (attachment->verdict != IPCUCKOO_VERDICT_MARK)
+		snprintf(text, 40, "%s", word);
+	else if (attachment->mark_mask == UINT32_MAX)
+		snprintf(text, 40, "%s 0x%x", word, attachment->mark);
+	else
+		snprintf(text, 40, "%s 0x%x/0x%x", word, attachment->mark,
+			 attachment->mark_mask);
+}
+
+static void print_attachments(const struct stats *stats)
+{
+	static const struct column columns[] = {
+		{ "ID", true }, { "ORDER", true }, { "SET", false },
+		{ "DIRECTION", false }, { "VERDICT", false },
+		{ "DEVICE", false }, { "LOOPBACK", false },
+		{ "PACKETS", true }, { "BYTES", true }, { NULL, false }
+	};
+	struct table table = { .columns = columns };
+	char verdict[40];
+	size_t i;
+
+	puts("\nAttachments, in the order they run:");
+	if (!stats->attachment_count) {
+		puts("none: no packet is looked at");
+		return;
+	}
+	for (i = 0; i < stats->attachment_count; i++) {
+		const struct nl_attachment *a = &stats->attachments[i];
+
+		verdict_text(a, verdict);
+		table_add(&table, "%u", a->id);
+		table_add(&table, "%d", a->order);
+		table_add(&table, "%s", a->set);
+		table_add(&table, "%s",
+			  meaning_word(direction_words, a->direction));
+		table_add(&table, "%s", verdict);
+		table_add(&table, "%s", a->dev[0] ? a->dev : "-");
+		table_add(&table, "%s",
+			  a->flags & IPCUCKOO_F_LOOPBACK ? "seen" : "exempt");
+		table_add(&table, "%llu", (unsigned long long)a->packets);
+		table_add(&table, "%llu", (unsigned long long)a->bytes);
+	}
+	table_print(&table);
+}
+
+static void print_sets(const struct stats *stats)
+{
+	static const struct column columns[] = {
+		{ "NAME", false }, { "TYPE", false }, { "FAMILY", false },
+		{ "ENTRIES", true }, { "MEMORY", true }, { "BYTES/ENTRY", true },
+		{ "LOAD", true }, { "GROWTHS", true }, { "REKEYS", true },
+		{ "DISPLACED", true }, { "RETRIES", true }, { NULL, false }
+	};
+	struct table table = { .columns = columns };
+	char size[SIZE_TEXT_SIZE];
+	size_t i;
+
+	puts("\nSets:");
+	if (!stats->set_count) {
+		puts("none");
+		return;
+	}
+	for (i = 0; i < stats->set_count; i++) {
+		const struct nl_set *s = &stats->sets[i];
+
+		table_add(&table, "%s", s->name);
+		table_add(&table, "%s", meaning_word(type_words, s->type));
+		table_add(&table, "%s", meaning_word(family_words, s->family));
+		table_add(&table, "%u", s->entries);
+		table_add(&table, "%s", size_text(s->memory, size));
+		table_add(&table, "%.2f", ratio(s->memory, s->entries));
+		table_add(&table, "%.2f", ratio(s->entries, s->slots));
+		table_add(&table, "%u", s->growths);
+		table_add(&table, "%u", s->rekeys);
+		table_add(&table, "%llu", (unsigned long long)s->displaced);
+		table_add(&table, "%llu", (unsigned long long)s->retries);
+	}
+	table_print(&table);
+}
+
+static void print_stats(const struct stats *stats)
+{
+	char limit[SIZE_TEXT_SIZE], size[SIZE_TEXT_SIZE];
+
+	printf("ipcuckoo %s: %zu set%s, %zu attachment%s, %s of kernel memory",
+	       stats->info.version, stats->set_count,
+	       stats->set_count == 1 ? "" : "s", stats->attachment_count,
+	       stats->attachment_count == 1 ? "" : "s",
+	       size_text(stats->info.memory, size));
+	if (stats->info.memory_limit)
+		printf(" (limit %s)",
+		       size_text(stats->info.memory_limit, limit));
+	puts("");
+	print_attachments(stats);
+	print_sets(stats);
+}
+
+static struct json_object *json_attachment(const struct nl_attachment *a)
+{
+	struct json_object *object = json_object_new_object();
+
+	json_add_uint(object, "id", a->id);
+	json_add_string(object, "set", a->set);
+	json_add_string(object, "direction",
+			meaning_word(direction_words, a->direction));
+	json_add_string(object, "verdict",
+			meaning_word(verdict_words, a->verdict));
+	if (a->verdict == IPCUCKOO_VERDICT_MARK) {
+		json_add_uint(object, "mark", a->mark);
+		json_add_uint(object, "mask", a->mark_mask);
+	}
+	json_add_int(object, "order", a->order);
+	json_add_int(object, "priority", a->priority);
+	if (a->dev[0])
+		json_add_string(object, "dev", a->dev);
+	json_add_bool(object, "loopback", a->flags & IPCUCKOO_F_LOOPBACK);
+	json_add_uint(object, "packets", a->packets);
+	json_add_uint(object, "bytes", a->bytes);
+	return object;
+}
+
+static struct json_object *json_set(const struct nl_set *s)
+{
+	struct json_object *object = json_object_new_object();
+
+	json_add_string(object, "name", s->name);
+	json_add_string(object, "type", meaning_word(type_words, s->type));
+	json_add_string(object, "family",
+			meaning_word(family_words, s->family));
+	json_add_uint(object, "maxelem", s->maxelem);
+	json_add_uint(object, "entries", s->entries);
+	json_add_uint(object, "hosts", s->hosts);
+	json_add_uint(object, "memory", s->memory);
+	json_add_uint(object, "slots", s->slots);
+	json_add_ratio(object, "loadfactor", ratio(s->entries, s->slots));
+	json_add_uint(object, "attachments", s->attachments);
+	json_add_uint(object, "generation", s->generation);
+	json_add_uint(object, "growths", s->growths);
+	json_add_uint(object, "rekeys", s->rekeys);
+	json_add_uint(object, "displaced", s->displaced);
+	json_add_uint(object, "retries", s->retries);
+	return object;
+}
+
+static void print_json_stats(const struct stats *stats)
+{
+	struct json_object *attachments = json_object_new_array();
+	struct json_object *object = json_object_new_object();
+	struct json_object *sets = json_object_new_array();
+	size_t i;
+
+	for (i = 0; i < stats->attachment_count; i++)
+		json_object_array_add(attachments,
+				json_attachment(&stats->attachments[i]));
+	for (i = 0; i < stats->set_count; i++)
+		json_object_array_add(sets, json_set(&stats->sets[i]));
+	json_add_string(object, "version", stats->info.version);
+	json_add_uint(object, "memory", stats->info.memory);
+	json_add_uint(object, "memory_limit", stats->info.memory_limit);
+	json_object_object_add(object, "attachments", attachments);
+	json_object_object_add(object, "sets", sets);
+	json_print(object);
+}
+
+int run_stats(struct tool *tool, struct words *words)
+{
+	struct stats stats = { 0 };
+	int status;
+
+	status = parse_words(tool, words, no_keywords, 0, 0);
+	if (!status)
+		status = connect_module(tool);
+	if (status)
+		return status;
+	if (nl_info(tool->nl, &stats.info) ||
+	    nl_attachments(tool->nl, &stats.attachments,
+			   &stats.attachment_count) < 0 ||
+	    nl_sets(tool->nl, &stats.sets, &stats.set_count) < 0)
+		status = fail_kernel(tool, NULL, "cannot read the statistics");
+	else if (tool->json)
+		print_json_stats(&stats);
+	else
+		print_stats(&stats);
+	free(stats.attachments);
+	free(stats.sets);
+	return status;
+}
+
+int run_version(struct tool *tool, struct words *words)
+{
+	struct json_object *object;
+	struct nl_info info;
+	bool known;
+	int status;
+
+	status = parse_words(tool, words, no_keywords, 0, 0);
+	if (status)
+		return status;
+	known = !nl_open(&tool->nl) && !nl_info(tool->nl, &info);
+	if (tool->json) {
+		object = json_object_new_object();
+		json_add_string(object, "tool", IPCUCKOO_TOOL_VERSION);
+		if (known)
+			json_add_string(object, "module", info.version);
+		else
+			json_object_object_add(object, "module", NULL);
+		json_print(object);
+		return STATUS_OK;
+	}
+	printf("ipcuckoo %s\nmodule   %s\n", IPCUCKOO_TOOL_VERSION,
+	       known ? info.version : tool->nl ?
+	       "loaded; its version needs root to read" : "not loaded");
+	return STATUS_OK;
+}

@@ -1,0 +1,150 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * What the commands share: options, words, messages, exit statuses.
+ */
+#ifndef IPCUCKOO_TOOL_H
+#define IPCUCKOO_TOOL_H
+
+#include <stdio.h>
+
+#include "netlink.h"
+
+/* The set that block and unblock work on. */
+#define BLOCK_SET	"blocklist"
+
+/* Exit statuses; print_usage() tells the user the same. */
+enum status {
+	STATUS_OK	= 0,
+	STATUS_NO	= 1,	/* not in the set, not blocked */
+	STATUS_USAGE	= 2,	/* wrong words or wrong input */
+	STATUS_REFUSED	= 3,	/* refused by the kernel, or failed */
+	STATUS_ABSENT	= 4,	/* the module is not loaded */
+	STATUS_DENIED	= 5,	/* no permission */
+};
+
+/**
+ * struct tool - one run of the tool
+ * @nl:		connection to the module, once connect_module() made it
+ * @command:	the command being run
+ * @json:	-j: answer in JSON
+ * @quiet:	-q: no messages
+ * @exist:	-exist: what is there already, or is not there, is no error
+ */
+struct tool {
+	struct nl *nl;
+	const struct command *command;
+	bool json;
+	bool quiet;
+	bool exist;
+};
+
+/**
+ * struct words - the words of a command line that are left to be understood
+ * @word:	the words
+ * @count:	how many
+ * @plain:	from this one on none is an option ("--" came before)
+ */
+struct words {
+	char **word;
+	int count;
+	int plain;
+};
+
+/**
+ * struct command - a verb
+ * @name:	the verb
+ * @run:	does it; returns a status
+ * @usage:	its grammar, without the verb
+ * @summary:	half a line for the list of commands
+ * @help:	the rest of its help: explanations, examples
+ */
+struct command {
+	const char *name;
+	int (*run)(struct tool *tool, struct words *words);
+	const char *usage;
+	const char *summary;
+	const char *help;
+};
+
+extern const struct command commands[];
+
+/* A word of the grammar and what it stands for; a table ends with a NULL. */
+struct meaning {
+	const char *word;
+	int value;
+};
+
+extern const struct meaning type_words[];
+extern const struct meaning family_words[];
+extern const struct meaning direction_words[];
+extern const struct meaning verdict_words[];
+
+/**
+ * struct keyword - an optional word of a command
+ * @word:	how it is written
+ * @alias:	another way, or NULL
+ * @flag:	set to true when it is met, or
+ * @value:	set to the word behind it
+ */
+struct keyword {
+	const char *word;
+	const char *alias;
+	bool *flag;
+	const char **value;
+};
+
+/* For commands without any. */
+extern const struct keyword no_keywords[];
+
+#define PRINTF(at, args) __attribute__((format(printf, at, args)))
+
+/* Messages. Each ends its line; those that take a status return it. */
+int fail(const struct tool *tool, int status, const char *format, ...)
+	PRINTF(3, 4);
+void warn(const struct tool *tool, const char *format, ...) PRINTF(2, 3);
+int fail_usage(const struct tool *tool);
+int fail_memory(const struct tool *tool);
+int fail_kernel(const struct tool *tool, const char *set, const char *format,
+		...) PRINTF(3, 4);
+
+/* " (did you mean ...?)" for a word that is none of the others. */
+const char *nearest_hint(const char *word, const char *const *others,
+			 size_t count);
+
+/* Words. All return STATUS_OK or STATUS_USAGE after a message. */
+int parse_words(const struct tool *tool, struct words *words,
+		const struct keyword *keywords, int least, int most);
+int fail_unknown(const struct tool *tool, const struct keyword *keywords,
+		 const char *word);
+int parse_name(const struct tool *tool, const char *name);
+int parse_meaning(const struct tool *tool, const char *what,
+		  const struct meaning *meanings, const char *word, int *value);
+int parse_number(const struct tool *tool, const char *what, const char *word,
+		 long long least, long long most, long long *value);
+const char *meaning_word(const struct meaning *meanings, int value);
+
+/* The kernel. Both return STATUS_OK, or another after a message. */
+int connect_module(struct tool *tool);
+int find_set(struct tool *tool, const char *name, struct nl_set *set);
+
+/* The verbs. */
+int run_create(struct tool *tool, struct words *words);
+int run_destroy(struct tool *tool, struct words *words);
+int run_flush(struct tool *tool, struct words *words);
+int run_list(struct tool *tool, struct words *words);
+int run_add(struct tool *tool, struct words *words);
+int run_del(struct tool *tool, struct words *words);
+int run_test(struct tool *tool, struct words *words);
+int run_load(struct tool *tool, struct words *words);
+int run_attach(struct tool *tool, struct words *words);
+int run_detach(struct tool *tool, struct words *words);
+int run_block(struct tool *tool, struct words *words);
+int run_unblock(struct tool *tool, struct words *words);
+int run_stats(struct tool *tool, struct words *words);
+int run_version(struct tool *tool, struct words *words);
+int run_help(struct tool *tool, struct words *words);
+
+void print_usage(FILE *to);
+void print_help(const struct command *command);
+
+#endif /* IPCUCKOO_TOOL_H */
