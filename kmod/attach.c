@@ -359,17 +359,19 @@ static void list_insert(struct ipcuckoo_net *inet,
 }
 
 static int check_attach(struct ipcuckoo_net *inet, const char *name,
-			const struct ipcuckoo_rule *rule,
-			struct ipcuckoo_set **set)
+			struct ipcuckoo_attachment *new)
 {
 	const struct ipcuckoo_attachment *at;
 
-	*set = ipcuckoo_set_find(inet, name);
-	if (!*set)
+	new->set = ipcuckoo_set_find(inet, name);
+	if (!new->set)
 		return -ENOENT;
-	list_for_each_entry(at, &inet->attached.list, list)
-		if (at->set == *set && same_rule(&at->rule, rule))
+	list_for_each_entry(at, &inet->attached.list, list) {
+		if (at->set == new->set && same_rule(&at->rule, &new->rule)) {
+			new->id = at->id;
 			return -EEXIST;
+		}
+	}
 	return 0;
 }
 
@@ -378,7 +380,7 @@ static int attach_locked(struct ipcuckoo_net *inet, const char *name,
 {
 	int err;
 
-	err = check_attach(inet, name, &at->rule, &at->set);
+	err = check_attach(inet, name, at);
 	if (err)
 		return err;
 	list_insert(inet, at);
@@ -402,7 +404,7 @@ static int attach_locked(struct ipcuckoo_net *inet, const char *name,
  * @inet:	namespace
  * @name:	the set's name
  * @rule:	what it shall do
- * @id:		set to the attachment's number
+ * @id:		set to the attachment's number, on -EEXIST to the other's
  *
  * Context: process context; takes the namespace's mutex.
  * Return: 0, -ENOENT if there is no such set, -EEXIST if it does that already,
@@ -426,8 +428,7 @@ int ipcuckoo_attach(struct ipcuckoo_net *inet, const char *name,
 	}
 	mutex_lock(&inet->mutex);
 	err = attach_locked(inet, name, at);
-	if (!err)
-		*id = at->id;
+	*id = at->id;
 	mutex_unlock(&inet->mutex);
 	if (err) {
 		free_percpu(at->counter);

@@ -117,7 +117,8 @@
  *   SHADOW, [FLAGS: OVERRIDE]. Swaps the shadow in, between one packet and
  *   the next. ESTALE if the live set changed since SHADOW_NEW, unless
  *   OVERRIDE is given (the changes are then lost). The shadow is gone
- *   afterwards, except after ESTALE. reply: ENTRIES, CHANGED, UNCHANGED
+ *   afterwards, except after ESTALE. reply: ENTRIES in the set now, and the
+ *   sums of CHANGED and UNCHANGED over its SHADOW_ADDs
  *
  * IPCUCKOO_CMD_SHADOW_DEL (do)
  *   SHADOW
