@@ -38,7 +38,8 @@ tools:
 install: module tools
 	install -D -m 644 $(build)/ipcuckoo.ko \
 		$(DESTDIR)/lib/modules/$(release)/updates/ipcuckoo.ko
-	install -D -m 755 build/tools/ipcuckoo $(DESTDIR)$(SBINDIR)/ipcuckoo
+	@$(MAKE) --no-print-directory -C tools install DESTDIR='$(DESTDIR)' PREFIX='$(PREFIX)' \
+		SBINDIR='$(SBINDIR)'
 	$(if $(DESTDIR),,depmod $(release))
 
 uninstall:
@@ -68,9 +69,9 @@ lint:
 	@$(vm)/lint
 
 clean:
-	rm -rf build
 	@$(MAKE) --no-print-directory -C tools clean
 	@$(MAKE) --no-print-directory -C selftests/core clean
+	rm -rf build
 
 help:
 	@echo 'Build (KDIR=... for another kernel than the running one):'

@@ -218,7 +218,7 @@ static bool version_match6(const struct ipcuckoo_version *v,
 	for (level = 0; word & IPCUCKOO_HINT_DEEPER &&
 	     level < IPCUCKOO_HINT_LEVELS; level++) {
 		word = ipcuckoo_hint_deep(h, level, addr);
-		if (match_lens6(v, addr, word & ~IPCUCKOO_HINT_DEEPER,
+		if (match_lens6(v, addr, ipcuckoo_hint_lens(word, level),
 				ipcuckoo_hint_level[level] + 1))
 			return true;
 	}

@@ -26,7 +26,8 @@
  * prefixes of all lengths, but 2a00:1234::/28 has one or two. So there are
  * further levels at ipcuckoo_hint_level[], each a word with the lengths up to
  * the next level and DEEPER, kept in one hash table of words without keys.
- * Two prefixes that share a word only cost a probe in vain.
+ * Two prefixes that share a word only cost a probe in vain; a reader leaves out
+ * the bits that mean nothing on its level.
  *
  * All marks but COVER are hints: one that should not be there makes a reader
  * probe in vain, one that is missing would make it miss. So a mark is set
@@ -52,7 +53,7 @@
  * spans more than the 31 lengths that fit beside DEEPER.
  */
 const u8 ipcuckoo_hint_level[IPCUCKOO_HINT_LEVELS + 1] = {
-	20, 24, 28, 32, 40, 48, 64, 88, 112, 128,
+	20, 24, 28, 32, 40, 48, 64, 88, 112, 127,
 };
 
 /* Prefixes up to which a stride is good enough; the size of a hint should

@@ -80,13 +80,23 @@ static inline u32 *ipcuckoo_hint_deep_word(const struct ipcuckoo_hint *h,
  * @level:	0 to IPCUCKOO_HINT_LEVELS - 1
  * @addr:	address
  *
- * Bit n tells of the length ipcuckoo_hint_level[@level] + 1 + n.
+ * Bit n tells of the length ipcuckoo_hint_level[@level] + 1 + n. The word may
+ * be shared with another level: ipcuckoo_hint_lens() has the bits of this one.
  */
 static inline u32 ipcuckoo_hint_deep(const struct ipcuckoo_hint *h,
 				     unsigned int level,
 				     const struct ipcuckoo_key *addr)
 {
 	return READ_ONCE(*ipcuckoo_hint_deep_word(h, level, addr));
+}
+
+/* The lengths that a deep word tells of. */
+static inline u32 ipcuckoo_hint_lens(u32 word, unsigned int level)
+{
+	unsigned int lens = ipcuckoo_hint_level[level + 1] -
+			    ipcuckoo_hint_level[level];
+
+	return word & (BIT(lens) - 1);
 }
 
 struct ipcuckoo_hint *ipcuckoo_hint_create(struct ipcuckoo_mem *mem,

@@ -39,10 +39,13 @@ size_t ipcuckoo_area_round(size_t size)
 	return PAGE_ALIGN(size);
 }
 
-/* __GFP_NOWARN: a failure is reported to whoever asked, not to the log. */
+/* A failure is reported to whoever asked, not to the log; and no process shall
+ * be killed for the sake of a size that somebody mistyped.
+ */
 static void *allocate(size_t size)
 {
-	const gfp_t gfp = GFP_KERNEL_ACCOUNT | __GFP_ZERO | __GFP_NOWARN;
+	const gfp_t gfp = GFP_KERNEL_ACCOUNT | __GFP_ZERO | __GFP_NOWARN |
+			  __GFP_RETRY_MAYFAIL;
 
 	if (size <= PAGE_SIZE)
 		return kmalloc(size, gfp);
