@@ -540,6 +540,10 @@ static int prepare_hint(struct ipcuckoo_entries *e, bool v6, u32 more)
 	return h ? 0 : err;
 }
 
+/* No barrier between the entry and its marks: a mark that is seen too early is
+ * a probe in vain, which is what the reader would have answered a moment ago.
+ * From the next step of the sequence on both are seen (LMM(bump:A)).
+ */
 static void mark_hint(struct ipcuckoo_hint *h,
 		      const struct ipcuckoo_entry *entry)
 {
@@ -547,7 +551,6 @@ static void mark_hint(struct ipcuckoo_hint *h,
 
 	if (!h)
 		return;
-	smp_wmb();	/* LMM(mark:A): the entry is in its table before */
 	if (kind_is_nets(ipcuckoo_entry_kind(entry)))
 		ipcuckoo_hint_add_prefix(h, &addr, entry->len);
 	else

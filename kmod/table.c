@@ -56,8 +56,9 @@
  * across several tables would be wrong in the same way. The look-up:
  *
  *	LMM(look-up:A)	s = acquire(seq), then pointer, hint, buckets
- *	LMM(look-up:B)	miss: read barrier, seq == s? else once more
- *	LMM(look-up:D)	the acquire of LMM(look-up:A), seen from the writer's C
+ *	LMM(look-up:B)	a miss: read barrier, seq == s? else once more
+ *	LMM(probe:A)	a remainder matches: read barrier, then the key
+ *	LMM(match:A)	the key matches: read barrier, seq == s? else once more
  *
  * and the writer's barriers with their partners:
  *

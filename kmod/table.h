@@ -246,10 +246,10 @@ static inline void ipcuckoo_guard_init(struct ipcuckoo_guard *guard)
 static inline void ipcuckoo_guard_bump(struct ipcuckoo_guard *guard)
 {
 	lockdep_assert_held(&guard->lock);
-	smp_wmb();	/* LMM(bump:A), pairs with LMM(look-up:B) */
+	smp_wmb();	/* LMM(bump:A), pairs with LMM(look-up:A) */
 	ASSERT_EXCLUSIVE_WRITER(guard->seq);
 	WRITE_ONCE(guard->seq, guard->seq + 1);
-	smp_wmb();	/* LMM(bump:C), pairs with LMM(look-up:D) */
+	smp_wmb();	/* LMM(bump:C), pairs with LMM(look-up:B, match:A) */
 }
 
 struct ipcuckoo_search_node *ipcuckoo_search_alloc(void);
