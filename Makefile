@@ -21,7 +21,8 @@ all: module tools
 # Each kernel has its own object directory, a tree of links to the sources, so that building
 # for one does not undo what was built for another. No BTF: headers come without a vmlinux.
 module:
-	@$(if $(release),:,echo 'no prepared kernel build directory; say KDIR=...' >&2; exit 1)
+	@[ -n '$(release)' ] || \
+		{ echo 'no kernel headers: install linux-headers-amd64, or say KDIR=' >&2; exit 1; }
 	@mkdir -p $(build)
 	@flock $(build) $(MAKE) --no-print-directory build-module
 
@@ -65,6 +66,14 @@ check-debug:
 demo:
 	@$(vm)/demo
 
+# Figures, not verdicts: each prints what it measures, on the stock kernel.
+benches := $(patsubst selftests/%,%,$(wildcard selftests/bench/bench-*.sh))
+ifneq ($(benches),)
+bench:
+	@$(vm)/deps demo
+	@for b in $(benches); do $(vm)/run --plain -- $$b || exit; done
+endif
+
 lint:
 	@$(vm)/lint
 
@@ -86,7 +95,8 @@ help:
 	@echo '  check        user-space tests, then the suite on the stock kernel'
 	@echo '  check-debug  the suite on a kernel that checks itself, and on a KCSAN kernel'
 	@echo '               TESTS="a.sh b.sh" runs these only'
+	@$(if $(benches),echo '  bench        measure what the suite does not judge',:)
 	@echo '  lint         checkpatch and sparse'
 
-.PHONY: all module build-module tools install uninstall load check check-debug demo lint \
-	clean help
+.PHONY: all module build-module tools install uninstall load check check-debug demo bench \
+	lint clean help

@@ -3,21 +3,11 @@
  * DOC: The contents of a set
  *
  * Hosts and prefixes of IPv4 and IPv6 are four tables (table.c). A prefix is
- * stored under a code that no other prefix has, its address with one more bit
- * set behind its last: 32 bits for IPv4, 128 for IPv6. Hints (hint.c) tell
+ * stored under a code that no other prefix has (entry.h). Hints (hint.c) tell
  * which of these tables, and which prefix lengths, are worth a probe.
  *
- * One answer
- * ----------
- *
- * A look-up that probes hint, prefixes and hosts must answer for one moment.
- * Add a /20, then delete a /24 inside it: whoever asks for an address in the
- * /24 must be told yes at all times. A reader that read the hint before the
- * /20 was marked and the /24 after it was deleted would say no. Hence the
- * sequence is sampled before anything else, every deletion moves it first, and
- * a no counts only if it stood still. The version pointer is read after the
- * sample as well: who misses the step of a deletion in a table that two
- * versions share must not miss what was added to the newer version before it.
+ * How a look-up uses them, and why its answer holds for one moment, is said in
+ * lookup.c.
  *
  * Making a table anew
  * -------------------
@@ -38,11 +28,6 @@
 #include "entries.h"
 
 enum {
-	/* Look-ups that a busy writer may spoil before the reader takes the
-	 * lock. A writer flat out spoils 4 % of them: 4^8 % never happens.
-	 */
-	RETRIES		= 8,
-
 	/* Tables of this many slots fill to 0.97 unless the key is bad; at
 	 * EARLY (in 1/1000) or above a failure means that the table is full.
 	 */
@@ -62,244 +47,6 @@ enum {
 	/* Entries copied between two looks at the scheduler. */
 	COPY_BATCH	= 4096,
 };
-
-static bool kind_keyed(enum ipcuckoo_kind kind)
-{
-	return kind & 1;
-}
-
-static bool kind_is_nets(enum ipcuckoo_kind kind)
-{
-	return kind & 2;
-}
-
-/**
- * ipcuckoo_entry_kind() - the table that an entry belongs to
- * @entry:	entry
- */
-enum ipcuckoo_kind ipcuckoo_entry_kind(const struct ipcuckoo_entry *entry)
-{
-	if (entry->v6)
-		return entry->len == 128 ? IPCUCKOO_HOSTS6 : IPCUCKOO_NETS6;
-	return entry->len == 32 ? IPCUCKOO_HOSTS4 : IPCUCKOO_NETS4;
-}
-
-static u32 code4(u32 addr, unsigned int len)
-{
-	return (len ? addr & ~0U << (32 - len) : 0) | BIT(31 - len);
-}
-
-static struct ipcuckoo_key code6(const struct ipcuckoo_key *addr,
-				 unsigned int len)
-{
-	struct ipcuckoo_key code = {};
-
-	if (len < 64) {
-		code.hi = len ? addr->hi & ~0ULL << (64 - len) : 0;
-		code.hi |= BIT_ULL(63 - len);
-		return code;
-	}
-	code.hi = addr->hi;
-	code.lo = len > 64 ? addr->lo & ~0ULL << (128 - len) : 0;
-	code.lo |= BIT_ULL(127 - len);
-	return code;
-}
-
-/* What the table stores for @addr cut to @len. */
-static struct ipcuckoo_key encode(const struct ipcuckoo_key *addr, bool v6,
-				  unsigned int len)
-{
-	if (len == (v6 ? 128 : 32))
-		return *addr;
-	if (v6)
-		return code6(addr, len);
-	return (struct ipcuckoo_key){ .lo = code4(addr->lo, len) };
-}
-
-static struct ipcuckoo_entry decode(enum ipcuckoo_kind kind,
-				    const struct ipcuckoo_key *code)
-{
-	struct ipcuckoo_entry entry = {
-		.addr = *code,
-		.v6 = kind_keyed(kind),
-		.len = kind_keyed(kind) ? 128 : 32,
-	};
-
-	if (!kind_is_nets(kind))
-		return entry;
-	if (code->lo) {
-		entry.len -= 1 + __ffs64(code->lo);
-		entry.addr.lo &= code->lo - 1;
-	} else {
-		entry.len -= 65 + __ffs64(code->hi);
-		entry.addr.hi &= code->hi - 1;
-	}
-	return entry;
-}
-
-/* An address as the hint wants it: its first bit on top. */
-static struct ipcuckoo_key left_aligned(const struct ipcuckoo_key *addr,
-					bool v6)
-{
-	return v6 ? *addr : (struct ipcuckoo_key){ .hi = addr->lo << 32 };
-}
-
-/* Readers */
-
-static bool probe32(const struct ipcuckoo_table *t, u32 key)
-{
-	return t && ipcuckoo_table_probe32(t, key);
-}
-
-static bool probe128(const struct ipcuckoo_table *t,
-		     const struct ipcuckoo_key *key)
-{
-	return t && ipcuckoo_table_probe128(t, key);
-}
-
-/* A mark may be newer than the version it is read through, whose table may
- * still be missing; probe32() and probe128() look.
- */
-static bool version_match4(const struct ipcuckoo_version *v, u32 addr)
-{
-	const struct ipcuckoo_hint *h = v->hint[0];
-	unsigned int len;
-	u32 lens, word;
-
-	if (!h)
-		return probe32(v->table[IPCUCKOO_HOSTS4], addr);
-	word = ipcuckoo_hint_top(h, (u64)addr << 32);
-	if (word & IPCUCKOO_HINT_COVER)
-		return true;
-	if (word & IPCUCKOO_HINT_HOSTS &&
-	    probe32(v->table[IPCUCKOO_HOSTS4], addr))
-		return true;
-	for (lens = word & ~IPCUCKOO_HINT_FLAGS; lens; lens &= lens - 1) {
-		len = __ffs(lens);
-		if (probe32(v->table[IPCUCKOO_NETS4], code4(addr, len)))
-			return true;
-	}
-	return false;
-}
-
-/* Probe for prefixes of the lengths first + n, for each bit n of @lens. */
-static bool match_lens6(const struct ipcuckoo_version *v,
-			const struct ipcuckoo_key *addr, u32 lens,
-			unsigned int first)
-{
-	struct ipcuckoo_key code;
-
-	for (; lens; lens &= lens - 1) {
-		code = code6(addr, first + __ffs(lens));
-		if (probe128(v->table[IPCUCKOO_NETS6], &code))
-			return true;
-	}
-	return false;
-}
-
-static bool version_match6(const struct ipcuckoo_version *v,
-			   const struct ipcuckoo_key *addr)
-{
-	const struct ipcuckoo_hint *h = v->hint[1];
-	unsigned int level;
-	u32 word;
-
-	if (!h)
-		return probe128(v->table[IPCUCKOO_HOSTS6], addr);
-	word = ipcuckoo_hint_top(h, addr->hi);
-	if (word & IPCUCKOO_HINT_COVER)
-		return true;
-	if (word & IPCUCKOO_HINT_HOSTS &&
-	    probe128(v->table[IPCUCKOO_HOSTS6], addr))
-		return true;
-	if (match_lens6(v, addr, word & ~IPCUCKOO_HINT_FLAGS &
-			~IPCUCKOO_HINT_DEEPER, 0))
-		return true;
-	for (level = 0; word & IPCUCKOO_HINT_DEEPER &&
-	     level < IPCUCKOO_HINT_LEVELS; level++) {
-		word = ipcuckoo_hint_deep(h, level, addr);
-		if (match_lens6(v, addr, ipcuckoo_hint_lens(word, level),
-				ipcuckoo_hint_level[level] + 1))
-			return true;
-	}
-	return false;
-}
-
-/* The sequence stood still since it was sampled. */
-static bool undisturbed(const struct ipcuckoo_entries *e, u32 seq)
-{
-	smp_rmb();	/* LMM(look-up:B, match:A), pairs with LMM(bump:C) */
-	return likely(READ_ONCE(e->guard.seq) == seq);
-}
-
-/**
- * ipcuckoo_entries_match4() - is an IPv4 address in the set?
- * @e:		contents
- * @addr:	address, host byte order
- *
- * Context: softirq or process context, under rcu_read_lock().
- * Return: the answer as of some moment during the call.
- */
-bool ipcuckoo_entries_match4(struct ipcuckoo_entries *e, u32 addr)
-{
-	const struct ipcuckoo_version *v;
-	bool match;
-	u32 seq;
-	int i;
-
-	for (i = 0; i < RETRIES; i++) {
-		/* LMM(look-up:A), pairs with LMM(bump:A) */
-		seq = smp_load_acquire(&e->guard.seq);
-		v = rcu_dereference(e->version);
-		if (version_match4(v, addr))
-			return true;
-		if (undisturbed(e, seq))
-			return false;
-		cpu_relax();
-	}
-	spin_lock_bh(&e->guard.lock);
-	match = version_match4(rcu_dereference(e->version), addr);
-	e->fallbacks++;
-	spin_unlock_bh(&e->guard.lock);
-	return match;
-}
-
-/**
- * ipcuckoo_entries_match6() - is an IPv6 address in the set?
- * @e:		contents
- * @addr:	address
- *
- * A match counts only if undisturbed, too: the key may have been put together
- * from two that used the slot one after the other.
- *
- * Context: softirq or process context, under rcu_read_lock().
- * Return: the answer as of some moment during the call.
- */
-bool ipcuckoo_entries_match6(struct ipcuckoo_entries *e,
-			     const struct ipcuckoo_key *addr)
-{
-	const struct ipcuckoo_version *v;
-	bool match;
-	u32 seq;
-	int i;
-
-	for (i = 0; i < RETRIES; i++) {
-		/* LMM(look-up:A), pairs with LMM(bump:A) */
-		seq = smp_load_acquire(&e->guard.seq);
-		v = rcu_dereference(e->version);
-		match = version_match6(v, addr);
-		if (undisturbed(e, seq))
-			return match;
-		cpu_relax();
-	}
-	spin_lock_bh(&e->guard.lock);
-	match = version_match6(rcu_dereference(e->version), addr);
-	e->fallbacks++;
-	spin_unlock_bh(&e->guard.lock);
-	return match;
-}
-
-/* The writer */
 
 static struct ipcuckoo_version *current_version(const struct ipcuckoo_entries *e)
 {
@@ -441,7 +188,7 @@ static int rebuild(struct ipcuckoo_entries *e, enum ipcuckoo_kind kind,
 	int attempt, err = -ENOSPC;
 
 	for (attempt = 0; attempt < ATTEMPTS && err == -ENOSPC; attempt++) {
-		t = ipcuckoo_table_create(e->mem, nbuckets, kind_keyed(kind));
+		t = ipcuckoo_table_create(e->mem, nbuckets, ipcuckoo_kind_keyed(kind));
 		if (IS_ERR(t))
 			return PTR_ERR(t);
 		err = fill_table(t, old, extra, e->queue);
@@ -469,7 +216,7 @@ static int make_room(struct ipcuckoo_entries *e, enum ipcuckoo_kind kind,
 
 	nbuckets = early ? t->nbuckets :
 		   ipcuckoo_table_buckets(count + count / 4 + 1,
-					  kind_keyed(kind));
+					  ipcuckoo_kind_keyed(kind));
 	if (t && !early && nbuckets <= t->nbuckets)
 		nbuckets = min_t(u32, t->nbuckets + max(t->nbuckets / 4 & ~1U, 2U),
 				 IPCUCKOO_BUCKETS_MAX);
@@ -493,9 +240,9 @@ static void fill_hint(struct ipcuckoo_hint *h, const struct ipcuckoo_table *t,
 	u32 n = 0;
 
 	while (t && ipcuckoo_table_next(t, &pos, &key)) {
-		entry = decode(kind, &key);
-		key = left_aligned(&entry.addr, entry.v6);
-		if (kind_is_nets(kind))
+		entry = ipcuckoo_entry_decode(kind, &key);
+		key = ipcuckoo_entry_top(&entry.addr, entry.v6);
+		if (ipcuckoo_kind_is_nets(kind))
 			ipcuckoo_hint_add_prefix(h, &key, entry.len);
 		else
 			ipcuckoo_hint_add_host(h, key.hi);
@@ -547,11 +294,11 @@ static int prepare_hint(struct ipcuckoo_entries *e, bool v6, u32 more)
 static void mark_hint(struct ipcuckoo_hint *h,
 		      const struct ipcuckoo_entry *entry)
 {
-	struct ipcuckoo_key addr = left_aligned(&entry->addr, entry->v6);
+	struct ipcuckoo_key addr = ipcuckoo_entry_top(&entry->addr, entry->v6);
 
 	if (!h)
 		return;
-	if (kind_is_nets(ipcuckoo_entry_kind(entry)))
+	if (ipcuckoo_kind_is_nets(ipcuckoo_entry_kind(entry)))
 		ipcuckoo_hint_add_prefix(h, &addr, entry->len);
 	else
 		ipcuckoo_hint_add_host(h, addr.hi);
@@ -570,13 +317,13 @@ int ipcuckoo_entries_add(struct ipcuckoo_entries *e,
 			 const struct ipcuckoo_entry *entry)
 {
 	enum ipcuckoo_kind kind = ipcuckoo_entry_kind(entry);
-	struct ipcuckoo_key key = encode(&entry->addr, entry->v6, entry->len);
+	struct ipcuckoo_key key = ipcuckoo_entry_code(&entry->addr, entry->v6, entry->len);
 	struct ipcuckoo_table *t;
 	int err;
 
 	lockdep_assert_held(&e->mutex);
 	err = search_begin(e);
-	if (!err && kind_is_nets(kind))
+	if (!err && ipcuckoo_kind_is_nets(kind))
 		err = prepare_hint(e, entry->v6, 1);
 	if (err)
 		return err;
@@ -601,7 +348,7 @@ static bool covered(const struct ipcuckoo_table *nets,
 	int len;
 
 	for (len = stride; len >= 0; len--) {
-		code = encode(addr, v6, len);
+		code = ipcuckoo_entry_code(addr, v6, len);
 		if (ipcuckoo_table_has(nets, &code))
 			return true;
 	}
@@ -613,7 +360,7 @@ static void uncover(struct ipcuckoo_entries *e, struct ipcuckoo_hint *h,
 		    const struct ipcuckoo_table *nets,
 		    const struct ipcuckoo_entry *entry)
 {
-	struct ipcuckoo_key left = left_aligned(&entry->addr, entry->v6);
+	struct ipcuckoo_key left = ipcuckoo_entry_top(&entry->addr, entry->v6);
 	u64 word = left.hi >> (64 - h->stride);
 	u64 end = word + (1U << (h->stride - entry->len));
 	struct ipcuckoo_key addr;
@@ -636,7 +383,7 @@ static void uncover(struct ipcuckoo_entries *e, struct ipcuckoo_hint *h,
 static void tidy(struct ipcuckoo_entries *e, enum ipcuckoo_kind kind)
 {
 	const struct ipcuckoo_table *t = current_version(e)->table[kind];
-	bool v6 = kind_keyed(kind);
+	bool v6 = ipcuckoo_kind_keyed(kind);
 	struct ipcuckoo_hint *h = current_version(e)->hint[v6];
 	u32 count = t->count;
 
@@ -662,14 +409,14 @@ int ipcuckoo_entries_del(struct ipcuckoo_entries *e,
 {
 	const struct ipcuckoo_version *v = current_version(e);
 	enum ipcuckoo_kind kind = ipcuckoo_entry_kind(entry);
-	struct ipcuckoo_key key = encode(&entry->addr, entry->v6, entry->len);
+	struct ipcuckoo_key key = ipcuckoo_entry_code(&entry->addr, entry->v6, entry->len);
 	struct ipcuckoo_table *t = v->table[kind];
 	struct ipcuckoo_hint *h = v->hint[entry->v6];
 
 	lockdep_assert_held(&e->mutex);
 	if (!t || ipcuckoo_table_delete(t, &e->guard, &key))
 		return -ENOENT;
-	if (kind_is_nets(kind) && entry->len <= h->stride)
+	if (ipcuckoo_kind_is_nets(kind) && entry->len <= h->stride)
 		uncover(e, h, t, entry);
 	e->generation++;
 	tidy(e, kind);
@@ -687,7 +434,7 @@ bool ipcuckoo_entries_has(struct ipcuckoo_entries *e,
 			  const struct ipcuckoo_entry *entry)
 {
 	enum ipcuckoo_kind kind = ipcuckoo_entry_kind(entry);
-	struct ipcuckoo_key key = encode(&entry->addr, entry->v6, entry->len);
+	struct ipcuckoo_key key = ipcuckoo_entry_code(&entry->addr, entry->v6, entry->len);
 	const struct ipcuckoo_table *t = current_version(e)->table[kind];
 
 	return t && ipcuckoo_table_has(t, &key);
@@ -746,7 +493,7 @@ bool ipcuckoo_entries_next(struct ipcuckoo_entries *e, u64 *pos,
 		    !ipcuckoo_table_next(v->table[kind], &at, &key))
 			continue;
 		*pos = kind << POS_KIND_SHIFT | at;
-		*entry = decode(kind, &key);
+		*entry = ipcuckoo_entry_decode(kind, &key);
 		return true;
 	}
 	*pos = kind << POS_KIND_SHIFT;
@@ -770,8 +517,8 @@ int ipcuckoo_entries_reserve(struct ipcuckoo_entries *e,
 		const struct ipcuckoo_table *t = current_version(e)->table[kind];
 		u64 count = t ? t->count : 0, want = count + more[kind];
 
-		if (more[kind] && kind_is_nets(kind))
-			err = prepare_hint(e, kind_keyed(kind), more[kind]);
+		if (more[kind] && ipcuckoo_kind_is_nets(kind))
+			err = prepare_hint(e, ipcuckoo_kind_keyed(kind), more[kind]);
 		if (err || !more[kind] ||
 		    (t && want * 1000 <= ipcuckoo_table_slots(t) *
 					 IPCUCKOO_LOAD_TARGET))
@@ -779,7 +526,7 @@ int ipcuckoo_entries_reserve(struct ipcuckoo_entries *e,
 		if (t)
 			want = max(want, count + count / 4);
 		err = rebuild(e, kind, ipcuckoo_table_buckets(want,
-							      kind_keyed(kind)),
+							      ipcuckoo_kind_keyed(kind)),
 			      NULL);
 		if (!err && t)
 			e->growths++;
@@ -827,7 +574,7 @@ static int fit_table(struct ipcuckoo_entries *e, enum ipcuckoo_kind kind)
 		return 0;
 	if (!t->count)
 		return publish_table(e, kind, NULL);
-	nbuckets = ipcuckoo_table_buckets(t->count, kind_keyed(kind));
+	nbuckets = ipcuckoo_table_buckets(t->count, ipcuckoo_kind_keyed(kind));
 	return nbuckets < t->nbuckets ? rebuild(e, kind, nbuckets, NULL) : 0;
 }
 

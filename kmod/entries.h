@@ -3,7 +3,7 @@
  * The contents of a set: hosts and prefixes of both families.
  *
  * Safe for readers (any context but hard interrupts, under rcu_read_lock()):
- * ipcuckoo_entries_match4(), ipcuckoo_entries_match6().
+ * ipcuckoo_entries_match4(), ipcuckoo_entries_match6(), which are in lookup.c.
  * For the writer (process context, holding ipcuckoo_entries.mutex): the rest.
  */
 #ifndef _IPCUCKOO_ENTRIES_H
@@ -11,29 +11,9 @@
 
 #include <linux/mutex.h>
 
+#include "entry.h"
 #include "hint.h"
 #include "table.h"
-
-/* The tables of a set; an odd one has 128-bit keys. */
-enum ipcuckoo_kind {
-	IPCUCKOO_HOSTS4,
-	IPCUCKOO_HOSTS6,
-	IPCUCKOO_NETS4,
-	IPCUCKOO_NETS6,
-	IPCUCKOO_KINDS
-};
-
-/**
- * struct ipcuckoo_entry - an address or a prefix
- * @addr:	the address; an IPv4 address is the low 32 bits of addr.lo
- * @len:	length of the prefix, 32 or 128 for a host
- * @v6:		it is of IPv6
- */
-struct ipcuckoo_entry {
-	struct ipcuckoo_key addr;
-	u8 len;
-	bool v6;
-};
 
 /**
  * struct ipcuckoo_version - all that one look-up uses, behind one pointer
@@ -111,7 +91,6 @@ void ipcuckoo_entries_replace(struct ipcuckoo_entries *e,
 			      struct ipcuckoo_entries *shadow);
 void ipcuckoo_entries_relax(struct ipcuckoo_entries *e);
 
-enum ipcuckoo_kind ipcuckoo_entry_kind(const struct ipcuckoo_entry *entry);
 u32 ipcuckoo_entries_count(struct ipcuckoo_entries *e, enum ipcuckoo_kind kind);
 u32 ipcuckoo_entries_total(struct ipcuckoo_entries *e);
 u64 ipcuckoo_entries_slots(struct ipcuckoo_entries *e);

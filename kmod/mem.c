@@ -23,7 +23,8 @@
  * ipcuckoo_area_round() - what an allocation will really take
  * @size:	bytes asked for, not 0
  *
- * Return: @size rounded as the allocator will round it.
+ * Return: @size rounded as the allocator will round it; rounding that again
+ * changes nothing.
  */
 size_t ipcuckoo_area_round(size_t size)
 {
@@ -31,12 +32,11 @@ size_t ipcuckoo_area_round(size_t size)
 
 	if (size <= PAGE_SIZE)
 		return max_t(size_t, roundup_pow_of_two(size), 64);
-	if (size >= PMD_SIZE) {
-		huge = ALIGN(size, PMD_SIZE);
-		if (huge - size <= size >> HUGE_WASTE_SHIFT)
-			return huge;
-	}
-	return PAGE_ALIGN(size);
+	size = PAGE_ALIGN(size);
+	huge = ALIGN(size, PMD_SIZE);
+	if (size >= PMD_SIZE && huge - size <= size >> HUGE_WASTE_SHIFT)
+		return huge;
+	return size;
 }
 
 /* A failure is reported to whoever asked, not to the log; and no process shall

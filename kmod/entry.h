@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Entries: addresses and prefixes, and what tables store for them. The code of
+ * a prefix is its address with one more bit set behind its last, so that no two
+ * prefixes have the same: 32 bits for IPv4, 128 for IPv6.
+ */
+#ifndef _IPCUCKOO_ENTRY_H
+#define _IPCUCKOO_ENTRY_H
+
+#include "table.h"
+
+/* The tables of a set; an odd one has 128-bit keys. */
+enum ipcuckoo_kind {
+	IPCUCKOO_HOSTS4,
+	IPCUCKOO_HOSTS6,
+	IPCUCKOO_NETS4,
+	IPCUCKOO_NETS6,
+	IPCUCKOO_KINDS
+};
+
+/**
+ * struct ipcuckoo_entry - an address or a prefix
+ * @addr:	the address; an IPv4 address is the low 32 bits of addr.lo
+ * @len:	length of the prefix, 32 or 128 for a host
+ * @v6:		it is of IPv6
+ */
+struct ipcuckoo_entry {
+	struct ipcuckoo_key addr;
+	u8 len;
+	bool v6;
+};
+
+static inline bool ipcuckoo_kind_keyed(enum ipcuckoo_kind kind)
+{
+	return kind & 1;
+}
+
+static inline bool ipcuckoo_kind_is_nets(enum ipcuckoo_kind kind)
+{
+	return kind & 2;
+}
+
+/**
+ * ipcuckoo_entry_kind() - the table that an entry belongs to
+ * @entry:	entry
+ */
+static inline enum ipcuckoo_kind
+ipcuckoo_entry_kind(const struct ipcuckoo_entry *entry)
+{
+	if (entry->v6)
+		return entry->len == 128 ? IPCUCKOO_HOSTS6 : IPCUCKOO_NETS6;
+	return entry->len == 32 ? IPCUCKOO_HOSTS4 : IPCUCKOO_NETS4;
+}
+
+static inline u32 ipcuckoo_code4(u32 addr, unsigned int len)
+{
+	return (len ? addr & ~0U << (32 - len) : 0) | BIT(31 - len);
+}
+
+static inline struct ipcuckoo_key
+ipcuckoo_code6(const struct ipcuckoo_key *addr, unsigned int len)
+{
+	struct ipcuckoo_key code = {};
+
+	if (len < 64) {
+		code.hi = len ? addr->hi & ~0ULL << (64 - len) : 0;
+		code.hi |= BIT_ULL(63 - len);
+		return code;
+	}
+	code.hi = addr->hi;
+	code.lo = len > 64 ? addr->lo & ~0ULL << (128 - len) : 0;
+	code.lo |= BIT_ULL(127 - len);
+	return code;
+}
+
+/**
+ * ipcuckoo_entry_code() - what the table stores for an address cut to a length
+ * @addr:	address
+ * @v6:		it is of IPv6
+ * @len:	length of the prefix, 32 or 128 for a host
+ */
+static inline struct ipcuckoo_key
+ipcuckoo_entry_code(const struct ipcuckoo_key *addr, bool v6, unsigned int len)
+{
+	if (len == (v6 ? 128 : 32))
+		return *addr;
+	if (v6)
+		return ipcuckoo_code6(addr, len);
+	return (struct ipcuckoo_key){ .lo = ipcuckoo_code4(addr->lo, len) };
+}
+
+/**
+ * ipcuckoo_entry_decode() - the entry that a table stores
+ * @kind:	which table
+ * @code:	what it stores
+ */
+static inline struct ipcuckoo_entry
+ipcuckoo_entry_decode(enum ipcuckoo_kind kind, const struct ipcuckoo_key *code)
+{
+	struct ipcuckoo_entry entry = {
+		.addr = *code,
+		.v6 = ipcuckoo_kind_keyed(kind),
+		.len = ipcuckoo_kind_keyed(kind) ? 128 : 32,
+	};
+
+	if (!ipcuckoo_kind_is_nets(kind))
+		return entry;
+	if (code->lo) {
+		entry.len -= 1 + __ffs64(code->lo);
+		entry.addr.lo &= code->lo - 1;
+	} else {
+		entry.len -= 65 + __ffs64(code->hi);
+		entry.addr.hi &= code->hi - 1;
+	}
+	return entry;
+}
+
+/* An address as the hint wants it: its first bit on top. */
+static inline struct ipcuckoo_key
+ipcuckoo_entry_top(const struct ipcuckoo_key *addr, bool v6)
+{
+	return v6 ? *addr : (struct ipcuckoo_key){ .hi = addr->lo << 32 };
+}
+
+#endif /* _IPCUCKOO_ENTRY_H */

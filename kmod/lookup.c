@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/**
+ * DOC: Look-ups
+ *
+ * What a packet runs. The hint of the address's family says whether a short
+ * prefix covers it, whether there are hosts near it, and which lengths of
+ * prefixes; hosts and prefixes are then probed in their tables. A set that never
+ * had a prefix has no hint.
+ *
+ * One answer
+ * ----------
+ *
+ * A look-up that probes hint, prefixes and hosts must answer for one moment.
+ * Add a /20, then delete a /24 inside it: whoever asks for an address in the
+ * /24 must be told yes at all times. A reader that read the hint before the
+ * /20 was marked and the /24 after it was deleted would say no. Hence the
+ * sequence is sampled before anything else, every deletion moves it first, and
+ * a no counts only if it stood still. The version pointer is read after the
+ * sample as well: who misses the step of a deletion in a table that two
+ * versions share must not miss what was added to the newer version before it.
+ */
+#include "entries.h"
+
+/* Look-ups that a busy writer may spoil before the reader takes the lock. A
+ * writer flat out spoils 4 % of them: 4^8 % never happens.
+ */
+#define RETRIES	8
+
+static bool probe32(const struct ipcuckoo_table *t, u32 key)
+{
+	return t && ipcuckoo_table_probe32(t, key);
+}
+
+static bool probe128(const struct ipcuckoo_table *t,
+		     const struct ipcuckoo_key *key)
+{
+	return t && ipcuckoo_table_probe128(t, key);
+}
+
+/* A mark may be newer than the version it is read through, whose table may
+ * still be missing; probe32() and probe128() look.
+ */
+static bool version_match4(const struct ipcuckoo_version *v, u32 addr)
+{
+	const struct ipcuckoo_hint *h = v->hint[0];
+	unsigned int len;
+	u32 lens, word;
+
+	if (!h)
+		return probe32(v->table[IPCUCKOO_HOSTS4], addr);
+	word = ipcuckoo_hint_top(h, (u64)addr << 32);
+	if (word & IPCUCKOO_HINT_COVER)
+		return true;
+	if (word & IPCUCKOO_HINT_HOSTS &&
+	    probe32(v->table[IPCUCKOO_HOSTS4], addr))
+		return true;
+	for (lens = word & ~IPCUCKOO_HINT_FLAGS; lens; lens &= lens - 1) {
+		len = __ffs(lens);
+		if (probe32(v->table[IPCUCKOO_NETS4], ipcuckoo_code4(addr, len)))
+			return true;
+	}
+	return false;
+}
+
+/* Probe for prefixes of the lengths first + n, for each bit n of @lens. */
+static bool match_lens6(const struct ipcuckoo_version *v,
+			const struct ipcuckoo_key *addr, u32 lens,
+			unsigned int first)
+{
+	struct ipcuckoo_key code;
+
+	for (; lens; lens &= lens - 1) {
+		code = ipcuckoo_code6(addr, first + __ffs(lens));
+		if (probe128(v->table[IPCUCKOO_NETS6], &code))
+			return true;
+	}
+	return false;
+}
+
+static bool version_match6(const struct ipcuckoo_version *v,
+			   const struct ipcuckoo_key *addr)
+{
+	const struct ipcuckoo_hint *h = v->hint[1];
+	unsigned int level;
+	u32 word;
+
+	if (!h)
+		return probe128(v->table[IPCUCKOO_HOSTS6], addr);
+	word = ipcuckoo_hint_top(h, addr->hi);
+	if (word & IPCUCKOO_HINT_COVER)
+		return true;
+	if (word & IPCUCKOO_HINT_HOSTS &&
+	    probe128(v->table[IPCUCKOO_HOSTS6], addr))
+		return true;
+	if (match_lens6(v, addr, word & ~IPCUCKOO_HINT_FLAGS &
+			~IPCUCKOO_HINT_DEEPER, 0))
+		return true;
+	for (level = 0; word & IPCUCKOO_HINT_DEEPER &&
+	     level < IPCUCKOO_HINT_LEVELS; level++) {
+		word = ipcuckoo_hint_deep(h, level, addr);
+		if (match_lens6(v, addr, ipcuckoo_hint_lens(word, level),
+				ipcuckoo_hint_level[level] + 1))
+			return true;
+	}
+	return false;
+}
+
+/* The sequence stood still since it was sampled. */
+static bool undisturbed(const struct ipcuckoo_entries *e, u32 seq)
+{
+	smp_rmb();	/* LMM(look-up:B, match:A), pairs with LMM(bump:C) */
+	return likely(READ_ONCE(e->guard.seq) == seq);
+}
+
+/**
+ * ipcuckoo_entries_match4() - is an IPv4 address in the set?
+ * @e:		contents
+ * @addr:	address, host byte order
+ *
+ * Context: softirq or process context, under rcu_read_lock().
+ * Return: the answer as of some moment during the call.
+ */
+bool ipcuckoo_entries_match4(struct ipcuckoo_entries *e, u32 addr)
+{
+	const struct ipcuckoo_version *v;
+	bool match;
+	u32 seq;
+	int i;
+
+	for (i = 0; i < RETRIES; i++) {
+		/* LMM(look-up:A), pairs with LMM(bump:A) */
+		seq = smp_load_acquire(&e->guard.seq);
+		v = rcu_dereference(e->version);
+		if (version_match4(v, addr))
+			return true;
+		if (undisturbed(e, seq))
+			return false;
+		cpu_relax();
+	}
+	spin_lock_bh(&e->guard.lock);
+	match = version_match4(rcu_dereference(e->version), addr);
+	e->fallbacks++;
+	spin_unlock_bh(&e->guard.lock);
+	return match;
+}
+
+/**
+ * ipcuckoo_entries_match6() - is an IPv6 address in the set?
+ * @e:		contents
+ * @addr:	address
+ *
+ * A match counts only if undisturbed, too: the key may have been put together
+ * from two that used the slot one after the other.
+ *
+ * Context: softirq or process context, under rcu_read_lock().
+ * Return: the answer as of some moment during the call.
+ */
+bool ipcuckoo_entries_match6(struct ipcuckoo_entries *e,
+			     const struct ipcuckoo_key *addr)
+{
+	const struct ipcuckoo_version *v;
+	bool match;
+	u32 seq;
+	int i;
+
+	for (i = 0; i < RETRIES; i++) {
+		/* LMM(look-up:A), pairs with LMM(bump:A) */
+		seq = smp_load_acquire(&e->guard.seq);
+		v = rcu_dereference(e->version);
+		match = version_match6(v, addr);
+		if (undisturbed(e, seq))
+			return match;
+		cpu_relax();
+	}
+	spin_lock_bh(&e->guard.lock);
+	match = version_match6(rcu_dereference(e->version), addr);
+	e->fallbacks++;
+	spin_unlock_bh(&e->guard.lock);
+	return match;
+}

@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* What the tests of the core share: random numbers, entries, words about them. */
+#ifndef _CORE_H
+#define _CORE_H
+
+#include <linux/err.h>
+#include <linux/errno.h>
+#include <linux/kernel.h>
+#include <linux/random.h>
+#include <linux/slab.h>
+#include <string.h>
+
+#include "entries.h"
+#include "ktap.h"
+
+/* The test's own random numbers; get_random_bytes() is for the code under test,
+ * so that what one draws does not change what the other gets.
+ */
+struct random {
+	u64 state;
+};
+
+static inline u64 random_u64(struct random *r)
+{
+	r->state ^= r->state << 13;
+	r->state ^= r->state >> 7;
+	r->state ^= r->state << 17;
+	return r->state * 0x2545f4914f6cdd1dULL;
+}
+
+static inline u32 random_u32(struct random *r)
+{
+	return random_u64(r) >> 32;
+}
+
+/* A number less than @n. */
+static inline u32 random_below(struct random *r, u32 n)
+{
+	return (u64)random_u32(r) * n >> 32;
+}
+
+static inline struct random random_seed(u64 seed)
+{
+	struct random r = { (seed ^ 0x5851f42d4c957f2dULL) * 0x9e3779b97f4a7c15ULL | 1 };
+	int i;
+
+	for (i = 0; i < 8; i++)
+		random_u64(&r);
+	return r;
+}
+
+static inline unsigned int family_bits(bool v6)
+{
+	return v6 ? 128 : 32;
+}
+
+static inline struct ipcuckoo_key key4(u32 addr)
+{
+	return (struct ipcuckoo_key){ .lo = addr };
+}
+
+/* @addr cut to @len, computed bit by bit: not as the code under test does. */
+static inline struct ipcuckoo_key cut(struct ipcuckoo_key addr, bool v6,
+				      unsigned int len)
+{
+	unsigned int bit;
+
+	for (bit = 0; bit < family_bits(v6) - len; bit++) {
+		if (bit < 64)
+			addr.lo &= ~(1ULL << bit);
+		else
+			addr.hi &= ~(1ULL << (bit - 64));
+	}
+	return addr;
+}
+
+static inline struct ipcuckoo_entry entry4(u32 addr, unsigned int len)
+{
+	return (struct ipcuckoo_entry){ cut(key4(addr), false, len), len, false };
+}
+
+static inline struct ipcuckoo_entry entry6(u64 hi, u64 lo, unsigned int len)
+{
+	struct ipcuckoo_key addr = { hi, lo };
+
+	return (struct ipcuckoo_entry){ cut(addr, true, len), len, true };
+}
+
+static inline struct ipcuckoo_entry host4(u32 addr)
+{
+	return (struct ipcuckoo_entry){ key4(addr), 32, false };
+}
+
+static inline const char *entry_text(const struct ipcuckoo_entry *entry)
+{
+	static char text[4][64];
+	static unsigned int turn;
+	char *p = text[turn++ % 4];
+
+	if (entry->v6)
+		snprintf(p, 64, "%016llx:%016llx/%u", entry->addr.hi,
+			 entry->addr.lo, entry->len);
+	else
+		snprintf(p, 64, "%llu.%llu.%llu.%llu/%u", entry->addr.lo >> 24,
+			 entry->addr.lo >> 16 & 255, entry->addr.lo >> 8 & 255,
+			 entry->addr.lo & 255, entry->len);
+	return p;
+}
+
+/* One look-up, as a reader. */
+static inline bool match(struct ipcuckoo_entries *e,
+			 const struct ipcuckoo_key *addr, bool v6)
+{
+	bool matched;
+
+	rcu_read_lock();
+	matched = v6 ? ipcuckoo_entries_match6(e, addr) :
+		       ipcuckoo_entries_match4(e, addr->lo);
+	rcu_read_unlock();
+	return matched;
+}
+
+#endif /* _CORE_H */

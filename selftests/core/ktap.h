@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Test cases that print KTAP. A case consists of expectations; it has passed if
+ * there was one at least and all of them held.
+ */
+#ifndef _KTAP_H
+#define _KTAP_H
+
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+#include <unistd.h>
+
+/* Failed expectations of a case that are told in full. */
+#define KTAP_TOLD	5
+
+static struct {
+	unsigned int cases;
+	unsigned int failed;
+	unsigned long held;		/* of the current case */
+	unsigned long broken;
+	uint64_t seed;
+} ktap;
+
+/* Print the header, and the seed: that of the environment, or a new one. */
+static inline uint64_t ktap_begin(const char *name)
+{
+	const char *text = getenv("SEED");
+	struct timespec now;
+
+	setvbuf(stdout, NULL, _IOLBF, 0);
+	clock_gettime(CLOCK_REALTIME, &now);
+	ktap.seed = text ? strtoull(text, NULL, 0) :
+			   ((uint64_t)now.tv_sec << 20 ^ now.tv_nsec ^
+			    (uint64_t)getpid() << 40);
+	printf("KTAP version 1\n# %s: SEED=%llu repeats this run\n", name,
+	       (unsigned long long)ktap.seed);
+	return ktap.seed;
+}
+
+/* What the environment asks for in place of a default. */
+static inline unsigned long ktap_option(const char *name, unsigned long value)
+{
+	const char *text = getenv(name);
+
+	return text && *text ? strtoul(text, NULL, 0) : value;
+}
+
+__attribute__((format(printf, 2, 3)))
+static inline bool expect(bool held, const char *format, ...)
+{
+	va_list args;
+
+	if (held) {
+		ktap.held++;
+		return true;
+	}
+	if (ktap.broken++ < KTAP_TOLD) {
+		va_start(args, format);
+		printf("# not so: ");
+		vprintf(format, args);
+		printf("\n");
+		va_end(args);
+	}
+	return false;
+}
+
+#define expect_equal(actual, expected, format, ...) ({			\
+	long long expect_actual = (actual), expect_expected = (expected);	\
+	expect(expect_actual == expect_expected,			\
+	       format ": expected %lld, got %lld", ##__VA_ARGS__,	\
+	       expect_expected, expect_actual);				\
+})
+
+/* Has the current case failed already? To leave long loops. */
+static inline bool ktap_failing(void)
+{
+	return ktap.broken;
+}
+
+/* End a case. */
+__attribute__((format(printf, 1, 2)))
+static inline void ktap_case(const char *format, ...)
+{
+	bool passed = ktap.held && !ktap.broken;
+	va_list args;
+
+	if (!ktap.held && !ktap.broken)
+		printf("# nothing was checked\n");
+	if (ktap.broken > KTAP_TOLD)
+		printf("# and %lu more\n", ktap.broken - KTAP_TOLD);
+	printf("%sok %u ", passed ? "" : "not ", ++ktap.cases);
+	va_start(args, format);
+	vprintf(format, args);
+	va_end(args);
+	printf("\n");
+	ktap.failed += !passed;
+	ktap.held = ktap.broken = 0;
+}
+
+/* Print the plan. Returns the exit status. */
+static inline int ktap_end(void)
+{
+	printf("1..%u\n", ktap.cases);
+	printf("# Totals: pass:%u fail:%u xfail:0 xpass:0 skip:0 error:0\n",
+	       ktap.cases - ktap.failed, ktap.failed);
+	return ktap.failed || !ktap.cases;
+}
+
+static inline double ktap_seconds(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return now.tv_sec + now.tv_nsec * 1e-9;
+}
+
+#endif /* _KTAP_H */

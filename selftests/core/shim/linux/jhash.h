@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Bob Jenkins' lookup3 (2006, public domain) for arrays of words: the kernel's
+ * jhash2(), written anew from the description of its two mixing steps.
+ */
+#ifndef _SHIM_LINUX_JHASH_H
+#define _SHIM_LINUX_JHASH_H
+
+#include <linux/bitops.h>
+#include <linux/types.h>
+
+/* Each step of mix and of final does the same to the next word in turn. */
+static inline void shim_jhash_mix(u32 s[3])
+{
+	static const u8 turn[6] = { 4, 6, 8, 16, 19, 4 };
+	int i;
+
+	for (i = 0; i < 6; i++) {
+		u32 *a = &s[i % 3], *b = &s[(i + 1) % 3], *c = &s[(i + 2) % 3];
+
+		*a -= *c;
+		*a ^= rol32(*c, turn[i]);
+		*c += *b;
+	}
+}
+
+static inline void shim_jhash_final(u32 s[3])
+{
+	static const u8 turn[7] = { 14, 11, 25, 16, 4, 14, 24 };
+	int i;
+
+	for (i = 0; i < 7; i++) {
+		u32 *to = &s[(i + 2) % 3], *from = &s[(i + 1) % 3];
+
+		*to ^= *from;
+		*to -= rol32(*from, turn[i]);
+	}
+}
+
+static inline u32 jhash2(const u32 *k, u32 length, u32 initval)
+{
+	u32 start = 0xdeadbeef + (length << 2) + initval;
+	u32 s[3] = { start, start, start };
+	u32 i;
+
+	for (; length > 3; length -= 3, k += 3) {
+		for (i = 0; i < 3; i++)
+			s[i] += k[i];
+		shim_jhash_mix(s);
+	}
+	if (!length)
+		return s[2];
+	for (i = 0; i < length; i++)
+		s[i] += k[i];
+	shim_jhash_final(s);
+	return s[2];
+}
+
+#endif /* _SHIM_LINUX_JHASH_H */

@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+#ifndef _SHIM_LINUX_MINMAX_H
+#define _SHIM_LINUX_MINMAX_H
+
+/* Comparing the addresses of two temporaries refuses mixed types, as the
+ * kernel's do; max_t() and min_t() say which type is meant.
+ */
+#define SHIM_PICK(a, b, op) ({					\
+	__typeof__(a) pick_a = (a);				\
+	__typeof__(b) pick_b = (b);				\
+	(void)(&pick_a == &pick_b);				\
+	pick_a op pick_b ? pick_a : pick_b;			\
+})
+
+#define min(a, b)		SHIM_PICK(a, b, <)
+#define max(a, b)		SHIM_PICK(a, b, >)
+#define min_t(type, a, b)	SHIM_PICK((type)(a), (type)(b), <)
+#define max_t(type, a, b)	SHIM_PICK((type)(a), (type)(b), >)
+
+#endif /* _SHIM_LINUX_MINMAX_H */

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Memory from malloc(), so that the address sanitizer knows every object.
+ * Fresh memory is poisoned unless it was to be zeroed, freed memory always.
+ */
+#ifndef _SHIM_LINUX_SLAB_H
+#define _SHIM_LINUX_SLAB_H
+
+#include <linux/types.h>
+
+#define GFP_KERNEL		0x1U	/* may sleep */
+#define GFP_KERNEL_ACCOUNT	(GFP_KERNEL | 0x2U)
+#define __GFP_ZERO		0x4U
+#define __GFP_NOWARN		0x8U
+#define __GFP_RETRY_MAYFAIL	0x10U
+#define __GFP_RETRY_MAYFAIL	0x10U
+
+void *kmalloc(size_t size, gfp_t gfp);
+void *kmemdup(const void *from, size_t size, gfp_t gfp);
+void *kmalloc_array(size_t n, size_t size, gfp_t gfp);
+size_t ksize(const void *p);
+void kfree(const void *p);
+
+static inline void *kzalloc(size_t size, gfp_t gfp)
+{
+	return kmalloc(size, gfp | __GFP_ZERO);
+}
+
+static inline void kvfree(const void *p)
+{
+	kfree(p);
+}
+
+/* The allocation that will fail, counted from the next one as 1; 0: none. It
+ * is 0 again when it has failed.
+ */
+extern unsigned long shim_fail_at;
+
+/* Objects that exist, and those that ever did. */
+extern unsigned long shim_objects, shim_allocations;
+
+#endif /* _SHIM_LINUX_SLAB_H */

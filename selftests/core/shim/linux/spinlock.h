@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* Locks know who holds them, so that lockdep's assertions check something. */
+#ifndef _SHIM_LINUX_SPINLOCK_H
+#define _SHIM_LINUX_SPINLOCK_H
+
+#include <linux/compiler.h>
+#include <linux/types.h>
+#include <pthread.h>
+
+/* What a thread holds that forbids sleeping; its address is also the thread's
+ * name as the owner of a lock.
+ */
+extern __thread unsigned int shim_atomic_depth;
+
+typedef struct {
+	pthread_mutex_t mutex;
+	const void *owner;
+} spinlock_t;
+
+#define lockdep_is_held(lock)	(SHIM_LOAD((lock)->owner) == &shim_atomic_depth)
+#define lockdep_assert_held(lock)	SHIM_BUG_ON(!lockdep_is_held(lock))
+
+static inline void spin_lock_init(spinlock_t *lock)
+{
+	pthread_mutex_init(&lock->mutex, NULL);
+	lock->owner = NULL;
+}
+
+static inline void spin_lock_bh(spinlock_t *lock)
+{
+	SHIM_BUG_ON(lockdep_is_held(lock));
+	pthread_mutex_lock(&lock->mutex);
+	SHIM_STORE(lock->owner, &shim_atomic_depth);
+	shim_atomic_depth++;
+}
+
+static inline void spin_unlock_bh(spinlock_t *lock)
+{
+	lockdep_assert_held(lock);
+	shim_atomic_depth--;
+	SHIM_STORE(lock->owner, NULL);
+	pthread_mutex_unlock(&lock->mutex);
+}
+
+#endif /* _SHIM_LINUX_SPINLOCK_H */

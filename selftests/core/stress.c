@@ -1,0 +1,523 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * A reader beside a writer that changes the set as fast as it can.
+ *
+ * The reader looks up addresses that are in the set at all times, or covered
+ * by one prefix or another at all times, and strangers that never are. Every
+ * wrong answer is an error, so the test needs no idea of what the writer did
+ * just then. In each mode the writer does, over and over, what one part of the
+ * protocol is there for, to a table as small as it can be: the fewer the
+ * places, the more often both meet.
+ *
+ *	stress [MODE...]	all modes by default
+ *
+ * LOOKUPS	how many in each mode (10,000,000)
+ * SECONDS	how long at most in each mode (60); fewer look-ups are a failure
+ * MUTANT=name	the code under test is broken: a wrong answer is expected, and
+ *		"# needed: N" tells after how many look-ups it came
+ */
+#include <pthread.h>
+
+#include "core.h"
+
+enum {
+	BATCH		= 64,	/* look-ups in one read-side section */
+	MEMBERS_MAX	= 1 << 20,
+	STRANGERS_MAX	= 256,
+	CHURN_MAX	= 65536,
+};
+
+struct addr {
+	struct ipcuckoo_key key;
+	bool v6;
+};
+
+/**
+ * struct stress - one mode at work
+ * @set:	what both are at
+ * @mem:	its account
+ * @members:	addresses that match at all times
+ * @strangers:	addresses that never match
+ * @churn:	entries that come and go
+ * @nmembers, @nstrangers, @nchurn:	their numbers
+ * @limit:	look-ups to do
+ * @deadline:	when to stop in any case
+ * @lookups:	done
+ * @changes:	done by the writer
+ * @wrong:	a wrong answer was given
+ * @culprit:	to this address
+ * @stop:	set by the reader when it is done
+ */
+struct stress {
+	struct ipcuckoo_entries set;
+	struct ipcuckoo_mem mem;
+	struct random random;
+	struct addr *members, *strangers;
+	struct ipcuckoo_entry *churn;
+	u32 nmembers, nstrangers, nchurn;
+	u64 limit;
+	double deadline;
+	u64 lookups;
+	u64 changes;
+	bool wrong;
+	struct addr culprit;
+	bool stop;
+};
+
+struct mode {
+	const char *name;
+	void (*prepare)(struct stress *s);
+	void (*change)(struct stress *s);
+};
+
+/* Entries */
+
+static struct ipcuckoo_entry host_entry(const struct addr *a)
+{
+	return (struct ipcuckoo_entry){ a->key, family_bits(a->v6), a->v6 };
+}
+
+/* Addresses of members, strangers and passers-by differ in their first bits;
+ * both halves of an IPv6 address are random all the same.
+ */
+enum role { MEMBER = 1, STRANGER = 2, PASSER_BY = 3 };
+
+static struct addr random_addr(struct stress *s, enum role role, bool v6)
+{
+	struct addr a = { .v6 = v6 };
+
+	if (v6) {
+		a.key.hi = random_u64(&s->random) >> 2 | (u64)role << 62;
+		a.key.lo = random_u64(&s->random);
+	} else {
+		a.key.lo = random_u32(&s->random) >> 2 | (u32)role << 30;
+	}
+	return a;
+}
+
+static void must(int err, const char *what)
+{
+	if (!err)
+		return;
+	printf("Bail out! %s: %d\n", what, err);
+	exit(1);
+}
+
+static void add(struct stress *s, const struct ipcuckoo_entry *entry)
+{
+	must(ipcuckoo_entries_add(&s->set, entry), "add");
+	s->changes++;
+}
+
+static void del(struct stress *s, const struct ipcuckoo_entry *entry)
+{
+	must(ipcuckoo_entries_del(&s->set, entry), "del");
+	s->changes++;
+}
+
+static void reserve(struct stress *s, enum ipcuckoo_kind kind, u32 n)
+{
+	u32 more[IPCUCKOO_KINDS] = {};
+
+	more[kind] = n;
+	must(ipcuckoo_entries_reserve(&s->set, more), "reserve");
+}
+
+static void member(struct stress *s, struct addr a)
+{
+	s->members[s->nmembers++] = a;
+}
+
+static void stranger(struct stress *s, struct addr a)
+{
+	s->strangers[s->nstrangers++] = a;
+}
+
+/* A host that is not there yet. */
+static struct ipcuckoo_entry fresh_host(struct stress *s, enum role role, bool v6)
+{
+	struct ipcuckoo_entry entry;
+	struct addr a;
+
+	do {
+		a = random_addr(s, role, v6);
+		entry = host_entry(&a);
+	} while (ipcuckoo_entries_has(&s->set, &entry));
+	return entry;
+}
+
+/* @n hosts in a table that is made for them, a few of which come and go. */
+static void prepare_hosts(struct stress *s, bool v6, u32 n, u32 nchurn)
+{
+	struct ipcuckoo_entry entry;
+	u32 i;
+
+	reserve(s, v6 ? IPCUCKOO_HOSTS6 : IPCUCKOO_HOSTS4, n);
+	for (i = 0; i < n; i++) {
+		entry = fresh_host(s, i < nchurn ? PASSER_BY : MEMBER, v6);
+		add(s, &entry);
+		if (i < nchurn)
+			s->churn[s->nchurn++] = entry;
+		else
+			member(s, (struct addr){ entry.addr, v6 });
+	}
+	ipcuckoo_entries_fit(&s->set);
+	for (i = 0; i < 16; i++)
+		stranger(s, random_addr(s, STRANGER, v6));
+}
+
+/* One goes, another comes: at this load somebody must move for it. Where even
+ * that is in vain the table grows, and is made to fit again.
+ */
+static void change_host(struct stress *s, bool v6)
+{
+	struct ipcuckoo_entry *entry = &s->churn[random_below(&s->random, s->nchurn)];
+	u32 layout = s->set.layout;
+
+	del(s, entry);
+	*entry = fresh_host(s, PASSER_BY, v6);
+	add(s, entry);
+	if (s->set.layout != layout)
+		ipcuckoo_entries_fit(&s->set);
+}
+
+static void prepare_v4_move(struct stress *s)
+{
+	prepare_hosts(s, false, 61, 12);
+}
+
+static void prepare_v6_move(struct stress *s)
+{
+	prepare_hosts(s, true, 61, 12);
+}
+
+/* 16-bit slots need a large table. */
+static void prepare_v4_narrow(struct stress *s)
+{
+	prepare_hosts(s, false, 1000000, 60000);
+}
+
+static void change_v4(struct stress *s)
+{
+	change_host(s, false);
+}
+
+static void change_v6(struct stress *s)
+{
+	change_host(s, true);
+}
+
+/* Prefixes that take turns in covering one network: at all times there is one. */
+static const u8 turns4[] = { 24, 20, 32, 22, 8, 28, 14 };
+static const u8 turns6[] = { 48, 32, 128, 40, 12, 64, 22 };
+
+static void prepare_nested(struct stress *s, bool v6)
+{
+	struct addr a = random_addr(s, MEMBER, v6);
+	struct ipcuckoo_entry entry = host_entry(&a);
+	u32 i;
+
+	add(s, &entry);
+	member(s, a);
+	for (i = 0; i < ARRAY_SIZE(turns4); i++) {
+		u8 len = v6 ? turns6[i] : turns4[i];
+
+		s->churn[s->nchurn++] = (struct ipcuckoo_entry){
+			cut(a.key, v6, len), len, v6,
+		};
+	}
+	for (i = 0; i < 4; i++)
+		stranger(s, random_addr(s, STRANGER, v6));
+	/* Begin with the first, end each round with it. */
+	add(s, &s->churn[0]);
+	del(s, &entry);
+}
+
+static void change_nested(struct stress *s)
+{
+	u32 i;
+
+	for (i = 0; i < s->nchurn; i++) {
+		add(s, &s->churn[(i + 1) % s->nchurn]);
+		del(s, &s->churn[i]);
+	}
+}
+
+static void prepare_v4_nested(struct stress *s)
+{
+	prepare_nested(s, false);
+}
+
+static void prepare_v6_nested(struct stress *s)
+{
+	prepare_nested(s, true);
+}
+
+/* Two IPv6 hosts that take turns in one slot, and a stranger with the first
+ * half of the one and the second half of the other, who belongs into the same
+ * slot with the same remainder. Only the sequence tells a reader that the key
+ * it has read was never whole.
+ */
+static void prepare_v6_reuse(struct stress *s)
+{
+	const struct ipcuckoo_version *v;
+	struct ipcuckoo_place p, q;
+	struct addr a, b, mixed;
+
+	reserve(s, IPCUCKOO_HOSTS6, 4);
+	v = rcu_access_pointer(s->set.version);
+	a = random_addr(s, PASSER_BY, true);
+	p = ipcuckoo_table_place128(v->table[IPCUCKOO_HOSTS6], &a.key);
+	do {
+		mixed = a;
+		mixed.key.lo = random_u64(&s->random);
+		q = ipcuckoo_table_place128(v->table[IPCUCKOO_HOSTS6], &mixed.key);
+	} while (p.rem != q.rem || p.bucket[0] != q.bucket[0]);
+	do {
+		b = random_addr(s, PASSER_BY, true);
+		b.key.lo = mixed.key.lo;
+		q = ipcuckoo_table_place128(v->table[IPCUCKOO_HOSTS6], &b.key);
+	} while (p.bucket[0] != q.bucket[0]);
+	stranger(s, mixed);
+	s->churn[s->nchurn++] = host_entry(&a);
+	s->churn[s->nchurn++] = host_entry(&b);
+}
+
+static void change_v6_reuse(struct stress *s)
+{
+	u32 i;
+
+	for (i = 0; i < s->nchurn; i++) {
+		add(s, &s->churn[i]);
+		del(s, &s->churn[i]);
+	}
+}
+
+/* Make a prefix of a host, which keeps to its role. */
+static void shorten(struct stress *s, struct ipcuckoo_entry *entry)
+{
+	entry->len = 6 + random_below(&s->random, entry->len - 6);
+	entry->addr = cut(entry->addr, entry->v6, entry->len);
+}
+
+/* Everything else that changes what readers use: growth, shrinking, larger and
+ * cleaner hints, replacement, with hosts and prefixes of both families.
+ */
+static void prepare_remake(struct stress *s)
+{
+	struct ipcuckoo_entry entry;
+	struct addr a;
+	u32 i;
+
+	for (i = 0; i < 80; i++) {
+		bool v6 = i & 1, net = i & 2;
+
+		do {
+			a = random_addr(s, MEMBER, v6);
+			entry = host_entry(&a);
+			if (net)
+				shorten(s, &entry);
+		} while (ipcuckoo_entries_has(&s->set, &entry));
+		add(s, &entry);
+		member(s, a);
+		stranger(s, random_addr(s, STRANGER, v6));
+	}
+}
+
+/* All but the passers-by, to a shadow that takes the place of the set. */
+static void replace(struct stress *s)
+{
+	struct ipcuckoo_entries *shadow = calloc(1, sizeof(*shadow));
+	struct ipcuckoo_entry entry;
+	u64 pos = 0;
+
+	if (!shadow)
+		exit(1);
+	must(ipcuckoo_entries_init(shadow, &s->mem, false), "shadow");
+	mutex_lock(&shadow->mutex);
+	while (ipcuckoo_entries_next(&s->set, &pos, &entry)) {
+		u32 role = entry.v6 ? entry.addr.hi >> 62 : entry.addr.lo >> 30;
+
+		if (role == MEMBER)
+			must(ipcuckoo_entries_add(shadow, &entry), "add to a shadow");
+	}
+	ipcuckoo_entries_replace(&s->set, shadow);
+	mutex_unlock(&shadow->mutex);
+	ipcuckoo_entries_exit(shadow);
+	free(shadow);
+	s->nchurn = 0;
+}
+
+static void change_remake(struct stress *s)
+{
+	u32 n = 50 + random_below(&s->random, 3000), i;
+
+	for (i = 0; i < n; i++) {
+		struct ipcuckoo_entry entry;
+
+		entry = fresh_host(s, PASSER_BY, random_below(&s->random, 2));
+		if (random_below(&s->random, 3))
+			shorten(s, &entry);
+		if (ipcuckoo_entries_has(&s->set, &entry))
+			continue;
+		add(s, &entry);
+		s->churn[s->nchurn++] = entry;
+	}
+	if (random_below(&s->random, 2))
+		must(ipcuckoo_entries_fit(&s->set), "fit");
+	if (random_below(&s->random, 4)) {
+		while (s->nchurn)
+			del(s, &s->churn[--s->nchurn]);
+		must(ipcuckoo_entries_fit(&s->set), "fit");
+	} else {
+		replace(s);
+	}
+}
+
+static const struct mode modes[] = {
+	{ "v4-move", prepare_v4_move, change_v4 },
+	{ "v6-move", prepare_v6_move, change_v6 },
+	{ "v4-narrow", prepare_v4_narrow, change_v4 },
+	{ "v4-nested", prepare_v4_nested, change_nested },
+	{ "v6-nested", prepare_v6_nested, change_nested },
+	{ "v6-reuse", prepare_v6_reuse, change_v6_reuse },
+	{ "remake", prepare_remake, change_remake },
+};
+
+/* Threads */
+
+/* Returns false after a wrong answer. */
+static bool read_batch(struct stress *s, struct random *random)
+{
+	const struct addr *a;
+	bool member, matched;
+	u32 i;
+
+	for (i = 0; i < BATCH; i++) {
+		member = s->nmembers && (i & 7);
+		if (member)
+			a = &s->members[random_below(random, s->nmembers)];
+		else
+			a = &s->strangers[random_below(random, s->nstrangers)];
+		matched = a->v6 ? ipcuckoo_entries_match6(&s->set, &a->key) :
+				  ipcuckoo_entries_match4(&s->set, a->key.lo);
+		s->lookups++;
+		if (unlikely(matched != member)) {
+			s->culprit = *a;
+			return false;
+		}
+	}
+	return true;
+}
+
+static void *reader(void *arg)
+{
+	struct random random = random_seed(ktap.seed);
+	struct stress *s = arg;
+	u64 n;
+
+	for (n = 1; !s->wrong && s->lookups < s->limit; n++) {
+		rcu_read_lock();
+		s->wrong = !read_batch(s, &random);
+		rcu_read_unlock();
+		if (!(n & 1023) && ktap_seconds() > s->deadline)
+			break;
+	}
+	__atomic_store_n(&s->stop, true, __ATOMIC_RELEASE);
+	shim_reader_unregister();
+	return NULL;
+}
+
+static struct stress *prepare(const struct mode *mode)
+{
+	struct stress *s = calloc(1, sizeof(*s));
+
+	if (!s)
+		exit(1);
+	s->members = calloc(MEMBERS_MAX, sizeof(*s->members));
+	s->strangers = calloc(STRANGERS_MAX, sizeof(*s->strangers));
+	s->churn = calloc(CHURN_MAX, sizeof(*s->churn));
+	if (!s->members || !s->strangers || !s->churn)
+		exit(1);
+	s->random = random_seed(ktap.seed);
+	s->limit = ktap_option("LOOKUPS", 10000000);
+	must(ipcuckoo_entries_init(&s->set, &s->mem, true), "init");
+	mutex_lock(&s->set.mutex);
+	mode->prepare(s);
+	s->changes = 0;
+	return s;
+}
+
+static void finish(struct stress *s)
+{
+	mutex_unlock(&s->set.mutex);
+	ipcuckoo_entries_exit(&s->set);
+	rcu_barrier();
+	free(s->members);
+	free(s->strangers);
+	free(s->churn);
+	free(s);
+}
+
+/* Whether the answers were right, and whether that is what was to be seen. */
+static void judge(struct stress *s, const struct mode *mode)
+{
+	const char *mutant = getenv("MUTANT");
+	struct ipcuckoo_entry culprit = host_entry(&s->culprit);
+	bool enough = s->lookups >= s->limit;
+
+	if (mutant) {
+		expect(s->wrong, "%s: no wrong answer in %llu look-ups", mutant,
+		       s->lookups);
+		printf("# needed: %llu\n", s->lookups);
+		ktap_case("%s: answers wrongly in look-up %llu", mode->name,
+			  s->lookups);
+		return;
+	}
+	expect(!s->wrong, "%s: look-up %llu, of %s, was answered wrongly",
+	       mode->name, s->lookups, entry_text(&culprit));
+	expect(s->wrong || enough, "%s: %llu look-ups in the time there was, not %llu",
+	       mode->name, s->lookups, s->limit);
+	ktap_case("%s: %llu look-ups, %d wrong, %llu had to take the lock; %llu changes, %llu displaced, %u times made anew",
+		  mode->name, s->lookups, s->wrong,
+		  ipcuckoo_entries_fallbacks(&s->set), s->changes,
+		  ipcuckoo_entries_displaced(&s->set), s->set.layout);
+}
+
+static void run(const struct mode *mode)
+{
+	struct stress *s = prepare(mode);
+	double start = ktap_seconds();
+	pthread_t thread;
+
+	s->deadline = start + ktap_option("SECONDS", 60);
+	if (pthread_create(&thread, NULL, reader, s))
+		exit(1);
+	while (!__atomic_load_n(&s->stop, __ATOMIC_ACQUIRE))
+		mode->change(s);
+	pthread_join(thread, NULL);
+	printf("# %s: %.1f s\n", mode->name, ktap_seconds() - start);
+	judge(s, mode);
+	finish(s);
+}
+
+int main(int argc, char **argv)
+{
+	u32 i, j, runs = 0;
+
+	shim_random_seed(ktap_begin("stress"));
+	shim_rcu_batch = 64;
+	for (i = 0; i < ARRAY_SIZE(modes); i++) {
+		for (j = 1; j < (u32)argc && strcmp(argv[j], modes[i].name); j++)
+			;
+		if (argc > 1 && j == (u32)argc)
+			continue;
+		run(&modes[i]);
+		runs++;
+	}
+	if (runs < (u32)argc - 1) {
+		printf("Bail out! there is no such mode\n");
+		return 1;
+	}
+	return ktap_end();
+}

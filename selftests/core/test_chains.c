@@ -1,0 +1,701 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Displacement chains made on purpose, and the arithmetic that they rest on.
+ *
+ * A test finds keys whose buckets are where it wants them, by the functions that
+ * readers use, and so makes an insertion move just the entries it means to.
+ *
+ * QUICK=1 does a tenth of the sampling, for emulated machines.
+ */
+#include "core.h"
+
+static struct random rnd;
+static struct ipcuckoo_mem mem;
+static struct ipcuckoo_search_node *queue;
+static u32 quick;
+
+/* A kind of table, small enough to be looked through. */
+struct shape {
+	const char *name;
+	u32 nbuckets;
+	bool keyed;
+};
+
+static const struct shape shapes[] = {
+	{ "wide, 4096 buckets", 4096, false },
+	{ "wide, 5002 buckets", 5002, false },
+	{ "narrow, 2^18 buckets", 1 << 18, false },
+	{ "narrow, 300000 buckets", 300000, false },
+	{ "keyed, 4096 buckets", 4096, true },
+	{ "keyed, 5002 buckets", 5002, true },
+};
+
+static struct ipcuckoo_table *create(u32 nbuckets, bool keyed)
+{
+	struct ipcuckoo_table *t = ipcuckoo_table_create(&mem, nbuckets, keyed);
+
+	if (IS_ERR(t)) {
+		printf("Bail out! no memory for a table\n");
+		exit(1);
+	}
+	return t;
+}
+
+static struct ipcuckoo_place place(const struct ipcuckoo_table *t,
+				   const struct ipcuckoo_key *key)
+{
+	return t->keys ? ipcuckoo_table_place128(t, key) :
+			 ipcuckoo_table_place32(t, key->lo);
+}
+
+static bool probe(const struct ipcuckoo_table *t, const struct ipcuckoo_key *key)
+{
+	return t->keys ? ipcuckoo_table_probe128(t, key) :
+			 ipcuckoo_table_probe32(t, key->lo);
+}
+
+/* How many permuted keys of 32 bits belong to a bucket, and the n-th of them. */
+static u32 permuted_first(u32 nbuckets, u32 bucket)
+{
+	return (((u64)bucket << 32) + nbuckets - 1) / nbuckets;
+}
+
+static u32 permuted_count(u32 nbuckets, u32 bucket)
+{
+	u64 end = (((u64)bucket + 1) << 32) + nbuckets - 1;
+
+	return end / nbuckets - permuted_first(nbuckets, bucket);
+}
+
+static struct ipcuckoo_key key_of_permuted(const struct ipcuckoo_table *t, u32 y)
+{
+	return key4(ipcuckoo_unpermute(&t->bijection, t->inverse, y));
+}
+
+/* A random key whose first bucket is @bucket. */
+static struct ipcuckoo_key key_in(const struct ipcuckoo_table *t, u32 bucket)
+{
+	struct ipcuckoo_key key;
+
+	if (!t->keys)
+		return key_of_permuted(t, permuted_first(t->nbuckets, bucket) +
+			random_below(&rnd, permuted_count(t->nbuckets, bucket)));
+	do {
+		key.hi = random_u64(&rnd);
+		key.lo = random_u64(&rnd);
+	} while (place(t, &key).bucket[0] != bucket);
+	return key;
+}
+
+/* A random key whose buckets are these, in this order. */
+static struct ipcuckoo_key key_between(const struct ipcuckoo_table *t, u32 first,
+				       u32 second)
+{
+	struct ipcuckoo_key key;
+
+	do {
+		key = key_in(t, first);
+	} while (place(t, &key).bucket[1] != second);
+	return key;
+}
+
+static size_t table_bytes(const struct ipcuckoo_table *t, int area)
+{
+	return t->area[area].size;
+}
+
+/* A copy of all that an insertion may change. */
+struct image {
+	void *area[2];
+	u32 count;
+	u64 displaced;
+	u32 seq;
+};
+
+static struct image image_take(const struct ipcuckoo_table *t,
+			       const struct ipcuckoo_guard *guard)
+{
+	struct image image = { {}, t->count, t->displaced, guard->seq };
+	int i;
+
+	for (i = 0; i < 2; i++) {
+		image.area[i] = malloc(table_bytes(t, i) + 1);
+		if (!image.area[i])
+			exit(1);
+		if (t->area[i].data)
+			memcpy(image.area[i], t->area[i].data, table_bytes(t, i));
+	}
+	return image;
+}
+
+/* Compare with what is there now, and free. */
+static void image_expect(struct image *image, const struct ipcuckoo_table *t,
+			 const struct ipcuckoo_guard *guard, const char *name)
+{
+	int i;
+
+	for (i = 0; i < 2; i++) {
+		expect(!t->area[i].data ||
+		       !memcmp(image->area[i], t->area[i].data,
+			       table_bytes(t, i)),
+		       "%s: memory %d is not as it was", name, i);
+		free(image->area[i]);
+	}
+	expect_equal(t->count, image->count, "%s: count", name);
+	expect_equal(t->displaced, image->displaced, "%s: displaced", name);
+	expect_equal(guard->seq, image->seq, "%s: sequence", name);
+}
+
+static u64 slot_word(const struct ipcuckoo_table *t, u32 bucket, unsigned int i)
+{
+	if (t->wide)
+		return (u32)(t->words[2 * (size_t)bucket + i / 2] >> 32 * (i & 1));
+	return (u16)(t->words[bucket] >> 16 * i);
+}
+
+static unsigned int used_slots(const struct ipcuckoo_table *t, u32 bucket)
+{
+	unsigned int i, used = 0;
+
+	for (i = 0; i < IPCUCKOO_SLOTS; i++)
+		used += !!slot_word(t, bucket, i);
+	return used;
+}
+
+/* A tree of full buckets: whatever an entry of one level can move to is in the
+ * next, and the last level is empty. An insertion at its root must move exactly
+ * one entry of each level.
+ */
+struct tree {
+	struct ipcuckoo_table *t;
+	struct ipcuckoo_guard guard;
+	struct ipcuckoo_key root;
+	u8 *level;		/* of each bucket that is in the tree, from 1 */
+	u32 width;		/* buckets of the last level */
+	struct ipcuckoo_key *keys;
+	u32 nkeys;
+};
+
+static struct ipcuckoo_key random_key(const struct ipcuckoo_table *t)
+{
+	struct ipcuckoo_key key = key4(random_u32(&rnd));
+
+	if (t->keys) {
+		key.hi = random_u64(&rnd);
+		key.lo = random_u64(&rnd);
+	}
+	return key;
+}
+
+/* Fill the buckets of the last level with entries whose other buckets are not
+ * in the tree yet, and make a new level of those.
+ */
+static void tree_fill(struct tree *tree, int level)
+{
+	u32 missing = tree->width * IPCUCKOO_SLOTS;
+	struct ipcuckoo_place p;
+	struct ipcuckoo_key key;
+
+	tree->width = missing;
+	while (missing) {
+		key = random_key(tree->t);
+		p = place(tree->t, &key);
+		if (tree->level[p.bucket[0]] != level ||
+		    tree->level[p.bucket[1]] ||
+		    used_slots(tree->t, p.bucket[0]) == IPCUCKOO_SLOTS)
+			continue;
+		tree->level[p.bucket[1]] = level + 1;
+		expect_equal(ipcuckoo_table_insert(tree->t, &tree->guard, &key,
+						   queue), 0, "insertion");
+		tree->keys[tree->nkeys++] = key;
+		missing--;
+	}
+}
+
+/* @depth levels of full buckets: as many moves are needed. */
+static void tree_grow(struct tree *tree, const struct shape *shape, int depth)
+{
+	struct ipcuckoo_place p;
+	int level;
+
+	ipcuckoo_guard_init(&tree->guard);
+	tree->t = create(shape->nbuckets, shape->keyed);
+	tree->level = calloc(shape->nbuckets, 1);
+	tree->keys = calloc(shape->nbuckets, sizeof(*tree->keys));
+	tree->nkeys = 0;
+	if (!tree->level || !tree->keys)
+		exit(1);
+	tree->root = random_key(tree->t);
+	p = place(tree->t, &tree->root);
+	tree->level[p.bucket[0]] = 1;
+	tree->level[p.bucket[1]] = 1;
+	tree->width = 2;
+	for (level = 1; level <= depth; level++)
+		tree_fill(tree, level);
+	expect_equal(tree->t->displaced, 0, "displaced while the tree grew");
+}
+
+static void tree_fell(struct tree *tree)
+{
+	ipcuckoo_table_destroy(tree->t);
+	free(tree->level);
+	free(tree->keys);
+}
+
+static void tree_expect_keys(const struct tree *tree)
+{
+	u32 i;
+
+	for (i = 0; i < tree->nkeys; i++)
+		expect(probe(tree->t, &tree->keys[i]) &&
+		       ipcuckoo_table_has(tree->t, &tree->keys[i]),
+		       "key %u of %u is lost", i, tree->nkeys);
+}
+
+/* Moves as many entries as the tree has levels, one step of the sequence for
+ * each (two with keys).
+ */
+static void test_tree(const struct shape *shape, int depth)
+{
+	struct tree tree;
+
+	tree_grow(&tree, shape, depth);
+	expect_equal(ipcuckoo_table_insert(tree.t, &tree.guard, &tree.root, queue),
+		     0, "insertion at the root");
+	expect_equal(tree.t->displaced, depth, "displaced");
+	expect_equal(tree.guard.seq, depth << shape->keyed, "steps");
+	expect_equal(tree.t->count, tree.nkeys + 1, "count");
+	expect(probe(tree.t, &tree.root), "the new key is not found");
+	tree_expect_keys(&tree);
+	expect_equal(ipcuckoo_table_insert(tree.t, &tree.guard, &tree.root, queue),
+		     -EEXIST, "insertion once more");
+	tree_fell(&tree);
+}
+
+/* The search is bounded: six levels hold more buckets than it looks at. */
+static void test_tree_too_deep(const struct shape *shape)
+{
+	struct image image;
+	struct tree tree;
+
+	tree_grow(&tree, shape, 6);
+	image = image_take(tree.t, &tree.guard);
+	expect_equal(ipcuckoo_table_insert(tree.t, &tree.guard, &tree.root, queue),
+		     -ENOSPC, "insertion at the root");
+	image_expect(&image, tree.t, &tree.guard, "failed insertion");
+	tree_expect_keys(&tree);
+	expect(!probe(tree.t, &tree.root), "the refused key is found");
+	tree_fell(&tree);
+}
+
+static void test_trees(void)
+{
+	struct shape large;
+	int depth;
+	u32 i;
+
+	for (i = 0; i < ARRAY_SIZE(shapes); i++) {
+		for (depth = 0; depth <= 5; depth++)
+			test_tree(&shapes[i], depth);
+		ktap_case("chains of up to five moves: %s", shapes[i].name);
+	}
+	for (i = 0; i < ARRAY_SIZE(shapes); i++) {
+		/* Six levels are more than the small ones have. */
+		large = shapes[i];
+		large.nbuckets = max(large.nbuckets, 20000U + 2 * i);
+		test_tree_too_deep(&large);
+		ktap_case("a chain of six is refused and nothing changed: %s, %u buckets",
+			  large.keyed ? "keyed" : "hosts", large.nbuckets);
+	}
+}
+
+/* Eight entries of two buckets that all have both: the ninth finds no place,
+ * however long it is looked for.
+ */
+static void test_closed(u32 nbuckets, bool keyed)
+{
+	struct ipcuckoo_table *t = create(nbuckets, keyed);
+	struct ipcuckoo_guard guard;
+	struct ipcuckoo_key keys[9];
+	struct ipcuckoo_place p;
+	struct image image;
+	int i, j;
+
+	ipcuckoo_guard_init(&guard);
+	keys[0] = random_key(t);
+	p = place(t, &keys[0]);
+	for (i = 1; i < 9; i++) {
+		keys[i] = key_between(t, p.bucket[i & 1], p.bucket[!(i & 1)]);
+		for (j = 0; memcmp(&keys[i], &keys[j], sizeof(keys[i])); j++)
+			;
+		i -= j < i;
+	}
+	for (i = 0; i < 8; i++)
+		expect_equal(ipcuckoo_table_insert(t, &guard, &keys[i], queue), 0,
+			     "insertion %d", i);
+	image = image_take(t, &guard);
+	expect_equal(ipcuckoo_table_insert(t, &guard, &keys[8], queue), -ENOSPC,
+		     "the ninth");
+	image_expect(&image, t, &guard, "the ninth");
+	expect_equal(ipcuckoo_table_delete(t, &guard, &keys[3]), 0, "deletion");
+	expect_equal(ipcuckoo_table_insert(t, &guard, &keys[8], queue), 0,
+		     "the ninth in its place");
+	for (i = 0; i < 9; i++)
+		expect_equal(probe(t, &keys[i]), i != 3, "key %d", i);
+	ipcuckoo_table_destroy(t);
+}
+
+/* Fill @bucket up; the first of these keys in *@first. */
+static void fill_bucket(struct ipcuckoo_table *t, struct ipcuckoo_guard *guard,
+			u32 bucket, struct ipcuckoo_key *first)
+{
+	struct ipcuckoo_key key;
+	bool begun = false;
+
+	while (used_slots(t, bucket) < IPCUCKOO_SLOTS) {
+		key = key_in(t, bucket);
+		if (ipcuckoo_table_insert(t, guard, &key, queue))
+			continue;
+		if (first && !begun)
+			*first = key;
+		begun = true;
+	}
+}
+
+/* An entry is pushed from its first bucket to its second, the other one out of
+ * a full first bucket; then it is pushed back. It stands in slot 0 both times,
+ * which is where the search looks first.
+ */
+static void test_there_and_back(const struct shape *shape)
+{
+	struct ipcuckoo_table *t = create(shape->nbuckets, shape->keyed);
+	struct ipcuckoo_key wanderer, pusher[2], guest;
+	struct ipcuckoo_guard guard;
+	struct ipcuckoo_place p, q;
+	u64 home;
+	int i;
+
+	ipcuckoo_guard_init(&guard);
+	wanderer = random_key(t);
+	p = place(t, &wanderer);
+	for (i = 0; i < 2; i++) {
+		do {
+			pusher[i] = key_in(t, p.bucket[i]);
+			q = place(t, &pusher[i]);
+		} while (q.bucket[1] == p.bucket[!i]);
+		fill_bucket(t, &guard, q.bucket[1], NULL);
+	}
+	ipcuckoo_table_insert(t, &guard, &wanderer, queue);
+	home = slot_word(t, p.bucket[0], 0);
+	fill_bucket(t, &guard, p.bucket[0], NULL);
+	fill_bucket(t, &guard, p.bucket[1], &guest);
+	expect_equal(t->displaced, 0, "displaced so far");
+
+	expect_equal(ipcuckoo_table_delete(t, &guard, &guest), 0, "deletion");
+	expect_equal(ipcuckoo_table_insert(t, &guard, &pusher[0], queue), 0, "push");
+	expect_equal(t->displaced, 1, "displaced");
+	expect(slot_word(t, p.bucket[1], 0) != home &&
+	       slot_word(t, p.bucket[1], 0), "it is not in its second bucket");
+	expect(probe(t, &wanderer), "it is not found in its second bucket");
+
+	expect_equal(ipcuckoo_table_delete(t, &guard, &pusher[0]), 0, "deletion");
+	expect_equal(ipcuckoo_table_insert(t, &guard, &pusher[1], queue), 0, "push");
+	expect_equal(t->displaced, 2, "displaced");
+	expect_equal(slot_word(t, p.bucket[0], 0), home, "slot, back at home");
+	expect(probe(t, &wanderer), "it is not found back at home");
+	expect_equal(ipcuckoo_table_insert(t, &guard, &wanderer, queue), -EEXIST,
+		     "insertion once more");
+	ipcuckoo_table_destroy(t);
+}
+
+/* A bucket of four entries that can go nowhere but to each other's place, in
+ * the smallest table there is: any insertion ends, and loses nothing.
+ */
+static void test_smallest(bool keyed)
+{
+	struct ipcuckoo_table *t = create(IPCUCKOO_BUCKETS_MIN, keyed);
+	struct ipcuckoo_guard guard;
+	struct ipcuckoo_key keys[16];
+	struct image image;
+	u32 i, n = 0, refused = 0;
+	int err;
+
+	ipcuckoo_guard_init(&guard);
+	while (refused < 100) {
+		struct ipcuckoo_key key = random_key(t);
+
+		image = image_take(t, &guard);
+		err = ipcuckoo_table_insert(t, &guard, &key, queue);
+		if (err) {
+			expect_equal(err, -ENOSPC, "insertion");
+			image_expect(&image, t, &guard, "refused insertion");
+			refused++;
+			continue;
+		}
+		free(image.area[0]);
+		free(image.area[1]);
+		keys[n++] = key;
+		for (i = 0; i < n; i++)
+			expect(probe(t, &keys[i]), "key %u of %u is lost", i, n);
+	}
+	expect_equal(t->count, n, "count");
+	ipcuckoo_table_destroy(t);
+}
+
+static void test_displacement(void)
+{
+	u32 i, j;
+
+	test_trees();
+	for (i = 0; i < 10; i++) {
+		test_closed(64, false);
+		test_closed(38, false);
+		test_closed(64, true);
+		test_closed(38, true);
+	}
+	ktap_case("nine entries of two buckets: the ninth is refused");
+	for (i = 0; i < ARRAY_SIZE(shapes); i++)
+		for (j = 0; j < (quick ? 1 : 20); j++)
+			test_there_and_back(&shapes[i]);
+	ktap_case("an entry displaced and displaced back is as it was");
+	for (i = 0; i < (quick ? 5 : 50); i++) {
+		test_smallest(false);
+		test_smallest(true);
+	}
+	ktap_case("the smallest table, filled until it refuses");
+}
+
+/* Arithmetic */
+
+static void test_bijection(void)
+{
+	struct ipcuckoo_bijection b;
+	u32 inverse[3], i, j, x;
+
+	for (i = 0; i < 100; i++) {
+		get_random_bytes(&b, sizeof(b));
+		for (j = 0; j < 3; j++) {
+			b.mul[j] = i ? b.mul[j] | 1 : j == 1 ? U32_MAX : 1;
+			inverse[j] = ipcuckoo_inverse(b.mul[j]);
+			expect_equal(b.mul[j] * inverse[j], 1U, "inverse of %u",
+				     b.mul[j]);
+		}
+		for (j = 0; j < (quick ? 2000 : 50000); j++) {
+			x = j < 64 ? (j < 32 ? 1U << j : ~(1U << (j - 32))) :
+				     random_u32(&rnd);
+			expect_equal(ipcuckoo_unpermute(&b, inverse,
+							ipcuckoo_permute(&b, x)),
+				     x, "round trip");
+		}
+	}
+	ktap_case("the permutation can be undone");
+}
+
+static const u32 bucket_counts[] = {
+	4, 6, 10, 64, 1024, 5002, 65534, 131072, 1 << 18, (1 << 18) + 2, 300000,
+	500000, 1 << 20, (1 << 20) + 1234,
+};
+
+/* No entry's two buckets are one, and each leads to the other. */
+static void test_alternates(void)
+{
+	struct ipcuckoo_table t = {};
+	u32 i, j, bucket, alt, rem, step;
+
+	for (i = 0; i < ARRAY_SIZE(bucket_counts); i++) {
+		t.nbuckets = bucket_counts[i];
+		t.shift = ilog2(t.nbuckets);
+		step = quick ? 1 + t.nbuckets / 5000 : 1;
+		for (bucket = 0; bucket < t.nbuckets; bucket += step) {
+			for (j = 0; j < 16; j++) {
+				rem = j < 2 ? -j >> t.shift :
+					      random_u32(&rnd) >> t.shift;
+				alt = ipcuckoo_table_alt(&t, bucket, rem);
+				expect(alt != bucket && alt < t.nbuckets &&
+				       ipcuckoo_table_alt(&t, alt, rem) == bucket,
+				       "%u buckets: alternate of %u with %u is %u",
+				       t.nbuckets, bucket, rem, alt);
+			}
+		}
+	}
+	ktap_case("the other bucket of the other bucket is the first");
+}
+
+static void set_slot(struct ipcuckoo_table *t, u32 bucket, unsigned int i,
+		     u32 slot)
+{
+	if (t->wide)
+		t->words[2 * (size_t)bucket + i / 2] = (u64)slot << 32 * (i & 1);
+	else
+		t->words[bucket] = (u64)slot << 16 * i;
+}
+
+/* Put @key by hand into one of its buckets; the table must list it. */
+static void check_key_at(struct ipcuckoo_table *t, struct ipcuckoo_key key,
+			 u32 bucket)
+{
+	struct ipcuckoo_place p = ipcuckoo_table_place32(t, key.lo);
+	u32 valid = t->wide ? IPCUCKOO_VALID32 : IPCUCKOO_VALID16;
+	u32 choice = t->wide ? IPCUCKOO_CHOICE32 : IPCUCKOO_CHOICE16;
+	unsigned int i = random_below(&rnd, IPCUCKOO_SLOTS);
+	int second = random_below(&rnd, 2);
+	struct ipcuckoo_key got = { 1, 1 };
+	u64 pos;
+
+	expect_equal(p.bucket[0], bucket, "%u buckets: bucket", t->nbuckets);
+	expect(p.rem < choice, "%u buckets: remainder %u", t->nbuckets, p.rem);
+	bucket = p.bucket[second];
+	set_slot(t, bucket, i, valid | (second ? choice : 0) | p.rem);
+	pos = (u64)bucket * IPCUCKOO_SLOTS;
+	expect(ipcuckoo_table_next(t, &pos, &got) && got.lo == key.lo && !got.hi,
+	       "%u buckets, bucket %u, remainder %u: expected key %llx, got %llx",
+	       t->nbuckets, p.bucket[0], p.rem, key.lo, got.lo);
+	expect_equal(pos, (u64)bucket * IPCUCKOO_SLOTS + i + 1, "position");
+	expect(ipcuckoo_table_probe32(t, key.lo), "key %llx is not found", key.lo);
+	set_slot(t, bucket, i & 2, 0);
+}
+
+/* Every bucket, with its first, its last and some other keys. */
+static void test_key_at(void)
+{
+	u32 i, j, bucket, first, count, step;
+	struct ipcuckoo_table *t;
+
+	for (i = 0; i < ARRAY_SIZE(bucket_counts); i++) {
+		t = create(bucket_counts[i], false);
+		step = quick ? 1 + t->nbuckets / 2000 : 1;
+		for (bucket = 0; bucket < t->nbuckets; bucket += step) {
+			first = permuted_first(t->nbuckets, bucket);
+			count = permuted_count(t->nbuckets, bucket);
+			expect((u64)count << t->shift <= 1ULL << 32,
+			       "%u buckets: %u keys in bucket %u", t->nbuckets,
+			       count, bucket);
+			for (j = 0; j < 4; j++)
+				check_key_at(t, key_of_permuted(t, first +
+					(j < 2 ? j * (count - 1) :
+					 random_below(&rnd, count))), bucket);
+		}
+		ipcuckoo_table_destroy(t);
+	}
+	ktap_case("every bucket gives its keys back");
+}
+
+/* Lanes of values around those where a carry could go wrong. */
+static void test_zero_lanes(void)
+{
+	static const u16 values[] = { 0, 1, 2, 0x7fff, 0x8000, 0x8001, 0xffff, 0x100 };
+	u64 x, zero16, zero32;
+	u32 i, lane, first16, first32;
+
+	for (i = 0; i < 8 * 8 * 8 * 8; i++) {
+		x = 0;
+		first16 = first32 = 64;
+		for (lane = 4; lane--; ) {
+			x = x << 16 | values[i >> 3 * lane & 7];
+			if (!(u16)x)
+				first16 = 16 * lane;
+		}
+		if (!(x >> 32))
+			first32 = 32;
+		if (!(u32)x)
+			first32 = 0;
+		zero16 = ipcuckoo_zero16(x);
+		zero32 = ipcuckoo_zero32(x);
+		expect_equal(zero16 ? __ffs64(zero16) : 79, first16 + 15,
+			     "first zero of %016llx, 16 bits", x);
+		expect_equal(zero32 ? __ffs64(zero32) : 95, first32 + 31,
+			     "first zero of %016llx, 32 bits", x);
+	}
+	expect_equal(ipcuckoo_repeat16(0xc123), 0xc123c123c123c123ULL, "repeat");
+	expect_equal(ipcuckoo_repeat32(0xc1234567), 0xc1234567c1234567ULL, "repeat");
+	ktap_case("lanes that are zero are found");
+}
+
+static void check_buckets(u64 entries, bool keyed)
+{
+	u32 n = ipcuckoo_table_buckets(entries, keyed);
+	u64 slots = (u64)n * IPCUCKOO_SLOTS;
+	size_t size = keyed ? 64 : n < IPCUCKOO_BUCKETS_NARROW ? 16 : 8;
+
+	expect(!(n & 1) && n >= IPCUCKOO_BUCKETS_MIN && n <= IPCUCKOO_BUCKETS_MAX,
+	       "%u buckets for %llu entries", n, entries);
+	expect(entries * 1000 <= slots * IPCUCKOO_LOAD_TARGET ||
+	       n == IPCUCKOO_BUCKETS_MAX, "%u buckets for %llu entries", n, entries);
+	expect(keyed || n <= IPCUCKOO_BUCKETS_NARROW / 2 ||
+	       n >= IPCUCKOO_BUCKETS_NARROW,
+	       "%u buckets of 32-bit slots: 16-bit ones would be smaller", n);
+	expect(n == IPCUCKOO_BUCKETS_MAX ||
+	       ipcuckoo_area_round(n * size) == ipcuckoo_area_round((n + 1) * size) ||
+	       ipcuckoo_area_round(n * size) - n * size < 2 * size,
+	       "%u buckets of %zu bytes leave some of their memory unused", n, size);
+}
+
+static void test_buckets(void)
+{
+	u64 entries, step;
+
+	for (entries = 0; entries < (quick ? 3000 : 200000); entries++) {
+		check_buckets(entries, false);
+		check_buckets(entries, true);
+	}
+	for (step = 1; entries < 1ULL << 32; entries += step++) {
+		check_buckets(entries, false);
+		check_buckets(entries, true);
+	}
+	check_buckets(U32_MAX, false);
+	check_buckets((u64)U32_MAX * 5, true);
+	ktap_case("numbers of buckets: even, enough, no memory left over");
+}
+
+static void test_areas(void)
+{
+	struct ipcuckoo_area area = {};
+	size_t size, real;
+	u32 i;
+
+	for (i = 0; i < (quick ? 1000 : 100000); i++) {
+		size = i < 10000 ? i + 1 : random_u32(&rnd) >> random_below(&rnd, 24);
+		size += !size;
+		real = ipcuckoo_area_round(size);
+		expect(real >= size && ipcuckoo_area_round(real) == real,
+		       "%zu rounded to %zu", size, real);
+		expect(real - size < 4096 + (size + 4095) / 64,
+		       "%zu rounded to %zu", size, real);
+	}
+	expect_equal(ipcuckoo_area_alloc(&area, &mem, 5000), 0, "allocation");
+	expect_equal(area.size, 8192, "size");
+	expect_equal(atomic_long_read(&mem.used), 8192, "bytes charged");
+	ipcuckoo_area_free(&area, &mem);
+	expect(!area.data && !area.size, "an area that was freed is not empty");
+	mem.limit = 8191;
+	expect_equal(ipcuckoo_area_alloc(&area, &mem, 5000), -EDQUOT, "past the limit");
+	mem.limit = 8192;
+	expect_equal(ipcuckoo_area_alloc(&area, &mem, 5000), 0, "at the limit");
+	ipcuckoo_area_free(&area, &mem);
+	mem.limit = 0;
+	shim_fail_at = 1;
+	expect_equal(ipcuckoo_area_alloc(&area, &mem, 5000), -ENOMEM, "out of memory");
+	ktap_case("memory is rounded, charged, limited");
+}
+
+int main(void)
+{
+	u64 seed = ktap_begin("test_chains");
+
+	quick = ktap_option("QUICK", 0);
+	rnd = random_seed(seed);
+	shim_random_seed(seed);
+	queue = ipcuckoo_search_alloc();
+	test_bijection();
+	test_alternates();
+	test_key_at();
+	test_zero_lanes();
+	test_buckets();
+	test_areas();
+	test_displacement();
+	ipcuckoo_search_free(queue);
+	expect_equal(atomic_long_read(&mem.used), 0, "bytes charged at the end");
+	expect_equal(shim_objects, 0, "objects at the end");
+	ktap_case("nothing is left");
+	return ktap_end();
+}

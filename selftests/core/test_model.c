@@ -1,0 +1,699 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Random operations on the contents of a set and on a naive reference, which
+ * must agree after each of them.
+ *
+ * The reference is a sorted array. It answers a look-up with one binary search
+ * for every prefix length and does nothing clever; what it says is the
+ * specification.
+ *
+ * Every operation is also tried with failing memory: first the first of its
+ * allocations fails, then the second, and so on until none is left that could.
+ * A failure must change nothing and leak nothing.
+ *
+ * QUICK=1 does a tenth of the work, for emulated machines.
+ */
+#include "core.h"
+
+/* Reference */
+
+struct naive {
+	struct ipcuckoo_entry *entries;
+	u32 count;
+	u32 room;
+	u32 kinds[IPCUCKOO_KINDS];
+};
+
+static int naive_order(const struct ipcuckoo_entry *a,
+		       const struct ipcuckoo_entry *b)
+{
+	if (a->v6 != b->v6)
+		return a->v6 ? 1 : -1;
+	if (a->addr.hi != b->addr.hi)
+		return a->addr.hi < b->addr.hi ? -1 : 1;
+	if (a->addr.lo != b->addr.lo)
+		return a->addr.lo < b->addr.lo ? -1 : 1;
+	return (int)a->len - (int)b->len;
+}
+
+/* Index of the first entry that is not before @entry. */
+static u32 naive_index(const struct naive *n, const struct ipcuckoo_entry *entry)
+{
+	u32 low = 0, high = n->count;
+
+	while (low < high) {
+		u32 middle = (low + high) / 2;
+
+		if (naive_order(&n->entries[middle], entry) < 0)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+static bool naive_has(const struct naive *n, const struct ipcuckoo_entry *entry)
+{
+	u32 i = naive_index(n, entry);
+
+	return i < n->count && !naive_order(&n->entries[i], entry);
+}
+
+static enum ipcuckoo_kind naive_kind(const struct ipcuckoo_entry *entry)
+{
+	bool host = entry->len == family_bits(entry->v6);
+
+	if (entry->v6)
+		return host ? IPCUCKOO_HOSTS6 : IPCUCKOO_NETS6;
+	return host ? IPCUCKOO_HOSTS4 : IPCUCKOO_NETS4;
+}
+
+static void naive_add(struct naive *n, const struct ipcuckoo_entry *entry)
+{
+	u32 i = naive_index(n, entry);
+
+	if (n->count == n->room) {
+		n->room = n->room ? 2 * n->room : 64;
+		n->entries = realloc(n->entries, n->room * sizeof(*entry));
+		if (!n->entries)
+			exit(1);
+	}
+	memmove(&n->entries[i + 1], &n->entries[i],
+		(n->count - i) * sizeof(*entry));
+	n->entries[i] = *entry;
+	n->count++;
+	n->kinds[naive_kind(entry)]++;
+}
+
+static void naive_del(struct naive *n, const struct ipcuckoo_entry *entry)
+{
+	u32 i = naive_index(n, entry);
+
+	n->kinds[naive_kind(entry)]--;
+	n->count--;
+	memmove(&n->entries[i], &n->entries[i + 1],
+		(n->count - i) * sizeof(*entry));
+}
+
+static void naive_flush(struct naive *n)
+{
+	n->count = 0;
+	memset(n->kinds, 0, sizeof(n->kinds));
+}
+
+/* Length of the longest entry that covers an address, or -1. */
+static int naive_find(const struct naive *n, const struct ipcuckoo_key *addr,
+		      bool v6)
+{
+	struct ipcuckoo_entry entry = { .v6 = v6 };
+	int len;
+
+	for (len = family_bits(v6); len >= 0; len--) {
+		entry.addr = cut(*addr, v6, len);
+		entry.len = len;
+		if (naive_has(n, &entry))
+			return len;
+	}
+	return -1;
+}
+
+/* A run */
+
+/**
+ * struct plan - what a run draws from
+ * @name:	of the run
+ * @weight:	how often each kind of entry is drawn
+ * @bases:	addresses that the others are made from; few of them make entries
+ *		that share prefixes, and prefixes that nest
+ * @low, @high:	numbers of entries between which the set swings
+ * @steps:	operations
+ * @shortest:	of the prefixes drawn, but for one in a hundred
+ */
+struct plan {
+	const char *name;
+	u8 weight[IPCUCKOO_KINDS];
+	u32 bases;
+	u32 low, high;
+	u32 steps;
+	u8 shortest;
+};
+
+enum { BASES_MAX = 64 };
+
+struct run {
+	const struct plan *plan;
+	struct random random;
+	struct ipcuckoo_key bases[BASES_MAX];
+	struct ipcuckoo_mem mem;
+	struct ipcuckoo_entries set;
+	struct naive naive;
+	bool growing;
+	u32 step;
+	u32 failures;		/* of memory, survived */
+	u32 quotas;
+	u32 hint_sizes;		/* bit n: there was a hint of stride n */
+	const char *op;
+};
+
+static const struct ipcuckoo_version *version(const struct ipcuckoo_entries *e)
+{
+	return rcu_access_pointer(e->version);
+}
+
+static void choose_bases(struct run *r)
+{
+	u32 i;
+
+	for (i = 0; i < r->plan->bases; i++)
+		r->bases[i] = (struct ipcuckoo_key){
+			random_u64(&r->random), random_u64(&r->random),
+		};
+	r->bases[0] = (struct ipcuckoo_key){ 0, 0 };
+	r->bases[1] = (struct ipcuckoo_key){ U64_MAX, U64_MAX };
+}
+
+/* A base with a few bits changed, more often near its end; at times as it is,
+ * or with its end all zeros or all ones.
+ */
+static struct ipcuckoo_key draw_addr(struct run *r, bool v6)
+{
+	struct ipcuckoo_key addr = r->bases[random_below(&r->random,
+							 r->plan->bases)];
+	unsigned int bits = family_bits(v6), n, bit;
+
+	for (n = random_below(&r->random, 5); n; n--) {
+		bit = random_below(&r->random, bits);
+		if (random_below(&r->random, 2))
+			bit = random_below(&r->random, bit + 1);
+		if (bit < 64)
+			addr.lo ^= 1ULL << bit;
+		else
+			addr.hi ^= 1ULL << (bit - 64);
+	}
+	if (!v6)
+		addr = key4(addr.lo);
+	if (!random_below(&r->random, 8))
+		addr = cut(addr, v6, random_below(&r->random, bits + 1));
+	return addr;
+}
+
+static struct ipcuckoo_entry draw_entry(struct run *r)
+{
+	const u8 *weight = r->plan->weight;
+	u32 kind = 0, pick, bits;
+	struct ipcuckoo_entry entry;
+
+	pick = random_below(&r->random,
+			    weight[0] + weight[1] + weight[2] + weight[3]);
+	while (pick >= weight[kind])
+		pick -= weight[kind++];
+	entry.v6 = kind == IPCUCKOO_HOSTS6 || kind == IPCUCKOO_NETS6;
+	bits = family_bits(entry.v6);
+	entry.len = bits;
+	if (kind == IPCUCKOO_NETS4 || kind == IPCUCKOO_NETS6) {
+		u32 shortest = r->plan->shortest;
+
+		if (!random_below(&r->random, 100))
+			shortest = 0;
+		entry.len = shortest + random_below(&r->random, bits - shortest);
+	}
+	entry.addr = cut(draw_addr(r, entry.v6), entry.v6, entry.len);
+	return entry;
+}
+
+static struct ipcuckoo_entry draw_present(struct run *r)
+{
+	if (!r->naive.count)
+		return draw_entry(r);
+	return r->naive.entries[random_below(&r->random, r->naive.count)];
+}
+
+/* Comparisons */
+
+static bool context(struct run *r, bool held)
+{
+	if (held)
+		return true;
+	return expect(false, "%s, step %u, %s: see above", r->plan->name,
+		      r->step, r->op);
+}
+
+static void check_match(struct run *r, struct ipcuckoo_key addr, bool v6)
+{
+	struct ipcuckoo_entry host = { addr, family_bits(v6), v6 };
+	int expected = naive_find(&r->naive, &addr, v6);
+	u8 len = 0;
+
+	context(r, expect_equal(match(&r->set, &addr, v6), expected >= 0,
+				"match of %s", entry_text(&host)));
+	context(r, expect_equal(ipcuckoo_entries_find(&r->set, &host, &len) ?
+				len : -1, expected, "find of %s",
+				entry_text(&host)));
+}
+
+/* Add @step to an address of @bits bits, which wraps. */
+static struct ipcuckoo_key neighbour(struct ipcuckoo_key addr, bool v6, int step)
+{
+	if (!v6)
+		return key4((u32)addr.lo + step);
+	addr.lo += step;
+	if (step > 0 ? !addr.lo : !~addr.lo)
+		addr.hi += step;
+	return addr;
+}
+
+/* The first and the last address of an entry, the ones before and after. */
+static void check_edges(struct run *r, const struct ipcuckoo_entry *entry)
+{
+	struct ipcuckoo_key first = entry->addr, last, ones;
+
+	ones = cut((struct ipcuckoo_key){ entry->v6 ? U64_MAX : 0,
+					  entry->v6 ? U64_MAX : U32_MAX },
+		   entry->v6, entry->len);
+	last.hi = entry->v6 ? first.hi | ~ones.hi : 0;
+	last.lo = entry->v6 ? first.lo | ~ones.lo : (u32)(first.lo | ~ones.lo);
+	check_match(r, first, entry->v6);
+	check_match(r, last, entry->v6);
+	check_match(r, neighbour(first, entry->v6, -1), entry->v6);
+	check_match(r, neighbour(last, entry->v6, 1), entry->v6);
+}
+
+static void check_counts(struct run *r)
+{
+	int kind;
+
+	for (kind = 0; kind < IPCUCKOO_KINDS; kind++)
+		context(r, expect_equal(ipcuckoo_entries_count(&r->set, kind),
+					r->naive.kinds[kind], "count of kind %d",
+					kind));
+}
+
+/* Memory is charged for what there is, and there is nothing else. */
+static void check_memory(struct run *r)
+{
+	const struct ipcuckoo_version *v = version(&r->set);
+	unsigned long bytes = 0, objects = 1 + !!r->set.queue;
+	int i, j;
+
+	for (i = 0; i < IPCUCKOO_KINDS; i++) {
+		objects += v->table[i] ? 2 : 0;
+		for (j = 0; v->table[i] && j < 2; j++)
+			bytes += v->table[i]->area[j].size;
+		objects += v->table[i] && v->table[i]->keys;
+	}
+	for (i = 0; i < 2; i++) {
+		objects += v->hint[i] ? 2 : 0;
+		for (j = 0; v->hint[i] && j < 2; j++)
+			bytes += v->hint[i]->area[j].size;
+		objects += v->hint[i] && v->hint[i]->deep;
+		if (v->hint[i])
+			r->hint_sizes |= 1U << v->hint[i]->stride;
+	}
+	context(r, expect_equal(atomic_long_read(&r->mem.used), bytes,
+				"bytes charged"));
+	context(r, expect_equal(shim_objects, objects, "objects in memory"));
+	context(r, expect(ipcuckoo_entries_memory(&r->set) >= bytes,
+			  "memory told is less than %lu bytes", bytes));
+}
+
+static int order(const void *a, const void *b)
+{
+	return naive_order(a, b);
+}
+
+/* All entries, each once. */
+static void check_listing(struct run *r, struct ipcuckoo_entries *e)
+{
+	struct ipcuckoo_entry *all, entry;
+	u64 pos = 0;
+	u32 i, n = 0;
+
+	all = malloc((r->naive.count + 1) * sizeof(*all));
+	if (!all)
+		exit(1);
+	while (n <= r->naive.count && ipcuckoo_entries_next(e, &pos, &entry))
+		all[n++] = entry;
+	if (context(r, expect_equal(n, r->naive.count, "entries listed"))) {
+		qsort(all, n, sizeof(*all), order);
+		for (i = 0; i < n; i++)
+			context(r, expect(!naive_order(&all[i],
+						       &r->naive.entries[i]),
+					  "expected %s in the list, got %s",
+					  entry_text(&r->naive.entries[i]),
+					  entry_text(&all[i])));
+	}
+	free(all);
+}
+
+static void check_all(struct run *r)
+{
+	check_counts(r);
+	check_memory(r);
+	check_listing(r, &r->set);
+}
+
+/* Failing memory */
+
+/* Call @op until no allocation of it can fail any more. Returns what it
+ * returned then, or when a failure did not matter to it.
+ */
+static int try_hard(struct run *r, int (*op)(struct run *r, void *arg), void *arg)
+{
+	u64 generation = r->set.generation;
+	unsigned long n;
+	bool failed;
+	int err;
+
+	if (random_below(&r->random, 8))
+		return op(r, arg);
+	for (n = 1; ; n++) {
+		shim_fail_at = n;
+		err = op(r, arg);
+		failed = !shim_fail_at;
+		shim_fail_at = 0;
+		if (err != -ENOMEM)
+			break;
+		r->failures++;
+		context(r, expect(failed, "-ENOMEM without reason"));
+		context(r, expect_equal(r->set.generation, generation,
+					"generation after failure %lu", n));
+		check_all(r);
+		if (ktap_failing())
+			break;
+	}
+	return err;
+}
+
+static int call_add(struct run *r, void *arg)
+{
+	return ipcuckoo_entries_add(&r->set, arg);
+}
+
+static int call_del(struct run *r, void *arg)
+{
+	return ipcuckoo_entries_del(&r->set, arg);
+}
+
+static int call_reserve(struct run *r, void *arg)
+{
+	return ipcuckoo_entries_reserve(&r->set, arg);
+}
+
+static int call_fit(struct run *r, void *arg)
+{
+	(void)arg;
+	return ipcuckoo_entries_fit(&r->set);
+}
+
+static int call_flush(struct run *r, void *arg)
+{
+	(void)arg;
+	return ipcuckoo_entries_flush(&r->set);
+}
+
+/* Operations */
+
+static void op_add(struct run *r, struct ipcuckoo_entry entry)
+{
+	bool there = naive_has(&r->naive, &entry);
+	u64 generation = r->set.generation;
+	int err;
+
+	r->op = "add";
+	context(r, expect_equal(ipcuckoo_entries_has(&r->set, &entry), there,
+				"has %s", entry_text(&entry)));
+	err = try_hard(r, call_add, &entry);
+	context(r, expect_equal(err, there ? -EEXIST : 0, "add of %s",
+				entry_text(&entry)));
+	context(r, expect_equal(r->set.generation, generation + !err,
+				"generation"));
+	if (!err && !there)
+		naive_add(&r->naive, &entry);
+	check_edges(r, &entry);
+}
+
+static void op_del(struct run *r, struct ipcuckoo_entry entry)
+{
+	bool there = naive_has(&r->naive, &entry);
+	u64 generation = r->set.generation;
+	int err;
+
+	r->op = "del";
+	err = try_hard(r, call_del, &entry);
+	context(r, expect_equal(err, there ? 0 : -ENOENT, "del of %s",
+				entry_text(&entry)));
+	context(r, expect_equal(r->set.generation, generation + !err,
+				"generation"));
+	if (!err && there)
+		naive_del(&r->naive, &entry);
+	context(r, expect(!ipcuckoo_entries_has(&r->set, &entry),
+			  "%s is there after its deletion", entry_text(&entry)));
+	check_edges(r, &entry);
+}
+
+static void op_look(struct run *r)
+{
+	struct ipcuckoo_entry entry = draw_entry(r);
+	u8 len = 0;
+
+	r->op = "look-up";
+	context(r, expect_equal(ipcuckoo_entries_has(&r->set, &entry),
+				naive_has(&r->naive, &entry), "has %s",
+				entry_text(&entry)));
+	if (entry.len < family_bits(entry.v6))
+		context(r, expect_equal(ipcuckoo_entries_find(&r->set, &entry,
+							      &len),
+					naive_has(&r->naive, &entry),
+					"find of %s", entry_text(&entry)));
+	check_match(r, draw_addr(r, entry.v6), entry.v6);
+	entry = draw_present(r);
+	check_edges(r, &entry);
+}
+
+static void op_reserve(struct run *r)
+{
+	u32 more[IPCUCKOO_KINDS], kind, total = 0;
+
+	r->op = "reserve";
+	for (kind = 0; kind < IPCUCKOO_KINDS; kind++)
+		more[kind] = r->plan->weight[kind] && random_below(&r->random, 2) ?
+			     random_below(&r->random, 300) : 0;
+	context(r, expect_equal(try_hard(r, call_reserve, more), 0, "reserve"));
+	check_all(r);
+	for (kind = 0; kind < IPCUCKOO_KINDS; kind++)
+		total += r->naive.kinds[kind] + more[kind];
+	context(r, expect(ipcuckoo_entries_slots(&r->set) >= total ||
+			  !(more[0] | more[1] | more[2] | more[3]),
+			  "%llu slots for %u entries",
+			  ipcuckoo_entries_slots(&r->set), total));
+}
+
+static void op_fit(struct run *r)
+{
+	r->op = "fit";
+	context(r, expect_equal(try_hard(r, call_fit, NULL), 0, "fit"));
+	check_all(r);
+}
+
+static void op_flush(struct run *r)
+{
+	u64 generation = r->set.generation;
+
+	r->op = "flush";
+	context(r, expect_equal(try_hard(r, call_flush, NULL), 0, "flush"));
+	context(r, expect_equal(r->set.generation, generation + 1, "generation"));
+	naive_flush(&r->naive);
+	check_all(r);
+}
+
+/* Fill a shadow with a copy of the set and a few entries more, then swap it in.
+ * Now and then the memory ends meanwhile and the shadow is thrown away.
+ */
+static void op_replace(struct run *r)
+{
+	struct ipcuckoo_entries *shadow = calloc(1, sizeof(*shadow));
+	bool doomed = !random_below(&r->random, 4);
+	struct ipcuckoo_entry entry;
+	u64 generation;
+	u32 i;
+	int err;
+
+	r->op = "replace";
+	if (!shadow || ipcuckoo_entries_init(shadow, &r->mem, false))
+		exit(1);
+	mutex_lock(&shadow->mutex);
+	if (doomed)
+		shim_fail_at = 1 + random_below(&r->random, 20);
+	err = ipcuckoo_entries_copy(shadow, &r->set);
+	shim_fail_at = 0;
+	context(r, expect(!err || (doomed && err == -ENOMEM), "copy: %d", err));
+	if (!err)
+		check_listing(r, shadow);
+	if (!err && !doomed) {
+		if (r->naive.count && !random_below(&r->random, 3)) {
+			entry = draw_present(r);
+			context(r, expect_equal(ipcuckoo_entries_del(shadow, &entry),
+						0, "del in a shadow"));
+			naive_del(&r->naive, &entry);
+		}
+		for (i = 0; i < 10; i++) {
+			entry = draw_entry(r);
+			err = naive_has(&r->naive, &entry) ? -EEXIST : 0;
+			context(r, expect_equal(ipcuckoo_entries_add(shadow, &entry),
+						err, "add to a shadow"));
+			if (!err)
+				naive_add(&r->naive, &entry);
+		}
+		generation = r->set.generation;
+		ipcuckoo_entries_replace(&r->set, shadow);
+		context(r, expect(r->set.generation > generation,
+				  "generation stands still"));
+	}
+	mutex_unlock(&shadow->mutex);
+	ipcuckoo_entries_exit(shadow);
+	free(shadow);
+	check_all(r);
+}
+
+/* Add until the account is exhausted: then nothing has changed. */
+static void op_quota(struct run *r)
+{
+	struct ipcuckoo_entry entry;
+	u64 generation;
+	int i, err;
+
+	r->op = "quota";
+	WRITE_ONCE(r->mem.limit, atomic_long_read(&r->mem.used) +
+				 random_below(&r->random, 4096) + 1);
+	for (i = 0; i < 200 && !ktap_failing(); i++) {
+		entry = draw_entry(r);
+		generation = r->set.generation;
+		err = ipcuckoo_entries_add(&r->set, &entry);
+		if (naive_has(&r->naive, &entry)) {
+			context(r, expect_equal(err, -EEXIST, "add of %s",
+						entry_text(&entry)));
+			continue;
+		}
+		if (!err) {
+			naive_add(&r->naive, &entry);
+			continue;
+		}
+		context(r, expect_equal(err, -EDQUOT, "add of %s",
+					entry_text(&entry)));
+		context(r, expect_equal(r->set.generation, generation,
+					"generation"));
+		r->quotas++;
+		break;
+	}
+	context(r, expect((unsigned long)atomic_long_read(&r->mem.used) <=
+			  r->mem.limit, "more charged than allowed"));
+	WRITE_ONCE(r->mem.limit, 0);
+	check_all(r);
+}
+
+static void op_relax(struct run *r)
+{
+	r->op = "relax";
+	ipcuckoo_entries_relax(&r->set);
+	check_memory(r);
+}
+
+/* Mostly adding until the set is at its largest, then mostly deleting. */
+static void op_change(struct run *r)
+{
+	bool mostly = random_below(&r->random, 10);
+
+	if (r->naive.count >= r->plan->high)
+		r->growing = false;
+	else if (r->naive.count <= r->plan->low)
+		r->growing = true;
+	if (r->growing == mostly)
+		op_add(r, random_below(&r->random, 16) ? draw_entry(r) :
+							 draw_present(r));
+	else
+		op_del(r, random_below(&r->random, 16) ? draw_present(r) :
+							 draw_entry(r));
+}
+
+static void run_step(struct run *r)
+{
+	u32 pick = random_below(&r->random, 4000);
+
+	if (!pick)
+		op_flush(r);
+	else if (pick < 20)
+		op_fit(r);
+	else if (pick < 36)
+		op_reserve(r);
+	else if (pick < 44)
+		op_replace(r);
+	else if (pick < 60)
+		op_quota(r);
+	else if (pick < 80)
+		op_relax(r);
+	else if (pick < 120)
+		check_all(r);
+	else if (pick < 800)
+		op_look(r);
+	else
+		op_change(r);
+}
+
+static void run_plan(const struct plan *plan, u64 seed, u32 divide)
+{
+	struct run *r = calloc(1, sizeof(*r));
+
+	if (!r)
+		exit(1);
+	r->plan = plan;
+	r->random = random_seed(seed);
+	choose_bases(r);
+	if (ipcuckoo_entries_init(&r->set, &r->mem, true))
+		exit(1);
+	mutex_lock(&r->set.mutex);
+	for (r->step = 0; r->step < plan->steps / divide && !ktap_failing();
+	     r->step++)
+		run_step(r);
+	r->op = "end";
+	check_all(r);
+	printf("# %s: %u steps, %u growths, %u rekeys, %llu displaced, strides %s%s%s, "
+	       "%u allocations and %u quotas failed\n",
+	       plan->name, r->step, r->set.growths, r->set.rekeys,
+	       ipcuckoo_entries_displaced(&r->set),
+	       r->hint_sizes >> 8 & 1 ? "8 " : "",
+	       r->hint_sizes >> 12 & 1 ? "12 " : "",
+	       r->hint_sizes >> 16 & 1 ? "16" : "", r->failures, r->quotas);
+	mutex_unlock(&r->set.mutex);
+	ipcuckoo_entries_exit(&r->set);
+	rcu_barrier();
+	expect_equal(atomic_long_read(&r->mem.used), 0, "bytes charged at the end");
+	expect_equal(shim_objects, 0, "objects at the end");
+	free(r->naive.entries);
+	free(r);
+	ktap_case("%s", plan->name);
+}
+
+static const struct plan plans[] = {
+	{ "few entries of all kinds", { 1, 1, 1, 1 }, 4, 0, 40, 40000, 1 },
+	{ "IPv4 hosts", { 1, 0, 0, 0 }, 64, 0, 6000, 30000, 0 },
+	{ "IPv6 hosts", { 0, 1, 0, 0 }, 64, 0, 6000, 30000, 0 },
+	{ "IPv4 prefixes that nest", { 1, 0, 9, 0 }, 8, 0, 300, 30000, 4 },
+	{ "IPv6 prefixes that nest", { 0, 1, 0, 9 }, 8, 0, 300, 30000, 4 },
+	{ "short IPv4 prefixes", { 1, 0, 1, 0 }, 32, 0, 70, 4000, 0 },
+	{ "IPv4 prefixes, all strides", { 1, 0, 9, 0 }, 64, 20, 1400, 30000, 9 },
+	{ "IPv6 prefixes, all strides", { 0, 1, 0, 9 }, 64, 20, 1400, 30000, 9 },
+	{ "many entries of all kinds", { 3, 3, 3, 3 }, 64, 100, 8000, 30000, 12 },
+};
+
+int main(void)
+{
+	u64 seed = ktap_begin("test_model");
+	u32 divide = ktap_option("QUICK", 0) ? 10 : 1;
+	u32 i;
+
+	for (i = 0; i < ARRAY_SIZE(plans); i++) {
+		shim_random_seed(seed + i);
+		run_plan(&plans[i], seed + i, divide);
+	}
+	return ktap_end();
+}

@@ -1,0 +1,785 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * The tool's parser of addresses and list files: what it takes, what it
+ * refuses and in which words, and how fast it is.
+ *
+ * Links ../../tools/address.c, ../../tools/packed.c and ../../tools/list.c.
+ * With IPCUCKOO_DATA, real lists are read from that directory as well.
+ */
+#define _FILE_OFFSET_BITS 64
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE
+#endif
+#include <dirent.h>
+#include <fcntl.h>
+#include <string.h>
+
+#include "ktap.h"
+#include "../../uapi/ipcuckoo.h"
+#include "../../tools/list.h"
+
+#define V4	IPCUCKOO_FAMILY_INET
+#define V6	IPCUCKOO_FAMILY_INET6
+#define ANY	IPCUCKOO_FAMILY_ANY
+
+/* The scanner takes 25 ms natively; this is for sanitizers and emulators. */
+#define SPEED_LINES	1000000
+#define SPEED_MOST	0.1
+
+static uint64_t random_state;
+
+static uint64_t random64(void)
+{
+	uint64_t z = random_state += 0x9e3779b97f4a7c15ull;
+
+	z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9ull;
+	z = (z ^ z >> 27) * 0x94d049bb133111ebull;
+	return z ^ z >> 31;
+}
+
+struct text {
+	char data[4096];
+	size_t len;
+};
+
+static int append_entry(enum entry_kind kind, const uint8_t *entry, void *data)
+{
+	struct text *text = data;
+	char *end;
+
+	if (text->len + ADDRESS_TEXT_SIZE + 1 > sizeof(text->data))
+		return 1;
+	if (text->len)
+		text->data[text->len++] = ' ';
+	end = entry_format(text->data + text->len, kind, entry);
+	text->len = end - text->data;
+	return 0;
+}
+
+/* Everything in a list, sorted, with blanks between. */
+static const char *contents(struct list *list)
+{
+	static struct text text;
+
+	text.len = 0;
+	packed_sort(&list->entries);
+	packed_walk(&list->entries, append_entry, &text);
+	text.data[text.len] = '\0';
+	return text.data;
+}
+
+static void check_entry(const char *text, uint8_t family, bool hosts_only,
+			const char *expected)
+{
+	struct list list = {
+		.family = family,
+		.hosts_only = hosts_only,
+		.expand_limit = LIST_EXPAND_LIMIT,
+	};
+	char why[ADDRESS_WHY_SIZE] = "";
+	size_t len = strlen(text);
+	const char *got;
+	char *exact;
+
+	/* Without a NUL, and so that a sanitizer sees a byte too many. */
+	exact = malloc(len ? len : 1);
+	memcpy(exact, text, len);
+	if (list_add(&list, exact, len, why)) {
+		expect(*expected == '!' && !strcmp(expected + 1, why),
+		       "\"%s\": expected \"%s\", got the error \"%s\"", text,
+		       expected, why);
+	} else {
+		got = contents(&list);
+		expect(!strcmp(got, expected),
+		       "\"%s\": expected \"%s\", got \"%s\"", text, expected,
+		       got);
+	}
+	free(exact);
+	list_free(&list);
+}
+
+/* Texts and what becomes of them; '!' begins the words of an error. */
+struct example {
+	const char *text;
+	const char *expected;
+};
+
+static void check_examples(const struct example *example, uint8_t family,
+			   bool hosts_only)
+{
+	for (; example->text; example++)
+		check_entry(example->text, family, hosts_only,
+			    example->expected);
+}
+
+static void test_addresses(void)
+{
+	static const struct example v4[] = {
+		{ "0.0.0.0", "0.0.0.0" },
+		{ "255.255.255.255", "255.255.255.255" },
+		{ "192.0.2.1", "192.0.2.1" },
+		{ "10.20.30.99", "10.20.30.99" },
+		{ "", "!no address" },
+		{ "192.0.2.300", "!octet 4 is greater than 255" },
+		{ "256.0.2.3", "!octet 1 is greater than 255" },
+		{ "1.99999999999999999999.2.3", "!octet 2 is greater than 255" },
+		{ "192.0.2", "!3 octets where an IPv4 address has 4" },
+		{ "7", "!1 octet where an IPv4 address has 4" },
+		{ "192.0.2.1.5", "!5 octets where an IPv4 address has 4" },
+		{ "192.0.2.", "!octet 4 is empty" },
+		{ "192..2.1", "!octet 2 is empty" },
+		{ ".0.2.1", "!octet 1 is empty" },
+		{ "192.0.2.x", "!octet 4 has 'x' where a digit belongs" },
+		{ "192.0.2.1x", "!octet 4 has 'x' where a digit belongs" },
+		{ "192.0.2.\x1b[2J", "!octet 4 has \\x1b where a digit belongs" },
+		{ "010.0.0.1", "!octet 1 has a leading zero: octal or decimal?" },
+		{ "10.0.0.00", "!octet 4 has a leading zero: octal or decimal?" },
+		{ "example.com", "!not an IP address (host names are not looked up)" },
+		{ "my-host", "!not an IP address (host names are not looked up)" },
+		{ "1.2.3.4:80", "!a port does not belong behind an address here" },
+		{ "2001:db8::1", "!an IPv6 address, but the set's family is inet" },
+		{ "::ffff:1.2.3.4", "!an IPv6 address, but the set's family is inet" },
+		{ NULL, NULL }
+	};
+	static const struct example v6[] = {
+		{ "::", "::" },
+		{ "::1", "::1" },
+		{ "1::", "1::" },
+		{ "2001:DB8::A", "2001:db8::a" },
+		{ "2001:0db8:0000:0000:0001:0000:0000:0001", "2001:db8::1:0:0:1" },
+		{ "2001:db8:0:1:1:1:1:1", "2001:db8:0:1:1:1:1:1" },
+		{ "1:2:3:4:5:6:7::", "1:2:3:4:5:6:7:0" },
+		{ "::2:3:4:5:6:7:8", "0:2:3:4:5:6:7:8" },
+		{ "64:ff9b::192.0.2.33", "64:ff9b::c000:221" },
+		{ "ffff:ffff:ffff:ffff:ffff:ffff:ffff:ffff",
+		  "ffff:ffff:ffff:ffff:ffff:ffff:ffff:ffff" },
+		{ "1:2:3:4:5:6:7", "!7 groups where an IPv6 address has 8" },
+		{ "1:2:3:4:5:6:7:8:9", "!more than 8 groups" },
+		{ "1:2:3:4::5:6:7:8", "!8 groups leave nothing for \"::\"" },
+		{ "1::2::3", "!more than one \"::\"" },
+		{ ":::", "!more than two colons in a row" },
+		{ "1:::2", "!more than two colons in a row" },
+		{ ":1::2", "!begins with a single colon" },
+		{ ":", "!begins with a single colon" },
+		{ "1::2:", "!ends with a single colon" },
+		{ "12345::", "!group 1 has more than 4 digits" },
+		{ "1::g", "!group 2 has 'g' where a hex digit belongs" },
+		{ "1:2:3:4:5:6:7:1.2.3.4", "!no room for an IPv4 address at the end" },
+		{ "::1.2.3", "!3 octets where an IPv4 address has 4" },
+		{ "::1.2.3.256", "!octet 4 is greater than 255" },
+		{ "[2001:db8::1]", "!brackets do not belong around an address here" },
+		{ "fe80::1%eth0", "!a zone (%...) has no meaning in a set" },
+		{ "192.0.2.1", "!an IPv4 address, but the set's family is inet6" },
+		{ "::ffff:192.0.2.1",
+		  "!IPv4 mapped into IPv6, but the set's family is inet6" },
+		{ NULL, NULL }
+	};
+
+	check_examples(v4, V4, true);
+	check_examples(v4, V4, false);
+	ktap_case("IPv4 addresses");
+	check_examples(v6, V6, true);
+	check_examples(v6, V6, false);
+	ktap_case("IPv6 addresses");
+}
+
+static void test_mapped(void)
+{
+	static const struct example any[] = {
+		{ "192.0.2.1", "192.0.2.1" },
+		{ "2001:db8::1", "2001:db8::1" },
+		{ "::ffff:192.0.2.1", "192.0.2.1" },
+		{ "::ffff:c000:201", "192.0.2.1" },
+		{ "::ffff:192.0.2.0/120", "192.0.2.0/24" },
+		{ "::ffff:0:0/96", "0.0.0.0/0" },
+		{ "::ffff:0:1-::ffff:0:2", "0.0.0.1 0.0.0.2" },
+		{ "::/0", "::/0" },
+		{ "::fffe:0:0/95", "::fffe:0:0/95" },
+		{ "::fffe:ffff:ffff-::1:0:0:0",
+		  "!the range overlaps ::ffff:0:0/96, which means IPv4" },
+		{ "::fffe:ffff:ffff-::ffff:0:0",
+		  "!the range overlaps ::ffff:0:0/96, which means IPv4" },
+		{ "::ffff:ffff:ffff-::1:0:0:0",
+		  "!the range overlaps ::ffff:0:0/96, which means IPv4" },
+		{ "::1:0:0:0-::1:0:0:1", "::1:0:0:0/127" },
+		{ NULL, NULL }
+	};
+
+	check_examples(any, ANY, false);
+	ktap_case("IPv4 mapped into IPv6");
+}
+
+static void test_prefixes(void)
+{
+	static const struct example any[] = {
+		{ "0.0.0.0/0", "0.0.0.0/0" },
+		{ "::/0", "::/0" },
+		{ "10.0.0.0/8", "10.0.0.0/8" },
+		{ "10.1.2.3/8", "10.0.0.0/8" },
+		{ "10.1.2.3/32", "10.1.2.3" },
+		{ "2001:db8::1/32", "2001:db8::/32" },
+		{ "2001:db8::1/128", "2001:db8::1" },
+		{ "2001:db8::1/127", "2001:db8::/127" },
+		{ "10.0.0.0/33", "!prefix length is greater than 32" },
+		{ "::/129", "!prefix length is greater than 128" },
+		{ "10.0.0.0/4294967304", "!prefix length is greater than 32" },
+		{ "10.0.0.0/", "!no prefix length behind the slash" },
+		{ "10.0.0.0/08", "!the prefix length has a leading zero" },
+		{ "10.0.0.0/8/8", "!the prefix length is no number from 0 to 32" },
+		{ "10.0.0.0/255.0.0.0", "!prefix length is greater than 32" },
+		{ "10.0.0.0/-1", "!the ends of a range are addresses, not prefixes" },
+		{ "/8", "!no address" },
+		{ "10.0.0/8", "!3 octets where an IPv4 address has 4" },
+		{ NULL, NULL }
+	};
+	static const struct example hosts[] = {
+		{ "192.0.2.0/30", "192.0.2.0 192.0.2.1 192.0.2.2 192.0.2.3" },
+		{ "192.0.2.3/31", "192.0.2.2 192.0.2.3" },
+		{ "2001:db8::/127", "2001:db8:: 2001:db8::1" },
+		{ "10.0.0.0/15",
+		  "!stands for more than 65536 addresses; a hash:net set takes it as it is, --expand adds every one" },
+		{ NULL, NULL }
+	};
+
+	check_examples(any, ANY, false);
+	ktap_case("prefixes");
+	check_examples(hosts, ANY, true);
+	ktap_case("prefixes expanded to hosts");
+}
+
+static void test_ranges(void)
+{
+	static const struct example any[] = {
+		{ "0.0.0.0-255.255.255.255", "0.0.0.0/0" },
+		{ "::-ffff:ffff:ffff:ffff:ffff:ffff:ffff:ffff", "::/0" },
+		{ "192.0.2.1-192.0.2.1", "192.0.2.1" },
+		{ "192.0.2.1-192.0.2.6",
+		  "192.0.2.1 192.0.2.2/31 192.0.2.4/31 192.0.2.6" },
+		{ "192.0.2.0-192.0.3.255", "192.0.2.0/23" },
+		{ "255.255.255.254-255.255.255.255", "255.255.255.254/31" },
+		{ "0.0.0.0-0.0.0.2", "0.0.0.0/31 0.0.0.2" },
+		{ "0.0.0.1-255.255.255.255",
+		  "0.0.0.1 0.0.0.2/31 0.0.0.4/30 0.0.0.8/29 0.0.0.16/28 "
+		  "0.0.0.32/27 0.0.0.64/26 0.0.0.128/25 0.0.1.0/24 0.0.2.0/23 "
+		  "0.0.4.0/22 0.0.8.0/21 0.0.16.0/20 0.0.32.0/19 0.0.64.0/18 "
+		  "0.0.128.0/17 0.1.0.0/16 0.2.0.0/15 0.4.0.0/14 0.8.0.0/13 "
+		  "0.16.0.0/12 0.32.0.0/11 0.64.0.0/10 0.128.0.0/9 1.0.0.0/8 "
+		  "2.0.0.0/7 4.0.0.0/6 8.0.0.0/5 16.0.0.0/4 32.0.0.0/3 "
+		  "64.0.0.0/2 128.0.0.0/1" },
+		{ "2001:db8::1-2001:db8::4",
+		  "2001:db8::1 2001:db8::2/127 2001:db8::4" },
+		{ "2001:db8::-2001:db8:0:1:ffff:ffff:ffff:ffff",
+		  "2001:db8::/63" },
+		{ "2001:db8:0:0:ffff:ffff:ffff:fffe-2001:db8:0:1::1",
+		  "2001:db8::ffff:ffff:ffff:fffe/127 2001:db8:0:1::/127" },
+		{ "ffff:ffff:ffff:ffff:ffff:ffff:ffff:fffe-ffff:ffff:ffff:ffff:ffff:ffff:ffff:ffff",
+		  "ffff:ffff:ffff:ffff:ffff:ffff:ffff:fffe/127" },
+		{ "192.0.2.9-192.0.2.1", "!the range runs backwards" },
+		{ "192.0.2.1-2001:db8::1", "!the range mixes IPv4 and IPv6" },
+		{ "192.0.2.1-", "!the range has no last address" },
+		{ "-192.0.2.1", "!the range has no first address" },
+		{ "-", "!the range has no first address" },
+		{ "192.0.2.1-192.0.2.2-192.0.2.3",
+		  "!octet 4 has '-' where a digit belongs" },
+		{ "192.0.2.0/24-192.0.3.0",
+		  "!the ends of a range are addresses, not prefixes" },
+		{ "192.0.2.1-5", "!1 octet where an IPv4 address has 4" },
+		{ NULL, NULL }
+	};
+	static const struct example hosts[] = {
+		{ "192.0.2.1-192.0.2.3", "192.0.2.1 192.0.2.2 192.0.2.3" },
+		{ "255.255.255.254-255.255.255.255",
+		  "255.255.255.254 255.255.255.255" },
+		{ "ffff:ffff:ffff:ffff:ffff:ffff:ffff:ffff-ffff:ffff:ffff:ffff:ffff:ffff:ffff:ffff",
+		  "ffff:ffff:ffff:ffff:ffff:ffff:ffff:ffff" },
+		{ "0.0.0.0-255.255.255.255",
+		  "!stands for more than 65536 addresses; a hash:net set takes it as it is, --expand adds every one" },
+		{ "::-ffff:ffff:ffff:ffff:ffff:ffff:ffff:ffff",
+		  "!stands for more than 65536 addresses; a hash:net set takes it as it is, --expand adds every one" },
+		{ NULL, NULL }
+	};
+
+	check_examples(any, ANY, false);
+	ktap_case("ranges");
+	check_examples(hosts, ANY, true);
+	ktap_case("ranges expanded to hosts");
+}
+
+/* A file with this content, read into @list. */
+static int read_data(struct list *list, const char *data, size_t len,
+		     struct list_fault *fault)
+{
+	char path[] = "/tmp/test_parse.XXXXXX";
+	int err, fd = mkstemp(path);
+
+	if (!expect(fd >= 0 && write(fd, data, len) == (ssize_t)len,
+		    "a temporary file can be written"))
+		return -EIO;
+	close(fd);
+	err = list_read(list, path, fault);
+	fault->file = "";
+	unlink(path);
+	return err;
+}
+
+struct file_example {
+	const char *data;
+	size_t len;
+	const char *expected;	/* entries, or "!line: text: why" */
+};
+
+#define FILE_EXAMPLE(data, expected) { data, sizeof(data) - 1, expected }
+
+static void check_file(const struct file_example *example, uint8_t family)
+{
+	struct list list = {
+		.family = family, .expand_limit = LIST_EXPAND_LIMIT
+	};
+	char told[512], quoted[200];
+	struct list_fault fault;
+	const char *got;
+
+	if (read_data(&list, example->data, example->len, &fault)) {
+		snprintf(told, sizeof(told), "!%lu: %s: %s", fault.line,
+			 fault.text, fault.why);
+		got = told;
+	} else {
+		got = contents(&list);
+	}
+	address_quote(quoted, sizeof(quoted), example->data, example->len);
+	expect(!strcmp(got, example->expected),
+	       "\"%s\": expected \"%s\", got \"%s\"", quoted, example->expected,
+	       got);
+	list_free(&list);
+}
+
+static void test_files(void)
+{
+	static const struct file_example any[] = {
+		FILE_EXAMPLE("", ""),
+		FILE_EXAMPLE("\n\n", ""),
+		FILE_EXAMPLE(" ", ""),
+		FILE_EXAMPLE("# comment\n; comment\n \t# comment", ""),
+		FILE_EXAMPLE("192.0.2.1", "192.0.2.1"),
+		FILE_EXAMPLE("192.0.2.1\n192.0.2.2\n", "192.0.2.1 192.0.2.2"),
+		FILE_EXAMPLE("192.0.2.1\r\n192.0.2.2\r\n", "192.0.2.1 192.0.2.2"),
+		FILE_EXAMPLE("192.0.2.1\r", "192.0.2.1"),
+		FILE_EXAMPLE("\r\n\r\n192.0.2.1\r\n\r\n", "192.0.2.1"),
+		FILE_EXAMPLE("\xef\xbb\xbf" "192.0.2.1\n", "192.0.2.1"),
+		FILE_EXAMPLE("\xef\xbb\xbf", ""),
+		FILE_EXAMPLE("\xef\xbb\xbf# comment\n::1", "::1"),
+		FILE_EXAMPLE("192.0.2.1\t7\n192.0.2.2 7", "192.0.2.1 192.0.2.2"),
+		FILE_EXAMPLE("192.0.2.1,7,spam\n192.0.2.2 , x", "192.0.2.1 192.0.2.2"),
+		FILE_EXAMPLE("192.0.2.1#x\n192.0.2.2;x\n192.0.2.3 # x", "192.0.2.1 192.0.2.2 192.0.2.3"),
+		FILE_EXAMPLE("192.0.2.0/24 ; SBL1\n", "192.0.2.0/24"),
+		FILE_EXAMPLE("  192.0.2.1\n\t\v\f192.0.2.2  ", "192.0.2.1 192.0.2.2"),
+		FILE_EXAMPLE("2001:db8::/32\n192.0.2.1\n::1\n", "192.0.2.1 ::1 2001:db8::/32"),
+		FILE_EXAMPLE("192.0.2.2\n192.0.2.0/24\n192.0.2.0\n192.0.2.0/25",
+			     "192.0.2.0/24 192.0.2.0/25 192.0.2.0 192.0.2.2"),
+		FILE_EXAMPLE("192.0.2.0-192.0.2.1\n", "192.0.2.0/31"),
+		FILE_EXAMPLE("192.0.2.0 - 192.0.2.1 x\n", "192.0.2.0/31"),
+		FILE_EXAMPLE("192.0.2.0- 192.0.2.1,x\n", "192.0.2.0/31"),
+		FILE_EXAMPLE("192.0.2.0 -192.0.2.1\n", "192.0.2.0/31"),
+		FILE_EXAMPLE("192.0.2.1 - bad guy\n", "192.0.2.1"),
+		FILE_EXAMPLE("192.0.2.1 - 5 hits\n", "192.0.2.1"),
+		FILE_EXAMPLE("192.0.2.1 -", "192.0.2.1"),
+		FILE_EXAMPLE("192.0.2.1 - 192.0.2.300\n",
+			     "!1: 192.0.2.1-192.0.2.300: octet 4 is greater than 255"),
+		FILE_EXAMPLE("192.0.2.1\n\n192.0.2.300 x\n192.0.2.2\n",
+			     "!3: 192.0.2.300: octet 4 is greater than 255"),
+		FILE_EXAMPLE("192.0.2.1\n192.0.2.300",
+			     "!2: 192.0.2.300: octet 4 is greater than 255"),
+		FILE_EXAMPLE("1.2.3.4567\n", "!1: 1.2.3.4567: octet 4 is greater than 255"),
+		FILE_EXAMPLE("01.2.3.4\n", "!1: 01.2.3.4: octet 1 has a leading zero: octal or decimal?"),
+		FILE_EXAMPLE("ip,count\n", "!1: ip: not an IP address (host names are not looked up)"),
+		FILE_EXAMPLE("192.0.2.1\0\n", "!1: 192.0.2.1\\x00: octet 4 has \\x00 where a digit belongs"),
+		FILE_EXAMPLE("\0\n", "!1: \\x00: not an IP address (host names are not looked up)"),
+		FILE_EXAMPLE("192.0.2.1 \0\n", "192.0.2.1"),
+		FILE_EXAMPLE("\"192.0.2.1\"\n", "!1: \"192.0.2.1\": not an IP address (host names are not looked up)"),
+		FILE_EXAMPLE("\xff\xfe" "1\0.\0", "!0: : is UTF-16; convert it to UTF-8"),
+		FILE_EXAMPLE("\x1f\x8b\x08", "!0: : is compressed; pipe it through zcat"),
+		FILE_EXAMPLE("PK\x03\x04", "!0: : is a zip archive; pipe it through funzip"),
+	};
+	static const struct file_example inet[] = {
+		FILE_EXAMPLE("192.0.2.1\n::1\n", "!2: ::1: an IPv6 address, but the set's family is inet"),
+	};
+	static const struct file_example inet6[] = {
+		FILE_EXAMPLE("::1\n192.0.2.1\n", "!2: 192.0.2.1: an IPv4 address, but the set's family is inet6"),
+	};
+	unsigned int i;
+
+	for (i = 0; i < sizeof(any) / sizeof(any[0]); i++)
+		check_file(&any[i], ANY);
+	check_file(&inet[0], V4);
+	check_file(&inet6[0], V6);
+	ktap_case("list files");
+}
+
+static unsigned long reported;
+
+static void report(const struct list *list, const struct list_fault *fault)
+{
+	(void)fault;
+	reported++;
+	expect_equal(reported, list->skipped, "reports and skipped lines");
+}
+
+static void test_skip_invalid(void)
+{
+	static const char data[] =
+		"x\n192.0.2.1\n192.0.2.300\n10.1.2.3/8\n::1\n999.1.1.1";
+	struct list list = {
+		.family = V4, .expand_limit = LIST_EXPAND_LIMIT,
+		.skip_invalid = true, .report = report,
+	};
+	struct list_fault fault;
+
+	expect_equal(read_data(&list, data, sizeof(data) - 1, &fault), 0,
+		     "result");
+	expect_equal(list.skipped, 4, "skipped lines");
+	expect_equal(reported, 4, "reports");
+	expect_equal(list.masked, 1, "prefixes with host bits");
+	expect_equal(list.lines, 6, "lines");
+	expect(!strcmp(contents(&list), "10.0.0.0/8 192.0.2.1"),
+	       "the good lines are there: %s", contents(&list));
+	list_free(&list);
+	ktap_case("lines at fault are skipped when asked");
+}
+
+/* Lines of every length around the size of the reader's buffer. */
+static void test_long_lines(void)
+{
+	static const size_t buffer = 256 << 10;
+	char *data = malloc(4 * buffer), *p;
+	struct list_fault fault;
+	size_t len;
+
+	for (len = buffer - 20; len < buffer + 20; len++) {
+		struct list list = { .family = V4 };
+
+		p = data;
+		*p++ = '#';
+		memset(p, 'c', len);
+		p += len;
+		p = stpcpy(p, "\n192.0.2.1 ");
+		memset(p, 'c', len);
+		p += len;
+		p = stpcpy(p, "\n192.0.2.2");
+		expect_equal(read_data(&list, data, p - data, &fault), 0,
+			     "result for %zu bytes", len);
+		expect(!strcmp(contents(&list), "192.0.2.1 192.0.2.2"),
+		       "%zu bytes: %s", len, contents(&list));
+		expect_equal(list.lines, 3, "lines");
+		list_free(&list);
+	}
+	ktap_case("comments and columns longer than the buffer");
+
+	for (len = 0; len < 2; len++) {
+		struct list list = { .family = V4 };
+
+		memset(data, len ? '1' : ' ', 2 * buffer);
+		strcpy(data + 2 * buffer, "\n192.0.2.2\n");
+		expect_equal(read_data(&list, data, 2 * buffer + 11, &fault),
+			     -EINVAL, "result");
+		expect(!strcmp(fault.why, "the line is longer than 262144 bytes"),
+		       "%s", fault.why);
+		expect_equal(fault.line, 1, "line");
+		list_free(&list);
+	}
+	free(data);
+	ktap_case("an entry lost in an overlong line is an error");
+}
+
+static void test_no_file(void)
+{
+	struct list list = { .family = V4 };
+	struct list_fault fault;
+
+	expect_equal(list_read(&list, "/nonexistent/list", &fault), -ENOENT,
+		     "result");
+	expect(!strncmp(fault.why, "cannot be opened: ", 18), "%s", fault.why);
+	expect_equal(list_read(&list, "/", &fault), -EISDIR, "result");
+	expect(!strncmp(fault.why, "cannot be read: ", 16), "%s", fault.why);
+	list_free(&list);
+	ktap_case("files that cannot be read");
+}
+
+/* What was formatted is parsed back, for addresses of every shape. */
+static void test_round_trip(void)
+{
+	char text[ADDRESS_TEXT_SIZE], why[ADDRESS_WHY_SIZE];
+	struct address_range range;
+	uint8_t back[17], entry[17];
+	unsigned int bits, i, n;
+	bool v4;
+
+	for (n = 0; n < 200000; n++) {
+		enum entry_kind kind = random64() % ENTRY_KINDS;
+		uint64_t zero = random64() & random64();
+
+		v4 = kind == ENTRY_HOST4 || kind == ENTRY_NET4;
+		bits = v4 ? 32 : 128;
+		for (i = 0; i < bits / 8; i++)
+			entry[i] = zero >> i / 2 & 1 ? 0 : random64();
+		if (!v4)
+			entry[0] |= 1;	/* not mapped */
+		if (kind == ENTRY_NET4 || kind == ENTRY_NET6) {
+			bits = random64() % bits;
+			entry[v4 ? 4 : 16] = bits;
+			for (i = bits; i < (v4 ? 32 : 128); i++)
+				entry[i / 8] &= ~(0x80 >> i % 8);
+		}
+		*entry_format(text, kind, entry) = '\0';
+		if (!expect(!address_parse(text, strlen(text), &range, why),
+			    "%s: %s", text, why))
+			continue;
+		address_store(&range.first, range.family, back);
+		expect(!memcmp(back, entry, v4 ? 4 : 16) && !range.masked &&
+		       address_is_prefix(&range) &&
+		       address_block(&range) == bits,
+		       "%s comes back the same", text);
+	}
+	ktap_case("200000 random entries survive formatting and parsing");
+}
+
+/* A range's prefixes adjoin, and are the fewest: no size comes a third time. */
+static void check_split(const struct address_range *range)
+{
+	uint64_t mask = range->family == V4 ? UINT32_MAX : UINT64_MAX;
+	unsigned int bits = range->family == V4 ? 32 : 128, block;
+	struct address_range rest = *range;
+	unsigned char seen[129] = { 0 };
+	struct u128 next;
+
+	for (;;) {
+		block = bits - address_block(&rest);
+		if (!expect(++seen[block] <= 2, "three blocks of 2^%u", block))
+			return;
+		next = u128_add_block(rest.first, block);
+		if (u128_compare(next, rest.first) <= 0 ||
+		    u128_compare(next, rest.last) > 0)
+			break;
+		rest.first = next;
+	}
+	if (range->family == V6 && !next.lo)
+		next.hi--;
+	next.lo = (next.lo - 1) & mask;
+	expect(!u128_compare(next, range->last),
+	       "the prefixes end where the range ends");
+}
+
+static void test_random_ranges(void)
+{
+	struct address_range range = { .masked = false };
+	struct u128 spare;
+	int n;
+
+	for (n = 0; n < 200000; n++) {
+		range.family = n & 1 ? V4 : V6;
+		range.first = (struct u128) { random64(), random64() };
+		range.last = range.first;
+		range.last.lo += random64() >> random64() % 64;
+		if (random64() & 1)
+			range.last.hi = random64();
+		if (range.family == V4) {
+			range.first.hi = range.last.hi = 0;
+			range.first.lo &= UINT32_MAX;
+			range.last.lo &= UINT32_MAX;
+		}
+		if (u128_compare(range.first, range.last) > 0) {
+			spare = range.first;
+			range.first = range.last;
+			range.last = spare;
+		}
+		check_split(&range);
+	}
+	ktap_case("200000 random ranges become adjoining prefixes");
+}
+
+static void test_packed(void)
+{
+	static const char *const more[] = {
+		"10.0.0.0/8", "10.1.0.0/16", "10.1.2.3", "10.0.0.0/8", "11.0.0.0",
+		"2001:db8::/32", "2001:db8:1::/48", "2001:db8::1", "10.1.2.3",
+		"2001:db9::", NULL
+	};
+	static const char *const less[] = {
+		"10.1.2.3", "10.9.9.9", "2001:db8::/32", "10.0.0.0/8", NULL
+	};
+	struct list a = { .family = ANY }, b = { .family = ANY };
+	struct entry_ref missing = { 0 };
+	char why[ADDRESS_WHY_SIZE];
+	unsigned int i;
+
+	for (i = 0; more[i]; i++)
+		list_add(&a, more[i], strlen(more[i]), why);
+	for (i = 0; less[i]; i++)
+		list_add(&b, less[i], strlen(less[i]), why);
+	packed_sort(&a.entries);
+	packed_sort(&b.entries);
+	expect_equal(packed_dedup(&a.entries), 2, "repeats");
+	expect_equal(packed_count(&a.entries), 8, "entries");
+	expect_equal(packed_covered(&a.entries), 4, "covered");
+	expect_equal(packed_subtract(&a.entries, &b.entries, &missing), 1,
+		     "missing");
+	expect_equal(missing.kind, ENTRY_HOST4, "kind of the missing one");
+	expect_equal(missing.index, 1, "place of the missing one");
+	expect(!strcmp(contents(&a), "10.1.0.0/16 11.0.0.0 2001:db8::1 2001:db8:1::/48 2001:db9::"),
+	       "%s", contents(&a));
+	list_free(&a);
+	list_free(&b);
+	ktap_case("repeats, overlaps and differences");
+}
+
+static void test_sort(void)
+{
+	static const unsigned int counts[] = { 0, 1, 2, 31, 33, 1000, 100000 };
+	unsigned int c, i, kind, size;
+	struct address_range range;
+
+	for (c = 0; c < sizeof(counts) / sizeof(counts[0]); c++) {
+		struct packed entries = { 0 };
+
+		for (i = 0; i < counts[c]; i++) {
+			bool v4 = random64() & 1;
+			unsigned int free = random64() % 3;
+			uint64_t low = random64() & 0xff00ff000full;
+
+			range.family = v4 ? V4 : V6;
+			range.first.hi = v4 ? 0 : random64() & 0xf0f;
+			range.first.lo = low & (v4 ? UINT32_MAX : UINT64_MAX);
+			range.first.lo &= ~((1ull << free) - 1);
+			range.last = range.first;
+			range.last.lo |= (1ull << free) - 1;
+			packed_add_range(&entries, &range, false);
+		}
+		packed_sort(&entries);
+		for (kind = 0; kind < ENTRY_KINDS; kind++) {
+			size = entry_size[kind];
+			for (i = 1; i < entries.kind[kind].count; i++)
+				expect(memcmp(entries.kind[kind].data + (i - 1) * size,
+					      entries.kind[kind].data + i * size,
+					      size) <= 0,
+				       "entry %u of kind %u is in order", i, kind);
+		}
+		expect_equal(packed_count(&entries), counts[c], "entries");
+		packed_free(&entries);
+	}
+	ktap_case("entries of all kinds are sorted");
+}
+
+static void test_data(const char *dir)
+{
+	struct list all = { .family = ANY, .expand_limit = LIST_EXPAND_LIMIT };
+	struct list_fault fault;
+	unsigned int files = 0;
+	struct dirent *entry;
+	char path[4096];
+	DIR *stream;
+
+	stream = opendir(dir);
+	if (!expect(stream, "%s can be read", dir))
+		goto out;
+	while ((entry = readdir(stream))) {
+		size_t len = strlen(entry->d_name);
+		size_t before = packed_count(&all.entries);
+
+		if (len < 4 || strcmp(entry->d_name + len - 4, ".txt"))
+			continue;
+		snprintf(path, sizeof(path), "%s/%s", dir, entry->d_name);
+		expect(!list_read(&all, path, &fault), "%s:%lu: \"%s\": %s",
+		       path, fault.line, fault.text, fault.why);
+		expect(packed_count(&all.entries) > before, "%s has entries",
+		       path);
+		files++;
+	}
+	closedir(stream);
+	expect(files, "%s has lists", dir);
+	expect_equal(all.masked, 0, "prefixes with host bits");
+	packed_sort(&all.entries);
+	expect_equal(packed_dedup(&all.entries), 0, "repeats");
+	printf("# %zu hosts, %zu IPv4 and %zu IPv6 prefixes\n",
+	       all.entries.kind[ENTRY_HOST4].count,
+	       all.entries.kind[ENTRY_NET4].count,
+	       all.entries.kind[ENTRY_NET6].count);
+out:
+	list_free(&all);
+	ktap_case("real lists");
+}
+
+/* Reported always; judged where a second is a second. */
+static void test_speed(bool judge)
+{
+	char *data = malloc(16 * SPEED_LINES), *p = data;
+	struct list list = { .family = V4 };
+	double parsed, sorted, started;
+	struct list_fault fault;
+	uint8_t address[4];
+	char path[] = "/tmp/test_parse.XXXXXX";
+	uint64_t sum = 0, expected = 0;
+	uint32_t value;
+	size_t i;
+	int fd;
+
+	for (i = 0; i < SPEED_LINES; i++) {
+		value = random64();
+		expected += value;
+		address[0] = value >> 24;
+		address[1] = value >> 16;
+		address[2] = value >> 8;
+		address[3] = value;
+		p = address_format4(p, address);
+		*p++ = '\n';
+	}
+	fd = mkstemp(path);
+	expect(fd >= 0 && write(fd, data, p - data) == p - data,
+	       "a temporary file can be written");
+	free(data);
+	close(fd);
+	started = ktap_seconds();
+	expect_equal(list_read(&list, path, &fault), 0, "result");
+	parsed = ktap_seconds();
+	packed_sort(&list.entries);
+	sorted = ktap_seconds();
+	unlink(path);
+	expect_equal(packed_count(&list.entries), SPEED_LINES, "entries");
+	for (i = 0; i < packed_count(&list.entries); i++) {
+		p = (char *)list.entries.kind[ENTRY_HOST4].data + 4 * i;
+		sum += (uint32_t)(uint8_t)p[0] << 24 | (uint8_t)p[1] << 16 |
+		       (uint8_t)p[2] << 8 | (uint8_t)p[3];
+	}
+	expect(sum == expected, "the addresses add up");
+	printf("# %d lines parsed in %.1f ms, sorted in %.1f ms\n", SPEED_LINES,
+	       (parsed - started) * 1e3, (sorted - parsed) * 1e3);
+	expect(!judge || parsed - started < SPEED_MOST, "parsed in %.0f ms",
+	       SPEED_MOST * 1e3);
+	list_free(&list);
+	ktap_case("a million lines");
+}
+
+int main(void)
+{
+	const char *data = getenv("IPCUCKOO_DATA");
+
+	random_state = ktap_begin("test_parse");
+	test_addresses();
+	test_mapped();
+	test_prefixes();
+	test_ranges();
+	test_files();
+	test_skip_invalid();
+	test_long_lines();
+	test_no_file();
+	test_round_trip();
+	test_random_ranges();
+	test_packed();
+	test_sort();
+	if (data && *data) {
+		test_data(data);
+	} else {
+		expect(true, "without them");
+		ktap_case("real lists # SKIP IPCUCKOO_DATA is not set");
+	}
+	test_speed(ktap_option("SPEED", 0));
+	return ktap_end();
+}

@@ -1,0 +1,98 @@
+# SPDX-License-Identifier: GPL-2.0
+# shellcheck shell=bash
+#
+# What tests that send packets share, beyond lib.sh: the helper that sends and compares, and
+# hosts that neither answer nor forward, so that every packet at a hook is one of the test's.
+
+helpers=$(realpath "${0%/*}/../build/selftests")
+lists=/tmp/lists
+
+# A seed for everything random in a test; SEED=... repeats a run.
+seed=${SEED:-$RANDOM}
+
+# packets [OPTION...] COMMAND...: see packets.c
+packets()
+{
+	"$helpers/packets" "$@"
+}
+
+# Client and server keep quiet: what is not for their own addresses ends there. 203.0.113.0/24
+# and 2001:db8:5::/64 are routed to the server; everything else foreign goes to the client.
+quiet_hosts()
+{
+	local ns
+
+	for ns in c s; do
+		nsenter --net=/run/netns/$ns bash -c '
+			echo 0 > /proc/sys/net/ipv4/ip_forward
+			echo 0 > /proc/sys/net/ipv6/conf/all/forwarding' || return
+		# Where forwarding ends, router advertisements may begin.
+		ip -n $ns route replace default via "$([ $ns = c ] && echo $FC4 || echo $FS4)"
+		ip -n $ns route replace default via "$([ $ns = c ] && echo $FC6 || echo $FS6)"
+	done
+	other_routes
+}
+
+other_routes()
+{
+	ip -n f route replace 203.0.113.0/24 via $S4 &&
+	ip -n f route replace 2001:db8:5::/64 via $S6
+}
+
+setup_quiet_net()
+{
+	local out
+
+	setup_net
+	out=$(quiet_hosts 2>&1) || bail "cannot make the hosts quiet: $out"
+	mkdir -p $lists
+}
+
+# What each attachment has counted, in order: packets and bytes.
+counters()
+{
+	in_f awk '!/^#/ { print $(NF - 1), $NF }' /proc/net/ipcuckoo/attachments
+}
+
+# list_of FILE ENTRY...: a list file of a few entries
+list_of()
+{
+	local file=$1
+
+	shift
+	printf '%s\n' "$@" > "$file"
+}
+
+# attach_fresh [NAME WORDS | NAME WORDS...]...: these attachments and no others, given one a
+# word, so that counters begin at zero.
+attach_fresh()
+{
+	local words
+
+	ipcuckoo detach --all || return
+	for words; do
+		# shellcheck disable=SC2086
+		ipcuckoo attach $words || return
+	done
+}
+
+# fates NAME OPTION... check PATH: every packet has the fate that the reference says, and the
+# attachments, fresh and in the order of the rules given with -r, have counted as it did.
+fates()
+{
+	local name=$1 out status want have
+
+	shift
+	out=$(packets -s "$seed" "$@" 2>&1)
+	status=$?
+	note "$(grep -v '^rule' <<< "$out")"
+	want=$(awk '/^rule/ { print $3, $4 }' <<< "$out")
+	have=$(counters)
+	if [ $status -ne 0 ]; then
+		not_ok "$name" "no wrong verdict" "seed $seed, status $status"
+	elif [ "$want" != "$have" ]; then
+		not_ok "$name: counters" "$want" "$have"
+	else
+		ok "$name"
+	fi
+}

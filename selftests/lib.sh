@@ -1,0 +1,394 @@
+# SPDX-License-Identifier: GPL-2.0
+# shellcheck shell=bash
+#
+# What test programs written in bash share: KTAP, waiting, the module, and a small network.
+# A program sources this, prints its cases with the functions below and ends with ktap_done:
+#
+#	. "${0%/*}/lib.sh"
+#	ktap_plan 2
+#	load_module
+#	run_ok "a set can be made" ipcuckoo create a hash:ip
+#	check "it is empty" "" "$(ipcuckoo list a | grep '^add')"
+#	ktap_done
+#
+# A program that ends before ktap_done has failed, whatever it printed until then.
+
+set -u -o pipefail
+
+KSFT_PASS=0
+KSFT_FAIL=1
+KSFT_SKIP=4
+
+# How much a test can afford: the debug and kcsan kernels are five to ten times slower.
+SLOW=
+case ${IPCUCKOO_KERNEL:-stock} in
+debug | kcsan)	SLOW=1 ;;
+esac
+
+# --- KTAP ---
+
+ktap_planned=
+ktap_cases=0
+ktap_failed=0
+ktap_passed=0
+ktap_skipped=0
+
+ktap_head()
+{
+	[ -n "${ktap_begun:-}" ] || echo "TAP version 13"
+	ktap_begun=1
+}
+
+# ktap_plan N: how many cases there will be. Without it ktap_done prints what there were.
+ktap_plan()
+{
+	ktap_head
+	ktap_planned=$1
+	echo "1..$1"
+}
+
+# note TEXT...: for the reader only, each line of it.
+note()
+{
+	ktap_head
+	printf '%s\n' "$*" | sed 's/^/# /'
+}
+
+# A case's name must not contain what separates it from a directive.
+ktap_name()
+{
+	printf '%s' "${1//#/}"
+}
+
+ok()
+{
+	ktap_head
+	ktap_cases=$((ktap_cases + 1))
+	ktap_passed=$((ktap_passed + 1))
+	echo "ok $ktap_cases $(ktap_name "$1")"
+}
+
+# not_ok NAME [EXPECTED ACTUAL]
+not_ok()
+{
+	ktap_head
+	ktap_cases=$((ktap_cases + 1))
+	ktap_failed=$((ktap_failed + 1))
+	if [ $# -gt 1 ]; then
+		note "expected: $2"
+		note "actual:   ${3-}"
+	fi
+	echo "not ok $ktap_cases $(ktap_name "$1")"
+}
+
+# skip NAME REASON
+skip()
+{
+	ktap_head
+	ktap_cases=$((ktap_cases + 1))
+	ktap_skipped=$((ktap_skipped + 1))
+	echo "ok $ktap_cases $(ktap_name "$1") # SKIP $2"
+}
+
+# skip_all REASON: nothing in this program can be tried here.
+skip_all()
+{
+	ktap_head
+	echo "1..0 # SKIP $1"
+	exit "$KSFT_SKIP"
+}
+
+# bail TEXT: going on makes no sense.
+bail()
+{
+	ktap_head
+	echo "Bail out! $*"
+	exit "$KSFT_FAIL"
+}
+
+# check NAME EXPECTED ACTUAL: both are the same text.
+check()
+{
+	if [ "$2" = "$3" ]; then
+		ok "$1"
+	else
+		not_ok "$1" "$2" "$3"
+	fi
+}
+
+# check_match NAME PATTERN ACTUAL: an extended regular expression is found in it.
+check_match()
+{
+	if [[ $3 =~ $2 ]]; then
+		ok "$1"
+	else
+		not_ok "$1" "something like $2" "$3"
+	fi
+}
+
+# run_ok NAME COMMAND...: it succeeds. What it prints is shown if it does not.
+run_ok()
+{
+	run_status "$1" 0 "${@:2}"
+}
+
+# run_status NAME STATUS COMMAND...: it ends with that exit status.
+run_status()
+{
+	local name=$1 want=$2 out status
+
+	shift 2
+	out=$("$@" 2>&1)
+	status=$?
+	if [ "$status" -eq "$want" ]; then
+		ok "$name"
+	else
+		not_ok "$name" "exit status $want from: $*" "exit status $status: $out"
+	fi
+}
+
+# run_error NAME STATUS PATTERN COMMAND...: it fails with that status and says why.
+run_error()
+{
+	local name=$1 want=$2 pattern=$3 out status
+
+	shift 3
+	out=$("$@" 2>&1)
+	status=$?
+	if [ "$status" -ne "$want" ]; then
+		not_ok "$name" "exit status $want from: $*" "exit status $status: $out"
+	else
+		check_match "$name" "$pattern" "$out"
+	fi
+}
+
+# ktap_done: the end of every program.
+ktap_done()
+{
+	ktap_head
+	[ -n "$ktap_planned" ] || echo "1..$ktap_cases"
+	echo "# Totals: pass:$ktap_passed fail:$ktap_failed xfail:0 xpass:0" \
+		"skip:$ktap_skipped error:0"
+	if [ "$ktap_failed" -gt 0 ]; then
+		exit "$KSFT_FAIL"
+	elif [ "$ktap_cases" -eq 0 ]; then
+		exit "$KSFT_FAIL"
+	elif [ "$ktap_skipped" -eq "$ktap_cases" ]; then
+		exit "$KSFT_SKIP"
+	fi
+	exit "$KSFT_PASS"
+}
+
+# --- waiting ---
+
+# busywait SECONDS PREDICATE...: until it succeeds; fails when time is up.
+busywait()
+{
+	local end=$((SECONDS + $1 + 1))
+
+	shift
+	until "$@" > /dev/null 2>&1; do
+		[ "$SECONDS" -lt "$end" ] || return 1
+		sleep 0.05
+	done
+}
+
+# --- cleaning up ---
+
+on_exit_commands=()
+
+# on_exit COMMAND: a line of shell to run at the end, last one first.
+on_exit()
+{
+	on_exit_commands=("$1" "${on_exit_commands[@]}")
+}
+
+end_of_test()
+{
+	local status=$? line pids
+
+	trap - EXIT
+	mapfile -t pids < <(jobs -p)
+	if [ ${#pids[@]} -gt 0 ]; then
+		kill "${pids[@]}" 2> /dev/null
+		wait "${pids[@]}" 2> /dev/null
+	fi
+	for line in "${on_exit_commands[@]}"; do
+		eval "$line"
+	done
+	exit "$status"
+}
+
+trap end_of_test EXIT
+trap 'exit 143' TERM
+trap 'exit 130' INT
+
+# --- module and tool ---
+
+module_loaded()
+{
+	[ -d /sys/module/ipcuckoo ]
+}
+
+# load_module [PARAMETER=VALUE...]: loaded at the end, or there is no point in going on.
+load_module()
+{
+	local out
+
+	out=$(insmod "$IPCUCKOO_KO" "$@" 2>&1) || bail "cannot load the module: $out"
+	on_exit "unload_quietly"
+}
+
+# Namespaces go away in the background, and hold on to the module until they have.
+unload_module()
+{
+	busywait "${1:-10}" rmmod ipcuckoo
+}
+
+unload_quietly()
+{
+	module_loaded && unload_module > /dev/null 2>&1
+	return 0
+}
+
+# The tool, where the sets live: in the firewall's namespace once there is one.
+ipcuckoo()
+{
+	if [ -n "${net_up:-}" ]; then
+		in_f "$IPCUCKOO" "$@"
+	else
+		"$IPCUCKOO" "$@"
+	fi
+}
+
+# --- network ---
+#
+#        c: client                    f: firewall                    s: server
+#   +------------------+        +-----------------------+        +------------------+
+#   |             eth0 |--veth--| c0                 s0 |--veth--| eth0             |
+#   |      10.0.1.2/24 |        | 10.0.1.1     10.0.2.1 |        | 10.0.2.2/24      |
+#   |     fd00:1::2/64 |        | fd00:1::1   fd00:2::1 |        | fd00:2::2/64     |
+#   +------------------+        +-----------------------+        +------------------+
+#
+# The module's sets live in f, which forwards. Client and server send everything to f, and f
+# sends every foreign address to the client, so that the client can play any source there
+# is. Neighbours are permanent, nobody solicits, probes or offloads: but for multicast
+# housekeeping of IPv6, the packets at a hook are the packets the test has sent.
+
+C4=10.0.1.2
+C6=fd00:1::2
+FC4=10.0.1.1
+FC6=fd00:1::1
+FS4=10.0.2.1
+FS6=fd00:2::1
+S4=10.0.2.2
+S6=fd00:2::2
+
+in_c()
+{
+	nsenter --net=/run/netns/c "$@"
+}
+
+in_f()
+{
+	nsenter --net=/run/netns/f "$@"
+}
+
+in_s()
+{
+	nsenter --net=/run/netns/s "$@"
+}
+
+# Before there is an interface: they are inherited by every one that comes.
+net_sysctls()
+{
+	local forward=0
+
+	[ "$1" != f ] || forward=1
+	nsenter --net="/run/netns/$1" bash -c '
+		cd /proc/sys/net || exit
+		for conf in ipv4/conf/{all,default}; do
+			echo 0 > $conf/rp_filter
+			echo 0 > $conf/send_redirects
+			echo 1 > $conf/accept_local
+		done
+		for conf in ipv6/conf/{all,default}; do
+			echo 0 > $conf/accept_dad
+			echo 0 > $conf/accept_ra
+			echo 0 > $conf/router_solicitations
+			echo "$0" > $conf/forwarding
+		done
+		echo "$0" > ipv4/ip_forward
+		echo 0 > ipv4/icmp_ratelimit
+		echo 0 > ipv6/icmp/ratelimit' "$forward"
+}
+
+# net_end NS DEV OWN4 OWN6 PEER4 PEER6 PEER-MAC: addresses and the one neighbour
+net_end()
+{
+	ip -n "$1" -batch - <<-END
+	link set lo up
+	link set $2 up
+	addr add $3/24 dev $2
+	addr add $4/64 dev $2 nodad
+	neigh replace $5 lladdr $7 dev $2 nud permanent
+	neigh replace $6 lladdr $7 dev $2 nud permanent
+	END
+}
+
+# net_default NS GATEWAY4 GATEWAY6
+net_default()
+{
+	ip -n "$1" -batch - <<-END
+	route add default via $2
+	route add default via $3
+	END
+}
+
+# Every packet the test sends is one packet at the hook, with its checksum filled in.
+no_offload()
+{
+	nsenter --net="/run/netns/$1" ethtool -K "$2" \
+		tx off rx off sg off tso off gso off gro off > /dev/null
+}
+
+net_create()
+{
+	local ns mac=02:00:00:00:00
+
+	for ns in c f s; do
+		ip netns add "$ns" && net_sysctls "$ns" || return
+	done
+	ip link add c0 netns f address $mac:11 type veth \
+		peer name eth0 netns c address $mac:12 &&
+	ip link add s0 netns f address $mac:21 type veth \
+		peer name eth0 netns s address $mac:22 &&
+	no_offload c eth0 && no_offload f c0 && no_offload f s0 && no_offload s eth0 &&
+	net_end c eth0 $C4 $C6 $FC4 $FC6 $mac:11 &&
+	net_end f c0 $FC4 $FC6 $C4 $C6 $mac:12 &&
+	net_end f s0 $FS4 $FS6 $S4 $S6 $mac:22 &&
+	net_end s eth0 $S4 $S6 $FS4 $FS6 $mac:21 &&
+	net_default c $FC4 $FC6 &&
+	net_default f $C4 $C6 &&
+	net_default s $FS4 $FS6
+}
+
+# setup_net: the network above, or there is no point in going on.
+setup_net()
+{
+	local out
+
+	on_exit "cleanup_net"
+	out=$(net_create 2>&1) || bail "cannot set up the network: $out"
+	net_up=1
+}
+
+cleanup_net()
+{
+	local ns
+
+	net_up=
+	for ns in c f s; do
+		[ ! -e /run/netns/$ns ] || ip netns del $ns
+	done
+}
