@@ -39,6 +39,9 @@ struct ipcuckoo_chain {
 	struct ipcuckoo_attachment *at[];
 };
 
+/* Each is a look-up for each packet: more is a mistake. */
+#define ATTACHMENTS_MAX	1024
+
 /* No device of an attachment's name exists. */
 #define IFINDEX_NONE	(-1)
 
@@ -190,7 +193,7 @@ current_chain(struct ipcuckoo_net *inet, enum ipcuckoo_hook hook)
 static bool runs_at(const struct ipcuckoo_attachment *at,
 		    enum ipcuckoo_hook hook)
 {
-	return at->set->family & hooks[hook].family &&
+	return !at->leaving && at->set->family & hooks[hook].family &&
 	       at->rule.dir & hooks[hook].dirs;
 }
 
@@ -206,7 +209,8 @@ static struct ipcuckoo_chain *make_chain(struct ipcuckoo_net *inet,
 		count += runs_at(at, hook);
 	if (!count)
 		return NULL;
-	chain = kzalloc(struct_size(chain, at, count), GFP_KERNEL_ACCOUNT);
+	chain = kzalloc(struct_size(chain, at, count),
+			GFP_KERNEL_ACCOUNT | __GFP_NOWARN);
 	if (!chain)
 		return ERR_PTR(-ENOMEM);
 	list_for_each_entry(at, &inet->attached.list, list)
@@ -325,6 +329,7 @@ static void release(struct ipcuckoo_attachment *at)
 	module_put(THIS_MODULE);
 }
 
+/* Under ipcuckoo_attached.lock, so that the last to look is the last to tell. */
 static void resolve(struct net *net, struct ipcuckoo_attachment *at)
 {
 	const struct net_device *dev;
@@ -345,17 +350,31 @@ static bool same_rule(const struct ipcuckoo_rule *a,
 	       a->loopback == b->loopback && !strcmp(a->dev, b->dev);
 }
 
-/* Insert behind all of the same or a lower order. */
+/* Insert behind all of the same or a lower order. A device event from then on
+ * finds it.
+ */
 static void list_insert(struct ipcuckoo_net *inet,
 			struct ipcuckoo_attachment *new)
 {
 	struct ipcuckoo_attachment *at;
 
+	spin_lock(&inet->attached.lock);
 	list_for_each_entry_reverse(at, &inet->attached.list, list)
 		if (at->rule.order <= new->rule.order)
 			break;
 	list_add(&new->list, &at->list);
-	inet->attached.count++;
+	resolve(inet->net, new);
+	spin_unlock(&inet->attached.lock);
+	WRITE_ONCE(inet->attached.count, inet->attached.count + 1);
+}
+
+static void list_remove(struct ipcuckoo_net *inet,
+			struct ipcuckoo_attachment *at)
+{
+	spin_lock(&inet->attached.lock);
+	list_del(&at->list);
+	spin_unlock(&inet->attached.lock);
+	WRITE_ONCE(inet->attached.count, inet->attached.count - 1);
 }
 
 static int check_attach(struct ipcuckoo_net *inet, const char *name,
@@ -366,6 +385,8 @@ static int check_attach(struct ipcuckoo_net *inet, const char *name,
 	new->set = ipcuckoo_set_find(inet, name);
 	if (!new->set)
 		return -ENOENT;
+	if (inet->attached.count >= ATTACHMENTS_MAX)
+		return -E2BIG;
 	list_for_each_entry(at, &inet->attached.list, list) {
 		if (at->set == new->set && same_rule(&at->rule, &new->rule)) {
 			new->id = at->id;
@@ -383,19 +404,18 @@ static int attach_locked(struct ipcuckoo_net *inet, const char *name,
 	err = check_attach(inet, name, at);
 	if (err)
 		return err;
+	if (!try_module_get(THIS_MODULE))
+		return -ENODEV;
 	list_insert(inet, at);
-	/* Listed first: a device event from now on finds it. */
-	resolve(inet->net, at);
 	err = update(inet);
 	if (err) {
-		list_del(&at->list);
-		inet->attached.count--;
+		list_remove(inet, at);
+		module_put(THIS_MODULE);
 		return err;
 	}
 	at->id = ++inet->attached.id;
 	WRITE_ONCE(at->set->attachments, at->set->attachments + 1);
 	kref_get(&at->set->ref);
-	__module_get(THIS_MODULE);
 	return 0;
 }
 
@@ -408,7 +428,8 @@ static int attach_locked(struct ipcuckoo_net *inet, const char *name,
  *
  * Context: process context; takes the namespace's mutex.
  * Return: 0, -ENOENT if there is no such set, -EEXIST if it does that already,
- * -ENOMEM, or what nf_register_net_hook() returns.
+ * -E2BIG if there are too many already, -ENODEV if the module is about to be
+ * unloaded, -ENOMEM, or what nf_register_net_hook() returns.
  */
 int ipcuckoo_attach(struct ipcuckoo_net *inet, const char *name,
 		    const struct ipcuckoo_rule *rule, u32 *id)
@@ -437,19 +458,20 @@ int ipcuckoo_attach(struct ipcuckoo_net *inet, const char *name,
 	return err;
 }
 
-/* Detach what was moved to @gone. */
-static int detach_list(struct ipcuckoo_net *inet, struct list_head *gone)
+/* Detach what is marked as leaving, or unmark it. */
+static int detach_marked(struct ipcuckoo_net *inet)
 {
 	struct ipcuckoo_attachment *at, *next;
 	int err = update(inet);
 
-	list_for_each_entry_safe(at, next, gone, list) {
-		list_del(&at->list);
-		inet->attached.count--;
+	list_for_each_entry_safe(at, next, &inet->attached.list, list) {
+		if (!at->leaving)
+			continue;
+		at->leaving = false;
 		if (err)
-			list_insert(inet, at);
-		else
-			release(at);
+			continue;
+		list_remove(inet, at);
+		release(at);
 	}
 	return err;
 }
@@ -477,20 +499,17 @@ static bool like(const struct ipcuckoo_attachment *at, const char *name,
 int ipcuckoo_detach(struct ipcuckoo_net *inet, u32 id, const char *name,
 		    const struct ipcuckoo_rule *rule, u32 *count)
 {
-	struct ipcuckoo_attachment *at, *next;
-	LIST_HEAD(gone);
+	struct ipcuckoo_attachment *at;
 	int err = -ENOENT;
 
 	*count = 0;
 	mutex_lock(&inet->mutex);
-	list_for_each_entry_safe(at, next, &inet->attached.list, list) {
-		if (id ? at->id != id : !like(at, name, rule))
-			continue;
-		list_move_tail(&at->list, &gone);
-		(*count)++;
+	list_for_each_entry(at, &inet->attached.list, list) {
+		at->leaving = id ? at->id == id : like(at, name, rule);
+		*count += at->leaving;
 	}
 	if (*count)
-		err = detach_list(inet, &gone);
+		err = detach_marked(inet);
 	mutex_unlock(&inet->mutex);
 	return err;
 }
@@ -514,7 +533,9 @@ ipcuckoo_attachment_count(const struct ipcuckoo_attachment *at)
 	return sum;
 }
 
-/* Devices come, go and change names. Under RTNL. */
+/* Devices come, go and change names. Under RTNL, hence without the mutex, which
+ * may wait for memory. Alternative names are resolved as they are then.
+ */
 static int device_event(struct notifier_block *nb, unsigned long event,
 			void *ptr)
 {
@@ -525,10 +546,10 @@ static int device_event(struct notifier_block *nb, unsigned long event,
 	if (event != NETDEV_REGISTER && event != NETDEV_UNREGISTER &&
 	    event != NETDEV_CHANGENAME)
 		return NOTIFY_DONE;
-	mutex_lock(&inet->mutex);
+	spin_lock(&inet->attached.lock);
 	list_for_each_entry(at, &inet->attached.list, list)
 		resolve(net, at);
-	mutex_unlock(&inet->mutex);
+	spin_unlock(&inet->attached.lock);
 	return NOTIFY_DONE;
 }
 
@@ -546,6 +567,7 @@ void ipcuckoo_attach_init_net(struct ipcuckoo_net *inet)
 	int hook;
 
 	INIT_LIST_HEAD(&inet->attached.list);
+	spin_lock_init(&inet->attached.lock);
 	for (hook = 0; hook < IPCUCKOO_HOOKS; hook++) {
 		ops = &inet->attached.ops[hook];
 		ops->hook = hooks[hook].fn;
@@ -570,8 +592,7 @@ void ipcuckoo_attach_exit_net(struct ipcuckoo_net *inet)
 	mutex_lock(&inet->mutex);
 	publish_chains(inet, none);
 	list_for_each_entry_safe(at, next, &inet->attached.list, list) {
-		list_del(&at->list);
-		inet->attached.count--;
+		list_remove(inet, at);
 		release(at);
 	}
 	mutex_unlock(&inet->mutex);

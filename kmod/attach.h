@@ -22,7 +22,9 @@ enum ipcuckoo_hook {
 
 /**
  * struct ipcuckoo_attached - the attachments of a network namespace
- * @list:	all, in the order they run; under ipcuckoo_net.mutex
+ * @list:	all, in the order they run; changed under ipcuckoo_net.mutex and
+ *		@lock, read under either
+ * @lock:	see set.h
  * @count:	how many
  * @seq:	moves when one comes or goes
  * @id:		the last id given
@@ -31,6 +33,7 @@ enum ipcuckoo_hook {
  */
 struct ipcuckoo_attached {
 	struct list_head list;
+	spinlock_t lock;	/* see set.h */
 	u32 count;
 	u32 seq;
 	u32 id;
@@ -71,6 +74,7 @@ struct ipcuckoo_counter {
  * @ifindex:	of the device: 0 for any, -1 if there is none of that name now
  * @counter:	per CPU
  * @id:		its number
+ * @leaving:	it is about to be detached
  * @list:	in ipcuckoo_attached.list
  * @rcu:	to free it
  */
@@ -80,6 +84,7 @@ struct ipcuckoo_attachment {
 	int ifindex;
 	struct ipcuckoo_counter __percpu *counter;
 	u32 id;
+	bool leaving;
 	struct list_head list;
 	struct rcu_head rcu;
 };

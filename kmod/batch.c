@@ -152,7 +152,8 @@ static int prepare_add(struct ipcuckoo_set *set,
 		if (count + new > set->maxelem)
 			return -ENOSPC;
 	}
-	return ipcuckoo_entries_reserve(&set->entries, more);
+	/* A single one makes its own room, or changes nothing. */
+	return new > 1 ? ipcuckoo_entries_reserve(&set->entries, more) : 0;
 }
 
 /* Delete what this batch has added, up to entry @end. */

@@ -4,11 +4,22 @@
 #define _IPCUCKOO_COMPAT_H
 
 #include <linux/version.h>
+#include <net/genetlink.h>
 
 #if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 12, 0)
 #include <linux/unaligned.h>
 #else
 #include <asm/unaligned.h>
 #endif
+
+/* The attributes of the request that a dump answers. */
+static inline struct nlattr **ipcuckoo_dump_attrs(struct netlink_callback *cb)
+{
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 6, 0)
+	return genl_info_dump(cb)->attrs;
+#else
+	return genl_dumpit_info(cb)->attrs;
+#endif
+}
 
 #endif /* _IPCUCKOO_COMPAT_H */

@@ -214,6 +214,8 @@ static int make_room(struct ipcuckoo_entries *e, enum ipcuckoo_kind kind,
 	u32 nbuckets;
 	int err;
 
+	if (t && !early && t->nbuckets == IPCUCKOO_BUCKETS_MAX)
+		return -ENOSPC;
 	nbuckets = early ? t->nbuckets :
 		   ipcuckoo_table_buckets(count + count / 4 + 1,
 					  ipcuckoo_kind_keyed(kind));
@@ -339,41 +341,48 @@ int ipcuckoo_entries_add(struct ipcuckoo_entries *e,
 	return 0;
 }
 
-/* Is a word of a hint covered by a prefix no longer than the stride? */
-static bool covered(const struct ipcuckoo_table *nets,
-		    const struct ipcuckoo_key *addr, bool v6,
-		    unsigned int stride)
+/* The shortest of the prefixes of an address with a length from @first to
+ * @last, or -1 if there is none.
+ */
+static int shortest(const struct ipcuckoo_table *nets,
+		    const struct ipcuckoo_key *addr, bool v6, int first, int last)
 {
 	struct ipcuckoo_key code;
 	int len;
 
-	for (len = stride; len >= 0; len--) {
+	for (len = first; len <= last; len++) {
 		code = ipcuckoo_entry_code(addr, v6, len);
 		if (ipcuckoo_table_has(nets, &code))
-			return true;
+			return len;
 	}
-	return false;
+	return -1;
 }
 
-/* A short prefix was deleted: clear the marks that no other one justifies. */
+/* A short prefix was deleted: clear the marks that no other one justifies. A
+ * shorter one justifies all of them, a longer one those under it.
+ */
 static void uncover(struct ipcuckoo_entries *e, struct ipcuckoo_hint *h,
 		    const struct ipcuckoo_table *nets,
 		    const struct ipcuckoo_entry *entry)
 {
-	struct ipcuckoo_key left = ipcuckoo_entry_top(&entry->addr, entry->v6);
-	u64 word = left.hi >> (64 - h->stride);
+	struct ipcuckoo_key addr = ipcuckoo_entry_top(&entry->addr, entry->v6);
+	u64 word = addr.hi >> (64 - h->stride);
 	u64 end = word + (1U << (h->stride - entry->len));
-	struct ipcuckoo_key addr;
+	int len;
 
-	for (; word < end; word++) {
+	if (shortest(nets, &entry->addr, entry->v6, 0, entry->len - 1) >= 0)
+		return;
+	while (word < end) {
 		addr.hi = word << (64 - h->stride);
 		addr.lo = 0;
 		if (!entry->v6)
 			addr = (struct ipcuckoo_key){ .lo = addr.hi >> 32 };
-		if (!covered(nets, &addr, entry->v6, h->stride))
-			ipcuckoo_hint_uncover(h, &e->guard, word);
-		if (!(word % COPY_BATCH))
-			cond_resched();
+		len = shortest(nets, &addr, entry->v6, entry->len + 1, h->stride);
+		if (len < 0)
+			ipcuckoo_hint_uncover(h, &e->guard, word++);
+		else
+			word += 1U << (h->stride - len);
+		cond_resched();
 	}
 }
 
@@ -391,9 +400,11 @@ static void tidy(struct ipcuckoo_entries *e, enum ipcuckoo_kind kind)
 	    count < ipcuckoo_table_slots(t) / SHRINK_SHARE && !search_begin(e) &&
 	    !rebuild(e, kind, ipcuckoo_table_buckets(count * 2ULL, v6), NULL))
 		e->growths++;
-	if (h && ++h->stale > STALE_MIN + count)
+	if (h && ++h->stale > STALE_MIN + count) {
+		h->stale = 0;
 		rebuild_hint(e, v6, ipcuckoo_entries_count(e, v6 ?
 				IPCUCKOO_NETS6 : IPCUCKOO_NETS4));
+	}
 }
 
 /**
@@ -500,13 +511,33 @@ bool ipcuckoo_entries_next(struct ipcuckoo_entries *e, u64 *pos,
 	return false;
 }
 
+static int reserve(struct ipcuckoo_entries *e, enum ipcuckoo_kind kind, u32 more)
+{
+	const struct ipcuckoo_table *t = current_version(e)->table[kind];
+	u64 count = t ? t->count : 0, want = count + more;
+	u32 nbuckets;
+	int err;
+
+	if (t && want * 1000 <= ipcuckoo_table_slots(t) * IPCUCKOO_LOAD_LIMIT)
+		return 0;
+	if (t)
+		want = max(want, count + count / 4);
+	nbuckets = ipcuckoo_table_buckets(want, ipcuckoo_kind_keyed(kind));
+	if (t && nbuckets <= t->nbuckets)
+		return 0;
+	err = rebuild(e, kind, nbuckets, NULL);
+	if (!err && t)
+		e->growths++;
+	return err;
+}
+
 /**
  * ipcuckoo_entries_reserve() - make room before entries are added
  * @e:		contents
  * @more:	entries to come, for each kind
  *
  * Context: the writer; may sleep.
- * Return: 0, -ENOMEM or -EDQUOT.
+ * Return: 0, -ENOSPC, -ENOMEM or -EDQUOT.
  */
 int ipcuckoo_entries_reserve(struct ipcuckoo_entries *e,
 			     const u32 more[IPCUCKOO_KINDS])
@@ -514,22 +545,11 @@ int ipcuckoo_entries_reserve(struct ipcuckoo_entries *e,
 	int kind, err = search_begin(e);
 
 	for (kind = 0; kind < IPCUCKOO_KINDS && !err; kind++) {
-		const struct ipcuckoo_table *t = current_version(e)->table[kind];
-		u64 count = t ? t->count : 0, want = count + more[kind];
-
 		if (more[kind] && ipcuckoo_kind_is_nets(kind))
-			err = prepare_hint(e, ipcuckoo_kind_keyed(kind), more[kind]);
-		if (err || !more[kind] ||
-		    (t && want * 1000 <= ipcuckoo_table_slots(t) *
-					 IPCUCKOO_LOAD_TARGET))
-			continue;
-		if (t)
-			want = max(want, count + count / 4);
-		err = rebuild(e, kind, ipcuckoo_table_buckets(want,
-							      ipcuckoo_kind_keyed(kind)),
-			      NULL);
-		if (!err && t)
-			e->growths++;
+			err = prepare_hint(e, ipcuckoo_kind_keyed(kind),
+					   more[kind]);
+		if (more[kind] && !err)
+			err = reserve(e, kind, more[kind]);
 	}
 	return err;
 }
@@ -578,12 +598,29 @@ static int fit_table(struct ipcuckoo_entries *e, enum ipcuckoo_kind kind)
 	return nbuckets < t->nbuckets ? rebuild(e, kind, nbuckets, NULL) : 0;
 }
 
+/* Likewise a hint; without prefixes there is no need of one. */
+static int fit_hint(struct ipcuckoo_entries *e, bool v6)
+{
+	u32 prefixes = ipcuckoo_entries_count(e, v6 ? IPCUCKOO_NETS6 :
+					      IPCUCKOO_NETS4);
+	struct ipcuckoo_hint *h = current_version(e)->hint[v6];
+
+	if (!h)
+		return 0;
+	if (!prefixes)
+		return publish_hint(e, v6, NULL);
+	return ipcuckoo_hint_size(prefixes, v6) <
+	       h->area[0].size + h->area[1].size ?
+	       rebuild_hint(e, v6, prefixes) : 0;
+}
+
 /**
  * ipcuckoo_entries_fit() - give back the memory that entries do not need
  * @e:		contents
  *
  * Context: the writer; may sleep.
- * Return: 0, -ENOMEM or -EDQUOT; entries are untouched in any case.
+ * Return: 0, -ENOSPC, -ENOMEM or -EDQUOT, for it takes some memory itself; the
+ * entries are untouched in any case.
  */
 int ipcuckoo_entries_fit(struct ipcuckoo_entries *e)
 {
@@ -591,7 +628,8 @@ int ipcuckoo_entries_fit(struct ipcuckoo_entries *e)
 
 	for (kind = 0; kind < IPCUCKOO_KINDS && !err; kind++)
 		err = fit_table(e, kind);
-	return err;
+	err = err ?: fit_hint(e, false);
+	return err ?: fit_hint(e, true);
 }
 
 /* Put in a version that shares nothing with the old one. */
@@ -734,7 +772,7 @@ u64 ipcuckoo_entries_fallbacks(struct ipcuckoo_entries *e)
 size_t ipcuckoo_entries_memory(struct ipcuckoo_entries *e)
 {
 	const struct ipcuckoo_version *v = current_version(e);
-	size_t size = ksize(v);
+	size_t size = kmalloc_size_roundup(sizeof(*v));
 	int i;
 
 	for (i = 0; i < IPCUCKOO_KINDS; i++)

@@ -70,7 +70,41 @@ static const struct {
 
 /* A prefix marks a few deep words, most of them shared with others. */
 #define DEEP_PER_PREFIX		4
+#define DEEP_MIN		16
 #define DEEP_BITS_MAX		26
+
+static unsigned int choose_stride(u32 prefixes)
+{
+	unsigned int i = 0;
+
+	while (prefixes > strides[i].prefixes)
+		i++;
+	return i;
+}
+
+static unsigned int choose_deep_bits(u32 prefixes)
+{
+	return min(ilog2(max_t(u32, prefixes, DEEP_MIN)) +
+		   ilog2(DEEP_PER_PREFIX), DEEP_BITS_MAX);
+}
+
+/**
+ * ipcuckoo_hint_size() - what the words of a hint would take
+ * @prefixes:	number of prefixes to make it for
+ * @deep:	IPv6
+ *
+ * Return: bytes, rounding included.
+ */
+size_t ipcuckoo_hint_size(u32 prefixes, bool deep)
+{
+	u8 stride = strides[choose_stride(prefixes)].stride;
+	size_t size = ipcuckoo_area_round(sizeof(u32) << stride);
+
+	if (deep)
+		size += ipcuckoo_area_round(sizeof(u32) <<
+					    choose_deep_bits(prefixes));
+	return size;
+}
 
 /**
  * ipcuckoo_hint_create() - make an empty hint
@@ -84,24 +118,21 @@ static const struct {
 struct ipcuckoo_hint *ipcuckoo_hint_create(struct ipcuckoo_mem *mem,
 					   u32 prefixes, bool deep)
 {
+	unsigned int stride = choose_stride(prefixes);
 	struct ipcuckoo_hint *h;
-	unsigned int i = 0;
 	int err;
 
 	h = kzalloc(sizeof(*h), GFP_KERNEL_ACCOUNT);
 	if (!h)
 		return ERR_PTR(-ENOMEM);
-	while (prefixes > strides[i].prefixes)
-		i++;
 	h->mem = mem;
-	h->stride = strides[i].stride;
-	h->capacity = strides[i].prefixes;
+	h->stride = strides[stride].stride;
+	h->capacity = strides[stride].prefixes;
 	err = ipcuckoo_area_alloc(&h->area[0], mem, sizeof(u32) << h->stride);
 	if (!err && deep) {
-		h->deep_bits = ilog2(max_t(u32, prefixes, 16));
-		h->deep_bits = min(h->deep_bits + ilog2(DEEP_PER_PREFIX),
-				   DEEP_BITS_MAX);
-		h->capacity = min_t(u64, h->capacity, 2ULL * max_t(u32, prefixes, 16));
+		h->deep_bits = choose_deep_bits(prefixes);
+		h->capacity = min_t(u64, h->capacity,
+				    2ULL * max_t(u32, prefixes, DEEP_MIN));
 		h->seed = get_random_u64();
 		err = ipcuckoo_area_alloc(&h->area[1], mem,
 					  sizeof(u32) << h->deep_bits);
@@ -151,7 +182,8 @@ void ipcuckoo_hint_destroy_rcu(struct ipcuckoo_hint *h)
  */
 size_t ipcuckoo_hint_memory(const struct ipcuckoo_hint *h)
 {
-	return h ? ksize(h) + h->area[0].size + h->area[1].size : 0;
+	return h ? kmalloc_size_roundup(sizeof(*h)) +
+		   h->area[0].size + h->area[1].size : 0;
 }
 
 static void mark(u32 *word, u32 bits)

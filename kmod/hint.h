@@ -103,6 +103,7 @@ struct ipcuckoo_hint *ipcuckoo_hint_create(struct ipcuckoo_mem *mem,
 					   u32 prefixes, bool deep);
 void ipcuckoo_hint_destroy(struct ipcuckoo_hint *h);
 void ipcuckoo_hint_destroy_rcu(struct ipcuckoo_hint *h);
+size_t ipcuckoo_hint_size(u32 prefixes, bool deep);
 size_t ipcuckoo_hint_memory(const struct ipcuckoo_hint *h);
 
 void ipcuckoo_hint_add_host(struct ipcuckoo_hint *h, u64 hi);

@@ -59,7 +59,7 @@ static int set_priority(const char *val, const struct kernel_param *kp)
 	int priority;
 	int err = kstrtoint(val, 0, &priority);
 
-	if (!err && abs(priority) > PRIORITY_MAX)
+	if (!err && (priority < -PRIORITY_MAX || priority > PRIORITY_MAX))
 		err = -ERANGE;
 	if (err)
 		pr_err("ipcuckoo: priority=%s: give a number from %d to %d\n",
@@ -83,6 +83,7 @@ static int __net_init net_begin(struct net *net)
 	struct ipcuckoo_net *inet = ipcuckoo_net(net);
 
 	inet->net = net;
+	mutex_init(&inet->names);
 	mutex_init(&inet->mutex);
 	inet->mem.limit = memory_limit << 20;
 	inet->sets = RB_ROOT;
@@ -102,9 +103,7 @@ static void __net_exit net_end(struct net *net)
 	struct ipcuckoo_net *inet = ipcuckoo_net(net);
 
 	ipcuckoo_shadow_exit_net(inet);
-	mutex_lock(&inet->mutex);
-	ipcuckoo_set_exit_net(inet);
-	mutex_unlock(&inet->mutex);
+	ipcuckoo_set_destroy_all(inet);
 	ipcuckoo_proc_exit_net(inet);
 }
 

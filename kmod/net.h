@@ -12,6 +12,7 @@
 /**
  * struct ipcuckoo_net - everything of one network namespace
  * @net:	the namespace
+ * @names:	see set.h
  * @mutex:	see set.h
  * @mem:	account of all tables
  * @sets:	tree of sets by name
@@ -25,6 +26,7 @@
  */
 struct ipcuckoo_net {
 	struct net *net;
+	struct mutex names;	/* see set.h */
 	struct mutex mutex;	/* see set.h */
 	struct ipcuckoo_mem mem;
 	struct rb_root sets;

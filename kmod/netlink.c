@@ -203,7 +203,11 @@ static const struct {
 	{ -ENOENT,
 	  "the entry is not in the set" },
 	{ -ENOSPC,
-	  "the set is full: its maxelem is reached" },
+	  "the set is full: its maxelem is reached, or its table takes no more" },
+	{ -E2BIG,
+	  "too many attachments or hooks" },
+	{ -ENODEV,
+	  "the module is being unloaded" },
 	{ -EDQUOT,
 	  "the memory limit of this network namespace is reached (module "
 	  "parameter memory_limit)" },
@@ -239,15 +243,39 @@ int ipcuckoo_nl_name_or_all(struct genl_info *info, const char **name)
 
 /* Replies */
 
-struct sk_buff *ipcuckoo_nl_reply_new(struct genl_info *info, void **header)
+/* A reply is begun before anything is changed, so that a change never fails for
+ * want of memory to tell of it.
+ */
+int ipcuckoo_nl_reply_begin(struct genl_info *info,
+			    struct ipcuckoo_nl_reply *reply)
 {
-	struct sk_buff *skb = genlmsg_new(NLMSG_GOODSIZE, GFP_KERNEL);
+	reply->skb = genlmsg_new(NLMSG_GOODSIZE, GFP_KERNEL);
+	if (!reply->skb)
+		return ipcuckoo_nl_explain(info->extack, -ENOMEM);
+	reply->header = genlmsg_put_reply(reply->skb, info, &ipcuckoo_nl_family,
+					  0, info->genlhdr->cmd);
+	return 0;
+}
 
-	if (!skb)
-		return NULL;
-	*header = genlmsg_put_reply(skb, info, &ipcuckoo_nl_family, 0,
-				    info->genlhdr->cmd);
-	return skb;
+/* Replies are small: all of any fits. */
+void ipcuckoo_nl_reply_u32(struct ipcuckoo_nl_reply *reply, int attr, u32 value)
+{
+	WARN_ON_ONCE(nla_put_u32(reply->skb, attr, value));
+}
+
+/* Send a reply, or with an error drop it. A client that does not read its
+ * socket does without; what it asked for is done.
+ */
+int ipcuckoo_nl_reply_end(struct genl_info *info,
+			  struct ipcuckoo_nl_reply *reply, int err)
+{
+	if (err) {
+		nlmsg_free(reply->skb);
+		return err;
+	}
+	genlmsg_end(reply->skb, reply->header);
+	genlmsg_reply(reply->skb, info);
+	return 0;
 }
 
 /* Begin a message of a dump; cb->seq says of which state of things it tells.
@@ -265,25 +293,6 @@ void *ipcuckoo_nl_dump_put(struct sk_buff *skb, struct netlink_callback *cb,
 	return header;
 }
 
-/* Send a reply of u32 attributes: pairs of attribute and value. */
-int ipcuckoo_nl_reply_u32(struct genl_info *info, const u32 (*pairs)[2], int count)
-{
-	struct sk_buff *skb;
-	void *header;
-
-	skb = ipcuckoo_nl_reply_new(info, &header);
-	if (!skb)
-		return -ENOMEM;
-	while (count--) {
-		if (nla_put_u32(skb, pairs[count][0], pairs[count][1])) {
-			nlmsg_free(skb);
-			return -EMSGSIZE;
-		}
-	}
-	genlmsg_end(skb, header);
-	return genlmsg_reply(skb, info);
-}
-
 int ipcuckoo_nl_put_u64(struct sk_buff *skb, int attr, u64 value)
 {
 	return nla_put_u64_64bit(skb, attr, value, IPCUCKOO_A_PAD);
@@ -291,27 +300,28 @@ int ipcuckoo_nl_put_u64(struct sk_buff *skb, int attr, u64 value)
 
 /* The module */
 
-int ipcuckoo_nl_info_doit(struct sk_buff *skb, struct genl_info *info)
+static int fill_info(struct sk_buff *skb, struct ipcuckoo_net *inet)
+{
+	return nla_put_string(skb, IPCUCKOO_A_VERSION, IPCUCKOO_VERSION) ||
+	       nla_put_u32(skb, IPCUCKOO_A_SETS, READ_ONCE(inet->sets_count)) ||
+	       nla_put_u32(skb, IPCUCKOO_A_ATTACHMENTS,
+			   READ_ONCE(inet->attached.count)) ||
+	       ipcuckoo_nl_put_u64(skb, IPCUCKOO_A_MEMORY,
+				   atomic_long_read(&inet->mem.used)) ||
+	       ipcuckoo_nl_put_u64(skb, IPCUCKOO_A_MEMORY_LIMIT,
+				   inet->mem.limit) ? -EMSGSIZE : 0;
+}
+
+static int info_doit(struct sk_buff *skb, struct genl_info *info)
 {
 	struct ipcuckoo_net *inet = ipcuckoo_net(genl_info_net(info));
-	struct sk_buff *reply;
-	void *header;
+	struct ipcuckoo_nl_reply reply;
+	int err;
 
-	reply = ipcuckoo_nl_reply_new(info, &header);
-	if (!reply)
-		return -ENOMEM;
-	if (nla_put_string(reply, IPCUCKOO_A_VERSION, IPCUCKOO_VERSION) ||
-	    nla_put_u32(reply, IPCUCKOO_A_SETS, READ_ONCE(inet->sets_count)) ||
-	    nla_put_u32(reply, IPCUCKOO_A_ATTACHMENTS,
-			READ_ONCE(inet->attached.count)) ||
-	    ipcuckoo_nl_put_u64(reply, IPCUCKOO_A_MEMORY,
-				atomic_long_read(&inet->mem.used)) ||
-	    ipcuckoo_nl_put_u64(reply, IPCUCKOO_A_MEMORY_LIMIT, inet->mem.limit)) {
-		nlmsg_free(reply);
-		return -EMSGSIZE;
-	}
-	genlmsg_end(reply, header);
-	return genlmsg_reply(reply, info);
+	err = ipcuckoo_nl_reply_begin(info, &reply);
+	if (err)
+		return err;
+	return ipcuckoo_nl_reply_end(info, &reply, fill_info(reply.skb, inet));
 }
 
 /* A socket was closed. */
@@ -341,7 +351,7 @@ static struct notifier_block release_notifier = {
 }
 
 static const struct genl_ops ops[] = {
-	OP(INFO, none_policy, .doit = ipcuckoo_nl_info_doit),
+	OP(INFO, none_policy, .doit = info_doit),
 	OP(SET_NEW, set_new_policy, .doit = ipcuckoo_nl_set_new_doit),
 	OP(SET_DEL, set_del_policy, .doit = ipcuckoo_nl_set_del_doit),
 	OP(SET_GET, set_policy, .doit = ipcuckoo_nl_set_get_doit,
@@ -350,7 +360,7 @@ static const struct genl_ops ops[] = {
 	OP(ENTRY_ADD, entry_policy, .doit = ipcuckoo_nl_entry_add_doit),
 	OP(ENTRY_DEL, entry_policy, .doit = ipcuckoo_nl_entry_del_doit),
 	OP(ENTRY_TEST, entry_test_policy, .doit = ipcuckoo_nl_entry_test_doit),
-	OP(ENTRY_GET, set_policy, .start = ipcuckoo_nl_entry_get_start,
+	OP(ENTRY_GET, set_policy,
 	   .dumpit = ipcuckoo_nl_entry_get_dumpit, .done = ipcuckoo_nl_entry_get_done),
 	OP(SHADOW_NEW, shadow_new_policy, .doit = ipcuckoo_nl_shadow_new_doit),
 	OP(SHADOW_ADD, shadow_add_policy, .doit = ipcuckoo_nl_shadow_add_doit),
@@ -370,7 +380,6 @@ static struct genl_family ipcuckoo_nl_family __ro_after_init = {
 	.module = THIS_MODULE,
 	.ops = ops,
 	.n_ops = ARRAY_SIZE(ops),
-	.resv_start_op = __IPCUCKOO_CMD_MAX,
 };
 
 /**

@@ -33,23 +33,21 @@ int ipcuckoo_nl_no_such_set(struct nlattr **attrs,
 int ipcuckoo_nl_explain(struct netlink_ext_ack *extack, int err);
 
 /* For handlers: replies. */
-struct sk_buff *ipcuckoo_nl_reply_new(struct genl_info *info, void **header);
+struct ipcuckoo_nl_reply {
+	struct sk_buff *skb;
+	void *header;
+};
+
+int ipcuckoo_nl_reply_begin(struct genl_info *info,
+			    struct ipcuckoo_nl_reply *reply);
+void ipcuckoo_nl_reply_u32(struct ipcuckoo_nl_reply *reply, int attr, u32 value);
+int ipcuckoo_nl_reply_end(struct genl_info *info,
+			  struct ipcuckoo_nl_reply *reply, int err);
 void *ipcuckoo_nl_dump_put(struct sk_buff *skb, struct netlink_callback *cb,
 			   u8 cmd);
-int ipcuckoo_nl_reply_u32(struct genl_info *info, const u32 (*pairs)[2],
-			  int count);
 int ipcuckoo_nl_put_u64(struct sk_buff *skb, int attr, u64 value);
 
-/* Reply with pairs of attribute and value, the last first. */
-#define IPCUCKOO_NL_REPLY_U32(info, ...) ({					\
-	const u32 pairs[][2] = { __VA_ARGS__ };				\
-	ipcuckoo_nl_reply_u32(info, pairs, ARRAY_SIZE(pairs));			\
-})
-
 /* The handlers, by the file they are in. */
-
-/* netlink.c */
-int ipcuckoo_nl_info_doit(struct sk_buff *skb, struct genl_info *info);
 
 /* netlink_set.c */
 int ipcuckoo_nl_set_new_doit(struct sk_buff *skb, struct genl_info *info);
@@ -63,7 +61,6 @@ int ipcuckoo_nl_set_flush_doit(struct sk_buff *skb, struct genl_info *info);
 int ipcuckoo_nl_entry_add_doit(struct sk_buff *skb, struct genl_info *info);
 int ipcuckoo_nl_entry_del_doit(struct sk_buff *skb, struct genl_info *info);
 int ipcuckoo_nl_entry_test_doit(struct sk_buff *skb, struct genl_info *info);
-int ipcuckoo_nl_entry_get_start(struct netlink_callback *cb);
 int ipcuckoo_nl_entry_get_done(struct netlink_callback *cb);
 int ipcuckoo_nl_entry_get_dumpit(struct sk_buff *skb,
 				 struct netlink_callback *cb);

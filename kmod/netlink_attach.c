@@ -67,6 +67,7 @@ int ipcuckoo_nl_attach_doit(struct sk_buff *skb, struct genl_info *info)
 {
 	const char *name = ipcuckoo_nl_name(info->attrs, info->extack);
 	struct ipcuckoo_rule rule = get_rule(info->attrs);
+	struct ipcuckoo_nl_reply reply;
 	u32 id = 0;
 	int err;
 
@@ -75,53 +76,72 @@ int ipcuckoo_nl_attach_doit(struct sk_buff *skb, struct genl_info *info)
 	err = check_rule(info, &rule);
 	if (err)
 		return err;
-	err = ipcuckoo_attach(ipcuckoo_net(genl_info_net(info)), name, &rule,
-			      &id);
-	switch (err) {
-	case 0:
-		return IPCUCKOO_NL_REPLY_U32(info, { IPCUCKOO_A_ATTACHMENT, id });
-	case -ENOENT:
-		return ipcuckoo_nl_no_such_set(info->attrs, info->extack);
-	case -EEXIST:
-		if (ipcuckoo_nl_flag(info->attrs, IPCUCKOO_F_EXIST))
-			return IPCUCKOO_NL_REPLY_U32(info, { IPCUCKOO_A_ATTACHMENT, id });
-		NL_SET_ERR_MSG(info->extack, "the set is attached like that already");
-		return err;
-	default:
-		return ipcuckoo_nl_explain(info->extack, err);
-	}
-}
-
-/* One of: a number, a name with details, ALL. */
-int ipcuckoo_nl_detach_doit(struct sk_buff *skb, struct genl_info *info)
-{
-	struct ipcuckoo_net *inet = ipcuckoo_net(genl_info_net(info));
-	struct ipcuckoo_rule rule = get_rule(info->attrs);
-	u32 id = ipcuckoo_nl_u32(info->attrs, IPCUCKOO_A_ATTACHMENT, 0), count;
-	const char *name = NULL;
-	int err = 0;
-
-	if (!info->attrs[IPCUCKOO_A_ATTACHMENT])
-		err = ipcuckoo_nl_name_or_all(info, &name);
+	err = ipcuckoo_nl_reply_begin(info, &reply);
 	if (err)
 		return err;
-	if (!name && (rule.dir || rule.verdict || *rule.dev ||
-		      info->attrs[IPCUCKOO_A_SET] ||
-		      (info->attrs[IPCUCKOO_A_ATTACHMENT] &&
-		       (!id || ipcuckoo_nl_flag(info->attrs, IPCUCKOO_F_ALL))))) {
-		NL_SET_ERR_MSG(info->extack,
-			       "give a number, or a set and what narrows the choice, or ask for all");
-		return -EINVAL;
-	}
-	err = ipcuckoo_detach(inet, id, name, &rule, &count);
-	if (err == -ENOENT && (ipcuckoo_nl_flag(info->attrs, IPCUCKOO_F_EXIST) ||
-			       ipcuckoo_nl_flag(info->attrs, IPCUCKOO_F_ALL)))
+	err = ipcuckoo_attach(ipcuckoo_net(genl_info_net(info)), name, &rule,
+			      &id);
+	if (err == -EEXIST && ipcuckoo_nl_flag(info->attrs, IPCUCKOO_F_EXIST))
 		err = 0;
-	if (!err)
-		return IPCUCKOO_NL_REPLY_U32(info, { IPCUCKOO_A_CHANGED, count });
+	if (err == -ENOENT)
+		ipcuckoo_nl_no_such_set(info->attrs, info->extack);
+	else if (err == -EEXIST)
+		NL_SET_ERR_MSG(info->extack, "the set is attached like that already");
+	else
+		ipcuckoo_nl_explain(info->extack, err);
+	ipcuckoo_nl_reply_u32(&reply, IPCUCKOO_A_ATTACHMENT, id);
+	return ipcuckoo_nl_reply_end(info, &reply, err);
+}
+
+/* One of: a number, a name with what narrows the choice, ALL. */
+static int get_choice(struct genl_info *info, const struct ipcuckoo_rule *rule,
+		      u32 *id, const char **name)
+{
+	struct nlattr **attrs = info->attrs;
+	bool narrow = rule->dir || rule->verdict || *rule->dev;
+	bool others = narrow || attrs[IPCUCKOO_A_SET] ||
+		      ipcuckoo_nl_flag(attrs, IPCUCKOO_F_ALL);
+	int err;
+
+	*name = NULL;
+	*id = ipcuckoo_nl_u32(attrs, IPCUCKOO_A_ATTACHMENT, 0);
+	if (*id && !others)
+		return 0;
+	if (!attrs[IPCUCKOO_A_ATTACHMENT]) {
+		err = ipcuckoo_nl_name_or_all(info, name);
+		if (err || *name || !narrow)
+			return err;
+	}
+	NL_SET_ERR_MSG(info->extack,
+		       "give a number, or a set and what narrows the choice, or ask for all");
+	return -EINVAL;
+}
+
+int ipcuckoo_nl_detach_doit(struct sk_buff *skb, struct genl_info *info)
+{
+	struct ipcuckoo_rule rule = get_rule(info->attrs);
+	struct ipcuckoo_nl_reply reply;
+	const char *name;
+	u32 id, count;
+	int err;
+
+	err = get_choice(info, &rule, &id, &name);
+	if (err)
+		return err;
+	err = ipcuckoo_nl_reply_begin(info, &reply);
+	if (err)
+		return err;
+	err = ipcuckoo_detach(ipcuckoo_net(genl_info_net(info)), id, name, &rule,
+			      &count);
+	if (err == -ENOENT && ipcuckoo_nl_flag(info->attrs, IPCUCKOO_F_EXIST |
+							    IPCUCKOO_F_ALL))
+		err = 0;
 	if (err == -ENOENT)
 		NL_SET_ERR_MSG(info->extack, "there is no such attachment");
-	return err;
+	else
+		ipcuckoo_nl_explain(info->extack, err);
+	ipcuckoo_nl_reply_u32(&reply, IPCUCKOO_A_CHANGED, count);
+	return ipcuckoo_nl_reply_end(info, &reply, err);
 }
 
 static int fill_attachment(struct sk_buff *skb,

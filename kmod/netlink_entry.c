@@ -66,6 +66,20 @@ static int explain_batch(struct genl_info *info, int err,
 	return err;
 }
 
+/* Answer for a batch that was applied, or was not. */
+static int reply_batch(struct genl_info *info, struct ipcuckoo_nl_reply *reply,
+		       int err, const struct ipcuckoo_batch_result *result)
+{
+	if (err) {
+		explain_batch(info, err, result);
+	} else {
+		ipcuckoo_nl_reply_u32(reply, IPCUCKOO_A_CHANGED, result->changed);
+		ipcuckoo_nl_reply_u32(reply, IPCUCKOO_A_UNCHANGED,
+				      result->unchanged);
+	}
+	return ipcuckoo_nl_reply_end(info, reply, err);
+}
+
 static int entry_doit(struct genl_info *info,
 		      int (*apply)(struct ipcuckoo_set *set,
 				   const struct ipcuckoo_batch *batch,
@@ -73,6 +87,7 @@ static int entry_doit(struct genl_info *info,
 				   struct ipcuckoo_batch_result *result))
 {
 	struct ipcuckoo_batch_result result;
+	struct ipcuckoo_nl_reply reply;
 	struct ipcuckoo_batch batch;
 	struct ipcuckoo_set *set;
 	u32 total;
@@ -81,16 +96,16 @@ static int entry_doit(struct genl_info *info,
 	err = get_batch(info, &batch, &total);
 	if (err)
 		return err;
+	err = ipcuckoo_nl_reply_begin(info, &reply);
+	if (err)
+		return err;
 	set = ipcuckoo_nl_locked_set(info);
 	if (IS_ERR(set))
-		return PTR_ERR(set);
+		return ipcuckoo_nl_reply_end(info, &reply, PTR_ERR(set));
 	err = apply(set, &batch, ipcuckoo_nl_flag(info->attrs, IPCUCKOO_F_EXIST),
 		    &result);
 	ipcuckoo_nl_put_set(set);
-	if (err)
-		return explain_batch(info, err, &result);
-	return IPCUCKOO_NL_REPLY_U32(info, { IPCUCKOO_A_UNCHANGED, result.unchanged },
-			       { IPCUCKOO_A_CHANGED, result.changed });
+	return reply_batch(info, &reply, err, &result);
 }
 
 int ipcuckoo_nl_entry_add_doit(struct sk_buff *skb, struct genl_info *info)
@@ -122,44 +137,44 @@ static int get_entry(struct genl_info *info, struct ipcuckoo_entry *entry)
 	return 0;
 }
 
-static int reply_found(struct genl_info *info, bool found, u8 len)
+/* In family any a mapped address is an IPv4 address, which was looked for as
+ * such; packets that carry it match short IPv6 prefixes as well.
+ */
+static bool find_entry(struct ipcuckoo_set *set, const struct ipcuckoo_entry *asked,
+		       const struct ipcuckoo_entry *entry, u8 *len)
 {
-	struct sk_buff *reply;
-	void *header;
-
-	reply = ipcuckoo_nl_reply_new(info, &header);
-	if (!reply)
-		return -ENOMEM;
-	if (nla_put_u8(reply, IPCUCKOO_A_FOUND, found) ||
-	    (found && nla_put_u8(reply, IPCUCKOO_A_PREFIX_LEN, len))) {
-		nlmsg_free(reply);
-		return -EMSGSIZE;
-	}
-	genlmsg_end(reply, header);
-	return genlmsg_reply(reply, info);
+	return ipcuckoo_entries_find(&set->entries, entry, len) ||
+	       (asked->v6 && asked->len == 128 && !entry->v6 &&
+		ipcuckoo_entries_find(&set->entries, asked, len));
 }
 
 int ipcuckoo_nl_entry_test_doit(struct sk_buff *skb, struct genl_info *info)
 {
-	struct ipcuckoo_entry entry;
+	struct ipcuckoo_entry asked, entry;
+	struct ipcuckoo_nl_reply reply;
 	struct ipcuckoo_set *set;
 	bool found = false;
 	u8 len = 0;
 	int err;
 
-	err = get_entry(info, &entry);
+	err = get_entry(info, &asked);
+	if (err)
+		return err;
+	err = ipcuckoo_nl_reply_begin(info, &reply);
 	if (err)
 		return err;
 	set = ipcuckoo_nl_locked_set(info);
 	if (IS_ERR(set))
-		return PTR_ERR(set);
-	err = ipcuckoo_set_check(set, &entry);
+		return ipcuckoo_nl_reply_end(info, &reply, PTR_ERR(set));
+	entry = asked;
+	err = ipcuckoo_nl_explain(info->extack, ipcuckoo_set_check(set, &entry));
 	if (!err)
-		found = ipcuckoo_entries_find(&set->entries, &entry, &len);
+		found = find_entry(set, &asked, &entry, &len);
 	ipcuckoo_nl_put_set(set);
-	if (err)
-		return ipcuckoo_nl_explain(info->extack, err);
-	return reply_found(info, found, len);
+	if (!err && (nla_put_u8(reply.skb, IPCUCKOO_A_FOUND, found) ||
+		     (found && nla_put_u8(reply.skb, IPCUCKOO_A_PREFIX_LEN, len))))
+		err = -EMSGSIZE;
+	return ipcuckoo_nl_reply_end(info, &reply, err);
 }
 
 /* Where a dump of entries is, and of what. */
@@ -169,20 +184,6 @@ struct entry_dump {
 	u32 layout;
 	bool begun;
 };
-
-int ipcuckoo_nl_entry_get_start(struct netlink_callback *cb)
-{
-	const struct genl_dumpit_info *info = genl_dumpit_info(cb);
-	struct entry_dump *dump = (void *)cb->ctx;
-	struct ipcuckoo_set *set;
-
-	BUILD_BUG_ON(sizeof(*dump) > sizeof(cb->ctx));
-	set = ipcuckoo_nl_set(sock_net(cb->skb->sk), info->attrs, cb->extack);
-	if (IS_ERR(set))
-		return PTR_ERR(set);
-	dump->set = set;
-	return 0;
-}
 
 int ipcuckoo_nl_entry_get_done(struct netlink_callback *cb)
 {
@@ -240,6 +241,21 @@ static bool dump_kind(struct sk_buff *skb, struct ipcuckoo_entries *e, u64 *pos,
 	return attr && !*end;
 }
 
+/* Not in a .start handler, whose errors would come without a sentence. */
+static int begin_dump(struct netlink_callback *cb, struct entry_dump *dump)
+{
+	struct ipcuckoo_set *set;
+
+	if (dump->set)
+		return 0;
+	set = ipcuckoo_nl_set(sock_net(cb->skb->sk), ipcuckoo_dump_attrs(cb),
+			      cb->extack);
+	if (IS_ERR(set))
+		return PTR_ERR(set);
+	dump->set = set;
+	return 0;
+}
+
 /* The set's mutex is held for one message at a time. A change between two of
  * them is told by NLM_F_DUMP_INTR; if it was one after which positions mean
  * nothing any more, the dump ends there.
@@ -247,13 +263,21 @@ static bool dump_kind(struct sk_buff *skb, struct ipcuckoo_entries *e, u64 *pos,
 int ipcuckoo_nl_entry_get_dumpit(struct sk_buff *skb, struct netlink_callback *cb)
 {
 	struct entry_dump *dump = (void *)cb->ctx;
-	struct ipcuckoo_entries *e = &dump->set->entries;
+	struct ipcuckoo_entries *e;
 	u64 begin = dump->pos;
 	bool end = false;
 	void *header;
+	int err;
 
-	if (ipcuckoo_set_lock(dump->set))
+	BUILD_BUG_ON(sizeof(*dump) > sizeof(cb->ctx));
+	err = begin_dump(cb, dump);
+	if (err)
+		return err;
+	e = &dump->set->entries;
+	if (ipcuckoo_set_lock(dump->set)) {
+		NL_SET_ERR_MSG(cb->extack, "the set was destroyed");
 		return -ENOENT;
+	}
 	cb->seq = e->layout + e->generation + 1;
 	if (dump->begun && dump->layout != e->layout)
 		goto out;
@@ -285,22 +309,27 @@ int ipcuckoo_nl_shadow_new_doit(struct sk_buff *skb, struct genl_info *info)
 		[IPCUCKOO_NETS6] = ipcuckoo_nl_u32(attrs, IPCUCKOO_A_CAPACITY_NETS6, 0),
 	};
 	struct net *net = genl_info_net(info);
+	struct ipcuckoo_nl_reply reply;
 	struct ipcuckoo_set *set;
+	u32 id = 0;
 	int err;
-	u32 id;
 
+	err = ipcuckoo_nl_reply_begin(info, &reply);
+	if (err)
+		return err;
 	set = ipcuckoo_nl_set(net, attrs, info->extack);
 	if (IS_ERR(set))
-		return PTR_ERR(set);
+		return ipcuckoo_nl_reply_end(info, &reply, PTR_ERR(set));
 	err = ipcuckoo_shadow_create(ipcuckoo_net(net), set, info->snd_portid,
 				     ipcuckoo_nl_flag(attrs, IPCUCKOO_F_APPEND),
 				     capacity, &id);
 	ipcuckoo_set_put(set);
 	if (err == -ENOENT)
-		return ipcuckoo_nl_no_such_set(attrs, info->extack);
-	if (err)
-		return ipcuckoo_nl_explain(info->extack, err);
-	return IPCUCKOO_NL_REPLY_U32(info, { IPCUCKOO_A_SHADOW, id });
+		ipcuckoo_nl_no_such_set(attrs, info->extack);
+	else
+		ipcuckoo_nl_explain(info->extack, err);
+	ipcuckoo_nl_reply_u32(&reply, IPCUCKOO_A_SHADOW, id);
+	return ipcuckoo_nl_reply_end(info, &reply, err);
 }
 
 /* The shadow that a request names, held. */
@@ -324,6 +353,7 @@ static struct ipcuckoo_shadow *get_shadow(struct genl_info *info)
 int ipcuckoo_nl_shadow_add_doit(struct sk_buff *skb, struct genl_info *info)
 {
 	struct ipcuckoo_batch_result result;
+	struct ipcuckoo_nl_reply reply;
 	struct ipcuckoo_shadow *shadow;
 	struct ipcuckoo_batch batch;
 	u32 total;
@@ -332,48 +362,52 @@ int ipcuckoo_nl_shadow_add_doit(struct sk_buff *skb, struct genl_info *info)
 	err = get_batch(info, &batch, &total);
 	if (err)
 		return err;
+	err = ipcuckoo_nl_reply_begin(info, &reply);
+	if (err)
+		return err;
 	shadow = get_shadow(info);
 	if (IS_ERR(shadow))
-		return PTR_ERR(shadow);
+		return ipcuckoo_nl_reply_end(info, &reply, PTR_ERR(shadow));
 	err = ipcuckoo_shadow_add(shadow, &batch, &result);
 	ipcuckoo_shadow_put(shadow);
-	if (err)
-		return explain_batch(info, err, &result);
-	return IPCUCKOO_NL_REPLY_U32(info, { IPCUCKOO_A_UNCHANGED, result.unchanged },
-			       { IPCUCKOO_A_CHANGED, result.changed });
+	if (err == -ESTALE)
+		NL_SET_ERR_MSG(info->extack, "the shadow was swapped in already");
+	return reply_batch(info, &reply, err, &result);
+}
+
+static void explain_commit(struct netlink_ext_ack *extack, int err)
+{
+	if (err == -ESTALE)
+		NL_SET_ERR_MSG(extack,
+			       "the set has changed since the shadow was made; start over, or override");
+	else if (err == -ENOENT)
+		NL_SET_ERR_MSG(extack, "the set was destroyed");
 }
 
 int ipcuckoo_nl_shadow_commit_doit(struct sk_buff *skb, struct genl_info *info)
 {
-	struct ipcuckoo_shadow *shadow = get_shadow(info);
-	u32 entries, changed, unchanged;
+	struct ipcuckoo_nl_reply reply;
+	struct ipcuckoo_shadow *shadow;
+	u32 entries = 0;
 	int err;
 
+	err = ipcuckoo_nl_reply_begin(info, &reply);
+	if (err)
+		return err;
+	shadow = get_shadow(info);
 	if (IS_ERR(shadow))
-		return PTR_ERR(shadow);
-	err = ipcuckoo_shadow_commit(shadow,
-				     ipcuckoo_nl_flag(info->attrs, IPCUCKOO_F_OVERRIDE),
+		return ipcuckoo_nl_reply_end(info, &reply, PTR_ERR(shadow));
+	err = ipcuckoo_shadow_commit(shadow, ipcuckoo_nl_flag(info->attrs,
+							      IPCUCKOO_F_OVERRIDE),
 				     &entries);
-	changed = shadow->changed;
-	unchanged = shadow->unchanged;
+	explain_commit(info->extack, err);
+	ipcuckoo_nl_reply_u32(&reply, IPCUCKOO_A_ENTRIES, entries);
+	ipcuckoo_nl_reply_u32(&reply, IPCUCKOO_A_CHANGED, shadow->changed);
+	ipcuckoo_nl_reply_u32(&reply, IPCUCKOO_A_UNCHANGED, shadow->unchanged);
 	if (!err)
 		ipcuckoo_shadow_remove(ipcuckoo_net(genl_info_net(info)), shadow);
 	ipcuckoo_shadow_put(shadow);
-	switch (err) {
-	case 0:
-		return IPCUCKOO_NL_REPLY_U32(info, { IPCUCKOO_A_UNCHANGED, unchanged },
-				       { IPCUCKOO_A_CHANGED, changed },
-				       { IPCUCKOO_A_ENTRIES, entries });
-	case -ESTALE:
-		NL_SET_ERR_MSG(info->extack,
-			       "the set has changed since the shadow was made; start over, or override");
-		return err;
-	case -ENOENT:
-		NL_SET_ERR_MSG(info->extack, "the set was destroyed");
-		return err;
-	default:
-		return ipcuckoo_nl_explain(info->extack, err);
-	}
+	return ipcuckoo_nl_reply_end(info, &reply, err);
 }
 
 int ipcuckoo_nl_shadow_del_doit(struct sk_buff *skb, struct genl_info *info)

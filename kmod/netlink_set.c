@@ -85,23 +85,19 @@ static int fill_set(struct sk_buff *skb, struct ipcuckoo_set *set)
 
 int ipcuckoo_nl_set_get_doit(struct sk_buff *skb, struct genl_info *info)
 {
-	struct ipcuckoo_set *set = ipcuckoo_nl_locked_set(info);
-	struct sk_buff *reply;
-	void *header;
-	int err = -ENOMEM;
+	struct ipcuckoo_nl_reply reply;
+	struct ipcuckoo_set *set;
+	int err;
 
-	if (IS_ERR(set))
-		return PTR_ERR(set);
-	reply = ipcuckoo_nl_reply_new(info, &header);
-	if (reply)
-		err = fill_set(reply, set);
-	ipcuckoo_nl_put_set(set);
-	if (err) {
-		nlmsg_free(reply);
+	err = ipcuckoo_nl_reply_begin(info, &reply);
+	if (err)
 		return err;
-	}
-	genlmsg_end(reply, header);
-	return genlmsg_reply(reply, info);
+	set = ipcuckoo_nl_locked_set(info);
+	if (IS_ERR(set))
+		return ipcuckoo_nl_reply_end(info, &reply, PTR_ERR(set));
+	err = fill_set(reply.skb, set);
+	ipcuckoo_nl_put_set(set);
+	return ipcuckoo_nl_reply_end(info, &reply, err);
 }
 
 /* Where a dump of sets is. */
@@ -109,48 +105,57 @@ struct set_dump {
 	char last[IPCUCKOO_NAME_SIZE];
 };
 
+static int dump_set(struct sk_buff *skb, struct netlink_callback *cb,
+		    struct ipcuckoo_set *set)
+{
+	void *header = ipcuckoo_nl_dump_put(skb, cb, IPCUCKOO_CMD_SET_GET);
+	int err;
+
+	if (!header)
+		return -EMSGSIZE;
+	mutex_lock(&set->entries.mutex);
+	err = fill_set(skb, set);
+	mutex_unlock(&set->entries.mutex);
+	if (err)
+		genlmsg_cancel(skb, header);
+	else
+		genlmsg_end(skb, header);
+	return err;
+}
+
 int ipcuckoo_nl_set_get_dumpit(struct sk_buff *skb, struct netlink_callback *cb)
 {
 	struct ipcuckoo_net *inet = ipcuckoo_net(sock_net(skb->sk));
 	struct set_dump *dump = (void *)cb->ctx;
 	struct ipcuckoo_set *set;
-	void *header;
 	int err = 0;
 
 	BUILD_BUG_ON(sizeof(*dump) > sizeof(cb->ctx));
 	mutex_lock(&inet->mutex);
 	cb->seq = inet->sets_seq + 1;
-	while (!err && (set = ipcuckoo_set_after(inet, dump->last))) {
-		header = ipcuckoo_nl_dump_put(skb, cb, IPCUCKOO_CMD_SET_GET);
-		if (!header)
-			break;
-		mutex_lock(&set->entries.mutex);
-		err = fill_set(skb, set);
-		mutex_unlock(&set->entries.mutex);
-		if (err) {
-			genlmsg_cancel(skb, header);
-			break;
-		}
-		genlmsg_end(skb, header);
-		strscpy(dump->last, set->name, sizeof(dump->last));
-	}
 	mutex_unlock(&inet->mutex);
+	while (!err && (set = ipcuckoo_set_next(inet, dump->last))) {
+		err = dump_set(skb, cb, set);
+		if (!err)
+			strscpy(dump->last, set->name, sizeof(dump->last));
+		ipcuckoo_set_put(set);
+	}
 	return skb->len;
 }
 
 static int flush_all(struct ipcuckoo_net *inet)
 {
+	char last[IPCUCKOO_NAME_SIZE] = "";
 	struct ipcuckoo_set *set;
 	int err = 0;
 
-	mutex_lock(&inet->mutex);
-	for (set = ipcuckoo_set_after(inet, ""); set && !err;
-	     set = ipcuckoo_set_after(inet, set->name)) {
+	while (!err && (set = ipcuckoo_set_next(inet, last))) {
 		mutex_lock(&set->entries.mutex);
 		err = ipcuckoo_entries_flush(&set->entries);
 		mutex_unlock(&set->entries.mutex);
+		strscpy(last, set->name, sizeof(last));
+		ipcuckoo_set_put(set);
 	}
-	mutex_unlock(&inet->mutex);
 	return err;
 }
 

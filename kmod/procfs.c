@@ -14,13 +14,13 @@
  * any is applied, and several are applied in one step. Errors are those of
  * netlink (uapi/ipcuckoo.h); EMSGSIZE: the write is larger than WRITE_MAX.
  *
- * The file of a set takes no lock but that of its contents: it is removed
- * under the namespace's mutex, which waits for whoever is in here.
+ * The file of a set takes no lock but that of its contents: its removal waits
+ * for whoever is in here.
  */
 #include <linux/ctype.h>
 #include <linux/inet.h>
 #include <linux/proc_fs.h>
-#include <linux/sched.h>
+#include <linux/sched/signal.h>
 #include <linux/seq_file.h>
 #include <linux/slab.h>
 #include <linux/uaccess.h>
@@ -58,47 +58,50 @@ static bool capable_in(const struct net *net)
 	return ns_capable(net->user_ns, CAP_NET_ADMIN);
 }
 
-/* The two lists. Opened by proc_create_net(), which checks file modes only;
- * so each reading starts with the capability.
+/* The two lists. Opened by proc_create_net(), which checks file modes only; so
+ * each reading begins with the capability.
  */
-
-static void *list_start(struct seq_file *m, loff_t *pos)
-{
-	struct ipcuckoo_net *inet = ipcuckoo_net(seq_file_net(m));
-
-	mutex_lock(&inet->mutex);
-	if (!capable_in(inet->net))
-		return ERR_PTR(-EPERM);
-	return *pos ? NULL : SEQ_START_TOKEN;
-}
-
-static void list_stop(struct seq_file *m, void *v)
-{
-	mutex_unlock(&ipcuckoo_net(seq_file_net(m))->mutex);
-}
 
 static void *sets_start(struct seq_file *m, loff_t *pos)
 {
 	struct ipcuckoo_net *inet = ipcuckoo_net(seq_file_net(m));
-	void *token = list_start(m, pos);
-	struct ipcuckoo_set *set;
+	struct ipcuckoo_set *set, *last;
 	loff_t i;
 
-	if (token)
-		return token;
-	set = ipcuckoo_set_after(inet, "");
-	for (i = 1; set && i < *pos; i++)
-		set = ipcuckoo_set_after(inet, set->name);
+	if (!capable_in(inet->net))
+		return ERR_PTR(-EPERM);
+	if (!*pos)
+		return SEQ_START_TOKEN;
+	set = ipcuckoo_set_next(inet, "");
+	for (i = 1; set && i < *pos; i++) {
+		last = set;
+		set = ipcuckoo_set_next(inet, last->name);
+		ipcuckoo_set_put(last);
+	}
 	return set;
+}
+
+static bool is_set(const void *v)
+{
+	return v != SEQ_START_TOKEN && !IS_ERR_OR_NULL(v);
+}
+
+static void sets_stop(struct seq_file *m, void *v)
+{
+	if (is_set(v))
+		ipcuckoo_set_put(v);
 }
 
 static void *sets_next(struct seq_file *m, void *v, loff_t *pos)
 {
-	const struct ipcuckoo_set *set = v;
+	const struct ipcuckoo_set *last = v;
+	struct ipcuckoo_set *set;
 
 	(*pos)++;
-	return ipcuckoo_set_after(ipcuckoo_net(seq_file_net(m)),
-				  v == SEQ_START_TOKEN ? "" : set->name);
+	set = ipcuckoo_set_next(ipcuckoo_net(seq_file_net(m)),
+				is_set(v) ? last->name : "");
+	sets_stop(m, v);
+	return set;
 }
 
 static int sets_show(struct seq_file *m, void *v)
@@ -114,7 +117,7 @@ static int sets_show(struct seq_file *m, void *v)
 		   type_name(set->type), family_name(set->family),
 		   ipcuckoo_set_count(set), set->maxelem,
 		   ipcuckoo_entries_slots(&set->entries),
-		   ipcuckoo_set_memory(set), set->attachments);
+		   ipcuckoo_set_memory(set), READ_ONCE(set->attachments));
 	mutex_unlock(&set->entries.mutex);
 	return 0;
 }
@@ -122,16 +125,24 @@ static int sets_show(struct seq_file *m, void *v)
 static const struct seq_operations sets_ops = {
 	.start = sets_start,
 	.next = sets_next,
-	.stop = list_stop,
+	.stop = sets_stop,
 	.show = sets_show,
 };
 
 static void *attachments_start(struct seq_file *m, loff_t *pos)
 {
 	struct ipcuckoo_net *inet = ipcuckoo_net(seq_file_net(m));
-	void *token = list_start(m, pos);
 
-	return token ?: seq_list_start(&inet->attached.list, *pos - 1);
+	mutex_lock(&inet->mutex);
+	if (!capable_in(inet->net))
+		return ERR_PTR(-EPERM);
+	return *pos ? seq_list_start(&inet->attached.list, *pos - 1) :
+		      SEQ_START_TOKEN;
+}
+
+static void attachments_stop(struct seq_file *m, void *v)
+{
+	mutex_unlock(&ipcuckoo_net(seq_file_net(m))->mutex);
 }
 
 static void *attachments_next(struct seq_file *m, void *v, loff_t *pos)
@@ -177,7 +188,7 @@ static int attachments_show(struct seq_file *m, void *v)
 static const struct seq_operations attachments_ops = {
 	.start = attachments_start,
 	.next = attachments_next,
-	.stop = list_stop,
+	.stop = attachments_stop,
 	.show = attachments_show,
 };
 
@@ -202,11 +213,30 @@ static int set_show(struct seq_file *m, void *v)
 	return 0;
 }
 
+/* A file that is open holds its namespace, so that the end of a namespace never
+ * waits for who reads or writes.
+ */
 static int set_open(struct inode *inode, struct file *file)
 {
-	if (!capable_in(proc_get_parent_data(inode)))
-		return -EPERM;
-	return single_open(file, set_show, pde_data(inode));
+	struct net *net = maybe_get_net(proc_get_parent_data(inode));
+	int err = -EPERM;
+
+	if (!net)
+		return -ENXIO;
+	if (capable_in(net))
+		err = single_open(file, set_show, pde_data(inode));
+	if (err)
+		put_net(net);
+	return err;
+}
+
+static int set_release(struct inode *inode, struct file *file)
+{
+	struct net *net = proc_get_parent_data(inode);
+	int err = single_release(inode, file);
+
+	put_net(net);
+	return err;
 }
 
 enum command_type {
@@ -299,7 +329,8 @@ static int apply_commands(struct ipcuckoo_set *set,
 	if (commands[0].type != COMMAND_FLUSH)
 		err = ipcuckoo_entries_copy(shadow, &set->entries);
 	for (i = 0; i < count && !err; i++) {
-		err = apply_command(set, shadow, &commands[i]);
+		err = fatal_signal_pending(current) ? -EINTR :
+		      apply_command(set, shadow, &commands[i]);
 		cond_resched();
 	}
 	if (!err)
@@ -377,7 +408,7 @@ static const struct proc_ops set_ops = {
 	.proc_open = set_open,
 	.proc_read = seq_read,
 	.proc_lseek = seq_lseek,
-	.proc_release = single_release,
+	.proc_release = set_release,
 	.proc_write = set_write,
 };
 
@@ -416,7 +447,7 @@ int ipcuckoo_proc_init_net(struct ipcuckoo_net *inet)
 	inet->proc = proc_net_mkdir(inet->net, "ipcuckoo", inet->net->proc_net);
 	if (!inet->proc)
 		return -ENOMEM;
-	inet->proc_sets = proc_net_mkdir(inet->net, "set", inet->proc);
+	inet->proc_sets = _proc_mkdir("set", 0500, inet->proc, inet->net, true);
 	if (inet->proc_sets &&
 	    proc_create_net("sets", 0400, inet->proc, &sets_ops,
 			    sizeof(struct seq_net_private)) &&

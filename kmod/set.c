@@ -49,13 +49,7 @@ struct ipcuckoo_set *ipcuckoo_set_find(struct ipcuckoo_net *inet,
 	return NULL;
 }
 
-/**
- * ipcuckoo_set_after() - the next set by name
- * @inet:	namespace, whose mutex is held
- * @name:	name that comes before it; "" for the first set
- */
-struct ipcuckoo_set *ipcuckoo_set_after(struct ipcuckoo_net *inet,
-					const char *name)
+static struct ipcuckoo_set *after(struct ipcuckoo_net *inet, const char *name)
 {
 	struct rb_node *node = inet->sets.rb_node;
 	struct ipcuckoo_set *found = NULL;
@@ -75,6 +69,13 @@ struct ipcuckoo_set *ipcuckoo_set_after(struct ipcuckoo_net *inet,
 	return found;
 }
 
+static struct ipcuckoo_set *hold(struct ipcuckoo_set *set)
+{
+	if (set)
+		kref_get(&set->ref);
+	return set;
+}
+
 /**
  * ipcuckoo_set_get() - find a set by name, and hold it
  * @inet:	namespace
@@ -89,9 +90,26 @@ struct ipcuckoo_set *ipcuckoo_set_get(struct ipcuckoo_net *inet,
 	struct ipcuckoo_set *set;
 
 	mutex_lock(&inet->mutex);
-	set = ipcuckoo_set_find(inet, name);
-	if (set)
-		kref_get(&set->ref);
+	set = hold(ipcuckoo_set_find(inet, name));
+	mutex_unlock(&inet->mutex);
+	return set;
+}
+
+/**
+ * ipcuckoo_set_next() - find the next set by name, and hold it
+ * @inet:	namespace
+ * @name:	name that comes before it; "" for the first set
+ *
+ * Context: process context; takes the namespace's mutex.
+ * Return: a set to be given back with ipcuckoo_set_put(), or NULL.
+ */
+struct ipcuckoo_set *ipcuckoo_set_next(struct ipcuckoo_net *inet,
+				       const char *name)
+{
+	struct ipcuckoo_set *set;
+
+	mutex_lock(&inet->mutex);
+	set = hold(after(inet, name));
 	mutex_unlock(&inet->mutex);
 	return set;
 }
@@ -129,7 +147,7 @@ static void set_insert(struct ipcuckoo_net *inet, struct ipcuckoo_set *set)
 	}
 	rb_link_node(&set->node, parent, link);
 	rb_insert_color(&set->node, &inet->sets);
-	inet->sets_count++;
+	WRITE_ONCE(inet->sets_count, inet->sets_count + 1);
 	inet->sets_seq++;
 }
 
@@ -141,7 +159,7 @@ static void set_insert(struct ipcuckoo_net *inet, struct ipcuckoo_set *set)
  * @family:	enum ipcuckoo_family
  * @maxelem:	entries it may hold; 0: no limit
  *
- * Context: process context; takes the namespace's mutex.
+ * Context: process context; takes the namespace's mutexes.
  * Return: 0, -ENOMEM, -EEXIST if there is a set of that name, type and family,
  * -ENOTUNIQ if there is one of that name, but another type or family.
  */
@@ -163,38 +181,40 @@ int ipcuckoo_set_create(struct ipcuckoo_net *inet, const char *name, u8 type,
 		kfree(set);
 		return -ENOMEM;
 	}
+	mutex_lock(&inet->names);
 	mutex_lock(&inet->mutex);
 	other = ipcuckoo_set_find(inet, name);
-	if (other) {
+	if (other)
 		err = other->type == type && other->family == family ?
 		      -EEXIST : -ENOTUNIQ;
-		goto err_exists;
-	}
+	mutex_unlock(&inet->mutex);
+	if (other)
+		goto err_unlock;
 	set->proc = ipcuckoo_proc_add(inet, set);
 	if (!set->proc)
-		goto err_exists;
+		goto err_unlock;
+	mutex_lock(&inet->mutex);
 	set_insert(inet, set);
 	mutex_unlock(&inet->mutex);
+	mutex_unlock(&inet->names);
 	return 0;
 
-err_exists:
-	mutex_unlock(&inet->mutex);
+err_unlock:
+	mutex_unlock(&inet->names);
 	ipcuckoo_set_put(set);
 	return err;
 }
 
-/* Take a set out of its namespace. Removing its file waits for whoever is in
- * the middle of reading or writing it; they take no mutex but that of the
- * entries.
+/* The end of a set that nobody finds any more. Removing its file waits for
+ * whoever is in the middle of reading or writing it. Its entries go at once,
+ * even if somebody still holds it.
  */
-static void set_remove(struct ipcuckoo_net *inet, struct ipcuckoo_set *set)
+static void set_end(struct ipcuckoo_set *set)
 {
-	rb_erase(&set->node, &inet->sets);
-	inet->sets_count--;
-	inet->sets_seq++;
 	ipcuckoo_proc_del(set->proc);
 	mutex_lock(&set->entries.mutex);
 	set->dead = true;
+	ipcuckoo_entries_flush(&set->entries);
 	mutex_unlock(&set->entries.mutex);
 	ipcuckoo_set_put(set);
 }
@@ -204,7 +224,7 @@ static void set_remove(struct ipcuckoo_net *inet, struct ipcuckoo_set *set)
  * @inet:	namespace
  * @name:	its name
  *
- * Context: process context; takes the namespace's mutex.
+ * Context: process context; takes the namespace's mutexes, and the set's.
  * Return: 0, -ENOENT, or -EBUSY if it is attached.
  */
 int ipcuckoo_set_destroy(struct ipcuckoo_net *inet, const char *name)
@@ -212,15 +232,22 @@ int ipcuckoo_set_destroy(struct ipcuckoo_net *inet, const char *name)
 	struct ipcuckoo_set *set;
 	int err = 0;
 
+	mutex_lock(&inet->names);
 	mutex_lock(&inet->mutex);
 	set = ipcuckoo_set_find(inet, name);
-	if (!set)
+	if (!set) {
 		err = -ENOENT;
-	else if (set->attachments)
+	} else if (set->attachments) {
 		err = -EBUSY;
-	else
-		set_remove(inet, set);
+	} else {
+		rb_erase(&set->node, &inet->sets);
+		WRITE_ONCE(inet->sets_count, inet->sets_count - 1);
+		inet->sets_seq++;
+	}
 	mutex_unlock(&inet->mutex);
+	if (!err)
+		set_end(set);
+	mutex_unlock(&inet->names);
 	return err;
 }
 
@@ -228,33 +255,29 @@ int ipcuckoo_set_destroy(struct ipcuckoo_net *inet, const char *name)
  * ipcuckoo_set_destroy_all() - destroy every set
  * @inet:	namespace
  *
- * Context: process context; takes the namespace's mutex.
+ * Context: process context; takes the namespace's mutexes, and the sets'.
  * Return: 0, or -EBUSY if any is attached; then none is destroyed.
  */
 int ipcuckoo_set_destroy_all(struct ipcuckoo_net *inet)
 {
+	struct rb_root gone = RB_ROOT;
+	struct ipcuckoo_set *set, *next;
 	int err = 0;
 
+	mutex_lock(&inet->names);
 	mutex_lock(&inet->mutex);
-	if (inet->attached.count)
+	if (inet->attached.count) {
 		err = -EBUSY;
-	else
-		ipcuckoo_set_exit_net(inet);
+	} else {
+		swap(inet->sets, gone);
+		WRITE_ONCE(inet->sets_count, 0);
+		inet->sets_seq++;
+	}
 	mutex_unlock(&inet->mutex);
+	rbtree_postorder_for_each_entry_safe(set, next, &gone, node)
+		set_end(set);
+	mutex_unlock(&inet->names);
 	return err;
-}
-
-/**
- * ipcuckoo_set_exit_net() - destroy every set, none of them attached
- * @inet:	namespace, whose mutex is held
- */
-void ipcuckoo_set_exit_net(struct ipcuckoo_net *inet)
-{
-	struct ipcuckoo_set *set;
-
-	lockdep_assert_held(&inet->mutex);
-	while ((set = ipcuckoo_set_after(inet, "")))
-		set_remove(inet, set);
 }
 
 /**
@@ -356,7 +379,7 @@ bool ipcuckoo_set_full(const struct ipcuckoo_set *set,
  */
 size_t ipcuckoo_set_memory(struct ipcuckoo_set *set)
 {
-	return ksize(set) + ipcuckoo_entries_memory(&set->entries);
+	return kmalloc_size_roundup(sizeof(*set)) + ipcuckoo_entries_memory(&set->entries);
 }
 
 /**

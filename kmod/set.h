@@ -4,10 +4,16 @@
  *
  * Locks, in the order they are taken:
  *
- *   RTNL			device events only (attach.c)
- *   ipcuckoo_net.mutex		the tree of sets, shadows, attachments, and the
- *				creation and removal of procfs files
- *   ipcuckoo_entries.mutex	the contents of one set, then of one shadow
+ *   ipcuckoo_net.names		sets that come and go, and their procfs files;
+ *				removing a file waits for who reads or writes it
+ *   ipcuckoo_net.mutex		the tree of sets, shadows, attachments; never
+ *				held for long
+ *   ipcuckoo_attached.lock	the list of attachments against device events,
+ *				which come under RTNL
+ *
+ *   ipcuckoo_entries.mutex	the contents of one set, then of one shadow; may
+ *				be held for seconds, so none of the above is
+ *				held when it is taken, but names when a set goes
  *   ipcuckoo_guard.lock	while entries move; also readers' last resort
  *
  * All but the last are taken in process context only.
@@ -57,14 +63,13 @@ int ipcuckoo_set_create(struct ipcuckoo_net *inet, const char *name, u8 type,
 			u8 family, u32 maxelem);
 int ipcuckoo_set_destroy(struct ipcuckoo_net *inet, const char *name);
 int ipcuckoo_set_destroy_all(struct ipcuckoo_net *inet);
-void ipcuckoo_set_exit_net(struct ipcuckoo_net *inet);
 
 struct ipcuckoo_set *ipcuckoo_set_find(struct ipcuckoo_net *inet,
 				       const char *name);
-struct ipcuckoo_set *ipcuckoo_set_after(struct ipcuckoo_net *inet,
-					const char *name);
 struct ipcuckoo_set *ipcuckoo_set_get(struct ipcuckoo_net *inet,
 				      const char *name);
+struct ipcuckoo_set *ipcuckoo_set_next(struct ipcuckoo_net *inet,
+				       const char *name);
 void ipcuckoo_set_put(struct ipcuckoo_set *set);
 
 int ipcuckoo_set_lock(struct ipcuckoo_set *set);

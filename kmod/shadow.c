@@ -30,16 +30,17 @@ static int shadow_begin(struct ipcuckoo_shadow *shadow, bool append,
 {
 	struct ipcuckoo_entries *live = &shadow->set->entries;
 	u32 more[IPCUCKOO_KINDS];
-	int kind, err;
+	int kind;
 
 	shadow->generation = live->generation;
-	for (kind = 0; kind < IPCUCKOO_KINDS; kind++)
-		more[kind] = capacity[kind] +
-			     (append ? ipcuckoo_entries_count(live, kind) : 0);
-	err = ipcuckoo_entries_reserve(&shadow->entries, more);
-	if (!err && append)
-		err = ipcuckoo_entries_copy(&shadow->entries, live);
-	return err;
+	for (kind = 0; kind < IPCUCKOO_KINDS; kind++) {
+		u32 count = append ? ipcuckoo_entries_count(live, kind) : 0;
+
+		more[kind] = min_t(u64, (u64)capacity[kind] + count, U32_MAX);
+	}
+	/* Only hints: tables grow if there is no room for so many now. */
+	ipcuckoo_entries_reserve(&shadow->entries, more);
+	return append ? ipcuckoo_entries_copy(&shadow->entries, live) : 0;
 }
 
 /**
@@ -163,7 +164,9 @@ static void remove_some(struct ipcuckoo_net *inet, bool all, u32 portid)
  */
 void ipcuckoo_shadow_release(struct ipcuckoo_net *inet, u32 portid)
 {
-	remove_some(inet, false, portid);
+	/* What this socket has was listed while it was sending. */
+	if (!list_empty_careful(&inet->shadows))
+		remove_some(inet, false, portid);
 }
 
 /**
@@ -194,8 +197,8 @@ static int add_one(struct ipcuckoo_shadow *shadow, struct ipcuckoo_entry *entry)
  * @result:	set
  *
  * Context: process context; takes the shadow's mutex.
- * Return: 0, or an error as uapi/ipcuckoo.h has it; then the entries before
- * the one at fault have been added.
+ * Return: 0, -ESTALE if the shadow is spent, or an error as uapi/ipcuckoo.h has
+ * it; then the entries before the one at fault have been added.
  */
 int ipcuckoo_shadow_add(struct ipcuckoo_shadow *shadow,
 			const struct ipcuckoo_batch *batch,
@@ -206,6 +209,11 @@ int ipcuckoo_shadow_add(struct ipcuckoo_shadow *shadow,
 
 	*result = (struct ipcuckoo_batch_result){ .at = IPCUCKOO_BATCH_BEGIN };
 	mutex_lock(&shadow->entries.mutex);
+	if (shadow->spent) {
+		result->at.kind = IPCUCKOO_KINDS;
+		err = -ESTALE;
+		goto out;
+	}
 	while (ipcuckoo_batch_next(batch, &result->at, &entry)) {
 		err = add_one(shadow, &entry);
 		if (err && err != -EEXIST)
@@ -230,8 +238,8 @@ out:
  * @entries:	set to the number of entries in the set after it
  *
  * Context: process context; takes the mutexes of the set and of the shadow.
- * Return: 0, -ENOENT if the set was destroyed or the shadow is spent, -ESTALE,
- * -ENOMEM or -EDQUOT; then nothing has changed.
+ * Return: 0, -ENOENT if the set was destroyed, -ESTALE if it has changed or the
+ * shadow is spent; then nothing has changed.
  */
 int ipcuckoo_shadow_commit(struct ipcuckoo_shadow *shadow, bool override,
 			   u32 *entries)
@@ -243,13 +251,12 @@ int ipcuckoo_shadow_commit(struct ipcuckoo_shadow *shadow, bool override,
 	if (err)
 		return err;
 	mutex_lock_nested(&shadow->entries.mutex, SINGLE_DEPTH_NESTING);
-	if (shadow->spent)
-		err = -ENOENT;
-	else if (!override && shadow->generation != set->entries.generation)
+	if (shadow->spent ||
+	    (!override && shadow->generation != set->entries.generation)) {
 		err = -ESTALE;
-	if (!err)
-		err = ipcuckoo_entries_fit(&shadow->entries);
-	if (!err) {
+	} else {
+		/* If there is no memory to save memory with, it can wait. */
+		ipcuckoo_entries_fit(&shadow->entries);
 		ipcuckoo_entries_replace(&set->entries, &shadow->entries);
 		*entries = ipcuckoo_set_count(set);
 		shadow->spent = true;

@@ -104,9 +104,13 @@
 #include <linux/log2.h>
 #include <linux/math64.h>
 #include <linux/random.h>
+#include <linux/sched.h>
 #include <linux/slab.h>
 
 #include "table.h"
+
+/* Slots looked at between two looks at the scheduler. */
+#define RESCHED_SLOTS	65536
 
 /* A bucket that the search has reached, and how. */
 struct ipcuckoo_search_node {
@@ -446,7 +450,7 @@ bool ipcuckoo_table_has(const struct ipcuckoo_table *t,
  * @pos:	where to go on; 0 to begin with
  * @key:	set to the entry
  *
- * Context: the writer, or any context if the table cannot change.
+ * Context: the writer; may let others run.
  * Return: false at the end.
  */
 bool ipcuckoo_table_next(const struct ipcuckoo_table *t, u64 *pos,
@@ -458,7 +462,8 @@ bool ipcuckoo_table_next(const struct ipcuckoo_table *t, u64 *pos,
 		unsigned int i = *pos % IPCUCKOO_SLOTS;
 		u32 bucket = *pos / IPCUCKOO_SLOTS;
 
-		(*pos)++;
+		if (!(++*pos % RESCHED_SLOTS))
+			cond_resched();
 		if (!slot_get(t, bucket, i))
 			continue;
 		*key = key_at(t, bucket, i);
@@ -620,5 +625,6 @@ void ipcuckoo_table_destroy_rcu(struct ipcuckoo_table *t)
  */
 size_t ipcuckoo_table_memory(const struct ipcuckoo_table *t)
 {
-	return t ? ksize(t) + t->area[0].size + t->area[1].size : 0;
+	return t ? kmalloc_size_roundup(sizeof(*t)) +
+		   t->area[0].size + t->area[1].size : 0;
 }

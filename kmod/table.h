@@ -52,6 +52,9 @@ enum {
  */
 #define IPCUCKOO_LOAD_TARGET	955
 
+/* Up to this one (in 1/1000) insertion into a table that exists seldom fails. */
+#define IPCUCKOO_LOAD_LIMIT	967
+
 /**
  * struct ipcuckoo_key - what a table stores: a number of up to 128 bits
  * @hi:	high half; 0 in tables of 32-bit keys

@@ -52,6 +52,7 @@
  * The codes:
  *
  *   EINVAL      malformed request, or an entry that is no valid address
+ *   ERANGE      an attribute too long, or a number out of its range
  *   ENOENT      no such set, attachment, shadow or (ENTRY_DEL) entry
  *   EEXIST      the set, attachment or (ENTRY_ADD) entry is already there
  *   EBUSY       SET_DEL: the set is attached
@@ -60,7 +61,10 @@
  *   ENOSPC      the set is full (maxelem), or the table cannot take more
  *   EDQUOT      the namespace's memory limit would be passed
  *   ENOMEM      no memory
- *   ESTALE      SHADOW_COMMIT: the live set changed since SHADOW_NEW
+ *   ESTALE      SHADOW_COMMIT: the live set changed since SHADOW_NEW, or the
+ *               shadow was swapped in already (SHADOW_ADD, too)
+ *   E2BIG       ATTACH: too many attachments, or hooks
+ *   ENODEV      ATTACH: the module is being unloaded
  *   EPERM       no CAP_NET_ADMIN
  *
  * A dump whose object changed while it was read carries NLM_F_DUMP_INTR in
@@ -90,7 +94,8 @@
  *
  * IPCUCKOO_CMD_ENTRY_ADD, IPCUCKOO_CMD_ENTRY_DEL (do)
  *   SET, entries, [FLAGS: EXIST]
- *   Without EXIST adding what is there (deleting what is not) is an error.
+ *   Without EXIST adding what is there (deleting what is not) is an error; an
+ *   entry that is twice in one message is none, it is UNCHANGED once.
  *   The message is applied whole or not at all; packets may see its entries
  *   appear one after another. reply: CHANGED, UNCHANGED
  *
@@ -117,7 +122,7 @@
  *   SHADOW, [FLAGS: OVERRIDE]. Swaps the shadow in, between one packet and
  *   the next. ESTALE if the live set changed since SHADOW_NEW, unless
  *   OVERRIDE is given (the changes are then lost). The shadow is gone
- *   afterwards, except after ESTALE. reply: ENTRIES in the set now, and the
+ *   afterwards, unless that fails. reply: ENTRIES in the set now, and the
  *   sums of CHANGED and UNCHANGED over its SHADOW_ADDs
  *
  * IPCUCKOO_CMD_SHADOW_DEL (do)
@@ -219,7 +224,7 @@ enum ipcuckoo_attr {
 
 	IPCUCKOO_A_ENTRIES,		/* u32 */
 	IPCUCKOO_A_HOSTS,		/* u32, of these: hosts */
-	IPCUCKOO_A_MEMORY,		/* u64, bytes allocated */
+	IPCUCKOO_A_MEMORY,		/* u64, bytes allocated; INFO: for tables and hints */
 	IPCUCKOO_A_SLOTS,		/* u64, places for entries in the tables */
 	IPCUCKOO_A_ATTACHMENTS,		/* u32 */
 	IPCUCKOO_A_GENERATION,		/* u64, moves with every change */

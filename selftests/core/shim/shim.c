@@ -88,9 +88,9 @@ void *kmemdup(const void *from, size_t size, gfp_t gfp)
 	return p ? memcpy(p, from, size) : NULL;
 }
 
-size_t ksize(const void *p)
+size_t kmalloc_size_roundup(size_t size)
 {
-	return malloc_usable_size((void *)p);
+	return size;
 }
 
 void kfree(const void *p)

@@ -18,7 +18,7 @@
 void *kmalloc(size_t size, gfp_t gfp);
 void *kmemdup(const void *from, size_t size, gfp_t gfp);
 void *kmalloc_array(size_t n, size_t size, gfp_t gfp);
-size_t ksize(const void *p);
+size_t kmalloc_size_roundup(size_t size);
 void kfree(const void *p);
 
 static inline void *kzalloc(size_t size, gfp_t gfp)
