@@ -125,6 +125,8 @@ static int fill_shadow(struct bulk *bulk, uint32_t shadow,
 
 	bulk->change.changed = 0;
 	bulk->change.unchanged = 0;
+	if (!all)
+		return 0;
 	do {
 		more = nl_shadow_add(bulk->tool->nl, shadow, entries, &cursor,
 				     &change);

@@ -1,0 +1,327 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+#
+# What "make demo" shows, in the machine that vm/demo boots: lists are loaded, packets come
+# from who is on them, from their neighbours and from strangers, and ipset gets the same lists.
+# Fails if any packet had the wrong fate.
+
+. "${0%/*}/lib.sh"
+. "${0%/*}/lib-net.sh"
+. "${0%/*}/bench/measure.sh"
+
+ktap_begun=1	# this is no test program, "Bail out!" is enough
+wrong=0
+
+fail()
+{
+	echo "  WRONG: $*"
+	wrong=1
+}
+
+# The lists: hosts, and prefixes of both families. Sets the arrays hosts, nets4 and nets6 of
+# files, and the names of the sets to make of them.
+find_lists()
+{
+	local data=${IPCUCKOO_DATA:-}
+
+	if [ -n "$data" ] && [ -e "$data/ipsum.txt" ]; then
+		hosts=("$data/ipsum.txt")
+		nets4=("$data"/country-*-ipv4.txt)
+		nets6=("$data"/country-*-ipv6.txt)
+		hosts_name=ipsum
+		nets_name=countries
+		return
+	fi
+	hosts=("$lists/hosts")
+	nets4=("$lists/nets4")
+	nets6=("$lists/nets6")
+	hosts_name=hosts
+	nets_name=prefixes
+	generate_lists
+}
+
+generate_lists()
+{
+	echo "  There are no real lists here; these are random ones, of seed $seed."
+	python3 - "$seed" "$lists" <<-'END'
+	import random, socket, sys
+	random.seed(int(sys.argv[1]))
+	dir = sys.argv[2]
+	def net(bits, family, head):
+	    length = random.randrange(17, 28) if bits == 32 else random.randrange(28, 65)
+	    addr = head(random.getrandbits(bits)) >> (bits - length) << (bits - length)
+	    return socket.inet_ntop(family, addr.to_bytes(bits // 8, "big")) + f"/{length}"
+	def four(x):
+	    return (16 + (x >> 24) % 96) << 24 | x & 0xffffff
+	def six(x):
+	    return 1 << 125 | x >> 4
+	with open(dir + "/hosts", "w") as f:
+	    for x in {four(random.getrandbits(32)) for _ in range(120000)}:
+	        print(socket.inet_ntoa(x.to_bytes(4, "big")), file=f)
+	with open(dir + "/nets4", "w") as f:
+	    for x in {net(32, socket.AF_INET, four) for _ in range(20000)}:
+	        print(x, file=f)
+	with open(dir + "/nets6", "w") as f:
+	    for x in {net(128, socket.AF_INET6, six) for _ in range(20000)}:
+	        print(x, file=f)
+	END
+}
+
+# Examples, one a line: what has to become of it, its address, who that is.
+choose_examples()
+{
+	python3 - "$seed" "$hosts_name" "${#hosts[@]}" "${#nets4[@]}" \
+		"${hosts[@]}" "${nets4[@]}" "${nets6[@]}" <<-'END'
+	import random, re, socket, sys
+	from bisect import bisect
+	from os.path import basename
+	seed, hosts_name, n, m = int(sys.argv[1]), sys.argv[2], int(sys.argv[3]), int(sys.argv[4])
+	files = sys.argv[5:]
+	random.seed(seed)
+
+	def read(paths, family, bits):
+	    for path in paths:
+	        with open(path) as f:
+	            for line in f:
+	                word, *rest = line.split("#")[0].split() or [""]
+	                if word:
+	                    addr, _, length = word.partition("/")
+	                    first = int.from_bytes(socket.inet_pton(family, addr), "big")
+	                    span = 1 << bits - int(length or bits)
+	                    yield first, first + span - 1, word, rest, basename(path)
+
+	def text(addr, bits):
+	    family = socket.AF_INET if bits == 32 else socket.AF_INET6
+	    return socket.inet_ntop(family, addr.to_bytes(bits // 8, "big"))
+
+	class Lists:
+	    def __init__(self, bits, entries):
+	        self.bits, self.entries = bits, sorted(entries)
+	        self.ends = []	# of ranges joined: the last of each begin so far
+	        last = -1
+	        for e in self.entries:
+	            last = max(last, e[1])
+	            self.ends.append(last)
+	    def has(self, addr):
+	        i = bisect(self.entries, (addr, 1 << 128))
+	        return i > 0 and self.ends[i - 1] >= addr
+	    def stranger(self):
+	        while True:
+	            if self.bits == 128:
+	                addr = 0x2 << 124 | random.getrandbits(124)
+	            else:
+	                addr = random.randrange(16 << 24, 96 << 24)
+	            if not self.has(addr):
+	                return addr
+	    def beside(self, e):
+	        """The address right before or behind an entry, if it is in no list."""
+	        return next((a for a in (e[0] - 1, e[1] + 1)
+	                     if not self.has(a)), None)
+	    def some(self, entries):
+	        """A few with somebody beside them, of ordinary addresses."""
+	        low, high = (11, 100) if self.bits == 32 else (0x20, 0x40)
+	        few = [e for e in entries if low <= e[0] >> self.bits - 8 < high][:100]
+	        return [e for e in few if self.beside(e) is not None]
+
+	hosts = list(read(files[:n], socket.AF_INET, 32))
+	nets4 = list(read(files[n:n + m], socket.AF_INET, 32))
+	nets6 = list(read(files[n + m:], socket.AF_INET6, 128))
+	four, six = Lists(32, hosts + nets4), Lists(128, nets6)
+
+	def show(fate, addr, bits, who):
+	    print(fate, text(addr, bits), who)
+
+	def pair(lists, entries, who):
+	    e = random.choice(lists.some(entries))
+	    beside = lists.beside(e)
+	    inside = e[0] + random.randrange(e[1] - e[0] + 1) if e[1] > e[0] else e[0]
+	    show("blocked", inside, lists.bits, who(e))
+	    show("passed", beside, lists.bits, "next to it, on no list")
+
+	def listed(e):
+	    return f"on {hosts_name}" + (f", which {e[3][0]} feeds name" if e[3] else "")
+	def inside(e):
+	    where = re.sub(r"country-(..)-.*", r"\1", e[4])
+	    return f"in {e[2]}" + (f" ({where})" if len(where) == 2 else "")
+
+	for entries in hosts, nets4, nets6:
+	    random.shuffle(entries)
+	hosts.sort(key=lambda e: -int((e[3] or [0])[0]))
+	pair(four, hosts[:3000], listed)
+	pair(four, nets4, inside)
+	pair(six, nets6, inside)
+	pair(six, [e for e in nets6 if "/48" in e[2]] or nets6, inside)
+	show("passed", four.stranger(), 32, "a stranger")
+	show("passed", six.stranger(), 128, "a stranger")
+	END
+}
+
+count_entries()
+{
+	awk '{ sub(/[#;].*/, "") } NF' "$@" | wc -l
+}
+
+# Different prefix lengths, of both families together.
+count_lengths()
+{
+	sed -n 's|^[^#]*/\([0-9]*\).*|\1|p' "$@" | sort -u | wc -l
+}
+
+# One packet from each example's own address, all at once: does an answer come back?
+ping_examples()
+{
+	local fate addr who dir i=0
+
+	dir=$(mktemp -d)
+	while read -r fate addr who; do
+		if [[ $addr == *:* ]]; then
+			ip -n c addr add "$addr/128" dev eth0 nodad
+		else
+			ip -n c addr add "$addr/32" dev eth0
+		fi
+	done <<< "$examples"
+	while read -r fate addr who; do
+		{
+			if in_c ping -n -q -c 1 -W 4 -I "$addr" \
+				"$([[ $addr == *:* ]] && echo $S6 || echo $S4)" > /dev/null 2>&1; then
+				echo passed
+			else
+				echo blocked
+			fi > "$dir/$i"
+		} &
+		i=$((i + 1))
+	done <<< "$examples"
+	wait
+	i=0
+	while read -r fate addr who; do
+		printf '  %-8s %-38s %s\n' "$(< "$dir/$i")" "$addr" "$who"
+		[ "$(< "$dir/$i")" = "$fate" ] || fail "$addr should have been $fate"
+		i=$((i + 1))
+	done <<< "$examples"
+}
+
+# many_packets OPTION... : members, neighbours and strangers by the thousand, each compared
+# with a naive search through the files. Adds to $sent and $blocked.
+many_packets()
+{
+	local out sum
+
+	out=$(packets -s "$seed" "$@" check cs) || fail "$(grep wrong <<< "$out")"
+	sum=$(grep -o '[0-9]* packets\|[0-9]* to arrive' <<< "$out" | grep -o '^[0-9]*')
+	# shellcheck disable=SC2086
+	set -- $sum
+	sent=$((sent + ${1:-0}))
+	blocked=$((blocked + ${1:-0} - ${2:-0}))
+	[ "${1:-0}" -gt 0 ] || fail "no packets could be sent"
+}
+
+rule_of()
+{
+	local IFS=+
+
+	echo "src,drop,$*"
+}
+
+counted()
+{
+	counters | awk '{ sum += $1 } END { print sum + 0 }'
+}
+
+load_ours()
+{
+	ipcuckoo load "$hosts_name" "${hosts[@]}" > /dev/null &&
+	ipcuckoo load "$nets_name" "${nets4[@]}" "${nets6[@]}" > /dev/null
+}
+
+load_ipset()
+{
+	local set
+
+	for set in hosts nets4 nets6; do
+		in_f ipset restore -exist < "/tmp/$set.ipset" || return
+	done
+}
+
+# Times and memory of both go into the last table.
+load_lists()
+{
+	local kib
+
+	kib=$(kernel_kib)
+	ipcuckoo create "$hosts_name" hash:ip && ipcuckoo create "$nets_name" hash:net family any &&
+		ipcuckoo attach "$hosts_name" src drop > /dev/null &&
+		ipcuckoo attach "$nets_name" src drop > /dev/null || bail "cannot make the sets"
+	seconds_of load_ours || bail "cannot load the lists"
+	our_seconds=$took
+	our_kib=$(($(kernel_kib) - kib))
+	printf '  %-10s %8s IPv4 hosts\n' "$hosts_name" "$(with_commas "$(count_entries "${hosts[@]}")")"
+	printf '  %-10s %8s prefixes of %d lengths, IPv4 and IPv6 in one set\n' "$nets_name" \
+		"$(with_commas "$(count_entries "${nets4[@]}" "${nets6[@]}")")" \
+		"$(count_lengths "${nets4[@]}" "${nets6[@]}")"
+}
+
+show_examples()
+{
+	local before due
+
+	before=$(counted)
+	ping_examples
+	due=$(grep -c '^blocked' <<< "$examples")
+	[ "$(($(counted) - before))" -eq "$due" ] ||
+		fail "$due packets should have been counted as dropped, not $(($(counted) - before))"
+}
+
+send_thousands()
+{
+	local before
+
+	before=$(counted)
+	many_packets -n 2000 -r "$(rule_of "${hosts[@]}")" -r "$(rule_of "${nets4[@]}")"
+	many_packets -6 -n 1500 -r "$(rule_of "${nets6[@]}")"
+	[ "$(($(counted) - before))" -eq "$blocked" ] ||
+		fail "$blocked packets should have been counted as dropped, not $(($(counted) - before))"
+	printf '  %s more packets from members, neighbours and strangers: %s blocked, %s passed,\n' \
+		"$(with_commas $sent)" "$(with_commas $blocked)" "$(with_commas $((sent - blocked)))"
+	if [ $wrong -eq 0 ]; then
+		echo "  every one as the files say."
+	else
+		echo "  but not all as the files say."
+	fi
+}
+
+compare_ipset()
+{
+	local kib count
+
+	restore_file hosts hash:ip inet "${hosts[@]}" > /tmp/hosts.ipset
+	restore_file nets4 hash:net inet "${nets4[@]}" > /tmp/nets4.ipset
+	restore_file nets6 hash:net inet6 "${nets6[@]}" > /tmp/nets6.ipset
+	kib=$(kernel_kib)
+	seconds_of load_ipset || bail "ipset cannot load the lists"
+	kib=$(($(kernel_kib) - kib))
+	count=$(with_commas "$(count_entries "${hosts[@]}" "${nets4[@]}" "${nets6[@]}")")
+	printf '  %-30s %14s %17s\n' "$count entries" "file to blocked" "kernel memory"
+	printf '  %-30s %12.2f s %13.2f MiB\n' \
+		"ipcuckoo" "$our_seconds" "$(calc "$our_kib / 1024")" \
+		"ipset, a set for each family" "$took" "$(calc "$kib / 1024")"
+}
+
+seed=${SEED:-$(($(date +%s) % 100000))}
+echo
+echo "ipcuckoo on Linux $(uname -r), in a virtual machine of two emulated processors:"
+echo "client -> firewall -> server; the firewall forwards, and has the lists."
+echo
+load_module
+setup_quiet_net
+find_lists
+examples=$(choose_examples) || bail "cannot choose examples"
+load_lists
+echo
+show_examples
+sent=0
+blocked=0
+echo
+send_thousands
+echo
+compare_ipset
+exit $wrong

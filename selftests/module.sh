@@ -1,0 +1,357 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+#
+# The module itself: parameters, loading and unloading, hooks, namespaces, and that it gives
+# back what it took.
+
+. "${0%/*}/lib.sh"
+. "${0%/*}/lib-net.sh"
+
+tracing=/sys/kernel/tracing
+rounds=${SLOW:+4}
+rounds=${rounds:-10}
+
+# The memory of all tables, by the module's own account.
+accounted()
+{
+	ipcuckoo stats -j | grep -o '"memory":[0-9]*' | sed 's/.*://;q'
+}
+
+# Areas of the kernel's address space that code of the module has asked for.
+areas()
+{
+	grep -c '\[ipcuckoo\]' /proc/vmallocinfo
+}
+
+no_areas()
+{
+	[ "$(areas)" = 0 ]
+}
+
+users()
+{
+	cat /sys/module/ipcuckoo/refcnt
+}
+
+# fill NAME TYPE: a set with enough in it for tables beyond a page
+fill()
+{
+	ipcuckoo create "$1" "$2" family any &&
+	ipcuckoo load "$1" $lists/mixed > /dev/null
+}
+
+test_modinfo()
+{
+	local name
+
+	check "modinfo: licence" GPL "$(modinfo -F license "$IPCUCKOO_KO")"
+	check_match "modinfo: version" '^[0-9]+\.[0-9]+' "$(modinfo -F version "$IPCUCKOO_KO")"
+	for name in memory_limit maxelem priority; do
+		check_match "modinfo: $name says what it is and its default" \
+			"$name:.*\(default -?[0-9]+: .*\)" "$(modinfo -p "$IPCUCKOO_KO")"
+	done
+	check "modinfo: no other parameter" 3 "$(modinfo -p "$IPCUCKOO_KO" | wc -l)"
+}
+
+# refused PARAMETER: the module does not load, and says why in the kernel's log
+refused()
+{
+	run_error "refused: $1" 1 "Invalid parameters|out of range" insmod "$IPCUCKOO_KO" "$1"
+	if module_loaded; then
+		not_ok "$1 leaves nothing behind" "no module" "a module"
+		rmmod ipcuckoo
+	fi
+}
+
+test_bad_parameters()
+{
+	local p
+
+	for p in memory_limit=x memory_limit= memory_limit=-1 memory_limit=99999999999999999999 \
+		memory_limit=17592186044416 maxelem=-1 maxelem=x maxelem=4294967296 \
+		priority=x priority= priority=100001 priority=-100001 priority=99999999999; do
+		refused "$p"
+	done
+	check_match "the log says what was expected" "memory_limit=x: give MiB" \
+		"$(dmesg | grep 'ipcuckoo: memory_limit=x')"
+}
+
+# in_parameters COMMAND...: what it says of the three, on one line
+in_parameters()
+{
+	(cd /sys/module/ipcuckoo/parameters && "$@" memory_limit maxelem priority) | paste -sd ' '
+}
+
+test_parameters()
+{
+	insmod "$IPCUCKOO_KO" memory_limit=1 maxelem=1000 priority=-300 ||
+		bail "cannot load the module with parameters"
+	check "parameters can be read" "1 1000 -300" \
+		"$(in_parameters cat)"
+	check "and not be changed" "444 444 444" \
+		"$(in_parameters stat -c %a)"
+	ipcuckoo create a hash:ip
+	ipcuckoo create b hash:ip maxelem 0
+	ipcuckoo attach a src drop
+	check "maxelem is the default of new sets" 1000 "$(field a maxelem)"
+	check "0 is no limit" 0 "$(field b maxelem)"
+	run_error "the limit holds" 3 "full" ipcuckoo add a 10.0.0.0-10.0.3.232
+	run_ok "up to it all fit" ipcuckoo add a 10.0.0.0-10.0.3.231
+	run_error "one more does not" 3 "full" ipcuckoo add a 10.0.3.232
+	check_match "the priority is used" '"priority":-300,' "$(ipcuckoo stats -j)"
+	packets -s "$seed" generate hosts 600000 > $lists/large
+	run_error "the memory limit holds" 3 "memory limit" ipcuckoo load b $lists/large
+	check "what was refused is not there" 0 "$(field b entries)"
+	check_match "and was given back" '^[0-9]{1,6}$' "$(accounted)"
+	run_ok "what fits is taken" ipcuckoo load b <(head -n 200000 $lists/large)
+	ipcuckoo detach --all
+	run_ok "unloads" unload_module
+}
+
+# field SET NAME: what its file says
+field()
+{
+	sed -n "s/^$2 //p" "/proc/net/ipcuckoo/set/$1"
+}
+
+test_reload()
+{
+	local i failed=0
+
+	for ((i = 0; i < rounds; i++)); do
+		insmod "$IPCUCKOO_KO" && rmmod ipcuckoo || failed=$((failed + 1))
+	done
+	check "loaded and unloaded $rounds times" 0 "$failed"
+	failed=0
+	for ((i = 0; i < rounds / 2; i++)); do
+		insmod "$IPCUCKOO_KO" && fill a hash:net && fill b hash:net && rmmod ipcuckoo ||
+			failed=$((failed + 1))
+	done
+	check "unloaded with sets full $((rounds / 2)) times" 0 "$failed"
+	run_ok "nothing of it is left in memory" busywait 5 no_areas
+	check "nor in /proc/net" "" "$(ls -d /proc/net/ipcuckoo 2> /dev/null)"
+}
+
+test_memory()
+{
+	load_module
+	check "no set, no memory" 0 "$(accounted)"
+	fill a hash:net
+	fill b hash:net
+	check_match "sets have memory" '^[1-9][0-9]{5,}$' "$(accounted)"
+	check_match "as the kernel sees" '^[1-9]' "$(areas)"
+	ipcuckoo flush --all
+	run_ok "a flush gives all tables back" busywait 5 all_given_back
+	ipcuckoo load a $lists/mixed > /dev/null
+	ipcuckoo destroy --all
+	run_ok "so does destroying sets" busywait 5 all_given_back
+	unload_module
+}
+
+all_given_back()
+{
+	[ "$(accounted)" = 0 ] && no_areas
+}
+
+test_attached()
+{
+	load_module
+	fill a hash:net
+	ipcuckoo attach a src drop
+	ipcuckoo attach a dst count
+	check "each attachment holds the module" 2 "$(users)"
+	run_error "it cannot be unloaded" 1 "in use" rmmod ipcuckoo
+	check_match "an attached set cannot be destroyed" "attach" "$(ipcuckoo destroy a 2>&1)"
+	check "it is still there" a "$(ipcuckoo list -n)"
+	run_status "nor all sets" 3 ipcuckoo destroy --all
+	run_ok "detach --all" ipcuckoo detach --all
+	check "nothing holds the module" 0 "$(users)"
+	run_ok "it can be unloaded, its set full" rmmod ipcuckoo
+}
+
+# --- hooks ---
+
+probe_hooks()
+{
+	echo "p:ipcuckoo_test/registered nf_register_net_hook" > $tracing/kprobe_events &&
+	echo "p:ipcuckoo_test/unregistered nf_unregister_net_hook" >> $tracing/kprobe_events &&
+	echo 1 > $tracing/events/ipcuckoo_test/enable
+}
+
+unprobe_hooks()
+{
+	echo 0 > $tracing/events/ipcuckoo_test/enable
+	echo > $tracing/kprobe_events
+	echo > $tracing/trace
+}
+
+# Hooks that came and went since the last call. Nobody else is at it here.
+hook_events()
+{
+	local registered unregistered
+
+	registered=$(grep -c ' registered: ' $tracing/trace)
+	unregistered=$(grep -c ' unregistered: ' $tracing/trace)
+	echo > $tracing/trace
+	echo "+$registered -$unregistered"
+}
+
+test_hooks()
+{
+	if ! probe_hooks 2> /dev/null; then
+		skip "hooks are registered only while something is attached" "no kprobe events here"
+		return
+	fi
+	load_module
+	ipcuckoo create four hash:net
+	ipcuckoo create any hash:net family any
+	ipcuckoo add any 192.0.2.0/24 2001:db8::/32
+	check "loading and sets alone register no hook" "+0 -0" "$(hook_events)"
+	ipcuckoo attach four src drop
+	check "src, IPv4: one hook" "+1 -0" "$(hook_events)"
+	ipcuckoo attach four dst drop
+	check "dst, IPv4: one for what goes out" "+1 -0" "$(hook_events)"
+	ipcuckoo attach any both count
+	check "both, IPv6: two more" "+2 -0" "$(hook_events)"
+	ipcuckoo attach any src drop
+	check "what is there already is not registered again" "+0 -0" "$(hook_events)"
+	ipcuckoo detach four
+	check "and stays while needed" "+0 -0" "$(hook_events)"
+	ipcuckoo detach any both
+	check "what is not needed goes" "+0 -2" "$(hook_events)"
+	ipcuckoo detach --all
+	check "nothing attached, no hook" "+0 -2" "$(hook_events)"
+	ipcuckoo attach any src drop
+	ipcuckoo detach --all
+	check "again and again" "+2 -2" "$(hook_events)"
+	ipcuckoo destroy --all
+	unload_module
+	check "unloading finds none" "+0 -0" "$(hook_events)"
+	unprobe_hooks
+}
+
+# The kernel's own list, where it can give one.
+test_hook_list()
+{
+	if grep -qs 'NETFILTER_NETLINK_HOOK is not set' "/boot/config-$(uname -r)"; then
+		skip "the kernel's list of hooks" "this kernel has none"
+		return
+	fi
+	nft add table inet t '{ chain c { type filter hook prerouting priority 0; }; }'
+	if ! nft list hooks 2> /dev/null | grep -q prerouting; then
+		skip "the kernel's list of hooks" "this kernel has none"
+		nft delete table inet t
+		return
+	fi
+	nft delete table inet t
+	load_module
+	ipcuckoo create any hash:net family any
+	check "nothing attached: not in the kernel's list" 0 "$(nft list hooks | grep -c ipcuckoo)"
+	ipcuckoo attach any both drop
+	check "attached: four hooks in it" 4 "$(nft list hooks | grep -c ipcuckoo)"
+	ipcuckoo detach --all
+	check "detached: none again" 0 "$(nft list hooks | grep -c ipcuckoo)"
+	unload_module
+}
+
+# --- namespaces ---
+
+in_ns()
+{
+	nsenter --net=/run/netns/"$1" "$IPCUCKOO" "${@:2}"
+}
+
+test_namespaces()
+{
+	local i
+
+	load_module
+	for ((i = 0; i < 4; i++)); do
+		ip netns add "n$i"
+	done
+	on_exit 'for i in 0 1 2 3; do [ ! -e /run/netns/n$i ] || ip netns del n$i; done'
+	in_ns n0 create a hash:net family any
+	in_ns n0 load a $lists/mixed > /dev/null
+	in_ns n0 attach a both drop
+	in_ns n1 create a hash:ip
+	in_ns n1 create b hash:ip
+	in_ns n1 attach a src drop dev nowhere0
+	in_ns n2 load a $lists/mixed 2> /dev/null
+	check "each namespace has sets of its own" "a|a b|" \
+		"$(for i in 0 1 2; do in_ns n$i list -n | paste -sd ' '; done | paste -sd '|')"
+	check "and files" "a|a b|" "$(for i in 0 1 2; do
+		nsenter --net=/run/netns/n$i ls /proc/net/ipcuckoo/set | paste -sd ' '
+		done | paste -sd '|')"
+	check "attachments of any hold the module" 2 "$(users)"
+	ip netns del n0
+	run_ok "a namespace that ends takes its attachments with it" busywait 10 users_are 1
+	run_ok "and its tables" busywait 10 no_areas
+	check "others stay as they are" "a b" "$(in_ns n1 list -n | paste -sd ' ')"
+	ip netns del n1
+	run_ok "the last one lets go of the module" busywait 10 users_are 0
+	run_ok "unloading with other namespaces alive" rmmod ipcuckoo
+	run_ok "loading as well" insmod "$IPCUCKOO_KO"
+	check "they have it from then on" 0 "$(in_ns n3 list -n | wc -l)"
+	in_ns n3 create c hash:ip
+	for ((i = 0; i < rounds; i++)); do
+		ip netns add quick && in_ns quick create a hash:net &&
+			in_ns quick add a 10.0.0.0/8 && in_ns quick attach a src drop
+		ip netns del quick
+	done
+	run_ok "$rounds namespaces came and went" busywait 20 users_are 0
+	run_ok "unloads" unload_module
+}
+
+users_are()
+{
+	[ "$(users)" = "$1" ]
+}
+
+# --- with traffic ---
+
+test_traffic()
+{
+	local i failed=0 refused=0 flow out
+
+	# What counts lets pass: all packets are to arrive.
+	setup_quiet_net
+	list_of $lists/blocked 198.18.0.0/15
+	list_of $lists/others 20.0.0.0/8
+	"$helpers/packets" -s "$seed" -t 300 -k tuif -r "src,count,$lists/blocked" -p $lists/others flow cs \
+		> $lists/flow 2>&1 &
+	flow=$!
+	busywait 10 grep -q flowing $lists/flow || bail "no packets: $(cat $lists/flow)"
+	for ((i = 0; i < rounds / 2; i++)); do
+		insmod "$IPCUCKOO_KO" && fill a hash:net && ipcuckoo attach a both count
+		! rmmod ipcuckoo 2> /dev/null && refused=$((refused + 1))
+		ipcuckoo detach --all && rmmod ipcuckoo || failed=$((failed + 1))
+	done
+	check "attached: refused each time" $((rounds / 2)) "$refused"
+	check "detached: unloaded each time, sets full, packets flowing" 0 "$failed"
+	kill "$flow"
+	wait "$flow"
+	out=$(tail -n 1 $lists/flow)
+	note "$out"
+	check_match "none of the packets was lost" " 0 wrong$" "$out"
+	run_ok "nothing is left in memory" busywait 5 no_areas
+}
+
+note "SEED=$seed repeats this run"
+mkdir -p $lists
+{
+	packets -s "$seed" generate hosts 8000
+	packets -s "$seed" generate nets 2000
+	packets -6 -s "$seed" generate hosts 3000
+	packets -6 -s "$seed" generate nets 1000
+} > $lists/mixed
+test_modinfo
+test_bad_parameters
+test_parameters
+test_reload
+test_memory
+test_attached
+test_hooks
+test_hook_list
+test_namespaces
+test_traffic
+ktap_done

@@ -1,0 +1,344 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Requests that uapi/ipcuckoo.h does not allow, one by one: each is answered
+ * with its errno, a sentence, the attribute at fault and, where it is an
+ * entry's, its index; and nothing has changed.
+ */
+#define _GNU_SOURCE
+#include "fixture.h"
+
+#define PIECES	5
+
+/**
+ * struct refused - a request and the errno it has to meet
+ * @what:	to tell it
+ * @cmd:	command
+ * @piece:	attributes
+ * @error:	errno, or MALFORMED
+ * @at:		the attribute that is to blame, if one is
+ * @cookie:	1 + the index of the entry at fault, or 0
+ */
+struct refused {
+	const char *what;
+	uint8_t cmd;
+	struct piece piece[PIECES];
+	int error;
+	int at;
+	uint32_t cookie;
+};
+
+static const struct refused names[] = {
+	{ "no name", CMD(SET_GET), {}, EINVAL },
+	{ "an empty name", CMD(SET_GET), { STR(SET, "") }, EINVAL, AT(SET) },
+	{ "no bytes at all", CMD(SET_GET), { RAW(SET, "") }, MALFORMED, AT(SET) },
+	{ "no NUL", CMD(SET_GET), { RAW(SET, "hosts") }, MALFORMED, AT(SET) },
+	{ "32 letters", CMD(SET_GET), { STR(SET, "abcdefghijklmnopqrstuvwxyz012345") },
+	  MALFORMED, AT(SET) },
+	{ "300 bytes", CMD(SET_GET), { { AT(SET), 300, (const char[300]){ "x" } } },
+	  MALFORMED },
+	{ "a slash", CMD(SET_NEW), { STR(SET, "a/b"), U8(TYPE, 1), U8(FAMILY, 1) },
+	  EINVAL, AT(SET) },
+	{ ".", CMD(SET_NEW), { STR(SET, "."), U8(TYPE, 1), U8(FAMILY, 1) },
+	  EINVAL, AT(SET) },
+	{ "..", CMD(SET_NEW), { STR(SET, ".."), U8(TYPE, 1), U8(FAMILY, 1) },
+	  EINVAL, AT(SET) },
+	{ "a blank", CMD(SET_NEW), { STR(SET, "a b"), U8(TYPE, 1), U8(FAMILY, 1) },
+	  EINVAL, AT(SET) },
+	{ "a newline", CMD(SET_NEW), { STR(SET, "a\n"), U8(TYPE, 1), U8(FAMILY, 1) },
+	  EINVAL, AT(SET) },
+	{ "UTF-8", CMD(SET_NEW), { STR(SET, "\xc3\xa4"), U8(TYPE, 1), U8(FAMILY, 1) },
+	  EINVAL, AT(SET) },
+	{ "%s%n", CMD(SET_NEW), { STR(SET, "%s%n"), U8(TYPE, 1), U8(FAMILY, 1) },
+	  EINVAL, AT(SET) },
+	{ "no such set", CMD(SET_GET), { STR(SET, "nothere") }, ENOENT, AT(SET) },
+	{ "case matters", CMD(SET_GET), { STR(SET, "Hosts") }, ENOENT, AT(SET) },
+};
+
+static const struct refused sets[] = {
+	{ "SET_NEW: no name", CMD(SET_NEW), { U8(TYPE, 1), U8(FAMILY, 1) }, EINVAL },
+	{ "SET_NEW: no type", CMD(SET_NEW), { STR(SET, "x"), U8(FAMILY, 1) }, EINVAL },
+	{ "SET_NEW: no family", CMD(SET_NEW), { STR(SET, "x"), U8(TYPE, 1) }, EINVAL },
+	{ "SET_NEW: type 0", CMD(SET_NEW), { STR(SET, "x"), U8(TYPE, 0), U8(FAMILY, 1) },
+	  MALFORMED, AT(TYPE) },
+	{ "SET_NEW: type 3", CMD(SET_NEW), { STR(SET, "x"), U8(TYPE, 3), U8(FAMILY, 1) },
+	  MALFORMED, AT(TYPE) },
+	{ "SET_NEW: family 0", CMD(SET_NEW), { STR(SET, "x"), U8(TYPE, 1), U8(FAMILY, 0) },
+	  MALFORMED, AT(FAMILY) },
+	{ "SET_NEW: family 4", CMD(SET_NEW), { STR(SET, "x"), U8(TYPE, 1), U8(FAMILY, 4) },
+	  MALFORMED, AT(FAMILY) },
+	{ "SET_NEW: the type as u32", CMD(SET_NEW),
+	  { STR(SET, "x"), U32(TYPE, 1), U8(FAMILY, 1) }, MALFORMED, AT(TYPE) },
+	{ "SET_NEW: maxelem as u8", CMD(SET_NEW),
+	  { STR(SET, "x"), U8(TYPE, 1), U8(FAMILY, 1), U8(MAXELEM, 1) },
+	  MALFORMED, AT(MAXELEM) },
+	{ "SET_NEW: an unknown flag", CMD(SET_NEW),
+	  { STR(SET, "x"), U8(TYPE, 1), U8(FAMILY, 1), U32(FLAGS, 1 << 31) },
+	  MALFORMED, AT(FLAGS) },
+	{ "SET_NEW: a flag of others", CMD(SET_NEW),
+	  { STR(SET, "x"), U8(TYPE, 1), U8(FAMILY, 1), U32(FLAGS, IPCUCKOO_F_LOOPBACK) },
+	  MALFORMED, AT(FLAGS) },
+	{ "SET_NEW: flags as u8", CMD(SET_NEW),
+	  { STR(SET, "x"), U8(TYPE, 1), U8(FAMILY, 1), U8(FLAGS, 1) },
+	  MALFORMED, AT(FLAGS) },
+	{ "SET_NEW: an attribute of others", CMD(SET_NEW),
+	  { STR(SET, "x"), U8(TYPE, 1), U8(FAMILY, 1), U32(SHADOW, 1) },
+	  MALFORMED, AT(SHADOW) },
+	{ "SET_NEW: an attribute of nobody", CMD(SET_NEW),
+	  { STR(SET, "x"), U8(TYPE, 1), U8(FAMILY, 1), { 1000, 4, "abc" } },
+	  MALFORMED, 1000 },
+	{ "SET_NEW: attribute 0", CMD(SET_NEW),
+	  { STR(SET, "x"), U8(TYPE, 1), U8(FAMILY, 1), { 0, 4, "abc" } }, MALFORMED },
+	{ "SET_NEW: a nested attribute", CMD(SET_NEW),
+	  { STR(SET, "x"), U8(TYPE, 1), { AT(FAMILY) | NLA_F_NESTED, 1, "\1" } },
+	  MALFORMED, AT(FAMILY) },
+	{ "SET_NEW: the same name", CMD(SET_NEW),
+	  { STR(SET, "hosts"), U8(TYPE, 1), U8(FAMILY, 1) }, EEXIST, AT(SET) },
+	{ "SET_NEW: the same name, another type", CMD(SET_NEW),
+	  { STR(SET, "hosts"), U8(TYPE, 2), U8(FAMILY, 1), U32(FLAGS, IPCUCKOO_F_EXIST) },
+	  EEXIST, AT(SET) },
+	{ "SET_NEW: the same name, another family", CMD(SET_NEW),
+	  { STR(SET, "hosts"), U8(TYPE, 1), U8(FAMILY, 3), U32(FLAGS, IPCUCKOO_F_EXIST) },
+	  EEXIST, AT(SET) },
+	{ "SET_DEL: neither name nor ALL", CMD(SET_DEL), {}, EINVAL },
+	{ "SET_DEL: EXIST alone", CMD(SET_DEL), { U32(FLAGS, IPCUCKOO_F_EXIST) }, EINVAL },
+	{ "SET_DEL: name and ALL", CMD(SET_DEL),
+	  { STR(SET, "hosts"), U32(FLAGS, IPCUCKOO_F_ALL) }, EINVAL, AT(SET) },
+	{ "SET_DEL: not there", CMD(SET_DEL), { STR(SET, "nothere") }, ENOENT, AT(SET) },
+	{ "SET_DEL: attached", CMD(SET_DEL), { STR(SET, "any") }, EBUSY },
+	{ "SET_DEL: all, one is attached", CMD(SET_DEL), { U32(FLAGS, IPCUCKOO_F_ALL) },
+	  EBUSY },
+	{ "SET_DEL: an attribute of others", CMD(SET_DEL),
+	  { STR(SET, "hosts"), U8(TYPE, 1) }, MALFORMED, AT(TYPE) },
+	{ "SET_FLUSH: neither name nor ALL", CMD(SET_FLUSH), {}, EINVAL },
+	{ "SET_FLUSH: name and ALL", CMD(SET_FLUSH),
+	  { STR(SET, "hosts"), U32(FLAGS, IPCUCKOO_F_ALL) }, EINVAL, AT(SET) },
+	{ "SET_FLUSH: EXIST", CMD(SET_FLUSH),
+	  { STR(SET, "hosts"), U32(FLAGS, IPCUCKOO_F_EXIST) }, MALFORMED, AT(FLAGS) },
+	{ "SET_FLUSH: not there", CMD(SET_FLUSH), { STR(SET, "nothere") }, ENOENT, AT(SET) },
+	{ "SET_GET: an attribute of others", CMD(SET_GET),
+	  { STR(SET, "hosts"), U32(FLAGS, 0) }, MALFORMED, AT(FLAGS) },
+	{ "INFO: any attribute", CMD(INFO), { STR(SET, "hosts") }, MALFORMED, AT(SET) },
+	{ "INFO: padding", CMD(INFO), { { AT(PAD), 0, "" } }, MALFORMED, AT(PAD) },
+};
+
+static const struct refused entries[] = {
+	{ "ENTRY_ADD: no set", CMD(ENTRY_ADD), { RAW(HOSTS4, "\1\2\3\4") }, EINVAL },
+	{ "ENTRY_ADD: no entries", CMD(ENTRY_ADD), { STR(SET, "hosts") }, EINVAL },
+	{ "ENTRY_ADD: empty entries", CMD(ENTRY_ADD),
+	  { STR(SET, "hosts"), RAW(HOSTS4, "") }, EINVAL },
+	{ "ENTRY_ADD: no such set", CMD(ENTRY_ADD),
+	  { STR(SET, "nothere"), RAW(HOSTS4, "\1\2\3\4") }, ENOENT, AT(SET) },
+	{ "ENTRY_ADD: hosts of 5 bytes", CMD(ENTRY_ADD),
+	  { STR(SET, "hosts"), RAW(HOSTS4, "\1\2\3\4\5") }, EINVAL, AT(HOSTS4) },
+	{ "ENTRY_ADD: hosts of 3 bytes", CMD(ENTRY_ADD),
+	  { STR(SET, "hosts"), RAW(HOSTS4, "\1\2\3") }, EINVAL, AT(HOSTS4) },
+	{ "ENTRY_ADD: IPv6 hosts of 15 bytes", CMD(ENTRY_ADD),
+	  { STR(SET, "any"), { AT(HOSTS6), 15, HOST6 } }, EINVAL, AT(HOSTS6) },
+	{ "ENTRY_ADD: prefixes of 4 bytes", CMD(ENTRY_ADD),
+	  { STR(SET, "any"), RAW(NETS4, "\1\2\3\4") }, EINVAL, AT(NETS4) },
+	{ "ENTRY_ADD: IPv6 prefixes of 16 bytes", CMD(ENTRY_ADD),
+	  { STR(SET, "any"), { AT(NETS6), 16, HOST6 } }, EINVAL, AT(NETS6) },
+	{ "ENTRY_ADD: good ones and uneven ones", CMD(ENTRY_ADD),
+	  { STR(SET, "any"), RAW(HOSTS4, "\1\2\3\4"), RAW(NETS4, "\1\2\3\4") },
+	  EINVAL, AT(NETS4) },
+	{ "ENTRY_ADD: a prefix in hash:ip", CMD(ENTRY_ADD),
+	  { STR(SET, "hosts"), RAW(NETS4, "\1\2\3\0\x18") }, EOPNOTSUPP, AT(NETS4), 1 },
+	{ "ENTRY_ADD: IPv6 in inet", CMD(ENTRY_ADD),
+	  { STR(SET, "hosts"), { AT(HOSTS6), 16, HOST6 } }, EAFNOSUPPORT, AT(HOSTS6), 1 },
+	{ "ENTRY_ADD: IPv4 in inet6", CMD(ENTRY_ADD),
+	  { STR(SET, "nets6"), RAW(HOSTS4, "\1\2\3\4") }, EAFNOSUPPORT, AT(HOSTS4), 1 },
+	{ "ENTRY_ADD: IPv4-mapped in inet6", CMD(ENTRY_ADD),
+	  { STR(SET, "nets6"), { AT(HOSTS6), 16, MAPPED } }, EINVAL, AT(HOSTS6), 1 },
+	{ "ENTRY_ADD: IPv4-mapped prefix in inet6", CMD(ENTRY_ADD),
+	  { STR(SET, "nets6"), { AT(NETS6), 17, MAPPED "\x80" } }, EINVAL, AT(NETS6), 1 },
+	{ "ENTRY_ADD: a prefix of 33 bits", CMD(ENTRY_ADD),
+	  { STR(SET, "any"), RAW(NETS4, "\1\2\3\4\x21") }, EINVAL, AT(NETS4), 1 },
+	{ "ENTRY_ADD: a prefix of 255 bits", CMD(ENTRY_ADD),
+	  { STR(SET, "any"), RAW(NETS4, "\0\0\0\0\xff") }, EINVAL, AT(NETS4), 1 },
+	{ "ENTRY_ADD: an IPv6 prefix of 129 bits", CMD(ENTRY_ADD),
+	  { STR(SET, "any"), { AT(NETS6), 17, HOST6 "\x81" } }, EINVAL, AT(NETS6), 1 },
+	{ "ENTRY_ADD: host bits", CMD(ENTRY_ADD),
+	  { STR(SET, "any"), RAW(NETS4, "\1\2\3\4\x18") }, EINVAL, AT(NETS4), 1 },
+	{ "ENTRY_ADD: host bits, /0", CMD(ENTRY_ADD),
+	  { STR(SET, "any"), RAW(NETS4, "\x80\0\0\0\0") }, EINVAL, AT(NETS4), 1 },
+	{ "ENTRY_ADD: host bits, IPv6", CMD(ENTRY_ADD),
+	  { STR(SET, "any"), { AT(NETS6), 17, HOST6 "\x40" } }, EINVAL, AT(NETS6), 1 },
+	{ "ENTRY_ADD: host bits, ::/0", CMD(ENTRY_ADD),
+	  { STR(SET, "any"), { AT(NETS6), 17, HOST6 "\0" } }, EINVAL, AT(NETS6), 1 },
+	{ "ENTRY_ADD: the third of three is bad", CMD(ENTRY_ADD),
+	  { STR(SET, "any"), RAW(NETS4, "\1\2\3\0\x18\1\3\3\0\x18\1\4\3\4\x18") },
+	  EINVAL, AT(NETS4), 3 },
+	{ "ENTRY_ADD: good hosts, the second prefix is bad", CMD(ENTRY_ADD),
+	  { STR(SET, "any"), RAW(HOSTS4, "\1\2\3\4\1\2\3\5"),
+	    RAW(NETS4, "\1\2\3\0\x18\1\3\3\1\x18") }, EINVAL, AT(NETS4), 2 },
+	{ "ENTRY_ADD: already there", CMD(ENTRY_ADD),
+	  { STR(SET, "hosts"), RAW(HOSTS4, "\1\2\3\4\xc0\0\2\1") }, EEXIST, AT(HOSTS4), 2 },
+	{ "ENTRY_ADD: ALL", CMD(ENTRY_ADD),
+	  { STR(SET, "hosts"), RAW(HOSTS4, "\1\2\3\4"), U32(FLAGS, IPCUCKOO_F_ALL) },
+	  MALFORMED, AT(FLAGS) },
+	{ "ENTRY_DEL: no set", CMD(ENTRY_DEL), { RAW(HOSTS4, "\1\2\3\4") }, EINVAL },
+	{ "ENTRY_DEL: no entries", CMD(ENTRY_DEL), { STR(SET, "hosts") }, EINVAL },
+	{ "ENTRY_DEL: not there", CMD(ENTRY_DEL),
+	  { STR(SET, "hosts"), RAW(HOSTS4, "\xc0\0\2\1\xc0\0\2\2") },
+	  ENOENT, AT(HOSTS4), 2 },
+	{ "ENTRY_DEL: covered, but no entry", CMD(ENTRY_DEL),
+	  { STR(SET, "any"), RAW(NETS4, "\x0a\1\0\0\x10") }, ENOENT, AT(NETS4), 1 },
+	{ "ENTRY_DEL: IPv6 from inet", CMD(ENTRY_DEL),
+	  { STR(SET, "hosts"), { AT(HOSTS6), 16, HOST6 } }, EAFNOSUPPORT, AT(HOSTS6), 1 },
+	{ "ENTRY_TEST: no set", CMD(ENTRY_TEST), { RAW(HOSTS4, "\1\2\3\4") }, EINVAL },
+	{ "ENTRY_TEST: no entry", CMD(ENTRY_TEST), { STR(SET, "hosts") }, EINVAL },
+	{ "ENTRY_TEST: two entries", CMD(ENTRY_TEST),
+	  { STR(SET, "hosts"), RAW(HOSTS4, "\1\2\3\4\1\2\3\5") }, EINVAL },
+	{ "ENTRY_TEST: two attributes", CMD(ENTRY_TEST),
+	  { STR(SET, "any"), RAW(HOSTS4, "\1\2\3\4"), { AT(HOSTS6), 16, HOST6 } }, EINVAL },
+	{ "ENTRY_TEST: IPv6 in inet", CMD(ENTRY_TEST),
+	  { STR(SET, "hosts"), { AT(HOSTS6), 16, HOST6 } }, EAFNOSUPPORT },
+	{ "ENTRY_TEST: a prefix of 33 bits", CMD(ENTRY_TEST),
+	  { STR(SET, "any"), RAW(NETS4, "\1\2\3\4\x21") }, EINVAL },
+	{ "ENTRY_TEST: flags", CMD(ENTRY_TEST),
+	  { STR(SET, "hosts"), RAW(HOSTS4, "\1\2\3\4"), U32(FLAGS, IPCUCKOO_F_EXIST) },
+	  MALFORMED, AT(FLAGS) },
+};
+
+static const struct refused shadows[] = {
+	{ "SHADOW_NEW: no set", CMD(SHADOW_NEW), {}, EINVAL },
+	{ "SHADOW_NEW: no such set", CMD(SHADOW_NEW), { STR(SET, "nothere") },
+	  ENOENT, AT(SET) },
+	{ "SHADOW_NEW: OVERRIDE", CMD(SHADOW_NEW),
+	  { STR(SET, "hosts"), U32(FLAGS, IPCUCKOO_F_OVERRIDE) }, MALFORMED, AT(FLAGS) },
+	{ "SHADOW_NEW: capacity as u8", CMD(SHADOW_NEW),
+	  { STR(SET, "hosts"), U8(CAPACITY_HOSTS4, 1) }, MALFORMED, AT(CAPACITY_HOSTS4) },
+	{ "SHADOW_ADD: no shadow", CMD(SHADOW_ADD), { RAW(HOSTS4, "\1\2\3\4") }, EINVAL },
+	{ "SHADOW_ADD: a set instead", CMD(SHADOW_ADD),
+	  { STR(SET, "hosts"), RAW(HOSTS4, "\1\2\3\4") }, MALFORMED, AT(SET) },
+	{ "SHADOW_ADD: no entries", CMD(SHADOW_ADD), { U32(SHADOW, 1) }, EINVAL },
+	{ "SHADOW_ADD: no such shadow", CMD(SHADOW_ADD),
+	  { U32(SHADOW, 0x7fffffff), RAW(HOSTS4, "\1\2\3\4") }, ENOENT, AT(SHADOW) },
+	{ "SHADOW_ADD: shadow 0", CMD(SHADOW_ADD),
+	  { U32(SHADOW, 0), RAW(HOSTS4, "\1\2\3\4") }, ENOENT, AT(SHADOW) },
+	{ "SHADOW_COMMIT: no shadow", CMD(SHADOW_COMMIT), {}, EINVAL },
+	{ "SHADOW_COMMIT: no such shadow", CMD(SHADOW_COMMIT), { U32(SHADOW, 0x7fffffff) },
+	  ENOENT, AT(SHADOW) },
+	{ "SHADOW_COMMIT: APPEND", CMD(SHADOW_COMMIT),
+	  { U32(SHADOW, 1), U32(FLAGS, IPCUCKOO_F_APPEND) }, MALFORMED, AT(FLAGS) },
+	{ "SHADOW_DEL: no shadow", CMD(SHADOW_DEL), {}, EINVAL },
+	{ "SHADOW_DEL: no such shadow", CMD(SHADOW_DEL), { U32(SHADOW, 0x7fffffff) },
+	  ENOENT, AT(SHADOW) },
+	{ "SHADOW_DEL: the id as u8", CMD(SHADOW_DEL), { U8(SHADOW, 1) },
+	  MALFORMED, AT(SHADOW) },
+};
+
+static const struct refused attachments[] = {
+	{ "ATTACH: no set", CMD(ATTACH), { U8(DIRECTION, 1), U8(VERDICT, 1) }, EINVAL },
+	{ "ATTACH: no direction", CMD(ATTACH), { STR(SET, "hosts"), U8(VERDICT, 1) }, EINVAL },
+	{ "ATTACH: no verdict", CMD(ATTACH), { STR(SET, "hosts"), U8(DIRECTION, 1) }, EINVAL },
+	{ "ATTACH: no such set", CMD(ATTACH),
+	  { STR(SET, "nothere"), U8(DIRECTION, 1), U8(VERDICT, 1) }, ENOENT, AT(SET) },
+	{ "ATTACH: direction 0", CMD(ATTACH),
+	  { STR(SET, "hosts"), U8(DIRECTION, 0), U8(VERDICT, 1) }, MALFORMED, AT(DIRECTION) },
+	{ "ATTACH: direction 4", CMD(ATTACH),
+	  { STR(SET, "hosts"), U8(DIRECTION, 4), U8(VERDICT, 1) }, MALFORMED, AT(DIRECTION) },
+	{ "ATTACH: verdict 0", CMD(ATTACH),
+	  { STR(SET, "hosts"), U8(DIRECTION, 1), U8(VERDICT, 0) }, MALFORMED, AT(VERDICT) },
+	{ "ATTACH: verdict 5", CMD(ATTACH),
+	  { STR(SET, "hosts"), U8(DIRECTION, 1), U8(VERDICT, 5) }, MALFORMED, AT(VERDICT) },
+	{ "ATTACH: mark without a mark", CMD(ATTACH),
+	  { STR(SET, "hosts"), U8(DIRECTION, 1), U8(VERDICT, 3) }, EINVAL },
+	{ "ATTACH: a mark to drop", CMD(ATTACH),
+	  { STR(SET, "hosts"), U8(DIRECTION, 1), U8(VERDICT, 1), U32(MARK, 1) }, EINVAL },
+	{ "ATTACH: a mask to drop", CMD(ATTACH),
+	  { STR(SET, "hosts"), U8(DIRECTION, 1), U8(VERDICT, 1), U32(MARK_MASK, 1) }, EINVAL },
+	{ "ATTACH: a mark outside its mask", CMD(ATTACH),
+	  { STR(SET, "hosts"), U8(DIRECTION, 1), U8(VERDICT, 3), U32(MARK, 0x10),
+	    U32(MARK_MASK, 0xf) }, EINVAL, AT(MARK) },
+	{ "ATTACH: a device of 16 letters", CMD(ATTACH),
+	  { STR(SET, "hosts"), U8(DIRECTION, 1), U8(VERDICT, 1), STR(DEV, "abcdefghijklmnop") },
+	  MALFORMED, AT(DEV) },
+	{ "ATTACH: a device without NUL", CMD(ATTACH),
+	  { STR(SET, "hosts"), U8(DIRECTION, 1), U8(VERDICT, 1), RAW(DEV, "eth0") },
+	  MALFORMED, AT(DEV) },
+	{ "ATTACH: a device without a name", CMD(ATTACH),
+	  { STR(SET, "hosts"), U8(DIRECTION, 1), U8(VERDICT, 1), STR(DEV, "") },
+	  EINVAL, AT(DEV) },
+	{ "ATTACH: a device called a/b", CMD(ATTACH),
+	  { STR(SET, "hosts"), U8(DIRECTION, 1), U8(VERDICT, 1), STR(DEV, "a/b") },
+	  EINVAL, AT(DEV) },
+	{ "ATTACH: ALL", CMD(ATTACH),
+	  { STR(SET, "hosts"), U8(DIRECTION, 1), U8(VERDICT, 1), U32(FLAGS, IPCUCKOO_F_ALL) },
+	  MALFORMED, AT(FLAGS) },
+	{ "ATTACH: like that already", CMD(ATTACH),
+	  { STR(SET, "any"), U8(DIRECTION, 2), U8(VERDICT, 4) }, EEXIST },
+	{ "ATTACH: like that already, another order", CMD(ATTACH),
+	  { STR(SET, "any"), U8(DIRECTION, 2), U8(VERDICT, 4), U32(ORDER, 1) }, EEXIST },
+	{ "DETACH: nothing said", CMD(DETACH), {}, EINVAL },
+	{ "DETACH: no such attachment", CMD(DETACH), { U32(ATTACHMENT, 0x7fffffff) }, ENOENT },
+	{ "DETACH: attachment 0", CMD(DETACH), { U32(ATTACHMENT, 0) }, EINVAL },
+	{ "DETACH: no such set", CMD(DETACH), { STR(SET, "nothere") }, ENOENT },
+	{ "DETACH: a set that is not attached", CMD(DETACH), { STR(SET, "hosts") }, ENOENT },
+	{ "DETACH: another direction", CMD(DETACH), { STR(SET, "any"), U8(DIRECTION, 1) },
+	  ENOENT },
+	{ "DETACH: another verdict", CMD(DETACH), { STR(SET, "any"), U8(VERDICT, 1) }, ENOENT },
+	{ "DETACH: a device", CMD(DETACH), { STR(SET, "any"), STR(DEV, "lo") }, ENOENT },
+	{ "DETACH: a direction alone", CMD(DETACH), { U8(DIRECTION, 2) }, EINVAL },
+	{ "DETACH: ALL and a set", CMD(DETACH),
+	  { STR(SET, "any"), U32(FLAGS, IPCUCKOO_F_ALL) }, EINVAL },
+	{ "DETACH: ALL and a direction", CMD(DETACH),
+	  { U8(DIRECTION, 2), U32(FLAGS, IPCUCKOO_F_ALL) }, EINVAL },
+	{ "DETACH: a number and ALL", CMD(DETACH),
+	  { U32(ATTACHMENT, 1), U32(FLAGS, IPCUCKOO_F_ALL) }, EINVAL },
+	{ "DETACH: a number and a set", CMD(DETACH),
+	  { U32(ATTACHMENT, 1), STR(SET, "any") }, EINVAL },
+};
+
+static void try_refused(const struct refused *r)
+{
+	struct nlmsghdr *nlh = client_begin(cl, r->cmd);
+	struct state before;
+	struct answer answer;
+	char out[1024];
+	int i;
+
+	for (i = 0; i < PIECES && r->piece[i].data; i++)
+		mnl_attr_put(nlh, r->piece[i].type, r->piece[i].size, r->piece[i].data);
+	memcpy(out, nlh, nlh->nlmsg_len);
+	before = get_state();
+	memcpy(cl->out, out, ((struct nlmsghdr *)out)->nlmsg_len);
+	((struct nlmsghdr *)cl->out)->nlmsg_seq = ++cl->seq;
+	client_ask(cl, &answer);
+	expect(error_is(answer.error, r->error), "%s: expected %s, got %d (%s)", r->what,
+	       r->error == MALFORMED ? "EINVAL or ERANGE" : strerrorname_np(r->error),
+	       answer.error, strerror(-answer.error));
+	expect(*answer.message, "%s: a sentence in the acknowledgement", r->what);
+	if (r->at)
+		expect(answer.at == (r->at & NLA_TYPE_MASK),
+		       "%s: attribute %d is to blame, not %d", r->what, r->at, answer.at);
+	expect(answer.has_cookie == !!r->cookie, "%s: a cookie: expected %d, got %d", r->what,
+	       !!r->cookie, answer.has_cookie);
+	if (r->cookie && answer.has_cookie)
+		expect_equal(answer.cookie, r->cookie - 1, "%s: cookie", r->what);
+	expect(unchanged(&before), "%s: nothing has changed", r->what);
+}
+
+#define TRY_ALL(table, title) do {					\
+	size_t try_i;							\
+	for (try_i = 0; try_i < sizeof(table) / sizeof((table)[0]); try_i++) \
+		try_refused(&(table)[try_i]);				\
+	ktap_case("%s: %zu bad requests refused", title, try_i);	\
+} while (0)
+
+static void test_refused(void)
+{
+	make_sets();
+	TRY_ALL(names, "names");
+	TRY_ALL(sets, "sets");
+	TRY_ALL(entries, "entries");
+	TRY_ALL(shadows, "shadows");
+	TRY_ALL(attachments, "attachments");
+}
+
+int main(void)
+{
+	fixture_begin("netlink-refused");
+	test_refused();
+	return fixture_end();
+}

@@ -1,0 +1,316 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * What requests about entries, shadows and attachments do, by netlink: EXIST,
+ * batches that are applied whole or not at all, limits, and whose shadow it is.
+ */
+#define _GNU_SOURCE
+#include "fixture.h"
+
+static void test_exist(void)
+{
+	const struct piece exist = U32(FLAGS, IPCUCKOO_F_EXIST);
+	struct answer answer;
+	uint64_t id;
+
+	make_sets();
+	ask(&answer, IPCUCKOO_CMD_ENTRY_ADD, "hosts", PIECE(RAW(HOSTS4, "\1\1\1\1\xc0\0\2\1")),
+	    exist);
+	expect_changed(&answer, "one new, one old", 1, 1);
+	ask(&answer, IPCUCKOO_CMD_ENTRY_ADD, "hosts",
+	    PIECE(RAW(HOSTS4, "\2\1\1\1\2\1\1\2\2\1\1\1")), NONE);
+	expect_changed(&answer, "one twice in a batch", 2, 1);
+	ask(&answer, IPCUCKOO_CMD_ENTRY_DEL, "hosts",
+	    PIECE(RAW(HOSTS4, "\2\1\1\1\2\1\1\2\2\1\1\1")), NONE);
+	expect_changed(&answer, "deleted, one twice", 2, 1);
+	ask(&answer, IPCUCKOO_CMD_ENTRY_DEL, "hosts", PIECE(RAW(HOSTS4, "\1\1\1\1\5\5\5\5")),
+	    exist);
+	expect_changed(&answer, "deleted, one not there", 1, 1);
+	expect_equal(figure(cl, "hosts", IPCUCKOO_A_ENTRIES), 1, "entries in the end");
+	expect_equal(ask(&answer, IPCUCKOO_CMD_SET_DEL, "nothere", exist, NONE), 0,
+		     "SET_DEL of nothing, EXIST");
+	ktap_case("entries: EXIST, and duplicates in a batch");
+
+	ask(&answer, IPCUCKOO_CMD_ATTACH, "hosts", PIECE(U8(DIRECTION, 1)),
+	    PIECE(U8(VERDICT, 1)));
+	id = answer_number(&answer, IPCUCKOO_A_ATTACHMENT);
+	expect(!answer.error && id && id != UINT64_MAX, "an attachment has a number");
+	client_begin(cl, IPCUCKOO_CMD_ATTACH);
+	mnl_attr_put_strz((void *)cl->out, IPCUCKOO_A_SET, "hosts");
+	mnl_attr_put_u8((void *)cl->out, IPCUCKOO_A_DIRECTION, 1);
+	mnl_attr_put_u8((void *)cl->out, IPCUCKOO_A_VERDICT, 1);
+	mnl_attr_put_u32((void *)cl->out, IPCUCKOO_A_FLAGS, IPCUCKOO_F_EXIST);
+	expect_equal(client_ask(cl, &answer), 0, "ATTACH of what is there, EXIST");
+	expect_equal(answer_number(&answer, IPCUCKOO_A_ATTACHMENT), id,
+		     "it gives the number of what is there");
+	ask(&answer, IPCUCKOO_CMD_DETACH, NULL,
+	    PIECE(U32(ATTACHMENT, (uint32_t)id)), NONE);
+	expect_equal(answer.error, 0, "DETACH by number");
+	ask(&answer, IPCUCKOO_CMD_DETACH, NULL, PIECE(U32(ATTACHMENT, (uint32_t)id)), exist);
+	expect_equal(answer.error, 0, "DETACH of nothing, EXIST");
+	expect_equal(answer_number(&answer, IPCUCKOO_A_CHANGED), 0, "detached");
+	ktap_case("attachments: EXIST");
+}
+
+static void try_test(const char *what, const char *set, struct piece entry, int len)
+{
+	struct answer answer;
+
+	ask(&answer, IPCUCKOO_CMD_ENTRY_TEST, set, entry, NONE);
+	expect_equal(answer.error, 0, "%s", what);
+	expect_equal(answer_number(&answer, IPCUCKOO_A_FOUND), len >= 0, "%s: found", what);
+	if (len >= 0)
+		expect_equal(answer_number(&answer, IPCUCKOO_A_PREFIX_LEN), len,
+			     "%s: prefix length", what);
+	else
+		expect(!answer.attr[IPCUCKOO_A_PREFIX_LEN], "%s: no prefix length", what);
+}
+
+static void test_test(void)
+{
+	struct answer answer;
+
+	make_sets();
+	ask(&answer, IPCUCKOO_CMD_ENTRY_ADD, "any", PIECE(RAW(NETS4, "\x0a\1\0\0\x10")), NONE);
+	ask(&answer, IPCUCKOO_CMD_ENTRY_ADD, "any", PIECE({ AT(HOSTS6), 16, MAPPED }), NONE);
+	expect_equal(answer.error, 0, "an IPv4-mapped address in family any");
+	ask(&answer, IPCUCKOO_CMD_ENTRY_ADD, "any", PIECE(RAW(HOSTS4, "\x0a\1\2\3")), NONE);
+	expect_equal(answer.error, -EEXIST, "it is the IPv4 address");
+	try_test("a host", "hosts", PIECE(RAW(HOSTS4, "\xc0\0\2\1")), 32);
+	try_test("its neighbour", "hosts", PIECE(RAW(HOSTS4, "\xc0\0\2\2")), -1);
+	try_test("a host as a prefix", "any", PIECE(RAW(NETS4, "\x0a\1\2\3\x20")), 32);
+	try_test("the longest prefix", "any", PIECE(RAW(HOSTS4, "\x0a\1\2\4")), 16);
+	try_test("the other prefix", "any", PIECE(RAW(HOSTS4, "\x0a\2\2\4")), 8);
+	try_test("none", "any", PIECE(RAW(HOSTS4, "\x0b\2\2\4")), -1);
+	try_test("that very prefix", "any", PIECE(RAW(NETS4, "\x0a\1\0\0\x10")), 16);
+	try_test("a covered prefix is none", "any", PIECE(RAW(NETS4, "\x0a\1\1\0\x18")), -1);
+	try_test("a prefix with an entry in it is none", "any",
+		 PIECE(RAW(NETS4, "\x08\0\0\0\7")), -1);
+	try_test("IPv6", "nets6", PIECE({ AT(HOSTS6), 16, HOST6 }), 32);
+	ktap_case("ENTRY_TEST finds what covers a host, and prefixes themselves");
+}
+
+static void test_batches(void)
+{
+	enum { COUNT = 3000 };
+	uint8_t nets[COUNT * IPCUCKOO_NET4_SIZE];
+	const struct piece piece = { IPCUCKOO_A_NETS4, sizeof(nets), nets };
+	struct state before;
+	struct answer answer;
+	uint32_t i;
+
+	make_sets();
+	for (i = 0; i < COUNT; i++) {
+		put_be32(nets + 5 * i, 0x20000000 + (i << 8));
+		nets[5 * i + 4] = 24;
+	}
+	nets[5 * (COUNT - 1) + 4] = 33;
+	before = get_state();
+	ask(&answer, IPCUCKOO_CMD_ENTRY_ADD, "any", piece, NONE);
+	expect_equal(answer.error, -EINVAL, "the last entry is bad");
+	expect(answer.has_cookie, "there is a cookie");
+	expect_equal(answer.cookie, COUNT - 1, "the index of the bad entry");
+	expect(unchanged(&before), "nothing has changed");
+	nets[5 * (COUNT - 1) + 4] = 24;
+	ask(&answer, IPCUCKOO_CMD_ENTRY_ADD, "any", piece, NONE);
+	expect_changed(&answer, "all good", COUNT, 0);
+	before = get_state();
+	put_be32(nets + 5 * (COUNT - 1), 0x30000000);
+	ask(&answer, IPCUCKOO_CMD_ENTRY_DEL, "any", piece, NONE);
+	expect_equal(answer.error, -ENOENT, "the last entry is not there");
+	expect_equal(answer.cookie, COUNT - 1, "the index of the missing entry");
+	expect(unchanged(&before), "nothing has changed");
+	ktap_case("a batch of %d is applied whole or not at all", COUNT);
+}
+
+static void test_maxelem(void)
+{
+	struct nlmsghdr *nlh = client_begin(cl, IPCUCKOO_CMD_SET_NEW);
+	struct answer answer;
+	uint32_t shadow;
+
+	mnl_attr_put_strz(nlh, IPCUCKOO_A_SET, "small");
+	mnl_attr_put_u8(nlh, IPCUCKOO_A_TYPE, IPCUCKOO_TYPE_HASH_IP);
+	mnl_attr_put_u8(nlh, IPCUCKOO_A_FAMILY, IPCUCKOO_FAMILY_INET);
+	mnl_attr_put_u32(nlh, IPCUCKOO_A_MAXELEM, 100);
+	expect_equal(client_ask(cl, &answer), 0, "a set with a limit");
+	expect_equal(figure(cl, "small", IPCUCKOO_A_MAXELEM), 100, "the limit");
+	expect_equal(hosts_request(cl, IPCUCKOO_CMD_ENTRY_ADD, "small", 1, 101), -ENOSPC,
+		     "one too many");
+	expect_equal(figure(cl, "small", IPCUCKOO_A_ENTRIES), 0, "entries then");
+	expect_equal(hosts_request(cl, IPCUCKOO_CMD_ENTRY_ADD, "small", 1, 90), 0, "90");
+	expect_equal(hosts_request(cl, IPCUCKOO_CMD_ENTRY_ADD, "small", 100, 11), -ENOSPC,
+		     "11 more");
+	ask(&answer, IPCUCKOO_CMD_ENTRY_ADD, "small",
+	    PIECE(RAW(HOSTS4, "\1\0\0\1\1\0\0\1\1\0\0\1\1\0\0\1\1\0\0\1\1\0\0\1"
+			     "\1\0\0\1\1\0\0\1\1\0\0\1\1\0\0\1\1\0\0\1\1\0\0\1")), NONE);
+	expect_changed(&answer, "12 times the same", 1, 11);
+	expect_equal(hosts_request(cl, IPCUCKOO_CMD_ENTRY_ADD, "small", 200, 9), 0,
+		     "up to the limit");
+	expect_equal(hosts_request(cl, IPCUCKOO_CMD_ENTRY_ADD, "small", 300, 1), -ENOSPC,
+		     "full");
+	shadow = shadow_new(cl, "small", 0);
+	expect_equal(shadow_hosts(cl, shadow, 1, 101), -ENOSPC, "a shadow keeps to it too");
+	expect_equal(shadow_request(cl, IPCUCKOO_CMD_SHADOW_DEL, shadow, 0), 0,
+		     "the shadow is deleted");
+	expect_equal(figure(cl, "small", IPCUCKOO_A_ENTRIES), 100, "entries in the end");
+	set_request(cl, IPCUCKOO_CMD_SET_DEL, "small");
+	ktap_case("maxelem");
+}
+
+/* Shadows */
+
+static void test_shadow(void)
+{
+	struct answer answer;
+	uint32_t shadow;
+
+	make_sets();
+	shadow = shadow_new(cl, "hosts", 0);
+	expect(shadow, "a shadow has a number");
+	expect_equal(shadow_hosts(cl, shadow, 100, 50), 0, "fill it");
+	expect_equal(shadow_hosts(cl, shadow, 120, 50), 0, "overlaps are no error");
+	expect_equal(figure(cl, "hosts", IPCUCKOO_A_ENTRIES), 1, "entries before the commit");
+	expect_equal(shadow_request(cl, IPCUCKOO_CMD_SHADOW_COMMIT, shadow, 0), 0, "commit");
+	expect_equal(figure(cl, "hosts", IPCUCKOO_A_ENTRIES), 70, "entries after it");
+	expect_equal(shadow_request(cl, IPCUCKOO_CMD_SHADOW_COMMIT, shadow, 0), -ENOENT,
+		     "it is gone");
+	ktap_case("a shadow becomes the contents");
+
+	shadow = shadow_new(cl, "hosts", IPCUCKOO_F_APPEND);
+	shadow_hosts(cl, shadow, 1000, 10);
+	client_begin(cl, IPCUCKOO_CMD_SHADOW_COMMIT);
+	mnl_attr_put_u32((void *)cl->out, IPCUCKOO_A_SHADOW, shadow);
+	expect_equal(client_ask(cl, &answer), 0, "commit");
+	expect_equal(answer_number(&answer, IPCUCKOO_A_ENTRIES), 80, "ENTRIES of the answer");
+	expect_changed(&answer, "the answer", 10, 0);
+	expect_equal(figure(cl, "hosts", IPCUCKOO_A_ENTRIES), 80, "entries");
+	ktap_case("APPEND keeps what is there");
+
+	shadow = shadow_new(cl, "hosts", 0);
+	shadow_hosts(cl, shadow, 1, 5);
+	hosts_request(cl, IPCUCKOO_CMD_ENTRY_ADD, "hosts", 5000, 1);
+	expect_equal(shadow_request(cl, IPCUCKOO_CMD_SHADOW_COMMIT, shadow, 0), -ESTALE,
+		     "commit after a change");
+	expect_equal(figure(cl, "hosts", IPCUCKOO_A_ENTRIES), 81, "entries then");
+	expect_equal(shadow_request(cl, IPCUCKOO_CMD_SHADOW_COMMIT, shadow, 0), -ESTALE,
+		     "once more");
+	expect_equal(shadow_request(cl, IPCUCKOO_CMD_SHADOW_COMMIT, shadow,
+				    IPCUCKOO_F_OVERRIDE), 0, "OVERRIDE");
+	expect_equal(figure(cl, "hosts", IPCUCKOO_A_ENTRIES), 5, "entries after it");
+	ktap_case("ESTALE, and OVERRIDE");
+}
+
+static void test_shadow_owner(void)
+{
+	struct client *other = client_open_or_die();
+	uint64_t memory;
+	uint32_t shadow;
+
+	make_sets();
+	shadow = shadow_new(other, "hosts", 0);
+	expect_equal(shadow_hosts(other, shadow, 1, 10000), 0, "fill it");
+	memory = figure(cl, NULL, IPCUCKOO_A_MEMORY) - 10000 * 2;
+	expect_equal(shadow_hosts(cl, shadow, 1, 1), -ENOENT, "SHADOW_ADD by another socket");
+	expect_equal(shadow_request(cl, IPCUCKOO_CMD_SHADOW_COMMIT, shadow, 0), -ENOENT,
+		     "SHADOW_COMMIT by another socket");
+	expect_equal(shadow_request(cl, IPCUCKOO_CMD_SHADOW_DEL, shadow, 0), -ENOENT,
+		     "SHADOW_DEL by another socket");
+	client_close(other);
+	expect(wait_until(figure(cl, NULL, IPCUCKOO_A_MEMORY) <= memory, 5),
+	       "its memory comes back when the socket is closed");
+	ktap_case("a shadow belongs to its socket");
+
+	shadow = shadow_new(cl, "hosts", 0);
+	shadow_hosts(cl, shadow, 1, 10000);
+	expect_equal(set_request(cl, IPCUCKOO_CMD_SET_DEL, "hosts"), 0,
+		     "a set can be destroyed under its shadow");
+	expect_equal(shadow_request(cl, IPCUCKOO_CMD_SHADOW_COMMIT, shadow, 0), -ENOENT,
+		     "it cannot be committed then");
+	set_new(cl, "hosts", IPCUCKOO_TYPE_HASH_IP, IPCUCKOO_FAMILY_INET);
+	expect_equal(shadow_request(cl, IPCUCKOO_CMD_SHADOW_COMMIT, shadow,
+				    IPCUCKOO_F_OVERRIDE), -ENOENT,
+		     "nor into a new set of that name");
+	shadow_request(cl, IPCUCKOO_CMD_SHADOW_DEL, shadow, 0);
+	expect_equal(figure(cl, "hosts", IPCUCKOO_A_ENTRIES), 0, "entries of the new set");
+	ktap_case("a shadow whose set is gone");
+}
+
+/* Capacities are hints: nonsense may be refused, or cost time, no more. */
+static void test_capacity(void)
+{
+	static const uint32_t capacities[] = { 0, 1, 1 << 20, 1 << 28, UINT32_MAX };
+	struct nlmsghdr *nlh;
+	struct answer answer;
+	uint32_t shadow;
+	size_t i, kind;
+
+	make_sets();
+	for (i = 0; i < sizeof(capacities) / sizeof(*capacities); i++) {
+		for (kind = 0; kind < 4; kind++) {
+			nlh = client_begin(cl, IPCUCKOO_CMD_SHADOW_NEW);
+			mnl_attr_put_strz(nlh, IPCUCKOO_A_SET, "any");
+			mnl_attr_put_u32(nlh, IPCUCKOO_A_CAPACITY_HOSTS4 + kind, capacities[i]);
+			client_ask(cl, &answer);
+			expect(!answer.error || answer.error == -EDQUOT ||
+			       answer.error == -ENOMEM || answer.error == -ENOSPC,
+			       "%u entries to come: %d", capacities[i], answer.error);
+			if (answer.error)
+				continue;
+			shadow = answer_number(&answer, IPCUCKOO_A_SHADOW);
+			expect_equal(shadow_request(cl, IPCUCKOO_CMD_SHADOW_DEL, shadow, 0),
+				     0, "delete it");
+		}
+	}
+	ktap_case("capacities of any size");
+}
+
+/* More than there is, where no limit of the module's is in the way: nobody may
+ * be killed to make room for it.
+ */
+static void test_memory(void)
+{
+	unsigned int i, refused = 0;
+	struct nlmsghdr *nlh;
+	struct answer answer;
+
+	everything(cl, IPCUCKOO_CMD_DETACH);
+	everything(cl, IPCUCKOO_CMD_SET_DEL);
+	client_close(cl);
+	expect(wait_until(!module_unload(), 20), "the module can be unloaded");
+	module_load("");
+	cl = client_open_or_die();
+	set_new(cl, "hosts", IPCUCKOO_TYPE_HASH_IP, IPCUCKOO_FAMILY_INET);
+	for (i = 0; i < 50; i++) {
+		nlh = client_begin(cl, IPCUCKOO_CMD_SHADOW_NEW);
+		mnl_attr_put_strz(nlh, IPCUCKOO_A_SET, "hosts");
+		mnl_attr_put_u32(nlh, IPCUCKOO_A_CAPACITY_HOSTS4, UINT32_MAX);
+		client_ask(cl, &answer);
+		expect(!answer.error || answer.error == -ENOMEM, "2^32 hosts to come: %d",
+		       answer.error);
+		refused += !!answer.error;
+	}
+	printf("# %u shadows for 2^32 hosts each, %u refused\n", i, refused);
+	client_close(cl);
+	cl = client_open_or_die();
+	expect(wait_until(figure(cl, NULL, IPCUCKOO_A_MEMORY) == 0, 20), "all comes back");
+	expect_equal(hosts_request(cl, IPCUCKOO_CMD_ENTRY_ADD, "hosts", 1, 1000), 0,
+		     "what fits is taken afterwards");
+	ktap_case("a request for more memory than there is");
+}
+
+int main(void)
+{
+	bool slow = getenv("IPCUCKOO_KERNEL") && strcmp(getenv("IPCUCKOO_KERNEL"), "stock");
+
+	fixture_begin("netlink-sets");
+	test_exist();
+	test_test();
+	test_batches();
+	test_maxelem();
+	test_shadow();
+	test_shadow_owner();
+	test_capacity();
+	if (!slow)
+		test_memory();
+	return fixture_end();
+}

@@ -1,0 +1,833 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Sends packets through the network of lib.sh and compares the fate of each
+ * with what a naive reference says.
+ *
+ *   packets generate hosts|nets COUNT
+ *   packets same FILE FILE	do two lists have the same entries?
+ *   packets check PATH		so many packets, each with its own verdict, then
+ *				the counters of the attachments, which are as
+ *				the rules given with -r
+ *   packets flow PATH		packets until SIGTERM, while others change sets
+ *
+ * PATH says where packets come from and where they are looked for: cs (client
+ * to server, forwarded), sc (server to client), cf (client to the firewall
+ * itself), fc (from the firewall itself), ff (within the firewall, over lo; UDP
+ * only, which is not answered).
+ * On the way into the firewall the address under test is the source, on the
+ * way out the destination; the other one is random out of a small network.
+ */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <fcntl.h>
+#include <getopt.h>
+#include <linux/if_packet.h>
+#include <net/if.h>
+#include <poll.h>
+#include <sched.h>
+#include <signal.h>
+#include <sys/socket.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "client.h"
+#include "frames.h"
+#include "lists.h"
+
+#define RULES_MAX	16
+#define SOCKETS_MAX	3
+#define TOLD		10	/* wrong verdicts told in full */
+#define BURST		32	/* packets between two looks at the receiver */
+#define WINDOW		(1 << 16)
+#define POOL		8192	/* packets that flow sends again and again */
+
+/* Addresses of the network of lib.sh, and what it routes to client or server
+ * without either of them answering for it: 203.0.113.0/24, 2001:db8:5::/64.
+ */
+#define FIREWALL4	((addr_t)0x0a000101)
+#define FIREWALL6	((addr_t)0xfd000001 << 96 | 1)
+#define OTHER4		((addr_t)0xcb007100)
+#define OTHER6		((addr_t)0x20010db80005 << 80)
+
+/* Quiet time after which nothing more is expected to arrive. */
+#define GRACE_MS	50
+#define PATIENCE_MS	20000
+
+enum {
+	DIR_SRC = IPCUCKOO_DIR_SRC,
+	DIR_DST = IPCUCKOO_DIR_DST,
+};
+
+enum verdict {
+	DROP,
+	ACCEPT,
+	GO_ON,
+};
+
+/**
+ * struct rule - an attachment, as the reference has it
+ * @dirs:	DIR_SRC, DIR_DST
+ * @verdict:	what happens
+ * @loopback:	looks at packets of loopback devices as well
+ * @dev:	only packets of this device; empty for all
+ * @set:	to be attached like this; empty if that was done
+ * @list:	what its set holds
+ * @packets:	that match
+ * @bytes:	of these
+ */
+struct rule {
+	unsigned int dirs;
+	enum verdict verdict;
+	bool loopback;
+	char dev[IFNAMSIZ];
+	char set[IPCUCKOO_NAME_SIZE];
+	struct list list[2];
+	unsigned long packets;
+	unsigned long bytes;
+};
+
+/**
+ * struct fate - a packet's place in the books
+ * @frame:	the packet
+ * @open:	there is one
+ * @pass:	it has to arrive; otherwise it must not
+ * @either:	what routing makes of it is no matter of ours
+ * @seen:	it has arrived
+ */
+struct fate {
+	struct frame frame;
+	bool open;
+	bool pass;
+	bool either;
+	bool seen;
+};
+
+static struct rule rules[RULES_MAX];
+static unsigned int rule_count;
+static struct list strangers[2];
+
+static const char *path;
+static bool v6;
+static bool martians;
+static uint32_t run_id;
+static unsigned long wrong;
+static unsigned long skipped;
+static volatile sig_atomic_t stop;
+
+/* Sockets */
+
+static int sender;
+static struct sockaddr_storage target;
+static socklen_t target_size;
+static int receiver[SOCKETS_MAX];
+static unsigned int receivers;
+
+static void enter(char ns)
+{
+	char name[32];
+	int fd;
+
+	snprintf(name, sizeof(name), "/run/netns/%c", ns);
+	fd = open(name, O_RDONLY);
+	if (fd < 0 || setns(fd, CLONE_NEWNET))
+		err(2, "%s", name);
+	close(fd);
+}
+
+static int raw_socket(int family, int type, int protocol)
+{
+	int fd = socket(family, type | SOCK_NONBLOCK, protocol), size = 32 << 20;
+
+	if (fd < 0 || setsockopt(fd, SOL_SOCKET, SO_RCVBUFFORCE, &size,
+				 sizeof(size)))
+		err(2, "socket");
+	return fd;
+}
+
+/* Packets that come in on the only interface of a host. */
+static void listen_frames(char ns, uint16_t protocol)
+{
+	struct sockaddr_ll addr = {
+		.sll_family = AF_PACKET, .sll_protocol = htons(protocol),
+	};
+	int fd;
+
+	enter(ns);
+	fd = raw_socket(AF_PACKET, SOCK_DGRAM, htons(protocol));
+	addr.sll_ifindex = if_nametoindex("eth0");
+	if (bind(fd, (struct sockaddr *)&addr, sizeof(addr)))
+		err(2, "bind");
+	receiver[receivers++] = fd;
+}
+
+/* Somebody is there: datagrams to the firewall are not answered. */
+static void take_udp(void)
+{
+	struct sockaddr_in6 addr = {
+		.sin6_family = AF_INET6, .sin6_port = htons(4789),
+	};
+	int fd = socket(AF_INET6, SOCK_DGRAM, 0);
+
+	if (fd < 0 || bind(fd, (struct sockaddr *)&addr, sizeof(addr)))
+		err(2, "port 4789");
+}
+
+/* Packets that the firewall takes for itself. */
+static void listen_local(void)
+{
+	static const int protocols[2][3] = {
+		{ IPPROTO_TCP, IPPROTO_UDP, IPPROTO_ICMP },
+		{ IPPROTO_TCP, IPPROTO_UDP, IPPROTO_ICMPV6 },
+	};
+	int i;
+
+	enter('f');
+	take_udp();
+	for (i = 0; i < 3; i++)
+		receiver[receivers++] = raw_socket(v6 ? AF_INET6 : AF_INET,
+						   SOCK_RAW, protocols[v6][i]);
+}
+
+static void send_frames(char ns, uint8_t mac)
+{
+	struct sockaddr_ll *addr = (struct sockaddr_ll *)&target;
+
+	enter(ns);
+	sender = raw_socket(AF_PACKET, SOCK_DGRAM, 0);
+	*addr = (struct sockaddr_ll){
+		.sll_family = AF_PACKET, .sll_halen = 6,
+		.sll_addr = { 2, 0, 0, 0, 0, mac },
+		.sll_ifindex = if_nametoindex("eth0"),
+		.sll_protocol = htons(v6 ? ETH_P_IPV6 : ETH_P_IP),
+	};
+	target_size = sizeof(*addr);
+}
+
+/* The firewall sends for itself: through its own LOCAL_OUT. */
+static void send_local(void)
+{
+	int on = 1;
+
+	enter('f');
+	sender = raw_socket(v6 ? AF_INET6 : AF_INET, SOCK_RAW, IPPROTO_RAW);
+	if (v6 && setsockopt(sender, IPPROTO_IPV6, IPV6_HDRINCL, &on, sizeof(on)))
+		err(2, "IPV6_HDRINCL");
+}
+
+static void open_sockets(void)
+{
+	if (path[0] == 'f')
+		send_local();
+	else
+		send_frames(path[0], path[0] == 'c' ? 0x11 : 0x21);
+	if (path[1] == 'f')
+		listen_local();
+	else
+		listen_frames(path[1], v6 ? ETH_P_IPV6 : ETH_P_IP);
+}
+
+static void aim(const struct frame *f)
+{
+	if (path[0] != 'f')
+		return;
+	if (f->v6) {
+		struct sockaddr_in6 *sin6 = (struct sockaddr_in6 *)&target;
+
+		sin6->sin6_family = AF_INET6;
+		addr_store(sin6->sin6_addr.s6_addr, f->dst, true);
+		target_size = sizeof(*sin6);
+	} else {
+		struct sockaddr_in *sin = (struct sockaddr_in *)&target;
+
+		sin->sin_family = AF_INET;
+		addr_store((uint8_t *)&sin->sin_addr, f->dst, false);
+		target_size = sizeof(*sin);
+	}
+}
+
+/* What the machine itself sends and its own rules drop is refused with EPERM. */
+static size_t transmit(const struct frame *f)
+{
+	uint8_t data[FRAME_SIZE];
+	size_t size = frame_put(f, data);
+
+	aim(f);
+	while (sendto(sender, data, size, 0, (struct sockaddr *)&target,
+		      target_size) < 0) {
+		if (errno == EPERM && path[0] == 'f')
+			break;
+		if (errno != EAGAIN && errno != ENOBUFS)
+			err(2, "send %s from %s to %s", kind_name[f->kind],
+			    addr_text(f->src, v6), addr_text(f->dst, v6));
+		usleep(1000);
+	}
+	return size;
+}
+
+/* The reference */
+
+static bool rule_concerns(const struct rule *rule, bool out)
+{
+	bool lo = !strcmp(path, "ff");
+	const char *dev = lo ? "lo" : out || path[0] == 'c' ? "c0" : "s0";
+
+	if (lo && !rule->loopback)
+		return false;
+	if (out && !(rule->dirs & DIR_DST))
+		return false;
+	return !*rule->dev || !strcmp(rule->dev, dev);
+}
+
+static bool rule_matches(struct rule *rule, const struct frame *f)
+{
+	return (rule->dirs & DIR_SRC && list_has(&rule->list[v6], f->src)) ||
+	       (rule->dirs & DIR_DST && list_has(&rule->list[v6], f->dst));
+}
+
+/* What the rules of one hook make of a packet: does it pass? */
+static bool walk(const struct frame *f, size_t size, bool out)
+{
+	struct rule *rule;
+
+	for (rule = rules; rule < rules + rule_count; rule++) {
+		if (!rule_concerns(rule, out) || !rule_matches(rule, f))
+			continue;
+		rule->packets++;
+		rule->bytes += size;
+		if (rule->verdict != GO_ON)
+			return rule->verdict == ACCEPT;
+	}
+	return true;
+}
+
+static bool expected(const struct frame *f, size_t size)
+{
+	if (path[0] == 'f' && !walk(f, size, true))
+		return false;
+	return !strcmp(path, "fc") || walk(f, size, false);
+}
+
+/* Would the network carry such an address at all? */
+static bool routable(addr_t addr)
+{
+	if (v6)
+		return addr >> 125 == 1 && addr >> 80 != OTHER6 >> 80;
+	if (addr >> 24 == 0 || addr >> 24 == 127 || addr >> 29 == 7)
+		return false;
+	return addr >> 8 != 0x0a0001 && addr >> 8 != 0x0a0002 &&
+	       addr >> 8 != OTHER4 >> 8;
+}
+
+/* Choosing packets */
+
+static addr_t in_range(const struct range *r)
+{
+	addr_t span = r->last - r->first;
+
+	switch (rng_below(4)) {
+	case 0:
+		return r->first;
+	case 1:
+		return r->last;
+	}
+	return span == addr_max(v6) ? rng_addr(v6) :
+	       r->first + rng_addr(v6) % (span + 1);
+}
+
+static const struct range *any_range(void)
+{
+	const struct list *list = &rules[rng_below(rule_count)].list[v6];
+
+	return list->count ? &list->entries[rng_below(list->count)] : NULL;
+}
+
+/* A third each: in an entry, next to one, and anywhere. */
+static addr_t draw(void)
+{
+	const struct range *r = any_range();
+
+	if (strangers[v6].count && rng_below(2))
+		return in_range(&strangers[v6].entries[
+				rng_below(strangers[v6].count)]);
+	if (!r || (!strangers[v6].count && !rng_below(4)))
+		return rng_addr(v6);
+	if (strangers[v6].count)
+		return in_range(r);
+	switch (rng_below(6)) {
+	case 0:
+		return r->first - 1;
+	case 1:
+		return r->last + 1;
+	case 2:
+		return in_range(r) ^ (addr_t)1 << rng_below(addr_bits(v6));
+	}
+	return in_range(r);
+}
+
+static addr_t draw_subject(void)
+{
+	addr_t addr;
+
+	for (;;) {
+		addr = draw() & addr_max(v6);
+		/* Few random ones would begin as all of the Internet does. */
+		if (v6 && !rng_below(4))
+			addr = (addr & ~(addr_t)0 >> 3) | (addr_t)1 << 125;
+		if (martians || routable(addr))
+			return addr;
+		skipped++;
+	}
+}
+
+/* Routed to the host at the other end, which does not answer for it; the
+ * firewall's own address where that is the other end.
+ */
+static addr_t draw_other(void)
+{
+	bool own = path[0] == 'f' || path[1] == 'f';
+
+	if (own)
+		return v6 ? FIREWALL6 : FIREWALL4;
+	return (v6 ? OTHER6 : OTHER4) | rng_below(256);
+}
+
+static struct frame draw_frame(const char *kinds)
+{
+	addr_t subject = draw_subject(), other = draw_other();
+	bool in = strcmp(path, "cs") == 0 || strcmp(path, "cf") == 0;
+	struct frame f = {
+		.v6 = v6, .run = run_id, .fill = rng_below(200),
+		.src = in ? subject : other, .dst = in ? other : subject,
+	};
+
+	if (!strcmp(path, "ff")) {
+		f.src = v6 ? 1 : 0x7f000000 | rng_below(1 << 24) | 1;
+		f.dst = v6 ? 1 : 0x7f000000 | rng_below(1 << 24) | 1;
+	}
+	switch (kinds[rng_below(strlen(kinds))]) {
+	case 't':
+		f.kind = KIND_TCP;
+		break;
+	case 'u':
+		f.kind = KIND_UDP;
+		break;
+	case 'i':
+		f.kind = KIND_ICMP;
+		break;
+	case 'l':
+		f.kind = KIND_LATER;
+		break;
+	default:
+		f.kind = KIND_FIRST;
+		break;
+	}
+	return f;
+}
+
+/* What arrives */
+
+static void tell(const struct fate *fate, const char *what)
+{
+	const struct frame *f = &fate->frame;
+
+	if (wrong++ < TOLD)
+		printf("# wrong: packet %u, %s from %s to %s: %s\n", f->id,
+		       kind_name[f->kind], addr_text(f->src, v6),
+		       addr_text(f->dst, v6), what);
+}
+
+static void arrived(struct fate *fates, uint32_t count, uint32_t id)
+{
+	struct fate *fate = &fates[id % count];
+
+	if (!fate->open || fate->frame.id != id) {
+		printf("# wrong: packet %u arrived, which is none\n", id);
+		wrong++;
+	} else if (!fate->pass && !fate->either) {
+		tell(fate, "it passed, and should have been dropped");
+	} else if (fate->seen) {
+		tell(fate, "it arrived twice");
+	}
+	fate->seen = true;
+}
+
+/* Take in what there is. Returns how many packets of this run there were. */
+static unsigned int drain(struct fate *fates, uint32_t count)
+{
+	unsigned int i, n = 0;
+	uint8_t data[4096];
+	ssize_t size;
+	uint32_t id;
+
+	for (i = 0; i < receivers; i++) {
+		while ((size = recv(receiver[i], data, sizeof(data), 0)) >= 0) {
+			if (!frame_tag(data, size, run_id, &id))
+				continue;
+			arrived(fates, count, id);
+			n++;
+		}
+	}
+	return n;
+}
+
+/* Until as many as are due have arrived and nothing has for a while. */
+static void drain_rest(struct fate *fates, uint32_t count, long due)
+{
+	int waited = 0, quiet = 0;
+	unsigned int n;
+
+	while (quiet < GRACE_MS || (due > 0 && waited < PATIENCE_MS)) {
+		n = drain(fates, count);
+		due -= n;
+		quiet = n ? 0 : quiet + 10;
+		waited += 10;
+		usleep(10000);
+	}
+}
+
+/* Commands */
+
+/* What the attachments have counted, in order: their last two columns. Returns
+ * how many there are.
+ */
+static unsigned int read_counters(unsigned long counted[RULES_MAX][2])
+{
+	unsigned int n = 0;
+	char line[512], *bytes, *packets;
+	FILE *file;
+
+	enter('f');
+	file = fopen("/proc/thread-self/net/ipcuckoo/attachments", "r");
+	while (file && n < RULES_MAX && fgets(line, sizeof(line), file)) {
+		bytes = strrchr(line, ' ');
+		if (*line == '#' || !bytes)
+			continue;
+		*bytes++ = '\0';
+		packets = strrchr(line, ' ');
+		counted[n][0] = strtoul(packets, NULL, 10);
+		counted[n++][1] = strtoul(bytes, NULL, 10);
+	}
+	if (file)
+		fclose(file);
+	return n;
+}
+
+/* Attachments and rules, one to one, have counted the same. */
+static void check_counters(unsigned long before[RULES_MAX][2])
+{
+	unsigned long after[RULES_MAX][2];
+	unsigned int i, n = read_counters(after);
+
+	if (n != rule_count) {
+		printf("# wrong: %u attachments, %u rules\n", n, rule_count);
+		wrong++;
+		return;
+	}
+	for (i = 0; i < n; i++) {
+		after[i][0] -= before[i][0];
+		after[i][1] -= before[i][1];
+		if (after[i][0] == rules[i].packets && after[i][1] == rules[i].bytes)
+			continue;
+		printf("# wrong: attachment %u in order: expected %lu packets, %lu bytes, counted %lu, %lu\n",
+		       i + 1, rules[i].packets, rules[i].bytes, after[i][0], after[i][1]);
+		wrong++;
+	}
+}
+
+/* One packet, or the two halves of one in any order. */
+static unsigned int draw_group(const char *kinds, struct fate *fates, uint32_t id)
+{
+	unsigned int later;
+
+	fates[0].frame = draw_frame(kinds);
+	/* A datagram without a number would be given one by the kernel. */
+	fates[0].frame.id = id;
+	fates[0].frame.datagram = id + 1;
+	if (fates[0].frame.kind != KIND_FIRST)
+		return 1;
+	fates[1].frame = fates[0].frame;
+	fates[1].frame.id++;
+	later = rng_below(2);
+	fates[later].frame.kind = KIND_LATER;
+	return 2;
+}
+
+/* To the firewall itself go datagrams, not fragments: it puts them together,
+ * and the one tag at their end is that of the later half.
+ */
+static bool due(const struct fate *fate, bool pass)
+{
+	return pass && !(path[1] == 'f' && fate->frame.kind == KIND_FIRST);
+}
+
+static int check(const char *kinds, uint32_t count)
+{
+	unsigned long by_kind[KINDS] = {}, before[RULES_MAX][2], passes = 0;
+	uint32_t sent = 0, group, i;
+	uint8_t data[FRAME_SIZE];
+	struct fate *fates;
+	size_t size;
+	bool pass;
+
+	fates = calloc(count + 2, sizeof(*fates));
+	if (!fates)
+		err(2, "calloc");
+	read_counters(before);
+	while (sent < count) {
+		group = draw_group(kinds, &fates[sent], sent);
+		for (i = sent; i < sent + group; i++) {
+			fates[i].open = true;
+			size = frame_put(&fates[i].frame, data);
+			pass = expected(&fates[i].frame, size);
+			fates[i].either = martians && pass &&
+					  !routable(fates[i].frame.src);
+			fates[i].pass = due(&fates[i], pass) && !fates[i].either;
+			passes += fates[i].pass;
+			by_kind[fates[i].frame.kind]++;
+			transmit(&fates[i].frame);
+		}
+		sent += group;
+		if (sent % BURST < group)
+			passes -= drain(fates, count + 2);
+	}
+	drain_rest(fates, count + 2, passes);
+	for (i = 0, passes = 0; i < sent; i++) {
+		passes += fates[i].pass;
+		if (fates[i].pass && !fates[i].seen)
+			tell(&fates[i], "it was dropped, and should have passed");
+	}
+	check_counters(before);
+	printf("# %s IPv%d: %u packets:", path, v6 ? 6 : 4, sent);
+	for (i = 0; i < KINDS; i++)
+		printf(" %lu %s,", by_kind[i], kind_name[i]);
+	printf(" %lu to arrive, %lu wrong\n", passes, wrong);
+	return wrong ? 1 : 0;
+}
+
+static void on_signal(int signal)
+{
+	(void)signal;
+	stop = 1;
+}
+
+/* Packets whose verdict never changes, over and over again. A packet has to
+ * arrive before its number comes round.
+ */
+static int flow(const char *kinds, unsigned int seconds)
+{
+	unsigned long sent = 0, passed = 0, dropped = 0;
+	time_t end = time(NULL) + seconds;
+	struct fate *fates, *fate;
+	struct fate pool[2];
+	struct frame *frames;
+	bool *pass;
+	long due = 0;
+	uint32_t i;
+
+	fates = calloc(WINDOW, sizeof(*fates));
+	frames = calloc(POOL, sizeof(*frames));
+	pass = calloc(POOL, sizeof(*pass));
+	if (!fates || !frames || !pass)
+		err(2, "calloc");
+	for (i = 0; i < POOL; i++) {
+		draw_group(kinds, pool, i);
+		frames[i] = pool[0].frame;
+		pass[i] = expected(&frames[i], 0);
+	}
+	printf("flowing\n");
+	fflush(stdout);
+	while (!stop && time(NULL) < end) {
+		for (i = 0; i < BURST; i++, sent++) {
+			fate = &fates[sent % WINDOW];
+			if (fate->open && fate->pass && !fate->seen)
+				tell(fate, "it was dropped, and should have passed");
+			*fate = (struct fate){
+				.frame = frames[sent % POOL], .open = true,
+				.pass = pass[sent % POOL],
+			};
+			fate->frame.id = sent;
+			fate->frame.datagram = sent + 1;
+			if (fate->pass)
+				passed++;
+			else
+				dropped++;
+			due += fate->pass;
+			transmit(&fate->frame);
+		}
+		due -= drain(fates, WINDOW);
+	}
+	drain_rest(fates, WINDOW, due);
+	for (i = 0; i < WINDOW; i++)
+		if (fates[i].open && fates[i].pass && !fates[i].seen)
+			tell(&fates[i], "it was dropped, and should have passed");
+	printf("# %s IPv%d: %lu packets, %lu strangers to pass, %lu members to drop, %lu wrong\n",
+	       path, v6 ? 6 : 4, sent, passed, dropped, wrong);
+	return wrong || !passed || !dropped ? 1 : 0;
+}
+
+/* Maps each number to another one: none comes twice. */
+static uint32_t scramble(uint32_t x)
+{
+	x = (x ^ x >> 16) * 0x85ebca6b;
+	x = (x ^ x >> 13) * 0xc2b2ae35;
+	return x ^ x >> 16;
+}
+
+static int generate(const char *what, uint32_t count)
+{
+	uint32_t key = rng(), i, x;
+	unsigned int len;
+	addr_t addr;
+
+	for (i = 0; i < count; i++) {
+		x = scramble(i ^ key);
+		addr = x;
+		if (v6)
+			addr = (addr_t)1 << 125 | (addr_t)x << 64 |
+			       (addr_t)(rng() >> 4) << 48 | x;
+		if (!strcmp(what, "hosts")) {
+			puts(addr_text(addr, v6));
+			continue;
+		}
+		len = v6 ? 16 + rng_below(113) : 8 + rng_below(25);
+		addr &= ~host_mask(v6, len);
+		printf("%s/%u\n", addr_text(addr, v6), len);
+	}
+	return fflush(stdout) ? 2 : 0;
+}
+
+static int same(const char *a, const char *b)
+{
+	struct list x[2] = {}, y[2] = {};
+	size_t i;
+
+	list_read(x, a);
+	list_read(y, b);
+	for (i = 0; i < 2; i++) {
+		if (x[i].count != y[i].count)
+			errx(1, "%zu entries of IPv%c, and %zu", x[i].count, "46"[i],
+			     y[i].count);
+		qsort(x[i].entries, x[i].count, sizeof(struct range), range_order);
+		qsort(y[i].entries, y[i].count, sizeof(struct range), range_order);
+		if (x[i].count && memcmp(x[i].entries, y[i].entries,
+					 x[i].count * sizeof(struct range)))
+			errx(1, "as many entries of IPv%c, but others", "46"[i]);
+	}
+	printf("%zu\n", x[0].count + x[1].count);
+	return 0;
+}
+
+/* Make the one rule that names a set the only attachment. */
+static void attach_rule(const struct rule *rule)
+{
+	static const uint8_t verdicts[] = {
+		[DROP] = IPCUCKOO_VERDICT_DROP,
+		[ACCEPT] = IPCUCKOO_VERDICT_ACCEPT,
+		[GO_ON] = IPCUCKOO_VERDICT_COUNT,
+	};
+	struct nlmsghdr *nlh;
+	struct answer answer;
+	struct client *c;
+
+	enter('f');
+	c = client_open_or_die();
+	everything(c, IPCUCKOO_CMD_DETACH);
+	nlh = client_begin(c, IPCUCKOO_CMD_ATTACH);
+	mnl_attr_put_strz(nlh, IPCUCKOO_A_SET, rule->set);
+	mnl_attr_put_u8(nlh, IPCUCKOO_A_DIRECTION, rule->dirs);
+	mnl_attr_put_u8(nlh, IPCUCKOO_A_VERDICT, verdicts[rule->verdict]);
+	mnl_attr_put_u32(nlh, IPCUCKOO_A_FLAGS,
+			 rule->loopback ? IPCUCKOO_F_LOOPBACK : 0);
+	if (client_ask(c, &answer))
+		errx(2, "%s cannot be attached: %s", rule->set, answer.message);
+	client_close(c);
+}
+
+/* DIRECTION,VERDICT,FILE[+FILE...][,dev=NAME][,loopback][,set=NAME] */
+static void add_rule(char *text)
+{
+	struct rule *rule = &rules[rule_count++];
+	char *dir = strsep(&text, ","), *verdict = strsep(&text, ",");
+	char *files = strsep(&text, ","), *word;
+
+	if (!files || rule_count == RULES_MAX)
+		errx(2, "bad rule");
+	rule->dirs = !strcmp(dir, "src") ? DIR_SRC : !strcmp(dir, "dst") ?
+		     DIR_DST : DIR_SRC | DIR_DST;
+	rule->verdict = !strcmp(verdict, "drop") ? DROP :
+			!strcmp(verdict, "accept") ? ACCEPT : GO_ON;
+	while ((word = strsep(&files, "+")))
+		list_read(rule->list, word);
+	while ((word = strsep(&text, ","))) {
+		if (!strncmp(word, "dev=", 4))
+			snprintf(rule->dev, sizeof(rule->dev), "%s", word + 4);
+		else if (!strncmp(word, "set=", 4))
+			snprintf(rule->set, sizeof(rule->set), "%s", word + 4);
+		else
+			rule->loopback = !strcmp(word, "loopback");
+	}
+	list_seal(&rule->list[0]);
+	list_seal(&rule->list[1]);
+}
+
+static void pin(int cpu)
+{
+	cpu_set_t set;
+
+	CPU_ZERO(&set);
+	CPU_SET(cpu, &set);
+	if (sched_setaffinity(0, sizeof(set), &set))
+		err(2, "sched_setaffinity");
+}
+
+static void usage(void)
+{
+	fputs("usage: packets [-6] [-s SEED] generate hosts|nets COUNT\n"
+	      "       packets same FILE FILE\n"
+	      "       packets [-6] [-m] [-s SEED] [-n COUNT] [-k KINDS] [-r RULE]... check PATH\n"
+	      "       packets [-6] [-s SEED] [-c CPU] [-t SECONDS] [-k KINDS] [-r RULE]... [-p FILE] flow PATH\n",
+	      stderr);
+	exit(2);
+}
+
+int main(int argc, char **argv)
+{
+	uint32_t count = 1000, seconds = 60;
+	const char *kinds = "tuif";
+	uint64_t seed = 1;
+	int c;
+
+	while ((c = getopt(argc, argv, "6ms:n:k:r:p:c:t:")) != -1) {
+		switch (c) {
+		case '6': v6 = true; break;
+		case 's': seed = strtoull(optarg, NULL, 0); break;
+		case 'n': count = strtoul(optarg, NULL, 0); break;
+		case 'k': kinds = optarg; break;
+		case 'r': add_rule(optarg); break;
+		case 'p': list_read(strangers, optarg); break;
+		case 'm': martians = true; break;
+		case 'c': pin(atoi(optarg)); break;
+		case 't': seconds = atoi(optarg); break;
+		default: usage();
+		}
+	}
+	rng_seed(seed);
+	if (optind + 3 == argc && !strcmp(argv[optind], "generate"))
+		return generate(argv[optind + 1],
+				strtoul(argv[optind + 2], NULL, 0));
+	if (optind + 3 == argc && !strcmp(argv[optind], "same"))
+		return same(argv[optind + 1], argv[optind + 2]);
+	if (optind + 2 != argc)
+		usage();
+	path = argv[optind + 1];
+	run_id = rng();
+	signal(SIGTERM, on_signal);
+	open_sockets();
+	if (*rules[0].set)
+		attach_rule(&rules[0]);
+	if (!strcmp(argv[optind], "check"))
+		return check(kinds, count);
+	if (!strcmp(argv[optind], "flow"))
+		return flow(kinds, seconds);
+	usage();
+}
