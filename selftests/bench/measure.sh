@@ -1,0 +1,61 @@
+# SPDX-License-Identifier: GPL-2.0
+# shellcheck shell=bash
+#
+# What demo and benchmarks share, beyond ../lib.sh: time, kernel memory, ipset.
+
+# seconds_of COMMAND...: sets $took to the seconds it ran
+seconds_of()
+{
+	local begin=$EPOCHREALTIME status
+
+	"$@"
+	status=$?
+	took=$(awk -v a="$begin" -v b="$EPOCHREALTIME" 'BEGIN { printf "%.3f", b - a }')
+	return $status
+}
+
+# What the kernel has allocated, in KiB: slab (large kmalloc included), vmalloc, per-CPU. What
+# it would give back when asked is asked for, what waits for RCU is waited for.
+kernel_kib()
+{
+	sync
+	echo 3 > /proc/sys/vm/drop_caches
+	sleep 0.5
+	echo 2 > /proc/sys/vm/drop_caches
+	awk '$1 ~ /^(SUnreclaim|VmallocUsed|Percpu):$/ { kib += $2 } END { print kib }' \
+		/proc/meminfo
+}
+
+# Pages of vmalloc areas that a function of the module has allocated, in bytes.
+vmalloc_bytes()
+{
+	awk '/\[ipcuckoo\]/ {
+		for (i = 1; i <= NF; i++)
+			if (sub(/^pages=/, "", $i))
+				pages += $i
+	}
+	END { print pages * 4096 }' /proc/vmallocinfo
+}
+
+# calc EXPRESSION [FORMAT]
+calc()
+{
+	awk "BEGIN { printf \"${2:-%.2f}\", $1 }"
+}
+
+# with_commas NUMBER
+with_commas()
+{
+	sed -E ':a; s/^([0-9]+)([0-9]{3})/\1,\2/; ta' <<< "$1"
+}
+
+# restore_file SET TYPE FAMILY FILE...: what ipset wants to read, on stdout. One line an entry,
+# the set as people make it: large enough, all else as it comes.
+restore_file()
+{
+	local set=$1 type=$2 family=$3
+
+	shift 3
+	echo "create $set $type family $family maxelem 10000000"
+	awk -v set="$set" '{ sub(/[#;].*/, ""); sub(/\r$/, "") } NF { print "add", set, $1 }' "$@"
+}
