@@ -71,7 +71,7 @@ benches := $(patsubst selftests/%,%,$(wildcard selftests/bench/bench-*.sh))
 ifneq ($(benches),)
 bench:
 	@$(vm)/deps demo
-	@for b in $(benches); do $(vm)/run --plain -- $$b || exit; done
+	@for b in $(benches); do $(vm)/run --plain --timeout 3600 -- $$b || exit; done
 endif
 
 lint:

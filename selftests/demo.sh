@@ -271,13 +271,15 @@ show_examples()
 		fail "$due packets should have been counted as dropped, not $(($(counted) - before))"
 }
 
+# Both sets are attached, whichever family comes.
 send_thousands()
 {
-	local before
+	local before rules
 
+	rules=(-r "$(rule_of "${hosts[@]}")" -r "$(rule_of "${nets4[@]}" "${nets6[@]}")")
 	before=$(counted)
-	many_packets -n 2000 -r "$(rule_of "${hosts[@]}")" -r "$(rule_of "${nets4[@]}")"
-	many_packets -6 -n 1500 -r "$(rule_of "${nets6[@]}")"
+	many_packets -n 2000 "${rules[@]}"
+	many_packets -6 -n 1500 "${rules[@]}"
 	[ "$(($(counted) - before))" -eq "$blocked" ] ||
 		fail "$blocked packets should have been counted as dropped, not $(($(counted) - before))"
 	printf '  %s more packets from members, neighbours and strangers: %s blocked, %s passed,\n' \

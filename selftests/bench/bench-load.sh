@@ -139,7 +139,7 @@ keep_measuring_big()
 	little_peak=$(peak_mb "$IPCUCKOO" list -n)
 	seconds_of ipcuckoo list big > /tmp/listed
 	list_seconds=$took
-	grep '^add ' /tmp/listed | awk '{ print $3 }' | sort > /tmp/listed.sorted
+	sed '1,/^Members:/d' /tmp/listed | sort > /tmp/listed.sorted
 	sort /tmp/list | cmp -s - /tmp/listed.sorted || bail "list does not show what was loaded"
 	rm /tmp/listed /tmp/listed.sorted
 	load_of_big=$(fill big 4 first) || bail "cannot fill the set"

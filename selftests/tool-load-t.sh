@@ -1,0 +1,240 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+#
+# The tool: load. Files as people publish them, what is wrong with them, and that what is loaded
+# comes back with list.
+
+. "${0%/*}/tool-functions-t"
+
+seed=${SEED:-$RANDOM}
+
+# loads NAME SUMMARY WORD...: what it prints but for the time, and nothing on stderr
+loads()
+{
+	run_tool load "${@:3}"
+	out=${out%, in *}
+	judge "$1" 0 "$2" ""
+}
+
+test_load()
+{
+	# Test that a file becomes the contents of the set, and that all that lists have is read.
+	printf '%s\n' 192.0.2.1 192.0.2.2 198.51.100.0/24 > plain
+	loads "load" "nets: 3 entries" nets plain
+	has "is all there is" "192.0.2.1 192.0.2.2 198.51.100.0/24" nets
+	printf '%s\r\n' 192.0.2.1 '' '# a comment' 192.0.2.0/30 > crlf
+	loads "CR LF" "nets: 2 entries, 1 inside a wider prefix" nets crlf
+	has "replaces what was there" "192.0.2.0/30 192.0.2.1" nets
+	printf '%s\n' '# comment' '; comment' '' '   ' ' 192.0.2.1' $'192.0.2.2\t7' \
+		'192.0.2.3,DE,1' '192.0.2.4 # why' '192.0.2.5;SBL1' '2001:db8::/32 ; SBL2' > columns
+	loads "comments and columns" "nets: 6 entries" nets columns
+	has "are not read" "192.0.2.1 192.0.2.2 192.0.2.3 192.0.2.4 192.0.2.5 2001:db8::/32" \
+		nets
+	printf '\xef\xbb\xbf192.0.2.1\n2001:db8::1' > bom
+	loads "BOM, and no newline at the end" "nets: 2 entries" nets bom
+	printf '%s\n' 192.0.2.1-192.0.2.4 '198.51.100.0 - 198.51.100.255' \
+		'2001:db8::-2001:db8::3' > ranges
+	loads "ranges" "nets: 5 entries" nets ranges
+	has "are prefixes" "192.0.2.1 192.0.2.2/31 192.0.2.4 198.51.100.0/24 2001:db8::/126" \
+		nets
+	loads "several files" "nets: 4 entries, 1 duplicate" nets plain bom
+	loads "standard input" "nets: 3 entries" nets - < plain
+	loads "standard input and a file" "nets: 4 entries, 1 duplicate" nets bom - < plain
+	: > empty
+	loads "an empty file" "nets: 0 entries" nets empty
+	has "empties the set" "" nets
+}
+
+test_load_counts()
+{
+	# Test that what lists repeat is counted, in JSON as in words.
+	printf '%s\n' 192.0.2.1 192.0.2.1 192.0.2.1/24 192.0.2.0/24 10.0.0.0/8 10.1.0.0/16 \
+		::/0 2001:db8::1 ::ffff:192.0.2.1 > repeats
+	loads "counts" \
+		"nets: 6 entries, 3 duplicates, 3 inside wider prefixes, 1 prefix with host bits cleared" \
+		nets repeats
+	json "counts, -j" 0 '{"added": 6, "covered": 3, "duplicates": 3, "entries": 6, "masked": 1, "restarts": 0, "set": "nets", "skipped": 0, "unchanged": 0}' \
+		'{k: v for k, v in d.items() if k != "seconds"}' load nets repeats
+	json "the time" 0 true '0 <= d["seconds"] < 60' load nets repeats
+	expect "quiet" 0 "" "" -q load nets repeats
+	# Test that --append keeps what is there.
+	printf '%s\n' 192.0.2.1 203.0.113.1 > others
+	loads "--append" "nets: 7 entries, 1 added, 1 there before" nets others --append
+	json "--append -j" 0 '[7, 0, 2]' '[d["entries"], d["added"], d["unchanged"]]' \
+		load --append nets others
+	# Test that prefixes and ranges are hosts in hash:ip.
+	printf '%s\n' 10.0.0.0/16 10.1.0.0/30 > wide
+	loads "expanded" "hosts: 65540 entries" hosts wide
+	echo 10.0.0.0-10.1.0.0 > wider
+	wrong "too many at once" 'wider:1: "10.0.0.0-10.1.0.0": stands for more than 65536 addresses' \
+		load hosts wider
+	loads "--expand" "hosts: 65537 entries" hosts wider --expand
+	"$IPCUCKOO" flush hosts
+}
+
+test_load_faults()
+{
+	local i
+
+	# Test that a bad line stops the load before anything changes, named by file, line, text.
+	loads "good ones before" "nets: 3 entries" nets plain
+	note_generation nets
+	printf '%s\n' 192.0.2.9 '# comment' '192.0.2.300 x' 192.0.2.10 > bad
+	wrong "a bad line" \
+		'bad:3: "192.0.2.300": octet 4 is greater than 255; fix the line or use --skip-invalid' \
+		load nets bad
+	wrong "in the second file" 'bad:3: "192.0.2.300"' load nets plain bad
+	wrong "in standard input" '(standard input):3: "192.0.2.300"' load nets - < bad
+	expect "quiet" 2 "" "" load -q nets bad
+	expect "JSON has no answer" 2 "" 'bad:3:' load -j nets bad
+	printf '\x1b[2J\n' > escape
+	wrong "control bytes cannot talk to the terminal" 'escape:1: "\x1b[2J": not an IP' \
+		load nets escape
+	printf '192.0.2.1\0\n' > nul
+	wrong "a NUL byte" 'nul:1: "192.0.2.1\x00": octet 4 has' load nets nul
+	# Test that files that are no lists are known for what they are.
+	wrong "no such file" 'nowhere cannot be opened: No such file or directory' load nets nowhere
+	wrong "a directory" '. cannot be read: Is a directory' load nets .
+	gzip -c plain > compressed
+	wrong "compressed" 'compressed is compressed; pipe it through zcat' load nets compressed
+	printf '\xff\xfe1\0' > utf16
+	wrong "UTF-16" 'utf16 is UTF-16; convert it to UTF-8' load nets utf16
+	printf '%0300000d\n192.0.2.1\n' 7 > long
+	wrong "a very long line" 'long:1: ' load nets long
+	unchanged "nothing was changed by any" nets
+	expect "no such set" 3 "" 'no such set "net"; did you mean "nets"?' load net plain
+	# Test that --skip-invalid reports bad lines and goes on.
+	run_tool load nets bad --skip-invalid
+	out=${out%, in *}
+	judge "--skip-invalid" 0 "nets: 2 entries, 1 line skipped" \
+		'bad:3: "192.0.2.300": octet 4 is greater than 255; skipped'
+	has "the good ones are there" "192.0.2.9 192.0.2.10" nets
+	for i in {1..15}; do
+		echo "bad$i"
+	done > worse
+	echo 192.0.2.1 >> worse
+	run_tool load nets worse --skip-invalid
+	out=${out%, in *}
+	judge "many of them" 0 "nets: 1 entry, 15 lines skipped" "ipcuckoo: 5 more lines skipped"
+	check "ten are named" 10 "$(grep -c '^ipcuckoo: worse:.*; skipped$' err)"
+	expect "quiet about them" 0 "" "" -q load nets worse --skip-invalid
+	json "counted" 0 '[15, 1]' '[d["skipped"], d["entries"]]' -q load nets worse --skip-invalid
+	run_tool load nets long --skip-invalid
+	out=${out%, in *}
+	judge "a very long line is one" 0 "nets: 1 entry, 1 line skipped" "long:1: "
+}
+
+# Change a set all the time, without another program.
+disturb()
+{
+	while :; do
+		echo "+203.0.113.1" > /proc/net/ipcuckoo/set/hosts
+		echo "-203.0.113.1" > /proc/net/ipcuckoo/set/hosts
+	done
+}
+
+is_disturbed()
+{
+	note_generation hosts
+	[ "$generation" -gt "$undisturbed" ]
+}
+
+test_override()
+{
+	local i pid
+
+	# Test that what others change meanwhile is not lost, unless that is asked for.
+	for ((i = 0; i < 256; i++)); do
+		echo "10.0.$i.0/24"
+	done > large
+	echo 10.1.0.0/17 >> large
+	note_generation hosts
+	undisturbed=$generation
+	disturb &
+	pid=$!
+	busywait 10 is_disturbed
+	expect "the set changes all the time" 3 "" "others kept changing the set hosts, 5 times in a row; nothing was changed (try again, or let --override undo what they change)" \
+		load hosts large
+	json "nothing was changed" 0 true 'd["sets"][0]["entries"] < 2' stats
+	json "--override" 0 '[98304, 0]' '[d["added"], d["restarts"]]' load hosts large --override
+	kill "$pid"
+	wait "$pid" 2> /dev/null
+	note_generation hosts
+	json "in peace" 0 '[98304, 0]' '[d["entries"], d["restarts"]]' load hosts large
+	generation=$((generation + 1))
+	unchanged "it is one change" hosts
+	"$IPCUCKOO" flush hosts
+}
+
+test_progress()
+{
+	if ! command -v script > /dev/null; then
+		skip "progress on a terminal" "no script(1) here"
+		return
+	fi
+	# Test that a load that takes its time shows a bar on a terminal, and only there.
+	check_match "progress on a terminal" $'\rnets \\[#{40}\\] 3 of 3\r\e\\[Knets: 3 entries' \
+		"$(script -qec "(sleep 0.5; cat plain) | $IPCUCKOO load nets -" /dev/null)"
+	check "not if quiet" "" \
+		"$(script -qec "(sleep 0.5; cat plain) | $IPCUCKOO -q load nets -" /dev/null)"
+}
+
+test_generated()
+{
+	local type before
+
+	# Test that a list of everything comes back exactly, and is counted exactly.
+	note "seed $seed"
+	ask generate generated "$seed" 600
+	check "a list" ok "$answer"
+	for type in hash:net hash:ip; do
+		"$IPCUCKOO" create generated $type family any
+		run_tool -j load generated generated
+		ask json out \
+			'" ".join(str(d[k]) for k in ("entries", "duplicates", "covered", "masked"))'
+		before=$answer
+		run_tool list generated
+		ask expected out $type
+		check "it comes back from $type" "$before" "\"${answer#ok }\""
+		"$IPCUCKOO" destroy generated
+	done
+}
+
+# real NAME TYPE FILE...: lists come back
+real()
+{
+	local name=$1 type=$2 entries
+
+	shift 2
+	"$IPCUCKOO" create real "$type" family any
+	run_tool -j load real "$@"
+	ask json out 'd["entries"]'
+	run_tool list real
+	check_match "$name: loaded" '^[1-9][0-9]{3,}$' "$answer"
+	entries=$answer
+	ask same out "$@"
+	check "$name: comes back" "ok $entries" "$answer"
+	"$IPCUCKOO" destroy real
+}
+
+test_real()
+{
+	# Test that real lists come back exactly.
+	if [ -z "$IPCUCKOO_DATA" ]; then
+		skip "real lists" "there are none here"
+		return
+	fi
+	real "ipsum, as hosts" hash:ip "$IPCUCKOO_DATA"/ipsum.txt
+	real "countries, in one set" hash:net "$IPCUCKOO_DATA"/country-*.txt
+}
+
+load_module
+make_sets
+test_load
+test_load_counts
+test_load_faults
+test_override
+test_progress
+test_generated
+test_real
+ktap_done

@@ -1,0 +1,436 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+#
+# The tool: what each verb does, prints, and ends with.
+
+. "${0%/*}/tool-functions-t"
+
+test_create()
+{
+	local longest=abcdefghijklmnopqrstuvwxyz01234 name
+
+	# Test that sets are what was asked for.
+	fine "create" create feed hash:net family any
+	json "create -j" 0 '{"created": true, "set": "six"}' d \
+		create six hash:ip family inet6 maxelem 1000
+	fine "ipset's old names of types" create old iphash
+	fine "words in another order" create other nethash maxelem 0x10 family inet
+	json "all of them" 0 \
+		'[["feed", "hash:net", "any", 0], ["old", "hash:ip", "inet", 0], ["other", "hash:net", "inet", 16], ["six", "hash:ip", "inet6", 1000]]' \
+		'[[s[k] for k in ("name", "type", "family", "maxelem")] for s in d["sets"]]' stats
+	# Test that a set that is there already is an error, but not with -exist.
+	expect "again" 3 "" \
+		"Set feed cannot be created: a set with the same name already exists (-exist accepts that)" \
+		create feed hash:net family any
+	fine "again, -exist" create feed hash:net family any -exist
+	fine "again, -!" -! create feed hash:net family any
+	fine "again, --exist" create --exist feed hash:net family any
+	json "again, -exist -j" 0 '{"created": true, "set": "feed"}' d \
+		create feed hash:net family any -exist
+	expect "of another type" 3 "" "of another type or family" \
+		create feed hash:ip family any -exist
+	expect "of another family" 3 "" "of another type or family" create feed hash:net -exist
+	expect "quiet" 3 "" "" -q create feed hash:net
+	# Test that every legal name works, if it looks like an option behind --.
+	for name in ... -x --all -5 id $longest; do
+		fine "create $name" create -- "$name" hash:ip
+	done
+	expect "they are there" 0 "--all
+-5
+-x
+...
+$longest
+feed
+id
+old
+other
+six" "" list -n
+	for name in ... -x --all -5 id $longest; do
+		fine "destroy $name" destroy -- "$name"
+	done
+	expect "no other set is left" 0 $'feed\nold\nother\nsix' "" list -n
+}
+
+test_destroy()
+{
+	# Test that sets go one by one and all together, and that attached ones stay.
+	fine "attach" attach old src drop
+	expect "destroy an attached set" 3 "" \
+		"Set old cannot be destroyed: it is attached; ipcuckoo detach old first" destroy old
+	expect "destroy all with one attached" 3 "" \
+		"Sets cannot be destroyed: some are attached; ipcuckoo detach --all first" destroy --all
+	expect "all are still there" 0 $'feed\nold\nother\nsix' "" list -n
+	fine "detach" detach old
+	fine "destroy" destroy old
+	json "destroy -j" 0 '{"destroyed": true, "set": "six"}' d destroy six
+	# Test that a set that is not there is an error with a hint, but not with -exist.
+	expect "no such set" 3 "" 'no such set "fed"; did you mean "feed"?' destroy fed
+	expect "no such set, nothing near" 3 "" \
+		$'no such set "xyzzy"\nSee ipcuckoo list -n, or make it with: ipcuckoo create xyzzy hash:ip' \
+		destroy xyzzy
+	fine "no such set, -exist" destroy xyzzy -exist
+	json "destroy --all -j" 0 '{"destroyed": true}' d destroy --all
+	expect "no set at all" 3 "" 'no such set "feed"; make it with: ipcuckoo create feed hash:ip' \
+		list feed
+	fine "none left is no error" destroy
+	expect "nothing to list" 0 "" "" list
+	json "nothing to list, -j" 0 '[]' d list
+}
+
+test_add()
+{
+	# Test that entries are added, all or none.
+	fine "add a host" add hosts 192.0.2.1
+	json "add -j" 0 '{"added": 2, "set": "hosts", "unchanged": 0}' d add hosts 192.0.2.2 192.0.2.3
+	note_generation hosts
+	expect "what is there already" 3 "" \
+		"192.0.2.1 cannot be added to the set hosts: it's already added (-exist accepts that)" \
+		add hosts 192.0.2.1
+	expect "among others" 3 "" "192.0.2.2 cannot be added to the set hosts: it's already added" \
+		add hosts 192.0.2.8 192.0.2.2 192.0.2.9
+	expect "quiet" 3 "" "" add hosts 192.0.2.1 -quiet
+	unchanged "nothing was changed" hosts
+	fine "what is there already, -exist" add hosts 192.0.2.1 -exist
+	json "among others, -exist -j" 0 '{"added": 1, "set": "hosts", "unchanged": 2}' d \
+		-exist add hosts 192.0.2.1 192.0.2.4 192.0.2.2
+	json "the same twice is one" 0 '{"added": 1, "set": "hosts", "unchanged": 0}' d \
+		add hosts 192.0.2.5 192.0.2.5
+	has "all that was added" "192.0.2.1 192.0.2.2 192.0.2.3 192.0.2.4 192.0.2.5" \
+		hosts
+	# Test that prefixes of both families, down to /0, and mapped addresses are entries.
+	fine "add prefixes" add nets 192.0.2.0/24 2001:db8::/32 0.0.0.0 :: 0.0.0.0/0 ::/0 \
+		::ffff:198.51.100.1 ::ffff:203.0.113.0/120
+	has "in canonical form and order" "0.0.0.0/0 0.0.0.0 192.0.2.0/24 198.51.100.1 \
+203.0.113.0/24 ::/0 :: 2001:db8::/32" nets
+	fine "host bits are cleared" add nets 10.1.2.3/8 2001:DB8:1::1/48
+	fine "as they are in del" del nets 10.9.9.9/8 2001:db8:1:2::/48
+	expect "no such set" 3 "" 'no such set "host"; did you mean "hosts"?' add host 192.0.2.1
+}
+
+test_ranges()
+{
+	# Test that a range is the fewest prefixes in hash:net, every host in hash:ip.
+	"$IPCUCKOO" flush
+	fine "a range in hash:net" add nets 192.0.2.3-192.0.2.16
+	has "is prefixes" "192.0.2.3 192.0.2.4/30 192.0.2.8/29 192.0.2.16" nets
+	fine "the whole range goes again" del nets 192.0.2.3-192.0.2.16
+	fine "all of IPv4" add nets 0.0.0.0-255.255.255.255
+	fine "IPv6" add nets 2001:db8::fffe-2001:db8::1:1
+	has "is prefixes, too" "0.0.0.0/0 2001:db8::fffe/127 2001:db8::1:0/127" nets
+	fine "a range in hash:ip" add hosts 192.0.2.254-192.0.3.1
+	fine "a prefix in hash:ip" add hosts 198.51.100.9/30
+	has "are hosts" "192.0.2.254 192.0.2.255 192.0.3.0 192.0.3.1 198.51.100.8 198.51.100.9 \
+198.51.100.10 198.51.100.11" hosts
+	"$IPCUCKOO" flush hosts
+	# Test that many hosts come only by --expand, and are one change all the same.
+	json "65536 of them" 0 '{"added": 65536, "set": "hosts", "unchanged": 0}' d add hosts 10.1.2.3/16
+	wrong "65537 of them" '"10.1.0.0-10.2.0.0": stands for more than 65536 addresses; a hash:net set takes it as it is, --expand adds every one' \
+		add hosts 10.1.0.0-10.2.0.0
+	json "65538 of them, --expand" 0 '{"added": 2, "set": "hosts", "unchanged": 65536}' d \
+		add hosts 10.0.255.255-10.2.0.0 --expand -exist
+	wrong "too many even so" "stands for more than 268435456 addresses" add hosts 0.0.0.0/0 --expand
+	expect "a few are there already" 3 "" \
+		"65537 of the 65538 elements are already added to the set hosts; nothing was changed" \
+		add hosts 10.0.255.254-10.1.255.255 --expand
+	expect "a few are not" 1 "" "10.0.255.254 cannot be deleted from the set hosts: it's not added" \
+		del hosts 10.0.255.254-10.2.0.0 --expand
+	json "deleting them is one change" 0 '{"deleted": 65538, "set": "hosts", "unchanged": 1}' d \
+		del hosts 10.0.255.254-10.2.0.0 --expand -exist
+	json "none is left" 0 0 'd[0]["header"]["numentries"]' list -t hosts
+}
+
+test_bad_entries()
+{
+	local text why
+
+	# Test that a bad address is named with the reason. All of them are tested in user space.
+	while IFS='|' read -r text why; do
+		wrong "add '$text'" "\"$text\": $why" add nets 192.0.2.99 "$text"
+	done <<-'END'
+	192.0.2.256|octet 4 is greater than 255
+	192.0.2.010|octet 4 has a leading zero: octal or decimal?
+	example.net|not an IP address (host names are not looked up)
+	192.0.2.1:80|a port does not belong behind an address here
+	192.0.2.0/33|prefix length is greater than 32
+	2001:db8::/129|prefix length is greater than 128
+	1:2:3:4:5:6:7|7 groups where an IPv6 address has 8
+	g::|group 1 has 'g' where a hex digit belongs
+	fe80::1%eth0|a zone (%...) has no meaning in a set
+	[2001:db8::1]|brackets do not belong around an address here
+	192.0.2.9-192.0.2.1|the range runs backwards
+	192.0.2.1-2001:db8::1|the range mixes IPv4 and IPv6
+	192.0.2.0/24-192.0.2.9|the ends of a range are addresses, not prefixes
+	|no address
+	END
+	wrong "control bytes cannot talk to the terminal" '"\x1b[31m": not an IP' \
+		add nets $'\e[31m'
+	"$IPCUCKOO" create six hash:net family inet6
+	wrong "IPv6 in family inet" "an IPv6 address, but the set's family is inet" add hosts 2001:db8::1
+	wrong "IPv4 in family inet6" "an IPv4 address, but the set's family is inet6" add six 192.0.2.1
+	wrong "mapped in family inet6" "IPv4 mapped into IPv6, but the set's family is inet6" \
+		add six ::ffff:192.0.2.1
+	expect "nothing was added" 1 "" "" -q test nets 2001:db8::99
+	printf '192.0.2.1\n' > plain
+	wrong "IPv4 from a file" \
+		"plain:1: \"192.0.2.1\": an IPv4 address, but the set's family is inet6" load six plain
+	"$IPCUCKOO" destroy six
+}
+
+test_full()
+{
+	# Test that a full set takes nothing more, and says what it is.
+	"$IPCUCKOO" create small hash:ip maxelem 2
+	"$IPCUCKOO" add small 192.0.2.1
+	expect "more than maxelem" 3 "" "the set is full: its maxelem is reached" \
+		add small 192.0.2.2 192.0.2.3
+	expect "loading more than maxelem" 3 "" "the set is full: its maxelem is reached" load small - \
+		< <(printf '192.0.2.%d\n' 1 2 3)
+	has "nothing was changed" "192.0.2.1" small
+	"$IPCUCKOO" destroy small
+}
+
+test_del()
+{
+	# Test that entries are deleted, all or none; "not there" is 1, not an error.
+	"$IPCUCKOO" flush
+	"$IPCUCKOO" add hosts 192.0.2.0/29
+	fine "del" del hosts 192.0.2.0
+	json "del -j" 0 '{"deleted": 2, "set": "hosts", "unchanged": 0}' d del hosts 192.0.2.1-192.0.2.2
+	expect "what is not there" 1 "" \
+		"192.0.2.9 cannot be deleted from the set hosts: it's not added (-exist accepts that)" \
+		del hosts 192.0.2.9
+	expect "among others" 1 "" "192.0.2.9 cannot be deleted from the set hosts: it's not added" \
+		del hosts 192.0.2.3 192.0.2.9 192.0.2.4
+	expect "quiet" 1 "" "" -q del hosts 192.0.2.9
+	has "nothing was changed" "192.0.2.3 192.0.2.4 192.0.2.5 192.0.2.6 192.0.2.7" \
+		hosts
+	fine "what is not there, -exist" del hosts 192.0.2.9 -exist
+	json "among others, -exist" 0 '{"deleted": 1, "set": "hosts", "unchanged": 1}' d \
+		del hosts 192.0.2.9 192.0.2.3 -!
+	expect "no such set" 3 "" 'no such set "host"; did you mean "hosts"?' del host 192.0.2.1
+}
+
+test_test()
+{
+	# Test that "in the set", "not in it" and an error are three things.
+	"$IPCUCKOO" add nets 192.0.2.0/24 192.0.2.7 2001:db8::/32
+	expect "in the set" 0 "" "192.0.2.1 is in set nets." test nets 192.0.2.1
+	expect "not in the set" 1 "" "198.51.100.1 is NOT in set nets." test nets 198.51.100.1
+	expect "no such set" 3 "" 'no such set "net"; did you mean "nets"?' test net 192.0.2.1
+	wrong "no address" '"x": not an IP address' test nets x
+	wrong "not of its family" "the set's family is inet" test hosts 2001:db8::1
+	expect "quiet, in the set" 0 "" "" -q test nets 192.0.2.1
+	expect "quiet, not in the set" 1 "" "" test nets 198.51.100.1 -q
+	expect "mapped" 0 "" "192.0.2.1 is in set nets." test nets ::ffff:192.0.2.1
+	json "in the set, -j" 0 \
+		'{"elem": "192.0.2.1", "found": true, "match": "192.0.2.0/24", "set": "nets"}' d \
+		-q test nets 192.0.2.1
+	json "the longest match" 0 '"192.0.2.7"' 'd["match"]' -q test nets 192.0.2.7
+	json "IPv6" 0 '"2001:db8::/32"' 'd["match"]' -q test nets 2001:db8:ffff::1
+	json "not in the set, -j" 1 '{"elem": "198.51.100.1", "found": false, "set": "nets"}' d \
+		-q test nets 198.51.100.1
+	# Test that a prefix is in the set only if that very prefix is.
+	expect "the very prefix" 0 "" "192.0.2.0/24 is in set nets." test nets 192.0.2.0/24
+	expect "a prefix inside" 1 "" "192.0.2.0/25 is NOT in set nets." test nets 192.0.2.0/25
+	expect "a wider prefix" 1 "" "192.0.2.0/23 is NOT in set nets." test nets 192.0.2.0/23
+	wrong "more than one" "test takes one address or prefix at a time" test nets 192.0.2.1-192.0.2.3
+	wrong "a prefix in hash:ip" "test takes one address at a time" test hosts 192.0.2.0/24
+}
+
+test_list()
+{
+	local header
+
+	# Test the layout of ipset, as text and as JSON.
+	"$IPCUCKOO" attach hosts src count
+	header='Name: hosts
+Type: hash:ip
+Header: family inet'
+	run_tool list hosts
+	check "list" "$header
+Size in memory: N
+References: 1
+Number of entries: 4
+Load factor: N
+Members:
+192.0.2.4
+192.0.2.5
+192.0.2.6
+192.0.2.7" "$(sed -E 's/^(Size in memory: )[1-9][0-9]+$/\1N/; s/^(Load factor: )0\.[0-9]{2}$/\1N/' out)"
+	run_tool list -t hosts
+	check_match "list -t ends before the members" '^Load factor: 0\.[0-9]{2}$' "${out##*$'\n'}"
+	json "list -j" 0 '{"elems": ["192.0.2.4", "192.0.2.5", "192.0.2.6", "192.0.2.7"], "family": "inet", "keys": ["header", "members", "name", "type"], "nets": [1, 4]}' \
+		'{"elems": [m["elem"] for m in d[0]["members"]], "family": d[0]["header"]["family"], "keys": sorted(d[0]), "nets": [d[0]["header"]["references"], d[0]["header"]["numentries"]]}' \
+		list hosts
+	json "list -j: the header" 0 '["family", "loadfactor", "memsize", "numentries", "references"]' \
+		'sorted(d[0]["header"])' list hosts
+	json "list -t -j has no members" 0 '["header", "name", "type"]' 'sorted(d[0])' list hosts --terse
+	# Test that all sets come by name.
+	expect "list -n" 0 $'hosts\nnets' "" list -n
+	expect "list NAME --name" 0 nets "" list nets --name
+	json "list -n -j" 0 '[{"name": "hosts"}, {"name": "nets"}]' d list --name
+	json "list -j of all" 0 '[["hosts", 4], ["nets", 3]]' '[[s["name"], len(s["members"])] for s in d]' list
+	run_tool list
+	check "list of all" "Name: hosts|Name: nets" "$(grep ^Name out | paste -sd '|')"
+	run_tool list -terse
+	check "list -terse of all" 0 "$(grep -c Members out)"
+	expect "no such set" 3 "" 'no such set "m"' list m
+	expect "no such set, -j" 3 "" 'no such set "m"' list m -j
+	# Test that output that cannot be written is an error.
+	"$IPCUCKOO" list > /dev/full 2> err
+	check "a full disk" "3 ipcuckoo: the output cannot be written: No space left on device" \
+		"$? $(< err)"
+	"$IPCUCKOO" detach hosts
+}
+
+test_flush()
+{
+	# Test that a flush empties one set, or all.
+	fine "flush" flush hosts
+	json "flush -j" 0 '{"flushed": true, "set": "hosts"}' d flush hosts
+	json "the other is as it was" 0 '[["hosts", 0], ["nets", 3]]' \
+		'[[s["name"], s["entries"]] for s in d["sets"]]' stats
+	expect "no such set" 3 "" 'no such set "m"' flush m
+	json "flush --all -j" 0 '{"flushed": true}' d flush --all
+	json "all are empty" 0 '[0, 0]' '[s["entries"] for s in d["sets"]]' stats
+	fine "flush of all without a word" flush
+}
+
+test_attach()
+{
+	local first
+
+	# Test that attachments are what was asked for, in the order they run.
+	json "attach -j" 0 '["attachment", "set"]' 'sorted(d)' attach nets src drop
+	ask json out 'd["attachment"]'
+	first=$answer
+	fine "attach" attach hosts dst accept
+	fine "everything" attach hosts both mark 0x1/0xff order -7 dev eth0 loopback
+	fine "a mark alone" attach nets dst mark 16
+	fine "words in another order" attach nets both count loopback dev a-device.0 order 0x10
+	json "stats -j" 0 '[["hosts", "both", "mark", -7, "eth0", true, 1, 255], ["nets", "both", "count", 16, "a-device.0", true, null, null], ["hosts", "dst", "accept", 100, null, false, null, null], ["nets", "dst", "mark", 200, null, false, 16, 4294967295], ["nets", "src", "drop", 300, null, false, null, null]]' \
+		'[[a.get(k) for k in ("set", "direction", "verdict", "order", "dev", "loopback", "mark", "mask")] for a in d["attachments"]]' \
+		stats
+	json "nothing was counted" 0 '[0, 0]' \
+		'[sum(a[k] for a in d["attachments"]) for k in ("packets", "bytes")]' stats
+	# Test that the same attachment again is an error, but not with -exist.
+	expect "again" 3 "" "Set nets is attached in that way already (-exist accepts that)" \
+		attach nets src drop
+	fine "again, -exist" attach nets src drop -exist
+	json "again, -exist -j" 0 "$first" 'd["attachment"]' attach nets src drop -exist
+	expect "no such set" 3 "" 'no such set "net"; did you mean "nets"?' attach net src drop
+	run_tool stats
+	check "stats: attachments" "-7 hosts both mark 0x1/0xff eth0 seen 0 0
+16 nets both count a-device.0 seen 0 0
+100 hosts dst accept - exempt 0 0
+200 nets dst mark 0x10 - exempt 0 0
+300 nets src drop - exempt 0 0" "$(sed -n '/^ID\|^ *ID/,/^$/p' out | tr -s ' ' |
+		sed '1d; $d; s/^ //; s/^[0-9]* //')"
+}
+
+test_detach()
+{
+	local id
+
+	# Test that words narrow the choice.
+	json "by direction and verdict" 0 '{"detached": 1, "set": "nets"}' d detach nets dst mark
+	json "by verdict" 0 '{"detached": 1, "set": "hosts"}' d detach hosts accept
+	json "by device" 0 '{"detached": 1, "set": "hosts"}' d detach hosts dev eth0
+	expect "nothing of the kind" 3 "" "Set nets cannot be detached: there is no such attachment" \
+		detach nets accept
+	fine "nothing of the kind, -exist" detach nets accept -exist
+	json "nothing of the kind, -exist -j" 0 '{"detached": 0, "set": "nets"}' d -exist detach nets accept
+	expect "no such set" 3 "" 'no such set "net"; did you mean "nets"?' detach net
+	run_tool -j stats
+	ask json out 'd["attachments"][0]["id"]'
+	id=$answer
+	json "by number" 0 '{"detached": 1}' d detach id "$id"
+	expect "not twice" 3 "" "there is no attachment $id; see ipcuckoo stats" detach id "$id"
+	json "all of a set" 0 '{"detached": 1, "set": "nets"}' d detach nets
+	fine "again" attach hosts src drop
+	json "all" 0 '{"detached": 1}' d detach --all
+	json "all of none" 0 '{"detached": 0}' d detach -a
+}
+
+test_stats()
+{
+	# Test that the statistics have all that is known of sets.
+	"$IPCUCKOO" add nets 192.0.2.1 192.0.2.2 198.51.100.0/24
+	run_tool stats
+	check "stats: nothing attached" "none: no packet is looked at" \
+		"$(sed -n '/^Attachments/{n;p}' out)"
+	check_match "stats: first line" \
+		'^ipcuckoo [0-9.]+: 2 sets, 0 attachments, [0-9.]+ (B|KiB|MiB) of kernel memory$' \
+		"${out%%$'\n'*}"
+	check "stats: sets" "NAME TYPE FAMILY ENTRIES MEMORY BYTES/ENTRY LOAD GROWTHS REKEYS \
+DISPLACED RETRIES|hosts hash:ip inet 0|nets hash:net any 3" "$(sed -n '/^Sets:/,$p' out | tr -s ' ' |
+		sed '1d; 3,$s/^\(\([^ ]* \)\{3\}[^ ]*\).*/\1/' | paste -sd '|')"
+	json "stats -j" 0 '["attachments", "memory", "memory_limit", "sets", "version"]' 'sorted(d)' \
+		stats
+	json "stats -j: a set" 0 '["attachments", "displaced", "entries", "family", "generation", "growths", "hosts", "loadfactor", "maxelem", "memory", "name", "rekeys", "retries", "slots", "type"]' \
+		'sorted(d["sets"][0])' stats
+	json "stats -j: numbers" 0 '[3, 2, true]' \
+		'[d["sets"][1]["entries"], d["sets"][1]["hosts"], d["sets"][1]["memory"] > 0]' stats
+	check_match "version" $'^ipcuckoo ([0-9.]+)\nmodule   [0-9.]+$' \
+		"$(run_tool version; echo "$out")"
+	json "version -j" 0 true 'd["tool"] == d["module"]' version
+}
+
+test_block()
+{
+	start_over
+	# Test that it all works from the first second.
+	expect "nothing is blocked yet" 1 "" "nothing is blocked: there is no set blocklist yet" \
+		unblock 192.0.2.1
+	expect "block" 0 "192.0.2.1 is blocked." "" block 192.0.2.1
+	json "makes its set and attaches it" 0 \
+		'[["blocklist", "hash:net", "any", "blocklist", "src", "drop"]]' \
+		'[[s["name"], s["type"], s["family"], a["set"], a["direction"], a["verdict"]] for s in d["sets"] for a in d["attachments"]]' \
+		stats
+	expect "again" 0 "192.0.2.1 was blocked already." "" block 192.0.2.1
+	expect "several" 0 "2 blocked, 1 blocked already." "" block 192.0.2.1 192.0.2.0/24 2001:db8::/32
+	json "block -j" 0 '{"blocked": 1, "set": "blocklist", "unchanged": 1}' d \
+		block 203.0.113.1 192.0.2.1
+	expect "quiet" 0 "" "" -q block 203.0.113.2
+	wrong "no address" '"x": not an IP' block x
+	# Test that what is not blocked is 1, and that it is said what blocks it otherwise.
+	expect "unblock" 0 "203.0.113.1 is unblocked." "" unblock 203.0.113.1
+	expect "not blocked" 1 "" "203.0.113.1 is not blocked" unblock 203.0.113.1
+	expect "one of several" 1 "" "203.0.113.1 is not blocked; nothing was changed" \
+		unblock 192.0.2.1 203.0.113.1
+	expect "not blocked, -exist" 0 "203.0.113.1 was not blocked." "" unblock 203.0.113.1 -exist
+	expect "blocked by a prefix" 1 "" \
+		"192.0.2.9 is no entry of its own: 192.0.2.0/24 blocks it (ipcuckoo unblock 192.0.2.0/24)" \
+		unblock 192.0.2.9
+	expect "blocked twice" 0 "192.0.2.1 is unblocked." "192.0.2.1 is still blocked, by 192.0.2.0/24" \
+		unblock 192.0.2.1
+	json "unblock -j" 0 '{"set": "blocklist", "unblocked": 2, "unchanged": 0}' d \
+		unblock 192.0.2.0/24 2001:db8::/32
+	# Test that whoever attached the set otherwise is respected, and told.
+	"$IPCUCKOO" detach blocklist
+	"$IPCUCKOO" attach blocklist src count
+	expect "attached to count only" 3 "" \
+		"added, but not blocked: the set blocklist is not attached to drop (ipcuckoo attach blocklist src drop)" \
+		block 192.0.2.1
+	"$IPCUCKOO" attach blocklist both drop
+	expect "attached to drop as well" 0 "192.0.2.3 is blocked." "" block 192.0.2.3
+}
+
+load_module
+test_create
+test_destroy
+make_sets
+test_add
+test_ranges
+test_bad_entries
+test_full
+test_del
+test_test
+test_list
+test_flush
+test_attach
+test_detach
+test_stats
+test_block
+start_over
+ktap_done
