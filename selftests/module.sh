@@ -8,7 +8,7 @@
 . "${0%/*}/lib-net.sh"
 
 tracing=/sys/kernel/tracing
-rounds=${SLOW:+4}
+rounds=${SLOW:+3}
 rounds=${rounds:-10}
 
 # The memory of all tables, by the module's own account.
