@@ -1,0 +1,135 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+#
+# The tool: attachments, statistics, and what makes both for a newcomer, block and unblock.
+
+. "${0%/*}/tool-functions"
+
+test_attach()
+{
+	local first
+
+	# Test that attachments are what was asked for, in the order they run.
+	json "attach -j" 0 '["attachment", "set"]' 'sorted(d)' attach nets src drop
+	ask json out 'd["attachment"]'
+	first=$answer
+	fine "attach" attach hosts dst accept
+	fine "everything" attach hosts both mark 0x1/0xff order -7 dev eth0 loopback
+	fine "a mark alone" attach nets dst mark 16
+	fine "words in another order" attach nets both count loopback dev a-device.0 order 0x10
+	json "stats -j" 0 '[["hosts", "both", "mark", -7, "eth0", true, 1, 255], ["nets", "both", "count", 16, "a-device.0", true, null, null], ["hosts", "dst", "accept", 100, null, false, null, null], ["nets", "dst", "mark", 200, null, false, 16, 4294967295], ["nets", "src", "drop", 300, null, false, null, null]]' \
+		'[[a.get(k) for k in ("set", "direction", "verdict", "order", "dev", "loopback", "mark", "mask")] for a in d["attachments"]]' \
+		stats
+	json "nothing was counted" 0 '[0, 0]' \
+		'[sum(a[k] for a in d["attachments"]) for k in ("packets", "bytes")]' stats
+	# Test that the same attachment again is an error, but not with -exist.
+	expect "again" 3 "" "Set nets is attached in that way already (-exist accepts that)" \
+		attach nets src drop
+	fine "again, -exist" attach nets src drop -exist
+	json "again, -exist -j" 0 "$first" 'd["attachment"]' attach nets src drop -exist
+	expect "no such set" 3 "" 'no such set "net"; did you mean "nets"?' attach net src drop
+	run_tool stats
+	check "stats: attachments" "-7 hosts both mark 0x1/0xff eth0 seen 0 0
+16 nets both count a-device.0 seen 0 0
+100 hosts dst accept - exempt 0 0
+200 nets dst mark 0x10 - exempt 0 0
+300 nets src drop - exempt 0 0" "$(sed -n '/^ID\|^ *ID/,/^$/p' out | tr -s ' ' |
+		sed '1d; $d; s/^ //; s/^[0-9]* //')"
+}
+
+test_detach()
+{
+	local id
+
+	# Test that words narrow the choice.
+	json "by direction and verdict" 0 '{"detached": 1, "set": "nets"}' d detach nets dst mark
+	json "by verdict" 0 '{"detached": 1, "set": "hosts"}' d detach hosts accept
+	json "by device" 0 '{"detached": 1, "set": "hosts"}' d detach hosts dev eth0
+	expect "nothing of the kind" 3 "" "Set nets cannot be detached: there is no such attachment" \
+		detach nets accept
+	fine "nothing of the kind, -exist" detach nets accept -exist
+	json "nothing of the kind, -exist -j" 0 '{"detached": 0, "set": "nets"}' d -exist detach nets accept
+	expect "no such set" 3 "" 'no such set "net"; did you mean "nets"?' detach net
+	run_tool -j stats
+	ask json out 'd["attachments"][0]["id"]'
+	id=$answer
+	json "by number" 0 '{"detached": 1}' d detach id "$id"
+	expect "not twice" 3 "" "there is no attachment $id; see ipcuckoo stats" detach id "$id"
+	json "all of a set" 0 '{"detached": 1, "set": "nets"}' d detach nets
+	fine "again" attach hosts src drop
+	json "all" 0 '{"detached": 1}' d detach --all
+	json "all of none" 0 '{"detached": 0}' d detach -a
+}
+
+test_stats()
+{
+	# Test that the statistics have all that is known of sets.
+	"$IPCUCKOO" add nets 192.0.2.1 192.0.2.2 198.51.100.0/24
+	run_tool stats
+	check "stats: nothing attached" "none: no packet is looked at" \
+		"$(sed -n '/^Attachments/{n;p}' out)"
+	check_match "stats: first line" \
+		'^ipcuckoo [0-9.]+: 2 sets, 0 attachments, [0-9.]+ (B|KiB|MiB) of kernel memory$' \
+		"${out%%$'\n'*}"
+	check "stats: sets" "NAME TYPE FAMILY ENTRIES MEMORY BYTES/ENTRY LOAD GROWTHS REKEYS \
+DISPLACED RETRIES|hosts hash:ip inet 0|nets hash:net any 3" "$(sed -n '/^Sets:/,$p' out | tr -s ' ' |
+		sed '1d; 3,$s/^\(\([^ ]* \)\{3\}[^ ]*\).*/\1/' | paste -sd '|')"
+	json "stats -j" 0 '["attachments", "memory", "memory_limit", "sets", "version"]' 'sorted(d)' \
+		stats
+	json "stats -j: a set" 0 '["attachments", "displaced", "entries", "family", "generation", "growths", "hosts", "loadfactor", "maxelem", "memory", "name", "rekeys", "retries", "slots", "type"]' \
+		'sorted(d["sets"][0])' stats
+	json "stats -j: numbers" 0 '[3, 2, true]' \
+		'[d["sets"][1]["entries"], d["sets"][1]["hosts"], d["sets"][1]["memory"] > 0]' stats
+	check_match "version" $'^ipcuckoo ([0-9.]+)\nmodule   [0-9.]+$' \
+		"$(run_tool version; echo "$out")"
+	json "version -j" 0 true 'd["tool"] == d["module"]' version
+}
+
+test_block()
+{
+	start_over
+	# Test that it all works from the first second.
+	expect "nothing is blocked yet" 1 "" "nothing is blocked: there is no set blocklist yet" \
+		unblock 192.0.2.1
+	expect "block" 0 "192.0.2.1 is blocked." "" block 192.0.2.1
+	json "makes its set and attaches it" 0 \
+		'[["blocklist", "hash:net", "any", "blocklist", "src", "drop"]]' \
+		'[[s["name"], s["type"], s["family"], a["set"], a["direction"], a["verdict"]] for s in d["sets"] for a in d["attachments"]]' \
+		stats
+	expect "again" 0 "192.0.2.1 was blocked already." "" block 192.0.2.1
+	expect "several" 0 "2 blocked, 1 blocked already." "" block 192.0.2.1 192.0.2.0/24 2001:db8::/32
+	json "block -j" 0 '{"blocked": 1, "set": "blocklist", "unchanged": 1}' d \
+		block 203.0.113.1 192.0.2.1
+	expect "quiet" 0 "" "" -q block 203.0.113.2
+	wrong "no address" '"x": not an IP' block x
+	# Test that what is not blocked is 1, and that it is said what blocks it otherwise.
+	expect "unblock" 0 "203.0.113.1 is unblocked." "" unblock 203.0.113.1
+	expect "not blocked" 1 "" "203.0.113.1 is not blocked" unblock 203.0.113.1
+	expect "one of several" 1 "" "203.0.113.1 is not blocked; nothing was changed" \
+		unblock 192.0.2.1 203.0.113.1
+	expect "not blocked, -exist" 0 "203.0.113.1 was not blocked." "" unblock 203.0.113.1 -exist
+	expect "blocked by a prefix" 1 "" \
+		"192.0.2.9 is no entry of its own: 192.0.2.0/24 blocks it (ipcuckoo unblock 192.0.2.0/24)" \
+		unblock 192.0.2.9
+	expect "blocked twice" 0 "192.0.2.1 is unblocked." "192.0.2.1 is still blocked, by 192.0.2.0/24" \
+		unblock 192.0.2.1
+	json "unblock -j" 0 '{"set": "blocklist", "unblocked": 2, "unchanged": 0}' d \
+		unblock 192.0.2.0/24 2001:db8::/32
+	# Test that whoever attached the set otherwise is respected, and told.
+	"$IPCUCKOO" detach blocklist
+	"$IPCUCKOO" attach blocklist src count
+	expect "attached to count only" 3 "" \
+		"added, but not blocked: the set blocklist is not attached to drop (ipcuckoo attach blocklist src drop)" \
+		block 192.0.2.1
+	"$IPCUCKOO" attach blocklist both drop
+	expect "attached to drop as well" 0 "192.0.2.3 is blocked." "" block 192.0.2.3
+}
+
+load_module
+make_sets
+test_attach
+test_detach
+test_stats
+test_block
+start_over
+ktap_done
