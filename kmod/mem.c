@@ -49,6 +49,9 @@ static void *allocate(size_t size)
 
 	if (size <= PAGE_SIZE)
 		return kmalloc(size, gfp);
+	/* Page after page, vmalloc() would take what others need next. */
+	if ((long)(size >> PAGE_SHIFT) >= si_mem_available())
+		return NULL;
 	if (IS_ALIGNED(size, PMD_SIZE))
 		return vmalloc_huge(size, gfp);
 	return __vmalloc(size, gfp);
