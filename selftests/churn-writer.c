@@ -935,7 +935,7 @@ static void change_states(const char *set, volatile long *progress)
 	uint32_t k = 1;
 
 	nl_begin();
-	while (go_on()) {
+	while (!stop) {
 		if (rng_below(4)) {
 			progress[1] = 2 * k + 1;
 			change_group(set, IPCUCKOO_CMD_ENTRY_ADD, k + 1);
@@ -973,7 +973,9 @@ static int states(const char *set)
 	pid = fork();
 	if (!pid)
 		change_states(set, progress);
-	while (go_on()) {
+	/* On a slow kernel it takes a while until there was one of each. */
+	while (go_on() || (!stop && !(whole && interrupted) &&
+			   now() - began < seconds + 60)) {
 		low = progress[0];
 		status = run_dump(command(IPCUCKOO_CMD_ENTRY_GET, set), &dump,
 				  NULL, NULL);
@@ -1123,7 +1125,7 @@ static int pour(const char *dev, uint8_t mac)
 			usleep(1000);
 		else
 			sent++;
-		if (!(i % 32))
+		if (!(i % 8))
 			usleep(1000);
 	}
 	printf("%lu packets poured\n", sent);
