@@ -74,6 +74,10 @@ bench:
 	@for b in $(benches); do $(vm)/run --plain --timeout 3600 -- $$b || exit; done
 endif
 
+# The published filters beside our tables, in user space.
+bench-filters:
+	@$(MAKE) --no-print-directory -C selftests/bench/filters run
+
 lint:
 	@$(vm)/lint
 
@@ -96,7 +100,8 @@ help:
 	@echo '  check-debug  the suite on a kernel that checks itself, and on a KCSAN kernel'
 	@echo '               TESTS="a.sh b.sh" runs these only'
 	@$(if $(benches),echo '  bench        measure what the suite does not judge',:)
+	@echo '  bench-filters  the published filters beside our tables, in user space'
 	@echo '  lint         checkpatch and sparse'
 
-.PHONY: all module build-module tools install uninstall load check check-debug demo bench \
+.PHONY: all module build-module tools install uninstall load check check-debug demo bench bench-filters \
 	lint clean help

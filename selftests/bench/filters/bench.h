@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+#ifndef _BENCH_H
+#define _BENCH_H
+
+#include <linux/types.h>
+
+/**
+ * struct bench - how much to measure
+ * @seed:	what everything follows from
+ * @quick:	less than the claims ask for
+ * @rounds:	of time measurements
+ * @strangers:	look-ups for a rate of false positives
+ */
+struct bench {
+	u64 seed;
+	bool quick;
+	unsigned int rounds;
+	u64 strangers;
+};
+
+/* bench_<what>.c, in the order of the report. */
+void bench_overview(const struct bench *bench);
+void bench_load(const struct bench *bench);
+void bench_rate(const struct bench *bench);
+void bench_copies(const struct bench *bench);
+void bench_space(const struct bench *bench);
+void bench_matrix(const struct bench *bench);
+void bench_times(const struct bench *bench);	/* a part of bench_matrix() */
+
+#endif /* _BENCH_H */

@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* How full cuckoo tables become, by the slots of a bucket. */
+#include <math.h>
+#include <stdio.h>
+
+#include "bench.h"
+#include "cuckoo.h"
+#include "filter.h"
+#include "measure.h"
+#include "report.h"
+
+#define SLOTS		(1 << 18)
+#define SLOTS_QUICK	(1 << 15)
+#define RUNS		9
+
+struct loads {
+	double median;
+	double low;
+	double high;
+};
+
+/* What is stored when the first entry is refused, by @slots. The seeds are
+ * those of several runs.
+ */
+static struct loads fill_up(const struct bench *bench,
+			    const struct filter_ops *ops,
+			    struct filter_params params, u64 slots)
+{
+	struct filter *filter;
+	double load[RUNS], median;
+	unsigned int run;
+
+	for (run = 0; run < RUNS; run++) {
+		params.seed = bench->seed + run;
+		filter = filter_create(ops, &params);
+		load[run] = measure_fill_up(filter, params.seed, 2 * slots) /
+			    (double)slots;
+		filter_destroy(filter);
+	}
+	median = measure_median(load, RUNS);	/* and now they are sorted */
+	return (struct loads){ median, load[0], load[RUNS - 1] };
+}
+
+static void claim_load(unsigned int b, double published,
+		       const struct loads *filter, const struct loads *table)
+{
+	char claim[80], text[16];
+	bool more = filter->median > published + 0.025;
+	bool less = filter->median < published - 0.01;
+
+	snprintf(claim, sizeof(claim), "load factor with %u slot%s a bucket",
+		 b, b > 1 ? "s" : "");
+	snprintf(text, sizeof(text), "%.0f %%", 100 * published);
+	report_claim(claim, text, less ? REPORT_FAILS :
+				  more ? REPORT_PARTLY : REPORT_HOLDS,
+		     "%.1f %% at the first refusal (%.1f to %.1f in %u runs); "
+		     "the hash table with whole keys %.1f %%.%s",
+		     100 * filter->median, 100 * filter->low,
+		     100 * filter->high, RUNS, 100 * table->median,
+		     more ? " Reached with room to spare: the known threshold "
+			    "for two choices of buckets of two is 89.7 %, and "
+			    "500 evictions come near it." :
+		     less ? " 500 evictions do not get there: entries and "
+			    "buckets form a graph in which every component may "
+			    "have one cycle at most, and near the threshold "
+			    "some component has two before chains get long." :
+			    "");
+}
+
+/* A filter made for a number close below a power of two. */
+static void claim_capacity(const struct bench *bench)
+{
+	struct filter_params params = filter_defaults(bench->seed, 9);
+	struct filter *small = filter_create(&filter_cuckoo, &params);
+	struct loads full;
+	u64 n = 1 << 16;
+
+	params.n = n;
+	full = fill_up(bench, &filter_cuckoo, params, n);
+	report_claim("NewFilter(9) makes 16 slots", "16",
+		     cuckoo_slots(small) == 16 ? REPORT_HOLDS : REPORT_FAILS,
+		     "%llu. The other side of that rounding: NewFilter(%llu) "
+		     "makes %llu slots, of which %.1f %% are filled when the "
+		     "first entry is refused. It does not hold what it was "
+		     "made for.", cuckoo_slots(small), n, n,
+		     100 * full.median);
+	filter_destroy(small);
+}
+
+void bench_load(const struct bench *bench)
+{
+	static const struct report_column columns[] = {
+		{ "published", "%.2f" }, { "16-bit", "%.4f" },
+		{ "lowest", "%.4f" }, { "highest", "%.4f" },
+		{ "8-bit", "%.4f" }, { "hash table", "%.4f" },
+		{ "ours", "%.4f" },
+	};
+	static const double published[] = { 0.50, 0.84, 0.95, 0.98 };
+	u64 slots = bench->quick ? SLOTS_QUICK : SLOTS;
+	struct filter_params params = filter_defaults(bench->seed, slots);
+	struct loads wide[4], narrow, table[4], ours;
+	unsigned int i;
+	char label[16];
+
+	report_section("Load factor");
+	report_text("%llu slots filled until the first refusal, after %u "
+		    "evictions; ours after a search of 512 buckets. Medians "
+		    "of %u runs.", slots, params.kicks, RUNS);
+	report_table("load", "Load at the first refusal", "slots a bucket",
+		     columns, 7);
+	for (i = 0; i < 4; i++) {
+		params.b = 1 << i;
+		params.f = 16;
+		wide[i] = fill_up(bench, &filter_cuckoo, params, slots);
+		params.f = 8;
+		narrow = fill_up(bench, &filter_cuckoo, params, slots);
+		table[i] = fill_up(bench, &filter_hashtable, params, slots);
+		ours = (struct loads){ NAN, NAN, NAN };
+		if (params.b == 4) {
+			/* Asked for so many entries it has just these slots. */
+			params.n = slots * 0.9549;
+			ours = fill_up(bench, &filter_table, params, slots);
+			params.n = slots;
+		}
+		snprintf(label, sizeof(label), "%u", params.b);
+		report_row(label, (double[]){ published[i], wide[i].median,
+			   wide[i].low, wide[i].high, narrow.median,
+			   table[i].median, ours.median });
+	}
+	for (i = 0; i < 4; i++)
+		claim_load(1 << i, published[i], &wide[i], &table[i]);
+	claim_capacity(bench);
+}

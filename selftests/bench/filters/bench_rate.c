@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* False positives of the cuckoo filter by the width of its fingerprints. */
+#include <math.h>
+#include <stdio.h>
+
+#include "bench.h"
+#include "filter.h"
+#include "measure.h"
+#include "report.h"
+
+#define SLOTS	(1 << 20)
+#define LOAD	0.95
+
+struct rate {
+	double measured;
+	double error;		/* of it, two standard deviations */
+	double formula;		/* for the slots that are used */
+	double bound;		/* for all slots */
+};
+
+static struct rate rate_of(const struct bench *bench,
+			   const struct filter_ops *ops, unsigned int f)
+{
+	struct filter_params params = filter_defaults(bench->seed, SLOTS);
+	struct filter *filter;
+	struct rate rate;
+	u64 n = SLOTS * LOAD;
+	double hits;
+
+	params.f = f;
+	params.undo = true;
+	filter = filter_create(ops, &params);
+	measure_fill(filter, bench->seed, 0, n);
+	hits = measure_hits(filter, bench->seed, n, bench->strangers);
+	rate.measured = hits / bench->strangers;
+	rate.error = 2 * sqrt(hits) / bench->strangers;
+	rate.formula = filter_fpp(filter);
+	rate.bound = 1 - pow(1 - ldexp(1, -f), 2 * params.b);
+	filter_destroy(filter);
+	return rate;
+}
+
+static void claim_rate(const struct rate *rate, unsigned int f,
+		       const char *published, double upper)
+{
+	char claim[80];
+
+	snprintf(claim, sizeof(claim),
+		 "false positives of %u-bit fingerprints, 4 slots", f);
+	report_claim(claim, published, rate->measured < upper ? REPORT_HOLDS :
+								REPORT_FAILS,
+		     "%.3g +- %.2g at a load of %.2f; the bound "
+		     "1-(1-2^-f)^(2b) is %.3g, and what the used slots give, "
+		     "with 2^f - 1 values of a fingerprint, %.3g.",
+		     rate->measured, rate->error, LOAD, rate->bound,
+		     rate->formula);
+}
+
+void bench_rate(const struct bench *bench)
+{
+	static const struct report_column columns[] = {
+		{ "bound", "%.3g" }, { "formula", "%.3g" },
+		{ "measured", "%.3g" }, { "+- 2 s.d.", "%.2g" },
+	};
+	static const struct {
+		const char *label;
+		const struct filter_ops *ops;
+		unsigned int f;
+	} kinds[] = {
+		{ "cuckoo 8", &filter_cuckoo, 8 },
+		{ "cuckoo 12", &filter_cuckoo, 12 },
+		{ "cuckoo 16", &filter_cuckoo, 16 },
+		{ "semi-sorted 9", &filter_semisort, 9 },
+		{ "ours", &filter_table, 0 },
+	};
+	struct rate rate[sizeof(kinds) / sizeof(*kinds)];
+	unsigned int i;
+
+	report_section("False positives of the cuckoo filter");
+	report_text("%.0f entries in %u slots, %llu strangers looked up. "
+		    "Semi-sorted with 9 bits takes the space of 8.",
+		    SLOTS * LOAD, SLOTS, bench->strangers);
+	report_table("rate", "Rate of false positives", "filter, bits", columns,
+		     4);
+	for (i = 0; i < sizeof(kinds) / sizeof(*kinds); i++) {
+		rate[i] = rate_of(bench, kinds[i].ops, kinds[i].f);
+		if (kinds[i].ops->exact)
+			rate[i].bound = 0;
+		report_row(kinds[i].label, (double[]){ rate[i].bound,
+			   rate[i].formula, rate[i].measured, rate[i].error });
+	}
+	claim_rate(&rate[0], 8, "about 3 %", 0.0315);
+	claim_rate(&rate[2], 16, "about 0.01 %", 0.00013);
+}

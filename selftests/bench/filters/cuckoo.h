@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * The cuckoo filter: where fingerprints go (cuckoo.c), apart from how those of
+ * a bucket are packed (cuckoo.c, semisort.c).
+ */
+#ifndef _CUCKOO_H
+#define _CUCKOO_H
+
+#include "filter.h"
+#include "hash.h"
+
+#define CUCKOO_SLOTS_MAX	8
+#define CUCKOO_SMALL		256
+
+struct cuckoo;
+
+/**
+ * struct cuckoo_store - how the fingerprints of a bucket are packed
+ * @bits:	bits that a bucket takes
+ * @get:	unpack them; 0 is an empty slot
+ * @put:	pack them; their order may be lost
+ */
+struct cuckoo_store {
+	unsigned int (*bits)(const struct cuckoo *cuckoo);
+	void (*get)(const struct cuckoo *cuckoo, u64 bucket, u32 *fp);
+	void (*put)(struct cuckoo *cuckoo, u64 bucket, const u32 *fp);
+};
+
+/* An eviction: what came to a bucket for what. */
+struct cuckoo_kick {
+	u64 bucket;
+	u32 in;
+	u32 out;
+};
+
+/**
+ * struct cuckoo - a cuckoo filter
+ * @filter:	what it is
+ * @store:	its packing
+ * @words:	the buckets
+ * @mask:	buckets, a power of two, less 1
+ * @b:		slots of a bucket
+ * @f:		bits of a fingerprint
+ * @bucket_bits: as @store has it
+ * @kicks:	evictions before it gives up
+ * @kicked:	evictions that there were
+ * @dropped:	fingerprints lost to failed insertions
+ * @log:	to take evictions back; NULL: they are not
+ * @random:	for the choice of victims
+ * @alt:	the hashes of small fingerprints, looked up rather than computed
+ */
+struct cuckoo {
+	struct filter filter;
+	const struct cuckoo_store *store;
+	u64 *words;
+	u64 mask;
+	unsigned int b;
+	unsigned int f;
+	unsigned int bucket_bits;
+	unsigned int kicks;
+	u64 kicked;
+	u64 dropped;
+	struct cuckoo_kick *log;
+	struct random random;
+	u64 alt[CUCKOO_SMALL];
+};
+
+/* Where a fingerprint may be. */
+struct cuckoo_place {
+	u64 bucket[2];
+	u32 fp;
+};
+
+struct filter *cuckoo_create(const struct filter_params *params,
+			     const struct cuckoo_store *store);
+void cuckoo_destroy(struct filter *filter);
+int cuckoo_add(struct filter *filter, u32 key);
+int cuckoo_del(struct filter *filter, u32 key);
+bool cuckoo_test(const struct filter *filter, u32 key);
+u64 cuckoo_bits(const struct filter *filter);
+double cuckoo_fpp(const struct filter *filter);
+
+struct cuckoo_place cuckoo_place(const struct cuckoo *cuckoo, u32 key);
+u64 cuckoo_slots(const struct filter *filter);
+
+/* The packing of four nibbles in ascending order (semisort.c), for the tests. */
+#define SEMISORT_CODES	3876
+u32 semisort_encode(const u32 nibble[4]);
+void semisort_decode(u32 code, u32 nibble[4]);
+
+#endif /* _CUCKOO_H */
