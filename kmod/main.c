@@ -5,6 +5,7 @@
 #include <linux/module.h>
 #include <linux/moduleparam.h>
 #include <linux/netfilter_ipv4.h>
+#include <net/genetlink.h>
 
 #include "attach.h"
 #include "net.h"
@@ -167,3 +168,4 @@ module_exit(ipcuckoo_exit);
 MODULE_LICENSE("GPL");
 MODULE_DESCRIPTION("IP blocklists in cuckoo filters");
 MODULE_VERSION(IPCUCKOO_VERSION);
+MODULE_ALIAS_GENL_FAMILY(IPCUCKOO_FAMILY_NAME);

@@ -11,6 +11,7 @@
 #include <linux/errno.h>
 #include <linux/log2.h>
 #include <linux/mm.h>
+#include <linux/rcupdate.h>
 #include <linux/slab.h>
 #include <linux/vmalloc.h>
 
@@ -57,11 +58,24 @@ static void *allocate(size_t size)
 	return __vmalloc(size, gfp);
 }
 
+static bool charge(struct ipcuckoo_mem *mem, size_t size)
+{
+	unsigned long limit = READ_ONCE(mem->limit);
+
+	if (atomic_long_add_return(size, &mem->used) <= limit || !limit)
+		return true;
+	atomic_long_sub(size, &mem->used);
+	return false;
+}
+
 /**
  * ipcuckoo_area_alloc() - allocate zeroed memory
  * @area:	set on success
  * @mem:	account to charge
  * @size:	bytes
+ *
+ * Tables that were replaced count until their last reader has left. Before
+ * the limit refuses anything these are waited for.
  *
  * Context: process context, may sleep.
  * Return: 0, -EDQUOT past the account's limit, or -ENOMEM.
@@ -69,12 +83,11 @@ static void *allocate(size_t size)
 int ipcuckoo_area_alloc(struct ipcuckoo_area *area, struct ipcuckoo_mem *mem,
 			size_t size)
 {
-	unsigned long limit = READ_ONCE(mem->limit);
-
 	size = ipcuckoo_area_round(size);
-	if (atomic_long_add_return(size, &mem->used) > limit && limit) {
-		atomic_long_sub(size, &mem->used);
-		return -EDQUOT;
+	if (!charge(mem, size)) {
+		rcu_barrier();
+		if (!charge(mem, size))
+			return -EDQUOT;
 	}
 	area->data = allocate(size);
 	if (!area->data) {

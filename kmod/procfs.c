@@ -250,6 +250,25 @@ struct command {
 	struct ipcuckoo_entry entry;
 };
 
+/* What the parsers below take and others would read as something else: octets
+ * and lengths with leading zeros, groups of more than four digits.
+ */
+static bool plain_numbers(const char *text)
+{
+	const char *number = text;
+	size_t digits;
+	bool decimal;
+
+	for (; *number; number += max_t(size_t, digits, 1)) {
+		digits = strspn(number, "0123456789abcdefABCDEF");
+		decimal = number[digits] == '.' ||
+			  (number > text && strchr("./", number[-1]));
+		if (digits > 4 || (decimal && digits > 1 && *number == '0'))
+			return false;
+	}
+	return true;
+}
+
 static int parse_entry(const char *text, struct ipcuckoo_entry *entry)
 {
 	const char *slash = strchr(text, '/');
@@ -257,6 +276,8 @@ static int parse_entry(const char *text, struct ipcuckoo_entry *entry)
 	const char *end;
 	u8 addr[16];
 
+	if (!plain_numbers(text))
+		return -EINVAL;
 	entry->v6 = strnchr(text, len, ':');
 	entry->len = entry->v6 ? 128 : 32;
 	if (entry->v6 ? !in6_pton(text, len, addr, -1, &end) :

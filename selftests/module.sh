@@ -50,6 +50,8 @@ test_modinfo()
 		check_match "modinfo: $name says what it is and its default" \
 			"$name:.*\(default -?[0-9]+: .*\)" "$(modinfo -p "$IPCUCKOO_KO")"
 	done
+	check "modinfo: who speaks the protocol gets it loaded" net-pf-16-proto-16-family-ipcuckoo \
+		"$(modinfo -F alias "$IPCUCKOO_KO")"
 	check "modinfo: no other parameter" 3 "$(modinfo -p "$IPCUCKOO_KO" | wc -l)"
 }
 
