@@ -40,9 +40,11 @@ static bool probe128(const struct ipcuckoo_table *t,
 /* A mark may be newer than the version it is read through, whose table may
  * still be missing; probe32() and probe128() look.
  */
-static bool version_match4(const struct ipcuckoo_version *v, u32 addr)
+static bool version_match4(const struct ipcuckoo_version *v,
+			   const struct ipcuckoo_key *host)
 {
 	const struct ipcuckoo_hint *h = v->hint[0];
+	u32 addr = host->lo;
 	unsigned int len;
 	u32 lens, word;
 
@@ -105,11 +107,35 @@ static bool version_match6(const struct ipcuckoo_version *v,
 	return false;
 }
 
-/* The sequence stood still since it was sampled. */
-static bool undisturbed(const struct ipcuckoo_entries *e, u32 seq)
+typedef bool (*match_fn)(const struct ipcuckoo_version *v,
+			 const struct ipcuckoo_key *addr);
+
+/* An answer counts only if the sequence stood still since before it was sought.
+ * That goes for a match as well: key or rest may have been put together from
+ * two that used the slot one after the other. Inlined, so that @match is.
+ */
+static __always_inline bool look_up(struct ipcuckoo_entries *e,
+				    const struct ipcuckoo_key *addr,
+				    match_fn match)
 {
-	smp_rmb();	/* LMM(look-up:B, match:A), pairs with LMM(bump:C) */
-	return likely(READ_ONCE(e->guard.seq) == seq);
+	bool found;
+	u32 seq;
+	int i;
+
+	for (i = 0; i < RETRIES; i++) {
+		/* LMM(look-up:A), pairs with LMM(bump:A) */
+		seq = smp_load_acquire(&e->guard.seq);
+		found = match(rcu_dereference(e->version), addr);
+		smp_rmb();	/* LMM(look-up:B, match:A), pairs with LMM(bump:C) */
+		if (likely(READ_ONCE(e->guard.seq) == seq))
+			return found;
+		cpu_relax();
+	}
+	spin_lock_bh(&e->guard.lock);
+	found = match(rcu_dereference(e->version), addr);
+	e->fallbacks++;
+	spin_unlock_bh(&e->guard.lock);
+	return found;
 }
 
 /**
@@ -122,26 +148,9 @@ static bool undisturbed(const struct ipcuckoo_entries *e, u32 seq)
  */
 bool ipcuckoo_entries_match4(struct ipcuckoo_entries *e, u32 addr)
 {
-	const struct ipcuckoo_version *v;
-	bool match;
-	u32 seq;
-	int i;
+	const struct ipcuckoo_key key = { .lo = addr };
 
-	for (i = 0; i < RETRIES; i++) {
-		/* LMM(look-up:A), pairs with LMM(bump:A) */
-		seq = smp_load_acquire(&e->guard.seq);
-		v = rcu_dereference(e->version);
-		if (version_match4(v, addr))
-			return true;
-		if (undisturbed(e, seq))
-			return false;
-		cpu_relax();
-	}
-	spin_lock_bh(&e->guard.lock);
-	match = version_match4(rcu_dereference(e->version), addr);
-	e->fallbacks++;
-	spin_unlock_bh(&e->guard.lock);
-	return match;
+	return look_up(e, &key, version_match4);
 }
 
 /**
@@ -149,32 +158,11 @@ bool ipcuckoo_entries_match4(struct ipcuckoo_entries *e, u32 addr)
  * @e:		contents
  * @addr:	address
  *
- * A match counts only if undisturbed, too: the key may have been put together
- * from two that used the slot one after the other.
- *
  * Context: softirq or process context, under rcu_read_lock().
  * Return: the answer as of some moment during the call.
  */
 bool ipcuckoo_entries_match6(struct ipcuckoo_entries *e,
 			     const struct ipcuckoo_key *addr)
 {
-	const struct ipcuckoo_version *v;
-	bool match;
-	u32 seq;
-	int i;
-
-	for (i = 0; i < RETRIES; i++) {
-		/* LMM(look-up:A), pairs with LMM(bump:A) */
-		seq = smp_load_acquire(&e->guard.seq);
-		v = rcu_dereference(e->version);
-		match = version_match6(v, addr);
-		if (undisturbed(e, seq))
-			return match;
-		cpu_relax();
-	}
-	spin_lock_bh(&e->guard.lock);
-	match = version_match6(rcu_dereference(e->version), addr);
-	e->fallbacks++;
-	spin_unlock_bh(&e->guard.lock);
-	return match;
+	return look_up(e, addr, version_match6);
 }

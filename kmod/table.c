@@ -19,16 +19,18 @@
  * A cuckoo filter [Fan 2014] stores a short fingerprint there and is wrong now
  * and then. Keys of 32 bits leave room for better: the key is sent through a
  * permutation (bijection.h), the bucket is taken out of the result, and the
- * slot keeps all the rest (ipcuckoo_table_place32()). Bucket, choice and
- * remainder give the key back (key_at()), so there are no false positives,
- * entries can be listed, and a larger table is made from the slots alone. This
- * is quotienting, or permutation-based cuckoo hashing [Arbitman 2010]. With
- * 2^18 buckets or more the remainder has 14 bits and the slot 16, a bucket one
- * u64; smaller tables have slots of 32 bits.
+ * slot keeps what is left as its remainder (ipcuckoo_table_place32()). Bucket,
+ * choice and remainder give the key back (key_at()), so there are no false
+ * positives, entries can be listed, and a larger table is made from the slots
+ * alone. This is quotienting, or permutation-based cuckoo hashing [Arbitman
+ * 2010].
  *
- * Keys of 128 bits do not fit. Their remainder is 14 bits of a hash, and the
- * whole key stands in an array parallel to the slots, which is read only when
- * a remainder matches: exact as well.
+ * A slot has 16 bits, so a bucket is one word, and a remainder 14. With 2^18
+ * buckets or more that is all there is. In a smaller table up to 16 more bits
+ * of each key, the rest, stand in an array parallel to the slots, which is read
+ * only when a remainder matches. Keys of 128 bits are done likewise: their
+ * remainder is 14 bits of a hash, and the array holds the whole key. Exact as
+ * well.
  *
  * The number of buckets is even, otherwise free, so that a table can have the
  * size that its entries need.
@@ -57,8 +59,8 @@
  *
  *	LMM(look-up:A)	s = acquire(seq), then pointer, hint, buckets
  *	LMM(look-up:B)	a miss: read barrier, seq == s? else once more
- *	LMM(probe:A)	a remainder matches: read barrier, then the key
- *	LMM(match:A)	the key matches: read barrier, seq == s? else once more
+ *	LMM(probe:A)	a remainder matches: read barrier, then key or rest
+ *	LMM(match:A)	that matches: read barrier, seq == s? else once more
  *
  * and the writer's barriers with their partners:
  *
@@ -66,16 +68,18 @@
  *				seen by a look-up that begins after it
  *	bump:C / look-up:B	who sees the overwrite sees the step, and looks
  *				again
- *	key:A / probe:A		who sees a remainder sees its key
+ *	key:A / probe:A		who sees a remainder sees its key or rest
  *	bump:C / match:A	who sees a part of the key that reuses a slot
  *				sees the step made since the slot was emptied
  *
- * The last needs a rule: an empty slot of a table with keys has had a step
- * since it was emptied. vacate() keeps it.
+ * The last needs a rule: an empty slot of a table with keys or rests has had a
+ * step since it was emptied. vacate() keeps it.
  *
- * A hit on a 32-bit key is one word, read once: it was true when it was read,
- * and needs no check. Words are stored whole, with WRITE_ONCE(). On a 32-bit
- * machine the halves of a word may be read apart; no slot straddles them.
+ * A hit where the slot has all of the key was true when it was read and would
+ * need no check. Words are stored whole, with WRITE_ONCE(), and so are the u16
+ * of which several rests make up one: those beside the one that is written stay
+ * as they are. On a 32-bit machine the halves of a word may be read apart; no
+ * slot straddles them.
  *
  * selftests/core/weakmem.c enumerates the executions of this protocol under a
  * weak memory model and shows each barrier above to be necessary.
@@ -121,53 +125,55 @@ struct ipcuckoo_search_node {
 };
 
 static_assert(IPCUCKOO_SEARCH <= U16_MAX);
-/* 32 bits less the bucket's must leave what a narrow slot can hold. */
-static_assert((u64)IPCUCKOO_BUCKETS_NARROW * IPCUCKOO_CHOICE16 == 1ULL << 32);
+static_assert(BIT(IPCUCKOO_REM_BITS) == IPCUCKOO_CHOICE);
 
-static u32 flag_valid(const struct ipcuckoo_table *t)
+static u32 slot_rem(u32 slot)
 {
-	return t->wide ? IPCUCKOO_VALID32 : IPCUCKOO_VALID16;
-}
-
-static u32 flag_choice(const struct ipcuckoo_table *t)
-{
-	return t->wide ? IPCUCKOO_CHOICE32 : IPCUCKOO_CHOICE16;
-}
-
-static u32 slot_rem(const struct ipcuckoo_table *t, u32 slot)
-{
-	return slot & (flag_choice(t) - 1);
-}
-
-/* The word and the shift within it at which a slot stands. */
-static u64 *slot_word(const struct ipcuckoo_table *t, u32 bucket,
-		      unsigned int i, unsigned int *shift)
-{
-	if (t->wide) {
-		*shift = 32 * (i & 1);
-		return &t->words[2 * (size_t)bucket + (i >> 1)];
-	}
-	*shift = 16 * i;
-	return &t->words[bucket];
+	return slot & (IPCUCKOO_CHOICE - 1);
 }
 
 static u32 slot_get(const struct ipcuckoo_table *t, u32 bucket, unsigned int i)
 {
-	unsigned int shift;
-	const u64 *word = slot_word(t, bucket, i, &shift);
-	u64 slot = *word >> shift;
-
-	return t->wide ? (u32)slot : (u16)slot;
+	return (u16)(t->words[bucket] >> 16 * i);
 }
 
 static void slot_set(struct ipcuckoo_table *t, u32 bucket, unsigned int i,
 		     u32 slot)
 {
-	u64 mask = t->wide ? U32_MAX : U16_MAX;
-	unsigned int shift;
-	u64 *word = slot_word(t, bucket, i, &shift);
+	u64 word = t->words[bucket] & ~((u64)U16_MAX << 16 * i);
 
-	WRITE_ONCE(*word, (*word & ~(mask << shift)) | (u64)slot << shift);
+	WRITE_ONCE(t->words[bucket], word | (u64)slot << 16 * i);
+}
+
+/* The u16 in which the rest of a slot stands, and at which shift. */
+static u16 *rest_unit(const struct ipcuckoo_table *t, u32 bucket,
+		      unsigned int i, unsigned int *shift)
+{
+	size_t bit = ((size_t)bucket * IPCUCKOO_SLOTS + i) * t->rest_bits;
+
+	*shift = bit % 16;
+	return &t->rests[bit / 16];
+}
+
+static u32 rest_get(const struct ipcuckoo_table *t, u32 bucket, unsigned int i)
+{
+	unsigned int shift;
+	const u16 *unit;
+
+	if (!t->rests)
+		return 0;
+	unit = rest_unit(t, bucket, i, &shift);
+	return READ_ONCE(*unit) >> shift & (BIT(t->rest_bits) - 1);
+}
+
+static void rest_set(struct ipcuckoo_table *t, u32 bucket, unsigned int i,
+		     u32 rest)
+{
+	u32 mask = BIT(t->rest_bits) - 1;
+	unsigned int shift;
+	u16 *unit = rest_unit(t, bucket, i, &shift);
+
+	WRITE_ONCE(*unit, (*unit & ~(mask << shift)) | rest << shift);
 }
 
 static struct ipcuckoo_key *key_slot(const struct ipcuckoo_table *t,
@@ -178,27 +184,29 @@ static struct ipcuckoo_key *key_slot(const struct ipcuckoo_table *t,
 
 /* Fill an empty slot, or one whose entry has been copied away already. */
 static void put(struct ipcuckoo_table *t, u32 bucket, unsigned int i, u32 slot,
-		const struct ipcuckoo_key *key)
+		u32 rest, const struct ipcuckoo_key *key)
 {
 	if (t->keys) {
 		struct ipcuckoo_key *to = key_slot(t, bucket, i);
 
 		WRITE_ONCE(to->hi, key->hi);
 		WRITE_ONCE(to->lo, key->lo);
-		smp_wmb();	/* LMM(key:A), pairs with LMM(probe:A) */
+	} else if (t->rests) {
+		rest_set(t, bucket, i, rest);
 	}
+	smp_wmb();	/* LMM(key:A), pairs with LMM(probe:A) */
 	slot_set(t, bucket, i, slot);
 }
 
-/* Make a slot reusable. Readers that still see its entry, or with keys a
- * mixture of it and of the next, will look again.
+/* Make a slot reusable. Readers that still see its entry, or a mixture of it
+ * and of the next, will look again.
  */
 static void vacate(struct ipcuckoo_table *t, struct ipcuckoo_guard *guard,
 		   u32 bucket, unsigned int i)
 {
 	ipcuckoo_guard_bump(guard);
 	slot_set(t, bucket, i, 0);
-	if (t->keys)
+	if (t->keys || t->rests)
 		ipcuckoo_guard_bump(guard);
 }
 
@@ -220,10 +228,9 @@ static struct ipcuckoo_place place(const struct ipcuckoo_table *t,
 }
 
 /* What the slot of an entry holds in its first or second bucket. */
-static u32 slot_of(const struct ipcuckoo_table *t,
-		   const struct ipcuckoo_place *p, int choice)
+static u32 slot_of(const struct ipcuckoo_place *p, int choice)
 {
-	return flag_valid(t) | (choice ? flag_choice(t) : 0) | p->rem;
+	return IPCUCKOO_VALID | (choice ? IPCUCKOO_CHOICE : 0) | p->rem;
 }
 
 /* Find an entry, for the writer. */
@@ -236,10 +243,13 @@ static bool find(const struct ipcuckoo_table *t, const struct ipcuckoo_key *key,
 	for (choice = 0; choice < 2; choice++) {
 		*bucket = p->bucket[choice];
 		for (*i = 0; *i < IPCUCKOO_SLOTS; (*i)++) {
-			if (slot_get(t, *bucket, *i) != slot_of(t, p, choice))
+			if (slot_get(t, *bucket, *i) != slot_of(p, choice))
 				continue;
-			if (!t->keys)
-				return true;
+			if (!t->keys) {
+				if (rest_get(t, *bucket, *i) == p->rest)
+					return true;
+				continue;
+			}
 			k = key_slot(t, *bucket, *i);
 			if (k->hi == key->hi && k->lo == key->lo)
 				return true;
@@ -253,16 +263,18 @@ static struct ipcuckoo_key key_at(const struct ipcuckoo_table *t, u32 bucket,
 				  unsigned int i)
 {
 	u32 slot = slot_get(t, bucket, i);
-	u32 rem = slot_rem(t, slot);
 	struct ipcuckoo_key key = {};
+	u32 rem = slot_rem(slot);
 	u64 product;
+	u32 low;
 
 	if (t->keys)
 		return *key_slot(t, bucket, i);
-	if (slot & flag_choice(t))
+	low = rem << t->rem_shift | rest_get(t, bucket, i) << t->rest_shift;
+	if (slot & IPCUCKOO_CHOICE)
 		bucket = ipcuckoo_table_alt(t, bucket, rem);
 	/* The one multiple of nbuckets whose top bits are these. */
-	product = (u64)bucket << 32 | (u64)rem << t->shift;
+	product = (u64)bucket << 32 | low;
 	key.lo = ipcuckoo_unpermute(&t->bijection, t->inverse,
 				    div_u64(product + t->nbuckets - 1,
 					    t->nbuckets));
@@ -320,7 +332,7 @@ static bool search(const struct ipcuckoo_table *t,
 	for (*node = 0; *node < tail; (*node)++) {
 		bucket = queue[*node].bucket;
 		for (*slot = 0; *slot < IPCUCKOO_SLOTS; (*slot)++) {
-			rem = slot_rem(t, slot_get(t, bucket, *slot));
+			rem = slot_rem(slot_get(t, bucket, *slot));
 			*dst = ipcuckoo_table_alt(t, bucket, rem);
 			if (find_free(t, *dst) >= 0)
 				return true;
@@ -347,7 +359,8 @@ static u16 move_path(struct ipcuckoo_table *t, struct ipcuckoo_guard *guard,
 
 	for (;;) {
 		bucket = queue[node].bucket;
-		put(t, dst, free, slot_get(t, bucket, *slot) ^ flag_choice(t),
+		put(t, dst, free, slot_get(t, bucket, *slot) ^ IPCUCKOO_CHOICE,
+		    rest_get(t, bucket, *slot),
 		    t->keys ? key_slot(t, bucket, *slot) : NULL);
 		vacate(t, guard, bucket, *slot);
 		t->displaced++;
@@ -389,7 +402,7 @@ int ipcuckoo_table_insert(struct ipcuckoo_table *t,
 		free = find_free(t, p.bucket[choice]);
 		if (free < 0)
 			continue;
-		put(t, p.bucket[choice], free, slot_of(t, &p, choice), key);
+		put(t, p.bucket[choice], free, slot_of(&p, choice), p.rest, key);
 		t->count++;
 		return 0;
 	}
@@ -397,7 +410,7 @@ int ipcuckoo_table_insert(struct ipcuckoo_table *t,
 		return -ENOSPC;
 	spin_lock_bh(&guard->lock);
 	node = move_path(t, guard, queue, node, &i, bucket);
-	put(t, p.bucket[node], i, slot_of(t, &p, node), key);
+	put(t, p.bucket[node], i, slot_of(&p, node), p.rest, key);
 	spin_unlock_bh(&guard->lock);
 	t->count++;
 	return 0;
@@ -472,6 +485,40 @@ bool ipcuckoo_table_next(const struct ipcuckoo_table *t, u64 *pos,
 	return false;
 }
 
+/* What a remainder is followed by is read after it. */
+static void before_key(void)
+{
+	smp_rmb();	/* LMM(probe:A), pairs with LMM(key:A) */
+}
+
+/**
+ * ipcuckoo_table_compare32() - see if the remainders that match are the key's
+ * @t:		table with rests
+ * @p:		place of the key
+ * @lanes1:	slots of its first bucket; those that match are 0
+ * @lanes2:	slots of its second bucket, likewise
+ *
+ * The second half of ipcuckoo_table_probe32(), to which its context and its
+ * result belong.
+ */
+bool ipcuckoo_table_compare32(const struct ipcuckoo_table *t,
+			      const struct ipcuckoo_place *p, u64 lanes1,
+			      u64 lanes2)
+{
+	unsigned int i;
+
+	before_key();
+	for (i = 0; i < IPCUCKOO_SLOTS; i++) {
+		if (!(u16)(lanes1 >> 16 * i) &&
+		    rest_get(t, p->bucket[0], i) == p->rest)
+			return true;
+		if (!(u16)(lanes2 >> 16 * i) &&
+		    rest_get(t, p->bucket[1], i) == p->rest)
+			return true;
+	}
+	return false;
+}
+
 /**
  * ipcuckoo_table_probe128() - look a 128-bit key up, once
  * @t:		table
@@ -485,17 +532,17 @@ bool ipcuckoo_table_probe128(const struct ipcuckoo_table *t,
 			     const struct ipcuckoo_key *key)
 {
 	struct ipcuckoo_place p = ipcuckoo_table_place128(t, key);
-	u64 m1 = ipcuckoo_repeat16(IPCUCKOO_VALID16 | p.rem);
-	u64 m2 = m1 | ipcuckoo_repeat16(IPCUCKOO_CHOICE16);
+	u64 m1 = ipcuckoo_repeat(IPCUCKOO_VALID | p.rem);
+	u64 m2 = m1 | ipcuckoo_repeat(IPCUCKOO_CHOICE);
 	const struct ipcuckoo_key *k;
 	u64 match[2];
 	int choice;
 
-	match[0] = ipcuckoo_zero16(READ_ONCE(t->words[p.bucket[0]]) ^ m1);
-	match[1] = ipcuckoo_zero16(READ_ONCE(t->words[p.bucket[1]]) ^ m2);
+	match[0] = ipcuckoo_zero_lanes(READ_ONCE(t->words[p.bucket[0]]) ^ m1);
+	match[1] = ipcuckoo_zero_lanes(READ_ONCE(t->words[p.bucket[1]]) ^ m2);
 	if (likely(!(match[0] | match[1])))
 		return false;
-	smp_rmb();	/* LMM(probe:A), pairs with LMM(key:A) */
+	before_key();
 	for (choice = 0; choice < 2; choice++) {
 		while (match[choice]) {
 			k = key_slot(t, p.bucket[choice],
@@ -509,9 +556,38 @@ bool ipcuckoo_table_probe128(const struct ipcuckoo_table *t,
 	return false;
 }
 
+/* Bits that the rest of a 32-bit key needs, as many as are stored. */
+static unsigned int rest_bits(u32 nbuckets)
+{
+	unsigned int bits = IPCUCKOO_REM_BITS + ilog2(nbuckets);
+
+	if (bits >= 32)
+		return 0;
+	return bits >= 28 ? 4 : bits >= 24 ? 8 : 16;
+}
+
+/* Bytes a bucket takes in the area of slots and rests. */
 static size_t bucket_size(u32 nbuckets, bool keyed)
 {
-	return !keyed && nbuckets < IPCUCKOO_BUCKETS_NARROW ? 16 : 8;
+	return sizeof(u64) + (keyed ? 0 : rest_bits(nbuckets) * IPCUCKOO_SLOTS / 8);
+}
+
+/* Bytes of that area. */
+static size_t slots_size(u32 nbuckets, bool keyed)
+{
+	return ipcuckoo_area_round(nbuckets * bucket_size(nbuckets, keyed));
+}
+
+/* A few buckets more may make each so much smaller that all are. */
+static u32 cheaper_buckets(u32 n)
+{
+	static const u32 steps[] = { 1 << 10, 1 << 14, IPCUCKOO_BUCKETS_WHOLE };
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(steps); i++)
+		if (n < steps[i] && slots_size(n, false) >= slots_size(steps[i], false))
+			n = steps[i];
+	return n;
 }
 
 /**
@@ -519,9 +595,7 @@ static size_t bucket_size(u32 nbuckets, bool keyed)
  * @entries:	entries that the table shall take
  * @keyed:	keys of 128 bits, not 32
  *
- * Slots of 16 bits need IPCUCKOO_BUCKETS_NARROW buckets; from half as many on
- * a table of 32-bit slots would be no smaller. Whatever the allocation rounds
- * the table up to is used.
+ * Whatever the allocation rounds the table up to is used.
  *
  * Return: an even number, IPCUCKOO_BUCKETS_MAX at most.
  */
@@ -530,10 +604,10 @@ u32 ipcuckoo_table_buckets(u64 entries, bool keyed)
 	u64 n = div_u64(entries * 1000, IPCUCKOO_SLOTS * IPCUCKOO_LOAD_TARGET);
 	size_t size;
 
-	n = min_t(u64, n + 1, IPCUCKOO_BUCKETS_MAX);
-	if (!keyed && n >= IPCUCKOO_BUCKETS_NARROW / 2)
-		n = max_t(u64, n, IPCUCKOO_BUCKETS_NARROW);
-	n = max_t(u64, n, IPCUCKOO_BUCKETS_MIN);
+	n = clamp_t(u64, ALIGN(n + 1, 2), IPCUCKOO_BUCKETS_MIN,
+		    IPCUCKOO_BUCKETS_MAX);
+	if (!keyed)
+		n = cheaper_buckets(n);
 	size = keyed ? IPCUCKOO_SLOTS * sizeof(struct ipcuckoo_key) :
 		       bucket_size(n, keyed);
 	n = div_u64(ipcuckoo_area_round(n * size), size);
@@ -573,8 +647,11 @@ struct ipcuckoo_table *ipcuckoo_table_create(struct ipcuckoo_mem *mem,
 		return ERR_PTR(-ENOMEM);
 	t->mem = mem;
 	t->nbuckets = nbuckets;
-	t->shift = ilog2(nbuckets);
-	t->wide = bucket_size(nbuckets, keyed) == 16;
+	if (!keyed) {
+		t->rest_bits = rest_bits(nbuckets);
+		t->rest_shift = ilog2(nbuckets);
+		t->rem_shift = max_t(u8, t->rest_shift, 32 - IPCUCKOO_REM_BITS);
+	}
 	choose_keys(t);
 	err = ipcuckoo_area_alloc(&t->area[0], mem,
 				  nbuckets * bucket_size(nbuckets, keyed));
@@ -585,6 +662,8 @@ struct ipcuckoo_table *ipcuckoo_table_create(struct ipcuckoo_mem *mem,
 		return ERR_PTR(err);
 	}
 	t->words = t->area[0].data;
+	if (t->rest_bits)
+		t->rests = (u16 *)(t->words + nbuckets);
 	t->keys = t->area[1].data;
 	return t;
 }

@@ -31,21 +31,21 @@ enum {
 	 */
 	IPCUCKOO_SEARCH		= 512,
 
+	/* A slot: two flags above a remainder. */
+	IPCUCKOO_VALID		= 1 << 15,
+	IPCUCKOO_CHOICE		= 1 << 14,
+	IPCUCKOO_REM_BITS	= 14,
+
 	IPCUCKOO_BUCKETS_MIN	= 4,
 	/* A remainder keeps 7 bits at this size; 8 were measured to be
 	 * enough, and 134 million entries are more than IPv4 lists have.
 	 */
 	IPCUCKOO_BUCKETS_MAX	= 1 << 25,
-	/* From here on a remainder fits into 14 bits, a slot into 16. */
-	IPCUCKOO_BUCKETS_NARROW	= 1 << 18,
-
-	/* The flags above a slot's remainder, by the slot's width. */
-	IPCUCKOO_VALID16	= 1 << 15,
-	IPCUCKOO_CHOICE16	= 1 << 14,
+	/* From here on a slot holds all that a bucket does not tell of a
+	 * 32-bit key.
+	 */
+	IPCUCKOO_BUCKETS_WHOLE	= 1 << (32 - IPCUCKOO_REM_BITS),
 };
-
-#define IPCUCKOO_VALID32	BIT(31)
-#define IPCUCKOO_CHOICE32	BIT(30)
 
 /* A load factor (in 1/1000) that insertion reaches with room to spare; tables
  * are made for it when the number of entries is known.
@@ -83,26 +83,31 @@ struct ipcuckoo_search_node;
 
 /**
  * struct ipcuckoo_table - buckets of four slots
- * @words:	the slots
- * @keys:	whole keys, parallel to the slots; NULL for 32-bit keys
+ * @words:	the slots, a word for each bucket
+ * @rests:	tables of 32-bit keys: what neither bucket nor slot tells of
+ *		them, parallel to the slots; NULL when that is nothing
+ * @keys:	tables of 128-bit keys: the keys, parallel to the slots
  * @nbuckets:	even, no power of two needed
- * @shift:	floor(log2(@nbuckets))
- * @wide:	slots have 32 bits, not 16
+ * @rem_shift:	32-bit keys: where the slot's remainder begins,
+ * @rest_shift:	and where the rest
+ * @rest_bits:	bits of each rest: 0, 4, 8 or 16
  * @bijection:	key of the permutation; tables with @keys use it as two seeds
  *		of jhash
  * @inverse:	its inverse factors
  * @count:	entries, writer only
  * @displaced:	entries that were ever moved, writer only
- * @area:	the memory of @words and @keys
+ * @area:	the memory of @words and @rests, and that of @keys
  * @mem:	the account it is charged to
  * @rcu:	to free it
  */
 struct ipcuckoo_table {
 	u64 *words;
+	u16 *rests;
 	struct ipcuckoo_key *keys;
 	u32 nbuckets;
-	u8 shift;
-	bool wide;
+	u8 rem_shift;
+	u8 rest_shift;
+	u8 rest_bits;
 	struct ipcuckoo_bijection bijection;
 
 	u32 inverse[3];
@@ -117,10 +122,12 @@ struct ipcuckoo_table {
  * struct ipcuckoo_place - where an entry can be
  * @bucket:	its first and its second bucket
  * @rem:	what the slot holds of it, without flags
+ * @rest:	what the table's rests hold of it
  */
 struct ipcuckoo_place {
 	u32 bucket[2];
 	u32 rem;
+	u32 rest;
 };
 
 /* The other bucket of an entry with remainder @rem in @bucket. An involution:
@@ -137,8 +144,8 @@ static inline u32 ipcuckoo_table_alt(const struct ipcuckoo_table *t,
 
 /* Split the permuted key: the product's high word is the bucket, and of its
  * low word the top bits tell apart all keys of that bucket, which lie nbuckets
- * >= 2^shift apart. With nbuckets a power of two these are simply the high and
- * the low bits of the permuted key.
+ * >= 2^rest_shift apart. With nbuckets a power of two these are simply the high
+ * and the low bits of the permuted key.
  */
 static inline struct ipcuckoo_place
 ipcuckoo_table_place32(const struct ipcuckoo_table *t, u32 key)
@@ -147,7 +154,8 @@ ipcuckoo_table_place32(const struct ipcuckoo_table *t, u32 key)
 	struct ipcuckoo_place p;
 
 	p.bucket[0] = product >> 32;
-	p.rem = (u32)product >> t->shift;
+	p.rem = (u32)product >> t->rem_shift;
+	p.rest = ((u32)product & (BIT(t->rem_shift) - 1)) >> t->rest_shift;
 	p.bucket[1] = ipcuckoo_table_alt(t, p.bucket[0], p.rem);
 	return p;
 }
@@ -163,33 +171,28 @@ ipcuckoo_table_place128(const struct ipcuckoo_table *t,
 	struct ipcuckoo_place p;
 
 	p.bucket[0] = (u64)jhash2(k, 4, t->bijection.whiten) * t->nbuckets >> 32;
-	p.rem = jhash2(k, 4, t->bijection.mul[0]) & (IPCUCKOO_CHOICE16 - 1);
+	p.rem = jhash2(k, 4, t->bijection.mul[0]) & (IPCUCKOO_CHOICE - 1);
+	p.rest = 0;
 	p.bucket[1] = ipcuckoo_table_alt(t, p.bucket[0], p.rem);
 	return p;
 }
 
-/* A set bit in every lane of @x that is zero: bit 15 (31) of the lane. Exact
- * for the lowest such lane, and exact as a whole when compared with 0.
+/* A set bit in every 16-bit lane of @x that is zero: its bit 15. Exact for the
+ * lowest such lane, and exact as a whole when compared with 0.
  */
-static inline u64 ipcuckoo_zero16(u64 x)
+static inline u64 ipcuckoo_zero_lanes(u64 x)
 {
 	return (x - 0x0001000100010001ULL) & ~x & 0x8000800080008000ULL;
 }
 
-static inline u64 ipcuckoo_zero32(u64 x)
-{
-	return (x - 0x0000000100000001ULL) & ~x & 0x8000000080000000ULL;
-}
-
-static inline u64 ipcuckoo_repeat16(u32 slot)
+static inline u64 ipcuckoo_repeat(u32 slot)
 {
 	return slot * 0x0001000100010001ULL;
 }
 
-static inline u64 ipcuckoo_repeat32(u32 slot)
-{
-	return slot * 0x0000000100000001ULL;
-}
+bool ipcuckoo_table_compare32(const struct ipcuckoo_table *t,
+			      const struct ipcuckoo_place *p, u64 lanes1,
+			      u64 lanes2);
 
 /**
  * ipcuckoo_table_probe32() - look a 32-bit key up, once
@@ -201,31 +204,21 @@ static inline u64 ipcuckoo_repeat32(u32 slot)
  * once and whole.
  *
  * Context: any, under rcu_read_lock().
- * Return: true is true. false holds only if no entry moved and none was
+ * Return: true or false, each holding only if no entry moved and none was
  * deleted meanwhile; the caller checks that with ipcuckoo_guard.seq.
  */
 static inline bool ipcuckoo_table_probe32(const struct ipcuckoo_table *t,
 					  u32 key)
 {
 	struct ipcuckoo_place p = ipcuckoo_table_place32(t, key);
-	const u64 *w1, *w2;
-	u64 m1, m2;
+	u64 lanes1 = ipcuckoo_repeat(IPCUCKOO_VALID | p.rem);
+	u64 lanes2 = lanes1 | ipcuckoo_repeat(IPCUCKOO_CHOICE);
 
-	if (!t->wide) {
-		m1 = ipcuckoo_repeat16(IPCUCKOO_VALID16 | p.rem);
-		m2 = m1 | ipcuckoo_repeat16(IPCUCKOO_CHOICE16);
-		m1 ^= READ_ONCE(t->words[p.bucket[0]]);
-		m2 ^= READ_ONCE(t->words[p.bucket[1]]);
-		return ipcuckoo_zero16(m1) | ipcuckoo_zero16(m2);
-	}
-	w1 = &t->words[2 * (size_t)p.bucket[0]];
-	w2 = &t->words[2 * (size_t)p.bucket[1]];
-	m1 = ipcuckoo_repeat32(IPCUCKOO_VALID32 | p.rem);
-	m2 = m1 | ipcuckoo_repeat32(IPCUCKOO_CHOICE32);
-	return ipcuckoo_zero32(READ_ONCE(w1[0]) ^ m1) |
-	       ipcuckoo_zero32(READ_ONCE(w1[1]) ^ m1) |
-	       ipcuckoo_zero32(READ_ONCE(w2[0]) ^ m2) |
-	       ipcuckoo_zero32(READ_ONCE(w2[1]) ^ m2);
+	lanes1 ^= READ_ONCE(t->words[p.bucket[0]]);
+	lanes2 ^= READ_ONCE(t->words[p.bucket[1]]);
+	if (likely(!(ipcuckoo_zero_lanes(lanes1) | ipcuckoo_zero_lanes(lanes2))))
+		return false;
+	return !t->rests || ipcuckoo_table_compare32(t, &p, lanes1, lanes2);
 }
 
 bool ipcuckoo_table_probe128(const struct ipcuckoo_table *t,

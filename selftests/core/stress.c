@@ -191,8 +191,8 @@ static void prepare_v6_move(struct stress *s)
 	prepare_hosts(s, true, 61, 12);
 }
 
-/* 16-bit slots need a large table. */
-static void prepare_v4_narrow(struct stress *s)
+/* A table without rests is a large one. */
+static void prepare_v4_whole(struct stress *s)
 {
 	prepare_hosts(s, false, 1000000, 60000);
 }
@@ -283,7 +283,32 @@ static void prepare_v6_reuse(struct stress *s)
 	s->churn[s->nchurn++] = host_entry(&b);
 }
 
-static void change_v6_reuse(struct stress *s)
+/* The same for the remainder of one IPv4 host and the rest of another. */
+static void prepare_v4_reuse(struct stress *s)
+{
+	const struct ipcuckoo_table *t;
+	struct ipcuckoo_place p, q;
+	struct addr a, b, mixed;
+
+	reserve(s, IPCUCKOO_HOSTS4, 4);
+	t = rcu_access_pointer(s->set.version)->table[IPCUCKOO_HOSTS4];
+	a = random_addr(s, PASSER_BY, false);
+	p = ipcuckoo_table_place32(t, a.key.lo);
+	do {
+		mixed = random_addr(s, STRANGER, false);
+		q = ipcuckoo_table_place32(t, mixed.key.lo);
+	} while (p.bucket[0] != q.bucket[0] || p.rem != q.rem);
+	p = q;
+	do {
+		b = random_addr(s, PASSER_BY, false);
+		q = ipcuckoo_table_place32(t, b.key.lo);
+	} while (p.bucket[0] != q.bucket[0] || p.rest != q.rest);
+	stranger(s, mixed);
+	s->churn[s->nchurn++] = host_entry(&a);
+	s->churn[s->nchurn++] = host_entry(&b);
+}
+
+static void change_reuse(struct stress *s)
 {
 	u32 i;
 
@@ -377,10 +402,11 @@ static void change_remake(struct stress *s)
 static const struct mode modes[] = {
 	{ "v4-move", prepare_v4_move, change_v4 },
 	{ "v6-move", prepare_v6_move, change_v6 },
-	{ "v4-narrow", prepare_v4_narrow, change_v4 },
+	{ "v4-whole", prepare_v4_whole, change_v4 },
 	{ "v4-nested", prepare_v4_nested, change_nested },
 	{ "v6-nested", prepare_v6_nested, change_nested },
-	{ "v6-reuse", prepare_v6_reuse, change_v6_reuse },
+	{ "v6-reuse", prepare_v6_reuse, change_reuse },
+	{ "v4-reuse", prepare_v4_reuse, change_reuse },
 	{ "remake", prepare_remake, change_remake },
 };
 

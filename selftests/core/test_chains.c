@@ -22,10 +22,12 @@ struct shape {
 };
 
 static const struct shape shapes[] = {
-	{ "wide, 4096 buckets", 4096, false },
-	{ "wide, 5002 buckets", 5002, false },
-	{ "narrow, 2^18 buckets", 1 << 18, false },
-	{ "narrow, 300000 buckets", 300000, false },
+	{ "rests of 8 bits, 4096 buckets", 4096, false },
+	{ "rests of 8 bits, 5002 buckets", 5002, false },
+	{ "rests of 4 bits, 2^14 buckets", 1 << 14, false },
+	{ "rests of 4 bits, 100000 buckets", 100000, false },
+	{ "no rests, 2^18 buckets", 1 << 18, false },
+	{ "no rests, 300000 buckets", 300000, false },
 	{ "keyed, 4096 buckets", 4096, true },
 	{ "keyed, 5002 buckets", 5002, true },
 };
@@ -148,8 +150,6 @@ static void image_expect(struct image *image, const struct ipcuckoo_table *t,
 
 static u64 slot_word(const struct ipcuckoo_table *t, u32 bucket, unsigned int i)
 {
-	if (t->wide)
-		return (u32)(t->words[2 * (size_t)bucket + i / 2] >> 32 * (i & 1));
 	return (u16)(t->words[bucket] >> 16 * i);
 }
 
@@ -253,7 +253,7 @@ static void tree_expect_keys(const struct tree *tree)
 }
 
 /* Moves as many entries as the tree has levels, one step of the sequence for
- * each (two with keys).
+ * each (two with keys or rests).
  */
 static void test_tree(const struct shape *shape, int depth)
 {
@@ -263,7 +263,8 @@ static void test_tree(const struct shape *shape, int depth)
 	expect_equal(ipcuckoo_table_insert(tree.t, &tree.guard, &tree.root, queue),
 		     0, "insertion at the root");
 	expect_equal(tree.t->displaced, depth, "displaced");
-	expect_equal(tree.guard.seq, depth << shape->keyed, "steps");
+	expect_equal(tree.guard.seq, depth << (tree.t->keys || tree.t->rests),
+		     "steps");
 	expect_equal(tree.t->count, tree.nkeys + 1, "count");
 	expect(probe(tree.t, &tree.root), "the new key is not found");
 	tree_expect_keys(&tree);
@@ -500,16 +501,16 @@ static const u32 bucket_counts[] = {
 static void test_alternates(void)
 {
 	struct ipcuckoo_table t = {};
-	u32 i, j, bucket, alt, rem, step;
+	u32 i, j, bucket, alt, rem, step, shift;
 
 	for (i = 0; i < ARRAY_SIZE(bucket_counts); i++) {
 		t.nbuckets = bucket_counts[i];
-		t.shift = ilog2(t.nbuckets);
+		shift = max(ilog2(t.nbuckets), 18);
 		step = quick ? 1 + t.nbuckets / 5000 : 1;
 		for (bucket = 0; bucket < t.nbuckets; bucket += step) {
 			for (j = 0; j < 16; j++) {
-				rem = j < 2 ? -j >> t.shift :
-					      random_u32(&rnd) >> t.shift;
+				rem = j < 2 ? -j >> shift :
+					      random_u32(&rnd) >> shift;
 				alt = ipcuckoo_table_alt(&t, bucket, rem);
 				expect(alt != bucket && alt < t.nbuckets &&
 				       ipcuckoo_table_alt(&t, alt, rem) == bucket,
@@ -522,12 +523,13 @@ static void test_alternates(void)
 }
 
 static void set_slot(struct ipcuckoo_table *t, u32 bucket, unsigned int i,
-		     u32 slot)
+		     u32 slot, u32 rest)
 {
-	if (t->wide)
-		t->words[2 * (size_t)bucket + i / 2] = (u64)slot << 32 * (i & 1);
-	else
-		t->words[bucket] = (u64)slot << 16 * i;
+	u64 bit = ((u64)bucket * IPCUCKOO_SLOTS + i) * t->rest_bits;
+
+	t->words[bucket] = (u64)slot << 16 * i;
+	if (t->rests)
+		t->rests[bit / 16] = rest << bit % 16;
 }
 
 /* Put @key by hand into one of its buckets; the table must list it. */
@@ -535,24 +537,32 @@ static void check_key_at(struct ipcuckoo_table *t, struct ipcuckoo_key key,
 			 u32 bucket)
 {
 	struct ipcuckoo_place p = ipcuckoo_table_place32(t, key.lo);
-	u32 valid = t->wide ? IPCUCKOO_VALID32 : IPCUCKOO_VALID16;
-	u32 choice = t->wide ? IPCUCKOO_CHOICE32 : IPCUCKOO_CHOICE16;
 	unsigned int i = random_below(&rnd, IPCUCKOO_SLOTS);
 	int second = random_below(&rnd, 2);
 	struct ipcuckoo_key got = { 1, 1 };
 	u64 pos;
 
 	expect_equal(p.bucket[0], bucket, "%u buckets: bucket", t->nbuckets);
-	expect(p.rem < choice, "%u buckets: remainder %u", t->nbuckets, p.rem);
+	expect(p.rem < IPCUCKOO_CHOICE, "%u buckets: remainder %u", t->nbuckets,
+	       p.rem);
+	expect(p.rest < 1U << t->rest_bits, "%u buckets: rest %u", t->nbuckets,
+	       p.rest);
 	bucket = p.bucket[second];
-	set_slot(t, bucket, i, valid | (second ? choice : 0) | p.rem);
+	set_slot(t, bucket, i, IPCUCKOO_VALID | (second ? IPCUCKOO_CHOICE : 0) |
+		 p.rem, p.rest);
 	pos = (u64)bucket * IPCUCKOO_SLOTS;
 	expect(ipcuckoo_table_next(t, &pos, &got) && got.lo == key.lo && !got.hi,
 	       "%u buckets, bucket %u, remainder %u: expected key %llx, got %llx",
 	       t->nbuckets, p.bucket[0], p.rem, key.lo, got.lo);
 	expect_equal(pos, (u64)bucket * IPCUCKOO_SLOTS + i + 1, "position");
 	expect(ipcuckoo_table_probe32(t, key.lo), "key %llx is not found", key.lo);
-	set_slot(t, bucket, i & 2, 0);
+	if (t->rests) {
+		set_slot(t, bucket, i, IPCUCKOO_VALID | (second ? IPCUCKOO_CHOICE : 0) |
+			 p.rem, ~p.rest & ((1U << t->rest_bits) - 1));
+		expect(!ipcuckoo_table_probe32(t, key.lo),
+		       "key %llx is found although the rest differs", key.lo);
+	}
+	set_slot(t, bucket, i, 0, 0);
 }
 
 /* Every bucket, with its first, its last and some other keys. */
@@ -567,7 +577,7 @@ static void test_key_at(void)
 		for (bucket = 0; bucket < t->nbuckets; bucket += step) {
 			first = permuted_first(t->nbuckets, bucket);
 			count = permuted_count(t->nbuckets, bucket);
-			expect((u64)count << t->shift <= 1ULL << 32,
+			expect((u64)count << t->rest_shift <= 1ULL << 32,
 			       "%u buckets: %u keys in bucket %u", t->nbuckets,
 			       count, bucket);
 			for (j = 0; j < 4; j++)
@@ -584,46 +594,51 @@ static void test_key_at(void)
 static void test_zero_lanes(void)
 {
 	static const u16 values[] = { 0, 1, 2, 0x7fff, 0x8000, 0x8001, 0xffff, 0x100 };
-	u64 x, zero16, zero32;
-	u32 i, lane, first16, first32;
+	u32 i, lane, first;
+	u64 x, zero;
 
 	for (i = 0; i < 8 * 8 * 8 * 8; i++) {
 		x = 0;
-		first16 = first32 = 64;
+		first = 64;
 		for (lane = 4; lane--; ) {
 			x = x << 16 | values[i >> 3 * lane & 7];
 			if (!(u16)x)
-				first16 = 16 * lane;
+				first = 16 * lane;
 		}
-		if (!(x >> 32))
-			first32 = 32;
-		if (!(u32)x)
-			first32 = 0;
-		zero16 = ipcuckoo_zero16(x);
-		zero32 = ipcuckoo_zero32(x);
-		expect_equal(zero16 ? __ffs64(zero16) : 79, first16 + 15,
-			     "first zero of %016llx, 16 bits", x);
-		expect_equal(zero32 ? __ffs64(zero32) : 95, first32 + 31,
-			     "first zero of %016llx, 32 bits", x);
+		zero = ipcuckoo_zero_lanes(x);
+		expect_equal(zero ? __ffs64(zero) : 79, first + 15,
+			     "first zero of %016llx", x);
 	}
-	expect_equal(ipcuckoo_repeat16(0xc123), 0xc123c123c123c123ULL, "repeat");
-	expect_equal(ipcuckoo_repeat32(0xc1234567), 0xc1234567c1234567ULL, "repeat");
+	expect_equal(ipcuckoo_repeat(0xc123), 0xc123c123c123c123ULL, "repeat");
 	ktap_case("lanes that are zero are found");
+}
+
+/* Bytes of the slots' area: 14 bits of each 32-bit key in its slot, and what
+ * the bucket does not tell either in multiples of 4 bits, or 16.
+ */
+static size_t bytes_of_bucket(u32 n, bool keyed)
+{
+	u32 bits = 32 - 14 - ilog2(n);
+
+	if (keyed)
+		return 64;
+	return ilog2(n) >= 18 ? 8 : bits <= 4 ? 10 : bits <= 8 ? 12 : 16;
 }
 
 static void check_buckets(u64 entries, bool keyed)
 {
-	u32 n = ipcuckoo_table_buckets(entries, keyed);
+	u32 n = ipcuckoo_table_buckets(entries, keyed), more;
 	u64 slots = (u64)n * IPCUCKOO_SLOTS;
-	size_t size = keyed ? 64 : n < IPCUCKOO_BUCKETS_NARROW ? 16 : 8;
+	size_t size = bytes_of_bucket(n, keyed);
 
 	expect(!(n & 1) && n >= IPCUCKOO_BUCKETS_MIN && n <= IPCUCKOO_BUCKETS_MAX,
 	       "%u buckets for %llu entries", n, entries);
 	expect(entries * 1000 <= slots * IPCUCKOO_LOAD_TARGET ||
 	       n == IPCUCKOO_BUCKETS_MAX, "%u buckets for %llu entries", n, entries);
-	expect(keyed || n <= IPCUCKOO_BUCKETS_NARROW / 2 ||
-	       n >= IPCUCKOO_BUCKETS_NARROW,
-	       "%u buckets of 32-bit slots: 16-bit ones would be smaller", n);
+	for (more = 1 << 10; more <= 1 << 18; more <<= 4)
+		expect(keyed || n >= more ||
+		       n * size < more * bytes_of_bucket(more, false),
+		       "%u buckets: %u would be no larger", n, more);
 	expect(n == IPCUCKOO_BUCKETS_MAX ||
 	       ipcuckoo_area_round(n * size) == ipcuckoo_area_round((n + 1) * size) ||
 	       ipcuckoo_area_round(n * size) - n * size < 2 * size,

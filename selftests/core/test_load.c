@@ -221,7 +221,7 @@ static void test_sizes(void)
 		u32 tables;
 	} sizes[] = {
 		{ 1024, false, 20 }, { 1500, false, 20 }, { 4096, false, 10 },
-		{ 10006, false, 10 }, { 65536, false, 5 }, { 131072, false, 3 },
+		{ 10006, false, 10 }, { 16384, false, 10 }, { 65536, false, 5 }, { 131072, false, 3 },
 		{ 1 << 18, false, 3 }, { 300000, false, 2 }, { 393216, false, 2 },
 		{ 1 << 20, false, 1 },
 		{ 1024, true, 20 }, { 1500, true, 10 }, { 10006, true, 5 },
@@ -239,8 +239,8 @@ static void test_sizes(void)
 			load_add(&l, fill(sizes[i].nbuckets, sizes[i].keyed, &random, 0));
 		snprintf(name, sizeof(name), "%u slots, %s", slots,
 			 sizes[i].keyed ? "keyed" :
-			 sizes[i].nbuckets < IPCUCKOO_BUCKETS_NARROW ? "wide" :
-			 "narrow");
+			 sizes[i].nbuckets < IPCUCKOO_BUCKETS_WHOLE ?
+			 "with rests" : "without rests");
 		load_case(&l, slots < SMALL_SLOTS ? LOAD_BAR_SMALL : LOAD_BAR, name);
 	}
 }

@@ -189,7 +189,7 @@ static void fill(struct ipcuckoo_entries *set)
 	}
 	expect_equal(t->count, n, "count");
 	printf("# %u entries in %u buckets, %s: load %.4f, %llu displaced\n", n,
-	       t->nbuckets, t->wide ? "wide" : "narrow",
+	       t->nbuckets, t->rests ? "with rests" : "without rests",
 	       (double)n / ipcuckoo_table_slots(t), t->displaced);
 }
 

@@ -35,9 +35,11 @@
  * Writer: one processor that never drops its lock, as in a batch. Handing the
  * lock on (or dropping and taking it again) would order more.
  *
- * A bucket has two slots here. It is read as one word, as 16-bit slots are, and
- * once more ("in two words") as one word a slot, as 32-bit slots are, or halves
- * of a word on a 32-bit machine.
+ * A bucket has two slots here. It is read as one word, and once more ("in two
+ * words") as one word a slot, as the halves of a word on a 32-bit machine are.
+ *
+ * Keyed tables stand for those with rests as well: a rest is a key that is read
+ * in one piece, whose neighbours in the same u16 are stored as they were.
  *
  * Options, in the environment: SCENARIOS is the number of random scenarios, SEED
  * is theirs; ALL=1 names all scenarios that a change breaks, not just the first.

@@ -16,5 +16,6 @@
 #define max(a, b)		SHIM_PICK(a, b, >)
 #define min_t(type, a, b)	SHIM_PICK((type)(a), (type)(b), <)
 #define max_t(type, a, b)	SHIM_PICK((type)(a), (type)(b), >)
+#define clamp_t(type, v, lo, hi)	min_t(type, max_t(type, v, lo), hi)
 
 #endif /* _SHIM_LINUX_MINMAX_H */
