@@ -379,7 +379,7 @@ static void uncover(struct ipcuckoo_entries *e, struct ipcuckoo_hint *h,
 			addr = (struct ipcuckoo_key){ .lo = addr.hi >> 32 };
 		len = shortest(nets, &addr, entry->v6, entry->len + 1, h->stride);
 		if (len < 0)
-			ipcuckoo_hint_uncover(h, &e->guard, word++);
+			ipcuckoo_hint_uncover(h, word++);
 		else
 			word += 1U << (h->stride - len);
 		cond_resched();

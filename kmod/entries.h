@@ -3,7 +3,7 @@
  * The contents of a set: hosts and prefixes of both families.
  *
  * Safe for readers (any context but hard interrupts, under rcu_read_lock()):
- * ipcuckoo_entries_match4(), ipcuckoo_entries_match6(), which are in lookup.c.
+ * ipcuckoo_entries_match*(), which are in lookup.c.
  * For the writer (process context, holding ipcuckoo_entries.mutex): the rest.
  */
 #ifndef _IPCUCKOO_ENTRIES_H
@@ -69,6 +69,8 @@ void ipcuckoo_entries_exit(struct ipcuckoo_entries *e);
 bool ipcuckoo_entries_match4(struct ipcuckoo_entries *e, u32 addr);
 bool ipcuckoo_entries_match6(struct ipcuckoo_entries *e,
 			     const struct ipcuckoo_key *addr);
+bool ipcuckoo_entries_match_mapped(struct ipcuckoo_entries *e,
+				   const struct ipcuckoo_key *addr);
 
 int ipcuckoo_entries_add(struct ipcuckoo_entries *e,
 			 const struct ipcuckoo_entry *entry);

@@ -115,6 +115,12 @@ ipcuckoo_entry_decode(enum ipcuckoo_kind kind, const struct ipcuckoo_key *code)
 	return entry;
 }
 
+/* An IPv4 address in IPv6's clothes, ::ffff:a.b.c.d. */
+static inline bool ipcuckoo_key_mapped(const struct ipcuckoo_key *addr)
+{
+	return !addr->hi && addr->lo >> 32 == 0xffff;
+}
+
 /* An address as the hint wants it: its first bit on top. */
 static inline struct ipcuckoo_key
 ipcuckoo_entry_top(const struct ipcuckoo_key *addr, bool v6)

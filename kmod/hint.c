@@ -39,7 +39,8 @@
  *
  * Words are changed by the one writer. Setting marks needs no step of the
  * sequence: until the last is set the entry is not there yet. Clearing COVER
- * is a deletion, with a step before it (ipcuckoo_hint_uncover()).
+ * is the last part of a deletion, which has made its step when it took the
+ * prefix out of the table.
  */
 #include <linux/err.h>
 #include <linux/kernel.h>
@@ -249,16 +250,11 @@ void ipcuckoo_hint_add_prefix(struct ipcuckoo_hint *h,
 /**
  * ipcuckoo_hint_uncover() - a word is no longer covered by a short prefix
  * @h:		hint
- * @guard:	what readers check
  * @word:	index of the word of the first level
  *
- * Context: the writer. Takes @guard->lock for one store.
+ * Context: the writer, after it has deleted the prefix from its table.
  */
-void ipcuckoo_hint_uncover(struct ipcuckoo_hint *h,
-			   struct ipcuckoo_guard *guard, u64 word)
+void ipcuckoo_hint_uncover(struct ipcuckoo_hint *h, u64 word)
 {
-	spin_lock_bh(&guard->lock);
-	ipcuckoo_guard_bump(guard);
 	WRITE_ONCE(h->top[word], h->top[word] & ~IPCUCKOO_HINT_COVER);
-	spin_unlock_bh(&guard->lock);
 }

@@ -110,7 +110,6 @@ void ipcuckoo_hint_add_host(struct ipcuckoo_hint *h, u64 hi);
 void ipcuckoo_hint_add_prefix(struct ipcuckoo_hint *h,
 			      const struct ipcuckoo_key *addr,
 			      unsigned int len);
-void ipcuckoo_hint_uncover(struct ipcuckoo_hint *h,
-			   struct ipcuckoo_guard *guard, u64 word);
+void ipcuckoo_hint_uncover(struct ipcuckoo_hint *h, u64 word);
 
 #endif /* _IPCUCKOO_HINT_H */

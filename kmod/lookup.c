@@ -40,8 +40,8 @@ static bool probe128(const struct ipcuckoo_table *t,
 /* A mark may be newer than the version it is read through, whose table may
  * still be missing; probe32() and probe128() look.
  */
-static bool version_match4(const struct ipcuckoo_version *v,
-			   const struct ipcuckoo_key *host)
+static __always_inline bool
+version_match4(const struct ipcuckoo_version *v, const struct ipcuckoo_key *host)
 {
 	const struct ipcuckoo_hint *h = v->hint[0];
 	u32 addr = host->lo;
@@ -79,8 +79,8 @@ static bool match_lens6(const struct ipcuckoo_version *v,
 	return false;
 }
 
-static bool version_match6(const struct ipcuckoo_version *v,
-			   const struct ipcuckoo_key *addr)
+static __always_inline bool
+version_match6(const struct ipcuckoo_version *v, const struct ipcuckoo_key *addr)
 {
 	const struct ipcuckoo_hint *h = v->hint[1];
 	unsigned int level;
@@ -105,6 +105,14 @@ static bool version_match6(const struct ipcuckoo_version *v,
 			return true;
 	}
 	return false;
+}
+
+static bool version_match_mapped(const struct ipcuckoo_version *v,
+				 const struct ipcuckoo_key *addr)
+{
+	const struct ipcuckoo_key addr4 = { .lo = (u32)addr->lo };
+
+	return version_match4(v, &addr4) || version_match6(v, addr);
 }
 
 typedef bool (*match_fn)(const struct ipcuckoo_version *v,
@@ -165,4 +173,20 @@ bool ipcuckoo_entries_match6(struct ipcuckoo_entries *e,
 			     const struct ipcuckoo_key *addr)
 {
 	return look_up(e, addr, version_match6);
+}
+
+/**
+ * ipcuckoo_entries_match_mapped() - is either form of an address in the set?
+ * @e:		contents
+ * @addr:	IPv4-mapped IPv6 address
+ *
+ * An IPv4 entry may have it, or an IPv6 prefix: one answer for both.
+ *
+ * Context: softirq or process context, under rcu_read_lock().
+ * Return: the answer as of some moment during the call.
+ */
+bool ipcuckoo_entries_match_mapped(struct ipcuckoo_entries *e,
+				   const struct ipcuckoo_key *addr)
+{
+	return look_up(e, addr, version_match_mapped);
 }

@@ -309,8 +309,7 @@ void ipcuckoo_set_unlock(struct ipcuckoo_set *set)
 /* ::ffff:0:0/96, or an address or prefix in it. */
 static bool mapped(const struct ipcuckoo_entry *entry)
 {
-	return entry->v6 && entry->len >= 96 && !entry->addr.hi &&
-	       entry->addr.lo >> 32 == 0xffff;
+	return entry->v6 && entry->len >= 96 && ipcuckoo_key_mapped(&entry->addr);
 }
 
 static bool host_bits_zero(const struct ipcuckoo_entry *entry)
@@ -404,9 +403,8 @@ bool ipcuckoo_set_match4(struct ipcuckoo_set *set, u32 addr)
 bool ipcuckoo_set_match6(struct ipcuckoo_set *set,
 			 const struct ipcuckoo_key *addr)
 {
-	if (unlikely(!addr->hi && addr->lo >> 32 == 0xffff) &&
-	    set->family == IPCUCKOO_FAMILY_ANY &&
-	    ipcuckoo_entries_match4(&set->entries, addr->lo))
-		return true;
+	if (unlikely(ipcuckoo_key_mapped(addr)) &&
+	    set->family == IPCUCKOO_FAMILY_ANY)
+		return ipcuckoo_entries_match_mapped(&set->entries, addr);
 	return ipcuckoo_entries_match6(&set->entries, addr);
 }

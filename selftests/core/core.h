@@ -107,15 +107,19 @@ static inline const char *entry_text(const struct ipcuckoo_entry *entry)
 	return p;
 }
 
-/* One look-up, as a reader. */
+/* One look-up, as a reader, and as in a set of family any. */
 static inline bool match(struct ipcuckoo_entries *e,
 			 const struct ipcuckoo_key *addr, bool v6)
 {
 	bool matched;
 
 	rcu_read_lock();
-	matched = v6 ? ipcuckoo_entries_match6(e, addr) :
-		       ipcuckoo_entries_match4(e, addr->lo);
+	if (!v6)
+		matched = ipcuckoo_entries_match4(e, addr->lo);
+	else if (ipcuckoo_key_mapped(addr))
+		matched = ipcuckoo_entries_match_mapped(e, addr);
+	else
+		matched = ipcuckoo_entries_match6(e, addr);
 	rcu_read_unlock();
 	return matched;
 }

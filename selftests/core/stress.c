@@ -243,6 +243,28 @@ static void change_nested(struct stress *s)
 	}
 }
 
+/* Entries of both families that take turns in covering one mapped address. */
+static void prepare_mapped(struct stress *s)
+{
+	struct addr a = { .v6 = true };
+	struct ipcuckoo_entry entry;
+	u32 i;
+
+	a.key.lo = 0xffffULL << 32 | random_u32(&s->random);
+	member(s, a);
+	for (i = 0; i < ARRAY_SIZE(turns4); i++) {
+		entry = (struct ipcuckoo_entry){ .len = turns4[i] };
+		entry.v6 = i & 1;
+		if (entry.v6)
+			entry.len += 40;
+		entry.addr = cut(entry.v6 ? a.key : key4(a.key.lo), entry.v6, entry.len);
+		s->churn[s->nchurn++] = entry;
+	}
+	for (i = 0; i < 4; i++)
+		stranger(s, random_addr(s, STRANGER, true));
+	add(s, &s->churn[0]);
+}
+
 static void prepare_v4_nested(struct stress *s)
 {
 	prepare_nested(s, false);
@@ -405,6 +427,7 @@ static const struct mode modes[] = {
 	{ "v4-whole", prepare_v4_whole, change_v4 },
 	{ "v4-nested", prepare_v4_nested, change_nested },
 	{ "v6-nested", prepare_v6_nested, change_nested },
+	{ "mapped", prepare_mapped, change_nested },
 	{ "v6-reuse", prepare_v6_reuse, change_reuse },
 	{ "v4-reuse", prepare_v4_reuse, change_reuse },
 	{ "remake", prepare_remake, change_remake },
@@ -425,8 +448,7 @@ static bool read_batch(struct stress *s, struct random *random)
 			a = &s->members[random_below(random, s->nmembers)];
 		else
 			a = &s->strangers[random_below(random, s->nstrangers)];
-		matched = a->v6 ? ipcuckoo_entries_match6(&s->set, &a->key) :
-				  ipcuckoo_entries_match4(&s->set, a->key.lo);
+		matched = match(&s->set, &a->key, a->v6);
 		s->lookups++;
 		if (unlikely(matched != member)) {
 			s->culprit = *a;
