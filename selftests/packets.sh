@@ -284,6 +284,34 @@ plug_client()
 	quiet_hosts
 }
 
+# mapped ADDR...: one IPv6 packet to each of these IPv4-mapped addresses, from the client
+mapped()
+{
+	ip netns exec c python3 - "$@" <<-'END'
+	import socket, sys
+	frame = socket.socket(socket.AF_PACKET, socket.SOCK_RAW)
+	frame.bind(("eth0", 0))
+	macs = bytes.fromhex("020000000011 020000000012 86dd")
+	for addr in sys.argv[1:]:
+	    ip = bytes.fromhex("60000000 0008 11 40") + socket.inet_pton(socket.AF_INET6, "2600::1")
+	    ip += socket.inet_pton(socket.AF_INET6, "::ffff:" + addr)
+	    frame.send(macs + ip + bytes.fromhex("04d2 0009 0008 0000"))
+	END
+}
+
+test_mapped()
+{
+	# Test that in a set of both families a mapped destination meets the IPv4 entry.
+	ipcuckoo create both4and6 hash:net family any
+	ipcuckoo add both4and6 192.0.2.1 198.51.100.0/24
+	ipcuckoo create only6 hash:net family inet6
+	ipcuckoo add only6 ::/64
+	attach_fresh "both4and6 dst count" "only6 dst count"
+	mapped 192.0.2.1 192.0.2.2 198.51.100.7 203.0.113.1
+	check "mapped destinations: an IPv4 entry, an IPv6 prefix" "2 96,4 192" \
+		"$(counters | paste -sd ,)"
+}
+
 # Lists as people use them.
 test_real_lists()
 {
@@ -317,6 +345,7 @@ test_verdicts
 test_marks
 test_mark_rule
 test_defragmentation
+test_mapped
 test_real_lists
 test_devices
 ktap_done
