@@ -40,9 +40,26 @@ test_load()
 	loads "several files" "nets: 4 entries, 1 duplicate" nets plain bom
 	loads "standard input" "nets: 3 entries" nets - < plain
 	loads "standard input and a file" "nets: 4 entries, 1 duplicate" nets bom - < plain
+}
+
+test_load_nothing()
+{
+	local nothing="there is no entry to load; nothing was changed (ipcuckoo flush nets empties a set)"
+
+	# Test that what has no entry, as after a download that failed, unblocks nobody.
+	loads "good ones before" "nets: 3 entries" nets plain
+	note_generation nets
 	: > empty
-	loads "an empty file" "nets: 0 entries" nets empty
-	has "empties the set" "" nets
+	wrong "an empty file" "$nothing" load nets empty
+	wrong "nothing on standard input" "$nothing" load nets - < /dev/null
+	printf '%s\n' '# moved' '' > moved
+	wrong "comments only" "$nothing" load nets empty moved
+	printf '%s\n' '<html>' 'Not found' > page
+	wrong "no valid line with --skip-invalid" "$nothing" load nets page --skip-invalid
+	expect "quiet about it" 2 "" "" -q load nets empty
+	expect "no JSON of it" 2 "" "$nothing" -j load nets empty
+	unchanged "nothing was changed by any" nets
+	loads "nothing to append" "nets: 3 entries, 0 added" nets empty --append
 }
 
 test_load_counts()
@@ -92,6 +109,10 @@ test_load_faults()
 		load nets escape
 	printf '192.0.2.1\0\n' > nul
 	wrong "a NUL byte" 'nul:1: "192.0.2.1\x00": octet 4 has' load nets nul
+	printf '192.0.2.1\r192.0.2.2\r' > mac
+	wrong "line ends of old Macs" \
+		'mac:1: "192.0.2.1\x0d192.0.2.2": a carriage return inside the line: old Mac line ends?' \
+		load nets mac
 	# Test that files that are no lists are known for what they are.
 	wrong "no such file" 'nowhere cannot be opened: No such file or directory' load nets nowhere
 	wrong "a directory" '. cannot be read: Is a directory' load nets .
@@ -231,6 +252,7 @@ test_real()
 load_module
 make_sets
 test_load
+test_load_nothing
 test_load_counts
 test_load_faults
 test_override

@@ -42,7 +42,6 @@ enum {
 static const uint8_t meaning[256] = {
 	[' ']	= BLANK | ENDS_ENTRY,
 	['\t']	= BLANK | ENDS_ENTRY,
-	['\r']	= BLANK | ENDS_ENTRY,
 	['\v']	= BLANK | ENDS_ENTRY,
 	['\f']	= BLANK | ENDS_ENTRY,
 	[',']	= ENDS_ENTRY,
@@ -158,6 +157,17 @@ static int fault_at(struct reader *reader, const char *text, size_t len,
 	return 0;
 }
 
+/*
+ * Carriage returns end lines together with a newline. One in the middle ends
+ * a line as well, where files come from old Macs, and would hide the rest.
+ */
+static int stray_return(struct reader *reader, const char *text, size_t len)
+{
+	snprintf(reader->fault->why, ADDRESS_WHY_SIZE,
+		 "a carriage return inside the line: old Mac line ends?");
+	return fault_at(reader, text, len, -EINVAL);
+}
+
 static int too_long(struct reader *reader, const char *text, size_t len)
 {
 	snprintf(reader->fault->why, ADDRESS_WHY_SIZE,
@@ -169,11 +179,17 @@ static int too_long(struct reader *reader, const char *text, size_t len)
 static int read_line(struct reader *reader, const char *p, const char *end,
 		     bool cut)
 {
-	const char *first = skip_blanks(p, end), *first_end;
 	char joined[2 * ADDRESS_TEXT_SIZE];
-	size_t len;
+	const char *first, *first_end;
+	size_t len = end - p;
 	int err;
 
+	while (!cut && len && p[len - 1] == '\r')
+		len--;
+	if (memchr(p, '\r', len))
+		return stray_return(reader, p, len);
+	end = p + len;
+	first = skip_blanks(p, end);
 	if (first == end)
 		return cut ? too_long(reader, p, end - p) : 0;
 	if (*first == '#' || *first == ';')
@@ -365,6 +381,7 @@ static int read_all(struct reader *reader, int fd, char *data)
 	while (!last) {
 		have = fill(fd, data, have);
 		if (have < 0) {
+			reader->fault->line = 0;
 			snprintf(reader->fault->why, ADDRESS_WHY_SIZE,
 				 "cannot be read: %s", strerror(-have));
 			return have;
@@ -413,7 +430,8 @@ int list_read(struct list *list, const char *path, struct list_fault *fault)
 	if (data) {
 		err = read_all(&reader, fd, data);
 	} else {
-		snprintf(fault->why, sizeof(fault->why), "out of memory");
+		snprintf(fault->why, sizeof(fault->why),
+			 "cannot be read: out of memory");
 		err = -ENOMEM;
 	}
 	free(data);

@@ -79,11 +79,10 @@ static void report_line(const struct list *list, const struct list_fault *fault)
 static int fail_file(const struct tool *tool, const struct list_fault *fault,
 		     int err)
 {
-	int status = err == -EINVAL ? STATUS_USAGE : STATUS_REFUSED;
+	int status = err == -ENOMEM ? STATUS_REFUSED : STATUS_USAGE;
 
 	if (!fault->line)
-		return fail(tool, STATUS_USAGE, "%s %s", fault->file,
-			    fault->why);
+		return fail(tool, status, "%s %s", fault->file, fault->why);
 	return fail(tool, status, "%s:%lu: \"%s\": %s%s", fault->file,
 		    fault->line, fault->text, fault->why,
 		    err == -EINVAL ? "; fix the line or use --skip-invalid" :
@@ -104,6 +103,11 @@ static int read_files(struct load *load, char **file, int count)
 	if (list->skipped > REPORT_MOST)
 		warn(load->tool, "%lu more lines skipped",
 		     list->skipped - REPORT_MOST);
+	/* Of a download that failed, say. It must not unblock everybody. */
+	if (!packed_count(&list->entries) && !load->bulk.append)
+		return fail(load->tool, STATUS_USAGE,
+			    "there is no entry to load; nothing was changed (ipcuckoo flush %s empties a set)",
+			    load->bulk.set);
 	packed_sort(&list->entries);
 	load->duplicates = packed_dedup(&list->entries);
 	load->covered = packed_covered(&list->entries);
@@ -176,12 +180,12 @@ static int load_files(struct load *load, const struct nl_set *set, char **file,
 	list->hosts_only = set->type == IPCUCKOO_TYPE_HASH_IP;
 	if (!tool->quiet)
 		list->report = report_line;
-	status = read_files(load, file, count);
-	if (status)
-		return status;
 	load->bulk.tool = tool;
 	load->bulk.set = set->name;
 	load->bulk.entries = &list->entries;
+	status = read_files(load, file, count);
+	if (status)
+		return status;
 	if (!tool->quiet && isatty(STDERR_FILENO)) {
 		load->bulk.progress = show_progress;
 		load->bulk.progress_data = load;

@@ -72,8 +72,8 @@ const struct command commands[] = {
 	  "make list files the contents of a set, in one step",
 	  "One address, prefix or range a line; # and ; begin comments, what\n"
 	  "stands behind white space or a comma is ignored; - is standard input.\n"
-	  "Nothing changes if a line is at fault; packets meet the old contents\n"
-	  "or the new, never a mixture.\n"
+	  "Nothing changes if a line is at fault or there is no entry at all;\n"
+	  "packets meet the old contents or the new, never a mixture.\n"
 	  "--append        keep what the set has\n"
 	  "--skip-invalid  report lines at fault and go on\n"
 	  "--override      replace also what others change during the load;\n"

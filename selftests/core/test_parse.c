@@ -13,6 +13,7 @@
 #include <dirent.h>
 #include <fcntl.h>
 #include <string.h>
+#include <sys/socket.h>
 
 #include "ktap.h"
 #include "../../uapi/ipcuckoo.h"
@@ -328,6 +329,8 @@ struct file_example {
 	const char *expected;	/* entries, or "!line: text: why" */
 };
 
+#define CARRIAGE_RETURN	\
+	"a carriage return inside the line: old Mac line ends?"
 #define FILE_EXAMPLE(data, expected) { data, sizeof(data) - 1, expected }
 
 static void check_file(const struct file_example *example, uint8_t family)
@@ -365,6 +368,12 @@ static void test_files(void)
 		FILE_EXAMPLE("192.0.2.1\r\n192.0.2.2\r\n", "192.0.2.1 192.0.2.2"),
 		FILE_EXAMPLE("192.0.2.1\r", "192.0.2.1"),
 		FILE_EXAMPLE("\r\n\r\n192.0.2.1\r\n\r\n", "192.0.2.1"),
+		FILE_EXAMPLE("192.0.2.1\r\r\n192.0.2.2 7\r\r", "192.0.2.1 192.0.2.2"),
+		FILE_EXAMPLE("192.0.2.1\r192.0.2.2\r",
+			     "!1: 192.0.2.1\\x0d192.0.2.2: " CARRIAGE_RETURN),
+		FILE_EXAMPLE("192.0.2.1\n# comment\r192.0.2.2\n",
+			     "!2: # comment\\x0d192.0.2.2: " CARRIAGE_RETURN),
+		FILE_EXAMPLE("\r192.0.2.1", "!1: \\x0d192.0.2.1: " CARRIAGE_RETURN),
 		FILE_EXAMPLE("\xef\xbb\xbf" "192.0.2.1\n", "192.0.2.1"),
 		FILE_EXAMPLE("\xef\xbb\xbf", ""),
 		FILE_EXAMPLE("\xef\xbb\xbf# comment\n::1", "::1"),
@@ -502,6 +511,39 @@ static void test_no_file(void)
 	expect(!strncmp(fault.why, "cannot be read: ", 16), "%s", fault.why);
 	list_free(&list);
 	ktap_case("files that cannot be read");
+}
+
+/*
+ * A socket whose other end left without reading gives what it holds, then an
+ * error: here, behind a whole buffer with a line at fault.
+ */
+static void test_read_error(void)
+{
+	struct list list = { .family = V4, .skip_invalid = true };
+	int fd[2], size = 1 << 20, standard = dup(STDIN_FILENO);
+	const size_t len = 300 << 10;
+	char *data = malloc(len);
+	struct list_fault fault;
+
+	memset(data, '\n', len);
+	*data = 'x';
+	expect(!socketpair(AF_UNIX, SOCK_STREAM, 0, fd), "a pair of sockets");
+	setsockopt(fd[1], SOL_SOCKET, SO_SNDBUF, &size, sizeof(size));
+	fcntl(fd[1], F_SETFL, O_NONBLOCK);
+	expect(write(fd[0], "", 1) == 1 && write(fd[1], data, len) == (ssize_t)len,
+	       "they take more than a buffer");
+	close(fd[1]);
+	dup2(fd[0], STDIN_FILENO);
+	expect_equal(list_read(&list, "-", &fault), -ECONNRESET, "result");
+	expect_equal(list.skipped, 1, "skipped lines");
+	expect_equal(fault.line, 0, "line: the file itself");
+	expect(!strncmp(fault.why, "cannot be read: ", 16), "%s", fault.why);
+	dup2(standard, STDIN_FILENO);
+	close(standard);
+	close(fd[0]);
+	free(data);
+	list_free(&list);
+	ktap_case("an error of reading behind a line at fault");
 }
 
 /* What was formatted is parsed back, for addresses of every shape. */
@@ -770,6 +812,7 @@ int main(void)
 	test_skip_invalid();
 	test_long_lines();
 	test_no_file();
+	test_read_error();
 	test_round_trip();
 	test_random_ranges();
 	test_packed();
