@@ -193,7 +193,8 @@ static const struct {
 } sentences[] = {
 	{ -EINVAL,
 	  "not a valid entry: host bits must be zero, the prefix not longer "
-	  "than the address, IPv4-mapped addresses in family any only" },
+	  "than the address, IPv4-mapped addresses in family any only and not "
+	  "all of them" },
 	{ -EAFNOSUPPORT,
 	  "the set does not hold addresses of this family" },
 	{ -EOPNOTSUPP,

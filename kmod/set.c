@@ -337,6 +337,9 @@ int ipcuckoo_set_check(const struct ipcuckoo_set *set,
 		if (set->family != IPCUCKOO_FAMILY_ANY)
 			return set->family & IPCUCKOO_FAMILY_INET6 ?
 			       -EINVAL : -EAFNOSUPPORT;
+		/* Lists of IPv6 bogons have that, and mean not all of IPv4. */
+		if (entry->len == 96)
+			return -EINVAL;
 		entry->v6 = false;
 		entry->len -= 96;
 		entry->addr.lo = (u32)entry->addr.lo;

@@ -112,6 +112,7 @@ struct piece {
 
 #define HOST6	"\x20\x01\x0d\xb8\0\0\0\0\0\0\0\0\0\0\0\x01"
 #define MAPPED	"\0\0\0\0\0\0\0\0\0\0\xff\xff\x0a\x01\x02\x03"
+#define MAPPED_ALL	"\0\0\0\0\0\0\0\0\0\0\xff\xff\0\0\0\0"
 
 /* What is wrong with a message itself is EINVAL or ERANGE, as the policy has it. */
 #define MALFORMED	1

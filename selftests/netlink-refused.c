@@ -151,6 +151,8 @@ static const struct refused entries[] = {
 	  { STR(SET, "nets6"), { AT(HOSTS6), 16, MAPPED } }, EINVAL, AT(HOSTS6), 1 },
 	{ "ENTRY_ADD: IPv4-mapped prefix in inet6", CMD(ENTRY_ADD),
 	  { STR(SET, "nets6"), { AT(NETS6), 17, MAPPED "\x80" } }, EINVAL, AT(NETS6), 1 },
+	{ "ENTRY_ADD: all IPv4-mapped addresses", CMD(ENTRY_ADD),
+	  { STR(SET, "any"), { AT(NETS6), 17, MAPPED_ALL "\x60" } }, EINVAL, AT(NETS6), 1 },
 	{ "ENTRY_ADD: a prefix of 33 bits", CMD(ENTRY_ADD),
 	  { STR(SET, "any"), RAW(NETS4, "\1\2\3\4\x21") }, EINVAL, AT(NETS4), 1 },
 	{ "ENTRY_ADD: a prefix of 255 bits", CMD(ENTRY_ADD),

@@ -212,8 +212,9 @@ test_mapped()
 	applied "so is ::ffff:c000:201/128" -1 1 any '-::ffff:c000:201/128\n'
 	applied "a mapped prefix" 1 1 any '+::ffff:198.51.100.0/120\n'
 	has "is an IPv4 one" "198.51.100.0/24" any
-	applied "::ffff:0:0/96 is 0.0.0.0/0" 1 1 any '+::ffff:0:0/96\n'
-	applied "and that is deleted as such" -1 1 any '-0.0.0.0/0\n'
+	refused "::ffff:0:0/96 would be all of IPv4" EINVAL any '+::ffff:0:0/96\n'
+	applied "half of it is" 1 1 any '+::ffff:0:0/97\n'
+	applied "and is deleted as such" -1 1 any '-0.0.0.0/1\n'
 	applied "a wider one is IPv6" 1 1 any '+::fffe:0:0/95\n'
 	has "and stays so" "198.51.100.0/24 ::fffe:0:0/95" any
 	refused "refused in family inet6" EINVAL net6 '+::ffff:192.0.2.1\n'

@@ -456,7 +456,8 @@ static bool is_mapped(struct u128 address)
  * @why:	on error, one clause that says what is wrong
  *
  * A range that merely overlaps the mapped addresses is refused unless it is
- * one prefix: cut into pieces some of them would turn into IPv4.
+ * one prefix: cut into pieces some of them would turn into IPv4. All of them,
+ * which lists of IPv6 bogons have, would turn into all of IPv4.
  *
  * Return: 0 or -EINVAL.
  */
@@ -489,6 +490,10 @@ int address_fit(struct address_range *range, uint8_t family,
 	if (!(family & IPCUCKOO_FAMILY_INET))
 		return refuse(why,
 			      "IPv4 mapped into IPv6, but the set's family is inet6");
+	if (!u128_compare(range->first, mapped_first) &&
+	    !u128_compare(range->last, mapped_last))
+		return refuse(why,
+			      "would be all of IPv4; say 0.0.0.0/0 if that is meant");
 	range->family = IPCUCKOO_FAMILY_INET;
 	range->first.lo &= UINT32_MAX;
 	range->last.lo &= UINT32_MAX;

@@ -27,8 +27,9 @@
  *
  * A prefix of full length (32, 128) is the host. Host bits of a prefix must
  * be zero. IPv4-mapped IPv6 addresses (::ffff:0:0/96) mean the IPv4 address
- * in family any and are refused in inet6. 0.0.0.0 and the /0 prefixes are
- * entries like any other.
+ * in family any and are refused in inet6; ::ffff:0:0/96 itself is refused
+ * everywhere: all of IPv4 is 0.0.0.0/0. That, 0.0.0.0 and ::/0 are entries
+ * like any other.
  *
  * An *attachment* makes a set act on packets: a direction (which address of
  * the packet is looked up), a verdict (what happens when it is in the set),
