@@ -87,6 +87,8 @@ DISPLACED RETRIES|hosts hash:ip inet 0|nets hash:net any 3" "$(sed -n '/^Sets:/,
 
 test_block()
 {
+	local not_blocked="added, but not blocked: the set blocklist is attached, but not to drop what comes from its addresses by any device (ipcuckoo attach blocklist src drop)"
+
 	start_over
 	# Test that it all works from the first second.
 	expect "nothing is blocked yet" 1 "" "nothing is blocked: there is no set blocklist yet" \
@@ -113,14 +115,27 @@ test_block()
 		unblock 192.0.2.9
 	expect "blocked twice" 0 "192.0.2.1 is unblocked." "192.0.2.1 is still blocked, by 192.0.2.0/24" \
 		unblock 192.0.2.1
+	"$IPCUCKOO" -q block 10.0.0.0/8 2001:db8::/32
+	expect "a prefix blocked by a wider one" 1 "" \
+		"10.1.0.0/16 is no entry of its own: 10.0.0.0/8 blocks it (ipcuckoo unblock 10.0.0.0/8)" \
+		unblock 10.1.0.0/16
+	"$IPCUCKOO" -q block 10.1.0.0/16 10.1.0.0/24 2001:db8:1::/48
+	expect "a prefix blocked twice" 0 "10.1.0.0/16 is unblocked." \
+		"10.1.0.0/16 is still blocked, by 10.0.0.0/8" unblock 10.1.0.0/16
+	expect "an IPv6 one" 0 "2001:db8:1::/48 is unblocked." \
+		"2001:db8:1::/48 is still blocked, by 2001:db8::/32" unblock 2001:db8:1::/48
+	expect "a prefix with one inside it" 0 "10.0.0.0/8 is unblocked." "" unblock 10.0.0.0/8
+	expect "is not blocked by that" 1 "" "10.0.0.0/8 is not blocked" unblock 10.0.0.0/8
 	json "unblock -j" 0 '{"set": "blocklist", "unblocked": 2, "unchanged": 0}' d \
 		unblock 192.0.2.0/24 2001:db8::/32
 	# Test that whoever attached the set otherwise is respected, and told.
 	"$IPCUCKOO" detach blocklist
 	"$IPCUCKOO" attach blocklist src count
-	expect "attached to count only" 3 "" \
-		"added, but not blocked: the set blocklist is not attached to drop (ipcuckoo attach blocklist src drop)" \
-		block 192.0.2.1
+	expect "attached to count only" 3 "" "$not_blocked" block 192.0.2.1
+	"$IPCUCKOO" attach blocklist dst drop
+	expect "attached to drop what goes there only" 3 "" "$not_blocked" block 192.0.2.1
+	"$IPCUCKOO" attach blocklist src drop dev nowhere0
+	expect "attached to drop what comes by one device only" 3 "" "$not_blocked" block 192.0.2.1
 	"$IPCUCKOO" attach blocklist both drop
 	expect "attached to drop as well" 0 "192.0.2.3 is blocked." "" block 192.0.2.3
 }

@@ -9,7 +9,7 @@
 #include "bulk.h"
 #include "output.h"
 
-/* Unblocked hosts that are looked up again, for a prefix may hold them. */
+/* Unblocked entries that are looked for again, for a prefix may hold them. */
 #define CHECK_MOST	64
 
 static int make_set(struct tool *tool, const struct nl_set *set)
@@ -20,7 +20,15 @@ static int make_set(struct tool *tool, const struct nl_set *set)
 	return STATUS_OK;
 }
 
-/* Attach the set if nobody has; somebody may have, but not to drop. */
+/* What comes from the set's addresses is dropped, by whatever device. */
+static bool drops_all(const struct nl_attachment *attachment)
+{
+	return attachment->verdict == IPCUCKOO_VERDICT_DROP &&
+	       attachment->direction & IPCUCKOO_DIR_SRC &&
+	       !attachment->dev[0];
+}
+
+/* Attach the set if nobody has; somebody may have, but not to drop all. */
 static int attach_set(struct tool *tool, bool *drops)
 {
 	struct nl_attachment *all, fresh = {
@@ -39,7 +47,7 @@ static int attach_set(struct tool *tool, bool *drops)
 		if (strcmp(all[i].set, BLOCK_SET))
 			continue;
 		attached = true;
-		*drops |= all[i].verdict == IPCUCKOO_VERDICT_DROP;
+		*drops |= drops_all(&all[i]);
 	}
 	free(all);
 	if (attached)
@@ -99,7 +107,7 @@ static int block(struct tool *tool, const struct nl_set *set, bool exists,
 		return status;
 	if (!drops)
 		return fail(tool, STATUS_REFUSED,
-			    "added, but not blocked: the set %s is not attached to drop (ipcuckoo attach %s src drop)",
+			    "added, but not blocked: the set %s is attached, but not to drop what comes from its addresses by any device (ipcuckoo attach %s src drop)",
 			    BLOCK_SET, BLOCK_SET);
 	print_blocked(&bulk);
 	return STATUS_OK;
@@ -131,18 +139,32 @@ int run_block(struct tool *tool, struct words *words)
 	return status;
 }
 
-/* One entry for itself, as a request wants it. */
+/*
+ * Whether something in the set covers an entry. The kernel says so of hosts;
+ * of a prefix it says whether that very one is there, so that it is asked for
+ * the wider ones, too.
+ */
 static bool is_blocked(struct tool *tool, const struct packed *entries,
 		       struct entry_ref ref, uint8_t *prefix_len)
 {
+	unsigned int bytes = entry_size[ref.kind] - 1;
+	uint8_t entry[IPCUCKOO_NET6_SIZE];
 	struct packed one = { 0 };
+	unsigned int len;
 
-	one.kind[ref.kind].data = (uint8_t *)entry_at(entries, ref);
+	memcpy(entry, entry_at(entries, ref), entry_size[ref.kind]);
+	one.kind[ref.kind].data = entry;
 	one.kind[ref.kind].count = 1;
-	return nl_entry_test(tool->nl, BLOCK_SET, &one, prefix_len) == 1;
+	while (nl_entry_test(tool->nl, BLOCK_SET, &one, prefix_len) != 1) {
+		if (ref.kind < ENTRY_NET4 || !entry[bytes])
+			return false;
+		len = --entry[bytes];
+		entry[len / 8] &= ~(0x80 >> len % 8);
+	}
+	return true;
 }
 
-/* Say that an entry is not there, and what blocks the host if anything. */
+/* Say that an entry is not there, and what blocks it if anything. */
 static int fail_not_blocked(struct tool *tool, const struct packed *entries)
 {
 	const struct nl_error *error = nl_error(tool->nl);
@@ -176,7 +198,7 @@ static void warn_still_blocked(struct tool *tool, const struct packed *entries)
 
 	if (packed_count(entries) > CHECK_MOST)
 		return;
-	for (ref.kind = ENTRY_HOST4; ref.kind <= ENTRY_HOST6; ref.kind++)
+	for (ref.kind = 0; ref.kind < ENTRY_KINDS; ref.kind++)
 		for (ref.index = 0; ref.index < entries->kind[ref.kind].count;
 		     ref.index++)
 			if (is_blocked(tool, entries, ref, &prefix_len))
