@@ -22,6 +22,9 @@ test_attach()
 		stats
 	json "nothing was counted" 0 '[0, 0]' \
 		'[sum(a[k] for a in d["attachments"]) for k in ("packets", "bytes")]' stats
+	fine "a mark with many zeros" attach nets src mark "$(printf '%047d' 1)"
+	json "is the same number" 0 1 '[a["mark"] for a in d["attachments"] if a["set"] == "nets" and a["direction"] == "src" and a["verdict"] == "mark"][0]' stats
+	fine "done with it" detach nets src mark
 	# Test that the same attachment again is an error, but not with -exist.
 	expect "again" 3 "" "Set nets is attached in that way already (-exist accepts that)" \
 		attach nets src drop
@@ -69,7 +72,7 @@ test_stats()
 	check "stats: nothing attached" "none: no packet is looked at" \
 		"$(sed -n '/^Attachments/{n;p}' out)"
 	check_match "stats: first line" \
-		'^ipcuckoo [0-9.]+: 2 sets, 0 attachments, [0-9.]+ (B|KiB|MiB) of kernel memory$' \
+		'^ipcuckoo [0-9.]+: 2 sets, 0 attachments, [0-9.]+ (B|KiB|MiB) in tables$' \
 		"${out%%$'\n'*}"
 	check "stats: sets" "NAME TYPE FAMILY ENTRIES MEMORY BYTES/ENTRY LOAD GROWTHS REKEYS \
 DISPLACED RETRIES|hosts hash:ip inet 0|nets hash:net any 3" "$(sed -n '/^Sets:/,$p' out | tr -s ' ' |

@@ -19,19 +19,16 @@ static int parse_dev(const struct tool *tool, const char *dev,
 }
 
 /* "VALUE" or "VALUE/MASK"; without a mask every bit is replaced. */
-static int parse_mark(const struct tool *tool, const char *word,
+static int parse_mark(const struct tool *tool, char *word,
 		      struct nl_attachment *to)
 {
-	const char *slash = strchr(word, '/');
+	const char *value = strsep(&word, "/");
 	long long mark, mask = UINT32_MAX;
-	char value[32];
 	int status;
 
-	snprintf(value, sizeof(value), "%.*s",
-		 slash ? (int)(slash - word) : (int)strlen(word), word);
 	status = parse_number(tool, "mark", value, 0, UINT32_MAX, &mark);
-	if (!status && slash)
-		status = parse_number(tool, "mask of the mark", slash + 1, 0,
+	if (!status && word)
+		status = parse_number(tool, "mask of the mark", word, 0,
 				      UINT32_MAX, &mask);
 	if (!status && mark & ~mask)
 		return fail(tool, STATUS_USAGE,

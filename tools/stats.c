@@ -110,7 +110,7 @@ static void print_stats(const struct stats *stats)
 {
 	char limit[SIZE_TEXT_SIZE], size[SIZE_TEXT_SIZE];
 
-	printf("ipcuckoo %s: %zu set%s, %zu attachment%s, %s of kernel memory",
+	printf("ipcuckoo %s: %zu set%s, %zu attachment%s, %s in tables",
 	       stats->info.version, stats->set_count,
 	       stats->set_count == 1 ? "" : "s", stats->attachment_count,
 	       stats->attachment_count == 1 ? "" : "s",
