@@ -226,7 +226,10 @@ churn()
 	phase "attachments come and go; whoever fills a shadow is killed" $turn "$everybody" \
 		"work attach net other" "work kill net"
 
+	# Who is looked up in one, and moves from there to the other and back before the other is
+	# looked at, is in neither. A third look finds them.
 	ipcuckoo attach left src drop > /dev/null && ipcuckoo attach right src drop > /dev/null &&
+		ipcuckoo attach left both drop order 400 > /dev/null &&
 		ipcuckoo detach net || bail "cannot attach"
 	phase "one set is flushed while another has everybody, loaded by the tool" $turn "$hosts" \
 		"again take_turns"
