@@ -361,8 +361,7 @@ static int shortest(const struct ipcuckoo_table *nets,
 /* A short prefix was deleted: clear the marks that no other one justifies. A
  * shorter one justifies all of them, a longer one those under it.
  */
-static void uncover(struct ipcuckoo_entries *e, struct ipcuckoo_hint *h,
-		    const struct ipcuckoo_table *nets,
+static void uncover(struct ipcuckoo_hint *h, const struct ipcuckoo_table *nets,
 		    const struct ipcuckoo_entry *entry)
 {
 	struct ipcuckoo_key addr = ipcuckoo_entry_top(&entry->addr, entry->v6);
@@ -428,7 +427,7 @@ int ipcuckoo_entries_del(struct ipcuckoo_entries *e,
 	if (!t || ipcuckoo_table_delete(t, &e->guard, &key))
 		return -ENOENT;
 	if (ipcuckoo_kind_is_nets(kind) && entry->len <= h->stride)
-		uncover(e, h, t, entry);
+		uncover(h, t, entry);
 	e->generation++;
 	tidy(e, kind);
 	return 0;
