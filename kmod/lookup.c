@@ -40,8 +40,8 @@ static bool probe128(const struct ipcuckoo_table *t,
 /* A mark may be newer than the version it is read through, whose table may
  * still be missing; probe32() and probe128() look.
  */
-static __always_inline bool
-version_match4(const struct ipcuckoo_version *v, const struct ipcuckoo_key *host)
+static bool version_match4(const struct ipcuckoo_version *v,
+			   const struct ipcuckoo_key *host)
 {
 	const struct ipcuckoo_hint *h = v->hint[0];
 	u32 addr = host->lo;
@@ -79,8 +79,8 @@ static bool match_lens6(const struct ipcuckoo_version *v,
 	return false;
 }
 
-static __always_inline bool
-version_match6(const struct ipcuckoo_version *v, const struct ipcuckoo_key *addr)
+static bool version_match6(const struct ipcuckoo_version *v,
+			   const struct ipcuckoo_key *addr)
 {
 	const struct ipcuckoo_hint *h = v->hint[1];
 	unsigned int level;
@@ -118,24 +118,34 @@ static bool version_match_mapped(const struct ipcuckoo_version *v,
 typedef bool (*match_fn)(const struct ipcuckoo_version *v,
 			 const struct ipcuckoo_key *addr);
 
+/* LMM(look-up:A), pairs with LMM(bump:A) */
+static u32 sample(const struct ipcuckoo_entries *e)
+{
+	return smp_load_acquire(&e->guard.seq);
+}
+
+/* The sequence stood still since it was sampled. */
+static bool undisturbed(const struct ipcuckoo_entries *e, u32 seq)
+{
+	smp_rmb();	/* LMM(look-up:B, match:A), pairs with LMM(bump:C) */
+	return likely(READ_ONCE(e->guard.seq) == seq);
+}
+
 /* An answer counts only if the sequence stood still since before it was sought.
  * That goes for a match as well: key or rest may have been put together from
- * two that used the slot one after the other. Inlined, so that @match is.
+ * two that used the slot one after the other.
  */
-static __always_inline bool look_up(struct ipcuckoo_entries *e,
-				    const struct ipcuckoo_key *addr,
-				    match_fn match)
+static noinline bool look_up(struct ipcuckoo_entries *e,
+			     const struct ipcuckoo_key *addr, match_fn match)
 {
 	bool found;
 	u32 seq;
 	int i;
 
 	for (i = 0; i < RETRIES; i++) {
-		/* LMM(look-up:A), pairs with LMM(bump:A) */
-		seq = smp_load_acquire(&e->guard.seq);
+		seq = sample(e);
 		found = match(rcu_dereference(e->version), addr);
-		smp_rmb();	/* LMM(look-up:B, match:A), pairs with LMM(bump:C) */
-		if (likely(READ_ONCE(e->guard.seq) == seq))
+		if (undisturbed(e, seq))
 			return found;
 		cpu_relax();
 	}
@@ -144,6 +154,42 @@ static __always_inline bool look_up(struct ipcuckoo_entries *e,
 	e->fallbacks++;
 	spin_unlock_bh(&e->guard.lock);
 	return found;
+}
+
+/* Out of the way of the packets that are nobody's, so that these need neither a
+ * frame nor a register saved.
+ */
+static noinline bool look_up4(struct ipcuckoo_entries *e, u32 addr)
+{
+	const struct ipcuckoo_key key = { .lo = addr };
+
+	return look_up(e, &key, version_match4);
+}
+
+/* No prefix near the address, and neither bucket with its remainder: what most
+ * packets meet.
+ */
+static __always_inline bool nothing_like4(const struct ipcuckoo_version *v, u32 addr)
+{
+	const struct ipcuckoo_table *t = v->table[IPCUCKOO_HOSTS4];
+	const struct ipcuckoo_hint *h = v->hint[0];
+	u32 word = h ? ipcuckoo_hint_top(h, (u64)addr << 32) : IPCUCKOO_HINT_HOSTS;
+
+	if (word & ~IPCUCKOO_HINT_HOSTS)
+		return false;
+	return !word || !t || !ipcuckoo_table_suspect32(t, addr);
+}
+
+static __always_inline bool nothing_like6(const struct ipcuckoo_version *v,
+					  const struct ipcuckoo_key *addr)
+{
+	const struct ipcuckoo_table *t = v->table[IPCUCKOO_HOSTS6];
+	const struct ipcuckoo_hint *h = v->hint[1];
+	u32 word = h ? ipcuckoo_hint_top(h, addr->hi) : IPCUCKOO_HINT_HOSTS;
+
+	if (word & ~IPCUCKOO_HINT_HOSTS)
+		return false;
+	return !word || !t || !ipcuckoo_table_suspect128(t, addr);
 }
 
 /**
@@ -156,9 +202,12 @@ static __always_inline bool look_up(struct ipcuckoo_entries *e,
  */
 bool ipcuckoo_entries_match4(struct ipcuckoo_entries *e, u32 addr)
 {
-	const struct ipcuckoo_key key = { .lo = addr };
+	u32 seq = sample(e);
 
-	return look_up(e, &key, version_match4);
+	if (likely(nothing_like4(rcu_dereference(e->version), addr)) &&
+	    undisturbed(e, seq))
+		return false;
+	return look_up4(e, addr);
 }
 
 /**
@@ -172,6 +221,11 @@ bool ipcuckoo_entries_match4(struct ipcuckoo_entries *e, u32 addr)
 bool ipcuckoo_entries_match6(struct ipcuckoo_entries *e,
 			     const struct ipcuckoo_key *addr)
 {
+	u32 seq = sample(e);
+
+	if (likely(nothing_like6(rcu_dereference(e->version), addr)) &&
+	    undisturbed(e, seq))
+		return false;
 	return look_up(e, addr, version_match6);
 }
 

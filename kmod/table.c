@@ -492,30 +492,30 @@ static void before_key(void)
 }
 
 /**
- * ipcuckoo_table_compare32() - see if the remainders that match are the key's
- * @t:		table with rests
- * @p:		place of the key
- * @lanes1:	slots of its first bucket; those that match are 0
- * @lanes2:	slots of its second bucket, likewise
+ * ipcuckoo_table_probe32() - look a 32-bit key up, once
+ * @t:		table
+ * @key:	key
  *
- * The second half of ipcuckoo_table_probe32(), to which its context and its
- * result belong.
+ * Context: any, under rcu_read_lock().
+ * Return: true or false, each holding only if no entry moved and none was
+ * deleted meanwhile; the caller checks that with ipcuckoo_guard.seq.
  */
-bool ipcuckoo_table_compare32(const struct ipcuckoo_table *t,
-			      const struct ipcuckoo_place *p, u64 lanes1,
-			      u64 lanes2)
+bool ipcuckoo_table_probe32(const struct ipcuckoo_table *t, u32 key)
 {
-	unsigned int i;
+	struct ipcuckoo_place p = ipcuckoo_table_place32(t, key);
+	unsigned int i, choice;
+	u64 lanes[2];
 
+	if (!ipcuckoo_table_read(t, &p, lanes))
+		return false;
+	if (!t->rests)
+		return true;
 	before_key();
-	for (i = 0; i < IPCUCKOO_SLOTS; i++) {
-		if (!(u16)(lanes1 >> 16 * i) &&
-		    rest_get(t, p->bucket[0], i) == p->rest)
-			return true;
-		if (!(u16)(lanes2 >> 16 * i) &&
-		    rest_get(t, p->bucket[1], i) == p->rest)
-			return true;
-	}
+	for (choice = 0; choice < 2; choice++)
+		for (i = 0; i < IPCUCKOO_SLOTS; i++)
+			if (!(u16)(lanes[choice] >> 16 * i) &&
+			    rest_get(t, p.bucket[choice], i) == p.rest)
+				return true;
 	return false;
 }
 
@@ -532,25 +532,20 @@ bool ipcuckoo_table_probe128(const struct ipcuckoo_table *t,
 			     const struct ipcuckoo_key *key)
 {
 	struct ipcuckoo_place p = ipcuckoo_table_place128(t, key);
-	u64 m1 = ipcuckoo_repeat(IPCUCKOO_VALID | p.rem);
-	u64 m2 = m1 | ipcuckoo_repeat(IPCUCKOO_CHOICE);
 	const struct ipcuckoo_key *k;
-	u64 match[2];
-	int choice;
+	unsigned int i, choice;
+	u64 lanes[2];
 
-	match[0] = ipcuckoo_zero_lanes(READ_ONCE(t->words[p.bucket[0]]) ^ m1);
-	match[1] = ipcuckoo_zero_lanes(READ_ONCE(t->words[p.bucket[1]]) ^ m2);
-	if (likely(!(match[0] | match[1])))
+	if (!ipcuckoo_table_read(t, &p, lanes))
 		return false;
 	before_key();
 	for (choice = 0; choice < 2; choice++) {
-		while (match[choice]) {
-			k = key_slot(t, p.bucket[choice],
-				     __ffs64(match[choice]) / 16);
-			if (READ_ONCE(k->hi) == key->hi &&
+		for (i = 0; i < IPCUCKOO_SLOTS; i++) {
+			k = key_slot(t, p.bucket[choice], i);
+			if (!(u16)(lanes[choice] >> 16 * i) &&
+			    READ_ONCE(k->hi) == key->hi &&
 			    READ_ONCE(k->lo) == key->lo)
 				return true;
-			match[choice] &= match[choice] - 1;
 		}
 	}
 	return false;

@@ -91,8 +91,8 @@ struct ipcuckoo_search_node;
  * @rem_shift:	32-bit keys: where the slot's remainder begins,
  * @rest_shift:	and where the rest
  * @rest_bits:	bits of each rest: 0, 4, 8 or 16
- * @bijection:	key of the permutation; tables with @keys use it as two seeds
- *		of jhash
+ * @bijection:	key of the permutation; tables with @keys use its factors as
+ *		seeds of their hash
  * @inverse:	its inverse factors
  * @count:	entries, writer only
  * @displaced:	entries that were ever moved, writer only
@@ -160,18 +160,45 @@ ipcuckoo_table_place32(const struct ipcuckoo_table *t, u32 key)
 	return p;
 }
 
+/**
+ * ipcuckoo_hash128() - 64 bits of hash of a 128-bit key
+ * @key:	key
+ * @seed:	two seeds
+ * @other:	set to 32 bits more than are returned
+ *
+ * jhash2() with a second seed and a second result, as Bob Jenkins' lookup3.c
+ * (2006) has it under the name hashword2(): 64 bits for the price of 32. With
+ * a second seed of 0 what is returned is what jhash2() returns.
+ */
+static inline u32 ipcuckoo_hash128(const struct ipcuckoo_key *key,
+				   const u32 seed[2], u32 *other)
+{
+	u32 a, b, c;
+
+	a = JHASH_INITVAL + (4 << 2) + seed[0];
+	b = a + (u32)key->hi;
+	c = a + seed[1] + (u32)(key->lo >> 32);
+	a += (u32)(key->hi >> 32);
+	__jhash_mix(a, b, c);
+	a += (u32)key->lo;
+	__jhash_final(a, b, c);
+	*other = b;
+	return c;
+}
+
 /* 128-bit keys are hashed, and verified when the remainder matches. 32 bits
- * would be too few for bucket and remainder, hence two seeds.
+ * would be too few for bucket and remainder.
  */
 static inline struct ipcuckoo_place
 ipcuckoo_table_place128(const struct ipcuckoo_table *t,
 			const struct ipcuckoo_key *key)
 {
-	u32 k[4] = { key->hi >> 32, key->hi, key->lo >> 32, key->lo };
 	struct ipcuckoo_place p;
+	u32 rem;
 
-	p.bucket[0] = (u64)jhash2(k, 4, t->bijection.whiten) * t->nbuckets >> 32;
-	p.rem = jhash2(k, 4, t->bijection.mul[0]) & (IPCUCKOO_CHOICE - 1);
+	p.bucket[0] = (u64)ipcuckoo_hash128(key, t->bijection.mul, &rem) *
+		      t->nbuckets >> 32;
+	p.rem = rem & (IPCUCKOO_CHOICE - 1);
 	p.rest = 0;
 	p.bucket[1] = ipcuckoo_table_alt(t, p.bucket[0], p.rem);
 	return p;
@@ -190,37 +217,56 @@ static inline u64 ipcuckoo_repeat(u32 slot)
 	return slot * 0x0001000100010001ULL;
 }
 
-bool ipcuckoo_table_compare32(const struct ipcuckoo_table *t,
-			      const struct ipcuckoo_place *p, u64 lanes1,
-			      u64 lanes2);
+/* Read both buckets of a place, and leave 0 in the lanes that may be its entry.
+ * They are read whether the first one has it or not: the reads overlap, and a
+ * branch between them could be mispredicted. Each word is read once and whole.
+ * Returns whether there is such a lane.
+ */
+static inline bool ipcuckoo_table_read(const struct ipcuckoo_table *t,
+				       const struct ipcuckoo_place *p,
+				       u64 lanes[2])
+{
+	lanes[0] = ipcuckoo_repeat(IPCUCKOO_VALID | p->rem);
+	lanes[1] = lanes[0] | ipcuckoo_repeat(IPCUCKOO_CHOICE);
+	lanes[0] ^= READ_ONCE(t->words[p->bucket[0]]);
+	lanes[1] ^= READ_ONCE(t->words[p->bucket[1]]);
+	return ipcuckoo_zero_lanes(lanes[0]) | ipcuckoo_zero_lanes(lanes[1]);
+}
 
 /**
- * ipcuckoo_table_probe32() - look a 32-bit key up, once
+ * ipcuckoo_table_suspect32() - may a 32-bit key be in a table?
  * @t:		table
  * @key:	key
  *
- * Both buckets are read whether the first one has it or not: the reads
- * overlap, and a branch between them could be mispredicted. Each word is read
- * once and whole.
- *
- * Context: any, under rcu_read_lock().
- * Return: true or false, each holding only if no entry moved and none was
- * deleted meanwhile; the caller checks that with ipcuckoo_guard.seq.
+ * The first half of ipcuckoo_table_probe32(), and for strangers nearly always
+ * all of it. Its context belongs here, too.
  */
-static inline bool ipcuckoo_table_probe32(const struct ipcuckoo_table *t,
-					  u32 key)
+static inline bool ipcuckoo_table_suspect32(const struct ipcuckoo_table *t,
+					    u32 key)
 {
 	struct ipcuckoo_place p = ipcuckoo_table_place32(t, key);
-	u64 lanes1 = ipcuckoo_repeat(IPCUCKOO_VALID | p.rem);
-	u64 lanes2 = lanes1 | ipcuckoo_repeat(IPCUCKOO_CHOICE);
+	u64 lanes[2];
 
-	lanes1 ^= READ_ONCE(t->words[p.bucket[0]]);
-	lanes2 ^= READ_ONCE(t->words[p.bucket[1]]);
-	if (likely(!(ipcuckoo_zero_lanes(lanes1) | ipcuckoo_zero_lanes(lanes2))))
-		return false;
-	return !t->rests || ipcuckoo_table_compare32(t, &p, lanes1, lanes2);
+	return ipcuckoo_table_read(t, &p, lanes);
 }
 
+/**
+ * ipcuckoo_table_suspect128() - may a 128-bit key be in a table?
+ * @t:		table
+ * @key:	key
+ *
+ * As ipcuckoo_table_suspect32().
+ */
+static inline bool ipcuckoo_table_suspect128(const struct ipcuckoo_table *t,
+					     const struct ipcuckoo_key *key)
+{
+	struct ipcuckoo_place p = ipcuckoo_table_place128(t, key);
+	u64 lanes[2];
+
+	return ipcuckoo_table_read(t, &p, lanes);
+}
+
+bool ipcuckoo_table_probe32(const struct ipcuckoo_table *t, u32 key);
 bool ipcuckoo_table_probe128(const struct ipcuckoo_table *t,
 			     const struct ipcuckoo_key *key);
 

@@ -590,6 +590,22 @@ static void test_key_at(void)
 	ktap_case("every bucket gives its keys back");
 }
 
+static void test_hash(void)
+{
+	u32 seed[2] = { 0, 0 }, other, i;
+	struct ipcuckoo_key key;
+
+	for (i = 0; i < 1000; i++) {
+		key.hi = random_u64(&rnd);
+		key.lo = random_u64(&rnd);
+		seed[0] = random_u32(&rnd);
+		expect_equal(ipcuckoo_hash128(&key, seed, &other),
+			     jhash2((u32[]){ key.hi >> 32, key.hi, key.lo >> 32, key.lo },
+				    4, seed[0]), "hash of %llx:%llx", key.hi, key.lo);
+	}
+	ktap_case("the hash of 128 bits is that of jhash2(), and more");
+}
+
 /* Lanes of values around those where a carry could go wrong. */
 static void test_zero_lanes(void)
 {
@@ -702,6 +718,7 @@ int main(void)
 	shim_random_seed(seed);
 	queue = ipcuckoo_search_alloc();
 	test_bijection();
+	test_hash();
 	test_alternates();
 	test_key_at();
 	test_zero_lanes();

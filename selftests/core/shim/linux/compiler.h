@@ -16,6 +16,7 @@
 
 #define likely(x)	__builtin_expect(!!(x), 1)
 #define unlikely(x)	__builtin_expect(!!(x), 0)
+#define noinline	__attribute__((__noinline__))
 #define barrier()	__asm__ __volatile__("" : : : "memory")
 
 #ifndef static_assert

@@ -37,9 +37,22 @@ static inline void shim_jhash_final(u32 s[3])
 	}
 }
 
+#define JHASH_INITVAL	0xdeadbeef
+
+#define SHIM_JHASH_STEP(step, a, b, c) do {				\
+	u32 step_s[3] = { a, b, c };					\
+	step(step_s);							\
+	a = step_s[0];							\
+	b = step_s[1];							\
+	c = step_s[2];							\
+} while (0)
+
+#define __jhash_mix(a, b, c)	SHIM_JHASH_STEP(shim_jhash_mix, a, b, c)
+#define __jhash_final(a, b, c)	SHIM_JHASH_STEP(shim_jhash_final, a, b, c)
+
 static inline u32 jhash2(const u32 *k, u32 length, u32 initval)
 {
-	u32 start = 0xdeadbeef + (length << 2) + initval;
+	u32 start = JHASH_INITVAL + (length << 2) + initval;
 	u32 s[3] = { start, start, start };
 	u32 i;
 
