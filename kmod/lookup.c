@@ -156,8 +156,8 @@ static noinline bool look_up(struct ipcuckoo_entries *e,
 	return found;
 }
 
-/* Out of the way of the packets that are nobody's, so that these need neither a
- * frame nor a register saved.
+/* What follows keeps out of the way of packets that are nobody's: these need
+ * neither a frame nor a register saved.
  */
 static noinline bool look_up4(struct ipcuckoo_entries *e, u32 addr)
 {
@@ -166,30 +166,29 @@ static noinline bool look_up4(struct ipcuckoo_entries *e, u32 addr)
 	return look_up(e, &key, version_match4);
 }
 
-/* No prefix near the address, and neither bucket with its remainder: what most
- * packets meet.
- */
-static __always_inline bool nothing_like4(const struct ipcuckoo_version *v, u32 addr)
+static noinline bool confirm4(struct ipcuckoo_entries *e, u32 addr, u32 seq,
+			      const struct ipcuckoo_table *t,
+			      struct ipcuckoo_place p)
 {
-	const struct ipcuckoo_table *t = v->table[IPCUCKOO_HOSTS4];
-	const struct ipcuckoo_hint *h = v->hint[0];
-	u32 word = h ? ipcuckoo_hint_top(h, (u64)addr << 32) : IPCUCKOO_HINT_HOSTS;
-
-	if (word & ~IPCUCKOO_HINT_HOSTS)
-		return false;
-	return !word || !t || !ipcuckoo_table_suspect32(t, addr);
+	if (ipcuckoo_table_confirm(t, p, NULL) && undisturbed(e, seq))
+		return true;
+	return look_up4(e, addr);
 }
 
-static __always_inline bool nothing_like6(const struct ipcuckoo_version *v,
-					  const struct ipcuckoo_key *addr)
+static noinline bool confirm6(struct ipcuckoo_entries *e,
+			      const struct ipcuckoo_key *addr, u32 seq,
+			      const struct ipcuckoo_table *t,
+			      struct ipcuckoo_place p)
 {
-	const struct ipcuckoo_table *t = v->table[IPCUCKOO_HOSTS6];
-	const struct ipcuckoo_hint *h = v->hint[1];
-	u32 word = h ? ipcuckoo_hint_top(h, addr->hi) : IPCUCKOO_HINT_HOSTS;
+	if (ipcuckoo_table_confirm(t, p, addr) && undisturbed(e, seq))
+		return true;
+	return look_up(e, addr, version_match6);
+}
 
-	if (word & ~IPCUCKOO_HINT_HOSTS)
-		return false;
-	return !word || !t || !ipcuckoo_table_suspect128(t, addr);
+/* What the hint says of an address. */
+static u32 hint_word(const struct ipcuckoo_hint *h, u64 hi)
+{
+	return h ? ipcuckoo_hint_top(h, hi) : IPCUCKOO_HINT_HOSTS;
 }
 
 /**
@@ -197,17 +196,27 @@ static __always_inline bool nothing_like6(const struct ipcuckoo_version *v,
  * @e:		contents
  * @addr:	address, host byte order
  *
+ * Most packets come from near no prefix, and neither bucket has the remainder.
+ *
  * Context: softirq or process context, under rcu_read_lock().
  * Return: the answer as of some moment during the call.
  */
 bool ipcuckoo_entries_match4(struct ipcuckoo_entries *e, u32 addr)
 {
 	u32 seq = sample(e);
+	const struct ipcuckoo_version *v = rcu_dereference(e->version);
+	const struct ipcuckoo_table *t = v->table[IPCUCKOO_HOSTS4];
+	u32 word = hint_word(v->hint[0], (u64)addr << 32);
+	struct ipcuckoo_place p;
 
-	if (likely(nothing_like4(rcu_dereference(e->version), addr)) &&
-	    undisturbed(e, seq))
-		return false;
-	return look_up4(e, addr);
+	if (word & ~IPCUCKOO_HINT_HOSTS)
+		return look_up4(e, addr);
+	if (word && t) {
+		p = ipcuckoo_table_place32(t, addr);
+		if (ipcuckoo_table_suspect(t, &p))
+			return confirm4(e, addr, seq, t, p);
+	}
+	return undisturbed(e, seq) ? false : look_up4(e, addr);
 }
 
 /**
@@ -222,11 +231,19 @@ bool ipcuckoo_entries_match6(struct ipcuckoo_entries *e,
 			     const struct ipcuckoo_key *addr)
 {
 	u32 seq = sample(e);
+	const struct ipcuckoo_version *v = rcu_dereference(e->version);
+	const struct ipcuckoo_table *t = v->table[IPCUCKOO_HOSTS6];
+	u32 word = hint_word(v->hint[1], addr->hi);
+	struct ipcuckoo_place p;
 
-	if (likely(nothing_like6(rcu_dereference(e->version), addr)) &&
-	    undisturbed(e, seq))
-		return false;
-	return look_up(e, addr, version_match6);
+	if (word & ~IPCUCKOO_HINT_HOSTS)
+		return look_up(e, addr, version_match6);
+	if (word && t) {
+		p = ipcuckoo_table_place128(t, addr);
+		if (ipcuckoo_table_suspect(t, &p))
+			return confirm6(e, addr, seq, t, p);
+	}
+	return undisturbed(e, seq) ? false : look_up(e, addr, version_match6);
 }
 
 /**

@@ -485,68 +485,50 @@ bool ipcuckoo_table_next(const struct ipcuckoo_table *t, u64 *pos,
 	return false;
 }
 
-/* What a remainder is followed by is read after it. */
-static void before_key(void)
+/* Is what stands beside a slot that of the key? */
+static bool same_key(const struct ipcuckoo_table *t, u32 bucket, unsigned int i,
+		     u32 rest, const struct ipcuckoo_key *key)
 {
-	smp_rmb();	/* LMM(probe:A), pairs with LMM(key:A) */
-}
-
-/**
- * ipcuckoo_table_probe32() - look a 32-bit key up, once
- * @t:		table
- * @key:	key
- *
- * Context: any, under rcu_read_lock().
- * Return: true or false, each holding only if no entry moved and none was
- * deleted meanwhile; the caller checks that with ipcuckoo_guard.seq.
- */
-bool ipcuckoo_table_probe32(const struct ipcuckoo_table *t, u32 key)
-{
-	struct ipcuckoo_place p = ipcuckoo_table_place32(t, key);
-	unsigned int i, choice;
-	u64 lanes[2];
-
-	if (!ipcuckoo_table_read(t, &p, lanes))
-		return false;
-	if (!t->rests)
-		return true;
-	before_key();
-	for (choice = 0; choice < 2; choice++)
-		for (i = 0; i < IPCUCKOO_SLOTS; i++)
-			if (!(u16)(lanes[choice] >> 16 * i) &&
-			    rest_get(t, p.bucket[choice], i) == p.rest)
-				return true;
-	return false;
-}
-
-/**
- * ipcuckoo_table_probe128() - look a 128-bit key up, once
- * @t:		table
- * @key:	key
- *
- * Context: any, under rcu_read_lock().
- * Return: true or false, each holding only if no entry moved and none was
- * deleted meanwhile; the caller checks that with ipcuckoo_guard.seq.
- */
-bool ipcuckoo_table_probe128(const struct ipcuckoo_table *t,
-			     const struct ipcuckoo_key *key)
-{
-	struct ipcuckoo_place p = ipcuckoo_table_place128(t, key);
 	const struct ipcuckoo_key *k;
-	unsigned int i, choice;
-	u64 lanes[2];
 
-	if (!ipcuckoo_table_read(t, &p, lanes))
-		return false;
-	before_key();
-	for (choice = 0; choice < 2; choice++) {
-		for (i = 0; i < IPCUCKOO_SLOTS; i++) {
-			k = key_slot(t, p.bucket[choice], i);
-			if (!(u16)(lanes[choice] >> 16 * i) &&
-			    READ_ONCE(k->hi) == key->hi &&
-			    READ_ONCE(k->lo) == key->lo)
-				return true;
-		}
+	if (!t->keys)
+		return rest_get(t, bucket, i) == rest;
+	k = key_slot(t, bucket, i);
+	return READ_ONCE(k->hi) == key->hi && READ_ONCE(k->lo) == key->lo;
+}
+
+/**
+ * ipcuckoo_table_confirm() - is a remainder that matches the key's?
+ * @t:		table
+ * @p:		place of the key
+ * @key:	the key; unused for keys of 32 bits
+ *
+ * The second step of a look-up, after ipcuckoo_table_suspect(). It reads the
+ * slots again rather than have them handed over. Which of the buckets has the
+ * entry is left to chance, so there is no branch on it.
+ *
+ * Context: any, under rcu_read_lock().
+ * Return: as for ipcuckoo_table_probe32().
+ */
+bool ipcuckoo_table_confirm(const struct ipcuckoo_table *t,
+			    struct ipcuckoo_place p,
+			    const struct ipcuckoo_key *key)
+{
+	unsigned int i, choice;
+	u64 lanes[2], match[2];
+
+	ipcuckoo_table_read(t, &p, lanes);
+	match[0] = ipcuckoo_zero_lanes(lanes[0]);
+	match[1] = ipcuckoo_zero_lanes(lanes[1]);
+	smp_rmb();	/* LMM(probe:A), pairs with LMM(key:A) */
+	while (match[0] | match[1]) {
+		choice = !match[0];
+		i = __ffs64(match[choice]) / 16;
+		/* A lane above one that is 0 may look like it. */
+		if (!(u16)(lanes[choice] >> 16 * i) &&
+		    same_key(t, p.bucket[choice], i, p.rest, key))
+			return true;
+		match[choice] &= match[choice] - 1;
 	}
 	return false;
 }

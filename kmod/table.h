@@ -3,7 +3,8 @@
  * The exact cuckoo table. table.c begins with how it works.
  *
  * Safe for readers (any context, under rcu_read_lock(), no lock):
- * ipcuckoo_table_probe32(), ipcuckoo_table_probe128().
+ * ipcuckoo_table_probe32(), ipcuckoo_table_probe128(), and the halves they are
+ * made of, ipcuckoo_table_suspect() and ipcuckoo_table_confirm().
  * For the one writer (process context, serialised by the caller): the rest.
  */
 #ifndef _IPCUCKOO_TABLE_H
@@ -220,9 +221,8 @@ static inline u64 ipcuckoo_repeat(u32 slot)
 /* Read both buckets of a place, and leave 0 in the lanes that may be its entry.
  * They are read whether the first one has it or not: the reads overlap, and a
  * branch between them could be mispredicted. Each word is read once and whole.
- * Returns whether there is such a lane.
  */
-static inline bool ipcuckoo_table_read(const struct ipcuckoo_table *t,
+static inline void ipcuckoo_table_read(const struct ipcuckoo_table *t,
 				       const struct ipcuckoo_place *p,
 				       u64 lanes[2])
 {
@@ -230,45 +230,65 @@ static inline bool ipcuckoo_table_read(const struct ipcuckoo_table *t,
 	lanes[1] = lanes[0] | ipcuckoo_repeat(IPCUCKOO_CHOICE);
 	lanes[0] ^= READ_ONCE(t->words[p->bucket[0]]);
 	lanes[1] ^= READ_ONCE(t->words[p->bucket[1]]);
+}
+
+/**
+ * ipcuckoo_table_suspect() - does a remainder match?
+ * @t:		table
+ * @p:		place of a key
+ *
+ * The first step of a look-up, and for strangers nearly always the last.
+ *
+ * Context: any, under rcu_read_lock().
+ * Return: false if no slot can be the key's; as for ipcuckoo_table_probe32(),
+ * that holds only if nothing moved or was deleted.
+ */
+static inline bool ipcuckoo_table_suspect(const struct ipcuckoo_table *t,
+					  const struct ipcuckoo_place *p)
+{
+	u64 lanes[2];
+
+	ipcuckoo_table_read(t, p, lanes);
 	return ipcuckoo_zero_lanes(lanes[0]) | ipcuckoo_zero_lanes(lanes[1]);
 }
 
+bool ipcuckoo_table_confirm(const struct ipcuckoo_table *t,
+			    struct ipcuckoo_place p,
+			    const struct ipcuckoo_key *key);
+
 /**
- * ipcuckoo_table_suspect32() - may a 32-bit key be in a table?
+ * ipcuckoo_table_probe32() - look a 32-bit key up, once
  * @t:		table
  * @key:	key
  *
- * The first half of ipcuckoo_table_probe32(), and for strangers nearly always
- * all of it. Its context belongs here, too.
+ * Context: any, under rcu_read_lock().
+ * Return: true or false, each holding only if no entry moved and none was
+ * deleted meanwhile; the caller checks that with ipcuckoo_guard.seq.
  */
-static inline bool ipcuckoo_table_suspect32(const struct ipcuckoo_table *t,
-					    u32 key)
+static inline bool ipcuckoo_table_probe32(const struct ipcuckoo_table *t,
+					  u32 key)
 {
 	struct ipcuckoo_place p = ipcuckoo_table_place32(t, key);
-	u64 lanes[2];
 
-	return ipcuckoo_table_read(t, &p, lanes);
+	return unlikely(ipcuckoo_table_suspect(t, &p)) &&
+	       ipcuckoo_table_confirm(t, p, NULL);
 }
 
 /**
- * ipcuckoo_table_suspect128() - may a 128-bit key be in a table?
+ * ipcuckoo_table_probe128() - look a 128-bit key up, once
  * @t:		table
  * @key:	key
  *
- * As ipcuckoo_table_suspect32().
+ * Context and return: as for ipcuckoo_table_probe32().
  */
-static inline bool ipcuckoo_table_suspect128(const struct ipcuckoo_table *t,
-					     const struct ipcuckoo_key *key)
+static inline bool ipcuckoo_table_probe128(const struct ipcuckoo_table *t,
+					   const struct ipcuckoo_key *key)
 {
 	struct ipcuckoo_place p = ipcuckoo_table_place128(t, key);
-	u64 lanes[2];
 
-	return ipcuckoo_table_read(t, &p, lanes);
+	return unlikely(ipcuckoo_table_suspect(t, &p)) &&
+	       ipcuckoo_table_confirm(t, p, key);
 }
-
-bool ipcuckoo_table_probe32(const struct ipcuckoo_table *t, u32 key);
-bool ipcuckoo_table_probe128(const struct ipcuckoo_table *t,
-			     const struct ipcuckoo_key *key);
 
 static inline void ipcuckoo_guard_init(struct ipcuckoo_guard *guard)
 {
