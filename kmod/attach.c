@@ -390,7 +390,8 @@ static int check_attach(struct ipcuckoo_net *inet, const char *name,
 	list_for_each_entry(at, &inet->attached.list, list) {
 		if (at->set == new->set && same_rule(&at->rule, &new->rule)) {
 			new->id = at->id;
-			return -EEXIST;
+			return at->rule.order == new->rule.order ? -EEXIST :
+								   -ENOTUNIQ;
 		}
 	}
 	return 0;
@@ -424,12 +425,13 @@ static int attach_locked(struct ipcuckoo_net *inet, const char *name,
  * @inet:	namespace
  * @name:	the set's name
  * @rule:	what it shall do
- * @id:		set to the attachment's number, on -EEXIST to the other's
+ * @id:		set to the attachment's number, or to that of the one there is
  *
  * Context: process context; takes the namespace's mutex.
  * Return: 0, -ENOENT if there is no such set, -EEXIST if it does that already,
- * -E2BIG if there are too many already, -ENODEV if the module is about to be
- * unloaded, -ENOMEM, or what nf_register_net_hook() returns.
+ * -ENOTUNIQ if it does in another order, -E2BIG if there are too many already,
+ * -ENODEV if the module is about to be unloaded, -ENOMEM, or what
+ * nf_register_net_hook() returns.
  */
 int ipcuckoo_attach(struct ipcuckoo_net *inet, const char *name,
 		    const struct ipcuckoo_rule *rule, u32 *id)

@@ -42,17 +42,13 @@ static const struct nla_policy set_new_policy[] = {
 	[IPCUCKOO_A_MAXELEM] = U32_POLICY,
 };
 
-static const struct nla_policy set_del_policy[] = {
+/* One set, or all. */
+static const struct nla_policy sets_policy[] = {
 	[IPCUCKOO_A_FLAGS] = FLAGS_POLICY(IPCUCKOO_F_EXIST | IPCUCKOO_F_ALL),
 	[IPCUCKOO_A_SET] = STRING_POLICY(IPCUCKOO_NAME_SIZE),
 };
 
 static const struct nla_policy set_policy[] = {
-	[IPCUCKOO_A_SET] = STRING_POLICY(IPCUCKOO_NAME_SIZE),
-};
-
-static const struct nla_policy set_flush_policy[] = {
-	[IPCUCKOO_A_FLAGS] = FLAGS_POLICY(IPCUCKOO_F_ALL),
 	[IPCUCKOO_A_SET] = STRING_POLICY(IPCUCKOO_NAME_SIZE),
 };
 
@@ -132,16 +128,36 @@ u32 ipcuckoo_nl_u32(struct nlattr **attrs, int attr, u32 otherwise)
 	return attrs[attr] ? nla_get_u32(attrs[attr]) : otherwise;
 }
 
+/* An attribute that the request has to have: NULL, with an error, if not. */
+struct nlattr *ipcuckoo_nl_need(struct nlattr **attrs, int type,
+				struct netlink_ext_ack *extack)
+{
+	static const char * const sentences[] = {
+		[IPCUCKOO_A_SET] = "the name of a set is missing",
+		[IPCUCKOO_A_TYPE] = "the type of the set is missing",
+		[IPCUCKOO_A_FAMILY] = "the family of the set is missing",
+		[IPCUCKOO_A_HOSTS4] = "there are no entries in the request",
+		[IPCUCKOO_A_SHADOW] = "the number of a shadow is missing",
+		[IPCUCKOO_A_DIRECTION] = "the direction is missing",
+		[IPCUCKOO_A_VERDICT] = "the verdict is missing",
+		[IPCUCKOO_A_MARK] = "the verdict mark needs a mark",
+	};
+
+	if (!attrs[type] && extack) {
+		extack->_msg = sentences[type];
+		NL_SET_ERR_ATTR_MISS(extack, NULL, type);
+	}
+	return attrs[type];
+}
+
 /* The name of a set: NULL, with an error, if it is missing or bad. */
 const char *ipcuckoo_nl_name(struct nlattr **attrs,
 			     struct netlink_ext_ack *extack)
 {
-	struct nlattr *attr = attrs[IPCUCKOO_A_SET];
+	struct nlattr *attr = ipcuckoo_nl_need(attrs, IPCUCKOO_A_SET, extack);
 
-	if (!attr) {
-		NL_SET_ERR_MSG(extack, "the name of a set is missing");
+	if (!attr)
 		return NULL;
-	}
 	if (ipcuckoo_set_name_valid(nla_data(attr)))
 		return nla_data(attr);
 	NL_SET_ERR_MSG_ATTR(extack, attr,
@@ -354,10 +370,10 @@ static struct notifier_block release_notifier = {
 static const struct genl_ops ops[] = {
 	OP(INFO, none_policy, .doit = info_doit),
 	OP(SET_NEW, set_new_policy, .doit = ipcuckoo_nl_set_new_doit),
-	OP(SET_DEL, set_del_policy, .doit = ipcuckoo_nl_set_del_doit),
+	OP(SET_DEL, sets_policy, .doit = ipcuckoo_nl_set_del_doit),
 	OP(SET_GET, set_policy, .doit = ipcuckoo_nl_set_get_doit,
 	   .dumpit = ipcuckoo_nl_set_get_dumpit),
-	OP(SET_FLUSH, set_flush_policy, .doit = ipcuckoo_nl_set_flush_doit),
+	OP(SET_FLUSH, sets_policy, .doit = ipcuckoo_nl_set_flush_doit),
 	OP(ENTRY_ADD, entry_policy, .doit = ipcuckoo_nl_entry_add_doit),
 	OP(ENTRY_DEL, entry_policy, .doit = ipcuckoo_nl_entry_del_doit),
 	OP(ENTRY_TEST, entry_test_policy, .doit = ipcuckoo_nl_entry_test_doit),

@@ -19,6 +19,8 @@ void ipcuckoo_nl_exit(void);
 /* For handlers: reading requests. */
 bool ipcuckoo_nl_flag(struct nlattr **attrs, u32 flag);
 u32 ipcuckoo_nl_u32(struct nlattr **attrs, int attr, u32 otherwise);
+struct nlattr *ipcuckoo_nl_need(struct nlattr **attrs, int type,
+				struct netlink_ext_ack *extack);
 const char *ipcuckoo_nl_name(struct nlattr **attrs,
 			     struct netlink_ext_ack *extack);
 int ipcuckoo_nl_name_or_all(struct genl_info *info, const char **name);

@@ -36,13 +36,14 @@ static int check_rule(struct genl_info *info, struct ipcuckoo_rule *rule)
 	struct nlattr **attrs = info->attrs;
 	bool mark = rule->verdict == IPCUCKOO_VERDICT_MARK;
 
-	if (!rule->dir || !rule->verdict) {
-		NL_SET_ERR_MSG(info->extack, "the direction or the verdict is missing");
+	if (!ipcuckoo_nl_need(attrs, IPCUCKOO_A_DIRECTION, info->extack) ||
+	    !ipcuckoo_nl_need(attrs, IPCUCKOO_A_VERDICT, info->extack) ||
+	    (mark && !ipcuckoo_nl_need(attrs, IPCUCKOO_A_MARK, info->extack)))
 		return -EINVAL;
-	}
-	if (mark != !!attrs[IPCUCKOO_A_MARK] ||
-	    (!mark && attrs[IPCUCKOO_A_MARK_MASK])) {
-		NL_SET_ERR_MSG(info->extack, "a mark goes with the verdict mark only");
+	if (!mark && (attrs[IPCUCKOO_A_MARK] || attrs[IPCUCKOO_A_MARK_MASK])) {
+		NL_SET_ERR_MSG_ATTR(info->extack,
+				    attrs[IPCUCKOO_A_MARK] ?: attrs[IPCUCKOO_A_MARK_MASK],
+				    "a mark goes with the verdict mark only");
 		return -EINVAL;
 	}
 	if (attrs[IPCUCKOO_A_DEV] && !dev_valid_name(rule->dev)) {
@@ -81,16 +82,43 @@ int ipcuckoo_nl_attach_doit(struct sk_buff *skb, struct genl_info *info)
 		return err;
 	err = ipcuckoo_attach(ipcuckoo_net(genl_info_net(info)), name, &rule,
 			      &id);
+	if (err == -ENOTUNIQ && info->attrs[IPCUCKOO_A_ORDER]) {
+		NL_SET_ERR_MSG_ATTR(info->extack, info->attrs[IPCUCKOO_A_ORDER],
+				    "the set is attached like that already, with another order");
+		return ipcuckoo_nl_reply_end(info, &reply, -EEXIST);
+	}
+	if (err == -ENOTUNIQ)
+		err = -EEXIST;
 	if (err == -EEXIST && ipcuckoo_nl_flag(info->attrs, IPCUCKOO_F_EXIST))
 		err = 0;
 	if (err == -ENOENT)
 		ipcuckoo_nl_no_such_set(info->attrs, info->extack);
 	else if (err == -EEXIST)
-		NL_SET_ERR_MSG(info->extack, "the set is attached like that already");
+		NL_SET_ERR_MSG_ATTR(info->extack, info->attrs[IPCUCKOO_A_SET],
+				    "the set is attached like that already");
 	else
 		ipcuckoo_nl_explain(info->extack, err);
 	ipcuckoo_nl_reply_u32(&reply, IPCUCKOO_A_ATTACHMENT, id);
 	return ipcuckoo_nl_reply_end(info, &reply, err);
+}
+
+/* Blame what does not go with the number, or with ALL, or the number 0. */
+static int refuse_choice(struct genl_info *info)
+{
+	static const u8 others[] = {
+		IPCUCKOO_A_SET, IPCUCKOO_A_DIRECTION, IPCUCKOO_A_VERDICT,
+		IPCUCKOO_A_DEV,
+	};
+	struct nlattr *bad = NULL;
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(others) && !bad; i++)
+		bad = info->attrs[others[i]];
+	if (!bad && ipcuckoo_nl_flag(info->attrs, IPCUCKOO_F_ALL))
+		bad = info->attrs[IPCUCKOO_A_FLAGS];
+	NL_SET_ERR_MSG_ATTR(info->extack, bad ?: info->attrs[IPCUCKOO_A_ATTACHMENT],
+			    "give a number, or a set and what narrows the choice, or ask for all");
+	return -EINVAL;
 }
 
 /* One of: a number, a name with what narrows the choice, ALL. */
@@ -112,9 +140,7 @@ static int get_choice(struct genl_info *info, const struct ipcuckoo_rule *rule,
 		if (err || *name || !narrow)
 			return err;
 	}
-	NL_SET_ERR_MSG(info->extack,
-		       "give a number, or a set and what narrows the choice, or ask for all");
-	return -EINVAL;
+	return refuse_choice(info);
 }
 
 int ipcuckoo_nl_detach_doit(struct sk_buff *skb, struct genl_info *info)
@@ -137,7 +163,9 @@ int ipcuckoo_nl_detach_doit(struct sk_buff *skb, struct genl_info *info)
 							    IPCUCKOO_F_ALL))
 		err = 0;
 	if (err == -ENOENT)
-		NL_SET_ERR_MSG(info->extack, "there is no such attachment");
+		NL_SET_ERR_MSG_ATTR(info->extack,
+				    info->attrs[id ? IPCUCKOO_A_ATTACHMENT : IPCUCKOO_A_SET],
+				    "there is no such attachment");
 	else
 		ipcuckoo_nl_explain(info->extack, err);
 	ipcuckoo_nl_reply_u32(&reply, IPCUCKOO_A_CHANGED, count);
@@ -192,4 +220,3 @@ int ipcuckoo_nl_attach_get_dumpit(struct sk_buff *skb, struct netlink_callback *
 	mutex_unlock(&inet->mutex);
 	return skb->len;
 }
-

@@ -47,23 +47,28 @@ static int get_batch(struct genl_info *info, struct ipcuckoo_batch *batch,
 	}
 	if (*total)
 		return 0;
-	NL_SET_ERR_MSG(info->extack, "there are no entries in the request");
+	for (kind = 0; kind < IPCUCKOO_KINDS; kind++) {
+		attr = info->attrs[entries_attr[kind]];
+		if (attr) {
+			NL_SET_ERR_MSG_ATTR(info->extack, attr, "there are no entries in it");
+			return -EINVAL;
+		}
+	}
+	ipcuckoo_nl_need(info->attrs, IPCUCKOO_A_HOSTS4, info->extack);
 	return -EINVAL;
 }
 
-/* The same, for the entry of a batch at which it went wrong. */
-static int explain_batch(struct genl_info *info, int err,
-			 const struct ipcuckoo_batch_result *result)
+/* Point at the entry that is to blame, if one is. */
+static void blame_entry(struct genl_info *info,
+			const struct ipcuckoo_batch_cursor *at)
 {
 	struct netlink_ext_ack *extack = info->extack;
 
-	ipcuckoo_nl_explain(extack, err);
-	if (!err || result->at.kind >= IPCUCKOO_KINDS || !extack)
-		return err;
-	NL_SET_BAD_ATTR(extack, info->attrs[entries_attr[result->at.kind]]);
-	memcpy(extack->cookie, &result->at.index, sizeof(result->at.index));
-	extack->cookie_len = sizeof(result->at.index);
-	return err;
+	if (at->kind >= IPCUCKOO_KINDS || !extack)
+		return;
+	NL_SET_BAD_ATTR(extack, info->attrs[entries_attr[at->kind]]);
+	memcpy(extack->cookie, &at->index, sizeof(at->index));
+	extack->cookie_len = sizeof(at->index);
 }
 
 /* Answer for a batch that was applied, or was not. */
@@ -71,7 +76,8 @@ static int reply_batch(struct genl_info *info, struct ipcuckoo_nl_reply *reply,
 		       int err, const struct ipcuckoo_batch_result *result)
 {
 	if (err) {
-		explain_batch(info, err, result);
+		ipcuckoo_nl_explain(info->extack, err);
+		blame_entry(info, &result->at);
 	} else {
 		ipcuckoo_nl_reply_u32(reply, IPCUCKOO_A_CHANGED, result->changed);
 		ipcuckoo_nl_reply_u32(reply, IPCUCKOO_A_UNCHANGED,
@@ -118,10 +124,10 @@ int ipcuckoo_nl_entry_del_doit(struct sk_buff *skb, struct genl_info *info)
 	return entry_doit(info, ipcuckoo_batch_del);
 }
 
-/* The single entry of a request. */
-static int get_entry(struct genl_info *info, struct ipcuckoo_entry *entry)
+/* The single entry of a request, and where it is. */
+static int get_entry(struct genl_info *info, struct ipcuckoo_entry *entry,
+		     struct ipcuckoo_batch_cursor *at)
 {
-	struct ipcuckoo_batch_cursor at = IPCUCKOO_BATCH_BEGIN;
 	struct ipcuckoo_batch batch;
 	u32 total;
 	int err;
@@ -129,12 +135,13 @@ static int get_entry(struct genl_info *info, struct ipcuckoo_entry *entry)
 	err = get_batch(info, &batch, &total);
 	if (err)
 		return err;
-	if (total > 1) {
-		NL_SET_ERR_MSG(info->extack, "one entry can be tested at a time");
-		return -EINVAL;
-	}
-	ipcuckoo_batch_next(&batch, &at, entry);
-	return 0;
+	ipcuckoo_batch_next(&batch, at, entry);
+	if (total == 1)
+		return 0;
+	ipcuckoo_batch_next(&batch, at, entry);
+	NL_SET_ERR_MSG(info->extack, "one entry can be tested at a time");
+	blame_entry(info, at);
+	return -EINVAL;
 }
 
 /* In family any a mapped address is an IPv4 address, which was looked for as
@@ -150,6 +157,7 @@ static bool find_entry(struct ipcuckoo_set *set, const struct ipcuckoo_entry *as
 
 int ipcuckoo_nl_entry_test_doit(struct sk_buff *skb, struct genl_info *info)
 {
+	struct ipcuckoo_batch_cursor at = IPCUCKOO_BATCH_BEGIN;
 	struct ipcuckoo_entry asked, entry;
 	struct ipcuckoo_nl_reply reply;
 	struct ipcuckoo_set *set;
@@ -157,7 +165,7 @@ int ipcuckoo_nl_entry_test_doit(struct sk_buff *skb, struct genl_info *info)
 	u8 len = 0;
 	int err;
 
-	err = get_entry(info, &asked);
+	err = get_entry(info, &asked, &at);
 	if (err)
 		return err;
 	err = ipcuckoo_nl_reply_begin(info, &reply);
@@ -168,7 +176,9 @@ int ipcuckoo_nl_entry_test_doit(struct sk_buff *skb, struct genl_info *info)
 		return ipcuckoo_nl_reply_end(info, &reply, PTR_ERR(set));
 	entry = asked;
 	err = ipcuckoo_nl_explain(info->extack, ipcuckoo_set_check(set, &entry));
-	if (!err)
+	if (err)
+		blame_entry(info, &at);
+	else
 		found = find_entry(set, &asked, &entry, &len);
 	ipcuckoo_nl_put_set(set);
 	if (!err && (nla_put_u8(reply.skb, IPCUCKOO_A_FOUND, found) ||
@@ -335,13 +345,12 @@ int ipcuckoo_nl_shadow_new_doit(struct sk_buff *skb, struct genl_info *info)
 /* The shadow that a request names, held. */
 static struct ipcuckoo_shadow *get_shadow(struct genl_info *info)
 {
-	struct nlattr *attr = info->attrs[IPCUCKOO_A_SHADOW];
+	struct nlattr *attr = ipcuckoo_nl_need(info->attrs, IPCUCKOO_A_SHADOW,
+					       info->extack);
 	struct ipcuckoo_shadow *shadow;
 
-	if (!attr) {
-		NL_SET_ERR_MSG(info->extack, "the number of a shadow is missing");
+	if (!attr)
 		return ERR_PTR(-EINVAL);
-	}
 	shadow = ipcuckoo_shadow_get(ipcuckoo_net(genl_info_net(info)),
 				     info->snd_portid, nla_get_u32(attr));
 	if (shadow)
@@ -371,17 +380,20 @@ int ipcuckoo_nl_shadow_add_doit(struct sk_buff *skb, struct genl_info *info)
 	err = ipcuckoo_shadow_add(shadow, &batch, &result);
 	ipcuckoo_shadow_put(shadow);
 	if (err == -ESTALE)
-		NL_SET_ERR_MSG(info->extack, "the shadow was swapped in already");
+		NL_SET_ERR_MSG_ATTR(info->extack, info->attrs[IPCUCKOO_A_SHADOW],
+				    "the shadow was swapped in already");
 	return reply_batch(info, &reply, err, &result);
 }
 
-static void explain_commit(struct netlink_ext_ack *extack, int err)
+static void explain_commit(struct genl_info *info, int err)
 {
+	struct nlattr *attr = info->attrs[IPCUCKOO_A_SHADOW];
+
 	if (err == -ESTALE)
-		NL_SET_ERR_MSG(extack,
-			       "the set has changed since the shadow was made; start over, or override");
+		NL_SET_ERR_MSG_ATTR(info->extack, attr,
+				    "the set has changed since the shadow was made; start over, or override");
 	else if (err == -ENOENT)
-		NL_SET_ERR_MSG(extack, "the set was destroyed");
+		NL_SET_ERR_MSG_ATTR(info->extack, attr, "the set was destroyed");
 }
 
 int ipcuckoo_nl_shadow_commit_doit(struct sk_buff *skb, struct genl_info *info)
@@ -400,7 +412,7 @@ int ipcuckoo_nl_shadow_commit_doit(struct sk_buff *skb, struct genl_info *info)
 	err = ipcuckoo_shadow_commit(shadow, ipcuckoo_nl_flag(info->attrs,
 							      IPCUCKOO_F_OVERRIDE),
 				     &entries);
-	explain_commit(info->extack, err);
+	explain_commit(info, err);
 	ipcuckoo_nl_reply_u32(&reply, IPCUCKOO_A_ENTRIES, entries);
 	ipcuckoo_nl_reply_u32(&reply, IPCUCKOO_A_CHANGED, shadow->changed);
 	ipcuckoo_nl_reply_u32(&reply, IPCUCKOO_A_UNCHANGED, shadow->unchanged);
@@ -420,4 +432,3 @@ int ipcuckoo_nl_shadow_del_doit(struct sk_buff *skb, struct genl_info *info)
 	ipcuckoo_shadow_put(shadow);
 	return 0;
 }
-

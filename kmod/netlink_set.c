@@ -16,10 +16,9 @@ int ipcuckoo_nl_set_new_doit(struct sk_buff *skb, struct genl_info *info)
 
 	if (!name)
 		return -EINVAL;
-	if (!info->attrs[IPCUCKOO_A_TYPE] || !info->attrs[IPCUCKOO_A_FAMILY]) {
-		NL_SET_ERR_MSG(info->extack, "the type or the family of the set is missing");
+	if (!ipcuckoo_nl_need(info->attrs, IPCUCKOO_A_TYPE, info->extack) ||
+	    !ipcuckoo_nl_need(info->attrs, IPCUCKOO_A_FAMILY, info->extack))
 		return -EINVAL;
-	}
 	err = ipcuckoo_set_create(inet, name,
 				  nla_get_u8(info->attrs[IPCUCKOO_A_TYPE]),
 				  nla_get_u8(info->attrs[IPCUCKOO_A_FAMILY]),
@@ -54,7 +53,9 @@ int ipcuckoo_nl_set_del_doit(struct sk_buff *skb, struct genl_info *info)
 	if (err == -ENOENT)
 		return ipcuckoo_nl_no_such_set(info->attrs, info->extack);
 	if (err == -EBUSY)
-		NL_SET_ERR_MSG(info->extack, "sets are attached; detach them first");
+		NL_SET_ERR_MSG_ATTR(info->extack,
+				    info->attrs[name ? IPCUCKOO_A_SET : IPCUCKOO_A_FLAGS],
+				    "sets are attached; detach them first");
 	return err;
 }
 
@@ -159,23 +160,35 @@ static int flush_all(struct ipcuckoo_net *inet)
 	return err;
 }
 
+static int flush_one(struct ipcuckoo_net *inet, const char *name)
+{
+	struct ipcuckoo_set *set = ipcuckoo_set_get(inet, name);
+	int err;
+
+	if (!set)
+		return -ENOENT;
+	err = ipcuckoo_set_lock(set);
+	if (!err) {
+		err = ipcuckoo_entries_flush(&set->entries);
+		ipcuckoo_set_unlock(set);
+	}
+	ipcuckoo_set_put(set);
+	return err;
+}
+
 int ipcuckoo_nl_set_flush_doit(struct sk_buff *skb, struct genl_info *info)
 {
-	struct ipcuckoo_set *set;
+	struct ipcuckoo_net *inet = ipcuckoo_net(genl_info_net(info));
 	const char *name;
 	int err;
 
 	err = ipcuckoo_nl_name_or_all(info, &name);
 	if (err)
 		return err;
-	if (!name)
-		return ipcuckoo_nl_explain(info->extack,
-			       flush_all(ipcuckoo_net(genl_info_net(info))));
-	set = ipcuckoo_nl_locked_set(info);
-	if (IS_ERR(set))
-		return PTR_ERR(set);
-	err = ipcuckoo_entries_flush(&set->entries);
-	ipcuckoo_nl_put_set(set);
+	err = name ? flush_one(inet, name) : flush_all(inet);
+	if (err == -ENOENT && ipcuckoo_nl_flag(info->attrs, IPCUCKOO_F_EXIST))
+		return 0;
+	if (err == -ENOENT)
+		return ipcuckoo_nl_no_such_set(info->attrs, info->extack);
 	return ipcuckoo_nl_explain(info->extack, err);
 }
-

@@ -33,6 +33,9 @@
 /* No answer came; no errno is like it. */
 #define NO_ANSWER	(-9999)
 
+/* No attribute: number 0 is one that a request can have. */
+#define NO_ATTR		(-1)
+
 /**
  * struct client - a socket
  * @nl:		libmnl's
@@ -55,7 +58,8 @@ struct client {
  * struct answer - what came back
  * @error:	0 or a negative errno
  * @message:	of the extended acknowledgement
- * @at:		type of the attribute at fault, 0 if none was named
+ * @at:		type of the attribute at fault, or NO_ATTR
+ * @missing:	type of the attribute that is missing, or NO_ATTR
  * @has_cookie:	there is one
  * @cookie:	the index in it
  * @attr:	attributes of the reply, in the client's buffer
@@ -65,6 +69,7 @@ struct answer {
 	int error;
 	char message[512];
 	int at;
+	int missing;
 	bool has_cookie;
 	uint32_t cookie;
 	const struct nlattr *attr[IPCUCKOO_A_MAX + 1];
@@ -112,10 +117,12 @@ static inline void client_read_ack(struct client *c, const struct nlmsghdr *nlh,
 			break;
 		case NLMSGERR_ATTR_OFFS:
 			offset = mnl_attr_get_u32(attr);
-			answer->at = -1;
 			mnl_attr_for_each(asked, (struct nlmsghdr *)c->out, GENL_HDRLEN)
 				if ((char *)asked == c->out + offset)
 					answer->at = mnl_attr_get_type(asked);
+			break;
+		case NLMSGERR_ATTR_MISS_TYPE:
+			answer->missing = mnl_attr_get_u32(attr);
 			break;
 		case NLMSGERR_ATTR_COOKIE:
 			answer->has_cookie = true;
@@ -154,6 +161,8 @@ static inline int client_read(struct client *c, struct answer *answer)
 
 	memset(answer, 0, sizeof(*answer));
 	answer->error = NO_ANSWER;
+	answer->at = NO_ATTR;
+	answer->missing = NO_ATTR;
 	while (room > c->room && client_wait(c, 20000)) {
 		size = recv(mnl_socket_get_fd(c->nl), to, c->room, 0);
 		if (size < 0) {

@@ -9,13 +9,17 @@
 
 #define PIECES	5
 
+/* For @at: an attribute that is not there, a number that none has. */
+#define MISSING(attr)	(AT(attr) << 16)
+
 /**
  * struct refused - a request and the errno it has to meet
  * @what:	to tell it
  * @cmd:	command
  * @piece:	attributes
  * @error:	errno, or MALFORMED
- * @at:		the attribute that is to blame, if one is
+ * @at:		the attribute that is to blame, or MISSING(), for all requests here
+ *		have the one or lack the other
  * @cookie:	1 + the index of the entry at fault, or 0
  */
 struct refused {
@@ -28,14 +32,14 @@ struct refused {
 };
 
 static const struct refused names[] = {
-	{ "no name", CMD(SET_GET), {}, EINVAL },
+	{ "no name", CMD(SET_GET), {}, EINVAL, MISSING(SET) },
 	{ "an empty name", CMD(SET_GET), { STR(SET, "") }, EINVAL, AT(SET) },
 	{ "no bytes at all", CMD(SET_GET), { RAW(SET, "") }, MALFORMED, AT(SET) },
 	{ "no NUL", CMD(SET_GET), { RAW(SET, "hosts") }, MALFORMED, AT(SET) },
 	{ "32 letters", CMD(SET_GET), { STR(SET, "abcdefghijklmnopqrstuvwxyz012345") },
 	  MALFORMED, AT(SET) },
 	{ "300 bytes", CMD(SET_GET), { { AT(SET), 300, (const char[300]){ "x" } } },
-	  MALFORMED },
+	  MALFORMED, AT(SET) },
 	{ "a slash", CMD(SET_NEW), { STR(SET, "a/b"), U8(TYPE, 1), U8(FAMILY, 1) },
 	  EINVAL, AT(SET) },
 	{ ".", CMD(SET_NEW), { STR(SET, "."), U8(TYPE, 1), U8(FAMILY, 1) },
@@ -55,9 +59,9 @@ static const struct refused names[] = {
 };
 
 static const struct refused sets[] = {
-	{ "SET_NEW: no name", CMD(SET_NEW), { U8(TYPE, 1), U8(FAMILY, 1) }, EINVAL },
-	{ "SET_NEW: no type", CMD(SET_NEW), { STR(SET, "x"), U8(FAMILY, 1) }, EINVAL },
-	{ "SET_NEW: no family", CMD(SET_NEW), { STR(SET, "x"), U8(TYPE, 1) }, EINVAL },
+	{ "SET_NEW: no name", CMD(SET_NEW), { U8(TYPE, 1), U8(FAMILY, 1) }, EINVAL, MISSING(SET) },
+	{ "SET_NEW: no type", CMD(SET_NEW), { STR(SET, "x"), U8(FAMILY, 1) }, EINVAL, MISSING(TYPE) },
+	{ "SET_NEW: no family", CMD(SET_NEW), { STR(SET, "x"), U8(TYPE, 1) }, EINVAL, MISSING(FAMILY) },
 	{ "SET_NEW: type 0", CMD(SET_NEW), { STR(SET, "x"), U8(TYPE, 0), U8(FAMILY, 1) },
 	  MALFORMED, AT(TYPE) },
 	{ "SET_NEW: type 3", CMD(SET_NEW), { STR(SET, "x"), U8(TYPE, 3), U8(FAMILY, 1) },
@@ -87,7 +91,7 @@ static const struct refused sets[] = {
 	  { STR(SET, "x"), U8(TYPE, 1), U8(FAMILY, 1), { 1000, 4, "abc" } },
 	  MALFORMED, 1000 },
 	{ "SET_NEW: attribute 0", CMD(SET_NEW),
-	  { STR(SET, "x"), U8(TYPE, 1), U8(FAMILY, 1), { 0, 4, "abc" } }, MALFORMED },
+	  { STR(SET, "x"), U8(TYPE, 1), U8(FAMILY, 1), { 0, 4, "abc" } }, MALFORMED, 0 },
 	{ "SET_NEW: a nested attribute", CMD(SET_NEW),
 	  { STR(SET, "x"), U8(TYPE, 1), { AT(FAMILY) | NLA_F_NESTED, 1, "\1" } },
 	  MALFORMED, AT(FAMILY) },
@@ -99,21 +103,23 @@ static const struct refused sets[] = {
 	{ "SET_NEW: the same name, another family", CMD(SET_NEW),
 	  { STR(SET, "hosts"), U8(TYPE, 1), U8(FAMILY, 3), U32(FLAGS, IPCUCKOO_F_EXIST) },
 	  EEXIST, AT(SET) },
-	{ "SET_DEL: neither name nor ALL", CMD(SET_DEL), {}, EINVAL },
-	{ "SET_DEL: EXIST alone", CMD(SET_DEL), { U32(FLAGS, IPCUCKOO_F_EXIST) }, EINVAL },
+	{ "SET_DEL: neither name nor ALL", CMD(SET_DEL), {}, EINVAL, MISSING(SET) },
+	{ "SET_DEL: EXIST alone", CMD(SET_DEL), { U32(FLAGS, IPCUCKOO_F_EXIST) }, EINVAL, MISSING(SET) },
 	{ "SET_DEL: name and ALL", CMD(SET_DEL),
 	  { STR(SET, "hosts"), U32(FLAGS, IPCUCKOO_F_ALL) }, EINVAL, AT(SET) },
 	{ "SET_DEL: not there", CMD(SET_DEL), { STR(SET, "nothere") }, ENOENT, AT(SET) },
-	{ "SET_DEL: attached", CMD(SET_DEL), { STR(SET, "any") }, EBUSY },
+	{ "SET_DEL: attached", CMD(SET_DEL), { STR(SET, "any") }, EBUSY, AT(SET) },
 	{ "SET_DEL: all, one is attached", CMD(SET_DEL), { U32(FLAGS, IPCUCKOO_F_ALL) },
-	  EBUSY },
+	  EBUSY, AT(FLAGS) },
 	{ "SET_DEL: an attribute of others", CMD(SET_DEL),
 	  { STR(SET, "hosts"), U8(TYPE, 1) }, MALFORMED, AT(TYPE) },
-	{ "SET_FLUSH: neither name nor ALL", CMD(SET_FLUSH), {}, EINVAL },
+	{ "SET_FLUSH: neither name nor ALL", CMD(SET_FLUSH), {}, EINVAL, MISSING(SET) },
 	{ "SET_FLUSH: name and ALL", CMD(SET_FLUSH),
 	  { STR(SET, "hosts"), U32(FLAGS, IPCUCKOO_F_ALL) }, EINVAL, AT(SET) },
-	{ "SET_FLUSH: EXIST", CMD(SET_FLUSH),
-	  { STR(SET, "hosts"), U32(FLAGS, IPCUCKOO_F_EXIST) }, MALFORMED, AT(FLAGS) },
+	{ "SET_FLUSH: EXIST alone", CMD(SET_FLUSH), { U32(FLAGS, IPCUCKOO_F_EXIST) }, EINVAL,
+	  MISSING(SET) },
+	{ "SET_FLUSH: APPEND", CMD(SET_FLUSH),
+	  { STR(SET, "hosts"), U32(FLAGS, IPCUCKOO_F_APPEND) }, MALFORMED, AT(FLAGS) },
 	{ "SET_FLUSH: not there", CMD(SET_FLUSH), { STR(SET, "nothere") }, ENOENT, AT(SET) },
 	{ "SET_GET: an attribute of others", CMD(SET_GET),
 	  { STR(SET, "hosts"), U32(FLAGS, 0) }, MALFORMED, AT(FLAGS) },
@@ -122,10 +128,10 @@ static const struct refused sets[] = {
 };
 
 static const struct refused entries[] = {
-	{ "ENTRY_ADD: no set", CMD(ENTRY_ADD), { RAW(HOSTS4, "\1\2\3\4") }, EINVAL },
-	{ "ENTRY_ADD: no entries", CMD(ENTRY_ADD), { STR(SET, "hosts") }, EINVAL },
+	{ "ENTRY_ADD: no set", CMD(ENTRY_ADD), { RAW(HOSTS4, "\1\2\3\4") }, EINVAL, MISSING(SET) },
+	{ "ENTRY_ADD: no entries", CMD(ENTRY_ADD), { STR(SET, "hosts") }, EINVAL, MISSING(HOSTS4) },
 	{ "ENTRY_ADD: empty entries", CMD(ENTRY_ADD),
-	  { STR(SET, "hosts"), RAW(HOSTS4, "") }, EINVAL },
+	  { STR(SET, "hosts"), RAW(HOSTS4, "") }, EINVAL, AT(HOSTS4) },
 	{ "ENTRY_ADD: no such set", CMD(ENTRY_ADD),
 	  { STR(SET, "nothere"), RAW(HOSTS4, "\1\2\3\4") }, ENOENT, AT(SET) },
 	{ "ENTRY_ADD: hosts of 5 bytes", CMD(ENTRY_ADD),
@@ -178,8 +184,8 @@ static const struct refused entries[] = {
 	{ "ENTRY_ADD: ALL", CMD(ENTRY_ADD),
 	  { STR(SET, "hosts"), RAW(HOSTS4, "\1\2\3\4"), U32(FLAGS, IPCUCKOO_F_ALL) },
 	  MALFORMED, AT(FLAGS) },
-	{ "ENTRY_DEL: no set", CMD(ENTRY_DEL), { RAW(HOSTS4, "\1\2\3\4") }, EINVAL },
-	{ "ENTRY_DEL: no entries", CMD(ENTRY_DEL), { STR(SET, "hosts") }, EINVAL },
+	{ "ENTRY_DEL: no set", CMD(ENTRY_DEL), { RAW(HOSTS4, "\1\2\3\4") }, EINVAL, MISSING(SET) },
+	{ "ENTRY_DEL: no entries", CMD(ENTRY_DEL), { STR(SET, "hosts") }, EINVAL, MISSING(HOSTS4) },
 	{ "ENTRY_DEL: not there", CMD(ENTRY_DEL),
 	  { STR(SET, "hosts"), RAW(HOSTS4, "\xc0\0\2\1\xc0\0\2\2") },
 	  ENOENT, AT(HOSTS4), 2 },
@@ -187,43 +193,43 @@ static const struct refused entries[] = {
 	  { STR(SET, "any"), RAW(NETS4, "\x0a\1\0\0\x10") }, ENOENT, AT(NETS4), 1 },
 	{ "ENTRY_DEL: IPv6 from inet", CMD(ENTRY_DEL),
 	  { STR(SET, "hosts"), { AT(HOSTS6), 16, HOST6 } }, EAFNOSUPPORT, AT(HOSTS6), 1 },
-	{ "ENTRY_TEST: no set", CMD(ENTRY_TEST), { RAW(HOSTS4, "\1\2\3\4") }, EINVAL },
-	{ "ENTRY_TEST: no entry", CMD(ENTRY_TEST), { STR(SET, "hosts") }, EINVAL },
+	{ "ENTRY_TEST: no set", CMD(ENTRY_TEST), { RAW(HOSTS4, "\1\2\3\4") }, EINVAL, MISSING(SET) },
+	{ "ENTRY_TEST: no entry", CMD(ENTRY_TEST), { STR(SET, "hosts") }, EINVAL, MISSING(HOSTS4) },
 	{ "ENTRY_TEST: two entries", CMD(ENTRY_TEST),
-	  { STR(SET, "hosts"), RAW(HOSTS4, "\1\2\3\4\1\2\3\5") }, EINVAL },
+	  { STR(SET, "hosts"), RAW(HOSTS4, "\1\2\3\4\1\2\3\5") }, EINVAL, AT(HOSTS4), 2 },
 	{ "ENTRY_TEST: two attributes", CMD(ENTRY_TEST),
-	  { STR(SET, "any"), RAW(HOSTS4, "\1\2\3\4"), { AT(HOSTS6), 16, HOST6 } }, EINVAL },
+	  { STR(SET, "any"), RAW(HOSTS4, "\1\2\3\4"), { AT(HOSTS6), 16, HOST6 } }, EINVAL, AT(HOSTS6), 1 },
 	{ "ENTRY_TEST: IPv6 in inet", CMD(ENTRY_TEST),
-	  { STR(SET, "hosts"), { AT(HOSTS6), 16, HOST6 } }, EAFNOSUPPORT },
+	  { STR(SET, "hosts"), { AT(HOSTS6), 16, HOST6 } }, EAFNOSUPPORT, AT(HOSTS6), 1 },
 	{ "ENTRY_TEST: a prefix of 33 bits", CMD(ENTRY_TEST),
-	  { STR(SET, "any"), RAW(NETS4, "\1\2\3\4\x21") }, EINVAL },
+	  { STR(SET, "any"), RAW(NETS4, "\1\2\3\4\x21") }, EINVAL, AT(NETS4), 1 },
 	{ "ENTRY_TEST: flags", CMD(ENTRY_TEST),
 	  { STR(SET, "hosts"), RAW(HOSTS4, "\1\2\3\4"), U32(FLAGS, IPCUCKOO_F_EXIST) },
 	  MALFORMED, AT(FLAGS) },
 };
 
 static const struct refused shadows[] = {
-	{ "SHADOW_NEW: no set", CMD(SHADOW_NEW), {}, EINVAL },
+	{ "SHADOW_NEW: no set", CMD(SHADOW_NEW), {}, EINVAL, MISSING(SET) },
 	{ "SHADOW_NEW: no such set", CMD(SHADOW_NEW), { STR(SET, "nothere") },
 	  ENOENT, AT(SET) },
 	{ "SHADOW_NEW: OVERRIDE", CMD(SHADOW_NEW),
 	  { STR(SET, "hosts"), U32(FLAGS, IPCUCKOO_F_OVERRIDE) }, MALFORMED, AT(FLAGS) },
 	{ "SHADOW_NEW: capacity as u8", CMD(SHADOW_NEW),
 	  { STR(SET, "hosts"), U8(CAPACITY_HOSTS4, 1) }, MALFORMED, AT(CAPACITY_HOSTS4) },
-	{ "SHADOW_ADD: no shadow", CMD(SHADOW_ADD), { RAW(HOSTS4, "\1\2\3\4") }, EINVAL },
+	{ "SHADOW_ADD: no shadow", CMD(SHADOW_ADD), { RAW(HOSTS4, "\1\2\3\4") }, EINVAL, MISSING(SHADOW) },
 	{ "SHADOW_ADD: a set instead", CMD(SHADOW_ADD),
 	  { STR(SET, "hosts"), RAW(HOSTS4, "\1\2\3\4") }, MALFORMED, AT(SET) },
-	{ "SHADOW_ADD: no entries", CMD(SHADOW_ADD), { U32(SHADOW, 1) }, EINVAL },
+	{ "SHADOW_ADD: no entries", CMD(SHADOW_ADD), { U32(SHADOW, 1) }, EINVAL, MISSING(HOSTS4) },
 	{ "SHADOW_ADD: no such shadow", CMD(SHADOW_ADD),
 	  { U32(SHADOW, 0x7fffffff), RAW(HOSTS4, "\1\2\3\4") }, ENOENT, AT(SHADOW) },
 	{ "SHADOW_ADD: shadow 0", CMD(SHADOW_ADD),
 	  { U32(SHADOW, 0), RAW(HOSTS4, "\1\2\3\4") }, ENOENT, AT(SHADOW) },
-	{ "SHADOW_COMMIT: no shadow", CMD(SHADOW_COMMIT), {}, EINVAL },
+	{ "SHADOW_COMMIT: no shadow", CMD(SHADOW_COMMIT), {}, EINVAL, MISSING(SHADOW) },
 	{ "SHADOW_COMMIT: no such shadow", CMD(SHADOW_COMMIT), { U32(SHADOW, 0x7fffffff) },
 	  ENOENT, AT(SHADOW) },
 	{ "SHADOW_COMMIT: APPEND", CMD(SHADOW_COMMIT),
 	  { U32(SHADOW, 1), U32(FLAGS, IPCUCKOO_F_APPEND) }, MALFORMED, AT(FLAGS) },
-	{ "SHADOW_DEL: no shadow", CMD(SHADOW_DEL), {}, EINVAL },
+	{ "SHADOW_DEL: no shadow", CMD(SHADOW_DEL), {}, EINVAL, MISSING(SHADOW) },
 	{ "SHADOW_DEL: no such shadow", CMD(SHADOW_DEL), { U32(SHADOW, 0x7fffffff) },
 	  ENOENT, AT(SHADOW) },
 	{ "SHADOW_DEL: the id as u8", CMD(SHADOW_DEL), { U8(SHADOW, 1) },
@@ -231,9 +237,11 @@ static const struct refused shadows[] = {
 };
 
 static const struct refused attachments[] = {
-	{ "ATTACH: no set", CMD(ATTACH), { U8(DIRECTION, 1), U8(VERDICT, 1) }, EINVAL },
-	{ "ATTACH: no direction", CMD(ATTACH), { STR(SET, "hosts"), U8(VERDICT, 1) }, EINVAL },
-	{ "ATTACH: no verdict", CMD(ATTACH), { STR(SET, "hosts"), U8(DIRECTION, 1) }, EINVAL },
+	{ "ATTACH: no set", CMD(ATTACH), { U8(DIRECTION, 1), U8(VERDICT, 1) }, EINVAL, MISSING(SET) },
+	{ "ATTACH: no direction", CMD(ATTACH), { STR(SET, "hosts"), U8(VERDICT, 1) },
+	  EINVAL, MISSING(DIRECTION) },
+	{ "ATTACH: no verdict", CMD(ATTACH), { STR(SET, "hosts"), U8(DIRECTION, 1) },
+	  EINVAL, MISSING(VERDICT) },
 	{ "ATTACH: no such set", CMD(ATTACH),
 	  { STR(SET, "nothere"), U8(DIRECTION, 1), U8(VERDICT, 1) }, ENOENT, AT(SET) },
 	{ "ATTACH: direction 0", CMD(ATTACH),
@@ -245,11 +253,12 @@ static const struct refused attachments[] = {
 	{ "ATTACH: verdict 5", CMD(ATTACH),
 	  { STR(SET, "hosts"), U8(DIRECTION, 1), U8(VERDICT, 5) }, MALFORMED, AT(VERDICT) },
 	{ "ATTACH: mark without a mark", CMD(ATTACH),
-	  { STR(SET, "hosts"), U8(DIRECTION, 1), U8(VERDICT, 3) }, EINVAL },
+	  { STR(SET, "hosts"), U8(DIRECTION, 1), U8(VERDICT, 3) }, EINVAL, MISSING(MARK) },
 	{ "ATTACH: a mark to drop", CMD(ATTACH),
-	  { STR(SET, "hosts"), U8(DIRECTION, 1), U8(VERDICT, 1), U32(MARK, 1) }, EINVAL },
+	  { STR(SET, "hosts"), U8(DIRECTION, 1), U8(VERDICT, 1), U32(MARK, 1) }, EINVAL, AT(MARK) },
 	{ "ATTACH: a mask to drop", CMD(ATTACH),
-	  { STR(SET, "hosts"), U8(DIRECTION, 1), U8(VERDICT, 1), U32(MARK_MASK, 1) }, EINVAL },
+	  { STR(SET, "hosts"), U8(DIRECTION, 1), U8(VERDICT, 1), U32(MARK_MASK, 1) },
+	  EINVAL, AT(MARK_MASK) },
 	{ "ATTACH: a mark outside its mask", CMD(ATTACH),
 	  { STR(SET, "hosts"), U8(DIRECTION, 1), U8(VERDICT, 3), U32(MARK, 0x10),
 	    U32(MARK_MASK, 0xf) }, EINVAL, AT(MARK) },
@@ -269,27 +278,33 @@ static const struct refused attachments[] = {
 	  { STR(SET, "hosts"), U8(DIRECTION, 1), U8(VERDICT, 1), U32(FLAGS, IPCUCKOO_F_ALL) },
 	  MALFORMED, AT(FLAGS) },
 	{ "ATTACH: like that already", CMD(ATTACH),
-	  { STR(SET, "any"), U8(DIRECTION, 2), U8(VERDICT, 4) }, EEXIST },
+	  { STR(SET, "any"), U8(DIRECTION, 2), U8(VERDICT, 4) }, EEXIST, AT(SET) },
 	{ "ATTACH: like that already, another order", CMD(ATTACH),
-	  { STR(SET, "any"), U8(DIRECTION, 2), U8(VERDICT, 4), U32(ORDER, 1) }, EEXIST },
-	{ "DETACH: nothing said", CMD(DETACH), {}, EINVAL },
-	{ "DETACH: no such attachment", CMD(DETACH), { U32(ATTACHMENT, 0x7fffffff) }, ENOENT },
-	{ "DETACH: attachment 0", CMD(DETACH), { U32(ATTACHMENT, 0) }, EINVAL },
-	{ "DETACH: no such set", CMD(DETACH), { STR(SET, "nothere") }, ENOENT },
-	{ "DETACH: a set that is not attached", CMD(DETACH), { STR(SET, "hosts") }, ENOENT },
+	  { STR(SET, "any"), U8(DIRECTION, 2), U8(VERDICT, 4), U32(ORDER, 1) }, EEXIST, AT(ORDER) },
+	{ "ATTACH: EXIST, but another order", CMD(ATTACH),
+	  { STR(SET, "any"), U8(DIRECTION, 2), U8(VERDICT, 4), U32(ORDER, 1),
+	    U32(FLAGS, IPCUCKOO_F_EXIST) }, EEXIST, AT(ORDER) },
+	{ "DETACH: nothing said", CMD(DETACH), {}, EINVAL, MISSING(SET) },
+	{ "DETACH: no such attachment", CMD(DETACH), { U32(ATTACHMENT, 0x7fffffff) },
+	  ENOENT, AT(ATTACHMENT) },
+	{ "DETACH: attachment 0", CMD(DETACH), { U32(ATTACHMENT, 0) }, EINVAL, AT(ATTACHMENT) },
+	{ "DETACH: no such set", CMD(DETACH), { STR(SET, "nothere") }, ENOENT, AT(SET) },
+	{ "DETACH: a set that is not attached", CMD(DETACH), { STR(SET, "hosts") }, ENOENT, AT(SET) },
 	{ "DETACH: another direction", CMD(DETACH), { STR(SET, "any"), U8(DIRECTION, 1) },
-	  ENOENT },
-	{ "DETACH: another verdict", CMD(DETACH), { STR(SET, "any"), U8(VERDICT, 1) }, ENOENT },
-	{ "DETACH: a device", CMD(DETACH), { STR(SET, "any"), STR(DEV, "lo") }, ENOENT },
-	{ "DETACH: a direction alone", CMD(DETACH), { U8(DIRECTION, 2) }, EINVAL },
+	  ENOENT, AT(SET) },
+	{ "DETACH: another verdict", CMD(DETACH), { STR(SET, "any"), U8(VERDICT, 1) }, ENOENT, AT(SET) },
+	{ "DETACH: a device", CMD(DETACH), { STR(SET, "any"), STR(DEV, "lo") }, ENOENT, AT(SET) },
+	{ "DETACH: a direction alone", CMD(DETACH), { U8(DIRECTION, 2) }, EINVAL, MISSING(SET) },
 	{ "DETACH: ALL and a set", CMD(DETACH),
-	  { STR(SET, "any"), U32(FLAGS, IPCUCKOO_F_ALL) }, EINVAL },
+	  { STR(SET, "any"), U32(FLAGS, IPCUCKOO_F_ALL) }, EINVAL, AT(SET) },
 	{ "DETACH: ALL and a direction", CMD(DETACH),
-	  { U8(DIRECTION, 2), U32(FLAGS, IPCUCKOO_F_ALL) }, EINVAL },
+	  { U8(DIRECTION, 2), U32(FLAGS, IPCUCKOO_F_ALL) }, EINVAL, AT(DIRECTION) },
 	{ "DETACH: a number and ALL", CMD(DETACH),
-	  { U32(ATTACHMENT, 1), U32(FLAGS, IPCUCKOO_F_ALL) }, EINVAL },
+	  { U32(ATTACHMENT, 1), U32(FLAGS, IPCUCKOO_F_ALL) }, EINVAL, AT(FLAGS) },
+	{ "DETACH: a number and a device", CMD(DETACH),
+	  { U32(ATTACHMENT, 1), STR(DEV, "lo") }, EINVAL, AT(DEV) },
 	{ "DETACH: a number and a set", CMD(DETACH),
-	  { U32(ATTACHMENT, 1), STR(SET, "any") }, EINVAL },
+	  { U32(ATTACHMENT, 1), STR(SET, "any") }, EINVAL, AT(SET) },
 };
 
 static void try_refused(const struct refused *r)
@@ -298,7 +313,7 @@ static void try_refused(const struct refused *r)
 	struct state before;
 	struct answer answer;
 	char out[1024];
-	int i;
+	int i, at, missing;
 
 	for (i = 0; i < PIECES && r->piece[i].data; i++)
 		mnl_attr_put(nlh, r->piece[i].type, r->piece[i].size, r->piece[i].data);
@@ -311,9 +326,10 @@ static void try_refused(const struct refused *r)
 	       r->error == MALFORMED ? "EINVAL or ERANGE" : strerrorname_np(r->error),
 	       answer.error, strerror(-answer.error));
 	expect(*answer.message, "%s: a sentence in the acknowledgement", r->what);
-	if (r->at)
-		expect(answer.at == (r->at & NLA_TYPE_MASK),
-		       "%s: attribute %d is to blame, not %d", r->what, r->at, answer.at);
+	at = r->at >> 16 ? NO_ATTR : r->at & NLA_TYPE_MASK;
+	missing = r->at >> 16 ? r->at >> 16 : NO_ATTR;
+	expect_equal(answer.at, at, "%s: attribute to blame", r->what);
+	expect_equal(answer.missing, missing, "%s: attribute missing", r->what);
 	expect(answer.has_cookie == !!r->cookie, "%s: a cookie: expected %d, got %d", r->what,
 	       !!r->cookie, answer.has_cookie);
 	if (r->cookie && answer.has_cookie)

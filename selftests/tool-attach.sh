@@ -30,6 +30,10 @@ test_attach()
 		attach nets src drop
 	fine "again, -exist" attach nets src drop -exist
 	json "again, -exist -j" 0 "$first" 'd["attachment"]' attach nets src drop -exist
+	fine "with the order it has" attach nets src drop order 300 -exist
+	expect "with another, -exist" 3 "" \
+		"Set nets is attached in that way already, with another order; detach it first" \
+		attach nets src drop order 5 -exist
 	expect "no such set" 3 "" 'no such set "net"; did you mean "nets"?' attach net src drop
 	run_tool stats
 	check "stats: attachments" "-7 hosts both mark 0x1/0xff eth0 seen 0 0

@@ -92,8 +92,11 @@ static int attach(struct tool *tool, struct nl_attachment *attachment)
 	err = nl_attach(tool->nl, attachment, &id);
 	if (err == -EEXIST)
 		return fail(tool, STATUS_REFUSED,
-			    "Set %s is attached in that way already (-exist accepts that)",
-			    attachment->set);
+			    "Set %s is attached in that way already%s",
+			    attachment->set,
+			    nl_error(tool->nl)->attribute == IPCUCKOO_A_ORDER ?
+			    ", with another order; detach it first" :
+			    " (-exist accepts that)");
 	if (err)
 		return fail_kernel(tool, attachment->set,
 				   "Set %s cannot be attached",

@@ -30,6 +30,7 @@ const struct command commands[] = {
 	  "remove a set, or all sets",
 	  "Without a name all sets go, as with ipset. A set that is attached\n"
 	  "stays, and with --all every other one then too.\n"
+	  "-exist accepts that there is no such set.\n"
 	  "\n"
 	  "  ipcuckoo destroy feed\n" },
 	{ "add", run_add,
@@ -65,6 +66,7 @@ const struct command commands[] = {
 	  "[NAME | --all]",
 	  "remove the entries of a set, or of all sets",
 	  "Without a name all sets are flushed, as with ipset.\n"
+	  "-exist accepts that there is no such set.\n"
 	  "\n"
 	  "  ipcuckoo flush feed\n" },
 	{ "load", run_load,

@@ -201,8 +201,7 @@ int fail_kernel(const struct tool *tool, const char *set, const char *format,
 		return fail(tool, STATUS_DENIED,
 			    "this needs root or CAP_NET_ADMIN");
 	if (error.code == -ENOENT && set &&
-	    (error.attribute == IPCUCKOO_A_SET ||
-	     nl_set_get(tool->nl, set, &unused) == -ENOENT))
+	    nl_set_get(tool->nl, set, &unused) == -ENOENT)
 		return fail_no_set(tool, set);
 	va_start(args, format);
 	vsnprintf(what, sizeof(what), format, args);

@@ -444,9 +444,9 @@ int nl_set_del(struct nl *nl, const char *name, uint32_t flags)
 	return talk(nl, NULL, NULL);
 }
 
-int nl_set_flush(struct nl *nl, const char *name)
+int nl_set_flush(struct nl *nl, const char *name, uint32_t flags)
 {
-	start_for_set(nl, IPCUCKOO_CMD_SET_FLUSH, name, 0);
+	start_for_set(nl, IPCUCKOO_CMD_SET_FLUSH, name, flags);
 	return talk(nl, NULL, NULL);
 }
 

@@ -109,7 +109,7 @@ int nl_set_new(struct nl *nl, const struct nl_set *set, bool has_maxelem,
 int nl_set_get(struct nl *nl, const char *name, struct nl_set *set);
 /* With no @name, every set. */
 int nl_set_del(struct nl *nl, const char *name, uint32_t flags);
-int nl_set_flush(struct nl *nl, const char *name);
+int nl_set_flush(struct nl *nl, const char *name, uint32_t flags);
 
 /*
  * The dumps ask again, up to five times, when what they read changes under

@@ -121,7 +121,7 @@ int run_flush(struct tool *tool, struct words *words)
 		status = connect_module(tool);
 	if (status)
 		return status;
-	if (nl_set_flush(tool->nl, name))
+	if (nl_set_flush(tool->nl, name, tool->exist ? IPCUCKOO_F_EXIST : 0))
 		return fail_kernel(tool, name, "Set%s%s cannot be flushed",
 				   name ? " " : "s", name ? name : "");
 	return print_action(tool, name, "flushed");

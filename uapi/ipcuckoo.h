@@ -45,8 +45,10 @@
  * Errors
  * ------
  *
- * Every error carries an extended acknowledgment with a sentence, and the
- * offset of the attribute at fault where one is. When one entry of a packed
+ * Every error of ours carries an extended acknowledgment with a sentence, and
+ * the offset of the attribute at fault, or the type of the one that is missing
+ * (of several that would do, the first), where it is one's. (EPERM comes from
+ * generic netlink, without a word.) When one entry of a packed
  * attribute is at fault the cookie of the acknowledgment holds its index in
  * that attribute (u32, host byte order). A request that fails changes nothing
  * that packets see; a shadow may have taken the entries before the bad one.
@@ -55,7 +57,8 @@
  *   EINVAL      malformed request, or an entry that is no valid address
  *   ERANGE      an attribute too long, or a number out of its range
  *   ENOENT      no such set, attachment, shadow or (ENTRY_DEL) entry
- *   EEXIST      the set, attachment or (ENTRY_ADD) entry is already there
+ *   EEXIST      the set, attachment or (ENTRY_ADD) entry is already there,
+ *               perhaps with another type, family or order
  *   EBUSY       SET_DEL: the set is attached
  *   EAFNOSUPPORT  the entry's family is not one the set holds
  *   EOPNOTSUPP  a prefix for a hash:ip set
@@ -91,7 +94,8 @@
  *   ATTACHMENTS, GENERATION, GROWTHS, REKEYS, DISPLACED, RETRIES
  *
  * IPCUCKOO_CMD_SET_FLUSH (do)
- *   SET, or FLAGS: ALL. Removes every entry in one step.
+ *   SET, or FLAGS: ALL. Removes the entries, each set's in one step.
+ *   With EXIST a set that is not there is success.
  *
  * IPCUCKOO_CMD_ENTRY_ADD, IPCUCKOO_CMD_ENTRY_DEL (do)
  *   SET, entries, [FLAGS: EXIST]
@@ -136,12 +140,14 @@
  *   made. Default: IPCUCKOO_ORDER_ACCEPT, _COUNT, _MARK or _DROP by verdict,
  *   so that accept sets come first. DEV may name a device that does not exist
  *   yet. EEXIST if the same set acts already with the same direction,
- *   verdict, mark, device and loopback flag. reply: ATTACHMENT
+ *   verdict, mark, device and loopback flag. With EXIST that is success,
+ *   unless ORDER is given and is another. reply: ATTACHMENT
  *
  * IPCUCKOO_CMD_DETACH (do)
  *   One of: ATTACHMENT; SET and optionally DIRECTION, VERDICT, DEV, which
  *   narrow the choice; FLAGS: ALL. With EXIST nothing to detach is success.
- *   reply: CHANGED
+ *   Where others stay attached their shorter list takes memory: ENOMEM leaves
+ *   all as they were. ALL needs none. reply: CHANGED
  *
  * IPCUCKOO_CMD_ATTACH_GET (dump: all, in the order they run)
  *   reply: ATTACHMENT, SET, DIRECTION, VERDICT, MARK and MARK_MASK (mark
