@@ -80,7 +80,7 @@ static int fill_set(struct sk_buff *skb, struct ipcuckoo_set *set)
 	       nla_put_u32(skb, IPCUCKOO_A_REKEYS, e->rekeys) ||
 	       ipcuckoo_nl_put_u64(skb, IPCUCKOO_A_DISPLACED,
 				   ipcuckoo_entries_displaced(e)) ||
-	       ipcuckoo_nl_put_u64(skb, IPCUCKOO_A_RETRIES, ipcuckoo_entries_fallbacks(e)) ?
+	       ipcuckoo_nl_put_u64(skb, IPCUCKOO_A_FALLBACKS, ipcuckoo_entries_fallbacks(e)) ?
 	       -EMSGSIZE : 0;
 }
 

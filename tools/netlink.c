@@ -428,7 +428,7 @@ static int read_set(const struct nlattr **attrs, void *data)
 	set->growths = get_uint(attrs, IPCUCKOO_A_GROWTHS);
 	set->rekeys = get_uint(attrs, IPCUCKOO_A_REKEYS);
 	set->displaced = get_uint(attrs, IPCUCKOO_A_DISPLACED);
-	set->retries = get_uint(attrs, IPCUCKOO_A_RETRIES);
+	set->fallbacks = get_uint(attrs, IPCUCKOO_A_FALLBACKS);
 	return 0;
 }
 

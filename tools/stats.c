@@ -77,7 +77,7 @@ static void print_sets(const struct stats *stats)
 		{ "NAME", false }, { "TYPE", false }, { "FAMILY", false },
 		{ "ENTRIES", true }, { "MEMORY", true }, { "BYTES/ENTRY", true },
 		{ "LOAD", true }, { "GROWTHS", true }, { "REKEYS", true },
-		{ "DISPLACED", true }, { "RETRIES", true }, { NULL, false }
+		{ "DISPLACED", true }, { "FALLBACKS", true }, { NULL, false }
 	};
 	struct table table = { .columns = columns };
 	char size[SIZE_TEXT_SIZE];
@@ -101,7 +101,7 @@ static void print_sets(const struct stats *stats)
 		table_add(&table, "%u", s->growths);
 		table_add(&table, "%u", s->rekeys);
 		table_add(&table, "%llu", (unsigned long long)s->displaced);
-		table_add(&table, "%llu", (unsigned long long)s->retries);
+		table_add(&table, "%llu", (unsigned long long)s->fallbacks);
 	}
 	table_print(&table);
 }
@@ -166,7 +166,7 @@ static struct json_object *json_set(const struct nl_set *s)
 	json_add_uint(object, "growths", s->growths);
 	json_add_uint(object, "rekeys", s->rekeys);
 	json_add_uint(object, "displaced", s->displaced);
-	json_add_uint(object, "retries", s->retries);
+	json_add_uint(object, "fallbacks", s->fallbacks);
 	return object;
 }
 

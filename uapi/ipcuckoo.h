@@ -91,7 +91,7 @@
  *
  * IPCUCKOO_CMD_SET_GET (do: SET; dump: every set, by name)
  *   reply: SET, TYPE, FAMILY, MAXELEM, ENTRIES, HOSTS, MEMORY, SLOTS,
- *   ATTACHMENTS, GENERATION, GROWTHS, REKEYS, DISPLACED, RETRIES
+ *   ATTACHMENTS, GENERATION, GROWTHS, REKEYS, DISPLACED, FALLBACKS
  *
  * IPCUCKOO_CMD_SET_FLUSH (do)
  *   SET, or FLAGS: ALL. Removes the entries, each set's in one step.
@@ -238,7 +238,7 @@ enum ipcuckoo_attr {
 	IPCUCKOO_A_GROWTHS,		/* u32, tables built anew in another size */
 	IPCUCKOO_A_REKEYS,		/* u32, tables built anew with another key */
 	IPCUCKOO_A_DISPLACED,		/* u64, entries moved to their other bucket */
-	IPCUCKOO_A_RETRIES,		/* u64, look-ups that fell back to the lock */
+	IPCUCKOO_A_FALLBACKS,		/* u64, look-ups that took the lock */
 
 	IPCUCKOO_A_VERSION,		/* string */
 	IPCUCKOO_A_SETS,		/* u32 */
