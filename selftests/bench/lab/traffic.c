@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Addresses, read from files before anything is measured. */
+#include <linux/err.h>
+#include <linux/kernel_read_file.h>
+#include <linux/log2.h>
+#include <linux/slab.h>
+#include <linux/socket.h>
+#include <linux/string.h>
+#include <linux/vmalloc.h>
+
+#include "lab.h"
+
+static LIST_HEAD(all);
+
+static void discard(struct lab_traffic *t)
+{
+	list_del(&t->list);
+	vfree(t->v4);
+	vfree(t->v6);
+	kfree(t);
+}
+
+/* A name that is taken is taken over. */
+int lab_traffic_read(const char *name, int family, const char *path)
+{
+	size_t size = family == 4 ? sizeof(__be32) : sizeof(struct in6_addr);
+	struct lab_traffic *t, *old;
+	void *data = NULL;
+	ssize_t bytes;
+
+	bytes = kernel_read_file_from_path(path, 0, &data, INT_MAX, NULL,
+					   READING_UNKNOWN);
+	if (bytes < 0)
+		return bytes;
+	t = kzalloc(sizeof(*t), GFP_KERNEL);
+	if (!t || bytes % size || !is_power_of_2(bytes / size) ||
+	    strscpy(t->name, name, sizeof(t->name)) < 0) {
+		kfree(t);
+		vfree(data);
+		return t ? -EINVAL : -ENOMEM;
+	}
+	if (family == 4)
+		t->v4 = data;
+	else
+		t->v6 = data;
+	t->count = bytes / size;
+	old = (struct lab_traffic *)lab_traffic_find(name);
+	if (old)
+		discard(old);
+	list_add(&t->list, &all);
+	return 0;
+}
+
+const struct lab_traffic *lab_traffic_find(const char *name)
+{
+	struct lab_traffic *t;
+
+	list_for_each_entry(t, &all, list)
+		if (!strcmp(t->name, name))
+			return t;
+	return NULL;
+}
+
+void lab_traffic_exit(void)
+{
+	struct lab_traffic *t, *next;
+
+	list_for_each_entry_safe(t, next, &all, list)
+		discard(t);
+}
