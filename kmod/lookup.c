@@ -118,9 +118,9 @@ static bool version_match_mapped(const struct ipcuckoo_version *v,
 typedef bool (*match_fn)(const struct ipcuckoo_version *v,
 			 const struct ipcuckoo_key *addr);
 
-/* LMM(look-up:A), pairs with LMM(bump:A) */
 static u32 sample(const struct ipcuckoo_entries *e)
 {
+	/* LMM(look-up:A), pairs with LMM(bump:A) */
 	return smp_load_acquire(&e->guard.seq);
 }
 
