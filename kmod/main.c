@@ -49,7 +49,23 @@ MODULE_PARM_DESC(memory_limit,
 		 "MiB of tables a network namespace may have (default 0: no limit)");
 
 unsigned int ipcuckoo_maxelem;
-module_param_named(maxelem, ipcuckoo_maxelem, uint, 0444);
+
+static int set_maxelem(const char *val, const struct kernel_param *kp)
+{
+	int err = kstrtouint(val, 0, &ipcuckoo_maxelem);
+
+	if (err)
+		pr_err("ipcuckoo: maxelem=%s: give a number of entries, 0 to %u\n",
+		       val, U32_MAX);
+	return err;
+}
+
+static const struct kernel_param_ops maxelem_ops = {
+	.set = set_maxelem,
+	.get = param_get_uint,
+};
+
+module_param_cb(maxelem, &maxelem_ops, &ipcuckoo_maxelem, 0444);
 MODULE_PARM_DESC(maxelem,
 		 "entries a set may hold unless it is made with another limit (default 0: no limit)");
 

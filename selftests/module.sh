@@ -8,6 +8,8 @@
 . "${0%/*}/lib-net.sh"
 
 tracing=/sys/kernel/tracing
+cgroups=/sys/fs/cgroup
+cgroup=$cgroups/ipcuckoo-test
 rounds=${SLOW:+3}
 rounds=${rounds:-10}
 
@@ -74,8 +76,11 @@ test_bad_parameters()
 		priority=x priority= priority=100001 priority=-100001 priority=99999999999; do
 		refused "$p"
 	done
-	check_match "the log says what was expected" "memory_limit=x: give MiB" \
-		"$(dmesg | grep 'ipcuckoo: memory_limit=x')"
+	for p in "memory_limit=x: give MiB" "maxelem=-1: give a number of entries" \
+		"priority=100001: give a number"; do
+		check_match "the log says what was expected: $p" "$p" \
+			"$(dmesg | grep "ipcuckoo: ${p%%:*}:")"
+	done
 }
 
 # in_parameters COMMAND...: what it says of the three, on one line
@@ -100,7 +105,7 @@ test_parameters()
 	run_error "the limit holds" 3 "full" ipcuckoo add a 10.0.0.0-10.0.3.232
 	run_ok "up to it all fit" ipcuckoo add a 10.0.0.0-10.0.3.231
 	run_error "one more does not" 3 "full" ipcuckoo add a 10.0.3.232
-	check_match "the priority is used" '"priority":-300,' "$(ipcuckoo stats -j)"
+	check_match "the priority is told" '"priority":-300,' "$(ipcuckoo stats -j)"
 	packets -s "$seed" generate hosts 600000 > $lists/large
 	run_error "the memory limit holds" 3 "memory limit" ipcuckoo load b $lists/large
 	check "what was refused is not there" 0 "$(field b entries)"
@@ -148,6 +153,48 @@ test_memory()
 	ipcuckoo destroy --all
 	run_ok "so does destroying sets" busywait 5 all_given_back
 	unload_module
+}
+
+# What a cgroup is charged for pages of vmalloc areas.
+charged()
+{
+	sed -n 's/^vmalloc //p' $cgroup/memory.stat
+}
+
+# in_cgroup COMMAND...
+in_cgroup()
+{
+	(echo $BASHPID > $cgroup/cgroup.procs && "$@")
+}
+
+# Tables belong to whoever loads them.
+test_cgroup()
+{
+	local size
+
+	if [ ! -e $cgroups/memory.stat ] && ! grep -qs memory $cgroups/cgroup.controllers; then
+		skip "tables are charged to the cgroup" "no memory controller here"
+		return
+	fi
+	mkdir $cgroup || bail "cannot make a cgroup"
+	on_exit 'rmdir $cgroup'
+	load_module
+	ipcuckoo create a hash:ip
+	check "a cgroup is charged for no area" 0 "$(charged)"
+	in_cgroup ipcuckoo load a $lists/large > /dev/null
+	size=$(field a bytes)
+	check_match "$(wc -l < $lists/large) hosts take a megabyte and more" '^[1-9][0-9]{6,}$' "$size"
+	note "$size bytes in the set, $(charged) charged"
+	# But for what is less than a page.
+	check "they are charged to the cgroup" 1 $(($(charged) >= size - 65536))
+	ipcuckoo destroy a
+	run_ok "and given back to it" busywait 10 nothing_charged
+	unload_module
+}
+
+nothing_charged()
+{
+	[ "$(charged)" = 0 ]
 }
 
 all_given_back()
@@ -338,6 +385,39 @@ test_traffic()
 	run_ok "nothing is left in memory" busywait 5 no_areas
 }
 
+# met_by_nft PARAMETER...: of 100 packets that we drop, how many meet a chain of nft at -100
+met_by_nft()
+{
+	insmod "$IPCUCKOO_KO" "$@" && ipcuckoo create all hash:net &&
+		ipcuckoo add all 0.0.0.0/0 && ipcuckoo attach all src drop &&
+		in_f nft -f - <<-'END' || bail "cannot set up both"
+		table inet t {
+			chain c {
+				type filter hook prerouting priority -100;
+				ip protocol udp counter
+			}
+		}
+		END
+	packets -s "$seed" -n 100 -k u -r "src,drop,$lists/all" check cs > $lists/out ||
+		bail "they were not dropped: $(< $lists/out)"
+	met=$(in_f nft list chain inet t c | sed -n 's/.*counter packets \([0-9]*\) .*/\1/p')
+	in_f nft delete table inet t
+	ipcuckoo detach --all
+	rmmod ipcuckoo
+}
+
+# In the network that test_traffic() has set up.
+test_priority()
+{
+	local met
+
+	list_of $lists/all 0.0.0.0/0
+	met_by_nft
+	check "by default others meet nothing of what we drop" 0 "$met"
+	met_by_nft priority=0
+	check "with priority=0 a chain at -100 meets all of it" 100 "$met"
+}
+
 note "SEED=$seed repeats this run"
 mkdir -p $lists
 {
@@ -351,9 +431,11 @@ test_bad_parameters
 test_parameters
 test_reload
 test_memory
+test_cgroup
 test_attached
 test_hooks
 test_hook_list
 test_namespaces
 test_traffic
+test_priority
 ktap_done
