@@ -435,7 +435,7 @@ static const struct proc_ops set_ops = {
 
 /**
  * ipcuckoo_proc_add() - make the file of a set
- * @inet:	namespace, whose mutex is held
+ * @inet:	namespace, whose mutex of names is held
  * @set:	set
  *
  * Return: the file, or NULL for want of memory.

@@ -38,6 +38,7 @@ test_version()
 	check_match "--version" '^ipcuckoo [0-9]+\.[0-9]+' "$out"
 	expect "-V" 0 "ipcuckoo $version" "" -V
 	expect "-V behind a command" 0 "ipcuckoo $version" "" list -V
+	json "-V -j" 0 "{\"tool\": \"$version\"}" d -V
 	json "version -j without a module" 0 "{\"module\": null, \"tool\": \"$version\"}" d version
 }
 

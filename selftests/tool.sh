@@ -235,6 +235,8 @@ test_test()
 	expect "a wider prefix" 1 "" "192.0.2.0/23 is NOT in set nets." test nets 192.0.2.0/23
 	wrong "more than one" "test takes one address or prefix at a time" test nets 192.0.2.1-192.0.2.3
 	wrong "a prefix in hash:ip" "test takes one address at a time" test hosts 192.0.2.0/24
+	wrong "a wide one" "stands for more than 65536 addresses" test hosts 10.0.0.0/8
+	check "no advice that test does not take" "" "$(grep -e --expand err)"
 }
 
 test_list()

@@ -131,7 +131,7 @@ int run_block(struct tool *tool, struct words *words)
 	err = nl_set_get(tool->nl, BLOCK_SET, &set);
 	if (err && err != -ENOENT)
 		return fail_kernel(tool, NULL, "cannot read set %s", BLOCK_SET);
-	status = bulk_read(tool, &set, words->word, words->count, false,
+	status = bulk_read(tool, &set, words->word, words->count, NULL,
 			   &entries);
 	if (!status)
 		status = block(tool, &set, !err, &entries);
@@ -271,7 +271,7 @@ int run_unblock(struct tool *tool, struct words *words)
 			    BLOCK_SET);
 	if (err)
 		return fail_kernel(tool, NULL, "cannot read set %s", BLOCK_SET);
-	status = bulk_read(tool, &set, words->word, words->count, false,
+	status = bulk_read(tool, &set, words->word, words->count, NULL,
 			   &entries);
 	if (!status)
 		status = unblock(tool, &entries);

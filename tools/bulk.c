@@ -48,12 +48,14 @@ struct entry_ref first_entry(const struct packed *entries)
 }
 
 int bulk_read(struct tool *tool, const struct nl_set *set, char **word,
-	      int count, bool expand, struct packed *entries)
+	      int count, const bool *expand, struct packed *entries)
 {
 	struct list list = {
 		.family = set->family,
 		.hosts_only = set->type == IPCUCKOO_TYPE_HASH_IP,
-		.expand_limit = expand ? LIST_EXPAND_MOST : LIST_EXPAND_LIMIT,
+		.expand_limit = expand && *expand ? LIST_EXPAND_MOST :
+						    LIST_EXPAND_LIMIT,
+		.has_expand = expand,
 	};
 	char why[ADDRESS_WHY_SIZE], quoted[64];
 	int err, i;

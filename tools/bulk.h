@@ -37,9 +37,12 @@ int bulk_add(struct bulk *bulk);
 int bulk_del(struct bulk *bulk);
 int bulk_load(struct bulk *bulk);
 
-/* Read addresses, prefixes and ranges from the command line; sorts them. */
+/*
+ * Read addresses, prefixes and ranges from the command line; sorts them.
+ * @expand says whether --expand was given, NULL that it is no option.
+ */
 int bulk_read(struct tool *tool, const struct nl_set *set, char **word,
-	      int count, bool expand, struct packed *entries);
+	      int count, const bool *expand, struct packed *entries);
 
 /* The text of an entry, and of the prefix of this length around it. */
 const char *entry_text(const struct packed *entries, struct entry_ref ref,

@@ -39,7 +39,7 @@ static int change_set(struct tool *tool, struct words *words,
 		status = find_set(tool, words->word[0], &set);
 	if (!status)
 		status = bulk_read(tool, &set, words->word + 1,
-				   words->count - 1, expand, &entries);
+				   words->count - 1, &expand, &entries);
 	if (status)
 		return status;
 	bulk = (struct bulk) {
@@ -98,7 +98,7 @@ int run_test(struct tool *tool, struct words *words)
 	if (!status)
 		status = find_set(tool, words->word[0], &set);
 	if (!status)
-		status = bulk_read(tool, &set, words->word + 1, 1, false,
+		status = bulk_read(tool, &set, words->word + 1, 1, NULL,
 				   &entries);
 	if (status)
 		return status;

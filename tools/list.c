@@ -71,11 +71,11 @@ int list_add(struct list *list, const char *text, size_t len,
 		return err;
 	if (list->hosts_only && address_count(&range) > list->expand_limit) {
 		snprintf(why, ADDRESS_WHY_SIZE,
-			 "stands for more than %llu addresses%s",
+			 "stands for more than %llu addresses; a hash:net set takes it as it is%s",
 			 (unsigned long long)list->expand_limit,
+			 list->has_expand &&
 			 list->expand_limit < LIST_EXPAND_MOST ?
-			 "; a hash:net set takes it as it is, --expand adds every one" :
-			 "");
+			 ", --expand adds every one" : "");
 		return -EINVAL;
 	}
 	err = packed_add_range(&list->entries, &range, list->hosts_only);

@@ -35,6 +35,7 @@ struct list_fault {
  * @family:	IPCUCKOO_FAMILY_* of the set
  * @hosts_only:	the set holds hosts: expand prefixes and ranges
  * @expand_limit: to at most so many
+ * @has_expand:	--expand is an option here
  * @skip_invalid: leave out lines at fault and go on
  * @report:	told about each line left out; may be NULL
  */
@@ -46,6 +47,7 @@ struct list {
 	uint8_t family;
 	bool hosts_only;
 	uint64_t expand_limit;
+	bool has_expand;
 	bool skip_invalid;
 	void (*report)(const struct list *list, const struct list_fault *fault);
 };

@@ -216,6 +216,7 @@ int run_load(struct tool *tool, struct words *words)
 		status = find_set(tool, words->word[0], &set);
 	if (status)
 		return status;
+	load.list.has_expand = true;
 	load.list.expand_limit = expand ? LIST_EXPAND_MOST : LIST_EXPAND_LIMIT;
 	status = load_files(&load, &set, words->word + 1, words->count - 1);
 	list_free(&load.list);

@@ -18,8 +18,9 @@ const struct command commands[] = {
 	{ "create", run_create,
 	  "NAME hash:ip|hash:net [family inet|inet6|any] [maxelem N]",
 	  "make a set",
-	  "hash:ip holds hosts, hash:net holds hosts and prefixes. The family is\n"
-	  "inet unless said otherwise; any holds IPv4 and IPv6 in one set.\n"
+	  "hash:ip (or iphash) holds hosts, hash:net (or nethash) holds hosts and\n"
+	  "prefixes. The family is inet unless said otherwise; any holds IPv4 and\n"
+	  "IPv6 in one set.\n"
 	  "maxelem limits the entries; 0 is no limit.\n"
 	  "-exist accepts a set of that name, type and family that is there.\n"
 	  "\n"
@@ -167,9 +168,9 @@ void print_usage(FILE *to)
 	for (command = commands; command->name; command++)
 		fprintf(to, "  %-8s  %s\n", command->name, command->summary);
 	fputs("\nOptions, before or behind the command:\n"
-	      "  -j, --json     print JSON\n"
+	      "  -j, --json     print JSON; help and messages stay text\n"
 	      "  -q, -quiet     print no messages\n"
-	      "  -!, -exist     what is there already, or is not there, is no error\n"
+	      "  -!, -exist     what is there already, or gone already, is no error\n"
 	      "  -h, --help     show help, of a command if there is one\n"
 	      "  -V, --version  show the version of the tool\n"
 	      "  --             what follows is no option\n"
@@ -275,10 +276,8 @@ static int run(struct tool *tool, struct words *words)
 	const char *name;
 
 	take_globals(tool, &globals, words);
-	if (globals.version) {
-		printf("ipcuckoo %s\n", IPCUCKOO_TOOL_VERSION);
-		return STATUS_OK;
-	}
+	if (globals.version)
+		return print_tool_version(tool);
 	if (!words->count) {
 		print_usage(globals.help ? stdout : stderr);
 		return globals.help ? STATUS_OK : STATUS_USAGE;

@@ -214,6 +214,20 @@ int run_stats(struct tool *tool, struct words *words)
 	return status;
 }
 
+int print_tool_version(const struct tool *tool)
+{
+	struct json_object *object;
+
+	if (!tool->json) {
+		printf("ipcuckoo %s\n", IPCUCKOO_TOOL_VERSION);
+		return STATUS_OK;
+	}
+	object = json_object_new_object();
+	json_add_string(object, "tool", IPCUCKOO_TOOL_VERSION);
+	json_print(object);
+	return STATUS_OK;
+}
+
 int run_version(struct tool *tool, struct words *words)
 {
 	struct json_object *object;

@@ -28,7 +28,7 @@ enum status {
  * @command:	the command being run
  * @json:	-j: answer in JSON
  * @quiet:	-q: no messages
- * @exist:	-exist: what is there already, or is not there, is no error
+ * @exist:	-exist: what is there already, or gone already, is no error
  */
 struct tool {
 	struct nl *nl;
@@ -144,6 +144,7 @@ int run_stats(struct tool *tool, struct words *words);
 int run_version(struct tool *tool, struct words *words);
 int run_help(struct tool *tool, struct words *words);
 
+int print_tool_version(const struct tool *tool);
 void print_usage(FILE *to);
 void print_help(const struct command *command);
 

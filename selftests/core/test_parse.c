@@ -76,6 +76,7 @@ static void check_entry(const char *text, uint8_t family, bool hosts_only,
 		.family = family,
 		.hosts_only = hosts_only,
 		.expand_limit = LIST_EXPAND_LIMIT,
+		.has_expand = true,
 	};
 	char why[ADDRESS_WHY_SIZE] = "";
 	size_t len = strlen(text);
