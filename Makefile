@@ -42,6 +42,8 @@ install: module tools
 	@$(MAKE) --no-print-directory -C tools install DESTDIR='$(DESTDIR)' PREFIX='$(PREFIX)' \
 		SBINDIR='$(SBINDIR)'
 	$(if $(DESTDIR),,depmod $(release))
+	@[ "$(release)" = "$$(uname -r)" ] || \
+		echo 'installed for $(release), but '"$$(uname -r)"' is running' >&2
 
 uninstall:
 	rm -f $(DESTDIR)/lib/modules/$(release)/updates/ipcuckoo.ko

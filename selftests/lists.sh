@@ -79,8 +79,27 @@ test_million()
 	check "replaced twice: as many" "$million" "$(field big entries)"
 	run_ok "and in as much memory" busywait 10 areas_are_of "$pages"
 	ipcuckoo destroy big
+	test_sizes
 	run_ok "all of it comes back" busywait 10 areas_are_of 0
 	rm $lists/million
+}
+
+# Smaller sets take what the README says.
+test_sizes()
+{
+	local n bar
+
+	while read -r n bar; do
+		ipcuckoo create some hash:ip
+		head -n "$n" $lists/million | ipcuckoo load some - > /dev/null
+		within "bytes per host, $n of them" "$(calc "$(field some bytes) / $n")" "$bar" bytes
+		ipcuckoo destroy some
+	done <<-END
+	600000 2.7
+	65000 2.7
+	5000 3.5
+	1000 9
+	END
 }
 
 # The areas of two lists of the same length may differ by a few pages, not by a table.
