@@ -377,6 +377,16 @@ static void list_remove(struct ipcuckoo_net *inet,
 	WRITE_ONCE(inet->attached.count, inet->attached.count - 1);
 }
 
+/* Strangers who match are dropped, or pass by what should have blocked them:
+ * not unless whoever asks for it says that he knows.
+ */
+static bool needs_consent(const struct ipcuckoo_attachment *at)
+{
+	return ipcuckoo_entries_approximate(&at->set->entries) &&
+	       (at->rule.verdict == IPCUCKOO_VERDICT_DROP ||
+		at->rule.verdict == IPCUCKOO_VERDICT_ACCEPT);
+}
+
 static int check_attach(struct ipcuckoo_net *inet, const char *name,
 			struct ipcuckoo_attachment *new)
 {
@@ -385,6 +395,8 @@ static int check_attach(struct ipcuckoo_net *inet, const char *name,
 	new->set = ipcuckoo_set_find(inet, name);
 	if (!new->set)
 		return -ENOENT;
+	if (needs_consent(new) && !new->rule.approximate)
+		return -EOPNOTSUPP;
 	if (inet->attached.count >= ATTACHMENTS_MAX)
 		return -E2BIG;
 	list_for_each_entry(at, &inet->attached.list, list) {
@@ -428,10 +440,11 @@ static int attach_locked(struct ipcuckoo_net *inet, const char *name,
  * @id:		set to the attachment's number, or to that of the one there is
  *
  * Context: process context; takes the namespace's mutex.
- * Return: 0, -ENOENT if there is no such set, -EEXIST if it does that already,
- * -ENOTUNIQ if it does in another order, -E2BIG if there are too many already,
- * -ENODEV if the module is about to be unloaded, -ENOMEM, or what
- * nf_register_net_hook() returns.
+ * Return: 0, -ENOENT if there is no such set, -EOPNOTSUPP if it is approximate
+ * and @rule does not accept that, -EEXIST if it does that already, -ENOTUNIQ if
+ * it does in another order, -E2BIG if there are too many already, -ENODEV if the
+ * module is about to be unloaded, -ENOMEM, or what nf_register_net_hook()
+ * returns.
  */
 int ipcuckoo_attach(struct ipcuckoo_net *inet, const char *name,
 		    const struct ipcuckoo_rule *rule, u32 *id)

@@ -46,6 +46,7 @@ struct ipcuckoo_attached {
  * @dir:	enum ipcuckoo_direction
  * @verdict:	enum ipcuckoo_verdict
  * @loopback:	also for packets of loopback devices
+ * @approximate: the set may be approximate; needed for drop and accept
  * @mark:	for IPCUCKOO_VERDICT_MARK
  * @mask:	bits of the mark to replace
  * @order:	its place among the attachments
@@ -55,6 +56,7 @@ struct ipcuckoo_rule {
 	u8 dir;
 	u8 verdict;
 	bool loopback;
+	bool approximate;
 	u32 mark;
 	u32 mask;
 	s32 order;

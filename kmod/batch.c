@@ -128,7 +128,7 @@ static int prepare_add(struct ipcuckoo_set *set,
 		       const struct ipcuckoo_batch *batch, bool exist,
 		       unsigned long *absent, struct ipcuckoo_batch_cursor *at)
 {
-	u32 more[IPCUCKOO_KINDS] = {}, new = 0, count;
+	u32 more[IPCUCKOO_KINDS] = {}, new = 0, count, limit;
 	struct ipcuckoo_entry entry;
 	int err;
 
@@ -136,7 +136,7 @@ static int prepare_add(struct ipcuckoo_set *set,
 		err = ipcuckoo_set_check(set, &entry);
 		if (err)
 			return err;
-		if (!ipcuckoo_entries_has(&set->entries, &entry)) {
+		if (!ipcuckoo_entries_holds(&set->entries, &entry)) {
 			__set_bit(at->n, absent);
 			more[ipcuckoo_entry_kind(&entry)]++;
 			new++;
@@ -145,11 +145,13 @@ static int prepare_add(struct ipcuckoo_set *set,
 		}
 	}
 	count = ipcuckoo_set_count(set);
-	if (set->maxelem && count + new > set->maxelem) {
-		err = count_distinct(set, batch, absent, &new);
+	limit = ipcuckoo_set_limit(set);
+	if (limit && count + new > limit) {
+		err = set->entries.shape.multi ? 0 :
+		      count_distinct(set, batch, absent, &new);
 		if (err)
 			return err;
-		if (count + new > set->maxelem)
+		if (count + new > limit)
 			return -ENOSPC;
 	}
 	/* A single one makes its own room, or changes nothing. */
@@ -173,7 +175,9 @@ static void undo_add(struct ipcuckoo_set *set,
 }
 
 /* Room was made for all of it, so that a failure here takes both a search that
- * fails far below its usual load and no memory for another table.
+ * fails far below its usual load and no memory for another table; or, in a
+ * filter, too many copies. What is deleted from a filter then are fingerprints
+ * that were just added to it.
  */
 static int apply_add(struct ipcuckoo_set *set,
 		     const struct ipcuckoo_batch *batch, unsigned long *absent,

@@ -6,6 +6,9 @@
  * stored under a code that no other prefix has (entry.h). Hints (hint.c) tell
  * which of these tables, and which prefix lengths, are worth a probe.
  *
+ * The contents of an approximate set are one filter (filter.c) instead, which is
+ * made with the first entry and has its size for good. There are only hosts.
+ *
  * How a look-up uses them, and why its answer holds for one moment, is said in
  * lookup.c.
  *
@@ -76,10 +79,13 @@ static void version_destroy(struct ipcuckoo_version *v, bool live)
 			ipcuckoo_hint_destroy_rcu(v->hint[i]);
 		else
 			ipcuckoo_hint_destroy(v->hint[i]);
-	if (live)
+	if (live) {
+		ipcuckoo_filter_destroy_rcu(v->filter);
 		kfree_rcu(v, rcu);
-	else
+	} else {
+		ipcuckoo_filter_destroy(v->filter);
 		kfree(v);
+	}
 }
 
 /* Put a version in that shares all but what was replaced with the old one. */
@@ -130,6 +136,25 @@ static int publish_hint(struct ipcuckoo_entries *e, bool v6,
 		ipcuckoo_hint_destroy_rcu(old);
 	else
 		ipcuckoo_hint_destroy(old);
+	return 0;
+}
+
+static int publish_filter(struct ipcuckoo_entries *e, struct ipcuckoo_filter *f)
+{
+	struct ipcuckoo_version *v = current_version(e);
+	struct ipcuckoo_filter *old = v->filter;
+
+	v = version_create(v);
+	if (!v)
+		return -ENOMEM;
+	v->filter = f;
+	publish(e, v);
+	if (old)
+		e->displaced += old->displaced;
+	if (e->live)
+		ipcuckoo_filter_destroy_rcu(old);
+	else
+		ipcuckoo_filter_destroy(old);
 	return 0;
 }
 
@@ -306,14 +331,75 @@ static void mark_hint(struct ipcuckoo_hint *h,
 		ipcuckoo_hint_add_host(h, addr.hi);
 }
 
+/* Approximate contents */
+
+static struct ipcuckoo_key filter_key(const struct ipcuckoo_entry *entry)
+{
+	return entry->v6 ? entry->addr : ipcuckoo_filter_key4(entry->addr.lo);
+}
+
+static int prepare_filter(struct ipcuckoo_entries *e)
+{
+	struct ipcuckoo_filter *f;
+	int err;
+
+	if (current_version(e)->filter)
+		return 0;
+	f = ipcuckoo_filter_create(e->mem, &e->shape);
+	if (IS_ERR(f))
+		return PTR_ERR(f);
+	err = publish_filter(e, f);
+	if (err)
+		ipcuckoo_filter_destroy(f);
+	return err;
+}
+
+static int filter_add(struct ipcuckoo_entries *e,
+		      const struct ipcuckoo_entry *entry)
+{
+	struct ipcuckoo_key key = filter_key(entry);
+	int err = prepare_filter(e);
+
+	if (!err)
+		err = ipcuckoo_filter_insert(current_version(e)->filter,
+					     &e->guard, &key, e->queue);
+	if (!err)
+		e->generation++;
+	return err;
+}
+
+static int filter_del(struct ipcuckoo_entries *e,
+		      const struct ipcuckoo_entry *entry)
+{
+	struct ipcuckoo_filter *f = current_version(e)->filter;
+	struct ipcuckoo_key key = filter_key(entry);
+
+	if (!f || ipcuckoo_filter_delete(f, &e->guard, &key))
+		return -ENOENT;
+	e->generation++;
+	return 0;
+}
+
+static int filter_copy(struct ipcuckoo_entries *to,
+		       const struct ipcuckoo_filter *from)
+{
+	int err = from ? prepare_filter(to) : 0;
+
+	if (from && !err)
+		ipcuckoo_filter_copy(current_version(to)->filter, from);
+	return err;
+}
+
+/* Exact contents, and what is common */
+
 /**
  * ipcuckoo_entries_add() - add an entry
  * @e:		contents
  * @entry:	entry, host bits zero
  *
  * Context: the writer; may sleep.
- * Return: 0, -EEXIST if it is there, -ENOSPC, -ENOMEM or -EDQUOT; then nothing
- * has changed.
+ * Return: 0, -EEXIST if it is there, -ENOSPC, -ENOMEM or -EDQUOT, or what
+ * ipcuckoo_filter_insert() returns; then nothing has changed.
  */
 int ipcuckoo_entries_add(struct ipcuckoo_entries *e,
 			 const struct ipcuckoo_entry *entry)
@@ -329,6 +415,8 @@ int ipcuckoo_entries_add(struct ipcuckoo_entries *e,
 		err = prepare_hint(e, entry->v6, 1);
 	if (err)
 		return err;
+	if (ipcuckoo_entries_approximate(e))
+		return filter_add(e, entry);
 	t = current_version(e)->table[kind];
 	err = t ? ipcuckoo_table_insert(t, &e->guard, &key, e->queue) :
 		  -ENOSPC;
@@ -424,6 +512,8 @@ int ipcuckoo_entries_del(struct ipcuckoo_entries *e,
 	struct ipcuckoo_hint *h = v->hint[entry->v6];
 
 	lockdep_assert_held(&e->mutex);
+	if (ipcuckoo_entries_approximate(e))
+		return filter_del(e, entry);
 	if (!t || ipcuckoo_table_delete(t, &e->guard, &key))
 		return -ENOENT;
 	if (ipcuckoo_kind_is_nets(kind) && entry->len <= h->stride)
@@ -439,6 +529,7 @@ int ipcuckoo_entries_del(struct ipcuckoo_entries *e,
  * @entry:	entry, host bits zero
  *
  * Context: the writer.
+ * Return: if so; in approximate contents, if so maybe.
  */
 bool ipcuckoo_entries_has(struct ipcuckoo_entries *e,
 			  const struct ipcuckoo_entry *entry)
@@ -447,7 +538,25 @@ bool ipcuckoo_entries_has(struct ipcuckoo_entries *e,
 	struct ipcuckoo_key key = ipcuckoo_entry_code(&entry->addr, entry->v6, entry->len);
 	const struct ipcuckoo_table *t = current_version(e)->table[kind];
 
+	if (ipcuckoo_entries_approximate(e))
+		return ipcuckoo_entries_copies(e, entry);
 	return t && ipcuckoo_table_has(t, &key);
+}
+
+/**
+ * ipcuckoo_entries_copies() - how often may an entry be there?
+ * @e:		approximate contents
+ * @entry:	host
+ *
+ * Context: the writer.
+ */
+unsigned int ipcuckoo_entries_copies(struct ipcuckoo_entries *e,
+				     const struct ipcuckoo_entry *entry)
+{
+	const struct ipcuckoo_filter *f = current_version(e)->filter;
+	struct ipcuckoo_key key = filter_key(entry);
+
+	return f ? ipcuckoo_filter_copies(f, &key) : 0;
 }
 
 /**
@@ -462,7 +571,8 @@ bool ipcuckoo_entries_find(struct ipcuckoo_entries *e,
 			   const struct ipcuckoo_entry *entry, u8 *len)
 {
 	struct ipcuckoo_entry at = *entry;
-	bool host = entry->len == (entry->v6 ? 128 : 32);
+	bool host = entry->len == (entry->v6 ? 128 : 32) &&
+		    !ipcuckoo_entries_approximate(e);
 	int i;
 
 	for (i = entry->len; i >= 0; i--) {
@@ -543,6 +653,8 @@ int ipcuckoo_entries_reserve(struct ipcuckoo_entries *e,
 {
 	int kind, err = search_begin(e);
 
+	if (!err && ipcuckoo_entries_approximate(e))
+		return prepare_filter(e);
 	for (kind = 0; kind < IPCUCKOO_KINDS && !err; kind++) {
 		if (more[kind] && ipcuckoo_kind_is_nets(kind))
 			err = prepare_hint(e, ipcuckoo_kind_keyed(kind),
@@ -555,7 +667,7 @@ int ipcuckoo_entries_reserve(struct ipcuckoo_entries *e,
 
 /**
  * ipcuckoo_entries_copy() - add all entries of another set
- * @to:		a shadow
+ * @to:		a shadow, empty
  * @from:	contents, of which the caller is the writer as well
  *
  * Return: 0, -ENOSPC, -ENOMEM or -EDQUOT; @to may then have a part of them.
@@ -568,6 +680,8 @@ int ipcuckoo_entries_copy(struct ipcuckoo_entries *to,
 	int kind, err;
 	u64 pos = 0;
 
+	if (ipcuckoo_entries_approximate(from))
+		return filter_copy(to, current_version(from)->filter);
 	for (kind = 0; kind < IPCUCKOO_KINDS; kind++)
 		more[kind] = ipcuckoo_entries_count(from, kind);
 	err = ipcuckoo_entries_reserve(to, more);
@@ -623,8 +737,11 @@ static int fit_hint(struct ipcuckoo_entries *e, bool v6)
  */
 int ipcuckoo_entries_fit(struct ipcuckoo_entries *e)
 {
+	const struct ipcuckoo_filter *f = current_version(e)->filter;
 	int kind, err = search_begin(e);
 
+	if (f)
+		return f->count ? 0 : publish_filter(e, NULL);
 	for (kind = 0; kind < IPCUCKOO_KINDS && !err; kind++)
 		err = fit_table(e, kind);
 	err = err ?: fit_hint(e, false);
@@ -703,7 +820,8 @@ u32 ipcuckoo_entries_count(struct ipcuckoo_entries *e, enum ipcuckoo_kind kind)
  */
 u32 ipcuckoo_entries_total(struct ipcuckoo_entries *e)
 {
-	u32 total = 0;
+	const struct ipcuckoo_filter *f = current_version(e)->filter;
+	u32 total = f ? f->count : 0;
 	int kind;
 
 	for (kind = 0; kind < IPCUCKOO_KINDS; kind++)
@@ -716,6 +834,7 @@ u32 ipcuckoo_entries_total(struct ipcuckoo_entries *e)
  * @e:		contents
  *
  * Context: the writer.
+ * Return: how many there are; for a filter, also while it is not made.
  */
 u64 ipcuckoo_entries_slots(struct ipcuckoo_entries *e)
 {
@@ -723,6 +842,8 @@ u64 ipcuckoo_entries_slots(struct ipcuckoo_entries *e)
 	u64 slots = 0;
 	int i;
 
+	if (ipcuckoo_entries_approximate(e))
+		return (u64)ipcuckoo_filter_buckets(&e->shape) * IPCUCKOO_SLOTS;
 	for (i = 0; i < IPCUCKOO_KINDS; i++)
 		if (v->table[i])
 			slots += ipcuckoo_table_slots(v->table[i]);
@@ -741,6 +862,8 @@ u64 ipcuckoo_entries_displaced(struct ipcuckoo_entries *e)
 	u64 displaced = e->displaced;
 	int i;
 
+	if (v->filter)
+		displaced += v->filter->displaced;
 	for (i = 0; i < IPCUCKOO_KINDS; i++)
 		if (v->table[i])
 			displaced += v->table[i]->displaced;
@@ -771,7 +894,8 @@ u64 ipcuckoo_entries_fallbacks(struct ipcuckoo_entries *e)
 size_t ipcuckoo_entries_memory(struct ipcuckoo_entries *e)
 {
 	const struct ipcuckoo_version *v = current_version(e);
-	size_t size = kmalloc_size_roundup(sizeof(*v));
+	size_t size = kmalloc_size_roundup(sizeof(*v)) +
+		      ipcuckoo_filter_memory(v->filter);
 	int i;
 
 	for (i = 0; i < IPCUCKOO_KINDS; i++)

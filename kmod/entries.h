@@ -12,6 +12,7 @@
 #include <linux/mutex.h>
 
 #include "entry.h"
+#include "filter.h"
 #include "hint.h"
 #include "table.h"
 
@@ -19,6 +20,8 @@
  * struct ipcuckoo_version - all that one look-up uses, behind one pointer
  * @table:	one a kind, NULL while there are no such entries
  * @hint:	one a family; NULL as long as there was no prefix
+ * @filter:	in place of all these, where contents are approximate; NULL
+ *		while they are empty
  * @rcu:	to free it
  *
  * Growth replaces one table and carries the others over to a new version.
@@ -28,6 +31,7 @@
 struct ipcuckoo_version {
 	struct ipcuckoo_table *table[IPCUCKOO_KINDS];
 	struct ipcuckoo_hint *hint[2];
+	struct ipcuckoo_filter *filter;
 	struct rcu_head rcu;
 };
 
@@ -39,6 +43,8 @@ struct ipcuckoo_version {
  * @mem:	account for the memory
  * @queue:	memory for searches, while one is at work
  * @live:	there may be readers; false for a shadow
+ * @shape:	what the filter is like that approximate contents are in; its
+ *		bits are 0 for exact contents. Set before the first use
  * @layout:	moves when a table is replaced
  * @generation:	moves with every change
  * @growths:	tables made anew in another size
@@ -54,6 +60,7 @@ struct ipcuckoo_entries {
 	struct ipcuckoo_mem *mem;
 	struct ipcuckoo_search_node *queue;
 	bool live;
+	struct ipcuckoo_filter_shape shape;
 	u32 layout;
 	u64 generation;
 	u32 growths;
@@ -80,6 +87,8 @@ bool ipcuckoo_entries_has(struct ipcuckoo_entries *e,
 			  const struct ipcuckoo_entry *entry);
 bool ipcuckoo_entries_find(struct ipcuckoo_entries *e,
 			   const struct ipcuckoo_entry *entry, u8 *len);
+unsigned int ipcuckoo_entries_copies(struct ipcuckoo_entries *e,
+				     const struct ipcuckoo_entry *entry);
 bool ipcuckoo_entries_next(struct ipcuckoo_entries *e, u64 *pos,
 			   struct ipcuckoo_entry *entry);
 
@@ -99,5 +108,19 @@ u64 ipcuckoo_entries_slots(struct ipcuckoo_entries *e);
 u64 ipcuckoo_entries_displaced(struct ipcuckoo_entries *e);
 u64 ipcuckoo_entries_fallbacks(struct ipcuckoo_entries *e);
 size_t ipcuckoo_entries_memory(struct ipcuckoo_entries *e);
+
+/* Would adding an entry change nothing? */
+static inline bool ipcuckoo_entries_holds(struct ipcuckoo_entries *e,
+					  const struct ipcuckoo_entry *entry)
+{
+	return !e->shape.multi && ipcuckoo_entries_has(e, entry);
+}
+
+/* Do strangers match now and then, and can entries not be listed? */
+static inline bool
+ipcuckoo_entries_approximate(const struct ipcuckoo_entries *e)
+{
+	return e->shape.bits;
+}
 
 #endif /* _IPCUCKOO_ENTRIES_H */

@@ -5,7 +5,8 @@
  * What a packet runs. The hint of the address's family says whether a short
  * prefix covers it, whether there are hosts near it, and which lengths of
  * prefixes; hosts and prefixes are then probed in their tables. A set that never
- * had a prefix has no hint.
+ * had a prefix has no hint. An approximate set has no tables either; its filter
+ * is looked for where there is no table, so that exact sets do not pay for it.
  *
  * One answer
  * ----------
@@ -37,8 +38,32 @@ static bool probe128(const struct ipcuckoo_table *t,
 	return t && ipcuckoo_table_probe128(t, key);
 }
 
+/* Where there is no table of hosts there may be a filter. */
+static bool probe_host4(const struct ipcuckoo_version *v, u32 addr)
+{
+	const struct ipcuckoo_table *t = v->table[IPCUCKOO_HOSTS4];
+	struct ipcuckoo_key key;
+
+	if (likely(t))
+		return ipcuckoo_table_probe32(t, addr);
+	if (!v->filter)
+		return false;
+	key = ipcuckoo_filter_key4(addr);
+	return ipcuckoo_filter_probe(v->filter, &key);
+}
+
+static bool probe_host6(const struct ipcuckoo_version *v,
+			const struct ipcuckoo_key *addr)
+{
+	const struct ipcuckoo_table *t = v->table[IPCUCKOO_HOSTS6];
+
+	if (likely(t))
+		return ipcuckoo_table_probe128(t, addr);
+	return v->filter && ipcuckoo_filter_probe(v->filter, addr);
+}
+
 /* A mark may be newer than the version it is read through, whose table may
- * still be missing; probe32() and probe128() look.
+ * still be missing; the probes look.
  */
 static bool version_match4(const struct ipcuckoo_version *v,
 			   const struct ipcuckoo_key *host)
@@ -49,12 +74,11 @@ static bool version_match4(const struct ipcuckoo_version *v,
 	u32 lens, word;
 
 	if (!h)
-		return probe32(v->table[IPCUCKOO_HOSTS4], addr);
+		return probe_host4(v, addr);
 	word = ipcuckoo_hint_top(h, (u64)addr << 32);
 	if (word & IPCUCKOO_HINT_COVER)
 		return true;
-	if (word & IPCUCKOO_HINT_HOSTS &&
-	    probe32(v->table[IPCUCKOO_HOSTS4], addr))
+	if (word & IPCUCKOO_HINT_HOSTS && probe_host4(v, addr))
 		return true;
 	for (lens = word & ~IPCUCKOO_HINT_FLAGS; lens; lens &= lens - 1) {
 		len = __ffs(lens);
@@ -87,12 +111,11 @@ static bool version_match6(const struct ipcuckoo_version *v,
 	u32 word;
 
 	if (!h)
-		return probe128(v->table[IPCUCKOO_HOSTS6], addr);
+		return probe_host6(v, addr);
 	word = ipcuckoo_hint_top(h, addr->hi);
 	if (word & IPCUCKOO_HINT_COVER)
 		return true;
-	if (word & IPCUCKOO_HINT_HOSTS &&
-	    probe128(v->table[IPCUCKOO_HOSTS6], addr))
+	if (word & IPCUCKOO_HINT_HOSTS && probe_host6(v, addr))
 		return true;
 	if (match_lens6(v, addr, word & ~IPCUCKOO_HINT_FLAGS &
 			~IPCUCKOO_HINT_DEEPER, 0))
@@ -211,10 +234,12 @@ bool ipcuckoo_entries_match4(struct ipcuckoo_entries *e, u32 addr)
 
 	if (word & ~IPCUCKOO_HINT_HOSTS)
 		return look_up4(e, addr);
-	if (word && t) {
+	if (word && likely(t)) {
 		p = ipcuckoo_table_place32(t, addr);
 		if (ipcuckoo_table_suspect(t, &p))
 			return confirm4(e, addr, seq, t, p);
+	} else if (word && v->filter) {
+		return look_up4(e, addr);
 	}
 	return undisturbed(e, seq) ? false : look_up4(e, addr);
 }
@@ -238,10 +263,12 @@ bool ipcuckoo_entries_match6(struct ipcuckoo_entries *e,
 
 	if (word & ~IPCUCKOO_HINT_HOSTS)
 		return look_up(e, addr, version_match6);
-	if (word && t) {
+	if (word && likely(t)) {
 		p = ipcuckoo_table_place128(t, addr);
 		if (ipcuckoo_table_suspect(t, &p))
 			return confirm6(e, addr, seq, t, p);
+	} else if (word && v->filter) {
+		return look_up(e, addr, version_match6);
 	}
 	return undisturbed(e, seq) ? false : look_up(e, addr, version_match6);
 }

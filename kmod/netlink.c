@@ -33,13 +33,15 @@ static const struct nla_policy none_policy[] = {
 };
 
 static const struct nla_policy set_new_policy[] = {
-	[IPCUCKOO_A_FLAGS] = FLAGS_POLICY(IPCUCKOO_F_EXIST),
+	[IPCUCKOO_A_FLAGS] = FLAGS_POLICY(IPCUCKOO_F_EXIST | IPCUCKOO_F_MULTI),
 	[IPCUCKOO_A_SET] = STRING_POLICY(IPCUCKOO_NAME_SIZE),
 	[IPCUCKOO_A_TYPE] = NLA_POLICY_RANGE(NLA_U8, IPCUCKOO_TYPE_HASH_IP,
-					     IPCUCKOO_TYPE_HASH_NET),
+					     IPCUCKOO_TYPE_FILTER_IP),
 	[IPCUCKOO_A_FAMILY] = NLA_POLICY_RANGE(NLA_U8, IPCUCKOO_FAMILY_INET,
 					       IPCUCKOO_FAMILY_ANY),
 	[IPCUCKOO_A_MAXELEM] = U32_POLICY,
+	[IPCUCKOO_A_BITS] = { .type = NLA_U8 },
+	[IPCUCKOO_A_CAPACITY] = U32_POLICY,
 };
 
 /* One set, or all. */
@@ -96,7 +98,8 @@ static const struct nla_policy shadow_del_policy[] = {
 };
 
 static const struct nla_policy attach_policy[] = {
-	[IPCUCKOO_A_FLAGS] = FLAGS_POLICY(IPCUCKOO_F_EXIST | IPCUCKOO_F_LOOPBACK),
+	[IPCUCKOO_A_FLAGS] = FLAGS_POLICY(IPCUCKOO_F_EXIST | IPCUCKOO_F_LOOPBACK |
+					  IPCUCKOO_F_APPROXIMATE),
 	[IPCUCKOO_A_SET] = STRING_POLICY(IPCUCKOO_NAME_SIZE),
 	[IPCUCKOO_A_DIRECTION] = DIRECTION_POLICY,
 	[IPCUCKOO_A_VERDICT] = VERDICT_POLICY,
@@ -214,13 +217,15 @@ static const struct {
 	{ -EAFNOSUPPORT,
 	  "the set does not hold addresses of this family" },
 	{ -EOPNOTSUPP,
-	  "a hash:ip set holds hosts only; make a hash:net set for prefixes" },
+	  "a set of this type holds hosts only; make a hash:net set for prefixes" },
 	{ -EEXIST,
 	  "the entry is in the set already" },
 	{ -ENOENT,
 	  "the entry is not in the set" },
 	{ -ENOSPC,
-	  "the set is full: its maxelem is reached, or its table takes no more" },
+	  "the set is full: its maxelem or capacity is reached, or its table takes no more" },
+	{ -EMLINK,
+	  "the filter has the entry eight times already, and no room for a ninth" },
 	{ -E2BIG,
 	  "too many attachments or hooks" },
 	{ -ENODEV,

@@ -14,6 +14,7 @@ static struct ipcuckoo_rule get_rule(struct nlattr **attrs)
 {
 	struct ipcuckoo_rule rule = {
 		.loopback = ipcuckoo_nl_flag(attrs, IPCUCKOO_F_LOOPBACK),
+		.approximate = ipcuckoo_nl_flag(attrs, IPCUCKOO_F_APPROXIMATE),
 	};
 
 	if (attrs[IPCUCKOO_A_DIRECTION])
@@ -93,6 +94,9 @@ int ipcuckoo_nl_attach_doit(struct sk_buff *skb, struct genl_info *info)
 		err = 0;
 	if (err == -ENOENT)
 		ipcuckoo_nl_no_such_set(info->attrs, info->extack);
+	else if (err == -EOPNOTSUPP)
+		NL_SET_ERR_MSG(info->extack,
+			       "the set is approximate, so that strangers match, too: with drop and accept say APPROXIMATE");
 	else if (err == -EEXIST)
 		NL_SET_ERR_MSG_ATTR(info->extack, info->attrs[IPCUCKOO_A_SET],
 				    "the set is attached like that already");

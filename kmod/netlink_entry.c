@@ -86,6 +86,16 @@ static int reply_batch(struct genl_info *info, struct ipcuckoo_nl_reply *reply,
 	return ipcuckoo_nl_reply_end(info, reply, err);
 }
 
+/* What is refused whatever the entries are. */
+static int check_delete(struct genl_info *info, const struct ipcuckoo_set *set)
+{
+	if (ipcuckoo_set_deletes(set))
+		return 0;
+	NL_SET_ERR_MSG_ATTR(info->extack, info->attrs[IPCUCKOO_A_SET],
+			    "nothing can be deleted from a filter that is not multi: the fingerprint may be another entry's");
+	return -EOPNOTSUPP;
+}
+
 static int entry_doit(struct genl_info *info,
 		      int (*apply)(struct ipcuckoo_set *set,
 				   const struct ipcuckoo_batch *batch,
@@ -108,6 +118,11 @@ static int entry_doit(struct genl_info *info,
 	set = ipcuckoo_nl_locked_set(info);
 	if (IS_ERR(set))
 		return ipcuckoo_nl_reply_end(info, &reply, PTR_ERR(set));
+	err = apply == ipcuckoo_batch_del ? check_delete(info, set) : 0;
+	if (err) {
+		ipcuckoo_nl_put_set(set);
+		return ipcuckoo_nl_reply_end(info, &reply, err);
+	}
 	err = apply(set, &batch, ipcuckoo_nl_flag(info->attrs, IPCUCKOO_F_EXIST),
 		    &result);
 	ipcuckoo_nl_put_set(set);
@@ -160,8 +175,9 @@ int ipcuckoo_nl_entry_test_doit(struct sk_buff *skb, struct genl_info *info)
 	struct ipcuckoo_batch_cursor at = IPCUCKOO_BATCH_BEGIN;
 	struct ipcuckoo_entry asked, entry;
 	struct ipcuckoo_nl_reply reply;
+	bool found = false, approximate;
 	struct ipcuckoo_set *set;
-	bool found = false;
+	u32 copies = 0;
 	u8 len = 0;
 	int err;
 
@@ -180,8 +196,12 @@ int ipcuckoo_nl_entry_test_doit(struct sk_buff *skb, struct genl_info *info)
 		blame_entry(info, &at);
 	else
 		found = find_entry(set, &asked, &entry, &len);
+	approximate = ipcuckoo_entries_approximate(&set->entries);
+	if (!err && approximate)
+		copies = ipcuckoo_entries_copies(&set->entries, &entry);
 	ipcuckoo_nl_put_set(set);
 	if (!err && (nla_put_u8(reply.skb, IPCUCKOO_A_FOUND, found) ||
+		     (approximate && nla_put_u32(reply.skb, IPCUCKOO_A_COPIES, copies)) ||
 		     (found && nla_put_u8(reply.skb, IPCUCKOO_A_PREFIX_LEN, len))))
 		err = -EMSGSIZE;
 	return ipcuckoo_nl_reply_end(info, &reply, err);
@@ -262,6 +282,12 @@ static int begin_dump(struct netlink_callback *cb, struct entry_dump *dump)
 			      cb->extack);
 	if (IS_ERR(set))
 		return PTR_ERR(set);
+	if (ipcuckoo_entries_approximate(&set->entries)) {
+		ipcuckoo_set_put(set);
+		NL_SET_ERR_MSG(cb->extack,
+			       "a filter keeps fingerprints: its entries cannot be listed");
+		return -EOPNOTSUPP;
+	}
 	dump->set = set;
 	return 0;
 }

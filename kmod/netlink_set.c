@@ -8,10 +8,46 @@
 #include "netlink.h"
 #include "set.h"
 
+/* The type of a new set, and what its filter is like if it has one. */
+static int get_shape(struct genl_info *info, u8 type, u32 maxelem,
+		     struct ipcuckoo_filter_shape *shape)
+{
+	bool multi = ipcuckoo_nl_flag(info->attrs, IPCUCKOO_F_MULTI);
+	struct nlattr *capacity = info->attrs[IPCUCKOO_A_CAPACITY];
+	struct nlattr *bits = info->attrs[IPCUCKOO_A_BITS];
+
+	*shape = (struct ipcuckoo_filter_shape){};
+	if (type != IPCUCKOO_TYPE_FILTER_IP) {
+		if (!multi && !bits && !capacity)
+			return 0;
+		NL_SET_ERR_MSG(info->extack,
+			       "BITS, CAPACITY and MULTI go with the type filter:ip only");
+		return -EINVAL;
+	}
+	shape->bits = bits ? nla_get_u8(bits) : IPCUCKOO_BITS_DEFAULT;
+	if (shape->bits != 8 && shape->bits != 16 && shape->bits != 32) {
+		NL_SET_ERR_MSG_ATTR(info->extack, bits,
+				    "fingerprints have 8, 16 or 32 bits");
+		return -EINVAL;
+	}
+	shape->capacity = maxelem ?: IPCUCKOO_CAPACITY_DEFAULT;
+	if (capacity)
+		shape->capacity = nla_get_u32(capacity);
+	shape->multi = multi;
+	if (shape->capacity && shape->capacity <= IPCUCKOO_CAPACITY_MAX)
+		return 0;
+	NL_SET_ERR_MSG_ATTR(info->extack, capacity,
+			    "the capacity of a filter is a number from 1 to 128000000");
+	return -ERANGE;
+}
+
 int ipcuckoo_nl_set_new_doit(struct sk_buff *skb, struct genl_info *info)
 {
 	struct ipcuckoo_net *inet = ipcuckoo_net(genl_info_net(info));
+	u32 maxelem = ipcuckoo_nl_u32(info->attrs, IPCUCKOO_A_MAXELEM, ipcuckoo_maxelem);
 	const char *name = ipcuckoo_nl_name(info->attrs, info->extack);
+	struct ipcuckoo_filter_shape shape;
+	u8 type;
 	int err;
 
 	if (!name)
@@ -19,11 +55,13 @@ int ipcuckoo_nl_set_new_doit(struct sk_buff *skb, struct genl_info *info)
 	if (!ipcuckoo_nl_need(info->attrs, IPCUCKOO_A_TYPE, info->extack) ||
 	    !ipcuckoo_nl_need(info->attrs, IPCUCKOO_A_FAMILY, info->extack))
 		return -EINVAL;
-	err = ipcuckoo_set_create(inet, name,
-				  nla_get_u8(info->attrs[IPCUCKOO_A_TYPE]),
+	type = nla_get_u8(info->attrs[IPCUCKOO_A_TYPE]);
+	err = get_shape(info, type, maxelem, &shape);
+	if (err)
+		return err;
+	err = ipcuckoo_set_create(inet, name, type,
 				  nla_get_u8(info->attrs[IPCUCKOO_A_FAMILY]),
-				  ipcuckoo_nl_u32(info->attrs, IPCUCKOO_A_MAXELEM,
-						  ipcuckoo_maxelem));
+				  maxelem, &shape);
 	if (err == -EEXIST && ipcuckoo_nl_flag(info->attrs, IPCUCKOO_F_EXIST))
 		return 0;
 	if (err != -EEXIST && err != -ENOTUNIQ)
@@ -33,7 +71,7 @@ int ipcuckoo_nl_set_new_doit(struct sk_buff *skb, struct genl_info *info)
 				    "there is a set of that name already");
 	else
 		NL_SET_ERR_MSG_ATTR(info->extack, info->attrs[IPCUCKOO_A_SET],
-				    "there is a set of that name already, of another type or family");
+				    "there is a set of that name already, of another type or family, or with other options");
 	return -EEXIST;
 }
 
@@ -59,6 +97,16 @@ int ipcuckoo_nl_set_del_doit(struct sk_buff *skb, struct genl_info *info)
 	return err;
 }
 
+/* What only a filter has. */
+static int fill_shape(struct sk_buff *skb, const struct ipcuckoo_filter_shape *shape)
+{
+	if (!shape->bits)
+		return 0;
+	return nla_put_u8(skb, IPCUCKOO_A_BITS, shape->bits) ||
+	       nla_put_u32(skb, IPCUCKOO_A_CAPACITY, shape->capacity) ||
+	       nla_put_u32(skb, IPCUCKOO_A_FLAGS, shape->multi ? IPCUCKOO_F_MULTI : 0);
+}
+
 static int fill_set(struct sk_buff *skb, struct ipcuckoo_set *set)
 {
 	struct ipcuckoo_entries *e = &set->entries;
@@ -68,9 +116,10 @@ static int fill_set(struct sk_buff *skb, struct ipcuckoo_set *set)
 	       nla_put_u8(skb, IPCUCKOO_A_FAMILY, set->family) ||
 	       nla_put_u32(skb, IPCUCKOO_A_MAXELEM, set->maxelem) ||
 	       nla_put_u32(skb, IPCUCKOO_A_ENTRIES, ipcuckoo_set_count(set)) ||
-	       nla_put_u32(skb, IPCUCKOO_A_HOSTS,
-			   ipcuckoo_entries_count(e, IPCUCKOO_HOSTS4) +
-			   ipcuckoo_entries_count(e, IPCUCKOO_HOSTS6)) ||
+	       nla_put_u32(skb, IPCUCKOO_A_HOSTS, ipcuckoo_set_count(set) -
+			   ipcuckoo_entries_count(e, IPCUCKOO_NETS4) -
+			   ipcuckoo_entries_count(e, IPCUCKOO_NETS6)) ||
+	       fill_shape(skb, &e->shape) ||
 	       ipcuckoo_nl_put_u64(skb, IPCUCKOO_A_MEMORY, ipcuckoo_set_memory(set)) ||
 	       ipcuckoo_nl_put_u64(skb, IPCUCKOO_A_SLOTS, ipcuckoo_entries_slots(e)) ||
 	       nla_put_u32(skb, IPCUCKOO_A_ATTACHMENTS,

@@ -38,7 +38,13 @@
 
 static const char *type_name(u8 type)
 {
-	return type == IPCUCKOO_TYPE_HASH_NET ? "hash:net" : "hash:ip";
+	static const char * const names[] = {
+		[IPCUCKOO_TYPE_HASH_IP] = "hash:ip",
+		[IPCUCKOO_TYPE_HASH_NET] = "hash:net",
+		[IPCUCKOO_TYPE_FILTER_IP] = "filter:ip",
+	};
+
+	return names[type];
 }
 
 static const char *family_name(u8 family)
@@ -206,6 +212,9 @@ static int set_show(struct seq_file *m, void *v)
 	seq_printf(m, "entries %u\nslots %llu\nbytes %zu\nattachments %u\n",
 		   ipcuckoo_set_count(set), ipcuckoo_entries_slots(e),
 		   ipcuckoo_set_memory(set), READ_ONCE(set->attachments));
+	if (ipcuckoo_entries_approximate(e))
+		seq_printf(m, "bits %u\ncapacity %u\nmulti %s\n", e->shape.bits,
+			   e->shape.capacity, e->shape.multi ? "yes" : "no");
 	seq_printf(m, "generation %llu\ngrowths %u\nrekeys %u\ndisplaced %llu\n",
 		   e->generation, e->growths, e->rekeys,
 		   ipcuckoo_entries_displaced(e));
@@ -302,8 +311,11 @@ static int parse_command(const struct ipcuckoo_set *set, const char *line,
 	switch (*line) {
 	case COMMAND_FLUSH:
 		return line[1] ? -EINVAL : 0;
-	case COMMAND_ADD:
 	case COMMAND_DEL:
+		if (!ipcuckoo_set_deletes(set))
+			return -EOPNOTSUPP;
+		fallthrough;
+	case COMMAND_ADD:
 		err = parse_entry(line + 1, &command->entry);
 		return err ?: ipcuckoo_set_check(set, &command->entry);
 	default:
@@ -321,7 +333,7 @@ static int apply_command(struct ipcuckoo_set *set, struct ipcuckoo_entries *e,
 	case COMMAND_FLUSH:
 		return ipcuckoo_entries_flush(e);
 	case COMMAND_ADD:
-		if (ipcuckoo_entries_has(e, &command->entry))
+		if (ipcuckoo_entries_holds(e, &command->entry))
 			return 0;
 		if (ipcuckoo_set_full(set, e))
 			return -ENOSPC;
@@ -346,6 +358,7 @@ static int apply_commands(struct ipcuckoo_set *set,
 	err = ipcuckoo_entries_init(shadow, set->entries.mem, false);
 	if (err)
 		goto out;
+	shadow->shape = set->entries.shape;
 	mutex_lock_nested(&shadow->mutex, SINGLE_DEPTH_NESTING);
 	if (commands[0].type != COMMAND_FLUSH)
 		err = ipcuckoo_entries_copy(shadow, &set->entries);

@@ -1,12 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Sets: see set.h. */
 #include <linux/ctype.h>
+#include <linux/minmax.h>
 #include <linux/slab.h>
 #include <linux/string.h>
 
 #include "net.h"
 #include "procfs.h"
 #include "set.h"
+
+/* What uapi/ipcuckoo.h promises of filters. */
+static_assert(IPCUCKOO_FILTER_LOAD == IPCUCKOO_LOAD_TARGET);
+static_assert((u64)IPCUCKOO_CAPACITY_MAX * 1000 / IPCUCKOO_LOAD_TARGET <
+	      (u64)IPCUCKOO_BUCKETS_MAX * IPCUCKOO_SLOTS - 4096);
 
 /**
  * ipcuckoo_set_name_valid() - may a set have this name?
@@ -151,6 +157,31 @@ static void set_insert(struct ipcuckoo_net *inet, struct ipcuckoo_set *set)
 	inet->sets_seq++;
 }
 
+static bool same_options(const struct ipcuckoo_set *a,
+			 const struct ipcuckoo_set *b)
+{
+	const struct ipcuckoo_filter_shape *p = &a->entries.shape;
+	const struct ipcuckoo_filter_shape *q = &b->entries.shape;
+
+	return a->type == b->type && a->family == b->family &&
+	       p->bits == q->bits && p->capacity == q->capacity &&
+	       p->multi == q->multi;
+}
+
+/* A filter has its size from the beginning: if that is too much, better to be
+ * told now.
+ */
+static int reserve_filter(struct ipcuckoo_set *set)
+{
+	static const u32 none[IPCUCKOO_KINDS];
+	int err;
+
+	mutex_lock(&set->entries.mutex);
+	err = ipcuckoo_entries_reserve(&set->entries, none);
+	ipcuckoo_set_unlock(set);
+	return err;
+}
+
 /**
  * ipcuckoo_set_create() - make an empty set
  * @inet:	namespace
@@ -158,13 +189,15 @@ static void set_insert(struct ipcuckoo_net *inet, struct ipcuckoo_set *set)
  * @type:	enum ipcuckoo_type
  * @family:	enum ipcuckoo_family
  * @maxelem:	entries it may hold; 0: no limit
+ * @shape:	what its filter is like; bits are 0 for an exact type
  *
  * Context: process context; takes the namespace's mutexes.
- * Return: 0, -ENOMEM, -EEXIST if there is a set of that name, type and family,
- * -ENOTUNIQ if there is one of that name, but another type or family.
+ * Return: 0, -ENOMEM, -EDQUOT, -EEXIST if there is a set of that name, type,
+ * family and shape, -ENOTUNIQ if there is one of that name, but another.
  */
 int ipcuckoo_set_create(struct ipcuckoo_net *inet, const char *name, u8 type,
-			u8 family, u32 maxelem)
+			u8 family, u32 maxelem,
+			const struct ipcuckoo_filter_shape *shape)
 {
 	struct ipcuckoo_set *set, *other;
 	int err = -ENOMEM;
@@ -181,15 +214,21 @@ int ipcuckoo_set_create(struct ipcuckoo_net *inet, const char *name, u8 type,
 		kfree(set);
 		return -ENOMEM;
 	}
+	set->entries.shape = *shape;
 	mutex_lock(&inet->names);
 	mutex_lock(&inet->mutex);
 	other = ipcuckoo_set_find(inet, name);
 	if (other)
-		err = other->type == type && other->family == family ?
-		      -EEXIST : -ENOTUNIQ;
+		err = same_options(other, set) ? -EEXIST : -ENOTUNIQ;
 	mutex_unlock(&inet->mutex);
 	if (other)
 		goto err_unlock;
+	if (ipcuckoo_entries_approximate(&set->entries)) {
+		err = reserve_filter(set);
+		if (err)
+			goto err_unlock;
+	}
+	err = -ENOMEM;
 	set->proc = ipcuckoo_proc_add(inet, set);
 	if (!set->proc)
 		goto err_unlock;
@@ -347,10 +386,22 @@ int ipcuckoo_set_check(const struct ipcuckoo_set *set,
 	if (!(set->family & (entry->v6 ? IPCUCKOO_FAMILY_INET6 :
 					 IPCUCKOO_FAMILY_INET)))
 		return -EAFNOSUPPORT;
-	if (set->type == IPCUCKOO_TYPE_HASH_IP &&
+	if (set->type != IPCUCKOO_TYPE_HASH_NET &&
 	    entry->len != (entry->v6 ? 128 : 32))
 		return -EOPNOTSUPP;
 	return 0;
+}
+
+/**
+ * ipcuckoo_set_deletes() - can entries be deleted from a set?
+ * @set:	set
+ *
+ * A filter knows only of its copies that they are alike (filter.c).
+ */
+bool ipcuckoo_set_deletes(const struct ipcuckoo_set *set)
+{
+	return !ipcuckoo_entries_approximate(&set->entries) ||
+	       set->entries.shape.multi;
 }
 
 /**
@@ -363,6 +414,17 @@ u32 ipcuckoo_set_count(struct ipcuckoo_set *set)
 }
 
 /**
+ * ipcuckoo_set_limit() - entries that a set may hold
+ * @set:	set
+ *
+ * Return: 0 for any number.
+ */
+u32 ipcuckoo_set_limit(const struct ipcuckoo_set *set)
+{
+	return min_not_zero(set->maxelem, set->entries.shape.capacity);
+}
+
+/**
  * ipcuckoo_set_full() - is there no room for one more entry?
  * @set:	set
  * @entries:	its contents, or those of a shadow of it; locked
@@ -370,7 +432,9 @@ u32 ipcuckoo_set_count(struct ipcuckoo_set *set)
 bool ipcuckoo_set_full(const struct ipcuckoo_set *set,
 		       struct ipcuckoo_entries *entries)
 {
-	return set->maxelem && ipcuckoo_entries_total(entries) >= set->maxelem;
+	u32 limit = ipcuckoo_set_limit(set);
+
+	return limit && ipcuckoo_entries_total(entries) >= limit;
 }
 
 /**

@@ -13,7 +13,8 @@
  *
  *   ipcuckoo_entries.mutex	the contents of one set, then of one shadow; may
  *				be held for seconds, so none of the above is
- *				held when it is taken, but names when a set goes
+ *				held when it is taken, but names when a set goes,
+ *				or one with a filter comes
  *   ipcuckoo_guard.lock	while entries move; also readers' last resort
  *
  * All but the last are taken in process context only.
@@ -60,7 +61,8 @@ struct ipcuckoo_set {
 
 bool ipcuckoo_set_name_valid(const char *name);
 int ipcuckoo_set_create(struct ipcuckoo_net *inet, const char *name, u8 type,
-			u8 family, u32 maxelem);
+			u8 family, u32 maxelem,
+			const struct ipcuckoo_filter_shape *shape);
 int ipcuckoo_set_destroy(struct ipcuckoo_net *inet, const char *name);
 int ipcuckoo_set_destroy_all(struct ipcuckoo_net *inet);
 
@@ -77,7 +79,9 @@ void ipcuckoo_set_unlock(struct ipcuckoo_set *set);
 
 int ipcuckoo_set_check(const struct ipcuckoo_set *set,
 		       struct ipcuckoo_entry *entry);
+bool ipcuckoo_set_deletes(const struct ipcuckoo_set *set);
 u32 ipcuckoo_set_count(struct ipcuckoo_set *set);
+u32 ipcuckoo_set_limit(const struct ipcuckoo_set *set);
 bool ipcuckoo_set_full(const struct ipcuckoo_set *set,
 		       struct ipcuckoo_entries *entries);
 size_t ipcuckoo_set_memory(struct ipcuckoo_set *set);

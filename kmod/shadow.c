@@ -70,6 +70,7 @@ int ipcuckoo_shadow_create(struct ipcuckoo_net *inet, struct ipcuckoo_set *set,
 		kfree(shadow);
 		return err;
 	}
+	shadow->entries.shape = set->entries.shape;
 	kref_init(&shadow->ref);
 	kref_get(&set->ref);
 	shadow->set = set;
@@ -185,7 +186,7 @@ static int add_one(struct ipcuckoo_shadow *shadow, struct ipcuckoo_entry *entry)
 	if (err)
 		return err;
 	if (ipcuckoo_set_full(shadow->set, &shadow->entries) &&
-	    !ipcuckoo_entries_has(&shadow->entries, entry))
+	    !ipcuckoo_entries_holds(&shadow->entries, entry))
 		return -ENOSPC;
 	return ipcuckoo_entries_add(&shadow->entries, entry);
 }

@@ -39,11 +39,12 @@
  * ---------
  *
  * ipcuckoo_table_insert() takes a free slot of the two buckets. Where there is
- * none, search() looks breadth-first for the shortest chain of entries of which
- * each can move to its other bucket and the last finds a free slot there. It
- * changes nothing; when it fails, nothing has changed. move_path() then moves
- * the entries beginning with the last, so that each is copied before its old
- * place is overwritten: an entry is always in one of its buckets.
+ * none, ipcuckoo_search() looks breadth-first for the shortest chain of entries
+ * of which each can move to its other bucket and the last finds a free slot
+ * there. It changes nothing; when it fails, nothing has changed.
+ * ipcuckoo_search_move() then moves the entries beginning with the last, so
+ * that each is copied before its old place is overwritten: an entry is always
+ * in one of its buckets.
  *
  * Concurrency
  * -----------
@@ -111,20 +112,12 @@
 #include <linux/sched.h>
 #include <linux/slab.h>
 
+#include "search.h"
 #include "table.h"
 
 /* Slots looked at between two looks at the scheduler. */
 #define RESCHED_SLOTS	65536
 
-/* A bucket that the search has reached, and how. */
-struct ipcuckoo_search_node {
-	u32 bucket;
-	u16 parent;	/* index in the queue */
-	u8 slot;	/* of the parent, whose entry would move to this bucket */
-	u8 root;	/* this is a bucket of the new entry */
-};
-
-static_assert(IPCUCKOO_SEARCH <= U16_MAX);
 static_assert(BIT(IPCUCKOO_REM_BITS) == IPCUCKOO_CHOICE);
 
 static u32 slot_rem(u32 slot)
@@ -302,76 +295,35 @@ void ipcuckoo_search_free(struct ipcuckoo_search_node *queue)
 	kfree(queue);
 }
 
-/* Entries that would move along a path must not share a bucket: the second
- * move would undo what the first relied on.
- */
-static bool on_path(const struct ipcuckoo_search_node *queue, u16 node,
-		    u32 bucket)
+static u32 entry_alt(const void *table, u32 bucket, unsigned int slot)
 {
-	while (queue[node].bucket != bucket) {
-		if (queue[node].root)
-			return false;
-		node = queue[node].parent;
-	}
-	return true;
+	const struct ipcuckoo_table *t = table;
+
+	return ipcuckoo_table_alt(t, bucket, slot_rem(slot_get(t, bucket, slot)));
 }
 
-/* Find the shortest path from a bucket of @p to a free slot. Fills *@node with
- * the last bucket of the path, whose slot *@slot moves to *@dst. Reads only.
- */
-static bool search(const struct ipcuckoo_table *t,
-		   const struct ipcuckoo_place *p,
-		   struct ipcuckoo_search_node *queue,
-		   u16 *node, unsigned int *slot, u32 *dst)
+static int entry_free(const void *table, u32 bucket)
 {
-	unsigned int tail = 2;
-	u32 bucket, rem;
-
-	queue[0] = (struct ipcuckoo_search_node){ p->bucket[0], .root = 1 };
-	queue[1] = (struct ipcuckoo_search_node){ p->bucket[1], .root = 1 };
-	for (*node = 0; *node < tail; (*node)++) {
-		bucket = queue[*node].bucket;
-		for (*slot = 0; *slot < IPCUCKOO_SLOTS; (*slot)++) {
-			rem = slot_rem(slot_get(t, bucket, *slot));
-			*dst = ipcuckoo_table_alt(t, bucket, rem);
-			if (find_free(t, *dst) >= 0)
-				return true;
-			if (tail == IPCUCKOO_SEARCH ||
-			    on_path(queue, *node, *dst))
-				continue;
-			queue[tail++] = (struct ipcuckoo_search_node){
-				*dst, .parent = *node, .slot = *slot,
-			};
-		}
-	}
-	return false;
+	return find_free(table, bucket);
 }
 
-/* Move every entry of a path one bucket on, from its end. Leaves the slot of
- * the root free for the new entry, and returns where it is.
- */
-static u16 move_path(struct ipcuckoo_table *t, struct ipcuckoo_guard *guard,
-		     const struct ipcuckoo_search_node *queue, u16 node,
-		     unsigned int *slot, u32 dst)
+static void entry_move(void *table, struct ipcuckoo_guard *guard, u32 from,
+		       unsigned int from_slot, u32 to, unsigned int to_slot)
 {
-	unsigned int free = find_free(t, dst);
-	u32 bucket;
+	struct ipcuckoo_table *t = table;
 
-	for (;;) {
-		bucket = queue[node].bucket;
-		put(t, dst, free, slot_get(t, bucket, *slot) ^ IPCUCKOO_CHOICE,
-		    rest_get(t, bucket, *slot),
-		    t->keys ? key_slot(t, bucket, *slot) : NULL);
-		vacate(t, guard, bucket, *slot);
-		t->displaced++;
-		if (queue[node].root)
-			return node;
-		dst = bucket;
-		free = *slot;
-		*slot = queue[node].slot;
-		node = queue[node].parent;
-	}
+	put(t, to, to_slot, slot_get(t, from, from_slot) ^ IPCUCKOO_CHOICE,
+	    rest_get(t, from, from_slot),
+	    t->keys ? key_slot(t, from, from_slot) : NULL);
+	vacate(t, guard, from, from_slot);
+	t->displaced++;
 }
+
+static const struct ipcuckoo_search_ops search_ops = {
+	.alt = entry_alt,
+	.free = entry_free,
+	.move = entry_move,
+};
 
 /**
  * ipcuckoo_table_insert() - add an entry
@@ -391,8 +343,9 @@ int ipcuckoo_table_insert(struct ipcuckoo_table *t,
 			  struct ipcuckoo_search_node *queue)
 {
 	struct ipcuckoo_place p = place(t, key);
-	unsigned int i;
+	struct ipcuckoo_path path;
 	int choice, free;
+	unsigned int i;
 	u32 bucket;
 	u16 node;
 
@@ -406,10 +359,10 @@ int ipcuckoo_table_insert(struct ipcuckoo_table *t,
 		t->count++;
 		return 0;
 	}
-	if (!search(t, &p, queue, &node, &i, &bucket))
+	if (!ipcuckoo_search(t, &search_ops, p.bucket, queue, &path))
 		return -ENOSPC;
 	spin_lock_bh(&guard->lock);
-	node = move_path(t, guard, queue, node, &i, bucket);
+	node = ipcuckoo_search_move(t, &search_ops, guard, queue, &path, &i);
 	put(t, p.bucket[node], i, slot_of(&p, node), p.rest, key);
 	spin_unlock_bh(&guard->lock);
 	t->count++;

@@ -79,7 +79,7 @@ struct ipcuckoo_guard {
 	spinlock_t lock;	/* see set.h */
 };
 
-/* Entries of the search queue; private to table.c. */
+/* Entries of the search queue; see search.h. */
 struct ipcuckoo_search_node;
 
 /**

@@ -6,7 +6,7 @@
 . "${0%/*}/tool-functions"
 
 readme=$here/../README.md
-verbs="create destroy add del test list flush load attach detach block unblock stats version help"
+verbs="create destroy add del test count list flush load attach detach block unblock stats version help"
 nobody=(setpriv --reuid=65534 --regid=65534 --clear-groups)
 # What help shows, as test_help() finds it.
 examples=()
@@ -104,14 +104,14 @@ test_usage()
 	wrong "unknown short option" 'unknown option "-x"' list -x
 	wrong "unknown word" 'unknown word "famly"; did you mean "family"?' \
 		create a hash:ip famly inet
-	wrong "usage is shown with it" 'usage: ipcuckoo create NAME hash:ip|hash:net' \
+	wrong "usage is shown with it" 'usage: ipcuckoo create NAME hash:ip|hash:net|filter:ip' \
 		create a hash:ip famly inet
 	wrong "options of other verbs" 'unknown option "--append"' add a 192.0.2.1 --append
 	wrong "too many words" 'unknown word "b"' list a b
 	wrong "stats takes none" 'unknown word "a"' stats a
 	wrong "version takes none" 'unknown word "a"' version a
 	# Test that what is missing is said.
-	for name in create "create a" "add a" "del a" "test a" "load a" "attach a src" detach \
+	for name in create "create a" "add a" "del a" "test a" "count a" "load a" "attach a src" detach \
 		block unblock; do
 		# shellcheck disable=SC2086
 		wrong "too few words: $name" "ipcuckoo ${name%% *} " $name
@@ -130,7 +130,7 @@ test_bad_values()
 	local value
 
 	# Test that values are checked, also where there is no module.
-	wrong "type" $'unknown type "hash:ipp"; did you mean "hash:ip"?\nKnown are: hash:ip, hash:net' \
+	wrong "type" $'unknown type "hash:ipp"; did you mean "hash:ip"?\nKnown are: hash:ip, hash:net, filter:ip' \
 		create a hash:ipp
 	wrong "family" $'unknown family "ipv4"\nKnown are: inet, inet6, any' \
 		create a hash:ip family ipv4

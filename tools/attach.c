@@ -2,6 +2,7 @@
 /*
  * Attachments: attach, detach.
  */
+#include "filter.h"
 #include "output.h"
 #include "tool.h"
 
@@ -67,26 +68,76 @@ static int parse_action(const struct tool *tool, const struct words *words,
 	return parse_mark(tool, words->word[3], to);
 }
 
-static int print_attached(const struct tool *tool,
+/* What strangers meet at an approximate set. */
+static const char *fate(const struct nl_attachment *attachment)
+{
+	switch (attachment->verdict) {
+	case IPCUCKOO_VERDICT_DROP:
+		return "dropped";
+	case IPCUCKOO_VERDICT_ACCEPT:
+		return "let past all that is attached behind it";
+	case IPCUCKOO_VERDICT_MARK:
+		return "marked";
+	default:
+		return "counted";
+	}
+}
+
+/* Dropping and accepting strangers takes consent: the kernel asks for it, and
+ * knows less of words.
+ */
+static int check_approximate(const struct tool *tool, const struct nl_set *set,
+			     const struct nl_attachment *attachment)
+{
+	char now[SHARE_TEXT_SIZE], full[SHARE_TEXT_SIZE];
+
+	if (!is_approximate(set) ||
+	    attachment->flags & IPCUCKOO_F_APPROXIMATE ||
+	    (attachment->verdict != IPCUCKOO_VERDICT_DROP &&
+	     attachment->verdict != IPCUCKOO_VERDICT_ACCEPT))
+		return STATUS_OK;
+	return fail(tool, STATUS_REFUSED,
+		    "Set %s cannot be attached: it is approximate, so that %s of all strangers now, %s when it is full, would be %s (--approximate accepts that)",
+		    set->name, share_text(filter_share_now(set), now),
+		    share_text(filter_share_full(set), full), fate(attachment));
+}
+
+static int print_attached(const struct tool *tool, const struct nl_set *set,
 			  const struct nl_attachment *attachment, uint32_t id)
 {
+	char now[SHARE_TEXT_SIZE], full[SHARE_TEXT_SIZE];
 	struct json_object *object;
 
+	if (!tool->json && !tool->quiet && is_approximate(set))
+		printf("Set %s is approximate: %s of all strangers now, %s when it is full, are %s.\n",
+		       set->name, share_text(filter_share_now(set), now),
+		       share_text(filter_share_full(set), full),
+		       fate(attachment));
 	if (!tool->json)
 		return STATUS_OK;
 	object = json_object_new_object();
 	json_add_string(object, "set", attachment->set);
 	if (id)
 		json_add_uint(object, "attachment", id);
+	if (is_approximate(set)) {
+		json_add_share(object, "fppnow", filter_share_now(set));
+		json_add_share(object, "fppfull", filter_share_full(set));
+	}
 	json_print(object);
 	return STATUS_OK;
 }
 
 static int attach(struct tool *tool, struct nl_attachment *attachment)
 {
+	struct nl_set set;
 	uint32_t id;
 	int err;
 
+	err = find_set(tool, attachment->set, &set);
+	if (!err)
+		err = check_approximate(tool, &set, attachment);
+	if (err)
+		return err;
 	if (tool->exist)
 		attachment->flags |= IPCUCKOO_F_EXIST;
 	err = nl_attach(tool->nl, attachment, &id);
@@ -101,17 +152,18 @@ static int attach(struct tool *tool, struct nl_attachment *attachment)
 		return fail_kernel(tool, attachment->set,
 				   "Set %s cannot be attached",
 				   attachment->set);
-	return print_attached(tool, attachment, id);
+	return print_attached(tool, &set, attachment, id);
 }
 
 int run_attach(struct tool *tool, struct words *words)
 {
 	const char *dev = NULL, *order = NULL;
-	bool loopback = false;
+	bool approximate = false, loopback = false;
 	const struct keyword keywords[] = {
 		{ .word = "order", .value = &order },
 		{ .word = "dev", .value = &dev },
 		{ .word = "loopback", .flag = &loopback },
+		{ .word = "--approximate", .flag = &approximate },
 		{ .word = NULL }
 	};
 	struct nl_attachment attachment = { 0 };
@@ -126,14 +178,14 @@ int run_attach(struct tool *tool, struct words *words)
 				      INT32_MAX, &number);
 	if (!status && dev)
 		status = parse_dev(tool, dev, &attachment);
-	if (!status)
-		status = connect_module(tool);
 	if (status)
 		return status;
 	attachment.has_order = order;
 	attachment.order = number;
 	if (loopback)
-		attachment.flags = IPCUCKOO_F_LOOPBACK;
+		attachment.flags |= IPCUCKOO_F_LOOPBACK;
+	if (approximate)
+		attachment.flags |= IPCUCKOO_F_APPROXIMATE;
 	return attach(tool, &attachment);
 }
 

@@ -150,17 +150,19 @@ static bool is_blocked(struct tool *tool, const struct packed *entries,
 	unsigned int bytes = entry_size[ref.kind] - 1;
 	uint8_t entry[IPCUCKOO_NET6_SIZE];
 	struct packed one = { 0 };
+	struct nl_test test;
 	unsigned int len;
 
 	memcpy(entry, entry_at(entries, ref), entry_size[ref.kind]);
 	one.kind[ref.kind].data = entry;
 	one.kind[ref.kind].count = 1;
-	while (nl_entry_test(tool->nl, BLOCK_SET, &one, prefix_len) != 1) {
+	while (nl_entry_test(tool->nl, BLOCK_SET, &one, &test) || !test.found) {
 		if (ref.kind < ENTRY_NET4 || !entry[bytes])
 			return false;
 		len = --entry[bytes];
 		entry[len / 8] &= ~(0x80 >> len % 8);
 	}
+	*prefix_len = test.prefix_len;
 	return true;
 }
 

@@ -5,6 +5,7 @@
  * if anyone changed the set since the shadow was made, and all begins anew.
  */
 #include "bulk.h"
+#include "filter.h"
 #include "list.h"
 
 #define ATTEMPTS	5
@@ -52,7 +53,7 @@ int bulk_read(struct tool *tool, const struct nl_set *set, char **word,
 {
 	struct list list = {
 		.family = set->family,
-		.hosts_only = set->type == IPCUCKOO_TYPE_HASH_IP,
+		.hosts_only = set->type != IPCUCKOO_TYPE_HASH_NET,
 		.expand_limit = expand && *expand ? LIST_EXPAND_MOST :
 						    LIST_EXPAND_LIMIT,
 		.has_expand = expand,
@@ -70,7 +71,8 @@ int bulk_read(struct tool *tool, const struct nl_set *set, char **word,
 		return fail(tool, STATUS_USAGE, "\"%s\": %s", quoted, why);
 	}
 	packed_sort(&list.entries);
-	packed_dedup(&list.entries);
+	if (!is_multi(set))
+		packed_dedup(&list.entries);
 	*entries = list.entries;
 	return STATUS_OK;
 }
@@ -78,8 +80,9 @@ int bulk_read(struct tool *tool, const struct nl_set *set, char **word,
 static int fail_added(const struct bulk *bulk, const char *text)
 {
 	return fail(bulk->tool, STATUS_REFUSED,
-		    "%s cannot be added to the set %s: it's already added (-exist accepts that)",
-		    text, bulk->set);
+		    "%s cannot be added to the set %s: it's already added%s (-exist accepts that)",
+		    text, bulk->set, bulk->approximate ?
+		    ", or has the fingerprint of one that is" : "");
 }
 
 static int fail_not_added(const struct bulk *bulk, const char *text)
@@ -87,6 +90,22 @@ static int fail_not_added(const struct bulk *bulk, const char *text)
 	return fail(bulk->tool, STATUS_NO,
 		    "%s cannot be deleted from the set %s: it's not added (-exist accepts that)",
 		    text, bulk->set);
+}
+
+/* Say how full a filter is that takes no more. */
+static int fail_full(const struct bulk *bulk, const char *text)
+{
+	const struct tool *tool = bulk->tool;
+	struct nl_set set;
+
+	if (nl_set_get(tool->nl, bulk->set, &set))
+		return fail_kernel(tool, bulk->set, "cannot read the set %s",
+				   bulk->set);
+	return fail(tool, STATUS_REFUSED,
+		    "%s cannot be added to the set %s: it is full, with %u entries and room for %u, at a load factor of %.3f of %.3f; make a larger one",
+		    text, bulk->set, set.entries, filter_room(&set),
+		    (double)set.entries / set.slots,
+		    (double)filter_room(&set) / set.slots);
 }
 
 /* Say which entry the kernel refused, as far as it is known. */
@@ -108,6 +127,8 @@ static int fail_change(const struct bulk *bulk, bool add)
 	if (error->code == -ENOENT && !add &&
 	    error->attribute != IPCUCKOO_A_SET)
 		return fail_not_added(bulk, text);
+	if (error->code == -ENOSPC && bulk->approximate)
+		return fail_full(bulk, known ? text : "All of the elements");
 	if (!known)
 		return fail_kernel(bulk->tool, bulk->set,
 				   "cannot change the set %s", bulk->set);
@@ -346,6 +367,10 @@ int bulk_del(struct bulk *bulk)
 				   &bulk->change);
 		return err ? fail_change(bulk, false) : STATUS_OK;
 	}
+	if (bulk->approximate)
+		return fail(tool, STATUS_USAGE,
+			    "too many at once for the set %s, whose entries cannot be listed; delete them in parts",
+			    bulk->set);
 	for (bulk->restarts = 0; bulk->restarts < ATTEMPTS; bulk->restarts++) {
 		err = try_del(bulk, &missing);
 		if (!err)

@@ -12,7 +12,8 @@
  * struct bulk - a change
  * @tool:	the run
  * @set:	the set to change
- * @entries:	sorted, without repeats
+ * @entries:	sorted; without repeats unless the set keeps them
+ * @approximate: the set is
  * @append:	load: keep what the set has
  * @override:	load: do not mind changes that others make meanwhile
  * @progress:	load: told how many entries of all are done; may be NULL
@@ -24,6 +25,7 @@ struct bulk {
 	struct tool *tool;
 	const char *set;
 	const struct packed *entries;
+	bool approximate;
 	bool append;
 	bool override;
 	void (*progress)(void *data, size_t done, size_t all);

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Entries: add, del, test.
+ * Entries: add, del, test, count.
  */
 #include <limits.h>
 
 #include "bulk.h"
+#include "filter.h"
 #include "output.h"
 
 static int print_change(const struct bulk *bulk, const char *done)
@@ -43,7 +44,8 @@ static int change_set(struct tool *tool, struct words *words,
 	if (status)
 		return status;
 	bulk = (struct bulk) {
-		.tool = tool, .set = set.name, .entries = &entries
+		.tool = tool, .set = set.name, .entries = &entries,
+		.approximate = is_approximate(&set),
 	};
 	status = change(&bulk);
 	if (!status)
@@ -62,60 +64,104 @@ int run_del(struct tool *tool, struct words *words)
 	return change_set(tool, words, bulk_del, "deleted");
 }
 
-static int print_test(const struct tool *tool, const char *set,
-		      const struct packed *entries, bool found,
-		      uint8_t prefix_len)
+static int print_test(const struct tool *tool, const struct nl_set *set,
+		      const struct packed *entries, const struct nl_test *test)
 {
 	struct entry_ref ref = first_entry(entries);
 	char text[ADDRESS_TEXT_SIZE], match[ADDRESS_TEXT_SIZE];
+	const char *yes = is_approximate(set) ? "may be" : "is";
 	struct json_object *object;
 
 	entry_text(entries, ref, text);
-	match_text(entries, ref, prefix_len, match);
+	match_text(entries, ref, test->prefix_len, match);
 	if (tool->json) {
 		object = json_object_new_object();
-		json_add_string(object, "set", set);
+		json_add_string(object, "set", set->name);
 		json_add_string(object, "elem", text);
-		json_add_bool(object, "found", found);
-		if (found)
+		json_add_bool(object, "found", test->found);
+		if (is_approximate(set))
+			json_add_string(object, "answer",
+					test->found ? "maybe" : "no");
+		else if (test->found)
 			json_add_string(object, "match", match);
 		json_print(object);
 	}
 	if (!tool->quiet)
-		fprintf(stderr, "%s is %s set %s.\n", text,
-			found ? "in" : "NOT in", set);
-	return found ? STATUS_OK : STATUS_NO;
+		fprintf(stderr, "%s %s in set %s.\n", text,
+			test->found ? yes : "is NOT", set->name);
+	return test->found ? STATUS_OK : STATUS_NO;
+}
+
+static int print_count(const struct tool *tool, const struct nl_set *set,
+		       const struct packed *entries, const struct nl_test *test)
+{
+	char text[ADDRESS_TEXT_SIZE];
+	struct json_object *object;
+
+	entry_text(entries, first_entry(entries), text);
+	if (tool->json) {
+		object = json_object_new_object();
+		json_add_string(object, "set", set->name);
+		json_add_string(object, "elem", text);
+		json_add_uint(object, "copies", test->copies);
+		json_print(object);
+	} else {
+		printf("%u\n", test->copies);
+	}
+	return test->copies ? STATUS_OK : STATUS_NO;
+}
+
+/* NAME ENTRY: ask about one entry. */
+static int ask(struct tool *tool, const struct nl_set *set, char **word,
+	       int (*print)(const struct tool *tool, const struct nl_set *set,
+			    const struct packed *entries,
+			    const struct nl_test *test))
+{
+	struct packed entries = { 0 };
+	struct nl_test test;
+	int status;
+
+	status = bulk_read(tool, set, word, 1, NULL, &entries);
+	if (status)
+		return status;
+	if (packed_count(&entries) != 1)
+		status = fail(tool, STATUS_USAGE, "%s takes one %s at a time",
+			      tool->command->name,
+			      set->type == IPCUCKOO_TYPE_HASH_NET ?
+			      "address or prefix" : "address");
+	else if (nl_entry_test(tool->nl, set->name, &entries, &test))
+		status = fail_kernel(tool, set->name, "cannot test set %s",
+				     set->name);
+	else
+		status = print(tool, set, &entries, &test);
+	packed_free(&entries);
+	return status;
 }
 
 int run_test(struct tool *tool, struct words *words)
 {
-	struct packed entries = { 0 };
-	uint8_t prefix_len = 0;
 	struct nl_set set;
-	int found, status;
+	int status;
 
 	status = parse_words(tool, words, no_keywords, 2, 2);
 	if (!status)
 		status = find_set(tool, words->word[0], &set);
+	return status ? status : ask(tool, &set, words->word + 1, print_test);
+}
+
+int run_count(struct tool *tool, struct words *words)
+{
+	struct nl_set set;
+	int status;
+
+	status = parse_words(tool, words, no_keywords, 2, 2);
 	if (!status)
-		status = bulk_read(tool, &set, words->word + 1, 1, NULL,
-				   &entries);
+		status = find_set(tool, words->word[0], &set);
 	if (status)
 		return status;
-	if (packed_count(&entries) != 1) {
-		packed_free(&entries);
-		return fail(tool, STATUS_USAGE,
-			    "test takes one %s at a time",
-			    set.type == IPCUCKOO_TYPE_HASH_IP ? "address" :
-			    "address or prefix");
-	}
-	found = nl_entry_test(tool->nl, set.name, &entries, &prefix_len);
-	if (found < 0)
-		status = fail_kernel(tool, set.name, "cannot test set %s",
-				     set.name);
-	else
-		status = print_test(tool, set.name, &entries, found,
-				    prefix_len);
-	packed_free(&entries);
-	return status;
+	if (!is_approximate(&set))
+		return fail(tool, STATUS_REFUSED,
+			    "the set %s is exact: an entry is there once, or not; see ipcuckoo test",
+			    set.name);
+	return ask(tool, &set, words->word + 1, print_count);
 }

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "bulk.h"
+#include "filter.h"
 #include "list.h"
 #include "output.h"
 
@@ -89,7 +90,8 @@ static int fail_file(const struct tool *tool, const struct list_fault *fault,
 		    "");
 }
 
-static int read_files(struct load *load, char **file, int count)
+static int read_files(struct load *load, const struct nl_set *set, char **file,
+		      int count)
 {
 	struct list *list = &load->list;
 	struct list_fault fault;
@@ -109,7 +111,8 @@ static int read_files(struct load *load, char **file, int count)
 			    "there is no entry to load; nothing was changed (ipcuckoo flush %s empties a set)",
 			    load->bulk.set);
 	packed_sort(&list->entries);
-	load->duplicates = packed_dedup(&list->entries);
+	if (!is_multi(set))
+		load->duplicates = packed_dedup(&list->entries);
 	load->covered = packed_covered(&list->entries);
 	return STATUS_OK;
 }
@@ -157,6 +160,9 @@ static void print_summary(const struct load *load)
 		printf(", %u added", bulk->change.changed);
 		print_count(bulk->change.unchanged, "there before",
 			    "there before");
+	} else if (bulk->approximate) {
+		print_count(bulk->change.unchanged, "matches already",
+			    "match already");
 	}
 	print_count(load->duplicates, "duplicate", "duplicates");
 	print_count(load->covered, "inside a wider prefix",
@@ -177,13 +183,14 @@ static int load_files(struct load *load, const struct nl_set *set, char **file,
 	int status;
 
 	list->family = set->family;
-	list->hosts_only = set->type == IPCUCKOO_TYPE_HASH_IP;
+	list->hosts_only = set->type != IPCUCKOO_TYPE_HASH_NET;
 	if (!tool->quiet)
 		list->report = report_line;
 	load->bulk.tool = tool;
 	load->bulk.set = set->name;
+	load->bulk.approximate = is_approximate(set);
 	load->bulk.entries = &list->entries;
-	status = read_files(load, file, count);
+	status = read_files(load, set, file, count);
 	if (status)
 		return status;
 	if (!tool->quiet && isatty(STDERR_FILENO)) {

@@ -11,21 +11,32 @@
 	"An entry is an address, a prefix (A/LEN) or a range (A-B), IPv4 or\n" \
 	"IPv6 as the set's family allows. Host bits of a prefix are cleared,\n" \
 	"as ipset does. In a hash:net set a range becomes the fewest prefixes;\n" \
-	"in a hash:ip set a prefix or range becomes hosts, more than 65536 of\n" \
-	"them only with --expand. All entries are changed, or none.\n"
+	"in a hash:ip or filter:ip set a prefix or range becomes hosts, more\n" \
+	"than 65536 of them only with --expand. All entries are changed, or none.\n"
 
 const struct command commands[] = {
 	{ "create", run_create,
-	  "NAME hash:ip|hash:net [family inet|inet6|any] [maxelem N]",
+	  "NAME hash:ip|hash:net|filter:ip [family inet|inet6|any] [maxelem N] [bits 8|16|32] [fpp P] [capacity N] [multi]",
 	  "make a set",
 	  "hash:ip (or iphash) holds hosts, hash:net (or nethash) holds hosts and\n"
 	  "prefixes. The family is inet unless said otherwise; any holds IPv4 and\n"
 	  "IPv6 in one set.\n"
 	  "maxelem limits the entries; 0 is no limit.\n"
-	  "-exist accepts a set of that name, type and family that is there.\n"
+	  "-exist accepts a set of that name and kind that is there.\n"
+	  "\n"
+	  "filter:ip holds hosts in 8, 16 or 32 bits each, and is approximate: its\n"
+	  "entries match, but so does a share of all strangers, 3.0 %, 0.012 % or\n"
+	  "0.00000018 % when it is full. It has one size for good, and its entries\n"
+	  "can be neither listed nor deleted.\n"
+	  "bits N      bits of a fingerprint; 16 unless said otherwise\n"
+	  "fpp P       the fewest bits that keep the share within P\n"
+	  "capacity N  entries it shall have room for; 65536, or maxelem\n"
+	  "multi       every addition is stored, up to eight of one entry, and del\n"
+	  "            removes one; deleting what was never added may unblock others\n"
 	  "\n"
 	  "  ipcuckoo create feed hash:net family any\n"
-	  "  ipcuckoo create hosts6 hash:ip family inet6 maxelem 100000\n" },
+	  "  ipcuckoo create hosts6 hash:ip family inet6 maxelem 100000\n"
+	  "  ipcuckoo create many filter:ip family inet6 fpp 0.001 capacity 2000000\n" },
 	{ "destroy", run_destroy,
 	  "[NAME | --all]",
 	  "remove a set, or all sets",
@@ -38,7 +49,8 @@ const struct command commands[] = {
 	  "NAME ENTRY... [--expand]",
 	  "add entries",
 	  ENTRY_HELP
-	  "-exist accepts entries that are there already.\n"
+	  "-exist accepts entries that are there already. To a filter:ip set an\n"
+	  "entry that matches already is not added, unless the set is multi.\n"
 	  "\n"
 	  "  ipcuckoo add feed 192.0.2.0/24 2001:db8::/32\n"
 	  "  ipcuckoo add feed 198.51.100.7-198.51.100.90 -exist\n" },
@@ -46,16 +58,25 @@ const struct command commands[] = {
 	  "NAME ENTRY... [--expand]",
 	  "delete entries",
 	  ENTRY_HELP
-	  "-exist accepts entries that are not there.\n"
+	  "-exist accepts entries that are not there. From a filter:ip set entries\n"
+	  "can be deleted if it is multi; delete nothing that was never added.\n"
 	  "\n"
 	  "  ipcuckoo del feed 192.0.2.0/24\n" },
 	{ "test", run_test,
 	  "NAME ENTRY",
 	  "ask whether an address is in a set",
 	  "An address is in the set if an entry covers it; a prefix if that very\n"
-	  "prefix is an entry. Exit status 0: it is, 1: it is not.\n"
+	  "prefix is an entry. Exit status 0: it is, 1: it is not. Of a filter:ip\n"
+	  "set the answer is maybe, or no.\n"
 	  "\n"
 	  "  ipcuckoo test feed 192.0.2.1 && echo listed\n" },
+	{ "count", run_count,
+	  "NAME ADDRESS",
+	  "ask how often an address may be in a filter:ip set",
+	  "Prints a number, which others with the same fingerprint may have added\n"
+	  "to. Exit status 1 if it is 0.\n"
+	  "\n"
+	  "  ipcuckoo count many 2001:db8::1\n" },
 	{ "list", run_list,
 	  "[NAME] [-t | --terse] [-n | --name]",
 	  "show a set, or all sets",
@@ -87,7 +108,7 @@ const struct command commands[] = {
 	  "  ipcuckoo load feed drop.txt edrop.txt\n"
 	  "  curl -s https://example.net/list | ipcuckoo load feed -\n" },
 	{ "attach", run_attach,
-	  "NAME src|dst|both drop|accept|count|mark VALUE[/MASK] [order N] [dev IFNAME] [loopback]",
+	  "NAME src|dst|both drop|accept|count|mark VALUE[/MASK] [order N] [dev IFNAME] [loopback] [--approximate]",
 	  "make a set act on packets",
 	  "src, dst, both  the address of the packet that is looked up\n"
 	  "drop            drop the packet\n"
@@ -98,6 +119,8 @@ const struct command commands[] = {
 	  "                200, drop 300 unless said otherwise\n"
 	  "dev IFNAME      only packets of this interface\n"
 	  "loopback        look at packets of loopback devices as well\n"
+	  "--approximate   needed to drop or accept with a filter:ip set, for some\n"
+	  "                strangers will be dropped, or accepted, with it\n"
 	  "\n"
 	  "  ipcuckoo attach feed src drop\n"
 	  "  ipcuckoo attach friends src accept\n"

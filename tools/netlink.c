@@ -402,12 +402,16 @@ int nl_set_new(struct nl *nl, const struct nl_set *set, bool has_maxelem,
 	       uint32_t flags)
 {
 	struct nlmsghdr *nlh = start_for_set(nl, IPCUCKOO_CMD_SET_NEW,
-					     set->name, flags);
+					     set->name, flags | set->flags);
 
 	mnl_attr_put_u8(nlh, IPCUCKOO_A_TYPE, set->type);
 	mnl_attr_put_u8(nlh, IPCUCKOO_A_FAMILY, set->family);
 	if (has_maxelem)
 		mnl_attr_put_u32(nlh, IPCUCKOO_A_MAXELEM, set->maxelem);
+	if (set->bits)
+		mnl_attr_put_u8(nlh, IPCUCKOO_A_BITS, set->bits);
+	if (set->capacity)
+		mnl_attr_put_u32(nlh, IPCUCKOO_A_CAPACITY, set->capacity);
 	return talk(nl, NULL, NULL);
 }
 
@@ -418,6 +422,9 @@ static int read_set(const struct nlattr **attrs, void *data)
 	get_string(attrs, IPCUCKOO_A_SET, set->name, sizeof(set->name));
 	set->type = get_uint(attrs, IPCUCKOO_A_TYPE);
 	set->family = get_uint(attrs, IPCUCKOO_A_FAMILY);
+	set->bits = get_uint(attrs, IPCUCKOO_A_BITS);
+	set->flags = get_uint(attrs, IPCUCKOO_A_FLAGS);
+	set->capacity = get_uint(attrs, IPCUCKOO_A_CAPACITY);
 	set->maxelem = get_uint(attrs, IPCUCKOO_A_MAXELEM);
 	set->entries = get_uint(attrs, IPCUCKOO_A_ENTRIES);
 	set->hosts = get_uint(attrs, IPCUCKOO_A_HOSTS);
@@ -660,35 +667,26 @@ int nl_entry_del(struct nl *nl, const char *set, const struct packed *entries,
 			      change);
 }
 
-struct test_answer {
-	uint8_t found;
-	uint8_t prefix_len;
-};
-
 static int read_test(const struct nlattr **attrs, void *data)
 {
-	struct test_answer *test = data;
+	struct nl_test *test = data;
 
 	test->found = get_uint(attrs, IPCUCKOO_A_FOUND);
+	test->copies = get_uint(attrs, IPCUCKOO_A_COPIES);
 	test->prefix_len = get_uint(attrs, IPCUCKOO_A_PREFIX_LEN);
 	return 0;
 }
 
 int nl_entry_test(struct nl *nl, const char *set, const struct packed *entry,
-		  uint8_t *prefix_len)
+		  struct nl_test *test)
 {
-	struct test_answer test = { 0 };
 	struct nl_cursor cursor = { 0 };
 	struct nlmsghdr *nlh = start_for_set(nl, IPCUCKOO_CMD_ENTRY_TEST, set,
 					     0);
-	int err;
 
+	memset(test, 0, sizeof(*test));
 	put_entries(nl, nlh, entry, &cursor);
-	err = talk(nl, read_test, &test);
-	if (err)
-		return err;
-	*prefix_len = test.prefix_len;
-	return test.found;
+	return talk(nl, read_test, test);
 }
 
 static int read_shadow(const struct nlattr **attrs, void *data)

@@ -40,10 +40,19 @@ struct nl_info {
 	uint64_t memory_limit;
 };
 
+/**
+ * struct nl_set - a set
+ *
+ * The same struct asks for one: @name, @type, @family, @maxelem, and, where
+ * they are not 0, @bits, @capacity and @flags.
+ */
 struct nl_set {
 	char name[IPCUCKOO_NAME_SIZE];
 	uint8_t type;
 	uint8_t family;
+	uint8_t bits;
+	uint32_t flags;
+	uint32_t capacity;
 	uint32_t maxelem;
 	uint32_t entries;
 	uint32_t hosts;
@@ -92,6 +101,18 @@ struct nl_change {
 	uint32_t unchanged;
 };
 
+/**
+ * struct nl_test - what a set says of an entry
+ * @found:	it matches
+ * @prefix_len:	then: the length of what it matches
+ * @copies:	in approximate sets: how often it may be there
+ */
+struct nl_test {
+	bool found;
+	uint8_t prefix_len;
+	uint32_t copies;
+};
+
 /* Position in entries that take several messages; starts out zero. */
 struct nl_cursor {
 	size_t at[ENTRY_KINDS];
@@ -127,9 +148,9 @@ int nl_entry_add(struct nl *nl, const char *set, const struct packed *entries,
 		 uint32_t flags, struct nl_change *change);
 int nl_entry_del(struct nl *nl, const char *set, const struct packed *entries,
 		 uint32_t flags, struct nl_change *change);
-/* The first entry of @entry. Return: 0 or 1, found or not, or an error. */
+/* Asks about the first entry of @entry. */
 int nl_entry_test(struct nl *nl, const char *set, const struct packed *entry,
-		  uint8_t *prefix_len);
+		  struct nl_test *test);
 
 /* @coming: the entries that will be added, for the sizes of the tables. */
 int nl_shadow_new(struct nl *nl, const char *set, const struct packed *coming,

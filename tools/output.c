@@ -65,6 +65,15 @@ void json_add_ratio(struct json_object *object, const char *key, double value)
 			       json_object_new_double_s(value, text));
 }
 
+void json_add_share(struct json_object *object, const char *key, double value)
+{
+	char text[32];
+
+	snprintf(text, sizeof(text), "%.3g", value);
+	json_object_object_add(object, key,
+			       json_object_new_double_s(value, text));
+}
+
 const char *json_text(struct json_object *object)
 {
 	return need((void *)json_object_to_json_string_ext(object,

@@ -20,6 +20,8 @@ void json_add_uint(struct json_object *object, const char *key,
 		   uint64_t value);
 void json_add_int(struct json_object *object, const char *key, int64_t value);
 void json_add_bool(struct json_object *object, const char *key, bool value);
+/* With three digits that count: shares may be very small. */
+void json_add_share(struct json_object *object, const char *key, double value);
 /* With two digits behind the point. */
 void json_add_ratio(struct json_object *object, const char *key, double value);
 /* One line, as a string that lives as long as the object. */

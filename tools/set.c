@@ -2,6 +2,7 @@
 /*
  * Sets: create, destroy, flush.
  */
+#include "filter.h"
 #include "output.h"
 #include "tool.h"
 
@@ -20,15 +21,49 @@ static int print_action(const struct tool *tool, const char *set,
 	return STATUS_OK;
 }
 
+/* The words that go with filter:ip only. */
+struct filter_words {
+	const char *bits;
+	const char *fpp;
+	const char *capacity;
+	bool multi;
+};
+
+static int parse_filter(const struct tool *tool, const struct filter_words *words,
+			struct nl_set *set)
+{
+	long long capacity = 0;
+	int status = STATUS_OK;
+
+	if (!is_approximate(set))
+		return words->bits || words->fpp || words->capacity || words->multi ?
+		       fail(tool, STATUS_USAGE,
+			    "bits, fpp, capacity and multi go with the type filter:ip only") :
+		       STATUS_OK;
+	if (words->capacity)
+		status = parse_number(tool, "capacity", words->capacity, 1,
+				      IPCUCKOO_CAPACITY_MAX, &capacity);
+	if (!status)
+		status = parse_width(tool, words->bits, words->fpp, &set->bits);
+	set->capacity = capacity;
+	set->flags = words->multi ? IPCUCKOO_F_MULTI : 0;
+	return status;
+}
+
 int run_create(struct tool *tool, struct words *words)
 {
 	const char *family = NULL, *maxelem = NULL;
+	struct filter_words filter = { 0 };
 	const struct keyword keywords[] = {
 		{ .word = "family", .value = &family },
 		{ .word = "maxelem", .value = &maxelem },
+		{ .word = "bits", .value = &filter.bits },
+		{ .word = "fpp", .value = &filter.fpp },
+		{ .word = "capacity", .value = &filter.capacity },
+		{ .word = "multi", .flag = &filter.multi },
 		{ .word = NULL }
 	};
-	int value = IPCUCKOO_FAMILY_INET, type, status;
+	int value = IPCUCKOO_FAMILY_INET, type = 0, status;
 	struct nl_set set = { 0 };
 	long long number = 0;
 
@@ -44,12 +79,14 @@ int run_create(struct tool *tool, struct words *words)
 	if (!status && maxelem)
 		status = parse_number(tool, "maxelem", maxelem, 0, UINT32_MAX,
 				      &number);
+	set.type = type;
+	if (!status)
+		status = parse_filter(tool, &filter, &set);
 	if (!status)
 		status = connect_module(tool);
 	if (status)
 		return status;
 	strcpy(set.name, words->word[0]);
-	set.type = type;
 	set.family = value;
 	set.maxelem = number;
 	status = nl_set_new(tool->nl, &set, maxelem,
@@ -58,7 +95,7 @@ int run_create(struct tool *tool, struct words *words)
 		return fail(tool, STATUS_REFUSED,
 			    "Set %s cannot be created: a set with the same name already exists%s",
 			    set.name,
-			    tool->exist ? ", of another type or family" :
+			    tool->exist ? ", of another type or family, or with other options" :
 			    " (-exist accepts that)");
 	if (status)
 		return fail_kernel(tool, NULL, "Set %s cannot be created",

@@ -6,6 +6,7 @@
  */
 #include <stdlib.h>
 
+#include "filter.h"
 #include "output.h"
 #include "tool.h"
 
@@ -58,6 +59,23 @@ static int print_json_member(enum entry_kind kind, const uint8_t *entry,
 	return 0;
 }
 
+#define UNLISTABLE	"a filter keeps fingerprints of its entries, not the addresses"
+
+static double bits_per_entry(const struct nl_set *set)
+{
+	return set->entries ? 8.0 * set->memory / set->entries : 0;
+}
+
+static void print_filter(const struct nl_set *set)
+{
+	char now[SHARE_TEXT_SIZE], full[SHARE_TEXT_SIZE];
+
+	printf("Bits per entry: %.1f\n"
+	       "Strangers that match: %s now, %s when full\n",
+	       bits_per_entry(set), share_text(filter_share_now(set), now),
+	       share_text(filter_share_full(set), full));
+}
+
 static void print_header(const struct nl_set *set)
 {
 	printf("Name: %s\nType: %s\nHeader: family %s", set->name,
@@ -65,10 +83,25 @@ static void print_header(const struct nl_set *set)
 	       meaning_word(family_words, set->family));
 	if (set->maxelem)
 		printf(" maxelem %u", set->maxelem);
+	if (is_approximate(set))
+		printf(" bits %u capacity %u%s", set->bits, set->capacity,
+		       is_multi(set) ? " multi" : "");
 	printf("\nSize in memory: %llu\nReferences: %u\n"
 	       "Number of entries: %u\nLoad factor: %.2f\n",
 	       (unsigned long long)set->memory, set->attachments, set->entries,
 	       load_factor(set));
+	if (is_approximate(set))
+		print_filter(set);
+}
+
+static void add_json_filter(struct json_object *header, const struct nl_set *set)
+{
+	json_add_uint(header, "bits", set->bits);
+	json_add_uint(header, "capacity", set->capacity);
+	json_add_bool(header, "multi", is_multi(set));
+	json_add_ratio(header, "bitsperentry", bits_per_entry(set));
+	json_add_share(header, "fppnow", filter_share_now(set));
+	json_add_share(header, "fppfull", filter_share_full(set));
 }
 
 static void print_json_header(const struct nl_set *set)
@@ -84,23 +117,39 @@ static void print_json_header(const struct nl_set *set)
 	json_add_uint(header, "references", set->attachments);
 	json_add_uint(header, "numentries", set->entries);
 	json_add_ratio(header, "loadfactor", load_factor(set));
+	if (is_approximate(set))
+		add_json_filter(header, set);
 	printf("{\"name\":%s,\"type\":\"%s\",\"header\":%s", json_text(name),
 	       meaning_word(type_words, set->type), json_text(header));
 	json_object_put(header);
 	json_object_put(name);
 }
 
-/* Header and members; @entries is NULL in a terse listing. */
+/* What stands in the place of members where there can be none. */
+static void print_unlistable(const struct listing *listing,
+			     const struct nl_set *set)
+{
+	if (listing->tool->json)
+		fputs(",\"members\":null,\"why\":\"" UNLISTABLE "\"", stdout);
+	else
+		printf("Members: not listed: " UNLISTABLE "; ask for one with: ipcuckoo test %s ADDRESS\n",
+		       set->name);
+}
+
+/* Header and members; @entries is NULL if there is to be the header only. */
 static void print_set(struct listing *listing, const struct nl_set *set,
 		      const struct packed *entries)
 {
+	bool unlistable = is_approximate(set) && !listing->terse;
 	bool json = listing->tool->json;
 
 	listing->members = 0;
 	if (json) {
 		printf(listing->count++ ? ",\n" : "\n");
 		print_json_header(set);
-		if (entries) {
+		if (unlistable) {
+			print_unlistable(listing, set);
+		} else if (entries) {
 			fputs(",\"members\":[", stdout);
 			packed_walk(entries, print_json_member, listing);
 			fputs(listing->members ? "\n]" : "]", stdout);
@@ -111,7 +160,9 @@ static void print_set(struct listing *listing, const struct nl_set *set,
 	if (listing->count++)
 		fputc('\n', stdout);
 	print_header(set);
-	if (entries) {
+	if (unlistable) {
+		print_unlistable(listing, set);
+	} else if (entries) {
 		puts("Members:");
 		packed_walk(entries, print_member, NULL);
 	}
@@ -123,7 +174,7 @@ static int list_set(struct listing *listing, const struct nl_set *set)
 	struct packed entries = { 0 };
 	int err;
 
-	if (listing->terse) {
+	if (listing->terse || is_approximate(set)) {
 		print_set(listing, set, NULL);
 		return STATUS_OK;
 	}

@@ -5,6 +5,7 @@
  */
 #include <stdlib.h>
 
+#include "filter.h"
 #include "output.h"
 #include "tool.h"
 
@@ -156,6 +157,13 @@ static struct json_object *json_set(const struct nl_set *s)
 	json_add_string(object, "family",
 			meaning_word(family_words, s->family));
 	json_add_uint(object, "maxelem", s->maxelem);
+	if (is_approximate(s)) {
+		json_add_uint(object, "bits", s->bits);
+		json_add_uint(object, "capacity", s->capacity);
+		json_add_bool(object, "multi", is_multi(s));
+		json_add_share(object, "fppnow", filter_share_now(s));
+		json_add_share(object, "fppfull", filter_share_full(s));
+	}
 	json_add_uint(object, "entries", s->entries);
 	json_add_uint(object, "hosts", s->hosts);
 	json_add_uint(object, "memory", s->memory);

@@ -135,6 +135,7 @@ int run_list(struct tool *tool, struct words *words);
 int run_add(struct tool *tool, struct words *words);
 int run_del(struct tool *tool, struct words *words);
 int run_test(struct tool *tool, struct words *words);
+int run_count(struct tool *tool, struct words *words);
 int run_load(struct tool *tool, struct words *words);
 int run_attach(struct tool *tool, struct words *words);
 int run_detach(struct tool *tool, struct words *words);

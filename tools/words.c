@@ -13,6 +13,7 @@
 const struct meaning type_words[] = {
 	{ "hash:ip",	IPCUCKOO_TYPE_HASH_IP },
 	{ "hash:net",	IPCUCKOO_TYPE_HASH_NET },
+	{ "filter:ip",	IPCUCKOO_TYPE_FILTER_IP },
 	{ "iphash",	IPCUCKOO_TYPE_HASH_IP },
 	{ "nethash",	IPCUCKOO_TYPE_HASH_NET },
 	{ NULL, 0 }

@@ -14,8 +14,26 @@
  *
  * A *set* has a name, a type and a family. Types: hash:ip holds hosts,
  * hash:net holds hosts and prefixes. Both are exact: no stranger ever
- * matches. Families: inet, inet6, and any, which holds both in one set. Names
- * have 1 to 31 bytes of [A-Za-z0-9_.-]; "." and ".." are not names.
+ * matches. filter:ip holds hosts and is approximate. Families: inet, inet6,
+ * and any, which holds both in one set. Names have 1 to 31 bytes of
+ * [A-Za-z0-9_.-]; "." and ".." are not names.
+ *
+ * An *approximate* set is a cuckoo filter: it keeps of each entry a fingerprint
+ * of BITS bits (8, 16 or 32). Entries always match. A share of strangers
+ * matches as well: exactly
+ *
+ *   8 * ENTRIES / SLOTS / (2^BITS - 1)
+ *
+ * of all addresses as long as no two entries have the same fingerprint in the
+ * same place (which only MULTI allows, and which makes it less). The set has
+ * room for CAPACITY entries from the beginning, and for no more; ENTRIES /
+ * SLOTS is then IPCUCKOO_FILTER_LOAD at most, which makes the share 3.0 % with
+ * 8 bits, 0.012 % with 16, 1.8e-9 with 32. Its entries cannot be listed. An
+ * entry that matches already counts as one that is there, though it may be a
+ * stranger, and is not stored; nothing can be deleted, for the fingerprint may
+ * be another's. With MULTI every addition is stored, up to eight of one entry;
+ * a deletion removes one of them. Deleting what was never added may remove
+ * another entry's fingerprint: packets then pass that should not.
  *
  * An *entry* is an address or a prefix. Entries travel packed, thousands to a
  * message, in up to four binary attributes, all in network byte order:
@@ -61,8 +79,12 @@
  *               perhaps with another type, family or order
  *   EBUSY       SET_DEL: the set is attached
  *   EAFNOSUPPORT  the entry's family is not one the set holds
- *   EOPNOTSUPP  a prefix for a hash:ip set
- *   ENOSPC      the set is full (maxelem), or the table cannot take more
+ *   EOPNOTSUPP  a prefix for a hash:ip or filter:ip set; ENTRY_GET: the set
+ *               is approximate; ENTRY_DEL: it is, and not MULTI; ATTACH: it
+ *               is, and APPROXIMATE is not given
+ *   ENOSPC      the set is full (maxelem, CAPACITY), or the table cannot take
+ *               more
+ *   EMLINK      the entry is in the MULTI set eight times already
  *   EDQUOT      the namespace's memory limit would be passed
  *   ENOMEM      no memory
  *   ESTALE      SHADOW_COMMIT: the live set changed since SHADOW_NEW, or the
@@ -82,8 +104,11 @@
  *   reply: VERSION, SETS, ATTACHMENTS, MEMORY, MEMORY_LIMIT
  *
  * IPCUCKOO_CMD_SET_NEW (do)
- *   SET, TYPE, FAMILY, [MAXELEM], [FLAGS: EXIST]
- *   With EXIST a set of that name, type and family already there is success.
+ *   SET, TYPE, FAMILY, [MAXELEM], [FLAGS: EXIST]; filter:ip: [BITS],
+ *   [CAPACITY], [FLAGS: MULTI]
+ *   With EXIST a set of that name already there is success, if all but MAXELEM
+ *   is the same. CAPACITY is MAXELEM unless given, and without that
+ *   IPCUCKOO_CAPACITY_DEFAULT.
  *
  * IPCUCKOO_CMD_SET_DEL (do)
  *   SET, or FLAGS: ALL. ALL destroys every set, or none if any is attached.
@@ -91,7 +116,8 @@
  *
  * IPCUCKOO_CMD_SET_GET (do: SET; dump: every set, by name)
  *   reply: SET, TYPE, FAMILY, MAXELEM, ENTRIES, HOSTS, MEMORY, SLOTS,
- *   ATTACHMENTS, GENERATION, GROWTHS, REKEYS, DISPLACED, FALLBACKS
+ *   ATTACHMENTS, GENERATION, GROWTHS, REKEYS, DISPLACED, FALLBACKS; filter:ip:
+ *   BITS, CAPACITY, FLAGS (MULTI)
  *
  * IPCUCKOO_CMD_SET_FLUSH (do)
  *   SET, or FLAGS: ALL. Removes the entries, each set's in one step.
@@ -107,7 +133,8 @@
  * IPCUCKOO_CMD_ENTRY_TEST (do)
  *   SET and one entry. A host is found if the set covers it; a prefix is
  *   found if that very prefix is an entry.
- *   reply: FOUND, and if 1: PREFIX_LEN of the entry that matched
+ *   reply: FOUND, and if 1: PREFIX_LEN of the entry that matched; filter:ip:
+ *   COPIES that there may be of it. FOUND then means maybe.
  *
  * IPCUCKOO_CMD_ENTRY_GET (dump)
  *   SET. reply: entries, in no particular order, many messages
@@ -135,13 +162,15 @@
  *
  * IPCUCKOO_CMD_ATTACH (do)
  *   SET, DIRECTION, VERDICT, [MARK, MARK_MASK], [ORDER], [DEV],
- *   [FLAGS: EXIST, LOOPBACK]
+ *   [FLAGS: EXIST, LOOPBACK, APPROXIMATE]
  *   Attachments run by ascending ORDER, equal ones in the order they were
  *   made. Default: IPCUCKOO_ORDER_ACCEPT, _COUNT, _MARK or _DROP by verdict,
  *   so that accept sets come first. DEV may name a device that does not exist
- *   yet. EEXIST if the same set acts already with the same direction,
- *   verdict, mark, device and loopback flag. With EXIST that is success,
- *   unless ORDER is given and is another. reply: ATTACHMENT
+ *   yet. An approximate set is attached with verdict drop or accept only if
+ *   APPROXIMATE is given: strangers are dropped, or not looked at by the
+ *   attachments behind it. EEXIST if the same set acts already with the same
+ *   direction, verdict, mark, device and loopback flag. With EXIST that is
+ *   success, unless ORDER is given and is another. reply: ATTACHMENT
  *
  * IPCUCKOO_CMD_DETACH (do)
  *   One of: ATTACHMENT; SET and optionally DIRECTION, VERDICT, DEV, which
@@ -169,6 +198,14 @@
 #define IPCUCKOO_HOST6_SIZE	16
 #define IPCUCKOO_NET4_SIZE	5
 #define IPCUCKOO_NET6_SIZE	17
+
+/* Filters: bits of a fingerprint and capacity unless said otherwise, the
+ * largest capacity, and the load (in 1/1000) at capacity, at most.
+ */
+#define IPCUCKOO_BITS_DEFAULT		16
+#define IPCUCKOO_CAPACITY_DEFAULT	65536
+#define IPCUCKOO_CAPACITY_MAX		128000000
+#define IPCUCKOO_FILTER_LOAD		955
 
 enum ipcuckoo_cmd {
 	IPCUCKOO_CMD_INFO = 1,
@@ -244,6 +281,10 @@ enum ipcuckoo_attr {
 	IPCUCKOO_A_SETS,		/* u32 */
 	IPCUCKOO_A_MEMORY_LIMIT,	/* u64, bytes; 0: no limit */
 
+	IPCUCKOO_A_BITS,		/* u8, of a fingerprint */
+	IPCUCKOO_A_CAPACITY,		/* u32, entries of a filter */
+	IPCUCKOO_A_COPIES,		/* u32, of one entry, maybe */
+
 	__IPCUCKOO_A_MAX
 };
 
@@ -255,11 +296,14 @@ enum ipcuckoo_flag {
 	IPCUCKOO_F_APPEND	= 1 << 2,
 	IPCUCKOO_F_OVERRIDE	= 1 << 3,
 	IPCUCKOO_F_LOOPBACK	= 1 << 4,
+	IPCUCKOO_F_MULTI	= 1 << 5,
+	IPCUCKOO_F_APPROXIMATE	= 1 << 6,
 };
 
 enum ipcuckoo_type {
 	IPCUCKOO_TYPE_HASH_IP	= 1,
 	IPCUCKOO_TYPE_HASH_NET	= 2,
+	IPCUCKOO_TYPE_FILTER_IP	= 3,
 };
 
 /* A mask: any is both. */

@@ -421,6 +421,108 @@ static void change_remake(struct stress *s)
 	}
 }
 
+/* A filter of the least size, 64 slots whatever the width, as full as it gets:
+ * it is told that it was made for more. There are no strangers, who match now
+ * and then by right.
+ */
+static void prepare_filter(struct stress *s, u8 bits)
+{
+	struct ipcuckoo_filter *f;
+	struct ipcuckoo_entry entry;
+	u32 i;
+
+	s->set.shape = (struct ipcuckoo_filter_shape){ 1, bits, true };
+	reserve(s, IPCUCKOO_HOSTS4, 0);
+	f = rcu_access_pointer(s->set.version)->filter;
+	f->shape.capacity = 64;
+	for (i = 0; i < 60; i++) {
+		entry = fresh_host(s, i < 12 ? PASSER_BY : MEMBER, i & 1);
+		if (ipcuckoo_entries_add(&s->set, &entry))
+			continue;
+		if (i < 12)
+			s->churn[s->nchurn++] = entry;
+		else
+			member(s, (struct addr){ entry.addr, entry.v6 });
+	}
+}
+
+/* One goes, another comes, if there is a place that somebody can move from. */
+static void change_filter(struct stress *s)
+{
+	struct ipcuckoo_entry *entry = &s->churn[random_below(&s->random, s->nchurn)];
+
+	del(s, entry);
+	do {
+		*entry = fresh_host(s, PASSER_BY, random_below(&s->random, 2));
+	} while (ipcuckoo_entries_add(&s->set, entry));
+}
+
+/* The first bucket of an element, in a filter of 8 bits without any other. */
+static u32 first_bucket(struct stress *s, const struct ipcuckoo_entry *entry)
+{
+	const struct ipcuckoo_filter *f = rcu_access_pointer(s->set.version)->filter;
+	const u32 *words = f->words;
+	u32 i = 0;
+
+	add(s, entry);
+	while (!words[i])
+		i++;
+	del(s, entry);
+	return i;
+}
+
+/* Two elements with the same fingerprint and the same two buckets, of which the
+ * first bucket of the one is the second of the other. They are the same to the
+ * filter, but a copy of the one is added here and deleted there, one of the
+ * other added there and deleted here.
+ */
+static void prepare_copies(struct stress *s)
+{
+	struct addr a = random_addr(s, MEMBER, false), b;
+	struct ipcuckoo_entry first = host_entry(&a), second;
+	bool same;
+
+	s->set.shape = (struct ipcuckoo_filter_shape){ 64, 8, true };
+	do {
+		b = random_addr(s, MEMBER, true);
+		second = host_entry(&b);
+		add(s, &first);
+		same = ipcuckoo_entries_has(&s->set, &second);
+		del(s, &first);
+	} while (!same || first_bucket(s, &first) == first_bucket(s, &second));
+	add(s, &first);
+	member(s, a);
+	member(s, b);
+	s->churn[s->nchurn++] = second;
+	s->churn[s->nchurn++] = first;
+}
+
+/* One copy more, one less: there is one at all times. */
+static void change_copies(struct stress *s)
+{
+	u32 i;
+
+	for (i = 0; i < s->nchurn; i++) {
+		add(s, &s->churn[i]);
+		del(s, &s->churn[i]);
+	}
+}
+
+static void prepare_filter8(struct stress *s)
+{
+	prepare_filter(s, 8);
+}
+
+static void prepare_filter16(struct stress *s)
+{
+	prepare_filter(s, 16);
+}
+
+static void prepare_filter32(struct stress *s)
+{
+	prepare_filter(s, 32);
+}
+
 static const struct mode modes[] = {
 	{ "v4-move", prepare_v4_move, change_v4 },
 	{ "v6-move", prepare_v6_move, change_v6 },
@@ -431,6 +533,10 @@ static const struct mode modes[] = {
 	{ "v6-reuse", prepare_v6_reuse, change_reuse },
 	{ "v4-reuse", prepare_v4_reuse, change_reuse },
 	{ "remake", prepare_remake, change_remake },
+	{ "filter8-move", prepare_filter8, change_filter },
+	{ "filter16-move", prepare_filter16, change_filter },
+	{ "filter32-move", prepare_filter32, change_filter },
+	{ "filter-copies", prepare_copies, change_copies },
 };
 
 /* Threads */
@@ -443,7 +549,7 @@ static bool read_batch(struct stress *s, struct random *random)
 	u32 i;
 
 	for (i = 0; i < BATCH; i++) {
-		member = s->nmembers && (i & 7);
+		member = s->nmembers && (i & 7 || !s->nstrangers);
 		if (member)
 			a = &s->members[random_below(random, s->nmembers)];
 		else

@@ -15,6 +15,7 @@ static inline void shim_jhash_mix(u32 s[3])
 	static const u8 turn[6] = { 4, 6, 8, 16, 19, 4 };
 	int i;
 
+#pragma GCC unroll 6
 	for (i = 0; i < 6; i++) {
 		u32 *a = &s[i % 3], *b = &s[(i + 1) % 3], *c = &s[(i + 2) % 3];
 
@@ -29,6 +30,7 @@ static inline void shim_jhash_final(u32 s[3])
 	static const u8 turn[7] = { 14, 11, 25, 16, 4, 14, 24 };
 	int i;
 
+#pragma GCC unroll 7
 	for (i = 0; i < 7; i++) {
 		u32 *to = &s[(i + 2) % 3], *from = &s[(i + 1) % 3];
 

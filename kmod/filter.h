@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * The cuckoo filter. filter.c begins with how it works.
+ *
+ * Safe for readers (any context, under rcu_read_lock(), no lock):
+ * ipcuckoo_filter_probe().
+ * For the one writer (process context, serialised by the caller): the rest.
+ */
+#ifndef _IPCUCKOO_FILTER_H
+#define _IPCUCKOO_FILTER_H
+
+#include "table.h"
+
+enum {
+	/* Both buckets of an entry full of it: the 2b + 1st has no place. */
+	IPCUCKOO_COPIES_MAX	= 2 * IPCUCKOO_SLOTS,
+};
+
+/**
+ * struct ipcuckoo_filter_shape - what a filter is like
+ * @capacity:	entries that it takes in any case, and the most it is given
+ * @bits:	of a fingerprint: 8, 16 or 32; 0 in what is no filter
+ * @multi:	every addition is stored, so that entries can be deleted
+ */
+struct ipcuckoo_filter_shape {
+	u32 capacity;
+	u8 bits;
+	bool multi;
+};
+
+/**
+ * struct ipcuckoo_filter - buckets of four fingerprints
+ * @words:	the fingerprints: a u32, a u64 or two u64 for each bucket
+ * @nbuckets:	even, no power of two needed
+ * @shape:	what it is like
+ * @seed:	of the hash
+ * @count:	fingerprints in use, writer only
+ * @displaced:	fingerprints that were ever moved, writer only
+ * @area:	the memory of @words
+ * @mem:	the account it is charged to
+ * @rcu:	to free it
+ */
+struct ipcuckoo_filter {
+	void *words;
+	u32 nbuckets;
+	struct ipcuckoo_filter_shape shape;
+	u32 seed[2];
+
+	u32 count;
+	u64 displaced;
+	struct ipcuckoo_area area;
+	struct ipcuckoo_mem *mem;
+	struct rcu_head rcu;
+};
+
+bool ipcuckoo_filter_probe(const struct ipcuckoo_filter *f,
+			   const struct ipcuckoo_key *addr);
+
+u32 ipcuckoo_filter_buckets(const struct ipcuckoo_filter_shape *shape);
+struct ipcuckoo_filter *
+ipcuckoo_filter_create(struct ipcuckoo_mem *mem,
+		       const struct ipcuckoo_filter_shape *shape);
+void ipcuckoo_filter_copy(struct ipcuckoo_filter *to,
+			  const struct ipcuckoo_filter *from);
+void ipcuckoo_filter_destroy(struct ipcuckoo_filter *f);
+void ipcuckoo_filter_destroy_rcu(struct ipcuckoo_filter *f);
+size_t ipcuckoo_filter_memory(const struct ipcuckoo_filter *f);
+
+unsigned int ipcuckoo_filter_copies(const struct ipcuckoo_filter *f,
+				    const struct ipcuckoo_key *addr);
+int ipcuckoo_filter_insert(struct ipcuckoo_filter *f,
+			   struct ipcuckoo_guard *guard,
+			   const struct ipcuckoo_key *addr,
+			   struct ipcuckoo_search_node *queue);
+int ipcuckoo_filter_delete(struct ipcuckoo_filter *f,
+			   struct ipcuckoo_guard *guard,
+			   const struct ipcuckoo_key *addr);
+
+/* The address as the filter knows it: IPv4 as ::ffff:a.b.c.d. */
+static inline struct ipcuckoo_key ipcuckoo_filter_key4(u32 addr)
+{
+	return (struct ipcuckoo_key){ .lo = 0xffffULL << 32 | addr };
+}
+
+#endif /* _IPCUCKOO_FILTER_H */

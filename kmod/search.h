@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * The search for a place, for all tables of buckets with four slots whose
+ * entries can move to one other bucket: the exact table (table.c) and the
+ * filter (filter.c). They say how an entry is moved; the order of the moves,
+ * on which readers rely, is said once, here. Inlined, so that each has its own
+ * with direct calls.
+ */
+#ifndef _IPCUCKOO_SEARCH_H
+#define _IPCUCKOO_SEARCH_H
+
+#include <linux/compiler.h>
+#include <linux/kernel.h>
+#include <linux/types.h>
+
+#include "table.h"
+
+/* A bucket that the search has reached, and how. */
+struct ipcuckoo_search_node {
+	u32 bucket;
+	u16 parent;	/* index in the queue */
+	u8 slot;	/* of the parent, whose entry would move to this bucket */
+	u8 root;	/* this is a bucket of the new entry */
+};
+
+static_assert(IPCUCKOO_SEARCH <= U16_MAX);
+
+/**
+ * struct ipcuckoo_path - a chain of entries that can move
+ * @node:	last bucket of it, an index in the queue
+ * @slot:	of that bucket, whose entry moves first
+ * @dst:	to this bucket, which has a free slot
+ */
+struct ipcuckoo_path {
+	u16 node;
+	unsigned int slot;
+	u32 dst;
+};
+
+/**
+ * struct ipcuckoo_search_ops - what the search has to know of a table
+ * @alt:	the other bucket of the entry in a used slot
+ * @free:	a free slot of a bucket, or -1
+ * @move:	copy an entry to a free slot of its other bucket, then make its
+ *		old slot reusable; readers must find it in one of them
+ */
+struct ipcuckoo_search_ops {
+	u32 (*alt)(const void *table, u32 bucket, unsigned int slot);
+	int (*free)(const void *table, u32 bucket);
+	void (*move)(void *table, struct ipcuckoo_guard *guard, u32 from,
+		     unsigned int from_slot, u32 to, unsigned int to_slot);
+};
+
+/* Entries that would move along a path must not share a bucket: the second
+ * move would undo what the first relied on.
+ */
+static inline bool ipcuckoo_search_on_path(const struct ipcuckoo_search_node *queue,
+					   u16 node, u32 bucket)
+{
+	while (queue[node].bucket != bucket) {
+		if (queue[node].root)
+			return false;
+		node = queue[node].parent;
+	}
+	return true;
+}
+
+/* Find the shortest path from one of the two buckets in @root to a free slot.
+ * Reads only.
+ */
+static __always_inline bool
+ipcuckoo_search(const void *table, const struct ipcuckoo_search_ops *ops,
+		const u32 root[2], struct ipcuckoo_search_node *queue,
+		struct ipcuckoo_path *path)
+{
+	unsigned int tail = 2;
+	u32 bucket;
+
+	queue[0] = (struct ipcuckoo_search_node){ root[0], .root = 1 };
+	queue[1] = (struct ipcuckoo_search_node){ root[1], .root = 1 };
+	for (path->node = 0; path->node < tail; path->node++) {
+		bucket = queue[path->node].bucket;
+		for (path->slot = 0; path->slot < IPCUCKOO_SLOTS; path->slot++) {
+			path->dst = ops->alt(table, bucket, path->slot);
+			if (ops->free(table, path->dst) >= 0)
+				return true;
+			if (tail == IPCUCKOO_SEARCH ||
+			    ipcuckoo_search_on_path(queue, path->node, path->dst))
+				continue;
+			queue[tail++] = (struct ipcuckoo_search_node){
+				path->dst, .parent = path->node,
+				.slot = path->slot,
+			};
+		}
+	}
+	return false;
+}
+
+/* Move every entry of a path one bucket on, from its end. Leaves a slot of the
+ * root free for the new entry: sets @slot to it, and returns which root it is.
+ */
+static __always_inline u16
+ipcuckoo_search_move(void *table, const struct ipcuckoo_search_ops *ops,
+		     struct ipcuckoo_guard *guard,
+		     const struct ipcuckoo_search_node *queue,
+		     const struct ipcuckoo_path *path, unsigned int *slot)
+{
+	unsigned int to_slot = ops->free(table, path->dst);
+	u32 bucket, dst = path->dst;
+	u16 node = path->node;
+
+	for (*slot = path->slot; ; *slot = queue[node].slot, node = queue[node].parent) {
+		bucket = queue[node].bucket;
+		ops->move(table, guard, bucket, *slot, dst, to_slot);
+		if (queue[node].root)
+			return node;
+		dst = bucket;
+		to_slot = *slot;
+	}
+}
+
+#endif /* _IPCUCKOO_SEARCH_H */

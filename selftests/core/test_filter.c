@@ -1,0 +1,412 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Random operations on approximate contents and on a naive reference, which
+ * must agree after each of them.
+ *
+ * The reference is a list of what was stored, and says what a filter of its
+ * hash must answer, wrong answers included: it computes fingerprint and buckets
+ * of an element as filter.c documents them, and two elements are the same to it
+ * if they have the same. So there is nothing approximate about this test.
+ *
+ * As in test_model.c operations are also tried with failing memory.
+ *
+ * QUICK=1 does a tenth of the work, for emulated machines.
+ */
+#include <linux/jhash.h>
+
+#include "core.h"
+
+/* What all elements have in common that the filter cannot tell apart. */
+struct likeness {
+	u32 bucket[2];	/* the lower one first */
+	u32 print;
+};
+
+struct plan {
+	const char *name;
+	struct ipcuckoo_filter_shape shape;
+	u32 pool;	/* elements to draw from */
+	u32 steps;
+};
+
+enum { POOL_MAX = 4096 };
+
+struct run {
+	const struct plan *plan;
+	struct random random;
+	struct ipcuckoo_mem mem;
+	struct ipcuckoo_entries set;
+	struct ipcuckoo_entry pool[POOL_MAX];
+	struct likeness *stored;
+	u32 count;
+	u32 step;
+	u32 collisions;		/* strangers that matched, as they should */
+	u32 refused;		/* for want of room */
+	u32 ninths;
+	u32 failures;		/* of memory */
+	bool growing;
+	const char *op;
+};
+
+static bool context(struct run *r, bool held)
+{
+	if (held)
+		return true;
+	return expect(false, "%s, step %u, %s: see above", r->plan->name,
+		      r->step, r->op);
+}
+
+static struct ipcuckoo_filter *filter(const struct run *r)
+{
+	return rcu_access_pointer(r->set.version)->filter;
+}
+
+/* Reference */
+
+static struct likeness likeness(const struct run *r,
+				const struct ipcuckoo_entry *entry)
+{
+	const struct ipcuckoo_filter *f = filter(r);
+	u32 k[4] = { entry->addr.hi >> 32, entry->addr.hi, entry->addr.lo >> 32,
+		     entry->addr.lo };
+	u32 s[3], h, i;
+	struct likeness like;
+	u64 max = (1ULL << r->plan->shape.bits) - 1;
+
+	if (!entry->v6)
+		k[2] = 0xffff;
+	for (i = 0; i < 3; i++)
+		s[i] = 0xdeadbeef + sizeof(k) + f->seed[0] + k[i];
+	s[2] += f->seed[1];
+	__jhash_mix(s[0], s[1], s[2]);
+	s[0] += k[3];
+	__jhash_final(s[0], s[1], s[2]);
+	like.print = s[1] * max / (1ULL << 32) + 1;
+	like.bucket[0] = (u64)s[2] * f->nbuckets / (1ULL << 32);
+	h = like.print * 0x61c88647U;
+	h = (h ^ h / 32768) * 0x85ebca6bU;
+	h = (u64)h * f->nbuckets / (1ULL << 32) | 1;
+	like.bucket[1] = ((u64)h + f->nbuckets - like.bucket[0]) % f->nbuckets;
+	if (like.bucket[1] < like.bucket[0])
+		like = (struct likeness){ { like.bucket[1], like.bucket[0] },
+					  like.print };
+	return like;
+}
+
+static bool alike(const struct likeness *a, const struct likeness *b)
+{
+	return a->print == b->print && a->bucket[0] == b->bucket[0] &&
+	       a->bucket[1] == b->bucket[1];
+}
+
+static u32 naive_copies(const struct run *r, const struct ipcuckoo_entry *entry)
+{
+	struct likeness like;
+	u32 i, n = 0;
+
+	if (!r->count)
+		return 0;
+	like = likeness(r, entry);
+	for (i = 0; i < r->count; i++)
+		n += alike(&r->stored[i], &like);
+	return n;
+}
+
+static void naive_del(struct run *r, const struct ipcuckoo_entry *entry)
+{
+	struct likeness like = likeness(r, entry);
+	u32 i = 0;
+
+	while (!alike(&r->stored[i], &like))
+		i++;
+	r->stored[i] = r->stored[--r->count];
+}
+
+/* Elements: hosts of both families, some of which are each other's mapped
+ * form, and many of which differ in their last bits only.
+ */
+static void fill_pool(struct run *r)
+{
+	u64 hi = random_u64(&r->random);
+	u32 base = random_u32(&r->random), i;
+
+	for (i = 0; i < r->plan->pool; i++) {
+		struct ipcuckoo_entry *entry = &r->pool[i];
+		bool near = random_below(&r->random, 2);
+
+		*entry = host4(near ? base + i : random_u32(&r->random));
+		if (!random_below(&r->random, 3))
+			*entry = entry6(near ? hi : random_u64(&r->random),
+					near ? i : random_u64(&r->random), 128);
+		else if (!random_below(&r->random, 8))
+			*entry = entry6(0, 0xffffULL << 32 | (u32)(base + i / 2), 128);
+	}
+}
+
+static struct ipcuckoo_entry *draw(struct run *r)
+{
+	return &r->pool[random_below(&r->random, r->plan->pool)];
+}
+
+/* Comparisons */
+
+static void check_entry(struct run *r, const struct ipcuckoo_entry *entry)
+{
+	u32 expected = naive_copies(r, entry);
+	u8 len = 0;
+
+	context(r, expect_equal(match(&r->set, &entry->addr, entry->v6),
+				expected > 0, "match of %s", entry_text(entry)));
+	context(r, expect_equal(ipcuckoo_entries_copies(&r->set, entry), expected,
+				"copies of %s", entry_text(entry)));
+	context(r, expect_equal(ipcuckoo_entries_has(&r->set, entry), expected > 0,
+				"has %s", entry_text(entry)));
+	context(r, expect_equal(ipcuckoo_entries_find(&r->set, entry, &len) ? len : -1,
+				expected ? (int)family_bits(entry->v6) : -1,
+				"find of %s", entry_text(entry)));
+}
+
+static void check_all(struct run *r)
+{
+	const struct ipcuckoo_filter *f = filter(r);
+	unsigned long objects = 1 + !!r->set.queue + (f ? 2 : 0);
+	struct ipcuckoo_entry entry;
+	u64 pos = 0;
+	u32 i;
+
+	for (i = 0; i < r->plan->pool && !ktap_failing(); i++)
+		check_entry(r, &r->pool[i]);
+	context(r, expect_equal(ipcuckoo_entries_total(&r->set), r->count,
+				"entries"));
+	context(r, expect_equal(ipcuckoo_entries_next(&r->set, &pos, &entry), false,
+				"listing"));
+	context(r, expect_equal(atomic_long_read(&r->mem.used),
+				f ? f->area.size : 0, "bytes charged"));
+	context(r, expect_equal(shim_objects, objects, "objects in memory"));
+	context(r, expect(ipcuckoo_entries_slots(&r->set) * IPCUCKOO_LOAD_TARGET / 1000 >=
+			  r->plan->shape.capacity, "%llu slots for %u entries",
+			  ipcuckoo_entries_slots(&r->set), r->plan->shape.capacity));
+}
+
+/* Operations */
+
+static int add(struct run *r, const struct ipcuckoo_entry *entry)
+{
+	u64 generation = r->set.generation;
+	int err;
+
+	for (;;) {
+		shim_fail_at = random_below(&r->random, 8) ? 0 :
+			       1 + random_below(&r->random, 4);
+		err = ipcuckoo_entries_add(&r->set, entry);
+		shim_fail_at = 0;
+		context(r, expect_equal(r->set.generation, generation + !err,
+					"generation"));
+		if (err != -ENOMEM)
+			return err;
+		r->failures++;
+	}
+}
+
+static void op_add(struct run *r)
+{
+	const struct ipcuckoo_filter_shape *shape = &r->plan->shape;
+	const struct ipcuckoo_entry *entry = draw(r);
+	u32 copies = naive_copies(r, entry);
+	int err, expected = 0;
+
+	r->op = "add";
+	if (copies && !shape->multi)
+		expected = -EEXIST;
+	else if (copies == IPCUCKOO_COPIES_MAX)
+		expected = -EMLINK;
+	else if (r->count == shape->capacity)
+		expected = -ENOSPC;
+	context(r, expect_equal(ipcuckoo_entries_holds(&r->set, entry),
+				copies && !shape->multi, "holds %s",
+				entry_text(entry)));
+	err = add(r, entry);
+	r->refused += err == -ENOSPC;
+	r->ninths += err == -EMLINK;
+	/* So many copies may fill the buckets that these can move to. */
+	if (!(shape->multi && err == -ENOSPC && !expected))
+		context(r, expect_equal(err, expected, "add of %s", entry_text(entry)));
+	if (!err)
+		r->stored[r->count++] = likeness(r, entry);
+	check_entry(r, entry);
+}
+
+static void op_del(struct run *r)
+{
+	const struct ipcuckoo_entry *entry = draw(r);
+	u32 copies = naive_copies(r, entry);
+	u64 generation = r->set.generation;
+	int err;
+
+	r->op = "del";
+	err = ipcuckoo_entries_del(&r->set, entry);
+	context(r, expect_equal(err, copies ? 0 : -ENOENT, "del of %s",
+				entry_text(entry)));
+	context(r, expect_equal(r->set.generation, generation + !err, "generation"));
+	if (!err && copies)
+		naive_del(r, entry);
+	check_entry(r, entry);
+}
+
+static void op_look(struct run *r)
+{
+	struct ipcuckoo_entry entry;
+
+	r->op = "look-up";
+	check_entry(r, draw(r));
+	entry = entry6(random_u64(&r->random), random_u64(&r->random), 128);
+	r->collisions += !!naive_copies(r, &entry);
+	check_entry(r, &entry);
+	entry = host4(random_u32(&r->random));
+	r->collisions += !!naive_copies(r, &entry);
+	check_entry(r, &entry);
+}
+
+static void op_flush(struct run *r)
+{
+	r->op = "flush";
+	context(r, expect_equal(ipcuckoo_entries_flush(&r->set), 0, "flush"));
+	r->count = 0;
+	check_all(r);
+}
+
+/* A filter that is empty takes no memory once it was made to fit. */
+static void op_fit(struct run *r)
+{
+	r->op = "fit";
+	context(r, expect_equal(ipcuckoo_entries_fit(&r->set), 0, "fit"));
+	context(r, expect_equal(!!filter(r), r->count > 0, "there is a filter"));
+	check_all(r);
+}
+
+/* A copy of the filter is swapped in, or fails for want of memory. */
+static void op_replace(struct run *r)
+{
+	struct ipcuckoo_entries *shadow = calloc(1, sizeof(*shadow));
+	bool doomed = !random_below(&r->random, 3);
+	int err;
+
+	r->op = "replace";
+	if (!shadow || ipcuckoo_entries_init(shadow, &r->mem, false))
+		exit(1);
+	shadow->shape = r->plan->shape;
+	mutex_lock(&shadow->mutex);
+	shim_fail_at = doomed ? 1 + random_below(&r->random, 4) : 0;
+	err = ipcuckoo_entries_copy(shadow, &r->set);
+	shim_fail_at = 0;
+	context(r, expect(!err || (doomed && err == -ENOMEM), "copy: %d", err));
+	if (!err) {
+		context(r, expect_equal(ipcuckoo_entries_total(shadow), r->count,
+					"entries of a copy"));
+		ipcuckoo_entries_replace(&r->set, shadow);
+	}
+	mutex_unlock(&shadow->mutex);
+	ipcuckoo_entries_exit(shadow);
+	free(shadow);
+	check_all(r);
+}
+
+static void op_quota(struct run *r)
+{
+	struct ipcuckoo_entry *entry = draw(r);
+
+	if (filter(r))
+		return;
+	r->op = "quota";
+	WRITE_ONCE(r->mem.limit, 1);
+	context(r, expect_equal(ipcuckoo_entries_add(&r->set, entry), -EDQUOT,
+				"add of %s", entry_text(entry)));
+	WRITE_ONCE(r->mem.limit, 0);
+	check_all(r);
+}
+
+static void op_change(struct run *r)
+{
+	if (r->count == r->plan->shape.capacity)
+		r->growing = random_below(&r->random, 20);
+	else if (r->count <= r->plan->shape.capacity / 2)
+		r->growing = true;
+	if (!r->plan->shape.multi || r->growing == !!random_below(&r->random, 10))
+		op_add(r);
+	else
+		op_del(r);
+}
+
+static void run_step(struct run *r)
+{
+	u32 pick = random_below(&r->random, 2000);
+
+	if (pick < 2)
+		op_flush(r);
+	else if (pick < 8)
+		op_fit(r);
+	else if (pick < 16)
+		op_replace(r);
+	else if (pick < 18)
+		op_quota(r);
+	else if (pick < 400)
+		op_look(r);
+	else
+		op_change(r);
+}
+
+static void run_plan(const struct plan *plan, u64 seed, u32 divide)
+{
+	struct run *r = calloc(1, sizeof(*r));
+
+	if (!r)
+		exit(1);
+	r->stored = calloc(plan->shape.capacity, sizeof(*r->stored));
+	if (!r->stored || ipcuckoo_entries_init(&r->set, &r->mem, true))
+		exit(1);
+	r->plan = plan;
+	r->random = random_seed(seed);
+	r->set.shape = plan->shape;
+	fill_pool(r);
+	mutex_lock(&r->set.mutex);
+	for (r->step = 0; r->step < plan->steps / divide && !ktap_failing(); r->step++)
+		run_step(r);
+	r->op = "end";
+	check_all(r);
+	printf("# %s: %u steps, %llu displaced, %u strangers matched as they should, %u refused when full, %u ninth copies, %u allocations failed\n",
+	       plan->name, r->step, ipcuckoo_entries_displaced(&r->set),
+	       r->collisions, r->refused, r->ninths, r->failures);
+	mutex_unlock(&r->set.mutex);
+	ipcuckoo_entries_exit(&r->set);
+	rcu_barrier();
+	expect_equal(atomic_long_read(&r->mem.used), 0, "bytes charged at the end");
+	expect_equal(shim_objects, 0, "objects at the end");
+	free(r->stored);
+	free(r);
+	ktap_case("%s", plan->name);
+}
+
+static const struct plan plans[] = {
+	{ "8 bits", { 400, 8, false }, 1000, 20000 },
+	{ "16 bits", { 400, 16, false }, 1000, 20000 },
+	{ "32 bits", { 400, 32, false }, 1000, 20000 },
+	{ "8 bits, a handful", { 5, 8, false }, 40, 10000 },
+	{ "8 bits, multi", { 400, 8, true }, 300, 30000 },
+	{ "16 bits, multi", { 400, 16, true }, 300, 30000 },
+	{ "32 bits, multi", { 400, 32, true }, 300, 30000 },
+	{ "8 bits, multi, few elements", { 200, 8, true }, 30, 20000 },
+	{ "32 bits, multi, few elements", { 60, 32, true }, 8, 20000 },
+};
+
+int main(void)
+{
+	u64 seed = ktap_begin("test_filter");
+	u32 divide = ktap_option("QUICK", 0) ? 10 : 1;
+	u32 i;
+
+	for (i = 0; i < ARRAY_SIZE(plans); i++) {
+		shim_random_seed(seed + i);
+		run_plan(&plans[i], seed + i, divide);
+	}
+	return ktap_end();
+}

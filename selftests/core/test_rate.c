@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * How often the filter takes strangers for members, counted and compared with
+ * the share that filter.c derives; how full it gets; and that it always takes
+ * what it was made for.
+ *
+ * STRANGERS	how many for each width (100,000,000), half of each family
+ */
+#include <math.h>
+
+#include "core.h"
+
+/* Standard deviations by which a count may be off: once in 3.5 million. */
+#define SIGMAS		5.0
+
+/* The load (in 1/1000) that large tables reach; 4096 buckets have these. */
+#define LOAD_BAR	965
+#define LARGE		16384
+
+/* Bytes of memory for each of a fingerprint, a million of them or more. */
+#define BYTES_BAR	1.055
+
+#define MEMBERS		200000
+
+static struct ipcuckoo_search_node *queue;
+static struct ipcuckoo_guard guard;
+static struct ipcuckoo_mem mem;
+static struct random rnd;
+
+static struct ipcuckoo_filter *create(u32 capacity, u8 bits)
+{
+	const struct ipcuckoo_filter_shape shape = { capacity, bits, false };
+	struct ipcuckoo_filter *f = ipcuckoo_filter_create(&mem, &shape);
+
+	if (IS_ERR(f)) {
+		printf("Bail out! no memory for a filter\n");
+		exit(1);
+	}
+	return f;
+}
+
+/* Members are in 192/2 and c000::/2, strangers in the rest. */
+static struct ipcuckoo_key member(void)
+{
+	if (random_below(&rnd, 2))
+		return ipcuckoo_filter_key4(random_u32(&rnd) | 3U << 30);
+	return (struct ipcuckoo_key){ random_u64(&rnd) | 3ULL << 62,
+				      random_u64(&rnd) };
+}
+
+/* Add members until @n are stored, or it fails. Returns the last error. */
+static int fill(struct ipcuckoo_filter *f, u32 n)
+{
+	struct ipcuckoo_key key;
+	int err = 0;
+
+	while (f->count < n && (!err || err == -EEXIST)) {
+		key = member();
+		err = ipcuckoo_filter_insert(f, &guard, &key, queue);
+	}
+	return err == -EEXIST ? 0 : err;
+}
+
+static u64 count_matches(const struct ipcuckoo_filter *f, u64 n)
+{
+	struct ipcuckoo_key key;
+	u64 i, found = 0;
+
+	for (i = 0; i < n / 2; i++) {
+		key.hi = random_u64(&rnd) & ~(1ULL << 63);
+		key.lo = key.hi * 0x9e3779b97f4a7c15ULL;
+		found += ipcuckoo_filter_probe(f, &key);
+		key = ipcuckoo_filter_key4(key.lo >> 33);
+		found += ipcuckoo_filter_probe(f, &key);
+	}
+	return found;
+}
+
+static void test_rate(u8 bits, u32 divide)
+{
+	u64 strangers = ktap_option("STRANGERS", 100000000) / divide, found;
+	struct ipcuckoo_filter *f = create(MEMBERS, bits);
+	double slots = 4.0 * f->nbuckets, load, rate, sigma;
+
+	expect_equal(fill(f, MEMBERS / divide), 0, "members");
+	load = f->count / slots;
+	rate = 8 * load / ((1ULL << bits) - 1);
+	found = count_matches(f, strangers);
+	sigma = sqrt(strangers * rate);
+	if (bits == 32)
+		expect(found <= 2, "%llu strangers of %llu matched", found, strangers);
+	else
+		expect(fabs(found - strangers * rate) < SIGMAS * sigma,
+		       "%llu strangers of %llu matched, %.0f should have, give or take %.0f",
+		       found, strangers, strangers * rate, SIGMAS * sigma);
+	ktap_case("%2u bits, load %.3f: %.4g of 10^8 strangers match; 2b a / (2^w - 1) is %.4g, 2b / 2^w %.4g",
+		  bits, load, found * 1e8 / strangers, rate * 1e8,
+		  8e8 / (1ULL << bits));
+	ipcuckoo_filter_destroy(f);
+}
+
+/* What was made for a number of entries takes them, at every size. */
+static void test_capacity(u8 bits)
+{
+	u32 capacity, n = 0, max = ktap_option("QUICK", 0) ? 300 : 3000;
+	struct ipcuckoo_filter *f;
+
+	for (capacity = 1; capacity <= max; capacity++, n++) {
+		f = create(capacity, bits);
+		expect_equal(fill(f, capacity), 0, "capacity %u, at %u", capacity,
+			     f->count);
+		expect_equal(fill(f, capacity + 1), -ENOSPC, "one more than %u",
+			     capacity);
+		ipcuckoo_filter_destroy(f);
+	}
+	ktap_case("%2u bits: filled to each capacity from 1 to %u", bits, n);
+}
+
+static void test_load(u8 bits)
+{
+	static const u32 sizes[] = { LARGE, 100000, 1000000 };
+	u32 i, load, low = 1000;
+
+	for (i = 0; i < ARRAY_SIZE(sizes); i++) {
+		struct ipcuckoo_filter *f = create(sizes[i], bits);
+		double bytes = (double)ipcuckoo_filter_memory(f) / sizes[i];
+		bool small = sizes[i] < 1000000;
+
+		f->shape.capacity = U32_MAX;
+		expect_equal(fill(f, U32_MAX), -ENOSPC, "capacity %u", sizes[i]);
+		load = f->count * 250ULL / f->nbuckets;
+		printf("# %u bits, made for %u: took %u, load 0.%03u; %.3f bytes an entry when full\n",
+		       bits, sizes[i], f->count, load, bytes);
+		expect(small || bytes <= bits / 8 * BYTES_BAR,
+		       "%.3f bytes an entry", bytes);
+		low = min(low, load);
+		ipcuckoo_filter_destroy(f);
+	}
+	expect(low >= LOAD_BAR, "a load of 0.%03u", low);
+	ktap_case("%2u bits: filled to 0.%03u at least (bar 0.%u)", bits, low, LOAD_BAR);
+}
+
+int main(void)
+{
+	u64 seed = ktap_begin("test_rate");
+	u32 bits;
+
+	rnd = random_seed(seed);
+	shim_random_seed(seed);
+	queue = ipcuckoo_search_alloc();
+	ipcuckoo_guard_init(&guard);
+	for (bits = 8; bits <= 32; bits *= 2)
+		test_rate(bits, 1);
+	/* A third full. */
+	test_rate(8, 3);
+	for (bits = 8; bits <= 32; bits *= 2)
+		test_capacity(bits);
+	for (bits = 8; bits <= 32; bits *= 2)
+		test_load(bits);
+	ipcuckoo_search_free(queue);
+	expect_equal(atomic_long_read(&mem.used), 0, "bytes charged at the end");
+	expect_equal(shim_objects, 0, "objects at the end");
+	ktap_case("nothing is left");
+	return ktap_end();
+}

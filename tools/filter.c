@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <stdlib.h>
+
+#include "filter.h"
+
+/* Slots that a look-up compares with: two buckets of four. */
+#define SLOTS_SEEN	8
+
+/* See uapi/ipcuckoo.h. */
+static double share_at(double load, unsigned int bits)
+{
+	return SLOTS_SEEN * load / ((1ULL << bits) - 1);
+}
+
+uint32_t filter_room(const struct nl_set *set)
+{
+	bool limited = set->maxelem && set->maxelem < set->capacity;
+
+	return limited ? set->maxelem : set->capacity;
+}
+
+double filter_share_now(const struct nl_set *set)
+{
+	return share_at((double)set->entries / set->slots, set->bits);
+}
+
+double filter_share_full(const struct nl_set *set)
+{
+	return share_at((double)filter_room(set) / set->slots, set->bits);
+}
+
+const char *share_text(double share, char text[SHARE_TEXT_SIZE])
+{
+	snprintf(text, SHARE_TEXT_SIZE, "%.3g %%", share * 100);
+	return text;
+}
+
+static int parse_share(const struct tool *tool, const char *word, double *share)
+{
+	char *end;
+
+	errno = 0;
+	*share = strtod(word, &end);
+	if (*word >= '0' && *word <= '9' && !*end && !errno && *share > 0 &&
+	    *share < 1)
+		return STATUS_OK;
+	return fail(tool, STATUS_USAGE,
+		    "\"%s\" is no fpp: a number between 0 and 1, such as 0.001",
+		    word);
+}
+
+static int parse_bits(const struct tool *tool, const char *word, uint8_t *width)
+{
+	static const struct meaning widths[] = {
+		{ "8", 8 }, { "16", 16 }, { "32", 32 }, { NULL, 0 }
+	};
+	int value, status;
+
+	status = parse_meaning(tool, "number of bits", widths, word, &value);
+	if (!status)
+		*width = value;
+	return status;
+}
+
+int parse_width(const struct tool *tool, const char *bits, const char *fpp,
+		uint8_t *width)
+{
+	const double load = IPCUCKOO_FILTER_LOAD / 1000.0;
+	uint8_t narrowest = 8;
+	double share;
+	int status;
+
+	*width = 0;
+	status = bits ? parse_bits(tool, bits, width) : STATUS_OK;
+	if (status || !fpp)
+		return status;
+	status = parse_share(tool, fpp, &share);
+	if (status)
+		return status;
+	while (narrowest <= 32 && share_at(load, narrowest) > share)
+		narrowest *= 2;
+	if (narrowest > 32)
+		return fail(tool, STATUS_USAGE,
+			    "fpp %s: fingerprints of 32 bits make it %.2g; hash:ip is exact",
+			    fpp, share_at(load, 32));
+	if (*width && *width < narrowest)
+		return fail(tool, STATUS_USAGE,
+			    "bits %s make an fpp of %.3g, more than %s: leave bits out, or say bits %u",
+			    bits, share_at(load, *width), fpp, narrowest);
+	if (!*width)
+		*width = narrowest;
+	return STATUS_OK;
+}
