@@ -64,7 +64,7 @@ static const struct refused sets[] = {
 	{ "SET_NEW: no family", CMD(SET_NEW), { STR(SET, "x"), U8(TYPE, 1) }, EINVAL, MISSING(FAMILY) },
 	{ "SET_NEW: type 0", CMD(SET_NEW), { STR(SET, "x"), U8(TYPE, 0), U8(FAMILY, 1) },
 	  MALFORMED, AT(TYPE) },
-	{ "SET_NEW: type 3", CMD(SET_NEW), { STR(SET, "x"), U8(TYPE, 3), U8(FAMILY, 1) },
+	{ "SET_NEW: type 4", CMD(SET_NEW), { STR(SET, "x"), U8(TYPE, 4), U8(FAMILY, 1) },
 	  MALFORMED, AT(TYPE) },
 	{ "SET_NEW: family 0", CMD(SET_NEW), { STR(SET, "x"), U8(TYPE, 1), U8(FAMILY, 0) },
 	  MALFORMED, AT(FAMILY) },
@@ -307,6 +307,88 @@ static const struct refused attachments[] = {
 	  { U32(ATTACHMENT, 1), STR(SET, "any") }, EINVAL, AT(SET) },
 };
 
+/* filter: four entries, which is all it takes; multi: 192.0.2.1, eight times. */
+static const struct refused filters[] = {
+	{ "SET_NEW: bits of hash:ip", CMD(SET_NEW),
+	  { STR(SET, "x"), U8(TYPE, 1), U8(FAMILY, 1), U8(BITS, 16) }, EINVAL },
+	{ "SET_NEW: capacity of hash:net", CMD(SET_NEW),
+	  { STR(SET, "x"), U8(TYPE, 2), U8(FAMILY, 1), U32(CAPACITY, 16) }, EINVAL },
+	{ "SET_NEW: MULTI of hash:ip", CMD(SET_NEW),
+	  { STR(SET, "x"), U8(TYPE, 1), U8(FAMILY, 1), U32(FLAGS, IPCUCKOO_F_MULTI) }, EINVAL },
+	{ "SET_NEW: no bits", CMD(SET_NEW),
+	  { STR(SET, "x"), U8(TYPE, 3), U8(FAMILY, 1), U8(BITS, 0) }, EINVAL, AT(BITS) },
+	{ "SET_NEW: 12 bits", CMD(SET_NEW),
+	  { STR(SET, "x"), U8(TYPE, 3), U8(FAMILY, 1), U8(BITS, 12) }, EINVAL, AT(BITS) },
+	{ "SET_NEW: bits as u32", CMD(SET_NEW),
+	  { STR(SET, "x"), U8(TYPE, 3), U8(FAMILY, 1), U32(BITS, 8) }, MALFORMED, AT(BITS) },
+	{ "SET_NEW: no capacity", CMD(SET_NEW),
+	  { STR(SET, "x"), U8(TYPE, 3), U8(FAMILY, 1), U32(CAPACITY, 0) },
+	  ERANGE, AT(CAPACITY) },
+	{ "SET_NEW: too much capacity", CMD(SET_NEW),
+	  { STR(SET, "x"), U8(TYPE, 3), U8(FAMILY, 1), U32(CAPACITY, IPCUCKOO_CAPACITY_MAX + 1) },
+	  ERANGE, AT(CAPACITY) },
+	{ "SET_NEW: more than the memory limit", CMD(SET_NEW),
+	  { STR(SET, "x"), U8(TYPE, 3), U8(FAMILY, 1), U32(CAPACITY, IPCUCKOO_CAPACITY_MAX) },
+	  EDQUOT },
+	{ "SET_NEW: the same name, other bits", CMD(SET_NEW),
+	  { STR(SET, "filter"), U8(TYPE, 3), U8(FAMILY, 1), U8(BITS, 8),
+	    U32(FLAGS, IPCUCKOO_F_EXIST) }, EEXIST, AT(SET) },
+	{ "SET_NEW: the same name, exact", CMD(SET_NEW),
+	  { STR(SET, "filter"), U8(TYPE, 1), U8(FAMILY, 1), U32(FLAGS, IPCUCKOO_F_EXIST) },
+	  EEXIST, AT(SET) },
+	{ "ENTRY_ADD: a prefix in filter:ip", CMD(ENTRY_ADD),
+	  { STR(SET, "filter"), RAW(NETS4, "\1\2\3\0\x18") }, EOPNOTSUPP, AT(NETS4), 1 },
+	{ "ENTRY_ADD: it matches already", CMD(ENTRY_ADD),
+	  { STR(SET, "filter"), RAW(HOSTS4, "\xc0\0\2\2") }, EEXIST, AT(HOSTS4), 1 },
+	{ "ENTRY_ADD: no room", CMD(ENTRY_ADD),
+	  { STR(SET, "filter"), RAW(HOSTS4, "\1\2\3\4") }, ENOSPC },
+	{ "ENTRY_ADD: the ninth copy, behind another entry", CMD(ENTRY_ADD),
+	  { STR(SET, "multi"), RAW(HOSTS4, "\1\2\3\4\xc0\0\2\1") }, EMLINK, AT(HOSTS4), 2 },
+	{ "ENTRY_ADD: no room for three", CMD(ENTRY_ADD),
+	  { STR(SET, "multi"), RAW(HOSTS4, "\1\2\3\4\1\2\3\4\1\2\3\5") }, ENOSPC },
+	{ "ENTRY_DEL: not multi", CMD(ENTRY_DEL),
+	  { STR(SET, "filter"), RAW(HOSTS4, "\xc0\0\2\1") }, EOPNOTSUPP, AT(SET) },
+	{ "ENTRY_DEL: not multi, with EXIST", CMD(ENTRY_DEL),
+	  { STR(SET, "filter"), RAW(HOSTS4, "\1\2\3\4"), U32(FLAGS, IPCUCKOO_F_EXIST) },
+	  EOPNOTSUPP, AT(SET) },
+	{ "ENTRY_DEL: not there", CMD(ENTRY_DEL),
+	  { STR(SET, "multi"), RAW(HOSTS4, "\xc0\0\2\1\1\2\3\4") }, ENOENT, AT(HOSTS4), 2 },
+	{ "ATTACH: drop with a filter", CMD(ATTACH),
+	  { STR(SET, "filter"), U8(DIRECTION, 1), U8(VERDICT, 1) }, EOPNOTSUPP },
+	{ "ATTACH: accept with a filter", CMD(ATTACH),
+	  { STR(SET, "multi"), U8(DIRECTION, 1), U8(VERDICT, 2) }, EOPNOTSUPP },
+	{ "DETACH: APPROXIMATE", CMD(DETACH),
+	  { STR(SET, "any"), U32(FLAGS, IPCUCKOO_F_APPROXIMATE) }, MALFORMED, AT(FLAGS) },
+};
+
+static void make_filter(const char *name, uint32_t flags, uint32_t capacity)
+{
+	struct nlmsghdr *nlh = client_begin(cl, IPCUCKOO_CMD_SET_NEW);
+	struct answer answer;
+
+	mnl_attr_put_strz(nlh, IPCUCKOO_A_SET, name);
+	mnl_attr_put_u8(nlh, IPCUCKOO_A_TYPE, IPCUCKOO_TYPE_FILTER_IP);
+	mnl_attr_put_u8(nlh, IPCUCKOO_A_FAMILY, IPCUCKOO_FAMILY_INET);
+	mnl_attr_put_u8(nlh, IPCUCKOO_A_BITS, 32);
+	mnl_attr_put_u32(nlh, IPCUCKOO_A_CAPACITY, capacity);
+	mnl_attr_put_u32(nlh, IPCUCKOO_A_FLAGS, flags);
+	if (client_ask(cl, &answer))
+		errx(1, "the set %s cannot be made: %s", name, answer.message);
+}
+
+static void make_filters(void)
+{
+	int i;
+
+	make_filter("filter", 0, 4);
+	make_filter("multi", IPCUCKOO_F_MULTI, 10);
+	if (hosts_request(cl, IPCUCKOO_CMD_ENTRY_ADD, "filter", 0xc0000201, 4))
+		errx(1, "the filter cannot be filled");
+	for (i = 0; i < 8; i++)
+		if (hosts_request(cl, IPCUCKOO_CMD_ENTRY_ADD, "multi", 0xc0000201, 1))
+			errx(1, "the multi filter cannot be filled");
+}
+
 static void try_refused(const struct refused *r)
 {
 	struct nlmsghdr *nlh = client_begin(cl, r->cmd);
@@ -352,6 +434,11 @@ static void test_refused(void)
 	TRY_ALL(entries, "entries");
 	TRY_ALL(shadows, "shadows");
 	TRY_ALL(attachments, "attachments");
+	make_filters();
+	TRY_ALL(filters, "filters");
+	expect_equal(figure(cl, "filter", IPCUCKOO_A_ENTRIES), 4, "entries of the filter");
+	expect_equal(figure(cl, "multi", IPCUCKOO_A_ENTRIES), 8, "entries of multi");
+	ktap_case("filters: as they were");
 }
 
 int main(void)

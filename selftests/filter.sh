@@ -1,0 +1,138 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+#
+# Approximate sets and packets: what was added always matches, strangers as often as promised,
+# and the memory is what was promised as well.
+
+. "${0%/*}/lib.sh"
+. "${0%/*}/lib-net.sh"
+. "${0%/*}/bench/measure.sh"
+
+some=${SLOW:+300}
+some=${some:-600}
+# Of these, 3 % are to match; give or take five standard deviations.
+strangers=${SLOW:+2000}
+strangers=${strangers:-4000}
+
+# Bytes an entry at 8, 16 and 32 bits, with a million of them.
+bytes_bar=1.06
+
+filter_of()
+{
+	local name=$1 file=$2 out
+
+	shift 2
+	out=$(ipcuckoo create "$name" filter:ip "$@" 2>&1 && ipcuckoo load "$name" "$file" 2>&1) ||
+		bail "cannot load $name: $out"
+}
+
+field()
+{
+	in_f sed -n "s/^$2 //p" "/proc/net/ipcuckoo/set/$1"
+}
+
+# With 32 bits a stranger matches once in 500 million: the reference for exact sets will do.
+test_verdicts()
+{
+	packets -s "$seed" generate hosts 4000 > $lists/hosts4
+	packets -6 -s "$seed" generate hosts 2000 > $lists/hosts6
+	cat $lists/hosts4 $lists/hosts6 > $lists/any
+	filter_of in4 $lists/hosts4 bits 32 capacity 4000
+	filter_of in6 $lists/hosts6 bits 32 capacity 2000 family inet6
+	filter_of any $lists/any bits 32 capacity 6000 family any
+	filter_of multi $lists/any bits 32 capacity 8000 family any multi
+	attach_fresh "in4 src drop --approximate"
+	fates "IPv4, src drop" -n "$some" -k tuifl -r src,drop,$lists/hosts4 check cs
+	attach_fresh "in6 src drop --approximate"
+	fates "IPv6, src drop" -6 -n "$some" -k tuifl -r src,drop,$lists/hosts6 check cs
+	attach_fresh "any src drop --approximate"
+	fates "both families in one set, IPv4" -n "$some" -r src,drop,$lists/any check cs
+	fates "both families in one set, IPv6" -6 -n "$some" -r src,drop,$lists/any check cs
+	attach_fresh "multi dst drop --approximate"
+	fates "dst, towards the client" -n "$some" -r dst,drop,$lists/any check sc
+	attach_fresh "in4 src count"
+	fates "count lets pass" -n "$some" -r src,count,$lists/hosts4 check cs
+	ipcuckoo flush in4
+	: > $lists/nobody
+	fates "flushed: nobody matches" -n 200 -r src,count,$lists/nobody check cs
+}
+
+# share NAME WHAT: of the packets that met the set, 3 % and no more matched
+share()
+{
+	local total matched
+
+	# The reference knows nothing of strangers that match; the counters are enough.
+	packets -s "$seed" -n "$strangers" -r src,count,$lists/all4 check cs > /dev/null
+	read -r total matched < <(counters | awk '{ print $1 }' | paste -sd ' ')
+	note "$matched of $total strangers matched, $(calc "100 * $matched / $total" %.2f) %"
+	if awk "BEGIN { e = $total * 0.03 * $2; d = 5 * sqrt(e)
+			exit !($total >= $strangers && $matched > e - d && $matched < e + d) }"; then
+		ok "$1"
+	else
+		not_ok "$1" "3 % of $total, times $2" "$matched"
+	fi
+}
+
+test_shares()
+{
+	local full
+
+	list_of $lists/all4 0.0.0.0/0
+	ipcuckoo create all hash:net && ipcuckoo add all 0.0.0.0/0 ||
+		bail "cannot make the set of all"
+	# Nobody has addresses of 240/4, so that all who come are strangers.
+	python3 -c "
+for i in range(61000): print(f'240.0.{i >> 8}.{i & 255}')" > $lists/members
+	run_ok "a filter of 8 bits" ipcuckoo create eight filter:ip bits 8 capacity 57000
+	head -57000 $lists/members | ipcuckoo load eight - > /dev/null
+	note "$(ipcuckoo list -t eight | tail -1)"
+	full=$(calc "$(field eight entries) / $(field eight slots) * 8 / 255 / 0.03")
+	attach_fresh "all src count order 1" "eight src drop --approximate"
+	share "drop, 8 bits: as many strangers are dropped as promised" "$full"
+	attach_fresh "all src count order 1" "eight src count"
+	share "count: as many are counted" "$full"
+	in_f sh -c 'echo / > /proc/net/ipcuckoo/set/eight'
+	head -14000 $lists/members | ipcuckoo load eight - > /dev/null
+	note "$(ipcuckoo list -t eight | tail -1)"
+	attach_fresh "all src count order 1" "eight src drop --approximate"
+	share "a quarter full: a quarter of them" \
+		"$(calc "$(field eight entries) / $(field eight slots) * 8 / 255 / 0.03")"
+}
+
+test_memory()
+{
+	local bits before after million=1000000
+
+	if [ -n "$SLOW" ]; then
+		skip "bytes an entry" "figures are taken on the stock kernel"
+		return
+	fi
+	packets -6 -s "$seed" generate hosts $million > $lists/million
+	for bits in 8 16 32; do
+		before=$(kernel_kib)
+		ipcuckoo create big filter:ip bits $bits family inet6 capacity $million
+		after=$(kernel_kib)
+		note "$(ipcuckoo load big $lists/million)"
+		note "$bits bits: $(calc "$(field big bytes) / $(field big entries)") bytes an entry," \
+			"the kernel has grown by $(calc "($after - $before) * 1024 / $million")"
+		if awk "BEGIN { exit !($(field big bytes) <= $million * $bits / 8 * $bytes_bar &&
+				($after - $before) * 1024 <= $million * ($bits / 8 * $bytes_bar + 0.2)) }"; then
+			ok "$bits bits: a fingerprint takes $bytes_bar times its size"
+		else
+			not_ok "$bits bits: a fingerprint takes $bytes_bar times its size" \
+				"$bytes_bar" "see above"
+		fi
+		ipcuckoo destroy big
+	done
+}
+
+note "seed $seed"
+load_module
+setup_quiet_net
+test_verdicts
+test_shares
+test_memory
+ipcuckoo detach --all
+ipcuckoo destroy --all
+ktap_done

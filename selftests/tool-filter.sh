@@ -1,0 +1,264 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+#
+# The tool and /proc: approximate sets. Their words, what they say in the place of yes and of
+# their members, when they are full, and that nobody attaches one unawares.
+
+. "${0%/*}/tool-functions"
+
+test_words()
+{
+	local value
+
+	wrong "bits that are no width" 'unknown number of bits "12"' \
+		create f filter:ip bits 12
+	for value in 0 1 -0.1 x 1% ""; do
+		wrong "fpp '$value'" "\"$value\" is no fpp: a number between 0 and 1, such as 0.001" \
+			create f filter:ip fpp "$value"
+	done
+	wrong "an fpp that no width has" 'fingerprints of 32 bits make it 1.8e-09; hash:ip is exact' \
+		create f filter:ip fpp 1e-9
+	wrong "bits that are too few for an fpp" \
+		'bits 8 make an fpp of 0.03, more than 0.001: leave bits out, or say bits 16' \
+		create f filter:ip bits 8 fpp 0.001
+	for value in 0 128000001 x; do
+		wrong "capacity $value" \
+			"\"$value\" is no capacity: a number from 1 to 128000000" \
+			create f filter:ip capacity "$value"
+	done
+	wrong "a word misspelt" 'unknown word "capcity"; did you mean "capacity"?' \
+		create f filter:ip capcity 5
+	wrong "a type misspelt" 'unknown type "filterip"; did you mean "filter:ip"?' create f filterip
+	for value in "bits 8" "fpp 0.1" "capacity 5" multi; do
+		# shellcheck disable=SC2086
+		wrong "hash:ip $value" 'bits, fpp, capacity and multi go with the type filter:ip only' \
+			create f hash:ip $value
+	done
+	wrong "count of nothing" 'usage: ipcuckoo count NAME ADDRESS' count f
+}
+
+# width NAME BITS WORD...: what a set is made with
+width()
+{
+	fine "$1" create w filter:ip "${@:3}"
+	json "$1: $2 bits" 0 "$2" 'd[0]["header"]["bits"]' list -t w
+	"$IPCUCKOO" destroy w
+}
+
+test_create()
+{
+	width "no width asked for" 16
+	width "bits 8" 8 bits 8
+	width "fpp 0.03, as others have by default" 8 fpp 0.03
+	width "fpp 0.0299" 16 fpp 0.0299
+	width "fpp 0.00012" 16 fpp 0.00012
+	width "fpp 0.0001" 32 fpp 0.0001
+	width "fpp and more bits than it takes" 32 bits 32 fpp 0.01
+	fine "create" create f filter:ip capacity 100 bits 8
+	expect "again" 3 "" "a set with the same name already exists (-exist" \
+		create f filter:ip capacity 100 bits 8
+	fine "again, -exist" create f filter:ip capacity 100 bits 8 -exist
+	expect "again, with other bits" 3 "" "or with other options" create f filter:ip capacity 100 -exist
+	expect "again, with another capacity" 3 "" "or with other options" \
+		create f filter:ip bits 8 capacity 101 -exist
+	expect "again, multi" 3 "" "or with other options" \
+		create f filter:ip bits 8 capacity 100 multi -exist
+	fine "capacity is maxelem" create limited filter:ip maxelem 20
+	json "in both" 0 '[20, 20]' '[d[0]["header"][k] for k in ("maxelem", "capacity")]' \
+		list -t limited
+	fine "and goes" destroy limited
+	fine "capacity has a default" create plain filter:ip
+	json "of 65536" 0 65536 'd[0]["header"]["capacity"]' list -t plain
+	fine "it goes as well" destroy plain
+}
+
+test_entries()
+{
+	fine "add" add f 192.0.2.1 198.51.100.0/30 203.0.113.1-203.0.113.3
+	json "a prefix and a range are expanded" 0 8 'd[0]["header"]["numentries"]' list f
+	wrong "a large one with --expand only" '--expand' add f 10.0.0.0/8
+	expect "add what is there" 3 "" \
+		"192.0.2.1 cannot be added to the set f: it's already added, or has the fingerprint of one that is (-exist accepts that)" \
+		add f 192.0.2.1
+	json "add what is there, -exist" 0 '[0, 1]' '[d["added"], d["unchanged"]]' \
+		add f 192.0.2.1 -exist
+	expect "test of a member" 0 "" "192.0.2.1 may be in set f." test f 192.0.2.1
+	json "test of a member, -j" 0 '{"answer": "maybe", "elem": "192.0.2.1", "found": true, "set": "f"}' \
+		d test f 192.0.2.1
+	fine "a set of 32 bits, of both families" create wide filter:ip bits 32 family any
+	expect "test of a stranger" 1 "" "192.0.2.2 is NOT in set wide." test wide 192.0.2.2
+	json "test of a stranger, -j" 1 '{"answer": "no", "elem": "192.0.2.2", "found": false, "set": "wide"}' \
+		d test wide 192.0.2.2
+	fine "a mapped address" add wide ::ffff:192.0.2.7 2001:db8::7
+	expect "is the IPv4 address" 0 "" "may be in" test wide 192.0.2.7
+	expect "IPv6" 0 "" "may be in" test wide 2001:db8::7
+	expect "test of a prefix" 2 "" "test takes one address at a time" test wide 192.0.2.0/30
+	expect "del" 3 "" \
+		"192.0.2.1 cannot be deleted from the set f: nothing can be deleted from a filter that is not multi: the fingerprint may be another entry's" \
+		del f 192.0.2.1
+	expect "del, -exist" 3 "" "nothing can be deleted" del f 192.0.2.1 -exist
+	expect "count" 0 1 "" count f 192.0.2.1
+	expect "count of a stranger" 1 0 "" count wide 192.0.2.2
+	fine "an exact set" create exact hash:ip
+	expect "has no count" 3 "" "the set exact is exact: an entry is there once, or not" \
+		count exact 192.0.2.1
+	fine "it goes" destroy exact
+	fine "flush" flush f
+	expect "nothing is there" 1 "" "is NOT in" test f 192.0.2.1
+}
+
+test_multi()
+{
+	local i
+
+	fine "a set that stores every addition" create m filter:ip multi capacity 100
+	for i in 1 2 3 4 5 6 7 8; do
+		"$IPCUCKOO" add m 192.0.2.1 || break
+	done
+	expect "eight copies" 0 8 "" count m 192.0.2.1
+	expect "the ninth" 3 "" \
+		"192.0.2.1 cannot be added to the set m: the filter has the entry eight times already, and no room for a ninth" \
+		add m 192.0.2.1
+	expect "the ninth and others" 3 "" "192.0.2.1 cannot be added" add m 192.0.2.1 192.0.2.2
+	expect "nothing of it was added" 1 0 "" count m 192.0.2.2
+	json "nothing was lost" 0 8 'd[0]["header"]["numentries"]' list m
+	fine "twice in one command" add m 192.0.2.3 192.0.2.3
+	expect "is two copies" 0 2 "" count m 192.0.2.3
+	fine "del" del m 192.0.2.3
+	json "removes one" 0 '{"copies": 1, "elem": "192.0.2.3", "set": "m"}' d count m 192.0.2.3
+	fine "and the other" del m 192.0.2.3
+	expect "del of none" 1 "" "192.0.2.3 cannot be deleted from the set m: it's not added" \
+		del m 192.0.2.3
+	fine "del of none, -exist" del m 192.0.2.3 -exist
+	printf '192.0.2.%d\n' 1 2 2 3 3 3 > list
+	run_tool load m list
+	check_match "load keeps copies" '^m: 6 entries, in ' "$out"
+	expect "of all" 0 3 "" count m 192.0.2.3
+}
+
+test_list()
+{
+	fine "a filter" create shown filter:ip capacity 1000 bits 8 multi
+	fine "with entries" add shown 10.0.0.0-10.0.1.243
+	run_tool list shown
+	check_match "list explains why there are no members" \
+		$'^Name: shown\nType: filter:ip\nHeader: family inet bits 8 capacity 1000 multi\nSize in memory: [0-9]+\nReferences: 0\nNumber of entries: 500\nLoad factor: 0\.[0-9]+\nBits per entry: [0-9.]+\nStrangers that match: [0-9.]+ % now, [0-9.]+ % when full\nMembers: not listed: a filter keeps fingerprints of its entries, not the addresses; ask for one with: ipcuckoo test shown ADDRESS$' \
+		"$out"
+	json "list -j" 0 '[null, "a filter keeps fingerprints of its entries, not the addresses"]' \
+		'[d[0]["members"], d[0]["why"]]' list shown
+	json "its header" 0 '["any"]' '[h["family"] for h in [e["header"] for e in d]]' list -t wide
+	json "the share is that of the load" 0 '[0.0, 0.0]' \
+		'[[abs(round(s["fppnow"] - 500 * 8 / 255 / s["slots"], 4)), abs(round(s["fppfull"] - 1000 * 8 / 255 / s["slots"], 4))] for s in d["sets"] if s["name"] == "shown"][0]' \
+		stats
+	run_tool list
+	judge "list of all sets" 0 "Name: *" ""
+	check "list names" "$("$IPCUCKOO" list -n)" "$(sed -n 's/^Name: //p' out)"
+	fine "the filter goes" destroy shown
+}
+
+test_full()
+{
+	local where
+
+	fine "a small filter" create small filter:ip capacity 300 bits 32
+	where="it is full, with 300 entries and room for 300, at a load factor of 0"
+	fine "takes what it was made for" add small 10.0.0.0-10.0.1.43
+	expect "and not one more" 3 "" "10.0.9.9 cannot be added to the set small: $where" \
+		add small 10.0.9.9
+	expect "nor several" 3 "" "All of the elements cannot be added to the set small: $where" \
+		add small 10.0.9.9-10.0.9.12
+	expect "what is there is there" 0 "" "may be in" test small 10.0.1.43
+	json "nothing was lost" 0 300 'd[0]["header"]["numentries"]' list small
+	json "not even what is in it again" 0 '[0, 2]' '[d["added"], d["unchanged"]]' \
+		add small 10.0.0.1 10.0.0.2 -exist
+	printf '10.1.%d.1\n' {0..49} > list
+	fine "load" -q load small list
+	expect "replaces it" 1 "" "is NOT in" test small 10.0.1.43
+	printf '10.%d.0.1\n' {0..255} > list
+	printf '10.%d.0.2\n' {0..255} >> list
+	expect "load of more than there is room for" 3 "" "it is full" load small list
+	expect "changes nothing" 0 "" "may be in" test small 10.1.49.1
+	run_tool load --append small list
+	judge "append of more, too" 3 "" "it is full"
+	json "50 are left" 0 50 'd[0]["header"]["numentries"]' list small
+	fine "larger than the message" create large filter:ip bits 32 capacity 40000
+	fine "add by a shadow" add large 10.0.0.0-10.0.117.47
+	expect "add of them again" 3 "" "30000 of the 30000 elements are already added" \
+		add large 10.0.0.0-10.0.117.47
+	expect "add of too many" 3 "" "it is full, with 30000 entries and room for 40000" \
+		add large 10.1.0.0-10.1.117.47
+	fine "a large multi" create m2 filter:ip multi bits 32
+	fine "with as many" add m2 10.0.0.0-10.0.117.47
+	expect "delete in parts" 2 "" "delete them in parts" del m2 10.0.0.0-10.0.117.47
+	for where in small large m2; do
+		"$IPCUCKOO" destroy $where
+	done
+}
+
+# told NAME STATUS LINES: writing this to f's file, at once, ends so
+told()
+{
+	echo "$3" > lines
+	cat lines 2> err > /proc/net/ipcuckoo/set/f
+	check "$1" "$2" "$? $(sed 's/.*: //' err)"
+}
+
+test_proc()
+{
+	fine "start with nothing" flush f
+	told "proc: add" "0 " +192.0.2.1
+	told "proc: add again" "0 " +192.0.2.1
+	told "proc: del" "1 Operation not supported" -192.0.2.1
+	told "proc: several lines, one of which deletes" "1 Operation not supported" \
+		$'+192.0.2.9\n-192.0.2.1'
+	check "proc: the file" "filter:ip inet 1 8 100 no" \
+		"$(sed -n 's/^\(type\|family\|entries\|bits\|capacity\|multi\) //p' \
+			/proc/net/ipcuckoo/set/f | paste -sd ' ')"
+	check "proc: the line" "f filter:ip inet 1" \
+		"$(sed -n 's/^\(f filter:ip inet 1\) .*/\1/p' /proc/net/ipcuckoo/sets)"
+	printf '+192.0.2.5\n+192.0.2.5\n-192.0.2.2\n' > lines
+	cat lines > /proc/net/ipcuckoo/set/m
+	expect "proc: multi stores what is there" 0 2 "" count m 192.0.2.5
+	expect "proc: and deletes one" 0 1 "" count m 192.0.2.2
+	told "proc: flush" "0 " /
+	expect "proc: nothing is there" 1 "" "is NOT in" test f 192.0.2.1
+}
+
+test_attach()
+{
+	local verdict shares="0 % of all strangers now, 1.[0-9]* % when it is full"
+
+	for verdict in drop accept; do
+		run_tool attach f src $verdict
+		check_match "attach $verdict" \
+			"^3 ipcuckoo: Set f cannot be attached: it is approximate, so that $shares, would be [a-z ]* \(--approximate accepts that\)$" \
+			"$status $err"
+	done
+	check "nothing is attached" 1 "$(wc -l < /proc/net/ipcuckoo/attachments)"
+	run_tool attach f src drop --approximate
+	check_match "attach drop --approximate" "^0 Set f is approximate: $shares, are dropped\.$" \
+		"$status $out"
+	run_tool -j attach f src accept --approximate
+	ask json out 'sorted(d)'
+	check "attach -j" '["attachment", "fppfull", "fppnow", "set"]' "$answer"
+	run_tool attach f src count
+	check_match "attach count" "^0 Set f is approximate: $shares, are counted\.$" "$status $out"
+	expect "attach mark, quiet" 0 "" "" -q attach f src mark 1
+	fine "an exact set is as ever, also with --approximate" create exact hash:ip
+	fine "attach it" attach exact src drop --approximate
+	fine "block's set may be a filter" create blocklist filter:ip family any
+	expect "but is not attached unawares" 3 "" "the set is approximate" block 192.0.2.1
+	expect "unblock says why not" 3 "" "nothing can be deleted" unblock 192.0.2.1
+}
+
+test_words
+load_module
+test_create
+test_entries
+test_multi
+test_list
+test_full
+test_proc
+test_attach
+start_over
+ktap_done
