@@ -161,7 +161,7 @@ test_full()
 	local where
 
 	fine "a small filter" create small filter:ip capacity 300 bits 32
-	where="it is full, with 300 entries and room for 300, at a load factor of 0"
+	where="it is full, with 300 entries, at a load factor of 0."
 	fine "takes what it was made for" add small 10.0.0.0-10.0.1.43
 	expect "and not one more" 3 "" "10.0.9.9 cannot be added to the set small: $where" \
 		add small 10.0.9.9
@@ -176,16 +176,17 @@ test_full()
 	expect "replaces it" 1 "" "is NOT in" test small 10.0.1.43
 	printf '10.%d.0.1\n' {0..255} > list
 	printf '10.%d.0.2\n' {0..255} >> list
-	expect "load of more than there is room for" 3 "" "it is full" load small list
+	expect "load of more than there is room for" 3 "" \
+		"it has 50 entries and room for 300, a load factor of 0." load small list
 	expect "changes nothing" 0 "" "may be in" test small 10.1.49.1
 	run_tool load --append small list
-	judge "append of more, too" 3 "" "it is full"
+	judge "append of more, too" 3 "" "it has 50 entries and room for 300"
 	json "50 are left" 0 50 'd[0]["header"]["numentries"]' list small
 	fine "larger than the message" create large filter:ip bits 32 capacity 40000
 	fine "add by a shadow" add large 10.0.0.0-10.0.117.47
 	expect "add of them again" 3 "" "30000 of the 30000 elements are already added" \
 		add large 10.0.0.0-10.0.117.47
-	expect "add of too many" 3 "" "it is full, with 30000 entries and room for 40000" \
+	expect "add of too many" 3 "" "it has 30000 entries and room for 40000" \
 		add large 10.1.0.0-10.1.117.47
 	fine "a large multi" create m2 filter:ip multi bits 32
 	fine "with as many" add m2 10.0.0.0-10.0.117.47

@@ -97,15 +97,20 @@ static int fail_full(const struct bulk *bulk, const char *text)
 {
 	const struct tool *tool = bulk->tool;
 	struct nl_set set;
+	uint32_t room;
 
 	if (nl_set_get(tool->nl, bulk->set, &set))
 		return fail_kernel(tool, bulk->set, "cannot read the set %s",
 				   bulk->set);
+	room = filter_room(&set);
+	if (set.entries >= room)
+		return fail(tool, STATUS_REFUSED,
+			    "%s cannot be added to the set %s: it is full, with %u entries, at a load factor of %.3f; make a larger one",
+			    text, bulk->set, set.entries,
+			    (double)set.entries / set.slots);
 	return fail(tool, STATUS_REFUSED,
-		    "%s cannot be added to the set %s: it is full, with %u entries and room for %u, at a load factor of %.3f of %.3f; make a larger one",
-		    text, bulk->set, set.entries, filter_room(&set),
-		    (double)set.entries / set.slots,
-		    (double)filter_room(&set) / set.slots);
+		    "%s cannot be added to the set %s: it has %u entries and room for %u, a load factor of %.3f; make a larger one",
+		    text, bulk->set, set.entries, room, (double)room / set.slots);
 }
 
 /* Say which entry the kernel refused, as far as it is known. */
