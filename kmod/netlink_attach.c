@@ -95,8 +95,8 @@ int ipcuckoo_nl_attach_doit(struct sk_buff *skb, struct genl_info *info)
 	if (err == -ENOENT)
 		ipcuckoo_nl_no_such_set(info->attrs, info->extack);
 	else if (err == -EOPNOTSUPP)
-		NL_SET_ERR_MSG(info->extack,
-			       "the set is approximate, so that strangers match, too: with drop and accept say APPROXIMATE");
+		NL_SET_ERR_MSG_ATTR(info->extack, info->attrs[IPCUCKOO_A_SET],
+				    "the set is approximate, so that strangers match, too: with drop and accept say APPROXIMATE");
 	else if (err == -EEXIST)
 		NL_SET_ERR_MSG_ATTR(info->extack, info->attrs[IPCUCKOO_A_SET],
 				    "the set is attached like that already");

@@ -58,14 +58,19 @@ static int get_batch(struct genl_info *info, struct ipcuckoo_batch *batch,
 	return -EINVAL;
 }
 
-/* Point at the entry that is to blame, if one is. */
+/* Point at the entry that is to blame, or at what has no room for all. */
 static void blame_entry(struct genl_info *info,
 			const struct ipcuckoo_batch_cursor *at)
 {
 	struct netlink_ext_ack *extack = info->extack;
 
-	if (at->kind >= IPCUCKOO_KINDS || !extack)
+	if (!extack)
 		return;
+	if (at->kind >= IPCUCKOO_KINDS) {
+		NL_SET_BAD_ATTR(extack, info->attrs[IPCUCKOO_A_SET] ?:
+					info->attrs[IPCUCKOO_A_SHADOW]);
+		return;
+	}
 	NL_SET_BAD_ATTR(extack, info->attrs[entries_attr[at->kind]]);
 	memcpy(extack->cookie, &at->index, sizeof(at->index));
 	extack->cookie_len = sizeof(at->index);

@@ -20,8 +20,9 @@ static int get_shape(struct genl_info *info, u8 type, u32 maxelem,
 	if (type != IPCUCKOO_TYPE_FILTER_IP) {
 		if (!multi && !bits && !capacity)
 			return 0;
-		NL_SET_ERR_MSG(info->extack,
-			       "BITS, CAPACITY and MULTI go with the type filter:ip only");
+		NL_SET_ERR_MSG_ATTR(info->extack,
+				    bits ?: capacity ?: info->attrs[IPCUCKOO_A_FLAGS],
+				    "BITS, CAPACITY and MULTI go with the type filter:ip only");
 		return -EINVAL;
 	}
 	shape->bits = bits ? nla_get_u8(bits) : IPCUCKOO_BITS_DEFAULT;
@@ -64,6 +65,8 @@ int ipcuckoo_nl_set_new_doit(struct sk_buff *skb, struct genl_info *info)
 				  maxelem, &shape);
 	if (err == -EEXIST && ipcuckoo_nl_flag(info->attrs, IPCUCKOO_F_EXIST))
 		return 0;
+	if (err == -EDQUOT)
+		NL_SET_BAD_ATTR(info->extack, info->attrs[IPCUCKOO_A_CAPACITY]);
 	if (err != -EEXIST && err != -ENOTUNIQ)
 		return ipcuckoo_nl_explain(info->extack, err);
 	if (err == -EEXIST)

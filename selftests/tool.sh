@@ -181,9 +181,9 @@ test_full()
 	# Test that a full set takes nothing more, and says what it is.
 	"$IPCUCKOO" create small hash:ip maxelem 2
 	"$IPCUCKOO" add small 192.0.2.1
-	expect "more than maxelem" 3 "" "the set is full: its maxelem is reached" \
+	expect "more than maxelem" 3 "" "the set is full: its maxelem or capacity is reached" \
 		add small 192.0.2.2 192.0.2.3
-	expect "loading more than maxelem" 3 "" "the set is full: its maxelem is reached" load small - \
+	expect "loading more than maxelem" 3 "" "the set is full: its maxelem or capacity is reached" load small - \
 		< <(printf '192.0.2.%d\n' 1 2 3)
 	has "nothing was changed" "192.0.2.1" small
 	"$IPCUCKOO" destroy small
