@@ -211,9 +211,7 @@ static const struct {
 	const char *sentence;
 } sentences[] = {
 	{ -EINVAL,
-	  "not a valid entry: host bits must be zero, the prefix not longer "
-	  "than the address, IPv4-mapped addresses in family any only and not "
-	  "all of them" },
+	  "not valid: host bits set, prefix too long, or IPv4-mapped (family any only, not all)" },
 	{ -EAFNOSUPPORT,
 	  "the set does not hold addresses of this family" },
 	{ -EOPNOTSUPP,
@@ -231,8 +229,7 @@ static const struct {
 	{ -ENODEV,
 	  "the module is being unloaded" },
 	{ -EDQUOT,
-	  "the memory limit of this network namespace is reached (module "
-	  "parameter memory_limit)" },
+	  "the memory limit of this network namespace is reached (module parameter memory_limit)" },
 	{ -ENOMEM,
 	  "out of memory" },
 };
