@@ -1,0 +1,171 @@
+# SPDX-License-Identifier: GPL-2.0
+"""What was measured: JSON lines, one for each part, case and subject.
+
+    {"part": "hook", "case": "1M hosts, IPv4, uniform, miss", "subject": "ipset",
+     "unit": "ns", "samples": [...], "entries": 1000000, "family": "inet", ...}
+
+The samples of all subjects of a case come from interleaved rounds of one boot, and the n-th of
+each from the same round: whatever else the machine did then, it did to all of them. So what is
+compared is compared round by round, and the median of that is the figure.
+
+A line of part "environment" has no samples; it says where and with which seed its file was made.
+A line that begins with # is a remark.
+"""
+import json
+import math
+import statistics
+
+# What is left of a cost once that of nothing is taken away may be nothing; costs below this
+# count as this much, or a ratio would tell of the clock.
+LEAST_NS = 0.1
+
+# A list of so many entries may have lost a few as duplicates.
+ENTRIES_TOLERANCE = 0.02
+
+OWN_KEYS = ("part", "case", "subject", "unit", "samples", "file")
+
+
+class BadLine(Exception):
+    """A line that is no measurement, or one that contradicts another."""
+
+
+class Figure:
+    """A median and its quartiles."""
+
+    def __init__(self, values):
+        values = sorted(values)
+        self.rounds = len(values)
+        self.median = statistics.median(values)
+        if len(values) > 1:
+            self.low, _, self.high = statistics.quantiles(values, n=4, method="inclusive")
+        else:
+            self.low = self.high = self.median
+
+    def as_json(self):
+        return {"median": self.median, "quartiles": [self.low, self.high], "rounds": self.rounds}
+
+
+class Case:
+    """One case of one part: the samples of its subjects, and its parameters."""
+
+    def __init__(self, part, name, params):
+        self.part, self.name, self.params = part, name, params
+        self.samples = {}
+        self.units = {}
+
+    def add(self, line):
+        subject = line["subject"]
+        if subject in self.samples:
+            raise BadLine(f"measured twice: {self.part}, {self.name}, {subject}")
+        self.samples[subject] = line["samples"]
+        self.units[subject] = line["unit"]
+
+    def title(self):
+        """The name, and what distinguishes cases of one name."""
+        return self.name + (", one at a time" if self.params.get("serial") else "")
+
+    def has(self, *subjects):
+        return all(s in self.samples for s in subjects)
+
+    def figure(self, subject):
+        return Figure(self.samples[subject])
+
+    def costs(self, subject):
+        """What the subject costs beyond nothing, round by round."""
+        return [max(a - b, LEAST_NS)
+                for a, b in zip(self.samples[subject], self.samples["nothing"])]
+
+    def values(self, subject):
+        """What subjects are compared by: a look-up is what nothing, in the same place, is not."""
+        return self.costs(subject) if self.has("nothing") else self.samples[subject]
+
+    def ratios(self, subject, to):
+        """How many times the one's figure is the other's, round by round."""
+        return [a / b for a, b in zip(self.values(subject), self.values(to))]
+
+    def subjects(self):
+        """Those that can be compared."""
+        if self.part == "hook" and not self.has("nothing"):
+            return []
+        return [s for s in self.samples if s != "nothing"]
+
+    def as_json(self):
+        subjects = {}
+        for subject, samples in self.samples.items():
+            entry = {"unit": self.units[subject], **self.figure(subject).as_json()}
+            if self.has("nothing") and subject in self.subjects():
+                entry["look-up"] = Figure(self.costs(subject)).as_json()
+            if subject != "ipcuckoo" and {subject, "ipcuckoo"} <= set(self.subjects()):
+                entry["times ipcuckoo's"] = Figure(self.ratios(subject, "ipcuckoo")).as_json()
+            entry["samples"] = samples
+            subjects[subject] = entry
+        return {"part": self.part, "case": self.name, **self.params, "subjects": subjects}
+
+
+def check(line):
+    """Dies of a line that could be misread."""
+    if not isinstance(line, dict) or not isinstance(line.get("part"), str):
+        raise BadLine("no measurement")
+    if line["part"] == "environment":
+        return
+    for key in ("case", "subject", "unit"):
+        if not isinstance(line.get(key), str):
+            raise BadLine(f"no {key}")
+    samples = line.get("samples")
+    if not isinstance(samples, list) or not samples:
+        raise BadLine("no samples")
+    for s in samples:
+        if isinstance(s, bool) or not isinstance(s, (int, float)) or not math.isfinite(s) or s < 0:
+            raise BadLine(f"{s} is no sample")
+
+
+class Measurements:
+    def __init__(self):
+        self.cases = {}
+        self.environments = []
+
+    def read(self, path):
+        with open(path) as f:
+            for number, text in enumerate(f, 1):
+                if not text.strip() or text.startswith("#"):
+                    continue
+                try:
+                    line = json.loads(text)
+                    check(line)
+                    self.add(line)
+                except (ValueError, BadLine) as e:
+                    raise BadLine(f"{path}:{number}: {e}") from None
+
+    def add(self, line):
+        if line["part"] == "environment":
+            self.environments.append({k: v for k, v in line.items() if k != "part"})
+            return
+        params = {k: v for k, v in line.items() if k not in OWN_KEYS}
+        key = line["part"], line["case"], json.dumps(params, sort_keys=True)
+        case = self.cases.setdefault(key, Case(line["part"], line["case"], params))
+        case.add(line)
+        lengths = {s: len(v) for s, v in case.samples.items()}
+        if len(set(lengths.values())) > 1:
+            raise BadLine(f"{case.part}, {case.name}: not as many rounds of each: {lengths}")
+
+    def select(self, part, **params):
+        """The cases of a part that have these parameters, by number of entries."""
+        found = [c for c in self.cases.values()
+                 if c.part == part and all(fits(c.params.get(k), v, k) for k, v in params.items())]
+        return sorted(found, key=lambda c: c.params.get("entries", 0))
+
+    def one(self, part, **params):
+        """The case of a part that has these parameters, or None."""
+        found = self.select(part, **params)
+        if len(found) > 1:
+            raise BadLine(f"{part} with {params} is several cases: "
+                          + "; ".join(c.name for c in found))
+        return found[0] if found else None
+
+
+def fits(have, want, key):
+    if have is None:
+        return False
+    if key == "entries" and want:
+        return abs(have - want) <= want * ENTRIES_TOLERANCE
+    return have == want

@@ -1,0 +1,347 @@
+# SPDX-License-Identifier: GPL-2.0
+"""The plots: data from the measurements, drawn by gnuplot, in the colours of the page."""
+import re
+import subprocess
+
+from measurements import Figure
+
+# Each subject has one name, colour and mark wherever it appears. gnuplot is given a stand-in
+# for a colour; the page replaces it by its own, of which it has one for light and one for dark.
+SUBJECTS = {
+    "ipcuckoo": ("ipcuckoo", 1, "pt 7 ps 0.7 lw 2.5"),
+    "ipset": ("ipset", 2, "pt 9 ps 0.7 lw 1.7"),
+    "nft": ("nftables set", 3, "pt 5 ps 0.6 lw 1.7"),
+    "nft-size": ("nftables set with size", 4, "pt 4 ps 0.7 lw 1.7 dt 2"),
+    "lines": ("two line reads", 5, "pt 6 ps 0.7 lw 1.7 dt 3"),
+}
+COLOURS = {1: "--ours", 2: "--ipset", 3: "--nft", 4: "--nft-size", 5: "--lines", 6: "--bar",
+           7: "--grid", 8: "--ink"}
+
+
+def colour(n):
+    return f'lc rgb "#{n:02x}fe{n:02x}"'
+
+
+def style(subject):
+    _, n, marks = SUBJECTS[subject]
+    return f"{colour(n)} {marks}"
+
+
+HEAD = f"""
+set terminal svg size %d,%d dynamic font "sans-serif,13" background "#08fe07"
+set encoding utf8
+set border 3 {colour(8)} lw 0.6
+set tics nomirror out scale 0.5, 0 textcolor rgb "#08fe08"
+set xlabel textcolor rgb "#08fe08"
+set ylabel textcolor rgb "#08fe08"
+set key above left horizontal Left reverse samplen 2 width 1 textcolor rgb "#08fe08"
+set grid ytics {colour(7)} lw 0.8 lt 1
+"""
+
+
+# From the lower to the upper quartile, in columns 3 and 4.
+SPREAD = "using 1:3:(0):($4-$3) with vectors nohead"
+
+
+class Plot:
+    """What is drawn, and what is said below it."""
+
+    def __init__(self, name, title, text):
+        self.name, self.title, self.text = name, title, text
+        self.commands, self.data, self.items = [], [], []
+        self.size = (560, 340)
+
+    def set(self, *commands):
+        self.commands += commands
+
+    def block(self, rows):
+        """Rows of columns; None is left out. Returns the name of the data."""
+        name = f"$d{len(self.data)}"
+        lines = [" ".join("-" if v is None else f'"{v}"' if isinstance(v, str) else f"{v:.6g}"
+                          for v in row) for row in rows]
+        self.data.append("\n".join([f"{name} << EOD", *lines, "EOD"]))
+        return name
+
+    def line(self, rows, title, style_words):
+        """x, y, and what a quarter of the rounds lies below and above."""
+        if not rows:
+            return
+        data = self.block(rows)
+        self.items.append(f'{data} using 1:2 with linespoints {style_words} title "{title}"')
+        if len(rows[0]) > 2:
+            bare = re.sub(r" (pt|ps|dt) \S+", "", style_words)
+            self.items.append(f"{data} {SPREAD} {bare} notitle")
+
+    def subject_line(self, subject, points):
+        """points: (x, Figure)"""
+        self.line([(x, f.median, f.low, f.high) for x, f in points],
+                  SUBJECTS[subject][0], style(subject))
+
+    def draw(self):
+        """SVG, or None if there is nothing to draw or nothing to draw it with."""
+        if not self.items:
+            return None
+        script = "\n".join([HEAD % self.size, *self.data, 'set datafile missing "-"',
+                            *self.commands, "plot " + ", \\\n  ".join(self.items)])
+        try:
+            done = subprocess.run(["gnuplot"], input=script, capture_output=True, text=True,
+                                  check=False)
+        except FileNotFoundError:
+            return None
+        if done.returncode or not done.stdout.rstrip().endswith("</svg>"):
+            raise RuntimeError(f"gnuplot cannot draw {self.name}: {done.stderr}")
+        return themed(done.stdout, self.name)
+
+
+def themed(svg, name):
+    """For a page: names of its own, colours of the page's."""
+    svg = svg[svg.index("<svg"):]
+    svg = re.sub(r"<(title|desc)>.*?</\1>\s*", "", svg, flags=re.S)
+    svg = re.sub(r" id=(['\"])gnuplot_\w+\1", "", svg)
+    svg = re.sub(r"( id=['\"])", rf"\1{name}-", svg)
+    svg = re.sub(r"(xlink:href=['\"]#)", rf"\1{name}-", svg)
+    svg = re.sub(r"(url\(#)", rf"\1{name}-", svg)
+
+    def variable(m):
+        return f"var({COLOURS[int(m[1])]})"
+
+    svg = re.sub(r"rgb\(\s*8,\s*254,\s*7\)|#08fe07", "var(--paper)", svg, flags=re.I)
+    svg = re.sub(r"rgb\(\s*(\d+),\s*254,\s*\1\)", variable, svg)
+    svg = re.sub(r"#(0\d)fe\1", variable, svg, flags=re.I)
+    svg = re.sub(r"(stroke|fill|color)=(['\"])black\2", r"\1=\2var(--ink)\2", svg)
+    return svg
+
+
+def by_size(cases):
+    """Lines of costs against entries."""
+    lines = {}
+    for case in cases:
+        if not case.params.get("entries"):
+            continue
+        for subject in case.subjects():
+            if subject in SUBJECTS:
+                lines.setdefault(subject, []).append(
+                    (case.params["entries"], Figure(case.values(subject))))
+    return {s: lines[s] for s in SUBJECTS if s in lines}
+
+
+SIZE_TICS = 'set xtics ("1k" 1e3, "10k" 1e4, "100k" 1e5, "1M" 1e6, "10M" 1e7)'
+
+
+def size_plot(name, title, text, cases, unit="ns"):
+    plot = Plot(name, title, text)
+    lines = by_size(cases)
+    plot.set("set logscale x", SIZE_TICS, 'set xlabel "entries"', f'set ylabel "{unit}"',
+             "set yrange [0:*]", "set xrange [800:13e6]")
+    for subject, points in lines.items():
+        plot.subject_line(subject, points)
+    return plot
+
+
+def look_up_plots(m):
+    hosts = {"type": "hash:ip", "traffic": "uniform"}
+    packets = {"serial": False, **hosts}
+    yield size_plot("size-miss4", "IPv4 hosts, misses",
+                    "What each adds to a packet's way through PRE_ROUTING.",
+                    m.select("hook", family="inet", answer="miss", **packets))
+    yield size_plot("size-hit4", "IPv4 hosts, hits",
+                    "The same with packets that are in the set.",
+                    m.select("hook", family="inet", answer="hit", **packets))
+    yield size_plot("size-miss6", "IPv6 hosts, misses",
+                    "128-bit keys: ours reads the key only where a fingerprint matches.",
+                    m.select("hook", family="inet6", answer="miss", **packets))
+    yield size_plot("bare-serial", "The look-up alone, one at a time",
+                    "IPv4 misses, each begun when the last has ended. Two reads of random lines "
+                    "of a block as large as our table are the floor of any table that reads two.",
+                    m.select("bare", family="inet", serial=True, answer="miss", **hosts))
+    yield size_plot("bare-stream", "The look-up alone, many at once",
+                    "The same, none waiting for the last: the processor overlaps them.",
+                    m.select("bare", family="inet", serial=False, answer="miss", **hosts))
+
+
+def length_plot(m):
+    plot = Plot("lengths", "Prefixes: cost against the number of lengths",
+                "Misses. ipset probes once for every length in the set; ours asks a hint which "
+                "lengths there are under this address.")
+    lines = {}
+    cases = m.select("hook", type="hash:net", traffic="uniform", answer="miss", serial=False)
+    for case in sorted(cases, key=lambda c: c.params.get("lengths", 0)):
+        for subject in case.subjects():
+            if "lengths" in case.params and subject in SUBJECTS:
+                lines.setdefault(subject, []).append(
+                    (case.params["lengths"], Figure(case.values(subject))))
+    for subject in SUBJECTS:
+        if subject in lines:
+            plot.subject_line(subject, lines[subject])
+    plot.set('set xlabel "different prefix lengths"', 'set ylabel "ns"', "set logscale y",
+             "set xrange [0:32]", "set xtics (1, 8, 22, 31)")
+    return plot
+
+
+def grouped(plot, groups, logarithmic=False):
+    """Bars side by side: groups of (label, {subject: Figure})."""
+    subjects = [s for s in SUBJECTS if any(s in figures for _, figures in groups)]
+    if not subjects:
+        return
+    width = 0.8 / len(subjects)
+    for i, subject in enumerate(subjects):
+        rows = [(at + (i - (len(subjects) - 1) / 2) * width, f[subject].median, f[subject].low,
+                 f[subject].high) for at, (_, f) in enumerate(groups) if subject in f]
+        data = plot.block(rows)
+        _, n, _ = SUBJECTS[subject]
+        plot.items.append(f"{data} using 1:2:({width * 0.86}) with boxes fs solid 0.9 noborder "
+                          f'{colour(n)} title "{SUBJECTS[subject][0]}"')
+        plot.items.append(f"{data} {SPREAD} {colour(8)} lw 0.8 notitle")
+    tics = ", ".join(f'"{label}" {at}' for at, (label, _) in enumerate(groups))
+    plot.set(f"set xtics ({tics}) scale 0", f"set xrange [-0.6:{len(groups) - 0.4}]",
+             "set bmargin 3.2")
+    if logarithmic:
+        # A bar has no natural end there: leave some of the least one.
+        least = min(f.low for _, figures in groups for f in figures.values())
+        plot.set("set logscale y", 'set format y "%g"', f"set yrange [{least / 3:g}:*]")
+    else:
+        plot.set("set yrange [0:*]")
+
+
+def traffic_plot(m):
+    plot = Plot("traffic", "Kinds of traffic, 1M IPv4 hosts",
+                "Caches like some traffic better: one flow, or few senders of much (Zipf). Near "
+                "misses are neighbours of members.")
+    groups = []
+    answers = {"miss": "misses", "hit": "hits", "near": "near misses"}
+    for answer, words in answers.items():
+        for traffic in ("uniform", "zipf", "flow"):
+            case = m.one("hook", entries=1_000_000, family="inet", type="hash:ip",
+                         traffic=traffic, answer=answer, serial=False)
+            if case:
+                groups.append((f"{words}\\n{traffic}",
+                               {s: Figure(case.costs(s)) for s in case.subjects()}))
+    grouped(plot, groups)
+    plot.size = (1140, 360)
+    plot.set('set ylabel "ns"')
+    return plot
+
+
+CONTROL = ("load", "replace", "list", "flush", "bulk-add", "bulk-delete")
+CONTROL_WORDS = {"bulk-add": "add a tenth\\nat once", "bulk-delete": "delete a tenth\\nat once"}
+
+
+def control_plot(m, entries, words):
+    """Logarithmic: they differ by that much."""
+    plot = Plot(f"control-{entries}", f"{words} IPv4 hosts, seconds",
+                "From a command to its end, text in and text out; the axis is logarithmic.")
+    groups = []
+    for part in CONTROL:
+        case = m.one(part, entries=entries, family="inet", type="hash:ip")
+        if case:
+            groups.append((CONTROL_WORDS.get(part, part),
+                           {s: case.figure(s) for s in case.samples}))
+    grouped(plot, groups, logarithmic=True)
+    plot.size = (1140, 360)
+    plot.set('set ylabel "s"')
+    return plot
+
+
+def one_by_one_plot(m, how, title, unit):
+    plot = Plot(f"one-{how}", title, "")
+    groups = []
+    for entries, words in (100_000, "100k"), (1_000_000, "1M"):
+        for part in "add", "delete":
+            case = m.one(part, entries=entries, how=how)
+            if case:
+                groups.append((f"{part}\\n{words} hosts",
+                               {s: case.figure(s) for s in case.samples}))
+    grouped(plot, groups)
+    plot.set(f'set ylabel "{unit}"')
+    return plot
+
+
+def control_plots(m):
+    yield control_plot(m, 1_000_000, "1M")
+    yield control_plot(m, 100_000, "100k")
+    yield one_by_one_plot(m, "processes", "One at a time, a process each", "ms")
+    yield one_by_one_plot(m, "stream", "One at a time, one program for all", "µs")
+
+
+def memory_plot(m):
+    plot = Plot("memory", "Memory per IPv4 entry, against the number of entries",
+                "What the kernel has grown by (slab, vmalloc, per-CPU), and for ours what the "
+                "module accounts for itself. The steps are the bars. Both axes are logarithmic.")
+    marks = {"growth": ("", ""), "account": (", by its account", " dt 2")}
+    for by, (words, more) in marks.items():
+        cases = m.select("memory", by=by, family="inet", type="hash:ip")
+        for subject, points in by_size(cases).items():
+            if by == "account" and subject != "ipcuckoo":
+                continue
+            name = SUBJECTS[subject][0] + words
+            rows = [(x, f.median, f.low, f.high) for x, f in points]
+            look = style(subject) if by == "growth" else f"{colour(1)} pt 6 ps 0.5 lw 1.2" + more
+            plot.line(rows, name, look)
+    if plot.items:
+        bar = plot.block([(1e4, 36), (840e3, 36), (840e3, 20), (16e6, 20)])
+        plot.items.append(f'{bar} using 1:2 with lines {colour(6)} lw 1.5 title "bar"')
+    plot.set("set logscale xy", SIZE_TICS, 'set xlabel "entries"', 'set ylabel "bits an entry"',
+             "set yrange [10:*]", 'set ytics (10, 16, 20, 36, 64, 128, 256, 512, 1024, 2048)',
+             "set xrange [9e3:19e6]")
+    plot.size = (1140, 400)
+    return plot
+
+
+def insert_plot(m):
+    plot = Plot("insert", "Cost of an insertion against the load it meets",
+                "The core compiled for user space. The last points are those before the first "
+                "failure, at which a table grows.")
+    kinds = {"inet": ("IPv4 hosts", 1, "pt 7 ps 0.5 lw 2"),
+             "inet6": ("IPv6 hosts", 3, "pt 5 ps 0.5 lw 1.7")}
+    for family, (words, n, marks) in kinds.items():
+        cases = [c for c in m.select("insert", family=family) if "load" in c.params]
+        rows = [(c.params["load"], f.median, f.low, f.high)
+                for c in sorted(cases, key=lambda c: c.params["load"])
+                for f in [c.figure("ipcuckoo")]]
+        plot.line(rows, words, f"{colour(n)} {marks}")
+    plot.set('set xlabel "load factor"', 'set ylabel "ns"', "set logscale y",
+             "set xrange [0:1]")
+    return plot
+
+
+RATES = {"0": 0, "1k": 1, "100k": 2, "flat out": 3}
+
+
+def writer_plot(m, what, title, text, unit):
+    plot = Plot(f"writer-{what}", title, text)
+    kinds = {("inet", "user space"): ("IPv4", 1, "pt 7 ps 0.7 lw 2"),
+             ("inet6", "user space"): ("IPv6", 3, "pt 5 ps 0.7 lw 1.7"),
+             ("inet", "kernel"): ("IPv4, in the kernel", 1, "pt 6 ps 0.8 lw 1.5 dt 3"),
+             ("inet6", "kernel"): ("IPv6, in the kernel", 3, "pt 4 ps 0.8 lw 1.5 dt 3")}
+    for (family, where), (words, n, marks) in kinds.items():
+        rows = []
+        for case in m.select("writer", what=what, family=family, where=where):
+            at = RATES.get(case.params.get("rate"))
+            if at is not None:
+                f = case.figure("ipcuckoo")
+                rows.append((at, f.median, f.low, f.high))
+        plot.line(sorted(rows), words, f"{colour(n)} {marks}")
+    tics = ", ".join(f'"{rate}" {at}' for rate, at in RATES.items())
+    plot.set(f"set xtics ({tics})", "set xrange [-0.2:3.2]", 'set xlabel "updates a second"',
+             f'set ylabel "{unit}"', "set yrange [0:*]")
+    return plot
+
+
+def writer_plots(m):
+    yield writer_plot(m, "cost", "A reader beside a writer: cost of a look-up",
+                      "Two threads on two processors, the core compiled for user space, misses "
+                      "among 1M entries; the writer deletes and adds.", "ns")
+    yield writer_plot(m, "retries", "A reader beside a writer: look-ups begun again",
+                      "Of a million misses, how many met a change and had to be repeated; in the "
+                      "stock kernel, emulated, among 100k entries, changed through /proc.",
+                      "of a million")
+
+
+def all_plots(m):
+    """Sections of plots: (heading, [Plot])."""
+    return [
+        ("What a packet pays", [*look_up_plots(m), length_plot(m), traffic_plot(m)]),
+        ("What the operator waits for", [*control_plots(m)]),
+        ("Memory", [memory_plot(m)]),
+        ("Under change", [insert_plot(m), *writer_plots(m)]),
+    ]
