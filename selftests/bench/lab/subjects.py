@@ -1,0 +1,271 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Sets of ipcuckoo, ipset and nftables, as an operator handles them.
+
+Every set that is not idle acts on packets all the time: ours is attached, the others have a rule
+in the raw table or a chain of that priority. ipset and nft read files of their own commands; ours
+reads the list.
+"""
+import os
+import subprocess
+import sys
+import time
+
+top = os.path.realpath(f"{os.path.dirname(os.path.realpath(__file__))}/../../..")
+work = "/tmp/lab"
+
+
+def die(text):
+    sys.exit(f"{os.path.basename(sys.argv[0])}: {text}")
+
+
+def run(argv, stdin=os.devnull):
+    """A command that has to succeed."""
+    with open(stdin, "rb") as f:
+        done = subprocess.run(argv, stdin=f, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
+                              check=False)
+    if done.returncode:
+        die(f"{' '.join(argv[:6])}: {done.stderr.decode().strip()[:300]}")
+
+
+def drain(argv):
+    """The same, its output down a pipe. Returns the number of lines."""
+    with subprocess.Popen(argv, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE) as p:
+        lines = 0
+        while data := os.read(p.stdout.fileno(), 1 << 20):
+            lines += data.count(b"\n")
+    if p.returncode:
+        die(f"{' '.join(argv[:6])}: exit status {p.returncode}")
+    return lines
+
+
+def write(path, head, line, tail, hosts):
+    with open(path, "w", encoding="ascii") as f:
+        f.write(head)
+        f.writelines(line % host for host in hosts)
+        f.write(tail)
+
+
+class Ours:
+    name = "ipcuckoo"
+    tool = os.environ.get("IPCUCKOO", "ipcuckoo")
+
+    def create(self, name, idle=False):
+        run([self.tool, "create", name, "hash:ip"])
+        if not idle:
+            run([self.tool, "attach", name, "src", "drop"])
+
+    def destroy(self, name, idle=False):
+        if not idle:
+            run([self.tool, "detach", name])
+        run([self.tool, "destroy", name])
+
+    def write_list(self, path, name, hosts):
+        write(path, "", "%s\n", "", hosts)
+
+    write_replacement = write_removal = write_list
+
+    def load(self, name, path):
+        run([self.tool, "load", name, path])
+
+    replace = load
+
+    def bulk_add(self, name, path):
+        run([self.tool, "load", name, path, "--append"])
+
+    def bulk_delete(self, name, path):
+        run(["xargs", self.tool, "del", name], path)
+
+    def list(self, name):
+        return drain([self.tool, "list", name])
+
+    def flush(self, name):
+        run([self.tool, "flush", name])
+
+    def add(self, name, host):
+        run([self.tool, "add", name, host])
+
+    def delete(self, name, host):
+        run([self.tool, "del", name, host])
+
+    def stream(self, name, verb, hosts):
+        """One program for all: a shell's echo does as much."""
+        fd = os.open(f"/proc/net/ipcuckoo/set/{name}", os.O_WRONLY)
+        sign = {"add": "+", "del": "-"}[verb]
+        for host in hosts:
+            os.write(fd, f"{sign}{host}\n".encode())
+        os.close(fd)
+
+    def field(self, name, key):
+        with open(f"/proc/net/ipcuckoo/set/{name}", encoding="ascii") as f:
+            return int(dict(line.split()[:2] for line in f)[key])
+
+    def count(self, name):
+        return self.field(name, "entries")
+
+
+class Ipset:
+    name = "ipset"
+    options = ["hash:ip", "maxelem", "100000000"]
+
+    def create(self, name, idle=False):
+        run(["ipset", "create", name, *self.options])
+        if not idle:
+            self.rule("-A", name)
+
+    def rule(self, what, name):
+        run(["iptables-legacy", "-t", "raw", what, "PREROUTING", "-m", "set", "--match-set", name,
+             "src", "-j", "DROP"])
+
+    def destroy(self, name, idle=False):
+        if not idle:
+            self.rule("-D", name)
+        # It may be held a moment longer than the rule that used it was there.
+        for _ in range(100):
+            if not subprocess.run(["ipset", "-q", "destroy", name], check=False).returncode:
+                return
+            time.sleep(0.05)
+        die(f"ipset destroy {name}: it stays in use")
+
+    def write_list(self, path, name, hosts):
+        write(path, "", f"add {name} %s\n", "", hosts)
+
+    def write_removal(self, path, name, hosts):
+        write(path, "", f"del {name} %s\n", "", hosts)
+
+    def write_replacement(self, path, name, hosts):
+        write(path, f"create next {' '.join(self.options)}\n", "add next %s\n",
+              f"swap next {name}\ndestroy next\n", hosts)
+
+    def load(self, name, path):
+        run(["ipset", "restore"], path)
+
+    replace = bulk_add = bulk_delete = load
+
+    def list(self, name):
+        return drain(["ipset", "list", name])
+
+    def flush(self, name):
+        run(["ipset", "flush", name])
+
+    def add(self, name, host):
+        run(["ipset", "add", name, host])
+
+    def delete(self, name, host):
+        run(["ipset", "del", name, host])
+
+    def stream(self, name, verb, hosts):
+        """One program for all, which tells the kernel of each by itself."""
+        text = "".join(f"{verb} {name} {host}\n" for host in hosts)
+        with subprocess.Popen(["ipset", "-"], stdin=subprocess.PIPE, stdout=subprocess.DEVNULL,
+                              stderr=subprocess.PIPE) as p:
+            _, err = p.communicate(text.encode())
+        if p.returncode or err:
+            die(f"ipset -: {err.decode()[:300]}")
+
+    def count(self, name):
+        out = subprocess.run(["ipset", "list", "-t", name], capture_output=True, text=True,
+                             check=True).stdout
+        return int(next(line.split(":")[1] for line in out.splitlines()
+                        if line.startswith("Number of entries")))
+
+
+class Nft:
+    """Each set has a table of its own, of the same name."""
+
+    name = "nft"
+
+    def create(self, name, idle=False):
+        path = f"{work}/table"
+        with open(path, "w", encoding="ascii") as f:
+            f.write(f"add table {name}\n"
+                    f"add set {name} {name} {{ type ipv4_addr; }}\n")
+            if not idle:
+                f.write(
+                    f"add chain {name} c {{ type filter hook prerouting priority raw; }}\n"
+                    f"add rule {name} c ip saddr @{name} drop\n")
+        run(["nft", "-f", path])
+
+    def destroy(self, name, idle=False):
+        run(["nft", "delete", "table", name])
+
+    def elements(self, path, verb, name, hosts, head=""):
+        write(path, f"{head}{verb} element {name} {name} {{\n", "%s,\n", "}\n", hosts)
+
+    def write_list(self, path, name, hosts):
+        self.elements(path, "add", name, hosts)
+
+    def write_removal(self, path, name, hosts):
+        self.elements(path, "delete", name, hosts)
+
+    def write_replacement(self, path, name, hosts):
+        self.elements(path, "add", name, hosts, f"flush set {name} {name}\n")
+
+    def load(self, name, path):
+        run(["nft", "-f", path])
+
+    replace = bulk_add = bulk_delete = load
+
+    def list(self, name):
+        return drain(["nft", "list", "set", name, name])
+
+    def flush(self, name):
+        run(["nft", "flush", "set", name, name])
+
+    def add(self, name, host):
+        run(["nft", "add", "element", name, name, f"{{ {host} }}"])
+
+    def delete(self, name, host):
+        run(["nft", "delete", "element", name, name, f"{{ {host} }}"])
+
+    # Without a list of all elements nobody knows, and nft has no other way to add them.
+    stream = count = None
+
+
+def generate(seed, count):
+    """A file of so many hosts, all different; 0.0.0.0, which ipset cannot have, is left out."""
+    os.makedirs(work, exist_ok=True)
+    path = f"{work}/all"
+    with open(path, "wb") as f, \
+            subprocess.Popen([f"{top}/build/selftests/packets", "-s", str(seed), "generate",
+                              "hosts", str(count + 1)], stdout=subprocess.PIPE) as p:
+        subprocess.run(["grep", "-vxF", "0.0.0.0"], stdin=p.stdout, stdout=f, check=True)
+    if p.returncode:
+        die("cannot generate hosts")
+    return path
+
+
+def take(path, count, skip=0):
+    """Hosts of a file, from one on."""
+    with open(path, encoding="ascii") as f:
+        for i, line in enumerate(f):
+            if i >= skip + count:
+                return
+            if i >= skip:
+                yield line.rstrip("\n")
+
+
+def words_of(entries):
+    """1M, 840k, 10758"""
+    for unit, words in (1_000_000, "M"), (1000, "k"):
+        if entries >= unit and entries % (unit // 10) == 0:
+            return f"{entries / unit:g}{words}"
+    return str(entries)
+
+
+def environment(seed, **more):
+    """Where this is measured, for the report."""
+    def first_line(*argv):
+        out = subprocess.run(argv, capture_output=True, text=True, check=False).stdout
+        return out.splitlines()[0] if out else "?"
+
+    return {"part": "environment", "program": os.path.basename(sys.argv[0]),
+            "kernel": first_line("uname", "-srv"),
+            "machine": os.environ.get("IPCUCKOO_KERNEL", "?"),
+            "ipset": first_line("ipset", "version"), "nft": first_line("nft", "--version"),
+            "ipcuckoo": first_line(Ours.tool, "version"), "seed": seed, **more}
+
+
+def load_module():
+    """Nothing of this is for a machine that somebody uses: it has to be one of vm/run's."""
+    run(["insmod", os.environ.get("IPCUCKOO_KO") or die("to be run by vm/run")])
+    os.makedirs(work, exist_ok=True)
