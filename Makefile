@@ -10,6 +10,7 @@ PREFIX ?= /usr/local
 SBINDIR ?= $(PREFIX)/sbin
 DESTDIR ?=
 TESTS ?=
+BENCH ?=
 
 release := $(shell sed -n 's/.*UTS_RELEASE "\(.*\)"/\1/p' \
 	$(KDIR)/include/generated/utsrelease.h 2>/dev/null)
@@ -68,12 +69,10 @@ check-debug:
 demo:
 	@$(vm)/demo
 
-# Figures: look-ups at native speed, then the rest on the stock kernel.
-benches := $(patsubst selftests/%,%,$(wildcard selftests/bench/bench-*.sh))
+# All that is measured, and whether the bars hold. BENCH=quick is a look at whether it works;
+# PARTS="memory report" are some of its parts (selftests/bench/run).
 bench:
-	@selftests/bench/lab/run
-	@$(vm)/deps demo
-	@for b in $(benches); do $(vm)/run --plain --timeout 3600 -- $$b || exit; done
+	@selftests/bench/run $(if $(filter quick,$(BENCH)),--quick) $(if $(SEED),--seed $(SEED)) $(PARTS)
 
 # The published filters beside our tables, in user space.
 bench-filters:
@@ -100,7 +99,8 @@ help:
 	@echo '  check        user-space tests, then the suite on the stock kernel'
 	@echo '  check-debug  the suite on a kernel that checks itself, and on a KCSAN kernel'
 	@echo '               TESTS="a.sh b.sh" runs these only'
-	@echo '  bench        measure what the suite does not judge'
+	@echo '  bench        ours beside ipset and nftables: figures, bars, a page with plots;'
+	@echo '               about an hour, BENCH=quick is a look (SEED=n)'
 	@echo '  bench-filters  the published filters beside our tables, in user space'
 	@echo '  lint         checkpatch and sparse'
 
