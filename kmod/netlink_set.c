@@ -37,7 +37,7 @@ static int get_shape(struct genl_info *info, u8 type, u32 maxelem,
 	shape->multi = multi;
 	if (shape->capacity && shape->capacity <= IPCUCKOO_CAPACITY_MAX)
 		return 0;
-	NL_SET_ERR_MSG_ATTR(info->extack, capacity,
+	NL_SET_ERR_MSG_ATTR(info->extack, capacity ?: info->attrs[IPCUCKOO_A_MAXELEM],
 			    "the capacity of a filter is a number from 1 to 128000000");
 	return -ERANGE;
 }
