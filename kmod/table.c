@@ -486,36 +486,35 @@ bool ipcuckoo_table_confirm(const struct ipcuckoo_table *t,
 	return false;
 }
 
-/* Bits that the rest of a 32-bit key needs, as many as are stored. */
+/* Bits of the rest of a 32-bit key: a power of two, so that none straddles the
+ * u16 it stands in.
+ */
 static unsigned int rest_bits(u32 nbuckets)
 {
 	unsigned int bits = IPCUCKOO_REM_BITS + ilog2(nbuckets);
 
-	if (bits >= 32)
-		return 0;
-	return bits >= 28 ? 4 : bits >= 24 ? 8 : 16;
+	return bits < 32 ? roundup_pow_of_two(32 - bits) : 0;
 }
 
-/* Bytes a bucket takes in the area of slots and rests. */
-static size_t bucket_size(u32 nbuckets, bool keyed)
-{
-	return sizeof(u64) + (keyed ? 0 : rest_bits(nbuckets) * IPCUCKOO_SLOTS / 8);
-}
-
-/* Bytes of that area. */
+/* Bytes of slots and rests. */
 static size_t slots_size(u32 nbuckets, bool keyed)
 {
-	return ipcuckoo_area_round(nbuckets * bucket_size(nbuckets, keyed));
+	size_t bits = keyed ? 0 : (size_t)nbuckets * IPCUCKOO_SLOTS * rest_bits(nbuckets);
+
+	return nbuckets * sizeof(u64) + DIV_ROUND_UP(bits, 16) * sizeof(u16);
 }
 
 /* A few buckets more may make each so much smaller that all are. */
 static u32 cheaper_buckets(u32 n)
 {
-	static const u32 steps[] = { 1 << 10, 1 << 14, IPCUCKOO_BUCKETS_WHOLE };
+	static const u32 steps[] = {
+		1 << 10, 1 << 14, 1 << 16, 1 << 17, IPCUCKOO_BUCKETS_WHOLE,
+	};
 	unsigned int i;
 
 	for (i = 0; i < ARRAY_SIZE(steps); i++)
-		if (n < steps[i] && slots_size(n, false) >= slots_size(steps[i], false))
+		if (n < steps[i] && ipcuckoo_area_round(slots_size(n, false)) >=
+				    ipcuckoo_area_round(slots_size(steps[i], false)))
 			n = steps[i];
 	return n;
 }
@@ -532,15 +531,18 @@ static u32 cheaper_buckets(u32 n)
 u32 ipcuckoo_table_buckets(u64 entries, bool keyed)
 {
 	u64 n = div_u64(entries * 1000, IPCUCKOO_SLOTS * IPCUCKOO_LOAD_TARGET);
-	size_t size;
+	size_t size = IPCUCKOO_SLOTS * sizeof(struct ipcuckoo_key);
 
 	n = clamp_t(u64, ALIGN(n + 1, 2), IPCUCKOO_BUCKETS_MIN,
 		    IPCUCKOO_BUCKETS_MAX);
-	if (!keyed)
+	if (keyed) {
+		n = div_u64(ipcuckoo_area_round(n * size), size);
+	} else {
 		n = cheaper_buckets(n);
-	size = keyed ? IPCUCKOO_SLOTS * sizeof(struct ipcuckoo_key) :
-		       bucket_size(n, keyed);
-	n = div_u64(ipcuckoo_area_round(n * size), size);
+		size = ipcuckoo_area_round(slots_size(n, false));
+		/* Four slots of 16 bits and their rests, in halves of bytes. */
+		n = div_u64(2 * (u64)size, 16 + rest_bits(n));
+	}
 	return min_t(u64, round_down(n, 2), IPCUCKOO_BUCKETS_MAX);
 }
 
@@ -584,7 +586,7 @@ struct ipcuckoo_table *ipcuckoo_table_create(struct ipcuckoo_mem *mem,
 	}
 	choose_keys(t);
 	err = ipcuckoo_area_alloc(&t->area[0], mem,
-				  nbuckets * bucket_size(nbuckets, keyed));
+				  slots_size(nbuckets, keyed));
 	if (!err && keyed)
 		err = ipcuckoo_area_alloc(&t->area[1], mem, keys_size);
 	if (err) {

@@ -91,7 +91,7 @@ struct ipcuckoo_search_node;
  * @nbuckets:	even, no power of two needed
  * @rem_shift:	32-bit keys: where the slot's remainder begins,
  * @rest_shift:	and where the rest
- * @rest_bits:	bits of each rest: 0, 4, 8 or 16
+ * @rest_bits:	bits of each rest: 0, 1, 2, 4, 8 or 16
  * @bijection:	key of the permutation; tables with @keys use its factors as
  *		seeds of their hash
  * @inverse:	its inverse factors

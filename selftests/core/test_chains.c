@@ -25,7 +25,9 @@ static const struct shape shapes[] = {
 	{ "rests of 8 bits, 4096 buckets", 4096, false },
 	{ "rests of 8 bits, 5002 buckets", 5002, false },
 	{ "rests of 4 bits, 2^14 buckets", 1 << 14, false },
-	{ "rests of 4 bits, 100000 buckets", 100000, false },
+	{ "rests of 4 bits, 60000 buckets", 60000, false },
+	{ "rests of 2 bits, 100000 buckets", 100000, false },
+	{ "rests of one bit, 200002 buckets", 200002, false },
 	{ "no rests, 2^18 buckets", 1 << 18, false },
 	{ "no rests, 300000 buckets", 300000, false },
 	{ "keyed, 4096 buckets", 4096, true },
@@ -629,35 +631,42 @@ static void test_zero_lanes(void)
 	ktap_case("lanes that are zero are found");
 }
 
-/* Bytes of the slots' area: 14 bits of each 32-bit key in its slot, and what
- * the bucket does not tell either in multiples of 4 bits, or 16.
+/* Bits that a bucket takes: 14 of each 32-bit key in its slot of 16, and what
+ * the bucket does not tell either, in a power of two.
  */
-static size_t bytes_of_bucket(u32 n, bool keyed)
+static u64 bits_of_bucket(u32 n, bool keyed)
 {
-	u32 bits = 32 - 14 - ilog2(n);
+	u32 told = 14 + ilog2(n), rest = 1;
 
 	if (keyed)
-		return 64;
-	return ilog2(n) >= 18 ? 8 : bits <= 4 ? 10 : bits <= 8 ? 12 : 16;
+		return 4 * 128;
+	if (told >= 32)
+		return 4 * 16;
+	while (rest < 32 - told)
+		rest *= 2;
+	return 4 * (16 + rest);
+}
+
+static size_t bytes_of_buckets(u32 n, bool keyed)
+{
+	return (n * bits_of_bucket(n, keyed) + 15) / 16 * 2;
 }
 
 static void check_buckets(u64 entries, bool keyed)
 {
 	u32 n = ipcuckoo_table_buckets(entries, keyed), more;
+	size_t size = bytes_of_buckets(n, keyed), room = ipcuckoo_area_round(size);
 	u64 slots = (u64)n * IPCUCKOO_SLOTS;
-	size_t size = bytes_of_bucket(n, keyed);
 
 	expect(!(n & 1) && n >= IPCUCKOO_BUCKETS_MIN && n <= IPCUCKOO_BUCKETS_MAX,
 	       "%u buckets for %llu entries", n, entries);
 	expect(entries * 1000 <= slots * IPCUCKOO_LOAD_TARGET ||
 	       n == IPCUCKOO_BUCKETS_MAX, "%u buckets for %llu entries", n, entries);
-	for (more = 1 << 10; more <= 1 << 18; more <<= 4)
+	for (more = 1 << 10; more <= 1 << 18; more <<= 1)
 		expect(keyed || n >= more ||
-		       n * size < more * bytes_of_bucket(more, false),
+		       room < ipcuckoo_area_round(bytes_of_buckets(more, false)),
 		       "%u buckets: %u would be no larger", n, more);
-	expect(n == IPCUCKOO_BUCKETS_MAX ||
-	       ipcuckoo_area_round(n * size) == ipcuckoo_area_round((n + 1) * size) ||
-	       ipcuckoo_area_round(n * size) - n * size < 2 * size,
+	expect(n == IPCUCKOO_BUCKETS_MAX || room - size < 3 * bits_of_bucket(n, keyed) / 8,
 	       "%u buckets of %zu bytes leave some of their memory unused", n, size);
 }
 

@@ -243,9 +243,9 @@ static void exact_bits(const struct bench *bench, const struct curve *bloom,
 	}
 	report_text("Our table of a million hosts takes %.1f bits an entry and "
 		    "does not err. For as many, a Bloom filter errs with "
-		    "%.2g %%, a cuckoo filter with %.2g %%. Below some 670000 "
-		    "hosts ours keeps 4 bits of each beside its slots, below "
-		    "some 60000 it keeps 8.",
+		    "%.2g %%, a cuckoo filter with %.2g %%. Below some 940000 "
+		    "hosts ours keeps a bit of each beside its slots, below "
+		    "500000 two, below 250000 four.",
 		    bits, 100 * rate_at(bloom, bits),
 		    100 * rate_at(cuckoo, bits));
 }
