@@ -11,9 +11,9 @@
  *   packets flow PATH		packets until SIGTERM, while others change sets
  *
  * PATH says where packets come from and where they are looked for: cs (client
- * to server, forwarded), sc (server to client), cf (client to the firewall
- * itself), fc (from the firewall itself), ff (within the firewall, over lo; UDP
- * only, which is not answered).
+ * to server, forwarded), sc (server to client), cf, sf (client, server to the
+ * firewall itself), fc (from the firewall itself), ff (within the firewall, over
+ * lo; UDP only, which is not answered).
  * On the way into the firewall the address under test is the source, on the
  * way out the destination; the other one is random out of a small network.
  */
@@ -46,6 +46,8 @@
  */
 #define FIREWALL4	((addr_t)0x0a000101)
 #define FIREWALL6	((addr_t)0xfd000001 << 96 | 1)
+#define FIREWALL4_S	((addr_t)0x0a000201)
+#define FIREWALL6_S	((addr_t)0xfd000002 << 96 | 1)
 #define OTHER4		((addr_t)0xcb007100)
 #define OTHER6		((addr_t)0x20010db80005 << 80)
 
@@ -380,12 +382,14 @@ static addr_t draw_subject(void)
 }
 
 /* Routed to the host at the other end, which does not answer for it; the
- * firewall's own address where that is the other end.
+ * firewall's own address, towards the sender, where that is the other end.
  */
 static addr_t draw_other(void)
 {
 	bool own = path[0] == 'f' || path[1] == 'f';
 
+	if (own && path[0] == 's')
+		return v6 ? FIREWALL6_S : FIREWALL4_S;
 	if (own)
 		return v6 ? FIREWALL6 : FIREWALL4;
 	return (v6 ? OTHER6 : OTHER4) | rng_below(256);
@@ -394,7 +398,7 @@ static addr_t draw_other(void)
 static struct frame draw_frame(const char *kinds)
 {
 	addr_t subject = draw_subject(), other = draw_other();
-	bool in = strcmp(path, "cs") == 0 || strcmp(path, "cf") == 0;
+	bool in = !strcmp(path, "cs") || path[1] == 'f';
 	struct frame f = {
 		.v6 = v6, .run = run_id, .fill = rng_below(200),
 		.src = in ? subject : other, .dst = in ? other : subject,

@@ -255,7 +255,8 @@ test_devices()
 	rename_device later0 c0
 	attach_fresh "nets4 src drop dev c0"
 	ip -n f link del c0
-	fates "dev: a device that went takes nothing with it" -n 0 -r $list check sc
+	fates "dev: a device that went takes nothing of others with it" -n 300 -k u \
+		-r $list,dev=c0 check sf
 	plug_client
 	fates "dev: a device that comes back is found" -n 300 -r $list,dev=c0 check cs
 }
