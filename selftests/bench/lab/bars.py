@@ -4,7 +4,7 @@ from measurements import Figure
 
 SHORT, OK, MISSING = "short", "ok", "missing"
 
-MEMORY_STEP = 840_000	# entries from which on a slot has 16 bits
+MEMORY_STEP = 840_000	# entries, where the one memory bar ends and the other begins
 ENDS_TOLERANCE = 0.02
 
 # What is looked up where nothing else is said.
