@@ -53,7 +53,9 @@
  * fingerprint, and there is none. With multi every addition is stored. Then
  * deletion removes one of the copies, which are all alike: whose it was makes
  * no difference, as long as nothing is deleted more often than it was added.
- * The eight slots of two buckets hold eight copies, a ninth is refused.
+ * The eight slots of two buckets hold eight copies, a ninth is refused. Copies
+ * are all in need of the same two buckets: where entries share one, they have
+ * room for fewer, whatever the capacity. It is a promise for what differs.
  *
  * Concurrency
  * -----------
@@ -326,7 +328,7 @@ static int insert(struct ipcuckoo_filter *f, struct ipcuckoo_guard *guard,
  * Context: the writer, in process context. Takes @guard->lock for as long as
  * a path of a few entries is moved.
  * Return: 0; -EEXIST if it may be there and the filter is not multi; -EMLINK if
- * it is there as often as there is room for; -ENOSPC if the capacity is
+ * copies of it and of others leave it no place; -ENOSPC if the capacity is
  * reached, or no place was found within the bound of the search. When it is
  * not 0, nothing has changed.
  */
@@ -348,7 +350,8 @@ int ipcuckoo_filter_insert(struct ipcuckoo_filter *f,
 	err = insert(f, guard, &p, queue);
 	if (!err)
 		f->count++;
-	return err;
+	/* All that differ would have had room: it is copies that are in the way. */
+	return err && f->shape.multi ? -EMLINK : err;
 }
 
 /**

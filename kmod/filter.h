@@ -18,7 +18,7 @@ enum {
 
 /**
  * struct ipcuckoo_filter_shape - what a filter is like
- * @capacity:	entries that it takes in any case, and the most it is given
+ * @capacity:	entries that it takes if none is a copy, and the most it is given
  * @bits:	of a fingerprint: 8, 16 or 32; 0 in what is no filter
  * @multi:	every addition is stored, so that entries can be deleted
  */

@@ -223,7 +223,7 @@ static const struct {
 	{ -ENOSPC,
 	  "the set is full: its maxelem or capacity is reached, or its table takes no more" },
 	{ -EMLINK,
-	  "the filter has the entry eight times already, and no room for a ninth" },
+	  "copies fill the places of this entry: eight of its own at most, fewer if others share them" },
 	{ -E2BIG,
 	  "too many attachments or hooks" },
 	{ -ENODEV,

@@ -31,9 +31,11 @@
  * 8 bits, 0.012 % with 16, 1.8e-9 with 32. Its entries cannot be listed. An
  * entry that matches already counts as one that is there, though it may be a
  * stranger, and is not stored; nothing can be deleted, for the fingerprint may
- * be another's. With MULTI every addition is stored, up to eight of one entry;
- * a deletion removes one of them. Deleting what was never added may remove
- * another entry's fingerprint: packets then pass that should not.
+ * be another's. With MULTI additions are stored whether they match or not, up
+ * to eight of one entry, and fewer where copies of others take their places:
+ * CAPACITY is a promise for entries that differ. A deletion removes one copy.
+ * Deleting what was never added may remove another entry's fingerprint: packets
+ * then pass that should not.
  *
  * An *entry* is an address or a prefix. Entries travel packed, thousands to a
  * message, in up to four binary attributes, all in network byte order:
@@ -84,7 +86,8 @@
  *               is, and APPROXIMATE is not given
  *   ENOSPC      the set is full (maxelem, CAPACITY), or the table cannot take
  *               more
- *   EMLINK      the entry is in the MULTI set eight times already
+ *   EMLINK      copies, of the entry or of others, fill its places in a MULTI
+ *               set
  *   EDQUOT      the namespace's memory limit would be passed
  *   ENOMEM      no memory
  *   ESTALE      SHADOW_COMMIT: the live set changed since SHADOW_NEW, or the

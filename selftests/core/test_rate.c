@@ -10,7 +10,7 @@
 
 #include "core.h"
 
-/* Standard deviations by which a count may be off: once in 3.5 million. */
+/* Standard deviations by which a count may be off: once in 1.7 million. */
 #define SIGMAS		5.0
 
 /* The load (in 1/1000) that large tables reach; 4096 buckets have these. */

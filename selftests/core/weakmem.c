@@ -39,7 +39,8 @@
  * words") as one word a slot, as the halves of a word on a 32-bit machine are.
  *
  * Keyed tables stand for those with rests as well: a rest is a key that is read
- * in one piece, whose neighbours in the same u16 are stored as they were.
+ * in one piece. What is not modelled is that its neighbours in the same u16 are
+ * stored with it; they keep their values.
  *
  * Options, in the environment: SCENARIOS is the number of random scenarios, SEED
  * is theirs; ALL=1 names all scenarios that a change breaks, not just the first.

@@ -245,7 +245,7 @@ static void exact_bits(const struct bench *bench, const struct curve *bloom,
 		    "does not err. For as many, a Bloom filter errs with "
 		    "%.2g %%, a cuckoo filter with %.2g %%. Below some 940000 "
 		    "hosts ours keeps a bit of each beside its slots, below "
-		    "500000 two, below 250000 four.",
+		    "470000 two, below 225000 four.",
 		    bits, 100 * rate_at(bloom, bits),
 		    100 * rate_at(cuckoo, bits));
 }
