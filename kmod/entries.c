@@ -64,28 +64,45 @@ static struct ipcuckoo_version *version_create(const struct ipcuckoo_version *v)
 	return kmemdup(v, sizeof(*v), GFP_KERNEL_ACCOUNT);
 }
 
+/* Free what readers may still have, if the entries are live. */
+static void retire_table(struct ipcuckoo_table *t, bool live)
+{
+	if (live)
+		ipcuckoo_table_destroy_rcu(t);
+	else
+		ipcuckoo_table_destroy(t);
+}
+
+static void retire_hint(struct ipcuckoo_hint *h, bool live)
+{
+	if (live)
+		ipcuckoo_hint_destroy_rcu(h);
+	else
+		ipcuckoo_hint_destroy(h);
+}
+
+static void retire_filter(struct ipcuckoo_filter *f, bool live)
+{
+	if (live)
+		ipcuckoo_filter_destroy_rcu(f);
+	else
+		ipcuckoo_filter_destroy(f);
+}
+
 /* Free a version with all that is in it. */
 static void version_destroy(struct ipcuckoo_version *v, bool live)
 {
 	int i;
 
 	for (i = 0; i < IPCUCKOO_KINDS; i++)
-		if (live)
-			ipcuckoo_table_destroy_rcu(v->table[i]);
-		else
-			ipcuckoo_table_destroy(v->table[i]);
+		retire_table(v->table[i], live);
 	for (i = 0; i < 2; i++)
-		if (live)
-			ipcuckoo_hint_destroy_rcu(v->hint[i]);
-		else
-			ipcuckoo_hint_destroy(v->hint[i]);
-	if (live) {
-		ipcuckoo_filter_destroy_rcu(v->filter);
+		retire_hint(v->hint[i], live);
+	retire_filter(v->filter, live);
+	if (live)
 		kfree_rcu(v, rcu);
-	} else {
-		ipcuckoo_filter_destroy(v->filter);
+	else
 		kfree(v);
-	}
 }
 
 /* Put a version in that shares all but what was replaced with the old one. */
@@ -114,10 +131,7 @@ static int publish_table(struct ipcuckoo_entries *e, enum ipcuckoo_kind kind,
 	publish(e, v);
 	if (old)
 		e->displaced += old->displaced;
-	if (e->live)
-		ipcuckoo_table_destroy_rcu(old);
-	else
-		ipcuckoo_table_destroy(old);
+	retire_table(old, e->live);
 	return 0;
 }
 
@@ -132,10 +146,7 @@ static int publish_hint(struct ipcuckoo_entries *e, bool v6,
 		return -ENOMEM;
 	v->hint[v6] = h;
 	publish(e, v);
-	if (e->live)
-		ipcuckoo_hint_destroy_rcu(old);
-	else
-		ipcuckoo_hint_destroy(old);
+	retire_hint(old, e->live);
 	return 0;
 }
 
@@ -151,10 +162,7 @@ static int publish_filter(struct ipcuckoo_entries *e, struct ipcuckoo_filter *f)
 	publish(e, v);
 	if (old)
 		e->displaced += old->displaced;
-	if (e->live)
-		ipcuckoo_filter_destroy_rcu(old);
-	else
-		ipcuckoo_filter_destroy(old);
+	retire_filter(old, e->live);
 	return 0;
 }
 

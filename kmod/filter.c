@@ -14,10 +14,8 @@
  * The filter of [Fan 2014] (table.c): buckets of four slots, a slot holds a
  * fingerprint of 8, 16 or 32 bits, which is never 0; 0 is an empty slot. The
  * two buckets of a fingerprint f that is in bucket i are i and h(f) - i modulo
- * the number of buckets, which is even, while h is odd (ipcuckoo_table_alt()
- * has the same): the step leads back, and no bucket is its own alternate. With
- * i xor h(f) the number of buckets would have to be a power of two, and half
- * of the memory could be in vain.
+ * the number of buckets (bucket.h). With i xor h(f) the number of buckets would
+ * have to be a power of two, and half of the memory could be in vain.
  *
  * One table serves both families. An IPv4 address is hashed as the mapped
  * ::ffff:a.b.c.d, so that both forms are one entry where a set holds both
@@ -80,6 +78,7 @@
 #include <linux/slab.h>
 #include <linux/string.h>
 
+#include "bucket.h"
 #include "filter.h"
 #include "search.h"
 
@@ -113,8 +112,7 @@ static u32 alt(const struct ipcuckoo_filter *f, u32 bucket, u32 print)
 	u32 h = print * GOLDEN_RATIO_32;
 
 	h = (h ^ h >> 15) * 0x85ebca6b;
-	h = ((u64)h * f->nbuckets >> 32) | 1;
-	return h - bucket + (h < bucket ? f->nbuckets : 0);
+	return ipcuckoo_bucket_alt(bucket, h, f->nbuckets);
 }
 
 static struct ipcuckoo_filter_place place(const struct ipcuckoo_filter *f,
@@ -128,16 +126,6 @@ static struct ipcuckoo_filter_place place(const struct ipcuckoo_filter *f,
 	p.print = ((u64)print * max >> 32) + 1;
 	p.bucket[1] = alt(f, p.bucket[0], p.print);
 	return p;
-}
-
-#define ONES8	0x0101010101010101ULL
-#define ONES16	0x0001000100010001ULL
-#define ONES32	0x0000000100000001ULL
-
-/* Not 0 if and only if a lane of @x is; @ones has the lowest bit of each. */
-static __always_inline u64 zero_lanes(u64 x, u64 ones, unsigned int bits)
-{
-	return (x - ones) & ~x & ones << (bits - 1);
 }
 
 /**
@@ -163,22 +151,22 @@ bool ipcuckoo_filter_probe(const struct ipcuckoo_filter *f,
 	if (f->shape.bits == 8) {
 		m = READ_ONCE(w8[p.bucket[0]]);
 		m |= (u64)READ_ONCE(w8[p.bucket[1]]) << 32;
-		return zero_lanes(m ^ p.print * ONES8, ONES8, 8);
+		return ipcuckoo_zero_lanes(m ^ p.print * IPCUCKOO_LANES(8), 8);
 	}
 	if (f->shape.bits == 16) {
-		m = p.print * ONES16;
+		m = p.print * IPCUCKOO_LANES(16);
 		w1 += p.bucket[0];
 		w2 += p.bucket[1];
-		return zero_lanes(READ_ONCE(*w1) ^ m, ONES16, 16) |
-		       zero_lanes(READ_ONCE(*w2) ^ m, ONES16, 16);
+		return ipcuckoo_zero_lanes(READ_ONCE(*w1) ^ m, 16) |
+		       ipcuckoo_zero_lanes(READ_ONCE(*w2) ^ m, 16);
 	}
-	m = p.print * ONES32;
+	m = p.print * IPCUCKOO_LANES(32);
 	w1 += 2 * (size_t)p.bucket[0];
 	w2 += 2 * (size_t)p.bucket[1];
-	return zero_lanes(READ_ONCE(w1[0]) ^ m, ONES32, 32) |
-	       zero_lanes(READ_ONCE(w1[1]) ^ m, ONES32, 32) |
-	       zero_lanes(READ_ONCE(w2[0]) ^ m, ONES32, 32) |
-	       zero_lanes(READ_ONCE(w2[1]) ^ m, ONES32, 32);
+	return ipcuckoo_zero_lanes(READ_ONCE(w1[0]) ^ m, 32) |
+	       ipcuckoo_zero_lanes(READ_ONCE(w1[1]) ^ m, 32) |
+	       ipcuckoo_zero_lanes(READ_ONCE(w2[0]) ^ m, 32) |
+	       ipcuckoo_zero_lanes(READ_ONCE(w2[1]) ^ m, 32);
 }
 
 static u32 slot_get(const struct ipcuckoo_filter *f, u32 bucket, unsigned int i)

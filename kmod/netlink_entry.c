@@ -30,7 +30,7 @@ static const u8 entries_size[IPCUCKOO_KINDS] = {
 static int get_batch(struct genl_info *info, struct ipcuckoo_batch *batch,
 		     u32 *total)
 {
-	struct nlattr *attr;
+	struct nlattr *attr, *empty = NULL;
 	int kind;
 
 	*total = 0;
@@ -44,17 +44,14 @@ static int get_batch(struct genl_info *info, struct ipcuckoo_batch *batch,
 			return -EINVAL;
 		}
 		*total += batch->count[kind];
+		empty = empty ?: attr;
 	}
 	if (*total)
 		return 0;
-	for (kind = 0; kind < IPCUCKOO_KINDS; kind++) {
-		attr = info->attrs[entries_attr[kind]];
-		if (attr) {
-			NL_SET_ERR_MSG_ATTR(info->extack, attr, "there are no entries in it");
-			return -EINVAL;
-		}
-	}
-	ipcuckoo_nl_need(info->attrs, IPCUCKOO_A_HOSTS4, info->extack);
+	if (empty)
+		NL_SET_ERR_MSG_ATTR(info->extack, empty, "there are no entries in it");
+	else
+		ipcuckoo_nl_need(info->attrs, IPCUCKOO_A_HOSTS4, info->extack);
 	return -EINVAL;
 }
 

@@ -471,8 +471,8 @@ bool ipcuckoo_table_confirm(const struct ipcuckoo_table *t,
 	u64 lanes[2], match[2];
 
 	ipcuckoo_table_read(t, &p, lanes);
-	match[0] = ipcuckoo_zero_lanes(lanes[0]);
-	match[1] = ipcuckoo_zero_lanes(lanes[1]);
+	match[0] = ipcuckoo_zero_lanes(lanes[0], 16);
+	match[1] = ipcuckoo_zero_lanes(lanes[1], 16);
 	smp_rmb();	/* LMM(probe:A), pairs with LMM(key:A) */
 	while (match[0] | match[1]) {
 		choice = !match[0];

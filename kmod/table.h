@@ -20,6 +20,7 @@
 #include <linux/types.h>
 
 #include "bijection.h"
+#include "bucket.h"
 #include "mem.h"
 
 enum {
@@ -131,16 +132,11 @@ struct ipcuckoo_place {
 	u32 rest;
 };
 
-/* The other bucket of an entry with remainder @rem in @bucket. An involution:
- * alt = h(rem) - bucket modulo nbuckets. As h is odd and nbuckets even, no
- * bucket is its own alternate.
- */
+/* The other bucket of an entry with remainder @rem in @bucket. */
 static inline u32 ipcuckoo_table_alt(const struct ipcuckoo_table *t,
 				     u32 bucket, u32 rem)
 {
-	u32 h = ((u64)(rem * GOLDEN_RATIO_32) * t->nbuckets >> 32) | 1;
-
-	return h - bucket + (h < bucket ? t->nbuckets : 0);
+	return ipcuckoo_bucket_alt(bucket, rem * GOLDEN_RATIO_32, t->nbuckets);
 }
 
 /* Split the permuted key: the product's high word is the bucket, and of its
@@ -205,19 +201,6 @@ ipcuckoo_table_place128(const struct ipcuckoo_table *t,
 	return p;
 }
 
-/* A set bit in every 16-bit lane of @x that is zero: its bit 15. Exact for the
- * lowest such lane, and exact as a whole when compared with 0.
- */
-static inline u64 ipcuckoo_zero_lanes(u64 x)
-{
-	return (x - 0x0001000100010001ULL) & ~x & 0x8000800080008000ULL;
-}
-
-static inline u64 ipcuckoo_repeat(u32 slot)
-{
-	return slot * 0x0001000100010001ULL;
-}
-
 /* Read both buckets of a place, and leave 0 in the lanes that may be its entry.
  * They are read whether the first one has it or not: the reads overlap, and a
  * branch between them could be mispredicted. Each word is read once and whole.
@@ -226,8 +209,8 @@ static inline void ipcuckoo_table_read(const struct ipcuckoo_table *t,
 				       const struct ipcuckoo_place *p,
 				       u64 lanes[2])
 {
-	lanes[0] = ipcuckoo_repeat(IPCUCKOO_VALID | p->rem);
-	lanes[1] = lanes[0] | ipcuckoo_repeat(IPCUCKOO_CHOICE);
+	lanes[0] = (IPCUCKOO_VALID | p->rem) * IPCUCKOO_LANES(16);
+	lanes[1] = lanes[0] | IPCUCKOO_CHOICE * IPCUCKOO_LANES(16);
 	lanes[0] ^= READ_ONCE(t->words[p->bucket[0]]);
 	lanes[1] ^= READ_ONCE(t->words[p->bucket[1]]);
 }
@@ -249,7 +232,8 @@ static inline bool ipcuckoo_table_suspect(const struct ipcuckoo_table *t,
 	u64 lanes[2];
 
 	ipcuckoo_table_read(t, p, lanes);
-	return ipcuckoo_zero_lanes(lanes[0]) | ipcuckoo_zero_lanes(lanes[1]);
+	return ipcuckoo_zero_lanes(lanes[0], 16) |
+	       ipcuckoo_zero_lanes(lanes[1], 16);
 }
 
 bool ipcuckoo_table_confirm(const struct ipcuckoo_table *t,

@@ -623,11 +623,11 @@ static void test_zero_lanes(void)
 			if (!(u16)x)
 				first = 16 * lane;
 		}
-		zero = ipcuckoo_zero_lanes(x);
+		zero = ipcuckoo_zero_lanes(x, 16);
 		expect_equal(zero ? __ffs64(zero) : 79, first + 15,
 			     "first zero of %016llx", x);
 	}
-	expect_equal(ipcuckoo_repeat(0xc123), 0xc123c123c123c123ULL, "repeat");
+	expect_equal(0xc123 * IPCUCKOO_LANES(16), 0xc123c123c123c123ULL, "lanes");
 	ktap_case("lanes that are zero are found");
 }
 
