@@ -2,8 +2,9 @@
 /*
  * Members of sets, and the addresses of packets:
  *
- *   generate members 4|6 SEED COUNT
- *	COUNT hosts as text, all different, 0.0.0.0 not among them
+ *   generate members 4|6 SEED COUNT [FIRST LAST]
+ *	COUNT hosts as text, all different, 0.0.0.0 not among them; or of these
+ *	those from FIRST on to before LAST
  *   generate traffic 4|6 SEED COUNT ANSWER KIND hosts MEMBERS
  *   generate traffic 4|6 SEED COUNT ANSWER KIND list FILE
  *	COUNT addresses as they stand in packets, for a set of these members of
@@ -327,12 +328,12 @@ static void traffic(uint64_t count, const char *answer, const char *kind,
 		print_raw(pool[rank(sum, n)]);
 }
 
-static void members(uint64_t count)
+static void members(uint64_t first, uint64_t last)
 {
 	char text[INET6_ADDRSTRLEN];
 	unsigned char raw[16];
 
-	for (uint64_t n = 0; n < count; n++) {
+	for (uint64_t n = first; n < last; n++) {
 		addr_t a = address(permute(n));
 
 		for (unsigned int i = bits() / 8; i-- > 0; a >>= 8)
@@ -371,9 +372,9 @@ int main(int argc, char **argv)
 	v6 = !strcmp(argv[2], "6");
 	seed = number(argv[3]);
 	count = number(argv[4]);
-	if (!strcmp(argv[1], "members") && argc == 5) {
+	if (!strcmp(argv[1], "members") && (argc == 5 || argc == 7)) {
 		seed_members(seed, count);
-		members(count);
+		members(argc == 7 ? number(argv[5]) : 0, argc == 7 ? number(argv[6]) : count);
 	} else if (!strcmp(argv[1], "traffic") && argc == 9) {
 		const char *answer = one_of(argv[5], "hit miss near");
 		const char *kind = one_of(argv[6], "uniform zipf flow");

@@ -11,6 +11,7 @@ import sys
 import time
 
 top = os.path.realpath(f"{os.path.dirname(os.path.realpath(__file__))}/../../..")
+programs = f"{top}/build/bench/lab"
 work = "/tmp/lab"
 
 
@@ -38,11 +39,40 @@ def drain(argv):
     return lines
 
 
-def write(path, head, line, tail, hosts):
-    with open(path, "w", encoding="ascii") as f:
-        f.write(head)
-        f.writelines(line % host for host in hosts)
-        f.write(tail)
+class Hosts:
+    """Hosts of a seed, all different; those from first on to before last of so many."""
+
+    def __init__(self, seed, of, first=0, last=None):
+        self.seed, self.of = seed, of
+        self.first, self.last = first, of if last is None else last
+
+    def __len__(self):
+        return self.last - self.first
+
+    def part(self, first, last):
+        assert last <= len(self)
+        return Hosts(self.seed, self.of, self.first + first, self.first + last)
+
+    def write(self, path, head="", line="%s", tail=""):
+        """A file of them, each on a line like this one."""
+        before, after = line.split("%s")
+        with open(path, "wb") as f:
+            f.write(head.encode())
+            f.flush()
+            with subprocess.Popen([f"{programs}/generate", "members", "4", *map(str, (
+                    self.seed, self.of, self.first, self.last))], stdout=subprocess.PIPE) as p:
+                subprocess.run(["sed", f"s/^/{before}/; s/$/{after}/"] if before + after else
+                               ["cat"], stdin=p.stdout, stdout=f, check=True)
+            if p.returncode:
+                die("cannot generate hosts")
+            f.seek(0, os.SEEK_END)
+            f.write(tail.encode())
+
+    def texts(self):
+        path = f"{work}/texts"
+        self.write(path)
+        with open(path, encoding="ascii") as f:
+            return f.read().split()
 
 
 class Ours:
@@ -60,7 +90,7 @@ class Ours:
         run([self.tool, "destroy", name])
 
     def write_list(self, path, name, hosts):
-        write(path, "", "%s\n", "", hosts)
+        hosts.write(path)
 
     write_replacement = write_removal = write_list
 
@@ -127,14 +157,14 @@ class Ipset:
         die(f"ipset destroy {name}: it stays in use")
 
     def write_list(self, path, name, hosts):
-        write(path, "", f"add {name} %s\n", "", hosts)
+        hosts.write(path, line=f"add {name} %s")
 
     def write_removal(self, path, name, hosts):
-        write(path, "", f"del {name} %s\n", "", hosts)
+        hosts.write(path, line=f"del {name} %s")
 
     def write_replacement(self, path, name, hosts):
-        write(path, f"create next {' '.join(self.options)}\n", "add next %s\n",
-              f"swap next {name}\ndestroy next\n", hosts)
+        hosts.write(path, f"create next {' '.join(self.options)}\n", "add next %s",
+                    f"swap next {name}\ndestroy next\n")
 
     def load(self, name, path):
         run(["ipset", "restore"], path)
@@ -189,7 +219,7 @@ class Nft:
         run(["nft", "delete", "table", name])
 
     def elements(self, path, verb, name, hosts, head=""):
-        write(path, f"{head}{verb} element {name} {name} {{\n", "%s,\n", "}\n", hosts)
+        hosts.write(path, f"{head}{verb} element {name} {name} {{\n", "%s,", "}\n")
 
     def write_list(self, path, name, hosts):
         self.elements(path, "add", name, hosts)
@@ -219,19 +249,6 @@ class Nft:
 
     # Without a list of all elements nobody knows, and nft has no other way to add them.
     stream = count = None
-
-
-def generate(seed, count):
-    """A file of so many hosts, all different; 0.0.0.0, which ipset cannot have, is left out."""
-    os.makedirs(work, exist_ok=True)
-    path = f"{work}/all"
-    with open(path, "wb") as f, \
-            subprocess.Popen([f"{top}/build/selftests/packets", "-s", str(seed), "generate",
-                              "hosts", str(count + 1)], stdout=subprocess.PIPE) as p:
-        subprocess.run(["grep", "-vxF", "0.0.0.0"], stdin=p.stdout, stdout=f, check=True)
-    if p.returncode:
-        die("cannot generate hosts")
-    return path
 
 
 def take(path, count, skip=0):
