@@ -223,7 +223,7 @@ static const struct {
 	{ -ENOSPC,
 	  "the set is full: its maxelem or capacity is reached, or its table takes no more" },
 	{ -EMLINK,
-	  "copies fill the places of this entry: eight of its own at most, fewer if others share them" },
+	  "no place is left for a copy: an entry has eight at most, fewer if others share them" },
 	{ -E2BIG,
 	  "too many attachments or hooks" },
 	{ -ENODEV,

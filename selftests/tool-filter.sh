@@ -117,7 +117,7 @@ test_multi()
 	done
 	expect "eight copies" 0 8 "" count m 192.0.2.1
 	expect "the ninth" 3 "" \
-		"192.0.2.1 cannot be added to the set m: copies fill the places of this entry: eight of its own at most, fewer if others share them" \
+		"192.0.2.1 cannot be added to the set m: no place is left for a copy: an entry has eight at most, fewer if others share them" \
 		add m 192.0.2.1
 	expect "the ninth and others" 3 "" "192.0.2.1 cannot be added" add m 192.0.2.1 192.0.2.2
 	expect "nothing of it was added" 1 0 "" count m 192.0.2.2
