@@ -17,6 +17,8 @@
  * the host takes the processor away is seen in few of them.
  */
 #include <linux/ktime.h>
+#include <linux/list.h>
+#include <linux/lockdep.h>
 #include <linux/math64.h>
 #include <linux/module.h>
 #include <linux/mutex.h>
@@ -47,10 +49,23 @@ static DEFINE_MUTEX(mutex);
 static u32 *times, chunks;
 static u64 matches;
 
-/* The area of "lines" */
+/* The areas of "lines"
+ *
+ * One for each size, from its first use until the module goes: which pages it was given is part of
+ * what reading it costs, and must not differ from round to round, as it does not for the tables it
+ * stands beside. A set does not change while "lines" is measured beside it, so there are no more
+ * areas than sets.
+ *
+ * Only a command adds an area, with the mutex held, and uses it before it lets go of that. They are
+ * freed by lab_exit(), when the files are gone from all namespaces and no command can be under way.
+ */
+struct lab_area {
+	struct list_head list;
+	size_t size;
+	void *data;
+};
 
-static void *area;
-static size_t area_size;
+static LIST_HEAD(areas);
 
 static size_t version_size(const struct ipcuckoo_version *v)
 {
@@ -79,19 +94,55 @@ static size_t footprint(struct net *net)
 	return size;
 }
 
+static struct lab_area *find_area(size_t size)
+{
+	struct lab_area *area;
+
+	lockdep_assert_held(&mutex);
+	list_for_each_entry(area, &areas, list)
+		if (area->size == size)
+			return area;
+	return NULL;
+}
+
+static struct lab_area *add_area(size_t size)
+{
+	struct lab_area *area = kmalloc(sizeof(*area), GFP_KERNEL);
+
+	if (!area)
+		return NULL;
+	area->size = size;
+	area->data = vzalloc(size);
+	if (!area->data) {
+		kfree(area);
+		return NULL;
+	}
+	list_add(&area->list, &areas);
+	return area;
+}
+
+static void free_areas(void)
+{
+	struct lab_area *area, *next;
+
+	list_for_each_entry_safe(area, next, &areas, list) {
+		vfree(area->data);
+		kfree(area);
+	}
+}
+
+/* Where there is nothing to read there is no area. */
 static int get_area(struct lab_run *run)
 {
 	size_t size = footprint(run->net);
+	struct lab_area *area;
 
-	if (size != area_size) {
-		vfree(area);
-		area_size = 0;
-		area = size ? vzalloc(size) : NULL;
-		if (size && !area)
-			return -ENOMEM;
-		area_size = size;
-	}
-	run->area = area;
+	if (!size)
+		return 0;
+	area = find_area(size) ?: add_area(size);
+	if (!area)
+		return -ENOMEM;
+	run->area = area->data;
 	run->lines = size / 64;
 	return 0;
 }
@@ -187,7 +238,7 @@ static int measure(struct net *net, const char *part, const char *subject, const
 	run.traffic = lab_traffic_find(name);
 	if (!s || !run.traffic || us > MICROSECONDS_MAX)
 		return -EINVAL;
-	err = get_area(&run);
+	err = strcmp(subject, "lines") ? 0 : get_area(&run);
 	if (!err)
 		err = s->begin(&run);
 	if (err)
@@ -287,7 +338,7 @@ static void __exit lab_exit(void)
 {
 	unregister_pernet_subsys(&net_ops);
 	lab_traffic_exit();
-	vfree(area);
+	free_areas();
 	vfree(times);
 }
 
