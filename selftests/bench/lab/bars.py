@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
 """The bars: what has to be reached. This is the only table of them."""
-from measurements import Figure
+from measurements import LEAST_NS, Figure
 
 SHORT, OK, MISSING = "short", "ok", "missing"
 
@@ -85,10 +85,16 @@ class Bar:
 
 
 class Verdict:
+    """A word, and the figure that it is about; where that is missing, the reason."""
+
     def __init__(self, bar, figure):
-        self.bar, self.figure = bar, figure
+        self.bar, self.figure, self.reason = bar, figure, None
         if figure is None:
-            self.word = MISSING
+            self.word, self.reason = MISSING, "not measured"
+        elif not figure.sound:
+            self.word, self.figure = MISSING, None
+            self.reason = (f"{figure.clamped} of {figure.rounds} rounds cost less than"
+                           f" {LEAST_NS:g} ns beyond nothing, and the median depends on them")
         elif (figure.median >= bar.limit) if bar.relation == ">=" else (figure.median <= bar.limit):
             self.word = OK
         else:
@@ -96,7 +102,8 @@ class Verdict:
 
     def as_json(self):
         bar = self.bar
-        figure = self.figure.as_json() if self.figure else {"median": None}
+        figure = self.figure.as_json() if self.figure else \
+            {"median": None, "reason": self.reason}
         return {"name": bar.name, "what": bar.what, **figure, "unit": bar.unit,
                 "bar": f"{bar.relation} {bar.limit:g}", "verdict": self.word}
 

@@ -14,9 +14,10 @@ A line that begins with # is a remark.
 import json
 import math
 import statistics
+from typing import NamedTuple
 
-# What is left of a cost once that of nothing is taken away may be nothing; costs below this
-# count as this much, or a ratio would tell of the clock.
+# What is left of a cost once that of nothing is taken away may be nothing, or less; costs below
+# this are clamped to it, or a ratio would tell of the clock.
 LEAST_NS = 0.1
 
 # A list of so many entries may have lost a few as duplicates.
@@ -29,20 +30,52 @@ class BadLine(Exception):
     """A line that is no measurement, or one that contradicts another."""
 
 
+class Value(NamedTuple):
+    """What a round says. Of a clamped one only bounds are known."""
+    value: float
+    least: float
+    most: float
+
+    @classmethod
+    def exactly(cls, value):
+        return cls(value, value, value)
+
+    @classmethod
+    def cost(cls, value):
+        return cls.exactly(value) if value >= LEAST_NS else cls(LEAST_NS, 0, LEAST_NS)
+
+    @property
+    def clamped(self):
+        return self.least < self.most
+
+    def __truediv__(self, other):
+        return Value(self.value / other.value, self.least / other.most,
+                     self.most / other.least if other.least else math.inf)
+
+
 class Figure:
-    """A median and its quartiles."""
+    """A median and its quartiles. It is sound if the median is the same whatever the clamped
+    rounds were: only then it may be quoted.
+    """
 
     def __init__(self, values):
-        values = sorted(values)
+        values = list(values)
+        plain = [v.value for v in values]
         self.rounds = len(values)
-        self.median = statistics.median(values)
+        self.clamped = sum(v.clamped for v in values)
+        self.median = statistics.median(plain)
+        self.sound = statistics.median(v.least for v in values) == \
+            statistics.median(v.most for v in values)
         if len(values) > 1:
-            self.low, _, self.high = statistics.quantiles(values, n=4, method="inclusive")
+            self.low, _, self.high = statistics.quantiles(plain, n=4, method="inclusive")
         else:
             self.low = self.high = self.median
 
     def as_json(self):
-        return {"median": self.median, "quartiles": [self.low, self.high], "rounds": self.rounds}
+        rounds = {"rounds": self.rounds, "clamped": self.clamped}
+        if not self.sound:
+            return {"median": None, **rounds}
+        return {"median": self.median, "quartiles": [self.low, self.high], **rounds}
 
 
 class Case:
@@ -67,17 +100,20 @@ class Case:
     def has(self, *subjects):
         return all(s in self.samples for s in subjects)
 
+    def plain(self, subject):
+        return [Value.exactly(s) for s in self.samples[subject]]
+
     def figure(self, subject):
-        return Figure(self.samples[subject])
+        return Figure(self.plain(subject))
 
     def costs(self, subject):
         """What the subject costs beyond nothing, round by round."""
-        return [max(a - b, LEAST_NS)
+        return [Value.cost(a - b)
                 for a, b in zip(self.samples[subject], self.samples["nothing"])]
 
     def values(self, subject):
         """What subjects are compared by: a look-up is what nothing, in the same place, is not."""
-        return self.costs(subject) if self.has("nothing") else self.samples[subject]
+        return self.costs(subject) if self.has("nothing") else self.plain(subject)
 
     def ratios(self, subject, to):
         """How many times the one's figure is the other's, round by round."""

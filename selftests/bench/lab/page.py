@@ -99,9 +99,11 @@ def bar_row(verdict):
     word = f'<td class="n"><span class="word {verdict.word}">{verdict.word}</span></td>'
     limit = f'<td class="n">{escape(bar.bar_text())}</td>'
     if figure is None:
-        return f'<tr>{name}<td class="n">not measured</td>{limit}<td></td>{word}</tr>'
+        return f'<tr>{name}<td class="n">-</td>{limit}<td>{escape(verdict.reason)}</td>{word}</tr>'
     at, mark = share(verdict)
     spread = f"{number(figure.low)} to {number(figure.high)}"
+    if figure.clamped:
+        spread += f"<br>{figure.clamped} of {figure.rounds} rounds clamped"
     return (f'<tr>{name}<td class="n"><span class="value">{number(figure.median)}'
             f"{escape(bar.suffix())}</span><small>{spread}</small></td>{limit}"
             f'<td><div class="track {verdict.word}"><i style="width:{at:.1f}%"></i>'
