@@ -74,6 +74,19 @@ static inline struct ipcuckoo_key cut(struct ipcuckoo_key addr, bool v6,
 	return addr;
 }
 
+/* The first permuted key that a table splits into @bucket and @low or more: the
+ * inverse of ipcuckoo_table_place32(), but for bits that the table drops.
+ */
+static inline u32 permuted_first(u32 nbuckets, u32 bucket, u32 low)
+{
+	return (((u64)bucket << 32 | low) + nbuckets - 1) / nbuckets;
+}
+
+static inline struct ipcuckoo_key key_of_permuted(const struct ipcuckoo_table *t, u32 y)
+{
+	return key4(ipcuckoo_unpermute(&t->bijection, t->inverse, y));
+}
+
 static inline struct ipcuckoo_entry entry4(u32 addr, unsigned int len)
 {
 	return (struct ipcuckoo_entry){ cut(key4(addr), false, len), len, false };

@@ -58,22 +58,12 @@ static bool probe(const struct ipcuckoo_table *t, const struct ipcuckoo_key *key
 			 ipcuckoo_table_probe32(t, key->lo);
 }
 
-/* How many permuted keys of 32 bits belong to a bucket, and the n-th of them. */
-static u32 permuted_first(u32 nbuckets, u32 bucket)
-{
-	return (((u64)bucket << 32) + nbuckets - 1) / nbuckets;
-}
-
+/* How many permuted keys of 32 bits belong to a bucket. */
 static u32 permuted_count(u32 nbuckets, u32 bucket)
 {
 	u64 end = (((u64)bucket + 1) << 32) + nbuckets - 1;
 
-	return end / nbuckets - permuted_first(nbuckets, bucket);
-}
-
-static struct ipcuckoo_key key_of_permuted(const struct ipcuckoo_table *t, u32 y)
-{
-	return key4(ipcuckoo_unpermute(&t->bijection, t->inverse, y));
+	return end / nbuckets - permuted_first(nbuckets, bucket, 0);
 }
 
 /* A random key whose first bucket is @bucket. */
@@ -82,7 +72,7 @@ static struct ipcuckoo_key key_in(const struct ipcuckoo_table *t, u32 bucket)
 	struct ipcuckoo_key key;
 
 	if (!t->keys)
-		return key_of_permuted(t, permuted_first(t->nbuckets, bucket) +
+		return key_of_permuted(t, permuted_first(t->nbuckets, bucket, 0) +
 			random_below(&rnd, permuted_count(t->nbuckets, bucket)));
 	do {
 		key.hi = random_u64(&rnd);
@@ -577,7 +567,7 @@ static void test_key_at(void)
 		t = create(bucket_counts[i], false);
 		step = quick ? 1 + t->nbuckets / 2000 : 1;
 		for (bucket = 0; bucket < t->nbuckets; bucket += step) {
-			first = permuted_first(t->nbuckets, bucket);
+			first = permuted_first(t->nbuckets, bucket, 0);
 			count = permuted_count(t->nbuckets, bucket);
 			expect((u64)count << t->rest_shift <= 1ULL << 32,
 			       "%u buckets: %u keys in bucket %u", t->nbuckets,

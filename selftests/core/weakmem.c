@@ -38,9 +38,8 @@
  * A bucket has two slots here. It is read as one word, and once more ("in two
  * words") as one word a slot, as the halves of a word on a 32-bit machine are.
  *
- * Keyed tables stand for those with rests as well: a rest is a key that is read
- * in one piece. What is not modelled is that its neighbours in the same u16 are
- * stored with it; they keep their values.
+ * Rests are two bits here, and a unit, which is read and stored as one, has those
+ * of two buckets: an entry has neighbours in it, and may move within it.
  *
  * Options, in the environment: SCENARIOS is the number of random scenarios, SEED
  * is theirs; ALL=1 names all scenarios that a change breaks, not just the first.
@@ -74,7 +73,7 @@
 enum use {
 	USE_HOP,		/* between copying an entry and clearing it */
 	USE_DELETE,		/* before clearing a deleted entry */
-	USE_EMPTY,		/* tables with keys: after clearing either */
+	USE_EMPTY,		/* with keys or rests: after clearing either */
 	USE_EXCEPT_BEGIN,	/* before adding an exception (nomatch) */
 	USE_EXCEPT_END,		/* after it */
 	NUSES,
@@ -85,9 +84,9 @@ enum barrier {
 	R_ACQUIRE,		/* sequence, then everything (look-up:A, D) */
 	R_DEPENDENCY,		/* version pointer, then what it leads to */
 	R_MISS,			/* everything, then the sequence (look-up:B) */
-	R_TAG_KEY,		/* buckets, then keys (probe:A) */
-	R_KEY_SEQ,		/* keys, then the sequence (match:A) */
-	W_KEY_TAG,		/* key, then its slot (key:A) */
+	R_TAG_KEY,		/* buckets, then keys or rests (probe:A) */
+	R_KEY_SEQ,		/* these, then the sequence (match:A) */
+	W_KEY_TAG,		/* key or rest, then its slot (key:A) */
 	W_SLOT_HINT,		/* slot, then the bit of the hint; not needed */
 	W_PUBLISH,		/* new table, then the version pointer */
 	W_BEFORE,		/* stores so far, then the sequence (bump:A) */
@@ -108,7 +107,7 @@ enum mutant {
 	/* writers */
 	CLEAR_FIRST, HOP_BUMP_FIRST, HOP_BUMP_LAST, HOP_BUMP_ONCE,
 	DELETE_NO_BUMP, DELETE_BUMP_LAST, HINT_CLEARED_FIRST,
-	EMPTY_NO_BUMP, VACATE_NO_BUMP, KEY_UNDER_TAG,
+	EMPTY_NO_BUMP, VACATE_NO_BUMP, KEY_UNDER_TAG, REST_ALONE,
 	EXCEPT_NO_BEGIN, EXCEPT_NO_END,
 };
 
@@ -134,38 +133,45 @@ static const struct item_info {
 	enum table table;
 	uint8_t hint;
 	uint8_t bucket[2];
-	uint8_t tag;		/* of the tables with keys; else all differ */
+	uint8_t tag;		/* with keys or rests; else all differ */
 	char key[2];
+	uint8_t rest;
 	bool except;
 } items[NITEMS] = {
-	[NONE]	= { "-",   HOST, 0,	     { 0, 0 }, 0, { '-', '-' }, false },
-	[A]	= { "A",   HOST, HINT_HOST,  { 0, 1 }, 1, { 'a', 'a' }, false },
-	[B]	= { "B",   HOST, HINT_HOST,  { 0, 1 }, 1, { 'b', 'b' }, false },
-	[C]	= { "C",   HOST, HINT_HOST,  { 1, 2 }, 2, { 'c', 'c' }, false },
-	[D]	= { "D",   HOST, HINT_HOST,  { 2, 3 }, 3, { 'd', 'd' }, false },
-	[N]	= { "N",   HOST, HINT_HOST,  { 0, 3 }, 4, { 'n', 'n' }, false },
-	/* Never added: with keys, half of A and half of B. */
-	[Y]	= { "Y",   HOST, HINT_HOST,  { 0, 1 }, 1, { 'a', 'b' }, false },
-	[Z]	= { "Z",   HOST, HINT_HOST,  { 0, 1 }, 1, { 'b', 'a' }, false },
-	[P28]	= { "P28", NET,  HINT_28,    { 0, 1 }, 1, { 'p', 'p' }, false },
-	[X26]	= { "X26", NET,  HINT_26,    { 0, 1 }, 2, { 'x', 'x' }, true },
-	[P24]	= { "P24", NET,  HINT_24,    { 2, 3 }, 3, { 'q', 'q' }, false },
-	[X24]	= { "X24", NET,  HINT_24,    { 2, 3 }, 4, { 'y', 'y' }, true },
-	[P20]	= { "P20", NET,  HINT_20,    { 4, 5 }, 5, { 'r', 'r' }, false },
-	[P12]	= { "P12", NET,  HINT_COVER, { 0, 0 }, 6, { 's', 's' }, false },
+	[NONE]	= { "-",   HOST, 0,	     { 0, 0 }, 0, { '-', '-' }, 0, false },
+	[A]	= { "A",   HOST, HINT_HOST,  { 0, 1 }, 1, { 'a', 'a' }, 1, false },
+	[B]	= { "B",   HOST, HINT_HOST,  { 0, 1 }, 1, { 'b', 'b' }, 2, false },
+	[C]	= { "C",   HOST, HINT_HOST,  { 1, 2 }, 2, { 'c', 'c' }, 1, false },
+	[D]	= { "D",   HOST, HINT_HOST,  { 2, 3 }, 3, { 'd', 'd' }, 2, false },
+	[N]	= { "N",   HOST, HINT_HOST,  { 0, 3 }, 4, { 'n', 'n' }, 3, false },
+	/* Never added: with keys, half of A and half of B; with rests, that of
+	 * N, and that of an empty slot.
+	 */
+	[Y]	= { "Y",   HOST, HINT_HOST,  { 0, 1 }, 1, { 'a', 'b' }, 3, false },
+	[Z]	= { "Z",   HOST, HINT_HOST,  { 0, 1 }, 1, { 'b', 'a' }, 0, false },
+	[P28]	= { "P28", NET,  HINT_28,    { 0, 1 }, 1, { 'p', 'p' }, 1, false },
+	[X26]	= { "X26", NET,  HINT_26,    { 0, 1 }, 2, { 'x', 'x' }, 2, true },
+	[P24]	= { "P24", NET,  HINT_24,    { 2, 3 }, 3, { 'q', 'q' }, 2, false },
+	[X24]	= { "X24", NET,  HINT_24,    { 2, 3 }, 4, { 'y', 'y' }, 1, true },
+	[P20]	= { "P20", NET,  HINT_20,    { 4, 5 }, 5, { 'r', 'r' }, 3, false },
+	[P12]	= { "P12", NET,  HINT_COVER, { 0, 0 }, 6, { 's', 's' }, 0, false },
 };
 
 /* Locations: the sequence, the version, the hint in both versions; then the
- * slots of both tables in both versions; then two halves of a key for each slot.
+ * slots of both tables in both versions; then two halves of a key for each slot;
+ * then the units of rests.
  */
 enum {
 	NBUCKETS = 6, LANES = 2, NSLOTS = NBUCKETS * LANES,
-	SEQ = 0, VER, HINT, SLOT0 = HINT + 2, KEY0 = SLOT0 + NTABLES * 2 * NSLOTS,
-	NLOCS = KEY0 + NTABLES * 2 * NSLOTS * 2,
+	REST_BITS = 2, REST_MASK = 3, UNIT = 8 / REST_BITS,
+	ALL_SLOTS = NTABLES * 2 * NSLOTS,
+	SEQ = 0, VER, HINT, SLOT0 = HINT + 2, KEY0 = SLOT0 + ALL_SLOTS,
+	REST0 = KEY0 + ALL_SLOTS * 2, NLOCS = REST0 + ALL_SLOTS / UNIT,
 };
 
 _Static_assert((int)NLOCS <= (int)MAX_LOCS, "locations");
 _Static_assert(SLOT0 % LANES == 0 && KEY0 % LANES == 0, "a bucket is one word");
+_Static_assert(NSLOTS % UNIT == 0, "no unit is of two tables");
 _Static_assert(NBARRIERS < 32, "a mask of barriers");
 
 #define AT(bucket, lane)	((bucket) * LANES + (lane))
@@ -180,9 +186,20 @@ static int key_loc(int slot_loc, int half)
 	return KEY0 + (slot_loc - SLOT0) * 2 + half;
 }
 
+static int unit_loc(int slot_loc)
+{
+	return REST0 + (slot_loc - SLOT0) / UNIT;
+}
+
+/* Where the rest of a slot begins in its unit. */
+static int rest_shift(int slot_loc)
+{
+	return (slot_loc - SLOT0) % UNIT * REST_BITS;
+}
+
 /* --- the writer ---------------------------------------------------------- */
 
-enum { KEYED = 1, HINTED = 2, EXCEPTS = 4 };	/* of a set */
+enum { KEYED = 1, HINTED = 2, EXCEPTS = 4, RESTS = 8 };	/* of a set */
 
 enum { MAX_OPS = 12 };
 
@@ -247,6 +264,12 @@ static void bump(struct plan *p, enum use use)
 	barrier(p, W_AFTER + use);
 }
 
+/* What stands beside a slot is read in so many parts. */
+static int parts(const struct plan *p)
+{
+	return p->flags & KEYED ? 2 : p->flags & RESTS ? 1 : 0;
+}
+
 /* Scenarios have one new version at most, and the writer goes on in it. */
 static bool renewed(const struct plan *p, enum table table)
 {
@@ -269,19 +292,32 @@ static int find(const struct plan *p, enum item it)
 	return 0;
 }
 
+/* Write what stands beside the slot of an entry. The rests of others stay. */
+static void put_beside(struct plan *p, enum item it, int loc)
+{
+	int half, unit = unit_loc(loc), shift = rest_shift(loc);
+	int others = p->memory[unit] & ~(REST_MASK << shift);
+	int rest = items[it].rest << shift;
+
+	for (half = 0; p->flags & KEYED && half < 2; half++)
+		put(p, key_loc(loc, half), items[it].key[half]);
+	if (!(p->flags & RESTS))
+		return;
+	if (p->mutant == REST_ALONE)
+		put(p, unit, rest);
+	put(p, unit, others | rest);
+}
+
 /* Fill a slot that is free, or whose entry has been copied away. */
 static void fill(struct plan *p, enum item it, int slot)
 {
 	int loc = current(p, items[it].table, slot);
-	int half;
 
 	assert(slot / LANES == items[it].bucket[0] ||
 	       slot / LANES == items[it].bucket[1]);
-	if (p->flags & KEYED) {
-		for (half = 0; half < 2; half++)
-			put(p, key_loc(loc, half), items[it].key[half]);
+	put_beside(p, it, loc);
+	if (parts(p))
 		barrier(p, W_KEY_TAG);
-	}
 	put(p, loc, it);
 }
 
@@ -300,7 +336,7 @@ static bool bumps_first(const struct plan *p, enum use use)
 	case DELETE_BUMP_LAST:
 		return use != USE_DELETE;
 	case VACATE_NO_BUMP:
-		return !(p->flags & KEYED);
+		return !parts(p);
 	default:
 		return true;
 	}
@@ -308,18 +344,16 @@ static bool bumps_first(const struct plan *p, enum use use)
 
 static void vacate(struct plan *p, enum item it, int slot, enum use use)
 {
-	bool keyed = p->flags & KEYED;
-
 	if (bumps_first(p, use))
 		bump(p, use);
 	else
 		barrier(p, W_MUTANT);
-	if (p->mutant == KEY_UNDER_TAG && keyed && use == USE_HOP)
+	if (p->mutant == KEY_UNDER_TAG && parts(p) && use == USE_HOP)
 		return;
 	put(p, current(p, items[it].table, slot), NONE);
 	if (p->mutant == (use == USE_HOP ? HOP_BUMP_LAST : DELETE_BUMP_LAST))
 		bump(p, use);
-	if (keyed && p->mutant != EMPTY_NO_BUMP)
+	if (parts(p) && p->mutant != EMPTY_NO_BUMP)
 		bump(p, USE_EMPTY);
 }
 
@@ -402,11 +436,11 @@ static void hop(struct plan *p, enum item it, int to)
 }
 
 /* The same, with the old slot left as it is, for the next store to overwrite.
- * Keys must not be handled like this.
+ * Keys and rests must not be handled like this.
  */
 static void copy(struct plan *p, enum item it, int to)
 {
-	assert(!(p->flags & KEYED));
+	assert(!parts(p));
 	fill(p, it, to);
 	bump(p, USE_HOP);
 	done(p, p->present[p->nops]);
@@ -465,15 +499,14 @@ static void fresh(struct plan *p, enum item it, int where)
 /* Copy a table to a new one. */
 static void copy_table(struct plan *p, enum table table)
 {
-	int slot, half, old, new;
+	int slot, old, new;
 
 	for (slot = 0; slot < NSLOTS; slot++) {
 		old = slot_loc(table, 0, slot);
 		new = slot_loc(table, 1, slot);
 		if (!p->memory[old])
 			continue;
-		for (half = 0; p->flags & KEYED && half < 2; half++)
-			put(p, key_loc(new, half), p->memory[key_loc(old, half)]);
+		put_beside(p, p->memory[old], new);
 		put(p, new, p->memory[old]);
 	}
 }
@@ -531,7 +564,7 @@ struct probe {
 	enum item it;
 	struct operand ver;
 	struct operand slot[2][LANES];		/* lane 0 has both unless wide */
-	struct operand key[2][LANES][2];
+	struct operand beside[2][LANES][2];	/* parts of key, or rest */
 	struct operand seq, check;		/* SEQ_PER_TABLE */
 	struct operand again;			/* MISS_REREADS */
 };
@@ -676,7 +709,7 @@ static struct operand fetch_seq(struct lookup *l, uint32_t after, struct operand
 
 static int class_of(const struct plan *p, enum item it)
 {
-	return p->flags & KEYED ? items[it].tag : it;
+	return parts(p) ? items[it].tag : it;
 }
 
 static void slot_locs(const struct lookup *l, const struct probe *pr, int choice,
@@ -710,28 +743,46 @@ static bool may_match(const struct lookup *l, const struct probe *pr, const int 
 	return false;
 }
 
-static void fetch_keys(struct lookup *l, struct probe *pr, uint32_t after,
-		       const struct cond *hint)
+/* Load one part of what stands beside a slot. No machine lets the second of two
+ * loads from a unit see an older one than the first. Here it may: nothing relies
+ * on that.
+ */
+static struct operand fetch_part(struct lookup *l, const struct probe *pr,
+				 const int *slot, int part, uint32_t after,
+				 const struct cond *conds)
 {
 	struct load ld = { .look = LOOK_EQUAL, .width = 1, .after = after };
+	int ver, loc[2];
+
+	for (ver = 0; ver < 2; ver++)
+		loc[ver] = l->p->flags & KEYED ? key_loc(slot[ver], part) :
+						 unit_loc(slot[ver]);
+	ld.want = items[pr->it].key[part];
+	if (l->p->flags & RESTS) {
+		ld.look = LOOK_BITS;
+		ld.shift = rest_shift(slot[0]);
+		ld.mask = REST_MASK;
+		ld.want = items[pr->it].rest;
+	}
+	return fetch(l, &pr->ver, loc, ld, conds);
+}
+
+static void fetch_beside(struct lookup *l, struct probe *pr, uint32_t after,
+			 const struct cond *hint)
+{
 	struct cond conds[MAX_CONDS] = { *hint };
-	int choice, lane, half, slot[2], loc[2];
+	int choice, lane, part, slot[2];
 
 	for (choice = 0; choice < 2; choice++) {
 		for (lane = 0; lane < LANES; lane++) {
 			slot_locs(l, pr, choice, lane, slot);
 			conds[1].op = &pr->slot[choice][l->p->wide ? lane : 0];
 			conds[1].mask = conds[1].want = BIT(l->p->wide ? 0 : lane);
-			for (half = 0; half < 2; half++) {
-				pr->key[choice][lane][half] = nothing;
-				if (!may_match(l, pr, slot))
-					continue;
-				loc[0] = key_loc(slot[0], half);
-				loc[1] = key_loc(slot[1], half);
-				ld.want = items[pr->it].key[half];
-				pr->key[choice][lane][half] =
-					fetch(l, &pr->ver, loc, ld, conds);
-			}
+			for (part = 0; part < parts(l->p); part++)
+				pr->beside[choice][lane][part] =
+					may_match(l, pr, slot) ?
+					fetch_part(l, pr, slot, part, after, conds) :
+					nothing;
 		}
 	}
 }
@@ -763,9 +814,9 @@ static void fetch_probe(struct lookup *l, enum item it)
 			pr->slot[choice][lane] = fetch(l, &pr->ver, loc, ld, hint);
 		}
 	}
-	if (l->p->flags & KEYED)
-		fetch_keys(l, pr, missing(l, R_TAG_KEY) ? 0 : all_loads(l) & -BIT(first),
-			   hint);
+	if (parts(l->p))
+		fetch_beside(l, pr, missing(l, R_TAG_KEY) ? 0 : all_loads(l) & -BIT(first),
+			     hint);
 	if (mutant == SEQ_PER_TABLE)
 		pr->check = fetch_seq(l, all_loads(l), pr->seq);
 	if (mutant == MISS_REREADS) {
@@ -783,7 +834,7 @@ static void fetch_all(struct lookup *l)
 	enum item it;
 
 	l->check_misses = mutant != MISS_UNCHECKED && mutant != MISS_REREADS;
-	l->check_hits = (l->p->flags & KEYED && mutant != KEY_UNCHECKED) ||
+	l->check_hits = (parts(l->p) && mutant != KEY_UNCHECKED) ||
 			(l->p->flags & EXCEPTS && mutant != HIT_UNCHECKED);
 	if (mutant == VERSION_FIRST || mutant == HINT_FIRST || mutant == ZERO_HINT_UNCHECKED)
 		l->early_ver = fetch_ver(l);
@@ -805,7 +856,7 @@ static void fetch_all(struct lookup *l)
 	before = all_loads(l);
 	l->miss_check = fetch_seq(l, missing(l, R_MISS) ? 0 : before, l->seq);
 	l->hit_check = l->miss_check;
-	if (l->p->flags & KEYED)
+	if (parts(l->p))
 		l->hit_check = fetch_seq(l, missing(l, R_KEY_SEQ) ? 0 : before, l->seq);
 }
 
@@ -832,15 +883,15 @@ static int slot_hit(const struct lookup *l, const struct view *v,
 {
 	bool wide = l->p->wide;
 	int match = value(v, &pr->slot[choice][wide ? lane : 0], ver);
-	int half, part, hit = YES;
+	int part, same, hit = YES;
 
 	if (match == UNKNOWN || !(match & BIT(wide ? 0 : lane)))
 		return match == UNKNOWN ? UNKNOWN : NO;
-	for (half = 0; l->p->flags & KEYED && half < 2; half++) {
-		part = value(v, &pr->key[choice][lane][half], ver);
-		if (part == NO)
+	for (part = 0; part < parts(l->p); part++) {
+		same = value(v, &pr->beside[choice][lane][part], ver);
+		if (same == NO)
 			return NO;
-		if (part == UNKNOWN)
+		if (same == UNKNOWN)
 			hit = UNKNOWN;
 	}
 	return hit;
@@ -1007,7 +1058,7 @@ static void lookup_init(struct lookup *l, const struct plan *p, enum item key,
 #define FRESH			{ fresh, NONE, 0 }
 #define PUBLISH			{ publish, NONE, 0 }
 
-/* With 32-bit keys and with long ones. */
+/* For tables whose slots have all of a key, and for those with more beside them. */
 #define HOSTS_SCENARIOS(prefix, flags) \
 	{ prefix "insertions into free slots", flags, { \
 		ADD(A, 0, 0), BEGIN, ADD(N, 0, 1), ADD(B, 1, 0) } }, \
@@ -1027,6 +1078,17 @@ static void lookup_init(struct lookup *l, const struct plan *p, enum item key,
 		DEL(A), ADD(B, 0, 0), DEL(B), ADD(A, 0, 0) } }, \
 	{ prefix "growth, then a hop in the new table", flags, { \
 		ADD(A, 0, 0), BEGIN, GROW(HOST), HOP(A, 1, 0), ADD(N, 0, 0) } }
+
+/* Remainders that do not tell which key it is. */
+#define BESIDE_SCENARIOS(prefix, flags) \
+	{ prefix "deleted, one of the same remainder inserted", flags, { \
+		ADD(A, 0, 0), BEGIN, DEL(A), ADD(B, 0, 0) } }, \
+	{ prefix "displaced by one of the same remainder", flags, { \
+		ADD(A, 0, 0), BEGIN, HOP(A, 1, 0), ADD(B, 0, 0) } }, \
+	{ prefix "deleted, one of the same remainder hops into the slot", flags, { \
+		ADD(A, 0, 0), ADD(B, 1, 0), BEGIN, DEL(A), HOP(B, 0, 0) } }, \
+	{ prefix "one of the same remainder beside it comes and goes", flags, { \
+		ADD(A, 0, 1), ADD(B, 0, 0), BEGIN, DEL(B), HOP(A, 1, 0), ADD(B, 0, 0) } }
 
 #define NETS_SCENARIOS(prefix, flags) \
 	{ prefix "add P20, delete P24, hint keeps it", flags, { \
@@ -1093,17 +1155,18 @@ static const struct scenario {
 		ADD(A, 0, 0), ADD(P24, 2, 0), BEGIN,
 		GROW(NET), DEL(A), ADD(P20, 4, 0), DEL_LAST(P24) } },
 
-	{ "keys: deleted, one of the same remainder inserted", KEYED, {
-		ADD(A, 0, 0), BEGIN, DEL(A), ADD(B, 0, 0) } },
-	{ "keys: displaced by one of the same remainder", KEYED, {
-		ADD(A, 0, 0), BEGIN, HOP(A, 1, 0), ADD(B, 0, 0) } },
-	{ "keys: deleted, one of the same remainder hops into the slot", KEYED, {
-		ADD(A, 0, 0), ADD(B, 1, 0), BEGIN, DEL(A), HOP(B, 0, 0) } },
-	{ "keys: one of the same remainder beside it comes and goes", KEYED, {
-		ADD(A, 0, 1), ADD(B, 0, 0), BEGIN, DEL(B), HOP(A, 1, 0), ADD(B, 0, 0) } },
+	BESIDE_SCENARIOS("keys: ", KEYED),
 	HOSTS_SCENARIOS("keys: ", KEYED),
-
 	NETS_SCENARIOS("keys, nets: ", KEYED | HINTED),
+
+	BESIDE_SCENARIOS("rests: ", RESTS),
+	HOSTS_SCENARIOS("rests: ", RESTS),
+	{ "rests: those of two entries take turns in a slot, others stay", RESTS, {
+		ADD(B, 0, 1), ADD(C, 1, 0), ADD(A, 0, 0), BEGIN,
+		DEL(A), ADD(N, 0, 0), DEL(N), ADD(A, 0, 0) } },
+	{ "rests: a unit fills up", RESTS, {
+		ADD(A, 0, 0), BEGIN, ADD(N, 0, 1), ADD(B, 1, 1), ADD(C, 1, 0) } },
+	NETS_SCENARIOS("rests, nets: ", RESTS | HINTED),
 
 	{ "nomatch: add exception, add prefix", HINTED | EXCEPTS, {
 		BEGIN, ADD(X24, 2, 0), ADD(P20, 4, 0) } },
@@ -1139,7 +1202,10 @@ static void print_content(int loc, int val)
 	bool first = true;
 	int i;
 
-	if (loc >= KEY0) {
+	if (loc >= REST0) {
+		for (i = 0; i < UNIT; i++)
+			printf("%d", val >> i * REST_BITS & REST_MASK);
+	} else if (loc >= KEY0) {
 		printf("%c", val ? val : '-');
 	} else if (loc >= SLOT0) {
 		printf("%s", items[val].name);
@@ -1164,14 +1230,18 @@ static void print_loc(int loc, bool bucket)
 		printf("%s", words[loc]);
 		return;
 	}
-	slot = loc < KEY0 ? loc - SLOT0 : (loc - KEY0) / 2;
+	slot = loc < KEY0 ? loc - SLOT0 : loc < REST0 ? (loc - KEY0) / 2 :
+							(loc - REST0) * UNIT;
 	table = slot / NSLOTS;
 	slot %= NSLOTS;
 	printf("%s%s[%d", table / 2 == HOST ? "host" : "net", table & 1 ? "'" : "",
 	       slot / LANES);
-	if (!bucket)
+	if (loc >= REST0)
+		printf("-%d", (slot + UNIT - 1) / LANES);
+	else if (!bucket)
 		printf(".%d", slot % LANES);
-	printf("]%s", loc < KEY0 ? "" : (loc - KEY0) & 1 ? ".key1" : ".key0");
+	printf("]%s", loc < KEY0 ? "" : loc >= REST0 ? ".rests" :
+		      (loc - KEY0) & 1 ? ".key1" : ".key0");
 }
 
 static void print_witness(const struct lookup *l)
@@ -1327,7 +1397,7 @@ static bool random_op(struct scenario *sc, int n, struct plan *p)
 	if (!dice && p->begun && !p->renewed && p->flags & HINTED && random_below(2)) {
 		sc->ops[n].do_op = grow;
 		sc->ops[n].where = HINTS;
-	} else if (!dice && p->begun && !p->renewed && !(p->flags & KEYED)) {
+	} else if (!dice && p->begun && !p->renewed && !parts(p)) {
 		sc->ops[n].do_op = grow;
 		sc->ops[n].where = items[it].table;
 	} else if (!present && free) {
@@ -1346,7 +1416,9 @@ static bool random_op(struct scenario *sc, int n, struct plan *p)
 
 static void random_scenario(struct scenario *sc)
 {
-	static const int flags[] = { 0, HINTED, KEYED, KEYED | HINTED, HINTED | EXCEPTS };
+	static const int flags[] = {
+		0, HINTED, KEYED, KEYED | HINTED, RESTS, RESTS | HINTED, HINTED | EXCEPTS,
+	};
 	static struct plan plan;
 	int n, history;
 
@@ -1354,10 +1426,10 @@ static void random_scenario(struct scenario *sc)
 		.name = "random", .flags = flags[random_below(ARRAY_SIZE(flags))],
 	};
 	plan = (struct plan){ .flags = sc->flags };
-	/* Keys make for many loads and stores: more entries, or a table copied
-	 * with them, could take minutes.
+	/* Keys and rests make for many loads and stores: more entries, or a
+	 * table copied with them, could take minutes.
 	 */
-	history = 1 + random_below(sc->flags & KEYED ? 2 : 3);
+	history = 1 + random_below(parts(&plan) ? 2 : 3);
 	for (n = 0; n < history + 4; n++) {
 		if (n == history) {
 			sc->ops[n].do_op = begin;
@@ -1442,11 +1514,8 @@ static const struct change {
 	{ "removing R:acquire", BIT(R_ACQUIRE), 0, true },
 	{ "removing R:dependency", BIT(R_DEPENDENCY), 0, true },
 	{ "removing R:miss", BIT(R_MISS), 0, true },
-	{ "removing R:tag-key", BIT(R_TAG_KEY), 0, true },
-	{ "removing R:key-seq", BIT(R_KEY_SEQ), 0, true },
 	{ "removing W:before", BEFORE_ALL, 0, true },
 	{ "removing W:after", AFTER_ALL, 0, true },
-	{ "removing W:key-tag", BIT(W_KEY_TAG), 0, true },
 	{ "removing W:publish", BIT(W_PUBLISH), 0, true },
 	/* A bit without its entry costs a probe, no more; and the barrier before
 	 * the next bump orders both stores before it.
@@ -1456,8 +1525,6 @@ static const struct change {
 	{ "removing W:after, hop", BIT(W_AFTER + USE_HOP), 0, true },
 	{ "removing W:before, delete", BIT(W_BEFORE + USE_DELETE), 0, true },
 	{ "removing W:after, delete", BIT(W_AFTER + USE_DELETE), 0, true },
-	{ "removing W:before, emptied", BIT(W_BEFORE + USE_EMPTY), 0, true },
-	{ "removing W:after, emptied", BIT(W_AFTER + USE_EMPTY), 0, true },
 	{ "removing W:before, before exception", BIT(W_BEFORE + USE_EXCEPT_BEGIN), 0, true },
 	{ "removing W:after, before exception", BIT(W_AFTER + USE_EXCEPT_BEGIN), 0, true },
 	{ "removing W:before, after exception", BIT(W_BEFORE + USE_EXCEPT_END), 0, true },
@@ -1468,7 +1535,6 @@ static const struct change {
 	{ "the version is read per table", 0, VERSION_PER_TABLE, true },
 	{ "the version is read before the sequence", 0, VERSION_FIRST, true },
 	{ "the hint is read before the sequence", 0, HINT_FIRST, true },
-	{ "a hit on a key is not checked", 0, KEY_UNCHECKED, true },
 	{ "with exceptions, a hit is not checked", 0, HIT_UNCHECKED, true },
 	{ "hop: cleared before the copy", 0, CLEAR_FIRST, true },
 	{ "hop: the sequence moves before the copy only", 0, HOP_BUMP_FIRST, true },
@@ -1478,9 +1544,7 @@ static const struct change {
 	{ "delete: the sequence moves after clearing only", 0, DELETE_BUMP_LAST, true },
 	{ "delete: the hint's bit is cleared before the sequence moves", 0, HINT_CLEARED_FIRST,
 	  true },
-	{ "keys: the sequence does not move after clearing", 0, EMPTY_NO_BUMP, true },
-	{ "keys: the sequence does not move before clearing", 0, VACATE_NO_BUMP, true },
-	{ "keys: a key is written under a visible remainder", 0, KEY_UNDER_TAG, true },
+	{ "rests: the neighbours are put back by a second store", 0, REST_ALONE, true },
 	{ "exception added: the sequence does not move before", 0, EXCEPT_NO_BEGIN, true },
 	{ "exception added: the sequence does not move after", 0, EXCEPT_NO_END, true },
 	/* While a key stays covered its first word of the hint never is 0. One
@@ -1489,25 +1553,41 @@ static const struct change {
 	{ "if the hint is 0, reading the sequence", 0, ZERO_HINT_UNCHECKED, false },
 };
 
-/* Take something away, or change it; and say whether that can go wrong. Where
- * it must not, random scenarios may object.
+/* What concerns what stands beside a slot: with keys, and again with rests. */
+static const struct change changes_beside[] = {
+	{ "removing R:tag-key", BIT(R_TAG_KEY), 0, true },
+	{ "removing R:key-seq", BIT(R_KEY_SEQ), 0, true },
+	{ "removing W:key-tag", BIT(W_KEY_TAG), 0, true },
+	{ "removing W:before, emptied", BIT(W_BEFORE + USE_EMPTY), 0, true },
+	{ "removing W:after, emptied", BIT(W_AFTER + USE_EMPTY), 0, true },
+	{ "a hit is not checked", 0, KEY_UNCHECKED, true },
+	{ "the sequence does not move after clearing", 0, EMPTY_NO_BUMP, true },
+	{ "the sequence does not move before clearing", 0, VACATE_NO_BUMP, true },
+	{ "written under a visible remainder", 0, KEY_UNDER_TAG, true },
+};
+
+/* Take something away, or change it, in sets that have @flags; and say whether
+ * that can go wrong. Where it must not, random scenarios may object.
  */
-static void test_change(const struct change *c, bool all, uint32_t seed, int n)
+static void test_change(const struct change *c, int flags, bool all, uint32_t seed, int n)
 {
+	const char *kind = flags & KEYED ? "keys: " : flags & RESTS ? "rests: " : "";
 	static struct lookup bad;
-	struct outcome o, sum = { 0 };
+	struct outcome o = { 0 }, sum = { 0 };
 	struct scenario sc;
 	int i, broken = 0;
 
 	for (i = 0; i < ARRAY_SIZE(scenarios) && (all || !broken); i++) {
+		if (flags & ~scenarios[i].flags)
+			continue;
 		o = run(&scenarios[i], c->removed, c->mutant, false, &bad);
 		tally_add(&sum.tally, &o.tally);
 		if (!o.tally.wrong)
 			continue;
 		if (!broken++) {
 			expect(c->needed, "this makes no difference");
-			ktap_case("%s: found a wrong answer in scenario \"%s\"",
-				  c->name, scenarios[i].name);
+			ktap_case("%s%s: found a wrong answer in scenario \"%s\"",
+				  kind, c->name, scenarios[i].name);
 			print_witness(&bad);
 		} else {
 			printf("#   also in \"%s\"\n", scenarios[i].name);
@@ -1518,8 +1598,8 @@ static void test_change(const struct change *c, bool all, uint32_t seed, int n)
 	if (expect(!c->needed, "this leads to a wrong answer"))
 		o = run_random(seed, n, c->removed, c->mutant, &sc, &bad);
 	expect(!o.tally.wrong, "all answers are right");
-	ktap_case("%s: not needed - %" PRIu64 " executions and %d random scenarios, %" PRIu64
-		  " wrong", c->name, sum.tally.runs, n, o.tally.wrong);
+	ktap_case("%s%s: not needed - %" PRIu64 " executions and %d random scenarios, %" PRIu64
+		  " wrong", kind, c->name, sum.tally.runs, n, o.tally.wrong);
 	if (o.tally.wrong) {
 		print_scenario(&sc);
 		print_witness(&bad);
@@ -1591,7 +1671,11 @@ int main(void)
 		test_scenario(&scenarios[i]);
 	test_random(seed, n);
 	for (i = 0; i < ARRAY_SIZE(changes); i++)
-		test_change(&changes[i], all, seed, n);
+		test_change(&changes[i], 0, all, seed, n);
+	for (i = 0; i < ARRAY_SIZE(changes_beside); i++) {
+		test_change(&changes_beside[i], KEYED, all, seed, n);
+		test_change(&changes_beside[i], RESTS, all, seed, n);
+	}
 	printf("# the protocol: %d look-ups, %" PRIu64 " executions\n", total.lookups,
 	       total.tally.runs);
 	return ktap_end();

@@ -50,6 +50,7 @@ enum {
 enum look {
 	LOOK_VALUE,	/* the value */
 	LOOK_EQUAL,	/* value == want */
+	LOOK_BITS,	/* (value >> shift & mask) == want */
 	LOOK_SLOTS,	/* bit i: class[location i] == want, for i < width */
 };
 
@@ -78,6 +79,7 @@ struct load {
 	uint8_t look;
 	uint8_t want;
 	uint8_t width;
+	uint8_t shift, mask;
 	uint32_t after;		/* loads that are satisfied earlier; only of
 				 * lower index
 				 */
@@ -203,6 +205,8 @@ static uint8_t machine_look(const struct machine *m, const struct load *ld,
 		return machine_memory(m, visible, loc);
 	case LOOK_EQUAL:
 		return machine_memory(m, visible, loc) == ld->want;
+	case LOOK_BITS:
+		return (machine_memory(m, visible, loc) >> ld->shift & ld->mask) == ld->want;
 	}
 	for (i = 0; i < ld->width; i++)
 		if (m->class[machine_memory(m, visible, loc + i)] == ld->want)
