@@ -55,7 +55,6 @@ static int add(struct filter *filter, u32 key)
 {
 	struct matrix *matrix = (struct matrix *)filter;
 	unsigned int row = least_used(matrix, key);
-	struct places places;
 
 	if (row_full(matrix, row)) {
 		if (matrix_grow(matrix, matrix->s))
@@ -63,10 +62,7 @@ static int add(struct filter *filter, u32 key)
 		else if (!matrix->overfill)
 			return -ENOSPC;
 	}
-	matrix_places(matrix, key, &places);
-	row_add(matrix, row, &places);
-	filter->count++;
-	return 0;
+	return matrix_add(matrix, row, key);
 }
 
 const struct filter_ops filter_2bdbf = {

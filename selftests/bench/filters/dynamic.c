@@ -26,15 +26,11 @@ static u64 design_limit(const struct matrix *matrix)
 static int add(struct filter *filter, u32 key)
 {
 	struct matrix *matrix = (struct matrix *)filter;
-	struct places places;
 
 	if (matrix->row[matrix->rows - 1].count >= design_limit(matrix) &&
 	    !matrix_grow(matrix, 1) && !matrix->overfill)
 		return -ENOSPC;
-	matrix_places(matrix, key, &places);
-	row_add(matrix, matrix->rows - 1, &places);
-	filter->count++;
-	return 0;
+	return matrix_add(matrix, matrix->rows - 1, key);
 }
 
 const struct filter_ops filter_dynamic = {

@@ -104,6 +104,36 @@ void matrix_places(const struct matrix *matrix, u32 key, struct places *places)
 		places->at[i] = hash_nth(&pair, i, matrix->shape.m);
 }
 
+/**
+ * matrix_add() - what every add() of a matrix ends with
+ * @matrix:	a matrix
+ * @row:	that the entry goes to
+ * @key:	the entry
+ *
+ * Return: 0.
+ */
+int matrix_add(struct matrix *matrix, unsigned int row, u32 key)
+{
+	struct places places;
+
+	matrix_places(matrix, key, &places);
+	return matrix_put(matrix, row, &places);
+}
+
+/* The same for one whose choice of a row has taken the places already. */
+int matrix_put(struct matrix *matrix, unsigned int row,
+	       const struct places *places)
+{
+	struct row *r = &matrix->row[row];
+	unsigned int i;
+
+	for (i = 0; i < matrix->shape.k; i++)
+		r->ones += bit_set(r->words, places->at[i]);
+	r->count++;
+	matrix->filter.count++;
+	return 0;
+}
+
 /* A query of a filter that does not know where its entries went. */
 bool matrix_test_all(const struct filter *filter, u32 key)
 {
@@ -138,17 +168,6 @@ bool row_test(const struct matrix *matrix, unsigned int row,
 		if (!bit_test(matrix->row[row].words, places->at[i]))
 			return false;
 	return true;
-}
-
-void row_add(struct matrix *matrix, unsigned int row,
-	     const struct places *places)
-{
-	struct row *r = &matrix->row[row];
-	unsigned int i;
-
-	for (i = 0; i < matrix->shape.k; i++)
-		r->ones += bit_set(r->words, places->at[i]);
-	r->count++;
 }
 
 /* Saturated: with more ones than zeroes a row loses more than it gains. */

@@ -66,10 +66,11 @@ static inline const struct matrix *matrix_of(const struct filter *filter)
 }
 
 void matrix_places(const struct matrix *matrix, u32 key, struct places *places);
+int matrix_add(struct matrix *matrix, unsigned int row, u32 key);
+int matrix_put(struct matrix *matrix, unsigned int row,
+	       const struct places *places);
 bool row_test(const struct matrix *matrix, unsigned int row,
 	      const struct places *places);
-void row_add(struct matrix *matrix, unsigned int row,
-	     const struct places *places);
 bool row_full(const struct matrix *matrix, unsigned int row);
 double row_fpp(const struct matrix *matrix, unsigned int row);
 

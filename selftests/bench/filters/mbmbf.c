@@ -111,9 +111,7 @@ static int add(struct filter *filter, u32 key)
 	}
 	if (row_full(matrix, best) && !matrix->overfill)
 		return -ENOSPC;
-	row_add(matrix, best, &places);
-	filter->count++;
-	return 0;
+	return matrix_put(matrix, best, &places);
 }
 
 static bool test(const struct filter *filter, u32 key)

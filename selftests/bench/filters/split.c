@@ -21,16 +21,12 @@ static int add(struct filter *filter, u32 key)
 {
 	struct matrix *matrix = (struct matrix *)filter;
 	unsigned int i, row = random_below(&matrix->random, matrix->rows);
-	struct places places;
 
 	for (i = 0; i < matrix->rows && row_full(matrix, row); i++)
 		row = (row + 1) % matrix->rows;
 	if (i == matrix->rows && !matrix->overfill)
 		return -ENOSPC;
-	matrix_places(matrix, key, &places);
-	row_add(matrix, row, &places);
-	filter->count++;
-	return 0;
+	return matrix_add(matrix, row, key);
 }
 
 const struct filter_ops filter_split = {
