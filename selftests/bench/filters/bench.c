@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * bench-filters: compares the published filters with each other, with what was
- * published about them, and with our tables.
+ * published about them, and with our filter and tables.
  */
 #include <stdio.h>
 #include <stdlib.h>

@@ -7,6 +7,7 @@
 #include "cuckoo.h"
 #include "filter.h"
 #include "measure.h"
+#include "ours.h"
 #include "report.h"
 
 #define SLOTS		(1 << 12)
@@ -23,12 +24,18 @@ struct copies {
 	double found;		/* share still found after as many deletions */
 };
 
-/* One element's turn in a filter of its own, which has @n others. */
-static void one(struct filter_params params, u64 seed, u32 element, u64 n,
-		struct copies *sum)
+static u64 kicks_of(const struct filter *filter)
 {
-	struct filter *filter = filter_create(&filter_cuckoo, &params);
-	struct cuckoo *cuckoo = (struct cuckoo *)filter;
+	return filter->ops == &filter_cuckoo ?
+	       ((const struct cuckoo *)filter)->kicked :
+	       ours_filter_moved(filter);
+}
+
+/* One element's turn in a filter of its own, which has @n others. */
+static void one(const struct filter_ops *ops, const struct filter_params *params,
+		u64 seed, u32 element, u64 n, struct copies *sum)
+{
+	struct filter *filter = filter_create(ops, params);
 	u32 key = key_nth(seed, element);
 	unsigned int copies = 0;
 	u64 kicked, before;
@@ -36,11 +43,11 @@ static void one(struct filter_params params, u64 seed, u32 element, u64 n,
 	measure_fill(filter, seed, 0, n);
 	before = measure_hits(filter, seed, 0, n);
 	do {
-		kicked = cuckoo->kicked;
+		kicked = kicks_of(filter);
 	} while (!filter_add(filter, key) && ++copies < 100);
-	sum->expected += copies == 2 * params.b;
-	sum->half += copies == params.b;
-	sum->kicks += cuckoo->kicked - kicked;
+	sum->expected += copies == 2 * params->b;
+	sum->half += copies == params->b;
+	sum->kicks += kicks_of(filter) - kicked;
 	sum->lost += before - measure_hits(filter, seed, 0, n);
 	while (copies--)
 		filter_del(filter, key);
@@ -48,19 +55,17 @@ static void one(struct filter_params params, u64 seed, u32 element, u64 n,
 	filter_destroy(filter);
 }
 
-static struct copies many(const struct bench *bench, unsigned int b, u64 slots,
-			  u64 n, bool undo)
+static struct copies many(const struct bench *bench,
+			  const struct filter_ops *ops,
+			  struct filter_params params, u64 n)
 {
-	struct filter_params params = filter_defaults(bench->seed, slots);
 	unsigned int elements = bench->quick ? ELEMENTS_QUICK : ELEMENTS;
 	struct copies sum = {};
 	unsigned int i;
 
-	params.b = b;
-	params.undo = undo;
 	for (i = 0; i < elements; i++) {
 		params.seed = bench->seed + i;
-		one(params, bench->seed, n + i, n, &sum);
+		one(ops, &params, bench->seed, n + i, n, &sum);
 	}
 	sum.expected /= elements;
 	sum.half /= elements;
@@ -68,6 +73,56 @@ static struct copies many(const struct bench *bench, unsigned int b, u64 slots,
 	sum.lost /= elements;
 	sum.found /= elements;
 	return sum;
+}
+
+static void copies_row(const char *label, const struct copies *copies)
+{
+	report_row(label, (double[]){ copies->expected, copies->half,
+		   copies->kicks, copies->lost, copies->found });
+}
+
+/* The published filter, and what is known of it from the rows. */
+static void rows(const struct bench *bench, struct copies *ninth,
+		 struct copies *undo, struct copies *tiny)
+{
+	struct filter_params params = filter_defaults(bench->seed, SLOTS);
+	struct copies copies;
+	char label[32];
+
+	for (params.b = 1; params.b <= 8; params.b *= 2) {
+		copies = many(bench, &filter_cuckoo, params,
+			      params.b == 1 ? OTHERS_1 : OTHERS);
+		if (params.b == 4)
+			*ninth = copies;
+		snprintf(label, sizeof(label), "%u, as published", params.b);
+		copies_row(label, &copies);
+	}
+	params.b = 4;
+	params.undo = true;
+	*undo = many(bench, &filter_cuckoo, params, OTHERS);
+	copies_row("4, undone", undo);
+	params.undo = false;
+	params.n = 9;
+	*tiny = many(bench, &filter_cuckoo, params, 0);
+	copies_row("4, NewFilter(9)", tiny);
+}
+
+static void ours_rows(const struct bench *bench)
+{
+	struct filter_params params = filter_defaults(bench->seed, 0);
+	struct copies copies;
+	unsigned int i;
+	char label[32];
+
+	for (i = 0; i < 3; i++) {
+		params.n = ours_filter_capacity(SLOTS, 8 << i);
+		copies = many(bench, &filter_ours[i], params, OTHERS);
+		snprintf(label, sizeof(label), "4, ours, %u bits", 8 << i);
+		copies_row(label, &copies);
+	}
+	params.n = 9;
+	copies = many(bench, &filter_ours[0], params, 0);
+	copies_row("4, ours, made for 9", &copies);
 }
 
 static void claim_ours(const struct bench *bench)
@@ -118,34 +173,22 @@ void bench_copies(const struct bench *bench)
 		{ "evictions", "%.0f" }, { "lost", "%.3f" },
 		{ "found", "%.3f" },
 	};
-	struct copies copies, ninth = {}, undo, tiny;
-	unsigned int b;
-	char label[32];
+	struct copies ninth = {}, undo, tiny;
 
 	report_section("One element again and again");
-	report_text("Added until it is refused, to an 8-bit filter of %u slots "
-		    "that has %u others (%u with 1 slot). \"2b stored\" and \"b stored\" are "
+	report_text("Added until it is refused, to a filter of %u slots that "
+		    "has %u others (%u with 1 slot), with 8 bits unless it "
+		    "says otherwise. \"2b stored\" and \"b stored\" are "
 		    "shares of elements; \"lost\" counts others that were "
 		    "found before and are not after; \"found\" is the share "
 		    "that still seems to be there when as many copies as were "
-		    "stored are deleted again.", SLOTS, OTHERS, OTHERS_1);
+		    "stored are deleted again. Ours is \"multi\" here, and "
+		    "moves nothing for an element that it then refuses.",
+		    SLOTS, OTHERS, OTHERS_1);
 	report_table("copies", "Copies of one element", "slots, failure",
 		     columns, 5);
-	for (b = 1; b <= 8; b *= 2) {
-		copies = many(bench, b, SLOTS, b == 1 ? OTHERS_1 : OTHERS,
-			      false);
-		if (b == 4)
-			ninth = copies;
-		snprintf(label, sizeof(label), "%u, as published", b);
-		report_row(label, (double[]){ copies.expected, copies.half,
-			   copies.kicks, copies.lost, copies.found });
-	}
-	undo = many(bench, 4, SLOTS, OTHERS, true);
-	report_row("4, undone", (double[]){ undo.expected, undo.half,
-		   undo.kicks, undo.lost, undo.found });
-	tiny = many(bench, 4, 9, 0, false);
-	report_row("4, NewFilter(9)", (double[]){ tiny.expected, tiny.half,
-		   tiny.kicks, tiny.lost, tiny.found });
+	rows(bench, &ninth, &undo, &tiny);
+	ours_rows(bench);
 	claim_ninth(&ninth, &undo, &tiny);
 	claim_ours(bench);
 }

@@ -7,6 +7,7 @@
 #include "cuckoo.h"
 #include "filter.h"
 #include "measure.h"
+#include "ours.h"
 #include "report.h"
 
 #define SLOTS		(1 << 18)
@@ -71,20 +72,44 @@ static void claim_load(unsigned int b, double published,
 static void claim_capacity(const struct bench *bench)
 {
 	struct filter_params params = filter_defaults(bench->seed, 9);
-	struct filter *small = filter_create(&filter_cuckoo, &params);
+	struct filter *small = filter_create(&filter_cuckoo, &params), *ours;
 	struct loads full;
 	u64 n = 1 << 16;
 
 	params.n = n;
 	full = fill_up(bench, &filter_cuckoo, params, n);
+	ours = filter_create(&filter_ours[0], &params);
 	report_claim("NewFilter(9) makes 16 slots", "16",
 		     cuckoo_slots(small) == 16 ? REPORT_HOLDS : REPORT_FAILS,
 		     "%llu. The other side of that rounding: NewFilter(%llu) "
 		     "makes %llu slots, of which %.1f %% are filled when the "
 		     "first entry is refused. It does not hold what it was "
-		     "made for.", cuckoo_slots(small), n, n,
-		     100 * full.median);
+		     "made for. Our filter made for as many has %llu slots, "
+		     "and refuses %llu.", cuckoo_slots(small), n, n,
+		     100 * full.median, ours_filter_slots(ours),
+		     measure_fill(ours, bench->seed, 0, n));
+	filter_destroy(ours);
 	filter_destroy(small);
+}
+
+/* Ours has buckets of four slots: the filter, and the table of whole keys. */
+static void ours_row(const struct bench *bench, u64 slots)
+{
+	struct filter_params params = filter_defaults(bench->seed, slots);
+	struct loads filter[3], table;
+	unsigned int i;
+
+	params.overfill = true;
+	for (i = 0; i < 3; i++) {
+		params.n = ours_filter_capacity(slots, 8 << i);
+		filter[i] = fill_up(bench, &filter_ours[i], params, slots);
+	}
+	/* Asked for so many entries it has just these slots. */
+	params.n = slots * 0.9549;
+	table = fill_up(bench, &filter_table, params, slots);
+	report_row("4, ours", (double[]){ NAN, filter[1].median, filter[1].low,
+		   filter[1].high, filter[0].median, filter[2].median,
+		   table.median });
 }
 
 void bench_load(const struct bench *bench)
@@ -92,42 +117,40 @@ void bench_load(const struct bench *bench)
 	static const struct report_column columns[] = {
 		{ "published", "%.2f" }, { "16-bit", "%.4f" },
 		{ "lowest", "%.4f" }, { "highest", "%.4f" },
-		{ "8-bit", "%.4f" }, { "hash table", "%.4f" },
-		{ "ours", "%.4f" },
+		{ "8-bit", "%.4f" }, { "32-bit", "%.4f" },
+		{ "whole keys", "%.4f" },
 	};
 	static const double published[] = { 0.50, 0.84, 0.95, 0.98 };
 	u64 slots = bench->quick ? SLOTS_QUICK : SLOTS;
 	struct filter_params params = filter_defaults(bench->seed, slots);
-	struct loads wide[4], narrow, table[4], ours;
-	unsigned int i;
+	struct loads filter[4][3], table[4];
+	unsigned int i, j;
 	char label[16];
 
 	report_section("Load factor");
 	report_text("%llu slots filled until the first refusal, after %u "
-		    "evictions; ours after a search of 512 buckets. Medians "
-		    "of %u runs.", slots, params.kicks, RUNS);
+		    "evictions; ours after a search of 512 buckets, and past "
+		    "the capacity that it would hold on to. Whole keys are "
+		    "those of the hash table, and of our exact one. Medians of "
+		    "%u runs.", slots, params.kicks, RUNS);
 	report_table("load", "Load at the first refusal", "slots a bucket",
 		     columns, 7);
 	for (i = 0; i < 4; i++) {
 		params.b = 1 << i;
-		params.f = 16;
-		wide[i] = fill_up(bench, &filter_cuckoo, params, slots);
-		params.f = 8;
-		narrow = fill_up(bench, &filter_cuckoo, params, slots);
-		table[i] = fill_up(bench, &filter_hashtable, params, slots);
-		ours = (struct loads){ NAN, NAN, NAN };
-		if (params.b == 4) {
-			/* Asked for so many entries it has just these slots. */
-			params.n = slots * 0.9549;
-			ours = fill_up(bench, &filter_table, params, slots);
-			params.n = slots;
+		for (j = 0; j < 3; j++) {
+			params.f = 8 << j;
+			filter[i][j] = fill_up(bench, &filter_cuckoo, params,
+					       slots);
 		}
+		table[i] = fill_up(bench, &filter_hashtable, params, slots);
 		snprintf(label, sizeof(label), "%u", params.b);
-		report_row(label, (double[]){ published[i], wide[i].median,
-			   wide[i].low, wide[i].high, narrow.median,
-			   table[i].median, ours.median });
+		report_row(label, (double[]){ published[i],
+			   filter[i][1].median, filter[i][1].low,
+			   filter[i][1].high, filter[i][0].median,
+			   filter[i][2].median, table[i].median });
 	}
+	ours_row(bench, slots);
 	for (i = 0; i < 4; i++)
-		claim_load(1 << i, published[i], &wide[i], &table[i]);
+		claim_load(1 << i, published[i], &filter[i][1], &table[i]);
 	claim_capacity(bench);
 }

@@ -218,12 +218,18 @@ u64 cuckoo_slots(const struct filter *filter)
 /* A look-up compares with the fingerprints of two buckets, each of which is
  * equal to one in 2^f - 1: 1-(1-2^-f)^(2b) with what the slots really hold.
  */
+double cuckoo_rate(u64 count, u64 buckets, unsigned int f)
+{
+	double compared = 2.0 * count / buckets;
+
+	return -expm1(compared * log1p(-1 / (ldexp(1, f) - 1)));
+}
+
 double cuckoo_fpp(const struct filter *filter)
 {
 	const struct cuckoo *cuckoo = (const struct cuckoo *)filter;
-	double compared = 2.0 * filter->count / (cuckoo->mask + 1);
 
-	return -expm1(compared * log1p(-1 / (ldexp(1, cuckoo->f) - 1)));
+	return cuckoo_rate(filter->count, cuckoo->mask + 1, cuckoo->f);
 }
 
 static unsigned int plain_bits(const struct cuckoo *cuckoo)

@@ -79,6 +79,7 @@ int cuckoo_del(struct filter *filter, u32 key);
 bool cuckoo_test(const struct filter *filter, u32 key);
 u64 cuckoo_bits(const struct filter *filter);
 double cuckoo_fpp(const struct filter *filter);
+double cuckoo_rate(u64 count, u64 buckets, unsigned int f);
 
 struct cuckoo_place cuckoo_place(const struct cuckoo *cuckoo, u32 key);
 u64 cuckoo_slots(const struct filter *filter);

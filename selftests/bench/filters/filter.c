@@ -18,6 +18,9 @@ const struct filter_ops *const filter_all[] = {
 	&filter_hashtable,
 	&filter_cuckoo,
 	&filter_semisort,
+	&filter_ours[0],
+	&filter_ours[1],
+	&filter_ours[2],
 	&filter_table,
 	&filter_entries,
 };

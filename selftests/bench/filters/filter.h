@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The interface behind which the published set filters and our own tables are
- * compared: one kind of key, one hash, one set of operations.
+ * The interface behind which the published set filters, our own filter and our
+ * own tables are compared: one kind of key, one set of operations, and for all
+ * but the kernel's own one hash.
  *
  * A filter answers "is this key in the set?" with false, which is always right
  * here, or with true, which may be a false positive. Letters in
@@ -42,7 +43,8 @@ enum filter_tie {
  * @undo:	take these evictions back then; false: lose the last victim, as
  *		published
  * @grow:	a full filter becomes larger, past @n or @r
- * @overfill:	rows take entries even when more than half of their bits are set
+ * @overfill:	rows take entries even when more than half of their bits are set,
+ *		the kernel's filter even past @n
  *
  * A filter ignores what it has no use for.
  */
@@ -111,6 +113,7 @@ extern const struct filter_ops filter_split, filter_dynamic, filter_2bdbf;
 extern const struct filter_ops filter_mbmbf;
 extern const struct filter_ops filter_hashtable;
 extern const struct filter_ops filter_cuckoo, filter_semisort;
+extern const struct filter_ops filter_ours[3];	/* of 8 << i bits */
 extern const struct filter_ops filter_table, filter_entries;
 
 extern const struct filter_ops *const filter_all[];

@@ -79,4 +79,5 @@ plot "space-bloom.dat" using 3:2 title "Bloom" with linespoints ls 4, \
 	"space-blocked.dat" using 3:2 title "blocked Bloom" with linespoints ls 6, \
 	"space-cuckoo.dat" using 3:2 title "cuckoo, 4 slots" with linespoints ls 1, \
 	"space-semisort.dat" using 3:2 title "semi-sorted cuckoo" with linespoints ls 2, \
+	"space-filter.dat" using 3:2 title "ours, filter:ip" with points ls 5, \
 	ours title "ours, exact, a million hosts" with lines ls 5
