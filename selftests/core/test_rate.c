@@ -27,9 +27,9 @@ static struct ipcuckoo_guard guard;
 static struct ipcuckoo_mem mem;
 static struct random rnd;
 
-static struct ipcuckoo_filter *create(u32 capacity, u8 bits)
+static struct ipcuckoo_filter *create(u32 capacity, u8 bits, bool multi)
 {
-	const struct ipcuckoo_filter_shape shape = { capacity, bits, false };
+	const struct ipcuckoo_filter_shape shape = { capacity, bits, multi };
 	struct ipcuckoo_filter *f = ipcuckoo_filter_create(&mem, &shape);
 
 	if (IS_ERR(f)) {
@@ -39,11 +39,15 @@ static struct ipcuckoo_filter *create(u32 capacity, u8 bits)
 	return f;
 }
 
-/* Members are in 192/2 and c000::/2, strangers in the rest. */
+/* Members are in 192/2 and c000::/2, strangers in the rest. No two members are
+ * the same address: the step is odd, and there are less than 2^30.
+ */
 static struct ipcuckoo_key member(void)
 {
+	static u32 last;
+
 	if (random_below(&rnd, 2))
-		return ipcuckoo_filter_key4(random_u32(&rnd) | 3U << 30);
+		return ipcuckoo_filter_key4((last += 0x9e3779b1) | 3U << 30);
 	return (struct ipcuckoo_key){ random_u64(&rnd) | 3ULL << 62,
 				      random_u64(&rnd) };
 }
@@ -79,7 +83,7 @@ static u64 count_matches(const struct ipcuckoo_filter *f, u64 n)
 static void test_rate(u8 bits, u32 divide)
 {
 	u64 strangers = ktap_option("STRANGERS", 100000000) / divide, found;
-	struct ipcuckoo_filter *f = create(MEMBERS, bits);
+	struct ipcuckoo_filter *f = create(MEMBERS, bits, false);
 	double slots = 4.0 * f->nbuckets, load, rate, sigma;
 
 	expect_equal(fill(f, MEMBERS / divide), 0, "members");
@@ -99,21 +103,24 @@ static void test_rate(u8 bits, u32 divide)
 	ipcuckoo_filter_destroy(f);
 }
 
-/* What was made for a number of entries takes them, at every size. */
-static void test_capacity(u8 bits)
+/* What was made for a number of entries takes them, at every size, if all are
+ * different. With multi those that look like others are stored as well.
+ */
+static void test_capacity(u8 bits, bool multi)
 {
 	u32 capacity, n = 0, max = ktap_option("QUICK", 0) ? 300 : 3000;
 	struct ipcuckoo_filter *f;
 
 	for (capacity = 1; capacity <= max; capacity++, n++) {
-		f = create(capacity, bits);
+		f = create(capacity, bits, multi);
 		expect_equal(fill(f, capacity), 0, "capacity %u, at %u", capacity,
 			     f->count);
 		expect_equal(fill(f, capacity + 1), -ENOSPC, "one more than %u",
 			     capacity);
 		ipcuckoo_filter_destroy(f);
 	}
-	ktap_case("%2u bits: filled to each capacity from 1 to %u", bits, n);
+	ktap_case("%2u bits%s: filled to each capacity from 1 to %u", bits,
+		  multi ? ", multi" : "", n);
 }
 
 static void test_load(u8 bits)
@@ -122,7 +129,7 @@ static void test_load(u8 bits)
 	u32 i, load, low = 1000;
 
 	for (i = 0; i < ARRAY_SIZE(sizes); i++) {
-		struct ipcuckoo_filter *f = create(sizes[i], bits);
+		struct ipcuckoo_filter *f = create(sizes[i], bits, false);
 		double bytes = (double)ipcuckoo_filter_memory(f) / sizes[i];
 		bool small = sizes[i] < 1000000;
 
@@ -153,8 +160,10 @@ int main(void)
 		test_rate(bits, 1);
 	/* A third full. */
 	test_rate(8, 3);
-	for (bits = 8; bits <= 32; bits *= 2)
-		test_capacity(bits);
+	for (bits = 8; bits <= 32; bits *= 2) {
+		test_capacity(bits, false);
+		test_capacity(bits, true);
+	}
 	for (bits = 8; bits <= 32; bits *= 2)
 		test_load(bits);
 	ipcuckoo_search_free(queue);
