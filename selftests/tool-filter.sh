@@ -12,8 +12,9 @@ test_words()
 
 	wrong "bits that are no width" 'unknown number of bits "12"' \
 		create f filter:ip bits 12
-	for value in 0 1 -0.1 x 1% ""; do
-		wrong "fpp '$value'" "\"$value\" is no fpp: a number between 0 and 1, such as 0.001" \
+	for value in 0 1 1.0 -0.1 +0.1 ' 0.1' '0.1 ' x . e-1 1e 0.1x 0.1.2 0,1 0x1p-4 0x0.1 inf nan \
+		0% 100% -1% 1%% % 'nan%' 0x1% 1e-400 ""; do
+		wrong "fpp '$value'" "\"$value\" is no fpp: a number between 0 and 1, such as 0.001 or 0.1%" \
 			create f filter:ip fpp "$value"
 	done
 	wrong "an fpp that no width has" 'fingerprints of 32 bits make it 1.8e-09; hash:ip is exact' \
@@ -53,6 +54,11 @@ test_create()
 	width "fpp 0.0299" 16 fpp 0.0299
 	width "fpp 0.00012" 16 fpp 0.00012
 	width "fpp 0.0001" 32 fpp 0.0001
+	width "fpp .01" 16 fpp .01
+	width "fpp 1e-1" 8 fpp 1e-1
+	width "fpp 3%" 8 fpp 3%
+	width "fpp 2.99%" 16 fpp 2.99%
+	width "fpp .012%" 16 fpp .012%
 	width "fpp and more bits than it takes" 32 bits 32 fpp 0.01
 	fine "create" create f filter:ip capacity 100 bits 8
 	expect "again" 3 "" "a set with the same name already exists (-exist" \

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include <stdlib.h>
+#include <string.h>
 
 #include "filter.h"
 
@@ -35,17 +36,23 @@ const char *share_text(double share, char text[SHARE_TEXT_SIZE])
 	return text;
 }
 
+/* Decimal, as it is or in percent. strtod() would also take what begins with
+ * blanks or a sign, hexadecimals, "inf" and "nan"; with these it gets further
+ * than the characters of a decimal do.
+ */
 static int parse_share(const struct tool *tool, const char *word, double *share)
 {
+	const char *unit = word + strspn(word, "0123456789.eE-");
+	bool percent = !strcmp(unit, "%");
 	char *end;
 
-	errno = 0;
 	*share = strtod(word, &end);
-	if (*word >= '0' && *word <= '9' && !*end && !errno && *share > 0 &&
-	    *share < 1)
+	if (percent)
+		*share /= 100;
+	if (end == unit && (percent || !*unit) && *share > 0 && *share < 1)
 		return STATUS_OK;
 	return fail(tool, STATUS_USAGE,
-		    "\"%s\" is no fpp: a number between 0 and 1, such as 0.001",
+		    "\"%s\" is no fpp: a number between 0 and 1, such as 0.001 or 0.1%%",
 		    word);
 }
 

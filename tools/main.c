@@ -29,7 +29,7 @@ const struct command commands[] = {
 	  "0.00000018 % when it is full. It has one size for good, and its entries\n"
 	  "can be neither listed nor deleted.\n"
 	  "bits N      bits of a fingerprint; 16 unless said otherwise\n"
-	  "fpp P       the fewest bits that keep the share within P\n"
+	  "fpp P       the fewest bits that keep the share within P, as 0.001 or 0.1%\n"
 	  "capacity N  entries it shall have room for; 65536, or maxelem\n"
 	  "multi       every addition is stored, up to eight of one entry, and del\n"
 	  "            removes one; deleting what was never added may unblock others\n"
