@@ -120,6 +120,21 @@ static inline const char *entry_text(const struct ipcuckoo_entry *entry)
 	return p;
 }
 
+/* End a set that its writer has locked, and wait for what readers might have. */
+static inline void set_exit(struct ipcuckoo_entries *e)
+{
+	mutex_unlock(&e->mutex);
+	ipcuckoo_entries_exit(e);
+	rcu_barrier();
+}
+
+/* When all was freed. */
+static inline void expect_nothing_left(struct ipcuckoo_mem *mem)
+{
+	expect_equal(atomic_long_read(&mem->used), 0, "bytes charged at the end");
+	expect_equal(shim_objects, 0, "objects at the end");
+}
+
 /* One look-up, as a reader, and as in a set of family any. */
 static inline bool match(struct ipcuckoo_entries *e,
 			 const struct ipcuckoo_key *addr, bool v6)

@@ -27,6 +27,8 @@ enum {
 	CHURN_MAX	= 65536,
 };
 
+static struct ipcuckoo_mem mem;
+
 struct addr {
 	struct ipcuckoo_key key;
 	bool v6;
@@ -35,7 +37,6 @@ struct addr {
 /**
  * struct stress - one mode at work
  * @set:	what both are at
- * @mem:	its account
  * @members:	addresses that match at all times
  * @strangers:	addresses that never match
  * @churn:	entries that come and go
@@ -50,7 +51,6 @@ struct addr {
  */
 struct stress {
 	struct ipcuckoo_entries set;
-	struct ipcuckoo_mem mem;
 	struct random random;
 	struct addr *members, *strangers;
 	struct ipcuckoo_entry *churn;
@@ -468,7 +468,7 @@ static void replace(struct stress *s)
 
 	if (!shadow)
 		exit(1);
-	must(ipcuckoo_entries_init(shadow, &s->mem, false), "shadow");
+	must(ipcuckoo_entries_init(shadow, &mem, false), "shadow");
 	mutex_lock(&shadow->mutex);
 	while (ipcuckoo_entries_next(&s->set, &pos, &entry)) {
 		u32 role = entry.v6 ? entry.addr.hi >> 62 : entry.addr.lo >> 30;
@@ -687,7 +687,7 @@ static struct stress *prepare(const struct mode *mode)
 		exit(1);
 	s->random = random_seed(ktap.seed);
 	s->limit = ktap_option("LOOKUPS", 10000000);
-	must(ipcuckoo_entries_init(&s->set, &s->mem, true), "init");
+	must(ipcuckoo_entries_init(&s->set, &mem, true), "init");
 	mutex_lock(&s->set.mutex);
 	mode->prepare(s);
 	s->changes = 0;
@@ -696,9 +696,7 @@ static struct stress *prepare(const struct mode *mode)
 
 static void finish(struct stress *s)
 {
-	mutex_unlock(&s->set.mutex);
-	ipcuckoo_entries_exit(&s->set);
-	rcu_barrier();
+	set_exit(&s->set);
 	free(s->members);
 	free(s->strangers);
 	free(s->churn);
@@ -764,5 +762,7 @@ int main(int argc, char **argv)
 		printf("Bail out! there is no such mode\n");
 		return 1;
 	}
+	expect_nothing_left(&mem);
+	ktap_case("nothing is left");
 	return ktap_end();
 }

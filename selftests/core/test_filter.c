@@ -493,11 +493,8 @@ static void run_plan(const struct plan *plan, u64 seed, u32 divide)
 	       plan->name, r->step, ipcuckoo_entries_displaced(&r->set),
 	       r->collisions, r->refused, r->ninths, r->crowded,
 	       r->given_up, r->failures);
-	mutex_unlock(&r->set.mutex);
-	ipcuckoo_entries_exit(&r->set);
-	rcu_barrier();
-	expect_equal(atomic_long_read(&r->mem.used), 0, "bytes charged at the end");
-	expect_equal(shim_objects, 0, "objects at the end");
+	set_exit(&r->set);
+	expect_nothing_left(&r->mem);
 	free(r->stored);
 	free(r);
 	ktap_case("%s", plan->name);

@@ -314,9 +314,7 @@ static void test_million(bool reserve)
 	printf("# a million hosts %s: %u growths, %u rekeys, %.2f s\n",
 	       reserve ? "announced" : "unannounced", set->growths, set->rekeys,
 	       ktap_seconds() - start);
-	mutex_unlock(&set->mutex);
-	ipcuckoo_entries_exit(set);
-	rcu_barrier();
+	set_exit(set);
 	free(set);
 	ktap_case("a million hosts %s: %u.%02u bytes an entry (bar %u.%02u)",
 		  reserve ? "announced" : "unannounced", bytes / 100, bytes % 100,
@@ -343,9 +341,7 @@ static void test_fit(void)
 	}
 	load = 2000ULL * n / ipcuckoo_entries_slots(set);
 	expect(load > 800, "load of 0.%03u", load);
-	mutex_unlock(&set->mutex);
-	ipcuckoo_entries_exit(set);
-	rcu_barrier();
+	set_exit(set);
 	free(set);
 	ktap_case("a set is made to fit after each of 3000 additions");
 }
@@ -364,8 +360,7 @@ int main(void)
 	test_million(false);
 	test_fit();
 	ipcuckoo_search_free(queue);
-	expect_equal(atomic_long_read(&mem.used), 0, "bytes charged at the end");
-	expect_equal(shim_objects, 0, "objects at the end");
+	expect_nothing_left(&mem);
 	ktap_case("nothing is left");
 	return ktap_end();
 }

@@ -668,11 +668,8 @@ static void run_plan(const struct plan *plan, u64 seed, u32 divide)
 	       r->hint_sizes >> 8 & 1 ? "8 " : "",
 	       r->hint_sizes >> 12 & 1 ? "12 " : "",
 	       r->hint_sizes >> 16 & 1 ? "16" : "", r->failures, r->quotas);
-	mutex_unlock(&r->set.mutex);
-	ipcuckoo_entries_exit(&r->set);
-	rcu_barrier();
-	expect_equal(atomic_long_read(&r->mem.used), 0, "bytes charged at the end");
-	expect_equal(shim_objects, 0, "objects at the end");
+	set_exit(&r->set);
+	expect_nothing_left(&r->mem);
 	free(r->naive.entries);
 	free(r);
 	ktap_case("%s", plan->name);

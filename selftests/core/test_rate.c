@@ -167,8 +167,7 @@ int main(void)
 	for (bits = 8; bits <= 32; bits *= 2)
 		test_load(bits);
 	ipcuckoo_search_free(queue);
-	expect_equal(atomic_long_read(&mem.used), 0, "bytes charged at the end");
-	expect_equal(shim_objects, 0, "objects at the end");
+	expect_nothing_left(&mem);
 	ktap_case("nothing is left");
 	return ktap_end();
 }

@@ -153,9 +153,7 @@ static struct ipcuckoo_entries *create(u32 hosts, u32 nets)
 
 static void destroy(struct ipcuckoo_entries *set)
 {
-	mutex_unlock(&set->mutex);
-	ipcuckoo_entries_exit(set);
-	rcu_barrier();
+	set_exit(set);
 	free(set);
 }
 
@@ -308,7 +306,7 @@ int main(void)
 	test_hosts(400000, skip + 3, "32-bit slots");
 	test_nets(skip + 3);
 	free(bitmap);
-	expect_equal(atomic_long_read(&mem.used), 0, "bytes charged at the end");
+	expect_nothing_left(&mem);
 	ktap_case("nothing is left");
 	return ktap_end();
 }
