@@ -28,15 +28,26 @@
 #include "set.h"
 
 /**
+ * struct ipcuckoo_link - an attachment in a chain
+ * @at:		the attachment
+ * @set:	the set it looks in: packets go by this, not by @at->set, so that
+ *		all attachments change their sets in one step, with the chain
+ */
+struct ipcuckoo_link {
+	const struct ipcuckoo_attachment *at;
+	struct ipcuckoo_set *set;
+};
+
+/**
  * struct ipcuckoo_chain - what a hook runs
  * @rcu:	to free it
  * @count:	attachments
- * @at:		in order
+ * @link:	in order
  */
 struct ipcuckoo_chain {
 	struct rcu_head rcu;
 	unsigned int count;
-	struct ipcuckoo_attachment *at[];
+	struct ipcuckoo_link link[];
 };
 
 /* Each is a look-up for each packet: more is a mistake. */
@@ -59,11 +70,13 @@ static bool match4(struct ipcuckoo_set *set, const struct ipcuckoo_key *addr)
 	return ipcuckoo_set_match4(set, addr->lo);
 }
 
-static __always_inline bool matches(const struct ipcuckoo_attachment *at,
+static __always_inline bool matches(const struct ipcuckoo_link *link,
 				    const struct addresses *a, match_fn match)
 {
-	return (at->rule.dir & IPCUCKOO_DIR_SRC && match(at->set, &a->addr[0])) ||
-	       (at->rule.dir & IPCUCKOO_DIR_DST && match(at->set, &a->addr[1]));
+	u8 dir = link->at->rule.dir;
+
+	return (dir & IPCUCKOO_DIR_SRC && match(link->set, &a->addr[0])) ||
+	       (dir & IPCUCKOO_DIR_DST && match(link->set, &a->addr[1]));
 }
 
 static bool concerns(const struct ipcuckoo_attachment *at,
@@ -88,8 +101,8 @@ static __always_inline unsigned int run(const struct ipcuckoo_chain *chain,
 	unsigned int i;
 
 	for (i = 0; i < chain->count; i++) {
-		at = chain->at[i];
-		if (!concerns(at, dev) || !matches(at, a, match))
+		at = chain->link[i].at;
+		if (!concerns(at, dev) || !matches(&chain->link[i], a, match))
 			continue;
 		this_cpu_inc(at->counter->packets);
 		this_cpu_add(at->counter->bytes, skb->len);
@@ -209,13 +222,13 @@ static struct ipcuckoo_chain *make_chain(struct ipcuckoo_net *inet,
 		count += runs_at(at, hook);
 	if (!count)
 		return NULL;
-	chain = kzalloc(struct_size(chain, at, count),
+	chain = kzalloc(struct_size(chain, link, count),
 			GFP_KERNEL_ACCOUNT | __GFP_NOWARN);
 	if (!chain)
 		return ERR_PTR(-ENOMEM);
 	list_for_each_entry(at, &inet->attached.list, list)
 		if (runs_at(at, hook))
-			chain->at[chain->count++] = at;
+			chain->link[chain->count++] = (struct ipcuckoo_link){ at, at->set };
 	return chain;
 }
 
@@ -526,6 +539,51 @@ int ipcuckoo_detach(struct ipcuckoo_net *inet, u32 id, const char *name,
 	if (*count)
 		err = detach_marked(inet);
 	mutex_unlock(&inet->mutex);
+	return err;
+}
+
+/* Let what is attached to one of two sets be attached to the other. */
+static void exchange(struct ipcuckoo_net *inet, struct ipcuckoo_set *a,
+		     struct ipcuckoo_set *b)
+{
+	struct ipcuckoo_attachment *at;
+	unsigned int attachments;
+
+	list_for_each_entry(at, &inet->attached.list, list) {
+		struct ipcuckoo_set *old = at->set;
+
+		if (old != a && old != b)
+			continue;
+		at->set = old == a ? b : a;
+		kref_get(&at->set->ref);
+		ipcuckoo_set_put(old);
+	}
+	attachments = a->attachments;
+	WRITE_ONCE(a->attachments, b->attachments);
+	WRITE_ONCE(b->attachments, attachments);
+}
+
+/**
+ * ipcuckoo_attach_exchange() - let two sets exchange their attachments
+ * @inet:	namespace, whose mutex is held
+ * @a:		set
+ * @b:		another one, of the same type and family
+ *
+ * A packet meets all attachments as they were, or all as they are then. Those
+ * that met them as they were may be at it for another grace period.
+ *
+ * Return: 0, or -ENOMEM; then nothing has changed.
+ */
+int ipcuckoo_attach_exchange(struct ipcuckoo_net *inet, struct ipcuckoo_set *a,
+			     struct ipcuckoo_set *b)
+{
+	int err;
+
+	lockdep_assert_held(&inet->mutex);
+	exchange(inet, a, b);
+	err = update(inet);
+	if (err)
+		exchange(inet, a, b);
 	return err;
 }
 

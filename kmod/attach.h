@@ -71,7 +71,7 @@ struct ipcuckoo_counter {
 
 /**
  * struct ipcuckoo_attachment - a set acting on packets
- * @set:	the set, held
+ * @set:	the set, held; under ipcuckoo_net.mutex
  * @rule:	what it does
  * @ifindex:	of the device: 0 for any, -1 if there is none of that name now
  * @counter:	per CPU
@@ -95,6 +95,8 @@ int ipcuckoo_attach(struct ipcuckoo_net *inet, const char *name,
 		    const struct ipcuckoo_rule *rule, u32 *id);
 int ipcuckoo_detach(struct ipcuckoo_net *inet, u32 id, const char *name,
 		    const struct ipcuckoo_rule *rule, u32 *count);
+int ipcuckoo_attach_exchange(struct ipcuckoo_net *inet, struct ipcuckoo_set *a,
+			     struct ipcuckoo_set *b);
 struct ipcuckoo_counter
 ipcuckoo_attachment_count(const struct ipcuckoo_attachment *at);
 

@@ -54,6 +54,16 @@ static const struct nla_policy set_policy[] = {
 	[IPCUCKOO_A_SET] = STRING_POLICY(IPCUCKOO_NAME_SIZE),
 };
 
+static const struct nla_policy two_sets_policy[] = {
+	[IPCUCKOO_A_SET] = STRING_POLICY(IPCUCKOO_NAME_SIZE),
+	[IPCUCKOO_A_SET_TO] = STRING_POLICY(IPCUCKOO_NAME_SIZE),
+};
+
+static const struct nla_policy set_change_policy[] = {
+	[IPCUCKOO_A_SET] = STRING_POLICY(IPCUCKOO_NAME_SIZE),
+	[IPCUCKOO_A_MAXELEM] = U32_POLICY,
+};
+
 static const struct nla_policy entry_policy[] = {
 	[IPCUCKOO_A_FLAGS] = FLAGS_POLICY(IPCUCKOO_F_EXIST),
 	[IPCUCKOO_A_SET] = STRING_POLICY(IPCUCKOO_NAME_SIZE),
@@ -137,8 +147,10 @@ struct nlattr *ipcuckoo_nl_need(struct nlattr **attrs, int type,
 {
 	static const char * const sentences[] = {
 		[IPCUCKOO_A_SET] = "the name of a set is missing",
+		[IPCUCKOO_A_SET_TO] = "the name of the second set is missing",
 		[IPCUCKOO_A_TYPE] = "the type of the set is missing",
 		[IPCUCKOO_A_FAMILY] = "the family of the set is missing",
+		[IPCUCKOO_A_MAXELEM] = "the new limit is missing",
 		[IPCUCKOO_A_HOSTS4] = "there are no entries in the request",
 		[IPCUCKOO_A_SHADOW] = "the number of a shadow is missing",
 		[IPCUCKOO_A_DIRECTION] = "the direction is missing",
@@ -153,19 +165,24 @@ struct nlattr *ipcuckoo_nl_need(struct nlattr **attrs, int type,
 	return attrs[type];
 }
 
+/* The name in an attribute: NULL, with an error, if it is none that sets have. */
+const char *ipcuckoo_nl_check_name(const struct nlattr *attr,
+				   struct netlink_ext_ack *extack)
+{
+	if (ipcuckoo_set_name_valid(nla_data(attr)))
+		return nla_data(attr);
+	NL_SET_ERR_MSG_ATTR(extack, attr,
+			    "a set's name has 1 to 31 letters, digits, '_', '.' or '-', and is not '.' or '..'");
+	return NULL;
+}
+
 /* The name of a set: NULL, with an error, if it is missing or bad. */
 const char *ipcuckoo_nl_name(struct nlattr **attrs,
 			     struct netlink_ext_ack *extack)
 {
 	struct nlattr *attr = ipcuckoo_nl_need(attrs, IPCUCKOO_A_SET, extack);
 
-	if (!attr)
-		return NULL;
-	if (ipcuckoo_set_name_valid(nla_data(attr)))
-		return nla_data(attr);
-	NL_SET_ERR_MSG_ATTR(extack, attr,
-			    "a set's name has 1 to 31 letters, digits, '_', '.' or '-', and is not '.' or '..'");
-	return NULL;
+	return attr ? ipcuckoo_nl_check_name(attr, extack) : NULL;
 }
 
 int ipcuckoo_nl_no_such_set(struct nlattr **attrs, struct netlink_ext_ack *extack)
@@ -388,6 +405,9 @@ static const struct genl_ops ops[] = {
 	OP(ATTACH, attach_policy, .doit = ipcuckoo_nl_attach_doit),
 	OP(DETACH, detach_policy, .doit = ipcuckoo_nl_detach_doit),
 	OP(ATTACH_GET, none_policy, .dumpit = ipcuckoo_nl_attach_get_dumpit),
+	OP(SET_RENAME, two_sets_policy, .doit = ipcuckoo_nl_set_rename_doit),
+	OP(SET_SWAP, two_sets_policy, .doit = ipcuckoo_nl_set_swap_doit),
+	OP(SET_CHANGE, set_change_policy, .doit = ipcuckoo_nl_set_change_doit),
 };
 
 static struct genl_family ipcuckoo_nl_family __ro_after_init = {

@@ -21,6 +21,8 @@ bool ipcuckoo_nl_flag(struct nlattr **attrs, u32 flag);
 u32 ipcuckoo_nl_u32(struct nlattr **attrs, int attr, u32 otherwise);
 struct nlattr *ipcuckoo_nl_need(struct nlattr **attrs, int type,
 				struct netlink_ext_ack *extack);
+const char *ipcuckoo_nl_check_name(const struct nlattr *attr,
+				   struct netlink_ext_ack *extack);
 const char *ipcuckoo_nl_name(struct nlattr **attrs,
 			     struct netlink_ext_ack *extack);
 int ipcuckoo_nl_name_or_all(struct genl_info *info, const char **name);
@@ -58,6 +60,9 @@ int ipcuckoo_nl_set_get_doit(struct sk_buff *skb, struct genl_info *info);
 int ipcuckoo_nl_set_get_dumpit(struct sk_buff *skb,
 			       struct netlink_callback *cb);
 int ipcuckoo_nl_set_flush_doit(struct sk_buff *skb, struct genl_info *info);
+int ipcuckoo_nl_set_rename_doit(struct sk_buff *skb, struct genl_info *info);
+int ipcuckoo_nl_set_swap_doit(struct sk_buff *skb, struct genl_info *info);
+int ipcuckoo_nl_set_change_doit(struct sk_buff *skb, struct genl_info *info);
 
 /* netlink_entry.c */
 int ipcuckoo_nl_entry_add_doit(struct sk_buff *skb, struct genl_info *info);

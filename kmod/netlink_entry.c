@@ -422,6 +422,8 @@ static void explain_commit(struct genl_info *info, int err)
 				    "the set has changed since the shadow was made; start over, or override");
 	else if (err == -ENOENT)
 		NL_SET_ERR_MSG_ATTR(info->extack, attr, "the set was destroyed");
+	else
+		ipcuckoo_nl_explain(info->extack, err);
 }
 
 int ipcuckoo_nl_shadow_commit_doit(struct sk_buff *skb, struct genl_info *info)

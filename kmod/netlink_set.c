@@ -100,6 +100,75 @@ int ipcuckoo_nl_set_del_doit(struct sk_buff *skb, struct genl_info *info)
 	return err;
 }
 
+/* The second set of a request: NULL, with an error, if its name is missing or bad. */
+static const char *other_name(struct genl_info *info)
+{
+	struct nlattr *attr = ipcuckoo_nl_need(info->attrs, IPCUCKOO_A_SET_TO, info->extack);
+
+	return attr ? ipcuckoo_nl_check_name(attr, info->extack) : NULL;
+}
+
+int ipcuckoo_nl_set_rename_doit(struct sk_buff *skb, struct genl_info *info)
+{
+	const char *name = ipcuckoo_nl_name(info->attrs, info->extack);
+	const char *to = name ? other_name(info) : NULL;
+	int err;
+
+	if (!to)
+		return -EINVAL;
+	err = ipcuckoo_set_rename(ipcuckoo_net(genl_info_net(info)), name, to);
+	if (err == -ENOENT)
+		return ipcuckoo_nl_no_such_set(info->attrs, info->extack);
+	if (err != -EEXIST)
+		return ipcuckoo_nl_explain(info->extack, err);
+	NL_SET_ERR_MSG_ATTR(info->extack, info->attrs[IPCUCKOO_A_SET_TO],
+			    "there is a set of that name already");
+	return err;
+}
+
+int ipcuckoo_nl_set_swap_doit(struct sk_buff *skb, struct genl_info *info)
+{
+	const char *name = ipcuckoo_nl_name(info->attrs, info->extack);
+	const char *other = name ? other_name(info) : NULL;
+	struct nlattr *attr = info->attrs[IPCUCKOO_A_SET_TO];
+	int err;
+
+	if (!other)
+		return -EINVAL;
+	err = ipcuckoo_set_swap(ipcuckoo_net(genl_info_net(info)), name, other);
+	if (err == -ENOENT)
+		return ipcuckoo_nl_no_such_set(info->attrs, info->extack);
+	if (err == -ESRCH) {
+		NL_SET_ERR_MSG_ATTR(info->extack, attr, "there is no set of that name");
+		return -ENOENT;
+	}
+	if (err != -ENOTUNIQ)
+		return ipcuckoo_nl_explain(info->extack, err);
+	NL_SET_ERR_MSG_ATTR(info->extack, attr,
+			    "sets that are swapped have the same type and family");
+	return -EOPNOTSUPP;
+}
+
+int ipcuckoo_nl_set_change_doit(struct sk_buff *skb, struct genl_info *info)
+{
+	struct nlattr *maxelem;
+	struct ipcuckoo_set *set;
+	int err;
+
+	maxelem = ipcuckoo_nl_need(info->attrs, IPCUCKOO_A_MAXELEM, info->extack);
+	if (!maxelem)
+		return -EINVAL;
+	set = ipcuckoo_nl_locked_set(info);
+	if (IS_ERR(set))
+		return PTR_ERR(set);
+	err = ipcuckoo_set_change(set, nla_get_u32(maxelem));
+	ipcuckoo_nl_put_set(set);
+	if (err)
+		NL_SET_ERR_MSG_ATTR(info->extack, maxelem,
+				    "the set has more entries than that");
+	return err;
+}
+
 /* What only a filter has. */
 static int fill_shape(struct sk_buff *skb, const struct ipcuckoo_filter_shape *shape)
 {
@@ -159,7 +228,7 @@ struct set_dump {
 };
 
 static int dump_set(struct sk_buff *skb, struct netlink_callback *cb,
-		    struct ipcuckoo_set *set)
+		    struct set_dump *dump, struct ipcuckoo_set *set)
 {
 	void *header = ipcuckoo_nl_dump_put(skb, cb, IPCUCKOO_CMD_SET_GET);
 	int err;
@@ -168,6 +237,8 @@ static int dump_set(struct sk_buff *skb, struct netlink_callback *cb,
 		return -EMSGSIZE;
 	mutex_lock(&set->entries.mutex);
 	err = fill_set(skb, set);
+	if (!err)
+		strscpy(dump->last, set->name, sizeof(dump->last));
 	mutex_unlock(&set->entries.mutex);
 	if (err)
 		genlmsg_cancel(skb, header);
@@ -188,28 +259,10 @@ int ipcuckoo_nl_set_get_dumpit(struct sk_buff *skb, struct netlink_callback *cb)
 	cb->seq = inet->sets_seq + 1;
 	mutex_unlock(&inet->mutex);
 	while (!err && (set = ipcuckoo_set_next(inet, dump->last))) {
-		err = dump_set(skb, cb, set);
-		if (!err)
-			strscpy(dump->last, set->name, sizeof(dump->last));
+		err = dump_set(skb, cb, dump, set);
 		ipcuckoo_set_put(set);
 	}
 	return skb->len;
-}
-
-static int flush_all(struct ipcuckoo_net *inet)
-{
-	char last[IPCUCKOO_NAME_SIZE] = "";
-	struct ipcuckoo_set *set;
-	int err = 0;
-
-	while (!err && (set = ipcuckoo_set_next(inet, last))) {
-		mutex_lock(&set->entries.mutex);
-		err = ipcuckoo_entries_flush(&set->entries);
-		mutex_unlock(&set->entries.mutex);
-		strscpy(last, set->name, sizeof(last));
-		ipcuckoo_set_put(set);
-	}
-	return err;
 }
 
 static int flush_one(struct ipcuckoo_net *inet, const char *name)
@@ -237,7 +290,7 @@ int ipcuckoo_nl_set_flush_doit(struct sk_buff *skb, struct genl_info *info)
 	err = ipcuckoo_nl_name_or_all(info, &name);
 	if (err)
 		return err;
-	err = name ? flush_one(inet, name) : flush_all(inet);
+	err = name ? flush_one(inet, name) : ipcuckoo_set_flush_all(inet);
 	if (err == -ENOENT && ipcuckoo_nl_flag(info->attrs, IPCUCKOO_F_EXIST))
 		return 0;
 	if (err == -ENOENT)

@@ -14,8 +14,10 @@
  * any is applied, and several are applied in one step. Errors are those of
  * netlink (uapi/ipcuckoo.h); EMSGSIZE: the write is larger than WRITE_MAX.
  *
- * The file of a set takes no lock but that of its contents: its removal waits
- * for whoever is in here.
+ * Opening the file of a set finds the set of that name and holds it: what is
+ * read and written then is that set's, though it may be renamed or swapped
+ * meanwhile. Its removal waits for whoever is in here, who takes no lock that is
+ * held then: not that of names.
  */
 #include <linux/ctype.h>
 #include <linux/inet.h>
@@ -81,7 +83,7 @@ static void *sets_start(struct seq_file *m, loff_t *pos)
 	set = ipcuckoo_set_next(inet, "");
 	for (i = 1; set && i < *pos; i++) {
 		last = set;
-		set = ipcuckoo_set_next(inet, last->name);
+		set = ipcuckoo_set_after(inet, last);
 		ipcuckoo_set_put(last);
 	}
 	return set;
@@ -100,12 +102,11 @@ static void sets_stop(struct seq_file *m, void *v)
 
 static void *sets_next(struct seq_file *m, void *v, loff_t *pos)
 {
-	const struct ipcuckoo_set *last = v;
+	struct ipcuckoo_net *inet = ipcuckoo_net(seq_file_net(m));
 	struct ipcuckoo_set *set;
 
 	(*pos)++;
-	set = ipcuckoo_set_next(ipcuckoo_net(seq_file_net(m)),
-				is_set(v) ? last->name : "");
+	set = is_set(v) ? ipcuckoo_set_after(inet, v) : ipcuckoo_set_next(inet, "");
 	sets_stop(m, v);
 	return set;
 }
@@ -222,18 +223,41 @@ static int set_show(struct seq_file *m, void *v)
 	return 0;
 }
 
+static int open_set(struct file *file, struct net *net)
+{
+	struct ipcuckoo_set *set;
+	int err;
+
+	if (!capable_in(net))
+		return -EPERM;
+	/* procfs renames no file. */
+	set = ipcuckoo_set_get(ipcuckoo_net(net), file_dentry(file)->d_name.name);
+	if (!set)
+		return -ENOENT;
+	err = single_open(file, set_show, set);
+	if (err)
+		ipcuckoo_set_put(set);
+	return err;
+}
+
+static struct ipcuckoo_set *file_set(const struct file *file)
+{
+	const struct seq_file *m = file->private_data;
+
+	return m->private;
+}
+
 /* A file that is open holds its namespace, so that the end of a namespace never
  * waits for who reads or writes.
  */
 static int set_open(struct inode *inode, struct file *file)
 {
 	struct net *net = maybe_get_net(proc_get_parent_data(inode));
-	int err = -EPERM;
+	int err;
 
 	if (!net)
 		return -ENXIO;
-	if (capable_in(net))
-		err = single_open(file, set_show, pde_data(inode));
+	err = open_set(file, net);
 	if (err)
 		put_net(net);
 	return err;
@@ -242,8 +266,10 @@ static int set_open(struct inode *inode, struct file *file)
 static int set_release(struct inode *inode, struct file *file)
 {
 	struct net *net = proc_get_parent_data(inode);
-	int err = single_release(inode, file);
+	int err;
 
+	ipcuckoo_set_put(file_set(file));
+	err = single_release(inode, file);
 	put_net(net);
 	return err;
 }
@@ -416,7 +442,7 @@ static int run_commands(struct ipcuckoo_set *set, char *text)
 static ssize_t set_write(struct file *file, const char __user *buf, size_t size,
 			 loff_t *pos)
 {
-	struct ipcuckoo_set *set = pde_data(file_inode(file));
+	struct ipcuckoo_set *set = file_set(file);
 	char *text;
 	int err;
 
@@ -449,14 +475,14 @@ static const struct proc_ops set_ops = {
 /**
  * ipcuckoo_proc_add() - make the file of a set
  * @inet:	namespace, whose mutex of names is held
- * @set:	set
+ * @name:	name of the set, which may be found later
  *
  * Return: the file, or NULL for want of memory.
  */
 struct proc_dir_entry *ipcuckoo_proc_add(struct ipcuckoo_net *inet,
-					 struct ipcuckoo_set *set)
+					 const char *name)
 {
-	return proc_create_data(set->name, 0600, inet->proc_sets, &set_ops, set);
+	return proc_create(name, 0600, inet->proc_sets, &set_ops);
 }
 
 /**

@@ -4,13 +4,12 @@
 #define _IPCUCKOO_PROCFS_H
 
 struct ipcuckoo_net;
-struct ipcuckoo_set;
 struct proc_dir_entry;
 
 int ipcuckoo_proc_init_net(struct ipcuckoo_net *inet);
 void ipcuckoo_proc_exit_net(struct ipcuckoo_net *inet);
 struct proc_dir_entry *ipcuckoo_proc_add(struct ipcuckoo_net *inet,
-					 struct ipcuckoo_set *set);
+					 const char *name);
 void ipcuckoo_proc_del(struct proc_dir_entry *proc);
 
 #endif /* _IPCUCKOO_PROCFS_H */

@@ -120,6 +120,25 @@ struct ipcuckoo_set *ipcuckoo_set_next(struct ipcuckoo_net *inet,
 	return set;
 }
 
+/**
+ * ipcuckoo_set_after() - find the set behind another one by name, and hold it
+ * @inet:	namespace
+ * @set:	the other one, which the caller holds; destroyed ones have a place too
+ *
+ * Context: process context; takes the namespace's mutex.
+ * Return: a set to be given back with ipcuckoo_set_put(), or NULL.
+ */
+struct ipcuckoo_set *ipcuckoo_set_after(struct ipcuckoo_net *inet,
+					const struct ipcuckoo_set *set)
+{
+	struct ipcuckoo_set *next;
+
+	mutex_lock(&inet->mutex);
+	next = hold(after(inet, set->name));
+	mutex_unlock(&inet->mutex);
+	return next;
+}
+
 static void set_free(struct kref *ref)
 {
 	struct ipcuckoo_set *set = container_of(ref, struct ipcuckoo_set, ref);
@@ -139,7 +158,7 @@ void ipcuckoo_set_put(struct ipcuckoo_set *set)
 	kref_put(&set->ref, set_free);
 }
 
-static void set_insert(struct ipcuckoo_net *inet, struct ipcuckoo_set *set)
+static void tree_insert(struct ipcuckoo_net *inet, struct ipcuckoo_set *set)
 {
 	struct rb_node **link = &inet->sets.rb_node, *parent = NULL;
 
@@ -153,7 +172,6 @@ static void set_insert(struct ipcuckoo_net *inet, struct ipcuckoo_set *set)
 	}
 	rb_link_node(&set->node, parent, link);
 	rb_insert_color(&set->node, &inet->sets);
-	WRITE_ONCE(inet->sets_count, inet->sets_count + 1);
 	inet->sets_seq++;
 }
 
@@ -229,11 +247,12 @@ int ipcuckoo_set_create(struct ipcuckoo_net *inet, const char *name, u8 type,
 			goto err_unlock;
 	}
 	err = -ENOMEM;
-	set->proc = ipcuckoo_proc_add(inet, set);
+	set->proc = ipcuckoo_proc_add(inet, name);
 	if (!set->proc)
 		goto err_unlock;
 	mutex_lock(&inet->mutex);
-	set_insert(inet, set);
+	tree_insert(inet, set);
+	WRITE_ONCE(inet->sets_count, inet->sets_count + 1);
 	mutex_unlock(&inet->mutex);
 	mutex_unlock(&inet->names);
 	return 0;
@@ -315,6 +334,168 @@ int ipcuckoo_set_destroy_all(struct ipcuckoo_net *inet)
 	mutex_unlock(&inet->mutex);
 	rbtree_postorder_for_each_entry_safe(set, next, &gone, node)
 		set_end(set);
+	mutex_unlock(&inet->names);
+	return err;
+}
+
+/**
+ * ipcuckoo_set_rename() - give a set another name
+ * @inet:	namespace
+ * @from:	its name
+ * @to:		a valid name
+ *
+ * What is attached stays attached, shadows of the set stay its shadows.
+ *
+ * Context: process context; takes the namespace's mutexes, and the set's.
+ * Return: 0, -ENOENT, -EEXIST if there is a set called @to, or -ENOMEM.
+ */
+int ipcuckoo_set_rename(struct ipcuckoo_net *inet, const char *from,
+			const char *to)
+{
+	struct proc_dir_entry *proc = NULL;
+	struct ipcuckoo_set *set, *other;
+	int err = 0;
+
+	mutex_lock(&inet->names);
+	mutex_lock(&inet->mutex);
+	set = ipcuckoo_set_find(inet, from);
+	other = ipcuckoo_set_find(inet, to);
+	mutex_unlock(&inet->mutex);
+	if (!set)
+		err = -ENOENT;
+	else if (other)
+		err = -EEXIST;
+	else
+		proc = ipcuckoo_proc_add(inet, to);
+	if (!err && !proc)
+		err = -ENOMEM;
+	if (err)
+		goto out;
+	mutex_lock(&set->entries.mutex);
+	mutex_lock(&inet->mutex);
+	rb_erase(&set->node, &inet->sets);
+	strscpy(set->name, to, sizeof(set->name));
+	tree_insert(inet, set);
+	inet->attached.seq++;
+	mutex_unlock(&inet->mutex);
+	mutex_unlock(&set->entries.mutex);
+	swap(set->proc, proc);
+	ipcuckoo_proc_del(proc);
+out:
+	mutex_unlock(&inet->names);
+	return err;
+}
+
+/* The sets of a swap, which names keeps alive: 0 if they can be swapped. */
+static int find_both(struct ipcuckoo_net *inet, const char *names[2],
+		     struct ipcuckoo_set *sets[2])
+{
+	mutex_lock(&inet->mutex);
+	sets[0] = ipcuckoo_set_find(inet, names[0]);
+	sets[1] = ipcuckoo_set_find(inet, names[1]);
+	mutex_unlock(&inet->mutex);
+	if (!sets[0])
+		return -ENOENT;
+	if (!sets[1])
+		return -ESRCH;
+	return sets[0]->type == sets[1]->type &&
+	       sets[0]->family == sets[1]->family ? 0 : -ENOTUNIQ;
+}
+
+/* All that goes by a name: its place in the tree, what is attached, its file.
+ * Under all three mutexes, that of contents for both.
+ */
+static int exchange(struct ipcuckoo_net *inet, struct ipcuckoo_set *a,
+		    struct ipcuckoo_set *b)
+{
+	char name[IPCUCKOO_NAME_SIZE];
+	int err = 0;
+
+	if (a->attachments || b->attachments)
+		err = ipcuckoo_attach_exchange(inet, a, b);
+	if (err)
+		return err;
+	rb_erase(&a->node, &inet->sets);
+	rb_erase(&b->node, &inet->sets);
+	memcpy(name, a->name, sizeof(name));
+	memcpy(a->name, b->name, sizeof(name));
+	memcpy(b->name, name, sizeof(name));
+	tree_insert(inet, a);
+	tree_insert(inet, b);
+	swap(a->proc, b->proc);
+	/* A dump of either is not of one moment any more. */
+	a->entries.generation++;
+	b->entries.generation++;
+	a->swaps++;
+	b->swaps++;
+	return 0;
+}
+
+/**
+ * ipcuckoo_set_swap() - let two sets take each other's place
+ * @inet:	namespace
+ * @name:	name of one
+ * @other:	name of the other
+ *
+ * As ipset does it: contents and limits move, what is attached stays with the
+ * name. Each set keeps its contents, sequence and lock, so that a look-up that
+ * is under way has one consistent answer, out of the set it began in. The chain
+ * that a packet runs decides, once for all attachments, which set that is. When
+ * this returns no packet looks in the wrong one any more: what was swapped out
+ * can be changed and destroyed, and none that both had in it slips through.
+ *
+ * Context: process context; takes the namespace's mutexes, and the sets'.
+ * Return: 0, -ENOENT if there is no set called @name, -ESRCH if there is none
+ * called @other, -ENOTUNIQ if their types or families differ, or -ENOMEM.
+ */
+int ipcuckoo_set_swap(struct ipcuckoo_net *inet, const char *name,
+		      const char *other)
+{
+	const char *names[2] = { name, other };
+	struct ipcuckoo_set *sets[2];
+	bool attached = false;
+	int err;
+
+	mutex_lock(&inet->names);
+	err = find_both(inet, names, sets);
+	if (err || sets[0] == sets[1])
+		goto out;
+	mutex_lock(&sets[0]->entries.mutex);
+	mutex_lock_nested(&sets[1]->entries.mutex, SINGLE_DEPTH_NESTING);
+	mutex_lock(&inet->mutex);
+	err = exchange(inet, sets[0], sets[1]);
+	attached = !err && (sets[0]->attachments || sets[1]->attachments);
+	mutex_unlock(&inet->mutex);
+	mutex_unlock(&sets[1]->entries.mutex);
+	mutex_unlock(&sets[0]->entries.mutex);
+out:
+	mutex_unlock(&inet->names);
+	if (attached)
+		synchronize_rcu();
+	return err;
+}
+
+/**
+ * ipcuckoo_set_flush_all() - delete the entries of every set
+ * @inet:	namespace
+ *
+ * Context: process context; takes the namespace's mutexes, and the sets'.
+ * Return: 0, or -ENOMEM; then some may have been flushed.
+ */
+int ipcuckoo_set_flush_all(struct ipcuckoo_net *inet)
+{
+	struct ipcuckoo_set *set, *next;
+	int err = 0;
+
+	/* Or one that changes its name would be met twice, and another never. */
+	mutex_lock(&inet->names);
+	for (set = ipcuckoo_set_next(inet, ""); set; set = next) {
+		mutex_lock(&set->entries.mutex);
+		err = err ?: ipcuckoo_entries_flush(&set->entries);
+		mutex_unlock(&set->entries.mutex);
+		next = ipcuckoo_set_after(inet, set);
+		ipcuckoo_set_put(set);
+	}
 	mutex_unlock(&inet->names);
 	return err;
 }
@@ -415,13 +596,28 @@ u32 ipcuckoo_set_count(struct ipcuckoo_set *set)
 
 /**
  * ipcuckoo_set_limit() - entries that a set may hold
- * @set:	set
+ * @set:	set; unless it is locked the limit may be another one a moment later
  *
  * Return: 0 for any number.
  */
 u32 ipcuckoo_set_limit(const struct ipcuckoo_set *set)
 {
-	return min_not_zero(set->maxelem, set->entries.shape.capacity);
+	return min_not_zero(READ_ONCE(set->maxelem), set->entries.shape.capacity);
+}
+
+/**
+ * ipcuckoo_set_change() - give a set another limit
+ * @set:	set, locked
+ * @maxelem:	entries it may hold; 0: no limit
+ *
+ * Return: 0, or -ERANGE if it has more entries than that.
+ */
+int ipcuckoo_set_change(struct ipcuckoo_set *set, u32 maxelem)
+{
+	if (maxelem && ipcuckoo_set_count(set) > maxelem)
+		return -ERANGE;
+	WRITE_ONCE(set->maxelem, maxelem);
+	return 0;
 }
 
 /**

@@ -4,20 +4,21 @@
  *
  * Locks, in the order they are taken:
  *
- *   ipcuckoo_net.names		sets that come and go, and their procfs files;
- *				removing a file waits for who reads or writes it
+ *   ipcuckoo_net.names		sets that come, go and change their names, and
+ *				their procfs files; removing a file waits for who
+ *				reads or writes it
+ *   ipcuckoo_entries.mutex	the contents of one set, then of a shadow of it,
+ *				or under names of another set; may be held for
+ *				seconds
  *   ipcuckoo_net.mutex		the tree of sets, shadows, attachments; never
- *				held for long
+ *				held for long, so no mutex of contents is taken
+ *				under it
  *   ipcuckoo_attached.lock	the list of attachments against device events,
  *				which come under RTNL
- *
- *   ipcuckoo_entries.mutex	the contents of one set, then of one shadow; may
- *				be held for seconds, so none of the above is
- *				held when it is taken, but names when a set goes,
- *				or one with a filter comes
  *   ipcuckoo_guard.lock	while entries move; also readers' last resort
  *
- * All but the last are taken in process context only.
+ * All but the last are taken in process context only. A name changes under the
+ * first three, and may be read under any of them.
  */
 #ifndef _IPCUCKOO_SET_H
 #define _IPCUCKOO_SET_H
@@ -33,15 +34,17 @@ struct proc_dir_entry;
 
 /**
  * struct ipcuckoo_set - a set
- * @entries:	its contents; entries.mutex also protects @dead
+ * @entries:	its contents; entries.mutex also protects @dead, @swaps, and
+ *		changes of @maxelem
  * @name:	its name
  * @type:	enum ipcuckoo_type
  * @family:	enum ipcuckoo_family
  * @maxelem:	entries it may hold; 0: no limit
+ * @swaps:	moves when it and another set take each other's place
  * @dead:	it was destroyed; whoever still holds it must not change it
  * @attachments: how many there are; under ipcuckoo_net.mutex
  * @node:	in the tree of sets, by name; under ipcuckoo_net.mutex
- * @proc:	its file
+ * @proc:	its file, under ipcuckoo_net.names
  * @ref:	held by the tree, by attachments, shadows and dumps
  * @rcu:	to free it
  */
@@ -51,6 +54,7 @@ struct ipcuckoo_set {
 	u8 type;
 	u8 family;
 	u32 maxelem;
+	u32 swaps;
 	bool dead;
 	unsigned int attachments;
 	struct rb_node node;
@@ -65,6 +69,11 @@ int ipcuckoo_set_create(struct ipcuckoo_net *inet, const char *name, u8 type,
 			const struct ipcuckoo_filter_shape *shape);
 int ipcuckoo_set_destroy(struct ipcuckoo_net *inet, const char *name);
 int ipcuckoo_set_destroy_all(struct ipcuckoo_net *inet);
+int ipcuckoo_set_rename(struct ipcuckoo_net *inet, const char *from,
+			const char *to);
+int ipcuckoo_set_swap(struct ipcuckoo_net *inet, const char *name,
+		      const char *other);
+int ipcuckoo_set_flush_all(struct ipcuckoo_net *inet);
 
 struct ipcuckoo_set *ipcuckoo_set_find(struct ipcuckoo_net *inet,
 				       const char *name);
@@ -72,6 +81,8 @@ struct ipcuckoo_set *ipcuckoo_set_get(struct ipcuckoo_net *inet,
 				      const char *name);
 struct ipcuckoo_set *ipcuckoo_set_next(struct ipcuckoo_net *inet,
 				       const char *name);
+struct ipcuckoo_set *ipcuckoo_set_after(struct ipcuckoo_net *inet,
+					const struct ipcuckoo_set *set);
 void ipcuckoo_set_put(struct ipcuckoo_set *set);
 
 int ipcuckoo_set_lock(struct ipcuckoo_set *set);
@@ -82,6 +93,7 @@ int ipcuckoo_set_check(const struct ipcuckoo_set *set,
 bool ipcuckoo_set_deletes(const struct ipcuckoo_set *set);
 u32 ipcuckoo_set_count(struct ipcuckoo_set *set);
 u32 ipcuckoo_set_limit(const struct ipcuckoo_set *set);
+int ipcuckoo_set_change(struct ipcuckoo_set *set, u32 maxelem);
 bool ipcuckoo_set_full(const struct ipcuckoo_set *set,
 		       struct ipcuckoo_entries *entries);
 size_t ipcuckoo_set_memory(struct ipcuckoo_set *set);

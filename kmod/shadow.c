@@ -33,6 +33,7 @@ static int shadow_begin(struct ipcuckoo_shadow *shadow, bool append,
 	int kind;
 
 	shadow->generation = live->generation;
+	shadow->swaps = shadow->set->swaps;
 	for (kind = 0; kind < IPCUCKOO_KINDS; kind++) {
 		u32 count = append ? ipcuckoo_entries_count(live, kind) : 0;
 
@@ -232,6 +233,14 @@ out:
 	return err;
 }
 
+/* The limit may have been lowered since the entries were added. */
+static bool over_limit(struct ipcuckoo_shadow *shadow)
+{
+	u32 limit = ipcuckoo_set_limit(shadow->set);
+
+	return limit && ipcuckoo_entries_total(&shadow->entries) > limit;
+}
+
 /**
  * ipcuckoo_shadow_commit() - swap a shadow in
  * @shadow:	shadow; on success it is spent
@@ -240,7 +249,9 @@ out:
  *
  * Context: process context; takes the mutexes of the set and of the shadow.
  * Return: 0, -ENOENT if the set was destroyed, -ESTALE if it has changed or the
- * shadow is spent; then nothing has changed.
+ * shadow is spent, -ENOSPC if the set's limit is lower now; then nothing has
+ * changed. A set that was swapped goes by another name than whoever made the
+ * shadow meant: -ESTALE, @override or not.
  */
 int ipcuckoo_shadow_commit(struct ipcuckoo_shadow *shadow, bool override,
 			   u32 *entries)
@@ -252,9 +263,11 @@ int ipcuckoo_shadow_commit(struct ipcuckoo_shadow *shadow, bool override,
 	if (err)
 		return err;
 	mutex_lock_nested(&shadow->entries.mutex, SINGLE_DEPTH_NESTING);
-	if (shadow->spent ||
+	if (shadow->spent || shadow->swaps != set->swaps ||
 	    (!override && shadow->generation != set->entries.generation)) {
 		err = -ESTALE;
+	} else if (over_limit(shadow)) {
+		err = -ENOSPC;
 	} else {
 		/* If there is no memory to save memory with, it can wait. */
 		ipcuckoo_entries_fit(&shadow->entries);

@@ -11,6 +11,7 @@
  * @entries:	the contents so far; entries.mutex protects the rest, too
  * @set:	the set, held
  * @generation:	of the set's contents when the shadow was made
+ * @swaps:	of the set then
  * @changed:	entries that came from SHADOW_ADD
  * @unchanged:	of these, those that were there already
  * @spent:	it was swapped in; nothing can be done with it any more
@@ -23,6 +24,7 @@ struct ipcuckoo_shadow {
 	struct ipcuckoo_entries entries;
 	struct ipcuckoo_set *set;
 	u64 generation;
+	u32 swaps;
 	u32 changed;
 	u32 unchanged;
 	bool spent;

@@ -7,6 +7,7 @@
  *   churn-writer nets SET LANE COUNT	so do prefixes
  *   churn-writer nested SET		prefixes take over from each other
  *   churn-writer replace SET FILE	new contents, again and again
+ *   churn-writer swap SET FILE		new contents under another name, which is swapped
  *   churn-writer procfs SET LANE	changes through /proc
  *   churn-writer attach SET OTHER	attachments come and go
  *   churn-writer states SET		dumps, each of one state
@@ -702,6 +703,54 @@ static int replace(const char *set, const char *file)
 	return wrong ? 1 : 0;
 }
 
+static void two_sets(uint8_t cmd, const char *set, const char *other)
+{
+	struct nlmsghdr *h = command(cmd, set);
+
+	mnl_attr_put_strz(h, IPCUCKOO_A_SET_TO, other);
+	must(h, "rename or swap");
+}
+
+/* Those who are always in are in both sets, but what was swapped out is flushed
+ * or destroyed at once.
+ */
+static int swap_sets(const char *set, const char *file)
+{
+	unsigned int count, rounds = 0, i;
+	struct entry *always = read_entries(file, &count);
+	static struct entry more[BATCH];
+	uint32_t shadow;
+
+	create("spare", IPCUCKOO_TYPE_HASH_NET, IPCUCKOO_FAMILY_ANY);
+	while (go_on()) {
+		shadow = shadow_new("spare", 0, count);
+		fill_shadow(shadow, always, count);
+		for (i = 0; i < BATCH; i++)
+			more[i] = host(rng_below(100000), LANE);
+		if (rng_below(2))
+			shadow_add(shadow, more, BATCH);
+		if (shadow_commit(shadow, 0))
+			tell("a commit to the spare set failed");
+		two_sets(IPCUCKOO_CMD_SET_RENAME, "spare", "next");
+		two_sets(IPCUCKOO_CMD_SET_SWAP, "next", set);
+		if (rng_below(2)) {
+			must(command(IPCUCKOO_CMD_SET_FLUSH, "next"), "flush");
+			two_sets(IPCUCKOO_CMD_SET_RENAME, "next", "spare");
+		} else {
+			must(command(IPCUCKOO_CMD_SET_DEL, "next"), "destroy");
+			create("spare", IPCUCKOO_TYPE_HASH_NET, IPCUCKOO_FAMILY_ANY);
+		}
+		rounds++;
+	}
+	must(command(IPCUCKOO_CMD_SET_DEL, "spare"), "destroy");
+	shadow = shadow_new(set, 0, 0);
+	fill_shadow(shadow, always, count);
+	if (shadow_commit(shadow, 0))
+		tell("the last commit failed");
+	printf("%s: swapped in %u rounds\n", set, rounds);
+	return wrong ? 1 : 0;
+}
+
 /* Lines to /proc: one is applied as it is, several go through a shadow. */
 static int procfs(const char *set, unsigned int lane)
 {
@@ -1167,6 +1216,8 @@ static int run(int argc, char **argv)
 		return kill_filler(a);
 	if (argc == 3 && !strcmp(name, "replace"))
 		return replace(a, b);
+	if (argc == 3 && !strcmp(name, "swap"))
+		return swap_sets(a, b);
 	if (argc == 3 && !strcmp(name, "procfs"))
 		return procfs(a, atoi(b));
 	if (argc == 3 && !strcmp(name, "attach"))

@@ -223,6 +223,12 @@ churn()
 		"work replace net $dir/everybody"
 	check "hash:net: the others are left" "$in_net" "$(entries net)"
 
+	ipcuckoo attach net src count > /dev/null || bail "cannot attach net twice"
+	phase "hash:net: swapped with others, which are then flushed or destroyed" $turn "$everybody" \
+		"work swap net $dir/everybody"
+	check "hash:net: the others are left" "$in_net" "$(entries net)"
+	drop_by net
+
 	phase "attachments come and go; whoever fills a shadow is killed" $turn "$everybody" \
 		"work attach net other" "work kill net"
 

@@ -157,6 +157,99 @@ static void test_maxelem(void)
 	ktap_case("maxelem");
 }
 
+static int two_sets(uint8_t cmd, const char *set, const char *other)
+{
+	struct answer answer;
+
+	return ask(&answer, cmd, set, PIECE({ IPCUCKOO_A_SET_TO, strlen(other) + 1, other }),
+		   NONE);
+}
+
+static int set_limit(const char *set, uint32_t limit)
+{
+	struct answer answer;
+
+	return ask(&answer, IPCUCKOO_CMD_SET_CHANGE, set, PIECE(U32(MAXELEM, limit)), NONE);
+}
+
+static void test_change(void)
+{
+	uint32_t shadow;
+
+	make_sets();
+	expect_equal(hosts_request(cl, IPCUCKOO_CMD_ENTRY_ADD, "hosts", 1, 9), 0, "ten hosts");
+	expect_equal(set_limit("hosts", 10), 0, "a limit that just holds");
+	expect_equal(figure(cl, "hosts", IPCUCKOO_A_MAXELEM), 10, "the limit");
+	expect_equal(hosts_request(cl, IPCUCKOO_CMD_ENTRY_ADD, "hosts", 100, 1), -ENOSPC, "full");
+	expect_equal(set_limit("hosts", 9), -ERANGE, "a limit below what is there");
+	expect_equal(figure(cl, "hosts", IPCUCKOO_A_MAXELEM), 10, "the limit then");
+	expect_equal(set_limit("hosts", 11), 0, "raised");
+	expect_equal(hosts_request(cl, IPCUCKOO_CMD_ENTRY_ADD, "hosts", 100, 1), 0, "one more");
+	expect_equal(set_limit("hosts", 0), 0, "no limit");
+	shadow = shadow_new(cl, "hosts", 0);
+	expect_equal(shadow_hosts(cl, shadow, 1, 50), 0, "fill a shadow");
+	expect_equal(set_limit("hosts", 20), 0, "a limit below what the shadow has");
+	expect_equal(shadow_request(cl, IPCUCKOO_CMD_SHADOW_COMMIT, shadow, 0), -ENOSPC,
+		     "it is not committed");
+	shadow_request(cl, IPCUCKOO_CMD_SHADOW_DEL, shadow, 0);
+	expect_equal(figure(cl, "hosts", IPCUCKOO_A_ENTRIES), 11, "entries in the end");
+	ktap_case("SET_CHANGE");
+}
+
+static void test_rename(void)
+{
+	uint32_t shadow;
+
+	make_sets();
+	shadow = shadow_new(cl, "any", 0);
+	shadow_hosts(cl, shadow, 1, 5);
+	expect_equal(two_sets(IPCUCKOO_CMD_SET_RENAME, "any", "a"), 0, "rename an attached set");
+	expect_equal(figure(cl, "any", IPCUCKOO_A_ENTRIES), UINT64_MAX, "the old name is gone");
+	expect_equal(figure(cl, "a", IPCUCKOO_A_ENTRIES), 1, "entries by the new name");
+	expect_equal(figure(cl, "a", IPCUCKOO_A_ATTACHMENTS), 1, "what is attached stays");
+	expect_equal(set_request(cl, IPCUCKOO_CMD_SET_DEL, "a"), -EBUSY, "it is attached");
+	expect_equal(shadow_request(cl, IPCUCKOO_CMD_SHADOW_COMMIT, shadow, 0), 0,
+		     "its shadow is committed");
+	expect_equal(figure(cl, "a", IPCUCKOO_A_ENTRIES), 5, "entries then");
+	expect_equal(set_new(cl, "any", IPCUCKOO_TYPE_HASH_NET, IPCUCKOO_FAMILY_ANY), 0,
+		     "the old name is free");
+	expect_equal(figure(cl, NULL, IPCUCKOO_A_SETS), 4, "sets");
+	ktap_case("SET_RENAME");
+}
+
+static void test_swap(void)
+{
+	struct answer answer;
+	uint32_t shadow;
+
+	make_sets();
+	expect_equal(set_new(cl, "b", IPCUCKOO_TYPE_HASH_NET, IPCUCKOO_FAMILY_ANY), 0, "a set");
+	expect_equal(hosts_request(cl, IPCUCKOO_CMD_ENTRY_ADD, "b", 1, 7), 0, "fill it");
+	expect_equal(set_limit("b", 8), 0, "with a limit");
+	shadow = shadow_new(cl, "any", 0);
+	shadow_hosts(cl, shadow, 1, 3);
+	expect_equal(two_sets(IPCUCKOO_CMD_SET_SWAP, "any", "b"), 0, "swap, one is attached");
+	expect_equal(figure(cl, "any", IPCUCKOO_A_ENTRIES), 7, "entries");
+	expect_equal(figure(cl, "b", IPCUCKOO_A_ENTRIES), 1, "entries of the other");
+	expect_equal(figure(cl, "any", IPCUCKOO_A_MAXELEM), 8, "the limit moves");
+	expect_equal(figure(cl, "any", IPCUCKOO_A_ATTACHMENTS), 1, "attachments do not");
+	expect_equal(figure(cl, "b", IPCUCKOO_A_ATTACHMENTS), 0, "attachments of the other");
+	expect_equal(shadow_request(cl, IPCUCKOO_CMD_SHADOW_COMMIT, shadow, IPCUCKOO_F_OVERRIDE),
+		     -ESTALE, "a shadow from before is not committed");
+	shadow_request(cl, IPCUCKOO_CMD_SHADOW_DEL, shadow, 0);
+	expect_equal(set_request(cl, IPCUCKOO_CMD_SET_DEL, "b"), 0, "the other can be destroyed");
+	expect_equal(set_request(cl, IPCUCKOO_CMD_SET_DEL, "any"), -EBUSY, "the attached one not");
+	expect_equal(two_sets(IPCUCKOO_CMD_SET_SWAP, "any", "any"), 0, "a set with itself");
+	set_new(cl, "b", IPCUCKOO_TYPE_HASH_NET, IPCUCKOO_FAMILY_ANY);
+	expect_equal(attach(cl, "b", IPCUCKOO_DIR_DST, IPCUCKOO_VERDICT_DROP), 0, "attach both");
+	expect_equal(two_sets(IPCUCKOO_CMD_SET_SWAP, "b", "any"), 0, "swap, both are attached");
+	expect_equal(figure(cl, "b", IPCUCKOO_A_ENTRIES), 7, "entries then");
+	ask(&answer, IPCUCKOO_CMD_DETACH, "b", PIECE(U8(VERDICT, IPCUCKOO_VERDICT_DROP)), NONE);
+	expect_equal(answer_number(&answer, IPCUCKOO_A_CHANGED), 1,
+		     "each name has what was attached by it");
+	ktap_case("SET_SWAP");
+}
+
 /* Shadows */
 
 static void test_shadow(void)
@@ -307,6 +400,9 @@ int main(void)
 	test_test();
 	test_batches();
 	test_maxelem();
+	test_change();
+	test_rename();
+	test_swap();
 	test_shadow();
 	test_shadow_owner();
 	test_capacity();

@@ -6,7 +6,7 @@
 . "${0%/*}/tool-functions"
 
 readme=$here/../README.md
-verbs="create destroy add del test count list flush load attach detach block unblock stats version help"
+verbs="create destroy rename swap change add del test count list flush load attach detach block unblock stats version help"
 nobody=(setpriv --reuid=65534 --regid=65534 --clear-groups)
 # What help shows, as test_help() finds it.
 examples=()
@@ -111,7 +111,7 @@ test_usage()
 	wrong "stats takes none" 'unknown word "a"' stats a
 	wrong "version takes none" 'unknown word "a"' version a
 	# Test that what is missing is said.
-	for name in create "create a" "add a" "del a" "test a" "count a" "load a" "attach a src" detach \
+	for name in create "create a" "rename a" "swap a" "change a" "add a" "del a" "test a" "count a" "load a" "attach a src" detach \
 		block unblock; do
 		# shellcheck disable=SC2086
 		wrong "too few words: $name" "ipcuckoo ${name%% *} " $name

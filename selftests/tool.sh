@@ -285,6 +285,57 @@ Members:
 	"$IPCUCKOO" detach hosts
 }
 
+# in_proc SET KEY: what its file in /proc says
+in_proc()
+{
+	awk -v key="$2" '$1 == key { print $2 }' "/proc/net/ipcuckoo/set/$1"
+}
+
+test_rename()
+{
+	local opened
+
+	# Test that a set takes its attachments and its file along.
+	"$IPCUCKOO" attach hosts src count
+	fine "rename" rename hosts moved
+	json "the attachment goes with it" 0 '["moved", "count"]' \
+		'[d["attachments"][0][k] for k in ("set", "verdict")]' stats
+	check "its file too" "4 no" "$(in_proc moved entries) $(
+		[ -e /proc/net/ipcuckoo/set/hosts ] && echo yes || echo no)"
+	check "it knows its name" moved "$(in_proc moved name)"
+	expect "no such set" 3 "" 'no such set "hosts"' rename hosts x
+	expect "there is one of the new name" 3 "" \
+		"Set moved cannot be renamed: a set with the new name nets already exists" \
+		rename moved nets
+	json "rename -j" 0 '{"renamed": true, "set": "hosts"}' d rename moved hosts
+	# Test that what is attached stays with the name, and contents and files follow.
+	"$IPCUCKOO" create spare hash:ip maxelem 3 && "$IPCUCKOO" add spare 203.0.113.1
+	exec {opened}<> /proc/net/ipcuckoo/set/hosts
+	fine "swap" swap hosts spare
+	has "the one has the other's members" "203.0.113.1" hosts
+	check "in /proc as well" "hosts 1 3 1" "$(for key in name entries maxelem attachments; do
+		in_proc hosts $key; done | paste -sd ' ')"
+	check "and the other's" "spare 4 0 0" "$(for key in name entries maxelem attachments; do
+		in_proc spare $key; done | paste -sd ' ')"
+	check "a file that was open shows what it showed" "spare" \
+		"$(awk '$1 == "name" { print $2 }' <&$opened)"
+	exec {opened}>&-
+	echo +203.0.113.2 > /proc/net/ipcuckoo/set/hosts
+	has "a line to /proc finds the set of that name" "203.0.113.1 203.0.113.2" hosts
+	expect "other types" 3 "" \
+		"The sets hosts and nets cannot be swapped: their type does not match" swap hosts nets
+	expect "no second set" 3 "" "Sets cannot be swapped: the second set x does not exist" swap hosts x
+	expect "no first set" 3 "" 'no such set "x"' swap x hosts
+	# Test that a limit can be raised, and lowered to what is there.
+	fine "change" change hosts maxelem 2
+	expect "below what is there" 3 "" "the set has more entries than that" change hosts maxelem 1
+	expect "full" 3 "" "the set is full" add hosts 203.0.113.3
+	json "change -j" 0 '{"changed": true, "set": "hosts"}' d change hosts maxelem 0
+	fine "not full any more" add hosts 203.0.113.3
+	fine "swap back" swap spare hosts
+	"$IPCUCKOO" detach hosts && "$IPCUCKOO" destroy spare
+}
+
 test_flush()
 {
 	# Test that a flush empties one set, or all.
@@ -310,5 +361,6 @@ test_full
 test_del
 test_test
 test_list
+test_rename
 test_flush
 ktap_done

@@ -45,6 +45,25 @@ const struct command commands[] = {
 	  "-exist accepts that there is no such set.\n"
 	  "\n"
 	  "  ipcuckoo destroy feed\n" },
+	{ "rename", run_rename,
+	  "FROM TO",
+	  "give a set another name",
+	  "What is attached stays attached.\n"
+	  "\n"
+	  "  ipcuckoo rename feed feed.old\n" },
+	{ "swap", run_swap,
+	  "NAME NAME",
+	  "let two sets take each other's place, in one step",
+	  "The sets have the same type and family. Attachments stay with the names:\n"
+	  "packets meet the old contents or the new.\n"
+	  "\n"
+	  "  ipcuckoo swap feed feed.new\n" },
+	{ "change", run_change,
+	  "NAME maxelem N",
+	  "give a set another limit",
+	  "It cannot be less than the set has entries; 0 is no limit.\n"
+	  "\n"
+	  "  ipcuckoo change feed maxelem 200000\n" },
 	{ "add", run_add,
 	  "NAME ENTRY... [--expand]",
 	  "add entries",

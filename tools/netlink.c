@@ -457,6 +457,33 @@ int nl_set_flush(struct nl *nl, const char *name, uint32_t flags)
 	return talk(nl, NULL, NULL);
 }
 
+static int request_two_sets(struct nl *nl, uint8_t cmd, const char *name,
+			    const char *other)
+{
+	struct nlmsghdr *nlh = start_for_set(nl, cmd, name, 0);
+
+	mnl_attr_put_strz(nlh, IPCUCKOO_A_SET_TO, other);
+	return talk(nl, NULL, NULL);
+}
+
+int nl_set_rename(struct nl *nl, const char *name, const char *to)
+{
+	return request_two_sets(nl, IPCUCKOO_CMD_SET_RENAME, name, to);
+}
+
+int nl_set_swap(struct nl *nl, const char *name, const char *other)
+{
+	return request_two_sets(nl, IPCUCKOO_CMD_SET_SWAP, name, other);
+}
+
+int nl_set_change(struct nl *nl, const char *name, uint32_t maxelem)
+{
+	struct nlmsghdr *nlh = start_for_set(nl, IPCUCKOO_CMD_SET_CHANGE, name, 0);
+
+	mnl_attr_put_u32(nlh, IPCUCKOO_A_MAXELEM, maxelem);
+	return talk(nl, NULL, NULL);
+}
+
 /* Objects of a dump, gathered in an array. */
 struct gathered {
 	char *data;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Sets: create, destroy, flush.
+ * Sets: create, destroy, flush, rename, swap, change.
  */
 #include "filter.h"
 #include "output.h"
@@ -162,4 +162,93 @@ int run_flush(struct tool *tool, struct words *words)
 		return fail_kernel(tool, name, "Set%s%s cannot be flushed",
 				   name ? " " : "s", name ? name : "");
 	return print_action(tool, name, "flushed");
+}
+
+/* FROM TO: two names of sets. */
+static int parse_two(struct tool *tool, struct words *words)
+{
+	int status = parse_words(tool, words, no_keywords, 2, 2);
+
+	if (!status)
+		status = parse_name(tool, words->word[0]);
+	if (!status)
+		status = parse_name(tool, words->word[1]);
+	return status ? status : connect_module(tool);
+}
+
+static bool at_fault(const struct tool *tool, int attribute, int code)
+{
+	const struct nl_error *error = nl_error(tool->nl);
+
+	return error->code == code && error->attribute == attribute;
+}
+
+int run_rename(struct tool *tool, struct words *words)
+{
+	const char *from, *to;
+	int status;
+
+	status = parse_two(tool, words);
+	if (status)
+		return status;
+	from = words->word[0];
+	to = words->word[1];
+	if (!nl_set_rename(tool->nl, from, to))
+		return print_action(tool, to, "renamed");
+	if (at_fault(tool, IPCUCKOO_A_SET_TO, -EEXIST))
+		return fail(tool, STATUS_REFUSED,
+			    "Set %s cannot be renamed: a set with the new name %s already exists",
+			    from, to);
+	return fail_kernel(tool, from, "Set %s cannot be renamed", from);
+}
+
+int run_swap(struct tool *tool, struct words *words)
+{
+	const char *name, *other;
+	int status;
+
+	status = parse_two(tool, words);
+	if (status)
+		return status;
+	name = words->word[0];
+	other = words->word[1];
+	if (!nl_set_swap(tool->nl, name, other))
+		return print_action(tool, name, "swapped");
+	if (at_fault(tool, IPCUCKOO_A_SET_TO, -ENOENT))
+		return fail(tool, STATUS_REFUSED,
+			    "Sets cannot be swapped: the second set %s does not exist",
+			    other);
+	if (at_fault(tool, IPCUCKOO_A_SET_TO, -EOPNOTSUPP))
+		return fail(tool, STATUS_REFUSED,
+			    "The sets %s and %s cannot be swapped: their type does not match",
+			    name, other);
+	return fail_kernel(tool, name, "The sets %s and %s cannot be swapped", name,
+			   other);
+}
+
+int run_change(struct tool *tool, struct words *words)
+{
+	const char *maxelem = NULL;
+	const struct keyword keywords[] = {
+		{ .word = "maxelem", .value = &maxelem },
+		{ .word = NULL }
+	};
+	long long number;
+	int status;
+
+	status = parse_words(tool, words, keywords, 1, 1);
+	if (!status && !maxelem)
+		status = fail_usage(tool);
+	if (!status)
+		status = parse_name(tool, words->word[0]);
+	if (!status)
+		status = parse_number(tool, "maxelem", maxelem, 0, UINT32_MAX, &number);
+	if (!status)
+		status = connect_module(tool);
+	if (status)
+		return status;
+	if (nl_set_change(tool->nl, words->word[0], number))
+		return fail_kernel(tool, words->word[0], "Set %s cannot be changed",
+				   words->word[0]);
+	return print_action(tool, words->word[0], "changed");
 }

@@ -75,7 +75,8 @@
  * The codes:
  *
  *   EINVAL      malformed request, or an entry that is no valid address
- *   ERANGE      an attribute too long, or a number out of its range
+ *   ERANGE      an attribute too long, or a number out of its range; SET_CHANGE:
+ *               the set has more than MAXELEM entries
  *   ENOENT      no such set, attachment, shadow or (ENTRY_DEL) entry
  *   EEXIST      the set, attachment or (ENTRY_ADD) entry is already there,
  *               perhaps with another type, family or order
@@ -83,7 +84,8 @@
  *   EAFNOSUPPORT  the entry's family is not one the set holds
  *   EOPNOTSUPP  a prefix for a hash:ip or filter:ip set; ENTRY_GET: the set
  *               is approximate; ENTRY_DEL: it is, and not MULTI; ATTACH: it
- *               is, and APPROXIMATE is not given
+ *               is, and APPROXIMATE is not given; SET_SWAP: types or families
+ *               differ
  *   ENOSPC      the set is full (maxelem, CAPACITY), or the table cannot take
  *               more
  *   EMLINK      copies, of the entry or of others, fill its places in a MULTI
@@ -156,8 +158,9 @@
  * IPCUCKOO_CMD_SHADOW_COMMIT (do)
  *   SHADOW, [FLAGS: OVERRIDE]. Swaps the shadow in, between one packet and
  *   the next. ESTALE if the live set changed since SHADOW_NEW, unless
- *   OVERRIDE is given (the changes are then lost). The shadow is gone
- *   afterwards, unless that fails. reply: ENTRIES in the set now, and the
+ *   OVERRIDE is given (the changes are then lost); ESTALE with OVERRIDE as well
+ *   if SET_SWAP gave the set another name. The shadow is gone afterwards,
+ *   unless that fails. reply: ENTRIES in the set now, and the
  *   sums of CHANGED and UNCHANGED over its SHADOW_ADDs
  *
  * IPCUCKOO_CMD_SHADOW_DEL (do)
@@ -184,6 +187,19 @@
  * IPCUCKOO_CMD_ATTACH_GET (dump: all, in the order they run)
  *   reply: ATTACHMENT, SET, DIRECTION, VERDICT, MARK and MARK_MASK (mark
  *   only), ORDER, PRIORITY, DEV (if any), FLAGS, PACKETS, BYTES
+ *
+ * IPCUCKOO_CMD_SET_RENAME (do)
+ *   SET, SET_TO: its new name, which no set may have. Attachments and shadows
+ *   stay with the set.
+ *
+ * IPCUCKOO_CMD_SET_SWAP (do)
+ *   SET, SET_TO: two sets of the same type and family take each other's place.
+ *   Entries, limit and figures move; attachments stay with the name: a packet
+ *   meets all of them with the contents from before, or with those from after.
+ *   Once this is answered, no packet meets the former any more.
+ *
+ * IPCUCKOO_CMD_SET_CHANGE (do)
+ *   SET, MAXELEM: the set's new limit, 0 for none
  */
 #ifndef _UAPI_IPCUCKOO_H
 #define _UAPI_IPCUCKOO_H
@@ -227,6 +243,9 @@ enum ipcuckoo_cmd {
 	IPCUCKOO_CMD_ATTACH,
 	IPCUCKOO_CMD_DETACH,
 	IPCUCKOO_CMD_ATTACH_GET,
+	IPCUCKOO_CMD_SET_RENAME,
+	IPCUCKOO_CMD_SET_SWAP,
+	IPCUCKOO_CMD_SET_CHANGE,
 
 	__IPCUCKOO_CMD_MAX
 };
@@ -287,6 +306,8 @@ enum ipcuckoo_attr {
 	IPCUCKOO_A_BITS,		/* u8, of a fingerprint */
 	IPCUCKOO_A_CAPACITY,		/* u32, entries of a filter */
 	IPCUCKOO_A_COPIES,		/* u32, of one entry, maybe */
+
+	IPCUCKOO_A_SET_TO,		/* string, the other name of two */
 
 	__IPCUCKOO_A_MAX
 };
