@@ -24,6 +24,7 @@
 #include <linux/slab.h>
 
 #include "attach.h"
+#include "event.h"
 #include "net.h"
 #include "set.h"
 
@@ -442,6 +443,7 @@ static int attach_locked(struct ipcuckoo_net *inet, const char *name,
 	at->id = ++inet->attached.id;
 	WRITE_ONCE(at->set->attachments, at->set->attachments + 1);
 	kref_get(&at->set->ref);
+	ipcuckoo_event_attachment(at, IPCUCKOO_EVENT_ATTACHED);
 	return 0;
 }
 
@@ -499,6 +501,7 @@ static int detach_marked(struct ipcuckoo_net *inet)
 		if (err)
 			continue;
 		list_remove(inet, at);
+		ipcuckoo_event_attachment(at, IPCUCKOO_EVENT_DETACHED);
 		release(at);
 	}
 	return err;

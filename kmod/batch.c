@@ -6,6 +6,7 @@
 
 #include "batch.h"
 #include "compat.h"
+#include "event.h"
 
 /* Entries between two looks at the scheduler. */
 #define RESCHED_BATCH	4096
@@ -209,6 +210,27 @@ static int apply_add(struct ipcuckoo_set *set,
 	return 0;
 }
 
+/* Tell of what was added. */
+static void tell_added(struct ipcuckoo_set *set,
+		       const struct ipcuckoo_batch *batch,
+		       const unsigned long *added,
+		       const struct ipcuckoo_batch_result *result)
+{
+	struct ipcuckoo_batch_cursor at = IPCUCKOO_BATCH_BEGIN;
+	struct ipcuckoo_event_entries told;
+	struct ipcuckoo_entry entry;
+
+	ipcuckoo_event_entries_begin(&told, set, IPCUCKOO_EVENT_ENTRIES_ADDED,
+				     result->changed);
+	while (told.on && ipcuckoo_batch_next(batch, &at, &entry)) {
+		if (!test_bit(at.n, added))
+			continue;
+		ipcuckoo_set_check(set, &entry);
+		ipcuckoo_event_entries_put(&told, &entry);
+	}
+	ipcuckoo_event_entries_end(&told);
+}
+
 /**
  * ipcuckoo_batch_add() - add entries to a set
  * @set:	set, locked
@@ -229,13 +251,15 @@ int ipcuckoo_batch_add(struct ipcuckoo_set *set,
 	*result = (struct ipcuckoo_batch_result){ .at = IPCUCKOO_BATCH_BEGIN };
 	if (!absent) {
 		result->at.kind = IPCUCKOO_KINDS;
-		return -ENOMEM;
+		return ipcuckoo_set_note(set, -ENOMEM);
 	}
 	err = prepare_add(set, batch, exist, absent, &result->at);
 	if (!err)
 		err = apply_add(set, batch, absent, result);
+	if (!err)
+		tell_added(set, batch, absent, result);
 	bitmap_free(absent);
-	return err;
+	return ipcuckoo_set_note(set, err);
 }
 
 static int check_del(struct ipcuckoo_set *set,
@@ -270,6 +294,7 @@ int ipcuckoo_batch_del(struct ipcuckoo_set *set,
 		       struct ipcuckoo_batch_result *result)
 {
 	struct ipcuckoo_batch_cursor at = IPCUCKOO_BATCH_BEGIN;
+	struct ipcuckoo_event_entries told;
 	struct ipcuckoo_entry entry;
 	int err;
 
@@ -277,12 +302,17 @@ int ipcuckoo_batch_del(struct ipcuckoo_set *set,
 	err = check_del(set, batch, exist, &result->at);
 	if (err)
 		return err;
+	ipcuckoo_event_entries_begin(&told, set, IPCUCKOO_EVENT_ENTRIES_DELETED,
+				     total(batch));
 	while (ipcuckoo_batch_next(batch, &at, &entry)) {
 		ipcuckoo_set_check(set, &entry);
-		if (ipcuckoo_entries_del(&set->entries, &entry))
+		if (ipcuckoo_entries_del(&set->entries, &entry)) {
 			result->unchanged++;
-		else
+		} else {
 			result->changed++;
+			ipcuckoo_event_entries_put(&told, &entry);
+		}
 	}
+	ipcuckoo_event_entries_end(&told);
 	return 0;
 }

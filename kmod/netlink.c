@@ -9,12 +9,11 @@
 #include <linux/netlink.h>
 #include <net/genetlink.h>
 
+#include "event.h"
 #include "net.h"
 #include "netlink.h"
 #include "set.h"
 #include "shadow.h"
-
-static struct genl_family ipcuckoo_nl_family;
 
 /* Policies: one for each command, so that an attribute that means nothing to a
  * command is refused.
@@ -410,7 +409,14 @@ static const struct genl_ops ops[] = {
 	OP(SET_CHANGE, set_change_policy, .doit = ipcuckoo_nl_set_change_doit),
 };
 
-static struct genl_family ipcuckoo_nl_family __ro_after_init = {
+static const struct genl_multicast_group groups[] = {
+	[IPCUCKOO_NL_GROUP_EVENTS] = {
+		.name = IPCUCKOO_GROUP_EVENTS,
+		.flags = GENL_MCAST_CAP_NET_ADMIN,
+	},
+};
+
+struct genl_family ipcuckoo_nl_family __ro_after_init = {
 	.name = IPCUCKOO_FAMILY_NAME,
 	.version = IPCUCKOO_FAMILY_VERSION,
 	.maxattr = IPCUCKOO_A_MAX,
@@ -419,6 +425,8 @@ static struct genl_family ipcuckoo_nl_family __ro_after_init = {
 	.module = THIS_MODULE,
 	.ops = ops,
 	.n_ops = ARRAY_SIZE(ops),
+	.mcgrps = groups,
+	.n_mcgrps = ARRAY_SIZE(groups),
 };
 
 /**
@@ -438,6 +446,8 @@ int __init ipcuckoo_nl_init(void)
 	err = genl_register_family(&ipcuckoo_nl_family);
 	if (err)
 		netlink_unregister_notifier(&release_notifier);
+	else
+		ipcuckoo_event_init();
 	return err;
 }
 
@@ -446,6 +456,7 @@ int __init ipcuckoo_nl_init(void)
  */
 void ipcuckoo_nl_exit(void)
 {
+	ipcuckoo_event_exit();
 	genl_unregister_family(&ipcuckoo_nl_family);
 	netlink_unregister_notifier(&release_notifier);
 }

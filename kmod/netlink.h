@@ -5,13 +5,25 @@
 
 #include <linux/types.h>
 
+#include "entry.h"
+
+struct genl_family;
 struct genl_info;
+struct ipcuckoo_attachment;
+struct ipcuckoo_entry;
 struct ipcuckoo_set;
 struct net;
 struct netlink_callback;
 struct netlink_ext_ack;
 struct nlattr;
 struct sk_buff;
+
+/* The multicast groups, by their place in the family. */
+enum {
+	IPCUCKOO_NL_GROUP_EVENTS,
+};
+
+extern struct genl_family ipcuckoo_nl_family;
 
 int ipcuckoo_nl_init(void);
 void ipcuckoo_nl_exit(void);
@@ -50,6 +62,15 @@ int ipcuckoo_nl_reply_end(struct genl_info *info,
 void *ipcuckoo_nl_dump_put(struct sk_buff *skb, struct netlink_callback *cb,
 			   u8 cmd);
 int ipcuckoo_nl_put_u64(struct sk_buff *skb, int attr, u64 value);
+
+/* For handlers and events: objects. */
+extern const u8 ipcuckoo_nl_entry_attr[IPCUCKOO_KINDS];
+extern const u8 ipcuckoo_nl_entry_size[IPCUCKOO_KINDS];
+void ipcuckoo_nl_pack_entry(u8 *data, const struct ipcuckoo_entry *entry,
+			    enum ipcuckoo_kind kind);
+int ipcuckoo_nl_fill_options(struct sk_buff *skb, const struct ipcuckoo_set *set);
+int ipcuckoo_nl_fill_attachment(struct sk_buff *skb,
+				const struct ipcuckoo_attachment *at);
 
 /* The handlers, by the file they are in. */
 

@@ -176,8 +176,8 @@ int ipcuckoo_nl_detach_doit(struct sk_buff *skb, struct genl_info *info)
 	return ipcuckoo_nl_reply_end(info, &reply, err);
 }
 
-static int fill_attachment(struct sk_buff *skb,
-			   const struct ipcuckoo_attachment *at)
+int ipcuckoo_nl_fill_attachment(struct sk_buff *skb,
+				const struct ipcuckoo_attachment *at)
 {
 	struct ipcuckoo_counter sum = ipcuckoo_attachment_count(at);
 	const struct ipcuckoo_rule *rule = &at->rule;
@@ -214,7 +214,7 @@ int ipcuckoo_nl_attach_get_dumpit(struct sk_buff *skb, struct netlink_callback *
 		header = ipcuckoo_nl_dump_put(skb, cb, IPCUCKOO_CMD_ATTACH_GET);
 		if (!header)
 			break;
-		if (fill_attachment(skb, at)) {
+		if (ipcuckoo_nl_fill_attachment(skb, at)) {
 			genlmsg_cancel(skb, header);
 			break;
 		}

@@ -11,15 +11,15 @@
 #include "set.h"
 #include "shadow.h"
 
-/* The attributes of packed entries, by kind. */
-static const u8 entries_attr[IPCUCKOO_KINDS] = {
+/* The attributes of packed entries, and bytes of an entry, by kind. */
+const u8 ipcuckoo_nl_entry_attr[IPCUCKOO_KINDS] = {
 	[IPCUCKOO_HOSTS4] = IPCUCKOO_A_HOSTS4,
 	[IPCUCKOO_HOSTS6] = IPCUCKOO_A_HOSTS6,
 	[IPCUCKOO_NETS4] = IPCUCKOO_A_NETS4,
 	[IPCUCKOO_NETS6] = IPCUCKOO_A_NETS6,
 };
 
-static const u8 entries_size[IPCUCKOO_KINDS] = {
+const u8 ipcuckoo_nl_entry_size[IPCUCKOO_KINDS] = {
 	[IPCUCKOO_HOSTS4] = IPCUCKOO_HOST4_SIZE,
 	[IPCUCKOO_HOSTS6] = IPCUCKOO_HOST6_SIZE,
 	[IPCUCKOO_NETS4] = IPCUCKOO_NET4_SIZE,
@@ -35,10 +35,10 @@ static int get_batch(struct genl_info *info, struct ipcuckoo_batch *batch,
 
 	*total = 0;
 	for (kind = 0; kind < IPCUCKOO_KINDS; kind++) {
-		attr = info->attrs[entries_attr[kind]];
+		attr = info->attrs[ipcuckoo_nl_entry_attr[kind]];
 		batch->data[kind] = attr ? nla_data(attr) : NULL;
-		batch->count[kind] = attr ? nla_len(attr) / entries_size[kind] : 0;
-		if (attr && nla_len(attr) % entries_size[kind]) {
+		batch->count[kind] = attr ? nla_len(attr) / ipcuckoo_nl_entry_size[kind] : 0;
+		if (attr && nla_len(attr) % ipcuckoo_nl_entry_size[kind]) {
 			NL_SET_ERR_MSG_ATTR(info->extack, attr,
 					    "packed entries do not fill the attribute evenly");
 			return -EINVAL;
@@ -68,7 +68,7 @@ static void blame_entry(struct genl_info *info,
 					info->attrs[IPCUCKOO_A_SHADOW]);
 		return;
 	}
-	NL_SET_BAD_ATTR(extack, info->attrs[entries_attr[at->kind]]);
+	NL_SET_BAD_ATTR(extack, info->attrs[ipcuckoo_nl_entry_attr[at->kind]]);
 	memcpy(extack->cookie, &at->index, sizeof(at->index));
 	extack->cookie_len = sizeof(at->index);
 }
@@ -226,8 +226,8 @@ int ipcuckoo_nl_entry_get_done(struct netlink_callback *cb)
 	return 0;
 }
 
-static void pack_entry(u8 *data, const struct ipcuckoo_entry *entry,
-		       enum ipcuckoo_kind kind)
+void ipcuckoo_nl_pack_entry(u8 *data, const struct ipcuckoo_entry *entry,
+			    enum ipcuckoo_kind kind)
 {
 	if (entry->v6) {
 		put_unaligned_be64(entry->addr.hi, data);
@@ -236,7 +236,7 @@ static void pack_entry(u8 *data, const struct ipcuckoo_entry *entry,
 		put_unaligned_be32(entry->addr.lo, data);
 	}
 	if (kind == IPCUCKOO_NETS4 || kind == IPCUCKOO_NETS6)
-		data[entries_size[kind] - 1] = entry->len;
+		data[ipcuckoo_nl_entry_size[kind] - 1] = entry->len;
 }
 
 /* Put as many entries of one kind as fit into one attribute. Returns whether
@@ -254,17 +254,17 @@ static bool dump_kind(struct sk_buff *skb, struct ipcuckoo_entries *e, u64 *pos,
 	while (!(*end = !ipcuckoo_entries_next(e, &at, &entry))) {
 		if (!attr) {
 			kind = ipcuckoo_entry_kind(&entry);
-			size = entries_size[kind];
+			size = ipcuckoo_nl_entry_size[kind];
 			if (skb_tailroom(skb) < nla_total_size(size))
 				return false;
-			attr = nla_reserve(skb, entries_attr[kind], 0);
+			attr = nla_reserve(skb, ipcuckoo_nl_entry_attr[kind], 0);
 		}
 		if (kind != ipcuckoo_entry_kind(&entry))
 			break;
 		if (skb_tailroom(skb) < size + NLA_ALIGNTO ||
 		    attr->nla_len + size > U16_MAX)
 			break;
-		pack_entry(skb_put(skb, size), &entry, kind);
+		ipcuckoo_nl_pack_entry(skb_put(skb, size), &entry, kind);
 		attr->nla_len += size;
 		*pos = at;
 	}

@@ -179,19 +179,35 @@ static int fill_shape(struct sk_buff *skb, const struct ipcuckoo_filter_shape *s
 	       nla_put_u32(skb, IPCUCKOO_A_FLAGS, shape->multi ? IPCUCKOO_F_MULTI : 0);
 }
 
+/* What a set was made as. */
+int ipcuckoo_nl_fill_options(struct sk_buff *skb, const struct ipcuckoo_set *set)
+{
+	return nla_put_u8(skb, IPCUCKOO_A_TYPE, set->type) ||
+	       nla_put_u8(skb, IPCUCKOO_A_FAMILY, set->family) ||
+	       nla_put_u32(skb, IPCUCKOO_A_MAXELEM, set->maxelem) ||
+	       fill_shape(skb, &set->entries.shape) ? -EMSGSIZE : 0;
+}
+
+static int fill_failures(struct sk_buff *skb, const struct ipcuckoo_set *set)
+{
+	int i, err = 0;
+
+	for (i = 0; i < IPCUCKOO_FAILURES && !err; i++)
+		err = ipcuckoo_nl_put_u64(skb, IPCUCKOO_A_FAILED_FULL + i,
+					  atomic64_read(&set->failed[i]));
+	return err;
+}
+
 static int fill_set(struct sk_buff *skb, struct ipcuckoo_set *set)
 {
 	struct ipcuckoo_entries *e = &set->entries;
 
 	return nla_put_string(skb, IPCUCKOO_A_SET, set->name) ||
-	       nla_put_u8(skb, IPCUCKOO_A_TYPE, set->type) ||
-	       nla_put_u8(skb, IPCUCKOO_A_FAMILY, set->family) ||
-	       nla_put_u32(skb, IPCUCKOO_A_MAXELEM, set->maxelem) ||
+	       ipcuckoo_nl_fill_options(skb, set) ||
 	       nla_put_u32(skb, IPCUCKOO_A_ENTRIES, ipcuckoo_set_count(set)) ||
 	       nla_put_u32(skb, IPCUCKOO_A_HOSTS, ipcuckoo_set_count(set) -
 			   ipcuckoo_entries_count(e, IPCUCKOO_NETS4) -
 			   ipcuckoo_entries_count(e, IPCUCKOO_NETS6)) ||
-	       fill_shape(skb, &e->shape) ||
 	       ipcuckoo_nl_put_u64(skb, IPCUCKOO_A_MEMORY, ipcuckoo_set_memory(set)) ||
 	       ipcuckoo_nl_put_u64(skb, IPCUCKOO_A_SLOTS, ipcuckoo_entries_slots(e)) ||
 	       nla_put_u32(skb, IPCUCKOO_A_ATTACHMENTS,
@@ -201,7 +217,8 @@ static int fill_set(struct sk_buff *skb, struct ipcuckoo_set *set)
 	       nla_put_u32(skb, IPCUCKOO_A_REKEYS, e->rekeys) ||
 	       ipcuckoo_nl_put_u64(skb, IPCUCKOO_A_DISPLACED,
 				   ipcuckoo_entries_displaced(e)) ||
-	       ipcuckoo_nl_put_u64(skb, IPCUCKOO_A_FALLBACKS, ipcuckoo_entries_fallbacks(e)) ?
+	       ipcuckoo_nl_put_u64(skb, IPCUCKOO_A_FALLBACKS, ipcuckoo_entries_fallbacks(e)) ||
+	       fill_failures(skb, set) ?
 	       -EMSGSIZE : 0;
 }
 
@@ -274,7 +291,7 @@ static int flush_one(struct ipcuckoo_net *inet, const char *name)
 		return -ENOENT;
 	err = ipcuckoo_set_lock(set);
 	if (!err) {
-		err = ipcuckoo_entries_flush(&set->entries);
+		err = ipcuckoo_set_flush(set);
 		ipcuckoo_set_unlock(set);
 	}
 	ipcuckoo_set_put(set);

@@ -28,6 +28,7 @@
 #include <linux/uaccess.h>
 
 #include "compat.h"
+#include "event.h"
 #include "net.h"
 #include "procfs.h"
 #include "set.h"
@@ -361,13 +362,31 @@ static int apply_command(struct ipcuckoo_set *set, struct ipcuckoo_entries *e,
 	case COMMAND_ADD:
 		if (ipcuckoo_entries_holds(e, &command->entry))
 			return 0;
-		if (ipcuckoo_set_full(set, e))
-			return -ENOSPC;
-		return ipcuckoo_entries_add(e, &command->entry);
+		return ipcuckoo_set_note(set, ipcuckoo_set_full(set, e) ? -ENOSPC :
+					 ipcuckoo_entries_add(e, &command->entry));
 	default:
 		err = ipcuckoo_entries_del(e, &command->entry);
 		return err == -ENOENT ? 0 : err;
 	}
+}
+
+static int apply_single(struct ipcuckoo_set *set, const struct command *command)
+{
+	u64 generation = set->entries.generation;
+	struct ipcuckoo_event_entries told;
+	int err;
+
+	if (command->type == COMMAND_FLUSH)
+		return ipcuckoo_set_flush(set);
+	err = apply_command(set, &set->entries, command);
+	if (err || set->entries.generation == generation)
+		return err;
+	ipcuckoo_event_entries_begin(&told, set, command->type == COMMAND_ADD ?
+				     IPCUCKOO_EVENT_ENTRIES_ADDED :
+				     IPCUCKOO_EVENT_ENTRIES_DELETED, 1);
+	ipcuckoo_event_entries_put(&told, &command->entry);
+	ipcuckoo_event_entries_end(&told);
+	return 0;
 }
 
 /* Several commands go through a shadow, so that they are one step. */
@@ -394,7 +413,7 @@ static int apply_commands(struct ipcuckoo_set *set,
 		cond_resched();
 	}
 	if (!err)
-		ipcuckoo_entries_replace(&set->entries, shadow);
+		ipcuckoo_set_replace(set, shadow);
 	mutex_unlock(&shadow->mutex);
 	ipcuckoo_entries_exit(shadow);
 out:
@@ -431,7 +450,7 @@ static int run_commands(struct ipcuckoo_set *set, char *text)
 	if (!err)
 		err = ipcuckoo_set_lock(set);
 	if (!err) {
-		err = count == 1 ? apply_command(set, &set->entries, commands) :
+		err = count == 1 ? apply_single(set, commands) :
 				   apply_commands(set, commands, count);
 		ipcuckoo_set_unlock(set);
 	}

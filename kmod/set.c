@@ -5,6 +5,7 @@
 #include <linux/slab.h>
 #include <linux/string.h>
 
+#include "event.h"
 #include "net.h"
 #include "procfs.h"
 #include "set.h"
@@ -226,6 +227,7 @@ int ipcuckoo_set_create(struct ipcuckoo_net *inet, const char *name, u8 type,
 	strscpy(set->name, name, sizeof(set->name));
 	set->type = type;
 	set->family = family;
+	set->inet = inet;
 	set->maxelem = maxelem;
 	kref_init(&set->ref);
 	if (ipcuckoo_entries_init(&set->entries, &inet->mem, true)) {
@@ -250,10 +252,13 @@ int ipcuckoo_set_create(struct ipcuckoo_net *inet, const char *name, u8 type,
 	set->proc = ipcuckoo_proc_add(inet, name);
 	if (!set->proc)
 		goto err_unlock;
+	mutex_lock(&set->entries.mutex);
 	mutex_lock(&inet->mutex);
 	tree_insert(inet, set);
 	WRITE_ONCE(inet->sets_count, inet->sets_count + 1);
+	ipcuckoo_event_set(set, IPCUCKOO_EVENT_SET_NEW);
 	mutex_unlock(&inet->mutex);
+	mutex_unlock(&set->entries.mutex);
 	mutex_unlock(&inet->names);
 	return 0;
 
@@ -273,6 +278,7 @@ static void set_end(struct ipcuckoo_set *set)
 	mutex_lock(&set->entries.mutex);
 	set->dead = true;
 	ipcuckoo_entries_flush(&set->entries);
+	ipcuckoo_event_set(set, IPCUCKOO_EVENT_SET_DESTROYED);
 	mutex_unlock(&set->entries.mutex);
 	ipcuckoo_set_put(set);
 }
@@ -378,6 +384,7 @@ int ipcuckoo_set_rename(struct ipcuckoo_net *inet, const char *from,
 	tree_insert(inet, set);
 	inet->attached.seq++;
 	mutex_unlock(&inet->mutex);
+	ipcuckoo_event_names(inet, IPCUCKOO_EVENT_SET_RENAMED, from, to);
 	mutex_unlock(&set->entries.mutex);
 	swap(set->proc, proc);
 	ipcuckoo_proc_del(proc);
@@ -466,6 +473,8 @@ int ipcuckoo_set_swap(struct ipcuckoo_net *inet, const char *name,
 	err = exchange(inet, sets[0], sets[1]);
 	attached = !err && (sets[0]->attachments || sets[1]->attachments);
 	mutex_unlock(&inet->mutex);
+	if (!err)
+		ipcuckoo_event_names(inet, IPCUCKOO_EVENT_SET_SWAPPED, name, other);
 	mutex_unlock(&sets[1]->entries.mutex);
 	mutex_unlock(&sets[0]->entries.mutex);
 out:
@@ -491,7 +500,7 @@ int ipcuckoo_set_flush_all(struct ipcuckoo_net *inet)
 	mutex_lock(&inet->names);
 	for (set = ipcuckoo_set_next(inet, ""); set; set = next) {
 		mutex_lock(&set->entries.mutex);
-		err = err ?: ipcuckoo_entries_flush(&set->entries);
+		err = err ?: ipcuckoo_set_flush(set);
 		mutex_unlock(&set->entries.mutex);
 		next = ipcuckoo_set_after(inet, set);
 		ipcuckoo_set_put(set);
@@ -586,6 +595,59 @@ bool ipcuckoo_set_deletes(const struct ipcuckoo_set *set)
 }
 
 /**
+ * ipcuckoo_set_flush() - delete all entries of a set
+ * @set:	set, locked
+ *
+ * Context: process context.
+ * Return: 0 or -ENOMEM.
+ */
+int ipcuckoo_set_flush(struct ipcuckoo_set *set)
+{
+	int err = ipcuckoo_entries_flush(&set->entries);
+
+	if (!err)
+		ipcuckoo_event_set(set, IPCUCKOO_EVENT_SET_FLUSHED);
+	return err;
+}
+
+/**
+ * ipcuckoo_set_replace() - swap the next contents of a set in
+ * @set:	set, locked
+ * @shadow:	its next contents, locked; only good for ipcuckoo_entries_exit() after
+ *
+ * Context: process context.
+ */
+void ipcuckoo_set_replace(struct ipcuckoo_set *set, struct ipcuckoo_entries *shadow)
+{
+	ipcuckoo_entries_replace(&set->entries, shadow);
+	ipcuckoo_event_set(set, IPCUCKOO_EVENT_SET_REPLACED);
+}
+
+/**
+ * ipcuckoo_set_note() - count a request to add that failed
+ * @set:	set
+ * @err:	what it failed with, or 0
+ *
+ * Return: @err.
+ */
+int ipcuckoo_set_note(struct ipcuckoo_set *set, int err)
+{
+	static const int reasons[IPCUCKOO_FAILURES] = {
+		[IPCUCKOO_FAILURE_FULL] = -ENOSPC,
+		[IPCUCKOO_FAILURE_COPIES] = -EMLINK,
+		[IPCUCKOO_FAILURE_QUOTA] = -EDQUOT,
+		[IPCUCKOO_FAILURE_MEMORY] = -ENOMEM,
+		[IPCUCKOO_FAILURE_EXIST] = -EEXIST,
+	};
+	int i;
+
+	for (i = 0; err && i < IPCUCKOO_FAILURES; i++)
+		if (reasons[i] == err)
+			atomic64_inc(&set->failed[i]);
+	return err;
+}
+
+/**
  * ipcuckoo_set_count() - entries in a set
  * @set:	set, locked
  */
@@ -617,6 +679,7 @@ int ipcuckoo_set_change(struct ipcuckoo_set *set, u32 maxelem)
 	if (maxelem && ipcuckoo_set_count(set) > maxelem)
 		return -ERANGE;
 	WRITE_ONCE(set->maxelem, maxelem);
+	ipcuckoo_event_set(set, IPCUCKOO_EVENT_SET_CHANGED);
 	return 0;
 }
 

@@ -23,6 +23,7 @@
 #ifndef _IPCUCKOO_SET_H
 #define _IPCUCKOO_SET_H
 
+#include <linux/atomic.h>
 #include <linux/kref.h>
 #include <linux/rbtree.h>
 
@@ -30,6 +31,17 @@
 #include "ipcuckoo.h"
 
 struct ipcuckoo_net;
+
+/* Why additions failed: what uapi/ipcuckoo.h has an attribute for. */
+enum ipcuckoo_failure {
+	IPCUCKOO_FAILURE_FULL,		/* ENOSPC */
+	IPCUCKOO_FAILURE_COPIES,	/* EMLINK */
+	IPCUCKOO_FAILURE_QUOTA,		/* EDQUOT */
+	IPCUCKOO_FAILURE_MEMORY,	/* ENOMEM */
+	IPCUCKOO_FAILURE_EXIST,		/* EEXIST */
+	IPCUCKOO_FAILURES
+};
+
 struct proc_dir_entry;
 
 /**
@@ -39,10 +51,13 @@ struct proc_dir_entry;
  * @name:	its name
  * @type:	enum ipcuckoo_type
  * @family:	enum ipcuckoo_family
+ * @inet:	its namespace
  * @maxelem:	entries it may hold; 0: no limit
  * @swaps:	moves when it and another set take each other's place
  * @dead:	it was destroyed; whoever still holds it must not change it
  * @attachments: how many there are; under ipcuckoo_net.mutex
+ * @failed:	requests to add that failed, by reason; those to its shadows too,
+ *		which have another lock
  * @node:	in the tree of sets, by name; under ipcuckoo_net.mutex
  * @proc:	its file, under ipcuckoo_net.names
  * @ref:	held by the tree, by attachments, shadows and dumps
@@ -53,10 +68,12 @@ struct ipcuckoo_set {
 	char name[IPCUCKOO_NAME_SIZE];
 	u8 type;
 	u8 family;
+	struct ipcuckoo_net *inet;
 	u32 maxelem;
 	u32 swaps;
 	bool dead;
 	unsigned int attachments;
+	atomic64_t failed[IPCUCKOO_FAILURES];
 	struct rb_node node;
 	struct proc_dir_entry *proc;
 	struct kref ref;
@@ -91,6 +108,9 @@ void ipcuckoo_set_unlock(struct ipcuckoo_set *set);
 int ipcuckoo_set_check(const struct ipcuckoo_set *set,
 		       struct ipcuckoo_entry *entry);
 bool ipcuckoo_set_deletes(const struct ipcuckoo_set *set);
+int ipcuckoo_set_flush(struct ipcuckoo_set *set);
+void ipcuckoo_set_replace(struct ipcuckoo_set *set, struct ipcuckoo_entries *shadow);
+int ipcuckoo_set_note(struct ipcuckoo_set *set, int err);
 u32 ipcuckoo_set_count(struct ipcuckoo_set *set);
 u32 ipcuckoo_set_limit(const struct ipcuckoo_set *set);
 int ipcuckoo_set_change(struct ipcuckoo_set *set, u32 maxelem);

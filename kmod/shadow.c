@@ -230,7 +230,7 @@ out:
 	shadow->changed += result->changed;
 	shadow->unchanged += result->unchanged;
 	mutex_unlock(&shadow->entries.mutex);
-	return err;
+	return ipcuckoo_set_note(shadow->set, err);
 }
 
 /* The limit may have been lowered since the entries were added. */
@@ -271,7 +271,7 @@ int ipcuckoo_shadow_commit(struct ipcuckoo_shadow *shadow, bool override,
 	} else {
 		/* If there is no memory to save memory with, it can wait. */
 		ipcuckoo_entries_fit(&shadow->entries);
-		ipcuckoo_entries_replace(&set->entries, &shadow->entries);
+		ipcuckoo_set_replace(set, &shadow->entries);
 		*entries = ipcuckoo_set_count(set);
 		shadow->spent = true;
 	}

@@ -6,7 +6,7 @@
 . "${0%/*}/tool-functions"
 
 readme=$here/../README.md
-verbs="create destroy rename swap change add del test count list flush load attach detach block unblock stats version help"
+verbs="create destroy rename swap change add del test count list flush load attach detach block unblock stats monitor version help"
 nobody=(setpriv --reuid=65534 --regid=65534 --clear-groups)
 # What help shows, as test_help() finds it.
 examples=()

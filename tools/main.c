@@ -165,11 +165,25 @@ const struct command commands[] = {
 	  "\n"
 	  "  ipcuckoo unblock 192.0.2.1\n" },
 	{ "stats", run_stats,
-	  "",
+	  "[--prometheus]",
 	  "show attachments with counters, sets and memory",
+	  "--prometheus  in the text format that node_exporter's textfile collector\n"
+	  "              reads\n"
 	  "\n"
 	  "  ipcuckoo stats\n"
-	  "  ipcuckoo stats -j\n" },
+	  "  ipcuckoo stats -j\n"
+	  "  ipcuckoo stats --prometheus > ipcuckoo.prom.new && mv ipcuckoo.prom.new ipcuckoo.prom\n" },
+	{ "monitor", run_monitor,
+	  "",
+	  "show what changes, as it changes",
+	  "A line for each event, until it is interrupted: sets that are new,\n"
+	  "destroyed, flushed or replaced (by load), entries that are added or\n"
+	  "deleted, sets that are attached or detached. Many entries at once take\n"
+	  "several lines. Where events come faster than they are read some are\n"
+	  "lost, and a line says \"overrun\".\n"
+	  "\n"
+	  "  ipcuckoo monitor\n"
+	  "  ipcuckoo monitor -j | jq .\n" },
 	{ "version", run_version,
 	  "",
 	  "show the versions of tool and module", "" },

@@ -35,6 +35,7 @@
  * struct nl - a connection to the module
  * @socket:	libmnl's
  * @family:	id of the generic netlink family
+ * @group:	id of its group of events
  * @seq:	of the last request
  * @interrupted: a message of the last dump was marked so
  * @error:	of the last request
@@ -43,6 +44,7 @@
 struct nl {
 	struct mnl_socket *socket;
 	uint16_t family;
+	uint32_t group;
 	uint32_t seq;
 	bool interrupted;
 	struct nl_error error;
@@ -288,13 +290,35 @@ static int talk(struct nl *nl, answer_fn *answer, void *data)
 	}
 }
 
-static int read_family(const struct nlmsghdr *nlh, void *data)
+/* A group of the family: its id, if it is the one of events. */
+static uint32_t read_group(const struct nlattr *group)
 {
 	const struct nlattr *attr;
+	const char *name = "";
+	uint32_t id = 0;
 
-	mnl_attr_for_each(attr, nlh, GENL_HDRLEN)
+	mnl_attr_for_each_nested(attr, group) {
+		if (mnl_attr_get_type(attr) == CTRL_ATTR_MCAST_GRP_ID)
+			id = mnl_attr_get_u32(attr);
+		else if (mnl_attr_get_type(attr) == CTRL_ATTR_MCAST_GRP_NAME)
+			name = mnl_attr_get_str(attr);
+	}
+	return strcmp(name, IPCUCKOO_GROUP_EVENTS) ? 0 : id;
+}
+
+static int read_family(const struct nlmsghdr *nlh, void *data)
+{
+	const struct nlattr *attr, *group;
+	struct nl *nl = data;
+
+	mnl_attr_for_each(attr, nlh, GENL_HDRLEN) {
 		if (mnl_attr_get_type(attr) == CTRL_ATTR_FAMILY_ID)
-			*(uint16_t *)data = mnl_attr_get_u16(attr);
+			nl->family = mnl_attr_get_u16(attr);
+		if (mnl_attr_get_type(attr) != CTRL_ATTR_MCAST_GROUPS)
+			continue;
+		mnl_attr_for_each_nested(group, attr)
+			nl->group = nl->group ? nl->group : read_group(group);
+	}
 	return MNL_CB_OK;
 }
 
@@ -317,7 +341,7 @@ static int find_family(struct nl *nl)
 		if (len < 0)
 			return -errno;
 		len = mnl_cb_run(nl->answer, len, nl->seq, portid, read_family,
-				 &nl->family);
+				 nl);
 		if (len < 0)
 			return errno == ENOENT ? -ENOPROTOOPT : -errno;
 		if (len == MNL_CB_STOP)
@@ -418,6 +442,7 @@ int nl_set_new(struct nl *nl, const struct nl_set *set, bool has_maxelem,
 static int read_set(const struct nlattr **attrs, void *data)
 {
 	struct nl_set *set = data;
+	int i;
 
 	get_string(attrs, IPCUCKOO_A_SET, set->name, sizeof(set->name));
 	set->type = get_uint(attrs, IPCUCKOO_A_TYPE);
@@ -436,6 +461,8 @@ static int read_set(const struct nlattr **attrs, void *data)
 	set->rekeys = get_uint(attrs, IPCUCKOO_A_REKEYS);
 	set->displaced = get_uint(attrs, IPCUCKOO_A_DISPLACED);
 	set->fallbacks = get_uint(attrs, IPCUCKOO_A_FALLBACKS);
+	for (i = 0; i < FAILURES; i++)
+		set->failed[i] = get_uint(attrs, IPCUCKOO_A_FAILED_FULL + i);
 	return 0;
 }
 
@@ -833,4 +860,69 @@ int nl_detach(struct nl *nl, const struct nl_attachment *attachment,
 	err = talk(nl, read_change, &change);
 	*detached = change.changed;
 	return err;
+}
+
+int nl_listen(struct nl *nl)
+{
+	/* The controller's own group, which has its number: families that go. */
+	uint32_t groups[] = { nl->group, GENL_ID_CTRL };
+	unsigned int i;
+
+	fail(nl, 0);
+	for (i = 0; i < sizeof(groups) / sizeof(groups[0]); i++)
+		if (mnl_socket_setsockopt(nl->socket, NETLINK_ADD_MEMBERSHIP,
+					  &groups[i], sizeof(groups[i])))
+			return fail(nl, -errno);
+	return 0;
+}
+
+int nl_fd(const struct nl *nl)
+{
+	return mnl_socket_get_fd(nl->socket);
+}
+
+static int read_event(const struct nlattr **attrs, struct nl_event *event)
+{
+	int kind;
+
+	for (kind = 0; kind < ENTRY_KINDS; kind++)
+		event->entries.kind[kind].count = 0;
+	event->type = get_uint(attrs, IPCUCKOO_A_EVENT);
+	read_set(attrs, &event->set);
+	get_string(attrs, IPCUCKOO_A_SET_TO, event->to, sizeof(event->to));
+	read_attachment(attrs, &event->attachment);
+	return read_entries(attrs, &event->entries);
+}
+
+/* The controller says that our family is gone. */
+static bool is_farewell(const struct nl *nl, const struct nlmsghdr *nlh)
+{
+	const struct genlmsghdr *genl = mnl_nlmsg_get_payload(nlh);
+	const struct nlattr *attr;
+
+	if (nlh->nlmsg_type != GENL_ID_CTRL || genl->cmd != CTRL_CMD_DELFAMILY)
+		return false;
+	mnl_attr_for_each(attr, nlh, GENL_HDRLEN)
+		if (mnl_attr_get_type(attr) == CTRL_ATTR_FAMILY_ID)
+			return mnl_attr_get_u16(attr) == nl->family;
+	return false;
+}
+
+int nl_event(struct nl *nl, struct nl_event *event)
+{
+	const struct nlmsghdr *nlh = (const struct nlmsghdr *)nl->answer;
+	const struct nlattr *attrs[IPCUCKOO_A_MAX + 1];
+	int len, err;
+
+	fail(nl, 0);
+	len = mnl_socket_recvfrom(nl->socket, nl->answer, sizeof(nl->answer));
+	if (len < 0)
+		return fail(nl, -errno);
+	if (mnl_nlmsg_ok(nlh, len) && is_farewell(nl, nlh))
+		return fail(nl, -ENODEV);
+	if (!mnl_nlmsg_ok(nlh, len) || nlh->nlmsg_type != nl->family)
+		return -EAGAIN;
+	index_attrs(nlh, attrs);
+	err = read_event(attrs, event);
+	return err ? fail(nl, err) : 0;
 }

@@ -40,6 +40,16 @@ struct nl_info {
 	uint64_t memory_limit;
 };
 
+/* Why additions fail, in the order of IPCUCKOO_A_FAILED_FULL and its successors. */
+enum failure {
+	FAILURE_FULL,
+	FAILURE_COPIES,
+	FAILURE_QUOTA,
+	FAILURE_MEMORY,
+	FAILURE_EXIST,
+	FAILURES
+};
+
 /**
  * struct nl_set - a set
  *
@@ -64,6 +74,7 @@ struct nl_set {
 	uint64_t generation;
 	uint64_t displaced;
 	uint64_t fallbacks;
+	uint64_t failed[FAILURES];
 };
 
 /**
@@ -111,6 +122,22 @@ struct nl_test {
 	bool found;
 	uint8_t prefix_len;
 	uint32_t copies;
+};
+
+/**
+ * struct nl_event - something that happened
+ * @type:	enum ipcuckoo_event
+ * @set:	the set; with entries only its name, @entries and @generation
+ * @to:		the other name, if two are concerned
+ * @attachment:	the attachment, if it is about one
+ * @entries:	the entries, if it is about some; kept for the next event
+ */
+struct nl_event {
+	uint8_t type;
+	struct nl_set set;
+	char to[IPCUCKOO_NAME_SIZE];
+	struct nl_attachment attachment;
+	struct packed entries;
 };
 
 /* Position in entries that take several messages; starts out zero. */
@@ -171,5 +198,15 @@ int nl_attach(struct nl *nl, const struct nl_attachment *attachment,
 /* With neither @id nor @set in the attachment, every one. */
 int nl_detach(struct nl *nl, const struct nl_attachment *attachment,
 	      uint32_t *detached);
+
+/* From now on the connection is for events only. */
+int nl_listen(struct nl *nl);
+/* To wait for events. */
+int nl_fd(const struct nl *nl);
+/*
+ * The next event. Return: 0, -EAGAIN if it was none of ours, -ENOBUFS if some
+ * were lost, -ENODEV if the module was unloaded: no more will come.
+ */
+int nl_event(struct nl *nl, struct nl_event *event);
 
 #endif /* IPCUCKOO_TOOL_NETLINK_H */

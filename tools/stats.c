@@ -5,35 +5,28 @@
  */
 #include <stdlib.h>
 
+#include "attachment.h"
 #include "filter.h"
 #include "output.h"
+#include "stats.h"
 #include "tool.h"
 
-/* Everything that stats shows, read before any of it is printed. */
-struct stats {
-	struct nl_info info;
-	struct nl_attachment *attachments;
-	size_t attachment_count;
-	struct nl_set *sets;
-	size_t set_count;
+const char *const failure_words[FAILURES] = {
+	[FAILURE_FULL] = "full",
+	[FAILURE_COPIES] = "copies",
+	[FAILURE_QUOTA] = "quota",
+	[FAILURE_MEMORY] = "memory",
+	[FAILURE_EXIST] = "exist",
 };
 
-static double ratio(double a, double b)
+static uint64_t failed(const struct nl_set *set)
 {
-	return b ? a / b : 0;
-}
+	uint64_t sum = 0;
+	int i;
 
-static void verdict_text(const struct nl_attachment *attachment, char text[40])
-{
-	const char *word = meaning_word(verdict_words, attachment->verdict);
-
-	if (attachment->verdict != IPCUCKOO_VERDICT_MARK)
-		snprintf(text, 40, "%s", word);
-	else if (attachment->mark_mask == UINT32_MAX)
-		snprintf(text, 40, "%s 0x%x", word, attachment->mark);
-	else
-		snprintf(text, 40, "%s 0x%x/0x%x", word, attachment->mark,
-			 attachment->mark_mask);
+	for (i = 0; i < FAILURES; i++)
+		sum += set->failed[i];
+	return sum;
 }
 
 static void print_attachments(const struct stats *stats)
@@ -45,7 +38,7 @@ static void print_attachments(const struct stats *stats)
 		{ "PACKETS", true }, { "BYTES", true }, { NULL, false }
 	};
 	struct table table = { .columns = columns };
-	char verdict[40];
+	char verdict[VERDICT_TEXT_SIZE];
 	size_t i;
 
 	puts("\nAttachments, in the order they run:");
@@ -56,13 +49,12 @@ static void print_attachments(const struct stats *stats)
 	for (i = 0; i < stats->attachment_count; i++) {
 		const struct nl_attachment *a = &stats->attachments[i];
 
-		verdict_text(a, verdict);
 		table_add(&table, "%u", a->id);
 		table_add(&table, "%d", a->order);
 		table_add(&table, "%s", a->set);
 		table_add(&table, "%s",
 			  meaning_word(direction_words, a->direction));
-		table_add(&table, "%s", verdict);
+		table_add(&table, "%s", verdict_text(a, verdict));
 		table_add(&table, "%s", a->dev[0] ? a->dev : "-");
 		table_add(&table, "%s",
 			  a->flags & IPCUCKOO_F_LOOPBACK ? "seen" : "exempt");
@@ -78,7 +70,8 @@ static void print_sets(const struct stats *stats)
 		{ "NAME", false }, { "TYPE", false }, { "FAMILY", false },
 		{ "ENTRIES", true }, { "MEMORY", true }, { "BYTES/ENTRY", true },
 		{ "LOAD", true }, { "GROWTHS", true }, { "REKEYS", true },
-		{ "DISPLACED", true }, { "FALLBACKS", true }, { NULL, false }
+		{ "DISPLACED", true }, { "FALLBACKS", true }, { "FAILED", true },
+		{ NULL, false }
 	};
 	struct table table = { .columns = columns };
 	char size[SIZE_TEXT_SIZE];
@@ -103,6 +96,7 @@ static void print_sets(const struct stats *stats)
 		table_add(&table, "%u", s->rekeys);
 		table_add(&table, "%llu", (unsigned long long)s->displaced);
 		table_add(&table, "%llu", (unsigned long long)s->fallbacks);
+		table_add(&table, "%llu", (unsigned long long)failed(s));
 	}
 	table_print(&table);
 }
@@ -124,33 +118,11 @@ static void print_stats(const struct stats *stats)
 	print_sets(stats);
 }
 
-static struct json_object *json_attachment(const struct nl_attachment *a)
-{
-	struct json_object *object = json_object_new_object();
-
-	json_add_uint(object, "id", a->id);
-	json_add_string(object, "set", a->set);
-	json_add_string(object, "direction",
-			meaning_word(direction_words, a->direction));
-	json_add_string(object, "verdict",
-			meaning_word(verdict_words, a->verdict));
-	if (a->verdict == IPCUCKOO_VERDICT_MARK) {
-		json_add_uint(object, "mark", a->mark);
-		json_add_uint(object, "mask", a->mark_mask);
-	}
-	json_add_int(object, "order", a->order);
-	json_add_int(object, "priority", a->priority);
-	if (a->dev[0])
-		json_add_string(object, "dev", a->dev);
-	json_add_bool(object, "loopback", a->flags & IPCUCKOO_F_LOOPBACK);
-	json_add_uint(object, "packets", a->packets);
-	json_add_uint(object, "bytes", a->bytes);
-	return object;
-}
-
 static struct json_object *json_set(const struct nl_set *s)
 {
 	struct json_object *object = json_object_new_object();
+	struct json_object *failed = json_object_new_object();
+	int i;
 
 	json_add_string(object, "name", s->name);
 	json_add_string(object, "type", meaning_word(type_words, s->type));
@@ -175,6 +147,9 @@ static struct json_object *json_set(const struct nl_set *s)
 	json_add_uint(object, "rekeys", s->rekeys);
 	json_add_uint(object, "displaced", s->displaced);
 	json_add_uint(object, "fallbacks", s->fallbacks);
+	for (i = 0; i < FAILURES; i++)
+		json_add_uint(failed, failure_words[i], s->failed[i]);
+	json_object_object_add(object, "failed", failed);
 	return object;
 }
 
@@ -200,10 +175,18 @@ static void print_json_stats(const struct stats *stats)
 
 int run_stats(struct tool *tool, struct words *words)
 {
+	bool prometheus = false;
+	const struct keyword keywords[] = {
+		{ .word = "--prometheus", .flag = &prometheus },
+		{ .word = NULL }
+	};
 	struct stats stats = { 0 };
 	int status;
 
-	status = parse_words(tool, words, no_keywords, 0, 0);
+	status = parse_words(tool, words, keywords, 0, 0);
+	if (!status && prometheus && tool->json)
+		status = fail(tool, STATUS_USAGE,
+			      "--prometheus and -j are two formats: give one");
 	if (!status)
 		status = connect_module(tool);
 	if (status)
@@ -213,6 +196,8 @@ int run_stats(struct tool *tool, struct words *words)
 			   &stats.attachment_count) < 0 ||
 	    nl_sets(tool->nl, &stats.sets, &stats.set_count) < 0)
 		status = fail_kernel(tool, NULL, "cannot read the statistics");
+	else if (prometheus)
+		print_prometheus(&stats);
 	else if (tool->json)
 		print_json_stats(&stats);
 	else

@@ -144,6 +144,7 @@ int run_attach(struct tool *tool, struct words *words);
 int run_detach(struct tool *tool, struct words *words);
 int run_block(struct tool *tool, struct words *words);
 int run_unblock(struct tool *tool, struct words *words);
+int run_monitor(struct tool *tool, struct words *words);
 int run_stats(struct tool *tool, struct words *words);
 int run_version(struct tool *tool, struct words *words);
 int run_help(struct tool *tool, struct words *words);

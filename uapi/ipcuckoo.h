@@ -121,8 +121,9 @@
  *
  * IPCUCKOO_CMD_SET_GET (do: SET; dump: every set, by name)
  *   reply: SET, TYPE, FAMILY, MAXELEM, ENTRIES, HOSTS, MEMORY, SLOTS,
- *   ATTACHMENTS, GENERATION, GROWTHS, REKEYS, DISPLACED, FALLBACKS; filter:ip:
- *   BITS, CAPACITY, FLAGS (MULTI)
+ *   ATTACHMENTS, GENERATION, GROWTHS, REKEYS, DISPLACED, FALLBACKS, FAILED_FULL,
+ *   FAILED_COPIES, FAILED_QUOTA, FAILED_MEMORY, FAILED_EXIST; filter:ip: BITS,
+ *   CAPACITY, FLAGS (MULTI)
  *
  * IPCUCKOO_CMD_SET_FLUSH (do)
  *   SET, or FLAGS: ALL. Removes the entries, each set's in one step.
@@ -200,6 +201,36 @@
  *
  * IPCUCKOO_CMD_SET_CHANGE (do)
  *   SET, MAXELEM: the set's new limit, 0 for none
+ *
+ * Events
+ * ------
+ *
+ * The multicast group IPCUCKOO_GROUP_EVENTS tells of every change. To join it
+ * takes CAP_NET_ADMIN as above, but for the moment of joining only. Messages
+ * are IPCUCKOO_CMD_EVENT and have an EVENT:
+ *
+ *   SET_NEW, SET_DESTROYED, SET_FLUSHED, SET_CHANGED, SET_REPLACED (by
+ *   SHADOW_COMMIT, or several lines written to procfs)
+ *       SET, TYPE, FAMILY, MAXELEM, ENTRIES, GENERATION; filter:ip: BITS,
+ *       CAPACITY, FLAGS (MULTI)
+ *   SET_RENAMED, SET_SWAPPED
+ *       SET, SET_TO, as in the request
+ *   ENTRIES_ADDED, ENTRIES_DELETED
+ *       SET, ENTRIES, GENERATION, and the entries that one request added or
+ *       deleted, packed as in requests, those that changed nothing left out.
+ *       Many entries take several messages in a row.
+ *   ATTACHED, DETACHED
+ *       what ATTACH_GET replies
+ *
+ * An event is sent after the change took effect. Those of one set's contents
+ * come in the order of the changes, and so do those of attachments and of sets
+ * that come and go. ENTRIES and GENERATION are those after the change, so that
+ * who lists a set while he listens can tell which events the list has in it:
+ * those with no larger GENERATION than SET_GET gives.
+ *
+ * Who reads too slowly, or for whom there is no memory, loses events, and reads
+ * ENOBUFS from his socket once: what he knows is then to be read anew. Nobody
+ * waits for him. What ends with its network namespace is not told.
  */
 #ifndef _UAPI_IPCUCKOO_H
 #define _UAPI_IPCUCKOO_H
@@ -208,6 +239,9 @@
 
 #define IPCUCKOO_FAMILY_NAME	"ipcuckoo"
 #define IPCUCKOO_FAMILY_VERSION	1
+
+/* The multicast group. */
+#define IPCUCKOO_GROUP_EVENTS	"events"
 
 /* Bytes of a set's name, the terminating NUL included; as ipset has it. */
 #define IPCUCKOO_NAME_SIZE	32
@@ -246,6 +280,7 @@ enum ipcuckoo_cmd {
 	IPCUCKOO_CMD_SET_RENAME,
 	IPCUCKOO_CMD_SET_SWAP,
 	IPCUCKOO_CMD_SET_CHANGE,
+	IPCUCKOO_CMD_EVENT,		/* from the kernel only */
 
 	__IPCUCKOO_CMD_MAX
 };
@@ -309,6 +344,15 @@ enum ipcuckoo_attr {
 
 	IPCUCKOO_A_SET_TO,		/* string, the other name of two */
 
+	IPCUCKOO_A_EVENT,		/* u8, enum ipcuckoo_event */
+
+	/* Requests to add that failed, by what they failed with. */
+	IPCUCKOO_A_FAILED_FULL,		/* u64, ENOSPC */
+	IPCUCKOO_A_FAILED_COPIES,	/* u64, EMLINK */
+	IPCUCKOO_A_FAILED_QUOTA,	/* u64, EDQUOT */
+	IPCUCKOO_A_FAILED_MEMORY,	/* u64, ENOMEM */
+	IPCUCKOO_A_FAILED_EXIST,	/* u64, EEXIST */
+
 	__IPCUCKOO_A_MAX
 };
 
@@ -349,6 +393,20 @@ enum ipcuckoo_verdict {
 	IPCUCKOO_VERDICT_ACCEPT	= 2,	/* look no further; later chains still decide */
 	IPCUCKOO_VERDICT_MARK	= 3,	/* mark = (mark & ~MARK_MASK) | MARK, go on */
 	IPCUCKOO_VERDICT_COUNT	= 4,	/* count the packet, go on */
+};
+
+enum ipcuckoo_event {
+	IPCUCKOO_EVENT_SET_NEW		= 1,
+	IPCUCKOO_EVENT_SET_DESTROYED	= 2,
+	IPCUCKOO_EVENT_SET_FLUSHED	= 3,
+	IPCUCKOO_EVENT_SET_REPLACED	= 4,
+	IPCUCKOO_EVENT_ENTRIES_ADDED	= 5,
+	IPCUCKOO_EVENT_ENTRIES_DELETED	= 6,
+	IPCUCKOO_EVENT_ATTACHED		= 7,
+	IPCUCKOO_EVENT_DETACHED		= 8,
+	IPCUCKOO_EVENT_SET_RENAMED	= 9,
+	IPCUCKOO_EVENT_SET_SWAPPED	= 10,
+	IPCUCKOO_EVENT_SET_CHANGED	= 11,
 };
 
 /* Default ORDER of an attachment, by verdict. */

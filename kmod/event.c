@@ -1,0 +1,283 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Events: see event.h. */
+#include <linux/netlink.h>
+#include <linux/rwsem.h>
+#include <linux/sizes.h>
+#include <net/genetlink.h>
+
+#include "event.h"
+#include "net.h"
+#include "netlink.h"
+
+/* Bytes of a message of entries, and what else there is in one. As large as the
+ * allocator gives without fail; many entries take several.
+ */
+#define MESSAGE_SIZE	SKB_WITH_OVERHEAD(SZ_32K - 2 * NLMSG_HDRLEN)
+#define HEADER_SIZE	(nla_total_size(IPCUCKOO_NAME_SIZE) + 256)
+
+/* The group's number is ours as long as the family is registered. Whoever sends
+ * reads, so that the end waits for him.
+ */
+static DECLARE_RWSEM(group);
+static bool open;
+
+static bool wanted(const struct ipcuckoo_net *inet)
+{
+	return READ_ONCE(open) &&
+	       genl_has_listeners(&ipcuckoo_nl_family, inet->net,
+				  IPCUCKOO_NL_GROUP_EVENTS);
+}
+
+static void send(const struct ipcuckoo_net *inet, struct sk_buff *skb)
+{
+	down_read(&group);
+	if (open)
+		genlmsg_multicast_netns(&ipcuckoo_nl_family, inet->net, skb, 0,
+					IPCUCKOO_NL_GROUP_EVENTS, GFP_KERNEL);
+	else
+		nlmsg_free(skb);
+	up_read(&group);
+}
+
+/* A message that there is no memory for is lost like one that a listener has
+ * no room for: he reads ENOBUFS.
+ */
+static void lose(const struct ipcuckoo_net *inet)
+{
+	down_read(&group);
+	if (open)
+		genl_set_err(&ipcuckoo_nl_family, inet->net, 0,
+			     IPCUCKOO_NL_GROUP_EVENTS, -ENOBUFS);
+	up_read(&group);
+}
+
+/* A message that has the event in it, or NULL. */
+static struct sk_buff *begin(enum ipcuckoo_event event, size_t size, void **header)
+{
+	struct sk_buff *skb = genlmsg_new(size, GFP_KERNEL | __GFP_NOWARN);
+
+	if (!skb)
+		return NULL;
+	*header = genlmsg_put(skb, 0, 0, &ipcuckoo_nl_family, 0, IPCUCKOO_CMD_EVENT);
+	if (*header && !nla_put_u8(skb, IPCUCKOO_A_EVENT, event))
+		return skb;
+	nlmsg_free(skb);
+	return NULL;
+}
+
+/* Which contents an event is about: figures that SET_GET has, too. */
+static int put_contents(struct sk_buff *skb, struct ipcuckoo_set *set)
+{
+	return nla_put_string(skb, IPCUCKOO_A_SET, set->name) ||
+	       nla_put_u32(skb, IPCUCKOO_A_ENTRIES, ipcuckoo_set_count(set)) ||
+	       ipcuckoo_nl_put_u64(skb, IPCUCKOO_A_GENERATION, set->entries.generation);
+}
+
+/**
+ * ipcuckoo_event_set() - tell what became of a set
+ * @set:	set, locked
+ * @event:	IPCUCKOO_EVENT_SET_*
+ *
+ * Context: process context.
+ */
+void ipcuckoo_event_set(struct ipcuckoo_set *set, enum ipcuckoo_event event)
+{
+	struct sk_buff *skb;
+	void *header;
+
+	if (!wanted(set->inet))
+		return;
+	skb = begin(event, HEADER_SIZE, &header);
+	if (!skb || ipcuckoo_nl_fill_options(skb, set) || put_contents(skb, set)) {
+		nlmsg_free(skb);
+		lose(set->inet);
+		return;
+	}
+	genlmsg_end(skb, header);
+	send(set->inet, skb);
+}
+
+/**
+ * ipcuckoo_event_names() - tell that a name means something else now
+ * @inet:	namespace, whose names are locked
+ * @event:	IPCUCKOO_EVENT_SET_RENAMED or _SWAPPED
+ * @name:	a name
+ * @to:		the other name
+ *
+ * Context: process context.
+ */
+void ipcuckoo_event_names(const struct ipcuckoo_net *inet, enum ipcuckoo_event event,
+			  const char *name, const char *to)
+{
+	struct sk_buff *skb;
+	void *header;
+
+	if (!wanted(inet))
+		return;
+	skb = begin(event, HEADER_SIZE, &header);
+	if (!skb || nla_put_string(skb, IPCUCKOO_A_SET, name) ||
+	    nla_put_string(skb, IPCUCKOO_A_SET_TO, to)) {
+		nlmsg_free(skb);
+		lose(inet);
+		return;
+	}
+	genlmsg_end(skb, header);
+	send(inet, skb);
+}
+
+/**
+ * ipcuckoo_event_attachment() - tell what became of an attachment
+ * @at:		attachment; the namespace's mutex is held
+ * @event:	IPCUCKOO_EVENT_ATTACHED or _DETACHED
+ *
+ * Context: process context.
+ */
+void ipcuckoo_event_attachment(const struct ipcuckoo_attachment *at,
+			       enum ipcuckoo_event event)
+{
+	const struct ipcuckoo_net *inet = at->set->inet;
+	struct sk_buff *skb;
+	void *header;
+
+	lockdep_assert_held(&inet->mutex);
+	if (!wanted(inet))
+		return;
+	skb = begin(event, NLMSG_GOODSIZE, &header);
+	if (!skb || ipcuckoo_nl_fill_attachment(skb, at)) {
+		nlmsg_free(skb);
+		lose(inet);
+		return;
+	}
+	genlmsg_end(skb, header);
+	send(inet, skb);
+}
+
+/**
+ * ipcuckoo_event_entries_begin() - begin to tell what became of entries
+ * @entries:	to be passed on
+ * @set:	their set, locked; what is told is done
+ * @event:	IPCUCKOO_EVENT_ENTRIES_*
+ * @count:	how many there will be, at most
+ *
+ * Context: process context.
+ */
+void ipcuckoo_event_entries_begin(struct ipcuckoo_event_entries *entries,
+				  struct ipcuckoo_set *set,
+				  enum ipcuckoo_event event, u32 count)
+{
+	const size_t each = nla_total_size(IPCUCKOO_NET6_SIZE);
+
+	*entries = (struct ipcuckoo_event_entries){
+		.set = set,
+		.event = event,
+		.on = count && wanted(set->inet),
+		.size = min_t(u64, HEADER_SIZE + (u64)count * each, MESSAGE_SIZE),
+	};
+}
+
+static void close_attr(struct ipcuckoo_event_entries *entries)
+{
+	if (entries->attr)
+		skb_put_zero(entries->skb, nla_padlen(nla_len(entries->attr)));
+	entries->attr = NULL;
+}
+
+static void close_message(struct ipcuckoo_event_entries *entries)
+{
+	if (!entries->skb)
+		return;
+	close_attr(entries);
+	genlmsg_end(entries->skb, entries->header);
+	send(entries->set->inet, entries->skb);
+	entries->skb = NULL;
+}
+
+/* Whether there is a message now. */
+static bool open_message(struct ipcuckoo_event_entries *entries)
+{
+	entries->skb = begin(entries->event, entries->size, &entries->header);
+	entries->kinds = 0;
+	if (entries->skb && !put_contents(entries->skb, entries->set))
+		return true;
+	nlmsg_free(entries->skb);
+	entries->skb = NULL;
+	entries->on = false;
+	lose(entries->set->inet);
+	return false;
+}
+
+/* Whether an entry goes into the message that there is: entries of each kind
+ * are together, and padding and all fits.
+ */
+static bool fits(const struct ipcuckoo_event_entries *entries, enum ipcuckoo_kind kind)
+{
+	if (!entries->skb)
+		return false;
+	if (skb_tailroom(entries->skb) < NLA_ALIGNTO + nla_total_size(IPCUCKOO_NET6_SIZE))
+		return false;
+	return (entries->attr && entries->kind == kind) ||
+	       !test_bit(kind, &entries->kinds);
+}
+
+/**
+ * ipcuckoo_event_entries_put() - tell of one entry
+ * @entries:	as begun
+ * @entry:	the entry, as the set has it
+ *
+ * Context: process context.
+ */
+void ipcuckoo_event_entries_put(struct ipcuckoo_event_entries *entries,
+				const struct ipcuckoo_entry *entry)
+{
+	enum ipcuckoo_kind kind = ipcuckoo_entry_kind(entry);
+	unsigned int size = ipcuckoo_nl_entry_size[kind];
+
+	if (!entries->on)
+		return;
+	if (!fits(entries, kind)) {
+		close_message(entries);
+		if (!open_message(entries))
+			return;
+	}
+	if (!entries->attr || entries->kind != kind) {
+		close_attr(entries);
+		entries->attr = nla_reserve(entries->skb, ipcuckoo_nl_entry_attr[kind], 0);
+		entries->kind = kind;
+		__set_bit(kind, &entries->kinds);
+	}
+	ipcuckoo_nl_pack_entry(skb_put(entries->skb, size), entry, kind);
+	entries->attr->nla_len += size;
+}
+
+/**
+ * ipcuckoo_event_entries_end() - all entries were told of
+ * @entries:	as begun
+ *
+ * Context: process context.
+ */
+void ipcuckoo_event_entries_end(struct ipcuckoo_event_entries *entries)
+{
+	close_message(entries);
+}
+
+/**
+ * ipcuckoo_event_init() - the group is there
+ */
+void ipcuckoo_event_init(void)
+{
+	down_write(&group);
+	WRITE_ONCE(open, true);
+	up_write(&group);
+}
+
+/**
+ * ipcuckoo_event_exit() - the group is about to go
+ *
+ * What is under way is sent when this returns, and nothing will be any more.
+ */
+void ipcuckoo_event_exit(void)
+{
+	down_write(&group);
+	WRITE_ONCE(open, false);
+	up_write(&group);
+}

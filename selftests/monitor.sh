@@ -1,0 +1,316 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+#
+# Events: what is told, to whom, in which order, and that nothing is lost in silence. A mirror
+# that is kept with nothing but events is compared with the set.
+
+. "${0%/*}/lib.sh"
+
+work=/tmp/monitor
+seed=${SEED:-$RANDOM}
+# Changes that each writer makes to the set that is mirrored.
+changes=${SLOW:+60}
+changes=${changes:-300}
+
+# listen FILE [OPTION...]: a monitor that writes there, in $monitor, and is heard already
+listen()
+{
+	local file=$1
+
+	shift
+	"$IPCUCKOO" "$@" monitor >> "$file" 2> "$file.err" &
+	monitor=$!
+	busywait 20 heard "$file" || bail "the monitor does not hear: $(cat "$file.err")"
+	: > "$file"
+}
+
+heard()
+{
+	"$IPCUCKOO" -exist flush probe
+	grep -q flushed "$1"
+}
+
+# said FILE LINES: as many, or more
+said()
+{
+	[ "$(wc -l < "$1")" -ge "$2" ]
+}
+
+# hush NAME PID: an interrupt ends a monitor well
+hush()
+{
+	kill -INT "$2"
+	wait "$2"
+	check "$1" 0 $?
+}
+
+# words FILE: its lines but those about the probe
+words()
+{
+	grep -v probe "$1"
+}
+
+# python FILE EXPRESSION: of the events in a file of JSON lines
+python()
+{
+	python3 -c '
+import json, sys
+d = [e for e in map(json.loads, open(sys.argv[1])) if e.get("set") != "probe"]
+print(json.dumps(eval(sys.argv[2]), sort_keys=True))' "$@"
+}
+
+do_everything()
+{
+	local word
+
+	"$IPCUCKOO" create nets hash:net family any
+	"$IPCUCKOO" create many filter:ip bits 32 capacity 1000 multi
+	"$IPCUCKOO" add nets 192.0.2.1 198.51.100.0/24 2001:db8::1 2001:db8:1::/48 ::ffff:10.1.2.3
+	"$IPCUCKOO" -exist add nets 192.0.2.1 192.0.2.2
+	"$IPCUCKOO" -exist del nets 192.0.2.1 192.0.2.9
+	"$IPCUCKOO" add many 192.0.2.1
+	"$IPCUCKOO" attach nets src drop
+	"$IPCUCKOO" attach nets both mark 0x1/0xff dev eth7 loopback order -5
+	# Nothing of this changes anything.
+	for word in "add nets 192.0.2.2" "del nets 192.0.2.9" "attach nets src drop" \
+		"create nets hash:net" "destroy nets" "flush nothing" "detach nets dst"; do
+		# shellcheck disable=SC2086
+		"$IPCUCKOO" $word 2> /dev/null && bail "this was to fail: $word"
+	done
+	"$IPCUCKOO" -exist add nets 192.0.2.2
+	"$IPCUCKOO" -exist attach nets src drop
+	"$IPCUCKOO" -q block 192.0.2.77
+	printf '%s\n' 192.0.2.3 192.0.2.4 | "$IPCUCKOO" load nets - > /dev/null
+	echo +192.0.2.5 > /proc/net/ipcuckoo/set/nets
+	echo +192.0.2.5 > /proc/net/ipcuckoo/set/nets
+	echo -192.0.2.4 > /proc/net/ipcuckoo/set/nets
+	{ echo +192.0.2.6; echo -192.0.2.3; } | cat > /proc/net/ipcuckoo/set/nets
+	echo / > /proc/net/ipcuckoo/set/nets
+	"$IPCUCKOO" flush many
+	"$IPCUCKOO" detach nets src drop
+	"$IPCUCKOO" detach --all
+	"$IPCUCKOO" change nets maxelem 1000
+	"$IPCUCKOO" swap nets blocklist
+	"$IPCUCKOO" rename many few
+	"$IPCUCKOO" destroy few
+	"$IPCUCKOO" destroy --all
+}
+
+test_text()
+{
+	local text json other
+
+	"$IPCUCKOO" create probe hash:ip
+	listen text
+	text=$monitor
+	listen json -j
+	json=$monitor
+	ip netns add other
+	nsenter --net=/run/netns/other "$IPCUCKOO" monitor > other &
+	other=$!
+	do_everything
+	busywait 10 grep -q "destroyed nets" text
+	check "every change, and no other" \
+"new nets hash:net family any
+new many filter:ip family inet
+added nets 10.1.2.3 192.0.2.1 2001:db8::1 198.51.100.0/24 2001:db8:1::/48
+added nets 192.0.2.2
+deleted nets 192.0.2.1
+added many 192.0.2.1
+attached nets src drop order 300
+attached nets both mark 0x1/0xff order -5 dev eth7 loopback
+new blocklist hash:net family any
+added blocklist 192.0.2.77
+attached blocklist src drop order 300
+replaced nets 2 entries
+added nets 192.0.2.5
+deleted nets 192.0.2.4
+replaced nets 2 entries
+flushed nets
+flushed many
+detached nets src drop order 300
+detached nets both mark 0x1/0xff order -5 dev eth7 loopback
+detached blocklist src drop order 300
+changed nets maxelem 1000
+swapped nets blocklist
+renamed many few
+destroyed few
+destroyed blocklist
+destroyed nets" "$(sort_members < text | grep -v probe)"
+	check "as JSON, too" "$(words text | cut -d ' ' -f 1,2)" \
+		"$(grep -v probe json | sed 's/^{"event":"\([a-z]*\)","set":"\([a-z]*\)".*/\1 \2/')"
+	check "JSON: what was added" '[["10.1.2.3", "192.0.2.1", "198.51.100.0/24", "2001:db8:1::/48", "2001:db8::1"], 5]' \
+		"$(python json '[(sorted(e["entries"]), e["count"]) for e in d if e["event"] == "added"][0]')"
+	check "JSON: an attachment" '["both", 1, 255, "eth7", true, -5]' \
+		"$(python json '[[e["attachment"].get(k) for k in ("direction", "mark", "mask", "dev", "loopback", "order")] for e in d if e["event"] == "attached"][1]')"
+	check "JSON: generations go up" true \
+		"$(python json '(lambda g: g == sorted(g) and len(set(g)) == len(g))([e["generation"] for e in d if e["set"] == "nets" and "generation" in e and e["event"] not in ("new", "destroyed")])')"
+	hush "an interrupt ends it well" "$text"
+	hush "JSON, too" "$json"
+	hush "and one that heard nothing" "$other"
+	check "what happens in another namespace is not told" "" "$(cat other)"
+	ip netns del other
+}
+
+# Within a line of entries their order means nothing.
+sort_members()
+{
+	python3 -c '
+import sys, ipaddress
+for line in sys.stdin:
+    w = line.split()
+    if w[0] in ("added", "deleted"):
+        w[2:] = sorted(w[2:], key=lambda e: ("/" in e, ":" in e, ipaddress.ip_network(e).network_address.packed))
+    print(*w)'
+}
+
+test_many()
+{
+	# Test that entries of a request are told once each, in several messages.
+	"$IPCUCKOO" create probe hash:ip
+	"$IPCUCKOO" create big hash:net family any
+	listen many -j
+	python3 -c '
+for i in range(6000): print(f"10.{i >> 8}.{i & 255}.1")
+for i in range(1, 2001): print(f"2001:db8:{i:x}::/48")' > entries
+	xargs "$IPCUCKOO" add big < entries
+	xargs "$IPCUCKOO" del big < entries
+	"$IPCUCKOO" flush big
+	busywait 20 grep -q '"flushed","set":"big"' many
+	check "all that were added and deleted, each once" '[8000, 8000, 8000, 8000, true]' \
+		"$(python many '(lambda a: [len(a["added"]), len(set(a["added"])), len(a["deleted"]), len(set(a["deleted"])), set(a["added"]) == set(a["deleted"]) == set(open("entries").read().split())])({k: sum((e["entries"] for e in d if e["event"] == k), []) for k in ("added", "deleted")})')"
+	check "in a few messages" true "$(python many '4 <= len(d) <= 20')"
+	hush "it ends well" "$monitor"
+	"$IPCUCKOO" destroy --all
+}
+
+# writer NUMBER: adds and deletes what others do, too
+writer()
+{
+	python3 - "$1" "$seed" "$changes" <<-'END'
+	import random, subprocess, sys, os
+	random.seed(f"{sys.argv[1]} {sys.argv[2]}")
+	path = "/proc/net/ipcuckoo/set/mirrored"
+	for _ in range(int(sys.argv[3])):
+	    entry = f"10.0.0.{random.randrange(40)}" if random.random() < .7 else \
+	        f"2001:db8:{random.randrange(20):x}::/48"
+	    if random.random() < .05:
+	        text = "/\n"
+	    else:
+	        text = random.choice("++-") + entry + "\n"
+	    if random.random() < .8:
+	        with open(path, "w") as f:
+	            f.write(text)
+	    else:
+	        subprocess.run([os.environ["IPCUCKOO"], "-exist", "add", "mirrored", entry, "192.0.2.1"])
+	END
+}
+
+test_order()
+{
+	local i pids=()
+
+	note "seed $seed"
+	"$IPCUCKOO" create probe hash:ip
+	"$IPCUCKOO" create mirrored hash:net family any
+	listen mirror -j
+	for i in 1 2 3; do
+		writer $i &
+		pids+=($!)
+	done
+	wait "${pids[@]}"
+	"$IPCUCKOO" create last hash:ip
+	busywait 20 grep -q '"new","set":"last"' mirror
+	check "nothing was lost" 0 "$(grep -c overrun mirror)"
+	python3 - mirror > mirrored <<-'END'
+	import json, sys
+	have, generation = set(), 0
+	for event in map(json.loads, open(sys.argv[1])):
+	    if event["set"] != "mirrored":
+	        continue
+	    assert event["generation"] > generation, event
+	    generation = event["generation"]
+	    if event["event"] == "flushed":
+	        have = set()
+	    for entry in event.get("entries", []):
+	        assert (entry in have) == (event["event"] == "deleted"), event
+	        (have.remove if event["event"] == "deleted" else have.add)(entry)
+	    assert event["count"] == len(have), event
+	print("\n".join(sorted(have)))
+	END
+	check "what events tell is what the set has" \
+		"$("$IPCUCKOO" list mirrored | sed '1,/^Members/d' | sort)" "$(sort mirrored)"
+	hush "it ends well" "$monitor"
+	"$IPCUCKOO" destroy --all
+}
+
+# burst SET: more events than any monitor's buffer holds, which is two mebibytes
+burst()
+{
+	python3 - "/proc/net/ipcuckoo/set/$1" <<-'END'
+	import os, sys
+	fd = os.open(sys.argv[1], os.O_WRONLY)
+	for i in range(10000):
+	    os.write(fd, b"+192.0.2.1\n" if i % 2 == 0 else b"-192.0.2.1\n")
+	END
+}
+
+test_overrun()
+{
+	"$IPCUCKOO" create probe hash:ip
+	"$IPCUCKOO" create burst hash:ip
+	listen overrun
+	kill -STOP "$monitor"
+	burst burst
+	kill -CONT "$monitor"
+	busywait 20 grep -q overrun overrun
+	check "that some were lost is told" "overrun: events were lost, what was known is to be read anew" \
+		"$(grep overrun overrun)"
+	"$IPCUCKOO" destroy burst
+	busywait 20 grep -q destroyed overrun
+	check "what comes after it is heard" "destroyed burst" "$(tail -n 1 overrun)"
+	hush "it ends well after that" "$monitor"
+	# The same as JSON.
+	listen overrun -j
+	kill -STOP "$monitor"
+	"$IPCUCKOO" create burst hash:ip
+	burst burst
+	kill -CONT "$monitor"
+	busywait 20 grep -q overrun overrun
+	check "as JSON, too" '{"event":"overrun"}' "$(grep overrun overrun)"
+	hush "it ends well" "$monitor"
+	"$IPCUCKOO" destroy --all
+}
+
+test_ends()
+{
+	local out
+
+	"$IPCUCKOO" create probe hash:ip
+	listen gone
+	# A reader who leaves ends it, with and without an event.
+	run_ok "nobody reads any more" timeout 20 bash -c \
+		'"$IPCUCKOO" monitor > >(read -r -t 1; exit) 2> closed.err'
+	check "that is no error" "" "$(cat closed.err)"
+	run_error "no space left" 3 "cannot be written" timeout 20 bash -c \
+		'(sleep 1; "$IPCUCKOO" flush probe; sleep 1; "$IPCUCKOO" flush probe) &
+		"$IPCUCKOO" monitor > /dev/full'
+	run_status "who may not change sets may not listen" 5 \
+		setpriv --reuid=65534 --regid=65534 --clear-groups "$IPCUCKOO" monitor
+	"$IPCUCKOO" destroy --all
+	run_ok "who listens does not hold the module" unload_module
+	wait "$monitor"
+	check "and is told that it is gone" "4 ipcuckoo: the kernel module was unloaded" \
+		"$? $(cat gone.err)"
+}
+
+load_module
+export IPCUCKOO
+mkdir -p $work
+cd $work || bail "no $work"
+test_text
+test_many
+test_order
+test_overrun
+test_ends
+ktap_done

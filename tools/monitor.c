@@ -1,0 +1,205 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * monitor: what changes, as it changes. A line for each event, written at once.
+ */
+#include <poll.h>
+#include <signal.h>
+#include <stdio_ext.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+#include "attachment.h"
+#include "filter.h"
+#include "output.h"
+#include "tool.h"
+
+static const struct meaning event_words[] = {
+	{ "new",	IPCUCKOO_EVENT_SET_NEW },
+	{ "destroyed",	IPCUCKOO_EVENT_SET_DESTROYED },
+	{ "flushed",	IPCUCKOO_EVENT_SET_FLUSHED },
+	{ "replaced",	IPCUCKOO_EVENT_SET_REPLACED },
+	{ "added",	IPCUCKOO_EVENT_ENTRIES_ADDED },
+	{ "deleted",	IPCUCKOO_EVENT_ENTRIES_DELETED },
+	{ "attached",	IPCUCKOO_EVENT_ATTACHED },
+	{ "detached",	IPCUCKOO_EVENT_DETACHED },
+	{ "renamed",	IPCUCKOO_EVENT_SET_RENAMED },
+	{ "swapped",	IPCUCKOO_EVENT_SET_SWAPPED },
+	{ "changed",	IPCUCKOO_EVENT_SET_CHANGED },
+	{ NULL, 0 }
+};
+
+static bool is_attachment(const struct nl_event *event)
+{
+	return event->type == IPCUCKOO_EVENT_ATTACHED ||
+	       event->type == IPCUCKOO_EVENT_DETACHED;
+}
+
+static int print_entry(enum entry_kind kind, const uint8_t *entry, void *data)
+{
+	char text[ADDRESS_TEXT_SIZE], *end = entry_format(text, kind, entry);
+
+	(void)data;
+	fputc(' ', stdout);
+	fwrite(text, end - text, 1, stdout);
+	return 0;
+}
+
+static void print_event(const struct nl_event *event)
+{
+	const struct nl_set *set = &event->set;
+	char text[ATTACHMENT_TEXT_SIZE];
+
+	printf("%s %s", meaning_word(event_words, event->type), set->name);
+	if (is_attachment(event))
+		printf(" %s", attachment_text(&event->attachment, text));
+	else if (event->type == IPCUCKOO_EVENT_SET_NEW)
+		printf(" %s family %s", meaning_word(type_words, set->type),
+		       meaning_word(family_words, set->family));
+	else if (event->type == IPCUCKOO_EVENT_SET_REPLACED)
+		printf(" %u entries", set->entries);
+	else if (event->type == IPCUCKOO_EVENT_SET_CHANGED)
+		printf(" maxelem %u", set->maxelem);
+	else if (event->to[0])
+		printf(" %s", event->to);
+	packed_walk(&event->entries, print_entry, NULL);
+	fputc('\n', stdout);
+}
+
+static int add_entry(enum entry_kind kind, const uint8_t *entry, void *data)
+{
+	char text[ADDRESS_TEXT_SIZE], *end = entry_format(text, kind, entry);
+
+	json_object_array_add(data, json_object_new_string_len(text, end - text));
+	return 0;
+}
+
+static void print_json_event(const struct nl_event *event)
+{
+	struct json_object *object = json_object_new_object(), *entries;
+	const struct nl_set *set = &event->set;
+
+	json_add_string(object, "event", meaning_word(event_words, event->type));
+	json_add_string(object, "set", set->name);
+	if (is_attachment(event)) {
+		json_object_object_add(object, "attachment",
+				       json_attachment(&event->attachment));
+		json_print(object);
+		return;
+	}
+	if (event->to[0]) {
+		json_add_string(object, "to", event->to);
+		json_print(object);
+		return;
+	}
+	if (set->type) {
+		json_add_string(object, "type",
+				meaning_word(type_words, set->type));
+		json_add_string(object, "family",
+				meaning_word(family_words, set->family));
+		json_add_uint(object, "maxelem", set->maxelem);
+	}
+	json_add_uint(object, "count", set->entries);
+	json_add_uint(object, "generation", set->generation);
+	if (packed_count(&event->entries)) {
+		entries = json_object_new_array();
+		packed_walk(&event->entries, add_entry, entries);
+		json_object_object_add(object, "entries", entries);
+	}
+	json_print(object);
+}
+
+static void print_overrun(const struct tool *tool)
+{
+	struct json_object *object;
+
+	if (!tool->json) {
+		puts("overrun: events were lost, what was known is to be read anew");
+		return;
+	}
+	object = json_object_new_object();
+	json_add_string(object, "event", "overrun");
+	json_print(object);
+}
+
+/* Read one event and print it. Return: STATUS_OK, or another after a message. */
+static int take_event(struct tool *tool, struct nl_event *event)
+{
+	int err = nl_event(tool->nl, event);
+
+	if (err == -EAGAIN || err == -EINTR)
+		return STATUS_OK;
+	if (err == -ENODEV)
+		return fail(tool, STATUS_ABSENT, "the kernel module was unloaded");
+	if (err == -ENOBUFS)
+		print_overrun(tool);
+	else if (err)
+		return fail_kernel(tool, NULL, "cannot read events");
+	else if (tool->json)
+		print_json_event(event);
+	else
+		print_event(event);
+	return STATUS_OK;
+}
+
+/* Whoever read it has seen enough: that is no error. */
+static void forget_output(void)
+{
+	__fpurge(stdout);
+	clearerr(stdout);
+}
+
+/*
+ * Until a signal asks for the end, or nobody reads what is printed: that shows
+ * as an error when it is written, and, if nothing is, when it is waited for.
+ */
+static int watch(struct tool *tool, int signals)
+{
+	struct pollfd polled[] = {
+		{ .fd = nl_fd(tool->nl), .events = POLLIN },
+		{ .fd = signals, .events = POLLIN },
+		{ .fd = STDOUT_FILENO, .events = 0 },
+	};
+	struct nl_event event = { 0 };
+	int status = STATUS_OK;
+
+	while (!status && !polled[1].revents && !polled[2].revents) {
+		if (poll(polled, 3, -1) < 0 && errno != EINTR)
+			return fail(tool, STATUS_REFUSED, "cannot wait: %s",
+				    strerror(errno));
+		if (polled[0].revents)
+			status = take_event(tool, &event);
+		if (fflush(stdout)) {
+			if (errno == EPIPE)
+				forget_output();
+			break;
+		}
+	}
+	packed_free(&event.entries);
+	return status;
+}
+
+int run_monitor(struct tool *tool, struct words *words)
+{
+	int err, signals, status;
+	sigset_t ends;
+
+	status = parse_words(tool, words, no_keywords, 0, 0);
+	if (!status)
+		status = connect_module(tool);
+	if (status)
+		return status;
+	sigemptyset(&ends);
+	sigaddset(&ends, SIGINT);
+	sigaddset(&ends, SIGTERM);
+	sigprocmask(SIG_BLOCK, &ends, NULL);
+	signal(SIGPIPE, SIG_IGN);
+	signals = signalfd(-1, &ends, SFD_CLOEXEC);
+	if (signals < 0)
+		return fail(tool, STATUS_REFUSED, "cannot wait for signals: %s",
+			    strerror(errno));
+	err = nl_listen(tool->nl);
+	status = err ? fail_kernel(tool, NULL, "cannot listen to events") :
+		       watch(tool, signals);
+	close(signals);
+	return status;
+}

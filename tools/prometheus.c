@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * stats --prometheus: the text exposition format of Prometheus, version 0.0.4,
+ * as the textfile collector of node_exporter reads it. All samples of a metric
+ * stand together, behind its HELP and TYPE.
+ */
+#include <stddef.h>
+#include <stdio.h>
+
+#include "stats.h"
+#include "tool.h"
+
+/**
+ * struct metric - a number that every set, or attachment, has
+ * @name:	without the prefix; those of counters end in _total
+ * @help:	a sentence
+ * @offset:	of the number in the struct
+ * @size:	of the number: 4 or 8 bytes
+ */
+struct metric {
+	const char *name;
+	const char *help;
+	size_t offset;
+	size_t size;
+};
+
+#define FIELD(type, field)	\
+	offsetof(struct type, field), sizeof(((struct type *)0)->field)
+
+static const struct metric set_metrics[] = {
+	{ "entries", "Entries in the set.", FIELD(nl_set, entries) },
+	{ "hosts", "Entries that are hosts.", FIELD(nl_set, hosts) },
+	{ "maxelem", "Entries the set may have, 0 for no limit.",
+	  FIELD(nl_set, maxelem) },
+	{ "memory_bytes", "Memory that the set takes.", FIELD(nl_set, memory) },
+	{ "slots", "Places for entries in the tables.", FIELD(nl_set, slots) },
+	{ "attachments", "How often the set is attached.",
+	  FIELD(nl_set, attachments) },
+	{ "growths_total", "Tables built anew in another size.",
+	  FIELD(nl_set, growths) },
+	{ "rekeys_total", "Tables built anew with another key.",
+	  FIELD(nl_set, rekeys) },
+	{ "displacements_total", "Entries moved to their other bucket.",
+	  FIELD(nl_set, displaced) },
+	{ "reader_fallbacks_total",
+	  "Look-ups that took the lock, after all their retries.",
+	  FIELD(nl_set, fallbacks) },
+	{ NULL, NULL, 0, 0 }
+};
+
+static const struct metric attachment_metrics[] = {
+	{ "matched_packets_total", "Packets that matched.",
+	  FIELD(nl_attachment, packets) },
+	{ "matched_bytes_total", "Bytes of packets that matched, from the IP header on.",
+	  FIELD(nl_attachment, bytes) },
+	{ NULL, NULL, 0, 0 }
+};
+
+static unsigned long long value_of(const struct metric *metric, const void *object)
+{
+	const char *field = (const char *)object + metric->offset;
+
+	return metric->size == 4 ? *(const uint32_t *)field :
+				   *(const uint64_t *)field;
+}
+
+static bool ends_with(const char *text, const char *end)
+{
+	size_t len = strlen(text), end_len = strlen(end);
+
+	return len >= end_len && !strcmp(text + len - end_len, end);
+}
+
+static void print_head(const char *object, const char *name, const char *help)
+{
+	printf("# HELP ipcuckoo_%s%s %s\n# TYPE ipcuckoo_%s%s %s\n", object,
+	       name, help, object, name,
+	       ends_with(name, "_total") ? "counter" : "gauge");
+}
+
+/* Names of devices may have quotes and backslashes in them. */
+static void print_label(const char *name, const char *value, const char *end)
+{
+	printf("%s=\"", name);
+	for (; *value; value++) {
+		if (*value == '\n') {
+			fputs("\\n", stdout);
+			continue;
+		}
+		if (*value == '"' || *value == '\\')
+			putchar('\\');
+		putchar(*value);
+	}
+	printf("\"%s", end);
+}
+
+static void print_set_labels(const struct nl_set *set)
+{
+	print_label("set", set->name, ",");
+	print_label("type", meaning_word(type_words, set->type), ",");
+	print_label("family", meaning_word(family_words, set->family), "");
+}
+
+static void print_sets(const struct stats *stats)
+{
+	const struct metric *metric;
+	size_t i;
+	int why;
+
+	for (metric = set_metrics; metric->name; metric++) {
+		print_head("set_", metric->name, metric->help);
+		for (i = 0; i < stats->set_count; i++) {
+			printf("ipcuckoo_set_%s{", metric->name);
+			print_set_labels(&stats->sets[i]);
+			printf("} %llu\n", value_of(metric, &stats->sets[i]));
+		}
+	}
+	print_head("set_", "load_ratio", "Entries by slots.");
+	for (i = 0; i < stats->set_count; i++) {
+		printf("ipcuckoo_set_load_ratio{");
+		print_set_labels(&stats->sets[i]);
+		printf("} %.4f\n",
+		       ratio(stats->sets[i].entries, stats->sets[i].slots));
+	}
+	print_head("set_", "failed_adds_total", "Requests to add that failed, by reason.");
+	for (i = 0; i < stats->set_count; i++) {
+		for (why = 0; why < FAILURES; why++) {
+			printf("ipcuckoo_set_failed_adds_total{");
+			print_set_labels(&stats->sets[i]);
+			putchar(',');
+			print_label("reason", failure_words[why], "");
+			printf("} %llu\n",
+			       (unsigned long long)stats->sets[i].failed[why]);
+		}
+	}
+}
+
+/* The number tells those apart that are alike in all else. */
+static void print_attachment_labels(const struct nl_attachment *attachment)
+{
+	printf("attachment=\"%u\",", attachment->id);
+	print_label("set", attachment->set, ",");
+	print_label("direction",
+		    meaning_word(direction_words, attachment->direction), ",");
+	print_label("verdict",
+		    meaning_word(verdict_words, attachment->verdict), ",");
+	print_label("device", attachment->dev, "");
+}
+
+static void print_attachments(const struct stats *stats)
+{
+	const struct metric *metric;
+	size_t i;
+
+	for (metric = attachment_metrics; metric->name; metric++) {
+		print_head("", metric->name, metric->help);
+		for (i = 0; i < stats->attachment_count; i++) {
+			printf("ipcuckoo_%s{", metric->name);
+			print_attachment_labels(&stats->attachments[i]);
+			printf("} %llu\n",
+			       value_of(metric, &stats->attachments[i]));
+		}
+	}
+}
+
+void print_prometheus(const struct stats *stats)
+{
+	print_head("", "info", "The version of the module.");
+	printf("ipcuckoo_info{");
+	print_label("version", stats->info.version, "} 1\n");
+	print_head("", "memory_bytes", "Memory of all tables.");
+	printf("ipcuckoo_memory_bytes %llu\n",
+	       (unsigned long long)stats->info.memory);
+	print_head("", "memory_limit_bytes",
+		   "Memory that all tables may take, 0 for no limit.");
+	printf("ipcuckoo_memory_limit_bytes %llu\n",
+	       (unsigned long long)stats->info.memory_limit);
+	print_sets(stats);
+	print_attachments(stats);
+}

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Everything that stats shows, read before any of it is printed.
+ */
+#ifndef IPCUCKOO_TOOL_STATS_H
+#define IPCUCKOO_TOOL_STATS_H
+
+#include "netlink.h"
+
+struct stats {
+	struct nl_info info;
+	struct nl_attachment *attachments;
+	size_t attachment_count;
+	struct nl_set *sets;
+	size_t set_count;
+};
+
+extern const char *const failure_words[FAILURES];
+
+static inline double ratio(double a, double b)
+{
+	return b ? a / b : 0;
+}
+
+void print_prometheus(const struct stats *stats);
+
+#endif /* IPCUCKOO_TOOL_STATS_H */
