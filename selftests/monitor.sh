@@ -89,10 +89,12 @@ do_everything()
 	"$IPCUCKOO" flush many
 	"$IPCUCKOO" detach nets src drop
 	"$IPCUCKOO" detach --all
-	"$IPCUCKOO" change nets maxelem 1000
-	"$IPCUCKOO" swap nets blocklist
 	"$IPCUCKOO" rename many few
 	"$IPCUCKOO" destroy few
+	"$IPCUCKOO" create spare hash:net family any
+	"$IPCUCKOO" swap spare blocklist
+	"$IPCUCKOO" change spare maxelem 1000
+	"$IPCUCKOO" destroy spare
 	"$IPCUCKOO" destroy --all
 }
 
@@ -131,10 +133,12 @@ flushed many
 detached nets src drop order 300
 detached nets both mark 0x1/0xff order -5 dev eth7 loopback
 detached blocklist src drop order 300
-changed nets maxelem 1000
-swapped nets blocklist
 renamed many few
 destroyed few
+new spare hash:net family any
+swapped spare blocklist
+changed spare maxelem 1000
+destroyed spare
 destroyed blocklist
 destroyed nets" "$(sort_members < text | grep -v probe)"
 	check "as JSON, too" "$(words text | cut -d ' ' -f 1,2)" \
