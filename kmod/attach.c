@@ -80,6 +80,16 @@ static __always_inline bool matches(const struct ipcuckoo_link *link,
 	       (dir & IPCUCKOO_DIR_DST && match(link->set, &a->addr[1]));
 }
 
+/* The same once more for a set that keeps records: which entry it is, counted. */
+static noinline bool hit(const struct ipcuckoo_attachment *at, const struct addresses *a,
+			 bool v6, unsigned int bytes, u64 *mark)
+{
+	return (at->rule.dir & IPCUCKOO_DIR_SRC &&
+		ipcuckoo_set_hit(at->set, &a->addr[0], v6, bytes, mark)) ||
+	       (at->rule.dir & IPCUCKOO_DIR_DST &&
+		ipcuckoo_set_hit(at->set, &a->addr[1], v6, bytes, mark));
+}
+
 static bool concerns(const struct ipcuckoo_attachment *at,
 		     const struct net_device *dev)
 {
@@ -100,10 +110,15 @@ static __always_inline unsigned int run(const struct ipcuckoo_chain *chain,
 {
 	const struct ipcuckoo_attachment *at;
 	unsigned int i;
+	u64 mark;
 
 	for (i = 0; i < chain->count; i++) {
 		at = chain->link[i].at;
 		if (!concerns(at, dev) || !matches(&chain->link[i], a, match))
+			continue;
+		mark = 0;
+		if (ipcuckoo_set_recorded(at->set) &&
+		    !hit(at, a, match == ipcuckoo_set_match6, skb->len, &mark))
 			continue;
 		this_cpu_inc(at->counter->packets);
 		this_cpu_add(at->counter->bytes, skb->len);
@@ -113,7 +128,8 @@ static __always_inline unsigned int run(const struct ipcuckoo_chain *chain,
 		case IPCUCKOO_VERDICT_ACCEPT:
 			return NF_ACCEPT;
 		case IPCUCKOO_VERDICT_MARK:
-			skb->mark = (skb->mark & ~at->rule.mask) | at->rule.mark;
+			mark = mark ?: (u64)at->rule.mask << 32 | at->rule.mark;
+			skb->mark = (skb->mark & ~(u32)(mark >> 32)) | (u32)mark;
 			break;
 		default:
 			break;

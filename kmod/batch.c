@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Batches: see batch.h. */
 #include <linux/bitmap.h>
+#include <linux/mm.h>
 #include <linux/sched.h>
 #include <linux/slab.h>
 
@@ -52,6 +53,9 @@ bool ipcuckoo_batch_next(const struct ipcuckoo_batch *batch,
 {
 	at->index++;
 	at->n++;
+	if (batch->comments)
+		at->comment = at->n ? at->comment + strlen(at->comment) + 1 :
+				      batch->comments;
 	while (at->kind < IPCUCKOO_KINDS && at->index >= batch->count[at->kind]) {
 		at->kind++;
 		at->index = 0;
@@ -62,6 +66,43 @@ bool ipcuckoo_batch_next(const struct ipcuckoo_batch *batch,
 		cond_resched();
 	*entry = unpack(batch, at);
 	return true;
+}
+
+/**
+ * ipcuckoo_batch_given() - what a batch says of an entry
+ * @batch:	batch
+ * @at:		the entry
+ * @timeout:	of an entry that is given none
+ */
+struct ipcuckoo_given
+ipcuckoo_batch_given(const struct ipcuckoo_batch *batch,
+		     const struct ipcuckoo_batch_cursor *at, u32 timeout)
+{
+	struct ipcuckoo_given given = { .timeout = timeout };
+	size_t n = at->n;
+	const u8 *p;
+
+	if (batch->timeouts)
+		given.timeout = get_unaligned_be32(batch->timeouts + 4 * n);
+	if (batch->nomatches)
+		given.nomatch = batch->nomatches[n];
+	if (batch->counters) {
+		p = batch->counters + IPCUCKOO_COUNTERS_SIZE * n;
+		given.counted = true;
+		given.packets = get_unaligned_be64(p);
+		given.bytes = get_unaligned_be64(p + 8);
+	}
+	if (batch->skbinfos) {
+		p = batch->skbinfos + IPCUCKOO_SKBINFO_SIZE * n;
+		given.info.mark = get_unaligned_be64(p);
+		given.info.prio = get_unaligned_be32(p + 8);
+		given.info.queue = get_unaligned_be16(p + 12);
+	}
+	if (at->comment) {
+		given.comment = at->comment;
+		given.comment_len = strlen(at->comment);
+	}
+	return given;
 }
 
 static u32 total(const struct ipcuckoo_batch *batch)
@@ -122,56 +163,115 @@ out:
 	return err;
 }
 
-/* Find everything that could go wrong with an addition, and make room for it,
- * before anything is changed. Sets a bit in @absent for each entry to add.
+/**
+ * struct addition - a batch that is being added
+ * @set:	to this set
+ * @batch:	the batch
+ * @exist:	entries that are there already are no error
+ * @absent:	a bit for each entry that is not there
+ * @values:	what is to be kept for each entry, or NULL where sets keep nothing
+ * @except:	a bit for each kind that gets an exception
  */
-static int prepare_add(struct ipcuckoo_set *set,
-		       const struct ipcuckoo_batch *batch, bool exist,
-		       unsigned long *absent, struct ipcuckoo_batch_cursor *at)
+struct addition {
+	struct ipcuckoo_set *set;
+	const struct ipcuckoo_batch *batch;
+	bool exist;
+	unsigned long *absent;
+	struct ipcuckoo_value *values;
+	unsigned long except;
+};
+
+/* Make what is to be kept for an entry: whatever takes memory. */
+static int make_value(struct addition *add, const struct ipcuckoo_batch_cursor *at,
+		      enum ipcuckoo_kind kind)
 {
-	u32 more[IPCUCKOO_KINDS] = {}, new = 0, count, limit;
-	struct ipcuckoo_entry entry;
+	struct ipcuckoo_entries *e = &add->set->entries;
+	struct ipcuckoo_given given;
+
+	if (!add->values)
+		return 0;
+	given = ipcuckoo_batch_given(add->batch, at, add->set->timeout);
+	if (given.nomatch)
+		add->except |= BIT(kind);
+	return ipcuckoo_value_make(&add->values[at->n], e->options, &given, e->mem);
+}
+
+static int check_limit(struct addition *add, u32 new)
+{
+	struct ipcuckoo_set *set = add->set;
+	u32 limit = ipcuckoo_set_limit(set);
 	int err;
 
-	while (ipcuckoo_batch_next(batch, at, &entry)) {
-		err = ipcuckoo_set_check(set, &entry);
+	if (!limit || ipcuckoo_set_count(set) + new <= limit)
+		return 0;
+	ipcuckoo_set_sweep(set);
+	if (ipcuckoo_set_count(set) + new <= limit)
+		return 0;
+	err = set->entries.shape.multi ? 0 :
+	      count_distinct(set, add->batch, add->absent, &new);
+	if (err)
+		return err;
+	return ipcuckoo_set_count(set) + new > limit ? -ENOSPC : 0;
+}
+
+/* Find everything that could go wrong with an addition, and make room for it,
+ * before anything is changed.
+ */
+static int prepare_add(struct addition *add, struct ipcuckoo_batch_cursor *at)
+{
+	struct ipcuckoo_entries *e = &add->set->entries;
+	u32 more[IPCUCKOO_KINDS] = {}, new = 0;
+	struct ipcuckoo_entry entry;
+	enum ipcuckoo_kind kind;
+	int err;
+
+	while (ipcuckoo_batch_next(add->batch, at, &entry)) {
+		err = ipcuckoo_set_check(add->set, &entry);
 		if (err)
 			return err;
-		if (!ipcuckoo_entries_holds(&set->entries, &entry)) {
-			__set_bit(at->n, absent);
-			more[ipcuckoo_entry_kind(&entry)]++;
+		kind = ipcuckoo_entry_kind(&entry);
+		if (!ipcuckoo_entries_holds(e, &entry)) {
+			__set_bit(at->n, add->absent);
+			more[kind]++;
 			new++;
-		} else if (!exist) {
+		} else if (!add->exist) {
 			return -EEXIST;
 		}
-	}
-	count = ipcuckoo_set_count(set);
-	limit = ipcuckoo_set_limit(set);
-	if (limit && count + new > limit) {
-		err = set->entries.shape.multi ? 0 :
-		      count_distinct(set, batch, absent, &new);
+		err = make_value(add, at, kind);
 		if (err)
 			return err;
-		if (count + new > limit)
-			return -ENOSPC;
 	}
+	err = check_limit(add, new);
 	/* A single one makes its own room, or changes nothing. */
-	return new > 1 ? ipcuckoo_entries_reserve(&set->entries, more) : 0;
+	if (!err && new > 1)
+		err = ipcuckoo_entries_reserve(e, more);
+	for (kind = 0; kind < IPCUCKOO_KINDS && !err; kind++)
+		if (add->except & BIT(kind))
+			err = ipcuckoo_entries_learn_exceptions(e, kind);
+	return err;
+}
+
+static int add_entry(struct addition *add, u32 n, const struct ipcuckoo_entry *entry)
+{
+	struct ipcuckoo_value none = {}, *value = add->values ? &add->values[n] : &none;
+	int err = ipcuckoo_entries_add_value(&add->set->entries, entry, value);
+
+	if (!err)
+		value->record = NULL;
+	return err;
 }
 
 /* Delete what this batch has added, up to entry @end. */
-static void undo_add(struct ipcuckoo_set *set,
-		     const struct ipcuckoo_batch *batch,
-		     const unsigned long *added, u32 end)
+static void undo_add(struct addition *add, u32 end)
 {
 	struct ipcuckoo_batch_cursor at = IPCUCKOO_BATCH_BEGIN;
 	struct ipcuckoo_entry entry;
 
-	while (ipcuckoo_batch_next(batch, &at, &entry) && at.n < end) {
-		if (!test_bit(at.n, added))
+	while (ipcuckoo_batch_next(add->batch, &at, &entry) && at.n < end) {
+		if (!test_bit(at.n, add->absent))
 			continue;
-		ipcuckoo_set_check(set, &entry);
-		ipcuckoo_entries_del(&set->entries, &entry);
+		ipcuckoo_set_check(add->set, &entry);
+		ipcuckoo_entries_del(&add->set->entries, &entry);
 	}
 }
 
@@ -180,30 +280,28 @@ static void undo_add(struct ipcuckoo_set *set,
  * filter, too many copies. What is deleted from a filter then are fingerprints
  * that were just added to it.
  */
-static int apply_add(struct ipcuckoo_set *set,
-		     const struct ipcuckoo_batch *batch, unsigned long *absent,
-		     struct ipcuckoo_batch_result *result)
+static int apply_add(struct addition *add, struct ipcuckoo_batch_result *result)
 {
 	struct ipcuckoo_batch_cursor begin = IPCUCKOO_BATCH_BEGIN;
 	struct ipcuckoo_entry entry;
 	int err;
 
 	result->at = begin;
-	while (ipcuckoo_batch_next(batch, &result->at, &entry)) {
-		if (!test_bit(result->at.n, absent)) {
+	while (ipcuckoo_batch_next(add->batch, &result->at, &entry)) {
+		if (!test_bit(result->at.n, add->absent)) {
 			result->unchanged++;
 			continue;
 		}
-		ipcuckoo_set_check(set, &entry);
-		err = ipcuckoo_entries_add(&set->entries, &entry);
+		ipcuckoo_set_check(add->set, &entry);
+		err = add_entry(add, result->at.n, &entry);
 		if (!err) {
 			result->changed++;
 		} else if (err == -EEXIST) {
 			/* Twice in this batch. */
-			__clear_bit(result->at.n, absent);
+			__clear_bit(result->at.n, add->absent);
 			result->unchanged++;
 		} else {
-			undo_add(set, batch, absent, result->at.n);
+			undo_add(add, result->at.n);
 			return err;
 		}
 	}
@@ -231,11 +329,41 @@ static void tell_added(struct ipcuckoo_set *set,
 	ipcuckoo_event_entries_end(&told);
 }
 
+/* Of entries that are there, or came twice, keep what was said last. Nothing
+ * can go wrong with it any more.
+ */
+static void apply_updates(struct addition *add)
+{
+	struct ipcuckoo_batch_cursor at = IPCUCKOO_BATCH_BEGIN;
+	struct ipcuckoo_given given;
+	struct ipcuckoo_entry entry;
+
+	while (add->values && ipcuckoo_batch_next(add->batch, &at, &entry)) {
+		if (test_bit(at.n, add->absent))
+			continue;
+		ipcuckoo_set_check(add->set, &entry);
+		given = ipcuckoo_batch_given(add->batch, &at, add->set->timeout);
+		ipcuckoo_entries_update(&add->set->entries, &entry,
+					&add->values[at.n], &given);
+	}
+}
+
+static void free_addition(struct addition *add)
+{
+	u32 n = total(add->batch);
+
+	while (add->values && n--)
+		ipcuckoo_record_put(add->values[n].record, add->set->entries.mem);
+	kvfree(add->values);
+	bitmap_free(add->absent);
+}
+
 /**
  * ipcuckoo_batch_add() - add entries to a set
  * @set:	set, locked
  * @batch:	entries
- * @exist:	entries that are there already are no error
+ * @exist:	entries that are there already are no error; what is kept for
+ *		them becomes what the batch says
  * @result:	set
  *
  * Context: process context.
@@ -245,20 +373,32 @@ int ipcuckoo_batch_add(struct ipcuckoo_set *set,
 		       const struct ipcuckoo_batch *batch, bool exist,
 		       struct ipcuckoo_batch_result *result)
 {
-	unsigned long *absent = bitmap_zalloc(total(batch), GFP_KERNEL);
-	int err;
+	struct addition add = {
+		.set = set,
+		.batch = batch,
+		.exist = exist,
+		.absent = bitmap_zalloc(total(batch), GFP_KERNEL),
+	};
+	bool values = set->entries.options || batch->nomatches;
+	int err = -ENOMEM;
 
 	*result = (struct ipcuckoo_batch_result){ .at = IPCUCKOO_BATCH_BEGIN };
-	if (!absent) {
+	if (values)
+		add.values = kvcalloc(total(batch), sizeof(*add.values),
+				      GFP_KERNEL_ACCOUNT);
+	if (!add.absent || (values && !add.values)) {
 		result->at.kind = IPCUCKOO_KINDS;
-		return ipcuckoo_set_note(set, -ENOMEM);
+		goto out;
 	}
-	err = prepare_add(set, batch, exist, absent, &result->at);
+	err = prepare_add(&add, &result->at);
 	if (!err)
-		err = apply_add(set, batch, absent, result);
-	if (!err)
-		tell_added(set, batch, absent, result);
-	bitmap_free(absent);
+		err = apply_add(&add, result);
+	if (!err) {
+		tell_added(set, batch, add.absent, result);
+		apply_updates(&add);
+	}
+out:
+	free_addition(&add);
 	return ipcuckoo_set_note(set, err);
 }
 

@@ -9,10 +9,20 @@
  * struct ipcuckoo_batch - packed entries
  * @data:	for each kind, as uapi/ipcuckoo.h describes them
  * @count:	for each kind, entries
+ * @timeouts:	of all entries in their order, likewise packed; or NULL
+ * @counters:	likewise
+ * @skbinfos:	likewise
+ * @nomatches:	likewise
+ * @comments:	likewise, each terminated
  */
 struct ipcuckoo_batch {
 	const u8 *data[IPCUCKOO_KINDS];
 	u32 count[IPCUCKOO_KINDS];
+	const u8 *timeouts;
+	const u8 *counters;
+	const u8 *skbinfos;
+	const u8 *nomatches;
+	const char *comments;
 };
 
 /**
@@ -20,11 +30,13 @@ struct ipcuckoo_batch {
  * @kind:	which attribute; IPCUCKOO_KINDS at the end
  * @index:	which entry of it
  * @n:		which entry of all
+ * @comment:	its comment, or NULL
  */
 struct ipcuckoo_batch_cursor {
 	enum ipcuckoo_kind kind;
 	u32 index;
 	u32 n;
+	const char *comment;
 };
 
 /* Before the first entry. */
@@ -45,6 +57,9 @@ struct ipcuckoo_batch_result {
 bool ipcuckoo_batch_next(const struct ipcuckoo_batch *batch,
 			 struct ipcuckoo_batch_cursor *at,
 			 struct ipcuckoo_entry *entry);
+struct ipcuckoo_given
+ipcuckoo_batch_given(const struct ipcuckoo_batch *batch,
+		     const struct ipcuckoo_batch_cursor *at, u32 timeout);
 int ipcuckoo_batch_add(struct ipcuckoo_set *set,
 		       const struct ipcuckoo_batch *batch, bool exist,
 		       struct ipcuckoo_batch_result *result);

@@ -89,13 +89,28 @@ static void retire_filter(struct ipcuckoo_filter *f, bool live)
 		ipcuckoo_filter_destroy(f);
 }
 
-/* Free a version with all that is in it. */
-static void version_destroy(struct ipcuckoo_version *v, bool live)
+/* A table goes with its entries: their records are put. */
+static void put_records(struct ipcuckoo_entries *e, struct ipcuckoo_table *t)
 {
+	struct ipcuckoo_key key;
+	u64 pos = 0;
+
+	if (!t || !(t->with & IPCUCKOO_WITH_RECORDS))
+		return;
+	while (ipcuckoo_table_next(t, &pos, &key))
+		ipcuckoo_record_put(t->records[pos - 1], e->mem);
+}
+
+/* Free a version with all that is in it. */
+static void version_destroy(struct ipcuckoo_entries *e, struct ipcuckoo_version *v)
+{
+	bool live = e->live;
 	int i;
 
-	for (i = 0; i < IPCUCKOO_KINDS; i++)
+	for (i = 0; i < IPCUCKOO_KINDS; i++) {
+		put_records(e, v->table[i]);
 		retire_table(v->table[i], live);
+	}
 	for (i = 0; i < 2; i++)
 		retire_hint(v->hint[i], live);
 	retire_filter(v->filter, live);
@@ -118,6 +133,17 @@ static void publish(struct ipcuckoo_entries *e, struct ipcuckoo_version *v)
 		kfree(old);
 }
 
+/* Does an entry not match just because it is there? */
+static bool is_valued(const struct ipcuckoo_version *v)
+{
+	u8 with = 0;
+	int kind;
+
+	for (kind = 0; kind < IPCUCKOO_KINDS; kind++)
+		with |= v->table[kind] ? v->table[kind]->with : 0;
+	return with & (IPCUCKOO_WITH_EXPIRES | IPCUCKOO_WITH_NOMATCH);
+}
+
 static int publish_table(struct ipcuckoo_entries *e, enum ipcuckoo_kind kind,
 			 struct ipcuckoo_table *t)
 {
@@ -128,6 +154,7 @@ static int publish_table(struct ipcuckoo_entries *e, enum ipcuckoo_kind kind,
 	if (!v)
 		return -ENOMEM;
 	v->table[kind] = t;
+	v->valued = is_valued(v);
 	publish(e, v);
 	if (old)
 		e->displaced += old->displaced;
@@ -186,14 +213,21 @@ void ipcuckoo_entries_relax(struct ipcuckoo_entries *e)
 	e->queue = NULL;
 }
 
+/* One more entry that a table is made anew for. */
+struct extra {
+	struct ipcuckoo_key key;
+	struct ipcuckoo_value value;
+};
+
 /* Fill an empty table that nobody reads from @from (or NULL), and with @extra
  * (or NULL).
  */
 static int fill_table(struct ipcuckoo_table *to,
 		      const struct ipcuckoo_table *from,
-		      const struct ipcuckoo_key *extra,
+		      const struct extra *extra,
 		      struct ipcuckoo_search_node *queue)
 {
+	struct ipcuckoo_value value;
 	struct ipcuckoo_guard guard;
 	struct ipcuckoo_key key;
 	u64 pos = 0;
@@ -202,26 +236,44 @@ static int fill_table(struct ipcuckoo_table *to,
 
 	ipcuckoo_guard_init(&guard);
 	while (from && ipcuckoo_table_next(from, &pos, &key)) {
-		err = ipcuckoo_table_insert(to, &guard, &key, queue);
+		value = ipcuckoo_table_value(from, pos - 1);
+		err = ipcuckoo_table_insert_value(to, &guard, &key, &value, queue);
 		if (err)
 			return err;
 		if (!(++n % COPY_BATCH))
 			cond_resched();
 	}
-	return extra ? ipcuckoo_table_insert(to, &guard, extra, queue) : 0;
+	return extra ? ipcuckoo_table_insert_value(to, &guard, &extra->key,
+						   &extra->value, queue) : 0;
+}
+
+/* What a table keeps: what the set was made with, and once there was an
+ * exception, which are exceptions.
+ */
+static u8 with(const struct ipcuckoo_entries *e, const struct ipcuckoo_table *old,
+	       const struct extra *extra)
+{
+	bool nomatch = extra && extra->value.nomatch;
+
+	if (old)
+		nomatch |= old->with & IPCUCKOO_WITH_NOMATCH;
+	return (e->options & IPCUCKOO_O_TIMEOUT ? IPCUCKOO_WITH_EXPIRES : 0) |
+	       (e->options & IPCUCKOO_RECORDED ? IPCUCKOO_WITH_RECORDS : 0) |
+	       (nomatch ? IPCUCKOO_WITH_NOMATCH : 0);
 }
 
 /* Make a table anew with @nbuckets, or a few more if that proves too tight,
  * and with @extra (or NULL) in it. Changes nothing when it fails.
  */
-static int rebuild(struct ipcuckoo_entries *e, enum ipcuckoo_kind kind,
-		   u32 nbuckets, const struct ipcuckoo_key *extra)
+static int rebuild_with(struct ipcuckoo_entries *e, enum ipcuckoo_kind kind,
+			u32 nbuckets, const struct extra *extra, u8 with)
 {
 	struct ipcuckoo_table *t, *old = current_version(e)->table[kind];
 	int attempt, err = -ENOSPC;
 
 	for (attempt = 0; attempt < ATTEMPTS && err == -ENOSPC; attempt++) {
-		t = ipcuckoo_table_create(e->mem, nbuckets, ipcuckoo_kind_keyed(kind));
+		t = ipcuckoo_table_create_with(e->mem, nbuckets, ipcuckoo_kind_keyed(kind),
+					       with);
 		if (IS_ERR(t))
 			return PTR_ERR(t);
 		err = fill_table(t, old, extra, e->queue);
@@ -236,9 +288,17 @@ static int rebuild(struct ipcuckoo_entries *e, enum ipcuckoo_kind kind,
 	return err;
 }
 
+static int rebuild(struct ipcuckoo_entries *e, enum ipcuckoo_kind kind,
+		   u32 nbuckets, const struct extra *extra)
+{
+	const struct ipcuckoo_table *old = current_version(e)->table[kind];
+
+	return rebuild_with(e, kind, nbuckets, extra, with(e, old, extra));
+}
+
 /* An insertion found no place, or there is no table yet. */
 static int make_room(struct ipcuckoo_entries *e, enum ipcuckoo_kind kind,
-		     const struct ipcuckoo_key *key)
+		     const struct extra *extra)
 {
 	struct ipcuckoo_table *t = current_version(e)->table[kind];
 	u64 count = t ? t->count : 0;
@@ -255,7 +315,7 @@ static int make_room(struct ipcuckoo_entries *e, enum ipcuckoo_kind kind,
 	if (t && !early && nbuckets <= t->nbuckets)
 		nbuckets = min_t(u32, t->nbuckets + max(t->nbuckets / 4 & ~1U, 2U),
 				 IPCUCKOO_BUCKETS_MAX);
-	err = rebuild(e, kind, nbuckets, key);
+	err = rebuild(e, kind, nbuckets, extra);
 	if (err)
 		return err;
 	if (early)
@@ -400,40 +460,207 @@ static int filter_copy(struct ipcuckoo_entries *to,
 
 /* Exact contents, and what is common */
 
+/* A step of the sequence by itself, for what is changed in place. */
+static void step(struct ipcuckoo_entries *e)
+{
+	spin_lock_bh(&e->guard.lock);
+	ipcuckoo_guard_bump(&e->guard);
+	spin_unlock_bh(&e->guard.lock);
+}
+
+/* Keep something else for an entry from now on, in one step. What an exception,
+ * or one that was one, makes of shorter prefixes must not be mixed with what
+ * comes before and after: see ipcuckoo_entries_add_value().
+ */
+static void change_at_once(struct ipcuckoo_entries *e, struct ipcuckoo_table *t,
+			   u64 slot, const struct ipcuckoo_value *value)
+{
+	step(e);
+	ipcuckoo_table_set_value(t, slot, value);
+	step(e);
+	e->generation++;
+}
+
+/* Readers may see some of it earlier than the rest, if that is all right. */
+static void change_value(struct ipcuckoo_entries *e, struct ipcuckoo_table *t,
+			 u64 slot, const struct ipcuckoo_value *value)
+{
+	if (value->nomatch || ipcuckoo_table_value(t, slot).nomatch) {
+		change_at_once(e, t, slot, value);
+	} else {
+		ipcuckoo_table_set_value(t, slot, value);
+		e->generation++;
+	}
+}
+
+/* An entry that has ended but was not removed yet is added again. The record of
+ * the one that ended must not be seen with the deadline of the new one.
+ */
+static void revive(struct ipcuckoo_entries *e, struct ipcuckoo_table *t, u64 slot,
+		   const struct ipcuckoo_value *value)
+{
+	struct ipcuckoo_record *old = ipcuckoo_table_value(t, slot).record;
+
+	e->records += ipcuckoo_record_memory(value->record);
+	e->records -= ipcuckoo_record_memory(old);
+	change_at_once(e, t, slot, value);
+	ipcuckoo_record_put(old, e->mem);
+}
+
+static bool has_ended(const struct ipcuckoo_table *t, u64 slot)
+{
+	return ipcuckoo_expired(ipcuckoo_table_value(t, slot).expires, ipcuckoo_now());
+}
+
 /**
- * ipcuckoo_entries_add() - add an entry
+ * ipcuckoo_entries_learn_exceptions() - have room for the first exception
+ * @e:		exact contents
+ * @kind:	of the exception
+ *
+ * The version says that there are exceptions before there is one: a reader who
+ * came to the hint by an older version would take the mark of a short exception
+ * for that of a prefix. Hence there is a table after this, if an empty one.
+ *
+ * Context: the writer; may sleep.
+ * Return: 0, -ENOSPC, -ENOMEM or -EDQUOT. After that no exception of this kind
+ * takes memory to be noted.
+ */
+int ipcuckoo_entries_learn_exceptions(struct ipcuckoo_entries *e,
+				      enum ipcuckoo_kind kind)
+{
+	const struct extra example = { .value.nomatch = true };
+	struct ipcuckoo_table *t = current_version(e)->table[kind];
+	u32 nbuckets = t ? t->nbuckets :
+			   ipcuckoo_table_buckets(1, ipcuckoo_kind_keyed(kind));
+	int err;
+
+	if (t && t->with & IPCUCKOO_WITH_NOMATCH)
+		return 0;
+	err = search_begin(e);
+	return err ?: rebuild_with(e, kind, nbuckets, NULL, with(e, t, &example));
+}
+
+/* What is kept for an entry, if it is there and has not ended. */
+static bool entry_value(const struct ipcuckoo_table *t, const struct ipcuckoo_key *key,
+			struct ipcuckoo_value *value)
+{
+	u64 slot;
+
+	if (!t || !ipcuckoo_table_find(t, key, &slot))
+		return false;
+	*value = ipcuckoo_table_value(t, slot);
+	return !t->with || !ipcuckoo_expired(value->expires, ipcuckoo_now());
+}
+
+static int add_exact(struct ipcuckoo_entries *e, enum ipcuckoo_kind kind,
+		     const struct extra *extra)
+{
+	struct ipcuckoo_table *t = current_version(e)->table[kind];
+	u64 slot;
+	int err;
+
+	/* Whoever keeps no deadlines need not search twice. */
+	if (t && e->options & IPCUCKOO_O_TIMEOUT &&
+	    ipcuckoo_table_find(t, &extra->key, &slot)) {
+		if (!has_ended(t, slot))
+			return -EEXIST;
+		revive(e, t, slot, &extra->value);
+		return 0;
+	}
+	err = t ? ipcuckoo_table_insert_value(t, &e->guard, &extra->key,
+					      &extra->value, e->queue) : -ENOSPC;
+	if (err == -ENOSPC)
+		err = make_room(e, kind, extra);
+	if (err)
+		return err;
+	e->records += ipcuckoo_record_memory(extra->value.record);
+	e->generation++;
+	return 0;
+}
+
+/**
+ * ipcuckoo_entries_add_value() - add an entry
  * @e:		contents
  * @entry:	entry, host bits zero
+ * @value:	what is kept for it; on success its record belongs to @e
+ *
+ * The longest entry that covers an address decides about it. So an exception is
+ * added between two steps of the sequence. Without the one behind it, a reader
+ * could miss the exception and see a prefix added after it, whose match it takes
+ * back; without the one before it, a reader could see the exception and miss a
+ * longer entry added before it, whose match it does not.
  *
  * Context: the writer; may sleep.
  * Return: 0, -EEXIST if it is there, -ENOSPC, -ENOMEM or -EDQUOT, or what
  * ipcuckoo_filter_insert() returns; then nothing has changed.
  */
-int ipcuckoo_entries_add(struct ipcuckoo_entries *e,
-			 const struct ipcuckoo_entry *entry)
+int ipcuckoo_entries_add_value(struct ipcuckoo_entries *e,
+			       const struct ipcuckoo_entry *entry,
+			       struct ipcuckoo_value *value)
 {
 	enum ipcuckoo_kind kind = ipcuckoo_entry_kind(entry);
-	struct ipcuckoo_key key = ipcuckoo_entry_code(&entry->addr, entry->v6, entry->len);
-	struct ipcuckoo_table *t;
+	struct extra extra = {
+		.key = ipcuckoo_entry_code(&entry->addr, entry->v6, entry->len),
+		.value = *value,
+	};
 	int err;
 
 	lockdep_assert_held(&e->mutex);
 	err = search_begin(e);
 	if (!err && ipcuckoo_kind_is_nets(kind))
 		err = prepare_hint(e, entry->v6, 1);
+	if (!err && value->nomatch)
+		err = ipcuckoo_entries_learn_exceptions(e, kind);
 	if (err)
 		return err;
 	if (ipcuckoo_entries_approximate(e))
 		return filter_add(e, entry);
-	t = current_version(e)->table[kind];
-	err = t ? ipcuckoo_table_insert(t, &e->guard, &key, e->queue) :
-		  -ENOSPC;
-	if (err == -ENOSPC)
-		err = make_room(e, kind, &key);
+	if (value->nomatch)
+		step(e);
+	err = add_exact(e, kind, &extra);
 	if (err)
 		return err;
 	mark_hint(current_version(e)->hint[entry->v6], entry);
-	e->generation++;
+	if (value->nomatch)
+		step(e);
+	return 0;
+}
+
+/**
+ * ipcuckoo_entries_update() - an entry that is there is added once more
+ * @e:		contents
+ * @entry:	entry, host bits zero
+ * @fresh:	what was made for it; what is left of it belongs to the caller
+ * @given:	what the request says
+ *
+ * Context: the writer; may sleep.
+ * Return: 0; -ENOENT if it is not there; -ENOMEM or -EDQUOT, which only the first
+ * exception among entries of its kind can meet; then nothing has changed.
+ */
+int ipcuckoo_entries_update(struct ipcuckoo_entries *e,
+			    const struct ipcuckoo_entry *entry,
+			    struct ipcuckoo_value *fresh,
+			    const struct ipcuckoo_given *given)
+{
+	enum ipcuckoo_kind kind = ipcuckoo_entry_kind(entry);
+	struct ipcuckoo_key key = ipcuckoo_entry_code(&entry->addr, entry->v6, entry->len);
+	struct ipcuckoo_value value;
+	struct ipcuckoo_table *t;
+	u64 slot;
+	int err;
+
+	lockdep_assert_held(&e->mutex);
+	err = fresh->nomatch ? ipcuckoo_entries_learn_exceptions(e, kind) : 0;
+	if (err)
+		return err;
+	t = current_version(e)->table[kind];
+	if (!t || !ipcuckoo_table_find(t, &key, &slot))
+		return -ENOENT;
+	value = ipcuckoo_table_value(t, slot);
+	e->records -= ipcuckoo_record_memory(value.record);
+	ipcuckoo_value_update(&value, fresh, given, e->live);
+	e->records += ipcuckoo_record_memory(value.record);
+	change_value(e, t, slot, &value);
 	return 0;
 }
 
@@ -502,6 +729,31 @@ static void tidy(struct ipcuckoo_entries *e, enum ipcuckoo_kind kind)
 	}
 }
 
+/* Remove an exact entry that may have ended. */
+static int remove(struct ipcuckoo_entries *e, const struct ipcuckoo_entry *entry)
+{
+	const struct ipcuckoo_version *v = current_version(e);
+	enum ipcuckoo_kind kind = ipcuckoo_entry_kind(entry);
+	struct ipcuckoo_key key = ipcuckoo_entry_code(&entry->addr, entry->v6, entry->len);
+	struct ipcuckoo_table *t = v->table[kind];
+	struct ipcuckoo_hint *h = v->hint[entry->v6];
+	struct ipcuckoo_record *record = NULL;
+	u64 slot;
+
+	if (!t)
+		return -ENOENT;
+	if (t->with && ipcuckoo_table_find(t, &key, &slot))
+		record = ipcuckoo_table_value(t, slot).record;
+	if (ipcuckoo_table_delete(t, &e->guard, &key))
+		return -ENOENT;
+	e->records -= ipcuckoo_record_memory(record);
+	ipcuckoo_record_put(record, e->mem);
+	if (ipcuckoo_kind_is_nets(kind) && entry->len <= h->stride)
+		uncover(h, t, entry);
+	tidy(e, kind);
+	return 0;
+}
+
 /**
  * ipcuckoo_entries_del() - delete an entry
  * @e:		contents
@@ -513,22 +765,17 @@ static void tidy(struct ipcuckoo_entries *e, enum ipcuckoo_kind kind)
 int ipcuckoo_entries_del(struct ipcuckoo_entries *e,
 			 const struct ipcuckoo_entry *entry)
 {
-	const struct ipcuckoo_version *v = current_version(e);
-	enum ipcuckoo_kind kind = ipcuckoo_entry_kind(entry);
-	struct ipcuckoo_key key = ipcuckoo_entry_code(&entry->addr, entry->v6, entry->len);
-	struct ipcuckoo_table *t = v->table[kind];
-	struct ipcuckoo_hint *h = v->hint[entry->v6];
+	int err;
 
 	lockdep_assert_held(&e->mutex);
 	if (ipcuckoo_entries_approximate(e))
 		return filter_del(e, entry);
-	if (!t || ipcuckoo_table_delete(t, &e->guard, &key))
+	if (e->options & IPCUCKOO_O_TIMEOUT && !ipcuckoo_entries_has(e, entry))
 		return -ENOENT;
-	if (ipcuckoo_kind_is_nets(kind) && entry->len <= h->stride)
-		uncover(h, t, entry);
-	e->generation++;
-	tidy(e, kind);
-	return 0;
+	err = remove(e, entry);
+	if (!err)
+		e->generation++;
+	return err;
 }
 
 /**
@@ -542,13 +789,30 @@ int ipcuckoo_entries_del(struct ipcuckoo_entries *e,
 bool ipcuckoo_entries_has(struct ipcuckoo_entries *e,
 			  const struct ipcuckoo_entry *entry)
 {
-	enum ipcuckoo_kind kind = ipcuckoo_entry_kind(entry);
-	struct ipcuckoo_key key = ipcuckoo_entry_code(&entry->addr, entry->v6, entry->len);
-	const struct ipcuckoo_table *t = current_version(e)->table[kind];
+	struct ipcuckoo_value value;
 
 	if (ipcuckoo_entries_approximate(e))
 		return ipcuckoo_entries_copies(e, entry);
-	return t && ipcuckoo_table_has(t, &key);
+	return ipcuckoo_entries_get(e, entry, &value);
+}
+
+/**
+ * ipcuckoo_entries_get() - what is kept for this very entry
+ * @e:		exact contents
+ * @entry:	entry, host bits zero
+ * @value:	set to it; its record stays with @e
+ *
+ * Context: the writer.
+ * Return: false if it is not there.
+ */
+bool ipcuckoo_entries_get(struct ipcuckoo_entries *e,
+			  const struct ipcuckoo_entry *entry,
+			  struct ipcuckoo_value *value)
+{
+	enum ipcuckoo_kind kind = ipcuckoo_entry_kind(entry);
+	struct ipcuckoo_key key = ipcuckoo_entry_code(&entry->addr, entry->v6, entry->len);
+
+	return entry_value(current_version(e)->table[kind], &key, value);
 }
 
 /**
@@ -574,23 +838,23 @@ unsigned int ipcuckoo_entries_copies(struct ipcuckoo_entries *e,
  * @len:	set to the length of what was found
  *
  * Context: the writer.
+ * Return: false if there is none, or if it is an exception.
  */
 bool ipcuckoo_entries_find(struct ipcuckoo_entries *e,
 			   const struct ipcuckoo_entry *entry, u8 *len)
 {
 	struct ipcuckoo_entry at = *entry;
-	bool host = entry->len == (entry->v6 ? 128 : 32) &&
-		    !ipcuckoo_entries_approximate(e);
+	bool host = entry->len == (entry->v6 ? 128 : 32);
+	struct ipcuckoo_value value;
 	int i;
 
-	for (i = entry->len; i >= 0; i--) {
-		at.len = i;
-		if (ipcuckoo_entries_has(e, &at)) {
-			*len = i;
-			return true;
-		}
-		if (!host)
-			break;
+	*len = entry->len;
+	if (ipcuckoo_entries_approximate(e))
+		return ipcuckoo_entries_copies(e, entry);
+	for (i = entry->len; i >= 0 && (host || i == entry->len); i--) {
+		*len = at.len = i;
+		if (ipcuckoo_entries_get(e, &at, &value))
+			return !value.nomatch;
 	}
 	return false;
 }
@@ -599,17 +863,20 @@ bool ipcuckoo_entries_find(struct ipcuckoo_entries *e,
 #define POS_KIND_SHIFT	60
 
 /**
- * ipcuckoo_entries_next() - the next entry, in no particular order
+ * ipcuckoo_entries_next_value() - the next entry, in no particular order
  * @e:		contents
  * @pos:	where to go on; 0 to begin with. Means nothing any more once
  *		@e->layout has moved
  * @entry:	set to the entry
+ * @value:	set to what is kept for it; its record stays with @e. Entries
+ *		that have ended but were not removed are told as well
  *
  * Context: the writer.
  * Return: false at the end.
  */
-bool ipcuckoo_entries_next(struct ipcuckoo_entries *e, u64 *pos,
-			   struct ipcuckoo_entry *entry)
+bool ipcuckoo_entries_next_value(struct ipcuckoo_entries *e, u64 *pos,
+				 struct ipcuckoo_entry *entry,
+				 struct ipcuckoo_value *value)
 {
 	const struct ipcuckoo_version *v = current_version(e);
 	u64 kind = *pos >> POS_KIND_SHIFT;
@@ -622,9 +889,68 @@ bool ipcuckoo_entries_next(struct ipcuckoo_entries *e, u64 *pos,
 			continue;
 		*pos = kind << POS_KIND_SHIFT | at;
 		*entry = ipcuckoo_entry_decode(kind, &key);
+		*value = ipcuckoo_table_value(v->table[kind], at - 1);
 		return true;
 	}
 	*pos = kind << POS_KIND_SHIFT;
+	return false;
+}
+
+/* Slots that removing an entry counts for in a sweep. */
+#define SWEEP_REMOVAL	128
+
+/**
+ * ipcuckoo_entries_sweep() - remove entries that have ended
+ * @e:		contents
+ * @pos:	where to go on; 0 to begin with
+ * @slots:	how many slots to look at, at most
+ * @next:	set to when the next one ends of those looked at, if that is
+ *		earlier; 0: none will
+ *
+ * An entry that moves from before the sweep to behind it is found by the next
+ * one; it matches no more in any case. The generation does not move: what is
+ * removed was gone already, for shadows and listings as well.
+ *
+ * Context: the writer; may sleep.
+ * Return: false at the end.
+ */
+bool ipcuckoo_entries_sweep(struct ipcuckoo_entries *e, u64 *pos, u32 slots,
+			    u32 *next)
+{
+	u64 kind = *pos >> POS_KIND_SHIFT;
+	u64 at = *pos & (BIT_ULL(POS_KIND_SHIFT) - 1), end;
+	const struct ipcuckoo_table *t;
+	struct ipcuckoo_entry entry;
+	struct ipcuckoo_key key;
+	u32 layout = e->layout;
+
+	for (; kind < IPCUCKOO_KINDS; kind++, at = 0) {
+		t = current_version(e)->table[kind];
+		if (!t || !(t->with & IPCUCKOO_WITH_EXPIRES))
+			continue;
+		end = ipcuckoo_table_slots(t);
+		while (at < end && slots) {
+			u64 stop = min(end, at + slots);
+
+			slots -= stop - at;
+			if (!ipcuckoo_table_next_expired(t, &at, stop, next, &key))
+				continue;
+			slots += stop - at;
+			slots -= min_t(u32, slots, SWEEP_REMOVAL);
+			entry = ipcuckoo_entry_decode(kind, &key);
+			remove(e, &entry);
+			e->expired++;
+			/* The table was made anew: begin with it again. */
+			if (e->layout != layout) {
+				*pos = kind << POS_KIND_SHIFT;
+				return true;
+			}
+		}
+		if (at < end) {
+			*pos = kind << POS_KIND_SHIFT | at;
+			return true;
+		}
+	}
 	return false;
 }
 
@@ -675,16 +1001,18 @@ int ipcuckoo_entries_reserve(struct ipcuckoo_entries *e,
 
 /**
  * ipcuckoo_entries_copy() - add all entries of another set
- * @to:		a shadow, empty
- * @from:	contents, of which the caller is the writer as well
+ * @to:		a shadow, empty, made with the same options
+ * @from:	contents, of which the caller is the writer as well. What has ended
+ *		is left out
  *
  * Return: 0, -ENOSPC, -ENOMEM or -EDQUOT; @to may then have a part of them.
  */
 int ipcuckoo_entries_copy(struct ipcuckoo_entries *to,
 			  struct ipcuckoo_entries *from)
 {
-	u32 more[IPCUCKOO_KINDS], n = 0;
+	u32 more[IPCUCKOO_KINDS], n = 0, now = ipcuckoo_now();
 	struct ipcuckoo_entry entry;
+	struct ipcuckoo_value value;
 	int kind, err;
 	u64 pos = 0;
 
@@ -695,8 +1023,13 @@ int ipcuckoo_entries_copy(struct ipcuckoo_entries *to,
 	err = ipcuckoo_entries_reserve(to, more);
 	if (err)
 		return err;
-	while (ipcuckoo_entries_next(from, &pos, &entry)) {
-		err = ipcuckoo_entries_add(to, &entry);
+	while (ipcuckoo_entries_next_value(from, &pos, &entry, &value)) {
+		if (ipcuckoo_expired(value.expires, now))
+			continue;
+		ipcuckoo_record_get(value.record);
+		err = ipcuckoo_entries_add_value(to, &entry, &value);
+		if (err)
+			ipcuckoo_record_put(value.record, to->mem);
 		if (err && err != -EEXIST)
 			return err;
 		if (!(++n % COPY_BATCH))
@@ -766,7 +1099,7 @@ static void replace_all(struct ipcuckoo_entries *e, struct ipcuckoo_version *v)
 	e->displaced = displaced;
 	e->layout++;
 	e->generation++;
-	version_destroy(old, e->live);
+	version_destroy(e, old);
 }
 
 /**
@@ -783,6 +1116,7 @@ int ipcuckoo_entries_flush(struct ipcuckoo_entries *e)
 	lockdep_assert_held(&e->mutex);
 	if (!v)
 		return -ENOMEM;
+	e->records = 0;
 	replace_all(e, v);
 	return 0;
 }
@@ -802,6 +1136,8 @@ void ipcuckoo_entries_replace(struct ipcuckoo_entries *e,
 	e->displaced += shadow->displaced;
 	e->growths += shadow->growths;
 	e->rekeys += shadow->rekeys;
+	e->records = shadow->records;
+	e->expired += shadow->expired;
 	RCU_INIT_POINTER(shadow->version, NULL);
 	replace_all(e, v);
 }
@@ -903,7 +1239,7 @@ size_t ipcuckoo_entries_memory(struct ipcuckoo_entries *e)
 {
 	const struct ipcuckoo_version *v = current_version(e);
 	size_t size = kmalloc_size_roundup(sizeof(*v)) +
-		      ipcuckoo_filter_memory(v->filter);
+		      ipcuckoo_filter_memory(v->filter) + e->records;
 	int i;
 
 	for (i = 0; i < IPCUCKOO_KINDS; i++)
@@ -949,6 +1285,6 @@ void ipcuckoo_entries_exit(struct ipcuckoo_entries *e)
 
 	ipcuckoo_search_free(e->queue);
 	if (v)
-		version_destroy(v, e->live);
+		version_destroy(e, v);
 	mutex_destroy(&e->mutex);
 }

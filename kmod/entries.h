@@ -22,6 +22,8 @@
  * @hint:	one a family; NULL as long as there was no prefix
  * @filter:	in place of all these, where contents are approximate; NULL
  *		while they are empty
+ * @valued:	of some entries it is kept when they end, or that they are
+ *		exceptions: that an entry is there does not say that it matches
  * @rcu:	to free it
  *
  * Growth replaces one table and carries the others over to a new version.
@@ -32,6 +34,7 @@ struct ipcuckoo_version {
 	struct ipcuckoo_table *table[IPCUCKOO_KINDS];
 	struct ipcuckoo_hint *hint[2];
 	struct ipcuckoo_filter *filter;
+	bool valued;
 	struct rcu_head rcu;
 };
 
@@ -43,10 +46,14 @@ struct ipcuckoo_version {
  * @mem:	account for the memory
  * @queue:	memory for searches, while one is at work
  * @live:	there may be readers; false for a shadow
+ * @options:	what is kept for entries, enum ipcuckoo_option. Set before the
+ *		first use
+ * @records:	bytes that records take
+ * @expired:	entries that ended and were removed
  * @shape:	what the filter is like that approximate contents are in; its
  *		bits are 0 for exact contents. Set before the first use
  * @layout:	moves when a table is replaced
- * @generation:	moves with every change
+ * @generation:	moves with every change but the removal of what has ended
  * @growths:	tables made anew in another size
  * @rekeys:	tables made anew with another key, after an early failure
  * @displaced:	entries moved in tables that are gone
@@ -60,6 +67,9 @@ struct ipcuckoo_entries {
 	struct ipcuckoo_mem *mem;
 	struct ipcuckoo_search_node *queue;
 	bool live;
+	u32 options;
+	size_t records;
+	u64 expired;
 	struct ipcuckoo_filter_shape shape;
 	u32 layout;
 	u64 generation;
@@ -78,19 +88,35 @@ bool ipcuckoo_entries_match6(struct ipcuckoo_entries *e,
 			     const struct ipcuckoo_key *addr);
 bool ipcuckoo_entries_match_mapped(struct ipcuckoo_entries *e,
 				   const struct ipcuckoo_key *addr);
+bool ipcuckoo_entries_record(struct ipcuckoo_entries *e,
+			     const struct ipcuckoo_key *addr, bool v6, bool mapped,
+			     struct ipcuckoo_record **record);
 
-int ipcuckoo_entries_add(struct ipcuckoo_entries *e,
-			 const struct ipcuckoo_entry *entry);
+int ipcuckoo_entries_add_value(struct ipcuckoo_entries *e,
+			       const struct ipcuckoo_entry *entry,
+			       struct ipcuckoo_value *value);
+int ipcuckoo_entries_learn_exceptions(struct ipcuckoo_entries *e,
+				      enum ipcuckoo_kind kind);
+int ipcuckoo_entries_update(struct ipcuckoo_entries *e,
+			    const struct ipcuckoo_entry *entry,
+			    struct ipcuckoo_value *fresh,
+			    const struct ipcuckoo_given *given);
 int ipcuckoo_entries_del(struct ipcuckoo_entries *e,
 			 const struct ipcuckoo_entry *entry);
 bool ipcuckoo_entries_has(struct ipcuckoo_entries *e,
 			  const struct ipcuckoo_entry *entry);
+bool ipcuckoo_entries_get(struct ipcuckoo_entries *e,
+			  const struct ipcuckoo_entry *entry,
+			  struct ipcuckoo_value *value);
 bool ipcuckoo_entries_find(struct ipcuckoo_entries *e,
 			   const struct ipcuckoo_entry *entry, u8 *len);
 unsigned int ipcuckoo_entries_copies(struct ipcuckoo_entries *e,
 				     const struct ipcuckoo_entry *entry);
-bool ipcuckoo_entries_next(struct ipcuckoo_entries *e, u64 *pos,
-			   struct ipcuckoo_entry *entry);
+bool ipcuckoo_entries_next_value(struct ipcuckoo_entries *e, u64 *pos,
+				 struct ipcuckoo_entry *entry,
+				 struct ipcuckoo_value *value);
+bool ipcuckoo_entries_sweep(struct ipcuckoo_entries *e, u64 *pos, u32 slots,
+			    u32 *next);
 
 int ipcuckoo_entries_reserve(struct ipcuckoo_entries *e,
 			     const u32 more[IPCUCKOO_KINDS]);
@@ -108,6 +134,23 @@ u64 ipcuckoo_entries_slots(struct ipcuckoo_entries *e);
 u64 ipcuckoo_entries_displaced(struct ipcuckoo_entries *e);
 u64 ipcuckoo_entries_fallbacks(struct ipcuckoo_entries *e);
 size_t ipcuckoo_entries_memory(struct ipcuckoo_entries *e);
+
+/* Add an entry for which nothing else is kept. */
+static inline int ipcuckoo_entries_add(struct ipcuckoo_entries *e,
+				       const struct ipcuckoo_entry *entry)
+{
+	struct ipcuckoo_value none = {};
+
+	return ipcuckoo_entries_add_value(e, entry, &none);
+}
+
+static inline bool ipcuckoo_entries_next(struct ipcuckoo_entries *e, u64 *pos,
+					 struct ipcuckoo_entry *entry)
+{
+	struct ipcuckoo_value value;
+
+	return ipcuckoo_entries_next_value(e, pos, entry, &value);
+}
 
 /* Would adding an entry change nothing? */
 static inline bool ipcuckoo_entries_holds(struct ipcuckoo_entries *e,

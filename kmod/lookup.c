@@ -8,6 +8,12 @@
  * had a prefix has no hint. An approximate set has no tables either; its filter
  * is looked for where there is no table, so that exact sets do not pay for it.
  *
+ * Where entries can end or be exceptions, being there does not mean matching:
+ * the longest entry that covers the address and has not ended decides. Such sets
+ * are asked in that order, and the marks that spare the others a probe do not
+ * count. They take the slow way from the first remainder that matches; misses
+ * without a prefix near them never get there.
+ *
  * One answer
  * ----------
  *
@@ -62,17 +68,141 @@ static bool probe_host6(const struct ipcuckoo_version *v,
 	return v->filter && ipcuckoo_filter_probe(v->filter, addr);
 }
 
+/* What the longest entry says. */
+enum decision {
+	UNDECIDED,
+	MATCH,
+	EXCEPTION,
+};
+
+/**
+ * struct valued - what a look-up needs to decide, and how it did
+ * @now:	the time
+ * @record:	that of the entry that decided, if any
+ */
+struct valued {
+	u32 now;
+	struct ipcuckoo_record *record;
+};
+
+/* The clock is read before the tables: what has ended by then was replaced by
+ * nothing, for whatever was added while it still matched is seen.
+ */
+static enum decision decide(const struct ipcuckoo_table *t,
+			    const struct ipcuckoo_key *key, struct valued *by)
+{
+	struct ipcuckoo_value value;
+
+	if (!t || !ipcuckoo_table_fetch(t, key, &value) ||
+	    ipcuckoo_expired(value.expires, by->now))
+		return UNDECIDED;
+	by->record = value.record;
+	return value.nomatch ? EXCEPTION : MATCH;
+}
+
+/* Prefixes of the lengths first + n, for each bit n of @lens, longest first. */
+static enum decision decide_lens(const struct ipcuckoo_table *t,
+				 const struct ipcuckoo_key *addr, bool v6, u64 lens,
+				 unsigned int first, struct valued *by)
+{
+	enum decision found = UNDECIDED;
+	struct ipcuckoo_key code;
+	unsigned int n;
+
+	while (lens && !found) {
+		n = fls64(lens) - 1;
+		lens ^= BIT_ULL(n);
+		code = ipcuckoo_entry_code(addr, v6, first + n);
+		found = decide(t, &code, by);
+	}
+	return found;
+}
+
+/* A word that says no more than "covered" leaves every length up to its own. */
+static u64 short_lens(u32 word, unsigned int stride)
+{
+	u64 lens = word & ~IPCUCKOO_HINT_FLAGS;
+
+	return word & IPCUCKOO_HINT_COVER ? lens | (BIT_ULL(stride + 1) - 1) : lens;
+}
+
+static enum decision decide4(const struct ipcuckoo_version *v,
+			     const struct ipcuckoo_key *addr, struct valued *by)
+{
+	const struct ipcuckoo_hint *h = v->hint[0];
+	enum decision found = decide(v->table[IPCUCKOO_HOSTS4], addr, by);
+
+	if (found || !h)
+		return found;
+	return decide_lens(v->table[IPCUCKOO_NETS4], addr, false,
+			   short_lens(ipcuckoo_hint_top(h, addr->lo << 32), h->stride),
+			   0, by);
+}
+
+static enum decision decide6(const struct ipcuckoo_version *v,
+			     const struct ipcuckoo_key *addr, struct valued *by)
+{
+	const struct ipcuckoo_table *nets = v->table[IPCUCKOO_NETS6];
+	enum decision found = decide(v->table[IPCUCKOO_HOSTS6], addr, by);
+	const struct ipcuckoo_hint *h = v->hint[1];
+	u32 top, word[IPCUCKOO_HINT_LEVELS];
+	unsigned int level = 0;
+
+	if (found || !h)
+		return found;
+	word[0] = top = ipcuckoo_hint_top(h, addr->hi);
+	while (level < IPCUCKOO_HINT_LEVELS &&
+	       (level ? word[level - 1] : top) & IPCUCKOO_HINT_DEEPER) {
+		word[level] = ipcuckoo_hint_deep(h, level, addr);
+		level++;
+	}
+	while (level-- && !found)
+		found = decide_lens(nets, addr, true,
+				    ipcuckoo_hint_lens(word[level], level),
+				    ipcuckoo_hint_level[level] + 1, by);
+	if (found)
+		return found;
+	return decide_lens(nets, addr, true,
+			   short_lens(top & ~IPCUCKOO_HINT_DEEPER, h->stride), 0, by);
+}
+
+static bool valued_match4(const struct ipcuckoo_version *v,
+			  const struct ipcuckoo_key *addr, struct valued *by)
+{
+	by->now = ipcuckoo_now();
+	return decide4(v, addr, by) == MATCH;
+}
+
+static bool valued_match6(const struct ipcuckoo_version *v,
+			  const struct ipcuckoo_key *addr, struct valued *by)
+{
+	by->now = ipcuckoo_now();
+	return decide6(v, addr, by) == MATCH;
+}
+
+/* Entries of IPv4 are longer than any IPv6 prefix that covers mapped addresses. */
+static bool valued_match_mapped(const struct ipcuckoo_version *v,
+				const struct ipcuckoo_key *addr, struct valued *by)
+{
+	const struct ipcuckoo_key addr4 = { .lo = (u32)addr->lo };
+
+	by->now = ipcuckoo_now();
+	return (decide4(v, &addr4, by) ?: decide6(v, addr, by)) == MATCH;
+}
+
 /* A mark may be newer than the version it is read through, whose table may
  * still be missing; the probes look.
  */
 static bool version_match4(const struct ipcuckoo_version *v,
-			   const struct ipcuckoo_key *host)
+			   const struct ipcuckoo_key *host, struct valued *by)
 {
 	const struct ipcuckoo_hint *h = v->hint[0];
 	u32 addr = host->lo;
 	unsigned int len;
 	u32 lens, word;
 
+	if (v->valued)
+		return valued_match4(v, host, by);
 	if (!h)
 		return probe_host4(v, addr);
 	word = ipcuckoo_hint_top(h, (u64)addr << 32);
@@ -104,12 +234,14 @@ static bool match_lens6(const struct ipcuckoo_version *v,
 }
 
 static bool version_match6(const struct ipcuckoo_version *v,
-			   const struct ipcuckoo_key *addr)
+			   const struct ipcuckoo_key *addr, struct valued *by)
 {
 	const struct ipcuckoo_hint *h = v->hint[1];
 	unsigned int level;
 	u32 word;
 
+	if (v->valued)
+		return valued_match6(v, addr, by);
 	if (!h)
 		return probe_host6(v, addr);
 	word = ipcuckoo_hint_top(h, addr->hi);
@@ -131,15 +263,17 @@ static bool version_match6(const struct ipcuckoo_version *v,
 }
 
 static bool version_match_mapped(const struct ipcuckoo_version *v,
-				 const struct ipcuckoo_key *addr)
+				 const struct ipcuckoo_key *addr, struct valued *by)
 {
 	const struct ipcuckoo_key addr4 = { .lo = (u32)addr->lo };
 
-	return version_match4(v, &addr4) || version_match6(v, addr);
+	if (v->valued)
+		return valued_match_mapped(v, addr, by);
+	return version_match4(v, &addr4, by) || version_match6(v, addr, by);
 }
 
 typedef bool (*match_fn)(const struct ipcuckoo_version *v,
-			 const struct ipcuckoo_key *addr);
+			 const struct ipcuckoo_key *addr, struct valued *by);
 
 static u32 sample(const struct ipcuckoo_entries *e)
 {
@@ -158,8 +292,9 @@ static bool undisturbed(const struct ipcuckoo_entries *e, u32 seq)
  * That goes for a match as well: key or rest may have been put together from
  * two that used the slot one after the other.
  */
-static noinline bool look_up(struct ipcuckoo_entries *e,
-			     const struct ipcuckoo_key *addr, match_fn match)
+static noinline bool look_up_by(struct ipcuckoo_entries *e,
+				const struct ipcuckoo_key *addr, match_fn match,
+				struct valued *by)
 {
 	bool found;
 	u32 seq;
@@ -167,16 +302,24 @@ static noinline bool look_up(struct ipcuckoo_entries *e,
 
 	for (i = 0; i < RETRIES; i++) {
 		seq = sample(e);
-		found = match(rcu_dereference(e->version), addr);
+		found = match(rcu_dereference(e->version), addr, by);
 		if (undisturbed(e, seq))
 			return found;
 		cpu_relax();
 	}
 	spin_lock_bh(&e->guard.lock);
-	found = match(rcu_dereference(e->version), addr);
+	found = match(rcu_dereference(e->version), addr, by);
 	e->fallbacks++;
 	spin_unlock_bh(&e->guard.lock);
 	return found;
+}
+
+static noinline bool look_up(struct ipcuckoo_entries *e,
+			     const struct ipcuckoo_key *addr, match_fn match)
+{
+	struct valued by;
+
+	return look_up_by(e, addr, match, &by);
 }
 
 /* What follows keeps out of the way of packets that are nobody's: these need
@@ -193,7 +336,7 @@ static noinline bool confirm4(struct ipcuckoo_entries *e, u32 addr, u32 seq,
 			      const struct ipcuckoo_table *t,
 			      struct ipcuckoo_place p)
 {
-	if (ipcuckoo_table_confirm(t, p, NULL) && undisturbed(e, seq))
+	if (!t->with && ipcuckoo_table_confirm(t, p, NULL) && undisturbed(e, seq))
 		return true;
 	return look_up4(e, addr);
 }
@@ -203,7 +346,7 @@ static noinline bool confirm6(struct ipcuckoo_entries *e,
 			      const struct ipcuckoo_table *t,
 			      struct ipcuckoo_place p)
 {
-	if (ipcuckoo_table_confirm(t, p, addr) && undisturbed(e, seq))
+	if (!t->with && ipcuckoo_table_confirm(t, p, addr) && undisturbed(e, seq))
 		return true;
 	return look_up(e, addr, version_match6);
 }
@@ -287,4 +430,30 @@ bool ipcuckoo_entries_match_mapped(struct ipcuckoo_entries *e,
 				   const struct ipcuckoo_key *addr)
 {
 	return look_up(e, addr, version_match_mapped);
+}
+
+/**
+ * ipcuckoo_entries_record() - the record of the entry that an address matches
+ * @e:		contents that have records
+ * @addr:	address
+ * @v6:		it is of IPv6
+ * @mapped:	it is IPv4-mapped, and an IPv4 entry may have it
+ * @record:	set to the record, good until rcu_read_unlock()
+ *
+ * An answer of its own, as of some moment during this call.
+ *
+ * Context: softirq or process context, under rcu_read_lock().
+ * Return: false if nothing matches.
+ */
+bool ipcuckoo_entries_record(struct ipcuckoo_entries *e,
+			     const struct ipcuckoo_key *addr, bool v6, bool mapped,
+			     struct ipcuckoo_record **record)
+{
+	struct valued by = {};
+	bool found;
+
+	found = look_up_by(e, addr, mapped ? valued_match_mapped :
+				    v6 ? valued_match6 : valued_match4, &by);
+	*record = by.record;
+	return found;
 }

@@ -69,13 +69,39 @@ static bool charge(struct ipcuckoo_mem *mem, size_t size)
 }
 
 /**
+ * ipcuckoo_mem_charge() - put memory on an account
+ * @mem:	account
+ * @size:	bytes, rounding included
+ *
+ * Tables that were replaced count until their last reader has left. Before
+ * the limit refuses anything these are waited for.
+ *
+ * Context: process context, may sleep.
+ * Return: false past the account's limit.
+ */
+bool ipcuckoo_mem_charge(struct ipcuckoo_mem *mem, size_t size)
+{
+	if (charge(mem, size))
+		return true;
+	rcu_barrier();
+	return charge(mem, size);
+}
+
+/**
+ * ipcuckoo_mem_uncharge() - take memory off its account
+ * @mem:	account
+ * @size:	bytes
+ */
+void ipcuckoo_mem_uncharge(struct ipcuckoo_mem *mem, size_t size)
+{
+	atomic_long_sub(size, &mem->used);
+}
+
+/**
  * ipcuckoo_area_alloc() - allocate zeroed memory
  * @area:	set on success
  * @mem:	account to charge
  * @size:	bytes
- *
- * Tables that were replaced count until their last reader has left. Before
- * the limit refuses anything these are waited for.
  *
  * Context: process context, may sleep.
  * Return: 0, -EDQUOT past the account's limit, or -ENOMEM.
@@ -84,14 +110,11 @@ int ipcuckoo_area_alloc(struct ipcuckoo_area *area, struct ipcuckoo_mem *mem,
 			size_t size)
 {
 	size = ipcuckoo_area_round(size);
-	if (!charge(mem, size)) {
-		rcu_barrier();
-		if (!charge(mem, size))
-			return -EDQUOT;
-	}
+	if (!ipcuckoo_mem_charge(mem, size))
+		return -EDQUOT;
 	area->data = allocate(size);
 	if (!area->data) {
-		atomic_long_sub(size, &mem->used);
+		ipcuckoo_mem_uncharge(mem, size);
 		return -ENOMEM;
 	}
 	area->size = size;
@@ -108,7 +131,7 @@ int ipcuckoo_area_alloc(struct ipcuckoo_area *area, struct ipcuckoo_mem *mem,
 void ipcuckoo_area_free(struct ipcuckoo_area *area, struct ipcuckoo_mem *mem)
 {
 	kvfree(area->data);
-	atomic_long_sub(area->size, &mem->used);
+	ipcuckoo_mem_uncharge(mem, area->size);
 	area->data = NULL;
 	area->size = 0;
 }

@@ -28,6 +28,8 @@ struct ipcuckoo_area {
 	size_t size;
 };
 
+bool ipcuckoo_mem_charge(struct ipcuckoo_mem *mem, size_t size);
+void ipcuckoo_mem_uncharge(struct ipcuckoo_mem *mem, size_t size);
 int ipcuckoo_area_alloc(struct ipcuckoo_area *area, struct ipcuckoo_mem *mem,
 			size_t size);
 void ipcuckoo_area_free(struct ipcuckoo_area *area, struct ipcuckoo_mem *mem);

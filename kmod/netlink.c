@@ -23,9 +23,14 @@
 #define STRING_POLICY(size)	{ .type = NLA_NUL_STRING, .len = (size) - 1 }
 #define U32_POLICY		{ .type = NLA_U32 }
 #define PACKED_POLICY		{ .type = NLA_BINARY }
+#define TIMEOUT_POLICY		NLA_POLICY_FULL_RANGE(NLA_U32, &timeout_range)
 #define DIRECTION_POLICY	NLA_POLICY_RANGE(NLA_U8, IPCUCKOO_DIR_SRC, IPCUCKOO_DIR_BOTH)
 #define VERDICT_POLICY		NLA_POLICY_RANGE(NLA_U8, IPCUCKOO_VERDICT_DROP, \
 						 IPCUCKOO_VERDICT_COUNT)
+
+static struct netlink_range_validation timeout_range = {
+	.max = IPCUCKOO_TIMEOUT_MAX,
+};
 
 static const struct nla_policy none_policy[] = {
 	[IPCUCKOO_A_PAD] = { .type = NLA_REJECT },
@@ -41,6 +46,8 @@ static const struct nla_policy set_new_policy[] = {
 	[IPCUCKOO_A_MAXELEM] = U32_POLICY,
 	[IPCUCKOO_A_BITS] = { .type = NLA_U8 },
 	[IPCUCKOO_A_CAPACITY] = U32_POLICY,
+	[IPCUCKOO_A_OPTIONS] = NLA_POLICY_MASK(NLA_U32, IPCUCKOO_O_ALL),
+	[IPCUCKOO_A_TIMEOUT] = TIMEOUT_POLICY,
 };
 
 /* One set, or all. */
@@ -61,6 +68,23 @@ static const struct nla_policy two_sets_policy[] = {
 static const struct nla_policy set_change_policy[] = {
 	[IPCUCKOO_A_SET] = STRING_POLICY(IPCUCKOO_NAME_SIZE),
 	[IPCUCKOO_A_MAXELEM] = U32_POLICY,
+};
+
+#define VALUE_POLICIES					\
+	[IPCUCKOO_A_TIMEOUTS] = PACKED_POLICY,		\
+	[IPCUCKOO_A_COUNTERS] = PACKED_POLICY,		\
+	[IPCUCKOO_A_SKBINFOS] = PACKED_POLICY,		\
+	[IPCUCKOO_A_COMMENTS] = PACKED_POLICY,		\
+	[IPCUCKOO_A_NOMATCHES] = PACKED_POLICY
+
+static const struct nla_policy entry_add_policy[] = {
+	[IPCUCKOO_A_FLAGS] = FLAGS_POLICY(IPCUCKOO_F_EXIST),
+	[IPCUCKOO_A_SET] = STRING_POLICY(IPCUCKOO_NAME_SIZE),
+	[IPCUCKOO_A_HOSTS4] = PACKED_POLICY,
+	[IPCUCKOO_A_HOSTS6] = PACKED_POLICY,
+	[IPCUCKOO_A_NETS4] = PACKED_POLICY,
+	[IPCUCKOO_A_NETS6] = PACKED_POLICY,
+	VALUE_POLICIES,
 };
 
 static const struct nla_policy entry_policy[] = {
@@ -95,6 +119,7 @@ static const struct nla_policy shadow_add_policy[] = {
 	[IPCUCKOO_A_NETS4] = PACKED_POLICY,
 	[IPCUCKOO_A_NETS6] = PACKED_POLICY,
 	[IPCUCKOO_A_SHADOW] = U32_POLICY,
+	VALUE_POLICIES,
 };
 
 static const struct nla_policy shadow_commit_policy[] = {
@@ -392,7 +417,7 @@ static const struct genl_ops ops[] = {
 	OP(SET_GET, set_policy, .doit = ipcuckoo_nl_set_get_doit,
 	   .dumpit = ipcuckoo_nl_set_get_dumpit),
 	OP(SET_FLUSH, sets_policy, .doit = ipcuckoo_nl_set_flush_doit),
-	OP(ENTRY_ADD, entry_policy, .doit = ipcuckoo_nl_entry_add_doit),
+	OP(ENTRY_ADD, entry_add_policy, .doit = ipcuckoo_nl_entry_add_doit),
 	OP(ENTRY_DEL, entry_policy, .doit = ipcuckoo_nl_entry_del_doit),
 	OP(ENTRY_TEST, entry_test_policy, .doit = ipcuckoo_nl_entry_test_doit),
 	OP(ENTRY_GET, set_policy,

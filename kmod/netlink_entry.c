@@ -26,13 +26,114 @@ const u8 ipcuckoo_nl_entry_size[IPCUCKOO_KINDS] = {
 	[IPCUCKOO_NETS6] = IPCUCKOO_NET6_SIZE,
 };
 
-/* The packed entries of a request, one at least. */
-static int get_batch(struct genl_info *info, struct ipcuckoo_batch *batch,
-		     u32 *total)
+/* What can come with entries: as much of it for each as this, what a set has
+ * to be made with, and where it goes.
+ */
+static const struct {
+	u8 attr;
+	u8 size;
+	u8 option;
+	const char *sentence;
+	size_t member;
+} values[] = {
+	{ IPCUCKOO_A_TIMEOUTS, IPCUCKOO_TIMEOUT_SIZE, IPCUCKOO_O_TIMEOUT,
+	  "the set was made without the option TIMEOUT",
+	  offsetof(struct ipcuckoo_batch, timeouts) },
+	{ IPCUCKOO_A_COUNTERS, IPCUCKOO_COUNTERS_SIZE, IPCUCKOO_O_COUNTERS,
+	  "the set was made without the option COUNTERS",
+	  offsetof(struct ipcuckoo_batch, counters) },
+	{ IPCUCKOO_A_SKBINFOS, IPCUCKOO_SKBINFO_SIZE, IPCUCKOO_O_SKBINFO,
+	  "the set was made without the option SKBINFO",
+	  offsetof(struct ipcuckoo_batch, skbinfos) },
+	{ IPCUCKOO_A_COMMENTS, 0, IPCUCKOO_O_COMMENT,
+	  "the set was made without the option COMMENT",
+	  offsetof(struct ipcuckoo_batch, comments) },
+	{ IPCUCKOO_A_NOMATCHES, IPCUCKOO_NOMATCH_SIZE, 0,
+	  "only sets of type hash:net have exceptions",
+	  offsetof(struct ipcuckoo_batch, nomatches) },
+};
+
+/* As many comments as entries, none too long, and no more than these. */
+static bool comments_fit(const struct nlattr *attr, u32 total)
+{
+	const char *p = nla_data(attr), *end = p + nla_len(attr);
+	size_t len;
+
+	while (total--) {
+		len = strnlen(p, end - p);
+		if (p + len == end || len > IPCUCKOO_COMMENT_MAX)
+			return false;
+		p += len + 1;
+	}
+	return p == end;
+}
+
+static bool timeouts_fit(const struct nlattr *attr, u32 total)
+{
+	const u8 *p = nla_data(attr);
+
+	for (; total--; p += IPCUCKOO_TIMEOUT_SIZE)
+		if (get_unaligned_be32(p) > IPCUCKOO_TIMEOUT_MAX)
+			return false;
+	return true;
+}
+
+/* What comes with the entries of a request that may bring something. */
+static int get_values(struct genl_info *info, struct ipcuckoo_batch *batch,
+		      u32 total)
+{
+	const struct nlattr *attr;
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(values); i++) {
+		attr = info->attrs[values[i].attr];
+		*(const void **)((void *)batch + values[i].member) =
+			attr ? nla_data(attr) : NULL;
+		if (!attr)
+			continue;
+		if (values[i].size ? nla_len(attr) != (u64)values[i].size * total :
+				     !comments_fit(attr, total)) {
+			NL_SET_ERR_MSG_ATTR(info->extack, attr,
+					    "not as much of this as there are entries, or a comment without an end or of more than 255 bytes");
+			return -EINVAL;
+		}
+	}
+	attr = info->attrs[IPCUCKOO_A_TIMEOUTS];
+	if (attr && !timeouts_fit(attr, total)) {
+		NL_SET_ERR_MSG_ATTR(info->extack, attr,
+				    "a timeout has 2147483647 seconds at most");
+		return -ERANGE;
+	}
+	return 0;
+}
+
+/* Does the set keep what comes with the entries? */
+static int check_values(struct genl_info *info, const struct ipcuckoo_set *set)
+{
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(values); i++) {
+		if (!info->attrs[values[i].attr])
+			continue;
+		if (values[i].option ? set->entries.options & values[i].option :
+				       set->type == IPCUCKOO_TYPE_HASH_NET)
+			continue;
+		NL_SET_BAD_ATTR(info->extack, info->attrs[values[i].attr]);
+		if (info->extack)
+			info->extack->_msg = values[i].sentence;
+		return -EOPNOTSUPP;
+	}
+	return 0;
+}
+
+/* The packed entries of a request, one at least; nothing comes with them. */
+static int get_entries(struct genl_info *info, struct ipcuckoo_batch *batch,
+		       u32 *total)
 {
 	struct nlattr *attr, *empty = NULL;
 	int kind;
 
+	*batch = (struct ipcuckoo_batch){};
 	*total = 0;
 	for (kind = 0; kind < IPCUCKOO_KINDS; kind++) {
 		attr = info->attrs[ipcuckoo_nl_entry_attr[kind]];
@@ -53,6 +154,14 @@ static int get_batch(struct genl_info *info, struct ipcuckoo_batch *batch,
 	else
 		ipcuckoo_nl_need(info->attrs, IPCUCKOO_A_HOSTS4, info->extack);
 	return -EINVAL;
+}
+
+/* The packed entries of an addition, and what comes with them. */
+static int get_batch(struct genl_info *info, struct ipcuckoo_batch *batch)
+{
+	u32 total;
+
+	return get_entries(info, batch, &total) ?: get_values(info, batch, total);
 }
 
 /* Point at the entry that is to blame, or at what has no room for all. */
@@ -98,12 +207,34 @@ static int check_delete(struct genl_info *info, const struct ipcuckoo_set *set)
 	return -EOPNOTSUPP;
 }
 
-static int entry_doit(struct genl_info *info,
-		      int (*apply)(struct ipcuckoo_set *set,
-				   const struct ipcuckoo_batch *batch,
-				   bool exist,
-				   struct ipcuckoo_batch_result *result))
+int ipcuckoo_nl_entry_add_doit(struct sk_buff *skb, struct genl_info *info)
 {
+	bool exist = ipcuckoo_nl_flag(info->attrs, IPCUCKOO_F_EXIST);
+	struct ipcuckoo_batch_result result;
+	struct ipcuckoo_nl_reply reply;
+	struct ipcuckoo_batch batch;
+	struct ipcuckoo_set *set;
+	int err;
+
+	err = get_batch(info, &batch) ?: ipcuckoo_nl_reply_begin(info, &reply);
+	if (err)
+		return err;
+	set = ipcuckoo_nl_locked_set(info);
+	if (IS_ERR(set))
+		return ipcuckoo_nl_reply_end(info, &reply, PTR_ERR(set));
+	err = check_values(info, set);
+	if (err) {
+		ipcuckoo_nl_put_set(set);
+		return ipcuckoo_nl_reply_end(info, &reply, err);
+	}
+	err = ipcuckoo_batch_add(set, &batch, exist, &result);
+	ipcuckoo_nl_put_set(set);
+	return reply_batch(info, &reply, err, &result);
+}
+
+int ipcuckoo_nl_entry_del_doit(struct sk_buff *skb, struct genl_info *info)
+{
+	bool exist = ipcuckoo_nl_flag(info->attrs, IPCUCKOO_F_EXIST);
 	struct ipcuckoo_batch_result result;
 	struct ipcuckoo_nl_reply reply;
 	struct ipcuckoo_batch batch;
@@ -111,34 +242,20 @@ static int entry_doit(struct genl_info *info,
 	u32 total;
 	int err;
 
-	err = get_batch(info, &batch, &total);
-	if (err)
-		return err;
-	err = ipcuckoo_nl_reply_begin(info, &reply);
+	err = get_entries(info, &batch, &total) ?: ipcuckoo_nl_reply_begin(info, &reply);
 	if (err)
 		return err;
 	set = ipcuckoo_nl_locked_set(info);
 	if (IS_ERR(set))
 		return ipcuckoo_nl_reply_end(info, &reply, PTR_ERR(set));
-	err = apply == ipcuckoo_batch_del ? check_delete(info, set) : 0;
+	err = check_delete(info, set);
 	if (err) {
 		ipcuckoo_nl_put_set(set);
 		return ipcuckoo_nl_reply_end(info, &reply, err);
 	}
-	err = apply(set, &batch, ipcuckoo_nl_flag(info->attrs, IPCUCKOO_F_EXIST),
-		    &result);
+	err = ipcuckoo_batch_del(set, &batch, exist, &result);
 	ipcuckoo_nl_put_set(set);
 	return reply_batch(info, &reply, err, &result);
-}
-
-int ipcuckoo_nl_entry_add_doit(struct sk_buff *skb, struct genl_info *info)
-{
-	return entry_doit(info, ipcuckoo_batch_add);
-}
-
-int ipcuckoo_nl_entry_del_doit(struct sk_buff *skb, struct genl_info *info)
-{
-	return entry_doit(info, ipcuckoo_batch_del);
 }
 
 /* The single entry of a request, and where it is. */
@@ -149,7 +266,7 @@ static int get_entry(struct genl_info *info, struct ipcuckoo_entry *entry,
 	u32 total;
 	int err;
 
-	err = get_batch(info, &batch, &total);
+	err = get_entries(info, &batch, &total);
 	if (err)
 		return err;
 	ipcuckoo_batch_next(&batch, at, entry);
@@ -239,38 +356,150 @@ void ipcuckoo_nl_pack_entry(u8 *data, const struct ipcuckoo_entry *entry,
 		data[ipcuckoo_nl_entry_size[kind] - 1] = entry->len;
 }
 
-/* Put as many entries of one kind as fit into one attribute. Returns whether
- * there is room for more in the message.
- */
-static bool dump_kind(struct sk_buff *skb, struct ipcuckoo_entries *e, u64 *pos,
-		      bool *end)
+/* Bytes that an entry takes in a message, with what is kept for it. */
+static size_t dump_size(const struct ipcuckoo_entries *e, enum ipcuckoo_kind kind,
+			const struct ipcuckoo_value *value)
 {
-	enum ipcuckoo_kind kind = IPCUCKOO_KINDS;
-	struct ipcuckoo_entry entry;
-	struct nlattr *attr = NULL;
-	unsigned int size = 0;
-	u64 at = *pos;
+	size_t size = ipcuckoo_nl_entry_size[kind] + IPCUCKOO_NOMATCH_SIZE;
+	const char *comment = ipcuckoo_record_comment(value->record);
+	unsigned int i;
 
-	while (!(*end = !ipcuckoo_entries_next(e, &at, &entry))) {
-		if (!attr) {
+	for (i = 0; e->options && i < ARRAY_SIZE(values); i++)
+		if (e->options & values[i].option)
+			size += values[i].size;
+	if (e->options & IPCUCKOO_O_COMMENT)
+		size += (comment ? strlen(comment) : 0) + 1;
+	return size;
+}
+
+/**
+ * struct dump_run - entries of one kind that go into one message
+ * @kind:	the kind
+ * @begin:	position to begin at
+ * @end:	position behind the last
+ * @now:	the time; entries that have ended are passed over
+ * @except:	there are exceptions among them
+ */
+struct dump_run {
+	enum ipcuckoo_kind kind;
+	u64 begin;
+	u64 end;
+	u32 now;
+	bool except;
+};
+
+/* Put as many entries of one kind as fit, with what is kept for them, into so
+ * much room. Returns whether there are any.
+ */
+static bool put_entries(struct sk_buff *skb, struct ipcuckoo_entries *e,
+			struct dump_run *run, size_t room, bool *end)
+{
+	struct nlattr *attr = NULL;
+	struct ipcuckoo_entry entry;
+	struct ipcuckoo_value value;
+	enum ipcuckoo_kind kind;
+	u64 at = run->begin;
+	size_t size = 0;
+
+	run->end = run->begin;
+	while (!(*end = !ipcuckoo_entries_next_value(e, &at, &entry, &value))) {
+		if (!ipcuckoo_expired(value.expires, run->now)) {
 			kind = ipcuckoo_entry_kind(&entry);
-			size = ipcuckoo_nl_entry_size[kind];
-			if (skb_tailroom(skb) < nla_total_size(size))
-				return false;
-			attr = nla_reserve(skb, ipcuckoo_nl_entry_attr[kind], 0);
+			size += dump_size(e, kind, &value);
+			if (size > room || (attr && kind != run->kind))
+				break;
+			if (!attr)
+				attr = nla_reserve(skb, ipcuckoo_nl_entry_attr[kind], 0);
+			run->kind = kind;
+			run->except |= value.nomatch;
+			ipcuckoo_nl_pack_entry(skb_put(skb, ipcuckoo_nl_entry_size[kind]), &entry, kind);
+			attr->nla_len += ipcuckoo_nl_entry_size[kind];
 		}
-		if (kind != ipcuckoo_entry_kind(&entry))
-			break;
-		if (skb_tailroom(skb) < size + NLA_ALIGNTO ||
-		    attr->nla_len + size > U16_MAX)
-			break;
-		ipcuckoo_nl_pack_entry(skb_put(skb, size), &entry, kind);
-		attr->nla_len += size;
-		*pos = at;
+		run->end = at;
 	}
 	if (attr)
 		skb_put_zero(skb, nla_padlen(nla_len(attr)));
-	return attr && !*end;
+	return attr;
+}
+
+/* What is kept for an entry, as it goes into a message. Returns its size. */
+static size_t pack_value(u8 *data, u8 attr, const struct ipcuckoo_value *value, u32 now)
+{
+	const char *comment;
+	struct ipcuckoo_skbinfo *info;
+	struct ipcuckoo_hits *hits;
+
+	switch (attr) {
+	case IPCUCKOO_A_TIMEOUTS:
+		put_unaligned_be32(ipcuckoo_left(value->expires, now), data);
+		return IPCUCKOO_TIMEOUT_SIZE;
+	case IPCUCKOO_A_COUNTERS:
+		hits = ipcuckoo_record_hits(value->record);
+		put_unaligned_be64(atomic64_read(&hits->packets), data);
+		put_unaligned_be64(atomic64_read(&hits->bytes), data + 8);
+		return IPCUCKOO_COUNTERS_SIZE;
+	case IPCUCKOO_A_SKBINFOS:
+		info = ipcuckoo_record_info(value->record);
+		put_unaligned_be64(info->mark, data);
+		put_unaligned_be32(info->prio, data + 8);
+		put_unaligned_be16(info->queue, data + 12);
+		put_unaligned_be16(0, data + 14);
+		return IPCUCKOO_SKBINFO_SIZE;
+	case IPCUCKOO_A_COMMENTS:
+		comment = ipcuckoo_record_comment(value->record) ?: "";
+		strcpy(data, comment);
+		return strlen(comment) + 1;
+	default:
+		*data = value->nomatch;
+		return IPCUCKOO_NOMATCH_SIZE;
+	}
+}
+
+/* Something that is kept for the entries of a run. */
+static void put_values(struct sk_buff *skb, struct ipcuckoo_entries *e,
+		       const struct dump_run *run, u8 type)
+{
+	struct nlattr *attr = nla_reserve(skb, type, 0);
+	struct ipcuckoo_entry entry;
+	struct ipcuckoo_value value;
+	u64 pos = run->begin;
+	size_t size;
+
+	while (pos < run->end && ipcuckoo_entries_next_value(e, &pos, &entry, &value)) {
+		if (ipcuckoo_expired(value.expires, run->now))
+			continue;
+		size = pack_value(skb_tail_pointer(skb), type, &value, run->now);
+		skb_put(skb, size);
+		attr->nla_len += size;
+	}
+	skb_put_zero(skb, nla_padlen(nla_len(attr)));
+}
+
+/* Put as many entries as fit into a message: of one kind where something is
+ * kept for them, so that it stands behind them; otherwise of one kind after the
+ * other. Returns whether there may be room for more in the message.
+ */
+static bool dump_run(struct sk_buff *skb, struct ipcuckoo_entries *e, u64 *pos,
+		     bool *end)
+{
+	const size_t heads = (ARRAY_SIZE(values) + 1) * (NLA_HDRLEN + NLA_ALIGNTO);
+	struct dump_run run = { .begin = *pos, .now = ipcuckoo_now() };
+	size_t room = skb_tailroom(skb);
+	bool any, kept = false;
+	unsigned int i;
+
+	if (room < heads)
+		return false;
+	any = put_entries(skb, e, &run, min_t(size_t, room - heads, U16_MAX - heads),
+			  end);
+	for (i = 0; any && i < ARRAY_SIZE(values); i++) {
+		if (values[i].option ? e->options & values[i].option : run.except) {
+			put_values(skb, e, &run, values[i].attr);
+			kept = true;
+		}
+	}
+	*pos = run.end;
+	return any && !*end && !kept;
 }
 
 /* Not in a .start handler, whose errors would come without a sentence. */
@@ -324,7 +553,7 @@ int ipcuckoo_nl_entry_get_dumpit(struct sk_buff *skb, struct netlink_callback *c
 	header = ipcuckoo_nl_dump_put(skb, cb, IPCUCKOO_CMD_ENTRY_GET);
 	if (!header)
 		goto out;
-	while (dump_kind(skb, e, &dump->pos, &end))
+	while (dump_run(skb, e, &dump->pos, &end))
 		;
 	if (dump->pos != begin)
 		genlmsg_end(skb, header);
@@ -393,18 +622,19 @@ int ipcuckoo_nl_shadow_add_doit(struct sk_buff *skb, struct genl_info *info)
 	struct ipcuckoo_nl_reply reply;
 	struct ipcuckoo_shadow *shadow;
 	struct ipcuckoo_batch batch;
-	u32 total;
 	int err;
 
-	err = get_batch(info, &batch, &total);
-	if (err)
-		return err;
-	err = ipcuckoo_nl_reply_begin(info, &reply);
+	err = get_batch(info, &batch) ?: ipcuckoo_nl_reply_begin(info, &reply);
 	if (err)
 		return err;
 	shadow = get_shadow(info);
 	if (IS_ERR(shadow))
 		return ipcuckoo_nl_reply_end(info, &reply, PTR_ERR(shadow));
+	err = check_values(info, shadow->set);
+	if (err) {
+		ipcuckoo_shadow_put(shadow);
+		return ipcuckoo_nl_reply_end(info, &reply, err);
+	}
 	err = ipcuckoo_shadow_add(shadow, &batch, &result);
 	ipcuckoo_shadow_put(shadow);
 	if (err == -ESTALE)

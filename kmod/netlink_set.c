@@ -42,13 +42,34 @@ static int get_shape(struct genl_info *info, u8 type, u32 maxelem,
 	return -ERANGE;
 }
 
+/* What a new set keeps for its entries. */
+static int get_keeps(struct genl_info *info, struct ipcuckoo_set_options *options)
+{
+	struct nlattr **attrs = info->attrs;
+
+	options->keeps = ipcuckoo_nl_u32(attrs, IPCUCKOO_A_OPTIONS, 0);
+	options->timeout = ipcuckoo_nl_u32(attrs, IPCUCKOO_A_TIMEOUT, 0);
+	if (options->keeps && options->type == IPCUCKOO_TYPE_FILTER_IP) {
+		NL_SET_ERR_MSG_ATTR(info->extack, attrs[IPCUCKOO_A_OPTIONS],
+				    "a filter keeps fingerprints, and nothing else for its entries");
+		return -EOPNOTSUPP;
+	}
+	if (options->timeout && !(options->keeps & IPCUCKOO_O_TIMEOUT)) {
+		NL_SET_ERR_MSG_ATTR(info->extack, attrs[IPCUCKOO_A_TIMEOUT],
+				    "a timeout needs the option TIMEOUT");
+		return -EINVAL;
+	}
+	return 0;
+}
+
 int ipcuckoo_nl_set_new_doit(struct sk_buff *skb, struct genl_info *info)
 {
 	struct ipcuckoo_net *inet = ipcuckoo_net(genl_info_net(info));
-	u32 maxelem = ipcuckoo_nl_u32(info->attrs, IPCUCKOO_A_MAXELEM, ipcuckoo_maxelem);
 	const char *name = ipcuckoo_nl_name(info->attrs, info->extack);
-	struct ipcuckoo_filter_shape shape;
-	u8 type;
+	struct ipcuckoo_set_options options = {
+		.maxelem = ipcuckoo_nl_u32(info->attrs, IPCUCKOO_A_MAXELEM,
+					   ipcuckoo_maxelem),
+	};
 	int err;
 
 	if (!name)
@@ -56,13 +77,14 @@ int ipcuckoo_nl_set_new_doit(struct sk_buff *skb, struct genl_info *info)
 	if (!ipcuckoo_nl_need(info->attrs, IPCUCKOO_A_TYPE, info->extack) ||
 	    !ipcuckoo_nl_need(info->attrs, IPCUCKOO_A_FAMILY, info->extack))
 		return -EINVAL;
-	type = nla_get_u8(info->attrs[IPCUCKOO_A_TYPE]);
-	err = get_shape(info, type, maxelem, &shape);
+	options.type = nla_get_u8(info->attrs[IPCUCKOO_A_TYPE]);
+	options.family = nla_get_u8(info->attrs[IPCUCKOO_A_FAMILY]);
+	err = get_shape(info, options.type, options.maxelem, &options.shape);
+	if (!err)
+		err = get_keeps(info, &options);
 	if (err)
 		return err;
-	err = ipcuckoo_set_create(inet, name, type,
-				  nla_get_u8(info->attrs[IPCUCKOO_A_FAMILY]),
-				  maxelem, &shape);
+	err = ipcuckoo_set_create(inet, name, &options);
 	if (err == -EEXIST && ipcuckoo_nl_flag(info->attrs, IPCUCKOO_F_EXIST))
 		return 0;
 	if (err == -EDQUOT)
@@ -179,13 +201,27 @@ static int fill_shape(struct sk_buff *skb, const struct ipcuckoo_filter_shape *s
 	       nla_put_u32(skb, IPCUCKOO_A_FLAGS, shape->multi ? IPCUCKOO_F_MULTI : 0);
 }
 
+/* What a set keeps for its entries, if anything. */
+static int fill_keeps(struct sk_buff *skb, const struct ipcuckoo_set *set)
+{
+	u32 options = set->entries.options;
+
+	if (!options)
+		return 0;
+	return nla_put_u32(skb, IPCUCKOO_A_OPTIONS, options) ||
+	       (options & IPCUCKOO_O_TIMEOUT &&
+		(nla_put_u32(skb, IPCUCKOO_A_TIMEOUT, set->timeout) ||
+		 ipcuckoo_nl_put_u64(skb, IPCUCKOO_A_EXPIRED, set->entries.expired)));
+}
+
 /* What a set was made as. */
 int ipcuckoo_nl_fill_options(struct sk_buff *skb, const struct ipcuckoo_set *set)
 {
 	return nla_put_u8(skb, IPCUCKOO_A_TYPE, set->type) ||
 	       nla_put_u8(skb, IPCUCKOO_A_FAMILY, set->family) ||
 	       nla_put_u32(skb, IPCUCKOO_A_MAXELEM, set->maxelem) ||
-	       fill_shape(skb, &set->entries.shape) ? -EMSGSIZE : 0;
+	       fill_shape(skb, &set->entries.shape) ||
+	       fill_keeps(skb, set) ? -EMSGSIZE : 0;
 }
 
 static int fill_failures(struct sk_buff *skb, const struct ipcuckoo_set *set)

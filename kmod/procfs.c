@@ -350,6 +350,29 @@ static int parse_command(const struct ipcuckoo_set *set, const char *line,
 	}
 }
 
+/* With the set's timeout, which begins anew for an entry that is there. */
+static int add_entry(struct ipcuckoo_set *set, struct ipcuckoo_entries *e,
+		     const struct ipcuckoo_entry *entry)
+{
+	const struct ipcuckoo_given given = { .timeout = set->timeout };
+	bool there = ipcuckoo_entries_holds(e, entry);
+	struct ipcuckoo_value value;
+	int err;
+
+	if (there && !e->options)
+		return 0;
+	if (!there && ipcuckoo_set_full(set, e))
+		return -ENOSPC;
+	err = ipcuckoo_value_make(&value, e->options, &given, e->mem);
+	if (err)
+		return err;
+	err = there ? ipcuckoo_entries_update(e, entry, &value, &given) :
+		      ipcuckoo_entries_add_value(e, entry, &value);
+	if (there || err)
+		ipcuckoo_record_put(value.record, e->mem);
+	return err;
+}
+
 /* Adding what is there and deleting what is not are no errors. */
 static int apply_command(struct ipcuckoo_set *set, struct ipcuckoo_entries *e,
 			 const struct command *command)
@@ -360,10 +383,7 @@ static int apply_command(struct ipcuckoo_set *set, struct ipcuckoo_entries *e,
 	case COMMAND_FLUSH:
 		return ipcuckoo_entries_flush(e);
 	case COMMAND_ADD:
-		if (ipcuckoo_entries_holds(e, &command->entry))
-			return 0;
-		return ipcuckoo_set_note(set, ipcuckoo_set_full(set, e) ? -ENOSPC :
-					 ipcuckoo_entries_add(e, &command->entry));
+		return ipcuckoo_set_note(set, add_entry(set, e, &command->entry));
 	default:
 		err = ipcuckoo_entries_del(e, &command->entry);
 		return err == -ENOENT ? 0 : err;
@@ -404,6 +424,7 @@ static int apply_commands(struct ipcuckoo_set *set,
 	if (err)
 		goto out;
 	shadow->shape = set->entries.shape;
+	shadow->options = set->entries.options;
 	mutex_lock_nested(&shadow->mutex, SINGLE_DEPTH_NESTING);
 	if (commands[0].type != COMMAND_FLUSH)
 		err = ipcuckoo_entries_copy(shadow, &set->entries);

@@ -183,8 +183,49 @@ static bool same_options(const struct ipcuckoo_set *a,
 	const struct ipcuckoo_filter_shape *q = &b->entries.shape;
 
 	return a->type == b->type && a->family == b->family &&
+	       a->entries.options == b->entries.options && a->timeout == b->timeout &&
 	       p->bits == q->bits && p->capacity == q->capacity &&
 	       p->multi == q->multi;
+}
+
+/* Entries that have ended match no more. They are removed a part at a time, so
+ * that whoever wants to change the set never waits for longer than it takes to
+ * look at SWEEP_SLOTS slots, or to remove a few entries: a handful of
+ * microseconds.
+ */
+#define SWEEP_SLOTS	2048
+
+/* Seconds between two sweeps, at least, and at most while there are entries
+ * that will end.
+ */
+#define SWEEP_PERIOD	5
+#define SWEEP_PERIOD_MAX	30
+
+static bool sweeps(const struct ipcuckoo_set *set)
+{
+	return set->entries.options & IPCUCKOO_O_TIMEOUT;
+}
+
+static void sweep_work(struct work_struct *work)
+{
+	struct ipcuckoo_set *set = container_of(to_delayed_work(work),
+						struct ipcuckoo_set, sweep);
+	u32 next = 0, now = ipcuckoo_now();
+	bool more = true;
+	u64 pos = 0;
+
+	while (more) {
+		mutex_lock(&set->entries.mutex);
+		more = !set->dead && ipcuckoo_entries_sweep(&set->entries, &pos,
+							    SWEEP_SLOTS, &next);
+		if (!more && !set->dead && next)
+			mod_delayed_work(system_unbound_wq, &set->sweep,
+					 HZ * clamp_t(u32, next - now, SWEEP_PERIOD,
+						      SWEEP_PERIOD_MAX));
+		ipcuckoo_entries_relax(&set->entries);
+		mutex_unlock(&set->entries.mutex);
+		cond_resched();
+	}
 }
 
 /* A filter has its size from the beginning: if that is too much, better to be
@@ -205,18 +246,14 @@ static int reserve_filter(struct ipcuckoo_set *set)
  * ipcuckoo_set_create() - make an empty set
  * @inet:	namespace
  * @name:	a valid name
- * @type:	enum ipcuckoo_type
- * @family:	enum ipcuckoo_family
- * @maxelem:	entries it may hold; 0: no limit
- * @shape:	what its filter is like; bits are 0 for an exact type
+ * @options:	what it is made with
  *
  * Context: process context; takes the namespace's mutexes.
- * Return: 0, -ENOMEM, -EDQUOT, -EEXIST if there is a set of that name, type,
- * family and shape, -ENOTUNIQ if there is one of that name, but another.
+ * Return: 0, -ENOMEM, -EDQUOT, -EEXIST if there is a set of that name that was
+ * made with the same but maxelem, -ENOTUNIQ if there is another.
  */
-int ipcuckoo_set_create(struct ipcuckoo_net *inet, const char *name, u8 type,
-			u8 family, u32 maxelem,
-			const struct ipcuckoo_filter_shape *shape)
+int ipcuckoo_set_create(struct ipcuckoo_net *inet, const char *name,
+			const struct ipcuckoo_set_options *options)
 {
 	struct ipcuckoo_set *set, *other;
 	int err = -ENOMEM;
@@ -225,16 +262,19 @@ int ipcuckoo_set_create(struct ipcuckoo_net *inet, const char *name, u8 type,
 	if (!set)
 		return -ENOMEM;
 	strscpy(set->name, name, sizeof(set->name));
-	set->type = type;
-	set->family = family;
+	set->type = options->type;
+	set->family = options->family;
 	set->inet = inet;
-	set->maxelem = maxelem;
+	set->maxelem = options->maxelem;
+	set->timeout = options->timeout;
+	INIT_DELAYED_WORK(&set->sweep, sweep_work);
 	kref_init(&set->ref);
 	if (ipcuckoo_entries_init(&set->entries, &inet->mem, true)) {
 		kfree(set);
 		return -ENOMEM;
 	}
-	set->entries.shape = *shape;
+	set->entries.shape = options->shape;
+	set->entries.options = options->keeps;
 	mutex_lock(&inet->names);
 	mutex_lock(&inet->mutex);
 	other = ipcuckoo_set_find(inet, name);
@@ -268,6 +308,21 @@ err_unlock:
 	return err;
 }
 
+/**
+ * ipcuckoo_set_sweep() - remove all entries that have ended
+ * @set:	set, locked
+ */
+void ipcuckoo_set_sweep(struct ipcuckoo_set *set)
+{
+	u32 next = 0;
+	u64 pos = 0;
+
+	if (!sweeps(set))
+		return;
+	while (ipcuckoo_entries_sweep(&set->entries, &pos, SWEEP_SLOTS, &next))
+		cond_resched();
+}
+
 /* The end of a set that nobody finds any more. Removing its file waits for
  * whoever is in the middle of reading or writing it. Its entries go at once,
  * even if somebody still holds it.
@@ -280,6 +335,7 @@ static void set_end(struct ipcuckoo_set *set)
 	ipcuckoo_entries_flush(&set->entries);
 	ipcuckoo_event_set(set, IPCUCKOO_EVENT_SET_DESTROYED);
 	mutex_unlock(&set->entries.mutex);
+	cancel_delayed_work_sync(&set->sweep);
 	ipcuckoo_set_put(set);
 }
 
@@ -531,6 +587,9 @@ int ipcuckoo_set_lock(struct ipcuckoo_set *set)
  */
 void ipcuckoo_set_unlock(struct ipcuckoo_set *set)
 {
+	/* There may be entries that end now. Nothing, if it is due already. */
+	if (sweeps(set) && !set->dead)
+		queue_delayed_work(system_unbound_wq, &set->sweep, HZ * SWEEP_PERIOD);
 	ipcuckoo_entries_relax(&set->entries);
 	mutex_unlock(&set->entries.mutex);
 }
@@ -733,4 +792,36 @@ bool ipcuckoo_set_match6(struct ipcuckoo_set *set,
 	    set->family == IPCUCKOO_FAMILY_ANY)
 		return ipcuckoo_entries_match_mapped(&set->entries, addr);
 	return ipcuckoo_entries_match6(&set->entries, addr);
+}
+
+/**
+ * ipcuckoo_set_hit() - count a packet for the entry that it matches
+ * @set:	set that keeps records
+ * @addr:	address
+ * @v6:		it is of IPv6
+ * @bytes:	of the packet
+ * @mark:	set to the mark of the entry, see struct ipcuckoo_skbinfo
+ *
+ * Context: a packet's, under rcu_read_lock().
+ * Return: false if nothing matches any more.
+ */
+bool ipcuckoo_set_hit(struct ipcuckoo_set *set, const struct ipcuckoo_key *addr,
+		      bool v6, unsigned int bytes, u64 *mark)
+{
+	bool mapped = v6 && ipcuckoo_key_mapped(addr) &&
+		      set->family == IPCUCKOO_FAMILY_ANY;
+	struct ipcuckoo_skbinfo *info;
+	struct ipcuckoo_record *record;
+	struct ipcuckoo_hits *hits;
+
+	if (!ipcuckoo_entries_record(&set->entries, addr, v6, mapped, &record))
+		return false;
+	hits = ipcuckoo_record_hits(record);
+	if (hits) {
+		atomic64_inc(&hits->packets);
+		atomic64_add(bytes, &hits->bytes);
+	}
+	info = ipcuckoo_record_info(record);
+	*mark = info ? READ_ONCE(info->mark) : 0;
+	return true;
 }

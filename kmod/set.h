@@ -26,6 +26,7 @@
 #include <linux/atomic.h>
 #include <linux/kref.h>
 #include <linux/rbtree.h>
+#include <linux/workqueue.h>
 
 #include "entries.h"
 #include "ipcuckoo.h"
@@ -53,6 +54,8 @@ struct proc_dir_entry;
  * @family:	enum ipcuckoo_family
  * @inet:	its namespace
  * @maxelem:	entries it may hold; 0: no limit
+ * @timeout:	of entries that are given none, in seconds; 0: they stay
+ * @sweep:	removes entries that have ended, while there are any that will
  * @swaps:	moves when it and another set take each other's place
  * @dead:	it was destroyed; whoever still holds it must not change it
  * @attachments: how many there are; under ipcuckoo_net.mutex
@@ -70,6 +73,8 @@ struct ipcuckoo_set {
 	u8 family;
 	struct ipcuckoo_net *inet;
 	u32 maxelem;
+	u32 timeout;
+	struct delayed_work sweep;
 	u32 swaps;
 	bool dead;
 	unsigned int attachments;
@@ -80,10 +85,27 @@ struct ipcuckoo_set {
 	struct rcu_head rcu;
 };
 
+/**
+ * struct ipcuckoo_set_options - what a set is made with
+ * @type:	enum ipcuckoo_type
+ * @family:	enum ipcuckoo_family
+ * @maxelem:	entries it may hold; 0: no limit
+ * @keeps:	for each entry: enum ipcuckoo_option
+ * @timeout:	of entries that are given none, in seconds; 0: they stay
+ * @shape:	what its filter is like; bits are 0 for an exact type
+ */
+struct ipcuckoo_set_options {
+	u8 type;
+	u8 family;
+	u32 maxelem;
+	u32 keeps;
+	u32 timeout;
+	struct ipcuckoo_filter_shape shape;
+};
+
 bool ipcuckoo_set_name_valid(const char *name);
-int ipcuckoo_set_create(struct ipcuckoo_net *inet, const char *name, u8 type,
-			u8 family, u32 maxelem,
-			const struct ipcuckoo_filter_shape *shape);
+int ipcuckoo_set_create(struct ipcuckoo_net *inet, const char *name,
+			const struct ipcuckoo_set_options *options);
 int ipcuckoo_set_destroy(struct ipcuckoo_net *inet, const char *name);
 int ipcuckoo_set_destroy_all(struct ipcuckoo_net *inet);
 int ipcuckoo_set_rename(struct ipcuckoo_net *inet, const char *from,
@@ -116,9 +138,18 @@ u32 ipcuckoo_set_limit(const struct ipcuckoo_set *set);
 int ipcuckoo_set_change(struct ipcuckoo_set *set, u32 maxelem);
 bool ipcuckoo_set_full(const struct ipcuckoo_set *set,
 		       struct ipcuckoo_entries *entries);
+void ipcuckoo_set_sweep(struct ipcuckoo_set *set);
 size_t ipcuckoo_set_memory(struct ipcuckoo_set *set);
 bool ipcuckoo_set_match4(struct ipcuckoo_set *set, u32 addr);
 bool ipcuckoo_set_match6(struct ipcuckoo_set *set,
 			 const struct ipcuckoo_key *addr);
+bool ipcuckoo_set_hit(struct ipcuckoo_set *set, const struct ipcuckoo_key *addr,
+		      bool v6, unsigned int bytes, u64 *mark);
+
+/* Does a set keep what each packet that matches has to do with? */
+static inline bool ipcuckoo_set_recorded(const struct ipcuckoo_set *set)
+{
+	return set->entries.options & IPCUCKOO_RECORDED;
+}
 
 #endif /* _IPCUCKOO_SET_H */

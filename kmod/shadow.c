@@ -72,6 +72,7 @@ int ipcuckoo_shadow_create(struct ipcuckoo_net *inet, struct ipcuckoo_set *set,
 		return err;
 	}
 	shadow->entries.shape = set->entries.shape;
+	shadow->entries.options = set->entries.options;
 	kref_init(&shadow->ref);
 	kref_get(&set->ref);
 	shadow->set = set;
@@ -180,16 +181,30 @@ void ipcuckoo_shadow_exit_net(struct ipcuckoo_net *inet)
 	remove_some(inet, true, 0);
 }
 
-static int add_one(struct ipcuckoo_shadow *shadow, struct ipcuckoo_entry *entry)
+/* Of an entry that is there already what was said last is kept. */
+static int add_one(struct ipcuckoo_shadow *shadow, struct ipcuckoo_entry *entry,
+		   const struct ipcuckoo_given *given)
 {
-	int err = ipcuckoo_set_check(shadow->set, entry);
+	struct ipcuckoo_entries *e = &shadow->entries;
+	struct ipcuckoo_value value;
+	int err, late;
 
+	err = ipcuckoo_set_check(shadow->set, entry);
 	if (err)
 		return err;
-	if (ipcuckoo_set_full(shadow->set, &shadow->entries) &&
-	    !ipcuckoo_entries_holds(&shadow->entries, entry))
+	if (ipcuckoo_set_full(shadow->set, e) && !ipcuckoo_entries_holds(e, entry))
 		return -ENOSPC;
-	return ipcuckoo_entries_add(&shadow->entries, entry);
+	err = ipcuckoo_value_make(&value, e->options, given, e->mem);
+	if (err)
+		return err;
+	err = ipcuckoo_entries_add_value(e, entry, &value);
+	if (err == -EEXIST && (e->options || given->nomatch)) {
+		late = ipcuckoo_entries_update(e, entry, &value, given);
+		err = late ?: err;
+	}
+	if (err)
+		ipcuckoo_record_put(value.record, e->mem);
+	return err;
 }
 
 /**
@@ -206,6 +221,7 @@ int ipcuckoo_shadow_add(struct ipcuckoo_shadow *shadow,
 			const struct ipcuckoo_batch *batch,
 			struct ipcuckoo_batch_result *result)
 {
+	struct ipcuckoo_given given;
 	struct ipcuckoo_entry entry;
 	int err = 0;
 
@@ -217,7 +233,8 @@ int ipcuckoo_shadow_add(struct ipcuckoo_shadow *shadow,
 		goto out;
 	}
 	while (ipcuckoo_batch_next(batch, &result->at, &entry)) {
-		err = add_one(shadow, &entry);
+		given = ipcuckoo_batch_given(batch, &result->at, shadow->set->timeout);
+		err = add_one(shadow, &entry, &given);
 		if (err && err != -EEXIST)
 			goto out;
 		if (err)

@@ -32,13 +32,16 @@
  * remainder is 14 bits of a hash, and the array holds the whole key. Exact as
  * well.
  *
+ * Where a set keeps more for its entries (value.h), further parallel arrays
+ * hold it, which only look-ups that match read.
+ *
  * The number of buckets is even, otherwise free, so that a table can have the
  * size that its entries need.
  *
  * Insertion
  * ---------
  *
- * ipcuckoo_table_insert() takes a free slot of the two buckets. Where there is
+ * ipcuckoo_table_insert_value() takes a free slot of the two buckets. Where there is
  * none, ipcuckoo_search() looks breadth-first for the shortest chain of entries
  * of which each can move to its other bucket and the last finds a free slot
  * there. It changes nothing; when it fails, nothing has changed.
@@ -69,11 +72,12 @@
  *				seen by a look-up that begins after it
  *	bump:C / look-up:B	who sees the overwrite sees the step, and looks
  *				again
- *	key:A / probe:A		who sees a remainder sees its key or rest
+ *	key:A / probe:A		who sees a remainder sees its key or rest,
+ *				and what is kept for it
  *	bump:C / match:A	who sees a part of the key that reuses a slot
  *				sees the step made since the slot was emptied
  *
- * The last needs a rule: an empty slot of a table with keys or rests has had a
+ * The last needs a rule: an empty slot of a table with parallel arrays has had a
  * step since it was emptied. vacate() keeps it.
  *
  * A hit where the slot has all of the key was true when it was read and would
@@ -175,10 +179,60 @@ static struct ipcuckoo_key *key_slot(const struct ipcuckoo_table *t,
 	return &t->keys[(size_t)bucket * IPCUCKOO_SLOTS + i];
 }
 
+/**
+ * ipcuckoo_table_value() - what is kept for the entry in a slot
+ * @t:		table
+ * @slot:	number of a used slot
+ *
+ * Context: the writer; or a reader, who checks the sequence as for a key.
+ */
+struct ipcuckoo_value ipcuckoo_table_value(const struct ipcuckoo_table *t,
+					   u64 slot)
+{
+	struct ipcuckoo_value value = {};
+
+	if (t->with & IPCUCKOO_WITH_EXPIRES)
+		value.expires = READ_ONCE(t->expires[slot]);
+	if (t->with & IPCUCKOO_WITH_NOMATCH)
+		value.nomatch = READ_ONCE(t->nomatch[slot]);
+	if (t->with & IPCUCKOO_WITH_RECORDS)
+		value.record = READ_ONCE(t->records[slot]);
+	return value;
+}
+
+/**
+ * ipcuckoo_table_set_value() - keep something else for the entry in a slot
+ * @t:		table
+ * @slot:	number of a slot
+ * @value:	what; not more than the table has room for
+ *
+ * Context: the writer. What packets must not see in parts is changed between
+ * two steps of the sequence.
+ */
+void ipcuckoo_table_set_value(struct ipcuckoo_table *t, u64 slot,
+			      const struct ipcuckoo_value *value)
+{
+	if (t->with & IPCUCKOO_WITH_EXPIRES)
+		WRITE_ONCE(t->expires[slot], value->expires);
+	if (t->with & IPCUCKOO_WITH_NOMATCH)
+		WRITE_ONCE(t->nomatch[slot], value->nomatch);
+	if (t->with & IPCUCKOO_WITH_RECORDS)
+		/* The record is complete before anybody finds it. */
+		smp_store_release(&t->records[slot], value->record);
+}
+
+static u64 slot_number(u32 bucket, unsigned int i)
+{
+	return (u64)bucket * IPCUCKOO_SLOTS + i;
+}
+
 /* Fill an empty slot, or one whose entry has been copied away already. */
 static void put(struct ipcuckoo_table *t, u32 bucket, unsigned int i, u32 slot,
-		u32 rest, const struct ipcuckoo_key *key)
+		u32 rest, const struct ipcuckoo_key *key,
+		const struct ipcuckoo_value *value)
 {
+	if (t->with)
+		ipcuckoo_table_set_value(t, slot_number(bucket, i), value);
 	if (t->keys) {
 		struct ipcuckoo_key *to = key_slot(t, bucket, i);
 
@@ -199,7 +253,7 @@ static void vacate(struct ipcuckoo_table *t, struct ipcuckoo_guard *guard,
 {
 	ipcuckoo_guard_bump(guard);
 	slot_set(t, bucket, i, 0);
-	if (t->keys || t->rests)
+	if (t->keys || t->rests || t->with)
 		ipcuckoo_guard_bump(guard);
 }
 
@@ -226,7 +280,7 @@ static u32 slot_of(const struct ipcuckoo_place *p, int choice)
 	return IPCUCKOO_VALID | (choice ? IPCUCKOO_CHOICE : 0) | p->rem;
 }
 
-/* Find an entry, for the writer. */
+/* Find the slot of an entry, for the writer. */
 static bool find(const struct ipcuckoo_table *t, const struct ipcuckoo_key *key,
 		 const struct ipcuckoo_place *p, u32 *bucket, unsigned int *i)
 {
@@ -311,10 +365,12 @@ static void entry_move(void *table, struct ipcuckoo_guard *guard, u32 from,
 		       unsigned int from_slot, u32 to, unsigned int to_slot)
 {
 	struct ipcuckoo_table *t = table;
+	struct ipcuckoo_value value;
 
+	value = ipcuckoo_table_value(t, slot_number(from, from_slot));
 	put(t, to, to_slot, slot_get(t, from, from_slot) ^ IPCUCKOO_CHOICE,
 	    rest_get(t, from, from_slot),
-	    t->keys ? key_slot(t, from, from_slot) : NULL);
+	    t->keys ? key_slot(t, from, from_slot) : NULL, &value);
 	vacate(t, guard, from, from_slot);
 	t->displaced++;
 }
@@ -326,10 +382,11 @@ static const struct ipcuckoo_search_ops search_ops = {
 };
 
 /**
- * ipcuckoo_table_insert() - add an entry
+ * ipcuckoo_table_insert_value() - add an entry
  * @t:		table
  * @guard:	what the table's readers check
  * @key:	the entry
+ * @value:	what is kept for it; what the table has no room for is lost
  * @queue:	memory for the search
  *
  * Context: the writer, in process context. Takes @guard->lock for as long as
@@ -337,10 +394,11 @@ static const struct ipcuckoo_search_ops search_ops = {
  * Return: 0, -EEXIST if it is there, or -ENOSPC if no place was found within
  * the bound of the search; then nothing has changed.
  */
-int ipcuckoo_table_insert(struct ipcuckoo_table *t,
-			  struct ipcuckoo_guard *guard,
-			  const struct ipcuckoo_key *key,
-			  struct ipcuckoo_search_node *queue)
+int ipcuckoo_table_insert_value(struct ipcuckoo_table *t,
+				struct ipcuckoo_guard *guard,
+				const struct ipcuckoo_key *key,
+				const struct ipcuckoo_value *value,
+				struct ipcuckoo_search_node *queue)
 {
 	struct ipcuckoo_place p = place(t, key);
 	struct ipcuckoo_path path;
@@ -355,7 +413,8 @@ int ipcuckoo_table_insert(struct ipcuckoo_table *t,
 		free = find_free(t, p.bucket[choice]);
 		if (free < 0)
 			continue;
-		put(t, p.bucket[choice], free, slot_of(&p, choice), p.rest, key);
+		put(t, p.bucket[choice], free, slot_of(&p, choice), p.rest, key,
+		    value);
 		t->count++;
 		return 0;
 	}
@@ -363,7 +422,7 @@ int ipcuckoo_table_insert(struct ipcuckoo_table *t,
 		return -ENOSPC;
 	spin_lock_bh(&guard->lock);
 	node = ipcuckoo_search_move(t, &search_ops, guard, queue, &path, &i);
-	put(t, p.bucket[node], i, slot_of(&p, node), p.rest, key);
+	put(t, p.bucket[node], i, slot_of(&p, node), p.rest, key, value);
 	spin_unlock_bh(&guard->lock);
 	t->count++;
 	return 0;
@@ -396,24 +455,29 @@ int ipcuckoo_table_delete(struct ipcuckoo_table *t,
 }
 
 /**
- * ipcuckoo_table_has() - look an entry up, for the writer
+ * ipcuckoo_table_find() - look an entry up, for the writer
  * @t:		table
  * @key:	the entry
+ * @slot:	set to the number of its slot
  */
-bool ipcuckoo_table_has(const struct ipcuckoo_table *t,
-			const struct ipcuckoo_key *key)
+bool ipcuckoo_table_find(const struct ipcuckoo_table *t,
+			 const struct ipcuckoo_key *key, u64 *slot)
 {
 	struct ipcuckoo_place p = place(t, key);
 	unsigned int i;
 	u32 bucket;
 
-	return find(t, key, &p, &bucket, &i);
+	if (!find(t, key, &p, &bucket, &i))
+		return false;
+	*slot = slot_number(bucket, i);
+	return true;
 }
 
 /**
  * ipcuckoo_table_next() - the next entry, in no particular order
  * @t:		table
- * @pos:	where to go on; 0 to begin with
+ * @pos:	where to go on; 0 to begin with. Set to one more than the number
+ *		of the entry's slot
  * @key:	set to the entry
  *
  * Context: the writer; may let others run.
@@ -438,6 +502,40 @@ bool ipcuckoo_table_next(const struct ipcuckoo_table *t, u64 *pos,
 	return false;
 }
 
+/**
+ * ipcuckoo_table_next_expired() - the next entry that has ended
+ * @t:		table that keeps deadlines
+ * @pos:	slot to begin with; set to the slot behind the entry, or to @stop
+ * @stop:	slot to end before
+ * @next:	lowered to when the next one ends of those passed; 0: none will
+ * @key:	set to the entry
+ *
+ * Context: the writer.
+ * Return: false if there is none.
+ */
+bool ipcuckoo_table_next_expired(const struct ipcuckoo_table *t, u64 *pos,
+				 u64 stop, u32 *next, struct ipcuckoo_key *key)
+{
+	u32 now = ipcuckoo_now(), expires;
+	unsigned int i;
+	u32 bucket;
+
+	for (; *pos < stop; (*pos)++) {
+		expires = t->expires[*pos];
+		bucket = *pos / IPCUCKOO_SLOTS;
+		i = *pos % IPCUCKOO_SLOTS;
+		if (!expires || !slot_get(t, bucket, i))
+			continue;
+		if (ipcuckoo_expired(expires, now)) {
+			*key = key_at(t, bucket, i);
+			(*pos)++;
+			return true;
+		}
+		*next = min_not_zero(*next, expires);
+	}
+	return false;
+}
+
 /* Is what stands beside a slot that of the key? */
 static bool same_key(const struct ipcuckoo_table *t, u32 bucket, unsigned int i,
 		     u32 rest, const struct ipcuckoo_key *key)
@@ -450,27 +548,18 @@ static bool same_key(const struct ipcuckoo_table *t, u32 bucket, unsigned int i,
 	return READ_ONCE(k->hi) == key->hi && READ_ONCE(k->lo) == key->lo;
 }
 
-/**
- * ipcuckoo_table_confirm() - is a remainder that matches the key's?
- * @t:		table
- * @p:		place of the key
- * @key:	the key; unused for keys of 32 bits
- *
- * The second step of a look-up, after ipcuckoo_table_suspect(). It reads the
+/* The slot of an entry whose remainder matches, for readers. They read the
  * slots again rather than have them handed over. Which of the buckets has the
  * entry is left to chance, so there is no branch on it.
- *
- * Context: any, under rcu_read_lock().
- * Return: as for ipcuckoo_table_probe32().
  */
-bool ipcuckoo_table_confirm(const struct ipcuckoo_table *t,
-			    struct ipcuckoo_place p,
-			    const struct ipcuckoo_key *key)
+static __always_inline bool confirm(const struct ipcuckoo_table *t,
+				    const struct ipcuckoo_place *p,
+				    const struct ipcuckoo_key *key, u64 *slot)
 {
 	unsigned int i, choice;
 	u64 lanes[2], match[2];
 
-	ipcuckoo_table_read(t, &p, lanes);
+	ipcuckoo_table_read(t, p, lanes);
 	match[0] = ipcuckoo_zero_lanes(lanes[0], 16);
 	match[1] = ipcuckoo_zero_lanes(lanes[1], 16);
 	smp_rmb();	/* LMM(probe:A), pairs with LMM(key:A) */
@@ -479,11 +568,55 @@ bool ipcuckoo_table_confirm(const struct ipcuckoo_table *t,
 		i = __ffs64(match[choice]) / 16;
 		/* A lane above one that is 0 may look like it. */
 		if (!(u16)(lanes[choice] >> 16 * i) &&
-		    same_key(t, p.bucket[choice], i, p.rest, key))
+		    same_key(t, p->bucket[choice], i, p->rest, key)) {
+			*slot = slot_number(p->bucket[choice], i);
 			return true;
+		}
 		match[choice] &= match[choice] - 1;
 	}
 	return false;
+}
+
+/**
+ * ipcuckoo_table_confirm() - is a remainder that matches the key's?
+ * @t:		table
+ * @p:		place of the key
+ * @key:	the key; unused for keys of 32 bits
+ *
+ * The second step of a look-up, after ipcuckoo_table_suspect().
+ *
+ * Context: any, under rcu_read_lock().
+ * Return: as for ipcuckoo_table_probe32().
+ */
+bool ipcuckoo_table_confirm(const struct ipcuckoo_table *t,
+			    struct ipcuckoo_place p,
+			    const struct ipcuckoo_key *key)
+{
+	u64 slot;
+
+	return confirm(t, &p, key, &slot);
+}
+
+/**
+ * ipcuckoo_table_fetch() - look a key up, and what is kept for it
+ * @t:		table
+ * @key:	the key
+ * @value:	set if it is found; it holds as the answer does
+ *
+ * Context: any, under rcu_read_lock().
+ * Return: as for ipcuckoo_table_probe32().
+ */
+bool ipcuckoo_table_fetch(const struct ipcuckoo_table *t,
+			  const struct ipcuckoo_key *key,
+			  struct ipcuckoo_value *value)
+{
+	struct ipcuckoo_place p = place(t, key);
+	u64 slot;
+
+	if (!ipcuckoo_table_suspect(t, &p) || !confirm(t, &p, key, &slot))
+		return false;
+	*value = ipcuckoo_table_value(t, slot);
+	return true;
 }
 
 /* Bits of the rest of a 32-bit key: a power of two, so that none straddles the
@@ -557,17 +690,40 @@ static void choose_keys(struct ipcuckoo_table *t)
 	}
 }
 
+/* The arrays beside the slots, those of the largest elements first. */
+static int alloc_values(struct ipcuckoo_table *t, u8 with)
+{
+	size_t n = (size_t)t->nbuckets * IPCUCKOO_SLOTS;
+	size_t records = with & IPCUCKOO_WITH_RECORDS ? n * sizeof(*t->records) : 0;
+	size_t expires = with & IPCUCKOO_WITH_EXPIRES ? n * sizeof(*t->expires) : 0;
+	size_t nomatch = with & IPCUCKOO_WITH_NOMATCH ? n * sizeof(*t->nomatch) : 0;
+	int err;
+
+	if (!with)
+		return 0;
+	err = ipcuckoo_area_alloc(&t->area[2], t->mem, records + expires + nomatch);
+	if (err)
+		return err;
+	t->records = t->area[2].data;
+	t->expires = t->area[2].data + records;
+	t->nomatch = t->area[2].data + records + expires;
+	t->with = with;
+	return 0;
+}
+
 /**
- * ipcuckoo_table_create() - make an empty table with a key of its own
+ * ipcuckoo_table_create_with() - make an empty table with a key of its own
  * @mem:	account to charge
  * @nbuckets:	number of buckets, as from ipcuckoo_table_buckets()
  * @keyed:	keys of 128 bits, not 32
+ * @with:	what can be kept for entries, IPCUCKOO_WITH_*
  *
  * Context: process context, may sleep.
  * Return: the table, or ERR_PTR(-ENOMEM or -EDQUOT).
  */
-struct ipcuckoo_table *ipcuckoo_table_create(struct ipcuckoo_mem *mem,
-					     u32 nbuckets, bool keyed)
+struct ipcuckoo_table *ipcuckoo_table_create_with(struct ipcuckoo_mem *mem,
+						  u32 nbuckets, bool keyed,
+						  u8 with)
 {
 	size_t keys_size = (size_t)nbuckets * IPCUCKOO_SLOTS *
 			   sizeof(struct ipcuckoo_key);
@@ -589,6 +745,8 @@ struct ipcuckoo_table *ipcuckoo_table_create(struct ipcuckoo_mem *mem,
 				  slots_size(nbuckets, keyed));
 	if (!err && keyed)
 		err = ipcuckoo_area_alloc(&t->area[1], mem, keys_size);
+	if (!err)
+		err = alloc_values(t, with);
 	if (err) {
 		ipcuckoo_table_destroy(t);
 		return ERR_PTR(err);
@@ -602,12 +760,13 @@ struct ipcuckoo_table *ipcuckoo_table_create(struct ipcuckoo_mem *mem,
 
 /**
  * ipcuckoo_table_destroy() - free a table that nobody reads
- * @t:		table, or NULL
+ * @t:		table, or NULL; records in it are no longer its own
  */
 void ipcuckoo_table_destroy(struct ipcuckoo_table *t)
 {
 	if (!t)
 		return;
+	ipcuckoo_area_free(&t->area[2], t->mem);
 	ipcuckoo_area_free(&t->area[1], t->mem);
 	ipcuckoo_area_free(&t->area[0], t->mem);
 	kfree(t);
@@ -637,5 +796,5 @@ void ipcuckoo_table_destroy_rcu(struct ipcuckoo_table *t)
 size_t ipcuckoo_table_memory(const struct ipcuckoo_table *t)
 {
 	return t ? kmalloc_size_roundup(sizeof(*t)) +
-		   t->area[0].size + t->area[1].size : 0;
+		   t->area[0].size + t->area[1].size + t->area[2].size : 0;
 }

@@ -22,6 +22,7 @@
 #include "bijection.h"
 #include "bucket.h"
 #include "mem.h"
+#include "value.h"
 
 enum {
 	/* Slots of a bucket: the classic choice; it fills to 0.98. */
@@ -90,15 +91,21 @@ struct ipcuckoo_search_node;
  *		them, parallel to the slots; NULL when that is nothing
  * @keys:	tables of 128-bit keys: the keys, parallel to the slots
  * @nbuckets:	even, no power of two needed
+ * @with:	which of the arrays below there are
  * @rem_shift:	32-bit keys: where the slot's remainder begins,
  * @rest_shift:	and where the rest
  * @rest_bits:	bits of each rest: 0, 1, 2, 4, 8 or 16
  * @bijection:	key of the permutation; tables with @keys use its factors as
  *		seeds of their hash
+ * @expires:	what is kept for entries (value.h), parallel to the slots: when
+ *		they end; likewise
+ * @nomatch:	whether they are exceptions, and
+ * @records:	their records
  * @inverse:	its inverse factors
  * @count:	entries, writer only
  * @displaced:	entries that were ever moved, writer only
- * @area:	the memory of @words and @rests, and that of @keys
+ * @area:	the memory of @words and @rests, that of @keys, and that of
+ *		@records, @expires and @nomatch
  * @mem:	the account it is charged to
  * @rcu:	to free it
  */
@@ -107,15 +114,19 @@ struct ipcuckoo_table {
 	u16 *rests;
 	struct ipcuckoo_key *keys;
 	u32 nbuckets;
+	u8 with;
 	u8 rem_shift;
 	u8 rest_shift;
 	u8 rest_bits;
 	struct ipcuckoo_bijection bijection;
 
+	u32 *expires;
+	u8 *nomatch;
+	struct ipcuckoo_record **records;
 	u32 inverse[3];
 	u32 count;
 	u64 displaced;
-	struct ipcuckoo_area area[2];
+	struct ipcuckoo_area area[3];
 	struct ipcuckoo_mem *mem;
 	struct rcu_head rcu;
 };
@@ -302,23 +313,60 @@ struct ipcuckoo_search_node *ipcuckoo_search_alloc(void);
 void ipcuckoo_search_free(struct ipcuckoo_search_node *queue);
 
 u32 ipcuckoo_table_buckets(u64 entries, bool keyed);
-struct ipcuckoo_table *ipcuckoo_table_create(struct ipcuckoo_mem *mem,
-					     u32 nbuckets, bool keyed);
+struct ipcuckoo_table *ipcuckoo_table_create_with(struct ipcuckoo_mem *mem,
+						  u32 nbuckets, bool keyed,
+						  u8 with);
 void ipcuckoo_table_destroy(struct ipcuckoo_table *t);
 void ipcuckoo_table_destroy_rcu(struct ipcuckoo_table *t);
 size_t ipcuckoo_table_memory(const struct ipcuckoo_table *t);
 
-bool ipcuckoo_table_has(const struct ipcuckoo_table *t,
-			const struct ipcuckoo_key *key);
-int ipcuckoo_table_insert(struct ipcuckoo_table *t,
-			  struct ipcuckoo_guard *guard,
-			  const struct ipcuckoo_key *key,
-			  struct ipcuckoo_search_node *queue);
+bool ipcuckoo_table_find(const struct ipcuckoo_table *t,
+			 const struct ipcuckoo_key *key, u64 *slot);
+int ipcuckoo_table_insert_value(struct ipcuckoo_table *t,
+				struct ipcuckoo_guard *guard,
+				const struct ipcuckoo_key *key,
+				const struct ipcuckoo_value *value,
+				struct ipcuckoo_search_node *queue);
 int ipcuckoo_table_delete(struct ipcuckoo_table *t,
 			  struct ipcuckoo_guard *guard,
 			  const struct ipcuckoo_key *key);
 bool ipcuckoo_table_next(const struct ipcuckoo_table *t, u64 *pos,
 			 struct ipcuckoo_key *key);
+bool ipcuckoo_table_next_expired(const struct ipcuckoo_table *t, u64 *pos,
+				 u64 stop, u32 *next, struct ipcuckoo_key *key);
+struct ipcuckoo_value ipcuckoo_table_value(const struct ipcuckoo_table *t,
+					   u64 slot);
+void ipcuckoo_table_set_value(struct ipcuckoo_table *t, u64 slot,
+			      const struct ipcuckoo_value *value);
+bool ipcuckoo_table_fetch(const struct ipcuckoo_table *t,
+			  const struct ipcuckoo_key *key,
+			  struct ipcuckoo_value *value);
+
+/* A table of entries for which nothing else is kept. */
+static inline struct ipcuckoo_table *
+ipcuckoo_table_create(struct ipcuckoo_mem *mem, u32 nbuckets, bool keyed)
+{
+	return ipcuckoo_table_create_with(mem, nbuckets, keyed, 0);
+}
+
+static inline int ipcuckoo_table_insert(struct ipcuckoo_table *t,
+					struct ipcuckoo_guard *guard,
+					const struct ipcuckoo_key *key,
+					struct ipcuckoo_search_node *queue)
+{
+	const struct ipcuckoo_value none = {};
+
+	return ipcuckoo_table_insert_value(t, guard, key, &none, queue);
+}
+
+/* Is this very entry there? For the writer. */
+static inline bool ipcuckoo_table_has(const struct ipcuckoo_table *t,
+				      const struct ipcuckoo_key *key)
+{
+	u64 slot;
+
+	return ipcuckoo_table_find(t, key, &slot);
+}
 
 static inline u64 ipcuckoo_table_slots(const struct ipcuckoo_table *t)
 {

@@ -436,6 +436,10 @@ int nl_set_new(struct nl *nl, const struct nl_set *set, bool has_maxelem,
 		mnl_attr_put_u8(nlh, IPCUCKOO_A_BITS, set->bits);
 	if (set->capacity)
 		mnl_attr_put_u32(nlh, IPCUCKOO_A_CAPACITY, set->capacity);
+	if (set->options)
+		mnl_attr_put_u32(nlh, IPCUCKOO_A_OPTIONS, set->options);
+	if (set->timeout)
+		mnl_attr_put_u32(nlh, IPCUCKOO_A_TIMEOUT, set->timeout);
 	return talk(nl, NULL, NULL);
 }
 
@@ -451,6 +455,9 @@ static int read_set(const struct nlattr **attrs, void *data)
 	set->flags = get_uint(attrs, IPCUCKOO_A_FLAGS);
 	set->capacity = get_uint(attrs, IPCUCKOO_A_CAPACITY);
 	set->maxelem = get_uint(attrs, IPCUCKOO_A_MAXELEM);
+	set->options = get_uint(attrs, IPCUCKOO_A_OPTIONS);
+	set->timeout = get_uint(attrs, IPCUCKOO_A_TIMEOUT);
+	set->expired = get_uint(attrs, IPCUCKOO_A_EXPIRED);
 	set->entries = get_uint(attrs, IPCUCKOO_A_ENTRIES);
 	set->hosts = get_uint(attrs, IPCUCKOO_A_HOSTS);
 	set->memory = get_uint(attrs, IPCUCKOO_A_MEMORY);
@@ -641,6 +648,247 @@ int nl_entries(struct nl *nl, const char *set, struct packed *entries)
 	return err ? err : nl->interrupted;
 }
 
+static int read_change(const struct nlattr **attrs, void *data)
+{
+	struct nl_change *change = data;
+
+	change->entries = get_uint(attrs, IPCUCKOO_A_ENTRIES);
+	change->changed = get_uint(attrs, IPCUCKOO_A_CHANGED);
+	change->unchanged = get_uint(attrs, IPCUCKOO_A_UNCHANGED);
+	return 0;
+}
+
+static struct nlmsghdr *start_for_shadow(struct nl *nl, uint8_t cmd,
+					 uint32_t shadow)
+{
+	struct nlmsghdr *nlh = start(nl, cmd, NLM_F_ACK);
+
+	mnl_attr_put_u32(nlh, IPCUCKOO_A_SHADOW, shadow);
+	return nlh;
+}
+
+/* Big-endian numbers without alignment. */
+static uint64_t get_be(const uint8_t *p, unsigned int bytes)
+{
+	uint64_t n = 0;
+
+	while (bytes--)
+		n = n << 8 | *p++;
+	return n;
+}
+
+static uint8_t *put_be(uint8_t *p, uint64_t n, unsigned int bytes)
+{
+	for (p += bytes; bytes--; n >>= 8)
+		*--p = n;
+	return p;
+}
+
+/* Reads what is kept for the n-th entry of a message. Of comments, which differ
+ * in length, @comment is the next one, and moves.
+ */
+static struct entry_value read_value(const struct nlattr **attrs, size_t n,
+				     const char **comment)
+{
+	const uint8_t *timeouts = NULL, *counters = NULL, *infos = NULL, *nomatches = NULL;
+	struct entry_value value = { 0 };
+	const struct {
+		const uint8_t **data;
+		int attr;
+		size_t size;
+	} arrays[] = {
+		{ &timeouts, IPCUCKOO_A_TIMEOUTS, IPCUCKOO_TIMEOUT_SIZE },
+		{ &counters, IPCUCKOO_A_COUNTERS, IPCUCKOO_COUNTERS_SIZE },
+		{ &infos, IPCUCKOO_A_SKBINFOS, IPCUCKOO_SKBINFO_SIZE },
+		{ &nomatches, IPCUCKOO_A_NOMATCHES, IPCUCKOO_NOMATCH_SIZE },
+	};
+	const struct nlattr *attr;
+	unsigned int i;
+
+	for (i = 0; i < sizeof(arrays) / sizeof(arrays[0]); i++) {
+		attr = attrs[arrays[i].attr];
+		if (attr && mnl_attr_get_payload_len(attr) >= (n + 1) * arrays[i].size)
+			*arrays[i].data = (const uint8_t *)mnl_attr_get_payload(attr) +
+					  n * arrays[i].size;
+	}
+	if (timeouts)
+		value.timeout = get_be(timeouts, 4);
+	if (counters) {
+		value.packets = get_be(counters, 8);
+		value.bytes = get_be(counters + 8, 8);
+	}
+	if (infos) {
+		value.mark = get_be(infos, 8);
+		value.prio = get_be(infos + 8, 4);
+		value.queue = get_be(infos + 12, 2);
+	}
+	value.nomatch = nomatches && *nomatches;
+	if (*comment) {
+		value.comment = **comment ? (char *)*comment : NULL;
+		*comment += strlen(*comment) + 1;
+	}
+	return value;
+}
+
+/* The kernel sends one comment for each entry, each terminated. */
+static const char *first_comment(const struct nlattr *attr)
+{
+	const char *text = attr ? mnl_attr_get_payload(attr) : NULL;
+	size_t len = attr ? mnl_attr_get_payload_len(attr) : 0;
+
+	return len && !text[len - 1] ? text : NULL;
+}
+
+static int read_valued(const struct nlattr **attrs, void *data)
+{
+	const char *comment = first_comment(attrs[IPCUCKOO_A_COMMENTS]);
+	struct valued *entries = data;
+	struct entry_value value;
+	const struct nlattr *attr;
+	const uint8_t *entry;
+	size_t n = 0, i, count;
+	int kind, err;
+
+	for (kind = 0; kind < ENTRY_KINDS; kind++) {
+		attr = attrs[IPCUCKOO_A_HOSTS4 + kind];
+		count = attr ? mnl_attr_get_payload_len(attr) / entry_size[kind] : 0;
+		entry = attr ? mnl_attr_get_payload(attr) : NULL;
+		for (i = 0; i < count; i++, n++, entry += entry_size[kind]) {
+			value = read_value(attrs, n, &comment);
+			err = valued_add(entries, kind, entry, &value);
+			if (err)
+				return err;
+		}
+	}
+	return 0;
+}
+
+int nl_valued_entries(struct nl *nl, const char *set, struct valued *entries)
+{
+	struct nlmsghdr *nlh;
+	int attempt, err = 0;
+
+	for (attempt = 0; attempt < DUMP_ATTEMPTS; attempt++) {
+		valued_free(entries);
+		nlh = start(nl, IPCUCKOO_CMD_ENTRY_GET, NLM_F_DUMP);
+		mnl_attr_put_strz(nlh, IPCUCKOO_A_SET, set);
+		err = talk(nl, read_valued, entries);
+		if (err || !nl->interrupted)
+			break;
+	}
+	err = err ? err : valued_sort(entries);
+	return err ? err : nl->interrupted;
+}
+
+/* As much of it as a message has room for. */
+static size_t valued_end(const struct valued *entries, size_t from)
+{
+	size_t heads = 10 * (MNL_ATTR_HDRLEN + MNL_ALIGNTO), size = heads;
+
+	for (; from < entries->count; from++) {
+		size += valued_size(&entries->at[from]);
+		if (size > ENTRIES_SIZE)
+			break;
+	}
+	return from;
+}
+
+bool nl_valued_fits(const struct valued *entries)
+{
+	return valued_end(entries, 0) == entries->count;
+}
+
+static uint8_t *put_value(uint8_t *to, const struct entry_value *value, int attr)
+{
+	const char *comment = value->comment ? value->comment : "";
+
+	switch (attr) {
+	case IPCUCKOO_A_TIMEOUTS:
+		put_be(to, value->timeout, 4);
+		return to + IPCUCKOO_TIMEOUT_SIZE;
+	case IPCUCKOO_A_COUNTERS:
+		put_be(to, value->packets, 8);
+		put_be(to + 8, value->bytes, 8);
+		return to + IPCUCKOO_COUNTERS_SIZE;
+	case IPCUCKOO_A_SKBINFOS:
+		put_be(to, value->mark, 8);
+		put_be(to + 8, value->prio, 4);
+		put_be(to + 12, value->queue, 2);
+		put_be(to + 14, 0, 2);
+		return to + IPCUCKOO_SKBINFO_SIZE;
+	case IPCUCKOO_A_COMMENTS:
+		return (uint8_t *)stpcpy((char *)to, comment) + 1;
+	default:
+		*to = value->nomatch;
+		return to + IPCUCKOO_NOMATCH_SIZE;
+	}
+}
+
+/*
+ * One attribute, for the entries of each kind in turn, or with @kind those of
+ * that kind themselves. The order is that of the protocol: by kind.
+ */
+static void put_valued(struct nlmsghdr *nlh, const struct valued *entries,
+		       size_t from, size_t end, int type, int kind)
+{
+	struct nlattr *attr = mnl_nlmsg_get_payload_tail(nlh);
+	uint8_t *to = mnl_attr_get_payload(attr);
+	int k;
+	size_t i;
+
+	for (k = 0; k < ENTRY_KINDS; k++) {
+		for (i = from; i < end; i++) {
+			const struct valued_entry *at = &entries->at[i];
+
+			if ((int)at->kind != k || (kind >= 0 && k != kind))
+				continue;
+			if (kind >= 0)
+				to = (uint8_t *)memcpy(to, at->entry, entry_size[k]) +
+				     entry_size[k];
+			else
+				to = put_value(to, &at->value, type);
+		}
+	}
+	attr->nla_type = type;
+	attr->nla_len = to - (uint8_t *)attr;
+	if (attr->nla_len > MNL_ATTR_HDRLEN)
+		nlh->nlmsg_len += MNL_ALIGN(attr->nla_len);
+}
+
+int nl_valued_add(struct nl *nl, const char *set, uint32_t shadow,
+		  struct nl_valued *valued, uint32_t flags, struct nl_change *change)
+{
+	static const struct {
+		int attr;
+		uint32_t option;
+	} kept[] = {
+		{ IPCUCKOO_A_TIMEOUTS, IPCUCKOO_O_TIMEOUT },
+		{ IPCUCKOO_A_COUNTERS, IPCUCKOO_O_COUNTERS },
+		{ IPCUCKOO_A_SKBINFOS, IPCUCKOO_O_SKBINFO },
+		{ IPCUCKOO_A_COMMENTS, IPCUCKOO_O_COMMENT },
+		{ IPCUCKOO_A_NOMATCHES, NL_NOMATCH },
+	};
+	size_t end = valued_end(valued->entries, valued->from);
+	struct nlmsghdr *nlh;
+	unsigned int i;
+	int kind, err;
+
+	nlh = set ? start_for_set(nl, IPCUCKOO_CMD_ENTRY_ADD, set, flags) :
+		    start_for_shadow(nl, IPCUCKOO_CMD_SHADOW_ADD, shadow);
+	memset(change, 0, sizeof(*change));
+	memset(&nl->sent, 0, sizeof(nl->sent));
+	for (kind = 0; kind < ENTRY_KINDS; kind++)
+		put_valued(nlh, valued->entries, valued->from, end,
+			   IPCUCKOO_A_HOSTS4 + kind, kind);
+	for (i = 0; i < sizeof(kept) / sizeof(kept[0]); i++)
+		if (valued->options & kept[i].option)
+			put_valued(nlh, valued->entries, valued->from, end,
+				   kept[i].attr, -1);
+	valued->from = end;
+	err = talk(nl, read_change, change);
+	return err ? err : end < valued->entries->count;
+}
+
 /* As many entries as a message takes. Return: 1 if some are left, else 0. */
 static int put_entries(struct nl *nl, struct nlmsghdr *nlh,
 		       const struct packed *entries, struct nl_cursor *cursor)
@@ -682,16 +930,6 @@ bool nl_fits(const struct packed *entries)
 				MNL_ALIGN(entries->kind[kind].count *
 					  entry_size[kind]);
 	return size <= ENTRIES_SIZE;
-}
-
-static int read_change(const struct nlattr **attrs, void *data)
-{
-	struct nl_change *change = data;
-
-	change->entries = get_uint(attrs, IPCUCKOO_A_ENTRIES);
-	change->changed = get_uint(attrs, IPCUCKOO_A_CHANGED);
-	change->unchanged = get_uint(attrs, IPCUCKOO_A_UNCHANGED);
-	return 0;
 }
 
 static int change_entries(struct nl *nl, uint8_t cmd, const char *set,
@@ -762,15 +1000,6 @@ int nl_shadow_new(struct nl *nl, const char *set, const struct packed *coming,
 					 coming->kind[kind].count);
 	*shadow = 0;
 	return talk(nl, read_shadow, shadow);
-}
-
-static struct nlmsghdr *start_for_shadow(struct nl *nl, uint8_t cmd,
-					 uint32_t shadow)
-{
-	struct nlmsghdr *nlh = start(nl, cmd, NLM_F_ACK);
-
-	mnl_attr_put_u32(nlh, IPCUCKOO_A_SHADOW, shadow);
-	return nlh;
 }
 
 int nl_shadow_add(struct nl *nl, uint32_t shadow,

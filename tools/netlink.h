@@ -13,6 +13,7 @@
 
 #include "../uapi/ipcuckoo.h"
 #include "packed.h"
+#include "valued.h"
 
 struct nl;
 
@@ -54,7 +55,7 @@ enum failure {
  * struct nl_set - a set
  *
  * The same struct asks for one: @name, @type, @family, @maxelem, and, where
- * they are not 0, @bits, @capacity and @flags.
+ * they are not 0, @bits, @capacity, @options, @timeout and @flags.
  */
 struct nl_set {
 	char name[IPCUCKOO_NAME_SIZE];
@@ -64,6 +65,9 @@ struct nl_set {
 	uint32_t flags;
 	uint32_t capacity;
 	uint32_t maxelem;
+	uint32_t options;
+	uint32_t timeout;
+	uint64_t expired;
 	uint32_t entries;
 	uint32_t hosts;
 	uint32_t attachments;
@@ -171,6 +175,26 @@ int nl_sets(struct nl *nl, struct nl_set **sets, size_t *count);
 int nl_attachments(struct nl *nl, struct nl_attachment **attachments,
 		   size_t *count);
 int nl_entries(struct nl *nl, const char *set, struct packed *entries);
+
+/* The same with what is kept for them; sorted. */
+int nl_valued_entries(struct nl *nl, const char *set, struct valued *entries);
+
+/*
+ * Add entries with what is to be kept for each of them: to a set, or, if @set is
+ * NULL, to a shadow. One message takes those from @*from on that fit into it, and
+ * moves it. @options says what of the values is sent: enum ipcuckoo_option, and
+ * NL_NOMATCH. Return: 1 if more is left.
+ */
+#define NL_NOMATCH	(1u << 31)
+struct nl_valued {
+	const struct valued *entries;
+	uint32_t options;
+	size_t from;
+};
+int nl_valued_add(struct nl *nl, const char *set, uint32_t shadow,
+		  struct nl_valued *valued, uint32_t flags, struct nl_change *change);
+/* Whether they go into one message. */
+bool nl_valued_fits(const struct valued *entries);
 
 /* Whether the entries go into one message, which is applied whole or not. */
 bool nl_fits(const struct packed *entries);

@@ -51,6 +51,28 @@
  * everywhere: all of IPv4 is 0.0.0.0/0. That, 0.0.0.0 and ::/0 are entries
  * like any other.
  *
+ * An exact set made with OPTIONS keeps more for each entry, which travels in
+ * attributes parallel to the packed entries: as many elements as there are
+ * entries in the message, in the order HOSTS4, HOSTS6, NETS4, NETS6, in network
+ * byte order.
+ *
+ *   IPCUCKOO_A_TIMEOUTS   4 bytes each: seconds after which the entry ends,
+ *                         0: it stays. Without, all have the set's TIMEOUT
+ *   IPCUCKOO_A_COUNTERS  16 bytes each: packets, bytes, that it decided about
+ *   IPCUCKOO_A_SKBINFOS  16 bytes each: mask and mark (4 bytes each) that
+ *                         attachments with verdict mark set instead of their
+ *                         own unless both are 0; priority (4), queue (2), which
+ *                         nothing acts on yet, and 2 bytes of zero
+ *   IPCUCKOO_A_COMMENTS   a NUL-terminated string each, 255 bytes at most
+ *   IPCUCKOO_A_NOMATCHES  1 byte each: 1 makes the entry an *exception*. Only
+ *                         for hash:net, and for that without an option
+ *
+ * The longest entry that covers an address decides: if it is an exception, the
+ * address is not in the set. An entry that has ended decides nothing any more,
+ * within a second after its time, is neither listed nor found, and can be
+ * added as if it had never been; ENTRIES counts it until it is swept, some
+ * seconds later, and EXPIRED then.
+ *
  * An *attachment* makes a set act on packets: a direction (which address of
  * the packet is looked up), a verdict (what happens when it is in the set),
  * an order among the attachments, and optionally a device. Attachments with
@@ -82,7 +104,8 @@
  *               perhaps with another type, family or order
  *   EBUSY       SET_DEL: the set is attached
  *   EAFNOSUPPORT  the entry's family is not one the set holds
- *   EOPNOTSUPP  a prefix for a hash:ip or filter:ip set; ENTRY_GET: the set
+ *   EOPNOTSUPP  a prefix for a hash:ip or filter:ip set; something to keep that
+ *               the set was not made for; ENTRY_GET: the set
  *               is approximate; ENTRY_DEL: it is, and not MULTI; ATTACH: it
  *               is, and APPROXIMATE is not given; SET_SWAP: types or families
  *               differ
@@ -109,8 +132,8 @@
  *   reply: VERSION, SETS, ATTACHMENTS, MEMORY, MEMORY_LIMIT
  *
  * IPCUCKOO_CMD_SET_NEW (do)
- *   SET, TYPE, FAMILY, [MAXELEM], [FLAGS: EXIST]; filter:ip: [BITS],
- *   [CAPACITY], [FLAGS: MULTI]
+ *   SET, TYPE, FAMILY, [MAXELEM], [FLAGS: EXIST]; exact types: [OPTIONS], and
+ *   with O_TIMEOUT [TIMEOUT]; filter:ip: [BITS], [CAPACITY], [FLAGS: MULTI]
  *   With EXIST a set of that name already there is success, if all but MAXELEM
  *   is the same. CAPACITY is MAXELEM unless given, and without that
  *   IPCUCKOO_CAPACITY_DEFAULT.
@@ -122,17 +145,22 @@
  * IPCUCKOO_CMD_SET_GET (do: SET; dump: every set, by name)
  *   reply: SET, TYPE, FAMILY, MAXELEM, ENTRIES, HOSTS, MEMORY, SLOTS,
  *   ATTACHMENTS, GENERATION, GROWTHS, REKEYS, DISPLACED, FALLBACKS, FAILED_FULL,
- *   FAILED_COPIES, FAILED_QUOTA, FAILED_MEMORY, FAILED_EXIST; filter:ip: BITS,
- *   CAPACITY, FLAGS (MULTI)
+ *   FAILED_COPIES, FAILED_QUOTA, FAILED_MEMORY, FAILED_EXIST; OPTIONS if there
+ *   are any, TIMEOUT and EXPIRED with O_TIMEOUT; filter:ip: BITS, CAPACITY,
+ *   FLAGS (MULTI)
  *
  * IPCUCKOO_CMD_SET_FLUSH (do)
  *   SET, or FLAGS: ALL. Removes the entries, each set's in one step.
  *   With EXIST a set that is not there is success.
  *
  * IPCUCKOO_CMD_ENTRY_ADD, IPCUCKOO_CMD_ENTRY_DEL (do)
- *   SET, entries, [FLAGS: EXIST]
+ *   SET, entries, [FLAGS: EXIST]; ADD: [TIMEOUTS, COUNTERS, SKBINFOS, COMMENTS,
+ *   NOMATCHES]
+ *   With EXIST what is kept for an entry that is there becomes what the message
+ *   says (nothing where it says nothing), but for counters that are not given.
  *   Without EXIST adding what is there (deleting what is not) is an error; an
- *   entry that is twice in one message is none, it is UNCHANGED once.
+ *   entry that is twice in one message is none, it is UNCHANGED once, and what
+ *   is said of it last is kept.
  *   The message is applied whole or not at all; packets may see its entries
  *   appear one after another. reply: CHANGED, UNCHANGED
  *
@@ -143,7 +171,8 @@
  *   COPIES that there may be of it. FOUND then means maybe.
  *
  * IPCUCKOO_CMD_ENTRY_GET (dump)
- *   SET. reply: entries, in no particular order, many messages
+ *   SET. reply: entries, in no particular order, many messages; with each, what
+ *   is kept for its entries: seconds that are left, counters so far
  *
  * IPCUCKOO_CMD_SHADOW_NEW (do)
  *   SET, [FLAGS: APPEND], [CAPACITY_HOSTS4, CAPACITY_HOSTS6, CAPACITY_NETS4,
@@ -153,7 +182,8 @@
  *   made in the right size at once; they are hints. reply: SHADOW
  *
  * IPCUCKOO_CMD_SHADOW_ADD (do)
- *   SHADOW, entries. What is there already is counted, not an error.
+ *   SHADOW, entries, and what comes with them as in ENTRY_ADD. What is there
+ *   already is counted, not an error; what is said of it last is kept.
  *   reply: CHANGED, UNCHANGED
  *
  * IPCUCKOO_CMD_SHADOW_COMMIT (do)
@@ -251,6 +281,18 @@
 #define IPCUCKOO_HOST6_SIZE	16
 #define IPCUCKOO_NET4_SIZE	5
 #define IPCUCKOO_NET6_SIZE	17
+
+/* Bytes of what comes with one entry, and of the longest comment without its
+ * NUL.
+ */
+#define IPCUCKOO_TIMEOUT_SIZE	4
+#define IPCUCKOO_COUNTERS_SIZE	16
+#define IPCUCKOO_SKBINFO_SIZE	16
+#define IPCUCKOO_NOMATCH_SIZE	1
+#define IPCUCKOO_COMMENT_MAX	255
+
+/* The longest timeout, in seconds: 68 years. */
+#define IPCUCKOO_TIMEOUT_MAX	2147483647
 
 /* Filters: bits of a fingerprint and capacity unless said otherwise, the
  * largest capacity, and the load (in 1/1000) at capacity, at most.
@@ -353,6 +395,15 @@ enum ipcuckoo_attr {
 	IPCUCKOO_A_FAILED_MEMORY,	/* u64, ENOMEM */
 	IPCUCKOO_A_FAILED_EXIST,	/* u64, EEXIST */
 
+	IPCUCKOO_A_OPTIONS,		/* u32, enum ipcuckoo_option */
+	IPCUCKOO_A_TIMEOUT,		/* u32, seconds; 0: for ever */
+	IPCUCKOO_A_TIMEOUTS,		/* binary, of each entry */
+	IPCUCKOO_A_COUNTERS,		/* binary, of each entry */
+	IPCUCKOO_A_SKBINFOS,		/* binary, of each entry */
+	IPCUCKOO_A_COMMENTS,		/* binary, of each entry */
+	IPCUCKOO_A_NOMATCHES,		/* binary, of each entry */
+	IPCUCKOO_A_EXPIRED,		/* u64, entries that ended by themselves */
+
 	__IPCUCKOO_A_MAX
 };
 
@@ -373,6 +424,16 @@ enum ipcuckoo_type {
 	IPCUCKOO_TYPE_HASH_NET	= 2,
 	IPCUCKOO_TYPE_FILTER_IP	= 3,
 };
+
+/* A mask: what a set keeps for each entry. */
+enum ipcuckoo_option {
+	IPCUCKOO_O_TIMEOUT	= 1 << 0,
+	IPCUCKOO_O_COUNTERS	= 1 << 1,
+	IPCUCKOO_O_COMMENT	= 1 << 2,
+	IPCUCKOO_O_SKBINFO	= 1 << 3,
+};
+
+#define IPCUCKOO_O_ALL		((1 << 4) - 1)
 
 /* A mask: any is both. */
 enum ipcuckoo_family {

@@ -13,7 +13,7 @@
  *
  * QUICK=1 does a tenth of the work, for emulated machines.
  */
-#include "core.h"
+#include "draw.h"
 
 /* Reference */
 
@@ -122,12 +122,11 @@ static int naive_find(const struct naive *n, const struct ipcuckoo_key *addr,
 /**
  * struct plan - what a run draws from
  * @name:	of the run
- * @weight:	how often each kind of entry is drawn
- * @bases:	addresses that the others are made from; few of them make entries
- *		that share prefixes, and prefixes that nest
+ * @weight:	see struct draw
+ * @bases:	likewise
  * @low, @high:	numbers of entries between which the set swings
  * @steps:	operations
- * @shortest:	of the prefixes drawn, but for one in a hundred
+ * @shortest:	as @weight
  */
 struct plan {
 	const char *name;
@@ -138,12 +137,9 @@ struct plan {
 	u8 shortest;
 };
 
-enum { BASES_MAX = 64 };
-
 struct run {
 	const struct plan *plan;
-	struct random random;
-	struct ipcuckoo_key bases[BASES_MAX];
+	struct draw draw;
 	struct ipcuckoo_mem mem;
 	struct ipcuckoo_entries set;
 	struct naive naive;
@@ -160,74 +156,11 @@ static const struct ipcuckoo_version *version(const struct ipcuckoo_entries *e)
 	return rcu_access_pointer(e->version);
 }
 
-static void choose_bases(struct run *r)
-{
-	u32 i;
-
-	for (i = 0; i < r->plan->bases; i++)
-		r->bases[i] = (struct ipcuckoo_key){
-			random_u64(&r->random), random_u64(&r->random),
-		};
-	r->bases[0] = (struct ipcuckoo_key){ 0, 0 };
-	r->bases[1] = (struct ipcuckoo_key){ U64_MAX, U64_MAX };
-}
-
-/* A base with a few bits changed, more often near its end; at times as it is,
- * or with its end all zeros or all ones.
- */
-static struct ipcuckoo_key draw_addr(struct run *r, bool v6)
-{
-	struct ipcuckoo_key addr = r->bases[random_below(&r->random,
-							 r->plan->bases)];
-	unsigned int bits = family_bits(v6), n, bit;
-
-	for (n = random_below(&r->random, 5); n; n--) {
-		bit = random_below(&r->random, bits);
-		if (random_below(&r->random, 2))
-			bit = random_below(&r->random, bit + 1);
-		if (bit < 64)
-			addr.lo ^= 1ULL << bit;
-		else
-			addr.hi ^= 1ULL << (bit - 64);
-	}
-	if (!v6)
-		addr = key4(addr.lo);
-	else if (!random_below(&r->random, 16))
-		addr = (struct ipcuckoo_key){ .lo = 0xffffULL << 32 | (u32)addr.lo };
-	if (!random_below(&r->random, 8))
-		addr = cut(addr, v6, random_below(&r->random, bits + 1));
-	return addr;
-}
-
-static struct ipcuckoo_entry draw_entry(struct run *r)
-{
-	const u8 *weight = r->plan->weight;
-	u32 kind = 0, pick, bits;
-	struct ipcuckoo_entry entry;
-
-	pick = random_below(&r->random,
-			    weight[0] + weight[1] + weight[2] + weight[3]);
-	while (pick >= weight[kind])
-		pick -= weight[kind++];
-	entry.v6 = kind == IPCUCKOO_HOSTS6 || kind == IPCUCKOO_NETS6;
-	bits = family_bits(entry.v6);
-	entry.len = bits;
-	if (kind == IPCUCKOO_NETS4 || kind == IPCUCKOO_NETS6) {
-		u32 shortest = r->plan->shortest;
-
-		if (!random_below(&r->random, 100))
-			shortest = 0;
-		entry.len = shortest + random_below(&r->random, bits - shortest);
-	}
-	entry.addr = cut(draw_addr(r, entry.v6), entry.v6, entry.len);
-	return entry;
-}
-
 static struct ipcuckoo_entry draw_present(struct run *r)
 {
 	if (!r->naive.count)
-		return draw_entry(r);
-	return r->naive.entries[random_below(&r->random, r->naive.count)];
+		return draw_entry(&r->draw);
+	return r->naive.entries[random_below(&r->draw.random, r->naive.count)];
 }
 
 /* Comparisons */
@@ -256,31 +189,14 @@ static void check_match(struct run *r, struct ipcuckoo_key addr, bool v6)
 				entry_text(&host)));
 }
 
-/* Add @step to an address of @bits bits, which wraps. */
-static struct ipcuckoo_key neighbour(struct ipcuckoo_key addr, bool v6, int step)
-{
-	if (!v6)
-		return key4((u32)addr.lo + step);
-	addr.lo += step;
-	if (step > 0 ? !addr.lo : !~addr.lo)
-		addr.hi += step;
-	return addr;
-}
-
-/* The first and the last address of an entry, the ones before and after. */
 static void check_edges(struct run *r, const struct ipcuckoo_entry *entry)
 {
-	struct ipcuckoo_key first = entry->addr, last, ones;
+	struct ipcuckoo_key edge[4];
+	int i;
 
-	ones = cut((struct ipcuckoo_key){ entry->v6 ? U64_MAX : 0,
-					  entry->v6 ? U64_MAX : U32_MAX },
-		   entry->v6, entry->len);
-	last.hi = entry->v6 ? first.hi | ~ones.hi : 0;
-	last.lo = entry->v6 ? first.lo | ~ones.lo : (u32)(first.lo | ~ones.lo);
-	check_match(r, first, entry->v6);
-	check_match(r, last, entry->v6);
-	check_match(r, neighbour(first, entry->v6, -1), entry->v6);
-	check_match(r, neighbour(last, entry->v6, 1), entry->v6);
+	edges(entry, edge);
+	for (i = 0; i < 4; i++)
+		check_match(r, edge[i], entry->v6);
 }
 
 static void check_counts(struct run *r)
@@ -369,7 +285,7 @@ static int try_hard(struct run *r, int (*op)(struct run *r, void *arg), void *ar
 	bool failed;
 	int err;
 
-	if (random_below(&r->random, 8))
+	if (random_below(&r->draw.random, 8))
 		return op(r, arg);
 	for (n = 1; ; n++) {
 		shim_fail_at = n;
@@ -458,7 +374,7 @@ static void op_del(struct run *r, struct ipcuckoo_entry entry)
 
 static void op_look(struct run *r)
 {
-	struct ipcuckoo_entry entry = draw_entry(r);
+	struct ipcuckoo_entry entry = draw_entry(&r->draw);
 	u8 len = 0;
 
 	r->op = "look-up";
@@ -470,7 +386,7 @@ static void op_look(struct run *r)
 							      &len),
 					naive_has(&r->naive, &entry),
 					"find of %s", entry_text(&entry)));
-	check_match(r, draw_addr(r, entry.v6), entry.v6);
+	check_match(r, draw_addr(&r->draw, entry.v6), entry.v6);
 	entry = draw_present(r);
 	check_edges(r, &entry);
 }
@@ -481,8 +397,8 @@ static void op_reserve(struct run *r)
 
 	r->op = "reserve";
 	for (kind = 0; kind < IPCUCKOO_KINDS; kind++)
-		more[kind] = r->plan->weight[kind] && random_below(&r->random, 2) ?
-			     random_below(&r->random, 300) : 0;
+		more[kind] = r->plan->weight[kind] && random_below(&r->draw.random, 2) ?
+			     random_below(&r->draw.random, 300) : 0;
 	context(r, expect_equal(try_hard(r, call_reserve, more), 0, "reserve"));
 	check_all(r);
 	for (kind = 0; kind < IPCUCKOO_KINDS; kind++)
@@ -517,7 +433,7 @@ static void op_flush(struct run *r)
 static void op_replace(struct run *r)
 {
 	struct ipcuckoo_entries *shadow = calloc(1, sizeof(*shadow));
-	bool doomed = !random_below(&r->random, 4);
+	bool doomed = !random_below(&r->draw.random, 4);
 	struct ipcuckoo_entry entry;
 	u64 generation;
 	u32 i;
@@ -528,21 +444,21 @@ static void op_replace(struct run *r)
 		exit(1);
 	mutex_lock(&shadow->mutex);
 	if (doomed)
-		shim_fail_at = 1 + random_below(&r->random, 20);
+		shim_fail_at = 1 + random_below(&r->draw.random, 20);
 	err = ipcuckoo_entries_copy(shadow, &r->set);
 	shim_fail_at = 0;
 	context(r, expect(!err || (doomed && err == -ENOMEM), "copy: %d", err));
 	if (!err)
 		check_listing(r, shadow);
 	if (!err && !doomed) {
-		if (r->naive.count && !random_below(&r->random, 3)) {
+		if (r->naive.count && !random_below(&r->draw.random, 3)) {
 			entry = draw_present(r);
 			context(r, expect_equal(ipcuckoo_entries_del(shadow, &entry),
 						0, "del in a shadow"));
 			naive_del(&r->naive, &entry);
 		}
 		for (i = 0; i < 10; i++) {
-			entry = draw_entry(r);
+			entry = draw_entry(&r->draw);
 			err = naive_has(&r->naive, &entry) ? -EEXIST : 0;
 			context(r, expect_equal(ipcuckoo_entries_add(shadow, &entry),
 						err, "add to a shadow"));
@@ -569,9 +485,9 @@ static void op_quota(struct run *r)
 
 	r->op = "quota";
 	WRITE_ONCE(r->mem.limit, atomic_long_read(&r->mem.used) +
-				 random_below(&r->random, 4096) + 1);
+				 random_below(&r->draw.random, 4096) + 1);
 	for (i = 0; i < 200 && !ktap_failing(); i++) {
-		entry = draw_entry(r);
+		entry = draw_entry(&r->draw);
 		generation = r->set.generation;
 		err = ipcuckoo_entries_add(&r->set, &entry);
 		if (naive_has(&r->naive, &entry)) {
@@ -606,23 +522,23 @@ static void op_relax(struct run *r)
 /* Mostly adding until the set is at its largest, then mostly deleting. */
 static void op_change(struct run *r)
 {
-	bool mostly = random_below(&r->random, 10);
+	bool mostly = random_below(&r->draw.random, 10);
 
 	if (r->naive.count >= r->plan->high)
 		r->growing = false;
 	else if (r->naive.count <= r->plan->low)
 		r->growing = true;
 	if (r->growing == mostly)
-		op_add(r, random_below(&r->random, 16) ? draw_entry(r) :
+		op_add(r, random_below(&r->draw.random, 16) ? draw_entry(&r->draw) :
 							 draw_present(r));
 	else
-		op_del(r, random_below(&r->random, 16) ? draw_present(r) :
-							 draw_entry(r));
+		op_del(r, random_below(&r->draw.random, 16) ? draw_present(r) :
+							 draw_entry(&r->draw));
 }
 
 static void run_step(struct run *r)
 {
-	u32 pick = random_below(&r->random, 4000);
+	u32 pick = random_below(&r->draw.random, 4000);
 
 	if (!pick)
 		op_flush(r);
@@ -651,8 +567,13 @@ static void run_plan(const struct plan *plan, u64 seed, u32 divide)
 	if (!r)
 		exit(1);
 	r->plan = plan;
-	r->random = random_seed(seed);
-	choose_bases(r);
+	r->draw = (struct draw){
+		.random = random_seed(seed),
+		.weight = plan->weight,
+		.nbases = plan->bases,
+		.shortest = plan->shortest,
+	};
+	choose_bases(&r->draw);
 	if (ipcuckoo_entries_init(&r->set, &r->mem, true))
 		exit(1);
 	mutex_lock(&r->set.mutex);

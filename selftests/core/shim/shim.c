@@ -6,6 +6,7 @@
 #include <linux/rcupdate.h>
 #include <linux/sched.h>
 #include <linux/slab.h>
+#include <linux/ktime.h>
 #include <linux/vmalloc.h>
 #include <malloc.h>
 #include <pthread.h>
@@ -228,10 +229,20 @@ void shim_kfree_rcu(struct rcu_head *head, void *ptr)
 	enqueue(head);
 }
 
+void kvfree_rcu_mightsleep(const void *p)
+{
+	synchronize();
+	kvfree(p);
+}
+
 void rcu_barrier(void)
 {
 	run_callbacks();
 }
+
+/* The clock */
+
+s64 shim_seconds = 1;
 
 /* Random numbers: splitmix64, which any seed suits. */
 

@@ -19,4 +19,19 @@ static inline void atomic_long_sub(long i, atomic_long_t *v)
 	__atomic_sub_fetch(&v->counter, i, __ATOMIC_RELAXED);
 }
 
+static inline s64 atomic64_read(const atomic64_t *v)
+{
+	return __atomic_load_n(&v->counter, __ATOMIC_RELAXED);
+}
+
+static inline void atomic64_set(atomic64_t *v, s64 i)
+{
+	__atomic_store_n(&v->counter, i, __ATOMIC_RELAXED);
+}
+
+static inline void atomic64_add(s64 i, atomic64_t *v)
+{
+	__atomic_fetch_add(&v->counter, i, __ATOMIC_RELAXED);
+}
+
 #endif /* _SHIM_LINUX_ATOMIC_H */

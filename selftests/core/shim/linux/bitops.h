@@ -17,6 +17,11 @@ static inline unsigned long __ffs64(u64 x)
 	return __builtin_ctzll(x);
 }
 
+static inline int fls64(u64 x)
+{
+	return x ? 64 - __builtin_clzll(x) : 0;
+}
+
 static inline u32 rol32(u32 x, unsigned int n)
 {
 	return x << n | x >> (32 - n);

@@ -18,4 +18,17 @@
 #define max_t(type, a, b)	SHIM_PICK((type)(a), (type)(b), >)
 #define clamp_t(type, v, lo, hi)	min_t(type, max_t(type, v, lo), hi)
 
+#define min_not_zero(a, b) ({					\
+	__typeof__(a) nonzero_a = (a);				\
+	__typeof__(b) nonzero_b = (b);				\
+	!nonzero_a ? nonzero_b :				\
+	!nonzero_b ? nonzero_a : min(nonzero_a, nonzero_b);	\
+})
+
+#define swap(a, b) do {						\
+	__typeof__(a) swap_a = (a);				\
+	(a) = (b);						\
+	(b) = swap_a;						\
+} while (0)
+
 #endif /* _SHIM_LINUX_MINMAX_H */

@@ -22,6 +22,10 @@ typedef struct {
 	long counter;
 } atomic_long_t;
 
+typedef struct {
+	__s64 counter __attribute__((aligned(8)));
+} atomic64_t;
+
 /**
  * struct rcu_head - a callback that waits for the end of a grace period
  * @next:	in the list of those that wait

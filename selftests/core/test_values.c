@@ -1,0 +1,1048 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * What a set keeps for its entries, with every mix of options: random operations
+ * on a set, at times on a shadow beside it, and on naive references, which must
+ * agree after each of them.
+ *
+ * A reference is an array without order that is searched from end to end. It
+ * knows what ends when; when it is removed is told by the sweep, and checked.
+ * The clock moves only when the test moves it.
+ *
+ * Memory fails as in test_model.c: a failure changes nothing and leaks nothing.
+ *
+ * QUICK=1 does a tenth of the work, for emulated machines.
+ */
+#include "draw.h"
+#include "value.h"
+
+/* Reference */
+
+/**
+ * struct kept - an entry, and what is kept for it
+ * @entry:	entry
+ * @id:		of its record; entries of a set and its shadow may share one
+ * @expires:	as in struct ipcuckoo_value
+ * @nomatch:	likewise
+ * @packets, @bytes: counters
+ * @info:	skbinfo
+ * @comment:	"" for none
+ */
+struct kept {
+	struct ipcuckoo_entry entry;
+	u64 id;
+	u32 expires;
+	bool nomatch;
+	u64 packets, bytes;
+	struct ipcuckoo_skbinfo info;
+	char comment[IPCUCKOO_COMMENT_MAX + 1];
+};
+
+struct book {
+	struct kept *kept;
+	u32 count, room;
+};
+
+static bool same_entry(const struct ipcuckoo_entry *a, const struct ipcuckoo_entry *b)
+{
+	return a->v6 == b->v6 && a->len == b->len && a->addr.hi == b->addr.hi &&
+	       a->addr.lo == b->addr.lo;
+}
+
+static struct kept *book_find(const struct book *b, const struct ipcuckoo_entry *entry)
+{
+	u32 i;
+
+	for (i = 0; i < b->count; i++)
+		if (same_entry(&b->kept[i].entry, entry))
+			return &b->kept[i];
+	return NULL;
+}
+
+static struct kept *book_add(struct book *b, const struct ipcuckoo_entry *entry)
+{
+	if (b->count == b->room) {
+		b->room = b->room ? 2 * b->room : 64;
+		b->kept = realloc(b->kept, b->room * sizeof(*b->kept));
+		if (!b->kept)
+			exit(1);
+	}
+	b->kept[b->count].entry = *entry;
+	return &b->kept[b->count++];
+}
+
+static void book_del(struct book *b, struct kept *k)
+{
+	*k = b->kept[--b->count];
+}
+
+static bool ended(const struct kept *k)
+{
+	return k->expires && k->expires <= shim_seconds;
+}
+
+static bool covers(const struct ipcuckoo_entry *entry, const struct ipcuckoo_key *addr,
+		   bool v6)
+{
+	u64 hi = v6 ? entry->addr.hi ^ addr->hi : (entry->addr.lo ^ addr->lo) << 32;
+	u64 lo = v6 ? entry->addr.lo ^ addr->lo : 0;
+
+	if (entry->v6 != v6)
+		return false;
+	if (entry->len > 64)
+		return !hi && !(lo >> (128 - entry->len));
+	return !entry->len || !(hi >> (64 - entry->len));
+}
+
+/* The longest entry that covers an address and has not ended. */
+static struct kept *book_decide(const struct book *b, const struct ipcuckoo_key *addr,
+				bool v6)
+{
+	struct kept *k, *best = NULL;
+
+	for (k = b->kept; k < b->kept + b->count; k++)
+		if (covers(&k->entry, addr, v6) && !ended(k) &&
+		    (!best || k->entry.len > best->entry.len))
+			best = k;
+	return best;
+}
+
+/* Whoever shares a record counts with it. */
+static void book_hit(struct book *b, u64 id, u64 packets, u64 bytes)
+{
+	struct kept *k;
+
+	for (k = b->kept; k < b->kept + b->count; k++) {
+		if (k->id != id)
+			continue;
+		k->packets += packets;
+		k->bytes += bytes;
+	}
+}
+
+/* A run */
+
+/**
+ * struct plan - what a run draws from
+ * @name:	of the run
+ * @weight:	see struct draw
+ * @bases:	likewise
+ * @shortest:	likewise
+ * @high:	entries at which it is rather deleted than added
+ * @bulk:	in the end a table grows large and shrinks
+ */
+struct plan {
+	const char *name;
+	u8 weight[IPCUCKOO_KINDS];
+	u32 bases;
+	u8 shortest;
+	u32 high;
+	bool bulk;
+};
+
+/* Contents and their reference. */
+struct side {
+	struct ipcuckoo_entries *e;
+	struct book book;
+};
+
+struct run {
+	const struct plan *plan;
+	struct draw draw;
+	u32 options;
+	bool except;
+	struct ipcuckoo_mem mem;
+	struct side set;
+	struct side shadow;	/* .e is NULL while there is none */
+	u64 ids;
+	u64 expired;
+	bool growing;
+	u32 step;
+	const char *op;
+};
+
+/* What all runs together have met, to know that they have. */
+static struct {
+	u32 updates, revivals, swept, failures, quotas, commits, shared, shrunk;
+	u32 matches, exceptions, parts;
+} met;
+
+static u32 below(struct run *r, u32 n)
+{
+	return random_below(&r->draw.random, n);
+}
+
+static struct ipcuckoo_entry present(struct run *r, const struct side *s)
+{
+	return s->book.count ? s->book.kept[below(r, s->book.count)].entry :
+			       draw_entry(&r->draw);
+}
+
+static bool context(struct run *r, bool held)
+{
+	if (held)
+		return true;
+	return expect(false, "options %u, %s, step %u, %s: see above", r->options,
+		      r->plan->name, r->step, r->op);
+}
+
+/* Comparisons */
+
+static void check_record(struct run *r, struct ipcuckoo_record *record,
+			 const struct kept *k)
+{
+	const struct ipcuckoo_skbinfo *info = ipcuckoo_record_info(record);
+	const struct ipcuckoo_hits *hits = ipcuckoo_record_hits(record);
+	const char *comment = ipcuckoo_record_comment(record);
+	const char *who = entry_text(&k->entry);
+
+	context(r, expect(!!record == !!(r->options & IPCUCKOO_RECORDED), "record of %s",
+			  who));
+	context(r, expect(!!info == !!(r->options & IPCUCKOO_O_SKBINFO), "skbinfo of %s",
+			  who));
+	context(r, expect(!!hits == !!(r->options & IPCUCKOO_O_COUNTERS), "hits of %s",
+			  who));
+	if (r->options & IPCUCKOO_O_COMMENT)
+		context(r, expect(!strcmp(comment ?: "", k->comment),
+				  "comment of %s: expected %s, got %s", who, k->comment,
+				  comment ?: ""));
+	else
+		context(r, expect(!comment, "%s has a comment", who));
+	if (info) {
+		context(r, expect_equal(info->mark, k->info.mark, "mark of %s", who));
+		context(r, expect_equal(info->prio, k->info.prio, "prio of %s", who));
+		context(r, expect_equal(info->queue, k->info.queue, "queue of %s", who));
+	}
+	if (hits) {
+		context(r, expect_equal(atomic64_read(&hits->packets), k->packets,
+					"packets of %s", who));
+		context(r, expect_equal(atomic64_read(&hits->bytes), k->bytes,
+					"bytes of %s", who));
+	}
+}
+
+static void check_value(struct run *r, const struct ipcuckoo_value *value,
+			const struct kept *k)
+{
+	const char *who = entry_text(&k->entry);
+
+	context(r, expect_equal(value->expires, k->expires, "deadline of %s", who));
+	context(r, expect_equal(value->nomatch, k->nomatch, "exception %s", who));
+	check_record(r, value->record, k);
+}
+
+static bool look_up(struct run *r, const struct ipcuckoo_key *addr, bool v6,
+		    struct ipcuckoo_record **record)
+{
+	bool mapped = v6 && ipcuckoo_key_mapped(addr), found;
+
+	rcu_read_lock();
+	found = ipcuckoo_entries_record(r->set.e, addr, v6, mapped, record);
+	rcu_read_unlock();
+	return found;
+}
+
+static struct kept *decide(struct run *r, const struct ipcuckoo_key *addr, bool v6)
+{
+	const struct book *b = &r->set.book;
+	struct ipcuckoo_key addr4 = key4((u32)addr->lo);
+	struct kept *k = NULL;
+
+	if (v6 && ipcuckoo_key_mapped(addr))
+		k = book_decide(b, &addr4, false);
+	return k ?: book_decide(b, addr, v6);
+}
+
+/* What a packet is told, and then what the writer is told of one family. */
+static void check_match(struct run *r, struct ipcuckoo_key addr, bool v6)
+{
+	struct ipcuckoo_entry host = { addr, family_bits(v6), v6 };
+	struct kept *k = decide(r, &addr, v6);
+	bool expected = k && !k->nomatch;
+	struct ipcuckoo_record *record;
+	u8 len = 0;
+
+	context(r, expect_equal(match(r->set.e, &addr, v6), expected, "match of %s",
+				entry_text(&host)));
+	context(r, expect_equal(look_up(r, &addr, v6, &record), expected, "record of %s",
+				entry_text(&host)));
+	if (expected)
+		check_record(r, record, k);
+	met.matches += expected;
+	met.exceptions += k && k->nomatch;
+	k = book_decide(&r->set.book, &addr, v6);
+	context(r, expect_equal(ipcuckoo_entries_find(r->set.e, &host, &len),
+				k && !k->nomatch, "find of %s", entry_text(&host)));
+	if (k)
+		context(r, expect_equal(len, k->entry.len, "length for %s",
+					entry_text(&host)));
+}
+
+static void check_edges(struct run *r, const struct ipcuckoo_entry *entry)
+{
+	struct ipcuckoo_key edge[4];
+	int i;
+
+	edges(entry, edge);
+	for (i = 0; i < 4; i++)
+		check_match(r, edge[i], entry->v6);
+}
+
+static void check_one(struct run *r, const struct side *s,
+		      const struct ipcuckoo_entry *entry)
+{
+	const struct kept *k = book_find(&s->book, entry);
+	struct ipcuckoo_value value;
+	bool there = k && !ended(k);
+
+	context(r, expect_equal(ipcuckoo_entries_has(s->e, entry), there, "has %s",
+				entry_text(entry)));
+	if (context(r, expect_equal(ipcuckoo_entries_get(s->e, entry, &value), there,
+				    "get %s", entry_text(entry))) && there)
+		check_value(r, &value, k);
+}
+
+static void check_counts(struct run *r, const struct side *s)
+{
+	u32 kinds[IPCUCKOO_KINDS] = {}, i;
+
+	for (i = 0; i < s->book.count; i++)
+		kinds[ipcuckoo_entry_kind(&s->book.kept[i].entry)]++;
+	for (i = 0; i < IPCUCKOO_KINDS; i++)
+		context(r, expect_equal(ipcuckoo_entries_count(s->e, i), kinds[i],
+					"count of kind %u", i));
+}
+
+/* All entries, each once, with what is kept for them. Their records are written
+ * to @records, if any.
+ */
+static void check_listing(struct run *r, const struct side *s,
+			  struct ipcuckoo_record **records, u32 *n)
+{
+	struct ipcuckoo_entry entry;
+	struct ipcuckoo_value value;
+	size_t bytes = 0;
+	struct kept *k;
+	u32 listed = 0;
+	u64 pos = 0;
+
+	while (listed <= s->book.count &&
+	       ipcuckoo_entries_next_value(s->e, &pos, &entry, &value)) {
+		listed++;
+		bytes += ipcuckoo_record_memory(value.record);
+		if (value.record)
+			records[(*n)++] = value.record;
+		k = book_find(&s->book, &entry);
+		if (context(r, expect(k, "%s is listed", entry_text(&entry))))
+			check_value(r, &value, k);
+	}
+	context(r, expect_equal(listed, s->book.count, "entries listed"));
+	context(r, expect_equal(s->e->records, bytes, "bytes of records"));
+}
+
+static void sum_memory(const struct side *s, unsigned long *bytes, unsigned long *objects)
+{
+	const struct ipcuckoo_version *v = rcu_access_pointer(s->e->version);
+	int i, j;
+
+	*objects += 1 + !!s->e->queue;
+	for (i = 0; i < IPCUCKOO_KINDS; i++) {
+		*objects += !!v->table[i];
+		for (j = 0; v->table[i] && j < 3; j++) {
+			*bytes += v->table[i]->area[j].size;
+			*objects += !!v->table[i]->area[j].data;
+		}
+	}
+	for (i = 0; i < 2; i++) {
+		*objects += !!v->hint[i];
+		for (j = 0; v->hint[i] && j < 2; j++) {
+			*bytes += v->hint[i]->area[j].size;
+			*objects += !!v->hint[i]->area[j].data;
+		}
+	}
+}
+
+static int pointer_order(const void *a, const void *b)
+{
+	struct ipcuckoo_record *const *p = a, *const *q = b;
+
+	return *p < *q ? -1 : *p > *q;
+}
+
+/* Lists, counts and memory of both sides; a shared record is there once. */
+static void check_all(struct run *r)
+{
+	u32 n = 0, i, room = r->set.book.count + r->shadow.book.count + 2;
+	struct ipcuckoo_record **records = calloc(room, sizeof(*records));
+	unsigned long bytes = 0, objects = 0;
+
+	if (!records)
+		exit(1);
+	check_counts(r, &r->set);
+	check_listing(r, &r->set, records, &n);
+	sum_memory(&r->set, &bytes, &objects);
+	if (r->shadow.e) {
+		check_counts(r, &r->shadow);
+		check_listing(r, &r->shadow, records, &n);
+		sum_memory(&r->shadow, &bytes, &objects);
+	}
+	qsort(records, n, sizeof(*records), pointer_order);
+	for (i = 0; i < n; i++) {
+		if (i && records[i] == records[i - 1]) {
+			met.shared++;
+			continue;
+		}
+		bytes += ipcuckoo_record_memory(records[i]);
+		objects += 1 + !!ipcuckoo_record_comment(records[i]);
+	}
+	context(r, expect_equal(atomic_long_read(&r->mem.used), bytes, "bytes charged"));
+	context(r, expect_equal(shim_objects, objects, "objects in memory"));
+	free(records);
+}
+
+/* Operations on either side */
+
+static void draw_given(struct run *r, struct ipcuckoo_given *given, char *comment)
+{
+	static const u32 longest[] = { 1, 6, 300, IPCUCKOO_TIMEOUT_MAX };
+	u32 i, len = below(r, 3) ? below(r, 12) : below(r, IPCUCKOO_COMMENT_MAX + 1);
+
+	for (i = 0; i < len; i++)
+		comment[i] = 'a' + below(r, 26);
+	*given = (struct ipcuckoo_given){
+		.nomatch = r->except && !below(r, 3),
+		.counted = below(r, 2),
+		.info.mark = random_u64(&r->draw.random),
+		.info.prio = random_u32(&r->draw.random),
+		.info.queue = below(r, 65536),
+		.comment = comment,
+		.comment_len = len,
+	};
+	if (r->options & IPCUCKOO_O_TIMEOUT && below(r, 4))
+		given->timeout = 1 + below(r, longest[below(r, 4)]);
+	if (given->counted) {
+		given->packets = random_u64(&r->draw.random);
+		given->bytes = random_u64(&r->draw.random);
+	}
+}
+
+/* Everything but the counters. */
+static void book_set(struct run *r, struct kept *k, const struct ipcuckoo_given *given)
+{
+	k->id = ++r->ids;
+	k->expires = given->timeout ? shim_seconds + given->timeout + 1 : 0;
+	k->nomatch = given->nomatch;
+	k->info = given->info;
+	memcpy(k->comment, given->comment, given->comment_len);
+	k->comment[given->comment_len] = '\0';
+}
+
+struct addition {
+	struct side *side;
+	struct ipcuckoo_entry entry;
+	struct ipcuckoo_given given;
+	bool update;
+};
+
+static int call_add(struct run *r, void *arg)
+{
+	struct addition *a = arg;
+	struct ipcuckoo_value value;
+	int err, late;
+
+	err = ipcuckoo_value_make(&value, r->options, &a->given, &r->mem);
+	if (err)
+		return err;
+	err = ipcuckoo_entries_add_value(a->side->e, &a->entry, &value);
+	if (err == -EEXIST && a->update) {
+		late = ipcuckoo_entries_update(a->side->e, &a->entry, &value, &a->given);
+		err = late ?: err;
+	}
+	if (err)
+		ipcuckoo_record_put(value.record, &r->mem);
+	return err;
+}
+
+struct deletion {
+	struct side *side;
+	struct ipcuckoo_entry entry;
+};
+
+static int call_del(struct run *r, void *arg)
+{
+	struct deletion *d = arg;
+
+	(void)r;
+	return ipcuckoo_entries_del(d->side->e, &d->entry);
+}
+
+static int call_reserve(struct run *r, void *arg)
+{
+	return ipcuckoo_entries_reserve(r->set.e, arg);
+}
+
+static int call_fit(struct run *r, void *arg)
+{
+	struct side *s = arg;
+
+	(void)r;
+	return ipcuckoo_entries_fit(s->e);
+}
+
+static int call_learn(struct run *r, void *arg)
+{
+	return ipcuckoo_entries_learn_exceptions(r->set.e, *(u32 *)arg);
+}
+
+static int call_flush(struct run *r, void *arg)
+{
+	(void)arg;
+	return ipcuckoo_entries_flush(r->set.e);
+}
+
+/* Call @op until no allocation of it can fail any more. Returns what it
+ * returned then, or when a failure did not matter to it.
+ */
+static int try_hard(struct run *r, struct side *s, int (*op)(struct run *r, void *arg),
+		    void *arg)
+{
+	u64 generation = s->e->generation;
+	unsigned long n;
+	bool failed;
+	int err;
+
+	if (below(r, 16))
+		return op(r, arg);
+	for (n = 1; ; n++) {
+		shim_fail_at = n;
+		err = op(r, arg);
+		failed = !shim_fail_at;
+		shim_fail_at = 0;
+		if (err != -ENOMEM)
+			break;
+		met.failures++;
+		context(r, expect(failed, "-ENOMEM without reason"));
+		context(r, expect_equal(s->e->generation, generation,
+					"generation after failure %lu", n));
+		check_all(r);
+		if (ktap_failing())
+			break;
+	}
+	return err;
+}
+
+/* What an addition that went through makes of the reference. */
+static void book_addition(struct run *r, const struct addition *a)
+{
+	struct kept *k = book_find(&a->side->book, &a->entry);
+	bool there = k && !ended(k);
+
+	met.updates += there;
+	met.revivals += k && !there;
+	if (!there || a->given.counted) {
+		k = k ?: book_add(&a->side->book, &a->entry);
+		k->packets = a->given.packets;
+		k->bytes = a->given.bytes;
+	}
+	book_set(r, k, &a->given);
+}
+
+static void op_add(struct run *r, struct side *s, struct ipcuckoo_entry entry)
+{
+	const struct kept *k = book_find(&s->book, &entry);
+	struct addition a = { .side = s, .entry = entry, .update = below(r, 2) };
+	char comment[IPCUCKOO_COMMENT_MAX];
+	u64 generation = s->e->generation;
+	bool there = k && !ended(k);
+	int err;
+
+	r->op = "add";
+	draw_given(r, &a.given, comment);
+	err = try_hard(r, s, call_add, &a);
+	context(r, expect_equal(err, there ? -EEXIST : 0, "add of %s",
+				entry_text(&entry)));
+	context(r, expect_equal(s->e->generation, generation + (!there || a.update),
+				"generation"));
+	if (!there || a.update)
+		book_addition(r, &a);
+	check_one(r, s, &entry);
+	check_edges(r, &entry);
+}
+
+/* Of an entry that is there everything can be changed without memory, but for
+ * the first exception.
+ */
+static void op_update(struct run *r, struct side *s)
+{
+	struct addition a = { .side = s, .entry = present(r, s) };
+	char comment[IPCUCKOO_COMMENT_MAX];
+	struct ipcuckoo_value value;
+	struct kept *k;
+
+	k = book_find(&s->book, &a.entry);
+	if (!k || ended(k))
+		return;
+	r->op = "update";
+	draw_given(r, &a.given, comment);
+	if (ipcuckoo_value_make(&value, r->options, &a.given, &r->mem))
+		exit(1);
+	shim_fail_at = !a.given.nomatch;
+	context(r, expect_equal(ipcuckoo_entries_update(s->e, &a.entry, &value, &a.given),
+				0, "update of %s", entry_text(&a.entry)));
+	context(r, expect(shim_fail_at || a.given.nomatch, "update took memory"));
+	shim_fail_at = 0;
+	ipcuckoo_record_put(value.record, &r->mem);
+	book_addition(r, &a);
+	check_one(r, s, &a.entry);
+	check_edges(r, &a.entry);
+}
+
+static void op_del(struct run *r, struct side *s, struct ipcuckoo_entry entry)
+{
+	struct kept *k = book_find(&s->book, &entry);
+	struct deletion d = { s, entry };
+	u64 generation = s->e->generation;
+	bool there = k && !ended(k);
+
+	r->op = "del";
+	context(r, expect_equal(try_hard(r, s, call_del, &d), there ? 0 : -ENOENT,
+				"del of %s", entry_text(&entry)));
+	context(r, expect_equal(s->e->generation, generation + there, "generation"));
+	if (there)
+		book_del(&s->book, k);
+	check_one(r, s, &entry);
+	check_edges(r, &entry);
+}
+
+/* Operations on the set */
+
+static void op_look(struct run *r)
+{
+	struct ipcuckoo_entry entry = draw_entry(&r->draw);
+
+	r->op = "look-up";
+	check_one(r, &r->set, &entry);
+	check_match(r, draw_addr(&r->draw, entry.v6), entry.v6);
+	entry = present(r, &r->set);
+	check_edges(r, &entry);
+}
+
+static void op_hit(struct run *r)
+{
+	struct ipcuckoo_entry entry = present(r, &r->set);
+	u64 packets = below(r, 100), bytes = below(r, 100000);
+	struct ipcuckoo_key edge[4];
+	struct ipcuckoo_record *record;
+	struct ipcuckoo_hits *hits;
+	struct kept *k;
+
+	r->op = "hit";
+	edges(&entry, edge);
+	k = decide(r, &edge[0], entry.v6);
+	if (!look_up(r, &edge[0], entry.v6, &record) || !k)
+		return;
+	hits = ipcuckoo_record_hits(record);
+	if (hits) {
+		u64 id = k->id;
+
+		atomic64_add(packets, &hits->packets);
+		atomic64_add(bytes, &hits->bytes);
+		book_hit(&r->set.book, id, packets, bytes);
+		book_hit(&r->shadow.book, id, packets, bytes);
+	}
+	check_match(r, edge[0], entry.v6);
+}
+
+static void op_reserve(struct run *r)
+{
+	u32 more[IPCUCKOO_KINDS], kind;
+
+	r->op = "reserve";
+	for (kind = 0; kind < IPCUCKOO_KINDS; kind++)
+		more[kind] = r->plan->weight[kind] && below(r, 2) ? below(r, 300) : 0;
+	context(r, expect_equal(try_hard(r, &r->set, call_reserve, more), 0, "reserve"));
+	kind = below(r, IPCUCKOO_KINDS);
+	if (r->except)
+		context(r, expect_equal(try_hard(r, &r->set, call_learn, &kind), 0,
+					"learn exceptions"));
+	check_all(r);
+}
+
+static void op_fit(struct run *r)
+{
+	r->op = "fit";
+	context(r, expect_equal(try_hard(r, &r->set, call_fit, &r->set), 0, "fit"));
+	check_all(r);
+}
+
+static void op_flush(struct run *r)
+{
+	r->op = "flush";
+	context(r, expect_equal(try_hard(r, &r->set, call_flush, NULL), 0, "flush"));
+	r->set.book.count = 0;
+	check_all(r);
+}
+
+static void op_relax(struct run *r)
+{
+	r->op = "relax";
+	ipcuckoo_entries_relax(r->set.e);
+	check_all(r);
+}
+
+/* Add until the account is exhausted: then nothing has changed. */
+static void op_quota(struct run *r)
+{
+	struct addition a = { .side = &r->set };
+	char comment[IPCUCKOO_COMMENT_MAX];
+	u64 generation;
+	int i, err;
+
+	r->op = "quota";
+	WRITE_ONCE(r->mem.limit, atomic_long_read(&r->mem.used) + below(r, 4096) + 1);
+	for (i = 0; i < 200 && !ktap_failing(); i++) {
+		a.entry = draw_entry(&r->draw);
+		a.update = true;
+		draw_given(r, &a.given, comment);
+		generation = r->set.e->generation;
+		err = call_add(r, &a);
+		if (!err || err == -EEXIST) {
+			book_addition(r, &a);
+			continue;
+		}
+		context(r, expect_equal(err, -EDQUOT, "add of %s", entry_text(&a.entry)));
+		context(r, expect_equal(r->set.e->generation, generation, "generation"));
+		met.quotas++;
+		break;
+	}
+	context(r, expect((unsigned long)atomic_long_read(&r->mem.used) <= r->mem.limit,
+			  "more charged than allowed"));
+	WRITE_ONCE(r->mem.limit, 0);
+	check_all(r);
+}
+
+static bool in_table(const struct ipcuckoo_entries *e, const struct ipcuckoo_entry *entry)
+{
+	const struct ipcuckoo_version *v = rcu_access_pointer(e->version);
+	const struct ipcuckoo_table *t = v->table[ipcuckoo_entry_kind(entry)];
+	struct ipcuckoo_key key = ipcuckoo_entry_code(&entry->addr, entry->v6, entry->len);
+
+	return t && ipcuckoo_table_has(t, &key);
+}
+
+/* Nothing but what has ended was removed. */
+static void book_swept(struct run *r)
+{
+	struct book *b = &r->set.book;
+	u32 i = 0;
+
+	while (i < b->count) {
+		if (!ended(&b->kept[i]) || in_table(r->set.e, &b->kept[i].entry)) {
+			i++;
+			continue;
+		}
+		book_del(b, &b->kept[i]);
+		r->expired++;
+		met.swept++;
+	}
+	context(r, expect_equal(r->set.e->expired, r->expired, "entries removed"));
+	check_counts(r, &r->set);
+}
+
+static void op_change(struct run *r, struct side *s);
+
+/* A sweep in small parts; with @disturbed changes, and time, between them. */
+static void sweep(struct run *r, bool disturbed)
+{
+	struct ipcuckoo_entries *e = r->set.e;
+	u32 next = 0, slots = 1 + below(r, below(r, 2) ? 3000 : 150);
+	u64 generation, before, pos = 0;
+	bool more = true;
+
+	while (more && !ktap_failing()) {
+		r->op = disturbed ? "disturbed sweep" : "sweep";
+		generation = e->generation;
+		before = pos;
+		shim_fail_at = below(r, 4) ? 0 : 1 + below(r, 3);
+		more = ipcuckoo_entries_sweep(e, &pos, slots, &next);
+		shim_fail_at = 0;
+		met.parts++;
+		context(r, expect(!more || pos >> 60 != before >> 60 ||
+				  pos <= before + slots, "a part of %u slots: %llu to %llu",
+				  slots, before, pos));
+		context(r, expect_equal(e->generation, generation, "generation"));
+		book_swept(r);
+		if (!disturbed)
+			continue;
+		shim_seconds += !below(r, 8);
+		if (!below(r, 4))
+			op_change(r, &r->set);
+	}
+	if (!disturbed)
+		context(r, expect_equal(ipcuckoo_entries_sweep(e, &(u64){ 0 }, ~0U,
+							       &(u32){ 0 }), false,
+					"sweep goes on behind its end"));
+	check_all(r);
+	if (disturbed)
+		return;
+	/* What is to come next was told. */
+	for (pos = 0, before = 0; pos < r->set.book.count; pos++) {
+		const struct kept *k = &r->set.book.kept[pos];
+
+		context(r, expect(!ended(k), "%s was not removed", entry_text(&k->entry)));
+		if (k->expires && (!before || k->expires < before))
+			before = k->expires;
+	}
+	context(r, expect_equal(next, before, "next deadline"));
+}
+
+static void op_sweep(struct run *r)
+{
+	if (!(r->options & IPCUCKOO_O_TIMEOUT))
+		return;
+	if (below(r, 2))
+		sweep(r, true);
+	sweep(r, false);
+}
+
+static void op_clock(struct run *r)
+{
+	r->op = "clock";
+	shim_seconds += 1 + below(r, 30);
+	op_look(r);
+}
+
+/* The shadow */
+
+static void shadow_drop(struct run *r)
+{
+	mutex_unlock(&r->shadow.e->mutex);
+	ipcuckoo_entries_exit(r->shadow.e);
+	free(r->shadow.e);
+	r->shadow.e = NULL;
+	r->shadow.book.count = 0;
+	check_all(r);
+}
+
+/* Begin with all that has not ended. Now and then the memory ends meanwhile. */
+static void shadow_begin(struct run *r)
+{
+	bool doomed = !below(r, 4);
+	u32 i;
+	int err;
+
+	r->op = "copy";
+	r->shadow.e = calloc(1, sizeof(*r->shadow.e));
+	if (!r->shadow.e || ipcuckoo_entries_init(r->shadow.e, &r->mem, false))
+		exit(1);
+	mutex_lock(&r->shadow.e->mutex);
+	r->shadow.e->options = r->options;
+	if (doomed)
+		shim_fail_at = 1 + below(r, 20);
+	err = ipcuckoo_entries_copy(r->shadow.e, r->set.e);
+	shim_fail_at = 0;
+	context(r, expect(!err || (doomed && err == -ENOMEM), "copy: %d", err));
+	if (err) {
+		shadow_drop(r);
+		return;
+	}
+	for (i = 0; i < r->set.book.count; i++) {
+		if (ended(&r->set.book.kept[i]))
+			continue;
+		*book_add(&r->shadow.book, &r->set.book.kept[i].entry) =
+			r->set.book.kept[i];
+	}
+	check_all(r);
+}
+
+static void shadow_commit(struct run *r)
+{
+	struct book old = r->set.book;
+	u64 generation = r->set.e->generation;
+
+	r->op = "commit";
+	if (below(r, 2))
+		context(r, expect_equal(try_hard(r, &r->shadow, call_fit, &r->shadow), 0,
+					"fit of a shadow"));
+	ipcuckoo_entries_replace(r->set.e, r->shadow.e);
+	context(r, expect(r->set.e->generation > generation, "generation stands still"));
+	r->set.book = r->shadow.book;
+	r->shadow.book = old;
+	met.commits++;
+	shadow_drop(r);
+}
+
+static void op_shadow(struct run *r)
+{
+	if (!r->shadow.e)
+		shadow_begin(r);
+	else if (below(r, 3))
+		shadow_commit(r);
+	else
+		shadow_drop(r);
+}
+
+/* Mostly adding until there are many, then mostly deleting. */
+static void op_change(struct run *r, struct side *s)
+{
+	bool mostly = below(r, 10);
+
+	if (s->book.count >= r->plan->high)
+		r->growing = false;
+	else if (s->book.count < r->plan->high / 8)
+		r->growing = true;
+	if (!below(r, 6))
+		op_update(r, s);
+	else if (r->growing == mostly)
+		op_add(r, s, below(r, 8) ? draw_entry(&r->draw) : present(r, s));
+	else
+		op_del(r, s, below(r, 8) ? present(r, s) : draw_entry(&r->draw));
+}
+
+static void run_step(struct run *r)
+{
+	u32 pick = below(r, 1000);
+
+	if (!pick)
+		op_flush(r);
+	else if (pick < 10)
+		op_fit(r);
+	else if (pick < 15)
+		op_reserve(r);
+	else if (pick < 35)
+		op_shadow(r);
+	else if (pick < 45)
+		op_quota(r);
+	else if (pick < 50)
+		op_relax(r);
+	else if (pick < 70)
+		op_sweep(r);
+	else if (pick < 100)
+		op_clock(r);
+	else if (pick < 120)
+		check_all(r);
+	else if (pick < 200)
+		op_look(r);
+	else if (pick < 350)
+		op_hit(r);
+	else if (pick < 500 && r->shadow.e)
+		op_change(r, &r->shadow);
+	else
+		op_change(r, &r->set);
+}
+
+/* A table that grows large, half of which ends, and most of which is deleted. */
+static void bulk(struct run *r)
+{
+	struct addition a = { .side = &r->set };
+	char comment[IPCUCKOO_COMMENT_MAX];
+	u64 slots;
+	u32 i;
+
+	r->op = "bulk";
+	for (i = 0; i < 5000; i++) {
+		a.entry = host4(0x0a000000 + 7 * i);
+		if (in_table(r->set.e, &a.entry))
+			continue;
+		draw_given(r, &a.given, comment);
+		if (a.given.timeout)
+			a.given.timeout = 9;
+		context(r, expect_equal(call_add(r, &a), 0, "add"));
+		book_set(r, book_add(&r->set.book, &a.entry), &a.given);
+		r->set.book.kept[r->set.book.count - 1].packets = a.given.packets;
+		r->set.book.kept[r->set.book.count - 1].bytes = a.given.bytes;
+	}
+	slots = ipcuckoo_entries_slots(r->set.e);
+	check_all(r);
+	shim_seconds += 10;
+	if (r->options & IPCUCKOO_O_TIMEOUT)
+		sweep(r, false);
+	r->op = "bulk";
+	for (i = r->set.book.count; i-- > 300; ) {
+		if (ended(&r->set.book.kept[i]))
+			continue;
+		context(r, expect_equal(ipcuckoo_entries_del(r->set.e,
+							     &r->set.book.kept[i].entry),
+					0, "del"));
+		book_del(&r->set.book, &r->set.book.kept[i]);
+	}
+	check_all(r);
+	met.shrunk += ipcuckoo_entries_slots(r->set.e) < slots / 2;
+}
+
+static void run_plan(const struct plan *plan, u32 options, bool except, u64 seed,
+		     u32 steps)
+{
+	struct run *r = calloc(1, sizeof(*r));
+
+	if (!r)
+		exit(1);
+	r->plan = plan;
+	r->options = options;
+	r->except = except;
+	r->draw = (struct draw){
+		.random = random_seed(seed),
+		.weight = plan->weight,
+		.nbases = plan->bases,
+		.shortest = plan->shortest,
+	};
+	choose_bases(&r->draw);
+	r->set.e = calloc(1, sizeof(*r->set.e));
+	if (!r->set.e || ipcuckoo_entries_init(r->set.e, &r->mem, true))
+		exit(1);
+	mutex_lock(&r->set.e->mutex);
+	r->set.e->options = options;
+	for (r->step = 0; r->step < steps && !ktap_failing(); r->step++)
+		run_step(r);
+	if (plan->bulk && steps >= 100)
+		bulk(r);
+	r->op = "end";
+	if (r->shadow.e)
+		shadow_drop(r);
+	check_all(r);
+	mutex_unlock(&r->set.e->mutex);
+	ipcuckoo_entries_exit(r->set.e);
+	rcu_barrier();
+	context(r, expect_equal(atomic_long_read(&r->mem.used), 0,
+				"bytes charged at the end"));
+	context(r, expect_equal(shim_objects, 0, "objects at the end"));
+	free(r->set.e);
+	free(r->set.book.kept);
+	free(r->shadow.book.kept);
+	free(r);
+}
+
+static const struct plan plans[] = {
+	{ "few entries of all kinds", { 1, 1, 2, 2 }, 4, 1, 40, false },
+	{ "IPv4 prefixes that nest", { 1, 0, 9, 0 }, 8, 4, 150, false },
+	{ "IPv6 prefixes that nest", { 0, 1, 0, 9 }, 8, 4, 150, false },
+	{ "hosts", { 1, 1, 0, 0 }, 64, 0, 600, true },
+};
+
+int main(void)
+{
+	u64 seed = ktap_begin("test_values");
+	u32 steps = ktap_option("STEPS", ktap_option("QUICK", 0) ? 40 : 400);
+	u32 options, i, except;
+
+	for (options = 0; options <= IPCUCKOO_O_ALL; options++) {
+		for (i = 0; i < ARRAY_SIZE(plans); i++) {
+			for (except = 0; except < 2; except++) {
+				shim_random_seed(++seed);
+				run_plan(&plans[i], options, except, seed, steps);
+			}
+		}
+		ktap_case("%s%s%s%s%s", options ? "options" : "no options",
+			  options & IPCUCKOO_O_TIMEOUT ? ", timeout" : "",
+			  options & IPCUCKOO_O_COUNTERS ? ", counters" : "",
+			  options & IPCUCKOO_O_COMMENT ? ", comment" : "",
+			  options & IPCUCKOO_O_SKBINFO ? ", skbinfo" : "");
+	}
+	printf("# %u updates, %u revivals, %u swept in %u parts, %u commits, %u records shared, "
+	       "%u tables shrunk; %u allocations and %u quotas failed; %u matches, %u exceptions\n",
+	       met.updates, met.revivals, met.swept, met.parts, met.commits, met.shared,
+	       met.shrunk, met.failures, met.quotas, met.matches, met.exceptions);
+	expect(met.updates && met.revivals && met.swept && met.commits && met.shared &&
+	       met.failures && met.matches && met.exceptions, "something never happened");
+	ktap_case("everything has happened");
+	return ktap_end();
+}

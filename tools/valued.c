@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <stdlib.h>
+
+#include "../uapi/ipcuckoo.h"
+#include "valued.h"
+
+/**
+ * valued_add - add an entry
+ * @entries:	to these
+ * @kind:	its kind
+ * @entry:	its packed form
+ * @value:	what is to be kept for it
+ *
+ * Return: 0 or -ENOMEM.
+ */
+int valued_add(struct valued *entries, enum entry_kind kind, const uint8_t *entry,
+	       const struct entry_value *value)
+{
+	struct valued_entry *at = entries->at;
+	size_t room = entries->room ? 2 * entries->room : 64;
+
+	if (entries->count == entries->room) {
+		at = realloc(at, room * sizeof(*at));
+		if (!at)
+			return -ENOMEM;
+		entries->at = at;
+		entries->room = room;
+	}
+	at += entries->count;
+	*at = (struct valued_entry){ .kind = kind, .value = *value };
+	memcpy(at->entry, entry, entry_size[kind]);
+	if (value->comment) {
+		at->value.comment = strdup(value->comment);
+		if (!at->value.comment)
+			return -ENOMEM;
+	}
+	entries->count++;
+	return 0;
+}
+
+/**
+ * valued_add_packed - add entries for which the same is kept
+ * @entries:	to these
+ * @packed:	the entries
+ * @value:	what is to be kept for each
+ *
+ * Return: 0 or -ENOMEM.
+ */
+int valued_add_packed(struct valued *entries, const struct packed *packed,
+		      const struct entry_value *value)
+{
+	const struct entry_array *array;
+	size_t i;
+	int kind, err;
+
+	for (kind = 0; kind < ENTRY_KINDS; kind++) {
+		array = &packed->kind[kind];
+		for (i = 0; i < array->count; i++) {
+			err = valued_add(entries, kind,
+					 array->data + i * entry_size[kind], value);
+			if (err)
+				return err;
+		}
+	}
+	return 0;
+}
+
+void valued_free(struct valued *entries)
+{
+	size_t i;
+
+	for (i = 0; i < entries->count; i++)
+		free(entries->at[i].value.comment);
+	free(entries->at);
+	memset(entries, 0, sizeof(*entries));
+}
+
+static bool is_v6(const struct valued_entry *entry)
+{
+	return entry->kind == ENTRY_HOST6 || entry->kind == ENTRY_NET6;
+}
+
+static bool is_net(const struct valued_entry *entry)
+{
+	return entry->kind == ENTRY_NET4 || entry->kind == ENTRY_NET6;
+}
+
+/* A prefix comes before its first host, as packed_walk() has it. */
+static int compare(const struct valued_entry *a, const struct valued_entry *b)
+{
+	size_t size = is_v6(a) ? IPCUCKOO_HOST6_SIZE : IPCUCKOO_HOST4_SIZE;
+	int order = is_v6(a) - is_v6(b);
+
+	if (!order)
+		order = memcmp(a->entry, b->entry, size);
+	if (!order)
+		order = is_net(b) - is_net(a);
+	if (!order && is_net(a))
+		order = a->entry[size] - b->entry[size];
+	return order;
+}
+
+/* Pointers are compared last, which keeps the order of what is the same. */
+static int compare_places(const void *a, const void *b)
+{
+	const struct valued_entry *const *x = a, *const *y = b;
+	int order = compare(*x, *y);
+
+	return order ? order : (*x > *y) - (*x < *y);
+}
+
+/**
+ * valued_sort - sort by family, address and length, and drop repeated entries
+ * @entries:	the entries; of the same ones the last stays
+ *
+ * Return: 0 or -ENOMEM.
+ */
+int valued_sort(struct valued *entries)
+{
+	struct valued_entry **order, *sorted;
+	size_t i, kept = 0;
+
+	if (entries->count < 2)
+		return 0;
+	order = malloc(entries->count * sizeof(*order));
+	sorted = malloc(entries->count * sizeof(*sorted));
+	if (!order || !sorted) {
+		free(order);
+		free(sorted);
+		return -ENOMEM;
+	}
+	for (i = 0; i < entries->count; i++)
+		order[i] = &entries->at[i];
+	qsort(order, entries->count, sizeof(*order), compare_places);
+	for (i = 0; i < entries->count; i++) {
+		if (i + 1 < entries->count && !compare(order[i], order[i + 1]))
+			free(order[i]->value.comment);
+		else
+			sorted[kept++] = *order[i];
+	}
+	free(order);
+	free(entries->at);
+	entries->at = sorted;
+	entries->room = entries->count;
+	entries->count = kept;
+	return 0;
+}
+
+/**
+ * valued_size - the most that an entry takes in a message
+ * @entry:	the entry
+ */
+size_t valued_size(const struct valued_entry *entry)
+{
+	const char *comment = entry->value.comment;
+
+	return entry_size[entry->kind] + IPCUCKOO_TIMEOUT_SIZE +
+	       IPCUCKOO_COUNTERS_SIZE + IPCUCKOO_SKBINFO_SIZE +
+	       IPCUCKOO_NOMATCH_SIZE + (comment ? strlen(comment) : 0) + 1;
+}
