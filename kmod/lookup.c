@@ -150,7 +150,7 @@ static enum decision decide6(const struct ipcuckoo_version *v,
 
 	if (found || !h)
 		return found;
-	word[0] = top = ipcuckoo_hint_top(h, addr->hi);
+	top = ipcuckoo_hint_top(h, addr->hi);
 	while (level < IPCUCKOO_HINT_LEVELS &&
 	       (level ? word[level - 1] : top) & IPCUCKOO_HINT_DEEPER) {
 		word[level] = ipcuckoo_hint_deep(h, level, addr);

@@ -400,6 +400,7 @@ static bool put_entries(struct sk_buff *skb, struct ipcuckoo_entries *e,
 	enum ipcuckoo_kind kind;
 	u64 at = run->begin;
 	size_t size = 0;
+	u8 *to;
 
 	run->end = run->begin;
 	while (!(*end = !ipcuckoo_entries_next_value(e, &at, &entry, &value))) {
@@ -412,7 +413,8 @@ static bool put_entries(struct sk_buff *skb, struct ipcuckoo_entries *e,
 				attr = nla_reserve(skb, ipcuckoo_nl_entry_attr[kind], 0);
 			run->kind = kind;
 			run->except |= value.nomatch;
-			ipcuckoo_nl_pack_entry(skb_put(skb, ipcuckoo_nl_entry_size[kind]), &entry, kind);
+			to = skb_put(skb, ipcuckoo_nl_entry_size[kind]);
+			ipcuckoo_nl_pack_entry(to, &entry, kind);
 			attr->nla_len += ipcuckoo_nl_entry_size[kind];
 		}
 		run->end = at;
