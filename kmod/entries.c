@@ -468,34 +468,32 @@ static void step(struct ipcuckoo_entries *e)
 	spin_unlock_bh(&e->guard.lock);
 }
 
-/* Keep something else for an entry from now on, in one step. What an exception,
- * or one that was one, makes of shorter prefixes must not be mixed with what
- * comes before and after: see ipcuckoo_entries_add_value().
+/* Keep something else for an entry from now on. What an exception, or one that
+ * was one, makes of shorter prefixes must not be mixed with what comes before
+ * and after: see ipcuckoo_entries_add_value(). And what has ended must not be
+ * seen with the deadline of what takes its place: that comes last, so that who
+ * sees it has seen a step since the rest.
  */
-static void change_at_once(struct ipcuckoo_entries *e, struct ipcuckoo_table *t,
-			   u64 slot, const struct ipcuckoo_value *value)
-{
-	step(e);
-	ipcuckoo_table_set_value(t, slot, value);
-	step(e);
-	e->generation++;
-}
-
-/* Readers may see some of it earlier than the rest, if that is all right. */
 static void change_value(struct ipcuckoo_entries *e, struct ipcuckoo_table *t,
 			 u64 slot, const struct ipcuckoo_value *value)
 {
-	if (value->nomatch || ipcuckoo_table_value(t, slot).nomatch) {
-		change_at_once(e, t, slot, value);
-	} else {
+	struct ipcuckoo_value old = ipcuckoo_table_value(t, slot), next = *value;
+
+	e->generation++;
+	if (!value->nomatch && !old.nomatch &&
+	    !ipcuckoo_expired(old.expires, ipcuckoo_now())) {
 		ipcuckoo_table_set_value(t, slot, value);
-		e->generation++;
+		return;
 	}
+	next.expires = old.expires;
+	step(e);
+	ipcuckoo_table_set_value(t, slot, &next);
+	step(e);
+	ipcuckoo_table_set_value(t, slot, value);
+	step(e);
 }
 
-/* An entry that has ended but was not removed yet is added again. The record of
- * the one that ended must not be seen with the deadline of the new one.
- */
+/* An entry that has ended but was not removed yet is added again. */
 static void revive(struct ipcuckoo_entries *e, struct ipcuckoo_table *t, u64 slot,
 		   const struct ipcuckoo_value *value)
 {
@@ -503,7 +501,7 @@ static void revive(struct ipcuckoo_entries *e, struct ipcuckoo_table *t, u64 slo
 
 	e->records += ipcuckoo_record_memory(value->record);
 	e->records -= ipcuckoo_record_memory(old);
-	change_at_once(e, t, slot, value);
+	change_value(e, t, slot, value);
 	ipcuckoo_record_put(old, e->mem);
 }
 
