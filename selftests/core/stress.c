@@ -18,6 +18,8 @@
  */
 #include <pthread.h>
 
+#include <linux/ktime.h>
+
 #include "core.h"
 
 enum {
@@ -41,9 +43,14 @@ struct addr {
  * @strangers:	addresses that never match
  * @churn:	entries that come and go
  * @nmembers, @nstrangers, @nchurn:	their numbers
+ * @visits:	addresses in @churn are looked up as well: whether they match is
+ *		open, but not what is kept for them then
+ * @floor:	records with a smaller number are of entries that have ended
+ * @turn:	the member to be refreshed next
  * @limit:	look-ups to do
  * @deadline:	when to stop in any case
  * @lookups:	done
+ * @hits:	of members, counted in their records
  * @changes:	done by the writer
  * @wrong:	a wrong answer was given
  * @culprit:	to this address
@@ -55,9 +62,13 @@ struct stress {
 	struct addr *members, *strangers;
 	struct ipcuckoo_entry *churn;
 	u32 nmembers, nstrangers, nchurn;
+	bool visits;
+	u32 floor;
+	u32 turn;
 	u64 limit;
 	double deadline;
 	u64 lookups;
+	u64 hits;
 	u64 changes;
 	bool wrong;
 	struct addr culprit;
@@ -113,6 +124,43 @@ static void del(struct stress *s, const struct ipcuckoo_entry *entry)
 {
 	must(ipcuckoo_entries_del(&s->set, entry), "del");
 	s->changes++;
+}
+
+/* The mark of an entry: whose it is, and a number. */
+static u32 mark_of(const struct ipcuckoo_key *key)
+{
+	return (key->hi ^ key->lo ^ key->hi >> 32) * GOLDEN_RATIO_32;
+}
+
+static int add_given(struct stress *s, const struct ipcuckoo_entry *entry, u32 timeout,
+		     u32 number, bool nomatch)
+{
+	struct ipcuckoo_given given = {
+		.timeout = timeout,
+		.nomatch = nomatch,
+		.info.mark = (u64)mark_of(&entry->addr) << 32 | number,
+	};
+	struct ipcuckoo_value value;
+	int err;
+
+	must(ipcuckoo_value_make(&value, s->set.options, &given, &s->mem), "make");
+	err = ipcuckoo_entries_add_value(&s->set, entry, &value);
+	if (err == -EEXIST)
+		err = ipcuckoo_entries_update(&s->set, entry, &value, &given) ?: -EEXIST;
+	if (err)
+		ipcuckoo_record_put(value.record, &s->mem);
+	s->changes++;
+	return err;
+}
+
+static void add_exception(struct stress *s, const struct ipcuckoo_entry *entry)
+{
+	must(add_given(s, entry, 0, 0, true), "add an exception");
+}
+
+static void move_clock(u32 seconds)
+{
+	__atomic_store_n(&shim_seconds, shim_seconds + seconds, __ATOMIC_RELEASE);
 }
 
 static void reserve(struct stress *s, enum ipcuckoo_kind kind, u32 n)
@@ -611,6 +659,192 @@ static void prepare_filter32(struct stress *s)
 	prepare_filter(s, 32);
 }
 
+/* Exceptions, added and deleted around a member who matches at all times and a
+ * stranger who never does, as ipcuckoo_entries_add_value() argues. The entries
+ * are, from the shortest: that of the member and its exception, then that of
+ * the stranger and its exceptions.
+ */
+enum { BASE, EXCEPT, LONGER, NAROUND };
+
+static void prepare_except(struct stress *s, bool v6)
+{
+	static const u8 lens4[] = { 20, 24, 28 }, lens6[] = { 30, 44, 60 };
+	u32 i, j;
+
+	for (i = 0; i < 2; i++) {
+		struct addr a = random_addr(s, i ? STRANGER : MEMBER, v6);
+
+		for (j = 0; j < NAROUND; j++) {
+			u8 len = v6 ? lens6[j] : lens4[j];
+
+			s->churn[s->nchurn++] = (struct ipcuckoo_entry){
+				cut(a.key, v6, len), len, v6,
+			};
+		}
+		if (i)
+			stranger(s, a);
+		else
+			member(s, a);
+	}
+	add(s, &s->churn[BASE]);
+}
+
+static void change_except(struct stress *s)
+{
+	const struct ipcuckoo_entry *in = s->churn, *out = in + NAROUND;
+
+	/* Who sees the exception must see what is longer than it. */
+	add(s, &in[LONGER]);
+	add_exception(s, &in[EXCEPT]);
+	del(s, &in[EXCEPT]);
+	del(s, &in[LONGER]);
+	/* Who sees what is shorter than the exception must see that. */
+	add_exception(s, &out[EXCEPT]);
+	add(s, &out[BASE]);
+	/* An exception stops being one behind a longer one, and is one again. */
+	add_exception(s, &out[LONGER]);
+	add_given(s, &out[EXCEPT], 0, 0, false);
+	add_given(s, &out[EXCEPT], 0, 0, true);
+	del(s, &out[LONGER]);
+	del(s, &out[BASE]);
+	del(s, &out[EXCEPT]);
+}
+
+static void prepare_v4_except(struct stress *s)
+{
+	prepare_except(s, false);
+}
+
+static void prepare_v6_except(struct stress *s)
+{
+	prepare_except(s, true);
+}
+
+/* Short exceptions, and no version that knew of any before. */
+static void prepare_first(struct stress *s)
+{
+	bool v6;
+
+	for (v6 = false; ; v6 = true) {
+		struct addr a = random_addr(s, STRANGER, v6);
+
+		stranger(s, a);
+		s->churn[s->nchurn++] = (struct ipcuckoo_entry){ cut(a.key, v6, 7), 7, v6 };
+		if (v6)
+			break;
+	}
+}
+
+static void change_first(struct stress *s)
+{
+	u32 i;
+
+	for (i = 0; i < s->nchurn; i++) {
+		add_exception(s, &s->churn[i]);
+		del(s, &s->churn[i]);
+		must(ipcuckoo_entries_fit(&s->set), "fit");
+	}
+}
+
+/* Hosts that have records and would end if they were not refreshed, in a table
+ * where those that come and go make them move.
+ */
+#define REFRESHED	100
+
+static void prepare_values(struct stress *s, bool v6)
+{
+	struct ipcuckoo_entry entry;
+	u32 i;
+
+	s->set.options = IPCUCKOO_O_TIMEOUT | IPCUCKOO_O_COUNTERS | IPCUCKOO_O_SKBINFO;
+	s->visits = true;
+	reserve(s, v6 ? IPCUCKOO_HOSTS6 : IPCUCKOO_HOSTS4, 61);
+	for (i = 0; i < 49 + 24 + 4; i++) {
+		enum role role = i < 49 ? MEMBER : i < 49 + 24 ? PASSER_BY : STRANGER;
+
+		entry = fresh_host(s, role, v6);
+		if (role == PASSER_BY) {
+			s->churn[s->nchurn++] = entry;
+			continue;
+		}
+		must(add_given(s, &entry, role == MEMBER ? REFRESHED : 1, 0, false), "add");
+		if (role == MEMBER)
+			member(s, (struct addr){ entry.addr, v6 });
+		else
+			stranger(s, (struct addr){ entry.addr, v6 });
+	}
+	/* The strangers end before anybody looks. */
+	move_clock(2);
+}
+
+static void change_values(struct stress *s)
+{
+	struct ipcuckoo_entry *entry = &s->churn[random_below(&s->random, s->nchurn)];
+	struct ipcuckoo_entry next = host_entry(&s->members[s->turn++ % s->nmembers]);
+	u32 layout = s->set.layout, soon = 0;
+	u64 pos = 0;
+
+	if (add_given(s, &next, REFRESHED, 0, false) != -EEXIST)
+		must(-ENOENT, "a member has ended");
+	if (ipcuckoo_entries_has(&s->set, entry))
+		del(s, entry);
+	else if (ipcuckoo_entries_total(&s->set) < 61)
+		add_given(s, entry, random_below(&s->random, 20), 0, false);
+	if (!random_below(&s->random, 4))
+		move_clock(1);
+	if (!random_below(&s->random, 16))
+		while (ipcuckoo_entries_sweep(&s->set, &pos, 64, &soon))
+			;
+	if (s->set.layout != layout)
+		ipcuckoo_entries_fit(&s->set);
+}
+
+static void prepare_v4_values(struct stress *s)
+{
+	prepare_values(s, false);
+}
+
+static void prepare_v6_values(struct stress *s)
+{
+	prepare_values(s, true);
+}
+
+/* An entry that ends, and is added again before it is removed: what was kept
+ * for it is never seen again.
+ */
+static void prepare_revive(struct stress *s)
+{
+	s->set.options = IPCUCKOO_O_TIMEOUT | IPCUCKOO_O_SKBINFO;
+	s->visits = true;
+	s->churn[s->nchurn++] = fresh_host(s, PASSER_BY, false);
+}
+
+static void change_revive(struct stress *s)
+{
+	must(add_given(s, s->churn, 1, s->floor, false), "add what has ended");
+	move_clock(2);
+	__atomic_store_n(&s->floor, s->floor + 1, __ATOMIC_RELEASE);
+}
+
+/* An entry that is deleted and added again, in the same slot, with another
+ * record: what stands beside a slot that is seen is its own. The record is made
+ * first, so that it is not in the memory of the old one.
+ */
+static void change_renew(struct stress *s)
+{
+	struct ipcuckoo_given given = {
+		.info.mark = (u64)mark_of(&s->churn->addr) << 32 | (s->floor + 1),
+	};
+	struct ipcuckoo_value value;
+
+	must(ipcuckoo_value_make(&value, s->set.options, &given, &s->mem), "make");
+	if (s->floor)
+		del(s, s->churn);
+	__atomic_store_n(&s->floor, s->floor + 1, __ATOMIC_RELEASE);
+	must(ipcuckoo_entries_add_value(&s->set, s->churn, &value), "add again");
+	s->changes++;
+}
+
 static const struct mode modes[] = {
 	{ "v4-move", prepare_v4_move, change_v4 },
 	{ "v6-move", prepare_v6_move, change_v6 },
@@ -625,6 +859,13 @@ static const struct mode modes[] = {
 	{ "v4-reuse2", prepare_v4_reuse2, change_reuse },
 	{ "v4-reuse1", prepare_v4_reuse1, change_reuse },
 	{ "remake", prepare_remake, change_remake },
+	{ "v4-except", prepare_v4_except, change_except },
+	{ "v6-except", prepare_v6_except, change_except },
+	{ "first-except", prepare_first, change_first },
+	{ "v4-values", prepare_v4_values, change_values },
+	{ "v6-values", prepare_v6_values, change_values },
+	{ "revive", prepare_revive, change_revive },
+	{ "renew", prepare_revive, change_renew },
 	{ "filter8-move", prepare_filter8, change_filter },
 	{ "filter16-move", prepare_filter16, change_filter },
 	{ "filter32-move", prepare_filter32, change_filter },
@@ -633,22 +874,75 @@ static const struct mode modes[] = {
 
 /* Threads */
 
+/* Is it the record of an address, and not too old? Counts in it then. */
+static bool own_record(struct ipcuckoo_record *record,
+		       const struct addr *a, u32 floor)
+{
+	const struct ipcuckoo_skbinfo *info = ipcuckoo_record_info(record);
+	struct ipcuckoo_hits *hits;
+	u64 mark;
+
+	if (!info)
+		return false;
+	mark = READ_ONCE(info->mark);
+	if (mark >> 32 != mark_of(&a->key) || (u32)mark < floor)
+		return false;
+	hits = ipcuckoo_record_hits(record);
+	if (hits)
+		atomic64_add(1, &hits->packets);
+	return true;
+}
+
+/* Returns whether an address matches; sets @wrong if somebody else's record is
+ * told. The record is fetched as packets do it.
+ */
+static bool matches(struct stress *s, const struct addr *a, bool *wrong)
+{
+	u32 floor = __atomic_load_n(&s->floor, __ATOMIC_ACQUIRE);
+	struct ipcuckoo_record *record;
+
+	if (!(s->set.options & IPCUCKOO_RECORDED))
+		return match(&s->set, &a->key, a->v6);
+	if (!ipcuckoo_entries_record(&s->set, &a->key, a->v6, false, &record))
+		return false;
+	*wrong = !own_record(record, a, floor);
+	return true;
+}
+
+static bool visit(struct stress *s, struct random *random, bool *wrong)
+{
+	const struct ipcuckoo_entry *entry = &s->churn[random_below(random, s->nchurn)];
+
+	s->culprit = (struct addr){ entry->addr, entry->v6 };
+	return matches(s, &s->culprit, wrong);
+}
+
 /* Returns false after a wrong answer. */
 static bool read_batch(struct stress *s, struct random *random)
 {
+	bool member, matched, wrong = false;
 	const struct addr *a;
-	bool member, matched;
 	u32 i;
 
 	for (i = 0; i < BATCH; i++) {
+		if (s->visits && i & 1) {
+			visit(s, random, &wrong);
+			s->lookups++;
+			if (wrong)
+				return false;
+			continue;
+		}
+		if (!s->nmembers && !s->nstrangers)
+			continue;
 		member = s->nmembers && (i & 7 || !s->nstrangers);
 		if (member)
 			a = &s->members[random_below(random, s->nmembers)];
 		else
 			a = &s->strangers[random_below(random, s->nstrangers)];
-		matched = match(&s->set, &a->key, a->v6);
+		matched = matches(s, a, &wrong);
 		s->lookups++;
-		if (unlikely(matched != member)) {
+		s->hits += matched;
+		if (unlikely(matched != member || wrong)) {
 			s->culprit = *a;
 			return false;
 		}
@@ -703,6 +997,26 @@ static void finish(struct stress *s)
 	free(s);
 }
 
+/* No packet of a member was counted in vain, however it moved. */
+static void check_hits(struct stress *s, const struct mode *mode)
+{
+	struct ipcuckoo_value value;
+	struct ipcuckoo_entry entry;
+	u64 hits = 0;
+	u32 i;
+
+	if (!(s->set.options & IPCUCKOO_O_COUNTERS))
+		return;
+	for (i = 0; i < s->nmembers; i++) {
+		entry = host_entry(&s->members[i]);
+		if (expect(ipcuckoo_entries_get(&s->set, &entry, &value), "%s: %s is gone",
+			   mode->name, entry_text(&entry)))
+			hits += atomic64_read(&ipcuckoo_record_hits(value.record)->packets);
+	}
+	expect(hits == s->hits || s->wrong, "%s: %llu hits of members, %llu counted",
+	       mode->name, s->hits, hits);
+}
+
 /* Whether the answers were right, and whether that is what was to be seen. */
 static void judge(struct stress *s, const struct mode *mode)
 {
@@ -721,6 +1035,7 @@ static void judge(struct stress *s, const struct mode *mode)
 	       mode->name, s->lookups, entry_text(&culprit));
 	expect(s->wrong || enough, "%s: %llu look-ups in the time there was, not %llu",
 	       mode->name, s->lookups, s->limit);
+	check_hits(s, mode);
 	ktap_case("%s: %llu look-ups, %d wrong, %llu had to take the lock; %llu changes, %llu displaced, %u times made anew",
 		  mode->name, s->lookups, s->wrong,
 		  ipcuckoo_entries_fallbacks(&s->set), s->changes,

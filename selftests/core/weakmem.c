@@ -41,6 +41,15 @@
  * Rests are two bits here, and a unit, which is read and stored as one, has those
  * of two buckets: an entry has neighbours in it, and may move within it.
  *
+ * Sets with exceptions have known of them from the beginning: that no version
+ * takes the mark of an exception for that of a prefix is the business of
+ * ipcuckoo_entries_learn_exceptions(). What is not modelled: exceptions so short
+ * that the first level of the hint marks them as it does prefixes, and entries
+ * that become exceptions, or cease to be, where they are (one store between two
+ * steps, as an addition is). Nor is the step behind each deletion from a table
+ * that keeps something for its entries, which can only help. What is kept stands
+ * beside a slot as a rest does. stress.c has modes for all of these.
+ *
  * Options, in the environment: SCENARIOS is the number of random scenarios, SEED
  * is theirs; ALL=1 names all scenarios that a change breaks, not just the first.
  *

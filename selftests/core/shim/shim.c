@@ -229,10 +229,29 @@ void shim_kfree_rcu(struct rcu_head *head, void *ptr)
 	enqueue(head);
 }
 
+/* A note of what is to be freed, outside of the memory that is under test. */
+struct note {
+	struct rcu_head rcu;
+	const void *p;
+};
+
+static void free_noted(struct rcu_head *rcu)
+{
+	struct note *note = container_of(rcu, struct note, rcu);
+
+	kvfree(note->p);
+	free(note);
+}
+
 void kvfree_rcu_mightsleep(const void *p)
 {
-	synchronize();
-	kvfree(p);
+	struct note *note = malloc(sizeof(*note));
+
+	might_sleep();
+	if (!note)
+		exit(1);
+	note->p = p;
+	call_rcu(&note->rcu, free_noted);
 }
 
 void rcu_barrier(void)

@@ -81,7 +81,7 @@ static inline void rcu_read_unlock(void)
 #define SHIM_CONSUME(p)		SHIM_LOAD(p)
 #endif
 
-/* Waits for a grace period in the kernel, too, where it has no memory for a
+/* In the kernel it waits for a grace period where it has no memory for a
  * note of it.
  */
 void kvfree_rcu_mightsleep(const void *p);
