@@ -196,7 +196,7 @@ struct ipcuckoo_value ipcuckoo_table_value(const struct ipcuckoo_table *t,
 	if (t->with & IPCUCKOO_WITH_NOMATCH)
 		value.nomatch = READ_ONCE(t->nomatch[slot]);
 	if (t->with & IPCUCKOO_WITH_RECORDS)
-		value.record = READ_ONCE(t->records[slot]);
+		value.record = rcu_dereference_raw(t->records[slot]);
 	return value;
 }
 

@@ -66,6 +66,7 @@ static inline void rcu_read_unlock(void)
 
 #define rcu_dereference(p)					\
 	({ SHIM_BUG_ON(!shim_reader.depth); shim_stutter(); SHIM_CONSUME(p); })
+#define rcu_dereference_raw(p)	({ shim_stutter(); SHIM_CONSUME(p); })
 #define rcu_dereference_protected(p, cond)			\
 	({ SHIM_BUG_ON(!(cond)); (p); })
 #define rcu_access_pointer(p)		SHIM_LOAD(p)
