@@ -81,13 +81,15 @@ static __always_inline bool matches(const struct ipcuckoo_link *link,
 }
 
 /* The same once more for a set that keeps records: which entry it is, counted. */
-static noinline bool hit(const struct ipcuckoo_attachment *at, const struct addresses *a,
+static noinline bool hit(const struct ipcuckoo_link *link, const struct addresses *a,
 			 bool v6, unsigned int bytes, u64 *mark)
 {
-	return (at->rule.dir & IPCUCKOO_DIR_SRC &&
-		ipcuckoo_set_hit(at->set, &a->addr[0], v6, bytes, mark)) ||
-	       (at->rule.dir & IPCUCKOO_DIR_DST &&
-		ipcuckoo_set_hit(at->set, &a->addr[1], v6, bytes, mark));
+	u8 dir = link->at->rule.dir;
+
+	return (dir & IPCUCKOO_DIR_SRC &&
+		ipcuckoo_set_hit(link->set, &a->addr[0], v6, bytes, mark)) ||
+	       (dir & IPCUCKOO_DIR_DST &&
+		ipcuckoo_set_hit(link->set, &a->addr[1], v6, bytes, mark));
 }
 
 static bool concerns(const struct ipcuckoo_attachment *at,
@@ -117,8 +119,8 @@ static __always_inline unsigned int run(const struct ipcuckoo_chain *chain,
 		if (!concerns(at, dev) || !matches(&chain->link[i], a, match))
 			continue;
 		mark = 0;
-		if (ipcuckoo_set_recorded(at->set) &&
-		    !hit(at, a, match == ipcuckoo_set_match6, skb->len, &mark))
+		if (ipcuckoo_set_recorded(chain->link[i].set) &&
+		    !hit(&chain->link[i], a, match == ipcuckoo_set_match6, skb->len, &mark))
 			continue;
 		this_cpu_inc(at->counter->packets);
 		this_cpu_add(at->counter->bytes, skb->len);
