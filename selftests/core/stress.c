@@ -720,7 +720,7 @@ static void prepare_v6_except(struct stress *s)
 	prepare_except(s, true);
 }
 
-/* Short exceptions, and no version that knew of any before. */
+/* Short exceptions, with many marks, and no version that knew of any before. */
 static void prepare_first(struct stress *s)
 {
 	bool v6;
@@ -729,7 +729,7 @@ static void prepare_first(struct stress *s)
 		struct addr a = random_addr(s, STRANGER, v6);
 
 		stranger(s, a);
-		s->churn[s->nchurn++] = (struct ipcuckoo_entry){ cut(a.key, v6, 7), 7, v6 };
+		s->churn[s->nchurn++] = (struct ipcuckoo_entry){ cut(a.key, v6, 1), 1, v6 };
 		if (v6)
 			break;
 	}
