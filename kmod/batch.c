@@ -204,9 +204,6 @@ static int check_limit(struct addition *add, u32 new)
 
 	if (!limit || ipcuckoo_set_count(set) + new <= limit)
 		return 0;
-	ipcuckoo_set_sweep(set);
-	if (ipcuckoo_set_count(set) + new <= limit)
-		return 0;
 	err = set->entries.shape.multi ? 0 :
 	      count_distinct(set, add->batch, add->absent, &new);
 	if (err)
@@ -225,6 +222,10 @@ static int prepare_add(struct addition *add, struct ipcuckoo_batch_cursor *at)
 	enum ipcuckoo_kind kind;
 	int err;
 
+	/* Now, for what is found there must not be swept any more. */
+	if (ipcuckoo_set_limit(add->set) &&
+	    ipcuckoo_set_count(add->set) + total(add->batch) > ipcuckoo_set_limit(add->set))
+		ipcuckoo_set_sweep(add->set);
 	while (ipcuckoo_batch_next(add->batch, at, &entry)) {
 		err = ipcuckoo_set_check(add->set, &entry);
 		if (err)
@@ -379,7 +380,7 @@ int ipcuckoo_batch_add(struct ipcuckoo_set *set,
 		.exist = exist,
 		.absent = bitmap_zalloc(total(batch), GFP_KERNEL),
 	};
-	bool values = set->entries.options || batch->nomatches;
+	bool values = ipcuckoo_entries_keeps(&set->entries) || batch->nomatches;
 	int err = -ENOMEM;
 
 	*result = (struct ipcuckoo_batch_result){ .at = IPCUCKOO_BATCH_BEGIN };

@@ -511,6 +511,19 @@ static bool has_ended(const struct ipcuckoo_table *t, u64 slot)
 }
 
 /**
+ * ipcuckoo_entries_keeps() - is anything kept for entries?
+ * @e:		contents
+ *
+ * Context: the writer.
+ * Return: true as well if there were exceptions: adding one again as it is makes
+ * it an entry like any other.
+ */
+bool ipcuckoo_entries_keeps(struct ipcuckoo_entries *e)
+{
+	return e->options || current_version(e)->valued;
+}
+
+/**
  * ipcuckoo_entries_learn_exceptions() - have room for the first exception
  * @e:		exact contents
  * @kind:	of the exception

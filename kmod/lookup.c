@@ -454,6 +454,6 @@ bool ipcuckoo_entries_record(struct ipcuckoo_entries *e,
 
 	found = look_up_by(e, addr, mapped ? valued_match_mapped :
 				    v6 ? valued_match6 : valued_match4, &by);
-	*record = by.record;
+	*record = found ? by.record : NULL;
 	return found;
 }

@@ -198,7 +198,7 @@ static int add_one(struct ipcuckoo_shadow *shadow, struct ipcuckoo_entry *entry,
 	if (err)
 		return err;
 	err = ipcuckoo_entries_add_value(e, entry, &value);
-	if (err == -EEXIST && (e->options || given->nomatch)) {
+	if (err == -EEXIST && (ipcuckoo_entries_keeps(e) || given->nomatch)) {
 		late = ipcuckoo_entries_update(e, entry, &value, given);
 		err = late ?: err;
 	}

@@ -37,7 +37,8 @@ struct ipcuckoo_hits {
  * struct ipcuckoo_skbinfo - what packets of an entry are given
  * @mark:	for attachments that mark: the bits replaced in the high half,
  *		what they become in the low half, so that both are of one
- *		moment; 0: the attachment says
+ *		moment (on a 32-bit machine they may not, for a packet); 0:
+ *		the attachment says
  * @prio:	kept for ipset's sake
  * @queue:	likewise
  */

@@ -354,6 +354,11 @@ static void test_exceptions(void)
 	add(&answer, "t", 0, IPCUCKOO_F_EXIST,
 	    PIECES(RAW(NETS4, "\x0a\1\0\0\x10"), RAW(NOMATCHES, "\0")));
 	expect(found("t", "\x0a\1\1\1"), "it is no exception any more");
+	add(&answer, "t", 0, IPCUCKOO_F_EXIST,
+	    PIECES(RAW(NETS4, "\x0a\1\0\0\x10"), RAW(NOMATCHES, "\1")));
+	expect(!found("t", "\x0a\1\1\1"), "it is one again");
+	add(&answer, "t", 0, IPCUCKOO_F_EXIST, PIECES(RAW(NETS4, "\x0a\1\0\0\x10")));
+	expect(found("t", "\x0a\1\1\1"), "added without a word it is none");
 	ktap_case("exceptions");
 }
 
