@@ -5,7 +5,14 @@
  * and requests about them that make no sense.
  */
 #define _GNU_SOURCE
+#include <arpa/inet.h>
+#include <netinet/in.h>
+
 #include "fixture.h"
+
+#ifndef SO_RCVMARK
+#define SO_RCVMARK	75
+#endif
 
 #define ALL_OPTIONS	(IPCUCKOO_O_TIMEOUT | IPCUCKOO_O_COUNTERS | \
 			 IPCUCKOO_O_COMMENT | IPCUCKOO_O_SKBINFO)
@@ -421,6 +428,106 @@ static void test_many(void)
 	ktap_case("twenty thousand with everything");
 }
 
+/* Over lo, which is up in no new machine. */
+static int bound_socket(struct sockaddr_in *to)
+{
+	int s = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0), on = 1;
+	struct timeval second = { .tv_sec = 1 };
+	socklen_t size = sizeof(*to);
+
+	*to = (struct sockaddr_in){ .sin_family = AF_INET };
+	to->sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+	if (s < 0 || bind(s, (void *)to, size) || getsockname(s, (void *)to, &size) ||
+	    setsockopt(s, SOL_SOCKET, SO_RCVMARK, &on, sizeof(on)) ||
+	    setsockopt(s, SOL_SOCKET, SO_RCVTIMEO, &second, sizeof(second)))
+		err(1, "socket");
+	return s;
+}
+
+/* The mark of a packet of @size bytes of data from 127.0.0.1; -1 if none came. */
+static int64_t packet(int s, const struct sockaddr_in *to, size_t size)
+{
+	char data[2000] = { 0 }, control[CMSG_SPACE(sizeof(uint32_t))];
+	struct iovec iov = { data, sizeof(data) };
+	struct msghdr msg = {
+		.msg_iov = &iov, .msg_iovlen = 1,
+		.msg_control = control, .msg_controllen = sizeof(control),
+	};
+	struct cmsghdr *cmsg;
+	uint32_t mark = 0;
+
+	sendto(s, data, size, 0, (const void *)to, sizeof(*to));
+	if (recvmsg(s, &msg, 0) < 0)
+		return -1;
+	for (cmsg = CMSG_FIRSTHDR(&msg); cmsg; cmsg = CMSG_NXTHDR(&msg, cmsg))
+		if (cmsg->cmsg_level == SOL_SOCKET && cmsg->cmsg_type == SO_MARK)
+			memcpy(&mark, CMSG_DATA(cmsg), sizeof(mark));
+	return mark;
+}
+
+static void attach_loopback(uint8_t verdict)
+{
+	struct nlmsghdr *nlh = client_begin(cl, IPCUCKOO_CMD_ATTACH);
+	struct answer answer;
+
+	mnl_attr_put_strz(nlh, IPCUCKOO_A_SET, "t");
+	mnl_attr_put_u8(nlh, IPCUCKOO_A_DIRECTION, IPCUCKOO_DIR_SRC);
+	mnl_attr_put_u8(nlh, IPCUCKOO_A_VERDICT, verdict);
+	mnl_attr_put_u32(nlh, IPCUCKOO_A_FLAGS, IPCUCKOO_F_LOOPBACK);
+	if (verdict == IPCUCKOO_VERDICT_MARK) {
+		mnl_attr_put_u32(nlh, IPCUCKOO_A_MARK, 0x100);
+		mnl_attr_put_u32(nlh, IPCUCKOO_A_MARK_MASK, 0xf00);
+	}
+	if (client_ask(cl, &answer))
+		errx(1, "attach: %s", answer.message);
+}
+
+static void test_packets(void)
+{
+	static const char info[] = "\0\0\0\xff\0\0\0\x42\0\0\0\0\0\0\0";
+	const struct piece exist = U32(FLAGS, IPCUCKOO_F_EXIST);
+	struct sockaddr_in to;
+	struct answer answer;
+	struct dumped d;
+	int s, i;
+
+	if (system("ip link set lo up"))
+		errx(1, "lo");
+	s = bound_socket(&to);
+	everything(cl, IPCUCKOO_CMD_DETACH);
+	remake("t", IPCUCKOO_TYPE_HASH_NET, ALL_OPTIONS, 0);
+	add(&answer, "t", 0, 0, PIECES(RAW(HOSTS4, "\x7f\0\0\1")));
+	add(&answer, "t", 0, 0, PIECES(RAW(NETS4, "\x7f\0\0\0\x08")));
+	attach_loopback(IPCUCKOO_VERDICT_MARK);
+	for (i = 0; i < 10; i++)
+		expect_equal(packet(s, &to, 100), 0x100, "mark of the attachment");
+	d = dump("t");
+	expect_equal(d.packets[0], 10, "packets of the longest entry");
+	expect_equal(d.bytes[0], 1280, "bytes");
+	add(&answer, "t", 0, IPCUCKOO_F_EXIST,
+	    PIECES(RAW(HOSTS4, "\x7f\0\0\1"), { IPCUCKOO_A_SKBINFOS, 16, info }));
+	expect_equal(packet(s, &to, 100), 0x42, "mark of the entry");
+	expect_equal(dump("t").packets[0], 11, "packets go on");
+	ask(&answer, IPCUCKOO_CMD_ENTRY_DEL, "t", PIECE(RAW(HOSTS4, "\x7f\0\0\1")), exist);
+	expect_equal(packet(s, &to, 100), 0x100, "the prefix has no mark of its own");
+	ktap_case("packets are counted and marked by the entry that decides");
+
+	everything(cl, IPCUCKOO_CMD_DETACH);
+	attach_loopback(IPCUCKOO_VERDICT_DROP);
+	expect_equal(packet(s, &to, 1), -1, "dropped");
+	add(&answer, "t", 0, 0, PIECES(RAW(HOSTS4, "\x7f\0\0\1"), RAW(NOMATCHES, "\1")));
+	expect_equal(packet(s, &to, 1), 0, "excepted");
+	everything(cl, IPCUCKOO_CMD_DETACH);
+	remake("t", IPCUCKOO_TYPE_HASH_IP, IPCUCKOO_O_TIMEOUT, 0);
+	add(&answer, "t", 0, 0, PIECES(RAW(HOSTS4, "\x7f\0\0\1"), RAW(TIMEOUTS, "\0\0\0\3")));
+	attach_loopback(IPCUCKOO_VERDICT_DROP);
+	expect_equal(packet(s, &to, 1), -1, "dropped while it lasts");
+	expect(wait_until(packet(s, &to, 1) == 0, 1), "and no longer");
+	close(s);
+	everything(cl, IPCUCKOO_CMD_DETACH);
+	ktap_case("packets meet exceptions, and entries that end");
+}
+
 int main(void)
 {
 	fixture_begin("netlink-values");
@@ -431,6 +538,7 @@ int main(void)
 	test_full();
 	test_exceptions();
 	test_shadow();
+	test_packets();
 	test_many();
 	return fixture_end();
 }
