@@ -4,21 +4,12 @@
 #define _IPCUCKOO_ATTACH_H
 
 #include <linux/if.h>
-#include <linux/netfilter.h>
+#include <linux/list.h>
+#include <linux/spinlock.h>
 #include <linux/types.h>
 
-struct ipcuckoo_chain;
 struct ipcuckoo_net;
 struct ipcuckoo_set;
-
-/* The hooks: two families, two places. */
-enum ipcuckoo_hook {
-	IPCUCKOO_HOOK_IN4,
-	IPCUCKOO_HOOK_IN6,
-	IPCUCKOO_HOOK_OUT4,
-	IPCUCKOO_HOOK_OUT6,
-	IPCUCKOO_HOOKS
-};
 
 /**
  * struct ipcuckoo_attached - the attachments of a network namespace
@@ -28,8 +19,7 @@ enum ipcuckoo_hook {
  * @count:	how many
  * @seq:	moves when one comes or goes
  * @id:		the last id given
- * @chain:	what each hook runs; NULL if it is not registered
- * @ops:	the hooks
+ * @points:	the hooks (hook.c), under ipcuckoo_net.mutex
  */
 struct ipcuckoo_attached {
 	struct list_head list;
@@ -37,12 +27,12 @@ struct ipcuckoo_attached {
 	u32 count;
 	u32 seq;
 	u32 id;
-	struct ipcuckoo_chain __rcu *chain[IPCUCKOO_HOOKS];
-	struct nf_hook_ops ops[IPCUCKOO_HOOKS];
+	struct list_head points;
 };
 
 /**
  * struct ipcuckoo_rule - what an attachment does
+ * @place:	enum ipcuckoo_attach_place
  * @dir:	enum ipcuckoo_direction
  * @verdict:	enum ipcuckoo_verdict
  * @loopback:	also for packets of loopback devices
@@ -50,9 +40,11 @@ struct ipcuckoo_attached {
  * @mark:	for IPCUCKOO_VERDICT_MARK
  * @mask:	bits of the mark to replace
  * @order:	its place among the attachments
+ * @priority:	of the netfilter hook
  * @dev:	only for packets of this device; "" for all
  */
 struct ipcuckoo_rule {
+	u8 place;
 	u8 dir;
 	u8 verdict;
 	bool loopback;
@@ -60,7 +52,22 @@ struct ipcuckoo_rule {
 	u32 mark;
 	u32 mask;
 	s32 order;
+	s32 priority;
 	char dev[IFNAMSIZ];
+};
+
+/**
+ * struct ipcuckoo_choice - which attachments are meant
+ * @rule:	what they do; 0 and "" stand for any
+ * @by_mark:	@rule.mark and @rule.mask count
+ * @by_order:	@rule.order counts
+ * @by_priority: @rule.priority counts
+ */
+struct ipcuckoo_choice {
+	struct ipcuckoo_rule rule;
+	bool by_mark;
+	bool by_order;
+	bool by_priority;
 };
 
 /* Packets and bytes that matched an attachment, on one CPU. */
@@ -92,9 +99,9 @@ struct ipcuckoo_attachment {
 };
 
 int ipcuckoo_attach(struct ipcuckoo_net *inet, const char *name,
-		    const struct ipcuckoo_rule *rule, u32 *id);
+		    const struct ipcuckoo_rule *rule, bool replace, u32 *id);
 int ipcuckoo_detach(struct ipcuckoo_net *inet, u32 id, const char *name,
-		    const struct ipcuckoo_rule *rule, u32 *count);
+		    const struct ipcuckoo_choice *choice, u32 *count);
 int ipcuckoo_attach_exchange(struct ipcuckoo_net *inet, struct ipcuckoo_set *a,
 			     struct ipcuckoo_set *b);
 struct ipcuckoo_counter
@@ -104,6 +111,9 @@ void ipcuckoo_attach_init_net(struct ipcuckoo_net *inet);
 void ipcuckoo_attach_exit_net(struct ipcuckoo_net *inet);
 int ipcuckoo_attach_init(void);
 void ipcuckoo_attach_exit(void);
+
+/* Beyond any priority that netfilter or nftables name. */
+#define IPCUCKOO_PRIORITY_MAX	100000
 
 extern int ipcuckoo_hook_priority;
 

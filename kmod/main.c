@@ -19,9 +19,6 @@ unsigned int ipcuckoo_net_id;
 /* MiB; anything larger would not fit in an unsigned long of bytes. */
 #define MEMORY_LIMIT_MAX	(ULONG_MAX >> 20)
 
-/* Beyond any priority that netfilter or nftables name. */
-#define PRIORITY_MAX		100000
-
 static unsigned long memory_limit;
 
 static int set_memory_limit(const char *val, const struct kernel_param *kp)
@@ -76,11 +73,11 @@ static int set_priority(const char *val, const struct kernel_param *kp)
 	int priority;
 	int err = kstrtoint(val, 0, &priority);
 
-	if (!err && (priority < -PRIORITY_MAX || priority > PRIORITY_MAX))
+	if (!err && (priority < -IPCUCKOO_PRIORITY_MAX || priority > IPCUCKOO_PRIORITY_MAX))
 		err = -ERANGE;
 	if (err)
 		pr_err("ipcuckoo: priority=%s: give a number from %d to %d\n",
-		       val, -PRIORITY_MAX, PRIORITY_MAX);
+		       val, -IPCUCKOO_PRIORITY_MAX, IPCUCKOO_PRIORITY_MAX);
 	else
 		ipcuckoo_hook_priority = priority;
 	return err;

@@ -25,6 +25,7 @@
 #define PACKED_POLICY		{ .type = NLA_BINARY }
 #define TIMEOUT_POLICY		NLA_POLICY_FULL_RANGE(NLA_U32, &timeout_range)
 #define DIRECTION_POLICY	NLA_POLICY_RANGE(NLA_U8, IPCUCKOO_DIR_SRC, IPCUCKOO_DIR_BOTH)
+#define PLACE_POLICY		NLA_POLICY_RANGE(NLA_U8, IPCUCKOO_PLACE_IP, IPCUCKOO_PLACE_INGRESS)
 #define VERDICT_POLICY		NLA_POLICY_RANGE(NLA_U8, IPCUCKOO_VERDICT_DROP, \
 						 IPCUCKOO_VERDICT_COUNT)
 
@@ -133,7 +134,7 @@ static const struct nla_policy shadow_del_policy[] = {
 
 static const struct nla_policy attach_policy[] = {
 	[IPCUCKOO_A_FLAGS] = FLAGS_POLICY(IPCUCKOO_F_EXIST | IPCUCKOO_F_LOOPBACK |
-					  IPCUCKOO_F_APPROXIMATE),
+					  IPCUCKOO_F_APPROXIMATE | IPCUCKOO_F_REPLACE),
 	[IPCUCKOO_A_SET] = STRING_POLICY(IPCUCKOO_NAME_SIZE),
 	[IPCUCKOO_A_DIRECTION] = DIRECTION_POLICY,
 	[IPCUCKOO_A_VERDICT] = VERDICT_POLICY,
@@ -141,10 +142,18 @@ static const struct nla_policy attach_policy[] = {
 	[IPCUCKOO_A_MARK] = U32_POLICY,
 	[IPCUCKOO_A_MARK_MASK] = U32_POLICY,
 	[IPCUCKOO_A_ORDER] = { .type = NLA_S32 },
+	[IPCUCKOO_A_PRIORITY] = { .type = NLA_S32 },
+	[IPCUCKOO_A_PLACE] = PLACE_POLICY,
 };
 
 static const struct nla_policy detach_policy[] = {
-	[IPCUCKOO_A_FLAGS] = FLAGS_POLICY(IPCUCKOO_F_EXIST | IPCUCKOO_F_ALL),
+	[IPCUCKOO_A_FLAGS] = FLAGS_POLICY(IPCUCKOO_F_EXIST | IPCUCKOO_F_ALL |
+					  IPCUCKOO_F_LOOPBACK),
+	[IPCUCKOO_A_MARK] = U32_POLICY,
+	[IPCUCKOO_A_MARK_MASK] = U32_POLICY,
+	[IPCUCKOO_A_ORDER] = { .type = NLA_S32 },
+	[IPCUCKOO_A_PRIORITY] = { .type = NLA_S32 },
+	[IPCUCKOO_A_PLACE] = PLACE_POLICY,
 	[IPCUCKOO_A_SET] = STRING_POLICY(IPCUCKOO_NAME_SIZE),
 	[IPCUCKOO_A_DIRECTION] = DIRECTION_POLICY,
 	[IPCUCKOO_A_VERDICT] = VERDICT_POLICY,
@@ -180,6 +189,7 @@ struct nlattr *ipcuckoo_nl_need(struct nlattr **attrs, int type,
 		[IPCUCKOO_A_DIRECTION] = "the direction is missing",
 		[IPCUCKOO_A_VERDICT] = "the verdict is missing",
 		[IPCUCKOO_A_MARK] = "the verdict mark needs a mark",
+		[IPCUCKOO_A_DEV] = "ingress is that of a device: its name is missing",
 	};
 
 	if (!attrs[type] && extack) {

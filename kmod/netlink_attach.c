@@ -23,7 +23,40 @@ static struct ipcuckoo_rule get_rule(struct nlattr **attrs)
 		rule.verdict = nla_get_u8(attrs[IPCUCKOO_A_VERDICT]);
 	if (attrs[IPCUCKOO_A_DEV])
 		nla_strscpy(rule.dev, attrs[IPCUCKOO_A_DEV], sizeof(rule.dev));
+	if (attrs[IPCUCKOO_A_PLACE])
+		rule.place = nla_get_u8(attrs[IPCUCKOO_A_PLACE]);
+	if (attrs[IPCUCKOO_A_ORDER])
+		rule.order = nla_get_s32(attrs[IPCUCKOO_A_ORDER]);
+	if (attrs[IPCUCKOO_A_PRIORITY])
+		rule.priority = nla_get_s32(attrs[IPCUCKOO_A_PRIORITY]);
+	rule.mark = ipcuckoo_nl_u32(attrs, IPCUCKOO_A_MARK, 0);
+	rule.mask = ipcuckoo_nl_u32(attrs, IPCUCKOO_A_MARK_MASK,
+				    attrs[IPCUCKOO_A_MARK] ? U32_MAX : 0);
 	return rule;
+}
+
+static int check_place(struct genl_info *info, struct ipcuckoo_rule *rule)
+{
+	struct nlattr **attrs = info->attrs;
+
+	if (!attrs[IPCUCKOO_A_PLACE])
+		rule->place = IPCUCKOO_PLACE_IP;
+	if (!attrs[IPCUCKOO_A_PRIORITY])
+		rule->priority = ipcuckoo_hook_priority;
+	if (rule->priority < -IPCUCKOO_PRIORITY_MAX ||
+	    rule->priority > IPCUCKOO_PRIORITY_MAX) {
+		NL_SET_ERR_MSG_ATTR(info->extack, attrs[IPCUCKOO_A_PRIORITY],
+				    "a priority is a number from -100000 to 100000");
+		return -ERANGE;
+	}
+	if (rule->place != IPCUCKOO_PLACE_INGRESS)
+		return 0;
+	if (!IS_ENABLED(CONFIG_NETFILTER_INGRESS)) {
+		NL_SET_ERR_MSG_ATTR(info->extack, attrs[IPCUCKOO_A_PLACE],
+				    "this kernel has no netfilter hooks at ingress");
+		return -EPROTONOSUPPORT;
+	}
+	return ipcuckoo_nl_need(attrs, IPCUCKOO_A_DEV, info->extack) ? 0 : -EINVAL;
 }
 
 static int check_rule(struct genl_info *info, struct ipcuckoo_rule *rule)
@@ -52,17 +85,14 @@ static int check_rule(struct genl_info *info, struct ipcuckoo_rule *rule)
 				    "not a valid name of a device");
 		return -EINVAL;
 	}
-	rule->mark = ipcuckoo_nl_u32(attrs, IPCUCKOO_A_MARK, 0);
-	rule->mask = ipcuckoo_nl_u32(attrs, IPCUCKOO_A_MARK_MASK, mark ? U32_MAX : 0);
-	rule->order = attrs[IPCUCKOO_A_ORDER] ?
-		      nla_get_s32(attrs[IPCUCKOO_A_ORDER]) :
-		      orders[rule->verdict];
+	if (!attrs[IPCUCKOO_A_ORDER])
+		rule->order = orders[rule->verdict];
 	if (rule->mark & ~rule->mask) {
 		NL_SET_ERR_MSG_ATTR(info->extack, attrs[IPCUCKOO_A_MARK],
 				    "the mark has bits outside its mask");
 		return -EINVAL;
 	}
-	return 0;
+	return check_place(info, rule);
 }
 
 int ipcuckoo_nl_attach_doit(struct sk_buff *skb, struct genl_info *info)
@@ -82,7 +112,9 @@ int ipcuckoo_nl_attach_doit(struct sk_buff *skb, struct genl_info *info)
 	if (err)
 		return err;
 	err = ipcuckoo_attach(ipcuckoo_net(genl_info_net(info)), name, &rule,
-			      &id);
+			      ipcuckoo_nl_flag(info->attrs, IPCUCKOO_F_REPLACE), &id);
+	if (err == -EEXIST && ipcuckoo_nl_flag(info->attrs, IPCUCKOO_F_REPLACE))
+		err = 0;
 	if (err == -ENOTUNIQ && info->attrs[IPCUCKOO_A_ORDER]) {
 		NL_SET_ERR_MSG_ATTR(info->extack, info->attrs[IPCUCKOO_A_ORDER],
 				    "the set is attached like that already, with another order");
@@ -106,18 +138,30 @@ int ipcuckoo_nl_attach_doit(struct sk_buff *skb, struct genl_info *info)
 	return ipcuckoo_nl_reply_end(info, &reply, err);
 }
 
+/* What narrows the choice of a set's attachments. */
+static const u8 narrowing[] = {
+	IPCUCKOO_A_DIRECTION, IPCUCKOO_A_VERDICT, IPCUCKOO_A_DEV,
+	IPCUCKOO_A_MARK, IPCUCKOO_A_MARK_MASK, IPCUCKOO_A_ORDER,
+	IPCUCKOO_A_PRIORITY, IPCUCKOO_A_PLACE,
+};
+
+static struct nlattr *get_narrowing(struct genl_info *info)
+{
+	struct nlattr *attr = NULL;
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(narrowing) && !attr; i++)
+		attr = info->attrs[narrowing[i]];
+	if (!attr && ipcuckoo_nl_flag(info->attrs, IPCUCKOO_F_LOOPBACK))
+		attr = info->attrs[IPCUCKOO_A_FLAGS];
+	return attr;
+}
+
 /* Blame what does not go with the number, or with ALL, or the number 0. */
 static int refuse_choice(struct genl_info *info)
 {
-	static const u8 others[] = {
-		IPCUCKOO_A_SET, IPCUCKOO_A_DIRECTION, IPCUCKOO_A_VERDICT,
-		IPCUCKOO_A_DEV,
-	};
-	struct nlattr *bad = NULL;
-	unsigned int i;
+	struct nlattr *bad = info->attrs[IPCUCKOO_A_SET] ?: get_narrowing(info);
 
-	for (i = 0; i < ARRAY_SIZE(others) && !bad; i++)
-		bad = info->attrs[others[i]];
 	if (!bad && ipcuckoo_nl_flag(info->attrs, IPCUCKOO_F_ALL))
 		bad = info->attrs[IPCUCKOO_A_FLAGS];
 	NL_SET_ERR_MSG_ATTR(info->extack, bad ?: info->attrs[IPCUCKOO_A_ATTACHMENT],
@@ -126,11 +170,9 @@ static int refuse_choice(struct genl_info *info)
 }
 
 /* One of: a number, a name with what narrows the choice, ALL. */
-static int get_choice(struct genl_info *info, const struct ipcuckoo_rule *rule,
-		      u32 *id, const char **name)
+static int get_choice(struct genl_info *info, u32 *id, const char **name)
 {
-	struct nlattr **attrs = info->attrs;
-	bool narrow = rule->dir || rule->verdict || *rule->dev;
+	struct nlattr **attrs = info->attrs, *narrow = get_narrowing(info);
 	bool others = narrow || attrs[IPCUCKOO_A_SET] ||
 		      ipcuckoo_nl_flag(attrs, IPCUCKOO_F_ALL);
 	int err;
@@ -149,19 +191,24 @@ static int get_choice(struct genl_info *info, const struct ipcuckoo_rule *rule,
 
 int ipcuckoo_nl_detach_doit(struct sk_buff *skb, struct genl_info *info)
 {
-	struct ipcuckoo_rule rule = get_rule(info->attrs);
+	const struct ipcuckoo_choice choice = {
+		.rule = get_rule(info->attrs),
+		.by_mark = info->attrs[IPCUCKOO_A_MARK],
+		.by_order = info->attrs[IPCUCKOO_A_ORDER],
+		.by_priority = info->attrs[IPCUCKOO_A_PRIORITY],
+	};
 	struct ipcuckoo_nl_reply reply;
 	const char *name;
 	u32 id, count;
 	int err;
 
-	err = get_choice(info, &rule, &id, &name);
+	err = get_choice(info, &id, &name);
 	if (err)
 		return err;
 	err = ipcuckoo_nl_reply_begin(info, &reply);
 	if (err)
 		return err;
-	err = ipcuckoo_detach(ipcuckoo_net(genl_info_net(info)), id, name, &rule,
+	err = ipcuckoo_detach(ipcuckoo_net(genl_info_net(info)), id, name, &choice,
 			      &count);
 	if (err == -ENOENT && ipcuckoo_nl_flag(info->attrs, IPCUCKOO_F_EXIST |
 							    IPCUCKOO_F_ALL))
@@ -190,7 +237,8 @@ int ipcuckoo_nl_fill_attachment(struct sk_buff *skb,
 	       (mark && nla_put_u32(skb, IPCUCKOO_A_MARK, rule->mark)) ||
 	       (mark && nla_put_u32(skb, IPCUCKOO_A_MARK_MASK, rule->mask)) ||
 	       nla_put_s32(skb, IPCUCKOO_A_ORDER, rule->order) ||
-	       nla_put_s32(skb, IPCUCKOO_A_PRIORITY, ipcuckoo_hook_priority) ||
+	       nla_put_u8(skb, IPCUCKOO_A_PLACE, rule->place) ||
+	       nla_put_s32(skb, IPCUCKOO_A_PRIORITY, rule->priority) ||
 	       (*rule->dev && nla_put_string(skb, IPCUCKOO_A_DEV, rule->dev)) ||
 	       nla_put_u32(skb, IPCUCKOO_A_FLAGS,
 			   rule->loopback ? IPCUCKOO_F_LOOPBACK : 0) ||

@@ -180,16 +180,18 @@ static int attachments_show(struct seq_file *m, void *v)
 	struct ipcuckoo_counter sum;
 
 	if (v == SEQ_START_TOKEN) {
-		seq_puts(m, "# id set direction verdict mark/mask order device loopback packets bytes\n");
+		seq_puts(m, "# id set direction verdict mark/mask order device loopback place priority packets bytes\n");
 		return 0;
 	}
 	at = list_entry(v, struct ipcuckoo_attachment, list);
 	sum = ipcuckoo_attachment_count(at);
-	seq_printf(m, "%u %s %s %s 0x%x/0x%x %d %s %s %llu %llu\n", at->id,
+	seq_printf(m, "%u %s %s %s 0x%x/0x%x %d %s %s %s %d %llu %llu\n", at->id,
 		   at->set->name, dirs[at->rule.dir], verdicts[at->rule.verdict],
 		   at->rule.mark, at->rule.mask, at->rule.order,
 		   *at->rule.dev ? at->rule.dev : "*",
-		   at->rule.loopback ? "yes" : "no", sum.packets, sum.bytes);
+		   at->rule.loopback ? "yes" : "no",
+		   at->rule.place == IPCUCKOO_PLACE_INGRESS ? "ingress" : "ip",
+		   at->rule.priority, sum.packets, sum.bytes);
 	return 0;
 }
 

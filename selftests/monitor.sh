@@ -119,20 +119,20 @@ added nets 10.1.2.3 192.0.2.1 2001:db8::1 198.51.100.0/24 2001:db8:1::/48
 added nets 192.0.2.2
 deleted nets 192.0.2.1
 added many 192.0.2.1
-attached nets src drop order 300
-attached nets both mark 0x1/0xff order -5 dev eth7 loopback
+attached nets src drop order 300 priority -450
+attached nets both mark 0x1/0xff order -5 priority -450 dev eth7 loopback
 new blocklist hash:net family any
 added blocklist 192.0.2.77
-attached blocklist src drop order 300
+attached blocklist src drop order 300 priority -450
 replaced nets 2 entries
 added nets 192.0.2.5
 deleted nets 192.0.2.4
 replaced nets 2 entries
 flushed nets
 flushed many
-detached nets src drop order 300
-detached nets both mark 0x1/0xff order -5 dev eth7 loopback
-detached blocklist src drop order 300
+detached nets src drop order 300 priority -450
+detached nets both mark 0x1/0xff order -5 priority -450 dev eth7 loopback
+detached blocklist src drop order 300 priority -450
 renamed many few
 destroyed few
 new spare hash:net family any

@@ -36,17 +36,38 @@ test_attach()
 		attach nets src drop order 5 -exist
 	expect "no such set" 3 "" 'no such set "net"; did you mean "nets"?' attach net src drop
 	run_tool stats
-	check "stats: attachments" "-7 hosts both mark 0x1/0xff eth0 seen 0 0
-16 nets both count a-device.0 seen 0 0
-100 hosts dst accept - exempt 0 0
-200 nets dst mark 0x10 - exempt 0 0
-300 nets src drop - exempt 0 0" "$(sed -n '/^ID\|^ *ID/,/^$/p' out | tr -s ' ' |
+	check "stats: attachments" "-7 hosts both mark 0x1/0xff ip -450 eth0 seen 0 0
+16 nets both count ip -450 a-device.0 seen 0 0
+100 hosts dst accept ip -450 - exempt 0 0
+200 nets dst mark 0x10 ip -450 - exempt 0 0
+300 nets src drop ip -450 - exempt 0 0" "$(sed -n '/^ID\|^ *ID/,/^$/p' out | tr -s ' ' |
 		sed '1d; $d; s/^ //; s/^[0-9]* //')"
+}
+
+# Test that --replace leaves one of what there was, and that it is new only if it is another.
+test_replace()
+{
+	local first
+
+	fine "attach" attach hosts src drop
+	fine "and another way" attach hosts src count
+	fine "and another direction" attach hosts dst count
+	fine "in place of both" attach hosts src mark 1 --replace
+	json "is all there is of that direction" 0 '[["count", "dst"], ["mark", "src"]]' \
+		'[[a["verdict"], a["direction"]] for a in d["attachments"] if a["set"] == "hosts"]' stats
+	json "the number" 0 '["attachment", "set"]' 'sorted(d)' attach hosts src mark 1 --replace
+	ask json out 'd["attachment"]'
+	first=$answer
+	json "the same again changes nothing" 0 "$first" 'd["attachment"]' attach hosts src mark 1 --replace
+	fine "where nothing is, it attaches" attach hosts both count --replace
+	fine "to another device, beside it" attach hosts src drop dev eth0 --replace
+	json "beside it" 0 4 'len([a for a in d["attachments"] if a["set"] == "hosts"])' stats
+	fine "done with it" detach hosts
 }
 
 test_detach()
 {
-	local id
+	local id words
 
 	# Test that words narrow the choice.
 	json "by direction and verdict" 0 '{"detached": 1, "set": "nets"}' d detach nets dst mark
@@ -62,6 +83,24 @@ test_detach()
 	id=$answer
 	json "by number" 0 '{"detached": 1}' d detach id "$id"
 	expect "not twice" 3 "" "there is no attachment $id; see ipcuckoo stats" detach id "$id"
+	# Test that what was attached is detached by the same words, and nothing else is.
+	for words in "nets src mark 0x1/0xff" "nets src mark 0x2/0xff" "nets src count order 7" \
+		"nets src count dev eth0" "nets src count ingress dev eth0" \
+		"nets src count priority 10" "nets src count loopback"; do
+		# shellcheck disable=SC2086
+		fine "attach $words" attach $words
+	done
+	for words in "nets src mark 0x1/0xff" "nets src mark 0x2/0xff" "nets src count order 7" \
+		"nets src count ingress dev eth0" "nets src count dev eth0" \
+		"nets src count priority 10" "nets src count loopback"; do
+		# shellcheck disable=SC2086
+		json "detach $words" 0 '{"detached": 1, "set": "nets"}' d detach $words
+		# shellcheck disable=SC2086
+		run_tool detach $words
+		check "it is gone" 3 "$status"
+	done
+	wrong "ingress of nothing" "ingress is that of a device" attach nets src drop ingress
+	wrong "a priority far out" '"100001" is no priority' attach nets src drop priority 100001
 	json "all of a set" 0 '{"detached": 1, "set": "nets"}' d detach nets
 	fine "again" attach hosts src drop
 	json "all" 0 '{"detached": 1}' d detach --all
@@ -151,6 +190,7 @@ load_module
 make_sets
 test_attach
 test_detach
+test_replace
 test_stats
 test_block
 start_over

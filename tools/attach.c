@@ -68,6 +68,49 @@ static int parse_action(const struct tool *tool, const struct words *words,
 	return parse_mark(tool, words->word[3], to);
 }
 
+/* The words behind the verdict, of attach and, where they narrow, of detach. */
+struct options {
+	const char *order;
+	const char *priority;
+	const char *dev;
+	bool ingress;
+	bool loopback;
+};
+
+static int parse_int32(const struct tool *tool, const char *what,
+		       const char *word, long long most, bool *has, int32_t *to)
+{
+	long long number;
+	int status;
+
+	if (!word)
+		return STATUS_OK;
+	status = parse_number(tool, what, word, most == INT32_MAX ? INT32_MIN :
+			      -most, most, &number);
+	*to = number;
+	*has = true;
+	return status;
+}
+
+static int parse_options(const struct tool *tool, const struct options *options,
+			 struct nl_attachment *to)
+{
+	int status;
+
+	status = parse_int32(tool, "order", options->order, INT32_MAX,
+			     &to->has_order, &to->order);
+	if (!status)
+		status = parse_int32(tool, "priority", options->priority, 100000,
+				     &to->has_priority, &to->priority);
+	if (!status && options->dev)
+		status = parse_dev(tool, options->dev, to);
+	if (options->ingress)
+		to->place = IPCUCKOO_PLACE_INGRESS;
+	if (options->loopback)
+		to->flags |= IPCUCKOO_F_LOOPBACK;
+	return status;
+}
+
 /* What strangers meet at an approximate set. */
 static const char *fate(const struct nl_attachment *attachment)
 {
@@ -157,35 +200,35 @@ static int attach(struct tool *tool, struct nl_attachment *attachment)
 
 int run_attach(struct tool *tool, struct words *words)
 {
-	const char *dev = NULL, *order = NULL;
-	bool approximate = false, loopback = false;
+	bool approximate = false, replace = false;
+	struct options options = { 0 };
 	const struct keyword keywords[] = {
-		{ .word = "order", .value = &order },
-		{ .word = "dev", .value = &dev },
-		{ .word = "loopback", .flag = &loopback },
+		{ .word = "ingress", .flag = &options.ingress },
+		{ .word = "dev", .value = &options.dev },
+		{ .word = "order", .value = &options.order },
+		{ .word = "priority", .value = &options.priority },
+		{ .word = "loopback", .flag = &options.loopback },
+		{ .word = "--replace", .flag = &replace },
 		{ .word = "--approximate", .flag = &approximate },
 		{ .word = NULL }
 	};
 	struct nl_attachment attachment = { 0 };
-	long long number = 0;
 	int status;
 
 	status = parse_words(tool, words, keywords, 3, 4);
 	if (!status)
 		status = parse_action(tool, words, keywords, &attachment);
-	if (!status && order)
-		status = parse_number(tool, "order", order, INT32_MIN,
-				      INT32_MAX, &number);
-	if (!status && dev)
-		status = parse_dev(tool, dev, &attachment);
+	if (!status)
+		status = parse_options(tool, &options, &attachment);
+	if (!status && options.ingress && !options.dev)
+		status = fail(tool, STATUS_USAGE,
+			      "ingress is that of a device, as in: ingress dev eth0");
 	if (status)
 		return status;
-	attachment.has_order = order;
-	attachment.order = number;
-	if (loopback)
-		attachment.flags |= IPCUCKOO_F_LOOPBACK;
 	if (approximate)
 		attachment.flags |= IPCUCKOO_F_APPROXIMATE;
+	if (replace)
+		attachment.flags |= IPCUCKOO_F_REPLACE;
 	return attach(tool, &attachment);
 }
 
@@ -201,20 +244,27 @@ static bool find_meaning(const struct meaning *meanings, const char *word,
 	return false;
 }
 
-/* NAME [src|dst|both] [drop|accept|count|mark], or id N */
+static bool is_number(const char *word)
+{
+	return word && *word >= '0' && *word <= '9';
+}
+
+/* NAME [src|dst|both] [drop|accept|count|mark [VALUE[/MASK]]], or id N */
 static int parse_detach(const struct tool *tool, const struct words *words,
 			struct nl_attachment *from)
 {
 	static const struct keyword known[] = {
 		{ .word = "src" }, { .word = "dst" }, { .word = "both" },
 		{ .word = "drop" }, { .word = "accept" }, { .word = "count" },
-		{ .word = "mark" }, { .word = "dev" }, { .word = NULL }
+		{ .word = "mark" }, { .word = "dev" }, { .word = "ingress" },
+		{ .word = "order" }, { .word = "priority" },
+		{ .word = "loopback" }, { .word = NULL }
 	};
 	long long id;
 	int i, status;
 
 	if (!strcmp(words->word[0], "id") && words->count == 2 &&
-	    words->word[1][0] >= '0' && words->word[1][0] <= '9') {
+	    is_number(words->word[1])) {
 		status = parse_number(tool, "attachment", words->word[1], 1,
 				      UINT32_MAX, &id);
 		from->id = id;
@@ -224,12 +274,20 @@ static int parse_detach(const struct tool *tool, const struct words *words,
 	if (status)
 		return status;
 	strcpy(from->set, words->word[0]);
-	for (i = 1; i < words->count; i++)
-		if (!find_meaning(direction_words, words->word[i],
-				  &from->direction) &&
-		    !find_meaning(verdict_words, words->word[i],
-				  &from->verdict))
+	for (i = 1; i < words->count; i++) {
+		if (from->verdict == IPCUCKOO_VERDICT_MARK &&
+		    !from->has_mark && is_number(words->word[i])) {
+			from->has_mark = true;
+			status = parse_mark(tool, words->word[i], from);
+			if (status)
+				return status;
+		} else if (!find_meaning(direction_words, words->word[i],
+					 &from->direction) &&
+			   !find_meaning(verdict_words, words->word[i],
+					 &from->verdict)) {
 			return fail_unknown(tool, known, words->word[i]);
+		}
+	}
 	return STATUS_OK;
 }
 
@@ -261,30 +319,34 @@ static int detach(struct tool *tool, const struct nl_attachment *from)
 
 int run_detach(struct tool *tool, struct words *words)
 {
-	const char *dev = NULL;
+	struct options options = { 0 };
 	bool all = false;
 	const struct keyword keywords[] = {
-		{ .word = "dev", .value = &dev },
+		{ .word = "ingress", .flag = &options.ingress },
+		{ .word = "dev", .value = &options.dev },
+		{ .word = "order", .value = &options.order },
+		{ .word = "priority", .value = &options.priority },
+		{ .word = "loopback", .flag = &options.loopback },
 		{ .word = "--all", .alias = "-a", .flag = &all },
 		{ .word = NULL }
 	};
 	struct nl_attachment from = { 0 };
 	int status;
 
-	status = parse_words(tool, words, keywords, 0, 3);
+	status = parse_words(tool, words, keywords, 0, 4);
 	if (status)
 		return status;
-	if (all ? words->count || dev : !words->count)
+	if (all ? words->count || options.dev : !words->count)
 		return fail_usage(tool);
 	if (!all)
 		status = parse_detach(tool, words, &from);
-	if (!status && dev)
-		status = parse_dev(tool, dev, &from);
+	if (!status)
+		status = parse_options(tool, &options, &from);
 	if (!status)
 		status = connect_module(tool);
 	if (status)
 		return status;
 	if (tool->exist)
-		from.flags = IPCUCKOO_F_EXIST;
+		from.flags |= IPCUCKOO_F_EXIST;
 	return detach(tool, &from);
 }

@@ -19,14 +19,21 @@ const char *verdict_text(const struct nl_attachment *attachment,
 	return text;
 }
 
+bool is_ingress(const struct nl_attachment *attachment)
+{
+	return attachment->place == IPCUCKOO_PLACE_INGRESS;
+}
+
 const char *attachment_text(const struct nl_attachment *attachment,
 			    char text[ATTACHMENT_TEXT_SIZE])
 {
 	char verdict[VERDICT_TEXT_SIZE];
 
-	snprintf(text, ATTACHMENT_TEXT_SIZE, "%s %s order %d%s%s%s",
+	snprintf(text, ATTACHMENT_TEXT_SIZE, "%s %s order %d priority %d%s%s%s%s",
 		 meaning_word(direction_words, attachment->direction),
 		 verdict_text(attachment, verdict), attachment->order,
+		 attachment->priority,
+		 is_ingress(attachment) ? " ingress" : "",
 		 attachment->dev[0] ? " dev " : "", attachment->dev,
 		 attachment->flags & IPCUCKOO_F_LOOPBACK ? " loopback" : "");
 	return text;
@@ -47,6 +54,7 @@ struct json_object *json_attachment(const struct nl_attachment *attachment)
 		json_add_uint(object, "mask", attachment->mark_mask);
 	}
 	json_add_int(object, "order", attachment->order);
+	json_add_string(object, "place", is_ingress(attachment) ? "ingress" : "ip");
 	json_add_int(object, "priority", attachment->priority);
 	if (attachment->dev[0])
 		json_add_string(object, "dev", attachment->dev);

@@ -12,10 +12,11 @@
 #define VERDICT_TEXT_SIZE	40
 #define ATTACHMENT_TEXT_SIZE	320
 
+bool is_ingress(const struct nl_attachment *attachment);
 /* "mark 0x1/0xff" */
 const char *verdict_text(const struct nl_attachment *attachment,
 			 char text[VERDICT_TEXT_SIZE]);
-/* "src drop order 300 dev eth0": what attach takes behind the name of the set */
+/* "src drop order 300 priority -450 dev eth0": what attach takes behind the name of the set */
 const char *attachment_text(const struct nl_attachment *attachment,
 			    char text[ATTACHMENT_TEXT_SIZE]);
 struct json_object *json_attachment(const struct nl_attachment *attachment);

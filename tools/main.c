@@ -127,7 +127,7 @@ const struct command commands[] = {
 	  "  ipcuckoo load feed drop.txt edrop.txt\n"
 	  "  curl -s https://example.net/list | ipcuckoo load feed -\n" },
 	{ "attach", run_attach,
-	  "NAME src|dst|both drop|accept|count|mark VALUE[/MASK] [order N] [dev IFNAME] [loopback] [--approximate]",
+	  "NAME src|dst|both drop|accept|count|mark VALUE[/MASK] [[ingress] dev IFNAME] [order N] [priority N] [loopback] [--replace] [--approximate]",
 	  "make a set act on packets",
 	  "src, dst, both  the address of the packet that is looked up\n"
 	  "drop            drop the packet\n"
@@ -137,19 +137,30 @@ const struct command commands[] = {
 	  "order N         lower ones run first; accept has 100, count and mark\n"
 	  "                200, drop 300 unless said otherwise\n"
 	  "dev IFNAME      only packets of this interface\n"
+	  "ingress         at the interface's ingress hook, before all else that\n"
+	  "                netfilter does; not what the machine itself sends\n"
+	  "priority N      of the netfilter hook, -450 (before defragmentation) unless\n"
+	  "                the module was loaded with another; each is a walk of its\n"
+	  "                own, which accept ends\n"
 	  "loopback        look at packets of loopback devices as well\n"
+	  "--replace       in place of what the set is attached as in that direction,\n"
+	  "                to that interface, in one step: no packet slips through\n"
 	  "--approximate   needed to drop or accept with a filter:ip set, for some\n"
 	  "                strangers will be dropped, or accepted, with it\n"
 	  "\n"
 	  "  ipcuckoo attach feed src drop\n"
 	  "  ipcuckoo attach friends src accept\n"
-	  "  ipcuckoo attach feed both mark 0x1/0xff dev eth0\n" },
+	  "  ipcuckoo attach feed both mark 0x1/0xff dev eth0\n"
+	  "  ipcuckoo attach feed src drop ingress dev eth0\n"
+	  "  ipcuckoo attach feed src count --replace\n" },
 	{ "detach", run_detach,
-	  "NAME [src|dst|both] [drop|accept|count|mark] [dev IFNAME] | id N | --all",
+	  "NAME [src|dst|both] [drop|accept|count|mark [VALUE[/MASK]]] [[ingress] dev IFNAME] [order N] [priority N] [loopback] | id N | --all",
 	  "take a set, or all, off the packets again",
-	  "Ends every attachment of the set that fits the words given.\n"
+	  "Ends every attachment of the set that fits the words given, which are\n"
+	  "those of attach.\n"
 	  "\n"
 	  "  ipcuckoo detach feed\n"
+	  "  ipcuckoo detach feed src drop ingress dev eth0\n"
 	  "  ipcuckoo detach id 3\n" },
 	{ "block", run_block,
 	  "ENTRY...",

@@ -587,6 +587,7 @@ static int read_attachment(const struct nlattr **attrs, void *data)
 	attachment->mark_mask = get_uint(attrs, IPCUCKOO_A_MARK_MASK);
 	attachment->has_order = attrs[IPCUCKOO_A_ORDER];
 	attachment->order = get_uint(attrs, IPCUCKOO_A_ORDER);
+	attachment->place = get_uint(attrs, IPCUCKOO_A_PLACE);
 	attachment->priority = get_uint(attrs, IPCUCKOO_A_PRIORITY);
 	attachment->flags = get_uint(attrs, IPCUCKOO_A_FLAGS);
 	attachment->packets = get_uint(attrs, IPCUCKOO_A_PACKETS);
@@ -1039,6 +1040,31 @@ static int read_attached(const struct nlattr **attrs, void *data)
 	return 0;
 }
 
+/* What is said of an attachment. */
+static void put_rule(struct nlmsghdr *nlh, const struct nl_attachment *attachment,
+		     bool mark)
+{
+	if (attachment->direction)
+		mnl_attr_put_u8(nlh, IPCUCKOO_A_DIRECTION,
+				attachment->direction);
+	if (attachment->verdict)
+		mnl_attr_put_u8(nlh, IPCUCKOO_A_VERDICT, attachment->verdict);
+	if (mark) {
+		mnl_attr_put_u32(nlh, IPCUCKOO_A_MARK, attachment->mark);
+		mnl_attr_put_u32(nlh, IPCUCKOO_A_MARK_MASK,
+				 attachment->mark_mask);
+	}
+	if (attachment->has_order)
+		mnl_attr_put_u32(nlh, IPCUCKOO_A_ORDER, attachment->order);
+	if (attachment->has_priority)
+		mnl_attr_put_u32(nlh, IPCUCKOO_A_PRIORITY,
+				 attachment->priority);
+	if (attachment->place)
+		mnl_attr_put_u8(nlh, IPCUCKOO_A_PLACE, attachment->place);
+	if (attachment->dev[0])
+		mnl_attr_put_strz(nlh, IPCUCKOO_A_DEV, attachment->dev);
+}
+
 int nl_attach(struct nl *nl, const struct nl_attachment *attachment,
 	      uint32_t *id)
 {
@@ -1046,17 +1072,7 @@ int nl_attach(struct nl *nl, const struct nl_attachment *attachment,
 					     attachment->set,
 					     attachment->flags);
 
-	mnl_attr_put_u8(nlh, IPCUCKOO_A_DIRECTION, attachment->direction);
-	mnl_attr_put_u8(nlh, IPCUCKOO_A_VERDICT, attachment->verdict);
-	if (attachment->verdict == IPCUCKOO_VERDICT_MARK) {
-		mnl_attr_put_u32(nlh, IPCUCKOO_A_MARK, attachment->mark);
-		mnl_attr_put_u32(nlh, IPCUCKOO_A_MARK_MASK,
-				 attachment->mark_mask);
-	}
-	if (attachment->has_order)
-		mnl_attr_put_u32(nlh, IPCUCKOO_A_ORDER, attachment->order);
-	if (attachment->dev[0])
-		mnl_attr_put_strz(nlh, IPCUCKOO_A_DEV, attachment->dev);
+	put_rule(nlh, attachment, attachment->verdict == IPCUCKOO_VERDICT_MARK);
 	*id = 0;
 	return talk(nl, read_attached, id);
 }
@@ -1079,13 +1095,7 @@ int nl_detach(struct nl *nl, const struct nl_attachment *attachment,
 				    attachment->set[0] ? attachment->set : NULL,
 				    attachment->flags);
 	}
-	if (attachment->direction)
-		mnl_attr_put_u8(nlh, IPCUCKOO_A_DIRECTION,
-				attachment->direction);
-	if (attachment->verdict)
-		mnl_attr_put_u8(nlh, IPCUCKOO_A_VERDICT, attachment->verdict);
-	if (attachment->dev[0])
-		mnl_attr_put_strz(nlh, IPCUCKOO_A_DEV, attachment->dev);
+	put_rule(nlh, attachment, attachment->has_mark);
 	err = talk(nl, read_change, &change);
 	*detached = change.changed;
 	return err;

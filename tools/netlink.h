@@ -85,15 +85,19 @@ struct nl_set {
  * struct nl_attachment - a set that acts on packets
  *
  * The same struct asks for one: @set, @direction, @verdict, and @mark and
- * @mark_mask with IPCUCKOO_VERDICT_MARK, @order if @has_order, @dev if not
- * empty, @flags. To detach, 0 in @id, @direction and @verdict is any.
+ * @mark_mask with IPCUCKOO_VERDICT_MARK, @order if @has_order, @priority if
+ * @has_priority, @dev if not empty, @place if not 0, @flags. To detach, 0 in
+ * @id, @direction, @verdict and @place is any, and @mark counts if @has_mark.
  */
 struct nl_attachment {
 	uint32_t id;
 	char set[IPCUCKOO_NAME_SIZE];
 	uint8_t direction;
 	uint8_t verdict;
+	uint8_t place;
+	bool has_mark;
 	bool has_order;
+	bool has_priority;
 	uint32_t mark;
 	uint32_t mark_mask;
 	int32_t order;

@@ -39,7 +39,7 @@ struct column {
 	bool right;
 };
 
-#define TABLE_COLUMNS	12
+#define TABLE_COLUMNS	16
 
 /**
  * struct table - rows that are printed once all are known

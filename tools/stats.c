@@ -34,7 +34,8 @@ static void print_attachments(const struct stats *stats)
 	static const struct column columns[] = {
 		{ "ID", true }, { "ORDER", true }, { "SET", false },
 		{ "DIRECTION", false }, { "VERDICT", false },
-		{ "DEVICE", false }, { "LOOPBACK", false },
+		{ "PLACE", false }, { "PRIORITY", true }, { "DEVICE", false },
+		{ "LOOPBACK", false },
 		{ "PACKETS", true }, { "BYTES", true }, { NULL, false }
 	};
 	struct table table = { .columns = columns };
@@ -55,6 +56,8 @@ static void print_attachments(const struct stats *stats)
 		table_add(&table, "%s",
 			  meaning_word(direction_words, a->direction));
 		table_add(&table, "%s", verdict_text(a, verdict));
+		table_add(&table, "%s", is_ingress(a) ? "ingress" : "ip");
+		table_add(&table, "%d", a->priority);
 		table_add(&table, "%s", a->dev[0] ? a->dev : "-");
 		table_add(&table, "%s",
 			  a->flags & IPCUCKOO_F_LOOPBACK ? "seen" : "exempt");

@@ -75,10 +75,22 @@
  *
  * An *attachment* makes a set act on packets: a direction (which address of
  * the packet is looked up), a verdict (what happens when it is in the set),
- * an order among the attachments, and optionally a device. Attachments with
- * direction src or both see what comes in (PRE_ROUTING), those with dst or
- * both see that and what the machine itself sends (LOCAL_OUT). Packets from
- * and to loopback devices pass unseen unless IPCUCKOO_F_LOOPBACK is given.
+ * an order among the attachments, a place, a netfilter priority, and optionally
+ * a device. At IPCUCKOO_PLACE_IP, attachments with direction src or both see
+ * what comes in (PRE_ROUTING), those with dst or both see that and what the
+ * machine itself sends (LOCAL_OUT). Packets from and to loopback devices pass
+ * unseen unless IPCUCKOO_F_LOOPBACK is given.
+ *
+ * IPCUCKOO_PLACE_INGRESS is the ingress hook of one device, before conntrack,
+ * the raw tables, defragmentation, bridges and routing, and whatever the
+ * priority is. What the machine sends itself is not seen there. Of fragments
+ * each is seen; so are packets for other machines, and those of VLANs on the
+ * device, behind one tag. Headers were not checked: where there is no whole IP
+ * header nothing matches. The bytes that are counted have the padding of short
+ * frames in them. The device need not exist: the hook follows its name.
+ *
+ * Attachments of one place and one priority are one walk, in their order.
+ * accept ends the walk, not those of later priorities.
  *
  * A *shadow* is a set's next contents, filled aside and swapped in by one
  * pointer. It belongs to the socket that made it and disappears with it.
@@ -198,26 +210,34 @@
  *   SHADOW
  *
  * IPCUCKOO_CMD_ATTACH (do)
- *   SET, DIRECTION, VERDICT, [MARK, MARK_MASK], [ORDER], [DEV],
- *   [FLAGS: EXIST, LOOPBACK, APPROXIMATE]
+ *   SET, DIRECTION, VERDICT, [MARK, MARK_MASK], [ORDER], [DEV], [PLACE],
+ *   [PRIORITY], [FLAGS: EXIST, REPLACE, LOOPBACK, APPROXIMATE]
+ *   PLACE is IP unless given; INGRESS needs DEV. PRIORITY is that of the module
+ *   parameter unless given, and from -100000 to 100000.
  *   Attachments run by ascending ORDER, equal ones in the order they were
  *   made. Default: IPCUCKOO_ORDER_ACCEPT, _COUNT, _MARK or _DROP by verdict,
  *   so that accept sets come first. DEV may name a device that does not exist
  *   yet. An approximate set is attached with verdict drop or accept only if
  *   APPROXIMATE is given: strangers are dropped, or not looked at by the
  *   attachments behind it. EEXIST if the same set acts already with the same
- *   direction, verdict, mark, device and loopback flag. With EXIST that is
- *   success, unless ORDER is given and is another. reply: ATTACHMENT
+ *   direction, verdict, mark, device, place, priority and loopback flag. With
+ *   EXIST that is success, unless ORDER is given and is another. With REPLACE it
+ *   takes the place of all attachments of the set with that direction, device
+ *   and place; at each hook a packet meets what was, or what is then, and none
+ *   slips through. Its counters begin at 0, but if it was there already and
+ *   alone nothing changes. reply: ATTACHMENT
  *
  * IPCUCKOO_CMD_DETACH (do)
- *   One of: ATTACHMENT; SET and optionally DIRECTION, VERDICT, DEV, which
- *   narrow the choice; FLAGS: ALL. With EXIST nothing to detach is success.
+ *   One of: ATTACHMENT; SET and optionally what was attached: DIRECTION,
+ *   VERDICT, MARK (and MARK_MASK), ORDER, DEV, PLACE, PRIORITY, FLAGS: LOOPBACK,
+ *   each of which narrows the choice; FLAGS: ALL. With EXIST nothing to detach
+ *   is success.
  *   Where others stay attached their shorter list takes memory: ENOMEM leaves
  *   all as they were. ALL needs none. reply: CHANGED
  *
  * IPCUCKOO_CMD_ATTACH_GET (dump: all, in the order they run)
  *   reply: ATTACHMENT, SET, DIRECTION, VERDICT, MARK and MARK_MASK (mark
- *   only), ORDER, PRIORITY, DEV (if any), FLAGS, PACKETS, BYTES
+ *   only), ORDER, PLACE, PRIORITY, DEV (if any), FLAGS, PACKETS, BYTES
  *
  * IPCUCKOO_CMD_SET_RENAME (do)
  *   SET, SET_TO: its new name, which no set may have. Attachments and shadows
@@ -404,6 +424,8 @@ enum ipcuckoo_attr {
 	IPCUCKOO_A_NOMATCHES,		/* binary, of each entry */
 	IPCUCKOO_A_EXPIRED,		/* u64, entries that ended by themselves */
 
+	IPCUCKOO_A_PLACE,		/* u8, enum ipcuckoo_attach_place */
+
 	__IPCUCKOO_A_MAX
 };
 
@@ -417,6 +439,7 @@ enum ipcuckoo_flag {
 	IPCUCKOO_F_LOOPBACK	= 1 << 4,
 	IPCUCKOO_F_MULTI	= 1 << 5,
 	IPCUCKOO_F_APPROXIMATE	= 1 << 6,
+	IPCUCKOO_F_REPLACE	= 1 << 7,
 };
 
 enum ipcuckoo_type {
@@ -447,6 +470,12 @@ enum ipcuckoo_direction {
 	IPCUCKOO_DIR_SRC	= 1,
 	IPCUCKOO_DIR_DST	= 2,
 	IPCUCKOO_DIR_BOTH	= 3,
+};
+
+/* Where an attachment sees packets. */
+enum ipcuckoo_attach_place {
+	IPCUCKOO_PLACE_IP	= 1,	/* PRE_ROUTING and LOCAL_OUT */
+	IPCUCKOO_PLACE_INGRESS	= 2,	/* ingress of a device */
 };
 
 enum ipcuckoo_verdict {

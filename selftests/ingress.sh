@@ -1,0 +1,169 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+#
+# Attachments at the ingress of a device, at chosen priorities, and replaced under traffic: the
+# verdicts of packets, what is seen there and what is not, devices that come, go and change
+# their names.
+
+. "${0%/*}/lib.sh"
+. "${0%/*}/lib-net.sh"
+
+some=${SLOW:+200}
+some=${some:-500}
+flood=${SLOW:+500}
+flood=${flood:-3000}
+
+make_sets()
+{
+	packets -s "$seed" generate nets 1000 | grep -v '/[89]$' > $lists/nets4
+	packets -6 -s "$seed" generate nets 500 > $lists/nets6
+	cat $lists/nets4 $lists/nets6 > $lists/any
+	ipcuckoo create any hash:net family any
+	ipcuckoo load any $lists/any > /dev/null
+	ipcuckoo create all hash:net family any
+	ipcuckoo add all 0.0.0.0/0 ::/0
+	ipcuckoo create client hash:net family any
+	ipcuckoo add client $C4 $C6 10.9.0.0/16
+}
+
+# pings COUNT FROM-NAMESPACE TO: so many answers
+pings()
+{
+	nsenter --net="/run/netns/$2" ping -c "$1" -i 0.05 -W 2 "$3" |
+		sed -n 's/.* \([0-9]*\) received.*/\1/p'
+}
+
+# seen: packets that the first attachment has counted
+seen()
+{
+	counters | sed -n '1s/ .*//p'
+}
+
+test_verdicts()
+{
+	attach_fresh "any src drop ingress dev c0"
+	fates "ingress, IPv4, src drop" -n "$some" -k tuifl -r src,drop,$lists/any check cs
+	attach_fresh "any src drop ingress dev c0"
+	fates "ingress, IPv6, src drop" -6 -n "$some" -k tuifl -r src,drop,$lists/any check cs
+	attach_fresh "any dst drop ingress dev s0"
+	fates "ingress, IPv4, dst drop" -n "$some" -r dst,drop,$lists/any check sc
+	attach_fresh "any src drop ingress dev s0"
+	check "another device's packets are not seen" "3 0" "$(pings 3 c $S4) $(seen)"
+}
+
+test_seen()
+{
+	attach_fresh "all src count ingress dev c0"
+	check "what comes in is seen" "3 3" "$(pings 3 c $FC4) $(seen)"
+	attach_fresh "all src count ingress dev c0"
+	check "of what the machine sends, the answers are" "3 3" "$(pings 3 f $C4) $(seen)"
+	test_vlan
+}
+
+test_vlan()
+{
+	local name="packets of a VLAN are seen at the device below it"
+
+	if ! in_c ip link add link eth0 name v type vlan id 5 2> /dev/null; then
+		skip "$name" "no VLANs in this kernel"
+		return
+	fi
+	in_f ip link add link c0 name v type vlan id 5
+	in_c ip addr add 10.9.0.2/24 dev v
+	in_f ip addr add 10.9.0.1/24 dev v
+	in_c ip link set v up
+	in_f ip link set v up
+	check "VLAN: it works" "1" "$(busywait 10 in_c ping -c 1 -W 1 10.9.0.1 && echo 1)"
+	attach_fresh "client src drop ingress dev c0"
+	check "$name" "0 1" "$(pings 3 c 10.9.0.1) $(($(seen) >= 3))"
+	in_c ip link del v
+	in_f ip link del v
+}
+
+test_devices()
+{
+	attach_fresh "client src drop ingress dev c0"
+	in_f ip link set c0 down
+	in_f ip link set c0 name c7
+	in_f ip link set c7 up
+	net_end f c7 $FC4 $FC6 $C4 $C6 02:00:00:00:00:12 2> /dev/null
+	check "a device that has another name now is not it" "3 0" "$(pings 3 c $FC4) $(seen)"
+	in_f ip link set c7 down
+	in_f ip link set c7 name c0
+	in_f ip link set c0 up
+	net_end f c0 $FC4 $FC6 $C4 $C6 02:00:00:00:00:12 2> /dev/null
+	check "with its old name it is" "0 3" "$(pings 3 c $FC4) $(seen)"
+	attach_fresh "client src drop ingress dev new0"
+	in_f ip link add new0 type veth peer name new1
+	in_f ip link set new1 netns c
+	in_c ip addr add 10.9.1.2/24 dev new1
+	in_f ip addr add 10.9.1.1/24 dev new0
+	in_c ip link set new1 up
+	in_f ip link set new0 up
+	check "a device that came later is it" "0 1" "$(pings 3 c 10.9.1.1) $(($(seen) >= 3))"
+	run_ok "it can go with the hook on it" in_f ip link del new0
+	run_ok "and be detached then" ipcuckoo detach client src drop ingress dev new0
+	attach_fresh "client src drop ingress dev new0"
+	in_f ip link add new0 type dummy
+	in_f ip link set new0 up
+	in_f ip link set new0 netns s
+	run_ok "it can move to another namespace" nsenter --net=/run/netns/s ip link del new0
+	ipcuckoo detach --all
+}
+
+test_priorities()
+{
+	in_f nft -f - <<-END || bail "nft cannot be set up"
+	table inet t {
+		chain before {
+			type filter hook prerouting priority -10;
+			icmp type echo-request counter
+			icmp type echo-request ip saddr $C4 drop
+		}
+	}
+	END
+	attach_fresh "client src count priority -20"
+	check "before a rule that drops it is seen" "0 3" "$(pings 3 c $FC4) $(seen)"
+	attach_fresh "client src count priority 0"
+	check "behind it it is not" "0 0" "$(pings 3 c $FC4) $(seen)"
+	in_f nft delete table inet t
+	attach_fresh "client src accept priority -20" "client src drop priority 0"
+	check "accept ends the walk of its priority only" "0" "$(pings 3 c $FC4)"
+	attach_fresh "client src accept" "client src drop"
+	check "and of its own it does" "3" "$(pings 3 c $FC4)"
+}
+
+# Test that while one attachment takes the place of another no packet slips through.
+test_replace()
+{
+	local i out
+
+	attach_fresh "client src drop"
+	in_c ping -i 0.002 -c "$flood" -W 1 -q $FC4 > ping.out &
+	for i in {1..20}; do
+		ipcuckoo attach client src drop priority -300 --replace
+		ipcuckoo attach client src drop order 7 --replace
+	done
+	wait $!
+	check "replaced forty times under traffic" 0 "$(sed -n 's/.* \([0-9]*\) received.*/\1/p' ping.out)"
+	check "one is left" 1 "$(counters | wc -l)"
+	ipcuckoo detach --all
+}
+
+load_module
+setup_quiet_net
+cd $lists || bail "no $lists"
+make_sets
+if ! ipcuckoo attach all src count ingress dev c0 2> /dev/null; then
+	skip_all "this kernel has no netfilter hooks at ingress"
+fi
+test_verdicts
+test_seen
+test_devices
+test_priorities
+test_replace
+# It ends with a hook on a device of a namespace that goes.
+attach_fresh "all src count ingress dev c0"
+cleanup_net
+run_ok "the module can be unloaded after its namespace went" unload_module
+ktap_done
