@@ -3,6 +3,7 @@
  * Attachments: attach, detach.
  */
 #include "filter.h"
+#include "guard.h"
 #include "output.h"
 #include "tool.h"
 
@@ -179,6 +180,8 @@ static int attach(struct tool *tool, struct nl_attachment *attachment)
 	err = find_set(tool, attachment->set, &set);
 	if (!err)
 		err = check_approximate(tool, &set, attachment);
+	if (!err)
+		err = guard_attach(tool, attachment);
 	if (err)
 		return err;
 	if (tool->exist)

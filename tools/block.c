@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #include "bulk.h"
+#include "guard.h"
 #include "output.h"
 
 /* Unblocked entries that are looked for again, for a prefix may hold them. */
@@ -93,10 +94,11 @@ static int block(struct tool *tool, const struct nl_set *set, bool exists,
 	struct bulk bulk = {
 		.tool = tool, .set = BLOCK_SET, .entries = entries
 	};
-	int status = STATUS_OK;
 	bool drops = false;
+	int status;
 
-	if (!exists)
+	status = guard_entries(tool, BLOCK_SET, entries, true);
+	if (!status && !exists)
 		status = make_set(tool, set);
 	tool->exist = true;
 	if (!status)

@@ -6,6 +6,7 @@
  */
 #include "bulk.h"
 #include "filter.h"
+#include "guard.h"
 #include "list.h"
 
 #define ATTEMPTS	5
@@ -217,6 +218,9 @@ int bulk_load(struct bulk *bulk)
 {
 	int err;
 
+	err = guard_entries(bulk->tool, bulk->set, bulk->entries, false);
+	if (err)
+		return err;
 	for (bulk->restarts = 0; bulk->restarts < ATTEMPTS; bulk->restarts++) {
 		err = try_load(bulk);
 		if (!err)
@@ -261,6 +265,9 @@ int bulk_add(struct bulk *bulk)
 	struct tool *tool = bulk->tool;
 	int err;
 
+	err = guard_entries(tool, bulk->set, bulk->entries, false);
+	if (err)
+		return err;
 	if (nl_fits(bulk->entries)) {
 		err = nl_entry_add(tool->nl, bulk->set, bulk->entries,
 				   tool->exist ? IPCUCKOO_F_EXIST : 0,

@@ -238,6 +238,7 @@ void print_usage(FILE *to)
 	      "  -j, --json     print JSON; help and messages stay text\n"
 	      "  -q, -quiet     print no messages\n"
 	      "  -!, -exist     what is there already, or gone already, is no error\n"
+	      "  --force        also what drops the packets of your own SSH session\n"
 	      "  -h, --help     show help, of a command if there is one\n"
 	      "  -V, --version  show the version of the tool\n"
 	      "  --             what follows is no option\n"
@@ -296,6 +297,7 @@ static bool take_global(struct tool *tool, struct globals *globals,
 		{ "-j", "json", &tool->json },
 		{ "-q", "quiet", &tool->quiet },
 		{ "-!", "exist", &tool->exist },
+		{ "--force", "force", &tool->force },
 		{ "-h", "help", &globals->help },
 		{ "-V", "version", &globals->version },
 	};

@@ -29,6 +29,7 @@ enum status {
  * @json:	-j: answer in JSON
  * @quiet:	-q: no messages
  * @exist:	-exist: what is there already, or gone already, is no error
+ * @force:	--force: also what locks the SSH session out
  */
 struct tool {
 	struct nl *nl;
@@ -36,6 +37,7 @@ struct tool {
 	bool json;
 	bool quiet;
 	bool exist;
+	bool force;
 };
 
 /**

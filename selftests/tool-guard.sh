@@ -1,0 +1,105 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+#
+# The tool: what would lock the SSH session out that it is run from is refused, unless --force is
+# given, and nothing else is.
+
+. "${0%/*}/tool-functions"
+
+attach_error="Set nets cannot be attached: 192.0.2.7 is in it, the client of your SSH session; you would be locked out (--force does it all the same)"
+dropped="192.0.2.7, the client of your SSH session, would be dropped by the set nets; nothing was changed (--force does it all the same)"
+
+test_attach()
+{
+	local words
+
+	"$IPCUCKOO" add nets 192.0.2.0/24 198.51.100.1
+	for words in "src drop" "both drop" "dst drop" "src drop dev eth0" \
+		"src drop ingress dev eth0" "src drop priority 5" "src drop --replace"; do
+		# shellcheck disable=SC2086
+		expect "attach $words" 3 "" "$attach_error" attach nets $words
+	done
+	expect "-q refuses, too" 3 "" "" -q attach nets src drop
+	for words in "src count" "src accept" "src mark 1" "dst drop ingress dev eth0"; do
+		# shellcheck disable=SC2086
+		fine "attach $words" attach nets $words
+	done
+	fine "--force" --force attach nets src drop
+	"$IPCUCKOO" detach --all
+	SSH_CONNECTION="192.0.3.7 5000 192.0.2.9 22"
+	fine "the other end is no source" attach nets src drop
+	expect "but a destination" 3 "" "192.0.2.9 is in it, the server of your SSH session" \
+		attach nets dst drop ingress dev eth0
+	"$IPCUCKOO" detach --all
+	SSH_CONNECTION="2001:db8::7%eth0 5000 2001:db8::1%eth0 22"
+	fine "IPv6, not in it" attach nets src drop
+	"$IPCUCKOO" --force detach --all
+	"$IPCUCKOO" add nets 2001:db8::/64
+	expect "IPv6, in it" 3 "" "2001:db8::7 is in it" attach nets src drop
+	for SSH_CONNECTION in "" "x" "nothing 1 of 2" "1.2.3.4"; do
+		fine "no session: '$SSH_CONNECTION'" attach nets src drop
+		"$IPCUCKOO" detach --all
+	done
+	SSH_CONNECTION=$session
+	"$IPCUCKOO" flush nets
+}
+
+test_entries()
+{
+	fine "attach" attach nets src drop
+	printf '%s\n' 10.0.0.1 192.0.2.0/28 > list
+	for words in "add nets 192.0.2.7" "add nets 0.0.0.0/0" "add nets 10.0.0.0/8 192.0.2.6-192.0.2.9" \
+		"add nets 192.0.2.7 -exist" "load nets list" "load nets list --append"; do
+		# shellcheck disable=SC2086
+		expect "$words" 3 "" "$dropped" $words
+	done
+	fine "add of others" add nets 192.0.2.8/29 10.0.0.0/8 2001:db8::/32 192.0.2.6
+	has "nothing else is there" "10.0.0.0/8 192.0.2.6 192.0.2.8/29 2001:db8::/32" nets
+	fine "to a set that drops nothing" add hosts 192.0.2.7
+	fine "del" del nets 10.0.0.0/8
+	fine "--force" add nets 192.0.2.7 --force
+	expect "load --force" 0 "nets: *" "" --force load nets list
+	expect "block, the first time" 3 "" "192.0.2.7, the client of your SSH session, would be dropped by the set blocklist" \
+		block 192.0.2.0/24
+	expect "made nothing" 3 "" 'no such set "blocklist"' list blocklist
+	expect "block of others" 0 "192.0.2.8 is blocked." "" block 192.0.2.8
+	expect "block, then" 3 "" "would be dropped by the set blocklist" block 192.0.2.7
+	expect "block --force" 0 "192.0.2.7 is blocked." "" block 192.0.2.7 --force
+	start_over
+}
+
+# What took the variable away, as sudo does, has a parent that has it.
+test_ancestors()
+{
+	make_sets
+	"$IPCUCKOO" add nets 192.0.2.7
+	expect_env "from a parent" "$attach_error" \
+		env SSH_CONNECTION="$session" sh -c 'env -i "$0" attach nets src drop; exit $?' "$IPCUCKOO"
+	expect_env "from its parent" "$attach_error" \
+		env SSH_CONNECTION="$session" sh -c 'env -i sh -c "\"\$0\" attach nets src drop; exit \$?" "$0"; exit $?' \
+		"$IPCUCKOO"
+	expect_env "the nearest one counts" "" \
+		env SSH_CONNECTION="$session" sh -c 'SSH_CONNECTION="10.0.0.1 1 10.0.0.2 22" "$0" attach nets src drop; exit $?' \
+		"$IPCUCKOO"
+}
+
+# expect_env NAME ERR COMMAND...
+expect_env()
+{
+	local name=$1 want=$2 have
+
+	shift 2
+	have=$("$@" 2>&1)
+	check "$name" "${want:+ipcuckoo: }$want" "$have"
+}
+
+session="192.0.2.7 5000 203.0.113.1 22"
+load_module
+make_sets
+export SSH_CONNECTION=$session
+test_attach
+test_entries
+unset SSH_CONNECTION
+test_ancestors
+start_over
+ktap_done
