@@ -14,12 +14,14 @@
 #include <linux/module.h>
 #include <linux/netdevice.h>
 #include <linux/percpu.h>
+#include <linux/ratelimit.h>
 #include <linux/rculist.h>
 #include <linux/slab.h>
 
 #include "attach.h"
 #include "event.h"
 #include "hook.h"
+#include "log.h"
 #include "net.h"
 #include "set.h"
 
@@ -44,6 +46,7 @@ static void release(struct ipcuckoo_attachment *at)
 {
 	WRITE_ONCE(at->set->attachments, at->set->attachments - 1);
 	ipcuckoo_set_put(at->set);
+	ipcuckoo_log_put(&at->rule);
 	call_rcu(&at->rcu, free_rcu);
 	module_put(THIS_MODULE);
 }
@@ -68,6 +71,12 @@ static bool same_rule(const struct ipcuckoo_rule *a,
 	       a->verdict == b->verdict && a->mark == b->mark &&
 	       a->mask == b->mask && a->loopback == b->loopback &&
 	       a->priority == b->priority && !strcmp(a->dev, b->dev);
+}
+
+static bool same_log(const struct ipcuckoo_rule *a, const struct ipcuckoo_rule *b)
+{
+	return a->log.to == b->log.to && a->log.group == b->log.group &&
+	       a->log.rate == b->log.rate && a->log.every == b->log.every;
 }
 
 /* Whether one takes the place of the other: what is looked up is the same. */
@@ -137,7 +146,8 @@ static int mark_replaced(struct ipcuckoo_net *inet, struct ipcuckoo_attachment *
 
 	list_for_each_entry(at, &inet->attached.list, list)
 		replaced += same_object(at, new);
-	if (replaced == 1 && same && same->rule.order == new->rule.order) {
+	if (replaced == 1 && same && same->rule.order == new->rule.order &&
+	    same_log(&same->rule, &new->rule)) {
 		new->id = same->id;
 		return -EEXIST;
 	}
@@ -226,9 +236,9 @@ err_module:
  * Context: process context; takes the namespace's mutex.
  * Return: 0, -ENOENT if there is no such set, -EOPNOTSUPP if it is approximate
  * and @rule does not accept that, -EEXIST if it does that already, -ENOTUNIQ if
- * it does in another order, -E2BIG if there are too many already, -ENODEV if the
- * module is about to be unloaded, -ENOMEM, or what nf_register_net_hook()
- * returns.
+ * it does in another order, -ENOPROTOOPT if there is no logger for it, -E2BIG if
+ * there are too many already, -ENODEV if the module is about to be unloaded,
+ * -ENOMEM, or what nf_register_net_hook() returns.
  */
 int ipcuckoo_attach(struct ipcuckoo_net *inet, const char *name,
 		    const struct ipcuckoo_rule *rule, bool replace, u32 *id)
@@ -246,14 +256,23 @@ int ipcuckoo_attach(struct ipcuckoo_net *inet, const char *name,
 		kfree(at);
 		return -ENOMEM;
 	}
+	ratelimit_state_init(&at->limit, rule->log.rate ? HZ : 0,
+			     min_t(u32, rule->log.rate, INT_MAX));
+	/* What is left out is meant to be: no word of it. */
+	ratelimit_set_flags(&at->limit, RATELIMIT_MSG_ON_RELEASE);
+	err = ipcuckoo_log_get(rule);
+	if (err)
+		goto err_free;
 	mutex_lock(&inet->mutex);
 	err = attach_locked(inet, name, replace, at);
 	*id = at->id;
 	mutex_unlock(&inet->mutex);
-	if (err) {
-		free_percpu(at->counter);
-		kfree(at);
-	}
+	if (!err)
+		return 0;
+	ipcuckoo_log_put(rule);
+err_free:
+	free_percpu(at->counter);
+	kfree(at);
 	return err;
 }
 

@@ -5,6 +5,7 @@
 
 #include <linux/if.h>
 #include <linux/list.h>
+#include <linux/ratelimit_types.h>
 #include <linux/spinlock.h>
 #include <linux/types.h>
 
@@ -42,6 +43,8 @@ struct ipcuckoo_attached {
  * @order:	its place among the attachments
  * @priority:	of the netfilter hook
  * @dev:	only for packets of this device; "" for all
+ * @log:	samples of what matches: where to, the group of nflog, how many a
+ *		second at most (0: any number), and which: every N-th
  */
 struct ipcuckoo_rule {
 	u8 place;
@@ -54,6 +57,12 @@ struct ipcuckoo_rule {
 	s32 order;
 	s32 priority;
 	char dev[IFNAMSIZ];
+	struct {
+		u8 to;
+		u16 group;
+		u32 rate;
+		u32 every;
+	} log;
 };
 
 /**
@@ -82,6 +91,7 @@ struct ipcuckoo_counter {
  * @rule:	what it does
  * @ifindex:	of the device: 0 for any, -1 if there is none of that name now
  * @counter:	per CPU
+ * @limit:	of what is logged
  * @id:		its number
  * @leaving:	it is about to be detached
  * @list:	in ipcuckoo_attached.list
@@ -92,6 +102,7 @@ struct ipcuckoo_attachment {
 	struct ipcuckoo_rule rule;
 	int ifindex;
 	struct ipcuckoo_counter __percpu *counter;
+	struct ratelimit_state limit;
 	u32 id;
 	bool leaving;
 	struct list_head list;

@@ -33,9 +33,14 @@
 #include <linux/slab.h>
 
 #include "attach.h"
+#include "compat.h"
 #include "hook.h"
+#include "log.h"
 #include "net.h"
 #include "set.h"
+
+#define CREATE_TRACE_POINTS
+#include "ipcuckoo_trace.h"
 
 /**
  * struct ipcuckoo_link - an attachment in a chain
@@ -44,7 +49,7 @@
  *		all attachments change their sets in one step, with the chain
  */
 struct ipcuckoo_link {
-	const struct ipcuckoo_attachment *at;
+	struct ipcuckoo_attachment *at;
 	struct ipcuckoo_set *set;
 };
 
@@ -108,8 +113,8 @@ static __always_inline bool matches(const struct ipcuckoo_link *link,
 }
 
 /* The same once more for a set that keeps records: which entry it is, counted. */
-static noinline bool hit(const struct ipcuckoo_link *link, const struct addresses *a,
-			 bool v6, unsigned int bytes, u64 *mark)
+static bool hit_entry(const struct ipcuckoo_link *link, const struct addresses *a,
+		      bool v6, unsigned int bytes, u64 *mark)
 {
 	u8 dir = link->at->rule.dir;
 
@@ -117,6 +122,12 @@ static noinline bool hit(const struct ipcuckoo_link *link, const struct addresse
 		ipcuckoo_set_hit(link->set, &a->addr[0], v6, bytes, mark)) ||
 	       (dir & IPCUCKOO_DIR_DST &&
 		ipcuckoo_set_hit(link->set, &a->addr[1], v6, bytes, mark));
+}
+
+static const struct net_device *device(const struct nf_hook_state *state)
+{
+	return state->hook == NF_INET_LOCAL_OUT && state->pf != NFPROTO_NETDEV ?
+	       state->out : state->in;
 }
 
 static bool concerns(const struct ipcuckoo_attachment *at,
@@ -129,50 +140,82 @@ static bool concerns(const struct ipcuckoo_attachment *at,
 	return !ifindex || ifindex == dev->ifindex;
 }
 
+static struct in6_addr traced(const struct ipcuckoo_key *addr, bool v4)
+{
+	struct in6_addr in6;
+
+	put_unaligned_be64(addr->hi, in6.s6_addr);
+	put_unaligned_be64(addr->lo, in6.s6_addr + 8);
+	if (v4)
+		in6.s6_addr32[2] = htonl(0xffff);
+	return in6;
+}
+
+static void trace(const struct ipcuckoo_attachment *at, const struct sk_buff *skb,
+		  const struct net_device *dev, const struct addresses *a)
+{
+	bool v4 = skb->protocol == htons(ETH_P_IP);
+	struct in6_addr src = traced(&a->addr[0], v4), dst = traced(&a->addr[1], v4);
+
+	trace_ipcuckoo_match(at, skb, dev, &src, &dst);
+}
+
+/* What a match comes to: a verdict of netfilter, or NF_REPEAT to go on. Kept out
+ * of the way of those that match nothing.
+ */
+static noinline unsigned int hit(const struct ipcuckoo_link *link, struct sk_buff *skb,
+				 const struct nf_hook_state *state,
+				 const struct net_device *dev,
+				 const struct addresses *a, bool v6)
+{
+	struct ipcuckoo_attachment *at = link->at;
+	u64 packets, mark = 0;
+
+	if (ipcuckoo_set_recorded(link->set) &&
+	    !hit_entry(link, a, v6, skb->len, &mark))
+		return NF_REPEAT;
+	packets = this_cpu_inc_return(at->counter->packets);
+	this_cpu_add(at->counter->bytes, skb->len);
+	if (trace_ipcuckoo_match_enabled())
+		trace(at, skb, dev, a);
+	if (at->rule.log.to)
+		ipcuckoo_log(at, packets, skb, state);
+	switch (at->rule.verdict) {
+	case IPCUCKOO_VERDICT_DROP:
+		return NF_DROP;
+	case IPCUCKOO_VERDICT_ACCEPT:
+		return NF_ACCEPT;
+	case IPCUCKOO_VERDICT_MARK:
+		mark = mark ?: (u64)at->rule.mask << 32 | at->rule.mark;
+		skb->mark = (skb->mark & ~(u32)(mark >> 32)) | (u32)mark;
+		break;
+	default:
+		break;
+	}
+	return NF_REPEAT;
+}
+
 /* Run a chain. Inlined into the hook of each family, so that the look-up is a
  * direct call.
  */
 static __always_inline unsigned int run(const struct ipcuckoo_chain *chain,
 					struct sk_buff *skb,
-					const struct net_device *dev,
+					const struct nf_hook_state *state,
 					const struct addresses *a, match_fn match)
 {
-	const struct ipcuckoo_attachment *at;
+	const struct net_device *dev = device(state);
 	const struct ipcuckoo_link *link;
-	unsigned int i;
-	u64 mark;
+	unsigned int i, verdict;
 
 	for (i = 0; i < chain->count; i++) {
 		link = &chain->link[i];
-		at = link->at;
-		if (!concerns(at, dev) || !matches(link, a, match))
+		if (!concerns(link->at, dev) || !matches(link, a, match))
 			continue;
-		mark = 0;
-		if (ipcuckoo_set_recorded(link->set) &&
-		    !hit(link, a, match == ipcuckoo_set_match6, skb->len, &mark))
-			continue;
-		this_cpu_inc(at->counter->packets);
-		this_cpu_add(at->counter->bytes, skb->len);
-		switch (at->rule.verdict) {
-		case IPCUCKOO_VERDICT_DROP:
-			return NF_DROP;
-		case IPCUCKOO_VERDICT_ACCEPT:
-			return NF_ACCEPT;
-		case IPCUCKOO_VERDICT_MARK:
-			mark = mark ?: (u64)at->rule.mask << 32 | at->rule.mark;
-			skb->mark = (skb->mark & ~(u32)(mark >> 32)) | (u32)mark;
-			break;
-		default:
-			break;
-		}
+		verdict = hit(link, skb, state, dev, a, match == ipcuckoo_set_match6);
+		if (verdict != NF_REPEAT)
+			return verdict;
 	}
 	return NF_ACCEPT;
-}
-
-static const struct net_device *device(const struct nf_hook_state *state)
-{
-	return state->hook == NF_INET_LOCAL_OUT && state->pf != NFPROTO_NETDEV ?
-	       state->out : state->in;
 }
 
 static __always_inline unsigned int run4(const struct ipcuckoo_chain *chain,
@@ -185,7 +228,7 @@ static __always_inline unsigned int run4(const struct ipcuckoo_chain *chain,
 		.addr[1].lo = ntohl(ip->daddr),
 	};
 
-	return run(chain, skb, device(state), &a, match4);
+	return run(chain, skb, state, &a, match4);
 }
 
 static struct ipcuckoo_key key6(const struct in6_addr *addr)
@@ -208,7 +251,7 @@ static __always_inline unsigned int run6(const struct ipcuckoo_chain *chain,
 		.addr[1] = key6(&ip->daddr),
 	};
 
-	return run(chain, skb, device(state), &a, ipcuckoo_set_match6);
+	return run(chain, skb, state, &a, ipcuckoo_set_match6);
 }
 
 /* @priv of a hook is where the chain's pointer is. */

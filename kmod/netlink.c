@@ -144,6 +144,10 @@ static const struct nla_policy attach_policy[] = {
 	[IPCUCKOO_A_ORDER] = { .type = NLA_S32 },
 	[IPCUCKOO_A_PRIORITY] = { .type = NLA_S32 },
 	[IPCUCKOO_A_PLACE] = PLACE_POLICY,
+	[IPCUCKOO_A_LOG] = NLA_POLICY_RANGE(NLA_U8, IPCUCKOO_LOG_KERNEL, IPCUCKOO_LOG_NFLOG),
+	[IPCUCKOO_A_LOG_GROUP] = { .type = NLA_U16 },
+	[IPCUCKOO_A_LOG_RATE] = U32_POLICY,
+	[IPCUCKOO_A_LOG_EVERY] = NLA_POLICY_MIN(NLA_U32, 1),
 };
 
 static const struct nla_policy detach_policy[] = {
@@ -189,6 +193,7 @@ struct nlattr *ipcuckoo_nl_need(struct nlattr **attrs, int type,
 		[IPCUCKOO_A_DIRECTION] = "the direction is missing",
 		[IPCUCKOO_A_VERDICT] = "the verdict is missing",
 		[IPCUCKOO_A_MARK] = "the verdict mark needs a mark",
+		[IPCUCKOO_A_LOG] = "where to log is missing",
 		[IPCUCKOO_A_DEV] = "ingress is that of a device: its name is missing",
 	};
 
@@ -277,6 +282,8 @@ static const struct {
 	  "no place is left for a copy: an entry has eight at most, fewer if others share them" },
 	{ -E2BIG,
 	  "too many attachments or hooks" },
+	{ -ENOPROTOOPT,
+	  "this kernel has no such logger: nf_log_syslog or nfnetlink_log cannot be loaded" },
 	{ -ENODEV,
 	  "the module is being unloaded" },
 	{ -EDQUOT,

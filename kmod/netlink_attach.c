@@ -35,6 +35,29 @@ static struct ipcuckoo_rule get_rule(struct nlattr **attrs)
 	return rule;
 }
 
+/* What goes with LOG is an error without it. */
+static int get_log(struct genl_info *info, struct ipcuckoo_rule *rule)
+{
+	struct nlattr **attrs = info->attrs, *group = attrs[IPCUCKOO_A_LOG_GROUP];
+
+	if (!attrs[IPCUCKOO_A_LOG]) {
+		if (!group && !attrs[IPCUCKOO_A_LOG_RATE] && !attrs[IPCUCKOO_A_LOG_EVERY])
+			return 0;
+		ipcuckoo_nl_need(attrs, IPCUCKOO_A_LOG, info->extack);
+		return -EINVAL;
+	}
+	rule->log.to = nla_get_u8(attrs[IPCUCKOO_A_LOG]);
+	if (group && rule->log.to != IPCUCKOO_LOG_NFLOG) {
+		NL_SET_ERR_MSG_ATTR(info->extack, group, "a group is one of nflog");
+		return -EINVAL;
+	}
+	rule->log.group = group ? nla_get_u16(group) : 0;
+	rule->log.rate = ipcuckoo_nl_u32(attrs, IPCUCKOO_A_LOG_RATE,
+					 IPCUCKOO_LOG_RATE_DEFAULT);
+	rule->log.every = ipcuckoo_nl_u32(attrs, IPCUCKOO_A_LOG_EVERY, 1);
+	return 0;
+}
+
 static int check_place(struct genl_info *info, struct ipcuckoo_rule *rule)
 {
 	struct nlattr **attrs = info->attrs;
@@ -106,6 +129,8 @@ int ipcuckoo_nl_attach_doit(struct sk_buff *skb, struct genl_info *info)
 	if (!name)
 		return -EINVAL;
 	err = check_rule(info, &rule);
+	if (!err)
+		err = get_log(info, &rule);
 	if (err)
 		return err;
 	err = ipcuckoo_nl_reply_begin(info, &reply);
@@ -223,6 +248,16 @@ int ipcuckoo_nl_detach_doit(struct sk_buff *skb, struct genl_info *info)
 	return ipcuckoo_nl_reply_end(info, &reply, err);
 }
 
+static int fill_log(struct sk_buff *skb, const struct ipcuckoo_rule *rule)
+{
+	if (!rule->log.to)
+		return 0;
+	return nla_put_u8(skb, IPCUCKOO_A_LOG, rule->log.to) ||
+	       nla_put_u16(skb, IPCUCKOO_A_LOG_GROUP, rule->log.group) ||
+	       nla_put_u32(skb, IPCUCKOO_A_LOG_RATE, rule->log.rate) ||
+	       nla_put_u32(skb, IPCUCKOO_A_LOG_EVERY, rule->log.every);
+}
+
 int ipcuckoo_nl_fill_attachment(struct sk_buff *skb,
 				const struct ipcuckoo_attachment *at)
 {
@@ -242,6 +277,7 @@ int ipcuckoo_nl_fill_attachment(struct sk_buff *skb,
 	       (*rule->dev && nla_put_string(skb, IPCUCKOO_A_DEV, rule->dev)) ||
 	       nla_put_u32(skb, IPCUCKOO_A_FLAGS,
 			   rule->loopback ? IPCUCKOO_F_LOOPBACK : 0) ||
+	       fill_log(skb, rule) ||
 	       ipcuckoo_nl_put_u64(skb, IPCUCKOO_A_PACKETS, sum.packets) ||
 	       ipcuckoo_nl_put_u64(skb, IPCUCKOO_A_BYTES, sum.bytes) ? -EMSGSIZE : 0;
 }

@@ -108,13 +108,14 @@ test_memory()
 		skip "bytes an entry" "figures are taken on the stock kernel"
 		return
 	fi
-	awk -v n=$many 'BEGIN { while (n--) printf "2001:db8:%x::%x\n", n % 65521, n }' \
+	awk -v n=$many 'BEGIN { while (n--) printf "2001:db8:%x::%x:%x\n", n % 65521, n / 65536, n % 65536 }' \
 		> $lists/many
 	for bits in 8 16 32; do
 		before=$(kernel_kib)
 		ipcuckoo create big filter:ip bits $bits family inet6 capacity $many
 		after=$(kernel_kib)
 		note "$(ipcuckoo load big $lists/many)"
+		check "$bits bits: all are loaded" $many "$(field big entries)"
 		note "$bits bits: $(calc "$(field big bytes) / $(field big entries)") bytes an entry," \
 			"the kernel has grown by $(calc "($after - $before) * 1024 / $many")"
 		if awk "BEGIN { exit !($(field big bytes) <= $many * $bits / 8 * $bytes_bar &&

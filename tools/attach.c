@@ -74,8 +74,12 @@ struct options {
 	const char *order;
 	const char *priority;
 	const char *dev;
+	const char *group;
+	const char *rate;
+	const char *every;
 	bool ingress;
 	bool loopback;
+	bool log;
 };
 
 static int parse_int32(const struct tool *tool, const char *what,
@@ -93,6 +97,40 @@ static int parse_int32(const struct tool *tool, const char *what,
 	return status;
 }
 
+/* log [nflog GROUP] [rate N[/s]] [every N] */
+static int parse_log(const struct tool *tool, const struct options *options,
+		     struct nl_attachment *to)
+{
+	long long group = 0, rate = IPCUCKOO_LOG_RATE_DEFAULT, every = 1;
+	char number[32];
+	int status = STATUS_OK;
+
+	if (!options->log)
+		return options->group || options->rate || options->every ?
+		       fail(tool, STATUS_USAGE,
+			    "nflog, rate and every go with log, as in: log rate 10/s") :
+		       STATUS_OK;
+	if (options->group)
+		status = parse_number(tool, "group of nflog", options->group, 0,
+				      UINT16_MAX, &group);
+	if (!status && options->rate) {
+		snprintf(number, sizeof(number), "%.*s",
+			 (int)strlen(options->rate) -
+			 (strlen(options->rate) > 2 &&
+			  !strcmp(options->rate + strlen(options->rate) - 2,
+				  "/s") ? 2 : 0), options->rate);
+		status = parse_number(tool, "rate", number, 0, INT32_MAX, &rate);
+	}
+	if (!status && options->every)
+		status = parse_number(tool, "number of packets", options->every,
+				      1, UINT32_MAX, &every);
+	to->log = options->group ? IPCUCKOO_LOG_NFLOG : IPCUCKOO_LOG_KERNEL;
+	to->log_group = group;
+	to->log_rate = rate;
+	to->log_every = every;
+	return status;
+}
+
 static int parse_options(const struct tool *tool, const struct options *options,
 			 struct nl_attachment *to)
 {
@@ -105,6 +143,8 @@ static int parse_options(const struct tool *tool, const struct options *options,
 				     &to->has_priority, &to->priority);
 	if (!status && options->dev)
 		status = parse_dev(tool, options->dev, to);
+	if (!status)
+		status = parse_log(tool, options, to);
 	if (options->ingress)
 		to->place = IPCUCKOO_PLACE_INGRESS;
 	if (options->loopback)
@@ -211,6 +251,10 @@ int run_attach(struct tool *tool, struct words *words)
 		{ .word = "order", .value = &options.order },
 		{ .word = "priority", .value = &options.priority },
 		{ .word = "loopback", .flag = &options.loopback },
+		{ .word = "log", .flag = &options.log },
+		{ .word = "nflog", .value = &options.group },
+		{ .word = "rate", .value = &options.rate },
+		{ .word = "every", .value = &options.every },
 		{ .word = "--replace", .flag = &replace },
 		{ .word = "--approximate", .flag = &approximate },
 		{ .word = NULL }
@@ -330,6 +374,10 @@ int run_detach(struct tool *tool, struct words *words)
 		{ .word = "order", .value = &options.order },
 		{ .word = "priority", .value = &options.priority },
 		{ .word = "loopback", .flag = &options.loopback },
+		{ .word = "log", .flag = &options.log },
+		{ .word = "nflog", .value = &options.group },
+		{ .word = "rate", .value = &options.rate },
+		{ .word = "every", .value = &options.every },
 		{ .word = "--all", .alias = "-a", .flag = &all },
 		{ .word = NULL }
 	};

@@ -24,19 +24,47 @@ bool is_ingress(const struct nl_attachment *attachment)
 	return attachment->place == IPCUCKOO_PLACE_INGRESS;
 }
 
+#define LOG_TEXT_SIZE	80
+
+static const char *log_text(const struct nl_attachment *attachment,
+			    char text[LOG_TEXT_SIZE])
+{
+	char group[16] = "";
+
+	if (!attachment->log)
+		return "";
+	if (attachment->log == IPCUCKOO_LOG_NFLOG)
+		snprintf(group, sizeof(group), " nflog %u",
+			 attachment->log_group);
+	snprintf(text, LOG_TEXT_SIZE, " log%s rate %u/s every %u", group,
+		 attachment->log_rate, attachment->log_every);
+	return text;
+}
+
 const char *attachment_text(const struct nl_attachment *attachment,
 			    char text[ATTACHMENT_TEXT_SIZE])
 {
-	char verdict[VERDICT_TEXT_SIZE];
+	char verdict[VERDICT_TEXT_SIZE], log[LOG_TEXT_SIZE];
 
-	snprintf(text, ATTACHMENT_TEXT_SIZE, "%s %s order %d priority %d%s%s%s%s",
+	snprintf(text, ATTACHMENT_TEXT_SIZE, "%s %s order %d priority %d%s%s%s%s%s",
 		 meaning_word(direction_words, attachment->direction),
 		 verdict_text(attachment, verdict), attachment->order,
 		 attachment->priority,
 		 is_ingress(attachment) ? " ingress" : "",
 		 attachment->dev[0] ? " dev " : "", attachment->dev,
-		 attachment->flags & IPCUCKOO_F_LOOPBACK ? " loopback" : "");
+		 attachment->flags & IPCUCKOO_F_LOOPBACK ? " loopback" : "", log_text(attachment, log));
 	return text;
+}
+
+static struct json_object *json_log(const struct nl_attachment *attachment)
+{
+	struct json_object *object = json_object_new_object();
+
+	if (attachment->log == IPCUCKOO_LOG_NFLOG)
+		json_add_uint(object, "nflog", attachment->log_group);
+	json_add_uint(object, "rate", attachment->log_rate);
+	json_add_uint(object, "every", attachment->log_every);
+	return object;
 }
 
 struct json_object *json_attachment(const struct nl_attachment *attachment)
@@ -60,6 +88,8 @@ struct json_object *json_attachment(const struct nl_attachment *attachment)
 		json_add_string(object, "dev", attachment->dev);
 	json_add_bool(object, "loopback",
 		      attachment->flags & IPCUCKOO_F_LOOPBACK);
+	if (attachment->log)
+		json_object_object_add(object, "log", json_log(attachment));
 	json_add_uint(object, "packets", attachment->packets);
 	json_add_uint(object, "bytes", attachment->bytes);
 	return object;

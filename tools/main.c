@@ -127,7 +127,7 @@ const struct command commands[] = {
 	  "  ipcuckoo load feed drop.txt edrop.txt\n"
 	  "  curl -s https://example.net/list | ipcuckoo load feed -\n" },
 	{ "attach", run_attach,
-	  "NAME src|dst|both drop|accept|count|mark VALUE[/MASK] [[ingress] dev IFNAME] [order N] [priority N] [loopback] [--replace] [--approximate]",
+	  "NAME src|dst|both drop|accept|count|mark VALUE[/MASK] [[ingress] dev IFNAME] [order N] [priority N] [loopback] [log [nflog GROUP] [rate N/s] [every N]] [--replace] [--approximate]",
 	  "make a set act on packets",
 	  "src, dst, both  the address of the packet that is looked up\n"
 	  "drop            drop the packet\n"
@@ -143,6 +143,9 @@ const struct command commands[] = {
 	  "                the module was loaded with another; each is a walk of its\n"
 	  "                own, which accept ends\n"
 	  "loopback        look at packets of loopback devices as well\n"
+	  "log             log packets that match, to the kernel log (or to nflog's\n"
+	  "                GROUP): up to N a second, 10 unless said otherwise, 0 for\n"
+	  "                all, and of packets every N-th on each CPU\n"
 	  "--replace       in place of what the set is attached as in that direction,\n"
 	  "                to that interface, in one step: no packet slips through\n"
 	  "--approximate   needed to drop or accept with a filter:ip set, for some\n"
@@ -154,10 +157,10 @@ const struct command commands[] = {
 	  "  ipcuckoo attach feed src drop ingress dev eth0\n"
 	  "  ipcuckoo attach feed src count --replace\n" },
 	{ "detach", run_detach,
-	  "NAME [src|dst|both] [drop|accept|count|mark [VALUE[/MASK]]] [[ingress] dev IFNAME] [order N] [priority N] [loopback] | id N | --all",
+	  "NAME [src|dst|both] [drop|accept|count|mark [VALUE[/MASK]]] [[ingress] dev IFNAME] [order N] [priority N] [loopback] [log ...] | id N | --all",
 	  "take a set, or all, off the packets again",
 	  "Ends every attachment of the set that fits the words given, which are\n"
-	  "those of attach.\n"
+	  "those of attach; those behind log are not minded.\n"
 	  "\n"
 	  "  ipcuckoo detach feed\n"
 	  "  ipcuckoo detach feed src drop ingress dev eth0\n"

@@ -587,6 +587,10 @@ static int read_attachment(const struct nlattr **attrs, void *data)
 	attachment->mark_mask = get_uint(attrs, IPCUCKOO_A_MARK_MASK);
 	attachment->has_order = attrs[IPCUCKOO_A_ORDER];
 	attachment->order = get_uint(attrs, IPCUCKOO_A_ORDER);
+	attachment->log = get_uint(attrs, IPCUCKOO_A_LOG);
+	attachment->log_group = get_uint(attrs, IPCUCKOO_A_LOG_GROUP);
+	attachment->log_rate = get_uint(attrs, IPCUCKOO_A_LOG_RATE);
+	attachment->log_every = get_uint(attrs, IPCUCKOO_A_LOG_EVERY);
 	attachment->place = get_uint(attrs, IPCUCKOO_A_PLACE);
 	attachment->priority = get_uint(attrs, IPCUCKOO_A_PRIORITY);
 	attachment->flags = get_uint(attrs, IPCUCKOO_A_FLAGS);
@@ -1040,6 +1044,18 @@ static int read_attached(const struct nlattr **attrs, void *data)
 	return 0;
 }
 
+static void put_log(struct nlmsghdr *nlh, const struct nl_attachment *attachment)
+{
+	if (!attachment->log)
+		return;
+	mnl_attr_put_u8(nlh, IPCUCKOO_A_LOG, attachment->log);
+	if (attachment->log == IPCUCKOO_LOG_NFLOG)
+		mnl_attr_put_u16(nlh, IPCUCKOO_A_LOG_GROUP,
+				 attachment->log_group);
+	mnl_attr_put_u32(nlh, IPCUCKOO_A_LOG_RATE, attachment->log_rate);
+	mnl_attr_put_u32(nlh, IPCUCKOO_A_LOG_EVERY, attachment->log_every);
+}
+
 /* What is said of an attachment. */
 static void put_rule(struct nlmsghdr *nlh, const struct nl_attachment *attachment,
 		     bool mark)
@@ -1073,6 +1089,7 @@ int nl_attach(struct nl *nl, const struct nl_attachment *attachment,
 					     attachment->flags);
 
 	put_rule(nlh, attachment, attachment->verdict == IPCUCKOO_VERDICT_MARK);
+	put_log(nlh, attachment);
 	*id = 0;
 	return talk(nl, read_attached, id);
 }

@@ -86,7 +86,8 @@ struct nl_set {
  *
  * The same struct asks for one: @set, @direction, @verdict, and @mark and
  * @mark_mask with IPCUCKOO_VERDICT_MARK, @order if @has_order, @priority if
- * @has_priority, @dev if not empty, @place if not 0, @flags. To detach, 0 in
+ * @has_priority, @dev if not empty, @place if not 0, @log and what goes with it
+ * if not 0, @flags. To detach, which minds no @log, 0 in
  * @id, @direction, @verdict and @place is any, and @mark counts if @has_mark.
  */
 struct nl_attachment {
@@ -103,6 +104,10 @@ struct nl_attachment {
 	int32_t order;
 	int32_t priority;
 	char dev[IFNAMSIZ];
+	uint8_t log;
+	uint16_t log_group;
+	uint32_t log_rate;
+	uint32_t log_every;
 	uint32_t flags;
 	uint64_t packets;
 	uint64_t bytes;

@@ -131,6 +131,8 @@
  *               shadow was swapped in already (SHADOW_ADD, too)
  *   E2BIG       ATTACH: too many attachments, or hooks
  *   ENODEV      ATTACH: the module is being unloaded
+ *   EPROTONOSUPPORT  ATTACH: the kernel has no hooks at ingress
+ *   ENOPROTOOPT  ATTACH: the kernel has no logger of that kind
  *   EPERM       no CAP_NET_ADMIN
  *
  * A dump whose object changed while it was read carries NLM_F_DUMP_INTR in
@@ -212,6 +214,7 @@
  * IPCUCKOO_CMD_ATTACH (do)
  *   SET, DIRECTION, VERDICT, [MARK, MARK_MASK], [ORDER], [DEV], [PLACE],
  *   [PRIORITY], [FLAGS: EXIST, REPLACE, LOOPBACK, APPROXIMATE]
+ *   [LOG, [LOG_GROUP], [LOG_RATE], [LOG_EVERY]]
  *   PLACE is IP unless given; INGRESS needs DEV. PRIORITY is that of the module
  *   parameter unless given, and from -100000 to 100000.
  *   Attachments run by ascending ORDER, equal ones in the order they were
@@ -225,7 +228,10 @@
  *   takes the place of all attachments of the set with that direction, device
  *   and place; at each hook a packet meets what was, or what is then, and none
  *   slips through. Its counters begin at 0, but if it was there already and
- *   alone nothing changes. reply: ATTACHMENT
+ *   alone nothing changes. With LOG packets that match are logged: of the
+ *   LOG_EVERY-th ones (1 unless given), counted on each CPU, up to LOG_RATE a
+ *   second (IPCUCKOO_LOG_RATE_DEFAULT unless given; 0: all). ENOPROTOOPT if the
+ *   kernel has no such logger. reply: ATTACHMENT
  *
  * IPCUCKOO_CMD_DETACH (do)
  *   One of: ATTACHMENT; SET and optionally what was attached: DIRECTION,
@@ -237,7 +243,8 @@
  *
  * IPCUCKOO_CMD_ATTACH_GET (dump: all, in the order they run)
  *   reply: ATTACHMENT, SET, DIRECTION, VERDICT, MARK and MARK_MASK (mark
- *   only), ORDER, PLACE, PRIORITY, DEV (if any), FLAGS, PACKETS, BYTES
+ *   only), ORDER, PLACE, PRIORITY, DEV (if any), FLAGS, PACKETS, BYTES, and if
+ *   there is one LOG, LOG_GROUP, LOG_RATE, LOG_EVERY
  *
  * IPCUCKOO_CMD_SET_RENAME (do)
  *   SET, SET_TO: its new name, which no set may have. Attachments and shadows
@@ -425,6 +432,10 @@ enum ipcuckoo_attr {
 	IPCUCKOO_A_EXPIRED,		/* u64, entries that ended by themselves */
 
 	IPCUCKOO_A_PLACE,		/* u8, enum ipcuckoo_attach_place */
+	IPCUCKOO_A_LOG,			/* u8, enum ipcuckoo_log */
+	IPCUCKOO_A_LOG_GROUP,		/* u16, of nflog */
+	IPCUCKOO_A_LOG_RATE,		/* u32, messages a second; 0: all */
+	IPCUCKOO_A_LOG_EVERY,		/* u32, which packets: every N-th */
 
 	__IPCUCKOO_A_MAX
 };
@@ -471,6 +482,14 @@ enum ipcuckoo_direction {
 	IPCUCKOO_DIR_DST	= 2,
 	IPCUCKOO_DIR_BOTH	= 3,
 };
+
+/* Where samples of what matches go. */
+enum ipcuckoo_log {
+	IPCUCKOO_LOG_KERNEL	= 1,	/* the kernel log */
+	IPCUCKOO_LOG_NFLOG	= 2,	/* nflog, to LOG_GROUP */
+};
+
+#define IPCUCKOO_LOG_RATE_DEFAULT	10
 
 /* Where an attachment sees packets. */
 enum ipcuckoo_attach_place {

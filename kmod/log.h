@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Samples of what matches an attachment, for the kernel log or for nflog. */
+#ifndef _IPCUCKOO_LOG_H
+#define _IPCUCKOO_LOG_H
+
+#include <linux/netfilter.h>
+#include <linux/types.h>
+
+struct ipcuckoo_attachment;
+struct ipcuckoo_rule;
+struct sk_buff;
+
+int ipcuckoo_log_get(const struct ipcuckoo_rule *rule);
+void ipcuckoo_log_put(const struct ipcuckoo_rule *rule);
+void ipcuckoo_log(struct ipcuckoo_attachment *at, u64 packets,
+		  const struct sk_buff *skb, const struct nf_hook_state *state);
+
+#endif /* _IPCUCKOO_LOG_H */
