@@ -115,7 +115,8 @@ test_memory()
 		ipcuckoo create big filter:ip bits $bits family inet6 capacity $many
 		after=$(kernel_kib)
 		note "$(ipcuckoo load big $lists/many)"
-		check "$bits bits: all are loaded" $many "$(field big entries)"
+		# What matches already is not stored again.
+		check "$bits bits: all are loaded" 1 "$(calc "($(field big entries) > $many * 0.96)" %d)"
 		note "$bits bits: $(calc "$(field big bytes) / $(field big entries)") bytes an entry," \
 			"the kernel has grown by $(calc "($after - $before) * 1024 / $many")"
 		if awk "BEGIN { exit !($(field big bytes) <= $many * $bits / 8 * $bytes_bar &&
