@@ -379,6 +379,7 @@ static size_t dump_size(const struct ipcuckoo_entries *e, enum ipcuckoo_kind kin
  * @end:	position behind the last
  * @now:	the time; entries that have ended are passed over
  * @except:	there are exceptions among them
+ * @full:	the message has no room for the next one
  */
 struct dump_run {
 	enum ipcuckoo_kind kind;
@@ -386,6 +387,7 @@ struct dump_run {
 	u64 end;
 	u32 now;
 	bool except;
+	bool full;
 };
 
 /* Put as many entries of one kind as fit, with what is kept for them, into so
@@ -407,7 +409,8 @@ static bool put_entries(struct sk_buff *skb, struct ipcuckoo_entries *e,
 		if (!ipcuckoo_expired(value.expires, run->now)) {
 			kind = ipcuckoo_entry_kind(&entry);
 			size += dump_size(e, kind, &value);
-			if (size > room || (attr && kind != run->kind))
+			run->full = size > room;
+			if (run->full || (attr && kind != run->kind))
 				break;
 			if (!attr)
 				attr = nla_reserve(skb, ipcuckoo_nl_entry_attr[kind], 0);
@@ -479,7 +482,7 @@ static void put_values(struct sk_buff *skb, struct ipcuckoo_entries *e,
 
 /* Put as many entries as fit into a message: of one kind where something is
  * kept for them, so that it stands behind them; otherwise of one kind after the
- * other. Returns whether there may be room for more in the message.
+ * other, each once. Returns whether there may be room for more in the message.
  */
 static bool dump_run(struct sk_buff *skb, struct ipcuckoo_entries *e, u64 *pos,
 		     bool *end)
@@ -501,7 +504,7 @@ static bool dump_run(struct sk_buff *skb, struct ipcuckoo_entries *e, u64 *pos,
 		}
 	}
 	*pos = run.end;
-	return any && !*end && !kept;
+	return any && !*end && !kept && !run.full;
 }
 
 /* Not in a .start handler, whose errors would come without a sentence. */
