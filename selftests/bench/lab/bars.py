@@ -1,5 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0
-"""The bars: what has to be reached. This is the only table of them."""
+"""The bars: what has to be reached. Those of figures that the report does not read are with
+their programs (../bench-load.sh).
+
+What was measured in several boots is judged by the worst of them: all rounds of a boot share where
+its tables lie in memory, and much of what the host does meanwhile.
+"""
 from measurements import LEAST_NS, Figure
 
 SHORT, OK, MISSING = "short", "ok", "missing"
@@ -14,28 +19,34 @@ HOSTS6 = {"family": "inet6", "type": "hash:ip"}
 NETS4 = {"family": "inet", "type": "hash:net"}
 
 
+class Incomplete(Exception):
+    """A case was measured, but not of all that are compared in it."""
+
+
+def require(case, *subjects):
+    if not set(subjects) <= set(case.subjects()):
+        raise Incomplete
+
+
 def times(part, rivals, **params):
     """How many times a rival takes of ours; of several rivals, the better one counts."""
     def value(m):
         case = m.one(part, **params)
-        if not case or not set(rivals + ["ipcuckoo"]) <= set(case.subjects()):
+        if not case:
             return None
+        require(case, "ipcuckoo", *rivals)
         rival = min(rivals, key=lambda s: Figure(case.values(s)).median)
         return Figure(case.ratios(rival, "ipcuckoo"))
     return value
-
-
-def look_up(rivals, **params):
-    """Packets as they come, one right after the other."""
-    return times("hook", rivals, serial=False, **params)
 
 
 def beside_lines(**params):
     """A bare look-up against two reads of lines of the same footprint."""
     def value(m):
         case = m.one("bare", serial=True, **params)
-        if not case or not case.has("ipcuckoo", "lines"):
+        if not case:
             return None
+        require(case, "ipcuckoo", "lines")
         return Figure(case.ratios("ipcuckoo", "lines"))
     return value
 
@@ -44,8 +55,10 @@ def growth(small, large, **params):
     """The growth of a bare look-up, by that of two reads of lines of the same footprints."""
     def value(m):
         cases = [m.one("bare", serial=True, entries=n, **params) for n in (large, small)]
-        if not all(c and c.has("ipcuckoo", "lines") for c in cases):
+        if not all(cases):
             return None
+        for case in cases:
+            require(case, "ipcuckoo", "lines")
         return Figure([a / b for a, b in zip(*(c.ratios("ipcuckoo", "lines") for c in cases))])
     return value
 
@@ -69,12 +82,38 @@ def most_memory(low, high):
 
 
 class Bar:
-    def __init__(self, name, what, relation, limit, unit, value):
+    """What a figure has to reach. One of look-ups has, beside it, that of look-ups made one at a
+    time, which may be itself.
+    """
+
+    def __init__(self, name, what, relation, limit, unit, value, alone=None):
         self.name, self.what, self.unit = name, what, unit
-        self.relation, self.limit, self.value = relation, limit, value
+        self.relation, self.limit = relation, limit
+        self.value, self.alone = value, alone
 
     def judge(self, measurements):
-        return Verdict(self, self.value(measurements))
+        return Verdict(self, self.boots(self.value, measurements),
+                       self.boots(self.alone, measurements) if self.alone else [])
+
+    @staticmethod
+    def boots(value, measurements):
+        """Figures of the boots in which this was measured; None if it was in part."""
+        figures = []
+        for boot in measurements.boots():
+            try:
+                figure = value(measurements.of_boot(boot))
+            except Incomplete:
+                figures.append(None)
+            else:
+                figures += [figure] if figure else []
+        return figures
+
+    def worst(self, figures):
+        """Of the boots that with the lowest ratio, or where little is good the highest; None
+        unless all have one."""
+        if not figures or any(f is None or not f.sound for f in figures):
+            return None
+        return (min if self.relation == ">=" else max)(figures, key=lambda f: f.median)
 
     def bar_text(self):
         words = {">=": "at least", "<=": "at most"}
@@ -87,44 +126,76 @@ class Bar:
 class Verdict:
     """A word, and the figure that it is about; where that is missing, the reason."""
 
-    def __init__(self, bar, figure):
-        self.bar, self.figure, self.reason = bar, figure, None
-        if figure is None:
+    def __init__(self, bar, figures, alone):
+        self.bar, self.reason = bar, None
+        self.figure, self.alone = bar.worst(figures), bar.worst(alone)
+        # The medians of all boots.
+        self.boots = sorted(f.median for f in figures) if self.figure else []
+        if not figures:
             self.word, self.reason = MISSING, "not measured"
-        elif not figure.sound:
-            self.word, self.figure = MISSING, None
-            self.reason = (f"{figure.clamped} of {figure.rounds} rounds cost less than"
+        elif None in figures:
+            self.word, self.reason = MISSING, "not all of those compared were measured"
+        elif not self.figure:
+            unsound = next(f for f in figures if not f.sound)
+            self.word = MISSING
+            self.reason = (f"{unsound.clamped} of {unsound.rounds} rounds cost less than"
                            f" {LEAST_NS:g} ns beyond nothing, and the median depends on them")
-        elif (figure.median >= bar.limit) if bar.relation == ">=" else (figure.median <= bar.limit):
+        elif (self.figure.median >= bar.limit) if bar.relation == ">=" else \
+                (self.figure.median <= bar.limit):
             self.word = OK
         else:
             self.word = SHORT
+
+    def median_text(self, number, figure):
+        return number(figure.median) + self.bar.suffix() if figure else "-"
+
+    def spread_text(self, number):
+        return f"{number(self.figure.low)} to {number(self.figure.high)}" if self.figure else "-"
+
+    def boots_text(self, number):
+        """How many boots, and between which figures."""
+        if not self.boots or not self.bar.alone:
+            return "-"
+        if len(self.boots) == 1:
+            return "one"
+        return f"{number(self.boots[0])} to {number(self.boots[-1])}, of {len(self.boots)}"
 
     def as_json(self):
         bar = self.bar
         figure = self.figure.as_json() if self.figure else \
             {"median": None, "reason": self.reason}
-        return {"name": bar.name, "what": bar.what, **figure, "unit": bar.unit,
-                "bar": f"{bar.relation} {bar.limit:g}", "verdict": self.word}
+        alone = {"one at a time": self.alone.as_json()} if self.alone else {}
+        return {"name": bar.name, "what": bar.what, **figure, "boots": self.boots, **alone,
+                "unit": bar.unit, "bar": f"{bar.relation} {bar.limit:g}", "verdict": self.word}
+
+
+def look_up(name, what, limit, rivals, **params):
+    """Packets as they come, one right after the other."""
+    return Bar(name, what, ">=", limit, "x", times("hook", rivals, serial=False, **params),
+               times("hook", rivals, serial=True, **params))
+
+
+def serial(name, what, limit, value):
+    return Bar(name, what, "<=", limit, "x", value, value)
 
 
 BARS = [
-    Bar("look-up, 1M IPv4, misses, ipset", "hash:ip takes so many times ours",
-        ">=", 4, "x", look_up(["ipset"], entries=1_000_000, **HOSTS4, **USUAL)),
-    Bar("look-up, 1M IPv4, misses, nftables", "the better of with and without size, by ours",
-        ">=", 2, "x", look_up(["nft", "nft-size"], entries=1_000_000, **HOSTS4, **USUAL)),
-    Bar("look-up, 10M IPv4, misses, ipset", "hash:ip takes so many times ours",
-        ">=", 1.5, "x", look_up(["ipset"], entries=10_000_000, **HOSTS4, **USUAL)),
-    Bar("bare look-up, 1M IPv4, misses, one at a time",
-        "ours takes so many times two random reads of lines of its footprint",
-        "<=", 1.5, "x", beside_lines(entries=1_000_000, **HOSTS4, **USUAL)),
-    Bar("look-up, country prefixes, misses, ipset", "hash:net takes so many times ours",
-        ">=", 10, "x", look_up(["ipset"], lists="countries", **NETS4, **USUAL)),
-    Bar("look-up, 1M IPv6, misses, ipset", "hash:ip family inet6 takes so many times ours",
-        ">=", 3, "x", look_up(["ipset"], entries=1_000_000, **HOSTS6, **USUAL)),
-    Bar("hook with an empty set attached",
-        "iptables raw and an empty ipset cost so many times ours",
-        ">=", 3, "x", look_up(["ipset"], entries=0, **HOSTS4, **USUAL)),
+    look_up("look-up, 1M IPv4, misses, ipset", "hash:ip takes so many times ours",
+            4, ["ipset"], entries=1_000_000, **HOSTS4, **USUAL),
+    look_up("look-up, 1M IPv4, misses, nftables", "the better of with and without size, by ours",
+            2, ["nft", "nft-size"], entries=1_000_000, **HOSTS4, **USUAL),
+    look_up("look-up, 10M IPv4, misses, ipset", "hash:ip takes so many times ours",
+            1.5, ["ipset"], entries=10_000_000, **HOSTS4, **USUAL),
+    serial("bare look-up, 1M IPv4, misses, one at a time",
+           "ours takes so many times two random reads of lines of its footprint",
+           1.5, beside_lines(entries=1_000_000, **HOSTS4, **USUAL)),
+    look_up("look-up, country prefixes, misses, ipset", "hash:net takes so many times ours",
+            10, ["ipset"], lists="countries", **NETS4, **USUAL),
+    look_up("look-up, 1M IPv6, misses, ipset", "hash:ip family inet6 takes so many times ours",
+            3, ["ipset"], entries=1_000_000, **HOSTS6, **USUAL),
+    look_up("hook with an empty set attached",
+            "iptables raw and an empty ipset cost so many times ours",
+            3, ["ipset"], entries=0, **HOSTS4, **USUAL),
     Bar("memory per IPv4 entry, worst from 840k to 16M", "all allocations",
         "<=", 20, "bits", most_memory(MEMORY_STEP, 16_000_001)),
     Bar("memory per IPv4 entry, worst from 10k to 840k", "all allocations",
@@ -135,7 +206,7 @@ BARS = [
         ">=", 10, "x", times("replace", ["ipset"], entries=1_000_000, **HOSTS4)),
     Bar("list 1M", "ipset list takes so many times ours",
         ">=", 3, "x", times("list", ["ipset"], entries=1_000_000, **HOSTS4)),
-    Bar("growth of look-up cost from 1k to 1M, one at a time",
-        "so many times that of two reads of lines of those footprints",
-        "<=", 1.2, "x", growth(1_000, 1_000_000, **HOSTS4, **USUAL)),
+    serial("growth of look-up cost from 1k to 1M, one at a time",
+           "so many times that of two reads of lines of those footprints",
+           1.2, growth(1_000, 1_000_000, **HOSTS4, **USUAL)),
 ]

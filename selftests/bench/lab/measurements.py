@@ -6,7 +6,8 @@
 
 The samples of all subjects of a case come from interleaved rounds of one boot, and the n-th of
 each from the same round: whatever else the machine did then, it did to all of them. So what is
-compared is compared round by round, and the median of that is the figure.
+compared is compared round by round, and the median of that is the figure. What was measured again
+in another boot says so: "boot": 2. Where nothing is said it is the first.
 
 A line of part "environment" has no samples; it says where and with which seed its file was made.
 A line that begins with # is a remark.
@@ -93,9 +94,14 @@ class Case:
         self.samples[subject] = line["samples"]
         self.units[subject] = line["unit"]
 
+    @property
+    def boot(self):
+        return self.params.get("boot", 1)
+
     def title(self):
         """The name, and what distinguishes cases of one name."""
-        return self.name + (", one at a time" if self.params.get("serial") else "")
+        boot = f", boot {self.boot}" if self.boot != 1 else ""
+        return self.name + (", one at a time" if self.params.get("serial") else "") + boot
 
     def has(self, *subjects):
         return all(s in self.samples for s in subjects)
@@ -147,6 +153,9 @@ def check(line):
     for key in ("case", "subject", "unit"):
         if not isinstance(line.get(key), str):
             raise BadLine(f"no {key}")
+    boot = line.get("boot", 1)
+    if not isinstance(boot, int) or boot < 1:
+        raise BadLine(f"{boot} is no boot")
     samples = line.get("samples")
     if not isinstance(samples, list) or not samples:
         raise BadLine("no samples")
@@ -183,6 +192,15 @@ class Measurements:
         lengths = {s: len(v) for s, v in case.samples.items()}
         if len(set(lengths.values())) > 1:
             raise BadLine(f"{case.part}, {case.name}: not as many rounds of each: {lengths}")
+
+    def boots(self):
+        return sorted({c.boot for c in self.cases.values()})
+
+    def of_boot(self, boot):
+        """What was measured in one boot."""
+        m = Measurements()
+        m.cases = {k: c for k, c in self.cases.items() if c.boot == boot}
+        return m
 
     def select(self, part, **params):
         """The cases of a part that have these parameters, by number of entries."""

@@ -76,6 +76,12 @@ LEFT_OUT = [
 ]
 
 
+# In words that do for the printed table as well.
+ORDERS = ("Medians are of look-ups that overlap, as far as the processor can begin the next packet's "
+          "before the last one's has ended; one at a time, each waits for the last. Of several "
+          "boots the one with the worst median is shown.")
+
+
 def number(value, digits=3):
     """So many significant digits, no exponent."""
     if value == 0:
@@ -98,14 +104,17 @@ def bar_row(verdict):
     name = f"<td>{escape(bar.name)}<small>{escape(bar.what)}</small></td>"
     word = f'<td class="n"><span class="word {verdict.word}">{verdict.word}</span></td>'
     limit = f'<td class="n">{escape(bar.bar_text())}</td>'
+    beside = (f'<td class="n">{verdict.boots_text(number)}</td>'
+              f'<td class="n">{verdict.median_text(number, verdict.alone)}</td>')
     if figure is None:
-        return f'<tr>{name}<td class="n">-</td>{limit}<td>{escape(verdict.reason)}</td>{word}</tr>'
+        return (f'<tr>{name}<td class="n">-</td>{beside}{limit}<td>{escape(verdict.reason)}</td>'
+                f"{word}</tr>")
     at, mark = share(verdict)
-    spread = f"{number(figure.low)} to {number(figure.high)}"
+    spread = verdict.spread_text(number)
     if figure.clamped:
         spread += f"<br>{figure.clamped} of {figure.rounds} rounds clamped"
     return (f'<tr>{name}<td class="n"><span class="value">{number(figure.median)}'
-            f"{escape(bar.suffix())}</span><small>{spread}</small></td>{limit}"
+            f"{escape(bar.suffix())}</span><small>{spread}</small></td>{beside}{limit}"
             f'<td><div class="track {verdict.word}"><i style="width:{at:.1f}%"></i>'
             f'<b style="left:{mark:.1f}%"></b></div></td>{word}</tr>')
 
@@ -120,9 +129,10 @@ def bars_table(verdicts):
                         for w in ("short", MISSING) if counts[w]) + "."
     rows = "\n".join(bar_row(v) for v in verdicts)
     return (f'<p class="verdict">{said}</p><div class="scroll"><table><thead><tr><th>What</th>'
-            '<th class="n">Median<br>and quartiles</th><th class="n">Bar</th>'
+            '<th class="n">Median<br>and quartiles</th><th class="n">Boots</th>'
+            '<th class="n">One at<br>a time</th><th class="n">Bar</th>'
             '<th>Figure, and the bar as a mark<br>(logarithmic)</th><th></th></tr></thead>'
-            f"<tbody>{rows}</tbody></table></div>")
+            f'<tbody>{rows}</tbody></table></div><p class="lead">{ORDERS}</p>')
 
 
 def figure_of(plot):
@@ -168,7 +178,7 @@ def page(measurements, verdicts):
     sections = "".join(
         f'<section><h2>{escape(heading)}</h2><div class="plots">'
         + "".join(figure_of(p) for p in plots) + "</div></section>"
-        for heading, plots in all_plots(measurements))
+        for heading, plots in all_plots(measurements.of_boot(1)))
     left_out = "".join(f"<li>{escape(text)}</li>" for text in LEFT_OUT)
     mark = "✓" if all(v.word == OK for v in verdicts) else "✗"
     return f"""<!DOCTYPE html>
