@@ -4,6 +4,7 @@ import math
 from html import escape
 
 from bars import MISSING, OK
+from leads import least_leads, least_leads_words
 from plots import SUBJECTS, all_plots
 
 STYLE = """
@@ -147,6 +148,20 @@ def nothing(plot):
     return "Not drawn: gnuplot is not installed." if plot.items else "Not measured in this run."
 
 
+def leads_table(measurements):
+    found = least_leads(measurements)
+    rows = "".join(
+        f'<tr><td class="n">{number(f.median)}x</td><td class="n">{number(f.low)} to '
+        f"{number(f.high)}</td><td>{escape(lead.case.part)}</td><td>{escape(lead.case.title())}"
+        f"</td><td>{escape(SUBJECTS[lead.rival][0])}</td></tr>"
+        for lead in found[0] for f in [lead.figure])
+    table = ("<details open><summary>They are</summary><div class='scroll'><table><thead><tr>"
+             "<th class='n'>So many times ours</th><th class='n'>Quartiles</th><th>Part</th>"
+             f"<th>Case</th><th>Subject</th></tr></thead><tbody>{rows}</tbody></table></div>"
+             "</details>") if rows else ""
+    return f'<p class="lead">{least_leads_words(*found)}</p>{table}'
+
+
 def details(measurements):
     """Every figure, for who wants to read on."""
     rows = []
@@ -200,6 +215,7 @@ packet's way through the hook costs with the set, less what it costs with nothin
 </header>
 <section>{bars_table(verdicts)}</section>
 {sections}
+<section><h2>Where we do not lead</h2>{leads_table(measurements)}</section>
 <section><h2>What this leaves out</h2><ul>{left_out}</ul></section>
 <section><h2>Where and how</h2>{environment(measurements)}
 <p><code>make bench</code> measures all of this again. The figures with all samples are in
