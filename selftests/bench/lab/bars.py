@@ -150,7 +150,7 @@ class Verdict:
         return number(figure.median) + self.bar.suffix() if figure else "-"
 
     def spread_text(self, number):
-        return f"{number(self.figure.low)} to {number(self.figure.high)}" if self.figure else "-"
+        return self.figure.spread_text(number) if self.figure else "-"
 
     def boots_text(self, number):
         """How many boots, and between which figures."""

@@ -72,11 +72,16 @@ class Figure:
         else:
             self.low = self.high = self.median
 
+    def spread_text(self, number):
+        """The quartiles, which a single round has not."""
+        return f"{number(self.low)} to {number(self.high)}" if self.rounds > 1 else "-"
+
     def as_json(self):
         rounds = {"rounds": self.rounds, "clamped": self.clamped}
         if not self.sound:
             return {"median": None, **rounds}
-        return {"median": self.median, "quartiles": [self.low, self.high], **rounds}
+        quartiles = {"quartiles": [self.low, self.high]} if self.rounds > 1 else {}
+        return {"median": self.median, **quartiles, **rounds}
 
 
 class Case:

@@ -151,9 +151,9 @@ def nothing(plot):
 def leads_table(measurements):
     found = least_leads(measurements)
     rows = "".join(
-        f'<tr><td class="n">{number(f.median)}x</td><td class="n">{number(f.low)} to '
-        f"{number(f.high)}</td><td>{escape(lead.case.part)}</td><td>{escape(lead.case.title())}"
-        f"</td><td>{escape(SUBJECTS[lead.rival][0])}</td></tr>"
+        f'<tr><td class="n">{number(f.median)}x</td><td class="n">'
+        f"{f.spread_text(number)}</td><td>{escape(lead.case.part)}</td>"
+        f"<td>{escape(lead.case.title())}</td><td>{escape(SUBJECTS[lead.rival][0])}</td></tr>"
         for lead in found[0] for f in [lead.figure])
     table = ("<details open><summary>They are</summary><div class='scroll'><table><thead><tr>"
              "<th class='n'>So many times ours</th><th class='n'>Quartiles</th><th>Part</th>"
@@ -170,8 +170,8 @@ def details(measurements):
             f = case.figure(subject)
             rows.append(f"<tr><td>{escape(case.part)}</td><td>{escape(case.title())}</td>"
                         f"<td>{escape(SUBJECTS.get(subject, (subject,))[0])}</td>"
-                        f'<td class="n">{number(f.median)}</td><td class="n">{number(f.low)} to '
-                        f"{number(f.high)}</td><td>{escape(case.units[subject])}</td>"
+                        f'<td class="n">{number(f.median)}</td><td class="n">'
+                        f"{f.spread_text(number)}</td><td>{escape(case.units[subject])}</td>"
                         f'<td class="n">{f.rounds}</td></tr>')
     return ("<details><summary>All figures</summary><div class='scroll'><table><thead><tr>"
             "<th>Part</th><th>Case</th><th>Subject</th><th class='n'>Median</th>"
