@@ -9,11 +9,13 @@ each from the same round: whatever else the machine did then, it did to all of t
 compared is compared round by round, and the median of that is the figure. What was measured again
 in another boot says so: "boot": 2. Where nothing is said it is the first.
 
-A line of part "environment" has no samples; it says where and with which seed its file was made.
+A line of part "environment" has no samples; it says where, with which seed and of which commit its
+file was made.
 A line that begins with # is a remark.
 """
 import json
 import math
+import os
 import statistics
 from typing import NamedTuple
 
@@ -173,8 +175,25 @@ class Measurements:
     def __init__(self):
         self.cases = {}
         self.environments = []
+        # Of each file that was read; None if it does not say.
+        self.commits = {}
 
     def read(self, path):
+        before = len(self.environments)
+        self.read_lines(path)
+        said = [e["commit"] for e in self.environments[before:] if e.get("commit", "?") != "?"]
+        self.commits[os.path.basename(path).removesuffix(".jsonl")] = said[0] if said else None
+
+    def warning(self):
+        """What is wrong with measuring a tree in parts, or None."""
+        if len(set(self.commits.values()) - {None}) == 1 and None not in self.commits.values():
+            return None
+        if not any(self.commits.values()):
+            return "The measurements do not say of which commit they are." if self.commits else None
+        return "The parts are not all of one commit: " + ", ".join(
+            f"{part} of {commit or 'an unknown one'}" for part, commit in self.commits.items()) + "."
+
+    def read_lines(self, path):
         with open(path) as f:
             for number, text in enumerate(f, 1):
                 if not text.strip() or text.startswith("#"):

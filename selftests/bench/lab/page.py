@@ -185,6 +185,9 @@ def environment(measurements):
         pairs = "".join(f"<dt>{escape(str(k))}</dt><dd>{escape(str(v))}</dd>"
                         for k, v in env.items())
         parts.append(f"<dl>{pairs}</dl>")
+    warning = measurements.warning()
+    if warning:
+        parts.insert(0, f'<p class="missing">{escape(warning)}</p>')
     return "".join(parts) or '<p class="missing">The measurements do not say where.</p>'
 
 
