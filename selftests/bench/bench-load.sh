@@ -1,9 +1,11 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# What a list of a million costs, beside ipset in the same machine:
+# What the report does not read: whether hooks are there without a use for them, what listing a
+# million hosts takes of memory, and how full tables become before they grow. Times and bytes beside
+# ipset are in the report (lab/).
 #
-#   bench-load.sh [--quick | ENTRIES RUNS]
+#   bench-load.sh [--quick | ENTRIES]
 #
 # Each figure stands beside its bar, with "ok" or "short"; the exit status says whether all of
 # them are ok. --quick is a look at whether this works, not a measurement: the bars are for a
@@ -17,12 +19,11 @@ helpers=$(realpath "${0%/*}/../../build/selftests")
 seed=${SEED:-$(($(date +%s) % 100000))}
 tracing=/sys/kernel/tracing
 entries=1000000
-runs=3
 short=0
 
 case ${1:-} in
---quick)	entries=100000; runs=1 ;;
-?*)		entries=$1; runs=${2:-3} ;;
+--quick)	entries=100000 ;;
+?*)		entries=$1 ;;
 esac
 
 # figure TEXT VALUE RELATION BAR UNIT: RELATION is <= or >=
@@ -44,80 +45,7 @@ beside()
 	printf '%-52s %8s %s\n' "$1" "$2" "$3"
 }
 
-# --- figures of several runs ---
-
-median()
-{
-	printf '%s\n' "$@" | sort -g | awk '{ v[NR] = $1 }
-		END { print NR % 2 ? v[(NR + 1) / 2] : (v[NR / 2] + v[NR / 2 + 1]) / 2 }'
-}
-
-spread()
-{
-	printf '%s\n' "$@" | sort -g | sed -n '1p;$p' | paste -s -d ' ' | sed 's/ / to /'
-}
-
-per_entry()
-{
-	calc "$1 / $entries"
-}
-
-# --- loading ---
-
-# One run of each, one after the other: what else the machine does hits both.
-run_once()
-{
-	local kib
-
-	kib=$(kernel_kib)
-	ipcuckoo create big hash:ip && ipcuckoo attach big src drop > /dev/null ||
-		bail "cannot make a set"
-	seconds_of ipcuckoo load big /tmp/list > /dev/null || bail "cannot load"
-	our_seconds+=("$took")
-	our_growth+=($((($(kernel_kib) - kib) * 1024)))
-	our_vmalloc+=("$(vmalloc_bytes)")
-	our_account+=("$(awk '$1 == "bytes" { print $2 }' /proc/net/ipcuckoo/set/big)")
-	[ "$(awk '$1 == "entries" { print $2 }' /proc/net/ipcuckoo/set/big)" = "$entries" ] ||
-		bail "not all entries were loaded"
-	[ "${#our_seconds[@]}" -lt "$runs" ] || keep_measuring_big
-	ipcuckoo detach big && ipcuckoo destroy big || bail "cannot destroy the set"
-
-	kib=$(kernel_kib)
-	seconds_of ipset restore < /tmp/list.ipset || bail "ipset cannot load"
-	ipset_seconds+=("$took")
-	ipset_growth+=($((($(kernel_kib) - kib) * 1024)))
-	[ "$(ipset list -t big | awk -F ': ' '/Number of entries/ { print $2 }')" = "$entries" ] ||
-		bail "ipset did not load all entries"
-	ipset destroy big
-	printf '%-52s %8s s, ipset %s s\n' "  load, run ${#our_seconds[@]}" \
-		"${our_seconds[-1]}" "${ipset_seconds[-1]}"
-}
-
-load_figures()
-{
-	our_seconds=() our_growth=() our_vmalloc=() our_account=()
-	ipset_seconds=() ipset_growth=()
-	echo "Kernel memory and time for $(with_commas "$entries") IPv4 hosts in hash:ip, from a text file"
-	while [ ${#our_seconds[@]} -lt "$runs" ]; do
-		run_once
-	done
-	figure "  bytes per entry, the module's account" \
-		"$(per_entry "$(median "${our_account[@]}")")" "<=" 2.3 bytes
-	figure "  bytes per entry, the kernel's growth" \
-		"$(per_entry "$(median "${our_growth[@]}")")" "<=" 2.3 bytes
-	beside "    of these vmalloc areas of the module" \
-		"$(per_entry "$(median "${our_vmalloc[@]}")")" bytes
-	beside "    ipset, the kernel's growth" "$(per_entry "$(median "${ipset_growth[@]}")")" bytes
-	beside "  from file to enforced, median" "$(median "${our_seconds[@]}")" \
-		"s (of $runs: $(spread "${our_seconds[@]}"))"
-	beside "    ipset restore, median" "$(median "${ipset_seconds[@]}")" \
-		"s (of $runs: $(spread "${ipset_seconds[@]}"))"
-	figure "  times faster than ipset" \
-		"$(calc "$(median "${ipset_seconds[@]}") / $(median "${our_seconds[@]}")" %.1f)" \
-		">=" 5 times
-}
-
-# --- listing, and growth from a million on, while the set is there ---
+# --- listing, and growth from a million on ---
 
 # The most memory that a command ever had, in MB. What starts it has some 9 MB of its own, and
 # no figure is smaller than that.
@@ -132,26 +60,30 @@ print("%.1f" % (resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss * 1024 / 
 sys.exit(os.waitstatus_to_exitcode(status))' "$@"
 }
 
-keep_measuring_big()
+measure_big()
 {
+	ipcuckoo create big hash:ip && ipcuckoo attach big src drop > /dev/null ||
+		bail "cannot make a set"
+	ipcuckoo load big /tmp/list > /dev/null || bail "cannot load"
+	[ "$(awk '$1 == "entries" { print $2 }' /proc/net/ipcuckoo/set/big)" = "$entries" ] ||
+		bail "not all entries were loaded"
 	list_peak=$(peak_mb "$IPCUCKOO" list big) || bail "cannot list"
 	list_json_peak=$(peak_mb "$IPCUCKOO" -j list big) || bail "cannot list"
 	little_peak=$(peak_mb "$IPCUCKOO" list -n)
-	seconds_of ipcuckoo list big > /tmp/listed
-	list_seconds=$took
+	ipcuckoo list big > /tmp/listed
 	sed '1,/^Members:/d' /tmp/listed | sort > /tmp/listed.sorted
 	sort /tmp/list | cmp -s - /tmp/listed.sorted || bail "list does not show what was loaded"
 	rm /tmp/listed /tmp/listed.sorted
 	load_of_big=$(fill big 4 first) || bail "cannot fill the set"
+	ipcuckoo detach big && ipcuckoo destroy big || bail "cannot destroy the set"
 }
 
 list_figures()
 {
-	echo "Listing them"
+	echo "Listing $(with_commas "$entries") IPv4 hosts"
 	figure "  peak memory of the tool, list" "$list_peak" "<=" 20 MB
 	figure "  peak memory of the tool, list --json" "$list_json_peak" "<=" 20 MB
 	beside "    of a tool that lists nothing" "$little_peak" MB
-	beside "  time" "$list_seconds" s
 }
 
 # --- load factor ---
@@ -258,13 +190,11 @@ hook_figures()
 }
 
 echo "Linux $(uname -r), $(nproc) emulated processors, seed $seed"
-echo "In such a machine ratios and bytes say something, seconds do not."
 hook_figures
 module_loaded || load_module
 "$helpers/packets" -s "$seed" generate hosts "$entries" | grep -vxF 0.0.0.0 > /tmp/list
 entries=$(wc -l < /tmp/list)
-restore_file big hash:ip inet /tmp/list > /tmp/list.ipset
-load_figures
+measure_big
 list_figures
 load_factor_figures
 [ $short -eq 0 ] && echo "All bars are reached." || echo "Not all bars are reached."

@@ -18,6 +18,13 @@ struct bench {
 	u64 strangers;
 };
 
+/* Below tables of times. */
+#define TIMES_COMPARE	"Times compare styles of code as much as they compare " \
+			"filters: all of these are written plainly, in one " \
+			"process and for one thread, but for ours, which is " \
+			"the kernel's code. What is counted, bits, errors and " \
+			"refusals, does not depend on that."
+
 /* bench_<what>.c, in the order of the report. */
 void bench_overview(const struct bench *bench);
 void bench_load(const struct bench *bench);

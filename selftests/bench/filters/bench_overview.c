@@ -105,5 +105,6 @@ void bench_overview(const struct bench *bench)
 	report_table("overview", "Side by side", "filter", columns, 7);
 	for (i = 0; i < filter_count; i++)
 		row(bench, &contender[i], n);
+	report_text(TIMES_COMPARE);
 	examples();
 }
