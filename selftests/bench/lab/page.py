@@ -67,8 +67,9 @@ LEFT_OUT = [
     "Its kernel's memory is not mapped by huge pages but by its host's: what a large table pays "
     "for address translation, ours, theirs, and that of the line reads, may differ.",
     "Nothing here was sent over a wire: packets begin and end in the loop that measures.",
-    "What operators wait for is measured on the stock kernel in an emulated machine, which slows "
-    "down everything alike: ratios count there, seconds do not. On User Mode Linux the ratios "
+    "What operators wait for is measured on the stock kernel in an emulated machine, which does not "
+    "slow down everything alike: ratios are indicative there, with a margin of 3 to their bars, and "
+    "seconds say nothing. On User Mode Linux the ratios "
     "would be many times better for us, and wrong: it makes system calls and page faults of "
     "programs a hundred times dearer, and ipset asks for the state of /etc/resolv.conf for every "
     "entry that it reads.",
