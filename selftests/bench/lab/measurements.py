@@ -190,8 +190,9 @@ class Measurements:
             return None
         if not any(self.commits.values()):
             return "The measurements do not say of which commit they are." if self.commits else None
-        return "The parts are not all of one commit: " + ", ".join(
-            f"{part} of {commit or 'an unknown one'}" for part, commit in self.commits.items()) + "."
+        said = ", ".join(f"{part} of {commit or 'an unknown one'}"
+                         for part, commit in self.commits.items())
+        return f"The parts are not all of one commit: {said}."
 
     def read_lines(self, path):
         with open(path) as f:
