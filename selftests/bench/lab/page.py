@@ -68,8 +68,8 @@ LEFT_OUT = [
     "for address translation, ours, theirs, and that of the line reads, may differ.",
     "Nothing here was sent over a wire: packets begin and end in the loop that measures.",
     "What operators wait for is measured on the stock kernel in an emulated machine, which does not "
-    "slow down everything alike: ratios are indicative there, with a margin of 3 to their bars, and "
-    "seconds say nothing. On User Mode Linux the ratios "
+    "slow down everything alike: ratios are indicative there and want a margin of 3 to their bars, "
+    "and seconds say nothing. On User Mode Linux the ratios "
     "would be many times better for us, and wrong: it makes system calls and page faults of "
     "programs a hundred times dearer, and ipset asks for the state of /etc/resolv.conf for every "
     "entry that it reads.",
@@ -79,9 +79,9 @@ LEFT_OUT = [
 
 
 # In words that do for the printed table as well.
-ORDERS = ("Medians are of look-ups that overlap, as far as the processor can begin the next packet's "
-          "before the last one's has ended; one at a time, each waits for the last. Of several "
-          "boots the one with the worst median is shown.")
+ORDERS = ("Unless a bar says otherwise medians are of look-ups that overlap, as far as the processor "
+          "can begin the next packet's before the last one's has ended; one at a time, each waits "
+          "for the last. Of several boots the one with the worst median is shown.")
 
 
 def number(value, digits=3):
