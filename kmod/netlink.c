@@ -49,6 +49,9 @@ static const struct nla_policy set_new_policy[] = {
 	[IPCUCKOO_A_CAPACITY] = U32_POLICY,
 	[IPCUCKOO_A_OPTIONS] = NLA_POLICY_MASK(NLA_U32, IPCUCKOO_O_ALL),
 	[IPCUCKOO_A_TIMEOUT] = TIMEOUT_POLICY,
+	[IPCUCKOO_A_HASHSIZE] = U32_POLICY,
+	[IPCUCKOO_A_BUCKETSIZE] = { .type = NLA_U8 },
+	[IPCUCKOO_A_INITVAL] = U32_POLICY,
 };
 
 /* One set, or all. */

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* The commands on sets. */
 #include <linux/netlink.h>
+#include <linux/random.h>
 #include <net/genetlink.h>
 #include <net/sock.h>
 
@@ -62,6 +63,20 @@ static int get_keeps(struct genl_info *info, struct ipcuckoo_set_options *option
 	return 0;
 }
 
+static struct ipcuckoo_notes get_notes(struct nlattr **attrs)
+{
+	struct nlattr *bucketsize = attrs[IPCUCKOO_A_BUCKETSIZE];
+
+	return (struct ipcuckoo_notes){
+		.hashsize = ipcuckoo_nl_u32(attrs, IPCUCKOO_A_HASHSIZE,
+					    IPCUCKOO_HASHSIZE_DEFAULT),
+		.initval = attrs[IPCUCKOO_A_INITVAL] ?
+			   nla_get_u32(attrs[IPCUCKOO_A_INITVAL]) : get_random_u32(),
+		.bucketsize = bucketsize ? nla_get_u8(bucketsize) :
+			      IPCUCKOO_BUCKETSIZE_DEFAULT,
+	};
+}
+
 int ipcuckoo_nl_set_new_doit(struct sk_buff *skb, struct genl_info *info)
 {
 	struct ipcuckoo_net *inet = ipcuckoo_net(genl_info_net(info));
@@ -69,6 +84,7 @@ int ipcuckoo_nl_set_new_doit(struct sk_buff *skb, struct genl_info *info)
 	struct ipcuckoo_set_options options = {
 		.maxelem = ipcuckoo_nl_u32(info->attrs, IPCUCKOO_A_MAXELEM,
 					   ipcuckoo_maxelem),
+		.notes = get_notes(info->attrs),
 	};
 	int err;
 
@@ -244,6 +260,9 @@ static int fill_set(struct sk_buff *skb, struct ipcuckoo_set *set)
 	       nla_put_u32(skb, IPCUCKOO_A_HOSTS, ipcuckoo_set_count(set) -
 			   ipcuckoo_entries_count(e, IPCUCKOO_NETS4) -
 			   ipcuckoo_entries_count(e, IPCUCKOO_NETS6)) ||
+	       nla_put_u32(skb, IPCUCKOO_A_HASHSIZE, set->notes.hashsize) ||
+	       nla_put_u8(skb, IPCUCKOO_A_BUCKETSIZE, set->notes.bucketsize) ||
+	       nla_put_u32(skb, IPCUCKOO_A_INITVAL, set->notes.initval) ||
 	       ipcuckoo_nl_put_u64(skb, IPCUCKOO_A_MEMORY, ipcuckoo_set_memory(set)) ||
 	       ipcuckoo_nl_put_u64(skb, IPCUCKOO_A_SLOTS, ipcuckoo_entries_slots(e)) ||
 	       nla_put_u32(skb, IPCUCKOO_A_ATTACHMENTS,

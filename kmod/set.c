@@ -268,6 +268,7 @@ int ipcuckoo_set_create(struct ipcuckoo_net *inet, const char *name,
 	set->maxelem = options->maxelem;
 	set->timeout = options->timeout;
 	INIT_DELAYED_WORK(&set->sweep, sweep_work);
+	set->notes = options->notes;
 	kref_init(&set->ref);
 	if (ipcuckoo_entries_init(&set->entries, &inet->mem, true)) {
 		kfree(set);

@@ -46,6 +46,21 @@ enum ipcuckoo_failure {
 struct proc_dir_entry;
 
 /**
+ * struct ipcuckoo_notes - what ipset's sets have, and ours remember
+ * @hashsize:	size of a hash table
+ * @initval:	seed of a hash
+ * @bucketsize:	entries in a bucket
+ *
+ * Nothing here depends on it. Whoever made a set with these words finds them
+ * when the set is listed.
+ */
+struct ipcuckoo_notes {
+	u32 hashsize;
+	u32 initval;
+	u8 bucketsize;
+};
+
+/**
  * struct ipcuckoo_set - a set
  * @entries:	its contents; entries.mutex also protects @dead, @swaps, and
  *		changes of @maxelem
@@ -56,6 +71,7 @@ struct proc_dir_entry;
  * @maxelem:	entries it may hold; 0: no limit
  * @timeout:	of entries that are given none, in seconds; 0: they stay
  * @sweep:	removes entries that have ended, while there are any that will
+ * @notes:	never changed
  * @swaps:	moves when it and another set take each other's place
  * @dead:	it was destroyed; whoever still holds it must not change it
  * @attachments: how many there are; under ipcuckoo_net.mutex
@@ -75,6 +91,7 @@ struct ipcuckoo_set {
 	u32 maxelem;
 	u32 timeout;
 	struct delayed_work sweep;
+	struct ipcuckoo_notes notes;
 	u32 swaps;
 	bool dead;
 	unsigned int attachments;
@@ -93,6 +110,7 @@ struct ipcuckoo_set {
  * @keeps:	for each entry: enum ipcuckoo_option
  * @timeout:	of entries that are given none, in seconds; 0: they stay
  * @shape:	what its filter is like; bits are 0 for an exact type
+ * @notes:	to be remembered
  */
 struct ipcuckoo_set_options {
 	u8 type;
@@ -101,6 +119,7 @@ struct ipcuckoo_set_options {
 	u32 keeps;
 	u32 timeout;
 	struct ipcuckoo_filter_shape shape;
+	struct ipcuckoo_notes notes;
 };
 
 bool ipcuckoo_set_name_valid(const char *name);

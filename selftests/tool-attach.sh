@@ -26,15 +26,15 @@ test_attach()
 	json "is the same number" 0 1 '[a["mark"] for a in d["attachments"] if a["set"] == "nets" and a["direction"] == "src" and a["verdict"] == "mark"][0]' stats
 	fine "done with it" detach nets src mark
 	# Test that the same attachment again is an error, but not with -exist.
-	expect "again" 3 "" "Set nets is attached in that way already (-exist accepts that)" \
+	expect "again" 1 "" "Set nets is attached in that way already (-exist accepts that)" \
 		attach nets src drop
 	fine "again, -exist" attach nets src drop -exist
 	json "again, -exist -j" 0 "$first" 'd["attachment"]' attach nets src drop -exist
 	fine "with the order it has" attach nets src drop order 300 -exist
-	expect "with another, -exist" 3 "" \
+	expect "with another, -exist" 1 "" \
 		"Set nets is attached in that way already, with another order; detach it first" \
 		attach nets src drop order 5 -exist
-	expect "no such set" 3 "" 'no such set "net"; did you mean "nets"?' attach net src drop
+	expect "no such set" 3 "" 'The set with the given name does not exist: "net"; did you mean "nets"?' attach net src drop
 	run_tool stats
 	check "stats: attachments" "-7 hosts both mark 0x1/0xff ip -450 eth0 seen 0 0
 16 nets both count ip -450 a-device.0 seen 0 0
@@ -73,11 +73,11 @@ test_detach()
 	json "by direction and verdict" 0 '{"detached": 1, "set": "nets"}' d detach nets dst mark
 	json "by verdict" 0 '{"detached": 1, "set": "hosts"}' d detach hosts accept
 	json "by device" 0 '{"detached": 1, "set": "hosts"}' d detach hosts dev eth0
-	expect "nothing of the kind" 3 "" "Set nets cannot be detached: there is no such attachment" \
+	expect "nothing of the kind" 1 "" "Set nets cannot be detached: there is no such attachment" \
 		detach nets accept
 	fine "nothing of the kind, -exist" detach nets accept -exist
 	json "nothing of the kind, -exist -j" 0 '{"detached": 0, "set": "nets"}' d -exist detach nets accept
-	expect "no such set" 3 "" 'no such set "net"; did you mean "nets"?' detach net
+	expect "no such set" 3 "" 'The set with the given name does not exist: "net"; did you mean "nets"?' detach net
 	run_tool -j stats
 	ask json out 'd["attachments"][0]["id"]'
 	id=$answer
@@ -149,7 +149,7 @@ test_block()
 	json "block -j" 0 '{"blocked": 1, "set": "blocklist", "unchanged": 1}' d \
 		block 203.0.113.1 192.0.2.1
 	expect "quiet" 0 "" "" -q block 203.0.113.2
-	wrong "no address" '"x": not an IP' block x
+	wrong "no address" 'cannot parse x: resolving to any address failed (not an IP' block x
 	# Test that what is not blocked is 1, and that it is said what blocks it otherwise.
 	expect "unblock" 0 "203.0.113.1 is unblocked." "" unblock 203.0.113.1
 	expect "not blocked" 1 "" "203.0.113.1 is not blocked" unblock 203.0.113.1

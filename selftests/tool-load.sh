@@ -123,7 +123,7 @@ test_load_faults()
 	printf '%0300000d\n192.0.2.1\n' 7 > long
 	wrong "a very long line" 'long:1: ' load nets long
 	unchanged "nothing was changed by any" nets
-	expect "no such set" 3 "" 'no such set "net"; did you mean "nets"?' load net plain
+	expect "no such set" 3 "" 'The set with the given name does not exist: "net"; did you mean "nets"?' load net plain
 	# Test that --skip-invalid reports bad lines and goes on.
 	run_tool load nets bad --skip-invalid
 	out=${out%, in *}
@@ -174,7 +174,7 @@ test_override()
 	disturb &
 	pid=$!
 	busywait 10 is_disturbed
-	expect "the set changes all the time" 3 "" "others kept changing the set hosts, 5 times in a row; nothing was changed (try again, or let --override undo what they change)" \
+	expect "the set changes all the time" 1 "" "others kept changing the set hosts, 5 times in a row; nothing was changed (try again, or let --override undo what they change)" \
 		load hosts large
 	json "nothing was changed" 0 true 'd["sets"][0]["entries"] < 2' stats
 	json "--override" 0 '[98304, 0]' '[d["added"], d["restarts"]]' load hosts large --override

@@ -19,18 +19,18 @@ test_create()
 		'[["feed", "hash:net", "any", 0], ["old", "hash:ip", "inet", 0], ["other", "hash:net", "inet", 16], ["six", "hash:ip", "inet6", 1000]]' \
 		'[[s[k] for k in ("name", "type", "family", "maxelem")] for s in d["sets"]]' stats
 	# Test that a set that is there already is an error, but not with -exist.
-	expect "again" 3 "" \
-		"Set feed cannot be created: a set with the same name already exists (-exist accepts that)" \
+	expect "again" 1 "" \
+		"Set cannot be created: set with the same name already exists (feed; -exist accepts that)" \
 		create feed hash:net family any
 	fine "again, -exist" create feed hash:net family any -exist
 	fine "again, -!" -! create feed hash:net family any
 	fine "again, --exist" create --exist feed hash:net family any
 	json "again, -exist -j" 0 '{"created": true, "set": "feed"}' d \
 		create feed hash:net family any -exist
-	expect "of another type" 3 "" "of another type or family" \
+	expect "of another type" 1 "" "of another type or family" \
 		create feed hash:ip family any -exist
-	expect "of another family" 3 "" "of another type or family" create feed hash:net -exist
-	expect "quiet" 3 "" "" -q create feed hash:net
+	expect "of another family" 1 "" "of another type or family" create feed hash:net -exist
+	expect "quiet" 1 "" "" -q create feed hash:net
 	# Test that every legal name works, if it looks like an option behind --.
 	for name in ... -x --all -5 id $longest; do
 		fine "create $name" create -- "$name" hash:ip
@@ -55,22 +55,22 @@ test_destroy()
 {
 	# Test that sets go one by one and all together, and that attached ones stay.
 	fine "attach" attach old src drop
-	expect "destroy an attached set" 3 "" \
-		"Set old cannot be destroyed: it is attached; ipcuckoo detach old first" destroy old
-	expect "destroy all with one attached" 3 "" \
-		"Sets cannot be destroyed: some are attached; ipcuckoo detach --all first" destroy --all
+	expect "destroy an attached set" 1 "" \
+		"Set cannot be destroyed: it is in use by a kernel component (it is attached; ipcuckoo detach old first)" destroy old
+	expect "destroy all with one attached" 1 "" \
+		"Set cannot be destroyed: it is in use by a kernel component (some are attached; ipcuckoo detach --all first)" destroy --all
 	expect "all are still there" 0 $'feed\nold\nother\nsix' "" list -n
 	fine "detach" detach old
 	fine "destroy" destroy old
 	json "destroy -j" 0 '{"destroyed": true, "set": "six"}' d destroy six
 	# Test that a set that is not there is an error with a hint, but not with -exist.
-	expect "no such set" 3 "" 'no such set "fed"; did you mean "feed"?' destroy fed
-	expect "no such set, nothing near" 3 "" \
-		$'no such set "xyzzy"\nSee ipcuckoo list -n, or make it with: ipcuckoo create xyzzy hash:ip' \
+	expect "no such set" 1 "" 'The set with the given name does not exist: "fed"; did you mean "feed"?' destroy fed
+	expect "no such set, nothing near" 1 "" \
+		$'The set with the given name does not exist: "xyzzy"\nSee ipcuckoo list -n, or make it with: ipcuckoo create xyzzy hash:ip' \
 		destroy xyzzy
 	fine "no such set, -exist" destroy xyzzy -exist
 	json "destroy --all -j" 0 '{"destroyed": true}' d destroy --all
-	expect "no set at all" 3 "" 'no such set "feed"; make it with: ipcuckoo create feed hash:ip' \
+	expect "no set at all" 1 "" 'The set with the given name does not exist: "feed"; make it with: ipcuckoo create feed hash:ip' \
 		list feed
 	fine "none left is no error" destroy
 	expect "nothing to list" 0 "" "" list
@@ -83,12 +83,12 @@ test_add()
 	fine "add a host" add hosts 192.0.2.1
 	json "add -j" 0 '{"added": 2, "set": "hosts", "unchanged": 0}' d add hosts 192.0.2.2 192.0.2.3
 	note_generation hosts
-	expect "what is there already" 3 "" \
-		"192.0.2.1 cannot be added to the set hosts: it's already added (-exist accepts that)" \
+	expect "what is there already" 1 "" \
+		"Element cannot be added to the set: it's already added (192.0.2.1, set hosts; -exist accepts that)" \
 		add hosts 192.0.2.1
-	expect "among others" 3 "" "192.0.2.2 cannot be added to the set hosts: it's already added" \
+	expect "among others" 1 "" "Element cannot be added to the set: it's already added (192.0.2.2, set hosts" \
 		add hosts 192.0.2.8 192.0.2.2 192.0.2.9
-	expect "quiet" 3 "" "" add hosts 192.0.2.1 -quiet
+	expect "quiet" 1 "" "" add hosts 192.0.2.1 -quiet
 	unchanged "nothing was changed" hosts
 	fine "what is there already, -exist" add hosts 192.0.2.1 -exist
 	json "among others, -exist -j" 0 '{"added": 1, "set": "hosts", "unchanged": 2}' d \
@@ -104,7 +104,7 @@ test_add()
 203.0.113.0/24 ::/0 :: 2001:db8::/32" nets
 	fine "host bits are cleared" add nets 10.1.2.3/8 2001:DB8:1::1/48
 	fine "as they are in del" del nets 10.9.9.9/8 2001:db8:1:2::/48
-	expect "no such set" 3 "" 'no such set "host"; did you mean "hosts"?' add host 192.0.2.1
+	expect "no such set" 1 "" 'The set with the given name does not exist: "host"; did you mean "hosts"?' add host 192.0.2.1
 }
 
 test_ranges()
@@ -124,15 +124,15 @@ test_ranges()
 	"$IPCUCKOO" flush hosts
 	# Test that many hosts come only by --expand, and are one change all the same.
 	json "65536 of them" 0 '{"added": 65536, "set": "hosts", "unchanged": 0}' d add hosts 10.1.2.3/16
-	wrong "65537 of them" '"10.1.0.0-10.2.0.0": stands for more than 65536 addresses; a hash:net set takes it as it is, --expand adds every one' \
+	bad "65537 of them" 'cannot parse 10.1.0.0-10.2.0.0: resolving to IPv4 address failed (stands for more than 65536 addresses; a hash:net set takes it as it is, --expand adds every one)' \
 		add hosts 10.1.0.0-10.2.0.0
 	json "65538 of them, --expand" 0 '{"added": 2, "set": "hosts", "unchanged": 65536}' d \
 		add hosts 10.0.255.255-10.2.0.0 --expand -exist
-	wrong "too many even so" "stands for more than 268435456 addresses" add hosts 0.0.0.0/0 --expand
-	expect "a few are there already" 3 "" \
-		"65537 of the 65538 elements are already added to the set hosts; nothing was changed" \
+	bad "too many even so" "stands for more than 268435456 addresses" add hosts 0.0.0.0/0 --expand
+	expect "a few are there already" 1 "" \
+		"Element cannot be added to the set: it's already added (65537 of 65538, set hosts; nothing was changed" \
 		add hosts 10.0.255.254-10.1.255.255 --expand
-	expect "a few are not" 1 "" "10.0.255.254 cannot be deleted from the set hosts: it's not added" \
+	expect "a few are not" 1 "" "Element cannot be deleted from the set: it's not added (10.0.255.254, set hosts" \
 		del hosts 10.0.255.254-10.2.0.0 --expand
 	json "deleting them is one change" 0 '{"deleted": 65538, "set": "hosts", "unchanged": 1}' d \
 		del hosts 10.0.255.254-10.2.0.0 --expand -exist
@@ -145,11 +145,10 @@ test_bad_entries()
 
 	# Test that a bad address is named with the reason. All of them are tested in user space.
 	while IFS='|' read -r text why; do
-		wrong "add '$text'" "\"$text\": $why" add nets 192.0.2.99 "$text"
+		bad "add '$text'" "cannot parse $text: resolving to any address failed ($why)" add nets 192.0.2.99 "$text"
 	done <<-'END'
 	192.0.2.256|octet 4 is greater than 255
 	192.0.2.010|octet 4 has a leading zero: octal or decimal?
-	example.net|not an IP address (host names are not looked up)
 	192.0.2.1:80|a port does not belong behind an address here
 	192.0.2.0/33|prefix length is greater than 32
 	2001:db8::/129|prefix length is greater than 128
@@ -162,12 +161,15 @@ test_bad_entries()
 	192.0.2.0/24-192.0.2.9|the ends of a range are addresses, not prefixes
 	|no address
 	END
-	wrong "control bytes cannot talk to the terminal" '"\x1b[31m": not an IP' \
+	bad "a host that there is not" "cannot parse host.invalid: resolving to any address failed" \
+		add nets host.invalid
+	wrong "a word behind an entry" "Unknown argument: \`nonsense'" add nets 192.0.2.99 nonsense
+	bad "control bytes cannot talk to the terminal" 'cannot parse \x1b[31m: resolving to any address failed (not an IP' \
 		add nets $'\e[31m'
 	"$IPCUCKOO" create six hash:net family inet6
-	wrong "IPv6 in family inet" "an IPv6 address, but the set's family is inet" add hosts 2001:db8::1
-	wrong "IPv4 in family inet6" "an IPv4 address, but the set's family is inet6" add six 192.0.2.1
-	wrong "mapped in family inet6" "IPv4 mapped into IPv6, but the set's family is inet6" \
+	bad "IPv6 in family inet" "an IPv6 address, but the set's family is inet" add hosts 2001:db8::1
+	bad "IPv4 in family inet6" "an IPv4 address, but the set's family is inet6" add six 192.0.2.1
+	bad "mapped in family inet6" "IPv4 mapped into IPv6, but the set's family is inet6" \
 		add six ::ffff:192.0.2.1
 	expect "nothing was added" 1 "" "" -q test nets 2001:db8::99
 	printf '192.0.2.1\n' > plain
@@ -181,9 +183,9 @@ test_full()
 	# Test that a full set takes nothing more, and says what it is.
 	"$IPCUCKOO" create small hash:ip maxelem 2
 	"$IPCUCKOO" add small 192.0.2.1
-	expect "more than maxelem" 3 "" "the set is full: its maxelem or capacity is reached" \
+	expect "more than maxelem" 1 "" "Hash is full, cannot add more elements" \
 		add small 192.0.2.2 192.0.2.3
-	expect "loading more than maxelem" 3 "" "the set is full: its maxelem or capacity is reached" load small - \
+	expect "loading more than maxelem" 3 "" "Hash is full, cannot add more elements" load small - \
 		< <(printf '192.0.2.%d\n' 1 2 3)
 	has "nothing was changed" "192.0.2.1" small
 	"$IPCUCKOO" destroy small
@@ -197,9 +199,9 @@ test_del()
 	fine "del" del hosts 192.0.2.0
 	json "del -j" 0 '{"deleted": 2, "set": "hosts", "unchanged": 0}' d del hosts 192.0.2.1-192.0.2.2
 	expect "what is not there" 1 "" \
-		"192.0.2.9 cannot be deleted from the set hosts: it's not added (-exist accepts that)" \
+		"Element cannot be deleted from the set: it's not added (192.0.2.9, set hosts; -exist accepts that)" \
 		del hosts 192.0.2.9
-	expect "among others" 1 "" "192.0.2.9 cannot be deleted from the set hosts: it's not added" \
+	expect "among others" 1 "" "Element cannot be deleted from the set: it's not added (192.0.2.9, set hosts" \
 		del hosts 192.0.2.3 192.0.2.9 192.0.2.4
 	expect "quiet" 1 "" "" -q del hosts 192.0.2.9
 	has "nothing was changed" "192.0.2.3 192.0.2.4 192.0.2.5 192.0.2.6 192.0.2.7" \
@@ -207,21 +209,21 @@ test_del()
 	fine "what is not there, -exist" del hosts 192.0.2.9 -exist
 	json "among others, -exist" 0 '{"deleted": 1, "set": "hosts", "unchanged": 1}' d \
 		del hosts 192.0.2.9 192.0.2.3 -!
-	expect "no such set" 3 "" 'no such set "host"; did you mean "hosts"?' del host 192.0.2.1
+	expect "no such set" 1 "" 'The set with the given name does not exist: "host"; did you mean "hosts"?' del host 192.0.2.1
 }
 
 test_test()
 {
 	# Test that "in the set", "not in it" and an error are three things.
 	"$IPCUCKOO" add nets 192.0.2.0/24 192.0.2.7 2001:db8::/32
-	expect "in the set" 0 "" "192.0.2.1 is in set nets." test nets 192.0.2.1
+	expect "in the set" 0 "" "Warning: 192.0.2.1 is in set nets." test nets 192.0.2.1
 	expect "not in the set" 1 "" "198.51.100.1 is NOT in set nets." test nets 198.51.100.1
-	expect "no such set" 3 "" 'no such set "net"; did you mean "nets"?' test net 192.0.2.1
-	wrong "no address" '"x": not an IP address' test nets x
-	wrong "not of its family" "the set's family is inet" test hosts 2001:db8::1
+	expect "no such set" 1 "" 'The set with the given name does not exist: "net"; did you mean "nets"?' test net 192.0.2.1
+	bad "no address" 'cannot parse x: resolving to any address failed' test nets x
+	bad "not of its family" "the set's family is inet" test hosts 2001:db8::1
 	expect "quiet, in the set" 0 "" "" -q test nets 192.0.2.1
 	expect "quiet, not in the set" 1 "" "" test nets 198.51.100.1 -q
-	expect "mapped" 0 "" "192.0.2.1 is in set nets." test nets ::ffff:192.0.2.1
+	expect "mapped" 0 "" "Warning: ::ffff:192.0.2.1 is in set nets." test nets ::ffff:192.0.2.1
 	json "in the set, -j" 0 \
 		'{"elem": "192.0.2.1", "found": true, "match": "192.0.2.0/24", "set": "nets"}' d \
 		-q test nets 192.0.2.1
@@ -233,9 +235,9 @@ test_test()
 	expect "the very prefix" 0 "" "192.0.2.0/24 is in set nets." test nets 192.0.2.0/24
 	expect "a prefix inside" 1 "" "192.0.2.0/25 is NOT in set nets." test nets 192.0.2.0/25
 	expect "a wider prefix" 1 "" "192.0.2.0/23 is NOT in set nets." test nets 192.0.2.0/23
-	wrong "more than one" "test takes one address or prefix at a time" test nets 192.0.2.1-192.0.2.3
-	wrong "a prefix in hash:ip" "test takes one address at a time" test hosts 192.0.2.0/24
-	wrong "a wide one" "stands for more than 65536 addresses" test hosts 10.0.0.0/8
+	bad "more than one" "test takes one address or prefix at a time" test nets 192.0.2.1-192.0.2.3
+	bad "a prefix in hash:ip" "test takes one address at a time" test hosts 192.0.2.0/24
+	bad "a wide one" "stands for more than 65536 addresses" test hosts 10.0.0.0/8
 	check "no advice that test does not take" "" "$(grep -e --expand err)"
 }
 
@@ -247,26 +249,28 @@ test_list()
 	"$IPCUCKOO" attach hosts src count
 	header='Name: hosts
 Type: hash:ip
-Header: family inet'
+Revision: 6
+Header: family inet hashsize 1024 maxelem 4294967295 bucketsize 12 initval N'
 	run_tool list hosts
 	check "list" "$header
 Size in memory: N
 References: 1
 Number of entries: 4
-Load factor: N
 Members:
 192.0.2.4
 192.0.2.5
 192.0.2.6
-192.0.2.7" "$(sed -E 's/^(Size in memory: )[1-9][0-9]+$/\1N/; s/^(Load factor: )0\.[0-9]{2}$/\1N/' out)"
+192.0.2.7" "$(sed -E 's/^(Size in memory: )[1-9][0-9]+$/\1N/; s/initval 0x[0-9a-f]{8}$/initval N/' out)"
 	run_tool list -t hosts
-	check_match "list -t ends before the members" '^Load factor: 0\.[0-9]{2}$' "${out##*$'\n'}"
-	json "list -j" 0 '{"elems": ["192.0.2.4", "192.0.2.5", "192.0.2.6", "192.0.2.7"], "family": "inet", "keys": ["header", "members", "name", "type"], "nets": [1, 4]}' \
+	check "list -t ends before the members" "Number of entries: 4" "${out##*$'\n'}"
+	run_tool list -t --verbose hosts
+	check_match "list --verbose knows more" '^Load factor: 0\.[0-9]{2}$' "${out##*$'\n'}"
+	json "list -j" 0 '{"elems": ["192.0.2.4", "192.0.2.5", "192.0.2.6", "192.0.2.7"], "family": "inet", "keys": ["header", "members", "name", "revision", "type"], "nets": [1, 4]}' \
 		'{"elems": [m["elem"] for m in d[0]["members"]], "family": d[0]["header"]["family"], "keys": sorted(d[0]), "nets": [d[0]["header"]["references"], d[0]["header"]["numentries"]]}' \
 		list hosts
-	json "list -j: the header" 0 '["family", "loadfactor", "memsize", "numentries", "references"]' \
+	json "list -j: the header" 0 '["bucketsize", "family", "hashsize", "initval", "loadfactor", "maxelem", "memsize", "numentries", "references"]' \
 		'sorted(d[0]["header"])' list hosts
-	json "list -t -j has no members" 0 '["header", "name", "type"]' 'sorted(d[0])' list hosts --terse
+	json "list -t -j has no members" 0 '["header", "name", "revision", "type"]' 'sorted(d[0])' list hosts --terse
 	# Test that all sets come by name.
 	expect "list -n" 0 $'hosts\nnets' "" list -n
 	expect "list NAME --name" 0 nets "" list nets --name
@@ -276,11 +280,11 @@ Members:
 	check "list of all" "Name: hosts|Name: nets" "$(grep ^Name out | paste -sd '|')"
 	run_tool list -terse
 	check "list -terse of all" 0 "$(grep -c Members out)"
-	expect "no such set" 3 "" 'no such set "m"' list m
-	expect "no such set, -j" 3 "" 'no such set "m"' list m -j
+	expect "no such set" 1 "" 'The set with the given name does not exist: "m"' list m
+	expect "no such set, -j" 1 "" 'The set with the given name does not exist: "m"' list m -j
 	# Test that output that cannot be written is an error.
 	"$IPCUCKOO" list > /dev/full 2> err
-	check "a full disk" "3 ipcuckoo: the output cannot be written: No space left on device" \
+	check "a full disk" "1 ipcuckoo v0.1.0: the output cannot be written: No space left on device" \
 		"$? $(< err)"
 	"$IPCUCKOO" detach hosts
 }
@@ -303,9 +307,9 @@ test_rename()
 	check "its file too" "4 no" "$(in_proc moved entries) $(
 		[ -e /proc/net/ipcuckoo/set/hosts ] && echo yes || echo no)"
 	check "it knows its name" moved "$(in_proc moved name)"
-	expect "no such set" 3 "" 'no such set "hosts"' rename hosts x
-	expect "there is one of the new name" 3 "" \
-		"Set moved cannot be renamed: a set with the new name nets already exists" \
+	expect "no such set" 1 "" 'The set with the given name does not exist: "hosts"' rename hosts x
+	expect "there is one of the new name" 1 "" \
+		"Set cannot be renamed: a set with the new name already exists (nets)" \
 		rename moved nets
 	json "rename -j" 0 '{"renamed": true, "set": "hosts"}' d rename moved hosts
 	# Test that what is attached stays with the name, and contents and files follow.
@@ -322,14 +326,14 @@ test_rename()
 	exec {opened}>&-
 	echo +203.0.113.2 > /proc/net/ipcuckoo/set/hosts
 	has "a line to /proc finds the set of that name" "203.0.113.1 203.0.113.2" hosts
-	expect "other types" 3 "" \
-		"The sets hosts and nets cannot be swapped: their type does not match" swap hosts nets
-	expect "no second set" 3 "" "Sets cannot be swapped: the second set x does not exist" swap hosts x
-	expect "no first set" 3 "" 'no such set "x"' swap x hosts
+	expect "other types" 1 "" \
+		"The sets cannot be swapped: their type does not match (hosts and nets differ in type or family)" swap hosts nets
+	expect "no second set" 1 "" "Sets cannot be swapped: the second set does not exist (x)" swap hosts x
+	expect "no first set" 1 "" 'The set with the given name does not exist: "x"' swap x hosts
 	# Test that a limit can be raised, and lowered to what is there.
 	fine "change" change hosts maxelem 2
 	expect "below what is there" 3 "" "the set has more entries than that" change hosts maxelem 1
-	expect "full" 3 "" "the set is full" add hosts 203.0.113.3
+	expect "full" 1 "" "Hash is full, cannot add more elements" add hosts 203.0.113.3
 	json "change -j" 0 '{"changed": true, "set": "hosts"}' d change hosts maxelem 0
 	fine "not full any more" add hosts 203.0.113.3
 	fine "swap back" swap spare hosts
@@ -343,7 +347,7 @@ test_flush()
 	json "flush -j" 0 '{"flushed": true, "set": "hosts"}' d flush hosts
 	json "the other is as it was" 0 '[["hosts", 0], ["nets", 3]]' \
 		'[[s["name"], s["entries"]] for s in d["sets"]]' stats
-	expect "no such set" 3 "" 'no such set "m"' flush m
+	expect "no such set" 1 "" 'The set with the given name does not exist: "m"' flush m
 	fine "no such set, -exist" flush m -exist
 	json "flush --all -j" 0 '{"flushed": true}' d flush --all
 	json "all are empty" 0 '[0, 0]' '[s["entries"] for s in d["sets"]]' stats

@@ -329,7 +329,7 @@ static int parse_address(const char *text, size_t len, struct u128 *address,
 	}
 	if (!is_digit(*text) && *text != '.')
 		return refuse(why,
-			      "not an IP address (host names are not looked up)");
+			      "not an IP address");
 	err = parse4(text, text + len, &address4, why);
 	if (err)
 		return err;

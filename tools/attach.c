@@ -50,10 +50,10 @@ static int parse_action(const struct tool *tool, const struct words *words,
 
 	status = parse_name(tool, words->word[0]);
 	if (!status)
-		status = parse_meaning(tool, "direction", direction_words,
+		status = parse_meaning(tool, "unknown direction \"", "\"", direction_words,
 				       words->word[1], &direction);
 	if (!status)
-		status = parse_meaning(tool, "verdict", verdict_words,
+		status = parse_meaning(tool, "unknown verdict \"", "\"", verdict_words,
 				       words->word[2], &verdict);
 	if (status)
 		return status;

@@ -4,6 +4,10 @@
  * What needs more is put together in a shadow and committed; the commit fails
  * if anyone changed the set since the shadow was made, and all begins anew.
  */
+#include <ctype.h>
+#include <netdb.h>
+#include <netinet/in.h>
+
 #include "bulk.h"
 #include "filter.h"
 #include "guard.h"
@@ -49,6 +53,69 @@ struct entry_ref first_entry(const struct packed *entries)
 	return ref;
 }
 
+/* It has a letter, and nothing that belongs to addresses only. */
+bool bulk_looks_like_name(const char *word)
+{
+	const char *c;
+	bool letter = false;
+
+	for (c = word; *c; c++) {
+		if (!(*c >= '0' && *c <= '9') && !isalpha((unsigned char)*c) &&
+		    !strchr("-._", *c))
+			return false;
+		letter |= isalpha((unsigned char)*c);
+	}
+	return letter;
+}
+
+/* The first address of a host, as ipset takes it. */
+static bool find_host(const char *name, uint8_t family, char *address)
+{
+	const struct addrinfo hints = {
+		.ai_family = family == IPCUCKOO_FAMILY_ANY ? AF_UNSPEC :
+			     family == IPCUCKOO_FAMILY_INET6 ? AF_INET6 : AF_INET,
+		.ai_socktype = SOCK_RAW,
+	};
+	struct addrinfo *found;
+	int err;
+
+	if (getaddrinfo(name, NULL, &hints, &found))
+		return false;
+	err = getnameinfo(found->ai_addr, found->ai_addrlen, address,
+			  INET6_ADDRSTRLEN, NULL, 0, NI_NUMERICHOST);
+	freeaddrinfo(found);
+	return !err;
+}
+
+int bulk_read_entry(struct list *list, const char *word,
+		    char why[ADDRESS_WHY_SIZE])
+{
+	int err = list_add(list, word, strlen(word), why);
+	char address[INET6_ADDRSTRLEN];
+
+	if (err != -EINVAL || !bulk_looks_like_name(word) ||
+	    !find_host(word, list->family, address))
+		return err;
+	return list_add(list, address, strlen(address), why);
+}
+
+/* ipset's sentence, and behind it the reason. */
+int bulk_fail_entry(const struct tool *tool, const struct nl_set *set,
+		    const char *word, const char *why)
+{
+	char quoted[64];
+
+	address_quote(quoted, sizeof(quoted), word, strlen(word));
+	if (strchr(word, ','))
+		return fail_syntax(tool,
+				   "Elem separator in %s, but settype %s supports none.",
+				   quoted, meaning_word(type_words, set->type));
+	return fail_syntax(tool, "cannot parse %s: resolving to %s address failed (%s)",
+			   quoted, set->family == IPCUCKOO_FAMILY_ANY ? "any" :
+			   set->family == IPCUCKOO_FAMILY_INET6 ? "IPv6" : "IPv4",
+			   why);
+}
+
 int bulk_read(struct tool *tool, const struct nl_set *set, char **word,
 	      int count, const bool *expand, struct packed *entries)
 {
@@ -59,17 +126,20 @@ int bulk_read(struct tool *tool, const struct nl_set *set, char **word,
 						    LIST_EXPAND_LIMIT,
 		.has_expand = expand,
 	};
-	char why[ADDRESS_WHY_SIZE], quoted[64];
+	char why[ADDRESS_WHY_SIZE];
 	int err, i;
 
 	for (i = 0; i < count; i++) {
-		err = list_add(&list, word[i], strlen(word[i]), why);
+		/* Behind the first one a name is a word that ipset has not. */
+		if (i && bulk_looks_like_name(word[i])) {
+			list_free(&list);
+			return fail_unknown(tool, no_keywords, word[i]);
+		}
+		err = bulk_read_entry(&list, word[i], why);
 		if (!err)
 			continue;
-		address_quote(quoted, sizeof(quoted), word[i],
-			      strlen(word[i]));
 		list_free(&list);
-		return fail(tool, STATUS_USAGE, "\"%s\": %s", quoted, why);
+		return bulk_fail_entry(tool, set, word[i], why);
 	}
 	packed_sort(&list.entries);
 	if (!is_multi(set))
@@ -81,15 +151,16 @@ int bulk_read(struct tool *tool, const struct nl_set *set, char **word,
 static int fail_added(const struct bulk *bulk, const char *text)
 {
 	return fail(bulk->tool, STATUS_REFUSED,
-		    "%s cannot be added to the set %s: it's already added%s (-exist accepts that)",
-		    text, bulk->set, bulk->approximate ?
-		    ", or has the fingerprint of one that is" : "");
+		    "Element cannot be added to the set: it's already added%s (%s, set %s; -exist accepts that)",
+		    bulk->approximate ?
+		    ", or has the fingerprint of one that is" : "", text,
+		    bulk->set);
 }
 
 static int fail_not_added(const struct bulk *bulk, const char *text)
 {
 	return fail(bulk->tool, STATUS_NO,
-		    "%s cannot be deleted from the set %s: it's not added (-exist accepts that)",
+		    "Element cannot be deleted from the set: it's not added (%s, set %s; -exist accepts that)",
 		    text, bulk->set);
 }
 
@@ -133,7 +204,11 @@ static int fail_change(const struct bulk *bulk, bool add)
 	if (error->code == -ENOENT && !add &&
 	    error->attribute != IPCUCKOO_A_SET)
 		return fail_not_added(bulk, text);
-	if (error->code == -ENOSPC && bulk->approximate)
+	if (error->code == -ENOSPC && !bulk->approximate)
+		return fail(bulk->tool, STATUS_REFUSED,
+			    "Hash is full, cannot add more elements (%s, set %s; ipcuckoo change %s maxelem N raises its limit)",
+			    known ? text : "all of them", bulk->set, bulk->set);
+	if (error->code == -ENOSPC)
 		return fail_full(bulk, known ? text : "All of the elements");
 	if (!known)
 		return fail_kernel(bulk->tool, bulk->set,
@@ -280,7 +355,7 @@ int bulk_add(struct bulk *bulk)
 			return STATUS_OK;
 		if (err == -EEXIST)
 			return fail(tool, STATUS_REFUSED,
-				    "%u of the %zu elements are already added to the set %s; nothing was changed (-exist accepts that)",
+				    "Element cannot be added to the set: it's already added (%u of %zu, set %s; nothing was changed; -exist accepts that)",
 				    bulk->change.unchanged,
 				    packed_count(bulk->entries), bulk->set);
 		if (err != -ESTALE)

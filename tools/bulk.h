@@ -6,6 +6,7 @@
 #ifndef IPCUCKOO_TOOL_BULK_H
 #define IPCUCKOO_TOOL_BULK_H
 
+#include "list.h"
 #include "tool.h"
 
 /**
@@ -45,6 +46,15 @@ int bulk_load(struct bulk *bulk);
  */
 int bulk_read(struct tool *tool, const struct nl_set *set, char **word,
 	      int count, const bool *expand, struct packed *entries);
+
+/* One of them, or the name of a host. Return: 0, -EINVAL or -ENOMEM. */
+int bulk_read_entry(struct list *list, const char *word,
+		    char why[ADDRESS_WHY_SIZE]);
+/* Whether a word is no address, but perhaps the name of a host. */
+bool bulk_looks_like_name(const char *word);
+/* Say what is wrong with it. */
+int bulk_fail_entry(const struct tool *tool, const struct nl_set *set,
+		    const char *word, const char *why);
 
 /* The text of an entry, and of the prefix of this length around it. */
 const char *entry_text(const struct packed *entries, struct entry_ref ref,

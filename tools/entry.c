@@ -6,6 +6,7 @@
 
 #include "bulk.h"
 #include "filter.h"
+#include "options.h"
 #include "output.h"
 
 static int print_change(const struct bulk *bulk, const char *done)
@@ -25,22 +26,20 @@ static int print_change(const struct bulk *bulk, const char *done)
 static int change_set(struct tool *tool, struct words *words,
 		      int (*change)(struct bulk *bulk), const char *done)
 {
-	bool expand = false;
-	const struct keyword keywords[] = {
-		{ .word = "--expand", .flag = &expand },
-		{ .word = NULL }
-	};
+	struct options options;
 	struct packed entries = { 0 };
 	struct nl_set set;
 	struct bulk bulk;
 	int status;
 
-	status = parse_words(tool, words, keywords, 2, INT_MAX);
+	status = options_parse(tool, OPTIONS_OF_ENTRIES, words, 2, INT_MAX, &options);
 	if (!status)
 		status = find_set(tool, words->word[0], &set);
 	if (!status)
+		status = options_check(tool, &options, &set);
+	if (!status)
 		status = bulk_read(tool, &set, words->word + 1,
-				   words->count - 1, &expand, &entries);
+				   words->count - 1, &options.expand, &entries);
 	if (status)
 		return status;
 	bulk = (struct bulk) {
@@ -65,7 +64,8 @@ int run_del(struct tool *tool, struct words *words)
 }
 
 static int print_test(const struct tool *tool, const struct nl_set *set,
-		      const struct packed *entries, const struct nl_test *test)
+		      const char *asked, const struct packed *entries,
+		      const struct nl_test *test)
 {
 	struct entry_ref ref = first_entry(entries);
 	char text[ADDRESS_TEXT_SIZE], match[ADDRESS_TEXT_SIZE];
@@ -87,17 +87,20 @@ static int print_test(const struct tool *tool, const struct nl_set *set,
 		json_print(object);
 	}
 	if (!tool->quiet)
-		fprintf(stderr, "%s %s in set %s.\n", text,
+		fprintf(stderr, "%s%s %s in set %s.\n",
+			test->found ? "Warning: " : "", asked,
 			test->found ? yes : "is NOT", set->name);
 	return test->found ? STATUS_OK : STATUS_NO;
 }
 
 static int print_count(const struct tool *tool, const struct nl_set *set,
-		       const struct packed *entries, const struct nl_test *test)
+		       const char *asked, const struct packed *entries,
+		       const struct nl_test *test)
 {
 	char text[ADDRESS_TEXT_SIZE];
 	struct json_object *object;
 
+	(void)asked;
 	entry_text(entries, first_entry(entries), text);
 	if (tool->json) {
 		object = json_object_new_object();
@@ -114,7 +117,7 @@ static int print_count(const struct tool *tool, const struct nl_set *set,
 /* NAME ENTRY: ask about one entry. */
 static int ask(struct tool *tool, const struct nl_set *set, char **word,
 	       int (*print)(const struct tool *tool, const struct nl_set *set,
-			    const struct packed *entries,
+			    const char *asked, const struct packed *entries,
 			    const struct nl_test *test))
 {
 	struct packed entries = { 0 };
@@ -125,27 +128,30 @@ static int ask(struct tool *tool, const struct nl_set *set, char **word,
 	if (status)
 		return status;
 	if (packed_count(&entries) != 1)
-		status = fail(tool, STATUS_USAGE, "%s takes one %s at a time",
-			      tool->command->name,
-			      set->type == IPCUCKOO_TYPE_HASH_NET ?
-			      "address or prefix" : "address");
+		status = fail_syntax(tool, "%s takes one %s at a time",
+				     tool->command->name,
+				     set->type == IPCUCKOO_TYPE_HASH_NET ?
+				     "address or prefix" : "address");
 	else if (nl_entry_test(tool->nl, set->name, &entries, &test))
 		status = fail_kernel(tool, set->name, "cannot test set %s",
 				     set->name);
 	else
-		status = print(tool, set, &entries, &test);
+		status = print(tool, set, *word, &entries, &test);
 	packed_free(&entries);
 	return status;
 }
 
 int run_test(struct tool *tool, struct words *words)
 {
+	struct options options;
 	struct nl_set set;
 	int status;
 
-	status = parse_words(tool, words, no_keywords, 2, 2);
+	status = options_parse(tool, OPTIONS_OF_ENTRIES, words, 2, 2, &options);
 	if (!status)
 		status = find_set(tool, words->word[0], &set);
+	if (!status)
+		status = options_check(tool, &options, &set);
 	return status ? status : ask(tool, &set, words->word + 1, print_test);
 }
 

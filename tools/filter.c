@@ -51,9 +51,9 @@ static int parse_share(const struct tool *tool, const char *word, double *share)
 		*share /= 100;
 	if (end == unit && (percent || !*unit) && *share > 0 && *share < 1)
 		return STATUS_OK;
-	return fail(tool, STATUS_USAGE,
-		    "\"%s\" is no fpp: a number between 0 and 1, such as 0.001 or 0.1%%",
-		    word);
+	return fail_syntax(tool,
+			   "\"%s\" is no fpp: a number between 0 and 1, such as 0.001 or 0.1%%",
+			   word);
 }
 
 static int parse_bits(const struct tool *tool, const char *word, uint8_t *width)
@@ -63,7 +63,7 @@ static int parse_bits(const struct tool *tool, const char *word, uint8_t *width)
 	};
 	int value, status;
 
-	status = parse_meaning(tool, "number of bits", widths, word, &value);
+	status = parse_meaning(tool, "unknown number of bits \"", "\"", widths, word, &value);
 	if (!status)
 		*width = value;
 	return status;
@@ -87,13 +87,13 @@ int parse_width(const struct tool *tool, const char *bits, const char *fpp,
 	while (narrowest <= 32 && share_at(load, narrowest) > share)
 		narrowest *= 2;
 	if (narrowest > 32)
-		return fail(tool, STATUS_USAGE,
-			    "fpp %s: fingerprints of 32 bits make it %.2g; hash:ip is exact",
-			    fpp, share_at(load, 32));
+		return fail_syntax(tool,
+				   "fpp %s: fingerprints of 32 bits make it %.2g; hash:ip is exact",
+				   fpp, share_at(load, 32));
 	if (*width && *width < narrowest)
-		return fail(tool, STATUS_USAGE,
-			    "bits %s make an fpp of %.3g, more than %s: leave bits out, or say bits %u",
-			    bits, share_at(load, *width), fpp, narrowest);
+		return fail_syntax(tool,
+				   "bits %s make an fpp of %.3g, more than %s: leave bits out, or say bits %u",
+				   bits, share_at(load, *width), fpp, narrowest);
 	if (!*width)
 		*width = narrowest;
 	return STATUS_OK;

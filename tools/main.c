@@ -1,287 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * ipcuckoo: control of the ipcuckoo kernel module. The table of commands
- * below is where to start reading; usage and help are made from it.
+ * ipcuckoo: control of the ipcuckoo kernel module. The table of commands in
+ * commands.c is where to start reading; here are the options that go with all.
  */
 #include <stdlib.h>
 
 #include "tool.h"
-
-#define ENTRY_HELP							\
-	"An entry is an address, a prefix (A/LEN) or a range (A-B), IPv4 or\n" \
-	"IPv6 as the set's family allows. Host bits of a prefix are cleared,\n" \
-	"as ipset does. In a hash:net set a range becomes the fewest prefixes;\n" \
-	"in a hash:ip or filter:ip set a prefix or range becomes hosts, more\n" \
-	"than 65536 of them only with --expand. All entries are changed, or none.\n"
-
-const struct command commands[] = {
-	{ "create", run_create,
-	  "NAME hash:ip|hash:net|filter:ip [family inet|inet6|any] [maxelem N] [bits 8|16|32] [fpp P] [capacity N] [multi]",
-	  "make a set",
-	  "hash:ip (or iphash) holds hosts, hash:net (or nethash) holds hosts and\n"
-	  "prefixes. The family is inet unless said otherwise; any holds IPv4 and\n"
-	  "IPv6 in one set.\n"
-	  "maxelem limits the entries; 0 is no limit.\n"
-	  "-exist accepts a set of that name and kind that is there.\n"
-	  "\n"
-	  "filter:ip holds hosts in 8, 16 or 32 bits each, and is approximate: its\n"
-	  "entries match, but so does a share of all strangers, 3.0 %, 0.012 % or\n"
-	  "0.00000018 % when it is full. It has one size for good, and its entries\n"
-	  "can be neither listed nor deleted.\n"
-	  "bits N      bits of a fingerprint; 16 unless said otherwise\n"
-	  "fpp P       the fewest bits that keep the share within P, as 0.001 or 0.1%\n"
-	  "capacity N  entries it shall have room for; 65536, or maxelem\n"
-	  "multi       every addition is stored, up to eight of one entry, and del\n"
-	  "            removes one; deleting what was never added may unblock others\n"
-	  "\n"
-	  "  ipcuckoo create feed hash:net family any\n"
-	  "  ipcuckoo create hosts6 hash:ip family inet6 maxelem 100000\n"
-	  "  ipcuckoo create many filter:ip family inet6 fpp 0.001 capacity 2000000\n" },
-	{ "destroy", run_destroy,
-	  "[NAME | --all]",
-	  "remove a set, or all sets",
-	  "Without a name all sets go, as with ipset. A set that is attached\n"
-	  "stays, and with --all every other one then too.\n"
-	  "-exist accepts that there is no such set.\n"
-	  "\n"
-	  "  ipcuckoo destroy feed\n" },
-	{ "rename", run_rename,
-	  "FROM TO",
-	  "give a set another name",
-	  "What is attached stays attached.\n"
-	  "\n"
-	  "  ipcuckoo rename feed feed.old\n" },
-	{ "swap", run_swap,
-	  "NAME NAME",
-	  "let two sets take each other's place, in one step",
-	  "The sets have the same type and family. Attachments stay with the names:\n"
-	  "packets meet the old contents or the new.\n"
-	  "\n"
-	  "  ipcuckoo swap feed feed.new\n" },
-	{ "change", run_change,
-	  "NAME maxelem N",
-	  "give a set another limit",
-	  "It cannot be less than the set has entries; 0 is no limit.\n"
-	  "\n"
-	  "  ipcuckoo change feed maxelem 200000\n" },
-	{ "add", run_add,
-	  "NAME ENTRY... [--expand]",
-	  "add entries",
-	  ENTRY_HELP
-	  "-exist accepts entries that are there already. To a filter:ip set an\n"
-	  "entry that matches already is not added, unless the set is multi.\n"
-	  "\n"
-	  "  ipcuckoo add feed 192.0.2.0/24 2001:db8::/32\n"
-	  "  ipcuckoo add feed 198.51.100.7-198.51.100.90 -exist\n" },
-	{ "del", run_del,
-	  "NAME ENTRY... [--expand]",
-	  "delete entries",
-	  ENTRY_HELP
-	  "-exist accepts entries that are not there. From a filter:ip set entries\n"
-	  "can be deleted if it is multi; delete nothing that was never added.\n"
-	  "\n"
-	  "  ipcuckoo del feed 192.0.2.0/24\n" },
-	{ "test", run_test,
-	  "NAME ENTRY",
-	  "ask whether an address is in a set",
-	  "An address is in the set if an entry covers it; a prefix if that very\n"
-	  "prefix is an entry. Exit status 0: it is, 1: it is not. Of a filter:ip\n"
-	  "set the answer is maybe, or no.\n"
-	  "\n"
-	  "  ipcuckoo test feed 192.0.2.1 && echo listed\n" },
-	{ "count", run_count,
-	  "NAME ADDRESS",
-	  "ask how often an address may be in a filter:ip set",
-	  "Prints a number, which others with the same fingerprint may have added\n"
-	  "to. Exit status 1 if it is 0.\n"
-	  "\n"
-	  "  ipcuckoo count many 2001:db8::1\n" },
-	{ "list", run_list,
-	  "[NAME] [-t | --terse] [-n | --name]",
-	  "show a set, or all sets",
-	  "--terse leaves out the members, --name shows names only.\n"
-	  "\n"
-	  "  ipcuckoo list feed\n"
-	  "  ipcuckoo list -t -j\n" },
-	{ "flush", run_flush,
-	  "[NAME | --all]",
-	  "remove the entries of a set, or of all sets",
-	  "Without a name all sets are flushed, as with ipset.\n"
-	  "-exist accepts that there is no such set.\n"
-	  "\n"
-	  "  ipcuckoo flush feed\n" },
-	{ "load", run_load,
-	  "NAME FILE... [--append] [--skip-invalid] [--override] [--expand]",
-	  "make list files the contents of a set, in one step",
-	  "One address, prefix or range a line; # and ; begin comments, what\n"
-	  "stands behind white space or a comma is ignored; - is standard input.\n"
-	  "Nothing changes if a line is at fault or there is no entry at all;\n"
-	  "packets meet the old contents or the new, never a mixture.\n"
-	  "--append        keep what the set has\n"
-	  "--skip-invalid  report lines at fault and go on\n"
-	  "--override      replace also what others change during the load;\n"
-	  "                otherwise it begins anew, up to five times\n"
-	  "--expand        in a hash:ip set, add every address of prefixes and\n"
-	  "                ranges that hold more than 65536\n"
-	  "\n"
-	  "  ipcuckoo load feed drop.txt edrop.txt\n"
-	  "  curl -s https://example.net/list | ipcuckoo load feed -\n" },
-	{ "attach", run_attach,
-	  "NAME src|dst|both drop|accept|count|mark VALUE[/MASK] [[ingress] dev IFNAME] [order N] [priority N] [loopback] [log [nflog GROUP] [rate N/s] [every N]] [--replace] [--approximate]",
-	  "make a set act on packets",
-	  "src, dst, both  the address of the packet that is looked up\n"
-	  "drop            drop the packet\n"
-	  "accept          look no further: an allowlist; later rules decide\n"
-	  "count           count it and go on: a dry run\n"
-	  "mark            set (mark & ~MASK) | VALUE and go on\n"
-	  "order N         lower ones run first; accept has 100, count and mark\n"
-	  "                200, drop 300 unless said otherwise\n"
-	  "dev IFNAME      only packets of this interface\n"
-	  "ingress         at the interface's ingress hook, before all else that\n"
-	  "                netfilter does; not what the machine itself sends\n"
-	  "priority N      of the netfilter hook, -450 (before defragmentation) unless\n"
-	  "                the module was loaded with another; each is a walk of its\n"
-	  "                own, which accept ends\n"
-	  "loopback        look at packets of loopback devices as well\n"
-	  "log             log packets that match, to the kernel log (or to nflog's\n"
-	  "                GROUP): up to N a second, 10 unless said otherwise, 0 for\n"
-	  "                all, and of packets every N-th on each CPU\n"
-	  "--replace       in place of what the set is attached as in that direction,\n"
-	  "                to that interface, in one step: no packet slips through\n"
-	  "--approximate   needed to drop or accept with a filter:ip set, for some\n"
-	  "                strangers will be dropped, or accepted, with it\n"
-	  "\n"
-	  "  ipcuckoo attach feed src drop\n"
-	  "  ipcuckoo attach friends src accept\n"
-	  "  ipcuckoo attach feed both mark 0x1/0xff dev eth0\n"
-	  "  ipcuckoo attach feed src drop ingress dev eth0\n"
-	  "  ipcuckoo attach feed src count --replace\n" },
-	{ "detach", run_detach,
-	  "NAME [src|dst|both] [drop|accept|count|mark [VALUE[/MASK]]] [[ingress] dev IFNAME] [order N] [priority N] [loopback] [log ...] | id N | --all",
-	  "take a set, or all, off the packets again",
-	  "Ends every attachment of the set that fits the words given, which are\n"
-	  "those of attach; those behind log are not minded.\n"
-	  "\n"
-	  "  ipcuckoo detach feed\n"
-	  "  ipcuckoo detach feed src drop ingress dev eth0\n"
-	  "  ipcuckoo detach id 3\n" },
-	{ "block", run_block,
-	  "ENTRY...",
-	  "drop everything from these addresses",
-	  "Adds to the set " BLOCK_SET ", which is made (hash:net, family any) and\n"
-	  "attached (src drop) on first use.\n"
-	  "\n"
-	  "  ipcuckoo block 192.0.2.1 2001:db8::/32\n" },
-	{ "unblock", run_unblock,
-	  "ENTRY...",
-	  "let these addresses through again",
-	  "Deletes from the set " BLOCK_SET ". Exit status 1 if one is not blocked.\n"
-	  "\n"
-	  "  ipcuckoo unblock 192.0.2.1\n" },
-	{ "stats", run_stats,
-	  "[--prometheus]",
-	  "show attachments with counters, sets and memory",
-	  "--prometheus  in the text format that node_exporter's textfile collector\n"
-	  "              reads\n"
-	  "\n"
-	  "  ipcuckoo stats\n"
-	  "  ipcuckoo stats -j\n"
-	  "  ipcuckoo stats --prometheus > ipcuckoo.prom.new && mv ipcuckoo.prom.new ipcuckoo.prom\n" },
-	{ "monitor", run_monitor,
-	  "",
-	  "show what changes, as it changes",
-	  "A line for each event, until it is interrupted: sets that are new,\n"
-	  "destroyed, flushed or replaced (by load), entries that are added or\n"
-	  "deleted, sets that are attached or detached. Many entries at once take\n"
-	  "several lines. Where events come faster than they are read some are\n"
-	  "lost, and a line says \"overrun\".\n"
-	  "\n"
-	  "  ipcuckoo monitor\n"
-	  "  ipcuckoo monitor -j | jq .\n" },
-	{ "version", run_version,
-	  "",
-	  "show the versions of tool and module", "" },
-	{ "help", run_help,
-	  "[COMMAND]",
-	  "show this, or more about a command", "" },
-	{ NULL, NULL, NULL, NULL, NULL }
-};
-
-static const struct command *find_command(const char *name)
-{
-	const struct command *command;
-
-	for (command = commands; command->name; command++)
-		if (!strcmp(command->name, name))
-			return command;
-	return NULL;
-}
-
-static int fail_command(const struct tool *tool, const char *name)
-{
-	const char *names[32];
-	size_t count;
-
-	for (count = 0; commands[count].name; count++)
-		names[count] = commands[count].name;
-	return fail(tool, STATUS_USAGE,
-		    "unknown command \"%s\"%s\nSee ipcuckoo help.", name,
-		    nearest_hint(name, names, count));
-}
-
-void print_usage(FILE *to)
-{
-	const struct command *command;
-
-	fputs("Usage: ipcuckoo [OPTION...] COMMAND [WORD...]\n\nCommands:\n",
-	      to);
-	for (command = commands; command->name; command++)
-		fprintf(to, "  %-8s  %s\n", command->name, command->summary);
-	fputs("\nOptions, before or behind the command:\n"
-	      "  -j, --json     print JSON; help and messages stay text\n"
-	      "  -q, -quiet     print no messages\n"
-	      "  -!, -exist     what is there already, or gone already, is no error\n"
-	      "  --force        also what drops the packets of your own SSH session\n"
-	      "  -h, --help     show help, of a command if there is one\n"
-	      "  -V, --version  show the version of the tool\n"
-	      "  --             what follows is no option\n"
-	      "\nExit status:\n"
-	      "  0  done; found\n"
-	      "  1  no: not in the set, not blocked\n"
-	      "  2  wrong words, or wrong input\n"
-	      "  3  refused by the kernel, or failed\n"
-	      "  4  the kernel module is not loaded\n"
-	      "  5  no permission\n"
-	      "\nFor a start: ipcuckoo block 192.0.2.1; more: ipcuckoo help COMMAND\n",
-	      to);
-}
-
-void print_help(const struct command *command)
-{
-	printf("Usage: ipcuckoo %s%s%s\n\n%c%s.\n%s", command->name,
-	       *command->usage ? " " : "", command->usage,
-	       *command->summary - 'a' + 'A', command->summary + 1,
-	       command->help);
-}
-
-int run_help(struct tool *tool, struct words *words)
-{
-	const struct command *command;
-	int status;
-
-	status = parse_words(tool, words, no_keywords, 0, 1);
-	if (status)
-		return status;
-	if (!words->count) {
-		print_usage(stdout);
-		return STATUS_OK;
-	}
-	command = find_command(words->word[0]);
-	if (!command)
-		return fail_command(tool, words->word[0]);
-	print_help(command);
-	return STATUS_OK;
-}
 
 /* Options of the tool itself, which may stand anywhere. */
 struct globals {
@@ -289,43 +13,91 @@ struct globals {
 	bool version;
 };
 
-static bool take_global(struct tool *tool, struct globals *globals,
-			const char *word)
+static int take_output(struct tool *tool, const char *word)
 {
-	const struct {
-		const char *brief;
-		const char *name;
-		bool *flag;
-	} options[] = {
-		{ "-j", "json", &tool->json },
-		{ "-q", "quiet", &tool->quiet },
-		{ "-!", "exist", &tool->exist },
-		{ "--force", "force", &tool->force },
-		{ "-h", "help", &globals->help },
-		{ "-V", "version", &globals->version },
+	static const struct meaning outputs[] = {
+		{ "plain",	OUTPUT_PLAIN },
+		{ "save",	OUTPUT_SAVE },
+		{ "xml",	OUTPUT_XML },
+		{ "json",	OUTPUT_JSON },
+		{ NULL, 0 }
 	};
+	int output, status;
+
+	status = parse_meaning(tool, "unknown output mode '", "'", outputs, word,
+			       &output);
+	if (!status)
+		tool->output = output;
+	return status;
+}
+
+static int take_file(struct tool *tool, const char *word)
+{
+	tool->file = word;
+	return STATUS_OK;
+}
+
+/* An option of the tool: one that is a flag, or one that has a value. */
+struct global {
+	const char *brief;
+	const char *name;
+	bool *flag;
+	int (*take)(struct tool *tool, const char *value);
+};
+
+static bool is_global(const struct global *global, const char *word)
+{
 	const char *name = word + 1;
-	unsigned int i;
 
 	if (*word != '-')
 		return false;
 	if (*name == '-')
 		name++;
-	for (i = 0; i < sizeof(options) / sizeof(options[0]); i++) {
-		if (!strcmp(options[i].brief, word) ||
-		    !strcmp(options[i].name, name)) {
-			*options[i].flag = true;
-			return true;
-		}
+	return !strcmp(global->brief, word) || !strcmp(global->name, name);
+}
+
+/* Take an option and its value; *i moves to the last word of it. */
+static int take_global(struct tool *tool, struct globals *globals,
+		       const struct words *words, int *i, bool *taken)
+{
+	const struct global all[] = {
+		{ "-j", "json",		&tool->json, NULL },
+		{ "-q", "quiet",	&tool->quiet, NULL },
+		{ "-!", "exist",	&tool->exist, NULL },
+		{ "-o", "output",	NULL, take_output },
+		{ "-s", "sorted",	&tool->sorted, NULL },
+		{ "-n", "name",		&tool->names, NULL },
+		{ "-t", "terse",	&tool->terse, NULL },
+		{ "-r", "resolve",	&tool->resolve, NULL },
+		{ "-f", "file",		NULL, take_file },
+		{ "--force", "force",	&tool->force, NULL },
+		{ "-h", "help",		&globals->help, NULL },
+		{ "-V", "version",	&globals->version, NULL },
+	};
+	const struct global *global = all, *end = all + sizeof(all) / sizeof(all[0]);
+
+	while (global < end && !is_global(global, words->word[*i]))
+		global++;
+	*taken = global < end;
+	if (!*taken)
+		return STATUS_OK;
+	if (global->flag) {
+		*global->flag = true;
+		return STATUS_OK;
 	}
-	return false;
+	if (*i + 1 == words->count)
+		return fail(tool, STATUS_USAGE,
+			    "Missing mandatory argument to option %s\nTry `ipcuckoo help' for more information.",
+			    words->word[*i]);
+	return global->take(tool, words->word[++*i]);
 }
 
 /* Take the options out of the words, up to "--". */
-static void take_globals(struct tool *tool, struct globals *globals,
-			 struct words *words)
+static int take_globals(struct tool *tool, struct globals *globals,
+			struct words *words)
 {
-	int i, kept = 0;
+	int i, kept = 0, status;
+	bool taken;
 
 	words->plain = words->count;
 	for (i = 0; i < words->count; i++) {
@@ -334,25 +106,61 @@ static void take_globals(struct tool *tool, struct globals *globals,
 				words->plain = kept;
 				continue;
 			}
-			if (take_global(tool, globals, words->word[i]))
+			status = take_global(tool, globals, words, &i, &taken);
+			if (status)
+				return status;
+			if (taken)
 				continue;
 		}
 		words->word[kept++] = words->word[i];
 	}
 	words->count = kept;
+	return STATUS_OK;
+}
+
+/**
+ * take_line_options - take the options out of a line of a file
+ * @tool:	the run, which has them then
+ * @words:	its words; on return the rest
+ *
+ * Return: STATUS_OK, or another after a message.
+ */
+int take_line_options(struct tool *tool, struct words *words)
+{
+	struct globals globals = { 0 };
+
+	return take_globals(tool, &globals, words);
+}
+
+/* What ipset's scripts expect of ipset's commands: 1 for all that failed but
+ * for words that were wrong. Our own tell more.
+ */
+static int exit_status(const struct command *command, int status)
+{
+	bool ipset = command && command->flags & COMMAND_IPSET;
+
+	if (status == STATUS_SYNTAX)
+		return !command || ipset ? STATUS_NO : STATUS_USAGE;
+	return ipset && status > STATUS_USAGE ? STATUS_NO : status;
 }
 
 static int run(struct tool *tool, struct words *words)
 {
 	struct globals globals = { 0 };
 	const char *name;
+	int status;
 
-	take_globals(tool, &globals, words);
+	status = take_globals(tool, &globals, words);
+	if (status)
+		return status;
 	if (globals.version)
 		return print_tool_version(tool);
 	if (!words->count) {
-		print_usage(globals.help ? stdout : stderr);
-		return globals.help ? STATUS_OK : STATUS_USAGE;
+		if (globals.help)
+			print_usage(stdout);
+		return globals.help ? STATUS_OK :
+		       fail(tool, STATUS_USAGE,
+			    "No command specified.\nTry `ipcuckoo help' for more information.");
 	}
 	name = words->word[0];
 	words->word++;
@@ -368,6 +176,20 @@ static int run(struct tool *tool, struct words *words)
 	return tool->command->run(tool, words);
 }
 
+/**
+ * run_words - run one command
+ * @tool:	the run; what options of the command changed in it stays changed
+ * @words:	its words
+ *
+ * Return: the status to exit with.
+ */
+int run_words(struct tool *tool, struct words *words)
+{
+	int status = run(tool, words);
+
+	return exit_status(tool->command, status);
+}
+
 int main(int argc, char **argv)
 {
 	struct words words = { .word = argv + 1, .count = argc - 1 };
@@ -376,11 +198,12 @@ int main(int argc, char **argv)
 	int status;
 
 	setvbuf(stdout, buffer, _IOFBF, sizeof(buffer));
-	status = run(&tool, &words);
+	status = run_words(&tool, &words);
 	nl_close(tool.nl);
 	if ((fflush(stdout) || ferror(stdout)) && status <= STATUS_NO)
-		status = fail(&tool, STATUS_REFUSED,
-			      "the output cannot be written: %s",
-			      strerror(errno));
+		status = exit_status(tool.command,
+				     fail(&tool, STATUS_REFUSED,
+					  "the output cannot be written: %s",
+					  strerror(errno)));
 	return status;
 }

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Messages: what happened, and what to do about it. They go to stderr, begin
- * with the name of the tool, and are held back by -q.
+ * with the name of the tool, and are held back by -q. Where ipset has a sentence
+ * for what happened ours begins with it.
  */
 #include <stdarg.h>
 #include <stdlib.h>
@@ -11,10 +12,14 @@
 /* Longer words are no misspellings of ours. */
 #define NEAREST_SIZE	64
 
-static void print_message(const char *format, va_list args)
+static void print_message(const struct tool *tool, const char *before,
+			  const char *format, va_list args)
 {
 	fflush(stdout);
-	fputs("ipcuckoo: ", stderr);
+	fputs("ipcuckoo v" IPCUCKOO_TOOL_VERSION ": ", stderr);
+	if (tool->line)
+		fprintf(stderr, "Error in line %lu: ", tool->line);
+	fputs(before, stderr);
 	vfprintf(stderr, format, args);
 	fputc('\n', stderr);
 }
@@ -33,10 +38,29 @@ int fail(const struct tool *tool, int status, const char *format, ...)
 
 	if (!tool->quiet) {
 		va_start(args, format);
-		print_message(format, args);
+		print_message(tool, "", format, args);
 		va_end(args);
 	}
 	return status;
+}
+
+/**
+ * fail_syntax - say that a value cannot be understood
+ * @tool:	the run
+ * @format:	as printf()'s
+ *
+ * Return: STATUS_SYNTAX.
+ */
+int fail_syntax(const struct tool *tool, const char *format, ...)
+{
+	va_list args;
+
+	if (!tool->quiet) {
+		va_start(args, format);
+		print_message(tool, "Syntax error: ", format, args);
+		va_end(args);
+	}
+	return STATUS_SYNTAX;
 }
 
 void warn(const struct tool *tool, const char *format, ...)
@@ -46,7 +70,7 @@ void warn(const struct tool *tool, const char *format, ...)
 	if (tool->quiet)
 		return;
 	va_start(args, format);
-	print_message(format, args);
+	print_message(tool, "", format, args);
 	va_end(args);
 }
 
@@ -60,9 +84,20 @@ int fail_usage(const struct tool *tool)
 	const struct command *command = tool->command;
 
 	return fail(tool, STATUS_USAGE,
-		    "wrong words for %s\nusage: ipcuckoo %s %s\nSee ipcuckoo help %s.",
+		    "wrong words for %s\nusage: ipcuckoo %s %s\nTry `ipcuckoo help %s' for more information.",
 		    command->name, command->name, command->usage,
 		    command->name);
+}
+
+/* Say that a command has too few words: how many there are. */
+int fail_missing(const struct tool *tool, int words)
+{
+	const struct command *command = tool->command;
+
+	return fail(tool, STATUS_USAGE,
+		    "Missing %smandatory argument to command %s\nusage: ipcuckoo %s %s\nTry `ipcuckoo help %s' for more information.",
+		    words ? "second " : "", command->name, command->name,
+		    command->usage, command->name);
 }
 
 /* How many letters to change, add or leave out between two words. */
@@ -137,11 +172,11 @@ static int fail_no_set(const struct tool *tool, const char *name)
 		names[i] = sets[i].name;
 	if (!names)
 		status = fail(tool, STATUS_REFUSED,
-			      "no such set \"%s\"; make it with: ipcuckoo create %s hash:ip",
+			      "The set with the given name does not exist: \"%s\"; make it with: ipcuckoo create %s hash:ip",
 			      name, name);
 	else
 		status = fail(tool, STATUS_REFUSED,
-			      "no such set \"%s\"%s\nSee ipcuckoo list -n, or make it with: ipcuckoo create %s hash:ip",
+			      "The set with the given name does not exist: \"%s\"%s\nSee ipcuckoo list -n, or make it with: ipcuckoo create %s hash:ip",
 			      name, nearest_hint(name, names, count), name);
 	free(names);
 	free(sets);
@@ -155,7 +190,8 @@ static const struct {
 	const char *advice;
 } errors[] = {
 	{ -EBUSY, "it is attached", "ipcuckoo detach %s ends that" },
-	{ -ENOSPC, "the set is full", "see ipcuckoo list -t %s" },
+	{ -ENOSPC, "Hash is full, cannot add more elements",
+	  "see ipcuckoo list -t %s" },
 	{ -EDQUOT, "the memory limit of the network namespace is reached",
 	  "destroy or flush a set, or raise the module's parameter" },
 	{ -ENOMEM, "the kernel has no memory", NULL },
@@ -199,7 +235,7 @@ int fail_kernel(const struct tool *tool, const char *set, const char *format,
 
 	if (error.code == -EPERM || error.code == -EACCES)
 		return fail(tool, STATUS_DENIED,
-			    "this needs root or CAP_NET_ADMIN");
+			    "Kernel error received: Operation not permitted (this needs root or CAP_NET_ADMIN)");
 	if (error.code == -ENOENT && set &&
 	    nl_set_get(tool->nl, set, &unused) == -ENOENT)
 		return fail_no_set(tool, set);
@@ -250,7 +286,7 @@ int connect_module(struct tool *tool)
 	case -EPERM:
 	case -EACCES:
 		return fail(tool, STATUS_DENIED,
-			    "this needs root or CAP_NET_ADMIN");
+			    "Kernel error received: Operation not permitted (this needs root or CAP_NET_ADMIN)");
 	}
 	return fail(tool, STATUS_REFUSED, "cannot talk to the kernel: %s",
 		    strerror(-err));

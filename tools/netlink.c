@@ -440,6 +440,12 @@ int nl_set_new(struct nl *nl, const struct nl_set *set, bool has_maxelem,
 		mnl_attr_put_u32(nlh, IPCUCKOO_A_OPTIONS, set->options);
 	if (set->timeout)
 		mnl_attr_put_u32(nlh, IPCUCKOO_A_TIMEOUT, set->timeout);
+	if (set->hashsize)
+		mnl_attr_put_u32(nlh, IPCUCKOO_A_HASHSIZE, set->hashsize);
+	if (set->bucketsize)
+		mnl_attr_put_u8(nlh, IPCUCKOO_A_BUCKETSIZE, set->bucketsize);
+	if (set->has_initval)
+		mnl_attr_put_u32(nlh, IPCUCKOO_A_INITVAL, set->initval);
 	return talk(nl, NULL, NULL);
 }
 
@@ -454,6 +460,10 @@ static int read_set(const struct nlattr **attrs, void *data)
 	set->bits = get_uint(attrs, IPCUCKOO_A_BITS);
 	set->flags = get_uint(attrs, IPCUCKOO_A_FLAGS);
 	set->capacity = get_uint(attrs, IPCUCKOO_A_CAPACITY);
+	set->hashsize = get_uint(attrs, IPCUCKOO_A_HASHSIZE);
+	set->bucketsize = get_uint(attrs, IPCUCKOO_A_BUCKETSIZE);
+	set->initval = get_uint(attrs, IPCUCKOO_A_INITVAL);
+	set->has_initval = true;
 	set->maxelem = get_uint(attrs, IPCUCKOO_A_MAXELEM);
 	set->options = get_uint(attrs, IPCUCKOO_A_OPTIONS);
 	set->timeout = get_uint(attrs, IPCUCKOO_A_TIMEOUT);

@@ -55,7 +55,8 @@ enum failure {
  * struct nl_set - a set
  *
  * The same struct asks for one: @name, @type, @family, @maxelem, and, where
- * they are not 0, @bits, @capacity, @options, @timeout and @flags.
+ * they are not 0, @bits, @capacity, @options, @timeout, @flags, @hashsize and
+ * @bucketsize, and @initval if @has_initval.
  */
 struct nl_set {
 	char name[IPCUCKOO_NAME_SIZE];
@@ -63,6 +64,10 @@ struct nl_set {
 	uint8_t family;
 	uint8_t bits;
 	uint32_t flags;
+	uint8_t bucketsize;
+	uint32_t hashsize;
+	uint32_t initval;
+	bool has_initval;
 	uint32_t capacity;
 	uint32_t maxelem;
 	uint32_t options;

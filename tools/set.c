@@ -2,7 +2,9 @@
 /*
  * Sets: create, destroy, flush, rename, swap, change.
  */
+#include "create.h"
 #include "filter.h"
+#include "options.h"
 #include "output.h"
 #include "tool.h"
 
@@ -21,82 +23,127 @@ static int print_action(const struct tool *tool, const char *set,
 	return STATUS_OK;
 }
 
-/* The words that go with filter:ip only. */
-struct filter_words {
-	const char *bits;
-	const char *fpp;
-	const char *capacity;
-	bool multi;
-};
-
-static int parse_filter(const struct tool *tool, const struct filter_words *words,
+/* What goes with filter:ip only. */
+static int parse_filter(const struct tool *tool, const struct options *options,
 			struct nl_set *set)
 {
-	long long capacity = 0;
+	const char *bits = options->of[OPTION_BITS].word;
+	const char *fpp = options->of[OPTION_FPP].word;
+	const char *capacity = options->of[OPTION_CAPACITY].word;
+	bool multi = options->of[OPTION_MULTI].given;
 	int status = STATUS_OK;
+	long long number = 0;
 
 	if (!is_approximate(set))
-		return words->bits || words->fpp || words->capacity || words->multi ?
-		       fail(tool, STATUS_USAGE,
-			    "bits, fpp, capacity and multi go with the type filter:ip only") :
+		return bits || fpp || capacity || multi ?
+		       fail_syntax(tool,
+				   "bits, fpp, capacity and multi go with the type filter:ip only") :
 		       STATUS_OK;
-	if (words->capacity)
-		status = parse_number(tool, "capacity", words->capacity, 1,
-				      IPCUCKOO_CAPACITY_MAX, &capacity);
+	if (capacity)
+		status = parse_number(tool, "capacity", capacity, 1,
+				      IPCUCKOO_CAPACITY_MAX, &number);
 	if (!status)
-		status = parse_width(tool, words->bits, words->fpp, &set->bits);
-	set->capacity = capacity;
-	set->flags = words->multi ? IPCUCKOO_F_MULTI : 0;
+		status = parse_width(tool, bits, fpp, &set->bits);
+	set->capacity = number;
+	set->flags = multi ? IPCUCKOO_F_MULTI : 0;
+	return status;
+}
+
+/* "family inet6", or "-6". */
+static int parse_family(const struct tool *tool, const struct options *options,
+			struct nl_set *set)
+{
+	const char *word = options->of[OPTION_FAMILY].word;
+	bool inet6 = options->of[OPTION_INET6].given;
+	int family, status;
+
+	if (!!word + inet6 + options->of[OPTION_INET].given > 1)
+		return fail_syntax(tool, "family already specified");
+	set->family = inet6 ? IPCUCKOO_FAMILY_INET6 : IPCUCKOO_FAMILY_INET;
+	if (!word)
+		return STATUS_OK;
+	status = parse_meaning(tool, "unknown inet family ", "", family_words,
+			       word, &family);
+	if (!status)
+		set->family = family;
+	return status;
+}
+
+/* As ipset rounds them. */
+static void note_sizes(const struct options *options, struct nl_set *set)
+{
+	const struct option_value *hashsize = &options->of[OPTION_HASHSIZE];
+	const struct option_value *bucketsize = &options->of[OPTION_BUCKETSIZE];
+	const struct option_value *initval = &options->of[OPTION_INITVAL];
+
+	if (hashsize->given)
+		set->hashsize = 64;
+	while (set->hashsize < hashsize->number && set->hashsize < 1u << 31)
+		set->hashsize *= 2;
+	if (bucketsize->given)
+		set->bucketsize = bucketsize->number < 2 ? 2 :
+				  bucketsize->number > 12 ? 12 :
+				  (bucketsize->number + 1) & ~1u;
+	set->has_initval = initval->given;
+	set->initval = initval->number;
+}
+
+/**
+ * parse_create - read the words of create
+ * @tool:	the run
+ * @words:	the words
+ * @set:	the set they ask for
+ * @has_maxelem: set if they give it a limit
+ *
+ * Return: STATUS_OK, or another after a message.
+ */
+int parse_create(const struct tool *tool, struct words *words,
+		 struct nl_set *set, bool *has_maxelem)
+{
+	struct options options;
+	int type, status;
+
+	*set = (struct nl_set) { 0 };
+	status = options_parse(tool, OPTIONS_OF_SETS, words, 2, 2, &options);
+	if (!status)
+		status = parse_name(tool, words->word[0]);
+	if (!status)
+		status = parse_meaning(tool, "typename '", "' is unknown", type_words,
+				       words->word[1], &type);
+	if (status)
+		return status;
+	strcpy(set->name, words->word[0]);
+	set->type = type;
+	set->maxelem = options.of[OPTION_MAXELEM].number;
+	*has_maxelem = options.of[OPTION_MAXELEM].given;
+	note_sizes(&options, set);
+	status = options_check(tool, &options, set);
+	if (!status)
+		status = parse_family(tool, &options, set);
+	if (!status)
+		status = parse_filter(tool, &options, set);
 	return status;
 }
 
 int run_create(struct tool *tool, struct words *words)
 {
-	const char *family = NULL, *maxelem = NULL;
-	struct filter_words filter = { 0 };
-	const struct keyword keywords[] = {
-		{ .word = "family", .value = &family },
-		{ .word = "maxelem", .value = &maxelem },
-		{ .word = "bits", .value = &filter.bits },
-		{ .word = "fpp", .value = &filter.fpp },
-		{ .word = "capacity", .value = &filter.capacity },
-		{ .word = "multi", .flag = &filter.multi },
-		{ .word = NULL }
-	};
-	int value = IPCUCKOO_FAMILY_INET, type = 0, status;
-	struct nl_set set = { 0 };
-	long long number = 0;
+	struct nl_set set;
+	bool has_maxelem;
+	int status;
 
-	status = parse_words(tool, words, keywords, 2, 2);
-	if (!status)
-		status = parse_name(tool, words->word[0]);
-	if (!status)
-		status = parse_meaning(tool, "type", type_words,
-				       words->word[1], &type);
-	if (!status && family)
-		status = parse_meaning(tool, "family", family_words, family,
-				       &value);
-	if (!status && maxelem)
-		status = parse_number(tool, "maxelem", maxelem, 0, UINT32_MAX,
-				      &number);
-	set.type = type;
-	if (!status)
-		status = parse_filter(tool, &filter, &set);
+	status = parse_create(tool, words, &set, &has_maxelem);
 	if (!status)
 		status = connect_module(tool);
 	if (status)
 		return status;
-	strcpy(set.name, words->word[0]);
-	set.family = value;
-	set.maxelem = number;
-	status = nl_set_new(tool->nl, &set, maxelem,
+	status = nl_set_new(tool->nl, &set, has_maxelem,
 			    tool->exist ? IPCUCKOO_F_EXIST : 0);
 	if (status == -EEXIST)
 		return fail(tool, STATUS_REFUSED,
-			    "Set %s cannot be created: a set with the same name already exists%s",
+			    "Set cannot be created: set with the same name already exists (%s%s)",
 			    set.name,
 			    tool->exist ? ", of another type or family, or with other options" :
-			    " (-exist accepts that)");
+			    "; -exist accepts that");
 	if (status)
 		return fail_kernel(tool, NULL, "Set %s cannot be created",
 				   set.name);
@@ -138,8 +185,7 @@ int run_destroy(struct tool *tool, struct words *words)
 			    tool->exist ? IPCUCKOO_F_EXIST : 0);
 	if (status == -EBUSY)
 		return fail(tool, STATUS_REFUSED,
-			    "Set%s%s cannot be destroyed: %s attached; ipcuckoo detach %s first",
-			    name ? " " : "s", name ? name : "",
+			    "Set cannot be destroyed: it is in use by a kernel component (%s attached; ipcuckoo detach %s first)",
 			    name ? "it is" : "some are",
 			    name ? name : "--all");
 	if (status)
@@ -197,8 +243,8 @@ int run_rename(struct tool *tool, struct words *words)
 		return print_action(tool, to, "renamed");
 	if (at_fault(tool, IPCUCKOO_A_SET_TO, -EEXIST))
 		return fail(tool, STATUS_REFUSED,
-			    "Set %s cannot be renamed: a set with the new name %s already exists",
-			    from, to);
+			    "Set cannot be renamed: a set with the new name already exists (%s)",
+			    to);
 	return fail_kernel(tool, from, "Set %s cannot be renamed", from);
 }
 
@@ -216,11 +262,11 @@ int run_swap(struct tool *tool, struct words *words)
 		return print_action(tool, name, "swapped");
 	if (at_fault(tool, IPCUCKOO_A_SET_TO, -ENOENT))
 		return fail(tool, STATUS_REFUSED,
-			    "Sets cannot be swapped: the second set %s does not exist",
+			    "Sets cannot be swapped: the second set does not exist (%s)",
 			    other);
 	if (at_fault(tool, IPCUCKOO_A_SET_TO, -EOPNOTSUPP))
 		return fail(tool, STATUS_REFUSED,
-			    "The sets %s and %s cannot be swapped: their type does not match",
+			    "The sets cannot be swapped: their type does not match (%s and %s differ in type or family)",
 			    name, other);
 	return fail_kernel(tool, name, "The sets %s and %s cannot be swapped", name,
 			   other);

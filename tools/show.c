@@ -1,268 +1,335 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * list: sets and their members in ipset's layout, and in the layout of its
- * JSON. A set of a million is read packed, sorted in place, and written
- * through one buffer; its members never exist as JSON objects.
+ * list and save: sets and their members. A set of a million is read packed,
+ * sorted in place, and written through one buffer; its members never exist as
+ * objects.
  */
+#include <netdb.h>
 #include <stdlib.h>
 
 #include "filter.h"
-#include "output.h"
-#include "tool.h"
+#include "show.h"
 
-/**
- * struct listing - one run of list
- * @tool:	the run
- * @terse:	headers only
- * @names:	names only
- * @count:	sets printed so far
- * @members:	members printed of the set
- * @torn:	something changed while it was read, each time
- */
-struct listing {
-	struct tool *tool;
-	bool terse;
-	bool names;
-	size_t count;
-	size_t members;
-	bool torn;
-};
-
-static double load_factor(const struct nl_set *set)
+double load_factor(const struct nl_set *set)
 {
 	return set->slots ? (double)set->entries / set->slots : 0;
 }
 
-static int print_member(enum entry_kind kind, const uint8_t *entry, void *data)
-{
-	char text[ADDRESS_TEXT_SIZE + 1], *end;
-
-	(void)data;
-	end = entry_format(text, kind, entry);
-	*end++ = '\n';
-	fwrite_unlocked(text, 1, end - text, stdout);
-	return 0;
-}
-
-static int print_json_member(enum entry_kind kind, const uint8_t *entry,
-			     void *data)
-{
-	struct listing *listing = data;
-	char text[ADDRESS_TEXT_SIZE + 32], *end = text;
-
-	if (listing->members++)
-		*end++ = ',';
-	end = stpcpy(end, "\n{\"elem\":\"");
-	end = entry_format(end, kind, entry);
-	end = stpcpy(end, "\"}");
-	fwrite_unlocked(text, 1, end - text, stdout);
-	return 0;
-}
-
-#define UNLISTABLE	"a filter keeps fingerprints of its entries, not the addresses"
-
-static double bits_per_entry(const struct nl_set *set)
+double bits_per_entry(const struct nl_set *set)
 {
 	return set->entries ? 8.0 * set->memory / set->entries : 0;
 }
 
-static void print_filter(const struct nl_set *set)
+unsigned int type_revision(const struct nl_set *set)
 {
-	char now[SHARE_TEXT_SIZE], full[SHARE_TEXT_SIZE];
-
-	printf("Bits per entry: %.1f\n"
-	       "Strangers that match: %s now, %s when full\n",
-	       bits_per_entry(set), share_text(filter_share_now(set), now),
-	       share_text(filter_share_full(set), full));
+	switch (set->type) {
+	case IPCUCKOO_TYPE_HASH_IP:
+		return 6;
+	case IPCUCKOO_TYPE_HASH_NET:
+		return 7;
+	}
+	return 0;
 }
 
-static void print_header(const struct nl_set *set)
+static struct header_item *add_item(struct header_item **next, const char *word,
+				    enum item_kind kind)
 {
-	printf("Name: %s\nType: %s\nHeader: family %s", set->name,
-	       meaning_word(type_words, set->type),
-	       meaning_word(family_words, set->family));
+	struct header_item *item = (*next)++;
+
+	item->word = word;
+	item->kind = kind;
+	item->text[0] = '\0';
+	return item;
+}
+
+static void add_word(struct header_item **next, const char *word,
+		     const char *value)
+{
+	snprintf(add_item(next, word, ITEM_WORD)->text, sizeof((*next)->text),
+		 "%s", value);
+}
+
+static void add_number(struct header_item **next, const char *word,
+		       uint32_t value)
+{
+	snprintf(add_item(next, word, ITEM_NUMBER)->text, sizeof((*next)->text),
+		 "%u", value);
+}
+
+/* The size that ipset would make its table to hold as much. */
+static uint32_t hash_size(const struct nl_set *set)
+{
+	uint32_t size = set->hashsize;
+
+	while (size && size < set->entries && size < 1u << 31)
+		size *= 2;
+	return size;
+}
+
+static void add_exact(struct header_item **next, const struct nl_set *set)
+{
+	char seed[16];
+
+	add_number(next, "hashsize", hash_size(set));
+	/* No limit is the highest one, to all who read this. */
+	add_number(next, "maxelem", set->maxelem ? set->maxelem : UINT32_MAX);
+	add_number(next, "bucketsize", set->bucketsize);
+	snprintf(seed, sizeof(seed), "0x%08x", set->initval);
+	add_word(next, "initval", seed);
+}
+
+static void add_filter(struct header_item **next, const struct nl_set *set)
+{
 	if (set->maxelem)
-		printf(" maxelem %u", set->maxelem);
-	if (is_approximate(set))
-		printf(" bits %u capacity %u%s", set->bits, set->capacity,
-		       is_multi(set) ? " multi" : "");
-	printf("\nSize in memory: %llu\nReferences: %u\n"
-	       "Number of entries: %u\nLoad factor: %.2f\n",
-	       (unsigned long long)set->memory, set->attachments, set->entries,
-	       load_factor(set));
-	if (is_approximate(set))
-		print_filter(set);
+		add_number(next, "maxelem", set->maxelem);
+	add_number(next, "bits", set->bits);
+	add_number(next, "capacity", set->capacity);
+	if (is_multi(set))
+		add_item(next, "multi", ITEM_FLAG);
 }
 
-static void add_json_filter(struct json_object *header, const struct nl_set *set)
+size_t header_items(const struct nl_set *set,
+		    struct header_item items[HEADER_ITEMS])
 {
-	json_add_uint(header, "bits", set->bits);
-	json_add_uint(header, "capacity", set->capacity);
-	json_add_bool(header, "multi", is_multi(set));
-	json_add_ratio(header, "bitsperentry", bits_per_entry(set));
-	json_add_share(header, "fppnow", filter_share_now(set));
-	json_add_share(header, "fppfull", filter_share_full(set));
-}
+	struct header_item *next = items;
 
-static void print_json_header(const struct nl_set *set)
-{
-	struct json_object *header = json_object_new_object();
-	struct json_object *name = json_object_new_string(set->name);
-
-	json_add_string(header, "family",
-			meaning_word(family_words, set->family));
-	if (set->maxelem)
-		json_add_uint(header, "maxelem", set->maxelem);
-	json_add_uint(header, "memsize", set->memory);
-	json_add_uint(header, "references", set->attachments);
-	json_add_uint(header, "numentries", set->entries);
-	json_add_ratio(header, "loadfactor", load_factor(set));
+	add_word(&next, "family", meaning_word(family_words, set->family));
 	if (is_approximate(set))
-		add_json_filter(header, set);
-	printf("{\"name\":%s,\"type\":\"%s\",\"header\":%s", json_text(name),
-	       meaning_word(type_words, set->type), json_text(header));
-	json_object_put(header);
-	json_object_put(name);
-}
-
-/* What stands in the place of members where there can be none. */
-static void print_unlistable(const struct listing *listing,
-			     const struct nl_set *set)
-{
-	if (listing->tool->json)
-		fputs(",\"members\":null,\"why\":\"" UNLISTABLE "\"", stdout);
+		add_filter(&next, set);
 	else
-		printf("Members: not listed: " UNLISTABLE "; ask for one with: ipcuckoo test %s ADDRESS\n",
-		       set->name);
+		add_exact(&next, set);
+	return next - items;
 }
 
-/* Header and members; @entries is NULL if there is to be the header only. */
-static void print_set(struct listing *listing, const struct nl_set *set,
-		      const struct packed *entries)
+/* A host's name, if it has one. */
+static bool resolve(enum entry_kind kind, const uint8_t *entry,
+		    char text[MEMBER_TEXT_SIZE])
 {
-	bool unlistable = is_approximate(set) && !listing->terse;
-	bool json = listing->tool->json;
+	struct sockaddr_in6 six = { .sin6_family = AF_INET6 };
+	struct sockaddr_in four = { .sin_family = AF_INET };
 
+	memcpy(&four.sin_addr, entry, 4);
+	if (kind == ENTRY_HOST4)
+		return !getnameinfo((void *)&four, sizeof(four), text,
+				    NI_MAXHOST, NULL, 0, NI_NAMEREQD);
+	if (kind != ENTRY_HOST6)
+		return false;
+	memcpy(&six.sin6_addr, entry, 16);
+	return !getnameinfo((void *)&six, sizeof(six), text, NI_MAXHOST, NULL,
+			    0, NI_NAMEREQD);
+}
+
+char *member_text(const struct listing *listing, enum entry_kind kind,
+		  const uint8_t *entry, char text[MEMBER_TEXT_SIZE])
+{
+	if (listing->tool->resolve && resolve(kind, entry, text))
+		return text + strlen(text);
+	return entry_format(text, kind, entry);
+}
+
+/* Entries that ipset cannot hold: a zero address as a host, and all there is. */
+static int find_alien(enum entry_kind kind, const uint8_t *entry, void *data)
+{
+	static const uint8_t zero[16];
+	const struct listing *listing = data;
+	bool net = kind == ENTRY_NET4 || kind == ENTRY_NET6;
+	size_t size = entry_size[kind];
+
+	if (net)
+		return !entry[size - 1];
+	return listing->set->type == IPCUCKOO_TYPE_HASH_IP &&
+	       !memcmp(entry, zero, size);
+}
+
+/* Whether ipset could hold a set. */
+static int check_alien(struct listing *listing, const struct packed *entries)
+{
+	const struct nl_set *set = listing->set;
+
+	if (is_approximate(set))
+		return fail(listing->tool, STATUS_REFUSED,
+			    "ipset cannot hold the set %s: it has no type filter:ip",
+			    set->name);
+	if (set->family == IPCUCKOO_FAMILY_ANY)
+		return fail(listing->tool, STATUS_REFUSED,
+			    "ipset cannot hold the set %s: it has no family any",
+			    set->name);
+	if (entries && packed_walk(entries, find_alien, listing))
+		return fail(listing->tool, STATUS_REFUSED,
+			    "ipset cannot hold the set %s: %s is an entry",
+			    set->name, set->type == IPCUCKOO_TYPE_HASH_IP ?
+			    "a zero address" : "a prefix of length 0");
+	return STATUS_OK;
+}
+
+static void print_set(struct listing *listing, const struct packed *entries)
+{
+	const struct layout *layout = listing->layout;
+	bool save = layout == &layout_save;
+
+	listing->count++;
 	listing->members = 0;
-	if (json) {
-		printf(listing->count++ ? ",\n" : "\n");
-		print_json_header(set);
-		if (unlistable) {
-			print_unlistable(listing, set);
-		} else if (entries) {
-			fputs(",\"members\":[", stdout);
-			packed_walk(entries, print_json_member, listing);
-			fputs(listing->members ? "\n]" : "]", stdout);
-		}
-		fputc('}', stdout);
-		return;
-	}
-	if (listing->count++)
-		fputc('\n', stdout);
-	print_header(set);
-	if (unlistable) {
-		print_unlistable(listing, set);
-	} else if (entries) {
-		puts("Members:");
-		packed_walk(entries, print_member, NULL);
-	}
+	layout->header(listing);
+	if (!listing->tool->terse || save)
+		layout->members(listing, entries);
+	if (layout->close)
+		layout->close(listing);
 }
 
-static int list_set(struct listing *listing, const struct nl_set *set)
+static int read_entries(struct listing *listing, struct packed *entries)
 {
+	const char *name = listing->set->name;
 	struct tool *tool = listing->tool;
-	struct packed entries = { 0 };
-	int err;
+	int err = nl_entries(tool->nl, name, entries);
 
-	if (listing->terse || is_approximate(set)) {
-		print_set(listing, set, NULL);
-		return STATUS_OK;
-	}
-	err = nl_entries(tool->nl, set->name, &entries);
-	if (err < 0) {
-		packed_free(&entries);
-		return fail_kernel(tool, set->name, "cannot list set %s",
-				   set->name);
-	}
+	if (err < 0)
+		return fail_kernel(tool, name, "cannot list set %s", name);
 	if (err > 0) {
 		listing->torn = true;
 		warn(tool,
 		     "the set %s changed while it was read, every time: the list is not of one moment",
-		     set->name);
+		     name);
 	}
-	packed_sort(&entries);
-	print_set(listing, set, &entries);
-	packed_free(&entries);
+	packed_sort(entries);
 	return STATUS_OK;
 }
 
-static void list_name(struct listing *listing, const struct nl_set *set)
+/* Print a set, or with @check only see whether ipset could hold it. */
+static int show_set(struct listing *listing, bool check)
 {
-	struct json_object *name;
+	bool headers = listing->tool->terse && listing->layout != &layout_save;
+	struct packed entries = { 0 };
+	int status = STATUS_OK;
 
-	if (!listing->tool->json) {
-		puts(set->name);
-		return;
-	}
-	name = json_object_new_string(set->name);
-	printf("%s{\"name\":%s}", listing->count++ ? ",\n" : "\n",
-	       json_text(name));
-	json_object_put(name);
+	if (!headers && !is_approximate(listing->set))
+		status = read_entries(listing, &entries);
+	if (!status && check)
+		status = check_alien(listing, &entries);
+	else if (!status)
+		print_set(listing, is_approximate(listing->set) ? NULL : &entries);
+	packed_free(&entries);
+	return status;
 }
 
-static int list_sets(struct listing *listing, const struct nl_set *sets,
+static int show_sets(struct listing *listing, const struct nl_set *sets,
 		     size_t count)
 {
-	bool json = listing->tool->json;
+	const struct layout *layout = listing->layout;
+	bool names = listing->tool->names && layout->name;
 	int status = STATUS_OK;
 	size_t i;
 
-	if (json)
-		fputc('[', stdout);
-	for (i = 0; i < count && !status; i++) {
-		if (listing->names)
-			list_name(listing, &sets[i]);
-		else
-			status = list_set(listing, &sets[i]);
+	for (i = 0; i < count && !status && listing->ipset; i++) {
+		listing->set = &sets[i];
+		status = show_set(listing, true);
 	}
-	if (json)
-		fputs(listing->count ? "\n]\n" : "]\n", stdout);
+	if (status)
+		return status;
+	if (layout->begin)
+		layout->begin(listing);
+	for (i = 0; i < count && !status; i++) {
+		listing->set = &sets[i];
+		if (!names) {
+			status = show_set(listing, false);
+			continue;
+		}
+		listing->count++;
+		layout->name(listing);
+	}
+	if (layout->end)
+		layout->end(listing);
 	if (!status && listing->torn)
 		status = STATUS_REFUSED;
 	return status;
 }
 
-int run_list(struct tool *tool, struct words *words)
+static int show_all(struct listing *listing)
 {
-	struct listing listing = { .tool = tool };
-	const struct keyword keywords[] = {
-		{ .word = "--terse", .alias = "-t", .flag = &listing.terse },
-		{ .word = "--name", .alias = "-n", .flag = &listing.names },
-		{ .word = NULL }
-	};
-	struct nl_set *sets, set;
+	struct tool *tool = listing->tool;
+	struct nl_set *sets;
 	int err, status;
 	size_t count;
 
-	status = parse_words(tool, words, keywords, 0, 1);
-	if (status)
-		return status;
-	if (words->count) {
-		status = find_set(tool, words->word[0], &set);
-		return status ? status : list_sets(&listing, &set, 1);
-	}
-	status = connect_module(tool);
-	if (status)
-		return status;
 	err = nl_sets(tool->nl, &sets, &count);
 	if (err < 0)
 		return fail_kernel(tool, NULL, "cannot list the sets");
 	if (err > 0) {
-		listing.torn = true;
+		listing->torn = true;
 		warn(tool,
 		     "sets came and went while they were read: the list is not of one moment");
 	}
-	status = list_sets(&listing, sets, count);
+	status = show_sets(listing, sets, count);
 	free(sets);
 	return status;
+}
+
+static const struct layout *find_layout(const struct tool *tool,
+					const struct layout *otherwise)
+{
+	switch (tool->output) {
+	case OUTPUT_PLAIN:
+		return &layout_plain;
+	case OUTPUT_SAVE:
+		return &layout_save;
+	case OUTPUT_XML:
+		return &layout_xml;
+	case OUTPUT_JSON:
+		return &layout_json;
+	default:
+		return tool->json ? &layout_json : otherwise;
+	}
+}
+
+/* Write to the file that -file names from here on. */
+static int redirect(const struct tool *tool)
+{
+	if (!tool->file || freopen(tool->file, "w", stdout))
+		return STATUS_OK;
+	return fail(tool, STATUS_REFUSED, "Cannot open %s for writing: %s",
+		    tool->file, strerror(errno));
+}
+
+static int show(struct listing *listing, struct words *words,
+		const struct keyword *keywords)
+{
+	struct tool *tool = listing->tool;
+	struct nl_set set;
+	int status;
+
+	status = parse_words(tool, words, keywords, 0, 1);
+	if (!status && words->count)
+		status = find_set(tool, words->word[0], &set);
+	if (!status)
+		status = connect_module(tool);
+	if (!status)
+		status = redirect(tool);
+	if (status)
+		return status;
+	return words->count ? show_sets(listing, &set, 1) : show_all(listing);
+}
+
+int run_list(struct tool *tool, struct words *words)
+{
+	struct listing listing = {
+		.tool = tool, .layout = find_layout(tool, &layout_plain),
+	};
+	const struct keyword keywords[] = {
+		{ .word = "--verbose", .flag = &listing.verbose },
+		{ .word = NULL }
+	};
+
+	return show(&listing, words, keywords);
+}
+
+int run_save(struct tool *tool, struct words *words)
+{
+	struct listing listing = {
+		.tool = tool, .layout = find_layout(tool, &layout_save),
+	};
+	const struct keyword keywords[] = {
+		{ .word = "--ipset", .flag = &listing.ipset },
+		{ .word = NULL }
+	};
+
+	return show(&listing, words, keywords);
 }

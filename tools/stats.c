@@ -210,12 +210,15 @@ int run_stats(struct tool *tool, struct words *words)
 	return status;
 }
 
+/* As ipset says it. */
+#define TOOL_VERSION_LINE	"ipcuckoo v" IPCUCKOO_TOOL_VERSION ", protocol version: 1"
+
 int print_tool_version(const struct tool *tool)
 {
 	struct json_object *object;
 
 	if (!tool->json) {
-		printf("ipcuckoo %s\n", IPCUCKOO_TOOL_VERSION);
+		puts(TOOL_VERSION_LINE);
 		return STATUS_OK;
 	}
 	object = json_object_new_object();
@@ -245,8 +248,7 @@ int run_version(struct tool *tool, struct words *words)
 		json_print(object);
 		return STATUS_OK;
 	}
-	printf("ipcuckoo %s\nmodule   %s\n", IPCUCKOO_TOOL_VERSION,
-	       known ? info.version : tool->nl ?
+	printf(TOOL_VERSION_LINE "\nmodule %s\n", known ? info.version : tool->nl ?
 	       "loaded; its version needs root to read" : "not loaded");
 	return STATUS_OK;
 }

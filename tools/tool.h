@@ -12,7 +12,9 @@
 /* The set that block and unblock work on. */
 #define BLOCK_SET	"blocklist"
 
-/* Exit statuses; print_usage() tells the user the same. */
+/* Exit statuses; print_usage() tells the user the same, and exit_status() has
+ * the last word.
+ */
 enum status {
 	STATUS_OK	= 0,
 	STATUS_NO	= 1,	/* not in the set, not blocked */
@@ -20,6 +22,16 @@ enum status {
 	STATUS_REFUSED	= 3,	/* refused by the kernel, or failed */
 	STATUS_ABSENT	= 4,	/* the module is not loaded */
 	STATUS_DENIED	= 5,	/* no permission */
+	STATUS_SYNTAX	= 6,	/* a wrong value */
+};
+
+/* How sets are printed. */
+enum output {
+	OUTPUT_DEFAULT,		/* as the command does */
+	OUTPUT_PLAIN,
+	OUTPUT_SAVE,
+	OUTPUT_XML,
+	OUTPUT_JSON,
 };
 
 /**
@@ -30,6 +42,13 @@ enum status {
  * @quiet:	-q: no messages
  * @exist:	-exist: what is there already, or gone already, is no error
  * @force:	--force: also what locks the SSH session out
+ * @sorted:	-sorted, which lists are anyway
+ * @names:	-name: list names only
+ * @terse:	-terse: list no members
+ * @resolve:	-resolve: list host names where there are any
+ * @output:	-output: how to list
+ * @file:	-file: where to write, or to read from; or NULL
+ * @line:	the line of the input that is worked on, for messages; 0 for none
  */
 struct tool {
 	struct nl *nl;
@@ -38,6 +57,13 @@ struct tool {
 	bool quiet;
 	bool exist;
 	bool force;
+	bool sorted;
+	bool names;
+	bool terse;
+	bool resolve;
+	enum output output;
+	const char *file;
+	unsigned long line;
 };
 
 /**
@@ -52,10 +78,19 @@ struct words {
 	int plain;
 };
 
+enum {
+	COMMAND_IPSET	= 1 << 0,	/* one of ipset's */
+	COMMAND_TYPED	= 1 << 1,	/* its words depend on the type of the set */
+};
+
+#define COMMAND_ALIASES	3
+
 /**
  * struct command - a verb
  * @name:	the verb
  * @run:	does it; returns a status
+ * @flags:	COMMAND_*
+ * @aliases:	ipset's other names for it
  * @usage:	its grammar, without the verb
  * @summary:	half a line for the list of commands
  * @help:	the rest of its help: explanations, examples
@@ -63,12 +98,19 @@ struct words {
 struct command {
 	const char *name;
 	int (*run)(struct tool *tool, struct words *words);
+	int flags;
+	const char *aliases[COMMAND_ALIASES];
 	const char *usage;
 	const char *summary;
 	const char *help;
 };
 
 extern const struct command commands[];
+
+const struct command *find_command(const char *word);
+int fail_command(const struct tool *tool, const char *name);
+int run_words(struct tool *tool, struct words *words);
+int take_line_options(struct tool *tool, struct words *words);
 
 /* A word of the grammar and what it stands for; a table ends with a NULL. */
 struct meaning {
@@ -104,6 +146,8 @@ extern const struct keyword no_keywords[];
 int fail(const struct tool *tool, int status, const char *format, ...)
 	PRINTF(3, 4);
 void warn(const struct tool *tool, const char *format, ...) PRINTF(2, 3);
+int fail_syntax(const struct tool *tool, const char *format, ...) PRINTF(2, 3);
+int fail_missing(const struct tool *tool, int words);
 int fail_usage(const struct tool *tool);
 int fail_memory(const struct tool *tool);
 int fail_kernel(const struct tool *tool, const char *set, const char *format,
@@ -119,8 +163,9 @@ int parse_words(const struct tool *tool, struct words *words,
 int fail_unknown(const struct tool *tool, const struct keyword *keywords,
 		 const char *word);
 int parse_name(const struct tool *tool, const char *name);
-int parse_meaning(const struct tool *tool, const char *what,
-		  const struct meaning *meanings, const char *word, int *value);
+int parse_meaning(const struct tool *tool, const char *before,
+		  const char *behind, const struct meaning *meanings,
+		  const char *word, int *value);
 int parse_number(const struct tool *tool, const char *what, const char *word,
 		 long long least, long long most, long long *value);
 const char *meaning_word(const struct meaning *meanings, int value);
@@ -137,6 +182,9 @@ int run_rename(struct tool *tool, struct words *words);
 int run_swap(struct tool *tool, struct words *words);
 int run_change(struct tool *tool, struct words *words);
 int run_list(struct tool *tool, struct words *words);
+int run_restore(struct tool *tool, struct words *words);
+int run_save(struct tool *tool, struct words *words);
+int run_interactive(struct tool *tool, struct words *words);
 int run_add(struct tool *tool, struct words *words);
 int run_del(struct tool *tool, struct words *words);
 int run_test(struct tool *tool, struct words *words);

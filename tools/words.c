@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The grammar, which is ipset's: a verb, what it works on, then bare words
- * with values behind them. Options have one dash or two. Every word has to be
- * known; for one that is not the message guesses.
+ * The grammar, which is ipset's: a verb, what it works on, then words with
+ * values behind them, bare or with two dashes. Options have one dash or two.
+ * Every word has to be known; for one that is not the message guesses.
  */
 #include <stdlib.h>
 
@@ -64,10 +64,12 @@ static bool is_option(const struct words *words, int i)
 static bool is_keyword(const struct keyword *keyword, const char *word,
 		       bool option)
 {
-	if ((keyword->word[0] == '-') != option)
-		return false;
+	if (!strcmp(keyword->word, word))
+		return true;
 	if (!option)
-		return !strcmp(keyword->word, word);
+		return false;
+	if (keyword->word[0] != '-')
+		return !strncmp(word, "--", 2) && !strcmp(word + 2, keyword->word);
 	word = skip_dashes(word);
 	return !strcmp(skip_dashes(keyword->word), word) ||
 	       (keyword->alias && !strcmp(skip_dashes(keyword->alias), word));
@@ -99,10 +101,12 @@ int fail_unknown(const struct tool *tool, const struct keyword *keywords,
 	for (; keywords->word && count < MAX_GUESSES; keywords++)
 		known[count++] = keywords->word;
 	return fail(tool, STATUS_USAGE,
-		    "unknown %s \"%s\"%s\nusage: ipcuckoo %s %s",
-		    word[0] == '-' ? "option" : "word", word,
-		    nearest_hint(word, known, count), tool->command->name,
-		    tool->command->usage);
+		    tool->command->flags & COMMAND_TYPED ?
+		    "Unknown argument: `%s'%s\nusage: ipcuckoo %s %s\nTry `ipcuckoo help %s' for more information." :
+		    "Unknown argument %s%s\nusage: ipcuckoo %s %s\nTry `ipcuckoo help %s' for more information.",
+		    word, nearest_hint(word, known, count),
+		    tool->command->name, tool->command->usage,
+		    tool->command->name);
 }
 
 /* Take one keyword and its value; *i moves to the last word of it. */
@@ -114,13 +118,13 @@ static int take_keyword(const struct tool *tool, struct words *words,
 		return STATUS_OK;
 	}
 	if (*keyword->value)
-		return fail(tool, STATUS_USAGE, "%s is given twice",
-			    keyword->word);
+		return fail_syntax(tool, "%s already specified",
+				   keyword->word);
 	if (*i + 1 == words->count)
 		return fail(tool, STATUS_USAGE,
-			    "%s needs a value\nusage: ipcuckoo %s %s",
+			    "Missing mandatory argument of option `%s'\nusage: ipcuckoo %s %s\nTry `ipcuckoo help %s' for more information.",
 			    keyword->word, tool->command->name,
-			    tool->command->usage);
+			    tool->command->usage, tool->command->name);
 	*keyword->value = words->word[++*i];
 	return STATUS_OK;
 }
@@ -162,7 +166,7 @@ int parse_words(const struct tool *tool, struct words *words,
 		}
 	}
 	words->count = kept;
-	return kept < least ? fail_usage(tool) : STATUS_OK;
+	return kept < least ? fail_missing(tool, kept) : STATUS_OK;
 }
 
 /**
@@ -181,31 +185,32 @@ int parse_name(const struct tool *tool, const char *name)
 
 	address_quote(quoted, sizeof(quoted), name, len);
 	if (!len)
-		return fail(tool, STATUS_USAGE, "the name of the set is empty");
+		return fail_syntax(tool, "the name of the set is empty");
 	if (len >= IPCUCKOO_NAME_SIZE)
-		return fail(tool, STATUS_USAGE,
-			    "\"%s\" is no name of a set: longer than %d bytes",
-			    quoted, IPCUCKOO_NAME_SIZE - 1);
+		return fail_syntax(tool, "setname '%s' is longer than %d characters",
+				   quoted, IPCUCKOO_NAME_SIZE - 1);
 	if (strspn(name, letters) != len || !strcmp(name, ".") ||
 	    !strcmp(name, ".."))
-		return fail(tool, STATUS_USAGE,
-			    "\"%s\" is no name of a set: letters, digits and _ . - make names",
-			    quoted);
+		return fail_syntax(tool,
+				   "\"%s\" is no name of a set: letters, digits and _ . - make names",
+				   quoted);
 	return STATUS_OK;
 }
 
 /**
  * parse_meaning - look a word up
  * @tool:	the run
- * @what:	what the word is, for the message
+ * @before:	the message, up to the word
+ * @behind:	and from there on
  * @meanings:	the table
  * @word:	the word
  * @value:	what it stands for
  *
- * Return: STATUS_OK, or STATUS_USAGE after a message.
+ * Return: STATUS_OK, or STATUS_SYNTAX after a message.
  */
-int parse_meaning(const struct tool *tool, const char *what,
-		  const struct meaning *meanings, const char *word, int *value)
+int parse_meaning(const struct tool *tool, const char *before,
+		  const char *behind, const struct meaning *meanings,
+		  const char *word, int *value)
 {
 	const char *known[MAX_GUESSES];
 	size_t count = 0, len = 0, i;
@@ -221,8 +226,8 @@ int parse_meaning(const struct tool *tool, const char *what,
 	for (i = 0; i < count; i++)
 		len += snprintf(all + len, sizeof(all) - len, "%s%s",
 				i ? ", " : "", known[i]);
-	return fail(tool, STATUS_USAGE, "unknown %s \"%s\"%s\nKnown are: %s",
-		    what, word, nearest_hint(word, known, count), all);
+	return fail_syntax(tool, "%s%s%s%s\nKnown are: %s", before, word, behind,
+			   nearest_hint(word, known, count), all);
 }
 
 /* The first word of a value: the usual one, when there are several. */
@@ -243,7 +248,7 @@ const char *meaning_word(const struct meaning *meanings, int value)
  * @most:	highest value allowed
  * @value:	the result
  *
- * Return: STATUS_OK, or STATUS_USAGE after a message.
+ * Return: STATUS_OK, or STATUS_SYNTAX after a message.
  */
 int parse_number(const struct tool *tool, const char *what, const char *word,
 		 long long least, long long most, long long *value)
@@ -254,10 +259,11 @@ int parse_number(const struct tool *tool, const char *what, const char *word,
 
 	errno = 0;
 	*value = strtoll(word, &end, hex ? 16 : 10);
-	if (*digits >= '0' && *digits <= '9' && !*end && !errno &&
-	    *value >= least && *value <= most)
-		return STATUS_OK;
-	return fail(tool, STATUS_USAGE,
-		    "\"%s\" is no %s: a number from %lld to %lld", word, what,
-		    least, most);
+	if (*digits < '0' || *digits > '9' || *end)
+		return fail_syntax(tool, "'%s' is invalid as number (%s)", word,
+				   what);
+	if (errno || *value < least || *value > most)
+		return fail_syntax(tool, "'%s' is out of range %lld-%lld (%s)",
+				   word, least, most, what);
+	return STATUS_OK;
 }

@@ -146,8 +146,12 @@
  *   reply: VERSION, SETS, ATTACHMENTS, MEMORY, MEMORY_LIMIT
  *
  * IPCUCKOO_CMD_SET_NEW (do)
- *   SET, TYPE, FAMILY, [MAXELEM], [FLAGS: EXIST]; exact types: [OPTIONS], and
- *   with O_TIMEOUT [TIMEOUT]; filter:ip: [BITS], [CAPACITY], [FLAGS: MULTI]
+ *   SET, TYPE, FAMILY, [MAXELEM], [FLAGS: EXIST], [HASHSIZE], [BUCKETSIZE],
+ *   [INITVAL]; exact types: [OPTIONS], and with O_TIMEOUT [TIMEOUT]; filter:ip:
+ *   [BITS], [CAPACITY], [FLAGS: MULTI]
+ *   HASHSIZE, BUCKETSIZE and INITVAL are what sets of ipset are made with:
+ *   nothing depends on them here, but SET_GET tells them. Without INITVAL it
+ *   is a random number.
  *   With EXIST a set of that name already there is success, if all but MAXELEM
  *   is the same. CAPACITY is MAXELEM unless given, and without that
  *   IPCUCKOO_CAPACITY_DEFAULT.
@@ -157,7 +161,8 @@
  *   With EXIST a set that is not there is success.
  *
  * IPCUCKOO_CMD_SET_GET (do: SET; dump: every set, by name)
- *   reply: SET, TYPE, FAMILY, MAXELEM, ENTRIES, HOSTS, MEMORY, SLOTS,
+ *   reply: SET, TYPE, FAMILY, MAXELEM, HASHSIZE, BUCKETSIZE, INITVAL,
+ *   ENTRIES, HOSTS, MEMORY, SLOTS,
  *   ATTACHMENTS, GENERATION, GROWTHS, REKEYS, DISPLACED, FALLBACKS, FAILED_FULL,
  *   FAILED_COPIES, FAILED_QUOTA, FAILED_MEMORY, FAILED_EXIST; OPTIONS if there
  *   are any, TIMEOUT and EXPIRED with O_TIMEOUT; filter:ip: BITS, CAPACITY,
@@ -329,6 +334,10 @@
 #define IPCUCKOO_CAPACITY_MAX		128000000
 #define IPCUCKOO_FILTER_LOAD		955
 
+/* What ipset gives a set that is made without HASHSIZE and BUCKETSIZE. */
+#define IPCUCKOO_HASHSIZE_DEFAULT	1024
+#define IPCUCKOO_BUCKETSIZE_DEFAULT	12
+
 enum ipcuckoo_cmd {
 	IPCUCKOO_CMD_INFO = 1,
 	IPCUCKOO_CMD_SET_NEW,
@@ -436,6 +445,10 @@ enum ipcuckoo_attr {
 	IPCUCKOO_A_LOG_GROUP,		/* u16, of nflog */
 	IPCUCKOO_A_LOG_RATE,		/* u32, messages a second; 0: all */
 	IPCUCKOO_A_LOG_EVERY,		/* u32, which packets: every N-th */
+
+	IPCUCKOO_A_HASHSIZE,		/* u32, only remembered */
+	IPCUCKOO_A_BUCKETSIZE,		/* u8, only remembered */
+	IPCUCKOO_A_INITVAL,		/* u32, only remembered */
 
 	__IPCUCKOO_A_MAX
 };

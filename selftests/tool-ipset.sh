@@ -1,0 +1,392 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+#
+# The tool beside the real ipset: each command runs through both. Exit statuses are the same, and
+# so is what is printed, but for names, versions, seeds and sizes in memory; messages begin with
+# ipset's sentence and may say more behind it.
+
+. "${0%/*}/tool-functions"
+
+# Deliberate differences, which the README names: no limit unless one is given (lists show the
+# highest), and members are sorted.
+normal()
+{
+	sed -E 's/initval 0x[0-9a-f]{8}/initval SEED/; s/(<initval>)0x[0-9a-f]{8}/\1SEED/
+		s/^(Size in memory: )[0-9]+$/\1SIZE/; s/(<memsize>)[0-9]+/\1SIZE/
+		s/^(Revision: )[0-9]+$/\1N/; s/(<revision>)[0-9]+/\1N/
+		s/maxelem 65536/maxelem 4294967295/; s/(<maxelem>)65536/\14294967295/' "$@" |
+		LC_ALL=C sort
+}
+
+# sentence FILE: what a message says without who says it
+sentence()
+{
+	local line
+
+	read -r line < "$1"
+	line=${line/#ipset v*([0-9.]): /}
+	line=${line/#ipcuckoo v*([0-9.]): /}
+	line=${line//ipcuckoo/ipset}
+	echo "${line%.}"
+}
+
+shopt -s extglob
+
+# both WORD...: the same command, the same outcome
+both()
+{
+	local want have theirs ours words="$*"
+
+	ipset "$@" > out.ipset 2> err.ipset < in
+	want=$?
+	"$IPCUCKOO" "$@" > out 2> err < in
+	have=$?
+	theirs=$(sentence err.ipset)
+	ours=$(sentence err)
+	normal out.ipset > want
+	normal out > have
+	if [ $want -ne $have ]; then
+		not_ok "$words" "status $want, '$theirs'" "status $have, '$ours'"
+	elif [[ $ours != "$theirs"* ]] || [ "${theirs:+x}" != "${ours:+x}" ]; then
+		not_ok "$words: the message" "$theirs" "$ours"
+	elif ! cmp -s want have; then
+		not_ok "$words: the output" "$(< want)" "$(< have)"
+	else
+		ok "$words"
+	fi
+}
+
+# lines TEXT: what the next commands read
+lines()
+{
+	printf '%b' "$1" > in
+}
+
+# script: commands, one a line
+script()
+{
+	local words
+
+	while read -ra words; do
+		[ ${#words[@]} -eq 0 ] || [ "${words[0]}" = '#' ] || both "${words[@]}"
+	done
+}
+
+test_commands()
+{
+	# Test that every command does what ipset's does, by each of its names.
+	script <<-'END'
+	create a hash:ip
+	create a hash:ip
+	create a hash:ip -exist
+	create a hash:net -exist
+	n b iphash
+	-N c nethash
+	--create d hash:net family inet6
+	cr e hash:ip -6
+	new f hash:ip -4
+	add a 192.0.2.1
+	add a 192.0.2.1
+	add a 192.0.2.1 -exist
+	-! add a 192.0.2.1
+	--exist add a 192.0.2.1
+	-q add a 192.0.2.1
+	-quiet add a 192.0.2.1
+	-A a 192.0.2.2
+	a a 192.0.2.3
+	add a 192.0.2.16/30
+	add a 192.0.2.32-192.0.2.35
+	add a 192.0.2.16/30
+	add c 198.51.100.0/24
+	add c 198.51.100.7/16
+	add c 192.0.2.3-192.0.2.16
+	add d 2001:db8::/32
+	add e 2001:db8::1
+	test a 192.0.2.1
+	test a 192.0.2.99
+	-T a 192.0.2.1
+	t a 192.0.2.99
+	-q test a 192.0.2.1
+	-q test a 192.0.2.99
+	test c 198.51.100.99
+	test c 198.51.100.0/24
+	test c 198.51.100.0/25
+	list a
+	list c
+	-L d
+	l e
+	list
+	list -n
+	list -name
+	-n list
+	list -t
+	list -terse a
+	list -n a
+	list -s a
+	list a -sorted -terse
+	-o xml list a
+	-output xml list c
+	-o xml list -n
+	-o xml list -t
+	-o save list a
+	-o plain save a
+	-o xml save a
+	save
+	save a
+	-S c
+	s d
+	del a 192.0.2.1
+	del a 192.0.2.1
+	del a 192.0.2.1 -exist
+	-D a 192.0.2.2
+	d a 192.0.2.3
+	rename b bb
+	e bb b
+	-E b bb
+	ren bb b
+	rename b a
+	rename nope x
+	rename b b
+	swap a b
+	w a b
+	-W a b
+	sw a b
+	swap a c
+	swap a nope
+	swap nope a
+	flush a
+	-F a
+	f b
+	list a
+	flush nope
+	destroy nope
+	destroy f
+	x e
+	-X d
+	list -n
+	flush
+	destroy
+	list
+	-o xml list
+	save
+	END
+}
+
+test_errors()
+{
+	local longest=abcdefghijklmnopqrstuvwxyz012345
+
+	# Test that wrong words are wrong to both, with the same sentence.
+	both create a hash:ip maxelem 4
+	script <<-'END'
+	nonsense
+	-z list
+	add
+	add a
+	add nope 192.0.2.1
+	del nope 192.0.2.1
+	test nope 192.0.2.1
+	list nope
+	save nope
+	add a 192.0.2.1 nonsense
+	create b hash:ip nonsense
+	create b hash:net netmask 24
+	create b hash:nonsense
+	create b
+	create
+	create b hash:ip family
+	create b hash:ip family nonsense
+	create b hash:ip family inet family inet
+	create b hash:ip maxelem nonsense
+	create b hash:ip maxelem -1
+	create b hash:ip maxelem 4294967296
+	create b hash:ip hashsize 99999999999
+	create b hash:ip initval 0x123456789
+	rename a
+	swap a
+	rename
+	list a b
+	flush a b
+	destroy a b
+	add a 192.0.2.256
+	add a host.invalid
+	add a 2001:db8::1
+	add a 192.0.2.1/
+	add a 192.0.2.1-
+	add a 192.0.2.1,80
+	add a 192.0.2.1 timeout 5
+	add a 192.0.2.1 packets 5
+	add a 192.0.2.1 bytes 5
+	add a 192.0.2.1 comment x
+	add a 192.0.2.1 skbqueue 5
+	add a 192.0.2.1 nomatch
+	add a 192.0.2.1 timeout
+	add a 192.0.2.1-192.0.2.9
+	-o nonsense list
+	-o
+	-f
+	list -f /nonexistent/file
+	END
+	both create $longest hash:ip
+	both
+	both -q
+	both -exist
+	both create b hash:ip hashsize 100 maxelem 3 bucketsize 4 initval 0x1234
+	both list b
+	both -o xml list b
+	both save b
+	both create c hash:ip --hashsize 1 --bucketsize 11
+	both list -t c
+	both -file out.file save b
+	both destroy
+}
+
+test_restore()
+{
+	# Test that files of commands are understood, and where they are wrong.
+	lines 'create r hash:ip maxelem 100\nadd r 192.0.2.1\n\n# comment\nadd r 192.0.2.2\n'
+	both restore
+	both list r
+	both restore
+	both -exist restore
+	both -! -R
+	both list r
+	lines 'add r 192.0.2.3 -exist\n-D r 192.0.2.1\nadd r nonsense x\n'
+	ipset flush r
+	ipset add r 192.0.2.1
+	both restore
+	lines 'add nope 192.0.2.1\n'
+	both restore
+	lines ''
+	both restore
+	expect "no such file" 1 "" "Cannot open /nonexistent for reading" restore -f /nonexistent
+	both destroy
+	# Test the way to replace a set that every script goes.
+	both create live hash:net
+	both add live 192.0.2.0/24
+	lines 'create next hash:net\nadd next 198.51.100.0/24\nadd next 203.0.113.7\nswap next live\ndestroy next\n'
+	both restore
+	both list
+	lines 'rename live old\ncreate live hash:net\nadd live 192.0.2.1\nflush old\n'
+	both restore
+	both save
+	both destroy
+}
+
+# What CrowdSec's bouncer and fail2ban's actions do, without the options that entries have.
+test_drivers()
+{
+	both create crowdsec-0 nethash maxelem 131072 family inet
+	both create crowdsec6-0 nethash maxelem 131072 family inet6
+	lines 'add crowdsec-0 192.0.2.1 -exist\nadd crowdsec-0 198.51.100.0/24 -exist\nadd crowdsec6-0 2001:db8::/32 -exist\n'
+	cp in batch
+	both restore -file batch
+	both restore -file batch
+	lines 'del crowdsec-0 192.0.2.1 -exist\nadd crowdsec-0 203.0.113.9 -exist\ndel crowdsec-0 192.0.2.77 -exist\n'
+	cp in batch
+	both restore -file batch
+	both list crowdsec-0
+	both list crowdsec6-0
+	both -exist create f2b-sshd hash:ip
+	both -exist create f2b-sshd hash:ip
+	both -exist add f2b-sshd 192.0.2.7
+	both -exist add f2b-sshd 192.0.2.7
+	both test f2b-sshd 192.0.2.7
+	both -exist del f2b-sshd 192.0.2.7
+	both -exist del f2b-sshd 192.0.2.7
+	both flush f2b-sshd
+	both destroy f2b-sshd
+	both destroy
+}
+
+# Test that what one saves the other restores.
+test_exchange()
+{
+	ipset create a hash:ip maxelem 500 && ipset create b hash:net family inet6 &&
+		ipset add a 192.0.2.0/28 && ipset add b 2001:db8::/32 || bail "ipset fails"
+	ipset save > saved
+	run_ok "ours restores what ipset saved" "$IPCUCKOO" restore -file saved
+	"$IPCUCKOO" save > ours
+	check "and saves the same" "$(LC_ALL=C sort saved)" "$(LC_ALL=C sort ours)"
+	ipset destroy
+	"$IPCUCKOO" save --ipset > ours
+	run_ok "ipset restores what ours saved" ipset restore -file ours
+	check "and saves the same" "$(LC_ALL=C sort ours)" "$(ipset save | LC_ALL=C sort)"
+	ipset destroy
+	"$IPCUCKOO" add b ::/0
+	expect "what ipset cannot hold is an error" 1 "" \
+		"ipset cannot hold the set b: a prefix of length 0 is an entry" save --ipset
+	"$IPCUCKOO" create c hash:ip family any
+	expect "so is what it cannot be" 1 "" "ipset cannot hold the set c: it has no family any" \
+		save c --ipset
+	"$IPCUCKOO" destroy
+}
+
+# Test that a restore is all or nothing, as ipset's is not.
+test_transaction()
+{
+	make_sets
+	"$IPCUCKOO" add hosts 192.0.2.1
+	note_generation hosts
+	printf 'create new hash:ip\nadd new 192.0.2.1\nadd hosts 192.0.2.2\ndel hosts 192.0.2.9\n' > file
+	expect "an entry that is not there" 1 "" \
+		"Error in line 4: Element cannot be deleted from the set: it's not added (192.0.2.9, set hosts; nothing was changed" \
+		restore -file file
+	unchanged "the set is as it was" hosts
+	expect "there is no new one" 0 $'hosts\nnets' "" list -n
+	printf 'add hosts 192.0.2.2\nnonsense hosts 192.0.2.3\n' > file
+	expect "a command that is none" 2 "" \
+		"Error in line 2: No command specified: unknown argument nonsense" restore -file file
+	printf 'add hosts 192.0.2.2\nadd hosts 192.0.2.300\n' > file
+	expect "an address that is none" 1 "" "Error in line 2: Syntax error: cannot parse 192.0.2.300" \
+		restore -file file
+	unchanged "the set is as it was" hosts
+	"$IPCUCKOO" change hosts maxelem 2
+	printf 'create new hash:ip\nadd nets 192.0.2.0/24\nadd hosts 192.0.2.2\nadd hosts 192.0.2.3\n' > file
+	expect "one too many" 1 "" "Hash is full, cannot add more elements (set hosts; nothing was changed)" \
+		restore -file file
+	has "the other set is as it was" "" nets
+	expect "there is no new one" 0 $'hosts\nnets' "" list -n
+	printf 'del hosts 192.0.2.1\nadd hosts 192.0.2.2\nadd hosts 192.0.2.3\n' > file
+	fine "as many as there is room for" restore -file file
+	has "all of them" "192.0.2.2 192.0.2.3" hosts
+	printf 'add hosts 192.0.2.9\n' > file
+	"$IPCUCKOO" change hosts maxelem 0
+	fine "--check" restore --check -file file
+	has "--check changes nothing" "192.0.2.2 192.0.2.3" hosts
+	# Test that an attached set is not destroyed, and that nothing else happens then.
+	"$IPCUCKOO" attach nets src count
+	printf 'add hosts 192.0.2.9\ndestroy nets\n' > file
+	expect "an attached set" 1 "" "Error in line 2: Set cannot be destroyed: it is in use" \
+		restore -file file
+	has "nothing was changed" "192.0.2.2 192.0.2.3" hosts
+	# Test that many changes, through a shadow, are what few would be.
+	{
+		for i in {0..249}; do
+			printf "add nets 10.$i.%d.0/24\\n" {0..19}
+		done
+		printf 'del nets 10.7.%d.0/24\n' {0..19}
+		printf 'add nets 10.7.3.0/24\n'
+	} > file
+	fine "5000 changes" restore -file file
+	json "all are made" 0 4981 'd[0]["header"]["numentries"]' list -t nets
+	expect "once more" 1 "" "Error in line 1: Element cannot be added to the set: it's already added (10.0.0.0/24, set nets" \
+		restore -file file
+	sed -i '1,100s/^add/del/; 101,$d' file
+	fine "a few" restore -file file
+	json "are gone" 0 4881 'd[0]["header"]["numentries"]' list -t nets
+	start_over
+}
+
+modprobe -q ip_set_hash_ip
+modprobe -q ip_set_hash_net
+ipset list -n > /dev/null || skip_all "there is no ipset in this kernel"
+load_module
+: > in
+test_commands
+test_errors
+test_restore
+test_drivers
+test_exchange
+test_transaction
+ktap_done

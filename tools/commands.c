@@ -1,0 +1,348 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * The table of commands: usage, help and dispatch are made from it. ipset's
+ * come first, in ipset's order, for a beginning of a name is the first command
+ * of ipset's that begins so.
+ */
+#include <stdlib.h>
+
+#include "tool.h"
+
+#define ENTRY_HELP							\
+	"An entry is an address, a prefix (A/LEN) or a range (A-B), IPv4 or\n" \
+	"IPv6 as the set's family allows. Host bits of a prefix are cleared,\n" \
+	"as ipset does. In a hash:net set a range becomes the fewest prefixes;\n" \
+	"in a hash:ip or filter:ip set a prefix or range becomes hosts, more\n" \
+	"than 65536 of them only with --expand. All entries are changed, or none.\n"
+
+const struct command commands[] = {
+	{ "create", run_create, COMMAND_IPSET | COMMAND_TYPED, { "new", "n", "-N" },
+	  "NAME hash:ip|hash:net|filter:ip [family inet|inet6|any] [maxelem N] [hashsize N] [bucketsize N] [initval N] [bits 8|16|32] [fpp P] [capacity N] [multi]",
+	  "make a set",
+	  "hash:ip (or iphash) holds hosts, hash:net (or nethash) holds hosts and\n"
+	  "prefixes. The family is inet unless said otherwise; any holds IPv4 and\n"
+	  "IPv6 in one set.\n"
+	  "maxelem limits the entries; 0 is no limit.\n"
+	  "hashsize, bucketsize and initval are remembered and listed, as scripts for\n"
+	  "ipset expect, and nothing depends on them.\n"
+	  "-exist accepts a set of that name and kind that is there.\n"
+	  "\n"
+	  "filter:ip holds hosts in 8, 16 or 32 bits each, and is approximate: its\n"
+	  "entries match, but so does a share of all strangers, 3.0 %, 0.012 % or\n"
+	  "0.00000018 % when it is full. It has one size for good, and its entries\n"
+	  "can be neither listed nor deleted.\n"
+	  "bits N      bits of a fingerprint; 16 unless said otherwise\n"
+	  "fpp P       the fewest bits that keep the share within P, as 0.001 or 0.1%\n"
+	  "capacity N  entries it shall have room for; 65536, or maxelem\n"
+	  "multi       every addition is stored, up to eight of one entry, and del\n"
+	  "            removes one; deleting what was never added may unblock others\n"
+	  "\n"
+	  "  ipcuckoo create feed hash:net family any\n"
+	  "  ipcuckoo create hosts6 hash:ip family inet6 maxelem 100000\n"
+	  "  ipcuckoo create many filter:ip family inet6 fpp 0.001 capacity 2000000\n" },
+	{ "add", run_add, COMMAND_IPSET | COMMAND_TYPED, { "-A" },
+	  "NAME ENTRY... [--expand]",
+	  "add entries",
+	  ENTRY_HELP
+	  "-exist accepts entries that are there already. To a filter:ip set an\n"
+	  "entry that matches already is not added, unless the set is multi.\n"
+	  "\n"
+	  "  ipcuckoo add feed 192.0.2.0/24 2001:db8::/32\n"
+	  "  ipcuckoo add feed 198.51.100.7-198.51.100.90 -exist\n" },
+	{ "del", run_del, COMMAND_IPSET | COMMAND_TYPED, { "-D" },
+	  "NAME ENTRY... [--expand]",
+	  "delete entries",
+	  ENTRY_HELP
+	  "-exist accepts entries that are not there. From a filter:ip set entries\n"
+	  "can be deleted if it is multi; delete nothing that was never added.\n"
+	  "\n"
+	  "  ipcuckoo del feed 192.0.2.0/24\n" },
+	{ "test", run_test, COMMAND_IPSET | COMMAND_TYPED, { "-T" },
+	  "NAME ENTRY",
+	  "ask whether an address is in a set",
+	  "An address is in the set if an entry covers it; a prefix if that very\n"
+	  "prefix is an entry. Exit status 0: it is, 1: it is not. Of a filter:ip\n"
+	  "set the answer is maybe, or no.\n"
+	  "\n"
+	  "  ipcuckoo test feed 192.0.2.1 && echo listed\n" },
+	{ "destroy", run_destroy, COMMAND_IPSET, { "x", "-X" },
+	  "[NAME | --all]",
+	  "remove a set, or all sets",
+	  "Without a name all sets go, as with ipset. A set that is attached\n"
+	  "stays, and with --all every other one then too.\n"
+	  "-exist accepts that there is no such set.\n"
+	  "\n"
+	  "  ipcuckoo destroy feed\n" },
+	{ "list", run_list, COMMAND_IPSET, { "-L" },
+	  "[NAME] [-t] [-n] [--verbose]",
+	  "show a set, or all sets",
+	  "-t, -terse    without members\n"
+	  "-n, -name     names only\n"
+	  "--verbose     also what ipset does not have\n"
+	  "\n"
+	  "  ipcuckoo list feed\n"
+	  "  ipcuckoo list -t -j\n" },
+	{ "save", run_save, COMMAND_IPSET, { "-S" },
+	  "[NAME] [--ipset]",
+	  "print what makes a set, or all sets, again",
+	  "The output is for restore. -file FILE writes it there.\n"
+	  "--ipset   only what ipset restores; what it cannot hold is an error\n"
+	  "\n"
+	  "  ipcuckoo save -file sets\n"
+	  "  ipcuckoo save feed --ipset\n" },
+	{ "restore", run_restore, COMMAND_IPSET, { "-R" },
+	  "[--check]",
+	  "run the commands of a file, all or none",
+	  "Commands as save prints them, one a line, from standard input or -file\n"
+	  "FILE: create, add, del, destroy, flush, rename, swap. All lines are read\n"
+	  "and checked first; one that is at fault is named, and nothing is changed.\n"
+	  "--check   change nothing in any case\n"
+	  "\n"
+	  "  ipcuckoo restore -file sets\n"
+	  "  ipcuckoo restore --check -file sets\n" },
+	{ "flush", run_flush, COMMAND_IPSET, { "-F" },
+	  "[NAME | --all]",
+	  "remove the entries of a set, or of all sets",
+	  "Without a name all sets are flushed, as with ipset.\n"
+	  "-exist accepts that there is no such set.\n"
+	  "\n"
+	  "  ipcuckoo flush feed\n" },
+	{ "rename", run_rename, COMMAND_IPSET, { "e", "-E" },
+	  "FROM TO",
+	  "give a set another name",
+	  "What is attached stays attached.\n"
+	  "\n"
+	  "  ipcuckoo rename feed feed.old\n" },
+	{ "swap", run_swap, COMMAND_IPSET, { "w", "-W" },
+	  "NAME NAME",
+	  "let two sets take each other's place, in one step",
+	  "The sets have the same type and family. Attachments stay with the names:\n"
+	  "packets meet the old contents or the new.\n"
+	  "\n"
+	  "  ipcuckoo swap feed feed.new\n" },
+	{ "help", run_help, COMMAND_IPSET, { "-H" },
+	  "[COMMAND]",
+	  "show this, or more about a command", "" },
+	{ "version", run_version, COMMAND_IPSET, { "-v" },
+	  "",
+	  "show the versions of tool and module", "" },
+	{ "-", run_interactive, COMMAND_IPSET, { NULL },
+	  "",
+	  "take commands from standard input, one a line, up to quit", "" },
+	{ "change", run_change, 0, { NULL },
+	  "NAME maxelem N",
+	  "give a set another limit",
+	  "It cannot be less than the set has entries; 0 is no limit.\n"
+	  "\n"
+	  "  ipcuckoo change feed maxelem 200000\n" },
+	{ "count", run_count, 0, { NULL },
+	  "NAME ADDRESS",
+	  "ask how often an address may be in a filter:ip set",
+	  "Prints a number, which others with the same fingerprint may have added\n"
+	  "to. Exit status 1 if it is 0.\n"
+	  "\n"
+	  "  ipcuckoo count many 2001:db8::1\n" },
+	{ "load", run_load, 0, { NULL },
+	  "NAME FILE... [--append] [--skip-invalid] [--override] [--expand]",
+	  "make list files the contents of a set, in one step",
+	  "One address, prefix or range a line; # and ; begin comments, what\n"
+	  "stands behind white space or a comma is ignored; - is standard input.\n"
+	  "Nothing changes if a line is at fault or there is no entry at all;\n"
+	  "packets meet the old contents or the new, never a mixture.\n"
+	  "--append        keep what the set has\n"
+	  "--skip-invalid  report lines at fault and go on\n"
+	  "--override      replace also what others change during the load;\n"
+	  "                otherwise it begins anew, up to five times\n"
+	  "--expand        in a hash:ip set, add every address of prefixes and\n"
+	  "                ranges that hold more than 65536\n"
+	  "\n"
+	  "  ipcuckoo load feed drop.txt edrop.txt\n"
+	  "  curl -s https://example.net/list | ipcuckoo load feed -\n" },
+	{ "attach", run_attach, 0, { NULL },
+	  "NAME src|dst|both drop|accept|count|mark VALUE[/MASK] [[ingress] dev IFNAME] [order N] [priority N] [loopback] [log [nflog GROUP] [rate N/s] [every N]] [--replace] [--approximate]",
+	  "make a set act on packets",
+	  "src, dst, both  the address of the packet that is looked up\n"
+	  "drop            drop the packet\n"
+	  "accept          look no further: an allowlist; later rules decide\n"
+	  "count           count it and go on: a dry run\n"
+	  "mark            set (mark & ~MASK) | VALUE and go on\n"
+	  "order N         lower ones run first; accept has 100, count and mark\n"
+	  "                200, drop 300 unless said otherwise\n"
+	  "dev IFNAME      only packets of this interface\n"
+	  "ingress         at the interface's ingress hook, before all else that\n"
+	  "                netfilter does; not what the machine itself sends\n"
+	  "priority N      of the netfilter hook, -450 (before defragmentation) unless\n"
+	  "                the module was loaded with another; each is a walk of its\n"
+	  "                own, which accept ends\n"
+	  "loopback        look at packets of loopback devices as well\n"
+	  "log             log packets that match, to the kernel log (or to nflog's\n"
+	  "                GROUP): up to N a second, 10 unless said otherwise, 0 for\n"
+	  "                all, and of packets every N-th on each CPU\n"
+	  "--replace       in place of what the set is attached as in that direction,\n"
+	  "                to that interface, in one step: no packet slips through\n"
+	  "--approximate   needed to drop or accept with a filter:ip set, for some\n"
+	  "                strangers will be dropped, or accepted, with it\n"
+	  "\n"
+	  "  ipcuckoo attach feed src drop\n"
+	  "  ipcuckoo attach friends src accept\n"
+	  "  ipcuckoo attach feed both mark 0x1/0xff dev eth0\n"
+	  "  ipcuckoo attach feed src drop ingress dev eth0\n"
+	  "  ipcuckoo attach feed src count --replace\n" },
+	{ "detach", run_detach, 0, { NULL },
+	  "NAME [src|dst|both] [drop|accept|count|mark [VALUE[/MASK]]] [[ingress] dev IFNAME] [order N] [priority N] [loopback] [log ...] | id N | --all",
+	  "take a set, or all, off the packets again",
+	  "Ends every attachment of the set that fits the words given, which are\n"
+	  "those of attach; those behind log are not minded.\n"
+	  "\n"
+	  "  ipcuckoo detach feed\n"
+	  "  ipcuckoo detach feed src drop ingress dev eth0\n"
+	  "  ipcuckoo detach id 3\n" },
+	{ "block", run_block, 0, { NULL },
+	  "ENTRY...",
+	  "drop everything from these addresses",
+	  "Adds to the set " BLOCK_SET ", which is made (hash:net, family any) and\n"
+	  "attached (src drop) on first use.\n"
+	  "\n"
+	  "  ipcuckoo block 192.0.2.1 2001:db8::/32\n" },
+	{ "unblock", run_unblock, 0, { NULL },
+	  "ENTRY...",
+	  "let these addresses through again",
+	  "Deletes from the set " BLOCK_SET ". Exit status 1 if one is not blocked.\n"
+	  "\n"
+	  "  ipcuckoo unblock 192.0.2.1\n" },
+	{ "stats", run_stats, 0, { NULL },
+	  "[--prometheus]",
+	  "show attachments with counters, sets and memory",
+	  "--prometheus  in the text format that node_exporter's textfile collector\n"
+	  "              reads\n"
+	  "\n"
+	  "  ipcuckoo stats\n"
+	  "  ipcuckoo stats -j\n"
+	  "  ipcuckoo stats --prometheus > ipcuckoo.prom.new && mv ipcuckoo.prom.new ipcuckoo.prom\n" },
+	{ "monitor", run_monitor, 0, { NULL },
+	  "",
+	  "show what changes, as it changes",
+	  "A line for each event, until it is interrupted: sets that are new,\n"
+	  "destroyed, flushed or replaced (by load), entries that are added or\n"
+	  "deleted, sets that are attached or detached. Many entries at once take\n"
+	  "several lines. Where events come faster than they are read some are\n"
+	  "lost, and a line says \"overrun\".\n"
+	  "\n"
+	  "  ipcuckoo monitor\n"
+	  "  ipcuckoo monitor -j | jq .\n" },
+	{ NULL, NULL, 0, { NULL }, NULL, NULL, NULL }
+};
+
+/* A beginning of a name of ipset's, perhaps behind two dashes. */
+static bool begins(const struct command *command, const char *word)
+{
+	size_t len;
+
+	if (word[0] == '-' && word[1] == '-')
+		word += 2;
+	len = strlen(word);
+	return len && command->flags & COMMAND_IPSET &&
+	       !strncmp(command->name, word, len);
+}
+
+static bool is_called(const struct command *command, const char *word)
+{
+	int i;
+
+	for (i = 0; i < COMMAND_ALIASES && command->aliases[i]; i++)
+		if (!strcmp(command->aliases[i], word))
+			return true;
+	return !strcmp(command->name, word);
+}
+
+/**
+ * find_command - find a command by its name
+ * @word:	the name, another of its names, or, if it is ipset's, a beginning
+ *
+ * Return: the command, or NULL.
+ */
+const struct command *find_command(const char *word)
+{
+	const struct command *command;
+
+	for (command = commands; command->name; command++)
+		if (is_called(command, word))
+			return command;
+	for (command = commands; command->name; command++)
+		if (begins(command, word))
+			return command;
+	return NULL;
+}
+
+/* Say that there is no command of that name. */
+int fail_command(const struct tool *tool, const char *name)
+{
+	const char *names[32];
+	size_t count;
+
+	for (count = 0; commands[count].name; count++)
+		names[count] = commands[count].name;
+	return fail(tool, STATUS_USAGE,
+		    "No command specified: unknown argument %s%s\nTry `ipcuckoo help' for more information.",
+		    name, nearest_hint(name, names, count));
+}
+
+void print_usage(FILE *to)
+{
+	const struct command *command;
+
+	fputs("Usage: ipcuckoo [OPTION...] COMMAND [WORD...]\n\nCommands:\n",
+	      to);
+	for (command = commands; command->name; command++)
+		fprintf(to, "  %-8s  %s\n", command->name, command->summary);
+	fputs("\nOptions, before or behind the command:\n"
+	      "  -j, --json     print JSON; help and messages stay text\n"
+	      "  -q, -quiet     print no messages\n"
+	      "  -!, -exist     what is there already, or gone already, is no error\n"
+	      "  -o, -output plain|save|xml|json  how list and save print\n"
+	      "  -s, -sorted    list sorted, as ever\n"
+	      "  -n, -name      list names only\n"
+	      "  -t, -terse     list no members\n"
+	      "  -r, -resolve   list host names where there are any\n"
+	      "  -f, -file FILE  write there (list, save), read from there (restore)\n"
+	      "  --force        also what drops the packets of your own SSH session\n"
+	      "  -h, --help     show help, of a command if there is one\n"
+	      "  -V, --version  show the version of the tool\n"
+	      "  --             what follows is no option\n"
+	      "\nExit status:\n"
+	      "  0  done; found\n"
+	      "  1  no: not in the set, not blocked; of ipset's commands, every failure\n"
+	      "  2  wrong words; of our own commands also wrong input\n"
+	      "  3  refused by the kernel, or failed\n"
+	      "  4  the kernel module is not loaded\n"
+	      "  5  no permission\n"
+	      "\nFor a start: ipcuckoo block 192.0.2.1; more: ipcuckoo help COMMAND\n",
+	      to);
+}
+
+void print_help(const struct command *command)
+{
+	printf("Usage: ipcuckoo %s%s%s\n\n%c%s.\n%s", command->name,
+	       *command->usage ? " " : "", command->usage,
+	       *command->summary - 'a' + 'A', command->summary + 1,
+	       command->help);
+}
+
+int run_help(struct tool *tool, struct words *words)
+{
+	const struct command *command;
+	int status;
+
+	status = parse_words(tool, words, no_keywords, 0, 1);
+	if (status)
+		return status;
+	if (!words->count) {
+		print_usage(stdout);
+		return STATUS_OK;
+	}
+	command = find_command(words->word[0]);
+	if (!command)
+		return fail_command(tool, words->word[0]);
+	print_help(command);
+	return STATUS_OK;
+}

@@ -1,0 +1,11 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* The words of create, which restore reads as well. */
+#ifndef IPCUCKOO_TOOL_CREATE_H
+#define IPCUCKOO_TOOL_CREATE_H
+
+#include "tool.h"
+
+int parse_create(const struct tool *tool, struct words *words,
+		 struct nl_set *set, bool *has_maxelem);
+
+#endif /* IPCUCKOO_TOOL_CREATE_H */

@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * JSON, of the structure that ipset has it in since 7.24. Asked for by -j the
+ * headers also have what only ours do.
+ */
+#include <stdlib.h>
+
+#include "filter.h"
+#include "output.h"
+#include "show.h"
+
+static void json_begin(struct listing *listing)
+{
+	(void)listing;
+	fputc('[', stdout);
+}
+
+static void json_next(const struct listing *listing)
+{
+	fputs(listing->count > 1 ? ",\n" : "\n", stdout);
+}
+
+static void json_name(struct listing *listing)
+{
+	struct json_object *name = json_object_new_string(listing->set->name);
+
+	json_next(listing);
+	printf("{\"name\":%s}", json_text(name));
+	json_object_put(name);
+}
+
+static void add_items(struct json_object *header, const struct nl_set *set)
+{
+	struct header_item items[HEADER_ITEMS];
+	size_t count = header_items(set, items), i;
+
+	for (i = 0; i < count; i++) {
+		switch (items[i].kind) {
+		case ITEM_FLAG:
+			json_add_bool(header, items[i].word, true);
+			break;
+		case ITEM_NUMBER:
+			json_add_uint(header, items[i].word,
+				      strtoull(items[i].text, NULL, 10));
+			break;
+		case ITEM_WORD:
+			json_add_string(header, items[i].word, items[i].text);
+			break;
+		}
+	}
+}
+
+static void add_filter(struct json_object *header, const struct nl_set *set)
+{
+	json_add_bool(header, "multi", is_multi(set));
+	json_add_ratio(header, "bitsperentry", bits_per_entry(set));
+	json_add_share(header, "fppnow", filter_share_now(set));
+	json_add_share(header, "fppfull", filter_share_full(set));
+}
+
+static void json_header(struct listing *listing)
+{
+	struct json_object *header = json_object_new_object(), *name;
+	const struct nl_set *set = listing->set;
+
+	add_items(header, set);
+	json_add_uint(header, "memsize", set->memory);
+	json_add_uint(header, "references", set->attachments);
+	json_add_uint(header, "numentries", set->entries);
+	if (listing->tool->json)
+		json_add_ratio(header, "loadfactor", load_factor(set));
+	if (is_approximate(set))
+		add_filter(header, set);
+	name = json_object_new_string(set->name);
+	json_next(listing);
+	printf("{\"name\":%s,\"type\":\"%s\",\"revision\":%u,\"header\":%s",
+	       json_text(name), meaning_word(type_words, set->type),
+	       type_revision(set), json_text(header));
+	json_object_put(name);
+	json_object_put(header);
+}
+
+static int json_member(enum entry_kind kind, const uint8_t *entry, void *data)
+{
+	char text[MEMBER_TEXT_SIZE + 32], *end = text;
+	struct listing *listing = data;
+
+	if (listing->members++)
+		*end++ = ',';
+	end = stpcpy(end, "\n{\"elem\":\"");
+	end = member_text(listing, kind, entry, end);
+	end = stpcpy(end, "\"}");
+	fwrite_unlocked(text, 1, end - text, stdout);
+	return 0;
+}
+
+static void json_members(struct listing *listing, const struct packed *entries)
+{
+	if (!entries) {
+		fputs(",\"members\":null,\"why\":\"" UNLISTABLE "\"", stdout);
+		return;
+	}
+	fputs(",\"members\":[", stdout);
+	packed_walk(entries, json_member, listing);
+	fputs(listing->members ? "\n]" : "]", stdout);
+}
+
+static void json_close(struct listing *listing)
+{
+	(void)listing;
+	fputc('}', stdout);
+}
+
+static void json_end(struct listing *listing)
+{
+	fputs(listing->count ? "\n]\n" : "]\n", stdout);
+}
+
+const struct layout layout_json = {
+	.begin = json_begin,
+	.name = json_name,
+	.header = json_header,
+	.members = json_members,
+	.close = json_close,
+	.end = json_end,
+};

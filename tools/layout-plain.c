@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Plain text, and the commands that make the sets again. */
+#include "filter.h"
+#include "show.h"
+
+/* What only our sets have comes behind what ipset's have. */
+static void print_filter(const struct nl_set *set)
+{
+	char now[SHARE_TEXT_SIZE], full[SHARE_TEXT_SIZE];
+
+	printf("Bits per entry: %.1f\n"
+	       "Strangers that match: %s now, %s when full\n",
+	       bits_per_entry(set), share_text(filter_share_now(set), now),
+	       share_text(filter_share_full(set), full));
+}
+
+static void print_items(const struct nl_set *set)
+{
+	struct header_item items[HEADER_ITEMS];
+	size_t count = header_items(set, items), i;
+
+	for (i = 0; i < count; i++)
+		printf(items[i].kind == ITEM_FLAG ? " %s" : " %s %s",
+		       items[i].word, items[i].text);
+	fputc('\n', stdout);
+}
+
+static void plain_name(struct listing *listing)
+{
+	puts(listing->set->name);
+}
+
+static void plain_header(struct listing *listing)
+{
+	const struct nl_set *set = listing->set;
+
+	if (listing->count > 1)
+		fputc('\n', stdout);
+	printf("Name: %s\nType: %s\nRevision: %u\nHeader:", set->name,
+	       meaning_word(type_words, set->type), type_revision(set));
+	print_items(set);
+	printf("Size in memory: %llu\nReferences: %u\nNumber of entries: %u\n",
+	       (unsigned long long)set->memory, set->attachments, set->entries);
+	if (listing->verbose || is_approximate(set))
+		printf("Load factor: %.2f\n", load_factor(set));
+	if (is_approximate(set))
+		print_filter(set);
+}
+
+static int plain_member(enum entry_kind kind, const uint8_t *entry, void *data)
+{
+	char text[MEMBER_TEXT_SIZE], *end;
+
+	end = member_text(data, kind, entry, text);
+	*end++ = '\n';
+	fwrite_unlocked(text, 1, end - text, stdout);
+	return 0;
+}
+
+static void plain_members(struct listing *listing, const struct packed *entries)
+{
+	if (!entries) {
+		printf("Members: not listed: " UNLISTABLE "; ask for one with: ipcuckoo test %s ADDRESS\n",
+		       listing->set->name);
+		return;
+	}
+	puts("Members:");
+	packed_walk(entries, plain_member, listing);
+}
+
+const struct layout layout_plain = {
+	.name = plain_name,
+	.header = plain_header,
+	.members = plain_members,
+};
+
+static void save_header(struct listing *listing)
+{
+	const struct nl_set *set = listing->set;
+
+	printf("create %s %s", set->name, meaning_word(type_words, set->type));
+	print_items(set);
+}
+
+static int save_member(enum entry_kind kind, const uint8_t *entry, void *data)
+{
+	const struct listing *listing = data;
+	char text[IPCUCKOO_NAME_SIZE + 8 + MEMBER_TEXT_SIZE], *end = text;
+
+	end = stpcpy(end, "add ");
+	end = stpcpy(end, listing->set->name);
+	*end++ = ' ';
+	end = member_text(listing, kind, entry, end);
+	*end++ = '\n';
+	fwrite_unlocked(text, 1, end - text, stdout);
+	return 0;
+}
+
+static void save_members(struct listing *listing, const struct packed *entries)
+{
+	if (entries)
+		packed_walk(entries, save_member, listing);
+	else
+		warn(listing->tool, "the entries of %s are not saved: " UNLISTABLE,
+		     listing->set->name);
+}
+
+const struct layout layout_save = {
+	.header = save_header,
+	.members = save_members,
+};

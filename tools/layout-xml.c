@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* XML. Names and values have no character that would have to be escaped. */
+#include "show.h"
+
+static void xml_begin(struct listing *listing)
+{
+	(void)listing;
+	puts("<ipsets>");
+}
+
+static void xml_name(struct listing *listing)
+{
+	printf("<ipset name=\"%s\"/>\n", listing->set->name);
+}
+
+static void xml_header(struct listing *listing)
+{
+	const struct nl_set *set = listing->set;
+	struct header_item items[HEADER_ITEMS];
+	size_t count = header_items(set, items), i;
+
+	printf("<ipset name=\"%s\">\n<type>%s</type>\n<revision>%u</revision>\n<header>",
+	       set->name, meaning_word(type_words, set->type),
+	       type_revision(set));
+	for (i = 0; i < count; i++) {
+		if (items[i].kind == ITEM_FLAG)
+			printf("<%s/>", items[i].word);
+		else
+			printf("<%s>%s</%s>", items[i].word, items[i].text,
+			       items[i].word);
+	}
+	printf("\n<memsize>%llu</memsize>\n<references>%u</references>\n<numentries>%u</numentries>\n</header>\n",
+	       (unsigned long long)set->memory, set->attachments, set->entries);
+}
+
+static int xml_member(enum entry_kind kind, const uint8_t *entry, void *data)
+{
+	char text[MEMBER_TEXT_SIZE + 48], *end = text;
+
+	end = stpcpy(end, "<member><elem>");
+	end = member_text(data, kind, entry, end);
+	end = stpcpy(end, "</elem></member>\n");
+	fwrite_unlocked(text, 1, end - text, stdout);
+	return 0;
+}
+
+static void xml_members(struct listing *listing, const struct packed *entries)
+{
+	if (!entries)
+		return;
+	puts("<members>");
+	packed_walk(entries, xml_member, listing);
+	puts("</members>");
+}
+
+static void xml_close(struct listing *listing)
+{
+	(void)listing;
+	puts("</ipset>");
+}
+
+static void xml_end(struct listing *listing)
+{
+	(void)listing;
+	puts("</ipsets>");
+}
+
+const struct layout layout_xml = {
+	.begin = xml_begin,
+	.name = xml_name,
+	.header = xml_header,
+	.members = xml_members,
+	.close = xml_close,
+	.end = xml_end,
+};

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "lines.h"
+
+static bool is_blank(char c)
+{
+	return c == ' ' || c == '\t' || c == '\r' || c == '\n';
+}
+
+/* The end of the word at @from, which loses its quotes; NULL if one is open. */
+static char *end_word(char *from)
+{
+	bool quoted = false;
+	char *to = from;
+
+	for (; *from && (quoted || !is_blank(*from)); from++) {
+		if (*from == '"')
+			quoted = !quoted;
+		else
+			*to++ = *from;
+	}
+	if (quoted)
+		return NULL;
+	if (*from)
+		from++;
+	*to = '\0';
+	return from;
+}
+
+int split_line(char *line, char *word[LINE_WORDS])
+{
+	int count = 0;
+
+	for (;;) {
+		while (is_blank(*line))
+			line++;
+		if (!*line || (!count && *line == '#'))
+			return count;
+		if (count == LINE_WORDS)
+			return -1;
+		word[count++] = line;
+		line = end_word(line);
+		if (!line)
+			return -1;
+	}
+}

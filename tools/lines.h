@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Lines that are commands. */
+#ifndef IPCUCKOO_TOOL_LINES_H
+#define IPCUCKOO_TOOL_LINES_H
+
+#include "tool.h"
+
+/* The most words of one. */
+#define LINE_WORDS	64
+
+/*
+ * Cut a line into words, in place: white space separates, double quotes hold
+ * together. A line that begins with # has none. Return: how many, or -1.
+ */
+int split_line(char *line, char *word[LINE_WORDS]);
+
+#endif /* IPCUCKOO_TOOL_LINES_H */

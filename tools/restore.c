@@ -1,0 +1,446 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * restore: commands out of a file, as one transaction. All lines are understood
+ * before anything is done; what they do to each other's sets and names is
+ * followed here, so that a line that would fail fails all of them.
+ */
+#include <limits.h>
+#include <stdlib.h>
+
+#include "bulk.h"
+#include "create.h"
+#include "filter.h"
+#include "lines.h"
+#include "list.h"
+#include "options.h"
+#include "transaction.h"
+
+/**
+ * struct binding - a name, and the set that it stands for so far
+ * @name:	the name
+ * @work:	the set, or NULL if there is none of that name any more
+ */
+struct binding {
+	char name[IPCUCKOO_NAME_SIZE];
+	struct work *work;
+};
+
+/**
+ * struct restore - one run
+ * @tool:	the run
+ * @line:	the same, with the options of a line
+ * @transaction: what it comes to
+ * @bindings:	all names that there are, or were
+ * @count:	how many
+ * @last:	of these, the one asked for last
+ * @list:	entries of a line
+ */
+struct restore {
+	struct tool *tool;
+	struct tool line;
+	struct transaction transaction;
+	struct binding *bindings;
+	size_t count;
+	size_t last;
+	struct list list;
+};
+
+static struct binding *bind_name(struct restore *r, const char *name,
+			    struct work *work)
+{
+	struct binding *all;
+	size_t i;
+
+	for (i = 0; i < r->count; i++)
+		if (!strcmp(r->bindings[i].name, name))
+			break;
+	if (i == r->count) {
+		all = realloc(r->bindings, (i + 1) * sizeof(*all));
+		if (!all)
+			return NULL;
+		r->bindings = all;
+		r->count++;
+		strcpy(all[i].name, name);
+	}
+	r->bindings[i].work = work;
+	return &r->bindings[i];
+}
+
+static struct work *find_work(struct restore *r, const char *name)
+{
+	size_t i;
+
+	if (r->last < r->count && !strcmp(r->bindings[r->last].name, name))
+		return r->bindings[r->last].work;
+	for (i = 0; i < r->count; i++) {
+		if (!strcmp(r->bindings[i].name, name)) {
+			r->last = i;
+			return r->bindings[i].work;
+		}
+	}
+	return NULL;
+}
+
+static int fail_no_set(struct restore *r, const char *name)
+{
+	return fail(&r->line, STATUS_REFUSED,
+		    "The set with the given name does not exist: \"%s\"", name);
+}
+
+static int name_work(struct restore *r, enum naming_kind kind, struct work *work,
+		     const char *from, const char *to)
+{
+	struct naming naming = {
+		.kind = kind, .work = work, .line = r->line.line
+	};
+
+	strcpy(naming.from, from);
+	strcpy(naming.to, to);
+	return transaction_name(&r->transaction, &naming) ?
+	       fail_memory(&r->line) : STATUS_OK;
+}
+
+static int line_create(struct restore *r, struct words *words)
+{
+	struct work *work;
+	struct nl_set set;
+	bool has_maxelem;
+	int status;
+
+	status = parse_create(&r->line, words, &set, &has_maxelem);
+	if (status)
+		return status;
+	work = find_work(r, set.name);
+	if (work && r->line.exist && work->set.type == set.type &&
+	    work->set.family == set.family)
+		return STATUS_OK;
+	if (work)
+		return fail(&r->line, STATUS_REFUSED,
+			    "Set cannot be created: set with the same name already exists (%s%s)",
+			    set.name, r->line.exist ?
+			    ", of another type or family" : "; -exist accepts that");
+	work = transaction_work(&r->transaction, &set);
+	if (!work || !bind_name(r, set.name, work))
+		return fail_memory(&r->line);
+	work->fresh = true;
+	work->has_maxelem = has_maxelem;
+	return name_work(r, NAMING_CREATE, work, "", set.name);
+}
+
+/* The entry of add or del, and its options. */
+static int read_entries(struct restore *r, const struct work *work,
+			struct words *words, const struct options *options)
+{
+	struct list *list = &r->list;
+	char why[ADDRESS_WHY_SIZE];
+	int kind, i, err;
+
+	for (kind = 0; kind < ENTRY_KINDS; kind++)
+		list->entries.kind[kind].count = 0;
+	list->family = work->set.family;
+	list->hosts_only = work->set.type != IPCUCKOO_TYPE_HASH_NET;
+	list->has_expand = true;
+	list->expand_limit = options->expand ? LIST_EXPAND_MOST :
+					       LIST_EXPAND_LIMIT;
+	for (i = 1; i < words->count; i++) {
+		if (i > 1 && bulk_looks_like_name(words->word[i]))
+			return fail_unknown(&r->line, no_keywords,
+					    words->word[i]);
+		err = bulk_read_entry(list, words->word[i], why);
+		if (err)
+			return bulk_fail_entry(&r->line, &work->set,
+					       words->word[i], why);
+	}
+	return STATUS_OK;
+}
+
+/* What filters have cannot be told apart well enough to follow its changes. */
+static int check_filter(struct restore *r, const struct nl_set *set, bool add)
+{
+	if (!is_multi(set) && (add || !is_approximate(set)))
+		return STATUS_OK;
+	return fail(&r->line, STATUS_REFUSED,
+		    "restore cannot %s the approximate set %s; see ipcuckoo load",
+		    add ? "add to" : "delete from", set->name);
+}
+
+static int line_change(struct restore *r, struct words *words, bool add)
+{
+	struct options options = { 0 };
+	int status = STATUS_OK;
+	struct work *work;
+
+	/* Most lines are that plain. */
+	if (words->count != 2 || words->word[1][0] == '-')
+		status = options_parse(&r->line, OPTIONS_OF_ENTRIES, words, 2,
+				       INT_MAX, &options);
+	if (status)
+		return status;
+	work = find_work(r, words->word[0]);
+	if (!work)
+		return fail_no_set(r, words->word[0]);
+	status = check_filter(r, &work->set, add);
+	if (!status)
+		status = options_check(&r->line, &options, &work->set);
+	if (!status)
+		status = read_entries(r, work, words, &options);
+	if (status)
+		return status;
+	return work_change(work, &r->list.entries, add, r->line.exist,
+			   r->line.line) ? fail_memory(&r->line) : STATUS_OK;
+}
+
+static int line_add(struct restore *r, struct words *words)
+{
+	return line_change(r, words, true);
+}
+
+static int line_del(struct restore *r, struct words *words)
+{
+	return line_change(r, words, false);
+}
+
+static int fail_in_use(struct restore *r, const char *name)
+{
+	return fail(&r->line, STATUS_REFUSED,
+		    "Set cannot be destroyed: it is in use by a kernel component (%s is attached; ipcuckoo detach %s first)",
+		    name, name);
+}
+
+static int destroy_work(struct restore *r, struct work *work, const char *name)
+{
+	int status;
+
+	if (work->set.attachments)
+		return fail_in_use(r, name);
+	work->gone = true;
+	status = name_work(r, NAMING_DESTROY, work, name, "");
+	bind_name(r, name, NULL);
+	return status;
+}
+
+/* A set, or all of them, for destroy and flush. */
+static int for_each_named(struct restore *r, struct words *words,
+			  int (*act)(struct restore *r, struct work *work,
+				     const char *name))
+{
+	struct work *work;
+	size_t i;
+	int status;
+
+	status = parse_words(&r->line, words, no_keywords, 0, 1);
+	if (status)
+		return status;
+	if (words->count) {
+		work = find_work(r, words->word[0]);
+		if (work)
+			return act(r, work, words->word[0]);
+		return r->line.exist ? STATUS_OK : fail_no_set(r, words->word[0]);
+	}
+	for (i = 0; i < r->count && !status; i++)
+		if (r->bindings[i].work)
+			status = act(r, r->bindings[i].work, r->bindings[i].name);
+	return status;
+}
+
+static int line_destroy(struct restore *r, struct words *words)
+{
+	return for_each_named(r, words, destroy_work);
+}
+
+static int flush_work(struct restore *r, struct work *work, const char *name)
+{
+	(void)r;
+	(void)name;
+	work_flush(work);
+	return STATUS_OK;
+}
+
+static int line_flush(struct restore *r, struct words *words)
+{
+	return for_each_named(r, words, flush_work);
+}
+
+static int line_rename(struct restore *r, struct words *words)
+{
+	struct work *work;
+	int status;
+
+	status = parse_words(&r->line, words, no_keywords, 2, 2);
+	if (!status)
+		status = parse_name(&r->line, words->word[1]);
+	if (status)
+		return status;
+	work = find_work(r, words->word[0]);
+	if (!work)
+		return fail_no_set(r, words->word[0]);
+	if (find_work(r, words->word[1]))
+		return fail(&r->line, STATUS_REFUSED,
+			    "Set cannot be renamed: a set with the new name already exists (%s)",
+			    words->word[1]);
+	status = name_work(r, NAMING_RENAME, work, words->word[0],
+			   words->word[1]);
+	if (!bind_name(r, words->word[0], NULL) || !bind_name(r, words->word[1], work))
+		return fail_memory(&r->line);
+	return status;
+}
+
+static int line_swap(struct restore *r, struct words *words)
+{
+	struct work *work, *other;
+	uint32_t attachments;
+	int status;
+
+	status = parse_words(&r->line, words, no_keywords, 2, 2);
+	if (status)
+		return status;
+	work = find_work(r, words->word[0]);
+	if (!work)
+		return fail_no_set(r, words->word[0]);
+	other = find_work(r, words->word[1]);
+	if (!other)
+		return fail(&r->line, STATUS_REFUSED,
+			    "Sets cannot be swapped: the second set does not exist (%s)",
+			    words->word[1]);
+	if (work->set.type != other->set.type ||
+	    work->set.family != other->set.family)
+		return fail(&r->line, STATUS_REFUSED,
+			    "The sets cannot be swapped: their type does not match (%s and %s differ in type or family)",
+			    words->word[0], words->word[1]);
+	/* What is attached stays with the name. */
+	attachments = work->set.attachments;
+	work->set.attachments = other->set.attachments;
+	other->set.attachments = attachments;
+	bind_name(r, words->word[0], other);
+	bind_name(r, words->word[1], work);
+	return name_work(r, NAMING_SWAP, work, words->word[0], words->word[1]);
+}
+
+static int run_line(struct restore *r, struct words *words)
+{
+	static const struct {
+		const char *name;
+		int (*run)(struct restore *r, struct words *words);
+	} lines[] = {
+		{ "create", line_create }, { "add", line_add },
+		{ "del", line_del }, { "destroy", line_destroy },
+		{ "flush", line_flush }, { "rename", line_rename },
+		{ "swap", line_swap },
+	};
+	const char *name = words->word[0];
+	unsigned int i;
+
+	if (!strcmp(name, "COMMIT"))
+		return STATUS_OK;
+	r->line.command = find_command(name);
+	if (!r->line.command)
+		return fail_command(&r->line, name);
+	words->word++;
+	words->count--;
+	words->plain--;
+	for (i = 0; i < sizeof(lines) / sizeof(lines[0]); i++)
+		if (!strcmp(lines[i].name, r->line.command->name))
+			return lines[i].run(r, words);
+	return fail(&r->line, STATUS_USAGE,
+		    "%s cannot be part of what is restored: it changes no set",
+		    r->line.command->name);
+}
+
+static int read_line(struct restore *r, char *text)
+{
+	char *word[LINE_WORDS];
+	struct words words = { .word = word };
+	int status;
+
+	r->line.exist = r->tool->exist;
+	words.count = split_line(text, word);
+	if (words.count < 0)
+		return fail(&r->line, STATUS_USAGE,
+			    "too many words, or a quote without its end");
+	if (!words.count)
+		return STATUS_OK;
+	status = take_line_options(&r->line, &words);
+	return status || !words.count ? status : run_line(r, &words);
+}
+
+static int read_file(struct restore *r, FILE *file)
+{
+	int status = STATUS_OK;
+	char *text = NULL;
+	size_t room = 0;
+
+	while (!status && getline(&text, &room, file) >= 0) {
+		r->line.line++;
+		status = read_line(r, text);
+	}
+	free(text);
+	if (!status && ferror(file))
+		status = fail(r->tool, STATUS_REFUSED, "%s cannot be read: %s",
+			      r->tool->file ? r->tool->file : "standard input",
+			      strerror(errno));
+	return status;
+}
+
+/* The sets that there are. */
+static int read_sets(struct restore *r)
+{
+	struct nl_set *sets;
+	struct work *work;
+	size_t count, i;
+	int status;
+
+	status = connect_module(r->tool);
+	if (status)
+		return status;
+	if (nl_sets(r->tool->nl, &sets, &count) < 0)
+		return fail_kernel(r->tool, NULL, "cannot list the sets");
+	for (i = 0; i < count && !status; i++) {
+		work = transaction_work(&r->transaction, &sets[i]);
+		if (!work || !bind_name(r, sets[i].name, work))
+			status = fail_memory(r->tool);
+	}
+	free(sets);
+	return status;
+}
+
+static int restore(struct restore *r, FILE *file, bool check)
+{
+	int status = read_sets(r);
+
+	r->line = *r->tool;
+	if (!status)
+		status = read_file(r, file);
+	if (!status)
+		status = transaction_check(&r->transaction);
+	if (!status && !check)
+		status = transaction_apply(&r->transaction);
+	return status;
+}
+
+int run_restore(struct tool *tool, struct words *words)
+{
+	struct restore r = { .tool = tool, .transaction = { .tool = tool } };
+	bool check = false;
+	const struct keyword keywords[] = {
+		{ .word = "--check", .flag = &check },
+		{ .word = NULL }
+	};
+	FILE *file = stdin;
+	int status;
+
+	status = parse_words(tool, words, keywords, 0, 0);
+	if (status)
+		return status;
+	if (tool->file)
+		file = fopen(tool->file, "r");
+	if (!file)
+		return fail(tool, STATUS_REFUSED, "Cannot open %s for reading: %s",
+			    tool->file, strerror(errno));
+	status = restore(&r, file, check);
+	if (file != stdin)
+		fclose(file);
+	transaction_free(&r.transaction);
+	list_free(&r.list);
+	free(r.bindings);
+	return status;
+}

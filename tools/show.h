@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Sets and their members, as list and save print them: what there is to print
+ * (show.c), and the layouts to print it in, all of them ipset's (layout-*.c).
+ */
+#ifndef IPCUCKOO_TOOL_SHOW_H
+#define IPCUCKOO_TOOL_SHOW_H
+
+#include "tool.h"
+
+/* Room for an address, or for the name of a host. */
+#define MEMBER_TEXT_SIZE	1056
+
+/**
+ * struct listing - one run of list or save
+ * @tool:	the run
+ * @layout:	how to print
+ * @verbose:	also what ipset does not have
+ * @ipset:	only what ipset can hold
+ * @set:	the set that is being printed
+ * @count:	sets printed so far
+ * @members:	members printed of the set
+ * @torn:	something changed while it was read, each time
+ */
+struct listing {
+	struct tool *tool;
+	const struct layout *layout;
+	bool verbose;
+	bool ipset;
+	const struct nl_set *set;
+	size_t count;
+	size_t members;
+	bool torn;
+};
+
+/**
+ * struct layout - how sets are printed
+ * @begin:	what comes before the first set; may be NULL
+ * @name:	a set's name, where no more is asked for; NULL if that is no
+ *		answer in this layout: it prints the sets as ever
+ * @header:	what there is to say of a set
+ * @members:	its members; NULL entries are entries that cannot be listed
+ * @close:	what ends a set; may be NULL
+ * @end:	what comes behind the last set; may be NULL
+ */
+struct layout {
+	void (*begin)(struct listing *listing);
+	void (*name)(struct listing *listing);
+	void (*header)(struct listing *listing);
+	void (*members)(struct listing *listing, const struct packed *entries);
+	void (*close)(struct listing *listing);
+	void (*end)(struct listing *listing);
+};
+
+extern const struct layout layout_plain;
+extern const struct layout layout_save;
+extern const struct layout layout_xml;
+extern const struct layout layout_json;
+
+enum item_kind {
+	ITEM_FLAG,		/* nothing but its name */
+	ITEM_NUMBER,
+	ITEM_WORD,
+};
+
+/**
+ * struct header_item - an option that a set was made with
+ * @word:	its name
+ * @kind:	what is behind that
+ * @text:	its value
+ */
+struct header_item {
+	const char *word;
+	enum item_kind kind;
+	char text[64];
+};
+
+#define HEADER_ITEMS	16
+
+/* The options of a set, in ipset's order. Return: how many. */
+size_t header_items(const struct nl_set *set,
+		    struct header_item items[HEADER_ITEMS]);
+
+/* What ipset calls the revision of the type. */
+unsigned int type_revision(const struct nl_set *set);
+
+double load_factor(const struct nl_set *set);
+double bits_per_entry(const struct nl_set *set);
+
+/* A member as it is to be shown. Return: its end; there is no NUL. */
+char *member_text(const struct listing *listing, enum entry_kind kind,
+		  const uint8_t *entry, char text[MEMBER_TEXT_SIZE]);
+
+#define UNLISTABLE	"a filter keeps fingerprints of its entries, not the addresses"
+
+#endif /* IPCUCKOO_TOOL_SHOW_H */
