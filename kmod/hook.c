@@ -47,11 +47,16 @@
  * @at:		the attachment
  * @set:	the set it looks in: packets go by this, not by @at->set, so that
  *		all attachments change their sets in one step, with the chain
+ * @dir:	its direction, or, if the set has a mask, that << MASKED_SHIFT: sets
+ *		without are not asked for one
  */
 struct ipcuckoo_link {
 	struct ipcuckoo_attachment *at;
 	struct ipcuckoo_set *set;
+	u8 dir;
 };
+
+#define MASKED_SHIFT	2
 
 /**
  * struct ipcuckoo_chain - what a hook runs
@@ -103,25 +108,45 @@ static bool match4(struct ipcuckoo_set *set, const struct ipcuckoo_key *addr)
 	return ipcuckoo_set_match4(set, addr->lo);
 }
 
+static bool match_masked(struct ipcuckoo_set *set, const struct ipcuckoo_key *addr,
+			 match_fn match)
+{
+	struct ipcuckoo_key key = ipcuckoo_mask_key(&set->mask, addr);
+
+	return match(set, &key);
+}
+
 static __always_inline bool matches(const struct ipcuckoo_link *link,
 				    const struct addresses *a, match_fn match)
 {
-	u8 dir = link->at->rule.dir;
+	u8 dir = link->dir;
 
-	return (dir & IPCUCKOO_DIR_SRC && match(link->set, &a->addr[0])) ||
-	       (dir & IPCUCKOO_DIR_DST && match(link->set, &a->addr[1]));
+	if ((dir & IPCUCKOO_DIR_SRC && match(link->set, &a->addr[0])) ||
+	    (dir & IPCUCKOO_DIR_DST && match(link->set, &a->addr[1])))
+		return true;
+	dir >>= MASKED_SHIFT;
+	if (likely(!dir))
+		return false;
+	return (dir & IPCUCKOO_DIR_SRC && match_masked(link->set, &a->addr[0], match)) ||
+	       (dir & IPCUCKOO_DIR_DST && match_masked(link->set, &a->addr[1], match));
 }
 
 /* The same once more for a set that keeps records: which entry it is, counted. */
 static bool hit_entry(const struct ipcuckoo_link *link, const struct addresses *a,
 		      bool v6, unsigned int bytes, u64 *mark)
 {
+	const struct ipcuckoo_mask *mask = &link->set->mask;
+	struct addresses by = *a;
 	u8 dir = link->at->rule.dir;
 
+	if (mask->given) {
+		by.addr[0] = ipcuckoo_mask_key(mask, &a->addr[0]);
+		by.addr[1] = ipcuckoo_mask_key(mask, &a->addr[1]);
+	}
 	return (dir & IPCUCKOO_DIR_SRC &&
-		ipcuckoo_set_hit(link->set, &a->addr[0], v6, bytes, mark)) ||
+		ipcuckoo_set_hit(link->set, &by.addr[0], v6, bytes, mark)) ||
 	       (dir & IPCUCKOO_DIR_DST &&
-		ipcuckoo_set_hit(link->set, &a->addr[1], v6, bytes, mark));
+		ipcuckoo_set_hit(link->set, &by.addr[1], v6, bytes, mark));
 }
 
 static const struct net_device *device(const struct nf_hook_state *state)
@@ -412,6 +437,17 @@ static int create_points(struct ipcuckoo_net *inet)
 	return 0;
 }
 
+static struct ipcuckoo_link make_link(struct ipcuckoo_attachment *at)
+{
+	u8 dir = at->rule.dir;
+
+	return (struct ipcuckoo_link){
+		.at = at,
+		.set = at->set,
+		.dir = at->set->mask.given ? dir << MASKED_SHIFT : dir,
+	};
+}
+
 /* The chain of a point as the list is now: NULL if nothing runs there. */
 static struct ipcuckoo_chain *make_chain(struct ipcuckoo_net *inet,
 					 const struct ipcuckoo_point *point)
@@ -430,7 +466,7 @@ static struct ipcuckoo_chain *make_chain(struct ipcuckoo_net *inet,
 		return ERR_PTR(-ENOMEM);
 	list_for_each_entry(at, &inet->attached.list, list)
 		if (runs_in(at, point))
-			chain->link[chain->count++] = (struct ipcuckoo_link){ at, at->set };
+			chain->link[chain->count++] = make_link(at);
 	return chain;
 }
 

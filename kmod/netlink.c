@@ -52,6 +52,8 @@ static const struct nla_policy set_new_policy[] = {
 	[IPCUCKOO_A_HASHSIZE] = U32_POLICY,
 	[IPCUCKOO_A_BUCKETSIZE] = { .type = NLA_U8 },
 	[IPCUCKOO_A_INITVAL] = U32_POLICY,
+	[IPCUCKOO_A_NETMASK] = { .type = NLA_U8 },
+	[IPCUCKOO_A_BITMASK] = { .type = NLA_BINARY, .len = IPCUCKOO_HOST6_SIZE },
 };
 
 /* One set, or all. */

@@ -5,6 +5,7 @@
 #include <net/genetlink.h>
 #include <net/sock.h>
 
+#include "compat.h"
 #include "net.h"
 #include "netlink.h"
 #include "set.h"
@@ -77,6 +78,60 @@ static struct ipcuckoo_notes get_notes(struct nlattr **attrs)
 	};
 }
 
+/* Fill the low bytes of a mask, as they travel. */
+static void get_bitmask(const struct nlattr *attr, struct ipcuckoo_mask *mask)
+{
+	const u8 *data = nla_data(attr);
+
+	if (nla_len(attr) == IPCUCKOO_HOST6_SIZE) {
+		mask->bits.hi = get_unaligned_be64(data);
+		mask->bits.lo = get_unaligned_be64(data + 8);
+	} else {
+		mask->bits.lo = get_unaligned_be32(data);
+	}
+}
+
+static void get_netmask(u8 len, bool v6, struct ipcuckoo_mask *mask)
+{
+	mask->len = len;
+	if (!v6)
+		mask->bits.lo = (u32)(~0ULL << (32 - len));
+	else if (len > 64)
+		mask->bits = (struct ipcuckoo_key){ ~0ULL, ~0ULL << (128 - len) };
+	else
+		mask->bits.hi = ~0ULL << (64 - len);
+}
+
+/* A mask goes with one family, for an address has its bits. */
+static int get_mask(struct genl_info *info, u8 type, u8 family,
+		    struct ipcuckoo_mask *mask)
+{
+	struct nlattr *bitmask = info->attrs[IPCUCKOO_A_BITMASK];
+	struct nlattr *netmask = info->attrs[IPCUCKOO_A_NETMASK];
+	struct nlattr *attr = bitmask ?: netmask;
+	bool v6 = family == IPCUCKOO_FAMILY_INET6;
+	unsigned int size = v6 ? IPCUCKOO_HOST6_SIZE : IPCUCKOO_HOST4_SIZE;
+
+	*mask = (struct ipcuckoo_mask){ .given = attr };
+	if (!attr)
+		return 0;
+	if (type != IPCUCKOO_TYPE_HASH_IP || family == IPCUCKOO_FAMILY_ANY ||
+	    (bitmask && netmask)) {
+		NL_SET_ERR_MSG_ATTR(info->extack, attr,
+				    "one of NETMASK and BITMASK goes with the type hash:ip, family inet or inet6");
+		return -EINVAL;
+	}
+	if (bitmask && nla_len(bitmask) == size)
+		get_bitmask(bitmask, mask);
+	else if (netmask && nla_get_u8(netmask) && nla_get_u8(netmask) <= 8 * size)
+		get_netmask(nla_get_u8(netmask), v6, mask);
+	if (mask->bits.hi || mask->bits.lo)
+		return 0;
+	NL_SET_ERR_MSG_ATTR(info->extack, attr,
+			    "a mask is as long as an address and not zero");
+	return -ERANGE;
+}
+
 int ipcuckoo_nl_set_new_doit(struct sk_buff *skb, struct genl_info *info)
 {
 	struct ipcuckoo_net *inet = ipcuckoo_net(genl_info_net(info));
@@ -98,6 +153,8 @@ int ipcuckoo_nl_set_new_doit(struct sk_buff *skb, struct genl_info *info)
 	err = get_shape(info, options.type, options.maxelem, &options.shape);
 	if (!err)
 		err = get_keeps(info, &options);
+	if (!err)
+		err = get_mask(info, options.type, options.family, &options.mask);
 	if (err)
 		return err;
 	err = ipcuckoo_set_create(inet, name, &options);
@@ -207,6 +264,23 @@ int ipcuckoo_nl_set_change_doit(struct sk_buff *skb, struct genl_info *info)
 	return err;
 }
 
+static int fill_mask(struct sk_buff *skb, const struct ipcuckoo_set *set)
+{
+	u8 data[IPCUCKOO_HOST6_SIZE];
+
+	if (!set->mask.given)
+		return 0;
+	if (set->mask.len)
+		return nla_put_u8(skb, IPCUCKOO_A_NETMASK, set->mask.len);
+	if (set->family == IPCUCKOO_FAMILY_INET) {
+		put_unaligned_be32(set->mask.bits.lo, data);
+		return nla_put(skb, IPCUCKOO_A_BITMASK, IPCUCKOO_HOST4_SIZE, data);
+	}
+	put_unaligned_be64(set->mask.bits.hi, data);
+	put_unaligned_be64(set->mask.bits.lo, data + 8);
+	return nla_put(skb, IPCUCKOO_A_BITMASK, IPCUCKOO_HOST6_SIZE, data);
+}
+
 /* What only a filter has. */
 static int fill_shape(struct sk_buff *skb, const struct ipcuckoo_filter_shape *shape)
 {
@@ -263,6 +337,7 @@ static int fill_set(struct sk_buff *skb, struct ipcuckoo_set *set)
 	       nla_put_u32(skb, IPCUCKOO_A_HASHSIZE, set->notes.hashsize) ||
 	       nla_put_u8(skb, IPCUCKOO_A_BUCKETSIZE, set->notes.bucketsize) ||
 	       nla_put_u32(skb, IPCUCKOO_A_INITVAL, set->notes.initval) ||
+	       fill_mask(skb, set) ||
 	       ipcuckoo_nl_put_u64(skb, IPCUCKOO_A_MEMORY, ipcuckoo_set_memory(set)) ||
 	       ipcuckoo_nl_put_u64(skb, IPCUCKOO_A_SLOTS, ipcuckoo_entries_slots(e)) ||
 	       nla_put_u32(skb, IPCUCKOO_A_ATTACHMENTS,

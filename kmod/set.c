@@ -185,7 +185,9 @@ static bool same_options(const struct ipcuckoo_set *a,
 	return a->type == b->type && a->family == b->family &&
 	       a->entries.options == b->entries.options && a->timeout == b->timeout &&
 	       p->bits == q->bits && p->capacity == q->capacity &&
-	       p->multi == q->multi;
+	       p->multi == q->multi && a->mask.given == b->mask.given &&
+	       a->mask.bits.hi == b->mask.bits.hi &&
+	       a->mask.bits.lo == b->mask.bits.lo;
 }
 
 /* Entries that have ended match no more. They are removed a part at a time, so
@@ -269,6 +271,7 @@ int ipcuckoo_set_create(struct ipcuckoo_net *inet, const char *name,
 	set->timeout = options->timeout;
 	INIT_DELAYED_WORK(&set->sweep, sweep_work);
 	set->notes = options->notes;
+	set->mask = options->mask;
 	kref_init(&set->ref);
 	if (ipcuckoo_entries_init(&set->entries, &inet->mem, true)) {
 		kfree(set);
@@ -613,7 +616,8 @@ static bool host_bits_zero(const struct ipcuckoo_entry *entry)
 /**
  * ipcuckoo_set_check() - may a set hold this entry?
  * @set:	set
- * @entry:	entry; an IPv4-mapped one becomes IPv4 in family any
+ * @entry:	entry; an IPv4-mapped one becomes IPv4 in family any, and bits that
+ *		do not count become zero
  *
  * Return: 0, -EINVAL, -EAFNOSUPPORT or -EOPNOTSUPP, as uapi/ipcuckoo.h has it.
  */
@@ -639,6 +643,8 @@ int ipcuckoo_set_check(const struct ipcuckoo_set *set,
 	if (set->type != IPCUCKOO_TYPE_HASH_NET &&
 	    entry->len != (entry->v6 ? 128 : 32))
 		return -EOPNOTSUPP;
+	if (set->mask.given)
+		entry->addr = ipcuckoo_mask_key(&set->mask, &entry->addr);
 	return 0;
 }
 

@@ -61,6 +61,18 @@ struct ipcuckoo_notes {
 };
 
 /**
+ * struct ipcuckoo_mask - the bits of addresses that a set goes by
+ * @bits:	ones, where a bit counts; IPv4 in the low half
+ * @len:	as many leading ones, if it was given so; else 0
+ * @given:	there is a mask at all
+ */
+struct ipcuckoo_mask {
+	struct ipcuckoo_key bits;
+	u8 len;
+	bool given;
+};
+
+/**
  * struct ipcuckoo_set - a set
  * @entries:	its contents; entries.mutex also protects @dead, @swaps, and
  *		changes of @maxelem
@@ -72,6 +84,7 @@ struct ipcuckoo_notes {
  * @timeout:	of entries that are given none, in seconds; 0: they stay
  * @sweep:	removes entries that have ended, while there are any that will
  * @notes:	never changed
+ * @mask:	never changed
  * @swaps:	moves when it and another set take each other's place
  * @dead:	it was destroyed; whoever still holds it must not change it
  * @attachments: how many there are; under ipcuckoo_net.mutex
@@ -92,6 +105,7 @@ struct ipcuckoo_set {
 	u32 timeout;
 	struct delayed_work sweep;
 	struct ipcuckoo_notes notes;
+	struct ipcuckoo_mask mask;
 	u32 swaps;
 	bool dead;
 	unsigned int attachments;
@@ -111,6 +125,7 @@ struct ipcuckoo_set {
  * @timeout:	of entries that are given none, in seconds; 0: they stay
  * @shape:	what its filter is like; bits are 0 for an exact type
  * @notes:	to be remembered
+ * @mask:	what of addresses counts, for hash:ip
  */
 struct ipcuckoo_set_options {
 	u8 type;
@@ -120,6 +135,7 @@ struct ipcuckoo_set_options {
 	u32 timeout;
 	struct ipcuckoo_filter_shape shape;
 	struct ipcuckoo_notes notes;
+	struct ipcuckoo_mask mask;
 };
 
 bool ipcuckoo_set_name_valid(const char *name);
@@ -169,6 +185,18 @@ bool ipcuckoo_set_hit(struct ipcuckoo_set *set, const struct ipcuckoo_key *addr,
 static inline bool ipcuckoo_set_recorded(const struct ipcuckoo_set *set)
 {
 	return set->entries.options & IPCUCKOO_RECORDED;
+}
+
+/* What of an address a set with a mask goes by. Whoever looks an address up
+ * masks it first; sets without a mask are spared the question (attach.c).
+ */
+static inline struct ipcuckoo_key
+ipcuckoo_mask_key(const struct ipcuckoo_mask *mask, const struct ipcuckoo_key *addr)
+{
+	return (struct ipcuckoo_key){
+		.hi = addr->hi & mask->bits.hi,
+		.lo = addr->lo & mask->bits.lo,
+	};
 }
 
 #endif /* _IPCUCKOO_SET_H */

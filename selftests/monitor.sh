@@ -304,7 +304,7 @@ test_ends()
 	"$IPCUCKOO" destroy --all
 	run_ok "who listens does not hold the module" unload_module
 	wait "$monitor"
-	check "and is told that it is gone" "4 ipcuckoo: the kernel module was unloaded" \
+	check "and is told that it is gone" "4 ipcuckoo v0.1.0: the kernel module was unloaded" \
 		"$? $(cat gone.err)"
 }
 

@@ -13,13 +13,14 @@ some=${some:-600}
 many=${SLOW:+1000}
 many=${many:-3000}
 
-# set_of NAME TYPE FAMILY FILE...: a set and its contents
+# set_of NAME TYPE FAMILY FILE...: a set and its contents; options may stand behind the family
 set_of()
 {
 	local name=$1 type=$2 family=$3 out
 
 	shift 3
-	out=$(ipcuckoo create "$name" "$type" family "$family" 2>&1 &&
+	# shellcheck disable=SC2086
+	out=$(ipcuckoo create "$name" "$type" family $family 2>&1 &&
 		ipcuckoo load "$name" "$@" 2>&1) || bail "cannot load $name: $out"
 }
 
@@ -35,6 +36,16 @@ every_length()
 	        addr = random.getrandbits(125) | 1 << 125 if v6 else random.getrandbits(32)
 	        net = ipaddress.IPv6Network if v6 else ipaddress.IPv4Network
 	        print(net((addr, length), strict=False))
+	END
+}
+
+# networks_of LENGTH FILE: those that the addresses of a file are in
+networks_of()
+{
+	python3 - "$1" "$2" <<-'END'
+	import ipaddress, sys
+	for line in open(sys.argv[2]):
+	    print(ipaddress.ip_network((line.strip(), int(sys.argv[1])), strict=False))
 	END
 }
 
@@ -56,6 +67,11 @@ make_lists()
 	# Every length there is, so that each has its say.
 	every_length 4 > $lists/lengths4
 	every_length 6 > $lists/lengths6
+	# What sets with a mask come to.
+	head -n 500 $lists/hosts4 > $lists/few4
+	head -n 500 $lists/hosts6 > $lists/few6
+	networks_of 24 $lists/few4 > $lists/masked4
+	networks_of 64 $lists/few6 > $lists/masked6
 }
 
 make_sets()
@@ -70,6 +86,8 @@ make_sets()
 	set_of all hash:net any $lists/all4 $lists/all6
 	set_of lo hash:net any $lists/lo4 $lists/lo6
 	set_of lengths hash:net any $lists/lengths4 $lists/lengths6
+	set_of masked4 hash:ip "inet netmask 24" $lists/few4
+	set_of masked6 hash:ip "inet6 bitmask ffff:ffff:ffff:ffff::" $lists/few6
 }
 
 test_forwarded()
@@ -82,6 +100,8 @@ test_forwarded()
 	fates "both families in one set, IPv6" -6 -n "$some" -r src,drop,$lists/any,set=any check cs
 	fates "every prefix length, IPv4" -n "$some" -r src,drop,$lists/lengths4,set=lengths check cs
 	fates "every prefix length, IPv6" -6 -n "$some" -r src,drop,$lists/lengths6,set=lengths check cs
+	fates "a netmask, IPv4" -n "$some" -r src,drop,$lists/masked4,set=masked4 check cs
+	fates "a bitmask, IPv6" -6 -n "$some" -r both,drop,$lists/masked6,set=masked6 check cs
 }
 
 test_directions()

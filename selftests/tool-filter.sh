@@ -237,7 +237,7 @@ test_attach()
 	for verdict in drop accept; do
 		run_tool attach f src $verdict
 		check_match "attach $verdict" \
-			"^3 ipcuckoo: Set f cannot be attached: it is approximate, so that $shares, would be [a-z ]* \(--approximate accepts that\)$" \
+			"^3 ipcuckoo v[0-9.]+: Set f cannot be attached: it is approximate, so that $shares, would be [a-z ]* \(--approximate accepts that\)$" \
 			"$status $err"
 	done
 	check "nothing is attached" 1 "$(wc -l < /proc/net/ipcuckoo/attachments)"

@@ -241,6 +241,64 @@ test_errors()
 	both destroy
 }
 
+test_masks()
+{
+	# Test that only the bits of a mask count.
+	script <<-'END'
+	create m hash:ip netmask 24
+	add m 192.0.2.1
+	add m 192.0.2.2
+	test m 192.0.2.99
+	test m 198.51.100.1
+	list m
+	save m
+	-o xml list m
+	del m 192.0.2.77
+	create m6 hash:ip family inet6 netmask 64
+	add m6 2001:db8:1:2:3::1
+	test m6 2001:db8:1:2::99
+	list m6
+	create x hash:ip netmask 33
+	create x hash:ip netmask 0
+	create m hash:ip netmask 24 -exist
+	END
+	# Kernels before 6.3 have no bitmask in ipset.
+	if ipset create probe hash:ip bitmask 255.0.255.0 2> /dev/null; then
+		ipset destroy probe
+		script <<-'END'
+		create b hash:ip bitmask 255.0.255.0
+		add b 10.1.2.3
+		test b 10.99.2.99
+		test b 10.1.3.3
+		list b
+		save b
+		create b6 hash:ip family inet6 bitmask ffff::ffff
+		add b6 2001:db8::1
+		test b6 2001:1:2:3::1
+		list b6
+		create x hash:ip bitmask 0.0.0.0
+		create x hash:ip netmask 24 bitmask 255.0.0.0
+		END
+	else
+		fine "a bitmask" create b hash:ip bitmask 255.0.255.0
+		fine "an entry" add b 10.1.2.3
+		has "its bits" 10.0.2.0 b
+		expect "another address" 0 "" "Warning: 10.99.2.99 is in set b." test b 10.99.2.99
+		expect "one with other bits" 1 "" "10.1.3.3 is NOT in set b." test b 10.1.3.3
+		expect "no bits" 1 "" "The value of the netmask parameter is invalid" \
+			create x hash:ip bitmask 0.0.0.0
+		bad "netmask as well" "bitmask and netmask are mutually exclusive, provide only one" \
+			create x hash:ip netmask 24 bitmask 255.0.0.0
+		run_tool save b
+		check_match "it is saved" 'maxelem 4294967295 bitmask 255\.0\.255\.0 bucketsize' "$out"
+		fine "destroy" destroy b
+	fi
+	lines 'create r hash:ip netmask 24\nadd r 192.0.2.1\ndel r 192.0.2.3\nadd r 192.0.2.4\n'
+	both restore
+	both list r
+	both destroy
+}
+
 test_restore()
 {
 	# Test that files of commands are understood, and where they are wrong.
@@ -385,6 +443,7 @@ load_module
 : > in
 test_commands
 test_errors
+test_masks
 test_restore
 test_drivers
 test_exchange

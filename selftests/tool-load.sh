@@ -136,7 +136,7 @@ test_load_faults()
 	echo 192.0.2.1 >> worse
 	run_tool load nets worse --skip-invalid
 	out=${out%, in *}
-	judge "many of them" 0 "nets: 1 entry, 15 lines skipped" "ipcuckoo: 5 more lines skipped"
+	judge "many of them" 0 "nets: 1 entry, 15 lines skipped" "ipcuckoo v0.1.0: 5 more lines skipped"
 	check "ten are named" 10 "$(grep -c '^ipcuckoo: worse:.*; skipped$' err)"
 	expect "quiet about them" 0 "" "" -q load nets worse --skip-invalid
 	json "counted" 0 '[15, 1]' '[d["skipped"], d["entries"]]' -q load nets worse --skip-invalid

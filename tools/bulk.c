@@ -12,6 +12,7 @@
 #include "filter.h"
 #include "guard.h"
 #include "list.h"
+#include "mask.h"
 
 #define ATTEMPTS	5
 
@@ -141,6 +142,7 @@ int bulk_read(struct tool *tool, const struct nl_set *set, char **word,
 		list_free(&list);
 		return bulk_fail_entry(tool, set, word[i], why);
 	}
+	mask_hosts(set, &list.entries);
 	packed_sort(&list.entries);
 	if (!is_multi(set))
 		packed_dedup(&list.entries);

@@ -17,14 +17,15 @@
 
 const struct command commands[] = {
 	{ "create", run_create, COMMAND_IPSET | COMMAND_TYPED, { "new", "n", "-N" },
-	  "NAME hash:ip|hash:net|filter:ip [family inet|inet6|any] [maxelem N] [hashsize N] [bucketsize N] [initval N] [bits 8|16|32] [fpp P] [capacity N] [multi]",
+	  "NAME hash:ip|hash:net|filter:ip [family inet|inet6|any] [maxelem N] [netmask N] [bitmask ADDRESS] [hashsize N] [bucketsize N] [initval N] [bits 8|16|32] [fpp P] [capacity N] [multi]",
 	  "make a set",
 	  "hash:ip (or iphash) holds hosts, hash:net (or nethash) holds hosts and\n"
 	  "prefixes. The family is inet unless said otherwise; any holds IPv4 and\n"
 	  "IPv6 in one set.\n"
 	  "maxelem limits the entries; 0 is no limit.\n"
-	  "hashsize, bucketsize and initval are remembered and listed, as scripts for\n"
-	  "ipset expect, and nothing depends on them.\n"
+	  "In a hash:ip set with netmask N or bitmask ADDRESS only these bits of an\n"
+	  "address count. hashsize, bucketsize and initval are remembered and listed,\n"
+	  "as scripts for ipset expect, and nothing depends on them.\n"
 	  "-exist accepts a set of that name and kind that is there.\n"
 	  "\n"
 	  "filter:ip holds hosts in 8, 16 or 32 bits each, and is approximate: its\n"

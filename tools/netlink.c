@@ -444,9 +444,26 @@ int nl_set_new(struct nl *nl, const struct nl_set *set, bool has_maxelem,
 		mnl_attr_put_u32(nlh, IPCUCKOO_A_HASHSIZE, set->hashsize);
 	if (set->bucketsize)
 		mnl_attr_put_u8(nlh, IPCUCKOO_A_BUCKETSIZE, set->bucketsize);
+	if (set->netmask)
+		mnl_attr_put_u8(nlh, IPCUCKOO_A_NETMASK, set->netmask);
+	if (set->has_bitmask)
+		mnl_attr_put(nlh, IPCUCKOO_A_BITMASK,
+			     set->family == IPCUCKOO_FAMILY_INET6 ?
+			     IPCUCKOO_HOST6_SIZE : IPCUCKOO_HOST4_SIZE,
+			     set->bitmask);
 	if (set->has_initval)
 		mnl_attr_put_u32(nlh, IPCUCKOO_A_INITVAL, set->initval);
 	return talk(nl, NULL, NULL);
+}
+
+static void get_bitmask(const struct nlattr *attr, struct nl_set *set)
+{
+	size_t size = attr ? mnl_attr_get_payload_len(attr) : 0;
+
+	set->has_bitmask = attr;
+	memset(set->bitmask, 0, sizeof(set->bitmask));
+	if (size <= sizeof(set->bitmask) && size)
+		memcpy(set->bitmask, mnl_attr_get_payload(attr), size);
 }
 
 static int read_set(const struct nlattr **attrs, void *data)
@@ -464,6 +481,8 @@ static int read_set(const struct nlattr **attrs, void *data)
 	set->bucketsize = get_uint(attrs, IPCUCKOO_A_BUCKETSIZE);
 	set->initval = get_uint(attrs, IPCUCKOO_A_INITVAL);
 	set->has_initval = true;
+	set->netmask = get_uint(attrs, IPCUCKOO_A_NETMASK);
+	get_bitmask(attrs[IPCUCKOO_A_BITMASK], set);
 	set->maxelem = get_uint(attrs, IPCUCKOO_A_MAXELEM);
 	set->options = get_uint(attrs, IPCUCKOO_A_OPTIONS);
 	set->timeout = get_uint(attrs, IPCUCKOO_A_TIMEOUT);

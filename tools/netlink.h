@@ -55,8 +55,8 @@ enum failure {
  * struct nl_set - a set
  *
  * The same struct asks for one: @name, @type, @family, @maxelem, and, where
- * they are not 0, @bits, @capacity, @options, @timeout, @flags, @hashsize and
- * @bucketsize, and @initval if @has_initval.
+ * they are not 0, @bits, @capacity, @options, @timeout, @flags, @hashsize,
+ * @bucketsize and @netmask, @initval if @has_initval, @bitmask if @has_bitmask.
  */
 struct nl_set {
 	char name[IPCUCKOO_NAME_SIZE];
@@ -68,6 +68,9 @@ struct nl_set {
 	uint32_t hashsize;
 	uint32_t initval;
 	bool has_initval;
+	bool has_bitmask;
+	uint8_t netmask;
+	uint8_t bitmask[IPCUCKOO_HOST6_SIZE];
 	uint32_t capacity;
 	uint32_t maxelem;
 	uint32_t options;

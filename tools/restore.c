@@ -12,6 +12,7 @@
 #include "filter.h"
 #include "lines.h"
 #include "list.h"
+#include "mask.h"
 #include "options.h"
 #include "transaction.h"
 
@@ -151,6 +152,7 @@ static int read_entries(struct restore *r, const struct work *work,
 			return bulk_fail_entry(&r->line, &work->set,
 					       words->word[i], why);
 	}
+	mask_hosts(&work->set, &list->entries);
 	return STATUS_OK;
 }
 

@@ -4,6 +4,7 @@
  */
 #include "create.h"
 #include "filter.h"
+#include "mask.h"
 #include "options.h"
 #include "output.h"
 #include "tool.h"
@@ -120,6 +121,9 @@ int parse_create(const struct tool *tool, struct words *words,
 	status = options_check(tool, &options, set);
 	if (!status)
 		status = parse_family(tool, &options, set);
+	if (!status)
+		status = parse_mask(tool, options.of[OPTION_NETMASK].word,
+				    options.of[OPTION_BITMASK].word, set);
 	if (!status)
 		status = parse_filter(tool, &options, set);
 	return status;

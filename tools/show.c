@@ -8,6 +8,7 @@
 #include <stdlib.h>
 
 #include "filter.h"
+#include "mask.h"
 #include "show.h"
 
 double load_factor(const struct nl_set *set)
@@ -68,11 +69,15 @@ static uint32_t hash_size(const struct nl_set *set)
 
 static void add_exact(struct header_item **next, const struct nl_set *set)
 {
-	char seed[16];
+	char seed[16], mask[ADDRESS_TEXT_SIZE];
 
 	add_number(next, "hashsize", hash_size(set));
 	/* No limit is the highest one, to all who read this. */
 	add_number(next, "maxelem", set->maxelem ? set->maxelem : UINT32_MAX);
+	if (set->netmask)
+		add_number(next, "netmask", set->netmask);
+	if (set->has_bitmask)
+		add_word(next, "bitmask", mask_text(set, mask));
 	add_number(next, "bucketsize", set->bucketsize);
 	snprintf(seed, sizeof(seed), "0x%08x", set->initval);
 	add_word(next, "initval", seed);

@@ -147,8 +147,10 @@
  *
  * IPCUCKOO_CMD_SET_NEW (do)
  *   SET, TYPE, FAMILY, [MAXELEM], [FLAGS: EXIST], [HASHSIZE], [BUCKETSIZE],
- *   [INITVAL]; exact types: [OPTIONS], and with O_TIMEOUT [TIMEOUT]; filter:ip:
- *   [BITS], [CAPACITY], [FLAGS: MULTI]
+ *   [INITVAL]; exact types: [OPTIONS], and with O_TIMEOUT [TIMEOUT]; hash:ip:
+ *   [NETMASK] or [BITMASK]; filter:ip: [BITS], [CAPACITY], [FLAGS: MULTI]
+ *   With a mask only those bits of an address count: of entries that come, of
+ *   addresses that are asked for, and of packets; the others are taken as 0.
  *   HASHSIZE, BUCKETSIZE and INITVAL are what sets of ipset are made with:
  *   nothing depends on them here, but SET_GET tells them. Without INITVAL it
  *   is a random number.
@@ -162,7 +164,7 @@
  *
  * IPCUCKOO_CMD_SET_GET (do: SET; dump: every set, by name)
  *   reply: SET, TYPE, FAMILY, MAXELEM, HASHSIZE, BUCKETSIZE, INITVAL,
- *   ENTRIES, HOSTS, MEMORY, SLOTS,
+ *   NETMASK or BITMASK (if any), ENTRIES, HOSTS, MEMORY, SLOTS,
  *   ATTACHMENTS, GENERATION, GROWTHS, REKEYS, DISPLACED, FALLBACKS, FAILED_FULL,
  *   FAILED_COPIES, FAILED_QUOTA, FAILED_MEMORY, FAILED_EXIST; OPTIONS if there
  *   are any, TIMEOUT and EXPIRED with O_TIMEOUT; filter:ip: BITS, CAPACITY,
@@ -449,6 +451,8 @@ enum ipcuckoo_attr {
 	IPCUCKOO_A_HASHSIZE,		/* u32, only remembered */
 	IPCUCKOO_A_BUCKETSIZE,		/* u8, only remembered */
 	IPCUCKOO_A_INITVAL,		/* u32, only remembered */
+	IPCUCKOO_A_NETMASK,		/* u8, leading bits that count */
+	IPCUCKOO_A_BITMASK,		/* binary, an address: bits that count */
 
 	__IPCUCKOO_A_MAX
 };

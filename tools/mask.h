@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Sets that go by some bits of an address only: netmask and bitmask. */
+#ifndef IPCUCKOO_TOOL_MASK_H
+#define IPCUCKOO_TOOL_MASK_H
+
+#include "tool.h"
+
+/* What the words behind netmask and bitmask say, either of which may be NULL.
+ * Return: STATUS_OK, or another after a message.
+ */
+int parse_mask(const struct tool *tool, const char *netmask,
+	       const char *bitmask, struct nl_set *set);
+
+const char *mask_text(const struct nl_set *set, char text[ADDRESS_TEXT_SIZE]);
+
+/* Clear the bits of hosts that do not count in a set, if there are any. */
+void mask_hosts(const struct nl_set *set, struct packed *entries);
+
+#endif /* IPCUCKOO_TOOL_MASK_H */
