@@ -26,12 +26,12 @@ test_attach()
 	json "is the same number" 0 1 '[a["mark"] for a in d["attachments"] if a["set"] == "nets" and a["direction"] == "src" and a["verdict"] == "mark"][0]' stats
 	fine "done with it" detach nets src mark
 	# Test that the same attachment again is an error, but not with -exist.
-	expect "again" 1 "" "Set nets is attached in that way already (-exist accepts that)" \
+	expect "again" 3 "" "Set nets is attached in that way already (-exist accepts that)" \
 		attach nets src drop
 	fine "again, -exist" attach nets src drop -exist
 	json "again, -exist -j" 0 "$first" 'd["attachment"]' attach nets src drop -exist
 	fine "with the order it has" attach nets src drop order 300 -exist
-	expect "with another, -exist" 1 "" \
+	expect "with another, -exist" 3 "" \
 		"Set nets is attached in that way already, with another order; detach it first" \
 		attach nets src drop order 5 -exist
 	expect "no such set" 3 "" 'The set with the given name does not exist: "net"; did you mean "nets"?' attach net src drop
@@ -73,7 +73,7 @@ test_detach()
 	json "by direction and verdict" 0 '{"detached": 1, "set": "nets"}' d detach nets dst mark
 	json "by verdict" 0 '{"detached": 1, "set": "hosts"}' d detach hosts accept
 	json "by device" 0 '{"detached": 1, "set": "hosts"}' d detach hosts dev eth0
-	expect "nothing of the kind" 1 "" "Set nets cannot be detached: there is no such attachment" \
+	expect "nothing of the kind" 3 "" "Set nets cannot be detached: there is no such attachment" \
 		detach nets accept
 	fine "nothing of the kind, -exist" detach nets accept -exist
 	json "nothing of the kind, -exist -j" 0 '{"detached": 0, "set": "nets"}' d -exist detach nets accept
@@ -100,7 +100,7 @@ test_detach()
 		check "it is gone" 3 "$status"
 	done
 	wrong "ingress of nothing" "ingress is that of a device" attach nets src drop ingress
-	wrong "a priority far out" '"100001" is no priority' attach nets src drop priority 100001
+	wrong "a priority far out" "'100001' is out of range -100000-100000 (priority)" attach nets src drop priority 100001
 	json "all of a set" 0 '{"detached": 1, "set": "nets"}' d detach nets
 	fine "again" attach hosts src drop
 	json "all" 0 '{"detached": 1}' d detach --all
@@ -126,7 +126,7 @@ DISPLACED FALLBACKS FAILED|hosts hash:ip inet 0|nets hash:net any 3" "$(sed -n '
 		'sorted(d["sets"][0])' stats
 	json "stats -j: numbers" 0 '[3, 2, true]' \
 		'[d["sets"][1]["entries"], d["sets"][1]["hosts"], d["sets"][1]["memory"] > 0]' stats
-	check_match "version" $'^ipcuckoo ([0-9.]+)\nmodule   [0-9.]+$' \
+	check_match "version" $'^ipcuckoo v([0-9.]+), protocol version: 1\nmodule [0-9.]+$' \
 		"$(run_tool version; echo "$out")"
 	json "version -j" 0 true 'd["tool"] == d["module"]' version
 }

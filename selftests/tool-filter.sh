@@ -60,7 +60,7 @@ test_create()
 	width "fpp .012%" 16 fpp .012%
 	width "fpp and more bits than it takes" 32 bits 32 fpp 0.01
 	fine "create" create f filter:ip capacity 100 bits 8
-	expect "again" 1 "" "a set with the same name already exists (-exist" \
+	expect "again" 1 "" "Set cannot be created: set with the same name already exists (f; -exist accepts that)" \
 		create f filter:ip capacity 100 bits 8
 	fine "again, -exist" create f filter:ip capacity 100 bits 8 -exist
 	expect "again, with other bits" 1 "" "or with other options" create f filter:ip capacity 100 -exist
@@ -83,7 +83,7 @@ test_entries()
 	json "a prefix and a range are expanded" 0 8 'd[0]["header"]["numentries"]' list f
 	bad "a large one with --expand only" '--expand' add f 10.0.0.0/8
 	expect "add what is there" 1 "" \
-		"192.0.2.1 cannot be added to the set f: it's already added, or has the fingerprint of one that is (-exist accepts that)" \
+		"Element cannot be added to the set: it's already added, or has the fingerprint of one that is (192.0.2.1, set f; -exist accepts that)" \
 		add f 192.0.2.1
 	json "add what is there, -exist" 0 '[0, 1]' '[d["added"], d["unchanged"]]' \
 		add f 192.0.2.1 -exist
@@ -97,7 +97,7 @@ test_entries()
 	fine "a mapped address" add wide ::ffff:192.0.2.7 2001:db8::7
 	expect "is the IPv4 address" 0 "" "may be in" test wide 192.0.2.7
 	expect "IPv6" 0 "" "may be in" test wide 2001:db8::7
-	expect "test of a prefix" 2 "" "test takes one address at a time" test wide 192.0.2.0/30
+	expect "test of a prefix" 1 "" "Syntax error: test takes one address at a time" test wide 192.0.2.0/30
 	expect "del" 1 "" \
 		"192.0.2.1 cannot be deleted from the set f: nothing can be deleted from a filter that is not multi: the fingerprint may be another entry's" \
 		del f 192.0.2.1
@@ -132,7 +132,7 @@ test_multi()
 	fine "del" del m 192.0.2.3
 	json "removes one" 0 '{"copies": 1, "elem": "192.0.2.3", "set": "m"}' d count m 192.0.2.3
 	fine "and the other" del m 192.0.2.3
-	expect "del of none" 1 "" "192.0.2.3 cannot be deleted from the set m: it's not added" \
+	expect "del of none" 1 "" "Element cannot be deleted from the set: it's not added (192.0.2.3, set m; -exist accepts that)" \
 		del m 192.0.2.3
 	fine "del of none, -exist" del m 192.0.2.3 -exist
 	printf '192.0.2.%d\n' 1 2 2 3 3 3 > list
@@ -147,7 +147,7 @@ test_list()
 	fine "with entries" add shown 10.0.0.0-10.0.1.243
 	run_tool list shown
 	check_match "list explains why there are no members" \
-		$'^Name: shown\nType: filter:ip\nHeader: family inet bits 8 capacity 1000 multi\nSize in memory: [0-9]+\nReferences: 0\nNumber of entries: 500\nLoad factor: 0\.[0-9]+\nBits per entry: [0-9.]+\nStrangers that match: [0-9.]+ % now, [0-9.]+ % when full\nMembers: not listed: a filter keeps fingerprints of its entries, not the addresses; ask for one with: ipcuckoo test shown ADDRESS$' \
+		$'^Name: shown\nType: filter:ip\nRevision: 0\nHeader: family inet bits 8 capacity 1000 multi\nSize in memory: [0-9]+\nReferences: 0\nNumber of entries: 500\nLoad factor: 0\.[0-9]+\nBits per entry: [0-9.]+\nStrangers that match: [0-9.]+ % now, [0-9.]+ % when full\nMembers: not listed: a filter keeps fingerprints of its entries, not the addresses; ask for one with: ipcuckoo test shown ADDRESS$' \
 		"$out"
 	json "list -j" 0 '[null, "a filter keeps fingerprints of its entries, not the addresses"]' \
 		'[d[0]["members"], d[0]["why"]]' list shown
@@ -189,7 +189,7 @@ test_full()
 	json "50 are left" 0 50 'd[0]["header"]["numentries"]' list small
 	fine "larger than the message" create large filter:ip bits 32 capacity 40000
 	fine "add by a shadow" add large 10.0.0.0-10.0.117.47
-	expect "add of them again" 1 "" "30000 of the 30000 elements are already added" \
+	expect "add of them again" 1 "" "Element cannot be added to the set: it's already added (30000 of 30000, set large; nothing was changed; -exist accepts that)" \
 		add large 10.0.0.0-10.0.117.47
 	expect "add of too many" 1 "" "it has 30000 entries and room for 40000" \
 		add large 10.1.0.0-10.1.117.47
