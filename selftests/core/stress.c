@@ -143,12 +143,12 @@ static int add_given(struct stress *s, const struct ipcuckoo_entry *entry, u32 t
 	struct ipcuckoo_value value;
 	int err;
 
-	must(ipcuckoo_value_make(&value, s->set.options, &given, &s->mem), "make");
+	must(ipcuckoo_value_make(&value, s->set.options, &given, &mem), "make");
 	err = ipcuckoo_entries_add_value(&s->set, entry, &value);
 	if (err == -EEXIST)
 		err = ipcuckoo_entries_update(&s->set, entry, &value, &given) ?: -EEXIST;
 	if (err)
-		ipcuckoo_record_put(value.record, &s->mem);
+		ipcuckoo_record_put(value.record, &mem);
 	s->changes++;
 	return err;
 }
@@ -837,7 +837,7 @@ static void change_renew(struct stress *s)
 	};
 	struct ipcuckoo_value value;
 
-	must(ipcuckoo_value_make(&value, s->set.options, &given, &s->mem), "make");
+	must(ipcuckoo_value_make(&value, s->set.options, &given, &mem), "make");
 	if (s->floor)
 		del(s, s->churn);
 	__atomic_store_n(&s->floor, s->floor + 1, __ATOMIC_RELEASE);
