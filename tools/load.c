@@ -73,8 +73,9 @@ static void clear_progress(struct load *load)
 static void report_line(const struct list *list, const struct list_fault *fault)
 {
 	if (list->skipped <= REPORT_MOST)
-		fprintf(stderr, "ipcuckoo: %s:%lu: \"%s\": %s; skipped\n",
-			fault->file, fault->line, fault->text, fault->why);
+		fprintf(stderr, "ipcuckoo v" IPCUCKOO_TOOL_VERSION
+			": %s:%lu: \"%s\": %s; skipped\n", fault->file,
+			fault->line, fault->text, fault->why);
 }
 
 static int fail_file(const struct tool *tool, const struct list_fault *fault,
