@@ -102,9 +102,9 @@ test_parameters()
 	ipcuckoo attach a src drop
 	check "maxelem is the default of new sets" 1000 "$(field a maxelem)"
 	check "0 is no limit" 0 "$(field b maxelem)"
-	run_error "the limit holds" 3 "full" ipcuckoo add a 10.0.0.0-10.0.3.232
+	run_error "the limit holds" 1 "full" ipcuckoo add a 10.0.0.0-10.0.3.232
 	run_ok "up to it all fit" ipcuckoo add a 10.0.0.0-10.0.3.231
-	run_error "one more does not" 3 "full" ipcuckoo add a 10.0.3.232
+	run_error "one more does not" 1 "full" ipcuckoo add a 10.0.3.232
 	check_match "the priority is told" '"priority":-300,' "$(ipcuckoo stats -j)"
 	packets -s "$seed" generate hosts 600000 > $lists/large
 	run_error "the memory limit holds" 3 "memory limit" ipcuckoo load b $lists/large
