@@ -176,13 +176,13 @@ static struct in6_addr traced(const struct ipcuckoo_key *addr, bool v4)
 	return in6;
 }
 
-static void trace(const struct ipcuckoo_attachment *at, const struct sk_buff *skb,
+static void trace(const struct ipcuckoo_link *link, const struct sk_buff *skb,
 		  const struct net_device *dev, const struct addresses *a)
 {
 	bool v4 = skb->protocol == htons(ETH_P_IP);
 	struct in6_addr src = traced(&a->addr[0], v4), dst = traced(&a->addr[1], v4);
 
-	trace_ipcuckoo_match(at, skb, dev, &src, &dst);
+	trace_ipcuckoo_match(link->at, link->set, skb, dev, &src, &dst);
 }
 
 /* What a match comes to: a verdict of netfilter, or NF_REPEAT to go on. Kept out
@@ -202,9 +202,9 @@ static noinline unsigned int hit(const struct ipcuckoo_link *link, struct sk_buf
 	packets = this_cpu_inc_return(at->counter->packets);
 	this_cpu_add(at->counter->bytes, skb->len);
 	if (trace_ipcuckoo_match_enabled())
-		trace(at, skb, dev, a);
+		trace(link, skb, dev, a);
 	if (at->rule.log.to)
-		ipcuckoo_log(at, packets, skb, state);
+		ipcuckoo_log(at, link->set, packets, skb, state);
 	switch (at->rule.verdict) {
 	case IPCUCKOO_VERDICT_DROP:
 		return NF_DROP;

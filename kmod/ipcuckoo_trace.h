@@ -14,10 +14,10 @@
 #include "set.h"
 
 TRACE_EVENT(ipcuckoo_match,
-	TP_PROTO(const struct ipcuckoo_attachment *at, const struct sk_buff *skb,
-		 const struct net_device *dev, const struct in6_addr *src,
-		 const struct in6_addr *dst),
-	TP_ARGS(at, skb, dev, src, dst),
+	TP_PROTO(const struct ipcuckoo_attachment *at, const struct ipcuckoo_set *set,
+		 const struct sk_buff *skb, const struct net_device *dev,
+		 const struct in6_addr *src, const struct in6_addr *dst),
+	TP_ARGS(at, set, skb, dev, src, dst),
 	TP_STRUCT__entry(
 		__field(const void *, skbaddr)
 		__field(u32, attachment)
@@ -37,7 +37,7 @@ TRACE_EVENT(ipcuckoo_match,
 		__entry->verdict = at->rule.verdict;
 		memcpy(__entry->src, src, 16);
 		memcpy(__entry->dst, dst, 16);
-		strscpy(__entry->set, at->set->name, IPCUCKOO_NAME_SIZE);
+		strscpy(__entry->set, set->name, IPCUCKOO_NAME_SIZE);
 		strscpy(__entry->dev, dev->name, IFNAMSIZ);
 	),
 	TP_printk("attachment=%u set=%s direction=%s verdict=%s dev=%s src=%pI6c dst=%pI6c len=%u skbaddr=%p",

@@ -77,14 +77,16 @@ void ipcuckoo_log_put(const struct ipcuckoo_rule *rule)
 /**
  * ipcuckoo_log() - log a packet that matched, if its turn has come
  * @at:		attachment that asks for it
+ * @set:	the set it matched in
  * @packets:	how many matched on this CPU, this one included
  * @skb:	the packet
  * @state:	the hook's
  *
  * Context: a packet's.
  */
-void ipcuckoo_log(struct ipcuckoo_attachment *at, u64 packets,
-		  const struct sk_buff *skb, const struct nf_hook_state *state)
+void ipcuckoo_log(struct ipcuckoo_attachment *at, const struct ipcuckoo_set *set,
+		  u64 packets, const struct sk_buff *skb,
+		  const struct nf_hook_state *state)
 {
 	static const char * const verdicts[] = {
 		[IPCUCKOO_VERDICT_DROP] = "drop",
@@ -105,6 +107,6 @@ void ipcuckoo_log(struct ipcuckoo_attachment *at, u64 packets,
 		info.u.log.logflags = NF_LOG_DEFAULT_MASK;
 	}
 	nf_log_packet(state->net, state->pf, state->hook, skb, state->in,
-		      state->out, &info, "ipcuckoo %s %s: ", at->set->name,
+		      state->out, &info, "ipcuckoo %s %s: ", set->name,
 		      verdicts[at->rule.verdict]);
 }
