@@ -115,7 +115,7 @@ test_words()
 {
 	attach_fresh
 	run_error "rate of nothing" 2 "go with log" ipcuckoo attach client src drop rate 5/s
-	run_error "a rate that is none" 2 "is invalid as number (rate)" ipcuckoo attach client src drop log rate 5/m
+	run_error "a rate that is none" 2 "is invalid as number" ipcuckoo attach client src drop log rate 5/m
 	run_error "every 0th" 2 "(number of packets)" ipcuckoo attach client src drop log every 0
 	if ! ipcuckoo attach client src drop log nflog 7 rate 20/s every 3 2> /dev/null; then
 		skip "what is said of it" "no nfnetlink_log in this kernel"
