@@ -252,6 +252,7 @@ static const struct ipcuckoo_search_ops search_ops = {
 	.alt = print_alt,
 	.free = print_free,
 	.move = print_move,
+	.copies = true,
 };
 
 static unsigned int copies(const struct ipcuckoo_filter *f,

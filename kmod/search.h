@@ -43,12 +43,16 @@ struct ipcuckoo_path {
  * @free:	a free slot of a bucket, or -1
  * @move:	copy an entry to a free slot of its other bucket, then make its
  *		old slot reusable; readers must find it in one of them
+ * @copies:	there may be many entries with the same two buckets, which would
+ *		fill the queue with these: no bucket is queued twice. Without
+ *		copies that is rare, and not worth looking for.
  */
 struct ipcuckoo_search_ops {
 	u32 (*alt)(const void *table, u32 bucket, unsigned int slot);
 	int (*free)(const void *table, u32 bucket);
 	void (*move)(void *table, struct ipcuckoo_guard *guard, u32 from,
 		     unsigned int from_slot, u32 to, unsigned int to_slot);
+	bool copies;
 };
 
 /* Entries that would move along a path must not share a bucket: the second
@@ -63,6 +67,15 @@ static inline bool ipcuckoo_search_on_path(const struct ipcuckoo_search_node *qu
 		node = queue[node].parent;
 	}
 	return true;
+}
+
+static inline bool ipcuckoo_search_queued(const struct ipcuckoo_search_node *queue,
+					  unsigned int tail, u32 bucket)
+{
+	while (tail--)
+		if (queue[tail].bucket == bucket)
+			return true;
+	return false;
 }
 
 /* Find the shortest path from one of the two buckets in @root to a free slot.
@@ -85,7 +98,9 @@ ipcuckoo_search(const void *table, const struct ipcuckoo_search_ops *ops,
 			if (ops->free(table, path->dst) >= 0)
 				return true;
 			if (tail == IPCUCKOO_SEARCH ||
-			    ipcuckoo_search_on_path(queue, path->node, path->dst))
+			    (ops->copies ?
+			     ipcuckoo_search_queued(queue, tail, path->dst) :
+			     ipcuckoo_search_on_path(queue, path->node, path->dst)))
 				continue;
 			queue[tail++] = (struct ipcuckoo_search_node){
 				path->dst, .parent = path->node,
