@@ -140,7 +140,7 @@ static u32 lines_chunk(const struct lab_run *run)
 	return LAB_LOOP6(run, lines6(run, in6));
 }
 
-/* ipcuckoo */
+/* ipcuckoo, and its filter */
 
 static struct ipcuckoo_set *set;
 
@@ -287,6 +287,7 @@ const struct lab_subject lab_bare[] = {
 	{ "bare", "nothing", nothing_begin, nothing_chunk, nothing_end },
 	{ "bare", "lines", lines_begin, lines_chunk, nothing_end },
 	{ "bare", "ipcuckoo", ipcuckoo_begin, ipcuckoo_chunk, ipcuckoo_end },
+	{ "bare", "filter", ipcuckoo_begin, ipcuckoo_chunk, ipcuckoo_end },
 	{ "bare", "ipset", ipset_begin, ipset_chunk, ipset_end },
 	{ "bare", "nft", nft_begin, nft_chunk, nothing_end },
 	{ "bare", "nft-size", nft_begin, nft_chunk, nothing_end },

@@ -147,6 +147,7 @@ static u32 hook_chunk(const struct lab_run *run)
 const struct lab_subject lab_hook[] = {
 	{ "hook", "nothing", hook_begin, hook_chunk, hook_end },
 	{ "hook", "ipcuckoo", hook_begin, hook_chunk, hook_end },
+	{ "hook", "filter", hook_begin, hook_chunk, hook_end },
 	{ "hook", "ipset", hook_begin, hook_chunk, hook_end },
 	{ "hook", "nft", hook_begin, hook_chunk, hook_end },
 	{ "hook", "nft-size", hook_begin, hook_chunk, hook_end },

@@ -12,10 +12,11 @@ SUBJECTS = {
     "ipset": ("ipset", 2, "pt 9 ps 0.7 lw 1.7"),
     "nft": ("nftables set", 3, "pt 5 ps 0.6 lw 1.7"),
     "nft-size": ("nftables set with size", 4, "pt 4 ps 0.7 lw 1.7 dt 2"),
+    "filter": ("filter:ip, 32 bits", 9, "pt 12 ps 0.7 lw 1.7 dt 4"),
     "lines": ("two line reads", 5, "pt 6 ps 0.7 lw 1.7 dt 3"),
 }
 COLOURS = {1: "--ours", 2: "--ipset", 3: "--nft", 4: "--nft-size", 5: "--lines", 6: "--bar",
-           7: "--grid", 8: "--ink"}
+           7: "--grid", 8: "--ink", 9: "--filter"}
 
 
 def colour(n):
@@ -252,7 +253,7 @@ def one_by_one_plot(m, how, title, unit):
     groups = []
     for entries, words in (100_000, "100k"), (1_000_000, "1M"):
         for part in "add", "delete":
-            case = m.one(part, entries=entries, how=how)
+            case = m.one(part, entries=entries, family="inet", how=how)
             if case:
                 groups.append((f"{part}\\n{words} hosts",
                                {s: case.figure(s) for s in case.samples}))

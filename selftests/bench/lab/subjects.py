@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Sets of ipcuckoo, ipset and nftables, as an operator handles them.
+"""Sets of ipcuckoo, ipset and nftables, of one type and family, as an operator handles them.
 
 Every set that is not idle acts on packets all the time: ours is attached, the others have a rule
 in the raw table or a chain of that priority. ipset and nft read files of their own commands; ours
 reads the list.
 """
+import glob
 import os
 import subprocess
 import sys
@@ -13,6 +14,8 @@ import time
 top = os.path.realpath(f"{os.path.dirname(os.path.realpath(__file__))}/../../..")
 programs = f"{top}/build/bench/lab"
 work = "/tmp/lab"
+
+VERSION = {"inet": "4", "inet6": "6"}
 
 
 def die(text):
@@ -39,19 +42,8 @@ def drain(argv):
     return lines
 
 
-class Hosts:
-    """Hosts of a seed, all different; those from first on to before last of so many."""
-
-    def __init__(self, seed, of, first=0, last=None):
-        self.seed, self.of = seed, of
-        self.first, self.last = first, of if last is None else last
-
-    def __len__(self):
-        return self.last - self.first
-
-    def part(self, first, last):
-        assert last <= len(self)
-        return Hosts(self.seed, self.of, self.first + first, self.first + last)
+class Entries:
+    """What goes into a set; argv is a command that prints it, an entry a line."""
 
     def write(self, path, head="", line="%s", tail=""):
         """A file of them, each on a line like this one."""
@@ -59,14 +51,30 @@ class Hosts:
         with open(path, "wb") as f:
             f.write(head.encode())
             f.flush()
-            with subprocess.Popen([f"{programs}/generate", "members", "4", *map(str, (
-                    self.seed, self.of, self.first, self.last))], stdout=subprocess.PIPE) as p:
-                subprocess.run(["sed", f"s/^/{before}/; s/$/{after}/"] if before + after else
+            with subprocess.Popen(self.argv, stdout=subprocess.PIPE) as p:
+                subprocess.run(["sed", f"s/^/{before}/; s|$|{after}|"] if before + after else
                                ["cat"], stdin=p.stdout, stdout=f, check=True)
             if p.returncode:
-                die("cannot generate hosts")
+                die(f"{self.argv[0]}: exit status {p.returncode}")
             f.seek(0, os.SEEK_END)
             f.write(tail.encode())
+
+
+class Hosts(Entries):
+    """Hosts of a seed, all different; those from first on to before last of so many."""
+
+    def __init__(self, seed, of, inet="inet", first=0, last=None):
+        self.seed, self.of, self.inet = seed, of, inet
+        self.first, self.last = first, of if last is None else last
+        self.argv = [f"{programs}/generate", "members", VERSION[inet],
+                     *map(str, (seed, of, self.first, self.last))]
+
+    def __len__(self):
+        return self.last - self.first
+
+    def part(self, first, last):
+        assert last <= len(self)
+        return Hosts(self.seed, self.of, self.inet, self.first + first, self.first + last)
 
     def texts(self):
         path = f"{work}/texts"
@@ -75,12 +83,33 @@ class Hosts:
             return f.read().split()
 
 
-class Ours:
+class Countries(Entries):
+    """The prefixes of all countries that there are lists of, each once."""
+
+    def __init__(self, inet):
+        paths = sorted(glob.glob(f"{os.environ.get('IPCUCKOO_DATA', '')}/country-*-ipv"
+                                 f"{VERSION[inet]}.txt"))
+        if not paths:
+            die(f"no real lists of {inet} here")
+        self.argv = ["awk", "/^[0-9a-f]/ && !seen[$1]++ { print $1 }", *paths]
+
+    def __len__(self):
+        return drain(self.argv)
+
+
+class Subject:
+    """One who keeps sets of a type and a family."""
+
+    def __init__(self, settype="hash:ip", inet="inet"):
+        self.type, self.inet = settype, inet
+
+
+class Ours(Subject):
     name = "ipcuckoo"
     tool = os.environ.get("IPCUCKOO", "ipcuckoo")
 
     def create(self, name, idle=False):
-        run([self.tool, "create", name, "hash:ip"])
+        run([self.tool, "create", name, self.type, "family", self.inet])
         if not idle:
             run([self.tool, "attach", name, "src", "drop"])
 
@@ -132,10 +161,16 @@ class Ours:
     def count(self, name):
         return self.field(name, "entries")
 
+    def bytes(self, name):
+        return self.field(name, "bytes")
 
-class Ipset:
+
+class Ipset(Subject):
     name = "ipset"
-    options = ["hash:ip", "maxelem", "100000000"]
+
+    def __init__(self, *which):
+        super().__init__(*which)
+        self.options = [self.type, "family", self.inet, "maxelem", "100000000"]
 
     def create(self, name, idle=False):
         run(["ipset", "create", name, *self.options])
@@ -143,8 +178,8 @@ class Ipset:
             self.rule("-A", name)
 
     def rule(self, what, name):
-        run(["iptables-legacy", "-t", "raw", what, "PREROUTING", "-m", "set", "--match-set", name,
-             "src", "-j", "DROP"])
+        run(["iptables-legacy" if self.inet == "inet" else "ip6tables-legacy", "-t", "raw", what,
+             "PREROUTING", "-m", "set", "--match-set", name, "src", "-j", "DROP"])
 
     def destroy(self, name, idle=False):
         if not idle:
@@ -197,34 +232,49 @@ class Ipset:
         if p.returncode or err:
             die(f"ipset -: {err.decode()[:300]}")
 
-    def count(self, name):
+    def field(self, name, key):
         out = subprocess.run(["ipset", "list", "-t", name], capture_output=True, text=True,
                              check=True).stdout
         return int(next(line.split(":")[1] for line in out.splitlines()
-                        if line.startswith("Number of entries")))
+                        if line.startswith(key)))
+
+    def count(self, name):
+        return self.field(name, "Number of entries")
+
+    def bytes(self, name):
+        return self.field(name, "Size in memory")
 
 
-class Nft:
+class Nft(Subject):
     """Each set has a table of its own, of the same name."""
 
     name = "nft"
+    # It has no account of its own.
+    bytes = None
+
+    def __init__(self, *which):
+        super().__init__(*which)
+        self.table = "ip" if self.inet == "inet" else "ip6"
+        self.flags = "" if self.type == "hash:ip" else "flags interval; auto-merge;"
 
     def create(self, name, idle=False):
         path = f"{work}/table"
+        t = self.table
         with open(path, "w", encoding="ascii") as f:
-            f.write(f"add table {name}\n"
-                    f"add set {name} {name} {{ type ipv4_addr; }}\n")
+            f.write(f"add table {t} {name}\n"
+                    f"add set {t} {name} {name} {{"
+                    f" type ipv{VERSION[self.inet]}_addr; {self.flags} }}\n")
             if not idle:
                 f.write(
-                    f"add chain {name} c {{ type filter hook prerouting priority raw; }}\n"
-                    f"add rule {name} c ip saddr @{name} drop\n")
+                    f"add chain {t} {name} c {{ type filter hook prerouting priority raw; }}\n"
+                    f"add rule {t} {name} c {t} saddr @{name} drop\n")
         run(["nft", "-f", path])
 
     def destroy(self, name, idle=False):
-        run(["nft", "delete", "table", name])
+        run(["nft", "delete", "table", self.table, name])
 
     def elements(self, path, verb, name, hosts, head=""):
-        hosts.write(path, f"{head}{verb} element {name} {name} {{\n", "%s,", "}\n")
+        hosts.write(path, f"{head}{verb} element {self.table} {name} {name} {{\n", "%s,", "}\n")
 
     def write_list(self, path, name, hosts):
         self.elements(path, "add", name, hosts)
@@ -233,7 +283,7 @@ class Nft:
         self.elements(path, "delete", name, hosts)
 
     def write_replacement(self, path, name, hosts):
-        self.elements(path, "add", name, hosts, f"flush set {name} {name}\n")
+        self.elements(path, "add", name, hosts, f"flush set {self.table} {name} {name}\n")
 
     def load(self, name, path):
         run(["nft", "-f", path])
@@ -241,16 +291,16 @@ class Nft:
     replace = bulk_add = bulk_delete = load
 
     def list(self, name):
-        return drain(["nft", "list", "set", name, name])
+        return drain(["nft", "list", "set", self.table, name, name])
 
     def flush(self, name):
-        run(["nft", "flush", "set", name, name])
+        run(["nft", "flush", "set", self.table, name, name])
 
     def add(self, name, host):
-        run(["nft", "add", "element", name, name, f"{{ {host} }}"])
+        run(["nft", "add", "element", self.table, name, name, f"{{ {host} }}"])
 
     def delete(self, name, host):
-        run(["nft", "delete", "element", name, name, f"{{ {host} }}"])
+        run(["nft", "delete", "element", self.table, name, name, f"{{ {host} }}"])
 
     # Without a list of all elements nobody knows, and nft has no other way to add them.
     stream = count = None
