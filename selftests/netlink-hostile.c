@@ -5,6 +5,8 @@
  */
 #define _GNU_SOURCE
 #include <grp.h>
+#include <netinet/in.h>
+#include <netinet/ip.h>
 #include <sched.h>
 #include <sys/wait.h>
 
@@ -247,38 +249,167 @@ static void put_random_attr(struct nlmsghdr *nlh)
 		mnl_attr_put_strz(nlh, IPCUCKOO_A_SET, some_names[rng() % 7]);
 }
 
+/* The last one that was made. */
+static uint32_t last_shadow;
+
+static uint32_t likely_shadow(void)
+{
+	return last_shadow - rng() % 3;
+}
+
+/* One in so many times. */
+static bool rarely(unsigned int times)
+{
+	return !(rng() % times);
+}
+
+static const char *likely_name(void)
+{
+	static const char * const some_names[] = { "hosts", "nets6", "any", "x", "y", "z" };
+
+	return some_names[rng() % 6];
+}
+
+static void put_likely_set(struct nlmsghdr *nlh)
+{
+	bool filter = rarely(4);
+
+	mnl_attr_put_u8(nlh, IPCUCKOO_A_TYPE, filter ? 3 : 1 + rng() % 2);
+	mnl_attr_put_u8(nlh, IPCUCKOO_A_FAMILY, 1 + rng() % 3);
+	if (rng() % 2)
+		mnl_attr_put_u32(nlh, IPCUCKOO_A_FLAGS,
+				 (rng() % 2 ? IPCUCKOO_F_EXIST : 0) |
+				 (filter && rng() % 2 ? IPCUCKOO_F_MULTI : 0));
+	if (filter) {
+		mnl_attr_put_u8(nlh, IPCUCKOO_A_BITS, 8 << rng() % 3);
+		mnl_attr_put_u32(nlh, IPCUCKOO_A_CAPACITY, 1 + rng() % 5000);
+		return;
+	}
+	if (rng() % 2)
+		mnl_attr_put_u32(nlh, IPCUCKOO_A_OPTIONS, rng() % (IPCUCKOO_O_ALL + 1));
+	if (rarely(4))
+		mnl_attr_put_u32(nlh, IPCUCKOO_A_TIMEOUT, rng() % 3);
+	if (rarely(4))
+		mnl_attr_put_u32(nlh, IPCUCKOO_A_MAXELEM, rng() % 200);
+	if (rarely(8))
+		mnl_attr_put_u8(nlh, IPCUCKOO_A_NETMASK, rng() % 34);
+}
+
+/* What each of @count entries may have, of which the set wants some or none. */
+static void put_likely_values(struct nlmsghdr *nlh, uint32_t count)
+{
+	uint8_t data[64 * IPCUCKOO_COUNTERS_SIZE];
+	uint32_t i;
+
+	if (rng() % 2) {
+		/* So few seconds that some end meanwhile. */
+		for (i = 0; i < count; i++)
+			put_be32(data + IPCUCKOO_TIMEOUT_SIZE * i, rng() % 4);
+		mnl_attr_put(nlh, IPCUCKOO_A_TIMEOUTS, IPCUCKOO_TIMEOUT_SIZE * count, data);
+	}
+	if (rarely(3)) {
+		for (i = 0; i < IPCUCKOO_COUNTERS_SIZE * count; i++)
+			data[i] = rng();
+		mnl_attr_put(nlh, IPCUCKOO_A_COUNTERS, IPCUCKOO_COUNTERS_SIZE * count, data);
+	}
+	if (rarely(3)) {
+		/* The last two bytes of each have to be zero. */
+		for (i = 0; i < IPCUCKOO_SKBINFO_SIZE * count; i++)
+			data[i] = i % IPCUCKOO_SKBINFO_SIZE < IPCUCKOO_SKBINFO_SIZE - 2 ?
+				  rng() : 0;
+		mnl_attr_put(nlh, IPCUCKOO_A_SKBINFOS, IPCUCKOO_SKBINFO_SIZE * count, data);
+	}
+	if (rarely(3)) {
+		for (i = 0; i < count; i++)
+			data[i] = rng() % 2;
+		mnl_attr_put(nlh, IPCUCKOO_A_NOMATCHES, count, data);
+	}
+	if (rarely(3)) {
+		for (i = 0; i < 2 * count; i += 2) {
+			data[i] = 'a' + rng() % 26;
+			data[i + 1] = 0;
+		}
+		mnl_attr_put(nlh, IPCUCKOO_A_COMMENTS, 2 * count, data);
+	}
+}
+
+static void put_likely_entries(struct nlmsghdr *nlh, uint8_t cmd)
+{
+	uint8_t net[5] = { rng(), rng(), 0, 0, rng() % 40 };
+	uint32_t count = 1 + rng() % 64;
+
+	if (rng() % 2) {
+		put_hosts4(nlh, rng() % 4096, count);
+	} else {
+		count = 1;
+		mnl_attr_put(nlh, IPCUCKOO_A_NETS4, 5, net);
+	}
+	if (cmd != IPCUCKOO_CMD_SHADOW_ADD)
+		mnl_attr_put_u32(nlh, IPCUCKOO_A_FLAGS, rng() % 2);
+	if (cmd != IPCUCKOO_CMD_ENTRY_DEL && rng() % 2)
+		put_likely_values(nlh, count);
+}
+
+/* At a hook of a place, or of those of a device; some log. */
+static void put_likely_attachment(struct nlmsghdr *nlh)
+{
+	static const uint32_t some_flags[] = {
+		0, IPCUCKOO_F_EXIST, IPCUCKOO_F_LOOPBACK, IPCUCKOO_F_APPROXIMATE,
+		IPCUCKOO_F_REPLACE, IPCUCKOO_F_APPROXIMATE | IPCUCKOO_F_LOOPBACK,
+	};
+
+	mnl_attr_put_u8(nlh, IPCUCKOO_A_DIRECTION, 1 + rng() % 3);
+	mnl_attr_put_u8(nlh, IPCUCKOO_A_VERDICT, 1 + rng() % 4);
+	if (rng() % 2)
+		mnl_attr_put_u32(nlh, IPCUCKOO_A_FLAGS, some_flags[rng() % 6]);
+	if (rarely(3))
+		mnl_attr_put_u32(nlh, IPCUCKOO_A_MARK, rng());
+	if (rarely(3))
+		mnl_attr_put_u32(nlh, IPCUCKOO_A_PRIORITY, rng() % 7 - 3);
+	if (rarely(4)) {
+		mnl_attr_put_u8(nlh, IPCUCKOO_A_PLACE, rng() % 3);
+		mnl_attr_put_strz(nlh, IPCUCKOO_A_DEV, "lo");
+	}
+	if (rarely(3)) {
+		mnl_attr_put_u8(nlh, IPCUCKOO_A_LOG, 1 + rng() % 2);
+		mnl_attr_put_u32(nlh, IPCUCKOO_A_LOG_RATE, 1 + rng() % 2);
+	}
+}
+
 /* What makes a message of a command sound, some of it left out. */
 static void put_likely_attrs(struct nlmsghdr *nlh, uint8_t cmd)
 {
-	static const char * const some_names[] = { "hosts", "nets6", "any", "x", "y" };
-	uint8_t net[5] = { rng(), rng(), 0, 0, rng() % 40 };
-
 	if (rng() % 16 && cmd != IPCUCKOO_CMD_INFO)
-		mnl_attr_put_strz(nlh, IPCUCKOO_A_SET, some_names[rng() % 5]);
+		mnl_attr_put_strz(nlh, IPCUCKOO_A_SET, likely_name());
 	switch (cmd) {
 	case IPCUCKOO_CMD_SET_NEW:
-		mnl_attr_put_u8(nlh, IPCUCKOO_A_TYPE, 1 + rng() % 2);
-		mnl_attr_put_u8(nlh, IPCUCKOO_A_FAMILY, 1 + rng() % 3);
+		put_likely_set(nlh);
+		break;
+	case IPCUCKOO_CMD_SET_RENAME:
+	case IPCUCKOO_CMD_SET_SWAP:
+		mnl_attr_put_strz(nlh, IPCUCKOO_A_SET_TO, likely_name());
+		break;
+	case IPCUCKOO_CMD_SET_CHANGE:
+		mnl_attr_put_u32(nlh, IPCUCKOO_A_MAXELEM, rng() % 2 ? rng() % 200 : 0);
+		break;
+	case IPCUCKOO_CMD_SHADOW_ADD:
+		mnl_attr_put_u32(nlh, IPCUCKOO_A_SHADOW, likely_shadow());
+		put_likely_entries(nlh, cmd);
 		break;
 	case IPCUCKOO_CMD_ENTRY_ADD:
 	case IPCUCKOO_CMD_ENTRY_DEL:
-	case IPCUCKOO_CMD_SHADOW_ADD:
-		if (rng() % 2)
-			put_hosts4(nlh, rng() % 4096, 1 + rng() % 64);
-		else
-			mnl_attr_put(nlh, IPCUCKOO_A_NETS4, 5, net);
-		mnl_attr_put_u32(nlh, IPCUCKOO_A_FLAGS, rng() % 2);
+		put_likely_entries(nlh, cmd);
 		break;
 	case IPCUCKOO_CMD_ENTRY_TEST:
 		put_hosts4(nlh, rng() % 4096, 1);
 		break;
 	case IPCUCKOO_CMD_ATTACH:
-		mnl_attr_put_u8(nlh, IPCUCKOO_A_DIRECTION, 1 + rng() % 3);
-		mnl_attr_put_u8(nlh, IPCUCKOO_A_VERDICT, 1 + rng() % 4);
+	case IPCUCKOO_CMD_DETACH:
+		put_likely_attachment(nlh);
 		break;
 	case IPCUCKOO_CMD_SHADOW_COMMIT:
 	case IPCUCKOO_CMD_SHADOW_DEL:
-		mnl_attr_put_u32(nlh, IPCUCKOO_A_SHADOW, rng() % 100);
+		mnl_attr_put_u32(nlh, IPCUCKOO_A_SHADOW, likely_shadow());
 		break;
 	}
 }
@@ -297,6 +428,19 @@ static void mutate(struct nlmsghdr *nlh)
 	data[1] = 1;
 }
 
+/* From an address that some set may hold, over loopback, where some attachments look. */
+static void send_packet(int fd)
+{
+	struct sockaddr_in to = { .sin_family = AF_INET, .sin_addr = { htonl(0x7f000001) } };
+	struct iphdr ip = {
+		.version = 4, .ihl = 5, .ttl = 1, .protocol = 255, .tot_len = htons(sizeof(ip)),
+		.saddr = htonl(rng() % 4096), .daddr = to.sin_addr.s_addr,
+	};
+
+	/* Dropped or not, nobody waits for it. */
+	sendto(fd, &ip, sizeof(ip), MSG_DONTWAIT, (struct sockaddr *)&to, sizeof(to));
+}
+
 static void drain(struct client *c)
 {
 	while (recv(mnl_socket_get_fd(c->nl), c->in, sizeof(c->in), MSG_DONTWAIT) > 0 ||
@@ -304,16 +448,25 @@ static void drain(struct client *c)
 		;
 }
 
+static bool is_dump(uint8_t cmd)
+{
+	return cmd == IPCUCKOO_CMD_ENTRY_GET || cmd == IPCUCKOO_CMD_ATTACH_GET;
+}
+
 static void test_random(unsigned long count)
 {
-	unsigned long good = 0, bad = 0, mute = 0, i;
+	unsigned long good = 0, bad = 0, mute = 0, i, done[IPCUCKOO_CMD_MAX + 1] = {};
 	struct nlmsghdr *nlh;
 	struct answer answer;
 	uint8_t cmd;
-	int error, n;
+	int error, n, raw = socket(AF_INET, SOCK_RAW | SOCK_CLOEXEC, IPPROTO_RAW);
 
+	if (raw < 0)
+		err(2, "a raw socket");
 	make_sets();
 	for (i = 0; i < count; i++) {
+		if (rarely(4))
+			send_packet(raw);
 		cmd = 1 + rng() % IPCUCKOO_CMD_MAX;
 		nlh = client_begin(cl, cmd);
 		if (rng() % 4)
@@ -323,24 +476,33 @@ static void test_random(unsigned long count)
 				put_random_attr(nlh);
 		if (rng() % 2)
 			mutate(nlh);
-		if (!(rng() % 32))
+		if (rarely(is_dump(cmd) ? 2 : 32))
 			nlh->nlmsg_flags |= NLM_F_DUMP;
 		error = client_send(cl, nlh, nlh->nlmsg_len);
 		if (!error && nlh->nlmsg_flags & NLM_F_DUMP) {
 			drain(cl);
 			mute++;
+			done[cmd] += is_dump(cmd);
 			continue;
 		}
 		if (!error)
 			error = client_read(cl, &answer);
 		expect(error != NO_ANSWER, "message %lu has an answer", i);
-		if (error)
+		if (error) {
 			bad++;
-		else
+		} else {
 			good++;
+			done[cmd]++;
+			if (answer.attr[IPCUCKOO_A_SHADOW])
+				last_shadow = answer_number(&answer, IPCUCKOO_A_SHADOW);
+		}
 		if (!(i % 5000))
 			make_sets();
 	}
+	close(raw);
+	for (cmd = IPCUCKOO_CMD_INFO; cmd <= IPCUCKOO_CMD_MAX; cmd++)
+		expect(done[cmd] || cmd == IPCUCKOO_CMD_EVENT,
+		       "some messages of command %u are sound", cmd);
 	printf("# %lu messages: %lu done, %lu refused, %lu dumps\n", count, good, bad, mute);
 	make_sets();
 	expect_equal(hosts_request(cl, IPCUCKOO_CMD_ENTRY_ADD, "hosts", 1, 100), 0,
