@@ -44,8 +44,12 @@ enum {
 	SHRINK_SHARE	= 8,
 	SHRINK_SLOTS	= 4096,
 
-	/* Deletions that a hint survives in any case. */
+	/* Deletions that a hint survives in any case, and in none. */
 	STALE_MIN	= 1024,
+	STALE_MUCH	= 1 << 30,
+
+	/* Words of a hint that a sweep cleans for a prefix, in bits. */
+	SWEEP_UNCOVER	= 6,
 
 	/* Entries copied between two looks at the scheduler. */
 	COPY_BATCH	= 4096,
@@ -95,7 +99,7 @@ static void put_records(struct ipcuckoo_entries *e, struct ipcuckoo_table *t)
 	struct ipcuckoo_key key;
 	u64 pos = 0;
 
-	if (!t || !(t->with & IPCUCKOO_WITH_RECORDS))
+	if (!t || !(t->with & IPCUCKOO_WITH_RECORDS) || !t->count)
 		return;
 	while (ipcuckoo_table_next(t, &pos, &key))
 		ipcuckoo_record_put(t->records[pos - 1], e->mem);
@@ -551,6 +555,35 @@ int ipcuckoo_entries_learn_exceptions(struct ipcuckoo_entries *e,
 	return err ?: rebuild_with(e, kind, nbuckets, NULL, with(e, t, &example));
 }
 
+/* After deletions: shrink a table that is nearly empty, clean a hint that has
+ * many stale marks. Failure costs memory or time, nothing else.
+ */
+static void tidy(struct ipcuckoo_entries *e, enum ipcuckoo_kind kind)
+{
+	const struct ipcuckoo_table *t = current_version(e)->table[kind];
+	bool v6 = ipcuckoo_kind_keyed(kind);
+	struct ipcuckoo_hint *h = current_version(e)->hint[v6];
+	u32 count = t->count;
+
+	e->untidy &= ~BIT(kind);
+	if (ipcuckoo_table_slots(t) > SHRINK_SLOTS &&
+	    count < ipcuckoo_table_slots(t) / SHRINK_SHARE && !search_begin(e) &&
+	    !rebuild(e, kind, ipcuckoo_table_buckets(count * 2ULL, v6), NULL))
+		e->growths++;
+	if (h && h->stale > STALE_MIN + count) {
+		h->stale = 0;
+		rebuild_hint(e, v6, ipcuckoo_entries_count(e, v6 ?
+				IPCUCKOO_NETS6 : IPCUCKOO_NETS4));
+	}
+}
+
+/* What sweeps have left, for whom it would take too long. */
+static void tidy_swept(struct ipcuckoo_entries *e)
+{
+	while (e->untidy)
+		tidy(e, __ffs(e->untidy));
+}
+
 /* What is kept for an entry, if it is there and has not ended. */
 static bool entry_value(const struct ipcuckoo_table *t, const struct ipcuckoo_key *key,
 			struct ipcuckoo_value *value)
@@ -617,6 +650,7 @@ int ipcuckoo_entries_add_value(struct ipcuckoo_entries *e,
 	int err;
 
 	lockdep_assert_held(&e->mutex);
+	tidy_swept(e);
 	err = search_begin(e);
 	if (!err && ipcuckoo_kind_is_nets(kind))
 		err = prepare_hint(e, entry->v6, 1);
@@ -719,29 +753,11 @@ static void uncover(struct ipcuckoo_hint *h, const struct ipcuckoo_table *nets,
 	}
 }
 
-/* After deletions: shrink a table that is nearly empty, clean a hint that has
- * many stale marks. Failure costs memory or time, nothing else.
+/* Remove an exact entry that may have ended. A sweep leaves to the next change
+ * whatever takes longer than that.
  */
-static void tidy(struct ipcuckoo_entries *e, enum ipcuckoo_kind kind)
-{
-	const struct ipcuckoo_table *t = current_version(e)->table[kind];
-	bool v6 = ipcuckoo_kind_keyed(kind);
-	struct ipcuckoo_hint *h = current_version(e)->hint[v6];
-	u32 count = t->count;
-
-	if (ipcuckoo_table_slots(t) > SHRINK_SLOTS &&
-	    count < ipcuckoo_table_slots(t) / SHRINK_SHARE && !search_begin(e) &&
-	    !rebuild(e, kind, ipcuckoo_table_buckets(count * 2ULL, v6), NULL))
-		e->growths++;
-	if (h && ++h->stale > STALE_MIN + count) {
-		h->stale = 0;
-		rebuild_hint(e, v6, ipcuckoo_entries_count(e, v6 ?
-				IPCUCKOO_NETS6 : IPCUCKOO_NETS4));
-	}
-}
-
-/* Remove an exact entry that may have ended. */
-static int remove(struct ipcuckoo_entries *e, const struct ipcuckoo_entry *entry)
+static int remove(struct ipcuckoo_entries *e, const struct ipcuckoo_entry *entry,
+		  bool sweeping)
 {
 	const struct ipcuckoo_version *v = current_version(e);
 	enum ipcuckoo_kind kind = ipcuckoo_entry_kind(entry);
@@ -759,9 +775,18 @@ static int remove(struct ipcuckoo_entries *e, const struct ipcuckoo_entry *entry
 		return -ENOENT;
 	e->records -= ipcuckoo_record_memory(record);
 	ipcuckoo_record_put(record, e->mem);
-	if (ipcuckoo_kind_is_nets(kind) && entry->len <= h->stride)
-		uncover(h, t, entry);
-	tidy(e, kind);
+	if (h)
+		h->stale++;
+	if (ipcuckoo_kind_is_nets(kind) && entry->len <= h->stride) {
+		if (sweeping && h->stride - entry->len > SWEEP_UNCOVER)
+			h->stale |= STALE_MUCH;
+		else
+			uncover(h, t, entry);
+	}
+	if (sweeping)
+		e->untidy |= BIT(kind);
+	else
+		tidy(e, kind);
 	return 0;
 }
 
@@ -783,7 +808,8 @@ int ipcuckoo_entries_del(struct ipcuckoo_entries *e,
 		return filter_del(e, entry);
 	if (e->options & IPCUCKOO_O_TIMEOUT && !ipcuckoo_entries_has(e, entry))
 		return -ENOENT;
-	err = remove(e, entry);
+	tidy_swept(e);
+	err = remove(e, entry, false);
 	if (!err)
 		e->generation++;
 	return err;
@@ -907,6 +933,31 @@ bool ipcuckoo_entries_next_value(struct ipcuckoo_entries *e, u64 *pos,
 	return false;
 }
 
+/* Put in a version that shares nothing with the old one. */
+static void replace_all(struct ipcuckoo_entries *e, struct ipcuckoo_version *v)
+{
+	struct ipcuckoo_version *old = current_version(e);
+	u64 displaced = ipcuckoo_entries_displaced(e);
+
+	rcu_assign_pointer(e->version, v);
+	e->displaced = displaced;
+	e->untidy = 0;
+	e->layout++;
+	version_destroy(e, old);
+}
+
+/* Nothing is left behind a sweep: that is given back without a look at it. */
+static void give_back(struct ipcuckoo_entries *e)
+{
+	struct ipcuckoo_version *v;
+
+	if (ipcuckoo_entries_total(e) || ipcuckoo_entries_slots(e) <= SHRINK_SLOTS)
+		return;
+	v = version_create(NULL);
+	if (v)
+		replace_all(e, v);
+}
+
 /* Slots that removing an entry counts for in a sweep. */
 #define SWEEP_REMOVAL	128
 
@@ -920,7 +971,10 @@ bool ipcuckoo_entries_next_value(struct ipcuckoo_entries *e, u64 *pos,
  *
  * An entry that moves from before the sweep to behind it is found by the next
  * one; it matches no more in any case. The generation does not move: what is
- * removed was gone already, for shadows and listings as well.
+ * removed was gone already, for shadows and listings as well. A table of which
+ * few entries are left shrinks with the next change, and is given back at once
+ * if there are none: nobody who wants to change the set waits for a sweep that
+ * makes one anew.
  *
  * Context: the writer; may sleep.
  * Return: false at the end.
@@ -933,7 +987,6 @@ bool ipcuckoo_entries_sweep(struct ipcuckoo_entries *e, u64 *pos, u32 slots,
 	const struct ipcuckoo_table *t;
 	struct ipcuckoo_entry entry;
 	struct ipcuckoo_key key;
-	u32 layout = e->layout;
 
 	for (; kind < IPCUCKOO_KINDS; kind++, at = 0) {
 		t = current_version(e)->table[kind];
@@ -949,19 +1002,15 @@ bool ipcuckoo_entries_sweep(struct ipcuckoo_entries *e, u64 *pos, u32 slots,
 			slots += stop - at;
 			slots -= min_t(u32, slots, SWEEP_REMOVAL);
 			entry = ipcuckoo_entry_decode(kind, &key);
-			remove(e, &entry);
+			remove(e, &entry, true);
 			e->expired++;
-			/* The table was made anew: begin with it again. */
-			if (e->layout != layout) {
-				*pos = kind << POS_KIND_SHIFT;
-				return true;
-			}
 		}
 		if (at < end) {
 			*pos = kind << POS_KIND_SHIFT | at;
 			return true;
 		}
 	}
+	give_back(e);
 	return false;
 }
 
@@ -1001,6 +1050,9 @@ int ipcuckoo_entries_reserve(struct ipcuckoo_entries *e,
 	if (!err && ipcuckoo_entries_approximate(e))
 		return prepare_filter(e);
 	for (kind = 0; kind < IPCUCKOO_KINDS && !err; kind++) {
+		/* It would shrink, and grow again at once. */
+		if (more[kind])
+			e->untidy &= ~BIT(kind);
 		if (more[kind] && ipcuckoo_kind_is_nets(kind))
 			err = prepare_hint(e, ipcuckoo_kind_keyed(kind),
 					   more[kind]);
@@ -1100,19 +1152,6 @@ int ipcuckoo_entries_fit(struct ipcuckoo_entries *e)
 	return err ?: fit_hint(e, true);
 }
 
-/* Put in a version that shares nothing with the old one. */
-static void replace_all(struct ipcuckoo_entries *e, struct ipcuckoo_version *v)
-{
-	struct ipcuckoo_version *old = current_version(e);
-	u64 displaced = ipcuckoo_entries_displaced(e);
-
-	rcu_assign_pointer(e->version, v);
-	e->displaced = displaced;
-	e->layout++;
-	e->generation++;
-	version_destroy(e, old);
-}
-
 /**
  * ipcuckoo_entries_flush() - delete all entries, in one step
  * @e:		contents
@@ -1128,6 +1167,7 @@ int ipcuckoo_entries_flush(struct ipcuckoo_entries *e)
 	if (!v)
 		return -ENOMEM;
 	e->records = 0;
+	e->generation++;
 	replace_all(e, v);
 	return 0;
 }
@@ -1150,6 +1190,7 @@ void ipcuckoo_entries_replace(struct ipcuckoo_entries *e,
 	e->records = shadow->records;
 	e->expired += shadow->expired;
 	RCU_INIT_POINTER(shadow->version, NULL);
+	e->generation++;
 	replace_all(e, v);
 }
 

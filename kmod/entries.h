@@ -50,6 +50,8 @@ struct ipcuckoo_version {
  *		first use
  * @records:	bytes that records take
  * @expired:	entries that ended and were removed
+ * @untidy:	kinds of which sweeps have removed entries: a table may have to
+ *		shrink, a hint to be cleaned
  * @shape:	what the filter is like that approximate contents are in; its
  *		bits are 0 for exact contents. Set before the first use
  * @layout:	moves when a table is replaced
@@ -70,6 +72,7 @@ struct ipcuckoo_entries {
 	u32 options;
 	size_t records;
 	u64 expired;
+	unsigned long untidy;
 	struct ipcuckoo_filter_shape shape;
 	u32 layout;
 	u64 generation;
@@ -116,6 +119,13 @@ unsigned int ipcuckoo_entries_copies(struct ipcuckoo_entries *e,
 bool ipcuckoo_entries_next_value(struct ipcuckoo_entries *e, u64 *pos,
 				 struct ipcuckoo_entry *entry,
 				 struct ipcuckoo_value *value);
+/* Entries that have ended match no more. They are removed a part at a time, so
+ * that whoever wants to change the set waits for no longer than it takes to look
+ * at so many slots, or to remove a few entries: 50 microseconds at most, which
+ * selftests/bench/core/sweep.c measures.
+ */
+#define IPCUCKOO_SWEEP_SLOTS	512
+
 bool ipcuckoo_entries_sweep(struct ipcuckoo_entries *e, u64 *pos, u32 slots,
 			    u32 *next);
 

@@ -40,7 +40,7 @@
  *
  * of all strangers, with b = 4 slots a bucket and a load of a = n / (4 C); the
  * well-known bound 2b / 2^w is about that of a full filter. Copies make it
- * less. No estimate is involved; selftests/core/test_filter.c counts.
+ * less. No estimate is involved; selftests/core/test_rate.c counts.
  *
  * Addition and deletion
  * ---------------------
@@ -248,11 +248,16 @@ static void print_move(void *table, struct ipcuckoo_guard *guard, u32 from,
 	f->displaced++;
 }
 
+static bool print_copies(const void *filter)
+{
+	return ((const struct ipcuckoo_filter *)filter)->shape.multi;
+}
+
 static const struct ipcuckoo_search_ops search_ops = {
 	.alt = print_alt,
 	.free = print_free,
 	.move = print_move,
-	.copies = true,
+	.copies = print_copies,
 };
 
 static unsigned int copies(const struct ipcuckoo_filter *f,

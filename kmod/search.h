@@ -44,15 +44,16 @@ struct ipcuckoo_path {
  * @move:	copy an entry to a free slot of its other bucket, then make its
  *		old slot reusable; readers must find it in one of them
  * @copies:	there may be many entries with the same two buckets, which would
- *		fill the queue with these: no bucket is queued twice. Without
- *		copies that is rare, and not worth looking for.
+ *		fill the queue with these: no bucket is queued twice, at some
+ *		tens of microseconds for a search that fails. Without copies that
+ *		is rare, and not worth looking for
  */
 struct ipcuckoo_search_ops {
 	u32 (*alt)(const void *table, u32 bucket, unsigned int slot);
 	int (*free)(const void *table, u32 bucket);
 	void (*move)(void *table, struct ipcuckoo_guard *guard, u32 from,
 		     unsigned int from_slot, u32 to, unsigned int to_slot);
-	bool copies;
+	bool (*copies)(const void *table);
 };
 
 /* Entries that would move along a path must not share a bucket: the second
@@ -98,7 +99,7 @@ ipcuckoo_search(const void *table, const struct ipcuckoo_search_ops *ops,
 			if (ops->free(table, path->dst) >= 0)
 				return true;
 			if (tail == IPCUCKOO_SEARCH ||
-			    (ops->copies ?
+			    (ops->copies(table) ?
 			     ipcuckoo_search_queued(queue, tail, path->dst) :
 			     ipcuckoo_search_on_path(queue, path->node, path->dst)))
 				continue;

@@ -190,13 +190,6 @@ static bool same_options(const struct ipcuckoo_set *a,
 	       a->mask.bits.lo == b->mask.bits.lo;
 }
 
-/* Entries that have ended match no more. They are removed a part at a time, so
- * that whoever wants to change the set never waits for longer than it takes to
- * look at SWEEP_SLOTS slots, or to remove a few entries: a handful of
- * microseconds.
- */
-#define SWEEP_SLOTS	2048
-
 /* Seconds between two sweeps, at least, and at most while there are entries
  * that will end.
  */
@@ -219,7 +212,7 @@ static void sweep_work(struct work_struct *work)
 	while (more) {
 		mutex_lock(&set->entries.mutex);
 		more = !set->dead && ipcuckoo_entries_sweep(&set->entries, &pos,
-							    SWEEP_SLOTS, &next);
+							    IPCUCKOO_SWEEP_SLOTS, &next);
 		if (!more && !set->dead && next)
 			mod_delayed_work(system_unbound_wq, &set->sweep,
 					 HZ * clamp_t(u32, next - now, SWEEP_PERIOD,
@@ -323,7 +316,7 @@ void ipcuckoo_set_sweep(struct ipcuckoo_set *set)
 
 	if (!sweeps(set))
 		return;
-	while (ipcuckoo_entries_sweep(&set->entries, &pos, SWEEP_SLOTS, &next))
+	while (ipcuckoo_entries_sweep(&set->entries, &pos, IPCUCKOO_SWEEP_SLOTS, &next))
 		cond_resched();
 }
 

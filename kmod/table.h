@@ -30,7 +30,8 @@ enum {
 
 	/* Buckets a search for a free slot may queue. 512 reach a load of
 	 * 0.973 before the first failure, 2048 would reach 0.977 at four
-	 * times the work; the search stays within a few microseconds.
+	 * times the work; the search stays within a few microseconds, but for
+	 * filters that hold copies.
 	 */
 	IPCUCKOO_SEARCH		= 512,
 

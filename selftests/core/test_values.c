@@ -757,10 +757,12 @@ static void sweep(struct run *r, bool disturbed)
 	u32 next = 0, slots = 1 + below(r, below(r, 2) ? 3000 : 150);
 	u64 generation, before, pos = 0;
 	bool more = true;
+	u32 layout;
 
 	while (more && !ktap_failing()) {
 		r->op = disturbed ? "disturbed sweep" : "sweep";
 		generation = e->generation;
+		layout = e->layout;
 		before = pos;
 		shim_fail_at = below(r, 4) ? 0 : 1 + below(r, 3);
 		more = ipcuckoo_entries_sweep(e, &pos, slots, &next);
@@ -770,6 +772,8 @@ static void sweep(struct run *r, bool disturbed)
 				  pos <= before + slots, "a part of %u slots: %llu to %llu",
 				  slots, before, pos));
 		context(r, expect_equal(e->generation, generation, "generation"));
+		context(r, expect(e->layout == layout || !ipcuckoo_entries_total(e),
+				  "a sweep made a table anew"));
 		book_swept(r);
 		if (!disturbed)
 			continue;

@@ -81,6 +81,14 @@ def most_memory(low, high):
     return value
 
 
+def longest_hold(entries):
+    """The worst of all sets that were swept."""
+    def value(m):
+        figures = [c.figure("ipcuckoo") for c in m.select("sweep", holds="99.9 %", entries=entries)]
+        return max(figures, key=lambda f: f.median, default=None)
+    return value
+
+
 class Bar:
     """What a figure has to reach. One of look-ups has, beside it, that of look-ups made one at a
     time, which may be itself.
@@ -206,7 +214,9 @@ BARS = [
         ">=", 10, "x", times("replace", ["ipset"], entries=1_000_000, **HOSTS4)),
     Bar("list 1M", "ipset list takes so many times ours",
         ">=", 3, "x", times("list", ["ipset"], entries=1_000_000, **HOSTS4)),
-    serial("growth of look-up cost from 1k to 1M, one at a time",
+    serial("growth of bare look-up cost from 1k to 1M, one at a time",
            "so many times that of two reads of lines of those footprints",
            1.2, growth(1_000, 1_000_000, **HOSTS4, **USUAL)),
+    Bar("sweep of 1M entries, hold of the lock", "99.9 % of the holds take so long at most",
+        "<=", 50, "us", longest_hold(1_000_000)),
 ]

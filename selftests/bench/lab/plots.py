@@ -212,7 +212,7 @@ def length_plot(m):
 def traffic_plot(m):
     plot = Plot("traffic", "Kinds of traffic, 1M IPv4 hosts",
                 "Caches like some traffic better: one flow, or few senders of much (Zipf). Near "
-                "misses are neighbours of members.")
+                "misses are neighbours of members; they are uniform.")
     groups = []
     answers = {"miss": "misses", "hit": "hits", "near": "near misses"}
     for answer, words in answers.items():
@@ -229,6 +229,7 @@ def traffic_plot(m):
 
 
 CONTROL = ("load", "replace", "list", "flush", "bulk-add", "bulk-delete")
+ALL_CONTROL = ("load", "replace", "list", "flush")
 CONTROL_WORDS = {"bulk-add": "add a tenth\\nat once", "bulk-delete": "delete a tenth\\nat once"}
 
 
@@ -242,6 +243,21 @@ def control_plot(m, entries, words):
         if case:
             groups.append((CONTROL_WORDS.get(part, part),
                            {s: case.figure(s) for s in case.samples}))
+    grouped(plot, groups, logarithmic=True)
+    plot.size = (1140, 360)
+    plot.set('set ylabel "s"')
+    return plot
+
+
+def kinds_control_plot(m):
+    plot = Plot("control-kinds", "IPv6 hosts and the countries' prefixes, seconds",
+                "The same of other sets; the axis is logarithmic.")
+    groups = []
+    for (family, settype), words in list(SETS.items())[1:]:
+        for part in ALL_CONTROL:
+            for case in m.select(part, family=family, type=settype):
+                groups.append((f"{part}\\n{words}",
+                               {s: case.figure(s) for s in case.samples}))
     grouped(plot, groups, logarithmic=True)
     plot.size = (1140, 360)
     plot.set('set ylabel "s"')
@@ -265,6 +281,7 @@ def one_by_one_plot(m, how, title, unit):
 def control_plots(m):
     yield control_plot(m, 1_000_000, "1M")
     yield control_plot(m, 100_000, "100k")
+    yield kinds_control_plot(m)
     yield one_by_one_plot(m, "processes", "One at a time, a process each", "ms")
     yield one_by_one_plot(m, "stream", "One at a time, one program for all", "µs")
 
@@ -290,6 +307,26 @@ def memory_plot(m):
              "set yrange [10:*]", 'set ytics (10, 16, 20, 36, 64, 128, 256, 512, 1024, 2048)',
              "set xrange [9e3:19e6]")
     plot.size = (1140, 400)
+    return plot
+
+
+SETS = {("inet", "hash:ip"): "IPv4 hosts", ("inet6", "hash:ip"): "IPv6 hosts",
+        ("inet", "hash:net"): "IPv4 prefixes", ("inet6", "hash:net"): "IPv6 prefixes"}
+
+
+def kinds_plot(m):
+    plot = Plot("memory-kinds", "Memory per entry, of all kinds",
+                "The kernel's growth, of sets that all three have: hosts, and the prefixes of the "
+                "countries. Of IPv6 hosts ours keeps the whole key, of prefixes a hint as well.")
+    groups = []
+    for (family, settype), words in SETS.items():
+        for case in m.select("memory", by="growth", family=family, type=settype):
+            if case.has("ipset", "nft"):
+                groups.append((f"{words}\\n{case.params['entries']:,}",
+                               {s: case.figure(s) for s in case.samples if s in SUBJECTS}))
+    grouped(plot, groups)
+    plot.size = (1140, 360)
+    plot.set('set ylabel "bits an entry"')
     return plot
 
 
@@ -369,6 +406,6 @@ def all_plots(m):
     return [
         ("What a packet pays", [*look_up_plots(m), length_plot(m), traffic_plot(m)]),
         ("What the operator waits for", [*control_plots(m)]),
-        ("Memory", [memory_plot(m)]),
+        ("Memory", [memory_plot(m), kinds_plot(m)]),
         ("Under change", [insert_plot(m), *writer_plots(m)]),
     ]

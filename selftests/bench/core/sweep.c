@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * For how long a sweep keeps others from changing a set: all holds of the lock
+ * in sweeps of sets of which no entry has ended, few, half, or all have.
+ *
+ * SEED	repeats a run
+ * ROUNDS	sets, each with hosts and a key of its own (9)
+ * ENTRIES	of a set (1000000)
+ *
+ * A sample is that of 99.9 % of a round's holds which is the longest, and the
+ * longest of all: a table of which few entries are left is made anew, smaller,
+ * in one hold, as it is when they are deleted. Time is the thread's: the clock
+ * of the kernel would tell the same where nobody takes the processor away.
+ */
+#include "bench.h"
+
+struct plan {
+	const char *name;
+	u32 options;
+	bool v6;
+	u32 ended;	/* of a thousand entries */
+};
+
+static const struct plan plans[] = {
+	{ "IPv4 hosts, none has ended", IPCUCKOO_O_TIMEOUT, false, 0 },
+	{ "IPv4 hosts, one of a hundred has ended", IPCUCKOO_O_TIMEOUT, false, 10 },
+	{ "IPv4 hosts, half have ended", IPCUCKOO_O_TIMEOUT, false, 500 },
+	{ "IPv4 hosts, all have ended", IPCUCKOO_O_TIMEOUT, false, 1000 },
+	{ "IPv4 hosts with all options, half have ended", IPCUCKOO_O_ALL, false, 500 },
+	{ "IPv6 hosts with all options, half have ended", IPCUCKOO_O_ALL, true, 500 },
+};
+
+/* In a second of its own when added, in a later one when swept. */
+enum { SOON = 10, LATE = 100000 };
+
+static void fill(struct ipcuckoo_entries *set, struct random *random, const struct plan *plan,
+		 u32 entries)
+{
+	struct ipcuckoo_given given = { .comment = "comment", .comment_len = 7 };
+	struct ipcuckoo_value value;
+	struct ipcuckoo_entry entry;
+	int err;
+
+	while (entries) {
+		entry = bench_host(random, plan->v6);
+		given.timeout = random_below(random, 1000) < plan->ended ? SOON : LATE;
+		err = ipcuckoo_value_make(&value, plan->options, &given, set->mem);
+		if (!err)
+			err = ipcuckoo_entries_add_value(set, &entry, &value);
+		if (err && err != -EEXIST)
+			bench_die("an insertion failed: %d", err);
+		if (err)
+			ipcuckoo_record_put(value.record, set->mem);
+		entries -= !err;
+	}
+}
+
+/* Returns how many holds there were. */
+static size_t sweep(struct ipcuckoo_entries *set, double *us, size_t room)
+{
+	u32 next = 0;
+	size_t n = 0;
+	bool more = true;
+	u64 pos = 0;
+	double start;
+
+	while (more) {
+		start = bench_thread_seconds();
+		mutex_lock(&set->mutex);
+		more = ipcuckoo_entries_sweep(set, &pos, IPCUCKOO_SWEEP_SLOTS, &next);
+		ipcuckoo_entries_relax(set);
+		mutex_unlock(&set->mutex);
+		if (n == room)
+			bench_die("too many holds");
+		us[n++] = (bench_thread_seconds() - start) * 1e6;
+	}
+	return n;
+}
+
+static int ascending(const void *a, const void *b)
+{
+	const double *x = a, *y = b;
+
+	return (*x > *y) - (*x < *y);
+}
+
+/* A round: sets the longest of 99.9 % of the holds, and of all. */
+static void run(const struct plan *plan, u64 seed, u32 entries, double *usual, double *longest)
+{
+	struct random random = random_seed(seed);
+	struct ipcuckoo_entries set = {};
+	struct ipcuckoo_mem mem = {};
+	size_t room = 1000 + entries, n;
+	double *us = calloc(room, sizeof(*us));
+
+	shim_seconds = 1;
+	if (!us || ipcuckoo_entries_init(&set, &mem, true))
+		bench_die("out of memory");
+	set.options = plan->options;
+	mutex_lock(&set.mutex);
+	fill(&set, &random, plan, entries);
+	mutex_unlock(&set.mutex);
+	shim_seconds += 2 * SOON;
+	n = sweep(&set, us, room);
+	qsort(us, n, sizeof(*us), ascending);
+	*usual = us[(size_t)(n * 0.999)];
+	*longest = us[n - 1];
+	mutex_lock(&set.mutex);
+	ipcuckoo_entries_flush(&set);
+	mutex_unlock(&set.mutex);
+	ipcuckoo_entries_exit(&set);
+	rcu_barrier();
+	free(us);
+}
+
+static void print(const struct plan *plan, const char *which, u32 entries, unsigned int rounds,
+		  const double *samples)
+{
+	char name[120], params[200];
+
+	snprintf(name, sizeof(name), "%s, %s", plan->name, which);
+	snprintf(params, sizeof(params),
+		 "\"family\": \"%s\", \"entries\": %u, \"holds\": \"%s\", \"seed\": %llu",
+		 bench_family(plan->v6), entries, which, (unsigned long long)ktap.seed);
+	bench_print(&(struct bench_line){ "sweep", name, "us", params, samples, rounds });
+}
+
+int main(void)
+{
+	unsigned int rounds = bench_option("ROUNDS", 9, BENCH_ROUNDS_MAX), r;
+	double usual[BENCH_ROUNDS_MAX], longest[BENCH_ROUNDS_MAX];
+	u32 entries, i;
+
+	bench_begin();
+	entries = bench_option("ENTRIES", 1000000, 1 << 26);
+	for (i = 0; i < ARRAY_SIZE(plans); i++) {
+		for (r = 0; r < rounds; r++)
+			run(&plans[i], ktap.seed + r, entries, &usual[r], &longest[r]);
+		print(&plans[i], "99.9 %", entries, rounds, usual);
+		print(&plans[i], "all", entries, rounds, longest);
+	}
+	return 0;
+}
