@@ -143,9 +143,43 @@ static u32 hook_chunk(const struct lab_run *run)
 	return drops;
 }
 
+/* The floor of whatever is hooked: a hook that does nothing, where there is none. */
+
+static struct net *floor_net;
+
+static unsigned int accept(void *priv, struct sk_buff *s, const struct nf_hook_state *state)
+{
+	return NF_ACCEPT;
+}
+
+static const struct nf_hook_ops floor_ops[] = {
+	{ .hook = accept, .pf = NFPROTO_IPV4, .hooknum = NF_INET_PRE_ROUTING, .priority = -300 },
+	{ .hook = accept, .pf = NFPROTO_IPV6, .hooknum = NF_INET_PRE_ROUTING, .priority = -300 },
+};
+
+static int floor_begin(const struct lab_run *run)
+{
+	int err = hook_begin(run);
+
+	if (err)
+		return err;
+	floor_net = run->net;
+	err = nf_register_net_hooks(floor_net, floor_ops, ARRAY_SIZE(floor_ops));
+	if (err)
+		hook_end();
+	return err;
+}
+
+static void floor_end(void)
+{
+	nf_unregister_net_hooks(floor_net, floor_ops, ARRAY_SIZE(floor_ops));
+	hook_end();
+}
+
 /* The namespace makes the difference. */
 const struct lab_subject lab_hook[] = {
 	{ "hook", "nothing", hook_begin, hook_chunk, hook_end },
+	{ "hook", "floor", floor_begin, hook_chunk, floor_end },
 	{ "hook", "ipcuckoo", hook_begin, hook_chunk, hook_end },
 	{ "hook", "filter", hook_begin, hook_chunk, hook_end },
 	{ "hook", "ipset", hook_begin, hook_chunk, hook_end },

@@ -14,6 +14,7 @@ SUBJECTS = {
     "nft-size": ("nftables set with size", 4, "pt 4 ps 0.7 lw 1.7 dt 2"),
     "filter": ("filter:ip, 32 bits", 9, "pt 12 ps 0.7 lw 1.7 dt 4"),
     "lines": ("two line reads", 5, "pt 6 ps 0.7 lw 1.7 dt 3"),
+    "floor": ("a hook that does nothing", 5, "pt 6 ps 0.7 lw 1.7 dt 3"),
 }
 COLOURS = {1: "--ours", 2: "--ipset", 3: "--nft", 4: "--nft-size", 5: "--lines", 6: "--bar",
            7: "--grid", 8: "--ink", 9: "--filter"}
