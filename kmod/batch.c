@@ -78,7 +78,7 @@ struct ipcuckoo_given
 ipcuckoo_batch_given(const struct ipcuckoo_batch *batch,
 		     const struct ipcuckoo_batch_cursor *at, u32 timeout)
 {
-	struct ipcuckoo_given given = { .timeout = timeout };
+	struct ipcuckoo_given given = ipcuckoo_given_nothing(timeout);
 	size_t n = at->n;
 	const u8 *p;
 
@@ -88,7 +88,6 @@ ipcuckoo_batch_given(const struct ipcuckoo_batch *batch,
 		given.nomatch = batch->nomatches[n];
 	if (batch->counters) {
 		p = batch->counters + IPCUCKOO_COUNTERS_SIZE * n;
-		given.counted = true;
 		given.packets = get_unaligned_be64(p);
 		given.bytes = get_unaligned_be64(p + 8);
 	}

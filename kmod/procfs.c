@@ -356,7 +356,7 @@ static int parse_command(const struct ipcuckoo_set *set, const char *line,
 static int add_entry(struct ipcuckoo_set *set, struct ipcuckoo_entries *e,
 		     const struct ipcuckoo_entry *entry)
 {
-	const struct ipcuckoo_given given = { .timeout = set->timeout };
+	const struct ipcuckoo_given given = ipcuckoo_given_nothing(set->timeout);
 	bool there = ipcuckoo_entries_holds(e, entry);
 	struct ipcuckoo_value value;
 	int err;

@@ -100,6 +100,15 @@ size_t ipcuckoo_record_memory(const struct ipcuckoo_record *r)
 	       (comment ? kmalloc_size_roundup(strlen(comment) + 1) : 0);
 }
 
+/* A counter that is not given is left alone: a packet may be counting in it. */
+static void set_hits(struct ipcuckoo_hits *hits, const struct ipcuckoo_given *given)
+{
+	if (given->packets != IPCUCKOO_COUNTER_KEEP)
+		atomic64_set(&hits->packets, given->packets);
+	if (given->bytes != IPCUCKOO_COUNTER_KEEP)
+		atomic64_set(&hits->bytes, given->bytes);
+}
+
 static int make_record(struct ipcuckoo_record **made, u32 options,
 		       const struct ipcuckoo_given *given,
 		       struct ipcuckoo_mem *mem)
@@ -126,10 +135,8 @@ static int make_record(struct ipcuckoo_record **made, u32 options,
 		kfree(r);
 		return -EDQUOT;
 	}
-	if (options & IPCUCKOO_O_COUNTERS) {
-		atomic64_set(&ipcuckoo_record_hits(r)->packets, given->packets);
-		atomic64_set(&ipcuckoo_record_hits(r)->bytes, given->bytes);
-	}
+	if (options & IPCUCKOO_O_COUNTERS)
+		set_hits(ipcuckoo_record_hits(r), given);
 	if (options & IPCUCKOO_O_SKBINFO)
 		*ipcuckoo_record_info(r) = given->info;
 	*made = r;
@@ -165,8 +172,8 @@ int ipcuckoo_value_make(struct ipcuckoo_value *value, u32 options,
  * @given:	what the request says
  * @live:	packets may be using @value
  *
- * As with ipset: deadline, skbinfo and comment are what is said now, counters
- * go on unless they are said, too. A record that is live stays where it is, so
+ * As with ipset: deadline, skbinfo and comment are what is said now, each
+ * counter goes on unless it is said, too. A record that is live stays where it is, so
  * that no packet is counted in vain. One that a set and a shadow share belongs
  * to neither, and is replaced: the set's stays as it is until the shadow is
  * swapped in, and a shadow's as it was when it was made. So of a shared record
@@ -188,17 +195,16 @@ void ipcuckoo_value_update(struct ipcuckoo_value *value,
 	if (!value->record)
 		return;
 	if (!live || refcount_read(&value->record->ref) > 1) {
-		if (old && !given->counted) {
+		if (old) {
 			atomic64_set(&new->packets, atomic64_read(&old->packets));
 			atomic64_set(&new->bytes, atomic64_read(&old->bytes));
+			set_hits(new, given);
 		}
 		swap(value->record, fresh->record);
 		return;
 	}
-	if (old && given->counted) {
-		atomic64_set(&old->packets, given->packets);
-		atomic64_set(&old->bytes, given->bytes);
-	}
+	if (old)
+		set_hits(old, given);
 	if (info) {
 		WRITE_ONCE(info->mark, given->info.mark);
 		info->prio = given->info.prio;

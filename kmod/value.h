@@ -74,8 +74,7 @@ struct ipcuckoo_value {
  * struct ipcuckoo_given - what a request says of an entry
  * @timeout:	seconds; 0: it stays
  * @nomatch:	it is an exception
- * @counted:	@packets and @bytes were given
- * @packets:	to begin with
+ * @packets:	to begin with, or IPCUCKOO_COUNTER_KEEP
  * @bytes:	likewise
  * @info:	skbinfo
  * @comment:	not terminated, NULL for none
@@ -84,13 +83,22 @@ struct ipcuckoo_value {
 struct ipcuckoo_given {
 	u32 timeout;
 	bool nomatch;
-	bool counted;
 	u64 packets;
 	u64 bytes;
 	struct ipcuckoo_skbinfo info;
 	const char *comment;
 	u32 comment_len;
 };
+
+/* What a request says of an entry when it says nothing. */
+static inline struct ipcuckoo_given ipcuckoo_given_nothing(u32 timeout)
+{
+	return (struct ipcuckoo_given){
+		.timeout = timeout,
+		.packets = IPCUCKOO_COUNTER_KEEP,
+		.bytes = IPCUCKOO_COUNTER_KEEP,
+	};
+}
 
 /* Seconds since boot, sleep included: a ban for an hour ends after an hour. */
 static inline u32 ipcuckoo_now(void)

@@ -242,6 +242,39 @@ static void test_values(void)
 	ktap_case("EXIST changes what is kept, but for counters that are not given");
 }
 
+/* Counters of one entry, which are those of a shadow once it is swapped in. */
+static void test_counters(void)
+{
+	static const char keep_packets[] = "\xff\xff\xff\xff\xff\xff\xff\xff\0\0\0\0\0\0\0\4";
+	static const char keep_bytes[] = "\0\0\0\0\0\0\0\5\xff\xff\xff\xff\xff\xff\xff\xff";
+	const struct piece host = RAW(HOSTS4, "\1\1\1\1");
+	struct answer answer;
+	struct dumped d;
+	uint32_t shadow;
+	int i;
+
+	for (i = 0; i < 2; i++) {
+		remake("t", IPCUCKOO_TYPE_HASH_IP, IPCUCKOO_O_COUNTERS, 0);
+		shadow = 0;
+		add(&answer, "t", 0, 0, PIECES(host, { IPCUCKOO_A_COUNTERS, 16, keep_packets }));
+		expect_changed(&answer, "bytes alone", 1, 0);
+		d = dump("t");
+		expect_equal(d.packets[0], 0, "packets begin");
+		expect_equal(d.bytes[0], 4, "bytes are what is said");
+		if (i)
+			shadow = shadow_new(cl, "t", IPCUCKOO_F_APPEND);
+		add(&answer, "t", shadow, shadow ? 0 : IPCUCKOO_F_EXIST,
+		    PIECES(host, { IPCUCKOO_A_COUNTERS, 16, keep_bytes }));
+		expect_changed(&answer, "packets alone, once more", 0, 1);
+		if (shadow)
+			shadow_request(cl, IPCUCKOO_CMD_SHADOW_COMMIT, shadow, 0);
+		d = dump("t");
+		expect_equal(d.packets[0], 5, "packets are what is said");
+		expect_equal(d.bytes[0], 4, "bytes go on");
+	}
+	ktap_case("a counter that is not given goes on, or begins at 0");
+}
+
 static void test_refused(void)
 {
 	static const struct {
@@ -535,6 +568,7 @@ int main(void)
 	fixture_begin("netlink-values");
 	test_options();
 	test_values();
+	test_counters();
 	test_refused();
 	test_end();
 	test_full();

@@ -58,7 +58,9 @@
  *
  *   IPCUCKOO_A_TIMEOUTS   4 bytes each: seconds after which the entry ends,
  *                         0: it stays. Without, all have the set's TIMEOUT
- *   IPCUCKOO_A_COUNTERS  16 bytes each: packets, bytes, that it decided about
+ *   IPCUCKOO_A_COUNTERS  16 bytes each: packets, bytes, that it decided about;
+ *                         in requests IPCUCKOO_COUNTER_KEEP for either: it goes
+ *                         on, or begins at 0
  *   IPCUCKOO_A_SKBINFOS  16 bytes each: mask and mark (4 bytes each) that
  *                         attachments with verdict mark set instead of their
  *                         own unless both are 0; priority (4), queue (2), which
@@ -324,6 +326,9 @@
 #define IPCUCKOO_SKBINFO_SIZE	16
 #define IPCUCKOO_NOMATCH_SIZE	1
 #define IPCUCKOO_COMMENT_MAX	255
+
+/* A counter that a request does not give. */
+#define IPCUCKOO_COUNTER_KEEP	(~0ULL)
 
 /* The longest timeout, in seconds: 68 years. */
 #define IPCUCKOO_TIMEOUT_MAX	2147483647

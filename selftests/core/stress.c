@@ -135,14 +135,12 @@ static u32 mark_of(const struct ipcuckoo_key *key)
 static int add_given(struct stress *s, const struct ipcuckoo_entry *entry, u32 timeout,
 		     u32 number, bool nomatch)
 {
-	struct ipcuckoo_given given = {
-		.timeout = timeout,
-		.nomatch = nomatch,
-		.info.mark = (u64)mark_of(&entry->addr) << 32 | number,
-	};
+	struct ipcuckoo_given given = ipcuckoo_given_nothing(timeout);
 	struct ipcuckoo_value value;
 	int err;
 
+	given.nomatch = nomatch;
+	given.info.mark = (u64)mark_of(&entry->addr) << 32 | number;
 	must(ipcuckoo_value_make(&value, s->set.options, &given, &mem), "make");
 	err = ipcuckoo_entries_add_value(&s->set, entry, &value);
 	if (err == -EEXIST)
@@ -832,11 +830,10 @@ static void change_revive(struct stress *s)
  */
 static void change_renew(struct stress *s)
 {
-	struct ipcuckoo_given given = {
-		.info.mark = (u64)mark_of(&s->churn->addr) << 32 | (s->floor + 1),
-	};
+	struct ipcuckoo_given given = ipcuckoo_given_nothing(0);
 	struct ipcuckoo_value value;
 
+	given.info.mark = (u64)mark_of(&s->churn->addr) << 32 | (s->floor + 1);
 	must(ipcuckoo_value_make(&value, s->set.options, &given, &mem), "make");
 	if (s->floor)
 		del(s, s->churn);

@@ -410,7 +410,8 @@ static void draw_given(struct run *r, struct ipcuckoo_given *given, char *commen
 		comment[i] = 'a' + below(r, 26);
 	*given = (struct ipcuckoo_given){
 		.nomatch = r->except && !below(r, 3),
-		.counted = below(r, 2),
+		.packets = below(r, 2) ? IPCUCKOO_COUNTER_KEEP : random_u64(&r->draw.random),
+		.bytes = below(r, 2) ? IPCUCKOO_COUNTER_KEEP : random_u64(&r->draw.random),
 		.info.mark = random_u64(&r->draw.random),
 		.info.prio = random_u32(&r->draw.random),
 		.info.queue = below(r, 65536),
@@ -419,10 +420,6 @@ static void draw_given(struct run *r, struct ipcuckoo_given *given, char *commen
 	};
 	if (r->options & IPCUCKOO_O_TIMEOUT && below(r, 4))
 		given->timeout = 1 + below(r, longest[below(r, 4)]);
-	if (given->counted) {
-		given->packets = random_u64(&r->draw.random);
-		given->bytes = random_u64(&r->draw.random);
-	}
 }
 
 /* Everything but the counters. */
@@ -530,6 +527,14 @@ static int try_hard(struct run *r, struct side *s, int (*op)(struct run *r, void
 	return err;
 }
 
+static void book_count(u64 *count, u64 given, bool there)
+{
+	if (given != IPCUCKOO_COUNTER_KEEP)
+		*count = given;
+	else if (!there)
+		*count = 0;
+}
+
 /* What an addition that went through makes of the reference. */
 static void book_addition(struct run *r, const struct addition *a)
 {
@@ -538,11 +543,9 @@ static void book_addition(struct run *r, const struct addition *a)
 
 	met.updates += there;
 	met.revivals += k && !there;
-	if (!there || a->given.counted) {
-		k = k ?: book_add(&a->side->book, &a->entry);
-		k->packets = a->given.packets;
-		k->bytes = a->given.bytes;
-	}
+	k = k ?: book_add(&a->side->book, &a->entry);
+	book_count(&k->packets, a->given.packets, there);
+	book_count(&k->bytes, a->given.bytes, there);
 	book_set(r, k, &a->given);
 }
 
@@ -951,9 +954,7 @@ static void bulk(struct run *r)
 		if (a.given.timeout)
 			a.given.timeout = 9;
 		context(r, expect_equal(call_add(r, &a), 0, "add"));
-		book_set(r, book_add(&r->set.book, &a.entry), &a.given);
-		r->set.book.kept[r->set.book.count - 1].packets = a.given.packets;
-		r->set.book.kept[r->set.book.count - 1].bytes = a.given.bytes;
+		book_addition(r, &a);
 	}
 	slots = ipcuckoo_entries_slots(r->set.e);
 	check_all(r);
