@@ -128,6 +128,15 @@ static const struct nla_policy shadow_add_policy[] = {
 	VALUE_POLICIES,
 };
 
+static const struct nla_policy shadow_remove_policy[] = {
+	[IPCUCKOO_A_FLAGS] = FLAGS_POLICY(IPCUCKOO_F_EXIST),
+	[IPCUCKOO_A_HOSTS4] = PACKED_POLICY,
+	[IPCUCKOO_A_HOSTS6] = PACKED_POLICY,
+	[IPCUCKOO_A_NETS4] = PACKED_POLICY,
+	[IPCUCKOO_A_NETS6] = PACKED_POLICY,
+	[IPCUCKOO_A_SHADOW] = U32_POLICY,
+};
+
 static const struct nla_policy shadow_commit_policy[] = {
 	[IPCUCKOO_A_FLAGS] = FLAGS_POLICY(IPCUCKOO_F_OVERRIDE),
 	[IPCUCKOO_A_SHADOW] = U32_POLICY,
@@ -446,6 +455,7 @@ static const struct genl_ops ops[] = {
 	   .dumpit = ipcuckoo_nl_entry_get_dumpit, .done = ipcuckoo_nl_entry_get_done),
 	OP(SHADOW_NEW, shadow_new_policy, .doit = ipcuckoo_nl_shadow_new_doit),
 	OP(SHADOW_ADD, shadow_add_policy, .doit = ipcuckoo_nl_shadow_add_doit),
+	OP(SHADOW_REMOVE, shadow_remove_policy, .doit = ipcuckoo_nl_shadow_remove_doit),
 	OP(SHADOW_COMMIT, shadow_commit_policy, .doit = ipcuckoo_nl_shadow_commit_doit),
 	OP(SHADOW_DEL, shadow_del_policy, .doit = ipcuckoo_nl_shadow_del_doit),
 	OP(ATTACH, attach_policy, .doit = ipcuckoo_nl_attach_doit),

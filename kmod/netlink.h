@@ -94,6 +94,7 @@ int ipcuckoo_nl_entry_get_dumpit(struct sk_buff *skb,
 				 struct netlink_callback *cb);
 int ipcuckoo_nl_shadow_new_doit(struct sk_buff *skb, struct genl_info *info);
 int ipcuckoo_nl_shadow_add_doit(struct sk_buff *skb, struct genl_info *info);
+int ipcuckoo_nl_shadow_remove_doit(struct sk_buff *skb, struct genl_info *info);
 int ipcuckoo_nl_shadow_commit_doit(struct sk_buff *skb, struct genl_info *info);
 int ipcuckoo_nl_shadow_del_doit(struct sk_buff *skb, struct genl_info *info);
 

@@ -202,7 +202,8 @@ static int check_delete(struct genl_info *info, const struct ipcuckoo_set *set)
 {
 	if (ipcuckoo_set_deletes(set))
 		return 0;
-	NL_SET_ERR_MSG_ATTR(info->extack, info->attrs[IPCUCKOO_A_SET],
+	NL_SET_ERR_MSG_ATTR(info->extack, info->attrs[IPCUCKOO_A_SET] ?:
+					  info->attrs[IPCUCKOO_A_SHADOW],
 			    "nothing can be deleted from a filter that is not multi: the fingerprint may be another entry's");
 	return -EOPNOTSUPP;
 }
@@ -621,6 +622,13 @@ static struct ipcuckoo_shadow *get_shadow(struct genl_info *info)
 	return ERR_PTR(-ENOENT);
 }
 
+static void explain_spent(struct genl_info *info, int err)
+{
+	if (err == -ESTALE)
+		NL_SET_ERR_MSG_ATTR(info->extack, info->attrs[IPCUCKOO_A_SHADOW],
+				    "the shadow was swapped in already");
+}
+
 int ipcuckoo_nl_shadow_add_doit(struct sk_buff *skb, struct genl_info *info)
 {
 	struct ipcuckoo_batch_result result;
@@ -642,9 +650,34 @@ int ipcuckoo_nl_shadow_add_doit(struct sk_buff *skb, struct genl_info *info)
 	}
 	err = ipcuckoo_shadow_add(shadow, &batch, &result);
 	ipcuckoo_shadow_put(shadow);
-	if (err == -ESTALE)
-		NL_SET_ERR_MSG_ATTR(info->extack, info->attrs[IPCUCKOO_A_SHADOW],
-				    "the shadow was swapped in already");
+	explain_spent(info, err);
+	return reply_batch(info, &reply, err, &result);
+}
+
+int ipcuckoo_nl_shadow_remove_doit(struct sk_buff *skb, struct genl_info *info)
+{
+	bool exist = ipcuckoo_nl_flag(info->attrs, IPCUCKOO_F_EXIST);
+	struct ipcuckoo_batch_result result;
+	struct ipcuckoo_nl_reply reply;
+	struct ipcuckoo_shadow *shadow;
+	struct ipcuckoo_batch batch;
+	u32 total;
+	int err;
+
+	err = get_entries(info, &batch, &total) ?: ipcuckoo_nl_reply_begin(info, &reply);
+	if (err)
+		return err;
+	shadow = get_shadow(info);
+	if (IS_ERR(shadow))
+		return ipcuckoo_nl_reply_end(info, &reply, PTR_ERR(shadow));
+	err = check_delete(info, shadow->set);
+	if (err) {
+		ipcuckoo_shadow_put(shadow);
+		return ipcuckoo_nl_reply_end(info, &reply, err);
+	}
+	err = ipcuckoo_shadow_del(shadow, &batch, exist, &result);
+	ipcuckoo_shadow_put(shadow);
+	explain_spent(info, err);
 	return reply_batch(info, &reply, err, &result);
 }
 

@@ -250,6 +250,50 @@ out:
 	return ipcuckoo_set_note(shadow->set, err);
 }
 
+static int del_one(struct ipcuckoo_shadow *shadow, struct ipcuckoo_entry *entry)
+{
+	int err = ipcuckoo_set_check(shadow->set, entry);
+
+	return err ?: ipcuckoo_entries_del(&shadow->entries, entry);
+}
+
+/**
+ * ipcuckoo_shadow_del() - delete entries from a shadow
+ * @shadow:	shadow
+ * @batch:	entries
+ * @exist:	entries that are not there are no error
+ * @result:	set
+ *
+ * Context: process context; takes the shadow's mutex.
+ * Return: 0, -ESTALE if the shadow is spent, or an error as uapi/ipcuckoo.h has
+ * it; then the entries before the one at fault have been deleted.
+ */
+int ipcuckoo_shadow_del(struct ipcuckoo_shadow *shadow,
+			const struct ipcuckoo_batch *batch, bool exist,
+			struct ipcuckoo_batch_result *result)
+{
+	struct ipcuckoo_entry entry;
+	int err = 0;
+
+	*result = (struct ipcuckoo_batch_result){ .at = IPCUCKOO_BATCH_BEGIN };
+	mutex_lock(&shadow->entries.mutex);
+	if (shadow->spent) {
+		result->at.kind = IPCUCKOO_KINDS;
+		err = -ESTALE;
+	}
+	while (!err && ipcuckoo_batch_next(batch, &result->at, &entry)) {
+		err = del_one(shadow, &entry);
+		if (!err) {
+			result->changed++;
+		} else if (err == -ENOENT && exist) {
+			result->unchanged++;
+			err = 0;
+		}
+	}
+	mutex_unlock(&shadow->entries.mutex);
+	return err;
+}
+
 /* The limit may have been lowered since the entries were added. */
 static bool over_limit(struct ipcuckoo_shadow *shadow)
 {

@@ -48,6 +48,9 @@ void ipcuckoo_shadow_exit_net(struct ipcuckoo_net *inet);
 int ipcuckoo_shadow_add(struct ipcuckoo_shadow *shadow,
 			const struct ipcuckoo_batch *batch,
 			struct ipcuckoo_batch_result *result);
+int ipcuckoo_shadow_del(struct ipcuckoo_shadow *shadow,
+			const struct ipcuckoo_batch *batch, bool exist,
+			struct ipcuckoo_batch_result *result);
 int ipcuckoo_shadow_commit(struct ipcuckoo_shadow *shadow, bool override,
 			   u32 *entries);
 

@@ -344,9 +344,9 @@ static void put_likely_entries(struct nlmsghdr *nlh, uint8_t cmd)
 		count = 1;
 		mnl_attr_put(nlh, IPCUCKOO_A_NETS4, 5, net);
 	}
-	if (cmd != IPCUCKOO_CMD_SHADOW_ADD)
+	if (cmd == IPCUCKOO_CMD_ENTRY_ADD || cmd == IPCUCKOO_CMD_ENTRY_DEL)
 		mnl_attr_put_u32(nlh, IPCUCKOO_A_FLAGS, rng() % 2);
-	if (cmd != IPCUCKOO_CMD_ENTRY_DEL && rng() % 2)
+	if ((cmd == IPCUCKOO_CMD_ENTRY_ADD || cmd == IPCUCKOO_CMD_SHADOW_ADD) && rng() % 2)
 		put_likely_values(nlh, count);
 }
 
@@ -393,6 +393,7 @@ static void put_likely_attrs(struct nlmsghdr *nlh, uint8_t cmd)
 		mnl_attr_put_u32(nlh, IPCUCKOO_A_MAXELEM, rng() % 2 ? rng() % 200 : 0);
 		break;
 	case IPCUCKOO_CMD_SHADOW_ADD:
+	case IPCUCKOO_CMD_SHADOW_REMOVE:
 		mnl_attr_put_u32(nlh, IPCUCKOO_A_SHADOW, likely_shadow());
 		put_likely_entries(nlh, cmd);
 		break;

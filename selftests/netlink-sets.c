@@ -293,6 +293,52 @@ static void test_shadow(void)
 	ktap_case("ESTALE, and OVERRIDE");
 }
 
+static int shadow_remove(uint32_t shadow, uint32_t first, uint32_t count, uint32_t flags,
+			 struct answer *answer)
+{
+	struct nlmsghdr *nlh = client_begin(cl, IPCUCKOO_CMD_SHADOW_REMOVE);
+
+	mnl_attr_put_u32(nlh, IPCUCKOO_A_SHADOW, shadow);
+	mnl_attr_put_u32(nlh, IPCUCKOO_A_FLAGS, flags);
+	put_hosts4(nlh, first, count);
+	return client_ask(cl, answer);
+}
+
+static void test_shadow_remove(void)
+{
+	struct answer answer;
+	uint64_t memory;
+	uint32_t shadow;
+
+	make_sets();
+	set_request(cl, IPCUCKOO_CMD_SET_FLUSH, "hosts");
+	hosts_request(cl, IPCUCKOO_CMD_ENTRY_ADD, "hosts", 1, 10000);
+	memory = figure(cl, "hosts", IPCUCKOO_A_MEMORY);
+	shadow = shadow_new(cl, "hosts", IPCUCKOO_F_APPEND);
+	expect_equal(shadow_remove(shadow, 101, 5000, 0, &answer), 0, "remove some");
+	expect_changed(&answer, "of those that are there", 5000, 0);
+	expect_equal(shadow_remove(shadow, 99, 10, 0, &answer), -ENOENT, "and more");
+	expect_equal(answer.at, IPCUCKOO_A_HOSTS4, "at fault");
+	expect(answer.has_cookie && answer.cookie == 2, "the third of them: %u", answer.cookie);
+	expect_equal(shadow_remove(shadow, 90, 20, IPCUCKOO_F_EXIST, &answer), 0, "EXIST");
+	expect_changed(&answer, "of which some are not", 9, 11);
+	expect_equal(shadow_hosts(cl, shadow, 200, 10), 0, "add some again");
+	expect_equal(figure(cl, "hosts", IPCUCKOO_A_ENTRIES), 10000, "entries before the commit");
+	expect_equal(shadow_request(cl, IPCUCKOO_CMD_SHADOW_COMMIT, shadow, 0), 0, "commit");
+	expect_equal(figure(cl, "hosts", IPCUCKOO_A_ENTRIES), 4999, "entries after it");
+	expect(figure(cl, "hosts", IPCUCKOO_A_MEMORY) < memory * 6 / 10, "memory after it");
+	ktap_case("entries are removed from a shadow");
+
+	expect_equal(set_new(cl, "filter", IPCUCKOO_TYPE_FILTER_IP, IPCUCKOO_FAMILY_INET), 0,
+		     "a filter");
+	shadow = shadow_new(cl, "filter", IPCUCKOO_F_APPEND);
+	expect_equal(shadow_remove(shadow, 1, 1, IPCUCKOO_F_EXIST, &answer), -EOPNOTSUPP,
+		     "remove from a filter");
+	expect_equal(answer.at, IPCUCKOO_A_SHADOW, "at fault");
+	shadow_request(cl, IPCUCKOO_CMD_SHADOW_DEL, shadow, 0);
+	ktap_case("nothing is removed from a filter that is not multi");
+}
+
 static void test_shadow_owner(void)
 {
 	struct client *other = client_open_or_die();
@@ -404,6 +450,7 @@ int main(void)
 	test_rename();
 	test_swap();
 	test_shadow();
+	test_shadow_remove();
 	test_shadow_owner();
 	test_capacity();
 	if (!slow)

@@ -423,6 +423,15 @@ static void test_shadow(void)
 	shadow = shadow_new(cl, "t", IPCUCKOO_F_APPEND);
 	expect_equal(shadow_request(cl, IPCUCKOO_CMD_SHADOW_DEL, shadow, 0), 0, "drop one");
 	expect(!strcmp(dump("t").comment[d.host[0] != 0x01010101], "shadow"), "all is there");
+	shadow = shadow_new(cl, "t", IPCUCKOO_F_APPEND);
+	ask(&answer, IPCUCKOO_CMD_SHADOW_REMOVE, NULL, PIECE(U32(SHADOW, shadow)),
+	    PIECE(RAW(HOSTS4, "\2\2\2\2")));
+	expect_changed(&answer, "remove one from a shadow", 1, 0);
+	expect_equal(dump("t").entries, 2, "the set has it");
+	expect_equal(shadow_request(cl, IPCUCKOO_CMD_SHADOW_COMMIT, shadow, 0), 0, "commit");
+	d = dump("t");
+	expect_equal(d.entries, 1, "it has no more");
+	expect(!strcmp(d.comment[0], "shadow"), "what is kept of the other: %s", d.comment[0]);
 	set_request(cl, IPCUCKOO_CMD_SET_FLUSH, "t");
 	expect_equal(dump("t").entries, 0, "flushed");
 	ktap_case("shadows share what is kept");

@@ -107,20 +107,22 @@
  * generic netlink, without a word.) When one entry of a packed
  * attribute is at fault the cookie of the acknowledgment holds its index in
  * that attribute (u32, host byte order). A request that fails changes nothing
- * that packets see; a shadow may have taken the entries before the bad one.
+ * that packets see; a shadow may have taken, or lost, the entries before the bad
+ * one.
  * The codes:
  *
  *   EINVAL      malformed request, or an entry that is no valid address
  *   ERANGE      an attribute too long, or a number out of its range; SET_CHANGE:
  *               the set has more than MAXELEM entries
- *   ENOENT      no such set, attachment, shadow or (ENTRY_DEL) entry
+ *   ENOENT      no such set, attachment, shadow or (ENTRY_DEL, SHADOW_REMOVE)
+ *               entry
  *   EEXIST      the set, attachment or (ENTRY_ADD) entry is already there,
  *               perhaps with another type, family or order
  *   EBUSY       SET_DEL: the set is attached
  *   EAFNOSUPPORT  the entry's family is not one the set holds
  *   EOPNOTSUPP  a prefix for a hash:ip or filter:ip set; something to keep that
  *               the set was not made for; ENTRY_GET: the set
- *               is approximate; ENTRY_DEL: it is, and not MULTI; ATTACH: it
+ *               is approximate; ENTRY_DEL, SHADOW_REMOVE: it is, and not MULTI; ATTACH: it
  *               is, and APPROXIMATE is not given; SET_SWAP: types or families
  *               differ
  *   ENOSPC      the set is full (maxelem, CAPACITY), or the table cannot take
@@ -130,7 +132,7 @@
  *   EDQUOT      the namespace's memory limit would be passed
  *   ENOMEM      no memory
  *   ESTALE      SHADOW_COMMIT: the live set changed since SHADOW_NEW, or the
- *               shadow was swapped in already (SHADOW_ADD, too)
+ *               shadow was swapped in already (SHADOW_ADD, SHADOW_REMOVE, too)
  *   E2BIG       ATTACH: too many attachments, or hooks
  *   ENODEV      ATTACH: the module is being unloaded
  *   EPROTONOSUPPORT  ATTACH: the kernel has no hooks at ingress
@@ -207,6 +209,11 @@
  * IPCUCKOO_CMD_SHADOW_ADD (do)
  *   SHADOW, entries, and what comes with them as in ENTRY_ADD. What is there
  *   already is counted, not an error; what is said of it last is kept.
+ *   reply: CHANGED, UNCHANGED
+ *
+ * IPCUCKOO_CMD_SHADOW_REMOVE (do)
+ *   SHADOW, entries, [FLAGS: EXIST]. Removes entries from the shadow. With EXIST
+ *   those that are not in it, or not any more, are counted, not an error.
  *   reply: CHANGED, UNCHANGED
  *
  * IPCUCKOO_CMD_SHADOW_COMMIT (do)
@@ -366,6 +373,7 @@ enum ipcuckoo_cmd {
 	IPCUCKOO_CMD_SET_SWAP,
 	IPCUCKOO_CMD_SET_CHANGE,
 	IPCUCKOO_CMD_EVENT,		/* from the kernel only */
+	IPCUCKOO_CMD_SHADOW_REMOVE,
 
 	__IPCUCKOO_CMD_MAX
 };
