@@ -872,7 +872,7 @@ unsigned int ipcuckoo_entries_copies(struct ipcuckoo_entries *e,
  * ipcuckoo_entries_find() - the longest entry that covers an address
  * @e:		contents
  * @entry:	a host; or a prefix, to find just it
- * @len:	set to the length of what was found
+ * @len:	set to the length of what was found, or IPCUCKOO_LEN_NONE
  *
  * Context: the writer.
  * Return: false if there is none, or if it is an exception.
@@ -885,13 +885,19 @@ bool ipcuckoo_entries_find(struct ipcuckoo_entries *e,
 	struct ipcuckoo_value value;
 	int i;
 
-	*len = entry->len;
-	if (ipcuckoo_entries_approximate(e))
-		return ipcuckoo_entries_copies(e, entry);
+	*len = IPCUCKOO_LEN_NONE;
+	if (ipcuckoo_entries_approximate(e)) {
+		if (!ipcuckoo_entries_copies(e, entry))
+			return false;
+		*len = entry->len;
+		return true;
+	}
 	for (i = entry->len; i >= 0 && (host || i == entry->len); i--) {
-		*len = at.len = i;
-		if (ipcuckoo_entries_get(e, &at, &value))
+		at.len = i;
+		if (ipcuckoo_entries_get(e, &at, &value)) {
+			*len = i;
 			return !value.nomatch;
+		}
 	}
 	return false;
 }

@@ -112,6 +112,10 @@ bool ipcuckoo_entries_has(struct ipcuckoo_entries *e,
 bool ipcuckoo_entries_get(struct ipcuckoo_entries *e,
 			  const struct ipcuckoo_entry *entry,
 			  struct ipcuckoo_value *value);
+
+/* No prefix has that length. */
+#define IPCUCKOO_LEN_NONE	0xff
+
 bool ipcuckoo_entries_find(struct ipcuckoo_entries *e,
 			   const struct ipcuckoo_entry *entry, u8 *len);
 unsigned int ipcuckoo_entries_copies(struct ipcuckoo_entries *e,

@@ -280,14 +280,18 @@ static int get_entry(struct genl_info *info, struct ipcuckoo_entry *entry,
 }
 
 /* In family any a mapped address is an IPv4 address, which was looked for as
- * such; packets that carry it match short IPv6 prefixes as well.
+ * such; packets that carry it match short IPv6 prefixes as well, unless something
+ * longer decides, and that all of IPv4 is.
  */
 static bool find_entry(struct ipcuckoo_set *set, const struct ipcuckoo_entry *asked,
 		       const struct ipcuckoo_entry *entry, u8 *len)
 {
-	return ipcuckoo_entries_find(&set->entries, entry, len) ||
-	       (asked->v6 && asked->len == 128 && !entry->v6 &&
-		ipcuckoo_entries_find(&set->entries, asked, len));
+	bool found = ipcuckoo_entries_find(&set->entries, entry, len);
+	bool mapped = asked->v6 && asked->len == 128 && !entry->v6;
+
+	if (!mapped || *len != IPCUCKOO_LEN_NONE)
+		return found;
+	return ipcuckoo_entries_find(&set->entries, asked, len);
 }
 
 int ipcuckoo_nl_entry_test_doit(struct sk_buff *skb, struct genl_info *info)
@@ -298,7 +302,7 @@ int ipcuckoo_nl_entry_test_doit(struct sk_buff *skb, struct genl_info *info)
 	bool found = false, approximate;
 	struct ipcuckoo_set *set;
 	u32 copies = 0;
-	u8 len = 0;
+	u8 len = IPCUCKOO_LEN_NONE;
 	int err;
 
 	err = get_entry(info, &asked, &at);
@@ -322,7 +326,10 @@ int ipcuckoo_nl_entry_test_doit(struct sk_buff *skb, struct genl_info *info)
 	ipcuckoo_nl_put_set(set);
 	if (!err && (nla_put_u8(reply.skb, IPCUCKOO_A_FOUND, found) ||
 		     (approximate && nla_put_u32(reply.skb, IPCUCKOO_A_COPIES, copies)) ||
-		     (found && nla_put_u8(reply.skb, IPCUCKOO_A_PREFIX_LEN, len))))
+		     (len != IPCUCKOO_LEN_NONE &&
+		      nla_put_u8(reply.skb, IPCUCKOO_A_PREFIX_LEN, len)) ||
+		     (len != IPCUCKOO_LEN_NONE && !found &&
+		      nla_put_u8(reply.skb, IPCUCKOO_A_NOMATCHES, 1))))
 		err = -EMSGSIZE;
 	return ipcuckoo_nl_reply_end(info, &reply, err);
 }

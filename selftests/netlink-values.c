@@ -399,6 +399,14 @@ static void test_exceptions(void)
 	expect(!found("t", "\x0a\1\1\1"), "it is one again");
 	add(&answer, "t", 0, IPCUCKOO_F_EXIST, PIECES(RAW(NETS4, "\x0a\1\0\0\x10")));
 	expect(found("t", "\x0a\1\1\1"), "added without a word it is none");
+	add(&answer, "t", 0, IPCUCKOO_F_EXIST,
+	    PIECES(RAW(NETS4, "\x0a\1\0\0\x10"), RAW(NOMATCHES, "\1")));
+	ask(&answer, IPCUCKOO_CMD_ENTRY_TEST, "t", PIECE(RAW(HOSTS4, "\x0a\1\1\1")), NONE);
+	expect_equal(answer_number(&answer, IPCUCKOO_A_PREFIX_LEN), 16, "its length is told");
+	expect_equal(answer_number(&answer, IPCUCKOO_A_NOMATCHES), 1, "and that it is one");
+	ask(&answer, IPCUCKOO_CMD_ENTRY_TEST, "t", PIECE(RAW(HOSTS4, "\x0b\1\1\1")), NONE);
+	expect(!answer.attr[IPCUCKOO_A_PREFIX_LEN] && !answer.attr[IPCUCKOO_A_NOMATCHES],
+	       "of nothing neither is");
 	ktap_case("exceptions");
 }
 

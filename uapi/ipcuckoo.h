@@ -192,8 +192,9 @@
  * IPCUCKOO_CMD_ENTRY_TEST (do)
  *   SET and one entry. A host is found if the set covers it; a prefix is
  *   found if that very prefix is an entry.
- *   reply: FOUND, and if 1: PREFIX_LEN of the entry that matched; filter:ip:
- *   COPIES that there may be of it. FOUND then means maybe.
+ *   reply: FOUND, and if 1: PREFIX_LEN of the entry that matched; if 0 for an
+ *   exception: its PREFIX_LEN, and NOMATCHES; filter:ip: COPIES that there may be
+ *   of it. FOUND then means maybe.
  *
  * IPCUCKOO_CMD_ENTRY_GET (dump)
  *   SET. reply: entries, in no particular order, many messages; with each, what
