@@ -299,6 +299,114 @@ test_masks()
 	both destroy
 }
 
+test_options()
+{
+	# Test what sets keep for entries: it is taken, refused and shown as ipset does it.
+	script <<-'END'
+	create o hash:ip timeout 0 counters comment skbinfo
+	create p hash:net counters
+	create q hash:ip comment
+	create r hash:net skbinfo family inet6
+	create s hash:ip timeout
+	create s hash:ip timeout x
+	create s hash:ip counters 5
+	add o 192.0.2.1
+	add o 192.0.2.2 packets 3 bytes 7
+	add o 192.0.2.3 comment first
+	add o 192.0.2.4 skbmark 0x1/0xff skbprio 1:10 skbqueue 7
+	add o 192.0.2.5 skbmark 0x5 comment both packets 1
+	add o 192.0.2.6 skbmark 5
+	add o 192.0.2.6 skbprio 1
+	add o 192.0.2.6 skbqueue 65536
+	add o 192.0.2.6 timeout -1
+	add o 192.0.2.2 packets 9
+	add o 192.0.2.2 packets 9 -exist
+	add o 192.0.2.2 bytes 8 -exist
+	add o 192.0.2.3 -exist
+	list o
+	save o
+	list o -output xml
+	test o 192.0.2.2
+	del o 192.0.2.2
+	del o 192.0.2.2
+	add p 10.0.0.0/8
+	add p 10.1.0.0/16 nomatch
+	add p 10.1.2.3 packets 5
+	test p 10.1.2.3
+	test p 10.1.2.4
+	test p 10.2.2.4
+	test p 10.1.2.4 nomatch
+	test p 10.1.0.0/16 nomatch
+	test p 10.1.0.0/16
+	test p 10.2.2.4 nomatch
+	test q 192.0.2.1 nomatch
+	test p 10.1.2.4 packets 5
+	del p 10.1.0.0/16 nomatch
+	del p 10.1.0.0/16 packets 5
+	add p 10.1.0.0/16
+	add p 10.1.0.0/16 -exist
+	test p 10.1.2.4
+	add p 10.1.0.0/16 nomatch -exist
+	test p 10.1.2.4
+	list p
+	save p
+	list p -output xml
+	add p 10.3.0.0/16 timeout 5
+	add p 10.3.0.0/16 comment x
+	add p 10.3.0.0/16 skbmark 0x1
+	add q 192.0.2.1 packets 5
+	add q 192.0.2.1 nomatch
+	add r 2001:db8::/32 skbmark 0x7/0x7
+	list r
+	swap p r
+	END
+	set -- add q 192.0.2.9 comment "two words & <more>"
+	both "$@"
+	both add q 192.0.2.10 comment 'a "quote"'
+	both add q 192.0.2.11 comment "$(printf '%256s' x | tr ' ' x)"
+	both add q 192.0.2.11 comment "$(printf '%255s' x | tr ' ' x)"
+	script <<< $'list q\nsave q'
+	lines 'create t hash:ip counters comment\nadd t 192.0.2.1 packets 5 bytes 6 comment "of a file"\nadd t 192.0.2.2\n'
+	script <<< $'restore\nlist t'
+	lines 'add t 192.0.2.1 comment again -exist\nadd t 192.0.2.3 comment new\ndel t 192.0.2.2\n'
+	script <<< $'restore\nlist t'
+	lines 'add t 192.0.2.3 packets 3\nadd t 192.0.2.1 bytes 9 -exist\nadd t 192.0.2.3 bytes 4 -exist\nadd t 192.0.2.4 packets 1 comment gone\ndel t 192.0.2.4\nadd t 192.0.2.4 bytes 2\n'
+	script <<< $'-exist restore\nlist t'
+	lines 'del t 192.0.2.4\nadd t 192.0.2.4\nadd p 10.1.0.0/16 -exist\n'
+	script <<< $'restore\nlist t\nlist p'
+	# What one saves the other restores.
+	ipset save o > saved
+	"$IPCUCKOO" destroy o
+	"$IPCUCKOO" restore < saved
+	script <<< $'save o\nlist p'
+	"$IPCUCKOO" save t --ipset > saved
+	ipset destroy t
+	ipset restore < saved
+	script <<< $'list t\ndestroy'
+}
+
+test_timeouts()
+{
+	# Test that entries end, are shown with what is left to them, and can be refreshed.
+	"$IPCUCKOO" create short hash:ip timeout 1000
+	"$IPCUCKOO" add short 192.0.2.1
+	"$IPCUCKOO" add short 192.0.2.2 timeout 3
+	"$IPCUCKOO" add short 192.0.2.3 timeout 0
+	check_match "what is left is shown" \
+		$'192.0.2.1 timeout (1000|99[0-9])\n192.0.2.2 timeout [123]\n192.0.2.3 timeout 0$' \
+		"$("$IPCUCKOO" list short)"
+	check "one ends" gone \
+		"$(sleep 5; "$IPCUCKOO" -q test short 192.0.2.2 && echo there || echo gone)"
+	fine "another stays" -q test short 192.0.2.1
+	fine "a year and more" -exist add short 192.0.2.1 timeout 40000000
+	check_match "which is shown" $'192.0.2.1 timeout (40000000|39999[0-9]*)\n' \
+		"$("$IPCUCKOO" list short)"
+	check "JSON" '[40000, 0]' "$("$IPCUCKOO" list short -o json | python3 -c '
+import json, sys
+print([round(m["timeout"] / 1000) for m in json.load(sys.stdin)[0]["members"]])')"
+	"$IPCUCKOO" destroy short
+}
+
 test_restore()
 {
 	# Test that files of commands are understood, and where they are wrong.
@@ -444,6 +552,8 @@ load_module
 test_commands
 test_errors
 test_masks
+test_options
+test_timeouts
 test_restore
 test_drivers
 test_exchange

@@ -220,22 +220,53 @@ static int fail_change(const struct bulk *bulk, bool add)
 			   add ? "added to" : "deleted from", bulk->set);
 }
 
-/* Put entries in a shadow. Return: 0 or a negative errno. */
-static int fill_shadow(struct bulk *bulk, uint32_t shadow,
-		       const struct packed *entries)
+/* How far entries have come, each of which is sent once. */
+struct place {
+	struct nl_cursor cursor;
+	struct nl_valued valued;
+};
+
+static int add_some(struct bulk *bulk, uint32_t shadow, struct place *place,
+		    struct nl_change *change)
 {
-	size_t all = packed_count(entries), done = 0;
-	struct nl_cursor cursor = { 0 };
+	struct nl *nl = bulk->tool->nl;
+
+	return bulk->value ?
+	       nl_valued_add(nl, NULL, shadow, &place->valued, 0, change) :
+	       nl_shadow_add(nl, shadow, bulk->entries, &place->cursor, change);
+}
+
+static int remove_some(struct bulk *bulk, uint32_t shadow, struct place *place,
+		       struct nl_change *change)
+{
+	return nl_shadow_remove(bulk->tool->nl, shadow, bulk->entries,
+				&place->cursor,
+				bulk->tool->exist ? IPCUCKOO_F_EXIST : 0, change);
+}
+
+/* Make a shadow that is all of @flags, and change it. Return: 0 or a negative
+ * errno.
+ */
+static int begin_shadow(struct bulk *bulk, uint32_t flags, uint32_t *shadow,
+			int (*some)(struct bulk *bulk, uint32_t shadow,
+				    struct place *place, struct nl_change *change))
+{
+	static const struct packed none;
+	struct place place = {
+		.valued = { .entries = &bulk->valued, .options = bulk->told },
+	};
+	size_t all = packed_count(bulk->entries), done = 0;
 	struct nl_change change;
 	int more;
 
 	bulk->change.changed = 0;
 	bulk->change.unchanged = 0;
-	if (!all)
-		return 0;
+	more = nl_shadow_new(bulk->tool->nl, bulk->set,
+			     some == add_some ? bulk->entries : &none, flags, shadow);
+	if (more || !all)
+		return more;
 	do {
-		more = nl_shadow_add(bulk->tool->nl, shadow, entries, &cursor,
-				     &change);
+		more = some(bulk, *shadow, &place, &change);
 		if (more < 0)
 			return more;
 		bulk->change.changed += change.changed;
@@ -266,15 +297,11 @@ static int commit_shadow(struct bulk *bulk, uint32_t shadow)
 
 static int try_load(struct bulk *bulk)
 {
-	struct nl *nl = bulk->tool->nl;
 	uint32_t shadow;
 	int err;
 
-	err = nl_shadow_new(nl, bulk->set, bulk->entries,
-			    bulk->append ? IPCUCKOO_F_APPEND : 0, &shadow);
-	if (err)
-		return err;
-	err = fill_shadow(bulk, shadow, bulk->entries);
+	err = begin_shadow(bulk, bulk->append ? IPCUCKOO_F_APPEND : 0, &shadow,
+			   add_some);
 	return err ? err : commit_shadow(bulk, shadow);
 }
 
@@ -312,45 +339,45 @@ int bulk_load(struct bulk *bulk)
 /* Without -exist not one of the entries may be there yet. */
 static int try_add(struct bulk *bulk)
 {
-	struct nl *nl = bulk->tool->nl;
 	uint32_t shadow;
 	int err;
 
-	err = nl_shadow_new(nl, bulk->set, bulk->entries, IPCUCKOO_F_APPEND,
-			    &shadow);
-	if (!err)
-		err = fill_shadow(bulk, shadow, bulk->entries);
+	err = begin_shadow(bulk, IPCUCKOO_F_APPEND, &shadow, add_some);
 	if (err)
 		return err;
 	if (bulk->change.unchanged && !bulk->tool->exist) {
-		nl_shadow_del(nl, shadow);
+		nl_shadow_del(bulk->tool->nl, shadow);
 		return -EEXIST;
 	}
 	return commit_shadow(bulk, shadow);
 }
 
-/**
- * bulk_add - add entries to a set
- * @bulk:	the change
- *
- * What is there already is an error unless the run has -exist.
- *
- * Return: a status, after a message if it is not STATUS_OK.
- */
-int bulk_add(struct bulk *bulk)
+static bool is_one_message(const struct bulk *bulk)
+{
+	return bulk->value ? nl_valued_fits(&bulk->valued) : nl_fits(bulk->entries);
+}
+
+static int add_message(struct bulk *bulk)
+{
+	struct nl_valued valued = { .entries = &bulk->valued, .options = bulk->told };
+	uint32_t flags = bulk->tool->exist ? IPCUCKOO_F_EXIST : 0;
+	struct nl *nl = bulk->tool->nl;
+
+	return bulk->value ?
+	       nl_valued_add(nl, bulk->set, 0, &valued, flags, &bulk->change) :
+	       nl_entry_add(nl, bulk->set, bulk->entries, flags, &bulk->change);
+}
+
+static int add(struct bulk *bulk)
 {
 	struct tool *tool = bulk->tool;
 	int err;
 
-	err = guard_entries(tool, bulk->set, bulk->entries, false);
-	if (err)
-		return err;
-	if (nl_fits(bulk->entries)) {
-		err = nl_entry_add(tool->nl, bulk->set, bulk->entries,
-				   tool->exist ? IPCUCKOO_F_EXIST : 0,
-				   &bulk->change);
-		return err ? fail_change(bulk, true) : STATUS_OK;
-	}
+	if (bulk->value &&
+	    valued_add_packed(&bulk->valued, bulk->entries, bulk->value))
+		return fail_memory(tool);
+	if (is_one_message(bulk))
+		return add_message(bulk) ? fail_change(bulk, true) : STATUS_OK;
 	for (bulk->restarts = 0; bulk->restarts < ATTEMPTS; bulk->restarts++) {
 		err = try_add(bulk);
 		if (!err)
@@ -366,73 +393,34 @@ int bulk_add(struct bulk *bulk)
 	return fail_stale(bulk, "try again");
 }
 
-/* Read a set at a moment that its generation marks. */
-static int read_set(struct bulk *bulk, struct packed *rest,
-		    uint64_t *generation)
+/**
+ * bulk_add - add entries to a set
+ * @bulk:	the change
+ *
+ * What is there already is an error unless the run has -exist.
+ *
+ * Return: a status, after a message if it is not STATUS_OK.
+ */
+int bulk_add(struct bulk *bulk)
 {
-	struct nl *nl = bulk->tool->nl;
-	struct nl_set set;
-	int err;
+	int status = guard_entries(bulk->tool, bulk->set, bulk->entries, false);
 
-	err = nl_set_get(nl, bulk->set, &set);
-	if (err)
-		return err;
-	*generation = set.generation;
-	err = nl_entries(nl, bulk->set, rest);
-	return err > 0 ? -ESTALE : err;
+	if (!status)
+		status = add(bulk);
+	valued_free(&bulk->valued);
+	return status;
 }
 
-/* Put what is left of a set in a shadow, if the set is still the same. */
-static int replace_set(struct bulk *bulk, const struct packed *rest,
-		       uint64_t generation)
+/* The protocol deletes one message at a time; more go out of a shadow. */
+static int try_del(struct bulk *bulk)
 {
-	struct nl_change change = bulk->change;
-	struct nl *nl = bulk->tool->nl;
-	struct nl_set set;
 	uint32_t shadow;
 	int err;
 
-	err = nl_shadow_new(nl, bulk->set, rest, 0, &shadow);
-	if (!err)
-		err = nl_set_get(nl, bulk->set, &set);
-	if (err)
-		return err;
-	if (set.generation != generation) {
-		nl_shadow_del(nl, shadow);
-		return -ESTALE;
-	}
-	err = fill_shadow(bulk, shadow, rest);
-	if (!err)
-		err = commit_shadow(bulk, shadow);
-	change.entries = bulk->change.entries;
-	bulk->change = change;
-	return err;
-}
-
-/*
- * The protocol deletes one message at a time. More of them are one change
- * when the set is read, reduced here, and replaced by the rest.
- */
-static int try_del(struct bulk *bulk, struct entry_ref *missing)
-{
-	struct packed rest = { 0 };
-	uint64_t generation;
-	int err;
-
-	err = read_set(bulk, &rest, &generation);
-	if (!err) {
-		packed_sort(&rest);
-		bulk->change.unchanged = packed_subtract(&rest, bulk->entries,
-							 missing);
-		bulk->change.changed = packed_count(bulk->entries) -
-				       bulk->change.unchanged;
-		if (bulk->change.unchanged && !bulk->tool->exist)
-			err = -ENOENT;
-		else if (bulk->change.changed)
-			err = replace_set(bulk, &rest, generation);
-	}
-	packed_free(&rest);
-	return err;
+	err = begin_shadow(bulk, IPCUCKOO_F_APPEND, &shadow, remove_some);
+	if (err || bulk->change.changed)
+		return err ? err : commit_shadow(bulk, shadow);
+	return nl_shadow_del(bulk->tool->nl, shadow);
 }
 
 /**
@@ -446,8 +434,6 @@ static int try_del(struct bulk *bulk, struct entry_ref *missing)
 int bulk_del(struct bulk *bulk)
 {
 	struct tool *tool = bulk->tool;
-	char text[ADDRESS_TEXT_SIZE];
-	struct entry_ref missing = { 0, 0 };
 	int err;
 
 	if (nl_fits(bulk->entries)) {
@@ -456,17 +442,10 @@ int bulk_del(struct bulk *bulk)
 				   &bulk->change);
 		return err ? fail_change(bulk, false) : STATUS_OK;
 	}
-	if (bulk->approximate)
-		return fail(tool, STATUS_USAGE,
-			    "too many at once for the set %s, whose entries cannot be listed; delete them in parts",
-			    bulk->set);
 	for (bulk->restarts = 0; bulk->restarts < ATTEMPTS; bulk->restarts++) {
-		err = try_del(bulk, &missing);
+		err = try_del(bulk);
 		if (!err)
 			return STATUS_OK;
-		if (err == -ENOENT && bulk->change.unchanged)
-			return fail_not_added(bulk, entry_text(bulk->entries,
-							       missing, text));
 		if (err != -ESTALE)
 			return fail_change(bulk, false);
 	}

@@ -14,6 +14,9 @@
  * @tool:	the run
  * @set:	the set to change
  * @entries:	sorted; without repeats unless the set keeps them
+ * @value:	add: what is kept for each of them; NULL where nothing is
+ * @told:	add: what of it is told: enum ipcuckoo_option, NL_NOMATCH
+ * @valued:	add: used while it runs
  * @approximate: the set is
  * @append:	load: keep what the set has
  * @override:	load: do not mind changes that others make meanwhile
@@ -26,6 +29,9 @@ struct bulk {
 	struct tool *tool;
 	const char *set;
 	const struct packed *entries;
+	const struct entry_value *value;
+	uint32_t told;
+	struct valued valued;
 	bool approximate;
 	bool append;
 	bool override;

@@ -17,7 +17,7 @@
 
 const struct command commands[] = {
 	{ "create", run_create, COMMAND_IPSET | COMMAND_TYPED, { "new", "n", "-N" },
-	  "NAME hash:ip|hash:net|filter:ip [family inet|inet6|any] [maxelem N] [netmask N] [bitmask ADDRESS] [hashsize N] [bucketsize N] [initval N] [bits 8|16|32] [fpp P] [capacity N] [multi]",
+	  "NAME hash:ip|hash:net|filter:ip [family inet|inet6|any] [maxelem N] [netmask N] [bitmask ADDRESS] [timeout N] [counters] [comment] [skbinfo] [hashsize N] [bucketsize N] [initval N] [bits 8|16|32] [fpp P] [capacity N] [multi]",
 	  "make a set",
 	  "hash:ip (or iphash) holds hosts, hash:net (or nethash) holds hosts and\n"
 	  "prefixes. The family is inet unless said otherwise; any holds IPv4 and\n"
@@ -27,6 +27,13 @@ const struct command commands[] = {
 	  "address count. hashsize, bucketsize and initval are remembered and listed,\n"
 	  "as scripts for ipset expect, and nothing depends on them.\n"
 	  "-exist accepts a set of that name and kind that is there.\n"
+	  "\n"
+	  "timeout N   entries end after N seconds, 68 years at most, unless they are\n"
+	  "            given another time; 0: they stay\n"
+	  "counters    packets and bytes are counted for each entry\n"
+	  "comment     entries can have a comment\n"
+	  "skbinfo     entries can have a mark, which attachments that mark set\n"
+	  "            instead of their own\n"
 	  "\n"
 	  "filter:ip holds hosts in 8, 16 or 32 bits each, and is approximate: its\n"
 	  "entries match, but so does a share of all strangers, 3.0 %, 0.012 % or\n"
@@ -42,9 +49,13 @@ const struct command commands[] = {
 	  "  ipcuckoo create hosts6 hash:ip family inet6 maxelem 100000\n"
 	  "  ipcuckoo create many filter:ip family inet6 fpp 0.001 capacity 2000000\n" },
 	{ "add", run_add, COMMAND_IPSET | COMMAND_TYPED, { "-A" },
-	  "NAME ENTRY... [--expand]",
+	  "NAME ENTRY... [timeout N] [packets N] [bytes N] [comment TEXT] [skbmark MARK[/MASK]] [skbprio MAJOR:MINOR] [skbqueue N] [nomatch] [--expand]",
 	  "add entries",
 	  ENTRY_HELP
+	  "What stands behind them is for sets made with the option for it. nomatch,\n"
+	  "in any hash:net set, makes them exceptions: the longest entry that covers\n"
+	  "an address decides. With -exist all that is kept for entries that are\n"
+	  "there becomes what is said now, but counters go on unless they are given.\n"
 	  "-exist accepts entries that are there already. To a filter:ip set an\n"
 	  "entry that matches already is not added, unless the set is multi.\n"
 	  "\n"
@@ -59,11 +70,12 @@ const struct command commands[] = {
 	  "\n"
 	  "  ipcuckoo del feed 192.0.2.0/24\n" },
 	{ "test", run_test, COMMAND_IPSET | COMMAND_TYPED, { "-T" },
-	  "NAME ENTRY",
+	  "NAME ENTRY [nomatch]",
 	  "ask whether an address is in a set",
 	  "An address is in the set if an entry covers it; a prefix if that very\n"
 	  "prefix is an entry. Exit status 0: it is, 1: it is not. Of a filter:ip\n"
-	  "set the answer is maybe, or no.\n"
+	  "set the answer is maybe, or no. With nomatch: whether an exception is why\n"
+	  "it is not.\n"
 	  "\n"
 	  "  ipcuckoo test feed 192.0.2.1 && echo listed\n" },
 	{ "destroy", run_destroy, COMMAND_IPSET, { "x", "-X" },

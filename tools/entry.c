@@ -26,6 +26,7 @@ static int print_change(const struct bulk *bulk, const char *done)
 static int change_set(struct tool *tool, struct words *words,
 		      int (*change)(struct bulk *bulk), const char *done)
 {
+	struct entry_value value;
 	struct options options;
 	struct packed entries = { 0 };
 	struct nl_set set;
@@ -33,10 +34,14 @@ static int change_set(struct tool *tool, struct words *words,
 	int status;
 
 	status = options_parse(tool, OPTIONS_OF_ENTRIES, words, 2, INT_MAX, &options);
+	if (!status && change == bulk_del)
+		status = options_only(tool, &options, OPTIONS);
 	if (!status)
 		status = find_set(tool, words->word[0], &set);
 	if (!status)
 		status = options_check(tool, &options, &set);
+	if (!status)
+		status = options_value(tool, &options, &set, &value);
 	if (!status)
 		status = bulk_read(tool, &set, words->word + 1,
 				   words->count - 1, &options.expand, &entries);
@@ -45,7 +50,11 @@ static int change_set(struct tool *tool, struct words *words,
 	bulk = (struct bulk) {
 		.tool = tool, .set = set.name, .entries = &entries,
 		.approximate = is_approximate(&set),
+		.told = options_keeps(&options, OPTIONS_OF_ENTRIES) |
+			(value.nomatch ? NL_NOMATCH : 0),
 	};
+	if (bulk.told)
+		bulk.value = &value;
 	status = change(&bulk);
 	if (!status)
 		status = print_change(&bulk, done);
@@ -114,14 +123,14 @@ static int print_count(const struct tool *tool, const struct nl_set *set,
 	return test->copies ? STATUS_OK : STATUS_NO;
 }
 
-/* NAME ENTRY: ask about one entry. */
-static int ask(struct tool *tool, const struct nl_set *set, char **word,
+/* NAME ENTRY: ask about one entry; with @nomatch, whether it is excepted. */
+static int ask(struct tool *tool, const struct nl_set *set, char **word, bool nomatch,
 	       int (*print)(const struct tool *tool, const struct nl_set *set,
 			    const char *asked, const struct packed *entries,
 			    const struct nl_test *test))
 {
 	struct packed entries = { 0 };
-	struct nl_test test;
+	struct nl_test test = { 0 };
 	int status;
 
 	status = bulk_read(tool, set, word, 1, NULL, &entries);
@@ -135,7 +144,9 @@ static int ask(struct tool *tool, const struct nl_set *set, char **word,
 	else if (nl_entry_test(tool->nl, set->name, &entries, &test))
 		status = fail_kernel(tool, set->name, "cannot test set %s",
 				     set->name);
-	else
+	if (nomatch)
+		test.found = test.nomatch;
+	if (!status)
 		status = print(tool, set, *word, &entries, &test);
 	packed_free(&entries);
 	return status;
@@ -149,10 +160,13 @@ int run_test(struct tool *tool, struct words *words)
 
 	status = options_parse(tool, OPTIONS_OF_ENTRIES, words, 2, 2, &options);
 	if (!status)
+		status = options_only(tool, &options, OPTION_NOMATCH);
+	if (!status)
 		status = find_set(tool, words->word[0], &set);
 	if (!status)
 		status = options_check(tool, &options, &set);
-	return status ? status : ask(tool, &set, words->word + 1, print_test);
+	return status ? status : ask(tool, &set, words->word + 1,
+			       options.of[OPTION_NOMATCH].given, print_test);
 }
 
 int run_count(struct tool *tool, struct words *words)
@@ -169,5 +183,5 @@ int run_count(struct tool *tool, struct words *words)
 		return fail(tool, STATUS_REFUSED,
 			    "the set %s is exact: an entry is there once, or not; see ipcuckoo test",
 			    set.name);
-	return ask(tool, &set, words->word + 1, print_count);
+	return ask(tool, &set, words->word + 1, false, print_count);
 }

@@ -80,6 +80,31 @@ static void json_header(struct listing *listing)
 	json_object_put(header);
 }
 
+/* What is kept for a member, behind its address. */
+static void print_value(const struct listing *listing)
+{
+	struct header_item items[HEADER_ITEMS];
+	size_t count = value_items(listing, items), i, len;
+	struct json_object *word;
+
+	for (i = 0; i < count; i++) {
+		printf(",\"%s\":", items[i].word);
+		if (items[i].kind == ITEM_FLAG)
+			fputs("true", stdout);
+		else if (items[i].kind == ITEM_NUMBER)
+			fputs(items[i].text, stdout);
+		if (items[i].kind != ITEM_WORD)
+			continue;
+		/* The quotes of a comment are the text form's. */
+		len = strlen(items[i].text);
+		word = *items[i].text == '"' ?
+		       json_object_new_string_len(items[i].text + 1, len - 2) :
+		       json_object_new_string(items[i].text);
+		fputs(json_text(word), stdout);
+		json_object_put(word);
+	}
+}
+
 static int json_member(enum entry_kind kind, const uint8_t *entry, void *data)
 {
 	char text[MEMBER_TEXT_SIZE + 32], *end = text;
@@ -89,8 +114,10 @@ static int json_member(enum entry_kind kind, const uint8_t *entry, void *data)
 		*end++ = ',';
 	end = stpcpy(end, "\n{\"elem\":\"");
 	end = member_text(listing, kind, entry, end);
-	end = stpcpy(end, "\"}");
+	*end++ = '"';
 	fwrite_unlocked(text, 1, end - text, stdout);
+	print_value(listing);
+	putc_unlocked('}', stdout);
 	return 0;
 }
 
@@ -101,7 +128,7 @@ static void json_members(struct listing *listing, const struct packed *entries)
 		return;
 	}
 	fputs(",\"members\":[", stdout);
-	packed_walk(entries, json_member, listing);
+	walk_members(listing, entries, json_member);
 	fputs(listing->members ? "\n]" : "]", stdout);
 }
 

@@ -47,13 +47,25 @@ static void plain_header(struct listing *listing)
 		print_filter(set);
 }
 
+/* What is kept for a member, and the end of its line. */
+static void print_value(const struct listing *listing)
+{
+	struct header_item items[HEADER_ITEMS];
+	size_t count = value_items(listing, items), i;
+
+	for (i = 0; i < count; i++)
+		printf(items[i].kind == ITEM_FLAG ? " %s" : " %s %s",
+		       items[i].word, items[i].text);
+	putc_unlocked('\n', stdout);
+}
+
 static int plain_member(enum entry_kind kind, const uint8_t *entry, void *data)
 {
 	char text[MEMBER_TEXT_SIZE], *end;
 
 	end = member_text(data, kind, entry, text);
-	*end++ = '\n';
 	fwrite_unlocked(text, 1, end - text, stdout);
+	print_value(data);
 	return 0;
 }
 
@@ -65,7 +77,7 @@ static void plain_members(struct listing *listing, const struct packed *entries)
 		return;
 	}
 	puts("Members:");
-	packed_walk(entries, plain_member, listing);
+	walk_members(listing, entries, plain_member);
 }
 
 const struct layout layout_plain = {
@@ -91,15 +103,15 @@ static int save_member(enum entry_kind kind, const uint8_t *entry, void *data)
 	end = stpcpy(end, listing->set->name);
 	*end++ = ' ';
 	end = member_text(listing, kind, entry, end);
-	*end++ = '\n';
 	fwrite_unlocked(text, 1, end - text, stdout);
+	print_value(listing);
 	return 0;
 }
 
 static void save_members(struct listing *listing, const struct packed *entries)
 {
 	if (entries)
-		packed_walk(entries, save_member, listing);
+		walk_members(listing, entries, save_member);
 	else
 		warn(listing->tool, "the entries of %s are not saved: " UNLISTABLE,
 		     listing->set->name);

@@ -1,6 +1,37 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* XML. Names and values have no character that would have to be escaped. */
+/* XML. Of names and values only comments may have characters to be escaped. */
 #include "show.h"
+
+static void print_text(const char *text)
+{
+	for (; *text; text++) {
+		switch (*text) {
+		case '<':
+			fputs("&lt;", stdout);
+			break;
+		case '&':
+			fputs("&amp;", stdout);
+			break;
+		default:
+			putc_unlocked(*text, stdout);
+		}
+	}
+}
+
+static void print_items(const struct header_item *items, size_t count)
+{
+	size_t i;
+
+	for (i = 0; i < count; i++) {
+		if (items[i].kind == ITEM_FLAG) {
+			printf("<%s/>", items[i].word);
+			continue;
+		}
+		printf("<%s>", items[i].word);
+		print_text(items[i].text);
+		printf("</%s>", items[i].word);
+	}
+}
 
 static void xml_begin(struct listing *listing)
 {
@@ -17,18 +48,12 @@ static void xml_header(struct listing *listing)
 {
 	const struct nl_set *set = listing->set;
 	struct header_item items[HEADER_ITEMS];
-	size_t count = header_items(set, items), i;
+	size_t count = header_items(set, items);
 
 	printf("<ipset name=\"%s\">\n<type>%s</type>\n<revision>%u</revision>\n<header>",
 	       set->name, meaning_word(type_words, set->type),
 	       type_revision(set));
-	for (i = 0; i < count; i++) {
-		if (items[i].kind == ITEM_FLAG)
-			printf("<%s/>", items[i].word);
-		else
-			printf("<%s>%s</%s>", items[i].word, items[i].text,
-			       items[i].word);
-	}
+	print_items(items, count);
 	printf("\n<memsize>%llu</memsize>\n<references>%u</references>\n<numentries>%u</numentries>\n</header>\n",
 	       (unsigned long long)set->memory, set->attachments, set->entries);
 }
@@ -36,11 +61,16 @@ static void xml_header(struct listing *listing)
 static int xml_member(enum entry_kind kind, const uint8_t *entry, void *data)
 {
 	char text[MEMBER_TEXT_SIZE + 48], *end = text;
+	struct header_item items[HEADER_ITEMS];
+	size_t count;
 
 	end = stpcpy(end, "<member><elem>");
 	end = member_text(data, kind, entry, end);
-	end = stpcpy(end, "</elem></member>\n");
+	end = stpcpy(end, "</elem>");
 	fwrite_unlocked(text, 1, end - text, stdout);
+	count = value_items(data, items);
+	print_items(items, count);
+	fputs_unlocked("</member>\n", stdout);
 	return 0;
 }
 
@@ -49,7 +79,7 @@ static void xml_members(struct listing *listing, const struct packed *entries)
 	if (!entries)
 		return;
 	puts("<members>");
-	packed_walk(entries, xml_member, listing);
+	walk_members(listing, entries, xml_member);
 	puts("</members>");
 }
 

@@ -661,6 +661,9 @@ static int read_entries(const struct nlattr **attrs, void *data)
 		       mnl_attr_get_payload(attr), more * entry_size[kind]);
 		array->count += more;
 	}
+	entries->kept |= attrs[IPCUCKOO_A_TIMEOUTS] || attrs[IPCUCKOO_A_COUNTERS] ||
+			 attrs[IPCUCKOO_A_SKBINFOS] || attrs[IPCUCKOO_A_COMMENTS] ||
+			 attrs[IPCUCKOO_A_NOMATCHES];
 	return 0;
 }
 
@@ -673,6 +676,7 @@ int nl_entries(struct nl *nl, const char *set, struct packed *entries)
 	for (attempt = 0; attempt < DUMP_ATTEMPTS; attempt++) {
 		for (kind = 0; kind < ENTRY_KINDS; kind++)
 			entries->kind[kind].count = 0;
+		entries->kept = false;
 		nlh = start(nl, IPCUCKOO_CMD_ENTRY_GET, NLM_F_DUMP);
 		mnl_attr_put_strz(nlh, IPCUCKOO_A_SET, set);
 		err = talk(nl, read_entries, entries);
@@ -693,11 +697,13 @@ static int read_change(const struct nlattr **attrs, void *data)
 }
 
 static struct nlmsghdr *start_for_shadow(struct nl *nl, uint8_t cmd,
-					 uint32_t shadow)
+					 uint32_t shadow, uint32_t flags)
 {
 	struct nlmsghdr *nlh = start(nl, cmd, NLM_F_ACK);
 
 	mnl_attr_put_u32(nlh, IPCUCKOO_A_SHADOW, shadow);
+	if (flags)
+		mnl_attr_put_u32(nlh, IPCUCKOO_A_FLAGS, flags);
 	return nlh;
 }
 
@@ -908,7 +914,7 @@ int nl_valued_add(struct nl *nl, const char *set, uint32_t shadow,
 	int kind, err;
 
 	nlh = set ? start_for_set(nl, IPCUCKOO_CMD_ENTRY_ADD, set, flags) :
-		    start_for_shadow(nl, IPCUCKOO_CMD_SHADOW_ADD, shadow);
+		    start_for_shadow(nl, IPCUCKOO_CMD_SHADOW_ADD, shadow, 0);
 	memset(change, 0, sizeof(*change));
 	memset(&nl->sent, 0, sizeof(nl->sent));
 	for (kind = 0; kind < ENTRY_KINDS; kind++)
@@ -998,6 +1004,7 @@ static int read_test(const struct nlattr **attrs, void *data)
 	struct nl_test *test = data;
 
 	test->found = get_uint(attrs, IPCUCKOO_A_FOUND);
+	test->nomatch = attrs[IPCUCKOO_A_NOMATCHES];
 	test->copies = get_uint(attrs, IPCUCKOO_A_COPIES);
 	test->prefix_len = get_uint(attrs, IPCUCKOO_A_PREFIX_LEN);
 	return 0;
@@ -1036,12 +1043,11 @@ int nl_shadow_new(struct nl *nl, const char *set, const struct packed *coming,
 	return talk(nl, read_shadow, shadow);
 }
 
-int nl_shadow_add(struct nl *nl, uint32_t shadow,
-		  const struct packed *entries, struct nl_cursor *cursor,
-		  struct nl_change *change)
+static int change_shadow(struct nl *nl, uint8_t cmd, uint32_t shadow,
+			 const struct packed *entries, struct nl_cursor *cursor,
+			 uint32_t flags, struct nl_change *change)
 {
-	struct nlmsghdr *nlh = start_for_shadow(nl, IPCUCKOO_CMD_SHADOW_ADD,
-						shadow);
+	struct nlmsghdr *nlh = start_for_shadow(nl, cmd, shadow, flags);
 	int err, left = put_entries(nl, nlh, entries, cursor);
 
 	memset(change, 0, sizeof(*change));
@@ -1049,21 +1055,33 @@ int nl_shadow_add(struct nl *nl, uint32_t shadow,
 	return err ? err : left;
 }
 
+int nl_shadow_add(struct nl *nl, uint32_t shadow,
+		  const struct packed *entries, struct nl_cursor *cursor,
+		  struct nl_change *change)
+{
+	return change_shadow(nl, IPCUCKOO_CMD_SHADOW_ADD, shadow, entries, cursor,
+			     0, change);
+}
+
+int nl_shadow_remove(struct nl *nl, uint32_t shadow,
+		     const struct packed *entries, struct nl_cursor *cursor,
+		     uint32_t flags, struct nl_change *change)
+{
+	return change_shadow(nl, IPCUCKOO_CMD_SHADOW_REMOVE, shadow, entries,
+			     cursor, flags, change);
+}
+
 int nl_shadow_commit(struct nl *nl, uint32_t shadow, uint32_t flags,
 		     struct nl_change *change)
 {
-	struct nlmsghdr *nlh = start_for_shadow(nl, IPCUCKOO_CMD_SHADOW_COMMIT,
-						shadow);
-
-	if (flags)
-		mnl_attr_put_u32(nlh, IPCUCKOO_A_FLAGS, flags);
+	start_for_shadow(nl, IPCUCKOO_CMD_SHADOW_COMMIT, shadow, flags);
 	memset(change, 0, sizeof(*change));
 	return talk(nl, read_change, change);
 }
 
 int nl_shadow_del(struct nl *nl, uint32_t shadow)
 {
-	start_for_shadow(nl, IPCUCKOO_CMD_SHADOW_DEL, shadow);
+	start_for_shadow(nl, IPCUCKOO_CMD_SHADOW_DEL, shadow, 0);
 	return talk(nl, NULL, NULL);
 }
 

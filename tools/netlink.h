@@ -136,11 +136,13 @@ struct nl_change {
 /**
  * struct nl_test - what a set says of an entry
  * @found:	it matches
- * @prefix_len:	then: the length of what it matches
+ * @nomatch:	it does not, for an exception
+ * @prefix_len:	then: the length of what it matches, or of that
  * @copies:	in approximate sets: how often it may be there
  */
 struct nl_test {
 	bool found;
+	bool nomatch;
 	uint8_t prefix_len;
 	uint32_t copies;
 };
@@ -230,6 +232,9 @@ int nl_shadow_new(struct nl *nl, const char *set, const struct packed *coming,
 int nl_shadow_add(struct nl *nl, uint32_t shadow,
 		  const struct packed *entries, struct nl_cursor *cursor,
 		  struct nl_change *change);
+int nl_shadow_remove(struct nl *nl, uint32_t shadow,
+		     const struct packed *entries, struct nl_cursor *cursor,
+		     uint32_t flags, struct nl_change *change);
 int nl_shadow_commit(struct nl *nl, uint32_t shadow, uint32_t flags,
 		     struct nl_change *change);
 int nl_shadow_del(struct nl *nl, uint32_t shadow);

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Options: see options.h. The table is all there is to know of them. */
+#include <stdlib.h>
+
 #include "options.h"
 
 enum option_kind {
@@ -29,6 +31,8 @@ enum option_kind {
  * @types:	which types of sets it is for
  * @most:	the highest number
  * @refusal:	why it cannot be had; NULL if it can
+ * @keeps:	enum ipcuckoo_option: of sets, what it asks for; of entries, what a
+ *		set without cannot be told, which @refusal says
  */
 static const struct option_spec {
 	const char *word;
@@ -37,6 +41,7 @@ static const struct option_spec {
 	int types;
 	long long most;
 	const char *refusal;
+	uint32_t keeps;
 } specs[OPTIONS] = {
 #define SET_OPTION(name, word, kind, types, ...)			\
 	[OPTION_##name] = { word, OPTIONS_OF_SETS, KIND_##kind, types, __VA_ARGS__ }
@@ -49,14 +54,11 @@ static const struct option_spec {
 	SET_OPTION(MAXELEM,	"maxelem",	NUMBER,	FOR_ALL, UINT32_MAX, NULL),
 	SET_OPTION(NETMASK,	"netmask",	WORD,	FOR(HASH_IP), 0, NULL),
 	SET_OPTION(BITMASK,	"bitmask",	WORD,	FOR(HASH_IP), 0, NULL),
-	SET_OPTION(SET_TIMEOUT,	"timeout",	NUMBER,	FOR_EXACT, INT32_MAX,
-		   UNSUPPORTED "timeout"),
-	SET_OPTION(SET_COUNTERS, "counters",	FLAG,	FOR_EXACT, 0,
-		   UNSUPPORTED "counters"),
-	SET_OPTION(SET_COMMENT,	"comment",	FLAG,	FOR_EXACT, 0,
-		   UNSUPPORTED "comment"),
-	SET_OPTION(SET_SKBINFO,	"skbinfo",	FLAG,	FOR_EXACT, 0,
-		   UNSUPPORTED "skbinfo"),
+	SET_OPTION(SET_TIMEOUT,	"timeout",	NUMBER,	FOR_EXACT, IPCUCKOO_TIMEOUT_MAX,
+		   NULL, IPCUCKOO_O_TIMEOUT),
+	SET_OPTION(SET_COUNTERS, "counters",	FLAG,	FOR_EXACT, 0, NULL, IPCUCKOO_O_COUNTERS),
+	SET_OPTION(SET_COMMENT,	"comment",	FLAG,	FOR_EXACT, 0, NULL, IPCUCKOO_O_COMMENT),
+	SET_OPTION(SET_SKBINFO,	"skbinfo",	FLAG,	FOR_EXACT, 0, NULL, IPCUCKOO_O_SKBINFO),
 	SET_OPTION(FORCEADD,	"forceadd",	FLAG,	FOR_EXACT, 0,
 		   UNSUPPORTED "forceadd"),
 	SET_OPTION(BUCKETSIZE,	"bucketsize",	NUMBER,	FOR_EXACT, UINT8_MAX, NULL),
@@ -65,15 +67,18 @@ static const struct option_spec {
 	SET_OPTION(FPP,		"fpp",		WORD,	FOR_ALL, 0, NULL),
 	SET_OPTION(CAPACITY,	"capacity",	WORD,	FOR_ALL, 0, NULL),
 	SET_OPTION(MULTI,	"multi",	FLAG,	FOR_ALL, 0, NULL),
-	ENTRY_OPTION(TIMEOUT,	"timeout",	NUMBER,	FOR_ALL, INT32_MAX, NO_TIMEOUT),
-	ENTRY_OPTION(PACKETS,	"packets",	NUMBER,	FOR_ALL, INT64_MAX, NO_COUNTERS),
-	ENTRY_OPTION(BYTES,	"bytes",	NUMBER,	FOR_ALL, INT64_MAX, NO_COUNTERS),
-	ENTRY_OPTION(COMMENT,	"comment",	WORD,	FOR_ALL, 0, NO_COMMENT),
-	ENTRY_OPTION(SKBMARK,	"skbmark",	WORD,	FOR_ALL, 0, NO_SKBINFO),
-	ENTRY_OPTION(SKBPRIO,	"skbprio",	WORD,	FOR_ALL, 0, NO_SKBINFO),
-	ENTRY_OPTION(SKBQUEUE,	"skbqueue",	NUMBER,	FOR_ALL, UINT16_MAX, NO_SKBINFO),
-	ENTRY_OPTION(NOMATCH,	"nomatch",	FLAG,	FOR(HASH_NET), 0,
-		     "Element cannot be added to the set: this version of ipcuckoo does not support the option nomatch"),
+	ENTRY_OPTION(TIMEOUT,	"timeout",	NUMBER,	FOR_ALL, IPCUCKOO_TIMEOUT_MAX,
+		     NO_TIMEOUT, IPCUCKOO_O_TIMEOUT),
+	ENTRY_OPTION(PACKETS,	"packets",	NUMBER,	FOR_ALL, INT64_MAX,
+		     NO_COUNTERS, IPCUCKOO_O_COUNTERS),
+	ENTRY_OPTION(BYTES,	"bytes",	NUMBER,	FOR_ALL, INT64_MAX,
+		     NO_COUNTERS, IPCUCKOO_O_COUNTERS),
+	ENTRY_OPTION(COMMENT,	"comment",	WORD,	FOR_ALL, 0, NO_COMMENT, IPCUCKOO_O_COMMENT),
+	ENTRY_OPTION(SKBMARK,	"skbmark",	WORD,	FOR_ALL, 0, NO_SKBINFO, IPCUCKOO_O_SKBINFO),
+	ENTRY_OPTION(SKBPRIO,	"skbprio",	WORD,	FOR_ALL, 0, NO_SKBINFO, IPCUCKOO_O_SKBINFO),
+	ENTRY_OPTION(SKBQUEUE,	"skbqueue",	NUMBER,	FOR_ALL, UINT16_MAX,
+		     NO_SKBINFO, IPCUCKOO_O_SKBINFO),
+	ENTRY_OPTION(NOMATCH,	"nomatch",	FLAG,	FOR(HASH_NET), 0, NULL),
 #undef SET_OPTION
 #undef ENTRY_OPTION
 };
@@ -124,8 +129,111 @@ int options_check(const struct tool *tool, const struct options *options,
 			continue;
 		if (!(specs[i].types & 1 << set->type))
 			return fail_unknown(tool, no_keywords, specs[i].word);
-		if (specs[i].refusal)
+		if (specs[i].refusal &&
+		    (specs[i].place == OPTIONS_OF_SETS || !(set->options & specs[i].keeps)))
 			return fail(tool, STATUS_REFUSED, "%s", specs[i].refusal);
 	}
 	return STATUS_OK;
+}
+
+int options_only(const struct tool *tool, const struct options *options,
+		 enum option option)
+{
+	int i;
+
+	for (i = 0; i < OPTIONS; i++)
+		if (options->of[i].given && i != (int)option)
+			return fail_unknown(tool, no_keywords, specs[i].word);
+	return STATUS_OK;
+}
+
+uint32_t options_keeps(const struct options *options, enum option_place place)
+{
+	uint32_t keeps = 0;
+	int i;
+
+	for (i = 0; i < OPTIONS; i++)
+		if (specs[i].place == place && options->of[i].given)
+			keeps |= specs[i].keeps;
+	return keeps;
+}
+
+/* "0x1", and what stands behind it: "/0xff", ":5". Return: its end, or NULL. */
+static const char *read_hex(const char *word, uint32_t *number)
+{
+	unsigned long long value;
+	char *end;
+
+	if (!*word || strspn(word, "0123456789abcdefABCDEFx") == 0)
+		return NULL;
+	value = strtoull(word, &end, 16);
+	if (end == word || value > UINT32_MAX)
+		return NULL;
+	*number = value;
+	return end;
+}
+
+static int read_mark(const struct tool *tool, const char *word, uint64_t *mark)
+{
+	uint32_t bits = 0, mask = UINT32_MAX;
+	const char *end = strncmp(word, "0x", 2) ? NULL : read_hex(word, &bits);
+
+	if (end && *end == '/')
+		end = strncmp(end + 1, "0x", 2) ? NULL : read_hex(end + 1, &mask);
+	if (!end || *end)
+		return fail_syntax(tool, "Invalid skbmark format, it should be:  MARK/MASK or MARK (see manpage), such as 0x1/0xff");
+	*mark = (uint64_t)mask << 32 | bits;
+	return STATUS_OK;
+}
+
+static int read_prio(const struct tool *tool, const char *word, uint32_t *prio)
+{
+	uint32_t major = 0, minor = 0;
+	const char *end = read_hex(word, &major);
+
+	end = end && *end == ':' ? read_hex(end + 1, &minor) : NULL;
+	if (!end || *end || major > UINT16_MAX || minor > UINT16_MAX)
+		return fail_syntax(tool, "Invalid skbprio format, it should be:MAJOR:MINOR (see manpage), such as 1:10");
+	*prio = major << 16 | minor;
+	return STATUS_OK;
+}
+
+static int read_comment(const struct tool *tool, const char *word, char **comment)
+{
+	if (strlen(word) > IPCUCKOO_COMMENT_MAX)
+		return fail_syntax(tool, "Comment is longer than the maximum allowed %u characters",
+				   IPCUCKOO_COMMENT_MAX);
+	if (strchr(word, '"'))
+		return fail_syntax(tool, "\" character is not permitted in comments");
+	*comment = (char *)word;
+	return STATUS_OK;
+}
+
+static uint64_t counter(const struct option_value *value)
+{
+	if (!value->given)
+		return IPCUCKOO_COUNTER_KEEP;
+	return value->number;
+}
+
+int options_value(const struct tool *tool, const struct options *options,
+		  const struct nl_set *set, struct entry_value *value)
+{
+	const struct option_value *of = options->of;
+	int status = STATUS_OK;
+
+	*value = (struct entry_value) {
+		.timeout = of[OPTION_TIMEOUT].given ? of[OPTION_TIMEOUT].number : set->timeout,
+		.packets = counter(&of[OPTION_PACKETS]),
+		.bytes = counter(&of[OPTION_BYTES]),
+		.queue = of[OPTION_SKBQUEUE].number,
+		.nomatch = of[OPTION_NOMATCH].given,
+	};
+	if (of[OPTION_COMMENT].given)
+		status = read_comment(tool, of[OPTION_COMMENT].word, &value->comment);
+	if (!status && of[OPTION_SKBMARK].given)
+		status = read_mark(tool, of[OPTION_SKBMARK].word, &value->mark);
+	if (!status && of[OPTION_SKBPRIO].given)
+		status = read_prio(tool, of[OPTION_SKBPRIO].word, &value->prio);
+	return status;
 }

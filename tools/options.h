@@ -79,4 +79,21 @@ int options_parse(const struct tool *tool, enum option_place place,
 int options_check(const struct tool *tool, const struct options *options,
 		  const struct nl_set *set);
 
+/* Whether no other option than this one, or OPTIONS for none, was given. Return:
+ * STATUS_OK, or another after a message.
+ */
+int options_only(const struct tool *tool, const struct options *options,
+		 enum option option);
+
+/* What the options given ask a set to keep (those of sets), or tell it (of
+ * entries): enum ipcuckoo_option.
+ */
+uint32_t options_keeps(const struct options *options, enum option_place place);
+
+/* What they say of an entry of this set. Its comment stays theirs. Return:
+ * STATUS_OK, or another after a message.
+ */
+int options_value(const struct tool *tool, const struct options *options,
+		  const struct nl_set *set, struct entry_value *value);
+
 #endif /* IPCUCKOO_TOOL_OPTIONS_H */

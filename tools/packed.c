@@ -366,57 +366,6 @@ size_t packed_covered(const struct packed *entries)
 }
 
 /**
- * packed_subtract - take entries out
- * @from:	sorted entries, to be reduced
- * @what:	sorted entries without repeats, to be taken out
- * @missing:	the first of @what that @from did not have
- *
- * Return: how many of @what @from did not have.
- */
-size_t packed_subtract(struct packed *from, const struct packed *what,
-			struct entry_ref *missing)
-{
-	size_t absent = 0;
-	int kind;
-
-	for (kind = 0; kind < ENTRY_KINDS; kind++) {
-		const struct entry_array *out = &what->kind[kind];
-		struct entry_array *array = &from->kind[kind];
-		size_t i = 0, kept = 0, o, size = entry_size[kind];
-
-		if (!out->count)
-			continue;
-		for (o = 0; o < out->count; o++) {
-			const uint8_t *gone = out->data + o * size;
-			int order = -1;
-
-			while (i < array->count) {
-				uint8_t *this = array->data + i * size;
-
-				order = memcmp(this, gone, size);
-				if (order >= 0)
-					break;
-				memmove(array->data + kept++ * size, this,
-					size);
-				i++;
-			}
-			if (i < array->count && !order) {
-				i++;
-				continue;
-			}
-			if (!absent++) {
-				missing->kind = kind;
-				missing->index = o;
-			}
-		}
-		memmove(array->data + kept * size, array->data + i * size,
-			(array->count - i) * size);
-		array->count = kept + array->count - i;
-	}
-	return absent;
-}
-
-/**
  * entry_format - write an entry as text
  * @to:		room for ADDRESS_TEXT_SIZE bytes
  * @kind:	its kind

@@ -26,8 +26,10 @@ struct entry_array {
 	size_t room;
 };
 
+/* @kept: something is kept for some of them that is not told here (valued.h) */
 struct packed {
 	struct entry_array kind[ENTRY_KINDS];
+	bool kept;
 };
 
 /* Points at one entry. */
@@ -48,8 +50,6 @@ int packed_add_range(struct packed *entries,
 void packed_sort(struct packed *entries);
 size_t packed_dedup(struct packed *entries);
 size_t packed_covered(const struct packed *entries);
-size_t packed_subtract(struct packed *from, const struct packed *what,
-			struct entry_ref *missing);
 
 char *entry_format(char *to, enum entry_kind kind, const uint8_t *entry);
 int packed_walk(const struct packed *entries,

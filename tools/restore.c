@@ -113,13 +113,14 @@ static int line_create(struct restore *r, struct words *words)
 		return status;
 	work = find_work(r, set.name);
 	if (work && r->line.exist && work->set.type == set.type &&
-	    work->set.family == set.family)
+	    work->set.family == set.family && work->set.options == set.options &&
+	    work->set.timeout == set.timeout)
 		return STATUS_OK;
 	if (work)
 		return fail(&r->line, STATUS_REFUSED,
 			    "Set cannot be created: set with the same name already exists (%s%s)",
 			    set.name, r->line.exist ?
-			    ", of another type or family" : "; -exist accepts that");
+			    ", of another kind" : "; -exist accepts that");
 	work = transaction_work(&r->transaction, &set);
 	if (!work || !bind_name(r, set.name, work))
 		return fail_memory(&r->line);
@@ -169,6 +170,7 @@ static int check_filter(struct restore *r, const struct nl_set *set, bool add)
 static int line_change(struct restore *r, struct words *words, bool add)
 {
 	struct options options = { 0 };
+	struct entry_value value;
 	int status = STATUS_OK;
 	struct work *work;
 
@@ -176,6 +178,8 @@ static int line_change(struct restore *r, struct words *words, bool add)
 	if (words->count != 2 || words->word[1][0] == '-')
 		status = options_parse(&r->line, OPTIONS_OF_ENTRIES, words, 2,
 				       INT_MAX, &options);
+	if (!status && !add)
+		status = options_only(&r->line, &options, OPTIONS);
 	if (status)
 		return status;
 	work = find_work(r, words->word[0]);
@@ -185,11 +189,13 @@ static int line_change(struct restore *r, struct words *words, bool add)
 	if (!status)
 		status = options_check(&r->line, &options, &work->set);
 	if (!status)
+		status = options_value(&r->line, &options, &work->set, &value);
+	if (!status)
 		status = read_entries(r, work, words, &options);
 	if (status)
 		return status;
-	return work_change(work, &r->list.entries, add, r->line.exist,
-			   r->line.line) ? fail_memory(&r->line) : STATUS_OK;
+	return work_change(work, &r->list.entries, add, r->line.exist, r->line.line,
+			   &value) ? fail_memory(&r->line) : STATUS_OK;
 }
 
 static int line_add(struct restore *r, struct words *words)

@@ -118,6 +118,8 @@ int parse_create(const struct tool *tool, struct words *words,
 	set->maxelem = options.of[OPTION_MAXELEM].number;
 	*has_maxelem = options.of[OPTION_MAXELEM].given;
 	note_sizes(&options, set);
+	set->options = options_keeps(&options, OPTIONS_OF_SETS);
+	set->timeout = options.of[OPTION_SET_TIMEOUT].number;
 	status = options_check(tool, &options, set);
 	if (!status)
 		status = parse_family(tool, &options, set);

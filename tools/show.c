@@ -51,10 +51,10 @@ static void add_word(struct header_item **next, const char *word,
 }
 
 static void add_number(struct header_item **next, const char *word,
-		       uint32_t value)
+		       uint64_t value)
 {
 	snprintf(add_item(next, word, ITEM_NUMBER)->text, sizeof((*next)->text),
-		 "%u", value);
+		 "%llu", (unsigned long long)value);
 }
 
 /* The size that ipset would make its table to hold as much. */
@@ -78,6 +78,14 @@ static void add_exact(struct header_item **next, const struct nl_set *set)
 		add_number(next, "netmask", set->netmask);
 	if (set->has_bitmask)
 		add_word(next, "bitmask", mask_text(set, mask));
+	if (set->options & IPCUCKOO_O_TIMEOUT)
+		add_number(next, "timeout", set->timeout);
+	if (set->options & IPCUCKOO_O_COUNTERS)
+		add_item(next, "counters", ITEM_FLAG);
+	if (set->options & IPCUCKOO_O_COMMENT)
+		add_item(next, "comment", ITEM_FLAG);
+	if (set->options & IPCUCKOO_O_SKBINFO)
+		add_item(next, "skbinfo", ITEM_FLAG);
 	add_number(next, "bucketsize", set->bucketsize);
 	snprintf(seed, sizeof(seed), "0x%08x", set->initval);
 	add_word(next, "initval", seed);
@@ -104,6 +112,69 @@ size_t header_items(const struct nl_set *set,
 	else
 		add_exact(&next, set);
 	return next - items;
+}
+
+static void add_info(struct header_item **next, const struct entry_value *value)
+{
+	uint32_t mask = value->mark >> 32, mark = value->mark;
+	struct header_item *item;
+
+	if (value->mark) {
+		item = add_item(next, "skbmark", ITEM_WORD);
+		if (mask == UINT32_MAX)
+			snprintf(item->text, sizeof(item->text), "0x%x", mark);
+		else
+			snprintf(item->text, sizeof(item->text), "0x%x/0x%x", mark, mask);
+	}
+	if (value->prio) {
+		item = add_item(next, "skbprio", ITEM_WORD);
+		snprintf(item->text, sizeof(item->text), "%x:%x", value->prio >> 16,
+			 value->prio & 0xffff);
+	}
+	if (value->queue)
+		add_number(next, "skbqueue", value->queue);
+}
+
+/* In ipset's order, and as it has them: what is 0 is left out of skbinfo. */
+size_t value_items(const struct listing *listing,
+		   struct header_item items[HEADER_ITEMS])
+{
+	const struct entry_value *value = listing->value;
+	uint32_t options = listing->set->options;
+	struct header_item *next = items, *item;
+
+	if (!value)
+		return 0;
+	if (options & IPCUCKOO_O_TIMEOUT)
+		add_number(&next, "timeout", value->timeout);
+	if (value->nomatch)
+		add_item(&next, "nomatch", ITEM_FLAG);
+	if (options & IPCUCKOO_O_COUNTERS) {
+		add_number(&next, "packets", value->packets);
+		add_number(&next, "bytes", value->bytes);
+	}
+	if (value->comment) {
+		item = add_item(&next, "comment", ITEM_WORD);
+		snprintf(item->text, sizeof(item->text), "\"%s\"", value->comment);
+	}
+	add_info(&next, value);
+	return next - items;
+}
+
+void walk_members(struct listing *listing, const struct packed *entries,
+		  int (*visit)(enum entry_kind kind, const uint8_t *entry,
+			       void *listing))
+{
+	const struct valued *valued = &listing->valued;
+	size_t i;
+
+	if (!valued->count)
+		packed_walk(entries, visit, listing);
+	for (i = 0; i < valued->count; i++) {
+		listing->value = &valued->at[i].value;
+		visit(valued->at[i].kind, valued->at[i].entry, listing);
+	}
+	listing->value = NULL;
 }
 
 /* A host's name, if it has one. */
@@ -181,6 +252,18 @@ static void print_set(struct listing *listing, const struct packed *entries)
 		layout->close(listing);
 }
 
+/* Read the members once more, with what is kept for them. */
+static int read_valued(struct listing *listing)
+{
+	const char *name = listing->set->name;
+	int err = nl_valued_entries(listing->tool->nl, name, &listing->valued);
+
+	if (err < 0)
+		return fail_kernel(listing->tool, name, "cannot list set %s", name);
+	listing->torn |= err > 0;
+	return STATUS_OK;
+}
+
 static int read_entries(struct listing *listing, struct packed *entries)
 {
 	const char *name = listing->set->name;
@@ -196,7 +279,7 @@ static int read_entries(struct listing *listing, struct packed *entries)
 		     name);
 	}
 	packed_sort(entries);
-	return STATUS_OK;
+	return entries->kept ? read_valued(listing) : STATUS_OK;
 }
 
 /* Print a set, or with @check only see whether ipset could hold it. */
@@ -213,6 +296,7 @@ static int show_set(struct listing *listing, bool check)
 	else if (!status)
 		print_set(listing, is_approximate(listing->set) ? NULL : &entries);
 	packed_free(&entries);
+	valued_free(&listing->valued);
 	return status;
 }
 

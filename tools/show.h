@@ -20,6 +20,8 @@
  * @set:	the set that is being printed
  * @count:	sets printed so far
  * @members:	members printed of the set
+ * @valued:	its entries, if something is kept for them; walk_members() minds it
+ * @value:	what is kept for the member that is being printed, or NULL
  * @torn:	something changed while it was read, each time
  */
 struct listing {
@@ -30,6 +32,8 @@ struct listing {
 	const struct nl_set *set;
 	size_t count;
 	size_t members;
+	struct valued valued;
+	const struct entry_value *value;
 	bool torn;
 };
 
@@ -72,7 +76,7 @@ enum item_kind {
 struct header_item {
 	const char *word;
 	enum item_kind kind;
-	char text[64];
+	char text[IPCUCKOO_COMMENT_MAX + 3];
 };
 
 #define HEADER_ITEMS	16
@@ -90,6 +94,15 @@ double bits_per_entry(const struct nl_set *set);
 /* A member as it is to be shown. Return: its end; there is no NUL. */
 char *member_text(const struct listing *listing, enum entry_kind kind,
 		  const uint8_t *entry, char text[MEMBER_TEXT_SIZE]);
+
+/* Visit the members in order. */
+void walk_members(struct listing *listing, const struct packed *entries,
+		  int (*visit)(enum entry_kind kind, const uint8_t *entry,
+			       void *listing));
+
+/* What is kept for the member: the items that are to be shown of it. */
+size_t value_items(const struct listing *listing,
+		   struct header_item items[HEADER_ITEMS]);
 
 #define UNLISTABLE	"a filter keeps fingerprints of its entries, not the addresses"
 

@@ -5,7 +5,8 @@
  * A few changes of a set go into one message that adds and one that deletes,
  * however large the set is: of each entry it is asked whether it is there, so
  * that the messages say just what changes. Many changes, and contents of new
- * sets, go through shadows.
+ * sets, go through shadows. So do changes of what is kept for entries that are
+ * there, unless they are all there is to do: nothing takes them back.
  *
  * What may fail for want of room comes before what cannot: new sets are made
  * under names that nobody uses, and shadows are filled; then entries are added,
@@ -30,6 +31,7 @@ struct change {
 	bool exist;
 	uint8_t entry[IPCUCKOO_NET6_SIZE];
 	unsigned long line;
+	struct entry_value value;
 };
 
 /* The first line at fault. */
@@ -78,12 +80,14 @@ int transaction_name(struct transaction *t, const struct naming *naming)
 }
 
 int work_change(struct work *work, const struct packed *entries, bool add,
-		bool exist, unsigned long line)
+		bool exist, unsigned long line, const struct entry_value *value)
 {
 	size_t more = packed_count(entries), i;
 	struct change *change;
 	int kind;
 
+	if (add)
+		work->told |= work->set.options | (value->nomatch ? NL_NOMATCH : 0);
 	if (work->count + more > work->room) {
 		work->room = 2 * work->room + more + 16;
 		change = realloc(work->changes, work->room * sizeof(*change));
@@ -96,8 +100,13 @@ int work_change(struct work *work, const struct packed *entries, bool add,
 			change = &work->changes[work->count++];
 			*change = (struct change) {
 				.kind = kind, .add = add, .exist = exist,
-				.line = line,
+				.line = line, .value = *value,
 			};
+			if (value->comment) {
+				change->value.comment = strdup(value->comment);
+				if (!change->value.comment)
+					return -ENOMEM;
+			}
 			memcpy(change->entry,
 			       entries->kind[kind].data + i * entry_size[kind],
 			       entry_size[kind]);
@@ -106,10 +115,29 @@ int work_change(struct work *work, const struct packed *entries, bool add,
 	return 0;
 }
 
+static void forget_changes(struct work *work)
+{
+	size_t i;
+
+	for (i = 0; i < work->count; i++)
+		free(work->changes[i].value.comment);
+	work->count = 0;
+}
+
 void work_flush(struct work *work)
 {
-	work->count = 0;
+	forget_changes(work);
 	work->flushed = true;
+}
+
+static void forget_plan(struct work *work)
+{
+	packed_free(&work->add);
+	packed_free(&work->del);
+	packed_free(&work->say);
+	valued_free(&work->valued);
+	work->add = work->del = work->say = (struct packed) { 0 };
+	work->updates = false;
 }
 
 void transaction_free(struct transaction *t)
@@ -117,8 +145,8 @@ void transaction_free(struct transaction *t)
 	size_t i;
 
 	for (i = 0; i < t->count; i++) {
-		packed_free(&t->works[i]->add);
-		packed_free(&t->works[i]->del);
+		forget_plan(t->works[i]);
+		forget_changes(t->works[i]);
 		free(t->works[i]->changes);
 		free(t->works[i]);
 	}
@@ -177,12 +205,12 @@ static int ask(struct transaction *t, const struct work *work,
 		return err;
 	if (is_approximate(&work->set))
 		return test.found;
-	/* A host is also found in a prefix. */
-	if (change->kind == ENTRY_HOST4)
-		return test.found && test.prefix_len == 32;
-	if (change->kind == ENTRY_HOST6)
-		return test.found && test.prefix_len == 128;
-	return test.found;
+	/* A host is also found in a prefix; and an exception is there, too. */
+	if (change->kind == ENTRY_HOST4 && test.prefix_len != 32)
+		return false;
+	if (change->kind == ENTRY_HOST6 && test.prefix_len != 128)
+		return false;
+	return test.found || test.nomatch;
 }
 
 static int compare_entry4(const void *a, const void *b)
@@ -230,17 +258,51 @@ static void note_fault(struct fault *fault, const struct work *work,
 	fault->change = change;
 }
 
-/* Follow one entry through its changes. Return: whether it is there then. */
-static bool follow(const struct work *work, const struct change *change,
-		   const struct change *end, bool there, struct fault *fault)
+/* A counter that is not told goes on where the entry is there; else it begins. */
+static void follow_counter(uint64_t *count, uint64_t told, bool there)
 {
+	if (told != IPCUCKOO_COUNTER_KEEP)
+		*count = told;
+	else if (!there)
+		*count = 0;
+}
+
+/* Follow one entry through its changes, and what is kept for it. Return: whether
+ * it is there then.
+ */
+static bool follow(const struct work *work, const struct change *change,
+		   const struct change *end, bool there,
+		   struct entry_value *value, struct fault *fault)
+{
+	uint64_t packets = IPCUCKOO_COUNTER_KEEP, bytes = IPCUCKOO_COUNTER_KEEP;
+
 	for (; change < end; change++) {
 		if (there == change->add && !change->exist)
 			note_fault(fault, work, change,
 				   change->add ? -EEXIST : -ENOENT);
+		follow_counter(&packets, change->value.packets, there);
+		follow_counter(&bytes, change->value.bytes, there);
+		*value = change->value;
 		there = change->add;
 	}
+	value->packets = packets;
+	value->bytes = bytes;
 	return there;
+}
+
+/* What is said of an entry that will be there. Of one that is there already,
+ * that it is added once more: what is kept for it becomes what is said now, and
+ * it is no exception any more unless that is said again.
+ */
+static int plan_to_say(struct work *work, const struct change *change,
+		       const struct entry_value *value, bool there)
+{
+	if (there && !work->told && work->set.type != IPCUCKOO_TYPE_HASH_NET)
+		return 0;
+	work->updates |= there;
+	return work->told ?
+	       valued_add(&work->valued, change->kind, change->entry, value) :
+	       pack(&work->say, change);
 }
 
 /* Find what the changes of a set come to. @have is what it has, or NULL to ask
@@ -251,12 +313,11 @@ static int settle(struct transaction *t, struct work *work,
 {
 	const struct change *change = work->changes, *next;
 	const struct change *end = change + work->count;
+	struct entry_value value;
 	int there, err = 0;
 	bool then;
 
-	packed_free(&work->add);
-	packed_free(&work->del);
-	work->add = work->del = (struct packed) { 0 };
+	forget_plan(work);
 	for (; change < end && !err; change = next) {
 		for (next = change + 1; next < end && same_entry(change, next); )
 			next++;
@@ -264,9 +325,11 @@ static int settle(struct transaction *t, struct work *work,
 			have ? find(have, change) : ask(t, work, change);
 		if (there < 0)
 			return there;
-		then = follow(work, change, next, there, fault);
+		then = follow(work, change, next, there, &value, fault);
 		if (then != there)
 			err = pack(then ? &work->add : &work->del, change);
+		if (!err && then)
+			err = plan_to_say(work, change, &value, there);
 	}
 	return err;
 }
@@ -310,6 +373,16 @@ static int settle_all(struct transaction *t, struct work *work,
 	return err;
 }
 
+/* Whether nothing else is to be done that might fail after a message. */
+static bool is_alone(const struct transaction *t)
+{
+	size_t tasks = t->naming_count, i;
+
+	for (i = 0; i < t->count; i++)
+		tasks += t->works[i]->count || t->works[i]->flushed;
+	return tasks == 1;
+}
+
 /* Make the plan for a set. Return: 0 or a negative errno. */
 static int make_plan(struct transaction *t, struct work *work,
 		     struct fault *fault)
@@ -328,7 +401,8 @@ static int make_plan(struct transaction *t, struct work *work,
 	err = all ? settle_all(t, work, fault) : settle(t, work, NULL, fault);
 	if (err)
 		return err;
-	if (all || !nl_fits(&work->add) || !nl_fits(&work->del) || is_tight(work))
+	if (all || !nl_fits(&work->say) || !nl_fits(&work->del) || is_tight(work) ||
+	    !nl_valued_fits(&work->valued) || (work->updates && !is_alone(t)))
 		work->plan = PLAN_SHADOW;
 	return 0;
 }
@@ -377,61 +451,54 @@ int transaction_check(struct transaction *t)
 
 /* Doing it */
 
-static int put_in_shadow(struct transaction *t, const struct work *work,
-			 const struct packed *entries)
+static int put_plain(struct transaction *t, const struct work *work)
 {
 	struct nl_cursor cursor = { 0 };
 	struct nl_change change;
-	int more;
+	int more = packed_count(&work->say) > 0;
 
-	if (!packed_count(entries))
-		return 0;
-	do {
-		more = nl_shadow_add(t->tool->nl, work->shadow, entries, &cursor,
+	while (more > 0)
+		more = nl_shadow_add(t->tool->nl, work->shadow, &work->say, &cursor,
 				     &change);
-	} while (more > 0);
 	return more;
 }
 
-/* Make the shadow of a set whose contents count, out of what is left of them:
- * -ESTALE if others changed them between the reading and the shadow.
- */
-static int begin_with_rest(struct transaction *t, struct work *work)
+static int put_valued(struct transaction *t, const struct work *work)
 {
-	struct packed rest = { 0 };
-	struct entry_ref missing;
-	struct nl_set now;
-	int err;
+	struct nl_valued valued = { .entries = &work->valued, .options = work->told };
+	struct nl_change change;
+	int more = work->valued.count > 0;
 
-	err = read_set(t, work, &rest);
-	if (!err)
-		packed_subtract(&rest, &work->del, &missing);
-	if (!err)
-		err = nl_shadow_new(t->tool->nl, work->at, &rest, 0,
-				    &work->shadow);
-	if (!err)
-		err = nl_set_get(t->tool->nl, work->at, &now);
-	if (!err && now.generation != work->set.generation)
-		err = -ESTALE;
-	if (!err)
-		err = put_in_shadow(t, work, &rest);
-	packed_free(&rest);
-	return err;
+	while (more > 0)
+		more = nl_valued_add(t->tool->nl, NULL, work->shadow, &valued, 0, &change);
+	return more;
+}
+
+static int take_out(struct transaction *t, const struct work *work)
+{
+	struct nl_cursor cursor = { 0 };
+	struct nl_change change;
+	int more = packed_count(&work->del) > 0;
+
+	while (more > 0)
+		more = nl_shadow_remove(t->tool->nl, work->shadow, &work->del,
+					&cursor, IPCUCKOO_F_EXIST, &change);
+	return more;
 }
 
 /* Fill a shadow with all there will be. Return: 0 or a negative errno. */
 static int fill_shadow(struct transaction *t, struct work *work)
 {
 	bool empty = work->fresh || work->flushed;
-	int attempt, err = -ESTALE;
+	int err;
 
-	if (empty || is_approximate(&work->set))
-		err = nl_shadow_new(t->tool->nl, work->at, &work->add,
-				    empty ? 0 : IPCUCKOO_F_APPEND,
-				    &work->shadow);
-	for (attempt = 0; attempt < ATTEMPTS && err == -ESTALE; attempt++)
-		err = begin_with_rest(t, work);
-	return err ? err : put_in_shadow(t, work, &work->add);
+	err = nl_shadow_new(t->tool->nl, work->at, &work->add,
+			    empty ? 0 : IPCUCKOO_F_APPEND, &work->shadow);
+	if (!err)
+		err = take_out(t, work);
+	if (err)
+		return err;
+	return work->told ? put_valued(t, work) : put_plain(t, work);
 }
 
 static int fail_change(struct transaction *t, const struct work *work, int err)
@@ -466,12 +533,17 @@ static int prepare(struct transaction *t, struct work *work)
 
 static int add_entries(struct transaction *t, struct work *work)
 {
+	struct nl_valued valued = { .entries = &work->valued, .options = work->told };
+	uint32_t flags = work->updates ? IPCUCKOO_F_EXIST : 0;
 	struct nl_change change;
 	int err;
 
-	if (work->plan != PLAN_MESSAGES || !packed_count(&work->add))
+	if (work->plan != PLAN_MESSAGES ||
+	    (!packed_count(&work->say) && !work->valued.count))
 		return STATUS_OK;
-	err = nl_entry_add(t->tool->nl, work->at, &work->add, 0, &change);
+	err = work->told ?
+	      nl_valued_add(t->tool->nl, work->at, 0, &valued, flags, &change) :
+	      nl_entry_add(t->tool->nl, work->at, &work->say, flags, &change);
 	if (err)
 		return fail_change(t, work, err);
 	work->done = true;

@@ -25,12 +25,17 @@ enum plan {
  * @fresh:	it is made here
  * @gone:	it is destroyed here
  * @flushed:	what it had before does not count
+ * @told:	what is said of what is kept for entries that are added: enum
+ *		ipcuckoo_option, NL_NOMATCH
  * @changes:	of entries, in the order they came
  * @count:	how many
  * @room:	for how many there is memory
  * @plan:	how they are made
  * @add:	what they come to: entries that will be there and are not
  * @del:	entries that will not be there and are
+ * @updates:	some are added once more that are there
+ * @say:	these and @add, to be sent, if @told is nothing
+ * @valued:	likewise, if it is something
  * @shadow:	its number, once it is filled
  * @done:	entries have been changed
  */
@@ -41,12 +46,16 @@ struct work {
 	bool fresh;
 	bool gone;
 	bool flushed;
+	uint32_t told;
 	struct change *changes;
 	size_t count;
 	size_t room;
 	enum plan plan;
 	struct packed add;
 	struct packed del;
+	bool updates;
+	struct packed say;
+	struct valued valued;
 	uint32_t shadow;
 	bool done;
 };
@@ -87,7 +96,7 @@ struct transaction {
 struct work *transaction_work(struct transaction *t, const struct nl_set *set);
 int transaction_name(struct transaction *t, const struct naming *naming);
 int work_change(struct work *work, const struct packed *entries, bool add,
-		bool exist, unsigned long line);
+		bool exist, unsigned long line, const struct entry_value *value);
 void work_flush(struct work *work);
 
 /* Find out what it comes to, and whether that can be. Changes nothing. */

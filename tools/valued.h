@@ -12,7 +12,7 @@
  * struct entry_value - what a set keeps for an entry
  * @timeout:	seconds; 0: it stays
  * @nomatch:	it is an exception
- * @packets:	counted so far
+ * @packets:	counted so far; told, or IPCUCKOO_COUNTER_KEEP
  * @bytes:	likewise
  * @mark:	bits replaced in the high half, what they become in the low half
  * @prio:	skbinfo's priority

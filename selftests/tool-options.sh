@@ -1,0 +1,100 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+#
+# The tool: what sets keep for entries, where ipset has nothing to compare with: many entries at
+# once, transactions.
+
+. "${0%/*}/tool-functions"
+
+# entries NAME WANT SET: how many it has
+entries()
+{
+	json "$1" 0 "$2" 'd[0]["header"]["numentries"]' list -t "$3"
+}
+
+# lines_with NAME WANT TEXT SET: how many of its members say this
+lines_with()
+{
+	check "$1" "$2" "$("$IPCUCKOO" save "$4" | grep -c -- "$3")"
+}
+
+test_many()
+{
+	# Test that adds and deletes of more than a message holds keep what is kept, are one
+	# change, and change nothing when they fail.
+	"$IPCUCKOO" create o hash:ip timeout 0 counters comment
+	fine "one with everything" add o 192.0.2.1 timeout 5000 packets 3 bytes 4 comment first
+	fine "many" add o 10.0.0.0-10.0.78.31 packets 5 comment many
+	entries "are all there" 20001 o
+	lines_with "with what was said" 20000 'timeout 0 packets 5 bytes 0 comment "many"' o
+	note_generation o
+	expect "once more" 1 "" "it's already added (20000 of 20000, set o; nothing was changed" \
+		add o 10.0.0.0-10.0.78.31 packets 6
+	expect "more than are there" 1 "" \
+		"Element cannot be deleted from the set: it's not added (10.0.78.32, set o" \
+		del o 10.0.0.0-10.0.78.32
+	unchanged "nothing was changed" o
+	fine "once more, -exist" -exist add o 10.0.0.0-10.0.78.31 bytes 7
+	lines_with "what is said now, and packets go on" 20000 'timeout 0 packets 5 bytes 7$' o
+	fine "most of them go" del o 10.0.0.0-10.0.70.255
+	entries "the others stay" 1825 o
+	json "what is gone is no error, -exist" 0 '[1824, 18176]' '[d["deleted"], d["unchanged"]]' \
+		-exist del o 10.0.0.0-10.0.78.31
+	expect "one is left" 0 "*" "" save o
+	check_match "with all that it had" \
+		'add o 192\.0\.2\.1 timeout (5000|4[0-9]{3}) packets 3 bytes 4 comment "first"$' "$out"
+	"$IPCUCKOO" destroy o
+}
+
+test_restore()
+{
+	# Test that many lines are one change of a set that keeps something for its entries.
+	{
+		echo 'create o hash:net timeout 0 counters comment'
+		printf 'add o 10.1.%d.0/24 packets 1\n' {0..255}
+		printf 'add o 10.2.%d.0/24 comment "of two"\n' {0..255}
+		for i in {0..19}; do
+			printf "add o 10.3.$i.%d bytes 9\\n" {0..255}
+		done
+	} > file
+	fine "a new set" restore -file file
+	entries "has all" 5632 o
+	lines_with "counters of some" 256 'packets 1 bytes 0$' o
+	lines_with "counters of others" 5120 'packets 0 bytes 9$' o
+	lines_with "comments" 256 'comment "of two"$' o
+	note_generation o
+	{
+		printf 'del o 10.1.%d.0/24\n' {0..255}
+		printf 'add o 10.2.%d.0/24 packets 2 -exist\n' {0..255}
+		for i in {0..19}; do
+			printf "add o 10.3.$i.%d timeout 9000 -exist\\n" {0..255}
+		done
+		echo 'add o 10.3.0.0'
+	} > file
+	expect "a line that fails" 1 "" \
+		"Error in line 5633: Element cannot be added to the set: it's already added (10.3.0.0, set o" \
+		restore -file file
+	unchanged "changes nothing" o
+	sed -i '$d' file
+	fine "without it" restore -file file
+	entries "what is deleted is gone" 5376 o
+	lines_with "what is said is kept" 256 'timeout 0 packets 2 bytes 0$' o
+	lines_with "counters go on" 5120 'packets 0 bytes 9$' o
+	lines_with "timeouts" 5120 'timeout [89][0-9]* ' o
+	# Test that changes of what is kept are as much part of a transaction as others.
+	"$IPCUCKOO" create full hash:ip maxelem 1
+	note_generation o
+	printf '%s\n' 'add o 10.3.0.0 comment lost -exist' 'add full 192.0.2.1' 'add full 192.0.2.2' > file
+	expect "another set is full" 1 "" "Hash is full" restore -file file
+	unchanged "nothing was changed" o
+	entries "in either" 0 full
+	sed -i '$d' file
+	fine "it is not" restore -file file
+	lines_with "what is kept changes" 1 'packets 0 bytes 9 comment "lost"$' o
+	start_over
+}
+
+load_module
+test_many
+test_restore
+ktap_done
