@@ -170,6 +170,7 @@ out:
  * @absent:	a bit for each entry that is not there
  * @values:	what is to be kept for each entry, or NULL where sets keep nothing
  * @except:	a bit for each kind that gets an exception
+ * @last:	what was added last
  */
 struct addition {
 	struct ipcuckoo_set *set;
@@ -178,6 +179,7 @@ struct addition {
 	unsigned long *absent;
 	struct ipcuckoo_value *values;
 	unsigned long except;
+	struct ipcuckoo_entry last;
 };
 
 /* Make what is to be kept for an entry: whatever takes memory. */
@@ -201,7 +203,7 @@ static int check_limit(struct addition *add, u32 new)
 	u32 limit = ipcuckoo_set_limit(set);
 	int err;
 
-	if (!limit || ipcuckoo_set_count(set) + new <= limit)
+	if (!limit || set->forceadd || ipcuckoo_set_count(set) + new <= limit)
 		return 0;
 	err = set->entries.shape.multi ? 0 :
 	      count_distinct(set, add->batch, add->absent, &new);
@@ -296,6 +298,7 @@ static int apply_add(struct addition *add, struct ipcuckoo_batch_result *result)
 		err = add_entry(add, result->at.n, &entry);
 		if (!err) {
 			result->changed++;
+			add->last = entry;
 		} else if (err == -EEXIST) {
 			/* Twice in this batch. */
 			__clear_bit(result->at.n, add->absent);
@@ -396,6 +399,7 @@ int ipcuckoo_batch_add(struct ipcuckoo_set *set,
 	if (!err) {
 		tell_added(set, batch, add.absent, result);
 		apply_updates(&add);
+		ipcuckoo_set_evict(set, &set->entries, &add.last);
 	}
 out:
 	free_addition(&add);

@@ -25,6 +25,7 @@
 #include <linux/err.h>
 #include <linux/kernel.h>
 #include <linux/minmax.h>
+#include <linux/random.h>
 #include <linux/sched.h>
 #include <linux/slab.h>
 
@@ -1018,6 +1019,53 @@ bool ipcuckoo_entries_sweep(struct ipcuckoo_entries *e, u64 *pos, u32 slots,
 	}
 	give_back(e);
 	return false;
+}
+
+static bool same_entry(const struct ipcuckoo_entry *a, const struct ipcuckoo_entry *b)
+{
+	return a->v6 == b->v6 && a->len == b->len && a->addr.hi == b->addr.hi &&
+	       a->addr.lo == b->addr.lo;
+}
+
+/* The position of a slot, any of all. */
+static u64 random_position(struct ipcuckoo_entries *e)
+{
+	const struct ipcuckoo_version *v = current_version(e);
+	u64 at = (ipcuckoo_entries_slots(e) * (u32)get_random_u64()) >> 32;
+	u64 kind, slots;
+
+	for (kind = 0; kind < IPCUCKOO_KINDS; kind++) {
+		slots = v->table[kind] ? ipcuckoo_table_slots(v->table[kind]) : 0;
+		if (at < slots)
+			return kind << POS_KIND_SHIFT | at;
+		at -= slots;
+	}
+	return 0;
+}
+
+/**
+ * ipcuckoo_entries_evict() - remove an entry, any one
+ * @e:		exact contents, of two entries at least
+ * @keep:	one that stays
+ * @gone:	set to the one that was removed
+ *
+ * Context: the writer; may sleep.
+ */
+void ipcuckoo_entries_evict(struct ipcuckoo_entries *e,
+			    const struct ipcuckoo_entry *keep,
+			    struct ipcuckoo_entry *gone)
+{
+	u64 pos = random_position(e);
+	bool found = false;
+
+	lockdep_assert_held(&e->mutex);
+	while (!found || same_entry(gone, keep)) {
+		found = ipcuckoo_entries_next(e, &pos, gone);
+		if (!found)
+			pos = 0;
+	}
+	remove(e, gone);
+	e->generation++;
 }
 
 static int reserve(struct ipcuckoo_entries *e, enum ipcuckoo_kind kind, u32 more)

@@ -132,6 +132,9 @@ bool ipcuckoo_entries_next_value(struct ipcuckoo_entries *e, u64 *pos,
 
 bool ipcuckoo_entries_sweep(struct ipcuckoo_entries *e, u64 *pos, u32 slots,
 			    u32 *next);
+void ipcuckoo_entries_evict(struct ipcuckoo_entries *e,
+			    const struct ipcuckoo_entry *keep,
+			    struct ipcuckoo_entry *gone);
 
 int ipcuckoo_entries_reserve(struct ipcuckoo_entries *e,
 			     const u32 more[IPCUCKOO_KINDS]);

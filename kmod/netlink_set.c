@@ -56,6 +56,11 @@ static int get_keeps(struct genl_info *info, struct ipcuckoo_set_options *option
 				    "a filter keeps fingerprints, and nothing else for its entries");
 		return -EOPNOTSUPP;
 	}
+	if (options->forceadd && options->type == IPCUCKOO_TYPE_FILTER_IP) {
+		NL_SET_ERR_MSG_ATTR(info->extack, attrs[IPCUCKOO_A_FLAGS],
+				    "a filter has no entries that could make room for others");
+		return -EOPNOTSUPP;
+	}
 	if (options->timeout && !(options->keeps & IPCUCKOO_O_TIMEOUT)) {
 		NL_SET_ERR_MSG_ATTR(info->extack, attrs[IPCUCKOO_A_TIMEOUT],
 				    "a timeout needs the option TIMEOUT");
@@ -139,6 +144,7 @@ int ipcuckoo_nl_set_new_doit(struct sk_buff *skb, struct genl_info *info)
 	struct ipcuckoo_set_options options = {
 		.maxelem = ipcuckoo_nl_u32(info->attrs, IPCUCKOO_A_MAXELEM,
 					   ipcuckoo_maxelem),
+		.forceadd = ipcuckoo_nl_flag(info->attrs, IPCUCKOO_F_FORCEADD),
 		.notes = get_notes(info->attrs),
 	};
 	int err;
@@ -287,8 +293,15 @@ static int fill_shape(struct sk_buff *skb, const struct ipcuckoo_filter_shape *s
 	if (!shape->bits)
 		return 0;
 	return nla_put_u8(skb, IPCUCKOO_A_BITS, shape->bits) ||
-	       nla_put_u32(skb, IPCUCKOO_A_CAPACITY, shape->capacity) ||
-	       nla_put_u32(skb, IPCUCKOO_A_FLAGS, shape->multi ? IPCUCKOO_F_MULTI : 0);
+	       nla_put_u32(skb, IPCUCKOO_A_CAPACITY, shape->capacity);
+}
+
+static int fill_flags(struct sk_buff *skb, const struct ipcuckoo_set *set)
+{
+	u32 flags = (set->entries.shape.multi ? IPCUCKOO_F_MULTI : 0) |
+		    (set->forceadd ? IPCUCKOO_F_FORCEADD : 0);
+
+	return flags ? nla_put_u32(skb, IPCUCKOO_A_FLAGS, flags) : 0;
 }
 
 /* What a set keeps for its entries, if anything. */
@@ -310,7 +323,7 @@ int ipcuckoo_nl_fill_options(struct sk_buff *skb, const struct ipcuckoo_set *set
 	return nla_put_u8(skb, IPCUCKOO_A_TYPE, set->type) ||
 	       nla_put_u8(skb, IPCUCKOO_A_FAMILY, set->family) ||
 	       nla_put_u32(skb, IPCUCKOO_A_MAXELEM, set->maxelem) ||
-	       fill_shape(skb, &set->entries.shape) ||
+	       fill_shape(skb, &set->entries.shape) || fill_flags(skb, set) ||
 	       fill_keeps(skb, set) ? -EMSGSIZE : 0;
 }
 

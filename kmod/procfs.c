@@ -408,6 +408,8 @@ static int apply_single(struct ipcuckoo_set *set, const struct command *command)
 				     IPCUCKOO_EVENT_ENTRIES_DELETED, 1);
 	ipcuckoo_event_entries_put(&told, &command->entry);
 	ipcuckoo_event_entries_end(&told);
+	if (command->type == COMMAND_ADD)
+		ipcuckoo_set_evict(set, &set->entries, &command->entry);
 	return 0;
 }
 
@@ -433,6 +435,8 @@ static int apply_commands(struct ipcuckoo_set *set,
 	for (i = 0; i < count && !err; i++) {
 		err = fatal_signal_pending(current) ? -EINTR :
 		      apply_command(set, shadow, &commands[i]);
+		if (!err && commands[i].type == COMMAND_ADD)
+			ipcuckoo_set_evict(set, shadow, &commands[i].entry);
 		cond_resched();
 	}
 	if (!err)

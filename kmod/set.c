@@ -245,7 +245,7 @@ static int reserve_filter(struct ipcuckoo_set *set)
  *
  * Context: process context; takes the namespace's mutexes.
  * Return: 0, -ENOMEM, -EDQUOT, -EEXIST if there is a set of that name that was
- * made with the same but maxelem, -ENOTUNIQ if there is another.
+ * made with the same but maxelem and forceadd, -ENOTUNIQ if there is another.
  */
 int ipcuckoo_set_create(struct ipcuckoo_net *inet, const char *name,
 			const struct ipcuckoo_set_options *options)
@@ -261,6 +261,7 @@ int ipcuckoo_set_create(struct ipcuckoo_net *inet, const char *name,
 	set->family = options->family;
 	set->inet = inet;
 	set->maxelem = options->maxelem;
+	set->forceadd = options->forceadd;
 	set->timeout = options->timeout;
 	INIT_DELAYED_WORK(&set->sweep, sweep_work);
 	set->notes = options->notes;
@@ -746,13 +747,46 @@ int ipcuckoo_set_change(struct ipcuckoo_set *set, u32 maxelem)
  * ipcuckoo_set_full() - is there no room for one more entry?
  * @set:	set
  * @entries:	its contents, or those of a shadow of it; locked
+ *
+ * Return: false if others make room for it: see ipcuckoo_set_evict().
  */
 bool ipcuckoo_set_full(const struct ipcuckoo_set *set,
 		       struct ipcuckoo_entries *entries)
 {
 	u32 limit = ipcuckoo_set_limit(set);
 
-	return limit && ipcuckoo_entries_total(entries) >= limit;
+	return limit && !set->forceadd && ipcuckoo_entries_total(entries) >= limit;
+}
+
+/**
+ * ipcuckoo_set_evict() - after additions, bring a set back to its limit
+ * @set:	set
+ * @entries:	its contents, or those of a shadow of it; locked
+ * @keep:	what was added last, which stays
+ *
+ * What is added is there before others go: whatever fails has failed by then,
+ * and no entry was lost for nothing.
+ *
+ * Context: process context.
+ */
+void ipcuckoo_set_evict(struct ipcuckoo_set *set, struct ipcuckoo_entries *entries,
+			const struct ipcuckoo_entry *keep)
+{
+	u32 total = ipcuckoo_entries_total(entries), limit = ipcuckoo_set_limit(set);
+	struct ipcuckoo_event_entries told = {};
+	struct ipcuckoo_entry gone;
+
+	if (!set->forceadd || !limit || total <= limit)
+		return;
+	if (entries->live)
+		ipcuckoo_event_entries_begin(&told, set, IPCUCKOO_EVENT_ENTRIES_DELETED,
+					     total - limit);
+	for (; total > limit; total--) {
+		ipcuckoo_entries_evict(entries, keep, &gone);
+		ipcuckoo_event_entries_put(&told, &gone);
+		cond_resched();
+	}
+	ipcuckoo_event_entries_end(&told);
 }
 
 /**

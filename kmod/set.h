@@ -81,6 +81,7 @@ struct ipcuckoo_mask {
  * @family:	enum ipcuckoo_family
  * @inet:	its namespace
  * @maxelem:	entries it may hold; 0: no limit
+ * @forceadd:	what is added when it is full takes the place of another entry
  * @timeout:	of entries that are given none, in seconds; 0: they stay
  * @sweep:	removes entries that have ended, while there are any that will
  * @notes:	never changed
@@ -102,6 +103,7 @@ struct ipcuckoo_set {
 	u8 family;
 	struct ipcuckoo_net *inet;
 	u32 maxelem;
+	bool forceadd;
 	u32 timeout;
 	struct delayed_work sweep;
 	struct ipcuckoo_notes notes;
@@ -121,6 +123,7 @@ struct ipcuckoo_set {
  * @type:	enum ipcuckoo_type
  * @family:	enum ipcuckoo_family
  * @maxelem:	entries it may hold; 0: no limit
+ * @forceadd:	what is added when it is full takes the place of another entry
  * @keeps:	for each entry: enum ipcuckoo_option
  * @timeout:	of entries that are given none, in seconds; 0: they stay
  * @shape:	what its filter is like; bits are 0 for an exact type
@@ -131,6 +134,7 @@ struct ipcuckoo_set_options {
 	u8 type;
 	u8 family;
 	u32 maxelem;
+	bool forceadd;
 	u32 keeps;
 	u32 timeout;
 	struct ipcuckoo_filter_shape shape;
@@ -173,6 +177,8 @@ u32 ipcuckoo_set_limit(const struct ipcuckoo_set *set);
 int ipcuckoo_set_change(struct ipcuckoo_set *set, u32 maxelem);
 bool ipcuckoo_set_full(const struct ipcuckoo_set *set,
 		       struct ipcuckoo_entries *entries);
+void ipcuckoo_set_evict(struct ipcuckoo_set *set, struct ipcuckoo_entries *entries,
+			const struct ipcuckoo_entry *keep);
 void ipcuckoo_set_sweep(struct ipcuckoo_set *set);
 size_t ipcuckoo_set_memory(struct ipcuckoo_set *set);
 bool ipcuckoo_set_match4(struct ipcuckoo_set *set, u32 addr);

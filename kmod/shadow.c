@@ -204,6 +204,8 @@ static int add_one(struct ipcuckoo_shadow *shadow, struct ipcuckoo_entry *entry,
 	}
 	if (err)
 		ipcuckoo_record_put(value.record, e->mem);
+	else
+		ipcuckoo_set_evict(shadow->set, e, entry);
 	return err;
 }
 

@@ -580,6 +580,53 @@ static void test_packets(void)
 	ktap_case("packets meet exceptions, and entries that end");
 }
 
+/* What is added to a full set takes another's place. */
+static void test_forceadd(void)
+{
+	enum { LIMIT = 100 };
+	struct nlmsghdr *nlh;
+	struct answer answer;
+	uint8_t host[4];
+	uint32_t i, shadow;
+
+	set_request(cl, IPCUCKOO_CMD_SET_DEL, "t");
+	nlh = client_begin(cl, IPCUCKOO_CMD_SET_NEW);
+	mnl_attr_put_strz(nlh, IPCUCKOO_A_SET, "t");
+	mnl_attr_put_u8(nlh, IPCUCKOO_A_TYPE, IPCUCKOO_TYPE_HASH_IP);
+	mnl_attr_put_u8(nlh, IPCUCKOO_A_FAMILY, IPCUCKOO_FAMILY_INET);
+	mnl_attr_put_u32(nlh, IPCUCKOO_A_MAXELEM, LIMIT);
+	mnl_attr_put_u32(nlh, IPCUCKOO_A_FLAGS, IPCUCKOO_F_FORCEADD);
+	mnl_attr_put_u32(nlh, IPCUCKOO_A_OPTIONS, ALL_OPTIONS);
+	expect_equal(client_ask(cl, &answer), 0, "a set");
+	expect_equal(figure(cl, "t", IPCUCKOO_A_FLAGS), IPCUCKOO_F_FORCEADD, "FLAGS of it");
+	expect_equal(hosts_request(cl, IPCUCKOO_CMD_ENTRY_ADD, "t", 1, LIMIT), 0, "fill it");
+	for (i = 0; i < 5 * LIMIT; i++) {
+		put_be32(host, 1000 + i);
+		add(&answer, "t", 0, 0, PIECES({ IPCUCKOO_A_HOSTS4, 4, host },
+					       RAW(COMMENTS, "later\0")));
+		expect_changed(&answer, "one more", 1, 0);
+		expect(found("t", (char *)host), "it is there");
+		add(&answer, "t", 0, 0, PIECES({ IPCUCKOO_A_HOSTS4, 4, host }));
+		expect_equal(answer.error, -EEXIST, "once more");
+		if (ktap_failing())
+			break;
+	}
+	expect_equal(dump("t").entries, LIMIT, "entries");
+	expect_equal(hosts_request(cl, IPCUCKOO_CMD_ENTRY_ADD, "t", 5000, 10 * LIMIT), 0,
+		     "more than it holds, at once");
+	put_be32(host, 5000 + 10 * LIMIT - 1);
+	expect(found("t", (char *)host), "the last one is there");
+	expect_equal(dump("t").entries, LIMIT, "entries then");
+	shadow = shadow_new(cl, "t", IPCUCKOO_F_APPEND);
+	expect_equal(shadow_hosts(cl, shadow, 9000, 10 * LIMIT), 0, "likewise in a shadow");
+	expect_equal(shadow_request(cl, IPCUCKOO_CMD_SHADOW_COMMIT, shadow, 0), 0, "commit");
+	put_be32(host, 9000 + 10 * LIMIT - 1);
+	expect(found("t", (char *)host), "the last one of these");
+	expect_equal(figure(cl, "t", IPCUCKOO_A_ENTRIES), LIMIT, "entries in the end");
+	expect_equal(figure(cl, "t", IPCUCKOO_A_FAILED_FULL), 0, "nothing failed");
+	ktap_case("FORCEADD: what is added takes the place of others");
+}
+
 int main(void)
 {
 	fixture_begin("netlink-values");
@@ -593,5 +640,6 @@ int main(void)
 	test_shadow();
 	test_packets();
 	test_many();
+	test_forceadd();
 	return fixture_end();
 }

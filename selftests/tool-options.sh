@@ -94,7 +94,38 @@ test_restore()
 	start_over
 }
 
+test_forceadd()
+{
+	# Test that what is added to a full set takes another's place, one by one and at once.
+	fine "a set" create f hash:ip maxelem 3 forceadd timeout 0 comment skbinfo
+	run_tool list f
+	check_match "shows it where ipset does" \
+		'maxelem 3 timeout 0 comment forceadd skbinfo bucketsize' "$out"
+	fine "fill it" add f 192.0.2.1 192.0.2.2 192.0.2.3
+	fine "one more" add f 192.0.2.4 comment fourth
+	entries "as many as before" 3 f
+	lines_with "with the last one" 1 'add f 192.0.2.4 timeout 0 comment "fourth"$' f
+	expect "which is there" 1 "" "it's already added" add f 192.0.2.4
+	echo +192.0.2.5 > /proc/net/ipcuckoo/set/f
+	expect "by /proc" 0 "" "192.0.2.5 is in set f." test f 192.0.2.5
+	printf '+192.0.2.6\n+192.0.2.7\n' > lines
+	cat lines > /proc/net/ipcuckoo/set/f
+	entries "by several lines to /proc" 3 f
+	printf 'add f 198.51.100.%d\n' {0..9} > file
+	fine "by a restore of more than it holds" restore -file file
+	entries "as many" 3 f
+	"$IPCUCKOO" save f > saved
+	"$IPCUCKOO" destroy f
+	fine "what is saved" restore -file saved
+	check "is restored" "$(< saved)" "$("$IPCUCKOO" save f)"
+	sed -i 's/maxelem 3/maxelem 2/; s/create f/create g/; s/add f/add g/' saved
+	fine "with a lower limit" restore -file saved
+	entries "not all of it" 2 g
+	start_over
+}
+
 load_module
 test_many
 test_restore
+test_forceadd
 ktap_done

@@ -17,7 +17,7 @@
 
 const struct command commands[] = {
 	{ "create", run_create, COMMAND_IPSET | COMMAND_TYPED, { "new", "n", "-N" },
-	  "NAME hash:ip|hash:net|filter:ip [family inet|inet6|any] [maxelem N] [netmask N] [bitmask ADDRESS] [timeout N] [counters] [comment] [skbinfo] [hashsize N] [bucketsize N] [initval N] [bits 8|16|32] [fpp P] [capacity N] [multi]",
+	  "NAME hash:ip|hash:net|filter:ip [family inet|inet6|any] [maxelem N] [netmask N] [bitmask ADDRESS] [timeout N] [counters] [comment] [forceadd] [skbinfo] [hashsize N] [bucketsize N] [initval N] [bits 8|16|32] [fpp P] [capacity N] [multi]",
 	  "make a set",
 	  "hash:ip (or iphash) holds hosts, hash:net (or nethash) holds hosts and\n"
 	  "prefixes. The family is inet unless said otherwise; any holds IPv4 and\n"
@@ -32,6 +32,7 @@ const struct command commands[] = {
 	  "            given another time; 0: they stay\n"
 	  "counters    packets and bytes are counted for each entry\n"
 	  "comment     entries can have a comment\n"
+	  "forceadd    when the set is full what is added takes the place of others\n"
 	  "skbinfo     entries can have a mark, which attachments that mark set\n"
 	  "            instead of their own\n"
 	  "\n"

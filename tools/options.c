@@ -20,9 +20,6 @@ enum option_kind {
 #define NO_COMMENT	"Comment cannot be used: set was created without comment support"
 #define NO_SKBINFO	"Skbinfo mapping cannot be used: set was created without skbinfo support"
 
-/* To an option of a set that this version does not have. */
-#define UNSUPPORTED	"Set cannot be created: this version of ipcuckoo does not support the option "
-
 /**
  * struct option_spec - an option
  * @word:	how it is written
@@ -59,8 +56,7 @@ static const struct option_spec {
 	SET_OPTION(SET_COUNTERS, "counters",	FLAG,	FOR_EXACT, 0, NULL, IPCUCKOO_O_COUNTERS),
 	SET_OPTION(SET_COMMENT,	"comment",	FLAG,	FOR_EXACT, 0, NULL, IPCUCKOO_O_COMMENT),
 	SET_OPTION(SET_SKBINFO,	"skbinfo",	FLAG,	FOR_EXACT, 0, NULL, IPCUCKOO_O_SKBINFO),
-	SET_OPTION(FORCEADD,	"forceadd",	FLAG,	FOR_EXACT, 0,
-		   UNSUPPORTED "forceadd"),
+	SET_OPTION(FORCEADD,	"forceadd",	FLAG,	FOR_EXACT, 0, NULL),
 	SET_OPTION(BUCKETSIZE,	"bucketsize",	NUMBER,	FOR_EXACT, UINT8_MAX, NULL),
 	SET_OPTION(INITVAL,	"initval",	NUMBER,	FOR_EXACT, UINT32_MAX, NULL),
 	SET_OPTION(BITS,	"bits",		WORD,	FOR_ALL, 0, NULL),

@@ -46,7 +46,7 @@ static int parse_filter(const struct tool *tool, const struct options *options,
 	if (!status)
 		status = parse_width(tool, bits, fpp, &set->bits);
 	set->capacity = number;
-	set->flags = multi ? IPCUCKOO_F_MULTI : 0;
+	set->flags |= multi ? IPCUCKOO_F_MULTI : 0;
 	return status;
 }
 
@@ -117,6 +117,7 @@ int parse_create(const struct tool *tool, struct words *words,
 	set->type = type;
 	set->maxelem = options.of[OPTION_MAXELEM].number;
 	*has_maxelem = options.of[OPTION_MAXELEM].given;
+	set->flags = options.of[OPTION_FORCEADD].given ? IPCUCKOO_F_FORCEADD : 0;
 	note_sizes(&options, set);
 	set->options = options_keeps(&options, OPTIONS_OF_SETS);
 	set->timeout = options.of[OPTION_SET_TIMEOUT].number;

@@ -84,6 +84,8 @@ static void add_exact(struct header_item **next, const struct nl_set *set)
 		add_item(next, "counters", ITEM_FLAG);
 	if (set->options & IPCUCKOO_O_COMMENT)
 		add_item(next, "comment", ITEM_FLAG);
+	if (set->flags & IPCUCKOO_F_FORCEADD)
+		add_item(next, "forceadd", ITEM_FLAG);
 	if (set->options & IPCUCKOO_O_SKBINFO)
 		add_item(next, "skbinfo", ITEM_FLAG);
 	add_number(next, "bucketsize", set->bucketsize);

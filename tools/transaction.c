@@ -440,7 +440,7 @@ int transaction_check(struct transaction *t)
 	for (i = 0; i < t->count; i++) {
 		work = t->works[i];
 		if (work->plan == PLAN_SHADOW && (work->fresh || work->flushed) &&
-		    work->set.maxelem &&
+		    work->set.maxelem && !(work->set.flags & IPCUCKOO_F_FORCEADD) &&
 		    packed_count(&work->add) > work->set.maxelem)
 			return fail(t->tool, STATUS_REFUSED,
 				    "Hash is full, cannot add more elements (set %s; nothing was changed)",

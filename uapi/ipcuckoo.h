@@ -121,12 +121,12 @@
  *   EBUSY       SET_DEL: the set is attached
  *   EAFNOSUPPORT  the entry's family is not one the set holds
  *   EOPNOTSUPP  a prefix for a hash:ip or filter:ip set; something to keep that
- *               the set was not made for; ENTRY_GET: the set
- *               is approximate; ENTRY_DEL, SHADOW_REMOVE: it is, and not MULTI; ATTACH: it
- *               is, and APPROXIMATE is not given; SET_SWAP: types or families
- *               differ
- *   ENOSPC      the set is full (maxelem, CAPACITY), or the table cannot take
- *               more
+ *               the set was not made for; SET_NEW: FORCEADD for filter:ip;
+ *               ENTRY_GET: the set is approximate; ENTRY_DEL, SHADOW_REMOVE: it
+ *               is, and not MULTI; ATTACH: it is, and APPROXIMATE is not given;
+ *               SET_SWAP: types or families differ
+ *   ENOSPC      the set is full (maxelem without FORCEADD, CAPACITY), or the
+ *               table cannot take more
  *   EMLINK      copies, of the entry or of others, fill its places in a MULTI
  *               set
  *   EDQUOT      the namespace's memory limit would be passed
@@ -151,15 +151,18 @@
  *
  * IPCUCKOO_CMD_SET_NEW (do)
  *   SET, TYPE, FAMILY, [MAXELEM], [FLAGS: EXIST], [HASHSIZE], [BUCKETSIZE],
- *   [INITVAL]; exact types: [OPTIONS], and with O_TIMEOUT [TIMEOUT]; hash:ip:
- *   [NETMASK] or [BITMASK]; filter:ip: [BITS], [CAPACITY], [FLAGS: MULTI]
+ *   [INITVAL]; exact types: [FLAGS: FORCEADD], [OPTIONS], and with O_TIMEOUT
+ *   [TIMEOUT]; hash:ip: [NETMASK] or [BITMASK]; filter:ip: [BITS], [CAPACITY],
+ *   [FLAGS: MULTI]
  *   With a mask only those bits of an address count: of entries that come, of
  *   addresses that are asked for, and of packets; the others are taken as 0.
  *   HASHSIZE, BUCKETSIZE and INITVAL are what sets of ipset are made with:
  *   nothing depends on them here, but SET_GET tells them. Without INITVAL it
  *   is a random number.
+ *   With FORCEADD what is added to a set that has MAXELEM entries takes the place
+ *   of others, no matter which, but not of what is added last.
  *   With EXIST a set of that name already there is success, if all but MAXELEM
- *   is the same. CAPACITY is MAXELEM unless given, and without that
+ *   and FORCEADD is the same. CAPACITY is MAXELEM unless given, and without that
  *   IPCUCKOO_CAPACITY_DEFAULT.
  *
  * IPCUCKOO_CMD_SET_DEL (do)
@@ -171,8 +174,8 @@
  *   NETMASK or BITMASK (if any), ENTRIES, HOSTS, MEMORY, SLOTS,
  *   ATTACHMENTS, GENERATION, GROWTHS, REKEYS, DISPLACED, FALLBACKS, FAILED_FULL,
  *   FAILED_COPIES, FAILED_QUOTA, FAILED_MEMORY, FAILED_EXIST; OPTIONS if there
- *   are any, TIMEOUT and EXPIRED with O_TIMEOUT; filter:ip: BITS, CAPACITY,
- *   FLAGS (MULTI)
+ *   are any, TIMEOUT and EXPIRED with O_TIMEOUT; FLAGS (FORCEADD, MULTI) if there
+ *   are any; filter:ip: BITS, CAPACITY
  *
  * IPCUCKOO_CMD_SET_FLUSH (do)
  *   SET, or FLAGS: ALL. Removes the entries, each set's in one step.
@@ -285,13 +288,14 @@
  *
  *   SET_NEW, SET_DESTROYED, SET_FLUSHED, SET_CHANGED, SET_REPLACED (by
  *   SHADOW_COMMIT, or several lines written to procfs)
- *       SET, TYPE, FAMILY, MAXELEM, ENTRIES, GENERATION; filter:ip: BITS,
- *       CAPACITY, FLAGS (MULTI)
+ *       SET, TYPE, FAMILY, MAXELEM, ENTRIES, GENERATION; FLAGS
+ *       (FORCEADD, MULTI); filter:ip: BITS, CAPACITY
  *   SET_RENAMED, SET_SWAPPED
  *       SET, SET_TO, as in the request
  *   ENTRIES_ADDED, ENTRIES_DELETED
  *       SET, ENTRIES, GENERATION, and the entries that one request added or
  *       deleted, packed as in requests, those that changed nothing left out.
+ *       Deleted are also those that make room with FORCEADD, right behind.
  *       Many entries take several messages in a row.
  *   ATTACHED, DETACHED
  *       what ATTACH_GET replies
@@ -482,6 +486,7 @@ enum ipcuckoo_flag {
 	IPCUCKOO_F_MULTI	= 1 << 5,
 	IPCUCKOO_F_APPROXIMATE	= 1 << 6,
 	IPCUCKOO_F_REPLACE	= 1 << 7,
+	IPCUCKOO_F_FORCEADD	= 1 << 8,
 };
 
 enum ipcuckoo_type {

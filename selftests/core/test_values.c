@@ -163,7 +163,7 @@ struct run {
 /* What all runs together have met, to know that they have. */
 static struct {
 	u32 updates, revivals, swept, failures, quotas, commits, shared, shrunk;
-	u32 matches, exceptions, parts;
+	u32 matches, exceptions, parts, evictions;
 } met;
 
 static u32 below(struct run *r, u32 n)
@@ -616,6 +616,29 @@ static void op_del(struct run *r, struct side *s, struct ipcuckoo_entry entry)
 	check_edges(r, &entry);
 }
 
+/* One goes, to make room for another. */
+static void op_evict(struct run *r, struct side *s)
+{
+	struct ipcuckoo_entry keep = present(r, s), gone;
+	u64 generation = s->e->generation;
+	struct kept *k;
+
+	r->op = "evict";
+	if (ipcuckoo_entries_total(s->e) < 2)
+		return;
+	ipcuckoo_entries_evict(s->e, &keep, &gone);
+	context(r, expect(!same_entry(&gone, &keep), "evict of the one that stays, %s",
+			  entry_text(&gone)));
+	context(r, expect_equal(s->e->generation, generation + 1, "generation"));
+	k = book_find(&s->book, &gone);
+	if (!context(r, expect(k, "evict of %s, which is not there", entry_text(&gone))))
+		return;
+	book_del(&s->book, k);
+	check_one(r, s, &gone);
+	check_edges(r, &gone);
+	met.evictions++;
+}
+
 /* Operations on the set */
 
 static void op_look(struct run *r)
@@ -901,6 +924,8 @@ static void op_change(struct run *r, struct side *s)
 		op_update(r, s);
 	else if (r->growing == mostly)
 		op_add(r, s, below(r, 8) ? draw_entry(&r->draw) : present(r, s));
+	else if (!below(r, 8))
+		op_evict(r, s);
 	else
 		op_del(r, s, below(r, 8) ? present(r, s) : draw_entry(&r->draw));
 }
@@ -1043,11 +1068,14 @@ int main(void)
 			  options & IPCUCKOO_O_SKBINFO ? ", skbinfo" : "");
 	}
 	printf("# %u updates, %u revivals, %u swept in %u parts, %u commits, %u records shared, "
-	       "%u tables shrunk; %u allocations and %u quotas failed; %u matches, %u exceptions\n",
+	       "%u tables shrunk; %u allocations and %u quotas failed; %u matches, %u exceptions, "
+	       "%u evictions\n",
 	       met.updates, met.revivals, met.swept, met.parts, met.commits, met.shared,
-	       met.shrunk, met.failures, met.quotas, met.matches, met.exceptions);
+	       met.shrunk, met.failures, met.quotas, met.matches, met.exceptions,
+	       met.evictions);
 	expect(met.updates && met.revivals && met.swept && met.commits && met.shared &&
-	       met.failures && met.matches && met.exceptions, "something never happened");
+	       met.failures && met.matches && met.exceptions && met.evictions,
+	       "something never happened");
 	ktap_case("everything has happened");
 	return ktap_end();
 }
