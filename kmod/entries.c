@@ -965,9 +965,6 @@ static void give_back(struct ipcuckoo_entries *e)
 		replace_all(e, v);
 }
 
-/* Slots that removing an entry counts for in a sweep. */
-#define SWEEP_REMOVAL	128
-
 /**
  * ipcuckoo_entries_sweep() - remove entries that have ended
  * @e:		contents
@@ -975,6 +972,8 @@ static void give_back(struct ipcuckoo_entries *e)
  * @slots:	how many slots to look at, at most
  * @next:	set to when the next one ends of those looked at, if that is
  *		earlier; 0: none will
+ * @swept:	told of each entry, after it was removed; may be NULL
+ * @data:	passed to it
  *
  * An entry that moves from before the sweep to behind it is found by the next
  * one; it matches no more in any case. The generation does not move: what is
@@ -987,7 +986,7 @@ static void give_back(struct ipcuckoo_entries *e)
  * Return: false at the end.
  */
 bool ipcuckoo_entries_sweep(struct ipcuckoo_entries *e, u64 *pos, u32 slots,
-			    u32 *next)
+			    u32 *next, ipcuckoo_swept_fn swept, void *data)
 {
 	u64 kind = *pos >> POS_KIND_SHIFT;
 	u64 at = *pos & (BIT_ULL(POS_KIND_SHIFT) - 1), end;
@@ -1007,10 +1006,12 @@ bool ipcuckoo_entries_sweep(struct ipcuckoo_entries *e, u64 *pos, u32 slots,
 			if (!ipcuckoo_table_next_expired(t, &at, stop, next, &key))
 				continue;
 			slots += stop - at;
-			slots -= min_t(u32, slots, SWEEP_REMOVAL);
+			slots -= min_t(u32, slots, IPCUCKOO_SWEEP_REMOVAL);
 			entry = ipcuckoo_entry_decode(kind, &key);
 			remove(e, &entry, true);
 			e->expired++;
+			if (swept)
+				swept(data, &entry);
 		}
 		if (at < end) {
 			*pos = kind << POS_KIND_SHIFT | at;
@@ -1064,7 +1065,7 @@ void ipcuckoo_entries_evict(struct ipcuckoo_entries *e,
 		if (!found)
 			pos = 0;
 	}
-	remove(e, gone);
+	remove(e, gone, false);
 	e->generation++;
 }
 

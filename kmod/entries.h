@@ -9,6 +9,7 @@
 #ifndef _IPCUCKOO_ENTRIES_H
 #define _IPCUCKOO_ENTRIES_H
 
+#include <linux/atomic.h>
 #include <linux/mutex.h>
 
 #include "entry.h"
@@ -60,6 +61,8 @@ struct ipcuckoo_version {
  * @rekeys:	tables made anew with another key, after an early failure
  * @displaced:	entries moved in tables that are gone
  * @fallbacks:	look-ups that took the lock, under guard.lock
+ * @retries:	look-ups that began anew because of a writer; away from what
+ *		every look-up reads
  */
 struct ipcuckoo_entries {
 	struct ipcuckoo_guard guard;
@@ -80,6 +83,7 @@ struct ipcuckoo_entries {
 	u32 rekeys;
 	u64 displaced;
 	u64 fallbacks;
+	atomic64_t retries;
 };
 
 int ipcuckoo_entries_init(struct ipcuckoo_entries *e, struct ipcuckoo_mem *mem,
@@ -123,6 +127,7 @@ unsigned int ipcuckoo_entries_copies(struct ipcuckoo_entries *e,
 bool ipcuckoo_entries_next_value(struct ipcuckoo_entries *e, u64 *pos,
 				 struct ipcuckoo_entry *entry,
 				 struct ipcuckoo_value *value);
+
 /* Entries that have ended match no more. They are removed a part at a time, so
  * that whoever wants to change the set waits for no longer than it takes to look
  * at so many slots, or to remove a few entries: 50 microseconds at most, which
@@ -130,8 +135,15 @@ bool ipcuckoo_entries_next_value(struct ipcuckoo_entries *e, u64 *pos,
  */
 #define IPCUCKOO_SWEEP_SLOTS	512
 
+/* Slots that removing an entry counts for in a sweep. */
+#define IPCUCKOO_SWEEP_REMOVAL	128
+
+/* Told of an entry that a sweep removes. */
+typedef void (*ipcuckoo_swept_fn)(void *data, const struct ipcuckoo_entry *entry);
+
 bool ipcuckoo_entries_sweep(struct ipcuckoo_entries *e, u64 *pos, u32 slots,
-			    u32 *next);
+			    u32 *next, ipcuckoo_swept_fn swept, void *data);
+
 void ipcuckoo_entries_evict(struct ipcuckoo_entries *e,
 			    const struct ipcuckoo_entry *keep,
 			    struct ipcuckoo_entry *gone);

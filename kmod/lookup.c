@@ -305,6 +305,7 @@ static noinline bool look_up_by(struct ipcuckoo_entries *e,
 		found = match(rcu_dereference(e->version), addr, by);
 		if (undisturbed(e, seq))
 			return found;
+		atomic64_inc(&e->retries);
 		cpu_relax();
 	}
 	spin_lock_bh(&e->guard.lock);

@@ -361,6 +361,7 @@ static int fill_set(struct sk_buff *skb, struct ipcuckoo_set *set)
 	       ipcuckoo_nl_put_u64(skb, IPCUCKOO_A_DISPLACED,
 				   ipcuckoo_entries_displaced(e)) ||
 	       ipcuckoo_nl_put_u64(skb, IPCUCKOO_A_FALLBACKS, ipcuckoo_entries_fallbacks(e)) ||
+	       ipcuckoo_nl_put_u64(skb, IPCUCKOO_A_RETRIES, atomic64_read(&e->retries)) ||
 	       fill_failures(skb, set) ?
 	       -EMSGSIZE : 0;
 }

@@ -201,6 +201,25 @@ static bool sweeps(const struct ipcuckoo_set *set)
 	return set->entries.options & IPCUCKOO_O_TIMEOUT;
 }
 
+static void tell_swept(void *told, const struct ipcuckoo_entry *entry)
+{
+	ipcuckoo_event_entries_put(told, entry);
+}
+
+/* One part of a sweep, and what it removed. */
+static bool sweep_part(struct ipcuckoo_set *set, u64 *pos, u32 *next)
+{
+	struct ipcuckoo_event_entries told;
+	bool more;
+
+	ipcuckoo_event_entries_begin(&told, set, IPCUCKOO_EVENT_ENTRIES_EXPIRED,
+				     DIV_ROUND_UP(IPCUCKOO_SWEEP_SLOTS, IPCUCKOO_SWEEP_REMOVAL));
+	more = ipcuckoo_entries_sweep(&set->entries, pos, IPCUCKOO_SWEEP_SLOTS, next,
+				      tell_swept, &told);
+	ipcuckoo_event_entries_end(&told);
+	return more;
+}
+
 static void sweep_work(struct work_struct *work)
 {
 	struct ipcuckoo_set *set = container_of(to_delayed_work(work),
@@ -211,8 +230,7 @@ static void sweep_work(struct work_struct *work)
 
 	while (more) {
 		mutex_lock(&set->entries.mutex);
-		more = !set->dead && ipcuckoo_entries_sweep(&set->entries, &pos,
-							    IPCUCKOO_SWEEP_SLOTS, &next);
+		more = !set->dead && sweep_part(set, &pos, &next);
 		if (!more && !set->dead && next)
 			mod_delayed_work(system_unbound_wq, &set->sweep,
 					 HZ * clamp_t(u32, next - now, SWEEP_PERIOD,
@@ -317,7 +335,7 @@ void ipcuckoo_set_sweep(struct ipcuckoo_set *set)
 
 	if (!sweeps(set))
 		return;
-	while (ipcuckoo_entries_sweep(&set->entries, &pos, IPCUCKOO_SWEEP_SLOTS, &next))
+	while (sweep_part(set, &pos, &next))
 		cond_resched();
 }
 

@@ -163,9 +163,35 @@ sort_members()
 import sys, ipaddress
 for line in sys.stdin:
     w = line.split()
-    if w[0] in ("added", "deleted"):
+    if w[0] in ("added", "deleted", "expired"):
         w[2:] = sorted(w[2:], key=lambda e: ("/" in e, ":" in e, ipaddress.ip_network(e).network_address.packed))
     print(*w)'
+}
+
+test_gone()
+{
+	# Test that entries are told of that nobody deleted: that ended, or made room for others.
+	"$IPCUCKOO" create probe hash:ip
+	"$IPCUCKOO" create short hash:net timeout 1
+	"$IPCUCKOO" create full hash:ip maxelem 1 forceadd
+	listen gone
+	"$IPCUCKOO" add short 192.0.2.1 198.51.100.0/24
+	"$IPCUCKOO" add short 192.0.2.2 timeout 0
+	"$IPCUCKOO" add full 192.0.2.1
+	"$IPCUCKOO" add full 192.0.2.2
+	busywait 60 grep -q expired gone
+	check "those that end, and those that make room" \
+"added short 192.0.2.1 198.51.100.0/24
+added short 192.0.2.2
+added full 192.0.2.1
+added full 192.0.2.2
+deleted full 192.0.2.1
+expired short 192.0.2.1 198.51.100.0/24" "$(sort_members < gone | grep -v probe)"
+	check "those that end are counted" 2 "$("$IPCUCKOO" -j stats | python3 -c '
+import json, sys
+print(sum(s["expired"] for s in json.load(sys.stdin)["sets"]))')"
+	hush "it ends well" "$monitor"
+	"$IPCUCKOO" destroy --all
 }
 
 test_many()
@@ -313,6 +339,7 @@ export IPCUCKOO
 mkdir -p $work
 cd $work || bail "no $work"
 test_text
+test_gone
 test_many
 test_order
 test_overrun

@@ -118,11 +118,11 @@ test_stats()
 		'^ipcuckoo [0-9.]+: 2 sets, 0 attachments, [0-9.]+ (B|KiB|MiB) in tables$' \
 		"${out%%$'\n'*}"
 	check "stats: sets" "NAME TYPE FAMILY ENTRIES MEMORY BYTES/ENTRY LOAD GROWTHS REKEYS \
-DISPLACED FALLBACKS FAILED|hosts hash:ip inet 0|nets hash:net any 3" "$(sed -n '/^Sets:/,$p' out | tr -s ' ' |
+DISPLACED RETRIES FALLBACKS EXPIRED FAILED|hosts hash:ip inet 0|nets hash:net any 3" "$(sed -n '/^Sets:/,$p' out | tr -s ' ' |
 		sed '1d; 3,$s/^\(\([^ ]* \)\{3\}[^ ]*\).*/\1/' | paste -sd '|')"
 	json "stats -j" 0 '["attachments", "memory", "memory_limit", "sets", "version"]' 'sorted(d)' \
 		stats
-	json "stats -j: a set" 0 '["attachments", "displaced", "entries", "failed", "fallbacks", "family", "generation", "growths", "hosts", "loadfactor", "maxelem", "memory", "name", "rekeys", "slots", "type"]' \
+	json "stats -j: a set" 0 '["attachments", "displaced", "entries", "expired", "failed", "fallbacks", "family", "generation", "growths", "hosts", "loadfactor", "maxelem", "memory", "name", "rekeys", "retries", "slots", "type"]' \
 		'sorted(d["sets"][0])' stats
 	json "stats -j: numbers" 0 '[3, 2, true]' \
 		'[d["sets"][1]["entries"], d["sets"][1]["hosts"], d["sets"][1]["memory"] > 0]' stats

@@ -53,7 +53,8 @@ def of(name, **labels):
 NAMES = {"entries": "entries", "hosts": "hosts", "maxelem": "maxelem", "memory_bytes": "memory",
          "slots": "slots", "attachments": "attachments", "growths_total": "growths",
          "rekeys_total": "rekeys", "displacements_total": "displaced",
-         "reader_fallbacks_total": "fallbacks"}
+         "reader_retries_total": "retries", "reader_fallbacks_total": "fallbacks",
+         "expired_total": "expired"}
 for t in d["sets"]:
     labels = {"set": t["name"], "type": t["type"], "family": t["family"]}
     for name, key in NAMES.items():

@@ -238,8 +238,8 @@ const struct command commands[] = {
 	  "show what changes, as it changes",
 	  "A line for each event, until it is interrupted: sets that are new,\n"
 	  "destroyed, flushed or replaced (by load), entries that are added or\n"
-	  "deleted, sets that are attached or detached. Many entries at once take\n"
-	  "several lines. Where events come faster than they are read some are\n"
+	  "deleted or have ended, sets that are attached or detached. Many entries\n"
+	  "at once take several lines. Where events come faster than they are read some are\n"
 	  "lost, and a line says \"overrun\".\n"
 	  "\n"
 	  "  ipcuckoo monitor\n"

@@ -20,6 +20,7 @@ static const struct meaning event_words[] = {
 	{ "replaced",	IPCUCKOO_EVENT_SET_REPLACED },
 	{ "added",	IPCUCKOO_EVENT_ENTRIES_ADDED },
 	{ "deleted",	IPCUCKOO_EVENT_ENTRIES_DELETED },
+	{ "expired",	IPCUCKOO_EVENT_ENTRIES_EXPIRED },
 	{ "attached",	IPCUCKOO_EVENT_ATTACHED },
 	{ "detached",	IPCUCKOO_EVENT_DETACHED },
 	{ "renamed",	IPCUCKOO_EVENT_SET_RENAMED },

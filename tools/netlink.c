@@ -497,6 +497,7 @@ static int read_set(const struct nlattr **attrs, void *data)
 	set->rekeys = get_uint(attrs, IPCUCKOO_A_REKEYS);
 	set->displaced = get_uint(attrs, IPCUCKOO_A_DISPLACED);
 	set->fallbacks = get_uint(attrs, IPCUCKOO_A_FALLBACKS);
+	set->retries = get_uint(attrs, IPCUCKOO_A_RETRIES);
 	for (i = 0; i < FAILURES; i++)
 		set->failed[i] = get_uint(attrs, IPCUCKOO_A_FAILED_FULL + i);
 	return 0;

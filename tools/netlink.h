@@ -86,6 +86,7 @@ struct nl_set {
 	uint64_t generation;
 	uint64_t displaced;
 	uint64_t fallbacks;
+	uint64_t retries;
 	uint64_t failed[FAILURES];
 };
 

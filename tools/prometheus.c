@@ -43,9 +43,12 @@ static const struct metric set_metrics[] = {
 	  FIELD(nl_set, rekeys) },
 	{ "displacements_total", "Entries moved to their other bucket.",
 	  FIELD(nl_set, displaced) },
+	{ "reader_retries_total", "Look-ups begun anew because of a writer.",
+	  FIELD(nl_set, retries) },
 	{ "reader_fallbacks_total",
 	  "Look-ups that took the lock, after all their retries.",
 	  FIELD(nl_set, fallbacks) },
+	{ "expired_total", "Entries that ended by themselves.", FIELD(nl_set, expired) },
 	{ NULL, NULL, 0, 0 }
 };
 

@@ -73,7 +73,8 @@ static void print_sets(const struct stats *stats)
 		{ "NAME", false }, { "TYPE", false }, { "FAMILY", false },
 		{ "ENTRIES", true }, { "MEMORY", true }, { "BYTES/ENTRY", true },
 		{ "LOAD", true }, { "GROWTHS", true }, { "REKEYS", true },
-		{ "DISPLACED", true }, { "FALLBACKS", true }, { "FAILED", true },
+		{ "DISPLACED", true }, { "RETRIES", true }, { "FALLBACKS", true },
+		{ "EXPIRED", true }, { "FAILED", true },
 		{ NULL, false }
 	};
 	struct table table = { .columns = columns };
@@ -98,7 +99,9 @@ static void print_sets(const struct stats *stats)
 		table_add(&table, "%u", s->growths);
 		table_add(&table, "%u", s->rekeys);
 		table_add(&table, "%llu", (unsigned long long)s->displaced);
+		table_add(&table, "%llu", (unsigned long long)s->retries);
 		table_add(&table, "%llu", (unsigned long long)s->fallbacks);
+		table_add(&table, "%llu", (unsigned long long)s->expired);
 		table_add(&table, "%llu", (unsigned long long)failed(s));
 	}
 	table_print(&table);
@@ -149,7 +152,9 @@ static struct json_object *json_set(const struct nl_set *s)
 	json_add_uint(object, "growths", s->growths);
 	json_add_uint(object, "rekeys", s->rekeys);
 	json_add_uint(object, "displaced", s->displaced);
+	json_add_uint(object, "retries", s->retries);
 	json_add_uint(object, "fallbacks", s->fallbacks);
+	json_add_uint(object, "expired", s->expired);
 	for (i = 0; i < FAILURES; i++)
 		json_add_uint(failed, failure_words[i], s->failed[i]);
 	json_object_object_add(object, "failed", failed);

@@ -172,10 +172,10 @@
  * IPCUCKOO_CMD_SET_GET (do: SET; dump: every set, by name)
  *   reply: SET, TYPE, FAMILY, MAXELEM, HASHSIZE, BUCKETSIZE, INITVAL,
  *   NETMASK or BITMASK (if any), ENTRIES, HOSTS, MEMORY, SLOTS,
- *   ATTACHMENTS, GENERATION, GROWTHS, REKEYS, DISPLACED, FALLBACKS, FAILED_FULL,
- *   FAILED_COPIES, FAILED_QUOTA, FAILED_MEMORY, FAILED_EXIST; OPTIONS if there
- *   are any, TIMEOUT and EXPIRED with O_TIMEOUT; FLAGS (FORCEADD, MULTI) if there
- *   are any; filter:ip: BITS, CAPACITY
+ *   ATTACHMENTS, GENERATION, GROWTHS, REKEYS, DISPLACED, FALLBACKS, RETRIES,
+ *   FAILED_FULL, FAILED_COPIES, FAILED_QUOTA, FAILED_MEMORY, FAILED_EXIST;
+ *   OPTIONS if there are any, TIMEOUT and EXPIRED with O_TIMEOUT; FLAGS (FORCEADD,
+ *   MULTI) if there are any; filter:ip: BITS, CAPACITY
  *
  * IPCUCKOO_CMD_SET_FLUSH (do)
  *   SET, or FLAGS: ALL. Removes the entries, each set's in one step.
@@ -297,6 +297,10 @@
  *       deleted, packed as in requests, those that changed nothing left out.
  *       Deleted are also those that make room with FORCEADD, right behind.
  *       Many entries take several messages in a row.
+ *   ENTRIES_EXPIRED
+ *       likewise, of entries that have ended, when they are swept, which is some
+ *       seconds later and moves no GENERATION. Not of those that were added
+ *       again before, nor of those that a flush or a replacement left out
  *   ATTACHED, DETACHED
  *       what ATTACH_GET replies
  *
@@ -472,6 +476,8 @@ enum ipcuckoo_attr {
 	IPCUCKOO_A_NETMASK,		/* u8, leading bits that count */
 	IPCUCKOO_A_BITMASK,		/* binary, an address: bits that count */
 
+	IPCUCKOO_A_RETRIES,		/* u64, look-ups begun anew for a writer */
+
 	__IPCUCKOO_A_MAX
 };
 
@@ -552,6 +558,7 @@ enum ipcuckoo_event {
 	IPCUCKOO_EVENT_SET_RENAMED	= 9,
 	IPCUCKOO_EVENT_SET_SWAPPED	= 10,
 	IPCUCKOO_EVENT_SET_CHANGED	= 11,
+	IPCUCKOO_EVENT_ENTRIES_EXPIRED	= 12,
 };
 
 /* Default ORDER of an attachment, by verdict. */

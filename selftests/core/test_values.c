@@ -776,12 +776,18 @@ static void book_swept(struct run *r)
 
 static void op_change(struct run *r, struct side *s);
 
+static void count_swept(void *count, const struct ipcuckoo_entry *entry)
+{
+	(void)entry;
+	++*(u64 *)count;
+}
+
 /* A sweep in small parts; with @disturbed changes, and time, between them. */
 static void sweep(struct run *r, bool disturbed)
 {
 	struct ipcuckoo_entries *e = r->set.e;
 	u32 next = 0, slots = 1 + below(r, below(r, 2) ? 3000 : 150);
-	u64 generation, before, pos = 0;
+	u64 generation, before, pos = 0, told = e->expired;
 	bool more = true;
 	u32 layout;
 
@@ -791,7 +797,7 @@ static void sweep(struct run *r, bool disturbed)
 		layout = e->layout;
 		before = pos;
 		shim_fail_at = below(r, 4) ? 0 : 1 + below(r, 3);
-		more = ipcuckoo_entries_sweep(e, &pos, slots, &next);
+		more = ipcuckoo_entries_sweep(e, &pos, slots, &next, count_swept, &told);
 		shim_fail_at = 0;
 		met.parts++;
 		context(r, expect(!more || pos >> 60 != before >> 60 ||
@@ -800,6 +806,7 @@ static void sweep(struct run *r, bool disturbed)
 		context(r, expect_equal(e->generation, generation, "generation"));
 		context(r, expect(e->layout == layout || !ipcuckoo_entries_total(e),
 				  "a sweep made a table anew"));
+		context(r, expect_equal(told, e->expired, "told of and before"));
 		book_swept(r);
 		if (!disturbed)
 			continue;
@@ -809,7 +816,7 @@ static void sweep(struct run *r, bool disturbed)
 	}
 	if (!disturbed)
 		context(r, expect_equal(ipcuckoo_entries_sweep(e, &(u64){ 0 }, ~0U,
-							       &(u32){ 0 }), false,
+							       &(u32){ 0 }, NULL, NULL), false,
 					"sweep goes on behind its end"));
 	check_all(r);
 	if (disturbed)

@@ -67,7 +67,8 @@ static size_t sweep(struct ipcuckoo_entries *set, double *us, size_t room)
 	while (more) {
 		start = bench_thread_seconds();
 		mutex_lock(&set->mutex);
-		more = ipcuckoo_entries_sweep(set, &pos, IPCUCKOO_SWEEP_SLOTS, &next);
+		more = ipcuckoo_entries_sweep(set, &pos, IPCUCKOO_SWEEP_SLOTS, &next,
+					      NULL, NULL);
 		ipcuckoo_entries_relax(set);
 		mutex_unlock(&set->mutex);
 		if (n == room)

@@ -34,4 +34,9 @@ static inline void atomic64_add(s64 i, atomic64_t *v)
 	__atomic_fetch_add(&v->counter, i, __ATOMIC_RELAXED);
 }
 
+static inline void atomic64_inc(atomic64_t *v)
+{
+	atomic64_add(1, v);
+}
+
 #endif /* _SHIM_LINUX_ATOMIC_H */
