@@ -56,9 +56,9 @@ test_destroy()
 	# Test that sets go one by one and all together, and that attached ones stay.
 	fine "attach" attach old src drop
 	expect "destroy an attached set" 1 "" \
-		"Set cannot be destroyed: it is in use by a kernel component (it is attached; ipcuckoo detach old first)" destroy old
+		"Set cannot be destroyed: it is in use by a kernel component (attached: src drop order 300 priority -450; ipcuckoo detach old first)" destroy old
 	expect "destroy all with one attached" 1 "" \
-		"Set cannot be destroyed: it is in use by a kernel component (some are attached; ipcuckoo detach --all first)" destroy --all
+		"Set cannot be destroyed: it is in use by a kernel component (attached: old src drop order 300 priority -450; ipcuckoo detach --all first)" destroy --all
 	expect "all are still there" 0 $'feed\nold\nother\nsix' "" list -n
 	fine "detach" detach old
 	fine "destroy" destroy old

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
+#include <stdlib.h>
+
 #include "attachment.h"
 #include "output.h"
-#include "tool.h"
 
 const char *verdict_text(const struct nl_attachment *attachment,
 			 char text[VERDICT_TEXT_SIZE])
@@ -93,4 +94,42 @@ struct json_object *json_attachment(const struct nl_attachment *attachment)
 	json_add_uint(object, "packets", attachment->packets);
 	json_add_uint(object, "bytes", attachment->bytes);
 	return object;
+}
+
+/* "src drop order 300 priority -450, dst count ...", of one set or, with the
+ * names, of all. Allocated; NULL if there is nothing to be told.
+ */
+static char *attached_text(struct nl *nl, const char *set)
+{
+	struct nl_attachment *all = NULL;
+	char text[ATTACHMENT_TEXT_SIZE], *told = NULL;
+	size_t count = 0, size, i;
+	FILE *to = open_memstream(&told, &size);
+
+	if (!to)
+		return NULL;
+	nl_attachments(nl, &all, &count);
+	for (i = 0; i < count; i++) {
+		if (set && strcmp(all[i].set, set))
+			continue;
+		fprintf(to, "%s%s%s%s", ftell(to) ? ", " : "", set ? "" : all[i].set,
+			set ? "" : " ", attachment_text(&all[i], text));
+	}
+	free(all);
+	if (!fclose(to) && size)
+		return told;
+	free(told);
+	return NULL;
+}
+
+int fail_attached(const struct tool *tool, const char *set)
+{
+	char *told = attached_text(tool->nl, set);
+	int status;
+
+	status = fail(tool, STATUS_REFUSED,
+		      "Set cannot be destroyed: it is in use by a kernel component (attached%s%s; ipcuckoo detach %s first)",
+		      told ? ": " : "", told ? told : "", set ? set : "--all");
+	free(told);
+	return status;
 }

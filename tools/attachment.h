@@ -7,7 +7,7 @@
 
 #include <json-c/json.h>
 
-#include "netlink.h"
+#include "tool.h"
 
 #define VERDICT_TEXT_SIZE	40
 #define ATTACHMENT_TEXT_SIZE	320
@@ -20,5 +20,10 @@ const char *verdict_text(const struct nl_attachment *attachment,
 const char *attachment_text(const struct nl_attachment *attachment,
 			    char text[ATTACHMENT_TEXT_SIZE]);
 struct json_object *json_attachment(const struct nl_attachment *attachment);
+
+/* Say that a set, or with no name one of all, is attached, and as what. Return:
+ * STATUS_REFUSED.
+ */
+int fail_attached(const struct tool *tool, const char *set);
 
 #endif /* IPCUCKOO_TOOL_ATTACHMENT_H */

@@ -7,6 +7,7 @@
 #include <limits.h>
 #include <stdlib.h>
 
+#include "attachment.h"
 #include "bulk.h"
 #include "create.h"
 #include "filter.h"
@@ -208,19 +209,12 @@ static int line_del(struct restore *r, struct words *words)
 	return line_change(r, words, false);
 }
 
-static int fail_in_use(struct restore *r, const char *name)
-{
-	return fail(&r->line, STATUS_REFUSED,
-		    "Set cannot be destroyed: it is in use by a kernel component (%s is attached; ipcuckoo detach %s first)",
-		    name, name);
-}
-
 static int destroy_work(struct restore *r, struct work *work, const char *name)
 {
 	int status;
 
 	if (work->set.attachments)
-		return fail_in_use(r, name);
+		return fail_attached(&r->line, name);
 	work->gone = true;
 	status = name_work(r, NAMING_DESTROY, work, name, "");
 	bind_name(r, name, NULL);

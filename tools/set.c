@@ -2,12 +2,12 @@
 /*
  * Sets: create, destroy, flush, rename, swap, change.
  */
+#include "attachment.h"
 #include "create.h"
 #include "filter.h"
 #include "mask.h"
 #include "options.h"
 #include "output.h"
-#include "tool.h"
 
 static int print_action(const struct tool *tool, const char *set,
 			const char *done)
@@ -191,10 +191,7 @@ int run_destroy(struct tool *tool, struct words *words)
 	status = nl_set_del(tool->nl, name,
 			    tool->exist ? IPCUCKOO_F_EXIST : 0);
 	if (status == -EBUSY)
-		return fail(tool, STATUS_REFUSED,
-			    "Set cannot be destroyed: it is in use by a kernel component (%s attached; ipcuckoo detach %s first)",
-			    name ? "it is" : "some are",
-			    name ? name : "--all");
+		return fail_attached(tool, name);
 	if (status)
 		return fail_kernel(tool, name, "Set%s%s cannot be destroyed",
 				   name ? " " : "s", name ? name : "");
