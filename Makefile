@@ -8,6 +8,7 @@ KDIR ?= $(or $(wildcard /lib/modules/$(shell uname -r)/build),$(lastword \
 	$(shell printf '%s\n' $(wildcard /lib/modules/*/build) | sort -V)))
 PREFIX ?= /usr/local
 SBINDIR ?= $(PREFIX)/sbin
+UNITDIR ?= $(PREFIX)/lib/systemd/system
 DESTDIR ?=
 TESTS ?=
 BENCH ?=
@@ -41,14 +42,14 @@ install: module tools
 	install -D -m 644 $(build)/ipcuckoo.ko \
 		$(DESTDIR)/lib/modules/$(release)/updates/ipcuckoo.ko
 	@$(MAKE) --no-print-directory -C tools install DESTDIR='$(DESTDIR)' PREFIX='$(PREFIX)' \
-		SBINDIR='$(SBINDIR)'
+		SBINDIR='$(SBINDIR)' UNITDIR='$(UNITDIR)'
 	$(if $(DESTDIR),,depmod $(release))
 	@[ "$(release)" = "$$(uname -r)" ] || \
 		echo 'installed for $(release), but '"$$(uname -r)"' is running' >&2
 
 uninstall:
 	rm -f $(DESTDIR)/lib/modules/$(release)/updates/ipcuckoo.ko
-	rm -f $(DESTDIR)$(SBINDIR)/ipcuckoo
+	rm -f $(DESTDIR)$(SBINDIR)/ipcuckoo $(DESTDIR)$(UNITDIR)/ipcuckoo.service
 	$(if $(DESTDIR),,depmod $(release))
 
 # Into the running kernel, without installing anything.

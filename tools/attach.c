@@ -2,10 +2,10 @@
 /*
  * Attachments: attach, detach.
  */
+#include "attachment.h"
 #include "filter.h"
 #include "guard.h"
 #include "output.h"
-#include "tool.h"
 
 static int parse_dev(const struct tool *tool, const char *dev,
 		     struct nl_attachment *to)
@@ -170,8 +170,8 @@ static const char *fate(const struct nl_attachment *attachment)
 /* Dropping and accepting strangers takes consent: the kernel asks for it, and
  * knows less of words.
  */
-static int check_approximate(const struct tool *tool, const struct nl_set *set,
-			     const struct nl_attachment *attachment)
+int check_approximate(const struct tool *tool, const struct nl_set *set,
+		      const struct nl_attachment *attachment)
 {
 	char now[SHARE_TEXT_SIZE], full[SHARE_TEXT_SIZE];
 
@@ -180,6 +180,11 @@ static int check_approximate(const struct tool *tool, const struct nl_set *set,
 	    (attachment->verdict != IPCUCKOO_VERDICT_DROP &&
 	     attachment->verdict != IPCUCKOO_VERDICT_ACCEPT))
 		return STATUS_OK;
+	/* A line of a file may make it first. */
+	if (!set->slots)
+		return fail(tool, STATUS_REFUSED,
+			    "Set %s cannot be attached: it is approximate, so that strangers would be %s, too (--approximate accepts that)",
+			    set->name, fate(attachment));
 	return fail(tool, STATUS_REFUSED,
 		    "Set %s cannot be attached: it is approximate, so that %s of all strangers now, %s when it is full, would be %s (--approximate accepts that)",
 		    set->name, share_text(filter_share_now(set), now),
@@ -211,37 +216,48 @@ static int print_attached(const struct tool *tool, const struct nl_set *set,
 	return STATUS_OK;
 }
 
-static int attach(struct tool *tool, struct nl_attachment *attachment)
+/**
+ * attach_set - attach a set
+ * @tool:	the run
+ * @attachment:	how
+ * @set:	set to what the set is
+ * @id:		set to its number; 0 if it was there and the run has -exist, but
+ *		@attachment has not
+ *
+ * Return: STATUS_OK, or another after a message.
+ */
+int attach_set(struct tool *tool, const struct nl_attachment *attachment,
+	       struct nl_set *set, uint32_t *id)
 {
-	struct nl_set set;
-	uint32_t id;
 	int err;
 
-	err = find_set(tool, attachment->set, &set);
+	*id = 0;
+	err = find_set(tool, attachment->set, set);
 	if (!err)
-		err = check_approximate(tool, &set, attachment);
+		err = check_approximate(tool, set, attachment);
 	if (!err)
 		err = guard_attach(tool, attachment);
 	if (err)
 		return err;
-	if (tool->exist)
-		attachment->flags |= IPCUCKOO_F_EXIST;
-	err = nl_attach(tool->nl, attachment, &id);
-	if (err == -EEXIST)
-		return fail(tool, STATUS_REFUSED,
-			    "Set %s is attached in that way already%s",
-			    attachment->set,
-			    nl_error(tool->nl)->attribute == IPCUCKOO_A_ORDER ?
-			    ", with another order; detach it first" :
-			    " (-exist accepts that)");
-	if (err)
-		return fail_kernel(tool, attachment->set,
-				   "Set %s cannot be attached",
+	err = nl_attach(tool->nl, attachment, id);
+	if (!err)
+		return STATUS_OK;
+	if (err != -EEXIST)
+		return fail_kernel(tool, attachment->set, "Set %s cannot be attached",
 				   attachment->set);
-	return print_attached(tool, &set, attachment, id);
+	if (nl_error(tool->nl)->attribute == IPCUCKOO_A_ORDER)
+		return fail(tool, STATUS_REFUSED,
+			    "Set %s is attached in that way already, with another order; detach it first",
+			    attachment->set);
+	if (tool->exist)
+		return STATUS_OK;
+	return fail(tool, STATUS_REFUSED,
+		    "Set %s is attached in that way already (-exist accepts that)",
+		    attachment->set);
 }
 
-int run_attach(struct tool *tool, struct words *words)
+int parse_attach(const struct tool *tool, struct words *words,
+		 struct nl_attachment *attachment)
 {
 	bool approximate = false, replace = false;
 	struct options options = { 0 };
@@ -259,24 +275,37 @@ int run_attach(struct tool *tool, struct words *words)
 		{ .word = "--approximate", .flag = &approximate },
 		{ .word = NULL }
 	};
-	struct nl_attachment attachment = { 0 };
 	int status;
 
+	*attachment = (struct nl_attachment) { 0 };
 	status = parse_words(tool, words, keywords, 3, 4);
 	if (!status)
-		status = parse_action(tool, words, keywords, &attachment);
+		status = parse_action(tool, words, keywords, attachment);
 	if (!status)
-		status = parse_options(tool, &options, &attachment);
+		status = parse_options(tool, &options, attachment);
 	if (!status && options.ingress && !options.dev)
 		status = fail(tool, STATUS_USAGE,
 			      "ingress is that of a device, as in: ingress dev eth0");
-	if (status)
-		return status;
 	if (approximate)
-		attachment.flags |= IPCUCKOO_F_APPROXIMATE;
+		attachment->flags |= IPCUCKOO_F_APPROXIMATE;
 	if (replace)
-		attachment.flags |= IPCUCKOO_F_REPLACE;
-	return attach(tool, &attachment);
+		attachment->flags |= IPCUCKOO_F_REPLACE;
+	return status;
+}
+
+int run_attach(struct tool *tool, struct words *words)
+{
+	struct nl_attachment attachment;
+	struct nl_set set;
+	uint32_t id;
+	int status;
+
+	status = parse_attach(tool, words, &attachment);
+	if (tool->exist)
+		attachment.flags |= IPCUCKOO_F_EXIST;
+	if (!status)
+		status = attach_set(tool, &attachment, &set, &id);
+	return status ? status : print_attached(tool, &set, &attachment, id);
 }
 
 static bool find_meaning(const struct meaning *meanings, const char *word,

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Attachments as they are shown: as words of attach, and as JSON.
+ * Attachments as they are shown: as words of attach, and as JSON; and the words
+ * of attach, which restore reads as well.
  */
 #ifndef IPCUCKOO_TOOL_ATTACHMENT_H
 #define IPCUCKOO_TOOL_ATTACHMENT_H
@@ -25,5 +26,14 @@ struct json_object *json_attachment(const struct nl_attachment *attachment);
  * STATUS_REFUSED.
  */
 int fail_attached(const struct tool *tool, const char *set);
+
+/* NAME src|dst|both VERDICT, and what may stand behind it. */
+int parse_attach(const struct tool *tool, struct words *words,
+		 struct nl_attachment *attachment);
+/* Whether strangers are to meet that, too. */
+int check_approximate(const struct tool *tool, const struct nl_set *set,
+		      const struct nl_attachment *attachment);
+int attach_set(struct tool *tool, const struct nl_attachment *attachment,
+	       struct nl_set *set, uint32_t *id);
 
 #endif /* IPCUCKOO_TOOL_ATTACHMENT_H */

@@ -97,19 +97,21 @@ const struct command commands[] = {
 	  "  ipcuckoo list feed\n"
 	  "  ipcuckoo list -t -j\n" },
 	{ "save", run_save, COMMAND_IPSET, { "-S" },
-	  "[NAME] [--ipset]",
+	  "[NAME | --all] [--ipset]",
 	  "print what makes a set, or all sets, again",
 	  "The output is for restore. -file FILE writes it there.\n"
+	  "--all     also what the sets are attached as\n"
 	  "--ipset   only what ipset restores; what it cannot hold is an error\n"
 	  "\n"
-	  "  ipcuckoo save -file sets\n"
+	  "  ipcuckoo save --all -file sets\n"
 	  "  ipcuckoo save feed --ipset\n" },
 	{ "restore", run_restore, COMMAND_IPSET, { "-R" },
 	  "[--check]",
 	  "run the commands of a file, all or none",
 	  "Commands as save prints them, one a line, from standard input or -file\n"
-	  "FILE: create, add, del, destroy, flush, rename, swap. All lines are read\n"
-	  "and checked first; one that is at fault is named, and nothing is changed.\n"
+	  "FILE: create, add, del, destroy, flush, rename, swap, attach. All lines\n"
+	  "are read and checked first; one that is at fault is named, and nothing is\n"
+	  "changed.\n"
 	  "--check   change nothing in any case\n"
 	  "\n"
 	  "  ipcuckoo restore -file sets\n"

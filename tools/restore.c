@@ -318,6 +318,32 @@ static int line_swap(struct restore *r, struct words *words)
 	return name_work(r, NAMING_SWAP, work, words->word[0], words->word[1]);
 }
 
+static int line_attach(struct restore *r, struct words *words)
+{
+	struct naming naming = {
+		.kind = NAMING_ATTACH, .line = r->line.line, .exist = r->line.exist,
+	};
+	struct nl_attachment *attachment = &naming.attachment;
+	int status;
+
+	status = parse_attach(&r->line, words, attachment);
+	if (status)
+		return status;
+	if (attachment->flags & IPCUCKOO_F_REPLACE)
+		return fail(&r->line, STATUS_USAGE,
+			    "--replace cannot be part of what is restored: nothing could take it back");
+	naming.work = find_work(r, attachment->set);
+	if (!naming.work)
+		return fail_no_set(r, attachment->set);
+	status = check_approximate(&r->line, &naming.work->set, attachment);
+	if (status)
+		return status;
+	/* It cannot be destroyed any more. */
+	naming.work->set.attachments++;
+	return transaction_name(&r->transaction, &naming) ?
+	       fail_memory(&r->line) : STATUS_OK;
+}
+
 static int run_line(struct restore *r, struct words *words)
 {
 	static const struct {
@@ -327,7 +353,7 @@ static int run_line(struct restore *r, struct words *words)
 		{ "create", line_create }, { "add", line_add },
 		{ "del", line_del }, { "destroy", line_destroy },
 		{ "flush", line_flush }, { "rename", line_rename },
-		{ "swap", line_swap },
+		{ "swap", line_swap }, { "attach", line_attach },
 	};
 	const char *name = words->word[0];
 	unsigned int i;

@@ -7,6 +7,7 @@
 #include <netdb.h>
 #include <stdlib.h>
 
+#include "attachment.h"
 #include "filter.h"
 #include "mask.h"
 #include "show.h"
@@ -334,6 +335,46 @@ static int show_sets(struct listing *listing, const struct nl_set *sets,
 	return status;
 }
 
+static const struct nl_set *find(const char *name, const struct nl_set *sets,
+				 size_t count)
+{
+	size_t i;
+
+	for (i = 0; i < count; i++)
+		if (!strcmp(sets[i].name, name))
+			return &sets[i];
+	return NULL;
+}
+
+/* What attaches the sets that were printed again. Who attached an approximate
+ * one was asked.
+ */
+static int show_attachments(struct listing *listing, const struct nl_set *sets,
+			    size_t count)
+{
+	char text[ATTACHMENT_TEXT_SIZE];
+	struct nl_attachment *all;
+	const struct nl_set *set;
+	size_t attached, i;
+	int status = STATUS_OK;
+
+	if (nl_attachments(listing->tool->nl, &all, &attached) < 0)
+		return fail_kernel(listing->tool, NULL, "cannot list what is attached");
+	for (i = 0; i < attached && !status; i++) {
+		set = find(all[i].set, sets, count);
+		if (strchr(all[i].dev, '"'))
+			status = fail(listing->tool, STATUS_REFUSED,
+				      "the device %s has a quote in its name, which restore cannot read",
+				      all[i].dev);
+		else if (set)
+			printf("attach %s %s%s\n", set->name,
+			       attachment_text(&all[i], text),
+			       is_approximate(set) ? " --approximate" : "");
+	}
+	free(all);
+	return status;
+}
+
 static int show_all(struct listing *listing)
 {
 	struct tool *tool = listing->tool;
@@ -350,6 +391,8 @@ static int show_all(struct listing *listing)
 		     "sets came and went while they were read: the list is not of one moment");
 	}
 	status = show_sets(listing, sets, count);
+	if (!status && listing->attached)
+		status = show_attachments(listing, sets, count);
 	free(sets);
 	return status;
 }
@@ -380,6 +423,17 @@ static int redirect(const struct tool *tool)
 		    tool->file, strerror(errno));
 }
 
+/* Attachments are told as commands only, and all together. */
+static int check_attached(const struct listing *listing, const struct words *words)
+{
+	if (words->count)
+		return fail(listing->tool, STATUS_USAGE, "give the name of one set, or --all");
+	if (listing->layout != &layout_save || listing->ipset)
+		return fail(listing->tool, STATUS_USAGE,
+			    "save --all prints what restore reads: neither JSON, XML nor ipset have attachments");
+	return STATUS_OK;
+}
+
 static int show(struct listing *listing, struct words *words,
 		const struct keyword *keywords)
 {
@@ -388,6 +442,8 @@ static int show(struct listing *listing, struct words *words,
 	int status;
 
 	status = parse_words(tool, words, keywords, 0, 1);
+	if (!status && listing->attached)
+		status = check_attached(listing, words);
 	if (!status && words->count)
 		status = find_set(tool, words->word[0], &set);
 	if (!status)
@@ -419,6 +475,7 @@ int run_save(struct tool *tool, struct words *words)
 	};
 	const struct keyword keywords[] = {
 		{ .word = "--ipset", .flag = &listing.ipset },
+		{ .word = "--all", .alias = "-a", .flag = &listing.attached },
 		{ .word = NULL }
 	};
 

@@ -17,6 +17,7 @@
  * @layout:	how to print
  * @verbose:	also what ipset does not have
  * @ipset:	only what ipset can hold
+ * @attached:	also what the sets are attached as
  * @set:	the set that is being printed
  * @count:	sets printed so far
  * @members:	members printed of the set
@@ -29,6 +30,7 @@ struct listing {
 	const struct layout *layout;
 	bool verbose;
 	bool ipset;
+	bool attached;
 	const struct nl_set *set;
 	size_t count;
 	size_t members;

@@ -10,13 +10,15 @@
  *
  * What may fail for want of room comes before what cannot: new sets are made
  * under names that nobody uses, and shadows are filled; then entries are added,
- * shadows committed, entries deleted, names changed. Each of these steps can be
- * taken back until the last shadow is committed, but for what others change in
- * the sets at the same time.
+ * shadows committed, entries deleted, names changed and sets attached. Each of
+ * these steps can be taken back until the last shadow is committed, but for what
+ * others change in the sets at the same time; and what becomes of names and new
+ * sets, to the end.
  */
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "attachment.h"
 #include "filter.h"
 #include "transaction.h"
 
@@ -616,22 +618,48 @@ static int change_name(struct transaction *t, const struct naming *naming,
 		      nl_set_rename(t->tool->nl, from, to);
 }
 
+static int attach_named(struct transaction *t, struct naming *naming)
+{
+	struct tool line = *t->tool;
+	struct nl_set set;
+
+	line.line = naming->line;
+	line.exist = naming->exist;
+	return attach_set(&line, &naming->attachment, &set, &naming->id);
+}
+
+static int do_naming(struct transaction *t, struct naming *naming)
+{
+	if (naming->kind == NAMING_ATTACH)
+		return attach_named(t, naming);
+	if (!change_name(t, naming, false))
+		return STATUS_OK;
+	t->tool->line = naming->line;
+	return fail_kernel(t->tool, NULL, "the name of a set cannot be changed");
+}
+
+static void undo_naming(struct transaction *t, const struct naming *naming)
+{
+	const struct nl_attachment from = { .id = naming->id };
+	uint32_t detached;
+
+	if (naming->kind != NAMING_ATTACH)
+		change_name(t, naming, true);
+	else if (naming->id)
+		nl_detach(t->tool->nl, &from, &detached);
+}
+
 static int change_names(struct transaction *t)
 {
+	int status = STATUS_OK;
 	size_t i;
-	int status;
 
-	for (i = 0; i < t->naming_count; i++) {
-		if (!change_name(t, &t->namings[i], false))
-			continue;
-		t->tool->line = t->namings[i].line;
-		status = fail_kernel(t->tool, NULL,
-				     "the name of a set cannot be changed");
-		while (i--)
-			change_name(t, &t->namings[i], true);
-		return status;
-	}
-	return STATUS_OK;
+	for (i = 0; i < t->naming_count && !status; i++)
+		status = do_naming(t, &t->namings[i]);
+	/* The last one did nothing. */
+	for (i--; status && i--; )
+		undo_naming(t, &t->namings[i]);
+	return status;
 }
 
 /* Sets under hidden names: those that go, or all new ones if it came to nothing. */

@@ -61,7 +61,9 @@ struct work {
 };
 
 /* A change of names: @work becomes @to (create, rename), takes the place of
- * what is called @to (swap), or is called @from no more (destroy).
+ * what is called @to (swap), or is called @from no more (destroy). Or what goes
+ * by names: the set called @from is attached (@attachment; @exist: it may be so
+ * already; @id is what it is called then).
  */
 struct naming {
 	enum naming_kind {
@@ -69,11 +71,15 @@ struct naming {
 		NAMING_RENAME,
 		NAMING_SWAP,
 		NAMING_DESTROY,
+		NAMING_ATTACH,
 	} kind;
 	struct work *work;
 	unsigned long line;
 	char from[IPCUCKOO_NAME_SIZE];
 	char to[IPCUCKOO_NAME_SIZE];
+	struct nl_attachment attachment;
+	bool exist;
+	uint32_t id;
 };
 
 /**
