@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0
 #
 # The tool: what sets keep for entries, where ipset has nothing to compare with: many entries at
-# once, transactions.
+# once, transactions, what is shown of them.
 
 . "${0%/*}/tool-functions"
 
@@ -124,8 +124,56 @@ test_forceadd()
 	start_over
 }
 
+test_top()
+{
+	# Test that entries come by the packets that matched them.
+	expect "no set" 3 "" "only sets made with counters do that" top
+	"$IPCUCKOO" create a hash:ip counters
+	"$IPCUCKOO" create b hash:net counters comment family any
+	"$IPCUCKOO" create c hash:ip
+	"$IPCUCKOO" add c 192.0.2.1
+	expect "nothing matched" 0 "PACKETS  BYTES  SET  ENTRY" "" top
+	for i in {1..20}; do
+		"$IPCUCKOO" add a "192.0.2.$i" packets $((i * 7 % 20)) bytes "$i"
+	done
+	"$IPCUCKOO" add b 2001:db8::/32 packets 100 bytes 5 comment x
+	"$IPCUCKOO" add b 198.51.100.0/24 packets 100 bytes 6
+	json "the first of all" 0 '[["b", "198.51.100.0/24", 100, 6], ["b", "2001:db8::/32", 100, 5], ["a", "192.0.2.17", 19, 17]]' \
+		'[[e[k] for k in ("set", "elem", "packets", "bytes")] for e in d]' top --first 3
+	json "ten, unless said otherwise" 0 '[10, 100, 12]' \
+		'[len(d), d[0]["packets"], d[-1]["packets"]]' top
+	json "of one set, none that has none" 0 '[19, 19, 1]' \
+		'[len(d), d[0]["packets"], d[-1]["packets"]]' top a --first 100
+	expect "as text" 0 $'PACKETS  BYTES  SET  ENTRY\n    100      6  b    198.51.100.0/24' "" top b --first 1
+	expect "a set that does not count" 3 "" "only sets made with counters do that" top c
+	wrong "none" "is out of range 1-1000 (first)" top --first 0
+	# Test that packets are counted so.
+	"$IPCUCKOO" create local hash:ip counters
+	"$IPCUCKOO" add local 127.0.0.1
+	"$IPCUCKOO" attach local src count loopback
+	ip link set lo up
+	ping -c 2 -i 0.2 -W 2 127.0.0.1 > /dev/null
+	json "what matched" 0 '["127.0.0.1", true]' '[d[0]["elem"], d[0]["packets"] >= 2]' top local
+	start_over
+}
+
+test_replace()
+{
+	# Test that load's other name replaces what an attached set has.
+	make_sets
+	"$IPCUCKOO" add nets 192.0.2.1
+	"$IPCUCKOO" attach nets src count
+	printf '%s\n' 198.51.100.0/24 203.0.113.7 > list
+	expect "replace" 0 "nets: 2 entries*" "" replace nets list
+	has "is what the file has" "198.51.100.0/24 203.0.113.7" nets
+	json "and attached" 0 1 'd["sets"][1]["attachments"]' stats
+	start_over
+}
+
 load_module
 test_many
 test_restore
 test_forceadd
+test_top
+test_replace
 ktap_done

@@ -6,7 +6,7 @@
 . "${0%/*}/tool-functions"
 
 readme=$here/../README.md
-verbs="create add del test destroy list save restore flush rename swap help version - change count load attach detach block unblock stats monitor"
+verbs="create add del test destroy list save restore flush rename swap help version - change count load attach detach block unblock stats top monitor"
 nobody=(setpriv --reuid=65534 --regid=65534 --clear-groups)
 # What help shows, as test_help() finds it.
 examples=()

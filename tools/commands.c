@@ -158,13 +158,14 @@ const struct command commands[] = {
 	  "to. Exit status 1 if it is 0.\n"
 	  "\n"
 	  "  ipcuckoo count many 2001:db8::1\n" },
-	{ "load", run_load, 0, { NULL },
+	{ "load", run_load, 0, { "replace" },
 	  "NAME FILE... [--append] [--skip-invalid] [--override] [--expand]",
 	  "make list files the contents of a set, in one step",
 	  "One address, prefix or range a line; # and ; begin comments, what\n"
 	  "stands behind white space or a comma is ignored; - is standard input.\n"
 	  "Nothing changes if a line is at fault or there is no entry at all;\n"
-	  "packets meet the old contents or the new, never a mixture.\n"
+	  "packets meet the old contents or the new, never a mixture. replace is\n"
+	  "another word for it.\n"
 	  "--append        keep what the set has\n"
 	  "--skip-invalid  report lines at fault and go on\n"
 	  "--override      replace also what others change during the load;\n"
@@ -235,6 +236,14 @@ const struct command commands[] = {
 	  "  ipcuckoo stats\n"
 	  "  ipcuckoo stats -j\n"
 	  "  ipcuckoo stats --prometheus > ipcuckoo.prom.new && mv ipcuckoo.prom.new ipcuckoo.prom\n" },
+	{ "top", run_top, 0, { NULL },
+	  "[NAME] [--first N]",
+	  "show the entries that most packets matched",
+	  "Of a set, or of all, that were made with counters; the first 10 unless\n"
+	  "said otherwise, and none that no packet matched.\n"
+	  "\n"
+	  "  ipcuckoo top feed --first 20\n"
+	  "  ipcuckoo top -j\n" },
 	{ "monitor", run_monitor, 0, { NULL },
 	  "",
 	  "show what changes, as it changes",

@@ -196,6 +196,7 @@ int run_block(struct tool *tool, struct words *words);
 int run_unblock(struct tool *tool, struct words *words);
 int run_monitor(struct tool *tool, struct words *words);
 int run_stats(struct tool *tool, struct words *words);
+int run_top(struct tool *tool, struct words *words);
 int run_version(struct tool *tool, struct words *words);
 int run_help(struct tool *tool, struct words *words);
 
