@@ -49,7 +49,8 @@ install: module tools
 
 uninstall:
 	rm -f $(DESTDIR)/lib/modules/$(release)/updates/ipcuckoo.ko
-	rm -f $(DESTDIR)$(SBINDIR)/ipcuckoo $(DESTDIR)$(UNITDIR)/ipcuckoo.service
+	@$(MAKE) --no-print-directory -C tools uninstall DESTDIR='$(DESTDIR)' PREFIX='$(PREFIX)' \
+		SBINDIR='$(SBINDIR)' UNITDIR='$(UNITDIR)'
 	$(if $(DESTDIR),,depmod $(release))
 
 # Into the running kernel, without installing anything.

@@ -137,8 +137,11 @@ const struct command commands[] = {
 	  "\n"
 	  "  ipcuckoo swap feed feed.new\n" },
 	{ "help", run_help, COMMAND_IPSET, { "-H" },
-	  "[COMMAND]",
-	  "show this, or more about a command", "" },
+	  "[COMMAND | --words]",
+	  "show this, or more about a command",
+	  "--words   the grammar of all, one a line, for programs: other names behind\n"
+	  "          a |, what is not in capitals as it is typed; * for the options\n"
+	  "          that go with all\n" },
 	{ "version", run_version, COMMAND_IPSET, { "-v" },
 	  "",
 	  "show the versions of tool and module", "" },
@@ -312,29 +315,41 @@ int fail_command(const struct tool *tool, const char *name)
 		    name, nearest_hint(name, names, count));
 }
 
+/* The options that go with all commands; main.c takes them. */
+static const struct {
+	const char *words;
+	const char *text;
+} globals[] = {
+	{ "-j, --json",		"print JSON; help and messages stay text" },
+	{ "-q, -quiet",		"print no messages" },
+	{ "-!, -exist",		"what is there already, or gone already, is no error" },
+	{ "-o, -output plain|save|xml|json", "how list and save print" },
+	{ "-s, -sorted",	"list sorted, as ever" },
+	{ "-n, -name",		"list names only" },
+	{ "-t, -terse",		"list no members" },
+	{ "-r, -resolve",	"list host names where there are any" },
+	{ "-f, -file FILE",	"write there (list, save), read from there (restore)" },
+	{ "--force",		"also what drops the packets of your own SSH session" },
+	{ "-h, --help",		"show help, of a command if there is one" },
+	{ "-V, --version",	"show the version of the tool" },
+	{ "--",			"what follows is no option" },
+};
+
+#define GLOBALS	(sizeof(globals) / sizeof(globals[0]))
+
 void print_usage(FILE *to)
 {
 	const struct command *command;
+	size_t i;
 
 	fputs("Usage: ipcuckoo [OPTION...] COMMAND [WORD...]\n\nCommands:\n",
 	      to);
 	for (command = commands; command->name; command++)
 		fprintf(to, "  %-8s  %s\n", command->name, command->summary);
-	fputs("\nOptions, before or behind the command:\n"
-	      "  -j, --json     print JSON; help and messages stay text\n"
-	      "  -q, -quiet     print no messages\n"
-	      "  -!, -exist     what is there already, or gone already, is no error\n"
-	      "  -o, -output plain|save|xml|json  how list and save print\n"
-	      "  -s, -sorted    list sorted, as ever\n"
-	      "  -n, -name      list names only\n"
-	      "  -t, -terse     list no members\n"
-	      "  -r, -resolve   list host names where there are any\n"
-	      "  -f, -file FILE  write there (list, save), read from there (restore)\n"
-	      "  --force        also what drops the packets of your own SSH session\n"
-	      "  -h, --help     show help, of a command if there is one\n"
-	      "  -V, --version  show the version of the tool\n"
-	      "  --             what follows is no option\n"
-	      "\nExit status:\n"
+	fputs("\nOptions, before or behind the command:\n", to);
+	for (i = 0; i < GLOBALS; i++)
+		fprintf(to, "  %-13s  %s\n", globals[i].words, globals[i].text);
+	fputs("\nExit status:\n"
 	      "  0  done; found\n"
 	      "  1  no: not in the set, not blocked; of ipset's commands, every failure\n"
 	      "  2  wrong words; of our own commands also wrong input\n"
@@ -343,6 +358,24 @@ void print_usage(FILE *to)
 	      "  5  no permission\n"
 	      "\nFor a start: ipcuckoo block 192.0.2.1; more: ipcuckoo help COMMAND\n",
 	      to);
+}
+
+/* The grammar of all, for who completes words, or compares them. */
+static void print_words(void)
+{
+	const struct command *command;
+	size_t i;
+
+	for (command = commands; command->name; command++) {
+		fputs(command->name, stdout);
+		for (i = 0; i < COMMAND_ALIASES && command->aliases[i]; i++)
+			printf("|%s", command->aliases[i]);
+		printf(" %s\n", command->usage);
+	}
+	putchar('*');
+	for (i = 0; i < GLOBALS; i++)
+		printf(" [%s]", globals[i].words);
+	putchar('\n');
 }
 
 void print_help(const struct command *command)
@@ -356,11 +389,20 @@ void print_help(const struct command *command)
 int run_help(struct tool *tool, struct words *words)
 {
 	const struct command *command;
+	bool grammar = false;
+	const struct keyword keywords[] = {
+		{ .word = "--words", .flag = &grammar },
+		{ .word = NULL }
+	};
 	int status;
 
-	status = parse_words(tool, words, no_keywords, 0, 1);
+	status = parse_words(tool, words, keywords, 0, 1);
 	if (status)
 		return status;
+	if (grammar) {
+		print_words();
+		return STATUS_OK;
+	}
 	if (!words->count) {
 		print_usage(stdout);
 		return STATUS_OK;
