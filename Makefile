@@ -80,6 +80,12 @@ bench:
 bench-filters:
 	@$(MAKE) --no-print-directory -C selftests/bench/filters run
 
+# For inputs that upset the tool. SECONDS=60, TARGETS="list words": selftests/fuzz/Makefile.
+fuzz:
+	@$(vm)/deps fuzz
+	@$(MAKE) --no-print-directory -C selftests/fuzz fuzz $(if $(SECONDS),SECONDS=$(SECONDS)) \
+		$(if $(TARGETS),TARGETS='$(TARGETS)')
+
 lint:
 	@$(vm)/lint
 
@@ -104,7 +110,8 @@ help:
 	@echo '  bench        ours beside ipset and nftables: figures, bars, a page with plots;'
 	@echo '               about an hour, BENCH=quick is a look (SEED=n)'
 	@echo '  bench-filters  the published filters beside our tables, in user space'
+	@echo '  fuzz         look for inputs that upset the tool; SECONDS=60 for each kind'
 	@echo '  lint         checkpatch and sparse'
 
 .PHONY: all module build-module tools install uninstall load check check-debug demo bench bench-filters \
-	lint clean help
+	fuzz lint clean help

@@ -34,6 +34,7 @@ int run_interactive(struct tool *tool, struct words *words)
 {
 	size_t room = 0;
 	char *line = NULL;
+	ssize_t len;
 	int status;
 
 	status = parse_words(tool, words, no_keywords, 0, 0);
@@ -42,9 +43,13 @@ int run_interactive(struct tool *tool, struct words *words)
 	for (;;) {
 		fputs("ipcuckoo> ", stdout);
 		fflush(stdout);
-		if (getline(&line, &room, stdin) < 0 || is_quit(line))
+		len = getline(&line, &room, stdin);
+		if (len < 0 || is_quit(line))
 			break;
-		run_line(tool, line);
+		if (is_text(line, len))
+			run_line(tool, line);
+		else
+			fail(tool, STATUS_USAGE, "a NUL byte in the line");
 	}
 	free(line);
 	return STATUS_OK;

@@ -43,3 +43,8 @@ int split_line(char *line, char *word[LINE_WORDS])
 			return -1;
 	}
 }
+
+bool is_text(const char *line, size_t len)
+{
+	return strlen(line) == len;
+}

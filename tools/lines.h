@@ -14,4 +14,7 @@
  */
 int split_line(char *line, char *word[LINE_WORDS]);
 
+/* Whether a line of this length has no NUL in it, which would hide the rest. */
+bool is_text(const char *line, size_t len);
+
 #endif /* IPCUCKOO_TOOL_LINES_H */

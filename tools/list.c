@@ -16,8 +16,12 @@
 #include "../uapi/ipcuckoo.h"
 #include "list.h"
 
-/* Bytes read at once, and the longest line that is understood in full. */
+/* Bytes read at once, and the longest line that is understood in full. Fuzzers
+ * have less, so that lines come in parts.
+ */
+#ifndef BUFFER_SIZE
 #define BUFFER_SIZE	(256u << 10)
+#endif
 
 /**
  * struct reader - a file being read

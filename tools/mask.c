@@ -72,7 +72,7 @@ void mask_hosts(const struct nl_set *set, struct packed *entries)
 	if (!set->netmask && !set->has_bitmask)
 		return;
 	memcpy(mask, set->bitmask, sizeof(mask));
-	for (i = 0; i < set->netmask; i++)
+	for (i = 0; i < set->netmask && i < 8 * sizeof(mask); i++)
 		mask[i / 8] |= 0x80 >> i % 8;
 	for (i = 0; i < array->count; i++)
 		for (byte = 0; byte < entry_size[kind]; byte++)

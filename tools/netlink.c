@@ -153,7 +153,7 @@ static int attribute_at(const struct nl *nl, uint32_t offset)
 	const struct nlattr *attr;
 
 	mnl_attr_for_each(attr, nlh, GENL_HDRLEN)
-		if ((const char *)attr == nl->request + offset)
+		if ((const char *)attr - nl->request == offset)
 			return mnl_attr_get_type(attr);
 	return 0;
 }
@@ -505,6 +505,7 @@ static int read_set(const struct nlattr **attrs, void *data)
 
 int nl_set_get(struct nl *nl, const char *name, struct nl_set *set)
 {
+	memset(set, 0, sizeof(*set));
 	start_for_set(nl, IPCUCKOO_CMD_SET_GET, name, 0);
 	return talk(nl, read_set, set);
 }
@@ -725,11 +726,28 @@ static uint8_t *put_be(uint8_t *p, uint64_t n, unsigned int bytes)
 	return p;
 }
 
-/* Reads what is kept for the n-th entry of a message. Of comments, which differ
- * in length, @comment is the next one, and moves.
+/* Strings behind one another, each terminated. */
+struct strings {
+	const char *next;
+	const char *end;
+};
+
+/* The next one; NULL if it is empty, or there is none. */
+static char *take_string(struct strings *strings)
+{
+	const char *text = strings->next;
+
+	if (text == strings->end)
+		return NULL;
+	strings->next += strlen(text) + 1;
+	return *text ? (char *)text : NULL;
+}
+
+/* Reads what is kept for the n-th entry of a message. Comments differ in length:
+ * they are taken one after another.
  */
 static struct entry_value read_value(const struct nlattr **attrs, size_t n,
-				     const char **comment)
+				     struct strings *comments)
 {
 	const uint8_t *timeouts = NULL, *counters = NULL, *infos = NULL, *nomatches = NULL;
 	struct entry_value value = { 0 };
@@ -764,25 +782,24 @@ static struct entry_value read_value(const struct nlattr **attrs, size_t n,
 		value.queue = get_be(infos + 12, 2);
 	}
 	value.nomatch = nomatches && *nomatches;
-	if (*comment) {
-		value.comment = **comment ? (char *)*comment : NULL;
-		*comment += strlen(*comment) + 1;
-	}
+	value.comment = take_string(comments);
 	return value;
 }
 
-/* The kernel sends one comment for each entry, each terminated. */
-static const char *first_comment(const struct nlattr *attr)
+/* The strings of an attribute: none if the last one lacks its end. */
+static struct strings get_strings(const struct nlattr *attr)
 {
 	const char *text = attr ? mnl_attr_get_payload(attr) : NULL;
 	size_t len = attr ? mnl_attr_get_payload_len(attr) : 0;
 
-	return len && !text[len - 1] ? text : NULL;
+	if (!len || text[len - 1])
+		return (struct strings){ NULL, NULL };
+	return (struct strings){ text, text + len };
 }
 
 static int read_valued(const struct nlattr **attrs, void *data)
 {
-	const char *comment = first_comment(attrs[IPCUCKOO_A_COMMENTS]);
+	struct strings comments = get_strings(attrs[IPCUCKOO_A_COMMENTS]);
 	struct valued *entries = data;
 	struct entry_value value;
 	const struct nlattr *attr;
@@ -795,7 +812,7 @@ static int read_valued(const struct nlattr **attrs, void *data)
 		count = attr ? mnl_attr_get_payload_len(attr) / entry_size[kind] : 0;
 		entry = attr ? mnl_attr_get_payload(attr) : NULL;
 		for (i = 0; i < count; i++, n++, entry += entry_size[kind]) {
-			value = read_value(attrs, n, &comment);
+			value = read_value(attrs, n, &comments);
 			err = valued_add(entries, kind, entry, &value);
 			if (err)
 				return err;

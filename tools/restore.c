@@ -396,10 +396,12 @@ static int read_file(struct restore *r, FILE *file)
 	int status = STATUS_OK;
 	char *text = NULL;
 	size_t room = 0;
+	ssize_t len;
 
-	while (!status && getline(&text, &room, file) >= 0) {
+	while (!status && (len = getline(&text, &room, file)) >= 0) {
 		r->line.line++;
-		status = read_line(r, text);
+		status = is_text(text, len) ? read_line(r, text) :
+			 fail(&r->line, STATUS_USAGE, "a NUL byte in the line");
 	}
 	free(text);
 	if (!status && ferror(file))

@@ -242,7 +242,7 @@ int run_version(struct tool *tool, struct words *words)
 	status = parse_words(tool, words, no_keywords, 0, 0);
 	if (status)
 		return status;
-	known = !nl_open(&tool->nl) && !nl_info(tool->nl, &info);
+	known = (tool->nl || !nl_open(&tool->nl)) && !nl_info(tool->nl, &info);
 	if (tool->json) {
 		object = json_object_new_object();
 		json_add_string(object, "tool", IPCUCKOO_TOOL_VERSION);

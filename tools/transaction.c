@@ -313,13 +313,15 @@ static int plan_to_say(struct work *work, const struct change *change,
 static int settle(struct transaction *t, struct work *work,
 		  const struct packed *have, struct fault *fault)
 {
-	const struct change *change = work->changes, *next;
-	const struct change *end = change + work->count;
+	const struct change *change = work->changes, *end, *next;
 	struct entry_value value;
 	int there, err = 0;
 	bool then;
 
 	forget_plan(work);
+	if (!work->count)
+		return 0;
+	end = change + work->count;
 	for (; change < end && !err; change = next) {
 		for (next = change + 1; next < end && same_entry(change, next); )
 			next++;
@@ -394,7 +396,9 @@ static int make_plan(struct transaction *t, struct work *work,
 
 	if (!work->count && !work->flushed)
 		return 0;
-	qsort(work->changes, work->count, sizeof(*work->changes), order_changes);
+	if (work->count)
+		qsort(work->changes, work->count, sizeof(*work->changes),
+		      order_changes);
 	if (work->fresh || work->flushed) {
 		work->plan = PLAN_SHADOW;
 		return settle(t, work, NULL, fault);

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * What the kernel answers, and what is printed of it. The first byte says which
+ * command asks; outside.c reads the rest.
+ */
+#define FUZZ_INSIDE
+#include "fuzz.h"
+
+#define COMMANDS	27
+#define WORDS		8
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	static const char *const commands[COMMANDS][WORDS] = {
+		{ "list" }, { "list", "-j" }, { "list", "-o", "xml" }, { "list", "-r", "a" },
+		{ "list", "--verbose" }, { "save" }, { "save", "--ipset" }, { "list", "-n" },
+		{ "stats" }, { "stats", "-j" }, { "stats", "--prometheus" }, { "version" },
+		{ "monitor" }, { "monitor", "-j" },
+		{ "test", "a", "192.0.2.1" }, { "count", "f", "192.0.2.1" },
+		{ "add", "a", "192.0.2.1", "192.0.2.2" }, { "del", "a", "192.0.2.1" },
+		{ "attach", "a", "src", "drop" }, { "detach", "a" },
+		{ "load", "a", "list" }, { "load", "a", "list", "--append" },
+		{ "destroy" }, { "swap", "a", "b" },
+		{ "block", "192.0.2.1" }, { "unblock", "192.0.2.1" },
+		{ "restore" },
+	};
+	static const uint8_t file[] = "flush a\nadd a 192.0.2.3\n";
+	static const uint8_t list[] = "192.0.2.3\n192.0.2.4\n";
+	const char *const *words;
+
+	if (!size)
+		return 0;
+	words = commands[data[0] % COMMANDS];
+	outside = (struct outside){ .answers = data + 1, .size = size - 1 };
+	outside.file = words[0][0] == 'r' ? file : list;
+	outside.file_size = words[0][0] == 'r' ? sizeof(file) - 1 : sizeof(list) - 1;
+	run_tool(words);
+	return 0;
+}

@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * List files, and the addresses in them. The first byte says what set they are
+ * for. A blank before each line keeps the scanner of plain addresses away from
+ * it and changes nothing else: both ways have to find the same. What they found
+ * is written and read again.
+ */
+#define FUZZ_INSIDE
+#include <stdbool.h>
+
+#include "fuzz.h"
+#include "../../uapi/ipcuckoo.h"
+
+enum { HOSTS_ONLY = 1 << 2, SKIP_INVALID = 1 << 3 };
+
+static struct list new_list(uint8_t set)
+{
+	return (struct list){
+		.family = set % 4 ? set % 4 : IPCUCKOO_FAMILY_ANY,
+		.hosts_only = set & HOSTS_ONLY,
+		.expand_limit = LIST_EXPAND_LIMIT,
+		.has_expand = true,
+		.skip_invalid = set & SKIP_INVALID,
+	};
+}
+
+static int read_text(struct list *list, const char *text, size_t size,
+		     struct list_fault *fault)
+{
+	int err;
+
+	outside = (struct outside){ .file = (const uint8_t *)text, .file_size = size };
+	err = list_read(list, "list", fault);
+	packed_sort(&list->entries);
+	return err;
+}
+
+static void check_same(const struct packed *a, const struct packed *b)
+{
+	int kind;
+
+	for (kind = 0; kind < ENTRY_KINDS; kind++) {
+		const struct entry_array *x = &a->kind[kind], *y = &b->kind[kind];
+
+		if (x->count != y->count ||
+		    (x->count && memcmp(x->data, y->data, x->count * entry_size[kind])))
+			abort();
+	}
+}
+
+static int write_entry(enum entry_kind kind, const uint8_t *entry, void *data)
+{
+	char text[ADDRESS_TEXT_SIZE + 1], *end = entry_format(text, kind, entry);
+
+	*end++ = '\n';
+	fwrite(text, 1, end - text, data);
+	return 0;
+}
+
+/* What is in a list, as text, reads as the same list, without a fault. */
+static void check_written(const struct list *list, uint8_t set)
+{
+	struct list again = new_list(set);
+	struct list_fault fault;
+	char *text = NULL;
+	size_t size = 0;
+	FILE *file = open_memstream(&text, &size);
+
+	if (!file)
+		abort();
+	packed_walk(&list->entries, write_entry, file);
+	fclose(file);
+	if (read_text(&again, text, size, &fault))
+		abort();
+	check_same(&list->entries, &again.entries);
+	list_free(&again);
+	free(text);
+}
+
+/* Lines so long that they are refused, or nearly, with a blank more or less. */
+static bool has_long_line(const uint8_t *data, size_t size)
+{
+	const uint8_t *end;
+
+	for (; size; size -= end - data, data = end) {
+		end = memchr(data, '\n', size);
+		end = end ? end + 1 : data + size;
+		if (end - data + 2 > BUFFER_SIZE)
+			return true;
+	}
+	return false;
+}
+
+/* Files that are told by their first bytes are not the same behind a blank. */
+static bool has_magic(const uint8_t *data, size_t size, int err,
+		      const struct list_fault *fault)
+{
+	return (err && !fault->line) || (size >= 3 && !memcmp(data, "\xef\xbb\xbf", 3));
+}
+
+static char *put_blanks(const uint8_t *data, size_t size, size_t *len)
+{
+	char *text = malloc(2 * size + 1);
+	size_t i;
+
+	if (!text)
+		abort();
+	for (i = 0, *len = 0; i < size; i++) {
+		if (!i || data[i - 1] == '\n')
+			text[(*len)++] = ' ';
+		text[(*len)++] = data[i];
+	}
+	return text;
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	struct list_fault fault[2];
+	struct list fast, slow;
+	int err[2];
+	char *text;
+	size_t len;
+	uint8_t set;
+
+	if (!size)
+		return 0;
+	set = *data++;
+	size--;
+	fast = new_list(set);
+	slow = new_list(set);
+	err[0] = read_text(&fast, (const char *)data, size, &fault[0]);
+	text = put_blanks(data, size, &len);
+	err[1] = read_text(&slow, text, len, &fault[1]);
+	if (!has_long_line(data, size) && !has_magic(data, size, err[0], &fault[0])) {
+		if (err[0] != err[1] || fast.lines != slow.lines ||
+		    fast.skipped != slow.skipped || fast.masked != slow.masked)
+			abort();
+		check_same(&fast.entries, &slow.entries);
+	}
+	check_written(&fast, set);
+	list_free(&fast);
+	list_free(&slow);
+	free(text);
+	return 0;
+}

@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: GPL-2.0
+/* Command lines, one a line: words, options, entries, types, verdicts. */
+#define FUZZ_INSIDE
+#include "fuzz.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	static const char *const words[] = { "-", NULL };
+
+	outside = (struct outside){ .file = data, .file_size = size };
+	run_tool(words);
+	return 0;
+}

@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * What the tool meets outside itself, for fuzzers: included before each of its
+ * sources, this puts ours in the place of sockets, files and names of hosts, so
+ * that nothing is touched, and the same input does the same again.
+ */
+#ifndef FUZZ_OUTSIDE_H
+#define FUZZ_OUTSIDE_H
+
+#include <fcntl.h>
+#include <libmnl/libmnl.h>
+#include <netdb.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <sys/socket.h>
+
+#include "../../tools/list.h"
+
+/* A prefix of a few hosts finds what one of 65536 would, sooner. */
+#undef LIST_EXPAND_LIMIT
+#undef LIST_EXPAND_MOST
+#define LIST_EXPAND_LIMIT	64ull
+#define LIST_EXPAND_MOST	256ull
+
+/* Bytes of a file that are read at once. */
+#define BUFFER_SIZE		512u
+
+/**
+ * struct outside - what there is
+ * @answers:	bytes that answers are made of, see outside.c; NULL for those of
+ *		a kernel that has a few sets, and does all that is asked for
+ * @size:	how many are left
+ * @file:	what every file and standard input say
+ * @file_size:	bytes of it
+ */
+struct outside {
+	const uint8_t *answers;
+	size_t size;
+	const uint8_t *file;
+	size_t file_size;
+};
+
+extern struct outside outside;
+
+/* Run the tool with these words, NULL behind the last one. */
+void run_tool(const char *const *words);
+
+int outside_open(const char *path, int flags);
+FILE *outside_fopen(const char *path, const char *mode);
+FILE *outside_freopen(const char *path, const char *mode, FILE *file);
+FILE *outside_stdin(void);
+int outside_poll(struct pollfd *polled, nfds_t count, int timeout);
+int outside_sigprocmask(int how, const sigset_t *set, sigset_t *old);
+int outside_getaddrinfo(const char *name, const char *service,
+			const struct addrinfo *hints, struct addrinfo **found);
+int outside_getnameinfo(const struct sockaddr *address, socklen_t size, char *host,
+			socklen_t host_size, char *service, socklen_t service_size,
+			int flags);
+struct mnl_socket *outside_socket_open(int bus, int flags);
+int outside_socket_bind(struct mnl_socket *socket, unsigned int groups, pid_t pid);
+int outside_socket_close(struct mnl_socket *socket);
+int outside_socket_fd(const struct mnl_socket *socket);
+unsigned int outside_socket_portid(const struct mnl_socket *socket);
+int outside_socket_option(const struct mnl_socket *socket, int option, void *value,
+			  socklen_t size);
+ssize_t outside_send(const struct mnl_socket *socket, const void *message, size_t size);
+ssize_t outside_receive(const struct mnl_socket *socket, void *to, size_t size);
+
+#ifndef FUZZ_INSIDE
+#define open(path, flags)			outside_open(path, flags)
+#define fopen(path, mode)			outside_fopen(path, mode)
+#define freopen(path, mode, file)		outside_freopen(path, mode, file)
+#undef stdin
+#define stdin					outside_stdin()
+#define poll(polled, count, timeout)		outside_poll(polled, count, timeout)
+#define sigprocmask(how, set, old)		outside_sigprocmask(how, set, old)
+#define getaddrinfo(name, service, hints, found) \
+	outside_getaddrinfo(name, service, hints, found)
+#define getnameinfo(...)			outside_getnameinfo(__VA_ARGS__)
+#define mnl_socket_open2(bus, flags)		outside_socket_open(bus, flags)
+#define mnl_socket_bind(socket, groups, pid)	outside_socket_bind(socket, groups, pid)
+#define mnl_socket_close(socket)		outside_socket_close(socket)
+#define mnl_socket_get_fd(socket)		outside_socket_fd(socket)
+#define mnl_socket_get_portid(socket)		outside_socket_portid(socket)
+#define mnl_socket_setsockopt(socket, option, value, size) \
+	outside_socket_option(socket, option, value, size)
+#define mnl_socket_sendto(socket, message, size) outside_send(socket, message, size)
+#define mnl_socket_recvfrom(socket, to, size)	outside_receive(socket, to, size)
+#endif
+
+#endif /* FUZZ_OUTSIDE_H */
