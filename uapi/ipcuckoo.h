@@ -58,7 +58,7 @@
  *
  *   IPCUCKOO_A_TIMEOUTS   4 bytes each: seconds after which the entry ends,
  *                         0: it stays. Without, all have the set's TIMEOUT
- *   IPCUCKOO_A_COUNTERS  16 bytes each: packets, bytes, that it decided about;
+ *   IPCUCKOO_A_COUNTERS  16 bytes each: packets that matched it, bytes;
  *                         in requests IPCUCKOO_COUNTER_KEEP for either: it goes
  *                         on, or begins at 0
  *   IPCUCKOO_A_SKBINFOS  16 bytes each: mask and mark (4 bytes each) that
@@ -288,8 +288,8 @@
  *
  *   SET_NEW, SET_DESTROYED, SET_FLUSHED, SET_CHANGED, SET_REPLACED (by
  *   SHADOW_COMMIT, or several lines written to procfs)
- *       SET, TYPE, FAMILY, MAXELEM, ENTRIES, GENERATION; FLAGS
- *       (FORCEADD, MULTI); filter:ip: BITS, CAPACITY
+ *       SET, TYPE, FAMILY, MAXELEM, ENTRIES, GENERATION; as in SET_GET, where
+ *       there are any: OPTIONS, TIMEOUT, EXPIRED, FLAGS, BITS, CAPACITY
  *   SET_RENAMED, SET_SWAPPED
  *       SET, SET_TO, as in the request
  *   ENTRIES_ADDED, ENTRIES_DELETED
