@@ -533,6 +533,13 @@ test_exchange()
 	"$IPCUCKOO" create c hash:ip family any
 	expect "so is what it cannot be" 1 "" "ipset cannot hold the set c: it has no family any" \
 		save c --ipset
+	"$IPCUCKOO" create d hash:ip timeout 60
+	"$IPCUCKOO" add d 192.0.2.1 timeout 2147483
+	run_ok "ipset's longest timeout is saved for it" "$IPCUCKOO" save d --ipset
+	"$IPCUCKOO" add d 192.0.2.2 timeout 3000000
+	expect "a longer one is an error" 1 "" \
+		"ipset cannot hold the set d: * seconds are left of a timeout, and it knows 2147483 at most" \
+		save d --ipset
 	"$IPCUCKOO" destroy
 }
 

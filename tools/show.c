@@ -4,6 +4,7 @@
  * sorted in place, and written through one buffer; its members never exist as
  * objects.
  */
+#include <inttypes.h>
 #include <netdb.h>
 #include <stdlib.h>
 
@@ -220,6 +221,26 @@ static int find_alien(enum entry_kind kind, const uint8_t *entry, void *data)
 	       !memcmp(entry, zero, size);
 }
 
+/* Seconds that ipset can wait: the kernel's timers end after 2^31 ms. */
+#define ALIEN_TIMEOUT	(INT32_MAX / 1000)
+
+/* Whether ipset could hold the timeouts of a set. */
+static int check_timeouts(struct listing *listing)
+{
+	const struct nl_set *set = listing->set;
+	uint32_t longest = set->timeout;
+	size_t i;
+
+	for (i = 0; i < listing->valued.count; i++)
+		if (listing->valued.at[i].value.timeout > longest)
+			longest = listing->valued.at[i].value.timeout;
+	if (longest <= ALIEN_TIMEOUT)
+		return STATUS_OK;
+	return fail(listing->tool, STATUS_REFUSED,
+		    "ipset cannot hold the set %s: %" PRIu32 " seconds are left of a timeout, and it knows %d at most",
+		    set->name, longest, ALIEN_TIMEOUT);
+}
+
 /* Whether ipset could hold a set. */
 static int check_alien(struct listing *listing, const struct packed *entries)
 {
@@ -238,7 +259,7 @@ static int check_alien(struct listing *listing, const struct packed *entries)
 			    "ipset cannot hold the set %s: %s is an entry",
 			    set->name, set->type == IPCUCKOO_TYPE_HASH_IP ?
 			    "a zero address" : "a prefix of length 0");
-	return STATUS_OK;
+	return check_timeouts(listing);
 }
 
 static void print_set(struct listing *listing, const struct packed *entries)
