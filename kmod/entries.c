@@ -556,10 +556,11 @@ int ipcuckoo_entries_learn_exceptions(struct ipcuckoo_entries *e,
 	return err ?: rebuild_with(e, kind, nbuckets, NULL, with(e, t, &example));
 }
 
-/* After deletions: shrink a table that is nearly empty, clean a hint that has
- * many stale marks. Failure costs memory or time, nothing else.
+/* After deletions: shrink a table that is nearly empty, and will be with so many
+ * more entries; clean a hint that has many stale marks. Failure costs memory or
+ * time, nothing else.
  */
-static void tidy(struct ipcuckoo_entries *e, enum ipcuckoo_kind kind)
+static void tidy(struct ipcuckoo_entries *e, enum ipcuckoo_kind kind, u32 more)
 {
 	const struct ipcuckoo_table *t = current_version(e)->table[kind];
 	bool v6 = ipcuckoo_kind_keyed(kind);
@@ -568,8 +569,8 @@ static void tidy(struct ipcuckoo_entries *e, enum ipcuckoo_kind kind)
 
 	e->untidy &= ~BIT(kind);
 	if (ipcuckoo_table_slots(t) > SHRINK_SLOTS &&
-	    count < ipcuckoo_table_slots(t) / SHRINK_SHARE && !search_begin(e) &&
-	    !rebuild(e, kind, ipcuckoo_table_buckets(count * 2ULL, v6), NULL))
+	    (u64)count + more < ipcuckoo_table_slots(t) / SHRINK_SHARE && !search_begin(e) &&
+	    !rebuild(e, kind, ipcuckoo_table_buckets(count * 2ULL + more, v6), NULL))
 		e->growths++;
 	if (h && h->stale > STALE_MIN + count) {
 		h->stale = 0;
@@ -582,7 +583,7 @@ static void tidy(struct ipcuckoo_entries *e, enum ipcuckoo_kind kind)
 static void tidy_swept(struct ipcuckoo_entries *e)
 {
 	while (e->untidy)
-		tidy(e, __ffs(e->untidy));
+		tidy(e, __ffs(e->untidy), 0);
 }
 
 /* What is kept for an entry, if it is there and has not ended. */
@@ -787,7 +788,7 @@ static int remove(struct ipcuckoo_entries *e, const struct ipcuckoo_entry *entry
 	if (sweeping)
 		e->untidy |= BIT(kind);
 	else
-		tidy(e, kind);
+		tidy(e, kind, 0);
 	return 0;
 }
 
@@ -1105,9 +1106,8 @@ int ipcuckoo_entries_reserve(struct ipcuckoo_entries *e,
 	if (!err && ipcuckoo_entries_approximate(e))
 		return prepare_filter(e);
 	for (kind = 0; kind < IPCUCKOO_KINDS && !err; kind++) {
-		/* It would shrink, and grow again at once. */
-		if (more[kind])
-			e->untidy &= ~BIT(kind);
+		if (more[kind] && e->untidy & BIT(kind))
+			tidy(e, kind, more[kind]);
 		if (more[kind] && ipcuckoo_kind_is_nets(kind))
 			err = prepare_hint(e, ipcuckoo_kind_keyed(kind),
 					   more[kind]);
@@ -1201,6 +1201,7 @@ int ipcuckoo_entries_fit(struct ipcuckoo_entries *e)
 
 	if (f)
 		return f->count ? 0 : publish_filter(e, NULL);
+	e->untidy = 0;
 	for (kind = 0; kind < IPCUCKOO_KINDS && !err; kind++)
 		err = fit_table(e, kind);
 	err = err ?: fit_hint(e, false);

@@ -400,6 +400,10 @@ static int apply_single(struct ipcuckoo_set *set, const struct command *command)
 
 	if (command->type == COMMAND_FLUSH)
 		return ipcuckoo_set_flush(set);
+	/* What has ended makes room before it is asked for. */
+	if (command->type == COMMAND_ADD && ipcuckoo_set_limit(set) &&
+	    ipcuckoo_set_count(set) >= ipcuckoo_set_limit(set))
+		ipcuckoo_set_sweep(set);
 	err = apply_command(set, &set->entries, command);
 	if (err || set->entries.generation == generation)
 		return err;
