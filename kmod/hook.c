@@ -101,6 +101,37 @@ struct addresses {
 	struct ipcuckoo_key addr[2];
 };
 
+static __always_inline struct addresses addresses4(const struct iphdr *ip)
+{
+	return (struct addresses){
+		.addr[0].lo = ntohl(ip->saddr),
+		.addr[1].lo = ntohl(ip->daddr),
+	};
+}
+
+static struct ipcuckoo_key key6(const struct in6_addr *addr)
+{
+	return (struct ipcuckoo_key){
+		.hi = (u64)ntohl(addr->s6_addr32[0]) << 32 |
+		      ntohl(addr->s6_addr32[1]),
+		.lo = (u64)ntohl(addr->s6_addr32[2]) << 32 |
+		      ntohl(addr->s6_addr32[3]),
+	};
+}
+
+static __always_inline struct addresses addresses6(const struct ipv6hdr *ip)
+{
+	return (struct addresses){
+		.addr[0] = key6(&ip->saddr),
+		.addr[1] = key6(&ip->daddr),
+	};
+}
+
+static struct addresses addresses_of(const void *ip, bool v6)
+{
+	return v6 ? addresses6(ip) : addresses4(ip);
+}
+
 typedef bool (*match_fn)(struct ipcuckoo_set *set, const struct ipcuckoo_key *addr);
 
 static bool match4(struct ipcuckoo_set *set, const struct ipcuckoo_key *addr)
@@ -109,14 +140,24 @@ static bool match4(struct ipcuckoo_set *set, const struct ipcuckoo_key *addr)
 }
 
 static bool match_masked(struct ipcuckoo_set *set, const struct ipcuckoo_key *addr,
-			 match_fn match)
+			 bool v6)
 {
 	struct ipcuckoo_key key = ipcuckoo_mask_key(&set->mask, addr);
 
-	return match(set, &key);
+	return v6 ? ipcuckoo_set_match6(set, &key) : ipcuckoo_set_match4(set, key.lo);
 }
 
-static __always_inline bool matches(const struct ipcuckoo_link *link,
+static noinline bool matches_masked(const struct ipcuckoo_link *link, const void *ip,
+				    bool v6)
+{
+	const struct addresses a = addresses_of(ip, v6);
+	u8 dir = link->dir >> MASKED_SHIFT;
+
+	return (dir & IPCUCKOO_DIR_SRC && match_masked(link->set, &a.addr[0], v6)) ||
+	       (dir & IPCUCKOO_DIR_DST && match_masked(link->set, &a.addr[1], v6));
+}
+
+static __always_inline bool matches(const struct ipcuckoo_link *link, const void *ip,
 				    const struct addresses *a, match_fn match)
 {
 	u8 dir = link->dir;
@@ -124,11 +165,8 @@ static __always_inline bool matches(const struct ipcuckoo_link *link,
 	if ((dir & IPCUCKOO_DIR_SRC && match(link->set, &a->addr[0])) ||
 	    (dir & IPCUCKOO_DIR_DST && match(link->set, &a->addr[1])))
 		return true;
-	dir >>= MASKED_SHIFT;
-	if (likely(!dir))
-		return false;
-	return (dir & IPCUCKOO_DIR_SRC && match_masked(link->set, &a->addr[0], match)) ||
-	       (dir & IPCUCKOO_DIR_DST && match_masked(link->set, &a->addr[1], match));
+	return unlikely(dir >> MASKED_SHIFT) &&
+	       matches_masked(link, ip, match == ipcuckoo_set_match6);
 }
 
 /* The same once more for a set that keeps records: which entry it is, counted. */
@@ -186,23 +224,24 @@ static void trace(const struct ipcuckoo_link *link, const struct sk_buff *skb,
 }
 
 /* What a match comes to: a verdict of netfilter, or NF_REPEAT to go on. Kept out
- * of the way of those that match nothing.
+ * of the way of those that match nothing, whose addresses stay in registers: it
+ * reads them once more.
  */
 static noinline unsigned int hit(const struct ipcuckoo_link *link, struct sk_buff *skb,
 				 const struct nf_hook_state *state,
-				 const struct net_device *dev,
-				 const struct addresses *a, bool v6)
+				 const struct net_device *dev, const void *ip, bool v6)
 {
+	const struct addresses a = addresses_of(ip, v6);
 	struct ipcuckoo_attachment *at = link->at;
 	u64 packets, mark = 0;
 
 	if (ipcuckoo_set_recorded(link->set) &&
-	    !hit_entry(link, a, v6, skb->len, &mark))
+	    !hit_entry(link, &a, v6, skb->len, &mark))
 		return NF_REPEAT;
 	packets = this_cpu_inc_return(at->counter->packets);
 	this_cpu_add(at->counter->bytes, skb->len);
 	if (trace_ipcuckoo_match_enabled())
-		trace(link, skb, dev, a);
+		trace(link, skb, dev, &a);
 	if (at->rule.log.to)
 		ipcuckoo_log(at, link->set, packets, skb, state);
 	switch (at->rule.verdict) {
@@ -225,18 +264,17 @@ static noinline unsigned int hit(const struct ipcuckoo_link *link, struct sk_buf
  */
 static __always_inline unsigned int run(const struct ipcuckoo_chain *chain,
 					struct sk_buff *skb,
-					const struct nf_hook_state *state,
+					const struct nf_hook_state *state, const void *ip,
 					const struct addresses *a, match_fn match)
 {
 	const struct net_device *dev = device(state);
-	const struct ipcuckoo_link *link;
-	unsigned int i, verdict;
+	const struct ipcuckoo_link *link = chain->link, *end = link + chain->count;
+	unsigned int verdict;
 
-	for (i = 0; i < chain->count; i++) {
-		link = &chain->link[i];
-		if (!concerns(link->at, dev) || !matches(link, a, match))
+	for (; link < end; link++) {
+		if (!concerns(link->at, dev) || !matches(link, ip, a, match))
 			continue;
-		verdict = hit(link, skb, state, dev, a, match == ipcuckoo_set_match6);
+		verdict = hit(link, skb, state, dev, ip, match == ipcuckoo_set_match6);
 		if (verdict != NF_REPEAT)
 			return verdict;
 	}
@@ -248,22 +286,9 @@ static __always_inline unsigned int run4(const struct ipcuckoo_chain *chain,
 					 const struct nf_hook_state *state,
 					 const struct iphdr *ip)
 {
-	const struct addresses a = {
-		.addr[0].lo = ntohl(ip->saddr),
-		.addr[1].lo = ntohl(ip->daddr),
-	};
+	const struct addresses a = addresses4(ip);
 
-	return run(chain, skb, state, &a, match4);
-}
-
-static struct ipcuckoo_key key6(const struct in6_addr *addr)
-{
-	return (struct ipcuckoo_key){
-		.hi = (u64)ntohl(addr->s6_addr32[0]) << 32 |
-		      ntohl(addr->s6_addr32[1]),
-		.lo = (u64)ntohl(addr->s6_addr32[2]) << 32 |
-		      ntohl(addr->s6_addr32[3]),
-	};
+	return run(chain, skb, state, ip, &a, match4);
 }
 
 static __always_inline unsigned int run6(const struct ipcuckoo_chain *chain,
@@ -271,12 +296,9 @@ static __always_inline unsigned int run6(const struct ipcuckoo_chain *chain,
 					 const struct nf_hook_state *state,
 					 const struct ipv6hdr *ip)
 {
-	const struct addresses a = {
-		.addr[0] = key6(&ip->saddr),
-		.addr[1] = key6(&ip->daddr),
-	};
+	const struct addresses a = addresses6(ip);
 
-	return run(chain, skb, state, &a, ipcuckoo_set_match6);
+	return run(chain, skb, state, ip, &a, ipcuckoo_set_match6);
 }
 
 /* @priv of a hook is where the chain's pointer is. */
