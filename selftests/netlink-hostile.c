@@ -344,7 +344,7 @@ static void put_likely_entries(struct nlmsghdr *nlh, uint8_t cmd)
 		count = 1;
 		mnl_attr_put(nlh, IPCUCKOO_A_NETS4, 5, net);
 	}
-	if (cmd == IPCUCKOO_CMD_ENTRY_ADD || cmd == IPCUCKOO_CMD_ENTRY_DEL)
+	if (cmd != IPCUCKOO_CMD_SHADOW_ADD)
 		mnl_attr_put_u32(nlh, IPCUCKOO_A_FLAGS, rng() % 2);
 	if ((cmd == IPCUCKOO_CMD_ENTRY_ADD || cmd == IPCUCKOO_CMD_SHADOW_ADD) && rng() % 2)
 		put_likely_values(nlh, count);
