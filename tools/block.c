@@ -121,7 +121,7 @@ int run_block(struct tool *tool, struct words *words)
 		.name = BLOCK_SET,
 		.type = IPCUCKOO_TYPE_HASH_NET,
 		.family = IPCUCKOO_FAMILY_ANY,
-	};
+	}, there;
 	struct packed entries = { 0 };
 	int err, status;
 
@@ -130,9 +130,11 @@ int run_block(struct tool *tool, struct words *words)
 		status = connect_module(tool);
 	if (status)
 		return status;
-	err = nl_set_get(tool->nl, BLOCK_SET, &set);
+	err = nl_set_get(tool->nl, BLOCK_SET, &there);
 	if (err && err != -ENOENT)
 		return fail_kernel(tool, NULL, "cannot read set %s", BLOCK_SET);
+	if (!err)
+		set = there;
 	status = bulk_read(tool, &set, words->word, words->count, NULL,
 			   &entries);
 	if (!status)
