@@ -52,9 +52,12 @@ int main(int argc, char **argv)
 		return usage(argv[0]);
 	report_begin(directory, bench.seed, bench.quick);
 	bench_overview(&bench);
+	bench_choices(&bench);
 	bench_load(&bench);
 	bench_rate(&bench);
+	bench_reads(&bench);
 	bench_copies(&bench);
+	bench_delete(&bench);
 	bench_space(&bench);
 	bench_matrix(&bench);
 	return report_end();

@@ -27,9 +27,12 @@ struct bench {
 
 /* bench_<what>.c, in the order of the report. */
 void bench_overview(const struct bench *bench);
+void bench_choices(const struct bench *bench);
 void bench_load(const struct bench *bench);
 void bench_rate(const struct bench *bench);
+void bench_reads(const struct bench *bench);
 void bench_copies(const struct bench *bench);
+void bench_delete(const struct bench *bench);
 void bench_space(const struct bench *bench);
 void bench_matrix(const struct bench *bench);
 void bench_times(const struct bench *bench);	/* a part of bench_matrix() */

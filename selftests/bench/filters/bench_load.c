@@ -13,6 +13,7 @@
 #define SLOTS		(1 << 18)
 #define SLOTS_QUICK	(1 << 15)
 #define RUNS		9
+#define PLACES		100000	/* that are looked at for the farthest */
 
 struct loads {
 	double median;
@@ -100,6 +101,88 @@ static void claim_capacity(const struct bench *bench)
 	filter_destroy(small);
 }
 
+/* Why the other bucket is i xor hash(f), not i xor f. */
+
+struct alternates {
+	struct loads hashed;
+	struct loads bare;
+	double farthest;	/* two buckets that are f apart, in buckets */
+};
+
+static double farthest(const struct filter *filter, u64 seed)
+{
+	struct cuckoo_place place;
+	double most = 0;
+	u32 i;
+
+	for (i = 0; i < PLACES; i++) {
+		place = cuckoo_place((const struct cuckoo *)filter,
+				     key_nth(seed, i));
+		most = fmax(most, fabs((double)place.bucket[0] -
+				       (double)place.bucket[1]));
+	}
+	return most;
+}
+
+static struct alternates alternates_row(const struct bench *bench,
+					unsigned int f, u64 slots)
+{
+	struct filter_params params = filter_defaults(bench->seed, slots);
+	struct alternates a;
+	struct filter *filter;
+	char label[16];
+
+	params.f = f;
+	a.hashed = fill_up(bench, &filter_cuckoo, params, slots);
+	params.unhashed = true;
+	a.bare = fill_up(bench, &filter_cuckoo, params, slots);
+	filter = filter_create(&filter_cuckoo, &params);
+	a.farthest = farthest(filter, bench->seed);
+	filter_destroy(filter);
+	snprintf(label, sizeof(label), "%u", f);
+	report_row(label, (double[]){ a.hashed.median, a.hashed.low,
+		   a.hashed.high, a.bare.median, a.bare.low, a.bare.high,
+		   a.farthest });
+	return a;
+}
+
+static void alternates(const struct bench *bench, u64 slots)
+{
+	static const struct report_column columns[] = {
+		{ "hash(f)", "%.4f" }, { "lowest", "%.4f" },
+		{ "highest", "%.4f" }, { "f itself", "%.4f" },
+		{ "lowest", "%.4f" }, { "highest", "%.4f" },
+		{ "farthest", "%.0f" },
+	};
+	static const unsigned int widths[] = { 4, 6, 8, 12, 16 };
+	struct alternates a[5];
+	unsigned int i;
+
+	report_table("load-alternate", "Load at the first refusal, 4 slots, if "
+		     "the other bucket is i xor hash(f), and if it is i xor f; "
+		     "then also how many buckets away it is at most",
+		     "fingerprint bits", columns, 7);
+	for (i = 0; i < 5; i++)
+		a[i] = alternates_row(bench, widths[i], slots);
+	report_claim("the other bucket is i xor hash(f), not i xor f: else, "
+		     "with small fingerprints, evicted items land next to "
+		     "where they were", "Fan et al., CoNEXT 2014",
+		     a[2].bare.median < a[2].hashed.median - 0.01 ?
+		     REPORT_HOLDS : REPORT_FAILS,
+		     "i xor f is within %.0f buckets of i with 8 bits, of "
+		     "%llu, and so is all that evictions reach: the table "
+		     "falls apart into blocks of 2^f buckets, and the one that "
+		     "happens to get the most entries is full when the others "
+		     "are not. %.1f %% instead of %.1f %% with 8 bits, %.1f %% "
+		     "instead of %.1f %% with 4. With 16 bits, which reach "
+		     "every bucket here, it makes no difference: %.1f %% and "
+		     "%.1f %%.",
+		     a[2].farthest, slots / 4, 100 * a[2].bare.median,
+		     100 * a[2].hashed.median, 100 * a[0].bare.median,
+		     100 * a[0].hashed.median, 100 * a[4].bare.median,
+		     100 * a[4].hashed.median);
+}
+
 /* Ours has buckets of four slots: the filter, and the table of whole keys. */
 static void ours_row(const struct bench *bench, u64 slots)
 {
@@ -161,4 +244,5 @@ void bench_load(const struct bench *bench)
 	for (i = 0; i < 4; i++)
 		claim_load(1 << i, published[i], filter[i], &table[i]);
 	claim_capacity(bench);
+	alternates(bench, slots);
 }

@@ -90,17 +90,39 @@ static int add(struct filter *filter, u32 key)
 	return 0;
 }
 
-static bool test(const struct filter *filter, u32 key)
+/* How many of a key's bits are set before the first that is not. */
+static unsigned int leading_ones(const struct bloom *bloom, u32 key)
 {
-	const struct bloom *bloom = (const struct bloom *)filter;
-	struct hash_pair pair = hash_pair(filter->seed, key);
+	struct hash_pair pair = hash_pair(bloom->filter.seed, key);
 	unsigned int i;
 
 	for (i = 0; i < bloom->shape.k; i++)
 		if (!bit_test(bloom->words,
 			      hash_nth(&pair, i, bloom->shape.m)))
-			return false;
-	return true;
+			break;
+	return i;
+}
+
+static bool test(const struct filter *filter, u32 key)
+{
+	const struct bloom *bloom = (const struct bloom *)filter;
+
+	return leading_ones(bloom, key) == bloom->shape.k;
+}
+
+/**
+ * bloom_reads() - the bits that a look-up reads
+ * @filter:	a plain Bloom filter
+ * @key:	what is looked up
+ *
+ * Return: their number. The first that is not set is the last.
+ */
+unsigned int bloom_reads(const struct filter *filter, u32 key)
+{
+	const struct bloom *bloom = (const struct bloom *)filter;
+	unsigned int ones = leading_ones(bloom, key);
+
+	return ones < bloom->shape.k ? ones + 1 : ones;
 }
 
 static u64 bits(const struct filter *filter)

@@ -11,5 +11,6 @@ struct bloom_shape {
 
 struct bloom_shape bloom_shape(const struct filter_params *params);
 double bloom_rate(double n, double m, double k);
+unsigned int bloom_reads(const struct filter *filter, u32 key);
 
 #endif /* _BLOOM_H */

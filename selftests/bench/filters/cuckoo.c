@@ -31,15 +31,19 @@ static u64 round_up_pow2(u64 n)
 	return power;
 }
 
+static u64 compute_hash(const struct cuckoo *cuckoo, u32 fp)
+{
+	return cuckoo->unhashed ? fp : hash64(HASH_STEP, fp);
+}
+
 static u64 hash_of(const struct cuckoo *cuckoo, u32 fp)
 {
-	return fp < CUCKOO_SMALL ? cuckoo->alt[fp] :
-				   hash64(HASH_STEP, fp);
+	return fp < CUCKOO_SMALL ? cuckoo->alt[fp] : compute_hash(cuckoo, fp);
 }
 
 /**
  * cuckoo_create() - make a cuckoo filter
- * @params:	n, b, f, kicks, undo
+ * @params:	n, b, f, kicks, undo, unhashed
  * @store:	how to pack it
  */
 struct filter *cuckoo_create(const struct filter_params *params,
@@ -56,6 +60,7 @@ struct filter *cuckoo_create(const struct filter_params *params,
 	cuckoo->b = params->b;
 	cuckoo->f = params->f;
 	cuckoo->kicks = params->kicks;
+	cuckoo->unhashed = params->unhashed;
 	cuckoo->random = random_seed(params->seed);
 	cuckoo->bucket_bits = store->bits(cuckoo);
 	cuckoo->words = filter_alloc(bits_size(buckets * cuckoo->bucket_bits));
@@ -63,7 +68,7 @@ struct filter *cuckoo_create(const struct filter_params *params,
 		cuckoo->log = filter_alloc(params->kicks *
 					   sizeof(*cuckoo->log));
 	for (fp = 0; fp < CUCKOO_SMALL; fp++)
-		cuckoo->alt[fp] = hash64(HASH_STEP, fp);
+		cuckoo->alt[fp] = compute_hash(cuckoo, fp);
 	return &cuckoo->filter;
 }
 
@@ -199,6 +204,28 @@ bool cuckoo_test(const struct filter *filter, u32 key)
 	for (i = 0; i < 2 * cuckoo->b; i++)
 		found |= fp[i] == place.fp;
 	return found;
+}
+
+/**
+ * cuckoo_reads() - the buckets that a look-up has to read
+ * @filter:	a cuckoo filter
+ * @key:	what is looked up
+ *
+ * Return: 1 or 2. If the first one has the fingerprint it is the last; test()
+ * reads both all the same, rather than wait for the first.
+ */
+unsigned int cuckoo_reads(const struct filter *filter, u32 key)
+{
+	const struct cuckoo *cuckoo = (const struct cuckoo *)filter;
+	struct cuckoo_place place = cuckoo_place(cuckoo, key);
+	u32 fp[CUCKOO_SLOTS_MAX];
+	unsigned int i;
+
+	cuckoo->store->get(cuckoo, place.bucket[0], fp);
+	for (i = 0; i < cuckoo->b; i++)
+		if (fp[i] == place.fp)
+			return 1;
+	return place.bucket[0] == place.bucket[1] ? 1 : 2;
 }
 
 u64 cuckoo_bits(const struct filter *filter)

@@ -45,6 +45,7 @@ struct cuckoo_kick {
  * @kicks:	evictions before it gives up
  * @kicked:	evictions that there were
  * @dropped:	fingerprints lost to failed insertions
+ * @unhashed:	fingerprints are taken for their own hashes
  * @log:	to take evictions back; NULL: they are not
  * @random:	for the choice of victims
  * @alt:	the hashes of small fingerprints, looked up rather than computed
@@ -60,6 +61,7 @@ struct cuckoo {
 	unsigned int kicks;
 	u64 kicked;
 	u64 dropped;
+	bool unhashed;
 	struct cuckoo_kick *log;
 	struct random random;
 	u64 alt[CUCKOO_SMALL];
@@ -77,6 +79,7 @@ void cuckoo_destroy(struct filter *filter);
 int cuckoo_add(struct filter *filter, u32 key);
 int cuckoo_del(struct filter *filter, u32 key);
 bool cuckoo_test(const struct filter *filter, u32 key);
+unsigned int cuckoo_reads(const struct filter *filter, u32 key);
 u64 cuckoo_bits(const struct filter *filter);
 double cuckoo_fpp(const struct filter *filter);
 double cuckoo_rate(u64 count, u64 buckets, unsigned int f);

@@ -15,6 +15,7 @@ const struct filter_ops *const filter_all[] = {
 	&filter_dynamic,
 	&filter_2bdbf,
 	&filter_mbmbf,
+	&filter_hashtable1,
 	&filter_hashtable,
 	&filter_cuckoo,
 	&filter_semisort,

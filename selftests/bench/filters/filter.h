@@ -42,6 +42,8 @@ enum filter_tie {
  * @kicks:	evictions before an insertion gives up
  * @undo:	take these evictions back then; false: lose the last victim, as
  *		published
+ * @unhashed:	the other bucket is i xor f, not i xor hash(f), to see what the
+ *		hash is good for
  * @grow:	a full filter becomes larger, past @n or @r
  * @overfill:	rows take entries even when more than half of their bits are set,
  *		the kernel's filter even past @n
@@ -63,6 +65,7 @@ struct filter_params {
 	unsigned int f;
 	unsigned int kicks;
 	bool undo;
+	bool unhashed;
 
 	bool grow;
 	bool overfill;
@@ -111,7 +114,7 @@ struct filter_ops {
 extern const struct filter_ops filter_bloom, filter_counting, filter_blocked;
 extern const struct filter_ops filter_split, filter_dynamic, filter_2bdbf;
 extern const struct filter_ops filter_mbmbf;
-extern const struct filter_ops filter_hashtable;
+extern const struct filter_ops filter_hashtable1, filter_hashtable;
 extern const struct filter_ops filter_cuckoo, filter_semisort;
 extern const struct filter_ops filter_ours[3];	/* of 8 << i bits */
 extern const struct filter_ops filter_table, filter_entries;

@@ -60,6 +60,14 @@ static struct filter *create(const struct filter_params *params)
 	return &table->filter;
 }
 
+static struct filter *create1(const struct filter_params *params)
+{
+	struct filter_params own = *params;
+
+	own.b = 1;
+	return create(&own);
+}
+
 static void destroy(struct filter *filter)
 {
 	struct hashtable *table = (struct hashtable *)filter;
@@ -214,9 +222,23 @@ static double fpp(const struct filter *filter)
 
 const struct filter_ops filter_hashtable = {
 	.name = "hash table",
-	.source = "Pagh, Rodler, ESA 2001; Dietzfelbinger, Weidling, ICALP 2005",
+	.source = "Dietzfelbinger, Weidling, ICALP 2005",
 	.exact = true,
 	.create = create,
+	.destroy = destroy,
+	.add = add,
+	.del = del,
+	.test = test,
+	.bits = bits,
+	.fpp = fpp,
+};
+
+/* The original one, whatever the parameters say of slots. */
+const struct filter_ops filter_hashtable1 = {
+	.name = "hash table, 1 slot",
+	.source = "Pagh, Rodler, ESA 2001",
+	.exact = true,
+	.create = create1,
 	.destroy = destroy,
 	.add = add,
 	.del = del,

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "bits.h"
+#include "bloom.h"
 #include "cuckoo.h"
 #include "ktap.h"
 #include "matrix.h"
@@ -29,6 +30,9 @@ static struct filter_params params_for(const struct filter_ops *ops)
 		params.grow = true;
 	if (ops == &filter_hashtable)
 		params.n = ENTRIES / 0.9;
+	/* Far below one half: no seed is to meet entries that do not fit. */
+	if (ops == &filter_hashtable1)
+		params.n = ENTRIES * 8;
 	return params;
 }
 
@@ -387,6 +391,87 @@ static void test_involution(void)
 	ktap_case("cuckoo: fingerprints and buckets by width");
 }
 
+/* Without the hash it is a filter still, in blocks of 2^f buckets. */
+static void test_unhashed(void)
+{
+	static const unsigned int widths[] = { 8, 12, 16 };
+	struct filter_params params = params_for(&filter_cuckoo);
+	struct cuckoo_place place;
+	struct filter *filter;
+	unsigned int i, turn;
+
+	params.unhashed = true;
+	for (i = 0; i < sizeof(widths) / sizeof(*widths); i++) {
+		params.f = widths[i];
+		filter = filter_create(&filter_cuckoo, &params);
+		for (turn = 0; turn < 1000; turn++) {
+			place = cuckoo_place((struct cuckoo *)filter,
+					     key_nth(seed, turn));
+			expect((place.bucket[0] ^ place.bucket[1]) ==
+			       (place.fp & ((struct cuckoo *)filter)->mask),
+			       "%u apart", place.fp);
+		}
+		expect_equal(measure_fill(filter, seed, 0, ENTRIES), 0,
+			     "refused");
+		expect_equal(measure_hits(filter, seed, 0, ENTRIES), ENTRIES,
+			     "found");
+		filter_destroy(filter);
+	}
+	ktap_case("cuckoo: i xor f for the other bucket");
+}
+
+static bool one_bucket(const struct filter *filter, u32 key)
+{
+	struct cuckoo_place place = cuckoo_place((const struct cuckoo *)filter,
+						 key);
+
+	return place.bucket[0] == place.bucket[1];
+}
+
+/* What a look-up reads, against what it answers. */
+static void test_reads(void)
+{
+	struct filter_params params = params_for(&filter_bloom);
+	struct filter *bloom = filter_create(&filter_bloom, &params);
+	struct filter *cuckoo = filter_create(&filter_cuckoo, &params);
+	unsigned int k = bloom_shape(&params).k;
+	u32 key, i, reads;
+
+	expect_equal(bloom_reads(bloom, 1), 1, "bits read if none is set");
+	measure_fill(bloom, seed, 0, ENTRIES);
+	measure_fill(cuckoo, seed, 0, ENTRIES);
+	for (i = 0; i < 2 * ENTRIES && !ktap_failing(); i++) {
+		key = key_nth(seed, i);
+		reads = bloom_reads(bloom, key);
+		expect(reads > 0 && reads <= k, "%u bits read", reads);
+		expect(reads == k || !filter_test(bloom, key),
+		       "a match after %u bits", reads);
+		reads = cuckoo_reads(cuckoo, key);
+		expect(reads == 2 || filter_test(cuckoo, key) ||
+		       one_bucket(cuckoo, key), "%u buckets read", reads);
+	}
+	filter_destroy(bloom);
+	filter_destroy(cuckoo);
+	ktap_case("reads: a match reads all k bits, a miss both buckets");
+}
+
+/* One slot whatever is asked for, and hence full near one half. */
+static void test_hashtable1(void)
+{
+	struct filter_params params = params_for(&filter_hashtable1);
+	struct filter *filter;
+	u64 n;
+
+	params.n = 32767;
+	params.b = 8;
+	filter = filter_create(&filter_hashtable1, &params);
+	expect_equal(filter_bits(filter), 32767 * 33, "bits");
+	n = measure_fill_up(filter, seed, 2 * params.n);
+	expect(n > params.n / 4 && n < params.n * 6 / 10, "%llu held", n);
+	filter_destroy(filter);
+	ktap_case("%s: full near one half", filter_hashtable1.name);
+}
+
 static void test_semisort(void)
 {
 	struct filter_params params = params_for(&filter_semisort);
@@ -662,6 +747,7 @@ int main(void)
 		if (filter_all[i]->del)
 			test_delete(filter_all[i]);
 	}
+	test_refusal(&filter_hashtable1);
 	test_refusal(&filter_hashtable);
 	test_refusal(&filter_cuckoo);
 	test_refusal(&filter_semisort);
@@ -675,6 +761,9 @@ int main(void)
 	test_drop();
 	test_copies();
 	test_involution();
+	test_unhashed();
+	test_reads();
+	test_hashtable1();
 	test_semisort();
 	test_counting_saturates();
 	for (i = 1; i <= 8; i *= 2)
@@ -683,6 +772,7 @@ int main(void)
 	test_mbmbf(2, FILTER_TIE_FIRST);
 	test_2bdbf();
 	test_dynamic_split();
+	test_growth(&filter_hashtable1);
 	test_growth(&filter_hashtable);
 	test_growth(&filter_entries);
 	return ktap_end();
