@@ -561,6 +561,8 @@ test_transaction()
 	printf 'add hosts 192.0.2.2\nadd hosts 192.0.2.300\n' > file
 	expect "an address that is none" 1 "" "Error in line 2: Syntax error: cannot parse 192.0.2.300" \
 		restore -file file
+	printf 'add hosts 192.0.2.2\nadd hosts 192.0.2.3\0 and more\n' > file
+	expect "a NUL byte" 2 "" "Error in line 2: a NUL byte in the line" restore -file file
 	unchanged "the set is as it was" hosts
 	"$IPCUCKOO" change hosts maxelem 2
 	printf 'create new hash:ip\nadd nets 192.0.2.0/24\nadd hosts 192.0.2.2\nadd hosts 192.0.2.3\n' > file
