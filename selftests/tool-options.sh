@@ -121,6 +121,17 @@ test_forceadd()
 	sed -i 's/maxelem 3/maxelem 2/; s/create f/create g/; s/add f/add g/' saved
 	fine "with a lower limit" restore -file saved
 	entries "not all of it" 2 g
+	# Test that what had to make room is back when another set takes nothing more.
+	"$IPCUCKOO" create full hash:ip maxelem 1
+	"$IPCUCKOO" add full 192.0.2.1
+	"$IPCUCKOO" save f > before
+	printf '%s\n' 'add f 203.0.113.1' 'add f 203.0.113.2 comment new' 'add full 192.0.2.2' > file
+	expect "with another set that is full" 1 "" "Hash is full, cannot add more elements (set full; nothing was changed)" \
+		restore -file file
+	check "nothing was changed" "$(< before)" "$("$IPCUCKOO" save f)"
+	sed -i '$d' file
+	fine "without it" restore -file file
+	entries "as many as before" 3 f
 	start_over
 }
 

@@ -84,6 +84,107 @@ test_lines()
 	start_over
 }
 
+test_all_or_none()
+{
+	# Test that a line that cannot attach leaves sets as they were, whatever is the reason.
+	make_sets
+	"$IPCUCKOO" add hosts 192.0.2.1
+	"$IPCUCKOO" add nets 203.0.113.0/24
+	"$IPCUCKOO" attach hosts src drop order 50
+	note_generation hosts
+	printf '%s\n' 'create new hash:ip' 'add new 192.0.2.1' 'attach new src drop' 'add hosts 192.0.2.2' \
+		'del hosts 192.0.2.1' 'add nets 192.0.2.0/24' 'attach nets src drop' 'attach hosts src drop order 60' > file
+	expect "another order" 1 "" "Error in line 8: Set hosts is attached in that way already, with another order" \
+		restore -file file
+	unchanged "no entry was changed" hosts
+	has "in the other set neither" "203.0.113.0/24" nets
+	expect "there is no new set" 0 $'hosts\nnets' "" list -n
+	json "what was attached is, and no more" 0 '[["hosts", 50]]' \
+		'[[a["set"], a["order"]] for a in d["attachments"]]' stats
+	"$IPCUCKOO" detach --all
+	# Test that the session is not locked out by what a set will have, nor saved by what goes.
+	export SSH_CONNECTION="192.0.2.77 5000 198.51.100.9 22"
+	printf '%s\n' 'add nets 192.0.2.0/24' 'attach nets src drop' > file
+	expect "the session's prefix is added" 1 "" "Error in line 2: Set nets cannot be attached: 192.0.2.77 is in it" \
+		restore -file file
+	has "nothing was changed" "203.0.113.0/24" nets
+	printf '%s\n' 'create new hash:net' 'add new 192.0.2.64/27' 'rename new other' 'attach other src drop' > file
+	expect "so it is to a new set" 1 "" "Error in line 4: Set other cannot be attached: 192.0.2.77 is in it" \
+		restore -file file
+	expect "which there is not then" 0 $'hosts\nnets' "" list -n
+	printf '%s\n' 'add nets 192.0.2.0/24' 'add nets 192.0.2.77 nomatch' 'attach nets src drop' > file
+	fine "an exception" restore -file file
+	printf '%s\n' 'del nets 192.0.2.77' 'attach nets src drop dev eth7' > file
+	expect "that goes" 1 "" "Error in line 2: Set nets cannot be attached: 192.0.2.77 is in it" restore -file file
+	printf '%s\n' 'del nets 192.0.2.77' 'del nets 192.0.2.0/24' 'attach nets src drop dev eth7' > file
+	fine "the prefix goes as well" restore -file file
+	"$IPCUCKOO" create masked hash:ip netmask 24
+	printf '%s\n' 'add masked 192.0.2.1' 'attach masked src drop' > file
+	expect "a mask" 1 "" "192.0.2.77 is in it" restore -file file
+	"$IPCUCKOO" --force add hosts 192.0.2.77
+	printf '%s\n' 'attach hosts src drop' > file
+	expect "it is there already" 1 "" "192.0.2.77 is in it" restore -file file
+	printf '%s\n' 'flush hosts' 'attach hosts src drop' > file
+	fine "and goes with all others" restore -file file
+	unset SSH_CONNECTION
+	start_over
+	# Test that what is attached is so under the names that sets have in the end.
+	make_sets
+	"$IPCUCKOO" create live hash:ip
+	printf '%s\n' 'create next hash:ip' 'add next 192.0.2.3' 'swap next live' 'destroy next' \
+		'attach live src drop' 'rename hosts next' 'attach next src count' 'create hosts hash:net' \
+		'attach hosts dst drop' > file
+	fine "names that change" restore -file file
+	json "are followed" 0 '[["hosts", "dst"], ["live", "src"], ["next", "src"]]' \
+		'sorted([a["set"], a["direction"]] for a in d["attachments"])' stats
+	has "with what the sets have" 192.0.2.3 live
+	start_over
+}
+
+is_disturbed()
+{
+	note_generation b
+	[ "$generation" -gt "$undisturbed" ]
+}
+
+test_partly()
+{
+	local writer long
+
+	# Test that a set that is changed for good when the next one cannot be is named. Both change
+	# through shadows, the first one for it is full; to fill that of the second one takes so
+	# many messages that somebody else always is faster.
+	"$IPCUCKOO" create a hash:ip maxelem 1
+	"$IPCUCKOO" create b hash:ip comment
+	"$IPCUCKOO" create c hash:ip
+	"$IPCUCKOO" add a 192.0.2.1
+	printf -v long '%250s' x
+	{
+		printf '%s\n' 'del a 192.0.2.1' 'add a 192.0.2.2' 'add c 192.0.2.5' 'create d hash:ip' \
+			'add d 192.0.2.6' 'attach d src drop'
+		for i in {0..2499}; do
+			echo "add b 10.0.$((i / 250)).$((i % 250)) comment ${long// /x}"
+		done
+	} > file
+	note_generation b
+	undisturbed=$generation
+	while echo +192.0.2.9 > /proc/net/ipcuckoo/set/b && echo -192.0.2.9 > /proc/net/ipcuckoo/set/b; do
+		:
+	done &
+	writer=$!
+	busywait 10 is_disturbed
+	expect "the second set changes all the time" 1 "" \
+		"others kept changing the set b, 5 times in a row (changed for good were: a); try again" restore -file file
+	kill $writer
+	wait $writer 2> /dev/null
+	has "the first is changed" 192.0.2.2 a
+	expect "the second is not" 1 "" "10.0.0.0 is NOT in set b." test b 10.0.0.0
+	has "what was added elsewhere is taken back" "" c
+	expect "and so is the new set" 0 $'a\nb\nc' "" list -n
+	json "which is not attached" 0 '[]' 'd["attachments"]' stats
+	start_over
+}
+
 test_unit()
 {
 	local start stop
@@ -117,5 +218,7 @@ test_unit()
 load_module
 test_save
 test_lines
+test_all_or_none
+test_partly
 test_unit
 ktap_done

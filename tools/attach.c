@@ -229,31 +229,46 @@ static int print_attached(const struct tool *tool, const struct nl_set *set,
 int attach_set(struct tool *tool, const struct nl_attachment *attachment,
 	       struct nl_set *set, uint32_t *id)
 {
+	int status;
+
+	status = find_set(tool, attachment->set, set);
+	if (!status)
+		status = check_approximate(tool, set, attachment);
+	if (!status)
+		status = guard_attach(tool, attachment, NULL, NULL);
+	return status ? status :
+	       attach_checked(tool, attachment->set, attachment, id);
+}
+
+/**
+ * attach_checked - attach a set that nothing speaks against
+ * @tool:	the run
+ * @name:	what the set is called in messages
+ * @attachment:	how
+ * @id:		as that of attach_set()
+ *
+ * Return: STATUS_OK, or another after a message.
+ */
+int attach_checked(struct tool *tool, const char *name,
+		   const struct nl_attachment *attachment, uint32_t *id)
+{
 	int err;
 
-	*id = 0;
-	err = find_set(tool, attachment->set, set);
-	if (!err)
-		err = check_approximate(tool, set, attachment);
-	if (!err)
-		err = guard_attach(tool, attachment);
-	if (err)
-		return err;
 	err = nl_attach(tool->nl, attachment, id);
 	if (!err)
 		return STATUS_OK;
 	if (err != -EEXIST)
 		return fail_kernel(tool, attachment->set, "Set %s cannot be attached",
-				   attachment->set);
+				   name);
 	if (nl_error(tool->nl)->attribute == IPCUCKOO_A_ORDER)
 		return fail(tool, STATUS_REFUSED,
 			    "Set %s is attached in that way already, with another order; detach it first",
-			    attachment->set);
+			    name);
 	if (tool->exist)
 		return STATUS_OK;
 	return fail(tool, STATUS_REFUSED,
 		    "Set %s is attached in that way already (-exist accepts that)",
-		    attachment->set);
+		    name);
 }
 
 int parse_attach(const struct tool *tool, struct words *words,

@@ -35,5 +35,7 @@ int check_approximate(const struct tool *tool, const struct nl_set *set,
 		      const struct nl_attachment *attachment);
 int attach_set(struct tool *tool, const struct nl_attachment *attachment,
 	       struct nl_set *set, uint32_t *id);
+int attach_checked(struct tool *tool, const char *name,
+		   const struct nl_attachment *attachment, uint32_t *id);
 
 #endif /* IPCUCKOO_TOOL_ATTACHMENT_H */

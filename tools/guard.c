@@ -144,7 +144,7 @@ static bool covers(const struct packed *entries, const struct address_range *end
 }
 
 /* Whether the set has it. What cannot be asked is not there. */
-static bool has(struct tool *tool, const char *set, const struct address_range *end)
+static bool has_now(struct tool *tool, const void *set, const struct address_range *end)
 {
 	enum entry_kind kind = end->family == IPCUCKOO_FAMILY_INET ?
 			       ENTRY_HOST4 : ENTRY_HOST6;
@@ -158,17 +158,24 @@ static bool has(struct tool *tool, const char *set, const struct address_range *
 	return !nl_entry_test(tool->nl, set, &one, &test) && test.found;
 }
 
-int guard_attach(struct tool *tool, const struct nl_attachment *attachment)
+int guard_attach(struct tool *tool, const struct nl_attachment *attachment,
+		 bool (*has)(struct tool *tool, const void *set,
+			     const struct address_range *address),
+		 const void *set)
 {
 	struct session session;
 	int end;
 
+	if (!has) {
+		has = has_now;
+		set = attachment->set;
+	}
 	if (tool->force || attachment->verdict != IPCUCKOO_VERDICT_DROP ||
 	    !find_session(&session))
 		return STATUS_OK;
 	for (end = 0; end < ENDS; end++)
 		if (endangers(attachment, end) &&
-		    has(tool, attachment->set, &session.end[end]))
+		    has(tool, set, &session.end[end]))
 			return fail(tool, STATUS_REFUSED,
 				    "Set %s cannot be attached: %s is in it, %s your SSH session; you would be locked out (--force does it all the same)",
 				    attachment->set, session.text[end],

@@ -9,7 +9,11 @@
 #include "tool.h"
 
 /* All return STATUS_OK, or STATUS_REFUSED after a message. */
-int guard_attach(struct tool *tool, const struct nl_attachment *attachment);
+/* @has: whether the set has an address, or will have it; NULL to ask the kernel. */
+int guard_attach(struct tool *tool, const struct nl_attachment *attachment,
+		 bool (*has)(struct tool *tool, const void *set,
+			     const struct address_range *address),
+		 const void *set);
 /* @blocked: they are about to be dropped as sources, whatever is attached now. */
 int guard_entries(struct tool *tool, const char *set,
 		  const struct packed *entries, bool blocked);

@@ -8,18 +8,22 @@
  * sets, go through shadows. So do changes of what is kept for entries that are
  * there, unless they are all there is to do: nothing takes them back.
  *
- * What may fail for want of room comes before what cannot: new sets are made
- * under names that nobody uses, and shadows are filled; then entries are added,
- * shadows committed, entries deleted, names changed and sets attached. Each of
- * these steps can be taken back until the last shadow is committed, but for what
- * others change in the sets at the same time; and what becomes of names and new
- * sets, to the end.
+ * What may fail comes before what cannot be taken back: new sets are made under
+ * names that nobody uses, and shadows are filled; then sets are attached, entries
+ * added, shadows committed, entries deleted, and names changed. Each of these
+ * steps can be taken back until the first shadow is committed, but for what
+ * others change in the sets at the same time; and what becomes of names, new sets
+ * and attachments, to the end. What is left to fail then is that others keep
+ * changing the next set, or that the kernel has no memory: the message names the
+ * sets that stay changed.
  */
 #include <stdlib.h>
 #include <unistd.h>
 
 #include "attachment.h"
 #include "filter.h"
+#include "guard.h"
+#include "mask.h"
 #include "transaction.h"
 
 /* Changes of a set that are worth a question each. */
@@ -164,15 +168,21 @@ static int same_entry(const struct change *a, const struct change *b)
 	       !memcmp(a->entry, b->entry, sizeof(a->entry));
 }
 
+static int order_entries(const void *x, const void *y)
+{
+	const struct change *a = x, *b = y;
+
+	if (a->kind != b->kind)
+		return a->kind < b->kind ? -1 : 1;
+	return memcmp(a->entry, b->entry, sizeof(a->entry));
+}
+
 /* Changes of the same entry stand together, in the order they came. */
 static int order_changes(const void *x, const void *y)
 {
 	const struct change *a = x, *b = y;
-	int order;
+	int order = order_entries(a, b);
 
-	if (a->kind != b->kind)
-		return a->kind < b->kind ? -1 : 1;
-	order = memcmp(a->entry, b->entry, sizeof(a->entry));
 	if (order)
 		return order;
 	/* Those of one line are alike. */
@@ -190,9 +200,11 @@ static int pack(struct packed *entries, const struct change *change)
 	return 0;
 }
 
-/* Is this very entry in the set? Return: 0, 1, or a negative errno. */
-static int ask(struct transaction *t, const struct work *work,
-	       const struct change *change)
+/* Is this very entry in the set, and as an exception? Return: 0, 1, or a negative
+ * errno.
+ */
+static int ask(struct tool *tool, const struct work *work,
+	       const struct change *change, bool *nomatch)
 {
 	uint8_t entry[IPCUCKOO_NET6_SIZE];
 	struct packed one = { 0 };
@@ -202,9 +214,10 @@ static int ask(struct transaction *t, const struct work *work,
 	memcpy(entry, change->entry, sizeof(entry));
 	one.kind[change->kind].data = entry;
 	one.kind[change->kind].count = 1;
-	err = nl_entry_test(t->tool->nl, work->at, &one, &test);
+	err = nl_entry_test(tool->nl, work->at, &one, &test);
 	if (err)
 		return err;
+	*nomatch = test.nomatch;
 	if (is_approximate(&work->set))
 		return test.found;
 	/* A host is also found in a prefix; and an exception is there, too. */
@@ -315,8 +328,8 @@ static int settle(struct transaction *t, struct work *work,
 {
 	const struct change *change = work->changes, *end, *next;
 	struct entry_value value;
+	bool then, nomatch;
 	int there, err = 0;
-	bool then;
 
 	forget_plan(work);
 	if (!work->count)
@@ -326,7 +339,8 @@ static int settle(struct transaction *t, struct work *work,
 		for (next = change + 1; next < end && same_entry(change, next); )
 			next++;
 		there = work->fresh || work->flushed ? 0 :
-			have ? find(have, change) : ask(t, work, change);
+			have ? find(have, change) :
+			ask(t->tool, work, change, &nomatch);
 		if (there < 0)
 			return there;
 		then = follow(work, change, next, there, &value, fault);
@@ -338,10 +352,10 @@ static int settle(struct transaction *t, struct work *work,
 	return err;
 }
 
-/* Whether what is added goes where there is room for what is deleted only. */
+/* Whether there is room for what is added only if something goes. */
 static bool is_tight(const struct work *work)
 {
-	return work->set.maxelem && packed_count(&work->del) &&
+	return work->set.maxelem &&
 	       work->set.entries + packed_count(&work->add) > work->set.maxelem;
 }
 
@@ -387,6 +401,13 @@ static bool is_alone(const struct transaction *t)
 	return tasks == 1;
 }
 
+/* Whether additions that are taken back do not leave the set as it was. */
+static bool loses(const struct work *work)
+{
+	return work->updates ||
+	       (work->set.flags & IPCUCKOO_F_FORCEADD && is_tight(work));
+}
+
 /* Make the plan for a set. Return: 0 or a negative errno. */
 static int make_plan(struct transaction *t, struct work *work,
 		     struct fault *fault)
@@ -407,8 +428,10 @@ static int make_plan(struct transaction *t, struct work *work,
 	err = all ? settle_all(t, work, fault) : settle(t, work, NULL, fault);
 	if (err)
 		return err;
-	if (all || !nl_fits(&work->say) || !nl_fits(&work->del) || is_tight(work) ||
-	    !nl_valued_fits(&work->valued) || (work->updates && !is_alone(t)))
+	if (all || !nl_fits(&work->say) || !nl_fits(&work->del) ||
+	    !nl_valued_fits(&work->valued) ||
+	    (is_tight(work) && packed_count(&work->del)) ||
+	    (loses(work) && !is_alone(t)))
 		work->plan = PLAN_SHADOW;
 	return 0;
 }
@@ -507,19 +530,38 @@ static int fill_shadow(struct transaction *t, struct work *work)
 	return work->told ? put_valued(t, work) : put_plain(t, work);
 }
 
+#define STAYS_SIZE	160
+
+/* What cannot be taken back any more, for a message. */
+static const char *what_stays(const struct transaction *t, char text[STAYS_SIZE])
+{
+	size_t len = 0, i;
+
+	strcpy(text, "nothing was changed");
+	for (i = 0; i < t->count && len < STAYS_SIZE; i++)
+		if (t->works[i]->final)
+			len += snprintf(text + len, STAYS_SIZE - len, "%s%s",
+					len ? ", " : "changed for good were: ",
+					t->works[i]->set.name);
+	if (len >= STAYS_SIZE)
+		strcpy(text + STAYS_SIZE - 4, "...");
+	return text;
+}
+
 static int fail_change(struct transaction *t, const struct work *work, int err)
 {
+	char stays[STAYS_SIZE];
+
 	if (err == -ESTALE)
 		return fail(t->tool, STATUS_REFUSED,
-			    "others kept changing the set %s, %d times in a row; try again",
-			    work->set.name, ATTEMPTS);
+			    "others kept changing the set %s, %d times in a row (%s); try again",
+			    work->set.name, ATTEMPTS, what_stays(t, stays));
 	if (err == -ENOSPC)
 		return fail(t->tool, STATUS_REFUSED,
-			    "Hash is full, cannot add more elements (set %s; nothing was changed)",
-			    work->set.name);
-	return fail_kernel(t->tool, work->at,
-			   "cannot change the set %s; nothing was changed",
-			   work->set.name);
+			    "Hash is full, cannot add more elements (set %s; %s)",
+			    work->set.name, what_stays(t, stays));
+	return fail_kernel(t->tool, work->at, "cannot change the set %s (%s)",
+			   work->set.name, what_stays(t, stays));
 }
 
 /* Make what nobody sees yet: new sets, and shadows. */
@@ -568,8 +610,11 @@ static int commit(struct transaction *t, struct work *work)
 	for (attempt = 0; attempt < ATTEMPTS && !err; attempt++) {
 		err = nl_shadow_commit(t->tool->nl, work->shadow,
 				       empty ? IPCUCKOO_F_OVERRIDE : 0, &change);
-		if (!err)
+		if (!err) {
+			work->shadow = 0;
+			work->final = !work->fresh;
 			return STATUS_OK;
+		}
 		if (err != -ESTALE || attempt == ATTEMPTS - 1)
 			break;
 		nl_shadow_del(t->tool->nl, work->shadow);
@@ -579,13 +624,19 @@ static int commit(struct transaction *t, struct work *work)
 }
 
 /* What is gone already is as it shall be. */
-static void del_entries(struct transaction *t, struct work *work)
+static int del_entries(struct transaction *t, struct work *work)
 {
 	struct nl_change change;
+	int err;
 
-	if (work->plan == PLAN_MESSAGES && packed_count(&work->del))
-		nl_entry_del(t->tool->nl, work->at, &work->del, IPCUCKOO_F_EXIST,
-			     &change);
+	if (work->plan != PLAN_MESSAGES || !packed_count(&work->del))
+		return STATUS_OK;
+	err = nl_entry_del(t->tool->nl, work->at, &work->del, IPCUCKOO_F_EXIST,
+			   &change);
+	if (err)
+		return fail_change(t, work, err);
+	work->final = true;
+	return STATUS_OK;
 }
 
 /* Where a set is kept that is not made yet, or destroyed already. */
@@ -615,6 +666,8 @@ static int change_name(struct transaction *t, const struct naming *naming,
 		break;
 	case NAMING_SWAP:
 		return nl_set_swap(t->tool->nl, from, to);
+	case NAMING_ATTACH:
+		return 0;
 	default:
 		break;
 	}
@@ -622,48 +675,134 @@ static int change_name(struct transaction *t, const struct naming *naming,
 		      nl_set_rename(t->tool->nl, from, to);
 }
 
+/* The last change of an entry, or NULL. They are in order by now. */
+static const struct change *find_change(const struct work *work,
+					const struct change *entry)
+{
+	const struct change *end = work->changes + work->count, *at = NULL;
+
+	if (work->count)
+		at = bsearch(entry, work->changes, work->count, sizeof(*at),
+			     order_entries);
+	while (at && at + 1 < end && same_entry(at, at + 1))
+		at++;
+	return at;
+}
+
+/* Whether this very entry will be there. What cannot be asked is not. */
+static bool will_be_there(struct tool *tool, const struct work *work,
+			  const struct change *entry, bool *nomatch)
+{
+	const struct change *change = find_change(work, entry);
+
+	if (!change)
+		return !work->fresh && !work->flushed &&
+		       ask(tool, work, entry, nomatch) > 0;
+	*nomatch = change->value.nomatch;
+	return change->add;
+}
+
+/* Whether a set will have an address: of the entries that cover it the longest
+ * decides.
+ */
+static bool will_have(struct tool *tool, const void *data,
+		      const struct address_range *address)
+{
+	bool v4 = address->family == IPCUCKOO_FAMILY_INET, nomatch = false;
+	struct change entry = { .kind = v4 ? ENTRY_HOST4 : ENTRY_HOST6 };
+	const struct work *work = data;
+	int bytes = v4 ? 4 : 16, len = 8 * bytes;
+	struct packed one = { 0 };
+
+	address_store(&address->first, address->family, entry.entry);
+	one.kind[entry.kind].data = entry.entry;
+	one.kind[entry.kind].count = 1;
+	mask_hosts(&work->set, &one);
+	while (!will_be_there(tool, work, &entry, &nomatch)) {
+		if (work->set.type != IPCUCKOO_TYPE_HASH_NET || !len--)
+			return false;
+		entry.kind = v4 ? ENTRY_NET4 : ENTRY_NET6;
+		entry.entry[len / 8] &= ~(0x80 >> len % 8);
+		entry.entry[bytes] = len;
+	}
+	return !nomatch;
+}
+
+/* What a name that a line has stands for before names are changed. Attachments
+ * follow a set that is renamed, and stay where two are swapped.
+ */
+static void first_name(const struct transaction *t, const struct naming *naming,
+		       char name[IPCUCKOO_NAME_SIZE])
+{
+	strcpy(name, naming->attachment.set);
+	while (naming > t->namings) {
+		naming--;
+		if (strcmp(naming->to, name))
+			continue;
+		if (naming->kind == NAMING_CREATE)
+			hidden_name(t, naming->work, name);
+		else if (naming->kind == NAMING_RENAME)
+			strcpy(name, naming->from);
+	}
+}
+
+/* Before anything is changed for good: there are many reasons to refuse it. */
 static int attach_named(struct transaction *t, struct naming *naming)
 {
+	struct nl_attachment attachment = naming->attachment;
 	struct tool line = *t->tool;
-	struct nl_set set;
+	int status;
 
 	line.line = naming->line;
 	line.exist = naming->exist;
-	return attach_set(&line, &naming->attachment, &set, &naming->id);
+	status = guard_attach(&line, &attachment, will_have, naming->work);
+	if (status)
+		return status;
+	first_name(t, naming, attachment.set);
+	return attach_checked(&line, naming->attachment.set, &attachment,
+			      &naming->id);
 }
 
-static int do_naming(struct transaction *t, struct naming *naming)
-{
-	if (naming->kind == NAMING_ATTACH)
-		return attach_named(t, naming);
-	if (!change_name(t, naming, false))
-		return STATUS_OK;
-	t->tool->line = naming->line;
-	return fail_kernel(t->tool, NULL, "the name of a set cannot be changed");
-}
-
-static void undo_naming(struct transaction *t, const struct naming *naming)
-{
-	const struct nl_attachment from = { .id = naming->id };
-	uint32_t detached;
-
-	if (naming->kind != NAMING_ATTACH)
-		change_name(t, naming, true);
-	else if (naming->id)
-		nl_detach(t->tool->nl, &from, &detached);
-}
-
-static int change_names(struct transaction *t)
+static int attach_all(struct transaction *t)
 {
 	int status = STATUS_OK;
 	size_t i;
 
 	for (i = 0; i < t->naming_count && !status; i++)
-		status = do_naming(t, &t->namings[i]);
-	/* The last one did nothing. */
-	for (i--; status && i--; )
-		undo_naming(t, &t->namings[i]);
+		if (t->namings[i].kind == NAMING_ATTACH)
+			status = attach_named(t, &t->namings[i]);
 	return status;
+}
+
+static void detach_all(struct transaction *t)
+{
+	struct nl_attachment from = { 0 };
+	uint32_t detached;
+	size_t i;
+
+	for (i = 0; i < t->naming_count; i++) {
+		from.id = t->namings[i].id;
+		if (from.id)
+			nl_detach(t->tool->nl, &from, &detached);
+	}
+}
+
+static int change_names(struct transaction *t)
+{
+	char stays[STAYS_SIZE];
+	int err = 0;
+	size_t i;
+
+	for (i = 0; i < t->naming_count && !err; i++)
+		err = change_name(t, &t->namings[i], false);
+	if (!err)
+		return STATUS_OK;
+	t->tool->line = t->namings[--i].line;
+	fail_kernel(t->tool, NULL, "the name of a set cannot be changed (%s)",
+		    what_stays(t, stays));
+	while (i--)
+		change_name(t, &t->namings[i], true);
+	return STATUS_REFUSED;
 }
 
 /* Sets under hidden names: those that go, or all new ones if it came to nothing. */
@@ -680,39 +819,55 @@ static void destroy_hidden(struct transaction *t, bool failed)
 	}
 }
 
-static void undo_adds(struct transaction *t)
+static void undo(struct transaction *t)
 {
 	struct nl_change change;
+	struct work *work;
 	size_t i;
 
-	for (i = 0; i < t->count; i++)
-		if (t->works[i]->done)
-			nl_entry_del(t->tool->nl, t->works[i]->at,
-				     &t->works[i]->add, IPCUCKOO_F_EXIST,
-				     &change);
+	detach_all(t);
+	for (i = 0; i < t->count; i++) {
+		work = t->works[i];
+		if (work->done)
+			nl_entry_del(t->tool->nl, work->at, &work->add,
+				     IPCUCKOO_F_EXIST, &change);
+		if (work->shadow)
+			nl_shadow_del(t->tool->nl, work->shadow);
+	}
 }
 
-typedef int (*step_fn)(struct transaction *t, struct work *work);
+static int for_each_work(struct transaction *t,
+			 int (*step)(struct transaction *t, struct work *work))
+{
+	int status = STATUS_OK;
+	size_t i;
+
+	for (i = 0; i < t->count && !status; i++)
+		status = step(t, t->works[i]);
+	return status;
+}
 
 int transaction_apply(struct transaction *t)
 {
-	static const step_fn steps[] = { prepare, add_entries, commit };
-	int status = STATUS_OK;
-	size_t step, i;
+	int status;
+	size_t i;
 
 	for (i = 0; i < t->count; i++)
 		if (t->works[i]->fresh)
 			hidden_name(t, t->works[i], t->works[i]->at);
-	for (step = 0; step < sizeof(steps) / sizeof(steps[0]); step++)
-		for (i = 0; i < t->count && !status; i++)
-			status = steps[step](t, t->works[i]);
-	if (status) {
-		undo_adds(t);
-	} else {
-		for (i = 0; i < t->count; i++)
-			del_entries(t, t->works[i]);
+	status = for_each_work(t, prepare);
+	if (!status)
+		status = attach_all(t);
+	if (!status)
+		status = for_each_work(t, add_entries);
+	if (!status)
+		status = for_each_work(t, commit);
+	if (!status)
+		status = for_each_work(t, del_entries);
+	if (!status)
 		status = change_names(t);
-	}
+	if (status)
+		undo(t);
 	destroy_hidden(t, status);
 	return status;
 }

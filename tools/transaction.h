@@ -37,7 +37,8 @@ enum plan {
  * @say:	these and @add, to be sent, if @told is nothing
  * @valued:	likewise, if it is something
  * @shadow:	its number, once it is filled
- * @done:	entries have been changed
+ * @done:	entries have been added
+ * @final:	what it had before is gone
  */
 struct work {
 	struct nl_set set;
@@ -58,6 +59,7 @@ struct work {
 	struct valued valued;
 	uint32_t shadow;
 	bool done;
+	bool final;
 };
 
 /* A change of names: @work becomes @to (create, rename), takes the place of
