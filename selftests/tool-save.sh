@@ -185,6 +185,29 @@ test_partly()
 	start_over
 }
 
+test_exist()
+{
+	# Test that -exist accepts sets that the kernel would accept, and no others.
+	"$IPCUCKOO" create m hash:ip netmask 24
+	"$IPCUCKOO" create f filter:ip capacity 1000 multi
+	for words in "m hash:ip" "m hash:ip netmask 25" "m hash:ip bitmask 255.0.255.0" "f filter:ip" \
+		"f filter:ip capacity 1000" "f filter:ip capacity 1001 multi" \
+		"f filter:ip capacity 1000 multi bits 8"; do
+		echo "create $words -exist" > file
+		expect "another: $words" 1 "" "of another type or family, or with other options" restore -file file
+		# shellcheck disable=SC2086
+		expect "as create says" 1 "" "of another type or family, or with other options" -exist create $words
+	done
+	for words in "m hash:ip netmask 24" "m hash:ip bitmask 255.255.255.0" "f filter:ip capacity 1000 multi" \
+		"f filter:ip multi bits 16 maxelem 1000"; do
+		echo "create $words -exist" > file
+		fine "the same: $words" restore -file file
+		# shellcheck disable=SC2086
+		fine "as create says" -exist create $words
+	done
+	start_over
+}
+
 test_unit()
 {
 	local start stop
@@ -220,5 +243,6 @@ test_save
 test_lines
 test_all_or_none
 test_partly
+test_exist
 test_unit
 ktap_done

@@ -20,6 +20,11 @@ static inline bool is_multi(const struct nl_set *set)
 	return set->flags & IPCUCKOO_F_MULTI;
 }
 
+/* Whether sets are of the same shape: one that the kernel has, or two that are
+ * asked for with what is left out.
+ */
+bool same_shape(const struct nl_set *a, const struct nl_set *b);
+
 /* How many entries the set may have. */
 uint32_t filter_room(const struct nl_set *set);
 

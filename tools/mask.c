@@ -62,6 +62,25 @@ const char *mask_text(const struct nl_set *set, char text[ADDRESS_TEXT_SIZE])
 	return text;
 }
 
+/* The bits that count; without a mask none are set. */
+static void mask_bits(const struct nl_set *set, uint8_t mask[IPCUCKOO_HOST6_SIZE])
+{
+	size_t i;
+
+	memcpy(mask, set->bitmask, IPCUCKOO_HOST6_SIZE);
+	for (i = 0; i < set->netmask && i < 8 * IPCUCKOO_HOST6_SIZE; i++)
+		mask[i / 8] |= 0x80 >> i % 8;
+}
+
+bool same_mask(const struct nl_set *a, const struct nl_set *b)
+{
+	uint8_t x[IPCUCKOO_HOST6_SIZE], y[IPCUCKOO_HOST6_SIZE];
+
+	mask_bits(a, x);
+	mask_bits(b, y);
+	return !memcmp(x, y, sizeof(x));
+}
+
 void mask_hosts(const struct nl_set *set, struct packed *entries)
 {
 	enum entry_kind kind = is_six(set) ? ENTRY_HOST6 : ENTRY_HOST4;
@@ -71,9 +90,7 @@ void mask_hosts(const struct nl_set *set, struct packed *entries)
 
 	if (!set->netmask && !set->has_bitmask)
 		return;
-	memcpy(mask, set->bitmask, sizeof(mask));
-	for (i = 0; i < set->netmask && i < 8 * sizeof(mask); i++)
-		mask[i / 8] |= 0x80 >> i % 8;
+	mask_bits(set, mask);
 	for (i = 0; i < array->count; i++)
 		for (byte = 0; byte < entry_size[kind]; byte++)
 			array->data[i * entry_size[kind] + byte] &= mask[byte];

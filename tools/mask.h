@@ -13,6 +13,9 @@ int parse_mask(const struct tool *tool, const char *netmask,
 
 const char *mask_text(const struct nl_set *set, char text[ADDRESS_TEXT_SIZE]);
 
+/* Whether the same bits count; a netmask may be a bitmask as well. */
+bool same_mask(const struct nl_set *a, const struct nl_set *b);
+
 /* Clear the bits of hosts that do not count in a set, if there are any. */
 void mask_hosts(const struct nl_set *set, struct packed *entries);
 

@@ -102,6 +102,14 @@ static int name_work(struct restore *r, enum naming_kind kind, struct work *work
 	       fail_memory(&r->line) : STATUS_OK;
 }
 
+/* Those that the kernel compares, which -exist wants to be the same. */
+static bool same_options(const struct nl_set *a, const struct nl_set *b)
+{
+	return a->type == b->type && a->family == b->family &&
+	       a->options == b->options && a->timeout == b->timeout &&
+	       same_mask(a, b) && same_shape(a, b);
+}
+
 static int line_create(struct restore *r, struct words *words)
 {
 	struct work *work;
@@ -113,15 +121,13 @@ static int line_create(struct restore *r, struct words *words)
 	if (status)
 		return status;
 	work = find_work(r, set.name);
-	if (work && r->line.exist && work->set.type == set.type &&
-	    work->set.family == set.family && work->set.options == set.options &&
-	    work->set.timeout == set.timeout)
+	if (work && r->line.exist && same_options(&work->set, &set))
 		return STATUS_OK;
 	if (work)
 		return fail(&r->line, STATUS_REFUSED,
 			    "Set cannot be created: set with the same name already exists (%s%s)",
 			    set.name, r->line.exist ?
-			    ", of another kind" : "; -exist accepts that");
+			    ", of another type or family, or with other options" : "; -exist accepts that");
 	work = transaction_work(&r->transaction, &set);
 	if (!work || !bind_name(r, set.name, work))
 		return fail_memory(&r->line);
