@@ -208,6 +208,50 @@ test_exist()
 	start_over
 }
 
+test_file()
+{
+	local text
+
+	# Test that what is saved takes the place of an older file when it is whole, and not before.
+	make_sets
+	"$IPCUCKOO" create kept hash:ip comment
+	echo old > copy
+	chmod 640 copy
+	ln -s copy link
+	fine "save" save -file copy
+	check "replaces what is there" "$("$IPCUCKOO" save)" "$(< copy)"
+	check "with the mode that it had" 640 "$(stat -c %a copy)"
+	"$IPCUCKOO" add hosts 192.0.2.1
+	fine "through a link" save -file link
+	check "which stays one" copy "$(readlink link)"
+	check "to what is new" "$("$IPCUCKOO" save)" "$(< copy)"
+	fine "no regular file" save -file /dev/null
+	check "is left where it is" "character special file" "$(stat -c %F /dev/null)"
+	expect "a full disk" 1 "" "/dev/full cannot be written: No space left on device" save -file /dev/full
+	expect "no such directory" 1 "" "Cannot open no/copy for writing: No such file or directory" save -file no/copy
+	check "one after another" $'ipcuckoo> ipcuckoo> hosts\nkept\nnets\nipcuckoo> ' \
+		"$(printf 'save -file copy\nlist -n\n' | "$IPCUCKOO" -; echo)"
+	cp copy before
+	for text in 612262 610a62 611b62 617f62; do
+		ask comment kept $text
+		check "comment $text" ok "$answer"
+		expect "a comment that cannot be restored ($text)" 1 "" \
+			"the set kept cannot be saved: the comment of 192.0.2.1 has a quote or a control character" save -file copy
+		check "what there was stays" "$(< before)" "$(< copy)"
+		"$IPCUCKOO" flush kept
+	done
+	ask comment kept 6109c3a462
+	check "comment 6109c3a462" ok "$answer"
+	fine "any other" save -file copy
+	"$IPCUCKOO" destroy --all
+	fine "is restored" restore -file copy
+	check "as it was" "$(< copy)" "$("$IPCUCKOO" save)"
+	bad "control characters are not taken" "control characters, such as the end of a line, are not permitted in comments" \
+		add kept 192.0.2.2 comment $'a\nb'
+	check "nothing else is left" "" "$(find . -name 'copy.*')"
+	start_over
+}
+
 test_unit()
 {
 	local start stop
@@ -245,4 +289,5 @@ test_all_or_none
 test_partly
 test_exist
 test_unit
+test_file
 ktap_done

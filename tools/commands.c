@@ -99,7 +99,8 @@ const struct command commands[] = {
 	{ "save", run_save, COMMAND_IPSET, { "-S" },
 	  "[NAME | --all] [--ipset]",
 	  "print what makes a set, or all sets, again",
-	  "The output is for restore. -file FILE writes it there.\n"
+	  "The output is for restore. -file FILE writes it there, in the place of\n"
+	  "what is there once all is written.\n"
 	  "--all     also what the sets are attached as\n"
 	  "--ipset   only what ipset restores; what it cannot hold is an error\n"
 	  "\n"

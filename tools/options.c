@@ -194,6 +194,15 @@ static int read_prio(const struct tool *tool, const char *word, uint32_t *prio)
 	return STATUS_OK;
 }
 
+bool is_comment(const char *text)
+{
+	for (; *text; text++)
+		if (*text == '"' || *text == 0x7f ||
+		    (*text >= 0 && *text < ' ' && *text != '\t'))
+			return false;
+	return true;
+}
+
 static int read_comment(const struct tool *tool, const char *word, char **comment)
 {
 	if (strlen(word) > IPCUCKOO_COMMENT_MAX)
@@ -201,6 +210,8 @@ static int read_comment(const struct tool *tool, const char *word, char **commen
 				   IPCUCKOO_COMMENT_MAX);
 	if (strchr(word, '"'))
 		return fail_syntax(tool, "\" character is not permitted in comments");
+	if (!is_comment(word))
+		return fail_syntax(tool, "control characters, such as the end of a line, are not permitted in comments");
 	*comment = (char *)word;
 	return STATUS_OK;
 }

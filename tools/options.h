@@ -90,6 +90,11 @@ int options_only(const struct tool *tool, const struct options *options,
  */
 uint32_t options_keeps(const struct options *options, enum option_place place);
 
+/* Whether a comment can be saved and restored: it has neither quotes nor control
+ * characters but tabs.
+ */
+bool is_comment(const char *text);
+
 /* What they say of an entry of this set. Its comment stays theirs. Return:
  * STATUS_OK, or another after a message.
  */

@@ -11,6 +11,8 @@
 #include "attachment.h"
 #include "filter.h"
 #include "mask.h"
+#include "options.h"
+#include "redirect.h"
 #include "show.h"
 
 double load_factor(const struct nl_set *set)
@@ -262,6 +264,26 @@ static int check_alien(struct listing *listing, const struct packed *entries)
 	return check_timeouts(listing);
 }
 
+/* Whether restore could read the comments. Ours are; the kernel takes others. */
+static int check_comments(const struct listing *listing)
+{
+	const struct valued *valued = &listing->valued;
+	char text[ADDRESS_TEXT_SIZE];
+	size_t i;
+
+	for (i = 0; i < valued->count; i++) {
+		const struct valued_entry *entry = &valued->at[i];
+
+		if (!entry->value.comment || is_comment(entry->value.comment))
+			continue;
+		*entry_format(text, entry->kind, entry->entry) = '\0';
+		return fail(listing->tool, STATUS_REFUSED,
+			    "the set %s cannot be saved: the comment of %s has a quote or a control character, which restore cannot read",
+			    listing->set->name, text);
+	}
+	return STATUS_OK;
+}
+
 static void print_set(struct listing *listing, const struct packed *entries)
 {
 	const struct layout *layout = listing->layout;
@@ -276,34 +298,29 @@ static void print_set(struct listing *listing, const struct packed *entries)
 		layout->close(listing);
 }
 
-/* Read the members once more, with what is kept for them. */
-static int read_valued(struct listing *listing)
-{
-	const char *name = listing->set->name;
-	int err = nl_valued_entries(listing->tool->nl, name, &listing->valued);
-
-	if (err < 0)
-		return fail_kernel(listing->tool, name, "cannot list set %s", name);
-	listing->torn |= err > 0;
-	return STATUS_OK;
-}
-
+/* The members, and what is kept for them if anything is, which is another dump. */
 static int read_entries(struct listing *listing, struct packed *entries)
 {
 	const char *name = listing->set->name;
 	struct tool *tool = listing->tool;
-	int err = nl_entries(tool->nl, name, entries);
+	int err, torn;
 
+	err = nl_entries(tool->nl, name, entries);
+	torn = err > 0;
+	if (err >= 0 && entries->kept) {
+		err = nl_valued_entries(tool->nl, name, &listing->valued);
+		torn |= err > 0;
+	}
 	if (err < 0)
 		return fail_kernel(tool, name, "cannot list set %s", name);
-	if (err > 0) {
+	if (torn) {
 		listing->torn = true;
 		warn(tool,
 		     "the set %s changed while it was read, every time: the list is not of one moment",
 		     name);
 	}
 	packed_sort(entries);
-	return entries->kept ? read_valued(listing) : STATUS_OK;
+	return STATUS_OK;
 }
 
 /* Print a set, or with @check only see whether ipset could hold it. */
@@ -315,6 +332,8 @@ static int show_set(struct listing *listing, bool check)
 
 	if (!headers && !is_approximate(listing->set))
 		status = read_entries(listing, &entries);
+	if (!status && listing->layout == &layout_save)
+		status = check_comments(listing);
 	if (!status && check)
 		status = check_alien(listing, &entries);
 	else if (!status)
@@ -377,10 +396,16 @@ static int show_attachments(struct listing *listing, const struct nl_set *sets,
 	struct nl_attachment *all;
 	const struct nl_set *set;
 	size_t attached, i;
-	int status = STATUS_OK;
+	int err, status = STATUS_OK;
 
-	if (nl_attachments(listing->tool->nl, &all, &attached) < 0)
+	err = nl_attachments(listing->tool->nl, &all, &attached);
+	if (err < 0)
 		return fail_kernel(listing->tool, NULL, "cannot list what is attached");
+	if (err > 0) {
+		listing->torn = true;
+		warn(listing->tool,
+		     "attachments came and went while they were read: the list is not of one moment");
+	}
 	for (i = 0; i < attached && !status; i++) {
 		set = find(all[i].set, sets, count);
 		if (strchr(all[i].dev, '"'))
@@ -415,6 +440,8 @@ static int show_all(struct listing *listing)
 	if (!status && listing->attached)
 		status = show_attachments(listing, sets, count);
 	free(sets);
+	if (!status && listing->torn)
+		status = STATUS_REFUSED;
 	return status;
 }
 
@@ -435,15 +462,6 @@ static const struct layout *find_layout(const struct tool *tool,
 	}
 }
 
-/* Write to the file that -file names from here on. */
-static int redirect(const struct tool *tool)
-{
-	if (!tool->file || freopen(tool->file, "w", stdout))
-		return STATUS_OK;
-	return fail(tool, STATUS_REFUSED, "Cannot open %s for writing: %s",
-		    tool->file, strerror(errno));
-}
-
 /* Attachments are told as commands only, and all together. */
 static int check_attached(const struct listing *listing, const struct words *words)
 {
@@ -459,6 +477,7 @@ static int show(struct listing *listing, struct words *words,
 		const struct keyword *keywords)
 {
 	struct tool *tool = listing->tool;
+	struct redirect redirect;
 	struct nl_set set;
 	int status;
 
@@ -470,10 +489,11 @@ static int show(struct listing *listing, struct words *words,
 	if (!status)
 		status = connect_module(tool);
 	if (!status)
-		status = redirect(tool);
+		status = redirect_begin(tool, &redirect);
 	if (status)
 		return status;
-	return words->count ? show_sets(listing, &set, 1) : show_all(listing);
+	status = words->count ? show_sets(listing, &set, 1) : show_all(listing);
+	return redirect_end(tool, &redirect, status);
 }
 
 int run_list(struct tool *tool, struct words *words)

@@ -49,7 +49,9 @@ void run_tool(const char *const *words);
 
 int outside_open(const char *path, int flags);
 FILE *outside_fopen(const char *path, const char *mode);
-FILE *outside_freopen(const char *path, const char *mode, FILE *file);
+int outside_mkostemp(char *path, int flags);
+int outside_rename(const char *from, const char *to);
+int outside_unlink(const char *path);
 FILE *outside_stdin(void);
 int outside_poll(struct pollfd *polled, nfds_t count, int timeout);
 int outside_sigprocmask(int how, const sigset_t *set, sigset_t *old);
@@ -71,7 +73,9 @@ ssize_t outside_receive(const struct mnl_socket *socket, void *to, size_t size);
 #ifndef FUZZ_INSIDE
 #define open(path, flags)			outside_open(path, flags)
 #define fopen(path, mode)			outside_fopen(path, mode)
-#define freopen(path, mode, file)		outside_freopen(path, mode, file)
+#define mkostemp(path, flags)			outside_mkostemp(path, flags)
+#define rename(from, to)			outside_rename(from, to)
+#define unlink(path)				outside_unlink(path)
 #undef stdin
 #define stdin					outside_stdin()
 #define poll(polled, count, timeout)		outside_poll(polled, count, timeout)

@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <fcntl.h>
+#include <stdio_ext.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "redirect.h"
+
+static int fail_file(const struct tool *tool)
+{
+	return fail(tool, STATUS_REFUSED, "Cannot open %s for writing: %s",
+		    tool->file, strerror(errno));
+}
+
+static mode_t new_mode(void)
+{
+	mode_t mask = umask(0);
+
+	umask(mask);
+	return 0666 & ~mask;
+}
+
+/* Make a file beside another, with its owner and mode; where the owner cannot be
+ * the same, only he has rights. Without @old it is as a new file. Return: a
+ * descriptor, or -1.
+ */
+static int open_beside(struct redirect *redirect, const struct stat *old)
+{
+	mode_t mode = old ? old->st_mode & 0777 : new_mode();
+	int fd;
+
+	if (asprintf(&redirect->beside, "%s.XXXXXX", redirect->file) < 0) {
+		redirect->beside = NULL;
+		return -1;
+	}
+	fd = mkostemp(redirect->beside, O_CLOEXEC);
+	if (fd < 0)
+		return -1;
+	if (old && fchown(fd, old->st_uid, old->st_gid))
+		mode &= 0700;
+	fchmod(fd, mode);
+	return fd;
+}
+
+static int open_file(const char *name, struct redirect *redirect)
+{
+	struct stat old;
+	bool there = !stat(name, &old);
+
+	if (there && !S_ISREG(old.st_mode))
+		return open(name, O_WRONLY | O_CLOEXEC);
+	/* One that may not be written is not to be replaced either. */
+	if (there && access(name, W_OK))
+		return -1;
+	redirect->file = there ? realpath(name, NULL) : strdup(name);
+	return redirect->file ? open_beside(redirect, there ? &old : NULL) : -1;
+}
+
+static void forget(struct redirect *redirect)
+{
+	free(redirect->file);
+	free(redirect->beside);
+}
+
+int redirect_begin(const struct tool *tool, struct redirect *redirect)
+{
+	int fd, status = STATUS_OK;
+
+	*redirect = (struct redirect) { .out = -1 };
+	if (!tool->file)
+		return STATUS_OK;
+	fflush(stdout);
+	fd = open_file(tool->file, redirect);
+	if (fd >= 0)
+		redirect->out = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 0);
+	if (fd < 0 || redirect->out < 0 || dup2(fd, STDOUT_FILENO) < 0)
+		status = fail_file(tool);
+	if (fd >= 0)
+		close(fd);
+	if (status) {
+		if (fd >= 0 && redirect->beside)
+			unlink(redirect->beside);
+		forget(redirect);
+	}
+	return status;
+}
+
+int redirect_end(const struct tool *tool, struct redirect *redirect, int status)
+{
+	bool failed;
+
+	if (redirect->out < 0)
+		return status;
+	failed = fflush(stdout) || ferror(stdout) ||
+		 (redirect->file && fsync(STDOUT_FILENO));
+	if (!status && (failed || (redirect->file &&
+				   rename(redirect->beside, redirect->file))))
+		status = fail(tool, STATUS_REFUSED, "%s cannot be written: %s",
+			      tool->file, strerror(errno));
+	if (status && redirect->beside)
+		unlink(redirect->beside);
+	/* What could not be written there is not for here. */
+	__fpurge(stdout);
+	clearerr(stdout);
+	dup2(redirect->out, STDOUT_FILENO);
+	close(redirect->out);
+	forget(redirect);
+	return status;
+}
