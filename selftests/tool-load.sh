@@ -200,6 +200,23 @@ test_progress()
 		"$(script -qec "(sleep 0.5; cat plain) | $IPCUCKOO -q load nets -" /dev/null)"
 }
 
+test_left_behind()
+{
+	local before after
+
+	# Test that what fails in a run of many commands leaves no memory behind until it ends.
+	"$IPCUCKOO" create small hash:ip maxelem 20000
+	"$IPCUCKOO" add small 10.0.0.0/20
+	printf '10.1.%d.0/24\n' {0..79} > large
+	before=$("$IPCUCKOO" -j stats | python3 -c 'import json, sys; print(json.load(sys.stdin)["memory"])')
+	printf '%s\n' 'load small large --append' 'add small 10.2.0.0/16' 'del small 10.3.0.0/16' '-j stats' |
+		"$IPCUCKOO" - > out 2> err
+	check "three that fail" 3 "$(grep -c ^ err)"
+	after=$(sed -n 's/^ipcuckoo> .*"memory":\([0-9]*\),"memory_limit".*/\1/p' out)
+	check "as much memory as before" "$before" "$after"
+	"$IPCUCKOO" destroy small
+}
+
 test_generated()
 {
 	local type before
@@ -257,6 +274,7 @@ test_load_counts
 test_load_faults
 test_override
 test_progress
+test_left_behind
 test_generated
 test_real
 ktap_done

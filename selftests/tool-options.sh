@@ -158,6 +158,18 @@ test_top()
 	expect "as text" 0 $'PACKETS  BYTES  SET  ENTRY\n    100      6  b    198.51.100.0/24' "" top b --first 1
 	expect "a set that does not count" 3 "" "only sets made with counters do that" top c
 	wrong "none" "is out of range 1-1000 (first)" top --first 0
+	# Test that sets that go while others are read are no error, unless they were named.
+	"$IPCUCKOO" add a 10.0.0.0/16
+	while "$IPCUCKOO" create z hash:ip counters && "$IPCUCKOO" destroy z; do :; done &
+	for i in {1..10}; do
+		run_tool top --first 1
+		[ $status -eq 0 ] || break
+	done
+	check "a set goes meanwhile" "0 " "$status $err"
+	kill $!
+	wait $! 2> /dev/null
+	"$IPCUCKOO" -exist destroy z
+	expect "it is named" 3 "" "does not exist" top z
 	# Test that packets are counted so.
 	"$IPCUCKOO" create local hash:ip counters
 	"$IPCUCKOO" add local 127.0.0.1

@@ -226,6 +226,18 @@ struct place {
 	struct nl_valued valued;
 };
 
+/* What came to nothing leaves nothing behind, in a run of many commands either;
+ * the error stays that of what failed.
+ */
+static int drop_shadow(struct bulk *bulk, uint32_t shadow, int err)
+{
+	const struct nl_error error = *nl_error(bulk->tool->nl);
+
+	nl_shadow_del(bulk->tool->nl, shadow);
+	nl_set_error(bulk->tool->nl, &error);
+	return err;
+}
+
 static int add_some(struct bulk *bulk, uint32_t shadow, struct place *place,
 		    struct nl_change *change)
 {
@@ -245,7 +257,7 @@ static int remove_some(struct bulk *bulk, uint32_t shadow, struct place *place,
 }
 
 /* Make a shadow that is all of @flags, and change it. Return: 0 or a negative
- * errno.
+ * errno, when it is no more.
  */
 static int begin_shadow(struct bulk *bulk, uint32_t flags, uint32_t *shadow,
 			int (*some)(struct bulk *bulk, uint32_t shadow,
@@ -268,7 +280,7 @@ static int begin_shadow(struct bulk *bulk, uint32_t flags, uint32_t *shadow,
 	do {
 		more = some(bulk, *shadow, &place, &change);
 		if (more < 0)
-			return more;
+			return drop_shadow(bulk, *shadow, more);
 		bulk->change.changed += change.changed;
 		bulk->change.unchanged += change.unchanged;
 		done += change.changed + change.unchanged;
@@ -278,7 +290,7 @@ static int begin_shadow(struct bulk *bulk, uint32_t flags, uint32_t *shadow,
 	return 0;
 }
 
-/* Commit a shadow. Return: 0, or an error; after -ESTALE it is no more. */
+/* Commit a shadow. Return: 0, or an error; it is no more in any case. */
 static int commit_shadow(struct bulk *bulk, uint32_t shadow)
 {
 	struct nl *nl = bulk->tool->nl;
@@ -288,11 +300,10 @@ static int commit_shadow(struct bulk *bulk, uint32_t shadow)
 	err = nl_shadow_commit(nl, shadow,
 			       bulk->override ? IPCUCKOO_F_OVERRIDE : 0,
 			       &change);
-	if (err == -ESTALE)
-		nl_shadow_del(nl, shadow);
-	else if (!err)
-		bulk->change.entries = change.entries;
-	return err;
+	if (err)
+		return drop_shadow(bulk, shadow, err);
+	bulk->change.entries = change.entries;
+	return 0;
 }
 
 static int try_load(struct bulk *bulk)

@@ -67,6 +67,11 @@ const struct nl_error *nl_error(const struct nl *nl)
 	return &nl->error;
 }
 
+void nl_set_error(struct nl *nl, const struct nl_error *error)
+{
+	nl->error = *error;
+}
+
 /* Attributes by type; what this tool does not know is passed over. */
 static void index_attrs(const struct nlmsghdr *nlh, const struct nlattr **attrs)
 {

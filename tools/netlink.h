@@ -173,6 +173,8 @@ struct nl_cursor {
 int nl_open(struct nl **nl);
 void nl_close(struct nl *nl);
 const struct nl_error *nl_error(const struct nl *nl);
+/* After requests that cleaned up: what counts is why it came to that. */
+void nl_set_error(struct nl *nl, const struct nl_error *error);
 
 int nl_info(struct nl *nl, struct nl_info *info);
 

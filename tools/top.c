@@ -58,14 +58,19 @@ static void rank(struct ranking *ranking, const char *set,
 	ranking->hits[at] = hit;
 }
 
-static int rank_set(struct tool *tool, struct ranking *ranking, const char *set)
+/* With @named its set has to be there; else it may have gone since it was listed. */
+static int rank_set(struct tool *tool, struct ranking *ranking, const char *set,
+		    bool named)
 {
 	struct valued entries = { 0 };
 	size_t i;
+	int err;
 
-	if (nl_valued_entries(tool->nl, set, &entries) < 0) {
+	err = nl_valued_entries(tool->nl, set, &entries);
+	if (err < 0) {
 		valued_free(&entries);
-		return fail_kernel(tool, set, "cannot list set %s", set);
+		return err == -ENOENT && !named ? STATUS_OK :
+		       fail_kernel(tool, set, "cannot list set %s", set);
 	}
 	for (i = 0; i < entries.count; i++)
 		rank(ranking, set, &entries.at[i]);
@@ -110,7 +115,7 @@ static void print_json_ranking(const struct ranking *ranking)
 }
 
 static int rank_sets(struct tool *tool, struct ranking *ranking,
-		     const struct nl_set *sets, size_t count)
+		     const struct nl_set *sets, size_t count, bool named)
 {
 	bool any = false;
 	int status = STATUS_OK;
@@ -123,7 +128,7 @@ static int rank_sets(struct tool *tool, struct ranking *ranking,
 		if (!(sets[i].options & IPCUCKOO_O_COUNTERS))
 			continue;
 		any = true;
-		status = rank_set(tool, ranking, sets[i].name);
+		status = rank_set(tool, ranking, sets[i].name, named);
 	}
 	if (!status && !any)
 		status = fail(tool, STATUS_REFUSED,
@@ -162,7 +167,8 @@ int run_top(struct tool *tool, struct words *words)
 	if (!words->count && nl_sets(tool->nl, &sets, &count) < 0)
 		status = fail_kernel(tool, NULL, "cannot list the sets");
 	else
-		status = rank_sets(tool, &ranking, sets ? sets : &set, count);
+		status = rank_sets(tool, &ranking, sets ? sets : &set, count,
+				   words->count);
 	free(ranking.hits);
 	free(sets);
 	return status;
