@@ -254,17 +254,24 @@ test_file()
 
 test_unit()
 {
-	local start stop
+	local start stop reload
 
 	# Test the unit's own commands, and that systemd understands the rest.
 	start=$(sed -n 's|^ExecStart=@SBINDIR@/ipcuckoo ||p' "$unit")
+	reload=$(sed -n 's|^ExecReload=@SBINDIR@/ipcuckoo ||p' "$unit")
 	stop=$(sed -n 's|^ExecStop=@SBINDIR@/ipcuckoo ||p' "$unit")
 	start=${start/\/etc\/ipcuckoo.save/saved}
+	reload=${reload/\/etc\/ipcuckoo.save/saved}
 	# shellcheck disable=SC2086
 	fine "start" $start
 	check "all is back" "$(< saved)" "$("$IPCUCKOO" save --all)"
 	# shellcheck disable=SC2086
 	fine "start once more" $start
+	"$IPCUCKOO" detach nets src drop
+	"$IPCUCKOO" del nets 198.51.100.0/24
+	# shellcheck disable=SC2086
+	fine "reload" $reload
+	check "brings back what is missing" "$(sort saved)" "$("$IPCUCKOO" save --all | sort)"
 	# shellcheck disable=SC2086
 	fine "stop" $stop
 	json "nothing is attached" 0 '[]' 'd["attachments"]' stats
