@@ -43,10 +43,10 @@ struct ipcuckoo_path {
  * @free:	a free slot of a bucket, or -1
  * @move:	copy an entry to a free slot of its other bucket, then make its
  *		old slot reusable; readers must find it in one of them
- * @copies:	there may be many entries with the same two buckets, which would
- *		fill the queue with these: no bucket is queued twice, at some
- *		tens of microseconds for a search that fails. Without copies that
- *		is rare, and not worth looking for
+ * @copies:	may there be many entries with the same two buckets, which would
+ *		fill the queue with these? Then no bucket is queued twice, at some
+ *		tens of microseconds for a search that fails. Without copies, or
+ *		without the question, that is rare, and not worth looking for
  */
 struct ipcuckoo_search_ops {
 	u32 (*alt)(const void *table, u32 bucket, unsigned int slot);
@@ -99,7 +99,7 @@ ipcuckoo_search(const void *table, const struct ipcuckoo_search_ops *ops,
 			if (ops->free(table, path->dst) >= 0)
 				return true;
 			if (tail == IPCUCKOO_SEARCH ||
-			    (ops->copies(table) ?
+			    (ops->copies && ops->copies(table) ?
 			     ipcuckoo_search_queued(queue, tail, path->dst) :
 			     ipcuckoo_search_on_path(queue, path->node, path->dst)))
 				continue;

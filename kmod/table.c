@@ -375,16 +375,10 @@ static void entry_move(void *table, struct ipcuckoo_guard *guard, u32 from,
 	t->displaced++;
 }
 
-static bool entry_copies(const void *table)
-{
-	return false;
-}
-
 static const struct ipcuckoo_search_ops search_ops = {
 	.alt = entry_alt,
 	.free = entry_free,
 	.move = entry_move,
-	.copies = entry_copies,
 };
 
 /**
