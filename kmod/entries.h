@@ -47,12 +47,12 @@ struct ipcuckoo_version {
  * @mem:	account for the memory
  * @queue:	memory for searches, while one is at work
  * @live:	there may be readers; false for a shadow
+ * @untidy:	a bit for each kind of which sweeps have removed entries: its table
+ *		may have to shrink, a hint to be cleaned
  * @options:	what is kept for entries, enum ipcuckoo_option. Set before the
  *		first use
  * @records:	bytes that records take
  * @expired:	entries that ended and were removed
- * @untidy:	kinds of which sweeps have removed entries: a table may have to
- *		shrink, a hint to be cleaned
  * @shape:	what the filter is like that approximate contents are in; its
  *		bits are 0 for exact contents. Set before the first use
  * @layout:	moves when a table is replaced
@@ -72,10 +72,10 @@ struct ipcuckoo_entries {
 	struct ipcuckoo_mem *mem;
 	struct ipcuckoo_search_node *queue;
 	bool live;
+	u8 untidy;
 	u32 options;
 	size_t records;
 	u64 expired;
-	unsigned long untidy;
 	struct ipcuckoo_filter_shape shape;
 	u32 layout;
 	u64 generation;
