@@ -4,8 +4,12 @@
 #include "../uapi/ipcuckoo.h"
 #include "packed.h"
 
-/* Past the size at which malloc() maps, so that growing never copies. */
+/* Past the size at which malloc() maps, so that growing never copies. Fuzzers have
+ * less, so that it does.
+ */
+#ifndef FIRST_ROOM
 #define FIRST_ROOM	(256u << 10)
+#endif
 
 /* Below this an insertion sort beats another round of buckets. */
 #define SMALL_SORT	32

@@ -32,7 +32,7 @@
 
 struct outside outside;
 
-/* The last request, until it is answered, and standard input. */
+/* The last request, its set and entry, until it is answered, and standard input. */
 static struct {
 	bool sent;
 	uint8_t cmd;
@@ -40,6 +40,8 @@ static struct {
 	uint16_t flags;
 	uint32_t seq;
 	char set[IPCUCKOO_NAME_SIZE];
+	enum entry_kind kind;
+	uint8_t last;
 	FILE *input;
 	bool ended;
 	void *poisoned;
@@ -72,12 +74,10 @@ void run_tool(const char *const *all)
 
 static FILE *contents(void)
 {
-	FILE *file = tmpfile();
+	FILE *file = fmemopen((void *)outside.file, outside.file_size, "r");
 
 	if (!file)
 		abort();
-	fwrite(outside.file, 1, outside.file_size, file);
-	rewind(file);
 	return file;
 }
 
@@ -219,6 +219,20 @@ int outside_socket_option(const struct mnl_socket *socket, int option, void *val
 	return 0;
 }
 
+/* The last byte of a prefix is its length. */
+static void note_attr(const struct nlattr *attr)
+{
+	const char *payload = mnl_attr_get_payload(attr);
+	int type = mnl_attr_get_type(attr);
+
+	if (type == IPCUCKOO_A_SET)
+		snprintf(now.set, sizeof(now.set), "%s", payload);
+	if (type < IPCUCKOO_A_HOSTS4 || type > IPCUCKOO_A_NETS6)
+		return;
+	now.kind = type - IPCUCKOO_A_HOSTS4;
+	now.last = payload[mnl_attr_get_payload_len(attr) - 1];
+}
+
 /* A request is one the kernel would understand, or the fuzzer has found one. */
 static void check_request(const struct nlmsghdr *nlh, size_t size)
 {
@@ -227,11 +241,9 @@ static void check_request(const struct nlmsghdr *nlh, size_t size)
 
 	if (size < MNL_NLMSG_HDRLEN + GENL_HDRLEN || nlh->nlmsg_len != size)
 		abort();
-	mnl_attr_for_each(attr, nlh, GENL_HDRLEN) {
-		if (mnl_attr_get_type(attr) == IPCUCKOO_A_SET && now.type == FAMILY_ID)
-			snprintf(now.set, sizeof(now.set), "%s",
-				 (const char *)mnl_attr_get_payload(attr));
-	}
+	mnl_attr_for_each(attr, nlh, GENL_HDRLEN)
+		if (now.type == FAMILY_ID)
+			note_attr(attr);
 	if ((const char *)attr != end)
 		abort();
 }
@@ -322,7 +334,9 @@ static void answer_family(struct buffer *b)
 	end(b, begin_ack(b, 0));
 }
 
-/* The kernel that does all that is asked for */
+/* The kernel that does all that is asked for. Entries whose last byte is even are
+ * there.
+ */
 
 static const struct has_set {
 	const char *name;
@@ -331,12 +345,18 @@ static const struct has_set {
 	uint8_t netmask;
 	uint8_t bits;
 	uint32_t flags;
+	uint32_t options;
+	bool exceptions;
 } sets[] = {
-	{ "a", IPCUCKOO_TYPE_HASH_IP, IPCUCKOO_FAMILY_INET, 0, 0, 0 },
-	{ "b", IPCUCKOO_TYPE_HASH_NET, IPCUCKOO_FAMILY_ANY, 0, 0, 0 },
-	{ "c", IPCUCKOO_TYPE_HASH_IP, IPCUCKOO_FAMILY_INET6, 64, 0, 0 },
-	{ "f", IPCUCKOO_TYPE_FILTER_IP, IPCUCKOO_FAMILY_INET, 0, 8, IPCUCKOO_F_MULTI },
-	{ "n", IPCUCKOO_TYPE_HASH_NET, IPCUCKOO_FAMILY_INET, 0, 0, 0 },
+	{ "a", IPCUCKOO_TYPE_HASH_IP, IPCUCKOO_FAMILY_INET },
+	{ "b", IPCUCKOO_TYPE_HASH_NET, IPCUCKOO_FAMILY_ANY },
+	{ "c", IPCUCKOO_TYPE_HASH_IP, IPCUCKOO_FAMILY_INET6, .netmask = 64 },
+	{ "e", IPCUCKOO_TYPE_HASH_NET, IPCUCKOO_FAMILY_ANY, .exceptions = true },
+	{ "f", IPCUCKOO_TYPE_FILTER_IP, IPCUCKOO_FAMILY_INET, .bits = 8,
+	  .flags = IPCUCKOO_F_MULTI },
+	{ "n", IPCUCKOO_TYPE_HASH_NET, IPCUCKOO_FAMILY_INET },
+	{ "o", IPCUCKOO_TYPE_HASH_IP, IPCUCKOO_FAMILY_INET, .flags = IPCUCKOO_F_FORCEADD,
+	  .options = IPCUCKOO_O_ALL },
 };
 
 static void put_set(struct buffer *b, const struct has_set *set)
@@ -355,23 +375,49 @@ static void put_set(struct buffer *b, const struct has_set *set)
 	if (set->bits) {
 		mnl_attr_put_u8(nlh, IPCUCKOO_A_BITS, set->bits);
 		mnl_attr_put_u32(nlh, IPCUCKOO_A_CAPACITY, 8);
+	}
+	if (set->flags)
 		mnl_attr_put_u32(nlh, IPCUCKOO_A_FLAGS, set->flags);
+	if (set->options) {
+		mnl_attr_put_u32(nlh, IPCUCKOO_A_OPTIONS, set->options);
+		mnl_attr_put_u32(nlh, IPCUCKOO_A_TIMEOUT, 600);
 	}
 	end(b, nlh);
 }
 
+/* What is kept for two hosts. */
+static void put_kept(struct nlmsghdr *nlh)
+{
+	static const uint8_t timeouts[2 * IPCUCKOO_TIMEOUT_SIZE] = { 0, 0, 2, 5 };
+	static const uint8_t counters[2 * IPCUCKOO_COUNTERS_SIZE] = { [7] = 3, [15] = 180 };
+	static const uint8_t skbinfos[2 * IPCUCKOO_SKBINFO_SIZE] = {
+		0, 0, 0, 0xf, 0, 0, 0, 1, 0, 1, 0, 2, 0, 3
+	};
+	static const char comments[] = "of one\0";	/* and of the other, none */
+
+	mnl_attr_put(nlh, IPCUCKOO_A_TIMEOUTS, sizeof(timeouts), timeouts);
+	mnl_attr_put(nlh, IPCUCKOO_A_COUNTERS, sizeof(counters), counters);
+	mnl_attr_put(nlh, IPCUCKOO_A_SKBINFOS, sizeof(skbinfos), skbinfos);
+	mnl_attr_put(nlh, IPCUCKOO_A_COMMENTS, sizeof(comments), comments);
+}
+
 static void put_entries(struct buffer *b, const struct has_set *set)
 {
-	static const uint8_t hosts4[] = { 192, 0, 2, 7, 192, 0, 2, 9 };
+	static const uint8_t hosts4[] = { 192, 0, 2, 6, 192, 0, 2, 8 };
 	static const uint8_t nets6[] = {
 		0x20, 1, 0xd, 0xb8, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 32
 	};
+	static const uint8_t nomatches[] = { 0, 0, 1 };
 	struct nlmsghdr *nlh = begin_ours(b, NLM_F_MULTI);
 
 	if (set->family & IPCUCKOO_FAMILY_INET)
 		mnl_attr_put(nlh, IPCUCKOO_A_HOSTS4, sizeof(hosts4), hosts4);
 	if (set->type == IPCUCKOO_TYPE_HASH_NET && set->family & IPCUCKOO_FAMILY_INET6)
 		mnl_attr_put(nlh, IPCUCKOO_A_NETS6, sizeof(nets6), nets6);
+	if (set->exceptions)
+		mnl_attr_put(nlh, IPCUCKOO_A_NOMATCHES, sizeof(nomatches), nomatches);
+	if (set->options)
+		put_kept(nlh);
 	end(b, nlh);
 }
 
@@ -395,8 +441,23 @@ static void put_change(struct buffer *b)
 	mnl_attr_put_u32(nlh, IPCUCKOO_A_CHANGED, 1);
 	mnl_attr_put_u32(nlh, IPCUCKOO_A_SHADOW, 1);
 	mnl_attr_put_u32(nlh, IPCUCKOO_A_ATTACHMENT, 3);
-	mnl_attr_put_u8(nlh, IPCUCKOO_A_FOUND, 1);
-	mnl_attr_put_u8(nlh, IPCUCKOO_A_PREFIX_LEN, 32);
+	end(b, nlh);
+}
+
+static void put_test(struct buffer *b, const struct has_set *set)
+{
+	struct nlmsghdr *nlh = begin_ours(b, 0);
+	bool net = now.kind == ENTRY_NET4 || now.kind == ENTRY_NET6;
+	bool there = now.last % 2 == 0, exception = there && net && set->exceptions;
+
+	mnl_attr_put_u8(nlh, IPCUCKOO_A_FOUND, there && !exception);
+	if (there)
+		mnl_attr_put_u8(nlh, IPCUCKOO_A_PREFIX_LEN, net ? now.last :
+				now.kind == ENTRY_HOST4 ? 32 : 128);
+	if (exception)
+		mnl_attr_put_u8(nlh, IPCUCKOO_A_NOMATCHES, 1);
+	if (set->bits)
+		mnl_attr_put_u32(nlh, IPCUCKOO_A_COPIES, there);
 	end(b, nlh);
 }
 
@@ -426,6 +487,9 @@ static void answer_kindly(struct buffer *b)
 		break;
 	case IPCUCKOO_CMD_ENTRY_GET:
 		err = put_named(b, put_entries);
+		break;
+	case IPCUCKOO_CMD_ENTRY_TEST:
+		err = put_named(b, put_test);
 		break;
 	case IPCUCKOO_CMD_ATTACH_GET:
 		put_attachment(b);

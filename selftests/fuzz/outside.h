@@ -27,6 +27,13 @@
 /* Bytes of a file that are read at once. */
 #define BUFFER_SIZE		512u
 
+/* Bytes of entries before more room takes them elsewhere. */
+#define FIRST_ROOM		64u
+
+/* Bytes of entries in a message, and changes of a set that it is not read for. */
+#define ENTRIES_SIZE		512
+#define FEW			8
+
 /**
  * struct outside - what there is
  * @answers:	bytes that answers are made of, see outside.c; NULL for those of
