@@ -681,11 +681,12 @@ static int change_name(struct transaction *t, const struct naming *naming,
 static const struct change *find_change(const struct work *work,
 					const struct change *entry)
 {
-	const struct change *end = work->changes + work->count, *at = NULL;
+	const struct change *end, *at;
 
-	if (work->count)
-		at = bsearch(entry, work->changes, work->count, sizeof(*at),
-			     order_entries);
+	if (!work->count)
+		return NULL;
+	end = work->changes + work->count;
+	at = bsearch(entry, work->changes, work->count, sizeof(*at), order_entries);
 	while (at && at + 1 < end && same_entry(at, at + 1))
 		at++;
 	return at;
