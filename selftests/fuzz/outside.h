@@ -14,7 +14,9 @@
 #include <signal.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <sys/socket.h>
+#include <unistd.h>
 
 #include "../../tools/list.h"
 
@@ -77,6 +79,9 @@ int outside_socket_option(const struct mnl_socket *socket, int option, void *val
 ssize_t outside_send(const struct mnl_socket *socket, const void *message, size_t size);
 ssize_t outside_receive(const struct mnl_socket *socket, void *to, size_t size);
 
+/* What declares these is included above: a declaration that glibc redirects to a
+ * name of its own would take ours there with it.
+ */
 #ifndef FUZZ_INSIDE
 #define open(path, flags)			outside_open(path, flags)
 #define fopen(path, mode)			outside_fopen(path, mode)
