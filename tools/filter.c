@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -10,7 +11,8 @@
 /* See uapi/ipcuckoo.h. */
 static double share_at(double load, unsigned int bits)
 {
-	return SLOTS_SEEN * load / ((1ULL << bits) - 1);
+	/* Another kernel may have any number of bits. */
+	return SLOTS_SEEN * load / (ldexp(1, bits) - 1);
 }
 
 static uint8_t bits_of(const struct nl_set *set)
