@@ -10,7 +10,7 @@ enum option_kind {
 	KIND_WORD,
 };
 
-#define FOR(type)	(1 << IPCUCKOO_TYPE_##type)
+#define FOR(type)	(1u << IPCUCKOO_TYPE_##type)
 #define FOR_EXACT	(FOR(HASH_IP) | FOR(HASH_NET))
 #define FOR_ALL		(FOR_EXACT | FOR(FILTER_IP))
 
@@ -35,7 +35,7 @@ static const struct option_spec {
 	const char *word;
 	enum option_place place;
 	enum option_kind kind;
-	int types;
+	uint32_t types;
 	long long most;
 	const char *refusal;
 	uint32_t keeps;
@@ -115,6 +115,12 @@ int options_parse(const struct tool *tool, enum option_place place,
 	return status;
 }
 
+/* Another kernel may have any type. */
+static bool is_for(const struct option_spec *spec, unsigned int type)
+{
+	return type < 32 && spec->types & 1u << type;
+}
+
 int options_check(const struct tool *tool, const struct options *options,
 		  const struct nl_set *set)
 {
@@ -123,7 +129,7 @@ int options_check(const struct tool *tool, const struct options *options,
 	for (i = 0; i < OPTIONS; i++) {
 		if (!options->of[i].given)
 			continue;
-		if (!(specs[i].types & 1 << set->type))
+		if (!is_for(&specs[i], set->type))
 			return fail_unknown(tool, no_keywords, specs[i].word);
 		if (specs[i].refusal &&
 		    (specs[i].place == OPTIONS_OF_SETS || !(set->options & specs[i].keeps)))
