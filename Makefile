@@ -86,6 +86,12 @@ fuzz:
 	@$(MAKE) --no-print-directory -C selftests/fuzz fuzz $(if $(SECONDS),SECONDS=$(SECONDS)) \
 		$(if $(TARGETS),TARGETS='$(TARGETS)')
 
+# A million messages, made of sound ones, to a kernel that checks itself: MESSAGES=n, SEED=n.
+fuzz-netlink:
+	@$(vm)/deps debug
+	@MESSAGES=$(or $(MESSAGES),1000000) SEED=$(SEED) $(vm)/run --kernel uml-debug \
+		--timeout 7200 -- netlink-hostile
+
 lint:
 	@$(vm)/lint
 
@@ -111,7 +117,8 @@ help:
 	@echo '               about an hour, BENCH=quick is a look (SEED=n)'
 	@echo '  bench-filters  the published filters beside our tables, in user space'
 	@echo '  fuzz         look for inputs that upset the tool; SECONDS=60 for each kind'
+	@echo '  fuzz-netlink a million random messages to a kernel that checks itself'
 	@echo '  lint         checkpatch and sparse'
 
 .PHONY: all module build-module tools install uninstall load check check-debug demo bench bench-filters \
-	fuzz lint clean help
+	fuzz fuzz-netlink lint clean help
