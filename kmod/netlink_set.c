@@ -144,6 +144,7 @@ int ipcuckoo_nl_set_new_doit(struct sk_buff *skb, struct genl_info *info)
 	struct ipcuckoo_set_options options = {
 		.maxelem = ipcuckoo_nl_u32(info->attrs, IPCUCKOO_A_MAXELEM,
 					   ipcuckoo_maxelem),
+		.has_maxelem = info->attrs[IPCUCKOO_A_MAXELEM],
 		.forceadd = ipcuckoo_nl_flag(info->attrs, IPCUCKOO_F_FORCEADD),
 		.notes = get_notes(info->attrs),
 	};
@@ -175,7 +176,7 @@ int ipcuckoo_nl_set_new_doit(struct sk_buff *skb, struct genl_info *info)
 				    "there is a set of that name already");
 	else
 		NL_SET_ERR_MSG_ATTR(info->extack, info->attrs[IPCUCKOO_A_SET],
-				    "there is a set of that name already, of another type or family, or with other options");
+				    "there is a set of that name already, of another type or family, or with other options or another limit");
 	return -EEXIST;
 }
 

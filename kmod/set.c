@@ -177,12 +177,13 @@ static void tree_insert(struct ipcuckoo_net *inet, struct ipcuckoo_set *set)
 }
 
 static bool same_options(const struct ipcuckoo_set *a,
-			 const struct ipcuckoo_set *b)
+			 const struct ipcuckoo_set *b, bool same_maxelem)
 {
 	const struct ipcuckoo_filter_shape *p = &a->entries.shape;
 	const struct ipcuckoo_filter_shape *q = &b->entries.shape;
 
 	return a->type == b->type && a->family == b->family &&
+	       (!same_maxelem || READ_ONCE(a->maxelem) == b->maxelem) &&
 	       a->entries.options == b->entries.options && a->timeout == b->timeout &&
 	       p->bits == q->bits && p->capacity == q->capacity &&
 	       p->multi == q->multi && a->mask.given == b->mask.given &&
@@ -263,7 +264,8 @@ static int reserve_filter(struct ipcuckoo_set *set)
  *
  * Context: process context; takes the namespace's mutexes.
  * Return: 0, -ENOMEM, -EDQUOT, -EEXIST if there is a set of that name that was
- * made with the same but maxelem and forceadd, -ENOTUNIQ if there is another.
+ * made with the same but forceadd and, unless it was asked for, maxelem;
+ * -ENOTUNIQ if there is another.
  */
 int ipcuckoo_set_create(struct ipcuckoo_net *inet, const char *name,
 			const struct ipcuckoo_set_options *options)
@@ -295,7 +297,8 @@ int ipcuckoo_set_create(struct ipcuckoo_net *inet, const char *name,
 	mutex_lock(&inet->mutex);
 	other = ipcuckoo_set_find(inet, name);
 	if (other)
-		err = same_options(other, set) ? -EEXIST : -ENOTUNIQ;
+		err = same_options(other, set, options->has_maxelem) ? -EEXIST :
+								       -ENOTUNIQ;
 	mutex_unlock(&inet->mutex);
 	if (other)
 		goto err_unlock;

@@ -81,6 +81,7 @@ struct ipcuckoo_mask {
  * @family:	enum ipcuckoo_family
  * @inet:	its namespace
  * @maxelem:	entries it may hold; 0: no limit
+ * @has_maxelem: that was asked for
  * @forceadd:	what is added when it is full takes the place of another entry
  * @timeout:	of entries that are given none, in seconds; 0: they stay
  * @sweep:	removes entries that have ended, while there are any that will
@@ -134,6 +135,7 @@ struct ipcuckoo_set_options {
 	u8 type;
 	u8 family;
 	u32 maxelem;
+	bool has_maxelem;
 	bool forceadd;
 	u32 keeps;
 	u32 timeout;

@@ -26,7 +26,7 @@ listen()
 
 heard()
 {
-	"$IPCUCKOO" -exist flush probe
+	"$IPCUCKOO" -q flush probe
 	grep -q flushed "$1"
 }
 

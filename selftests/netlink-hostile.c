@@ -454,6 +454,20 @@ static bool is_dump(uint8_t cmd)
 	return cmd == IPCUCKOO_CMD_ENTRY_GET || cmd == IPCUCKOO_CMD_ATTACH_GET;
 }
 
+/* Another socket, for the shadows of one stay until it is closed. */
+static void begin_anew(void)
+{
+	everything(cl, IPCUCKOO_CMD_DETACH);
+	everything(cl, IPCUCKOO_CMD_SET_DEL);
+	client_close(cl);
+	cl = client_open_room(8192);
+	if (!cl)
+		err(2, "another socket");
+	expect(wait_until(figure(cl, NULL, IPCUCKOO_A_MEMORY) == 0, 10),
+	       "no table is left behind");
+	make_sets();
+}
+
 static void test_random(unsigned long count)
 {
 	unsigned long good = 0, bad = 0, mute = 0, i, done[IPCUCKOO_CMD_MAX + 1] = {};
@@ -498,7 +512,7 @@ static void test_random(unsigned long count)
 				last_shadow = answer_number(&answer, IPCUCKOO_A_SHADOW);
 		}
 		if (!(i % 5000))
-			make_sets();
+			begin_anew();
 	}
 	close(raw);
 	for (cmd = IPCUCKOO_CMD_INFO; cmd <= IPCUCKOO_CMD_MAX; cmd++)

@@ -13,7 +13,7 @@ normal()
 {
 	sed -E 's/initval 0x[0-9a-f]{8}/initval SEED/; s/(<initval>)0x[0-9a-f]{8}/\1SEED/
 		s/^(Size in memory: )[0-9]+$/\1SIZE/; s/(<memsize>)[0-9]+/\1SIZE/
-		s/^(Revision: )[0-9]+$/\1N/; s/(<revision>)[0-9]+/\1N/
+		s/ipcuckoo> /ipset> /g; s/^(Revision: )[0-9]+$/\1N/; s/(<revision>)[0-9]+/\1N/
 		s/(timeout[ >][0-9]+)[4-9][0-9]\b/\1NN/
 		s/maxelem 65536/maxelem 4294967295/; s/(<maxelem>)65536/\14294967295/' "$@" |
 		LC_ALL=C sort
@@ -80,12 +80,16 @@ test_commands()
 	create a hash:ip
 	create a hash:ip
 	create a hash:ip -exist
+	create a hash:ip maxelem 70000 -exist
 	create a hash:net -exist
 	n b iphash
 	-N c nethash
 	--create d hash:net family inet6
 	cr e hash:ip -6
-	new f hash:ip -4
+	ne f hash:ip -4
+	--new x hash:ip maxelem 4
+	create x hash:ip maxelem 4 -exist
+	--x x
 	add a 192.0.2.1
 	add a 192.0.2.1
 	add a 192.0.2.1 -exist
@@ -160,7 +164,9 @@ test_commands()
 	f b
 	list a
 	flush nope
+	-! flush nope
 	destroy nope
+	-! destroy nope
 	destroy f
 	x e
 	-X d
@@ -228,6 +234,7 @@ test_errors()
 	-f
 	list -f /nonexistent/file
 	END
+	both help nonsense
 	both create $longest hash:ip
 	both
 	both -q
@@ -239,6 +246,21 @@ test_errors()
 	both create c hash:ip --hashsize 1 --bucketsize 11
 	both list -t c
 	both -file out.file save b
+	both destroy
+}
+
+test_interactive()
+{
+	# Test that lines are commands, with the options of "-", up to a beginning of quit.
+	both create a hash:ip
+	lines 'add a 192.0.2.1\nadd a 192.0.2.1\nadd a 192.0.2.1 -exist\nlist a\nq\nlist\n'
+	both -
+	lines 'add a 192.0.2.1\nadd a 192.0.2.2\n quit now\nlist\n'
+	both -exist -
+	lines 'list a\nlist -t a\n'
+	both - -output xml
+	lines ''
+	both -
 	both destroy
 }
 
@@ -608,6 +630,7 @@ load_module
 : > in
 test_commands
 test_errors
+test_interactive
 test_masks
 test_options
 test_timeouts

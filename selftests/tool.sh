@@ -348,7 +348,7 @@ test_flush()
 	json "the other is as it was" 0 '[["hosts", 0], ["nets", 3]]' \
 		'[[s["name"], s["entries"]] for s in d["sets"]]' stats
 	expect "no such set" 1 "" 'The set with the given name does not exist: "m"' flush m
-	fine "no such set, -exist" flush m -exist
+	expect "no such set, -exist" 1 "" "The set with the given name does not exist" flush m -exist
 	json "flush --all -j" 0 '{"flushed": true}' d flush --all
 	json "all are empty" 0 '[0, 0]' '[s["entries"] for s in d["sets"]]' stats
 	fine "flush of all without a word" flush

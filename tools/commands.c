@@ -26,7 +26,8 @@ const struct command commands[] = {
 	  "In a hash:ip set with netmask N or bitmask ADDRESS only these bits of an\n"
 	  "address count. hashsize, bucketsize and initval are remembered and listed,\n"
 	  "as scripts for ipset expect, and nothing depends on them.\n"
-	  "-exist accepts a set of that name and kind that is there.\n"
+	  "-exist accepts a set of that name that is there and was made with the same\n"
+	  "options; its limit is compared if maxelem is given.\n"
 	  "\n"
 	  "timeout N   entries end after N seconds, 68 years at most, unless they are\n"
 	  "            given another time; 0: they stay\n"
@@ -122,7 +123,6 @@ const struct command commands[] = {
 	  "[NAME | --all]",
 	  "remove the entries of a set, or of all sets",
 	  "Without a name all sets are flushed, as with ipset.\n"
-	  "-exist accepts that there is no such set.\n"
 	  "\n"
 	  "  ipcuckoo flush feed\n" },
 	{ "rename", run_rename, COMMAND_IPSET, { "e", "-E" },
@@ -139,8 +139,9 @@ const struct command commands[] = {
 	  "\n"
 	  "  ipcuckoo swap feed feed.new\n" },
 	{ "help", run_help, COMMAND_IPSET, { "-H" },
-	  "[COMMAND | --words]",
+	  "[COMMAND | TYPE | --words]",
 	  "show this, or more about a command",
+	  "Of a type of sets: the commands whose words depend on it.\n"
 	  "--words   the grammar of all, one a line, for programs: other names behind\n"
 	  "          a |, what is not in capitals as it is typed; * for the options\n"
 	  "          that go with all\n" },
@@ -263,16 +264,21 @@ const struct command commands[] = {
 	{ NULL, NULL, 0, { NULL }, NULL, NULL, NULL }
 };
 
-/* A beginning of a name of ipset's, perhaps behind two dashes. */
+/* A beginning of one of ipset's names for it, perhaps behind two dashes. */
 static bool begins(const struct command *command, const char *word)
 {
 	size_t len;
+	int i;
 
 	if (word[0] == '-' && word[1] == '-')
 		word += 2;
 	len = strlen(word);
-	return len && command->flags & COMMAND_IPSET &&
-	       !strncmp(command->name, word, len);
+	if (!len || !(command->flags & COMMAND_IPSET))
+		return false;
+	for (i = 0; i < COMMAND_ALIASES && command->aliases[i]; i++)
+		if (!strncmp(command->aliases[i], word, len))
+			return true;
+	return !strncmp(command->name, word, len);
 }
 
 static bool is_called(const struct command *command, const char *word)
@@ -388,6 +394,24 @@ void print_help(const struct command *command)
 	       command->help);
 }
 
+/* If it is a type: what ipset calls the help that is specific to it. */
+static bool print_type_help(const char *word)
+{
+	const struct command *command = commands;
+	const struct meaning *type = type_words;
+
+	while (type->word && strcmp(type->word, word))
+		type++;
+	for (; type->word && command->name; command++) {
+		if (!(command->flags & COMMAND_TYPED))
+			continue;
+		if (command != commands)
+			putchar('\n');
+		print_help(command);
+	}
+	return type->word;
+}
+
 int run_help(struct tool *tool, struct words *words)
 {
 	const struct command *command;
@@ -409,6 +433,8 @@ int run_help(struct tool *tool, struct words *words)
 		print_usage(stdout);
 		return STATUS_OK;
 	}
+	if (print_type_help(words->word[0]))
+		return STATUS_OK;
 	command = find_command(words->word[0]);
 	if (!command)
 		return fail_command(tool, words->word[0]);

@@ -1,53 +1,60 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * -: commands from standard input, one a line, with a prompt. One that fails is
- * no reason to stop.
+ * -: commands from standard input, one a line, with a prompt, up to quit. One
+ * that fails is no reason to stop.
  */
 #include <stdlib.h>
 
 #include "lines.h"
 
-/* The rest of a line is a command of its own: what options it has are its. */
-static void run_line(struct tool *tool, char *line)
+/* The first word tells, or its beginning, as with commands. */
+static bool is_quit(const char *word)
+{
+	return !strncmp("quit", word, strlen(word));
+}
+
+/* The options of "-" hold for every line; those of a line for that line only.
+ * Return: whether to go on.
+ */
+static bool run_line(struct tool *tool, char *line)
 {
 	char *word[LINE_WORDS];
 	struct words words = { .word = word };
-	struct tool one = { .nl = tool->nl, .json = tool->json };
+	struct tool one = *tool;
 	int count = split_line(line, word);
 
-	if (count < 0) {
-		fail(&one, STATUS_USAGE, "too many words, or a quote without its end");
-		return;
-	}
+	if (count < 0)
+		fail(tool, STATUS_USAGE, "too many words, or a quote without its end");
+	if (count <= 0)
+		return true;
+	if (is_quit(word[0]))
+		return false;
 	words.count = count;
-	if (count)
-		run_words(&one, &words);
+	one.command = NULL;
+	run_words(&one, &words);
 	tool->nl = one.nl;
-}
-
-static bool is_quit(const char *line)
-{
-	return !strcmp(line, "quit\n") || !strcmp(line, "quit");
+	return true;
 }
 
 int run_interactive(struct tool *tool, struct words *words)
 {
 	size_t room = 0;
 	char *line = NULL;
+	bool more = true;
 	ssize_t len;
 	int status;
 
 	status = parse_words(tool, words, no_keywords, 0, 0);
 	if (status)
 		return status;
-	for (;;) {
+	while (more) {
 		fputs("ipcuckoo> ", stdout);
 		fflush(stdout);
 		len = getline(&line, &room, stdin);
-		if (len < 0 || is_quit(line))
+		if (len < 0)
 			break;
 		if (is_text(line, len))
-			run_line(tool, line);
+			more = run_line(tool, line);
 		else
 			fail(tool, STATUS_USAGE, "a NUL byte in the line");
 	}

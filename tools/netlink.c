@@ -525,9 +525,9 @@ int nl_set_del(struct nl *nl, const char *name, uint32_t flags)
 	return talk(nl, NULL, NULL);
 }
 
-int nl_set_flush(struct nl *nl, const char *name, uint32_t flags)
+int nl_set_flush(struct nl *nl, const char *name)
 {
-	start_for_set(nl, IPCUCKOO_CMD_SET_FLUSH, name, flags);
+	start_for_set(nl, IPCUCKOO_CMD_SET_FLUSH, name, 0);
 	return talk(nl, NULL, NULL);
 }
 

@@ -183,7 +183,7 @@ int nl_set_new(struct nl *nl, const struct nl_set *set, bool has_maxelem,
 int nl_set_get(struct nl *nl, const char *name, struct nl_set *set);
 /* With no @name, every set. */
 int nl_set_del(struct nl *nl, const char *name, uint32_t flags);
-int nl_set_flush(struct nl *nl, const char *name, uint32_t flags);
+int nl_set_flush(struct nl *nl, const char *name);
 int nl_set_rename(struct nl *nl, const char *name, const char *to);
 int nl_set_swap(struct nl *nl, const char *name, const char *other);
 int nl_set_change(struct nl *nl, const char *name, uint32_t maxelem);

@@ -102,10 +102,12 @@ static int name_work(struct restore *r, enum naming_kind kind, struct work *work
 	       fail_memory(&r->line) : STATUS_OK;
 }
 
-/* Those that the kernel compares, which -exist wants to be the same. */
-static bool same_options(const struct nl_set *a, const struct nl_set *b)
+/* What the kernel compares, which -exist wants to be the same. */
+static bool same_options(const struct nl_set *a, const struct nl_set *b,
+			 bool has_maxelem)
 {
 	return a->type == b->type && a->family == b->family &&
+	       (!has_maxelem || a->maxelem == b->maxelem) &&
 	       a->options == b->options && a->timeout == b->timeout &&
 	       same_mask(a, b) && same_shape(a, b);
 }
@@ -121,13 +123,13 @@ static int line_create(struct restore *r, struct words *words)
 	if (status)
 		return status;
 	work = find_work(r, set.name);
-	if (work && r->line.exist && same_options(&work->set, &set))
+	if (work && r->line.exist && same_options(&work->set, &set, has_maxelem))
 		return STATUS_OK;
 	if (work)
 		return fail(&r->line, STATUS_REFUSED,
 			    "Set cannot be created: set with the same name already exists (%s%s)",
 			    set.name, r->line.exist ?
-			    ", of another type or family, or with other options" : "; -exist accepts that");
+			    ", of another type or family, or with other options or another limit" : "; -exist accepts that");
 	work = transaction_work(&r->transaction, &set);
 	if (!work || !bind_name(r, set.name, work))
 		return fail_memory(&r->line);
@@ -227,8 +229,8 @@ static int destroy_work(struct restore *r, struct work *work, const char *name)
 	return status;
 }
 
-/* A set, or all of them, for destroy and flush. */
-static int for_each_named(struct restore *r, struct words *words,
+/* A set, or all of them, for destroy and flush; one that may be @missing. */
+static int for_each_named(struct restore *r, struct words *words, bool missing,
 			  int (*act)(struct restore *r, struct work *work,
 				     const char *name))
 {
@@ -243,7 +245,7 @@ static int for_each_named(struct restore *r, struct words *words,
 		work = find_work(r, words->word[0]);
 		if (work)
 			return act(r, work, words->word[0]);
-		return r->line.exist ? STATUS_OK : fail_no_set(r, words->word[0]);
+		return missing ? STATUS_OK : fail_no_set(r, words->word[0]);
 	}
 	for (i = 0; i < r->count && !status; i++)
 		if (r->bindings[i].work)
@@ -253,7 +255,7 @@ static int for_each_named(struct restore *r, struct words *words,
 
 static int line_destroy(struct restore *r, struct words *words)
 {
-	return for_each_named(r, words, destroy_work);
+	return for_each_named(r, words, r->line.exist, destroy_work);
 }
 
 static int flush_work(struct restore *r, struct work *work, const char *name)
@@ -266,7 +268,7 @@ static int flush_work(struct restore *r, struct work *work, const char *name)
 
 static int line_flush(struct restore *r, struct words *words)
 {
-	return for_each_named(r, words, flush_work);
+	return for_each_named(r, words, false, flush_work);
 }
 
 static int line_rename(struct restore *r, struct words *words)

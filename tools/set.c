@@ -89,6 +89,12 @@ static void note_sizes(const struct options *options, struct nl_set *set)
 	set->initval = initval->number;
 }
 
+/* Lists say 4294967295 where there is no limit, as ipset's must say something. */
+static uint32_t maxelem_of(uint32_t number)
+{
+	return number == UINT32_MAX ? 0 : number;
+}
+
 /**
  * parse_create - read the words of create
  * @tool:	the run
@@ -115,7 +121,7 @@ int parse_create(const struct tool *tool, struct words *words,
 		return status;
 	strcpy(set->name, words->word[0]);
 	set->type = type;
-	set->maxelem = options.of[OPTION_MAXELEM].number;
+	set->maxelem = maxelem_of(options.of[OPTION_MAXELEM].number);
 	*has_maxelem = options.of[OPTION_MAXELEM].given;
 	set->flags = options.of[OPTION_FORCEADD].given ? IPCUCKOO_F_FORCEADD : 0;
 	note_sizes(&options, set);
@@ -149,7 +155,7 @@ int run_create(struct tool *tool, struct words *words)
 		return fail(tool, STATUS_REFUSED,
 			    "Set cannot be created: set with the same name already exists (%s%s)",
 			    set.name,
-			    tool->exist ? ", of another type or family, or with other options" :
+			    tool->exist ? ", of another type or family, or with other options or another limit" :
 			    "; -exist accepts that");
 	if (status)
 		return fail_kernel(tool, NULL, "Set %s cannot be created",
@@ -208,7 +214,7 @@ int run_flush(struct tool *tool, struct words *words)
 		status = connect_module(tool);
 	if (status)
 		return status;
-	if (nl_set_flush(tool->nl, name, tool->exist ? IPCUCKOO_F_EXIST : 0))
+	if (nl_set_flush(tool->nl, name))
 		return fail_kernel(tool, name, "Set%s%s cannot be flushed",
 				   name ? " " : "s", name ? name : "");
 	return print_action(tool, name, "flushed");
@@ -297,7 +303,7 @@ int run_change(struct tool *tool, struct words *words)
 		status = connect_module(tool);
 	if (status)
 		return status;
-	if (nl_set_change(tool->nl, words->word[0], number))
+	if (nl_set_change(tool->nl, words->word[0], maxelem_of(number)))
 		return fail_kernel(tool, words->word[0], "Set %s cannot be changed",
 				   words->word[0]);
 	return print_action(tool, words->word[0], "changed");

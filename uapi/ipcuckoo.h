@@ -161,9 +161,9 @@
  *   is a random number.
  *   With FORCEADD what is added to a set that has MAXELEM entries takes the place
  *   of others, no matter which, but not of what is added last.
- *   With EXIST a set of that name already there is success, if all but MAXELEM
- *   and FORCEADD is the same. CAPACITY is MAXELEM unless given, and without that
- *   IPCUCKOO_CAPACITY_DEFAULT.
+ *   With EXIST a set of that name already there is success, if all but FORCEADD
+ *   is the same; MAXELEM counts if it is given. CAPACITY is MAXELEM unless given,
+ *   and without that IPCUCKOO_CAPACITY_DEFAULT.
  *
  * IPCUCKOO_CMD_SET_DEL (do)
  *   SET, or FLAGS: ALL. ALL destroys every set, or none if any is attached.
