@@ -66,6 +66,11 @@ test_entries()
 	expect "block of others" 0 "192.0.2.8 is blocked." "" block 192.0.2.8
 	expect "block, then" 3 "" "would be dropped by the set blocklist" block 192.0.2.7
 	expect "block --force" 0 "192.0.2.7 is blocked." "" block 192.0.2.7 --force
+	"$IPCUCKOO" create masked hash:ip netmask 24
+	fine "attach a set with a netmask" attach masked src drop
+	expect "a neighbour is the same there" 1 "" "192.0.2.7, the client of your SSH session, would be dropped by the set masked" \
+		add masked 192.0.2.99
+	fine "a stranger is not" add masked 192.0.3.7
 	start_over
 }
 

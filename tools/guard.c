@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "guard.h"
+#include "mask.h"
 
 #define SSH_VARIABLE	"SSH_CONNECTION="
 #define ENVIRON_SIZE	(1 << 20)
@@ -120,22 +121,38 @@ static bool has_bits(const uint8_t *a, const uint8_t *b, unsigned int bits)
 	       (!(bits % 8) || !((a[bytes] ^ b[bytes]) >> (8 - bits % 8)));
 }
 
-static bool covers(const struct packed *entries, const struct address_range *end)
+/* Whether two hosts are one to a set. */
+static bool same_host(const uint8_t *a, const uint8_t *b, const uint8_t *mask,
+		      unsigned int bytes)
+{
+	unsigned int i;
+
+	for (i = 0; i < bytes; i++)
+		if ((a[i] ^ b[i]) & mask[i])
+			return false;
+	return true;
+}
+
+static bool covers(const struct packed *entries, const struct nl_set *set,
+		   const struct address_range *end)
 {
 	bool v4 = end->family == IPCUCKOO_FAMILY_INET;
 	enum entry_kind kinds[] = {
 		v4 ? ENTRY_HOST4 : ENTRY_HOST6, v4 ? ENTRY_NET4 : ENTRY_NET6
 	};
 	unsigned int bytes = v4 ? 4 : 16, k;
+	uint8_t address[16], mask[16];
 	const uint8_t *entry;
-	uint8_t address[16];
 	size_t i;
 
+	if (!mask_bits(set, mask))
+		memset(mask, 0xff, sizeof(mask));
 	address_store(&end->first, end->family, address);
 	for (k = 0; k < 2; k++) {
 		entry = entries->kind[kinds[k]].data;
 		for (i = 0; i < entries->kind[kinds[k]].count; i++) {
-			if (has_bits(entry, address, k ? entry[bytes] : 8 * bytes))
+			if (k ? has_bits(entry, address, entry[bytes]) :
+				same_host(entry, address, mask, bytes))
 				return true;
 			entry += entry_size[kinds[k]];
 		}
@@ -184,7 +201,7 @@ int guard_attach(struct tool *tool, const struct nl_attachment *attachment,
 	return STATUS_OK;
 }
 
-static int check_entries(struct tool *tool, const char *set,
+static int check_entries(struct tool *tool, const struct nl_set *set,
 			 const struct packed *entries,
 			 const struct session *session,
 			 const struct nl_attachment *attachment)
@@ -193,15 +210,15 @@ static int check_entries(struct tool *tool, const char *set,
 
 	for (end = 0; end < ENDS; end++)
 		if (endangers(attachment, end) &&
-		    covers(entries, &session->end[end]))
+		    covers(entries, set, &session->end[end]))
 			return fail(tool, STATUS_REFUSED,
 				    "%s, %s your SSH session, would be dropped by the set %s; nothing was changed (--force does it all the same)",
 				    session->text[end], end == CLIENT ?
-				    "the client of" : "the server of", set);
+				    "the client of" : "the server of", set->name);
 	return STATUS_OK;
 }
 
-int guard_entries(struct tool *tool, const char *set,
+int guard_entries(struct tool *tool, const char *name,
 		  const struct packed *entries, bool blocked)
 {
 	const struct nl_attachment block = {
@@ -210,6 +227,7 @@ int guard_entries(struct tool *tool, const char *set,
 		.place = IPCUCKOO_PLACE_INGRESS,
 	};
 	struct nl_attachment *all = NULL;
+	struct nl_set set = { 0 };
 	struct session session;
 	int status = STATUS_OK;
 	size_t count = 0, i;
@@ -218,12 +236,18 @@ int guard_entries(struct tool *tool, const char *set,
 		return STATUS_OK;
 	if (nl_attachments(tool->nl, &all, &count) < 0)
 		return fail_kernel(tool, NULL, "cannot read the attachments");
+	snprintf(set.name, sizeof(set.name), "%s", name);
 	if (blocked)
-		status = check_entries(tool, set, entries, &session, &block);
-	for (i = 0; i < count && !status; i++)
-		if (!strcmp(all[i].set, set))
-			status = check_entries(tool, set, entries, &session,
+		status = check_entries(tool, &set, entries, &session, &block);
+	for (i = 0; i < count && !status; i++) {
+		if (strcmp(all[i].set, name))
+			continue;
+		if (!set.type)
+			status = find_set(tool, name, &set);
+		if (!status)
+			status = check_entries(tool, &set, entries, &session,
 					       &all[i]);
+	}
 	free(all);
 	return status;
 }

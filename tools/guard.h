@@ -15,7 +15,7 @@ int guard_attach(struct tool *tool, const struct nl_attachment *attachment,
 			     const struct address_range *address),
 		 const void *set);
 /* @blocked: they are about to be dropped as sources, whatever is attached now. */
-int guard_entries(struct tool *tool, const char *set,
+int guard_entries(struct tool *tool, const char *name,
 		  const struct packed *entries, bool blocked);
 
 #endif /* IPCUCKOO_TOOL_GUARD_H */

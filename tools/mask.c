@@ -62,14 +62,14 @@ const char *mask_text(const struct nl_set *set, char text[ADDRESS_TEXT_SIZE])
 	return text;
 }
 
-/* The bits that count; without a mask none are set. */
-static void mask_bits(const struct nl_set *set, uint8_t mask[IPCUCKOO_HOST6_SIZE])
+bool mask_bits(const struct nl_set *set, uint8_t mask[IPCUCKOO_HOST6_SIZE])
 {
 	size_t i;
 
 	memcpy(mask, set->bitmask, IPCUCKOO_HOST6_SIZE);
 	for (i = 0; i < set->netmask && i < 8 * IPCUCKOO_HOST6_SIZE; i++)
 		mask[i / 8] |= 0x80 >> i % 8;
+	return set->netmask || set->has_bitmask;
 }
 
 bool same_mask(const struct nl_set *a, const struct nl_set *b)
@@ -88,9 +88,8 @@ void mask_hosts(const struct nl_set *set, struct packed *entries)
 	uint8_t mask[IPCUCKOO_HOST6_SIZE];
 	size_t i, byte;
 
-	if (!set->netmask && !set->has_bitmask)
+	if (!mask_bits(set, mask))
 		return;
-	mask_bits(set, mask);
 	for (i = 0; i < array->count; i++)
 		for (byte = 0; byte < entry_size[kind]; byte++)
 			array->data[i * entry_size[kind] + byte] &= mask[byte];

@@ -16,6 +16,9 @@ const char *mask_text(const struct nl_set *set, char text[ADDRESS_TEXT_SIZE]);
 /* Whether the same bits count; a netmask may be a bitmask as well. */
 bool same_mask(const struct nl_set *a, const struct nl_set *b);
 
+/* The bits that count, or none if there is no mask. Return: whether there is one. */
+bool mask_bits(const struct nl_set *set, uint8_t mask[IPCUCKOO_HOST6_SIZE]);
+
 /* Clear the bits of hosts that do not count in a set, if there are any. */
 void mask_hosts(const struct nl_set *set, struct packed *entries);
 
