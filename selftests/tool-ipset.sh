@@ -221,6 +221,11 @@ test_errors()
 	add a 192.0.2.1/
 	add a 192.0.2.1-
 	add a 192.0.2.1,80
+	add a 192.0.2.0/33
+	add a 192.0.2.0/1x
+	add a 0x0a000001
+	add a [host.invalid
+	add a [192.0.2.1]x
 	add a 192.0.2.1 timeout 5
 	add a 192.0.2.1 packets 5
 	add a 192.0.2.1 bytes 5
@@ -239,6 +244,12 @@ test_errors()
 	both
 	both -q
 	both -exist
+	both create m hash:ip netmask 32
+	both create v hash:net family ipv4
+	both list m
+	both create large hash:ip maxelem 140000
+	both add large 10.0.0.0/15
+	both destroy large
 	both create b hash:ip hashsize 100 maxelem 3 bucketsize 4 initval 0x1234
 	both list b
 	both -o xml list b
@@ -246,6 +257,40 @@ test_errors()
 	both create c hash:ip --hashsize 1 --bucketsize 11
 	both list -t c
 	both -file out.file save b
+	both destroy
+}
+
+test_hosts()
+{
+	# Test that names of hosts stand wherever ipset takes them.
+	printf '%s\n' '127.0.0.1 localhost' '192.0.2.30 plain' '192.0.2.31 with-dash' '192.0.2.40 many' \
+		'192.0.2.41 many' '2001:db8::77 six' > hosts
+	mount --bind hosts /etc/hosts || bail "no /etc/hosts of our own"
+	script <<-'END'
+	create a hash:ip
+	create n hash:net
+	create s hash:ip family ipv6
+	add a plain
+	add a [with-dash]
+	add a [192.0.2.1]
+	add a [192.0.2.4]-192.0.2.5
+	add a many
+	add s six
+	add s [2001:db8::78]
+	add n plain/24
+	add n plain-192.0.2.33
+	add n 198.51.100.1-198.51.100.9
+	-exist add n 192.0.2.28-[with-dash]
+	test a plain
+	test a [with-dash]
+	test a localhost
+	test s six
+	del a plain
+	del n plain/24
+	list
+	END
+	fine "a name with a dash outside brackets" -exist add a with-dash
+	umount /etc/hosts
 	both destroy
 }
 
@@ -588,7 +633,7 @@ test_transaction()
 	unchanged "the set is as it was" hosts
 	"$IPCUCKOO" change hosts maxelem 2
 	printf 'create new hash:ip\nadd nets 192.0.2.0/24\nadd hosts 192.0.2.2\nadd hosts 192.0.2.3\n' > file
-	expect "one too many" 1 "" "Hash is full, cannot add more elements (set hosts; nothing was changed)" \
+	expect "one too many" 1 "" "Error in line 4: Hash is full, cannot add more elements (set hosts; nothing was changed) (file file)" \
 		restore -file file
 	has "the other set is as it was" "" nets
 	expect "there is no new one" 0 $'hosts\nnets' "" list -n
@@ -630,6 +675,7 @@ load_module
 : > in
 test_commands
 test_errors
+test_hosts
 test_interactive
 test_masks
 test_options

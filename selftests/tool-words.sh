@@ -71,7 +71,7 @@ test_help()
 	run_tool help add
 	expect "add --help" 0 "$out" "" add --help
 	expect "-h add with words" 0 "$out" "" -h add a 192.0.2.1
-	wrong "help of an unknown command" 'No command specified: unknown argument lod; did you mean "load"?' help lod
+	wrong "help of an unknown command" 'Unknown settype: `lod'"'"', and no command; did you mean "load"?' help lod
 	wrong "help of two" 'Unknown argument del' help add del
 }
 

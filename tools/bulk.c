@@ -4,13 +4,10 @@
  * What needs more is put together in a shadow and committed; the commit fails
  * if anyone changed the set since the shadow was made, and all begins anew.
  */
-#include <ctype.h>
-#include <netdb.h>
-#include <netinet/in.h>
-
 #include "bulk.h"
 #include "filter.h"
 #include "guard.h"
+#include "host.h"
 #include "list.h"
 #include "mask.h"
 
@@ -54,50 +51,55 @@ struct entry_ref first_entry(const struct packed *entries)
 	return ref;
 }
 
-/* It has a letter, and nothing that belongs to addresses only. */
-bool bulk_looks_like_name(const char *word)
-{
-	const char *c;
-	bool letter = false;
-
-	for (c = word; *c; c++) {
-		if (!(*c >= '0' && *c <= '9') && !isalpha((unsigned char)*c) &&
-		    !strchr("-._", *c))
-			return false;
-		letter |= isalpha((unsigned char)*c);
-	}
-	return letter;
-}
-
-/* The first address of a host, as ipset takes it. */
-static bool find_host(const char *name, uint8_t family, char *address)
-{
-	const struct addrinfo hints = {
-		.ai_family = family == IPCUCKOO_FAMILY_ANY ? AF_UNSPEC :
-			     family == IPCUCKOO_FAMILY_INET6 ? AF_INET6 : AF_INET,
-		.ai_socktype = SOCK_RAW,
-	};
-	struct addrinfo *found;
-	int err;
-
-	if (getaddrinfo(name, NULL, &hints, &found))
-		return false;
-	err = getnameinfo(found->ai_addr, found->ai_addrlen, address,
-			  INET6_ADDRSTRLEN, NULL, 0, NI_NUMERICHOST);
-	freeaddrinfo(found);
-	return !err;
-}
-
-int bulk_read_entry(struct list *list, const char *word,
+int bulk_read_entry(const struct tool *tool, struct list *list, const char *word,
 		    char why[ADDRESS_WHY_SIZE])
 {
 	int err = list_add(list, word, strlen(word), why);
-	char address[INET6_ADDRSTRLEN];
+	char text[HOST_TEXT_SIZE];
 
-	if (err != -EINVAL || !bulk_looks_like_name(word) ||
-	    !find_host(word, list->family, address))
+	if (err != -EINVAL || !host_resolve(tool, word, list->family, text))
 		return err;
-	return list_add(list, address, strlen(address), why);
+	return list_add(list, text, strlen(text), why);
+}
+
+/* What stands behind a slash is no prefix length. Return: whether that is so, and
+ * has been said with ipset's sentences.
+ */
+static bool fail_prefix_len(const struct tool *tool, const char *word)
+{
+	const char *slash = strchr(word, '/');
+	struct address_range range;
+	char why[ADDRESS_WHY_SIZE], quoted[64];
+
+	if (!slash || !slash[1] || address_parse(word, slash - word, &range, why) ||
+	    !address_parse(word, strlen(word), &range, why))
+		return false;
+	address_quote(quoted, sizeof(quoted), slash + 1, strlen(slash + 1));
+	if (!slash[1 + strspn(slash + 1, "0123456789")])
+		fail_syntax(tool, "'%s' is out of range 0-%u (%s)", quoted,
+			    range.family == IPCUCKOO_FAMILY_INET ? 32 : 128, why);
+	else
+		fail_syntax(tool, "'%s' is invalid as number (%s)", quoted, why);
+	return true;
+}
+
+/* Likewise if a bracket around a name has no end, or not what belongs behind it. */
+static bool fail_bracket(const struct tool *tool, const char *word,
+			 const char *quoted)
+{
+	const char *end = strchr(word, ']');
+
+	if (*word != '[')
+		return false;
+	if (!end)
+		fail_syntax(tool, "cannot find closing escape character ']' in %s",
+			    quoted);
+	else if (end[1] && end[1] != '-' && end[1] != '/')
+		fail_syntax(tool, "range separator expected after '%.*s'",
+			    (int)(end + 1 - word), quoted);
+	else
+		return false;
+	return true;
 }
 
 /* ipset's sentence, and behind it the reason. */
@@ -111,10 +113,19 @@ int bulk_fail_entry(const struct tool *tool, const struct nl_set *set,
 		return fail_syntax(tool,
 				   "Elem separator in %s, but settype %s supports none.",
 				   quoted, meaning_word(type_words, set->type));
+	if (fail_prefix_len(tool, word) || fail_bracket(tool, word, quoted))
+		return STATUS_SYNTAX;
 	return fail_syntax(tool, "cannot parse %s: resolving to %s address failed (%s)",
 			   quoted, set->family == IPCUCKOO_FAMILY_ANY ? "any" :
 			   set->family == IPCUCKOO_FAMILY_INET6 ? "IPv6" : "IPv4",
 			   why);
+}
+
+uint64_t bulk_expand_limit(const struct nl_set *set, bool expand)
+{
+	if (expand || set->maxelem > LIST_EXPAND_MOST)
+		return LIST_EXPAND_MOST;
+	return set->maxelem > LIST_EXPAND_LIMIT ? set->maxelem : LIST_EXPAND_LIMIT;
 }
 
 int bulk_read(struct tool *tool, const struct nl_set *set, char **word,
@@ -123,8 +134,7 @@ int bulk_read(struct tool *tool, const struct nl_set *set, char **word,
 	struct list list = {
 		.family = set->family,
 		.hosts_only = set->type != IPCUCKOO_TYPE_HASH_NET,
-		.expand_limit = expand && *expand ? LIST_EXPAND_MOST :
-						    LIST_EXPAND_LIMIT,
+		.expand_limit = bulk_expand_limit(set, expand && *expand),
 		.has_expand = expand,
 	};
 	char why[ADDRESS_WHY_SIZE];
@@ -132,11 +142,11 @@ int bulk_read(struct tool *tool, const struct nl_set *set, char **word,
 
 	for (i = 0; i < count; i++) {
 		/* Behind the first one a name is a word that ipset has not. */
-		if (i && bulk_looks_like_name(word[i])) {
+		if (i && host_looks_like_name(word[i])) {
 			list_free(&list);
 			return fail_unknown(tool, no_keywords, word[i]);
 		}
-		err = bulk_read_entry(&list, word[i], why);
+		err = bulk_read_entry(tool, &list, word[i], why);
 		if (!err)
 			continue;
 		list_free(&list);

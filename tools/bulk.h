@@ -53,11 +53,14 @@ int bulk_load(struct bulk *bulk);
 int bulk_read(struct tool *tool, const struct nl_set *set, char **word,
 	      int count, const bool *expand, struct packed *entries);
 
-/* One of them, or the name of a host. Return: 0, -EINVAL or -ENOMEM. */
-int bulk_read_entry(struct list *list, const char *word,
+/* One of them, perhaps with names of hosts. Return: 0, -EINVAL or -ENOMEM. */
+int bulk_read_entry(const struct tool *tool, struct list *list, const char *word,
 		    char why[ADDRESS_WHY_SIZE]);
-/* Whether a word is no address, but perhaps the name of a host. */
-bool bulk_looks_like_name(const char *word);
+
+/* Of how many hosts a prefix or range may stand for in a set of hosts: as many as
+ * are allowed there, for a slip of the pen is not to take all memory.
+ */
+uint64_t bulk_expand_limit(const struct nl_set *set, bool expand);
 /* Say what is wrong with it. */
 int bulk_fail_entry(const struct tool *tool, const struct nl_set *set,
 		    const char *word, const char *why);

@@ -13,7 +13,8 @@
 	"IPv6 as the set's family allows. Host bits of a prefix are cleared,\n" \
 	"as ipset does. In a hash:net set a range becomes the fewest prefixes;\n" \
 	"in a hash:ip or filter:ip set a prefix or range becomes hosts, more\n" \
-	"than 65536 of them only with --expand. All entries are changed, or none.\n"
+	"than 65536 of them, and than maxelem, only with --expand. The name of a\n" \
+	"host may stand for an address. All entries are changed, or none.\n"
 
 const struct command commands[] = {
 	{ "create", run_create, COMMAND_IPSET | COMMAND_TYPED, { "new", "n", "-N" },
@@ -310,17 +311,22 @@ const struct command *find_command(const char *word)
 	return NULL;
 }
 
-/* Say that there is no command of that name. */
-int fail_command(const struct tool *tool, const char *name)
+static const char *command_hint(const char *name)
 {
 	const char *names[32];
 	size_t count;
 
 	for (count = 0; commands[count].name; count++)
 		names[count] = commands[count].name;
+	return nearest_hint(name, names, count);
+}
+
+/* Say that there is no command of that name. */
+int fail_command(const struct tool *tool, const char *name)
+{
 	return fail(tool, STATUS_USAGE,
 		    "No command specified: unknown argument %s%s\nTry `ipcuckoo help' for more information.",
-		    name, nearest_hint(name, names, count));
+		    name, command_hint(name));
 }
 
 /* The options that go with all commands; main.c takes them. */
@@ -437,7 +443,9 @@ int run_help(struct tool *tool, struct words *words)
 		return STATUS_OK;
 	command = find_command(words->word[0]);
 	if (!command)
-		return fail_command(tool, words->word[0]);
+		return fail(tool, STATUS_USAGE,
+			    "Unknown settype: `%s', and no command%s\nTry `ipcuckoo help' for more information.",
+			    words->word[0], command_hint(words->word[0]));
 	print_help(command);
 	return STATUS_OK;
 }

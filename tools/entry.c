@@ -72,6 +72,18 @@ int run_del(struct tool *tool, struct words *words)
 	return change_set(tool, words, bulk_del, "deleted");
 }
 
+/* What was asked about: an address as it was written, of a name what it became. */
+static const char *asked_text(const char *asked, const struct packed *entries,
+			      char text[ADDRESS_TEXT_SIZE])
+{
+	struct address_range range;
+	char why[ADDRESS_WHY_SIZE];
+
+	if (!address_parse(asked, strlen(asked), &range, why))
+		return asked;
+	return entry_text(entries, first_entry(entries), text);
+}
+
 static int print_test(const struct tool *tool, const struct nl_set *set,
 		      const char *asked, const struct packed *entries,
 		      const struct nl_test *test)
@@ -97,7 +109,8 @@ static int print_test(const struct tool *tool, const struct nl_set *set,
 	}
 	if (!tool->quiet)
 		fprintf(stderr, "%s%s %s in set %s.\n",
-			test->found ? "Warning: " : "", asked,
+			test->found ? "Warning: " : "",
+			asked_text(asked, entries, text),
 			test->found ? yes : "is NOT", set->name);
 	return test->found ? STATUS_OK : STATUS_NO;
 }

@@ -225,7 +225,7 @@ int run_load(struct tool *tool, struct words *words)
 	if (status)
 		return status;
 	load.list.has_expand = true;
-	load.list.expand_limit = expand ? LIST_EXPAND_MOST : LIST_EXPAND_LIMIT;
+	load.list.expand_limit = bulk_expand_limit(&set, expand);
 	status = load_files(&load, &set, words->word + 1, words->count - 1);
 	list_free(&load.list);
 	return status;

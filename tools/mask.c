@@ -14,7 +14,8 @@ static int parse_netmask(const struct tool *tool, const char *word,
 
 	status = parse_number(tool, "netmask", word, 1, is_six(set) ? 128 : 32,
 			      &len);
-	if (!status)
+	/* All bits are no mask, as with ipset. */
+	if (!status && len < (is_six(set) ? 128 : 32))
 		set->netmask = len;
 	return status;
 }

@@ -12,6 +12,17 @@
 /* Longer words are no misspellings of ours. */
 #define NEAREST_SIZE	64
 
+/* Behind the first line, for ipset's sentence comes first. */
+static void print_with_file(const char *file, const char *format, va_list args)
+{
+	char *text = NULL;
+	int len = vasprintf(&text, format, args) < 0 ? 0 : strcspn(text, "\n");
+
+	if (len)
+		fprintf(stderr, "%.*s (file %s)%s", len, text, file, text + len);
+	free(text);
+}
+
 static void print_message(const struct tool *tool, const char *before,
 			  const char *format, va_list args)
 {
@@ -20,7 +31,10 @@ static void print_message(const struct tool *tool, const char *before,
 	if (tool->line)
 		fprintf(stderr, "Error in line %lu: ", tool->line);
 	fputs(before, stderr);
-	vfprintf(stderr, format, args);
+	if (tool->line && tool->file)
+		print_with_file(tool->file, format, args);
+	else
+		vfprintf(stderr, format, args);
 	fputc('\n', stderr);
 }
 

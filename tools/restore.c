@@ -11,6 +11,7 @@
 #include "bulk.h"
 #include "create.h"
 #include "filter.h"
+#include "host.h"
 #include "lines.h"
 #include "list.h"
 #include "mask.h"
@@ -151,13 +152,12 @@ static int read_entries(struct restore *r, const struct work *work,
 	list->family = work->set.family;
 	list->hosts_only = work->set.type != IPCUCKOO_TYPE_HASH_NET;
 	list->has_expand = true;
-	list->expand_limit = options->expand ? LIST_EXPAND_MOST :
-					       LIST_EXPAND_LIMIT;
+	list->expand_limit = bulk_expand_limit(&work->set, options->expand);
 	for (i = 1; i < words->count; i++) {
-		if (i > 1 && bulk_looks_like_name(words->word[i]))
+		if (i > 1 && host_looks_like_name(words->word[i]))
 			return fail_unknown(&r->line, no_keywords,
 					    words->word[i]);
-		err = bulk_read_entry(list, words->word[i], why);
+		err = bulk_read_entry(&r->line, list, words->word[i], why);
 		if (err)
 			return bulk_fail_entry(&r->line, &work->set,
 					       words->word[i], why);

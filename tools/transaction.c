@@ -454,6 +454,64 @@ static int fail_fault(struct tool *tool, const struct fault *fault)
 		    text, fault->work->set.name);
 }
 
+/* What it had and keeps. */
+static size_t count_kept(const struct work *work)
+{
+	size_t less = packed_count(&work->del);
+
+	if (work->fresh || work->flushed || work->set.entries < less)
+		return 0;
+	return work->set.entries - less;
+}
+
+/* Of entries that end the kernel knows best how many are left. */
+static bool is_overfull(const struct work *work)
+{
+	if (!work->fresh && !work->flushed && work->set.options & IPCUCKOO_O_TIMEOUT)
+		return false;
+	return work->plan != PLAN_NOTHING && work->set.maxelem &&
+	       !(work->set.flags & IPCUCKOO_F_FORCEADD) &&
+	       count_kept(work) + packed_count(&work->add) > work->set.maxelem;
+}
+
+static int order_lines(const void *x, const void *y)
+{
+	unsigned long a = *(const unsigned long *)x, b = *(const unsigned long *)y;
+
+	return a < b ? -1 : a > b;
+}
+
+/* The line that adds the first entry that has no room, after those that go. */
+static unsigned long find_full_line(const struct work *work)
+{
+	size_t kept = count_kept(work), count = 0, i;
+	unsigned long *lines, line = 0;
+
+	lines = calloc(work->count + 1, sizeof(*lines));
+	if (!lines)
+		return 0;
+	for (i = 0; i < work->count; i++)
+		if (work->changes[i].add &&
+		    (i + 1 == work->count ||
+		     !same_entry(&work->changes[i], &work->changes[i + 1])) &&
+		    find(&work->add, &work->changes[i]))
+			lines[count++] = work->changes[i].line;
+	qsort(lines, count, sizeof(*lines), order_lines);
+	i = kept < work->set.maxelem ? work->set.maxelem - kept : 0;
+	if (i < count)
+		line = lines[i];
+	free(lines);
+	return line;
+}
+
+static int fail_full(struct tool *tool, const struct work *work)
+{
+	tool->line = find_full_line(work);
+	return fail(tool, STATUS_REFUSED,
+		    "Hash is full, cannot add more elements (set %s; nothing was changed)",
+		    work->set.name);
+}
+
 int transaction_check(struct transaction *t)
 {
 	struct fault fault = { 0 };
@@ -470,12 +528,8 @@ int transaction_check(struct transaction *t)
 		return fail_fault(t->tool, &fault);
 	for (i = 0; i < t->count; i++) {
 		work = t->works[i];
-		if (work->plan == PLAN_SHADOW && (work->fresh || work->flushed) &&
-		    work->set.maxelem && !(work->set.flags & IPCUCKOO_F_FORCEADD) &&
-		    packed_count(&work->add) > work->set.maxelem)
-			return fail(t->tool, STATUS_REFUSED,
-				    "Hash is full, cannot add more elements (set %s; nothing was changed)",
-				    work->set.name);
+		if (is_overfull(work))
+			return fail_full(t->tool, work);
 	}
 	return STATUS_OK;
 }

@@ -23,6 +23,8 @@ const struct meaning family_words[] = {
 	{ "inet",	IPCUCKOO_FAMILY_INET },
 	{ "inet6",	IPCUCKOO_FAMILY_INET6 },
 	{ "any",	IPCUCKOO_FAMILY_ANY },
+	{ "ipv4",	IPCUCKOO_FAMILY_INET },
+	{ "ipv6",	IPCUCKOO_FAMILY_INET6 },
 	{ NULL, 0 }
 };
 

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Host names in the place of addresses, as ipset takes them: alone, before a
+ * prefix length, as an end of a range; in brackets if they have dashes.
+ */
+#ifndef IPCUCKOO_TOOL_HOST_H
+#define IPCUCKOO_TOOL_HOST_H
+
+#include <arpa/inet.h>
+
+#include "tool.h"
+
+/* Two addresses and a dash between them, or a slash and a number behind. */
+#define HOST_TEXT_SIZE	(2 * INET6_ADDRSTRLEN + 16)
+
+/* It has a letter, and nothing that belongs to addresses only. */
+bool host_looks_like_name(const char *word);
+
+/* Put addresses in the place of the names of a word. Asks the resolver, and
+ * says so if a name has several addresses: the first counts.
+ * Return: whether @text is without names now.
+ */
+bool host_resolve(const struct tool *tool, const char *word, uint8_t family,
+		  char text[HOST_TEXT_SIZE]);
+
+#endif /* IPCUCKOO_TOOL_HOST_H */
