@@ -239,7 +239,6 @@ test_errors()
 	-f
 	list -f /nonexistent/file
 	END
-	both help nonsense
 	both create $longest hash:ip
 	both
 	both -q
@@ -431,6 +430,9 @@ test_options()
 	set -- add q 192.0.2.9 comment "two words & <more>"
 	both "$@"
 	both add q 192.0.2.10 comment 'a "quote"'
+	both add q 192.0.2.12 comment --
+	both add q 192.0.2.13 comment -j
+	both add q 192.0.2.14 comment --force -exist
 	both add q 192.0.2.11 comment "$(printf '%256s' x | tr ' ' x)"
 	both add q 192.0.2.11 comment "$(printf '%255s' x | tr ' ' x)"
 	script <<< $'list q\nsave q'

@@ -92,6 +92,17 @@ static int take_global(struct tool *tool, struct globals *globals,
 	return global->take(tool, words->word[++*i]);
 }
 
+/* What stands behind "add SET ENTRY ... comment" is text, whatever it looks like. */
+static bool is_text_next(const struct words *words, int kept)
+{
+	const struct command *command;
+
+	if (kept < 4 || strcmp(words->word[kept - 1], "comment"))
+		return false;
+	command = find_command(words->word[0]);
+	return command && command->run == run_add;
+}
+
 /* Take the options out of the words, up to "--". */
 static int take_globals(struct tool *tool, struct globals *globals,
 			struct words *words)
@@ -101,7 +112,7 @@ static int take_globals(struct tool *tool, struct globals *globals,
 
 	words->plain = words->count;
 	for (i = 0; i < words->count; i++) {
-		if (words->plain == words->count) {
+		if (words->plain == words->count && !is_text_next(words, kept)) {
 			if (!strcmp(words->word[i], "--")) {
 				words->plain = kept;
 				continue;
