@@ -388,7 +388,6 @@ static int read_line(struct restore *r, char *text)
 	struct words words = { .word = word };
 	int status;
 
-	r->line.exist = r->tool->exist;
 	words.count = split_line(text, word);
 	if (words.count < 0)
 		return fail(&r->line, STATUS_USAGE,
@@ -396,18 +395,23 @@ static int read_line(struct restore *r, char *text)
 	if (!words.count)
 		return STATUS_OK;
 	status = take_line_options(&r->line, &words);
+	/* Messages name the file that is read. */
+	r->line.file = r->tool->file;
 	return status || !words.count ? status : run_line(r, &words);
 }
 
 static int read_file(struct restore *r, FILE *file)
 {
+	unsigned long number = 0;
 	int status = STATUS_OK;
 	char *text = NULL;
 	size_t room = 0;
 	ssize_t len;
 
 	while (!status && (len = getline(&text, &room, file)) >= 0) {
-		r->line.line++;
+		/* The options of a line go with it. */
+		r->line = *r->tool;
+		r->line.line = ++number;
 		status = is_text(text, len) ? read_line(r, text) :
 			 fail(&r->line, STATUS_USAGE, "a NUL byte in the line");
 	}
@@ -445,7 +449,6 @@ static int restore(struct restore *r, FILE *file, bool check)
 {
 	int status = read_sets(r);
 
-	r->line = *r->tool;
 	if (!status)
 		status = read_file(r, file);
 	if (!status)
