@@ -74,6 +74,33 @@ test_entries()
 	start_over
 }
 
+# Exceptions, and what comes to stand behind an attachment.
+test_changes()
+{
+	make_sets
+	fine "attach" attach nets src drop
+	fine "an exception" add nets 192.0.2.7 nomatch
+	fine "what it is an exception of" add nets 192.0.2.0/24
+	expect "the exception goes" 1 "" "$dropped" del nets 192.0.2.7
+	expect "a longer one comes" 1 "" "$dropped" -exist add nets 192.0.2.7
+	expect "a load without it" 3 "" "$dropped" load nets list
+	fine "one of others" load nets - <<< 10.0.0.1
+	fine "the other, which is not attached" create other hash:net family any
+	fine "may have anything" add other 192.0.2.0/28
+	expect "swap" 1 "" "$dropped" swap nets other
+	expect "the other way" 1 "" "$dropped" swap other nets
+	printf '%s\n' 'add other 10.0.0.9' 'swap other nets' > file
+	expect "in restore" 1 "" "$dropped" restore -file file
+	has "nothing was changed" "192.0.2.0/28" other
+	printf '%s\n' 'add other 192.0.2.7 nomatch' 'swap other nets' 'rename nets last' > file
+	fine "with an exception" restore -file file
+	printf 'add last 192.0.2.7 -exist\n' > file
+	expect "an addition in restore" 1 "" "${dropped/nets/last}" restore -file file
+	expect "--check, too" 1 "" "${dropped/nets/last}" restore --check -file file
+	fine "--force" --force restore -file file
+	start_over
+}
+
 # What took the variable away, as sudo does, has a parent that has it.
 test_ancestors()
 {
@@ -111,6 +138,7 @@ make_sets
 export SSH_CONNECTION=$session
 test_attach
 test_entries
+test_changes
 unset SSH_CONNECTION
 test_ancestors
 start_over

@@ -240,6 +240,13 @@ int attach_set(struct tool *tool, const struct nl_attachment *attachment,
 	       attach_checked(tool, attachment->set, attachment, id);
 }
 
+int fail_attached_already(const struct tool *tool, const char *name)
+{
+	return fail(tool, STATUS_REFUSED,
+		    "Set %s is attached in that way already (-exist accepts that)",
+		    name);
+}
+
 /**
  * attach_checked - attach a set that nothing speaks against
  * @tool:	the run
@@ -266,9 +273,7 @@ int attach_checked(struct tool *tool, const char *name,
 			    name);
 	if (tool->exist)
 		return STATUS_OK;
-	return fail(tool, STATUS_REFUSED,
-		    "Set %s is attached in that way already (-exist accepts that)",
-		    name);
+	return fail_attached_already(tool, name);
 }
 
 int parse_attach(const struct tool *tool, struct words *words,

@@ -94,10 +94,13 @@ static int block(struct tool *tool, const struct nl_set *set, bool exists,
 	struct bulk bulk = {
 		.tool = tool, .set = BLOCK_SET, .entries = entries
 	};
+	const struct guard_change change = {
+		.entries = entries, .add = true, .blocked = true
+	};
 	bool drops = false;
 	int status;
 
-	status = guard_entries(tool, BLOCK_SET, entries, true);
+	status = guard_entries(tool, BLOCK_SET, &change);
 	if (!status && !exists)
 		status = make_set(tool, set);
 	tool->exist = true;

@@ -341,9 +341,12 @@ static int fail_stale(const struct bulk *bulk, const char *advice)
  */
 int bulk_load(struct bulk *bulk)
 {
+	const struct guard_change change = {
+		.entries = bulk->entries, .add = true, .replace = !bulk->append
+	};
 	int err;
 
-	err = guard_entries(bulk->tool, bulk->set, bulk->entries, false);
+	err = guard_entries(bulk->tool, bulk->set, &change);
 	if (err)
 		return err;
 	for (bulk->restarts = 0; bulk->restarts < ATTEMPTS; bulk->restarts++) {
@@ -424,7 +427,11 @@ static int add(struct bulk *bulk)
  */
 int bulk_add(struct bulk *bulk)
 {
-	int status = guard_entries(bulk->tool, bulk->set, bulk->entries, false);
+	const struct guard_change change = {
+		.entries = bulk->entries, .add = true,
+		.nomatch = bulk->value && bulk->value->nomatch,
+	};
+	int status = guard_entries(bulk->tool, bulk->set, &change);
 
 	if (!status)
 		status = add(bulk);
@@ -454,9 +461,14 @@ static int try_del(struct bulk *bulk)
  */
 int bulk_del(struct bulk *bulk)
 {
+	const struct guard_change change = { .entries = bulk->entries };
 	struct tool *tool = bulk->tool;
 	int err;
 
+	/* Without an exception a wider entry may decide. */
+	err = guard_entries(tool, bulk->set, &change);
+	if (err)
+		return err;
 	if (nl_fits(bulk->entries)) {
 		err = nl_entry_del(tool->nl, bulk->set, bulk->entries,
 				   tool->exist ? IPCUCKOO_F_EXIST : 0,

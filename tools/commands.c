@@ -14,7 +14,8 @@
 	"as ipset does. In a hash:net set a range becomes the fewest prefixes;\n" \
 	"in a hash:ip or filter:ip set a prefix or range becomes hosts, more\n" \
 	"than 65536 of them, and than maxelem, only with --expand. The name of a\n" \
-	"host may stand for an address. All entries are changed, or none.\n"
+	"host may stand for an address. All entries are changed, or none; with\n" \
+	"--check they are only read.\n"
 
 const struct command commands[] = {
 	{ "create", run_create, COMMAND_IPSET | COMMAND_TYPED, { "new", "n", "-N" },
@@ -52,7 +53,7 @@ const struct command commands[] = {
 	  "  ipcuckoo create hosts6 hash:ip family inet6 maxelem 100000\n"
 	  "  ipcuckoo create many filter:ip family inet6 fpp 0.001 capacity 2000000\n" },
 	{ "add", run_add, COMMAND_IPSET | COMMAND_TYPED, { "-A" },
-	  "NAME ENTRY... [timeout N] [packets N] [bytes N] [comment TEXT] [skbmark MARK[/MASK]] [skbprio MAJOR:MINOR] [skbqueue N] [nomatch] [--expand]",
+	  "NAME ENTRY... [timeout N] [packets N] [bytes N] [comment TEXT] [skbmark MARK[/MASK]] [skbprio MAJOR:MINOR] [skbqueue N] [nomatch] [--expand] [--check]",
 	  "add entries",
 	  ENTRY_HELP
 	  "What stands behind them is for sets made with the option for it. nomatch,\n"
@@ -65,7 +66,7 @@ const struct command commands[] = {
 	  "  ipcuckoo add feed 192.0.2.0/24 2001:db8::/32\n"
 	  "  ipcuckoo add feed 198.51.100.7-198.51.100.90 -exist\n" },
 	{ "del", run_del, COMMAND_IPSET | COMMAND_TYPED, { "-D" },
-	  "NAME ENTRY... [--expand]",
+	  "NAME ENTRY... [--expand] [--check]",
 	  "delete entries",
 	  ENTRY_HELP
 	  "-exist accepts entries that are not there. From a filter:ip set entries\n"
@@ -166,7 +167,7 @@ const struct command commands[] = {
 	  "\n"
 	  "  ipcuckoo count many 2001:db8::1\n" },
 	{ "load", run_load, 0, { "replace" },
-	  "NAME FILE... [--append] [--skip-invalid] [--override] [--expand]",
+	  "NAME FILE... [--append] [--skip-invalid] [--override] [--expand] [--check]",
 	  "make list files the contents of a set, in one step",
 	  "One address, prefix or range a line; # and ; begin comments, what\n"
 	  "stands behind white space or a comma is ignored; - is standard input.\n"
@@ -179,6 +180,7 @@ const struct command commands[] = {
 	  "                otherwise it begins anew, up to five times\n"
 	  "--expand        in a hash:ip set, add every address of prefixes and\n"
 	  "                ranges that hold more than 65536\n"
+	  "--check         read the files, and change nothing\n"
 	  "\n"
 	  "  ipcuckoo load feed drop.txt edrop.txt\n"
 	  "  curl -s https://example.net/list | ipcuckoo load feed -\n" },

@@ -45,8 +45,10 @@ static int change_set(struct tool *tool, struct words *words,
 	if (!status)
 		status = bulk_read(tool, &set, words->word + 1,
 				   words->count - 1, &options.expand, &entries);
-	if (status)
+	if (status || options.check) {
+		packed_free(&entries);
 		return status;
+	}
 	bulk = (struct bulk) {
 		.tool = tool, .set = set.name, .entries = &entries,
 		.approximate = is_approximate(&set),

@@ -133,52 +133,130 @@ static bool same_host(const uint8_t *a, const uint8_t *b, const uint8_t *mask,
 	return true;
 }
 
-static bool covers(const struct packed *entries, const struct nl_set *set,
-		   const struct address_range *end)
+/**
+ * struct cover - what covers an address
+ * @kind:	of a prefix; that of a host is the one before
+ * @bits:	of an address
+ * @address:	in network byte order
+ * @at:		for each prefix length, whether some entries have the prefix
+ */
+struct cover {
+	enum entry_kind host;
+	enum entry_kind net;
+	unsigned int bits;
+	uint8_t address[IPCUCKOO_HOST6_SIZE];
+	bool at[8 * IPCUCKOO_HOST6_SIZE + 1];
+};
+
+static struct cover begin_cover(const struct address_range *end)
 {
 	bool v4 = end->family == IPCUCKOO_FAMILY_INET;
-	enum entry_kind kinds[] = {
-		v4 ? ENTRY_HOST4 : ENTRY_HOST6, v4 ? ENTRY_NET4 : ENTRY_NET6
+	struct cover cover = {
+		.host = v4 ? ENTRY_HOST4 : ENTRY_HOST6,
+		.net = v4 ? ENTRY_NET4 : ENTRY_NET6,
+		.bits = v4 ? 32 : 128,
 	};
-	unsigned int bytes = v4 ? 4 : 16, k;
-	uint8_t address[16], mask[16];
+
+	address_store(&end->first, end->family, cover.address);
+	return cover;
+}
+
+/* Return: whether any of the entries does. */
+static bool find_cover(const struct packed *entries, const struct nl_set *set,
+		       struct cover *cover)
+{
+	const struct entry_array *hosts = &entries->kind[cover->host];
+	const struct entry_array *nets = &entries->kind[cover->net];
+	uint8_t mask[IPCUCKOO_HOST6_SIZE];
 	const uint8_t *entry;
+	bool any = false;
 	size_t i;
 
 	if (!mask_bits(set, mask))
 		memset(mask, 0xff, sizeof(mask));
-	address_store(&end->first, end->family, address);
-	for (k = 0; k < 2; k++) {
-		entry = entries->kind[kinds[k]].data;
-		for (i = 0; i < entries->kind[kinds[k]].count; i++) {
-			if (k ? has_bits(entry, address, entry[bytes]) :
-				same_host(entry, address, mask, bytes))
-				return true;
-			entry += entry_size[kinds[k]];
-		}
+	for (i = 0; i < hosts->count && !cover->at[cover->bits]; i++) {
+		entry = hosts->data + i * entry_size[cover->host];
+		cover->at[cover->bits] = same_host(entry, cover->address, mask,
+						   cover->bits / 8);
 	}
-	return false;
+	any = cover->at[cover->bits];
+	for (i = 0; i < nets->count; i++) {
+		entry = nets->data + i * entry_size[cover->net];
+		if (has_bits(entry, cover->address, entry[cover->bits / 8]))
+			any = cover->at[entry[cover->bits / 8]] = true;
+	}
+	return any;
+}
+
+/* Ask whether the prefix of that length is an entry, and an exception. What cannot
+ * be asked is none.
+ */
+static bool is_entry(struct tool *tool, const char *set, const struct cover *cover,
+		     unsigned int len, bool *nomatch)
+{
+	enum entry_kind kind = len == cover->bits ? cover->host : cover->net;
+	uint8_t entry[IPCUCKOO_NET6_SIZE] = { 0 };
+	struct packed one = { 0 };
+	struct nl_test test;
+
+	memcpy(entry, cover->address, (len + 7) / 8);
+	if (len % 8)
+		entry[len / 8] &= 0xff << (8 - len % 8);
+	if (len < cover->bits)
+		entry[cover->bits / 8] = len;
+	one.kind[kind].data = entry;
+	one.kind[kind].count = 1;
+	if (nl_entry_test(tool->nl, set, &one, &test))
+		return false;
+	*nomatch = test.nomatch;
+	/* A host is found in what covers it, too. */
+	return (test.found || test.nomatch) &&
+	       (len < cover->bits || test.prefix_len == len);
 }
 
 /* Whether the set has it. What cannot be asked is not there. */
 static bool has_now(struct tool *tool, const void *set, const struct address_range *end)
 {
-	enum entry_kind kind = end->family == IPCUCKOO_FAMILY_INET ?
-			       ENTRY_HOST4 : ENTRY_HOST6;
+	struct cover cover = begin_cover(end);
 	struct packed one = { 0 };
 	struct nl_test test;
-	uint8_t address[16];
 
-	address_store(&end->first, end->family, address);
-	one.kind[kind].data = address;
-	one.kind[kind].count = 1;
+	one.kind[cover.host].data = cover.address;
+	one.kind[cover.host].count = 1;
 	return !nl_entry_test(tool->nl, set, &one, &test) && test.found;
 }
 
+/* Whether the set will have it because of the change: the longest entry decides. */
+static bool has_then(struct tool *tool, const struct nl_set *set,
+		     const struct address_range *end,
+		     const struct guard_change *change)
+{
+	struct cover cover = begin_cover(end);
+	unsigned int len = cover.bits;
+	bool nomatch;
+
+	if (!find_cover(change->entries, set, &cover))
+		return false;
+	if (!change->add && has_now(tool, set->name, end))
+		return false;
+	for (;; len--) {
+		if (cover.at[len] && change->add)
+			return !change->nomatch;
+		if (!cover.at[len] && !change->replace &&
+		    is_entry(tool, set->name, &cover, len, &nomatch))
+			return !nomatch;
+		if (!len || (set->type && set->type != IPCUCKOO_TYPE_HASH_NET))
+			return false;
+	}
+}
+
+static const char *end_text(int end)
+{
+	return end == CLIENT ? "the client of" : "the server of";
+}
+
 int guard_attach(struct tool *tool, const struct nl_attachment *attachment,
-		 bool (*has)(struct tool *tool, const void *set,
-			     const struct address_range *address),
-		 const void *set)
+		 guard_has *has, const void *set)
 {
 	struct session session;
 	int end;
@@ -196,30 +274,34 @@ int guard_attach(struct tool *tool, const struct nl_attachment *attachment,
 			return fail(tool, STATUS_REFUSED,
 				    "Set %s cannot be attached: %s is in it, %s your SSH session; you would be locked out (--force does it all the same)",
 				    attachment->set, session.text[end],
-				    end == CLIENT ? "the client of" :
-				    "the server of");
+				    end_text(end));
 	return STATUS_OK;
 }
 
-static int check_entries(struct tool *tool, const struct nl_set *set,
-			 const struct packed *entries,
-			 const struct session *session,
-			 const struct nl_attachment *attachment)
+static int fail_dropped(const struct tool *tool, const struct session *session,
+			int end, const char *set)
+{
+	return fail(tool, STATUS_REFUSED,
+		    "%s, %s your SSH session, would be dropped by the set %s; nothing was changed (--force does it all the same)",
+		    session->text[end], end_text(end), set);
+}
+
+static int check_change(struct tool *tool, const struct nl_set *set,
+			const struct guard_change *change,
+			const struct session *session,
+			const struct nl_attachment *attachment)
 {
 	int end;
 
 	for (end = 0; end < ENDS; end++)
 		if (endangers(attachment, end) &&
-		    covers(entries, set, &session->end[end]))
-			return fail(tool, STATUS_REFUSED,
-				    "%s, %s your SSH session, would be dropped by the set %s; nothing was changed (--force does it all the same)",
-				    session->text[end], end == CLIENT ?
-				    "the client of" : "the server of", set->name);
+		    has_then(tool, set, &session->end[end], change))
+			return fail_dropped(tool, session, end, set->name);
 	return STATUS_OK;
 }
 
 int guard_entries(struct tool *tool, const char *name,
-		  const struct packed *entries, bool blocked)
+		  const struct guard_change *change)
 {
 	const struct nl_attachment block = {
 		.direction = IPCUCKOO_DIR_SRC,
@@ -237,16 +319,39 @@ int guard_entries(struct tool *tool, const char *name,
 	if (nl_attachments(tool->nl, &all, &count) < 0)
 		return fail_kernel(tool, NULL, "cannot read the attachments");
 	snprintf(set.name, sizeof(set.name), "%s", name);
-	if (blocked)
-		status = check_entries(tool, &set, entries, &session, &block);
+	if (change->blocked)
+		status = check_change(tool, &set, change, &session, &block);
 	for (i = 0; i < count && !status; i++) {
 		if (strcmp(all[i].set, name))
 			continue;
 		if (!set.type)
 			status = find_set(tool, name, &set);
 		if (!status)
-			status = check_entries(tool, &set, entries, &session,
-					       &all[i]);
+			status = check_change(tool, &set, change, &session, &all[i]);
+	}
+	free(all);
+	return status;
+}
+
+int guard_names(struct tool *tool, const void *(*becomes)(const void *data, const char *name),
+		const void *data, guard_has *has)
+{
+	struct nl_attachment *all = NULL;
+	struct session session;
+	int status = STATUS_OK, end;
+	size_t count = 0, i;
+	const void *set;
+
+	if (tool->force || !find_session(&session))
+		return STATUS_OK;
+	if (nl_attachments(tool->nl, &all, &count) < 0)
+		return fail_kernel(tool, NULL, "cannot read the attachments");
+	for (i = 0; i < count && !status; i++) {
+		set = becomes(data, all[i].set);
+		for (end = 0; set && end < ENDS && !status; end++)
+			if (endangers(&all[i], end) &&
+			    (has ? has : has_now)(tool, set, &session.end[end]))
+				status = fail_dropped(tool, &session, end, all[i].set);
 	}
 	free(all);
 	return status;

@@ -29,6 +29,7 @@
  * @bulk:	the change
  * @duplicates:	entries that the files repeat
  * @covered:	entries inside wider ones
+ * @check:	nothing is to be changed
  * @started:	when
  * @bar:	a progress bar is on the terminal
  */
@@ -38,6 +39,7 @@ struct load {
 	struct bulk bulk;
 	size_t duplicates;
 	size_t covered;
+	bool check;
 	double started;
 	bool bar;
 };
@@ -157,7 +159,7 @@ static void print_summary(const struct load *load)
 		return;
 	printf("%s: %u %s", bulk->set, bulk->change.entries,
 	       bulk->change.entries == 1 ? "entry" : "entries");
-	if (bulk->append) {
+	if (bulk->append && !load->check) {
 		printf(", %u added", bulk->change.changed);
 		print_count(bulk->change.unchanged, "there before",
 			    "there before");
@@ -173,7 +175,22 @@ static void print_summary(const struct load *load)
 	print_count(load->list.skipped, "line skipped", "lines skipped");
 	print_count(bulk->restarts, "restart as others changed the set",
 		    "restarts as others changed the set");
-	printf(", in %.2f s\n", seconds);
+	printf(", in %.2f s%s\n", seconds, load->check ? "; nothing was changed" : "");
+}
+
+/* The kernel would have the last word, on memory for instance. */
+static int check_only(struct load *load, const struct nl_set *set)
+{
+	size_t count = packed_count(&load->list.entries);
+
+	if (!load->bulk.append && set->maxelem && count > set->maxelem &&
+	    !(set->flags & IPCUCKOO_F_FORCEADD))
+		return fail(load->tool, STATUS_REFUSED,
+			    "Hash is full, cannot add more elements (all of them, %zu, set %s; ipcuckoo change %s maxelem N raises its limit)",
+			    count, set->name, set->name);
+	load->bulk.change.entries = count;
+	print_summary(load);
+	return STATUS_OK;
 }
 
 static int load_files(struct load *load, const struct nl_set *set, char **file,
@@ -194,6 +211,8 @@ static int load_files(struct load *load, const struct nl_set *set, char **file,
 	status = read_files(load, set, file, count);
 	if (status)
 		return status;
+	if (load->check)
+		return check_only(load, set);
 	if (!tool->quiet && isatty(STDERR_FILENO)) {
 		load->bulk.progress = show_progress;
 		load->bulk.progress_data = load;
@@ -214,6 +233,7 @@ int run_load(struct tool *tool, struct words *words)
 		{ .word = "--override", .flag = &load.bulk.override },
 		{ .word = "--skip-invalid", .flag = &load.list.skip_invalid },
 		{ .word = "--expand", .flag = &expand },
+		{ .word = "--check", .flag = &load.check },
 		{ .word = NULL }
 	};
 	struct nl_set set;

@@ -83,7 +83,7 @@ int options_parse(const struct tool *tool, enum option_place place,
 		  struct words *words, int least, int most,
 		  struct options *options)
 {
-	struct keyword keywords[OPTIONS + 2], *next = keywords;
+	struct keyword keywords[OPTIONS + 3], *next = keywords;
 	int i, status;
 
 	*options = (struct options) { 0 };
@@ -101,6 +101,11 @@ int options_parse(const struct tool *tool, enum option_place place,
 	if (place == OPTIONS_OF_ENTRIES)
 		*next++ = (struct keyword) {
 			.word = "--expand", .flag = &options->expand
+		};
+	/* Of a file all lines are checked, or none. */
+	if (place == OPTIONS_OF_ENTRIES && !tool->line && tool->command->run != run_test)
+		*next++ = (struct keyword) {
+			.word = "--check", .flag = &options->check
 		};
 	*next = (struct keyword) { .word = NULL };
 	status = parse_words(tool, words, keywords, least, most);

@@ -62,10 +62,12 @@ struct option_value {
  * struct options - what was said of all
  * @of:		option by option
  * @expand:	--expand was given; with entries only
+ * @check:	--check was given; likewise
  */
 struct options {
 	struct option_value of[OPTIONS];
 	bool expand;
+	bool check;
 };
 
 /* Sort words out as parse_words() does. Return: STATUS_OK, or another. */

@@ -323,7 +323,10 @@ static int line_swap(struct restore *r, struct words *words)
 	other->set.attachments = attachments;
 	bind_name(r, words->word[0], other);
 	bind_name(r, words->word[1], work);
-	return name_work(r, NAMING_SWAP, work, words->word[0], words->word[1]);
+	status = name_work(r, NAMING_SWAP, work, words->word[0], words->word[1]);
+	if (!status)
+		r->transaction.namings[r->transaction.naming_count - 1].other = other;
+	return status;
 }
 
 static int line_attach(struct restore *r, struct words *words)

@@ -5,6 +5,7 @@
 #include "attachment.h"
 #include "create.h"
 #include "filter.h"
+#include "guard.h"
 #include "mask.h"
 #include "options.h"
 #include "output.h"
@@ -258,6 +259,16 @@ int run_rename(struct tool *tool, struct words *words)
 	return fail_kernel(tool, from, "Set %s cannot be renamed", from);
 }
 
+/* What is attached stays with the name. */
+static const void *swapped(const void *data, const char *name)
+{
+	const char *const *two = data;
+
+	if (!strcmp(name, two[0]))
+		return two[1];
+	return strcmp(name, two[1]) ? NULL : two[0];
+}
+
 int run_swap(struct tool *tool, struct words *words)
 {
 	const char *name, *other;
@@ -268,6 +279,9 @@ int run_swap(struct tool *tool, struct words *words)
 		return status;
 	name = words->word[0];
 	other = words->word[1];
+	status = guard_names(tool, swapped, words->word, NULL);
+	if (status)
+		return status;
 	if (!nl_set_swap(tool->nl, name, other))
 		return print_action(tool, name, "swapped");
 	if (at_fault(tool, IPCUCKOO_A_SET_TO, -ENOENT))

@@ -42,6 +42,9 @@ struct change {
 	struct entry_value value;
 };
 
+/* Of the hook where a set is attached, unless the module was loaded with another. */
+#define PRIORITY	-450
+
 /* The first line at fault. */
 struct fault {
 	int code;
@@ -512,7 +515,7 @@ static int fail_full(struct tool *tool, const struct work *work)
 		    work->set.name);
 }
 
-int transaction_check(struct transaction *t)
+static int check_entries(struct transaction *t)
 {
 	struct fault fault = { 0 };
 	struct work *work;
@@ -803,18 +806,107 @@ static void first_name(const struct transaction *t, const struct naming *naming,
 	}
 }
 
+/* Follow a name through all lines: which set it is of in the end. */
+static const struct work *last_work(const struct transaction *t, const char *from)
+{
+	const struct work *work = NULL;
+	char name[IPCUCKOO_NAME_SIZE];
+	const struct naming *naming = t->namings, *end = naming + t->naming_count;
+	size_t i;
+
+	for (i = 0; i < t->count && !work; i++)
+		if (!t->works[i]->fresh && !strcmp(t->works[i]->at, from))
+			work = t->works[i];
+	strcpy(name, from);
+	for (; work && naming < end; naming++) {
+		/* Attachments follow a set that is renamed, and stay where two are
+		 * swapped.
+		 */
+		if (naming->kind == NAMING_RENAME && naming->work == work)
+			strcpy(name, naming->to);
+		else if (naming->kind == NAMING_SWAP && !strcmp(naming->from, name))
+			work = naming->other;
+		else if (naming->kind == NAMING_SWAP && !strcmp(naming->to, name))
+			work = naming->work;
+	}
+	return work;
+}
+
+/* For the guard: what comes to stand behind an attachment, if lines change that. */
+static const void *becomes(const void *data, const char *name)
+{
+	const struct transaction *t = data;
+	const struct work *work = last_work(t, name);
+
+	if (!work || (!work->count && !work->flushed && !strcmp(work->at, name)))
+		return NULL;
+	return work;
+}
+
+static bool same_attachment(const struct nl_attachment *have,
+			    const struct nl_attachment *want)
+{
+	return have->direction == want->direction && have->verdict == want->verdict &&
+	       have->place == want->place && !strcmp(have->dev, want->dev) &&
+	       (have->verdict != IPCUCKOO_VERDICT_MARK ||
+		(have->mark == want->mark && have->mark_mask == want->mark_mask)) &&
+	       !((have->flags ^ want->flags) & IPCUCKOO_F_LOOPBACK) &&
+	       have->priority == (want->has_priority ? want->priority : PRIORITY);
+}
+
+/* What the kernel would say, for who only wants to know. */
+static int check_attachment(struct transaction *t, const struct naming *naming,
+			    const struct nl_attachment *all, size_t count)
+{
+	struct tool line = *t->tool;
+	char name[IPCUCKOO_NAME_SIZE];
+	size_t i;
+	int status;
+
+	line.line = naming->line;
+	status = guard_attach(&line, &naming->attachment, will_have, naming->work);
+	if (status || naming->exist)
+		return status;
+	first_name(t, naming, name);
+	for (i = 0; i < count; i++)
+		if (!strcmp(all[i].set, name) &&
+		    same_attachment(&all[i], &naming->attachment))
+			return fail_attached_already(&line, naming->attachment.set);
+	return STATUS_OK;
+}
+
+static int check_attachments(struct transaction *t)
+{
+	struct nl_attachment *all = NULL;
+	int status = STATUS_OK;
+	size_t count = 0, i;
+
+	if (nl_attachments(t->tool->nl, &all, &count) < 0)
+		return fail_kernel(t->tool, NULL, "cannot read the attachments");
+	for (i = 0; i < t->naming_count && !status; i++)
+		if (t->namings[i].kind == NAMING_ATTACH)
+			status = check_attachment(t, &t->namings[i], all, count);
+	free(all);
+	return status;
+}
+
+int transaction_check(struct transaction *t)
+{
+	int status = check_entries(t);
+
+	if (!status)
+		status = check_attachments(t);
+	return status ? status : guard_names(t->tool, becomes, t, will_have);
+}
+
 /* Before anything is changed for good: there are many reasons to refuse it. */
 static int attach_named(struct transaction *t, struct naming *naming)
 {
 	struct nl_attachment attachment = naming->attachment;
 	struct tool line = *t->tool;
-	int status;
 
 	line.line = naming->line;
 	line.exist = naming->exist;
-	status = guard_attach(&line, &attachment, will_have, naming->work);
-	if (status)
-		return status;
 	first_name(t, naming, attachment.set);
 	return attach_checked(&line, naming->attachment.set, &attachment,
 			      &naming->id);

@@ -63,7 +63,7 @@ struct work {
 };
 
 /* A change of names: @work becomes @to (create, rename), takes the place of
- * what is called @to (swap), or is called @from no more (destroy). Or what goes
+ * what is called @to (swap; that is @other), or is called @from no more (destroy). Or what goes
  * by names: the set called @from is attached (@attachment; @exist: it may be so
  * already; @id is what it is called then).
  */
@@ -76,6 +76,7 @@ struct naming {
 		NAMING_ATTACH,
 	} kind;
 	struct work *work;
+	struct work *other;
 	unsigned long line;
 	char from[IPCUCKOO_NAME_SIZE];
 	char to[IPCUCKOO_NAME_SIZE];
