@@ -84,7 +84,7 @@ test_changes()
 	expect "the exception goes" 1 "" "$dropped" del nets 192.0.2.7
 	expect "a longer one comes" 1 "" "$dropped" -exist add nets 192.0.2.7
 	expect "a load without it" 3 "" "$dropped" load nets list
-	fine "one of others" load nets - <<< 10.0.0.1
+	expect "one of others" 0 "nets: *" "" load nets - <<< 10.0.0.1
 	fine "the other, which is not attached" create other hash:net family any
 	fine "may have anything" add other 192.0.2.0/28
 	expect "swap" 1 "" "$dropped" swap nets other

@@ -145,6 +145,26 @@ test_load_faults()
 	judge "a very long line is one" 0 "nets: 1 entry, 1 line skipped" "long:1: "
 }
 
+test_check()
+{
+	# Test that --check finds what is wrong, and changes nothing if nothing is.
+	note_generation nets
+	printf '%s\n' 203.0.113.0/24 203.0.113.7 > good
+	printf '%s\n' 203.0.113.0/24 203.0.113.700 > bad
+	run_tool load nets good --check
+	out=${out/ in * s;/ in no time;}
+	judge "--check" 0 "nets: 2 entries, 1 inside a wider prefix, in no time; nothing was changed" ""
+	wrong "a bad line" 'bad:2: "203.0.113.700"' load nets bad --check
+	fine "entries" add nets 203.0.113.7 203.0.114.0/24 --check
+	fine "that go" del nets 203.0.115.0/24 --check
+	expect "one that is none" 1 "" "cannot parse 203.0.113.700" add nets 203.0.113.7 203.0.113.700 --check
+	expect "test has no such word" 2 "" "nknown argument" test nets 203.0.113.7 --check
+	"$IPCUCKOO" create tiny hash:ip maxelem 1
+	expect "more than there is room for" 3 "" "Hash is full" load tiny plain --check
+	"$IPCUCKOO" destroy tiny
+	unchanged "nothing was changed" nets
+}
+
 # Change a set all the time, without another program.
 disturb()
 {
@@ -272,6 +292,7 @@ test_load
 test_load_nothing
 test_load_counts
 test_load_faults
+test_check
 test_override
 test_progress
 test_left_behind

@@ -45,6 +45,9 @@ print(len(json.load(sys.stdin)["attachments"]))')" "$(grep -c ^attach saved)"
 	check "changes nothing" "$(< saved)" "$("$IPCUCKOO" save --all)"
 	expect "without it" 1 "" "Error in line 1: Set cannot be created" restore -file saved
 	fine "--check" -exist restore --check -file saved
+	grep '^attach' saved > attached
+	expect "--check of what is attached already" 1 "" "Error in line 1: Set * is attached in that way already" \
+		restore --check -file attached
 	wrong "of one set" "give the name of one set, or --all" save nets --all
 	wrong "for ipset" "neither JSON, XML nor ipset have attachments" save --all --ipset
 	wrong "as JSON" "neither JSON, XML nor ipset have attachments" -j save --all
@@ -192,14 +195,14 @@ test_exist()
 	"$IPCUCKOO" create f filter:ip capacity 1000 multi
 	for words in "m hash:ip" "m hash:ip netmask 25" "m hash:ip bitmask 255.0.255.0" "f filter:ip" \
 		"f filter:ip capacity 1000" "f filter:ip capacity 1001 multi" \
-		"f filter:ip capacity 1000 multi bits 8"; do
+		"f filter:ip capacity 1000 multi bits 8" "f filter:ip capacity 1000 multi maxelem 1000"; do
 		echo "create $words -exist" > file
 		expect "another: $words" 1 "" "of another type or family, or with other options" restore -file file
 		# shellcheck disable=SC2086
 		expect "as create says" 1 "" "of another type or family, or with other options" -exist create $words
 	done
 	for words in "m hash:ip netmask 24" "m hash:ip bitmask 255.255.255.0" "f filter:ip capacity 1000 multi" \
-		"f filter:ip multi bits 16 maxelem 1000"; do
+		"f filter:ip multi bits 16 capacity 1000"; do
 		echo "create $words -exist" > file
 		fine "the same: $words" restore -file file
 		# shellcheck disable=SC2086

@@ -847,7 +847,7 @@ static bool same_attachment(const struct nl_attachment *have,
 			    const struct nl_attachment *want)
 {
 	return have->direction == want->direction && have->verdict == want->verdict &&
-	       have->place == want->place && !strcmp(have->dev, want->dev) &&
+	       is_ingress(have) == is_ingress(want) && !strcmp(have->dev, want->dev) &&
 	       (have->verdict != IPCUCKOO_VERDICT_MARK ||
 		(have->mark == want->mark && have->mark_mask == want->mark_mask)) &&
 	       !((have->flags ^ want->flags) & IPCUCKOO_F_LOOPBACK) &&
