@@ -240,8 +240,13 @@ int attach_set(struct tool *tool, const struct nl_attachment *attachment,
 	       attach_checked(tool, attachment->set, attachment, id);
 }
 
-int fail_attached_already(const struct tool *tool, const char *name)
+int fail_attached_already(const struct tool *tool, const char *name,
+			  bool other_order)
 {
+	if (other_order)
+		return fail(tool, STATUS_REFUSED,
+			    "Set %s is attached in that way already, with another order; detach it first",
+			    name);
 	return fail(tool, STATUS_REFUSED,
 		    "Set %s is attached in that way already (-exist accepts that)",
 		    name);
@@ -259,6 +264,7 @@ int fail_attached_already(const struct tool *tool, const char *name)
 int attach_checked(struct tool *tool, const char *name,
 		   const struct nl_attachment *attachment, uint32_t *id)
 {
+	bool other_order;
 	int err;
 
 	err = nl_attach(tool->nl, attachment, id);
@@ -267,13 +273,9 @@ int attach_checked(struct tool *tool, const char *name,
 	if (err != -EEXIST)
 		return fail_kernel(tool, attachment->set, "Set %s cannot be attached",
 				   name);
-	if (nl_error(tool->nl)->attribute == IPCUCKOO_A_ORDER)
-		return fail(tool, STATUS_REFUSED,
-			    "Set %s is attached in that way already, with another order; detach it first",
-			    name);
-	if (tool->exist)
-		return STATUS_OK;
-	return fail_attached_already(tool, name);
+	other_order = nl_error(tool->nl)->attribute == IPCUCKOO_A_ORDER;
+	return tool->exist && !other_order ? STATUS_OK :
+	       fail_attached_already(tool, name, other_order);
 }
 
 int parse_attach(const struct tool *tool, struct words *words,

@@ -27,7 +27,9 @@ struct json_object *json_attachment(const struct nl_attachment *attachment);
  */
 int fail_attached(const struct tool *tool, const char *set);
 
-int fail_attached_already(const struct tool *tool, const char *name);
+/* @other_order: only the order is another. */
+int fail_attached_already(const struct tool *tool, const char *name,
+			  bool other_order);
 
 /* NAME src|dst|both VERDICT, and what may stand behind it. */
 int parse_attach(const struct tool *tool, struct words *words,

@@ -858,20 +858,25 @@ static bool same_attachment(const struct nl_attachment *have,
 static int check_attachment(struct transaction *t, const struct naming *naming,
 			    const struct nl_attachment *all, size_t count)
 {
+	const struct nl_attachment *want = &naming->attachment;
 	struct tool line = *t->tool;
 	char name[IPCUCKOO_NAME_SIZE];
+	bool other_order;
 	size_t i;
 	int status;
 
 	line.line = naming->line;
-	status = guard_attach(&line, &naming->attachment, will_have, naming->work);
-	if (status || naming->exist)
+	status = guard_attach(&line, want, will_have, naming->work);
+	if (status)
 		return status;
 	first_name(t, naming, name);
-	for (i = 0; i < count; i++)
-		if (!strcmp(all[i].set, name) &&
-		    same_attachment(&all[i], &naming->attachment))
-			return fail_attached_already(&line, naming->attachment.set);
+	for (i = 0; i < count; i++) {
+		if (strcmp(all[i].set, name) || !same_attachment(&all[i], want))
+			continue;
+		other_order = want->has_order && want->order != all[i].order;
+		if (other_order || !naming->exist)
+			return fail_attached_already(&line, want->set, other_order);
+	}
 	return STATUS_OK;
 }
 
