@@ -263,7 +263,8 @@ test_hosts()
 {
 	# Test that names of hosts stand wherever ipset takes them.
 	printf '%s\n' '127.0.0.1 localhost' '192.0.2.30 plain' '192.0.2.31 with-dash' '192.0.2.40 many' \
-		'192.0.2.41 many' '2001:db8::77 six' > hosts
+		'192.0.2.41 many' '2001:db8::77 six' '2001:db8::78 six-dash' \
+		'198.51.100.0 net' '203.0.113.0 net-dash' '2001:db8:1:: six-net' > hosts
 	mount --bind hosts /etc/hosts || bail "no /etc/hosts of our own"
 	script <<-'END'
 	create a hash:ip
@@ -287,7 +288,25 @@ test_hosts()
 	del a plain
 	del n plain/24
 	list
+	list -r
+	create t hash:net family inet6
+	add n net/24
+	add n 203.0.113.0/24
+	add t 2001:db8:1::/48
+	add t six
+	list -r n
+	list t -resolve
+	-o xml list -r
+	-r save
+	test -r n 203.0.113.0/24
 	END
+	ipset save -r > saved
+	"$IPCUCKOO" list n | sed '1,/^Members/d' > members
+	"$IPCUCKOO" destroy
+	expect "ours restores names with their brackets" 0 "" \
+		"Warning: many resolves to multiple addresses" restore -file saved
+	check "as the entries that they are" "$(< members)" \
+		"$("$IPCUCKOO" list n | sed '1,/^Members/d')"
 	fine "a name with a dash outside brackets" -exist add a with-dash
 	umount /etc/hosts
 	both destroy

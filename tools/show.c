@@ -183,30 +183,40 @@ void walk_members(struct listing *listing, const struct packed *entries,
 	listing->value = NULL;
 }
 
-/* A host's name, if it has one. */
-static bool resolve(enum entry_kind kind, const uint8_t *entry,
-		    char text[MEMBER_TEXT_SIZE])
+/* The name of a host in the place of its address, if it has one, as ipset has it
+ * and takes it: a name with a dash in brackets, the length of a prefix behind it.
+ * Return: its end, or NULL.
+ */
+static char *resolve(enum entry_kind kind, const uint8_t *entry,
+		     char text[MEMBER_TEXT_SIZE])
 {
+	bool net = kind == ENTRY_NET4 || kind == ENTRY_NET6;
 	struct sockaddr_in6 six = { .sin6_family = AF_INET6 };
 	struct sockaddr_in four = { .sin_family = AF_INET };
+	char name[NI_MAXHOST], *end;
+	int err;
 
-	memcpy(&four.sin_addr, entry, 4);
-	if (kind == ENTRY_HOST4)
-		return !getnameinfo((void *)&four, sizeof(four), text,
-				    NI_MAXHOST, NULL, 0, NI_NAMEREQD);
-	if (kind != ENTRY_HOST6)
-		return false;
-	memcpy(&six.sin6_addr, entry, 16);
-	return !getnameinfo((void *)&six, sizeof(six), text, NI_MAXHOST, NULL,
-			    0, NI_NAMEREQD);
+	if (kind == ENTRY_HOST4 || kind == ENTRY_NET4) {
+		memcpy(&four.sin_addr, entry, 4);
+		err = getnameinfo((void *)&four, sizeof(four), name,
+				  sizeof(name), NULL, 0, NI_NAMEREQD);
+	} else {
+		memcpy(&six.sin6_addr, entry, 16);
+		err = getnameinfo((void *)&six, sizeof(six), name, sizeof(name),
+				  NULL, 0, NI_NAMEREQD);
+	}
+	if (err)
+		return NULL;
+	end = text + sprintf(text, strchr(name, '-') ? "[%s]" : "%s", name);
+	return net ? end + sprintf(end, "/%u", entry[entry_size[kind] - 1]) : end;
 }
 
 char *member_text(const struct listing *listing, enum entry_kind kind,
 		  const uint8_t *entry, char text[MEMBER_TEXT_SIZE])
 {
-	if (listing->tool->resolve && resolve(kind, entry, text))
-		return text + strlen(text);
-	return entry_format(text, kind, entry);
+	char *end = listing->tool->resolve ? resolve(kind, entry, text) : NULL;
+
+	return end ? end : entry_format(text, kind, entry);
 }
 
 /* Entries that ipset cannot hold: a zero address as a host, and all there is. */

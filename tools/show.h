@@ -8,7 +8,7 @@
 
 #include "tool.h"
 
-/* Room for an address, or for the name of a host. */
+/* Room for an address, or for the name of a host in brackets and a length. */
 #define MEMBER_TEXT_SIZE	1056
 
 /**
