@@ -259,6 +259,27 @@ test_errors()
 	both destroy
 }
 
+test_old_words()
+{
+	# Test that words that ipset has dropped are taken, with a warning for each.
+	script <<-'END'
+	create a iphash --hashsize 1024 --probes 8 --resize 50
+	create n hash:net --probes 4
+	create x hash:net gc 100
+	list -t
+	-q create x hash:ip probes x
+	create y hash:ip probes
+	add a 192.0.2.1 probes 8
+	destroy
+	END
+	# ipset's restore ends at a warning, as if that were all.
+	lines 'create a hash:ip probes 8 gc 5\n'
+	both restore
+	both list a
+	both destroy
+	wrong "not for filters" $'Unknown argument: `probes\'' create f filter:ip probes 8
+}
+
 test_hosts()
 {
 	# Test that names of hosts stand wherever ipset takes them.
@@ -696,6 +717,7 @@ load_module
 : > in
 test_commands
 test_errors
+test_old_words
 test_hosts
 test_interactive
 test_masks

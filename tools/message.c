@@ -23,11 +23,16 @@ static void print_with_file(const char *file, const char *format, va_list args)
 	free(text);
 }
 
-static void print_message(const struct tool *tool, const char *before,
-			  const char *format, va_list args)
+static void print_name(void)
 {
 	fflush(stdout);
 	fputs("ipcuckoo v" IPCUCKOO_TOOL_VERSION ": ", stderr);
+}
+
+static void print_message(const struct tool *tool, const char *before,
+			  const char *format, va_list args)
+{
+	print_name();
 	if (tool->line)
 		fprintf(stderr, "Error in line %lu: ", tool->line);
 	fputs(before, stderr);
@@ -77,15 +82,18 @@ int fail_syntax(const struct tool *tool, const char *format, ...)
 	return STATUS_SYNTAX;
 }
 
+/* What is no error, in a line either. */
 void warn(const struct tool *tool, const char *format, ...)
 {
 	va_list args;
 
 	if (tool->quiet)
 		return;
+	print_name();
 	va_start(args, format);
-	print_message(tool, "", format, args);
+	vfprintf(stderr, format, args);
 	va_end(args);
+	fputc('\n', stderr);
 }
 
 int fail_memory(const struct tool *tool)

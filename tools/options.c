@@ -8,6 +8,7 @@ enum option_kind {
 	KIND_FLAG,
 	KIND_NUMBER,
 	KIND_WORD,
+	KIND_IGNORED,	/* a word that nothing is done with any more */
 };
 
 #define FOR(type)	(1u << IPCUCKOO_TYPE_##type)
@@ -59,6 +60,9 @@ static const struct option_spec {
 	SET_OPTION(FORCEADD,	"forceadd",	FLAG,	FOR_EXACT, 0, NULL),
 	SET_OPTION(BUCKETSIZE,	"bucketsize",	NUMBER,	FOR_EXACT, UINT8_MAX, NULL),
 	SET_OPTION(INITVAL,	"initval",	NUMBER,	FOR_EXACT, UINT32_MAX, NULL),
+	SET_OPTION(PROBES,	"probes",	IGNORED, FOR_EXACT, 0, NULL),
+	SET_OPTION(RESIZE,	"resize",	IGNORED, FOR_EXACT, 0, NULL),
+	SET_OPTION(GC,		"gc",		IGNORED, FOR(HASH_IP), 0, NULL),
 	SET_OPTION(BITS,	"bits",		WORD,	FOR_ALL, 0, NULL),
 	SET_OPTION(FPP,		"fpp",		WORD,	FOR_ALL, 0, NULL),
 	SET_OPTION(CAPACITY,	"capacity",	WORD,	FOR_ALL, 0, NULL),
@@ -139,6 +143,9 @@ int options_check(const struct tool *tool, const struct options *options,
 		if (specs[i].refusal &&
 		    (specs[i].place == OPTIONS_OF_SETS || !(set->options & specs[i].keeps)))
 			return fail(tool, STATUS_REFUSED, "%s", specs[i].refusal);
+		if (specs[i].kind == KIND_IGNORED)
+			warn(tool, "Warning: Option '--%s %s' is ignored. Please upgrade your syntax.",
+			     specs[i].word, options->of[i].word);
 	}
 	return STATUS_OK;
 }
