@@ -430,6 +430,17 @@ test_options()
 	add o 192.0.2.2 packets 9 -exist
 	add o 192.0.2.2 bytes 8 -exist
 	add o 192.0.2.3 -exist
+	add o 192.0.2.16 skbmark 0x1/ff
+	add o 192.0.2.17 skbmark 0x2/
+	add o 192.0.2.18 skbmark 0x3/0x
+	add o 192.0.2.19 skbmark 0x4/0XFF
+	add o 192.0.2.20 skbmark 0x5/0xfg
+	add o 192.0.2.21 skbmark 0x1ffffffff/0x1000000ff
+	add o 192.0.2.22 skbmark 0x-1
+	add o 192.0.2.23 skbmark 0x6,7
+	add o 192.0.2.24 skbmark 0X1
+	add o 192.0.2.24 skbmark 0x
+	add o 192.0.2.24 skbmark /0xff
 	list o
 	save o
 	list o -output xml

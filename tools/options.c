@@ -172,7 +172,7 @@ uint32_t options_keeps(const struct options *options, enum option_place place)
 	return keeps;
 }
 
-/* "0x1", and what stands behind it: "/0xff", ":5". Return: its end, or NULL. */
+/* "1", and what stands behind it: ":5". Return: its end, or NULL. */
 static const char *read_hex(const char *word, uint32_t *number)
 {
 	unsigned long long value;
@@ -187,16 +187,19 @@ static const char *read_hex(const char *word, uint32_t *number)
 	return end;
 }
 
+/* As ipset does, which stops at what it does not understand: a mask without 0x
+ * is none.
+ */
 static int read_mark(const struct tool *tool, const char *word, uint64_t *mark)
 {
-	uint32_t bits = 0, mask = UINT32_MAX;
-	const char *end = strncmp(word, "0x", 2) ? NULL : read_hex(word, &bits);
+	unsigned long bits, mask;
+	int numbers = sscanf(word, "0x%lx/0x%lx", &bits, &mask);
 
-	if (end && *end == '/')
-		end = strncmp(end + 1, "0x", 2) ? NULL : read_hex(end + 1, &mask);
-	if (!end || *end)
+	if (numbers < 1)
 		return fail_syntax(tool, "Invalid skbmark format, it should be:  MARK/MASK or MARK (see manpage), such as 0x1/0xff");
-	*mark = (uint64_t)mask << 32 | bits;
+	if (numbers == 1)
+		mask = UINT32_MAX;
+	*mark = (uint64_t)(uint32_t)mask << 32 | (uint32_t)bits;
 	return STATUS_OK;
 }
 
