@@ -104,7 +104,7 @@ test_detach()
 	json "all of a set" 0 '{"detached": 1, "set": "nets"}' d detach nets
 	fine "again" attach hosts src drop
 	json "all" 0 '{"detached": 1}' d detach --all
-	json "all of none" 0 '{"detached": 0}' d detach -a
+	json "all of none" 0 '{"detached": 0}' d detach --all
 }
 
 test_stats()

@@ -110,6 +110,7 @@ test_usage()
 		create a hash:ip famly inet
 	wrong "usage is shown with it" 'usage: ipcuckoo create NAME hash:ip|hash:net|filter:ip' \
 		create a hash:ip famly inet
+	wrong "options nobody has" "Unknown argument -a" destroy -a
 	wrong "options of other verbs" $'Unknown argument: `--append\'' add a 192.0.2.1 --append
 	wrong "too many words" 'Unknown argument b' list a b
 	wrong "stats takes none" 'Unknown argument a' stats a

@@ -429,7 +429,7 @@ int run_detach(struct tool *tool, struct words *words)
 		{ .word = "nflog", .value = &options.group },
 		{ .word = "rate", .value = &options.rate },
 		{ .word = "every", .value = &options.every },
-		{ .word = "--all", .alias = "-a", .flag = &all },
+		{ .word = "--all", .flag = &all },
 		{ .word = NULL }
 	};
 	struct nl_attachment from = { 0 };

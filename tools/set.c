@@ -170,7 +170,7 @@ static int parse_which(const struct tool *tool, struct words *words,
 {
 	bool all = false;
 	const struct keyword keywords[] = {
-		{ .word = "--all", .alias = "-a", .flag = &all },
+		{ .word = "--all", .flag = &all },
 		{ .word = NULL }
 	};
 	int status;

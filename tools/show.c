@@ -526,7 +526,7 @@ int run_save(struct tool *tool, struct words *words)
 	};
 	const struct keyword keywords[] = {
 		{ .word = "--ipset", .flag = &listing.ipset },
-		{ .word = "--all", .alias = "-a", .flag = &listing.attached },
+		{ .word = "--all", .flag = &listing.attached },
 		{ .word = NULL }
 	};
 

@@ -126,13 +126,11 @@ extern const struct meaning verdict_words[];
 /**
  * struct keyword - an optional word of a command
  * @word:	how it is written
- * @alias:	another way, or NULL
  * @flag:	set to true when it is met, or
  * @value:	set to the word behind it
  */
 struct keyword {
 	const char *word;
-	const char *alias;
 	bool *flag;
 	const char **value;
 };

@@ -72,9 +72,7 @@ static bool is_keyword(const struct keyword *keyword, const char *word,
 		return false;
 	if (keyword->word[0] != '-')
 		return !strncmp(word, "--", 2) && !strcmp(word + 2, keyword->word);
-	word = skip_dashes(word);
-	return !strcmp(skip_dashes(keyword->word), word) ||
-	       (keyword->alias && !strcmp(skip_dashes(keyword->alias), word));
+	return !strcmp(skip_dashes(keyword->word), skip_dashes(word));
 }
 
 static const struct keyword *find_keyword(const struct keyword *keywords,
