@@ -163,6 +163,8 @@ test_bad_entries()
 	END
 	bad "a host that there is not" "cannot parse host.invalid: resolving to any address failed" \
 		add nets host.invalid
+	bad "an entry behind another that has a letter" "cannot parse 8.8.8.x: resolving to any address failed" \
+		add nets 192.0.2.99 8.8.8.x
 	wrong "a word behind an entry" "Unknown argument: \`nonsense'" add nets 192.0.2.99 nonsense
 	bad "control bytes cannot talk to the terminal" 'cannot parse \x1b[31m: resolving to any address failed (not an IP' \
 		add nets $'\e[31m'

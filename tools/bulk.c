@@ -141,8 +141,7 @@ int bulk_read(struct tool *tool, const struct nl_set *set, char **word,
 	int err, i;
 
 	for (i = 0; i < count; i++) {
-		/* Behind the first one a name is a word that ipset has not. */
-		if (i && host_looks_like_name(word[i])) {
+		if (i && host_looks_like_keyword(word[i])) {
 			list_free(&list);
 			return fail_unknown(tool, no_keywords, word[i]);
 		}

@@ -18,6 +18,12 @@ bool host_looks_like_name(const char *word)
 	return letter;
 }
 
+bool host_looks_like_keyword(const char *word)
+{
+	return host_looks_like_name(word) && !strchr(word, '.') &&
+	       !isdigit((unsigned char)*word);
+}
+
 /* The resolver takes 0x0a000001 for an address; nobody's host is called that. */
 static bool is_number(const char *name)
 {

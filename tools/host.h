@@ -16,6 +16,11 @@
 /* It has a letter, and nothing that belongs to addresses only. */
 bool host_looks_like_name(const char *word);
 
+/* Likewise, but neither a digit in front nor a dot: behind an entry such a word is
+ * a keyword that is misspelt, and others are entries.
+ */
+bool host_looks_like_keyword(const char *word);
+
 /* Put addresses in the place of the names of a word. Asks the resolver, and
  * says so if a name has several addresses: the first counts.
  * Return: whether @text is without names now.

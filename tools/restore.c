@@ -154,7 +154,7 @@ static int read_entries(struct restore *r, const struct work *work,
 	list->has_expand = true;
 	list->expand_limit = bulk_expand_limit(&work->set, options->expand);
 	for (i = 1; i < words->count; i++) {
-		if (i > 1 && host_looks_like_name(words->word[i]))
+		if (i > 1 && host_looks_like_keyword(words->word[i]))
 			return fail_unknown(&r->line, no_keywords,
 					    words->word[i]);
 		err = bulk_read_entry(&r->line, list, words->word[i], why);
