@@ -678,6 +678,10 @@ test_transaction()
 	printf 'add hosts 192.0.2.2\nnonsense hosts 192.0.2.3\n' > file
 	expect "a command that is none" 2 "" \
 		"Error in line 2: No command specified: unknown argument nonsense" restore -file file
+	printf 'add hosts 192.0.2.2\nchange hosts maxelem 5\n' > file
+	expect "one that no line can have" 2 "" \
+		"Error in line 2: change cannot be part of what is restored: lines create, add, del, destroy, flush, rename, swap or attach" \
+		restore -file file
 	printf 'add hosts 192.0.2.2\nadd hosts 192.0.2.300\n' > file
 	expect "an address that is none" 1 "" "Error in line 2: Syntax error: cannot parse 192.0.2.300" \
 		restore -file file

@@ -381,7 +381,7 @@ static int run_line(struct restore *r, struct words *words)
 		if (!strcmp(lines[i].name, r->line.command->name))
 			return lines[i].run(r, words);
 	return fail(&r->line, STATUS_USAGE,
-		    "%s cannot be part of what is restored: it changes no set",
+		    "%s cannot be part of what is restored: lines create, add, del, destroy, flush, rename, swap or attach",
 		    r->line.command->name);
 }
 
