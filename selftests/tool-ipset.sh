@@ -685,6 +685,14 @@ test_transaction()
 	printf 'add hosts 192.0.2.2\nadd hosts 192.0.2.300\n' > file
 	expect "an address that is none" 1 "" "Error in line 2: Syntax error: cannot parse 192.0.2.300" \
 		restore -file file
+	printf -- '-q add hosts 192.0.2.2\nadd hosts 192.0.2.300\n' > file
+	expect "-q is for its own line" 1 "" "Error in line 2: Syntax error: cannot parse 192.0.2.300" \
+		restore -file file
+	printf 'add hosts 192.0.2.2\nadd hosts 192.0.2.300 -q\n' > file
+	expect "which says nothing" 1 "" "" restore -file file
+	printf -- '-exist add hosts 192.0.2.1\nadd hosts 192.0.2.1\n' > file
+	expect "so is -exist" 1 "" "Error in line 2: Element cannot be added to the set: it's already added (192.0.2.1" \
+		restore -file file
 	printf 'add hosts 192.0.2.2\nadd hosts 192.0.2.3\0 and more\n' > file
 	expect "a NUL byte" 2 "" "Error in line 2: a NUL byte in the line" restore -file file
 	unchanged "the set is as it was" hosts
