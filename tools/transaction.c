@@ -811,14 +811,15 @@ static const struct work *last_work(const struct transaction *t, const char *fro
 {
 	const struct work *work = NULL;
 	char name[IPCUCKOO_NAME_SIZE];
-	const struct naming *naming = t->namings, *end = naming + t->naming_count;
+	const struct naming *naming;
 	size_t i;
 
 	for (i = 0; i < t->count && !work; i++)
 		if (!t->works[i]->fresh && !strcmp(t->works[i]->at, from))
 			work = t->works[i];
 	strcpy(name, from);
-	for (; work && naming < end; naming++) {
+	for (i = 0; work && i < t->naming_count; i++) {
+		naming = &t->namings[i];
 		/* Attachments follow a set that is renamed, and stay where two are
 		 * swapped.
 		 */
