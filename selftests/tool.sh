@@ -150,17 +150,18 @@ test_bad_entries()
 	192.0.2.256|octet 4 is greater than 255
 	192.0.2.010|octet 4 has a leading zero: octal or decimal?
 	192.0.2.1:80|a port does not belong behind an address here
-	192.0.2.0/33|prefix length is greater than 32
-	2001:db8::/129|prefix length is greater than 128
 	1:2:3:4:5:6:7|7 groups where an IPv6 address has 8
 	g::|group 1 has 'g' where a hex digit belongs
 	fe80::1%eth0|a zone (%...) has no meaning in a set
-	[2001:db8::1]|brackets do not belong around an address here
 	192.0.2.9-192.0.2.1|the range runs backwards
 	192.0.2.1-2001:db8::1|the range mixes IPv4 and IPv6
 	192.0.2.0/24-192.0.2.9|the ends of a range are addresses, not prefixes
 	|no address
 	END
+	bad "a prefix length" "'33' is out of range 0-32 (prefix length is greater than 32)" add nets 192.0.2.0/33
+	bad "of IPv6" "'129' is out of range 0-128" add nets 2001:db8::/129
+	bad "one that is no number" "'x' is invalid as number" add nets 192.0.2.0/x
+	bad "a port" "range separator expected after '[2001:db8::1]'" add nets [2001:db8::1]:80
 	bad "a host that there is not" "cannot parse host.invalid: resolving to any address failed" \
 		add nets host.invalid
 	bad "an entry behind another that has a letter" "cannot parse 8.8.8.x: resolving to any address failed" \

@@ -71,7 +71,8 @@ static bool fail_prefix_len(const struct tool *tool, const char *word)
 	struct address_range range;
 	char why[ADDRESS_WHY_SIZE], quoted[64];
 
-	if (!slash || !slash[1] || address_parse(word, slash - word, &range, why) ||
+	if (!slash || !slash[1] || strchr(slash, '-') ||
+	    address_parse(word, slash - word, &range, why) ||
 	    !address_parse(word, strlen(word), &range, why))
 		return false;
 	address_quote(quoted, sizeof(quoted), slash + 1, strlen(slash + 1));
