@@ -137,8 +137,8 @@ test_bad_values()
 	# Test that values are checked, also where there is no module.
 	bad "type" $'typename \'hash:ipp\' is unknown; did you mean "hash:ip"?\nKnown are: hash:ip, hash:net, filter:ip' \
 		create a hash:ipp
-	bad "family" $'unknown inet family ipv5\nKnown are: inet, inet6, any, ipv4, ipv6' \
-		create a hash:ip family ipv5
+	bad "family" $'unknown inet family nonsense\nKnown are: inet, inet6, any, ipv4, ipv6' \
+		create a hash:ip family nonsense
 	for value in -1 4294967296 99999999999999999999; do
 		bad "maxelem '$value'" "'$value' is out of range 0-4294967295 (maxelem)" \
 			create a hash:ip maxelem "$value"
