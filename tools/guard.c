@@ -135,7 +135,8 @@ static bool same_host(const uint8_t *a, const uint8_t *b, const uint8_t *mask,
 
 /**
  * struct cover - what covers an address
- * @kind:	of a prefix; that of a host is the one before
+ * @host:	of its family: the kind of a host
+ * @net:	and that of a prefix
  * @bits:	of an address
  * @address:	in network byte order
  * @at:		for each prefix length, whether some entries have the prefix
@@ -169,8 +170,8 @@ static bool find_cover(const struct packed *entries, const struct nl_set *set,
 	const struct entry_array *nets = &entries->kind[cover->net];
 	uint8_t mask[IPCUCKOO_HOST6_SIZE];
 	const uint8_t *entry;
-	bool any = false;
 	size_t i;
+	bool any;
 
 	if (!mask_bits(set, mask))
 		memset(mask, 0xff, sizeof(mask));
