@@ -885,11 +885,15 @@ static int check_attachments(struct transaction *t)
 {
 	struct nl_attachment *all = NULL;
 	int status = STATUS_OK;
-	size_t count = 0, i;
+	size_t count = 0, i = 0;
 
+	while (i < t->naming_count && t->namings[i].kind != NAMING_ATTACH)
+		i++;
+	if (i == t->naming_count)
+		return STATUS_OK;
 	if (nl_attachments(t->tool->nl, &all, &count) < 0)
 		return fail_kernel(t->tool, NULL, "cannot read the attachments");
-	for (i = 0; i < t->naming_count && !status; i++)
+	for (; i < t->naming_count && !status; i++)
 		if (t->namings[i].kind == NAMING_ATTACH)
 			status = check_attachment(t, &t->namings[i], all, count);
 	free(all);
