@@ -8,4 +8,9 @@
 int parse_create(const struct tool *tool, struct words *words,
 		 struct nl_set *set, bool *has_maxelem);
 
+/* Say that there is a set of that name: another one, if the run has -exist. Return:
+ * STATUS_REFUSED.
+ */
+int fail_created_already(const struct tool *tool, const char *name);
+
 #endif /* IPCUCKOO_TOOL_CREATE_H */

@@ -127,10 +127,7 @@ static int line_create(struct restore *r, struct words *words)
 	if (work && r->line.exist && same_options(&work->set, &set, has_maxelem))
 		return STATUS_OK;
 	if (work)
-		return fail(&r->line, STATUS_REFUSED,
-			    "Set cannot be created: set with the same name already exists (%s%s)",
-			    set.name, r->line.exist ?
-			    ", of another type or family, or with other options or another limit" : "; -exist accepts that");
+		return fail_created_already(&r->line, set.name);
 	work = transaction_work(&r->transaction, &set);
 	if (!work || !bind_name(r, set.name, work))
 		return fail_memory(&r->line);
@@ -298,6 +295,7 @@ static int line_rename(struct restore *r, struct words *words)
 static int line_swap(struct restore *r, struct words *words)
 {
 	struct work *work, *other;
+	struct naming naming = { .kind = NAMING_SWAP, .line = r->line.line };
 	uint32_t attachments;
 	int status;
 
@@ -323,10 +321,12 @@ static int line_swap(struct restore *r, struct words *words)
 	other->set.attachments = attachments;
 	bind_name(r, words->word[0], other);
 	bind_name(r, words->word[1], work);
-	status = name_work(r, NAMING_SWAP, work, words->word[0], words->word[1]);
-	if (!status)
-		r->transaction.namings[r->transaction.naming_count - 1].other = other;
-	return status;
+	naming.work = work;
+	naming.other = other;
+	strcpy(naming.from, words->word[0]);
+	strcpy(naming.to, words->word[1]);
+	return transaction_name(&r->transaction, &naming) ?
+	       fail_memory(&r->line) : STATUS_OK;
 }
 
 static int line_attach(struct restore *r, struct words *words)

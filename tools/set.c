@@ -139,6 +139,15 @@ int parse_create(const struct tool *tool, struct words *words,
 	return status;
 }
 
+int fail_created_already(const struct tool *tool, const char *name)
+{
+	return fail(tool, STATUS_REFUSED,
+		    "Set cannot be created: set with the same name already exists (%s%s)",
+		    name, tool->exist ?
+		    ", of another type or family, or with other options or another limit" :
+		    "; -exist accepts that");
+}
+
 int run_create(struct tool *tool, struct words *words)
 {
 	struct nl_set set;
@@ -153,11 +162,7 @@ int run_create(struct tool *tool, struct words *words)
 	status = nl_set_new(tool->nl, &set, has_maxelem,
 			    tool->exist ? IPCUCKOO_F_EXIST : 0);
 	if (status == -EEXIST)
-		return fail(tool, STATUS_REFUSED,
-			    "Set cannot be created: set with the same name already exists (%s%s)",
-			    set.name,
-			    tool->exist ? ", of another type or family, or with other options or another limit" :
-			    "; -exist accepts that");
+		return fail_created_already(tool, set.name);
 	if (status)
 		return fail_kernel(tool, NULL, "Set %s cannot be created",
 				   set.name);
