@@ -81,7 +81,6 @@ struct ipcuckoo_mask {
  * @family:	enum ipcuckoo_family
  * @inet:	its namespace
  * @maxelem:	entries it may hold; 0: no limit
- * @has_maxelem: that was asked for
  * @forceadd:	what is added when it is full takes the place of another entry
  * @timeout:	of entries that are given none, in seconds; 0: they stay
  * @sweep:	removes entries that have ended, while there are any that will
@@ -124,6 +123,7 @@ struct ipcuckoo_set {
  * @type:	enum ipcuckoo_type
  * @family:	enum ipcuckoo_family
  * @maxelem:	entries it may hold; 0: no limit
+ * @has_maxelem: that was asked for
  * @forceadd:	what is added when it is full takes the place of another entry
  * @keeps:	for each entry: enum ipcuckoo_option
  * @timeout:	of entries that are given none, in seconds; 0: they stay

@@ -56,14 +56,14 @@ int bulk_read(struct tool *tool, const struct nl_set *set, char **word,
 /* One of them, perhaps with names of hosts. Return: 0, -EINVAL or -ENOMEM. */
 int bulk_read_entry(const struct tool *tool, struct list *list, const char *word,
 		    char why[ADDRESS_WHY_SIZE]);
-
-/* Of how many hosts a prefix or range may stand for in a set of hosts: as many as
- * are allowed there, for a slip of the pen is not to take all memory.
- */
-uint64_t bulk_expand_limit(const struct nl_set *set, bool expand);
 /* Say what is wrong with it. */
 int bulk_fail_entry(const struct tool *tool, const struct nl_set *set,
 		    const char *word, const char *why);
+
+/* How many hosts a prefix or range may stand for in a set of hosts: as many as are
+ * allowed there, for a slip of the pen is not to take all memory.
+ */
+uint64_t bulk_expand_limit(const struct nl_set *set, bool expand);
 
 /* The text of an entry, and of the prefix of this length around it. */
 const char *entry_text(const struct packed *entries, struct entry_ref ref,

@@ -179,7 +179,7 @@ const struct command commands[] = {
 	  "--override      replace also what others change during the load;\n"
 	  "                otherwise it begins anew, up to five times\n"
 	  "--expand        in a hash:ip set, add every address of prefixes and\n"
-	  "                ranges that hold more than 65536\n"
+	  "                ranges that hold more than 65536, and than maxelem\n"
 	  "--check         read the files, and change nothing\n"
 	  "\n"
 	  "  ipcuckoo load feed drop.txt edrop.txt\n"
