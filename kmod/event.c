@@ -21,9 +21,17 @@
 static DECLARE_RWSEM(group);
 static bool open;
 
+/* Whoever has CAP_NET_ADMIN in the user namespace that owns the network namespace
+ * can join the group there.
+ */
+static bool joined_by_owner(const struct ipcuckoo_net *inet)
+{
+	return inet->net->user_ns == ipcuckoo_net_owner(inet->net);
+}
+
 static bool wanted(const struct ipcuckoo_net *inet)
 {
-	return READ_ONCE(open) &&
+	return READ_ONCE(open) && joined_by_owner(inet) &&
 	       genl_has_listeners(&ipcuckoo_nl_family, inet->net,
 				  IPCUCKOO_NL_GROUP_EVENTS);
 }

@@ -66,6 +66,12 @@ module_param_cb(maxelem, &maxelem_ops, &ipcuckoo_maxelem, 0444);
 MODULE_PARM_DESC(maxelem,
 		 "entries a set may hold unless it is made with another limit (default 0: no limit)");
 
+bool ipcuckoo_userns;
+
+module_param_named(userns, ipcuckoo_userns, bool, 0444);
+MODULE_PARM_DESC(userns,
+		 "whether user namespaces other than the first may use the module (default N: only root of the machine)");
+
 int ipcuckoo_hook_priority = NF_IP_PRI_RAW_BEFORE_DEFRAG;
 
 static int set_priority(const char *val, const struct kernel_param *kp)

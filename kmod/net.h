@@ -3,6 +3,8 @@
 #ifndef _IPCUCKOO_NET_H
 #define _IPCUCKOO_NET_H
 
+#include <linux/cred.h>
+#include <linux/user_namespace.h>
 #include <net/net_namespace.h>
 #include <net/netns/generic.h>
 
@@ -44,11 +46,24 @@ struct ipcuckoo_net {
 /* Module parameter maxelem. */
 extern unsigned int ipcuckoo_maxelem;
 
+/* Module parameter userns: see ipcuckoo_net_owner(). */
+extern bool ipcuckoo_userns;
+
 extern unsigned int ipcuckoo_net_id;
 
 static inline struct ipcuckoo_net *ipcuckoo_net(const struct net *net)
 {
 	return net_generic(net, ipcuckoo_net_id);
+}
+
+/* The user namespace in which CAP_NET_ADMIN is needed to use the sets of a network
+ * namespace. Anybody can be root in a user namespace of his own, so that whoever
+ * may use the module there makes all of it reachable for everybody: unless the
+ * module parameter userns says so, it takes root of the machine.
+ */
+static inline struct user_namespace *ipcuckoo_net_owner(const struct net *net)
+{
+	return ipcuckoo_userns ? net->user_ns : &init_user_ns;
 }
 
 #endif /* _IPCUCKOO_NET_H */

@@ -434,15 +434,18 @@ static struct notifier_block release_notifier = {
 
 /* The family */
 
+/* ipcuckoo_nl_init() makes it GENL_UNS_ADMIN_PERM if userns=1: see
+ * ipcuckoo_net_owner(). Either is looked at before a policy parses anything.
+ */
 #define OP(command, table, ...) {					\
 	.cmd = IPCUCKOO_CMD_##command,					\
-	.flags = GENL_UNS_ADMIN_PERM,					\
+	.flags = GENL_ADMIN_PERM,					\
 	.policy = table,						\
 	.maxattr = ARRAY_SIZE(table) - 1,				\
 	__VA_ARGS__							\
 }
 
-static const struct genl_ops ops[] = {
+static struct genl_ops ops[] __ro_after_init = {
 	OP(INFO, none_policy, .doit = info_doit),
 	OP(SET_NEW, set_new_policy, .doit = ipcuckoo_nl_set_new_doit),
 	OP(SET_DEL, sets_policy, .doit = ipcuckoo_nl_set_del_doit),
@@ -467,6 +470,10 @@ static const struct genl_ops ops[] = {
 	OP(SET_CHANGE, set_change_policy, .doit = ipcuckoo_nl_set_change_doit),
 };
 
+/* This flag goes by the user namespace that owns the network namespace, and there
+ * is none that goes by the first. ipcuckoo_event_* does that: with userns=0 it
+ * sends nothing where others could have joined.
+ */
 static const struct genl_multicast_group groups[] = {
 	[IPCUCKOO_NL_GROUP_EVENTS] = {
 		.name = IPCUCKOO_GROUP_EVENTS,
@@ -496,8 +503,11 @@ struct genl_family ipcuckoo_nl_family __ro_after_init = {
  */
 int __init ipcuckoo_nl_init(void)
 {
+	unsigned int i;
 	int err;
 
+	for (i = 0; ipcuckoo_userns && i < ARRAY_SIZE(ops); i++)
+		ops[i].flags = GENL_UNS_ADMIN_PERM;
 	err = netlink_register_notifier(&release_notifier);
 	if (err)
 		return err;

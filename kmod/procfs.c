@@ -64,7 +64,7 @@ static const char *family_name(u8 family)
 /* Only those who may read sets by netlink may read them here. */
 static bool capable_in(const struct net *net)
 {
-	return ns_capable(net->user_ns, CAP_NET_ADMIN);
+	return ns_capable(ipcuckoo_net_owner(net), CAP_NET_ADMIN);
 }
 
 /* The two lists. Opened by proc_create_net(), which checks file modes only; so

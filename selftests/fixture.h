@@ -6,6 +6,9 @@
 #ifndef _FIXTURE_H
 #define _FIXTURE_H
 
+#include <grp.h>
+#include <sys/wait.h>
+
 #include "client.h"
 #include "core/ktap.h"
 
@@ -149,6 +152,51 @@ static inline void expect_changed(const struct answer *answer, const char *what,
 		     what);
 	expect_equal(answer_number(answer, IPCUCKOO_A_UNCHANGED), unchanged,
 		     "%s: unchanged", what);
+}
+
+/* Who may do what: netlink-userns.c has the other user namespaces. */
+
+static inline void in_child(const char *what, int (*run)(void))
+{
+	pid_t pid;
+	int status;
+
+	fflush(stdout);
+	pid = fork();
+	if (!pid)
+		_exit(run());
+	waitpid(pid, &status, 0);
+	expect(WIFEXITED(status) && !WEXITSTATUS(status), "%s: step %d failed", what,
+	       WIFEXITED(status) ? WEXITSTATUS(status) : -1);
+}
+
+static inline void become_nobody(void)
+{
+	if (setgroups(0, NULL) || setgid(65534) || setuid(65534))
+		_exit(100);
+}
+
+/* Every command, with what it takes, is refused. Returns 0 or its number. */
+static inline int all_refused(struct client *c, uint16_t flags)
+{
+	struct nlmsghdr *nlh;
+	struct answer answer;
+	uint8_t cmd;
+
+	for (cmd = IPCUCKOO_CMD_INFO; cmd <= IPCUCKOO_CMD_MAX; cmd++) {
+		/* The kernel says that one. */
+		if (cmd == IPCUCKOO_CMD_EVENT)
+			continue;
+		nlh = client_begin(c, cmd);
+		nlh->nlmsg_flags |= flags;
+		if (cmd == IPCUCKOO_CMD_ENTRY_GET || cmd == IPCUCKOO_CMD_ATTACH_GET)
+			nlh->nlmsg_flags |= NLM_F_DUMP;
+		if (cmd != IPCUCKOO_CMD_INFO && cmd != IPCUCKOO_CMD_ATTACH_GET)
+			mnl_attr_put_strz(nlh, IPCUCKOO_A_SET, "hosts");
+		if (client_ask(c, &answer) != -EPERM)
+			return cmd;
+	}
+	return 0;
 }
 
 /* Begin a program of tests. */

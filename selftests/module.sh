@@ -54,7 +54,9 @@ test_modinfo()
 	done
 	check "modinfo: who speaks the protocol gets it loaded" net-pf-16-proto-16-family-ipcuckoo \
 		"$(modinfo -F alias "$IPCUCKOO_KO")"
-	check "modinfo: no other parameter" 3 "$(modinfo -p "$IPCUCKOO_KO" | wc -l)"
+	check_match "modinfo: userns says what it is and its default" \
+		"userns:.*\(default N: .*\)" "$(modinfo -p "$IPCUCKOO_KO")"
+	check "modinfo: no other parameter" 4 "$(modinfo -p "$IPCUCKOO_KO" | wc -l)"
 }
 
 # refused PARAMETER: the module does not load, and says why in the kernel's log
@@ -73,7 +75,8 @@ test_bad_parameters()
 
 	for p in memory_limit=x memory_limit= memory_limit=-1 memory_limit=99999999999999999999 \
 		memory_limit=17592186044416 maxelem=-1 maxelem=x maxelem=4294967296 \
-		priority=x priority= priority=100001 priority=-100001 priority=99999999999; do
+		priority=x priority= priority=100001 priority=-100001 priority=99999999999 \
+		userns=2 userns=x; do
 		refused "$p"
 	done
 	for p in "memory_limit=x: give MiB" "maxelem=-1: give a number of entries" \
@@ -83,19 +86,20 @@ test_bad_parameters()
 	done
 }
 
-# in_parameters COMMAND...: what it says of the three, on one line
+# in_parameters COMMAND...: what it says of them, on one line
 in_parameters()
 {
-	(cd /sys/module/ipcuckoo/parameters && "$@" memory_limit maxelem priority) | paste -sd ' '
+	(cd /sys/module/ipcuckoo/parameters && "$@" memory_limit maxelem priority userns) |
+		paste -sd ' '
 }
 
 test_parameters()
 {
 	insmod "$IPCUCKOO_KO" memory_limit=1 maxelem=1000 priority=-300 ||
 		bail "cannot load the module with parameters"
-	check "parameters can be read" "1 1000 -300" \
+	check "parameters can be read" "1 1000 -300 N" \
 		"$(in_parameters cat)"
-	check "and not be changed" "444 444 444" \
+	check "and not be changed" "444 444 444 444" \
 		"$(in_parameters stat -c %a)"
 	ipcuckoo create a hash:ip
 	ipcuckoo create b hash:ip maxelem 0

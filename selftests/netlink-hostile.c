@@ -107,49 +107,6 @@ static void test_lying_lengths(void)
 
 /* Who may */
 
-static void in_child(const char *what, int (*run)(void))
-{
-	pid_t pid;
-	int status;
-
-	fflush(stdout);
-	pid = fork();
-	if (!pid)
-		_exit(run());
-	waitpid(pid, &status, 0);
-	expect(WIFEXITED(status) && !WEXITSTATUS(status), "%s: step %d failed", what,
-	       WIFEXITED(status) ? WEXITSTATUS(status) : -1);
-}
-
-static void become_nobody(void)
-{
-	if (setgroups(0, NULL) || setgid(65534) || setuid(65534))
-		_exit(100);
-}
-
-/* Every command, with what it takes, is refused. Returns 0 or its number. */
-static int all_refused(struct client *c, uint16_t flags)
-{
-	struct nlmsghdr *nlh;
-	struct answer answer;
-	uint8_t cmd;
-
-	for (cmd = IPCUCKOO_CMD_INFO; cmd <= IPCUCKOO_CMD_MAX; cmd++) {
-		/* The kernel says that one. */
-		if (cmd == IPCUCKOO_CMD_EVENT)
-			continue;
-		nlh = client_begin(c, cmd);
-		nlh->nlmsg_flags |= flags;
-		if (cmd == IPCUCKOO_CMD_ENTRY_GET || cmd == IPCUCKOO_CMD_ATTACH_GET)
-			nlh->nlmsg_flags |= NLM_F_DUMP;
-		if (cmd != IPCUCKOO_CMD_INFO && cmd != IPCUCKOO_CMD_ATTACH_GET)
-			mnl_attr_put_strz(nlh, IPCUCKOO_A_SET, "hosts");
-		if (client_ask(c, &answer) != -EPERM)
-			return cmd;
-	}
-	return 0;
-}
-
 static int nobody_runs(void)
 {
 	struct client *c;
@@ -179,28 +136,6 @@ static int other_user_ns(void)
 	return c ? all_refused(c, 0) : 101;
 }
 
-/* Root in a namespace of one's own is as good as root. */
-static int own_net_ns(void)
-{
-	struct client *c;
-
-	become_nobody();
-	if (unshare(CLONE_NEWUSER | CLONE_NEWNET))
-		return 102;
-	c = client_open();
-	if (!c)
-		return 101;
-	if (figure(c, NULL, IPCUCKOO_A_SETS) != 0)
-		return 103;
-	if (set_new(c, "mine", IPCUCKOO_TYPE_HASH_NET, IPCUCKOO_FAMILY_ANY))
-		return 104;
-	if (hosts_request(c, IPCUCKOO_CMD_ENTRY_ADD, "mine", 1, 1000))
-		return 105;
-	if (attach(c, "mine", IPCUCKOO_DIR_SRC, IPCUCKOO_VERDICT_DROP))
-		return 106;
-	return set_request(c, IPCUCKOO_CMD_SET_GET, "hosts") == -ENOENT ? 0 : 107;
-}
-
 static void test_permissions(void)
 {
 	struct state before;
@@ -210,7 +145,6 @@ static void test_permissions(void)
 	in_child("nobody", nobody_runs);
 	in_child("nobody with a socket of root's", nobody_with_socket);
 	in_child("root of another user namespace", other_user_ns);
-	in_child("root of a network namespace of one's own", own_net_ns);
 	expect(unchanged(&before), "nothing has changed");
 	ktap_case("who has no CAP_NET_ADMIN here may do nothing, reading included");
 }

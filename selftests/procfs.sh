@@ -504,7 +504,7 @@ test_together()
 
 coproc io { exec "$io_program"; }
 test_memory_limit
-load_module
+load_module userns=1
 make_sets
 test_files
 test_format

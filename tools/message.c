@@ -4,8 +4,11 @@
  * with the name of the tool, and are held back by -q. Where ipset has a sentence
  * for what happened ours begins with it.
  */
+#include <linux/capability.h>
 #include <stdarg.h>
 #include <stdlib.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include "tool.h"
 
@@ -237,6 +240,41 @@ static void give_advice(char *to, size_t size, const char *advice,
 		snprintf(to, size, " (%s)", advice);
 }
 
+static bool has_net_admin(void)
+{
+	struct __user_cap_header_struct header = { .version = _LINUX_CAPABILITY_VERSION_3 };
+	struct __user_cap_data_struct data[2] = {};
+
+	return !syscall(SYS_capget, &header, data) &&
+	       data[0].effective & 1U << CAP_NET_ADMIN;
+}
+
+/* The module's parameter userns: 'Y' or 'N', or 0 where it cannot be read. */
+static char parameter_userns(void)
+{
+	FILE *f = fopen("/sys/module/ipcuckoo/parameters/userns", "re");
+	int c = f ? getc(f) : EOF;
+
+	if (f)
+		fclose(f);
+	return c == EOF ? 0 : c;
+}
+
+/* Whoever has the capability and is refused has it in a user namespace that the
+ * module does not listen to.
+ */
+static int fail_permission(const struct tool *tool)
+{
+	const char *why = "this needs root or CAP_NET_ADMIN";
+
+	if (has_net_admin() && parameter_userns() == 'Y')
+		why = "you are root of a user namespace to which this network namespace does not belong; make one with unshare --net";
+	else if (has_net_admin())
+		why = "you are root of a user namespace only, and the module's parameter userns=N keeps these out; run this as root of the machine, or load the module with userns=1";
+	return fail(tool, STATUS_DENIED,
+		    "Kernel error received: Operation not permitted (%s)", why);
+}
+
 /**
  * fail_kernel - say why the kernel refused
  * @tool:	the run; the error is that of its last request
@@ -256,8 +294,7 @@ int fail_kernel(const struct tool *tool, const char *set, const char *format,
 	size_t i;
 
 	if (error.code == -EPERM || error.code == -EACCES)
-		return fail(tool, STATUS_DENIED,
-			    "Kernel error received: Operation not permitted (this needs root or CAP_NET_ADMIN)");
+		return fail_permission(tool);
 	if (error.code == -ENOENT && set &&
 	    nl_set_get(tool->nl, set, &unused) == -ENOENT)
 		return fail_no_set(tool, set);
@@ -307,8 +344,7 @@ int connect_module(struct tool *tool)
 			    "the kernel module is not loaded; run modprobe ipcuckoo (or make load in its source)");
 	case -EPERM:
 	case -EACCES:
-		return fail(tool, STATUS_DENIED,
-			    "Kernel error received: Operation not permitted (this needs root or CAP_NET_ADMIN)");
+		return fail_permission(tool);
 	}
 	return fail(tool, STATUS_REFUSED, "cannot talk to the kernel: %s",
 		    strerror(-err));

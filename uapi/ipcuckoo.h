@@ -5,8 +5,9 @@
  * The generic netlink family "ipcuckoo", version 1, keeps named sets of IP
  * addresses and prefixes and attaches them to netfilter hooks. Everything is
  * per network namespace: a socket sees and changes the sets of the namespace
- * it was opened in. Every command, reads included, needs CAP_NET_ADMIN in the
- * user namespace that owns that network namespace.
+ * it was opened in. Every command, reads included, needs CAP_NET_ADMIN: in the
+ * first user namespace, that of the machine's root; or, if the module was loaded
+ * with userns=1, in the user namespace that owns the network namespace.
  *
  *
  * Objects
@@ -137,7 +138,8 @@
  *   ENODEV      ATTACH: the module is being unloaded
  *   EPROTONOSUPPORT  ATTACH: the kernel has no hooks at ingress
  *   ENOPROTOOPT  ATTACH: the kernel has no logger of that kind
- *   EPERM       no CAP_NET_ADMIN
+ *   EPERM       no CAP_NET_ADMIN in the first user namespace (with userns=1: in
+ *               that of the network namespace)
  *
  * A dump whose object changed while it was read carries NLM_F_DUMP_INTR in
  * its messages; the reader starts over.
@@ -283,8 +285,10 @@
  * ------
  *
  * The multicast group IPCUCKOO_GROUP_EVENTS tells of every change. To join it
- * takes CAP_NET_ADMIN as above, but for the moment of joining only. Messages
- * are IPCUCKOO_CMD_EVENT and have an EVENT:
+ * takes CAP_NET_ADMIN in the user namespace that owns the network namespace, for
+ * the moment of joining only. Without userns=1 nothing is told in network
+ * namespaces that another user namespace than the first owns. Messages are
+ * IPCUCKOO_CMD_EVENT and have an EVENT:
  *
  *   SET_NEW, SET_DESTROYED, SET_FLUSHED, SET_CHANGED, SET_REPLACED (by
  *   SHADOW_COMMIT, or several lines written to procfs)

@@ -42,6 +42,8 @@ struct nla_policy {
 
 enum { GENL_UNS_ADMIN_PERM = 1, GENL_ADMIN_PERM = 2, GENL_MCAST_CAP_NET_ADMIN = 4 };
 
+#define __ro_after_init
+
 typedef int handler(void);
 
 struct genl_ops {
@@ -89,7 +91,7 @@ int main(void)
 		const struct genl_ops *op = &ops[i];
 
 		printf("op %d%s%s%s\n", op->cmd, op->doit ? " do" : "", op->dumpit ? " dump" : "",
-		       op->flags == GENL_UNS_ADMIN_PERM ? " uns-admin-perm" : "");
+		       op->flags == GENL_ADMIN_PERM ? " admin-perm" : "");
 		for (attr = 0; attr <= op->maxattr; attr++)
 			if (op->policy[attr].type && op->policy[attr].type != NLA_REJECT)
 				print_attr(op->cmd, attr, &op->policy[attr]);

@@ -1,0 +1,261 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * User namespaces other than the first: anybody may be root of one, and have a
+ * network namespace in it. The module's parameter userns says whether such a root
+ * may use the module.
+ */
+#define _GNU_SOURCE
+#include <sched.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
+
+#include "fixture.h"
+
+/* Pipes between a test and the child that it keeps in a namespace of its own. */
+struct child {
+	pid_t pid;
+	int ready;
+	int go;
+};
+
+static void reload(const char *parameters)
+{
+	everything(cl, IPCUCKOO_CMD_DETACH);
+	client_close(cl);
+	if (!wait_until(!module_unload(), 20))
+		errx(2, "the module cannot be unloaded");
+	module_load(parameters);
+	cl = client_open_or_die();
+}
+
+/* Root of a user namespace, in a network namespace that belongs to it. */
+static void become_own_root(void)
+{
+	become_nobody();
+	if (unshare(CLONE_NEWUSER | CLONE_NEWNET))
+		_exit(102);
+}
+
+static int own_net_ns_refused(void)
+{
+	struct client *c;
+
+	become_own_root();
+	c = client_open();
+	return c ? all_refused(c, 0) : 101;
+}
+
+static int own_files_refused(void)
+{
+	char byte;
+	int fd;
+
+	become_own_root();
+	fd = open("/proc/self/net/ipcuckoo/sets", O_RDONLY);
+	return fd >= 0 && read(fd, &byte, 1) >= 0 ? 103 : 0;
+}
+
+/* With userns=1 root in a namespace of one's own is as good as root. */
+static int own_net_ns(void)
+{
+	struct client *c;
+
+	become_own_root();
+	c = client_open();
+	if (!c)
+		return 101;
+	if (figure(c, NULL, IPCUCKOO_A_SETS) != 0)
+		return 103;
+	if (set_new(c, "mine", IPCUCKOO_TYPE_HASH_NET, IPCUCKOO_FAMILY_ANY))
+		return 104;
+	if (hosts_request(c, IPCUCKOO_CMD_ENTRY_ADD, "mine", 1, 1000))
+		return 105;
+	if (attach(c, "mine", IPCUCKOO_DIR_SRC, IPCUCKOO_VERDICT_DROP))
+		return 106;
+	return set_request(c, IPCUCKOO_CMD_SET_GET, "hosts") == -ENOENT ? 0 : 107;
+}
+
+static int other_user_ns(void)
+{
+	struct client *c;
+
+	become_nobody();
+	if (unshare(CLONE_NEWUSER))
+		return 102;
+	c = client_open();
+	return c ? all_refused(c, 0) : 101;
+}
+
+/* The group's number, as the controller has it. */
+static uint32_t group_of(struct client *c)
+{
+	struct nlmsghdr *nlh = client_begin_as(c, GENL_ID_CTRL, CTRL_CMD_GETFAMILY, NLM_F_ACK);
+	const struct nlattr *group, *attr;
+	struct answer answer;
+	uint32_t id = 0;
+
+	mnl_attr_put_strz(nlh, CTRL_ATTR_FAMILY_NAME, IPCUCKOO_FAMILY_NAME);
+	if (client_ask(c, &answer) || !answer.attr[CTRL_ATTR_MCAST_GROUPS])
+		return 0;
+	mnl_attr_for_each_nested(group, answer.attr[CTRL_ATTR_MCAST_GROUPS])
+		mnl_attr_for_each_nested(attr, group)
+			if (mnl_attr_get_type(attr) == CTRL_ATTR_MCAST_GRP_ID)
+				id = mnl_attr_get_u32(attr);
+	return id;
+}
+
+/* In a namespace of its own, join the group; then say whether anything was told. */
+static int listen_there(int ready, int go)
+{
+	struct client *c;
+	uint32_t group;
+	char byte = 0;
+
+	become_own_root();
+	c = client_open();
+	if (!c)
+		return 101;
+	group = group_of(c);
+	if (!group || mnl_socket_setsockopt(c->nl, NETLINK_ADD_MEMBERSHIP, &group, sizeof(group)))
+		return 103;
+	if (write(ready, &byte, 1) != 1 || read(go, &byte, 1) != 1)
+		return 104;
+	/* What was told is in the queue when the request is answered. */
+	return client_wait(c, 0) ? 10 : 20;
+}
+
+static struct child begin_listening(void)
+{
+	struct child child;
+	int ready[2], go[2];
+	char byte;
+
+	if (pipe(ready) || pipe(go))
+		err(2, "pipe");
+	fflush(stdout);
+	child.pid = fork();
+	if (!child.pid)
+		_exit(listen_there(ready[1], go[0]));
+	child.ready = ready[0];
+	child.go = go[1];
+	close(ready[1]);
+	close(go[0]);
+	if (read(child.ready, &byte, 1) != 1)
+		errx(2, "the child did not join the group");
+	return child;
+}
+
+static int end_listening(struct child *child)
+{
+	char byte = 0;
+	int status;
+
+	if (write(child->go, &byte, 1) != 1)
+		errx(2, "the child is gone");
+	waitpid(child->pid, &status, 0);
+	close(child->ready);
+	close(child->go);
+	return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+/* As root of the machine, use the network namespace of another process. */
+static int use_net_of(pid_t pid)
+{
+	int here = open("/proc/self/ns/net", O_RDONLY), there, error;
+	struct client *c;
+	char path[64];
+
+	snprintf(path, sizeof(path), "/proc/%d/ns/net", pid);
+	there = open(path, O_RDONLY);
+	if (here < 0 || there < 0 || setns(there, CLONE_NEWNET))
+		err(2, "the network namespace of the child");
+	c = client_open_or_die();
+	error = set_new(c, "root", IPCUCKOO_TYPE_HASH_IP, IPCUCKOO_FAMILY_INET);
+	if (!error)
+		error = hosts_request(c, IPCUCKOO_CMD_ENTRY_ADD, "root", 1, 10);
+	client_close(c);
+	if (setns(here, CLONE_NEWNET))
+		err(2, "our own network namespace");
+	close(there);
+	close(here);
+	return error;
+}
+
+static void test_refused(void)
+{
+	struct child child;
+
+	make_sets();
+	in_child("root of another user namespace", other_user_ns);
+	in_child("root of a network namespace of one's own", own_net_ns_refused);
+	ktap_case("userns=N: who is root of another user namespace may do nothing");
+	in_child("files in one's own network namespace", own_files_refused);
+	ktap_case("userns=N: nor by files");
+	child = begin_listening();
+	expect_equal(use_net_of(child.pid), 0, "root of the machine uses such a namespace");
+	expect_equal(end_listening(&child), 20, "nothing is told there");
+	ktap_case("userns=N: root of the machine may, and nobody there is told");
+}
+
+static void test_allowed(void)
+{
+	struct child child;
+
+	reload("memory_limit=64 userns=1");
+	make_sets();
+	in_child("root of another user namespace", other_user_ns);
+	in_child("root of a network namespace of one's own", own_net_ns);
+	ktap_case("userns=1: root of a network namespace of one's own is as good as root");
+	child = begin_listening();
+	expect_equal(use_net_of(child.pid), 0, "root of the machine uses such a namespace");
+	expect_equal(end_listening(&child), 10, "its owner is told");
+	ktap_case("userns=1: who owns the namespace is told what happens there");
+}
+
+/* What the tool says, first line: run by nobody, as root of a user namespace or not. */
+static void tool_says(char *line, size_t size, const char *before)
+{
+	char command[256];
+	FILE *f;
+
+	snprintf(command, sizeof(command),
+		 "setpriv --reuid=65534 --regid=65534 --clear-groups %s /tmp/ipcuckoo list 2>&1",
+		 before);
+	f = popen(command, "r");
+	if (!f || !fgets(line, size, f))
+		*line = 0;
+	if (f)
+		pclose(f);
+}
+
+static void test_tool(void)
+{
+	const char *yes[] = { "root or CAP_NET_ADMIN", "unshare --net" };
+	const char *no[] = { "root or CAP_NET_ADMIN", "userns=1" };
+	const char *before[] = { "", "unshare -U -r" };
+	char line[512], command[256];
+	int i;
+
+	snprintf(command, sizeof(command), "install -m 755 '%s' /tmp/ipcuckoo", getenv("IPCUCKOO"));
+	if (system(command))
+		errx(2, "cannot copy the tool");
+	for (i = 0; i < 2; i++) {
+		tool_says(line, sizeof(line), before[i]);
+		expect(strstr(line, yes[i]), "userns=1, \"%s\": %s", before[i], line);
+	}
+	reload("memory_limit=64");
+	for (i = 0; i < 2; i++) {
+		tool_says(line, sizeof(line), before[i]);
+		expect(strstr(line, no[i]), "userns=N, \"%s\": %s", before[i], line);
+	}
+	ktap_case("the tool says who is refused, and what may help");
+}
+
+int main(void)
+{
+	fixture_begin("netlink-userns");
+	test_refused();
+	test_allowed();
+	test_tool();
+	return fixture_end();
+}
