@@ -36,15 +36,22 @@ static bool wanted(const struct ipcuckoo_net *inet)
 				  IPCUCKOO_NL_GROUP_EVENTS);
 }
 
-static void send(const struct ipcuckoo_net *inet, struct sk_buff *skb)
+/* Return: 0; -ESRCH if nobody listens in this namespace, or those who do have lost
+ * messages already and know it. Generic netlink tells only whether anybody listens
+ * in any namespace, so that this is known after a message was made.
+ */
+static int send(const struct ipcuckoo_net *inet, struct sk_buff *skb)
 {
+	int err = -ESRCH;
+
 	down_read(&group);
 	if (open)
-		genlmsg_multicast_netns(&ipcuckoo_nl_family, inet->net, skb, 0,
-					IPCUCKOO_NL_GROUP_EVENTS, GFP_KERNEL);
+		err = genlmsg_multicast_netns(&ipcuckoo_nl_family, inet->net, skb, 0,
+					      IPCUCKOO_NL_GROUP_EVENTS, GFP_KERNEL);
 	else
 		nlmsg_free(skb);
 	up_read(&group);
+	return err;
 }
 
 /* A message that there is no memory for is lost like one that a listener has
@@ -196,7 +203,9 @@ static void close_message(struct ipcuckoo_event_entries *entries)
 		return;
 	close_attr(entries);
 	genlmsg_end(entries->skb, entries->header);
-	send(entries->set->inet, entries->skb);
+	/* Then the rest of the request's messages need not be made. */
+	if (send(entries->set->inet, entries->skb) == -ESRCH)
+		entries->on = false;
 	entries->skb = NULL;
 }
 
@@ -244,7 +253,7 @@ void ipcuckoo_event_entries_put(struct ipcuckoo_event_entries *entries,
 		return;
 	if (!fits(entries, kind)) {
 		close_message(entries);
-		if (!open_message(entries))
+		if (!entries->on || !open_message(entries))
 			return;
 	}
 	if (!entries->attr || entries->kind != kind) {

@@ -30,7 +30,7 @@ struct sk_buff;
  * struct ipcuckoo_event_entries - events about entries that are being written
  * @set:	whose entries
  * @event:	what happened to them
- * @on:		somebody listens, and no message was lost
+ * @on:		somebody may listen, and no message was lost
  * @size:	bytes of a message
  * @skb:	the message that is being filled; NULL if none is
  * @header:	its header
