@@ -107,7 +107,7 @@ static int __net_init net_begin(struct net *net)
 	mutex_init(&inet->mutex);
 	inet->mem.limit = memory_limit << 20;
 	inet->sets = RB_ROOT;
-	INIT_LIST_HEAD(&inet->shadows);
+	inet->shadows = RB_ROOT;
 	ipcuckoo_attach_init_net(inet);
 	return ipcuckoo_proc_init_net(inet);
 }

@@ -20,7 +20,8 @@
  * @sets:	tree of sets by name
  * @sets_count:	how many
  * @sets_seq:	moves when a set comes or goes
- * @shadows:	all shadows
+ * @shadows:	tree of shadows by socket
+ * @shadows_count: how many
  * @shadow_id:	the last id given
  * @attached:	attachments and hooks
  * @proc:	directory in /proc/net
@@ -34,7 +35,8 @@ struct ipcuckoo_net {
 	struct rb_root sets;
 	u32 sets_count;
 	u32 sets_seq;
-	struct list_head shadows;
+	struct rb_root shadows;
+	u32 shadows_count;
 	u32 shadow_id;
 	struct ipcuckoo_attached attached;
 	struct proc_dir_entry *proc;

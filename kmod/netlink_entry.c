@@ -554,9 +554,11 @@ int ipcuckoo_nl_entry_get_dumpit(struct sk_buff *skb, struct netlink_callback *c
 	if (err)
 		return err;
 	e = &dump->set->entries;
-	if (ipcuckoo_set_lock(dump->set)) {
-		NL_SET_ERR_MSG(cb->extack, "the set was destroyed");
-		return -ENOENT;
+	err = ipcuckoo_set_lock(dump->set);
+	if (err) {
+		if (err == -ENOENT)
+			NL_SET_ERR_MSG(cb->extack, "the set was destroyed");
+		return err;
 	}
 	cb->seq = e->layout + e->generation + 1;
 	if (dump->begun && dump->layout != e->layout)
@@ -600,12 +602,16 @@ int ipcuckoo_nl_shadow_new_doit(struct sk_buff *skb, struct genl_info *info)
 	set = ipcuckoo_nl_set(net, attrs, info->extack);
 	if (IS_ERR(set))
 		return ipcuckoo_nl_reply_end(info, &reply, PTR_ERR(set));
-	err = ipcuckoo_shadow_create(ipcuckoo_net(net), set, info->snd_portid,
+	err = ipcuckoo_shadow_create(ipcuckoo_net(net), set, NETLINK_CB(skb).sk,
+				     info->snd_portid,
 				     ipcuckoo_nl_flag(attrs, IPCUCKOO_F_APPEND),
 				     capacity, &id);
 	ipcuckoo_set_put(set);
 	if (err == -ENOENT)
 		ipcuckoo_nl_no_such_set(attrs, info->extack);
+	else if (err == -E2BIG)
+		NL_SET_ERR_MSG(info->extack,
+			       "this network namespace has 65535 shadows, which is the most: commit or delete some, or close their sockets");
 	else
 		ipcuckoo_nl_explain(info->extack, err);
 	ipcuckoo_nl_reply_u32(&reply, IPCUCKOO_A_SHADOW, id);
@@ -613,7 +619,7 @@ int ipcuckoo_nl_shadow_new_doit(struct sk_buff *skb, struct genl_info *info)
 }
 
 /* The shadow that a request names, held. */
-static struct ipcuckoo_shadow *get_shadow(struct genl_info *info)
+static struct ipcuckoo_shadow *get_shadow(struct sk_buff *skb, struct genl_info *info)
 {
 	struct nlattr *attr = ipcuckoo_nl_need(info->attrs, IPCUCKOO_A_SHADOW,
 					       info->extack);
@@ -621,7 +627,7 @@ static struct ipcuckoo_shadow *get_shadow(struct genl_info *info)
 
 	if (!attr)
 		return ERR_PTR(-EINVAL);
-	shadow = ipcuckoo_shadow_get(ipcuckoo_net(genl_info_net(info)),
+	shadow = ipcuckoo_shadow_get(ipcuckoo_net(genl_info_net(info)), NETLINK_CB(skb).sk,
 				     info->snd_portid, nla_get_u32(attr));
 	if (shadow)
 		return shadow;
@@ -647,7 +653,7 @@ int ipcuckoo_nl_shadow_add_doit(struct sk_buff *skb, struct genl_info *info)
 	err = get_batch(info, &batch) ?: ipcuckoo_nl_reply_begin(info, &reply);
 	if (err)
 		return err;
-	shadow = get_shadow(info);
+	shadow = get_shadow(skb, info);
 	if (IS_ERR(shadow))
 		return ipcuckoo_nl_reply_end(info, &reply, PTR_ERR(shadow));
 	err = check_values(info, shadow->set);
@@ -674,7 +680,7 @@ int ipcuckoo_nl_shadow_remove_doit(struct sk_buff *skb, struct genl_info *info)
 	err = get_entries(info, &batch, &total) ?: ipcuckoo_nl_reply_begin(info, &reply);
 	if (err)
 		return err;
-	shadow = get_shadow(info);
+	shadow = get_shadow(skb, info);
 	if (IS_ERR(shadow))
 		return ipcuckoo_nl_reply_end(info, &reply, PTR_ERR(shadow));
 	err = check_delete(info, shadow->set);
@@ -711,7 +717,7 @@ int ipcuckoo_nl_shadow_commit_doit(struct sk_buff *skb, struct genl_info *info)
 	err = ipcuckoo_nl_reply_begin(info, &reply);
 	if (err)
 		return err;
-	shadow = get_shadow(info);
+	shadow = get_shadow(skb, info);
 	if (IS_ERR(shadow))
 		return ipcuckoo_nl_reply_end(info, &reply, PTR_ERR(shadow));
 	err = ipcuckoo_shadow_commit(shadow, ipcuckoo_nl_flag(info->attrs,
@@ -729,7 +735,7 @@ int ipcuckoo_nl_shadow_commit_doit(struct sk_buff *skb, struct genl_info *info)
 
 int ipcuckoo_nl_shadow_del_doit(struct sk_buff *skb, struct genl_info *info)
 {
-	struct ipcuckoo_shadow *shadow = get_shadow(info);
+	struct ipcuckoo_shadow *shadow = get_shadow(skb, info);
 
 	if (IS_ERR(shadow))
 		return PTR_ERR(shadow);

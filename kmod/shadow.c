@@ -1,18 +1,39 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Shadows: see shadow.h. */
+#include <linux/minmax.h>
 #include <linux/slab.h>
+#include <net/sock.h>
 
 #include "net.h"
 #include "shadow.h"
+
+/* How many entries of each kind a table is made for on request. To make it takes a
+ * fraction of a second, which no signal ends. Larger ones grow when their entries
+ * come.
+ */
+static const u32 capacity_max[IPCUCKOO_KINDS] = {
+	[IPCUCKOO_HOSTS4] = 16777216,
+	[IPCUCKOO_HOSTS6] = 4194304,
+	[IPCUCKOO_NETS4] = 4194304,
+	[IPCUCKOO_NETS6] = 4194304,
+};
+
+static size_t shadow_size(void)
+{
+	return kmalloc_size_roundup(sizeof(struct ipcuckoo_shadow));
+}
 
 static void shadow_free(struct kref *ref)
 {
 	struct ipcuckoo_shadow *shadow = container_of(ref, struct ipcuckoo_shadow,
 						      ref);
+	struct ipcuckoo_mem *mem = shadow->entries.mem;
 
 	ipcuckoo_entries_exit(&shadow->entries);
 	ipcuckoo_set_put(shadow->set);
+	sock_put(shadow->sk);
 	kfree(shadow);
+	ipcuckoo_mem_uncharge(mem, shadow_size());
 }
 
 /**
@@ -32,95 +53,199 @@ static int shadow_begin(struct ipcuckoo_shadow *shadow, bool append,
 	u32 more[IPCUCKOO_KINDS];
 	int kind;
 
+	shadow->entries.shape = live->shape;
+	shadow->entries.options = live->options;
 	shadow->generation = live->generation;
 	shadow->swaps = shadow->set->swaps;
 	for (kind = 0; kind < IPCUCKOO_KINDS; kind++) {
 		u32 count = append ? ipcuckoo_entries_count(live, kind) : 0;
 
-		more[kind] = min_t(u64, (u64)capacity[kind] + count, U32_MAX);
+		more[kind] = min_t(u64, (u64)min(capacity[kind], capacity_max[kind]) + count,
+				   U32_MAX);
 	}
 	/* Only hints: tables grow if there is no room for so many now. */
 	ipcuckoo_entries_reserve(&shadow->entries, more);
 	return append ? ipcuckoo_entries_copy(&shadow->entries, live) : 0;
 }
 
-/**
- * ipcuckoo_shadow_create() - begin the next contents of a set
- * @inet:	namespace
- * @set:	set
- * @portid:	the socket it belongs to
- * @append:	begin with a copy of the set's contents
- * @capacity:	for each kind, entries to come; a hint
- * @id:		set to the shadow's id
- *
- * Context: process context; takes the namespace's mutex and the set's.
- * Return: 0, -ENOENT if the set was destroyed, -ENOMEM, -EDQUOT or -ENOSPC.
- */
-int ipcuckoo_shadow_create(struct ipcuckoo_net *inet, struct ipcuckoo_set *set,
-			   u32 portid, bool append,
-			   const u32 capacity[IPCUCKOO_KINDS], u32 *id)
+/* Ids are unique for a socket, so for a port. */
+static int compare(const struct ipcuckoo_shadow *shadow, u32 portid, u32 id)
+{
+	if (shadow->portid != portid)
+		return shadow->portid < portid ? -1 : 1;
+	if (shadow->id != id)
+		return shadow->id < id ? -1 : 1;
+	return 0;
+}
+
+/* The first shadow that is not before an id of a port, or NULL. */
+static struct ipcuckoo_shadow *find_from(struct ipcuckoo_net *inet, u32 portid, u32 id)
+{
+	struct rb_node *node = inet->shadows.rb_node;
+	struct ipcuckoo_shadow *shadow, *found = NULL;
+
+	lockdep_assert_held(&inet->mutex);
+	while (node) {
+		shadow = rb_entry(node, struct ipcuckoo_shadow, node);
+		if (compare(shadow, portid, id) < 0) {
+			node = node->rb_right;
+		} else {
+			found = shadow;
+			node = node->rb_left;
+		}
+	}
+	return found;
+}
+
+static bool id_taken(struct ipcuckoo_net *inet, u32 portid, u32 id)
+{
+	struct ipcuckoo_shadow *shadow = find_from(inet, portid, id);
+
+	return shadow && !compare(shadow, portid, id);
+}
+
+static void tree_insert(struct ipcuckoo_net *inet, struct ipcuckoo_shadow *shadow)
+{
+	struct rb_node **link = &inet->shadows.rb_node, *parent = NULL;
+
+	while (*link) {
+		parent = *link;
+		if (compare(rb_entry(parent, struct ipcuckoo_shadow, node),
+			    shadow->portid, shadow->id) < 0)
+			link = &parent->rb_right;
+		else
+			link = &parent->rb_left;
+	}
+	rb_link_node(&shadow->node, parent, link);
+	rb_insert_color(&shadow->node, &inet->shadows);
+}
+
+/* Give a shadow an id by which it is found. The tree holds it then. */
+static int shadow_insert(struct ipcuckoo_net *inet, struct ipcuckoo_shadow *shadow)
+{
+	int err = 0;
+
+	mutex_lock(&inet->mutex);
+	if (inet->shadows_count >= IPCUCKOO_SHADOWS_MAX) {
+		err = -E2BIG;
+	} else {
+		do
+			shadow->id = ++inet->shadow_id;
+		while (!shadow->id || id_taken(inet, shadow->portid, shadow->id));
+		tree_insert(inet, shadow);
+		WRITE_ONCE(inet->shadows_count, inet->shadows_count + 1);
+	}
+	mutex_unlock(&inet->mutex);
+	return err;
+}
+
+/* Take a shadow out of the tree: true if it was in it, and is to be put. */
+static bool tree_remove(struct ipcuckoo_net *inet, struct ipcuckoo_shadow *shadow)
+{
+	lockdep_assert_held(&inet->mutex);
+	if (RB_EMPTY_NODE(&shadow->node))
+		return false;
+	rb_erase(&shadow->node, &inet->shadows);
+	RB_CLEAR_NODE(&shadow->node);
+	WRITE_ONCE(inet->shadows_count, inet->shadows_count - 1);
+	return true;
+}
+
+static struct ipcuckoo_shadow *shadow_alloc(struct ipcuckoo_net *inet,
+					    struct ipcuckoo_set *set,
+					    struct sock *sk, u32 portid)
 {
 	struct ipcuckoo_shadow *shadow;
 	int err;
 
+	if (!ipcuckoo_mem_charge(&inet->mem, shadow_size()))
+		return ERR_PTR(-EDQUOT);
 	shadow = kzalloc(sizeof(*shadow), GFP_KERNEL_ACCOUNT);
-	if (!shadow)
-		return -ENOMEM;
-	err = ipcuckoo_entries_init(&shadow->entries, &inet->mem, false);
+	err = shadow ? ipcuckoo_entries_init(&shadow->entries, &inet->mem, false) :
+		       -ENOMEM;
 	if (err) {
 		kfree(shadow);
-		return err;
+		ipcuckoo_mem_uncharge(&inet->mem, shadow_size());
+		return ERR_PTR(err);
 	}
-	shadow->entries.shape = set->entries.shape;
-	shadow->entries.options = set->entries.options;
 	kref_init(&shadow->ref);
+	RB_CLEAR_NODE(&shadow->node);
 	kref_get(&set->ref);
 	shadow->set = set;
+	sock_hold(sk);
+	shadow->sk = sk;
 	shadow->portid = portid;
-	err = ipcuckoo_set_lock(set);
-	if (err)
-		goto err_put;
-	mutex_lock_nested(&shadow->entries.mutex, SINGLE_DEPTH_NESTING);
-	err = shadow_begin(shadow, append, capacity);
-	mutex_unlock(&shadow->entries.mutex);
-	ipcuckoo_set_unlock(set);
-	if (err)
-		goto err_put;
-	mutex_lock(&inet->mutex);
-	shadow->id = *id = ++inet->shadow_id;
-	list_add(&shadow->list, &inet->shadows);
-	mutex_unlock(&inet->mutex);
-	return 0;
+	return shadow;
+}
 
-err_put:
-	ipcuckoo_shadow_put(shadow);
+/**
+ * ipcuckoo_shadow_create() - begin the next contents of a set
+ * @inet:	namespace
+ * @set:	set
+ * @sk:		the socket it belongs to
+ * @portid:	the port of @sk
+ * @append:	begin with a copy of the set's contents
+ * @capacity:	for each kind, entries to come; a hint, which counts up to
+ *		capacity_max
+ * @id:		set to the shadow's id
+ *
+ * Context: process context; takes the namespace's mutex and the set's.
+ * Return: 0, -ENOENT if the set was destroyed, -E2BIG if there are
+ * IPCUCKOO_SHADOWS_MAX in the namespace, -ENOMEM, -EDQUOT, -ENOSPC, or -EINTR for
+ * a fatal signal.
+ */
+int ipcuckoo_shadow_create(struct ipcuckoo_net *inet, struct ipcuckoo_set *set,
+			   struct sock *sk, u32 portid, bool append,
+			   const u32 capacity[IPCUCKOO_KINDS], u32 *id)
+{
+	struct ipcuckoo_shadow *shadow = shadow_alloc(inet, set, sk, portid);
+	int err;
+
+	if (IS_ERR(shadow))
+		return PTR_ERR(shadow);
+	err = ipcuckoo_set_lock(set);
+	if (!err) {
+		mutex_lock_nested(&shadow->entries.mutex, SINGLE_DEPTH_NESTING);
+		err = shadow_begin(shadow, append, capacity);
+		mutex_unlock(&shadow->entries.mutex);
+		ipcuckoo_set_unlock(set);
+	}
+	if (!err)
+		err = shadow_insert(inet, shadow);
+	if (err)
+		ipcuckoo_shadow_put(shadow);
+	else
+		*id = shadow->id;
 	return err;
 }
 
 /**
  * ipcuckoo_shadow_get() - find a socket's shadow, and hold it
  * @inet:	namespace
- * @portid:	the socket
+ * @sk:		the socket
+ * @portid:	its port
  * @id:		the shadow's id
+ *
+ * A port is free for another socket before ipcuckoo_shadow_release() is told that
+ * the one that had it was closed. Hence the socket is compared, too. The shadow
+ * holds its socket, whose address is no other's meanwhile.
  *
  * Context: process context; takes the namespace's mutex.
  * Return: a shadow to be given back with ipcuckoo_shadow_put(), or NULL.
  */
 struct ipcuckoo_shadow *ipcuckoo_shadow_get(struct ipcuckoo_net *inet,
-					    u32 portid, u32 id)
+					    const struct sock *sk, u32 portid, u32 id)
 {
-	struct ipcuckoo_shadow *shadow, *found = NULL;
+	struct ipcuckoo_shadow *shadow;
 
 	mutex_lock(&inet->mutex);
-	list_for_each_entry(shadow, &inet->shadows, list) {
-		if (shadow->id == id && shadow->portid == portid) {
-			kref_get(&shadow->ref);
-			found = shadow;
-			break;
-		}
-	}
+	shadow = find_from(inet, portid, id);
+	if (shadow && (compare(shadow, portid, id) || shadow->sk != sk))
+		shadow = NULL;
+	if (shadow)
+		kref_get(&shadow->ref);
 	mutex_unlock(&inet->mutex);
-	return found;
+	return shadow;
 }
 
 /**
@@ -136,49 +261,80 @@ void ipcuckoo_shadow_remove(struct ipcuckoo_net *inet,
 	bool listed;
 
 	mutex_lock(&inet->mutex);
-	listed = !list_empty(&shadow->list);
-	list_del_init(&shadow->list);
+	listed = tree_remove(inet, shadow);
 	mutex_unlock(&inet->mutex);
 	if (listed)
 		ipcuckoo_shadow_put(shadow);
 }
 
-/* Remove the shadows of one socket, or all. */
-static void remove_some(struct ipcuckoo_net *inet, bool all, u32 portid)
+/* The first shadow of a port, from an id on, whose socket was closed, taken out of
+ * the tree; or NULL.
+ */
+static struct ipcuckoo_shadow *take_orphan(struct ipcuckoo_net *inet, u32 portid,
+					   u32 *id)
 {
-	struct ipcuckoo_shadow *shadow, *next;
-	LIST_HEAD(gone);
+	struct ipcuckoo_shadow *shadow;
+	struct rb_node *next;
 
 	mutex_lock(&inet->mutex);
-	list_for_each_entry_safe(shadow, next, &inet->shadows, list)
-		if (all || shadow->portid == portid)
-			list_move(&shadow->list, &gone);
-	mutex_unlock(&inet->mutex);
-	list_for_each_entry_safe(shadow, next, &gone, list) {
-		list_del_init(&shadow->list);
-		ipcuckoo_shadow_put(shadow);
+	shadow = find_from(inet, portid, *id);
+	while (shadow && shadow->portid == portid && !sock_flag(shadow->sk, SOCK_DEAD)) {
+		next = rb_next(&shadow->node);
+		shadow = rb_entry_safe(next, struct ipcuckoo_shadow, node);
 	}
+	if (shadow && shadow->portid == portid) {
+		*id = shadow->id;
+		tree_remove(inet, shadow);
+	} else {
+		shadow = NULL;
+	}
+	mutex_unlock(&inet->mutex);
+	return shadow;
 }
 
 /**
  * ipcuckoo_shadow_release() - a socket was closed: its shadows go with it
  * @inet:	namespace
- * @portid:	the socket
+ * @portid:	the port that it had, and another socket may have by now
+ *
+ * Netlink marks the socket as dead before it tells.
+ *
+ * Context: process context; takes the namespace's mutex.
  */
 void ipcuckoo_shadow_release(struct ipcuckoo_net *inet, u32 portid)
 {
-	/* What this socket has was listed while it was sending. */
-	if (!list_empty_careful(&inet->shadows))
-		remove_some(inet, false, portid);
+	struct ipcuckoo_shadow *shadow;
+	u32 id = 0;
+
+	/* What this socket has was counted while it was sending. */
+	if (!READ_ONCE(inet->shadows_count))
+		return;
+	while ((shadow = take_orphan(inet, portid, &id))) {
+		ipcuckoo_shadow_put(shadow);
+		cond_resched();
+	}
 }
 
 /**
  * ipcuckoo_shadow_exit_net() - remove all shadows
- * @inet:	namespace
+ * @inet:	namespace, in which no request can be made any more
  */
 void ipcuckoo_shadow_exit_net(struct ipcuckoo_net *inet)
 {
-	remove_some(inet, true, 0);
+	struct ipcuckoo_shadow *shadow;
+
+	for (;;) {
+		mutex_lock(&inet->mutex);
+		shadow = rb_entry_safe(rb_first(&inet->shadows), struct ipcuckoo_shadow,
+				       node);
+		if (shadow)
+			tree_remove(inet, shadow);
+		mutex_unlock(&inet->mutex);
+		if (!shadow)
+			break;
+		ipcuckoo_shadow_put(shadow);
+		cond_resched();
+	}
 }
 
 /* Of an entry that is there already what was said last is kept. */
@@ -325,7 +481,10 @@ int ipcuckoo_shadow_commit(struct ipcuckoo_shadow *shadow, bool override,
 	err = ipcuckoo_set_lock(set);
 	if (err)
 		return err;
-	mutex_lock_nested(&shadow->entries.mutex, SINGLE_DEPTH_NESTING);
+	if (mutex_lock_killable_nested(&shadow->entries.mutex, SINGLE_DEPTH_NESTING)) {
+		ipcuckoo_set_unlock(set);
+		return -EINTR;
+	}
 	if (shadow->spent || shadow->swaps != set->swaps ||
 	    (!override && shadow->generation != set->entries.generation)) {
 		err = -ESTALE;

@@ -6,6 +6,8 @@
 #include "batch.h"
 #include "set.h"
 
+struct sock;
+
 /**
  * struct ipcuckoo_shadow - the next contents of a set
  * @entries:	the contents so far; entries.mutex protects the rest, too
@@ -16,9 +18,10 @@
  * @unchanged:	of these, those that were there already
  * @spent:	it was swapped in; nothing can be done with it any more
  * @id:		its name for the socket
- * @portid:	the socket
- * @list:	in ipcuckoo_net.shadows, under ipcuckoo_net.mutex
- * @ref:	held by the list and by whoever works on it
+ * @portid:	the socket's port
+ * @sk:		the socket, held
+ * @node:	in ipcuckoo_net.shadows, by port and id, under ipcuckoo_net.mutex
+ * @ref:	held by the tree and by whoever works on it
  */
 struct ipcuckoo_shadow {
 	struct ipcuckoo_entries entries;
@@ -30,15 +33,16 @@ struct ipcuckoo_shadow {
 	bool spent;
 	u32 id;
 	u32 portid;
-	struct list_head list;
+	struct sock *sk;
+	struct rb_node node;
 	struct kref ref;
 };
 
 int ipcuckoo_shadow_create(struct ipcuckoo_net *inet, struct ipcuckoo_set *set,
-			   u32 portid, bool append,
+			   struct sock *sk, u32 portid, bool append,
 			   const u32 capacity[IPCUCKOO_KINDS], u32 *id);
 struct ipcuckoo_shadow *ipcuckoo_shadow_get(struct ipcuckoo_net *inet,
-					    u32 portid, u32 id);
+					    const struct sock *sk, u32 portid, u32 id);
 void ipcuckoo_shadow_put(struct ipcuckoo_shadow *shadow);
 void ipcuckoo_shadow_remove(struct ipcuckoo_net *inet,
 			    struct ipcuckoo_shadow *shadow);

@@ -134,7 +134,10 @@
  *   ENOMEM      no memory
  *   ESTALE      SHADOW_COMMIT: the live set changed since SHADOW_NEW, or the
  *               shadow was swapped in already (SHADOW_ADD, SHADOW_REMOVE, too)
- *   E2BIG       ATTACH: too many attachments, or hooks
+ *   E2BIG       SET_NEW, SHADOW_NEW, ATTACH: the namespace has
+ *               IPCUCKOO_SETS_MAX sets, IPCUCKOO_SHADOWS_MAX shadows,
+ *               IPCUCKOO_ATTACHMENTS_MAX attachments, or the kernel as many
+ *               hooks as it takes
  *   ENODEV      ATTACH: the module is being unloaded
  *   EPROTONOSUPPORT  ATTACH: the kernel has no hooks at ingress
  *   ENOPROTOOPT  ATTACH: the kernel has no logger of that kind
@@ -168,7 +171,8 @@
  *   and without that IPCUCKOO_CAPACITY_DEFAULT.
  *
  * IPCUCKOO_CMD_SET_DEL (do)
- *   SET, or FLAGS: ALL. ALL destroys every set, or none if any is attached.
+ *   SET, or FLAGS: ALL. ALL destroys every set, or none if any is attached; it
+ *   ends between two sets if the process is killed.
  *   With EXIST a set that is not there is success.
  *
  * IPCUCKOO_CMD_SET_GET (do: SET; dump: every set, by name)
@@ -180,7 +184,8 @@
  *   MULTI) if there are any; filter:ip: BITS, CAPACITY
  *
  * IPCUCKOO_CMD_SET_FLUSH (do)
- *   SET, or FLAGS: ALL. Removes the entries, each set's in one step.
+ *   SET, or FLAGS: ALL. Removes the entries, each set's in one step; ALL ends
+ *   between two sets if the process is killed.
  *   With EXIST a set that is not there is success.
  *
  * IPCUCKOO_CMD_ENTRY_ADD, IPCUCKOO_CMD_ENTRY_DEL (do)
@@ -210,7 +215,8 @@
  *   CAPACITY_NETS6]
  *   The shadow starts empty, or with APPEND as a copy of the live contents.
  *   The capacities say how many entries are to come, so that the tables are
- *   made in the right size at once; they are hints. reply: SHADOW
+ *   made in the right size at once; they are hints, and count up to 16777216
+ *   (HOSTS4) and 4194304 (the others). reply: SHADOW
  *
  * IPCUCKOO_CMD_SHADOW_ADD (do)
  *   SHADOW, entries, and what comes with them as in ENTRY_ADD. What is there
@@ -331,6 +337,11 @@
 
 /* Bytes of a set's name, the terminating NUL included; as ipset has it. */
 #define IPCUCKOO_NAME_SIZE	32
+
+/* What a network namespace may have. */
+#define IPCUCKOO_SETS_MAX		65535
+#define IPCUCKOO_SHADOWS_MAX		65535
+#define IPCUCKOO_ATTACHMENTS_MAX	1024
 
 /* Bytes of one packed entry. */
 #define IPCUCKOO_HOST4_SIZE	4
