@@ -25,9 +25,6 @@
 #include "net.h"
 #include "set.h"
 
-/* Each is a look-up for each packet: more is a mistake. */
-#define ATTACHMENTS_MAX	1024
-
 /* No device of an attachment's name exists. */
 #define IFINDEX_NONE	(-1)
 
@@ -136,8 +133,8 @@ static struct ipcuckoo_attachment *find_same(struct ipcuckoo_net *inet,
 	return NULL;
 }
 
-/* Mark what the new one takes the place of. Return: 0, or -EEXIST if that is all
- * it could be already.
+/* Mark what the new one takes the place of. Return: 0, -EEXIST if that is all it
+ * could be already, or -E2BIG if there are too many others.
  */
 static int mark_replaced(struct ipcuckoo_net *inet, struct ipcuckoo_attachment *new)
 {
@@ -151,6 +148,8 @@ static int mark_replaced(struct ipcuckoo_net *inet, struct ipcuckoo_attachment *
 		new->id = same->id;
 		return -EEXIST;
 	}
+	if (inet->attached.count - replaced >= IPCUCKOO_ATTACHMENTS_MAX)
+		return -E2BIG;
 	list_for_each_entry(at, &inet->attached.list, list)
 		at->leaving = same_object(at, new);
 	return 0;
@@ -162,17 +161,15 @@ static int check_attach(struct ipcuckoo_net *inet, const char *name, bool replac
 	const struct ipcuckoo_attachment *same;
 
 	new->set = ipcuckoo_set_find(inet, name);
-	if (!new->set)
+	if (!new->set || inet->destroying)
 		return -ENOENT;
 	if (needs_consent(new) && !new->rule.approximate)
 		return -EOPNOTSUPP;
-	if (inet->attached.count >= ATTACHMENTS_MAX)
-		return -E2BIG;
 	if (replace)
 		return mark_replaced(inet, new);
 	same = find_same(inet, new);
 	if (!same)
-		return 0;
+		return inet->attached.count < IPCUCKOO_ATTACHMENTS_MAX ? 0 : -E2BIG;
 	new->id = same->id;
 	return same->rule.order == new->rule.order ? -EEXIST : -ENOTUNIQ;
 }

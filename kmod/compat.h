@@ -22,4 +22,11 @@ static inline struct nlattr **ipcuckoo_dump_attrs(struct netlink_callback *cb)
 #endif
 }
 
+/* What the family's callbacks are told of the operation. */
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 2, 0)
+#define ipcuckoo_genl_op	genl_split_ops
+#else
+#define ipcuckoo_genl_op	genl_ops
+#endif
+
 #endif /* _IPCUCKOO_COMPAT_H */

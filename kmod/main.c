@@ -123,7 +123,7 @@ static void __net_exit net_end(struct net *net)
 	struct ipcuckoo_net *inet = ipcuckoo_net(net);
 
 	ipcuckoo_shadow_exit_net(inet);
-	ipcuckoo_set_destroy_all(inet);
+	ipcuckoo_set_exit_net(inet);
 	ipcuckoo_proc_exit_net(inet);
 }
 

@@ -20,6 +20,7 @@
  * @sets:	tree of sets by name
  * @sets_count:	how many
  * @sets_seq:	moves when a set comes or goes
+ * @destroying:	all sets are being destroyed: none can be attached
  * @shadows:	tree of shadows by socket
  * @shadows_count: how many
  * @shadow_id:	the last id given
@@ -35,6 +36,7 @@ struct ipcuckoo_net {
 	struct rb_root sets;
 	u32 sets_count;
 	u32 sets_seq;
+	bool destroying;
 	struct rb_root shadows;
 	u32 shadows_count;
 	u32 shadow_id;

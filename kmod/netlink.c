@@ -7,8 +7,10 @@
 #include <linux/if.h>
 #include <linux/module.h>
 #include <linux/netlink.h>
+#include <linux/sched/signal.h>
 #include <net/genetlink.h>
 
+#include "compat.h"
 #include "event.h"
 #include "net.h"
 #include "netlink.h"
@@ -263,11 +265,17 @@ struct ipcuckoo_set *ipcuckoo_nl_locked_set(struct genl_info *info)
 {
 	struct ipcuckoo_set *set = ipcuckoo_nl_set(genl_info_net(info), info->attrs,
 					   info->extack);
+	int err;
 
-	if (IS_ERR(set) || !ipcuckoo_set_lock(set))
+	if (IS_ERR(set))
+		return set;
+	err = ipcuckoo_set_lock(set);
+	if (!err)
 		return set;
 	ipcuckoo_set_put(set);
-	return ERR_PTR(ipcuckoo_nl_no_such_set(info->attrs, info->extack));
+	if (err == -ENOENT)
+		ipcuckoo_nl_no_such_set(info->attrs, info->extack);
+	return ERR_PTR(err);
 }
 
 void ipcuckoo_nl_put_set(struct ipcuckoo_set *set)
@@ -296,7 +304,7 @@ static const struct {
 	{ -EMLINK,
 	  "no place is left for a copy: an entry has eight at most, fewer if others share them" },
 	{ -E2BIG,
-	  "too many attachments or hooks" },
+	  "there are 1024 attachments here, or as many hooks as the kernel takes: detach some" },
 	{ -ENOPROTOOPT,
 	  "this kernel has no such logger: nf_log_syslog or nfnetlink_log cannot be loaded" },
 	{ -ENODEV,
@@ -481,12 +489,23 @@ static const struct genl_multicast_group groups[] = {
 	},
 };
 
+/* One sendmsg() may hold thousands of requests: if the process is killed none of
+ * them begins any more. Generic netlink answers nothing to EINTR, and goes on to
+ * the next one. So no handler may return it but for a fatal signal.
+ */
+static int begin_request(const struct ipcuckoo_genl_op *op, struct sk_buff *skb,
+			 struct genl_info *info)
+{
+	return fatal_signal_pending(current) ? -EINTR : 0;
+}
+
 struct genl_family ipcuckoo_nl_family __ro_after_init = {
 	.name = IPCUCKOO_FAMILY_NAME,
 	.version = IPCUCKOO_FAMILY_VERSION,
 	.maxattr = IPCUCKOO_A_MAX,
 	.netnsok = true,
 	.parallel_ops = true,
+	.pre_doit = begin_request,
 	.module = THIS_MODULE,
 	.ops = ops,
 	.n_ops = ARRAY_SIZE(ops),

@@ -169,6 +169,11 @@ int ipcuckoo_nl_set_new_doit(struct sk_buff *skb, struct genl_info *info)
 		return 0;
 	if (err == -EDQUOT)
 		NL_SET_BAD_ATTR(info->extack, info->attrs[IPCUCKOO_A_CAPACITY]);
+	if (err == -E2BIG) {
+		NL_SET_ERR_MSG(info->extack,
+			       "this network namespace has 65535 sets, which is the most: destroy some");
+		return err;
+	}
 	if (err != -EEXIST && err != -ENOTUNIQ)
 		return ipcuckoo_nl_explain(info->extack, err);
 	if (err == -EEXIST)
@@ -397,11 +402,13 @@ static int dump_set(struct sk_buff *skb, struct netlink_callback *cb,
 
 	if (!header)
 		return -EMSGSIZE;
-	mutex_lock(&set->entries.mutex);
-	err = fill_set(skb, set);
-	if (!err)
-		strscpy(dump->last, set->name, sizeof(dump->last));
-	mutex_unlock(&set->entries.mutex);
+	err = mutex_lock_killable(&set->entries.mutex);
+	if (!err) {
+		err = fill_set(skb, set);
+		if (!err)
+			strscpy(dump->last, set->name, sizeof(dump->last));
+		mutex_unlock(&set->entries.mutex);
+	}
 	if (err)
 		genlmsg_cancel(skb, header);
 	else
@@ -424,7 +431,7 @@ int ipcuckoo_nl_set_get_dumpit(struct sk_buff *skb, struct netlink_callback *cb)
 		err = dump_set(skb, cb, dump, set);
 		ipcuckoo_set_put(set);
 	}
-	return skb->len;
+	return err == -EINTR ? err : skb->len;
 }
 
 static int flush_one(struct ipcuckoo_net *inet, const char *name)

@@ -2,6 +2,7 @@
 /* Sets: see set.h. */
 #include <linux/ctype.h>
 #include <linux/minmax.h>
+#include <linux/sched/signal.h>
 #include <linux/slab.h>
 #include <linux/string.h>
 
@@ -263,9 +264,10 @@ static int reserve_filter(struct ipcuckoo_set *set)
  * @options:	what it is made with
  *
  * Context: process context; takes the namespace's mutexes.
- * Return: 0, -ENOMEM, -EDQUOT, -EEXIST if there is a set of that name that was
- * made with the same but forceadd and, unless it was asked for, maxelem;
- * -ENOTUNIQ if there is another.
+ * Return: 0, -ENOMEM, -EDQUOT, -EINTR for a fatal signal, -EEXIST if there is a set
+ * of that name that was made with the same but forceadd and, unless it was asked
+ * for, maxelem; -ENOTUNIQ if there is another; -E2BIG if there are
+ * IPCUCKOO_SETS_MAX.
  */
 int ipcuckoo_set_create(struct ipcuckoo_net *inet, const char *name,
 			const struct ipcuckoo_set_options *options)
@@ -293,14 +295,19 @@ int ipcuckoo_set_create(struct ipcuckoo_net *inet, const char *name,
 	}
 	set->entries.shape = options->shape;
 	set->entries.options = options->keeps;
-	mutex_lock(&inet->names);
+	if (mutex_lock_killable(&inet->names)) {
+		ipcuckoo_set_put(set);
+		return -EINTR;
+	}
 	mutex_lock(&inet->mutex);
 	other = ipcuckoo_set_find(inet, name);
 	if (other)
 		err = same_options(other, set, options->has_maxelem) ? -EEXIST :
 								       -ENOTUNIQ;
+	else
+		err = inet->sets_count < IPCUCKOO_SETS_MAX ? 0 : -E2BIG;
 	mutex_unlock(&inet->mutex);
-	if (other)
+	if (err)
 		goto err_unlock;
 	if (ipcuckoo_entries_approximate(&set->entries)) {
 		err = reserve_filter(set);
@@ -342,20 +349,43 @@ void ipcuckoo_set_sweep(struct ipcuckoo_set *set)
 		cond_resched();
 }
 
-/* The end of a set that nobody finds any more. Removing its file waits for
- * whoever is in the middle of reading or writing it. Its entries go at once,
- * even if somebody still holds it.
- */
-static void set_end(struct ipcuckoo_set *set)
+/* Take a set out of the tree, unless it is attached. */
+static int set_remove(struct ipcuckoo_net *inet, struct ipcuckoo_set *set)
 {
-	ipcuckoo_proc_del(set->proc);
-	mutex_lock(&set->entries.mutex);
-	set->dead = true;
-	ipcuckoo_entries_flush(&set->entries);
-	ipcuckoo_event_set(set, IPCUCKOO_EVENT_SET_DESTROYED);
+	int err = 0;
+
+	mutex_lock(&inet->mutex);
+	if (set->attachments) {
+		err = -EBUSY;
+	} else {
+		rb_erase(&set->node, &inet->sets);
+		WRITE_ONCE(inet->sets_count, inet->sets_count - 1);
+		inet->sets_seq++;
+	}
+	mutex_unlock(&inet->mutex);
+	return err;
+}
+
+/* Destroy a set, whose contents are locked; unlocks them. Its entries go at once,
+ * even if somebody still holds it. Removing its file waits for whoever is in the
+ * middle of reading or writing it.
+ */
+static int set_end(struct ipcuckoo_net *inet, struct ipcuckoo_set *set)
+{
+	int err = set_remove(inet, set);
+
+	if (!err) {
+		set->dead = true;
+		ipcuckoo_entries_flush(&set->entries);
+		ipcuckoo_event_set(set, IPCUCKOO_EVENT_SET_DESTROYED);
+	}
 	mutex_unlock(&set->entries.mutex);
+	if (err)
+		return err;
+	ipcuckoo_proc_del(set->proc);
 	cancel_delayed_work_sync(&set->sweep);
 	ipcuckoo_set_put(set);
+	return 0;
 }
 
 /**
@@ -364,29 +394,50 @@ static void set_end(struct ipcuckoo_set *set)
  * @name:	its name
  *
  * Context: process context; takes the namespace's mutexes, and the set's.
- * Return: 0, -ENOENT, or -EBUSY if it is attached.
+ * Return: 0, -ENOENT, -EBUSY if it is attached, or -EINTR for a fatal signal; then
+ * it is as it was.
  */
 int ipcuckoo_set_destroy(struct ipcuckoo_net *inet, const char *name)
 {
 	struct ipcuckoo_set *set;
-	int err = 0;
+	int err = -ENOENT;
 
-	mutex_lock(&inet->names);
+	if (mutex_lock_killable(&inet->names))
+		return -EINTR;
 	mutex_lock(&inet->mutex);
 	set = ipcuckoo_set_find(inet, name);
-	if (!set) {
-		err = -ENOENT;
-	} else if (set->attachments) {
-		err = -EBUSY;
-	} else {
-		rb_erase(&set->node, &inet->sets);
-		WRITE_ONCE(inet->sets_count, inet->sets_count - 1);
-		inet->sets_seq++;
-	}
 	mutex_unlock(&inet->mutex);
-	if (!err)
-		set_end(set);
+	/* No need to wait for the set's writer to say so. */
+	if (set && READ_ONCE(set->attachments))
+		err = -EBUSY;
+	else if (set)
+		err = mutex_lock_killable(&set->entries.mutex) ?: set_end(inet, set);
 	mutex_unlock(&inet->names);
+	return err;
+}
+
+/* Under ipcuckoo_net.names. */
+static struct ipcuckoo_set *first_set(struct ipcuckoo_net *inet)
+{
+	struct ipcuckoo_set *set;
+
+	mutex_lock(&inet->mutex);
+	set = rb_entry_safe(rb_first(&inet->sets), struct ipcuckoo_set, node);
+	mutex_unlock(&inet->mutex);
+	return set;
+}
+
+/* From now on, or no longer, nothing is attached: sets are being destroyed. */
+static int stop_attaching(struct ipcuckoo_net *inet, bool stop)
+{
+	int err = 0;
+
+	mutex_lock(&inet->mutex);
+	if (stop && inet->attached.count)
+		err = -EBUSY;
+	else
+		inet->destroying = stop;
+	mutex_unlock(&inet->mutex);
 	return err;
 }
 
@@ -395,28 +446,48 @@ int ipcuckoo_set_destroy(struct ipcuckoo_net *inet, const char *name)
  * @inet:	namespace
  *
  * Context: process context; takes the namespace's mutexes, and the sets'.
- * Return: 0, or -EBUSY if any is attached; then none is destroyed.
+ * Return: 0, or -EBUSY if any is attached; then none is destroyed. -EINTR for a
+ * fatal signal; then some may have been.
  */
 int ipcuckoo_set_destroy_all(struct ipcuckoo_net *inet)
 {
-	struct rb_root gone = RB_ROOT;
-	struct ipcuckoo_set *set, *next;
-	int err = 0;
+	struct ipcuckoo_set *set;
+	int err;
 
-	mutex_lock(&inet->names);
-	mutex_lock(&inet->mutex);
-	if (inet->attached.count) {
-		err = -EBUSY;
-	} else {
-		swap(inet->sets, gone);
-		WRITE_ONCE(inet->sets_count, 0);
-		inet->sets_seq++;
+	if (mutex_lock_killable(&inet->names))
+		return -EINTR;
+	err = stop_attaching(inet, true);
+	if (err)
+		goto out;
+	while (!err && (set = first_set(inet))) {
+		err = fatal_signal_pending(current) ? -EINTR :
+		      mutex_lock_killable(&set->entries.mutex);
+		err = err ?: set_end(inet, set);
+		cond_resched();
 	}
-	mutex_unlock(&inet->mutex);
-	rbtree_postorder_for_each_entry_safe(set, next, &gone, node)
-		set_end(set);
+	stop_attaching(inet, false);
+out:
 	mutex_unlock(&inet->names);
 	return err;
+}
+
+/**
+ * ipcuckoo_set_exit_net() - a namespace ends: destroy every set
+ * @inet:	namespace, in which nothing is attached and that no process uses
+ *
+ * Signals are not for this: a process that removes the module may have one.
+ */
+void ipcuckoo_set_exit_net(struct ipcuckoo_net *inet)
+{
+	struct ipcuckoo_set *set;
+
+	mutex_lock(&inet->names);
+	while ((set = first_set(inet))) {
+		mutex_lock(&set->entries.mutex);
+		WARN_ON(set_end(inet, set));
+		cond_resched();
+	}
+	mutex_unlock(&inet->names);
 }
 
 /**
@@ -428,7 +499,8 @@ int ipcuckoo_set_destroy_all(struct ipcuckoo_net *inet)
  * What is attached stays attached, shadows of the set stay its shadows.
  *
  * Context: process context; takes the namespace's mutexes, and the set's.
- * Return: 0, -ENOENT, -EEXIST if there is a set called @to, or -ENOMEM.
+ * Return: 0, -ENOENT, -EEXIST if there is a set called @to, -ENOMEM, or -EINTR for
+ * a fatal signal.
  */
 int ipcuckoo_set_rename(struct ipcuckoo_net *inet, const char *from,
 			const char *to)
@@ -437,7 +509,8 @@ int ipcuckoo_set_rename(struct ipcuckoo_net *inet, const char *from,
 	struct ipcuckoo_set *set, *other;
 	int err = 0;
 
-	mutex_lock(&inet->names);
+	if (mutex_lock_killable(&inet->names))
+		return -EINTR;
 	mutex_lock(&inet->mutex);
 	set = ipcuckoo_set_find(inet, from);
 	other = ipcuckoo_set_find(inet, to);
@@ -450,9 +523,9 @@ int ipcuckoo_set_rename(struct ipcuckoo_net *inet, const char *from,
 		proc = ipcuckoo_proc_add(inet, to);
 	if (!err && !proc)
 		err = -ENOMEM;
+	err = err ?: mutex_lock_killable(&set->entries.mutex);
 	if (err)
 		goto out;
-	mutex_lock(&set->entries.mutex);
 	mutex_lock(&inet->mutex);
 	rb_erase(&set->node, &inet->sets);
 	strscpy(set->name, to, sizeof(set->name));
@@ -462,8 +535,8 @@ int ipcuckoo_set_rename(struct ipcuckoo_net *inet, const char *from,
 	ipcuckoo_event_names(inet, IPCUCKOO_EVENT_SET_RENAMED, from, to);
 	mutex_unlock(&set->entries.mutex);
 	swap(set->proc, proc);
-	ipcuckoo_proc_del(proc);
 out:
+	ipcuckoo_proc_del(proc);
 	mutex_unlock(&inet->names);
 	return err;
 }
@@ -482,6 +555,17 @@ static int find_both(struct ipcuckoo_net *inet, const char *names[2],
 		return -ESRCH;
 	return sets[0]->type == sets[1]->type &&
 	       sets[0]->family == sets[1]->family ? 0 : -ENOTUNIQ;
+}
+
+/* The contents of two sets, under names. */
+static int lock_both(struct ipcuckoo_set *sets[2])
+{
+	if (mutex_lock_killable(&sets[0]->entries.mutex))
+		return -EINTR;
+	if (!mutex_lock_killable_nested(&sets[1]->entries.mutex, SINGLE_DEPTH_NESTING))
+		return 0;
+	mutex_unlock(&sets[0]->entries.mutex);
+	return -EINTR;
 }
 
 /* All that goes by a name: its place in the tree, what is attached, its file.
@@ -528,7 +612,8 @@ static int exchange(struct ipcuckoo_net *inet, struct ipcuckoo_set *a,
  *
  * Context: process context; takes the namespace's mutexes, and the sets'.
  * Return: 0, -ENOENT if there is no set called @name, -ESRCH if there is none
- * called @other, -ENOTUNIQ if their types or families differ, or -ENOMEM.
+ * called @other, -ENOTUNIQ if their types or families differ, -ENOMEM, or -EINTR
+ * for a fatal signal.
  */
 int ipcuckoo_set_swap(struct ipcuckoo_net *inet, const char *name,
 		      const char *other)
@@ -538,12 +623,14 @@ int ipcuckoo_set_swap(struct ipcuckoo_net *inet, const char *name,
 	bool attached = false;
 	int err;
 
-	mutex_lock(&inet->names);
+	if (mutex_lock_killable(&inet->names))
+		return -EINTR;
 	err = find_both(inet, names, sets);
 	if (err || sets[0] == sets[1])
 		goto out;
-	mutex_lock(&sets[0]->entries.mutex);
-	mutex_lock_nested(&sets[1]->entries.mutex, SINGLE_DEPTH_NESTING);
+	err = lock_both(sets);
+	if (err)
+		goto out;
 	mutex_lock(&inet->mutex);
 	err = exchange(inet, sets[0], sets[1]);
 	attached = !err && (sets[0]->attachments || sets[1]->attachments);
@@ -559,12 +646,25 @@ out:
 	return err;
 }
 
+/* Flush one of all sets. */
+static int flush_next(struct ipcuckoo_set *set)
+{
+	int err;
+
+	if (fatal_signal_pending(current) || mutex_lock_killable(&set->entries.mutex))
+		return -EINTR;
+	err = ipcuckoo_set_flush(set);
+	mutex_unlock(&set->entries.mutex);
+	cond_resched();
+	return err;
+}
+
 /**
  * ipcuckoo_set_flush_all() - delete the entries of every set
  * @inet:	namespace
  *
  * Context: process context; takes the namespace's mutexes, and the sets'.
- * Return: 0, or -ENOMEM; then some may have been flushed.
+ * Return: 0, -ENOMEM, or -EINTR for a fatal signal; then some may have been flushed.
  */
 int ipcuckoo_set_flush_all(struct ipcuckoo_net *inet)
 {
@@ -572,12 +672,11 @@ int ipcuckoo_set_flush_all(struct ipcuckoo_net *inet)
 	int err = 0;
 
 	/* Or one that changes its name would be met twice, and another never. */
-	mutex_lock(&inet->names);
+	if (mutex_lock_killable(&inet->names))
+		return -EINTR;
 	for (set = ipcuckoo_set_next(inet, ""); set; set = next) {
-		mutex_lock(&set->entries.mutex);
-		err = err ?: ipcuckoo_set_flush(set);
-		mutex_unlock(&set->entries.mutex);
-		next = ipcuckoo_set_after(inet, set);
+		err = err ?: flush_next(set);
+		next = err == -EINTR ? NULL : ipcuckoo_set_after(inet, set);
 		ipcuckoo_set_put(set);
 	}
 	mutex_unlock(&inet->names);
@@ -589,11 +688,13 @@ int ipcuckoo_set_flush_all(struct ipcuckoo_net *inet)
  * @set:	set
  *
  * Context: process context.
- * Return: 0, or -ENOENT if it was destroyed meanwhile.
+ * Return: 0, -ENOENT if it was destroyed meanwhile, or -EINTR if a fatal signal
+ * came while another writer was waited for.
  */
 int ipcuckoo_set_lock(struct ipcuckoo_set *set)
 {
-	mutex_lock(&set->entries.mutex);
+	if (mutex_lock_killable(&set->entries.mutex))
+		return -EINTR;
 	if (!set->dead)
 		return 0;
 	mutex_unlock(&set->entries.mutex);

@@ -17,6 +17,9 @@
  *				which come under RTNL
  *   ipcuckoo_guard.lock	while entries move; also readers' last resort
  *
+ * Requests wait for the first two only until a fatal signal comes, and before they
+ * have changed anything.
+ *
  * All but the last are taken in process context only. A name changes under the
  * first three, and may be read under any of them.
  */
@@ -149,6 +152,7 @@ int ipcuckoo_set_create(struct ipcuckoo_net *inet, const char *name,
 			const struct ipcuckoo_set_options *options);
 int ipcuckoo_set_destroy(struct ipcuckoo_net *inet, const char *name);
 int ipcuckoo_set_destroy_all(struct ipcuckoo_net *inet);
+void ipcuckoo_set_exit_net(struct ipcuckoo_net *inet);
 int ipcuckoo_set_rename(struct ipcuckoo_net *inet, const char *from,
 			const char *to);
 int ipcuckoo_set_swap(struct ipcuckoo_net *inet, const char *name,

@@ -1,0 +1,216 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * What a network namespace may have of each kind of object, that the last one is
+ * as good as the first, and that a process is killed in the middle of requests.
+ */
+#include <signal.h>
+#include <time.h>
+
+#include "fixture.h"
+
+static double now(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return t.tv_sec + t.tv_nsec / 1e9;
+}
+
+static int numbered_set(int n, uint8_t cmd)
+{
+	char name[32];
+
+	snprintf(name, sizeof(name), "n%d", n);
+	return cmd == IPCUCKOO_CMD_SET_NEW ?
+	       set_new(cl, name, IPCUCKOO_TYPE_HASH_IP, IPCUCKOO_FAMILY_INET) :
+	       set_request(cl, cmd, name);
+}
+
+static void test_sets(void)
+{
+	struct piece type = U8(TYPE, IPCUCKOO_TYPE_HASH_IP), family = U8(FAMILY, 1);
+	struct answer answer;
+	int i, error = 0;
+
+	for (i = 0; i < IPCUCKOO_SETS_MAX && !error; i++)
+		error = numbered_set(i, IPCUCKOO_CMD_SET_NEW);
+	expect_equal(error, 0, "set %d", i);
+	expect_equal(figure(cl, NULL, IPCUCKOO_A_SETS), IPCUCKOO_SETS_MAX, "sets");
+	expect_equal(ask(&answer, IPCUCKOO_CMD_SET_NEW, "more", type, family), -E2BIG,
+		     "one more");
+	expect(strstr(answer.message, "65535 sets"), "what is said: %s", answer.message);
+	expect_equal(ask(&answer, IPCUCKOO_CMD_SET_NEW, "n7", type, family), -EEXIST,
+		     "one that is there");
+	expect_equal(numbered_set(7, IPCUCKOO_CMD_SET_DEL), 0, "one goes");
+	expect_equal(set_new(cl, "more", IPCUCKOO_TYPE_HASH_IP, IPCUCKOO_FAMILY_INET), 0,
+		     "another comes");
+	ktap_case("as many sets as the manual says, and no more");
+}
+
+/* Requests without an answer unless they fail, as many in one sendmsg() as fit. */
+struct packer {
+	char *data;
+	size_t size;
+	size_t used;
+};
+
+static void pack(struct packer *p, const struct nlmsghdr *nlh)
+{
+	if (p->used + nlh->nlmsg_len > p->size)
+		errx(2, "the requests do not fit");
+	memcpy(p->data + p->used, nlh, nlh->nlmsg_len);
+	p->used += MNL_ALIGN(nlh->nlmsg_len);
+}
+
+static void pack_shadow_new(struct packer *p, const char *set, uint32_t capacity)
+{
+	struct nlmsghdr *nlh = client_begin_as(cl, cl->family, IPCUCKOO_CMD_SHADOW_NEW, 0);
+	static const uint16_t kinds[] = {
+		IPCUCKOO_A_CAPACITY_HOSTS4, IPCUCKOO_A_CAPACITY_HOSTS6,
+		IPCUCKOO_A_CAPACITY_NETS4, IPCUCKOO_A_CAPACITY_NETS6,
+	};
+	unsigned int i;
+
+	mnl_attr_put_strz(nlh, IPCUCKOO_A_SET, set);
+	for (i = 0; capacity && i < 4; i++)
+		mnl_attr_put_u32(nlh, kinds[i], capacity);
+	pack(p, nlh);
+}
+
+static void test_shadows(void)
+{
+	struct answer answer;
+	uint32_t first, id = 0;
+	double begin;
+	int i;
+
+	make_sets();
+	first = shadow_new(cl, "hosts", 0);
+	for (i = 1; i < IPCUCKOO_SHADOWS_MAX; i++) {
+		id = shadow_new(cl, "hosts", 0);
+		if (!id)
+			break;
+	}
+	expect_equal(i, IPCUCKOO_SHADOWS_MAX, "shadows");
+	expect_equal(ask(&answer, IPCUCKOO_CMD_SHADOW_NEW, "hosts", NONE, NONE), -E2BIG,
+		     "one more");
+	expect(strstr(answer.message, "65535 shadows"), "what is said: %s", answer.message);
+	begin = now();
+	for (i = 0; i < 1000; i++) {
+		expect_equal(shadow_hosts(cl, first, i, 1), 0, "the first one is found");
+		expect_equal(shadow_hosts(cl, id, i, 1), 0, "the last one is found");
+	}
+	printf("# %.1f us to find one of %d\n", (now() - begin) * 1e6 / 2000,
+	       IPCUCKOO_SHADOWS_MAX);
+	expect_equal(shadow_request(cl, IPCUCKOO_CMD_SHADOW_COMMIT, first, 0), 0, "committed");
+	expect(shadow_new(cl, "hosts", 0), "then there is room for one");
+	client_close(cl);
+	cl = client_open_room(8192);
+	expect(shadow_new(cl, "hosts", 0), "and for others after their socket was closed");
+	ktap_case("as many shadows as the manual says, and no more");
+}
+
+static int attach_order(struct answer *answer, const char *set, int32_t order, uint32_t flags)
+{
+	struct nlmsghdr *nlh = client_begin(cl, IPCUCKOO_CMD_ATTACH);
+
+	mnl_attr_put_strz(nlh, IPCUCKOO_A_SET, set);
+	mnl_attr_put_u8(nlh, IPCUCKOO_A_DIRECTION, IPCUCKOO_DIR_SRC);
+	mnl_attr_put_u8(nlh, IPCUCKOO_A_VERDICT, IPCUCKOO_VERDICT_COUNT);
+	mnl_attr_put_u32(nlh, IPCUCKOO_A_ORDER, order);
+	mnl_attr_put_u32(nlh, IPCUCKOO_A_FLAGS, flags);
+	return client_ask(cl, answer);
+}
+
+static void test_attachments(void)
+{
+	struct answer answer;
+	int i, error = 0;
+	char name[32];
+
+	make_sets();
+	everything(cl, IPCUCKOO_CMD_DETACH);
+	for (i = 0; i < IPCUCKOO_ATTACHMENTS_MAX && !error; i++) {
+		snprintf(name, sizeof(name), "n%d", i);
+		error = set_new(cl, name, IPCUCKOO_TYPE_HASH_IP, IPCUCKOO_FAMILY_INET);
+		if (!error)
+			error = attach_order(&answer, name, i, 0);
+	}
+	expect_equal(error, 0, "attachment %d: %s", i, answer.message);
+	expect_equal(attach_order(&answer, "hosts", 0, 0), -E2BIG, "one more");
+	expect(strstr(answer.message, "1024 attachments"), "what is said: %s", answer.message);
+	expect_equal(attach_order(&answer, "hosts", 0, IPCUCKOO_F_REPLACE), -E2BIG,
+		     "one more that replaces none");
+	expect_equal(attach_order(&answer, "n7", 5000, IPCUCKOO_F_REPLACE), 0,
+		     "one that takes the place of another");
+	expect_equal(attach_order(&answer, "n7", 5000, IPCUCKOO_F_REPLACE), 0,
+		     "the same once more");
+	expect_equal(figure(cl, NULL, IPCUCKOO_A_ATTACHMENTS), IPCUCKOO_ATTACHMENTS_MAX,
+		     "attachments");
+	ktap_case("as many attachments as the manual says, and REPLACE at that many");
+}
+
+/* Send it in a child, kill the child while it is at it: seconds until it is gone. */
+static double killed(const struct packer *p, unsigned int ms)
+{
+	double begin;
+	pid_t pid;
+
+	fflush(stdout);
+	pid = fork();
+	if (!pid)
+		_exit(client_send(cl, p->data, p->used) ? 1 : 0);
+	usleep(1000 * ms);
+	begin = now();
+	kill(pid, SIGKILL);
+	waitpid(pid, NULL, 0);
+	return now() - begin;
+}
+
+/* 2,000 requests, each for tables of more than a hundred MiB. A machine that is busy
+ * with other things takes longer, but not for more than about one of them.
+ */
+static void test_killed(void)
+{
+	struct packer p = { .size = 200000 };
+	uint32_t id = shadow_new(cl, "any", 0);
+	int size = 400000, i;
+	struct nlmsghdr *nlh;
+	double seconds, one;
+
+	p.data = malloc(p.size);
+	if (setsockopt(mnl_socket_get_fd(cl->nl), SOL_SOCKET, SO_SNDBUFFORCE, &size, sizeof(size)))
+		err(2, "SO_SNDBUFFORCE");
+	pack_shadow_new(&p, "any", UINT32_MAX);
+	one = now();
+	client_send(cl, p.data, p.used);
+	shadow_request(cl, IPCUCKOO_CMD_SHADOW_DEL, ++id, 0);
+	one = now() - one;
+	p.used = 0;
+	for (i = 0; i < 2000; i++) {
+		pack_shadow_new(&p, "any", UINT32_MAX);
+		nlh = client_begin_as(cl, cl->family, IPCUCKOO_CMD_SHADOW_DEL, 0);
+		mnl_attr_put_u32(nlh, IPCUCKOO_A_SHADOW, id + 1 + i);
+		pack(&p, nlh);
+	}
+	seconds = killed(&p, 300);
+	expect(seconds < 1 || seconds < 2 * one, "killed: gone after %.1f s", seconds);
+	printf("# one request takes %.3f s; killed, gone after %.3f s\n", one, seconds);
+	free(p.data);
+	ktap_case("who sent 2,000 pairs of SHADOW_NEW and SHADOW_DEL can be killed");
+}
+
+int main(void)
+{
+	fixture_begin("netlink-limits");
+	client_close(cl);
+	if (!wait_until(!module_unload(), 20))
+		errx(2, "the module cannot be unloaded");
+	module_load("");
+	cl = client_open_room(8192);
+	test_sets();
+	test_shadows();
+	test_attachments();
+	test_killed();
+	return fixture_end();
+}
