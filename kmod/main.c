@@ -2,6 +2,7 @@
 /* The module: parameters, namespaces, and what is begun and ended in which
  * order.
  */
+#include <linux/minmax.h>
 #include <linux/module.h>
 #include <linux/moduleparam.h>
 #include <linux/netfilter_ipv4.h>
@@ -20,8 +21,9 @@ unsigned int ipcuckoo_net_id;
 #define MEMORY_LIMIT_MAX	(ULONG_MAX >> 20)
 
 static unsigned long memory_limit;
+static unsigned long userns_memory_limit = 64;
 
-static int set_memory_limit(const char *val, const struct kernel_param *kp)
+static int set_mib(const char *val, const struct kernel_param *kp)
 {
 	unsigned long mib;
 	int err = kstrtoul(val, 0, &mib);
@@ -29,21 +31,33 @@ static int set_memory_limit(const char *val, const struct kernel_param *kp)
 	if (!err && mib > MEMORY_LIMIT_MAX)
 		err = -ERANGE;
 	if (err)
-		pr_err("ipcuckoo: memory_limit=%s: give MiB, 0 to %lu\n",
-		       val, MEMORY_LIMIT_MAX);
+		pr_err("ipcuckoo: %s=%s: give MiB, 0 to %lu\n",
+		       kp->name, val, MEMORY_LIMIT_MAX);
 	else
-		memory_limit = mib;
+		*(unsigned long *)kp->arg = mib;
 	return err;
 }
 
-static const struct kernel_param_ops memory_limit_ops = {
-	.set = set_memory_limit,
+static const struct kernel_param_ops mib_ops = {
+	.set = set_mib,
 	.get = param_get_ulong,
 };
 
-module_param_cb(memory_limit, &memory_limit_ops, &memory_limit, 0444);
+module_param_cb(memory_limit, &mib_ops, &memory_limit, 0444);
 MODULE_PARM_DESC(memory_limit,
-		 "MiB of tables a network namespace may have (default 0: no limit)");
+		 "MiB that a network namespace may have of sets and all that belongs to them (default 0: no limit)");
+
+module_param_cb(userns_memory_limit, &mib_ops, &userns_memory_limit, 0444);
+MODULE_PARM_DESC(userns_memory_limit,
+		 "MiB likewise for a network namespace of another user namespace than the first, if memory_limit is not less (default 64: see userns; 0: memory_limit alone)");
+
+/* Anybody can make a user namespace, and network namespaces in it. */
+static unsigned long limit_of(const struct net *net)
+{
+	unsigned long other = net->user_ns == &init_user_ns ? 0 : userns_memory_limit;
+
+	return min_not_zero(memory_limit, other) << 20;
+}
 
 unsigned int ipcuckoo_maxelem;
 
@@ -105,7 +119,7 @@ static int __net_init net_begin(struct net *net)
 	inet->net = net;
 	mutex_init(&inet->names);
 	mutex_init(&inet->mutex);
-	inet->mem.limit = memory_limit << 20;
+	inet->mem.limit = limit_of(net);
 	inet->sets = RB_ROOT;
 	inet->shadows = RB_ROOT;
 	ipcuckoo_attach_init_net(inet);

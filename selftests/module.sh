@@ -48,7 +48,7 @@ test_modinfo()
 
 	check "modinfo: licence" GPL "$(modinfo -F license "$IPCUCKOO_KO")"
 	check_match "modinfo: version" '^[0-9]+\.[0-9]+' "$(modinfo -F version "$IPCUCKOO_KO")"
-	for name in memory_limit maxelem priority; do
+	for name in memory_limit userns_memory_limit maxelem priority; do
 		check_match "modinfo: $name says what it is and its default" \
 			"$name:.*\(default -?[0-9]+: .*\)" "$(modinfo -p "$IPCUCKOO_KO")"
 	done
@@ -56,7 +56,7 @@ test_modinfo()
 		"$(modinfo -F alias "$IPCUCKOO_KO")"
 	check_match "modinfo: userns says what it is and its default" \
 		"userns:.*\(default N: .*\)" "$(modinfo -p "$IPCUCKOO_KO")"
-	check "modinfo: no other parameter" 4 "$(modinfo -p "$IPCUCKOO_KO" | wc -l)"
+	check "modinfo: no other parameter" 5 "$(modinfo -p "$IPCUCKOO_KO" | wc -l)"
 }
 
 # refused PARAMETER: the module does not load, and says why in the kernel's log
@@ -76,10 +76,10 @@ test_bad_parameters()
 	for p in memory_limit=x memory_limit= memory_limit=-1 memory_limit=99999999999999999999 \
 		memory_limit=17592186044416 maxelem=-1 maxelem=x maxelem=4294967296 \
 		priority=x priority= priority=100001 priority=-100001 priority=99999999999 \
-		userns=2 userns=x; do
+		userns=2 userns=x userns_memory_limit=-1 userns_memory_limit=x; do
 		refused "$p"
 	done
-	for p in "memory_limit=x: give MiB" "maxelem=-1: give a number of entries" \
+	for p in "memory_limit=x: give MiB" "userns_memory_limit=x: give MiB" "maxelem=-1: give a number of entries" \
 		"priority=100001: give a number"; do
 		check_match "the log says what was expected: $p" "$p" \
 			"$(dmesg | grep "ipcuckoo: ${p%%:*}:")"
@@ -89,17 +89,17 @@ test_bad_parameters()
 # in_parameters COMMAND...: what it says of them, on one line
 in_parameters()
 {
-	(cd /sys/module/ipcuckoo/parameters && "$@" memory_limit maxelem priority userns) |
-		paste -sd ' '
+	(cd /sys/module/ipcuckoo/parameters && "$@" memory_limit maxelem priority userns \
+		userns_memory_limit) | paste -sd ' '
 }
 
 test_parameters()
 {
 	insmod "$IPCUCKOO_KO" memory_limit=1 maxelem=1000 priority=-300 ||
 		bail "cannot load the module with parameters"
-	check "parameters can be read" "1 1000 -300 N" \
+	check "parameters can be read" "1 1000 -300 N 64" \
 		"$(in_parameters cat)"
-	check "and not be changed" "444 444 444 444" \
+	check "and not be changed" "444 444 444 444 444" \
 		"$(in_parameters stat -c %a)"
 	ipcuckoo create a hash:ip
 	ipcuckoo create b hash:ip maxelem 0

@@ -201,7 +201,7 @@ static void test_allowed(void)
 {
 	struct child child;
 
-	reload("memory_limit=64 userns=1");
+	reload("userns=1");
 	make_sets();
 	in_child("root of another user namespace", other_user_ns);
 	in_child("root of a network namespace of one's own", own_net_ns);
@@ -210,6 +210,60 @@ static void test_allowed(void)
 	expect_equal(use_net_of(child.pid), 0, "root of the machine uses such a namespace");
 	expect_equal(end_listening(&child), 10, "its owner is told");
 	ktap_case("userns=1: who owns the namespace is told what happens there");
+}
+
+/* A set of one's own takes entries until the memory limit is reached: in MiB. */
+static int fill_own(unsigned int limit)
+{
+	struct client *c;
+	uint32_t i;
+
+	become_own_root();
+	c = client_open();
+	if (!c)
+		return 101;
+	if (figure(c, NULL, IPCUCKOO_A_MEMORY_LIMIT) != (uint64_t)limit << 20)
+		return 103;
+	if (set_new(c, "mine", IPCUCKOO_TYPE_HASH_IP, IPCUCKOO_FAMILY_INET))
+		return 104;
+	for (i = 0; i < 1000; i++)
+		if (hosts_request(c, IPCUCKOO_CMD_ENTRY_ADD, "mine", 10000 * i, 10000))
+			break;
+	if (figure(c, NULL, IPCUCKOO_A_MEMORY) > (uint64_t)limit << 20)
+		return 105;
+	return hosts_request(c, IPCUCKOO_CMD_ENTRY_ADD, "mine", 10000 * i, 10000) == -EDQUOT ?
+	       0 : 106;
+}
+
+static int fill_default(void)
+{
+	struct client *c;
+
+	become_own_root();
+	c = client_open();
+	return c && figure(c, NULL, IPCUCKOO_A_MEMORY_LIMIT) == 64 << 20 ? 0 : 101;
+}
+
+static int fill_two(void)
+{
+	return fill_own(2);
+}
+
+static int fill_one(void)
+{
+	return fill_own(1);
+}
+
+static void test_limit(void)
+{
+	reload("userns=1");
+	expect_equal(figure(cl, NULL, IPCUCKOO_A_MEMORY_LIMIT), 0, "the first one has no limit");
+	in_child("others have 64 MiB", fill_default);
+	reload("userns=1 userns_memory_limit=2");
+	in_child("or what the parameter says", fill_two);
+	reload("userns=1 memory_limit=1");
+	in_child("or memory_limit, if that is less", fill_one);
+	ktap_case("other user namespaces have a finite limit");
 }
 
 /* What the tool says, first line: run by nobody, as root of a user namespace or not. */
@@ -257,5 +311,6 @@ int main(void)
 	test_refused();
 	test_allowed();
 	test_tool();
+	test_limit();
 	return fixture_end();
 }
