@@ -92,6 +92,11 @@ fuzz-netlink:
 	@MESSAGES=$(or $(MESSAGES),1000000) SEED=$(SEED) $(vm)/run --kernel uml-debug \
 		--timeout 7200 -- netlink-hostile
 
+# kill -9 of every kind of request to sets of ENTRIES=10000000: some minutes, and 8 GB of memory.
+check-kill:
+	@$(vm)/deps debug
+	@$(vm)/run --kernel uml --timeout 3600 --plain -- kill-latency $(or $(ENTRIES),10000000)
+
 lint:
 	@$(vm)/lint
 
@@ -113,6 +118,7 @@ help:
 	@echo '  check        user-space tests, then the suite on the stock kernel'
 	@echo '  check-debug  the suite on a kernel that checks itself, and on a KCSAN kernel'
 	@echo '               TESTS="a.sh b.sh" runs these only'
+	@echo '  check-kill   kill -9 in the middle of every kind of request to a set of 10,000,000'
 	@echo '  bench        ours beside ipset and nftables: figures, bars, a page with plots;'
 	@echo '               about an hour, BENCH=quick is a look (SEED=n)'
 	@echo '  bench-filters  the published filters beside our tables, in user space'
@@ -120,5 +126,5 @@ help:
 	@echo '  fuzz-netlink a million random messages to a kernel that checks itself'
 	@echo '  lint         checkpatch and sparse'
 
-.PHONY: all module build-module tools install uninstall load check check-debug demo bench bench-filters \
+.PHONY: all module build-module tools install uninstall load check check-debug check-kill demo bench bench-filters \
 	fuzz fuzz-netlink lint clean help
