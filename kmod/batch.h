@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Batches: the packed entries of a request, added or deleted as a whole. */
+/* Batches: the packed entries of a request, and what comes with each. */
 #ifndef _IPCUCKOO_BATCH_H
 #define _IPCUCKOO_BATCH_H
 
@@ -42,29 +42,14 @@ struct ipcuckoo_batch_cursor {
 /* Before the first entry. */
 #define IPCUCKOO_BATCH_BEGIN	{ .index = U32_MAX, .n = U32_MAX }
 
-/**
- * struct ipcuckoo_batch_result - what became of a batch
- * @changed:	entries added or deleted
- * @unchanged:	entries that were there, or not there, already
- * @at:		on error: the entry at fault, or the end if it is no entry's
- */
-struct ipcuckoo_batch_result {
-	u32 changed;
-	u32 unchanged;
-	struct ipcuckoo_batch_cursor at;
-};
-
 bool ipcuckoo_batch_next(const struct ipcuckoo_batch *batch,
 			 struct ipcuckoo_batch_cursor *at,
 			 struct ipcuckoo_entry *entry);
 struct ipcuckoo_given
 ipcuckoo_batch_given(const struct ipcuckoo_batch *batch,
 		     const struct ipcuckoo_batch_cursor *at, u32 timeout);
-int ipcuckoo_batch_add(struct ipcuckoo_set *set,
-		       const struct ipcuckoo_batch *batch, bool exist,
-		       struct ipcuckoo_batch_result *result);
-int ipcuckoo_batch_del(struct ipcuckoo_set *set,
-		       const struct ipcuckoo_batch *batch, bool exist,
-		       struct ipcuckoo_batch_result *result);
+u32 ipcuckoo_batch_total(const struct ipcuckoo_batch *batch);
+void ipcuckoo_batch_single(struct ipcuckoo_batch *batch, u8 data[IPCUCKOO_NET6_SIZE],
+			   const struct ipcuckoo_entry *entry);
 
 #endif /* _IPCUCKOO_BATCH_H */

@@ -5,6 +5,7 @@
 #include <net/sock.h>
 
 #include "batch.h"
+#include "change.h"
 #include "compat.h"
 #include "net.h"
 #include "netlink.h"
@@ -184,7 +185,7 @@ static void blame_entry(struct genl_info *info,
 
 /* Answer for a batch that was applied, or was not. */
 static int reply_batch(struct genl_info *info, struct ipcuckoo_nl_reply *reply,
-		       int err, const struct ipcuckoo_batch_result *result)
+		       int err, const struct ipcuckoo_change_result *result)
 {
 	if (err) {
 		ipcuckoo_nl_explain(info->extack, err);
@@ -211,7 +212,7 @@ static int check_delete(struct genl_info *info, const struct ipcuckoo_set *set)
 int ipcuckoo_nl_entry_add_doit(struct sk_buff *skb, struct genl_info *info)
 {
 	bool exist = ipcuckoo_nl_flag(info->attrs, IPCUCKOO_F_EXIST);
-	struct ipcuckoo_batch_result result;
+	struct ipcuckoo_change_result result;
 	struct ipcuckoo_nl_reply reply;
 	struct ipcuckoo_batch batch;
 	struct ipcuckoo_set *set;
@@ -228,7 +229,7 @@ int ipcuckoo_nl_entry_add_doit(struct sk_buff *skb, struct genl_info *info)
 		ipcuckoo_nl_put_set(set);
 		return ipcuckoo_nl_reply_end(info, &reply, err);
 	}
-	err = ipcuckoo_batch_add(set, &batch, exist, &result);
+	err = ipcuckoo_change_add(set, &batch, exist, &result);
 	ipcuckoo_nl_put_set(set);
 	return reply_batch(info, &reply, err, &result);
 }
@@ -236,7 +237,7 @@ int ipcuckoo_nl_entry_add_doit(struct sk_buff *skb, struct genl_info *info)
 int ipcuckoo_nl_entry_del_doit(struct sk_buff *skb, struct genl_info *info)
 {
 	bool exist = ipcuckoo_nl_flag(info->attrs, IPCUCKOO_F_EXIST);
-	struct ipcuckoo_batch_result result;
+	struct ipcuckoo_change_result result;
 	struct ipcuckoo_nl_reply reply;
 	struct ipcuckoo_batch batch;
 	struct ipcuckoo_set *set;
@@ -254,7 +255,7 @@ int ipcuckoo_nl_entry_del_doit(struct sk_buff *skb, struct genl_info *info)
 		ipcuckoo_nl_put_set(set);
 		return ipcuckoo_nl_reply_end(info, &reply, err);
 	}
-	err = ipcuckoo_batch_del(set, &batch, exist, &result);
+	err = ipcuckoo_change_del(set, &batch, exist, &result);
 	ipcuckoo_nl_put_set(set);
 	return reply_batch(info, &reply, err, &result);
 }
@@ -644,7 +645,7 @@ static void explain_spent(struct genl_info *info, int err)
 
 int ipcuckoo_nl_shadow_add_doit(struct sk_buff *skb, struct genl_info *info)
 {
-	struct ipcuckoo_batch_result result;
+	struct ipcuckoo_change_result result;
 	struct ipcuckoo_nl_reply reply;
 	struct ipcuckoo_shadow *shadow;
 	struct ipcuckoo_batch batch;
@@ -670,7 +671,7 @@ int ipcuckoo_nl_shadow_add_doit(struct sk_buff *skb, struct genl_info *info)
 int ipcuckoo_nl_shadow_remove_doit(struct sk_buff *skb, struct genl_info *info)
 {
 	bool exist = ipcuckoo_nl_flag(info->attrs, IPCUCKOO_F_EXIST);
-	struct ipcuckoo_batch_result result;
+	struct ipcuckoo_change_result result;
 	struct ipcuckoo_nl_reply reply;
 	struct ipcuckoo_shadow *shadow;
 	struct ipcuckoo_batch batch;

@@ -27,8 +27,8 @@
 #include <linux/slab.h>
 #include <linux/uaccess.h>
 
+#include "change.h"
 #include "compat.h"
-#include "event.h"
 #include "net.h"
 #include "procfs.h"
 #include "set.h"
@@ -352,103 +352,62 @@ static int parse_command(const struct ipcuckoo_set *set, const char *line,
 	}
 }
 
-/* With the set's timeout, which begins anew for an entry that is there. */
-static int add_entry(struct ipcuckoo_set *set, struct ipcuckoo_entries *e,
-		     const struct ipcuckoo_entry *entry)
+/* What is said of an entry here: nothing, so that it has the set's timeout. */
+static int apply_command(struct ipcuckoo_set *set, struct ipcuckoo_entries *e,
+			 struct command *command)
 {
 	const struct ipcuckoo_given given = ipcuckoo_given_nothing(set->timeout);
-	bool there = ipcuckoo_entries_holds(e, entry);
-	struct ipcuckoo_value value;
 	int err;
-
-	if (there && !e->options)
-		return 0;
-	if (!there && ipcuckoo_set_full(set, e))
-		return -ENOSPC;
-	err = ipcuckoo_value_make(&value, e->options, &given, e->mem);
-	if (err)
-		return err;
-	err = there ? ipcuckoo_entries_update(e, entry, &value, &given) :
-		      ipcuckoo_entries_add_value(e, entry, &value);
-	if (there || err)
-		ipcuckoo_record_put(value.record, e->mem);
-	return err;
-}
-
-/* Adding what is there and deleting what is not are no errors. */
-static int apply_command(struct ipcuckoo_set *set, struct ipcuckoo_entries *e,
-			 const struct command *command)
-{
-	int err = 0;
 
 	switch (command->type) {
 	case COMMAND_FLUSH:
 		return ipcuckoo_entries_flush(e);
 	case COMMAND_ADD:
-		return ipcuckoo_set_note(set, add_entry(set, e, &command->entry));
+		err = ipcuckoo_change_add_one(set, e, &command->entry, &given);
+		return err == -EEXIST ? 0 : err;
 	default:
-		err = ipcuckoo_entries_del(e, &command->entry);
+		err = ipcuckoo_change_del_one(set, e, &command->entry);
 		return err == -ENOENT ? 0 : err;
 	}
 }
 
+/* A single command changes the contents in place, as a batch of one entry. */
 static int apply_single(struct ipcuckoo_set *set, const struct command *command)
 {
-	u64 generation = set->entries.generation;
-	struct ipcuckoo_event_entries told;
-	int err;
+	struct ipcuckoo_change_result result;
+	struct ipcuckoo_batch batch;
+	u8 data[IPCUCKOO_NET6_SIZE];
 
 	if (command->type == COMMAND_FLUSH)
 		return ipcuckoo_set_flush(set);
-	/* What has ended makes room before it is asked for. */
-	if (command->type == COMMAND_ADD && ipcuckoo_set_limit(set) &&
-	    ipcuckoo_set_count(set) >= ipcuckoo_set_limit(set))
-		ipcuckoo_set_sweep(set);
-	err = apply_command(set, &set->entries, command);
-	if (err || set->entries.generation == generation)
-		return err;
-	ipcuckoo_event_entries_begin(&told, set, command->type == COMMAND_ADD ?
-				     IPCUCKOO_EVENT_ENTRIES_ADDED :
-				     IPCUCKOO_EVENT_ENTRIES_DELETED, 1);
-	ipcuckoo_event_entries_put(&told, &command->entry);
-	ipcuckoo_event_entries_end(&told);
-	if (command->type == COMMAND_ADD)
-		ipcuckoo_set_evict(set, &set->entries, &command->entry);
-	return 0;
+	ipcuckoo_batch_single(&batch, data, &command->entry);
+	return command->type == COMMAND_ADD ?
+	       ipcuckoo_change_add(set, &batch, true, &result) :
+	       ipcuckoo_change_del(set, &batch, true, &result);
 }
 
-/* Several commands go through a shadow, so that they are one step. */
-static int apply_commands(struct ipcuckoo_set *set,
-			  const struct command *commands, size_t count)
+/* Several commands are applied to contents aside, which then replace those of the
+ * set: packets see them in one step.
+ */
+static int apply_commands(struct ipcuckoo_set *set, struct command *commands,
+			  size_t count)
 {
-	struct ipcuckoo_entries *shadow;
+	struct ipcuckoo_entries *next = ipcuckoo_change_aside(set);
+	int err = 0;
 	size_t i;
-	int err;
 
-	shadow = kzalloc(sizeof(*shadow), GFP_KERNEL_ACCOUNT);
-	if (!shadow)
-		return -ENOMEM;
-	err = ipcuckoo_entries_init(shadow, set->entries.mem, false);
-	if (err)
-		goto out;
-	shadow->shape = set->entries.shape;
-	shadow->options = set->entries.options;
-	mutex_lock_nested(&shadow->mutex, SINGLE_DEPTH_NESTING);
+	if (IS_ERR(next))
+		return PTR_ERR(next);
 	if (commands[0].type != COMMAND_FLUSH)
-		err = ipcuckoo_entries_copy(shadow, &set->entries);
+		err = ipcuckoo_entries_copy(next, &set->entries);
 	for (i = 0; i < count && !err; i++) {
 		err = fatal_signal_pending(current) ? -EINTR :
-		      apply_command(set, shadow, &commands[i]);
-		if (!err && commands[i].type == COMMAND_ADD)
-			ipcuckoo_set_evict(set, shadow, &commands[i].entry);
+		      apply_command(set, next, &commands[i]);
 		cond_resched();
 	}
 	if (!err)
-		ipcuckoo_set_replace(set, shadow);
-	mutex_unlock(&shadow->mutex);
-	ipcuckoo_entries_exit(shadow);
-out:
-	kfree(shadow);
+		ipcuckoo_set_replace(set, next);
+	ipcuckoo_change_aside_end(next);
 	return err;
 }
 

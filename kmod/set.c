@@ -806,30 +806,6 @@ void ipcuckoo_set_replace(struct ipcuckoo_set *set, struct ipcuckoo_entries *sha
 }
 
 /**
- * ipcuckoo_set_note() - count a request to add that failed
- * @set:	set
- * @err:	what it failed with, or 0
- *
- * Return: @err.
- */
-int ipcuckoo_set_note(struct ipcuckoo_set *set, int err)
-{
-	static const int reasons[IPCUCKOO_FAILURES] = {
-		[IPCUCKOO_FAILURE_FULL] = -ENOSPC,
-		[IPCUCKOO_FAILURE_COPIES] = -EMLINK,
-		[IPCUCKOO_FAILURE_QUOTA] = -EDQUOT,
-		[IPCUCKOO_FAILURE_MEMORY] = -ENOMEM,
-		[IPCUCKOO_FAILURE_EXIST] = -EEXIST,
-	};
-	int i;
-
-	for (i = 0; err && i < IPCUCKOO_FAILURES; i++)
-		if (reasons[i] == err)
-			atomic64_inc(&set->failed[i]);
-	return err;
-}
-
-/**
  * ipcuckoo_set_count() - entries in a set
  * @set:	set, locked
  */
@@ -863,52 +839,6 @@ int ipcuckoo_set_change(struct ipcuckoo_set *set, u32 maxelem)
 	WRITE_ONCE(set->maxelem, maxelem);
 	ipcuckoo_event_set(set, IPCUCKOO_EVENT_SET_CHANGED);
 	return 0;
-}
-
-/**
- * ipcuckoo_set_full() - is there no room for one more entry?
- * @set:	set
- * @entries:	its contents, or those of a shadow of it; locked
- *
- * Return: false if others make room for it: see ipcuckoo_set_evict().
- */
-bool ipcuckoo_set_full(const struct ipcuckoo_set *set,
-		       struct ipcuckoo_entries *entries)
-{
-	u32 limit = ipcuckoo_set_limit(set);
-
-	return limit && !set->forceadd && ipcuckoo_entries_total(entries) >= limit;
-}
-
-/**
- * ipcuckoo_set_evict() - after additions, bring a set back to its limit
- * @set:	set
- * @entries:	its contents, or those of a shadow of it; locked
- * @keep:	what was added last, which stays
- *
- * What is added is there before others go: whatever fails has failed by then,
- * and no entry was lost for nothing.
- *
- * Context: process context.
- */
-void ipcuckoo_set_evict(struct ipcuckoo_set *set, struct ipcuckoo_entries *entries,
-			const struct ipcuckoo_entry *keep)
-{
-	u32 total = ipcuckoo_entries_total(entries), limit = ipcuckoo_set_limit(set);
-	struct ipcuckoo_event_entries told = {};
-	struct ipcuckoo_entry gone;
-
-	if (!set->forceadd || !limit || total <= limit)
-		return;
-	if (entries->live)
-		ipcuckoo_event_entries_begin(&told, set, IPCUCKOO_EVENT_ENTRIES_DELETED,
-					     total - limit);
-	for (; total > limit; total--) {
-		ipcuckoo_entries_evict(entries, keep, &gone);
-		ipcuckoo_event_entries_put(&told, &gone);
-		cond_resched();
-	}
-	ipcuckoo_event_entries_end(&told);
 }
 
 /**

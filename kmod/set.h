@@ -177,14 +177,9 @@ int ipcuckoo_set_check(const struct ipcuckoo_set *set,
 bool ipcuckoo_set_deletes(const struct ipcuckoo_set *set);
 int ipcuckoo_set_flush(struct ipcuckoo_set *set);
 void ipcuckoo_set_replace(struct ipcuckoo_set *set, struct ipcuckoo_entries *shadow);
-int ipcuckoo_set_note(struct ipcuckoo_set *set, int err);
 u32 ipcuckoo_set_count(struct ipcuckoo_set *set);
 u32 ipcuckoo_set_limit(const struct ipcuckoo_set *set);
 int ipcuckoo_set_change(struct ipcuckoo_set *set, u32 maxelem);
-bool ipcuckoo_set_full(const struct ipcuckoo_set *set,
-		       struct ipcuckoo_entries *entries);
-void ipcuckoo_set_evict(struct ipcuckoo_set *set, struct ipcuckoo_entries *entries,
-			const struct ipcuckoo_entry *keep);
 void ipcuckoo_set_sweep(struct ipcuckoo_set *set);
 size_t ipcuckoo_set_memory(struct ipcuckoo_set *set);
 bool ipcuckoo_set_match4(struct ipcuckoo_set *set, u32 addr);

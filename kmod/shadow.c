@@ -337,34 +337,6 @@ void ipcuckoo_shadow_exit_net(struct ipcuckoo_net *inet)
 	}
 }
 
-/* Of an entry that is there already what was said last is kept. */
-static int add_one(struct ipcuckoo_shadow *shadow, struct ipcuckoo_entry *entry,
-		   const struct ipcuckoo_given *given)
-{
-	struct ipcuckoo_entries *e = &shadow->entries;
-	struct ipcuckoo_value value;
-	int err, late;
-
-	err = ipcuckoo_set_check(shadow->set, entry);
-	if (err)
-		return err;
-	if (ipcuckoo_set_full(shadow->set, e) && !ipcuckoo_entries_holds(e, entry))
-		return -ENOSPC;
-	err = ipcuckoo_value_make(&value, e->options, given, e->mem);
-	if (err)
-		return err;
-	err = ipcuckoo_entries_add_value(e, entry, &value);
-	if (err == -EEXIST && (ipcuckoo_entries_keeps(e) || given->nomatch)) {
-		late = ipcuckoo_entries_update(e, entry, &value, given);
-		err = late ?: err;
-	}
-	if (err)
-		ipcuckoo_record_put(value.record, e->mem);
-	else
-		ipcuckoo_set_evict(shadow->set, e, entry);
-	return err;
-}
-
 /**
  * ipcuckoo_shadow_add() - add entries to a shadow
  * @shadow:	shadow
@@ -377,13 +349,13 @@ static int add_one(struct ipcuckoo_shadow *shadow, struct ipcuckoo_entry *entry,
  */
 int ipcuckoo_shadow_add(struct ipcuckoo_shadow *shadow,
 			const struct ipcuckoo_batch *batch,
-			struct ipcuckoo_batch_result *result)
+			struct ipcuckoo_change_result *result)
 {
 	struct ipcuckoo_given given;
 	struct ipcuckoo_entry entry;
 	int err = 0;
 
-	*result = (struct ipcuckoo_batch_result){ .at = IPCUCKOO_BATCH_BEGIN };
+	*result = (struct ipcuckoo_change_result){ .at = IPCUCKOO_BATCH_BEGIN };
 	mutex_lock(&shadow->entries.mutex);
 	if (shadow->spent) {
 		result->at.kind = IPCUCKOO_KINDS;
@@ -392,7 +364,8 @@ int ipcuckoo_shadow_add(struct ipcuckoo_shadow *shadow,
 	}
 	while (ipcuckoo_batch_next(batch, &result->at, &entry)) {
 		given = ipcuckoo_batch_given(batch, &result->at, shadow->set->timeout);
-		err = add_one(shadow, &entry, &given);
+		err = ipcuckoo_change_add_one(shadow->set, &shadow->entries, &entry,
+					      &given);
 		if (err && err != -EEXIST)
 			goto out;
 		if (err)
@@ -405,14 +378,7 @@ out:
 	shadow->changed += result->changed;
 	shadow->unchanged += result->unchanged;
 	mutex_unlock(&shadow->entries.mutex);
-	return ipcuckoo_set_note(shadow->set, err);
-}
-
-static int del_one(struct ipcuckoo_shadow *shadow, struct ipcuckoo_entry *entry)
-{
-	int err = ipcuckoo_set_check(shadow->set, entry);
-
-	return err ?: ipcuckoo_entries_del(&shadow->entries, entry);
+	return err;
 }
 
 /**
@@ -428,19 +394,19 @@ static int del_one(struct ipcuckoo_shadow *shadow, struct ipcuckoo_entry *entry)
  */
 int ipcuckoo_shadow_del(struct ipcuckoo_shadow *shadow,
 			const struct ipcuckoo_batch *batch, bool exist,
-			struct ipcuckoo_batch_result *result)
+			struct ipcuckoo_change_result *result)
 {
 	struct ipcuckoo_entry entry;
 	int err = 0;
 
-	*result = (struct ipcuckoo_batch_result){ .at = IPCUCKOO_BATCH_BEGIN };
+	*result = (struct ipcuckoo_change_result){ .at = IPCUCKOO_BATCH_BEGIN };
 	mutex_lock(&shadow->entries.mutex);
 	if (shadow->spent) {
 		result->at.kind = IPCUCKOO_KINDS;
 		err = -ESTALE;
 	}
 	while (!err && ipcuckoo_batch_next(batch, &result->at, &entry)) {
-		err = del_one(shadow, &entry);
+		err = ipcuckoo_change_del_one(shadow->set, &shadow->entries, &entry);
 		if (!err) {
 			result->changed++;
 		} else if (err == -ENOENT && exist) {

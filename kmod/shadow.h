@@ -3,7 +3,7 @@
 #ifndef _IPCUCKOO_SHADOW_H
 #define _IPCUCKOO_SHADOW_H
 
-#include "batch.h"
+#include "change.h"
 #include "set.h"
 
 struct sock;
@@ -51,10 +51,10 @@ void ipcuckoo_shadow_exit_net(struct ipcuckoo_net *inet);
 
 int ipcuckoo_shadow_add(struct ipcuckoo_shadow *shadow,
 			const struct ipcuckoo_batch *batch,
-			struct ipcuckoo_batch_result *result);
+			struct ipcuckoo_change_result *result);
 int ipcuckoo_shadow_del(struct ipcuckoo_shadow *shadow,
 			const struct ipcuckoo_batch *batch, bool exist,
-			struct ipcuckoo_batch_result *result);
+			struct ipcuckoo_change_result *result);
 int ipcuckoo_shadow_commit(struct ipcuckoo_shadow *shadow, bool override,
 			   u32 *entries);
 

@@ -1,0 +1,542 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Changes of entries: see change.h. */
+#include <linux/bitmap.h>
+#include <linux/mm.h>
+#include <linux/sched/signal.h>
+#include <linux/slab.h>
+
+#include "change.h"
+#include "event.h"
+
+/* Count a request to add that failed. Returns @err. */
+static int count_failure(struct ipcuckoo_set *set, int err)
+{
+	static const int reasons[IPCUCKOO_FAILURES] = {
+		[IPCUCKOO_FAILURE_FULL] = -ENOSPC,
+		[IPCUCKOO_FAILURE_COPIES] = -EMLINK,
+		[IPCUCKOO_FAILURE_QUOTA] = -EDQUOT,
+		[IPCUCKOO_FAILURE_MEMORY] = -ENOMEM,
+		[IPCUCKOO_FAILURE_EXIST] = -EEXIST,
+	};
+	int i;
+
+	for (i = 0; err && i < IPCUCKOO_FAILURES; i++)
+		if (reasons[i] == err)
+			atomic64_inc(&set->failed[i]);
+	return err;
+}
+
+/* Does a set refuse @new more entries than @e has? With forceadd others make
+ * room for them: see evict().
+ */
+static bool over_limit(const struct ipcuckoo_set *set, struct ipcuckoo_entries *e,
+		       u32 new)
+{
+	u32 limit = ipcuckoo_set_limit(set);
+
+	return limit && !set->forceadd &&
+	       (u64)ipcuckoo_entries_total(e) + new > limit;
+}
+
+/* Has adding an entry again any effect? Without values, and where there was never
+ * an exception, it has none.
+ */
+static bool has_values(struct ipcuckoo_entries *e, bool nomatch)
+{
+	return nomatch || ipcuckoo_entries_keeps(e);
+}
+
+/* Add an entry. On success the record of @value belongs to @e. */
+static int add_value(struct ipcuckoo_entries *e, const struct ipcuckoo_entry *entry,
+		     struct ipcuckoo_value *value)
+{
+	int err = ipcuckoo_entries_add_value(e, entry, value);
+
+	if (!err)
+		value->record = NULL;
+	return err;
+}
+
+/* After additions, bring contents back to the limit of a set with forceadd. The
+ * new entries are there before others go: whatever can fail has failed by then,
+ * and no entry was lost for nothing. @keep was added last, and stays.
+ */
+static void evict(struct ipcuckoo_set *set, struct ipcuckoo_entries *e,
+		  const struct ipcuckoo_entry *keep)
+{
+	u32 total = ipcuckoo_entries_total(e), limit = ipcuckoo_set_limit(set);
+	struct ipcuckoo_event_entries event = {};
+	struct ipcuckoo_entry gone;
+
+	if (!set->forceadd || !limit || total <= limit)
+		return;
+	if (e->live)
+		ipcuckoo_event_entries_begin(&event, set, IPCUCKOO_EVENT_ENTRIES_DELETED,
+					     total - limit);
+	for (; total > limit; total--) {
+		ipcuckoo_entries_evict(e, keep, &gone);
+		ipcuckoo_event_entries_put(&event, &gone);
+		cond_resched();
+	}
+	ipcuckoo_event_entries_end(&event);
+}
+
+/* Contents aside */
+
+/**
+ * ipcuckoo_change_aside() - make empty contents for entries of a set
+ * @set:	set, locked
+ *
+ * Context: process context.
+ * Return: contents with the options of the set that no packet sees, locked, to be
+ * freed with ipcuckoo_change_aside_end(); or ERR_PTR(-ENOMEM).
+ */
+struct ipcuckoo_entries *ipcuckoo_change_aside(const struct ipcuckoo_set *set)
+{
+	struct ipcuckoo_entries *e;
+	int err;
+
+	e = kzalloc(sizeof(*e), GFP_KERNEL_ACCOUNT);
+	if (!e)
+		return ERR_PTR(-ENOMEM);
+	err = ipcuckoo_entries_init(e, set->entries.mem, false);
+	if (err) {
+		kfree(e);
+		return ERR_PTR(err);
+	}
+	e->shape = set->entries.shape;
+	e->options = set->entries.options;
+	mutex_lock_nested(&e->mutex, SINGLE_DEPTH_NESTING);
+	return e;
+}
+
+/**
+ * ipcuckoo_change_aside_end() - free what ipcuckoo_change_aside() made
+ * @e:		contents; their entries may have gone into the set by
+ *		ipcuckoo_set_replace()
+ */
+void ipcuckoo_change_aside_end(struct ipcuckoo_entries *e)
+{
+	mutex_unlock(&e->mutex);
+	ipcuckoo_entries_exit(e);
+	kfree(e);
+}
+
+static int add_one(struct ipcuckoo_set *set, struct ipcuckoo_entries *e,
+		   struct ipcuckoo_entry *entry, const struct ipcuckoo_given *given)
+{
+	struct ipcuckoo_value value;
+	int err, late;
+
+	err = ipcuckoo_set_check(set, entry);
+	if (err)
+		return err;
+	if (over_limit(set, e, 1) && !ipcuckoo_entries_holds(e, entry))
+		return -ENOSPC;
+	err = ipcuckoo_value_make(&value, e->options, given, e->mem);
+	if (err)
+		return err;
+	err = add_value(e, entry, &value);
+	if (!err) {
+		evict(set, e, entry);
+	} else if (err == -EEXIST && has_values(e, given->nomatch)) {
+		late = ipcuckoo_entries_update(e, entry, &value, given);
+		err = late ?: err;
+	}
+	ipcuckoo_record_put(value.record, e->mem);
+	return err;
+}
+
+/**
+ * ipcuckoo_change_add_one() - add an entry to contents that no packet sees
+ * @set:	set that they are for
+ * @e:		contents, locked
+ * @entry:	entry as it was sent; becomes what the set stores
+ * @given:	what the request says of it
+ *
+ * Context: process context.
+ * Return: 0, -EEXIST if it was there already and has got the value of the request,
+ * or another error as uapi/ipcuckoo.h has it; then nothing has changed.
+ */
+int ipcuckoo_change_add_one(struct ipcuckoo_set *set, struct ipcuckoo_entries *e,
+			    struct ipcuckoo_entry *entry,
+			    const struct ipcuckoo_given *given)
+{
+	int err = add_one(set, e, entry, given);
+
+	return err == -EEXIST ? err : count_failure(set, err);
+}
+
+/**
+ * ipcuckoo_change_del_one() - delete an entry from contents that no packet sees
+ * @set:	set that they are for
+ * @e:		contents, locked
+ * @entry:	entry as it was sent; becomes what the set stores
+ *
+ * Context: process context.
+ * Return: 0, -ENOENT if it is not there, or an error as uapi/ipcuckoo.h has it.
+ */
+int ipcuckoo_change_del_one(struct ipcuckoo_set *set, struct ipcuckoo_entries *e,
+			    struct ipcuckoo_entry *entry)
+{
+	int err = ipcuckoo_set_check(set, entry);
+
+	return err ?: ipcuckoo_entries_del(e, entry);
+}
+
+/* Batches on a set */
+
+/**
+ * struct addition - a batch that is being added
+ * @set:	to this set
+ * @batch:	the batch
+ * @exist:	entries that are there already are no error
+ * @absent:	a bit for each entry that is not there
+ * @values:	what to keep for each entry; NULL if the set keeps nothing
+ * @except:	a bit for each kind that gets an exception
+ * @last:	what was added last
+ */
+struct addition {
+	struct ipcuckoo_set *set;
+	const struct ipcuckoo_batch *batch;
+	bool exist;
+	unsigned long *absent;
+	struct ipcuckoo_value *values;
+	unsigned long except;
+	struct ipcuckoo_entry last;
+};
+
+/* Put the entries that are not in the set into contents aside, to see how many
+ * different ones there are.
+ */
+static int add_absent(struct addition *add, struct ipcuckoo_entries *aside)
+{
+	struct ipcuckoo_batch_cursor at = IPCUCKOO_BATCH_BEGIN;
+	struct ipcuckoo_entry entry;
+	int err;
+
+	while (ipcuckoo_batch_next(add->batch, &at, &entry)) {
+		if (!test_bit(at.n, add->absent))
+			continue;
+		ipcuckoo_set_check(add->set, &entry);
+		err = ipcuckoo_entries_add(aside, &entry);
+		if (err && err != -EEXIST)
+			return err;
+	}
+	return 0;
+}
+
+/* Entries that are not in the set, each counted once. Only asked for when the
+ * batch could overflow the set.
+ */
+static int count_distinct(struct addition *add, u32 *distinct)
+{
+	struct ipcuckoo_entries *aside = ipcuckoo_change_aside(add->set);
+	int err;
+
+	if (IS_ERR(aside))
+		return PTR_ERR(aside);
+	err = add_absent(add, aside);
+	*distinct = ipcuckoo_entries_total(aside);
+	ipcuckoo_change_aside_end(aside);
+	return err;
+}
+
+/* Make the value of an entry: whatever takes memory. */
+static int make_value(struct addition *add, const struct ipcuckoo_batch_cursor *at,
+		      enum ipcuckoo_kind kind)
+{
+	struct ipcuckoo_entries *e = &add->set->entries;
+	struct ipcuckoo_given given;
+
+	if (!add->values)
+		return 0;
+	given = ipcuckoo_batch_given(add->batch, at, add->set->timeout);
+	if (given.nomatch)
+		add->except |= BIT(kind);
+	return ipcuckoo_value_make(&add->values[at->n], e->options, &given, e->mem);
+}
+
+static int check_limit(struct addition *add, u32 new)
+{
+	struct ipcuckoo_set *set = add->set;
+	int err;
+
+	if (!over_limit(set, &set->entries, new))
+		return 0;
+	err = set->entries.shape.multi ? 0 : count_distinct(add, &new);
+	if (err)
+		return err;
+	return over_limit(set, &set->entries, new) ? -ENOSPC : 0;
+}
+
+/* Remove expired entries where their places may be needed. */
+static void gc_for(struct ipcuckoo_set *set, u32 more)
+{
+	u32 limit = ipcuckoo_set_limit(set);
+
+	if (limit && (u64)ipcuckoo_set_count(set) + more > limit)
+		ipcuckoo_set_sweep(set);
+}
+
+/* Check all entries, look which of them are there, and make their values. */
+static int prepare_entries(struct addition *add, struct ipcuckoo_batch_cursor *at,
+			   u32 more[IPCUCKOO_KINDS], u32 *new)
+{
+	struct ipcuckoo_entries *e = &add->set->entries;
+	struct ipcuckoo_entry entry;
+	enum ipcuckoo_kind kind;
+	int err;
+
+	while (ipcuckoo_batch_next(add->batch, at, &entry)) {
+		if (fatal_signal_pending(current))
+			return -EINTR;
+		err = ipcuckoo_set_check(add->set, &entry);
+		if (err)
+			return err;
+		kind = ipcuckoo_entry_kind(&entry);
+		if (!ipcuckoo_entries_holds(e, &entry)) {
+			__set_bit(at->n, add->absent);
+			more[kind]++;
+			++*new;
+		} else if (!add->exist) {
+			return -EEXIST;
+		}
+		err = make_value(add, at, kind);
+		if (err)
+			return err;
+	}
+	return 0;
+}
+
+/* Find everything that can go wrong with an addition, and grow tables for it,
+ * before anything is changed.
+ */
+static int prepare_add(struct addition *add, struct ipcuckoo_batch_cursor *at)
+{
+	struct ipcuckoo_entries *e = &add->set->entries;
+	u32 more[IPCUCKOO_KINDS] = {}, new = 0;
+	enum ipcuckoo_kind kind;
+	int err;
+
+	/* Now: gc must not remove what prepare_entries() has found. */
+	gc_for(add->set, ipcuckoo_batch_total(add->batch));
+	err = prepare_entries(add, at, more, &new);
+	if (!err)
+		err = check_limit(add, new);
+	/* A single entry grows its table itself, or changes nothing. */
+	if (!err && new > 1)
+		err = ipcuckoo_entries_reserve(e, more);
+	for (kind = 0; kind < IPCUCKOO_KINDS && !err; kind++)
+		if (add->except & BIT(kind))
+			err = ipcuckoo_entries_learn_exceptions(e, kind);
+	return err;
+}
+
+/* Delete what this batch has added, up to entry @end. */
+static void undo_add(struct addition *add, u32 end)
+{
+	struct ipcuckoo_batch_cursor at = IPCUCKOO_BATCH_BEGIN;
+	struct ipcuckoo_entry entry;
+
+	while (ipcuckoo_batch_next(add->batch, &at, &entry) && at.n < end) {
+		if (!test_bit(at.n, add->absent))
+			continue;
+		ipcuckoo_set_check(add->set, &entry);
+		ipcuckoo_entries_del(&add->set->entries, &entry);
+	}
+}
+
+/* Tables have grown for all entries, so that a failure here takes both a search
+ * that fails far below its usual load and no memory for another table; or, in a
+ * filter, too many copies. What is deleted from a filter then are fingerprints
+ * that were just added to it.
+ */
+static int apply_add(struct addition *add, struct ipcuckoo_change_result *result)
+{
+	struct ipcuckoo_batch_cursor begin = IPCUCKOO_BATCH_BEGIN;
+	struct ipcuckoo_value none = {}, *value;
+	struct ipcuckoo_entry entry;
+	int err;
+
+	result->at = begin;
+	while (ipcuckoo_batch_next(add->batch, &result->at, &entry)) {
+		if (!test_bit(result->at.n, add->absent)) {
+			result->unchanged++;
+			continue;
+		}
+		ipcuckoo_set_check(add->set, &entry);
+		value = add->values ? &add->values[result->at.n] : &none;
+		err = add_value(&add->set->entries, &entry, value);
+		if (!err) {
+			result->changed++;
+			add->last = entry;
+		} else if (err == -EEXIST) {
+			/* Twice in this batch. */
+			__clear_bit(result->at.n, add->absent);
+			result->unchanged++;
+		} else {
+			undo_add(add, result->at.n);
+			return err;
+		}
+	}
+	return 0;
+}
+
+/* Notify listeners of the entries that were added. */
+static void notify_added(struct addition *add, u32 count)
+{
+	struct ipcuckoo_batch_cursor at = IPCUCKOO_BATCH_BEGIN;
+	struct ipcuckoo_event_entries event;
+	struct ipcuckoo_entry entry;
+
+	ipcuckoo_event_entries_begin(&event, add->set, IPCUCKOO_EVENT_ENTRIES_ADDED,
+				     count);
+	while (event.on && ipcuckoo_batch_next(add->batch, &at, &entry)) {
+		if (!test_bit(at.n, add->absent))
+			continue;
+		ipcuckoo_set_check(add->set, &entry);
+		ipcuckoo_event_entries_put(&event, &entry);
+	}
+	ipcuckoo_event_entries_end(&event);
+}
+
+/* Entries that were there, or come twice, get the value that the batch gives them
+ * last. Nothing can go wrong with it any more: prepare_add() has made the values,
+ * and tables that have room for exceptions.
+ */
+static void apply_updates(struct addition *add)
+{
+	struct ipcuckoo_batch_cursor at = IPCUCKOO_BATCH_BEGIN;
+	struct ipcuckoo_given given;
+	struct ipcuckoo_entry entry;
+
+	while (add->values && ipcuckoo_batch_next(add->batch, &at, &entry)) {
+		if (test_bit(at.n, add->absent))
+			continue;
+		ipcuckoo_set_check(add->set, &entry);
+		given = ipcuckoo_batch_given(add->batch, &at, add->set->timeout);
+		ipcuckoo_entries_update(&add->set->entries, &entry,
+					&add->values[at.n], &given);
+	}
+}
+
+static int begin_addition(struct addition *add)
+{
+	u32 total = ipcuckoo_batch_total(add->batch);
+
+	add->absent = bitmap_zalloc(total, GFP_KERNEL);
+	if (!add->absent)
+		return -ENOMEM;
+	if (!has_values(&add->set->entries, add->batch->nomatches))
+		return 0;
+	add->values = kvcalloc(total, sizeof(*add->values), GFP_KERNEL_ACCOUNT);
+	return add->values ? 0 : -ENOMEM;
+}
+
+static void end_addition(struct addition *add)
+{
+	u32 n = ipcuckoo_batch_total(add->batch);
+
+	while (add->values && n--)
+		ipcuckoo_record_put(add->values[n].record, add->set->entries.mem);
+	kvfree(add->values);
+	bitmap_free(add->absent);
+}
+
+/**
+ * ipcuckoo_change_add() - add a batch of entries to a set
+ * @set:	set, locked
+ * @batch:	entries
+ * @exist:	entries that are there already are no error; they get the value
+ *		that the batch gives them
+ * @result:	set
+ *
+ * Context: process context.
+ * Return: 0, -EINTR at a fatal signal, or an error as uapi/ipcuckoo.h has it; then
+ * nothing has changed.
+ */
+int ipcuckoo_change_add(struct ipcuckoo_set *set,
+			const struct ipcuckoo_batch *batch, bool exist,
+			struct ipcuckoo_change_result *result)
+{
+	struct addition add = {
+		.set = set,
+		.batch = batch,
+		.exist = exist,
+	};
+	int err;
+
+	*result = (struct ipcuckoo_change_result){ .at.kind = IPCUCKOO_KINDS };
+	err = begin_addition(&add);
+	if (!err) {
+		result->at = (struct ipcuckoo_batch_cursor)IPCUCKOO_BATCH_BEGIN;
+		err = prepare_add(&add, &result->at);
+	}
+	if (!err)
+		err = apply_add(&add, result);
+	if (!err) {
+		notify_added(&add, result->changed);
+		apply_updates(&add);
+		evict(set, &set->entries, &add.last);
+	}
+	end_addition(&add);
+	return count_failure(set, err);
+}
+
+static int check_del(struct ipcuckoo_set *set, const struct ipcuckoo_batch *batch,
+		     bool exist, struct ipcuckoo_batch_cursor *at)
+{
+	struct ipcuckoo_entry entry;
+	int err;
+
+	while (ipcuckoo_batch_next(batch, at, &entry)) {
+		if (fatal_signal_pending(current))
+			return -EINTR;
+		err = ipcuckoo_set_check(set, &entry);
+		if (err)
+			return err;
+		if (!exist && !ipcuckoo_entries_has(&set->entries, &entry))
+			return -ENOENT;
+	}
+	return 0;
+}
+
+/**
+ * ipcuckoo_change_del() - delete a batch of entries from a set
+ * @set:	set, locked
+ * @batch:	entries
+ * @exist:	entries that are not there are no error
+ * @result:	set
+ *
+ * Context: process context.
+ * Return: 0, -EINTR at a fatal signal, or an error as uapi/ipcuckoo.h has it; then
+ * nothing has changed.
+ */
+int ipcuckoo_change_del(struct ipcuckoo_set *set,
+			const struct ipcuckoo_batch *batch, bool exist,
+			struct ipcuckoo_change_result *result)
+{
+	struct ipcuckoo_batch_cursor at = IPCUCKOO_BATCH_BEGIN;
+	struct ipcuckoo_event_entries event;
+	struct ipcuckoo_entry entry;
+	int err;
+
+	*result = (struct ipcuckoo_change_result){ .at = IPCUCKOO_BATCH_BEGIN };
+	err = check_del(set, batch, exist, &result->at);
+	if (err)
+		return err;
+	ipcuckoo_event_entries_begin(&event, set, IPCUCKOO_EVENT_ENTRIES_DELETED,
+				     ipcuckoo_batch_total(batch));
+	while (ipcuckoo_batch_next(batch, &at, &entry)) {
+		ipcuckoo_set_check(set, &entry);
+		if (ipcuckoo_entries_del(&set->entries, &entry)) {
+			result->unchanged++;
+		} else {
+			result->changed++;
+			ipcuckoo_event_entries_put(&event, &entry);
+		}
+	}
+	ipcuckoo_event_entries_end(&event);
+	return 0;
+}
