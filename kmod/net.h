@@ -10,6 +10,7 @@
 
 #include "attach.h"
 #include "mem.h"
+#include "procfs.h"
 
 /**
  * struct ipcuckoo_net - everything of one network namespace
@@ -25,8 +26,7 @@
  * @shadows_count: how many
  * @shadow_id:	the last id given
  * @attached:	attachments and hooks
- * @proc:	directory in /proc/net
- * @proc_sets:	its directory of files, one a set
+ * @proc:	files in /proc/net
  */
 struct ipcuckoo_net {
 	struct net *net;
@@ -41,8 +41,7 @@ struct ipcuckoo_net {
 	u32 shadows_count;
 	u32 shadow_id;
 	struct ipcuckoo_attached attached;
-	struct proc_dir_entry *proc;
-	struct proc_dir_entry *proc_sets;
+	struct ipcuckoo_proc proc;
 };
 
 #define IPCUCKOO_VERSION	"0.1.0"

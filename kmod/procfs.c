@@ -16,11 +16,35 @@
  *
  * Opening the file of a set finds the set of that name and holds it: what is
  * read and written then is that set's, though it may be renamed or swapped
- * meanwhile. Its removal waits for whoever is in here, who takes no lock that is
- * held then: not that of names.
+ * meanwhile. When it is destroyed reads and writes fail with ENOENT.
+ *
+ * How a file goes
+ * ---------------
+ *
+ * Whoever reads or writes a file may wait for user space for as long as he
+ * likes: the memory he reads to or writes from can be that of a FUSE file
+ * system. proc_remove() waits for him. So no file is removed while it is open:
+ * otherwise a request to destroy a set, which holds a lock of generic netlink,
+ * could be held up, and with it generic netlink of the whole machine.
+ *
+ * In place of that the file of a set belongs to the name of the set. It counts
+ * how often it is open, under ipcuckoo_net.mutex, under which open() also finds
+ * the set. When no set has the name any more the file is removed at once if it
+ * is not open, otherwise by a work item after the last close; that file cannot
+ * be opened meanwhile (ENOENT). If a set of that name is made before, the file
+ * is used again. proc_remove() then waits only for calls of open() that found no
+ * set and for the end of calls of release(), which take no lock but
+ * ipcuckoo_net.mutex; whoever removes a file does not hold it.
+ *
+ * An open file, the two lists included, holds its network namespace and the
+ * module, so that neither can end, and remove files, while it is open: rmmod
+ * answers that the module is in use. release() gives the module back before it
+ * has returned. That is safe, because the end of the module removes the file, or
+ * waits for the work item that does, and that waits for release() to return.
  */
 #include <linux/ctype.h>
 #include <linux/inet.h>
+#include <linux/module.h>
 #include <linux/proc_fs.h>
 #include <linux/sched/signal.h>
 #include <linux/seq_file.h>
@@ -67,27 +91,87 @@ static bool capable_in(const struct net *net)
 	return ns_capable(ipcuckoo_net_owner(net), CAP_NET_ADMIN);
 }
 
-/* The two lists. Opened by proc_create_net(), which checks file modes only; so
- * each reading begins with the capability.
+/* The network namespace of a file that is being opened, held with the module
+ * until put_holds(); or NULL if either is about to end.
  */
+static struct net *get_holds(const struct inode *inode)
+{
+	struct net *net;
 
+	if (!try_module_get(THIS_MODULE))
+		return NULL;
+	net = maybe_get_net(proc_get_parent_data(inode));
+	if (!net)
+		module_put(THIS_MODULE);
+	return net;
+}
+
+static void put_holds(struct net *net)
+{
+	put_net(net);
+	module_put(THIS_MODULE);
+}
+
+/* The two lists */
+
+/**
+ * struct list_reader - a list that is open
+ * @net:	its network namespace
+ * @last:	name of the set before the one that is to be shown next, so that a
+ *		read goes on where the one before it ended
+ * @shown:	name of the set that was shown last, perhaps in vain: its line may
+ *		have found no room
+ */
+struct list_reader {
+	struct net *net;
+	char last[IPCUCKOO_NAME_SIZE];
+	char shown[IPCUCKOO_NAME_SIZE];
+};
+
+static struct ipcuckoo_net *list_net(const struct seq_file *m)
+{
+	const struct list_reader *reader = m->private;
+
+	return ipcuckoo_net(reader->net);
+}
+
+static int list_open(struct inode *inode, struct file *file,
+		     const struct seq_operations *ops)
+{
+	struct net *net = get_holds(inode);
+	struct list_reader *reader;
+
+	if (!net)
+		return -ENXIO;
+	reader = capable_in(net) ? __seq_open_private(file, ops, sizeof(*reader)) : NULL;
+	if (!reader) {
+		put_holds(net);
+		return capable_in(net) ? -ENOMEM : -EPERM;
+	}
+	reader->net = net;
+	return 0;
+}
+
+static int list_release(struct inode *inode, struct file *file)
+{
+	struct seq_file *m = file->private_data;
+	struct net *net = list_net(m)->net;
+
+	seq_release_private(inode, file);
+	put_holds(net);
+	return 0;
+}
+
+/* seq_file begins at 0, or goes on where it was. */
 static void *sets_start(struct seq_file *m, loff_t *pos)
 {
-	struct ipcuckoo_net *inet = ipcuckoo_net(seq_file_net(m));
-	struct ipcuckoo_set *set, *last;
-	loff_t i;
+	struct list_reader *reader = m->private;
 
-	if (!capable_in(inet->net))
-		return ERR_PTR(-EPERM);
-	if (!*pos)
+	if (!*pos) {
+		*reader->last = '\0';
 		return SEQ_START_TOKEN;
-	set = ipcuckoo_set_next(inet, "");
-	for (i = 1; set && i < *pos; i++) {
-		last = set;
-		set = ipcuckoo_set_after(inet, last);
-		ipcuckoo_set_put(last);
 	}
-	return set;
+	return ipcuckoo_set_next(list_net(m), reader->last);
 }
 
 static bool is_set(const void *v)
@@ -103,17 +187,18 @@ static void sets_stop(struct seq_file *m, void *v)
 
 static void *sets_next(struct seq_file *m, void *v, loff_t *pos)
 {
-	struct ipcuckoo_net *inet = ipcuckoo_net(seq_file_net(m));
-	struct ipcuckoo_set *set;
+	struct list_reader *reader = m->private;
 
 	(*pos)++;
-	set = is_set(v) ? ipcuckoo_set_after(inet, v) : ipcuckoo_set_next(inet, "");
+	if (is_set(v))
+		strscpy(reader->last, reader->shown, sizeof(reader->last));
 	sets_stop(m, v);
-	return set;
+	return ipcuckoo_set_next(list_net(m), reader->last);
 }
 
 static int sets_show(struct seq_file *m, void *v)
 {
+	struct list_reader *reader = m->private;
 	struct ipcuckoo_set *set = v;
 
 	if (v == SEQ_START_TOKEN) {
@@ -121,6 +206,7 @@ static int sets_show(struct seq_file *m, void *v)
 		return 0;
 	}
 	mutex_lock(&set->entries.mutex);
+	strscpy(reader->shown, set->name, sizeof(reader->shown));
 	seq_printf(m, "%s %s %s %u %u %llu %zu %u\n", set->name,
 		   type_name(set->type), family_name(set->family),
 		   ipcuckoo_set_count(set), set->maxelem,
@@ -137,25 +223,35 @@ static const struct seq_operations sets_ops = {
 	.show = sets_show,
 };
 
+static int sets_open(struct inode *inode, struct file *file)
+{
+	return list_open(inode, file, &sets_ops);
+}
+
+static const struct proc_ops sets_file_ops = {
+	.proc_open = sets_open,
+	.proc_read = seq_read,
+	.proc_lseek = seq_lseek,
+	.proc_release = list_release,
+};
+
 static void *attachments_start(struct seq_file *m, loff_t *pos)
 {
-	struct ipcuckoo_net *inet = ipcuckoo_net(seq_file_net(m));
+	struct ipcuckoo_net *inet = list_net(m);
 
 	mutex_lock(&inet->mutex);
-	if (!capable_in(inet->net))
-		return ERR_PTR(-EPERM);
 	return *pos ? seq_list_start(&inet->attached.list, *pos - 1) :
 		      SEQ_START_TOKEN;
 }
 
 static void attachments_stop(struct seq_file *m, void *v)
 {
-	mutex_unlock(&ipcuckoo_net(seq_file_net(m))->mutex);
+	mutex_unlock(&list_net(m)->mutex);
 }
 
 static void *attachments_next(struct seq_file *m, void *v, loff_t *pos)
 {
-	struct ipcuckoo_net *inet = ipcuckoo_net(seq_file_net(m));
+	struct ipcuckoo_net *inet = list_net(m);
 
 	if (v != SEQ_START_TOKEN)
 		return seq_list_next(v, &inet->attached.list, pos);
@@ -202,7 +298,123 @@ static const struct seq_operations attachments_ops = {
 	.show = attachments_show,
 };
 
-/* The file of a set */
+static int attachments_open(struct inode *inode, struct file *file)
+{
+	return list_open(inode, file, &attachments_ops);
+}
+
+static const struct proc_ops attachments_file_ops = {
+	.proc_open = attachments_open,
+	.proc_read = seq_read,
+	.proc_lseek = seq_lseek,
+	.proc_release = list_release,
+};
+
+/* The files of sets */
+
+/**
+ * struct set_file - the file of the set of a name
+ * @node:	in ipcuckoo_proc.files
+ * @unused:	in ipcuckoo_proc.unused, or empty
+ * @pde:	what procfs has
+ * @opens:	how often it is open; under ipcuckoo_net.mutex
+ * @named:	there is a set of that name, or there will be in a moment; likewise
+ * @name:	its name
+ */
+struct set_file {
+	struct rb_node node;
+	struct list_head unused;
+	struct proc_dir_entry *pde;
+	unsigned int opens;
+	bool named;
+	char name[IPCUCKOO_NAME_SIZE];
+};
+
+static struct set_file *find_file(struct ipcuckoo_net *inet, const char *name)
+{
+	struct rb_node *node = inet->proc.files.rb_node;
+	struct set_file *file;
+	int order;
+
+	lockdep_assert_held(&inet->mutex);
+	while (node) {
+		file = rb_entry(node, struct set_file, node);
+		order = strcmp(name, file->name);
+		if (!order)
+			return file;
+		node = order < 0 ? node->rb_left : node->rb_right;
+	}
+	return NULL;
+}
+
+static bool file_less(struct rb_node *a, const struct rb_node *b)
+{
+	return strcmp(rb_entry(a, struct set_file, node)->name,
+		      rb_entry(b, struct set_file, node)->name) < 0;
+}
+
+/* Remove a file that cannot be opened and that nobody finds any more. */
+static void remove_file(struct set_file *file)
+{
+	proc_remove(file->pde);
+	kfree(file);
+}
+
+static struct set_file *take_unused(struct ipcuckoo_net *inet)
+{
+	struct set_file *file;
+
+	mutex_lock(&inet->mutex);
+	file = list_first_entry_or_null(&inet->proc.unused, struct set_file, unused);
+	if (file) {
+		list_del(&file->unused);
+		rb_erase(&file->node, &inet->proc.files);
+	}
+	mutex_unlock(&inet->mutex);
+	return file;
+}
+
+/* Under names: a set that is being made with such a name either found the file,
+ * which is then in use, or makes another one when this is done.
+ */
+static void removal_work(struct work_struct *work)
+{
+	struct ipcuckoo_net *inet = container_of(work, struct ipcuckoo_net,
+						 proc.removal);
+	struct set_file *file;
+
+	mutex_lock(&inet->names);
+	while ((file = take_unused(inet)))
+		remove_file(file);
+	mutex_unlock(&inet->names);
+}
+
+/* Hold the set that a file belongs to, and keep the file. NULL if there is none. */
+static struct ipcuckoo_set *use_file(struct ipcuckoo_net *inet, struct set_file *file)
+{
+	struct ipcuckoo_set *set;
+
+	mutex_lock(&inet->mutex);
+	set = ipcuckoo_set_find(inet, file->name);
+	if (set) {
+		kref_get(&set->ref);
+		file->opens++;
+	}
+	mutex_unlock(&inet->mutex);
+	return set;
+}
+
+static void unuse_file(struct ipcuckoo_net *inet, struct set_file *file,
+		       struct ipcuckoo_set *set)
+{
+	mutex_lock(&inet->mutex);
+	if (!--file->opens && !file->named) {
+		list_add_tail(&file->unused, &inet->proc.unused);
+		queue_work(system_unbound_wq, &inet->proc.removal);
+	}
+	mutex_unlock(&inet->mutex);
+	ipcuckoo_set_put(set);
+}
 
 static int set_show(struct seq_file *m, void *v)
 {
@@ -210,6 +422,10 @@ static int set_show(struct seq_file *m, void *v)
 	struct ipcuckoo_entries *e = &set->entries;
 
 	mutex_lock(&e->mutex);
+	if (set->dead) {
+		mutex_unlock(&e->mutex);
+		return -ENOENT;
+	}
 	seq_printf(m, "name %s\ntype %s\nfamily %s\nmaxelem %u\n", set->name,
 		   type_name(set->type), family_name(set->family),
 		   set->maxelem);
@@ -226,23 +442,6 @@ static int set_show(struct seq_file *m, void *v)
 	return 0;
 }
 
-static int open_set(struct file *file, struct net *net)
-{
-	struct ipcuckoo_set *set;
-	int err;
-
-	if (!capable_in(net))
-		return -EPERM;
-	/* procfs renames no file. */
-	set = ipcuckoo_set_get(ipcuckoo_net(net), file_dentry(file)->d_name.name);
-	if (!set)
-		return -ENOENT;
-	err = single_open(file, set_show, set);
-	if (err)
-		ipcuckoo_set_put(set);
-	return err;
-}
-
 static struct ipcuckoo_set *file_set(const struct file *file)
 {
 	const struct seq_file *m = file->private_data;
@@ -250,31 +449,44 @@ static struct ipcuckoo_set *file_set(const struct file *file)
 	return m->private;
 }
 
-/* A file that is open holds its namespace, so that the end of a namespace never
- * waits for who reads or writes.
- */
+static int open_set(struct file *file, struct net *net)
+{
+	struct set_file *set_file = pde_data(file_inode(file));
+	struct ipcuckoo_set *set;
+	int err;
+
+	if (!capable_in(net))
+		return -EPERM;
+	set = use_file(ipcuckoo_net(net), set_file);
+	if (!set)
+		return -ENOENT;
+	err = single_open(file, set_show, set);
+	if (err)
+		unuse_file(ipcuckoo_net(net), set_file, set);
+	return err;
+}
+
 static int set_open(struct inode *inode, struct file *file)
 {
-	struct net *net = maybe_get_net(proc_get_parent_data(inode));
+	struct net *net = get_holds(inode);
 	int err;
 
 	if (!net)
 		return -ENXIO;
 	err = open_set(file, net);
 	if (err)
-		put_net(net);
+		put_holds(net);
 	return err;
 }
 
 static int set_release(struct inode *inode, struct file *file)
 {
 	struct net *net = proc_get_parent_data(inode);
-	int err;
 
-	ipcuckoo_set_put(file_set(file));
-	err = single_release(inode, file);
-	put_net(net);
-	return err;
+	unuse_file(ipcuckoo_net(net), pde_data(inode), file_set(file));
+	single_release(inode, file);
+	put_holds(net);
+	return 0;
 }
 
 enum command_type {
@@ -481,28 +693,76 @@ static const struct proc_ops set_ops = {
 	.proc_write = set_write,
 };
 
-/**
- * ipcuckoo_proc_add() - make the file of a set
- * @inet:	namespace, whose mutex of names is held
- * @name:	name of the set, which may be found later
- *
- * Return: the file, or NULL for want of memory.
- */
-struct proc_dir_entry *ipcuckoo_proc_add(struct ipcuckoo_net *inet,
-					 const char *name)
+static bool reuse_file(struct ipcuckoo_net *inet, const char *name)
 {
-	return proc_create(name, 0600, inet->proc_sets, &set_ops);
+	struct set_file *file;
+
+	mutex_lock(&inet->mutex);
+	file = find_file(inet, name);
+	if (file) {
+		file->named = true;
+		list_del_init(&file->unused);
+	}
+	mutex_unlock(&inet->mutex);
+	return file;
 }
 
 /**
- * ipcuckoo_proc_del() - remove the file of a set
- * @proc:	file
+ * ipcuckoo_proc_add() - have a file for the set of a name
+ * @inet:	namespace, whose mutex of names is held
+ * @name:	the name, which no set has yet. From now on one may get it; or give
+ *		it back with ipcuckoo_proc_del()
  *
- * Context: process context; waits for those who use the file.
+ * Context: process context; takes the namespace's mutex.
+ * Return: 0 or -ENOMEM.
  */
-void ipcuckoo_proc_del(struct proc_dir_entry *proc)
+int ipcuckoo_proc_add(struct ipcuckoo_net *inet, const char *name)
 {
-	proc_remove(proc);
+	struct set_file *file;
+
+	if (reuse_file(inet, name))
+		return 0;
+	file = kzalloc(sizeof(*file), GFP_KERNEL_ACCOUNT);
+	if (!file)
+		return -ENOMEM;
+	file->named = true;
+	INIT_LIST_HEAD(&file->unused);
+	strscpy(file->name, name, sizeof(file->name));
+	file->pde = proc_create_data(name, 0600, inet->proc.set_dir, &set_ops, file);
+	if (!file->pde) {
+		kfree(file);
+		return -ENOMEM;
+	}
+	mutex_lock(&inet->mutex);
+	rb_add(&file->node, &inet->proc.files, file_less);
+	mutex_unlock(&inet->mutex);
+	return 0;
+}
+
+/**
+ * ipcuckoo_proc_del() - no set has a name any more
+ * @inet:	namespace, whose mutex of names is held
+ * @name:	the name
+ *
+ * Removes the file, or lets it be removed when it is open no more.
+ *
+ * Context: process context; takes the namespace's mutex. Waits for nobody who may
+ * be waiting for user space.
+ */
+void ipcuckoo_proc_del(struct ipcuckoo_net *inet, const char *name)
+{
+	struct set_file *file;
+	bool open;
+
+	mutex_lock(&inet->mutex);
+	file = find_file(inet, name);
+	file->named = false;
+	open = file->opens;
+	if (!open)
+		rb_erase(&file->node, &inet->proc.files);
+	mutex_unlock(&inet->mutex);
+	if (!open)
+		remove_file(file);
 }
 
 /**
@@ -513,25 +773,32 @@ void ipcuckoo_proc_del(struct proc_dir_entry *proc)
  */
 int ipcuckoo_proc_init_net(struct ipcuckoo_net *inet)
 {
-	inet->proc = proc_net_mkdir(inet->net, "ipcuckoo", inet->net->proc_net);
-	if (!inet->proc)
+	struct ipcuckoo_proc *proc = &inet->proc;
+
+	proc->files = RB_ROOT;
+	INIT_LIST_HEAD(&proc->unused);
+	INIT_WORK(&proc->removal, removal_work);
+	proc->dir = proc_net_mkdir(inet->net, "ipcuckoo", inet->net->proc_net);
+	if (!proc->dir)
 		return -ENOMEM;
-	inet->proc_sets = _proc_mkdir("set", 0500, inet->proc, inet->net, true);
-	if (inet->proc_sets &&
-	    proc_create_net("sets", 0400, inet->proc, &sets_ops,
-			    sizeof(struct seq_net_private)) &&
-	    proc_create_net("attachments", 0400, inet->proc, &attachments_ops,
-			    sizeof(struct seq_net_private)))
+	proc->set_dir = _proc_mkdir("set", 0500, proc->dir, inet->net, true);
+	if (proc->set_dir &&
+	    proc_create("sets", 0400, proc->dir, &sets_file_ops) &&
+	    proc_create("attachments", 0400, proc->dir, &attachments_file_ops))
 		return 0;
-	ipcuckoo_proc_exit_net(inet);
+	proc_remove(proc->dir);
 	return -ENOMEM;
 }
 
 /**
  * ipcuckoo_proc_exit_net() - remove the directory of a namespace
- * @inet:	namespace
+ * @inet:	namespace; its sets are gone, and no file is open, for each holds the
+ *		namespace and the module
  */
 void ipcuckoo_proc_exit_net(struct ipcuckoo_net *inet)
 {
-	proc_remove(inet->proc);
+	cancel_work_sync(&inet->proc.removal);
+	removal_work(&inet->proc.removal);
+	WARN_ON(!RB_EMPTY_ROOT(&inet->proc.files));
+	proc_remove(inet->proc.dir);
 }

@@ -1,15 +1,55 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* /proc/net/ipcuckoo. */
+/* /proc/net/ipcuckoo. Without CONFIG_PROC_FS there are no such files. */
 #ifndef _IPCUCKOO_PROCFS_H
 #define _IPCUCKOO_PROCFS_H
+
+#include <linux/list.h>
+#include <linux/rbtree.h>
+#include <linux/workqueue.h>
 
 struct ipcuckoo_net;
 struct proc_dir_entry;
 
+/**
+ * struct ipcuckoo_proc - the files of a network namespace
+ * @dir:	/proc/net/ipcuckoo
+ * @set_dir:	its directory "set"
+ * @files:	files in "set", by name; under ipcuckoo_net.mutex, and changed under
+ *		ipcuckoo_net.names only
+ * @unused:	those of them that @removal is to remove; under ipcuckoo_net.mutex
+ * @removal:	removes them
+ */
+struct ipcuckoo_proc {
+	struct proc_dir_entry *dir;
+	struct proc_dir_entry *set_dir;
+	struct rb_root files;
+	struct list_head unused;
+	struct work_struct removal;
+};
+
+#if IS_ENABLED(CONFIG_PROC_FS)
 int ipcuckoo_proc_init_net(struct ipcuckoo_net *inet);
 void ipcuckoo_proc_exit_net(struct ipcuckoo_net *inet);
-struct proc_dir_entry *ipcuckoo_proc_add(struct ipcuckoo_net *inet,
-					 const char *name);
-void ipcuckoo_proc_del(struct proc_dir_entry *proc);
+int ipcuckoo_proc_add(struct ipcuckoo_net *inet, const char *name);
+void ipcuckoo_proc_del(struct ipcuckoo_net *inet, const char *name);
+#else
+static inline int ipcuckoo_proc_init_net(struct ipcuckoo_net *inet)
+{
+	return 0;
+}
+
+static inline void ipcuckoo_proc_exit_net(struct ipcuckoo_net *inet)
+{
+}
+
+static inline int ipcuckoo_proc_add(struct ipcuckoo_net *inet, const char *name)
+{
+	return 0;
+}
+
+static inline void ipcuckoo_proc_del(struct ipcuckoo_net *inet, const char *name)
+{
+}
+#endif
 
 #endif /* _IPCUCKOO_PROCFS_H */

@@ -314,9 +314,8 @@ int ipcuckoo_set_create(struct ipcuckoo_net *inet, const char *name,
 		if (err)
 			goto err_unlock;
 	}
-	err = -ENOMEM;
-	set->proc = ipcuckoo_proc_add(inet, name);
-	if (!set->proc)
+	err = ipcuckoo_proc_add(inet, name);
+	if (err)
 		goto err_unlock;
 	mutex_lock(&set->entries.mutex);
 	mutex_lock(&inet->mutex);
@@ -367,8 +366,7 @@ static int set_remove(struct ipcuckoo_net *inet, struct ipcuckoo_set *set)
 }
 
 /* Destroy a set, whose contents are locked; unlocks them. Its entries go at once,
- * even if somebody still holds it. Removing its file waits for whoever is in the
- * middle of reading or writing it.
+ * even if somebody still holds it.
  */
 static int set_end(struct ipcuckoo_net *inet, struct ipcuckoo_set *set)
 {
@@ -382,7 +380,7 @@ static int set_end(struct ipcuckoo_net *inet, struct ipcuckoo_set *set)
 	mutex_unlock(&set->entries.mutex);
 	if (err)
 		return err;
-	ipcuckoo_proc_del(set->proc);
+	ipcuckoo_proc_del(inet, set->name);
 	cancel_delayed_work_sync(&set->sweep);
 	ipcuckoo_set_put(set);
 	return 0;
@@ -505,9 +503,8 @@ void ipcuckoo_set_exit_net(struct ipcuckoo_net *inet)
 int ipcuckoo_set_rename(struct ipcuckoo_net *inet, const char *from,
 			const char *to)
 {
-	struct proc_dir_entry *proc = NULL;
 	struct ipcuckoo_set *set, *other;
-	int err = 0;
+	int err;
 
 	if (mutex_lock_killable(&inet->names))
 		return -EINTR;
@@ -520,12 +517,14 @@ int ipcuckoo_set_rename(struct ipcuckoo_net *inet, const char *from,
 	else if (other)
 		err = -EEXIST;
 	else
-		proc = ipcuckoo_proc_add(inet, to);
-	if (!err && !proc)
-		err = -ENOMEM;
-	err = err ?: mutex_lock_killable(&set->entries.mutex);
+		err = ipcuckoo_proc_add(inet, to);
 	if (err)
 		goto out;
+	err = mutex_lock_killable(&set->entries.mutex);
+	if (err) {
+		ipcuckoo_proc_del(inet, to);
+		goto out;
+	}
 	mutex_lock(&inet->mutex);
 	rb_erase(&set->node, &inet->sets);
 	strscpy(set->name, to, sizeof(set->name));
@@ -534,9 +533,8 @@ int ipcuckoo_set_rename(struct ipcuckoo_net *inet, const char *from,
 	mutex_unlock(&inet->mutex);
 	ipcuckoo_event_names(inet, IPCUCKOO_EVENT_SET_RENAMED, from, to);
 	mutex_unlock(&set->entries.mutex);
-	swap(set->proc, proc);
+	ipcuckoo_proc_del(inet, from);
 out:
-	ipcuckoo_proc_del(proc);
 	mutex_unlock(&inet->names);
 	return err;
 }
@@ -568,7 +566,7 @@ static int lock_both(struct ipcuckoo_set *sets[2])
 	return -EINTR;
 }
 
-/* All that goes by a name: its place in the tree, what is attached, its file.
+/* All that goes by a name: its place in the tree and what is attached.
  * Under all three mutexes, that of contents for both.
  */
 static int exchange(struct ipcuckoo_net *inet, struct ipcuckoo_set *a,
@@ -588,7 +586,6 @@ static int exchange(struct ipcuckoo_net *inet, struct ipcuckoo_set *a,
 	memcpy(b->name, name, sizeof(name));
 	tree_insert(inet, a);
 	tree_insert(inet, b);
-	swap(a->proc, b->proc);
 	/* A dump of either is not of one moment any more. */
 	a->entries.generation++;
 	b->entries.generation++;

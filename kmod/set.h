@@ -5,8 +5,8 @@
  * Locks, in the order they are taken:
  *
  *   ipcuckoo_net.names		sets that come, go and change their names, and
- *				their procfs files; removing a file waits for who
- *				reads or writes it
+ *				their procfs files; never held while anyone waits
+ *				for user space (procfs.c)
  *   ipcuckoo_entries.mutex	the contents of one set, then of a shadow of it,
  *				or under names of another set; may be held for
  *				seconds
@@ -45,8 +45,6 @@ enum ipcuckoo_failure {
 	IPCUCKOO_FAILURE_EXIST,		/* EEXIST */
 	IPCUCKOO_FAILURES
 };
-
-struct proc_dir_entry;
 
 /**
  * struct ipcuckoo_notes - what ipset's sets have, and ours remember
@@ -95,7 +93,6 @@ struct ipcuckoo_mask {
  * @failed:	requests to add that failed, by reason; those to its shadows too,
  *		which have another lock
  * @node:	in the tree of sets, by name; under ipcuckoo_net.mutex
- * @proc:	its file, under ipcuckoo_net.names
  * @ref:	held by the tree, by attachments, shadows and dumps
  * @rcu:	to free it
  */
@@ -116,7 +113,6 @@ struct ipcuckoo_set {
 	unsigned int attachments;
 	atomic64_t failed[IPCUCKOO_FAILURES];
 	struct rb_node node;
-	struct proc_dir_entry *proc;
 	struct kref ref;
 	struct rcu_head rcu;
 };

@@ -423,7 +423,8 @@ mine hash:net any 3" "$("${nobody[@]}" unshare -U -r bash -c "$script_of_user_ns
 
 test_lifetime()
 {
-	# Test that the file is there as long as the set, and that one kept open is of no use then.
+	# Test that the file is there as long as the set or longer, if it is open; and that it is
+	# of no use then.
 	ask write gone '+192.0.2.1\n'
 	check "no set, no file" ENOENT "$answer"
 	ask create gone
@@ -432,16 +433,39 @@ test_lifetime()
 	ask use write
 	check "an open file can be written" ok "$answer"
 	ask destroy gone
-	check "with the set goes the file" no "$([ -e $proc/set/gone ] || echo no)"
 	ask use write
-	check "an open file cannot be written any more" EIO "$answer"
+	check "an open file cannot be written any more" ENOENT "$answer"
 	ask use read
-	check "nor read" EIO "$answer"
+	check "nor read" ENOENT "$answer"
+	ask write gone '+192.0.2.1\n'
+	check "nor opened once more" ENOENT "$answer"
 	ask create gone
 	check "a new set of that name is empty" 0 "$(summary gone entries)"
+	applied "and can be written" 1 1 gone '+192.0.2.1\n'
 	ask use write
-	check "the old file is not that of the new set" EIO "$answer"
+	check "the old file is not that of the new set" ENOENT "$answer"
+	ask close
+	applied "which has its file when that is closed" 1 1 gone '+192.0.2.2\n'
+	ask open gone
 	ask destroy gone
+	ask close
+	run_ok "the file goes when it is closed" busywait 5 [ ! -e $proc/set/gone ]
+	ask create gone
+	ask destroy gone
+	check "with the set goes the file that is not open" no "$([ -e $proc/set/gone ] || echo no)"
+}
+
+test_pins()
+{
+	local file
+
+	# Test that an open file holds the module, so that unloading it never waits for a reader.
+	for file in sets attachments set/host4; do
+		exec 9< "$proc/$file"
+		run_error "rmmod while $file is open" 1 "in use" rmmod ipcuckoo
+		exec 9<&-
+	done
+	check "all that were closed hold it no more" 0 "$(< /sys/module/ipcuckoo/refcnt)"
 }
 
 test_names()
@@ -522,6 +546,7 @@ test_full
 test_permissions
 test_namespaces
 test_lifetime
+test_pins
 test_names
 test_many_sets
 test_together

@@ -1,0 +1,407 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Nothing waits for whoever reads or writes a file of /proc/net/ipcuckoo.
+ *
+ * An ordinary user makes namespaces of his own, a file system in FUSE whose pages
+ * never come, and a set. He writes to the file of the set from such a page, reads
+ * it to another one, and the two lists as well: these calls hang. Beside them
+ * every request has to be answered, in his namespace and in the first one, and
+ * the module must say that it is in use. When the file system goes the calls end
+ * with an error, and nothing is left behind.
+ */
+#define _GNU_SOURCE
+#include <linux/fuse.h>
+#include <sched.h>
+#include <signal.h>
+#include <sys/mman.h>
+#include <sys/mount.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+
+#include "client.h"
+#include "core/ktap.h"
+
+/* Requests leave out what is zero, and some look at nothing in them. */
+#pragma GCC diagnostic ignored "-Wmissing-field-initializers"
+#pragma GCC diagnostic ignored "-Wunused-parameter"
+
+#define USER		1000
+#define MOUNT		"/tmp/stall"
+#define PROC		"/proc/net/ipcuckoo/"
+#define PAGE		4096
+
+/* Whatever takes so many seconds hangs. What does not takes milliseconds. */
+#define HANGS		10
+
+/* Of children that hang in the kernel on purpose, or did not come back. */
+static pid_t pending[32];
+static unsigned int n_pending;
+
+static pid_t host;
+static int reads;
+static double slowest;
+
+/* The file system: files "a" to "z" of one page. A file's number is its letter. */
+
+static struct fuse_attr attr_of(uint64_t node)
+{
+	return (struct fuse_attr){
+		.ino = node,
+		.size = node == FUSE_ROOT_ID ? 0 : PAGE,
+		.mode = node == FUSE_ROOT_ID ? S_IFDIR | 0755 : S_IFREG | 0644,
+		.nlink = 1,
+		.blksize = PAGE,
+	};
+}
+
+static void answer_fuse(int fuse, uint64_t unique, int error, const void *data,
+			size_t size)
+{
+	char out[sizeof(struct fuse_out_header) + 256];
+	const struct fuse_out_header header = {
+		.len = sizeof(header) + size,
+		.error = error,
+		.unique = unique,
+	};
+
+	memcpy(out, &header, sizeof(header));
+	if (size)
+		memcpy(out + sizeof(header), data, size);
+	if (write(fuse, out, header.len) < 0)
+		warn("fuse");
+}
+
+static void serve_one(int fuse, int told, const struct fuse_in_header *in)
+{
+	const struct fuse_init_out init = {
+		.major = FUSE_KERNEL_VERSION, .minor = 31, .max_write = PAGE,
+	};
+	const struct fuse_attr_out attr = {
+		.attr_valid = 1000, .attr = attr_of(in->nodeid),
+	};
+	const char *name = (const char *)(in + 1);
+	const struct fuse_entry_out entry = {
+		.nodeid = *name, .entry_valid = 1000, .attr_valid = 1000,
+		.attr = attr_of(*name),
+	};
+	const struct fuse_open_out opened = {};
+
+	switch (in->opcode) {
+	case FUSE_INIT:
+		return answer_fuse(fuse, in->unique, 0, &init, sizeof(init));
+	case FUSE_LOOKUP:
+		return answer_fuse(fuse, in->unique, 0, &entry, sizeof(entry));
+	case FUSE_GETATTR:
+		return answer_fuse(fuse, in->unique, 0, &attr, sizeof(attr));
+	case FUSE_OPEN:
+		return answer_fuse(fuse, in->unique, 0, &opened, sizeof(opened));
+	case FUSE_FLUSH:
+	case FUSE_RELEASE:
+		return answer_fuse(fuse, in->unique, 0, NULL, 0);
+	case FUSE_READ:
+		/* The page never comes. */
+		if (write(told, "", 1) != 1)
+			warn("pipe");
+		return;
+	case FUSE_FORGET:
+	case FUSE_BATCH_FORGET:
+	case FUSE_INTERRUPT:
+		return;
+	default:
+		return answer_fuse(fuse, in->unique, -ENOSYS, NULL, 0);
+	}
+}
+
+static void put_text(const char *path, const char *text)
+{
+	int fd = open(path, O_WRONLY);
+
+	if (fd < 0 || write(fd, text, strlen(text)) < 0)
+		err(2, "%s", path);
+	close(fd);
+}
+
+/* The process that the namespaces are of, and that the file system is in. */
+static void serve(int told)
+{
+	char buffer[1 << 17] __attribute__((aligned(8))), options[100];
+	int fuse;
+
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	if (setresgid(USER, USER, USER) || setresuid(USER, USER, USER))
+		err(2, "uid %d", USER);
+	prctl(PR_SET_DUMPABLE, 1);
+	if (unshare(CLONE_NEWUSER))
+		err(2, "a user namespace");
+	put_text("/proc/self/setgroups", "deny");
+	put_text("/proc/self/uid_map", "0 1000 1");
+	put_text("/proc/self/gid_map", "0 1000 1");
+	/* Now that there is a root whom the files of the network can belong to. */
+	if (unshare(CLONE_NEWNET | CLONE_NEWNS))
+		err(2, "namespaces");
+	fuse = open("/dev/fuse", O_RDWR);
+	snprintf(options, sizeof(options), "fd=%d,rootmode=40000,user_id=0,group_id=0", fuse);
+	if (fuse < 0 || mount("stall", MOUNT, "fuse", MS_NOSUID | MS_NODEV, options))
+		err(2, "fuse");
+	if (write(told, "", 1) != 1)
+		err(2, "pipe");
+	while (read(fuse, buffer, sizeof(buffer)) > 0)
+		serve_one(fuse, told, (const void *)buffer);
+	err(2, "fuse");
+}
+
+/* One more byte from the file system: it is there, or another read hangs. */
+static bool told(void)
+{
+	struct pollfd pfd = { reads, POLLIN, 0 };
+	char byte;
+
+	return poll(&pfd, 1, 20000) == 1 && read(reads, &byte, 1) == 1;
+}
+
+static void begin_host(void)
+{
+	int fds[2];
+
+	mkdir(MOUNT, 0755);
+	/* It is a module of most kernels, and a device for everybody. */
+	if (access("/dev/fuse", F_OK) && system("modprobe fuse"))
+		errx(2, "no FUSE");
+	chmod("/dev/fuse", 0666);
+	if (pipe2(fds, O_CLOEXEC))
+		err(2, "pipe");
+	reads = fds[0];
+	host = fork();
+	if (!host)
+		serve(fds[1]);
+	close(fds[1]);
+	if (host < 0 || !told())
+		errx(2, "no file system");
+}
+
+/* Become a process of the user, in his namespaces. */
+static void enter(void)
+{
+	static const char * const names[] = { "user", "net", "mnt" };
+	char path[64];
+	int fds[3], i;
+
+	for (i = 0; i < 3; i++) {
+		snprintf(path, sizeof(path), "/proc/%d/ns/%s", host, names[i]);
+		fds[i] = open(path, O_RDONLY | O_CLOEXEC);
+	}
+	if (setresgid(USER, USER, USER) || setresuid(USER, USER, USER))
+		err(2, "uid %d", USER);
+	for (i = 0; i < 3; i++)
+		if (setns(fds[i], 0))
+			err(2, "%s", names[i]);
+}
+
+/* What hangs */
+
+static void touch(const char *file, char page, bool writing)
+{
+	char path[64];
+	ssize_t size;
+	char *data;
+	int fd;
+
+	enter();
+	snprintf(path, sizeof(path), MOUNT "/%c", page);
+	fd = open(path, O_RDONLY);
+	data = mmap(NULL, PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE, fd, 0);
+	if (fd < 0 || data == MAP_FAILED)
+		err(2, "%s", path);
+	snprintf(path, sizeof(path), PROC "%s", file);
+	fd = open(path, writing ? O_WRONLY : O_RDONLY);
+	if (fd < 0)
+		err(2, "%s", path);
+	size = writing ? write(fd, data, PAGE) : read(fd, data, PAGE);
+	_exit(size < 0 ? errno : 0);
+}
+
+/* A child that reads a file to, or writes it from, a page that never comes. */
+static void stall(const char *file, bool writing)
+{
+	static char page = 'a';
+	pid_t pid = fork();
+
+	if (!pid)
+		touch(file, page, writing);
+	page++;
+	pending[n_pending++] = pid;
+	expect(told(), "%s %s hangs", writing ? "writing" : "reading", file);
+}
+
+/* What must not */
+
+struct request {
+	const char *what;
+	int (*run)(const struct request *request);
+	int cmd;
+	const char *name;
+	const char *to;
+};
+
+static int run_request(const struct request *request)
+{
+	struct client *c = client_open_or_die();
+	struct nlmsghdr *nlh = client_begin(c, request->cmd);
+	struct answer answer;
+
+	if (request->cmd == IPCUCKOO_CMD_SET_DEL && !request->name)
+		mnl_attr_put_u32(nlh, IPCUCKOO_A_FLAGS, IPCUCKOO_F_ALL);
+	if (request->name)
+		mnl_attr_put_strz(nlh, IPCUCKOO_A_SET, request->name);
+	if (request->to)
+		mnl_attr_put_strz(nlh, IPCUCKOO_A_SET_TO, request->to);
+	if (request->cmd == IPCUCKOO_CMD_SET_NEW) {
+		mnl_attr_put_u8(nlh, IPCUCKOO_A_TYPE, IPCUCKOO_TYPE_HASH_IP);
+		mnl_attr_put_u8(nlh, IPCUCKOO_A_FAMILY, IPCUCKOO_FAMILY_INET);
+	}
+	return -client_ask(c, &answer);
+}
+
+static int run_inside(const struct request *request)
+{
+	enter();
+	return run_request(request);
+}
+
+/* A line goes into the set of that name and no other one. */
+static int run_write(const struct request *request)
+{
+	const char line[] = "+192.0.2.1\n";
+	char path[64];
+	uint64_t before;
+	struct client *c;
+	int fd;
+
+	enter();
+	c = client_open_or_die();
+	before = figure(c, request->name, IPCUCKOO_A_ENTRIES);
+	snprintf(path, sizeof(path), PROC "set/%s", request->name);
+	fd = open(path, O_WRONLY);
+	if (fd < 0 || write(fd, line, strlen(line)) < 0)
+		return errno;
+	return figure(c, request->name, IPCUCKOO_A_ENTRIES) == before + 1 ? 0 : ESTALE;
+}
+
+static int run_rmmod(const struct request *request)
+{
+	return -module_unload();
+}
+
+static int run_unshare(const struct request *request)
+{
+	return unshare(CLONE_NEWNET) ? errno : 0;
+}
+
+/* Run something in a child of its own. Returns its errno, or ETIME if it hangs. */
+static int run(const struct request *request)
+{
+	double begin = ktap_seconds(), took;
+	int status = 0;
+	pid_t pid = fork(), ended;
+
+	if (!pid)
+		_exit(request->run(request));
+	do {
+		usleep(2000);
+		ended = waitpid(pid, &status, WNOHANG);
+		took = ktap_seconds() - begin;
+	} while (!ended && took < HANGS);
+	slowest = took > slowest ? took : slowest;
+	if (!ended)
+		pending[n_pending++] = pid;
+	return !ended ? ETIME : WIFEXITED(status) ? WEXITSTATUS(status) : EINTR;
+}
+
+#define RUN(want, ...) ({							\
+	const struct request run_one = { __VA_ARGS__ };				\
+	expect_equal(run(&run_one), want, "%s", run_one.what);			\
+})
+
+/* Whoever else uses generic netlink, or makes namespaces. */
+static void others(void)
+{
+	RUN(EWOULDBLOCK, "rmmod", run_rmmod);
+	RUN(0, "INFO in the first namespace", run_request, IPCUCKOO_CMD_INFO);
+	RUN(0, "another network namespace", run_unshare);
+}
+
+static void test_destroy(void)
+{
+	RUN(0, "SET_NEW x", run_inside, IPCUCKOO_CMD_SET_NEW, "x");
+	stall("set/x", true);
+	stall("set/x", false);
+	stall("sets", false);
+	stall("attachments", false);
+	RUN(0, "SET_DEL x", run_inside, IPCUCKOO_CMD_SET_DEL, "x");
+	RUN(ENOENT, "writing x", run_write, 0, "x");
+	others();
+	ktap_case("a set whose file is read and written can be destroyed");
+
+	RUN(0, "SET_NEW x", run_inside, IPCUCKOO_CMD_SET_NEW, "x");
+	RUN(0, "writing x", run_write, 0, "x");
+	others();
+	ktap_case("another one can have its name and its file");
+}
+
+static void test_rename(void)
+{
+	stall("set/x", true);
+	RUN(0, "SET_RENAME x y", run_inside, IPCUCKOO_CMD_SET_RENAME, "x", "y");
+	RUN(ENOENT, "writing x", run_write, 0, "x");
+	RUN(0, "SET_NEW x", run_inside, IPCUCKOO_CMD_SET_NEW, "x");
+	RUN(0, "writing x", run_write, 0, "x");
+	stall("set/y", false);
+	RUN(0, "SET_SWAP x y", run_inside, IPCUCKOO_CMD_SET_SWAP, "x", "y");
+	RUN(0, "SET_RENAME y z", run_inside, IPCUCKOO_CMD_SET_RENAME, "y", "z");
+	RUN(0, "SET_RENAME z y", run_inside, IPCUCKOO_CMD_SET_RENAME, "z", "y");
+	others();
+	ktap_case("it can be renamed and swapped");
+
+	RUN(0, "SET_DEL ALL", run_inside, IPCUCKOO_CMD_SET_DEL);
+	RUN(0, "SET_NEW y", run_inside, IPCUCKOO_CMD_SET_NEW, "y");
+	RUN(0, "writing y", run_write, 0, "y");
+	others();
+	ktap_case("all can be destroyed");
+}
+
+/* Nobody reads the page any more: the calls end, and the files of names that no set
+ * has go. Those are looked for from outside.
+ */
+static void test_end(void)
+{
+	char path[64];
+	int status;
+
+	snprintf(path, sizeof(path), "/proc/%d/net/ipcuckoo/set/x", pending[0]);
+	expect(!access(path, F_OK), "the file of x is there as long as it is open");
+	kill(host, SIGKILL);
+	waitpid(host, NULL, 0);
+	while (n_pending) {
+		if (waitpid(pending[--n_pending], &status, 0) < 0)
+			err(2, "wait");
+		expect(WIFEXITED(status) && WEXITSTATUS(status) == EFAULT,
+		       "a call that hung ends with EFAULT: status %x", status);
+	}
+	ktap_case("what hung ends with an error");
+	expect(wait_until(!module_unload(), 20), "the module can be unloaded");
+	ktap_case("everything is given back");
+	rmdir(MOUNT);
+}
+
+int main(void)
+{
+	ktap_begin("proc-stall");
+	module_load("userns=1");
+	begin_host();
+	test_destroy();
+	test_rename();
+	printf("# the slowest request took %.0f ms\n", slowest * 1000);
+	test_end();
+	return ktap_end();
+}
