@@ -489,9 +489,10 @@ static void put_values(struct sk_buff *skb, struct ipcuckoo_entries *e,
 	skb_put_zero(skb, nla_padlen(nla_len(attr)));
 }
 
-/* Put as many entries as fit into a message: of one kind where something is
- * kept for them, so that it stands behind them; otherwise of one kind after the
- * other, each once. Returns whether there may be room for more in the message.
+/* Put as many entries as fit into a message: of one kind where the set keeps
+ * anything for its entries, exceptions included, so that what is kept is of all
+ * entries of the message; otherwise of one kind after the other, each once. Returns
+ * whether there may be room for more in the message.
  */
 static bool dump_run(struct sk_buff *skb, struct ipcuckoo_entries *e, u64 *pos,
 		     bool *end)
@@ -499,21 +500,18 @@ static bool dump_run(struct sk_buff *skb, struct ipcuckoo_entries *e, u64 *pos,
 	const size_t heads = (ARRAY_SIZE(values) + 1) * (NLA_HDRLEN + NLA_ALIGNTO);
 	struct dump_run run = { .begin = *pos, .now = ipcuckoo_now() };
 	size_t room = skb_tailroom(skb);
-	bool any, kept = false;
 	unsigned int i;
+	bool any;
 
 	if (room < heads)
 		return false;
 	any = put_entries(skb, e, &run, min_t(size_t, room - heads, U16_MAX - heads),
 			  end);
-	for (i = 0; any && i < ARRAY_SIZE(values); i++) {
-		if (values[i].option ? e->options & values[i].option : run.except) {
+	for (i = 0; any && i < ARRAY_SIZE(values); i++)
+		if (values[i].option ? e->options & values[i].option : run.except)
 			put_values(skb, e, &run, values[i].attr);
-			kept = true;
-		}
-	}
 	*pos = run.end;
-	return any && !*end && !kept && !run.full;
+	return any && !*end && !ipcuckoo_entries_keeps(e) && !run.full;
 }
 
 /* Not in a .start handler, whose errors would come without a sentence. */
