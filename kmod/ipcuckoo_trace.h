@@ -37,7 +37,7 @@ TRACE_EVENT(ipcuckoo_match,
 		__entry->verdict = at->rule.verdict;
 		memcpy(__entry->src, src, 16);
 		memcpy(__entry->dst, dst, 16);
-		strscpy(__entry->set, set->name, IPCUCKOO_NAME_SIZE);
+		ipcuckoo_set_name(set, __entry->set);
 		strscpy(__entry->dev, dev->name, IFNAMSIZ);
 	),
 	TP_printk("attachment=%u set=%s direction=%s verdict=%s dev=%s src=%pI6c dst=%pI6c len=%u skbaddr=%p",

@@ -95,6 +95,7 @@ void ipcuckoo_log(struct ipcuckoo_attachment *at, const struct ipcuckoo_set *set
 		[IPCUCKOO_VERDICT_COUNT] = "count",
 	};
 	struct nf_loginfo info = { .type = log_type(&at->rule) };
+	char name[IPCUCKOO_NAME_SIZE];
 	u32 rest;
 
 	div_u64_rem(packets, at->rule.log.every, &rest);
@@ -106,7 +107,8 @@ void ipcuckoo_log(struct ipcuckoo_attachment *at, const struct ipcuckoo_set *set
 		info.u.log.level = LOGLEVEL_INFO;
 		info.u.log.logflags = NF_LOG_DEFAULT_MASK;
 	}
+	ipcuckoo_set_name(set, name);
 	nf_log_packet(state->net, state->pf, state->hook, skb, state->in,
-		      state->out, &info, "ipcuckoo %s %s: ", set->name,
+		      state->out, &info, "ipcuckoo %s %s: ", name,
 		      verdicts[at->rule.verdict]);
 }

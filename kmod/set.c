@@ -35,6 +35,32 @@ bool ipcuckoo_set_name_valid(const char *name)
 }
 
 /**
+ * ipcuckoo_set_name() - the name of a set, whoever may be changing it
+ * @set:	set, held or under rcu_read_lock()
+ * @name:	set to the name it had at one moment, with zeros behind it
+ *
+ * Context: any but hard interrupts. Waits for nobody: change_name() is not
+ * interrupted by packets, and takes no longer than a copy.
+ */
+void ipcuckoo_set_name(const struct ipcuckoo_set *set, char name[IPCUCKOO_NAME_SIZE])
+{
+	unsigned int seq;
+
+	do {
+		seq = read_seqbegin(&set->name_lock);
+		memcpy(name, set->name, IPCUCKOO_NAME_SIZE);
+	} while (read_seqretry(&set->name_lock, seq));
+}
+
+/* Under the three mutexes that a name changes under (set.h). */
+static void change_name(struct ipcuckoo_set *set, const char *name)
+{
+	write_seqlock_bh(&set->name_lock);
+	strscpy_pad(set->name, name, sizeof(set->name));
+	write_sequnlock_bh(&set->name_lock);
+}
+
+/**
  * ipcuckoo_set_find() - find a set by name
  * @inet:	namespace, whose mutex is held
  * @name:	name
@@ -278,7 +304,8 @@ int ipcuckoo_set_create(struct ipcuckoo_net *inet, const char *name,
 	set = kzalloc(sizeof(*set), GFP_KERNEL_ACCOUNT);
 	if (!set)
 		return -ENOMEM;
-	strscpy(set->name, name, sizeof(set->name));
+	seqlock_init(&set->name_lock);
+	strscpy_pad(set->name, name, sizeof(set->name));
 	set->type = options->type;
 	set->family = options->family;
 	set->inet = inet;
@@ -527,7 +554,7 @@ int ipcuckoo_set_rename(struct ipcuckoo_net *inet, const char *from,
 	}
 	mutex_lock(&inet->mutex);
 	rb_erase(&set->node, &inet->sets);
-	strscpy(set->name, to, sizeof(set->name));
+	change_name(set, to);
 	tree_insert(inet, set);
 	inet->attached.seq++;
 	mutex_unlock(&inet->mutex);
@@ -581,9 +608,9 @@ static int exchange(struct ipcuckoo_net *inet, struct ipcuckoo_set *a,
 		return err;
 	rb_erase(&a->node, &inet->sets);
 	rb_erase(&b->node, &inet->sets);
-	memcpy(name, a->name, sizeof(name));
-	memcpy(a->name, b->name, sizeof(name));
-	memcpy(b->name, name, sizeof(name));
+	strscpy(name, a->name, sizeof(name));
+	change_name(a, b->name);
+	change_name(b, name);
 	tree_insert(inet, a);
 	tree_insert(inet, b);
 	/* A dump of either is not of one moment any more. */

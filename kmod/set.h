@@ -21,7 +21,8 @@
  * have changed anything.
  *
  * All but the last are taken in process context only. A name changes under the
- * first three, and may be read under any of them.
+ * first three, and may be read under any of them. Whoever holds none of them,
+ * packets above all, reads it with ipcuckoo_set_name().
  */
 #ifndef _IPCUCKOO_SET_H
 #define _IPCUCKOO_SET_H
@@ -29,6 +30,7 @@
 #include <linux/atomic.h>
 #include <linux/kref.h>
 #include <linux/rbtree.h>
+#include <linux/seqlock.h>
 #include <linux/workqueue.h>
 
 #include "entries.h"
@@ -77,7 +79,8 @@ struct ipcuckoo_mask {
  * struct ipcuckoo_set - a set
  * @entries:	its contents; entries.mutex also protects @dead, @swaps, and
  *		changes of @maxelem
- * @name:	its name
+ * @name:	its name, with zeros behind it
+ * @name_lock:	for who reads @name and holds no lock
  * @type:	enum ipcuckoo_type
  * @family:	enum ipcuckoo_family
  * @inet:	its namespace
@@ -99,6 +102,7 @@ struct ipcuckoo_mask {
 struct ipcuckoo_set {
 	struct ipcuckoo_entries entries;
 	char name[IPCUCKOO_NAME_SIZE];
+	seqlock_t name_lock;
 	u8 type;
 	u8 family;
 	struct ipcuckoo_net *inet;
@@ -144,6 +148,7 @@ struct ipcuckoo_set_options {
 };
 
 bool ipcuckoo_set_name_valid(const char *name);
+void ipcuckoo_set_name(const struct ipcuckoo_set *set, char name[IPCUCKOO_NAME_SIZE]);
 int ipcuckoo_set_create(struct ipcuckoo_net *inet, const char *name,
 			const struct ipcuckoo_set_options *options);
 int ipcuckoo_set_destroy(struct ipcuckoo_net *inet, const char *name);

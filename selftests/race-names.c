@@ -1,0 +1,307 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Names of sets change while packets are logged and traced with them, while sets
+ * of them come and go, and while their files are opened, written, read and closed.
+ * A name that is seen is always a whole one. KCSAN watches who reads it without a
+ * lock.
+ */
+#define _GNU_SOURCE
+#include <arpa/inet.h>
+#include <pthread.h>
+#include <stdatomic.h>
+
+#include "client.h"
+#include "core/ktap.h"
+
+/* Tables leave out what is zero. */
+#pragma GCC diagnostic ignored "-Wmissing-field-initializers"
+
+#define TRACING		"/sys/kernel/tracing/"
+#define EVENT		TRACING "events/ipcuckoo/ipcuckoo_match/enable"
+#define PROC		"/proc/net/ipcuckoo/"
+
+/* The longest names, each of one letter, so that half a name can be told. */
+#define A		"aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"
+#define B		"bbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb"
+#define C		"ccccccccccccccccccccccccccccccc"
+#define D		"ddddddddddddddddddddddddddddddd"
+
+/* A name that comes and goes. */
+#define X		"xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx"
+
+static atomic_bool stop;
+
+/* What a thread has done. */
+struct work {
+	const char *name;
+	void (*run)(struct work *work);
+	unsigned long done;	/* how often */
+	unsigned long bad;	/* times it was not as expected */
+	char first[100];	/* the first of them */
+};
+
+__attribute__((format(printf, 2, 3)))
+static void bad(struct work *work, const char *format, ...)
+{
+	va_list args;
+
+	if (work->bad++)
+		return;
+	va_start(args, format);
+	vsnprintf(work->first, sizeof(work->first), format, args);
+	va_end(args);
+}
+
+static int two_names(struct client *c, uint8_t cmd, const char *name, const char *to)
+{
+	struct nlmsghdr *nlh = client_begin(c, cmd);
+	struct answer answer;
+
+	mnl_attr_put_strz(nlh, IPCUCKOO_A_SET, name);
+	mnl_attr_put_strz(nlh, IPCUCKOO_A_SET_TO, to);
+	return client_ask(c, &answer);
+}
+
+/* Attached to what comes from here, which nflog is told of, if nobody listens. */
+static int attach_logged(struct client *c, const char *name)
+{
+	struct nlmsghdr *nlh = client_begin(c, IPCUCKOO_CMD_ATTACH);
+	struct answer answer;
+
+	mnl_attr_put_strz(nlh, IPCUCKOO_A_SET, name);
+	mnl_attr_put_u8(nlh, IPCUCKOO_A_DIRECTION, IPCUCKOO_DIR_SRC);
+	mnl_attr_put_u8(nlh, IPCUCKOO_A_VERDICT, IPCUCKOO_VERDICT_COUNT);
+	mnl_attr_put_u32(nlh, IPCUCKOO_A_FLAGS, IPCUCKOO_F_LOOPBACK);
+	mnl_attr_put_u8(nlh, IPCUCKOO_A_LOG, IPCUCKOO_LOG_NFLOG);
+	mnl_attr_put_u32(nlh, IPCUCKOO_A_LOG_RATE, 0);
+	return client_ask(c, &answer);
+}
+
+static void make_sets(struct client *c)
+{
+	static const char * const names[] = { A, C, D };
+	int i;
+
+	for (i = 0; i < 3; i++)
+		if (set_new(c, names[i], IPCUCKOO_TYPE_HASH_IP, IPCUCKOO_FAMILY_INET) ||
+		    hosts_request(c, IPCUCKOO_CMD_ENTRY_ADD, names[i], INADDR_LOOPBACK, 1) ||
+		    attach_logged(c, names[i]))
+			errx(1, "cannot make sets");
+}
+
+/* Threads */
+
+static void rename_one(struct work *work)
+{
+	struct client *c = client_open_or_die();
+	int error;
+
+	for (; !stop; work->done++) {
+		error = two_names(c, IPCUCKOO_CMD_SET_RENAME, work->done % 2 ? B : A,
+				  work->done % 2 ? A : B);
+		if (error)
+			bad(work, "error %d", error);
+	}
+	client_close(c);
+}
+
+static void swap_two(struct work *work)
+{
+	struct client *c = client_open_or_die();
+	int error;
+
+	for (; !stop; work->done++) {
+		error = two_names(c, IPCUCKOO_CMD_SET_SWAP, C, D);
+		if (error)
+			bad(work, "error %d", error);
+	}
+	client_close(c);
+}
+
+static void come_and_go(struct work *work)
+{
+	struct client *c = client_open_or_die();
+	int error;
+
+	for (; !stop; work->done++) {
+		error = set_new(c, X, IPCUCKOO_TYPE_HASH_IP, IPCUCKOO_FAMILY_INET);
+		if (!error && work->done % 4 == 3)
+			error = two_names(c, IPCUCKOO_CMD_SET_RENAME, X, "y") ?:
+				two_names(c, IPCUCKOO_CMD_SET_RENAME, "y", X);
+		if (!error)
+			error = set_request(c, IPCUCKOO_CMD_SET_DEL, X);
+		if (error)
+			bad(work, "error %d", error);
+	}
+	client_close(c);
+}
+
+static void send_packets(struct work *work)
+{
+	int s = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	const struct sockaddr_in to = {
+		.sin_family = AF_INET,
+		.sin_port = htons(9),
+		.sin_addr.s_addr = htonl(INADDR_LOOPBACK),
+	};
+
+	/* Whoever refuses them is told of in another call. */
+	for (; !stop; work->done++)
+		sendto(s, "x", 1, 0, (const struct sockaddr *)&to, sizeof(to));
+	close(s);
+}
+
+/* The file of a set that goes, or changes its name. */
+static void use_file(struct work *work, const char *name)
+{
+	const char line[] = "+192.0.2.1\n";
+	char path[100], text[400];
+	ssize_t size;
+	int fd;
+
+	snprintf(path, sizeof(path), PROC "set/%s", name);
+	fd = open(path, O_RDWR | O_CLOEXEC);
+	if (fd < 0) {
+		if (errno != ENOENT)
+			bad(work, "open %c: %d", *name, errno);
+		return;
+	}
+	if (write(fd, line, strlen(line)) < 0 && errno != ENOENT)
+		bad(work, "write %c: %d", *name, errno);
+	size = read(fd, text, sizeof(text) - 1);
+	if (size < 0 && errno != ENOENT)
+		bad(work, "read %c: %d", *name, errno);
+	close(fd);
+}
+
+static void use_files(struct work *work)
+{
+	for (; !stop; work->done++)
+		use_file(work, work->done % 4 ? X : A);
+}
+
+/* Only these names are in a list, whole. */
+static void check_names(struct work *work, char *text, const char *before)
+{
+	static const char * const names[] = { A, B, C, D, X, "y" };
+	char *name = text;
+	unsigned int i;
+	size_t len;
+
+	while ((name = strstr(name, before))) {
+		name += strlen(before);
+		len = strcspn(name, " \n");
+		if (!name[len])
+			return;
+		for (i = 0; i < 6; i++)
+			if (strlen(names[i]) == len && !memcmp(name, names[i], len))
+				break;
+		if (i == 6)
+			bad(work, "name %.*s", (int)(len < 40 ? len : 40), name);
+		work->done++;
+	}
+}
+
+static void read_lists(struct work *work)
+{
+	char text[8192];
+	ssize_t size;
+	int fd;
+
+	while (!stop) {
+		fd = open(PROC "sets", O_RDONLY | O_CLOEXEC);
+		size = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
+		if (size < 0)
+			bad(work, "sets: %d", errno);
+		text[size < 0 ? 0 : size] = '\0';
+		/* Behind the end of the first line, which explains. */
+		check_names(work, text, "\n");
+		close(fd);
+	}
+}
+
+static void read_trace(struct work *work)
+{
+	int fd = open(TRACING "trace_pipe", O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	static char text[1 << 16];
+	ssize_t size;
+
+	while (!stop) {
+		size = read(fd, text, sizeof(text) - 1);
+		if (size < 0)
+			usleep(1000);
+		text[size < 0 ? 0 : size] = '\0';
+		check_names(work, text, " set=");
+	}
+	close(fd);
+}
+
+static void *thread(void *data)
+{
+	struct work *work = data;
+
+	work->run(work);
+	return NULL;
+}
+
+static bool trace(const char *on)
+{
+	int fd = open(EVENT, O_WRONLY | O_CLOEXEC);
+	bool done = fd >= 0 && write(fd, on, 1) == 1;
+
+	if (fd >= 0)
+		close(fd);
+	return done;
+}
+
+static void test_race(unsigned int seconds)
+{
+	struct work works[] = {
+		{ "renames", rename_one },
+		{ "swaps", swap_two },
+		{ "sets come and go", come_and_go },
+		{ "packets", send_packets },
+		{ "files opened", use_files },
+		{ "names listed", read_lists },
+		{ "names traced", read_trace },
+	};
+	unsigned int n = sizeof(works) / sizeof(*works) - !trace("1"), i;
+	pthread_t threads[sizeof(works) / sizeof(*works)];
+
+	for (i = 0; i < n; i++)
+		if (pthread_create(&threads[i], NULL, thread, &works[i]))
+			errx(1, "no thread");
+	sleep(seconds);
+	stop = true;
+	for (i = 0; i < n; i++) {
+		pthread_join(threads[i], NULL);
+		printf("# %s: %lu\n", works[i].name, works[i].done);
+		expect(works[i].done, "%s: some", works[i].name);
+		expect(!works[i].bad, "%s: %lu times: %s", works[i].name, works[i].bad,
+		       works[i].first);
+	}
+	trace("0");
+	ktap_case("names are whole, whoever changes them");
+}
+
+int main(void)
+{
+	const char *kernel = getenv("IPCUCKOO_KERNEL");
+	struct client *c;
+
+	ktap_begin("race-names");
+	module_load("");
+	c = client_open_or_die();
+	make_sets(c);
+	test_race(kernel && (!strcmp(kernel, "kcsan") || !strcmp(kernel, "debug")) ? 15 : 3);
+	expect(figure(c, NULL, IPCUCKOO_A_SETS) == 3, "three sets are left");
+	expect(wait_until(access(PROC "set/" X, F_OK), 5), "the file of the other one is gone");
+	expect(!access(PROC "set/" C, F_OK), "that of a set is there");
+	ktap_case("files are those of the sets");
+	everything(c, IPCUCKOO_CMD_DETACH);
+	everything(c, IPCUCKOO_CMD_SET_DEL);
+	client_close(c);
+	expect(wait_until(!module_unload(), 20), "the module can be unloaded");
+	ktap_case("everything is given back");
+	return ktap_end();
+}
