@@ -228,7 +228,7 @@ const char *ipcuckoo_nl_check_name(const struct nlattr *attr,
 	if (ipcuckoo_set_name_valid(nla_data(attr)))
 		return nla_data(attr);
 	NL_SET_ERR_MSG_ATTR(extack, attr,
-			    "a set's name has 1 to 31 letters, digits, '_', '.' or '-', and is not '.' or '..'");
+			    "a set's name has 1 to 31 ASCII letters, digits and punctuation characters but '/' and '\"', and is not '.' or '..'");
 	return NULL;
 }
 

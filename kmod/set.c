@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Sets: see set.h. */
-#include <linux/ctype.h>
 #include <linux/minmax.h>
 #include <linux/sched/signal.h>
 #include <linux/slab.h>
@@ -20,7 +19,10 @@ static_assert((u64)IPCUCKOO_CAPACITY_MAX * 1000 / IPCUCKOO_LOAD_TARGET <
  * ipcuckoo_set_name_valid() - may a set have this name?
  * @name:	name, shorter than IPCUCKOO_NAME_SIZE
  *
- * Names are file names in /proc and words of scripts.
+ * ipset takes any bytes. Names of ours are also file names in /proc, which '/'
+ * cannot be in, nor be "." or ".."; and words of a line of restore, which a '"'
+ * or white space would end. They are printed, so that they have no control
+ * characters, and nothing that depends on an encoding.
  */
 bool ipcuckoo_set_name_valid(const char *name)
 {
@@ -29,7 +31,7 @@ bool ipcuckoo_set_name_valid(const char *name)
 	if (!*name || !strcmp(name, ".") || !strcmp(name, ".."))
 		return false;
 	for (c = name; *c; c++)
-		if (!(isascii(*c) && isalnum(*c)) && !strchr("_.-", *c))
+		if (*c <= ' ' || *c >= 0x7f || *c == '/' || *c == '"')
 			return false;
 	return true;
 }

@@ -16,8 +16,8 @@
  * A *set* has a name, a type and a family. Types: hash:ip holds hosts,
  * hash:net holds hosts and prefixes. Both are exact: no stranger ever
  * matches. filter:ip holds hosts and is approximate. Families: inet, inet6,
- * and any, which holds both in one set. Names have 1 to 31 bytes of
- * [A-Za-z0-9_.-]; "." and ".." are not names.
+ * and any, which holds both in one set. Names have 1 to 31 ASCII letters, digits
+ * and punctuation characters other than '/' and '"'; "." and ".." are not names.
  *
  * An *approximate* set is a cuckoo filter: it keeps of each entry a fingerprint
  * of BITS bits (8, 16 or 32). Entries always match. A share of strangers
