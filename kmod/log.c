@@ -18,8 +18,16 @@ static enum nf_log_type log_type(const struct ipcuckoo_rule *rule)
 	return rule->log.to == IPCUCKOO_LOG_NFLOG ? NF_LOG_TYPE_ULOG : NF_LOG_TYPE_LOG;
 }
 
-/* The loggers of a rule, by family: the last is that of ingress. */
-static const u8 families[] = { NFPROTO_IPV4, NFPROTO_IPV6, NFPROTO_NETDEV };
+/* The loggers of a rule, by family: the last is that of ingress. A kernel without IPv6 has no
+ * packets of it, and no logger for them.
+ */
+static const u8 families[] = {
+	NFPROTO_IPV4,
+#if IS_ENABLED(CONFIG_IPV6)
+	NFPROTO_IPV6,
+#endif
+	NFPROTO_NETDEV,
+};
 
 static bool needs(const struct ipcuckoo_rule *rule, u8 family)
 {
