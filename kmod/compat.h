@@ -1,10 +1,19 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* What differs between the kernels this builds for: 6.1 and later. */
+/* What differs between the kernels this builds for: 6.1 and later, with or without procfs, IPv6,
+ * hooks at the ingress of devices, and more than one processor.
+ */
 #ifndef _IPCUCKOO_COMPAT_H
 #define _IPCUCKOO_COMPAT_H
 
 #include <linux/version.h>
 #include <net/genetlink.h>
+
+#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 1, 0)
+#error "ipcuckoo needs Linux 6.1 or later: build it for another kernel (KDIR=...)"
+#endif
+#if !IS_ENABLED(CONFIG_INET) || !IS_ENABLED(CONFIG_NETFILTER)
+#error "ipcuckoo needs CONFIG_INET and CONFIG_NETFILTER: set them in the kernel's configuration"
+#endif
 
 #if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 12, 0)
 #include <linux/unaligned.h>
