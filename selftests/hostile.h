@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * What programs share that take the module, or a network namespace, away from those who use it:
+ * sets whose entries expire while it happens, packets that match, dumps that nobody reads to
+ * the end, files that stay open.
+ */
+#ifndef _HOSTILE_H
+#define _HOSTILE_H
+
+#include <arpa/inet.h>
+#include <net/if.h>
+#include <netinet/in.h>
+#include <sched.h>
+#include <sys/ioctl.h>
+
+#include "client.h"
+
+/* Emulated kernels that check themselves afford less. */
+static inline bool hostile_slow(void)
+{
+	const char *kernel = getenv("IPCUCKOO_KERNEL");
+
+	return kernel && (!strcmp(kernel, "debug") || !strcmp(kernel, "kcsan"));
+}
+
+#define HOSTILE_PORT	4711
+
+/* Packets to oneself: every one passes PRE_ROUTING and LOCAL_OUT of the namespace that the
+ * socket is made in.
+ */
+static inline int hostile_packets(void)
+{
+	struct sockaddr_in to = { .sin_family = AF_INET, .sin_port = htons(HOSTILE_PORT) };
+	int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+
+	to.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+	if (fd < 0 || connect(fd, (struct sockaddr *)&to, sizeof(to)))
+		err(2, "a socket");
+	return fd;
+}
+
+/* What comes back from a port where nobody listens is an error now and then. */
+static inline void hostile_send(int fd, unsigned int count)
+{
+	while (count--)
+		if (send(fd, "", 1, MSG_DONTWAIT) < 0 && errno == ENETDOWN)
+			break;
+}
+
+static inline int hostile_loopback_up(void)
+{
+	struct ifreq req = { .ifr_name = "lo", .ifr_flags = IFF_UP };
+	int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	int error = fd < 0 || ioctl(fd, SIOCSIFFLAGS, &req) ? -errno : 0;
+
+	if (fd >= 0)
+		close(fd);
+	return error;
+}
+
+/* A set in which hosts expire one second after the other, for @seconds. */
+static inline int hostile_set(struct client *c, const char *name, uint32_t hosts,
+			      uint32_t seconds)
+{
+	struct nlmsghdr *nlh = client_begin(c, IPCUCKOO_CMD_SET_NEW);
+	uint32_t *timeouts = calloc(hosts, sizeof(*timeouts)), i;
+	struct answer answer;
+	int error;
+
+	mnl_attr_put_strz(nlh, IPCUCKOO_A_SET, name);
+	mnl_attr_put_u8(nlh, IPCUCKOO_A_TYPE, IPCUCKOO_TYPE_HASH_NET);
+	mnl_attr_put_u8(nlh, IPCUCKOO_A_FAMILY, IPCUCKOO_FAMILY_ANY);
+	mnl_attr_put_u32(nlh, IPCUCKOO_A_OPTIONS, IPCUCKOO_O_TIMEOUT | IPCUCKOO_O_COUNTERS);
+	error = client_ask(c, &answer);
+	for (i = 0; i < hosts; i++)
+		put_be32((uint8_t *)&timeouts[i], 1 + i % seconds);
+	nlh = client_begin(c, IPCUCKOO_CMD_ENTRY_ADD);
+	mnl_attr_put_strz(nlh, IPCUCKOO_A_SET, name);
+	put_hosts4(nlh, 0x7f000001, hosts);
+	mnl_attr_put(nlh, IPCUCKOO_A_TIMEOUTS, hosts * sizeof(*timeouts), timeouts);
+	free(timeouts);
+	return error ? error : client_ask(c, &answer);
+}
+
+/* Counts what is sent to oneself; @dev may be NULL. */
+static inline int hostile_attach(struct client *c, const char *name, const char *dev,
+				 uint8_t place)
+{
+	struct nlmsghdr *nlh = client_begin(c, IPCUCKOO_CMD_ATTACH);
+	struct answer answer;
+
+	mnl_attr_put_strz(nlh, IPCUCKOO_A_SET, name);
+	mnl_attr_put_u8(nlh, IPCUCKOO_A_DIRECTION, IPCUCKOO_DIR_BOTH);
+	mnl_attr_put_u8(nlh, IPCUCKOO_A_VERDICT, IPCUCKOO_VERDICT_COUNT);
+	mnl_attr_put_u8(nlh, IPCUCKOO_A_PLACE, place);
+	mnl_attr_put_u32(nlh, IPCUCKOO_A_FLAGS, IPCUCKOO_F_LOOPBACK | IPCUCKOO_F_EXIST);
+	if (dev)
+		mnl_attr_put_strz(nlh, IPCUCKOO_A_DEV, dev);
+	return client_ask(c, &answer);
+}
+
+/* A dump of which one datagram is read, and the rest not. */
+static inline void hostile_half_dump(struct client *c, uint8_t cmd, const char *name)
+{
+	struct nlmsghdr *nlh = client_begin(c, cmd);
+
+	nlh->nlmsg_flags = NLM_F_REQUEST | NLM_F_DUMP;
+	if (name)
+		mnl_attr_put_strz(nlh, IPCUCKOO_A_SET, name);
+	if (!client_send(c, nlh, nlh->nlmsg_len) && client_wait(c, 1000))
+		(void)!recv(mnl_socket_get_fd(c->nl), c->in, c->room, MSG_DONTWAIT);
+}
+
+/* References to the module, or -1 when it is not there. */
+static inline int hostile_references(void)
+{
+	FILE *f = fopen("/sys/module/" IPCUCKOO_FAMILY_NAME "/refcnt", "re");
+	int count = -1;
+
+	if (f && fscanf(f, "%d", &count) != 1)
+		count = -1;
+	if (f)
+		fclose(f);
+	return count;
+}
+
+#endif /* _HOSTILE_H */
