@@ -68,6 +68,18 @@ check:
 check-debug:
 	@$(vm)/check debug $(TESTS)
 
+# Not part of check: each of its kernels takes minutes to build.
+check-config:
+	@$(vm)/check config $(TESTS)
+
+torture:
+	@$(vm)/check torture
+
+# Look-ups of this tree beside those of commit BASE, in the same boots (BOOTS=4, SEED=n).
+bench-versus:
+	@selftests/bench/versus $(if $(BOOTS),--boots $(BOOTS)) $(if $(SEED),--seed $(SEED)) \
+		$(or $(BASE),HEAD)
+
 demo:
 	@$(vm)/demo
 
@@ -119,12 +131,17 @@ help:
 	@echo '  check-debug  the suite on a kernel that checks itself, and on a KCSAN kernel'
 	@echo '               TESTS="a.sh b.sh" runs these only'
 	@echo '  check-kill   kill -9 in the middle of every kind of request to a set of 10,000,000'
+	@echo '  check-config the suite on kernels without procfs, IPv6 or hooks at ingress, and the'
+	@echo '               module compiled for 32 bits'
+	@echo '  torture      unload the module and kill namespaces in use, fail every allocation'
 	@echo '  bench        ours beside ipset and nftables: figures, bars, a page with plots;'
 	@echo '               about an hour, BENCH=quick is a look (SEED=n)'
+	@echo '  bench-versus look-ups of this tree beside those of another: BASE=commit, BOOTS=4'
 	@echo '  bench-filters  the published filters beside our tables, in user space'
 	@echo '  fuzz         look for inputs that upset the tool; SECONDS=60 for each kind'
 	@echo '  fuzz-netlink a million random messages to a kernel that checks itself'
 	@echo '  lint         checkpatch and sparse'
 
-.PHONY: all module build-module tools install uninstall load check check-debug check-kill demo bench bench-filters \
+.PHONY: all module build-module tools install uninstall load check check-debug check-config \
+	check-kill torture demo bench bench-versus bench-filters \
 	fuzz fuzz-netlink lint clean help

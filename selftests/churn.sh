@@ -350,6 +350,7 @@ test_end()
 		"$(memory) $(grep -c '\[ipcuckoo\]' /proc/vmallocinfo)"
 }
 
+[ -n "$ipv6" ] || skip_all "no IPv6 in this kernel, and packets are of both families"
 note "SEED=$seed repeats this run"
 mkdir -p $dir
 # Processor 1 is for packets.

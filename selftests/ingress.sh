@@ -115,7 +115,7 @@ test_devices()
 test_priorities()
 {
 	in_f nft -f - <<-END || bail "nft cannot be set up"
-	table inet t {
+	table $nft_family t {
 		chain before {
 			type filter hook prerouting priority -10;
 			icmp type echo-request counter
@@ -127,7 +127,7 @@ test_priorities()
 	check "before a rule that drops it is seen" "0 3" "$(pings 3 c $FC4) $(seen)"
 	attach_fresh "client src count priority 0"
 	check "behind it it is not" "0 0" "$(pings 3 c $FC4) $(seen)"
-	in_f nft delete table inet t
+	in_f nft delete table $nft_family t
 	attach_fresh "client src accept priority -20" "client src drop priority 0"
 	check "accept ends the walk of its priority only" "0" "$(pings 3 c $FC4)"
 	attach_fresh "client src accept" "client src drop"

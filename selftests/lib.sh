@@ -208,7 +208,9 @@ end_of_test()
 	local status=$? line pids
 
 	trap - EXIT
-	mapfile -t pids < <(jobs -p)
+	# Not from a process: that takes a directory /dev/fd, which takes procfs.
+	# shellcheck disable=SC2207
+	pids=($(jobs -p))
 	if [ ${#pids[@]} -gt 0 ]; then
 		kill "${pids[@]}" 2> /dev/null
 		wait "${pids[@]}" 2> /dev/null
@@ -237,6 +239,19 @@ load_module()
 
 	out=$(insmod "$IPCUCKOO_KO" "$@" 2>&1) || bail "cannot load the module: $out"
 	on_exit "unload_quietly"
+}
+
+# need_ingress: there is no point in going on in a kernel without such hooks. Wants the module.
+need_ingress()
+{
+	local status
+
+	"$IPCUCKOO" create ingress hash:ip &&
+		"$IPCUCKOO" attach ingress src count ingress dev lo > /dev/null 2>&1
+	status=$?
+	"$IPCUCKOO" detach --all > /dev/null
+	"$IPCUCKOO" destroy ingress
+	[ $status -eq 0 ] || skip_all "this kernel has no netfilter hooks at ingress"
 }
 
 # Namespaces go away in the background, and hold on to the module until they have.
@@ -299,6 +314,14 @@ in_s()
 	nsenter --net=/run/netns/s "$@"
 }
 
+# A kernel without IPv6 has no packets of it, and nftables no tables for both families.
+ipv6=
+nft_family=ip
+if [ -d /proc/sys/net/ipv6 ]; then
+	ipv6=1
+	nft_family=inet
+fi
+
 # Before there is an interface: they are inherited by every one that comes.
 net_sysctls()
 {
@@ -313,6 +336,7 @@ net_sysctls()
 			echo 1 > $conf/accept_local
 		done
 		for conf in ipv6/conf/{all,default}; do
+			[ -d $conf ] || continue
 			echo 0 > $conf/accept_dad
 			echo 0 > $conf/accept_ra
 			echo 0 > $conf/router_solicitations
@@ -320,7 +344,7 @@ net_sysctls()
 		done
 		echo "$0" > ipv4/ip_forward
 		echo 0 > ipv4/icmp_ratelimit
-		echo 0 > ipv6/icmp/ratelimit' "$forward"
+		[ ! -d ipv6 ] || echo 0 > ipv6/icmp/ratelimit' "$forward"
 }
 
 # net_end NS DEV OWN4 OWN6 PEER4 PEER6 PEER-MAC: addresses and the one neighbour
@@ -330,9 +354,9 @@ net_end()
 	link set lo up
 	link set $2 up
 	addr add $3/24 dev $2
-	addr add $4/64 dev $2 nodad
 	neigh replace $5 lladdr $7 dev $2 nud permanent
-	neigh replace $6 lladdr $7 dev $2 nud permanent
+	${ipv6:+addr add $4/64 dev $2 nodad}
+	${ipv6:+neigh replace $6 lladdr $7 dev $2 nud permanent}
 	END
 }
 
@@ -341,7 +365,7 @@ net_default()
 {
 	ip -n "$1" -batch - <<-END
 	route add default via $2
-	route add default via $3
+	${ipv6:+route add default via $3}
 	END
 }
 

@@ -65,9 +65,13 @@ test_kernel_log()
 	echo 1 > /proc/sys/net/netfilter/nf_log_all_netns
 	dmesg -C
 	ping_from 5 $FC4
-	ping_from 5 $FC6
-	busywait 5 test "$(logged drop)" -ge 10
-	check "each drop" 10 "$(logged drop)"
+	lines=5
+	if [ -n "$ipv6" ]; then
+		ping_from 5 $FC6
+		lines=10
+	fi
+	busywait 5 test "$(logged drop)" -ge $lines
+	check "each drop" $lines "$(logged drop)"
 	check_match "with addresses and device" "ipcuckoo client drop: IN=c0 .*SRC=$C4 DST=$FC4 .*PROTO=ICMP" \
 		"$(dmesg)"
 	attach_fresh "client src drop log rate 0 every 10"
@@ -80,10 +84,14 @@ test_kernel_log()
 	ping_from 30 $FC4
 	lines=$(logged count)
 	check "no more than the rate" 1 $((lines >= 3 && lines <= 9))
-	attach_fresh "client src drop log ingress dev c0"
-	dmesg -C
-	ping_from 3 $FC4
-	check "at ingress" 3 "$(logged drop)"
+	if attach_fresh "client src drop log ingress dev c0" 2> err; then
+		dmesg -C
+		ping_from 3 $FC4
+		check "at ingress" 3 "$(logged drop)"
+	else
+		check_match "it is said why" "no netfilter hooks at ingress" "$(< err)"
+		skip "at ingress" "no netfilter hooks at ingress in this kernel"
+	fi
 	echo 0 > /proc/sys/net/netfilter/nf_log_all_netns
 }
 

@@ -290,13 +290,13 @@ test_hook_list()
 		skip "the kernel's list of hooks" "this kernel has none"
 		return
 	fi
-	nft add table inet t '{ chain c { type filter hook prerouting priority 0; }; }'
+	nft add table $nft_family t '{ chain c { type filter hook prerouting priority 0; }; }'
 	if ! nft list hooks 2> /dev/null | grep -q prerouting; then
 		skip "the kernel's list of hooks" "this kernel has none"
-		nft delete table inet t
+		nft delete table $nft_family t
 		return
 	fi
-	nft delete table inet t
+	nft delete table $nft_family t
 	load_module
 	ipcuckoo create any hash:net family any
 	check "nothing attached: not in the kernel's list" 0 "$(nft list hooks | grep -c ipcuckoo)"
@@ -394,8 +394,8 @@ met_by_nft()
 {
 	insmod "$IPCUCKOO_KO" "$@" && ipcuckoo create all hash:net &&
 		ipcuckoo add all 0.0.0.0/0 && ipcuckoo attach all src drop &&
-		in_f nft -f - <<-'END' || bail "cannot set up both"
-		table inet t {
+		in_f nft -f - <<-END || bail "cannot set up both"
+		table $nft_family t {
 			chain c {
 				type filter hook prerouting priority -100;
 				ip protocol udp counter
@@ -404,8 +404,8 @@ met_by_nft()
 		END
 	packets -s "$seed" -n 100 -k u -r "src,drop,$lists/all" check cs > $lists/out ||
 		bail "they were not dropped: $(< $lists/out)"
-	met=$(in_f nft list chain inet t c | sed -n 's/.*counter packets \([0-9]*\) .*/\1/p')
-	in_f nft delete table inet t
+	met=$(in_f nft list chain $nft_family t c | sed -n 's/.*counter packets \([0-9]*\) .*/\1/p')
+	in_f nft delete table $nft_family t
 	ipcuckoo detach --all
 	rmmod ipcuckoo
 }

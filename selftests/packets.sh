@@ -162,7 +162,7 @@ test_verdicts()
 # What the two rules of the chain "after" have counted, in order.
 nft_packets()
 {
-	in_f nft list chain inet t after | sed -n 's/.*counter packets \([0-9]*\) .*/\1/p' |
+	in_f nft list chain $nft_family t after | sed -n 's/.*counter packets \([0-9]*\) .*/\1/p' |
 		paste -sd ' '
 }
 
@@ -172,7 +172,7 @@ test_mark()
 	local name=$1 mark=$2 before=$3 after=$4 out matched
 
 	in_f nft -f - <<-END || bail "nft cannot be set up"
-	table inet t {
+	table $nft_family t {
 		chain before {
 			type filter hook prerouting priority -600;
 			meta mark set $before
@@ -189,7 +189,7 @@ test_mark()
 		not_ok "$name: packets pass and are counted" "status 0" "$out"
 	matched=$(in_f awk 'NR == 2 { print $(NF - 1) }' /proc/net/ipcuckoo/attachments)
 	check "$name" "$matched $((500 - matched))" "$(nft_packets)"
-	in_f nft delete table inet t
+	in_f nft delete table $nft_family t
 }
 
 test_marks()
@@ -206,7 +206,7 @@ test_mark_rule()
 	local have
 
 	in_f nft -f - <<-END || bail "nft cannot be set up"
-	table inet t {
+	table $nft_family t {
 		chain forward {
 			type filter hook forward priority 0;
 			meta mark 0x7 counter drop
@@ -215,7 +215,7 @@ test_mark_rule()
 	END
 	attach_fresh "both src mark 0x7"
 	fates "a rule of nft drops what was marked" -n 500 -r "src,drop,$lists/both4" check cs
-	in_f nft delete table inet t
+	in_f nft delete table $nft_family t
 }
 
 frag_queues()
@@ -227,7 +227,7 @@ frag_queues()
 test_defragmentation()
 {
 	in_f nft -f - <<-END || bail "nft cannot be set up"
-	table inet t {
+	table $nft_family t {
 		chain pre {
 			type filter hook prerouting priority 0;
 			ct state invalid counter
@@ -244,7 +244,7 @@ test_defragmentation()
 	ipcuckoo detach --all
 	packets -s "$seed" -n 50 -k l -r "src,drop,$lists/all4" check cs > /dev/null
 	check_match "those of others would" '^[1-9]' "$(frag_queues)"
-	in_f nft delete table inet t
+	in_f nft delete table $nft_family t
 }
 
 test_devices()

@@ -187,6 +187,7 @@ test_block()
 }
 
 load_module
+need_ingress
 make_sets
 test_attach
 test_detach

@@ -134,6 +134,7 @@ expect_env()
 
 session="192.0.2.7 5000 203.0.113.1 22"
 load_module
+need_ingress
 make_sets
 export SSH_CONNECTION=$session
 test_attach

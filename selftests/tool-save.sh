@@ -293,6 +293,7 @@ test_unit()
 }
 
 load_module
+need_ingress
 test_save
 test_lines
 test_all_or_none
