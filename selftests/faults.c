@@ -1,0 +1,813 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Every allocation fails once. Each command, each use of the files, and each way in which
+ * devices, namespaces and the module come and go is tried again and again: the first time its
+ * first allocation fails, then its second, until it has none that has not failed. Each time it
+ * is done, or is refused and has changed nothing; nothing is left of it in the end. For kernels
+ * with fault injection; kmemleak looks at what this leaves behind.
+ */
+#define _GNU_SOURCE
+#include <linux/if_link.h>
+#include <sched.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+
+#include "device.h"
+#include "fixture.h"
+
+#define FAULTS		"/sys/kernel/debug"
+
+/* Allocations of one try: with more something runs in circles. */
+#define MANY		20000
+
+/* Where there are more, only some of those behind are tried, unless ROUNDS says how many. */
+#define EACH		40
+
+#define HOSTS		3000
+
+/* The kernel's own way to make or end a namespace has a thousand allocations. Ours come last:
+ * that many are tried, or ROUNDS.
+ */
+#define LAST		80
+
+static int fail_nth;
+
+/* The @n-th allocation from here on fails, of this thread. */
+static void arm(unsigned int n)
+{
+	char text[16];
+
+	snprintf(text, sizeof(text), "%u", n);
+	if (pwrite(fail_nth, text, strlen(text), 0) < 0)
+		err(2, "fail-nth");
+}
+
+/* Returns whether one has failed. */
+static bool disarm(void)
+{
+	char text[16] = "";
+
+	if (pread(fail_nth, text, sizeof(text) - 1, 0) < 0)
+		err(2, "fail-nth");
+	arm(0);
+	return !atoi(text);
+}
+
+static void fault_setting(const char *path, const char *value)
+{
+	char name[128];
+	int fd;
+
+	snprintf(name, sizeof(name), FAULTS "/%s", path);
+	fd = open(name, O_WRONLY | O_CLOEXEC);
+	if (fd < 0 || write(fd, value, strlen(value)) < 0)
+		err(2, "%s", name);
+	close(fd);
+}
+
+/* Pages of ours are there already: no page fault is what fails. */
+static void open_fail_nth(void)
+{
+	fail_nth = open("/proc/thread-self/fail-nth", O_RDWR | O_CLOEXEC);
+	if (mlockall(MCL_CURRENT | MCL_FUTURE))
+		err(2, "mlockall");
+}
+
+/* Any allocation may fail, and nothing is said of it. */
+static bool faults_begin(void)
+{
+	open_fail_nth();
+	if (fail_nth < 0 || access(FAULTS "/failslab", F_OK))
+		return false;
+	fault_setting("failslab/verbose", "0");
+	fault_setting("failslab/ignore-gfp-wait", "N");
+	fault_setting("fail_page_alloc/verbose", "0");
+	fault_setting("fail_page_alloc/ignore-gfp-wait", "N");
+	fault_setting("fail_page_alloc/ignore-gfp-highmem", "N");
+	fault_setting("fail_page_alloc/min-order", "0");
+	return true;
+}
+
+static unsigned int next_after(unsigned int n)
+{
+	return n < ktap_option("ROUNDS", EACH) ? n + 1 : n + n / 4;
+}
+
+/* Requests */
+
+/* Sets in which something can be found, replaced and exchanged: those of the fixture, and one
+ * of each other kind.
+ */
+static void more_sets(void)
+{
+	const struct piece options = U32(OPTIONS, IPCUCKOO_O_TIMEOUT | IPCUCKOO_O_COUNTERS |
+						  IPCUCKOO_O_COMMENT | IPCUCKOO_O_SKBINFO);
+	struct nlmsghdr *nlh;
+	struct answer answer;
+
+	make_sets();
+	set_new(cl, "any2", IPCUCKOO_TYPE_HASH_NET, IPCUCKOO_FAMILY_ANY);
+	nlh = client_begin(cl, IPCUCKOO_CMD_SET_NEW);
+	mnl_attr_put_strz(nlh, IPCUCKOO_A_SET, "told");
+	mnl_attr_put_u8(nlh, IPCUCKOO_A_TYPE, IPCUCKOO_TYPE_HASH_IP);
+	mnl_attr_put_u8(nlh, IPCUCKOO_A_FAMILY, IPCUCKOO_FAMILY_ANY);
+	mnl_attr_put(nlh, options.type, options.size, options.data);
+	mnl_attr_put_u32(nlh, IPCUCKOO_A_MAXELEM, 6000);
+	mnl_attr_put_u32(nlh, IPCUCKOO_A_FLAGS, IPCUCKOO_F_FORCEADD);
+	expect_equal(client_ask(cl, &answer), 0, "a set that keeps everything of its entries");
+}
+
+static void many_hosts(void)
+{
+	more_sets();
+	expect_equal(hosts_request(cl, IPCUCKOO_CMD_ENTRY_ADD, "hosts", 0x01000000, HOSTS), 0,
+		     "hosts");
+	/* The kernels that check themselves allocate when one of these is freed, too. */
+	expect_equal(hosts_request(cl, IPCUCKOO_CMD_ENTRY_ADD, "told", 0x01000000, 20), 0,
+		     "hosts with all that is kept of them");
+}
+
+static uint32_t shadow;
+
+static void with_shadow(void)
+{
+	more_sets();
+	shadow = shadow_new(cl, "hosts", 0);
+	expect(shadow, "a shadow");
+	expect_equal(shadow_hosts(cl, shadow, 0x02000000, 3000), 0, "3000 hosts in it");
+}
+
+static struct mnl_socket *rtnl;
+
+static void with_device(void)
+{
+	more_sets();
+	device_del(rtnl, "fault0");
+	expect_equal(device_new(rtnl, "fault0", NULL), 0, "a device");
+}
+
+static void no_shadow(void)
+{
+	shadow_request(cl, IPCUCKOO_CMD_SHADOW_DEL, shadow, 0);
+}
+
+static void no_device(void)
+{
+	everything(cl, IPCUCKOO_CMD_DETACH);
+	device_del(rtnl, "fault0");
+}
+
+static void put_many(struct nlmsghdr *nlh)
+{
+	put_hosts4(nlh, 0x03000000, 4000);
+}
+
+/* What there is room for in a message of each kind, with all that can be said of it. */
+static void put_told(struct nlmsghdr *nlh)
+{
+	uint32_t i, timeouts[20];
+	char comments[20 * 8];
+
+	put_hosts4(nlh, 0x03000000, 20);
+	for (i = 0; i < 20; i++)
+		put_be32((uint8_t *)&timeouts[i], i % 2 ? 100 : 0);
+	for (i = 0; i < 20; i++)
+		memcpy(comments + 8 * i, "comment", 8);
+	mnl_attr_put(nlh, IPCUCKOO_A_TIMEOUTS, sizeof(timeouts), timeouts);
+	mnl_attr_put(nlh, IPCUCKOO_A_COMMENTS, sizeof(comments), comments);
+}
+
+/* Prefixes of many lengths: tables and hints of both families. */
+static void put_nets(struct nlmsghdr *nlh)
+{
+	uint8_t data[100 * IPCUCKOO_NET6_SIZE] = {};
+	uint8_t *at = data;
+	int i;
+
+	for (i = 0; i < 100; i++, at += IPCUCKOO_NET6_SIZE) {
+		at[0] = 0x20;
+		at[1] = 1;
+		at[2] = i;
+		at[16] = 24 + i % 8 * 8;
+	}
+	mnl_attr_put(nlh, IPCUCKOO_A_NETS6, sizeof(data), data);
+	put_net4(nlh, 0x0b000000, 8);
+}
+
+static void put_exception(struct nlmsghdr *nlh)
+{
+	put_net4(nlh, 0x0a010000, 16);
+	mnl_attr_put_u8(nlh, IPCUCKOO_A_NOMATCHES, 1);
+}
+
+static void put_shadow(struct nlmsghdr *nlh)
+{
+	mnl_attr_put_u32(nlh, IPCUCKOO_A_SHADOW, shadow);
+}
+
+static void put_shadow_hosts(struct nlmsghdr *nlh)
+{
+	put_shadow(nlh);
+	put_hosts4(nlh, 0x02000400, 4000);
+}
+
+/* Of those that are in it. */
+static void put_shadow_fewer(struct nlmsghdr *nlh)
+{
+	put_shadow(nlh);
+	put_hosts4(nlh, 0x02000100, 2600);
+}
+
+static void put_attach(struct nlmsghdr *nlh)
+{
+	mnl_attr_put_u8(nlh, IPCUCKOO_A_DIRECTION, IPCUCKOO_DIR_BOTH);
+	mnl_attr_put_u8(nlh, IPCUCKOO_A_VERDICT, IPCUCKOO_VERDICT_COUNT);
+}
+
+static void put_attach_log(struct nlmsghdr *nlh)
+{
+	put_attach(nlh);
+	mnl_attr_put_u8(nlh, IPCUCKOO_A_LOG, IPCUCKOO_LOG_KERNEL);
+}
+
+static void put_ingress(struct nlmsghdr *nlh)
+{
+	put_attach(nlh);
+	mnl_attr_put_u8(nlh, IPCUCKOO_A_PLACE, IPCUCKOO_PLACE_INGRESS);
+	mnl_attr_put_strz(nlh, IPCUCKOO_A_DEV, "fault0");
+}
+
+static void put_replace(struct nlmsghdr *nlh)
+{
+	mnl_attr_put_u8(nlh, IPCUCKOO_A_DIRECTION, IPCUCKOO_DIR_DST);
+	mnl_attr_put_u8(nlh, IPCUCKOO_A_VERDICT, IPCUCKOO_VERDICT_DROP);
+	mnl_attr_put_u32(nlh, IPCUCKOO_A_FLAGS, IPCUCKOO_F_REPLACE);
+	mnl_attr_put_u32(nlh, IPCUCKOO_A_PRIORITY, 10);
+}
+
+static void put_new(struct nlmsghdr *nlh)
+{
+	mnl_attr_put_u8(nlh, IPCUCKOO_A_TYPE, IPCUCKOO_TYPE_HASH_NET);
+	mnl_attr_put_u8(nlh, IPCUCKOO_A_FAMILY, IPCUCKOO_FAMILY_ANY);
+	mnl_attr_put_u32(nlh, IPCUCKOO_A_OPTIONS, IPCUCKOO_O_TIMEOUT | IPCUCKOO_O_COMMENT);
+}
+
+static void put_filter(struct nlmsghdr *nlh)
+{
+	mnl_attr_put_u8(nlh, IPCUCKOO_A_TYPE, IPCUCKOO_TYPE_FILTER_IP);
+	mnl_attr_put_u8(nlh, IPCUCKOO_A_FAMILY, IPCUCKOO_FAMILY_INET);
+	mnl_attr_put_u8(nlh, IPCUCKOO_A_BITS, 16);
+	mnl_attr_put_u32(nlh, IPCUCKOO_A_CAPACITY, 5000);
+}
+
+static void put_to_new(struct nlmsghdr *nlh)
+{
+	mnl_attr_put_strz(nlh, IPCUCKOO_A_SET_TO, "renamed");
+}
+
+static void put_to_other(struct nlmsghdr *nlh)
+{
+	mnl_attr_put_strz(nlh, IPCUCKOO_A_SET_TO, "any2");
+}
+
+static void put_all(struct nlmsghdr *nlh)
+{
+	mnl_attr_put_u32(nlh, IPCUCKOO_A_FLAGS, IPCUCKOO_F_ALL);
+}
+
+static void put_maxelem(struct nlmsghdr *nlh)
+{
+	mnl_attr_put_u32(nlh, IPCUCKOO_A_MAXELEM, 100000);
+}
+
+/**
+ * struct request - something to ask for while allocations fail
+ * @what:	in words
+ * @cmd:	command
+ * @set:	name of a set, or NULL
+ * @put:	the other attributes, or NULL
+ * @before:	what there has to be
+ * @after:	what has to go again, or NULL
+ * @partly:	it goes from set to set: what is refused may be done in part
+ */
+static const struct request {
+	const char *what;
+	uint8_t cmd;
+	const char *set;
+	void (*put)(struct nlmsghdr *nlh);
+	void (*before)(void);
+	void (*after)(void);
+	bool partly;
+} requests[] = {
+	{ "INFO", CMD(INFO), NULL, NULL, more_sets },
+	{ "SET_NEW", CMD(SET_NEW), "new", put_new, more_sets },
+	{ "SET_NEW of a filter", CMD(SET_NEW), "new", put_filter, more_sets },
+	{ "SET_DEL", CMD(SET_DEL), "hosts", NULL, many_hosts },
+	{ "SET_GET", CMD(SET_GET), "told", NULL, more_sets },
+	{ "SET_FLUSH", CMD(SET_FLUSH), "told", NULL, many_hosts },
+	{ "SET_FLUSH of all", CMD(SET_FLUSH), NULL, put_all, many_hosts, NULL, true },
+	{ "SET_RENAME", CMD(SET_RENAME), "hosts", put_to_new, more_sets },
+	{ "SET_SWAP", CMD(SET_SWAP), "any", put_to_other, more_sets },
+	{ "SET_CHANGE", CMD(SET_CHANGE), "hosts", put_maxelem, more_sets },
+	{ "ENTRY_ADD of thousands", CMD(ENTRY_ADD), "hosts", put_many, more_sets },
+	{ "ENTRY_ADD with timeouts and comments", CMD(ENTRY_ADD), "told", put_told, many_hosts },
+	{ "ENTRY_ADD of prefixes", CMD(ENTRY_ADD), "any", put_nets, more_sets },
+	{ "ENTRY_ADD of an exception", CMD(ENTRY_ADD), "any", put_exception, more_sets },
+	{ "SHADOW_NEW", CMD(SHADOW_NEW), "hosts", NULL, more_sets },
+	{ "SHADOW_ADD", CMD(SHADOW_ADD), NULL, put_shadow_hosts, with_shadow, no_shadow },
+	{ "SHADOW_REMOVE", CMD(SHADOW_REMOVE), NULL, put_shadow_fewer, with_shadow, no_shadow },
+	{ "SHADOW_COMMIT", CMD(SHADOW_COMMIT), NULL, put_shadow, with_shadow, no_shadow },
+	{ "SHADOW_DEL", CMD(SHADOW_DEL), NULL, put_shadow, with_shadow, no_shadow },
+	{ "ATTACH", CMD(ATTACH), "hosts", put_attach, more_sets },
+	{ "ATTACH with a log", CMD(ATTACH), "hosts", put_attach_log, more_sets },
+	{ "ATTACH at ingress", CMD(ATTACH), "any2", put_ingress, with_device, no_device },
+	{ "ATTACH with REPLACE", CMD(ATTACH), "any", put_replace, more_sets },
+	{ "DETACH", CMD(DETACH), "any", NULL, more_sets },
+	{ "DETACH of all", CMD(DETACH), NULL, put_all, more_sets },
+};
+
+/* What counts is what the sets hold: a generation may move without a change. */
+static bool same_state(const struct state *a, const struct state *b)
+{
+	return !memcmp(a->entries, b->entries, sizeof(a->entries)) &&
+	       a->attachments == b->attachments && a->sets == b->sets;
+}
+
+/* As in vm/guest: a message may be lost for want of memory, and with it an answer. */
+static bool is_shortage(int error)
+{
+	return error == -ENOMEM || error == -ENOBUFS || error == NO_ANSWER;
+}
+
+static int send_armed(const struct request *r, unsigned int n, bool *failed)
+{
+	struct nlmsghdr *nlh = client_begin(cl, r->cmd);
+	struct answer answer;
+	int error;
+
+	if (r->set)
+		mnl_attr_put_strz(nlh, IPCUCKOO_A_SET, r->set);
+	if (r->put)
+		r->put(nlh);
+	arm(n);
+	error = client_send(cl, nlh, nlh->nlmsg_len);
+	*failed = disarm();
+	return error ? error : client_read(cl, &answer);
+}
+
+/* Returns false when nothing failed any more. */
+static bool try_request(const struct request *r, unsigned int n, const struct state *done)
+{
+	struct state before, after;
+	bool failed;
+	int error;
+
+	r->before();
+	before = get_state();
+	error = send_armed(r, n, &failed);
+	after = get_state();
+	if (!error)
+		expect(same_state(&after, done), "%s, allocation %u failed: it is done", r->what,
+		       n);
+	else if (expect(failed && is_shortage(error), "%s, allocation %u %s: error %d", r->what, n,
+			failed ? "failed" : "did not fail", error))
+		expect(same_state(&after, &before) || r->partly ||
+		       (error != -ENOMEM && same_state(&after, done)),
+		       "%s, allocation %u failed: it is refused and nothing has changed",
+		       r->what, n);
+	if (r->after)
+		r->after();
+	return failed;
+}
+
+static void test_requests(void)
+{
+	const struct request *r, *end = requests + sizeof(requests) / sizeof(*requests);
+	struct state done;
+	bool failed;
+	unsigned int n;
+
+	for (r = requests; r < end; r++) {
+		r->before();
+		expect_equal(send_armed(r, 0, &failed), 0, "%s with enough memory", r->what);
+		done = get_state();
+		if (r->after)
+			r->after();
+		for (n = 1; n < MANY && !ktap_failing(); n = next_after(n))
+			if (!try_request(r, n, &done))
+				break;
+		ktap_case("%s: its allocations fail, up to the %uth", r->what, n - 1);
+	}
+}
+
+/* Dumps */
+
+static int dump_armed(uint8_t cmd, const char *set, unsigned int n, bool *failed)
+{
+	struct client *c = client_open_or_die();
+	struct nlmsghdr *nlh = client_begin(c, cmd);
+	int error, size, left = 0;
+
+	nlh->nlmsg_flags = NLM_F_REQUEST | NLM_F_DUMP;
+	if (set)
+		mnl_attr_put_strz(nlh, IPCUCKOO_A_SET, set);
+	arm(n);
+	error = client_send(c, nlh, nlh->nlmsg_len);
+	while (!error) {
+		size = recv(mnl_socket_get_fd(c->nl), c->in, c->room, MSG_DONTWAIT);
+		if (size < 0) {
+			error = -errno;
+			break;
+		}
+		nlh = (void *)c->in;
+		for (left = size; mnl_nlmsg_ok(nlh, left); nlh = mnl_nlmsg_next(nlh, &left))
+			if (nlh->nlmsg_type == NLMSG_DONE || nlh->nlmsg_type == NLMSG_ERROR)
+				goto done;
+	}
+done:
+	*failed = disarm();
+	if (!error)
+		error = *(int *)mnl_nlmsg_get_payload(nlh);
+	client_close(c);
+	return error;
+}
+
+static void test_dumps(void)
+{
+	static const struct {
+		const char *what;
+		uint8_t cmd;
+		const char *set;
+	} dumps[] = {
+		{ "entries", CMD(ENTRY_GET), "hosts" },
+		{ "entries with all that is kept of them", CMD(ENTRY_GET), "told" },
+		{ "sets", CMD(SET_GET), NULL },
+		{ "attachments", CMD(ATTACH_GET), NULL },
+	};
+	bool failed = true;
+	unsigned int i, n;
+	int error;
+
+	for (i = 0; i < sizeof(dumps) / sizeof(*dumps); i++) {
+		many_hosts();
+		for (n = 1, failed = true; failed && n < MANY && !ktap_failing();
+		     n = next_after(n)) {
+			error = dump_armed(dumps[i].cmd, dumps[i].set, n, &failed);
+			/* A dump whose buffer could not be had goes on with the next read. */
+			expect(!error || (failed && (is_shortage(error) || error == -EAGAIN)),
+			       "dump of %s, allocation %u: error %d", dumps[i].what, n, error);
+		}
+		ktap_case("dump of %s: its allocations fail", dumps[i].what);
+	}
+}
+
+/* Files */
+
+static int use_file(const char *path, const char *text, unsigned int n, bool *failed)
+{
+	char buf[4096];
+	int fd, error = 0;
+	ssize_t size = 0;
+
+	arm(n);
+	fd = open(path, (text ? O_WRONLY : O_RDONLY) | O_CLOEXEC);
+	if (fd >= 0 && text)
+		size = write(fd, text, strlen(text));
+	while (fd >= 0 && !text && (size = read(fd, buf, sizeof(buf))) > 0)
+		;
+	if (fd < 0 || size < 0)
+		error = -errno;
+	*failed = disarm();
+	if (fd >= 0)
+		close(fd);
+	return error;
+}
+
+static void test_files(void)
+{
+	static const struct {
+		const char *path, *text;
+		int more;
+	} files[] = {
+		{ "sets" }, { "attachments" }, { "set/hosts" }, { "set/told" },
+		{ "set/hosts", "+7.7.7.1\n+7.7.7.2\n-1.0.0.1\n", 1 },
+		{ "set/told", "+7.7.7.1\n+7::7\n", 0 },
+		{ "set/hosts", "/\n", -HOSTS - 1 },
+	};
+	unsigned int i, n;
+	uint64_t before, after;
+	char path[64];
+	bool failed;
+	int error;
+
+	if (access("/proc/net/ipcuckoo", F_OK)) {
+		printf("ok %u files: each allocation fails # SKIP no procfs\n", ++ktap.cases);
+		return;
+	}
+	for (i = 0; i < sizeof(files) / sizeof(*files); i++) {
+		snprintf(path, sizeof(path), "/proc/net/ipcuckoo/%s", files[i].path);
+		for (n = 1, failed = true; failed && n < MANY && !ktap_failing();
+		     n = next_after(n)) {
+			if (n == 1 || files[i].text)
+				many_hosts();
+			before = figure(cl, "hosts", IPCUCKOO_A_ENTRIES);
+			error = use_file(path, files[i].text, n, &failed);
+			after = figure(cl, "hosts", IPCUCKOO_A_ENTRIES);
+			expect(!error || (failed && error == -ENOMEM), "%s, allocation %u: error %d",
+			       path, n, error);
+			expect_equal(after, before + (error ? 0 : files[i].more),
+				     "%s, allocation %u, error %d: entries", path, n, error);
+		}
+		ktap_case("%s, %s: its allocations fail", path,
+			  files[i].text ? "written" : "read");
+	}
+}
+
+/* Devices */
+
+static pid_t elsewhere;
+
+/* A process that keeps a namespace until it is killed. */
+static pid_t keep_namespace(void)
+{
+	int ready[2];
+	pid_t pid;
+	char c;
+
+	if (pipe(ready))
+		err(2, "pipe");
+	pid = fork();
+	if (pid < 0)
+		err(2, "fork");
+	if (!pid) {
+		if (unshare(CLONE_NEWNET) || write(ready[1], "", 1) != 1)
+			_exit(1);
+		for (;;)
+			pause();
+	}
+	expect_equal(read(ready[0], &c, 1), 1, "a namespace");
+	close(ready[0]);
+	close(ready[1]);
+	return pid;
+}
+
+static void end_namespace(pid_t pid)
+{
+	kill(pid, SIGKILL);
+	waitpid(pid, NULL, 0);
+}
+
+/* New ones for each try: a rename that fails in the middle leaves the kernel with a link in
+ * sysfs that keeps the name taken.
+ */
+static char attached_to[IFNAMSIZ], other_name[IFNAMSIZ];
+
+static void new_names(void)
+{
+	static unsigned int serial;
+
+	snprintf(attached_to, sizeof(attached_to), "fault%u", ++serial);
+	snprintf(other_name, sizeof(other_name), "other%u", serial);
+}
+
+static int event_new(void)
+{
+	return device_new(rtnl, attached_to, NULL);
+}
+
+static int event_rename(void)
+{
+	return device_rename(rtnl, other_name, attached_to);
+}
+
+static int event_rename_away(void)
+{
+	return device_rename(rtnl, attached_to, other_name);
+}
+
+static int event_altname(void)
+{
+	return device_altname(rtnl, RTM_NEWLINKPROP, other_name, attached_to);
+}
+
+static int event_move(void)
+{
+	return device_move(rtnl, attached_to, elsewhere, attached_to);
+}
+
+static int event_del(void)
+{
+	return device_del(rtnl, attached_to);
+}
+
+static const struct {
+	const char *what;
+	const char *have;
+	int (*act)(void);
+} events[] = {
+	{ "a device comes", NULL, event_new },
+	{ "it is renamed to what is attached to", other_name, event_rename },
+	{ "it gets another name", attached_to, event_rename_away },
+	{ "it gets a second name that is attached to", other_name, event_altname },
+	{ "it moves to another namespace", attached_to, event_move },
+	{ "it goes", attached_to, event_del },
+};
+
+/* At the ingress of the device, and to what comes in through it. */
+static void attach_device(void)
+{
+	struct nlmsghdr *nlh;
+	struct answer answer;
+	int place;
+
+	for (place = IPCUCKOO_PLACE_IP; place <= IPCUCKOO_PLACE_INGRESS; place++) {
+		nlh = client_begin(cl, IPCUCKOO_CMD_ATTACH);
+		mnl_attr_put_strz(nlh, IPCUCKOO_A_SET, "any2");
+		put_attach(nlh);
+		mnl_attr_put_u8(nlh, IPCUCKOO_A_PLACE, place);
+		mnl_attr_put_strz(nlh, IPCUCKOO_A_DEV, attached_to);
+		expect_equal(client_ask(cl, &answer), 0, "attached to %s", attached_to);
+	}
+}
+
+static bool try_event(unsigned int i, unsigned int n)
+{
+	bool failed;
+	int error;
+
+	new_names();
+	if (events[i].have)
+		expect_equal(device_new(rtnl, events[i].have, NULL), 0, "a device");
+	attach_device();
+	arm(n);
+	error = events[i].act();
+	failed = disarm();
+	/* The error is the kernel's, and may be any. */
+	expect(!error || failed, "%s, allocation %u: error %d", events[i].what, n, error);
+	everything(cl, IPCUCKOO_CMD_DETACH);
+	device_del(rtnl, attached_to);
+	device_del(rtnl, other_name);
+	return failed;
+}
+
+static void test_devices(void)
+{
+	unsigned int i, n;
+
+	more_sets();
+	elsewhere = keep_namespace();
+	for (i = 0; i < sizeof(events) / sizeof(*events); i++) {
+		for (n = 1; n < MANY && !ktap_failing(); n = next_after(n))
+			if (!try_event(i, n))
+				break;
+		ktap_case("%s: its allocations fail, up to the %uth", events[i].what, n - 1);
+	}
+	end_namespace(elsewhere);
+}
+
+/* Namespaces and the module */
+
+/* In a process of its own: one that the kernel half made is its own affair. */
+static bool try_in_child(bool (*act)(unsigned int n), unsigned int n)
+{
+	int status;
+	pid_t pid = fork();
+
+	if (pid < 0)
+		err(2, "fork");
+	if (!pid) {
+		close(fail_nth);
+		open_fail_nth();
+		_exit(act(n));
+	}
+	if (waitpid(pid, &status, 0) != pid || !WIFEXITED(status)) {
+		expect(false, "allocation %u: the process ended with %#x", n, status);
+		return false;
+	}
+	return WEXITSTATUS(status);
+}
+
+static bool new_namespace(unsigned int n)
+{
+	arm(n);
+	/* Whatever the error is: it is the kernel's. */
+	(void)!unshare(CLONE_NEWNET);
+	return disarm();
+}
+
+static bool load_module(unsigned int n)
+{
+	int fd = open(getenv("IPCUCKOO_KO"), O_RDONLY | O_CLOEXEC);
+	bool failed;
+
+	arm(n);
+	syscall(SYS_finit_module, fd, "", 0);
+	failed = disarm();
+	close(fd);
+	return failed;
+}
+
+static bool unload_module(unsigned int n)
+{
+	bool failed;
+
+	arm(n);
+	syscall(SYS_delete_module, IPCUCKOO_FAMILY_NAME, O_NONBLOCK);
+	failed = disarm();
+	return failed;
+}
+
+/* How many allocations there are: the first that nobody makes, found by halves. */
+static unsigned int count_allocations(bool (*act)(unsigned int n), void (*between)(void))
+{
+	unsigned int low = 0, high = 1;
+
+	for (; high < 1 << 20 && try_in_child(act, high); high *= 2) {
+		low = high;
+		between();
+	}
+	between();
+	while (high - low > 1) {
+		if (try_in_child(act, (low + high) / 2))
+			low = (low + high) / 2;
+		else
+			high = (low + high) / 2;
+		between();
+	}
+	return low;
+}
+
+static void nothing(void)
+{
+	expect(true, "nothing to do");
+}
+
+static bool module_there(void)
+{
+	return !access("/sys/module/" IPCUCKOO_FAMILY_NAME "/refcnt", F_OK);
+}
+
+static void module_gone(void)
+{
+	if (module_there())
+		expect(wait_until(!module_unload() || errno == ENOENT, 20), "it can be unloaded");
+	expect(!module_there(), "it is gone");
+}
+
+static void module_back(void)
+{
+	if (!module_there())
+		module_load("");
+	expect(module_there(), "it is back");
+}
+
+static void try_last(const char *what, bool (*act)(unsigned int n), void (*between)(void))
+{
+	unsigned int all, n, last = ktap_option("ROUNDS", LAST);
+
+	all = count_allocations(act, between);
+	for (n = all > last ? all - last + 1 : 1; n <= all + 10 && !ktap_failing(); n++) {
+		try_in_child(act, n);
+		between();
+	}
+	ktap_case("%s: each of the last %u allocations fails, of %u", what,
+		  all > last ? last : all, all);
+}
+
+static void test_namespaces(void)
+{
+	try_last("a namespace begins", new_namespace, nothing);
+}
+
+static void test_module(void)
+{
+	pid_t others[2] = { keep_namespace(), keep_namespace() };
+	unsigned int i;
+
+	client_close(cl);
+	module_gone();
+	try_last("the module is loaded", load_module, module_gone);
+	module_back();
+	try_last("the module is unloaded", unload_module, module_back);
+	cl = client_open_or_die();
+	for (i = 0; i < 2; i++)
+		end_namespace(others[i]);
+}
+
+int main(void)
+{
+	if (!faults_begin()) {
+		printf("1..0 # SKIP this kernel has no fault injection\n");
+		return 4;
+	}
+	fixture_begin("faults");
+	rtnl = device_socket();
+	test_requests();
+	test_dumps();
+	test_files();
+	test_devices();
+	test_namespaces();
+	test_module();
+	mnl_socket_close(rtnl);
+	return fixture_end();
+}
