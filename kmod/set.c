@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Sets: see set.h. */
+#include <linux/bottom_half.h>
 #include <linux/minmax.h>
+#include <linux/preempt.h>
 #include <linux/sched/signal.h>
 #include <linux/slab.h>
 #include <linux/string.h>
@@ -41,25 +43,33 @@ bool ipcuckoo_set_name_valid(const char *name)
  * @set:	set, held or under rcu_read_lock()
  * @name:	set to the name it had at one moment, with zeros behind it
  *
- * Context: any but hard interrupts. Waits for nobody: change_name() is not
- * interrupted by packets, and takes no longer than a copy.
+ * Context: any but hard interrupts. Waits for change_name() at most, on another
+ * processor, which is no longer than a copy.
  */
 void ipcuckoo_set_name(const struct ipcuckoo_set *set, char name[IPCUCKOO_NAME_SIZE])
 {
 	unsigned int seq;
 
 	do {
-		seq = read_seqbegin(&set->name_lock);
+		seq = read_seqcount_begin(&set->name_seq);
 		memcpy(name, set->name, IPCUCKOO_NAME_SIZE);
-	} while (read_seqretry(&set->name_lock, seq));
+	} while (read_seqcount_retry(&set->name_seq, seq));
 }
 
-/* Under the three mutexes that a name changes under (set.h). */
+/* Under the three mutexes that a name changes under (set.h), so that there is one
+ * writer. No reader may come in between on this processor, for he would wait for
+ * ever: no packet, nor, with PREEMPT_RT, a thread that has one. A lock in place of
+ * that would be none that a tracepoint may wait for there.
+ */
 static void change_name(struct ipcuckoo_set *set, const char *name)
 {
-	write_seqlock_bh(&set->name_lock);
+	local_bh_disable();
+	preempt_disable();
+	write_seqcount_begin(&set->name_seq);
 	strscpy_pad(set->name, name, sizeof(set->name));
-	write_sequnlock_bh(&set->name_lock);
+	write_seqcount_end(&set->name_seq);
+	preempt_enable();
+	local_bh_enable();
 }
 
 /**
@@ -306,7 +316,7 @@ int ipcuckoo_set_create(struct ipcuckoo_net *inet, const char *name,
 	set = kzalloc(sizeof(*set), GFP_KERNEL_ACCOUNT);
 	if (!set)
 		return -ENOMEM;
-	seqlock_init(&set->name_lock);
+	seqcount_init(&set->name_seq);
 	strscpy_pad(set->name, name, sizeof(set->name));
 	set->type = options->type;
 	set->family = options->family;

@@ -80,7 +80,7 @@ struct ipcuckoo_mask {
  * @entries:	its contents; entries.mutex also protects @dead, @swaps, and
  *		changes of @maxelem
  * @name:	its name, with zeros behind it
- * @name_lock:	for who reads @name and holds no lock
+ * @name_seq:	for who reads @name and holds no lock
  * @type:	enum ipcuckoo_type
  * @family:	enum ipcuckoo_family
  * @inet:	its namespace
@@ -102,7 +102,7 @@ struct ipcuckoo_mask {
 struct ipcuckoo_set {
 	struct ipcuckoo_entries entries;
 	char name[IPCUCKOO_NAME_SIZE];
-	seqlock_t name_lock;
+	seqcount_t name_seq;
 	u8 type;
 	u8 family;
 	struct ipcuckoo_net *inet;
