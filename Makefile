@@ -68,6 +68,9 @@ check:
 check-debug:
 	@$(vm)/check debug $(TESTS)
 
+check-filters:
+	@$(vm)/check filters
+
 # Not part of check: each of its kernels takes minutes to build.
 check-config:
 	@$(vm)/check config $(TESTS)
@@ -127,13 +130,14 @@ help:
 	@echo
 	@echo 'Test (as root, on Debian 12; they install the packages they need):'
 	@echo '  demo         boot a machine, load lists, see packets dropped'
-	@echo '  check        user-space tests, then the suite on the stock kernel'
-	@echo '  check-debug  the suite on a kernel that checks itself, and on a KCSAN kernel'
+	@echo '  check        user-space tests, and the suite on the stock kernel'
+	@echo '  check-debug  the suite on kernels that check themselves, User Mode Linux first'
 	@echo '               TESTS="a.sh b.sh" runs these only'
 	@echo '  check-kill   kill -9 in the middle of every kind of request to a set of 10,000,000'
 	@echo '  check-config the suite on kernels without procfs, IPv6 or hooks at ingress, and the'
 	@echo '               module compiled for 32 bits'
 	@echo '  torture      unload the module and kill namespaces in use, fail every allocation'
+	@echo '  check-filters  the published filters that bench-filters compares with ours'
 	@echo '  bench        ours beside ipset and nftables: figures, bars, a page with plots;'
 	@echo '               about an hour, BENCH=quick is a look (SEED=n)'
 	@echo '  bench-versus look-ups of this tree beside those of another: BASE=commit, BOOTS=4'
@@ -142,6 +146,6 @@ help:
 	@echo '  fuzz-netlink a million random messages to a kernel that checks itself'
 	@echo '  lint         checkpatch and sparse'
 
-.PHONY: all module build-module tools install uninstall load check check-debug check-config \
+.PHONY: all module build-module tools install uninstall load check check-debug check-filters check-config \
 	check-kill torture demo bench bench-versus bench-filters \
 	fuzz fuzz-netlink lint clean help
