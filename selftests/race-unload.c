@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * The module goes and comes back while it is in use by all who can use it: packets match,
- * entries expire, dumps are half read, files are open and read, somebody monitors, sets and
- * shadows are filled. What is attached holds it; from the moment that nothing is, it can be
- * unloaded within a few seconds, whatever the others do, and nothing of it is left.
+ * entries expire, dumps are half read, files are open and read, sets and shadows are filled.
+ * What is attached and files that stay open hold it; from the moment that there is neither, it
+ * can be unloaded within a few seconds, whatever the others do, and nothing of it is left.
  *
  * ROUNDS=n takes it away n times.
  */
@@ -22,6 +22,9 @@
 #define PATIENCE	60
 
 static atomic_bool over;
+
+/* The module is about to go: files are opened, but no longer than for a moment. */
+static atomic_bool leaving;
 
 /* Everybody has a state of his own. */
 static uint32_t draw(uint32_t *state, uint32_t below)
@@ -65,26 +68,43 @@ static void dump_halves(uint32_t *state)
 	client_close(c);
 }
 
-/* They stay open while the module goes, are read after it has gone, and are closed under the
- * next one.
- */
-static void use_files(uint32_t *state)
+static int open_file(uint32_t *state)
 {
 	static const char * const names[] = { "sets", "attachments", "set/race", "set/other" };
-	static int files[OPEN_FILES];
-	int *fd = &files[draw(state, OPEN_FILES)];
-	char path[64], buf[512];
+	char path[64];
 
-	if (*fd > 0) {
-		(void)!read(*fd, buf, 1 + draw(state, sizeof(buf)));
-		if (draw(state, 2))
-			(void)!write(*fd, "+192.0.2.1\n-192.0.2.1\n", 22);
-		if (draw(state, 3))
-			return;
-		close(*fd);
-	}
 	snprintf(path, sizeof(path), FILES "%s", names[draw(state, 4)]);
-	*fd = open(path, (strstr(path, "set/") ? O_RDWR : O_RDONLY) | O_CLOEXEC);
+	return open(path, (strstr(path, "set/") ? O_RDWR : O_RDONLY) | O_CLOEXEC);
+}
+
+static void use_file(int fd, uint32_t *state)
+{
+	char buf[512];
+
+	(void)!read(fd, buf, 1 + draw(state, sizeof(buf)));
+	if (draw(state, 2))
+		(void)!write(fd, "+192.0.2.1\n-192.0.2.1\n", 22);
+}
+
+/* Some stay open for long. */
+static void use_files(uint32_t *state)
+{
+	static int files[OPEN_FILES];
+	int i, *fd = &files[draw(state, OPEN_FILES)];
+
+	for (i = 0; leaving && i < OPEN_FILES; i++) {
+		if (files[i] > 0)
+			close(files[i]);
+		files[i] = 0;
+	}
+	if (*fd <= 0)
+		*fd = open_file(state);
+	if (*fd > 0)
+		use_file(*fd, state);
+	if (*fd > 0 && (leaving || !draw(state, 3))) {
+		close(*fd);
+		*fd = 0;
+	}
 	usleep(draw(state, 500));
 }
 
@@ -197,7 +217,9 @@ static void one_round(unsigned int i)
 	c = client_open_or_die();
 	expect_equal(everything(c, IPCUCKOO_CMD_DETACH), 0, "round %u: detached", i);
 	client_close(c);
+	leaving = true;
 	error = unload();
+	leaving = false;
 	expect_equal(error, 0, "round %u: unloaded", i);
 	expect(hostile_references() < 0, "round %u: it is gone", i);
 }
