@@ -165,12 +165,23 @@ static void listen_frames(char ns, uint16_t protocol)
 /* Somebody is there: datagrams to the firewall are not answered. */
 static void take_udp(void)
 {
-	struct sockaddr_in6 addr = {
+	struct sockaddr_in6 addr6 = {
 		.sin6_family = AF_INET6, .sin6_port = htons(4789),
 	};
+	struct sockaddr_in addr4 = {
+		.sin_family = AF_INET, .sin_port = htons(4789),
+	};
+	struct sockaddr *addr = (struct sockaddr *)&addr6;
+	socklen_t size = sizeof(addr6);
 	int fd = socket(AF_INET6, SOCK_DGRAM, 0);
 
-	if (fd < 0 || bind(fd, (struct sockaddr *)&addr, sizeof(addr)))
+	/* A kernel without IPv6 has no socket for both. */
+	if (fd < 0 && errno == EAFNOSUPPORT) {
+		fd = socket(AF_INET, SOCK_DGRAM, 0);
+		addr = (struct sockaddr *)&addr4;
+		size = sizeof(addr4);
+	}
+	if (fd < 0 || bind(fd, addr, size))
 		err(2, "port 4789");
 }
 
