@@ -5,7 +5,7 @@
  * Packets are looked at before defragmentation, so that fragments of the
  * blocked never fill a queue, unless a priority is asked for: at PRE_ROUTING,
  * where all that comes in passes, and at LOCAL_OUT, where what the machine
- * sends begins; or at the ingress of one device, before all else. hook.c has the
+ * sends begins; or at the ingress of one device, before all else. point.c has the
  * hooks.
  *
  * Each attachment holds a reference to the module, so that it cannot be
@@ -16,13 +16,14 @@
 #include <linux/percpu.h>
 #include <linux/ratelimit.h>
 #include <linux/rculist.h>
+#include <linux/rtnetlink.h>
 #include <linux/slab.h>
 
 #include "attach.h"
 #include "event.h"
-#include "hook.h"
 #include "log.h"
 #include "net.h"
+#include "point.h"
 #include "set.h"
 
 /* No device of an attachment's name exists. */
@@ -49,14 +50,15 @@ static void release(struct ipcuckoo_attachment *at)
 }
 
 /* Under ipcuckoo_attached.lock, so that the last to look is the last to tell. */
-static void resolve(struct net *net, struct ipcuckoo_attachment *at)
+static void resolve(struct net *net, struct ipcuckoo_attachment *at,
+		    const struct net_device *going)
 {
 	const struct net_device *dev;
 
 	if (!*at->rule.dev)
 		return;
 	rcu_read_lock();
-	dev = dev_get_by_name_rcu(net, at->rule.dev);
+	dev = ipcuckoo_point_device(net, at->rule.dev, going);
 	WRITE_ONCE(at->ifindex, dev ? dev->ifindex : IFINDEX_NONE);
 	rcu_read_unlock();
 }
@@ -97,7 +99,7 @@ static void list_insert(struct ipcuckoo_net *inet,
 		if (at->rule.order <= new->rule.order)
 			break;
 	list_add(&new->list, &at->list);
-	resolve(inet->net, new);
+	resolve(inet->net, new, NULL);
 	spin_unlock(&inet->attached.lock);
 	WRITE_ONCE(inet->attached.count, inet->attached.count + 1);
 }
@@ -203,7 +205,7 @@ static int attach_locked(struct ipcuckoo_net *inet, const char *name, bool repla
 	if (!try_module_get(THIS_MODULE))
 		goto err_module;
 	list_insert(inet, at);
-	err = ipcuckoo_hooks_update(inet);
+	err = ipcuckoo_points_update(inet, at);
 	if (err)
 		goto err_update;
 	at->id = ++inet->attached.id;
@@ -230,7 +232,7 @@ err_module:
  *		same device at the same place in the set, in one step
  * @id:		set to the attachment's number, or to that of the one there is
  *
- * Context: process context; takes the namespace's mutex.
+ * Context: process context; takes the namespace's mutex, at ingress RTNL before.
  * Return: 0, -ENOENT if there is no such set, -EOPNOTSUPP if it is approximate
  * and @rule does not accept that, -EEXIST if it does that already, -ENOTUNIQ if
  * it does in another order, -ENOPROTOOPT if there is no logger for it, -E2BIG if
@@ -240,6 +242,7 @@ err_module:
 int ipcuckoo_attach(struct ipcuckoo_net *inet, const char *name,
 		    const struct ipcuckoo_rule *rule, bool replace, u32 *id)
 {
+	bool ingress = rule->place == IPCUCKOO_PLACE_INGRESS;
 	struct ipcuckoo_attachment *at;
 	int err;
 
@@ -260,10 +263,15 @@ int ipcuckoo_attach(struct ipcuckoo_net *inet, const char *name,
 	err = ipcuckoo_log_get(rule);
 	if (err)
 		goto err_free;
+	/* See point.c. */
+	if (ingress)
+		rtnl_lock();
 	mutex_lock(&inet->mutex);
 	err = attach_locked(inet, name, replace, at);
 	*id = at->id;
 	mutex_unlock(&inet->mutex);
+	if (ingress)
+		rtnl_unlock();
 	if (!err)
 		return 0;
 	ipcuckoo_log_put(rule);
@@ -313,7 +321,7 @@ int ipcuckoo_detach(struct ipcuckoo_net *inet, u32 id, const char *name,
 		*count += at->leaving;
 	}
 	if (*count) {
-		err = ipcuckoo_hooks_update(inet);
+		err = ipcuckoo_points_update(inet, NULL);
 		end_leaving(inet, err);
 	}
 	mutex_unlock(&inet->mutex);
@@ -359,7 +367,7 @@ int ipcuckoo_attach_exchange(struct ipcuckoo_net *inet, struct ipcuckoo_set *a,
 
 	lockdep_assert_held(&inet->mutex);
 	exchange(inet, a, b);
-	err = ipcuckoo_hooks_update(inet);
+	err = ipcuckoo_points_update(inet, NULL);
 	if (err)
 		exchange(inet, a, b);
 	return err;
@@ -392,23 +400,25 @@ ipcuckoo_attachment_count(const struct ipcuckoo_attachment *at)
 static int device_event(struct notifier_block *nb, unsigned long event,
 			void *ptr)
 {
-	struct net *net = dev_net(netdev_notifier_info_to_dev(ptr));
-	struct ipcuckoo_net *inet = ipcuckoo_net(net);
+	struct net_device *dev = netdev_notifier_info_to_dev(ptr), *going = NULL;
+	struct ipcuckoo_net *inet = ipcuckoo_net(dev_net(dev));
 	struct ipcuckoo_attachment *at;
-	bool ingress = false;
+	bool follow = false;
 
-	if (event != NETDEV_REGISTER && event != NETDEV_UNREGISTER &&
-	    event != NETDEV_CHANGENAME)
+	if (event == NETDEV_UNREGISTER)
+		going = dev;
+	else if (event != NETDEV_REGISTER && event != NETDEV_CHANGENAME)
 		return NOTIFY_DONE;
 	spin_lock(&inet->attached.lock);
 	list_for_each_entry(at, &inet->attached.list, list) {
-		resolve(net, at);
-		ingress |= at->rule.place == IPCUCKOO_PLACE_INGRESS;
+		resolve(inet->net, at, going);
+		follow |= at->rule.place == IPCUCKOO_PLACE_INGRESS;
 	}
 	spin_unlock(&inet->attached.lock);
-	if (ingress) {
+	/* Hooks are put on devices under RTNL only. */
+	if (follow || READ_ONCE(inet->attached.on_devices)) {
 		mutex_lock(&inet->mutex);
-		ipcuckoo_hooks_follow(inet);
+		ipcuckoo_points_follow(inet, going);
 		mutex_unlock(&inet->mutex);
 	}
 	return NOTIFY_DONE;
@@ -425,7 +435,7 @@ static struct notifier_block device_notifier = {
 void ipcuckoo_attach_init_net(struct ipcuckoo_net *inet)
 {
 	INIT_LIST_HEAD(&inet->attached.list);
-	INIT_LIST_HEAD(&inet->attached.points);
+	ipcuckoo_points_init_net(inet);
 	spin_lock_init(&inet->attached.lock);
 }
 
@@ -440,7 +450,7 @@ void ipcuckoo_attach_exit_net(struct ipcuckoo_net *inet)
 	struct ipcuckoo_attachment *at, *next;
 
 	mutex_lock(&inet->mutex);
-	ipcuckoo_hooks_remove(inet);
+	ipcuckoo_points_exit_net(inet);
 	list_for_each_entry_safe(at, next, &inet->attached.list, list) {
 		list_remove(inet, at);
 		release(at);

@@ -20,7 +20,12 @@ struct ipcuckoo_set;
  * @count:	how many
  * @seq:	moves when one comes or goes
  * @id:		the last id given
- * @points:	the hooks (hook.c), under ipcuckoo_net.mutex
+ * @points:	where they run (point.c)
+ * @idle:	hooks that nothing runs at (point.c)
+ * @idle_count:	how many
+ * @on_devices:	hooks at the ingress of a device, idle or not
+ *
+ * @points, @idle and the counts of hooks are under ipcuckoo_net.mutex.
  */
 struct ipcuckoo_attached {
 	struct list_head list;
@@ -29,6 +34,9 @@ struct ipcuckoo_attached {
 	u32 seq;
 	u32 id;
 	struct list_head points;
+	struct list_head idle;
+	unsigned int idle_count;
+	unsigned int on_devices;
 };
 
 /**

@@ -251,8 +251,10 @@ hook_events()
 
 test_hooks()
 {
+	local i
+
 	if ! probe_hooks 2> /dev/null; then
-		skip "hooks are registered only while something is attached" "no kprobe events here"
+		skip "hooks are registered only where something was attached" "no kprobe events here"
 		return
 	fi
 	load_module
@@ -271,15 +273,22 @@ test_hooks()
 	ipcuckoo detach four
 	check "and stays while needed" "+0 -0" "$(hook_events)"
 	ipcuckoo detach any both
-	check "what is not needed goes" "+0 -2" "$(hook_events)"
+	check "what is not needed stays, with nothing to do" "+0 -0" "$(hook_events)"
 	ipcuckoo detach --all
-	check "nothing attached, no hook" "+0 -2" "$(hook_events)"
+	check "so does the rest" "+0 -0" "$(hook_events)"
 	ipcuckoo attach any src drop
 	ipcuckoo detach --all
-	check "again and again" "+2 -2" "$(hook_events)"
+	check "and is used again" "+0 -0" "$(hook_events)"
+	for ((i = 1; i <= 16; i++)); do
+		ipcuckoo attach any both drop priority $i
+		ipcuckoo detach --all
+	done
+	check "more than 64 that nothing runs at go" "+64 -68" "$(hook_events)"
+	ipcuckoo attach any src drop
+	ipcuckoo detach --all
 	ipcuckoo destroy --all
 	unload_module
-	check "unloading finds none" "+0 -0" "$(hook_events)"
+	check "and the rest with the module" "+2 -2" "$(hook_events)"
 	unprobe_hooks
 }
 
@@ -303,8 +312,9 @@ test_hook_list()
 	ipcuckoo attach any both drop
 	check "attached: four hooks in it" 4 "$(nft list hooks | grep -c ipcuckoo)"
 	ipcuckoo detach --all
-	check "detached: none again" 0 "$(nft list hooks | grep -c ipcuckoo)"
+	check "detached: they stay" 4 "$(nft list hooks | grep -c ipcuckoo)"
 	unload_module
+	check "unloaded: none" 0 "$(nft list hooks | grep -c ipcuckoo)"
 }
 
 # --- namespaces ---

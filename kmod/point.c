@@ -1,0 +1,545 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/**
+ * DOC: Points, chains and taps
+ *
+ * A *point* is where attachments run together: a netfilter hook, a priority, and
+ * at ingress the name of a device. It has a chain, an array of its attachments in
+ * order (hook.h). A chain is never changed: attaching and detaching make new
+ * ones. A point exists as long as something is attached to it.
+ *
+ * A *tap* is a netfilter hook of ours that is registered. Packets reach a chain
+ * by the pointer in the tap, under rcu_read_lock(), which netfilter holds. A
+ * point has a tap unless, at ingress, there is no device of that name now, or
+ * the hook could not be registered: then the attachments say so (@err), and it
+ * is tried again, at each change and after a delay that grows.
+ *
+ * When the last attachment of a point leaves, the tap stays registered, idle: its
+ * chain is NULL, and a packet pays one test for it. Unregistering any hook makes
+ * netfilter drop all packets of the namespace that wait in an NFQUEUE
+ * (nf_queue_nf_hook_drop()), those that an IPS is about to accept too. The next
+ * point at the same place takes the idle tap. Idle taps are unregistered when
+ *
+ *   - there are more than IDLE_MAX, for callers choose the priorities,
+ *   - their device goes, which cannot outlive its hooks,
+ *   - the namespace ends, or the module is unloaded.
+ *
+ * So where nothing was ever attached, no hook is registered, and the packets of a
+ * namespace pay nothing for a module that they do not use.
+ *
+ * All of this is under ipcuckoo_net.mutex. A tap at ingress is registered under
+ * RTNL as well, so that the device cannot be on its way out: as long as such a
+ * tap exists the device does, because ipcuckoo_points_follow() is called, under
+ * RTNL, for each device that goes, and unregisters the tap. RTNL is taken before
+ * the mutex.
+ */
+#include <linux/netdevice.h>
+#include <linux/netfilter.h>
+#include <linux/rculist.h>
+#include <linux/rtnetlink.h>
+#include <linux/slab.h>
+
+#include "attach.h"
+#include "hook.h"
+#include "net.h"
+#include "point.h"
+#include "set.h"
+
+/* Idle taps that a namespace keeps. Each costs the packets that pass its hook a
+ * call.
+ */
+#define IDLE_MAX	64
+
+/* The netfilter hooks that attachments may run at. */
+enum hook {
+	HOOK_IN4,
+	HOOK_IN6,
+	HOOK_OUT4,
+	HOOK_OUT6,
+	HOOK_INGRESS4,
+	HOOK_INGRESS6,
+	HOOKS
+};
+
+/**
+ * struct tap - a netfilter hook that is registered
+ * @chain:	what packets run; NULL: they pass
+ * @ops:	the hook
+ * @hook:	which of them
+ * @list:	in ipcuckoo_attached.idle, while no point has it
+ * @rcu:	to free it
+ */
+struct tap {
+	struct ipcuckoo_chain __rcu *chain;
+	struct nf_hook_ops ops;
+	enum hook hook;
+	struct list_head list;
+	struct rcu_head rcu;
+};
+
+/**
+ * struct point - where attachments run together
+ * @tap:	its hook; NULL if there is none
+ * @chain:	what runs there; NULL until the first update() has succeeded
+ * @next:	what will run there, while update() is at work
+ * @hook:	which netfilter hook
+ * @priority:	its priority
+ * @dev:	at ingress, the name of the device, else ""
+ * @err:	why there is no tap; 0 if there is one, or if there is no device
+ * @list:	in ipcuckoo_attached.points
+ */
+struct point {
+	struct tap *tap;
+	struct ipcuckoo_chain *chain;
+	struct ipcuckoo_chain *next;
+	enum hook hook;
+	int priority;
+	char dev[IFNAMSIZ];
+	int err;
+	struct list_head list;
+};
+
+/* What is particular to each hook. */
+static const struct {
+	u8 place;
+	u8 pf;
+	u8 hooknum;
+	u8 family;
+	u8 dirs;
+	nf_hookfn *fn;
+} hooks[HOOKS] = {
+	[HOOK_IN4] = {
+		IPCUCKOO_PLACE_IP, NFPROTO_IPV4, NF_INET_PRE_ROUTING,
+		IPCUCKOO_FAMILY_INET, IPCUCKOO_DIR_BOTH, ipcuckoo_hook4,
+	},
+	[HOOK_IN6] = {
+		IPCUCKOO_PLACE_IP, NFPROTO_IPV6, NF_INET_PRE_ROUTING,
+		IPCUCKOO_FAMILY_INET6, IPCUCKOO_DIR_BOTH, ipcuckoo_hook6,
+	},
+	[HOOK_OUT4] = {
+		IPCUCKOO_PLACE_IP, NFPROTO_IPV4, NF_INET_LOCAL_OUT,
+		IPCUCKOO_FAMILY_INET, IPCUCKOO_DIR_DST, ipcuckoo_hook4,
+	},
+	[HOOK_OUT6] = {
+		IPCUCKOO_PLACE_IP, NFPROTO_IPV6, NF_INET_LOCAL_OUT,
+		IPCUCKOO_FAMILY_INET6, IPCUCKOO_DIR_DST, ipcuckoo_hook6,
+	},
+	[HOOK_INGRESS4] = {
+		IPCUCKOO_PLACE_INGRESS, NFPROTO_NETDEV, NF_NETDEV_INGRESS,
+		IPCUCKOO_FAMILY_INET, IPCUCKOO_DIR_BOTH, ipcuckoo_hook_ingress4,
+	},
+	[HOOK_INGRESS6] = {
+		IPCUCKOO_PLACE_INGRESS, NFPROTO_NETDEV, NF_NETDEV_INGRESS,
+		IPCUCKOO_FAMILY_INET6, IPCUCKOO_DIR_BOTH, ipcuckoo_hook_ingress6,
+	},
+};
+
+static bool at_ingress(enum hook hook)
+{
+	return hooks[hook].place == IPCUCKOO_PLACE_INGRESS;
+}
+
+/* Taps */
+
+/**
+ * ipcuckoo_point_device() - the device that has a name now
+ * @net:	namespace
+ * @name:	its name, or an alternative one
+ * @going:	a device that is about to go, and is it no more; or NULL
+ *
+ * Before Linux 6.1.75 a device that goes, or moves to another namespace, is
+ * still found by its alternative names, hence the questions.
+ *
+ * Context: under RTNL or rcu_read_lock().
+ * Return: the device or NULL.
+ */
+struct net_device *ipcuckoo_point_device(struct net *net, const char *name,
+					 const struct net_device *going)
+{
+	struct net_device *dev;
+
+	rcu_read_lock();
+	dev = dev_get_by_name_rcu(net, name);
+	/* It may be about to change; then an event follows. */
+	if (dev && (dev == going || !net_eq(dev_net(dev), net) ||
+		    data_race(dev->reg_state) != NETREG_REGISTERED))
+		dev = NULL;
+	rcu_read_unlock();
+	return dev;
+}
+
+static struct tap *create_tap(struct ipcuckoo_net *inet, const struct point *point,
+			      struct net_device *dev)
+{
+	struct tap *tap = kzalloc(sizeof(*tap), GFP_KERNEL_ACCOUNT | __GFP_NOWARN);
+	int err;
+
+	if (!tap)
+		return ERR_PTR(-ENOMEM);
+	tap->hook = point->hook;
+	tap->ops.hook = hooks[point->hook].fn;
+	tap->ops.priv = &tap->chain;
+	tap->ops.pf = hooks[point->hook].pf;
+	tap->ops.hooknum = hooks[point->hook].hooknum;
+	tap->ops.priority = point->priority;
+	tap->ops.dev = dev;
+	err = nf_register_net_hook(inet->net, &tap->ops);
+	if (err) {
+		kfree(tap);
+		return ERR_PTR(err);
+	}
+	WRITE_ONCE(inet->attached.on_devices, inet->attached.on_devices + !!dev);
+	return tap;
+}
+
+/* Packets may still be about to read the tap's pointer. */
+static void free_tap(struct ipcuckoo_net *inet, struct tap *tap)
+{
+	nf_unregister_net_hook(inet->net, &tap->ops);
+	WRITE_ONCE(inet->attached.on_devices,
+		   inet->attached.on_devices - !!tap->ops.dev);
+	kfree_rcu(tap, rcu);
+}
+
+static void free_idle(struct ipcuckoo_net *inet, struct tap *tap)
+{
+	list_del(&tap->list);
+	inet->attached.idle_count--;
+	free_tap(inet, tap);
+}
+
+static void free_all_idle(struct ipcuckoo_net *inet)
+{
+	struct tap *tap, *next;
+
+	list_for_each_entry_safe(tap, next, &inet->attached.idle, list)
+		free_idle(inet, tap);
+}
+
+static struct tap *take_idle(struct ipcuckoo_net *inet, const struct point *point,
+			     const struct net_device *dev)
+{
+	struct tap *tap;
+
+	list_for_each_entry(tap, &inet->attached.idle, list) {
+		if (tap->hook != point->hook || tap->ops.dev != dev ||
+		    tap->ops.priority != point->priority)
+			continue;
+		list_del(&tap->list);
+		inet->attached.idle_count--;
+		return tap;
+	}
+	return NULL;
+}
+
+/* Points */
+
+/* Let packets run the chain of a point, if there is a device for it, which is not
+ * @going.
+ *
+ * Context: at ingress, under RTNL.
+ */
+static int connect_point(struct ipcuckoo_net *inet, struct point *point,
+			 const struct net_device *going)
+{
+	struct net_device *dev = NULL;
+	struct tap *tap;
+
+	point->err = 0;
+	if (at_ingress(point->hook)) {
+		ASSERT_RTNL();
+		dev = ipcuckoo_point_device(inet->net, point->dev, going);
+		if (!dev)
+			return 0;
+	}
+	tap = take_idle(inet, point, dev) ?: create_tap(inet, point, dev);
+	if (IS_ERR(tap)) {
+		point->err = PTR_ERR(tap);
+		return point->err;
+	}
+	rcu_assign_pointer(tap->chain, point->chain);
+	point->tap = tap;
+	return 0;
+}
+
+/* Packets that run its chain may be at it for another grace period. */
+static void disconnect_point(struct ipcuckoo_net *inet, struct point *point)
+{
+	if (!point->tap)
+		return;
+	RCU_INIT_POINTER(point->tap->chain, NULL);
+	list_add(&point->tap->list, &inet->attached.idle);
+	inet->attached.idle_count++;
+	point->tap = NULL;
+}
+
+static bool runs_at(const struct ipcuckoo_attachment *at, enum hook hook)
+{
+	return !at->leaving && at->rule.place == hooks[hook].place &&
+	       at->set->family & hooks[hook].family &&
+	       at->rule.dir & hooks[hook].dirs;
+}
+
+static bool runs_in(const struct ipcuckoo_attachment *at, const struct point *point)
+{
+	return runs_at(at, point->hook) && at->rule.priority == point->priority &&
+	       (!at_ingress(point->hook) || !strcmp(at->rule.dev, point->dev));
+}
+
+static int create_point(struct ipcuckoo_net *inet, enum hook hook,
+			const struct ipcuckoo_attachment *at)
+{
+	struct point *point;
+
+	list_for_each_entry(point, &inet->attached.points, list)
+		if (point->hook == hook && runs_in(at, point))
+			return 0;
+	point = kzalloc(sizeof(*point), GFP_KERNEL_ACCOUNT | __GFP_NOWARN);
+	if (!point)
+		return -ENOMEM;
+	point->hook = hook;
+	point->priority = at->rule.priority;
+	if (at_ingress(hook))
+		strscpy(point->dev, at->rule.dev, sizeof(point->dev));
+	list_add_tail(&point->list, &inet->attached.points);
+	return 0;
+}
+
+/* Points for all that is attached. */
+static int create_points(struct ipcuckoo_net *inet)
+{
+	const struct ipcuckoo_attachment *at;
+	int hook, err;
+
+	list_for_each_entry(at, &inet->attached.list, list) {
+		for (hook = 0; hook < HOOKS; hook++) {
+			err = runs_at(at, hook) ? create_point(inet, hook, at) : 0;
+			if (err)
+				return err;
+		}
+	}
+	return 0;
+}
+
+static void free_point(struct ipcuckoo_net *inet, struct point *point)
+{
+	disconnect_point(inet, point);
+	list_del(&point->list);
+	kfree(point);
+}
+
+/* Chains */
+
+static struct ipcuckoo_link make_link(struct ipcuckoo_attachment *at)
+{
+	u8 dir = at->rule.dir;
+
+	return (struct ipcuckoo_link){
+		.at = at,
+		.set = at->set,
+		.dir = at->set->mask.given ? dir << IPCUCKOO_MASKED_SHIFT : dir,
+	};
+}
+
+/* The chain of a point as the list is now: NULL if nothing runs there. */
+static struct ipcuckoo_chain *make_chain(struct ipcuckoo_net *inet,
+					 const struct point *point)
+{
+	struct ipcuckoo_attachment *at;
+	struct ipcuckoo_chain *chain;
+	unsigned int count = 0;
+
+	list_for_each_entry(at, &inet->attached.list, list)
+		count += runs_in(at, point);
+	if (!count)
+		return NULL;
+	chain = kzalloc(struct_size(chain, link, count),
+			GFP_KERNEL_ACCOUNT | __GFP_NOWARN);
+	if (!chain)
+		return ERR_PTR(-ENOMEM);
+	list_for_each_entry(at, &inet->attached.list, list)
+		if (runs_in(at, point))
+			chain->link[chain->count++] = make_link(at);
+	return chain;
+}
+
+static int make_chains(struct ipcuckoo_net *inet)
+{
+	struct ipcuckoo_chain *chain;
+	struct point *point;
+
+	list_for_each_entry(point, &inet->attached.points, list) {
+		chain = make_chain(inet, point);
+		if (IS_ERR(chain))
+			return PTR_ERR(chain);
+		point->next = chain;
+	}
+	return 0;
+}
+
+/* Changes */
+
+/* Register what is needed for a new attachment, and what else is missing. Taps of
+ * new points have no chain yet, so that packets pass. At ingress a device may be
+ * on its way out unless RTNL is held, as it is where @new is at ingress; the
+ * rest has been tried, and is tried again by retry().
+ */
+static int connect_points(struct ipcuckoo_net *inet,
+			  const struct ipcuckoo_attachment *new)
+{
+	bool rtnl = new && new->rule.place == IPCUCKOO_PLACE_INGRESS;
+	struct point *point;
+	int err;
+
+	list_for_each_entry(point, &inet->attached.points, list) {
+		if (!point->next || point->tap || (at_ingress(point->hook) && !rtnl))
+			continue;
+		err = connect_point(inet, point, NULL);
+		if (err && (!point->chain || (new && runs_in(new, point))))
+			return err;
+	}
+	return 0;
+}
+
+/* Forget what was to be, and the points that were made for it. */
+static void give_up(struct ipcuckoo_net *inet)
+{
+	struct point *point, *next;
+
+	list_for_each_entry_safe(point, next, &inet->attached.points, list) {
+		kfree(point->next);
+		point->next = NULL;
+		if (!point->chain)
+			free_point(inet, point);
+	}
+}
+
+static void put_chain(struct point *point)
+{
+	struct ipcuckoo_chain *old = point->chain;
+
+	point->chain = point->next;
+	point->next = NULL;
+	if (point->tap)
+		rcu_assign_pointer(point->tap->chain, point->chain);
+	if (old)
+		kfree_rcu(old, rcu);
+}
+
+/* Put the chains in. Those that have attachments come first: what moves from
+ * one point to another is at both for a moment, and not at none.
+ */
+static void publish(struct ipcuckoo_net *inet)
+{
+	struct point *point, *next;
+	LIST_HEAD(leaving);
+
+	list_for_each_entry_safe(point, next, &inet->attached.points, list) {
+		if (point->next)
+			put_chain(point);
+		else
+			list_move(&point->list, &leaving);
+	}
+	list_for_each_entry_safe(point, next, &leaving, list) {
+		put_chain(point);
+		free_point(inet, point);
+	}
+	inet->attached.seq++;
+}
+
+/**
+ * ipcuckoo_points_init_net() - a namespace begins
+ * @inet:	namespace
+ */
+void ipcuckoo_points_init_net(struct ipcuckoo_net *inet)
+{
+	INIT_LIST_HEAD(&inet->attached.points);
+	INIT_LIST_HEAD(&inet->attached.idle);
+}
+
+/**
+ * ipcuckoo_points_update() - bring chains and hooks in line with the attachments
+ * @inet:	namespace, whose mutex is held
+ * @new:	attachment that was just added to the list, or NULL
+ *
+ * At each hook a packet meets the attachments as they were, or as they are now.
+ *
+ * Context: process context; if @new is at ingress, under RTNL.
+ * Return: 0, -ENOMEM, or what nf_register_net_hook() returns; then what packets
+ * meet has not changed. It does not fail where nothing is attached any more.
+ */
+int ipcuckoo_points_update(struct ipcuckoo_net *inet,
+			   const struct ipcuckoo_attachment *new)
+{
+	int err;
+
+	lockdep_assert_held(&inet->mutex);
+	err = create_points(inet);
+	if (!err)
+		err = make_chains(inet);
+	if (!err)
+		err = connect_points(inet, new);
+	if (err)
+		give_up(inet);
+	else
+		publish(inet);
+	if (inet->attached.idle_count > IDLE_MAX)
+		free_all_idle(inet);
+	return err;
+}
+
+/**
+ * ipcuckoo_points_exit_net() - a namespace ends: remove all hooks
+ * @inet:	namespace, whose mutex is held
+ */
+void ipcuckoo_points_exit_net(struct ipcuckoo_net *inet)
+{
+	lockdep_assert_held(&inet->mutex);
+	publish(inet);
+	free_all_idle(inet);
+}
+
+/* The device is gone when this returns, hence its hooks before. */
+static void leave_device(struct ipcuckoo_net *inet, const struct net_device *going)
+{
+	struct point *point;
+	struct tap *tap, *next;
+
+	list_for_each_entry(point, &inet->attached.points, list)
+		if (point->tap && point->tap->ops.dev == going)
+			disconnect_point(inet, point);
+	list_for_each_entry_safe(tap, next, &inet->attached.idle, list)
+		if (tap->ops.dev == going)
+			free_idle(inet, tap);
+}
+
+/**
+ * ipcuckoo_points_follow() - a device came, went, or has another name
+ * @inet:	namespace, whose mutex is held
+ * @going:	the device, if it is about to go; or NULL
+ *
+ * Context: under RTNL.
+ */
+void ipcuckoo_points_follow(struct ipcuckoo_net *inet, const struct net_device *going)
+{
+	const struct net_device *dev;
+	struct point *point;
+	int err;
+
+	lockdep_assert_held(&inet->mutex);
+	ASSERT_RTNL();
+	if (going)
+		leave_device(inet, going);
+	list_for_each_entry(point, &inet->attached.points, list) {
+		if (!at_ingress(point->hook))
+			continue;
+		dev = ipcuckoo_point_device(inet->net, point->dev, going);
+		if (point->tap && point->tap->ops.dev != dev)
+			disconnect_point(inet, point);
+		if (!dev || point->tap)
+			continue;
+		err = connect_point(inet, point, going);
+		if (err)
+			net_warn_ratelimited("ipcuckoo: no hook at the ingress of %s, what is attached there sees nothing: error %d\n",
+					     point->dev, err);
+	}
+}

@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Points: where chains of attachments run, and the netfilter hooks for it. */
+#ifndef _IPCUCKOO_POINT_H
+#define _IPCUCKOO_POINT_H
+
+struct ipcuckoo_attachment;
+struct ipcuckoo_net;
+struct net;
+struct net_device;
+
+void ipcuckoo_points_init_net(struct ipcuckoo_net *inet);
+void ipcuckoo_points_exit_net(struct ipcuckoo_net *inet);
+int ipcuckoo_points_update(struct ipcuckoo_net *inet,
+			   const struct ipcuckoo_attachment *new);
+void ipcuckoo_points_follow(struct ipcuckoo_net *inet,
+			    const struct net_device *going);
+struct net_device *ipcuckoo_point_device(struct net *net, const char *name,
+					 const struct net_device *going);
+
+#endif /* _IPCUCKOO_POINT_H */
