@@ -7,6 +7,7 @@
  * first verdict. point.c makes the chains, and registers the hooks.
  */
 #include <linux/if_ether.h>
+#include <linux/if_vlan.h>
 #include <linux/ip.h>
 #include <linux/ipv6.h>
 #include <linux/netdevice.h>
@@ -147,10 +148,9 @@ static struct in6_addr traced(const struct ipcuckoo_key *addr, bool v4)
 }
 
 static void trace(const struct ipcuckoo_link *link, const struct sk_buff *skb,
-		  const struct net_device *dev, const struct addresses *a)
+		  const struct net_device *dev, const struct addresses *a, bool v6)
 {
-	bool v4 = skb->protocol == htons(ETH_P_IP);
-	struct in6_addr src = traced(&a->addr[0], v4), dst = traced(&a->addr[1], v4);
+	struct in6_addr src = traced(&a->addr[0], !v6), dst = traced(&a->addr[1], !v6);
 
 	trace_ipcuckoo_match(link->at, link->set, skb, dev, &src, &dst);
 }
@@ -160,20 +160,20 @@ static void trace(const struct ipcuckoo_link *link, const struct sk_buff *skb,
  * reads them once more.
  */
 static noinline unsigned int hit(const struct ipcuckoo_link *link, struct sk_buff *skb,
-				 const struct nf_hook_state *state,
-				 const struct net_device *dev, const void *ip, bool v6)
+				 const struct nf_hook_state *state, const void *ip,
+				 unsigned int bytes, bool v6)
 {
 	const struct addresses a = addresses_of(ip, v6);
 	struct ipcuckoo_attachment *at = link->at;
 	u64 packets, mark = 0;
 
 	if (ipcuckoo_set_recorded(link->set) &&
-	    !hit_entry(link, &a, v6, skb->len, &mark))
+	    !hit_entry(link, &a, v6, bytes, &mark))
 		return NF_REPEAT;
 	packets = this_cpu_inc_return(at->counter->packets);
-	this_cpu_add(at->counter->bytes, skb->len);
+	this_cpu_add(at->counter->bytes, bytes);
 	if (trace_ipcuckoo_match_enabled())
-		trace(link, skb, dev, &a);
+		trace(link, skb, device(state), &a, v6);
 	if (at->rule.log.to)
 		ipcuckoo_log(at, link->set, packets, skb, state);
 	switch (at->rule.verdict) {
@@ -192,12 +192,14 @@ static noinline unsigned int hit(const struct ipcuckoo_link *link, struct sk_buf
 }
 
 /* Run a chain. Inlined into the hook of each family, so that the look-up is a
- * direct call.
+ * direct call. @tags are bytes of VLAN tags in front of the IP header, which are
+ * not counted.
  */
 static __always_inline unsigned int run(const struct ipcuckoo_chain *chain,
 					struct sk_buff *skb,
 					const struct nf_hook_state *state, const void *ip,
-					const struct addresses *a, match_fn match)
+					unsigned int tags, const struct addresses *a,
+					match_fn match)
 {
 	const struct net_device *dev = device(state);
 	const struct ipcuckoo_link *link = chain->link, *end = link + chain->count;
@@ -206,7 +208,8 @@ static __always_inline unsigned int run(const struct ipcuckoo_chain *chain,
 	for (; link < end; link++) {
 		if (!concerns(link->at, dev) || !matches(link, ip, a, match))
 			continue;
-		verdict = hit(link, skb, state, dev, ip, match == ipcuckoo_set_match6);
+		verdict = hit(link, skb, state, ip, skb->len - tags,
+			      match == ipcuckoo_set_match6);
 		if (verdict != NF_REPEAT)
 			return verdict;
 	}
@@ -216,21 +219,21 @@ static __always_inline unsigned int run(const struct ipcuckoo_chain *chain,
 static __always_inline unsigned int run4(const struct ipcuckoo_chain *chain,
 					 struct sk_buff *skb,
 					 const struct nf_hook_state *state,
-					 const struct iphdr *ip)
+					 const struct iphdr *ip, unsigned int tags)
 {
 	const struct addresses a = addresses4(ip);
 
-	return run(chain, skb, state, ip, &a, match4);
+	return run(chain, skb, state, ip, tags, &a, match4);
 }
 
 static __always_inline unsigned int run6(const struct ipcuckoo_chain *chain,
 					 struct sk_buff *skb,
 					 const struct nf_hook_state *state,
-					 const struct ipv6hdr *ip)
+					 const struct ipv6hdr *ip, unsigned int tags)
 {
 	const struct addresses a = addresses6(ip);
 
-	return run(chain, skb, state, ip, &a, ipcuckoo_set_match6);
+	return run(chain, skb, state, ip, tags, &a, ipcuckoo_set_match6);
 }
 
 /* @priv of a hook is where the chain's pointer is. */
@@ -247,7 +250,7 @@ unsigned int ipcuckoo_hook4(void *priv, struct sk_buff *skb,
 {
 	const struct ipcuckoo_chain *chain = chain_of(priv);
 
-	return chain ? run4(chain, skb, state, ip_hdr(skb)) : NF_ACCEPT;
+	return chain ? run4(chain, skb, state, ip_hdr(skb), 0) : NF_ACCEPT;
 }
 
 unsigned int ipcuckoo_hook6(void *priv, struct sk_buff *skb,
@@ -255,12 +258,46 @@ unsigned int ipcuckoo_hook6(void *priv, struct sk_buff *skb,
 {
 	const struct ipcuckoo_chain *chain = chain_of(priv);
 
-	return chain ? run6(chain, skb, state, ipv6_hdr(skb)) : NF_ACCEPT;
+	return chain ? run6(chain, skb, state, ipv6_hdr(skb), 0) : NF_ACCEPT;
+}
+
+/* Walk over VLAN tags; see tags_before(). */
+static noinline int walk_tags(const struct sk_buff *skb, __be16 protocol)
+{
+	int start = skb_network_offset(skb), at = start;
+	const struct vlan_hdr *tag;
+	__be16 next = skb->protocol;
+	struct vlan_hdr copy;
+
+	while (eth_type_vlan(next)) {
+		tag = skb_header_pointer(skb, at, sizeof(copy), &copy);
+		if (!tag)
+			return -1;
+		next = tag->h_vlan_encapsulated_proto;
+		at += VLAN_HLEN;
+	}
+	return next == protocol ? at - start : -1;
+}
+
+/* Bytes of VLAN tags between the network header and a header of @protocol; -1 if
+ * another one follows, or none.
+ *
+ * The outermost tag is in skb->vlan_tci by now. The stack may deliver what stands
+ * behind all the others: it takes tags of VLAN 0 off, any number of them, and the
+ * device of a VLAN takes its tag off, and may have the device of another VLAN on
+ * top of it, or be a port of a bridge that has. So all tags are followed, to the
+ * end of the frame: a limit would be a way to pass. It costs less than taking them
+ * off does.
+ */
+static __always_inline int tags_before(const struct sk_buff *skb, __be16 protocol)
+{
+	if (likely(skb->protocol == protocol))
+		return 0;
+	return eth_type_vlan(skb->protocol) ? walk_tags(skb, protocol) : -1;
 }
 
 /* At ingress nothing was checked: what is no whole header is for the stack to
- * refuse. A VLAN tag was taken off by then, the first of several; what stands
- * behind a second one is not looked into.
+ * refuse.
  */
 unsigned int ipcuckoo_hook_ingress4(void *priv, struct sk_buff *skb,
 				    const struct nf_hook_state *state)
@@ -268,11 +305,15 @@ unsigned int ipcuckoo_hook_ingress4(void *priv, struct sk_buff *skb,
 	const struct ipcuckoo_chain *chain = chain_of(priv);
 	const struct iphdr *ip;
 	struct iphdr copy;
+	int tags;
 
-	if (!chain || skb->protocol != htons(ETH_P_IP))
+	if (!chain)
 		return NF_ACCEPT;
-	ip = skb_header_pointer(skb, skb_network_offset(skb), sizeof(copy), &copy);
-	return ip && ip->version == 4 ? run4(chain, skb, state, ip) : NF_ACCEPT;
+	tags = tags_before(skb, htons(ETH_P_IP));
+	if (tags < 0)
+		return NF_ACCEPT;
+	ip = skb_header_pointer(skb, skb_network_offset(skb) + tags, sizeof(copy), &copy);
+	return ip && ip->version == 4 ? run4(chain, skb, state, ip, tags) : NF_ACCEPT;
 }
 
 unsigned int ipcuckoo_hook_ingress6(void *priv, struct sk_buff *skb,
@@ -281,9 +322,13 @@ unsigned int ipcuckoo_hook_ingress6(void *priv, struct sk_buff *skb,
 	const struct ipcuckoo_chain *chain = chain_of(priv);
 	const struct ipv6hdr *ip;
 	struct ipv6hdr copy;
+	int tags;
 
-	if (!chain || skb->protocol != htons(ETH_P_IPV6))
+	if (!chain)
 		return NF_ACCEPT;
-	ip = skb_header_pointer(skb, skb_network_offset(skb), sizeof(copy), &copy);
-	return ip && ip->version == 6 ? run6(chain, skb, state, ip) : NF_ACCEPT;
+	tags = tags_before(skb, htons(ETH_P_IPV6));
+	if (tags < 0)
+		return NF_ACCEPT;
+	ip = skb_header_pointer(skb, skb_network_offset(skb) + tags, sizeof(copy), &copy);
+	return ip && ip->version == 6 ? run6(chain, skb, state, ip, tags) : NF_ACCEPT;
 }

@@ -1,0 +1,228 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+#
+# VLAN tags in front of what is blocked at ingress: none, one and many, of VLAN 0 and of others,
+# 802.1Q and 802.1ad, in the frame and offloaded, both families. First without an attachment, so
+# that it is known what the kernel delivers; then nothing blocked passes, and all else does.
+
+. "${0%/*}/lib.sh"
+. "${0%/*}/lib-net.sh"
+
+# sender PLAN: sends the frames of a plan, twice each, from a blocked address and from another
+# one, and prints number, whether it is blocked, and the bytes from the IP header on.
+#
+# A line of a plan: DEVICE FAMILY TAG... with tags as PROTOCOL:VID, outermost first. What the
+# device puts in front is not in the line.
+sender='
+import socket, struct, sys
+
+def sum16(data):
+    data += b"\0" * (len(data) % 2)
+    total = sum(struct.unpack(f">{len(data) // 2}H", data))
+    while total >> 16:
+        total = (total & 0xffff) + (total >> 16)
+    return ~total & 0xffff
+
+def packet(family, blocked, payload):
+    size = 8 + len(payload)
+    udp = struct.pack(">HHHH", 4789, 4789, size, 0) + payload
+    if family == "4":
+        src, dst = ("198.51.100.1" if blocked else "198.51.101.1"), "10.0.1.1"
+        ends = socket.inet_aton(src) + socket.inet_aton(dst)
+        head = struct.pack(">BBHHHBBH", 0x45, 0, 20 + size, 0, 0, 8, 17, 0)
+        check = sum16(head + ends)
+        return head[:10] + struct.pack(">H", check) + ends + udp
+    src, dst = ("2001:db8:100::1" if blocked else "2001:db8:101::1"), "fd00:1::1"
+    ends = socket.inet_pton(socket.AF_INET6, src) + socket.inet_pton(socket.AF_INET6, dst)
+    check = sum16(ends + struct.pack(">II", size, 17) + udp)
+    udp = udp[:6] + struct.pack(">H", check or 0xffff) + udp[8:]
+    return struct.pack(">IHBB", 6 << 28, size, 17, 8) + ends + udp
+
+sockets, number = {}, 0
+for line in open(sys.argv[1]):
+    device, family, *tags = line.split()
+    if device not in sockets:
+        sockets[device] = socket.socket(socket.AF_PACKET, socket.SOCK_RAW)
+        sockets[device].bind((device, 0))
+    protocol = 0x0800 if family == "4" else 0x86dd
+    kinds = [int(tag.split(":")[0], 16) for tag in tags] + [protocol]
+    vids = [int(tag.split(":")[1]) for tag in tags]
+    front = bytes.fromhex("020000000011" "020000000012") + struct.pack(">H", kinds[0])
+    for vid, kind in zip(vids, kinds[1:]):
+        front += struct.pack(">HH", vid, kind)
+    for blocked in 0, 1:
+        data = packet(family, blocked, str(number).encode().ljust(64))
+        sockets[device].send(front + data)
+        print(number, blocked, len(data))
+        number += 1
+'
+
+receiver='
+import socket
+s = socket.socket(socket.AF_INET6, socket.SOCK_DGRAM)
+s.setsockopt(socket.SOL_SOCKET, 33, 8 << 20)           # SO_RCVBUFFORCE
+s.bind(("::", 4789))
+open("listening", "w")
+while True:
+    print(s.recv(256).decode().strip(), flush=True)
+'
+
+# tags DEPTH PROTOCOL... : so many, of VLAN 0, of these protocols in turn
+tags()
+{
+	local depth=$1 i
+
+	shift
+	for ((i = 0; i < depth; i++)); do
+		printf ' %s:0' "${@:i % $# + 1:1}"
+	done
+}
+
+# priority_plan DEVICE: 0 to 8 tags of VLAN 0, and many more
+priority_plan()
+{
+	local family depth
+
+	for family in 4 6; do
+		for depth in 0 1 2 3 4 5 6 7 8 9 20 100; do
+			echo "$1 $family$(tags $depth 8100)"
+			echo "$1 $family$(tags $depth 88a8)"
+			echo "$1 $family$(tags $depth 8100 88a8)"
+			echo "$1 $family$(tags $depth 88a8 88a8 8100)"
+		done
+	done
+}
+
+# Devices of VLANs, on each other: what of the following frames ends at one of them.
+nested_plan()
+{
+	local family
+
+	for family in 4 6; do
+		cat <<-END
+		$1 $family 8100:5
+		$1 $family 8100:5 8100:0
+		$1 $family 8100:0 8100:5
+		$1 $family 8100:5 88a8:6
+		$1 $family 8100:5 8100:0 8100:0 88a8:6
+		$1 $family 8100:5 88a8:6 8100:7
+		$1 $family 8100:5 88a8:6 8100:7 8100:0 88a8:0
+		$1 $family 88a8:8
+		$1 $family 88a8:8 8100:0
+		END
+	done
+}
+
+deliver()
+{
+	: > received
+	in_c python3 -c "$sender" "$1" > sent || return
+	# What was sent before it has come by when it has come.
+	in_c python3 -c 'import socket
+socket.socket(socket.AF_INET, socket.SOCK_DGRAM).sendto(b"end", ("10.0.1.1", 4789))'
+	busywait 10 grep -q end received
+}
+
+# missing 0|1: how many of the innocent or blocked frames were not delivered, of how many
+missing()
+{
+	awk -v blocked="$1" 'NR == FNR { got[$1] = 1; next }
+		$2 == blocked { all++; if (!($1 in got)) missing++ }
+		END { print missing + 0, "of", all }' received sent
+}
+
+# passes NAME DEVICE PLAN: the kernel delivers all of it, and what is blocked is dropped.
+passes()
+{
+	local name=$1 device=$2 plan=$3 half
+
+	half=$(wc -l < "$plan")
+	ipcuckoo detach --all
+	deliver "$plan"
+	check "$name: delivered without an attachment" "0 of $half, 0 of $half" \
+		"$(missing 0), $(missing 1)"
+	attach_fresh "bad src drop ingress dev $device"
+	deliver "$plan"
+	check "$name: the blocked are dropped, no others" "0 of $half, $half of $half" \
+		"$(missing 0), $(missing 1)"
+	check "$name: and counted, with their bytes but not those of tags" \
+		"$half $(awk '$2 { bytes += $3 } END { print bytes }' sent)" "$(counters)"
+}
+
+# In front of what the client's device of VLAN $1, of $2, puts in offloaded.
+offloaded()
+{
+	in_c ip link add link eth0 name out0 type vlan id "$1" protocol "$2" 2> err || return
+	in_c ip link set out0 up
+	in_c ethtool -k eth0 | grep -E -q "$3: on" || echo "$3 is off" > err
+}
+
+nested_devices()
+{
+	in_f ip link add link c0 name n5 type vlan id 5 &&
+		in_f ip link add link n5 name n56 type vlan id 6 protocol 802.1ad &&
+		in_f ip link add link n56 name n567 type vlan id 7 &&
+		in_f ip link add link c0 name n8 type vlan id 8 protocol 802.1ad &&
+		in_f ip link set n5 up && in_f ip link set n56 up && in_f ip link set n567 up &&
+		in_f ip link set n8 up
+}
+
+test_tags()
+{
+	priority_plan eth0 > plan
+	passes "VLAN 0, in the frame" c0 plan
+	nested_plan eth0 > plan
+	passes "devices of VLANs" c0 plan
+	priority_plan out0 > plan
+	offloaded 0 802.1Q tx-vlan-offload
+	passes "VLAN 0 offloaded, 802.1Q" c0 plan
+	in_c ip link del out0
+	offloaded 0 802.1ad tx-vlan-stag-hw-insert
+	passes "VLAN 0 offloaded, 802.1ad" c0 plan
+	in_c ip link del out0
+	offloaded 5 802.1Q tx-vlan-offload
+	passes "VLAN 5 offloaded, VLAN 0 within" c0 plan
+	in_c ip link del out0
+}
+
+# A bridge passes on whole frames, whose VLAN only a device on the bridge takes off.
+test_bridge()
+{
+	in_f ip link add br0 type bridge && in_f ip link add link br0 name b9 type vlan id 9 &&
+		in_f ip link set br0 address 02:00:00:00:00:11 && in_f ip link set br0 up &&
+		in_f ip link set b9 up && in_f ip link set c0 master br0 || bail "no bridge"
+	net_end f br0 $FC4 $FC6 $C4 $C6 02:00:00:00:00:12 2> /dev/null
+	for family in 4 6; do
+		echo "eth0 $family 8100:9"
+		echo "eth0 $family 8100:9 8100:0"
+		echo "eth0 $family 8100:9 88a8:0 8100:0"
+	done > plan
+	passes "a device of a VLAN on a bridge" c0 plan
+}
+
+test_broken()
+{
+	attach_fresh "bad src drop ingress dev c0"
+	in_c python3 - <<-'END'
+	import socket
+	s = socket.socket(socket.AF_PACKET, socket.SOCK_RAW)
+	s.bind(("eth0", 0))
+	for size in range(14, 80):
+	    s.send(bytes.fromhex("020000000011" "020000000012") + (bytes.fromhex("81000000") * 20)[:size - 12])
+	END
+	run_ok "tags without end do no harm" ipcuckoo detach --all
+}
+
+load_module
+setup_quiet_net
+mkdir -p /tmp/tags && cd /tmp/tags || bail "no place for files"
+ipcuckoo create bad hash:net family any
+ipcuckoo add bad 198.51.100.0/24 2001:db8:100::/48
+ipcuckoo attach bad src drop ingress dev c0 2> err || skip_all "$(< err)"
+nested_devices 2> err || skip_all "no VLANs in this kernel: $(< err)"
+in_f python3 -c "$receiver" >> received 2> receiver.err &
+busywait 20 test -e listening || bail "no receiver: $(< receiver.err)"
+test_tags
+test_broken
+test_bridge
+ktap_done
