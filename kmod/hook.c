@@ -261,6 +261,40 @@ unsigned int ipcuckoo_hook6(void *priv, struct sk_buff *skb,
 	return chain ? run6(chain, skb, state, ipv6_hdr(skb), 0) : NF_ACCEPT;
 }
 
+/* What the machine sends was routed before it comes here. A mark that changes it
+ * routes it again, as iptables does behind the table mangle.
+ */
+static noinline unsigned int reroute(struct sk_buff *skb, const struct nf_hook_state *state,
+				     bool v6)
+{
+	int err = v6 ? nf_ip6_route_me_harder(state->net, state->sk, skb) :
+		       ip_route_me_harder(state->net, state->sk, skb, RTN_UNSPEC);
+
+	return err < 0 ? NF_DROP_ERR(err) : NF_ACCEPT;
+}
+
+unsigned int ipcuckoo_hook_out4(void *priv, struct sk_buff *skb,
+				const struct nf_hook_state *state)
+{
+	u32 mark = skb->mark;
+	unsigned int verdict = ipcuckoo_hook4(priv, skb, state);
+
+	if (verdict != NF_ACCEPT || likely(skb->mark == mark))
+		return verdict;
+	return reroute(skb, state, false);
+}
+
+unsigned int ipcuckoo_hook_out6(void *priv, struct sk_buff *skb,
+				const struct nf_hook_state *state)
+{
+	u32 mark = skb->mark;
+	unsigned int verdict = ipcuckoo_hook6(priv, skb, state);
+
+	if (verdict != NF_ACCEPT || likely(skb->mark == mark))
+		return verdict;
+	return reroute(skb, state, true);
+}
+
 /* Walk over VLAN tags; see tags_before(). */
 static noinline int walk_tags(const struct sk_buff *skb, __be16 protocol)
 {

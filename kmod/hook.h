@@ -40,6 +40,8 @@ struct ipcuckoo_chain {
 /* For nf_hook_ops: @priv is where the pointer to the chain is, NULL for none. */
 nf_hookfn ipcuckoo_hook4;
 nf_hookfn ipcuckoo_hook6;
+nf_hookfn ipcuckoo_hook_out4;
+nf_hookfn ipcuckoo_hook_out6;
 nf_hookfn ipcuckoo_hook_ingress4;
 nf_hookfn ipcuckoo_hook_ingress6;
 

@@ -1,0 +1,132 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+#
+# What the machine sends and an attachment marks goes where "ip rule fwmark" says, as behind a
+# MARK of iptables in the table mangle: TCP, UDP and ICMP of both families. Marked packets leave
+# for the client, others for the server; both count what comes in.
+
+. "${0%/*}/lib.sh"
+. "${0%/*}/lib-net.sh"
+
+TO4=203.0.113.5
+TO6=2001:db8:5::5
+
+# One packet of each protocol, at least, to an address. Nobody answers.
+sender='
+import errno, socket, sys
+to = sys.argv[1]
+family = socket.AF_INET6 if ":" in to else socket.AF_INET
+s = socket.socket(family, socket.SOCK_STREAM)
+s.setblocking(False)
+tcp = s.connect_ex((to, 443))
+s = socket.socket(family, socket.SOCK_DGRAM)
+try:
+    s.sendto(b"x", (to, 443))
+    udp = 0
+except OSError as e:
+    udp = e.errno
+print(*(errno.errorcode.get(e, "sent").replace("EINPROGRESS", "sent") for e in (tcp, udp)))
+'
+
+# So many packets of each protocol have come in, as 0 or 1.
+came()
+{
+	nsenter --net="/run/netns/$1" nft list chain inet t in |
+		sed -n 's/.*counter packets \([0-9]*\) .*/\1/p' |
+		while read -r n; do echo $((n > 0)); done | paste -sd ' '
+}
+
+clear_counters()
+{
+	local ns
+
+	for ns in c s; do
+		nsenter --net=/run/netns/$ns nft -f - <<-END || bail "nft cannot be set up"
+		add table inet t
+		delete table inet t
+		table inet t {
+			chain in {
+				type filter hook prerouting priority 0;
+				meta l4proto tcp ip daddr $TO4 counter
+				meta l4proto tcp ip6 daddr $TO6 counter
+				meta l4proto udp ip daddr $TO4 counter
+				meta l4proto udp ip6 daddr $TO6 counter
+				icmp type echo-request ip daddr $TO4 counter
+				icmpv6 type echo-request ip6 daddr $TO6 counter
+			}
+		}
+		END
+	done
+}
+
+# Prints where what is sent comes in: at the client, at the server.
+goes()
+{
+	clear_counters
+	in_f python3 -c "$sender" $TO4 > out4
+	in_f python3 -c "$sender" $TO6 > out6
+	in_f ping -c 1 -W 1 $TO4 > /dev/null 2>&1
+	in_f ping -c 1 -W 1 $TO6 > /dev/null 2>&1
+	echo "c $(came c), s $(came s)"
+}
+
+with_iptables()
+{
+	in_f iptables -t mangle "$1" OUTPUT -d $TO4 -j MARK --set-mark "$2" 2> err &&
+		in_f ip6tables -t mangle "$1" OUTPUT -d $TO6 -j MARK --set-mark "$2" 2> err
+}
+
+all="1 1 1 1 1 1"
+none="0 0 0 0 0 0"
+
+load_module
+setup_quiet_net
+mkdir -p /tmp/reroute && cd /tmp/reroute || bail "no place for files"
+in_f ip route add default via $C4 dev c0 table 200
+in_f ip -6 route add default via $C6 dev c0 table 200
+in_f ip rule add fwmark 0x7 lookup 200
+in_f ip -6 rule add fwmark 0x7 lookup 200
+in_f ip rule add fwmark 0x8 unreachable
+in_f ip -6 rule add fwmark 0x8 unreachable
+ipcuckoo create to hash:ip family any
+ipcuckoo add to $TO4 $TO6
+ipcuckoo create other hash:ip family any
+ipcuckoo add other 203.0.113.6 2001:db8:5::6
+
+check "without a mark: to the server" "c $none, s $all" "$(goes)"
+if with_iptables -A 7; then
+	check "marked by iptables: to the client" "c $all, s $none" "$(goes)"
+	with_iptables -D 7
+else
+	skip "marked by iptables" "no table mangle in this kernel: $(< err)"
+fi
+attach_fresh "to dst mark 0x7"
+check "marked by an attachment: likewise" "c $all, s $none" "$(goes)"
+check "each was counted" 1 "$(($(counters | cut -d ' ' -f 1) >= 6))"
+attach_fresh "to dst mark 0x7/0x7 priority -149" "to dst count priority 100"
+check "at another priority" "c $all, s $none" "$(goes)"
+attach_fresh "other dst mark 0x7"
+check "what does not match is not" "c $none, s $all" "$(goes)"
+attach_fresh "to dst mark 0x7" "to dst mark 0x0 order 201"
+check "what has its own mark again goes its own way" "c $none, s $all" "$(goes)"
+attach_fresh "to dst mark 0x7" "to dst drop"
+check "and what is dropped none" "c $none, s $none" "$(goes)"
+
+ipcuckoo detach --all
+if with_iptables -A 8; then
+	goes > /dev/null
+	want="$(< out4), $(< out6)"
+	with_iptables -D 8
+else
+	want="EHOSTUNREACH EHOSTUNREACH, EHOSTUNREACH EHOSTUNREACH"
+fi
+attach_fresh "to dst mark 0x8"
+check "where there is no route it is dropped" "c $none, s $none" "$(goes)"
+check "and the program hears of it, as with iptables" "$want" "$(< out4), $(< out6)"
+
+ipcuckoo create skb hash:ip family any skbinfo
+ipcuckoo add skb $TO4 skbmark 0x7
+ipcuckoo add skb $TO6 skbmark 0x7
+attach_fresh "skb dst mark 0x0"
+check "the mark of an entry counts as well" "c $all, s $none" "$(goes)"
+ktap_done
