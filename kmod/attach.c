@@ -26,6 +26,11 @@
 #include "point.h"
 #include "set.h"
 
+/* What each packet reads of an attachment, and the lock of the rate limit. */
+static_assert(!IS_ENABLED(CONFIG_SMP) ||
+	      (offsetofend(struct ipcuckoo_attachment, rule) - 1) / SMP_CACHE_BYTES <
+	      offsetof(struct ipcuckoo_attachment, limit) / SMP_CACHE_BYTES);
+
 /* No device of an attachment's name exists. */
 #define IFINDEX_NONE	(-1)
 
@@ -244,7 +249,7 @@ int ipcuckoo_attach(struct ipcuckoo_net *inet, const char *name,
 {
 	bool ingress = rule->place == IPCUCKOO_PLACE_INGRESS;
 	struct ipcuckoo_attachment *at;
-	int err;
+	int cpu, err;
 
 	at = kzalloc(sizeof(*at), GFP_KERNEL_ACCOUNT);
 	if (!at)
@@ -256,6 +261,8 @@ int ipcuckoo_attach(struct ipcuckoo_net *inet, const char *name,
 		kfree(at);
 		return -ENOMEM;
 	}
+	for_each_possible_cpu(cpu)
+		u64_stats_init(&per_cpu_ptr(at->counter, cpu)->syncp);
 	ratelimit_state_init(&at->limit, rule->log.rate ? HZ : 0,
 			     min_t(u32, rule->log.rate, INT_MAX));
 	/* What is left out is meant to be: no word of it. */
@@ -380,14 +387,21 @@ int ipcuckoo_attach_exchange(struct ipcuckoo_net *inet, struct ipcuckoo_set *a,
 struct ipcuckoo_counter
 ipcuckoo_attachment_count(const struct ipcuckoo_attachment *at)
 {
-	struct ipcuckoo_counter sum = {};
 	const struct ipcuckoo_counter *counter;
+	struct ipcuckoo_counter sum = {};
+	u64 packets, bytes;
+	unsigned int start;
 	int cpu;
 
 	for_each_possible_cpu(cpu) {
 		counter = per_cpu_ptr(at->counter, cpu);
-		sum.packets += READ_ONCE(counter->packets);
-		sum.bytes += READ_ONCE(counter->bytes);
+		do {
+			start = u64_stats_fetch_begin(&counter->syncp);
+			packets = READ_ONCE(counter->packets);
+			bytes = READ_ONCE(counter->bytes);
+		} while (u64_stats_fetch_retry(&counter->syncp, start));
+		sum.packets += packets;
+		sum.bytes += bytes;
 	}
 	return sum;
 }

@@ -3,11 +3,13 @@
 #ifndef _IPCUCKOO_ATTACH_H
 #define _IPCUCKOO_ATTACH_H
 
+#include <linux/cache.h>
 #include <linux/if.h>
 #include <linux/list.h>
 #include <linux/ratelimit_types.h>
 #include <linux/spinlock.h>
 #include <linux/types.h>
+#include <linux/u64_stats_sync.h>
 
 struct ipcuckoo_net;
 struct ipcuckoo_set;
@@ -91,30 +93,33 @@ struct ipcuckoo_choice {
 struct ipcuckoo_counter {
 	u64 packets;
 	u64 bytes;
+	struct u64_stats_sync syncp;
 };
 
 /**
  * struct ipcuckoo_attachment - a set acting on packets
- * @set:	the set, held; under ipcuckoo_net.mutex
- * @rule:	what it does
  * @ifindex:	of the device: 0 for any, -1 if there is none of that name now
- * @counter:	per CPU
- * @limit:	of what is logged
  * @id:		its number
+ * @counter:	per CPU
+ * @rule:	what it does
+ * @set:	the set, held; under ipcuckoo_net.mutex
  * @leaving:	it is about to be detached
  * @list:	in ipcuckoo_attached.list
  * @rcu:	to free it
+ * @limit:	of what is logged; has a lock, which packets write that are logged,
+ *		hence apart from what every packet reads
  */
 struct ipcuckoo_attachment {
-	struct ipcuckoo_set *set;
-	struct ipcuckoo_rule rule;
 	int ifindex;
-	struct ipcuckoo_counter __percpu *counter;
-	struct ratelimit_state limit;
 	u32 id;
+	struct ipcuckoo_counter __percpu *counter;
+	struct ipcuckoo_rule rule;
+
+	struct ipcuckoo_set *set ____cacheline_aligned_in_smp;
 	bool leaving;
 	struct list_head list;
 	struct rcu_head rcu;
+	struct ratelimit_state limit;
 };
 
 int ipcuckoo_attach(struct ipcuckoo_net *inet, const char *name,

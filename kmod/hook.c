@@ -18,6 +18,7 @@
 #include <linux/rculist.h>
 #include <linux/skbuff.h>
 #include <linux/slab.h>
+#include <linux/u64_stats_sync.h>
 
 #include "attach.h"
 #include "compat.h"
@@ -126,11 +127,17 @@ static const struct net_device *device(const struct nf_hook_state *state)
 	       state->out : state->in;
 }
 
+/* A packet may be of no device: kernels before 6.11 that lack a later fix name none
+ * for what SRv6 decapsulates (End.DX4, End.DX6). Attachments to a device do not see
+ * it.
+ */
 static bool concerns(const struct ipcuckoo_attachment *at,
 		     const struct net_device *dev)
 {
 	int ifindex = READ_ONCE(at->ifindex);
 
+	if (unlikely(!dev))
+		return !ifindex;
 	if (dev->flags & IFF_LOOPBACK && !at->rule.loopback)
 		return false;
 	return !ifindex || ifindex == dev->ifindex;
@@ -155,6 +162,28 @@ static void trace(const struct ipcuckoo_link *link, const struct sk_buff *skb,
 	trace_ipcuckoo_match(link->at, link->set, skb, dev, &src, &dst);
 }
 
+/* Count a packet on this CPU. Readers on 32-bit machines go by @syncp. */
+static u64 count(struct ipcuckoo_counter __percpu *counter, unsigned int bytes)
+{
+#ifdef CONFIG_64BIT
+	this_cpu_add(counter->bytes, bytes);
+	return this_cpu_inc_return(counter->packets);
+#else
+	struct ipcuckoo_counter *own;
+	unsigned long flags;
+	u64 packets;
+
+	local_irq_save(flags);
+	own = this_cpu_ptr(counter);
+	u64_stats_update_begin(&own->syncp);
+	own->bytes += bytes;
+	packets = ++own->packets;
+	u64_stats_update_end(&own->syncp);
+	local_irq_restore(flags);
+	return packets;
+#endif
+}
+
 /* What a match comes to: a verdict of netfilter, or NF_REPEAT to go on. Kept out
  * of the way of those that match nothing, whose addresses stay in registers: it
  * reads them once more.
@@ -170,8 +199,7 @@ static noinline unsigned int hit(const struct ipcuckoo_link *link, struct sk_buf
 	if (ipcuckoo_set_recorded(link->set) &&
 	    !hit_entry(link, &a, v6, bytes, &mark))
 		return NF_REPEAT;
-	packets = this_cpu_inc_return(at->counter->packets);
-	this_cpu_add(at->counter->bytes, bytes);
+	packets = count(at->counter, bytes);
 	if (trace_ipcuckoo_match_enabled())
 		trace(link, skb, device(state), &a, v6);
 	if (at->rule.log.to)

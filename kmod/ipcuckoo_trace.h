@@ -38,7 +38,7 @@ TRACE_EVENT(ipcuckoo_match,
 		memcpy(__entry->src, src, 16);
 		memcpy(__entry->dst, dst, 16);
 		ipcuckoo_set_name(set, __entry->set);
-		strscpy(__entry->dev, dev->name, IFNAMSIZ);
+		strscpy_pad(__entry->dev, dev ? dev->name : "", IFNAMSIZ);
 	),
 	TP_printk("attachment=%u set=%s direction=%s verdict=%s dev=%s src=%pI6c dst=%pI6c len=%u skbaddr=%p",
 		  __entry->attachment, __entry->set,
