@@ -54,18 +54,25 @@ static void release(struct ipcuckoo_attachment *at)
 	module_put(THIS_MODULE);
 }
 
-/* Under ipcuckoo_attached.lock, so that the last to look is the last to tell. */
-static void resolve(struct net *net, struct ipcuckoo_attachment *at,
+/* Whether it is another device now. Under ipcuckoo_attached.lock, so that the last
+ * to look is the last to tell.
+ */
+static bool resolve(struct net *net, struct ipcuckoo_attachment *at,
 		    const struct net_device *going)
 {
 	const struct net_device *dev;
+	int ifindex;
 
 	if (!*at->rule.dev)
-		return;
+		return false;
 	rcu_read_lock();
 	dev = ipcuckoo_point_device(net, at->rule.dev, going);
-	WRITE_ONCE(at->ifindex, dev ? dev->ifindex : IFINDEX_NONE);
+	ifindex = dev ? dev->ifindex : IFINDEX_NONE;
 	rcu_read_unlock();
+	if (ifindex == at->ifindex)
+		return false;
+	WRITE_ONCE(at->ifindex, ifindex);
+	return true;
 }
 
 static bool same_rule(const struct ipcuckoo_rule *a,
@@ -407,9 +414,9 @@ ipcuckoo_attachment_count(const struct ipcuckoo_attachment *at)
 }
 
 /* Devices come, go and change names. Under RTNL, hence without the mutex, which
- * may wait for memory, unless hooks have to follow the device: making one takes
- * memory anyway. Nobody waits for RTNL who holds the mutex. Alternative names are
- * resolved as they are then.
+ * may wait for memory, unless it matters to an attachment: then hooks have to
+ * follow the device, and listeners are told. Nobody waits for RTNL who holds the
+ * mutex. Alternative names are resolved as they are then.
  */
 static int device_event(struct notifier_block *nb, unsigned long event,
 			void *ptr)
@@ -424,13 +431,11 @@ static int device_event(struct notifier_block *nb, unsigned long event,
 	else if (event != NETDEV_REGISTER && event != NETDEV_CHANGENAME)
 		return NOTIFY_DONE;
 	spin_lock(&inet->attached.lock);
-	list_for_each_entry(at, &inet->attached.list, list) {
-		resolve(inet->net, at, going);
-		follow |= at->rule.place == IPCUCKOO_PLACE_INGRESS;
-	}
+	list_for_each_entry(at, &inet->attached.list, list)
+		follow |= resolve(inet->net, at, going);
 	spin_unlock(&inet->attached.lock);
 	/* Hooks are put on devices under RTNL only. */
-	if (follow || READ_ONCE(inet->attached.on_devices)) {
+	if (follow || (going && READ_ONCE(inet->attached.on_devices))) {
 		mutex_lock(&inet->mutex);
 		ipcuckoo_points_follow(inet, going);
 		mutex_unlock(&inet->mutex);
@@ -470,6 +475,8 @@ void ipcuckoo_attach_exit_net(struct ipcuckoo_net *inet)
 		release(at);
 	}
 	mutex_unlock(&inet->mutex);
+	/* It finds nothing to do any more, and takes the mutex. */
+	cancel_delayed_work_sync(&inet->attached.retry);
 }
 
 /**

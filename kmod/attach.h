@@ -10,6 +10,7 @@
 #include <linux/spinlock.h>
 #include <linux/types.h>
 #include <linux/u64_stats_sync.h>
+#include <linux/workqueue.h>
 
 struct ipcuckoo_net;
 struct ipcuckoo_set;
@@ -26,6 +27,8 @@ struct ipcuckoo_set;
  * @idle:	hooks that nothing runs at (point.c)
  * @idle_count:	how many
  * @on_devices:	hooks at the ingress of a device, idle or not
+ * @retry:	tries to register hooks that could not be
+ * @delay:	until the next time, in jiffies
  *
  * @points, @idle and the counts of hooks are under ipcuckoo_net.mutex.
  */
@@ -39,6 +42,8 @@ struct ipcuckoo_attached {
 	struct list_head idle;
 	unsigned int idle_count;
 	unsigned int on_devices;
+	struct delayed_work retry;
+	unsigned long delay;
 };
 
 /**
@@ -104,6 +109,8 @@ struct ipcuckoo_counter {
  * @rule:	what it does
  * @set:	the set, held; under ipcuckoo_net.mutex
  * @leaving:	it is about to be detached
+ * @state:	enum ipcuckoo_attachment_state; under ipcuckoo_net.mutex
+ * @err:	why a hook is missing, if @state is IPCUCKOO_STATE_NO_HOOK
  * @list:	in ipcuckoo_attached.list
  * @rcu:	to free it
  * @limit:	of what is logged; has a lock, which packets write that are logged,
@@ -117,6 +124,8 @@ struct ipcuckoo_attachment {
 
 	struct ipcuckoo_set *set ____cacheline_aligned_in_smp;
 	bool leaving;
+	u8 state;
+	int err;
 	struct list_head list;
 	struct rcu_head rcu;
 	struct ratelimit_state limit;

@@ -258,6 +258,12 @@ static int fill_log(struct sk_buff *skb, const struct ipcuckoo_rule *rule)
 	       nla_put_u32(skb, IPCUCKOO_A_LOG_EVERY, rule->log.every);
 }
 
+static int fill_state(struct sk_buff *skb, const struct ipcuckoo_attachment *at)
+{
+	return nla_put_u8(skb, IPCUCKOO_A_STATE, at->state) ||
+	       (at->err && nla_put_u32(skb, IPCUCKOO_A_ERRNO, -at->err));
+}
+
 int ipcuckoo_nl_fill_attachment(struct sk_buff *skb,
 				const struct ipcuckoo_attachment *at)
 {
@@ -277,7 +283,7 @@ int ipcuckoo_nl_fill_attachment(struct sk_buff *skb,
 	       (*rule->dev && nla_put_string(skb, IPCUCKOO_A_DEV, rule->dev)) ||
 	       nla_put_u32(skb, IPCUCKOO_A_FLAGS,
 			   rule->loopback ? IPCUCKOO_F_LOOPBACK : 0) ||
-	       fill_log(skb, rule) ||
+	       fill_log(skb, rule) || fill_state(skb, at) ||
 	       ipcuckoo_nl_put_u64(skb, IPCUCKOO_A_PACKETS, sum.packets) ||
 	       ipcuckoo_nl_put_u64(skb, IPCUCKOO_A_BYTES, sum.bytes) ? -EMSGSIZE : 0;
 }

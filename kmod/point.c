@@ -10,8 +10,8 @@
  * A *tap* is a netfilter hook of ours that is registered. Packets reach a chain
  * by the pointer in the tap, under rcu_read_lock(), which netfilter holds. A
  * point has a tap unless, at ingress, there is no device of that name now, or
- * the hook could not be registered: then the attachments say so (@err), and it
- * is tried again, at each change and after a delay that grows.
+ * the hook could not be registered: then the attachments say so (refresh()), and
+ * it is tried again, at each change and after a delay that grows (retry()).
  *
  * When the last attachment of a point leaves, the tap stays registered, idle: its
  * chain is NULL, and a packet pays one test for it. Unregistering any hook makes
@@ -39,6 +39,7 @@
 #include <linux/slab.h>
 
 #include "attach.h"
+#include "event.h"
 #include "hook.h"
 #include "net.h"
 #include "point.h"
@@ -48,6 +49,10 @@
  * call.
  */
 #define IDLE_MAX	64
+
+/* How long until a hook that could not be registered is tried again. */
+#define RETRY_MIN	HZ
+#define RETRY_MAX	(64 * HZ)
 
 /* The netfilter hooks that attachments may run at. */
 enum hook {
@@ -140,14 +145,20 @@ static bool at_ingress(enum hook hook)
 
 /* Taps */
 
+static bool is_registered(const struct net_device *dev)
+{
+	/* A race with a device that goes: an event follows. It may be a bit-field. */
+	return data_race(dev->reg_state) == NETREG_REGISTERED;
+}
+
 /**
  * ipcuckoo_point_device() - the device that has a name now
  * @net:	namespace
  * @name:	its name, or an alternative one
  * @going:	a device that is about to go, and is it no more; or NULL
  *
- * Before Linux 6.1.75 a device that goes, or moves to another namespace, is
- * still found by its alternative names, hence the questions.
+ * Kernels before 6.6 that lack a later fix still find a device that goes, or moved
+ * to another namespace, by its alternative names, hence the questions.
  *
  * Context: under RTNL or rcu_read_lock().
  * Return: the device or NULL.
@@ -159,9 +170,7 @@ struct net_device *ipcuckoo_point_device(struct net *net, const char *name,
 
 	rcu_read_lock();
 	dev = dev_get_by_name_rcu(net, name);
-	/* It may be about to change; then an event follows. */
-	if (dev && (dev == going || !net_eq(dev_net(dev), net) ||
-		    data_race(dev->reg_state) != NETREG_REGISTERED))
+	if (dev && (dev == going || !net_eq(dev_net(dev), net) || !is_registered(dev)))
 		dev = NULL;
 	rcu_read_unlock();
 	return dev;
@@ -446,6 +455,83 @@ static void publish(struct ipcuckoo_net *inet)
 	inet->attached.seq++;
 }
 
+/* States */
+
+static bool any_missing(const struct ipcuckoo_net *inet)
+{
+	const struct point *point;
+
+	list_for_each_entry(point, &inet->attached.points, list)
+		if (point->err)
+			return true;
+	return false;
+}
+
+static int missing_hook(const struct ipcuckoo_net *inet,
+			const struct ipcuckoo_attachment *at)
+{
+	const struct point *point;
+
+	list_for_each_entry(point, &inet->attached.points, list)
+		if (point->err && runs_in(at, point))
+			return point->err;
+	return 0;
+}
+
+/* Note which attachments see packets now, and tell of each that was known to be in
+ * another state. A new one has no number yet: that it is there is told next.
+ */
+static void refresh(struct ipcuckoo_net *inet)
+{
+	bool missing = any_missing(inet);
+	struct ipcuckoo_attachment *at;
+	int err;
+	u8 state;
+
+	list_for_each_entry(at, &inet->attached.list, list) {
+		if (at->leaving)
+			continue;
+		err = missing ? missing_hook(inet, at) : 0;
+		state = err ? IPCUCKOO_STATE_NO_HOOK :
+			READ_ONCE(at->ifindex) < 0 ? IPCUCKOO_STATE_NO_DEVICE :
+						     IPCUCKOO_STATE_ACTIVE;
+		if (state == at->state && err == at->err)
+			continue;
+		at->state = state;
+		at->err = err;
+		if (at->id)
+			ipcuckoo_event_attachment(at, IPCUCKOO_EVENT_STATE_CHANGED);
+	}
+	if (missing)
+		mod_delayed_work(system_long_wq, &inet->attached.retry,
+				 inet->attached.delay);
+}
+
+/* Something changed: what failed then may succeed soon. */
+static void refresh_soon(struct ipcuckoo_net *inet)
+{
+	inet->attached.delay = RETRY_MIN;
+	refresh(inet);
+}
+
+static void retry(struct work_struct *work)
+{
+	struct ipcuckoo_net *inet = container_of(to_delayed_work(work),
+						 struct ipcuckoo_net,
+						 attached.retry);
+	struct point *point;
+
+	rtnl_lock();
+	mutex_lock(&inet->mutex);
+	list_for_each_entry(point, &inet->attached.points, list)
+		if (!point->tap)
+			connect_point(inet, point, NULL);
+	inet->attached.delay = min_t(unsigned long, 2 * inet->attached.delay, RETRY_MAX);
+	refresh(inet);
+	mutex_unlock(&inet->mutex);
+	rtnl_unlock();
+}
+
 /**
  * ipcuckoo_points_init_net() - a namespace begins
  * @inet:	namespace
@@ -454,6 +540,8 @@ void ipcuckoo_points_init_net(struct ipcuckoo_net *inet)
 {
 	INIT_LIST_HEAD(&inet->attached.points);
 	INIT_LIST_HEAD(&inet->attached.idle);
+	INIT_DELAYED_WORK(&inet->attached.retry, retry);
+	inet->attached.delay = RETRY_MIN;
 }
 
 /**
@@ -482,6 +570,7 @@ int ipcuckoo_points_update(struct ipcuckoo_net *inet,
 		give_up(inet);
 	else
 		publish(inet);
+	refresh_soon(inet);
 	if (inet->attached.idle_count > IDLE_MAX)
 		free_all_idle(inet);
 	return err;
@@ -523,7 +612,6 @@ void ipcuckoo_points_follow(struct ipcuckoo_net *inet, const struct net_device *
 {
 	const struct net_device *dev;
 	struct point *point;
-	int err;
 
 	lockdep_assert_held(&inet->mutex);
 	ASSERT_RTNL();
@@ -535,11 +623,10 @@ void ipcuckoo_points_follow(struct ipcuckoo_net *inet, const struct net_device *
 		dev = ipcuckoo_point_device(inet->net, point->dev, going);
 		if (point->tap && point->tap->ops.dev != dev)
 			disconnect_point(inet, point);
-		if (!dev || point->tap)
-			continue;
-		err = connect_point(inet, point, going);
-		if (err)
-			net_warn_ratelimited("ipcuckoo: no hook at the ingress of %s, what is attached there sees nothing: error %d\n",
-					     point->dev, err);
+		point->err = 0;
+		if (dev && !point->tap && connect_point(inet, point, going))
+			net_warn_ratelimited("ipcuckoo: no hook at the ingress of %s, what is attached there sees nothing until it can be registered: error %d\n",
+					     point->dev, point->err);
 	}
+	refresh_soon(inet);
 }

@@ -272,22 +272,27 @@ static int attachments_show(struct seq_file *m, void *v)
 		[IPCUCKOO_VERDICT_MARK] = "mark",
 		[IPCUCKOO_VERDICT_COUNT] = "count",
 	};
+	static const char * const states[] = {
+		[IPCUCKOO_STATE_ACTIVE] = "active",
+		[IPCUCKOO_STATE_NO_DEVICE] = "no-device",
+		[IPCUCKOO_STATE_NO_HOOK] = "no-hook",
+	};
 	const struct ipcuckoo_attachment *at;
 	struct ipcuckoo_counter sum;
 
 	if (v == SEQ_START_TOKEN) {
-		seq_puts(m, "# id set direction verdict mark/mask order device loopback place priority packets bytes\n");
+		seq_puts(m, "# id set direction verdict mark/mask order device loopback place priority state packets bytes\n");
 		return 0;
 	}
 	at = list_entry(v, struct ipcuckoo_attachment, list);
 	sum = ipcuckoo_attachment_count(at);
-	seq_printf(m, "%u %s %s %s 0x%x/0x%x %d %s %s %s %d %llu %llu\n", at->id,
+	seq_printf(m, "%u %s %s %s 0x%x/0x%x %d %s %s %s %d %s %llu %llu\n", at->id,
 		   at->set->name, dirs[at->rule.dir], verdicts[at->rule.verdict],
 		   at->rule.mark, at->rule.mask, at->rule.order,
 		   *at->rule.dev ? at->rule.dev : "*",
 		   at->rule.loopback ? "yes" : "no",
 		   at->rule.place == IPCUCKOO_PLACE_INGRESS ? "ingress" : "ip",
-		   at->rule.priority, sum.packets, sum.bytes);
+		   at->rule.priority, states[at->state], sum.packets, sum.bytes);
 	return 0;
 }
 

@@ -115,7 +115,7 @@ test_format()
 
 test_attachments()
 {
-	local lines header="# id set direction verdict mark/mask order device loopback place priority packets bytes"
+	local lines header="# id set direction verdict mark/mask order device loopback place priority state packets bytes"
 
 	# Test that attachments come in the order they run, with all that was asked of them.
 	check "attachments: none" "$header" "$(< $proc/attachments)"
@@ -125,10 +125,10 @@ test_attachments()
 	ipcuckoo attach any dst count order -5
 	mapfile -t lines < $proc/attachments
 	check "attachments: first line" "$header" "${lines[0]}"
-	check "attachments: the others" "any dst count 0x0/0x0 -5 * no ip -450 0 0
-net6 dst accept 0x0/0x0 100 * no ip -450 0 0
-any both mark 0x1/0xff 200 eth7 yes ip -450 0 0
-net4 src drop 0x0/0x0 300 * no ip -450 0 0" "$(printf '%s\n' "${lines[@]:1}" | cut -d ' ' -f 2-)"
+	check "attachments: the others" "any dst count 0x0/0x0 -5 * no ip -450 active 0 0
+net6 dst accept 0x0/0x0 100 * no ip -450 active 0 0
+any both mark 0x1/0xff 200 eth7 yes ip -450 no-device 0 0
+net4 src drop 0x0/0x0 300 * no ip -450 active 0 0" "$(printf '%s\n' "${lines[@]:1}" | cut -d ' ' -f 2-)"
 	lines=("${lines[@]:1}")
 	check_match "attachments: numbers" '^[1-9][0-9]*( [1-9][0-9]*){3}$' "${lines[*]%% *}"
 	ipcuckoo detach --all

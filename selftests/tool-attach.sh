@@ -36,11 +36,11 @@ test_attach()
 		attach nets src drop order 5 -exist
 	expect "no such set" 3 "" 'The set with the given name does not exist: "net"; did you mean "nets"?' attach net src drop
 	run_tool stats
-	check "stats: attachments" "-7 hosts both mark 0x1/0xff ip -450 eth0 seen 0 0
-16 nets both count ip -450 a-device.0 seen 0 0
-100 hosts dst accept ip -450 - exempt 0 0
-200 nets dst mark 0x10 ip -450 - exempt 0 0
-300 nets src drop ip -450 - exempt 0 0" "$(sed -n '/^ID\|^ *ID/,/^$/p' out | tr -s ' ' |
+	check "stats: attachments" "-7 hosts both mark 0x1/0xff ip -450 eth0 seen no device 0 0
+16 nets both count ip -450 a-device.0 seen no device 0 0
+100 hosts dst accept ip -450 - exempt active 0 0
+200 nets dst mark 0x10 ip -450 - exempt active 0 0
+300 nets src drop ip -450 - exempt active 0 0" "$(sed -n '/^ID\|^ *ID/,/^$/p' out | tr -s ' ' |
 		sed '1d; $d; s/^ //; s/^[0-9]* //')"
 }
 

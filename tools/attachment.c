@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include <stdlib.h>
+#include <string.h>
 
 #include "attachment.h"
 #include "output.h"
@@ -17,6 +18,23 @@ const char *verdict_text(const struct nl_attachment *attachment,
 	else
 		snprintf(text, VERDICT_TEXT_SIZE, "%s 0x%x/0x%x", word,
 			 attachment->mark, attachment->mark_mask);
+	return text;
+}
+
+/* Whether it sees packets now. A module that does not say registers all hooks. */
+bool is_active(const struct nl_attachment *attachment)
+{
+	return !attachment->state || attachment->state == IPCUCKOO_STATE_ACTIVE;
+}
+
+const char *state_text(const struct nl_attachment *attachment,
+		       char text[STATE_TEXT_SIZE])
+{
+	if (is_active(attachment))
+		return "active";
+	if (attachment->state == IPCUCKOO_STATE_NO_DEVICE)
+		return "no device";
+	snprintf(text, STATE_TEXT_SIZE, "no hook: %s", strerror(attachment->missing));
 	return text;
 }
 
@@ -71,6 +89,7 @@ static struct json_object *json_log(const struct nl_attachment *attachment)
 struct json_object *json_attachment(const struct nl_attachment *attachment)
 {
 	struct json_object *object = json_object_new_object();
+	char state[STATE_TEXT_SIZE];
 
 	json_add_uint(object, "id", attachment->id);
 	json_add_string(object, "set", attachment->set);
@@ -91,6 +110,9 @@ struct json_object *json_attachment(const struct nl_attachment *attachment)
 		      attachment->flags & IPCUCKOO_F_LOOPBACK);
 	if (attachment->log)
 		json_object_object_add(object, "log", json_log(attachment));
+	json_add_bool(object, "active", is_active(attachment));
+	if (!is_active(attachment))
+		json_add_string(object, "state", state_text(attachment, state));
 	json_add_uint(object, "packets", attachment->packets);
 	json_add_uint(object, "bytes", attachment->bytes);
 	return object;

@@ -5,6 +5,7 @@
  */
 #include <stdlib.h>
 
+#include "attachment.h"
 #include "filter.h"
 #include "output.h"
 #include "show.h"
@@ -58,6 +59,22 @@ static void add_filter(struct json_object *header, const struct nl_set *set)
 	json_add_share(header, "fppfull", filter_share_full(set));
 }
 
+/* Only what is wrong, or not there yet. */
+static void add_inactive(struct json_object *header, const struct listing *listing)
+{
+	struct json_object *array = NULL;
+	const struct nl_attachment *at;
+	size_t from = 0;
+
+	while ((at = next_inactive(listing, &from))) {
+		if (!array)
+			array = json_object_new_array();
+		json_object_array_add(array, json_attachment(at));
+	}
+	if (array)
+		json_object_object_add(header, "inactive", array);
+}
+
 static void json_header(struct listing *listing)
 {
 	struct json_object *header = json_object_new_object(), *name;
@@ -71,6 +88,7 @@ static void json_header(struct listing *listing)
 		json_add_ratio(header, "loadfactor", load_factor(set));
 	if (is_approximate(set))
 		add_filter(header, set);
+	add_inactive(header, listing);
 	name = json_object_new_string(set->name);
 	json_next(listing);
 	printf("{\"name\":%s,\"type\":\"%s\",\"revision\":%u,\"header\":%s",

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Plain text, and the commands that make the sets again. */
+#include "attachment.h"
 #include "filter.h"
 #include "show.h"
 
@@ -12,6 +13,18 @@ static void print_filter(const struct nl_set *set)
 	       "Strangers that match: %s now, %s when full\n",
 	       bits_per_entry(set), share_text(filter_share_now(set), now),
 	       share_text(filter_share_full(set), full));
+}
+
+/* Only what is wrong, or not there yet: a line for each. */
+static void print_inactive(const struct listing *listing)
+{
+	char text[ATTACHMENT_TEXT_SIZE], state[STATE_TEXT_SIZE];
+	const struct nl_attachment *at;
+	size_t from = 0;
+
+	while ((at = next_inactive(listing, &from)))
+		printf("Sees no packets: %s: %s\n", attachment_text(at, text),
+		       state_text(at, state));
 }
 
 static void print_items(const struct nl_set *set)
@@ -45,6 +58,7 @@ static void plain_header(struct listing *listing)
 		printf("Load factor: %.2f\n", load_factor(set));
 	if (is_approximate(set))
 		print_filter(set);
+	print_inactive(listing);
 }
 
 /* What is kept for a member, and the end of its line. */

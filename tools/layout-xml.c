@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* XML. Of names and values only comments may have characters to be escaped. */
+#include "attachment.h"
 #include "show.h"
 
 static void print_text(const char *text)
@@ -44,6 +45,22 @@ static void xml_name(struct listing *listing)
 	printf("<ipset name=\"%s\"/>\n", listing->set->name);
 }
 
+/* Only what is wrong, or not there yet. */
+static void print_inactive(const struct listing *listing)
+{
+	char text[ATTACHMENT_TEXT_SIZE], state[STATE_TEXT_SIZE];
+	const struct nl_attachment *at;
+	size_t from = 0;
+
+	while ((at = next_inactive(listing, &from))) {
+		fputs("<inactive>", stdout);
+		print_text(attachment_text(at, text));
+		fputs(": ", stdout);
+		print_text(state_text(at, state));
+		puts("</inactive>");
+	}
+}
+
 static void xml_header(struct listing *listing)
 {
 	const struct nl_set *set = listing->set;
@@ -54,8 +71,10 @@ static void xml_header(struct listing *listing)
 	       set->name, meaning_word(type_words, set->type),
 	       type_revision(set));
 	print_items(items, count);
-	printf("\n<memsize>%llu</memsize>\n<references>%u</references>\n<numentries>%u</numentries>\n</header>\n",
+	printf("\n<memsize>%llu</memsize>\n<references>%u</references>\n<numentries>%u</numentries>\n",
 	       (unsigned long long)set->memory, set->attachments, set->entries);
+	print_inactive(listing);
+	puts("</header>");
 }
 
 static int xml_member(enum entry_kind kind, const uint8_t *entry, void *data)

@@ -23,6 +23,7 @@ static const struct meaning event_words[] = {
 	{ "expired",	IPCUCKOO_EVENT_ENTRIES_EXPIRED },
 	{ "attached",	IPCUCKOO_EVENT_ATTACHED },
 	{ "detached",	IPCUCKOO_EVENT_DETACHED },
+	{ "state",	IPCUCKOO_EVENT_STATE_CHANGED },
 	{ "renamed",	IPCUCKOO_EVENT_SET_RENAMED },
 	{ "swapped",	IPCUCKOO_EVENT_SET_SWAPPED },
 	{ "changed",	IPCUCKOO_EVENT_SET_CHANGED },
@@ -32,7 +33,8 @@ static const struct meaning event_words[] = {
 static bool is_attachment(const struct nl_event *event)
 {
 	return event->type == IPCUCKOO_EVENT_ATTACHED ||
-	       event->type == IPCUCKOO_EVENT_DETACHED;
+	       event->type == IPCUCKOO_EVENT_DETACHED ||
+	       event->type == IPCUCKOO_EVENT_STATE_CHANGED;
 }
 
 static int print_entry(enum entry_kind kind, const uint8_t *entry, void *data)
@@ -47,8 +49,8 @@ static int print_entry(enum entry_kind kind, const uint8_t *entry, void *data)
 
 static void print_event(const struct nl_event *event)
 {
+	char text[ATTACHMENT_TEXT_SIZE], state[STATE_TEXT_SIZE];
 	const struct nl_set *set = &event->set;
-	char text[ATTACHMENT_TEXT_SIZE];
 
 	printf("%s %s", meaning_word(event_words, event->type), set->name);
 	if (is_attachment(event))
@@ -62,6 +64,8 @@ static void print_event(const struct nl_event *event)
 		printf(" maxelem %u", set->maxelem);
 	else if (event->to[0])
 		printf(" %s", event->to);
+	if (event->type == IPCUCKOO_EVENT_STATE_CHANGED)
+		printf(": %s", state_text(&event->attachment, state));
 	packed_walk(&event->entries, print_entry, NULL);
 	fputc('\n', stdout);
 }

@@ -634,6 +634,8 @@ static int read_attachment(const struct nlattr **attrs, void *data)
 	attachment->place = get_uint(attrs, IPCUCKOO_A_PLACE);
 	attachment->priority = get_uint(attrs, IPCUCKOO_A_PRIORITY);
 	attachment->flags = get_uint(attrs, IPCUCKOO_A_FLAGS);
+	attachment->state = get_uint(attrs, IPCUCKOO_A_STATE);
+	attachment->missing = get_uint(attrs, IPCUCKOO_A_ERRNO);
 	attachment->packets = get_uint(attrs, IPCUCKOO_A_PACKETS);
 	attachment->bytes = get_uint(attrs, IPCUCKOO_A_BYTES);
 	return 0;

@@ -96,7 +96,8 @@ struct nl_set {
  * The same struct asks for one: @set, @direction, @verdict, and @mark and
  * @mark_mask with IPCUCKOO_VERDICT_MARK, @order if @has_order, @priority if
  * @has_priority, @dev if not empty, @place if not 0, @log and what goes with it
- * if not 0, @flags. To detach, which minds no @log, 0 in
+ * if not 0, @flags. @state is enum ipcuckoo_attachment_state, @missing the error
+ * number with IPCUCKOO_STATE_NO_HOOK; neither is asked for. To detach, which minds no @log, 0 in
  * @id, @direction, @verdict and @place is any, and @mark counts if @has_mark.
  */
 struct nl_attachment {
@@ -118,6 +119,8 @@ struct nl_attachment {
 	uint32_t log_rate;
 	uint32_t log_every;
 	uint32_t flags;
+	uint8_t state;
+	uint32_t missing;
 	uint64_t packets;
 	uint64_t bytes;
 };

@@ -166,6 +166,13 @@ static void print_attachments(const struct stats *stats)
 			       value_of(metric, &stats->attachments[i]));
 		}
 	}
+	print_head("", "attachment_active",
+		   "Whether it sees packets: 0 if there is no such device, or no hook.");
+	for (i = 0; i < stats->attachment_count; i++) {
+		printf("ipcuckoo_attachment_active{");
+		print_attachment_labels(&stats->attachments[i]);
+		printf("} %d\n", is_active(&stats->attachments[i]));
+	}
 }
 
 void print_prometheus(const struct stats *stats)

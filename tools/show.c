@@ -294,6 +294,18 @@ static int check_comments(const struct listing *listing)
 	return STATUS_OK;
 }
 
+const struct nl_attachment *next_inactive(const struct listing *listing, size_t *from)
+{
+	const struct nl_attachment *at;
+
+	while (*from < listing->attachment_count) {
+		at = &listing->attachments[(*from)++];
+		if (!strcmp(at->set, listing->set->name) && !is_active(at))
+			return at;
+	}
+	return NULL;
+}
+
 static void print_set(struct listing *listing, const struct packed *entries)
 {
 	const struct layout *layout = listing->layout;
@@ -367,6 +379,10 @@ static int show_sets(struct listing *listing, const struct nl_set *sets,
 	}
 	if (status)
 		return status;
+	if (!names && layout != &layout_save &&
+	    nl_attachments(listing->tool->nl, &listing->attachments,
+			   &listing->attachment_count) < 0)
+		return fail_kernel(listing->tool, NULL, "cannot list what is attached");
 	if (layout->begin)
 		layout->begin(listing);
 	for (i = 0; i < count && !status; i++) {
@@ -380,6 +396,7 @@ static int show_sets(struct listing *listing, const struct nl_set *sets,
 	}
 	if (layout->end)
 		layout->end(listing);
+	free(listing->attachments);
 	if (!status && listing->torn)
 		status = STATUS_REFUSED;
 	return status;

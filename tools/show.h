@@ -18,6 +18,8 @@
  * @verbose:	also what ipset does not have
  * @ipset:	only what ipset can hold
  * @attached:	also what the sets are attached as
+ * @attachments: all there are, for list; NULL if it does not need them
+ * @attachment_count: how many
  * @set:	the set that is being printed
  * @count:	sets printed so far
  * @members:	members printed of the set
@@ -31,6 +33,8 @@ struct listing {
 	bool verbose;
 	bool ipset;
 	bool attached;
+	struct nl_attachment *attachments;
+	size_t attachment_count;
 	const struct nl_set *set;
 	size_t count;
 	size_t members;
@@ -57,6 +61,11 @@ struct layout {
 	void (*close)(struct listing *listing);
 	void (*end)(struct listing *listing);
 };
+
+/* The next attachment of the set that sees no packets now, from @*from on, or
+ * NULL.
+ */
+const struct nl_attachment *next_inactive(const struct listing *listing, size_t *from);
 
 extern const struct layout layout_plain;
 extern const struct layout layout_save;

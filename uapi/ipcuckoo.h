@@ -271,8 +271,14 @@
  *
  * IPCUCKOO_CMD_ATTACH_GET (dump: all, in the order they run)
  *   reply: ATTACHMENT, SET, DIRECTION, VERDICT, MARK and MARK_MASK (mark
- *   only), ORDER, PLACE, PRIORITY, DEV (if any), FLAGS, PACKETS, BYTES, and if
- *   there is one LOG, LOG_GROUP, LOG_RATE, LOG_EVERY
+ *   only), ORDER, PLACE, PRIORITY, DEV (if any), FLAGS, STATE, PACKETS, BYTES,
+ *   and if there is one LOG, LOG_GROUP, LOG_RATE, LOG_EVERY
+ *   STATE says whether it sees packets. NO_DEVICE: there is no device of the name
+ *   DEV now; when one comes it is ACTIVE. NO_HOOK: a device came, or got the name,
+ *   and the netfilter hook could not be registered, because of ERRNO. It is tried
+ *   again, after a second, then after twice as long each time up to about a
+ *   minute, and whenever anything is attached or detached, or a device changes.
+ *   ATTACH itself fails if a hook that it needs cannot be registered.
  *
  * IPCUCKOO_CMD_SET_RENAME (do)
  *   SET, SET_TO: its new name, which no set may have. Attachments and shadows
@@ -313,6 +319,9 @@
  *       again before, nor of those that a flush or a replacement left out
  *   ATTACHED, DETACHED
  *       what ATTACH_GET replies
+ *   STATE_CHANGED
+ *       likewise, of an attachment that is in another STATE than before, or whose
+ *       ERRNO is another
  *
  * An event is sent after the change took effect. Those of one set's contents
  * come in the order of the changes, and so do those of attachments and of sets
@@ -493,6 +502,9 @@ enum ipcuckoo_attr {
 
 	IPCUCKOO_A_RETRIES,		/* u64, look-ups begun anew for a writer */
 
+	IPCUCKOO_A_STATE,		/* u8, enum ipcuckoo_attachment_state */
+	IPCUCKOO_A_ERRNO,		/* u32, why a hook is missing */
+
 	__IPCUCKOO_A_MAX
 };
 
@@ -554,6 +566,13 @@ enum ipcuckoo_attach_place {
 	IPCUCKOO_PLACE_INGRESS	= 2,	/* ingress of a device */
 };
 
+/* Whether an attachment sees packets now. */
+enum ipcuckoo_attachment_state {
+	IPCUCKOO_STATE_ACTIVE	 = 1,	/* it does */
+	IPCUCKOO_STATE_NO_DEVICE = 2,	/* there is no device of the name DEV */
+	IPCUCKOO_STATE_NO_HOOK	 = 3,	/* a hook could not be registered: ERRNO */
+};
+
 enum ipcuckoo_verdict {
 	IPCUCKOO_VERDICT_DROP	= 1,	/* drop the packet */
 	IPCUCKOO_VERDICT_ACCEPT	= 2,	/* look no further; later chains still decide */
@@ -574,6 +593,7 @@ enum ipcuckoo_event {
 	IPCUCKOO_EVENT_SET_SWAPPED	= 10,
 	IPCUCKOO_EVENT_SET_CHANGED	= 11,
 	IPCUCKOO_EVENT_ENTRIES_EXPIRED	= 12,
+	IPCUCKOO_EVENT_STATE_CHANGED	= 13,
 };
 
 /* Default ORDER of an attachment, by verdict. */

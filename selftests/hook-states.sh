@@ -1,0 +1,186 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+#
+# Whether attachments see packets, as everything that lists them says: devices that are not
+# there, and hooks that cannot be registered when their device comes, for it has as many as the
+# kernel allows. Such a hook is tried again until it is there.
+
+. "${0%/*}/lib.sh"
+. "${0%/*}/lib-net.sh"
+
+# As many hooks as a device may have.
+HOOKS_MAX=1024
+
+# state SET: what the first attachment of a set is in: procfs, Prometheus, JSON
+state()
+{
+	echo "$(in_f awk -v set="$1" '$2 == set { print $(NF - 2); exit }' /proc/net/ipcuckoo/attachments)" \
+		"$(ipcuckoo stats --prometheus | sed -n "s/^ipcuckoo_attachment_active{.*set=\"$1\".*} //p" | head -n 1)" \
+		"$(ipcuckoo -j stats | python3 -c 'import json, sys
+print(next(a.get("state", "active") for a in json.load(sys.stdin)["attachments"] if a["set"] == sys.argv[1]))' "$1")"
+}
+
+state_is()
+{
+	[ "$(state "$1")" = "$2" ]
+}
+
+# What the monitor has said of states since the last call.
+told()
+{
+	sleep 0.3
+	grep -o '^state .*\|^attached .*: .*' monitor | sed 's/ src [^:]*: /: /'
+	: > monitor
+}
+
+pings()
+{
+	in_c ping -c 3 -i 0.05 -W 1 "$1" | sed -n 's/.* \([0-9]*\) received.*/\1/p'
+}
+
+rename_device()
+{
+	in_f ip link set "$1" down && in_f ip link set "$1" name "$2" &&
+		in_f ip link set "$2" up
+	# What the rename left there is no error.
+	net_end f "$2" $FC4 $FC6 $C4 $C6 02:00:00:00:00:12 2> /dev/null
+	in_f ip link show "$2" > /dev/null
+}
+
+test_no_device()
+{
+	attach_fresh "client src drop dev new0"
+	told > /dev/null
+	check "no such device" "no-device 0 no device" "$(state client)"
+	check_match "list says so" $'Sees no packets: src drop order 300 priority -450 dev new0: no device\n' \
+		"$(ipcuckoo list client)"
+	check_match "in XML" "<inactive>src drop .*dev new0: no device</inactive>" \
+		"$(ipcuckoo list -o xml client)"
+	check_match "in JSON" '"inactive"' "$(ipcuckoo list -o json client)"
+	check "but a file of save does not" 0 "$(ipcuckoo save | grep -c 'Sees no')"
+	in_f ip link add new0 type dummy
+	check "it comes" "active 1 active" "$(state client)"
+	check "and the monitor tells" "state client: active" "$(told)"
+	check "list has nothing to say of it" 0 "$(ipcuckoo list client | grep -c 'Sees no')"
+	in_f ip link set new0 name new1
+	check "it has another name" "no-device 0 no device" "$(state client)"
+	in_f ip link set new1 name new0
+	in_f ip link set new0 netns s
+	check "it is in another namespace" "no-device 0 no device" "$(state client)"
+	check "which the monitor told" "state client: no device
+state client: active
+state client: no device" "$(told)"
+	nsenter --net=/run/netns/s ip link del new0
+	attach_fresh "client src drop"
+	check "without a device it is active" "active 1 active" "$(state client)"
+}
+
+# fill_hooks DEVICE: chains of others, until there is room for no hook
+fill_hooks()
+{
+	local i
+
+	{
+		echo "table netdev full {"
+		for ((i = 0; i < HOOKS_MAX; i++)); do
+			echo "chain c$i { type filter hook ingress device $1 priority 10; }"
+		done
+		echo "}"
+	} | in_f nft -f - 2> err
+}
+
+test_no_hook()
+{
+	attach_fresh
+	if ! fill_hooks c0; then
+		skip "a device that takes no more hooks" "nft has no ingress: $(head -n 1 err)"
+		return
+	fi
+	run_error "attached where there is room for no hook: it fails" 3 "as many hooks as the kernel takes" \
+		ipcuckoo attach client src drop ingress dev c0
+	check "and is not there" 0 "$(ipcuckoo stats --prometheus | grep -c attachment_active{)"
+	attach_fresh "client src drop ingress dev new0" "other src drop ingress dev new1"
+	check "not there yet" "no-device 0 no device" "$(state client)"
+	told > /dev/null
+	rename_device c0 new0
+	check "a device comes that takes no hook" "no-hook 0 no hook: Argument list too long" "$(state client)"
+	check "another attachment is as it was" "no-device 0 no device" "$(state other)"
+	check "the monitor tells" "state client: no hook: Argument list too long" "$(told)"
+	check_match "list says so" "Sees no packets: .* ingress dev new0: no hook: Argument list too long" \
+		"$(ipcuckoo list client)"
+	check_match "the table of stats" "no hook: Argument list too long" "$(ipcuckoo stats)"
+	check "packets pass" "3" "$(pings $FC4)"
+	run_error "one more that needs the hook fails" 3 "as many hooks as the kernel takes" \
+		ipcuckoo attach other src drop ingress dev new0
+	run_ok "one that does not, does not" ipcuckoo attach other dst count
+	ipcuckoo detach other dst
+	in_f nft delete chain netdev full c7
+	run_ok "when there is room it is tried again" busywait 70 state_is client "active 1 active"
+	check "the monitor tells" "state client: active" "$(told)"
+	check "and packets are dropped" "0" "$(pings $FC4)"
+	rename_device new0 c0
+	check "the device has another name" "no-device 0 no device" "$(state client)"
+	run_ok "and its own: the hook is still there" rename_device c0 new0
+	check "so it is active" "active 1 active" "$(state client)"
+	check "and packets are dropped" "0" "$(pings $FC4)"
+	rename_device new0 c0
+	in_f nft delete table netdev full
+	attach_fresh
+}
+
+# Memory for the hook is refused to whoever makes the device: debug kernels.
+test_no_memory()
+{
+	local fail=/sys/kernel/debug/failslab
+
+	[ -d $fail ] || mount -t debugfs none /sys/kernel/debug 2> /dev/null
+	if [ ! -d $fail ]; then
+		skip "no memory when the device comes" "this kernel injects no faults"
+		return
+	fi
+	attach_fresh "client src drop ingress dev new0"
+	told > /dev/null
+	in_f ip link add new1 type dummy
+	# The third allocation and on of whoever gives it the name; those are our hook's.
+	in_f bash -c 'for ((n = 1; n < 60; n++)); do
+		bash -c "echo $n > /proc/self/fail-nth; exec ip link set new1 name new0" 2> /dev/null
+		"$IPCUCKOO" stats | grep -q "no hook" && exit 0
+		ip link set new0 name new1 2> /dev/null
+	done; exit 1'
+	check "no memory: no hook" 0 $?
+	check_match "the monitor tells" "state client: no hook: Cannot allocate memory" "$(told)"
+	run_ok "it is tried again" busywait 20 state_is client "active 1 active"
+	attach_fresh
+	in_f ip link del new0
+}
+
+load_module
+setup_quiet_net
+mkdir -p /tmp/states && cd /tmp/states || bail "no place for files"
+ipcuckoo create client hash:ip
+ipcuckoo add client $C4
+ipcuckoo create other hash:ip
+nsenter --net=/run/netns/f "$IPCUCKOO" monitor >> monitor 2>&1 &
+monitor_pid=$!
+attached_told()
+{
+	ipcuckoo attach other src count && ipcuckoo detach other
+	grep -q attached monitor
+}
+busywait 10 attached_told || bail "the monitor says nothing"
+test_no_device
+# At a device of its own: the hook stays there.
+in_f ip link add try0 type dummy
+if ipcuckoo attach client src count ingress dev try0 2> err; then
+	test_no_hook
+	test_no_memory
+else
+	skip "at ingress" "$(< err)"
+fi
+# What is tried again ends with the namespace, which the monitor would hold.
+kill $monitor_pid
+wait $monitor_pid 2> /dev/null
+attach_fresh "client src drop dev new0"
+cleanup_net
+run_ok "the module can be unloaded" unload_module
+ktap_done
