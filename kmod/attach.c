@@ -247,7 +247,8 @@ err_module:
  * Context: process context; takes the namespace's mutex, at ingress RTNL before.
  * Return: 0, -ENOENT if there is no such set, -EOPNOTSUPP if it is approximate
  * and @rule does not accept that, -EEXIST if it does that already, -ENOTUNIQ if
- * it does in another order, -ENOPROTOOPT if there is no logger for it, -E2BIG if
+ * it does in another order, -ENOPROTOOPT if there is no logger for it, -EAGAIN while
+ * the module of one is being loaded, -E2BIG if
  * there are too many already, -ENODEV if the module is about to be unloaded,
  * -ENOMEM, or what nf_register_net_hook() returns.
  */
@@ -495,4 +496,5 @@ int ipcuckoo_attach_init(void)
 void ipcuckoo_attach_exit(void)
 {
 	unregister_netdevice_notifier(&device_notifier);
+	ipcuckoo_log_exit();
 }

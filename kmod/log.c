@@ -4,9 +4,12 @@
  * no more than RATE in a second. Netfilter's loggers write them, so that they
  * look like those of a rule of iptables or nftables.
  */
+#include <linux/bitops.h>
+#include <linux/jiffies.h>
 #include <linux/kmod.h>
 #include <linux/math64.h>
 #include <linux/ratelimit.h>
+#include <linux/workqueue.h>
 #include <net/netfilter/nf_log.h>
 
 #include "attach.h"
@@ -35,38 +38,87 @@ static bool needs(const struct ipcuckoo_rule *rule, u8 family)
 			       (rule->place == IPCUCKOO_PLACE_INGRESS);
 }
 
-static int hold(u8 family, enum nf_log_type type)
-{
-	int err = nf_logger_find_get(family, type);
+/* Modules of loggers are loaded by a work item. A request must not wait for
+ * modprobe: it holds cb_lock of generic netlink, and as soon as anybody registers a
+ * family, which modprobe itself may, every request on the machine would wait.
+ * One bit for each family and type.
+ */
+#define LOGGERS		(ARRAY_SIZE(families) * NF_LOG_TYPE_MAX)
 
-	if (!err)
+/* How long it counts that a module could not be loaded. */
+#define TRIED		(10 * HZ)
+
+static unsigned long loading;
+static unsigned long tried;
+static unsigned long tried_at[LOGGERS];
+
+static void load(struct work_struct *work)
+{
+	int bit;
+
+	for_each_set_bit(bit, &loading, LOGGERS) {
+		request_module("nf-logger-%u-%u", families[bit / NF_LOG_TYPE_MAX],
+			       bit % NF_LOG_TYPE_MAX);
+		WRITE_ONCE(tried_at[bit], jiffies);
+		set_bit(bit, &tried);
+		/* Whoever sees that it is not being loaded sees that it was tried. */
+		smp_mb__before_atomic();
+		clear_bit(bit, &loading);
+	}
+}
+
+static DECLARE_WORK(load_work, load);
+
+static int hold(int family, enum nf_log_type type)
+{
+	int bit = family * NF_LOG_TYPE_MAX + type;
+
+	if (!nf_logger_find_get(families[family], type))
 		return 0;
-	request_module("nf-logger-%u-%u", family, type);
-	return nf_logger_find_get(family, type);
+	if (!IS_ENABLED(CONFIG_MODULES))
+		return -ENOPROTOOPT;
+	if (test_bit_acquire(bit, &loading))
+		return -EAGAIN;
+	if (test_and_clear_bit(bit, &tried) &&
+	    time_before(jiffies, READ_ONCE(tried_at[bit]) + TRIED))
+		return nf_logger_find_get(families[family], type) ? -ENOPROTOOPT : 0;
+	set_bit(bit, &loading);
+	schedule_work(&load_work);
+	return -EAGAIN;
+}
+
+/**
+ * ipcuckoo_log_exit() - the module is about to go
+ */
+void ipcuckoo_log_exit(void)
+{
+	cancel_work_sync(&load_work);
 }
 
 /**
  * ipcuckoo_log_get() - hold the loggers that a rule asks for
  * @rule:	rule
  *
- * Context: process context; may load modules.
- * Return: 0, or -ENOPROTOOPT if the kernel has no such logger.
+ * Context: process context.
+ * Return: 0, -EAGAIN while a module is being loaded for it: ask again soon, or
+ * -ENOPROTOOPT if the kernel has no such logger.
  */
 int ipcuckoo_log_get(const struct ipcuckoo_rule *rule)
 {
-	int i;
+	int i, err;
 
-	for (i = 0; i < ARRAY_SIZE(families); i++)
-		if (needs(rule, families[i]) &&
-		    hold(families[i], log_type(rule)))
+	for (i = 0; i < ARRAY_SIZE(families); i++) {
+		err = needs(rule, families[i]) ? hold(i, log_type(rule)) : 0;
+		if (err)
 			goto err_get;
+	}
 	return 0;
 
 err_get:
 	while (--i >= 0)
 		if (needs(rule, families[i]))
 			nf_logger_put(families[i], log_type(rule));
-	return -ENOPROTOOPT;
+	return err;
 }
 
 /**

@@ -16,5 +16,6 @@ void ipcuckoo_log_put(const struct ipcuckoo_rule *rule);
 void ipcuckoo_log(struct ipcuckoo_attachment *at, const struct ipcuckoo_set *set,
 		  u64 packets, const struct sk_buff *skb,
 		  const struct nf_hook_state *state);
+void ipcuckoo_log_exit(void);
 
 #endif /* _IPCUCKOO_LOG_H */

@@ -307,6 +307,8 @@ static const struct {
 	  "there are 1024 attachments here, or as many hooks as the kernel takes: detach some" },
 	{ -ENOPROTOOPT,
 	  "this kernel has no such logger: nf_log_syslog or nfnetlink_log cannot be loaded" },
+	{ -EAGAIN,
+	  "the module of the logger is being loaded: ask again soon" },
 	{ -ENODEV,
 	  "the module is being unloaded" },
 	{ -EDQUOT,

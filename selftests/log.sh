@@ -52,6 +52,42 @@ logged()
 	dmesg | grep -c "ipcuckoo client $1:"
 }
 
+# The kernel loads the module of the logger, and meanwhile nobody else waits: whoever registers
+# a family of generic netlink would, and then all who use it, if a request waited for modprobe.
+test_loading()
+{
+	local helper=/proc/sys/kernel/modprobe modprobe pid
+
+	modprobe=$(< $helper)
+	if [ -d /sys/module/nf_log_syslog ] || ! modinfo nf_log_syslog psample > /dev/null 2>&1; then
+		skip "the module of a logger is loaded" "it is no module of this kernel, or loaded"
+		return
+	fi
+	# It goes on when it is told to.
+	cat > slow <<-END
+	#!/bin/sh
+	touch $PWD/asked
+	until [ -e $PWD/go ]; do sleep 0.1; done
+	exec $modprobe "\$@"
+	END
+	chmod +x slow
+	echo "$PWD/slow" > $helper
+	ipcuckoo attach client src drop log > attach.out 2>&1 &
+	pid=$!
+	busywait 60 test -e asked
+	run_ok "while it is loaded a family can be registered" timeout 60 "$modprobe" psample
+	check "and others are answered" client "$(in_f timeout 60 "$IPCUCKOO" list -n)"
+	touch go
+	wait $pid
+	check "then the set is attached" "0 " "$? $(< attach.out)"
+	check "with the module" 1 "$([ -d /sys/module/nf_log_syslog ] && echo 1)"
+	echo /nowhere > $helper
+	run_error "where it cannot be loaded: a message" 3 "no such logger" \
+		ipcuckoo attach client dst drop log nflog 3
+	echo "$modprobe" > $helper
+	attach_fresh
+}
+
 test_kernel_log()
 {
 	local lines
@@ -165,6 +201,7 @@ setup_quiet_net
 cd $lists || bail "no $lists"
 ipcuckoo create client hash:ip family any
 ipcuckoo add client $C4 $C6
+test_loading
 test_kernel_log
 test_nflog
 test_words

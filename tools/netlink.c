@@ -10,6 +10,7 @@
 #include <linux/genetlink.h>
 #include <stdlib.h>
 #include <sys/socket.h>
+#include <time.h>
 
 #include "netlink.h"
 
@@ -1157,8 +1158,8 @@ static void put_rule(struct nlmsghdr *nlh, const struct nl_attachment *attachmen
 		mnl_attr_put_strz(nlh, IPCUCKOO_A_DEV, attachment->dev);
 }
 
-int nl_attach(struct nl *nl, const struct nl_attachment *attachment,
-	      uint32_t *id)
+static int attach_once(struct nl *nl, const struct nl_attachment *attachment,
+		       uint32_t *id)
 {
 	struct nlmsghdr *nlh = start_for_set(nl, IPCUCKOO_CMD_ATTACH,
 					     attachment->set,
@@ -1168,6 +1169,24 @@ int nl_attach(struct nl *nl, const struct nl_attachment *attachment,
 	put_log(nlh, attachment);
 	*id = 0;
 	return talk(nl, read_attached, id);
+}
+
+/* How long the kernel may take to load the module of a logger, and how often it
+ * is asked.
+ */
+#define LOAD_SECONDS	30
+#define LOAD_POLL_MS	20
+
+int nl_attach(struct nl *nl, const struct nl_attachment *attachment,
+	      uint32_t *id)
+{
+	const struct timespec pause = { .tv_nsec = LOAD_POLL_MS * 1000000 };
+	int left = LOAD_SECONDS * 1000 / LOAD_POLL_MS, err;
+
+	do {
+		err = attach_once(nl, attachment, id);
+	} while (err == -EAGAIN && left-- && !nanosleep(&pause, NULL));
+	return err;
 }
 
 int nl_detach(struct nl *nl, const struct nl_attachment *attachment,

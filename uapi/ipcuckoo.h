@@ -141,6 +141,7 @@
  *   ENODEV      ATTACH: the module is being unloaded
  *   EPROTONOSUPPORT  ATTACH: the kernel has no hooks at ingress
  *   ENOPROTOOPT  ATTACH: the kernel has no logger of that kind
+ *   EAGAIN       ATTACH: the module of the logger is being loaded; ask again soon
  *   EPERM       no CAP_NET_ADMIN in the first user namespace (with userns=1: in
  *               that of the network namespace)
  *
