@@ -21,12 +21,31 @@
  * larger; when it fails early, the new table has only another key. Both a
  * bounded number of times; then the set is full. An entry that was to be added
  * is in the new table before readers see it.
+ *
+ * Shrinking a table, and making a hint that suits the number of prefixes, are
+ * optional. If there is no memory for them they are put off until the number of
+ * entries has halved, or doubled: not tried again with each entry.
+ *
+ * Freeing an old version
+ * ----------------------
+ *
+ * A version that was replaced is freed after a grace period, and with it the
+ * tables that no later version has, in a work item: to free millions of records
+ * takes seconds, for which no request should wait and no mutex be held. What it
+ * takes stays charged until then (mem.h).
+ *
+ * Signals
+ * -------
+ *
+ * Whatever takes time in proportion to the entries looks for a fatal signal, and
+ * ends with -EINTR and nothing changed, or leaves the rest to the next change.
  */
 #include <linux/err.h>
 #include <linux/kernel.h>
 #include <linux/minmax.h>
 #include <linux/random.h>
 #include <linux/sched.h>
+#include <linux/sched/signal.h>
 #include <linux/slab.h>
 
 #include "entries.h"
@@ -62,80 +81,118 @@ static struct ipcuckoo_version *current_version(const struct ipcuckoo_entries *e
 					 lockdep_is_held(&e->mutex));
 }
 
-static struct ipcuckoo_version *version_create(const struct ipcuckoo_version *v)
+/* A version like @v, or an empty one. */
+static struct ipcuckoo_version *version_create(struct ipcuckoo_mem *mem,
+					       const struct ipcuckoo_version *v,
+					       enum ipcuckoo_charge how)
 {
-	if (!v)
-		return kzalloc(sizeof(*v), GFP_KERNEL_ACCOUNT);
-	return kmemdup(v, sizeof(*v), GFP_KERNEL_ACCOUNT);
+	struct ipcuckoo_version *new = ipcuckoo_object_alloc(mem, sizeof(*new), how);
+
+	if (IS_ERR(new))
+		return new;
+	if (v)
+		*new = *v;
+	new->mem = mem;
+	new->gone = 0;
+	return new;
 }
 
-/* Free what readers may still have, if the entries are live. */
-static void retire_table(struct ipcuckoo_table *t, bool live)
-{
-	if (live)
-		ipcuckoo_table_destroy_rcu(t);
-	else
-		ipcuckoo_table_destroy(t);
-}
+/* The bits of ipcuckoo_version.gone. */
+#define GONE_TABLE(kind)	BIT(kind)
+#define GONE_HINT(v6)		BIT(IPCUCKOO_KINDS + (v6))
+#define GONE_FILTER		BIT(IPCUCKOO_KINDS + 2)
+#define GONE_ALL		(BIT(IPCUCKOO_KINDS + 3) - 1)
 
-static void retire_hint(struct ipcuckoo_hint *h, bool live)
+/* What a version takes, without records. */
+static size_t version_memory(const struct ipcuckoo_version *v, u8 parts)
 {
-	if (live)
-		ipcuckoo_hint_destroy_rcu(h);
-	else
-		ipcuckoo_hint_destroy(h);
-}
-
-static void retire_filter(struct ipcuckoo_filter *f, bool live)
-{
-	if (live)
-		ipcuckoo_filter_destroy_rcu(f);
-	else
-		ipcuckoo_filter_destroy(f);
-}
-
-/* A table goes with its entries: their records are put. */
-static void put_records(struct ipcuckoo_entries *e, struct ipcuckoo_table *t)
-{
-	struct ipcuckoo_key key;
-	u64 pos = 0;
-
-	if (!t || !(t->with & IPCUCKOO_WITH_RECORDS) || !t->count)
-		return;
-	while (ipcuckoo_table_next(t, &pos, &key))
-		ipcuckoo_record_put(t->records[pos - 1], e->mem);
-}
-
-/* Free a version with all that is in it. */
-static void version_destroy(struct ipcuckoo_entries *e, struct ipcuckoo_version *v)
-{
-	bool live = e->live;
+	size_t size = kmalloc_size_roundup(sizeof(*v));
 	int i;
 
-	for (i = 0; i < IPCUCKOO_KINDS; i++) {
-		put_records(e, v->table[i]);
-		retire_table(v->table[i], live);
-	}
+	for (i = 0; i < IPCUCKOO_KINDS; i++)
+		if (parts & GONE_TABLE(i))
+			size += ipcuckoo_table_memory(v->table[i]);
 	for (i = 0; i < 2; i++)
-		retire_hint(v->hint[i], live);
-	retire_filter(v->filter, live);
-	if (live)
-		kfree_rcu(v, rcu);
-	else
-		kfree(v);
+		if (parts & GONE_HINT(i))
+			size += ipcuckoo_hint_memory(v->hint[i]);
+	if (parts & GONE_FILTER)
+		size += ipcuckoo_filter_memory(v->filter);
+	return size;
 }
 
-/* Put a version in that shares all but what was replaced with the old one. */
-static void publish(struct ipcuckoo_entries *e, struct ipcuckoo_version *v)
+/* Free a version that nobody reads, and what is gone with it. Records of a table
+ * have been put, or are in the one that replaced it.
+ */
+static void version_free(struct ipcuckoo_version *v)
+{
+	int i;
+
+	for (i = 0; i < IPCUCKOO_KINDS; i++)
+		if (v->gone & GONE_TABLE(i))
+			ipcuckoo_table_destroy(v->table[i]);
+	for (i = 0; i < 2; i++)
+		if (v->gone & GONE_HINT(i))
+			ipcuckoo_hint_destroy(v->hint[i]);
+	if (v->gone & GONE_FILTER)
+		ipcuckoo_filter_destroy(v->filter);
+	ipcuckoo_object_free(v, v->mem, sizeof(*v));
+}
+
+/* After a grace period. A record may be another set's as well, which can drop it
+ * just now: ipcuckoo_record_put() has it wait for a grace period of its own.
+ */
+static void version_work(struct work_struct *work)
+{
+	struct ipcuckoo_version *v = container_of(to_rcu_work(work),
+						  struct ipcuckoo_version, work);
+	struct ipcuckoo_mem *mem = v->mem;
+	size_t retiring = v->retiring;
+	int i;
+
+	for (i = 0; v->gone == GONE_ALL && i < IPCUCKOO_KINDS; i++)
+		if (v->table[i])
+			ipcuckoo_table_put_records(v->table[i]);
+	version_free(v);
+	ipcuckoo_mem_release(mem, retiring);
+}
+
+static bool has_records(const struct ipcuckoo_version *v)
+{
+	int i;
+
+	for (i = 0; i < IPCUCKOO_KINDS; i++)
+		if (v->table[i] && v->table[i]->with & IPCUCKOO_WITH_RECORDS)
+			return true;
+	return false;
+}
+
+/* No reader finds a version any more, nor what is gone with it. If all of it is,
+ * its records go too, of so many bytes; some may be counted that others share.
+ */
+static void retire(struct ipcuckoo_version *v, u8 gone, size_t records, bool live)
+{
+	v->gone = gone;
+	if (!live && (gone != GONE_ALL || !has_records(v))) {
+		version_free(v);
+		return;
+	}
+	v->retiring = version_memory(v, gone) + (gone == GONE_ALL ? records : 0);
+	ipcuckoo_mem_retire(v->mem, v->retiring);
+	INIT_RCU_WORK(&v->work, version_work);
+	queue_rcu_work(ipcuckoo_free_wq, &v->work);
+}
+
+/* Put a version in that has all of the old one but what is @gone. */
+static void publish(struct ipcuckoo_entries *e, struct ipcuckoo_version *v, u8 gone)
 {
 	struct ipcuckoo_version *old = current_version(e);
+	size_t records = e->records;
 
+	if (gone == GONE_ALL)
+		e->records = 0;
 	rcu_assign_pointer(e->version, v);
 	e->layout++;
-	if (e->live)
-		kfree_rcu(old, rcu);
-	else
-		kfree(old);
+	retire(old, gone, records, e->live);
 }
 
 /* Does an entry not match just because it is there? */
@@ -150,51 +207,49 @@ static bool is_valued(const struct ipcuckoo_version *v)
 }
 
 static int publish_table(struct ipcuckoo_entries *e, enum ipcuckoo_kind kind,
-			 struct ipcuckoo_table *t)
+			 struct ipcuckoo_table *t, enum ipcuckoo_charge how)
 {
 	struct ipcuckoo_version *v = current_version(e);
 	struct ipcuckoo_table *old = v->table[kind];
 
-	v = version_create(v);
-	if (!v)
-		return -ENOMEM;
+	v = version_create(e->mem, v, how);
+	if (IS_ERR(v))
+		return PTR_ERR(v);
 	v->table[kind] = t;
 	v->valued = is_valued(v);
-	publish(e, v);
 	if (old)
 		e->displaced += old->displaced;
-	retire_table(old, e->live);
+	publish(e, v, old ? GONE_TABLE(kind) : 0);
 	return 0;
 }
 
 static int publish_hint(struct ipcuckoo_entries *e, bool v6,
-			struct ipcuckoo_hint *h)
+			struct ipcuckoo_hint *h, enum ipcuckoo_charge how)
 {
 	struct ipcuckoo_version *v = current_version(e);
 	struct ipcuckoo_hint *old = v->hint[v6];
 
-	v = version_create(v);
-	if (!v)
-		return -ENOMEM;
+	v = version_create(e->mem, v, how);
+	if (IS_ERR(v))
+		return PTR_ERR(v);
 	v->hint[v6] = h;
-	publish(e, v);
-	retire_hint(old, e->live);
+	publish(e, v, old ? GONE_HINT(v6) : 0);
 	return 0;
 }
 
-static int publish_filter(struct ipcuckoo_entries *e, struct ipcuckoo_filter *f)
+static int publish_filter(struct ipcuckoo_entries *e, struct ipcuckoo_filter *f,
+			  enum ipcuckoo_charge how)
 {
 	struct ipcuckoo_version *v = current_version(e);
 	struct ipcuckoo_filter *old = v->filter;
 
-	v = version_create(v);
-	if (!v)
-		return -ENOMEM;
+	v = version_create(e->mem, v, how);
+	if (IS_ERR(v))
+		return PTR_ERR(v);
 	v->filter = f;
-	publish(e, v);
 	if (old)
 		e->displaced += old->displaced;
-	retire_filter(old, e->live);
+	publish(e, v, old ? GONE_FILTER : 0);
 	return 0;
 }
 
@@ -245,7 +300,9 @@ static int fill_table(struct ipcuckoo_table *to,
 		err = ipcuckoo_table_insert_value(to, &guard, &key, &value, queue);
 		if (err)
 			return err;
-		if (!(++n % COPY_BATCH))
+		if (!(++n % COPY_BATCH) && fatal_signal_pending(current))
+			return -EINTR;
+		if (!(n % COPY_BATCH))
 			cond_resched();
 	}
 	return extra ? ipcuckoo_table_insert_value(to, &guard, &extra->key,
@@ -267,25 +324,49 @@ static u8 with(const struct ipcuckoo_entries *e, const struct ipcuckoo_table *ol
 	       (nomatch ? IPCUCKOO_WITH_NOMATCH : 0);
 }
 
-/* Make a table anew with @nbuckets, or a few more if that proves too tight,
- * and with @extra (or NULL) in it. Changes nothing when it fails.
+/**
+ * struct remake - how a table is to be made anew
+ * @nbuckets:	of so many buckets, or a few more if that proves too tight
+ * @extra:	with this entry in it, or NULL
+ * @with:	and these arrays beside its slots
+ * @how:	what to do past the account's limit
  */
-static int rebuild_with(struct ipcuckoo_entries *e, enum ipcuckoo_kind kind,
-			u32 nbuckets, const struct extra *extra, u8 with)
+struct remake {
+	u32 nbuckets;
+	const struct extra *extra;
+	u8 with;
+	enum ipcuckoo_charge how;
+};
+
+/* Changes nothing when it fails. */
+static int remake_once(struct ipcuckoo_entries *e, enum ipcuckoo_kind kind,
+		       const struct remake *r, u32 nbuckets)
 {
-	struct ipcuckoo_table *t, *old = current_version(e)->table[kind];
+	struct ipcuckoo_table *t;
+	int err;
+
+	if (fatal_signal_pending(current))
+		return -EINTR;
+	t = ipcuckoo_table_create_with(e->mem, nbuckets, ipcuckoo_kind_keyed(kind),
+				       r->with, r->how);
+	if (IS_ERR(t))
+		return PTR_ERR(t);
+	err = fill_table(t, current_version(e)->table[kind], r->extra, e->queue);
+	if (!err)
+		err = publish_table(e, kind, t, r->how);
+	if (err)
+		ipcuckoo_table_destroy(t);
+	return err;
+}
+
+static int remake(struct ipcuckoo_entries *e, enum ipcuckoo_kind kind,
+		  const struct remake *r)
+{
+	u32 nbuckets = r->nbuckets;
 	int attempt, err = -ENOSPC;
 
 	for (attempt = 0; attempt < ATTEMPTS && err == -ENOSPC; attempt++) {
-		t = ipcuckoo_table_create_with(e->mem, nbuckets, ipcuckoo_kind_keyed(kind),
-					       with);
-		if (IS_ERR(t))
-			return PTR_ERR(t);
-		err = fill_table(t, old, extra, e->queue);
-		if (!err)
-			err = publish_table(e, kind, t);
-		if (err)
-			ipcuckoo_table_destroy(t);
+		err = remake_once(e, kind, r, nbuckets);
 		if (attempt)
 			nbuckets += nbuckets / 16 & ~1U;
 		nbuckets = min_t(u32, nbuckets, IPCUCKOO_BUCKETS_MAX);
@@ -294,11 +375,16 @@ static int rebuild_with(struct ipcuckoo_entries *e, enum ipcuckoo_kind kind,
 }
 
 static int rebuild(struct ipcuckoo_entries *e, enum ipcuckoo_kind kind,
-		   u32 nbuckets, const struct extra *extra)
+		   u32 nbuckets, const struct extra *extra, enum ipcuckoo_charge how)
 {
-	const struct ipcuckoo_table *old = current_version(e)->table[kind];
+	const struct remake r = {
+		.nbuckets = nbuckets,
+		.extra = extra,
+		.with = with(e, current_version(e)->table[kind], extra),
+		.how = how,
+	};
 
-	return rebuild_with(e, kind, nbuckets, extra, with(e, old, extra));
+	return remake(e, kind, &r);
 }
 
 /* An insertion found no place, or there is no table yet. */
@@ -320,7 +406,7 @@ static int make_room(struct ipcuckoo_entries *e, enum ipcuckoo_kind kind,
 	if (t && !early && nbuckets <= t->nbuckets)
 		nbuckets = min_t(u32, t->nbuckets + max(t->nbuckets / 4 & ~1U, 2U),
 				 IPCUCKOO_BUCKETS_MAX);
-	err = rebuild(e, kind, nbuckets, extra);
+	err = rebuild(e, kind, nbuckets, extra, IPCUCKOO_CHARGE_WAIT);
 	if (err)
 		return err;
 	if (early)
@@ -331,8 +417,8 @@ static int make_room(struct ipcuckoo_entries *e, enum ipcuckoo_kind kind,
 }
 
 /* Mark all entries of a kind in a hint that nobody reads yet. */
-static void fill_hint(struct ipcuckoo_hint *h, const struct ipcuckoo_table *t,
-		      enum ipcuckoo_kind kind)
+static int fill_hint(struct ipcuckoo_hint *h, const struct ipcuckoo_table *t,
+		     enum ipcuckoo_kind kind)
 {
 	struct ipcuckoo_entry entry;
 	struct ipcuckoo_key key;
@@ -346,12 +432,16 @@ static void fill_hint(struct ipcuckoo_hint *h, const struct ipcuckoo_table *t,
 			ipcuckoo_hint_add_prefix(h, &key, entry.len);
 		else
 			ipcuckoo_hint_add_host(h, key.hi);
-		if (!(++n % COPY_BATCH))
+		if (!(++n % COPY_BATCH) && fatal_signal_pending(current))
+			return -EINTR;
+		if (!(n % COPY_BATCH))
 			cond_resched();
 	}
+	return 0;
 }
 
-static int rebuild_hint(struct ipcuckoo_entries *e, bool v6, u32 prefixes)
+static int rebuild_hint(struct ipcuckoo_entries *e, bool v6, u32 prefixes,
+			enum ipcuckoo_charge how)
 {
 	const struct ipcuckoo_version *v = current_version(e);
 	enum ipcuckoo_kind hosts = v6 ? IPCUCKOO_HOSTS6 : IPCUCKOO_HOSTS4;
@@ -359,12 +449,14 @@ static int rebuild_hint(struct ipcuckoo_entries *e, bool v6, u32 prefixes)
 	struct ipcuckoo_hint *h;
 	int err;
 
-	h = ipcuckoo_hint_create(e->mem, prefixes, v6);
+	h = ipcuckoo_hint_create(e->mem, prefixes, v6, how);
 	if (IS_ERR(h))
 		return PTR_ERR(h);
-	fill_hint(h, v->table[hosts], hosts);
-	fill_hint(h, v->table[nets], nets);
-	err = publish_hint(e, v6, h);
+	err = fill_hint(h, v->table[hosts], hosts);
+	if (!err)
+		err = fill_hint(h, v->table[nets], nets);
+	if (!err)
+		err = publish_hint(e, v6, h, how);
 	if (err)
 		ipcuckoo_hint_destroy(h);
 	return err;
@@ -372,19 +464,23 @@ static int rebuild_hint(struct ipcuckoo_entries *e, bool v6, u32 prefixes)
 
 /* Before @more prefixes are added: have a hint, and one that is worth it. A
  * hint too small for its prefixes is slow, not wrong, so that failing to make
- * a larger one is no failure.
+ * a larger one is no failure; it is tried again when there are twice as many.
  */
 static int prepare_hint(struct ipcuckoo_entries *e, bool v6, u32 more)
 {
-	const struct ipcuckoo_hint *h = current_version(e)->hint[v6];
+	struct ipcuckoo_hint *h = current_version(e)->hint[v6];
 	u32 prefixes = ipcuckoo_entries_count(e, v6 ? IPCUCKOO_NETS6 :
 					      IPCUCKOO_NETS4) + more;
 	int err;
 
 	if (h && prefixes <= h->capacity)
 		return 0;
-	err = rebuild_hint(e, v6, prefixes);
-	return h ? 0 : err;
+	if (!h)
+		return rebuild_hint(e, v6, prefixes, IPCUCKOO_CHARGE_WAIT);
+	err = rebuild_hint(e, v6, prefixes, IPCUCKOO_CHARGE_TRY);
+	if (err && err != -EINTR)
+		h->capacity = min_t(u64, 2ULL * prefixes, U32_MAX);
+	return 0;
 }
 
 /* No barrier between the entry and its marks: a mark that is seen too early is
@@ -421,7 +517,7 @@ static int prepare_filter(struct ipcuckoo_entries *e)
 	f = ipcuckoo_filter_create(e->mem, &e->shape);
 	if (IS_ERR(f))
 		return PTR_ERR(f);
-	err = publish_filter(e, f);
+	err = publish_filter(e, f, IPCUCKOO_CHARGE_WAIT);
 	if (err)
 		ipcuckoo_filter_destroy(f);
 	return err;
@@ -458,9 +554,7 @@ static int filter_copy(struct ipcuckoo_entries *to,
 {
 	int err = from ? prepare_filter(to) : 0;
 
-	if (from && !err)
-		ipcuckoo_filter_copy(current_version(to)->filter, from);
-	return err;
+	return from && !err ? ipcuckoo_filter_copy(current_version(to)->filter, from) : err;
 }
 
 /* Exact contents, and what is common */
@@ -538,7 +632,7 @@ bool ipcuckoo_entries_keeps(struct ipcuckoo_entries *e)
  * for that of a prefix. Hence there is a table after this, if an empty one.
  *
  * Context: the writer; may sleep.
- * Return: 0, -ENOSPC, -ENOMEM or -EDQUOT. After that no exception of this kind
+ * Return: 0, -ENOSPC, -ENOMEM, -EDQUOT or -EINTR. After that no exception of this kind
  * takes memory to be noted.
  */
 int ipcuckoo_entries_learn_exceptions(struct ipcuckoo_entries *e,
@@ -546,19 +640,47 @@ int ipcuckoo_entries_learn_exceptions(struct ipcuckoo_entries *e,
 {
 	const struct extra example = { .value.nomatch = true };
 	struct ipcuckoo_table *t = current_version(e)->table[kind];
-	u32 nbuckets = t ? t->nbuckets :
-			   ipcuckoo_table_buckets(1, ipcuckoo_kind_keyed(kind));
+	const struct remake r = {
+		.nbuckets = t ? t->nbuckets :
+			    ipcuckoo_table_buckets(1, ipcuckoo_kind_keyed(kind)),
+		.with = with(e, t, &example),
+		.how = IPCUCKOO_CHARGE_WAIT,
+	};
 	int err;
 
 	if (t && t->with & IPCUCKOO_WITH_NOMATCH)
 		return 0;
 	err = search_begin(e);
-	return err ?: rebuild_with(e, kind, nbuckets, NULL, with(e, t, &example));
+	return err ?: remake(e, kind, &r);
 }
 
-/* After deletions: shrink a table that is nearly empty, and will be with so many
- * more entries; clean a hint that has many stale marks. Failure costs memory or
- * time, nothing else.
+/* Is a table nearly empty, and will be with so many more entries? */
+static bool sparse(const struct ipcuckoo_table *t, u32 more)
+{
+	return ipcuckoo_table_slots(t) > SHRINK_SLOTS && t->count < t->shrink_below &&
+	       (u64)t->count + more < ipcuckoo_table_slots(t) / SHRINK_SHARE;
+}
+
+/* Failure costs memory, nothing else. There may be enough for a table half as
+ * large.
+ */
+static void shrink(struct ipcuckoo_entries *e, enum ipcuckoo_kind kind, u32 more)
+{
+	struct ipcuckoo_table *t = current_version(e)->table[kind];
+	int err = search_begin(e);
+
+	if (!err)
+		err = rebuild(e, kind, ipcuckoo_table_buckets(t->count * 2ULL + more,
+							      ipcuckoo_kind_keyed(kind)),
+			      NULL, IPCUCKOO_CHARGE_TRY);
+	if (!err)
+		e->growths++;
+	else if (err != -EINTR)
+		t->shrink_below = t->count / 2;
+}
+
+/* After deletions: shrink a table, clean a hint that has many stale marks.
+ * Failure costs memory or time, nothing else.
  */
 static void tidy(struct ipcuckoo_entries *e, enum ipcuckoo_kind kind, u32 more)
 {
@@ -568,14 +690,12 @@ static void tidy(struct ipcuckoo_entries *e, enum ipcuckoo_kind kind, u32 more)
 	u32 count = t->count;
 
 	e->untidy &= ~BIT(kind);
-	if (ipcuckoo_table_slots(t) > SHRINK_SLOTS &&
-	    (u64)count + more < ipcuckoo_table_slots(t) / SHRINK_SHARE && !search_begin(e) &&
-	    !rebuild(e, kind, ipcuckoo_table_buckets(count * 2ULL + more, v6), NULL))
-		e->growths++;
+	if (sparse(t, more))
+		shrink(e, kind, more);
 	if (h && h->stale > STALE_MIN + count) {
 		h->stale = 0;
 		rebuild_hint(e, v6, ipcuckoo_entries_count(e, v6 ?
-				IPCUCKOO_NETS6 : IPCUCKOO_NETS4));
+				IPCUCKOO_NETS6 : IPCUCKOO_NETS4), IPCUCKOO_CHARGE_TRY);
 	}
 }
 
@@ -637,7 +757,7 @@ static int add_exact(struct ipcuckoo_entries *e, enum ipcuckoo_kind kind,
  * longer entry added before it, whose match it does not.
  *
  * Context: the writer; may sleep.
- * Return: 0, -EEXIST if it is there, -ENOSPC, -ENOMEM or -EDQUOT, or what
+ * Return: 0, -EEXIST if it is there, -ENOSPC, -ENOMEM, -EDQUOT, -EINTR, or what
  * ipcuckoo_filter_insert() returns; then nothing has changed.
  */
 int ipcuckoo_entries_add_value(struct ipcuckoo_entries *e,
@@ -681,7 +801,7 @@ int ipcuckoo_entries_add_value(struct ipcuckoo_entries *e,
  * @given:	what the request says
  *
  * Context: the writer; may sleep.
- * Return: 0; -ENOENT if it is not there; -ENOMEM or -EDQUOT, which only the first
+ * Return: 0; -ENOENT if it is not there; -ENOMEM, -EDQUOT or -EINTR, which only the first
  * exception among entries of its kind can meet; then nothing has changed.
  */
 int ipcuckoo_entries_update(struct ipcuckoo_entries *e,
@@ -742,6 +862,10 @@ static void uncover(struct ipcuckoo_hint *h, const struct ipcuckoo_table *nets,
 	if (shortest(nets, &entry->addr, entry->v6, 0, entry->len - 1) >= 0)
 		return;
 	while (word < end) {
+		if (fatal_signal_pending(current)) {
+			h->stale |= STALE_MUCH;
+			return;
+		}
 		addr.hi = word << (64 - h->stride);
 		addr.lo = 0;
 		if (!entry->v6)
@@ -944,14 +1068,9 @@ bool ipcuckoo_entries_next_value(struct ipcuckoo_entries *e, u64 *pos,
 /* Put in a version that shares nothing with the old one. */
 static void replace_all(struct ipcuckoo_entries *e, struct ipcuckoo_version *v)
 {
-	struct ipcuckoo_version *old = current_version(e);
-	u64 displaced = ipcuckoo_entries_displaced(e);
-
-	rcu_assign_pointer(e->version, v);
-	e->displaced = displaced;
+	e->displaced = ipcuckoo_entries_displaced(e);
 	e->untidy = 0;
-	e->layout++;
-	version_destroy(e, old);
+	publish(e, v, GONE_ALL);
 }
 
 /* Nothing is left behind a sweep: that is given back without a look at it. */
@@ -961,8 +1080,8 @@ static void give_back(struct ipcuckoo_entries *e)
 
 	if (ipcuckoo_entries_total(e) || ipcuckoo_entries_slots(e) <= SHRINK_SLOTS)
 		return;
-	v = version_create(NULL);
-	if (v)
+	v = version_create(e->mem, NULL, IPCUCKOO_CHARGE_TRY);
+	if (!IS_ERR(v))
 		replace_all(e, v);
 }
 
@@ -1084,7 +1203,7 @@ static int reserve(struct ipcuckoo_entries *e, enum ipcuckoo_kind kind, u32 more
 	nbuckets = ipcuckoo_table_buckets(want, ipcuckoo_kind_keyed(kind));
 	if (t && nbuckets <= t->nbuckets)
 		return 0;
-	err = rebuild(e, kind, nbuckets, NULL);
+	err = rebuild(e, kind, nbuckets, NULL, IPCUCKOO_CHARGE_WAIT);
 	if (!err && t)
 		e->growths++;
 	return err;
@@ -1096,7 +1215,7 @@ static int reserve(struct ipcuckoo_entries *e, enum ipcuckoo_kind kind, u32 more
  * @more:	entries to come, for each kind
  *
  * Context: the writer; may sleep.
- * Return: 0, -ENOSPC, -ENOMEM or -EDQUOT.
+ * Return: 0, -ENOSPC, -ENOMEM, -EDQUOT or -EINTR.
  */
 int ipcuckoo_entries_reserve(struct ipcuckoo_entries *e,
 			     const u32 more[IPCUCKOO_KINDS])
@@ -1123,7 +1242,7 @@ int ipcuckoo_entries_reserve(struct ipcuckoo_entries *e,
  * @from:	contents, of which the caller is the writer as well. What has ended
  *		is left out
  *
- * Return: 0, -ENOSPC, -ENOMEM or -EDQUOT; @to may then have a part of them.
+ * Return: 0, -ENOSPC, -ENOMEM, -EDQUOT or -EINTR; @to may then have a part of them.
  */
 int ipcuckoo_entries_copy(struct ipcuckoo_entries *to,
 			  struct ipcuckoo_entries *from)
@@ -1150,7 +1269,9 @@ int ipcuckoo_entries_copy(struct ipcuckoo_entries *to,
 			ipcuckoo_record_put(value.record, to->mem);
 		if (err && err != -EEXIST)
 			return err;
-		if (!(++n % COPY_BATCH))
+		if (!(++n % COPY_BATCH) && fatal_signal_pending(current))
+			return -EINTR;
+		if (!(n % COPY_BATCH))
 			cond_resched();
 	}
 	return 0;
@@ -1165,9 +1286,10 @@ static int fit_table(struct ipcuckoo_entries *e, enum ipcuckoo_kind kind)
 	if (!t)
 		return 0;
 	if (!t->count)
-		return publish_table(e, kind, NULL);
+		return publish_table(e, kind, NULL, IPCUCKOO_CHARGE_TRY);
 	nbuckets = ipcuckoo_table_buckets(t->count, ipcuckoo_kind_keyed(kind));
-	return nbuckets < t->nbuckets ? rebuild(e, kind, nbuckets, NULL) : 0;
+	return nbuckets < t->nbuckets ?
+	       rebuild(e, kind, nbuckets, NULL, IPCUCKOO_CHARGE_TRY) : 0;
 }
 
 /* Likewise a hint; without prefixes there is no need of one. */
@@ -1180,10 +1302,10 @@ static int fit_hint(struct ipcuckoo_entries *e, bool v6)
 	if (!h)
 		return 0;
 	if (!prefixes)
-		return publish_hint(e, v6, NULL);
+		return publish_hint(e, v6, NULL, IPCUCKOO_CHARGE_TRY);
 	return ipcuckoo_hint_size(prefixes, v6) <
 	       h->area[0].size + h->area[1].size ?
-	       rebuild_hint(e, v6, prefixes) : 0;
+	       rebuild_hint(e, v6, prefixes, IPCUCKOO_CHARGE_TRY) : 0;
 }
 
 /**
@@ -1191,7 +1313,7 @@ static int fit_hint(struct ipcuckoo_entries *e, bool v6)
  * @e:		contents
  *
  * Context: the writer; may sleep.
- * Return: 0, -ENOSPC, -ENOMEM or -EDQUOT, for it takes some memory itself; the
+ * Return: 0, -ENOSPC, -ENOMEM, -EDQUOT or -EINTR, for it takes some memory itself; the
  * entries are untouched in any case.
  */
 int ipcuckoo_entries_fit(struct ipcuckoo_entries *e)
@@ -1200,7 +1322,7 @@ int ipcuckoo_entries_fit(struct ipcuckoo_entries *e)
 	int kind, err = search_begin(e);
 
 	if (f)
-		return f->count ? 0 : publish_filter(e, NULL);
+		return f->count ? 0 : publish_filter(e, NULL, IPCUCKOO_CHARGE_TRY);
 	e->untidy = 0;
 	for (kind = 0; kind < IPCUCKOO_KINDS && !err; kind++)
 		err = fit_table(e, kind);
@@ -1212,17 +1334,19 @@ int ipcuckoo_entries_fit(struct ipcuckoo_entries *e)
  * ipcuckoo_entries_flush() - delete all entries, in one step
  * @e:		contents
  *
+ * At the account's limit as well: what it takes is little, and gives back much.
+ *
  * Context: the writer; may sleep.
  * Return: 0 or -ENOMEM.
  */
 int ipcuckoo_entries_flush(struct ipcuckoo_entries *e)
 {
-	struct ipcuckoo_version *v = version_create(NULL);
+	struct ipcuckoo_version *v = version_create(e->mem, NULL,
+						    IPCUCKOO_CHARGE_ANYWAY);
 
 	lockdep_assert_held(&e->mutex);
-	if (!v)
-		return -ENOMEM;
-	e->records = 0;
+	if (IS_ERR(v))
+		return PTR_ERR(v);
 	e->generation++;
 	replace_all(e, v);
 	return 0;
@@ -1243,11 +1367,11 @@ void ipcuckoo_entries_replace(struct ipcuckoo_entries *e,
 	e->displaced += shadow->displaced;
 	e->growths += shadow->growths;
 	e->rekeys += shadow->rekeys;
-	e->records = shadow->records;
 	e->expired += shadow->expired;
 	RCU_INIT_POINTER(shadow->version, NULL);
 	e->generation++;
 	replace_all(e, v);
+	e->records = shadow->records;
 }
 
 /**
@@ -1345,16 +1469,7 @@ u64 ipcuckoo_entries_fallbacks(struct ipcuckoo_entries *e)
  */
 size_t ipcuckoo_entries_memory(struct ipcuckoo_entries *e)
 {
-	const struct ipcuckoo_version *v = current_version(e);
-	size_t size = kmalloc_size_roundup(sizeof(*v)) +
-		      ipcuckoo_filter_memory(v->filter) + e->records;
-	int i;
-
-	for (i = 0; i < IPCUCKOO_KINDS; i++)
-		size += ipcuckoo_table_memory(v->table[i]);
-	for (i = 0; i < 2; i++)
-		size += ipcuckoo_hint_memory(v->hint[i]);
-	return size;
+	return version_memory(current_version(e), GONE_ALL) + e->records;
 }
 
 /**
@@ -1363,15 +1478,15 @@ size_t ipcuckoo_entries_memory(struct ipcuckoo_entries *e)
  * @mem:	account for the memory of the entries
  * @live:	readers will come; false for a shadow
  *
- * Return: 0 or -ENOMEM.
+ * Return: 0, -ENOMEM, -EDQUOT or -EINTR.
  */
 int ipcuckoo_entries_init(struct ipcuckoo_entries *e, struct ipcuckoo_mem *mem,
 			  bool live)
 {
-	struct ipcuckoo_version *v = version_create(NULL);
+	struct ipcuckoo_version *v = version_create(mem, NULL, IPCUCKOO_CHARGE_WAIT);
 
-	if (!v)
-		return -ENOMEM;
+	if (IS_ERR(v))
+		return PTR_ERR(v);
 	ipcuckoo_guard_init(&e->guard);
 	mutex_init(&e->mutex);
 	e->mem = mem;
@@ -1393,6 +1508,6 @@ void ipcuckoo_entries_exit(struct ipcuckoo_entries *e)
 
 	ipcuckoo_search_free(e->queue);
 	if (v)
-		version_destroy(e, v);
+		retire(v, GONE_ALL, e->records, e->live);
 	mutex_destroy(&e->mutex);
 }

@@ -25,7 +25,11 @@
  *		while they are empty
  * @valued:	of some entries it is kept when they end, or that they are
  *		exceptions: that an entry is there does not say that it matches
- * @rcu:	to free it
+ * @gone:	what no later version has: a bit for each of @table, then @hint,
+ *		then @filter. Readers never look at this and what follows
+ * @mem:	account of it all
+ * @retiring:	bytes that will be freed with it
+ * @work:	frees it
  *
  * Growth replaces one table and carries the others over to a new version.
  * The tables of an old version that were replaced are never changed again;
@@ -36,7 +40,10 @@ struct ipcuckoo_version {
 	struct ipcuckoo_hint *hint[2];
 	struct ipcuckoo_filter *filter;
 	bool valued;
-	struct rcu_head rcu;
+	u8 gone;
+	struct ipcuckoo_mem *mem;
+	size_t retiring;
+	struct rcu_work work;
 };
 
 /**

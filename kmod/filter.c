@@ -406,7 +406,7 @@ u32 ipcuckoo_filter_buckets(const struct ipcuckoo_filter_shape *shape)
  * @shape:	what it shall be like
  *
  * Context: process context, may sleep.
- * Return: the filter, or ERR_PTR(-ENOMEM or -EDQUOT).
+ * Return: the filter, or ERR_PTR(-ENOMEM, -EDQUOT or -EINTR).
  */
 struct ipcuckoo_filter *
 ipcuckoo_filter_create(struct ipcuckoo_mem *mem,
@@ -415,15 +415,15 @@ ipcuckoo_filter_create(struct ipcuckoo_mem *mem,
 	struct ipcuckoo_filter *f;
 	int err;
 
-	f = kzalloc(sizeof(*f), GFP_KERNEL_ACCOUNT);
-	if (!f)
-		return ERR_PTR(-ENOMEM);
+	f = ipcuckoo_object_alloc(mem, sizeof(*f), IPCUCKOO_CHARGE_WAIT);
+	if (IS_ERR(f))
+		return f;
 	f->mem = mem;
 	f->shape = *shape;
 	f->nbuckets = ipcuckoo_filter_buckets(shape);
 	get_random_bytes(f->seed, sizeof(f->seed));
-	err = ipcuckoo_area_alloc(&f->area, mem,
-				  f->nbuckets * bucket_size(shape));
+	err = ipcuckoo_area_alloc(&f->area, mem, f->nbuckets * bucket_size(shape),
+				  IPCUCKOO_CHARGE_WAIT);
 	if (err) {
 		ipcuckoo_filter_destroy(f);
 		return ERR_PTR(err);
@@ -438,19 +438,23 @@ ipcuckoo_filter_create(struct ipcuckoo_mem *mem,
  * @from:	filter of which the caller is the writer as well
  *
  * Context: process context; may let others run.
+ * Return: 0, or -EINTR at a fatal signal; then @to is good for nothing.
  */
-void ipcuckoo_filter_copy(struct ipcuckoo_filter *to,
-			  const struct ipcuckoo_filter *from)
+int ipcuckoo_filter_copy(struct ipcuckoo_filter *to,
+			 const struct ipcuckoo_filter *from)
 {
 	size_t size = from->nbuckets * bucket_size(&from->shape), at;
 
 	for (at = 0; at < size; at += COPY_BATCH) {
+		if (fatal_signal_pending(current))
+			return -EINTR;
 		memcpy(to->words + at, from->words + at,
 		       min_t(size_t, size - at, COPY_BATCH));
 		cond_resched();
 	}
 	memcpy(to->seed, from->seed, sizeof(to->seed));
 	to->count = from->count;
+	return 0;
 }
 
 /**
@@ -462,22 +466,7 @@ void ipcuckoo_filter_destroy(struct ipcuckoo_filter *f)
 	if (!f)
 		return;
 	ipcuckoo_area_free(&f->area, f->mem);
-	kfree(f);
-}
-
-static void destroy_rcu(struct rcu_head *rcu)
-{
-	ipcuckoo_filter_destroy(container_of(rcu, struct ipcuckoo_filter, rcu));
-}
-
-/**
- * ipcuckoo_filter_destroy_rcu() - free a filter when its last reader has left
- * @f:		filter, or NULL; no longer reachable
- */
-void ipcuckoo_filter_destroy_rcu(struct ipcuckoo_filter *f)
-{
-	if (f)
-		call_rcu(&f->rcu, destroy_rcu);
+	ipcuckoo_object_free(f, f->mem, sizeof(*f));
 }
 
 /**

@@ -38,7 +38,6 @@ struct ipcuckoo_filter_shape {
  * @displaced:	fingerprints that were ever moved, writer only
  * @area:	the memory of @words
  * @mem:	the account it is charged to
- * @rcu:	to free it
  */
 struct ipcuckoo_filter {
 	void *words;
@@ -50,7 +49,6 @@ struct ipcuckoo_filter {
 	u64 displaced;
 	struct ipcuckoo_area area;
 	struct ipcuckoo_mem *mem;
-	struct rcu_head rcu;
 };
 
 bool ipcuckoo_filter_probe(const struct ipcuckoo_filter *f,
@@ -60,10 +58,9 @@ u32 ipcuckoo_filter_buckets(const struct ipcuckoo_filter_shape *shape);
 struct ipcuckoo_filter *
 ipcuckoo_filter_create(struct ipcuckoo_mem *mem,
 		       const struct ipcuckoo_filter_shape *shape);
-void ipcuckoo_filter_copy(struct ipcuckoo_filter *to,
-			  const struct ipcuckoo_filter *from);
+int ipcuckoo_filter_copy(struct ipcuckoo_filter *to,
+			 const struct ipcuckoo_filter *from);
 void ipcuckoo_filter_destroy(struct ipcuckoo_filter *f);
-void ipcuckoo_filter_destroy_rcu(struct ipcuckoo_filter *f);
 size_t ipcuckoo_filter_memory(const struct ipcuckoo_filter *f);
 
 unsigned int ipcuckoo_filter_copies(const struct ipcuckoo_filter *f,

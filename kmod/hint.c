@@ -112,31 +112,33 @@ size_t ipcuckoo_hint_size(u32 prefixes, bool deep)
  * @mem:	account to charge
  * @prefixes:	number of prefixes to make it for
  * @deep:	IPv6
+ * @how:	what to do past the account's limit
  *
  * Context: process context, may sleep.
- * Return: the hint, or ERR_PTR(-ENOMEM or -EDQUOT).
+ * Return: the hint, or ERR_PTR(-ENOMEM, -EDQUOT or -EINTR).
  */
 struct ipcuckoo_hint *ipcuckoo_hint_create(struct ipcuckoo_mem *mem,
-					   u32 prefixes, bool deep)
+					   u32 prefixes, bool deep,
+					   enum ipcuckoo_charge how)
 {
 	unsigned int stride = choose_stride(prefixes);
 	struct ipcuckoo_hint *h;
 	int err;
 
-	h = kzalloc(sizeof(*h), GFP_KERNEL_ACCOUNT);
-	if (!h)
-		return ERR_PTR(-ENOMEM);
+	h = ipcuckoo_object_alloc(mem, sizeof(*h), how);
+	if (IS_ERR(h))
+		return h;
 	h->mem = mem;
 	h->stride = strides[stride].stride;
 	h->capacity = strides[stride].prefixes;
-	err = ipcuckoo_area_alloc(&h->area[0], mem, sizeof(u32) << h->stride);
+	err = ipcuckoo_area_alloc(&h->area[0], mem, sizeof(u32) << h->stride, how);
 	if (!err && deep) {
 		h->deep_bits = choose_deep_bits(prefixes);
 		h->capacity = min_t(u64, h->capacity,
 				    2ULL * max_t(u32, prefixes, DEEP_MIN));
 		h->seed = get_random_u64();
 		err = ipcuckoo_area_alloc(&h->area[1], mem,
-					  sizeof(u32) << h->deep_bits);
+					  sizeof(u32) << h->deep_bits, how);
 	}
 	if (err) {
 		ipcuckoo_hint_destroy(h);
@@ -157,22 +159,7 @@ void ipcuckoo_hint_destroy(struct ipcuckoo_hint *h)
 		return;
 	ipcuckoo_area_free(&h->area[1], h->mem);
 	ipcuckoo_area_free(&h->area[0], h->mem);
-	kfree(h);
-}
-
-static void destroy_rcu(struct rcu_head *rcu)
-{
-	ipcuckoo_hint_destroy(container_of(rcu, struct ipcuckoo_hint, rcu));
-}
-
-/**
- * ipcuckoo_hint_destroy_rcu() - free a hint when its last reader has left
- * @h:		hint, or NULL; no longer reachable
- */
-void ipcuckoo_hint_destroy_rcu(struct ipcuckoo_hint *h)
-{
-	if (h)
-		call_rcu(&h->rcu, destroy_rcu);
+	ipcuckoo_object_free(h, h->mem, sizeof(*h));
 }
 
 /**

@@ -31,11 +31,10 @@ extern const u8 ipcuckoo_hint_level[IPCUCKOO_HINT_LEVELS + 1];
  * @stride:	8, 12 or 16
  * @deep_bits:	log2 of the number of words in @deep
  * @seed:	of the hash of @deep
- * @capacity:	prefixes beyond which a larger hint is due
+ * @capacity:	prefixes beyond which it is worth trying to make a larger one
  * @stale:	entries deleted since it was made, whose marks may remain
  * @area:	memory of @top and @deep
  * @mem:	the account it is charged to
- * @rcu:	to free it
  */
 struct ipcuckoo_hint {
 	u32 *top;
@@ -47,7 +46,6 @@ struct ipcuckoo_hint {
 	u32 stale;
 	struct ipcuckoo_area area[2];
 	struct ipcuckoo_mem *mem;
-	struct rcu_head rcu;
 };
 
 /**
@@ -100,9 +98,9 @@ static inline u32 ipcuckoo_hint_lens(u32 word, unsigned int level)
 }
 
 struct ipcuckoo_hint *ipcuckoo_hint_create(struct ipcuckoo_mem *mem,
-					   u32 prefixes, bool deep);
+					   u32 prefixes, bool deep,
+					   enum ipcuckoo_charge how);
 void ipcuckoo_hint_destroy(struct ipcuckoo_hint *h);
-void ipcuckoo_hint_destroy_rcu(struct ipcuckoo_hint *h);
 size_t ipcuckoo_hint_size(u32 prefixes, bool deep);
 size_t ipcuckoo_hint_memory(const struct ipcuckoo_hint *h);
 

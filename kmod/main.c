@@ -119,7 +119,7 @@ static int __net_init net_begin(struct net *net)
 	inet->net = net;
 	mutex_init(&inet->names);
 	mutex_init(&inet->mutex);
-	inet->mem.limit = limit_of(net);
+	ipcuckoo_mem_open(&inet->mem, limit_of(net));
 	inet->sets = RB_ROOT;
 	inet->shadows = RB_ROOT;
 	ipcuckoo_attach_init_net(inet);
@@ -141,8 +141,8 @@ static void __net_exit net_end(struct net *net)
 	ipcuckoo_proc_exit_net(inet);
 }
 
-/* Tables on their way out are charged to an account in struct ipcuckoo_net,
- * which the core frees after this.
+/* What retires is charged to an account in struct ipcuckoo_net, which the core
+ * frees after this. All namespaces of a batch wait for the same grace periods.
  */
 static void __net_exit net_end_batch(struct list_head *nets)
 {
@@ -150,9 +150,10 @@ static void __net_exit net_end_batch(struct list_head *nets)
 
 	list_for_each_entry(net, nets, exit_list)
 		net_end(net);
-	rcu_barrier();
-	list_for_each_entry(net, nets, exit_list)
+	list_for_each_entry(net, nets, exit_list) {
+		ipcuckoo_mem_close(&ipcuckoo_net(net)->mem);
 		WARN_ON(atomic_long_read(&ipcuckoo_net(net)->mem.used));
+	}
 }
 
 static struct pernet_operations net_ops = {
@@ -167,9 +168,12 @@ static int __init ipcuckoo_init(void)
 {
 	int err;
 
-	err = register_pernet_subsys(&net_ops);
+	err = ipcuckoo_mem_init();
 	if (err)
 		return err;
+	err = register_pernet_subsys(&net_ops);
+	if (err)
+		goto err_net;
 	err = ipcuckoo_attach_init();
 	if (err)
 		goto err_attach;
@@ -183,6 +187,8 @@ err_netlink:
 err_attach:
 	unregister_pernet_subsys(&net_ops);
 	rcu_barrier();
+err_net:
+	ipcuckoo_mem_exit();
 	return err;
 }
 
@@ -193,6 +199,7 @@ static void __exit ipcuckoo_exit(void)
 	unregister_pernet_subsys(&net_ops);
 	/* Callbacks of ours may still be queued. */
 	rcu_barrier();
+	ipcuckoo_mem_exit();
 }
 
 module_init(ipcuckoo_init);

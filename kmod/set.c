@@ -328,9 +328,10 @@ int ipcuckoo_set_create(struct ipcuckoo_net *inet, const char *name,
 	set->notes = options->notes;
 	set->mask = options->mask;
 	kref_init(&set->ref);
-	if (ipcuckoo_entries_init(&set->entries, &inet->mem, true)) {
+	err = ipcuckoo_entries_init(&set->entries, &inet->mem, true);
+	if (err) {
 		kfree(set);
-		return -ENOMEM;
+		return err;
 	}
 	set->entries.shape = options->shape;
 	set->entries.options = options->keeps;

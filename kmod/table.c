@@ -691,7 +691,7 @@ static void choose_keys(struct ipcuckoo_table *t)
 }
 
 /* The arrays beside the slots, those of the largest elements first. */
-static int alloc_values(struct ipcuckoo_table *t, u8 with)
+static int alloc_values(struct ipcuckoo_table *t, u8 with, enum ipcuckoo_charge how)
 {
 	size_t n = (size_t)t->nbuckets * IPCUCKOO_SLOTS;
 	size_t records = with & IPCUCKOO_WITH_RECORDS ? n * sizeof(*t->records) : 0;
@@ -701,7 +701,7 @@ static int alloc_values(struct ipcuckoo_table *t, u8 with)
 
 	if (!with)
 		return 0;
-	err = ipcuckoo_area_alloc(&t->area[2], t->mem, records + expires + nomatch);
+	err = ipcuckoo_area_alloc(&t->area[2], t->mem, records + expires + nomatch, how);
 	if (err)
 		return err;
 	t->records = t->area[2].data;
@@ -717,36 +717,37 @@ static int alloc_values(struct ipcuckoo_table *t, u8 with)
  * @nbuckets:	number of buckets, as from ipcuckoo_table_buckets()
  * @keyed:	keys of 128 bits, not 32
  * @with:	what can be kept for entries, IPCUCKOO_WITH_*
+ * @how:	what to do past the account's limit
  *
  * Context: process context, may sleep.
- * Return: the table, or ERR_PTR(-ENOMEM or -EDQUOT).
+ * Return: the table, or ERR_PTR(-ENOMEM, -EDQUOT or -EINTR).
  */
 struct ipcuckoo_table *ipcuckoo_table_create_with(struct ipcuckoo_mem *mem,
 						  u32 nbuckets, bool keyed,
-						  u8 with)
+						  u8 with, enum ipcuckoo_charge how)
 {
 	size_t keys_size = (size_t)nbuckets * IPCUCKOO_SLOTS *
 			   sizeof(struct ipcuckoo_key);
 	struct ipcuckoo_table *t;
 	int err;
 
-	t = kzalloc(sizeof(*t), GFP_KERNEL_ACCOUNT);
-	if (!t)
-		return ERR_PTR(-ENOMEM);
+	t = ipcuckoo_object_alloc(mem, sizeof(*t), how);
+	if (IS_ERR(t))
+		return t;
 	t->mem = mem;
 	t->nbuckets = nbuckets;
+	t->shrink_below = U32_MAX;
 	if (!keyed) {
 		t->rest_bits = rest_bits(nbuckets);
 		t->rest_shift = ilog2(nbuckets);
 		t->rem_shift = max_t(u8, t->rest_shift, 32 - IPCUCKOO_REM_BITS);
 	}
 	choose_keys(t);
-	err = ipcuckoo_area_alloc(&t->area[0], mem,
-				  slots_size(nbuckets, keyed));
+	err = ipcuckoo_area_alloc(&t->area[0], mem, slots_size(nbuckets, keyed), how);
 	if (!err && keyed)
-		err = ipcuckoo_area_alloc(&t->area[1], mem, keys_size);
+		err = ipcuckoo_area_alloc(&t->area[1], mem, keys_size, how);
 	if (!err)
-		err = alloc_values(t, with);
+		err = alloc_values(t, with, how);
 	if (err) {
 		ipcuckoo_table_destroy(t);
 		return ERR_PTR(err);
@@ -769,22 +770,28 @@ void ipcuckoo_table_destroy(struct ipcuckoo_table *t)
 	ipcuckoo_area_free(&t->area[2], t->mem);
 	ipcuckoo_area_free(&t->area[1], t->mem);
 	ipcuckoo_area_free(&t->area[0], t->mem);
-	kfree(t);
-}
-
-static void destroy_rcu(struct rcu_head *rcu)
-{
-	ipcuckoo_table_destroy(container_of(rcu, struct ipcuckoo_table, rcu));
+	ipcuckoo_object_free(t, t->mem, sizeof(*t));
 }
 
 /**
- * ipcuckoo_table_destroy_rcu() - free a table when its last reader has left
- * @t:		table, or NULL; no longer reachable
+ * ipcuckoo_table_put_records() - give back the records of a table
+ * @t:		table that nobody reads, and that is to be destroyed next
+ *
+ * Context: process context; may let others run.
  */
-void ipcuckoo_table_destroy_rcu(struct ipcuckoo_table *t)
+void ipcuckoo_table_put_records(struct ipcuckoo_table *t)
 {
-	if (t)
-		call_rcu(&t->rcu, destroy_rcu);
+	u64 slot, end = ipcuckoo_table_slots(t);
+
+	if (!(t->with & IPCUCKOO_WITH_RECORDS) || !t->count)
+		return;
+	for (slot = 0; slot < end; slot++) {
+		/* Of an entry that was deleted the record may be gone. */
+		if (slot_get(t, slot / IPCUCKOO_SLOTS, slot % IPCUCKOO_SLOTS))
+			ipcuckoo_record_put(t->records[slot], t->mem);
+		if (!(slot % RESCHED_SLOTS))
+			cond_resched();
+	}
 }
 
 /**

@@ -104,11 +104,12 @@ struct ipcuckoo_search_node;
  * @records:	their records
  * @inverse:	its inverse factors
  * @count:	entries, writer only
+ * @shrink_below: writer only: with fewer entries than this it is worth trying to
+ *		make it smaller
  * @displaced:	entries that were ever moved, writer only
  * @area:	the memory of @words and @rests, that of @keys, and that of
  *		@records, @expires and @nomatch
  * @mem:	the account it is charged to
- * @rcu:	to free it
  */
 struct ipcuckoo_table {
 	u64 *words;
@@ -126,10 +127,10 @@ struct ipcuckoo_table {
 	struct ipcuckoo_record **records;
 	u32 inverse[3];
 	u32 count;
+	u32 shrink_below;
 	u64 displaced;
 	struct ipcuckoo_area area[3];
 	struct ipcuckoo_mem *mem;
-	struct rcu_head rcu;
 };
 
 /**
@@ -316,9 +317,9 @@ void ipcuckoo_search_free(struct ipcuckoo_search_node *queue);
 u32 ipcuckoo_table_buckets(u64 entries, bool keyed);
 struct ipcuckoo_table *ipcuckoo_table_create_with(struct ipcuckoo_mem *mem,
 						  u32 nbuckets, bool keyed,
-						  u8 with);
+						  u8 with, enum ipcuckoo_charge how);
 void ipcuckoo_table_destroy(struct ipcuckoo_table *t);
-void ipcuckoo_table_destroy_rcu(struct ipcuckoo_table *t);
+void ipcuckoo_table_put_records(struct ipcuckoo_table *t);
 size_t ipcuckoo_table_memory(const struct ipcuckoo_table *t);
 
 bool ipcuckoo_table_find(const struct ipcuckoo_table *t,
@@ -347,7 +348,7 @@ bool ipcuckoo_table_fetch(const struct ipcuckoo_table *t,
 static inline struct ipcuckoo_table *
 ipcuckoo_table_create(struct ipcuckoo_mem *mem, u32 nbuckets, bool keyed)
 {
-	return ipcuckoo_table_create_with(mem, nbuckets, keyed, 0);
+	return ipcuckoo_table_create_with(mem, nbuckets, keyed, 0, IPCUCKOO_CHARGE_WAIT);
 }
 
 static inline int ipcuckoo_table_insert(struct ipcuckoo_table *t,

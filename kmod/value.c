@@ -2,8 +2,8 @@
 /**
  * DOC: Values
  *
- * A record has what its set was made with and no more: after the header come
- * the hits, the skbinfo and a pointer to the comment, as far as there are any.
+ * A record has what its set was made with and little more: after the header come
+ * the hits and the skbinfo, as far as there are any.
  *
  * Readers find a record through a slot, under rcu_read_lock(), and count in it.
  * It is freed after a grace period, so that a packet may still be counted for
@@ -11,10 +11,19 @@
  * set shares their records: what is counted meanwhile is not lost when it is
  * swapped in.
  *
+ * Freeing records
+ * ---------------
+ *
+ * A record that no table has any more retires: it is put on a list of its
+ * account, ipcuckoo_mem.retired. The list waits for one grace period as a whole
+ * (ipcuckoo_record_reap()), while those that retire meanwhile are collected for
+ * the next one. So a grace period serves any number of records, nobody waits for
+ * it, and it takes no memory.
+ *
  * Comments are for the writer alone; readers never look at them.
  */
 #include <linux/err.h>
-#include <linux/rcupdate.h>
+#include <linux/sched.h>
 #include <linux/slab.h>
 #include <linux/string.h>
 
@@ -32,13 +41,26 @@ static size_t info_size(u32 options)
 
 static size_t record_size(u32 options)
 {
-	return sizeof(struct ipcuckoo_record) + hits_size(options) + info_size(options) +
-	       (options & IPCUCKOO_O_COMMENT ? sizeof(char *) : 0);
+	return sizeof(struct ipcuckoo_record) + hits_size(options) + info_size(options);
+}
+
+/* What the allocator takes for a record without its comment, and for that. */
+static size_t record_memory(u32 options)
+{
+	return kmalloc_size_roundup(record_size(options));
+}
+
+static size_t comment_memory(const char *comment)
+{
+	return comment ? kmalloc_size_roundup(strlen(comment) + 1) : 0;
 }
 
 /* What follows in a record must be aligned as it follows. */
 static_assert(sizeof(struct ipcuckoo_record) % __alignof__(struct ipcuckoo_hits) == 0);
-static_assert(sizeof(struct ipcuckoo_skbinfo) % sizeof(char *) == 0);
+static_assert(sizeof(struct ipcuckoo_hits) % __alignof__(struct ipcuckoo_skbinfo) == 0);
+
+/* Records freed between two looks at the scheduler. */
+#define REAP_BATCH	4096
 
 /**
  * ipcuckoo_record_hits() - the counters of an entry
@@ -65,12 +87,6 @@ struct ipcuckoo_skbinfo *ipcuckoo_record_info(struct ipcuckoo_record *r)
 	       (void *)(r + 1) + hits_size(r->options) : NULL;
 }
 
-static char **comment_of(struct ipcuckoo_record *r)
-{
-	return r && r->options & IPCUCKOO_O_COMMENT ?
-	       (void *)(r + 1) + hits_size(r->options) + info_size(r->options) : NULL;
-}
-
 /**
  * ipcuckoo_record_comment() - the comment of an entry
  * @r:		its record, or NULL
@@ -80,9 +96,7 @@ static char **comment_of(struct ipcuckoo_record *r)
  */
 const char *ipcuckoo_record_comment(struct ipcuckoo_record *r)
 {
-	char **comment = comment_of(r);
-
-	return comment ? *comment : NULL;
+	return r ? r->comment : NULL;
 }
 
 /**
@@ -94,10 +108,7 @@ const char *ipcuckoo_record_comment(struct ipcuckoo_record *r)
  */
 size_t ipcuckoo_record_memory(const struct ipcuckoo_record *r)
 {
-	const char *comment = ipcuckoo_record_comment((struct ipcuckoo_record *)r);
-
-	return (r ? kmalloc_size_roundup(record_size(r->options)) : 0) +
-	       (comment ? kmalloc_size_roundup(strlen(comment) + 1) : 0);
+	return r ? record_memory(r->options) + comment_memory(r->comment) : 0;
 }
 
 /* A counter that is not given is left alone: a packet may be counting in it. */
@@ -109,32 +120,40 @@ static void set_hits(struct ipcuckoo_hits *hits, const struct ipcuckoo_given *gi
 		atomic64_set(&hits->bytes, given->bytes);
 }
 
+/* A record with a copy of the comment, if there is to be one. */
+static struct ipcuckoo_record *alloc_record(u32 options, const char *comment, u32 len)
+{
+	const gfp_t gfp = GFP_KERNEL_ACCOUNT | __GFP_NOWARN;
+	struct ipcuckoo_record *r = kzalloc(record_size(options), gfp);
+
+	if (!r || !len)
+		return r;
+	r->comment = kmemdup_nul(comment, len, gfp);
+	if (r->comment)
+		return r;
+	kfree(r);
+	return NULL;
+}
+
 static int make_record(struct ipcuckoo_record **made, u32 options,
 		       const struct ipcuckoo_given *given,
 		       struct ipcuckoo_mem *mem)
 {
+	u32 len = options & IPCUCKOO_O_COMMENT ? given->comment_len : 0;
+	size_t size = record_memory(options);
 	struct ipcuckoo_record *r;
-	size_t size;
 
-	r = kzalloc(record_size(options), GFP_KERNEL_ACCOUNT | __GFP_NOWARN);
-	if (!r)
+	if (len)
+		size += kmalloc_size_roundup(len + 1);
+	if (!ipcuckoo_mem_charge(mem, size))
+		return ipcuckoo_mem_refusal();
+	r = alloc_record(options, given->comment, len);
+	if (!r) {
+		ipcuckoo_mem_uncharge(mem, size);
 		return -ENOMEM;
+	}
 	refcount_set(&r->ref, 1);
 	r->options = options;
-	if (given->comment_len && options & IPCUCKOO_O_COMMENT) {
-		*comment_of(r) = kmemdup_nul(given->comment, given->comment_len,
-					     GFP_KERNEL_ACCOUNT | __GFP_NOWARN);
-		if (!*comment_of(r)) {
-			kfree(r);
-			return -ENOMEM;
-		}
-	}
-	size = ipcuckoo_record_memory(r);
-	if (!ipcuckoo_mem_charge(mem, size)) {
-		kfree(ipcuckoo_record_comment(r));
-		kfree(r);
-		return -EDQUOT;
-	}
 	if (options & IPCUCKOO_O_COUNTERS)
 		set_hits(ipcuckoo_record_hits(r), given);
 	if (options & IPCUCKOO_O_SKBINFO)
@@ -151,7 +170,7 @@ static int make_record(struct ipcuckoo_record **made, u32 options,
  * @mem:	account to charge
  *
  * Context: process context, may sleep.
- * Return: 0, -ENOMEM or -EDQUOT.
+ * Return: 0, -ENOMEM, -EDQUOT or -EINTR.
  */
 int ipcuckoo_value_make(struct ipcuckoo_value *value, u32 options,
 			const struct ipcuckoo_given *given,
@@ -210,8 +229,7 @@ void ipcuckoo_value_update(struct ipcuckoo_value *value,
 		info->prio = given->info.prio;
 		info->queue = given->info.queue;
 	}
-	if (comment_of(value->record))
-		swap(*comment_of(value->record), *comment_of(fresh->record));
+	swap(value->record->comment, fresh->record->comment);
 }
 
 /**
@@ -224,18 +242,90 @@ void ipcuckoo_record_get(struct ipcuckoo_record *r)
 		refcount_inc(&r->ref);
 }
 
+/* Nobody finds a record any more. Its comment nobody else has looked at. */
+static void retire(struct ipcuckoo_record *r, struct ipcuckoo_mem *mem)
+{
+	size_t comment = comment_memory(r->comment);
+	bool begin;
+
+	kfree(r->comment);
+	ipcuckoo_mem_uncharge(mem, comment);
+	spin_lock_bh(&mem->lock);
+	r->next = mem->retired;
+	mem->retired = r;
+	mem->retiring += record_memory(r->options);
+	begin = !mem->reaping;
+	if (begin) {
+		mem->reaping = true;
+		swap(mem->leaving, mem->retired);
+	}
+	spin_unlock_bh(&mem->lock);
+	if (begin)
+		queue_rcu_work(ipcuckoo_free_wq, &mem->reap);
+}
+
 /**
  * ipcuckoo_record_put() - a table has a record no longer
  * @r:		record, or NULL
  * @mem:	the account it was charged to
  *
- * Context: process context, may sleep.
+ * Context: process context; takes the account's lock.
  */
 void ipcuckoo_record_put(struct ipcuckoo_record *r, struct ipcuckoo_mem *mem)
 {
-	if (!r || !refcount_dec_and_test(&r->ref))
-		return;
-	ipcuckoo_mem_uncharge(mem, ipcuckoo_record_memory(r));
-	kfree(ipcuckoo_record_comment(r));
-	kvfree_rcu_mightsleep(r);
+	if (r && refcount_dec_and_test(&r->ref))
+		retire(r, mem);
+}
+
+/* A part of a list, and what it took. */
+static struct ipcuckoo_record *free_some(struct ipcuckoo_record *r, size_t *size)
+{
+	struct ipcuckoo_record *next;
+	unsigned int n;
+
+	*size = 0;
+	for (n = 0; r && n < REAP_BATCH; n++, r = next) {
+		next = r->next;
+		*size += record_memory(r->options);
+		kfree(r);
+	}
+	return r;
+}
+
+/**
+ * ipcuckoo_record_reap() - free records whose grace period is over
+ * @work:	the account's
+ *
+ * While mem->reaping is set nobody else queues the work or touches mem->leaving.
+ * What is moved there is so before the work is queued, and so before the grace
+ * period begins that it waits for. The account may end as soon as nothing retires
+ * and mem->reaping is cleared, so that both are done last, under its lock.
+ *
+ * Context: the account's work.
+ */
+void ipcuckoo_record_reap(struct work_struct *work)
+{
+	struct ipcuckoo_mem *mem = container_of(to_rcu_work(work), struct ipcuckoo_mem,
+						reap);
+	struct ipcuckoo_record *r = mem->leaving;
+	size_t size = 0;
+
+	do {
+		r = free_some(r, &size);
+		ipcuckoo_mem_uncharge(mem, size);
+		if (r)
+			ipcuckoo_mem_release(mem, size);
+		cond_resched();
+	} while (r);
+
+	spin_lock_bh(&mem->lock);
+	mem->leaving = mem->retired;
+	mem->retired = NULL;
+	mem->reaping = mem->leaving;
+	mem->retiring -= size;
+	wake_up_all(&mem->wait);
+	r = mem->leaving;
+	spin_unlock_bh(&mem->lock);
+	if (r)
+		queue_rcu_work(ipcuckoo_free_wq, &mem->reap);
 }

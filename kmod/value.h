@@ -50,13 +50,22 @@ struct ipcuckoo_skbinfo {
 
 /**
  * struct ipcuckoo_record - counters, skbinfo and comment of an entry
+ * @comment:	terminated, NULL for none; readers never look at it
+ * @next:	in place of it, when no table has the record any more: the next
+ *		one that retires. So freeing a record takes no memory, and a record
+ *		has no field for it
  * @ref:	tables that have it: that of a set, those of its shadows
- * @options:	which of them it has; they follow in this order, see value.c
+ * @options:	which of counters and skbinfo it has; they follow in this order,
+ *		see value.c
  */
 struct ipcuckoo_record {
+	union {
+		char *comment;
+		struct ipcuckoo_record *next;
+	};
 	refcount_t ref;
 	u32 options;
-};
+} __aligned(8);
 
 /**
  * struct ipcuckoo_value - what is kept for an entry
@@ -134,6 +143,7 @@ void ipcuckoo_value_update(struct ipcuckoo_value *value,
 			   struct ipcuckoo_value *fresh,
 			   const struct ipcuckoo_given *given, bool live);
 void ipcuckoo_record_put(struct ipcuckoo_record *r, struct ipcuckoo_mem *mem);
+void ipcuckoo_record_reap(struct work_struct *work);
 void ipcuckoo_record_get(struct ipcuckoo_record *r);
 size_t ipcuckoo_record_memory(const struct ipcuckoo_record *r);
 

@@ -123,9 +123,11 @@ static inline const char *entry_text(const struct ipcuckoo_entry *entry)
 /* End a set that its writer has locked, and wait for what readers might have. */
 static inline void set_exit(struct ipcuckoo_entries *e)
 {
+	struct ipcuckoo_mem *mem = e->mem;
+
 	mutex_unlock(&e->mutex);
 	ipcuckoo_entries_exit(e);
-	rcu_barrier();
+	ipcuckoo_mem_close(mem);
 }
 
 /* When all was freed. */

@@ -692,19 +692,19 @@ static void test_areas(void)
 		expect(real - size < 4096 + (size + 4095) / 64,
 		       "%zu rounded to %zu", size, real);
 	}
-	expect_equal(ipcuckoo_area_alloc(&area, &mem, 5000), 0, "allocation");
+	expect_equal(ipcuckoo_area_alloc(&area, &mem, 5000, IPCUCKOO_CHARGE_WAIT), 0, "allocation");
 	expect_equal(area.size, 8192, "size");
 	expect_equal(atomic_long_read(&mem.used), 8192, "bytes charged");
 	ipcuckoo_area_free(&area, &mem);
 	expect(!area.data && !area.size, "an area that was freed is not empty");
 	mem.limit = 8191;
-	expect_equal(ipcuckoo_area_alloc(&area, &mem, 5000), -EDQUOT, "past the limit");
+	expect_equal(ipcuckoo_area_alloc(&area, &mem, 5000, IPCUCKOO_CHARGE_WAIT), -EDQUOT, "past the limit");
 	mem.limit = 8192;
-	expect_equal(ipcuckoo_area_alloc(&area, &mem, 5000), 0, "at the limit");
+	expect_equal(ipcuckoo_area_alloc(&area, &mem, 5000, IPCUCKOO_CHARGE_WAIT), 0, "at the limit");
 	ipcuckoo_area_free(&area, &mem);
 	mem.limit = 0;
 	shim_fail_at = 1;
-	expect_equal(ipcuckoo_area_alloc(&area, &mem, 5000), -ENOMEM, "out of memory");
+	expect_equal(ipcuckoo_area_alloc(&area, &mem, 5000, IPCUCKOO_CHARGE_WAIT), -ENOMEM, "out of memory");
 	ktap_case("memory is rounded, charged, limited");
 }
 
@@ -715,6 +715,7 @@ int main(void)
 	quick = ktap_option("QUICK", 0);
 	rnd = random_seed(seed);
 	shim_random_seed(seed);
+	ipcuckoo_mem_open(&mem, 0);
 	queue = ipcuckoo_search_alloc();
 	test_bijection();
 	test_hash();

@@ -249,7 +249,8 @@ static void check_all(struct run *r)
 	context(r, expect_equal(ipcuckoo_entries_next(&r->set, &pos, &entry), false,
 				"listing"));
 	context(r, expect_equal(atomic_long_read(&r->mem.used),
-				f ? f->area.size : 0, "bytes charged"));
+				sizeof(*rcu_access_pointer(r->set.version)) +
+				(f ? sizeof(*f) + f->area.size : 0), "bytes charged"));
 	context(r, expect_equal(shim_objects, objects, "objects in memory"));
 	if (f)
 		context(r, expect(f->nbuckets <= IPCUCKOO_SEARCH, "%u buckets",
@@ -434,6 +435,7 @@ static void run_plan(const struct plan *plan, u64 seed, u32 divide)
 	if (!r)
 		exit(1);
 	r->stored = calloc(plan->shape.capacity, sizeof(*r->stored));
+	ipcuckoo_mem_open(&r->mem, 0);
 	if (!r->stored || ipcuckoo_entries_init(&r->set, &r->mem, true))
 		exit(1);
 	r->plan = plan;

@@ -352,6 +352,7 @@ int main(void)
 
 	rnd = random_seed(seed);
 	shim_random_seed(seed);
+	ipcuckoo_mem_open(&mem, 0);
 	queue = ipcuckoo_search_alloc();
 	test_sizes();
 	test_families();

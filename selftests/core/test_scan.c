@@ -296,6 +296,7 @@ int main(void)
 
 	rnd = random_seed(seed);
 	shim_random_seed(seed);
+	ipcuckoo_mem_open(&mem, 0);
 	bitmap = aligned_alloc(1 << 21, 1ULL << 29);
 	if (!bitmap) {
 		printf("Bail out! no memory for the bitmap\n");

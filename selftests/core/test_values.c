@@ -12,6 +12,9 @@
  *
  * QUICK=1 does a tenth of the work, for emulated machines.
  */
+#include <pthread.h>
+#include <sched.h>
+
 #include "draw.h"
 #include "value.h"
 
@@ -344,8 +347,10 @@ static void sum_memory(const struct side *s, unsigned long *bytes, unsigned long
 	const struct ipcuckoo_version *v = rcu_access_pointer(s->e->version);
 	int i, j;
 
+	*bytes += sizeof(*v);
 	*objects += 1 + !!s->e->queue;
 	for (i = 0; i < IPCUCKOO_KINDS; i++) {
+		*bytes += v->table[i] ? sizeof(*v->table[i]) : 0;
 		*objects += !!v->table[i];
 		for (j = 0; v->table[i] && j < 3; j++) {
 			*bytes += v->table[i]->area[j].size;
@@ -353,6 +358,7 @@ static void sum_memory(const struct side *s, unsigned long *bytes, unsigned long
 		}
 	}
 	for (i = 0; i < 2; i++) {
+		*bytes += v->hint[i] ? sizeof(*v->hint[i]) : 0;
 		*objects += !!v->hint[i];
 		for (j = 0; v->hint[i] && j < 2; j++) {
 			*bytes += v->hint[i]->area[j].size;
@@ -1024,6 +1030,7 @@ static void run_plan(const struct plan *plan, u32 options, bool except, u64 seed
 	};
 	choose_bases(&r->draw);
 	r->set.e = calloc(1, sizeof(*r->set.e));
+	ipcuckoo_mem_open(&r->mem, 0);
 	if (!r->set.e || ipcuckoo_entries_init(r->set.e, &r->mem, true))
 		exit(1);
 	mutex_lock(&r->set.e->mutex);
@@ -1038,7 +1045,7 @@ static void run_plan(const struct plan *plan, u32 options, bool except, u64 seed
 	check_all(r);
 	mutex_unlock(&r->set.e->mutex);
 	ipcuckoo_entries_exit(r->set.e);
-	rcu_barrier();
+	ipcuckoo_mem_close(&r->mem);
 	context(r, expect_equal(atomic_long_read(&r->mem.used), 0,
 				"bytes charged at the end"));
 	context(r, expect_equal(shim_objects, 0, "objects at the end"));
@@ -1054,6 +1061,148 @@ static const struct plan plans[] = {
 	{ "IPv6 prefixes that nest", { 0, 1, 0, 9 }, 8, 4, 150, false },
 	{ "hosts", { 1, 1, 0, 0 }, 64, 0, 600, true },
 };
+
+/* Grace periods */
+
+static struct ipcuckoo_mem account;
+
+/* A reader that stays until it is told to go. */
+static bool reading, leave;
+
+static void *reader(void *arg)
+{
+	(void)arg;
+	rcu_read_lock();
+	__atomic_store_n(&reading, true, __ATOMIC_RELEASE);
+	while (!__atomic_load_n(&leave, __ATOMIC_ACQUIRE))
+		sched_yield();
+	rcu_read_unlock();
+	shim_reader_unregister();
+	return NULL;
+}
+
+static void add_recorded(struct ipcuckoo_entries *e, u32 addr)
+{
+	const struct ipcuckoo_given given = ipcuckoo_given_nothing(0);
+	struct ipcuckoo_entry entry = host4(addr);
+	struct ipcuckoo_value value;
+
+	if (ipcuckoo_value_make(&value, e->options, &given, e->mem) ||
+	    ipcuckoo_entries_add_value(e, &entry, &value))
+		exit(1);
+}
+
+static struct ipcuckoo_entries *recorded_set(void)
+{
+	struct ipcuckoo_entries *e = calloc(1, sizeof(*e));
+
+	ipcuckoo_mem_open(&account, 0);
+	if (!e || ipcuckoo_entries_init(e, &account, true))
+		exit(1);
+	mutex_lock(&e->mutex);
+	e->options = IPCUCKOO_O_COUNTERS;
+	return e;
+}
+
+/* A record whose entry goes while a grace period is under way may be that of a
+ * reader who came after that began: it waits for the next one.
+ */
+static void test_late(void)
+{
+	struct ipcuckoo_entries *e = recorded_set();
+	struct ipcuckoo_entry first = host4(1), second = host4(2);
+	unsigned long objects, used;
+	pthread_t thread;
+
+	add_recorded(e, 1);
+	add_recorded(e, 2);
+	shim_rcu_batch = 1000;
+	rcu_barrier();
+	objects = shim_objects;
+	used = atomic_long_read(&account.used);
+	expect_equal(ipcuckoo_entries_del(e, &first), 0, "del");
+	if (pthread_create(&thread, NULL, reader, NULL))
+		exit(1);
+	while (!__atomic_load_n(&reading, __ATOMIC_ACQUIRE))
+		sched_yield();
+	expect_equal(ipcuckoo_entries_del(e, &second), 0, "del");
+	expect_equal(shim_objects, objects, "objects before any grace period");
+	expect_equal(atomic_long_read(&account.used), used, "bytes before any grace period");
+	rcu_barrier();
+	expect_equal(shim_objects, objects - 1, "objects after the first grace period");
+	__atomic_store_n(&leave, true, __ATOMIC_RELEASE);
+	pthread_join(thread, NULL);
+	rcu_barrier();
+	expect_equal(shim_objects, objects - 2, "objects after the second");
+	shim_rcu_batch = 1;
+	set_exit(e);
+	free(e);
+	expect_nothing_left(&account);
+	ktap_case("a record that retires late waits for a grace period of its own");
+}
+
+/* At the limit, a flush goes through, and what is waited for is a share of the
+ * limit each time; what is flushed is charged until it is freed.
+ */
+static void test_flushes(void)
+{
+	struct ipcuckoo_entries *e = recorded_set();
+	unsigned long most = 0;
+	u32 i, round;
+
+	shim_rcu_batch = 1000000;
+	add_recorded(e, 0);
+	WRITE_ONCE(account.limit, 3 << 20);
+	for (round = 0; round < 100; round++) {
+		for (i = 1; i <= 2000; i++)
+			add_recorded(e, i);
+		expect_equal(ipcuckoo_entries_flush(e), 0, "flush");
+		most = max_t(unsigned long, most, atomic_long_read(&account.used));
+	}
+	expect(most > 3 << 20 && most <= 4 << 20, "%lu bytes at the most", most);
+	expect(account.wait.waits && account.wait.waits < 25, "%u waits", account.wait.waits);
+	shim_rcu_batch = 1;
+	set_exit(e);
+	free(e);
+	expect_nothing_left(&account);
+	ktap_case("200,000 records that are added and flushed at the limit");
+}
+
+/* Whatever takes long ends at a fatal signal, and nothing has changed. */
+static void test_signals(void)
+{
+	struct ipcuckoo_entries *e = recorded_set(), *shadow = calloc(1, sizeof(*shadow));
+	const u32 more[IPCUCKOO_KINDS] = { 100000, 0, 0, 0 };
+	unsigned long at, slots;
+	u32 i;
+
+	for (i = 0; i < 50000; i++)
+		add_recorded(e, i);
+	slots = ipcuckoo_entries_slots(e);
+	if (!shadow)
+		exit(1);
+	for (at = 1; at < 10; at++) {
+		shim_fatal_at = at;
+		expect_equal(ipcuckoo_entries_reserve(e, more), -EINTR, "reserve");
+		expect_equal(ipcuckoo_entries_slots(e), slots, "slots");
+		if (ipcuckoo_entries_init(shadow, &account, false))
+			exit(1);
+		shadow->options = e->options;
+		mutex_lock(&shadow->mutex);
+		shim_fatal_at = at;
+		expect_equal(ipcuckoo_entries_copy(shadow, e), -EINTR, "copy");
+		shim_fatal_at = 0;
+		set_exit(shadow);
+		*shadow = (struct ipcuckoo_entries){};
+	}
+	expect_equal(ipcuckoo_entries_total(e), 50000, "entries");
+	expect_equal(ipcuckoo_entries_reserve(e, more), 0, "reserve without a signal");
+	set_exit(e);
+	free(e);
+	free(shadow);
+	expect_nothing_left(&account);
+	ktap_case("growth and copies end at a fatal signal");
+}
 
 int main(void)
 {
@@ -1084,5 +1233,8 @@ int main(void)
 	       met.failures && met.matches && met.exceptions && met.evictions,
 	       "something never happened");
 	ktap_case("everything has happened");
+	test_late();
+	test_flushes();
+	test_signals();
 	return ktap_end();
 }

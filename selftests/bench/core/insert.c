@@ -57,6 +57,7 @@ static void begin(struct insert *insert, u64 seed, bool v6, u32 slots)
 	u32 more[IPCUCKOO_KINDS] = {};
 
 	*insert = (struct insert){ .random = random_seed(seed), .v6 = v6 };
+	ipcuckoo_mem_open(&insert->mem, 0);
 	if (ipcuckoo_entries_init(&insert->set, &insert->mem, true))
 		bench_die("out of memory");
 	mutex_lock(&insert->set.mutex);

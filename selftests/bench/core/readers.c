@@ -75,7 +75,10 @@ static struct bench *create(u64 seed, bool v6, u32 entries)
 	struct ipcuckoo_entry entry;
 	int err;
 
-	if (!b || ipcuckoo_entries_init(&b->set, &b->mem, true))
+	if (!b)
+		bench_die("out of memory");
+	ipcuckoo_mem_open(&b->mem, 0);
+	if (ipcuckoo_entries_init(&b->set, &b->mem, true))
 		bench_die("out of memory");
 	b->random = random_seed(seed);
 	b->v6 = v6;

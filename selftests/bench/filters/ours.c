@@ -127,6 +127,7 @@ static struct filter *entries_create(const struct filter_params *params)
 		abort();
 	*ours = (struct ours_entries){};
 	shim_random_seed(params->seed);
+	ipcuckoo_mem_open(&ours->mem, 0);
 	if (ipcuckoo_entries_init(&ours->entries, &ours->mem, true))
 		abort();
 	return &ours->filter;

@@ -5,9 +5,11 @@
 #include <linux/random.h>
 #include <linux/rcupdate.h>
 #include <linux/sched.h>
+#include <linux/sched/signal.h>
 #include <linux/slab.h>
 #include <linux/ktime.h>
 #include <linux/vmalloc.h>
+#include <linux/workqueue.h>
 #include <malloc.h>
 #include <pthread.h>
 #include <sched.h>
@@ -161,19 +163,18 @@ void shim_reader_unregister(void)
 	pthread_mutex_unlock(&readers_lock);
 }
 
-static void synchronize(void)
+/* Wait for readers that began before a grace period, and for no others. */
+static void wait_for_readers(unsigned long grace_period)
 {
 	const struct shim_reader *r;
-	unsigned long now, since;
+	unsigned long since;
 
 	might_sleep();
-	/* Orders what was unpublished before it against the readers' since. */
-	now = __atomic_add_fetch(&shim_grace_period, 1, __ATOMIC_SEQ_CST);
 	pthread_mutex_lock(&readers_lock);
 	for (r = readers; r; r = r->next) {
 		for (;;) {
 			since = __atomic_load_n(&r->since, __ATOMIC_SEQ_CST);
-			if (!since || since >= now)
+			if (!since || since >= grace_period)
 				break;
 			sched_yield();
 		}
@@ -192,9 +193,9 @@ static void run_callbacks(void)
 	callbacks_count = 0;
 	pthread_mutex_unlock(&callbacks_lock);
 
-	synchronize();
 	for (; head; head = next) {
 		next = head->next;
+		wait_for_readers(head->grace_period);
 		if (head->func)
 			head->func(head);
 		else
@@ -207,6 +208,8 @@ static void enqueue(struct rcu_head *head)
 	bool due;
 
 	head->next = NULL;
+	/* Orders what was unpublished before it against the readers' since. */
+	head->grace_period = __atomic_add_fetch(&shim_grace_period, 1, __ATOMIC_SEQ_CST);
 	pthread_mutex_lock(&callbacks_lock);
 	*callbacks_end = head;
 	callbacks_end = &head->next;
@@ -229,34 +232,36 @@ void shim_kfree_rcu(struct rcu_head *head, void *ptr)
 	enqueue(head);
 }
 
-/* A note of what is to be freed, outside of the memory that is under test. */
-struct note {
-	struct rcu_head rcu;
-	const void *p;
-};
-
-static void free_noted(struct rcu_head *rcu)
+static void run_work(struct rcu_head *rcu)
 {
-	struct note *note = container_of(rcu, struct note, rcu);
+	struct rcu_work *rwork = container_of(rcu, struct rcu_work, rcu);
 
-	kvfree(note->p);
-	free(note);
+	rwork->work.func(&rwork->work);
 }
 
-void kvfree_rcu_mightsleep(const void *p)
+void queue_rcu_work(struct workqueue_struct *wq, struct rcu_work *rwork)
 {
-	struct note *note = malloc(sizeof(*note));
-
-	might_sleep();
-	if (!note)
-		exit(1);
-	note->p = p;
-	call_rcu(&note->rcu, free_noted);
+	(void)wq;
+	call_rcu(&rwork->rcu, run_work);
 }
 
 void rcu_barrier(void)
 {
 	run_callbacks();
+}
+
+/* Signals */
+
+unsigned long shim_fatal_at, shim_fatal_looks;
+
+bool shim_fatal_signal(void)
+{
+	shim_fatal_looks++;
+	if (shim_fatal_at > 1)
+		shim_fatal_at--;
+	else if (shim_fatal_at)
+		return true;
+	return false;
 }
 
 /* The clock */

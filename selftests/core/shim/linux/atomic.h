@@ -14,6 +14,11 @@ static inline long atomic_long_add_return(long i, atomic_long_t *v)
 	return __atomic_add_fetch(&v->counter, i, __ATOMIC_SEQ_CST);
 }
 
+static inline void atomic_long_add(long i, atomic_long_t *v)
+{
+	__atomic_fetch_add(&v->counter, i, __ATOMIC_RELAXED);
+}
+
 static inline void atomic_long_sub(long i, atomic_long_t *v)
 {
 	__atomic_sub_fetch(&v->counter, i, __ATOMIC_RELAXED);

@@ -17,6 +17,7 @@
 #define likely(x)	__builtin_expect(!!(x), 1)
 #define unlikely(x)	__builtin_expect(!!(x), 0)
 #define noinline	__attribute__((__noinline__))
+#define __aligned(x)	__attribute__((__aligned__(x)))
 #define barrier()	__asm__ __volatile__("" : : : "memory")
 
 #ifndef static_assert

@@ -82,11 +82,6 @@ static inline void rcu_read_unlock(void)
 #define SHIM_CONSUME(p)		SHIM_LOAD(p)
 #endif
 
-/* In the kernel it waits for a grace period where it has no memory for a
- * note of it.
- */
-void kvfree_rcu_mightsleep(const void *p);
-
 #define kfree_rcu(p, member)	shim_kfree_rcu(&(p)->member, p)
 
 #endif /* _SHIM_LINUX_RCUPDATE_H */

@@ -29,11 +29,13 @@ typedef struct {
 /**
  * struct rcu_head - a callback that waits for the end of a grace period
  * @next:	in the list of those that wait
+ * @grace_period: number of the grace period that began with the wait
  * @func:	what to call, or NULL to free @ptr
  * @ptr:	what to free
  */
 struct rcu_head {
 	struct rcu_head *next;
+	unsigned long grace_period;
 	void (*func)(struct rcu_head *head);
 	void *ptr;
 };

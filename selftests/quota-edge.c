@@ -1,0 +1,276 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * At the memory limit: additions and deletions wait for a grace period a few
+ * times in 100,000, not each of them.
+ *
+ * A set is filled, then filters take the rest of the quota. Work that is
+ * optional then, such as shrinking a table, has no memory, and records that are
+ * deleted are charged until they are freed. How often this process waits is told
+ * by its voluntary context switches; where the kernel has kprobes, its calls of
+ * rcu_barrier() are counted as well.
+ */
+#define _GNU_SOURCE
+#include <fcntl.h>
+#include <limits.h>
+#include <sys/mount.h>
+#include <sys/resource.h>
+
+#include "fixture.h"
+
+#define TRACING	"/sys/kernel/tracing/"
+
+enum {
+	/* Waits that 100,000 additions or deletions may cost. */
+	BAR = 40,
+	/* Entries in a message, at the most: an attribute has 64 KiB. */
+	BATCH = 3000,
+	/* Likewise with comments, and while nothing is counted. */
+	BATCH_COMMENTS = 500,
+	COMMENT = 100,
+};
+
+/**
+ * struct scenario - what is done at the limit
+ * @name:	of the case
+ * @type:	of the set
+ * @kind:	attribute of its entries
+ * @size:	bytes of one
+ * @options:	of the set
+ * @first:	entries that are added before the quota is filled
+ * @keep:	of these so many are left then
+ * @del, @add:	then so many are deleted, and added again
+ * @rounds:	so often
+ * @batch:	entries in a message
+ */
+struct scenario {
+	const char *name;
+	uint8_t type;
+	uint16_t kind;
+	uint8_t size;
+	uint32_t options;
+	uint32_t first, keep, del, add, rounds, batch;
+};
+
+static bool probed;
+
+static bool write_file(const char *path, const char *text)
+{
+	int fd = open(path, O_WRONLY | O_TRUNC);
+	bool done = fd >= 0 && write(fd, text, strlen(text)) == (ssize_t)strlen(text);
+
+	if (fd >= 0)
+		close(fd);
+	return done;
+}
+
+static void probe(void)
+{
+	char filter[64];
+
+	snprintf(filter, sizeof(filter), "common_pid == %d", getpid());
+	mount("tracefs", TRACING, "tracefs", 0, NULL);
+	probed = write_file(TRACING "kprobe_events", "p:ipcuckoo_quota/barrier rcu_barrier") &&
+		 write_file(TRACING "events/ipcuckoo_quota/filter", filter) &&
+		 write_file(TRACING "events/ipcuckoo_quota/enable", "1");
+}
+
+static void unprobe(void)
+{
+	write_file(TRACING "events/ipcuckoo_quota/enable", "0");
+	write_file(TRACING "kprobe_events", "");
+}
+
+/* Calls of rcu_barrier() since the last time. */
+static unsigned int barriers(void)
+{
+	FILE *f = fopen(TRACING "trace", "r");
+	unsigned int n = 0;
+	char line[512];
+
+	while (f && fgets(line, sizeof(line), f))
+		n += line[0] != '#' && strstr(line, " barrier: ");
+	if (f)
+		fclose(f);
+	write_file(TRACING "trace", "");
+	return n;
+}
+
+static long waits(void)
+{
+	struct rusage usage;
+
+	getrusage(RUSAGE_SELF, &usage);
+	return usage.ru_nvcsw;
+}
+
+static void put_entry(const struct scenario *s, uint8_t *to, uint32_t i)
+{
+	memset(to, 0, s->size);
+	switch (s->kind) {
+	case IPCUCKOO_A_HOSTS4:
+		put_be32(to, 0x0a000000 + 3 * i);
+		break;
+	case IPCUCKOO_A_NETS4:
+		put_be32(to, 0x0a000000 + (i << 8));
+		to[4] = 24;
+		break;
+	case IPCUCKOO_A_NETS6:
+		put_be32(to, 0x20010000 + (i >> 16));
+		put_be32(to + 4, i << 16);
+		to[16] = 48;
+		break;
+	}
+}
+
+/* One message: so many entries, from number @i on. */
+static int request(const struct scenario *s, uint8_t cmd, uint32_t i, uint32_t count)
+{
+	static uint8_t data[BATCH * IPCUCKOO_NET6_SIZE];
+	static char comments[BATCH_COMMENTS * (COMMENT + 1)];
+	struct nlmsghdr *nlh = client_begin(cl, cmd);
+	struct answer answer;
+	uint32_t n;
+
+	mnl_attr_put_strz(nlh, IPCUCKOO_A_SET, "edge");
+	for (n = 0; n < count; n++)
+		put_entry(s, data + s->size * n, i + n);
+	mnl_attr_put(nlh, s->kind, s->size * count, data);
+	if (cmd == IPCUCKOO_CMD_ENTRY_ADD && s->options & IPCUCKOO_O_COMMENT) {
+		memset(comments, 'c', sizeof(comments));
+		for (n = 0; n < count; n++)
+			comments[(COMMENT + 1) * n + COMMENT] = '\0';
+		mnl_attr_put(nlh, IPCUCKOO_A_COMMENTS, (COMMENT + 1) * count, comments);
+	}
+	return client_ask(cl, &answer);
+}
+
+/* Entries from @begin up to @end, @batch a message; ends early once @limit waits
+ * are too many.
+ */
+static int request_all(const struct scenario *s, uint8_t cmd, uint32_t begin, uint32_t end,
+		       uint32_t batch, long limit)
+{
+	uint32_t i, n;
+	int err = 0;
+
+	for (i = begin; i < end && !err && waits() <= limit; i += n) {
+		n = end - i < batch ? end - i : batch;
+		err = request(s, cmd, i, n);
+	}
+	return err;
+}
+
+static int new_filter(const char *name, uint32_t capacity)
+{
+	struct nlmsghdr *nlh = client_begin(cl, IPCUCKOO_CMD_SET_NEW);
+	struct answer answer;
+
+	mnl_attr_put_strz(nlh, IPCUCKOO_A_SET, name);
+	mnl_attr_put_u8(nlh, IPCUCKOO_A_TYPE, IPCUCKOO_TYPE_FILTER_IP);
+	mnl_attr_put_u8(nlh, IPCUCKOO_A_FAMILY, IPCUCKOO_FAMILY_INET);
+	mnl_attr_put_u32(nlh, IPCUCKOO_A_CAPACITY, capacity);
+	return client_ask(cl, &answer);
+}
+
+/* Leave no room for as much as a page. */
+static void fill_quota(void)
+{
+	uint32_t capacity, n = 0;
+	char name[32];
+	int err = 0;
+
+	for (capacity = 4 << 20; capacity >= 500; capacity /= 2) {
+		do {
+			snprintf(name, sizeof(name), "rest%u", n++);
+			err = new_filter(name, capacity);
+		} while (!err);
+		if (err != -EDQUOT)
+			break;
+	}
+	expect_equal(err, -EDQUOT, "the last filter");
+}
+
+static int new_set(const struct scenario *s)
+{
+	struct nlmsghdr *nlh = client_begin(cl, IPCUCKOO_CMD_SET_NEW);
+	struct answer answer;
+
+	mnl_attr_put_strz(nlh, IPCUCKOO_A_SET, "edge");
+	mnl_attr_put_u8(nlh, IPCUCKOO_A_TYPE, s->type);
+	mnl_attr_put_u8(nlh, IPCUCKOO_A_FAMILY, IPCUCKOO_FAMILY_ANY);
+	if (s->options)
+		mnl_attr_put_u32(nlh, IPCUCKOO_A_OPTIONS, s->options);
+	return client_ask(cl, &answer);
+}
+
+static void test(const struct scenario *s)
+{
+	uint32_t round, del = s->keep - s->del;
+	unsigned int calls;
+	long before;
+
+	everything(cl, IPCUCKOO_CMD_SET_DEL);
+	expect_equal(new_set(s), 0, "the set");
+	expect_equal(request_all(s, IPCUCKOO_CMD_ENTRY_ADD, 0, s->first,
+				 BATCH_COMMENTS, LONG_MAX), 0,
+		     "the first %u entries", s->first);
+	expect_equal(request_all(s, IPCUCKOO_CMD_ENTRY_DEL, s->keep, s->first,
+				 BATCH_COMMENTS, LONG_MAX), 0,
+		     "deletion of all but %u", s->keep);
+	fill_quota();
+	barriers();
+	before = waits();
+	for (round = 0; round < s->rounds; round++) {
+		expect_equal(request_all(s, IPCUCKOO_CMD_ENTRY_DEL, del, s->keep, s->batch,
+					 before + BAR), 0, "deletion");
+		if (waits() > before + BAR)
+			break;
+		expect_equal(request_all(s, IPCUCKOO_CMD_ENTRY_ADD, del, del + s->add, s->batch,
+					 before + BAR), 0, "addition");
+	}
+	calls = barriers();
+	expect(waits() <= before + BAR, "more than %u waits", BAR);
+	expect(calls <= BAR, "%u calls of rcu_barrier()", calls);
+	expect(waits() > before + BAR ||
+	       figure(cl, "edge", IPCUCKOO_A_ENTRIES) == del + s->add, "entries in the end");
+	printf("# %s: %ld waits, %u calls of rcu_barrier()%s\n", s->name, waits() - before,
+	       calls, probed ? "" : " (not counted: no kprobes here)");
+	ktap_case("%s, %u a message", s->name, s->batch);
+}
+
+#define HOSTS	IPCUCKOO_TYPE_HASH_IP, IPCUCKOO_A_HOSTS4, IPCUCKOO_HOST4_SIZE
+#define NETS4	IPCUCKOO_TYPE_HASH_NET, IPCUCKOO_A_NETS4, IPCUCKOO_NET4_SIZE
+#define NETS6	IPCUCKOO_TYPE_HASH_NET, IPCUCKOO_A_NETS6, IPCUCKOO_NET6_SIZE
+
+static const struct scenario scenarios[] = {
+	{ "hosts whose table cannot shrink", HOSTS, 0, 101000, 101000, 100000, 100000, 1, 1 },
+	{ "hosts whose table cannot shrink", HOSTS, 0, 101000, 101000, 100000, 100000, 1, BATCH },
+	{ "IPv4 prefixes with a hint too small", NETS4, 0, 4000, 900, 0, 3000, 1, 1 },
+	{ "IPv6 prefixes with a hint too small", NETS6, 0, 200000, 50000, 0, 100000, 1, 1 },
+	{ "IPv6 prefixes with a hint too small", NETS6, 0, 200000, 50000, 0, 100000, 1, 1000 },
+	{ "records that come and go", HOSTS, IPCUCKOO_O_COUNTERS, 20000, 20000, 1000, 1000,
+	  100, 1 },
+	{ "comments that come and go", HOSTS, IPCUCKOO_O_COUNTERS | IPCUCKOO_O_COMMENT, 20000,
+	  20000, 1000, 1000, 100, BATCH_COMMENTS },
+};
+
+int main(void)
+{
+	unsigned int i;
+
+	ktap_begin("quota-edge");
+	module_load("memory_limit=16");
+	cl = client_open_or_die();
+	probe();
+	for (i = 0; i < sizeof(scenarios) / sizeof(scenarios[0]); i++)
+		test(&scenarios[i]);
+	if (probed)
+		unprobe();
+	everything(cl, IPCUCKOO_CMD_SET_DEL);
+	expect(wait_until(figure(cl, NULL, IPCUCKOO_A_MEMORY) == 0, 10),
+	       "all memory is given back");
+	client_close(cl);
+	expect_equal(module_unload(), 0, "unloading");
+	ktap_case("nothing is left");
+	return ktap_end();
+}
