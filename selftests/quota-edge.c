@@ -36,6 +36,7 @@ enum {
  * @kind:	attribute of its entries
  * @size:	bytes of one
  * @options:	of the set
+ * @spare:	capacity of a filter that is destroyed when the quota is full
  * @first:	entries that are added before the quota is filled
  * @keep:	of these so many are left then
  * @del, @add:	then so many are deleted, and added again
@@ -48,7 +49,7 @@ struct scenario {
 	uint16_t kind;
 	uint8_t size;
 	uint32_t options;
-	uint32_t first, keep, del, add, rounds, batch;
+	uint32_t spare, first, keep, del, add, rounds, batch;
 };
 
 static bool probed;
@@ -172,13 +173,15 @@ static int new_filter(const char *name, uint32_t capacity)
 	return client_ask(cl, &answer);
 }
 
-/* Leave no room for as much as a page. */
-static void fill_quota(void)
+/* Leave no room for as much as a page, but for what @spare entries take. */
+static void fill_quota(uint32_t spare)
 {
 	uint32_t capacity, n = 0;
 	char name[32];
 	int err = 0;
 
+	if (spare)
+		expect_equal(new_filter("spare", spare), 0, "a filter for %u", spare);
 	for (capacity = 4 << 20; capacity >= 500; capacity /= 2) {
 		do {
 			snprintf(name, sizeof(name), "rest%u", n++);
@@ -188,6 +191,8 @@ static void fill_quota(void)
 			break;
 	}
 	expect_equal(err, -EDQUOT, "the last filter");
+	if (spare)
+		expect_equal(set_request(cl, IPCUCKOO_CMD_SET_DEL, "spare"), 0, "deletion");
 }
 
 static int new_set(const struct scenario *s)
@@ -217,7 +222,7 @@ static void test(const struct scenario *s)
 	expect_equal(request_all(s, IPCUCKOO_CMD_ENTRY_DEL, s->keep, s->first,
 				 BATCH_COMMENTS, LONG_MAX), 0,
 		     "deletion of all but %u", s->keep);
-	fill_quota();
+	fill_quota(s->spare);
 	barriers();
 	before = waits();
 	for (round = 0; round < s->rounds; round++) {
@@ -243,15 +248,17 @@ static void test(const struct scenario *s)
 #define NETS6	IPCUCKOO_TYPE_HASH_NET, IPCUCKOO_A_NETS6, IPCUCKOO_NET6_SIZE
 
 static const struct scenario scenarios[] = {
-	{ "hosts whose table cannot shrink", HOSTS, 0, 101000, 101000, 100000, 100000, 1, 1 },
-	{ "hosts whose table cannot shrink", HOSTS, 0, 101000, 101000, 100000, 100000, 1, BATCH },
-	{ "IPv4 prefixes with a hint too small", NETS4, 0, 4000, 900, 0, 3000, 1, 1 },
-	{ "IPv6 prefixes with a hint too small", NETS6, 0, 200000, 50000, 0, 100000, 1, 1 },
-	{ "IPv6 prefixes with a hint too small", NETS6, 0, 200000, 50000, 0, 100000, 1, 1000 },
-	{ "records that come and go", HOSTS, IPCUCKOO_O_COUNTERS, 20000, 20000, 1000, 1000,
+	{ "hosts whose table cannot shrink", HOSTS, 0, 0, 101000, 101000, 100000, 100000, 1, 1 },
+	{ "hosts whose table cannot shrink", HOSTS, 0, 0, 101000, 101000, 100000, 100000, 1,
+	  BATCH },
+	{ "IPv4 prefixes with a hint too small", NETS4, 0, 50000, 900, 900, 0, 3000, 1, 1 },
+	{ "IPv6 prefixes with a hint too small", NETS6, 0, 0, 200000, 45000, 0, 100000, 1, 1 },
+	{ "IPv6 prefixes with a hint too small", NETS6, 0, 0, 200000, 45000, 0, 100000, 1,
+	  1000 },
+	{ "records that come and go", HOSTS, IPCUCKOO_O_COUNTERS, 0, 20000, 20000, 1000, 1000,
 	  100, 1 },
-	{ "comments that come and go", HOSTS, IPCUCKOO_O_COUNTERS | IPCUCKOO_O_COMMENT, 20000,
-	  20000, 1000, 1000, 100, BATCH_COMMENTS },
+	{ "comments that come and go", HOSTS, IPCUCKOO_O_COUNTERS | IPCUCKOO_O_COMMENT, 0,
+	  20000, 20000, 1000, 1000, 100, BATCH_COMMENTS },
 };
 
 int main(void)
