@@ -34,19 +34,64 @@ static_assert(!IS_ENABLED(CONFIG_SMP) ||
 /* No device of an attachment's name exists. */
 #define IFINDEX_NONE	(-1)
 
+/* Hooks that an attachment may run at: both directions of both families. */
+#define HOOKS_MAX	4
+
+/* What a hook takes, about: ours, its chain, and what netfilter keeps of it. */
+#define HOOK_SIZE	512
+
+/* What an attachment takes with its counters, and where no other one is the hooks. */
+static size_t attachment_size(void)
+{
+	return kmalloc_size_roundup(sizeof(struct ipcuckoo_attachment)) +
+	       num_possible_cpus() * sizeof(struct ipcuckoo_counter) +
+	       HOOKS_MAX * HOOK_SIZE;
+}
+
+static void attachment_free(struct ipcuckoo_attachment *at, struct ipcuckoo_mem *mem)
+{
+	free_percpu(at->counter);
+	kfree(at);
+	ipcuckoo_mem_uncharge(mem, attachment_size());
+}
+
+static struct ipcuckoo_attachment *attachment_alloc(struct ipcuckoo_mem *mem)
+{
+	struct ipcuckoo_attachment *at;
+	int cpu;
+
+	if (!ipcuckoo_mem_charge(mem, attachment_size()))
+		return ERR_PTR(ipcuckoo_mem_refusal());
+	at = kzalloc(sizeof(*at), GFP_KERNEL_ACCOUNT);
+	if (at)
+		at->counter = alloc_percpu_gfp(struct ipcuckoo_counter,
+					       GFP_KERNEL_ACCOUNT | __GFP_ZERO);
+	if (!at || !at->counter) {
+		kfree(at);
+		ipcuckoo_mem_uncharge(mem, attachment_size());
+		return ERR_PTR(-ENOMEM);
+	}
+	for_each_possible_cpu(cpu)
+		u64_stats_init(&per_cpu_ptr(at->counter, cpu)->syncp);
+	return at;
+}
+
 static void free_rcu(struct rcu_head *rcu)
 {
 	struct ipcuckoo_attachment *at = container_of(rcu,
 						      struct ipcuckoo_attachment,
 						      rcu);
+	struct ipcuckoo_mem *mem = at->mem;
 
-	free_percpu(at->counter);
-	kfree(at);
+	attachment_free(at, mem);
+	ipcuckoo_mem_release(mem, attachment_size());
 }
 
 /* Let go of an attachment that no chain has any more. */
 static void release(struct ipcuckoo_attachment *at)
 {
+	at->mem = &at->set->inet->mem;
+	ipcuckoo_mem_retire(at->mem, attachment_size());
 	WRITE_ONCE(at->set->attachments, at->set->attachments - 1);
 	ipcuckoo_set_put(at->set);
 	ipcuckoo_log_put(&at->rule);
@@ -250,27 +295,19 @@ err_module:
  * it does in another order, -ENOPROTOOPT if there is no logger for it, -EAGAIN while
  * the module of one is being loaded, -E2BIG if
  * there are too many already, -ENODEV if the module is about to be unloaded,
- * -ENOMEM, or what nf_register_net_hook() returns.
+ * -EDQUOT, -ENOMEM, or what nf_register_net_hook() returns.
  */
 int ipcuckoo_attach(struct ipcuckoo_net *inet, const char *name,
 		    const struct ipcuckoo_rule *rule, bool replace, u32 *id)
 {
 	bool ingress = rule->place == IPCUCKOO_PLACE_INGRESS;
 	struct ipcuckoo_attachment *at;
-	int cpu, err;
+	int err;
 
-	at = kzalloc(sizeof(*at), GFP_KERNEL_ACCOUNT);
-	if (!at)
-		return -ENOMEM;
+	at = attachment_alloc(&inet->mem);
+	if (IS_ERR(at))
+		return PTR_ERR(at);
 	at->rule = *rule;
-	at->counter = alloc_percpu_gfp(struct ipcuckoo_counter,
-				       GFP_KERNEL_ACCOUNT | __GFP_ZERO);
-	if (!at->counter) {
-		kfree(at);
-		return -ENOMEM;
-	}
-	for_each_possible_cpu(cpu)
-		u64_stats_init(&per_cpu_ptr(at->counter, cpu)->syncp);
 	ratelimit_state_init(&at->limit, rule->log.rate ? HZ : 0,
 			     min_t(u32, rule->log.rate, INT_MAX));
 	/* What is left out is meant to be: no word of it. */
@@ -291,8 +328,7 @@ int ipcuckoo_attach(struct ipcuckoo_net *inet, const char *name,
 		return 0;
 	ipcuckoo_log_put(rule);
 err_free:
-	free_percpu(at->counter);
-	kfree(at);
+	attachment_free(at, &inet->mem);
 	return err;
 }
 

@@ -12,6 +12,7 @@
 #include <linux/u64_stats_sync.h>
 #include <linux/workqueue.h>
 
+struct ipcuckoo_mem;
 struct ipcuckoo_net;
 struct ipcuckoo_set;
 
@@ -112,6 +113,7 @@ struct ipcuckoo_counter {
  * @state:	enum ipcuckoo_attachment_state; under ipcuckoo_net.mutex
  * @err:	why a hook is missing, if @state is IPCUCKOO_STATE_NO_HOOK
  * @list:	in ipcuckoo_attached.list
+ * @mem:	the account it was charged to, for freeing it
  * @rcu:	to free it
  * @limit:	of what is logged; has a lock, which packets write that are logged,
  *		hence apart from what every packet reads
@@ -127,6 +129,7 @@ struct ipcuckoo_attachment {
 	u8 state;
 	int err;
 	struct list_head list;
+	struct ipcuckoo_mem *mem;
 	struct rcu_head rcu;
 	struct ratelimit_state limit;
 };

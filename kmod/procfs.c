@@ -358,11 +358,20 @@ static bool file_less(struct rb_node *a, const struct rb_node *b)
 		      rb_entry(b, struct set_file, node)->name) < 0;
 }
 
+/* What procfs keeps of a file, about: it does not tell. */
+#define PDE_SIZE	256
+
+static size_t file_size(void)
+{
+	return kmalloc_size_roundup(sizeof(struct set_file)) + PDE_SIZE;
+}
+
 /* Remove a file that cannot be opened and that nobody finds any more. */
-static void remove_file(struct set_file *file)
+static void remove_file(struct set_file *file, struct ipcuckoo_mem *mem)
 {
 	proc_remove(file->pde);
 	kfree(file);
+	ipcuckoo_mem_uncharge(mem, file_size());
 }
 
 static struct set_file *take_unused(struct ipcuckoo_net *inet)
@@ -390,7 +399,7 @@ static void removal_work(struct work_struct *work)
 
 	mutex_lock(&inet->names);
 	while ((file = take_unused(inet)))
-		remove_file(file);
+		remove_file(file, &inet->mem);
 	mutex_unlock(&inet->names);
 }
 
@@ -719,7 +728,7 @@ static bool reuse_file(struct ipcuckoo_net *inet, const char *name)
  *		it back with ipcuckoo_proc_del()
  *
  * Context: process context; takes the namespace's mutex.
- * Return: 0 or -ENOMEM.
+ * Return: 0, -ENOMEM, -EDQUOT, or -EINTR for a fatal signal.
  */
 int ipcuckoo_proc_add(struct ipcuckoo_net *inet, const char *name)
 {
@@ -727,21 +736,27 @@ int ipcuckoo_proc_add(struct ipcuckoo_net *inet, const char *name)
 
 	if (reuse_file(inet, name))
 		return 0;
+	if (!ipcuckoo_mem_charge(&inet->mem, file_size()))
+		return ipcuckoo_mem_refusal();
 	file = kzalloc(sizeof(*file), GFP_KERNEL_ACCOUNT);
 	if (!file)
-		return -ENOMEM;
+		goto err_uncharge;
 	file->named = true;
 	INIT_LIST_HEAD(&file->unused);
 	strscpy(file->name, name, sizeof(file->name));
 	file->pde = proc_create_data(name, 0600, inet->proc.set_dir, &set_ops, file);
-	if (!file->pde) {
-		kfree(file);
-		return -ENOMEM;
-	}
+	if (!file->pde)
+		goto err_free;
 	mutex_lock(&inet->mutex);
 	rb_add(&file->node, &inet->proc.files, file_less);
 	mutex_unlock(&inet->mutex);
 	return 0;
+
+err_free:
+	kfree(file);
+err_uncharge:
+	ipcuckoo_mem_uncharge(&inet->mem, file_size());
+	return -ENOMEM;
 }
 
 /**
@@ -767,7 +782,7 @@ void ipcuckoo_proc_del(struct ipcuckoo_net *inet, const char *name)
 		rb_erase(&file->node, &inet->proc.files);
 	mutex_unlock(&inet->mutex);
 	if (!open)
-		remove_file(file);
+		remove_file(file, &inet->mem);
 }
 
 /**

@@ -179,12 +179,29 @@ struct ipcuckoo_set *ipcuckoo_set_after(struct ipcuckoo_net *inet,
 	return next;
 }
 
+/* What a set takes without its entries. */
+static size_t set_size(void)
+{
+	return kmalloc_size_roundup(sizeof(struct ipcuckoo_set));
+}
+
+static void set_free_rcu(struct rcu_head *rcu)
+{
+	struct ipcuckoo_set *set = container_of(rcu, struct ipcuckoo_set, rcu);
+	struct ipcuckoo_mem *mem = set->entries.mem;
+
+	kfree(set);
+	ipcuckoo_mem_uncharge(mem, set_size());
+	ipcuckoo_mem_release(mem, set_size());
+}
+
 static void set_free(struct kref *ref)
 {
 	struct ipcuckoo_set *set = container_of(ref, struct ipcuckoo_set, ref);
 
 	ipcuckoo_entries_exit(&set->entries);
-	kfree_rcu(set, rcu);
+	ipcuckoo_mem_retire(set->entries.mem, set_size());
+	call_rcu(&set->rcu, set_free_rcu);
 }
 
 /**
@@ -295,6 +312,62 @@ static int reserve_filter(struct ipcuckoo_set *set)
 	return err;
 }
 
+static struct ipcuckoo_set *set_alloc(struct ipcuckoo_net *inet, const char *name,
+				      const struct ipcuckoo_set_options *options)
+{
+	struct ipcuckoo_set *set;
+	int err;
+
+	if (!ipcuckoo_mem_charge(&inet->mem, set_size()))
+		return ERR_PTR(ipcuckoo_mem_refusal());
+	err = -ENOMEM;
+	set = kzalloc(sizeof(*set), GFP_KERNEL_ACCOUNT);
+	if (!set)
+		goto err_uncharge;
+	seqcount_init(&set->name_seq);
+	strscpy_pad(set->name, name, sizeof(set->name));
+	set->type = options->type;
+	set->family = options->family;
+	set->inet = inet;
+	set->maxelem = options->maxelem;
+	set->forceadd = options->forceadd;
+	set->timeout = options->timeout;
+	INIT_DELAYED_WORK(&set->sweep, sweep_work);
+	set->notes = options->notes;
+	set->mask = options->mask;
+	kref_init(&set->ref);
+	err = ipcuckoo_entries_init(&set->entries, &inet->mem, true);
+	if (err)
+		goto err_uncharge;
+	set->entries.shape = options->shape;
+	set->entries.options = options->keeps;
+	return set;
+
+err_uncharge:
+	kfree(set);
+	ipcuckoo_mem_uncharge(&inet->mem, set_size());
+	return ERR_PTR(err);
+}
+
+/* Whether a set can be added to those there are: 0, or an error of
+ * ipcuckoo_set_create().
+ */
+static int check_new(struct ipcuckoo_net *inet, const struct ipcuckoo_set *set,
+		     bool same_maxelem)
+{
+	const struct ipcuckoo_set *other;
+	int err = 0;
+
+	mutex_lock(&inet->mutex);
+	other = ipcuckoo_set_find(inet, set->name);
+	if (other)
+		err = same_options(other, set, same_maxelem) ? -EEXIST : -ENOTUNIQ;
+	else if (inet->sets_count >= IPCUCKOO_SETS_MAX)
+		err = -E2BIG;
+	mutex_unlock(&inet->mutex);
+	return err;
+}
+
 /**
  * ipcuckoo_set_create() - make an empty set
  * @inet:	namespace
@@ -310,43 +383,16 @@ static int reserve_filter(struct ipcuckoo_set *set)
 int ipcuckoo_set_create(struct ipcuckoo_net *inet, const char *name,
 			const struct ipcuckoo_set_options *options)
 {
-	struct ipcuckoo_set *set, *other;
-	int err = -ENOMEM;
+	struct ipcuckoo_set *set = set_alloc(inet, name, options);
+	int err;
 
-	set = kzalloc(sizeof(*set), GFP_KERNEL_ACCOUNT);
-	if (!set)
-		return -ENOMEM;
-	seqcount_init(&set->name_seq);
-	strscpy_pad(set->name, name, sizeof(set->name));
-	set->type = options->type;
-	set->family = options->family;
-	set->inet = inet;
-	set->maxelem = options->maxelem;
-	set->forceadd = options->forceadd;
-	set->timeout = options->timeout;
-	INIT_DELAYED_WORK(&set->sweep, sweep_work);
-	set->notes = options->notes;
-	set->mask = options->mask;
-	kref_init(&set->ref);
-	err = ipcuckoo_entries_init(&set->entries, &inet->mem, true);
-	if (err) {
-		kfree(set);
-		return err;
-	}
-	set->entries.shape = options->shape;
-	set->entries.options = options->keeps;
+	if (IS_ERR(set))
+		return PTR_ERR(set);
 	if (mutex_lock_killable(&inet->names)) {
 		ipcuckoo_set_put(set);
 		return -EINTR;
 	}
-	mutex_lock(&inet->mutex);
-	other = ipcuckoo_set_find(inet, name);
-	if (other)
-		err = same_options(other, set, options->has_maxelem) ? -EEXIST :
-								       -ENOTUNIQ;
-	else
-		err = inet->sets_count < IPCUCKOO_SETS_MAX ? 0 : -E2BIG;
-	mutex_unlock(&inet->mutex);
+	err = check_new(inet, set, options->has_maxelem);
 	if (err)
 		goto err_unlock;
 	if (ipcuckoo_entries_approximate(&set->entries)) {
@@ -537,8 +583,8 @@ void ipcuckoo_set_exit_net(struct ipcuckoo_net *inet)
  * What is attached stays attached, shadows of the set stay its shadows.
  *
  * Context: process context; takes the namespace's mutexes, and the set's.
- * Return: 0, -ENOENT, -EEXIST if there is a set called @to, -ENOMEM, or -EINTR for
- * a fatal signal.
+ * Return: 0, -ENOENT, -EEXIST if there is a set called @to, -ENOMEM, -EDQUOT, or
+ * -EINTR for a fatal signal.
  */
 int ipcuckoo_set_rename(struct ipcuckoo_net *inet, const char *from,
 			const char *to)
@@ -886,7 +932,7 @@ int ipcuckoo_set_change(struct ipcuckoo_set *set, u32 maxelem)
  */
 size_t ipcuckoo_set_memory(struct ipcuckoo_set *set)
 {
-	return kmalloc_size_roundup(sizeof(*set)) + ipcuckoo_entries_memory(&set->entries);
+	return set_size() + ipcuckoo_entries_memory(&set->entries);
 }
 
 /**

@@ -18,11 +18,6 @@ static const u32 capacity_max[IPCUCKOO_KINDS] = {
 	[IPCUCKOO_NETS6] = 4194304,
 };
 
-static size_t shadow_size(void)
-{
-	return kmalloc_size_roundup(sizeof(struct ipcuckoo_shadow));
-}
-
 static void shadow_free(struct kref *ref)
 {
 	struct ipcuckoo_shadow *shadow = container_of(ref, struct ipcuckoo_shadow,
@@ -32,8 +27,7 @@ static void shadow_free(struct kref *ref)
 	ipcuckoo_entries_exit(&shadow->entries);
 	ipcuckoo_set_put(shadow->set);
 	sock_put(shadow->sk);
-	kfree(shadow);
-	ipcuckoo_mem_uncharge(mem, shadow_size());
+	ipcuckoo_object_free(shadow, mem, sizeof(*shadow));
 }
 
 /**
@@ -158,14 +152,12 @@ static struct ipcuckoo_shadow *shadow_alloc(struct ipcuckoo_net *inet,
 	struct ipcuckoo_shadow *shadow;
 	int err;
 
-	if (!ipcuckoo_mem_charge(&inet->mem, shadow_size()))
-		return ERR_PTR(-EDQUOT);
-	shadow = kzalloc(sizeof(*shadow), GFP_KERNEL_ACCOUNT);
-	err = shadow ? ipcuckoo_entries_init(&shadow->entries, &inet->mem, false) :
-		       -ENOMEM;
+	shadow = ipcuckoo_object_alloc(&inet->mem, sizeof(*shadow), IPCUCKOO_CHARGE_WAIT);
+	if (IS_ERR(shadow))
+		return shadow;
+	err = ipcuckoo_entries_init(&shadow->entries, &inet->mem, false);
 	if (err) {
-		kfree(shadow);
-		ipcuckoo_mem_uncharge(&inet->mem, shadow_size());
+		ipcuckoo_object_free(shadow, &inet->mem, sizeof(*shadow));
 		return ERR_PTR(err);
 	}
 	kref_init(&shadow->ref);
@@ -207,6 +199,7 @@ int ipcuckoo_shadow_create(struct ipcuckoo_net *inet, struct ipcuckoo_set *set,
 	if (!err) {
 		mutex_lock_nested(&shadow->entries.mutex, SINGLE_DEPTH_NESTING);
 		err = shadow_begin(shadow, append, capacity);
+		ipcuckoo_entries_relax(&shadow->entries);
 		mutex_unlock(&shadow->entries.mutex);
 		ipcuckoo_set_unlock(set);
 	}
@@ -377,6 +370,7 @@ int ipcuckoo_shadow_add(struct ipcuckoo_shadow *shadow,
 out:
 	shadow->changed += result->changed;
 	shadow->unchanged += result->unchanged;
+	ipcuckoo_entries_relax(&shadow->entries);
 	mutex_unlock(&shadow->entries.mutex);
 	return err;
 }
@@ -414,6 +408,7 @@ int ipcuckoo_shadow_del(struct ipcuckoo_shadow *shadow,
 			err = 0;
 		}
 	}
+	ipcuckoo_entries_relax(&shadow->entries);
 	mutex_unlock(&shadow->entries.mutex);
 	return err;
 }

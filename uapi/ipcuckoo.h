@@ -95,6 +95,11 @@
  * Attachments of one place and one priority are one walk, in their order.
  * accept ends the walk, not those of later priorities.
  *
+ * The memory limit of a network namespace counts all that requests make the kernel
+ * hold: sets with their files, tables, hints, filters and what is kept for entries;
+ * shadows; attachments with their counters and hooks. It counts memory until it is
+ * freed, which is a moment after the last packet has left it.
+ *
  * A *shadow* is a set's next contents, filled aside and swapped in by one
  * pointer. It belongs to the socket that made it and disappears with it.
  *
@@ -452,7 +457,7 @@ enum ipcuckoo_attr {
 
 	IPCUCKOO_A_ENTRIES,		/* u32 */
 	IPCUCKOO_A_HOSTS,		/* u32, of these: hosts */
-	IPCUCKOO_A_MEMORY,		/* u64, bytes allocated; INFO: for tables and hints */
+	IPCUCKOO_A_MEMORY,		/* u64, bytes allocated; INFO: all that the limit counts */
 	IPCUCKOO_A_SLOTS,		/* u64, places for entries in the tables */
 	IPCUCKOO_A_ATTACHMENTS,		/* u32 */
 	IPCUCKOO_A_GENERATION,		/* u64, moves with every change */
