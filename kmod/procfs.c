@@ -205,7 +205,8 @@ static int sets_show(struct seq_file *m, void *v)
 		seq_puts(m, "# name type family entries maxelem slots bytes attachments\n");
 		return 0;
 	}
-	mutex_lock(&set->entries.mutex);
+	if (mutex_lock_killable(&set->entries.mutex))
+		return -EINTR;
 	strscpy(reader->shown, set->name, sizeof(reader->shown));
 	seq_printf(m, "%s %s %s %u %u %llu %zu %u\n", set->name,
 		   type_name(set->type), family_name(set->family),
@@ -435,7 +436,8 @@ static int set_show(struct seq_file *m, void *v)
 	struct ipcuckoo_set *set = m->private;
 	struct ipcuckoo_entries *e = &set->entries;
 
-	mutex_lock(&e->mutex);
+	if (mutex_lock_killable(&e->mutex))
+		return -EINTR;
 	if (set->dead) {
 		mutex_unlock(&e->mutex);
 		return -ENOENT;

@@ -337,7 +337,7 @@ void ipcuckoo_shadow_exit_net(struct ipcuckoo_net *inet)
  * @result:	set
  *
  * Context: process context; takes the shadow's mutex.
- * Return: 0, -ESTALE if the shadow is spent, or an error as uapi/ipcuckoo.h has
+ * Return: 0, -ESTALE if the shadow is spent, -EINTR, or an error as uapi/ipcuckoo.h has
  * it; then the entries before the one at fault have been added.
  */
 int ipcuckoo_shadow_add(struct ipcuckoo_shadow *shadow,
@@ -349,7 +349,8 @@ int ipcuckoo_shadow_add(struct ipcuckoo_shadow *shadow,
 	int err = 0;
 
 	*result = (struct ipcuckoo_change_result){ .at = IPCUCKOO_BATCH_BEGIN };
-	mutex_lock(&shadow->entries.mutex);
+	if (mutex_lock_killable(&shadow->entries.mutex))
+		return -EINTR;
 	if (shadow->spent) {
 		result->at.kind = IPCUCKOO_KINDS;
 		err = -ESTALE;
@@ -383,7 +384,7 @@ out:
  * @result:	set
  *
  * Context: process context; takes the shadow's mutex.
- * Return: 0, -ESTALE if the shadow is spent, or an error as uapi/ipcuckoo.h has
+ * Return: 0, -ESTALE if the shadow is spent, -EINTR, or an error as uapi/ipcuckoo.h has
  * it; then the entries before the one at fault have been deleted.
  */
 int ipcuckoo_shadow_del(struct ipcuckoo_shadow *shadow,
@@ -394,7 +395,8 @@ int ipcuckoo_shadow_del(struct ipcuckoo_shadow *shadow,
 	int err = 0;
 
 	*result = (struct ipcuckoo_change_result){ .at = IPCUCKOO_BATCH_BEGIN };
-	mutex_lock(&shadow->entries.mutex);
+	if (mutex_lock_killable(&shadow->entries.mutex))
+		return -EINTR;
 	if (shadow->spent) {
 		result->at.kind = IPCUCKOO_KINDS;
 		err = -ESTALE;
