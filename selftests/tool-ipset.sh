@@ -619,6 +619,47 @@ test_options()
 	script <<< $'list t\ndestroy'
 }
 
+test_hashsize()
+{
+	local given i
+
+	# Test that lists and saves show the hashsize that was given, rounded as ipset rounds it.
+	for given in 0 1 64 65 100 128 1000 4097; do
+		both create x hash:ip hashsize $given
+		both list -t x
+		both save x
+		both destroy x
+	done
+	# Test that it stays so when the set grows: 129 entries fit into ipset's 128 buckets, 20,000
+	# do not. ipset then shows the size that it has grown to, and ours what was given.
+	script <<-'END'
+	create x hash:ip hashsize 128
+	add x 192.0.2.0/25
+	add x 198.51.100.1
+	list x
+	save x
+	-o xml list x
+	END
+	for i in {0..79}; do
+		echo "add x 10.0.$i.0/24"
+	done > grow
+	ipset restore -file grow
+	check_match "ipset's table has grown" 'hashsize [0-9]{4,} ' "$(ipset list -t x)"
+	fine "as many entries" restore -file grow
+	check_match "ours shows what was given" '^create x hash:ip family inet hashsize 128 maxelem' \
+		"$("$IPCUCKOO" save x)"
+	json "JSON does" 0 128 'd[0]["header"]["hashsize"]' list -t x
+	"$IPCUCKOO" save x > ours
+	ipset destroy
+	run_ok "ipset restores it" ipset restore -file ours
+	"$IPCUCKOO" destroy
+	ipset save > theirs
+	fine "and ours what ipset saved" restore -file theirs
+	check "with the size that ipset had then" "$(grep -o 'hashsize [0-9]*' theirs)" \
+		"$("$IPCUCKOO" save | grep -o 'hashsize [0-9]*')"
+	both destroy
+}
+
 test_timeouts()
 {
 	# Test that entries end, are shown with what is left to them, and can be refreshed.
@@ -860,6 +901,7 @@ test_forceadd
 test_files
 test_masks
 test_options
+test_hashsize
 test_timeouts
 test_restore
 test_crowdsec

@@ -61,21 +61,11 @@ static void add_number(struct header_item **next, const char *word,
 		 "%llu", (unsigned long long)value);
 }
 
-/* The size that ipset would make its table to hold as much. */
-static uint32_t hash_size(const struct nl_set *set)
-{
-	uint32_t size = set->hashsize;
-
-	while (size && size < set->entries && size < 1u << 31)
-		size *= 2;
-	return size;
-}
-
 static void add_exact(struct header_item **next, const struct nl_set *set)
 {
 	char seed[16], mask[ADDRESS_TEXT_SIZE];
 
-	add_number(next, "hashsize", hash_size(set));
+	add_number(next, "hashsize", set->hashsize);
 	/* No limit is the highest one, to all who read this. */
 	add_number(next, "maxelem", set->maxelem ? set->maxelem : UINT32_MAX);
 	if (set->netmask)
