@@ -157,20 +157,22 @@ size_t value_items(const struct listing *listing,
 	return next - items;
 }
 
-void walk_members(struct listing *listing, const struct packed *entries,
-		  int (*visit)(enum entry_kind kind, const uint8_t *entry,
-			       void *listing))
+int walk_members(struct listing *listing, const struct packed *entries,
+		 int (*visit)(enum entry_kind kind, const uint8_t *entry,
+			      void *listing))
 {
 	const struct valued *valued = &listing->valued;
+	int err = 0;
 	size_t i;
 
-	if (!valued->count)
-		packed_walk(entries, visit, listing);
-	for (i = 0; i < valued->count; i++) {
+	if (!entries->kept)
+		return packed_walk(entries, visit, listing);
+	for (i = 0; i < valued->count && !err; i++) {
 		listing->value = &valued->at[i].value;
-		visit(valued->at[i].kind, valued->at[i].entry, listing);
+		err = visit(valued->at[i].kind, valued->at[i].entry, listing);
 	}
 	listing->value = NULL;
+	return err;
 }
 
 /* The name of a host in the place of its address, if it has one, as ipset has it
@@ -256,7 +258,7 @@ static int check_alien(struct listing *listing, const struct packed *entries)
 		return fail(listing->tool, STATUS_REFUSED,
 			    "ipset cannot hold the set %s: it has no family any",
 			    set->name);
-	if (entries && packed_walk(entries, find_alien, listing))
+	if (entries && walk_members(listing, entries, find_alien))
 		return fail(listing->tool, STATUS_REFUSED,
 			    "ipset cannot hold the set %s: %s is an entry",
 			    set->name, set->type == IPCUCKOO_TYPE_HASH_IP ?
@@ -310,7 +312,9 @@ static void print_set(struct listing *listing, const struct packed *entries)
 		layout->close(listing);
 }
 
-/* The members, and what is kept for them if anything is, which is another dump. */
+/* The members, or, if anything is kept for them, the members with that, which is
+ * another dump: some may have expired since the first.
+ */
 static int read_entries(struct listing *listing, struct packed *entries)
 {
 	const char *name = listing->set->name;
@@ -320,6 +324,8 @@ static int read_entries(struct listing *listing, struct packed *entries)
 	err = nl_entries(tool->nl, name, entries);
 	torn = err > 0;
 	if (err >= 0 && entries->kept) {
+		packed_free(entries);
+		entries->kept = true;
 		err = nl_valued_entries(tool->nl, name, &listing->valued);
 		torn |= err > 0;
 	}
@@ -335,23 +341,33 @@ static int read_entries(struct listing *listing, struct packed *entries)
 	return STATUS_OK;
 }
 
-/* Print a set, or with @check only see whether ipset could hold it. */
-static int show_set(struct listing *listing, bool check)
+/* Print a set, or with @check only see whether ipset could hold it. The header counts
+ * the members that are printed: some may have expired, or others may have changed the
+ * set, since the kernel counted them.
+ */
+static int show_set(struct listing *listing, const struct nl_set *set, bool check)
 {
 	bool headers = listing->tool->terse && listing->layout != &layout_save;
+	bool exact = !is_approximate(set);
 	struct packed entries = { 0 };
+	struct nl_set shown = *set;
 	int status = STATUS_OK;
 
-	if (!headers && !is_approximate(listing->set))
+	listing->set = &shown;
+	if (!headers && exact)
 		status = read_entries(listing, &entries);
+	if (!status && !headers && exact)
+		shown.entries = entries.kept ? listing->valued.count :
+						packed_count(&entries);
 	if (!status && listing->layout == &layout_save)
 		status = check_comments(listing);
 	if (!status && check)
 		status = check_alien(listing, &entries);
 	else if (!status)
-		print_set(listing, is_approximate(listing->set) ? NULL : &entries);
+		print_set(listing, exact ? &entries : NULL);
 	packed_free(&entries);
 	valued_free(&listing->valued);
+	listing->set = set;
 	return status;
 }
 
@@ -363,10 +379,8 @@ static int show_sets(struct listing *listing, const struct nl_set *sets,
 	int status = STATUS_OK;
 	size_t i;
 
-	for (i = 0; i < count && !status && listing->ipset; i++) {
-		listing->set = &sets[i];
-		status = show_set(listing, true);
-	}
+	for (i = 0; i < count && !status && listing->ipset; i++)
+		status = show_set(listing, &sets[i], true);
 	if (status)
 		return status;
 	if (!names && layout != &layout_save &&
@@ -376,11 +390,11 @@ static int show_sets(struct listing *listing, const struct nl_set *sets,
 	if (layout->begin)
 		layout->begin(listing);
 	for (i = 0; i < count && !status; i++) {
-		listing->set = &sets[i];
 		if (!names) {
-			status = show_set(listing, false);
+			status = show_set(listing, &sets[i], false);
 			continue;
 		}
+		listing->set = &sets[i];
 		listing->count++;
 		layout->name(listing);
 	}

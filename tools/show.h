@@ -23,7 +23,8 @@
  * @set:	the set that is being printed
  * @count:	sets printed so far
  * @members:	members printed of the set
- * @valued:	its entries, if something is kept for them; walk_members() minds it
+ * @valued:	its entries with what is kept for them, if anything is; then there are
+ *		no others
  * @value:	what is kept for the member that is being printed, or NULL
  * @torn:	something changed while it was read, each time
  */
@@ -106,8 +107,8 @@ double bits_per_entry(const struct nl_set *set);
 char *member_text(const struct listing *listing, enum entry_kind kind,
 		  const uint8_t *entry, char text[MEMBER_TEXT_SIZE]);
 
-/* Visit the members in order. */
-void walk_members(struct listing *listing, const struct packed *entries,
+/* Visit the members in order. Return: 0, or what a visit returned that ended it. */
+int walk_members(struct listing *listing, const struct packed *entries,
 		  int (*visit)(enum entry_kind kind, const uint8_t *entry,
 			       void *listing));
 
