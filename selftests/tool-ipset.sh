@@ -332,6 +332,47 @@ test_errors()
 	statuses help nonsense
 }
 
+test_numbers()
+{
+	local option words
+
+	# Test that hexadecimal numbers are read as ipset reads them, and that those with a leading
+	# zero, which ipset takes for octal, are refused everywhere and never another value.
+	script <<-'END'
+	create x hash:ip timeout 0x10 maxelem 0X20 hashsize 0x40
+	list -t x
+	destroy
+	create x hash:ip timeout 08
+	create x hash:ip timeout 5s
+	create x hash:ip timeout 0x
+	END
+	for option in timeout maxelem hashsize bucketsize initval; do
+		for words in 010 00 0600; do
+			bad "create $option $words" "'$words' is invalid as number ($option; a leading zero: octal or decimal?)" \
+				create x hash:ip $option $words
+		done
+	done
+	bad "create netmask" "'010' is invalid as number" create x hash:ip netmask 010
+	"$IPCUCKOO" create x hash:net timeout 5 counters skbinfo
+	for option in timeout packets bytes skbqueue; do
+		bad "add $option" "'010' is invalid as number ($option; a leading zero" \
+			add x 192.0.2.1 $option 010
+		echo "add x 192.0.2.1 $option 010" > file
+		expect "add $option in a file" 1 "" "Error in line 1: Syntax error: '010' is invalid as number" \
+			restore -file file
+	done
+	bad "a prefix length" "leading zero" add x 10.0.0.0/010
+	bad "an address" "leading zero" add x 010.0.0.1
+	wrong "an attachment's order" "'010' is invalid as number" attach x src count order 010
+	wrong "and its mark" "'010' is invalid as number" attach x src mark 010
+	wrong "a limit" "'010' is invalid as number" change x maxelem 010
+	wrong "how many to show" "'010' is invalid as number" top --first 010
+	has "nothing was added" "" x
+	fine "zero itself" add x 192.0.2.1 timeout 0 packets 0x0
+	check_match "is zero" '192\.0\.2\.1 timeout 0 packets 0 bytes 0' "$("$IPCUCKOO" list x)"
+	"$IPCUCKOO" destroy
+}
+
 test_old_words()
 {
 	# Test that words that ipset has dropped are taken, with a warning for each.
@@ -894,6 +935,7 @@ load_module
 : > in
 test_commands
 test_errors
+test_numbers
 test_old_words
 test_hosts
 test_interactive

@@ -243,7 +243,8 @@ const char *meaning_word(const struct meaning *meanings, int value)
  * parse_number - read a whole number
  * @tool:	the run
  * @what:	what the number is, for the message
- * @word:	decimal, or hexadecimal after 0x
+ * @word:	decimal, or hexadecimal after 0x; no leading zeros, which ipset reads
+ *		as octal and people as decimal
  * @least:	lowest value allowed
  * @most:	highest value allowed
  * @value:	the result
@@ -262,6 +263,9 @@ int parse_number(const struct tool *tool, const char *what, const char *word,
 	if (*digits < '0' || *digits > '9' || *end)
 		return fail_syntax(tool, "'%s' is invalid as number (%s)", word,
 				   what);
+	if (!hex && digits[0] == '0' && digits[1])
+		return fail_syntax(tool, "'%s' is invalid as number (%s; a leading zero: octal or decimal?)",
+				   word, what);
 	if (errno || *value < least || *value > most)
 		return fail_syntax(tool, "'%s' is out of range %lld-%lld (%s)",
 				   word, least, most, what);
