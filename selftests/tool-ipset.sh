@@ -332,6 +332,32 @@ test_errors()
 	statuses help nonsense
 }
 
+test_types()
+{
+	# Test that a type that neither has is unknown whatever stands behind it, and that what
+	# stands behind one that both have is looked at then.
+	script <<-'END'
+	create x foo:bar
+	create x foo:bar range 0-1023
+	create x foo:bar timeout
+	create x foo:bar timeout x
+	create x foo:bar family inet family inet
+	create x foo:bar -exist nonsense
+	-! create x foo:bar
+	create x --timeout 5 hash:ip
+	create x -4 hash:ip
+	create -4 x hash:ip
+	create x hash:ip range 0-1023
+	create x hash:ip foo:bar
+	END
+	lines 'create x foo:bar range 0-1023\n'
+	both restore
+	lines ''
+	# ipset has more types than we.
+	expect "a type of ipset" 1 "" "Syntax error: typename 'bitmap:port' is unknown" \
+		create x bitmap:port range 0-1023
+}
+
 test_numbers()
 {
 	local option words
@@ -935,6 +961,7 @@ load_module
 : > in
 test_commands
 test_errors
+test_types
 test_numbers
 test_old_words
 test_hosts

@@ -96,6 +96,27 @@ static uint32_t maxelem_of(uint32_t number)
 	return number == UINT32_MAX ? 0 : number;
 }
 
+/* The name and the type, which are the first words whatever follows them: what may
+ * follow depends on the type.
+ */
+static int parse_type(const struct tool *tool, const struct words *words,
+		      struct nl_set *set)
+{
+	int status, type;
+
+	if (words->count < 2)
+		return fail_missing(tool, words->count);
+	status = parse_name(tool, words->word[0]);
+	if (!status)
+		status = parse_meaning(tool, "typename '", "' is unknown", type_words,
+				       words->word[1], &type);
+	if (status)
+		return status;
+	strcpy(set->name, words->word[0]);
+	set->type = type;
+	return STATUS_OK;
+}
+
 /**
  * parse_create - read the words of create
  * @tool:	the run
@@ -109,19 +130,14 @@ int parse_create(const struct tool *tool, struct words *words,
 		 struct nl_set *set, bool *has_maxelem)
 {
 	struct options options;
-	int type, status;
+	int status;
 
 	*set = (struct nl_set) { 0 };
-	status = options_parse(tool, OPTIONS_OF_SETS, words, 2, 2, &options);
+	status = parse_type(tool, words, set);
 	if (!status)
-		status = parse_name(tool, words->word[0]);
-	if (!status)
-		status = parse_meaning(tool, "typename '", "' is unknown", type_words,
-				       words->word[1], &type);
+		status = options_parse(tool, OPTIONS_OF_SETS, words, 2, 2, &options);
 	if (status)
 		return status;
-	strcpy(set->name, words->word[0]);
-	set->type = type;
 	set->maxelem = maxelem_of(options.of[OPTION_MAXELEM].number);
 	*has_maxelem = options.of[OPTION_MAXELEM].given;
 	set->flags = options.of[OPTION_FORCEADD].given ? IPCUCKOO_F_FORCEADD : 0;
