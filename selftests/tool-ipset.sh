@@ -358,6 +358,109 @@ test_types()
 		create x bitmap:port range 0-1023
 }
 
+test_names()
+{
+	local name
+
+	# Test that names of sets may be what ipset lets them be.
+	for name in -foo --foo -4 -5 -; do
+		both create "$name" hash:ip
+		both add "$name" 192.0.2.1
+		both test "$name" 192.0.2.1
+		both list "$name"
+		both save "$name"
+		"$IPCUCKOO" save > saved
+		both rename "$name" other
+		both create "$name" hash:ip
+		both swap "$name" other
+		both flush other
+		both destroy other
+		both list -n
+		both del "$name" 192.0.2.1
+		both destroy "$name"
+		cp saved in
+		both restore
+		lines ''
+		both save
+		both destroy "$name"
+	done
+	# Test that a name that is not there is one, with a dash or without.
+	script <<-'END'
+	list -z
+	list --verbos
+	save -z
+	flush -z
+	destroy -a
+	add -z 192.0.2.1
+	rename -z x
+	swap -z x
+	create x hash:ip
+	add x -z
+	add x 192.0.2.1 -z
+	test x -z
+	destroy
+	END
+	# Test that -n with two dashes is -n, and a beginning of new is new.
+	script <<-'END'
+	-N y hash:ip
+	--n list
+	--n x iphash
+	--ne z hash:ip
+	--t list
+	--s list
+	--q add y 192.0.2.300
+	--! create y hash:ip
+	--o xml list
+	--x y
+	--na
+	list -n
+	destroy
+	END
+	# Test that a name that is an option of ours is saved so that it comes back.
+	fine "a name that is an option" create -- -j hash:ip
+	fine "another" create -- -- filter:ip
+	fine "one to rename" rename -- -- --force
+	fine "an entry" add -- -j 192.0.2.1
+	fine "attached" attach -- -j src count
+	expect "and the filter" 0 "Set --force is approximate*" "" \
+		attach --approximate -- --force src count
+	"$IPCUCKOO" -q save --all > saved
+	"$IPCUCKOO" detach --all && "$IPCUCKOO" destroy
+	fine "is restored" restore -file saved
+	check "as it was" "$(< saved)" "$("$IPCUCKOO" -q save --all)"
+	"$IPCUCKOO" detach --all && "$IPCUCKOO" destroy
+}
+
+test_quit()
+{
+	local words
+
+	# Test that a line quit ends what restore reads, as it ends interactive mode.
+	for words in quit q 'quit now' '  quit' '-exist quit'; do
+		lines "create a hash:ip\n$words\nnonsense\n"
+		both restore
+		both list a
+		both destroy
+	done
+	# ipset forgets additions before it that it has not sent yet.
+	lines 'create a hash:ip\nadd a 192.0.2.1\nquit\nadd a 192.0.2.2\n'
+	expect "what stands before it is done" 0 "" "" restore -file in
+	has "and no more" 192.0.2.1 a
+	"$IPCUCKOO" destroy
+	lines 'create a hash:ip\nquitx\n'
+	"$IPCUCKOO" restore < in 2> err
+	check "not a longer word" 2 $?
+	lines ''
+	script <<-'END'
+	quit
+	q
+	quit now
+	END
+	lines 'quit now\nlist\n'
+	both -
+	lines ''
+}
+
 test_numbers()
 {
 	local option words
@@ -962,6 +1065,8 @@ load_module
 test_commands
 test_errors
 test_types
+test_names
+test_quit
 test_numbers
 test_old_words
 test_hosts

@@ -6,7 +6,7 @@
 . "${0%/*}/tool-functions"
 
 readme=$here/../README.md
-verbs="create add del test destroy list save restore flush rename swap help version - change count load attach detach block unblock stats top monitor"
+verbs="create add del test destroy list save restore flush rename swap help version - quit change count load attach detach block unblock stats top monitor"
 nobody=(setpriv --reuid=65534 --regid=65534 --clear-groups)
 # What help shows, as test_help() finds it.
 examples=()
@@ -104,13 +104,13 @@ test_usage()
 	wrong "unknown command, nothing near" $'No command specified: unknown argument xyzzy\nTry `ipcuckoo help\' for' xyzzy
 	expect "quiet about it" 2 "" "" -q crate
 	expect "no JSON about it" 2 "" "No command specified" -j crate
-	wrong "unknown option" 'Unknown argument --verbos; did you mean "--verbose"?' list --verbos
-	wrong "unknown short option" 'Unknown argument -x' list -x
+	wrong "unknown option" 'Unknown argument --apend; did you mean "--append"?' load a list --apend
+	wrong "unknown short option" 'Unknown argument -x' list a -x
 	wrong "unknown word" $'Unknown argument: `famly\'; did you mean "family"?' \
 		create a hash:ip famly inet
 	wrong "usage is shown with it" 'usage: ipcuckoo create NAME hash:ip|hash:net|filter:ip' \
 		create a hash:ip famly inet
-	wrong "options nobody has" "Unknown argument -a" destroy -a
+	wrong "options nobody has" "Unknown argument -a" destroy x -a
 	wrong "options of other verbs" $'Unknown argument: `--append\'' add a 192.0.2.1 --append
 	wrong "too many words" 'Unknown argument b' list a b
 	wrong "stats takes none" 'Unknown argument a' stats a
@@ -170,8 +170,8 @@ test_bad_names()
 	local name
 
 	# Test that what is no name is said to be none, and cannot talk to the terminal.
-	for name in . .. a/b "a b" 'a*' ä; do
-		bad "name '$name'" "is no name of a set: letters, digits and _ . - make names" \
+	for name in . .. a/b "a b" 'a"b' ä; do
+		bad "name '$name'" "is no name of a set: ASCII letters, digits and punctuation but \" and / make names, . and .. are none" \
 			create "$name" hash:ip
 	done
 	bad "the empty name" 'the name of the set is empty' create "" hash:ip

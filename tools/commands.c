@@ -153,6 +153,10 @@ const struct command commands[] = {
 	{ "-", run_interactive, COMMAND_IPSET, { NULL },
 	  "",
 	  "take commands from standard input, one a line, up to quit", "" },
+	{ "quit", run_quit, COMMAND_IPSET, { NULL },
+	  "",
+	  "end the commands that - and restore read",
+	  "What stands behind it is not read.\n" },
 	{ "change", run_change, 0, { NULL },
 	  "NAME maxelem N",
 	  "give a set another limit",
@@ -400,6 +404,14 @@ void print_help(const struct command *command)
 	       *command->usage ? " " : "", command->usage,
 	       *command->summary - 'a' + 'A', command->summary + 1,
 	       command->help);
+}
+
+/* As a command of its own it does nothing; interactive.c and restore.c end at it. */
+int run_quit(struct tool *tool, struct words *words)
+{
+	(void)tool;
+	(void)words;
+	return STATUS_OK;
 }
 
 /* If it is a type: what ipset calls the help that is specific to it. */

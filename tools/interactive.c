@@ -7,12 +7,6 @@
 
 #include "lines.h"
 
-/* The first word tells, or its beginning, as with commands. */
-static bool is_quit(const char *word)
-{
-	return !strncmp("quit", word, strlen(word));
-}
-
 /* The options of "-" hold for every line; those of a line for that line only.
  * Return: whether to go on.
  */
@@ -27,13 +21,11 @@ static bool run_line(struct tool *tool, char *line)
 		fail(tool, STATUS_USAGE, "too many words, or a quote without its end");
 	if (count <= 0)
 		return true;
-	if (is_quit(word[0]))
-		return false;
 	words.count = count;
 	one.command = NULL;
 	run_words(&one, &words);
 	tool->nl = one.nl;
-	return true;
+	return !one.command || one.command->run != run_quit;
 }
 
 int run_interactive(struct tool *tool, struct words *words)

@@ -100,11 +100,20 @@ const struct layout layout_plain = {
 	.members = plain_members,
 };
 
+/* What stands before a name that we would take for an option. ipset has no "--",
+ * and fewer options.
+ */
+static const char *save_dashes(const struct listing *listing)
+{
+	return !listing->ipset && needs_dashes(listing->set->name) ? "-- " : "";
+}
+
 static void save_header(struct listing *listing)
 {
 	const struct nl_set *set = listing->set;
 
-	printf("create %s %s", set->name, meaning_word(type_words, set->type));
+	printf("create %s%s %s", save_dashes(listing), set->name,
+	       meaning_word(type_words, set->type));
 	print_items(set);
 }
 
@@ -114,6 +123,7 @@ static int save_member(enum entry_kind kind, const uint8_t *entry, void *data)
 	char text[IPCUCKOO_NAME_SIZE + 8 + MEMBER_TEXT_SIZE], *end = text;
 
 	end = stpcpy(end, "add ");
+	end = stpcpy(end, save_dashes(listing));
 	end = stpcpy(end, listing->set->name);
 	*end++ = ' ';
 	end = member_text(listing, kind, entry, end);

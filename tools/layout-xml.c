@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* XML. Of names and values only comments may have characters to be escaped. */
+/* XML. Names of sets and comments may have characters to be escaped; no quotes. */
 #include "attachment.h"
 #include "show.h"
 
@@ -42,7 +42,9 @@ static void xml_begin(struct listing *listing)
 
 static void xml_name(struct listing *listing)
 {
-	printf("<ipset name=\"%s\"/>\n", listing->set->name);
+	fputs("<ipset name=\"", stdout);
+	print_text(listing->set->name);
+	puts("\"/>");
 }
 
 /* Only what is wrong, or not there yet. */
@@ -67,9 +69,10 @@ static void xml_header(struct listing *listing)
 	struct header_item items[HEADER_ITEMS];
 	size_t count = header_items(set, items);
 
-	printf("<ipset name=\"%s\">\n<type>%s</type>\n<revision>%u</revision>\n<header>",
-	       set->name, meaning_word(type_words, set->type),
-	       type_revision(set));
+	fputs("<ipset name=\"", stdout);
+	print_text(set->name);
+	printf("\">\n<type>%s</type>\n<revision>%u</revision>\n<header>",
+	       meaning_word(type_words, set->type), type_revision(set));
 	print_items(items, count);
 	printf("\n<memsize>%llu</memsize>\n<references>%u</references>\n<numentries>%u</numentries>\n",
 	       (unsigned long long)set->memory, set->attachments, set->entries);

@@ -3,15 +3,10 @@
  * ipcuckoo: control of the ipcuckoo kernel module. The table of commands in
  * commands.c is where to start reading; here are the options that go with all.
  */
+#include <stddef.h>
 #include <stdlib.h>
 
 #include "tool.h"
-
-/* Options of the tool itself, which may stand anywhere. */
-struct globals {
-	bool help;
-	bool version;
-};
 
 static int take_output(struct tool *tool, const char *word)
 {
@@ -37,52 +32,61 @@ static int take_file(struct tool *tool, const char *word)
 	return STATUS_OK;
 }
 
-/* An option of the tool: one that is a flag, or one that has a value. */
-struct global {
-	const char *brief;
+/**
+ * struct global - an option that goes with every command, and may stand anywhere
+ * @letter:	its short spelling; "" if it has none
+ * @name:	its long one; both are written with one dash or two
+ * @take:	does what its value asks for; NULL if it is a flag
+ * @flag:	where in struct tool the flag is
+ */
+static const struct global {
+	const char *letter;
 	const char *name;
-	bool *flag;
 	int (*take)(struct tool *tool, const char *value);
+	size_t flag;
+} globals[] = {
+	{ "j", "json",		NULL, offsetof(struct tool, json) },
+	{ "q", "quiet",		NULL, offsetof(struct tool, quiet) },
+	{ "!", "exist",		NULL, offsetof(struct tool, exist) },
+	{ "o", "output",	take_output, 0 },
+	{ "s", "sorted",	NULL, offsetof(struct tool, sorted) },
+	{ "n", "name",		NULL, offsetof(struct tool, names) },
+	{ "t", "terse",		NULL, offsetof(struct tool, terse) },
+	{ "r", "resolve",	NULL, offsetof(struct tool, resolve) },
+	{ "f", "file",		take_file, 0 },
+	{ "", "force",		NULL, offsetof(struct tool, force) },
+	{ "h", "help",		NULL, offsetof(struct tool, help) },
+	{ "V", "version",	NULL, offsetof(struct tool, version) },
 };
 
-static bool is_global(const struct global *global, const char *word)
+/* ipset has --n for -n as well. Return: the option, or NULL. */
+static const struct global *find_global(const char *word)
 {
-	const char *name = word + 1;
+	size_t i;
 
-	if (*word != '-')
-		return false;
-	if (*name == '-')
-		name++;
-	return !strcmp(global->brief, word) || !strcmp(global->name, name);
+	if (*word++ != '-')
+		return NULL;
+	if (*word == '-')
+		word++;
+	if (!*word)
+		return NULL;
+	for (i = 0; i < sizeof(globals) / sizeof(globals[0]); i++)
+		if (!strcmp(globals[i].letter, word) || !strcmp(globals[i].name, word))
+			return &globals[i];
+	return NULL;
+}
+
+bool needs_dashes(const char *name)
+{
+	return find_global(name) || !strcmp(name, "--");
 }
 
 /* Take an option and its value; *i moves to the last word of it. */
-static int take_global(struct tool *tool, struct globals *globals,
-		       const struct words *words, int *i, bool *taken)
+static int take_global(struct tool *tool, const struct global *global,
+		       const struct words *words, int *i)
 {
-	const struct global all[] = {
-		{ "-j", "json",		&tool->json, NULL },
-		{ "-q", "quiet",	&tool->quiet, NULL },
-		{ "-!", "exist",	&tool->exist, NULL },
-		{ "-o", "output",	NULL, take_output },
-		{ "-s", "sorted",	&tool->sorted, NULL },
-		{ "-n", "name",		&tool->names, NULL },
-		{ "-t", "terse",	&tool->terse, NULL },
-		{ "-r", "resolve",	&tool->resolve, NULL },
-		{ "-f", "file",		NULL, take_file },
-		{ "--force", "force",	&tool->force, NULL },
-		{ "-h", "help",		&globals->help, NULL },
-		{ "-V", "version",	&globals->version, NULL },
-	};
-	const struct global *global = all, *end = all + sizeof(all) / sizeof(all[0]);
-
-	while (global < end && !is_global(global, words->word[*i]))
-		global++;
-	*taken = global < end;
-	if (!*taken)
-		return STATUS_OK;
-	if (global->flag) {
-		*global->flag = true;
+	if (!global->take) {
+		*(bool *)((char *)tool + global->flag) = true;
 		return STATUS_OK;
 	}
 	if (*i + 1 == words->count)
@@ -103,12 +107,17 @@ static bool is_text_next(const struct words *words, int kept)
 	return command && command->run == run_add;
 }
 
-/* Take the options out of the words, up to "--". */
-static int take_globals(struct tool *tool, struct globals *globals,
-			struct words *words)
+/**
+ * take_globals - take the options that go with every command out of the words
+ * @tool:	the run, which has them then
+ * @words:	the words, up to "--"; on return the rest
+ *
+ * Return: STATUS_OK, or another after a message.
+ */
+int take_globals(struct tool *tool, struct words *words)
 {
+	const struct global *global;
 	int i, kept = 0, status;
-	bool taken;
 
 	words->plain = words->count;
 	for (i = 0; i < words->count; i++) {
@@ -117,30 +126,17 @@ static int take_globals(struct tool *tool, struct globals *globals,
 				words->plain = kept;
 				continue;
 			}
-			status = take_global(tool, globals, words, &i, &taken);
+			global = find_global(words->word[i]);
+			status = global ? take_global(tool, global, words, &i) : STATUS_OK;
 			if (status)
 				return status;
-			if (taken)
+			if (global)
 				continue;
 		}
 		words->word[kept++] = words->word[i];
 	}
 	words->count = kept;
 	return STATUS_OK;
-}
-
-/**
- * take_line_options - take the options out of a line of a file
- * @tool:	the run, which has them then
- * @words:	its words; on return the rest
- *
- * Return: STATUS_OK, or another after a message.
- */
-int take_line_options(struct tool *tool, struct words *words)
-{
-	struct globals globals = { 0 };
-
-	return take_globals(tool, &globals, words);
 }
 
 /* What ipset's scripts expect of ipset's commands: 1 for all that failed but
@@ -157,19 +153,18 @@ static int exit_status(const struct command *command, int status)
 
 static int run(struct tool *tool, struct words *words)
 {
-	struct globals globals = { 0 };
 	const char *name;
 	int status;
 
-	status = take_globals(tool, &globals, words);
+	status = take_globals(tool, words);
 	if (status)
 		return status;
-	if (globals.version)
+	if (tool->version)
 		return print_tool_version(tool);
 	if (!words->count) {
-		if (globals.help)
+		if (tool->help)
 			print_usage(stdout);
-		return globals.help ? STATUS_OK :
+		return tool->help ? STATUS_OK :
 		       fail(tool, STATUS_USAGE,
 			    "No command specified.\nTry `ipcuckoo help' for more information.");
 	}
@@ -180,7 +175,7 @@ static int run(struct tool *tool, struct words *words)
 	tool->command = find_command(name);
 	if (!tool->command)
 		return fail_command(tool, name);
-	if (globals.help) {
+	if (tool->help) {
 		print_help(tool->command);
 		return STATUS_OK;
 	}

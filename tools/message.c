@@ -195,7 +195,13 @@ static int fail_no_set(const struct tool *tool, const char *name)
 		names = calloc(count, sizeof(*names));
 	for (i = 0; names && i < count; i++)
 		names[i] = sets[i].name;
-	if (!names)
+	if (name[0] == '-')
+		status = fail(tool, STATUS_REFUSED,
+			      "The set with the given name does not exist: \"%s\", and %s has no such option%s\nTry `ipcuckoo help %s' for more information.",
+			      name, tool->command->name,
+			      nearest_hint(name, names, names ? count : 0),
+			      tool->command->name);
+	else if (!names)
 		status = fail(tool, STATUS_REFUSED,
 			      "The set with the given name does not exist: \"%s\"; make it with: ipcuckoo create %s hash:ip",
 			      name, name);

@@ -37,6 +37,7 @@ struct binding {
  * @count:	how many
  * @last:	of these, the one asked for last
  * @list:	entries of a line
+ * @quit:	a line was quit: the lines behind it are not read
  */
 struct restore {
 	struct tool *tool;
@@ -46,6 +47,7 @@ struct restore {
 	size_t count;
 	size_t last;
 	struct list list;
+	bool quit;
 };
 
 static struct binding *bind_name(struct restore *r, const char *name,
@@ -374,6 +376,10 @@ static int run_line(struct restore *r, struct words *words)
 	r->line.command = find_command(name);
 	if (!r->line.command)
 		return fail_command(&r->line, name);
+	if (r->line.command->run == run_quit) {
+		r->quit = true;
+		return STATUS_OK;
+	}
 	words->word++;
 	words->count--;
 	words->plain--;
@@ -397,7 +403,7 @@ static int read_line(struct restore *r, char *text)
 			    "too many words, or a quote without its end");
 	if (!words.count)
 		return STATUS_OK;
-	status = take_line_options(&r->line, &words);
+	status = take_globals(&r->line, &words);
 	/* Messages name the file that is read. */
 	r->line.file = r->tool->file;
 	return status || !words.count ? status : run_line(r, &words);
@@ -411,7 +417,7 @@ static int read_file(struct restore *r, FILE *file)
 	size_t room = 0;
 	ssize_t len;
 
-	while (!status && (len = getline(&text, &room, file)) >= 0) {
+	while (!status && !r->quit && (len = getline(&text, &room, file)) >= 0) {
 		/* The options of a line go with it. */
 		r->line = *r->tool;
 		r->line.line = ++number;

@@ -444,9 +444,10 @@ static int show_attachments(struct listing *listing, const struct nl_set *sets,
 				      "the device %s has a quote in its name, which restore cannot read",
 				      all[i].dev);
 		else if (set)
-			printf("attach %s %s%s\n", set->name,
-			       attachment_text(&all[i], text),
-			       is_approximate(set) ? " --approximate" : "");
+			printf("attach %s%s%s %s\n",
+			       is_approximate(set) ? "--approximate " : "",
+			       needs_dashes(set->name) ? "-- " : "", set->name,
+			       attachment_text(&all[i], text));
 	}
 	free(all);
 	return status;

@@ -46,6 +46,8 @@ enum output {
  * @names:	-name: list names only
  * @terse:	-terse: list no members
  * @resolve:	-resolve: list host names where there are any
+ * @help:	--help: show help instead
+ * @version:	--version: show the version instead
  * @output:	-output: how to list
  * @file:	-file: where to write, or to read from; or NULL
  * @line:	the line of the input that is worked on, for messages; 0 for none
@@ -61,6 +63,8 @@ struct tool {
 	bool names;
 	bool terse;
 	bool resolve;
+	bool help;
+	bool version;
 	enum output output;
 	const char *file;
 	unsigned long line;
@@ -110,7 +114,12 @@ extern const struct command commands[];
 const struct command *find_command(const char *word);
 int fail_command(const struct tool *tool, const char *name);
 int run_words(struct tool *tool, struct words *words);
-int take_line_options(struct tool *tool, struct words *words);
+int take_globals(struct tool *tool, struct words *words);
+
+/* Whether a set's name is an option of the tool too, so that "--" has to stand
+ * before it.
+ */
+bool needs_dashes(const char *name);
 
 /* A word of the grammar and what it stands for; a table ends with a NULL. */
 struct meaning {
@@ -183,6 +192,7 @@ int run_list(struct tool *tool, struct words *words);
 int run_restore(struct tool *tool, struct words *words);
 int run_save(struct tool *tool, struct words *words);
 int run_interactive(struct tool *tool, struct words *words);
+int run_quit(struct tool *tool, struct words *words);
 int run_add(struct tool *tool, struct words *words);
 int run_del(struct tool *tool, struct words *words);
 int run_test(struct tool *tool, struct words *words);

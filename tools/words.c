@@ -109,6 +109,15 @@ int fail_unknown(const struct tool *tool, const struct keyword *keywords,
 		    tool->command->name);
 }
 
+/* Whether a keyword may stand at this place: one of the words of a command, only
+ * behind the words that the command needs; an option that only we have, anywhere.
+ */
+static bool may_stand(const struct keyword *keyword, bool option, int kept, int least)
+{
+	return (kept && kept >= least) ||
+	       (option && !strncmp(keyword->word, "--", 2));
+}
+
 /* Take one keyword and its value; *i moves to the last word of it. */
 static int take_keyword(const struct tool *tool, struct words *words,
 			const struct keyword *keyword, int *i)
@@ -133,10 +142,11 @@ static int take_keyword(const struct tool *tool, struct words *words,
  * parse_words - sort a command's words out
  * @tool:	the run
  * @words:	the words; on return those that are no keywords
- * @keywords:	what may stand behind the first @least words, or, if it is an
- *		option, anywhere
+ * @keywords:	what may stand behind the first @least words, or, if it is written
+ *		with two dashes in the table, anywhere
  * @least:	words the command needs: these, and the first one in any case,
- *		are taken as they are, for a set may be called as a keyword is
+ *		are taken as they are, for a set may be called as a keyword is,
+ *		and its name may begin with a dash
  * @most:	words the command takes
  *
  * Return: STATUS_OK, or STATUS_USAGE after a message.
@@ -152,14 +162,12 @@ int parse_words(const struct tool *tool, struct words *words,
 		char *word = words->word[i];
 
 		option = is_option(words, i);
-		keyword = NULL;
-		if (option || (kept && kept >= least))
-			keyword = find_keyword(keywords, word, option);
-		if (keyword) {
+		keyword = find_keyword(keywords, word, option);
+		if (keyword && may_stand(keyword, option, kept, least)) {
 			status = take_keyword(tool, words, keyword, &i);
 			if (status)
 				return status;
-		} else if (option || kept == most) {
+		} else if (kept == most || (option && kept && kept >= least)) {
 			return fail_unknown(tool, keywords, word);
 		} else {
 			words->word[kept++] = word;
@@ -178,10 +186,14 @@ int parse_words(const struct tool *tool, struct words *words,
  */
 int parse_name(const struct tool *tool, const char *name)
 {
-	static const char letters[] =
-		"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_.-";
 	size_t len = strlen(name);
 	char quoted[80];
+	bool is_name;
+	size_t i;
+
+	is_name = strcmp(name, ".") && strcmp(name, "..");
+	for (i = 0; i < len; i++)
+		is_name &= name[i] > ' ' && name[i] < 0x7f && !strchr("\"/", name[i]);
 
 	address_quote(quoted, sizeof(quoted), name, len);
 	if (!len)
@@ -189,10 +201,9 @@ int parse_name(const struct tool *tool, const char *name)
 	if (len >= IPCUCKOO_NAME_SIZE)
 		return fail_syntax(tool, "setname '%s' is longer than %d characters",
 				   quoted, IPCUCKOO_NAME_SIZE - 1);
-	if (strspn(name, letters) != len || !strcmp(name, ".") ||
-	    !strcmp(name, ".."))
+	if (!is_name)
 		return fail_syntax(tool,
-				   "\"%s\" is no name of a set: letters, digits and _ . - make names",
+				   "\"%s\" is no name of a set: ASCII letters, digits and punctuation but \" and / make names, . and .. are none",
 				   quoted);
 	return STATUS_OK;
 }
