@@ -502,6 +502,76 @@ test_numbers()
 	"$IPCUCKOO" destroy
 }
 
+test_firewalld()
+{
+	# Test that firewalld finds the types that we have, and that its commands are understood:
+	# its own code is run on us under the name of ipset.
+	mkdir -p bin
+	ln -sf "$IPCUCKOO" bin/ipset
+	if ! /usr/bin/python3 -c 'import firewall.core.ipset' 2> err; then
+		not_ok "firewalld's code is there" "python3-firewall" "$(tail -n 1 err)"
+		return
+	fi
+	check "firewalld" "types hash:ip hash:net
+sets f4 hash:ip timeout 600, f6 hash:net family inet6
+f4 192.0.2.1 192.0.2.2, f6 2001:db8::/32
+version ipset v7.17, protocol version: 7" "$(/usr/bin/python3 - "$work/bin/ipset" 2>&1 <<-'END'
+	import sys
+	from firewall.core import ipset as module
+	module.COMMANDS["ipset"] = sys.argv[1]
+	ipset = module.ipset()
+	print("types", *sorted(ipset.set_supported_types()))
+	ipset.set_create("f4", "hash:ip", {"family": "inet", "timeout": "600", "maxelem": "65536"})
+	ipset.set_restore("f6", "hash:net", ["2001:db8::/32"], {"family": "inet6"}, None)
+	ipset.set_add("f4", "192.0.2.1")
+	ipset.set_restore("f4", "hash:ip", ["192.0.2.1", "192.0.2.2"],
+	                  {"family": "inet", "timeout": "600", "maxelem": "65536"}, None)
+	def shown(name, value):
+	    kind, options = value
+	    options.pop("maxelem", None) # 4294967295 where ipset has 65536 and hides it
+	    return " ".join([name, kind, *(f"{k} {v}" for k, v in sorted(options.items()))])
+	print("sets", ", ".join(shown(*item) for item in sorted(ipset.set_get_active_terse().items())))
+	def members(name):
+	    lines = ipset.set_list(name)
+	    return " ".join([name, *(l.split()[0] for l in lines[lines.index("Members:") + 1:] if l)])
+	print(", ".join(members(name) for name in ("f4", "f6")))
+	ipset.set_delete("f4", "192.0.2.1")
+	ipset.swap("f4", "f4")
+	ipset.rename("f4", "f5")
+	ipset.set_flush("f5")
+	ipset.set_destroy("f5")
+	ipset.set_destroy("f6")
+	print("version", ipset.version().strip())
+	END
+	)"
+	expect "nothing is left" 0 "" "" list -n
+}
+
+# What programs make of the version. Each line is the way of one of them, on our line and on ipset's.
+test_probes()
+{
+	local how name
+
+	ln -sf "$IPCUCKOO" bin/ipset
+	for name in "$(command -v ipset)" bin/ipset; do
+		{
+			"$name" version
+			"$name" -v
+			"$name" --version
+			"$name" --version | grep -oE 'v[0-9]+\.[0-9]+' | head -n 1
+			"$name" -v | grep -o 'v[467]'
+			"$name" -v | grep -o 'version.*[0-9]' | head -n 1 | cut -d ' ' -f 2
+			"$name" -v | awk '{ print $2 }' | cut -c 2
+			"$name" -v | sed 's/.*protocol version: //'
+			"$name" -v | cut -d : -f 2
+		} > "probes.${name%%/*}" 2>&1
+	done
+	check "as ipset, to the letter" "$(< probes.)" "$(< probes.bin)"
+	run_tool version
+	check "as ipcuckoo, one line" 1 "$(grep -c '' out)"
+	check "with ipset's protocol at its end" 7 "${out##*protocol version: }"
+}
+
 test_old_words()
 {
 	# Test that words that ipset has dropped are taken, with a warning for each.
@@ -1068,6 +1138,8 @@ test_types
 test_names
 test_quit
 test_numbers
+test_firewalld
+test_probes
 test_old_words
 test_hosts
 test_interactive

@@ -28,7 +28,7 @@ test_absent()
 	done
 	expect "not loaded, quiet" 1 "" "" -q list
 	expect "not loaded, JSON" 1 "" "not loaded" -j list
-	check_match "not loaded: version" $'^0 ipcuckoo v[0-9.]+, protocol version: 1\nmodule not loaded$' \
+	check_match "not loaded: version" '^0 ipcuckoo v[0-9.]+ \(module not loaded\), protocol version: 7$' \
 		"$(run_tool version; echo "$status $out")"
 }
 
@@ -39,7 +39,7 @@ test_version()
 	run_tool --version
 	version=${out#ipcuckoo v}
 	version=${version%, *}
-	check_match "--version" '^ipcuckoo v[0-9]+\.[0-9]+[0-9.]*, protocol version: 1$' "$out"
+	check_match "--version" '^ipcuckoo v[0-9]+\.[0-9]+[0-9.]*, protocol version: 7$' "$out"
 	expect "-V" 0 "$out" "" -V
 	expect "-V behind a command" 0 "$out" "" list -V
 	json "-V -j" 0 "{\"tool\": \"$version\"}" d -V
@@ -195,7 +195,7 @@ test_denied()
 		check "nobody: $words" "$want ipcuckoo v0.1.0: Kernel error received: Operation not permitted (this needs root or CAP_NET_ADMIN)" \
 			"$status $(cat out err)"
 	done
-	check_match "nobody: version" $'^ipcuckoo v[0-9.]+, protocol version: 1\nmodule loaded; its version needs root' \
+	check_match "nobody: version" '^ipcuckoo v[0-9.]+ \(module loaded, its version needs root to read\), protocol version: 7$' \
 		"$("${nobody[@]}" ./ipcuckoo version)"
 	expect "nothing was made" 0 "" "" list
 }

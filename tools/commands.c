@@ -6,7 +6,7 @@
  */
 #include <stdlib.h>
 
-#include "tool.h"
+#include "show.h"
 
 #define ENTRY_HELP							\
 	"An entry is an address, a prefix (A/LEN) or a range (A-B), IPv4 or\n" \
@@ -357,6 +357,30 @@ static const struct {
 
 #define GLOBALS	(sizeof(globals) / sizeof(globals[0]))
 
+static const struct {
+	unsigned int type;
+	const char *text;
+} types[] = {
+	{ IPCUCKOO_TYPE_HASH_IP,	"hosts; iphash is another word for it" },
+	{ IPCUCKOO_TYPE_HASH_NET,	"hosts and prefixes; nethash is another word for it" },
+	{ IPCUCKOO_TYPE_FILTER_IP,	"hosts, approximately" },
+};
+
+/* As ipset prints them: a line for each with its name and the revision that ipset
+ * has for it. firewalld reads all lines behind the heading, and fails at a blank
+ * one: this has to be the end of the help.
+ */
+static void print_types(FILE *to)
+{
+	size_t i;
+
+	fputs("\nSupported set types:\n", to);
+	for (i = 0; i < sizeof(types) / sizeof(types[0]); i++)
+		fprintf(to, "    %-12s  %u  %s\n",
+			meaning_word(type_words, types[i].type),
+			type_revision(types[i].type), types[i].text);
+}
+
 void print_usage(FILE *to)
 {
 	const struct command *command;
@@ -378,6 +402,7 @@ void print_usage(FILE *to)
 	      "  5  no permission\n"
 	      "\nFor a start: ipcuckoo block 192.0.2.1; more: ipcuckoo help COMMAND\n",
 	      to);
+	print_types(to);
 }
 
 /* The grammar of all, for who completes words, or compares them. */

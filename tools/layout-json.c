@@ -93,7 +93,7 @@ static void json_header(struct listing *listing)
 	json_next(listing);
 	printf("{\"name\":%s,\"type\":\"%s\",\"revision\":%u,\"header\":%s",
 	       json_text(name), meaning_word(type_words, set->type),
-	       type_revision(set), json_text(header));
+	       type_revision(set->type), json_text(header));
 	json_object_put(name);
 	json_object_put(header);
 }

@@ -50,7 +50,7 @@ static void plain_header(struct listing *listing)
 	if (listing->count > 1)
 		fputc('\n', stdout);
 	printf("Name: %s\nType: %s\nRevision: %u\nHeader:", set->name,
-	       meaning_word(type_words, set->type), type_revision(set));
+	       meaning_word(type_words, set->type), type_revision(set->type));
 	print_items(set);
 	printf("Size in memory: %llu\nReferences: %u\nNumber of entries: %u\n",
 	       (unsigned long long)set->memory, set->attachments, set->entries);

@@ -72,7 +72,7 @@ static void xml_header(struct listing *listing)
 	fputs("<ipset name=\"", stdout);
 	print_text(set->name);
 	printf("\">\n<type>%s</type>\n<revision>%u</revision>\n<header>",
-	       meaning_word(type_words, set->type), type_revision(set));
+	       meaning_word(type_words, set->type), type_revision(set->type));
 	print_items(items, count);
 	printf("\n<memsize>%llu</memsize>\n<references>%u</references>\n<numentries>%u</numentries>\n",
 	       (unsigned long long)set->memory, set->attachments, set->entries);

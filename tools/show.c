@@ -25,9 +25,9 @@ double bits_per_entry(const struct nl_set *set)
 	return set->entries ? 8.0 * set->memory / set->entries : 0;
 }
 
-unsigned int type_revision(const struct nl_set *set)
+unsigned int type_revision(unsigned int type)
 {
-	switch (set->type) {
+	switch (type) {
 	case IPCUCKOO_TYPE_HASH_IP:
 		return 6;
 	case IPCUCKOO_TYPE_HASH_NET:

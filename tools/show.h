@@ -98,7 +98,7 @@ size_t header_items(const struct nl_set *set,
 		    struct header_item items[HEADER_ITEMS]);
 
 /* What ipset calls the revision of the type. */
-unsigned int type_revision(const struct nl_set *set);
+unsigned int type_revision(unsigned int type);
 
 double load_factor(const struct nl_set *set);
 double bits_per_entry(const struct nl_set *set);
