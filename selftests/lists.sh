@@ -175,6 +175,29 @@ test_other_kinds()
 	ipcuckoo destroy grows
 }
 
+# compare NAME RESULT WORDS WORDS: two lists, by the program that compares them
+compare()
+{
+	tr ' ' '\n' <<< "$3" > $lists/one
+	tr ' ' '\n' <<< "$4" > $lists/other
+	check "$1" "$2" "$(packets same $lists/one $lists/other 2>&1)"
+}
+
+# Test that lists are compared as sets: real ones repeat entries.
+test_same()
+{
+	compare "an entry that one list repeats counts once" 2 \
+		"192.0.2.1 192.0.2.1 198.51.100.0/24" "198.51.100.0/24 192.0.2.1"
+	compare "whichever list it is" 3 "192.0.2.1 2001:db8::1 192.0.2.0/24" \
+		"2001:db8::1 192.0.2.1 192.0.2.0/24 2001:db8::1 192.0.2.0/24 192.0.2.1/32"
+	compare "as many lines, of other entries" "packets: 2 entries of IPv4, and 1" \
+		"192.0.2.1 192.0.2.2" "192.0.2.1 192.0.2.1"
+	compare "as many entries, others" "packets: as many entries of IPv4, but others" \
+		"192.0.2.1 192.0.2.1 192.0.2.2" "192.0.2.1 192.0.2.3"
+	compare "a prefix is not its first address" "packets: as many entries of IPv6, but others" \
+		"2001:db8::/127" "2001:db8::"
+}
+
 test_real_lists()
 {
 	local data=${IPCUCKOO_DATA:-}
@@ -197,6 +220,7 @@ test_real_lists()
 note "SEED=$seed repeats this run"
 mkdir -p $lists
 load_module
+test_same
 test_million
 test_other_kinds
 test_real_lists

@@ -4,7 +4,7 @@
  * with what a naive reference says.
  *
  *   packets generate hosts|nets COUNT
- *   packets same FILE FILE	do two lists have the same entries?
+ *   packets same FILE FILE	do two lists have the same entries, however often?
  *   packets check PATH		so many packets, each with its own verdict, then
  *				the counters of the attachments, which are as
  *				the rules given with -r
@@ -711,6 +711,18 @@ static int generate(const char *what, uint32_t count)
 	return fflush(stdout) ? 2 : 0;
 }
 
+/* Sort a list, and keep one of each entry: people's lists repeat some. */
+static void make_set(struct list *list)
+{
+	size_t i, kept = 0;
+
+	qsort(list->entries, list->count, sizeof(struct range), range_order);
+	for (i = 0; i < list->count; i++)
+		if (!kept || range_order(&list->entries[kept - 1], &list->entries[i]))
+			list->entries[kept++] = list->entries[i];
+	list->count = kept;
+}
+
 static int same(const char *a, const char *b)
 {
 	struct list x[2] = {}, y[2] = {};
@@ -719,6 +731,8 @@ static int same(const char *a, const char *b)
 	list_read(x, a);
 	list_read(y, b);
 	for (i = 0; i < 2; i++) {
+		make_set(&x[i]);
+		make_set(&y[i]);
 		if (x[i].count != y[i].count)
 			errx(1, "%zu entries of IPv%c, and %zu", x[i].count, "46"[i],
 			     y[i].count);
