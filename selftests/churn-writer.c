@@ -81,6 +81,14 @@ static bool go_on(void)
 	return !stop && now() - began < seconds;
 }
 
+/* The same, and where the machine is slow up to two minutes more, until what was to be seen
+ * has been @seen.
+ */
+static bool go_on_until(bool seen)
+{
+	return go_on() || (!stop && !seen && now() - began < seconds + 120);
+}
+
 #define tell(...) do {				\
 	if (wrong++ < TOLD) {			\
 		printf("wrong: " __VA_ARGS__);	\
@@ -1022,9 +1030,7 @@ static int states(const char *set)
 	pid = fork();
 	if (!pid)
 		change_states(set, progress);
-	/* On a slow kernel it takes a while until there was one of each. */
-	while (go_on() || (!stop && !(whole && interrupted) &&
-			   now() - began < seconds + 60)) {
+	while (go_on_until(whole && interrupted)) {
 		low = progress[0];
 		status = run_dump(command(IPCUCKOO_CMD_ENTRY_GET, set), &dump,
 				  NULL, NULL);
@@ -1071,7 +1077,7 @@ static int destroy(void)
 	struct nlmsghdr *h;
 	int code;
 
-	while (go_on()) {
+	while (go_on_until(cut)) {
 		create("victim", IPCUCKOO_TYPE_HASH_IP, IPCUCKOO_FAMILY_INET);
 		change_group("victim", IPCUCKOO_CMD_ENTRY_ADD, 1);
 		change_group("victim", IPCUCKOO_CMD_ENTRY_ADD, 2);
@@ -1114,7 +1120,7 @@ static int kill_filler(const char *set)
 	double patience;
 	pid_t pid;
 
-	while (go_on()) {
+	while (go_on_until(most > before)) {
 		fflush(stdout);
 		pid = fork();
 		if (!pid) {
@@ -1127,7 +1133,7 @@ static int kill_filler(const char *set)
 		kill(pid, SIGKILL);
 		waitpid(pid, NULL, 0);
 		rounds++;
-		patience = now() + 20;
+		patience = now() + 200;
 		while (memory_used() != before && now() < patience)
 			usleep(10000);
 		if (memory_used() != before) {

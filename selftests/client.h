@@ -426,9 +426,9 @@ static inline int module_unload(void)
 	return syscall(SYS_delete_module, IPCUCKOO_FAMILY_NAME, O_NONBLOCK) ? -errno : 0;
 }
 
-/* Until it holds, or @seconds have passed. */
+/* Until it holds, or ten times @seconds have passed, for a machine that is shared. */
 #define wait_until(condition, seconds) ({				\
-	int wait_left = (seconds) * 50;					\
+	int wait_left = (seconds) * 500;				\
 	while (!(condition) && wait_left--)				\
 		usleep(20000);						\
 	wait_left >= 0;							\

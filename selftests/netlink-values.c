@@ -326,22 +326,35 @@ static bool found(const char *set, const char *host)
 	return answer_number(&answer, IPCUCKOO_A_FOUND) == 1;
 }
 
+static double now(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return t.tv_sec + t.tv_nsec / 1e9;
+}
+
 static void test_end(void)
 {
 	struct answer answer;
+	double began;
 
 	remake("t", IPCUCKOO_TYPE_HASH_IP, IPCUCKOO_O_TIMEOUT, 0);
 	add(&answer, "t", 0, 0, PIECES(RAW(HOSTS4, "\1\1\1\1\2\2\2\2"),
-				       RAW(TIMEOUTS, "\0\0\0\2\0\0\0\0")));
+				       RAW(TIMEOUTS, "\0\0\3\xe8\0\0\0\0")));
 	expect(found("t", "\1\1\1\1"), "it is there");
-	usleep(1500000);
-	expect(found("t", "\1\1\1\1"), "it is there until its time is over");
+	began = now();
+	add(&answer, "t", 0, IPCUCKOO_F_EXIST,
+	    PIECES(RAW(HOSTS4, "\1\1\1\1"), RAW(TIMEOUTS, "\0\0\0\2")));
 	expect(wait_until(!found("t", "\1\1\1\1"), 3), "it ends");
+	expect(now() - began >= 2, "but not before its time is over: after %.3f s", now() - began);
 	expect_equal(dump("t").entries, 1, "the dump does not show it");
 	expect(found("t", "\2\2\2\2"), "the other one stays");
-	add(&answer, "t", 0, 0, PIECES(RAW(HOSTS4, "\1\1\1\1"), RAW(TIMEOUTS, "\0\0\0\1")));
+	add(&answer, "t", 0, 0, PIECES(RAW(HOSTS4, "\1\1\1\1"), RAW(TIMEOUTS, "\0\0\3\xe8")));
 	expect_changed(&answer, "it can be added again", 1, 0);
 	expect(found("t", "\1\1\1\1"), "it is there again");
+	add(&answer, "t", 0, IPCUCKOO_F_EXIST,
+	    PIECES(RAW(HOSTS4, "\1\1\1\1"), RAW(TIMEOUTS, "\0\0\0\1")));
 	expect(wait_until(figure(cl, "t", IPCUCKOO_A_ENTRIES) == 1, 30), "it is swept");
 	expect_equal(figure(cl, "t", IPCUCKOO_A_EXPIRED), 1, "which is counted");
 	add(&answer, "t", 0, 0, PIECES(RAW(HOSTS4, "\5\5\5\5"), RAW(TIMEOUTS, "\x7f\xff\xff\xff")));
@@ -364,10 +377,12 @@ static void test_full(void)
 	mnl_attr_put_u32(nlh, IPCUCKOO_A_OPTIONS, IPCUCKOO_O_TIMEOUT);
 	expect_equal(client_ask(cl, &answer), 0, "a set of two");
 	add(&answer, "t", 0, 0, PIECES(RAW(HOSTS4, "\1\1\1\1\2\2\2\2"),
-				       RAW(TIMEOUTS, "\0\0\0\1\0\0\0\0")));
+				       RAW(TIMEOUTS, "\0\0\3\xe8\0\0\0\0")));
 	expect_changed(&answer, "both", 2, 0);
 	add(&answer, "t", 0, 0, PIECES(RAW(HOSTS4, "\3\3\3\3")));
 	expect_equal(answer.error, -ENOSPC, "a third one");
+	add(&answer, "t", 0, IPCUCKOO_F_EXIST,
+	    PIECES(RAW(HOSTS4, "\1\1\1\1"), RAW(TIMEOUTS, "\0\0\0\1")));
 	expect(wait_until(!found("t", "\1\1\1\1"), 4), "one ends");
 	add(&answer, "t", 0, 0, PIECES(RAW(HOSTS4, "\3\3\3\3")));
 	expect_changed(&answer, "whose place is free at once", 1, 0);
@@ -571,9 +586,11 @@ static void test_packets(void)
 	expect_equal(packet(s, &to, 1), 0, "excepted");
 	everything(cl, IPCUCKOO_CMD_DETACH);
 	remake("t", IPCUCKOO_TYPE_HASH_IP, IPCUCKOO_O_TIMEOUT, 0);
-	add(&answer, "t", 0, 0, PIECES(RAW(HOSTS4, "\x7f\0\0\1"), RAW(TIMEOUTS, "\0\0\0\3")));
+	add(&answer, "t", 0, 0, PIECES(RAW(HOSTS4, "\x7f\0\0\1"), RAW(TIMEOUTS, "\0\0\3\xe8")));
 	attach_loopback(IPCUCKOO_VERDICT_DROP);
 	expect_equal(packet(s, &to, 1), -1, "dropped while it lasts");
+	add(&answer, "t", 0, IPCUCKOO_F_EXIST,
+	    PIECES(RAW(HOSTS4, "\x7f\0\0\1"), RAW(TIMEOUTS, "\0\0\0\1")));
 	expect(wait_until(packet(s, &to, 1) == 0, 1), "and no longer");
 	close(s);
 	everything(cl, IPCUCKOO_CMD_DETACH);
