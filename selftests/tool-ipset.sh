@@ -363,7 +363,7 @@ test_names()
 	local name
 
 	# Test that names of sets may be what ipset lets them be.
-	for name in -foo --foo -4 -5 -; do
+	for name in -foo -4 - kube-router-local:pods 'cali40s:^~;' "#%s'\\" 'a&<b>'; do
 		both create "$name" hash:ip
 		both add "$name" 192.0.2.1
 		both test "$name" 192.0.2.1
@@ -384,6 +384,12 @@ test_names()
 		both save
 		both destroy "$name"
 	done
+	"$IPCUCKOO" create 'a&<b>:;' hash:ip
+	check "XML of such names is XML" "['a&<b>:;']" "$("$IPCUCKOO" list -o xml | python3 -c '
+import sys, xml.etree.ElementTree as et
+print([s.get("name") for s in et.parse(sys.stdin).getroot()])')"
+	json "JSON is JSON" 0 '"a&<b>:;"' 'd[0]["name"]' list
+	"$IPCUCKOO" destroy
 	# Test that a name that is not there is one, with a dash or without.
 	script <<-'END'
 	list -z
@@ -405,6 +411,7 @@ test_names()
 	-N y hash:ip
 	--n list
 	--n x iphash
+	--n x hash:ip
 	--ne z hash:ip
 	--t list
 	--s list
