@@ -35,7 +35,8 @@ static bool over_limit(const struct ipcuckoo_set *set, struct ipcuckoo_entries *
 	u32 limit = ipcuckoo_set_limit(set);
 
 	return limit && !set->forceadd &&
-	       (u64)ipcuckoo_entries_total(e) + new > limit;
+	       (u64)ipcuckoo_entries_total(e) + new > limit &&
+	       (u64)ipcuckoo_entries_live_total(e) + new > limit;
 }
 
 /* Has adding an entry again any effect? Without values, and where there was never
@@ -70,11 +71,13 @@ static void evict(struct ipcuckoo_set *set, struct ipcuckoo_entries *e,
 
 	if (!set->forceadd || !limit || total <= limit)
 		return;
+	total = ipcuckoo_entries_live_total(e);
+	if (total <= limit)
+		return;
 	if (e->live)
 		ipcuckoo_event_entries_begin(&event, set, IPCUCKOO_EVENT_ENTRIES_DELETED,
 					     total - limit);
-	for (; total > limit; total--) {
-		ipcuckoo_entries_evict(e, keep, &gone);
+	for (; total > limit && ipcuckoo_entries_evict(e, keep, &gone); total--) {
 		ipcuckoo_event_entries_put(&event, &gone);
 		cond_resched();
 	}

@@ -578,6 +578,8 @@ static void change_value(struct ipcuckoo_entries *e, struct ipcuckoo_table *t,
 {
 	struct ipcuckoo_value old = ipcuckoo_table_value(t, slot), next = *value;
 
+	/* What had expired may be counted. */
+	t->expired_at = 0;
 	e->generation++;
 	if (!value->nomatch && !old.nomatch &&
 	    !ipcuckoo_expired(old.expires, ipcuckoo_now())) {
@@ -1090,13 +1092,12 @@ static void give_back(struct ipcuckoo_entries *e)
  * @e:		contents
  * @pos:	where to go on; 0 to begin with
  * @slots:	how many slots to look at, at most
- * @next:	set to when the next one ends of those looked at, if that is
- *		earlier; 0: none will
  * @swept:	told of each entry, after it was removed; may be NULL
  * @data:	passed to it
  *
- * An entry that moves from before the sweep to behind it is found by the next
- * one; it matches no more in any case. The generation does not move: what is
+ * Tables in which nothing can have expired are passed over. An entry that moves
+ * from before the sweep to behind it is found by the next one, which its deadline
+ * calls for; it matches no more in any case. The generation does not move: what is
  * removed was gone already, for shadows and listings as well. A table of which
  * few entries are left shrinks with the next change, and is given back at once
  * if there are none: nobody who wants to change the set waits for a sweep that
@@ -1106,24 +1107,26 @@ static void give_back(struct ipcuckoo_entries *e)
  * Return: false at the end.
  */
 bool ipcuckoo_entries_sweep(struct ipcuckoo_entries *e, u64 *pos, u32 slots,
-			    u32 *next, ipcuckoo_swept_fn swept, void *data)
+			    ipcuckoo_swept_fn swept, void *data)
 {
 	u64 kind = *pos >> POS_KIND_SHIFT;
 	u64 at = *pos & (BIT_ULL(POS_KIND_SHIFT) - 1), end;
-	const struct ipcuckoo_table *t;
 	struct ipcuckoo_entry entry;
+	struct ipcuckoo_table *t;
 	struct ipcuckoo_key key;
 
 	for (; kind < IPCUCKOO_KINDS; kind++, at = 0) {
 		t = current_version(e)->table[kind];
-		if (!t || !(t->with & IPCUCKOO_WITH_EXPIRES))
+		if (!t || !(t->with & IPCUCKOO_WITH_EXPIRES) || (!at && !ipcuckoo_table_due(t)))
 			continue;
 		end = ipcuckoo_table_slots(t);
+		if (!at)
+			t->passed = 0;
 		while (at < end && slots) {
 			u64 stop = min(end, at + slots);
 
 			slots -= stop - at;
-			if (!ipcuckoo_table_next_expired(t, &at, stop, next, &key))
+			if (!ipcuckoo_table_next_expired(t, &at, stop, &key))
 				continue;
 			slots += stop - at;
 			slots -= min_t(u32, slots, IPCUCKOO_SWEEP_REMOVAL);
@@ -1137,6 +1140,7 @@ bool ipcuckoo_entries_sweep(struct ipcuckoo_entries *e, u64 *pos, u32 slots,
 			*pos = kind << POS_KIND_SHIFT | at;
 			return true;
 		}
+		t->nearest = t->passed;
 	}
 	give_back(e);
 	return false;
@@ -1165,28 +1169,37 @@ static u64 random_position(struct ipcuckoo_entries *e)
 }
 
 /**
- * ipcuckoo_entries_evict() - remove an entry, any one
- * @e:		exact contents, of two entries at least
+ * ipcuckoo_entries_evict() - remove an entry, any one that has not expired
+ * @e:		exact contents
  * @keep:	one that stays
  * @gone:	set to the one that was removed
  *
  * Context: the writer; may sleep.
+ * Return: false if there is no other than @keep.
  */
-void ipcuckoo_entries_evict(struct ipcuckoo_entries *e,
+bool ipcuckoo_entries_evict(struct ipcuckoo_entries *e,
 			    const struct ipcuckoo_entry *keep,
 			    struct ipcuckoo_entry *gone)
 {
 	u64 pos = random_position(e);
-	bool found = false;
+	u32 now = ipcuckoo_now();
+	struct ipcuckoo_value value;
+	int ends = 0;
 
 	lockdep_assert_held(&e->mutex);
-	while (!found || same_entry(gone, keep)) {
-		found = ipcuckoo_entries_next(e, &pos, gone);
-		if (!found)
+	while (ends < 2) {
+		if (!ipcuckoo_entries_next_value(e, &pos, gone, &value)) {
+			ends++;
 			pos = 0;
+			continue;
+		}
+		if (same_entry(gone, keep) || ipcuckoo_expired(value.expires, now))
+			continue;
+		remove(e, gone, false);
+		e->generation++;
+		return true;
 	}
-	remove(e, gone, false);
-	e->generation++;
+	return false;
 }
 
 static int reserve(struct ipcuckoo_entries *e, enum ipcuckoo_kind kind, u32 more)
@@ -1375,7 +1388,7 @@ void ipcuckoo_entries_replace(struct ipcuckoo_entries *e,
 }
 
 /**
- * ipcuckoo_entries_count() - entries of a kind
+ * ipcuckoo_entries_count() - entries of a kind, those that have expired included
  * @e:		contents
  * @kind:	kind
  *
@@ -1389,7 +1402,59 @@ u32 ipcuckoo_entries_count(struct ipcuckoo_entries *e, enum ipcuckoo_kind kind)
 }
 
 /**
- * ipcuckoo_entries_total() - entries of all kinds
+ * ipcuckoo_entries_live() - entries of a kind that have not expired
+ * @e:		contents
+ * @kind:	kind
+ *
+ * Context: the writer; may let others run.
+ */
+u32 ipcuckoo_entries_live(struct ipcuckoo_entries *e, enum ipcuckoo_kind kind)
+{
+	struct ipcuckoo_table *t = current_version(e)->table[kind];
+
+	return t ? t->count - ipcuckoo_table_expired(t) : 0;
+}
+
+/**
+ * ipcuckoo_entries_live_total() - entries of all kinds that have not expired
+ * @e:		contents
+ *
+ * What a person or a program is told, and what limits go by.
+ *
+ * Context: the writer; may let others run.
+ */
+u32 ipcuckoo_entries_live_total(struct ipcuckoo_entries *e)
+{
+	const struct ipcuckoo_filter *f = current_version(e)->filter;
+	u32 total = f ? f->count : 0;
+	int kind;
+
+	for (kind = 0; kind < IPCUCKOO_KINDS; kind++)
+		total += ipcuckoo_entries_live(e, kind);
+	return total;
+}
+
+/**
+ * ipcuckoo_entries_nearest() - when gc is due
+ * @e:		contents
+ *
+ * Context: the writer.
+ * Return: a second since boot before which no entry expires; 0: none does.
+ */
+u32 ipcuckoo_entries_nearest(struct ipcuckoo_entries *e)
+{
+	const struct ipcuckoo_version *v = current_version(e);
+	u32 nearest = 0;
+	int kind;
+
+	for (kind = 0; kind < IPCUCKOO_KINDS; kind++)
+		if (v->table[kind])
+			nearest = min_not_zero(nearest, v->table[kind]->nearest);
+	return nearest;
+}
+
+/**
+ * ipcuckoo_entries_total() - entries of all kinds, those that have expired included
  * @e:		contents
  *
  * Context: the writer.

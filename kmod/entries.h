@@ -149,9 +149,9 @@ bool ipcuckoo_entries_next_value(struct ipcuckoo_entries *e, u64 *pos,
 typedef void (*ipcuckoo_swept_fn)(void *data, const struct ipcuckoo_entry *entry);
 
 bool ipcuckoo_entries_sweep(struct ipcuckoo_entries *e, u64 *pos, u32 slots,
-			    u32 *next, ipcuckoo_swept_fn swept, void *data);
+			    ipcuckoo_swept_fn swept, void *data);
 
-void ipcuckoo_entries_evict(struct ipcuckoo_entries *e,
+bool ipcuckoo_entries_evict(struct ipcuckoo_entries *e,
 			    const struct ipcuckoo_entry *keep,
 			    struct ipcuckoo_entry *gone);
 
@@ -167,6 +167,9 @@ void ipcuckoo_entries_relax(struct ipcuckoo_entries *e);
 
 u32 ipcuckoo_entries_count(struct ipcuckoo_entries *e, enum ipcuckoo_kind kind);
 u32 ipcuckoo_entries_total(struct ipcuckoo_entries *e);
+u32 ipcuckoo_entries_live(struct ipcuckoo_entries *e, enum ipcuckoo_kind kind);
+u32 ipcuckoo_entries_live_total(struct ipcuckoo_entries *e);
+u32 ipcuckoo_entries_nearest(struct ipcuckoo_entries *e);
 u64 ipcuckoo_entries_slots(struct ipcuckoo_entries *e);
 u64 ipcuckoo_entries_displaced(struct ipcuckoo_entries *e);
 u64 ipcuckoo_entries_fallbacks(struct ipcuckoo_entries *e);

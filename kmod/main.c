@@ -171,6 +171,9 @@ static int __init ipcuckoo_init(void)
 	err = ipcuckoo_mem_init();
 	if (err)
 		return err;
+	err = ipcuckoo_set_init();
+	if (err)
+		goto err_set;
 	err = register_pernet_subsys(&net_ops);
 	if (err)
 		goto err_net;
@@ -188,6 +191,8 @@ err_attach:
 	unregister_pernet_subsys(&net_ops);
 	rcu_barrier();
 err_net:
+	ipcuckoo_set_exit();
+err_set:
 	ipcuckoo_mem_exit();
 	return err;
 }
@@ -199,6 +204,7 @@ static void __exit ipcuckoo_exit(void)
 	unregister_pernet_subsys(&net_ops);
 	/* Callbacks of ours may still be queued. */
 	rcu_barrier();
+	ipcuckoo_set_exit();
 	ipcuckoo_mem_exit();
 }
 

@@ -351,8 +351,8 @@ static int fill_set(struct sk_buff *skb, struct ipcuckoo_set *set)
 	       ipcuckoo_nl_fill_options(skb, set) ||
 	       nla_put_u32(skb, IPCUCKOO_A_ENTRIES, ipcuckoo_set_count(set)) ||
 	       nla_put_u32(skb, IPCUCKOO_A_HOSTS, ipcuckoo_set_count(set) -
-			   ipcuckoo_entries_count(e, IPCUCKOO_NETS4) -
-			   ipcuckoo_entries_count(e, IPCUCKOO_NETS6)) ||
+			   ipcuckoo_entries_live(e, IPCUCKOO_NETS4) -
+			   ipcuckoo_entries_live(e, IPCUCKOO_NETS6)) ||
 	       nla_put_u32(skb, IPCUCKOO_A_HASHSIZE, set->notes.hashsize) ||
 	       nla_put_u8(skb, IPCUCKOO_A_BUCKETSIZE, set->notes.bucketsize) ||
 	       nla_put_u32(skb, IPCUCKOO_A_INITVAL, set->notes.initval) ||

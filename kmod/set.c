@@ -247,15 +247,56 @@ static bool same_options(const struct ipcuckoo_set *a,
 	       a->mask.bits.lo == b->mask.bits.lo;
 }
 
-/* Seconds between two sweeps, at least, and at most while there are entries
- * that will end.
- */
+/* Seconds between two passes of gc over a set, at least. */
 #define SWEEP_PERIOD	5
-#define SWEEP_PERIOD_MAX	30
+
+/* Seconds that gc sleeps, at most. The timer stands still while the machine is
+ * suspended, and deadlines do not: so gc is an hour late at most after that.
+ */
+#define SWEEP_SLEEP_MAX	3600
+
+/* Takes mutexes of contents, so that nobody may wait for its end under one. */
+static struct workqueue_struct *sweep_wq;
+
+/**
+ * ipcuckoo_set_init() - be able to make sets
+ *
+ * Return: 0 or -ENOMEM.
+ */
+int ipcuckoo_set_init(void)
+{
+	sweep_wq = alloc_workqueue("ipcuckoo", WQ_UNBOUND, 0);
+	return sweep_wq ? 0 : -ENOMEM;
+}
+
+/**
+ * ipcuckoo_set_exit() - undo ipcuckoo_set_init()
+ *
+ * Context: when there are no sets any more.
+ */
+void ipcuckoo_set_exit(void)
+{
+	destroy_workqueue(sweep_wq);
+}
 
 static bool sweeps(const struct ipcuckoo_set *set)
 {
 	return set->entries.options & IPCUCKOO_O_TIMEOUT;
+}
+
+/* Have gc wake for the nearest deadline, unless it will before. */
+static void plan_sweep(struct ipcuckoo_set *set)
+{
+	u32 at = ipcuckoo_entries_nearest(&set->entries), now = ipcuckoo_now();
+
+	lockdep_assert_held(&set->entries.mutex);
+	if (!at || set->dead)
+		return;
+	at = clamp_t(u32, at, max(set->swept + SWEEP_PERIOD, now), now + SWEEP_SLEEP_MAX);
+	if (set->sweep_at && set->sweep_at <= at)
+		return;
+	set->sweep_at = at;
+	mod_delayed_work(sweep_wq, &set->sweep, HZ * (at - now));
 }
 
 static void tell_swept(void *told, const struct ipcuckoo_entry *entry)
@@ -264,14 +305,14 @@ static void tell_swept(void *told, const struct ipcuckoo_entry *entry)
 }
 
 /* One part of a sweep, and what it removed. */
-static bool sweep_part(struct ipcuckoo_set *set, u64 *pos, u32 *next)
+static bool sweep_part(struct ipcuckoo_set *set, u64 *pos)
 {
 	struct ipcuckoo_event_entries told;
 	bool more;
 
 	ipcuckoo_event_entries_begin(&told, set, IPCUCKOO_EVENT_ENTRIES_EXPIRED,
 				     DIV_ROUND_UP(IPCUCKOO_SWEEP_SLOTS, IPCUCKOO_SWEEP_REMOVAL));
-	more = ipcuckoo_entries_sweep(&set->entries, pos, IPCUCKOO_SWEEP_SLOTS, next,
+	more = ipcuckoo_entries_sweep(&set->entries, pos, IPCUCKOO_SWEEP_SLOTS,
 				      tell_swept, &told);
 	ipcuckoo_event_entries_end(&told);
 	return more;
@@ -281,17 +322,20 @@ static void sweep_work(struct work_struct *work)
 {
 	struct ipcuckoo_set *set = container_of(to_delayed_work(work),
 						struct ipcuckoo_set, sweep);
-	u32 next = 0, now = ipcuckoo_now();
-	bool more = true;
+	bool due = false, more = true;
 	u64 pos = 0;
 
 	while (more) {
 		mutex_lock(&set->entries.mutex);
-		more = !set->dead && sweep_part(set, &pos, &next);
-		if (!more && !set->dead && next)
-			mod_delayed_work(system_unbound_wq, &set->sweep,
-					 HZ * clamp_t(u32, next - now, SWEEP_PERIOD,
-						      SWEEP_PERIOD_MAX));
+		due |= ipcuckoo_expired(ipcuckoo_entries_nearest(&set->entries),
+					ipcuckoo_now());
+		more = !set->dead && sweep_part(set, &pos);
+		if (!more) {
+			if (due)
+				set->swept = ipcuckoo_now();
+			set->sweep_at = 0;
+			plan_sweep(set);
+		}
 		ipcuckoo_entries_relax(&set->entries);
 		mutex_unlock(&set->entries.mutex);
 		cond_resched();
@@ -420,17 +464,19 @@ err_unlock:
 }
 
 /**
- * ipcuckoo_set_sweep() - remove all entries that have ended
+ * ipcuckoo_set_sweep() - remove all entries that have expired
  * @set:	set, locked
+ *
+ * Or a part of them, if a fatal signal comes. Costs nothing where none can have
+ * expired.
  */
 void ipcuckoo_set_sweep(struct ipcuckoo_set *set)
 {
-	u32 next = 0;
 	u64 pos = 0;
 
 	if (!sweeps(set))
 		return;
-	while (sweep_part(set, &pos, &next))
+	while (!fatal_signal_pending(current) && sweep_part(set, &pos))
 		cond_resched();
 }
 
@@ -790,9 +836,8 @@ int ipcuckoo_set_lock(struct ipcuckoo_set *set)
  */
 void ipcuckoo_set_unlock(struct ipcuckoo_set *set)
 {
-	/* There may be entries that end now. Nothing, if it is due already. */
-	if (sweeps(set) && !set->dead)
-		queue_delayed_work(system_unbound_wq, &set->sweep, HZ * SWEEP_PERIOD);
+	if (sweeps(set))
+		plan_sweep(set);
 	ipcuckoo_entries_relax(&set->entries);
 	mutex_unlock(&set->entries.mutex);
 }
@@ -889,12 +934,14 @@ void ipcuckoo_set_replace(struct ipcuckoo_set *set, struct ipcuckoo_entries *sha
 }
 
 /**
- * ipcuckoo_set_count() - entries in a set
+ * ipcuckoo_set_count() - entries in a set that have not expired
  * @set:	set, locked
+ *
+ * Context: process context; may let others run.
  */
 u32 ipcuckoo_set_count(struct ipcuckoo_set *set)
 {
-	return ipcuckoo_entries_total(&set->entries);
+	return ipcuckoo_entries_live_total(&set->entries);
 }
 
 /**

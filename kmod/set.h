@@ -77,8 +77,8 @@ struct ipcuckoo_mask {
 
 /**
  * struct ipcuckoo_set - a set
- * @entries:	its contents; entries.mutex also protects @dead, @swaps, and
- *		changes of @maxelem
+ * @entries:	its contents; entries.mutex also protects @dead, @swaps, @sweep_at,
+ *		@swept, and changes of @maxelem
  * @name:	its name, with zeros behind it
  * @name_seq:	for who reads @name and holds no lock
  * @type:	enum ipcuckoo_type
@@ -87,7 +87,9 @@ struct ipcuckoo_mask {
  * @maxelem:	entries it may hold; 0: no limit
  * @forceadd:	what is added when it is full takes the place of another entry
  * @timeout:	of entries that are given none, in seconds; 0: they stay
- * @sweep:	removes entries that have ended, while there are any that will
+ * @sweep:	gc: removes entries that have expired
+ * @sweep_at:	the second since boot for which @sweep is queued; 0: it is not
+ * @swept:	when it ended last
  * @notes:	never changed
  * @mask:	never changed
  * @swaps:	moves when it and another set take each other's place
@@ -110,6 +112,8 @@ struct ipcuckoo_set {
 	bool forceadd;
 	u32 timeout;
 	struct delayed_work sweep;
+	u32 sweep_at;
+	u32 swept;
 	struct ipcuckoo_notes notes;
 	struct ipcuckoo_mask mask;
 	u32 swaps;
@@ -147,6 +151,8 @@ struct ipcuckoo_set_options {
 	struct ipcuckoo_mask mask;
 };
 
+int ipcuckoo_set_init(void);
+void ipcuckoo_set_exit(void);
 bool ipcuckoo_set_name_valid(const char *name);
 void ipcuckoo_set_name(const struct ipcuckoo_set *set, char name[IPCUCKOO_NAME_SIZE]);
 int ipcuckoo_set_create(struct ipcuckoo_net *inet, const char *name,

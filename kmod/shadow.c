@@ -420,7 +420,7 @@ static bool over_limit(struct ipcuckoo_shadow *shadow)
 {
 	u32 limit = ipcuckoo_set_limit(shadow->set);
 
-	return limit && ipcuckoo_entries_total(&shadow->entries) > limit;
+	return limit && ipcuckoo_entries_live_total(&shadow->entries) > limit;
 }
 
 /**

@@ -212,8 +212,11 @@ struct ipcuckoo_value ipcuckoo_table_value(const struct ipcuckoo_table *t,
 void ipcuckoo_table_set_value(struct ipcuckoo_table *t, u64 slot,
 			      const struct ipcuckoo_value *value)
 {
-	if (t->with & IPCUCKOO_WITH_EXPIRES)
+	if (t->with & IPCUCKOO_WITH_EXPIRES) {
 		WRITE_ONCE(t->expires[slot], value->expires);
+		t->nearest = min_not_zero(t->nearest, value->expires);
+		t->passed = min_not_zero(t->passed, value->expires);
+	}
 	if (t->with & IPCUCKOO_WITH_NOMATCH)
 		WRITE_ONCE(t->nomatch[slot], value->nomatch);
 	if (t->with & IPCUCKOO_WITH_RECORDS)
@@ -447,6 +450,9 @@ int ipcuckoo_table_delete(struct ipcuckoo_table *t,
 
 	if (!find(t, key, &p, &bucket, &i))
 		return -ENOENT;
+	if (t->with & IPCUCKOO_WITH_EXPIRES &&
+	    ipcuckoo_expired(t->expires[slot_number(bucket, i)], t->expired_at))
+		t->expired--;
 	spin_lock_bh(&guard->lock);
 	vacate(t, guard, bucket, i);
 	spin_unlock_bh(&guard->lock);
@@ -503,18 +509,18 @@ bool ipcuckoo_table_next(const struct ipcuckoo_table *t, u64 *pos,
 }
 
 /**
- * ipcuckoo_table_next_expired() - the next entry that has ended
- * @t:		table that keeps deadlines
+ * ipcuckoo_table_next_expired() - the next entry that has expired
+ * @t:		table that keeps deadlines; t->passed is lowered to the deadlines
+ *		of the others that are passed
  * @pos:	slot to begin with; set to the slot behind the entry, or to @stop
  * @stop:	slot to end before
- * @next:	lowered to when the next one ends of those passed; 0: none will
  * @key:	set to the entry
  *
  * Context: the writer.
  * Return: false if there is none.
  */
-bool ipcuckoo_table_next_expired(const struct ipcuckoo_table *t, u64 *pos,
-				 u64 stop, u32 *next, struct ipcuckoo_key *key)
+bool ipcuckoo_table_next_expired(struct ipcuckoo_table *t, u64 *pos,
+				 u64 stop, struct ipcuckoo_key *key)
 {
 	u32 now = ipcuckoo_now(), expires;
 	unsigned int i;
@@ -531,9 +537,55 @@ bool ipcuckoo_table_next_expired(const struct ipcuckoo_table *t, u64 *pos,
 			(*pos)++;
 			return true;
 		}
-		*next = min_not_zero(*next, expires);
+		t->passed = min_not_zero(t->passed, expires);
 	}
 	return false;
+}
+
+/* How many have expired by @now. As all are passed, t->nearest is made exact for
+ * those that have not.
+ */
+static u32 count_expired(struct ipcuckoo_table *t, u32 now)
+{
+	u64 slot, end = ipcuckoo_table_slots(t);
+	u32 expired = 0, nearest = 0, expires;
+
+	for (slot = 0; slot < end; slot++) {
+		if (!(slot % RESCHED_SLOTS))
+			cond_resched();
+		expires = t->expires[slot];
+		if (!expires || !slot_get(t, slot / IPCUCKOO_SLOTS, slot % IPCUCKOO_SLOTS))
+			continue;
+		if (ipcuckoo_expired(expires, now))
+			expired++;
+		else
+			nearest = min_not_zero(nearest, expires);
+	}
+	if (!expired)
+		t->nearest = nearest;
+	return expired;
+}
+
+/**
+ * ipcuckoo_table_expired() - how many of the entries have expired
+ * @t:		table
+ *
+ * Costs nothing before the nearest deadline, after it one pass over the table for
+ * each second in which somebody asks, until gc has removed what expired.
+ *
+ * Context: the writer; may let others run.
+ */
+u32 ipcuckoo_table_expired(struct ipcuckoo_table *t)
+{
+	u32 now = ipcuckoo_now();
+
+	if (!ipcuckoo_expired(t->nearest, now))
+		return 0;
+	if (t->expired_at != now) {
+		t->expired = count_expired(t, now);
+		t->expired_at = now;
+	}
+	return t->expired;
 }
 
 /* Is what stands beside a slot that of the key? */

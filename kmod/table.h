@@ -106,6 +106,11 @@ struct ipcuckoo_search_node;
  * @count:	entries, writer only
  * @shrink_below: writer only: with fewer entries than this it is worth trying to
  *		make it smaller
+ * @nearest:	writer only: no entry expires before this second; 0: none does
+ * @passed:	likewise for those that gc has passed, or that were stored since it
+ *		began with this table
+ * @expired_at:	writer only: at this second,
+ * @expired:	so many entries had expired of those that are there now
  * @displaced:	entries that were ever moved, writer only
  * @area:	the memory of @words and @rests, that of @keys, and that of
  *		@records, @expires and @nomatch
@@ -128,6 +133,10 @@ struct ipcuckoo_table {
 	u32 inverse[3];
 	u32 count;
 	u32 shrink_below;
+	u32 nearest;
+	u32 passed;
+	u32 expired_at;
+	u32 expired;
 	u64 displaced;
 	struct ipcuckoo_area area[3];
 	struct ipcuckoo_mem *mem;
@@ -334,8 +343,9 @@ int ipcuckoo_table_delete(struct ipcuckoo_table *t,
 			  const struct ipcuckoo_key *key);
 bool ipcuckoo_table_next(const struct ipcuckoo_table *t, u64 *pos,
 			 struct ipcuckoo_key *key);
-bool ipcuckoo_table_next_expired(const struct ipcuckoo_table *t, u64 *pos,
-				 u64 stop, u32 *next, struct ipcuckoo_key *key);
+bool ipcuckoo_table_next_expired(struct ipcuckoo_table *t, u64 *pos,
+				 u64 stop, struct ipcuckoo_key *key);
+u32 ipcuckoo_table_expired(struct ipcuckoo_table *t);
 struct ipcuckoo_value ipcuckoo_table_value(const struct ipcuckoo_table *t,
 					   u64 slot);
 void ipcuckoo_table_set_value(struct ipcuckoo_table *t, u64 slot,
@@ -373,6 +383,12 @@ static inline bool ipcuckoo_table_has(const struct ipcuckoo_table *t,
 static inline u64 ipcuckoo_table_slots(const struct ipcuckoo_table *t)
 {
 	return (u64)t->nbuckets * IPCUCKOO_SLOTS;
+}
+
+/* May there be entries that have expired? For the writer. */
+static inline bool ipcuckoo_table_due(const struct ipcuckoo_table *t)
+{
+	return ipcuckoo_expired(t->nearest, ipcuckoo_now());
 }
 
 #endif /* _IPCUCKOO_TABLE_H */

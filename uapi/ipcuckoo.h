@@ -455,7 +455,7 @@ enum ipcuckoo_attr {
 	IPCUCKOO_A_PACKETS,		/* u64, that matched */
 	IPCUCKOO_A_BYTES,		/* u64, that matched; from the IP header on */
 
-	IPCUCKOO_A_ENTRIES,		/* u32 */
+	IPCUCKOO_A_ENTRIES,		/* u32; none that has expired */
 	IPCUCKOO_A_HOSTS,		/* u32, of these: hosts */
 	IPCUCKOO_A_MEMORY,		/* u64, bytes allocated; INFO: all that the limit counts */
 	IPCUCKOO_A_SLOTS,		/* u64, places for entries in the tables */

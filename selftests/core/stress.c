@@ -779,7 +779,7 @@ static void change_values(struct stress *s)
 {
 	struct ipcuckoo_entry *entry = &s->churn[random_below(&s->random, s->nchurn)];
 	struct ipcuckoo_entry next = host_entry(&s->members[s->turn++ % s->nmembers]);
-	u32 layout = s->set.layout, soon = 0;
+	u32 layout = s->set.layout;
 	u64 pos = 0;
 
 	if (add_given(s, &next, REFRESHED, 0, false) != -EEXIST)
@@ -791,7 +791,7 @@ static void change_values(struct stress *s)
 	if (!random_below(&s->random, 4))
 		move_clock(1);
 	if (!random_below(&s->random, 16))
-		while (ipcuckoo_entries_sweep(&s->set, &pos, 64, &soon, NULL, NULL))
+		while (ipcuckoo_entries_sweep(&s->set, &pos, 64, NULL, NULL))
 			;
 	if (s->set.layout != layout)
 		ipcuckoo_entries_fit(&s->set);

@@ -74,7 +74,6 @@ static void fill(struct ipcuckoo_entries *set, struct random *random, const stru
 /* Returns how many holds there were. */
 static size_t sweep(struct ipcuckoo_entries *set, double *us, size_t room)
 {
-	u32 next = 0;
 	size_t n = 0;
 	bool more = true;
 	u64 pos = 0;
@@ -83,8 +82,7 @@ static size_t sweep(struct ipcuckoo_entries *set, double *us, size_t room)
 	while (more) {
 		start = bench_thread_seconds();
 		mutex_lock(&set->mutex);
-		more = ipcuckoo_entries_sweep(set, &pos, IPCUCKOO_SWEEP_SLOTS, &next,
-					      NULL, NULL);
+		more = ipcuckoo_entries_sweep(set, &pos, IPCUCKOO_SWEEP_SLOTS, NULL, NULL);
 		ipcuckoo_entries_relax(set);
 		mutex_unlock(&set->mutex);
 		if (n == room)
