@@ -580,23 +580,19 @@ static int parse_command(const struct ipcuckoo_set *set, const char *line,
 	}
 }
 
-/* What is said of an entry here: nothing, so that it has the set's timeout. */
+/* Add or delete an entry. A line says nothing else of it: it gets the set's timeout. */
 static int apply_command(struct ipcuckoo_set *set, struct ipcuckoo_entries *e,
 			 struct command *command)
 {
 	const struct ipcuckoo_given given = ipcuckoo_given_nothing(set->timeout);
 	int err;
 
-	switch (command->type) {
-	case COMMAND_FLUSH:
-		return ipcuckoo_entries_flush(e);
-	case COMMAND_ADD:
+	if (command->type == COMMAND_ADD) {
 		err = ipcuckoo_change_add_one(set, e, &command->entry, &given);
 		return err == -EEXIST ? 0 : err;
-	default:
-		err = ipcuckoo_change_del_one(set, e, &command->entry);
-		return err == -ENOENT ? 0 : err;
 	}
+	err = ipcuckoo_change_del_one(set, e, &command->entry);
+	return err == -ENOENT ? 0 : err;
 }
 
 /* A single command changes the contents in place, as a batch of one entry. */
@@ -614,21 +610,29 @@ static int apply_single(struct ipcuckoo_set *set, const struct command *command)
 	       ipcuckoo_change_del(set, &batch, true, &result);
 }
 
+/* The commands that a write comes to: those behind its last flush. */
+static size_t after_flush(const struct command *commands, size_t count)
+{
+	while (count && commands[count - 1].type != COMMAND_FLUSH)
+		count--;
+	return count;
+}
+
 /* Several commands are applied to contents aside, which then replace those of the
- * set: packets see them in one step.
+ * set: packets see them in one step. What a flush deletes again is not added first.
  */
 static int apply_commands(struct ipcuckoo_set *set, struct command *commands,
 			  size_t count)
 {
 	struct ipcuckoo_entries *next = ipcuckoo_change_aside(set);
+	size_t i = after_flush(commands, count);
 	int err = 0;
-	size_t i;
 
 	if (IS_ERR(next))
 		return PTR_ERR(next);
-	if (commands[0].type != COMMAND_FLUSH)
+	if (!i)
 		err = ipcuckoo_entries_copy(next, &set->entries);
-	for (i = 0; i < count && !err; i++) {
+	for (; i < count && !err; i++) {
 		err = fatal_signal_pending(current) ? -EINTR :
 		      apply_command(set, next, &commands[i]);
 		cond_resched();
