@@ -39,17 +39,21 @@ static void write_proc(const char *name, const char *text)
 	close(fd);
 }
 
-/* Root of a user namespace, in a network namespace that belongs to it. */
+/* Root of a user namespace, in a network namespace that belongs to it. That is made after
+ * the maps are written: files of a network namespace belong to who is root then.
+ */
 static void become_own_root(void)
 {
 	become_nobody();
 	/* What setuid() took from us, for the maps are ours to write. */
 	prctl(PR_SET_DUMPABLE, 1);
-	if (unshare(CLONE_NEWUSER | CLONE_NEWNET))
+	if (unshare(CLONE_NEWUSER))
 		_exit(102);
 	write_proc("setgroups", "deny");
 	write_proc("uid_map", "0 65534 1");
 	write_proc("gid_map", "0 65534 1");
+	if (unshare(CLONE_NEWNET))
+		_exit(102);
 }
 
 static int own_net_ns_refused(void)
