@@ -128,32 +128,6 @@ test_no_hook()
 	attach_fresh
 }
 
-# Memory for the hook is refused to whoever makes the device: debug kernels.
-test_no_memory()
-{
-	local fail=/sys/kernel/debug/failslab
-
-	[ -d $fail ] || mount -t debugfs none /sys/kernel/debug 2> /dev/null
-	if [ ! -d $fail ]; then
-		skip "no memory when the device comes" "this kernel injects no faults"
-		return
-	fi
-	attach_fresh "client src drop ingress dev new0"
-	told > /dev/null
-	in_f ip link add new1 type dummy
-	# The third allocation and on of whoever gives it the name; those are our hook's.
-	in_f bash -c 'for ((n = 1; n < 60; n++)); do
-		bash -c "echo $n > /proc/self/fail-nth; exec ip link set new1 name new0" 2> /dev/null
-		"$IPCUCKOO" stats | grep -q "no hook" && exit 0
-		ip link set new0 name new1 2> /dev/null
-	done; exit 1'
-	check "no memory: no hook" 0 $?
-	check_match "the monitor tells" "state client: no hook: Cannot allocate memory" "$(told)"
-	run_ok "it is tried again" busywait 20 state_is client "active 1 active"
-	attach_fresh
-	in_f ip link del new0
-}
-
 load_module
 setup_quiet_net
 mkdir -p /tmp/states && cd /tmp/states || bail "no place for files"
@@ -173,7 +147,6 @@ test_no_device
 in_f ip link add try0 type dummy
 if ipcuckoo attach client src count ingress dev try0 2> err; then
 	test_no_hook
-	test_no_memory
 else
 	skip "at ingress" "$(< err)"
 fi
