@@ -478,8 +478,9 @@ static int missing_hook(const struct ipcuckoo_net *inet,
 	return 0;
 }
 
-/* Note which attachments see packets now, and tell of each that was known to be in
- * another state. A new one has no number yet: that it is there is told next.
+/* Store the state of each attachment, and notify listeners of each that changed. An
+ * attachment without a number is just being made: ipcuckoo_attach() notifies
+ * listeners of it, with its state.
  */
 static void refresh(struct ipcuckoo_net *inet)
 {

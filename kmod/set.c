@@ -56,10 +56,11 @@ void ipcuckoo_set_name(const struct ipcuckoo_set *set, char name[IPCUCKOO_NAME_S
 	} while (read_seqcount_retry(&set->name_seq, seq));
 }
 
-/* Under the three mutexes that a name changes under (set.h), so that there is one
- * writer. No reader may come in between on this processor, for he would wait for
- * ever: no packet, nor, with PREEMPT_RT, a thread that has one. A lock in place of
- * that would be none that a tracepoint may wait for there.
+/* The caller holds the three mutexes that protect a name (set.h), so there is one
+ * writer. A reader that interrupted the writer on the same CPU would retry for ever:
+ * disabling softirqs keeps packets out, and disabling preemption keeps out the
+ * threads that process packets with PREEMPT_RT. A seqlock would not do: with
+ * PREEMPT_RT its spinlock sleeps, and a tracepoint must not.
  */
 static void change_name(struct ipcuckoo_set *set, const char *name)
 {
@@ -255,7 +256,9 @@ static bool same_options(const struct ipcuckoo_set *a,
  */
 #define SWEEP_SLEEP_MAX	3600
 
-/* Takes mutexes of contents, so that nobody may wait for its end under one. */
+/* Runs gc, which takes ipcuckoo_entries.mutex: do not flush this queue, or cancel
+ * its work synchronously, while holding that mutex.
+ */
 static struct workqueue_struct *sweep_wq;
 
 /**
