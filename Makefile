@@ -63,6 +63,9 @@ load: all
 	build/tools/ipcuckoo version
 
 check:
+	@$(vm)/check suite $(TESTS)
+
+check-stock:
 	@$(vm)/check stock $(TESTS)
 
 check-debug:
@@ -130,9 +133,10 @@ help:
 	@echo
 	@echo 'Test (as root, on Debian 12; they install the packages they need):'
 	@echo '  demo         boot a machine, load lists, see packets dropped'
-	@echo '  check        user-space tests, and the suite on the stock kernel'
-	@echo '  check-debug  the suite on kernels that check themselves, User Mode Linux first'
-	@echo '               TESTS="a.sh b.sh" runs these only'
+	@echo '  check        user-space tests, and the suite on User Mode Linux and on the stock'
+	@echo '               kernel; TESTS="a.sh b.sh" runs these only, on the stock kernel'
+	@echo '  check-stock  all of the suite on the stock kernel, emulated: most of an hour'
+	@echo '  check-debug  the suite on kernels that check themselves (TESTS)'
 	@echo '  check-kill   kill -9 in the middle of every kind of request to a set of 10,000,000'
 	@echo '  check-config the suite on kernels without procfs, IPv6 or hooks at ingress, and the'
 	@echo '               module compiled for 32 bits'
@@ -146,6 +150,6 @@ help:
 	@echo '  fuzz-netlink a million random messages to a kernel that checks itself'
 	@echo '  lint         checkpatch and sparse'
 
-.PHONY: all module build-module tools install uninstall load check check-debug check-filters check-config \
+.PHONY: all module build-module tools install uninstall load check check-stock check-debug check-filters check-config \
 	check-kill torture demo bench bench-versus bench-filters \
 	fuzz fuzz-netlink lint clean help
