@@ -54,7 +54,6 @@
 
 /* Quiet time after which nothing more is expected to arrive. */
 #define GRACE_MS	50
-#define PATIENCE_MS	20000
 
 enum {
 	DIR_SRC = IPCUCKOO_DIR_SRC,
@@ -112,6 +111,8 @@ static struct list strangers[2];
 static const char *path;
 static bool v6;
 static bool martians;
+/* How long to wait for what does not arrive, or is not counted */
+static int patience_ms = 20000;
 static uint32_t run_id;
 static unsigned long wrong;
 static unsigned long skipped;
@@ -494,7 +495,7 @@ static long drain_some(struct fate *fates, uint32_t count, long due)
 	int waited = 0;
 
 	due -= drain(fates, count);
-	while (due > UNDERWAY && waited < PATIENCE_MS) {
+	while (due > UNDERWAY && waited < patience_ms) {
 		usleep(1000);
 		waited++;
 		due -= drain(fates, count);
@@ -509,7 +510,7 @@ static void drain_rest(struct fate *fates, uint32_t count, long due)
 	int waited = 0, quiet = 0;
 	unsigned int n;
 
-	while (quiet < GRACE_MS || (due > 0 && waited < PATIENCE_MS)) {
+	while (quiet < GRACE_MS || (due > 0 && waited < patience_ms)) {
 		n = drain(fates, count);
 		due -= n;
 		quiet = n ? 0 : quiet + 10;
@@ -558,14 +559,15 @@ static bool counted_as(const unsigned long after[2], const unsigned long before[
 static unsigned int read_last_counters(unsigned long before[RULES_MAX][2],
 				       unsigned long after[RULES_MAX][2])
 {
-	unsigned int waited, i, n;
+	unsigned int i, n;
+	int waited;
 
 	for (waited = 0; ; waited += 10) {
 		n = read_counters(after);
 		for (i = 0; i < n && i < rule_count; i++)
 			if (!counted_as(after[i], before[i], &rules[i]))
 				break;
-		if (i == n || i == rule_count || waited >= PATIENCE_MS)
+		if (i == n || i == rule_count || waited >= patience_ms)
 			return n;
 		usleep(10000);
 	}
@@ -856,7 +858,8 @@ static void usage(void)
 {
 	fputs("usage: packets [-6] [-s SEED] generate hosts|nets COUNT\n"
 	      "       packets same FILE FILE\n"
-	      "       packets [-6] [-m] [-s SEED] [-n COUNT] [-k KINDS] [-r RULE]... check PATH\n"
+	      "       packets [-6] [-m] [-s SEED] [-n COUNT] [-k KINDS] [-r RULE]... [-w SECONDS]\n"
+	      "               check PATH\n"
 	      "       packets [-6] [-s SEED] [-c CPU] [-t SECONDS] [-k KINDS] [-r RULE]... [-p FILE] flow PATH\n",
 	      stderr);
 	exit(2);
@@ -869,7 +872,7 @@ int main(int argc, char **argv)
 	uint64_t seed = 1;
 	int c;
 
-	while ((c = getopt(argc, argv, "6ms:n:k:r:p:c:t:")) != -1) {
+	while ((c = getopt(argc, argv, "6ms:n:k:r:p:c:t:w:")) != -1) {
 		switch (c) {
 		case '6': v6 = true; break;
 		case 's': seed = strtoull(optarg, NULL, 0); break;
@@ -880,6 +883,7 @@ int main(int argc, char **argv)
 		case 'm': martians = true; break;
 		case 'c': pin(atoi(optarg)); break;
 		case 't': seconds = atoi(optarg); break;
+		case 'w': patience_ms = 1000 * atoi(optarg); break;
 		default: usage();
 		}
 	}
