@@ -214,9 +214,13 @@ static void live(uint32_t seed)
 		errx(1, "the sets cannot be made");
 	once(&life);
 	count(&shared->lives);
-	/* Who is not killed ends some day. */
-	for (i = 0; i < 100000; i++)
+	/* Who is not killed ends some day. Who begins gets a processor, and the lock of
+	 * devices, within some seconds only if the others leave them alone for a moment.
+	 */
+	for (i = 0; i < 100000; i++) {
 		acts[draw(&life.state, sizeof(acts) / sizeof(*acts))](&life);
+		usleep(1000);
+	}
 }
 
 /* Outside */
