@@ -71,6 +71,9 @@ check-stock:
 check-debug:
 	@$(vm)/check debug $(TESTS)
 
+check-races:
+	@$(vm)/check races $(TESTS)
+
 check-filters:
 	@$(vm)/check filters
 
@@ -137,6 +140,7 @@ help:
 	@echo '               kernel; TESTS="a.sh b.sh" runs these only, on the stock kernel'
 	@echo '  check-stock  all of the suite on the stock kernel, emulated: most of an hour'
 	@echo '  check-debug  the suite on kernels that check themselves (TESTS)'
+	@echo '  check-races  concurrent programs on the kernel that looks for data races (TESTS)'
 	@echo '  check-kill   kill -9 in the middle of every kind of request to a set of 10,000,000'
 	@echo '  check-config the suite on kernels without procfs, IPv6 or hooks at ingress, and the'
 	@echo '               module compiled for 32 bits'
@@ -150,6 +154,7 @@ help:
 	@echo '  fuzz-netlink a million random messages to a kernel that checks itself'
 	@echo '  lint         checkpatch and sparse'
 
-.PHONY: all module build-module tools install uninstall load check check-stock check-debug check-filters check-config \
+.PHONY: all module build-module tools install uninstall load check check-stock check-debug check-races check-filters \
+	check-config \
 	check-kill torture demo bench bench-versus bench-filters \
 	fuzz fuzz-netlink lint clean help
