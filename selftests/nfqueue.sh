@@ -130,9 +130,10 @@ setup_queue()
 		}
 	}
 	END
-	in_f python3 -c "$queue" 2> queue.err &
+	# Processes of the shell's own, which end with it: the namespaces could not go before.
+	nsenter --net=/run/netns/f python3 -c "$queue" 2> queue.err &
 	busywait 20 test -e ready || bail "no queue: $(< queue.err)"
-	in_s python3 -c "$receiver" > received 2> receiver.err &
+	nsenter --net=/run/netns/s python3 -c "$receiver" > received 2> receiver.err &
 	busywait 20 test -e listening || bail "no receiver: $(< receiver.err)"
 	in_f ip link add d0 type dummy && in_f ip link add d2 type dummy || bail "no dummies"
 }
