@@ -154,7 +154,6 @@ help:
 	@echo '  fuzz-netlink a million random messages to a kernel that checks itself'
 	@echo '  lint         checkpatch and sparse'
 
-.PHONY: all module build-module tools install uninstall load check check-stock check-debug check-races check-filters \
-	check-config \
-	check-kill torture demo bench bench-versus bench-filters \
-	fuzz fuzz-netlink lint clean help
+.PHONY: all module build-module tools install uninstall load \
+	check check-stock check-debug check-races check-filters check-config check-kill \
+	torture demo bench bench-versus bench-filters fuzz fuzz-netlink lint clean help

@@ -1105,7 +1105,9 @@ static void fill_for_ever(const char *set)
 	uint32_t shadow, i, n = 0;
 
 	nl_begin();
-	/* A slow machine is far from 16 KiB when it is killed, but for what it asks for at once. */
+	/* On a slow machine this process is killed before its entries take as much as BESIDE; a
+	 * table of this capacity takes more at once.
+	 */
 	shadow = shadow_new(set, rng_below(2) ? IPCUCKOO_F_APPEND : 0,
 			    rng_below(2) ? 100000 : 0);
 	for (;;) {
@@ -1115,8 +1117,8 @@ static void fill_for_ever(const char *set)
 	}
 }
 
-/* Attachments come and go meanwhile, and are charged as well: this much at most. What shadows
- * leave behind adds up to more.
+/* The memory of attachments, which another process makes and removes meanwhile, is charged too: less
+ * than this. Should each shadow that is left keep some memory, the sum soon exceeds it.
  */
 #define BESIDE	(16 * 1024)
 
@@ -1145,7 +1147,7 @@ static int kill_filler(const char *set)
 			used = memory_used();
 		} while (used > limit && now() < patience && !usleep(10000));
 		if (used > limit) {
-			tell("memory is %lu after a shadow was left, not below %lu",
+			tell("memory is %lu after a shadow was left, more than %lu",
 			     (unsigned long)used, (unsigned long)limit);
 			break;
 		}

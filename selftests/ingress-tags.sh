@@ -220,7 +220,6 @@ ipcuckoo create bad hash:net family any
 ipcuckoo add bad 198.51.100.0/24 2001:db8:100::/48
 ipcuckoo attach bad src drop ingress dev c0 2> err || skip_all "$(< err)"
 nested_devices 2> err || skip_all "no VLANs in this kernel: $(< err)"
-# A process of the shell's own, which ends with it: the namespace could not go before.
 nsenter --net=/run/netns/f python3 -c "$receiver" >> received 2> receiver.err &
 busywait 20 test -e listening || bail "no receiver: $(< receiver.err)"
 test_tags

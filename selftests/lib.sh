@@ -301,6 +301,8 @@ FS6=fd00:2::1
 S4=10.0.2.2
 S6=fd00:2::2
 
+# Not to be followed by &: what is killed at the end would be the shell that runs the function, not the
+# command, which would keep the namespace. Say nsenter there.
 in_c()
 {
 	nsenter --net=/run/netns/c "$@"

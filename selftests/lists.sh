@@ -38,11 +38,11 @@ field()
 	sed -n "s/^$2 //p" "/proc/net/ipcuckoo/set/$1"
 }
 
-# within NAME FIGURE BAR UNIT: holds on the kernel that people use
+# within NAME FIGURE BAR UNIT: holds on kernels that do not check themselves
 within()
 {
 	if [ -n "$SLOW" ]; then
-		skip "$1" "figures are taken on the stock kernel"
+		skip "$1" "figures are taken on kernels that do not check themselves"
 		return
 	fi
 	note "$1: $2 $4, the bar is $3"

@@ -154,7 +154,7 @@ test_nflog()
 		skip "nflog" "no nfnetlink_log in this kernel"
 		return
 	fi
-	in_f python3 -c "$listener" 7 > nflog 2> nflog.err &
+	nsenter --net=/run/netns/f python3 -c "$listener" 7 > nflog 2> nflog.err &
 	pid=$!
 	busywait 20 grep -q ready nflog || bail "the listener of nflog: $(< nflog.err)"
 	attach_fresh "client src drop log nflog 7 rate 0"

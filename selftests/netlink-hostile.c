@@ -7,7 +7,6 @@
 #include <grp.h>
 #include <netinet/in.h>
 #include <netinet/ip.h>
-#include <sched.h>
 #include <sys/wait.h>
 
 #include "fixture.h"

@@ -130,7 +130,6 @@ setup_queue()
 		}
 	}
 	END
-	# Processes of the shell's own, which end with it: the namespaces could not go before.
 	nsenter --net=/run/netns/f python3 -c "$queue" 2> queue.err &
 	busywait 20 test -e ready || bail "no queue: $(< queue.err)"
 	nsenter --net=/run/netns/s python3 -c "$receiver" > received 2> receiver.err &

@@ -214,8 +214,8 @@ static void live(uint32_t seed)
 		errx(1, "the sets cannot be made");
 	once(&life);
 	count(&shared->lives);
-	/* Who is not killed ends some day. Who begins gets a processor, and the lock of
-	 * devices, within some seconds only if the others leave them alone for a moment.
+	/* Who is not killed ends some day. Without the pause, processes that take RTNL all the
+	 * time keep a new one from starting for minutes, on a slow kernel with one processor.
 	 */
 	for (i = 0; i < 100000; i++) {
 		acts[draw(&life.state, sizeof(acts) / sizeof(*acts))](&life);
