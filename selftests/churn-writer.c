@@ -1142,10 +1142,11 @@ static int kill_filler(const char *set)
 		kill(pid, SIGKILL);
 		waitpid(pid, NULL, 0);
 		rounds++;
-		patience = now() + 200;
-		do {
+		for (patience = now() + 200; now() < patience; usleep(10000)) {
 			used = memory_used();
-		} while (used > limit && now() < patience && !usleep(10000));
+			if (used <= limit)
+				break;
+		}
 		if (used > limit) {
 			tell("memory is %lu after a shadow was left, more than %lu",
 			     (unsigned long)used, (unsigned long)limit);

@@ -23,6 +23,10 @@ rounds=${rounds:-2}
 brief=
 [ "${IPCUCKOO_KERNEL:-}" != debug ] || [ -n "${ROUNDS:-}" ] || brief=1
 
+# Whose packets flow: lists of addresses, the first of which is in no set.
+hosts="strangers hosts"
+everybody="strangers hosts nets nested"
+
 all_packets=0
 flow=
 dir=/tmp/churn
@@ -215,21 +219,19 @@ list_quietly()
 
 churn_net()
 {
-	phase "hash:net: hosts and prefixes come and go" $turn "strangers hosts nets nested" \
+	phase "hash:net: hosts and prefixes come and go" $turn "$everybody" \
 		"work hosts net 0 $crowd" "work_there nets net 1 $((crowd / 3))"
 	check "hash:net: the others are left" "$in_net" "$(entries net)"
 	phase "a prefix takes over from one inside it, and back" $((turn * 2)) "beside nested" \
 		"work nested net"
 	check "hash:net: the others are left" "$in_net" "$(entries net)"
-	phase "hash:net: contents are replaced" $turn "strangers hosts nets nested" \
+	phase "hash:net: contents are replaced" $turn "$everybody" \
 		"work replace net $dir/everybody"
 	check "hash:net: the others are left" "$in_net" "$(entries net)"
 }
 
 churn()
 {
-	local hosts="strangers hosts" everybody="strangers hosts nets nested"
-
 	drop_by ip
 	phase "hash:ip: two writers at once and /proc, tables grow and shrink" $turn "$hosts" \
 		"work hosts ip 0 $crowd" "work_there hosts ip 1 $((crowd / 3))" "work procfs ip 0"
