@@ -7,86 +7,32 @@
 
 . "${0%/*}/tool-functions"
 
-# members_sorted: of a list of one set, runs of lines that are members; all lines of another
-members_sorted()
-{
-	awk '
-	{
-		line[NR] = $0
-	}
-
-	/^(Name: |create |<ipset )/ {
-		sets++
-	}
-
-	END {
-		sort = "LC_ALL=C sort"
-		for (i = 1; i <= NR; i++) {
-			if (sets != 1 || listed || line[i] ~ /^(add |<member>)/) {
-				print line[i] | sort
-				continue
-			}
-			close(sort)
-			print line[i]
-			fflush()
-			listed = line[i] == "Members:"
-		}
-		close(sort)
-	}'
-}
-
-# normal FILE: deliberate differences, which the README names: no limit unless one is given (lists
-# show the highest), and members are sorted. Of timeouts that run, 3599 and 3540 are the same.
-normal()
-{
-	[ -s "$1" ] || return
-	sed -E 's/initval 0x[0-9a-f]{8}/initval SEED/; s/(<initval>)0x[0-9a-f]{8}/\1SEED/
-		s/^(Size in memory: )[0-9]+$/\1SIZE/; s/(<memsize>)[0-9]+/\1SIZE/
-		s/ipcuckoo> /ipset> /g; s/^(Revision: )[0-9]+$/\1N/; s/(<revision>)[0-9]+/\1N/
-		s/(timeout[ >][0-9]+)[4-9][0-9]\b/\1NN/
-		s/maxelem 65536/maxelem 4294967295/; s/(<maxelem>)65536/\14294967295/' "$1" |
-		members_sorted
-}
-
-# sentence LINE: what a message says without who says it
-sentence()
-{
-	local line=$1
-
-	line=${line/#ipset v*([0-9.]): /}
-	line=${line/#ipcuckoo v*([0-9.]): /}
-	line=${line#Warning: }
-	line=${line//ipcuckoo/ipset}
-	echo "${line%.}"
-}
-
-# messages FILE: the first one, which has lines of advice behind it; all, if they are warnings
+# messages FILE ARRAY: what they say without who says it, a line an element. Of several only the
+# first, which has lines of advice behind it; all, if they are warnings.
 messages()
 {
-	local line all
+	local -n lines=$2
+	local i
 
-	mapfile -t all < "$1"
-	case ${all[0]-} in
-	"")	return ;;
-	*Warning:*) ;;
-	*)	all=("${all[0]}") ;;
-	esac
-	for line in "${all[@]}"; do
-		sentence "$line"
+	mapfile -t lines < "$1"
+	[[ ${lines[0]-} == *Warning:* ]] || lines=("${lines[@]:0:1}")
+	for i in "${!lines[@]}"; do
+		lines[i]=${lines[i]/#ipset v*([0-9.]): /}
+		lines[i]=${lines[i]/#ipcuckoo v*([0-9.]): /}
+		lines[i]=${lines[i]#Warning: }
+		lines[i]=${lines[i]//ipcuckoo/ipset}
+		lines[i]=${lines[i]%.}
 	done
 }
 
-# begins WANT HAVE: as many lines, each of which begins so
-begins()
+# as_messages_of_ipset: there are as many, each of which begins as ipset's
+as_messages_of_ipset()
 {
-	local want have i
+	local i
 
-	mapfile -t want <<< "$1"
-	mapfile -t have <<< "$2"
-	[ "${#want[@]}" -eq "${#have[@]}" ] || return
-	[ "${1:+x}" = "${2:+x}" ] || return
-	for i in "${!want[@]}"; do
-		[[ ${have[i]} == "${want[i]}"* ]] || return
+	[ "${#theirs[@]}" -eq "${#ours[@]}" ] || return
+	for i in "${!theirs[@]}"; do
+		[[ ${ours[i]} == "${theirs[i]}"* ]] || return
 	done
 }
 
@@ -95,22 +41,22 @@ shopt -s extglob
 # both WORD...: the same command, the same outcome
 both()
 {
-	local want have theirs ours words="$*"
+	local want have words="$*"
+	local -a theirs ours
 
 	ipset "$@" > out.ipset 2> err.ipset < in
 	want=$?
 	"$IPCUCKOO" "$@" > out 2> err < in
 	have=$?
-	theirs=$(messages err.ipset)
-	ours=$(messages err)
-	normal out.ipset > want
-	normal out > have
+	messages err.ipset theirs
+	messages err ours
+	ask alike out.ipset out
 	if [ $want -ne $have ]; then
-		not_ok "$words" "status $want, '$theirs'" "status $have, '$ours'"
-	elif ! begins "$theirs" "$ours"; then
-		not_ok "$words: the message" "$theirs" "$ours"
-	elif ! cmp -s want have; then
-		not_ok "$words: the output" "$(< want)" "$(< have)"
+		not_ok "$words" "status $want, '${theirs[*]}'" "status $have, '${ours[*]}'"
+	elif ! as_messages_of_ipset; then
+		not_ok "$words: the message" "${theirs[*]}" "${ours[*]}"
+	elif [ "$answer" != ok ]; then
+		not_ok "$words: the output" "$(< out.ipset)" "$(< out)"
 	else
 		ok "$words"
 	fi
@@ -698,7 +644,8 @@ test_files()
 	cp listed listed.ipset
 	run_ok "ipset's list in a file" ipset list a -file listed.ipset
 	fine "our list in a file" list a -file listed
-	check "are the same" "$(normal listed.ipset)" "$(normal listed)"
+	ask alike listed.ipset listed
+	check "are the same" ok "$answer"
 	both destroy
 }
 
