@@ -599,15 +599,15 @@ static void run_plan(const struct plan *plan, u64 seed, u32 divide)
 }
 
 static const struct plan plans[] = {
-	{ "few entries of all kinds", { 1, 1, 1, 1 }, 4, 0, 40, 40000, 1 },
-	{ "IPv4 hosts", { 1, 0, 0, 0 }, 64, 0, 6000, 30000, 0 },
-	{ "IPv6 hosts", { 0, 1, 0, 0 }, 64, 0, 6000, 30000, 0 },
-	{ "IPv4 prefixes that nest", { 1, 0, 9, 0 }, 8, 0, 300, 30000, 4 },
-	{ "IPv6 prefixes that nest", { 0, 1, 0, 9 }, 8, 0, 300, 30000, 4 },
+	{ "few entries of all kinds", { 1, 1, 1, 1 }, 4, 0, 40, 20000, 1 },
+	{ "IPv4 hosts", { 1, 0, 0, 0 }, 64, 0, 6000, 15000, 0 },
+	{ "IPv6 hosts", { 0, 1, 0, 0 }, 64, 0, 6000, 15000, 0 },
+	{ "IPv4 prefixes that nest", { 1, 0, 9, 0 }, 8, 0, 300, 15000, 4 },
+	{ "IPv6 prefixes that nest", { 0, 1, 0, 9 }, 8, 0, 300, 15000, 4 },
 	{ "short IPv4 prefixes", { 1, 0, 1, 0 }, 32, 0, 70, 4000, 0 },
-	{ "IPv4 prefixes, all strides", { 1, 0, 9, 0 }, 64, 20, 1400, 30000, 9 },
-	{ "IPv6 prefixes, all strides", { 0, 1, 0, 9 }, 64, 20, 1400, 30000, 9 },
-	{ "many entries of all kinds", { 3, 3, 3, 3 }, 64, 100, 8000, 30000, 12 },
+	{ "IPv4 prefixes, all strides", { 1, 0, 9, 0 }, 64, 20, 1400, 15000, 9 },
+	{ "IPv6 prefixes, all strides", { 0, 1, 0, 9 }, 64, 20, 1400, 15000, 9 },
+	{ "many entries of all kinds", { 3, 3, 3, 3 }, 64, 100, 8000, 15000, 12 },
 };
 
 int main(void)

@@ -304,8 +304,8 @@ int main(void)
 	}
 	test_bijection();
 	test_hosts(1000000, skip, "16-bit slots");
-	test_hosts(400000, skip + 3, "32-bit slots");
-	test_nets(skip + 3);
+	test_hosts(400000, skip + 5, "32-bit slots");
+	test_nets(skip + 5);
 	free(bitmap);
 	expect_nothing_left(&mem);
 	ktap_case("nothing is left");

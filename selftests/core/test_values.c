@@ -1221,7 +1221,7 @@ static void test_signals(void)
 int main(void)
 {
 	u64 seed = ktap_begin("test_values");
-	u32 steps = ktap_option("STEPS", ktap_option("QUICK", 0) ? 40 : 400);
+	u32 steps = ktap_option("STEPS", ktap_option("QUICK", 0) ? 40 : 250);
 	u32 options, i, except;
 
 	for (options = 0; options <= IPCUCKOO_O_ALL; options++) {
