@@ -286,22 +286,38 @@ burst()
 	END
 }
 
+# relay FILE COMMAND...: writes standard input to a file. When it reads that events were lost, it
+# runs the command before it reads on.
+relay()
+{
+	local line
+
+	while read -r line; do
+		echo "$line" >> "$1"
+		[[ $line != overrun:* ]] || "${@:2}"
+	done
+}
+
 test_overrun()
 {
 	"$IPCUCKOO" create probe hash:ip
 	"$IPCUCKOO" create burst hash:ip
-	listen overrun
+	mkfifo lines
+	relay overrun "$IPCUCKOO" destroy burst < lines &
+	"$IPCUCKOO" monitor > lines 2> overrun.err &
+	monitor=$!
+	busywait 20 heard overrun || bail "the monitor does not hear: $(cat overrun.err)"
 	kill -STOP "$monitor"
 	burst burst
 	kill -CONT "$monitor"
 	busywait 20 grep -q overrun overrun
 	check "that some were lost is told" "overrun: events were lost, what was known is to be read anew" \
 		"$(grep overrun overrun)"
-	"$IPCUCKOO" destroy burst
 	busywait 20 grep -q destroyed overrun
-	check "what comes after it is heard" "destroyed burst" "$(tail -n 1 overrun)"
+	check "what comes right after it is heard" "destroyed burst" "$(tail -n 1 overrun)"
 	hush "it ends well after that" "$monitor"
 	# The same as JSON.
+	rm overrun
 	listen overrun -j
 	kill -STOP "$monitor"
 	"$IPCUCKOO" create burst hash:ip

@@ -126,8 +126,10 @@ static void print_overrun(const struct tool *tool)
 	json_print(object);
 }
 
-/* Read one event and print it. Return: STATUS_OK, or another after a message. */
-static int take_event(struct tool *tool, struct nl_event *event)
+/* Read one event and print it, or set @lost if the kernel dropped some. Return:
+ * STATUS_OK, or another after a message.
+ */
+static int take_event(struct tool *tool, struct nl_event *event, bool *lost)
 {
 	int err = nl_event(tool->nl, event);
 
@@ -136,7 +138,7 @@ static int take_event(struct tool *tool, struct nl_event *event)
 	if (err == -ENODEV)
 		return fail(tool, STATUS_ABSENT, "the kernel module was unloaded");
 	if (err == -ENOBUFS)
-		print_overrun(tool);
+		*lost = true;
 	else if (err)
 		return fail_kernel(tool, NULL, "cannot read events");
 	else if (tool->json)
@@ -156,6 +158,10 @@ static void forget_output(void)
 /*
  * Until a signal asks for the end, or nobody reads what is printed: that shows
  * as an error when it is written, and, if nothing is, when it is waited for.
+ *
+ * A socket that overflowed gets no event until all that it holds have been read,
+ * and the kernel reports the overflow only once. So the overrun is printed when
+ * the socket is empty: no event is lost between that line and the next overrun.
  */
 static int watch(struct tool *tool, int signals)
 {
@@ -166,13 +172,18 @@ static int watch(struct tool *tool, int signals)
 	};
 	struct nl_event event = { 0 };
 	int status = STATUS_OK;
+	bool lost = false;
 
 	while (!status && !polled[1].revents && !polled[2].revents) {
-		if (poll(polled, 3, -1) < 0 && errno != EINTR)
+		if (poll(polled, 3, lost ? 0 : -1) < 0 && errno != EINTR)
 			return fail(tool, STATUS_REFUSED, "cannot wait: %s",
 				    strerror(errno));
-		if (polled[0].revents)
-			status = take_event(tool, &event);
+		if (polled[0].revents) {
+			status = take_event(tool, &event, &lost);
+		} else if (lost) {
+			print_overrun(tool);
+			lost = false;
+		}
 		if (fflush(stdout)) {
 			if (errno == EPIPE)
 				forget_output();

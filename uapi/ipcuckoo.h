@@ -73,8 +73,8 @@
  * The longest entry that covers an address decides: if it is an exception, the
  * address is not in the set. An entry that has ended decides nothing any more,
  * within a second after its time, is neither listed nor found, and can be
- * added as if it had never been; ENTRIES counts it until it is swept, some
- * seconds later, and EXPIRED then.
+ * added as if it had never been. ENTRIES does not count it. Garbage collection
+ * frees it some seconds later, and EXPIRED counts it then.
  *
  * An *attachment* makes a set act on packets: a direction (which address of
  * the packet is looked up), a verdict (what happens when it is in the set),
@@ -320,8 +320,8 @@
  *       Deleted are also those that make room with FORCEADD, right behind.
  *       Many entries take several messages in a row.
  *   ENTRIES_EXPIRED
- *       likewise, of entries that have ended, when they are swept, which is some
- *       seconds later and moves no GENERATION. Not of those that were added
+ *       likewise, of expired entries, when garbage collection frees them, which is
+ *       some seconds later and moves no GENERATION. Not of those that were added
  *       again before, nor of those that a flush or a replacement left out
  *   ATTACHED, DETACHED
  *       what ATTACH_GET replies
