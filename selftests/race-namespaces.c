@@ -24,8 +24,9 @@
 
 #define HOSTS		2000
 
-/* Files and dumps that are kept open. */
+/* Files and dumps that are kept open outside, and dumps in each namespace. */
 #define KEPT		24
+#define DUMPS		16
 
 /* Seconds, on a machine that is emulated and checks itself. */
 #define PATIENCE	120
@@ -57,6 +58,7 @@ static void count(unsigned long *what)
 struct life {
 	struct client *c;
 	struct mnl_socket *rtnl;
+	struct client *dumps[DUMPS];
 	int packets;
 	int frames;
 	uint32_t state;
@@ -158,6 +160,7 @@ static void do_entries(struct life *life)
 
 static void do_dump(struct life *life)
 {
+	struct client **kept = &life->dumps[draw(&life->state, DUMPS)];
 	struct client *c = client_open();
 
 	if (!c)
@@ -165,9 +168,9 @@ static void do_dump(struct life *life)
 	c->room = 4096;
 	hostile_half_dump(c, IPCUCKOO_CMD_ENTRY_GET, "race");
 	count(&shared->dumps);
-	if (draw(&life->state, 2))
-		client_close(c);
-	/* Else it stays until the end. */
+	if (*kept)
+		client_close(*kept);
+	*kept = c;
 }
 
 /* What every life begins with, so that all of it happens however slow the machine is. */
@@ -237,6 +240,8 @@ static void keep(int fd, uint32_t *state)
 	if (*place > 0)
 		close(*place);
 	*place = fd;
+	/* A dump may have ended already: its entries expire. */
+	fcntl(fd, F_SETFL, O_NONBLOCK);
 	(void)!read(fd, buf, sizeof(buf));
 }
 
