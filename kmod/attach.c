@@ -90,7 +90,7 @@ static void free_rcu(struct rcu_head *rcu)
 /* Let go of an attachment that no chain has any more. */
 static void release(struct ipcuckoo_attachment *at)
 {
-	at->mem = &at->set->inet->mem;
+	at->mem = &at->set->pernet->mem;
 	ipcuckoo_mem_retire(at->mem, attachment_size());
 	WRITE_ONCE(at->set->attachments, at->set->attachments - 1);
 	ipcuckoo_set_put(at->set);
@@ -146,28 +146,28 @@ static bool same_object(const struct ipcuckoo_attachment *a,
 /* Insert behind all of the same or a lower order. A device event from then on
  * finds it.
  */
-static void list_insert(struct ipcuckoo_net *inet,
+static void list_insert(struct ipcuckoo_net *pernet,
 			struct ipcuckoo_attachment *new)
 {
 	struct ipcuckoo_attachment *at;
 
-	spin_lock(&inet->attached.lock);
-	list_for_each_entry_reverse(at, &inet->attached.list, list)
+	spin_lock(&pernet->attached.lock);
+	list_for_each_entry_reverse(at, &pernet->attached.list, list)
 		if (at->rule.order <= new->rule.order)
 			break;
 	list_add(&new->list, &at->list);
-	resolve(inet->net, new, NULL);
-	spin_unlock(&inet->attached.lock);
-	WRITE_ONCE(inet->attached.count, inet->attached.count + 1);
+	resolve(pernet->net, new, NULL);
+	spin_unlock(&pernet->attached.lock);
+	WRITE_ONCE(pernet->attached.count, pernet->attached.count + 1);
 }
 
-static void list_remove(struct ipcuckoo_net *inet,
+static void list_remove(struct ipcuckoo_net *pernet,
 			struct ipcuckoo_attachment *at)
 {
-	spin_lock(&inet->attached.lock);
+	spin_lock(&pernet->attached.lock);
 	list_del(&at->list);
-	spin_unlock(&inet->attached.lock);
-	WRITE_ONCE(inet->attached.count, inet->attached.count - 1);
+	spin_unlock(&pernet->attached.lock);
+	WRITE_ONCE(pernet->attached.count, pernet->attached.count - 1);
 }
 
 /* Strangers who match are dropped, or pass by what should have blocked them:
@@ -181,12 +181,12 @@ static bool needs_consent(const struct ipcuckoo_attachment *at)
 }
 
 /* What there is of the same rule, or NULL. */
-static struct ipcuckoo_attachment *find_same(struct ipcuckoo_net *inet,
+static struct ipcuckoo_attachment *find_same(struct ipcuckoo_net *pernet,
 					     const struct ipcuckoo_attachment *new)
 {
 	struct ipcuckoo_attachment *at;
 
-	list_for_each_entry(at, &inet->attached.list, list)
+	list_for_each_entry(at, &pernet->attached.list, list)
 		if (at->set == new->set && same_rule(&at->rule, &new->rule))
 			return at;
 	return NULL;
@@ -195,94 +195,94 @@ static struct ipcuckoo_attachment *find_same(struct ipcuckoo_net *inet,
 /* Mark what the new one takes the place of. Return: 0, -EEXIST if that is all it
  * could be already, or -E2BIG if there are too many others.
  */
-static int mark_replaced(struct ipcuckoo_net *inet, struct ipcuckoo_attachment *new)
+static int mark_replaced(struct ipcuckoo_net *pernet, struct ipcuckoo_attachment *new)
 {
-	struct ipcuckoo_attachment *at, *same = find_same(inet, new);
+	struct ipcuckoo_attachment *at, *same = find_same(pernet, new);
 	unsigned int replaced = 0;
 
-	list_for_each_entry(at, &inet->attached.list, list)
+	list_for_each_entry(at, &pernet->attached.list, list)
 		replaced += same_object(at, new);
 	if (replaced == 1 && same && same->rule.order == new->rule.order &&
 	    same_log(&same->rule, &new->rule)) {
 		new->id = same->id;
 		return -EEXIST;
 	}
-	if (inet->attached.count - replaced >= IPCUCKOO_ATTACHMENTS_MAX)
+	if (pernet->attached.count - replaced >= IPCUCKOO_ATTACHMENTS_MAX)
 		return -E2BIG;
-	list_for_each_entry(at, &inet->attached.list, list)
+	list_for_each_entry(at, &pernet->attached.list, list)
 		at->leaving = same_object(at, new);
 	return 0;
 }
 
-static int check_attach(struct ipcuckoo_net *inet, const char *name, bool replace,
+static int check_attach(struct ipcuckoo_net *pernet, const char *name, bool replace,
 			struct ipcuckoo_attachment *new)
 {
 	const struct ipcuckoo_attachment *same;
 
-	new->set = ipcuckoo_set_find(inet, name);
-	if (!new->set || inet->destroying)
+	new->set = ipcuckoo_set_find(pernet, name);
+	if (!new->set || pernet->destroying)
 		return -ENOENT;
 	if (needs_consent(new) && !new->rule.approximate)
 		return -EOPNOTSUPP;
 	if (replace)
-		return mark_replaced(inet, new);
-	same = find_same(inet, new);
+		return mark_replaced(pernet, new);
+	same = find_same(pernet, new);
 	if (!same)
-		return inet->attached.count < IPCUCKOO_ATTACHMENTS_MAX ? 0 : -E2BIG;
+		return pernet->attached.count < IPCUCKOO_ATTACHMENTS_MAX ? 0 : -E2BIG;
 	new->id = same->id;
 	return same->rule.order == new->rule.order ? -EEXIST : -ENOTUNIQ;
 }
 
 /* What is marked as leaving has left, or, if @err, stays. */
-static void end_leaving(struct ipcuckoo_net *inet, int err)
+static void end_leaving(struct ipcuckoo_net *pernet, int err)
 {
 	struct ipcuckoo_attachment *at, *next;
 
-	list_for_each_entry_safe(at, next, &inet->attached.list, list) {
+	list_for_each_entry_safe(at, next, &pernet->attached.list, list) {
 		if (!at->leaving)
 			continue;
 		at->leaving = false;
 		if (err)
 			continue;
-		list_remove(inet, at);
+		list_remove(pernet, at);
 		ipcuckoo_event_attachment(at, IPCUCKOO_EVENT_DETACHED);
 		release(at);
 	}
 }
 
-static int attach_locked(struct ipcuckoo_net *inet, const char *name, bool replace,
+static int attach_locked(struct ipcuckoo_net *pernet, const char *name, bool replace,
 			 struct ipcuckoo_attachment *at)
 {
 	int err;
 
-	err = check_attach(inet, name, replace, at);
+	err = check_attach(pernet, name, replace, at);
 	if (err)
 		return err;
 	err = -ENODEV;
 	if (!try_module_get(THIS_MODULE))
 		goto err_module;
-	list_insert(inet, at);
-	err = ipcuckoo_points_update(inet, at);
+	list_insert(pernet, at);
+	err = ipcuckoo_points_update(pernet, at);
 	if (err)
 		goto err_update;
-	at->id = ++inet->attached.id;
+	at->id = ++pernet->attached.id;
 	WRITE_ONCE(at->set->attachments, at->set->attachments + 1);
 	kref_get(&at->set->ref);
 	ipcuckoo_event_attachment(at, IPCUCKOO_EVENT_ATTACHED);
-	end_leaving(inet, 0);
+	end_leaving(pernet, 0);
 	return 0;
 
 err_update:
-	list_remove(inet, at);
+	list_remove(pernet, at);
 	module_put(THIS_MODULE);
 err_module:
-	end_leaving(inet, err);
+	end_leaving(pernet, err);
 	return err;
 }
 
 /**
  * ipcuckoo_attach() - make a set act on packets
- * @inet:	namespace
+ * @pernet:	namespace
  * @name:	the set's name
  * @rule:	what it shall do
  * @replace:	in place of all that looks up the same address of packets of the
@@ -297,14 +297,14 @@ err_module:
  * there are too many already, -ENODEV if the module is about to be unloaded,
  * -EDQUOT, -ENOMEM, or what nf_register_net_hook() returns.
  */
-int ipcuckoo_attach(struct ipcuckoo_net *inet, const char *name,
+int ipcuckoo_attach(struct ipcuckoo_net *pernet, const char *name,
 		    const struct ipcuckoo_rule *rule, bool replace, u32 *id)
 {
 	bool ingress = rule->place == IPCUCKOO_PLACE_INGRESS;
 	struct ipcuckoo_attachment *at;
 	int err;
 
-	at = attachment_alloc(&inet->mem);
+	at = attachment_alloc(&pernet->mem);
 	if (IS_ERR(at))
 		return PTR_ERR(at);
 	at->rule = *rule;
@@ -318,17 +318,17 @@ int ipcuckoo_attach(struct ipcuckoo_net *inet, const char *name,
 	/* See point.c. */
 	if (ingress)
 		rtnl_lock();
-	mutex_lock(&inet->mutex);
-	err = attach_locked(inet, name, replace, at);
+	mutex_lock(&pernet->mutex);
+	err = attach_locked(pernet, name, replace, at);
 	*id = at->id;
-	mutex_unlock(&inet->mutex);
+	mutex_unlock(&pernet->mutex);
 	if (ingress)
 		rtnl_unlock();
 	if (!err)
 		return 0;
 	ipcuckoo_log_put(rule);
 err_free:
-	attachment_free(at, &inet->mem);
+	attachment_free(at, &pernet->mem);
 	return err;
 }
 
@@ -350,7 +350,7 @@ static bool like(const struct ipcuckoo_attachment *at, const char *name,
 
 /**
  * ipcuckoo_detach() - make sets act no longer
- * @inet:	namespace
+ * @pernet:	namespace
  * @id:		number of the attachment; 0 to go by the rest
  * @name:	name of the set, or NULL for all sets
  * @choice:	which of them
@@ -359,34 +359,34 @@ static bool like(const struct ipcuckoo_attachment *at, const char *name,
  * Context: process context; takes the namespace's mutex.
  * Return: 0, -ENOENT if there is none like that, or -ENOMEM.
  */
-int ipcuckoo_detach(struct ipcuckoo_net *inet, u32 id, const char *name,
+int ipcuckoo_detach(struct ipcuckoo_net *pernet, u32 id, const char *name,
 		    const struct ipcuckoo_choice *choice, u32 *count)
 {
 	struct ipcuckoo_attachment *at;
 	int err = -ENOENT;
 
 	*count = 0;
-	mutex_lock(&inet->mutex);
-	list_for_each_entry(at, &inet->attached.list, list) {
+	mutex_lock(&pernet->mutex);
+	list_for_each_entry(at, &pernet->attached.list, list) {
 		at->leaving = id ? at->id == id : like(at, name, choice);
 		*count += at->leaving;
 	}
 	if (*count) {
-		err = ipcuckoo_points_update(inet, NULL);
-		end_leaving(inet, err);
+		err = ipcuckoo_points_update(pernet, NULL);
+		end_leaving(pernet, err);
 	}
-	mutex_unlock(&inet->mutex);
+	mutex_unlock(&pernet->mutex);
 	return err;
 }
 
 /* Let what is attached to one of two sets be attached to the other. */
-static void exchange(struct ipcuckoo_net *inet, struct ipcuckoo_set *a,
+static void exchange(struct ipcuckoo_net *pernet, struct ipcuckoo_set *a,
 		     struct ipcuckoo_set *b)
 {
 	struct ipcuckoo_attachment *at;
 	unsigned int attachments;
 
-	list_for_each_entry(at, &inet->attached.list, list) {
+	list_for_each_entry(at, &pernet->attached.list, list) {
 		struct ipcuckoo_set *old = at->set;
 
 		if (old != a && old != b)
@@ -402,7 +402,7 @@ static void exchange(struct ipcuckoo_net *inet, struct ipcuckoo_set *a,
 
 /**
  * ipcuckoo_attach_exchange() - let two sets exchange their attachments
- * @inet:	namespace, whose mutex is held
+ * @pernet:	namespace, whose mutex is held
  * @a:		set
  * @b:		another one, of the same type and family
  *
@@ -411,16 +411,16 @@ static void exchange(struct ipcuckoo_net *inet, struct ipcuckoo_set *a,
  *
  * Return: 0, or -ENOMEM; then nothing has changed.
  */
-int ipcuckoo_attach_exchange(struct ipcuckoo_net *inet, struct ipcuckoo_set *a,
+int ipcuckoo_attach_exchange(struct ipcuckoo_net *pernet, struct ipcuckoo_set *a,
 			     struct ipcuckoo_set *b)
 {
 	int err;
 
-	lockdep_assert_held(&inet->mutex);
-	exchange(inet, a, b);
-	err = ipcuckoo_points_update(inet, NULL);
+	lockdep_assert_held(&pernet->mutex);
+	exchange(pernet, a, b);
+	err = ipcuckoo_points_update(pernet, NULL);
 	if (err)
-		exchange(inet, a, b);
+		exchange(pernet, a, b);
 	return err;
 }
 
@@ -459,7 +459,7 @@ static int device_event(struct notifier_block *nb, unsigned long event,
 			void *ptr)
 {
 	struct net_device *dev = netdev_notifier_info_to_dev(ptr), *going = NULL;
-	struct ipcuckoo_net *inet = ipcuckoo_net(dev_net(dev));
+	struct ipcuckoo_net *pernet = ipcuckoo_net(dev_net(dev));
 	struct ipcuckoo_attachment *at;
 	bool follow = false;
 
@@ -467,15 +467,15 @@ static int device_event(struct notifier_block *nb, unsigned long event,
 		going = dev;
 	else if (event != NETDEV_REGISTER && event != NETDEV_CHANGENAME)
 		return NOTIFY_DONE;
-	spin_lock(&inet->attached.lock);
-	list_for_each_entry(at, &inet->attached.list, list)
-		follow |= resolve(inet->net, at, going);
-	spin_unlock(&inet->attached.lock);
+	spin_lock(&pernet->attached.lock);
+	list_for_each_entry(at, &pernet->attached.list, list)
+		follow |= resolve(pernet->net, at, going);
+	spin_unlock(&pernet->attached.lock);
 	/* Hooks are put on devices under RTNL only. */
-	if (follow || (going && READ_ONCE(inet->attached.on_devices))) {
-		mutex_lock(&inet->mutex);
-		ipcuckoo_points_follow(inet, going);
-		mutex_unlock(&inet->mutex);
+	if (follow || (going && READ_ONCE(pernet->attached.on_devices))) {
+		mutex_lock(&pernet->mutex);
+		ipcuckoo_points_follow(pernet, going);
+		mutex_unlock(&pernet->mutex);
 	}
 	return NOTIFY_DONE;
 }
@@ -486,34 +486,34 @@ static struct notifier_block device_notifier = {
 
 /**
  * ipcuckoo_attach_init_net() - a namespace begins
- * @inet:	namespace
+ * @pernet:	namespace
  */
-void ipcuckoo_attach_init_net(struct ipcuckoo_net *inet)
+void ipcuckoo_attach_init_net(struct ipcuckoo_net *pernet)
 {
-	INIT_LIST_HEAD(&inet->attached.list);
-	ipcuckoo_points_init_net(inet);
-	spin_lock_init(&inet->attached.lock);
+	INIT_LIST_HEAD(&pernet->attached.list);
+	ipcuckoo_points_init_net(pernet);
+	spin_lock_init(&pernet->attached.lock);
 }
 
 /**
  * ipcuckoo_attach_exit_net() - a namespace ends: detach all
- * @inet:	namespace
+ * @pernet:	namespace
  *
  * Readers may still be at it when this returns.
  */
-void ipcuckoo_attach_exit_net(struct ipcuckoo_net *inet)
+void ipcuckoo_attach_exit_net(struct ipcuckoo_net *pernet)
 {
 	struct ipcuckoo_attachment *at, *next;
 
-	mutex_lock(&inet->mutex);
-	ipcuckoo_points_exit_net(inet);
-	list_for_each_entry_safe(at, next, &inet->attached.list, list) {
-		list_remove(inet, at);
+	mutex_lock(&pernet->mutex);
+	ipcuckoo_points_exit_net(pernet);
+	list_for_each_entry_safe(at, next, &pernet->attached.list, list) {
+		list_remove(pernet, at);
 		release(at);
 	}
-	mutex_unlock(&inet->mutex);
+	mutex_unlock(&pernet->mutex);
 	/* It finds nothing to do any more, and takes the mutex. */
-	cancel_delayed_work_sync(&inet->attached.retry);
+	cancel_delayed_work_sync(&pernet->attached.retry);
 }
 
 /**

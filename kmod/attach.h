@@ -134,17 +134,17 @@ struct ipcuckoo_attachment {
 	struct ratelimit_state limit;
 };
 
-int ipcuckoo_attach(struct ipcuckoo_net *inet, const char *name,
+int ipcuckoo_attach(struct ipcuckoo_net *pernet, const char *name,
 		    const struct ipcuckoo_rule *rule, bool replace, u32 *id);
-int ipcuckoo_detach(struct ipcuckoo_net *inet, u32 id, const char *name,
+int ipcuckoo_detach(struct ipcuckoo_net *pernet, u32 id, const char *name,
 		    const struct ipcuckoo_choice *choice, u32 *count);
-int ipcuckoo_attach_exchange(struct ipcuckoo_net *inet, struct ipcuckoo_set *a,
+int ipcuckoo_attach_exchange(struct ipcuckoo_net *pernet, struct ipcuckoo_set *a,
 			     struct ipcuckoo_set *b);
 struct ipcuckoo_counter
 ipcuckoo_attachment_count(const struct ipcuckoo_attachment *at);
 
-void ipcuckoo_attach_init_net(struct ipcuckoo_net *inet);
-void ipcuckoo_attach_exit_net(struct ipcuckoo_net *inet);
+void ipcuckoo_attach_init_net(struct ipcuckoo_net *pernet);
+void ipcuckoo_attach_exit_net(struct ipcuckoo_net *pernet);
 int ipcuckoo_attach_init(void);
 void ipcuckoo_attach_exit(void);
 

@@ -24,15 +24,15 @@ static bool open;
 /* Whoever has CAP_NET_ADMIN in the user namespace that owns the network namespace
  * can join the group there.
  */
-static bool joined_by_owner(const struct ipcuckoo_net *inet)
+static bool joined_by_owner(const struct ipcuckoo_net *pernet)
 {
-	return inet->net->user_ns == ipcuckoo_net_owner(inet->net);
+	return pernet->net->user_ns == ipcuckoo_net_owner(pernet->net);
 }
 
-static bool wanted(const struct ipcuckoo_net *inet)
+static bool wanted(const struct ipcuckoo_net *pernet)
 {
-	return READ_ONCE(open) && joined_by_owner(inet) &&
-	       genl_has_listeners(&ipcuckoo_nl_family, inet->net,
+	return READ_ONCE(open) && joined_by_owner(pernet) &&
+	       genl_has_listeners(&ipcuckoo_nl_family, pernet->net,
 				  IPCUCKOO_NL_GROUP_EVENTS);
 }
 
@@ -40,13 +40,13 @@ static bool wanted(const struct ipcuckoo_net *inet)
  * messages already and know it. Generic netlink tells only whether anybody listens
  * in any namespace, so that this is known after a message was made.
  */
-static int send(const struct ipcuckoo_net *inet, struct sk_buff *skb)
+static int send(const struct ipcuckoo_net *pernet, struct sk_buff *skb)
 {
 	int err = -ESRCH;
 
 	down_read(&group);
 	if (open)
-		err = genlmsg_multicast_netns(&ipcuckoo_nl_family, inet->net, skb, 0,
+		err = genlmsg_multicast_netns(&ipcuckoo_nl_family, pernet->net, skb, 0,
 					      IPCUCKOO_NL_GROUP_EVENTS, GFP_KERNEL);
 	else
 		nlmsg_free(skb);
@@ -57,11 +57,11 @@ static int send(const struct ipcuckoo_net *inet, struct sk_buff *skb)
 /* A message that there is no memory for is lost like one that a listener has
  * no room for: he reads ENOBUFS.
  */
-static void lose(const struct ipcuckoo_net *inet)
+static void lose(const struct ipcuckoo_net *pernet)
 {
 	down_read(&group);
 	if (open)
-		genl_set_err(&ipcuckoo_nl_family, inet->net, 0,
+		genl_set_err(&ipcuckoo_nl_family, pernet->net, 0,
 			     IPCUCKOO_NL_GROUP_EVENTS, -ENOBUFS);
 	up_read(&group);
 }
@@ -100,44 +100,44 @@ void ipcuckoo_event_set(struct ipcuckoo_set *set, enum ipcuckoo_event event)
 	struct sk_buff *skb;
 	void *header;
 
-	if (!wanted(set->inet))
+	if (!wanted(set->pernet))
 		return;
 	skb = begin(event, HEADER_SIZE, &header);
 	if (!skb || ipcuckoo_nl_fill_options(skb, set) || put_contents(skb, set)) {
 		nlmsg_free(skb);
-		lose(set->inet);
+		lose(set->pernet);
 		return;
 	}
 	genlmsg_end(skb, header);
-	send(set->inet, skb);
+	send(set->pernet, skb);
 }
 
 /**
  * ipcuckoo_event_names() - tell that a name means something else now
- * @inet:	namespace, whose names are locked
+ * @pernet:	namespace, whose names are locked
  * @event:	IPCUCKOO_EVENT_SET_RENAMED or _SWAPPED
  * @name:	a name
  * @to:		the other name
  *
  * Context: process context.
  */
-void ipcuckoo_event_names(const struct ipcuckoo_net *inet, enum ipcuckoo_event event,
+void ipcuckoo_event_names(const struct ipcuckoo_net *pernet, enum ipcuckoo_event event,
 			  const char *name, const char *to)
 {
 	struct sk_buff *skb;
 	void *header;
 
-	if (!wanted(inet))
+	if (!wanted(pernet))
 		return;
 	skb = begin(event, HEADER_SIZE, &header);
 	if (!skb || nla_put_string(skb, IPCUCKOO_A_SET, name) ||
 	    nla_put_string(skb, IPCUCKOO_A_SET_TO, to)) {
 		nlmsg_free(skb);
-		lose(inet);
+		lose(pernet);
 		return;
 	}
 	genlmsg_end(skb, header);
-	send(inet, skb);
+	send(pernet, skb);
 }
 
 /**
@@ -150,21 +150,21 @@ void ipcuckoo_event_names(const struct ipcuckoo_net *inet, enum ipcuckoo_event e
 void ipcuckoo_event_attachment(const struct ipcuckoo_attachment *at,
 			       enum ipcuckoo_event event)
 {
-	const struct ipcuckoo_net *inet = at->set->inet;
+	const struct ipcuckoo_net *pernet = at->set->pernet;
 	struct sk_buff *skb;
 	void *header;
 
-	lockdep_assert_held(&inet->mutex);
-	if (!wanted(inet))
+	lockdep_assert_held(&pernet->mutex);
+	if (!wanted(pernet))
 		return;
 	skb = begin(event, NLMSG_GOODSIZE, &header);
 	if (!skb || ipcuckoo_nl_fill_attachment(skb, at)) {
 		nlmsg_free(skb);
-		lose(inet);
+		lose(pernet);
 		return;
 	}
 	genlmsg_end(skb, header);
-	send(inet, skb);
+	send(pernet, skb);
 }
 
 /**
@@ -185,7 +185,7 @@ void ipcuckoo_event_entries_begin(struct ipcuckoo_event_entries *entries,
 	*entries = (struct ipcuckoo_event_entries){
 		.set = set,
 		.event = event,
-		.on = count && wanted(set->inet),
+		.on = count && wanted(set->pernet),
 		.size = min_t(u64, HEADER_SIZE + (u64)count * each, MESSAGE_SIZE),
 	};
 }
@@ -204,7 +204,7 @@ static void close_message(struct ipcuckoo_event_entries *entries)
 	close_attr(entries);
 	genlmsg_end(entries->skb, entries->header);
 	/* Then the rest of the request's messages need not be made. */
-	if (send(entries->set->inet, entries->skb) == -ESRCH)
+	if (send(entries->set->pernet, entries->skb) == -ESRCH)
 		entries->on = false;
 	entries->skb = NULL;
 }
@@ -219,7 +219,7 @@ static bool open_message(struct ipcuckoo_event_entries *entries)
 	nlmsg_free(entries->skb);
 	entries->skb = NULL;
 	entries->on = false;
-	lose(entries->set->inet);
+	lose(entries->set->pernet);
 	return false;
 }
 

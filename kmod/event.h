@@ -51,7 +51,7 @@ struct ipcuckoo_event_entries {
 };
 
 void ipcuckoo_event_set(struct ipcuckoo_set *set, enum ipcuckoo_event event);
-void ipcuckoo_event_names(const struct ipcuckoo_net *inet, enum ipcuckoo_event event,
+void ipcuckoo_event_names(const struct ipcuckoo_net *pernet, enum ipcuckoo_event event,
 			  const char *name, const char *to);
 void ipcuckoo_event_attachment(const struct ipcuckoo_attachment *at,
 			       enum ipcuckoo_event event);

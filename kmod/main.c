@@ -114,16 +114,16 @@ MODULE_PARM_DESC(priority,
 
 static int __net_init net_begin(struct net *net)
 {
-	struct ipcuckoo_net *inet = ipcuckoo_net(net);
+	struct ipcuckoo_net *pernet = ipcuckoo_net(net);
 
-	inet->net = net;
-	mutex_init(&inet->names);
-	mutex_init(&inet->mutex);
-	ipcuckoo_mem_open(&inet->mem, limit_of(net));
-	inet->sets = RB_ROOT;
-	inet->shadows = RB_ROOT;
-	ipcuckoo_attach_init_net(inet);
-	return ipcuckoo_proc_init_net(inet);
+	pernet->net = net;
+	mutex_init(&pernet->names);
+	mutex_init(&pernet->mutex);
+	ipcuckoo_mem_open(&pernet->mem, limit_of(net));
+	pernet->sets = RB_ROOT;
+	pernet->shadows = RB_ROOT;
+	ipcuckoo_attach_init_net(pernet);
+	return ipcuckoo_proc_init_net(pernet);
 }
 
 /* The core waits for readers after this and before net_end(). */
@@ -134,11 +134,11 @@ static void __net_exit net_pre_end(struct net *net)
 
 static void __net_exit net_end(struct net *net)
 {
-	struct ipcuckoo_net *inet = ipcuckoo_net(net);
+	struct ipcuckoo_net *pernet = ipcuckoo_net(net);
 
-	ipcuckoo_shadow_exit_net(inet);
-	ipcuckoo_set_exit_net(inet);
-	ipcuckoo_proc_exit_net(inet);
+	ipcuckoo_shadow_exit_net(pernet);
+	ipcuckoo_set_exit_net(pernet);
+	ipcuckoo_proc_exit_net(pernet);
 }
 
 /* What retires is charged to an account in struct ipcuckoo_net, which the core

@@ -402,28 +402,28 @@ int ipcuckoo_nl_put_u64(struct sk_buff *skb, int attr, u64 value)
 
 /* The module */
 
-static int fill_info(struct sk_buff *skb, struct ipcuckoo_net *inet)
+static int fill_info(struct sk_buff *skb, struct ipcuckoo_net *pernet)
 {
 	return nla_put_string(skb, IPCUCKOO_A_VERSION, IPCUCKOO_VERSION) ||
-	       nla_put_u32(skb, IPCUCKOO_A_SETS, READ_ONCE(inet->sets_count)) ||
+	       nla_put_u32(skb, IPCUCKOO_A_SETS, READ_ONCE(pernet->sets_count)) ||
 	       nla_put_u32(skb, IPCUCKOO_A_ATTACHMENTS,
-			   READ_ONCE(inet->attached.count)) ||
+			   READ_ONCE(pernet->attached.count)) ||
 	       ipcuckoo_nl_put_u64(skb, IPCUCKOO_A_MEMORY,
-				   atomic_long_read(&inet->mem.used)) ||
+				   atomic_long_read(&pernet->mem.used)) ||
 	       ipcuckoo_nl_put_u64(skb, IPCUCKOO_A_MEMORY_LIMIT,
-				   inet->mem.limit) ? -EMSGSIZE : 0;
+				   pernet->mem.limit) ? -EMSGSIZE : 0;
 }
 
 static int info_doit(struct sk_buff *skb, struct genl_info *info)
 {
-	struct ipcuckoo_net *inet = ipcuckoo_net(genl_info_net(info));
+	struct ipcuckoo_net *pernet = ipcuckoo_net(genl_info_net(info));
 	struct ipcuckoo_nl_reply reply;
 	int err;
 
 	err = ipcuckoo_nl_reply_begin(info, &reply);
 	if (err)
 		return err;
-	return ipcuckoo_nl_reply_end(info, &reply, fill_info(reply.skb, inet));
+	return ipcuckoo_nl_reply_end(info, &reply, fill_info(reply.skb, pernet));
 }
 
 /* A socket was closed. */

@@ -291,14 +291,14 @@ int ipcuckoo_nl_fill_attachment(struct sk_buff *skb,
 /* cb->args[0] counts what was dumped. */
 int ipcuckoo_nl_attach_get_dumpit(struct sk_buff *skb, struct netlink_callback *cb)
 {
-	struct ipcuckoo_net *inet = ipcuckoo_net(sock_net(skb->sk));
+	struct ipcuckoo_net *pernet = ipcuckoo_net(sock_net(skb->sk));
 	const struct ipcuckoo_attachment *at;
 	long skip = cb->args[0];
 	void *header;
 
-	mutex_lock(&inet->mutex);
-	cb->seq = inet->attached.seq + 1;
-	list_for_each_entry(at, &inet->attached.list, list) {
+	mutex_lock(&pernet->mutex);
+	cb->seq = pernet->attached.seq + 1;
+	list_for_each_entry(at, &pernet->attached.list, list) {
 		if (skip-- > 0)
 			continue;
 		header = ipcuckoo_nl_dump_put(skb, cb, IPCUCKOO_CMD_ATTACH_GET);
@@ -311,6 +311,6 @@ int ipcuckoo_nl_attach_get_dumpit(struct sk_buff *skb, struct netlink_callback *
 		genlmsg_end(skb, header);
 		cb->args[0]++;
 	}
-	mutex_unlock(&inet->mutex);
+	mutex_unlock(&pernet->mutex);
 	return skb->len;
 }

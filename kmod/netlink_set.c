@@ -139,7 +139,7 @@ static int get_mask(struct genl_info *info, u8 type, u8 family,
 
 int ipcuckoo_nl_set_new_doit(struct sk_buff *skb, struct genl_info *info)
 {
-	struct ipcuckoo_net *inet = ipcuckoo_net(genl_info_net(info));
+	struct ipcuckoo_net *pernet = ipcuckoo_net(genl_info_net(info));
 	const char *name = ipcuckoo_nl_name(info->attrs, info->extack);
 	struct ipcuckoo_set_options options = {
 		.maxelem = ipcuckoo_nl_u32(info->attrs, IPCUCKOO_A_MAXELEM,
@@ -164,7 +164,7 @@ int ipcuckoo_nl_set_new_doit(struct sk_buff *skb, struct genl_info *info)
 		err = get_mask(info, options.type, options.family, &options.mask);
 	if (err)
 		return err;
-	err = ipcuckoo_set_create(inet, name, &options);
+	err = ipcuckoo_set_create(pernet, name, &options);
 	if (err == -EEXIST && ipcuckoo_nl_flag(info->attrs, IPCUCKOO_F_EXIST))
 		return 0;
 	if (err == -EDQUOT)
@@ -187,15 +187,15 @@ int ipcuckoo_nl_set_new_doit(struct sk_buff *skb, struct genl_info *info)
 
 int ipcuckoo_nl_set_del_doit(struct sk_buff *skb, struct genl_info *info)
 {
-	struct ipcuckoo_net *inet = ipcuckoo_net(genl_info_net(info));
+	struct ipcuckoo_net *pernet = ipcuckoo_net(genl_info_net(info));
 	const char *name;
 	int err;
 
 	err = ipcuckoo_nl_name_or_all(info, &name);
 	if (err)
 		return err;
-	err = name ? ipcuckoo_set_destroy(inet, name) :
-		     ipcuckoo_set_destroy_all(inet);
+	err = name ? ipcuckoo_set_destroy(pernet, name) :
+		     ipcuckoo_set_destroy_all(pernet);
 	if (err == -ENOENT && ipcuckoo_nl_flag(info->attrs, IPCUCKOO_F_EXIST))
 		return 0;
 	if (err == -ENOENT)
@@ -418,25 +418,25 @@ static int dump_set(struct sk_buff *skb, struct netlink_callback *cb,
 
 int ipcuckoo_nl_set_get_dumpit(struct sk_buff *skb, struct netlink_callback *cb)
 {
-	struct ipcuckoo_net *inet = ipcuckoo_net(sock_net(skb->sk));
+	struct ipcuckoo_net *pernet = ipcuckoo_net(sock_net(skb->sk));
 	struct set_dump *dump = (void *)cb->ctx;
 	struct ipcuckoo_set *set;
 	int err = 0;
 
 	BUILD_BUG_ON(sizeof(*dump) > sizeof(cb->ctx));
-	mutex_lock(&inet->mutex);
-	cb->seq = inet->sets_seq + 1;
-	mutex_unlock(&inet->mutex);
-	while (!err && (set = ipcuckoo_set_next(inet, dump->last))) {
+	mutex_lock(&pernet->mutex);
+	cb->seq = pernet->sets_seq + 1;
+	mutex_unlock(&pernet->mutex);
+	while (!err && (set = ipcuckoo_set_next(pernet, dump->last))) {
 		err = dump_set(skb, cb, dump, set);
 		ipcuckoo_set_put(set);
 	}
 	return err == -EINTR ? err : skb->len;
 }
 
-static int flush_one(struct ipcuckoo_net *inet, const char *name)
+static int flush_one(struct ipcuckoo_net *pernet, const char *name)
 {
-	struct ipcuckoo_set *set = ipcuckoo_set_get(inet, name);
+	struct ipcuckoo_set *set = ipcuckoo_set_get(pernet, name);
 	int err;
 
 	if (!set)
@@ -452,14 +452,14 @@ static int flush_one(struct ipcuckoo_net *inet, const char *name)
 
 int ipcuckoo_nl_set_flush_doit(struct sk_buff *skb, struct genl_info *info)
 {
-	struct ipcuckoo_net *inet = ipcuckoo_net(genl_info_net(info));
+	struct ipcuckoo_net *pernet = ipcuckoo_net(genl_info_net(info));
 	const char *name;
 	int err;
 
 	err = ipcuckoo_nl_name_or_all(info, &name);
 	if (err)
 		return err;
-	err = name ? flush_one(inet, name) : ipcuckoo_set_flush_all(inet);
+	err = name ? flush_one(pernet, name) : ipcuckoo_set_flush_all(pernet);
 	if (err == -ENOENT && ipcuckoo_nl_flag(info->attrs, IPCUCKOO_F_EXIST))
 		return 0;
 	if (err == -ENOENT)

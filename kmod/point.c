@@ -176,7 +176,7 @@ struct net_device *ipcuckoo_point_device(struct net *net, const char *name,
 	return dev;
 }
 
-static struct tap *create_tap(struct ipcuckoo_net *inet, const struct point *point,
+static struct tap *create_tap(struct ipcuckoo_net *pernet, const struct point *point,
 			      struct net_device *dev)
 {
 	struct tap *tap = kzalloc(sizeof(*tap), GFP_KERNEL_ACCOUNT | __GFP_NOWARN);
@@ -191,50 +191,50 @@ static struct tap *create_tap(struct ipcuckoo_net *inet, const struct point *poi
 	tap->ops.hooknum = hooks[point->hook].hooknum;
 	tap->ops.priority = point->priority;
 	tap->ops.dev = dev;
-	err = nf_register_net_hook(inet->net, &tap->ops);
+	err = nf_register_net_hook(pernet->net, &tap->ops);
 	if (err) {
 		kfree(tap);
 		return ERR_PTR(err);
 	}
-	WRITE_ONCE(inet->attached.on_devices, inet->attached.on_devices + !!dev);
+	WRITE_ONCE(pernet->attached.on_devices, pernet->attached.on_devices + !!dev);
 	return tap;
 }
 
 /* Packets may still be about to read the tap's pointer. */
-static void free_tap(struct ipcuckoo_net *inet, struct tap *tap)
+static void free_tap(struct ipcuckoo_net *pernet, struct tap *tap)
 {
-	nf_unregister_net_hook(inet->net, &tap->ops);
-	WRITE_ONCE(inet->attached.on_devices,
-		   inet->attached.on_devices - !!tap->ops.dev);
+	nf_unregister_net_hook(pernet->net, &tap->ops);
+	WRITE_ONCE(pernet->attached.on_devices,
+		   pernet->attached.on_devices - !!tap->ops.dev);
 	kfree_rcu(tap, rcu);
 }
 
-static void free_idle(struct ipcuckoo_net *inet, struct tap *tap)
+static void free_idle(struct ipcuckoo_net *pernet, struct tap *tap)
 {
 	list_del(&tap->list);
-	inet->attached.idle_count--;
-	free_tap(inet, tap);
+	pernet->attached.idle_count--;
+	free_tap(pernet, tap);
 }
 
-static void free_all_idle(struct ipcuckoo_net *inet)
+static void free_all_idle(struct ipcuckoo_net *pernet)
 {
 	struct tap *tap, *next;
 
-	list_for_each_entry_safe(tap, next, &inet->attached.idle, list)
-		free_idle(inet, tap);
+	list_for_each_entry_safe(tap, next, &pernet->attached.idle, list)
+		free_idle(pernet, tap);
 }
 
-static struct tap *take_idle(struct ipcuckoo_net *inet, const struct point *point,
+static struct tap *take_idle(struct ipcuckoo_net *pernet, const struct point *point,
 			     const struct net_device *dev)
 {
 	struct tap *tap;
 
-	list_for_each_entry(tap, &inet->attached.idle, list) {
+	list_for_each_entry(tap, &pernet->attached.idle, list) {
 		if (tap->hook != point->hook || tap->ops.dev != dev ||
 		    tap->ops.priority != point->priority)
 			continue;
 		list_del(&tap->list);
-		inet->attached.idle_count--;
+		pernet->attached.idle_count--;
 		return tap;
 	}
 	return NULL;
@@ -247,7 +247,7 @@ static struct tap *take_idle(struct ipcuckoo_net *inet, const struct point *poin
  *
  * Context: at ingress, under RTNL.
  */
-static int connect_point(struct ipcuckoo_net *inet, struct point *point,
+static int connect_point(struct ipcuckoo_net *pernet, struct point *point,
 			 const struct net_device *going)
 {
 	struct net_device *dev = NULL;
@@ -256,11 +256,11 @@ static int connect_point(struct ipcuckoo_net *inet, struct point *point,
 	point->err = 0;
 	if (at_ingress(point->hook)) {
 		ASSERT_RTNL();
-		dev = ipcuckoo_point_device(inet->net, point->dev, going);
+		dev = ipcuckoo_point_device(pernet->net, point->dev, going);
 		if (!dev)
 			return 0;
 	}
-	tap = take_idle(inet, point, dev) ?: create_tap(inet, point, dev);
+	tap = take_idle(pernet, point, dev) ?: create_tap(pernet, point, dev);
 	if (IS_ERR(tap)) {
 		point->err = PTR_ERR(tap);
 		return point->err;
@@ -271,13 +271,13 @@ static int connect_point(struct ipcuckoo_net *inet, struct point *point,
 }
 
 /* Packets that run its chain may be at it for another grace period. */
-static void disconnect_point(struct ipcuckoo_net *inet, struct point *point)
+static void disconnect_point(struct ipcuckoo_net *pernet, struct point *point)
 {
 	if (!point->tap)
 		return;
 	RCU_INIT_POINTER(point->tap->chain, NULL);
-	list_add(&point->tap->list, &inet->attached.idle);
-	inet->attached.idle_count++;
+	list_add(&point->tap->list, &pernet->attached.idle);
+	pernet->attached.idle_count++;
 	point->tap = NULL;
 }
 
@@ -294,12 +294,12 @@ static bool runs_in(const struct ipcuckoo_attachment *at, const struct point *po
 	       (!at_ingress(point->hook) || !strcmp(at->rule.dev, point->dev));
 }
 
-static int create_point(struct ipcuckoo_net *inet, enum hook hook,
+static int create_point(struct ipcuckoo_net *pernet, enum hook hook,
 			const struct ipcuckoo_attachment *at)
 {
 	struct point *point;
 
-	list_for_each_entry(point, &inet->attached.points, list)
+	list_for_each_entry(point, &pernet->attached.points, list)
 		if (point->hook == hook && runs_in(at, point))
 			return 0;
 	point = kzalloc(sizeof(*point), GFP_KERNEL_ACCOUNT | __GFP_NOWARN);
@@ -309,19 +309,19 @@ static int create_point(struct ipcuckoo_net *inet, enum hook hook,
 	point->priority = at->rule.priority;
 	if (at_ingress(hook))
 		strscpy(point->dev, at->rule.dev, sizeof(point->dev));
-	list_add_tail(&point->list, &inet->attached.points);
+	list_add_tail(&point->list, &pernet->attached.points);
 	return 0;
 }
 
 /* Points for all that is attached. */
-static int create_points(struct ipcuckoo_net *inet)
+static int create_points(struct ipcuckoo_net *pernet)
 {
 	const struct ipcuckoo_attachment *at;
 	int hook, err;
 
-	list_for_each_entry(at, &inet->attached.list, list) {
+	list_for_each_entry(at, &pernet->attached.list, list) {
 		for (hook = 0; hook < HOOKS; hook++) {
-			err = runs_at(at, hook) ? create_point(inet, hook, at) : 0;
+			err = runs_at(at, hook) ? create_point(pernet, hook, at) : 0;
 			if (err)
 				return err;
 		}
@@ -329,9 +329,9 @@ static int create_points(struct ipcuckoo_net *inet)
 	return 0;
 }
 
-static void free_point(struct ipcuckoo_net *inet, struct point *point)
+static void free_point(struct ipcuckoo_net *pernet, struct point *point)
 {
-	disconnect_point(inet, point);
+	disconnect_point(pernet, point);
 	list_del(&point->list);
 	kfree(point);
 }
@@ -350,14 +350,14 @@ static struct ipcuckoo_link make_link(struct ipcuckoo_attachment *at)
 }
 
 /* The chain of a point as the list is now: NULL if nothing runs there. */
-static struct ipcuckoo_chain *make_chain(struct ipcuckoo_net *inet,
+static struct ipcuckoo_chain *make_chain(struct ipcuckoo_net *pernet,
 					 const struct point *point)
 {
 	struct ipcuckoo_attachment *at;
 	struct ipcuckoo_chain *chain;
 	unsigned int count = 0;
 
-	list_for_each_entry(at, &inet->attached.list, list)
+	list_for_each_entry(at, &pernet->attached.list, list)
 		count += runs_in(at, point);
 	if (!count)
 		return NULL;
@@ -365,19 +365,19 @@ static struct ipcuckoo_chain *make_chain(struct ipcuckoo_net *inet,
 			GFP_KERNEL_ACCOUNT | __GFP_NOWARN);
 	if (!chain)
 		return ERR_PTR(-ENOMEM);
-	list_for_each_entry(at, &inet->attached.list, list)
+	list_for_each_entry(at, &pernet->attached.list, list)
 		if (runs_in(at, point))
 			chain->link[chain->count++] = make_link(at);
 	return chain;
 }
 
-static int make_chains(struct ipcuckoo_net *inet)
+static int make_chains(struct ipcuckoo_net *pernet)
 {
 	struct ipcuckoo_chain *chain;
 	struct point *point;
 
-	list_for_each_entry(point, &inet->attached.points, list) {
-		chain = make_chain(inet, point);
+	list_for_each_entry(point, &pernet->attached.points, list) {
+		chain = make_chain(pernet, point);
 		if (IS_ERR(chain))
 			return PTR_ERR(chain);
 		point->next = chain;
@@ -392,17 +392,17 @@ static int make_chains(struct ipcuckoo_net *inet)
  * on its way out unless RTNL is held, as it is where @new is at ingress; the
  * rest has been tried, and is tried again by retry().
  */
-static int connect_points(struct ipcuckoo_net *inet,
+static int connect_points(struct ipcuckoo_net *pernet,
 			  const struct ipcuckoo_attachment *new)
 {
 	bool rtnl = new && new->rule.place == IPCUCKOO_PLACE_INGRESS;
 	struct point *point;
 	int err;
 
-	list_for_each_entry(point, &inet->attached.points, list) {
+	list_for_each_entry(point, &pernet->attached.points, list) {
 		if (!point->next || point->tap || (at_ingress(point->hook) && !rtnl))
 			continue;
-		err = connect_point(inet, point, NULL);
+		err = connect_point(pernet, point, NULL);
 		if (err && (!point->chain || (new && runs_in(new, point))))
 			return err;
 	}
@@ -410,15 +410,15 @@ static int connect_points(struct ipcuckoo_net *inet,
 }
 
 /* Forget what was to be, and the points that were made for it. */
-static void give_up(struct ipcuckoo_net *inet)
+static void give_up(struct ipcuckoo_net *pernet)
 {
 	struct point *point, *next;
 
-	list_for_each_entry_safe(point, next, &inet->attached.points, list) {
+	list_for_each_entry_safe(point, next, &pernet->attached.points, list) {
 		kfree(point->next);
 		point->next = NULL;
 		if (!point->chain)
-			free_point(inet, point);
+			free_point(pernet, point);
 	}
 }
 
@@ -437,12 +437,12 @@ static void put_chain(struct point *point)
 /* Put the chains in. Those that have attachments come first: what moves from
  * one point to another is at both for a moment, and not at none.
  */
-static void publish(struct ipcuckoo_net *inet)
+static void publish(struct ipcuckoo_net *pernet)
 {
 	struct point *point, *next;
 	LIST_HEAD(leaving);
 
-	list_for_each_entry_safe(point, next, &inet->attached.points, list) {
+	list_for_each_entry_safe(point, next, &pernet->attached.points, list) {
 		if (point->next)
 			put_chain(point);
 		else
@@ -450,29 +450,29 @@ static void publish(struct ipcuckoo_net *inet)
 	}
 	list_for_each_entry_safe(point, next, &leaving, list) {
 		put_chain(point);
-		free_point(inet, point);
+		free_point(pernet, point);
 	}
-	inet->attached.seq++;
+	pernet->attached.seq++;
 }
 
 /* States */
 
-static bool any_missing(const struct ipcuckoo_net *inet)
+static bool any_missing(const struct ipcuckoo_net *pernet)
 {
 	const struct point *point;
 
-	list_for_each_entry(point, &inet->attached.points, list)
+	list_for_each_entry(point, &pernet->attached.points, list)
 		if (point->err)
 			return true;
 	return false;
 }
 
-static int missing_hook(const struct ipcuckoo_net *inet,
+static int missing_hook(const struct ipcuckoo_net *pernet,
 			const struct ipcuckoo_attachment *at)
 {
 	const struct point *point;
 
-	list_for_each_entry(point, &inet->attached.points, list)
+	list_for_each_entry(point, &pernet->attached.points, list)
 		if (point->err && runs_in(at, point))
 			return point->err;
 	return 0;
@@ -482,17 +482,17 @@ static int missing_hook(const struct ipcuckoo_net *inet,
  * attachment without a number is just being made: ipcuckoo_attach() notifies
  * listeners of it, with its state.
  */
-static void refresh(struct ipcuckoo_net *inet)
+static void refresh(struct ipcuckoo_net *pernet)
 {
-	bool missing = any_missing(inet);
+	bool missing = any_missing(pernet);
 	struct ipcuckoo_attachment *at;
 	int err;
 	u8 state;
 
-	list_for_each_entry(at, &inet->attached.list, list) {
+	list_for_each_entry(at, &pernet->attached.list, list) {
 		if (at->leaving)
 			continue;
-		err = missing ? missing_hook(inet, at) : 0;
+		err = missing ? missing_hook(pernet, at) : 0;
 		state = err ? IPCUCKOO_STATE_NO_HOOK :
 			READ_ONCE(at->ifindex) < 0 ? IPCUCKOO_STATE_NO_DEVICE :
 						     IPCUCKOO_STATE_ACTIVE;
@@ -504,50 +504,50 @@ static void refresh(struct ipcuckoo_net *inet)
 			ipcuckoo_event_attachment(at, IPCUCKOO_EVENT_STATE_CHANGED);
 	}
 	if (missing)
-		mod_delayed_work(system_long_wq, &inet->attached.retry,
-				 inet->attached.delay);
+		mod_delayed_work(system_long_wq, &pernet->attached.retry,
+				 pernet->attached.delay);
 }
 
 /* Something changed: what failed then may succeed soon. */
-static void refresh_soon(struct ipcuckoo_net *inet)
+static void refresh_soon(struct ipcuckoo_net *pernet)
 {
-	inet->attached.delay = RETRY_MIN;
-	refresh(inet);
+	pernet->attached.delay = RETRY_MIN;
+	refresh(pernet);
 }
 
 static void retry(struct work_struct *work)
 {
-	struct ipcuckoo_net *inet = container_of(to_delayed_work(work),
+	struct ipcuckoo_net *pernet = container_of(to_delayed_work(work),
 						 struct ipcuckoo_net,
 						 attached.retry);
 	struct point *point;
 
 	rtnl_lock();
-	mutex_lock(&inet->mutex);
-	list_for_each_entry(point, &inet->attached.points, list)
+	mutex_lock(&pernet->mutex);
+	list_for_each_entry(point, &pernet->attached.points, list)
 		if (!point->tap)
-			connect_point(inet, point, NULL);
-	inet->attached.delay = min_t(unsigned long, 2 * inet->attached.delay, RETRY_MAX);
-	refresh(inet);
-	mutex_unlock(&inet->mutex);
+			connect_point(pernet, point, NULL);
+	pernet->attached.delay = min_t(unsigned long, 2 * pernet->attached.delay, RETRY_MAX);
+	refresh(pernet);
+	mutex_unlock(&pernet->mutex);
 	rtnl_unlock();
 }
 
 /**
  * ipcuckoo_points_init_net() - a namespace begins
- * @inet:	namespace
+ * @pernet:	namespace
  */
-void ipcuckoo_points_init_net(struct ipcuckoo_net *inet)
+void ipcuckoo_points_init_net(struct ipcuckoo_net *pernet)
 {
-	INIT_LIST_HEAD(&inet->attached.points);
-	INIT_LIST_HEAD(&inet->attached.idle);
-	INIT_DELAYED_WORK(&inet->attached.retry, retry);
-	inet->attached.delay = RETRY_MIN;
+	INIT_LIST_HEAD(&pernet->attached.points);
+	INIT_LIST_HEAD(&pernet->attached.idle);
+	INIT_DELAYED_WORK(&pernet->attached.retry, retry);
+	pernet->attached.delay = RETRY_MIN;
 }
 
 /**
  * ipcuckoo_points_update() - bring chains and hooks in line with the attachments
- * @inet:	namespace, whose mutex is held
+ * @pernet:	namespace, whose mutex is held
  * @new:	attachment that was just added to the list, or NULL
  *
  * At each hook a packet meets the attachments as they were, or as they are now.
@@ -556,78 +556,78 @@ void ipcuckoo_points_init_net(struct ipcuckoo_net *inet)
  * Return: 0, -ENOMEM, or what nf_register_net_hook() returns; then what packets
  * meet has not changed. It does not fail where nothing is attached any more.
  */
-int ipcuckoo_points_update(struct ipcuckoo_net *inet,
+int ipcuckoo_points_update(struct ipcuckoo_net *pernet,
 			   const struct ipcuckoo_attachment *new)
 {
 	int err;
 
-	lockdep_assert_held(&inet->mutex);
-	err = create_points(inet);
+	lockdep_assert_held(&pernet->mutex);
+	err = create_points(pernet);
 	if (!err)
-		err = make_chains(inet);
+		err = make_chains(pernet);
 	if (!err)
-		err = connect_points(inet, new);
+		err = connect_points(pernet, new);
 	if (err)
-		give_up(inet);
+		give_up(pernet);
 	else
-		publish(inet);
-	refresh_soon(inet);
-	if (inet->attached.idle_count > IDLE_MAX)
-		free_all_idle(inet);
+		publish(pernet);
+	refresh_soon(pernet);
+	if (pernet->attached.idle_count > IDLE_MAX)
+		free_all_idle(pernet);
 	return err;
 }
 
 /**
  * ipcuckoo_points_exit_net() - a namespace ends: remove all hooks
- * @inet:	namespace, whose mutex is held
+ * @pernet:	namespace, whose mutex is held
  */
-void ipcuckoo_points_exit_net(struct ipcuckoo_net *inet)
+void ipcuckoo_points_exit_net(struct ipcuckoo_net *pernet)
 {
-	lockdep_assert_held(&inet->mutex);
-	publish(inet);
-	free_all_idle(inet);
+	lockdep_assert_held(&pernet->mutex);
+	publish(pernet);
+	free_all_idle(pernet);
 }
 
 /* The device is gone when this returns, hence its hooks before. */
-static void leave_device(struct ipcuckoo_net *inet, const struct net_device *going)
+static void leave_device(struct ipcuckoo_net *pernet, const struct net_device *going)
 {
 	struct point *point;
 	struct tap *tap, *next;
 
-	list_for_each_entry(point, &inet->attached.points, list)
+	list_for_each_entry(point, &pernet->attached.points, list)
 		if (point->tap && point->tap->ops.dev == going)
-			disconnect_point(inet, point);
-	list_for_each_entry_safe(tap, next, &inet->attached.idle, list)
+			disconnect_point(pernet, point);
+	list_for_each_entry_safe(tap, next, &pernet->attached.idle, list)
 		if (tap->ops.dev == going)
-			free_idle(inet, tap);
+			free_idle(pernet, tap);
 }
 
 /**
  * ipcuckoo_points_follow() - a device came, went, or has another name
- * @inet:	namespace, whose mutex is held
+ * @pernet:	namespace, whose mutex is held
  * @going:	the device, if it is about to go; or NULL
  *
  * Context: under RTNL.
  */
-void ipcuckoo_points_follow(struct ipcuckoo_net *inet, const struct net_device *going)
+void ipcuckoo_points_follow(struct ipcuckoo_net *pernet, const struct net_device *going)
 {
 	const struct net_device *dev;
 	struct point *point;
 
-	lockdep_assert_held(&inet->mutex);
+	lockdep_assert_held(&pernet->mutex);
 	ASSERT_RTNL();
 	if (going)
-		leave_device(inet, going);
-	list_for_each_entry(point, &inet->attached.points, list) {
+		leave_device(pernet, going);
+	list_for_each_entry(point, &pernet->attached.points, list) {
 		if (!at_ingress(point->hook))
 			continue;
-		dev = ipcuckoo_point_device(inet->net, point->dev, going);
+		dev = ipcuckoo_point_device(pernet->net, point->dev, going);
 		if (point->tap && point->tap->ops.dev != dev)
-			disconnect_point(inet, point);
+			disconnect_point(pernet, point);
 		point->err = 0;
-		if (dev && !point->tap && connect_point(inet, point, going))
+		if (dev && !point->tap && connect_point(pernet, point, going))
 			net_warn_ratelimited("ipcuckoo: no hook at the ingress of %s, what is attached there sees nothing until it can be registered: error %d\n",
 					     point->dev, point->err);
 	}
-	refresh_soon(inet);
+	refresh_soon(pernet);
 }

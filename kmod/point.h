@@ -8,11 +8,11 @@ struct ipcuckoo_net;
 struct net;
 struct net_device;
 
-void ipcuckoo_points_init_net(struct ipcuckoo_net *inet);
-void ipcuckoo_points_exit_net(struct ipcuckoo_net *inet);
-int ipcuckoo_points_update(struct ipcuckoo_net *inet,
+void ipcuckoo_points_init_net(struct ipcuckoo_net *pernet);
+void ipcuckoo_points_exit_net(struct ipcuckoo_net *pernet);
+int ipcuckoo_points_update(struct ipcuckoo_net *pernet,
 			   const struct ipcuckoo_attachment *new);
-void ipcuckoo_points_follow(struct ipcuckoo_net *inet,
+void ipcuckoo_points_follow(struct ipcuckoo_net *pernet,
 			    const struct net_device *going);
 struct net_device *ipcuckoo_point_device(struct net *net, const char *name,
 					 const struct net_device *going);

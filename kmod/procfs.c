@@ -238,10 +238,10 @@ static const struct proc_ops sets_file_ops = {
 
 static void *attachments_start(struct seq_file *m, loff_t *pos)
 {
-	struct ipcuckoo_net *inet = list_net(m);
+	struct ipcuckoo_net *pernet = list_net(m);
 
-	mutex_lock(&inet->mutex);
-	return *pos ? seq_list_start(&inet->attached.list, *pos - 1) :
+	mutex_lock(&pernet->mutex);
+	return *pos ? seq_list_start(&pernet->attached.list, *pos - 1) :
 		      SEQ_START_TOKEN;
 }
 
@@ -252,12 +252,12 @@ static void attachments_stop(struct seq_file *m, void *v)
 
 static void *attachments_next(struct seq_file *m, void *v, loff_t *pos)
 {
-	struct ipcuckoo_net *inet = list_net(m);
+	struct ipcuckoo_net *pernet = list_net(m);
 
 	if (v != SEQ_START_TOKEN)
-		return seq_list_next(v, &inet->attached.list, pos);
+		return seq_list_next(v, &pernet->attached.list, pos);
 	(*pos)++;
-	return seq_list_start(&inet->attached.list, 0);
+	return seq_list_start(&pernet->attached.list, 0);
 }
 
 static int attachments_show(struct seq_file *m, void *v)
@@ -336,13 +336,13 @@ struct set_file {
 	char name[IPCUCKOO_NAME_SIZE];
 };
 
-static struct set_file *find_file(struct ipcuckoo_net *inet, const char *name)
+static struct set_file *find_file(struct ipcuckoo_net *pernet, const char *name)
 {
-	struct rb_node *node = inet->proc.files.rb_node;
+	struct rb_node *node = pernet->proc.files.rb_node;
 	struct set_file *file;
 	int order;
 
-	lockdep_assert_held(&inet->mutex);
+	lockdep_assert_held(&pernet->mutex);
 	while (node) {
 		file = rb_entry(node, struct set_file, node);
 		order = strcmp(name, file->name);
@@ -375,17 +375,17 @@ static void remove_file(struct set_file *file, struct ipcuckoo_mem *mem)
 	ipcuckoo_mem_uncharge(mem, file_size());
 }
 
-static struct set_file *take_unused(struct ipcuckoo_net *inet)
+static struct set_file *take_unused(struct ipcuckoo_net *pernet)
 {
 	struct set_file *file;
 
-	mutex_lock(&inet->mutex);
-	file = list_first_entry_or_null(&inet->proc.unused, struct set_file, unused);
+	mutex_lock(&pernet->mutex);
+	file = list_first_entry_or_null(&pernet->proc.unused, struct set_file, unused);
 	if (file) {
 		list_del(&file->unused);
-		rb_erase(&file->node, &inet->proc.files);
+		rb_erase(&file->node, &pernet->proc.files);
 	}
-	mutex_unlock(&inet->mutex);
+	mutex_unlock(&pernet->mutex);
 	return file;
 }
 
@@ -394,40 +394,40 @@ static struct set_file *take_unused(struct ipcuckoo_net *inet)
  */
 static void removal_work(struct work_struct *work)
 {
-	struct ipcuckoo_net *inet = container_of(work, struct ipcuckoo_net,
+	struct ipcuckoo_net *pernet = container_of(work, struct ipcuckoo_net,
 						 proc.removal);
 	struct set_file *file;
 
-	mutex_lock(&inet->names);
-	while ((file = take_unused(inet)))
-		remove_file(file, &inet->mem);
-	mutex_unlock(&inet->names);
+	mutex_lock(&pernet->names);
+	while ((file = take_unused(pernet)))
+		remove_file(file, &pernet->mem);
+	mutex_unlock(&pernet->names);
 }
 
 /* Hold the set that a file belongs to, and keep the file. NULL if there is none. */
-static struct ipcuckoo_set *use_file(struct ipcuckoo_net *inet, struct set_file *file)
+static struct ipcuckoo_set *use_file(struct ipcuckoo_net *pernet, struct set_file *file)
 {
 	struct ipcuckoo_set *set;
 
-	mutex_lock(&inet->mutex);
-	set = ipcuckoo_set_find(inet, file->name);
+	mutex_lock(&pernet->mutex);
+	set = ipcuckoo_set_find(pernet, file->name);
 	if (set) {
 		kref_get(&set->ref);
 		file->opens++;
 	}
-	mutex_unlock(&inet->mutex);
+	mutex_unlock(&pernet->mutex);
 	return set;
 }
 
-static void unuse_file(struct ipcuckoo_net *inet, struct set_file *file,
+static void unuse_file(struct ipcuckoo_net *pernet, struct set_file *file,
 		       struct ipcuckoo_set *set)
 {
-	mutex_lock(&inet->mutex);
+	mutex_lock(&pernet->mutex);
 	if (!--file->opens && !file->named) {
-		list_add_tail(&file->unused, &inet->proc.unused);
-		queue_work(system_unbound_wq, &inet->proc.removal);
+		list_add_tail(&file->unused, &pernet->proc.unused);
+		queue_work(system_unbound_wq, &pernet->proc.removal);
 	}
-	mutex_unlock(&inet->mutex);
+	mutex_unlock(&pernet->mutex);
 	ipcuckoo_set_put(set);
 }
 
@@ -713,36 +713,36 @@ static const struct proc_ops set_ops = {
 	.proc_write = set_write,
 };
 
-static bool reuse_file(struct ipcuckoo_net *inet, const char *name)
+static bool reuse_file(struct ipcuckoo_net *pernet, const char *name)
 {
 	struct set_file *file;
 
-	mutex_lock(&inet->mutex);
-	file = find_file(inet, name);
+	mutex_lock(&pernet->mutex);
+	file = find_file(pernet, name);
 	if (file) {
 		file->named = true;
 		list_del_init(&file->unused);
 	}
-	mutex_unlock(&inet->mutex);
+	mutex_unlock(&pernet->mutex);
 	return file;
 }
 
 /**
  * ipcuckoo_proc_add() - have a file for the set of a name
- * @inet:	namespace, whose mutex of names is held
+ * @pernet:	namespace, whose mutex of names is held
  * @name:	the name, which no set has yet. From now on one may get it; or give
  *		it back with ipcuckoo_proc_del()
  *
  * Context: process context; takes the namespace's mutex.
  * Return: 0, -ENOMEM, -EDQUOT, or -EINTR for a fatal signal.
  */
-int ipcuckoo_proc_add(struct ipcuckoo_net *inet, const char *name)
+int ipcuckoo_proc_add(struct ipcuckoo_net *pernet, const char *name)
 {
 	struct set_file *file;
 
-	if (reuse_file(inet, name))
+	if (reuse_file(pernet, name))
 		return 0;
-	if (!ipcuckoo_mem_charge(&inet->mem, file_size()))
+	if (!ipcuckoo_mem_charge(&pernet->mem, file_size()))
 		return ipcuckoo_mem_refusal();
 	file = kzalloc(sizeof(*file), GFP_KERNEL_ACCOUNT);
 	if (!file)
@@ -750,24 +750,24 @@ int ipcuckoo_proc_add(struct ipcuckoo_net *inet, const char *name)
 	file->named = true;
 	INIT_LIST_HEAD(&file->unused);
 	strscpy(file->name, name, sizeof(file->name));
-	file->pde = proc_create_data(name, 0600, inet->proc.set_dir, &set_ops, file);
+	file->pde = proc_create_data(name, 0600, pernet->proc.set_dir, &set_ops, file);
 	if (!file->pde)
 		goto err_free;
-	mutex_lock(&inet->mutex);
-	rb_add(&file->node, &inet->proc.files, file_less);
-	mutex_unlock(&inet->mutex);
+	mutex_lock(&pernet->mutex);
+	rb_add(&file->node, &pernet->proc.files, file_less);
+	mutex_unlock(&pernet->mutex);
 	return 0;
 
 err_free:
 	kfree(file);
 err_uncharge:
-	ipcuckoo_mem_uncharge(&inet->mem, file_size());
+	ipcuckoo_mem_uncharge(&pernet->mem, file_size());
 	return -ENOMEM;
 }
 
 /**
  * ipcuckoo_proc_del() - no set has a name any more
- * @inet:	namespace, whose mutex of names is held
+ * @pernet:	namespace, whose mutex of names is held
  * @name:	the name
  *
  * Removes the file, or lets it be removed when it is open no more.
@@ -775,39 +775,39 @@ err_uncharge:
  * Context: process context; takes the namespace's mutex. Waits for nobody who may
  * be waiting for user space.
  */
-void ipcuckoo_proc_del(struct ipcuckoo_net *inet, const char *name)
+void ipcuckoo_proc_del(struct ipcuckoo_net *pernet, const char *name)
 {
 	struct set_file *file;
 	bool open;
 
-	mutex_lock(&inet->mutex);
-	file = find_file(inet, name);
+	mutex_lock(&pernet->mutex);
+	file = find_file(pernet, name);
 	file->named = false;
 	open = file->opens;
 	if (!open)
-		rb_erase(&file->node, &inet->proc.files);
-	mutex_unlock(&inet->mutex);
+		rb_erase(&file->node, &pernet->proc.files);
+	mutex_unlock(&pernet->mutex);
 	if (!open)
-		remove_file(file, &inet->mem);
+		remove_file(file, &pernet->mem);
 }
 
 /**
  * ipcuckoo_proc_init_net() - make the directory of a namespace
- * @inet:	namespace
+ * @pernet:	namespace
  *
  * Return: 0 or -ENOMEM.
  */
-int ipcuckoo_proc_init_net(struct ipcuckoo_net *inet)
+int ipcuckoo_proc_init_net(struct ipcuckoo_net *pernet)
 {
-	struct ipcuckoo_proc *proc = &inet->proc;
+	struct ipcuckoo_proc *proc = &pernet->proc;
 
 	proc->files = RB_ROOT;
 	INIT_LIST_HEAD(&proc->unused);
 	INIT_WORK(&proc->removal, removal_work);
-	proc->dir = proc_net_mkdir(inet->net, "ipcuckoo", inet->net->proc_net);
+	proc->dir = proc_net_mkdir(pernet->net, "ipcuckoo", pernet->net->proc_net);
 	if (!proc->dir)
 		return -ENOMEM;
-	proc->set_dir = _proc_mkdir("set", 0500, proc->dir, inet->net, true);
+	proc->set_dir = _proc_mkdir("set", 0500, proc->dir, pernet->net, true);
 	if (proc->set_dir &&
 	    proc_create("sets", 0400, proc->dir, &sets_file_ops) &&
 	    proc_create("attachments", 0400, proc->dir, &attachments_file_ops))
@@ -818,13 +818,13 @@ int ipcuckoo_proc_init_net(struct ipcuckoo_net *inet)
 
 /**
  * ipcuckoo_proc_exit_net() - remove the directory of a namespace
- * @inet:	namespace; its sets are gone, and no file is open, for each holds the
+ * @pernet:	namespace; its sets are gone, and no file is open, for each holds the
  *		namespace and the module
  */
-void ipcuckoo_proc_exit_net(struct ipcuckoo_net *inet)
+void ipcuckoo_proc_exit_net(struct ipcuckoo_net *pernet)
 {
-	cancel_work_sync(&inet->proc.removal);
-	removal_work(&inet->proc.removal);
-	WARN_ON(!RB_EMPTY_ROOT(&inet->proc.files));
-	proc_remove(inet->proc.dir);
+	cancel_work_sync(&pernet->proc.removal);
+	removal_work(&pernet->proc.removal);
+	WARN_ON(!RB_EMPTY_ROOT(&pernet->proc.files));
+	proc_remove(pernet->proc.dir);
 }

@@ -28,26 +28,26 @@ struct ipcuckoo_proc {
 };
 
 #if IS_ENABLED(CONFIG_PROC_FS)
-int ipcuckoo_proc_init_net(struct ipcuckoo_net *inet);
-void ipcuckoo_proc_exit_net(struct ipcuckoo_net *inet);
-int ipcuckoo_proc_add(struct ipcuckoo_net *inet, const char *name);
-void ipcuckoo_proc_del(struct ipcuckoo_net *inet, const char *name);
+int ipcuckoo_proc_init_net(struct ipcuckoo_net *pernet);
+void ipcuckoo_proc_exit_net(struct ipcuckoo_net *pernet);
+int ipcuckoo_proc_add(struct ipcuckoo_net *pernet, const char *name);
+void ipcuckoo_proc_del(struct ipcuckoo_net *pernet, const char *name);
 #else
-static inline int ipcuckoo_proc_init_net(struct ipcuckoo_net *inet)
+static inline int ipcuckoo_proc_init_net(struct ipcuckoo_net *pernet)
 {
 	return 0;
 }
 
-static inline void ipcuckoo_proc_exit_net(struct ipcuckoo_net *inet)
+static inline void ipcuckoo_proc_exit_net(struct ipcuckoo_net *pernet)
 {
 }
 
-static inline int ipcuckoo_proc_add(struct ipcuckoo_net *inet, const char *name)
+static inline int ipcuckoo_proc_add(struct ipcuckoo_net *pernet, const char *name)
 {
 	return 0;
 }
 
-static inline void ipcuckoo_proc_del(struct ipcuckoo_net *inet, const char *name)
+static inline void ipcuckoo_proc_del(struct ipcuckoo_net *pernet, const char *name)
 {
 }
 #endif

@@ -75,15 +75,15 @@ static void change_name(struct ipcuckoo_set *set, const char *name)
 
 /**
  * ipcuckoo_set_find() - find a set by name
- * @inet:	namespace, whose mutex is held
+ * @pernet:	namespace, whose mutex is held
  * @name:	name
  */
-struct ipcuckoo_set *ipcuckoo_set_find(struct ipcuckoo_net *inet,
+struct ipcuckoo_set *ipcuckoo_set_find(struct ipcuckoo_net *pernet,
 				       const char *name)
 {
-	struct rb_node *node = inet->sets.rb_node;
+	struct rb_node *node = pernet->sets.rb_node;
 
-	lockdep_assert_held(&inet->mutex);
+	lockdep_assert_held(&pernet->mutex);
 	while (node) {
 		struct ipcuckoo_set *set = rb_entry(node, struct ipcuckoo_set,
 						    node);
@@ -96,12 +96,12 @@ struct ipcuckoo_set *ipcuckoo_set_find(struct ipcuckoo_net *inet,
 	return NULL;
 }
 
-static struct ipcuckoo_set *after(struct ipcuckoo_net *inet, const char *name)
+static struct ipcuckoo_set *after(struct ipcuckoo_net *pernet, const char *name)
 {
-	struct rb_node *node = inet->sets.rb_node;
+	struct rb_node *node = pernet->sets.rb_node;
 	struct ipcuckoo_set *found = NULL;
 
-	lockdep_assert_held(&inet->mutex);
+	lockdep_assert_held(&pernet->mutex);
 	while (node) {
 		struct ipcuckoo_set *set = rb_entry(node, struct ipcuckoo_set,
 						    node);
@@ -125,58 +125,58 @@ static struct ipcuckoo_set *hold(struct ipcuckoo_set *set)
 
 /**
  * ipcuckoo_set_get() - find a set by name, and hold it
- * @inet:	namespace
+ * @pernet:	namespace
  * @name:	name
  *
  * Context: process context; takes the namespace's mutex.
  * Return: a set to be given back with ipcuckoo_set_put(), or NULL.
  */
-struct ipcuckoo_set *ipcuckoo_set_get(struct ipcuckoo_net *inet,
+struct ipcuckoo_set *ipcuckoo_set_get(struct ipcuckoo_net *pernet,
 				      const char *name)
 {
 	struct ipcuckoo_set *set;
 
-	mutex_lock(&inet->mutex);
-	set = hold(ipcuckoo_set_find(inet, name));
-	mutex_unlock(&inet->mutex);
+	mutex_lock(&pernet->mutex);
+	set = hold(ipcuckoo_set_find(pernet, name));
+	mutex_unlock(&pernet->mutex);
 	return set;
 }
 
 /**
  * ipcuckoo_set_next() - find the next set by name, and hold it
- * @inet:	namespace
+ * @pernet:	namespace
  * @name:	name that comes before it; "" for the first set
  *
  * Context: process context; takes the namespace's mutex.
  * Return: a set to be given back with ipcuckoo_set_put(), or NULL.
  */
-struct ipcuckoo_set *ipcuckoo_set_next(struct ipcuckoo_net *inet,
+struct ipcuckoo_set *ipcuckoo_set_next(struct ipcuckoo_net *pernet,
 				       const char *name)
 {
 	struct ipcuckoo_set *set;
 
-	mutex_lock(&inet->mutex);
-	set = hold(after(inet, name));
-	mutex_unlock(&inet->mutex);
+	mutex_lock(&pernet->mutex);
+	set = hold(after(pernet, name));
+	mutex_unlock(&pernet->mutex);
 	return set;
 }
 
 /**
  * ipcuckoo_set_after() - find the set behind another one by name, and hold it
- * @inet:	namespace
+ * @pernet:	namespace
  * @set:	the other one, which the caller holds; destroyed ones have a place too
  *
  * Context: process context; takes the namespace's mutex.
  * Return: a set to be given back with ipcuckoo_set_put(), or NULL.
  */
-struct ipcuckoo_set *ipcuckoo_set_after(struct ipcuckoo_net *inet,
+struct ipcuckoo_set *ipcuckoo_set_after(struct ipcuckoo_net *pernet,
 					const struct ipcuckoo_set *set)
 {
 	struct ipcuckoo_set *next;
 
-	mutex_lock(&inet->mutex);
-	next = hold(after(inet, set->name));
-	mutex_unlock(&inet->mutex);
+	mutex_lock(&pernet->mutex);
+	next = hold(after(pernet, set->name));
+	mutex_unlock(&pernet->mutex);
 	return next;
 }
 
@@ -216,9 +216,9 @@ void ipcuckoo_set_put(struct ipcuckoo_set *set)
 	kref_put(&set->ref, set_free);
 }
 
-static void tree_insert(struct ipcuckoo_net *inet, struct ipcuckoo_set *set)
+static void tree_insert(struct ipcuckoo_net *pernet, struct ipcuckoo_set *set)
 {
-	struct rb_node **link = &inet->sets.rb_node, *parent = NULL;
+	struct rb_node **link = &pernet->sets.rb_node, *parent = NULL;
 
 	while (*link) {
 		parent = *link;
@@ -229,8 +229,8 @@ static void tree_insert(struct ipcuckoo_net *inet, struct ipcuckoo_set *set)
 			link = &parent->rb_right;
 	}
 	rb_link_node(&set->node, parent, link);
-	rb_insert_color(&set->node, &inet->sets);
-	inet->sets_seq++;
+	rb_insert_color(&set->node, &pernet->sets);
+	pernet->sets_seq++;
 }
 
 static bool same_options(const struct ipcuckoo_set *a,
@@ -359,13 +359,13 @@ static int reserve_filter(struct ipcuckoo_set *set)
 	return err;
 }
 
-static struct ipcuckoo_set *set_alloc(struct ipcuckoo_net *inet, const char *name,
+static struct ipcuckoo_set *set_alloc(struct ipcuckoo_net *pernet, const char *name,
 				      const struct ipcuckoo_set_options *options)
 {
 	struct ipcuckoo_set *set;
 	int err;
 
-	if (!ipcuckoo_mem_charge(&inet->mem, set_size()))
+	if (!ipcuckoo_mem_charge(&pernet->mem, set_size()))
 		return ERR_PTR(ipcuckoo_mem_refusal());
 	err = -ENOMEM;
 	set = kzalloc(sizeof(*set), GFP_KERNEL_ACCOUNT);
@@ -375,7 +375,7 @@ static struct ipcuckoo_set *set_alloc(struct ipcuckoo_net *inet, const char *nam
 	strscpy_pad(set->name, name, sizeof(set->name));
 	set->type = options->type;
 	set->family = options->family;
-	set->inet = inet;
+	set->pernet = pernet;
 	set->maxelem = options->maxelem;
 	set->forceadd = options->forceadd;
 	set->timeout = options->timeout;
@@ -383,7 +383,7 @@ static struct ipcuckoo_set *set_alloc(struct ipcuckoo_net *inet, const char *nam
 	set->notes = options->notes;
 	set->mask = options->mask;
 	kref_init(&set->ref);
-	err = ipcuckoo_entries_init(&set->entries, &inet->mem, true);
+	err = ipcuckoo_entries_init(&set->entries, &pernet->mem, true);
 	if (err)
 		goto err_uncharge;
 	set->entries.shape = options->shape;
@@ -392,32 +392,32 @@ static struct ipcuckoo_set *set_alloc(struct ipcuckoo_net *inet, const char *nam
 
 err_uncharge:
 	kfree(set);
-	ipcuckoo_mem_uncharge(&inet->mem, set_size());
+	ipcuckoo_mem_uncharge(&pernet->mem, set_size());
 	return ERR_PTR(err);
 }
 
 /* Whether a set can be added to those there are: 0, or an error of
  * ipcuckoo_set_create().
  */
-static int check_new(struct ipcuckoo_net *inet, const struct ipcuckoo_set *set,
+static int check_new(struct ipcuckoo_net *pernet, const struct ipcuckoo_set *set,
 		     bool same_maxelem)
 {
 	const struct ipcuckoo_set *other;
 	int err = 0;
 
-	mutex_lock(&inet->mutex);
-	other = ipcuckoo_set_find(inet, set->name);
+	mutex_lock(&pernet->mutex);
+	other = ipcuckoo_set_find(pernet, set->name);
 	if (other)
 		err = same_options(other, set, same_maxelem) ? -EEXIST : -ENOTUNIQ;
-	else if (inet->sets_count >= IPCUCKOO_SETS_MAX)
+	else if (pernet->sets_count >= IPCUCKOO_SETS_MAX)
 		err = -E2BIG;
-	mutex_unlock(&inet->mutex);
+	mutex_unlock(&pernet->mutex);
 	return err;
 }
 
 /**
  * ipcuckoo_set_create() - make an empty set
- * @inet:	namespace
+ * @pernet:	namespace
  * @name:	a valid name
  * @options:	what it is made with
  *
@@ -427,19 +427,19 @@ static int check_new(struct ipcuckoo_net *inet, const struct ipcuckoo_set *set,
  * for, maxelem; -ENOTUNIQ if there is another; -E2BIG if there are
  * IPCUCKOO_SETS_MAX.
  */
-int ipcuckoo_set_create(struct ipcuckoo_net *inet, const char *name,
+int ipcuckoo_set_create(struct ipcuckoo_net *pernet, const char *name,
 			const struct ipcuckoo_set_options *options)
 {
-	struct ipcuckoo_set *set = set_alloc(inet, name, options);
+	struct ipcuckoo_set *set = set_alloc(pernet, name, options);
 	int err;
 
 	if (IS_ERR(set))
 		return PTR_ERR(set);
-	if (mutex_lock_killable(&inet->names)) {
+	if (mutex_lock_killable(&pernet->names)) {
 		ipcuckoo_set_put(set);
 		return -EINTR;
 	}
-	err = check_new(inet, set, options->has_maxelem);
+	err = check_new(pernet, set, options->has_maxelem);
 	if (err)
 		goto err_unlock;
 	if (ipcuckoo_entries_approximate(&set->entries)) {
@@ -447,21 +447,21 @@ int ipcuckoo_set_create(struct ipcuckoo_net *inet, const char *name,
 		if (err)
 			goto err_unlock;
 	}
-	err = ipcuckoo_proc_add(inet, name);
+	err = ipcuckoo_proc_add(pernet, name);
 	if (err)
 		goto err_unlock;
 	mutex_lock(&set->entries.mutex);
-	mutex_lock(&inet->mutex);
-	tree_insert(inet, set);
-	WRITE_ONCE(inet->sets_count, inet->sets_count + 1);
+	mutex_lock(&pernet->mutex);
+	tree_insert(pernet, set);
+	WRITE_ONCE(pernet->sets_count, pernet->sets_count + 1);
 	ipcuckoo_event_set(set, IPCUCKOO_EVENT_SET_NEW);
-	mutex_unlock(&inet->mutex);
+	mutex_unlock(&pernet->mutex);
 	mutex_unlock(&set->entries.mutex);
-	mutex_unlock(&inet->names);
+	mutex_unlock(&pernet->names);
 	return 0;
 
 err_unlock:
-	mutex_unlock(&inet->names);
+	mutex_unlock(&pernet->names);
 	ipcuckoo_set_put(set);
 	return err;
 }
@@ -484,28 +484,28 @@ void ipcuckoo_set_sweep(struct ipcuckoo_set *set)
 }
 
 /* Take a set out of the tree, unless it is attached. */
-static int set_remove(struct ipcuckoo_net *inet, struct ipcuckoo_set *set)
+static int set_remove(struct ipcuckoo_net *pernet, struct ipcuckoo_set *set)
 {
 	int err = 0;
 
-	mutex_lock(&inet->mutex);
+	mutex_lock(&pernet->mutex);
 	if (set->attachments) {
 		err = -EBUSY;
 	} else {
-		rb_erase(&set->node, &inet->sets);
-		WRITE_ONCE(inet->sets_count, inet->sets_count - 1);
-		inet->sets_seq++;
+		rb_erase(&set->node, &pernet->sets);
+		WRITE_ONCE(pernet->sets_count, pernet->sets_count - 1);
+		pernet->sets_seq++;
 	}
-	mutex_unlock(&inet->mutex);
+	mutex_unlock(&pernet->mutex);
 	return err;
 }
 
 /* Destroy a set, whose contents are locked; unlocks them. Its entries go at once,
  * even if somebody still holds it.
  */
-static int set_end(struct ipcuckoo_net *inet, struct ipcuckoo_set *set)
+static int set_end(struct ipcuckoo_net *pernet, struct ipcuckoo_set *set)
 {
-	int err = set_remove(inet, set);
+	int err = set_remove(pernet, set);
 
 	if (!err) {
 		set->dead = true;
@@ -515,7 +515,7 @@ static int set_end(struct ipcuckoo_net *inet, struct ipcuckoo_set *set)
 	mutex_unlock(&set->entries.mutex);
 	if (err)
 		return err;
-	ipcuckoo_proc_del(inet, set->name);
+	ipcuckoo_proc_del(pernet, set->name);
 	cancel_delayed_work_sync(&set->sweep);
 	ipcuckoo_set_put(set);
 	return 0;
@@ -523,109 +523,109 @@ static int set_end(struct ipcuckoo_net *inet, struct ipcuckoo_set *set)
 
 /**
  * ipcuckoo_set_destroy() - destroy a set
- * @inet:	namespace
+ * @pernet:	namespace
  * @name:	its name
  *
  * Context: process context; takes the namespace's mutexes, and the set's.
  * Return: 0, -ENOENT, -EBUSY if it is attached, or -EINTR for a fatal signal; then
  * it is as it was.
  */
-int ipcuckoo_set_destroy(struct ipcuckoo_net *inet, const char *name)
+int ipcuckoo_set_destroy(struct ipcuckoo_net *pernet, const char *name)
 {
 	struct ipcuckoo_set *set;
 	int err = -ENOENT;
 
-	if (mutex_lock_killable(&inet->names))
+	if (mutex_lock_killable(&pernet->names))
 		return -EINTR;
-	mutex_lock(&inet->mutex);
-	set = ipcuckoo_set_find(inet, name);
-	mutex_unlock(&inet->mutex);
+	mutex_lock(&pernet->mutex);
+	set = ipcuckoo_set_find(pernet, name);
+	mutex_unlock(&pernet->mutex);
 	/* No need to wait for the set's writer to say so. */
 	if (set && READ_ONCE(set->attachments))
 		err = -EBUSY;
 	else if (set)
-		err = mutex_lock_killable(&set->entries.mutex) ?: set_end(inet, set);
-	mutex_unlock(&inet->names);
+		err = mutex_lock_killable(&set->entries.mutex) ?: set_end(pernet, set);
+	mutex_unlock(&pernet->names);
 	return err;
 }
 
 /* Under ipcuckoo_net.names. */
-static struct ipcuckoo_set *first_set(struct ipcuckoo_net *inet)
+static struct ipcuckoo_set *first_set(struct ipcuckoo_net *pernet)
 {
 	struct ipcuckoo_set *set;
 
-	mutex_lock(&inet->mutex);
-	set = rb_entry_safe(rb_first(&inet->sets), struct ipcuckoo_set, node);
-	mutex_unlock(&inet->mutex);
+	mutex_lock(&pernet->mutex);
+	set = rb_entry_safe(rb_first(&pernet->sets), struct ipcuckoo_set, node);
+	mutex_unlock(&pernet->mutex);
 	return set;
 }
 
 /* From now on, or no longer, nothing is attached: sets are being destroyed. */
-static int stop_attaching(struct ipcuckoo_net *inet, bool stop)
+static int stop_attaching(struct ipcuckoo_net *pernet, bool stop)
 {
 	int err = 0;
 
-	mutex_lock(&inet->mutex);
-	if (stop && inet->attached.count)
+	mutex_lock(&pernet->mutex);
+	if (stop && pernet->attached.count)
 		err = -EBUSY;
 	else
-		inet->destroying = stop;
-	mutex_unlock(&inet->mutex);
+		pernet->destroying = stop;
+	mutex_unlock(&pernet->mutex);
 	return err;
 }
 
 /**
  * ipcuckoo_set_destroy_all() - destroy every set
- * @inet:	namespace
+ * @pernet:	namespace
  *
  * Context: process context; takes the namespace's mutexes, and the sets'.
  * Return: 0, or -EBUSY if any is attached; then none is destroyed. -EINTR for a
  * fatal signal; then some may have been.
  */
-int ipcuckoo_set_destroy_all(struct ipcuckoo_net *inet)
+int ipcuckoo_set_destroy_all(struct ipcuckoo_net *pernet)
 {
 	struct ipcuckoo_set *set;
 	int err;
 
-	if (mutex_lock_killable(&inet->names))
+	if (mutex_lock_killable(&pernet->names))
 		return -EINTR;
-	err = stop_attaching(inet, true);
+	err = stop_attaching(pernet, true);
 	if (err)
 		goto out;
-	while (!err && (set = first_set(inet))) {
+	while (!err && (set = first_set(pernet))) {
 		err = fatal_signal_pending(current) ? -EINTR :
 		      mutex_lock_killable(&set->entries.mutex);
-		err = err ?: set_end(inet, set);
+		err = err ?: set_end(pernet, set);
 		cond_resched();
 	}
-	stop_attaching(inet, false);
+	stop_attaching(pernet, false);
 out:
-	mutex_unlock(&inet->names);
+	mutex_unlock(&pernet->names);
 	return err;
 }
 
 /**
  * ipcuckoo_set_exit_net() - a namespace ends: destroy every set
- * @inet:	namespace, in which nothing is attached and that no process uses
+ * @pernet:	namespace, in which nothing is attached and that no process uses
  *
  * Signals are not for this: a process that removes the module may have one.
  */
-void ipcuckoo_set_exit_net(struct ipcuckoo_net *inet)
+void ipcuckoo_set_exit_net(struct ipcuckoo_net *pernet)
 {
 	struct ipcuckoo_set *set;
 
-	mutex_lock(&inet->names);
-	while ((set = first_set(inet))) {
+	mutex_lock(&pernet->names);
+	while ((set = first_set(pernet))) {
 		mutex_lock(&set->entries.mutex);
-		WARN_ON(set_end(inet, set));
+		WARN_ON(set_end(pernet, set));
 		cond_resched();
 	}
-	mutex_unlock(&inet->names);
+	mutex_unlock(&pernet->names);
 }
 
 /**
  * ipcuckoo_set_rename() - give a set another name
- * @inet:	namespace
+ * @pernet:	namespace
  * @from:	its name
  * @to:		a valid name
  *
@@ -635,53 +635,53 @@ void ipcuckoo_set_exit_net(struct ipcuckoo_net *inet)
  * Return: 0, -ENOENT, -EEXIST if there is a set called @to, -ENOMEM, -EDQUOT, or
  * -EINTR for a fatal signal.
  */
-int ipcuckoo_set_rename(struct ipcuckoo_net *inet, const char *from,
+int ipcuckoo_set_rename(struct ipcuckoo_net *pernet, const char *from,
 			const char *to)
 {
 	struct ipcuckoo_set *set, *other;
 	int err;
 
-	if (mutex_lock_killable(&inet->names))
+	if (mutex_lock_killable(&pernet->names))
 		return -EINTR;
-	mutex_lock(&inet->mutex);
-	set = ipcuckoo_set_find(inet, from);
-	other = ipcuckoo_set_find(inet, to);
-	mutex_unlock(&inet->mutex);
+	mutex_lock(&pernet->mutex);
+	set = ipcuckoo_set_find(pernet, from);
+	other = ipcuckoo_set_find(pernet, to);
+	mutex_unlock(&pernet->mutex);
 	if (!set)
 		err = -ENOENT;
 	else if (other)
 		err = -EEXIST;
 	else
-		err = ipcuckoo_proc_add(inet, to);
+		err = ipcuckoo_proc_add(pernet, to);
 	if (err)
 		goto out;
 	err = mutex_lock_killable(&set->entries.mutex);
 	if (err) {
-		ipcuckoo_proc_del(inet, to);
+		ipcuckoo_proc_del(pernet, to);
 		goto out;
 	}
-	mutex_lock(&inet->mutex);
-	rb_erase(&set->node, &inet->sets);
+	mutex_lock(&pernet->mutex);
+	rb_erase(&set->node, &pernet->sets);
 	change_name(set, to);
-	tree_insert(inet, set);
-	inet->attached.seq++;
-	mutex_unlock(&inet->mutex);
-	ipcuckoo_event_names(inet, IPCUCKOO_EVENT_SET_RENAMED, from, to);
+	tree_insert(pernet, set);
+	pernet->attached.seq++;
+	mutex_unlock(&pernet->mutex);
+	ipcuckoo_event_names(pernet, IPCUCKOO_EVENT_SET_RENAMED, from, to);
 	mutex_unlock(&set->entries.mutex);
-	ipcuckoo_proc_del(inet, from);
+	ipcuckoo_proc_del(pernet, from);
 out:
-	mutex_unlock(&inet->names);
+	mutex_unlock(&pernet->names);
 	return err;
 }
 
 /* The sets of a swap, which names keeps alive: 0 if they can be swapped. */
-static int find_both(struct ipcuckoo_net *inet, const char *names[2],
+static int find_both(struct ipcuckoo_net *pernet, const char *names[2],
 		     struct ipcuckoo_set *sets[2])
 {
-	mutex_lock(&inet->mutex);
-	sets[0] = ipcuckoo_set_find(inet, names[0]);
-	sets[1] = ipcuckoo_set_find(inet, names[1]);
-	mutex_unlock(&inet->mutex);
+	mutex_lock(&pernet->mutex);
+	sets[0] = ipcuckoo_set_find(pernet, names[0]);
+	sets[1] = ipcuckoo_set_find(pernet, names[1]);
+	mutex_unlock(&pernet->mutex);
 	if (!sets[0])
 		return -ENOENT;
 	if (!sets[1])
@@ -704,23 +704,23 @@ static int lock_both(struct ipcuckoo_set *sets[2])
 /* All that goes by a name: its place in the tree and what is attached.
  * Under all three mutexes, that of contents for both.
  */
-static int exchange(struct ipcuckoo_net *inet, struct ipcuckoo_set *a,
+static int exchange(struct ipcuckoo_net *pernet, struct ipcuckoo_set *a,
 		    struct ipcuckoo_set *b)
 {
 	char name[IPCUCKOO_NAME_SIZE];
 	int err = 0;
 
 	if (a->attachments || b->attachments)
-		err = ipcuckoo_attach_exchange(inet, a, b);
+		err = ipcuckoo_attach_exchange(pernet, a, b);
 	if (err)
 		return err;
-	rb_erase(&a->node, &inet->sets);
-	rb_erase(&b->node, &inet->sets);
+	rb_erase(&a->node, &pernet->sets);
+	rb_erase(&b->node, &pernet->sets);
 	strscpy(name, a->name, sizeof(name));
 	change_name(a, b->name);
 	change_name(b, name);
-	tree_insert(inet, a);
-	tree_insert(inet, b);
+	tree_insert(pernet, a);
+	tree_insert(pernet, b);
 	/* A dump of either is not of one moment any more. */
 	a->entries.generation++;
 	b->entries.generation++;
@@ -731,7 +731,7 @@ static int exchange(struct ipcuckoo_net *inet, struct ipcuckoo_set *a,
 
 /**
  * ipcuckoo_set_swap() - let two sets take each other's place
- * @inet:	namespace
+ * @pernet:	namespace
  * @name:	name of one
  * @other:	name of the other
  *
@@ -747,7 +747,7 @@ static int exchange(struct ipcuckoo_net *inet, struct ipcuckoo_set *a,
  * called @other, -ENOTUNIQ if their types or families differ, -ENOMEM, or -EINTR
  * for a fatal signal.
  */
-int ipcuckoo_set_swap(struct ipcuckoo_net *inet, const char *name,
+int ipcuckoo_set_swap(struct ipcuckoo_net *pernet, const char *name,
 		      const char *other)
 {
 	const char *names[2] = { name, other };
@@ -755,24 +755,24 @@ int ipcuckoo_set_swap(struct ipcuckoo_net *inet, const char *name,
 	bool attached = false;
 	int err;
 
-	if (mutex_lock_killable(&inet->names))
+	if (mutex_lock_killable(&pernet->names))
 		return -EINTR;
-	err = find_both(inet, names, sets);
+	err = find_both(pernet, names, sets);
 	if (err || sets[0] == sets[1])
 		goto out;
 	err = lock_both(sets);
 	if (err)
 		goto out;
-	mutex_lock(&inet->mutex);
-	err = exchange(inet, sets[0], sets[1]);
+	mutex_lock(&pernet->mutex);
+	err = exchange(pernet, sets[0], sets[1]);
 	attached = !err && (sets[0]->attachments || sets[1]->attachments);
-	mutex_unlock(&inet->mutex);
+	mutex_unlock(&pernet->mutex);
 	if (!err)
-		ipcuckoo_event_names(inet, IPCUCKOO_EVENT_SET_SWAPPED, name, other);
+		ipcuckoo_event_names(pernet, IPCUCKOO_EVENT_SET_SWAPPED, name, other);
 	mutex_unlock(&sets[1]->entries.mutex);
 	mutex_unlock(&sets[0]->entries.mutex);
 out:
-	mutex_unlock(&inet->names);
+	mutex_unlock(&pernet->names);
 	if (attached)
 		synchronize_rcu();
 	return err;
@@ -793,25 +793,25 @@ static int flush_next(struct ipcuckoo_set *set)
 
 /**
  * ipcuckoo_set_flush_all() - delete the entries of every set
- * @inet:	namespace
+ * @pernet:	namespace
  *
  * Context: process context; takes the namespace's mutexes, and the sets'.
  * Return: 0, -ENOMEM, or -EINTR for a fatal signal; then some may have been flushed.
  */
-int ipcuckoo_set_flush_all(struct ipcuckoo_net *inet)
+int ipcuckoo_set_flush_all(struct ipcuckoo_net *pernet)
 {
 	struct ipcuckoo_set *set, *next;
 	int err = 0;
 
 	/* Or one that changes its name would be met twice, and another never. */
-	if (mutex_lock_killable(&inet->names))
+	if (mutex_lock_killable(&pernet->names))
 		return -EINTR;
-	for (set = ipcuckoo_set_next(inet, ""); set; set = next) {
+	for (set = ipcuckoo_set_next(pernet, ""); set; set = next) {
 		err = err ?: flush_next(set);
-		next = err == -EINTR ? NULL : ipcuckoo_set_after(inet, set);
+		next = err == -EINTR ? NULL : ipcuckoo_set_after(pernet, set);
 		ipcuckoo_set_put(set);
 	}
-	mutex_unlock(&inet->names);
+	mutex_unlock(&pernet->names);
 	return err;
 }
 

@@ -83,7 +83,7 @@ struct ipcuckoo_mask {
  * @name_seq:	for who reads @name and holds no lock
  * @type:	enum ipcuckoo_type
  * @family:	enum ipcuckoo_family
- * @inet:	its namespace
+ * @pernet:	its namespace
  * @maxelem:	entries it may hold; 0: no limit
  * @forceadd:	what is added when it is full takes the place of another entry
  * @timeout:	of entries that are given none, in seconds; 0: they stay
@@ -107,7 +107,7 @@ struct ipcuckoo_set {
 	seqcount_t name_seq;
 	u8 type;
 	u8 family;
-	struct ipcuckoo_net *inet;
+	struct ipcuckoo_net *pernet;
 	u32 maxelem;
 	bool forceadd;
 	u32 timeout;
@@ -155,24 +155,24 @@ int ipcuckoo_set_init(void);
 void ipcuckoo_set_exit(void);
 bool ipcuckoo_set_name_valid(const char *name);
 void ipcuckoo_set_name(const struct ipcuckoo_set *set, char name[IPCUCKOO_NAME_SIZE]);
-int ipcuckoo_set_create(struct ipcuckoo_net *inet, const char *name,
+int ipcuckoo_set_create(struct ipcuckoo_net *pernet, const char *name,
 			const struct ipcuckoo_set_options *options);
-int ipcuckoo_set_destroy(struct ipcuckoo_net *inet, const char *name);
-int ipcuckoo_set_destroy_all(struct ipcuckoo_net *inet);
-void ipcuckoo_set_exit_net(struct ipcuckoo_net *inet);
-int ipcuckoo_set_rename(struct ipcuckoo_net *inet, const char *from,
+int ipcuckoo_set_destroy(struct ipcuckoo_net *pernet, const char *name);
+int ipcuckoo_set_destroy_all(struct ipcuckoo_net *pernet);
+void ipcuckoo_set_exit_net(struct ipcuckoo_net *pernet);
+int ipcuckoo_set_rename(struct ipcuckoo_net *pernet, const char *from,
 			const char *to);
-int ipcuckoo_set_swap(struct ipcuckoo_net *inet, const char *name,
+int ipcuckoo_set_swap(struct ipcuckoo_net *pernet, const char *name,
 		      const char *other);
-int ipcuckoo_set_flush_all(struct ipcuckoo_net *inet);
+int ipcuckoo_set_flush_all(struct ipcuckoo_net *pernet);
 
-struct ipcuckoo_set *ipcuckoo_set_find(struct ipcuckoo_net *inet,
+struct ipcuckoo_set *ipcuckoo_set_find(struct ipcuckoo_net *pernet,
 				       const char *name);
-struct ipcuckoo_set *ipcuckoo_set_get(struct ipcuckoo_net *inet,
+struct ipcuckoo_set *ipcuckoo_set_get(struct ipcuckoo_net *pernet,
 				      const char *name);
-struct ipcuckoo_set *ipcuckoo_set_next(struct ipcuckoo_net *inet,
+struct ipcuckoo_set *ipcuckoo_set_next(struct ipcuckoo_net *pernet,
 				       const char *name);
-struct ipcuckoo_set *ipcuckoo_set_after(struct ipcuckoo_net *inet,
+struct ipcuckoo_set *ipcuckoo_set_after(struct ipcuckoo_net *pernet,
 					const struct ipcuckoo_set *set);
 void ipcuckoo_set_put(struct ipcuckoo_set *set);
 

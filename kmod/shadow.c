@@ -73,12 +73,12 @@ static int compare(const struct ipcuckoo_shadow *shadow, u32 portid, u32 id)
 }
 
 /* The first shadow that is not before an id of a port, or NULL. */
-static struct ipcuckoo_shadow *find_from(struct ipcuckoo_net *inet, u32 portid, u32 id)
+static struct ipcuckoo_shadow *find_from(struct ipcuckoo_net *pernet, u32 portid, u32 id)
 {
-	struct rb_node *node = inet->shadows.rb_node;
+	struct rb_node *node = pernet->shadows.rb_node;
 	struct ipcuckoo_shadow *shadow, *found = NULL;
 
-	lockdep_assert_held(&inet->mutex);
+	lockdep_assert_held(&pernet->mutex);
 	while (node) {
 		shadow = rb_entry(node, struct ipcuckoo_shadow, node);
 		if (compare(shadow, portid, id) < 0) {
@@ -91,16 +91,16 @@ static struct ipcuckoo_shadow *find_from(struct ipcuckoo_net *inet, u32 portid, 
 	return found;
 }
 
-static bool id_taken(struct ipcuckoo_net *inet, u32 portid, u32 id)
+static bool id_taken(struct ipcuckoo_net *pernet, u32 portid, u32 id)
 {
-	struct ipcuckoo_shadow *shadow = find_from(inet, portid, id);
+	struct ipcuckoo_shadow *shadow = find_from(pernet, portid, id);
 
 	return shadow && !compare(shadow, portid, id);
 }
 
-static void tree_insert(struct ipcuckoo_net *inet, struct ipcuckoo_shadow *shadow)
+static void tree_insert(struct ipcuckoo_net *pernet, struct ipcuckoo_shadow *shadow)
 {
-	struct rb_node **link = &inet->shadows.rb_node, *parent = NULL;
+	struct rb_node **link = &pernet->shadows.rb_node, *parent = NULL;
 
 	while (*link) {
 		parent = *link;
@@ -111,53 +111,53 @@ static void tree_insert(struct ipcuckoo_net *inet, struct ipcuckoo_shadow *shado
 			link = &parent->rb_left;
 	}
 	rb_link_node(&shadow->node, parent, link);
-	rb_insert_color(&shadow->node, &inet->shadows);
+	rb_insert_color(&shadow->node, &pernet->shadows);
 }
 
 /* Give a shadow an id by which it is found. The tree holds it then. */
-static int shadow_insert(struct ipcuckoo_net *inet, struct ipcuckoo_shadow *shadow)
+static int shadow_insert(struct ipcuckoo_net *pernet, struct ipcuckoo_shadow *shadow)
 {
 	int err = 0;
 
-	mutex_lock(&inet->mutex);
-	if (inet->shadows_count >= IPCUCKOO_SHADOWS_MAX) {
+	mutex_lock(&pernet->mutex);
+	if (pernet->shadows_count >= IPCUCKOO_SHADOWS_MAX) {
 		err = -E2BIG;
 	} else {
 		do
-			shadow->id = ++inet->shadow_id;
-		while (!shadow->id || id_taken(inet, shadow->portid, shadow->id));
-		tree_insert(inet, shadow);
-		WRITE_ONCE(inet->shadows_count, inet->shadows_count + 1);
+			shadow->id = ++pernet->shadow_id;
+		while (!shadow->id || id_taken(pernet, shadow->portid, shadow->id));
+		tree_insert(pernet, shadow);
+		WRITE_ONCE(pernet->shadows_count, pernet->shadows_count + 1);
 	}
-	mutex_unlock(&inet->mutex);
+	mutex_unlock(&pernet->mutex);
 	return err;
 }
 
 /* Take a shadow out of the tree: true if it was in it, and is to be put. */
-static bool tree_remove(struct ipcuckoo_net *inet, struct ipcuckoo_shadow *shadow)
+static bool tree_remove(struct ipcuckoo_net *pernet, struct ipcuckoo_shadow *shadow)
 {
-	lockdep_assert_held(&inet->mutex);
+	lockdep_assert_held(&pernet->mutex);
 	if (RB_EMPTY_NODE(&shadow->node))
 		return false;
-	rb_erase(&shadow->node, &inet->shadows);
+	rb_erase(&shadow->node, &pernet->shadows);
 	RB_CLEAR_NODE(&shadow->node);
-	WRITE_ONCE(inet->shadows_count, inet->shadows_count - 1);
+	WRITE_ONCE(pernet->shadows_count, pernet->shadows_count - 1);
 	return true;
 }
 
-static struct ipcuckoo_shadow *shadow_alloc(struct ipcuckoo_net *inet,
+static struct ipcuckoo_shadow *shadow_alloc(struct ipcuckoo_net *pernet,
 					    struct ipcuckoo_set *set,
 					    struct sock *sk, u32 portid)
 {
 	struct ipcuckoo_shadow *shadow;
 	int err;
 
-	shadow = ipcuckoo_object_alloc(&inet->mem, sizeof(*shadow), IPCUCKOO_CHARGE_WAIT);
+	shadow = ipcuckoo_object_alloc(&pernet->mem, sizeof(*shadow), IPCUCKOO_CHARGE_WAIT);
 	if (IS_ERR(shadow))
 		return shadow;
-	err = ipcuckoo_entries_init(&shadow->entries, &inet->mem, false);
+	err = ipcuckoo_entries_init(&shadow->entries, &pernet->mem, false);
 	if (err) {
-		ipcuckoo_object_free(shadow, &inet->mem, sizeof(*shadow));
+		ipcuckoo_object_free(shadow, &pernet->mem, sizeof(*shadow));
 		return ERR_PTR(err);
 	}
 	kref_init(&shadow->ref);
@@ -172,7 +172,7 @@ static struct ipcuckoo_shadow *shadow_alloc(struct ipcuckoo_net *inet,
 
 /**
  * ipcuckoo_shadow_create() - begin the next contents of a set
- * @inet:	namespace
+ * @pernet:	namespace
  * @set:	set
  * @sk:		the socket it belongs to
  * @portid:	the port of @sk
@@ -186,11 +186,11 @@ static struct ipcuckoo_shadow *shadow_alloc(struct ipcuckoo_net *inet,
  * IPCUCKOO_SHADOWS_MAX in the namespace, -ENOMEM, -EDQUOT, -ENOSPC, or -EINTR for
  * a fatal signal.
  */
-int ipcuckoo_shadow_create(struct ipcuckoo_net *inet, struct ipcuckoo_set *set,
+int ipcuckoo_shadow_create(struct ipcuckoo_net *pernet, struct ipcuckoo_set *set,
 			   struct sock *sk, u32 portid, bool append,
 			   const u32 capacity[IPCUCKOO_KINDS], u32 *id)
 {
-	struct ipcuckoo_shadow *shadow = shadow_alloc(inet, set, sk, portid);
+	struct ipcuckoo_shadow *shadow = shadow_alloc(pernet, set, sk, portid);
 	int err;
 
 	if (IS_ERR(shadow))
@@ -204,7 +204,7 @@ int ipcuckoo_shadow_create(struct ipcuckoo_net *inet, struct ipcuckoo_set *set,
 		ipcuckoo_set_unlock(set);
 	}
 	if (!err)
-		err = shadow_insert(inet, shadow);
+		err = shadow_insert(pernet, shadow);
 	if (err)
 		ipcuckoo_shadow_put(shadow);
 	else
@@ -214,7 +214,7 @@ int ipcuckoo_shadow_create(struct ipcuckoo_net *inet, struct ipcuckoo_set *set,
 
 /**
  * ipcuckoo_shadow_get() - find a socket's shadow, and hold it
- * @inet:	namespace
+ * @pernet:	namespace
  * @sk:		the socket
  * @portid:	its port
  * @id:		the shadow's id
@@ -226,36 +226,36 @@ int ipcuckoo_shadow_create(struct ipcuckoo_net *inet, struct ipcuckoo_set *set,
  * Context: process context; takes the namespace's mutex.
  * Return: a shadow to be given back with ipcuckoo_shadow_put(), or NULL.
  */
-struct ipcuckoo_shadow *ipcuckoo_shadow_get(struct ipcuckoo_net *inet,
+struct ipcuckoo_shadow *ipcuckoo_shadow_get(struct ipcuckoo_net *pernet,
 					    const struct sock *sk, u32 portid, u32 id)
 {
 	struct ipcuckoo_shadow *shadow;
 
-	mutex_lock(&inet->mutex);
-	shadow = find_from(inet, portid, id);
+	mutex_lock(&pernet->mutex);
+	shadow = find_from(pernet, portid, id);
 	if (shadow && (compare(shadow, portid, id) || shadow->sk != sk))
 		shadow = NULL;
 	if (shadow)
 		kref_get(&shadow->ref);
-	mutex_unlock(&inet->mutex);
+	mutex_unlock(&pernet->mutex);
 	return shadow;
 }
 
 /**
  * ipcuckoo_shadow_remove() - let nobody find a shadow any more
- * @inet:	namespace
+ * @pernet:	namespace
  * @shadow:	shadow, which the caller holds
  *
  * Context: process context; takes the namespace's mutex.
  */
-void ipcuckoo_shadow_remove(struct ipcuckoo_net *inet,
+void ipcuckoo_shadow_remove(struct ipcuckoo_net *pernet,
 			    struct ipcuckoo_shadow *shadow)
 {
 	bool listed;
 
-	mutex_lock(&inet->mutex);
-	listed = tree_remove(inet, shadow);
-	mutex_unlock(&inet->mutex);
+	mutex_lock(&pernet->mutex);
+	listed = tree_remove(pernet, shadow);
+	mutex_unlock(&pernet->mutex);
 	if (listed)
 		ipcuckoo_shadow_put(shadow);
 }
@@ -263,46 +263,46 @@ void ipcuckoo_shadow_remove(struct ipcuckoo_net *inet,
 /* The first shadow of a port, from an id on, whose socket was closed, taken out of
  * the tree; or NULL.
  */
-static struct ipcuckoo_shadow *take_orphan(struct ipcuckoo_net *inet, u32 portid,
+static struct ipcuckoo_shadow *take_orphan(struct ipcuckoo_net *pernet, u32 portid,
 					   u32 *id)
 {
 	struct ipcuckoo_shadow *shadow;
 	struct rb_node *next;
 
-	mutex_lock(&inet->mutex);
-	shadow = find_from(inet, portid, *id);
+	mutex_lock(&pernet->mutex);
+	shadow = find_from(pernet, portid, *id);
 	while (shadow && shadow->portid == portid && !sock_flag(shadow->sk, SOCK_DEAD)) {
 		next = rb_next(&shadow->node);
 		shadow = rb_entry_safe(next, struct ipcuckoo_shadow, node);
 	}
 	if (shadow && shadow->portid == portid) {
 		*id = shadow->id;
-		tree_remove(inet, shadow);
+		tree_remove(pernet, shadow);
 	} else {
 		shadow = NULL;
 	}
-	mutex_unlock(&inet->mutex);
+	mutex_unlock(&pernet->mutex);
 	return shadow;
 }
 
 /**
  * ipcuckoo_shadow_release() - a socket was closed: its shadows go with it
- * @inet:	namespace
+ * @pernet:	namespace
  * @portid:	the port that it had, and another socket may have by now
  *
  * Netlink marks the socket as dead before it tells.
  *
  * Context: process context; takes the namespace's mutex.
  */
-void ipcuckoo_shadow_release(struct ipcuckoo_net *inet, u32 portid)
+void ipcuckoo_shadow_release(struct ipcuckoo_net *pernet, u32 portid)
 {
 	struct ipcuckoo_shadow *shadow;
 	u32 id = 0;
 
 	/* What this socket has was counted while it was sending. */
-	if (!READ_ONCE(inet->shadows_count))
+	if (!READ_ONCE(pernet->shadows_count))
 		return;
-	while ((shadow = take_orphan(inet, portid, &id))) {
+	while ((shadow = take_orphan(pernet, portid, &id))) {
 		ipcuckoo_shadow_put(shadow);
 		cond_resched();
 	}
@@ -310,19 +310,19 @@ void ipcuckoo_shadow_release(struct ipcuckoo_net *inet, u32 portid)
 
 /**
  * ipcuckoo_shadow_exit_net() - remove all shadows
- * @inet:	namespace, in which no request can be made any more
+ * @pernet:	namespace, in which no request can be made any more
  */
-void ipcuckoo_shadow_exit_net(struct ipcuckoo_net *inet)
+void ipcuckoo_shadow_exit_net(struct ipcuckoo_net *pernet)
 {
 	struct ipcuckoo_shadow *shadow;
 
 	for (;;) {
-		mutex_lock(&inet->mutex);
-		shadow = rb_entry_safe(rb_first(&inet->shadows), struct ipcuckoo_shadow,
+		mutex_lock(&pernet->mutex);
+		shadow = rb_entry_safe(rb_first(&pernet->shadows), struct ipcuckoo_shadow,
 				       node);
 		if (shadow)
-			tree_remove(inet, shadow);
-		mutex_unlock(&inet->mutex);
+			tree_remove(pernet, shadow);
+		mutex_unlock(&pernet->mutex);
 		if (!shadow)
 			break;
 		ipcuckoo_shadow_put(shadow);

@@ -38,16 +38,16 @@ struct ipcuckoo_shadow {
 	struct kref ref;
 };
 
-int ipcuckoo_shadow_create(struct ipcuckoo_net *inet, struct ipcuckoo_set *set,
+int ipcuckoo_shadow_create(struct ipcuckoo_net *pernet, struct ipcuckoo_set *set,
 			   struct sock *sk, u32 portid, bool append,
 			   const u32 capacity[IPCUCKOO_KINDS], u32 *id);
-struct ipcuckoo_shadow *ipcuckoo_shadow_get(struct ipcuckoo_net *inet,
+struct ipcuckoo_shadow *ipcuckoo_shadow_get(struct ipcuckoo_net *pernet,
 					    const struct sock *sk, u32 portid, u32 id);
 void ipcuckoo_shadow_put(struct ipcuckoo_shadow *shadow);
-void ipcuckoo_shadow_remove(struct ipcuckoo_net *inet,
+void ipcuckoo_shadow_remove(struct ipcuckoo_net *pernet,
 			    struct ipcuckoo_shadow *shadow);
-void ipcuckoo_shadow_release(struct ipcuckoo_net *inet, u32 portid);
-void ipcuckoo_shadow_exit_net(struct ipcuckoo_net *inet);
+void ipcuckoo_shadow_release(struct ipcuckoo_net *pernet, u32 portid);
+void ipcuckoo_shadow_exit_net(struct ipcuckoo_net *pernet);
 
 int ipcuckoo_shadow_add(struct ipcuckoo_shadow *shadow,
 			const struct ipcuckoo_batch *batch,
