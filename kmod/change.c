@@ -279,7 +279,7 @@ static void gc_for(struct ipcuckoo_set *set, u32 more)
 	u32 limit = ipcuckoo_set_limit(set);
 
 	if (limit && (u64)ipcuckoo_set_count(set) + more > limit)
-		ipcuckoo_set_sweep(set);
+		ipcuckoo_set_gc(set);
 }
 
 /* Check all entries, look which of them are there, and make their values. */

@@ -68,8 +68,8 @@ enum {
 	STALE_MIN	= 1024,
 	STALE_MUCH	= 1 << 30,
 
-	/* Words of a hint that a sweep cleans for a prefix, in bits. */
-	SWEEP_UNCOVER	= 6,
+	/* Garbage collection cleans up to 2^GC_UNCOVER words of a hint for a prefix. */
+	GC_UNCOVER	= 6,
 
 	/* Entries copied between two looks at the scheduler. */
 	COPY_BATCH	= 4096,
@@ -701,8 +701,8 @@ static void tidy(struct ipcuckoo_entries *e, enum ipcuckoo_kind kind, u32 more)
 	}
 }
 
-/* What sweeps have left, for whom it would take too long. */
-static void tidy_swept(struct ipcuckoo_entries *e)
+/* Do what garbage collection left undone because it would hold the lock too long. */
+static void tidy_after_gc(struct ipcuckoo_entries *e)
 {
 	while (e->untidy)
 		tidy(e, __ffs(e->untidy), 0);
@@ -774,7 +774,7 @@ int ipcuckoo_entries_add_value(struct ipcuckoo_entries *e,
 	int err;
 
 	lockdep_assert_held(&e->mutex);
-	tidy_swept(e);
+	tidy_after_gc(e);
 	err = search_begin(e);
 	if (!err && ipcuckoo_kind_is_nets(kind))
 		err = prepare_hint(e, entry->v6, 1);
@@ -881,11 +881,12 @@ static void uncover(struct ipcuckoo_hint *h, const struct ipcuckoo_table *nets,
 	}
 }
 
-/* Remove an exact entry that may have ended. A sweep leaves to the next change
- * whatever takes longer than that.
+/* Remove an exact entry, expired or not. Garbage collection (@gc) must not hold the
+ * lock for long: it leaves shrinking the table and cleaning most of the hint to the
+ * next change of the set.
  */
 static int remove(struct ipcuckoo_entries *e, const struct ipcuckoo_entry *entry,
-		  bool sweeping)
+		  bool gc)
 {
 	const struct ipcuckoo_version *v = current_version(e);
 	enum ipcuckoo_kind kind = ipcuckoo_entry_kind(entry);
@@ -906,12 +907,12 @@ static int remove(struct ipcuckoo_entries *e, const struct ipcuckoo_entry *entry
 	if (h)
 		h->stale++;
 	if (ipcuckoo_kind_is_nets(kind) && entry->len <= h->stride) {
-		if (sweeping && h->stride - entry->len > SWEEP_UNCOVER)
+		if (gc && h->stride - entry->len > GC_UNCOVER)
 			h->stale |= STALE_MUCH;
 		else
 			uncover(h, t, entry);
 	}
-	if (sweeping)
+	if (gc)
 		e->untidy |= BIT(kind);
 	else
 		tidy(e, kind, 0);
@@ -936,7 +937,7 @@ int ipcuckoo_entries_del(struct ipcuckoo_entries *e,
 		return filter_del(e, entry);
 	if (e->options & IPCUCKOO_O_TIMEOUT && !ipcuckoo_entries_has(e, entry))
 		return -ENOENT;
-	tidy_swept(e);
+	tidy_after_gc(e);
 	err = remove(e, entry, false);
 	if (!err)
 		e->generation++;
@@ -1075,8 +1076,8 @@ static void replace_all(struct ipcuckoo_entries *e, struct ipcuckoo_version *v)
 	publish(e, v, GONE_ALL);
 }
 
-/* Nothing is left behind a sweep: that is given back without a look at it. */
-static void give_back(struct ipcuckoo_entries *e)
+/* Free all tables and hints at once if garbage collection has left no entry. */
+static void free_if_empty(struct ipcuckoo_entries *e)
 {
 	struct ipcuckoo_version *v;
 
@@ -1088,26 +1089,26 @@ static void give_back(struct ipcuckoo_entries *e)
 }
 
 /**
- * ipcuckoo_entries_sweep() - remove entries that have ended
+ * ipcuckoo_entries_gc() - remove expired entries from a part of the tables
  * @e:		contents
- * @pos:	where to go on; 0 to begin with
+ * @pos:	where to continue; 0 begins a pass
  * @slots:	how many slots to look at, at most
- * @swept:	told of each entry, after it was removed; may be NULL
- * @data:	passed to it
+ * @removed:	called for each entry after it was removed; may be NULL
+ * @data:	passed to @removed
  *
- * Tables in which nothing can have expired are passed over. An entry that moves
- * from before the sweep to behind it is found by the next one, which its deadline
- * calls for; it matches no more in any case. The generation does not move: what is
- * removed was gone already, for shadows and listings as well. A table of which
- * few entries are left shrinks with the next change, and is given back at once
- * if there are none: nobody who wants to change the set waits for a sweep that
- * makes one anew.
+ * Skips tables in which nothing can have expired. A displacement may move an expired
+ * entry from the part that is still to come to the part that is done: it does not match
+ * any more, and its deadline calls for another pass, which removes it. The generation
+ * does not change, because shadows and listings leave expired entries out already. If
+ * few entries are left in a table, the next change of the set shrinks it; garbage
+ * collection does not, so that no writer waits while it makes a new table. If none are
+ * left, the tables are freed at once.
  *
  * Context: the writer; may sleep.
- * Return: false at the end.
+ * Return: true if there is more to look at, false at the end of the pass.
  */
-bool ipcuckoo_entries_sweep(struct ipcuckoo_entries *e, u64 *pos, u32 slots,
-			    ipcuckoo_swept_fn swept, void *data)
+bool ipcuckoo_entries_gc(struct ipcuckoo_entries *e, u64 *pos, u32 slots,
+			 ipcuckoo_gc_fn removed, void *data)
 {
 	u64 kind = *pos >> POS_KIND_SHIFT;
 	u64 at = *pos & (BIT_ULL(POS_KIND_SHIFT) - 1), end;
@@ -1129,12 +1130,12 @@ bool ipcuckoo_entries_sweep(struct ipcuckoo_entries *e, u64 *pos, u32 slots,
 			if (!ipcuckoo_table_next_expired(t, &at, stop, &key))
 				continue;
 			slots += stop - at;
-			slots -= min_t(u32, slots, IPCUCKOO_SWEEP_REMOVAL);
+			slots -= min_t(u32, slots, IPCUCKOO_GC_REMOVAL);
 			entry = ipcuckoo_entry_decode(kind, &key);
 			remove(e, &entry, true);
 			e->expired++;
-			if (swept)
-				swept(data, &entry);
+			if (removed)
+				removed(data, &entry);
 		}
 		if (at < end) {
 			*pos = kind << POS_KIND_SHIFT | at;
@@ -1142,7 +1143,7 @@ bool ipcuckoo_entries_sweep(struct ipcuckoo_entries *e, u64 *pos, u32 slots,
 		}
 		t->nearest = t->passed;
 	}
-	give_back(e);
+	free_if_empty(e);
 	return false;
 }
 

@@ -54,8 +54,8 @@ struct ipcuckoo_version {
  * @mem:	account for the memory
  * @queue:	memory for searches, while one is at work
  * @live:	there may be readers; false for a shadow
- * @untidy:	a bit for each kind of which sweeps have removed entries: its table
- *		may have to shrink, a hint to be cleaned
+ * @untidy:	a bit for each kind of which garbage collection has removed entries: its
+ *		table may have to shrink, its hint to be cleaned
  * @options:	what is kept for entries, enum ipcuckoo_option. Set before the
  *		first use
  * @records:	bytes that records take
@@ -135,21 +135,21 @@ bool ipcuckoo_entries_next_value(struct ipcuckoo_entries *e, u64 *pos,
 				 struct ipcuckoo_entry *entry,
 				 struct ipcuckoo_value *value);
 
-/* Entries that have ended match no more. They are removed a part at a time, so
- * that whoever wants to change the set waits for no longer than it takes to look
- * at so many slots, or to remove a few entries: 50 microseconds at most, which
- * selftests/bench/core/sweep.c measures.
+/* Expired entries do not match. Garbage collection removes them a part at a time: it
+ * holds the lock for as long as it takes to look at so many slots, or to remove a few
+ * entries, so that a writer waits 50 microseconds at most. selftests/bench/core/gc.c
+ * measures this.
  */
-#define IPCUCKOO_SWEEP_SLOTS	512
+#define IPCUCKOO_GC_SLOTS	512
 
-/* Slots that removing an entry counts for in a sweep. */
-#define IPCUCKOO_SWEEP_REMOVAL	128
+/* Removing an entry counts as looking at so many slots. */
+#define IPCUCKOO_GC_REMOVAL	128
 
-/* Told of an entry that a sweep removes. */
-typedef void (*ipcuckoo_swept_fn)(void *data, const struct ipcuckoo_entry *entry);
+/* Called for each entry that garbage collection has removed. */
+typedef void (*ipcuckoo_gc_fn)(void *data, const struct ipcuckoo_entry *entry);
 
-bool ipcuckoo_entries_sweep(struct ipcuckoo_entries *e, u64 *pos, u32 slots,
-			    ipcuckoo_swept_fn swept, void *data);
+bool ipcuckoo_entries_gc(struct ipcuckoo_entries *e, u64 *pos, u32 slots,
+			 ipcuckoo_gc_fn removed, void *data);
 
 bool ipcuckoo_entries_evict(struct ipcuckoo_entries *e,
 			    const struct ipcuckoo_entry *keep,

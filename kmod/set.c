@@ -248,18 +248,18 @@ static bool same_options(const struct ipcuckoo_set *a,
 	       a->mask.bits.lo == b->mask.bits.lo;
 }
 
-/* Seconds between two passes of gc over a set, at least. */
-#define SWEEP_PERIOD	5
+/* Seconds between two passes of garbage collection (gc) over a set, at least. */
+#define GC_PERIOD	5
 
 /* Seconds that gc sleeps, at most. The timer stands still while the machine is
  * suspended, and deadlines do not: so gc is an hour late at most after that.
  */
-#define SWEEP_SLEEP_MAX	3600
+#define GC_SLEEP_MAX	3600
 
 /* Runs gc, which takes ipcuckoo_entries.mutex: do not flush this queue, or cancel
  * its work synchronously, while holding that mutex.
  */
-static struct workqueue_struct *sweep_wq;
+static struct workqueue_struct *gc_wq;
 
 /**
  * ipcuckoo_set_init() - be able to make sets
@@ -268,8 +268,8 @@ static struct workqueue_struct *sweep_wq;
  */
 int ipcuckoo_set_init(void)
 {
-	sweep_wq = alloc_workqueue("ipcuckoo", WQ_UNBOUND, 0);
-	return sweep_wq ? 0 : -ENOMEM;
+	gc_wq = alloc_workqueue("ipcuckoo", WQ_UNBOUND, 0);
+	return gc_wq ? 0 : -ENOMEM;
 }
 
 /**
@@ -279,52 +279,52 @@ int ipcuckoo_set_init(void)
  */
 void ipcuckoo_set_exit(void)
 {
-	destroy_workqueue(sweep_wq);
+	destroy_workqueue(gc_wq);
 }
 
-static bool sweeps(const struct ipcuckoo_set *set)
+static bool has_gc(const struct ipcuckoo_set *set)
 {
 	return set->entries.options & IPCUCKOO_O_TIMEOUT;
 }
 
 /* Have gc wake for the nearest deadline, unless it will before. */
-static void plan_sweep(struct ipcuckoo_set *set)
+static void gc_schedule(struct ipcuckoo_set *set)
 {
 	u32 at = ipcuckoo_entries_nearest(&set->entries), now = ipcuckoo_now();
 
 	lockdep_assert_held(&set->entries.mutex);
 	if (!at || set->dead)
 		return;
-	at = clamp_t(u32, at, max(set->swept + SWEEP_PERIOD, now), now + SWEEP_SLEEP_MAX);
-	if (set->sweep_at && set->sweep_at <= at)
+	at = clamp_t(u32, at, max(set->gc_last + GC_PERIOD, now), now + GC_SLEEP_MAX);
+	if (set->gc_at && set->gc_at <= at)
 		return;
-	set->sweep_at = at;
-	mod_delayed_work(sweep_wq, &set->sweep, HZ * (at - now));
+	set->gc_at = at;
+	mod_delayed_work(gc_wq, &set->gc, HZ * (at - now));
 }
 
-static void tell_swept(void *told, const struct ipcuckoo_entry *entry)
+static void gc_notify(void *event, const struct ipcuckoo_entry *entry)
 {
-	ipcuckoo_event_entries_put(told, entry);
+	ipcuckoo_event_entries_put(event, entry);
 }
 
-/* One part of a sweep, and what it removed. */
-static bool sweep_part(struct ipcuckoo_set *set, u64 *pos)
+/* Run one part of a pass, and notify listeners of the entries that it removed. */
+static bool gc_part(struct ipcuckoo_set *set, u64 *pos)
 {
-	struct ipcuckoo_event_entries told;
+	struct ipcuckoo_event_entries event;
 	bool more;
 
-	ipcuckoo_event_entries_begin(&told, set, IPCUCKOO_EVENT_ENTRIES_EXPIRED,
-				     DIV_ROUND_UP(IPCUCKOO_SWEEP_SLOTS, IPCUCKOO_SWEEP_REMOVAL));
-	more = ipcuckoo_entries_sweep(&set->entries, pos, IPCUCKOO_SWEEP_SLOTS,
-				      tell_swept, &told);
-	ipcuckoo_event_entries_end(&told);
+	ipcuckoo_event_entries_begin(&event, set, IPCUCKOO_EVENT_ENTRIES_EXPIRED,
+				     DIV_ROUND_UP(IPCUCKOO_GC_SLOTS, IPCUCKOO_GC_REMOVAL));
+	more = ipcuckoo_entries_gc(&set->entries, pos, IPCUCKOO_GC_SLOTS,
+				   gc_notify, &event);
+	ipcuckoo_event_entries_end(&event);
 	return more;
 }
 
-static void sweep_work(struct work_struct *work)
+static void gc_work(struct work_struct *work)
 {
 	struct ipcuckoo_set *set = container_of(to_delayed_work(work),
-						struct ipcuckoo_set, sweep);
+						struct ipcuckoo_set, gc);
 	bool due = false, more = true;
 	u64 pos = 0;
 
@@ -332,12 +332,12 @@ static void sweep_work(struct work_struct *work)
 		mutex_lock(&set->entries.mutex);
 		due |= ipcuckoo_expired(ipcuckoo_entries_nearest(&set->entries),
 					ipcuckoo_now());
-		more = !set->dead && sweep_part(set, &pos);
+		more = !set->dead && gc_part(set, &pos);
 		if (!more) {
 			if (due)
-				set->swept = ipcuckoo_now();
-			set->sweep_at = 0;
-			plan_sweep(set);
+				set->gc_last = ipcuckoo_now();
+			set->gc_at = 0;
+			gc_schedule(set);
 		}
 		ipcuckoo_entries_relax(&set->entries);
 		mutex_unlock(&set->entries.mutex);
@@ -379,7 +379,7 @@ static struct ipcuckoo_set *set_alloc(struct ipcuckoo_net *pernet, const char *n
 	set->maxelem = options->maxelem;
 	set->forceadd = options->forceadd;
 	set->timeout = options->timeout;
-	INIT_DELAYED_WORK(&set->sweep, sweep_work);
+	INIT_DELAYED_WORK(&set->gc, gc_work);
 	set->notes = options->notes;
 	set->mask = options->mask;
 	kref_init(&set->ref);
@@ -467,19 +467,19 @@ err_unlock:
 }
 
 /**
- * ipcuckoo_set_sweep() - remove all entries that have expired
+ * ipcuckoo_set_gc() - remove all expired entries now
  * @set:	set, locked
  *
- * Or a part of them, if a fatal signal comes. Costs nothing where none can have
+ * Stops early if the process has a fatal signal. Costs nothing if no entry can have
  * expired.
  */
-void ipcuckoo_set_sweep(struct ipcuckoo_set *set)
+void ipcuckoo_set_gc(struct ipcuckoo_set *set)
 {
 	u64 pos = 0;
 
-	if (!sweeps(set))
+	if (!has_gc(set))
 		return;
-	while (!fatal_signal_pending(current) && sweep_part(set, &pos))
+	while (!fatal_signal_pending(current) && gc_part(set, &pos))
 		cond_resched();
 }
 
@@ -516,7 +516,7 @@ static int set_end(struct ipcuckoo_net *pernet, struct ipcuckoo_set *set)
 	if (err)
 		return err;
 	ipcuckoo_proc_del(pernet, set->name);
-	cancel_delayed_work_sync(&set->sweep);
+	cancel_delayed_work_sync(&set->gc);
 	ipcuckoo_set_put(set);
 	return 0;
 }
@@ -839,8 +839,8 @@ int ipcuckoo_set_lock(struct ipcuckoo_set *set)
  */
 void ipcuckoo_set_unlock(struct ipcuckoo_set *set)
 {
-	if (sweeps(set))
-		plan_sweep(set);
+	if (has_gc(set))
+		gc_schedule(set);
 	ipcuckoo_entries_relax(&set->entries);
 	mutex_unlock(&set->entries.mutex);
 }

@@ -77,8 +77,8 @@ struct ipcuckoo_mask {
 
 /**
  * struct ipcuckoo_set - a set
- * @entries:	its contents; entries.mutex also protects @dead, @swaps, @sweep_at,
- *		@swept, and changes of @maxelem
+ * @entries:	its contents; entries.mutex also protects @dead, @swaps, @gc_at,
+ *		@gc_last, and changes of @maxelem
  * @name:	its name, with zeros behind it
  * @name_seq:	for who reads @name and holds no lock
  * @type:	enum ipcuckoo_type
@@ -87,9 +87,9 @@ struct ipcuckoo_mask {
  * @maxelem:	entries it may hold; 0: no limit
  * @forceadd:	what is added when it is full takes the place of another entry
  * @timeout:	of entries that are given none, in seconds; 0: they stay
- * @sweep:	gc: removes entries that have expired
- * @sweep_at:	the second since boot for which @sweep is queued; 0: it is not
- * @swept:	when it ended last
+ * @gc:		garbage collection: removes expired entries
+ * @gc_at:	the second since boot for which @gc is queued; 0: it is not queued
+ * @gc_last:	the second since boot in which @gc last finished a pass
  * @notes:	never changed
  * @mask:	never changed
  * @swaps:	moves when it and another set take each other's place
@@ -111,9 +111,9 @@ struct ipcuckoo_set {
 	u32 maxelem;
 	bool forceadd;
 	u32 timeout;
-	struct delayed_work sweep;
-	u32 sweep_at;
-	u32 swept;
+	struct delayed_work gc;
+	u32 gc_at;
+	u32 gc_last;
 	struct ipcuckoo_notes notes;
 	struct ipcuckoo_mask mask;
 	u32 swaps;
@@ -187,7 +187,7 @@ void ipcuckoo_set_replace(struct ipcuckoo_set *set, struct ipcuckoo_entries *sha
 u32 ipcuckoo_set_count(struct ipcuckoo_set *set);
 u32 ipcuckoo_set_limit(const struct ipcuckoo_set *set);
 int ipcuckoo_set_change(struct ipcuckoo_set *set, u32 maxelem);
-void ipcuckoo_set_sweep(struct ipcuckoo_set *set);
+void ipcuckoo_set_gc(struct ipcuckoo_set *set);
 size_t ipcuckoo_set_memory(struct ipcuckoo_set *set);
 bool ipcuckoo_set_match4(struct ipcuckoo_set *set, u32 addr);
 bool ipcuckoo_set_match6(struct ipcuckoo_set *set,

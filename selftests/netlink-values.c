@@ -361,7 +361,7 @@ static void test_end(void)
 	add(&answer, "t", 0, 0, PIECES(RAW(HOSTS4, "\5\5\5\5"), RAW(TIMEOUTS, "\x7f\xff\xff\xff")));
 	expect_changed(&answer, "68 years", 1, 0);
 	expect(found("t", "\5\5\5\5"), "which are not over");
-	ktap_case("entries end in time, and are swept");
+	ktap_case("entries expire in time, and are removed");
 }
 
 static void test_full(void)
@@ -489,7 +489,7 @@ static void test_many(void)
 	       "entries, and those that expired");
 	i = 4 * ((COUNT + 2) / 3);
 	expect(wait_until(figure(cl, "t", IPCUCKOO_A_ENTRIES) == 4 * COUNT - i, 40),
-	       "a third ends and is swept: %llu are left",
+	       "a third expires and is removed: %llu are left",
 	       (unsigned long long)figure(cl, "t", IPCUCKOO_A_ENTRIES));
 	expect(wait_until(figure(cl, "t", IPCUCKOO_A_EXPIRED) == i, 40), "a third is removed");
 	expect_equal(dump("t").entries, 4 * COUNT - i, "entries in the dump");

@@ -791,7 +791,7 @@ static void change_values(struct stress *s)
 	if (!random_below(&s->random, 4))
 		move_clock(1);
 	if (!random_below(&s->random, 16))
-		while (ipcuckoo_entries_sweep(&s->set, &pos, 64, NULL, NULL))
+		while (ipcuckoo_entries_gc(&s->set, &pos, 64, NULL, NULL))
 			;
 	if (s->set.layout != layout)
 		ipcuckoo_entries_fit(&s->set);

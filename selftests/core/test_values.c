@@ -5,7 +5,7 @@
  * agree after each of them.
  *
  * A reference is an array without order that is searched from end to end. It
- * knows what ends when; when it is removed is told by the sweep, and checked.
+ * knows what ends when; when it is removed is told by garbage collection, and checked.
  * The clock moves only when the test moves it.
  *
  * Memory fails as in test_model.c: a failure changes nothing and leaks nothing.
@@ -165,7 +165,7 @@ struct run {
 
 /* What all runs together have met, to know that they have. */
 static struct {
-	u32 updates, revivals, swept, failures, quotas, commits, shared, shrunk;
+	u32 updates, revivals, collected, failures, quotas, commits, shared, shrunk;
 	u32 matches, exceptions, parts, evictions;
 } met;
 
@@ -778,7 +778,7 @@ static bool in_table(const struct ipcuckoo_entries *e, const struct ipcuckoo_ent
 }
 
 /* Nothing but what has ended was removed. */
-static void book_swept(struct run *r)
+static void book_collected(struct run *r)
 {
 	struct book *b = &r->set.book;
 	u32 i = 0;
@@ -790,7 +790,7 @@ static void book_swept(struct run *r)
 		}
 		book_del(b, &b->kept[i]);
 		r->expired++;
-		met.swept++;
+		met.collected++;
 	}
 	context(r, expect_equal(r->set.e->expired, r->expired, "entries removed"));
 	check_counts(r, &r->set);
@@ -798,14 +798,14 @@ static void book_swept(struct run *r)
 
 static void op_change(struct run *r, struct side *s);
 
-static void count_swept(void *count, const struct ipcuckoo_entry *entry)
+static void count_collected(void *count, const struct ipcuckoo_entry *entry)
 {
 	(void)entry;
 	++*(u64 *)count;
 }
 
-/* A sweep in small parts; with @disturbed changes, and time, between them. */
-static void sweep(struct run *r, bool disturbed)
+/* Garbage collection in small parts; with @disturbed changes, and time, between them. */
+static void collect(struct run *r, bool disturbed)
 {
 	struct ipcuckoo_entries *e = r->set.e;
 	u32 next, slots = 1 + below(r, below(r, 2) ? 3000 : 150);
@@ -814,12 +814,12 @@ static void sweep(struct run *r, bool disturbed)
 	u32 layout;
 
 	while (more && !ktap_failing()) {
-		r->op = disturbed ? "disturbed sweep" : "sweep";
+		r->op = disturbed ? "disturbed garbage collection" : "garbage collection";
 		generation = e->generation;
 		layout = e->layout;
 		before = pos;
 		shim_fail_at = below(r, 4) ? 0 : 1 + below(r, 3);
-		more = ipcuckoo_entries_sweep(e, &pos, slots, count_swept, &told);
+		more = ipcuckoo_entries_gc(e, &pos, slots, count_collected, &told);
 		shim_fail_at = 0;
 		met.parts++;
 		context(r, expect(!more || pos >> 60 != before >> 60 ||
@@ -827,9 +827,9 @@ static void sweep(struct run *r, bool disturbed)
 				  slots, before, pos));
 		context(r, expect_equal(e->generation, generation, "generation"));
 		context(r, expect(e->layout == layout || !ipcuckoo_entries_total(e),
-				  "a sweep made a table anew"));
+				  "garbage collection made a new table"));
 		context(r, expect_equal(told, e->expired, "told of and before"));
-		book_swept(r);
+		book_collected(r);
 		if (!disturbed)
 			continue;
 		shim_seconds += !below(r, 8);
@@ -837,9 +837,9 @@ static void sweep(struct run *r, bool disturbed)
 			op_change(r, &r->set);
 	}
 	if (!disturbed)
-		context(r, expect_equal(ipcuckoo_entries_sweep(e, &(u64){ 0 }, ~0U, NULL,
+		context(r, expect_equal(ipcuckoo_entries_gc(e, &(u64){ 0 }, ~0U, NULL,
 							       NULL), false,
-					"sweep goes on behind its end"));
+					"garbage collection goes on behind its end"));
 	check_all(r);
 	if (disturbed)
 		return;
@@ -852,13 +852,13 @@ static void sweep(struct run *r, bool disturbed)
 	context(r, expect(!next || next > shim_seconds, "gc is due again at %u", next));
 }
 
-static void op_sweep(struct run *r)
+static void op_collect(struct run *r)
 {
 	if (!(r->options & IPCUCKOO_O_TIMEOUT))
 		return;
 	if (below(r, 2))
-		sweep(r, true);
-	sweep(r, false);
+		collect(r, true);
+	collect(r, false);
 }
 
 static void op_clock(struct run *r)
@@ -974,7 +974,7 @@ static void run_step(struct run *r)
 	else if (pick < 50)
 		op_relax(r);
 	else if (pick < 70)
-		op_sweep(r);
+		op_collect(r);
 	else if (pick < 100)
 		op_clock(r);
 	else if (pick < 120)
@@ -1012,7 +1012,7 @@ static void bulk(struct run *r)
 	check_all(r);
 	shim_seconds += 10;
 	if (r->options & IPCUCKOO_O_TIMEOUT)
-		sweep(r, false);
+		collect(r, false);
 	r->op = "bulk";
 	for (i = r->set.book.count; i-- > 300; ) {
 		if (ended(&r->set.book.kept[i]))
@@ -1237,13 +1237,13 @@ int main(void)
 			  options & IPCUCKOO_O_COMMENT ? ", comment" : "",
 			  options & IPCUCKOO_O_SKBINFO ? ", skbinfo" : "");
 	}
-	printf("# %u updates, %u revivals, %u swept in %u parts, %u commits, %u records shared, "
+	printf("# %u updates, %u revivals, %u collected in %u parts, %u commits, %u records shared, "
 	       "%u tables shrunk; %u allocations and %u quotas failed; %u matches, %u exceptions, "
 	       "%u evictions\n",
-	       met.updates, met.revivals, met.swept, met.parts, met.commits, met.shared,
+	       met.updates, met.revivals, met.collected, met.parts, met.commits, met.shared,
 	       met.shrunk, met.failures, met.quotas, met.matches, met.exceptions,
 	       met.evictions);
-	expect(met.updates && met.revivals && met.swept && met.commits && met.shared &&
+	expect(met.updates && met.revivals && met.collected && met.commits && met.shared &&
 	       met.failures && met.matches && met.exceptions && met.evictions,
 	       "something never happened");
 	ktap_case("everything has happened");

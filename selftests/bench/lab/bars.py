@@ -82,9 +82,9 @@ def most_memory(low, high):
 
 
 def longest_hold(entries):
-    """The worst of all sets that were swept."""
+    """The worst of all sets whose garbage was collected."""
     def value(m):
-        figures = [c.figure("ipcuckoo") for c in m.select("sweep", holds="99.9 %", entries=entries)]
+        figures = [c.figure("ipcuckoo") for c in m.select("gc", holds="99.9 %", entries=entries)]
         return max(figures, key=lambda f: f.median, default=None)
     return value
 
@@ -217,6 +217,6 @@ BARS = [
     serial("growth of bare look-up cost from 1k to 1M, one at a time",
            "so many times that of two reads of lines of those footprints",
            1.2, growth(1_000, 1_000_000, **HOSTS4, **USUAL)),
-    Bar("sweep of 1M entries, hold of the lock", "99.9 % of the holds take so long at most",
+    Bar("garbage collection of 1M entries, hold of the lock", "99.9 % of the holds take so long at most",
         "<=", 50, "us", longest_hold(1_000_000)),
 ]

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * For how long a sweep keeps others from changing a set: all holds of the lock
- * in sweeps of sets of which no entry has ended, few, half, or all have.
+ * How long garbage collection keeps others from changing a set: all holds of the
+ * lock, in sets of which no entry has expired, or one in a hundred, half, or all.
  *
  * SEED	repeats a run
  * ROUNDS	sets, each with hosts and a key of its own (9)
@@ -19,21 +19,21 @@ struct plan {
 	u32 options;
 	bool v6;
 	bool nets;	/* prefixes of all lengths */
-	u32 ended;	/* of a thousand entries */
+	u32 expired;	/* of a thousand entries */
 };
 
 static const struct plan plans[] = {
-	{ "IPv4 hosts, none has ended", IPCUCKOO_O_TIMEOUT, false, false, 0 },
-	{ "IPv4 hosts, one of a hundred has ended", IPCUCKOO_O_TIMEOUT, false, false, 10 },
-	{ "IPv4 hosts, half have ended", IPCUCKOO_O_TIMEOUT, false, false, 500 },
-	{ "IPv4 hosts, all have ended", IPCUCKOO_O_TIMEOUT, false, false, 1000 },
-	{ "IPv4 hosts with all options, half have ended", IPCUCKOO_O_ALL, false, false, 500 },
-	{ "IPv6 hosts with all options, half have ended", IPCUCKOO_O_ALL, true, false, 500 },
-	{ "IPv4 prefixes, half have ended", IPCUCKOO_O_TIMEOUT, false, true, 500 },
-	{ "IPv6 prefixes, half have ended", IPCUCKOO_O_TIMEOUT, true, true, 500 },
+	{ "IPv4 hosts, none has expired", IPCUCKOO_O_TIMEOUT, false, false, 0 },
+	{ "IPv4 hosts, one of a hundred has expired", IPCUCKOO_O_TIMEOUT, false, false, 10 },
+	{ "IPv4 hosts, half have expired", IPCUCKOO_O_TIMEOUT, false, false, 500 },
+	{ "IPv4 hosts, all have expired", IPCUCKOO_O_TIMEOUT, false, false, 1000 },
+	{ "IPv4 hosts with all options, half have expired", IPCUCKOO_O_ALL, false, false, 500 },
+	{ "IPv6 hosts with all options, half have expired", IPCUCKOO_O_ALL, true, false, 500 },
+	{ "IPv4 prefixes, half have expired", IPCUCKOO_O_TIMEOUT, false, true, 500 },
+	{ "IPv6 prefixes, half have expired", IPCUCKOO_O_TIMEOUT, true, true, 500 },
 };
 
-/* In a second of its own when added, in a later one when swept. */
+/* In a second of its own when added, in a later one when it expires. */
 enum { SOON = 10, LATE = 100000 };
 
 /* From /8 to /32, from /16 to /64; most are long, as in real lists. */
@@ -59,7 +59,7 @@ static void fill(struct ipcuckoo_entries *set, struct random *random, const stru
 		entry = bench_host(random, plan->v6);
 		if (plan->nets)
 			shorten(random, &entry);
-		given.timeout = random_below(random, 1000) < plan->ended ? SOON : LATE;
+		given.timeout = random_below(random, 1000) < plan->expired ? SOON : LATE;
 		err = ipcuckoo_value_make(&value, plan->options, &given, set->mem);
 		if (!err)
 			err = ipcuckoo_entries_add_value(set, &entry, &value);
@@ -72,7 +72,7 @@ static void fill(struct ipcuckoo_entries *set, struct random *random, const stru
 }
 
 /* Returns how many holds there were. */
-static size_t sweep(struct ipcuckoo_entries *set, double *us, size_t room)
+static size_t collect(struct ipcuckoo_entries *set, double *us, size_t room)
 {
 	size_t n = 0;
 	bool more = true;
@@ -82,7 +82,7 @@ static size_t sweep(struct ipcuckoo_entries *set, double *us, size_t room)
 	while (more) {
 		start = bench_thread_seconds();
 		mutex_lock(&set->mutex);
-		more = ipcuckoo_entries_sweep(set, &pos, IPCUCKOO_SWEEP_SLOTS, NULL, NULL);
+		more = ipcuckoo_entries_gc(set, &pos, IPCUCKOO_GC_SLOTS, NULL, NULL);
 		ipcuckoo_entries_relax(set);
 		mutex_unlock(&set->mutex);
 		if (n == room)
@@ -117,7 +117,7 @@ static void run(const struct plan *plan, u64 seed, u32 entries, double *usual, d
 	fill(&set, &random, plan, entries);
 	mutex_unlock(&set.mutex);
 	shim_seconds += 2 * SOON;
-	n = sweep(&set, us, room);
+	n = collect(&set, us, room);
 	qsort(us, n, sizeof(*us), ascending);
 	*usual = us[(size_t)(n * 0.999)];
 	*longest = us[n - 1];
@@ -138,7 +138,7 @@ static void print(const struct plan *plan, const char *which, u32 entries, unsig
 	snprintf(params, sizeof(params),
 		 "\"family\": \"%s\", \"entries\": %u, \"holds\": \"%s\", \"seed\": %llu",
 		 bench_family(plan->v6), entries, which, (unsigned long long)ktap.seed);
-	bench_print(&(struct bench_line){ "sweep", name, "us", params, samples, rounds });
+	bench_print(&(struct bench_line){ "gc", name, "us", params, samples, rounds });
 }
 
 int main(void)
