@@ -95,21 +95,21 @@
 /**
  * struct ipcuckoo_filter_place - where an element can be
  * @bucket:	its two buckets
- * @print:	its fingerprint
+ * @fp:	its fingerprint
  */
 struct ipcuckoo_filter_place {
 	u32 bucket[2];
-	u32 print;
+	u32 fp;
 };
 
-/* The other bucket of fingerprint @print in @bucket, see above. Fingerprints
+/* The other bucket of fingerprint @fp in @bucket, see above. Fingerprints
  * of 8 bits follow each other, and the multiple of a constant as the only
  * hash puts the buckets that a chain of moves can reach into a row: of four
  * million buckets 0.957 are then filled, with a second product 0.973.
  */
-static u32 alt(const struct ipcuckoo_filter *f, u32 bucket, u32 print)
+static u32 alt(const struct ipcuckoo_filter *f, u32 bucket, u32 fp)
 {
-	u32 h = print * GOLDEN_RATIO_32;
+	u32 h = fp * GOLDEN_RATIO_32;
 
 	h = (h ^ h >> 15) * 0x85ebca6b;
 	return ipcuckoo_bucket_alt(bucket, h, f->nbuckets);
@@ -118,13 +118,13 @@ static u32 alt(const struct ipcuckoo_filter *f, u32 bucket, u32 print)
 static struct ipcuckoo_filter_place place(const struct ipcuckoo_filter *f,
 					  const struct ipcuckoo_key *addr)
 {
-	u32 max = U32_MAX >> (32 - f->shape.bits), print;
+	u32 max = U32_MAX >> (32 - f->shape.bits), fp;
 	struct ipcuckoo_filter_place p;
 
-	p.bucket[0] = (u64)ipcuckoo_hash128(addr, f->seed, &print) *
+	p.bucket[0] = (u64)ipcuckoo_hash128(addr, f->seed, &fp) *
 		      f->nbuckets >> 32;
-	p.print = ((u64)print * max >> 32) + 1;
-	p.bucket[1] = alt(f, p.bucket[0], p.print);
+	p.fp = ((u64)fp * max >> 32) + 1;
+	p.bucket[1] = alt(f, p.bucket[0], p.fp);
 	return p;
 }
 
@@ -151,16 +151,16 @@ bool ipcuckoo_filter_probe(const struct ipcuckoo_filter *f,
 	if (f->shape.bits == 8) {
 		m = READ_ONCE(w8[p.bucket[0]]);
 		m |= (u64)READ_ONCE(w8[p.bucket[1]]) << 32;
-		return ipcuckoo_zero_lanes(m ^ p.print * IPCUCKOO_LANES(8), 8);
+		return ipcuckoo_zero_lanes(m ^ p.fp * IPCUCKOO_LANES(8), 8);
 	}
 	if (f->shape.bits == 16) {
-		m = p.print * IPCUCKOO_LANES(16);
+		m = p.fp * IPCUCKOO_LANES(16);
 		w1 += p.bucket[0];
 		w2 += p.bucket[1];
 		return ipcuckoo_zero_lanes(READ_ONCE(*w1) ^ m, 16) |
 		       ipcuckoo_zero_lanes(READ_ONCE(*w2) ^ m, 16);
 	}
-	m = p.print * IPCUCKOO_LANES(32);
+	m = p.fp * IPCUCKOO_LANES(32);
 	w1 += 2 * (size_t)p.bucket[0];
 	w2 += 2 * (size_t)p.bucket[1];
 	return ipcuckoo_zero_lanes(READ_ONCE(w1[0]) ^ m, 32) |
@@ -189,7 +189,7 @@ static void replace64(u64 *w, u64 mask, u64 value, unsigned int shift)
 }
 
 static void slot_set(struct ipcuckoo_filter *f, u32 bucket, unsigned int i,
-		     u32 print)
+		     u32 fp)
 {
 	u32 *w8 = f->words;
 	u64 *w = f->words;
@@ -197,24 +197,24 @@ static void slot_set(struct ipcuckoo_filter *f, u32 bucket, unsigned int i,
 	switch (f->shape.bits) {
 	case 8:
 		w8 += bucket;
-		WRITE_ONCE(*w8, (*w8 & ~(0xffU << 8 * i)) | print << 8 * i);
+		WRITE_ONCE(*w8, (*w8 & ~(0xffU << 8 * i)) | fp << 8 * i);
 		break;
 	case 16:
-		replace64(&w[bucket], U16_MAX, print, 16 * i);
+		replace64(&w[bucket], U16_MAX, fp, 16 * i);
 		break;
 	default:
-		replace64(&w[2 * (size_t)bucket + (i >> 1)], U32_MAX, print,
+		replace64(&w[2 * (size_t)bucket + (i >> 1)], U32_MAX, fp,
 			  32 * (i & 1));
 	}
 }
 
 /* A slot of a bucket that holds this: 0 for a free one. */
-static int find(const struct ipcuckoo_filter *f, u32 bucket, u32 print)
+static int find(const struct ipcuckoo_filter *f, u32 bucket, u32 fp)
 {
 	unsigned int i;
 
 	for (i = 0; i < IPCUCKOO_SLOTS; i++)
-		if (slot_get(f, bucket, i) == print)
+		if (slot_get(f, bucket, i) == fp)
 			return i;
 	return -1;
 }
@@ -226,20 +226,20 @@ static void vacate(struct ipcuckoo_filter *f, struct ipcuckoo_guard *guard,
 	slot_set(f, bucket, i, 0);
 }
 
-static u32 print_alt(const void *table, u32 bucket, unsigned int slot)
+static u32 fp_alt(const void *table, u32 bucket, unsigned int slot)
 {
 	const struct ipcuckoo_filter *f = table;
 
 	return alt(f, bucket, slot_get(f, bucket, slot));
 }
 
-static int print_free(const void *table, u32 bucket)
+static int fp_free(const void *table, u32 bucket)
 {
 	return find(table, bucket, 0);
 }
 
-static void print_move(void *table, struct ipcuckoo_guard *guard, u32 from,
-		       unsigned int from_slot, u32 to, unsigned int to_slot)
+static void fp_move(void *table, struct ipcuckoo_guard *guard, u32 from,
+		    unsigned int from_slot, u32 to, unsigned int to_slot)
 {
 	struct ipcuckoo_filter *f = table;
 
@@ -248,16 +248,16 @@ static void print_move(void *table, struct ipcuckoo_guard *guard, u32 from,
 	f->displaced++;
 }
 
-static bool print_copies(const void *filter)
+static bool fp_copies(const void *filter)
 {
 	return ((const struct ipcuckoo_filter *)filter)->shape.multi;
 }
 
 static const struct ipcuckoo_search_ops search_ops = {
-	.alt = print_alt,
-	.free = print_free,
-	.move = print_move,
-	.copies = print_copies,
+	.alt = fp_alt,
+	.free = fp_free,
+	.move = fp_move,
+	.copies = fp_copies,
 };
 
 static unsigned int copies(const struct ipcuckoo_filter *f,
@@ -267,7 +267,7 @@ static unsigned int copies(const struct ipcuckoo_filter *f,
 
 	for (i = 0; i < IPCUCKOO_COPIES_MAX; i++)
 		n += slot_get(f, p->bucket[i / IPCUCKOO_SLOTS],
-			      i % IPCUCKOO_SLOTS) == p->print;
+			      i % IPCUCKOO_SLOTS) == p->fp;
 	return n;
 }
 
@@ -300,14 +300,14 @@ static int insert(struct ipcuckoo_filter *f, struct ipcuckoo_guard *guard,
 		free = find(f, p->bucket[choice], 0);
 		if (free < 0)
 			continue;
-		slot_set(f, p->bucket[choice], free, p->print);
+		slot_set(f, p->bucket[choice], free, p->fp);
 		return 0;
 	}
 	if (!ipcuckoo_search(f, &search_ops, p->bucket, queue, &path))
 		return -ENOSPC;
 	spin_lock_bh(&guard->lock);
 	node = ipcuckoo_search_move(f, &search_ops, guard, queue, &path, &i);
-	slot_set(f, p->bucket[node], i, p->print);
+	slot_set(f, p->bucket[node], i, p->fp);
 	spin_unlock_bh(&guard->lock);
 	return 0;
 }
@@ -366,7 +366,7 @@ int ipcuckoo_filter_delete(struct ipcuckoo_filter *f,
 	int choice, i;
 
 	for (choice = 1; choice >= 0; choice--) {
-		i = find(f, p.bucket[choice], p.print);
+		i = find(f, p.bucket[choice], p.fp);
 		if (i < 0)
 			continue;
 		spin_lock_bh(&guard->lock);
