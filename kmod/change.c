@@ -131,7 +131,7 @@ static int add_one(struct ipcuckoo_set *set, struct ipcuckoo_entries *e,
 	struct ipcuckoo_value value;
 	int err, late;
 
-	err = ipcuckoo_set_check(set, entry);
+	err = ipcuckoo_set_normalize(set, entry);
 	if (err)
 		return err;
 	if (over_limit(set, e, 1) && !ipcuckoo_entries_holds(e, entry))
@@ -182,7 +182,7 @@ int ipcuckoo_change_add_one(struct ipcuckoo_set *set, struct ipcuckoo_entries *e
 int ipcuckoo_change_del_one(struct ipcuckoo_set *set, struct ipcuckoo_entries *e,
 			    struct ipcuckoo_entry *entry)
 {
-	int err = ipcuckoo_set_check(set, entry);
+	int err = ipcuckoo_set_normalize(set, entry);
 
 	return err ?: ipcuckoo_entries_del(e, entry);
 }
@@ -221,7 +221,7 @@ static int add_absent(struct addition *add, struct ipcuckoo_entries *aside)
 	while (ipcuckoo_batch_next(add->batch, &at, &entry)) {
 		if (!test_bit(at.n, add->absent))
 			continue;
-		ipcuckoo_set_check(add->set, &entry);
+		ipcuckoo_set_normalize(add->set, &entry);
 		err = ipcuckoo_entries_add(aside, &entry);
 		if (err && err != -EEXIST)
 			return err;
@@ -294,7 +294,7 @@ static int prepare_entries(struct addition *add, struct ipcuckoo_batch_cursor *a
 	while (ipcuckoo_batch_next(add->batch, at, &entry)) {
 		if (fatal_signal_pending(current))
 			return -EINTR;
-		err = ipcuckoo_set_check(add->set, &entry);
+		err = ipcuckoo_set_normalize(add->set, &entry);
 		if (err)
 			return err;
 		kind = ipcuckoo_entry_kind(&entry);
@@ -345,7 +345,7 @@ static void undo_add(struct addition *add, u32 end)
 	while (ipcuckoo_batch_next(add->batch, &at, &entry) && at.n < end) {
 		if (!test_bit(at.n, add->absent))
 			continue;
-		ipcuckoo_set_check(add->set, &entry);
+		ipcuckoo_set_normalize(add->set, &entry);
 		ipcuckoo_entries_del(&add->set->entries, &entry);
 	}
 }
@@ -368,7 +368,7 @@ static int apply_add(struct addition *add, struct ipcuckoo_change_result *result
 			result->unchanged++;
 			continue;
 		}
-		ipcuckoo_set_check(add->set, &entry);
+		ipcuckoo_set_normalize(add->set, &entry);
 		value = add->values ? &add->values[result->at.n] : &none;
 		err = add_value(&add->set->entries, &entry, value);
 		if (!err) {
@@ -398,7 +398,7 @@ static void notify_added(struct addition *add, u32 count)
 	while (event.on && ipcuckoo_batch_next(add->batch, &at, &entry)) {
 		if (!test_bit(at.n, add->absent))
 			continue;
-		ipcuckoo_set_check(add->set, &entry);
+		ipcuckoo_set_normalize(add->set, &entry);
 		ipcuckoo_event_entries_put(&event, &entry);
 	}
 	ipcuckoo_event_entries_end(&event);
@@ -417,7 +417,7 @@ static void apply_updates(struct addition *add)
 	while (add->values && ipcuckoo_batch_next(add->batch, &at, &entry)) {
 		if (test_bit(at.n, add->absent))
 			continue;
-		ipcuckoo_set_check(add->set, &entry);
+		ipcuckoo_set_normalize(add->set, &entry);
 		given = ipcuckoo_batch_given(add->batch, &at, add->set->timeout);
 		ipcuckoo_entries_update(&add->set->entries, &entry,
 					&add->values[at.n], &given);
@@ -496,7 +496,7 @@ static int check_del(struct ipcuckoo_set *set, const struct ipcuckoo_batch *batc
 	while (ipcuckoo_batch_next(batch, at, &entry)) {
 		if (fatal_signal_pending(current))
 			return -EINTR;
-		err = ipcuckoo_set_check(set, &entry);
+		err = ipcuckoo_set_normalize(set, &entry);
 		if (err)
 			return err;
 		if (!exist && !ipcuckoo_entries_has(&set->entries, &entry))
@@ -532,7 +532,7 @@ int ipcuckoo_change_del(struct ipcuckoo_set *set,
 	ipcuckoo_event_entries_begin(&event, set, IPCUCKOO_EVENT_ENTRIES_DELETED,
 				     ipcuckoo_batch_total(batch));
 	while (ipcuckoo_batch_next(batch, &at, &entry)) {
-		ipcuckoo_set_check(set, &entry);
+		ipcuckoo_set_normalize(set, &entry);
 		if (ipcuckoo_entries_del(&set->entries, &entry)) {
 			result->unchanged++;
 		} else {

@@ -316,7 +316,7 @@ int ipcuckoo_nl_entry_test_doit(struct sk_buff *skb, struct genl_info *info)
 	if (IS_ERR(set))
 		return ipcuckoo_nl_reply_end(info, &reply, PTR_ERR(set));
 	entry = asked;
-	err = ipcuckoo_nl_explain(info->extack, ipcuckoo_set_check(set, &entry));
+	err = ipcuckoo_nl_explain(info->extack, ipcuckoo_set_normalize(set, &entry));
 	if (err)
 		blame_entry(info, &at);
 	else

@@ -574,7 +574,7 @@ static int parse_command(const struct ipcuckoo_set *set, const char *line,
 		fallthrough;
 	case COMMAND_ADD:
 		err = parse_entry(line + 1, &command->entry);
-		return err ?: ipcuckoo_set_check(set, &command->entry);
+		return err ?: ipcuckoo_set_normalize(set, &command->entry);
 	default:
 		return -EINVAL;
 	}

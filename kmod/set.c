@@ -861,15 +861,19 @@ static bool host_bits_zero(const struct ipcuckoo_entry *entry)
 }
 
 /**
- * ipcuckoo_set_check() - may a set hold this entry?
+ * ipcuckoo_set_normalize() - check an entry and bring it to the form the set stores
  * @set:	set
- * @entry:	entry; an IPv4-mapped one becomes IPv4 in family any, and bits that
- *		do not count become zero
+ * @entry:	entry; in family any an IPv4-mapped IPv6 entry becomes IPv4, and in a
+ *		set with a mask the bits outside the mask become zero
  *
- * Return: 0, -EINVAL, -EAFNOSUPPORT or -EOPNOTSUPP, as uapi/ipcuckoo.h has it.
+ * Normalizing an entry a second time changes nothing and succeeds, so that whoever
+ * walks a batch that was checked before need not look at the result.
+ *
+ * Return: 0 if the set can hold the entry; -EINVAL, -EAFNOSUPPORT or -EOPNOTSUPP as
+ * uapi/ipcuckoo.h describes them.
  */
-int ipcuckoo_set_check(const struct ipcuckoo_set *set,
-		       struct ipcuckoo_entry *entry)
+int ipcuckoo_set_normalize(const struct ipcuckoo_set *set,
+			   struct ipcuckoo_entry *entry)
 {
 	if (entry->len > (entry->v6 ? 128 : 32) || !host_bits_zero(entry))
 		return -EINVAL;

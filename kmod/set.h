@@ -179,8 +179,8 @@ void ipcuckoo_set_put(struct ipcuckoo_set *set);
 int ipcuckoo_set_lock(struct ipcuckoo_set *set);
 void ipcuckoo_set_unlock(struct ipcuckoo_set *set);
 
-int ipcuckoo_set_check(const struct ipcuckoo_set *set,
-		       struct ipcuckoo_entry *entry);
+int ipcuckoo_set_normalize(const struct ipcuckoo_set *set,
+			   struct ipcuckoo_entry *entry);
 bool ipcuckoo_set_deletes(const struct ipcuckoo_set *set);
 int ipcuckoo_set_flush(struct ipcuckoo_set *set);
 void ipcuckoo_set_replace(struct ipcuckoo_set *set, struct ipcuckoo_entries *shadow);
