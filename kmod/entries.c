@@ -261,12 +261,14 @@ static int search_begin(struct ipcuckoo_entries *e)
 }
 
 /**
- * ipcuckoo_entries_relax() - give back what only a busy writer needs
+ * ipcuckoo_entries_free_queue() - free the memory that searches for a slot use
  * @e:		contents
  *
- * Context: the writer, when it is done for now.
+ * The first insertion after this allocates it again.
+ *
+ * Context: the writer, before it releases e->mutex.
  */
-void ipcuckoo_entries_relax(struct ipcuckoo_entries *e)
+void ipcuckoo_entries_free_queue(struct ipcuckoo_entries *e)
 {
 	lockdep_assert_held(&e->mutex);
 	ipcuckoo_search_free(e->queue);
@@ -325,22 +327,24 @@ static u8 with(const struct ipcuckoo_entries *e, const struct ipcuckoo_table *ol
 }
 
 /**
- * struct remake - how a table is to be made anew
- * @nbuckets:	of so many buckets, or a few more if that proves too tight
+ * struct rehash - a new table that is to replace one of a set
+ * @nbuckets:	its buckets; more if the entries do not fit in so many
  * @extra:	with this entry in it, or NULL
  * @with:	and these arrays beside its slots
  * @how:	what to do past the account's limit
  */
-struct remake {
+struct rehash {
 	u32 nbuckets;
 	const struct extra *extra;
 	u8 with;
 	enum ipcuckoo_charge how;
 };
 
-/* Changes nothing when it fails. */
-static int remake_once(struct ipcuckoo_entries *e, enum ipcuckoo_kind kind,
-		       const struct remake *r, u32 nbuckets)
+/* Fill a table with a new key from the old one, and publish it. Nothing has changed if
+ * this fails.
+ */
+static int rehash_once(struct ipcuckoo_entries *e, enum ipcuckoo_kind kind,
+		       const struct rehash *r, u32 nbuckets)
 {
 	struct ipcuckoo_table *t;
 	int err;
@@ -359,14 +363,14 @@ static int remake_once(struct ipcuckoo_entries *e, enum ipcuckoo_kind kind,
 	return err;
 }
 
-static int remake(struct ipcuckoo_entries *e, enum ipcuckoo_kind kind,
-		  const struct remake *r)
+static int rehash(struct ipcuckoo_entries *e, enum ipcuckoo_kind kind,
+		  const struct rehash *r)
 {
 	u32 nbuckets = r->nbuckets;
 	int attempt, err = -ENOSPC;
 
 	for (attempt = 0; attempt < ATTEMPTS && err == -ENOSPC; attempt++) {
-		err = remake_once(e, kind, r, nbuckets);
+		err = rehash_once(e, kind, r, nbuckets);
 		if (attempt)
 			nbuckets += nbuckets / 16 & ~1U;
 		nbuckets = min_t(u32, nbuckets, IPCUCKOO_BUCKETS_MAX);
@@ -374,22 +378,25 @@ static int remake(struct ipcuckoo_entries *e, enum ipcuckoo_kind kind,
 	return err;
 }
 
-static int rebuild(struct ipcuckoo_entries *e, enum ipcuckoo_kind kind,
-		   u32 nbuckets, const struct extra *extra, enum ipcuckoo_charge how)
+static int resize(struct ipcuckoo_entries *e, enum ipcuckoo_kind kind,
+		  u32 nbuckets, const struct extra *extra, enum ipcuckoo_charge how)
 {
-	const struct remake r = {
+	const struct rehash r = {
 		.nbuckets = nbuckets,
 		.extra = extra,
 		.with = with(e, current_version(e)->table[kind], extra),
 		.how = how,
 	};
 
-	return remake(e, kind, &r);
+	return rehash(e, kind, &r);
 }
 
-/* An insertion found no place, or there is no table yet. */
-static int make_room(struct ipcuckoo_entries *e, enum ipcuckoo_kind kind,
-		     const struct extra *extra)
+/* Insert an entry for which the table has no free slot, or for which there is no table:
+ * into a larger table, or, if the insertion failed at a low load factor, into one of the
+ * same size with another key.
+ */
+static int grow(struct ipcuckoo_entries *e, enum ipcuckoo_kind kind,
+		const struct extra *extra)
 {
 	struct ipcuckoo_table *t = current_version(e)->table[kind];
 	u64 count = t ? t->count : 0;
@@ -406,7 +413,7 @@ static int make_room(struct ipcuckoo_entries *e, enum ipcuckoo_kind kind,
 	if (t && !early && nbuckets <= t->nbuckets)
 		nbuckets = min_t(u32, t->nbuckets + max(t->nbuckets / 4 & ~1U, 2U),
 				 IPCUCKOO_BUCKETS_MAX);
-	err = rebuild(e, kind, nbuckets, extra, IPCUCKOO_CHARGE_WAIT);
+	err = resize(e, kind, nbuckets, extra, IPCUCKOO_CHARGE_WAIT);
 	if (err)
 		return err;
 	if (early)
@@ -606,7 +613,7 @@ static void revive(struct ipcuckoo_entries *e, struct ipcuckoo_table *t, u64 slo
 	ipcuckoo_record_put(old, e->mem);
 }
 
-static bool has_ended(const struct ipcuckoo_table *t, u64 slot)
+static bool has_expired(const struct ipcuckoo_table *t, u64 slot)
 {
 	return ipcuckoo_expired(ipcuckoo_table_value(t, slot).expires, ipcuckoo_now());
 }
@@ -642,7 +649,7 @@ int ipcuckoo_entries_learn_exceptions(struct ipcuckoo_entries *e,
 {
 	const struct extra example = { .value.nomatch = true };
 	struct ipcuckoo_table *t = current_version(e)->table[kind];
-	const struct remake r = {
+	const struct rehash r = {
 		.nbuckets = t ? t->nbuckets :
 			    ipcuckoo_table_buckets(1, ipcuckoo_kind_keyed(kind)),
 		.with = with(e, t, &example),
@@ -653,18 +660,18 @@ int ipcuckoo_entries_learn_exceptions(struct ipcuckoo_entries *e,
 	if (t && t->with & IPCUCKOO_WITH_NOMATCH)
 		return 0;
 	err = search_begin(e);
-	return err ?: remake(e, kind, &r);
+	return err ?: rehash(e, kind, &r);
 }
 
-/* Is a table nearly empty, and will be with so many more entries? */
+/* Should a table shrink that is about to get so many more entries? */
 static bool sparse(const struct ipcuckoo_table *t, u32 more)
 {
 	return ipcuckoo_table_slots(t) > SHRINK_SLOTS && t->count < t->shrink_below &&
 	       (u64)t->count + more < ipcuckoo_table_slots(t) / SHRINK_SHARE;
 }
 
-/* Failure costs memory, nothing else. There may be enough for a table half as
- * large.
+/* If there is no memory for a smaller table, the larger one stays. The next attempt comes
+ * when half as many entries are left, because that table takes half as much.
  */
 static void shrink(struct ipcuckoo_entries *e, enum ipcuckoo_kind kind, u32 more)
 {
@@ -672,26 +679,27 @@ static void shrink(struct ipcuckoo_entries *e, enum ipcuckoo_kind kind, u32 more
 	int err = search_begin(e);
 
 	if (!err)
-		err = rebuild(e, kind, ipcuckoo_table_buckets(t->count * 2ULL + more,
-							      ipcuckoo_kind_keyed(kind)),
-			      NULL, IPCUCKOO_CHARGE_TRY);
+		err = resize(e, kind, ipcuckoo_table_buckets(t->count * 2ULL + more,
+							     ipcuckoo_kind_keyed(kind)),
+			     NULL, IPCUCKOO_CHARGE_TRY);
 	if (!err)
 		e->growths++;
 	else if (err != -EINTR)
 		t->shrink_below = t->count / 2;
 }
 
-/* After deletions: shrink a table, clean a hint that has many stale marks.
- * Failure costs memory or time, nothing else.
+/* After deletions: replace a table that is nearly empty by a smaller one, and a hint with
+ * many stale marks by a clean one. If that fails, the set takes more memory, or look-ups
+ * take longer, than they need to; their answers are the same.
  */
-static void tidy(struct ipcuckoo_entries *e, enum ipcuckoo_kind kind, u32 more)
+static void maybe_shrink(struct ipcuckoo_entries *e, enum ipcuckoo_kind kind, u32 more)
 {
 	const struct ipcuckoo_table *t = current_version(e)->table[kind];
 	bool v6 = ipcuckoo_kind_keyed(kind);
 	struct ipcuckoo_hint *h = current_version(e)->hint[v6];
 	u32 count = t->count;
 
-	e->untidy &= ~BIT(kind);
+	e->gc_pending &= ~BIT(kind);
 	if (sparse(t, more))
 		shrink(e, kind, more);
 	if (h && h->stale > STALE_MIN + count) {
@@ -702,10 +710,10 @@ static void tidy(struct ipcuckoo_entries *e, enum ipcuckoo_kind kind, u32 more)
 }
 
 /* Do what garbage collection left undone because it would hold the lock too long. */
-static void tidy_after_gc(struct ipcuckoo_entries *e)
+static void finish_gc(struct ipcuckoo_entries *e)
 {
-	while (e->untidy)
-		tidy(e, __ffs(e->untidy), 0);
+	while (e->gc_pending)
+		maybe_shrink(e, __ffs(e->gc_pending), 0);
 }
 
 /* What is kept for an entry, if it is there and has not ended. */
@@ -730,7 +738,7 @@ static int add_exact(struct ipcuckoo_entries *e, enum ipcuckoo_kind kind,
 	/* Whoever keeps no deadlines need not search twice. */
 	if (t && e->options & IPCUCKOO_O_TIMEOUT &&
 	    ipcuckoo_table_find(t, &extra->key, &slot)) {
-		if (!has_ended(t, slot))
+		if (!has_expired(t, slot))
 			return -EEXIST;
 		revive(e, t, slot, &extra->value);
 		return 0;
@@ -738,7 +746,7 @@ static int add_exact(struct ipcuckoo_entries *e, enum ipcuckoo_kind kind,
 	err = t ? ipcuckoo_table_insert_value(t, &e->guard, &extra->key,
 					      &extra->value, e->queue) : -ENOSPC;
 	if (err == -ENOSPC)
-		err = make_room(e, kind, extra);
+		err = grow(e, kind, extra);
 	if (err)
 		return err;
 	e->records += ipcuckoo_record_memory(extra->value.record);
@@ -774,7 +782,7 @@ int ipcuckoo_entries_add_value(struct ipcuckoo_entries *e,
 	int err;
 
 	lockdep_assert_held(&e->mutex);
-	tidy_after_gc(e);
+	finish_gc(e);
 	err = search_begin(e);
 	if (!err && ipcuckoo_kind_is_nets(kind))
 		err = prepare_hint(e, entry->v6, 1);
@@ -913,9 +921,9 @@ static int remove(struct ipcuckoo_entries *e, const struct ipcuckoo_entry *entry
 			uncover(h, t, entry);
 	}
 	if (gc)
-		e->untidy |= BIT(kind);
+		e->gc_pending |= BIT(kind);
 	else
-		tidy(e, kind, 0);
+		maybe_shrink(e, kind, 0);
 	return 0;
 }
 
@@ -937,7 +945,7 @@ int ipcuckoo_entries_del(struct ipcuckoo_entries *e,
 		return filter_del(e, entry);
 	if (e->options & IPCUCKOO_O_TIMEOUT && !ipcuckoo_entries_has(e, entry))
 		return -ENOENT;
-	tidy_after_gc(e);
+	finish_gc(e);
 	err = remove(e, entry, false);
 	if (!err)
 		e->generation++;
@@ -1072,7 +1080,7 @@ bool ipcuckoo_entries_next_value(struct ipcuckoo_entries *e, u64 *pos,
 static void replace_all(struct ipcuckoo_entries *e, struct ipcuckoo_version *v)
 {
 	e->displaced = ipcuckoo_entries_displaced(e);
-	e->untidy = 0;
+	e->gc_pending = 0;
 	publish(e, v, GONE_ALL);
 }
 
@@ -1217,7 +1225,7 @@ static int reserve(struct ipcuckoo_entries *e, enum ipcuckoo_kind kind, u32 more
 	nbuckets = ipcuckoo_table_buckets(want, ipcuckoo_kind_keyed(kind));
 	if (t && nbuckets <= t->nbuckets)
 		return 0;
-	err = rebuild(e, kind, nbuckets, NULL, IPCUCKOO_CHARGE_WAIT);
+	err = resize(e, kind, nbuckets, NULL, IPCUCKOO_CHARGE_WAIT);
 	if (!err && t)
 		e->growths++;
 	return err;
@@ -1239,8 +1247,8 @@ int ipcuckoo_entries_reserve(struct ipcuckoo_entries *e,
 	if (!err && ipcuckoo_entries_approximate(e))
 		return prepare_filter(e);
 	for (kind = 0; kind < IPCUCKOO_KINDS && !err; kind++) {
-		if (more[kind] && e->untidy & BIT(kind))
-			tidy(e, kind, more[kind]);
+		if (more[kind] && e->gc_pending & BIT(kind))
+			maybe_shrink(e, kind, more[kind]);
 		if (more[kind] && ipcuckoo_kind_is_nets(kind))
 			err = prepare_hint(e, ipcuckoo_kind_keyed(kind),
 					   more[kind]);
@@ -1291,8 +1299,8 @@ int ipcuckoo_entries_copy(struct ipcuckoo_entries *to,
 	return 0;
 }
 
-/* A table that rounds to a size no smaller is left alone. */
-static int fit_table(struct ipcuckoo_entries *e, enum ipcuckoo_kind kind)
+/* Replace a table by the smallest that holds its entries, unless it has that size. */
+static int trim_table(struct ipcuckoo_entries *e, enum ipcuckoo_kind kind)
 {
 	const struct ipcuckoo_table *t = current_version(e)->table[kind];
 	u32 nbuckets;
@@ -1303,11 +1311,11 @@ static int fit_table(struct ipcuckoo_entries *e, enum ipcuckoo_kind kind)
 		return publish_table(e, kind, NULL, IPCUCKOO_CHARGE_TRY);
 	nbuckets = ipcuckoo_table_buckets(t->count, ipcuckoo_kind_keyed(kind));
 	return nbuckets < t->nbuckets ?
-	       rebuild(e, kind, nbuckets, NULL, IPCUCKOO_CHARGE_TRY) : 0;
+	       resize(e, kind, nbuckets, NULL, IPCUCKOO_CHARGE_TRY) : 0;
 }
 
-/* Likewise a hint; without prefixes there is no need of one. */
-static int fit_hint(struct ipcuckoo_entries *e, bool v6)
+/* Likewise a hint. A set without prefixes needs none. */
+static int trim_hint(struct ipcuckoo_entries *e, bool v6)
 {
 	u32 prefixes = ipcuckoo_entries_count(e, v6 ? IPCUCKOO_NETS6 :
 					      IPCUCKOO_NETS4);
@@ -1323,25 +1331,25 @@ static int fit_hint(struct ipcuckoo_entries *e, bool v6)
 }
 
 /**
- * ipcuckoo_entries_fit() - give back the memory that entries do not need
+ * ipcuckoo_entries_trim() - replace tables and hints by the smallest that suffice
  * @e:		contents
  *
  * Context: the writer; may sleep.
  * Return: 0, -ENOSPC, -ENOMEM, -EDQUOT or -EINTR, for it takes some memory itself; the
  * entries are untouched in any case.
  */
-int ipcuckoo_entries_fit(struct ipcuckoo_entries *e)
+int ipcuckoo_entries_trim(struct ipcuckoo_entries *e)
 {
 	const struct ipcuckoo_filter *f = current_version(e)->filter;
 	int kind, err = search_begin(e);
 
 	if (f)
 		return f->count ? 0 : publish_filter(e, NULL, IPCUCKOO_CHARGE_TRY);
-	e->untidy = 0;
+	e->gc_pending = 0;
 	for (kind = 0; kind < IPCUCKOO_KINDS && !err; kind++)
-		err = fit_table(e, kind);
-	err = err ?: fit_hint(e, false);
-	return err ?: fit_hint(e, true);
+		err = trim_table(e, kind);
+	err = err ?: trim_hint(e, false);
+	return err ?: trim_hint(e, true);
 }
 
 /**

@@ -54,8 +54,8 @@ struct ipcuckoo_version {
  * @mem:	account for the memory
  * @queue:	memory for searches, while one is at work
  * @live:	there may be readers; false for a shadow
- * @untidy:	a bit for each kind of which garbage collection has removed entries: its
- *		table may have to shrink, its hint to be cleaned
+ * @gc_pending:	a bit for each kind of which garbage collection has removed entries: the
+ *		next change may have to shrink its table and to clean its hint
  * @options:	what is kept for entries, enum ipcuckoo_option. Set before the
  *		first use
  * @records:	bytes that records take
@@ -79,7 +79,7 @@ struct ipcuckoo_entries {
 	struct ipcuckoo_mem *mem;
 	struct ipcuckoo_search_node *queue;
 	bool live;
-	u8 untidy;
+	u8 gc_pending;
 	u32 options;
 	size_t records;
 	u64 expired;
@@ -159,11 +159,11 @@ int ipcuckoo_entries_reserve(struct ipcuckoo_entries *e,
 			     const u32 more[IPCUCKOO_KINDS]);
 int ipcuckoo_entries_copy(struct ipcuckoo_entries *to,
 			  struct ipcuckoo_entries *from);
-int ipcuckoo_entries_fit(struct ipcuckoo_entries *e);
+int ipcuckoo_entries_trim(struct ipcuckoo_entries *e);
 int ipcuckoo_entries_flush(struct ipcuckoo_entries *e);
 void ipcuckoo_entries_replace(struct ipcuckoo_entries *e,
 			      struct ipcuckoo_entries *shadow);
-void ipcuckoo_entries_relax(struct ipcuckoo_entries *e);
+void ipcuckoo_entries_free_queue(struct ipcuckoo_entries *e);
 
 u32 ipcuckoo_entries_count(struct ipcuckoo_entries *e, enum ipcuckoo_kind kind);
 u32 ipcuckoo_entries_total(struct ipcuckoo_entries *e);

@@ -339,7 +339,7 @@ static void gc_work(struct work_struct *work)
 			set->gc_at = 0;
 			gc_schedule(set);
 		}
-		ipcuckoo_entries_relax(&set->entries);
+		ipcuckoo_entries_free_queue(&set->entries);
 		mutex_unlock(&set->entries.mutex);
 		cond_resched();
 	}
@@ -841,7 +841,7 @@ void ipcuckoo_set_unlock(struct ipcuckoo_set *set)
 {
 	if (has_gc(set))
 		gc_schedule(set);
-	ipcuckoo_entries_relax(&set->entries);
+	ipcuckoo_entries_free_queue(&set->entries);
 	mutex_unlock(&set->entries.mutex);
 }
 

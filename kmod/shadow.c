@@ -199,7 +199,7 @@ int ipcuckoo_shadow_create(struct ipcuckoo_net *pernet, struct ipcuckoo_set *set
 	if (!err) {
 		mutex_lock_nested(&shadow->entries.mutex, SINGLE_DEPTH_NESTING);
 		err = shadow_begin(shadow, append, capacity);
-		ipcuckoo_entries_relax(&shadow->entries);
+		ipcuckoo_entries_free_queue(&shadow->entries);
 		mutex_unlock(&shadow->entries.mutex);
 		ipcuckoo_set_unlock(set);
 	}
@@ -371,7 +371,7 @@ int ipcuckoo_shadow_add(struct ipcuckoo_shadow *shadow,
 out:
 	shadow->changed += result->changed;
 	shadow->unchanged += result->unchanged;
-	ipcuckoo_entries_relax(&shadow->entries);
+	ipcuckoo_entries_free_queue(&shadow->entries);
 	mutex_unlock(&shadow->entries.mutex);
 	return err;
 }
@@ -410,7 +410,7 @@ int ipcuckoo_shadow_del(struct ipcuckoo_shadow *shadow,
 			err = 0;
 		}
 	}
-	ipcuckoo_entries_relax(&shadow->entries);
+	ipcuckoo_entries_free_queue(&shadow->entries);
 	mutex_unlock(&shadow->entries.mutex);
 	return err;
 }
@@ -455,7 +455,7 @@ int ipcuckoo_shadow_commit(struct ipcuckoo_shadow *shadow, bool override,
 		err = -ENOSPC;
 	} else {
 		/* If there is no memory to save memory with, it can wait. */
-		ipcuckoo_entries_fit(&shadow->entries);
+		ipcuckoo_entries_trim(&shadow->entries);
 		ipcuckoo_set_replace(set, &shadow->entries);
 		*entries = ipcuckoo_set_count(set);
 		shadow->spent = true;

@@ -207,7 +207,7 @@ static void prepare_hosts(struct stress *s, bool v6, u32 n, u32 nchurn)
 		else
 			member(s, (struct addr){ entry.addr, v6 });
 	}
-	ipcuckoo_entries_fit(&s->set);
+	ipcuckoo_entries_trim(&s->set);
 	for (i = 0; i < 16; i++)
 		stranger(s, random_addr(s, STRANGER, v6));
 }
@@ -224,7 +224,7 @@ static void change_host(struct stress *s, bool v6)
 	*entry = fresh_host(s, PASSER_BY, v6);
 	add(s, entry);
 	if (s->set.layout != layout)
-		ipcuckoo_entries_fit(&s->set);
+		ipcuckoo_entries_trim(&s->set);
 }
 
 static void prepare_v4_move(struct stress *s)
@@ -545,11 +545,11 @@ static void change_remake(struct stress *s)
 		s->churn[s->nchurn++] = entry;
 	}
 	if (random_below(&s->random, 2))
-		must(ipcuckoo_entries_fit(&s->set), "fit");
+		must(ipcuckoo_entries_trim(&s->set), "trim");
 	if (random_below(&s->random, 4)) {
 		while (s->nchurn)
 			del(s, &s->churn[--s->nchurn]);
-		must(ipcuckoo_entries_fit(&s->set), "fit");
+		must(ipcuckoo_entries_trim(&s->set), "trim");
 	} else {
 		replace(s);
 	}
@@ -740,7 +740,7 @@ static void change_first(struct stress *s)
 	for (i = 0; i < s->nchurn; i++) {
 		add_exception(s, &s->churn[i]);
 		del(s, &s->churn[i]);
-		must(ipcuckoo_entries_fit(&s->set), "fit");
+		must(ipcuckoo_entries_trim(&s->set), "trim");
 	}
 }
 
@@ -794,7 +794,7 @@ static void change_values(struct stress *s)
 		while (ipcuckoo_entries_gc(&s->set, &pos, 64, NULL, NULL))
 			;
 	if (s->set.layout != layout)
-		ipcuckoo_entries_fit(&s->set);
+		ipcuckoo_entries_trim(&s->set);
 }
 
 static void prepare_v4_values(struct stress *s)

@@ -352,7 +352,7 @@ static void op_flush(struct run *r)
 static void op_fit(struct run *r)
 {
 	r->op = "fit";
-	context(r, expect_equal(ipcuckoo_entries_fit(&r->set), 0, "fit"));
+	context(r, expect_equal(ipcuckoo_entries_trim(&r->set), 0, "trim"));
 	context(r, expect_equal(!!filter(r), r->count > 0, "there is a filter"));
 	check_all(r);
 }

@@ -304,8 +304,8 @@ static void test_million(bool reserve)
 		entry = host4(key_mix(n, 12345, 0));
 		expect_equal(ipcuckoo_entries_add(set, &entry), 0, "add");
 	}
-	expect_equal(ipcuckoo_entries_fit(set), 0, "fit");
-	ipcuckoo_entries_relax(set);
+	expect_equal(ipcuckoo_entries_trim(set), 0, "trim");
+	ipcuckoo_entries_free_queue(set);
 	expect_equal(ipcuckoo_entries_count(set, IPCUCKOO_HOSTS4), 1000000, "count");
 	if (reserve)
 		expect_equal(set->growths, 0, "growths after a reservation");
@@ -337,7 +337,7 @@ static void test_fit(void)
 			continue;
 		entry = (struct ipcuckoo_entry){ { n, random_u64(&rnd) }, 128, true };
 		expect_equal(ipcuckoo_entries_add(set, &entry), 0, "add");
-		expect_equal(ipcuckoo_entries_fit(set), 0, "fit with %u", n);
+		expect_equal(ipcuckoo_entries_trim(set), 0, "trim with %u", n);
 	}
 	load = 2000ULL * n / ipcuckoo_entries_slots(set);
 	expect(load > 800, "load of 0.%03u", load);

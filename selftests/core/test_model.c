@@ -324,7 +324,7 @@ static int call_reserve(struct run *r, void *arg)
 static int call_fit(struct run *r, void *arg)
 {
 	(void)arg;
-	return ipcuckoo_entries_fit(&r->set);
+	return ipcuckoo_entries_trim(&r->set);
 }
 
 static int call_flush(struct run *r, void *arg)
@@ -413,7 +413,7 @@ static void op_reserve(struct run *r)
 static void op_fit(struct run *r)
 {
 	r->op = "fit";
-	context(r, expect_equal(try_hard(r, call_fit, NULL), 0, "fit"));
+	context(r, expect_equal(try_hard(r, call_fit, NULL), 0, "trim"));
 	check_all(r);
 }
 
@@ -516,7 +516,7 @@ static void op_quota(struct run *r)
 static void op_relax(struct run *r)
 {
 	r->op = "relax";
-	ipcuckoo_entries_relax(&r->set);
+	ipcuckoo_entries_free_queue(&r->set);
 	check_memory(r);
 }
 

@@ -500,7 +500,7 @@ static int call_fit(struct run *r, void *arg)
 	struct side *s = arg;
 
 	(void)r;
-	return ipcuckoo_entries_fit(s->e);
+	return ipcuckoo_entries_trim(s->e);
 }
 
 static int call_learn(struct run *r, void *arg)
@@ -718,7 +718,7 @@ static void op_reserve(struct run *r)
 static void op_fit(struct run *r)
 {
 	r->op = "fit";
-	context(r, expect_equal(try_hard(r, &r->set, call_fit, &r->set), 0, "fit"));
+	context(r, expect_equal(try_hard(r, &r->set, call_fit, &r->set), 0, "trim"));
 	check_all(r);
 }
 
@@ -733,7 +733,7 @@ static void op_flush(struct run *r)
 static void op_relax(struct run *r)
 {
 	r->op = "relax";
-	ipcuckoo_entries_relax(r->set.e);
+	ipcuckoo_entries_free_queue(r->set.e);
 	check_all(r);
 }
 
