@@ -195,8 +195,8 @@ static void publish(struct ipcuckoo_entries *e, struct ipcuckoo_version *v, u8 g
 	retire(old, gone, records, e->live);
 }
 
-/* Does an entry not match just because it is there? */
-static bool is_valued(const struct ipcuckoo_version *v)
+/* May an entry be in the tables and not match? */
+static bool needs_lpm(const struct ipcuckoo_version *v)
 {
 	u8 with = 0;
 	int kind;
@@ -216,7 +216,7 @@ static int publish_table(struct ipcuckoo_entries *e, enum ipcuckoo_kind kind,
 	if (IS_ERR(v))
 		return PTR_ERR(v);
 	v->table[kind] = t;
-	v->valued = is_valued(v);
+	v->lpm = needs_lpm(v);
 	if (old)
 		e->displaced += old->displaced;
 	publish(e, v, old ? GONE_TABLE(kind) : 0);
@@ -628,7 +628,7 @@ static bool has_expired(const struct ipcuckoo_table *t, u64 slot)
  */
 bool ipcuckoo_entries_keeps(struct ipcuckoo_entries *e)
 {
-	return e->options || current_version(e)->valued;
+	return e->options || current_version(e)->lpm;
 }
 
 /**

@@ -23,8 +23,9 @@
  * @hint:	one a family; NULL as long as there was no prefix
  * @filter:	in place of all these, where contents are approximate; NULL
  *		while they are empty
- * @valued:	of some entries it is kept when they end, or that they are
- *		exceptions: that an entry is there does not say that it matches
+ * @lpm:	some entries have timeouts, or are exceptions: an address matches if the
+ *		longest entry that covers it and has not expired is no exception.
+ *		Otherwise it matches if any entry covers it
  * @gone:	what no later version has: a bit for each of @table, then @hint,
  *		then @filter. Readers never look at this and what follows
  * @mem:	account of it all
@@ -39,7 +40,7 @@ struct ipcuckoo_version {
 	struct ipcuckoo_table *table[IPCUCKOO_KINDS];
 	struct ipcuckoo_hint *hint[2];
 	struct ipcuckoo_filter *filter;
-	bool valued;
+	bool lpm;
 	u8 gone;
 	struct ipcuckoo_mem *mem;
 	size_t retiring;

@@ -2,34 +2,38 @@
 /**
  * DOC: Look-ups
  *
- * What a packet runs. The hint of the address's family says whether a short
- * prefix covers it, whether there are hosts near it, and which lengths of
- * prefixes; hosts and prefixes are then probed in their tables. A set that never
- * had a prefix has no hint. An approximate set has no tables either; its filter
- * is looked for where there is no table, so that exact sets do not pay for it.
+ * This is the code that a packet runs. The hint of the address's family tells
+ * whether a short prefix covers the address, whether the set has hosts near it,
+ * and which prefix lengths it has there. The look-up then probes the tables of
+ * hosts and of prefixes. A set that never had a prefix has no hint. An approximate
+ * set has a filter instead of tables; the look-up tests for the filter only where
+ * it finds no table, so that exact sets do not pay for that test.
  *
- * Where entries can end or be exceptions, being there does not mean matching:
- * the longest entry that covers the address and has not ended decides. Such sets
- * are asked in that order, and the marks that spare the others a probe do not
- * count. They take the slow way from the first remainder that matches; misses
- * without a prefix near them never get there.
+ * In most sets an address matches if any entry covers it. If entries have timeouts,
+ * or are exceptions (nomatch), the longest entry that covers the address and has
+ * not expired decides: longest-prefix match, "lpm" in the names below. An lpm
+ * look-up probes all prefix lengths of the hint, longest first, and ignores the
+ * COVER flag of the hint. It starts only when a probe has found a remainder that
+ * matches, or a hint tells of prefixes: most misses do not need it.
  *
- * One answer
- * ----------
+ * Consistency
+ * -----------
  *
- * A look-up that probes hint, prefixes and hosts must answer for one moment.
- * Add a /20, then delete a /24 inside it: whoever asks for an address in the
- * /24 must be told yes at all times. A reader that read the hint before the
- * /20 was marked and the /24 after it was deleted would say no. Hence the
- * sequence is sampled before anything else, every deletion moves it first, and
- * a no counts only if it stood still. The version pointer is read after the
- * sample as well: who misses the step of a deletion in a table that two
- * versions share must not miss what was added to the newer version before it.
+ * A look-up reads the hint and several tables, but its answer must be right for one
+ * moment. Say that a writer adds a /20 and then deletes a /24 inside it. An address
+ * in the /24 matches at all times. A reader that read the hint before the /20 was
+ * added, and the table after the /24 was deleted, would find neither. So a reader
+ * samples the sequence number of the set before anything else, a writer bumps it
+ * before every deletion, and a miss counts only if the number is still the same.
+ * The reader loads the version pointer after the sample, because two versions can
+ * share a table: a reader that sees a deletion in that table, but not the bump
+ * before it, must not miss what was added to the newer version earlier.
  */
 #include "entries.h"
 
-/* Look-ups that a busy writer may spoil before the reader takes the lock. A
- * writer flat out spoils 4 % of them, and eight in a row, 0.04^8, never.
+/* A look-up that a writer disturbs is repeated so many times; then the reader takes the
+ * lock. A writer that never pauses disturbs 4 % of all look-ups. Eight in a row, with a
+ * probability of 0.04^8, do not happen in practice.
  */
 #define RETRIES	8
 
@@ -44,7 +48,7 @@ static bool probe128(const struct ipcuckoo_table *t,
 	return t && ipcuckoo_table_probe128(t, key);
 }
 
-/* Where there is no table of hosts there may be a filter. */
+/* An approximate set has a filter, and no table of hosts. */
 static bool probe_host4(const struct ipcuckoo_version *v, u32 addr)
 {
 	const struct ipcuckoo_table *t = v->table[IPCUCKOO_HOSTS4];
@@ -68,7 +72,7 @@ static bool probe_host6(const struct ipcuckoo_version *v,
 	return v->filter && ipcuckoo_filter_probe(v->filter, addr);
 }
 
-/* What the longest entry says. */
+/* The result of a probe for one entry that covers the address. */
 enum decision {
 	UNDECIDED,
 	MATCH,
@@ -76,20 +80,22 @@ enum decision {
 };
 
 /**
- * struct valued - what a look-up needs to decide, and how it did
- * @now:	the time
- * @record:	that of the entry that decided, if any
+ * struct lpm - a longest-prefix match
+ * @now:	the second since boot in which it began
+ * @record:	set to the record of the entry that decided, if that has one
  */
-struct valued {
+struct lpm {
 	u32 now;
 	struct ipcuckoo_record *record;
 };
 
-/* The clock is read before the tables: what has ended by then was replaced by
- * nothing, for whatever was added while it still matched is seen.
+/* Read the clock before the tables (the callers do). If an entry has expired by @now,
+ * whatever was added while it was still valid is already visible to this look-up. So no
+ * packet slips through between an entry that expires and one that was added in time to
+ * take over.
  */
 static enum decision decide(const struct ipcuckoo_table *t,
-			    const struct ipcuckoo_key *key, struct valued *by)
+			    const struct ipcuckoo_key *key, struct lpm *by)
 {
 	struct ipcuckoo_value value;
 
@@ -100,10 +106,10 @@ static enum decision decide(const struct ipcuckoo_table *t,
 	return value.nomatch ? EXCEPTION : MATCH;
 }
 
-/* Prefixes of the lengths first + n, for each bit n of @lens, longest first. */
+/* Probe for the prefixes of the lengths first + n, for each bit n of @lens, longest first. */
 static enum decision decide_lens(const struct ipcuckoo_table *t,
 				 const struct ipcuckoo_key *addr, bool v6, u64 lens,
-				 unsigned int first, struct valued *by)
+				 unsigned int first, struct lpm *by)
 {
 	enum decision found = UNDECIDED;
 	struct ipcuckoo_key code;
@@ -118,7 +124,9 @@ static enum decision decide_lens(const struct ipcuckoo_table *t,
 	return found;
 }
 
-/* A word that says no more than "covered" leaves every length up to its own. */
+/* The lengths of short prefixes to probe. A word with COVER does not tell which of them
+ * exist: it can be any up to the stride.
+ */
 static u64 short_lens(u32 word, unsigned int stride)
 {
 	u64 lens = word & ~IPCUCKOO_HINT_FLAGS;
@@ -127,7 +135,7 @@ static u64 short_lens(u32 word, unsigned int stride)
 }
 
 static enum decision decide4(const struct ipcuckoo_version *v,
-			     const struct ipcuckoo_key *addr, struct valued *by)
+			     const struct ipcuckoo_key *addr, struct lpm *by)
 {
 	const struct ipcuckoo_hint *h = v->hint[0];
 	enum decision found = decide(v->table[IPCUCKOO_HOSTS4], addr, by);
@@ -140,7 +148,7 @@ static enum decision decide4(const struct ipcuckoo_version *v,
 }
 
 static enum decision decide6(const struct ipcuckoo_version *v,
-			     const struct ipcuckoo_key *addr, struct valued *by)
+			     const struct ipcuckoo_key *addr, struct lpm *by)
 {
 	const struct ipcuckoo_table *nets = v->table[IPCUCKOO_NETS6];
 	enum decision found = decide(v->table[IPCUCKOO_HOSTS6], addr, by);
@@ -166,23 +174,23 @@ static enum decision decide6(const struct ipcuckoo_version *v,
 			   short_lens(top & ~IPCUCKOO_HINT_DEEPER, h->stride), 0, by);
 }
 
-static bool valued_match4(const struct ipcuckoo_version *v,
-			  const struct ipcuckoo_key *addr, struct valued *by)
+static bool lpm_match4(const struct ipcuckoo_version *v,
+			  const struct ipcuckoo_key *addr, struct lpm *by)
 {
 	by->now = ipcuckoo_now();
 	return decide4(v, addr, by) == MATCH;
 }
 
-static bool valued_match6(const struct ipcuckoo_version *v,
-			  const struct ipcuckoo_key *addr, struct valued *by)
+static bool lpm_match6(const struct ipcuckoo_version *v,
+			  const struct ipcuckoo_key *addr, struct lpm *by)
 {
 	by->now = ipcuckoo_now();
 	return decide6(v, addr, by) == MATCH;
 }
 
-/* Entries of IPv4 are longer than any IPv6 prefix that covers mapped addresses. */
-static bool valued_match_mapped(const struct ipcuckoo_version *v,
-				const struct ipcuckoo_key *addr, struct valued *by)
+/* An IPv4 entry counts as longer than any IPv6 prefix that covers IPv4-mapped addresses. */
+static bool lpm_match_mapped(const struct ipcuckoo_version *v,
+				const struct ipcuckoo_key *addr, struct lpm *by)
 {
 	const struct ipcuckoo_key addr4 = { .lo = (u32)addr->lo };
 
@@ -190,19 +198,19 @@ static bool valued_match_mapped(const struct ipcuckoo_version *v,
 	return (decide4(v, &addr4, by) ?: decide6(v, addr, by)) == MATCH;
 }
 
-/* A mark may be newer than the version it is read through, whose table may
- * still be missing; the probes look.
+/* A hint is shared between versions. It may tell of entries that were added after @v was
+ * replaced, whose table @v does not have: probe32() and probe_host4() test for that.
  */
 static bool version_match4(const struct ipcuckoo_version *v,
-			   const struct ipcuckoo_key *host, struct valued *by)
+			   const struct ipcuckoo_key *host, struct lpm *by)
 {
 	const struct ipcuckoo_hint *h = v->hint[0];
 	u32 addr = host->lo;
 	unsigned int len;
 	u32 lens, word;
 
-	if (v->valued)
-		return valued_match4(v, host, by);
+	if (v->lpm)
+		return lpm_match4(v, host, by);
 	if (!h)
 		return probe_host4(v, addr);
 	word = ipcuckoo_hint_top(h, (u64)addr << 32);
@@ -234,14 +242,14 @@ static bool match_lens6(const struct ipcuckoo_version *v,
 }
 
 static bool version_match6(const struct ipcuckoo_version *v,
-			   const struct ipcuckoo_key *addr, struct valued *by)
+			   const struct ipcuckoo_key *addr, struct lpm *by)
 {
 	const struct ipcuckoo_hint *h = v->hint[1];
 	unsigned int level;
 	u32 word;
 
-	if (v->valued)
-		return valued_match6(v, addr, by);
+	if (v->lpm)
+		return lpm_match6(v, addr, by);
 	if (!h)
 		return probe_host6(v, addr);
 	word = ipcuckoo_hint_top(h, addr->hi);
@@ -263,17 +271,17 @@ static bool version_match6(const struct ipcuckoo_version *v,
 }
 
 static bool version_match_mapped(const struct ipcuckoo_version *v,
-				 const struct ipcuckoo_key *addr, struct valued *by)
+				 const struct ipcuckoo_key *addr, struct lpm *by)
 {
 	const struct ipcuckoo_key addr4 = { .lo = (u32)addr->lo };
 
-	if (v->valued)
-		return valued_match_mapped(v, addr, by);
+	if (v->lpm)
+		return lpm_match_mapped(v, addr, by);
 	return version_match4(v, &addr4, by) || version_match6(v, addr, by);
 }
 
 typedef bool (*match_fn)(const struct ipcuckoo_version *v,
-			 const struct ipcuckoo_key *addr, struct valued *by);
+			 const struct ipcuckoo_key *addr, struct lpm *by);
 
 static u32 sample(const struct ipcuckoo_entries *e)
 {
@@ -281,20 +289,20 @@ static u32 sample(const struct ipcuckoo_entries *e)
 	return smp_load_acquire(&e->guard.seq);
 }
 
-/* The sequence stood still since it was sampled. */
+/* Has no writer bumped the sequence number since it was sampled? */
 static bool undisturbed(const struct ipcuckoo_entries *e, u32 seq)
 {
 	smp_rmb();	/* LMM(look-up:B, match:A), pairs with LMM(bump:C) */
 	return likely(READ_ONCE(e->guard.seq) == seq);
 }
 
-/* An answer counts only if the sequence stood still since before it was sought.
- * That goes for a match as well: key or rest may have been put together from
- * two that used the slot one after the other.
+/* Look up, and repeat that if a writer bumped the sequence number meanwhile. A match needs
+ * that check as well as a miss: if an entry was deleted and another one took its slot, the
+ * reader may have compared with parts of both.
  */
 static noinline bool look_up_by(struct ipcuckoo_entries *e,
 				const struct ipcuckoo_key *addr, match_fn match,
-				struct valued *by)
+				struct lpm *by)
 {
 	bool found;
 	u32 seq;
@@ -318,13 +326,13 @@ static noinline bool look_up_by(struct ipcuckoo_entries *e,
 static noinline bool look_up(struct ipcuckoo_entries *e,
 			     const struct ipcuckoo_key *addr, match_fn match)
 {
-	struct valued by;
+	struct lpm by;
 
 	return look_up_by(e, addr, match, &by);
 }
 
-/* What follows keeps out of the way of packets that are nobody's: these need
- * neither a frame nor a register saved.
+/* These are separate functions, and not inlined, so that the common miss in
+ * ipcuckoo_entries_match4() needs no stack frame and saves no register.
  */
 static noinline bool look_up4(struct ipcuckoo_entries *e, u32 addr)
 {
@@ -352,7 +360,7 @@ static noinline bool confirm6(struct ipcuckoo_entries *e,
 	return look_up(e, addr, version_match6);
 }
 
-/* What the hint says of an address. */
+/* The word of the hint for an address. Without a hint the set has hosts only. */
 static u32 hint_word(const struct ipcuckoo_hint *h, u64 hi)
 {
 	return h ? ipcuckoo_hint_top(h, hi) : IPCUCKOO_HINT_HOSTS;
@@ -363,7 +371,8 @@ static u32 hint_word(const struct ipcuckoo_hint *h, u64 hi)
  * @e:		contents
  * @addr:	address, host byte order
  *
- * Most packets come from near no prefix, and neither bucket has the remainder.
+ * For most packets the hint tells of no prefix near the address, and neither of the
+ * two buckets has its remainder.
  *
  * Context: softirq or process context, under rcu_read_lock().
  * Return: the answer as of some moment during the call.
@@ -418,11 +427,11 @@ bool ipcuckoo_entries_match6(struct ipcuckoo_entries *e,
 }
 
 /**
- * ipcuckoo_entries_match_mapped() - is either form of an address in the set?
+ * ipcuckoo_entries_match_mapped() - is an IPv4-mapped IPv6 address in the set?
  * @e:		contents
  * @addr:	IPv4-mapped IPv6 address
  *
- * An IPv4 entry may have it, or an IPv6 prefix: one answer for both.
+ * An IPv4 entry may cover it, or an IPv6 prefix. Both are looked up at one moment.
  *
  * Context: softirq or process context, under rcu_read_lock().
  * Return: the answer as of some moment during the call.
@@ -434,14 +443,15 @@ bool ipcuckoo_entries_match_mapped(struct ipcuckoo_entries *e,
 }
 
 /**
- * ipcuckoo_entries_record() - the record of the entry that an address matches
+ * ipcuckoo_entries_record() - find the record of the entry that an address matches
  * @e:		contents that have records
  * @addr:	address
- * @v6:		it is of IPv6
- * @mapped:	it is IPv4-mapped, and an IPv4 entry may have it
- * @record:	set to the record, good until rcu_read_unlock()
+ * @v6:		it is an IPv6 address
+ * @mapped:	it is IPv4-mapped, and an IPv4 entry may cover it
+ * @record:	set to the record, which is valid until rcu_read_unlock()
  *
- * An answer of its own, as of some moment during this call.
+ * This is a look-up of its own: after an earlier one that matched, the entry may be
+ * gone.
  *
  * Context: softirq or process context, under rcu_read_lock().
  * Return: false if nothing matches.
@@ -450,11 +460,11 @@ bool ipcuckoo_entries_record(struct ipcuckoo_entries *e,
 			     const struct ipcuckoo_key *addr, bool v6, bool mapped,
 			     struct ipcuckoo_record **record)
 {
-	struct valued by = {};
+	struct lpm by = {};
 	bool found;
 
-	found = look_up_by(e, addr, mapped ? valued_match_mapped :
-				    v6 ? valued_match6 : valued_match4, &by);
+	found = look_up_by(e, addr, mapped ? lpm_match_mapped :
+				    v6 ? lpm_match6 : lpm_match4, &by);
 	*record = found ? by.record : NULL;
 	return found;
 }
