@@ -170,8 +170,9 @@ static void list_remove(struct ipcuckoo_net *pernet,
 	WRITE_ONCE(pernet->attached.count, pernet->attached.count - 1);
 }
 
-/* Strangers who match are dropped, or pass by what should have blocked them:
- * not unless whoever asks for it says that he knows.
+/* An approximate set also matches some addresses that are not in it. With the verdict drop
+ * it drops innocent packets, with accept it lets packets past the sets behind it. A request
+ * must say that it knows this (APPROXIMATE).
  */
 static bool needs_consent(const struct ipcuckoo_attachment *at)
 {
@@ -180,7 +181,7 @@ static bool needs_consent(const struct ipcuckoo_attachment *at)
 		at->rule.verdict == IPCUCKOO_VERDICT_ACCEPT);
 }
 
-/* What there is of the same rule, or NULL. */
+/* The attachment with the same set and rule, or NULL. */
 static struct ipcuckoo_attachment *find_same(struct ipcuckoo_net *pernet,
 					     const struct ipcuckoo_attachment *new)
 {
@@ -192,8 +193,8 @@ static struct ipcuckoo_attachment *find_same(struct ipcuckoo_net *pernet,
 	return NULL;
 }
 
-/* Mark what the new one takes the place of. Return: 0, -EEXIST if that is all it
- * could be already, or -E2BIG if there are too many others.
+/* Mark the attachments that a new one is to replace. Return: 0; -EEXIST if the only one is
+ * the same as the new one; -E2BIG if too many would be left with it.
  */
 static int mark_replaced(struct ipcuckoo_net *pernet, struct ipcuckoo_attachment *new)
 {
@@ -310,7 +311,7 @@ int ipcuckoo_attach(struct ipcuckoo_net *pernet, const char *name,
 	at->rule = *rule;
 	ratelimit_state_init(&at->limit, rule->log.rate ? HZ : 0,
 			     min_t(u32, rule->log.rate, INT_MAX));
-	/* What is left out is meant to be: no word of it. */
+	/* Do not log how many samples the limit suppressed: suppressing them is its purpose. */
 	ratelimit_set_flags(&at->limit, RATELIMIT_MSG_ON_RELEASE);
 	err = ipcuckoo_log_get(rule);
 	if (err)

@@ -64,7 +64,10 @@ enum {
 	SHRINK_SHARE	= 8,
 	SHRINK_SLOTS	= 4096,
 
-	/* Deletions that a hint survives in any case, and in none. */
+	/* A deletion may leave stale marks in a hint, which counts such deletions. Never
+	 * rebuild a hint that counts no more than STALE_MIN. STALE_MUCH is set in the
+	 * count to have the next change rebuild it.
+	 */
 	STALE_MIN	= 1024,
 	STALE_MUCH	= 1 << 30,
 
@@ -566,7 +569,7 @@ static int filter_copy(struct ipcuckoo_entries *to,
 
 /* Exact contents, and what is common */
 
-/* A step of the sequence by itself, for what is changed in place. */
+/* Bump the sequence number on its own, beside a change that is made in place. */
 static void step(struct ipcuckoo_entries *e)
 {
 	spin_lock_bh(&e->guard.lock);
@@ -574,11 +577,15 @@ static void step(struct ipcuckoo_entries *e)
 	spin_unlock_bh(&e->guard.lock);
 }
 
-/* Keep something else for an entry from now on. What an exception, or one that
- * was one, makes of shorter prefixes must not be mixed with what comes before
- * and after: see ipcuckoo_entries_add_value(). And what has ended must not be
- * seen with the deadline of what takes its place: that comes last, so that who
- * sees it has seen a step since the rest.
+/* Replace the value of an entry. Two kinds of change need bumps of the sequence number:
+ *
+ * - An entry becomes an exception, or ceases to be one: it decides differently about
+ *   addresses that shorter prefixes cover as well. A reader must not combine it with
+ *   prefixes that were added or deleted before or after; ipcuckoo_entries_add_value()
+ *   explains this.
+ * - An expired entry is added again. No reader may see the old value with the new
+ *   deadline, which would make it valid again. So the deadline is written last, after a
+ *   bump: a reader that sees it has an answer only if it read the rest after that bump.
  */
 static void change_value(struct ipcuckoo_entries *e, struct ipcuckoo_table *t,
 			 u64 slot, const struct ipcuckoo_value *value)

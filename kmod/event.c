@@ -15,14 +15,15 @@
 #define MESSAGE_SIZE	SKB_WITH_OVERHEAD(SZ_32K - 2 * NLMSG_HDRLEN)
 #define HEADER_SIZE	(nla_total_size(IPCUCKOO_NAME_SIZE) + 256)
 
-/* The group's number is ours as long as the family is registered. Whoever sends
- * reads, so that the end waits for him.
+/* The number of the multicast group is valid only while the family is registered. Senders
+ * hold @group for reading; ipcuckoo_event_exit() takes it for writing, and so waits for them.
  */
 static DECLARE_RWSEM(group);
 static bool open;
 
-/* Whoever has CAP_NET_ADMIN in the user namespace that owns the network namespace
- * can join the group there.
+/* The kernel lets a socket join the group if it has CAP_NET_ADMIN in the user namespace that
+ * owns the network namespace. Where the module asks for CAP_NET_ADMIN in the first user
+ * namespace instead, nothing is sent.
  */
 static bool joined_by_owner(const struct ipcuckoo_net *pernet)
 {
@@ -54,8 +55,8 @@ static int send(const struct ipcuckoo_net *pernet, struct sk_buff *skb)
 	return err;
 }
 
-/* A message that there is no memory for is lost like one that a listener has
- * no room for: he reads ENOBUFS.
+/* There is no memory for a message: listeners read ENOBUFS, as they do when a message does
+ * not fit into their socket's buffer.
  */
 static void lose(const struct ipcuckoo_net *pernet)
 {

@@ -103,7 +103,7 @@ static __always_inline bool matches(const struct ipcuckoo_link *link, const void
 	       matches_masked(link, ip, match == ipcuckoo_set_match6);
 }
 
-/* The same once more for a set that keeps records: which entry it is, counted. */
+/* A packet matched a set that keeps records: find the entry, and count the packet for it. */
 static bool hit_entry(const struct ipcuckoo_link *link, const struct addresses *a,
 		      bool v6, unsigned int bytes, u64 *mark)
 {
