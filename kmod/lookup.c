@@ -175,14 +175,14 @@ static enum decision decide6(const struct ipcuckoo_version *v,
 }
 
 static bool lpm_match4(const struct ipcuckoo_version *v,
-			  const struct ipcuckoo_key *addr, struct lpm *by)
+		       const struct ipcuckoo_key *addr, struct lpm *by)
 {
 	by->now = ipcuckoo_now();
 	return decide4(v, addr, by) == MATCH;
 }
 
 static bool lpm_match6(const struct ipcuckoo_version *v,
-			  const struct ipcuckoo_key *addr, struct lpm *by)
+		       const struct ipcuckoo_key *addr, struct lpm *by)
 {
 	by->now = ipcuckoo_now();
 	return decide6(v, addr, by) == MATCH;
@@ -190,7 +190,7 @@ static bool lpm_match6(const struct ipcuckoo_version *v,
 
 /* An IPv4 entry counts as longer than any IPv6 prefix that covers IPv4-mapped addresses. */
 static bool lpm_match_mapped(const struct ipcuckoo_version *v,
-				const struct ipcuckoo_key *addr, struct lpm *by)
+			     const struct ipcuckoo_key *addr, struct lpm *by)
 {
 	const struct ipcuckoo_key addr4 = { .lo = (u32)addr->lo };
 
