@@ -22,8 +22,8 @@ static DECLARE_RWSEM(group);
 static bool open;
 
 /* The kernel lets a socket join the group if it has CAP_NET_ADMIN in the user namespace that
- * owns the network namespace. Where the module asks for CAP_NET_ADMIN in the first user
- * namespace instead, nothing is sent.
+ * owns the network namespace. If that is another user namespace than the one in which the
+ * module asks for CAP_NET_ADMIN (ipcuckoo_net_owner()), nothing is sent there.
  */
 static bool joined_by_owner(const struct ipcuckoo_net *pernet)
 {

@@ -12,9 +12,10 @@
  * In most sets an address matches if any entry covers it. If entries have timeouts,
  * or are exceptions (nomatch), the longest entry that covers the address and has
  * not expired decides: longest-prefix match, "lpm" in the names below. An lpm
- * look-up probes all prefix lengths of the hint, longest first, and ignores the
- * COVER flag of the hint. It starts only when a probe has found a remainder that
- * matches, or a hint tells of prefixes: most misses do not need it.
+ * look-up probes for the host, and then for the prefix lengths of the hint, longest
+ * first. The COVER flag of the hint does not decide it. An lpm look-up starts only
+ * when a probe has found a remainder that matches, or the hint tells of prefixes:
+ * most misses do not need it.
  *
  * Consistency
  * -----------

@@ -160,7 +160,7 @@ static void do_entries(struct life *life)
 
 static void do_dump(struct life *life)
 {
-	struct client **kept = &life->dumps[draw(&life->state, DUMPS)];
+	struct client **place = &life->dumps[draw(&life->state, DUMPS)];
 	struct client *c = client_open();
 
 	if (!c)
@@ -168,9 +168,9 @@ static void do_dump(struct life *life)
 	c->room = 4096;
 	hostile_half_dump(c, IPCUCKOO_CMD_ENTRY_GET, "race");
 	count(&shared->dumps);
-	if (*kept)
-		client_close(*kept);
-	*kept = c;
+	if (*place)
+		client_close(*place);
+	*place = c;
 }
 
 /* What every life begins with, so that all of it happens however slow the machine is. */

@@ -15,6 +15,7 @@ messages()
 	local i
 
 	mapfile -t lines < "$1"
+	[ -n "${lines[0]-}" ] || lines=()
 	[[ ${lines[0]-} == *Warning:* ]] || lines=("${lines[@]:0:1}")
 	for i in "${!lines[@]}"; do
 		lines[i]=${lines[i]/#ipset v*([0-9.]): /}
@@ -56,6 +57,7 @@ both()
 	elif ! as_messages_of_ipset; then
 		not_ok "$words: the message" "${theirs[*]}" "${ours[*]}"
 	elif [ "$answer" != ok ]; then
+		note "$answer"
 		not_ok "$words: the output" "$(< out.ipset)" "$(< out)"
 	else
 		ok "$words"

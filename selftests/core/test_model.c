@@ -321,7 +321,7 @@ static int call_reserve(struct run *r, void *arg)
 	return ipcuckoo_entries_reserve(&r->set, arg);
 }
 
-static int call_fit(struct run *r, void *arg)
+static int call_trim(struct run *r, void *arg)
 {
 	(void)arg;
 	return ipcuckoo_entries_trim(&r->set);
@@ -413,7 +413,7 @@ static void op_reserve(struct run *r)
 static void op_fit(struct run *r)
 {
 	r->op = "fit";
-	context(r, expect_equal(try_hard(r, call_fit, NULL), 0, "trim"));
+	context(r, expect_equal(try_hard(r, call_trim, NULL), 0, "trim"));
 	check_all(r);
 }
 

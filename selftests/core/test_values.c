@@ -495,7 +495,7 @@ static int call_reserve(struct run *r, void *arg)
 	return ipcuckoo_entries_reserve(r->set.e, arg);
 }
 
-static int call_fit(struct run *r, void *arg)
+static int call_trim(struct run *r, void *arg)
 {
 	struct side *s = arg;
 
@@ -718,7 +718,7 @@ static void op_reserve(struct run *r)
 static void op_fit(struct run *r)
 {
 	r->op = "fit";
-	context(r, expect_equal(try_hard(r, &r->set, call_fit, &r->set), 0, "trim"));
+	context(r, expect_equal(try_hard(r, &r->set, call_trim, &r->set), 0, "trim"));
 	check_all(r);
 }
 
@@ -918,7 +918,7 @@ static void shadow_commit(struct run *r)
 
 	r->op = "commit";
 	if (below(r, 2))
-		context(r, expect_equal(try_hard(r, &r->shadow, call_fit, &r->shadow), 0,
+		context(r, expect_equal(try_hard(r, &r->shadow, call_trim, &r->shadow), 0,
 					"fit of a shadow"));
 	ipcuckoo_entries_replace(r->set.e, r->shadow.e);
 	context(r, expect(r->set.e->generation > generation, "generation stands still"));

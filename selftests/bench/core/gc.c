@@ -33,7 +33,7 @@ static const struct plan plans[] = {
 	{ "IPv6 prefixes, half have expired", IPCUCKOO_O_TIMEOUT, true, true, 500 },
 };
 
-/* In a second of its own when added, in a later one when it expires. */
+/* Timeouts of entries that expire before garbage is collected, and of those that do not. */
 enum { SOON = 10, LATE = 100000 };
 
 /* From /8 to /32, from /16 to /64; most are long, as in real lists. */

@@ -82,7 +82,7 @@ def most_memory(low, high):
 
 
 def longest_hold(entries):
-    """The worst of all sets whose garbage was collected."""
+    """The longest hold of the lock, of all kinds of sets."""
     def value(m):
         figures = [c.figure("ipcuckoo") for c in m.select("gc", holds="99.9 %", entries=entries)]
         return max(figures, key=lambda f: f.median, default=None)
@@ -217,6 +217,7 @@ BARS = [
     serial("growth of bare look-up cost from 1k to 1M, one at a time",
            "so many times that of two reads of lines of those footprints",
            1.2, growth(1_000, 1_000_000, **HOSTS4, **USUAL)),
-    Bar("garbage collection of 1M entries, hold of the lock", "99.9 % of the holds take so long at most",
+    Bar("garbage collection of 1M entries, hold of the lock",
+        "99.9 % of the holds take so long at most",
         "<=", 50, "us", longest_hold(1_000_000)),
 ]
