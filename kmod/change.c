@@ -7,6 +7,8 @@
 
 #include "change.h"
 #include "event.h"
+#include "gc.h"
+#include "usage.h"
 
 /* Count a request to add that failed. Returns @err. */
 static int count_failure(struct ipcuckoo_set *set, int err)
@@ -35,8 +37,8 @@ static bool over_limit(const struct ipcuckoo_set *set, struct ipcuckoo_entries *
 	u32 limit = ipcuckoo_set_limit(set);
 
 	return limit && !set->forceadd &&
-	       (u64)ipcuckoo_entries_total(e) + new > limit &&
-	       (u64)ipcuckoo_entries_live_total(e) + new > limit;
+	       (u64)ipcuckoo_usage_total(e) + new > limit &&
+	       (u64)ipcuckoo_usage_live(e) + new > limit;
 }
 
 /* Has adding an entry again any effect? Without values, and where there was never
@@ -65,19 +67,19 @@ static int add_value(struct ipcuckoo_entries *e, const struct ipcuckoo_entry *en
 static void evict(struct ipcuckoo_set *set, struct ipcuckoo_entries *e,
 		  const struct ipcuckoo_entry *keep)
 {
-	u32 total = ipcuckoo_entries_total(e), limit = ipcuckoo_set_limit(set);
+	u32 total = ipcuckoo_usage_total(e), limit = ipcuckoo_set_limit(set);
 	struct ipcuckoo_event_entries event = {};
 	struct ipcuckoo_entry gone;
 
 	if (!set->forceadd || !limit || total <= limit)
 		return;
-	total = ipcuckoo_entries_live_total(e);
+	total = ipcuckoo_usage_live(e);
 	if (total <= limit)
 		return;
 	if (e->live)
 		ipcuckoo_event_entries_begin(&event, set, IPCUCKOO_EVENT_ENTRIES_DELETED,
 					     total - limit);
-	for (; total > limit && ipcuckoo_entries_evict(e, keep, &gone); total--) {
+	for (; total > limit && ipcuckoo_gc_evict(e, keep, &gone); total--) {
 		ipcuckoo_event_entries_put(&event, &gone);
 		cond_resched();
 	}
@@ -240,7 +242,7 @@ static int count_distinct(struct addition *add, u32 *distinct)
 	if (IS_ERR(aside))
 		return PTR_ERR(aside);
 	err = add_absent(add, aside);
-	*distinct = ipcuckoo_entries_total(aside);
+	*distinct = ipcuckoo_usage_total(aside);
 	ipcuckoo_change_aside_end(aside);
 	return err;
 }

@@ -59,14 +59,14 @@
  * -----------
  *
  * That of an exact table that has nothing beside its slots, word for word
- * (table.c): a fingerprint is copied to its other bucket before the step of the
- * sequence that precedes clearing its old slot, and a miss counts only if the
- * sequence stood still. The stores and loads are the same ones in the same
+ * (table.c): a fingerprint is copied to its other bucket, then the sequence number is
+ * bumped, then the old slot is cleared; and a miss counts only if the number has
+ * not changed meanwhile. The stores and loads are the same ones in the same
  * order, so that what selftests/core/weakmem.c shows for moves (v4) holds here.
  * A word that has the fingerprint had it when it was read, so that a match
  * would not need the check that look_up() makes of it.
  *
- * Deletion steps the sequence although a single slot is cleared: a reader
+ * Deletion bumps the sequence number although a single slot is cleared: a reader
  * could look into one bucket before a copy is added there, and into the other
  * after the copy there was deleted.
  */

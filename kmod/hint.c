@@ -37,10 +37,10 @@
  * Concurrency
  * -----------
  *
- * Words are changed by the one writer. Setting marks needs no step of the
- * sequence: until the last is set the entry is not there yet. Clearing COVER
- * is the last part of a deletion, which has made its step when it took the
- * prefix out of the table.
+ * Only the writer changes words. Setting marks needs no bump of the sequence
+ * number: until the last mark is set the entry is not there yet. Clearing COVER is
+ * the last part of a deletion, which bumped the number when it took the prefix out
+ * of the table.
  */
 #include <linux/err.h>
 #include <linux/kernel.h>

@@ -30,7 +30,7 @@
  * share a table: a reader that sees a deletion in that table, but not the bump
  * before it, must not miss what was added to the newer version earlier.
  */
-#include "entries.h"
+#include "lookup.h"
 
 /* A look-up that a writer disturbs is repeated so many times; then the reader takes the
  * lock. A writer that never pauses disturbs 4 % of all look-ups. Eight in a row, with a

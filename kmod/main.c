@@ -119,7 +119,7 @@ static int __net_init net_begin(struct net *net)
 	pernet->net = net;
 	mutex_init(&pernet->names);
 	mutex_init(&pernet->mutex);
-	ipcuckoo_mem_open(&pernet->mem, limit_of(net));
+	ipcuckoo_mem_open(&pernet->mem, limit_of(net), ipcuckoo_record_reap);
 	pernet->sets = RB_ROOT;
 	pernet->shadows = RB_ROOT;
 	ipcuckoo_attach_init_net(pernet);

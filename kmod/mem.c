@@ -18,7 +18,6 @@
 #include <linux/vmalloc.h>
 
 #include "mem.h"
-#include "value.h"
 
 struct workqueue_struct *ipcuckoo_free_wq;
 
@@ -98,13 +97,14 @@ void ipcuckoo_mem_exit(void)
  * ipcuckoo_mem_open() - begin an account
  * @mem:	zeroed memory
  * @limit:	bytes that may be charged; 0: no limit
+ * @reap:	frees the records of the account: ipcuckoo_record_reap()
  */
-void ipcuckoo_mem_open(struct ipcuckoo_mem *mem, unsigned long limit)
+void ipcuckoo_mem_open(struct ipcuckoo_mem *mem, unsigned long limit, work_func_t reap)
 {
 	mem->limit = limit;
 	spin_lock_init(&mem->lock);
 	init_waitqueue_head(&mem->wait);
-	INIT_RCU_WORK(&mem->reap, ipcuckoo_record_reap);
+	INIT_RCU_WORK(&mem->reap, reap);
 }
 
 static bool retires(struct ipcuckoo_mem *mem)

@@ -78,7 +78,7 @@ extern struct workqueue_struct *ipcuckoo_free_wq;
 
 int ipcuckoo_mem_init(void);
 void ipcuckoo_mem_exit(void);
-void ipcuckoo_mem_open(struct ipcuckoo_mem *mem, unsigned long limit);
+void ipcuckoo_mem_open(struct ipcuckoo_mem *mem, unsigned long limit, work_func_t reap);
 void ipcuckoo_mem_close(struct ipcuckoo_mem *mem);
 
 bool ipcuckoo_mem_charge(struct ipcuckoo_mem *mem, size_t size);

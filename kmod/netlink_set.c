@@ -9,6 +9,7 @@
 #include "net.h"
 #include "netlink.h"
 #include "set.h"
+#include "usage.h"
 
 /* The type of a new set, and what its filter is like if it has one. */
 static int get_shape(struct genl_info *info, u8 type, u32 maxelem,
@@ -351,22 +352,22 @@ static int fill_set(struct sk_buff *skb, struct ipcuckoo_set *set)
 	       ipcuckoo_nl_fill_options(skb, set) ||
 	       nla_put_u32(skb, IPCUCKOO_A_ENTRIES, ipcuckoo_set_count(set)) ||
 	       nla_put_u32(skb, IPCUCKOO_A_HOSTS, ipcuckoo_set_count(set) -
-			   ipcuckoo_entries_live(e, IPCUCKOO_NETS4) -
-			   ipcuckoo_entries_live(e, IPCUCKOO_NETS6)) ||
+			   ipcuckoo_usage_live_of(e, IPCUCKOO_NETS4) -
+			   ipcuckoo_usage_live_of(e, IPCUCKOO_NETS6)) ||
 	       nla_put_u32(skb, IPCUCKOO_A_HASHSIZE, set->notes.hashsize) ||
 	       nla_put_u8(skb, IPCUCKOO_A_BUCKETSIZE, set->notes.bucketsize) ||
 	       nla_put_u32(skb, IPCUCKOO_A_INITVAL, set->notes.initval) ||
 	       fill_mask(skb, set) ||
 	       ipcuckoo_nl_put_u64(skb, IPCUCKOO_A_MEMORY, ipcuckoo_set_memory(set)) ||
-	       ipcuckoo_nl_put_u64(skb, IPCUCKOO_A_SLOTS, ipcuckoo_entries_slots(e)) ||
+	       ipcuckoo_nl_put_u64(skb, IPCUCKOO_A_SLOTS, ipcuckoo_usage_slots(e)) ||
 	       nla_put_u32(skb, IPCUCKOO_A_ATTACHMENTS,
 			   READ_ONCE(set->attachments)) ||
 	       ipcuckoo_nl_put_u64(skb, IPCUCKOO_A_GENERATION, e->generation) ||
 	       nla_put_u32(skb, IPCUCKOO_A_GROWTHS, e->growths) ||
 	       nla_put_u32(skb, IPCUCKOO_A_REKEYS, e->rekeys) ||
 	       ipcuckoo_nl_put_u64(skb, IPCUCKOO_A_DISPLACED,
-				   ipcuckoo_entries_displaced(e)) ||
-	       ipcuckoo_nl_put_u64(skb, IPCUCKOO_A_FALLBACKS, ipcuckoo_entries_fallbacks(e)) ||
+				   ipcuckoo_usage_displaced(e)) ||
+	       ipcuckoo_nl_put_u64(skb, IPCUCKOO_A_FALLBACKS, ipcuckoo_usage_fallbacks(e)) ||
 	       ipcuckoo_nl_put_u64(skb, IPCUCKOO_A_RETRIES, atomic64_read(&e->retries)) ||
 	       fill_failures(skb, set) ?
 	       -EMSGSIZE : 0;

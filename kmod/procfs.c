@@ -56,6 +56,7 @@
 #include "net.h"
 #include "procfs.h"
 #include "set.h"
+#include "usage.h"
 
 /* Bytes of one write; more than cat or dd write at a time. */
 #define WRITE_MAX	SZ_1M
@@ -211,7 +212,7 @@ static int sets_show(struct seq_file *m, void *v)
 	seq_printf(m, "%s %s %s %u %u %llu %zu %u\n", set->name,
 		   type_name(set->type), family_name(set->family),
 		   ipcuckoo_set_count(set), set->maxelem,
-		   ipcuckoo_entries_slots(&set->entries),
+		   ipcuckoo_usage_slots(&set->entries),
 		   ipcuckoo_set_memory(set), READ_ONCE(set->attachments));
 	mutex_unlock(&set->entries.mutex);
 	return 0;
@@ -446,14 +447,14 @@ static int set_show(struct seq_file *m, void *v)
 		   type_name(set->type), family_name(set->family),
 		   set->maxelem);
 	seq_printf(m, "entries %u\nslots %llu\nbytes %zu\nattachments %u\n",
-		   ipcuckoo_set_count(set), ipcuckoo_entries_slots(e),
+		   ipcuckoo_set_count(set), ipcuckoo_usage_slots(e),
 		   ipcuckoo_set_memory(set), READ_ONCE(set->attachments));
 	if (ipcuckoo_entries_approximate(e))
 		seq_printf(m, "bits %u\ncapacity %u\nmulti %s\n", e->shape.bits,
 			   e->shape.capacity, e->shape.multi ? "yes" : "no");
 	seq_printf(m, "generation %llu\ngrowths %u\nrekeys %u\ndisplaced %llu\n",
 		   e->generation, e->growths, e->rekeys,
-		   ipcuckoo_entries_displaced(e));
+		   ipcuckoo_usage_displaced(e));
 	mutex_unlock(&e->mutex);
 	return 0;
 }

@@ -8,6 +8,9 @@
 #include <linux/string.h>
 
 #include "event.h"
+#include "gc.h"
+#include "lookup.h"
+#include "usage.h"
 #include "net.h"
 #include "procfs.h"
 #include "set.h"
@@ -290,7 +293,7 @@ static bool has_gc(const struct ipcuckoo_set *set)
 /* Have gc wake for the nearest deadline, unless it will before. */
 static void gc_schedule(struct ipcuckoo_set *set)
 {
-	u32 at = ipcuckoo_entries_nearest(&set->entries), now = ipcuckoo_now();
+	u32 at = ipcuckoo_gc_nearest(&set->entries), now = ipcuckoo_now();
 
 	lockdep_assert_held(&set->entries.mutex);
 	if (!at || set->dead)
@@ -315,7 +318,7 @@ static bool gc_part(struct ipcuckoo_set *set, u64 *pos)
 
 	ipcuckoo_event_entries_begin(&event, set, IPCUCKOO_EVENT_ENTRIES_EXPIRED,
 				     DIV_ROUND_UP(IPCUCKOO_GC_SLOTS, IPCUCKOO_GC_REMOVAL));
-	more = ipcuckoo_entries_gc(&set->entries, pos, IPCUCKOO_GC_SLOTS,
+	more = ipcuckoo_gc_part(&set->entries, pos, IPCUCKOO_GC_SLOTS,
 				   gc_notify, &event);
 	ipcuckoo_event_entries_end(&event);
 	return more;
@@ -330,7 +333,7 @@ static void gc_work(struct work_struct *work)
 
 	while (more) {
 		mutex_lock(&set->entries.mutex);
-		due |= ipcuckoo_expired(ipcuckoo_entries_nearest(&set->entries),
+		due |= ipcuckoo_expired(ipcuckoo_gc_nearest(&set->entries),
 					ipcuckoo_now());
 		more = !set->dead && gc_part(set, &pos);
 		if (!more) {
@@ -949,7 +952,7 @@ void ipcuckoo_set_replace(struct ipcuckoo_set *set, struct ipcuckoo_entries *sha
  */
 u32 ipcuckoo_set_count(struct ipcuckoo_set *set)
 {
-	return ipcuckoo_entries_live_total(&set->entries);
+	return ipcuckoo_usage_live(&set->entries);
 }
 
 /**
@@ -987,7 +990,7 @@ int ipcuckoo_set_change(struct ipcuckoo_set *set, u32 maxelem)
  */
 size_t ipcuckoo_set_memory(struct ipcuckoo_set *set)
 {
-	return set_size() + ipcuckoo_entries_memory(&set->entries);
+	return set_size() + ipcuckoo_usage_memory(&set->entries);
 }
 
 /**

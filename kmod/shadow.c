@@ -6,6 +6,7 @@
 
 #include "net.h"
 #include "shadow.h"
+#include "usage.h"
 
 /* How many entries of each kind a table is made for on request. To make it takes a
  * fraction of a second, which no signal ends. Larger ones grow when their entries
@@ -52,7 +53,7 @@ static int shadow_begin(struct ipcuckoo_shadow *shadow, bool append,
 	shadow->generation = live->generation;
 	shadow->swaps = shadow->set->swaps;
 	for (kind = 0; kind < IPCUCKOO_KINDS; kind++) {
-		u32 count = append ? ipcuckoo_entries_count(live, kind) : 0;
+		u32 count = append ? ipcuckoo_usage_count(live, kind) : 0;
 
 		more[kind] = min_t(u64, (u64)min(capacity[kind], capacity_max[kind]) + count,
 				   U32_MAX);
@@ -420,7 +421,7 @@ static bool over_limit(struct ipcuckoo_shadow *shadow)
 {
 	u32 limit = ipcuckoo_set_limit(shadow->set);
 
-	return limit && ipcuckoo_entries_live_total(&shadow->entries) > limit;
+	return limit && ipcuckoo_usage_live(&shadow->entries) > limit;
 }
 
 /**

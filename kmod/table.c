@@ -56,10 +56,10 @@
  * it moves or deletes, which is a bounded handful of stores. Readers take no
  * lock. What goes wrong without care: a reader looks into bucket A, the writer
  * copies the entry from B to A and overwrites it in B, the reader looks into
- * B. So every overwrite is preceded by a step of a sequence, and a miss counts
- * only when the sequence stood still. The tables, hints and the pointer to
- * them that one look-up uses share one sequence (entries.c), for an answer
- * across several tables would be wrong in the same way. The look-up:
+ * B. So the writer bumps a sequence number before every overwrite, and a miss
+ * counts only if the number has not changed meanwhile. The tables, hints and the
+ * pointer to them that one look-up uses share one sequence number (contents.h), for
+ * an answer across several tables would be wrong in the same way. The look-up:
  *
  *	LMM(look-up:A)	s = acquire(seq), then pointer, hint, buckets
  *	LMM(look-up:B)	a miss: read barrier, seq == s? else once more
@@ -68,17 +68,17 @@
  *
  * and the writer's barriers with their partners:
  *
- *	bump:A / look-up:A	what was copied (or added) before the step is
+ *	bump:A / look-up:A	what was copied (or added) before the bump is
  *				seen by a look-up that begins after it
- *	bump:C / look-up:B	who sees the overwrite sees the step, and looks
+ *	bump:C / look-up:B	who sees the overwrite sees the bump, and looks
  *				again
  *	key:A / probe:A		who sees a remainder sees its key or rest,
  *				and what is kept for it
  *	bump:C / match:A	who sees a part of the key that reuses a slot
- *				sees the step made since the slot was emptied
+ *				sees the bump made since the slot was emptied
  *
- * The last needs a rule: an empty slot of a table with parallel arrays has had a
- * step since it was emptied. vacate() keeps it.
+ * The last needs a rule: after a slot of a table with parallel arrays was emptied,
+ * the sequence number is bumped before the slot is used again. vacate() keeps it.
  *
  * A hit where the slot has all of the key was true when it was read and would
  * need no check. Words are stored whole, with WRITE_ONCE(), and so are the u16
@@ -109,10 +109,7 @@
  * [Lang 2019] H. Lang, T. Neumann, A. Kemper, P. Boncz: Performance-Optimal
  *	Filtering. VLDB 2019 (any number of buckets).
  */
-#include <linux/err.h>
-#include <linux/log2.h>
 #include <linux/math64.h>
-#include <linux/random.h>
 #include <linux/sched.h>
 #include <linux/slab.h>
 
@@ -671,160 +668,6 @@ bool ipcuckoo_table_fetch(const struct ipcuckoo_table *t,
 	return true;
 }
 
-/* Bits of the rest of a 32-bit key: a power of two, so that none straddles the
- * u16 it stands in.
- */
-static unsigned int rest_bits(u32 nbuckets)
-{
-	unsigned int bits = IPCUCKOO_REM_BITS + ilog2(nbuckets);
-
-	return bits < 32 ? roundup_pow_of_two(32 - bits) : 0;
-}
-
-/* Bytes of slots and rests. */
-static size_t slots_size(u32 nbuckets, bool keyed)
-{
-	size_t bits = keyed ? 0 : (size_t)nbuckets * IPCUCKOO_SLOTS * rest_bits(nbuckets);
-
-	return nbuckets * sizeof(u64) + DIV_ROUND_UP(bits, 16) * sizeof(u16);
-}
-
-/* A few buckets more may make each so much smaller that all are. */
-static u32 cheaper_buckets(u32 n)
-{
-	static const u32 steps[] = {
-		1 << 10, 1 << 14, 1 << 16, 1 << 17, IPCUCKOO_BUCKETS_WHOLE,
-	};
-	unsigned int i;
-
-	for (i = 0; i < ARRAY_SIZE(steps); i++)
-		if (n < steps[i] && ipcuckoo_area_round(slots_size(n, false)) >=
-				    ipcuckoo_area_round(slots_size(steps[i], false)))
-			n = steps[i];
-	return n;
-}
-
-/**
- * ipcuckoo_table_buckets() - the number of buckets for a number of entries
- * @entries:	entries that the table shall take
- * @keyed:	keys of 128 bits, not 32
- *
- * Whatever the allocation rounds the table up to is used.
- *
- * Return: an even number, IPCUCKOO_BUCKETS_MAX at most.
- */
-u32 ipcuckoo_table_buckets(u64 entries, bool keyed)
-{
-	u64 n = div_u64(entries * 1000, IPCUCKOO_SLOTS * IPCUCKOO_LOAD_TARGET);
-	size_t size = IPCUCKOO_SLOTS * sizeof(struct ipcuckoo_key);
-
-	n = clamp_t(u64, ALIGN(n + 1, 2), IPCUCKOO_BUCKETS_MIN,
-		    IPCUCKOO_BUCKETS_MAX);
-	if (keyed) {
-		n = div_u64(ipcuckoo_area_round(n * size), size);
-	} else {
-		n = cheaper_buckets(n);
-		size = ipcuckoo_area_round(slots_size(n, false));
-		/* Four slots of 16 bits and their rests, in halves of bytes. */
-		n = div_u64(2 * (u64)size, 16 + rest_bits(n));
-	}
-	return min_t(u64, round_down(n, 2), IPCUCKOO_BUCKETS_MAX);
-}
-
-static void choose_keys(struct ipcuckoo_table *t)
-{
-	int i;
-
-	get_random_bytes(&t->bijection, sizeof(t->bijection));
-	for (i = 0; i < 3; i++) {
-		t->bijection.mul[i] |= 1;
-		t->inverse[i] = ipcuckoo_inverse(t->bijection.mul[i]);
-	}
-}
-
-/* The arrays beside the slots, those of the largest elements first. */
-static int alloc_values(struct ipcuckoo_table *t, u8 with, enum ipcuckoo_charge how)
-{
-	size_t n = (size_t)t->nbuckets * IPCUCKOO_SLOTS;
-	size_t records = with & IPCUCKOO_WITH_RECORDS ? n * sizeof(*t->records) : 0;
-	size_t expires = with & IPCUCKOO_WITH_EXPIRES ? n * sizeof(*t->expires) : 0;
-	size_t nomatch = with & IPCUCKOO_WITH_NOMATCH ? n * sizeof(*t->nomatch) : 0;
-	int err;
-
-	if (!with)
-		return 0;
-	err = ipcuckoo_area_alloc(&t->area[2], t->mem, records + expires + nomatch, how);
-	if (err)
-		return err;
-	t->records = t->area[2].data;
-	t->expires = t->area[2].data + records;
-	t->nomatch = t->area[2].data + records + expires;
-	t->with = with;
-	return 0;
-}
-
-/**
- * ipcuckoo_table_create_with() - make an empty table with a key of its own
- * @mem:	account to charge
- * @nbuckets:	number of buckets, as from ipcuckoo_table_buckets()
- * @keyed:	keys of 128 bits, not 32
- * @with:	what can be kept for entries, IPCUCKOO_WITH_*
- * @how:	what to do past the account's limit
- *
- * Context: process context, may sleep.
- * Return: the table, or ERR_PTR(-ENOMEM, -EDQUOT or -EINTR).
- */
-struct ipcuckoo_table *ipcuckoo_table_create_with(struct ipcuckoo_mem *mem,
-						  u32 nbuckets, bool keyed,
-						  u8 with, enum ipcuckoo_charge how)
-{
-	size_t keys_size = (size_t)nbuckets * IPCUCKOO_SLOTS *
-			   sizeof(struct ipcuckoo_key);
-	struct ipcuckoo_table *t;
-	int err;
-
-	t = ipcuckoo_object_alloc(mem, sizeof(*t), how);
-	if (IS_ERR(t))
-		return t;
-	t->mem = mem;
-	t->nbuckets = nbuckets;
-	t->shrink_below = U32_MAX;
-	if (!keyed) {
-		t->rest_bits = rest_bits(nbuckets);
-		t->rest_shift = ilog2(nbuckets);
-		t->rem_shift = max_t(u8, t->rest_shift, 32 - IPCUCKOO_REM_BITS);
-	}
-	choose_keys(t);
-	err = ipcuckoo_area_alloc(&t->area[0], mem, slots_size(nbuckets, keyed), how);
-	if (!err && keyed)
-		err = ipcuckoo_area_alloc(&t->area[1], mem, keys_size, how);
-	if (!err)
-		err = alloc_values(t, with, how);
-	if (err) {
-		ipcuckoo_table_destroy(t);
-		return ERR_PTR(err);
-	}
-	t->words = t->area[0].data;
-	if (t->rest_bits)
-		t->rests = (u16 *)(t->words + nbuckets);
-	t->keys = t->area[1].data;
-	return t;
-}
-
-/**
- * ipcuckoo_table_destroy() - free a table that nobody reads
- * @t:		table, or NULL; records in it are no longer its own
- */
-void ipcuckoo_table_destroy(struct ipcuckoo_table *t)
-{
-	if (!t)
-		return;
-	ipcuckoo_area_free(&t->area[2], t->mem);
-	ipcuckoo_area_free(&t->area[1], t->mem);
-	ipcuckoo_area_free(&t->area[0], t->mem);
-	ipcuckoo_object_free(t, t->mem, sizeof(*t));
-}
-
 /**
  * ipcuckoo_table_put_records() - give back the records of a table
  * @t:		table that nobody reads, and that is to be destroyed next
@@ -844,16 +687,4 @@ void ipcuckoo_table_put_records(struct ipcuckoo_table *t)
 		if (!(slot % RESCHED_SLOTS))
 			cond_resched();
 	}
-}
-
-/**
- * ipcuckoo_table_memory() - what a table takes
- * @t:		table, or NULL
- *
- * Return: bytes, rounding included.
- */
-size_t ipcuckoo_table_memory(const struct ipcuckoo_table *t)
-{
-	return t ? kmalloc_size_roundup(sizeof(*t)) +
-		   t->area[0].size + t->area[1].size + t->area[2].size : 0;
 }

@@ -16,11 +16,12 @@
 #include <linux/hash.h>
 #include <linux/jhash.h>
 #include <linux/rcupdate.h>
-#include <linux/spinlock.h>
 #include <linux/types.h>
 
 #include "bijection.h"
 #include "bucket.h"
+#include "guard.h"
+#include "key.h"
 #include "mem.h"
 #include "value.h"
 
@@ -58,29 +59,6 @@ enum {
 
 /* Up to this one (in 1/1000) insertion into a table that exists seldom fails. */
 #define IPCUCKOO_LOAD_LIMIT	967
-
-/**
- * struct ipcuckoo_key - what a table stores: a number of up to 128 bits
- * @hi:	high half; 0 in tables of 32-bit keys
- * @lo:	low half
- */
-struct ipcuckoo_key {
-	u64 hi;
-	u64 lo;
-};
-
-/**
- * struct ipcuckoo_guard - what readers and the writer of some tables share
- * @seq:	moves between copying an entry and clearing its old place, and
- *		before every deletion; read by every look-up
- * @lock:	held while entries move or go, which moves @seq as well, so
- *		that it may share a cache line with it; taken by a reader as a
- *		last resort
- */
-struct ipcuckoo_guard {
-	u32 seq;
-	spinlock_t lock;	/* see set.h */
-};
 
 /* Entries of the search queue; see search.h. */
 struct ipcuckoo_search_node;
@@ -294,30 +272,6 @@ static inline bool ipcuckoo_table_probe128(const struct ipcuckoo_table *t,
 
 	return unlikely(ipcuckoo_table_suspect(t, &p)) &&
 	       ipcuckoo_table_confirm(t, p, key);
-}
-
-static inline void ipcuckoo_guard_init(struct ipcuckoo_guard *guard)
-{
-	guard->seq = 0;
-	spin_lock_init(&guard->lock);
-}
-
-/**
- * ipcuckoo_guard_bump() - tell readers to look again
- * @guard:	the guard
- *
- * What was stored before is visible to whoever sees what is stored after, and
- * the new sequence with it. The only place that moves the sequence.
- *
- * Context: the writer, holding @guard->lock.
- */
-static inline void ipcuckoo_guard_bump(struct ipcuckoo_guard *guard)
-{
-	lockdep_assert_held(&guard->lock);
-	smp_wmb();	/* LMM(bump:A), pairs with LMM(look-up:A) */
-	ASSERT_EXCLUSIVE_WRITER(guard->seq);
-	WRITE_ONCE(guard->seq, guard->seq + 1);
-	smp_wmb();	/* LMM(bump:C), pairs with LMM(look-up:B, match:A) */
 }
 
 struct ipcuckoo_search_node *ipcuckoo_search_alloc(void);

@@ -11,6 +11,9 @@
 #include <string.h>
 
 #include "entries.h"
+#include "gc.h"
+#include "lookup.h"
+#include "usage.h"
 #include "ktap.h"
 
 /* The test's own random numbers; get_random_bytes() is for the code under test,

@@ -786,12 +786,12 @@ static void change_values(struct stress *s)
 		must(-ENOENT, "a member has ended");
 	if (ipcuckoo_entries_has(&s->set, entry))
 		del(s, entry);
-	else if (ipcuckoo_entries_total(&s->set) < 61)
+	else if (ipcuckoo_usage_total(&s->set) < 61)
 		add_given(s, entry, random_below(&s->random, 20), 0, false);
 	if (!random_below(&s->random, 4))
 		move_clock(1);
 	if (!random_below(&s->random, 16))
-		while (ipcuckoo_entries_gc(&s->set, &pos, 64, NULL, NULL))
+		while (ipcuckoo_gc_part(&s->set, &pos, 64, NULL, NULL))
 			;
 	if (s->set.layout != layout)
 		ipcuckoo_entries_trim(&s->set);
@@ -1035,8 +1035,8 @@ static void judge(struct stress *s, const struct mode *mode)
 	check_hits(s, mode);
 	ktap_case("%s: %llu look-ups, %d wrong, %llu had to take the lock; %llu changes, %llu displaced, %u times made anew",
 		  mode->name, s->lookups, s->wrong,
-		  ipcuckoo_entries_fallbacks(&s->set), s->changes,
-		  ipcuckoo_entries_displaced(&s->set), s->set.layout);
+		  ipcuckoo_usage_fallbacks(&s->set), s->changes,
+		  ipcuckoo_usage_displaced(&s->set), s->set.layout);
 }
 
 static void run(const struct mode *mode)
@@ -1067,7 +1067,7 @@ int main(int argc, char **argv)
 
 	shim_random_seed(ktap_begin("stress"));
 	shim_rcu_batch = 64;
-	ipcuckoo_mem_open(&mem, 0);
+	ipcuckoo_mem_open(&mem, 0, ipcuckoo_record_reap);
 	for (i = 0; i < ARRAY_SIZE(modes); i++) {
 		for (j = 1; j < (u32)argc && strcmp(argv[j], modes[i].name); j++)
 			;

@@ -715,7 +715,7 @@ int main(void)
 	quick = ktap_option("QUICK", 0);
 	rnd = random_seed(seed);
 	shim_random_seed(seed);
-	ipcuckoo_mem_open(&mem, 0);
+	ipcuckoo_mem_open(&mem, 0, ipcuckoo_record_reap);
 	queue = ipcuckoo_search_alloc();
 	test_bijection();
 	test_hash();

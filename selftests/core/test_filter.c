@@ -244,7 +244,7 @@ static void check_all(struct run *r)
 
 	for (i = 0; i < r->plan->pool && !ktap_failing(); i++)
 		check_entry(r, &r->pool[i]);
-	context(r, expect_equal(ipcuckoo_entries_total(&r->set), r->count,
+	context(r, expect_equal(ipcuckoo_usage_total(&r->set), r->count,
 				"entries"));
 	context(r, expect_equal(ipcuckoo_entries_next(&r->set, &pos, &entry), false,
 				"listing"));
@@ -255,9 +255,9 @@ static void check_all(struct run *r)
 	if (f)
 		context(r, expect(f->nbuckets <= IPCUCKOO_SEARCH, "%u buckets",
 				  f->nbuckets));
-	context(r, expect(ipcuckoo_entries_slots(&r->set) * IPCUCKOO_LOAD_TARGET / 1000 >=
+	context(r, expect(ipcuckoo_usage_slots(&r->set) * IPCUCKOO_LOAD_TARGET / 1000 >=
 			  r->plan->shape.capacity, "%llu slots for %u entries",
-			  ipcuckoo_entries_slots(&r->set), r->plan->shape.capacity));
+			  ipcuckoo_usage_slots(&r->set), r->plan->shape.capacity));
 }
 
 /* Operations */
@@ -374,7 +374,7 @@ static void op_replace(struct run *r)
 	shim_fail_at = 0;
 	context(r, expect(!err || (doomed && err == -ENOMEM), "copy: %d", err));
 	if (!err) {
-		context(r, expect_equal(ipcuckoo_entries_total(shadow), r->count,
+		context(r, expect_equal(ipcuckoo_usage_total(shadow), r->count,
 					"entries of a copy"));
 		ipcuckoo_entries_replace(&r->set, shadow);
 	}
@@ -435,7 +435,7 @@ static void run_plan(const struct plan *plan, u64 seed, u32 divide)
 	if (!r)
 		exit(1);
 	r->stored = calloc(plan->shape.capacity, sizeof(*r->stored));
-	ipcuckoo_mem_open(&r->mem, 0);
+	ipcuckoo_mem_open(&r->mem, 0, ipcuckoo_record_reap);
 	if (!r->stored || ipcuckoo_entries_init(&r->set, &r->mem, true))
 		exit(1);
 	r->plan = plan;
@@ -448,7 +448,7 @@ static void run_plan(const struct plan *plan, u64 seed, u32 divide)
 	r->op = "end";
 	check_all(r);
 	printf("# %s: %u steps, %llu displaced, %u strangers matched as they should, %u refused when full, %u as ninth copies, %u for copies of others, %u allocations failed\n",
-	       plan->name, r->step, ipcuckoo_entries_displaced(&r->set),
+	       plan->name, r->step, ipcuckoo_usage_displaced(&r->set),
 	       r->collisions, r->refused, r->ninths, r->crowded,
 	       r->failures);
 	set_exit(&r->set);

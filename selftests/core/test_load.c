@@ -306,10 +306,10 @@ static void test_million(bool reserve)
 	}
 	expect_equal(ipcuckoo_entries_trim(set), 0, "trim");
 	ipcuckoo_entries_free_queue(set);
-	expect_equal(ipcuckoo_entries_count(set, IPCUCKOO_HOSTS4), 1000000, "count");
+	expect_equal(ipcuckoo_usage_count(set, IPCUCKOO_HOSTS4), 1000000, "count");
 	if (reserve)
 		expect_equal(set->growths, 0, "growths after a reservation");
-	bytes = (ipcuckoo_entries_memory(set) + sizeof(*set)) / 10000;
+	bytes = (ipcuckoo_usage_memory(set) + sizeof(*set)) / 10000;
 	expect(bytes <= BYTES_BAR, "%u.%02u bytes an entry", bytes / 100, bytes % 100);
 	printf("# a million hosts %s: %u growths, %u rekeys, %.2f s\n",
 	       reserve ? "announced" : "unannounced", set->growths, set->rekeys,
@@ -339,7 +339,7 @@ static void test_fit(void)
 		expect_equal(ipcuckoo_entries_add(set, &entry), 0, "add");
 		expect_equal(ipcuckoo_entries_trim(set), 0, "trim with %u", n);
 	}
-	load = 2000ULL * n / ipcuckoo_entries_slots(set);
+	load = 2000ULL * n / ipcuckoo_usage_slots(set);
 	expect(load > 800, "load of 0.%03u", load);
 	set_exit(set);
 	free(set);
@@ -352,7 +352,7 @@ int main(void)
 
 	rnd = random_seed(seed);
 	shim_random_seed(seed);
-	ipcuckoo_mem_open(&mem, 0);
+	ipcuckoo_mem_open(&mem, 0, ipcuckoo_record_reap);
 	queue = ipcuckoo_search_alloc();
 	test_sizes();
 	test_families();

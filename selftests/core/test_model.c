@@ -204,7 +204,7 @@ static void check_counts(struct run *r)
 	int kind;
 
 	for (kind = 0; kind < IPCUCKOO_KINDS; kind++)
-		context(r, expect_equal(ipcuckoo_entries_count(&r->set, kind),
+		context(r, expect_equal(ipcuckoo_usage_count(&r->set, kind),
 					r->naive.kinds[kind], "count of kind %d",
 					kind));
 }
@@ -235,7 +235,7 @@ static void check_memory(struct run *r)
 	context(r, expect_equal(atomic_long_read(&r->mem.used), bytes,
 				"bytes charged"));
 	context(r, expect_equal(shim_objects, objects, "objects in memory"));
-	context(r, expect_equal(ipcuckoo_entries_memory(&r->set), bytes, "memory told"));
+	context(r, expect_equal(ipcuckoo_usage_memory(&r->set), bytes, "memory told"));
 }
 
 static int order(const void *a, const void *b)
@@ -404,10 +404,10 @@ static void op_reserve(struct run *r)
 	check_all(r);
 	for (kind = 0; kind < IPCUCKOO_KINDS; kind++)
 		total += r->naive.kinds[kind] + more[kind];
-	context(r, expect(ipcuckoo_entries_slots(&r->set) >= total ||
+	context(r, expect(ipcuckoo_usage_slots(&r->set) >= total ||
 			  !(more[0] | more[1] | more[2] | more[3]),
 			  "%llu slots for %u entries",
-			  ipcuckoo_entries_slots(&r->set), total));
+			  ipcuckoo_usage_slots(&r->set), total));
 }
 
 static void op_fit(struct run *r)
@@ -575,7 +575,7 @@ static void run_plan(const struct plan *plan, u64 seed, u32 divide)
 		.shortest = plan->shortest,
 	};
 	choose_bases(&r->draw);
-	ipcuckoo_mem_open(&r->mem, 0);
+	ipcuckoo_mem_open(&r->mem, 0, ipcuckoo_record_reap);
 	if (ipcuckoo_entries_init(&r->set, &r->mem, true))
 		exit(1);
 	mutex_lock(&r->set.mutex);
@@ -587,7 +587,7 @@ static void run_plan(const struct plan *plan, u64 seed, u32 divide)
 	printf("# %s: %u steps, %u growths, %u rekeys, %llu displaced, strides %s%s%s, "
 	       "%u allocations and %u quotas failed\n",
 	       plan->name, r->step, r->set.growths, r->set.rekeys,
-	       ipcuckoo_entries_displaced(&r->set),
+	       ipcuckoo_usage_displaced(&r->set),
 	       r->hint_sizes >> 8 & 1 ? "8 " : "",
 	       r->hint_sizes >> 12 & 1 ? "12 " : "",
 	       r->hint_sizes >> 16 & 1 ? "16" : "", r->failures, r->quotas);

@@ -154,7 +154,7 @@ int main(void)
 
 	rnd = random_seed(seed);
 	shim_random_seed(seed);
-	ipcuckoo_mem_open(&mem, 0);
+	ipcuckoo_mem_open(&mem, 0, ipcuckoo_record_reap);
 	queue = ipcuckoo_search_alloc();
 	ipcuckoo_guard_init(&guard);
 	for (bits = 8; bits <= 32; bits *= 2)

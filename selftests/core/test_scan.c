@@ -236,8 +236,8 @@ static void test_nets(u32 skip)
 			   e->addr.lo | (u32)((1ULL << (32 - e->len)) - 1));
 	}
 	printf("# %u prefixes, %u hosts\n",
-	       ipcuckoo_entries_count(set, IPCUCKOO_NETS4),
-	       ipcuckoo_entries_count(set, IPCUCKOO_HOSTS4));
+	       ipcuckoo_usage_count(set, IPCUCKOO_NETS4),
+	       ipcuckoo_usage_count(set, IPCUCKOO_HOSTS4));
 	scan(set, skip, "prefixes of 27 lengths and hosts");
 	destroy(set);
 	free(entries);
@@ -296,7 +296,7 @@ int main(void)
 
 	rnd = random_seed(seed);
 	shim_random_seed(seed);
-	ipcuckoo_mem_open(&mem, 0);
+	ipcuckoo_mem_open(&mem, 0, ipcuckoo_record_reap);
 	bitmap = aligned_alloc(1 << 21, 1ULL << 29);
 	if (!bitmap) {
 		printf("Bail out! no memory for the bitmap\n");

@@ -316,13 +316,13 @@ static void check_counts(struct run *r, const struct side *s)
 		if (k->expires)
 			nearest = min(nearest, k->expires);
 	}
-	told = ipcuckoo_entries_nearest(s->e);
+	told = ipcuckoo_gc_nearest(s->e);
 	context(r, expect(nearest == U32_MAX || (told && told <= nearest),
 			  "the nearest deadline is %u, not %u", nearest, told));
 	for (i = 0; i < IPCUCKOO_KINDS; i++) {
-		context(r, expect_equal(ipcuckoo_entries_count(s->e, i), kinds[i],
+		context(r, expect_equal(ipcuckoo_usage_count(s->e, i), kinds[i],
 					"count of kind %u", i));
-		context(r, expect_equal(ipcuckoo_entries_live(s->e, i), live[i],
+		context(r, expect_equal(ipcuckoo_usage_live_of(s->e, i), live[i],
 					"count of kind %u without what has expired", i));
 	}
 }
@@ -642,9 +642,9 @@ static void op_evict(struct run *r, struct side *s)
 	struct kept *k;
 
 	r->op = "evict";
-	if (!ipcuckoo_entries_evict(s->e, &keep, &gone)) {
+	if (!ipcuckoo_gc_evict(s->e, &keep, &gone)) {
 		k = book_find(&s->book, &keep);
-		context(r, expect(ipcuckoo_entries_live_total(s->e) <= (k && !ended(k)),
+		context(r, expect(ipcuckoo_usage_live(s->e) <= (k && !ended(k)),
 				  "nothing is evicted"));
 		return;
 	}
@@ -819,14 +819,14 @@ static void collect(struct run *r, bool disturbed)
 		layout = e->layout;
 		before = pos;
 		shim_fail_at = below(r, 4) ? 0 : 1 + below(r, 3);
-		more = ipcuckoo_entries_gc(e, &pos, slots, count_collected, &told);
+		more = ipcuckoo_gc_part(e, &pos, slots, count_collected, &told);
 		shim_fail_at = 0;
 		met.parts++;
 		context(r, expect(!more || pos >> 60 != before >> 60 ||
 				  pos <= before + slots, "a part of %u slots: %llu to %llu",
 				  slots, before, pos));
 		context(r, expect_equal(e->generation, generation, "generation"));
-		context(r, expect(e->layout == layout || !ipcuckoo_entries_total(e),
+		context(r, expect(e->layout == layout || !ipcuckoo_usage_total(e),
 				  "garbage collection made a new table"));
 		context(r, expect_equal(told, e->expired, "told of and before"));
 		book_collected(r);
@@ -837,7 +837,7 @@ static void collect(struct run *r, bool disturbed)
 			op_change(r, &r->set);
 	}
 	if (!disturbed)
-		context(r, expect_equal(ipcuckoo_entries_gc(e, &(u64){ 0 }, ~0U, NULL,
+		context(r, expect_equal(ipcuckoo_gc_part(e, &(u64){ 0 }, ~0U, NULL,
 							       NULL), false,
 					"garbage collection goes on behind its end"));
 	check_all(r);
@@ -848,7 +848,7 @@ static void collect(struct run *r, bool disturbed)
 
 		context(r, expect(!ended(k), "%s was not removed", entry_text(&k->entry)));
 	}
-	next = ipcuckoo_entries_nearest(e);
+	next = ipcuckoo_gc_nearest(e);
 	context(r, expect(!next || next > shim_seconds, "gc is due again at %u", next));
 }
 
@@ -1008,7 +1008,7 @@ static void bulk(struct run *r)
 		context(r, expect_equal(call_add(r, &a), 0, "add"));
 		book_addition(r, &a);
 	}
-	slots = ipcuckoo_entries_slots(r->set.e);
+	slots = ipcuckoo_usage_slots(r->set.e);
 	check_all(r);
 	shim_seconds += 10;
 	if (r->options & IPCUCKOO_O_TIMEOUT)
@@ -1023,7 +1023,7 @@ static void bulk(struct run *r)
 		book_del(&r->set.book, &r->set.book.kept[i]);
 	}
 	check_all(r);
-	met.shrunk += ipcuckoo_entries_slots(r->set.e) < slots / 2;
+	met.shrunk += ipcuckoo_usage_slots(r->set.e) < slots / 2;
 }
 
 static void run_plan(const struct plan *plan, u32 options, bool except, u64 seed,
@@ -1044,7 +1044,7 @@ static void run_plan(const struct plan *plan, u32 options, bool except, u64 seed
 	};
 	choose_bases(&r->draw);
 	r->set.e = calloc(1, sizeof(*r->set.e));
-	ipcuckoo_mem_open(&r->mem, 0);
+	ipcuckoo_mem_open(&r->mem, 0, ipcuckoo_record_reap);
 	if (!r->set.e || ipcuckoo_entries_init(r->set.e, &r->mem, true))
 		exit(1);
 	mutex_lock(&r->set.e->mutex);
@@ -1110,7 +1110,7 @@ static struct ipcuckoo_entries *recorded_set(void)
 {
 	struct ipcuckoo_entries *e = calloc(1, sizeof(*e));
 
-	ipcuckoo_mem_open(&account, 0);
+	ipcuckoo_mem_open(&account, 0, ipcuckoo_record_reap);
 	if (!e || ipcuckoo_entries_init(e, &account, true))
 		exit(1);
 	mutex_lock(&e->mutex);
@@ -1192,13 +1192,13 @@ static void test_signals(void)
 
 	for (i = 0; i < 50000; i++)
 		add_recorded(e, i);
-	slots = ipcuckoo_entries_slots(e);
+	slots = ipcuckoo_usage_slots(e);
 	if (!shadow)
 		exit(1);
 	for (at = 1; at < 10; at++) {
 		shim_fatal_at = at;
 		expect_equal(ipcuckoo_entries_reserve(e, more), -EINTR, "reserve");
-		expect_equal(ipcuckoo_entries_slots(e), slots, "slots");
+		expect_equal(ipcuckoo_usage_slots(e), slots, "slots");
 		if (ipcuckoo_entries_init(shadow, &account, false))
 			exit(1);
 		shadow->options = e->options;
@@ -1209,7 +1209,7 @@ static void test_signals(void)
 		set_exit(shadow);
 		*shadow = (struct ipcuckoo_entries){};
 	}
-	expect_equal(ipcuckoo_entries_total(e), 50000, "entries");
+	expect_equal(ipcuckoo_usage_total(e), 50000, "entries");
 	expect_equal(ipcuckoo_entries_reserve(e, more), 0, "reserve without a signal");
 	set_exit(e);
 	free(e);

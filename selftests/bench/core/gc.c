@@ -82,7 +82,7 @@ static size_t collect(struct ipcuckoo_entries *set, double *us, size_t room)
 	while (more) {
 		start = bench_thread_seconds();
 		mutex_lock(&set->mutex);
-		more = ipcuckoo_entries_gc(set, &pos, IPCUCKOO_GC_SLOTS, NULL, NULL);
+		more = ipcuckoo_gc_part(set, &pos, IPCUCKOO_GC_SLOTS, NULL, NULL);
 		ipcuckoo_entries_free_queue(set);
 		mutex_unlock(&set->mutex);
 		if (n == room)
@@ -109,7 +109,7 @@ static void run(const struct plan *plan, u64 seed, u32 entries, double *usual, d
 	double *us = calloc(room, sizeof(*us));
 
 	shim_seconds = 1;
-	ipcuckoo_mem_open(&mem, 0);
+	ipcuckoo_mem_open(&mem, 0, ipcuckoo_record_reap);
 	if (!us || ipcuckoo_entries_init(&set, &mem, true))
 		bench_die("out of memory");
 	set.options = plan->options;

@@ -46,7 +46,7 @@ static bool fill(struct insert *insert, u32 count)
 		if (err && err != -EEXIST)
 			bench_die("an insertion failed: %d", err);
 		insert->count += !err;
-		if (ipcuckoo_entries_slots(&insert->set) != insert->slots)
+		if (ipcuckoo_usage_slots(&insert->set) != insert->slots)
 			return false;
 	}
 	return true;
@@ -57,7 +57,7 @@ static void begin(struct insert *insert, u64 seed, bool v6, u32 slots)
 	u32 more[IPCUCKOO_KINDS] = {};
 
 	*insert = (struct insert){ .random = random_seed(seed), .v6 = v6 };
-	ipcuckoo_mem_open(&insert->mem, 0);
+	ipcuckoo_mem_open(&insert->mem, 0, ipcuckoo_record_reap);
 	if (ipcuckoo_entries_init(&insert->set, &insert->mem, true))
 		bench_die("out of memory");
 	mutex_lock(&insert->set.mutex);
@@ -65,7 +65,7 @@ static void begin(struct insert *insert, u64 seed, bool v6, u32 slots)
 		(u64)slots * IPCUCKOO_LOAD_TARGET / 1000;
 	if (ipcuckoo_entries_reserve(&insert->set, more))
 		bench_die("out of memory");
-	insert->slots = ipcuckoo_entries_slots(&insert->set);
+	insert->slots = ipcuckoo_usage_slots(&insert->set);
 }
 
 static void end(struct insert *insert)

@@ -77,7 +77,7 @@ static struct bench *create(u64 seed, bool v6, u32 entries)
 
 	if (!b)
 		bench_die("out of memory");
-	ipcuckoo_mem_open(&b->mem, 0);
+	ipcuckoo_mem_open(&b->mem, 0, ipcuckoo_record_reap);
 	if (ipcuckoo_entries_init(&b->set, &b->mem, true))
 		bench_die("out of memory");
 	b->random = random_seed(seed);

@@ -15,6 +15,8 @@
 #include <stdlib.h>
 
 #include "entries.h"
+#include "lookup.h"
+#include "usage.h"
 #include "filter.h"
 
 struct ours_table {
@@ -127,7 +129,7 @@ static struct filter *entries_create(const struct filter_params *params)
 		abort();
 	*ours = (struct ours_entries){};
 	shim_random_seed(params->seed);
-	ipcuckoo_mem_open(&ours->mem, 0);
+	ipcuckoo_mem_open(&ours->mem, 0, ipcuckoo_record_reap);
 	if (ipcuckoo_entries_init(&ours->entries, &ours->mem, true))
 		abort();
 	return &ours->filter;
@@ -190,7 +192,7 @@ static u64 entries_bits(const struct filter *filter)
 	u64 bits;
 
 	mutex_lock(&ours->entries.mutex);
-	bits = (u64)ipcuckoo_entries_memory(&ours->entries) * 8;
+	bits = (u64)ipcuckoo_usage_memory(&ours->entries) * 8;
 	mutex_unlock(&ours->entries.mutex);
 	return bits;
 }

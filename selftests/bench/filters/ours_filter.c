@@ -18,7 +18,9 @@
 #include <stdlib.h>
 
 #include "cuckoo.h"
-#include "entries.h"	/* has the kernel's filter.h */
+#include "entries.h"
+#include "lookup.h"
+#include "usage.h"	/* has the kernel's filter.h */
 #include "ours.h"
 
 struct ours_filter {

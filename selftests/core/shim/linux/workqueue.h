@@ -7,8 +7,11 @@
 
 struct workqueue_struct;
 
+struct work_struct;
+typedef void (*work_func_t)(struct work_struct *work);
+
 struct work_struct {
-	void (*func)(struct work_struct *work);
+	work_func_t func;
 };
 
 struct rcu_work {

@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Keys: what tables and filters are asked for. */
+#ifndef _IPCUCKOO_KEY_H
+#define _IPCUCKOO_KEY_H
+
+#include <linux/types.h>
+
+/**
+ * struct ipcuckoo_key - what a table stores: a number of up to 128 bits
+ * @hi:	high half; 0 in tables of 32-bit keys
+ * @lo:	low half
+ */
+struct ipcuckoo_key {
+	u64 hi;
+	u64 lo;
+};
+
+#endif /* _IPCUCKOO_KEY_H */

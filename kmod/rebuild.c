@@ -1,0 +1,563 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/**
+ * DOC: Rebuilding tables and hints
+ *
+ * A table that has no room, or is nearly empty, is rebuilt in process context: a new
+ * table is filled with the entries of the old one, and put in with a new version. If
+ * an insertion fails at a load factor where that is to be expected, the new table is
+ * larger. If it fails below, the new table has another key only. Both are tried a
+ * bounded number of times; then the set is full. An entry that was to be added is in
+ * the new table before readers see it.
+ *
+ * Shrinking a table, and making a hint that suits the number of prefixes, are
+ * optional. If there is no memory for them they are put off until the number of
+ * entries has halved, or doubled. They are not tried again with each entry.
+ *
+ * Whatever takes time in proportion to the entries looks for a fatal signal, and
+ * ends with -EINTR and nothing changed.
+ */
+#include <linux/err.h>
+#include <linux/kernel.h>
+#include <linux/minmax.h>
+#include <linux/sched.h>
+#include <linux/sched/signal.h>
+
+#include "rebuild.h"
+#include "usage.h"
+#include "version.h"
+
+enum {
+	/* Tables of this many slots fill to 0.97 unless the key is bad. If an insertion
+	 * fails at EARLY (in 1/1000) or above, the table is full.
+	 */
+	EARLY_SLOTS	= 4096,
+	EARLY		= 900,
+
+	/* New keys (and somewhat larger tables) that are tried in a row. */
+	ATTEMPTS	= 6,
+
+	/* A table shrinks when deletions leave less than one in SHRINK_SHARE slots in use. */
+	SHRINK_SHARE	= 8,
+
+	/* A deletion may leave stale marks in a hint, which counts such deletions. Never
+	 * rebuild a hint that counts no more than STALE_MIN. STALE_MUCH is set in the
+	 * count to have the next change rebuild it.
+	 */
+	STALE_MIN	= 1024,
+	STALE_MUCH	= 1 << 30,
+
+	/* Garbage collection cleans up to 2^GC_UNCOVER words of a hint for a prefix. */
+	GC_UNCOVER	= 6,
+};
+
+/**
+ * ipcuckoo_rebuild_alloc_queue() - have memory for searches for a free slot
+ * @e:		contents
+ *
+ * Context: the writer; ipcuckoo_entries_free_queue() frees it.
+ * Return: 0 or -ENOMEM.
+ */
+int ipcuckoo_rebuild_alloc_queue(struct ipcuckoo_entries *e)
+{
+	if (!e->queue)
+		e->queue = ipcuckoo_search_alloc();
+	return e->queue ? 0 : -ENOMEM;
+}
+
+/* Hints */
+
+/**
+ * ipcuckoo_rebuild_mark() - mark an entry in a hint
+ * @h:		hint, or NULL
+ * @entry:	entry, whose table has it already
+ *
+ * No barrier is needed between the entry and its marks. A reader who sees a mark
+ * before the entry looks the entry up in vain, which is the answer of a moment ago. After
+ * the next bump of the sequence number readers see both (LMM(bump:A)).
+ *
+ * Context: the writer.
+ */
+void ipcuckoo_rebuild_mark(struct ipcuckoo_hint *h, const struct ipcuckoo_entry *entry)
+{
+	struct ipcuckoo_key addr = ipcuckoo_entry_top(&entry->addr, entry->v6);
+
+	if (!h)
+		return;
+	if (ipcuckoo_kind_is_nets(ipcuckoo_entry_kind(entry)))
+		ipcuckoo_hint_add_prefix(h, &addr, entry->len);
+	else
+		ipcuckoo_hint_add_host(h, addr.hi);
+}
+
+/* Mark all entries of a kind in a hint that nobody reads yet. */
+static int fill_hint(struct ipcuckoo_hint *h, const struct ipcuckoo_table *t,
+		     enum ipcuckoo_kind kind)
+{
+	struct ipcuckoo_entry entry;
+	struct ipcuckoo_key key;
+	u64 pos = 0;
+	u32 n = 0;
+
+	while (t && ipcuckoo_table_next(t, &pos, &key)) {
+		entry = ipcuckoo_entry_decode(kind, &key);
+		ipcuckoo_rebuild_mark(h, &entry);
+		if (!(++n % IPCUCKOO_COPY_BATCH) && fatal_signal_pending(current))
+			return -EINTR;
+		if (!(n % IPCUCKOO_COPY_BATCH))
+			cond_resched();
+	}
+	return 0;
+}
+
+static int rebuild_hint(struct ipcuckoo_entries *e, bool v6, u32 prefixes,
+			enum ipcuckoo_charge how)
+{
+	const struct ipcuckoo_version *v = ipcuckoo_version_current(e);
+	enum ipcuckoo_kind hosts = v6 ? IPCUCKOO_HOSTS6 : IPCUCKOO_HOSTS4;
+	enum ipcuckoo_kind nets = v6 ? IPCUCKOO_NETS6 : IPCUCKOO_NETS4;
+	struct ipcuckoo_hint *h;
+	int err;
+
+	h = ipcuckoo_hint_create(e->mem, prefixes, v6, how);
+	if (IS_ERR(h))
+		return PTR_ERR(h);
+	err = fill_hint(h, v->table[hosts], hosts);
+	if (!err)
+		err = fill_hint(h, v->table[nets], nets);
+	if (!err)
+		err = ipcuckoo_version_put_hint(e, v6, h, how);
+	if (err)
+		ipcuckoo_hint_destroy(h);
+	return err;
+}
+
+/**
+ * ipcuckoo_rebuild_prepare_hint() - have a hint that suits the number of prefixes
+ * @e:		contents
+ * @v6:		of IPv6
+ * @more:	prefixes that will be added
+ *
+ * A hint that is too small for its prefixes makes look-ups slow, not wrong. So it is no
+ * failure if a larger one cannot be made: that is tried again when there are twice as
+ * many prefixes.
+ *
+ * Context: the writer; may sleep.
+ * Return: 0, -ENOMEM, -EDQUOT or -EINTR.
+ */
+int ipcuckoo_rebuild_prepare_hint(struct ipcuckoo_entries *e, bool v6, u32 more)
+{
+	struct ipcuckoo_hint *h = ipcuckoo_version_current(e)->hint[v6];
+	u32 prefixes = ipcuckoo_usage_count(e, v6 ? IPCUCKOO_NETS6 :
+					      IPCUCKOO_NETS4) + more;
+	int err;
+
+	if (h && prefixes <= h->capacity)
+		return 0;
+	if (!h)
+		return rebuild_hint(e, v6, prefixes, IPCUCKOO_CHARGE_WAIT);
+	err = rebuild_hint(e, v6, prefixes, IPCUCKOO_CHARGE_TRY);
+	if (err && err != -EINTR)
+		h->capacity = min_t(u64, 2ULL * prefixes, U32_MAX);
+	return 0;
+}
+
+/* The shortest of the prefixes of an address with a length from @first to
+ * @last, or -1 if there is none.
+ */
+static int shortest(const struct ipcuckoo_table *nets,
+		    const struct ipcuckoo_key *addr, bool v6, int first, int last)
+{
+	struct ipcuckoo_key code;
+	int len;
+
+	for (len = first; len <= last; len++) {
+		code = ipcuckoo_entry_code(addr, v6, len);
+		if (ipcuckoo_table_has(nets, &code))
+			return len;
+	}
+	return -1;
+}
+
+/* A short prefix was deleted: clear the marks that no other prefix needs. A shorter
+ * prefix needs all of them, a longer one those of the addresses that it covers.
+ */
+static void uncover(struct ipcuckoo_hint *h, const struct ipcuckoo_table *nets,
+		    const struct ipcuckoo_entry *entry)
+{
+	struct ipcuckoo_key addr = ipcuckoo_entry_top(&entry->addr, entry->v6);
+	u64 word = addr.hi >> (64 - h->stride);
+	u64 end = word + (1U << (h->stride - entry->len));
+	int len;
+
+	if (shortest(nets, &entry->addr, entry->v6, 0, entry->len - 1) >= 0)
+		return;
+	while (word < end) {
+		if (fatal_signal_pending(current)) {
+			h->stale |= STALE_MUCH;
+			return;
+		}
+		addr.hi = word << (64 - h->stride);
+		addr.lo = 0;
+		if (!entry->v6)
+			addr = (struct ipcuckoo_key){ .lo = addr.hi >> 32 };
+		len = shortest(nets, &addr, entry->v6, entry->len + 1, h->stride);
+		if (len < 0)
+			ipcuckoo_hint_uncover(h, word++);
+		else
+			word += 1U << (h->stride - len);
+		cond_resched();
+	}
+}
+
+/**
+ * ipcuckoo_rebuild_unmark() - clear the marks of an entry in a hint
+ * @h:		hint, or NULL
+ * @t:		table of the entry's kind, which does not have it any more
+ * @entry:	entry
+ * @gc:		for garbage collection, which must not hold the lock for long: it leaves the
+ *		marks of short prefixes to the next change, which rebuilds the hint
+ *
+ * Marks that stay are stale: look-ups take longer, their answers are the same.
+ *
+ * Context: the writer; may sleep.
+ */
+void ipcuckoo_rebuild_unmark(struct ipcuckoo_hint *h, const struct ipcuckoo_table *t,
+			     const struct ipcuckoo_entry *entry, bool gc)
+{
+	if (!h)
+		return;
+	h->stale++;
+	if (!ipcuckoo_kind_is_nets(ipcuckoo_entry_kind(entry)) || entry->len > h->stride)
+		return;
+	if (gc && h->stride - entry->len > GC_UNCOVER)
+		h->stale |= STALE_MUCH;
+	else
+		uncover(h, t, entry);
+}
+
+/* Tables */
+
+/* An entry for which the old table has no room. */
+struct extra {
+	struct ipcuckoo_key key;
+	struct ipcuckoo_value value;
+};
+
+/* Fill an empty table, which nobody reads, with the entries of @from (or NULL) and with
+ * @extra (or NULL).
+ */
+static int fill_table(struct ipcuckoo_table *to,
+		      const struct ipcuckoo_table *from,
+		      const struct extra *extra,
+		      struct ipcuckoo_search_node *queue)
+{
+	struct ipcuckoo_value value;
+	struct ipcuckoo_guard guard;
+	struct ipcuckoo_key key;
+	u64 pos = 0;
+	u32 n = 0;
+	int err;
+
+	ipcuckoo_guard_init(&guard);
+	while (from && ipcuckoo_table_next(from, &pos, &key)) {
+		value = ipcuckoo_table_value(from, pos - 1);
+		err = ipcuckoo_table_insert_value(to, &guard, &key, &value, queue);
+		if (err)
+			return err;
+		if (!(++n % IPCUCKOO_COPY_BATCH) && fatal_signal_pending(current))
+			return -EINTR;
+		if (!(n % IPCUCKOO_COPY_BATCH))
+			cond_resched();
+	}
+	return extra ? ipcuckoo_table_insert_value(to, &guard, &extra->key,
+						   &extra->value, queue) : 0;
+}
+
+/* Which arrays a table has beside its slots: those that the options of the set need, and,
+ * once there was an exception, the one that says which entries are exceptions.
+ */
+static u8 with(const struct ipcuckoo_entries *e, const struct ipcuckoo_table *old,
+	       const struct extra *extra)
+{
+	bool nomatch = extra && extra->value.nomatch;
+
+	if (old)
+		nomatch |= old->with & IPCUCKOO_WITH_NOMATCH;
+	return (e->options & IPCUCKOO_O_TIMEOUT ? IPCUCKOO_WITH_EXPIRES : 0) |
+	       (e->options & IPCUCKOO_RECORDED ? IPCUCKOO_WITH_RECORDS : 0) |
+	       (nomatch ? IPCUCKOO_WITH_NOMATCH : 0);
+}
+
+/**
+ * struct rehash - a new table that is to replace one of a set
+ * @nbuckets:	its buckets; more if the entries do not fit in so many
+ * @extra:	with this entry in it, or NULL
+ * @with:	and these arrays beside its slots
+ * @how:	what to do past the account's limit
+ */
+struct rehash {
+	u32 nbuckets;
+	const struct extra *extra;
+	u8 with;
+	enum ipcuckoo_charge how;
+};
+
+/* Fill a table with a new key from the old one, and publish it. Nothing has changed if
+ * this fails.
+ */
+static int rehash_once(struct ipcuckoo_entries *e, enum ipcuckoo_kind kind,
+		       const struct rehash *r, u32 nbuckets)
+{
+	struct ipcuckoo_table *t;
+	int err;
+
+	if (fatal_signal_pending(current))
+		return -EINTR;
+	t = ipcuckoo_table_create_with(e->mem, nbuckets, ipcuckoo_kind_keyed(kind),
+				       r->with, r->how);
+	if (IS_ERR(t))
+		return PTR_ERR(t);
+	err = fill_table(t, ipcuckoo_version_current(e)->table[kind], r->extra, e->queue);
+	if (!err)
+		err = ipcuckoo_version_put_table(e, kind, t, r->how);
+	if (err)
+		ipcuckoo_table_destroy(t);
+	return err;
+}
+
+static int rehash(struct ipcuckoo_entries *e, enum ipcuckoo_kind kind,
+		  const struct rehash *r)
+{
+	u32 nbuckets = r->nbuckets;
+	int attempt, err = -ENOSPC;
+
+	for (attempt = 0; attempt < ATTEMPTS && err == -ENOSPC; attempt++) {
+		err = rehash_once(e, kind, r, nbuckets);
+		if (attempt)
+			nbuckets += nbuckets / 16 & ~1U;
+		nbuckets = min_t(u32, nbuckets, IPCUCKOO_BUCKETS_MAX);
+	}
+	return err;
+}
+
+static int resize(struct ipcuckoo_entries *e, enum ipcuckoo_kind kind,
+		  u32 nbuckets, const struct extra *extra, enum ipcuckoo_charge how)
+{
+	const struct rehash r = {
+		.nbuckets = nbuckets,
+		.extra = extra,
+		.with = with(e, ipcuckoo_version_current(e)->table[kind], extra),
+		.how = how,
+	};
+
+	return rehash(e, kind, &r);
+}
+
+/**
+ * ipcuckoo_rebuild_grow() - insert an entry for which the table has no free slot
+ * @e:		contents
+ * @kind:	kind of the entry, of which there may be no table yet
+ * @key:	its code
+ * @value:	its value
+ *
+ * Inserts it into a larger table, or, if the insertion failed at a low load factor, into
+ * one of the same size with another key.
+ *
+ * Context: the writer; may sleep.
+ * Return: 0, -ENOSPC, -ENOMEM, -EDQUOT or -EINTR; then nothing has changed.
+ */
+int ipcuckoo_rebuild_grow(struct ipcuckoo_entries *e, enum ipcuckoo_kind kind,
+			  const struct ipcuckoo_key *key, const struct ipcuckoo_value *value)
+{
+	const struct extra extra = { .key = *key, .value = *value };
+	struct ipcuckoo_table *t = ipcuckoo_version_current(e)->table[kind];
+	u64 count = t ? t->count : 0;
+	bool early = t && ipcuckoo_table_slots(t) >= EARLY_SLOTS &&
+		     count * 1000 < ipcuckoo_table_slots(t) * EARLY;
+	u32 nbuckets;
+	int err;
+
+	if (t && !early && t->nbuckets == IPCUCKOO_BUCKETS_MAX)
+		return -ENOSPC;
+	nbuckets = early ? t->nbuckets :
+		   ipcuckoo_table_buckets(count + count / 4 + 1,
+					  ipcuckoo_kind_keyed(kind));
+	if (t && !early && nbuckets <= t->nbuckets)
+		nbuckets = min_t(u32, t->nbuckets + max(t->nbuckets / 4 & ~1U, 2U),
+				 IPCUCKOO_BUCKETS_MAX);
+	err = resize(e, kind, nbuckets, &extra, IPCUCKOO_CHARGE_WAIT);
+	if (err)
+		return err;
+	if (early)
+		e->rekeys++;
+	else if (t)
+		e->growths++;
+	return 0;
+}
+
+/**
+ * ipcuckoo_rebuild_with_exceptions() - replace a table by one that can have exceptions
+ * @e:		contents
+ * @kind:	kind of entries, of which there may be no table yet
+ *
+ * Context: the writer; may sleep.
+ * Return: 0, -ENOSPC, -ENOMEM, -EDQUOT or -EINTR; then nothing has changed.
+ */
+int ipcuckoo_rebuild_with_exceptions(struct ipcuckoo_entries *e, enum ipcuckoo_kind kind)
+{
+	const struct extra example = { .value.nomatch = true };
+	struct ipcuckoo_table *t = ipcuckoo_version_current(e)->table[kind];
+	const struct rehash r = {
+		.nbuckets = t ? t->nbuckets :
+			    ipcuckoo_table_buckets(1, ipcuckoo_kind_keyed(kind)),
+		.with = with(e, t, &example),
+		.how = IPCUCKOO_CHARGE_WAIT,
+	};
+
+	return ipcuckoo_rebuild_alloc_queue(e) ?: rehash(e, kind, &r);
+}
+
+/* Should a table shrink that is about to get so many more entries? */
+static bool sparse(const struct ipcuckoo_table *t, u32 more)
+{
+	return ipcuckoo_table_slots(t) > IPCUCKOO_SHRINK_SLOTS && t->count < t->shrink_below &&
+	       (u64)t->count + more < ipcuckoo_table_slots(t) / SHRINK_SHARE;
+}
+
+/* If there is no memory for a smaller table, the larger one stays. The next attempt comes
+ * when half as many entries are left, because that table takes half as much.
+ */
+static void shrink(struct ipcuckoo_entries *e, enum ipcuckoo_kind kind, u32 more)
+{
+	struct ipcuckoo_table *t = ipcuckoo_version_current(e)->table[kind];
+	int err = ipcuckoo_rebuild_alloc_queue(e);
+
+	if (!err)
+		err = resize(e, kind, ipcuckoo_table_buckets(t->count * 2ULL + more,
+							     ipcuckoo_kind_keyed(kind)),
+			     NULL, IPCUCKOO_CHARGE_TRY);
+	if (!err)
+		e->growths++;
+	else if (err != -EINTR)
+		t->shrink_below = t->count / 2;
+}
+
+/**
+ * ipcuckoo_rebuild_maybe_shrink() - after deletions, replace what is too large or stale
+ * @e:		contents
+ * @kind:	kind of the entries that were deleted
+ * @more:	entries that will be added
+ *
+ * Replaces a table that is nearly empty by a smaller one, and a hint with many stale marks
+ * by a clean one. If that fails, the set takes more memory, or look-ups take longer, than
+ * they need to; their answers are the same.
+ *
+ * Context: the writer; may sleep.
+ */
+void ipcuckoo_rebuild_maybe_shrink(struct ipcuckoo_entries *e, enum ipcuckoo_kind kind,
+				   u32 more)
+{
+	const struct ipcuckoo_table *t = ipcuckoo_version_current(e)->table[kind];
+	bool v6 = ipcuckoo_kind_keyed(kind);
+	struct ipcuckoo_hint *h = ipcuckoo_version_current(e)->hint[v6];
+	u32 count = t->count;
+
+	e->gc_pending &= ~BIT(kind);
+	if (sparse(t, more))
+		shrink(e, kind, more);
+	if (h && h->stale > STALE_MIN + count) {
+		h->stale = 0;
+		rebuild_hint(e, v6, ipcuckoo_usage_count(e, v6 ?
+				IPCUCKOO_NETS6 : IPCUCKOO_NETS4), IPCUCKOO_CHARGE_TRY);
+	}
+}
+
+static int reserve_table(struct ipcuckoo_entries *e, enum ipcuckoo_kind kind, u32 more)
+{
+	const struct ipcuckoo_table *t = ipcuckoo_version_current(e)->table[kind];
+	u64 count = t ? t->count : 0, want = count + more;
+	u32 nbuckets;
+	int err;
+
+	if (t && want * 1000 <= ipcuckoo_table_slots(t) * IPCUCKOO_LOAD_LIMIT)
+		return 0;
+	if (t)
+		want = max(want, count + count / 4);
+	nbuckets = ipcuckoo_table_buckets(want, ipcuckoo_kind_keyed(kind));
+	if (t && nbuckets <= t->nbuckets)
+		return 0;
+	err = resize(e, kind, nbuckets, NULL, IPCUCKOO_CHARGE_WAIT);
+	if (!err && t)
+		e->growths++;
+	return err;
+}
+
+/**
+ * ipcuckoo_rebuild_reserve() - make room before entries of a kind are added
+ * @e:		exact contents
+ * @kind:	kind
+ * @more:	how many will be added
+ *
+ * Context: the writer; may sleep.
+ * Return: 0, -ENOSPC, -ENOMEM, -EDQUOT or -EINTR.
+ */
+int ipcuckoo_rebuild_reserve(struct ipcuckoo_entries *e, enum ipcuckoo_kind kind, u32 more)
+{
+	int err = ipcuckoo_rebuild_alloc_queue(e);
+
+	if (!err && e->gc_pending & BIT(kind))
+		ipcuckoo_rebuild_maybe_shrink(e, kind, more);
+	if (!err && ipcuckoo_kind_is_nets(kind))
+		err = ipcuckoo_rebuild_prepare_hint(e, ipcuckoo_kind_keyed(kind), more);
+	return err ?: reserve_table(e, kind, more);
+}
+
+/* Replace a table by the smallest that holds its entries, unless it has that size. */
+static int trim_table(struct ipcuckoo_entries *e, enum ipcuckoo_kind kind)
+{
+	const struct ipcuckoo_table *t = ipcuckoo_version_current(e)->table[kind];
+	u32 nbuckets;
+
+	if (!t)
+		return 0;
+	if (!t->count)
+		return ipcuckoo_version_put_table(e, kind, NULL, IPCUCKOO_CHARGE_TRY);
+	nbuckets = ipcuckoo_table_buckets(t->count, ipcuckoo_kind_keyed(kind));
+	return nbuckets < t->nbuckets ?
+	       resize(e, kind, nbuckets, NULL, IPCUCKOO_CHARGE_TRY) : 0;
+}
+
+/* Likewise a hint. A set without prefixes needs no hint. */
+static int trim_hint(struct ipcuckoo_entries *e, bool v6)
+{
+	u32 prefixes = ipcuckoo_usage_count(e, v6 ? IPCUCKOO_NETS6 :
+					      IPCUCKOO_NETS4);
+	struct ipcuckoo_hint *h = ipcuckoo_version_current(e)->hint[v6];
+
+	if (!h)
+		return 0;
+	if (!prefixes)
+		return ipcuckoo_version_put_hint(e, v6, NULL, IPCUCKOO_CHARGE_TRY);
+	return ipcuckoo_hint_size(prefixes, v6) <
+	       h->area[0].size + h->area[1].size ?
+	       rebuild_hint(e, v6, prefixes, IPCUCKOO_CHARGE_TRY) : 0;
+}
+
+/**
+ * ipcuckoo_rebuild_trim() - replace tables and hints by the smallest that suffice
+ * @e:		exact contents
+ *
+ * Context: the writer; may sleep.
+ * Return: 0, -ENOSPC, -ENOMEM, -EDQUOT or -EINTR, for it takes some memory itself; the
+ * entries are untouched in any case.
+ */
+int ipcuckoo_rebuild_trim(struct ipcuckoo_entries *e)
+{
+	int kind, err = ipcuckoo_rebuild_alloc_queue(e);
+
+	e->gc_pending = 0;
+	for (kind = 0; kind < IPCUCKOO_KINDS && !err; kind++)
+		err = trim_table(e, kind);
+	err = err ?: trim_hint(e, false);
+	return err ?: trim_hint(e, true);
+}

@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* The memory of a table: how many buckets it has, its keys, its arrays. See table.h. */
+#include <linux/err.h>
+#include <linux/log2.h>
+#include <linux/math64.h>
+#include <linux/random.h>
+#include <linux/slab.h>
+
+#include "table.h"
+
+/* Bits of the rest of a 32-bit key: a power of two, so that none straddles the
+ * u16 it stands in.
+ */
+static unsigned int rest_bits(u32 nbuckets)
+{
+	unsigned int bits = IPCUCKOO_REM_BITS + ilog2(nbuckets);
+
+	return bits < 32 ? roundup_pow_of_two(32 - bits) : 0;
+}
+
+/* Bytes of slots and rests. */
+static size_t slots_size(u32 nbuckets, bool keyed)
+{
+	size_t bits = keyed ? 0 : (size_t)nbuckets * IPCUCKOO_SLOTS * rest_bits(nbuckets);
+
+	return nbuckets * sizeof(u64) + DIV_ROUND_UP(bits, 16) * sizeof(u16);
+}
+
+/* A few buckets more may make each so much smaller that all are. */
+static u32 cheaper_buckets(u32 n)
+{
+	static const u32 steps[] = {
+		1 << 10, 1 << 14, 1 << 16, 1 << 17, IPCUCKOO_BUCKETS_WHOLE,
+	};
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(steps); i++)
+		if (n < steps[i] && ipcuckoo_area_round(slots_size(n, false)) >=
+				    ipcuckoo_area_round(slots_size(steps[i], false)))
+			n = steps[i];
+	return n;
+}
+
+/**
+ * ipcuckoo_table_buckets() - the number of buckets for a number of entries
+ * @entries:	entries that the table shall take
+ * @keyed:	keys of 128 bits, not 32
+ *
+ * Whatever the allocation rounds the table up to is used.
+ *
+ * Return: an even number, IPCUCKOO_BUCKETS_MAX at most.
+ */
+u32 ipcuckoo_table_buckets(u64 entries, bool keyed)
+{
+	u64 n = div_u64(entries * 1000, IPCUCKOO_SLOTS * IPCUCKOO_LOAD_TARGET);
+	size_t size = IPCUCKOO_SLOTS * sizeof(struct ipcuckoo_key);
+
+	n = clamp_t(u64, ALIGN(n + 1, 2), IPCUCKOO_BUCKETS_MIN,
+		    IPCUCKOO_BUCKETS_MAX);
+	if (keyed) {
+		n = div_u64(ipcuckoo_area_round(n * size), size);
+	} else {
+		n = cheaper_buckets(n);
+		size = ipcuckoo_area_round(slots_size(n, false));
+		/* Four slots of 16 bits and their rests, in halves of bytes. */
+		n = div_u64(2 * (u64)size, 16 + rest_bits(n));
+	}
+	return min_t(u64, round_down(n, 2), IPCUCKOO_BUCKETS_MAX);
+}
+
+static void choose_keys(struct ipcuckoo_table *t)
+{
+	int i;
+
+	get_random_bytes(&t->bijection, sizeof(t->bijection));
+	for (i = 0; i < 3; i++) {
+		t->bijection.mul[i] |= 1;
+		t->inverse[i] = ipcuckoo_inverse(t->bijection.mul[i]);
+	}
+}
+
+/* The arrays beside the slots, those of the largest elements first. */
+static int alloc_values(struct ipcuckoo_table *t, u8 with, enum ipcuckoo_charge how)
+{
+	size_t n = (size_t)t->nbuckets * IPCUCKOO_SLOTS;
+	size_t records = with & IPCUCKOO_WITH_RECORDS ? n * sizeof(*t->records) : 0;
+	size_t expires = with & IPCUCKOO_WITH_EXPIRES ? n * sizeof(*t->expires) : 0;
+	size_t nomatch = with & IPCUCKOO_WITH_NOMATCH ? n * sizeof(*t->nomatch) : 0;
+	int err;
+
+	if (!with)
+		return 0;
+	err = ipcuckoo_area_alloc(&t->area[2], t->mem, records + expires + nomatch, how);
+	if (err)
+		return err;
+	t->records = t->area[2].data;
+	t->expires = t->area[2].data + records;
+	t->nomatch = t->area[2].data + records + expires;
+	t->with = with;
+	return 0;
+}
+
+/**
+ * ipcuckoo_table_create_with() - make an empty table with a key of its own
+ * @mem:	account to charge
+ * @nbuckets:	number of buckets, as from ipcuckoo_table_buckets()
+ * @keyed:	keys of 128 bits, not 32
+ * @with:	what can be kept for entries, IPCUCKOO_WITH_*
+ * @how:	what to do past the account's limit
+ *
+ * Context: process context, may sleep.
+ * Return: the table, or ERR_PTR(-ENOMEM, -EDQUOT or -EINTR).
+ */
+struct ipcuckoo_table *ipcuckoo_table_create_with(struct ipcuckoo_mem *mem,
+						  u32 nbuckets, bool keyed,
+						  u8 with, enum ipcuckoo_charge how)
+{
+	size_t keys_size = (size_t)nbuckets * IPCUCKOO_SLOTS *
+			   sizeof(struct ipcuckoo_key);
+	struct ipcuckoo_table *t;
+	int err;
+
+	t = ipcuckoo_object_alloc(mem, sizeof(*t), how);
+	if (IS_ERR(t))
+		return t;
+	t->mem = mem;
+	t->nbuckets = nbuckets;
+	t->shrink_below = U32_MAX;
+	if (!keyed) {
+		t->rest_bits = rest_bits(nbuckets);
+		t->rest_shift = ilog2(nbuckets);
+		t->rem_shift = max_t(u8, t->rest_shift, 32 - IPCUCKOO_REM_BITS);
+	}
+	choose_keys(t);
+	err = ipcuckoo_area_alloc(&t->area[0], mem, slots_size(nbuckets, keyed), how);
+	if (!err && keyed)
+		err = ipcuckoo_area_alloc(&t->area[1], mem, keys_size, how);
+	if (!err)
+		err = alloc_values(t, with, how);
+	if (err) {
+		ipcuckoo_table_destroy(t);
+		return ERR_PTR(err);
+	}
+	t->words = t->area[0].data;
+	if (t->rest_bits)
+		t->rests = (u16 *)(t->words + nbuckets);
+	t->keys = t->area[1].data;
+	return t;
+}
+
+/**
+ * ipcuckoo_table_destroy() - free a table that nobody reads
+ * @t:		table, or NULL; records in it are no longer its own
+ */
+void ipcuckoo_table_destroy(struct ipcuckoo_table *t)
+{
+	if (!t)
+		return;
+	ipcuckoo_area_free(&t->area[2], t->mem);
+	ipcuckoo_area_free(&t->area[1], t->mem);
+	ipcuckoo_area_free(&t->area[0], t->mem);
+	ipcuckoo_object_free(t, t->mem, sizeof(*t));
+}
+
+/**
+ * ipcuckoo_table_memory() - what a table takes
+ * @t:		table, or NULL
+ *
+ * Return: bytes, rounding included.
+ */
+size_t ipcuckoo_table_memory(const struct ipcuckoo_table *t)
+{
+	return t ? kmalloc_size_roundup(sizeof(*t)) +
+		   t->area[0].size + t->area[1].size + t->area[2].size : 0;
+}

@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* What contents hold and take: entries, slots, memory, displacements. */
+#ifndef _IPCUCKOO_USAGE_H
+#define _IPCUCKOO_USAGE_H
+
+#include "contents.h"
+
+u32 ipcuckoo_usage_count(struct ipcuckoo_entries *e, enum ipcuckoo_kind kind);
+u32 ipcuckoo_usage_total(struct ipcuckoo_entries *e);
+u32 ipcuckoo_usage_live_of(struct ipcuckoo_entries *e, enum ipcuckoo_kind kind);
+u32 ipcuckoo_usage_live(struct ipcuckoo_entries *e);
+u64 ipcuckoo_usage_slots(struct ipcuckoo_entries *e);
+u64 ipcuckoo_usage_displaced(struct ipcuckoo_entries *e);
+u64 ipcuckoo_usage_fallbacks(struct ipcuckoo_entries *e);
+size_t ipcuckoo_usage_memory(struct ipcuckoo_entries *e);
+
+#endif /* _IPCUCKOO_USAGE_H */

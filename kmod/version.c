@@ -1,0 +1,237 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Versions: see version.h.
+ *
+ * A version that was replaced is freed after a grace period, and with it its tables
+ * that no later version has, by a work item: freeing millions of records takes
+ * seconds, for which no request should wait and no mutex be held. What they take
+ * stays charged until then (mem.h).
+ */
+#include <linux/err.h>
+#include <linux/slab.h>
+
+#include "version.h"
+
+/**
+ * ipcuckoo_version_create() - make a version that no reader knows of
+ * @mem:	account to charge
+ * @v:		copy this one; NULL for an empty one
+ * @how:	what to do past the limit
+ *
+ * Context: process context, may sleep.
+ * Return: a version for ipcuckoo_version_publish(), or ERR_PTR(-EDQUOT, -EINTR or -ENOMEM).
+ */
+struct ipcuckoo_version *ipcuckoo_version_create(struct ipcuckoo_mem *mem,
+						 const struct ipcuckoo_version *v,
+						 enum ipcuckoo_charge how)
+{
+	struct ipcuckoo_version *new = ipcuckoo_object_alloc(mem, sizeof(*new), how);
+
+	if (IS_ERR(new))
+		return new;
+	if (v)
+		*new = *v;
+	new->mem = mem;
+	new->gone = 0;
+	return new;
+}
+
+/**
+ * ipcuckoo_version_memory() - what a version takes
+ * @v:		version
+ * @parts:	IPCUCKOO_GONE_*: the parts to count
+ *
+ * Return: bytes, without records.
+ */
+size_t ipcuckoo_version_memory(const struct ipcuckoo_version *v, u8 parts)
+{
+	size_t size = kmalloc_size_roundup(sizeof(*v));
+	int i;
+
+	for (i = 0; i < IPCUCKOO_KINDS; i++)
+		if (parts & IPCUCKOO_GONE_TABLE(i))
+			size += ipcuckoo_table_memory(v->table[i]);
+	for (i = 0; i < 2; i++)
+		if (parts & IPCUCKOO_GONE_HINT(i))
+			size += ipcuckoo_hint_memory(v->hint[i]);
+	if (parts & IPCUCKOO_GONE_FILTER)
+		size += ipcuckoo_filter_memory(v->filter);
+	return size;
+}
+
+/* Free a version that nobody reads, and what is gone with it. Records of a table
+ * have been put, or are in the one that replaced it.
+ */
+static void version_free(struct ipcuckoo_version *v)
+{
+	int i;
+
+	for (i = 0; i < IPCUCKOO_KINDS; i++)
+		if (v->gone & IPCUCKOO_GONE_TABLE(i))
+			ipcuckoo_table_destroy(v->table[i]);
+	for (i = 0; i < 2; i++)
+		if (v->gone & IPCUCKOO_GONE_HINT(i))
+			ipcuckoo_hint_destroy(v->hint[i]);
+	if (v->gone & IPCUCKOO_GONE_FILTER)
+		ipcuckoo_filter_destroy(v->filter);
+	ipcuckoo_object_free(v, v->mem, sizeof(*v));
+}
+
+/* After a grace period. A record may be another set's as well, which can drop it
+ * just now: ipcuckoo_record_put() has it wait for a grace period of its own.
+ */
+static void version_work(struct work_struct *work)
+{
+	struct ipcuckoo_version *v = container_of(to_rcu_work(work),
+						  struct ipcuckoo_version, work);
+	struct ipcuckoo_mem *mem = v->mem;
+	size_t retiring = v->retiring;
+	int i;
+
+	for (i = 0; v->gone == IPCUCKOO_GONE_ALL && i < IPCUCKOO_KINDS; i++)
+		if (v->table[i])
+			ipcuckoo_table_put_records(v->table[i]);
+	version_free(v);
+	ipcuckoo_mem_release(mem, retiring);
+}
+
+static bool has_records(const struct ipcuckoo_version *v)
+{
+	int i;
+
+	for (i = 0; i < IPCUCKOO_KINDS; i++)
+		if (v->table[i] && v->table[i]->with & IPCUCKOO_WITH_RECORDS)
+			return true;
+	return false;
+}
+
+/**
+ * ipcuckoo_version_retire() - free a version after a grace period
+ * @v:		version, which no reader finds any more
+ * @gone:	IPCUCKOO_GONE_*: its parts that no later version has; freed with it
+ * @records:	bytes of the records of its entries, which are put if all parts are gone.
+ *		May count records that another set has as well
+ * @live:	there may be readers; if not, no grace period is needed
+ *
+ * Context: process context.
+ */
+void ipcuckoo_version_retire(struct ipcuckoo_version *v, u8 gone, size_t records, bool live)
+{
+	v->gone = gone;
+	if (!live && (gone != IPCUCKOO_GONE_ALL || !has_records(v))) {
+		version_free(v);
+		return;
+	}
+	v->retiring = ipcuckoo_version_memory(v, gone) + (gone == IPCUCKOO_GONE_ALL ? records : 0);
+	ipcuckoo_mem_retire(v->mem, v->retiring);
+	INIT_RCU_WORK(&v->work, version_work);
+	queue_rcu_work(ipcuckoo_free_wq, &v->work);
+}
+
+/**
+ * ipcuckoo_version_publish() - replace the current version
+ * @e:		contents
+ * @v:		the new version
+ * @gone:	IPCUCKOO_GONE_*: parts of the old version that @v does not have
+ *
+ * Context: the writer.
+ */
+void ipcuckoo_version_publish(struct ipcuckoo_entries *e, struct ipcuckoo_version *v,
+			      u8 gone)
+{
+	struct ipcuckoo_version *old = ipcuckoo_version_current(e);
+	size_t records = e->records;
+
+	if (gone == IPCUCKOO_GONE_ALL)
+		e->records = 0;
+	rcu_assign_pointer(e->version, v);
+	e->layout++;
+	ipcuckoo_version_retire(old, gone, records, e->live);
+}
+
+/* May an entry be in the tables and not match? */
+static bool needs_lpm(const struct ipcuckoo_version *v)
+{
+	u8 with = 0;
+	int kind;
+
+	for (kind = 0; kind < IPCUCKOO_KINDS; kind++)
+		with |= v->table[kind] ? v->table[kind]->with : 0;
+	return with & (IPCUCKOO_WITH_EXPIRES | IPCUCKOO_WITH_NOMATCH);
+}
+
+/**
+ * ipcuckoo_version_put_table() - replace the table of one kind by a new version
+ * @e:		contents
+ * @kind:	kind
+ * @t:		new table, or NULL
+ * @how:	what to do past the limit
+ *
+ * Context: the writer; may sleep.
+ * Return: 0, -EDQUOT, -EINTR or -ENOMEM; then nothing has changed.
+ */
+int ipcuckoo_version_put_table(struct ipcuckoo_entries *e, enum ipcuckoo_kind kind,
+			       struct ipcuckoo_table *t, enum ipcuckoo_charge how)
+{
+	struct ipcuckoo_version *v = ipcuckoo_version_current(e);
+	struct ipcuckoo_table *old = v->table[kind];
+
+	v = ipcuckoo_version_create(e->mem, v, how);
+	if (IS_ERR(v))
+		return PTR_ERR(v);
+	v->table[kind] = t;
+	v->lpm = needs_lpm(v);
+	if (old)
+		e->displaced += old->displaced;
+	ipcuckoo_version_publish(e, v, old ? IPCUCKOO_GONE_TABLE(kind) : 0);
+	return 0;
+}
+
+/**
+ * ipcuckoo_version_put_hint() - replace the hint of one family by a new version
+ * @e:		contents
+ * @v6:		of IPv6
+ * @h:		new hint, or NULL
+ * @how:	what to do past the limit
+ *
+ * Context: the writer; may sleep.
+ * Return: 0, -EDQUOT, -EINTR or -ENOMEM; then nothing has changed.
+ */
+int ipcuckoo_version_put_hint(struct ipcuckoo_entries *e, bool v6,
+			      struct ipcuckoo_hint *h, enum ipcuckoo_charge how)
+{
+	struct ipcuckoo_version *v = ipcuckoo_version_current(e);
+	struct ipcuckoo_hint *old = v->hint[v6];
+
+	v = ipcuckoo_version_create(e->mem, v, how);
+	if (IS_ERR(v))
+		return PTR_ERR(v);
+	v->hint[v6] = h;
+	ipcuckoo_version_publish(e, v, old ? IPCUCKOO_GONE_HINT(v6) : 0);
+	return 0;
+}
+
+/**
+ * ipcuckoo_version_put_filter() - replace the filter by a new version
+ * @e:		contents
+ * @f:		new filter, or NULL
+ * @how:	what to do past the limit
+ *
+ * Context: the writer; may sleep.
+ * Return: 0, -EDQUOT, -EINTR or -ENOMEM; then nothing has changed.
+ */
+int ipcuckoo_version_put_filter(struct ipcuckoo_entries *e, struct ipcuckoo_filter *f,
+				enum ipcuckoo_charge how)
+{
+	struct ipcuckoo_version *v = ipcuckoo_version_current(e);
+	struct ipcuckoo_filter *old = v->filter;
+
+	v = ipcuckoo_version_create(e->mem, v, how);
+	if (IS_ERR(v))
+		return PTR_ERR(v);
+	v->filter = f;
+	if (old)
+		e->displaced += old->displaced;
+	ipcuckoo_version_publish(e, v, old ? IPCUCKOO_GONE_FILTER : 0);
+	return 0;
+}

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Versions: readers find all that a look-up uses behind one pointer. The writer
+ * never changes what a version points to; it puts another version in its place.
+ */
+#ifndef _IPCUCKOO_VERSION_H
+#define _IPCUCKOO_VERSION_H
+
+#include "contents.h"
+
+/* The bits of ipcuckoo_version.gone. */
+#define IPCUCKOO_GONE_TABLE(kind)	BIT(kind)
+#define IPCUCKOO_GONE_HINT(v6)		BIT(IPCUCKOO_KINDS + (v6))
+#define IPCUCKOO_GONE_FILTER		BIT(IPCUCKOO_KINDS + 2)
+#define IPCUCKOO_GONE_ALL		(BIT(IPCUCKOO_KINDS + 3) - 1)
+
+struct ipcuckoo_version *ipcuckoo_version_create(struct ipcuckoo_mem *mem,
+						 const struct ipcuckoo_version *v,
+						 enum ipcuckoo_charge how);
+size_t ipcuckoo_version_memory(const struct ipcuckoo_version *v, u8 parts);
+void ipcuckoo_version_retire(struct ipcuckoo_version *v, u8 gone, size_t records, bool live);
+void ipcuckoo_version_publish(struct ipcuckoo_entries *e, struct ipcuckoo_version *v,
+			      u8 gone);
+int ipcuckoo_version_put_table(struct ipcuckoo_entries *e, enum ipcuckoo_kind kind,
+			       struct ipcuckoo_table *t, enum ipcuckoo_charge how);
+int ipcuckoo_version_put_hint(struct ipcuckoo_entries *e, bool v6,
+			      struct ipcuckoo_hint *h, enum ipcuckoo_charge how);
+int ipcuckoo_version_put_filter(struct ipcuckoo_entries *e, struct ipcuckoo_filter *f,
+				enum ipcuckoo_charge how);
+
+/* For the writer. */
+static inline struct ipcuckoo_version *
+ipcuckoo_version_current(const struct ipcuckoo_entries *e)
+{
+	return rcu_dereference_protected(e->version, lockdep_is_held(&e->mutex));
+}
+
+#endif /* _IPCUCKOO_VERSION_H */
