@@ -13,11 +13,9 @@
  */
 #include <linux/module.h>
 #include <linux/netdevice.h>
-#include <linux/percpu.h>
 #include <linux/ratelimit.h>
 #include <linux/rculist.h>
 #include <linux/rtnetlink.h>
-#include <linux/slab.h>
 
 #include "attach.h"
 #include "event.h"
@@ -26,76 +24,18 @@
 #include "point.h"
 #include "set.h"
 
-/* What each packet reads of an attachment, and the lock of the rate limit. */
-static_assert(!IS_ENABLED(CONFIG_SMP) ||
-	      (offsetofend(struct ipcuckoo_attachment, rule) - 1) / SMP_CACHE_BYTES <
-	      offsetof(struct ipcuckoo_attachment, limit) / SMP_CACHE_BYTES);
-
 /* No device of an attachment's name exists. */
 #define IFINDEX_NONE	(-1)
-
-/* Hooks that an attachment may run at: both directions of both families. */
-#define HOOKS_MAX	4
-
-/* What a hook takes, about: ours, its chain, and what netfilter keeps of it. */
-#define HOOK_SIZE	512
-
-/* What an attachment takes with its counters, and where no other one is the hooks. */
-static size_t attachment_size(void)
-{
-	return kmalloc_size_roundup(sizeof(struct ipcuckoo_attachment)) +
-	       num_possible_cpus() * sizeof(struct ipcuckoo_counter) +
-	       HOOKS_MAX * HOOK_SIZE;
-}
-
-static void attachment_free(struct ipcuckoo_attachment *at, struct ipcuckoo_mem *mem)
-{
-	free_percpu(at->counter);
-	kfree(at);
-	ipcuckoo_mem_uncharge(mem, attachment_size());
-}
-
-static struct ipcuckoo_attachment *attachment_alloc(struct ipcuckoo_mem *mem)
-{
-	struct ipcuckoo_attachment *at;
-	int cpu;
-
-	if (!ipcuckoo_mem_charge(mem, attachment_size()))
-		return ERR_PTR(ipcuckoo_mem_refusal());
-	at = kzalloc(sizeof(*at), GFP_KERNEL_ACCOUNT);
-	if (at)
-		at->counter = alloc_percpu_gfp(struct ipcuckoo_counter,
-					       GFP_KERNEL_ACCOUNT | __GFP_ZERO);
-	if (!at || !at->counter) {
-		kfree(at);
-		ipcuckoo_mem_uncharge(mem, attachment_size());
-		return ERR_PTR(-ENOMEM);
-	}
-	for_each_possible_cpu(cpu)
-		u64_stats_init(&per_cpu_ptr(at->counter, cpu)->syncp);
-	return at;
-}
-
-static void free_rcu(struct rcu_head *rcu)
-{
-	struct ipcuckoo_attachment *at = container_of(rcu,
-						      struct ipcuckoo_attachment,
-						      rcu);
-	struct ipcuckoo_mem *mem = at->mem;
-
-	attachment_free(at, mem);
-	ipcuckoo_mem_release(mem, attachment_size());
-}
 
 /* Let go of an attachment that no chain has any more. */
 static void release(struct ipcuckoo_attachment *at)
 {
-	at->mem = &at->set->pernet->mem;
-	ipcuckoo_mem_retire(at->mem, attachment_size());
+	struct ipcuckoo_mem *mem = &at->set->pernet->mem;
+
 	WRITE_ONCE(at->set->attachments, at->set->attachments - 1);
 	ipcuckoo_set_put(at->set);
 	ipcuckoo_log_put(&at->rule);
-	call_rcu(&at->rcu, free_rcu);
+	ipcuckoo_attachment_retire(at, mem);
 	module_put(THIS_MODULE);
 }
 
@@ -305,7 +245,7 @@ int ipcuckoo_attach(struct ipcuckoo_net *pernet, const char *name,
 	struct ipcuckoo_attachment *at;
 	int err;
 
-	at = attachment_alloc(&pernet->mem);
+	at = ipcuckoo_attachment_alloc(&pernet->mem);
 	if (IS_ERR(at))
 		return PTR_ERR(at);
 	at->rule = *rule;
@@ -329,7 +269,7 @@ int ipcuckoo_attach(struct ipcuckoo_net *pernet, const char *name,
 		return 0;
 	ipcuckoo_log_put(rule);
 err_free:
-	attachment_free(at, &pernet->mem);
+	ipcuckoo_attachment_free(at, &pernet->mem);
 	return err;
 }
 
@@ -423,32 +363,6 @@ int ipcuckoo_attach_exchange(struct ipcuckoo_net *pernet, struct ipcuckoo_set *a
 	if (err)
 		exchange(pernet, a, b);
 	return err;
-}
-
-/**
- * ipcuckoo_attachment_count() - what matched so far
- * @at:		attachment; the namespace's mutex is held
- */
-struct ipcuckoo_counter
-ipcuckoo_attachment_count(const struct ipcuckoo_attachment *at)
-{
-	const struct ipcuckoo_counter *counter;
-	struct ipcuckoo_counter sum = {};
-	u64 packets, bytes;
-	unsigned int start;
-	int cpu;
-
-	for_each_possible_cpu(cpu) {
-		counter = per_cpu_ptr(at->counter, cpu);
-		do {
-			start = u64_stats_fetch_begin(&counter->syncp);
-			packets = READ_ONCE(counter->packets);
-			bytes = READ_ONCE(counter->bytes);
-		} while (u64_stats_fetch_retry(&counter->syncp, start));
-		sum.packets += packets;
-		sum.bytes += bytes;
-	}
-	return sum;
 }
 
 /* Devices come, go and change names. Under RTNL, hence without the mutex, which

@@ -3,31 +3,9 @@
 #include <linux/sched.h>
 
 #include "batch.h"
-#include "compat.h"
-#include "netlink.h"
 
 /* Entries between two looks at the scheduler. */
 #define RESCHED_BATCH	4096
-
-static struct ipcuckoo_entry unpack(const struct ipcuckoo_batch *batch,
-				    const struct ipcuckoo_batch_cursor *at)
-{
-	const u8 *data = batch->data[at->kind] +
-			 (size_t)at->index * ipcuckoo_nl_entry_size[at->kind];
-	struct ipcuckoo_entry entry = {
-		.v6 = at->kind == IPCUCKOO_HOSTS6 || at->kind == IPCUCKOO_NETS6,
-	};
-
-	if (entry.v6) {
-		entry.addr.hi = get_unaligned_be64(data);
-		entry.addr.lo = get_unaligned_be64(data + 8);
-		entry.len = at->kind == IPCUCKOO_NETS6 ? data[16] : 128;
-	} else {
-		entry.addr.lo = get_unaligned_be32(data);
-		entry.len = at->kind == IPCUCKOO_NETS4 ? data[4] : 32;
-	}
-	return entry;
-}
 
 /**
  * ipcuckoo_batch_next() - the next entry of a batch
@@ -44,9 +22,9 @@ bool ipcuckoo_batch_next(const struct ipcuckoo_batch *batch,
 {
 	at->index++;
 	at->n++;
-	if (batch->comments)
+	if (batch->ext[IPCUCKOO_WIRE_COMMENT])
 		at->comment = at->n ? at->comment + strlen(at->comment) + 1 :
-				      batch->comments;
+				      (const char *)batch->ext[IPCUCKOO_WIRE_COMMENT];
 	while (at->kind < IPCUCKOO_KINDS && at->index >= batch->count[at->kind]) {
 		at->kind++;
 		at->index = 0;
@@ -55,7 +33,8 @@ bool ipcuckoo_batch_next(const struct ipcuckoo_batch *batch,
 		return false;
 	if (!(at->n % RESCHED_BATCH))
 		cond_resched();
-	*entry = unpack(batch, at);
+	*entry = ipcuckoo_wire_get_entry(batch->data[at->kind] + (size_t)at->index *
+					 ipcuckoo_wire_entry_size[at->kind], at->kind);
 	return true;
 }
 
@@ -70,27 +49,18 @@ ipcuckoo_batch_given(const struct ipcuckoo_batch *batch,
 		     const struct ipcuckoo_batch_cursor *at, u32 timeout)
 {
 	struct ipcuckoo_given given = ipcuckoo_given_nothing(timeout);
-	size_t n = at->n;
-	const u8 *p;
+	const u8 *data;
+	int ext;
 
-	if (batch->timeouts)
-		given.timeout = get_unaligned_be32(batch->timeouts + 4 * n);
-	if (batch->nomatches)
-		given.nomatch = batch->nomatches[n];
-	if (batch->counters) {
-		p = batch->counters + IPCUCKOO_COUNTERS_SIZE * n;
-		given.packets = get_unaligned_be64(p);
-		given.bytes = get_unaligned_be64(p + 8);
-	}
-	if (batch->skbinfos) {
-		p = batch->skbinfos + IPCUCKOO_SKBINFO_SIZE * n;
-		given.info.mark = get_unaligned_be64(p);
-		given.info.prio = get_unaligned_be32(p + 8);
-		given.info.queue = get_unaligned_be16(p + 12);
-	}
-	if (at->comment) {
-		given.comment = at->comment;
-		given.comment_len = strlen(at->comment);
+	for (ext = 0; ext < IPCUCKOO_WIRE_EXTS; ext++) {
+		data = batch->ext[ext];
+		if (!data)
+			continue;
+		if (ext == IPCUCKOO_WIRE_COMMENT)
+			data = (const u8 *)at->comment;
+		else
+			data += (size_t)at->n * ipcuckoo_wire_exts[ext].size;
+		ipcuckoo_wire_get_ext(data, ext, &given);
 	}
 	return given;
 }
@@ -120,7 +90,7 @@ void ipcuckoo_batch_single(struct ipcuckoo_batch *batch, u8 data[IPCUCKOO_NET6_S
 {
 	enum ipcuckoo_kind kind = ipcuckoo_entry_kind(entry);
 
-	ipcuckoo_nl_pack_entry(data, entry, kind);
+	ipcuckoo_wire_put_entry(data, entry, kind);
 	*batch = (struct ipcuckoo_batch){};
 	batch->data[kind] = data;
 	batch->count[kind] = 1;

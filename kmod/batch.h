@@ -4,25 +4,19 @@
 #define _IPCUCKOO_BATCH_H
 
 #include "set.h"
+#include "wire.h"
 
 /**
  * struct ipcuckoo_batch - packed entries
  * @data:	for each kind, as uapi/ipcuckoo.h describes them
  * @count:	for each kind, entries
- * @timeouts:	of all entries in their order, likewise packed; or NULL
- * @counters:	likewise
- * @skbinfos:	likewise
- * @nomatches:	likewise
- * @comments:	likewise, each terminated
+ * @ext:	for each extension, that of all entries in their order, likewise
+ *		packed; or NULL
  */
 struct ipcuckoo_batch {
 	const u8 *data[IPCUCKOO_KINDS];
 	u32 count[IPCUCKOO_KINDS];
-	const u8 *timeouts;
-	const u8 *counters;
-	const u8 *skbinfos;
-	const u8 *nomatches;
-	const char *comments;
+	const u8 *ext[IPCUCKOO_WIRE_EXTS];
 };
 
 /**
@@ -30,7 +24,7 @@ struct ipcuckoo_batch {
  * @kind:	which attribute; IPCUCKOO_KINDS at the end
  * @index:	which entry of it
  * @n:		which entry of all
- * @comment:	its comment, or NULL
+ * @comment:	its comment, if there are comments
  */
 struct ipcuckoo_batch_cursor {
 	enum ipcuckoo_kind kind;

@@ -280,7 +280,7 @@ static void gc_for(struct ipcuckoo_set *set, u32 more)
 {
 	u32 limit = ipcuckoo_set_limit(set);
 
-	if (limit && (u64)ipcuckoo_set_count(set) + more > limit)
+	if (limit && (u64)ipcuckoo_usage_live(&set->entries) + more > limit)
 		ipcuckoo_set_gc(set);
 }
 
@@ -433,7 +433,7 @@ static int begin_addition(struct addition *add)
 	add->absent = bitmap_zalloc(total, GFP_KERNEL);
 	if (!add->absent)
 		return -ENOMEM;
-	if (!has_values(&add->set->entries, add->batch->nomatches))
+	if (!has_values(&add->set->entries, add->batch->ext[IPCUCKOO_WIRE_NOMATCH]))
 		return 0;
 	add->values = kvcalloc(total, sizeof(*add->values), GFP_KERNEL_ACCOUNT);
 	return add->values ? 0 : -ENOMEM;

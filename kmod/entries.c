@@ -102,7 +102,9 @@ static int filter_copy(struct ipcuckoo_entries *to,
 {
 	int err = from ? prepare_filter(to) : 0;
 
-	return from && !err ? ipcuckoo_filter_copy(ipcuckoo_version_current(to)->filter, from) : err;
+	if (!from || err)
+		return err;
+	return ipcuckoo_filter_copy(ipcuckoo_version_current(to)->filter, from);
 }
 
 /* Exact contents, and what is common */

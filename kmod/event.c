@@ -7,7 +7,8 @@
 
 #include "event.h"
 #include "net.h"
-#include "netlink.h"
+#include "usage.h"
+#include "wire.h"
 
 /* Bytes of a message of entries, and what else there is in one. As large as the
  * allocator gives without fail; many entries take several.
@@ -33,8 +34,8 @@ static bool joined_by_owner(const struct ipcuckoo_net *pernet)
 static bool wanted(const struct ipcuckoo_net *pernet)
 {
 	return READ_ONCE(open) && joined_by_owner(pernet) &&
-	       genl_has_listeners(&ipcuckoo_nl_family, pernet->net,
-				  IPCUCKOO_NL_GROUP_EVENTS);
+	       genl_has_listeners(&ipcuckoo_wire_family, pernet->net,
+				  IPCUCKOO_WIRE_GROUP_EVENTS);
 }
 
 /* Return: 0; -ESRCH if nobody listens in this namespace, or those who do have lost
@@ -47,8 +48,8 @@ static int send(const struct ipcuckoo_net *pernet, struct sk_buff *skb)
 
 	down_read(&group);
 	if (open)
-		err = genlmsg_multicast_netns(&ipcuckoo_nl_family, pernet->net, skb, 0,
-					      IPCUCKOO_NL_GROUP_EVENTS, GFP_KERNEL);
+		err = genlmsg_multicast_netns(&ipcuckoo_wire_family, pernet->net, skb, 0,
+					      IPCUCKOO_WIRE_GROUP_EVENTS, GFP_KERNEL);
 	else
 		nlmsg_free(skb);
 	up_read(&group);
@@ -62,8 +63,8 @@ static void lose(const struct ipcuckoo_net *pernet)
 {
 	down_read(&group);
 	if (open)
-		genl_set_err(&ipcuckoo_nl_family, pernet->net, 0,
-			     IPCUCKOO_NL_GROUP_EVENTS, -ENOBUFS);
+		genl_set_err(&ipcuckoo_wire_family, pernet->net, 0,
+			     IPCUCKOO_WIRE_GROUP_EVENTS, -ENOBUFS);
 	up_read(&group);
 }
 
@@ -74,7 +75,7 @@ static struct sk_buff *begin(enum ipcuckoo_event event, size_t size, void **head
 
 	if (!skb)
 		return NULL;
-	*header = genlmsg_put(skb, 0, 0, &ipcuckoo_nl_family, 0, IPCUCKOO_CMD_EVENT);
+	*header = genlmsg_put(skb, 0, 0, &ipcuckoo_wire_family, 0, IPCUCKOO_CMD_EVENT);
 	if (*header && !nla_put_u8(skb, IPCUCKOO_A_EVENT, event))
 		return skb;
 	nlmsg_free(skb);
@@ -85,8 +86,8 @@ static struct sk_buff *begin(enum ipcuckoo_event event, size_t size, void **head
 static int put_contents(struct sk_buff *skb, struct ipcuckoo_set *set)
 {
 	return nla_put_string(skb, IPCUCKOO_A_SET, set->name) ||
-	       nla_put_u32(skb, IPCUCKOO_A_ENTRIES, ipcuckoo_set_count(set)) ||
-	       ipcuckoo_nl_put_u64(skb, IPCUCKOO_A_GENERATION, set->entries.generation);
+	       nla_put_u32(skb, IPCUCKOO_A_ENTRIES, ipcuckoo_usage_live(&set->entries)) ||
+	       ipcuckoo_wire_put_u64(skb, IPCUCKOO_A_GENERATION, set->entries.generation);
 }
 
 /**
@@ -104,7 +105,7 @@ void ipcuckoo_event_set(struct ipcuckoo_set *set, enum ipcuckoo_event event)
 	if (!wanted(set->pernet))
 		return;
 	skb = begin(event, HEADER_SIZE, &header);
-	if (!skb || ipcuckoo_nl_fill_options(skb, set) || put_contents(skb, set)) {
+	if (!skb || ipcuckoo_wire_fill_options(skb, set) || put_contents(skb, set)) {
 		nlmsg_free(skb);
 		lose(set->pernet);
 		return;
@@ -159,7 +160,7 @@ void ipcuckoo_event_attachment(const struct ipcuckoo_attachment *at,
 	if (!wanted(pernet))
 		return;
 	skb = begin(event, NLMSG_GOODSIZE, &header);
-	if (!skb || ipcuckoo_nl_fill_attachment(skb, at)) {
+	if (!skb || ipcuckoo_wire_fill_attachment(skb, at)) {
 		nlmsg_free(skb);
 		lose(pernet);
 		return;
@@ -248,7 +249,7 @@ void ipcuckoo_event_entries_put(struct ipcuckoo_event_entries *entries,
 				const struct ipcuckoo_entry *entry)
 {
 	enum ipcuckoo_kind kind = ipcuckoo_entry_kind(entry);
-	unsigned int size = ipcuckoo_nl_entry_size[kind];
+	unsigned int size = ipcuckoo_wire_entry_size[kind];
 
 	if (!entries->on)
 		return;
@@ -259,11 +260,11 @@ void ipcuckoo_event_entries_put(struct ipcuckoo_event_entries *entries,
 	}
 	if (!entries->attr || entries->kind != kind) {
 		close_attr(entries);
-		entries->attr = nla_reserve(entries->skb, ipcuckoo_nl_entry_attr[kind], 0);
+		entries->attr = nla_reserve(entries->skb, ipcuckoo_wire_entry_attr[kind], 0);
 		entries->kind = kind;
 		__set_bit(kind, &entries->kinds);
 	}
-	ipcuckoo_nl_pack_entry(skb_put(entries->skb, size), entry, kind);
+	ipcuckoo_wire_put_entry(skb_put(entries->skb, size), entry, kind);
 	entries->attr->nla_len += size;
 }
 

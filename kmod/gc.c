@@ -60,7 +60,7 @@ static void free_if_empty(struct ipcuckoo_entries *e)
  * Return: true if there is more to look at, false at the end of the pass.
  */
 bool ipcuckoo_gc_part(struct ipcuckoo_entries *e, u64 *pos, u32 slots,
-			 ipcuckoo_gc_fn removed, void *data)
+		      ipcuckoo_gc_fn removed, void *data)
 {
 	u64 kind = *pos >> IPCUCKOO_POS_KIND_SHIFT;
 	u64 at = *pos & (BIT_ULL(IPCUCKOO_POS_KIND_SHIFT) - 1), end;
@@ -131,8 +131,8 @@ static u64 random_position(struct ipcuckoo_entries *e)
  * Return: false if there is no other than @keep.
  */
 bool ipcuckoo_gc_evict(struct ipcuckoo_entries *e,
-			    const struct ipcuckoo_entry *keep,
-			    struct ipcuckoo_entry *gone)
+		       const struct ipcuckoo_entry *keep,
+		       struct ipcuckoo_entry *gone)
 {
 	u64 pos = random_position(e);
 	u32 now = ipcuckoo_now();

@@ -22,11 +22,11 @@
 typedef void (*ipcuckoo_gc_fn)(void *data, const struct ipcuckoo_entry *entry);
 
 bool ipcuckoo_gc_part(struct ipcuckoo_entries *e, u64 *pos, u32 slots,
-			 ipcuckoo_gc_fn removed, void *data);
+		      ipcuckoo_gc_fn removed, void *data);
 
 bool ipcuckoo_gc_evict(struct ipcuckoo_entries *e,
-			    const struct ipcuckoo_entry *keep,
-			    struct ipcuckoo_entry *gone);
+		       const struct ipcuckoo_entry *keep,
+		       struct ipcuckoo_entry *gone);
 u32 ipcuckoo_gc_nearest(struct ipcuckoo_entries *e);
 
 #endif /* _IPCUCKOO_GC_H */

@@ -46,6 +46,9 @@ struct ipcuckoo_net {
 
 #define IPCUCKOO_VERSION	"0.1.0"
 
+/* Module parameter priority. */
+extern int ipcuckoo_hook_priority;
+
 /* Module parameter maxelem. */
 extern unsigned int ipcuckoo_maxelem;
 
@@ -53,6 +56,8 @@ extern unsigned int ipcuckoo_maxelem;
 extern bool ipcuckoo_userns;
 
 extern unsigned int ipcuckoo_net_id;
+
+unsigned long ipcuckoo_net_memory_limit(const struct net *net);
 
 static inline struct ipcuckoo_net *ipcuckoo_net(const struct net *net)
 {

@@ -5,9 +5,11 @@
 #include <net/genetlink.h>
 #include <net/sock.h>
 
+#include "attach.h"
 #include "net.h"
 #include "netlink.h"
-#include "set.h"
+#include "netlink_request.h"
+#include "wire.h"
 
 /* What a request says of an attachment; 0 and "" where it says nothing. */
 static struct ipcuckoo_rule get_rule(struct nlattr **attrs)
@@ -248,46 +250,6 @@ int ipcuckoo_nl_detach_doit(struct sk_buff *skb, struct genl_info *info)
 	return ipcuckoo_nl_reply_end(info, &reply, err);
 }
 
-static int fill_log(struct sk_buff *skb, const struct ipcuckoo_rule *rule)
-{
-	if (!rule->log.to)
-		return 0;
-	return nla_put_u8(skb, IPCUCKOO_A_LOG, rule->log.to) ||
-	       nla_put_u16(skb, IPCUCKOO_A_LOG_GROUP, rule->log.group) ||
-	       nla_put_u32(skb, IPCUCKOO_A_LOG_RATE, rule->log.rate) ||
-	       nla_put_u32(skb, IPCUCKOO_A_LOG_EVERY, rule->log.every);
-}
-
-static int fill_state(struct sk_buff *skb, const struct ipcuckoo_attachment *at)
-{
-	return nla_put_u8(skb, IPCUCKOO_A_STATE, at->state) ||
-	       (at->err && nla_put_u32(skb, IPCUCKOO_A_ERRNO, -at->err));
-}
-
-int ipcuckoo_nl_fill_attachment(struct sk_buff *skb,
-				const struct ipcuckoo_attachment *at)
-{
-	struct ipcuckoo_counter sum = ipcuckoo_attachment_count(at);
-	const struct ipcuckoo_rule *rule = &at->rule;
-	bool mark = rule->verdict == IPCUCKOO_VERDICT_MARK;
-
-	return nla_put_u32(skb, IPCUCKOO_A_ATTACHMENT, at->id) ||
-	       nla_put_string(skb, IPCUCKOO_A_SET, at->set->name) ||
-	       nla_put_u8(skb, IPCUCKOO_A_DIRECTION, rule->dir) ||
-	       nla_put_u8(skb, IPCUCKOO_A_VERDICT, rule->verdict) ||
-	       (mark && nla_put_u32(skb, IPCUCKOO_A_MARK, rule->mark)) ||
-	       (mark && nla_put_u32(skb, IPCUCKOO_A_MARK_MASK, rule->mask)) ||
-	       nla_put_s32(skb, IPCUCKOO_A_ORDER, rule->order) ||
-	       nla_put_u8(skb, IPCUCKOO_A_PLACE, rule->place) ||
-	       nla_put_s32(skb, IPCUCKOO_A_PRIORITY, rule->priority) ||
-	       (*rule->dev && nla_put_string(skb, IPCUCKOO_A_DEV, rule->dev)) ||
-	       nla_put_u32(skb, IPCUCKOO_A_FLAGS,
-			   rule->loopback ? IPCUCKOO_F_LOOPBACK : 0) ||
-	       fill_log(skb, rule) || fill_state(skb, at) ||
-	       ipcuckoo_nl_put_u64(skb, IPCUCKOO_A_PACKETS, sum.packets) ||
-	       ipcuckoo_nl_put_u64(skb, IPCUCKOO_A_BYTES, sum.bytes) ? -EMSGSIZE : 0;
-}
-
 /* cb->args[0] counts what was dumped. */
 int ipcuckoo_nl_attach_get_dumpit(struct sk_buff *skb, struct netlink_callback *cb)
 {
@@ -304,7 +266,7 @@ int ipcuckoo_nl_attach_get_dumpit(struct sk_buff *skb, struct netlink_callback *
 		header = ipcuckoo_nl_dump_put(skb, cb, IPCUCKOO_CMD_ATTACH_GET);
 		if (!header)
 			break;
-		if (ipcuckoo_nl_fill_attachment(skb, at)) {
+		if (ipcuckoo_wire_fill_attachment(skb, at)) {
 			genlmsg_cancel(skb, header);
 			break;
 		}

@@ -6,10 +6,13 @@
 #include <net/sock.h>
 
 #include "compat.h"
+#include "names.h"
 #include "net.h"
 #include "netlink.h"
+#include "netlink_request.h"
 #include "set.h"
 #include "usage.h"
+#include "wire.h"
 
 /* The type of a new set, and what its filter is like if it has one. */
 static int get_shape(struct genl_info *info, u8 type, u32 maxelem,
@@ -165,7 +168,7 @@ int ipcuckoo_nl_set_new_doit(struct sk_buff *skb, struct genl_info *info)
 		err = get_mask(info, options.type, options.family, &options.mask);
 	if (err)
 		return err;
-	err = ipcuckoo_set_create(pernet, name, &options);
+	err = ipcuckoo_names_create(pernet, name, &options);
 	if (err == -EEXIST && ipcuckoo_nl_flag(info->attrs, IPCUCKOO_F_EXIST))
 		return 0;
 	if (err == -EDQUOT)
@@ -195,8 +198,8 @@ int ipcuckoo_nl_set_del_doit(struct sk_buff *skb, struct genl_info *info)
 	err = ipcuckoo_nl_name_or_all(info, &name);
 	if (err)
 		return err;
-	err = name ? ipcuckoo_set_destroy(pernet, name) :
-		     ipcuckoo_set_destroy_all(pernet);
+	err = name ? ipcuckoo_names_destroy(pernet, name) :
+		     ipcuckoo_names_destroy_all(pernet);
 	if (err == -ENOENT && ipcuckoo_nl_flag(info->attrs, IPCUCKOO_F_EXIST))
 		return 0;
 	if (err == -ENOENT)
@@ -224,7 +227,7 @@ int ipcuckoo_nl_set_rename_doit(struct sk_buff *skb, struct genl_info *info)
 
 	if (!to)
 		return -EINVAL;
-	err = ipcuckoo_set_rename(ipcuckoo_net(genl_info_net(info)), name, to);
+	err = ipcuckoo_names_rename(ipcuckoo_net(genl_info_net(info)), name, to);
 	if (err == -ENOENT)
 		return ipcuckoo_nl_no_such_set(info->attrs, info->extack);
 	if (err != -EEXIST)
@@ -243,7 +246,7 @@ int ipcuckoo_nl_set_swap_doit(struct sk_buff *skb, struct genl_info *info)
 
 	if (!other)
 		return -EINVAL;
-	err = ipcuckoo_set_swap(ipcuckoo_net(genl_info_net(info)), name, other);
+	err = ipcuckoo_names_swap(ipcuckoo_net(genl_info_net(info)), name, other);
 	if (err == -ENOENT)
 		return ipcuckoo_nl_no_such_set(info->attrs, info->extack);
 	if (err == -ESRCH) {
@@ -294,53 +297,13 @@ static int fill_mask(struct sk_buff *skb, const struct ipcuckoo_set *set)
 	return nla_put(skb, IPCUCKOO_A_BITMASK, IPCUCKOO_HOST6_SIZE, data);
 }
 
-/* What only a filter has. */
-static int fill_shape(struct sk_buff *skb, const struct ipcuckoo_filter_shape *shape)
-{
-	if (!shape->bits)
-		return 0;
-	return nla_put_u8(skb, IPCUCKOO_A_BITS, shape->bits) ||
-	       nla_put_u32(skb, IPCUCKOO_A_CAPACITY, shape->capacity);
-}
-
-static int fill_flags(struct sk_buff *skb, const struct ipcuckoo_set *set)
-{
-	u32 flags = (set->entries.shape.multi ? IPCUCKOO_F_MULTI : 0) |
-		    (set->forceadd ? IPCUCKOO_F_FORCEADD : 0);
-
-	return flags ? nla_put_u32(skb, IPCUCKOO_A_FLAGS, flags) : 0;
-}
-
-/* What a set keeps for its entries, if anything. */
-static int fill_keeps(struct sk_buff *skb, const struct ipcuckoo_set *set)
-{
-	u32 options = set->entries.options;
-
-	if (!options)
-		return 0;
-	return nla_put_u32(skb, IPCUCKOO_A_OPTIONS, options) ||
-	       (options & IPCUCKOO_O_TIMEOUT &&
-		(nla_put_u32(skb, IPCUCKOO_A_TIMEOUT, set->timeout) ||
-		 ipcuckoo_nl_put_u64(skb, IPCUCKOO_A_EXPIRED, set->entries.expired)));
-}
-
-/* What a set was made as. */
-int ipcuckoo_nl_fill_options(struct sk_buff *skb, const struct ipcuckoo_set *set)
-{
-	return nla_put_u8(skb, IPCUCKOO_A_TYPE, set->type) ||
-	       nla_put_u8(skb, IPCUCKOO_A_FAMILY, set->family) ||
-	       nla_put_u32(skb, IPCUCKOO_A_MAXELEM, set->maxelem) ||
-	       fill_shape(skb, &set->entries.shape) || fill_flags(skb, set) ||
-	       fill_keeps(skb, set) ? -EMSGSIZE : 0;
-}
-
 static int fill_failures(struct sk_buff *skb, const struct ipcuckoo_set *set)
 {
 	int i, err = 0;
 
 	for (i = 0; i < IPCUCKOO_FAILURES && !err; i++)
-		err = ipcuckoo_nl_put_u64(skb, IPCUCKOO_A_FAILED_FULL + i,
-					  atomic64_read(&set->failed[i]));
+		err = ipcuckoo_wire_put_u64(skb, IPCUCKOO_A_FAILED_FULL + i,
+					    atomic64_read(&set->failed[i]));
 	return err;
 }
 
@@ -349,26 +312,26 @@ static int fill_set(struct sk_buff *skb, struct ipcuckoo_set *set)
 	struct ipcuckoo_entries *e = &set->entries;
 
 	return nla_put_string(skb, IPCUCKOO_A_SET, set->name) ||
-	       ipcuckoo_nl_fill_options(skb, set) ||
-	       nla_put_u32(skb, IPCUCKOO_A_ENTRIES, ipcuckoo_set_count(set)) ||
-	       nla_put_u32(skb, IPCUCKOO_A_HOSTS, ipcuckoo_set_count(set) -
+	       ipcuckoo_wire_fill_options(skb, set) ||
+	       nla_put_u32(skb, IPCUCKOO_A_ENTRIES, ipcuckoo_usage_live(&set->entries)) ||
+	       nla_put_u32(skb, IPCUCKOO_A_HOSTS, ipcuckoo_usage_live(&set->entries) -
 			   ipcuckoo_usage_live_of(e, IPCUCKOO_NETS4) -
 			   ipcuckoo_usage_live_of(e, IPCUCKOO_NETS6)) ||
 	       nla_put_u32(skb, IPCUCKOO_A_HASHSIZE, set->notes.hashsize) ||
 	       nla_put_u8(skb, IPCUCKOO_A_BUCKETSIZE, set->notes.bucketsize) ||
 	       nla_put_u32(skb, IPCUCKOO_A_INITVAL, set->notes.initval) ||
 	       fill_mask(skb, set) ||
-	       ipcuckoo_nl_put_u64(skb, IPCUCKOO_A_MEMORY, ipcuckoo_set_memory(set)) ||
-	       ipcuckoo_nl_put_u64(skb, IPCUCKOO_A_SLOTS, ipcuckoo_usage_slots(e)) ||
+	       ipcuckoo_wire_put_u64(skb, IPCUCKOO_A_MEMORY, ipcuckoo_set_memory(set)) ||
+	       ipcuckoo_wire_put_u64(skb, IPCUCKOO_A_SLOTS, ipcuckoo_usage_slots(e)) ||
 	       nla_put_u32(skb, IPCUCKOO_A_ATTACHMENTS,
 			   READ_ONCE(set->attachments)) ||
-	       ipcuckoo_nl_put_u64(skb, IPCUCKOO_A_GENERATION, e->generation) ||
+	       ipcuckoo_wire_put_u64(skb, IPCUCKOO_A_GENERATION, e->generation) ||
 	       nla_put_u32(skb, IPCUCKOO_A_GROWTHS, e->growths) ||
 	       nla_put_u32(skb, IPCUCKOO_A_REKEYS, e->rekeys) ||
-	       ipcuckoo_nl_put_u64(skb, IPCUCKOO_A_DISPLACED,
-				   ipcuckoo_usage_displaced(e)) ||
-	       ipcuckoo_nl_put_u64(skb, IPCUCKOO_A_FALLBACKS, ipcuckoo_usage_fallbacks(e)) ||
-	       ipcuckoo_nl_put_u64(skb, IPCUCKOO_A_RETRIES, atomic64_read(&e->retries)) ||
+	       ipcuckoo_wire_put_u64(skb, IPCUCKOO_A_DISPLACED,
+				     ipcuckoo_usage_displaced(e)) ||
+	       ipcuckoo_wire_put_u64(skb, IPCUCKOO_A_FALLBACKS, ipcuckoo_usage_fallbacks(e)) ||
+	       ipcuckoo_wire_put_u64(skb, IPCUCKOO_A_RETRIES, atomic64_read(&e->retries)) ||
 	       fill_failures(skb, set) ?
 	       -EMSGSIZE : 0;
 }
@@ -460,7 +423,7 @@ int ipcuckoo_nl_set_flush_doit(struct sk_buff *skb, struct genl_info *info)
 	err = ipcuckoo_nl_name_or_all(info, &name);
 	if (err)
 		return err;
-	err = name ? flush_one(pernet, name) : ipcuckoo_set_flush_all(pernet);
+	err = name ? flush_one(pernet, name) : ipcuckoo_names_flush_all(pernet);
 	if (err == -ENOENT && ipcuckoo_nl_flag(info->attrs, IPCUCKOO_F_EXIST))
 		return 0;
 	if (err == -ENOENT)

@@ -42,8 +42,6 @@
  * has returned. That is safe, because the end of the module removes the file, or
  * waits for the work item that does, and that waits for release() to return.
  */
-#include <linux/ctype.h>
-#include <linux/inet.h>
 #include <linux/module.h>
 #include <linux/proc_fs.h>
 #include <linux/sched/signal.h>
@@ -51,18 +49,15 @@
 #include <linux/slab.h>
 #include <linux/uaccess.h>
 
-#include "change.h"
-#include "compat.h"
+#include "attach.h"
 #include "net.h"
 #include "procfs.h"
+#include "procfs_command.h"
 #include "set.h"
 #include "usage.h"
 
 /* Bytes of one write; more than cat or dd write at a time. */
 #define WRITE_MAX	SZ_1M
-
-/* The longest command. */
-#define LINE_MAX	sizeof("+ffff:ffff:ffff:ffff:ffff:ffff:255.255.255.255/128")
 
 static const char *type_name(u8 type)
 {
@@ -211,7 +206,7 @@ static int sets_show(struct seq_file *m, void *v)
 	strscpy(reader->shown, set->name, sizeof(reader->shown));
 	seq_printf(m, "%s %s %s %u %u %llu %zu %u\n", set->name,
 		   type_name(set->type), family_name(set->family),
-		   ipcuckoo_set_count(set), set->maxelem,
+		   ipcuckoo_usage_live(&set->entries), set->maxelem,
 		   ipcuckoo_usage_slots(&set->entries),
 		   ipcuckoo_set_memory(set), READ_ONCE(set->attachments));
 	mutex_unlock(&set->entries.mutex);
@@ -447,7 +442,7 @@ static int set_show(struct seq_file *m, void *v)
 		   type_name(set->type), family_name(set->family),
 		   set->maxelem);
 	seq_printf(m, "entries %u\nslots %llu\nbytes %zu\nattachments %u\n",
-		   ipcuckoo_set_count(set), ipcuckoo_usage_slots(e),
+		   ipcuckoo_usage_live(&set->entries), ipcuckoo_usage_slots(e),
 		   ipcuckoo_set_memory(set), READ_ONCE(set->attachments));
 	if (ipcuckoo_entries_approximate(e))
 		seq_printf(m, "bits %u\ncapacity %u\nmulti %s\n", e->shape.bits,
@@ -506,181 +501,6 @@ static int set_release(struct inode *inode, struct file *file)
 	return 0;
 }
 
-enum command_type {
-	COMMAND_ADD = '+',
-	COMMAND_DEL = '-',
-	COMMAND_FLUSH = '/',
-};
-
-struct command {
-	char type;
-	struct ipcuckoo_entry entry;
-};
-
-/* What the parsers below take and others would read as something else: octets
- * and lengths with leading zeros, groups of more than four digits.
- */
-static bool plain_numbers(const char *text)
-{
-	const char *number = text;
-	size_t digits;
-	bool decimal;
-
-	for (; *number; number += max_t(size_t, digits, 1)) {
-		digits = strspn(number, "0123456789abcdefABCDEF");
-		decimal = number[digits] == '.' ||
-			  (number > text && strchr("./", number[-1]));
-		if (digits > 4 || (decimal && digits > 1 && *number == '0'))
-			return false;
-	}
-	return true;
-}
-
-static int parse_entry(const char *text, struct ipcuckoo_entry *entry)
-{
-	const char *slash = strchr(text, '/');
-	size_t len = slash ? slash - text : strlen(text);
-	const char *end;
-	u8 addr[16];
-
-	if (!plain_numbers(text))
-		return -EINVAL;
-	entry->v6 = strnchr(text, len, ':');
-	entry->len = entry->v6 ? 128 : 32;
-	if (entry->v6 ? !in6_pton(text, len, addr, -1, &end) :
-			!in4_pton(text, len, addr, -1, &end))
-		return -EINVAL;
-	if (end != text + len)
-		return -EINVAL;
-	if (slash && (!isdigit(slash[1]) || kstrtou8(slash + 1, 10, &entry->len)))
-		return -EINVAL;
-	entry->addr.hi = entry->v6 ? get_unaligned_be64(addr) : 0;
-	entry->addr.lo = entry->v6 ? get_unaligned_be64(addr + 8) :
-				     get_unaligned_be32(addr);
-	return 0;
-}
-
-static int parse_command(const struct ipcuckoo_set *set, const char *line,
-			 struct command *command)
-{
-	int err;
-
-	command->type = *line;
-	switch (*line) {
-	case COMMAND_FLUSH:
-		return line[1] ? -EINVAL : 0;
-	case COMMAND_DEL:
-		if (!ipcuckoo_set_deletes(set))
-			return -EOPNOTSUPP;
-		fallthrough;
-	case COMMAND_ADD:
-		err = parse_entry(line + 1, &command->entry);
-		return err ?: ipcuckoo_set_normalize(set, &command->entry);
-	default:
-		return -EINVAL;
-	}
-}
-
-/* Add or delete an entry. A line says nothing else of it: it gets the set's timeout. */
-static int apply_command(struct ipcuckoo_set *set, struct ipcuckoo_entries *e,
-			 struct command *command)
-{
-	const struct ipcuckoo_given given = ipcuckoo_given_nothing(set->timeout);
-	int err;
-
-	if (command->type == COMMAND_ADD) {
-		err = ipcuckoo_change_add_one(set, e, &command->entry, &given);
-		return err == -EEXIST ? 0 : err;
-	}
-	err = ipcuckoo_change_del_one(set, e, &command->entry);
-	return err == -ENOENT ? 0 : err;
-}
-
-/* A single command changes the contents in place, as a batch of one entry. */
-static int apply_single(struct ipcuckoo_set *set, const struct command *command)
-{
-	struct ipcuckoo_change_result result;
-	struct ipcuckoo_batch batch;
-	u8 data[IPCUCKOO_NET6_SIZE];
-
-	if (command->type == COMMAND_FLUSH)
-		return ipcuckoo_set_flush(set);
-	ipcuckoo_batch_single(&batch, data, &command->entry);
-	return command->type == COMMAND_ADD ?
-	       ipcuckoo_change_add(set, &batch, true, &result) :
-	       ipcuckoo_change_del(set, &batch, true, &result);
-}
-
-/* The commands that a write comes to: those behind its last flush. */
-static size_t after_flush(const struct command *commands, size_t count)
-{
-	while (count && commands[count - 1].type != COMMAND_FLUSH)
-		count--;
-	return count;
-}
-
-/* Several commands are applied to contents aside, which then replace those of the
- * set: packets see them in one step. What a flush deletes again is not added first.
- */
-static int apply_commands(struct ipcuckoo_set *set, struct command *commands,
-			  size_t count)
-{
-	struct ipcuckoo_entries *next = ipcuckoo_change_aside(set);
-	size_t i = after_flush(commands, count);
-	int err = 0;
-
-	if (IS_ERR(next))
-		return PTR_ERR(next);
-	if (!i)
-		err = ipcuckoo_entries_copy(next, &set->entries);
-	for (; i < count && !err; i++) {
-		err = fatal_signal_pending(current) ? -EINTR :
-		      apply_command(set, next, &commands[i]);
-		cond_resched();
-	}
-	if (!err)
-		ipcuckoo_set_replace(set, next);
-	ipcuckoo_change_aside_end(next);
-	return err;
-}
-
-static size_t count_lines(const char *text)
-{
-	size_t lines = 0;
-
-	for (; *text; text++)
-		lines += *text == '\n';
-	return lines;
-}
-
-/* Parse and apply @text, which ends in a newline. Destroys it. */
-static int run_commands(struct ipcuckoo_set *set, char *text)
-{
-	size_t count = 0, lines = count_lines(text);
-	struct command *commands;
-	char *line;
-	int err = 0;
-
-	commands = kvmalloc_array(lines, sizeof(*commands), GFP_KERNEL_ACCOUNT);
-	if (!commands)
-		return -ENOMEM;
-	for (; count < lines && !err; count++) {
-		line = strsep(&text, "\n");
-		err = strlen(line) < LINE_MAX ?
-		      parse_command(set, line, &commands[count]) : -EINVAL;
-		cond_resched();
-	}
-	if (!err)
-		err = ipcuckoo_set_lock(set);
-	if (!err) {
-		err = count == 1 ? apply_single(set, commands) :
-				   apply_commands(set, commands, count);
-		ipcuckoo_set_unlock(set);
-	}
-	kvfree(commands);
-	return err;
-}
-
 static ssize_t set_write(struct file *file, const char __user *buf, size_t size,
 			 loff_t *pos)
 {
@@ -701,7 +521,7 @@ static ssize_t set_write(struct file *file, const char __user *buf, size_t size,
 	else if (text[size - 1] != '\n' || strlen(text) != size)
 		err = -EINVAL;
 	else
-		err = run_commands(set, text);
+		err = ipcuckoo_proc_run(set, text);
 	kvfree(text);
 	return err ?: size;
 }

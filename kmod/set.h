@@ -153,19 +153,11 @@ struct ipcuckoo_set_options {
 
 int ipcuckoo_set_init(void);
 void ipcuckoo_set_exit(void);
-bool ipcuckoo_set_name_valid(const char *name);
 void ipcuckoo_set_name(const struct ipcuckoo_set *set, char name[IPCUCKOO_NAME_SIZE]);
-int ipcuckoo_set_create(struct ipcuckoo_net *pernet, const char *name,
-			const struct ipcuckoo_set_options *options);
-int ipcuckoo_set_destroy(struct ipcuckoo_net *pernet, const char *name);
-int ipcuckoo_set_destroy_all(struct ipcuckoo_net *pernet);
-void ipcuckoo_set_exit_net(struct ipcuckoo_net *pernet);
-int ipcuckoo_set_rename(struct ipcuckoo_net *pernet, const char *from,
-			const char *to);
-int ipcuckoo_set_swap(struct ipcuckoo_net *pernet, const char *name,
-		      const char *other);
-int ipcuckoo_set_flush_all(struct ipcuckoo_net *pernet);
 
+struct ipcuckoo_set *ipcuckoo_set_alloc(struct ipcuckoo_net *pernet, const char *name,
+					const struct ipcuckoo_set_options *options);
+void ipcuckoo_set_insert(struct ipcuckoo_net *pernet, struct ipcuckoo_set *set);
 struct ipcuckoo_set *ipcuckoo_set_find(struct ipcuckoo_net *pernet,
 				       const char *name);
 struct ipcuckoo_set *ipcuckoo_set_get(struct ipcuckoo_net *pernet,
@@ -184,7 +176,6 @@ int ipcuckoo_set_normalize(const struct ipcuckoo_set *set,
 bool ipcuckoo_set_deletes(const struct ipcuckoo_set *set);
 int ipcuckoo_set_flush(struct ipcuckoo_set *set);
 void ipcuckoo_set_replace(struct ipcuckoo_set *set, struct ipcuckoo_entries *shadow);
-u32 ipcuckoo_set_count(struct ipcuckoo_set *set);
 u32 ipcuckoo_set_limit(const struct ipcuckoo_set *set);
 int ipcuckoo_set_change(struct ipcuckoo_set *set, u32 maxelem);
 void ipcuckoo_set_gc(struct ipcuckoo_set *set);

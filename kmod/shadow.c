@@ -458,7 +458,7 @@ int ipcuckoo_shadow_commit(struct ipcuckoo_shadow *shadow, bool override,
 		/* If there is no memory to save memory with, it can wait. */
 		ipcuckoo_entries_trim(&shadow->entries);
 		ipcuckoo_set_replace(set, &shadow->entries);
-		*entries = ipcuckoo_set_count(set);
+		*entries = ipcuckoo_usage_live(&set->entries);
 		shadow->spent = true;
 	}
 	mutex_unlock(&shadow->entries.mutex);

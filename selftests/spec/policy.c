@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Prints what the module's policies, operations and groups say, for test_spec, which cuts their
- * definitions out of ../../kmod/netlink*.c into fragments.h. Here is as much of the kernel's
+ * definitions out of ../../kmod/netlink*.c and wire.c into fragments.h. Here is as much of the kernel's
  * vocabulary as they use.
  */
 #include <net/if.h>
@@ -59,7 +59,7 @@ struct genl_multicast_group {
 	int flags;
 };
 
-enum { IPCUCKOO_NL_GROUP_EVENTS };
+enum { IPCUCKOO_WIRE_GROUP_EVENTS };
 
 #include "fragments.h"
 

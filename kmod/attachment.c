@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Attachments as objects: see attachment.h. */
+#include <linux/err.h>
+#include <linux/percpu.h>
+#include <linux/slab.h>
+
+#include "attachment.h"
+#include "mem.h"
+
+/* What each packet reads of an attachment, and the lock of the rate limit. */
+static_assert(!IS_ENABLED(CONFIG_SMP) ||
+	      (offsetofend(struct ipcuckoo_attachment, rule) - 1) / SMP_CACHE_BYTES <
+	      offsetof(struct ipcuckoo_attachment, limit) / SMP_CACHE_BYTES);
+
+/* Hooks that an attachment may run at: both directions of both families. */
+#define HOOKS_MAX	4
+
+/* What a hook takes, about: ours, its chain, and what netfilter keeps of it. */
+#define HOOK_SIZE	512
+
+/* What an attachment takes with its counters, and where no other one is the hooks. */
+static size_t attachment_size(void)
+{
+	return kmalloc_size_roundup(sizeof(struct ipcuckoo_attachment)) +
+	       num_possible_cpus() * sizeof(struct ipcuckoo_counter) +
+	       HOOKS_MAX * HOOK_SIZE;
+}
+
+/**
+ * ipcuckoo_attachment_free() - free an attachment that no packet meets
+ * @at:		attachment
+ * @mem:	account it was charged to
+ */
+void ipcuckoo_attachment_free(struct ipcuckoo_attachment *at, struct ipcuckoo_mem *mem)
+{
+	free_percpu(at->counter);
+	kfree(at);
+	ipcuckoo_mem_uncharge(mem, attachment_size());
+}
+
+/**
+ * ipcuckoo_attachment_alloc() - make an attachment that does nothing yet
+ * @mem:	account to charge
+ *
+ * Context: process context, may sleep.
+ * Return: an attachment, or ERR_PTR(-ENOMEM, -EDQUOT or -EINTR).
+ */
+struct ipcuckoo_attachment *ipcuckoo_attachment_alloc(struct ipcuckoo_mem *mem)
+{
+	struct ipcuckoo_attachment *at;
+	int cpu;
+
+	if (!ipcuckoo_mem_charge(mem, attachment_size()))
+		return ERR_PTR(ipcuckoo_mem_refusal());
+	at = kzalloc(sizeof(*at), GFP_KERNEL_ACCOUNT);
+	if (at)
+		at->counter = alloc_percpu_gfp(struct ipcuckoo_counter,
+					       GFP_KERNEL_ACCOUNT | __GFP_ZERO);
+	if (!at || !at->counter) {
+		kfree(at);
+		ipcuckoo_mem_uncharge(mem, attachment_size());
+		return ERR_PTR(-ENOMEM);
+	}
+	for_each_possible_cpu(cpu)
+		u64_stats_init(&per_cpu_ptr(at->counter, cpu)->syncp);
+	return at;
+}
+
+static void free_rcu(struct rcu_head *rcu)
+{
+	struct ipcuckoo_attachment *at = container_of(rcu,
+						      struct ipcuckoo_attachment,
+						      rcu);
+	struct ipcuckoo_mem *mem = at->mem;
+
+	ipcuckoo_attachment_free(at, mem);
+	ipcuckoo_mem_release(mem, attachment_size());
+}
+
+/**
+ * ipcuckoo_attachment_retire() - free an attachment after a grace period
+ * @at:		attachment that no chain has any more
+ * @mem:	account it was charged to
+ */
+void ipcuckoo_attachment_retire(struct ipcuckoo_attachment *at, struct ipcuckoo_mem *mem)
+{
+	at->mem = mem;
+	ipcuckoo_mem_retire(mem, attachment_size());
+	call_rcu(&at->rcu, free_rcu);
+}
+
+/**
+ * ipcuckoo_attachment_count() - what matched so far
+ * @at:		attachment; the namespace's mutex is held
+ */
+struct ipcuckoo_counter
+ipcuckoo_attachment_count(const struct ipcuckoo_attachment *at)
+{
+	const struct ipcuckoo_counter *counter;
+	struct ipcuckoo_counter sum = {};
+	u64 packets, bytes;
+	unsigned int start;
+	int cpu;
+
+	for_each_possible_cpu(cpu) {
+		counter = per_cpu_ptr(at->counter, cpu);
+		do {
+			start = u64_stats_fetch_begin(&counter->syncp);
+			packets = READ_ONCE(counter->packets);
+			bytes = READ_ONCE(counter->bytes);
+		} while (u64_stats_fetch_retry(&counter->syncp, start));
+		sum.packets += packets;
+		sum.bytes += bytes;
+	}
+	return sum;
+}

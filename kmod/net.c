@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Module parameters, and what they mean for a network namespace. See net.h. */
+#include <linux/minmax.h>
+#include <linux/module.h>
+#include <linux/moduleparam.h>
+#include <linux/netfilter_ipv4.h>
+
+#include "net.h"
+
+unsigned int ipcuckoo_net_id;
+
+/* MiB; anything larger would not fit in an unsigned long of bytes. */
+#define MEMORY_LIMIT_MAX	(ULONG_MAX >> 20)
+
+static unsigned long memory_limit;
+static unsigned long userns_memory_limit = 64;
+
+static int set_mib(const char *val, const struct kernel_param *kp)
+{
+	unsigned long mib;
+	int err = kstrtoul(val, 0, &mib);
+
+	if (!err && mib > MEMORY_LIMIT_MAX)
+		err = -ERANGE;
+	if (err)
+		pr_err("ipcuckoo: %s=%s: give MiB, 0 to %lu\n",
+		       kp->name, val, MEMORY_LIMIT_MAX);
+	else
+		*(unsigned long *)kp->arg = mib;
+	return err;
+}
+
+static const struct kernel_param_ops mib_ops = {
+	.set = set_mib,
+	.get = param_get_ulong,
+};
+
+module_param_cb(memory_limit, &mib_ops, &memory_limit, 0444);
+MODULE_PARM_DESC(memory_limit,
+		 "MiB that a network namespace may have of sets and all that belongs to them (default 0: no limit)");
+
+module_param_cb(userns_memory_limit, &mib_ops, &userns_memory_limit, 0444);
+MODULE_PARM_DESC(userns_memory_limit,
+		 "MiB likewise for a network namespace of another user namespace than the first, if memory_limit is not less (default 64: see userns; 0: memory_limit alone)");
+
+/**
+ * ipcuckoo_net_memory_limit() - bytes that a network namespace may have
+ * @net:	namespace
+ *
+ * Anybody can make a user namespace, and network namespaces in it: hence a limit of
+ * its own for those.
+ *
+ * Return: 0 for no limit.
+ */
+unsigned long ipcuckoo_net_memory_limit(const struct net *net)
+{
+	unsigned long other = net->user_ns == &init_user_ns ? 0 : userns_memory_limit;
+
+	return min_not_zero(memory_limit, other) << 20;
+}
+
+unsigned int ipcuckoo_maxelem;
+
+static int set_maxelem(const char *val, const struct kernel_param *kp)
+{
+	int err = kstrtouint(val, 0, &ipcuckoo_maxelem);
+
+	if (err)
+		pr_err("ipcuckoo: maxelem=%s: give a number of entries, 0 to %u\n",
+		       val, U32_MAX);
+	return err;
+}
+
+static const struct kernel_param_ops maxelem_ops = {
+	.set = set_maxelem,
+	.get = param_get_uint,
+};
+
+module_param_cb(maxelem, &maxelem_ops, &ipcuckoo_maxelem, 0444);
+MODULE_PARM_DESC(maxelem,
+		 "entries a set may hold unless it is made with another limit (default 0: no limit)");
+
+bool ipcuckoo_userns;
+
+module_param_named(userns, ipcuckoo_userns, bool, 0444);
+MODULE_PARM_DESC(userns,
+		 "whether user namespaces other than the first may use the module (default N: only root of the machine)");
+
+int ipcuckoo_hook_priority = NF_IP_PRI_RAW_BEFORE_DEFRAG;
+
+static int set_priority(const char *val, const struct kernel_param *kp)
+{
+	int priority;
+	int err = kstrtoint(val, 0, &priority);
+
+	if (!err && (priority < -IPCUCKOO_PRIORITY_MAX || priority > IPCUCKOO_PRIORITY_MAX))
+		err = -ERANGE;
+	if (err)
+		pr_err("ipcuckoo: priority=%s: give a number from %d to %d\n",
+		       val, -IPCUCKOO_PRIORITY_MAX, IPCUCKOO_PRIORITY_MAX);
+	else
+		ipcuckoo_hook_priority = priority;
+	return err;
+}
+
+static const struct kernel_param_ops priority_ops = {
+	.set = set_priority,
+	.get = param_get_int,
+};
+
+module_param_cb(priority, &priority_ops, &ipcuckoo_hook_priority, 0444);
+MODULE_PARM_DESC(priority,
+		 "netfilter priority of the hooks (default -450: before defragmentation)");

@@ -1,0 +1,382 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* What all handlers of requests use: see netlink_request.h. */
+#include <linux/module.h>
+#include <linux/netlink.h>
+#include <net/genetlink.h>
+#include <net/sock.h>
+
+#include "compat.h"
+#include "names.h"
+#include "net.h"
+#include "netlink_request.h"
+#include "wire.h"
+
+/* Parsing */
+
+bool ipcuckoo_nl_flag(struct nlattr **attrs, u32 flag)
+{
+	return attrs[IPCUCKOO_A_FLAGS] &&
+	       nla_get_u32(attrs[IPCUCKOO_A_FLAGS]) & flag;
+}
+
+u32 ipcuckoo_nl_u32(struct nlattr **attrs, int attr, u32 otherwise)
+{
+	return attrs[attr] ? nla_get_u32(attrs[attr]) : otherwise;
+}
+
+/* An attribute that the request has to have: NULL, with an error, if not. */
+struct nlattr *ipcuckoo_nl_need(struct nlattr **attrs, int type,
+				struct netlink_ext_ack *extack)
+{
+	static const char * const sentences[] = {
+		[IPCUCKOO_A_SET] = "the name of a set is missing",
+		[IPCUCKOO_A_SET_TO] = "the name of the second set is missing",
+		[IPCUCKOO_A_TYPE] = "the type of the set is missing",
+		[IPCUCKOO_A_FAMILY] = "the family of the set is missing",
+		[IPCUCKOO_A_MAXELEM] = "the new limit is missing",
+		[IPCUCKOO_A_HOSTS4] = "there are no entries in the request",
+		[IPCUCKOO_A_SHADOW] = "the number of a shadow is missing",
+		[IPCUCKOO_A_DIRECTION] = "the direction is missing",
+		[IPCUCKOO_A_VERDICT] = "the verdict is missing",
+		[IPCUCKOO_A_MARK] = "the verdict mark needs a mark",
+		[IPCUCKOO_A_LOG] = "where to log is missing",
+		[IPCUCKOO_A_DEV] = "ingress is that of a device: its name is missing",
+	};
+
+	if (!attrs[type] && extack) {
+		extack->_msg = sentences[type];
+		NL_SET_ERR_ATTR_MISS(extack, NULL, type);
+	}
+	return attrs[type];
+}
+
+/* The name in an attribute: NULL, with an error, if it is none that sets have. */
+const char *ipcuckoo_nl_check_name(const struct nlattr *attr,
+				   struct netlink_ext_ack *extack)
+{
+	if (ipcuckoo_names_valid(nla_data(attr)))
+		return nla_data(attr);
+	NL_SET_ERR_MSG_ATTR(extack, attr,
+			    "a set's name has 1 to 31 ASCII letters, digits and punctuation characters but '/' and '\"', and is not '.' or '..'");
+	return NULL;
+}
+
+/* The name of a set: NULL, with an error, if it is missing or bad. */
+const char *ipcuckoo_nl_name(struct nlattr **attrs,
+			     struct netlink_ext_ack *extack)
+{
+	struct nlattr *attr = ipcuckoo_nl_need(attrs, IPCUCKOO_A_SET, extack);
+
+	return attr ? ipcuckoo_nl_check_name(attr, extack) : NULL;
+}
+
+int ipcuckoo_nl_no_such_set(struct nlattr **attrs, struct netlink_ext_ack *extack)
+{
+	NL_SET_ERR_MSG_ATTR(extack, attrs[IPCUCKOO_A_SET], "there is no set of that name");
+	return -ENOENT;
+}
+
+/* The set that a request names, held. */
+struct ipcuckoo_set *ipcuckoo_nl_set(struct net *net, struct nlattr **attrs,
+				     struct netlink_ext_ack *extack)
+{
+	const char *name = ipcuckoo_nl_name(attrs, extack);
+	struct ipcuckoo_set *set;
+
+	if (!name)
+		return ERR_PTR(-EINVAL);
+	set = ipcuckoo_set_get(ipcuckoo_net(net), name);
+	return set ?: ERR_PTR(ipcuckoo_nl_no_such_set(attrs, extack));
+}
+
+/* The set that a request names, held and locked. */
+struct ipcuckoo_set *ipcuckoo_nl_locked_set(struct genl_info *info)
+{
+	struct ipcuckoo_set *set = ipcuckoo_nl_set(genl_info_net(info), info->attrs,
+					   info->extack);
+	int err;
+
+	if (IS_ERR(set))
+		return set;
+	err = ipcuckoo_set_lock(set);
+	if (!err)
+		return set;
+	ipcuckoo_set_put(set);
+	if (err == -ENOENT)
+		ipcuckoo_nl_no_such_set(info->attrs, info->extack);
+	return ERR_PTR(err);
+}
+
+void ipcuckoo_nl_put_set(struct ipcuckoo_set *set)
+{
+	ipcuckoo_set_unlock(set);
+	ipcuckoo_set_put(set);
+}
+
+/* What an error means, for those that can happen anywhere. */
+static const struct {
+	int err;
+	const char *sentence;
+} sentences[] = {
+	{ -EINVAL,
+	  "not valid: host bits set, prefix too long, or IPv4-mapped (family any only, not all)" },
+	{ -EAFNOSUPPORT,
+	  "the set does not hold addresses of this family" },
+	{ -EOPNOTSUPP,
+	  "a set of this type holds hosts only; make a hash:net set for prefixes" },
+	{ -EEXIST,
+	  "the entry is in the set already" },
+	{ -ENOENT,
+	  "the entry is not in the set" },
+	{ -ENOSPC,
+	  "the set is full: its maxelem or capacity is reached, or its table takes no more" },
+	{ -EMLINK,
+	  "no place is left for a copy: an entry has eight at most, fewer if others share them" },
+	{ -E2BIG,
+	  "there are 1024 attachments here, or as many hooks as the kernel takes: detach some" },
+	{ -ENOPROTOOPT,
+	  "this kernel has no such logger: nf_log_syslog or nfnetlink_log cannot be loaded" },
+	{ -EAGAIN,
+	  "the module of the logger is being loaded: ask again soon" },
+	{ -ENODEV,
+	  "the module is being unloaded" },
+	{ -EDQUOT,
+	  "the memory limit of this network namespace is reached (module parameter memory_limit)" },
+	{ -ENOMEM,
+	  "out of memory" },
+};
+
+/* Let a sentence go with an error. */
+int ipcuckoo_nl_explain(struct netlink_ext_ack *extack, int err)
+{
+	unsigned int i;
+
+	for (i = 0; extack && i < ARRAY_SIZE(sentences); i++)
+		if (sentences[i].err == err)
+			extack->_msg = sentences[i].sentence;
+	return err;
+}
+
+/* ALL and a name exclude each other. */
+int ipcuckoo_nl_name_or_all(struct genl_info *info, const char **name)
+{
+	*name = NULL;
+	if (ipcuckoo_nl_flag(info->attrs, IPCUCKOO_F_ALL)) {
+		if (!info->attrs[IPCUCKOO_A_SET])
+			return 0;
+		NL_SET_ERR_MSG_ATTR(info->extack, info->attrs[IPCUCKOO_A_SET],
+				    "give the name of a set, or ask for all, not both");
+		return -EINVAL;
+	}
+	*name = ipcuckoo_nl_name(info->attrs, info->extack);
+	return *name ? 0 : -EINVAL;
+}
+
+/* Replies */
+
+/* A reply is begun before anything is changed, so that a change never fails for
+ * want of memory to tell of it.
+ */
+int ipcuckoo_nl_reply_begin(struct genl_info *info,
+			    struct ipcuckoo_nl_reply *reply)
+{
+	reply->skb = genlmsg_new(NLMSG_GOODSIZE, GFP_KERNEL);
+	if (!reply->skb)
+		return ipcuckoo_nl_explain(info->extack, -ENOMEM);
+	reply->header = genlmsg_put_reply(reply->skb, info, &ipcuckoo_wire_family,
+					  0, info->genlhdr->cmd);
+	return 0;
+}
+
+/* Replies are small: all of any fits. */
+void ipcuckoo_nl_reply_u32(struct ipcuckoo_nl_reply *reply, int attr, u32 value)
+{
+	WARN_ON_ONCE(nla_put_u32(reply->skb, attr, value));
+}
+
+/* Send a reply, or with an error drop it. A client that does not read its
+ * socket does without; what it asked for is done.
+ */
+int ipcuckoo_nl_reply_end(struct genl_info *info,
+			  struct ipcuckoo_nl_reply *reply, int err)
+{
+	if (err) {
+		nlmsg_free(reply->skb);
+		return err;
+	}
+	genlmsg_end(reply->skb, reply->header);
+	genlmsg_reply(reply->skb, info);
+	return 0;
+}
+
+/* Begin a message of a dump; cb->seq says of which state of things it tells.
+ * Returns NULL if there is no room.
+ */
+void *ipcuckoo_nl_dump_put(struct sk_buff *skb, struct netlink_callback *cb,
+			   u8 cmd)
+{
+	void *header = genlmsg_put(skb, NETLINK_CB(cb->skb).portid,
+				   cb->nlh->nlmsg_seq, &ipcuckoo_wire_family,
+				   NLM_F_MULTI, cmd);
+
+	if (header)
+		genl_dump_check_consistent(cb, header);
+	return header;
+}
+
+/* Entries */
+
+/* As many comments as entries, none too long, and no more than these. */
+static bool comments_fit(const struct nlattr *attr, u32 total)
+{
+	const char *p = nla_data(attr), *end = p + nla_len(attr);
+	size_t len;
+
+	while (total--) {
+		len = strnlen(p, end - p);
+		if (p + len == end || len > IPCUCKOO_COMMENT_MAX)
+			return false;
+		p += len + 1;
+	}
+	return p == end;
+}
+
+static bool timeouts_fit(const struct nlattr *attr, u32 total)
+{
+	const u8 *p = nla_data(attr);
+
+	for (; total--; p += IPCUCKOO_TIMEOUT_SIZE)
+		if (get_unaligned_be32(p) > IPCUCKOO_TIMEOUT_MAX)
+			return false;
+	return true;
+}
+
+/* What comes with the entries of a request that may bring something. */
+static int get_exts(struct genl_info *info, struct ipcuckoo_batch *batch, u32 total)
+{
+	const struct ipcuckoo_wire_ext *ext;
+	const struct nlattr *attr;
+	unsigned int i;
+
+	for (i = 0; i < IPCUCKOO_WIRE_EXTS; i++) {
+		ext = &ipcuckoo_wire_exts[i];
+		attr = info->attrs[ext->attr];
+		batch->ext[i] = attr ? nla_data(attr) : NULL;
+		if (!attr)
+			continue;
+		if (ext->size ? nla_len(attr) != (u64)ext->size * total :
+				!comments_fit(attr, total)) {
+			NL_SET_ERR_MSG_ATTR(info->extack, attr,
+					    "not as much of this as there are entries, or a comment without an end or of more than 255 bytes");
+			return -EINVAL;
+		}
+	}
+	attr = info->attrs[IPCUCKOO_A_TIMEOUTS];
+	if (attr && !timeouts_fit(attr, total)) {
+		NL_SET_ERR_MSG_ATTR(info->extack, attr,
+				    "a timeout has 2147483647 seconds at most");
+		return -ERANGE;
+	}
+	return 0;
+}
+
+/* Does the set keep what comes with the entries? */
+int ipcuckoo_nl_check_exts(struct genl_info *info, const struct ipcuckoo_set *set)
+{
+	const struct ipcuckoo_wire_ext *ext;
+
+	for (ext = ipcuckoo_wire_exts; ext < ipcuckoo_wire_exts + IPCUCKOO_WIRE_EXTS; ext++) {
+		if (!info->attrs[ext->attr])
+			continue;
+		if (ext->option ? set->entries.options & ext->option :
+				  set->type == IPCUCKOO_TYPE_HASH_NET)
+			continue;
+		NL_SET_BAD_ATTR(info->extack, info->attrs[ext->attr]);
+		if (info->extack)
+			info->extack->_msg = ext->sentence;
+		return -EOPNOTSUPP;
+	}
+	return 0;
+}
+
+/* The packed entries of a request, one at least; nothing comes with them. */
+int ipcuckoo_nl_get_entries(struct genl_info *info, struct ipcuckoo_batch *batch,
+			    u32 *total)
+{
+	struct nlattr *attr, *empty = NULL;
+	int kind;
+
+	*batch = (struct ipcuckoo_batch){};
+	*total = 0;
+	for (kind = 0; kind < IPCUCKOO_KINDS; kind++) {
+		attr = info->attrs[ipcuckoo_wire_entry_attr[kind]];
+		batch->data[kind] = attr ? nla_data(attr) : NULL;
+		batch->count[kind] = attr ? nla_len(attr) / ipcuckoo_wire_entry_size[kind] : 0;
+		if (attr && nla_len(attr) % ipcuckoo_wire_entry_size[kind]) {
+			NL_SET_ERR_MSG_ATTR(info->extack, attr,
+					    "packed entries do not fill the attribute evenly");
+			return -EINVAL;
+		}
+		*total += batch->count[kind];
+		empty = empty ?: attr;
+	}
+	if (*total)
+		return 0;
+	if (empty)
+		NL_SET_ERR_MSG_ATTR(info->extack, empty, "there are no entries in it");
+	else
+		ipcuckoo_nl_need(info->attrs, IPCUCKOO_A_HOSTS4, info->extack);
+	return -EINVAL;
+}
+
+/* The packed entries of an addition, and what comes with them. */
+int ipcuckoo_nl_get_batch(struct genl_info *info, struct ipcuckoo_batch *batch)
+{
+	u32 total;
+
+	return ipcuckoo_nl_get_entries(info, batch, &total) ?: get_exts(info, batch, total);
+}
+
+/* Point at the entry that is to blame, or at what has no room for all. */
+void ipcuckoo_nl_blame_entry(struct genl_info *info,
+			     const struct ipcuckoo_batch_cursor *at)
+{
+	struct netlink_ext_ack *extack = info->extack;
+
+	if (!extack)
+		return;
+	if (at->kind >= IPCUCKOO_KINDS) {
+		NL_SET_BAD_ATTR(extack, info->attrs[IPCUCKOO_A_SET] ?:
+					info->attrs[IPCUCKOO_A_SHADOW]);
+		return;
+	}
+	NL_SET_BAD_ATTR(extack, info->attrs[ipcuckoo_wire_entry_attr[at->kind]]);
+	memcpy(extack->cookie, &at->index, sizeof(at->index));
+	extack->cookie_len = sizeof(at->index);
+}
+
+/* Answer for a batch that was applied, or was not. */
+int ipcuckoo_nl_reply_batch(struct genl_info *info, struct ipcuckoo_nl_reply *reply,
+			    int err, const struct ipcuckoo_change_result *result)
+{
+	if (err) {
+		ipcuckoo_nl_explain(info->extack, err);
+		ipcuckoo_nl_blame_entry(info, &result->at);
+	} else {
+		ipcuckoo_nl_reply_u32(reply, IPCUCKOO_A_CHANGED, result->changed);
+		ipcuckoo_nl_reply_u32(reply, IPCUCKOO_A_UNCHANGED,
+				      result->unchanged);
+	}
+	return ipcuckoo_nl_reply_end(info, reply, err);
+}
+
+/* What is refused whatever the entries are. */
+int ipcuckoo_nl_check_delete(struct genl_info *info, const struct ipcuckoo_set *set)
+{
+	if (ipcuckoo_set_deletes(set))
+		return 0;
+	NL_SET_ERR_MSG_ATTR(info->extack, info->attrs[IPCUCKOO_A_SET] ?:
+					  info->attrs[IPCUCKOO_A_SHADOW],
+			    "nothing can be deleted from a filter that is not multi: the fingerprint may be another entry's");
+	return -EOPNOTSUPP;
+}

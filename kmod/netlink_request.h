@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* What all handlers of requests use: parsing, sentences for errors, replies. */
+#ifndef _IPCUCKOO_NETLINK_REQUEST_H
+#define _IPCUCKOO_NETLINK_REQUEST_H
+
+#include "batch.h"
+#include "change.h"
+
+struct genl_info;
+struct net;
+struct netlink_callback;
+struct netlink_ext_ack;
+struct nlattr;
+struct sk_buff;
+
+/* Reading requests. */
+bool ipcuckoo_nl_flag(struct nlattr **attrs, u32 flag);
+u32 ipcuckoo_nl_u32(struct nlattr **attrs, int attr, u32 otherwise);
+struct nlattr *ipcuckoo_nl_need(struct nlattr **attrs, int type,
+				struct netlink_ext_ack *extack);
+const char *ipcuckoo_nl_check_name(const struct nlattr *attr,
+				   struct netlink_ext_ack *extack);
+const char *ipcuckoo_nl_name(struct nlattr **attrs,
+			     struct netlink_ext_ack *extack);
+int ipcuckoo_nl_name_or_all(struct genl_info *info, const char **name);
+struct ipcuckoo_set *ipcuckoo_nl_set(struct net *net, struct nlattr **attrs,
+				     struct netlink_ext_ack *extack);
+struct ipcuckoo_set *ipcuckoo_nl_locked_set(struct genl_info *info);
+void ipcuckoo_nl_put_set(struct ipcuckoo_set *set);
+
+/* Errors. */
+int ipcuckoo_nl_no_such_set(struct nlattr **attrs,
+			    struct netlink_ext_ack *extack);
+int ipcuckoo_nl_explain(struct netlink_ext_ack *extack, int err);
+
+/* Replies. */
+struct ipcuckoo_nl_reply {
+	struct sk_buff *skb;
+	void *header;
+};
+
+int ipcuckoo_nl_reply_begin(struct genl_info *info,
+			    struct ipcuckoo_nl_reply *reply);
+void ipcuckoo_nl_reply_u32(struct ipcuckoo_nl_reply *reply, int attr, u32 value);
+int ipcuckoo_nl_reply_end(struct genl_info *info,
+			  struct ipcuckoo_nl_reply *reply, int err);
+void *ipcuckoo_nl_dump_put(struct sk_buff *skb, struct netlink_callback *cb,
+			   u8 cmd);
+
+/* Entries of requests. */
+int ipcuckoo_nl_get_entries(struct genl_info *info, struct ipcuckoo_batch *batch,
+			    u32 *total);
+int ipcuckoo_nl_get_batch(struct genl_info *info, struct ipcuckoo_batch *batch);
+int ipcuckoo_nl_check_exts(struct genl_info *info, const struct ipcuckoo_set *set);
+int ipcuckoo_nl_check_delete(struct genl_info *info, const struct ipcuckoo_set *set);
+void ipcuckoo_nl_blame_entry(struct genl_info *info,
+			     const struct ipcuckoo_batch_cursor *at);
+int ipcuckoo_nl_reply_batch(struct genl_info *info, struct ipcuckoo_nl_reply *reply,
+			    int err, const struct ipcuckoo_change_result *result);
+
+#endif /* _IPCUCKOO_NETLINK_REQUEST_H */

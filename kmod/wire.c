@@ -1,0 +1,301 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* The wire format: see wire.h. */
+#include <linux/module.h>
+#include <linux/netlink.h>
+#include <net/genetlink.h>
+
+#include "attachment.h"
+#include "compat.h"
+#include "set.h"
+#include "wire.h"
+
+/* Netlink lets a socket join the group if it has CAP_NET_ADMIN in the user namespace
+ * that owns the network namespace; there is no flag that asks for the first user
+ * namespace. With userns=0, event.c therefore sends nothing to network namespaces of
+ * others.
+ */
+static const struct genl_multicast_group groups[] = {
+	[IPCUCKOO_WIRE_GROUP_EVENTS] = {
+		.name = IPCUCKOO_GROUP_EVENTS,
+		.flags = GENL_MCAST_CAP_NET_ADMIN,
+	},
+};
+
+/* netlink.c adds the operations and registers it. */
+struct genl_family ipcuckoo_wire_family __ro_after_init = {
+	.name = IPCUCKOO_FAMILY_NAME,
+	.version = IPCUCKOO_FAMILY_VERSION,
+	.maxattr = IPCUCKOO_A_MAX,
+	.netnsok = true,
+	.parallel_ops = true,
+	.module = THIS_MODULE,
+	.mcgrps = groups,
+	.n_mcgrps = ARRAY_SIZE(groups),
+};
+
+/* Entries */
+
+const u8 ipcuckoo_wire_entry_attr[IPCUCKOO_KINDS] = {
+	[IPCUCKOO_HOSTS4] = IPCUCKOO_A_HOSTS4,
+	[IPCUCKOO_HOSTS6] = IPCUCKOO_A_HOSTS6,
+	[IPCUCKOO_NETS4] = IPCUCKOO_A_NETS4,
+	[IPCUCKOO_NETS6] = IPCUCKOO_A_NETS6,
+};
+
+const u8 ipcuckoo_wire_entry_size[IPCUCKOO_KINDS] = {
+	[IPCUCKOO_HOSTS4] = IPCUCKOO_HOST4_SIZE,
+	[IPCUCKOO_HOSTS6] = IPCUCKOO_HOST6_SIZE,
+	[IPCUCKOO_NETS4] = IPCUCKOO_NET4_SIZE,
+	[IPCUCKOO_NETS6] = IPCUCKOO_NET6_SIZE,
+};
+
+/**
+ * ipcuckoo_wire_put_entry() - write a packed entry
+ * @data:	ipcuckoo_wire_entry_size[@kind] bytes
+ * @entry:	entry
+ * @kind:	its kind
+ */
+void ipcuckoo_wire_put_entry(u8 *data, const struct ipcuckoo_entry *entry,
+			     enum ipcuckoo_kind kind)
+{
+	if (entry->v6) {
+		put_unaligned_be64(entry->addr.hi, data);
+		put_unaligned_be64(entry->addr.lo, data + 8);
+	} else {
+		put_unaligned_be32(entry->addr.lo, data);
+	}
+	if (ipcuckoo_kind_is_nets(kind))
+		data[ipcuckoo_wire_entry_size[kind] - 1] = entry->len;
+}
+
+/**
+ * ipcuckoo_wire_get_entry() - read a packed entry
+ * @data:	ipcuckoo_wire_entry_size[@kind] bytes
+ * @kind:	its kind
+ *
+ * Return: the entry as it was sent; nothing of it is checked.
+ */
+struct ipcuckoo_entry ipcuckoo_wire_get_entry(const u8 *data, enum ipcuckoo_kind kind)
+{
+	struct ipcuckoo_entry entry = { .v6 = ipcuckoo_kind_keyed(kind) };
+
+	if (entry.v6) {
+		entry.addr.hi = get_unaligned_be64(data);
+		entry.addr.lo = get_unaligned_be64(data + 8);
+		entry.len = 128;
+	} else {
+		entry.addr.lo = get_unaligned_be32(data);
+		entry.len = 32;
+	}
+	if (ipcuckoo_kind_is_nets(kind))
+		entry.len = data[ipcuckoo_wire_entry_size[kind] - 1];
+	return entry;
+}
+
+/* What comes with entries */
+
+const struct ipcuckoo_wire_ext ipcuckoo_wire_exts[IPCUCKOO_WIRE_EXTS] = {
+	[IPCUCKOO_WIRE_TIMEOUT] = {
+		IPCUCKOO_A_TIMEOUTS, IPCUCKOO_TIMEOUT_SIZE, IPCUCKOO_O_TIMEOUT,
+		"the set was made without the option TIMEOUT"
+	},
+	[IPCUCKOO_WIRE_COUNTERS] = {
+		IPCUCKOO_A_COUNTERS, IPCUCKOO_COUNTERS_SIZE, IPCUCKOO_O_COUNTERS,
+		"the set was made without the option COUNTERS"
+	},
+	[IPCUCKOO_WIRE_SKBINFO] = {
+		IPCUCKOO_A_SKBINFOS, IPCUCKOO_SKBINFO_SIZE, IPCUCKOO_O_SKBINFO,
+		"the set was made without the option SKBINFO"
+	},
+	[IPCUCKOO_WIRE_COMMENT] = {
+		IPCUCKOO_A_COMMENTS, 0, IPCUCKOO_O_COMMENT,
+		"the set was made without the option COMMENT"
+	},
+	[IPCUCKOO_WIRE_NOMATCH] = {
+		IPCUCKOO_A_NOMATCHES, IPCUCKOO_NOMATCH_SIZE, 0,
+		"only sets of type hash:net have exceptions"
+	},
+};
+
+/**
+ * ipcuckoo_wire_put_ext() - write an extension of an entry
+ * @data:	room for it
+ * @ext:	which of them
+ * @value:	value of the entry, in a set that has this extension
+ * @now:	the time, for what is left of a timeout
+ *
+ * Return: bytes written.
+ */
+size_t ipcuckoo_wire_put_ext(u8 *data, enum ipcuckoo_wire_ext_id ext,
+			     const struct ipcuckoo_value *value, u32 now)
+{
+	const char *comment;
+	struct ipcuckoo_skbinfo *info;
+	struct ipcuckoo_hits *hits;
+
+	switch (ext) {
+	case IPCUCKOO_WIRE_TIMEOUT:
+		put_unaligned_be32(ipcuckoo_left(value->expires, now), data);
+		break;
+	case IPCUCKOO_WIRE_COUNTERS:
+		hits = ipcuckoo_record_hits(value->record);
+		put_unaligned_be64(atomic64_read(&hits->packets), data);
+		put_unaligned_be64(atomic64_read(&hits->bytes), data + 8);
+		break;
+	case IPCUCKOO_WIRE_SKBINFO:
+		info = ipcuckoo_record_info(value->record);
+		put_unaligned_be64(info->mark, data);
+		put_unaligned_be32(info->prio, data + 8);
+		put_unaligned_be16(info->queue, data + 12);
+		put_unaligned_be16(0, data + 14);
+		break;
+	case IPCUCKOO_WIRE_COMMENT:
+		comment = ipcuckoo_record_comment(value->record) ?: "";
+		strcpy(data, comment);
+		return strlen(comment) + 1;
+	default:
+		*data = value->nomatch;
+		break;
+	}
+	return ipcuckoo_wire_exts[ext].size;
+}
+
+/**
+ * ipcuckoo_wire_get_ext() - read an extension of an entry
+ * @data:	what was sent; checked for its size, and comments for their ends
+ * @ext:	which of them
+ * @given:	what the request says of the entry; changed
+ */
+void ipcuckoo_wire_get_ext(const u8 *data, enum ipcuckoo_wire_ext_id ext,
+			   struct ipcuckoo_given *given)
+{
+	switch (ext) {
+	case IPCUCKOO_WIRE_TIMEOUT:
+		given->timeout = get_unaligned_be32(data);
+		break;
+	case IPCUCKOO_WIRE_COUNTERS:
+		given->packets = get_unaligned_be64(data);
+		given->bytes = get_unaligned_be64(data + 8);
+		break;
+	case IPCUCKOO_WIRE_SKBINFO:
+		given->info.mark = get_unaligned_be64(data);
+		given->info.prio = get_unaligned_be32(data + 8);
+		given->info.queue = get_unaligned_be16(data + 12);
+		break;
+	case IPCUCKOO_WIRE_COMMENT:
+		given->comment = (const char *)data;
+		given->comment_len = strlen(given->comment);
+		break;
+	default:
+		given->nomatch = *data;
+		break;
+	}
+}
+
+/* Sets and attachments */
+
+/**
+ * ipcuckoo_wire_put_u64() - put a number of 64 bits into a message
+ * @skb:	message
+ * @attr:	attribute
+ * @value:	number
+ *
+ * Return: 0 or -EMSGSIZE.
+ */
+int ipcuckoo_wire_put_u64(struct sk_buff *skb, int attr, u64 value)
+{
+	return nla_put_u64_64bit(skb, attr, value, IPCUCKOO_A_PAD);
+}
+
+/* What only a filter has. */
+static int fill_shape(struct sk_buff *skb, const struct ipcuckoo_filter_shape *shape)
+{
+	if (!shape->bits)
+		return 0;
+	return nla_put_u8(skb, IPCUCKOO_A_BITS, shape->bits) ||
+	       nla_put_u32(skb, IPCUCKOO_A_CAPACITY, shape->capacity);
+}
+
+static int fill_flags(struct sk_buff *skb, const struct ipcuckoo_set *set)
+{
+	u32 flags = (set->entries.shape.multi ? IPCUCKOO_F_MULTI : 0) |
+		    (set->forceadd ? IPCUCKOO_F_FORCEADD : 0);
+
+	return flags ? nla_put_u32(skb, IPCUCKOO_A_FLAGS, flags) : 0;
+}
+
+/* What a set keeps for its entries, if anything. */
+static int fill_keeps(struct sk_buff *skb, const struct ipcuckoo_set *set)
+{
+	u32 options = set->entries.options;
+
+	if (!options)
+		return 0;
+	return nla_put_u32(skb, IPCUCKOO_A_OPTIONS, options) ||
+	       (options & IPCUCKOO_O_TIMEOUT &&
+		(nla_put_u32(skb, IPCUCKOO_A_TIMEOUT, set->timeout) ||
+		 ipcuckoo_wire_put_u64(skb, IPCUCKOO_A_EXPIRED, set->entries.expired)));
+}
+
+/**
+ * ipcuckoo_wire_fill_options() - put into a message what a set was made with
+ * @skb:	message
+ * @set:	set
+ *
+ * Return: 0 or -EMSGSIZE.
+ */
+int ipcuckoo_wire_fill_options(struct sk_buff *skb, const struct ipcuckoo_set *set)
+{
+	return nla_put_u8(skb, IPCUCKOO_A_TYPE, set->type) ||
+	       nla_put_u8(skb, IPCUCKOO_A_FAMILY, set->family) ||
+	       nla_put_u32(skb, IPCUCKOO_A_MAXELEM, set->maxelem) ||
+	       fill_shape(skb, &set->entries.shape) || fill_flags(skb, set) ||
+	       fill_keeps(skb, set) ? -EMSGSIZE : 0;
+}
+
+static int fill_log(struct sk_buff *skb, const struct ipcuckoo_rule *rule)
+{
+	if (!rule->log.to)
+		return 0;
+	return nla_put_u8(skb, IPCUCKOO_A_LOG, rule->log.to) ||
+	       nla_put_u16(skb, IPCUCKOO_A_LOG_GROUP, rule->log.group) ||
+	       nla_put_u32(skb, IPCUCKOO_A_LOG_RATE, rule->log.rate) ||
+	       nla_put_u32(skb, IPCUCKOO_A_LOG_EVERY, rule->log.every);
+}
+
+static int fill_state(struct sk_buff *skb, const struct ipcuckoo_attachment *at)
+{
+	return nla_put_u8(skb, IPCUCKOO_A_STATE, at->state) ||
+	       (at->err && nla_put_u32(skb, IPCUCKOO_A_ERRNO, -at->err));
+}
+
+/**
+ * ipcuckoo_wire_fill_attachment() - put an attachment into a message
+ * @skb:	message
+ * @at:		attachment; the namespace's mutex is held
+ *
+ * Return: 0 or -EMSGSIZE.
+ */
+int ipcuckoo_wire_fill_attachment(struct sk_buff *skb,
+				  const struct ipcuckoo_attachment *at)
+{
+	struct ipcuckoo_counter sum = ipcuckoo_attachment_count(at);
+	const struct ipcuckoo_rule *rule = &at->rule;
+	bool mark = rule->verdict == IPCUCKOO_VERDICT_MARK;
+
+	return nla_put_u32(skb, IPCUCKOO_A_ATTACHMENT, at->id) ||
+	       nla_put_string(skb, IPCUCKOO_A_SET, at->set->name) ||
+	       nla_put_u8(skb, IPCUCKOO_A_DIRECTION, rule->dir) ||
+	       nla_put_u8(skb, IPCUCKOO_A_VERDICT, rule->verdict) ||
+	       (mark && nla_put_u32(skb, IPCUCKOO_A_MARK, rule->mark)) ||
+	       (mark && nla_put_u32(skb, IPCUCKOO_A_MARK_MASK, rule->mask)) ||
+	       nla_put_s32(skb, IPCUCKOO_A_ORDER, rule->order) ||
+	       nla_put_u8(skb, IPCUCKOO_A_PLACE, rule->place) ||
+	       nla_put_s32(skb, IPCUCKOO_A_PRIORITY, rule->priority) ||
+	       (*rule->dev && nla_put_string(skb, IPCUCKOO_A_DEV, rule->dev)) ||
+	       nla_put_u32(skb, IPCUCKOO_A_FLAGS,
+			   rule->loopback ? IPCUCKOO_F_LOOPBACK : 0) ||
+	       fill_log(skb, rule) || fill_state(skb, at) ||
+	       ipcuckoo_wire_put_u64(skb, IPCUCKOO_A_PACKETS, sum.packets) ||
+	       ipcuckoo_wire_put_u64(skb, IPCUCKOO_A_BYTES, sum.bytes) ? -EMSGSIZE : 0;
+}

@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * The wire format: how requests, replies and events carry entries, sets and attachments.
+ * uapi/ipcuckoo.h is its manual.
+ */
+#ifndef _IPCUCKOO_WIRE_H
+#define _IPCUCKOO_WIRE_H
+
+#include <linux/types.h>
+
+#include "entry.h"
+#include "value.h"
+
+struct genl_family;
+struct ipcuckoo_attachment;
+struct ipcuckoo_set;
+struct sk_buff;
+
+/* The multicast groups, by their place in the family. */
+enum {
+	IPCUCKOO_WIRE_GROUP_EVENTS,
+};
+
+extern struct genl_family ipcuckoo_wire_family;
+
+/* The attribute of packed entries, and the bytes of an entry, by kind. */
+extern const u8 ipcuckoo_wire_entry_attr[IPCUCKOO_KINDS];
+extern const u8 ipcuckoo_wire_entry_size[IPCUCKOO_KINDS];
+
+void ipcuckoo_wire_put_entry(u8 *data, const struct ipcuckoo_entry *entry,
+			     enum ipcuckoo_kind kind);
+struct ipcuckoo_entry ipcuckoo_wire_get_entry(const u8 *data, enum ipcuckoo_kind kind);
+
+/* The extensions: what can come with entries, in attributes parallel to theirs. */
+enum ipcuckoo_wire_ext_id {
+	IPCUCKOO_WIRE_TIMEOUT,
+	IPCUCKOO_WIRE_COUNTERS,
+	IPCUCKOO_WIRE_SKBINFO,
+	IPCUCKOO_WIRE_COMMENT,
+	IPCUCKOO_WIRE_NOMATCH,
+	IPCUCKOO_WIRE_EXTS
+};
+
+/**
+ * struct ipcuckoo_wire_ext - an extension
+ * @attr:	its attribute
+ * @size:	bytes for each entry; 0: a string that ends in a zero byte
+ * @option:	the option that the set has to be made with; 0: the type hash:net
+ * @sentence:	for requests to a set without it
+ */
+struct ipcuckoo_wire_ext {
+	u8 attr;
+	u8 size;
+	u8 option;
+	const char *sentence;
+};
+
+extern const struct ipcuckoo_wire_ext ipcuckoo_wire_exts[IPCUCKOO_WIRE_EXTS];
+
+size_t ipcuckoo_wire_put_ext(u8 *data, enum ipcuckoo_wire_ext_id ext,
+			     const struct ipcuckoo_value *value, u32 now);
+void ipcuckoo_wire_get_ext(const u8 *data, enum ipcuckoo_wire_ext_id ext,
+			   struct ipcuckoo_given *given);
+
+int ipcuckoo_wire_put_u64(struct sk_buff *skb, int attr, u64 value);
+int ipcuckoo_wire_fill_options(struct sk_buff *skb, const struct ipcuckoo_set *set);
+int ipcuckoo_wire_fill_attachment(struct sk_buff *skb, const struct ipcuckoo_attachment *at);
+
+#endif /* _IPCUCKOO_WIRE_H */
