@@ -70,14 +70,6 @@ static inline int ipcuckoo_entries_add(struct ipcuckoo_entries *e,
 	return ipcuckoo_entries_add_value(e, entry, &none);
 }
 
-static inline bool ipcuckoo_entries_next(struct ipcuckoo_entries *e, u64 *pos,
-					 struct ipcuckoo_entry *entry)
-{
-	struct ipcuckoo_value value;
-
-	return ipcuckoo_entries_next_value(e, pos, entry, &value);
-}
-
 /* Would adding an entry change nothing? */
 static inline bool ipcuckoo_entries_holds(struct ipcuckoo_entries *e,
 					  const struct ipcuckoo_entry *entry)

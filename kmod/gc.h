@@ -10,7 +10,7 @@
 
 /* Expired entries do not match. Garbage collection removes them a part at a time: it
  * holds the lock for as long as it takes to look at so many slots, or to remove a few
- * entries, so that a writer waits 50 microseconds at most. selftests/bench/core/gc.c
+ * entries, so that a writer waits 50 microseconds at most. selftests/bench/core/collect.c
  * measures this.
  */
 #define IPCUCKOO_GC_SLOTS	512

@@ -308,23 +308,6 @@ bool ipcuckoo_table_fetch(const struct ipcuckoo_table *t,
 			  const struct ipcuckoo_key *key,
 			  struct ipcuckoo_value *value);
 
-/* A table of entries for which nothing else is kept. */
-static inline struct ipcuckoo_table *
-ipcuckoo_table_create(struct ipcuckoo_mem *mem, u32 nbuckets, bool keyed)
-{
-	return ipcuckoo_table_create_with(mem, nbuckets, keyed, 0, IPCUCKOO_CHARGE_WAIT);
-}
-
-static inline int ipcuckoo_table_insert(struct ipcuckoo_table *t,
-					struct ipcuckoo_guard *guard,
-					const struct ipcuckoo_key *key,
-					struct ipcuckoo_search_node *queue)
-{
-	const struct ipcuckoo_value none = {};
-
-	return ipcuckoo_table_insert_value(t, guard, key, &none, queue);
-}
-
 /* Is this very entry there? For the writer. */
 static inline bool ipcuckoo_table_has(const struct ipcuckoo_table *t,
 				      const struct ipcuckoo_key *key)

@@ -13,6 +13,7 @@
 #include "entries.h"
 #include "gc.h"
 #include "lookup.h"
+#include "plain.h"
 #include "usage.h"
 #include "ktap.h"
 

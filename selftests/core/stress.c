@@ -516,7 +516,7 @@ static void replace(struct stress *s)
 		exit(1);
 	must(ipcuckoo_entries_init(shadow, &mem, false), "shadow");
 	mutex_lock(&shadow->mutex);
-	while (ipcuckoo_entries_next(&s->set, &pos, &entry)) {
+	while (plain_entries_next(&s->set, &pos, &entry)) {
 		u32 role = entry.v6 ? entry.addr.hi >> 62 : entry.addr.lo >> 30;
 
 		if (role == MEMBER)

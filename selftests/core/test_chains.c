@@ -36,7 +36,7 @@ static const struct shape shapes[] = {
 
 static struct ipcuckoo_table *create(u32 nbuckets, bool keyed)
 {
-	struct ipcuckoo_table *t = ipcuckoo_table_create(&mem, nbuckets, keyed);
+	struct ipcuckoo_table *t = plain_table_create(&mem, nbuckets, keyed);
 
 	if (IS_ERR(t)) {
 		printf("Bail out! no memory for a table\n");
@@ -197,7 +197,7 @@ static void tree_fill(struct tree *tree, int level)
 		    used_slots(tree->t, p.bucket[0]) == IPCUCKOO_SLOTS)
 			continue;
 		tree->level[p.bucket[1]] = level + 1;
-		expect_equal(ipcuckoo_table_insert(tree->t, &tree->guard, &key,
+		expect_equal(plain_table_insert(tree->t, &tree->guard, &key,
 						   queue), 0, "insertion");
 		tree->keys[tree->nkeys++] = key;
 		missing--;
@@ -252,7 +252,7 @@ static void test_tree(const struct shape *shape, int depth)
 	struct tree tree;
 
 	tree_grow(&tree, shape, depth);
-	expect_equal(ipcuckoo_table_insert(tree.t, &tree.guard, &tree.root, queue),
+	expect_equal(plain_table_insert(tree.t, &tree.guard, &tree.root, queue),
 		     0, "insertion at the root");
 	expect_equal(tree.t->displaced, depth, "displaced");
 	expect_equal(tree.guard.seq, depth << (tree.t->keys || tree.t->rests),
@@ -260,7 +260,7 @@ static void test_tree(const struct shape *shape, int depth)
 	expect_equal(tree.t->count, tree.nkeys + 1, "count");
 	expect(probe(tree.t, &tree.root), "the new key is not found");
 	tree_expect_keys(&tree);
-	expect_equal(ipcuckoo_table_insert(tree.t, &tree.guard, &tree.root, queue),
+	expect_equal(plain_table_insert(tree.t, &tree.guard, &tree.root, queue),
 		     -EEXIST, "insertion once more");
 	tree_fell(&tree);
 }
@@ -273,7 +273,7 @@ static void test_tree_too_deep(const struct shape *shape)
 
 	tree_grow(&tree, shape, 6);
 	image = image_take(tree.t, &tree.guard);
-	expect_equal(ipcuckoo_table_insert(tree.t, &tree.guard, &tree.root, queue),
+	expect_equal(plain_table_insert(tree.t, &tree.guard, &tree.root, queue),
 		     -ENOSPC, "insertion at the root");
 	image_expect(&image, tree.t, &tree.guard, "failed insertion");
 	tree_expect_keys(&tree);
@@ -324,14 +324,14 @@ static void test_closed(u32 nbuckets, bool keyed)
 		i -= j < i;
 	}
 	for (i = 0; i < 8; i++)
-		expect_equal(ipcuckoo_table_insert(t, &guard, &keys[i], queue), 0,
+		expect_equal(plain_table_insert(t, &guard, &keys[i], queue), 0,
 			     "insertion %d", i);
 	image = image_take(t, &guard);
-	expect_equal(ipcuckoo_table_insert(t, &guard, &keys[8], queue), -ENOSPC,
+	expect_equal(plain_table_insert(t, &guard, &keys[8], queue), -ENOSPC,
 		     "the ninth");
 	image_expect(&image, t, &guard, "the ninth");
 	expect_equal(ipcuckoo_table_delete(t, &guard, &keys[3]), 0, "deletion");
-	expect_equal(ipcuckoo_table_insert(t, &guard, &keys[8], queue), 0,
+	expect_equal(plain_table_insert(t, &guard, &keys[8], queue), 0,
 		     "the ninth in its place");
 	for (i = 0; i < 9; i++)
 		expect_equal(probe(t, &keys[i]), i != 3, "key %d", i);
@@ -347,7 +347,7 @@ static void fill_bucket(struct ipcuckoo_table *t, struct ipcuckoo_guard *guard,
 
 	while (used_slots(t, bucket) < IPCUCKOO_SLOTS) {
 		key = key_in(t, bucket);
-		if (ipcuckoo_table_insert(t, guard, &key, queue))
+		if (plain_table_insert(t, guard, &key, queue))
 			continue;
 		if (first && !begun)
 			*first = key;
@@ -378,25 +378,25 @@ static void test_there_and_back(const struct shape *shape)
 		} while (q.bucket[1] == p.bucket[!i]);
 		fill_bucket(t, &guard, q.bucket[1], NULL);
 	}
-	ipcuckoo_table_insert(t, &guard, &wanderer, queue);
+	plain_table_insert(t, &guard, &wanderer, queue);
 	home = slot_word(t, p.bucket[0], 0);
 	fill_bucket(t, &guard, p.bucket[0], NULL);
 	fill_bucket(t, &guard, p.bucket[1], &guest);
 	expect_equal(t->displaced, 0, "displaced so far");
 
 	expect_equal(ipcuckoo_table_delete(t, &guard, &guest), 0, "deletion");
-	expect_equal(ipcuckoo_table_insert(t, &guard, &pusher[0], queue), 0, "push");
+	expect_equal(plain_table_insert(t, &guard, &pusher[0], queue), 0, "push");
 	expect_equal(t->displaced, 1, "displaced");
 	expect(slot_word(t, p.bucket[1], 0) != home &&
 	       slot_word(t, p.bucket[1], 0), "it is not in its second bucket");
 	expect(probe(t, &wanderer), "it is not found in its second bucket");
 
 	expect_equal(ipcuckoo_table_delete(t, &guard, &pusher[0]), 0, "deletion");
-	expect_equal(ipcuckoo_table_insert(t, &guard, &pusher[1], queue), 0, "push");
+	expect_equal(plain_table_insert(t, &guard, &pusher[1], queue), 0, "push");
 	expect_equal(t->displaced, 2, "displaced");
 	expect_equal(slot_word(t, p.bucket[0], 0), home, "slot, back at home");
 	expect(probe(t, &wanderer), "it is not found back at home");
-	expect_equal(ipcuckoo_table_insert(t, &guard, &wanderer, queue), -EEXIST,
+	expect_equal(plain_table_insert(t, &guard, &wanderer, queue), -EEXIST,
 		     "insertion once more");
 	ipcuckoo_table_destroy(t);
 }
@@ -418,7 +418,7 @@ static void test_smallest(bool keyed)
 		struct ipcuckoo_key key = random_key(t);
 
 		image = image_take(t, &guard);
-		err = ipcuckoo_table_insert(t, &guard, &key, queue);
+		err = plain_table_insert(t, &guard, &key, queue);
 		if (err) {
 			expect_equal(err, -ENOSPC, "insertion");
 			image_expect(&image, t, &guard, "refused insertion");

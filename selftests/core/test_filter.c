@@ -246,7 +246,7 @@ static void check_all(struct run *r)
 		check_entry(r, &r->pool[i]);
 	context(r, expect_equal(ipcuckoo_usage_total(&r->set), r->count,
 				"entries"));
-	context(r, expect_equal(ipcuckoo_entries_next(&r->set, &pos, &entry), false,
+	context(r, expect_equal(plain_entries_next(&r->set, &pos, &entry), false,
 				"listing"));
 	context(r, expect_equal(atomic_long_read(&r->mem.used),
 				sizeof(*rcu_access_pointer(r->set.version)) +

@@ -159,7 +159,7 @@ static const struct family families[] = {
 /* Insert until an insertion fails. Returns the load in 1/1000 (rounded down). */
 static u32 fill(u32 nbuckets, bool keyed, const struct family *family, u32 stride)
 {
-	struct ipcuckoo_table *t = ipcuckoo_table_create(&mem, nbuckets, keyed);
+	struct ipcuckoo_table *t = plain_table_create(&mem, nbuckets, keyed);
 	struct ipcuckoo_key key = {};
 	u32 start = random_u32(&rnd);
 	struct ipcuckoo_guard guard;
@@ -175,7 +175,7 @@ static u32 fill(u32 nbuckets, bool keyed, const struct family *family, u32 strid
 		key.lo = family->key(n, start, stride);
 		/* A list of IPv6 hosts: a few networks, and patterns in them. */
 		key.hi = keyed ? 0x2001067c00000000ULL + (n >> 4) * 0x10000ULL : 0;
-		err = ipcuckoo_table_insert(t, &guard, &key, queue);
+		err = plain_table_insert(t, &guard, &key, queue);
 	}
 	expect_equal(err, -ENOSPC, "%s: insertion %u", family->name, n);
 	expect_equal(t->count, n - 1, "%s: count", family->name);

@@ -168,7 +168,7 @@ static void fill(struct ipcuckoo_entries *set)
 
 	while (err != -ENOSPC) {
 		key = key4(addr);
-		err = ipcuckoo_table_insert(t, &set->guard, &key, set->queue);
+		err = plain_table_insert(t, &set->guard, &key, set->queue);
 		if (!err) {
 			bitmap_set(addr, addr);
 			n++;

@@ -18,7 +18,7 @@ static size_t table_bytes(u32 n)
 	struct ipcuckoo_table *table;
 
 	if (buckets != last) {
-		table = ipcuckoo_table_create(&mem, buckets, false);
+		table = plain_table_create(&mem, buckets, false);
 		if (IS_ERR(table))
 			bench_die("out of memory");
 		bytes = ipcuckoo_table_memory(table);

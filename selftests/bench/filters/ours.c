@@ -16,6 +16,7 @@
 
 #include "entries.h"
 #include "lookup.h"
+#include "plain.h"
 #include "usage.h"
 #include "filter.h"
 
@@ -39,7 +40,7 @@ static struct filter *table_create(const struct filter_params *params)
 	shim_random_seed(params->seed);
 	ipcuckoo_guard_init(&ours->guard);
 	ours->queue = ipcuckoo_search_alloc();
-	ours->table = ipcuckoo_table_create(&ours->mem,
+	ours->table = plain_table_create(&ours->mem,
 		ipcuckoo_table_buckets(params->n, false), false);
 	if (!ours->queue || IS_ERR(ours->table))
 		abort();
@@ -59,7 +60,7 @@ static int table_add(struct filter *filter, u32 key)
 {
 	struct ours_table *ours = (struct ours_table *)filter;
 	struct ipcuckoo_key k = key32(key);
-	int err = ipcuckoo_table_insert(ours->table, &ours->guard, &k,
+	int err = plain_table_insert(ours->table, &ours->guard, &k,
 					ours->queue);
 
 	filter->count = ours->table->count;
