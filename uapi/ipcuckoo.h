@@ -2,342 +2,484 @@
 /*
  * ipcuckoo: the netlink protocol. This file is its manual.
  *
- * The generic netlink family "ipcuckoo", version 1, keeps named sets of IP
- * addresses and prefixes and attaches them to netfilter hooks. Everything is
- * per network namespace: a socket sees and changes the sets of the namespace
- * it was opened in. Every command, reads included, needs CAP_NET_ADMIN: in the
- * first user namespace, that of the machine's root; or, if the module was loaded
- * with userns=1, in the user namespace that owns the network namespace.
+ * The generic netlink family "ipcuckoo", version 1, manages sets of IP
+ * addresses and prefixes and attaches them to netfilter hooks.
+ *
+ * The text leaves out the prefixes of names: IPCUCKOO_A_ of attributes,
+ * IPCUCKOO_CMD_ of commands, IPCUCKOO_F_ of flags, IPCUCKOO_EVENT_ of events,
+ * IPCUCKOO_ of other constants.
+ *
+ * Everything belongs to a network namespace: a socket sees and changes the sets
+ * of the namespace in which it was opened.
+ *
+ * Every command, reads included, needs CAP_NET_ADMIN in the initial user
+ * namespace. If the module was loaded with userns=1, CAP_NET_ADMIN in the user
+ * namespace that owns the network namespace is enough.
  *
  *
  * Objects
  * -------
  *
- * A *set* has a name, a type and a family. Types: hash:ip holds hosts,
- * hash:net holds hosts and prefixes. Both are exact: no stranger ever
- * matches. filter:ip holds hosts and is approximate. Families: inet, inet6,
- * and any, which holds both in one set. Names have 1 to 31 ASCII letters, digits
- * and punctuation characters other than '/' and '"'; "." and ".." are not names.
+ * A *set* has a name, a type and a family, and holds entries.
  *
- * An *approximate* set is a cuckoo filter: it keeps of each entry a fingerprint
- * of BITS bits (8, 16 or 32). Entries always match. A share of strangers
- * matches as well: exactly
+ *   name    1 to 31 ASCII letters, digits and punctuation characters except '/'
+ *           and '"'; not "." or ".."
+ *   type    hash:ip holds hosts. hash:net holds hosts and prefixes. Both are
+ *           exact: an address that no entry covers never matches. filter:ip
+ *           holds hosts and is approximate.
+ *   family  inet: IPv4; inet6: IPv6; any: both in one set
+ *
+ * An *entry* is a host or a prefix. Entries are packed: one attribute carries
+ * thousands of them, one after the other, without padding between them. There
+ * is an attribute for each kind. Numbers are in network byte order.
+ *
+ *   HOSTS4   4 bytes an entry: IPv4 address
+ *   HOSTS6  16 bytes an entry: IPv6 address
+ *   NETS4    5 bytes an entry: IPv4 address, 1 byte prefix length
+ *   NETS6   17 bytes an entry: IPv6 address, 1 byte prefix length
+ *
+ * Below, "entries" stands for these four attributes; a request has at least one
+ * entry. The bits of a prefix behind its length must be 0. A prefix of length
+ * 32 (IPv4) or 128 (IPv6) is the host. 0.0.0.0, 0.0.0.0/0 and ::/0 are entries
+ * like all others. An IPv4-mapped IPv6 address or prefix (in ::ffff:0:0/96)
+ * means the IPv4 one in family any, and is refused in family inet6.
+ * ::ffff:0:0/96 itself is refused in every family: write 0.0.0.0/0 for all of
+ * IPv4.
+ *
+ * An *extension* is what a set stores with each entry. The OPTIONS of an exact
+ * set say which ones it has. In messages, extensions are parallel to the
+ * entries: element n of each attribute belongs to entry n, counted through
+ * HOSTS4, HOSTS6, NETS4 and NETS6, in this order. There are as many elements as
+ * entries in the message. Numbers are in network byte order.
+ *
+ *   TIMEOUTS    4 bytes an entry: seconds until the entry expires; 0: never
+ *   COUNTERS   16 bytes an entry: packets and bytes (8 bytes each) that matched.
+ *              In requests, COUNTER_KEEP leaves the counter of an entry of the
+ *              set as it is, and starts that of a new entry at 0.
+ *   SKBINFOS   16 bytes an entry: mask and mark (4 bytes each), priority (4),
+ *              queue (2), 2 bytes of 0. If mask or mark is not 0, attachments
+ *              with the verdict mark set this mark instead of their own.
+ *              Priority and queue are stored and have no effect.
+ *   COMMENTS   a NUL-terminated string an entry, up to COMMENT_MAX bytes
+ *              without the NUL; empty: no comment
+ *   NOMATCHES   1 byte an entry: 1 makes it an *exception*. For all hash:net
+ *              sets; needs no option.
+ *
+ * Below, "extensions" stands for these five attributes. An attribute that a
+ * request leaves out means: the TIMEOUT of the set, COUNTER_KEEP, no mark, no
+ * comment, no exception. For example, 192.0.2.1 for 60 seconds and
+ * 198.51.100.0/24 for ever are
+ *
+ *   HOSTS4    c0 00 02 01
+ *   NETS4     c6 33 64 00 18
+ *   TIMEOUTS  00 00 00 3c  00 00 00 00
+ *
+ * If several entries cover an address, the longest one decides. If it is an
+ * exception, the address is not in the set.
+ *
+ * An entry *expires* within a second after its time. From then on it matches no
+ * packet, is neither listed nor found, is not counted in ENTRIES, and can be
+ * added as if it had never been there. Garbage collection removes it some
+ * seconds later and counts it in EXPIRED.
+ *
+ * An *approximate* set is a cuckoo filter. It stores a fingerprint of BITS bits
+ * (8, 16 or 32) for each entry. An entry always matches. A *non-member*, an
+ * address that is not an entry, matches if it has the fingerprint of an entry.
+ * The *false-positive rate* is the share of non-members that match:
  *
  *   8 * ENTRIES / SLOTS / (2^BITS - 1)
  *
- * of all addresses as long as no two entries have the same fingerprint in the
- * same place (which only MULTI allows, and which makes it less). The set has
- * room for CAPACITY entries from the beginning, and for no more; ENTRIES /
- * SLOTS is then IPCUCKOO_FILTER_LOAD at most, which makes the share 3.0 % with
- * 8 bits, 0.012 % with 16, 1.8e-9 with 32. Its entries cannot be listed. An
- * entry that matches already counts as one that is there, though it may be a
- * stranger, and is not stored; nothing can be deleted, for the fingerprint may
- * be another's. With MULTI additions are stored whether they match or not, up
- * to eight of one entry, and fewer where copies of others take their places:
- * CAPACITY is a promise for entries that differ. A deletion removes one copy.
- * Deleting what was never added may remove another entry's fingerprint: packets
- * then pass that should not.
+ * This is exact as long as no fingerprint is stored twice in the same place.
+ * With MULTI it can be, and the rate is lower then. The filter has room for
+ * CAPACITY entries from the beginning, and never for more. ENTRIES / SLOTS is
+ * at most FILTER_LOAD / 1000, which makes the rate 3.0 % with 8 bits, 0.012 %
+ * with 16 bits and 1.8e-7 % with 32 bits.
  *
- * An *entry* is an address or a prefix. Entries travel packed, thousands to a
- * message, in up to four binary attributes, all in network byte order:
+ * The entries of a filter cannot be listed. An address that matches already is
+ * treated as an entry that exists, and is not stored again. Entries cannot be
+ * deleted, because a fingerprint may belong to another entry. In a filter with
+ * MULTI, every addition is stored, up to eight copies of one entry, and fewer if
+ * copies of other entries take their slots: CAPACITY is guaranteed for different
+ * entries only. A deletion removes one copy. To delete what was never added may
+ * remove the fingerprint of another entry, whose packets then pass.
  *
- *   IPCUCKOO_A_HOSTS4   4 bytes each: an IPv4 address
- *   IPCUCKOO_A_HOSTS6  16 bytes each: an IPv6 address
- *   IPCUCKOO_A_NETS4    5 bytes each: an IPv4 address, one byte prefix length
- *   IPCUCKOO_A_NETS6   17 bytes each: an IPv6 address, one byte prefix length
+ * An *attachment* makes a set act on packets. It has
  *
- * A prefix of full length (32, 128) is the host. Host bits of a prefix must
- * be zero. IPv4-mapped IPv6 addresses (::ffff:0:0/96) mean the IPv4 address
- * in family any and are refused in inet6; ::ffff:0:0/96 itself is refused
- * everywhere: all of IPv4 is 0.0.0.0/0. That, 0.0.0.0 and ::/0 are entries
- * like any other.
+ *   a direction   which address of the packet is looked up: source, destination,
+ *                 or either of them
+ *   a verdict     what happens if the set contains it: drop, accept, mark, count
+ *   a place       PLACE_IP, the netfilter hooks PRE_ROUTING and LOCAL_OUT, or
+ *                 PLACE_INGRESS, the ingress hook of a device
+ *   a priority    that of the netfilter hook
+ *   an order      its position among the attachments of the same hook
+ *   a device      optional: only packets of the device with this name
  *
- * An exact set made with OPTIONS keeps more for each entry, which travels in
- * attributes parallel to the packed entries: as many elements as there are
- * entries in the message, in the order HOSTS4, HOSTS6, NETS4, NETS6, in network
- * byte order.
+ * At PLACE_IP, attachments with direction src or both see incoming packets
+ * (PRE_ROUTING). Those with direction dst or both see incoming packets, and
+ * packets that the machine itself sends (LOCAL_OUT). Packets of loopback devices
+ * are exempt, except with the flag LOOPBACK.
  *
- *   IPCUCKOO_A_TIMEOUTS   4 bytes each: seconds after which the entry ends,
- *                         0: it stays. Without, all have the set's TIMEOUT
- *   IPCUCKOO_A_COUNTERS  16 bytes each: packets that matched it, bytes;
- *                         in requests IPCUCKOO_COUNTER_KEEP for either: it goes
- *                         on, or begins at 0
- *   IPCUCKOO_A_SKBINFOS  16 bytes each: mask and mark (4 bytes each) that
- *                         attachments with verdict mark set instead of their
- *                         own unless both are 0; priority (4), queue (2), which
- *                         nothing acts on yet, and 2 bytes of zero
- *   IPCUCKOO_A_COMMENTS   a NUL-terminated string each, 255 bytes at most
- *   IPCUCKOO_A_NOMATCHES  1 byte each: 1 makes the entry an *exception*. Only
- *                         for hash:net, and for that without an option
+ * PLACE_INGRESS comes before the rest of netfilter: before connection tracking,
+ * the raw tables, defragmentation, bridges and routing. It sees each fragment,
+ * packets for other machines, and packets behind any number of VLAN tags. It
+ * does not see what the machine itself sends. Headers have not been checked
+ * there: a packet without a complete IP header matches nothing. Counted bytes
+ * include the padding of short frames. The device need not exist: the attachment
+ * follows its name.
  *
- * The longest entry that covers an address decides: if it is an exception, the
- * address is not in the set. An entry that has ended decides nothing any more,
- * within a second after its time, is neither listed nor found, and can be
- * added as if it had never been. ENTRIES does not count it. Garbage collection
- * frees it some seconds later, and EXPIRED counts it then.
+ * The attachments of one hook and one priority are a *chain*. A packet runs them
+ * in ascending order. The verdict accept ends the chain, but not the chains of
+ * later priorities.
  *
- * An *attachment* makes a set act on packets: a direction (which address of
- * the packet is looked up), a verdict (what happens when it is in the set),
- * an order among the attachments, a place, a netfilter priority, and optionally
- * a device. At IPCUCKOO_PLACE_IP, attachments with direction src or both see
- * what comes in (PRE_ROUTING), those with dst or both see that and what the
- * machine itself sends (LOCAL_OUT). Packets from and to loopback devices pass
- * unseen unless IPCUCKOO_F_LOOPBACK is given.
+ * A *shadow* is the next contents of a set. A client fills it while packets
+ * still see the current contents, and commits it: packets see all of the change
+ * at once. A shadow belongs to the socket that created it, and is deleted when
+ * the socket is closed.
  *
- * IPCUCKOO_PLACE_INGRESS is the ingress hook of one device, before conntrack,
- * the raw tables, defragmentation, bridges and routing, and whatever the
- * priority is. What the machine sends itself is not seen there. Of fragments
- * each is seen; so are packets for other machines, and those of VLANs on the
- * device, behind one tag. Headers were not checked: where there is no whole IP
- * header nothing matches. The bytes that are counted have the padding of short
- * frames in them. The device need not exist: the hook follows its name.
+ * The *generation* of a set is a number that changes with each change of its
+ * contents.
  *
- * Attachments of one place and one priority are one walk, in their order.
- * accept ends the walk, not those of later priorities.
- *
- * The memory limit of a network namespace counts all that requests make the kernel
- * hold: sets with their files, tables, hints, filters and what is kept for entries;
- * shadows; attachments with their counters and hooks. It counts memory until it is
- * freed, which is a moment after the last packet has left it.
- *
- * A *shadow* is a set's next contents, filled aside and swapped in by one
- * pointer. It belongs to the socket that made it and disappears with it.
+ * The *memory limit* of a network namespace covers all memory that requests make
+ * the kernel allocate: sets with their files, tables, hints, filters and
+ * extensions; shadows; attachments with their counters and hooks. Memory counts
+ * until it is freed, which is a moment after the last packet has stopped using
+ * it.
  *
  *
  * Errors
  * ------
  *
- * Every error of ours carries an extended acknowledgment with a sentence, and
- * the offset of the attribute at fault, or the type of the one that is missing
- * (of several that would do, the first), where it is one's. (EPERM comes from
- * generic netlink, without a word.) When one entry of a packed
- * attribute is at fault the cookie of the acknowledgment holds its index in
- * that attribute (u32, host byte order). A request that fails changes nothing
- * that packets see; a shadow may have taken, or lost, the entries before the bad
- * one.
- * The codes:
+ * An error of this family comes with an extended acknowledgment: a sentence that
+ * explains it, and the offset of the attribute at fault, or the type of the
+ * attribute that is missing (if several would do, the first one), where it
+ * concerns one. (EPERM comes from generic netlink, without a sentence.) If one
+ * entry of a packed attribute is at fault, the cookie of the acknowledgment is
+ * its index in this attribute (u32, host byte order).
  *
- *   EINVAL      malformed request, or an entry that is no valid address
- *   ERANGE      an attribute too long, or a number out of its range; SET_CHANGE:
+ * A request that fails changes nothing that packets see. SHADOW_ADD and
+ * SHADOW_REMOVE may have changed the shadow up to the entry at fault.
+ *
+ *   EINVAL      the request is malformed, or an entry is not valid
+ *   ERANGE      an attribute is too long, or a number out of range; SET_CHANGE:
  *               the set has more than MAXELEM entries
- *   ENOENT      no such set, attachment, shadow or (ENTRY_DEL, SHADOW_REMOVE)
- *               entry
- *   EEXIST      the set, attachment or (ENTRY_ADD) entry is already there,
- *               perhaps with another type, family or order
+ *   ENOENT      there is no such set, attachment or shadow; ENTRY_DEL,
+ *               SHADOW_REMOVE: no such entry
+ *   EEXIST      there is such a set, attachment or (ENTRY_ADD) entry already;
+ *               the set may have another type, family or other options, the
+ *               attachment another order
  *   EBUSY       SET_DEL: the set is attached
- *   EAFNOSUPPORT  the entry's family is not one the set holds
- *   EOPNOTSUPP  a prefix for a hash:ip or filter:ip set; something to keep that
- *               the set was not made for; SET_NEW: FORCEADD for filter:ip;
- *               ENTRY_GET: the set is approximate; ENTRY_DEL, SHADOW_REMOVE: it
- *               is, and not MULTI; ATTACH: it is, and APPROXIMATE is not given;
- *               SET_SWAP: types or families differ
- *   ENOSPC      the set is full (maxelem without FORCEADD, CAPACITY), or the
- *               table cannot take more
- *   EMLINK      copies, of the entry or of others, fill its places in a MULTI
- *               set
- *   EDQUOT      the namespace's memory limit would be passed
- *   ENOMEM      no memory
- *   ESTALE      SHADOW_COMMIT: the live set changed since SHADOW_NEW, or the
- *               shadow was swapped in already (SHADOW_ADD, SHADOW_REMOVE, too)
- *   E2BIG       SET_NEW, SHADOW_NEW, ATTACH: the namespace has
- *               IPCUCKOO_SETS_MAX sets, IPCUCKOO_SHADOWS_MAX shadows,
- *               IPCUCKOO_ATTACHMENTS_MAX attachments, or the kernel as many
- *               hooks as it takes
+ *   EAFNOSUPPORT  the set does not hold entries of this family
+ *   EOPNOTSUPP  a prefix for a hash:ip or filter:ip set; an extension that the
+ *               set does not have; SET_NEW: OPTIONS or FORCEADD with filter:ip;
+ *               ENTRY_GET: the set is approximate; ENTRY_DEL, SHADOW_REMOVE: the
+ *               set is approximate without MULTI; ATTACH: the set is approximate
+ *               and APPROXIMATE is missing; SET_SWAP: the sets differ in type or
+ *               family
+ *   ENOSPC      the set is full: it has MAXELEM entries and no FORCEADD, or
+ *               CAPACITY entries, or its table takes no more
+ *   EMLINK      a filter with MULTI has no slot for another copy of the entry
+ *   EDQUOT      the request would exceed the memory limit of the namespace
+ *   ENOMEM      the kernel has no memory
+ *   ESTALE      SHADOW_COMMIT: the set has changed since SHADOW_NEW;
+ *               SHADOW_COMMIT, SHADOW_ADD, SHADOW_REMOVE: the shadow was
+ *               committed already
+ *   E2BIG       SET_NEW, SHADOW_NEW, ATTACH: the namespace has SETS_MAX sets,
+ *               SHADOWS_MAX shadows, ATTACHMENTS_MAX attachments, or as many
+ *               netfilter hooks as the kernel allows
  *   ENODEV      ATTACH: the module is being unloaded
- *   EPROTONOSUPPORT  ATTACH: the kernel has no hooks at ingress
- *   ENOPROTOOPT  ATTACH: the kernel has no logger of that kind
- *   EAGAIN       ATTACH: the module of the logger is being loaded; ask again soon
- *   EPERM       no CAP_NET_ADMIN in the first user namespace (with userns=1: in
- *               that of the network namespace)
+ *   EPROTONOSUPPORT  ATTACH: the kernel has no ingress hooks
+ *   ENOPROTOOPT  ATTACH: the kernel has no such logger
+ *   EAGAIN      ATTACH: the module of the logger is being loaded; try again soon
+ *   EPERM       CAP_NET_ADMIN is missing (see the top)
  *
- * A dump whose object changed while it was read carries NLM_F_DUMP_INTR in
- * its messages; the reader starts over.
+ * If an object changes while it is dumped, messages of the dump carry
+ * NLM_F_DUMP_INTR. The reader should start the dump again.
  *
  *
  * Commands
  * --------
  *
- * IPCUCKOO_CMD_INFO (do)
+ * Attributes in brackets are optional. FLAGS is followed by the flags that the
+ * command accepts.
+ *
+ * IPCUCKOO_CMD_INFO (do): ask about the module and the namespace
+ *
  *   reply: VERSION, SETS, ATTACHMENTS, MEMORY, MEMORY_LIMIT
  *
- * IPCUCKOO_CMD_SET_NEW (do)
- *   SET, TYPE, FAMILY, [MAXELEM], [FLAGS: EXIST], [HASHSIZE], [BUCKETSIZE],
- *   [INITVAL]; exact types: [FLAGS: FORCEADD], [OPTIONS], and with O_TIMEOUT
- *   [TIMEOUT]; hash:ip: [NETMASK] or [BITMASK]; filter:ip: [BITS], [CAPACITY],
- *   [FLAGS: MULTI]
- *   With a mask only those bits of an address count: of entries that come, of
- *   addresses that are asked for, and of packets; the others are taken as 0.
- *   HASHSIZE, BUCKETSIZE and INITVAL are what sets of ipset are made with:
- *   nothing depends on them here, but SET_GET tells them. Without INITVAL it
- *   is a random number.
- *   With FORCEADD what is added to a set that has MAXELEM entries takes the place
- *   of others, no matter which, but not of what is added last.
- *   With EXIST a set of that name already there is success, if all but FORCEADD
- *   is the same; MAXELEM counts if it is given. CAPACITY is MAXELEM unless given,
- *   and without that IPCUCKOO_CAPACITY_DEFAULT.
+ * IPCUCKOO_CMD_SET_NEW (do): create an empty set
  *
- * IPCUCKOO_CMD_SET_DEL (do)
- *   SET, or FLAGS: ALL. ALL destroys every set, or none if any is attached; it
- *   ends between two sets if the process is killed.
- *   With EXIST a set that is not there is success.
+ *   request: SET, TYPE, FAMILY, [MAXELEM], [FLAGS: EXIST], [HASHSIZE],
+ *            [BUCKETSIZE], [INITVAL]; exact types: [FLAGS: FORCEADD], [OPTIONS],
+ *            with O_TIMEOUT [TIMEOUT]; hash:ip: [NETMASK] or [BITMASK];
+ *            filter:ip: [BITS], [CAPACITY], [FLAGS: MULTI]
  *
- * IPCUCKOO_CMD_SET_GET (do: SET; dump: every set, by name)
- *   reply: SET, TYPE, FAMILY, MAXELEM, HASHSIZE, BUCKETSIZE, INITVAL,
- *   NETMASK or BITMASK (if any), ENTRIES, HOSTS, MEMORY, SLOTS,
- *   ATTACHMENTS, GENERATION, GROWTHS, REKEYS, DISPLACED, FALLBACKS, RETRIES,
- *   FAILED_FULL, FAILED_COPIES, FAILED_QUOTA, FAILED_MEMORY, FAILED_EXIST;
- *   OPTIONS if there are any, TIMEOUT and EXPIRED with O_TIMEOUT; FLAGS (FORCEADD,
- *   MULTI) if there are any; filter:ip: BITS, CAPACITY
+ *   MAXELEM limits the entries; 0 is no limit. Default: the module parameter
+ *   maxelem. If a set with FORCEADD has MAXELEM entries, an entry that is added
+ *   replaces another one, chosen at random, but never the one added last.
  *
- * IPCUCKOO_CMD_SET_FLUSH (do)
- *   SET, or FLAGS: ALL. Removes the entries, each set's in one step; ALL ends
- *   between two sets if the process is killed.
- *   With EXIST a set that is not there is success.
+ *   With O_TIMEOUT, entries expire TIMEOUT seconds after they are added, unless
+ *   TIMEOUTS say otherwise; 0, the default, is never.
  *
- * IPCUCKOO_CMD_ENTRY_ADD, IPCUCKOO_CMD_ENTRY_DEL (do)
- *   SET, entries, [FLAGS: EXIST]; ADD: [TIMEOUTS, COUNTERS, SKBINFOS, COMMENTS,
- *   NOMATCHES]
- *   With EXIST what is kept for an entry that is there becomes what the message
- *   says (nothing where it says nothing), but for counters that are not given.
- *   Without EXIST adding what is there (deleting what is not) is an error; an
- *   entry that is twice in one message is none, it is UNCHANGED once, and what
- *   is said of it last is kept.
- *   The message is applied whole or not at all; packets may see its entries
- *   appear one after another. reply: CHANGED, UNCHANGED
+ *   NETMASK and BITMASK are for the families inet and inet6. Only the bits of
+ *   the mask count; the others are taken as 0 in entries, in addresses that are
+ *   tested, and in packets.
  *
- * IPCUCKOO_CMD_ENTRY_TEST (do)
- *   SET and one entry. A host is found if the set covers it; a prefix is
- *   found if that very prefix is an entry.
- *   reply: FOUND, and if 1: PREFIX_LEN of the entry that matched; if 0 for an
- *   exception: its PREFIX_LEN, and NOMATCHES; filter:ip: COPIES that there may be
- *   of it. FOUND then means maybe.
+ *   CAPACITY is MAXELEM by default, and CAPACITY_DEFAULT if there is no limit.
+ *   BITS is BITS_DEFAULT by default.
  *
- * IPCUCKOO_CMD_ENTRY_GET (dump)
- *   SET. reply: entries, in no particular order, many messages; with each, what
- *   is kept for its entries: seconds that are left, counters so far
+ *   HASHSIZE, BUCKETSIZE and INITVAL are options of ipset. They are stored, and
+ *   SET_GET replies them, but they have no effect. INITVAL is a random number by
+ *   default.
  *
- * IPCUCKOO_CMD_SHADOW_NEW (do)
- *   SET, [FLAGS: APPEND], [CAPACITY_HOSTS4, CAPACITY_HOSTS6, CAPACITY_NETS4,
- *   CAPACITY_NETS6]
- *   The shadow starts empty, or with APPEND as a copy of the live contents.
- *   The capacities say how many entries are to come, so that the tables are
- *   made in the right size at once; they are hints, and count up to 16777216
- *   (HOSTS4) and 4194304 (the others). reply: SHADOW
+ *   With EXIST, it is no error if a set of this name exists and was created in
+ *   the same way. FORCEADD, HASHSIZE, BUCKETSIZE and INITVAL are not compared,
+ *   and MAXELEM only if the request has it.
  *
- * IPCUCKOO_CMD_SHADOW_ADD (do)
- *   SHADOW, entries, and what comes with them as in ENTRY_ADD. What is there
- *   already is counted, not an error; what is said of it last is kept.
+ * IPCUCKOO_CMD_SET_DEL (do): destroy a set, or all sets
+ *
+ *   request: SET, or FLAGS: ALL; [FLAGS: EXIST]
+ *
+ *   A set that is attached cannot be destroyed. ALL destroys every set, or none
+ *   if any set is attached. If the process is killed, ALL stops between two
+ *   sets. With EXIST, it is no error if there is no such set.
+ *
+ * IPCUCKOO_CMD_SET_GET (do: one set; dump: all sets, sorted by name)
+ *
+ *   request: SET (do only)
+ *   reply: SET, TYPE, FAMILY, MAXELEM, HASHSIZE, BUCKETSIZE, INITVAL, NETMASK or
+ *          BITMASK (if the set has one), ENTRIES, HOSTS, MEMORY, SLOTS,
+ *          ATTACHMENTS, GENERATION, GROWTHS, REKEYS, DISPLACED, FALLBACKS,
+ *          RETRIES, FAILED_FULL, FAILED_COPIES, FAILED_QUOTA, FAILED_MEMORY,
+ *          FAILED_EXIST; OPTIONS if there are any; TIMEOUT and EXPIRED with
+ *          O_TIMEOUT; FLAGS (FORCEADD, MULTI) if there are any; filter:ip: BITS,
+ *          CAPACITY
+ *
+ * IPCUCKOO_CMD_SET_FLUSH (do): delete all entries of a set, or of all sets
+ *
+ *   request: SET, or FLAGS: ALL; [FLAGS: EXIST]
+ *
+ *   The entries of each set are deleted in one step. If the process is killed,
+ *   ALL stops between two sets. With EXIST, it is no error if there is no such
+ *   set.
+ *
+ * IPCUCKOO_CMD_ENTRY_ADD (do): add entries to a set
+ *
+ *   request: SET, entries, [extensions], [FLAGS: EXIST]
  *   reply: CHANGED, UNCHANGED
  *
- * IPCUCKOO_CMD_SHADOW_REMOVE (do)
- *   SHADOW, entries, [FLAGS: EXIST]. Removes entries from the shadow. With EXIST
- *   those that are not in it, or not any more, are counted, not an error.
+ *   The request is applied whole or not at all. Packets may see its entries
+ *   appear one after the other; to show them all at once, use a shadow.
+ *
+ *   An entry that is in the set already is an error. With EXIST it is not: the
+ *   entry gets the extensions of the request instead of those it had, and counts
+ *   as UNCHANGED. What the request leaves out has its default (see above), so
+ *   counters go on.
+ *
+ *   An entry that is twice in the request is no error. It counts as UNCHANGED
+ *   once, and gets the extensions that come last.
+ *
+ * IPCUCKOO_CMD_ENTRY_DEL (do): delete entries from a set
+ *
+ *   request: SET, entries, [FLAGS: EXIST]
  *   reply: CHANGED, UNCHANGED
  *
- * IPCUCKOO_CMD_SHADOW_COMMIT (do)
- *   SHADOW, [FLAGS: OVERRIDE]. Swaps the shadow in, between one packet and
- *   the next. ESTALE if the live set changed since SHADOW_NEW, unless
- *   OVERRIDE is given (the changes are then lost); ESTALE with OVERRIDE as well
- *   if SET_SWAP gave the set another name. The shadow is gone afterwards,
- *   unless that fails. reply: ENTRIES in the set now, and the
- *   sums of CHANGED and UNCHANGED over its SHADOW_ADDs
+ *   The request is applied whole or not at all. An entry that is not in the set
+ *   is an error; with EXIST it counts as UNCHANGED.
  *
- * IPCUCKOO_CMD_SHADOW_DEL (do)
- *   SHADOW
+ * IPCUCKOO_CMD_ENTRY_TEST (do): test one entry
  *
- * IPCUCKOO_CMD_ATTACH (do)
- *   SET, DIRECTION, VERDICT, [MARK, MARK_MASK], [ORDER], [DEV], [PLACE],
- *   [PRIORITY], [FLAGS: EXIST, REPLACE, LOOPBACK, APPROXIMATE]
- *   [LOG, [LOG_GROUP], [LOG_RATE], [LOG_EVERY]]
- *   PLACE is IP unless given; INGRESS needs DEV. PRIORITY is that of the module
- *   parameter unless given, and from -100000 to 100000.
- *   Attachments run by ascending ORDER, equal ones in the order they were
- *   made. Default: IPCUCKOO_ORDER_ACCEPT, _COUNT, _MARK or _DROP by verdict,
- *   so that accept sets come first. DEV may name a device that does not exist
- *   yet. An approximate set is attached with verdict drop or accept only if
- *   APPROXIMATE is given: strangers are dropped, or not looked at by the
- *   attachments behind it. EEXIST if the same set acts already with the same
- *   direction, verdict, mark, device, place, priority and loopback flag. With
- *   EXIST that is success, unless ORDER is given and is another. With REPLACE it
- *   takes the place of all attachments of the set with that direction, device
- *   and place; at each hook a packet meets what was, or what is then, and none
- *   slips through. Its counters begin at 0, but if it was there already and
- *   alone nothing changes. With LOG packets that match are logged: of the
- *   LOG_EVERY-th ones (1 unless given), counted on each CPU, up to LOG_RATE a
- *   second (IPCUCKOO_LOG_RATE_DEFAULT unless given; 0: all). ENOPROTOOPT if the
- *   kernel has no such logger. reply: ATTACHMENT
+ *   request: SET, entries (exactly one)
+ *   reply: FOUND; if an entry decided, PREFIX_LEN, its length; if that entry is
+ *          an exception, NOMATCHES; filter:ip: COPIES
  *
- * IPCUCKOO_CMD_DETACH (do)
- *   One of: ATTACHMENT; SET and optionally what was attached: DIRECTION,
- *   VERDICT, MARK (and MARK_MASK), ORDER, DEV, PLACE, PRIORITY, FLAGS: LOOPBACK,
- *   each of which narrows the choice; FLAGS: ALL. With EXIST nothing to detach
- *   is success.
- *   Where others stay attached their shorter list takes memory: ENOMEM leaves
- *   all as they were. ALL needs none. reply: CHANGED
+ *   A host is found if the set contains it: the longest entry that covers it is
+ *   not an exception. A prefix is found if this very prefix is an entry, and not
+ *   an exception. For filter:ip, FOUND means maybe, and COPIES says how often
+ *   the entry may be stored.
  *
- * IPCUCKOO_CMD_ATTACH_GET (dump: all, in the order they run)
- *   reply: ATTACHMENT, SET, DIRECTION, VERDICT, MARK and MARK_MASK (mark
- *   only), ORDER, PLACE, PRIORITY, DEV (if any), FLAGS, STATE, PACKETS, BYTES,
- *   and if there is one LOG, LOG_GROUP, LOG_RATE, LOG_EVERY
- *   STATE says whether it sees packets. NO_DEVICE: there is no device of the name
- *   DEV now; when one comes it is ACTIVE. NO_HOOK: a device came, or got the name,
- *   and the netfilter hook could not be registered, because of ERRNO. It is tried
- *   again, after a second, then after twice as long each time up to about a
- *   minute, and whenever anything is attached or detached, or a device changes.
- *   ATTACH itself fails if a hook that it needs cannot be registered.
+ * IPCUCKOO_CMD_ENTRY_GET (dump): list the entries of a set
  *
- * IPCUCKOO_CMD_SET_RENAME (do)
- *   SET, SET_TO: its new name, which no set may have. Attachments and shadows
- *   stay with the set.
+ *   request: SET
+ *   reply: entries, and the extensions that the set has
  *
- * IPCUCKOO_CMD_SET_SWAP (do)
- *   SET, SET_TO: two sets of the same type and family take each other's place.
- *   Entries, limit and figures move; attachments stay with the name: a packet
- *   meets all of them with the contents from before, or with those from after.
- *   Once this is answered, no packet meets the former any more.
+ *   The entries come in many messages, in no particular order. TIMEOUTS are the
+ *   seconds that are left, COUNTERS the present values.
  *
- * IPCUCKOO_CMD_SET_CHANGE (do)
- *   SET, MAXELEM: the set's new limit, 0 for none
+ * IPCUCKOO_CMD_SHADOW_NEW (do): create a shadow of a set
+ *
+ *   request: SET, [FLAGS: APPEND], [CAPACITY_HOSTS4], [CAPACITY_HOSTS6],
+ *            [CAPACITY_NETS4], [CAPACITY_NETS6]
+ *   reply: SHADOW
+ *
+ *   The shadow is empty; with APPEND it is a copy of the current contents. The
+ *   capacities are hints: how many entries of each kind will be added, so that
+ *   the tables have the right size at once. Values above 16777216 (HOSTS4) and
+ *   4194304 (the others) count as these.
+ *
+ * IPCUCKOO_CMD_SHADOW_ADD (do): add entries to a shadow
+ *
+ *   request: SHADOW, entries, [extensions]
+ *   reply: CHANGED, UNCHANGED
+ *
+ *   As ENTRY_ADD with EXIST.
+ *
+ * IPCUCKOO_CMD_SHADOW_REMOVE (do): delete entries from a shadow
+ *
+ *   request: SHADOW, entries, [FLAGS: EXIST]
+ *   reply: CHANGED, UNCHANGED
+ *
+ *   As ENTRY_DEL.
+ *
+ * IPCUCKOO_CMD_SHADOW_COMMIT (do): make a shadow the contents of its set
+ *
+ *   request: SHADOW, [FLAGS: OVERRIDE]
+ *   reply: ENTRIES in the set now; CHANGED and UNCHANGED, summed up over the
+ *          additions to the shadow
+ *
+ *   A packet sees either the old contents or the new ones. On success the shadow
+ *   is deleted.
+ *
+ *   If the set has changed since SHADOW_NEW, the error is ESTALE. With OVERRIDE
+ *   the shadow is committed all the same, and these changes are lost. If the set
+ *   was swapped since SHADOW_NEW, the error is ESTALE in any case.
+ *
+ * IPCUCKOO_CMD_SHADOW_DEL (do): delete a shadow
+ *
+ *   request: SHADOW
+ *
+ * IPCUCKOO_CMD_ATTACH (do): attach a set
+ *
+ *   request: SET, DIRECTION, VERDICT, with verdict mark: MARK, [MARK_MASK];
+ *            [ORDER], [DEV], [PLACE], [PRIORITY], [LOG], with LOG: [LOG_GROUP],
+ *            [LOG_RATE], [LOG_EVERY];
+ *            [FLAGS: EXIST, REPLACE, LOOPBACK, APPROXIMATE]
+ *   reply: ATTACHMENT, the number of the attachment
+ *
+ *   PLACE is PLACE_IP by default; PLACE_INGRESS needs DEV. DEV may name a device
+ *   that does not exist yet. PRIORITY is from -100000 to 100000; default: the
+ *   module parameter priority.
+ *
+ *   The verdict mark sets the bits MARK_MASK of the packet's mark to those of
+ *   MARK. MARK_MASK is all bits by default; MARK must not have others.
+ *
+ *   Attachments run in ascending ORDER, those of the same order in the order in
+ *   which they were made. Default: ORDER_ACCEPT, ORDER_COUNT, ORDER_MARK or
+ *   ORDER_DROP, by verdict, so that accept comes first.
+ *
+ *   To attach an approximate set with verdict drop or accept, APPROXIMATE must
+ *   be given: the client accepts that non-members are dropped, or are not seen
+ *   by later attachments.
+ *
+ *   If the set is attached already with the same direction, verdict, mark,
+ *   device, place, priority and LOOPBACK flag, the error is EEXIST. With EXIST
+ *   it is no error, unless the request has an ORDER that differs.
+ *
+ *   With REPLACE, the attachment replaces all attachments of the set with the
+ *   same direction, device and place. At each hook, a packet sees the old
+ *   attachments or the new one; none slips through between them. The counters of
+ *   the new attachment begin at 0. If the only such attachment is the same as
+ *   the new one, nothing changes.
+ *
+ *   With LOG, packets that match are logged: every LOG_EVERY-th packet, counted
+ *   on each CPU (default: 1, all), and at most LOG_RATE a second (default:
+ *   LOG_RATE_DEFAULT; 0: no limit).
+ *
+ * IPCUCKOO_CMD_DETACH (do): remove attachments
+ *
+ *   request: one of: ATTACHMENT; FLAGS: ALL; SET, with any of [DIRECTION],
+ *            [VERDICT], [MARK], [MARK_MASK], [ORDER], [DEV], [PLACE],
+ *            [PRIORITY], [FLAGS: LOOPBACK]; and [FLAGS: EXIST]
+ *   reply: CHANGED, how many attachments were removed
+ *
+ *   With SET, all attachments of the set are removed that have the given
+ *   attributes. With EXIST, it is no error if there are none.
+ *
+ *   If other attachments remain at a hook, the kernel has to allocate their new
+ *   chain. If it cannot, the error is ENOMEM, and all attachments stay. ALL
+ *   allocates nothing.
+ *
+ * IPCUCKOO_CMD_ATTACH_GET (dump): list all attachments, in ascending order
+ *
+ *   reply: ATTACHMENT, SET, DIRECTION, VERDICT, MARK and MARK_MASK (verdict mark
+ *          only), ORDER, PLACE, PRIORITY, DEV (if any), FLAGS, STATE, ERRNO (if
+ *          not 0), PACKETS, BYTES; if packets are logged LOG, LOG_GROUP,
+ *          LOG_RATE, LOG_EVERY
+ *
+ *   STATE says whether the attachment sees packets. STATE_NO_DEVICE: there is no
+ *   device of the name DEV; as soon as there is one, the attachment sees its
+ *   packets. STATE_NO_HOOK: a device appeared or got this name, and the kernel
+ *   could not register the netfilter hook, for the reason ERRNO. The module
+ *   tries again: after a second, then after twice as long each time up to about
+ *   a minute, and whenever something is attached or detached, or a device
+ *   changes. ATTACH itself fails if a hook that it needs cannot be registered.
+ *
+ * IPCUCKOO_CMD_SET_RENAME (do): give a set another name
+ *
+ *   request: SET, SET_TO
+ *
+ *   No set may have the name SET_TO. Attachments and shadows stay with the set.
+ *
+ * IPCUCKOO_CMD_SET_SWAP (do): exchange two sets
+ *
+ *   request: SET, SET_TO
+ *
+ *   The sets must have the same type and family. Contents, limit, options and
+ *   statistics move; attachments stay with the names. A packet sees the old
+ *   contents in all attachments, or the new ones in all. When the kernel has
+ *   answered, no packet sees the old ones any more.
+ *
+ * IPCUCKOO_CMD_SET_CHANGE (do): change the limit of a set
+ *
+ *   request: SET, MAXELEM
+ *
+ *   0 is no limit.
+ *
  *
  * Events
  * ------
  *
- * The multicast group IPCUCKOO_GROUP_EVENTS tells of every change. To join it
- * takes CAP_NET_ADMIN in the user namespace that owns the network namespace, for
- * the moment of joining only. Without userns=1 nothing is told in network
- * namespaces that another user namespace than the first owns. Messages are
- * IPCUCKOO_CMD_EVENT and have an EVENT:
+ * The multicast group GROUP_EVENTS reports every change. To join it, a socket
+ * needs CAP_NET_ADMIN in the user namespace that owns the network namespace, at
+ * the moment of joining only. Without userns=1, nothing is sent to network
+ * namespaces that another user namespace than the initial one owns.
  *
- *   SET_NEW, SET_DESTROYED, SET_FLUSHED, SET_CHANGED, SET_REPLACED (by
- *   SHADOW_COMMIT, or several lines written to procfs)
- *       SET, TYPE, FAMILY, MAXELEM, ENTRIES, GENERATION; as in SET_GET, where
- *       there are any: OPTIONS, TIMEOUT, EXPIRED, FLAGS, BITS, CAPACITY
- *   SET_RENAMED, SET_SWAPPED
- *       SET, SET_TO, as in the request
- *   ENTRIES_ADDED, ENTRIES_DELETED
- *       SET, ENTRIES, GENERATION, and the entries that one request added or
- *       deleted, packed as in requests, those that changed nothing left out.
- *       Deleted are also those that make room with FORCEADD, right behind.
- *       Many entries take several messages in a row.
- *   ENTRIES_EXPIRED
- *       likewise, of expired entries, when garbage collection frees them, which is
- *       some seconds later and moves no GENERATION. Not of those that were added
- *       again before, nor of those that a flush or a replacement left out
- *   ATTACHED, DETACHED
- *       what ATTACH_GET replies
- *   STATE_CHANGED
- *       likewise, of an attachment that is in another STATE than before, or whose
- *       ERRNO is another
+ * Events are messages of the command IPCUCKOO_CMD_EVENT.
  *
- * An event is sent after the change took effect. Those of one set's contents
- * come in the order of the changes, and so do those of attachments and of sets
- * that come and go. ENTRIES and GENERATION are those after the change, so that
- * who lists a set while he listens can tell which events the list has in it:
- * those with no larger GENERATION than SET_GET gives.
+ * All of them
+ *   attributes: EVENT
+ * SET_NEW, SET_DESTROYED, SET_FLUSHED, SET_CHANGED (another limit), SET_REPLACED
+ * (by SHADOW_COMMIT, or by several lines written to the file in procfs)
+ *   attributes: SET, TYPE, FAMILY, MAXELEM, ENTRIES, GENERATION; if the set has
+ *               them: OPTIONS, TIMEOUT, EXPIRED, FLAGS, BITS, CAPACITY
+ * SET_RENAMED, SET_SWAPPED
+ *   attributes: SET, SET_TO, as in the request
+ * ENTRIES_ADDED, ENTRIES_DELETED
+ *   attributes: SET, ENTRIES, GENERATION, entries
+ *   These are the entries that one request added or deleted, without those that
+ *   were UNCHANGED, and without extensions. Entries that FORCEADD replaced
+ *   are reported as deleted, right after the ones that were added. Many entries
+ *   take several messages in a row.
+ * ENTRIES_EXPIRED
+ *   attributes: SET, ENTRIES, GENERATION, entries
+ *   Sent when garbage collection removes expired entries, some seconds after
+ *   they expired. This does not change GENERATION. Entries that were added again
+ *   before are not reported, nor are those that were lost when the set was
+ *   flushed or replaced.
+ * ATTACHED, DETACHED, STATE_CHANGED (another STATE or ERRNO)
+ *   attributes: those of the reply to ATTACH_GET
  *
- * Who reads too slowly, or for whom there is no memory, loses events, and reads
- * ENOBUFS from his socket once: what he knows is then to be read anew. Nobody
- * waits for him. What ends with its network namespace is not told.
+ * An event is sent after the change has taken effect. Events about the contents
+ * of one set are sent in the order of the changes. So are events about
+ * attachments, and events about sets that are created and destroyed.
+ *
+ * ENTRIES and GENERATION are those after the change. A client that listens, and
+ * then lists a set, can therefore tell which events the list includes: those
+ * whose GENERATION is not larger than the one in the reply to SET_GET.
+ *
+ * If a client reads too slowly, or the kernel has no memory for a message, events
+ * are lost, and the client's next read fails with ENOBUFS, once. The client must
+ * then read everything again. The kernel never waits for a client. When a
+ * network namespace ends, nothing is reported.
  */
 #ifndef _UAPI_IPCUCKOO_H
 #define _UAPI_IPCUCKOO_H
@@ -347,13 +489,13 @@
 #define IPCUCKOO_FAMILY_NAME	"ipcuckoo"
 #define IPCUCKOO_FAMILY_VERSION	1
 
-/* The multicast group. */
+/* The multicast group of events. */
 #define IPCUCKOO_GROUP_EVENTS	"events"
 
-/* Bytes of a set's name, the terminating NUL included; as ipset has it. */
+/* Bytes of the name of a set with its NUL, as in ipset. */
 #define IPCUCKOO_NAME_SIZE	32
 
-/* What a network namespace may have. */
+/* The most that a network namespace can have. */
 #define IPCUCKOO_SETS_MAX		65535
 #define IPCUCKOO_SHADOWS_MAX		65535
 #define IPCUCKOO_ATTACHMENTS_MAX	1024
@@ -364,7 +506,7 @@
 #define IPCUCKOO_NET4_SIZE	5
 #define IPCUCKOO_NET6_SIZE	17
 
-/* Bytes of what comes with one entry, and of the longest comment without its
+/* Bytes of the extensions of one entry, and of the longest comment without its
  * NUL.
  */
 #define IPCUCKOO_TIMEOUT_SIZE	4
@@ -373,21 +515,21 @@
 #define IPCUCKOO_NOMATCH_SIZE	1
 #define IPCUCKOO_COMMENT_MAX	255
 
-/* A counter that a request does not give. */
+/* In COUNTERS of a request: do not change this counter. */
 #define IPCUCKOO_COUNTER_KEEP	(~0ULL)
 
 /* The longest timeout, in seconds: 68 years. */
 #define IPCUCKOO_TIMEOUT_MAX	2147483647
 
-/* Filters: bits of a fingerprint and capacity unless said otherwise, the
- * largest capacity, and the load (in 1/1000) at capacity, at most.
+/* Filters: default bits of a fingerprint, default and largest capacity, and the
+ * highest load factor, in 1/1000.
  */
 #define IPCUCKOO_BITS_DEFAULT		16
 #define IPCUCKOO_CAPACITY_DEFAULT	65536
 #define IPCUCKOO_CAPACITY_MAX		128000000
 #define IPCUCKOO_FILTER_LOAD		955
 
-/* What ipset gives a set that is made without HASHSIZE and BUCKETSIZE. */
+/* Defaults of HASHSIZE and BUCKETSIZE, as in ipset. */
 #define IPCUCKOO_HASHSIZE_DEFAULT	1024
 #define IPCUCKOO_BUCKETSIZE_DEFAULT	12
 
@@ -434,7 +576,7 @@ enum ipcuckoo_attr {
 	IPCUCKOO_A_NETS6,		/* binary, packed entries */
 
 	IPCUCKOO_A_CHANGED,		/* u32, entries added or deleted */
-	IPCUCKOO_A_UNCHANGED,		/* u32, already (or not) there */
+	IPCUCKOO_A_UNCHANGED,		/* u32, entries already (or not) there */
 	IPCUCKOO_A_FOUND,		/* u8, 0 or 1 */
 	IPCUCKOO_A_PREFIX_LEN,		/* u8, bits */
 
@@ -447,22 +589,22 @@ enum ipcuckoo_attr {
 	IPCUCKOO_A_ATTACHMENT,		/* u32, id */
 	IPCUCKOO_A_DIRECTION,		/* u8, enum ipcuckoo_direction */
 	IPCUCKOO_A_VERDICT,		/* u8, enum ipcuckoo_verdict */
-	IPCUCKOO_A_MARK,		/* u32, bits set */
-	IPCUCKOO_A_MARK_MASK,		/* u32, bits replaced; default all */
+	IPCUCKOO_A_MARK,		/* u32, what the bits become */
+	IPCUCKOO_A_MARK_MASK,		/* u32, bits replaced; default: all */
 	IPCUCKOO_A_ORDER,		/* s32 */
 	IPCUCKOO_A_PRIORITY,		/* s32, of the netfilter hook */
 	IPCUCKOO_A_DEV,			/* string, interface name */
-	IPCUCKOO_A_PACKETS,		/* u64, that matched */
-	IPCUCKOO_A_BYTES,		/* u64, that matched; from the IP header on */
+	IPCUCKOO_A_PACKETS,		/* u64, packets that matched */
+	IPCUCKOO_A_BYTES,		/* u64, of these, from the IP header on */
 
-	IPCUCKOO_A_ENTRIES,		/* u32; none that has expired */
-	IPCUCKOO_A_HOSTS,		/* u32, of these: hosts */
-	IPCUCKOO_A_MEMORY,		/* u64, bytes allocated; INFO: all that the limit counts */
-	IPCUCKOO_A_SLOTS,		/* u64, places for entries in the tables */
+	IPCUCKOO_A_ENTRIES,		/* u32, entries that have not expired */
+	IPCUCKOO_A_HOSTS,		/* u32, how many of the entries are hosts */
+	IPCUCKOO_A_MEMORY,		/* u64, bytes; INFO: all that the limit covers */
+	IPCUCKOO_A_SLOTS,		/* u64, places for entries in all tables */
 	IPCUCKOO_A_ATTACHMENTS,		/* u32 */
-	IPCUCKOO_A_GENERATION,		/* u64, moves with every change */
-	IPCUCKOO_A_GROWTHS,		/* u32, tables built anew in another size */
-	IPCUCKOO_A_REKEYS,		/* u32, tables built anew with another key */
+	IPCUCKOO_A_GENERATION,		/* u64, changes with each change of the contents */
+	IPCUCKOO_A_GROWTHS,		/* u32, tables made again in another size */
+	IPCUCKOO_A_REKEYS,		/* u32, tables made again with another key */
 	IPCUCKOO_A_DISPLACED,		/* u64, entries moved to their other bucket */
 	IPCUCKOO_A_FALLBACKS,		/* u64, look-ups that took the lock */
 
@@ -470,15 +612,15 @@ enum ipcuckoo_attr {
 	IPCUCKOO_A_SETS,		/* u32 */
 	IPCUCKOO_A_MEMORY_LIMIT,	/* u64, bytes; 0: no limit */
 
-	IPCUCKOO_A_BITS,		/* u8, of a fingerprint */
-	IPCUCKOO_A_CAPACITY,		/* u32, entries of a filter */
-	IPCUCKOO_A_COPIES,		/* u32, of one entry, maybe */
+	IPCUCKOO_A_BITS,		/* u8, of a fingerprint: 8, 16 or 32 */
+	IPCUCKOO_A_CAPACITY,		/* u32, entries that a filter has room for */
+	IPCUCKOO_A_COPIES,		/* u32, how often an entry may be in a filter */
 
-	IPCUCKOO_A_SET_TO,		/* string, the other name of two */
+	IPCUCKOO_A_SET_TO,		/* string, the second name */
 
 	IPCUCKOO_A_EVENT,		/* u8, enum ipcuckoo_event */
 
-	/* Requests to add that failed, by what they failed with. */
+	/* Requests to add entries that failed, by error. */
 	IPCUCKOO_A_FAILED_FULL,		/* u64, ENOSPC */
 	IPCUCKOO_A_FAILED_COPIES,	/* u64, EMLINK */
 	IPCUCKOO_A_FAILED_QUOTA,	/* u64, EDQUOT */
@@ -486,30 +628,30 @@ enum ipcuckoo_attr {
 	IPCUCKOO_A_FAILED_EXIST,	/* u64, EEXIST */
 
 	IPCUCKOO_A_OPTIONS,		/* u32, enum ipcuckoo_option */
-	IPCUCKOO_A_TIMEOUT,		/* u32, seconds; 0: for ever */
-	IPCUCKOO_A_TIMEOUTS,		/* binary, of each entry */
-	IPCUCKOO_A_COUNTERS,		/* binary, of each entry */
-	IPCUCKOO_A_SKBINFOS,		/* binary, of each entry */
-	IPCUCKOO_A_COMMENTS,		/* binary, of each entry */
-	IPCUCKOO_A_NOMATCHES,		/* binary, of each entry */
-	IPCUCKOO_A_EXPIRED,		/* u64, entries that ended by themselves */
+	IPCUCKOO_A_TIMEOUT,		/* u32, seconds, the default of entries; 0: never */
+	IPCUCKOO_A_TIMEOUTS,		/* binary, an extension */
+	IPCUCKOO_A_COUNTERS,		/* binary, an extension */
+	IPCUCKOO_A_SKBINFOS,		/* binary, an extension */
+	IPCUCKOO_A_COMMENTS,		/* binary, an extension */
+	IPCUCKOO_A_NOMATCHES,		/* binary, an extension */
+	IPCUCKOO_A_EXPIRED,		/* u64, expired entries that were removed */
 
 	IPCUCKOO_A_PLACE,		/* u8, enum ipcuckoo_attach_place */
 	IPCUCKOO_A_LOG,			/* u8, enum ipcuckoo_log */
 	IPCUCKOO_A_LOG_GROUP,		/* u16, of nflog */
-	IPCUCKOO_A_LOG_RATE,		/* u32, messages a second; 0: all */
-	IPCUCKOO_A_LOG_EVERY,		/* u32, which packets: every N-th */
+	IPCUCKOO_A_LOG_RATE,		/* u32, packets a second, at most; 0: no limit */
+	IPCUCKOO_A_LOG_EVERY,		/* u32, log every N-th packet that matches */
 
-	IPCUCKOO_A_HASHSIZE,		/* u32, only remembered */
-	IPCUCKOO_A_BUCKETSIZE,		/* u8, only remembered */
-	IPCUCKOO_A_INITVAL,		/* u32, only remembered */
+	IPCUCKOO_A_HASHSIZE,		/* u32, stored, without effect */
+	IPCUCKOO_A_BUCKETSIZE,		/* u8, stored, without effect */
+	IPCUCKOO_A_INITVAL,		/* u32, stored, without effect */
 	IPCUCKOO_A_NETMASK,		/* u8, leading bits that count */
-	IPCUCKOO_A_BITMASK,		/* binary, an address: bits that count */
+	IPCUCKOO_A_BITMASK,		/* binary, an address whose 1 bits count */
 
-	IPCUCKOO_A_RETRIES,		/* u64, look-ups begun anew for a writer */
+	IPCUCKOO_A_RETRIES,		/* u64, look-ups started again because of a change */
 
 	IPCUCKOO_A_STATE,		/* u8, enum ipcuckoo_attachment_state */
-	IPCUCKOO_A_ERRNO,		/* u32, why a hook is missing */
+	IPCUCKOO_A_ERRNO,		/* u32, why there is no hook */
 
 	__IPCUCKOO_A_MAX
 };
@@ -517,15 +659,15 @@ enum ipcuckoo_attr {
 #define IPCUCKOO_A_MAX		(__IPCUCKOO_A_MAX - 1)
 
 enum ipcuckoo_flag {
-	IPCUCKOO_F_EXIST	= 1 << 0,
-	IPCUCKOO_F_ALL		= 1 << 1,
-	IPCUCKOO_F_APPEND	= 1 << 2,
-	IPCUCKOO_F_OVERRIDE	= 1 << 3,
-	IPCUCKOO_F_LOOPBACK	= 1 << 4,
-	IPCUCKOO_F_MULTI	= 1 << 5,
-	IPCUCKOO_F_APPROXIMATE	= 1 << 6,
-	IPCUCKOO_F_REPLACE	= 1 << 7,
-	IPCUCKOO_F_FORCEADD	= 1 << 8,
+	IPCUCKOO_F_EXIST	= 1 << 0,	/* existing (or missing) is no error */
+	IPCUCKOO_F_ALL		= 1 << 1,	/* all sets or attachments instead of one */
+	IPCUCKOO_F_APPEND	= 1 << 2,	/* the shadow is a copy of the contents */
+	IPCUCKOO_F_OVERRIDE	= 1 << 3,	/* commit although the set has changed */
+	IPCUCKOO_F_LOOPBACK	= 1 << 4,	/* packets of loopback devices, too */
+	IPCUCKOO_F_MULTI	= 1 << 5,	/* the filter stores every addition */
+	IPCUCKOO_F_APPROXIMATE	= 1 << 6,	/* non-members may be dropped or accepted */
+	IPCUCKOO_F_REPLACE	= 1 << 7,	/* replace other attachments */
+	IPCUCKOO_F_FORCEADD	= 1 << 8,	/* in a full set, replace another entry */
 };
 
 enum ipcuckoo_type {
@@ -534,7 +676,7 @@ enum ipcuckoo_type {
 	IPCUCKOO_TYPE_FILTER_IP	= 3,
 };
 
-/* A mask: what a set keeps for each entry. */
+/* A mask: the extensions of a set. */
 enum ipcuckoo_option {
 	IPCUCKOO_O_TIMEOUT	= 1 << 0,
 	IPCUCKOO_O_COUNTERS	= 1 << 1,
@@ -544,24 +686,24 @@ enum ipcuckoo_option {
 
 #define IPCUCKOO_O_ALL		((1 << 4) - 1)
 
-/* A mask: any is both. */
+/* A mask: any is inet and inet6. */
 enum ipcuckoo_family {
 	IPCUCKOO_FAMILY_INET	= 1,
 	IPCUCKOO_FAMILY_INET6	= 2,
 	IPCUCKOO_FAMILY_ANY	= 3,
 };
 
-/* A mask: both is either. */
+/* A mask: both is src or dst, one that matches is enough. */
 enum ipcuckoo_direction {
 	IPCUCKOO_DIR_SRC	= 1,
 	IPCUCKOO_DIR_DST	= 2,
 	IPCUCKOO_DIR_BOTH	= 3,
 };
 
-/* Where samples of what matches go. */
+/* Where packets that match are logged. */
 enum ipcuckoo_log {
-	IPCUCKOO_LOG_KERNEL	= 1,	/* the kernel log */
-	IPCUCKOO_LOG_NFLOG	= 2,	/* nflog, to LOG_GROUP */
+	IPCUCKOO_LOG_KERNEL	= 1,	/* to the kernel log */
+	IPCUCKOO_LOG_NFLOG	= 2,	/* to the nflog group LOG_GROUP */
 };
 
 #define IPCUCKOO_LOG_RATE_DEFAULT	10
@@ -569,21 +711,21 @@ enum ipcuckoo_log {
 /* Where an attachment sees packets. */
 enum ipcuckoo_attach_place {
 	IPCUCKOO_PLACE_IP	= 1,	/* PRE_ROUTING and LOCAL_OUT */
-	IPCUCKOO_PLACE_INGRESS	= 2,	/* ingress of a device */
+	IPCUCKOO_PLACE_INGRESS	= 2,	/* the ingress hook of a device */
 };
 
 /* Whether an attachment sees packets now. */
 enum ipcuckoo_attachment_state {
-	IPCUCKOO_STATE_ACTIVE	 = 1,	/* it does */
-	IPCUCKOO_STATE_NO_DEVICE = 2,	/* there is no device of the name DEV */
-	IPCUCKOO_STATE_NO_HOOK	 = 3,	/* a hook could not be registered: ERRNO */
+	IPCUCKOO_STATE_ACTIVE	 = 1,	/* yes */
+	IPCUCKOO_STATE_NO_DEVICE = 2,	/* no: there is no device of the name DEV */
+	IPCUCKOO_STATE_NO_HOOK	 = 3,	/* no: a hook could not be registered, see ERRNO */
 };
 
 enum ipcuckoo_verdict {
 	IPCUCKOO_VERDICT_DROP	= 1,	/* drop the packet */
-	IPCUCKOO_VERDICT_ACCEPT	= 2,	/* look no further; later chains still decide */
-	IPCUCKOO_VERDICT_MARK	= 3,	/* mark = (mark & ~MARK_MASK) | MARK, go on */
-	IPCUCKOO_VERDICT_COUNT	= 4,	/* count the packet, go on */
+	IPCUCKOO_VERDICT_ACCEPT	= 2,	/* end this chain, not later ones */
+	IPCUCKOO_VERDICT_MARK	= 3,	/* mark = (mark & ~MARK_MASK) | MARK; go on */
+	IPCUCKOO_VERDICT_COUNT	= 4,	/* count the packet; go on */
 };
 
 enum ipcuckoo_event {
@@ -602,7 +744,7 @@ enum ipcuckoo_event {
 	IPCUCKOO_EVENT_STATE_CHANGED	= 13,
 };
 
-/* Default ORDER of an attachment, by verdict. */
+/* Default ORDER, by verdict. */
 enum ipcuckoo_order {
 	IPCUCKOO_ORDER_ACCEPT	= 100,
 	IPCUCKOO_ORDER_COUNT	= 200,
