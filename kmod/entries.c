@@ -196,7 +196,7 @@ int ipcuckoo_entries_learn_exceptions(struct ipcuckoo_entries *e,
 {
 	const struct ipcuckoo_table *t = ipcuckoo_version_current(e)->table[kind];
 
-	if (t && t->with & IPCUCKOO_WITH_NOMATCH)
+	if (t && t->exts & IPCUCKOO_EXT_NOMATCH)
 		return 0;
 	return ipcuckoo_rebuild_with_exceptions(e, kind);
 }
@@ -217,7 +217,7 @@ static bool entry_value(const struct ipcuckoo_table *t, const struct ipcuckoo_ke
 	if (!t || !ipcuckoo_table_find(t, key, &slot))
 		return false;
 	*value = ipcuckoo_table_value(t, slot);
-	return !t->with || !ipcuckoo_expired(value->expires, ipcuckoo_now());
+	return !t->exts || !ipcuckoo_expired(value->expires, ipcuckoo_now());
 }
 
 static int add_exact(struct ipcuckoo_entries *e, enum ipcuckoo_kind kind,
@@ -352,7 +352,7 @@ int ipcuckoo_entries_remove(struct ipcuckoo_entries *e, const struct ipcuckoo_en
 
 	if (!t)
 		return -ENOENT;
-	if (t->with && ipcuckoo_table_find(t, &key, &slot))
+	if (t->exts && ipcuckoo_table_find(t, &key, &slot))
 		record = ipcuckoo_table_value(t, slot).record;
 	if (ipcuckoo_table_delete(t, &e->guard, &key))
 		return -ENOENT;

@@ -70,7 +70,7 @@ bool ipcuckoo_gc_part(struct ipcuckoo_entries *e, u64 *pos, u32 slots,
 
 	for (; kind < IPCUCKOO_KINDS; kind++, at = 0) {
 		t = ipcuckoo_version_current(e)->table[kind];
-		if (!t || !(t->with & IPCUCKOO_WITH_EXPIRES) || (!at && !ipcuckoo_table_due(t)))
+		if (!t || !(t->exts & IPCUCKOO_EXT_EXPIRES) || (!at && !ipcuckoo_table_due(t)))
 			continue;
 		end = ipcuckoo_table_slots(t);
 		if (!at)

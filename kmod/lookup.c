@@ -346,7 +346,7 @@ static noinline bool confirm4(struct ipcuckoo_entries *e, u32 addr, u32 seq,
 			      const struct ipcuckoo_table *t,
 			      struct ipcuckoo_place p)
 {
-	if (!t->with && ipcuckoo_table_confirm(t, p, NULL) && undisturbed(e, seq))
+	if (!t->exts && ipcuckoo_table_confirm(t, p, NULL) && undisturbed(e, seq))
 		return true;
 	return look_up4(e, addr);
 }
@@ -356,7 +356,7 @@ static noinline bool confirm6(struct ipcuckoo_entries *e,
 			      const struct ipcuckoo_table *t,
 			      struct ipcuckoo_place p)
 {
-	if (!t->with && ipcuckoo_table_confirm(t, p, addr) && undisturbed(e, seq))
+	if (!t->exts && ipcuckoo_table_confirm(t, p, addr) && undisturbed(e, seq))
 		return true;
 	return look_up(e, addr, version_match6);
 }

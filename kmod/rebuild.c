@@ -276,29 +276,29 @@ static int fill_table(struct ipcuckoo_table *to,
 /* Which arrays a table has beside its slots: those that the options of the set need, and,
  * once there was an exception, the one that says which entries are exceptions.
  */
-static u8 with(const struct ipcuckoo_entries *e, const struct ipcuckoo_table *old,
-	       const struct extra *extra)
+static u8 needed_exts(const struct ipcuckoo_entries *e, const struct ipcuckoo_table *old,
+		      const struct extra *extra)
 {
 	bool nomatch = extra && extra->value.nomatch;
 
 	if (old)
-		nomatch |= old->with & IPCUCKOO_WITH_NOMATCH;
-	return (e->options & IPCUCKOO_O_TIMEOUT ? IPCUCKOO_WITH_EXPIRES : 0) |
-	       (e->options & IPCUCKOO_RECORDED ? IPCUCKOO_WITH_RECORDS : 0) |
-	       (nomatch ? IPCUCKOO_WITH_NOMATCH : 0);
+		nomatch |= old->exts & IPCUCKOO_EXT_NOMATCH;
+	return (e->options & IPCUCKOO_O_TIMEOUT ? IPCUCKOO_EXT_EXPIRES : 0) |
+	       (e->options & IPCUCKOO_RECORDED ? IPCUCKOO_EXT_RECORDS : 0) |
+	       (nomatch ? IPCUCKOO_EXT_NOMATCH : 0);
 }
 
 /**
  * struct rehash - a new table that is to replace one of a set
  * @nbuckets:	its buckets; more if the entries do not fit in so many
  * @extra:	with this entry in it, or NULL
- * @with:	and these arrays beside its slots
+ * @exts:	and these arrays beside its slots
  * @how:	what to do past the account's limit
  */
 struct rehash {
 	u32 nbuckets;
 	const struct extra *extra;
-	u8 with;
+	u8 exts;
 	enum ipcuckoo_charge how;
 };
 
@@ -313,8 +313,8 @@ static int rehash_once(struct ipcuckoo_entries *e, enum ipcuckoo_kind kind,
 
 	if (fatal_signal_pending(current))
 		return -EINTR;
-	t = ipcuckoo_table_create_with(e->mem, nbuckets, ipcuckoo_kind_keyed(kind),
-				       r->with, r->how);
+	t = ipcuckoo_table_create_exts(e->mem, nbuckets, ipcuckoo_kind_keyed(kind),
+				       r->exts, r->how);
 	if (IS_ERR(t))
 		return PTR_ERR(t);
 	err = fill_table(t, ipcuckoo_version_current(e)->table[kind], r->extra, e->queue);
@@ -346,7 +346,7 @@ static int resize(struct ipcuckoo_entries *e, enum ipcuckoo_kind kind,
 	const struct rehash r = {
 		.nbuckets = nbuckets,
 		.extra = extra,
-		.with = with(e, ipcuckoo_version_current(e)->table[kind], extra),
+		.exts = needed_exts(e, ipcuckoo_version_current(e)->table[kind], extra),
 		.how = how,
 	};
 
@@ -410,7 +410,7 @@ int ipcuckoo_rebuild_with_exceptions(struct ipcuckoo_entries *e, enum ipcuckoo_k
 	const struct rehash r = {
 		.nbuckets = t ? t->nbuckets :
 			    ipcuckoo_table_buckets(1, ipcuckoo_kind_keyed(kind)),
-		.with = with(e, t, &example),
+		.exts = needed_exts(e, t, &example),
 		.how = IPCUCKOO_CHARGE_WAIT,
 	};
 

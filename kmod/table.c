@@ -188,11 +188,11 @@ struct ipcuckoo_value ipcuckoo_table_value(const struct ipcuckoo_table *t,
 {
 	struct ipcuckoo_value value = {};
 
-	if (t->with & IPCUCKOO_WITH_EXPIRES)
+	if (t->exts & IPCUCKOO_EXT_EXPIRES)
 		value.expires = READ_ONCE(t->expires[slot]);
-	if (t->with & IPCUCKOO_WITH_NOMATCH)
+	if (t->exts & IPCUCKOO_EXT_NOMATCH)
 		value.nomatch = READ_ONCE(t->nomatch[slot]);
-	if (t->with & IPCUCKOO_WITH_RECORDS)
+	if (t->exts & IPCUCKOO_EXT_RECORDS)
 		value.record = rcu_dereference_raw(t->records[slot]);
 	return value;
 }
@@ -209,14 +209,14 @@ struct ipcuckoo_value ipcuckoo_table_value(const struct ipcuckoo_table *t,
 void ipcuckoo_table_set_value(struct ipcuckoo_table *t, u64 slot,
 			      const struct ipcuckoo_value *value)
 {
-	if (t->with & IPCUCKOO_WITH_EXPIRES) {
+	if (t->exts & IPCUCKOO_EXT_EXPIRES) {
 		WRITE_ONCE(t->expires[slot], value->expires);
 		t->nearest = min_not_zero(t->nearest, value->expires);
 		t->passed = min_not_zero(t->passed, value->expires);
 	}
-	if (t->with & IPCUCKOO_WITH_NOMATCH)
+	if (t->exts & IPCUCKOO_EXT_NOMATCH)
 		WRITE_ONCE(t->nomatch[slot], value->nomatch);
-	if (t->with & IPCUCKOO_WITH_RECORDS)
+	if (t->exts & IPCUCKOO_EXT_RECORDS)
 		/* The record is complete before anybody finds it. */
 		smp_store_release(&t->records[slot], value->record);
 }
@@ -231,7 +231,7 @@ static void put(struct ipcuckoo_table *t, u32 bucket, unsigned int i, u32 slot,
 		u32 rest, const struct ipcuckoo_key *key,
 		const struct ipcuckoo_value *value)
 {
-	if (t->with)
+	if (t->exts)
 		ipcuckoo_table_set_value(t, slot_number(bucket, i), value);
 	if (t->keys) {
 		struct ipcuckoo_key *to = key_slot(t, bucket, i);
@@ -253,7 +253,7 @@ static void vacate(struct ipcuckoo_table *t, struct ipcuckoo_guard *guard,
 {
 	ipcuckoo_guard_bump(guard);
 	slot_set(t, bucket, i, 0);
-	if (t->keys || t->rests || t->with)
+	if (t->keys || t->rests || t->exts)
 		ipcuckoo_guard_bump(guard);
 }
 
@@ -447,7 +447,7 @@ int ipcuckoo_table_delete(struct ipcuckoo_table *t,
 
 	if (!find(t, key, &p, &bucket, &i))
 		return -ENOENT;
-	if (t->with & IPCUCKOO_WITH_EXPIRES &&
+	if (t->exts & IPCUCKOO_EXT_EXPIRES &&
 	    ipcuckoo_expired(t->expires[slot_number(bucket, i)], t->expired_at))
 		t->expired--;
 	spin_lock_bh(&guard->lock);
@@ -678,7 +678,7 @@ void ipcuckoo_table_put_records(struct ipcuckoo_table *t)
 {
 	u64 slot, end = ipcuckoo_table_slots(t);
 
-	if (!(t->with & IPCUCKOO_WITH_RECORDS) || !t->count)
+	if (!(t->exts & IPCUCKOO_EXT_RECORDS) || !t->count)
 		return;
 	for (slot = 0; slot < end; slot++) {
 		/* Of an entry that was deleted the record may be gone. */

@@ -70,7 +70,7 @@ struct ipcuckoo_search_node;
  *		them, parallel to the slots; NULL when that is nothing
  * @keys:	tables of 128-bit keys: the keys, parallel to the slots
  * @nbuckets:	even, no power of two needed
- * @with:	which of the arrays below there are
+ * @exts:	which of the arrays below there are
  * @rem_shift:	32-bit keys: where the slot's remainder begins,
  * @rest_shift:	and where the rest
  * @rest_bits:	bits of each rest: 0, 1, 2, 4, 8 or 16
@@ -99,7 +99,7 @@ struct ipcuckoo_table {
 	u16 *rests;
 	struct ipcuckoo_key *keys;
 	u32 nbuckets;
-	u8 with;
+	u8 exts;
 	u8 rem_shift;
 	u8 rest_shift;
 	u8 rest_bits;
@@ -278,9 +278,9 @@ struct ipcuckoo_search_node *ipcuckoo_search_alloc(void);
 void ipcuckoo_search_free(struct ipcuckoo_search_node *queue);
 
 u32 ipcuckoo_table_buckets(u64 entries, bool keyed);
-struct ipcuckoo_table *ipcuckoo_table_create_with(struct ipcuckoo_mem *mem,
+struct ipcuckoo_table *ipcuckoo_table_create_exts(struct ipcuckoo_mem *mem,
 						  u32 nbuckets, bool keyed,
-						  u8 with, enum ipcuckoo_charge how);
+						  u8 exts, enum ipcuckoo_charge how);
 void ipcuckoo_table_destroy(struct ipcuckoo_table *t);
 void ipcuckoo_table_put_records(struct ipcuckoo_table *t);
 size_t ipcuckoo_table_memory(const struct ipcuckoo_table *t);

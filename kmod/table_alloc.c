@@ -80,15 +80,15 @@ static void choose_keys(struct ipcuckoo_table *t)
 }
 
 /* The arrays beside the slots, those of the largest elements first. */
-static int alloc_values(struct ipcuckoo_table *t, u8 with, enum ipcuckoo_charge how)
+static int alloc_values(struct ipcuckoo_table *t, u8 exts, enum ipcuckoo_charge how)
 {
 	size_t n = (size_t)t->nbuckets * IPCUCKOO_SLOTS;
-	size_t records = with & IPCUCKOO_WITH_RECORDS ? n * sizeof(*t->records) : 0;
-	size_t expires = with & IPCUCKOO_WITH_EXPIRES ? n * sizeof(*t->expires) : 0;
-	size_t nomatch = with & IPCUCKOO_WITH_NOMATCH ? n * sizeof(*t->nomatch) : 0;
+	size_t records = exts & IPCUCKOO_EXT_RECORDS ? n * sizeof(*t->records) : 0;
+	size_t expires = exts & IPCUCKOO_EXT_EXPIRES ? n * sizeof(*t->expires) : 0;
+	size_t nomatch = exts & IPCUCKOO_EXT_NOMATCH ? n * sizeof(*t->nomatch) : 0;
 	int err;
 
-	if (!with)
+	if (!exts)
 		return 0;
 	err = ipcuckoo_area_alloc(&t->area[2], t->mem, records + expires + nomatch, how);
 	if (err)
@@ -96,24 +96,24 @@ static int alloc_values(struct ipcuckoo_table *t, u8 with, enum ipcuckoo_charge 
 	t->records = t->area[2].data;
 	t->expires = t->area[2].data + records;
 	t->nomatch = t->area[2].data + records + expires;
-	t->with = with;
+	t->exts = exts;
 	return 0;
 }
 
 /**
- * ipcuckoo_table_create_with() - make an empty table with a key of its own
+ * ipcuckoo_table_create_exts() - make an empty table with a key of its own
  * @mem:	account to charge
  * @nbuckets:	number of buckets, as from ipcuckoo_table_buckets()
  * @keyed:	keys of 128 bits, not 32
- * @with:	what can be kept for entries, IPCUCKOO_WITH_*
+ * @exts:	what can be kept for entries, IPCUCKOO_EXT_*
  * @how:	what to do past the account's limit
  *
  * Context: process context, may sleep.
  * Return: the table, or ERR_PTR(-ENOMEM, -EDQUOT or -EINTR).
  */
-struct ipcuckoo_table *ipcuckoo_table_create_with(struct ipcuckoo_mem *mem,
+struct ipcuckoo_table *ipcuckoo_table_create_exts(struct ipcuckoo_mem *mem,
 						  u32 nbuckets, bool keyed,
-						  u8 with, enum ipcuckoo_charge how)
+						  u8 exts, enum ipcuckoo_charge how)
 {
 	size_t keys_size = (size_t)nbuckets * IPCUCKOO_SLOTS *
 			   sizeof(struct ipcuckoo_key);
@@ -136,7 +136,7 @@ struct ipcuckoo_table *ipcuckoo_table_create_with(struct ipcuckoo_mem *mem,
 	if (!err && keyed)
 		err = ipcuckoo_area_alloc(&t->area[1], mem, keys_size, how);
 	if (!err)
-		err = alloc_values(t, with, how);
+		err = alloc_values(t, exts, how);
 	if (err) {
 		ipcuckoo_table_destroy(t);
 		return ERR_PTR(err);

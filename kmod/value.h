@@ -18,9 +18,9 @@
 
 /* The parallel arrays that a table has. */
 enum {
-	IPCUCKOO_WITH_EXPIRES	= 1 << 0,
-	IPCUCKOO_WITH_NOMATCH	= 1 << 1,
-	IPCUCKOO_WITH_RECORDS	= 1 << 2,
+	IPCUCKOO_EXT_EXPIRES	= 1 << 0,
+	IPCUCKOO_EXT_NOMATCH	= 1 << 1,
+	IPCUCKOO_EXT_RECORDS	= 1 << 2,
 };
 
 /* The options for which there are records. */

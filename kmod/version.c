@@ -100,7 +100,7 @@ static bool has_records(const struct ipcuckoo_version *v)
 	int i;
 
 	for (i = 0; i < IPCUCKOO_KINDS; i++)
-		if (v->table[i] && v->table[i]->with & IPCUCKOO_WITH_RECORDS)
+		if (v->table[i] && v->table[i]->exts & IPCUCKOO_EXT_RECORDS)
 			return true;
 	return false;
 }
@@ -152,12 +152,12 @@ void ipcuckoo_version_publish(struct ipcuckoo_entries *e, struct ipcuckoo_versio
 /* May an entry be in the tables and not match? */
 static bool needs_lpm(const struct ipcuckoo_version *v)
 {
-	u8 with = 0;
+	u8 exts = 0;
 	int kind;
 
 	for (kind = 0; kind < IPCUCKOO_KINDS; kind++)
-		with |= v->table[kind] ? v->table[kind]->with : 0;
-	return with & (IPCUCKOO_WITH_EXPIRES | IPCUCKOO_WITH_NOMATCH);
+		exts |= v->table[kind] ? v->table[kind]->exts : 0;
+	return exts & (IPCUCKOO_EXT_EXPIRES | IPCUCKOO_EXT_NOMATCH);
 }
 
 /**
