@@ -39,16 +39,16 @@ bool ipcuckoo_batch_next(const struct ipcuckoo_batch *batch,
 }
 
 /**
- * ipcuckoo_batch_given() - what a batch says of an entry
+ * ipcuckoo_batch_attrs() - what a batch says of an entry
  * @batch:	batch
  * @at:		the entry
  * @timeout:	of an entry that is given none
  */
-struct ipcuckoo_given
-ipcuckoo_batch_given(const struct ipcuckoo_batch *batch,
+struct ipcuckoo_entry_attrs
+ipcuckoo_batch_attrs(const struct ipcuckoo_batch *batch,
 		     const struct ipcuckoo_batch_cursor *at, u32 timeout)
 {
-	struct ipcuckoo_given given = ipcuckoo_given_nothing(timeout);
+	struct ipcuckoo_entry_attrs attrs = ipcuckoo_entry_attrs_default(timeout);
 	const u8 *data;
 	int ext;
 
@@ -60,9 +60,9 @@ ipcuckoo_batch_given(const struct ipcuckoo_batch *batch,
 			data = (const u8 *)at->comment;
 		else
 			data += (size_t)at->n * ipcuckoo_wire_exts[ext].size;
-		ipcuckoo_wire_get_ext(data, ext, &given);
+		ipcuckoo_wire_get_ext(data, ext, &attrs);
 	}
-	return given;
+	return attrs;
 }
 
 /**

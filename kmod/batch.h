@@ -39,8 +39,8 @@ struct ipcuckoo_batch_cursor {
 bool ipcuckoo_batch_next(const struct ipcuckoo_batch *batch,
 			 struct ipcuckoo_batch_cursor *at,
 			 struct ipcuckoo_entry *entry);
-struct ipcuckoo_given
-ipcuckoo_batch_given(const struct ipcuckoo_batch *batch,
+struct ipcuckoo_entry_attrs
+ipcuckoo_batch_attrs(const struct ipcuckoo_batch *batch,
 		     const struct ipcuckoo_batch_cursor *at, u32 timeout);
 u32 ipcuckoo_batch_total(const struct ipcuckoo_batch *batch);
 void ipcuckoo_batch_single(struct ipcuckoo_batch *batch, u8 data[IPCUCKOO_NET6_SIZE],

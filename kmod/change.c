@@ -128,7 +128,7 @@ void ipcuckoo_change_aside_end(struct ipcuckoo_entries *e)
 }
 
 static int add_one(struct ipcuckoo_set *set, struct ipcuckoo_entries *e,
-		   struct ipcuckoo_entry *entry, const struct ipcuckoo_given *given)
+		   struct ipcuckoo_entry *entry, const struct ipcuckoo_entry_attrs *attrs)
 {
 	struct ipcuckoo_value value;
 	int err, late;
@@ -138,14 +138,14 @@ static int add_one(struct ipcuckoo_set *set, struct ipcuckoo_entries *e,
 		return err;
 	if (over_limit(set, e, 1) && !ipcuckoo_entries_holds(e, entry))
 		return -ENOSPC;
-	err = ipcuckoo_value_make(&value, e->options, given, e->mem);
+	err = ipcuckoo_value_make(&value, e->options, attrs, e->mem);
 	if (err)
 		return err;
 	err = add_value(e, entry, &value);
 	if (!err) {
 		evict(set, e, entry);
-	} else if (err == -EEXIST && has_values(e, given->nomatch)) {
-		late = ipcuckoo_entries_update(e, entry, &value, given);
+	} else if (err == -EEXIST && has_values(e, attrs->nomatch)) {
+		late = ipcuckoo_entries_update(e, entry, &value, attrs);
 		err = late ?: err;
 	}
 	ipcuckoo_record_put(value.record, e->mem);
@@ -157,7 +157,7 @@ static int add_one(struct ipcuckoo_set *set, struct ipcuckoo_entries *e,
  * @set:	set that they are for
  * @e:		contents, locked
  * @entry:	entry as it was sent; becomes what the set stores
- * @given:	what the request says of it
+ * @attrs:	what the request says of it
  *
  * Context: process context.
  * Return: 0, -EEXIST if it was there already and has got the value of the request,
@@ -165,9 +165,9 @@ static int add_one(struct ipcuckoo_set *set, struct ipcuckoo_entries *e,
  */
 int ipcuckoo_change_add_one(struct ipcuckoo_set *set, struct ipcuckoo_entries *e,
 			    struct ipcuckoo_entry *entry,
-			    const struct ipcuckoo_given *given)
+			    const struct ipcuckoo_entry_attrs *attrs)
 {
-	int err = add_one(set, e, entry, given);
+	int err = add_one(set, e, entry, attrs);
 
 	return err == -EEXIST ? err : count_failure(set, err);
 }
@@ -252,14 +252,14 @@ static int make_value(struct addition *add, const struct ipcuckoo_batch_cursor *
 		      enum ipcuckoo_kind kind)
 {
 	struct ipcuckoo_entries *e = &add->set->entries;
-	struct ipcuckoo_given given;
+	struct ipcuckoo_entry_attrs attrs;
 
 	if (!add->values)
 		return 0;
-	given = ipcuckoo_batch_given(add->batch, at, add->set->timeout);
-	if (given.nomatch)
+	attrs = ipcuckoo_batch_attrs(add->batch, at, add->set->timeout);
+	if (attrs.nomatch)
 		add->except |= BIT(kind);
-	return ipcuckoo_value_make(&add->values[at->n], e->options, &given, e->mem);
+	return ipcuckoo_value_make(&add->values[at->n], e->options, &attrs, e->mem);
 }
 
 static int check_limit(struct addition *add, u32 new)
@@ -413,16 +413,16 @@ static void notify_added(struct addition *add, u32 count)
 static void apply_updates(struct addition *add)
 {
 	struct ipcuckoo_batch_cursor at = IPCUCKOO_BATCH_BEGIN;
-	struct ipcuckoo_given given;
+	struct ipcuckoo_entry_attrs attrs;
 	struct ipcuckoo_entry entry;
 
 	while (add->values && ipcuckoo_batch_next(add->batch, &at, &entry)) {
 		if (test_bit(at.n, add->absent))
 			continue;
 		ipcuckoo_set_normalize(add->set, &entry);
-		given = ipcuckoo_batch_given(add->batch, &at, add->set->timeout);
+		attrs = ipcuckoo_batch_attrs(add->batch, &at, add->set->timeout);
 		ipcuckoo_entries_update(&add->set->entries, &entry,
-					&add->values[at.n], &given);
+					&add->values[at.n], &attrs);
 	}
 }
 

@@ -43,7 +43,7 @@ int ipcuckoo_change_del(struct ipcuckoo_set *set,
 
 int ipcuckoo_change_add_one(struct ipcuckoo_set *set, struct ipcuckoo_entries *e,
 			    struct ipcuckoo_entry *entry,
-			    const struct ipcuckoo_given *given);
+			    const struct ipcuckoo_entry_attrs *attrs);
 int ipcuckoo_change_del_one(struct ipcuckoo_set *set, struct ipcuckoo_entries *e,
 			    struct ipcuckoo_entry *entry);
 

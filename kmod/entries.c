@@ -297,7 +297,7 @@ int ipcuckoo_entries_add_value(struct ipcuckoo_entries *e,
  * @e:		contents
  * @entry:	entry, host bits zero
  * @fresh:	what was made for it; what is left of it belongs to the caller
- * @given:	what the request says
+ * @attrs:	what the request says
  *
  * Context: the writer; may sleep.
  * Return: 0; -ENOENT if it is not there; -ENOMEM, -EDQUOT or -EINTR, which only the first
@@ -306,7 +306,7 @@ int ipcuckoo_entries_add_value(struct ipcuckoo_entries *e,
 int ipcuckoo_entries_update(struct ipcuckoo_entries *e,
 			    const struct ipcuckoo_entry *entry,
 			    struct ipcuckoo_value *fresh,
-			    const struct ipcuckoo_given *given)
+			    const struct ipcuckoo_entry_attrs *attrs)
 {
 	enum ipcuckoo_kind kind = ipcuckoo_entry_kind(entry);
 	struct ipcuckoo_key key = ipcuckoo_entry_code(&entry->addr, entry->v6, entry->len);
@@ -324,7 +324,7 @@ int ipcuckoo_entries_update(struct ipcuckoo_entries *e,
 		return -ENOENT;
 	value = ipcuckoo_table_value(t, slot);
 	e->records -= ipcuckoo_record_memory(value.record);
-	ipcuckoo_value_update(&value, fresh, given, e->live);
+	ipcuckoo_value_update(&value, fresh, attrs, e->live);
 	e->records += ipcuckoo_record_memory(value.record);
 	change_value(e, t, slot, &value);
 	return 0;

@@ -24,7 +24,7 @@ int ipcuckoo_entries_learn_exceptions(struct ipcuckoo_entries *e,
 int ipcuckoo_entries_update(struct ipcuckoo_entries *e,
 			    const struct ipcuckoo_entry *entry,
 			    struct ipcuckoo_value *fresh,
-			    const struct ipcuckoo_given *given);
+			    const struct ipcuckoo_entry_attrs *attrs);
 int ipcuckoo_entries_del(struct ipcuckoo_entries *e,
 			 const struct ipcuckoo_entry *entry);
 int ipcuckoo_entries_remove(struct ipcuckoo_entries *e, const struct ipcuckoo_entry *entry,

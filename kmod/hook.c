@@ -111,7 +111,7 @@ static bool hit_entry(const struct ipcuckoo_link *link, const struct addresses *
 	struct addresses by = *a;
 	u8 dir = link->at->rule.dir;
 
-	if (mask->given) {
+	if (mask->present) {
 		by.addr[0] = ipcuckoo_mask_key(mask, &a->addr[0]);
 		by.addr[1] = ipcuckoo_mask_key(mask, &a->addr[1]);
 	}

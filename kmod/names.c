@@ -65,7 +65,7 @@ static bool same_options(const struct ipcuckoo_set *a,
 	       (!same_maxelem || READ_ONCE(a->maxelem) == b->maxelem) &&
 	       a->entries.options == b->entries.options && a->timeout == b->timeout &&
 	       p->bits == q->bits && p->capacity == q->capacity &&
-	       p->multi == q->multi && a->mask.given == b->mask.given &&
+	       p->multi == q->multi && a->mask.present == b->mask.present &&
 	       a->mask.bits.hi == b->mask.bits.hi &&
 	       a->mask.bits.lo == b->mask.bits.lo;
 }

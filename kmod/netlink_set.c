@@ -121,7 +121,7 @@ static int get_mask(struct genl_info *info, u8 type, u8 family,
 	bool v6 = family == IPCUCKOO_FAMILY_INET6;
 	unsigned int size = v6 ? IPCUCKOO_HOST6_SIZE : IPCUCKOO_HOST4_SIZE;
 
-	*mask = (struct ipcuckoo_mask){ .given = attr };
+	*mask = (struct ipcuckoo_mask){ .present = attr };
 	if (!attr)
 		return 0;
 	if (type != IPCUCKOO_TYPE_HASH_IP || family == IPCUCKOO_FAMILY_ANY ||
@@ -284,7 +284,7 @@ static int fill_mask(struct sk_buff *skb, const struct ipcuckoo_set *set)
 {
 	u8 data[IPCUCKOO_HOST6_SIZE];
 
-	if (!set->mask.given)
+	if (!set->mask.present)
 		return 0;
 	if (set->mask.len)
 		return nla_put_u8(skb, IPCUCKOO_A_NETMASK, set->mask.len);

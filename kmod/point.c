@@ -345,7 +345,7 @@ static struct ipcuckoo_link make_link(struct ipcuckoo_attachment *at)
 	return (struct ipcuckoo_link){
 		.at = at,
 		.set = at->set,
-		.dir = at->set->mask.given ? dir << IPCUCKOO_MASKED_SHIFT : dir,
+		.dir = at->set->mask.present ? dir << IPCUCKOO_MASKED_SHIFT : dir,
 	};
 }
 

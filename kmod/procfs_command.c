@@ -93,11 +93,11 @@ static int parse_command(const struct ipcuckoo_set *set, const char *line,
 static int apply_command(struct ipcuckoo_set *set, struct ipcuckoo_entries *e,
 			 struct command *command)
 {
-	const struct ipcuckoo_given given = ipcuckoo_given_nothing(set->timeout);
+	const struct ipcuckoo_entry_attrs attrs = ipcuckoo_entry_attrs_default(set->timeout);
 	int err;
 
 	if (command->type == COMMAND_ADD) {
-		err = ipcuckoo_change_add_one(set, e, &command->entry, &given);
+		err = ipcuckoo_change_add_one(set, e, &command->entry, &attrs);
 		return err == -EEXIST ? 0 : err;
 	}
 	err = ipcuckoo_change_del_one(set, e, &command->entry);

@@ -436,7 +436,7 @@ int ipcuckoo_set_normalize(const struct ipcuckoo_set *set,
 	if (set->type != IPCUCKOO_TYPE_HASH_NET &&
 	    entry->len != (entry->v6 ? 128 : 32))
 		return -EOPNOTSUPP;
-	if (set->mask.given)
+	if (set->mask.present)
 		entry->addr = ipcuckoo_mask_key(&set->mask, &entry->addr);
 	return 0;
 }

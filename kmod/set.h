@@ -67,12 +67,12 @@ struct ipcuckoo_notes {
  * struct ipcuckoo_mask - the bits of addresses that a set goes by
  * @bits:	ones, where a bit counts; IPv4 in the low half
  * @len:	as many leading ones, if it was given so; else 0
- * @given:	there is a mask at all
+ * @present:	there is a mask at all
  */
 struct ipcuckoo_mask {
 	struct ipcuckoo_key bits;
 	u8 len;
-	bool given;
+	bool present;
 };
 
 /**

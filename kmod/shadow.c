@@ -345,7 +345,7 @@ int ipcuckoo_shadow_add(struct ipcuckoo_shadow *shadow,
 			const struct ipcuckoo_batch *batch,
 			struct ipcuckoo_change_result *result)
 {
-	struct ipcuckoo_given given;
+	struct ipcuckoo_entry_attrs attrs;
 	struct ipcuckoo_entry entry;
 	int err = 0;
 
@@ -358,9 +358,9 @@ int ipcuckoo_shadow_add(struct ipcuckoo_shadow *shadow,
 		goto out;
 	}
 	while (ipcuckoo_batch_next(batch, &result->at, &entry)) {
-		given = ipcuckoo_batch_given(batch, &result->at, shadow->set->timeout);
+		attrs = ipcuckoo_batch_attrs(batch, &result->at, shadow->set->timeout);
 		err = ipcuckoo_change_add_one(shadow->set, &shadow->entries, &entry,
-					      &given);
+					      &attrs);
 		if (err && err != -EEXIST)
 			goto out;
 		if (err)

@@ -112,12 +112,12 @@ size_t ipcuckoo_record_memory(const struct ipcuckoo_record *r)
 }
 
 /* A counter that is not given is left alone: a packet may be counting in it. */
-static void set_hits(struct ipcuckoo_hits *hits, const struct ipcuckoo_given *given)
+static void set_hits(struct ipcuckoo_hits *hits, const struct ipcuckoo_entry_attrs *attrs)
 {
-	if (given->packets != IPCUCKOO_COUNTER_KEEP)
-		atomic64_set(&hits->packets, given->packets);
-	if (given->bytes != IPCUCKOO_COUNTER_KEEP)
-		atomic64_set(&hits->bytes, given->bytes);
+	if (attrs->packets != IPCUCKOO_COUNTER_KEEP)
+		atomic64_set(&hits->packets, attrs->packets);
+	if (attrs->bytes != IPCUCKOO_COUNTER_KEEP)
+		atomic64_set(&hits->bytes, attrs->bytes);
 }
 
 /* A record with a copy of the comment, if there is to be one. */
@@ -136,10 +136,10 @@ static struct ipcuckoo_record *alloc_record(u32 options, const char *comment, u3
 }
 
 static int make_record(struct ipcuckoo_record **made, u32 options,
-		       const struct ipcuckoo_given *given,
+		       const struct ipcuckoo_entry_attrs *attrs,
 		       struct ipcuckoo_mem *mem)
 {
-	u32 len = options & IPCUCKOO_O_COMMENT ? given->comment_len : 0;
+	u32 len = options & IPCUCKOO_O_COMMENT ? attrs->comment_len : 0;
 	size_t size = record_memory(options);
 	struct ipcuckoo_record *r;
 
@@ -147,7 +147,7 @@ static int make_record(struct ipcuckoo_record **made, u32 options,
 		size += kmalloc_size_roundup(len + 1);
 	if (!ipcuckoo_mem_charge(mem, size))
 		return ipcuckoo_mem_refusal();
-	r = alloc_record(options, given->comment, len);
+	r = alloc_record(options, attrs->comment, len);
 	if (!r) {
 		ipcuckoo_mem_uncharge(mem, size);
 		return -ENOMEM;
@@ -155,9 +155,9 @@ static int make_record(struct ipcuckoo_record **made, u32 options,
 	refcount_set(&r->ref, 1);
 	r->options = options;
 	if (options & IPCUCKOO_O_COUNTERS)
-		set_hits(ipcuckoo_record_hits(r), given);
+		set_hits(ipcuckoo_record_hits(r), attrs);
 	if (options & IPCUCKOO_O_SKBINFO)
-		*ipcuckoo_record_info(r) = given->info;
+		*ipcuckoo_record_info(r) = attrs->info;
 	*made = r;
 	return 0;
 }
@@ -166,29 +166,29 @@ static int make_record(struct ipcuckoo_record **made, u32 options,
  * ipcuckoo_value_make() - make what is kept for a new entry
  * @value:	set; a record in it belongs to the caller
  * @options:	of the set
- * @given:	what the request says
+ * @attrs:	what the request says
  * @mem:	account to charge
  *
  * Context: process context, may sleep.
  * Return: 0, -ENOMEM, -EDQUOT or -EINTR.
  */
 int ipcuckoo_value_make(struct ipcuckoo_value *value, u32 options,
-			const struct ipcuckoo_given *given,
+			const struct ipcuckoo_entry_attrs *attrs,
 			struct ipcuckoo_mem *mem)
 {
 	*value = (struct ipcuckoo_value){
-		.expires = ipcuckoo_deadline(given->timeout),
-		.nomatch = given->nomatch,
+		.expires = ipcuckoo_deadline(attrs->timeout),
+		.nomatch = attrs->nomatch,
 	};
 	return options & IPCUCKOO_RECORDED ?
-	       make_record(&value->record, options & IPCUCKOO_RECORDED, given, mem) : 0;
+	       make_record(&value->record, options & IPCUCKOO_RECORDED, attrs, mem) : 0;
 }
 
 /**
  * ipcuckoo_value_update() - an entry that is there is added once more
  * @value:	what is kept for it; changed to what shall be from now on
  * @fresh:	what was made for it; what is left of it is to be given back
- * @given:	what the request says
+ * @attrs:	what the request says
  * @live:	packets may be using @value
  *
  * As with ipset: deadline, skbinfo and comment are what is said now, each
@@ -203,7 +203,7 @@ int ipcuckoo_value_make(struct ipcuckoo_value *value, u32 options,
  */
 void ipcuckoo_value_update(struct ipcuckoo_value *value,
 			   struct ipcuckoo_value *fresh,
-			   const struct ipcuckoo_given *given, bool live)
+			   const struct ipcuckoo_entry_attrs *attrs, bool live)
 {
 	struct ipcuckoo_hits *old = ipcuckoo_record_hits(value->record);
 	struct ipcuckoo_hits *new = ipcuckoo_record_hits(fresh->record);
@@ -217,17 +217,17 @@ void ipcuckoo_value_update(struct ipcuckoo_value *value,
 		if (old) {
 			atomic64_set(&new->packets, atomic64_read(&old->packets));
 			atomic64_set(&new->bytes, atomic64_read(&old->bytes));
-			set_hits(new, given);
+			set_hits(new, attrs);
 		}
 		swap(value->record, fresh->record);
 		return;
 	}
 	if (old)
-		set_hits(old, given);
+		set_hits(old, attrs);
 	if (info) {
-		WRITE_ONCE(info->mark, given->info.mark);
-		info->prio = given->info.prio;
-		info->queue = given->info.queue;
+		WRITE_ONCE(info->mark, attrs->info.mark);
+		info->prio = attrs->info.prio;
+		info->queue = attrs->info.queue;
 	}
 	swap(value->record->comment, fresh->record->comment);
 }

@@ -80,7 +80,7 @@ struct ipcuckoo_value {
 };
 
 /**
- * struct ipcuckoo_given - what a request says of an entry
+ * struct ipcuckoo_entry_attrs - what a request says of an entry
  * @timeout:	seconds; 0: it stays
  * @nomatch:	it is an exception
  * @packets:	to begin with, or IPCUCKOO_COUNTER_KEEP
@@ -89,7 +89,7 @@ struct ipcuckoo_value {
  * @comment:	not terminated, NULL for none
  * @comment_len: its bytes
  */
-struct ipcuckoo_given {
+struct ipcuckoo_entry_attrs {
 	u32 timeout;
 	bool nomatch;
 	u64 packets;
@@ -100,9 +100,9 @@ struct ipcuckoo_given {
 };
 
 /* What a request says of an entry when it says nothing. */
-static inline struct ipcuckoo_given ipcuckoo_given_nothing(u32 timeout)
+static inline struct ipcuckoo_entry_attrs ipcuckoo_entry_attrs_default(u32 timeout)
 {
-	return (struct ipcuckoo_given){
+	return (struct ipcuckoo_entry_attrs){
 		.timeout = timeout,
 		.packets = IPCUCKOO_COUNTER_KEEP,
 		.bytes = IPCUCKOO_COUNTER_KEEP,
@@ -137,11 +137,11 @@ struct ipcuckoo_skbinfo *ipcuckoo_record_info(struct ipcuckoo_record *r);
 const char *ipcuckoo_record_comment(struct ipcuckoo_record *r);
 
 int ipcuckoo_value_make(struct ipcuckoo_value *value, u32 options,
-			const struct ipcuckoo_given *given,
+			const struct ipcuckoo_entry_attrs *attrs,
 			struct ipcuckoo_mem *mem);
 void ipcuckoo_value_update(struct ipcuckoo_value *value,
 			   struct ipcuckoo_value *fresh,
-			   const struct ipcuckoo_given *given, bool live);
+			   const struct ipcuckoo_entry_attrs *attrs, bool live);
 void ipcuckoo_record_put(struct ipcuckoo_record *r, struct ipcuckoo_mem *mem);
 void ipcuckoo_record_reap(struct work_struct *work);
 void ipcuckoo_record_get(struct ipcuckoo_record *r);

@@ -164,30 +164,30 @@ size_t ipcuckoo_wire_put_ext(u8 *data, enum ipcuckoo_wire_ext_id ext,
  * ipcuckoo_wire_get_ext() - read an extension of an entry
  * @data:	what was sent; checked for its size, and comments for their ends
  * @ext:	which of them
- * @given:	what the request says of the entry; changed
+ * @attrs:	what the request says of the entry; changed
  */
 void ipcuckoo_wire_get_ext(const u8 *data, enum ipcuckoo_wire_ext_id ext,
-			   struct ipcuckoo_given *given)
+			   struct ipcuckoo_entry_attrs *attrs)
 {
 	switch (ext) {
 	case IPCUCKOO_WIRE_TIMEOUT:
-		given->timeout = get_unaligned_be32(data);
+		attrs->timeout = get_unaligned_be32(data);
 		break;
 	case IPCUCKOO_WIRE_COUNTERS:
-		given->packets = get_unaligned_be64(data);
-		given->bytes = get_unaligned_be64(data + 8);
+		attrs->packets = get_unaligned_be64(data);
+		attrs->bytes = get_unaligned_be64(data + 8);
 		break;
 	case IPCUCKOO_WIRE_SKBINFO:
-		given->info.mark = get_unaligned_be64(data);
-		given->info.prio = get_unaligned_be32(data + 8);
-		given->info.queue = get_unaligned_be16(data + 12);
+		attrs->info.mark = get_unaligned_be64(data);
+		attrs->info.prio = get_unaligned_be32(data + 8);
+		attrs->info.queue = get_unaligned_be16(data + 12);
 		break;
 	case IPCUCKOO_WIRE_COMMENT:
-		given->comment = (const char *)data;
-		given->comment_len = strlen(given->comment);
+		attrs->comment = (const char *)data;
+		attrs->comment_len = strlen(attrs->comment);
 		break;
 	default:
-		given->nomatch = *data;
+		attrs->nomatch = *data;
 		break;
 	}
 }

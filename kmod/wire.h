@@ -60,7 +60,7 @@ extern const struct ipcuckoo_wire_ext ipcuckoo_wire_exts[IPCUCKOO_WIRE_EXTS];
 size_t ipcuckoo_wire_put_ext(u8 *data, enum ipcuckoo_wire_ext_id ext,
 			     const struct ipcuckoo_value *value, u32 now);
 void ipcuckoo_wire_get_ext(const u8 *data, enum ipcuckoo_wire_ext_id ext,
-			   struct ipcuckoo_given *given);
+			   struct ipcuckoo_entry_attrs *attrs);
 
 int ipcuckoo_wire_put_u64(struct sk_buff *skb, int attr, u64 value);
 int ipcuckoo_wire_fill_options(struct sk_buff *skb, const struct ipcuckoo_set *set);

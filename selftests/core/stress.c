@@ -135,16 +135,16 @@ static u32 mark_of(const struct ipcuckoo_key *key)
 static int add_given(struct stress *s, const struct ipcuckoo_entry *entry, u32 timeout,
 		     u32 number, bool nomatch)
 {
-	struct ipcuckoo_given given = ipcuckoo_given_nothing(timeout);
+	struct ipcuckoo_entry_attrs attrs = ipcuckoo_entry_attrs_default(timeout);
 	struct ipcuckoo_value value;
 	int err;
 
-	given.nomatch = nomatch;
-	given.info.mark = (u64)mark_of(&entry->addr) << 32 | number;
-	must(ipcuckoo_value_make(&value, s->set.options, &given, &mem), "make");
+	attrs.nomatch = nomatch;
+	attrs.info.mark = (u64)mark_of(&entry->addr) << 32 | number;
+	must(ipcuckoo_value_make(&value, s->set.options, &attrs, &mem), "make");
 	err = ipcuckoo_entries_add_value(&s->set, entry, &value);
 	if (err == -EEXIST)
-		err = ipcuckoo_entries_update(&s->set, entry, &value, &given) ?: -EEXIST;
+		err = ipcuckoo_entries_update(&s->set, entry, &value, &attrs) ?: -EEXIST;
 	if (err)
 		ipcuckoo_record_put(value.record, &mem);
 	s->changes++;
@@ -830,11 +830,11 @@ static void change_revive(struct stress *s)
  */
 static void change_renew(struct stress *s)
 {
-	struct ipcuckoo_given given = ipcuckoo_given_nothing(0);
+	struct ipcuckoo_entry_attrs attrs = ipcuckoo_entry_attrs_default(0);
 	struct ipcuckoo_value value;
 
-	given.info.mark = (u64)mark_of(&s->churn->addr) << 32 | (s->floor + 1);
-	must(ipcuckoo_value_make(&value, s->set.options, &given, &mem), "make");
+	attrs.info.mark = (u64)mark_of(&s->churn->addr) << 32 | (s->floor + 1);
+	must(ipcuckoo_value_make(&value, s->set.options, &attrs, &mem), "make");
 	if (s->floor)
 		del(s, s->churn);
 	__atomic_store_n(&s->floor, s->floor + 1, __ATOMIC_RELEASE);

@@ -419,14 +419,14 @@ static void check_all(struct run *r)
 
 /* Operations on either side */
 
-static void draw_given(struct run *r, struct ipcuckoo_given *given, char *comment)
+static void draw_attrs(struct run *r, struct ipcuckoo_entry_attrs *attrs, char *comment)
 {
 	static const u32 longest[] = { 1, 6, 300, IPCUCKOO_TIMEOUT_MAX };
 	u32 i, len = below(r, 3) ? below(r, 12) : below(r, IPCUCKOO_COMMENT_MAX + 1);
 
 	for (i = 0; i < len; i++)
 		comment[i] = 'a' + below(r, 26);
-	*given = (struct ipcuckoo_given){
+	*attrs = (struct ipcuckoo_entry_attrs){
 		.nomatch = r->except && !below(r, 3),
 		.packets = below(r, 2) ? IPCUCKOO_COUNTER_KEEP : random_u64(&r->draw.random),
 		.bytes = below(r, 2) ? IPCUCKOO_COUNTER_KEEP : random_u64(&r->draw.random),
@@ -437,24 +437,24 @@ static void draw_given(struct run *r, struct ipcuckoo_given *given, char *commen
 		.comment_len = len,
 	};
 	if (r->options & IPCUCKOO_O_TIMEOUT && below(r, 4))
-		given->timeout = 1 + below(r, longest[below(r, 4)]);
+		attrs->timeout = 1 + below(r, longest[below(r, 4)]);
 }
 
 /* Everything but the counters. */
-static void book_set(struct run *r, struct kept *k, const struct ipcuckoo_given *given)
+static void book_set(struct run *r, struct kept *k, const struct ipcuckoo_entry_attrs *attrs)
 {
 	k->id = ++r->ids;
-	k->expires = given->timeout ? shim_seconds + given->timeout + 1 : 0;
-	k->nomatch = given->nomatch;
-	k->info = given->info;
-	memcpy(k->comment, given->comment, given->comment_len);
-	k->comment[given->comment_len] = '\0';
+	k->expires = attrs->timeout ? shim_seconds + attrs->timeout + 1 : 0;
+	k->nomatch = attrs->nomatch;
+	k->info = attrs->info;
+	memcpy(k->comment, attrs->comment, attrs->comment_len);
+	k->comment[attrs->comment_len] = '\0';
 }
 
 struct addition {
 	struct side *side;
 	struct ipcuckoo_entry entry;
-	struct ipcuckoo_given given;
+	struct ipcuckoo_entry_attrs attrs;
 	bool update;
 };
 
@@ -464,12 +464,12 @@ static int call_add(struct run *r, void *arg)
 	struct ipcuckoo_value value;
 	int err, late;
 
-	err = ipcuckoo_value_make(&value, r->options, &a->given, &r->mem);
+	err = ipcuckoo_value_make(&value, r->options, &a->attrs, &r->mem);
 	if (err)
 		return err;
 	err = ipcuckoo_entries_add_value(a->side->e, &a->entry, &value);
 	if (err == -EEXIST && a->update) {
-		late = ipcuckoo_entries_update(a->side->e, &a->entry, &value, &a->given);
+		late = ipcuckoo_entries_update(a->side->e, &a->entry, &value, &a->attrs);
 		err = late ?: err;
 	}
 	if (err)
@@ -562,9 +562,9 @@ static void book_addition(struct run *r, const struct addition *a)
 	met.updates += there;
 	met.revivals += k && !there;
 	k = k ?: book_add(&a->side->book, &a->entry);
-	book_count(&k->packets, a->given.packets, there);
-	book_count(&k->bytes, a->given.bytes, there);
-	book_set(r, k, &a->given);
+	book_count(&k->packets, a->attrs.packets, there);
+	book_count(&k->bytes, a->attrs.bytes, there);
+	book_set(r, k, &a->attrs);
 }
 
 static void op_add(struct run *r, struct side *s, struct ipcuckoo_entry entry)
@@ -577,7 +577,7 @@ static void op_add(struct run *r, struct side *s, struct ipcuckoo_entry entry)
 	int err;
 
 	r->op = "add";
-	draw_given(r, &a.given, comment);
+	draw_attrs(r, &a.attrs, comment);
 	err = try_hard(r, s, call_add, &a);
 	context(r, expect_equal(err, there ? -EEXIST : 0, "add of %s",
 				entry_text(&entry)));
@@ -603,13 +603,13 @@ static void op_update(struct run *r, struct side *s)
 	if (!k || ended(k))
 		return;
 	r->op = "update";
-	draw_given(r, &a.given, comment);
-	if (ipcuckoo_value_make(&value, r->options, &a.given, &r->mem))
+	draw_attrs(r, &a.attrs, comment);
+	if (ipcuckoo_value_make(&value, r->options, &a.attrs, &r->mem))
 		exit(1);
-	shim_fail_at = !a.given.nomatch;
-	context(r, expect_equal(ipcuckoo_entries_update(s->e, &a.entry, &value, &a.given),
+	shim_fail_at = !a.attrs.nomatch;
+	context(r, expect_equal(ipcuckoo_entries_update(s->e, &a.entry, &value, &a.attrs),
 				0, "update of %s", entry_text(&a.entry)));
-	context(r, expect(shim_fail_at || a.given.nomatch, "update took memory"));
+	context(r, expect(shim_fail_at || a.attrs.nomatch, "update took memory"));
 	shim_fail_at = 0;
 	ipcuckoo_record_put(value.record, &r->mem);
 	book_addition(r, &a);
@@ -750,7 +750,7 @@ static void op_quota(struct run *r)
 	for (i = 0; i < 200 && !ktap_failing(); i++) {
 		a.entry = draw_entry(&r->draw);
 		a.update = true;
-		draw_given(r, &a.given, comment);
+		draw_attrs(r, &a.attrs, comment);
 		generation = r->set.e->generation;
 		err = call_add(r, &a);
 		if (!err || err == -EEXIST) {
@@ -1002,9 +1002,9 @@ static void bulk(struct run *r)
 		a.entry = host4(0x0a000000 + 7 * i);
 		if (in_table(r->set.e, &a.entry))
 			continue;
-		draw_given(r, &a.given, comment);
-		if (a.given.timeout)
-			a.given.timeout = 9;
+		draw_attrs(r, &a.attrs, comment);
+		if (a.attrs.timeout)
+			a.attrs.timeout = 9;
 		context(r, expect_equal(call_add(r, &a), 0, "add"));
 		book_addition(r, &a);
 	}
@@ -1097,11 +1097,11 @@ static void *reader(void *arg)
 
 static void add_recorded(struct ipcuckoo_entries *e, u32 addr)
 {
-	const struct ipcuckoo_given given = ipcuckoo_given_nothing(0);
+	const struct ipcuckoo_entry_attrs attrs = ipcuckoo_entry_attrs_default(0);
 	struct ipcuckoo_entry entry = host4(addr);
 	struct ipcuckoo_value value;
 
-	if (ipcuckoo_value_make(&value, e->options, &given, e->mem) ||
+	if (ipcuckoo_value_make(&value, e->options, &attrs, e->mem) ||
 	    ipcuckoo_entries_add_value(e, &entry, &value))
 		exit(1);
 }

@@ -50,7 +50,7 @@ static void shorten(struct random *random, struct ipcuckoo_entry *entry)
 static void fill(struct ipcuckoo_entries *set, struct random *random, const struct plan *plan,
 		 u32 entries)
 {
-	struct ipcuckoo_given given = { .comment = "comment", .comment_len = 7 };
+	struct ipcuckoo_entry_attrs attrs = { .comment = "comment", .comment_len = 7 };
 	struct ipcuckoo_value value;
 	struct ipcuckoo_entry entry;
 	int err;
@@ -59,8 +59,8 @@ static void fill(struct ipcuckoo_entries *set, struct random *random, const stru
 		entry = bench_host(random, plan->v6);
 		if (plan->nets)
 			shorten(random, &entry);
-		given.timeout = random_below(random, 1000) < plan->expired ? SOON : LATE;
-		err = ipcuckoo_value_make(&value, plan->options, &given, set->mem);
+		attrs.timeout = random_below(random, 1000) < plan->expired ? SOON : LATE;
+		err = ipcuckoo_value_make(&value, plan->options, &attrs, set->mem);
 		if (!err)
 			err = ipcuckoo_entries_add_value(set, &entry, &value);
 		if (err && err != -EEXIST)
