@@ -69,7 +69,7 @@ static void evict(struct ipcuckoo_set *set, struct ipcuckoo_entries *e,
 {
 	u32 total = ipcuckoo_usage_total(e), limit = ipcuckoo_set_limit(set);
 	struct ipcuckoo_event_entries event = {};
-	struct ipcuckoo_entry gone;
+	struct ipcuckoo_entry evicted;
 
 	if (!set->forceadd || !limit || total <= limit)
 		return;
@@ -79,8 +79,8 @@ static void evict(struct ipcuckoo_set *set, struct ipcuckoo_entries *e,
 	if (e->live)
 		ipcuckoo_event_entries_begin(&event, set, IPCUCKOO_EVENT_ENTRIES_DELETED,
 					     total - limit);
-	for (; total > limit && ipcuckoo_gc_evict(e, keep, &gone); total--) {
-		ipcuckoo_event_entries_put(&event, &gone);
+	for (; total > limit && ipcuckoo_gc_evict(e, keep, &evicted); total--) {
+		ipcuckoo_event_entries_put(&event, &evicted);
 		cond_resched();
 	}
 	ipcuckoo_event_entries_end(&event);

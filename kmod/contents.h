@@ -25,7 +25,7 @@
  * @lpm:	some entries have timeouts, or are exceptions: an address matches if the
  *		longest entry that covers it and has not expired is no exception.
  *		Otherwise it matches if any entry covers it
- * @gone:	what no later version has: a bit for each of @table, then @hint,
+ * @free_parts:	what no later version has: a bit for each of @table, then @hint,
  *		then @filter. Readers never look at this and what follows
  * @mem:	account of it all
  * @retiring:	bytes that will be freed with it
@@ -40,7 +40,7 @@ struct ipcuckoo_version {
 	struct ipcuckoo_hint *hint[2];
 	struct ipcuckoo_filter *filter;
 	bool lpm;
-	u8 gone;
+	u8 free_parts;
 	struct ipcuckoo_mem *mem;
 	size_t retiring;
 	struct rcu_work work;

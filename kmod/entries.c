@@ -523,7 +523,7 @@ void ipcuckoo_entries_replace_all(struct ipcuckoo_entries *e, struct ipcuckoo_ve
 {
 	e->displaced = ipcuckoo_usage_displaced(e);
 	e->gc_pending = 0;
-	ipcuckoo_version_publish(e, v, IPCUCKOO_GONE_ALL);
+	ipcuckoo_version_publish(e, v, IPCUCKOO_PART_ALL);
 }
 
 /**
@@ -685,6 +685,6 @@ void ipcuckoo_entries_exit(struct ipcuckoo_entries *e)
 
 	ipcuckoo_search_free(e->queue);
 	if (v)
-		ipcuckoo_version_retire(v, IPCUCKOO_GONE_ALL, e->records, e->live);
+		ipcuckoo_version_retire(v, IPCUCKOO_PART_ALL, e->records, e->live);
 	mutex_destroy(&e->mutex);
 }

@@ -125,14 +125,14 @@ static u64 random_position(struct ipcuckoo_entries *e)
  * ipcuckoo_gc_evict() - remove an entry, any one that has not expired
  * @e:		exact contents
  * @keep:	one that stays
- * @gone:	set to the one that was removed
+ * @evicted:	set to the one that was removed
  *
  * Context: the writer; may sleep.
  * Return: false if there is no other than @keep.
  */
 bool ipcuckoo_gc_evict(struct ipcuckoo_entries *e,
 		       const struct ipcuckoo_entry *keep,
-		       struct ipcuckoo_entry *gone)
+		       struct ipcuckoo_entry *evicted)
 {
 	u64 pos = random_position(e);
 	u32 now = ipcuckoo_now();
@@ -141,14 +141,14 @@ bool ipcuckoo_gc_evict(struct ipcuckoo_entries *e,
 
 	lockdep_assert_held(&e->mutex);
 	while (ends < 2) {
-		if (!ipcuckoo_entries_next_value(e, &pos, gone, &value)) {
+		if (!ipcuckoo_entries_next_value(e, &pos, evicted, &value)) {
 			ends++;
 			pos = 0;
 			continue;
 		}
-		if (same_entry(gone, keep) || ipcuckoo_expired(value.expires, now))
+		if (same_entry(evicted, keep) || ipcuckoo_expired(value.expires, now))
 			continue;
-		ipcuckoo_entries_remove(e, gone, false);
+		ipcuckoo_entries_remove(e, evicted, false);
 		e->generation++;
 		return true;
 	}

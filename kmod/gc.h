@@ -26,7 +26,7 @@ bool ipcuckoo_gc_part(struct ipcuckoo_entries *e, u64 *pos, u32 slots,
 
 bool ipcuckoo_gc_evict(struct ipcuckoo_entries *e,
 		       const struct ipcuckoo_entry *keep,
-		       struct ipcuckoo_entry *gone);
+		       struct ipcuckoo_entry *evicted);
 u32 ipcuckoo_gc_nearest(struct ipcuckoo_entries *e);
 
 #endif /* _IPCUCKOO_GC_H */

@@ -131,5 +131,5 @@ u64 ipcuckoo_usage_fallbacks(struct ipcuckoo_entries *e)
  */
 size_t ipcuckoo_usage_memory(struct ipcuckoo_entries *e)
 {
-	return ipcuckoo_version_memory(ipcuckoo_version_current(e), IPCUCKOO_GONE_ALL) + e->records;
+	return ipcuckoo_version_memory(ipcuckoo_version_current(e), IPCUCKOO_PART_ALL) + e->records;
 }

@@ -32,14 +32,14 @@ struct ipcuckoo_version *ipcuckoo_version_create(struct ipcuckoo_mem *mem,
 	if (v)
 		*new = *v;
 	new->mem = mem;
-	new->gone = 0;
+	new->free_parts = 0;
 	return new;
 }
 
 /**
  * ipcuckoo_version_memory() - what a version takes
  * @v:		version
- * @parts:	IPCUCKOO_GONE_*: the parts to count
+ * @parts:	IPCUCKOO_PART_*: the parts to count
  *
  * Return: bytes, without records.
  */
@@ -49,12 +49,12 @@ size_t ipcuckoo_version_memory(const struct ipcuckoo_version *v, u8 parts)
 	int i;
 
 	for (i = 0; i < IPCUCKOO_KINDS; i++)
-		if (parts & IPCUCKOO_GONE_TABLE(i))
+		if (parts & IPCUCKOO_PART_TABLE(i))
 			size += ipcuckoo_table_memory(v->table[i]);
 	for (i = 0; i < 2; i++)
-		if (parts & IPCUCKOO_GONE_HINT(i))
+		if (parts & IPCUCKOO_PART_HINT(i))
 			size += ipcuckoo_hint_memory(v->hint[i]);
-	if (parts & IPCUCKOO_GONE_FILTER)
+	if (parts & IPCUCKOO_PART_FILTER)
 		size += ipcuckoo_filter_memory(v->filter);
 	return size;
 }
@@ -67,12 +67,12 @@ static void version_free(struct ipcuckoo_version *v)
 	int i;
 
 	for (i = 0; i < IPCUCKOO_KINDS; i++)
-		if (v->gone & IPCUCKOO_GONE_TABLE(i))
+		if (v->free_parts & IPCUCKOO_PART_TABLE(i))
 			ipcuckoo_table_destroy(v->table[i]);
 	for (i = 0; i < 2; i++)
-		if (v->gone & IPCUCKOO_GONE_HINT(i))
+		if (v->free_parts & IPCUCKOO_PART_HINT(i))
 			ipcuckoo_hint_destroy(v->hint[i]);
-	if (v->gone & IPCUCKOO_GONE_FILTER)
+	if (v->free_parts & IPCUCKOO_PART_FILTER)
 		ipcuckoo_filter_destroy(v->filter);
 	ipcuckoo_object_free(v, v->mem, sizeof(*v));
 }
@@ -88,7 +88,7 @@ static void version_work(struct work_struct *work)
 	size_t retiring = v->retiring;
 	int i;
 
-	for (i = 0; v->gone == IPCUCKOO_GONE_ALL && i < IPCUCKOO_KINDS; i++)
+	for (i = 0; v->free_parts == IPCUCKOO_PART_ALL && i < IPCUCKOO_KINDS; i++)
 		if (v->table[i])
 			ipcuckoo_table_put_records(v->table[i]);
 	version_free(v);
@@ -108,21 +108,23 @@ static bool has_records(const struct ipcuckoo_version *v)
 /**
  * ipcuckoo_version_retire() - free a version after a grace period
  * @v:		version, which no reader finds any more
- * @gone:	IPCUCKOO_GONE_*: its parts that no later version has; freed with it
+ * @free_parts:	IPCUCKOO_PART_*: its parts that no later version has; freed with it
  * @records:	bytes of the records of its entries, which are put if all parts are gone.
  *		May count records that another set has as well
  * @live:	there may be readers; if not, no grace period is needed
  *
  * Context: process context.
  */
-void ipcuckoo_version_retire(struct ipcuckoo_version *v, u8 gone, size_t records, bool live)
+void ipcuckoo_version_retire(struct ipcuckoo_version *v, u8 free_parts, size_t records,
+			     bool live)
 {
-	v->gone = gone;
-	if (!live && (gone != IPCUCKOO_GONE_ALL || !has_records(v))) {
+	v->free_parts = free_parts;
+	if (!live && (free_parts != IPCUCKOO_PART_ALL || !has_records(v))) {
 		version_free(v);
 		return;
 	}
-	v->retiring = ipcuckoo_version_memory(v, gone) + (gone == IPCUCKOO_GONE_ALL ? records : 0);
+	v->retiring = ipcuckoo_version_memory(v, free_parts) +
+		      (free_parts == IPCUCKOO_PART_ALL ? records : 0);
 	ipcuckoo_mem_retire(v->mem, v->retiring);
 	INIT_RCU_WORK(&v->work, version_work);
 	queue_rcu_work(ipcuckoo_free_wq, &v->work);
@@ -132,21 +134,21 @@ void ipcuckoo_version_retire(struct ipcuckoo_version *v, u8 gone, size_t records
  * ipcuckoo_version_publish() - replace the current version
  * @e:		contents
  * @v:		the new version
- * @gone:	IPCUCKOO_GONE_*: parts of the old version that @v does not have
+ * @free_parts:	IPCUCKOO_PART_*: parts of the old version that @v does not have
  *
  * Context: the writer.
  */
 void ipcuckoo_version_publish(struct ipcuckoo_entries *e, struct ipcuckoo_version *v,
-			      u8 gone)
+			      u8 free_parts)
 {
 	struct ipcuckoo_version *old = ipcuckoo_version_current(e);
 	size_t records = e->records;
 
-	if (gone == IPCUCKOO_GONE_ALL)
+	if (free_parts == IPCUCKOO_PART_ALL)
 		e->records = 0;
 	rcu_assign_pointer(e->version, v);
 	e->layout++;
-	ipcuckoo_version_retire(old, gone, records, e->live);
+	ipcuckoo_version_retire(old, free_parts, records, e->live);
 }
 
 /* May an entry be in the tables and not match? */
@@ -183,7 +185,7 @@ int ipcuckoo_version_put_table(struct ipcuckoo_entries *e, enum ipcuckoo_kind ki
 	v->lpm = needs_lpm(v);
 	if (old)
 		e->displaced += old->displaced;
-	ipcuckoo_version_publish(e, v, old ? IPCUCKOO_GONE_TABLE(kind) : 0);
+	ipcuckoo_version_publish(e, v, old ? IPCUCKOO_PART_TABLE(kind) : 0);
 	return 0;
 }
 
@@ -207,7 +209,7 @@ int ipcuckoo_version_put_hint(struct ipcuckoo_entries *e, bool v6,
 	if (IS_ERR(v))
 		return PTR_ERR(v);
 	v->hint[v6] = h;
-	ipcuckoo_version_publish(e, v, old ? IPCUCKOO_GONE_HINT(v6) : 0);
+	ipcuckoo_version_publish(e, v, old ? IPCUCKOO_PART_HINT(v6) : 0);
 	return 0;
 }
 
@@ -232,6 +234,6 @@ int ipcuckoo_version_put_filter(struct ipcuckoo_entries *e, struct ipcuckoo_filt
 	v->filter = f;
 	if (old)
 		e->displaced += old->displaced;
-	ipcuckoo_version_publish(e, v, old ? IPCUCKOO_GONE_FILTER : 0);
+	ipcuckoo_version_publish(e, v, old ? IPCUCKOO_PART_FILTER : 0);
 	return 0;
 }

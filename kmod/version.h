@@ -8,19 +8,20 @@
 
 #include "contents.h"
 
-/* The bits of ipcuckoo_version.gone. */
-#define IPCUCKOO_GONE_TABLE(kind)	BIT(kind)
-#define IPCUCKOO_GONE_HINT(v6)		BIT(IPCUCKOO_KINDS + (v6))
-#define IPCUCKOO_GONE_FILTER		BIT(IPCUCKOO_KINDS + 2)
-#define IPCUCKOO_GONE_ALL		(BIT(IPCUCKOO_KINDS + 3) - 1)
+/* The bits of ipcuckoo_version.free_parts. */
+#define IPCUCKOO_PART_TABLE(kind)	BIT(kind)
+#define IPCUCKOO_PART_HINT(v6)		BIT(IPCUCKOO_KINDS + (v6))
+#define IPCUCKOO_PART_FILTER		BIT(IPCUCKOO_KINDS + 2)
+#define IPCUCKOO_PART_ALL		(BIT(IPCUCKOO_KINDS + 3) - 1)
 
 struct ipcuckoo_version *ipcuckoo_version_create(struct ipcuckoo_mem *mem,
 						 const struct ipcuckoo_version *v,
 						 enum ipcuckoo_charge how);
 size_t ipcuckoo_version_memory(const struct ipcuckoo_version *v, u8 parts);
-void ipcuckoo_version_retire(struct ipcuckoo_version *v, u8 gone, size_t records, bool live);
+void ipcuckoo_version_retire(struct ipcuckoo_version *v, u8 free_parts, size_t records,
+			     bool live);
 void ipcuckoo_version_publish(struct ipcuckoo_entries *e, struct ipcuckoo_version *v,
-			      u8 gone);
+			      u8 free_parts);
 int ipcuckoo_version_put_table(struct ipcuckoo_entries *e, enum ipcuckoo_kind kind,
 			       struct ipcuckoo_table *t, enum ipcuckoo_charge how);
 int ipcuckoo_version_put_hint(struct ipcuckoo_entries *e, bool v6,
