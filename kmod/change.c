@@ -46,7 +46,7 @@ static bool over_limit(const struct ipcuckoo_set *set, struct ipcuckoo_entries *
  */
 static bool has_values(struct ipcuckoo_entries *e, bool nomatch)
 {
-	return nomatch || ipcuckoo_entries_keeps(e);
+	return nomatch || ipcuckoo_entries_has_exts(e);
 }
 
 /* Add an entry. On success the record of @value belongs to @e. */
@@ -334,7 +334,7 @@ static int prepare_add(struct addition *add, struct ipcuckoo_batch_cursor *at)
 		err = ipcuckoo_entries_reserve(e, more);
 	for (kind = 0; kind < IPCUCKOO_KINDS && !err; kind++)
 		if (add->except & BIT(kind))
-			err = ipcuckoo_entries_learn_exceptions(e, kind);
+			err = ipcuckoo_entries_prepare_exceptions(e, kind);
 	return err;
 }
 

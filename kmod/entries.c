@@ -166,20 +166,20 @@ static bool has_expired(const struct ipcuckoo_table *t, u64 slot)
 }
 
 /**
- * ipcuckoo_entries_keeps() - is anything kept for entries?
+ * ipcuckoo_entries_has_exts() - is anything kept for entries?
  * @e:		contents
  *
  * Context: the writer.
  * Return: true as well if there were exceptions: adding one again as it is makes
  * it an entry like any other.
  */
-bool ipcuckoo_entries_keeps(struct ipcuckoo_entries *e)
+bool ipcuckoo_entries_has_exts(struct ipcuckoo_entries *e)
 {
 	return e->options || ipcuckoo_version_current(e)->lpm;
 }
 
 /**
- * ipcuckoo_entries_learn_exceptions() - have room for the first exception
+ * ipcuckoo_entries_prepare_exceptions() - have room for the first exception
  * @e:		exact contents
  * @kind:	of the exception
  *
@@ -191,8 +191,8 @@ bool ipcuckoo_entries_keeps(struct ipcuckoo_entries *e)
  * Return: 0, -ENOSPC, -ENOMEM, -EDQUOT or -EINTR. After that no exception of this kind
  * takes memory to be noted.
  */
-int ipcuckoo_entries_learn_exceptions(struct ipcuckoo_entries *e,
-				      enum ipcuckoo_kind kind)
+int ipcuckoo_entries_prepare_exceptions(struct ipcuckoo_entries *e,
+					enum ipcuckoo_kind kind)
 {
 	const struct ipcuckoo_table *t = ipcuckoo_version_current(e)->table[kind];
 
@@ -276,7 +276,7 @@ int ipcuckoo_entries_add_value(struct ipcuckoo_entries *e,
 	if (!err && ipcuckoo_kind_is_nets(kind))
 		err = ipcuckoo_rebuild_prepare_hint(e, entry->v6, 1);
 	if (!err && value->nomatch)
-		err = ipcuckoo_entries_learn_exceptions(e, kind);
+		err = ipcuckoo_entries_prepare_exceptions(e, kind);
 	if (err)
 		return err;
 	if (ipcuckoo_entries_approximate(e))
@@ -316,7 +316,7 @@ int ipcuckoo_entries_update(struct ipcuckoo_entries *e,
 	int err;
 
 	lockdep_assert_held(&e->mutex);
-	err = fresh->nomatch ? ipcuckoo_entries_learn_exceptions(e, kind) : 0;
+	err = fresh->nomatch ? ipcuckoo_entries_prepare_exceptions(e, kind) : 0;
 	if (err)
 		return err;
 	t = ipcuckoo_version_current(e)->table[kind];

@@ -18,9 +18,9 @@ void ipcuckoo_entries_exit(struct ipcuckoo_entries *e);
 int ipcuckoo_entries_add_value(struct ipcuckoo_entries *e,
 			       const struct ipcuckoo_entry *entry,
 			       struct ipcuckoo_value *value);
-bool ipcuckoo_entries_keeps(struct ipcuckoo_entries *e);
-int ipcuckoo_entries_learn_exceptions(struct ipcuckoo_entries *e,
-				      enum ipcuckoo_kind kind);
+bool ipcuckoo_entries_has_exts(struct ipcuckoo_entries *e);
+int ipcuckoo_entries_prepare_exceptions(struct ipcuckoo_entries *e,
+					enum ipcuckoo_kind kind);
 int ipcuckoo_entries_update(struct ipcuckoo_entries *e,
 			    const struct ipcuckoo_entry *entry,
 			    struct ipcuckoo_value *fresh,

@@ -74,7 +74,7 @@ bool ipcuckoo_gc_part(struct ipcuckoo_entries *e, u64 *pos, u32 slots,
 			continue;
 		end = ipcuckoo_table_slots(t);
 		if (!at)
-			t->passed = 0;
+			t->gc_nearest = 0;
 		while (at < end && slots) {
 			u64 stop = min(end, at + slots);
 
@@ -93,7 +93,7 @@ bool ipcuckoo_gc_part(struct ipcuckoo_entries *e, u64 *pos, u32 slots,
 			*pos = kind << IPCUCKOO_POS_KIND_SHIFT | at;
 			return true;
 		}
-		t->nearest = t->passed;
+		t->nearest = t->gc_nearest;
 	}
 	free_if_empty(e);
 	return false;

@@ -196,7 +196,7 @@ static noinline unsigned int hit(const struct ipcuckoo_link *link, struct sk_buf
 	struct ipcuckoo_attachment *at = link->at;
 	u64 packets, mark = 0;
 
-	if (ipcuckoo_set_recorded(link->set) &&
+	if (ipcuckoo_set_has_records(link->set) &&
 	    !hit_entry(link, &a, v6, bytes, &mark))
 		return NF_REPEAT;
 	packets = count(at->counter, bytes);

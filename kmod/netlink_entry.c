@@ -270,7 +270,7 @@ static bool dump_run(struct sk_buff *skb, struct ipcuckoo_entries *e, u64 *pos,
 			put_exts(skb, e, &run, i);
 	}
 	*pos = run.end;
-	return any && !*end && !ipcuckoo_entries_keeps(e) && !run.full;
+	return any && !*end && !ipcuckoo_entries_has_exts(e) && !run.full;
 }
 
 /* Not in a .start handler, whose errors would come without a sentence. */

@@ -49,13 +49,13 @@ static int get_shape(struct genl_info *info, u8 type, u32 maxelem,
 }
 
 /* What a new set keeps for its entries. */
-static int get_keeps(struct genl_info *info, struct ipcuckoo_set_options *options)
+static int get_exts(struct genl_info *info, struct ipcuckoo_set_options *options)
 {
 	struct nlattr **attrs = info->attrs;
 
-	options->keeps = ipcuckoo_nl_u32(attrs, IPCUCKOO_A_OPTIONS, 0);
+	options->exts = ipcuckoo_nl_u32(attrs, IPCUCKOO_A_OPTIONS, 0);
 	options->timeout = ipcuckoo_nl_u32(attrs, IPCUCKOO_A_TIMEOUT, 0);
-	if (options->keeps && options->type == IPCUCKOO_TYPE_FILTER_IP) {
+	if (options->exts && options->type == IPCUCKOO_TYPE_FILTER_IP) {
 		NL_SET_ERR_MSG_ATTR(info->extack, attrs[IPCUCKOO_A_OPTIONS],
 				    "a filter keeps fingerprints, and nothing else for its entries");
 		return -EOPNOTSUPP;
@@ -65,7 +65,7 @@ static int get_keeps(struct genl_info *info, struct ipcuckoo_set_options *option
 				    "a filter has no entries that could make room for others");
 		return -EOPNOTSUPP;
 	}
-	if (options->timeout && !(options->keeps & IPCUCKOO_O_TIMEOUT)) {
+	if (options->timeout && !(options->exts & IPCUCKOO_O_TIMEOUT)) {
 		NL_SET_ERR_MSG_ATTR(info->extack, attrs[IPCUCKOO_A_TIMEOUT],
 				    "a timeout needs the option TIMEOUT");
 		return -EINVAL;
@@ -163,7 +163,7 @@ int ipcuckoo_nl_set_new_doit(struct sk_buff *skb, struct genl_info *info)
 	options.family = nla_get_u8(info->attrs[IPCUCKOO_A_FAMILY]);
 	err = get_shape(info, options.type, options.maxelem, &options.shape);
 	if (!err)
-		err = get_keeps(info, &options);
+		err = get_exts(info, &options);
 	if (!err)
 		err = get_mask(info, options.type, options.family, &options.mask);
 	if (err)

@@ -284,7 +284,7 @@ static u8 needed_exts(const struct ipcuckoo_entries *e, const struct ipcuckoo_ta
 	if (old)
 		nomatch |= old->exts & IPCUCKOO_EXT_NOMATCH;
 	return (e->options & IPCUCKOO_O_TIMEOUT ? IPCUCKOO_EXT_EXPIRES : 0) |
-	       (e->options & IPCUCKOO_RECORDED ? IPCUCKOO_EXT_RECORDS : 0) |
+	       (e->options & IPCUCKOO_RECORD_OPTIONS ? IPCUCKOO_EXT_RECORDS : 0) |
 	       (nomatch ? IPCUCKOO_EXT_NOMATCH : 0);
 }
 

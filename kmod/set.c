@@ -330,7 +330,7 @@ struct ipcuckoo_set *ipcuckoo_set_alloc(struct ipcuckoo_net *pernet, const char 
 	if (err)
 		goto err_uncharge;
 	set->entries.shape = options->shape;
-	set->entries.options = options->keeps;
+	set->entries.options = options->exts;
 	return set;
 
 err_uncharge:

@@ -132,7 +132,7 @@ struct ipcuckoo_set {
  * @maxelem:	entries it may hold; 0: no limit
  * @has_maxelem: that was asked for
  * @forceadd:	what is added when it is full takes the place of another entry
- * @keeps:	for each entry: enum ipcuckoo_option
+ * @exts:	for each entry: enum ipcuckoo_option
  * @timeout:	of entries that are given none, in seconds; 0: they stay
  * @shape:	what its filter is like; bits are 0 for an exact type
  * @notes:	to be remembered
@@ -144,7 +144,7 @@ struct ipcuckoo_set_options {
 	u32 maxelem;
 	bool has_maxelem;
 	bool forceadd;
-	u32 keeps;
+	u32 exts;
 	u32 timeout;
 	struct ipcuckoo_filter_shape shape;
 	struct ipcuckoo_notes notes;
@@ -187,9 +187,9 @@ bool ipcuckoo_set_hit(struct ipcuckoo_set *set, const struct ipcuckoo_key *addr,
 		      bool v6, unsigned int bytes, u64 *mark);
 
 /* Does a set keep what each packet that matches has to do with? */
-static inline bool ipcuckoo_set_recorded(const struct ipcuckoo_set *set)
+static inline bool ipcuckoo_set_has_records(const struct ipcuckoo_set *set)
 {
-	return set->entries.options & IPCUCKOO_RECORDED;
+	return set->entries.options & IPCUCKOO_RECORD_OPTIONS;
 }
 
 /* What of an address a set with a mask goes by. Whoever looks an address up

@@ -212,7 +212,7 @@ void ipcuckoo_table_set_value(struct ipcuckoo_table *t, u64 slot,
 	if (t->exts & IPCUCKOO_EXT_EXPIRES) {
 		WRITE_ONCE(t->expires[slot], value->expires);
 		t->nearest = min_not_zero(t->nearest, value->expires);
-		t->passed = min_not_zero(t->passed, value->expires);
+		t->gc_nearest = min_not_zero(t->gc_nearest, value->expires);
 	}
 	if (t->exts & IPCUCKOO_EXT_NOMATCH)
 		WRITE_ONCE(t->nomatch[slot], value->nomatch);
@@ -507,7 +507,7 @@ bool ipcuckoo_table_next(const struct ipcuckoo_table *t, u64 *pos,
 
 /**
  * ipcuckoo_table_next_expired() - the next entry that has expired
- * @t:		table that keeps deadlines; t->passed is lowered to the deadlines
+ * @t:		table that keeps deadlines; t->gc_nearest is lowered to the deadlines
  *		of the others that are passed
  * @pos:	slot to begin with; set to the slot behind the entry, or to @stop
  * @stop:	slot to end before
@@ -534,7 +534,7 @@ bool ipcuckoo_table_next_expired(struct ipcuckoo_table *t, u64 *pos,
 			(*pos)++;
 			return true;
 		}
-		t->passed = min_not_zero(t->passed, expires);
+		t->gc_nearest = min_not_zero(t->gc_nearest, expires);
 	}
 	return false;
 }

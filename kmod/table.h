@@ -85,7 +85,7 @@ struct ipcuckoo_search_node;
  * @shrink_below: writer only: with fewer entries than this it is worth trying to
  *		make it smaller
  * @nearest:	writer only: no entry expires before this second; 0: none does
- * @passed:	likewise for those that gc has passed, or that were stored since it
+ * @gc_nearest:	likewise for those that gc has passed, or that were stored since it
  *		began with this table
  * @expired_at:	writer only: at this second,
  * @expired:	so many entries had expired of those that are there now
@@ -112,7 +112,7 @@ struct ipcuckoo_table {
 	u32 count;
 	u32 shrink_below;
 	u32 nearest;
-	u32 passed;
+	u32 gc_nearest;
 	u32 expired_at;
 	u32 expired;
 	u64 displaced;

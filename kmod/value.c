@@ -180,8 +180,8 @@ int ipcuckoo_value_make(struct ipcuckoo_value *value, u32 options,
 		.expires = ipcuckoo_deadline(attrs->timeout),
 		.nomatch = attrs->nomatch,
 	};
-	return options & IPCUCKOO_RECORDED ?
-	       make_record(&value->record, options & IPCUCKOO_RECORDED, attrs, mem) : 0;
+	return options & IPCUCKOO_RECORD_OPTIONS ?
+	       make_record(&value->record, options & IPCUCKOO_RECORD_OPTIONS, attrs, mem) : 0;
 }
 
 /**

@@ -24,7 +24,7 @@ enum {
 };
 
 /* The options for which there are records. */
-#define IPCUCKOO_RECORDED \
+#define IPCUCKOO_RECORD_OPTIONS \
 	(IPCUCKOO_O_COUNTERS | IPCUCKOO_O_COMMENT | IPCUCKOO_O_SKBINFO)
 
 /* Packets and bytes that an entry decided about. */

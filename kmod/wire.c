@@ -225,7 +225,7 @@ static int fill_flags(struct sk_buff *skb, const struct ipcuckoo_set *set)
 }
 
 /* What a set keeps for its entries, if anything. */
-static int fill_keeps(struct sk_buff *skb, const struct ipcuckoo_set *set)
+static int fill_exts(struct sk_buff *skb, const struct ipcuckoo_set *set)
 {
 	u32 options = set->entries.options;
 
@@ -250,7 +250,7 @@ int ipcuckoo_wire_fill_options(struct sk_buff *skb, const struct ipcuckoo_set *s
 	       nla_put_u8(skb, IPCUCKOO_A_FAMILY, set->family) ||
 	       nla_put_u32(skb, IPCUCKOO_A_MAXELEM, set->maxelem) ||
 	       fill_shape(skb, &set->entries.shape) || fill_flags(skb, set) ||
-	       fill_keeps(skb, set) ? -EMSGSIZE : 0;
+	       fill_exts(skb, set) ? -EMSGSIZE : 0;
 }
 
 static int fill_log(struct sk_buff *skb, const struct ipcuckoo_rule *rule)

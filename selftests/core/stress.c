@@ -898,7 +898,7 @@ static bool matches(struct stress *s, const struct addr *a, bool *wrong)
 	u32 floor = __atomic_load_n(&s->floor, __ATOMIC_ACQUIRE);
 	struct ipcuckoo_record *record;
 
-	if (!(s->set.options & IPCUCKOO_RECORDED))
+	if (!(s->set.options & IPCUCKOO_RECORD_OPTIONS))
 		return match(&s->set, &a->key, a->v6);
 	if (!ipcuckoo_entries_record(&s->set, &a->key, a->v6, false, &record))
 		return false;
@@ -1052,7 +1052,7 @@ static void run(const struct mode *mode)
 	while (!__atomic_load_n(&s->stop, __ATOMIC_ACQUIRE)) {
 		mode->change(s);
 		/* One callback of theirs serves all records that retire. */
-		if (s->set.options & IPCUCKOO_RECORDED && !(++steps % 8))
+		if (s->set.options & IPCUCKOO_RECORD_OPTIONS && !(++steps % 8))
 			rcu_barrier();
 	}
 	pthread_join(thread, NULL);

@@ -198,7 +198,7 @@ static void check_record(struct run *r, struct ipcuckoo_record *record,
 	const char *comment = ipcuckoo_record_comment(record);
 	const char *who = entry_text(&k->entry);
 
-	context(r, expect(!!record == !!(r->options & IPCUCKOO_RECORDED), "record of %s",
+	context(r, expect(!!record == !!(r->options & IPCUCKOO_RECORD_OPTIONS), "record of %s",
 			  who));
 	context(r, expect(!!info == !!(r->options & IPCUCKOO_O_SKBINFO), "skbinfo of %s",
 			  who));
@@ -505,7 +505,7 @@ static int call_trim(struct run *r, void *arg)
 
 static int call_learn(struct run *r, void *arg)
 {
-	return ipcuckoo_entries_learn_exceptions(r->set.e, *(u32 *)arg);
+	return ipcuckoo_entries_prepare_exceptions(r->set.e, *(u32 *)arg);
 }
 
 static int call_flush(struct run *r, void *arg)

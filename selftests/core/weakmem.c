@@ -43,7 +43,7 @@
  *
  * Sets with exceptions have known of them from the beginning: that no version
  * takes the mark of an exception for that of a prefix is the business of
- * ipcuckoo_entries_learn_exceptions(). What is not modelled: exceptions so short
+ * ipcuckoo_entries_prepare_exceptions(). What is not modelled: exceptions so short
  * that the first level of the hint marks them as it does prefixes, and entries
  * that become exceptions, or cease to be, where they are (one store between two
  * steps, as an addition is). Nor is the step behind each deletion from a table
