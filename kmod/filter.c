@@ -93,11 +93,11 @@
 #define COPY_BATCH	(1024 * 1024)
 
 /**
- * struct ipcuckoo_filter_place - where an element can be
+ * struct ipcuckoo_filter_location - where an element can be
  * @bucket:	its two buckets
  * @fp:	its fingerprint
  */
-struct ipcuckoo_filter_place {
+struct ipcuckoo_filter_location {
 	u32 bucket[2];
 	u32 fp;
 };
@@ -115,11 +115,11 @@ static u32 alt(const struct ipcuckoo_filter *f, u32 bucket, u32 fp)
 	return ipcuckoo_bucket_alt(bucket, h, f->nbuckets);
 }
 
-static struct ipcuckoo_filter_place place(const struct ipcuckoo_filter *f,
-					  const struct ipcuckoo_key *addr)
+static struct ipcuckoo_filter_location locate(const struct ipcuckoo_filter *f,
+					      const struct ipcuckoo_key *addr)
 {
 	u32 max = U32_MAX >> (32 - f->shape.bits), fp;
-	struct ipcuckoo_filter_place p;
+	struct ipcuckoo_filter_location p;
 
 	p.bucket[0] = (u64)ipcuckoo_hash128(addr, f->seed, &fp) *
 		      f->nbuckets >> 32;
@@ -143,7 +143,7 @@ static struct ipcuckoo_filter_place place(const struct ipcuckoo_filter *f,
 bool ipcuckoo_filter_probe(const struct ipcuckoo_filter *f,
 			   const struct ipcuckoo_key *addr)
 {
-	struct ipcuckoo_filter_place p = place(f, addr);
+	struct ipcuckoo_filter_location p = locate(f, addr);
 	const u64 *w1 = f->words, *w2 = f->words;
 	const u32 *w8 = f->words;
 	u64 m;
@@ -261,7 +261,7 @@ static const struct ipcuckoo_search_ops search_ops = {
 };
 
 static unsigned int copies(const struct ipcuckoo_filter *f,
-			   const struct ipcuckoo_filter_place *p)
+			   const struct ipcuckoo_filter_location *p)
 {
 	unsigned int n = 0, i;
 
@@ -281,14 +281,14 @@ static unsigned int copies(const struct ipcuckoo_filter *f,
 unsigned int ipcuckoo_filter_copies(const struct ipcuckoo_filter *f,
 				    const struct ipcuckoo_key *addr)
 {
-	struct ipcuckoo_filter_place p = place(f, addr);
+	struct ipcuckoo_filter_location p = locate(f, addr);
 
 	return copies(f, &p);
 }
 
 /* Into a free slot of one of its buckets, made by moving others if need be. */
 static int insert(struct ipcuckoo_filter *f, struct ipcuckoo_guard *guard,
-		  const struct ipcuckoo_filter_place *p,
+		  const struct ipcuckoo_filter_location *p,
 		  struct ipcuckoo_search_node *queue)
 {
 	struct ipcuckoo_path path;
@@ -331,7 +331,7 @@ int ipcuckoo_filter_insert(struct ipcuckoo_filter *f,
 			   const struct ipcuckoo_key *addr,
 			   struct ipcuckoo_search_node *queue)
 {
-	struct ipcuckoo_filter_place p = place(f, addr);
+	struct ipcuckoo_filter_location p = locate(f, addr);
 	unsigned int n = copies(f, &p);
 	int err;
 
@@ -362,7 +362,7 @@ int ipcuckoo_filter_delete(struct ipcuckoo_filter *f,
 			   struct ipcuckoo_guard *guard,
 			   const struct ipcuckoo_key *addr)
 {
-	struct ipcuckoo_filter_place p = place(f, addr);
+	struct ipcuckoo_filter_location p = locate(f, addr);
 	int choice, i;
 
 	for (choice = 1; choice >= 0; choice--) {

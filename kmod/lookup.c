@@ -344,7 +344,7 @@ static noinline bool look_up4(struct ipcuckoo_entries *e, u32 addr)
 
 static noinline bool confirm4(struct ipcuckoo_entries *e, u32 addr, u32 seq,
 			      const struct ipcuckoo_table *t,
-			      struct ipcuckoo_place p)
+			      struct ipcuckoo_location p)
 {
 	if (!t->exts && ipcuckoo_table_confirm(t, p, NULL) && undisturbed(e, seq))
 		return true;
@@ -354,7 +354,7 @@ static noinline bool confirm4(struct ipcuckoo_entries *e, u32 addr, u32 seq,
 static noinline bool confirm6(struct ipcuckoo_entries *e,
 			      const struct ipcuckoo_key *addr, u32 seq,
 			      const struct ipcuckoo_table *t,
-			      struct ipcuckoo_place p)
+			      struct ipcuckoo_location p)
 {
 	if (!t->exts && ipcuckoo_table_confirm(t, p, addr) && undisturbed(e, seq))
 		return true;
@@ -384,12 +384,12 @@ bool ipcuckoo_entries_match4(struct ipcuckoo_entries *e, u32 addr)
 	const struct ipcuckoo_version *v = rcu_dereference(e->version);
 	const struct ipcuckoo_table *t = v->table[IPCUCKOO_HOSTS4];
 	u32 word = hint_word(v->hint[0], (u64)addr << 32);
-	struct ipcuckoo_place p;
+	struct ipcuckoo_location p;
 
 	if (word & ~IPCUCKOO_HINT_HOSTS)
 		return look_up4(e, addr);
 	if (word && likely(t)) {
-		p = ipcuckoo_table_place32(t, addr);
+		p = ipcuckoo_table_locate32(t, addr);
 		if (ipcuckoo_table_suspect(t, &p))
 			return confirm4(e, addr, seq, t, p);
 	} else if (word && v->filter) {
@@ -413,12 +413,12 @@ bool ipcuckoo_entries_match6(struct ipcuckoo_entries *e,
 	const struct ipcuckoo_version *v = rcu_dereference(e->version);
 	const struct ipcuckoo_table *t = v->table[IPCUCKOO_HOSTS6];
 	u32 word = hint_word(v->hint[1], addr->hi);
-	struct ipcuckoo_place p;
+	struct ipcuckoo_location p;
 
 	if (word & ~IPCUCKOO_HINT_HOSTS)
 		return look_up(e, addr, version_match6);
 	if (word && likely(t)) {
-		p = ipcuckoo_table_place128(t, addr);
+		p = ipcuckoo_table_locate128(t, addr);
 		if (ipcuckoo_table_suspect(t, &p))
 			return confirm6(e, addr, seq, t, p);
 	} else if (word && v->filter) {

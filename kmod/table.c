@@ -19,7 +19,7 @@
  * A cuckoo filter [Fan 2014] stores a short fingerprint there and is wrong now
  * and then. Keys of 32 bits leave room for better: the key is sent through a
  * permutation (bijection.h), the bucket is taken out of the result, and the
- * slot keeps what is left as its remainder (ipcuckoo_table_place32()). Bucket,
+ * slot keeps what is left as its remainder (ipcuckoo_table_locate32()). Bucket,
  * choice and remainder give the key back (key_at()), so there are no false
  * positives, entries can be listed, and a larger table is made from the slots
  * alone. This is quotienting, or permutation-based cuckoo hashing [Arbitman
@@ -267,22 +267,22 @@ static int find_free(const struct ipcuckoo_table *t, u32 bucket)
 	return -1;
 }
 
-static struct ipcuckoo_place place(const struct ipcuckoo_table *t,
-				   const struct ipcuckoo_key *key)
+static struct ipcuckoo_location locate(const struct ipcuckoo_table *t,
+				       const struct ipcuckoo_key *key)
 {
-	return t->keys ? ipcuckoo_table_place128(t, key) :
-			 ipcuckoo_table_place32(t, key->lo);
+	return t->keys ? ipcuckoo_table_locate128(t, key) :
+			 ipcuckoo_table_locate32(t, key->lo);
 }
 
 /* What the slot of an entry holds in its first or second bucket. */
-static u32 slot_of(const struct ipcuckoo_place *p, int choice)
+static u32 slot_of(const struct ipcuckoo_location *p, int choice)
 {
 	return IPCUCKOO_VALID | (choice ? IPCUCKOO_CHOICE : 0) | p->rem;
 }
 
 /* Find the slot of an entry, for the writer. */
 static bool find(const struct ipcuckoo_table *t, const struct ipcuckoo_key *key,
-		 const struct ipcuckoo_place *p, u32 *bucket, unsigned int *i)
+		 const struct ipcuckoo_location *p, u32 *bucket, unsigned int *i)
 {
 	const struct ipcuckoo_key *k;
 	int choice;
@@ -400,7 +400,7 @@ int ipcuckoo_table_insert_value(struct ipcuckoo_table *t,
 				const struct ipcuckoo_value *value,
 				struct ipcuckoo_search_node *queue)
 {
-	struct ipcuckoo_place p = place(t, key);
+	struct ipcuckoo_location p = locate(t, key);
 	struct ipcuckoo_path path;
 	int choice, free;
 	unsigned int i;
@@ -441,7 +441,7 @@ int ipcuckoo_table_delete(struct ipcuckoo_table *t,
 			  struct ipcuckoo_guard *guard,
 			  const struct ipcuckoo_key *key)
 {
-	struct ipcuckoo_place p = place(t, key);
+	struct ipcuckoo_location p = locate(t, key);
 	unsigned int i;
 	u32 bucket;
 
@@ -466,7 +466,7 @@ int ipcuckoo_table_delete(struct ipcuckoo_table *t,
 bool ipcuckoo_table_find(const struct ipcuckoo_table *t,
 			 const struct ipcuckoo_key *key, u64 *slot)
 {
-	struct ipcuckoo_place p = place(t, key);
+	struct ipcuckoo_location p = locate(t, key);
 	unsigned int i;
 	u32 bucket;
 
@@ -602,7 +602,7 @@ static bool same_key(const struct ipcuckoo_table *t, u32 bucket, unsigned int i,
  * entry is left to chance, so there is no branch on it.
  */
 static __always_inline bool confirm(const struct ipcuckoo_table *t,
-				    const struct ipcuckoo_place *p,
+				    const struct ipcuckoo_location *p,
 				    const struct ipcuckoo_key *key, u64 *slot)
 {
 	unsigned int i, choice;
@@ -638,7 +638,7 @@ static __always_inline bool confirm(const struct ipcuckoo_table *t,
  * Return: as for ipcuckoo_table_probe32().
  */
 bool ipcuckoo_table_confirm(const struct ipcuckoo_table *t,
-			    struct ipcuckoo_place p,
+			    struct ipcuckoo_location p,
 			    const struct ipcuckoo_key *key)
 {
 	u64 slot;
@@ -659,7 +659,7 @@ bool ipcuckoo_table_fetch(const struct ipcuckoo_table *t,
 			  const struct ipcuckoo_key *key,
 			  struct ipcuckoo_value *value)
 {
-	struct ipcuckoo_place p = place(t, key);
+	struct ipcuckoo_location p = locate(t, key);
 	u64 slot;
 
 	if (!ipcuckoo_table_suspect(t, &p) || !confirm(t, &p, key, &slot))

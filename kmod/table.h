@@ -121,12 +121,12 @@ struct ipcuckoo_table {
 };
 
 /**
- * struct ipcuckoo_place - where an entry can be
+ * struct ipcuckoo_location - where an entry can be
  * @bucket:	its first and its second bucket
  * @rem:	what the slot holds of it, without flags
  * @rest:	what the table's rests hold of it
  */
-struct ipcuckoo_place {
+struct ipcuckoo_location {
 	u32 bucket[2];
 	u32 rem;
 	u32 rest;
@@ -144,11 +144,11 @@ static inline u32 ipcuckoo_table_alt(const struct ipcuckoo_table *t,
  * >= 2^rest_shift apart. With nbuckets a power of two these are simply the high
  * and the low bits of the permuted key.
  */
-static inline struct ipcuckoo_place
-ipcuckoo_table_place32(const struct ipcuckoo_table *t, u32 key)
+static inline struct ipcuckoo_location
+ipcuckoo_table_locate32(const struct ipcuckoo_table *t, u32 key)
 {
 	u64 product = (u64)ipcuckoo_permute(&t->bijection, key) * t->nbuckets;
-	struct ipcuckoo_place p;
+	struct ipcuckoo_location p;
 
 	p.bucket[0] = product >> 32;
 	p.rem = (u32)product >> t->rem_shift;
@@ -186,11 +186,11 @@ static inline u32 ipcuckoo_hash128(const struct ipcuckoo_key *key,
 /* 128-bit keys are hashed, and verified when the remainder matches. 32 bits
  * would be too few for bucket and remainder.
  */
-static inline struct ipcuckoo_place
-ipcuckoo_table_place128(const struct ipcuckoo_table *t,
-			const struct ipcuckoo_key *key)
+static inline struct ipcuckoo_location
+ipcuckoo_table_locate128(const struct ipcuckoo_table *t,
+			 const struct ipcuckoo_key *key)
 {
-	struct ipcuckoo_place p;
+	struct ipcuckoo_location p;
 	u32 rem;
 
 	p.bucket[0] = (u64)ipcuckoo_hash128(key, t->bijection.mul, &rem) *
@@ -206,7 +206,7 @@ ipcuckoo_table_place128(const struct ipcuckoo_table *t,
  * branch between them could be mispredicted. Each word is read once and whole.
  */
 static inline void ipcuckoo_table_read(const struct ipcuckoo_table *t,
-				       const struct ipcuckoo_place *p,
+				       const struct ipcuckoo_location *p,
 				       u64 lanes[2])
 {
 	lanes[0] = (IPCUCKOO_VALID | p->rem) * IPCUCKOO_LANES(16);
@@ -227,7 +227,7 @@ static inline void ipcuckoo_table_read(const struct ipcuckoo_table *t,
  * that holds only if nothing moved or was deleted.
  */
 static inline bool ipcuckoo_table_suspect(const struct ipcuckoo_table *t,
-					  const struct ipcuckoo_place *p)
+					  const struct ipcuckoo_location *p)
 {
 	u64 lanes[2];
 
@@ -237,7 +237,7 @@ static inline bool ipcuckoo_table_suspect(const struct ipcuckoo_table *t,
 }
 
 bool ipcuckoo_table_confirm(const struct ipcuckoo_table *t,
-			    struct ipcuckoo_place p,
+			    struct ipcuckoo_location p,
 			    const struct ipcuckoo_key *key);
 
 /**
@@ -252,7 +252,7 @@ bool ipcuckoo_table_confirm(const struct ipcuckoo_table *t,
 static inline bool ipcuckoo_table_probe32(const struct ipcuckoo_table *t,
 					  u32 key)
 {
-	struct ipcuckoo_place p = ipcuckoo_table_place32(t, key);
+	struct ipcuckoo_location p = ipcuckoo_table_locate32(t, key);
 
 	return unlikely(ipcuckoo_table_suspect(t, &p)) &&
 	       ipcuckoo_table_confirm(t, p, NULL);
@@ -268,7 +268,7 @@ static inline bool ipcuckoo_table_probe32(const struct ipcuckoo_table *t,
 static inline bool ipcuckoo_table_probe128(const struct ipcuckoo_table *t,
 					   const struct ipcuckoo_key *key)
 {
-	struct ipcuckoo_place p = ipcuckoo_table_place128(t, key);
+	struct ipcuckoo_location p = ipcuckoo_table_locate128(t, key);
 
 	return unlikely(ipcuckoo_table_suspect(t, &p)) &&
 	       ipcuckoo_table_confirm(t, p, key);

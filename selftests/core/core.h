@@ -79,7 +79,7 @@ static inline struct ipcuckoo_key cut(struct ipcuckoo_key addr, bool v6,
 }
 
 /* The first permuted key that a table splits into @bucket and @low or more: the
- * inverse of ipcuckoo_table_place32(), but for bits that the table drops.
+ * inverse of ipcuckoo_table_locate32(), but for bits that the table drops.
  */
 static inline u32 permuted_first(u32 nbuckets, u32 bucket, u32 low)
 {

@@ -329,22 +329,22 @@ static void prepare_v6_nested(struct stress *s)
 static void prepare_v6_reuse(struct stress *s)
 {
 	const struct ipcuckoo_version *v;
-	struct ipcuckoo_place p, q;
+	struct ipcuckoo_location p, q;
 	struct addr a, b, mixed;
 
 	reserve(s, IPCUCKOO_HOSTS6, 4);
 	v = rcu_access_pointer(s->set.version);
 	a = random_addr(s, PASSER_BY, true);
-	p = ipcuckoo_table_place128(v->table[IPCUCKOO_HOSTS6], &a.key);
+	p = ipcuckoo_table_locate128(v->table[IPCUCKOO_HOSTS6], &a.key);
 	do {
 		mixed = a;
 		mixed.key.lo = random_u64(&s->random);
-		q = ipcuckoo_table_place128(v->table[IPCUCKOO_HOSTS6], &mixed.key);
+		q = ipcuckoo_table_locate128(v->table[IPCUCKOO_HOSTS6], &mixed.key);
 	} while (p.rem != q.rem || p.bucket[0] != q.bucket[0]);
 	do {
 		b = random_addr(s, PASSER_BY, true);
 		b.key.lo = mixed.key.lo;
-		q = ipcuckoo_table_place128(v->table[IPCUCKOO_HOSTS6], &b.key);
+		q = ipcuckoo_table_locate128(v->table[IPCUCKOO_HOSTS6], &b.key);
 	} while (p.bucket[0] != q.bucket[0]);
 	stranger(s, mixed);
 	s->churn[s->nchurn++] = host_entry(&a);
@@ -356,11 +356,11 @@ static bool addr_at(const struct ipcuckoo_table *t, u32 bucket, u32 rem,
 		    u32 rest, struct addr *a)
 {
 	u32 low = rem << t->rem_shift | rest << t->rest_shift;
-	struct ipcuckoo_place p;
+	struct ipcuckoo_location p;
 
 	a->v6 = false;
 	a->key = key_of_permuted(t, permuted_first(t->nbuckets, bucket, low));
-	p = ipcuckoo_table_place32(t, a->key.lo);
+	p = ipcuckoo_table_locate32(t, a->key.lo);
 	return p.bucket[0] == bucket && p.rem == rem && p.rest == rest;
 }
 

@@ -45,11 +45,11 @@ static struct ipcuckoo_table *create(u32 nbuckets, bool keyed)
 	return t;
 }
 
-static struct ipcuckoo_place place(const struct ipcuckoo_table *t,
-				   const struct ipcuckoo_key *key)
+static struct ipcuckoo_location locate(const struct ipcuckoo_table *t,
+				       const struct ipcuckoo_key *key)
 {
-	return t->keys ? ipcuckoo_table_place128(t, key) :
-			 ipcuckoo_table_place32(t, key->lo);
+	return t->keys ? ipcuckoo_table_locate128(t, key) :
+			 ipcuckoo_table_locate32(t, key->lo);
 }
 
 static bool probe(const struct ipcuckoo_table *t, const struct ipcuckoo_key *key)
@@ -77,7 +77,7 @@ static struct ipcuckoo_key key_in(const struct ipcuckoo_table *t, u32 bucket)
 	do {
 		key.hi = random_u64(&rnd);
 		key.lo = random_u64(&rnd);
-	} while (place(t, &key).bucket[0] != bucket);
+	} while (locate(t, &key).bucket[0] != bucket);
 	return key;
 }
 
@@ -89,7 +89,7 @@ static struct ipcuckoo_key key_between(const struct ipcuckoo_table *t, u32 first
 
 	do {
 		key = key_in(t, first);
-	} while (place(t, &key).bucket[1] != second);
+	} while (locate(t, &key).bucket[1] != second);
 	return key;
 }
 
@@ -185,13 +185,13 @@ static struct ipcuckoo_key random_key(const struct ipcuckoo_table *t)
 static void tree_fill(struct tree *tree, int level)
 {
 	u32 missing = tree->width * IPCUCKOO_SLOTS;
-	struct ipcuckoo_place p;
+	struct ipcuckoo_location p;
 	struct ipcuckoo_key key;
 
 	tree->width = missing;
 	while (missing) {
 		key = random_key(tree->t);
-		p = place(tree->t, &key);
+		p = locate(tree->t, &key);
 		if (tree->level[p.bucket[0]] != level ||
 		    tree->level[p.bucket[1]] ||
 		    used_slots(tree->t, p.bucket[0]) == IPCUCKOO_SLOTS)
@@ -207,7 +207,7 @@ static void tree_fill(struct tree *tree, int level)
 /* @depth levels of full buckets: as many moves are needed. */
 static void tree_grow(struct tree *tree, const struct shape *shape, int depth)
 {
-	struct ipcuckoo_place p;
+	struct ipcuckoo_location p;
 	int level;
 
 	ipcuckoo_guard_init(&tree->guard);
@@ -218,7 +218,7 @@ static void tree_grow(struct tree *tree, const struct shape *shape, int depth)
 	if (!tree->level || !tree->keys)
 		exit(1);
 	tree->root = random_key(tree->t);
-	p = place(tree->t, &tree->root);
+	p = locate(tree->t, &tree->root);
 	tree->level[p.bucket[0]] = 1;
 	tree->level[p.bucket[1]] = 1;
 	tree->width = 2;
@@ -310,13 +310,13 @@ static void test_closed(u32 nbuckets, bool keyed)
 	struct ipcuckoo_table *t = create(nbuckets, keyed);
 	struct ipcuckoo_guard guard;
 	struct ipcuckoo_key keys[9];
-	struct ipcuckoo_place p;
+	struct ipcuckoo_location p;
 	struct image image;
 	int i, j;
 
 	ipcuckoo_guard_init(&guard);
 	keys[0] = random_key(t);
-	p = place(t, &keys[0]);
+	p = locate(t, &keys[0]);
 	for (i = 1; i < 9; i++) {
 		keys[i] = key_between(t, p.bucket[i & 1], p.bucket[!(i & 1)]);
 		for (j = 0; memcmp(&keys[i], &keys[j], sizeof(keys[i])); j++)
@@ -364,17 +364,17 @@ static void test_there_and_back(const struct shape *shape)
 	struct ipcuckoo_table *t = create(shape->nbuckets, shape->keyed);
 	struct ipcuckoo_key wanderer, pusher[2], guest;
 	struct ipcuckoo_guard guard;
-	struct ipcuckoo_place p, q;
+	struct ipcuckoo_location p, q;
 	u64 home;
 	int i;
 
 	ipcuckoo_guard_init(&guard);
 	wanderer = random_key(t);
-	p = place(t, &wanderer);
+	p = locate(t, &wanderer);
 	for (i = 0; i < 2; i++) {
 		do {
 			pusher[i] = key_in(t, p.bucket[i]);
-			q = place(t, &pusher[i]);
+			q = locate(t, &pusher[i]);
 		} while (q.bucket[1] == p.bucket[!i]);
 		fill_bucket(t, &guard, q.bucket[1], NULL);
 	}
@@ -528,7 +528,7 @@ static void set_slot(struct ipcuckoo_table *t, u32 bucket, unsigned int i,
 static void check_key_at(struct ipcuckoo_table *t, struct ipcuckoo_key key,
 			 u32 bucket)
 {
-	struct ipcuckoo_place p = ipcuckoo_table_place32(t, key.lo);
+	struct ipcuckoo_location p = ipcuckoo_table_locate32(t, key.lo);
 	unsigned int i = random_below(&rnd, IPCUCKOO_SLOTS);
 	int second = random_below(&rnd, 2);
 	struct ipcuckoo_key got = { 1, 1 };
