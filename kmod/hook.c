@@ -66,7 +66,7 @@ static struct addresses addresses_of(const void *ip, bool v6)
 	return v6 ? addresses6(ip) : addresses4(ip);
 }
 
-typedef bool (*match_fn)(struct ipcuckoo_set *set, const struct ipcuckoo_key *addr);
+typedef bool (*set_match_fn)(struct ipcuckoo_set *set, const struct ipcuckoo_key *addr);
 
 static bool match4(struct ipcuckoo_set *set, const struct ipcuckoo_key *addr)
 {
@@ -92,7 +92,7 @@ static noinline bool matches_masked(const struct ipcuckoo_link *link, const void
 }
 
 static __always_inline bool matches(const struct ipcuckoo_link *link, const void *ip,
-				    const struct addresses *a, match_fn match)
+				    const struct addresses *a, set_match_fn match)
 {
 	u8 dir = link->dir;
 
@@ -184,9 +184,15 @@ static u64 count(struct ipcuckoo_counter __percpu *counter, unsigned int bytes)
 #endif
 }
 
-/* What a match comes to: a verdict of netfilter, or NF_REPEAT to go on. Kept out
- * of the way of those that match nothing, whose addresses stay in registers: it
- * reads them once more.
+/* No verdict: the packet goes on to the next attachment of the chain. No verdict of
+ * netfilter has this value.
+ */
+#define NO_VERDICT	UINT_MAX
+
+/* Act on a packet that matched. Not inlined: the addresses of packets that do not match
+ * stay in registers, and this function reads them from the header again.
+ *
+ * Return: NF_DROP, NF_ACCEPT or NO_VERDICT.
  */
 static noinline unsigned int hit(const struct ipcuckoo_link *link, struct sk_buff *skb,
 				 const struct nf_hook_state *state, const void *ip,
@@ -198,7 +204,7 @@ static noinline unsigned int hit(const struct ipcuckoo_link *link, struct sk_buf
 
 	if (ipcuckoo_set_has_records(link->set) &&
 	    !hit_entry(link, &a, v6, bytes, &mark))
-		return NF_REPEAT;
+		return NO_VERDICT;
 	packets = count(at->counter, bytes);
 	if (trace_ipcuckoo_match_enabled())
 		trace(link, skb, device(state), &a, v6);
@@ -216,7 +222,7 @@ static noinline unsigned int hit(const struct ipcuckoo_link *link, struct sk_buf
 	default:
 		break;
 	}
-	return NF_REPEAT;
+	return NO_VERDICT;
 }
 
 /* Run a chain. Inlined into the hook of each family, so that the look-up is a
@@ -227,7 +233,7 @@ static __always_inline unsigned int run(const struct ipcuckoo_chain *chain,
 					struct sk_buff *skb,
 					const struct nf_hook_state *state, const void *ip,
 					unsigned int tags, const struct addresses *a,
-					match_fn match)
+					set_match_fn match)
 {
 	const struct net_device *dev = device(state);
 	const struct ipcuckoo_link *link = chain->link, *end = link + chain->count;
@@ -238,7 +244,7 @@ static __always_inline unsigned int run(const struct ipcuckoo_chain *chain,
 			continue;
 		verdict = hit(link, skb, state, ip, skb->len - tags,
 			      match == ipcuckoo_set_match6);
-		if (verdict != NF_REPEAT)
+		if (verdict != NO_VERDICT)
 			return verdict;
 	}
 	return NF_ACCEPT;
