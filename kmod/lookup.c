@@ -281,8 +281,8 @@ static bool version_match_mapped(const struct ipcuckoo_version *v,
 	return version_match4(v, &addr4, by) || version_match6(v, addr, by);
 }
 
-typedef bool (*match_fn)(const struct ipcuckoo_version *v,
-			 const struct ipcuckoo_key *addr, struct lpm *by);
+typedef bool (*version_match_fn)(const struct ipcuckoo_version *v,
+				 const struct ipcuckoo_key *addr, struct lpm *by);
 
 static u32 sample(const struct ipcuckoo_entries *e)
 {
@@ -302,7 +302,7 @@ static bool undisturbed(const struct ipcuckoo_entries *e, u32 seq)
  * reader may have compared with parts of both.
  */
 static noinline bool look_up_by(struct ipcuckoo_entries *e,
-				const struct ipcuckoo_key *addr, match_fn match,
+				const struct ipcuckoo_key *addr, version_match_fn match,
 				struct lpm *by)
 {
 	bool found;
@@ -325,7 +325,7 @@ static noinline bool look_up_by(struct ipcuckoo_entries *e,
 }
 
 static noinline bool look_up(struct ipcuckoo_entries *e,
-			     const struct ipcuckoo_key *addr, match_fn match)
+			     const struct ipcuckoo_key *addr, version_match_fn match)
 {
 	struct lpm by;
 
