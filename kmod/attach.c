@@ -151,7 +151,7 @@ static int mark_replaced(struct ipcuckoo_net *pernet, struct ipcuckoo_attachment
 	if (pernet->attached.count - replaced >= IPCUCKOO_ATTACHMENTS_MAX)
 		return -E2BIG;
 	list_for_each_entry(at, &pernet->attached.list, list)
-		at->leaving = same_object(at, new);
+		at->detaching = same_object(at, new);
 	return 0;
 }
 
@@ -175,14 +175,14 @@ static int check_attach(struct ipcuckoo_net *pernet, const char *name, bool repl
 }
 
 /* What is marked as leaving has left, or, if @err, stays. */
-static void end_leaving(struct ipcuckoo_net *pernet, int err)
+static void finish_detaching(struct ipcuckoo_net *pernet, int err)
 {
 	struct ipcuckoo_attachment *at, *next;
 
 	list_for_each_entry_safe(at, next, &pernet->attached.list, list) {
-		if (!at->leaving)
+		if (!at->detaching)
 			continue;
-		at->leaving = false;
+		at->detaching = false;
 		if (err)
 			continue;
 		list_remove(pernet, at);
@@ -210,14 +210,14 @@ static int attach_locked(struct ipcuckoo_net *pernet, const char *name, bool rep
 	WRITE_ONCE(at->set->attachments, at->set->attachments + 1);
 	kref_get(&at->set->ref);
 	ipcuckoo_event_attachment(at, IPCUCKOO_EVENT_ATTACHED);
-	end_leaving(pernet, 0);
+	finish_detaching(pernet, 0);
 	return 0;
 
 err_update:
 	list_remove(pernet, at);
 	module_put(THIS_MODULE);
 err_module:
-	end_leaving(pernet, err);
+	finish_detaching(pernet, err);
 	return err;
 }
 
@@ -273,19 +273,19 @@ err_free:
 	return err;
 }
 
-static bool like(const struct ipcuckoo_attachment *at, const char *name,
-		 const struct ipcuckoo_choice *choice)
+static bool selected(const struct ipcuckoo_attachment *at, const char *name,
+		     const struct ipcuckoo_attach_selector *selector)
 {
-	const struct ipcuckoo_rule *a = &at->rule, *b = &choice->rule;
+	const struct ipcuckoo_rule *a = &at->rule, *b = &selector->rule;
 
 	return (!name || !strcmp(at->set->name, name)) &&
 	       (!b->place || a->place == b->place) &&
 	       (!b->dir || a->dir == b->dir) &&
 	       (!b->verdict || a->verdict == b->verdict) &&
 	       (!b->loopback || a->loopback) &&
-	       (!choice->by_mark || (a->mark == b->mark && a->mask == b->mask)) &&
-	       (!choice->by_order || a->order == b->order) &&
-	       (!choice->by_priority || a->priority == b->priority) &&
+	       (!selector->by_mark || (a->mark == b->mark && a->mask == b->mask)) &&
+	       (!selector->by_order || a->order == b->order) &&
+	       (!selector->by_priority || a->priority == b->priority) &&
 	       (!*b->dev || !strcmp(a->dev, b->dev));
 }
 
@@ -294,14 +294,14 @@ static bool like(const struct ipcuckoo_attachment *at, const char *name,
  * @pernet:	namespace
  * @id:		number of the attachment; 0 to go by the rest
  * @name:	name of the set, or NULL for all sets
- * @choice:	which of them
+ * @selector:	which of them
  * @count:	set to the number of attachments removed
  *
  * Context: process context; takes the namespace's mutex.
  * Return: 0, -ENOENT if there is none like that, or -ENOMEM.
  */
 int ipcuckoo_detach(struct ipcuckoo_net *pernet, u32 id, const char *name,
-		    const struct ipcuckoo_choice *choice, u32 *count)
+		    const struct ipcuckoo_attach_selector *selector, u32 *count)
 {
 	struct ipcuckoo_attachment *at;
 	int err = -ENOENT;
@@ -309,12 +309,12 @@ int ipcuckoo_detach(struct ipcuckoo_net *pernet, u32 id, const char *name,
 	*count = 0;
 	mutex_lock(&pernet->mutex);
 	list_for_each_entry(at, &pernet->attached.list, list) {
-		at->leaving = id ? at->id == id : like(at, name, choice);
-		*count += at->leaving;
+		at->detaching = id ? at->id == id : selected(at, name, selector);
+		*count += at->detaching;
 	}
 	if (*count) {
 		err = ipcuckoo_points_update(pernet, NULL);
-		end_leaving(pernet, err);
+		finish_detaching(pernet, err);
 	}
 	mutex_unlock(&pernet->mutex);
 	return err;

@@ -45,13 +45,13 @@ struct ipcuckoo_attached {
 };
 
 /**
- * struct ipcuckoo_choice - which attachments are meant
+ * struct ipcuckoo_attach_selector - which attachments are meant
  * @rule:	what they do; 0 and "" stand for any
  * @by_mark:	@rule.mark and @rule.mask count
  * @by_order:	@rule.order counts
  * @by_priority: @rule.priority counts
  */
-struct ipcuckoo_choice {
+struct ipcuckoo_attach_selector {
 	struct ipcuckoo_rule rule;
 	bool by_mark;
 	bool by_order;
@@ -61,7 +61,7 @@ struct ipcuckoo_choice {
 int ipcuckoo_attach(struct ipcuckoo_net *pernet, const char *name,
 		    const struct ipcuckoo_rule *rule, bool replace, u32 *id);
 int ipcuckoo_detach(struct ipcuckoo_net *pernet, u32 id, const char *name,
-		    const struct ipcuckoo_choice *choice, u32 *count);
+		    const struct ipcuckoo_attach_selector *selector, u32 *count);
 int ipcuckoo_attach_exchange(struct ipcuckoo_net *pernet, struct ipcuckoo_set *a,
 			     struct ipcuckoo_set *b);
 

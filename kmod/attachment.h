@@ -64,7 +64,7 @@ struct ipcuckoo_counter {
  * @counter:	per CPU
  * @rule:	what it does
  * @set:	the set, held; under ipcuckoo_net.mutex
- * @leaving:	it is about to be detached
+ * @detaching:	it is about to be detached
  * @state:	enum ipcuckoo_attachment_state; under ipcuckoo_net.mutex
  * @err:	why a hook is missing, if @state is IPCUCKOO_STATE_NO_HOOK
  * @list:	in ipcuckoo_attached.list
@@ -80,7 +80,7 @@ struct ipcuckoo_attachment {
 	struct ipcuckoo_rule rule;
 
 	struct ipcuckoo_set *set ____cacheline_aligned_in_smp;
-	bool leaving;
+	bool detaching;
 	u8 state;
 	int err;
 	struct list_head list;

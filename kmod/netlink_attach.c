@@ -166,28 +166,28 @@ int ipcuckoo_nl_attach_doit(struct sk_buff *skb, struct genl_info *info)
 }
 
 /* What narrows the choice of a set's attachments. */
-static const u8 narrowing[] = {
+static const u8 selector_attrs[] = {
 	IPCUCKOO_A_DIRECTION, IPCUCKOO_A_VERDICT, IPCUCKOO_A_DEV,
 	IPCUCKOO_A_MARK, IPCUCKOO_A_MARK_MASK, IPCUCKOO_A_ORDER,
 	IPCUCKOO_A_PRIORITY, IPCUCKOO_A_PLACE,
 };
 
-static struct nlattr *get_narrowing(struct genl_info *info)
+static struct nlattr *first_selector_attr(struct genl_info *info)
 {
 	struct nlattr *attr = NULL;
 	unsigned int i;
 
-	for (i = 0; i < ARRAY_SIZE(narrowing) && !attr; i++)
-		attr = info->attrs[narrowing[i]];
+	for (i = 0; i < ARRAY_SIZE(selector_attrs) && !attr; i++)
+		attr = info->attrs[selector_attrs[i]];
 	if (!attr && ipcuckoo_nl_flag(info->attrs, IPCUCKOO_F_LOOPBACK))
 		attr = info->attrs[IPCUCKOO_A_FLAGS];
 	return attr;
 }
 
 /* Blame what does not go with the number, or with ALL, or the number 0. */
-static int refuse_choice(struct genl_info *info)
+static int refuse_selector(struct genl_info *info)
 {
-	struct nlattr *bad = info->attrs[IPCUCKOO_A_SET] ?: get_narrowing(info);
+	struct nlattr *bad = info->attrs[IPCUCKOO_A_SET] ?: first_selector_attr(info);
 
 	if (!bad && ipcuckoo_nl_flag(info->attrs, IPCUCKOO_F_ALL))
 		bad = info->attrs[IPCUCKOO_A_FLAGS];
@@ -197,9 +197,9 @@ static int refuse_choice(struct genl_info *info)
 }
 
 /* One of: a number, a name with what narrows the choice, ALL. */
-static int get_choice(struct genl_info *info, u32 *id, const char **name)
+static int get_selector(struct genl_info *info, u32 *id, const char **name)
 {
-	struct nlattr **attrs = info->attrs, *narrow = get_narrowing(info);
+	struct nlattr **attrs = info->attrs, *narrow = first_selector_attr(info);
 	bool others = narrow || attrs[IPCUCKOO_A_SET] ||
 		      ipcuckoo_nl_flag(attrs, IPCUCKOO_F_ALL);
 	int err;
@@ -213,12 +213,12 @@ static int get_choice(struct genl_info *info, u32 *id, const char **name)
 		if (err || *name || !narrow)
 			return err;
 	}
-	return refuse_choice(info);
+	return refuse_selector(info);
 }
 
 int ipcuckoo_nl_detach_doit(struct sk_buff *skb, struct genl_info *info)
 {
-	const struct ipcuckoo_choice choice = {
+	const struct ipcuckoo_attach_selector selector = {
 		.rule = get_rule(info->attrs),
 		.by_mark = info->attrs[IPCUCKOO_A_MARK],
 		.by_order = info->attrs[IPCUCKOO_A_ORDER],
@@ -229,13 +229,13 @@ int ipcuckoo_nl_detach_doit(struct sk_buff *skb, struct genl_info *info)
 	u32 id, count;
 	int err;
 
-	err = get_choice(info, &id, &name);
+	err = get_selector(info, &id, &name);
 	if (err)
 		return err;
 	err = ipcuckoo_nl_reply_begin(info, &reply);
 	if (err)
 		return err;
-	err = ipcuckoo_detach(ipcuckoo_net(genl_info_net(info)), id, name, &choice,
+	err = ipcuckoo_detach(ipcuckoo_net(genl_info_net(info)), id, name, &selector,
 			      &count);
 	if (err == -ENOENT && ipcuckoo_nl_flag(info->attrs, IPCUCKOO_F_EXIST |
 							    IPCUCKOO_F_ALL))

@@ -283,7 +283,7 @@ static void disconnect_point(struct ipcuckoo_net *pernet, struct point *point)
 
 static bool runs_at(const struct ipcuckoo_attachment *at, enum hook hook)
 {
-	return !at->leaving && at->rule.place == hooks[hook].place &&
+	return !at->detaching && at->rule.place == hooks[hook].place &&
 	       at->set->family & hooks[hook].family &&
 	       at->rule.dir & hooks[hook].dirs;
 }
@@ -410,7 +410,7 @@ static int connect_points(struct ipcuckoo_net *pernet,
 }
 
 /* Forget what was to be, and the points that were made for it. */
-static void give_up(struct ipcuckoo_net *pernet)
+static void abort_update(struct ipcuckoo_net *pernet)
 {
 	struct point *point, *next;
 
@@ -422,7 +422,7 @@ static void give_up(struct ipcuckoo_net *pernet)
 	}
 }
 
-static void put_chain(struct point *point)
+static void replace_chain(struct point *point)
 {
 	struct ipcuckoo_chain *old = point->chain;
 
@@ -444,12 +444,12 @@ static void publish(struct ipcuckoo_net *pernet)
 
 	list_for_each_entry_safe(point, next, &pernet->attached.points, list) {
 		if (point->next)
-			put_chain(point);
+			replace_chain(point);
 		else
 			list_move(&point->list, &leaving);
 	}
 	list_for_each_entry_safe(point, next, &leaving, list) {
-		put_chain(point);
+		replace_chain(point);
 		free_point(pernet, point);
 	}
 	pernet->attached.seq++;
@@ -490,7 +490,7 @@ static void refresh(struct ipcuckoo_net *pernet)
 	u8 state;
 
 	list_for_each_entry(at, &pernet->attached.list, list) {
-		if (at->leaving)
+		if (at->detaching)
 			continue;
 		err = missing ? missing_hook(pernet, at) : 0;
 		state = err ? IPCUCKOO_STATE_NO_HOOK :
@@ -568,7 +568,7 @@ int ipcuckoo_points_update(struct ipcuckoo_net *pernet,
 	if (!err)
 		err = connect_points(pernet, new);
 	if (err)
-		give_up(pernet);
+		abort_update(pernet);
 	else
 		publish(pernet);
 	refresh_soon(pernet);
@@ -589,7 +589,7 @@ void ipcuckoo_points_exit_net(struct ipcuckoo_net *pernet)
 }
 
 /* The device is gone when this returns, hence its hooks before. */
-static void leave_device(struct ipcuckoo_net *pernet, const struct net_device *going)
+static void disconnect_device(struct ipcuckoo_net *pernet, const struct net_device *going)
 {
 	struct point *point;
 	struct tap *tap, *next;
@@ -617,7 +617,7 @@ void ipcuckoo_points_follow(struct ipcuckoo_net *pernet, const struct net_device
 	lockdep_assert_held(&pernet->mutex);
 	ASSERT_RTNL();
 	if (going)
-		leave_device(pernet, going);
+		disconnect_device(pernet, going);
 	list_for_each_entry(point, &pernet->attached.points, list) {
 		if (!at_ingress(point->hook))
 			continue;
