@@ -89,14 +89,14 @@ static void evict(struct ipcuckoo_set *set, struct ipcuckoo_entries *e,
 /* Contents aside */
 
 /**
- * ipcuckoo_change_aside() - make empty contents for entries of a set
+ * ipcuckoo_change_scratch_create() - make empty contents for entries of a set
  * @set:	set, locked
  *
  * Context: process context.
  * Return: contents with the options of the set that no packet sees, locked, to be
- * freed with ipcuckoo_change_aside_end(); or ERR_PTR(-ENOMEM).
+ * freed with ipcuckoo_change_scratch_destroy(); or ERR_PTR(-ENOMEM).
  */
-struct ipcuckoo_entries *ipcuckoo_change_aside(const struct ipcuckoo_set *set)
+struct ipcuckoo_entries *ipcuckoo_change_scratch_create(const struct ipcuckoo_set *set)
 {
 	struct ipcuckoo_entries *e;
 	int err;
@@ -116,11 +116,11 @@ struct ipcuckoo_entries *ipcuckoo_change_aside(const struct ipcuckoo_set *set)
 }
 
 /**
- * ipcuckoo_change_aside_end() - free what ipcuckoo_change_aside() made
+ * ipcuckoo_change_scratch_destroy() - free what ipcuckoo_change_scratch_create() made
  * @e:		contents; their entries may have gone into the set by
  *		ipcuckoo_set_replace()
  */
-void ipcuckoo_change_aside_end(struct ipcuckoo_entries *e)
+void ipcuckoo_change_scratch_destroy(struct ipcuckoo_entries *e)
 {
 	mutex_unlock(&e->mutex);
 	ipcuckoo_entries_exit(e);
@@ -214,7 +214,7 @@ struct addition {
 /* Put the entries that are not in the set into contents aside, to see how many
  * different ones there are.
  */
-static int add_absent(struct addition *add, struct ipcuckoo_entries *aside)
+static int add_absent(struct addition *add, struct ipcuckoo_entries *scratch)
 {
 	struct ipcuckoo_batch_cursor at = IPCUCKOO_BATCH_BEGIN;
 	struct ipcuckoo_entry entry;
@@ -224,7 +224,7 @@ static int add_absent(struct addition *add, struct ipcuckoo_entries *aside)
 		if (!test_bit(at.n, add->absent))
 			continue;
 		ipcuckoo_set_normalize(add->set, &entry);
-		err = ipcuckoo_entries_add(aside, &entry);
+		err = ipcuckoo_entries_add(scratch, &entry);
 		if (err && err != -EEXIST)
 			return err;
 	}
@@ -236,14 +236,14 @@ static int add_absent(struct addition *add, struct ipcuckoo_entries *aside)
  */
 static int count_distinct(struct addition *add, u32 *distinct)
 {
-	struct ipcuckoo_entries *aside = ipcuckoo_change_aside(add->set);
+	struct ipcuckoo_entries *scratch = ipcuckoo_change_scratch_create(add->set);
 	int err;
 
-	if (IS_ERR(aside))
-		return PTR_ERR(aside);
-	err = add_absent(add, aside);
-	*distinct = ipcuckoo_usage_total(aside);
-	ipcuckoo_change_aside_end(aside);
+	if (IS_ERR(scratch))
+		return PTR_ERR(scratch);
+	err = add_absent(add, scratch);
+	*distinct = ipcuckoo_usage_total(scratch);
+	ipcuckoo_change_scratch_destroy(scratch);
 	return err;
 }
 

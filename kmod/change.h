@@ -13,7 +13,7 @@
  * whole batch or not at all, and notify listeners. For that each step is done
  * for all entries before the next step begins. ipcuckoo_change_add_one() and
  * ipcuckoo_change_del_one() change contents that no packet sees yet, a shadow or
- * what ipcuckoo_change_aside() makes, by one entry.
+ * what ipcuckoo_change_scratch_create() makes, by one entry.
  */
 #ifndef _IPCUCKOO_CHANGE_H
 #define _IPCUCKOO_CHANGE_H
@@ -47,7 +47,7 @@ int ipcuckoo_change_add_one(struct ipcuckoo_set *set, struct ipcuckoo_entries *e
 int ipcuckoo_change_del_one(struct ipcuckoo_set *set, struct ipcuckoo_entries *e,
 			    struct ipcuckoo_entry *entry);
 
-struct ipcuckoo_entries *ipcuckoo_change_aside(const struct ipcuckoo_set *set);
-void ipcuckoo_change_aside_end(struct ipcuckoo_entries *e);
+struct ipcuckoo_entries *ipcuckoo_change_scratch_create(const struct ipcuckoo_set *set);
+void ipcuckoo_change_scratch_destroy(struct ipcuckoo_entries *e);
 
 #endif /* _IPCUCKOO_CHANGE_H */

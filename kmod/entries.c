@@ -65,7 +65,7 @@ static int prepare_filter(struct ipcuckoo_entries *e)
 	f = ipcuckoo_filter_create(e->mem, &e->shape);
 	if (IS_ERR(f))
 		return PTR_ERR(f);
-	err = ipcuckoo_version_put_filter(e, f, IPCUCKOO_CHARGE_WAIT);
+	err = ipcuckoo_version_replace_filter(e, f, IPCUCKOO_CHARGE_WAIT);
 	if (err)
 		ipcuckoo_filter_destroy(f);
 	return err;
@@ -601,7 +601,7 @@ int ipcuckoo_entries_trim(struct ipcuckoo_entries *e)
 	const struct ipcuckoo_filter *f = ipcuckoo_version_current(e)->filter;
 
 	if (f)
-		return f->count ? 0 : ipcuckoo_version_put_filter(e, NULL, IPCUCKOO_CHARGE_TRY);
+		return f->count ? 0 : ipcuckoo_version_replace_filter(e, NULL, IPCUCKOO_CHARGE_TRY);
 	return ipcuckoo_rebuild_trim(e);
 }
 

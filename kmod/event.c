@@ -59,7 +59,7 @@ static int send(const struct ipcuckoo_net *pernet, struct sk_buff *skb)
 /* There is no memory for a message: listeners read ENOBUFS, as they do when a message does
  * not fit into their socket's buffer.
  */
-static void lose(const struct ipcuckoo_net *pernet)
+static void report_loss(const struct ipcuckoo_net *pernet)
 {
 	down_read(&group);
 	if (open)
@@ -107,7 +107,7 @@ void ipcuckoo_event_set(struct ipcuckoo_set *set, enum ipcuckoo_event event)
 	skb = begin(event, HEADER_SIZE, &header);
 	if (!skb || ipcuckoo_wire_fill_options(skb, set) || put_contents(skb, set)) {
 		nlmsg_free(skb);
-		lose(set->pernet);
+		report_loss(set->pernet);
 		return;
 	}
 	genlmsg_end(skb, header);
@@ -135,7 +135,7 @@ void ipcuckoo_event_names(const struct ipcuckoo_net *pernet, enum ipcuckoo_event
 	if (!skb || nla_put_string(skb, IPCUCKOO_A_SET, name) ||
 	    nla_put_string(skb, IPCUCKOO_A_SET_TO, to)) {
 		nlmsg_free(skb);
-		lose(pernet);
+		report_loss(pernet);
 		return;
 	}
 	genlmsg_end(skb, header);
@@ -162,7 +162,7 @@ void ipcuckoo_event_attachment(const struct ipcuckoo_attachment *at,
 	skb = begin(event, NLMSG_GOODSIZE, &header);
 	if (!skb || ipcuckoo_wire_fill_attachment(skb, at)) {
 		nlmsg_free(skb);
-		lose(pernet);
+		report_loss(pernet);
 		return;
 	}
 	genlmsg_end(skb, header);
@@ -221,7 +221,7 @@ static bool open_message(struct ipcuckoo_event_entries *entries)
 	nlmsg_free(entries->skb);
 	entries->skb = NULL;
 	entries->on = false;
-	lose(entries->set->pernet);
+	report_loss(entries->set->pernet);
 	return false;
 }
 

@@ -132,7 +132,7 @@ void ipcuckoo_mem_close(struct ipcuckoo_mem *mem)
 }
 
 /* What of the memory that retires does not count. */
-static unsigned long excused(const struct ipcuckoo_mem *mem, unsigned long limit)
+static unsigned long not_counted(const struct ipcuckoo_mem *mem, unsigned long limit)
 {
 	return min_t(unsigned long, READ_ONCE(mem->retiring),
 		     max_t(unsigned long, limit >> RETIRING_SHARE_SHIFT, RETIRING_MIN));
@@ -151,7 +151,7 @@ static bool charge(struct ipcuckoo_mem *mem, size_t size)
 		return true;
 	spin_lock_bh(&mem->lock);
 	used = atomic_long_read(&mem->used);
-	fits = used - min(used, excused(mem, limit)) <= limit;
+	fits = used - min(used, not_counted(mem, limit)) <= limit;
 	if (!fits)
 		atomic_long_sub(size, &mem->used);
 	spin_unlock_bh(&mem->lock);
@@ -170,7 +170,7 @@ static bool hopeless(struct ipcuckoo_mem *mem, size_t size)
 	return used > READ_ONCE(mem->limit);
 }
 
-static bool settled(struct ipcuckoo_mem *mem, size_t size, bool *charged)
+static bool charged_or_hopeless(struct ipcuckoo_mem *mem, size_t size, bool *charged)
 {
 	*charged = charge(mem, size);
 	return *charged || hopeless(mem, size);
@@ -185,7 +185,7 @@ static noinline bool charge_later(struct ipcuckoo_mem *mem, size_t size)
 
 	if (hopeless(mem, size))
 		return false;
-	wait_event_killable(mem->wait, settled(mem, size, &charged));
+	wait_event_killable(mem->wait, charged_or_hopeless(mem, size, &charged));
 	return charged;
 }
 

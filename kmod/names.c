@@ -174,7 +174,7 @@ static int set_remove(struct ipcuckoo_net *pernet, struct ipcuckoo_set *set)
 /* Destroy a set, whose contents are locked; unlocks them. Its entries go at once,
  * even if somebody still holds it.
  */
-static int set_end(struct ipcuckoo_net *pernet, struct ipcuckoo_set *set)
+static int destroy_locked(struct ipcuckoo_net *pernet, struct ipcuckoo_set *set)
 {
 	int err = set_remove(pernet, set);
 
@@ -215,7 +215,7 @@ int ipcuckoo_names_destroy(struct ipcuckoo_net *pernet, const char *name)
 	if (set && READ_ONCE(set->attachments))
 		err = -EBUSY;
 	else if (set)
-		err = mutex_lock_killable(&set->entries.mutex) ?: set_end(pernet, set);
+		err = mutex_lock_killable(&set->entries.mutex) ?: destroy_locked(pernet, set);
 	mutex_unlock(&pernet->names);
 	return err;
 }
@@ -266,7 +266,7 @@ int ipcuckoo_names_destroy_all(struct ipcuckoo_net *pernet)
 	while (!err && (set = first_set(pernet))) {
 		err = fatal_signal_pending(current) ? -EINTR :
 		      mutex_lock_killable(&set->entries.mutex);
-		err = err ?: set_end(pernet, set);
+		err = err ?: destroy_locked(pernet, set);
 		cond_resched();
 	}
 	stop_attaching(pernet, false);
@@ -288,7 +288,7 @@ void ipcuckoo_names_exit_net(struct ipcuckoo_net *pernet)
 	mutex_lock(&pernet->names);
 	while ((set = first_set(pernet))) {
 		mutex_lock(&set->entries.mutex);
-		WARN_ON(set_end(pernet, set));
+		WARN_ON(destroy_locked(pernet, set));
 		cond_resched();
 	}
 	mutex_unlock(&pernet->names);

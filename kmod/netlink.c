@@ -76,7 +76,7 @@ static const struct nla_policy set_change_policy[] = {
 	[IPCUCKOO_A_MAXELEM] = U32_POLICY,
 };
 
-#define VALUE_POLICIES					\
+#define EXT_POLICIES					\
 	[IPCUCKOO_A_TIMEOUTS] = PACKED_POLICY,		\
 	[IPCUCKOO_A_COUNTERS] = PACKED_POLICY,		\
 	[IPCUCKOO_A_SKBINFOS] = PACKED_POLICY,		\
@@ -90,7 +90,7 @@ static const struct nla_policy entry_add_policy[] = {
 	[IPCUCKOO_A_HOSTS6] = PACKED_POLICY,
 	[IPCUCKOO_A_NETS4] = PACKED_POLICY,
 	[IPCUCKOO_A_NETS6] = PACKED_POLICY,
-	VALUE_POLICIES,
+	EXT_POLICIES,
 };
 
 static const struct nla_policy entry_policy[] = {
@@ -125,7 +125,7 @@ static const struct nla_policy shadow_add_policy[] = {
 	[IPCUCKOO_A_NETS4] = PACKED_POLICY,
 	[IPCUCKOO_A_NETS6] = PACKED_POLICY,
 	[IPCUCKOO_A_SHADOW] = U32_POLICY,
-	VALUE_POLICIES,
+	EXT_POLICIES,
 };
 
 static const struct nla_policy shadow_remove_policy[] = {

@@ -133,7 +133,7 @@ static size_t after_flush(const struct command *commands, size_t count)
 static int apply_commands(struct ipcuckoo_set *set, struct command *commands,
 			  size_t count)
 {
-	struct ipcuckoo_entries *next = ipcuckoo_change_aside(set);
+	struct ipcuckoo_entries *next = ipcuckoo_change_scratch_create(set);
 	size_t i = after_flush(commands, count);
 	int err = 0;
 
@@ -148,7 +148,7 @@ static int apply_commands(struct ipcuckoo_set *set, struct command *commands,
 	}
 	if (!err)
 		ipcuckoo_set_replace(set, next);
-	ipcuckoo_change_aside_end(next);
+	ipcuckoo_change_scratch_destroy(next);
 	return err;
 }
 

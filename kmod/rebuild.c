@@ -125,7 +125,7 @@ static int rebuild_hint(struct ipcuckoo_entries *e, bool v6, u32 prefixes,
 	if (!err)
 		err = fill_hint(h, v->table[nets], nets);
 	if (!err)
-		err = ipcuckoo_version_put_hint(e, v6, h, how);
+		err = ipcuckoo_version_replace_hint(e, v6, h, how);
 	if (err)
 		ipcuckoo_hint_destroy(h);
 	return err;
@@ -319,7 +319,7 @@ static int rehash_once(struct ipcuckoo_entries *e, enum ipcuckoo_kind kind,
 		return PTR_ERR(t);
 	err = fill_table(t, ipcuckoo_version_current(e)->table[kind], r->extra, e->queue);
 	if (!err)
-		err = ipcuckoo_version_put_table(e, kind, t, r->how);
+		err = ipcuckoo_version_replace_table(e, kind, t, r->how);
 	if (err)
 		ipcuckoo_table_destroy(t);
 	return err;
@@ -521,7 +521,7 @@ static int trim_table(struct ipcuckoo_entries *e, enum ipcuckoo_kind kind)
 	if (!t)
 		return 0;
 	if (!t->count)
-		return ipcuckoo_version_put_table(e, kind, NULL, IPCUCKOO_CHARGE_TRY);
+		return ipcuckoo_version_replace_table(e, kind, NULL, IPCUCKOO_CHARGE_TRY);
 	nbuckets = ipcuckoo_table_buckets(t->count, ipcuckoo_kind_keyed(kind));
 	return nbuckets < t->nbuckets ?
 	       resize(e, kind, nbuckets, NULL, IPCUCKOO_CHARGE_TRY) : 0;
@@ -537,7 +537,7 @@ static int trim_hint(struct ipcuckoo_entries *e, bool v6)
 	if (!h)
 		return 0;
 	if (!prefixes)
-		return ipcuckoo_version_put_hint(e, v6, NULL, IPCUCKOO_CHARGE_TRY);
+		return ipcuckoo_version_replace_hint(e, v6, NULL, IPCUCKOO_CHARGE_TRY);
 	return ipcuckoo_hint_size(prefixes, v6) <
 	       h->area[0].size + h->area[1].size ?
 	       rebuild_hint(e, v6, prefixes, IPCUCKOO_CHARGE_TRY) : 0;

@@ -122,7 +122,7 @@ static inline u32 ipcuckoo_deadline(u32 timeout)
 }
 
 /* Seconds that are left, at least one: 0 would mean for ever. */
-static inline u32 ipcuckoo_left(u32 expires, u32 now)
+static inline u32 ipcuckoo_seconds_left(u32 expires, u32 now)
 {
 	return expires ? max(expires - now, 2U) - 1 : 0;
 }

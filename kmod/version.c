@@ -163,7 +163,7 @@ static bool needs_lpm(const struct ipcuckoo_version *v)
 }
 
 /**
- * ipcuckoo_version_put_table() - replace the table of one kind by a new version
+ * ipcuckoo_version_replace_table() - replace the table of one kind by a new version
  * @e:		contents
  * @kind:	kind
  * @t:		new table, or NULL
@@ -172,8 +172,8 @@ static bool needs_lpm(const struct ipcuckoo_version *v)
  * Context: the writer; may sleep.
  * Return: 0, -EDQUOT, -EINTR or -ENOMEM; then nothing has changed.
  */
-int ipcuckoo_version_put_table(struct ipcuckoo_entries *e, enum ipcuckoo_kind kind,
-			       struct ipcuckoo_table *t, enum ipcuckoo_charge how)
+int ipcuckoo_version_replace_table(struct ipcuckoo_entries *e, enum ipcuckoo_kind kind,
+				   struct ipcuckoo_table *t, enum ipcuckoo_charge how)
 {
 	struct ipcuckoo_version *v = ipcuckoo_version_current(e);
 	struct ipcuckoo_table *old = v->table[kind];
@@ -190,7 +190,7 @@ int ipcuckoo_version_put_table(struct ipcuckoo_entries *e, enum ipcuckoo_kind ki
 }
 
 /**
- * ipcuckoo_version_put_hint() - replace the hint of one family by a new version
+ * ipcuckoo_version_replace_hint() - replace the hint of one family by a new version
  * @e:		contents
  * @v6:		of IPv6
  * @h:		new hint, or NULL
@@ -199,8 +199,8 @@ int ipcuckoo_version_put_table(struct ipcuckoo_entries *e, enum ipcuckoo_kind ki
  * Context: the writer; may sleep.
  * Return: 0, -EDQUOT, -EINTR or -ENOMEM; then nothing has changed.
  */
-int ipcuckoo_version_put_hint(struct ipcuckoo_entries *e, bool v6,
-			      struct ipcuckoo_hint *h, enum ipcuckoo_charge how)
+int ipcuckoo_version_replace_hint(struct ipcuckoo_entries *e, bool v6,
+				  struct ipcuckoo_hint *h, enum ipcuckoo_charge how)
 {
 	struct ipcuckoo_version *v = ipcuckoo_version_current(e);
 	struct ipcuckoo_hint *old = v->hint[v6];
@@ -214,7 +214,7 @@ int ipcuckoo_version_put_hint(struct ipcuckoo_entries *e, bool v6,
 }
 
 /**
- * ipcuckoo_version_put_filter() - replace the filter by a new version
+ * ipcuckoo_version_replace_filter() - replace the filter by a new version
  * @e:		contents
  * @f:		new filter, or NULL
  * @how:	what to do past the limit
@@ -222,8 +222,8 @@ int ipcuckoo_version_put_hint(struct ipcuckoo_entries *e, bool v6,
  * Context: the writer; may sleep.
  * Return: 0, -EDQUOT, -EINTR or -ENOMEM; then nothing has changed.
  */
-int ipcuckoo_version_put_filter(struct ipcuckoo_entries *e, struct ipcuckoo_filter *f,
-				enum ipcuckoo_charge how)
+int ipcuckoo_version_replace_filter(struct ipcuckoo_entries *e, struct ipcuckoo_filter *f,
+				    enum ipcuckoo_charge how)
 {
 	struct ipcuckoo_version *v = ipcuckoo_version_current(e);
 	struct ipcuckoo_filter *old = v->filter;

@@ -22,12 +22,12 @@ void ipcuckoo_version_retire(struct ipcuckoo_version *v, u8 free_parts, size_t r
 			     bool live);
 void ipcuckoo_version_publish(struct ipcuckoo_entries *e, struct ipcuckoo_version *v,
 			      u8 free_parts);
-int ipcuckoo_version_put_table(struct ipcuckoo_entries *e, enum ipcuckoo_kind kind,
-			       struct ipcuckoo_table *t, enum ipcuckoo_charge how);
-int ipcuckoo_version_put_hint(struct ipcuckoo_entries *e, bool v6,
-			      struct ipcuckoo_hint *h, enum ipcuckoo_charge how);
-int ipcuckoo_version_put_filter(struct ipcuckoo_entries *e, struct ipcuckoo_filter *f,
-				enum ipcuckoo_charge how);
+int ipcuckoo_version_replace_table(struct ipcuckoo_entries *e, enum ipcuckoo_kind kind,
+				   struct ipcuckoo_table *t, enum ipcuckoo_charge how);
+int ipcuckoo_version_replace_hint(struct ipcuckoo_entries *e, bool v6,
+				  struct ipcuckoo_hint *h, enum ipcuckoo_charge how);
+int ipcuckoo_version_replace_filter(struct ipcuckoo_entries *e, struct ipcuckoo_filter *f,
+				    enum ipcuckoo_charge how);
 
 /* For the writer. */
 static inline struct ipcuckoo_version *

@@ -135,7 +135,7 @@ size_t ipcuckoo_wire_put_ext(u8 *data, enum ipcuckoo_wire_ext_id ext,
 
 	switch (ext) {
 	case IPCUCKOO_WIRE_TIMEOUT:
-		put_unaligned_be32(ipcuckoo_left(value->expires, now), data);
+		put_unaligned_be32(ipcuckoo_seconds_left(value->expires, now), data);
 		break;
 	case IPCUCKOO_WIRE_COUNTERS:
 		hits = ipcuckoo_record_hits(value->record);
