@@ -12,7 +12,7 @@
 #include "procfs.h"
 #include "set.h"
 
-/* What uapi/ipcuckoo.h promises of filters. */
+/* uapi/ipcuckoo.h promises these bounds of filters. */
 static_assert(IPCUCKOO_FILTER_LOAD == IPCUCKOO_LOAD_TARGET);
 static_assert((u64)IPCUCKOO_CAPACITY_MAX * 1000 / IPCUCKOO_LOAD_TARGET <
 	      (u64)IPCUCKOO_BUCKETS_MAX * IPCUCKOO_SLOTS - 4096);
@@ -21,10 +21,11 @@ static_assert((u64)IPCUCKOO_CAPACITY_MAX * 1000 / IPCUCKOO_LOAD_TARGET <
  * ipcuckoo_names_valid() - may a set have this name?
  * @name:	name, shorter than IPCUCKOO_NAME_SIZE
  *
- * ipset takes any bytes. Names of ours are also file names in /proc, which '/'
- * cannot be in, nor be "." or ".."; and words of a line of restore, which a '"'
- * or white space would end. They are printed, so that they have no control
- * characters, and nothing that depends on an encoding.
+ * ipset allows any bytes. Here a name is also
+ *
+ *  - the name of a file in /proc: so it has no '/', and is not "." or "..";
+ *  - a word in the input of restore: so it has no white space and no '"';
+ *  - printed: so it has printable ASCII characters only.
  */
 bool ipcuckoo_names_valid(const char *name)
 {
@@ -38,11 +39,11 @@ bool ipcuckoo_names_valid(const char *name)
 	return true;
 }
 
-/* The caller holds the three mutexes that protect a name (set.h), so there is one
- * writer. A reader that interrupted the writer on the same CPU would retry for ever:
- * disabling softirqs keeps packets out, and disabling preemption keeps out the
- * threads that process packets with PREEMPT_RT. A seqlock would not do: with
- * PREEMPT_RT its spinlock sleeps, and a tracepoint must not.
+/* The caller holds the three mutexes that protect a name (set.h), so there is one writer.
+ * A reader that interrupts the writer on the same CPU would retry for ever. So softirqs
+ * are disabled, in which packets are processed, and preemption, because with PREEMPT_RT
+ * threads process packets. A seqlock is not an option: with PREEMPT_RT its spinlock
+ * sleeps, and the tracepoint that reads the name must not sleep.
  */
 static void change_name(struct ipcuckoo_set *set, const char *name)
 {
@@ -70,8 +71,8 @@ static bool same_options(const struct ipcuckoo_set *a,
 	       a->mask.bits.lo == b->mask.bits.lo;
 }
 
-/* A filter has its size from the beginning: if that is too much, better to be
- * told now.
+/* A filter never grows, so allocate it when the set is created: if there is not enough
+ * memory, the request to create the set fails, and not the first addition.
  */
 static int reserve_filter(struct ipcuckoo_set *set)
 {
@@ -84,7 +85,7 @@ static int reserve_filter(struct ipcuckoo_set *set)
 	return err;
 }
 
-/* Whether a set can be added to those there are: 0, or an error of
+/* Can a new set be added to the tree? Return: 0, -EEXIST, -ENOTUNIQ or -E2BIG, see
  * ipcuckoo_names_create().
  */
 static int check_new(struct ipcuckoo_net *pernet, const struct ipcuckoo_set *set,
@@ -104,16 +105,16 @@ static int check_new(struct ipcuckoo_net *pernet, const struct ipcuckoo_set *set
 }
 
 /**
- * ipcuckoo_names_create() - make an empty set
+ * ipcuckoo_names_create() - create an empty set
  * @pernet:	namespace
  * @name:	a valid name
- * @options:	what it is made with
+ * @options:	options of the set
  *
  * Context: process context; takes the namespace's mutexes.
- * Return: 0, -ENOMEM, -EDQUOT, -EINTR for a fatal signal, -EEXIST if there is a set
- * of that name that was made with the same but forceadd and, unless it was asked
- * for, maxelem; -ENOTUNIQ if there is another; -E2BIG if there are
- * IPCUCKOO_SETS_MAX.
+ * Return: 0; -EEXIST if a set of that name exists with the same options; -ENOTUNIQ if
+ * one exists with other options; -E2BIG if there are IPCUCKOO_SETS_MAX sets; -ENOMEM,
+ * -EDQUOT, or -EINTR for a fatal signal. The comparison ignores forceadd and the notes,
+ * and maxelem unless @options->has_maxelem.
  */
 int ipcuckoo_names_create(struct ipcuckoo_net *pernet, const char *name,
 			  const struct ipcuckoo_set_options *options)
@@ -154,7 +155,7 @@ err_unlock:
 	return err;
 }
 
-/* Take a set out of the tree, unless it is attached. */
+/* Remove a set from the tree, unless it has attachments. */
 static int set_remove(struct ipcuckoo_net *pernet, struct ipcuckoo_set *set)
 {
 	int err = 0;
@@ -171,8 +172,8 @@ static int set_remove(struct ipcuckoo_net *pernet, struct ipcuckoo_set *set)
 	return err;
 }
 
-/* Destroy a set, whose contents are locked; unlocks them. Its entries go at once,
- * even if somebody still holds it.
+/* Destroy a set. The caller holds its entries.mutex; this function releases it. Frees the
+ * entries now, even if others still have references to the set.
  */
 static int destroy_locked(struct ipcuckoo_net *pernet, struct ipcuckoo_set *set)
 {
@@ -198,8 +199,8 @@ static int destroy_locked(struct ipcuckoo_net *pernet, struct ipcuckoo_set *set)
  * @name:	its name
  *
  * Context: process context; takes the namespace's mutexes, and the set's.
- * Return: 0, -ENOENT, -EBUSY if it is attached, or -EINTR for a fatal signal; then
- * it is as it was.
+ * Return: 0, or an error, and then nothing has changed: -ENOENT, -EBUSY if the set is
+ * attached, -EINTR for a fatal signal.
  */
 int ipcuckoo_names_destroy(struct ipcuckoo_net *pernet, const char *name)
 {
@@ -211,7 +212,7 @@ int ipcuckoo_names_destroy(struct ipcuckoo_net *pernet, const char *name)
 	mutex_lock(&pernet->mutex);
 	set = ipcuckoo_set_find(pernet, name);
 	mutex_unlock(&pernet->mutex);
-	/* No need to wait for the set's writer to say so. */
+	/* Do not wait for the set's writer only to return -EBUSY. */
 	if (set && READ_ONCE(set->attachments))
 		err = -EBUSY;
 	else if (set)
@@ -220,7 +221,7 @@ int ipcuckoo_names_destroy(struct ipcuckoo_net *pernet, const char *name)
 	return err;
 }
 
-/* Under ipcuckoo_net.names. */
+/* The caller holds ipcuckoo_net.names, which keeps the set from being destroyed. */
 static struct ipcuckoo_set *first_set(struct ipcuckoo_net *pernet)
 {
 	struct ipcuckoo_set *set;
@@ -231,7 +232,9 @@ static struct ipcuckoo_set *first_set(struct ipcuckoo_net *pernet)
 	return set;
 }
 
-/* From now on, or no longer, nothing is attached: sets are being destroyed. */
+/* Refuse new attachments while all sets are being destroyed (@stop), or allow them again.
+ * Return: 0, or -EBUSY if a set is attached already.
+ */
 static int stop_attaching(struct ipcuckoo_net *pernet, bool stop)
 {
 	int err = 0;
@@ -250,8 +253,8 @@ static int stop_attaching(struct ipcuckoo_net *pernet, bool stop)
  * @pernet:	namespace
  *
  * Context: process context; takes the namespace's mutexes, and the sets'.
- * Return: 0, or -EBUSY if any is attached; then none is destroyed. -EINTR for a
- * fatal signal; then some may have been.
+ * Return: 0; -EBUSY if any set is attached, and then none was destroyed; -EINTR for a
+ * fatal signal, and then some sets may have been destroyed.
  */
 int ipcuckoo_names_destroy_all(struct ipcuckoo_net *pernet)
 {
@@ -276,10 +279,11 @@ out:
 }
 
 /**
- * ipcuckoo_names_exit_net() - a namespace ends: destroy every set
- * @pernet:	namespace, in which nothing is attached and that no process uses
+ * ipcuckoo_names_exit_net() - destroy every set of a namespace that ends
+ * @pernet:	namespace; it has no attachments, and no process uses it
  *
- * Signals are not for this: a process that removes the module may have one.
+ * Ignores fatal signals: the process that unloads the module may have one, and the sets
+ * must be destroyed nevertheless.
  */
 void ipcuckoo_names_exit_net(struct ipcuckoo_net *pernet)
 {
@@ -295,15 +299,15 @@ void ipcuckoo_names_exit_net(struct ipcuckoo_net *pernet)
 }
 
 /**
- * ipcuckoo_names_rename() - give a set another name
+ * ipcuckoo_names_rename() - rename a set
  * @pernet:	namespace
  * @from:	its name
- * @to:		a valid name
+ * @to:		its new name, which is valid
  *
- * What is attached stays attached, shadows of the set stay its shadows.
+ * The set keeps its attachments and its shadows.
  *
  * Context: process context; takes the namespace's mutexes, and the set's.
- * Return: 0, -ENOENT, -EEXIST if there is a set called @to, -ENOMEM, -EDQUOT, or
+ * Return: 0, -ENOENT, -EEXIST if there is a set named @to, -ENOMEM, -EDQUOT, or
  * -EINTR for a fatal signal.
  */
 int ipcuckoo_names_rename(struct ipcuckoo_net *pernet, const char *from, const char *to)
@@ -344,7 +348,9 @@ out:
 	return err;
 }
 
-/* The sets of a swap, which names keeps alive: 0 if they can be swapped. */
+/* Find the two sets of a swap. The caller holds ipcuckoo_net.names, which keeps them from
+ * being destroyed. Return: 0 if they can be swapped.
+ */
 static int find_both(struct ipcuckoo_net *pernet, const char *names[2],
 		     struct ipcuckoo_set *sets[2])
 {
@@ -360,7 +366,9 @@ static int find_both(struct ipcuckoo_net *pernet, const char *names[2],
 	       sets[0]->family == sets[1]->family ? 0 : -ENOTUNIQ;
 }
 
-/* The contents of two sets, under names. */
+/* Lock the contents of two sets. The caller holds ipcuckoo_net.names, so no other task
+ * locks two sets in the opposite order.
+ */
 static int lock_both(struct ipcuckoo_set *sets[2])
 {
 	if (mutex_lock_killable(&sets[0]->entries.mutex))
@@ -371,8 +379,9 @@ static int lock_both(struct ipcuckoo_set *sets[2])
 	return -EINTR;
 }
 
-/* All that goes by a name: its place in the tree and what is attached.
- * Under all three mutexes, that of contents for both.
+/* Exchange the names of two sets, and with the names their positions in the tree and
+ * their attachments. The caller holds ipcuckoo_net.names, ipcuckoo_net.mutex, and the
+ * entries.mutex of both sets.
  */
 static int exchange(struct ipcuckoo_net *pernet, struct ipcuckoo_set *a,
 		    struct ipcuckoo_set *b)
@@ -391,7 +400,7 @@ static int exchange(struct ipcuckoo_net *pernet, struct ipcuckoo_set *a,
 	change_name(b, name);
 	ipcuckoo_set_insert(pernet, a);
 	ipcuckoo_set_insert(pernet, b);
-	/* A dump of either is not of one moment any more. */
+	/* A dump in progress of either set is now inconsistent, and will say so. */
 	a->entries.generation++;
 	b->entries.generation++;
 	a->swaps++;
@@ -400,22 +409,23 @@ static int exchange(struct ipcuckoo_net *pernet, struct ipcuckoo_set *a,
 }
 
 /**
- * ipcuckoo_names_swap() - let two sets take each other's place
+ * ipcuckoo_names_swap() - exchange the names of two sets
  * @pernet:	namespace
  * @name:	name of one
  * @other:	name of the other
  *
- * As ipset does it: contents and limits move, what is attached stays with the
- * name. Each set keeps its contents, sequence and lock, so that a look-up that
- * is under way has one consistent answer, out of the set it began in. The chain
- * that a packet runs decides, once for all attachments, which set that is. When
- * this returns no packet looks in the wrong one any more: what was swapped out
- * can be changed and destroyed, and none that both had in it slips through.
+ * As in ipset, contents and limits move to the other name, and attachments stay with
+ * the name. Each struct ipcuckoo_set keeps its contents, sequence number and lock, so a
+ * look-up in progress has one consistent answer, from the set in which it began. The
+ * chain that a packet runs says which set that is, for all attachments of the chain at
+ * once. This function waits for a grace period: when it returns, no packet looks up in
+ * the set that was attached before. So the caller can change or destroy that set, and
+ * an address that was in both sets matches at all times.
  *
  * Context: process context; takes the namespace's mutexes, and the sets'.
- * Return: 0, -ENOENT if there is no set called @name, -ESRCH if there is none
- * called @other, -ENOTUNIQ if their types or families differ, -ENOMEM, or -EINTR
- * for a fatal signal.
+ * Return: 0, -ENOENT if there is no set named @name, -ESRCH if there is none named
+ * @other, -ENOTUNIQ if their types or families differ, -ENOMEM, or -EINTR for a fatal
+ * signal.
  */
 int ipcuckoo_names_swap(struct ipcuckoo_net *pernet, const char *name, const char *other)
 {
@@ -447,7 +457,7 @@ out:
 	return err;
 }
 
-/* Flush one of all sets. */
+/* Flush one set, for ipcuckoo_names_flush_all(). */
 static int flush_next(struct ipcuckoo_set *set)
 {
 	int err;
@@ -465,14 +475,17 @@ static int flush_next(struct ipcuckoo_set *set)
  * @pernet:	namespace
  *
  * Context: process context; takes the namespace's mutexes, and the sets'.
- * Return: 0, -ENOMEM, or -EINTR for a fatal signal; then some may have been flushed.
+ * Return: 0, -ENOMEM, or -EINTR for a fatal signal; on error some sets may have been
+ * flushed.
  */
 int ipcuckoo_names_flush_all(struct ipcuckoo_net *pernet)
 {
 	struct ipcuckoo_set *set, *next;
 	int err = 0;
 
-	/* Or one that changes its name would be met twice, and another never. */
+	/* Sets are walked by name. Without this lock the walk could visit a set twice, or
+	 * miss one, because it was renamed.
+	 */
 	if (mutex_lock_killable(&pernet->names))
 		return -EINTR;
 	for (set = ipcuckoo_set_next(pernet, ""); set; set = next) {

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Names of sets: sets that come, go, and change their names, with the procfs files that
- * go with names, and what is attached by a name. Context: process context; each takes
- * ipcuckoo_net.names, and the other mutexes of set.h.
+ * Names of sets: creates, destroys, renames and swaps sets. A set's procfs file and its
+ * attachments follow its name.
+ *
+ * Context: process context. All but ipcuckoo_names_valid() take ipcuckoo_net.names and
+ * other mutexes of set.h.
  */
 #ifndef _IPCUCKOO_NAMES_H
 #define _IPCUCKOO_NAMES_H

@@ -13,12 +13,12 @@
 #include "usage.h"
 
 /**
- * ipcuckoo_set_name() - the name of a set, whoever may be changing it
- * @set:	set, held or under rcu_read_lock()
- * @name:	set to the name it had at one moment, with zeros behind it
+ * ipcuckoo_set_name() - copy the name of a set, without a lock
+ * @set:	set; the caller has a reference, or is under rcu_read_lock()
+ * @name:	set to a name that the set had at one moment, padded with zeros
  *
- * Context: any but hard interrupts. Waits for ipcuckoo_names_rename() at most, on another
- * processor, which is no longer than a copy.
+ * Context: any but hard interrupts. Spins while ipcuckoo_names_rename() or
+ * ipcuckoo_names_swap() copies a new name on another CPU.
  */
 void ipcuckoo_set_name(const struct ipcuckoo_set *set, char name[IPCUCKOO_NAME_SIZE])
 {
@@ -81,12 +81,12 @@ static struct ipcuckoo_set *hold(struct ipcuckoo_set *set)
 }
 
 /**
- * ipcuckoo_set_get() - find a set by name, and hold it
+ * ipcuckoo_set_get() - find a set by name, and take a reference
  * @pernet:	namespace
  * @name:	name
  *
  * Context: process context; takes the namespace's mutex.
- * Return: a set to be given back with ipcuckoo_set_put(), or NULL.
+ * Return: a set, to be released with ipcuckoo_set_put(), or NULL.
  */
 struct ipcuckoo_set *ipcuckoo_set_get(struct ipcuckoo_net *pernet,
 				      const char *name)
@@ -100,12 +100,12 @@ struct ipcuckoo_set *ipcuckoo_set_get(struct ipcuckoo_net *pernet,
 }
 
 /**
- * ipcuckoo_set_next() - find the next set by name, and hold it
+ * ipcuckoo_set_next() - find the set that follows a name, and take a reference
  * @pernet:	namespace
- * @name:	name that comes before it; "" for the first set
+ * @name:	the first set whose name is greater is returned; "" for the first set
  *
  * Context: process context; takes the namespace's mutex.
- * Return: a set to be given back with ipcuckoo_set_put(), or NULL.
+ * Return: a set, to be released with ipcuckoo_set_put(), or NULL.
  */
 struct ipcuckoo_set *ipcuckoo_set_next(struct ipcuckoo_net *pernet,
 				       const char *name)
@@ -119,12 +119,13 @@ struct ipcuckoo_set *ipcuckoo_set_next(struct ipcuckoo_net *pernet,
 }
 
 /**
- * ipcuckoo_set_after() - find the set behind another one by name, and hold it
+ * ipcuckoo_set_after() - find the set that follows another set by name, and take a reference
  * @pernet:	namespace
- * @set:	the other one, which the caller holds; destroyed ones have a place too
+ * @set:	the other set, to which the caller has a reference; it may be destroyed, as
+ *		only its name is used
  *
  * Context: process context; takes the namespace's mutex.
- * Return: a set to be given back with ipcuckoo_set_put(), or NULL.
+ * Return: a set, to be released with ipcuckoo_set_put(), or NULL.
  */
 struct ipcuckoo_set *ipcuckoo_set_after(struct ipcuckoo_net *pernet,
 					const struct ipcuckoo_set *set)
@@ -137,7 +138,7 @@ struct ipcuckoo_set *ipcuckoo_set_after(struct ipcuckoo_net *pernet,
 	return next;
 }
 
-/* What a set takes without its entries. */
+/* Bytes of a set without its entries. */
 static size_t set_size(void)
 {
 	return kmalloc_size_roundup(sizeof(struct ipcuckoo_set));
@@ -163,10 +164,10 @@ static void set_free(struct kref *ref)
 }
 
 /**
- * ipcuckoo_set_put() - give a set back
+ * ipcuckoo_set_put() - drop a reference to a set
  * @set:	set
  *
- * The last one frees it, after the last reader has left.
+ * Dropping the last reference frees the set after a grace period.
  */
 void ipcuckoo_set_put(struct ipcuckoo_set *set)
 {
@@ -174,9 +175,9 @@ void ipcuckoo_set_put(struct ipcuckoo_set *set)
 }
 
 /**
- * ipcuckoo_set_insert() - let a set be found by its name
- * @pernet:	namespace, whose mutexes are held
- * @set:	set, whose name no other has
+ * ipcuckoo_set_insert() - add a set to the tree of its namespace
+ * @pernet:	namespace; its two mutexes are held
+ * @set:	set; no set in the tree has its name
  */
 void ipcuckoo_set_insert(struct ipcuckoo_net *pernet, struct ipcuckoo_set *set)
 {
@@ -195,21 +196,21 @@ void ipcuckoo_set_insert(struct ipcuckoo_net *pernet, struct ipcuckoo_set *set)
 	pernet->sets_seq++;
 }
 
-/* Seconds between two passes of garbage collection (gc) over a set, at least. */
+/* Minimum number of seconds between two passes of garbage collection (gc) over a set. */
 #define GC_PERIOD	5
 
-/* Seconds that gc sleeps, at most. The timer stands still while the machine is
- * suspended, and deadlines do not: so gc is an hour late at most after that.
+/* Maximum number of seconds that gc sleeps. Timers stop while the machine is suspended,
+ * deadlines do not: with this bound gc is at most an hour late after a resume.
  */
 #define GC_SLEEP_MAX	3600
 
-/* Runs gc, which takes ipcuckoo_entries.mutex: do not flush this queue, or cancel
+/* The work items of gc take ipcuckoo_entries.mutex. Do not flush this workqueue, or cancel
  * its work synchronously, while holding that mutex.
  */
 static struct workqueue_struct *gc_wq;
 
 /**
- * ipcuckoo_set_init() - be able to make sets
+ * ipcuckoo_set_init() - create the workqueue of garbage collection
  *
  * Return: 0 or -ENOMEM.
  */
@@ -222,7 +223,7 @@ int ipcuckoo_set_init(void)
 /**
  * ipcuckoo_set_exit() - undo ipcuckoo_set_init()
  *
- * Context: when there are no sets any more.
+ * Context: process context, after the last set was freed.
  */
 void ipcuckoo_set_exit(void)
 {
@@ -234,7 +235,7 @@ static bool has_gc(const struct ipcuckoo_set *set)
 	return set->entries.options & IPCUCKOO_O_TIMEOUT;
 }
 
-/* Have gc wake for the nearest deadline, unless it will before. */
+/* Queue gc for the nearest deadline, unless it is queued for an earlier one. */
 static void gc_schedule(struct ipcuckoo_set *set)
 {
 	u32 at = ipcuckoo_gc_nearest(&set->entries), now = ipcuckoo_now();
@@ -254,7 +255,7 @@ static void gc_notify(void *event, const struct ipcuckoo_entry *entry)
 	ipcuckoo_event_entries_put(event, entry);
 }
 
-/* Run one part of a pass, and notify listeners of the entries that it removed. */
+/* Run one part of a gc pass, and notify listeners of the entries that it removed. */
 static bool gc_part(struct ipcuckoo_set *set, u64 *pos)
 {
 	struct ipcuckoo_event_entries event;
@@ -293,13 +294,15 @@ static void gc_work(struct work_struct *work)
 }
 
 /**
- * ipcuckoo_set_alloc() - make an empty set, which nobody finds yet
+ * ipcuckoo_set_alloc() - allocate an empty set
  * @pernet:	namespace
  * @name:	a valid name
- * @options:	what it is made with
+ * @options:	options of the set
+ *
+ * The set is not in the tree yet: see ipcuckoo_set_insert().
  *
  * Context: process context.
- * Return: a set to be given back with ipcuckoo_set_put(), or ERR_PTR(-ENOMEM, -EDQUOT
+ * Return: a set, to be released with ipcuckoo_set_put(), or ERR_PTR(-ENOMEM, -EDQUOT
  * or -EINTR).
  */
 struct ipcuckoo_set *ipcuckoo_set_alloc(struct ipcuckoo_net *pernet, const char *name,
@@ -343,8 +346,7 @@ err_uncharge:
  * ipcuckoo_set_gc() - remove all expired entries now
  * @set:	set, locked
  *
- * Stops early if the process has a fatal signal. Costs nothing if no entry can have
- * expired.
+ * A fatal signal ends the pass early. Reads no table in which no entry can have expired.
  */
 void ipcuckoo_set_gc(struct ipcuckoo_set *set)
 {
@@ -360,9 +362,9 @@ void ipcuckoo_set_gc(struct ipcuckoo_set *set)
  * ipcuckoo_set_lock() - become the writer of a set
  * @set:	set
  *
- * Context: process context.
- * Return: 0, -ENOENT if it was destroyed meanwhile, or -EINTR if a fatal signal
- * came while another writer was waited for.
+ * Context: process context; takes the set's mutex.
+ * Return: 0, -ENOENT if the set was destroyed, or -EINTR if a fatal signal came while
+ * the caller waited for another writer.
  */
 int ipcuckoo_set_lock(struct ipcuckoo_set *set)
 {
@@ -375,8 +377,10 @@ int ipcuckoo_set_lock(struct ipcuckoo_set *set)
 }
 
 /**
- * ipcuckoo_set_unlock() - be the writer no longer
+ * ipcuckoo_set_unlock() - stop being the writer of a set
  * @set:	set
+ *
+ * Queues gc for the nearest deadline, and frees the queue of searches.
  */
 void ipcuckoo_set_unlock(struct ipcuckoo_set *set)
 {
@@ -386,7 +390,7 @@ void ipcuckoo_set_unlock(struct ipcuckoo_set *set)
 	mutex_unlock(&set->entries.mutex);
 }
 
-/* ::ffff:0:0/96, or an address or prefix in it. */
+/* Is this ::ffff:0:0/96, or an address or a prefix in it? */
 static bool mapped(const struct ipcuckoo_entry *entry)
 {
 	return entry->v6 && entry->len >= 96 && ipcuckoo_key_mapped(&entry->addr);
@@ -423,7 +427,7 @@ int ipcuckoo_set_normalize(const struct ipcuckoo_set *set,
 		if (set->family != IPCUCKOO_FAMILY_ANY)
 			return set->family & IPCUCKOO_FAMILY_INET6 ?
 			       -EINVAL : -EAFNOSUPPORT;
-		/* Lists of IPv6 bogons have that, and mean not all of IPv4. */
+		/* Lists of IPv6 bogons have this prefix. They do not mean all of IPv4. */
 		if (entry->len == 96)
 			return -EINVAL;
 		entry->v6 = false;
@@ -445,7 +449,8 @@ int ipcuckoo_set_normalize(const struct ipcuckoo_set *set,
  * ipcuckoo_set_deletes() - can entries be deleted from a set?
  * @set:	set
  *
- * A filter knows only of its copies that they are alike (filter.c).
+ * A filter cannot tell two entries with the same fingerprint apart. Only a filter that
+ * stores each addition (multi) can delete (filter.c).
  */
 bool ipcuckoo_set_deletes(const struct ipcuckoo_set *set)
 {
@@ -470,9 +475,10 @@ int ipcuckoo_set_flush(struct ipcuckoo_set *set)
 }
 
 /**
- * ipcuckoo_set_replace() - swap the next contents of a set in
+ * ipcuckoo_set_replace() - replace the contents of a set, in one step
  * @set:	set, locked
- * @shadow:	its next contents, locked; only good for ipcuckoo_entries_exit() after
+ * @shadow:	the new contents, locked; after this call the only thing to do with @shadow
+ *		is ipcuckoo_entries_exit()
  *
  * Context: process context.
  */
@@ -483,10 +489,10 @@ void ipcuckoo_set_replace(struct ipcuckoo_set *set, struct ipcuckoo_entries *sha
 }
 
 /**
- * ipcuckoo_set_limit() - entries that a set may hold
- * @set:	set; unless it is locked the limit may be another one a moment later
+ * ipcuckoo_set_limit() - how many entries may a set hold?
+ * @set:	set; if it is not locked, the limit may change at any moment
  *
- * Return: 0 for any number.
+ * Return: the lower one of its maxelem and the capacity of its filter; 0: no limit.
  */
 u32 ipcuckoo_set_limit(const struct ipcuckoo_set *set)
 {
@@ -494,11 +500,11 @@ u32 ipcuckoo_set_limit(const struct ipcuckoo_set *set)
 }
 
 /**
- * ipcuckoo_set_change() - give a set another limit
+ * ipcuckoo_set_change() - change the limit of a set
  * @set:	set, locked
  * @maxelem:	entries it may hold; 0: no limit
  *
- * Return: 0, or -ERANGE if it has more entries than that.
+ * Return: 0, or -ERANGE if the set has more than @maxelem entries.
  */
 int ipcuckoo_set_change(struct ipcuckoo_set *set, u32 maxelem)
 {
@@ -510,7 +516,7 @@ int ipcuckoo_set_change(struct ipcuckoo_set *set, u32 maxelem)
 }
 
 /**
- * ipcuckoo_set_memory() - what a set takes
+ * ipcuckoo_set_memory() - how much memory does a set take?
  * @set:	set, locked
  *
  * Return: bytes, rounding included.
@@ -525,7 +531,7 @@ size_t ipcuckoo_set_memory(struct ipcuckoo_set *set)
  * @set:	set
  * @addr:	address, host byte order
  *
- * Context: a packet's, under rcu_read_lock().
+ * Context: softirq or process context, under rcu_read_lock().
  */
 bool ipcuckoo_set_match4(struct ipcuckoo_set *set, u32 addr)
 {
@@ -537,7 +543,7 @@ bool ipcuckoo_set_match4(struct ipcuckoo_set *set, u32 addr)
  * @set:	set
  * @addr:	address
  *
- * Context: a packet's, under rcu_read_lock().
+ * Context: softirq or process context, under rcu_read_lock().
  */
 bool ipcuckoo_set_match6(struct ipcuckoo_set *set,
 			 const struct ipcuckoo_key *addr)
@@ -550,14 +556,14 @@ bool ipcuckoo_set_match6(struct ipcuckoo_set *set,
 
 /**
  * ipcuckoo_set_hit() - count a packet for the entry that it matches
- * @set:	set that keeps records
+ * @set:	set whose entries have records
  * @addr:	address
- * @v6:		it is of IPv6
- * @bytes:	of the packet
+ * @v6:		@addr is an IPv6 address
+ * @bytes:	length of the packet
  * @mark:	set to the mark of the entry, see struct ipcuckoo_skbinfo
  *
- * Context: a packet's, under rcu_read_lock().
- * Return: false if nothing matches any more.
+ * Context: softirq or process context, under rcu_read_lock().
+ * Return: false if no entry matches any more.
  */
 bool ipcuckoo_set_hit(struct ipcuckoo_set *set, const struct ipcuckoo_key *addr,
 		      bool v6, unsigned int bytes, u64 *mark)

@@ -1,28 +1,31 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Sets: named contents of one network namespace, with a type and a family.
+ * Sets. A set belongs to one network namespace; it has a name, a type, a family, and
+ * contents (struct ipcuckoo_entries).
  *
- * Locks, in the order they are taken:
+ * Locks, in the order in which they are taken:
  *
- *   ipcuckoo_net.names		sets that come, go and change their names, and
- *				their procfs files; never held while anyone waits
- *				for user space (procfs.c)
- *   ipcuckoo_entries.mutex	the contents of one set, then of a shadow of it,
- *				or under names of another set; may be held for
- *				seconds
- *   ipcuckoo_net.mutex		the tree of sets, shadows, attachments; never
- *				held for long, so no mutex of contents is taken
- *				under it
- *   ipcuckoo_attached.lock	the list of attachments against device events,
- *				which come under RTNL
- *   ipcuckoo_guard.lock	while entries move; also readers' last resort
+ *   ipcuckoo_net.names		serialises creating, destroying and renaming sets, and
+ *				adding and removing their procfs files. No holder waits
+ *				for a process that may be waiting for user space
+ *				(procfs.c)
+ *   ipcuckoo_entries.mutex	the contents of one set. The holder may then take the
+ *				mutex of a shadow of that set, or, if it holds
+ *				ipcuckoo_net.names, the mutex of another set. May be
+ *				held for seconds
+ *   ipcuckoo_net.mutex		the tree of sets, the shadows, the attachments. Held for
+ *				a short time only, so no entries.mutex is taken under it
+ *   ipcuckoo_attached.lock	the list of attachments; device events, which come under
+ *				RTNL, read the list under this lock alone
+ *   ipcuckoo_guard.lock	held while entries move; a reader whose look-up was
+ *				disturbed too often takes it too
  *
- * Requests wait for the first two only until a fatal signal comes, and before they
- * have changed anything.
+ * A request takes the first two before it changes anything, and a fatal signal ends its
+ * wait for them.
  *
- * All but the last are taken in process context only. A name changes under the
- * first three, and may be read under any of them. Whoever holds none of them,
- * packets above all, reads it with ipcuckoo_set_name().
+ * All but the last lock are taken in process context only. A set's name changes under
+ * the first three, and may be read under any one of them. Code that holds none of them,
+ * such as the packet path, reads the name with ipcuckoo_set_name().
  */
 #ifndef _IPCUCKOO_SET_H
 #define _IPCUCKOO_SET_H
@@ -38,7 +41,7 @@
 
 struct ipcuckoo_net;
 
-/* Why additions failed: what uapi/ipcuckoo.h has an attribute for. */
+/* Why additions failed. uapi/ipcuckoo.h has an attribute for each reason. */
 enum ipcuckoo_failure {
 	IPCUCKOO_FAILURE_FULL,		/* ENOSPC */
 	IPCUCKOO_FAILURE_COPIES,	/* EMLINK */
@@ -49,13 +52,12 @@ enum ipcuckoo_failure {
 };
 
 /**
- * struct ipcuckoo_notes - what ipset's sets have, and ours remember
+ * struct ipcuckoo_notes - options of ipset that the module only stores
  * @hashsize:	size of a hash table
  * @initval:	seed of a hash
  * @bucketsize:	entries in a bucket
  *
- * Nothing here depends on it. Whoever made a set with these words finds them
- * when the set is listed.
+ * They have no effect. SET_GET reports what SET_NEW set, or the defaults.
  */
 struct ipcuckoo_notes {
 	u32 hashsize;
@@ -64,10 +66,10 @@ struct ipcuckoo_notes {
 };
 
 /**
- * struct ipcuckoo_mask - the bits of addresses that a set goes by
- * @bits:	ones, where a bit counts; IPv4 in the low half
- * @len:	as many leading ones, if it was given so; else 0
- * @present:	there is a mask at all
+ * struct ipcuckoo_mask - which bits of an address a set looks at
+ * @bits:	the mask; for IPv4 in the low half
+ * @len:	the length of the mask if the request had NETMASK; 0 if it had BITMASK
+ * @present:	the set has a mask
  */
 struct ipcuckoo_mask {
 	struct ipcuckoo_key bits;
@@ -79,27 +81,28 @@ struct ipcuckoo_mask {
  * struct ipcuckoo_set - a set
  * @entries:	its contents; entries.mutex also protects @dead, @swaps, @gc_at,
  *		@gc_last, and changes of @maxelem
- * @name:	its name, with zeros behind it
- * @name_seq:	for who reads @name and holds no lock
+ * @name:	its name, padded with zeros
+ * @name_seq:	for readers of @name that hold no lock: ipcuckoo_set_name()
  * @type:	enum ipcuckoo_type
  * @family:	enum ipcuckoo_family
  * @pernet:	its namespace
  * @maxelem:	entries it may hold; 0: no limit
- * @forceadd:	what is added when it is full takes the place of another entry
- * @timeout:	of entries that are given none, in seconds; 0: they stay
- * @gc:		garbage collection: removes expired entries
+ * @forceadd:	an entry added to a full set evicts another entry
+ * @timeout:	default timeout of entries in seconds; 0: they do not expire
+ * @gc:		work item of garbage collection, which removes expired entries
  * @gc_at:	the second since boot for which @gc is queued; 0: it is not queued
  * @gc_last:	the second since boot in which @gc last finished a pass
  * @notes:	never changed
  * @mask:	never changed
- * @swaps:	moves when it and another set take each other's place
- * @dead:	it was destroyed; whoever still holds it must not change it
- * @attachments: how many there are; under ipcuckoo_net.mutex
- * @failed:	requests to add that failed, by reason; those to its shadows too,
- *		which have another lock
- * @node:	in the tree of sets, by name; under ipcuckoo_net.mutex
- * @ref:	held by the tree, by attachments, shadows and dumps
- * @rcu:	to free it
+ * @swaps:	how often the set was swapped with another one
+ * @dead:	the set was destroyed; code that still has a reference must not change it
+ * @attachments: number of attachments; changed under ipcuckoo_net.mutex
+ * @failed:	failed requests to add entries, by reason. Atomic, because additions to
+ *		shadows of the set count here too, under another mutex
+ * @node:	in ipcuckoo_net.sets, by name; under ipcuckoo_net.mutex
+ * @ref:	references: of the tree, of attachments, shadows, dumps, open procfs
+ *		files and running requests
+ * @rcu:	to free the set after a grace period
  */
 struct ipcuckoo_set {
 	struct ipcuckoo_entries entries;
@@ -126,17 +129,17 @@ struct ipcuckoo_set {
 };
 
 /**
- * struct ipcuckoo_set_options - what a set is made with
+ * struct ipcuckoo_set_options - options of a set that is to be created
  * @type:	enum ipcuckoo_type
  * @family:	enum ipcuckoo_family
  * @maxelem:	entries it may hold; 0: no limit
- * @has_maxelem: that was asked for
- * @forceadd:	what is added when it is full takes the place of another entry
- * @exts:	for each entry: enum ipcuckoo_option
- * @timeout:	of entries that are given none, in seconds; 0: they stay
- * @shape:	what its filter is like; bits are 0 for an exact type
- * @notes:	to be remembered
- * @mask:	what of addresses counts, for hash:ip
+ * @has_maxelem: the request has MAXELEM; if not, @maxelem is the default
+ * @forceadd:	an entry added to a full set evicts another entry
+ * @exts:	extensions of its entries: enum ipcuckoo_option
+ * @timeout:	default timeout of entries in seconds; 0: they do not expire
+ * @shape:	the shape of its filter; shape.bits is 0 for an exact type
+ * @notes:	see struct ipcuckoo_notes
+ * @mask:	which bits of addresses it looks at; for hash:ip only
  */
 struct ipcuckoo_set_options {
 	u8 type;
@@ -186,14 +189,15 @@ bool ipcuckoo_set_match6(struct ipcuckoo_set *set,
 bool ipcuckoo_set_hit(struct ipcuckoo_set *set, const struct ipcuckoo_key *addr,
 		      bool v6, unsigned int bytes, u64 *mark);
 
-/* Does a set keep what each packet that matches has to do with? */
+/* Do the entries of a set have records? Then each packet that matches looks its entry up. */
 static inline bool ipcuckoo_set_has_records(const struct ipcuckoo_set *set)
 {
 	return set->entries.options & IPCUCKOO_RECORD_OPTIONS;
 }
 
-/* What of an address a set with a mask goes by. Whoever looks an address up
- * masks it first; sets without a mask are spared the question (attach.c).
+/* Mask an address. Callers mask an address before they look it up in a set that has a
+ * mask. Chains mark such sets, so that the packet path need not test the others for a
+ * mask (struct ipcuckoo_link).
  */
 static inline struct ipcuckoo_key
 ipcuckoo_mask_key(const struct ipcuckoo_mask *mask, const struct ipcuckoo_key *addr)
