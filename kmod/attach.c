@@ -2,14 +2,17 @@
 /**
  * DOC: Attachments
  *
- * Packets are looked at before defragmentation, so that fragments of the
- * blocked never fill a queue, unless a priority is asked for: at PRE_ROUTING,
- * where all that comes in passes, and at LOCAL_OUT, where what the machine
- * sends begins; or at the ingress of one device, before all else. point.c has the
- * hooks.
+ * An attachment lets a set act on packets, at one of two places:
  *
- * Each attachment holds a reference to the module, so that it cannot be
- * unloaded under a firewall that relies on it.
+ *  - IP: at PRE_ROUTING, which all incoming packets pass, and at LOCAL_OUT, which all
+ *    packets that the machine sends pass. By default at a priority before
+ *    defragmentation, so that fragments from blocked addresses never fill its queues;
+ *  - ingress: at the ingress hook of one device, before the IP stack.
+ *
+ * point.c registers the netfilter hooks.
+ *
+ * Each attachment has a reference to the module, so that the module cannot be unloaded
+ * while a firewall relies on it.
  */
 #include <linux/module.h>
 #include <linux/netdevice.h>
@@ -24,10 +27,10 @@
 #include "point.h"
 #include "set.h"
 
-/* No device of an attachment's name exists. */
+/* The ifindex of an attachment to a device that does not exist now. */
 #define IFINDEX_NONE	(-1)
 
-/* Let go of an attachment that no chain has any more. */
+/* Free an attachment that is in no chain any more, and drop its references. */
 static void release(struct ipcuckoo_attachment *at)
 {
 	struct ipcuckoo_mem *mem = &at->set->pernet->mem;
@@ -39,8 +42,10 @@ static void release(struct ipcuckoo_attachment *at)
 	module_put(THIS_MODULE);
 }
 
-/* Whether it is another device now. Under ipcuckoo_attached.lock, so that the last
- * to look is the last to tell.
+/* Look up the device of an attachment by its name. @going is a device that is being
+ * unregistered, or NULL; it does not count any more. The caller holds
+ * ipcuckoo_attached.lock, so that of two concurrent look-ups the later one stores its
+ * result last. Return: true if the device has changed.
  */
 static bool resolve(struct net *net, struct ipcuckoo_attachment *at,
 		    const struct net_device *going)
@@ -75,7 +80,9 @@ static bool same_log(const struct ipcuckoo_rule *a, const struct ipcuckoo_rule *
 	       a->log.rate == b->log.rate && a->log.every == b->log.every;
 }
 
-/* Whether one takes the place of the other: what is looked up is the same. */
+/* Does REPLACE with @b replace @a? Yes if both look up the same addresses of the same
+ * packets in the same set.
+ */
 static bool same_object(const struct ipcuckoo_attachment *a,
 			const struct ipcuckoo_attachment *b)
 {
@@ -83,8 +90,8 @@ static bool same_object(const struct ipcuckoo_attachment *a,
 	       a->rule.dir == b->rule.dir && !strcmp(a->rule.dev, b->rule.dev);
 }
 
-/* Insert behind all of the same or a lower order. A device event from then on
- * finds it.
+/* Insert an attachment behind those of the same or a lower order. From now on device
+ * events update its ifindex.
  */
 static void list_insert(struct ipcuckoo_net *pernet,
 			struct ipcuckoo_attachment *new)
@@ -110,9 +117,9 @@ static void list_remove(struct ipcuckoo_net *pernet,
 	WRITE_ONCE(pernet->attached.count, pernet->attached.count - 1);
 }
 
-/* An approximate set also matches some addresses that are not in it. With the verdict drop
- * it drops innocent packets, with accept it lets packets past the sets behind it. A request
- * must say that it knows this (APPROXIMATE).
+/* An approximate set also matches some non-members. With the verdict drop it drops
+ * innocent packets, with accept it lets packets bypass the attachments that follow. So a
+ * request must have the flag APPROXIMATE.
  */
 static bool needs_consent(const struct ipcuckoo_attachment *at)
 {
@@ -133,8 +140,8 @@ static struct ipcuckoo_attachment *find_same(struct ipcuckoo_net *pernet,
 	return NULL;
 }
 
-/* Mark the attachments that a new one is to replace. Return: 0; -EEXIST if the only one is
- * the same as the new one; -E2BIG if too many would be left with it.
+/* Mark the attachments that the new one replaces. Return: 0; -EEXIST if it would replace
+ * one attachment only, which is equal to it; -E2BIG if too many would be left.
  */
 static int mark_replaced(struct ipcuckoo_net *pernet, struct ipcuckoo_attachment *new)
 {
@@ -174,7 +181,9 @@ static int check_attach(struct ipcuckoo_net *pernet, const char *name, bool repl
 	return same->rule.order == new->rule.order ? -EEXIST : -ENOTUNIQ;
 }
 
-/* What is marked as leaving has left, or, if @err, stays. */
+/* Remove and free the attachments that are marked as detaching; if @err, keep them and
+ * clear the mark.
+ */
 static void finish_detaching(struct ipcuckoo_net *pernet, int err)
 {
 	struct ipcuckoo_attachment *at, *next;
@@ -222,21 +231,27 @@ err_module:
 }
 
 /**
- * ipcuckoo_attach() - make a set act on packets
+ * ipcuckoo_attach() - attach a set
  * @pernet:	namespace
  * @name:	the set's name
- * @rule:	what it shall do
- * @replace:	in place of all that looks up the same address of packets of the
- *		same device at the same place in the set, in one step
- * @id:		set to the attachment's number, or to that of the one there is
+ * @rule:	which packets it acts on, and how
+ * @replace:	replace all attachments of the set with the same place, direction and
+ *		device by this one, in one step
+ * @id:		set to the attachment's number; with -EEXIST and -ENOTUNIQ, to the number
+ *		of the attachment that exists
  *
- * Context: process context; takes the namespace's mutex, at ingress RTNL before.
- * Return: 0, -ENOENT if there is no such set, -EOPNOTSUPP if it is approximate
- * and @rule does not accept that, -EEXIST if it does that already, -ENOTUNIQ if
- * it does in another order, -ENOPROTOOPT if there is no logger for it, -EAGAIN while
- * the module of one is being loaded, -E2BIG if
- * there are too many already, -ENODEV if the module is about to be unloaded,
- * -EDQUOT, -ENOMEM, or what nf_register_net_hook() returns.
+ * Context: process context; takes the namespace's mutex, and RTNL before it if the
+ * attachment is at ingress.
+ * Return: 0;
+ * -ENOENT if there is no such set, or all sets are being destroyed;
+ * -EOPNOTSUPP if the set is approximate and @rule does not accept that;
+ * -EEXIST if there is an attachment with this rule;
+ * -ENOTUNIQ if there is one with this rule but another order;
+ * -ENOPROTOOPT if the kernel has no logger for @rule;
+ * -EAGAIN while the logger's module is being loaded;
+ * -E2BIG if there are IPCUCKOO_ATTACHMENTS_MAX attachments;
+ * -ENODEV if the module is being unloaded;
+ * -EDQUOT, -EINTR, -ENOMEM, or an error of nf_register_net_hook().
  */
 int ipcuckoo_attach(struct ipcuckoo_net *pernet, const char *name,
 		    const struct ipcuckoo_rule *rule, bool replace, u32 *id)
@@ -256,7 +271,7 @@ int ipcuckoo_attach(struct ipcuckoo_net *pernet, const char *name,
 	err = ipcuckoo_log_get(rule);
 	if (err)
 		goto err_free;
-	/* See point.c. */
+	/* Taps at ingress are registered under RTNL (point.c), which is taken first. */
 	if (ingress)
 		rtnl_lock();
 	mutex_lock(&pernet->mutex);
@@ -290,15 +305,15 @@ static bool selected(const struct ipcuckoo_attachment *at, const char *name,
 }
 
 /**
- * ipcuckoo_detach() - make sets act no longer
+ * ipcuckoo_detach() - detach sets
  * @pernet:	namespace
- * @id:		number of the attachment; 0 to go by the rest
+ * @id:		number of the attachment; if 0, @name and @selector choose attachments
  * @name:	name of the set, or NULL for all sets
- * @selector:	which of them
- * @count:	set to the number of attachments removed
+ * @selector:	which of the set's attachments
+ * @count:	set to the number of attachments that were selected
  *
  * Context: process context; takes the namespace's mutex.
- * Return: 0, -ENOENT if there is none like that, or -ENOMEM.
+ * Return: 0, -ENOENT if there is no such attachment, or -ENOMEM.
  */
 int ipcuckoo_detach(struct ipcuckoo_net *pernet, u32 id, const char *name,
 		    const struct ipcuckoo_attach_selector *selector, u32 *count)
@@ -320,7 +335,7 @@ int ipcuckoo_detach(struct ipcuckoo_net *pernet, u32 id, const char *name,
 	return err;
 }
 
-/* Let what is attached to one of two sets be attached to the other. */
+/* Attach to @b what is attached to @a, and the other way round. */
 static void exchange(struct ipcuckoo_net *pernet, struct ipcuckoo_set *a,
 		     struct ipcuckoo_set *b)
 {
@@ -345,10 +360,10 @@ static void exchange(struct ipcuckoo_net *pernet, struct ipcuckoo_set *a,
  * ipcuckoo_attach_exchange() - let two sets exchange their attachments
  * @pernet:	namespace, whose mutex is held
  * @a:		set
- * @b:		another one, of the same type and family
+ * @b:		another set, of the same type and family
  *
- * A packet meets all attachments as they were, or all as they are then. Those
- * that met them as they were may be at it for another grace period.
+ * At each hook, a packet runs all attachments as they were before, or all as they are
+ * after this. Packets may still run them as they were for one grace period.
  *
  * Return: 0, or -ENOMEM; then nothing has changed.
  */
@@ -365,10 +380,11 @@ int ipcuckoo_attach_exchange(struct ipcuckoo_net *pernet, struct ipcuckoo_set *a
 	return err;
 }
 
-/* Devices come, go and change names. Under RTNL, hence without the mutex, which
- * may wait for memory, unless it matters to an attachment: then hooks have to
- * follow the device, and listeners are told. Nobody waits for RTNL who holds the
- * mutex. Alternative names are resolved as they are then.
+/* A device is registered, unregistered or renamed. The notifier runs under RTNL. A holder
+ * of the namespace's mutex may be waiting for memory, so the mutex is taken only if an
+ * attachment is concerned: then hooks follow the device, and listeners are notified. This
+ * is no deadlock, as no holder of the mutex takes RTNL. There is no event for alternative
+ * names: they are looked up again at the next event.
  */
 static int device_event(struct notifier_block *nb, unsigned long event,
 			void *ptr)
@@ -386,7 +402,7 @@ static int device_event(struct notifier_block *nb, unsigned long event,
 	list_for_each_entry(at, &pernet->attached.list, list)
 		follow |= resolve(pernet->net, at, going);
 	spin_unlock(&pernet->attached.lock);
-	/* Hooks are put on devices under RTNL only. */
+	/* RTNL is held, so no tap is being registered on the device now. */
 	if (follow || (going && READ_ONCE(pernet->attached.on_devices))) {
 		mutex_lock(&pernet->mutex);
 		ipcuckoo_points_follow(pernet, going);
@@ -400,7 +416,7 @@ static struct notifier_block device_notifier = {
 };
 
 /**
- * ipcuckoo_attach_init_net() - a namespace begins
+ * ipcuckoo_attach_init_net() - initialise the attachments of a new namespace
  * @pernet:	namespace
  */
 void ipcuckoo_attach_init_net(struct ipcuckoo_net *pernet)
@@ -411,10 +427,10 @@ void ipcuckoo_attach_init_net(struct ipcuckoo_net *pernet)
 }
 
 /**
- * ipcuckoo_attach_exit_net() - a namespace ends: detach all
+ * ipcuckoo_attach_exit_net() - detach everything in a namespace that ends
  * @pernet:	namespace
  *
- * Readers may still be at it when this returns.
+ * Packets may still run chains for one grace period after this.
  */
 void ipcuckoo_attach_exit_net(struct ipcuckoo_net *pernet)
 {
@@ -427,12 +443,12 @@ void ipcuckoo_attach_exit_net(struct ipcuckoo_net *pernet)
 		release(at);
 	}
 	mutex_unlock(&pernet->mutex);
-	/* It finds nothing to do any more, and takes the mutex. */
+	/* The work takes the mutex, and has nothing left to do. */
 	cancel_delayed_work_sync(&pernet->attached.retry);
 }
 
 /**
- * ipcuckoo_attach_init() - follow the coming and going of devices
+ * ipcuckoo_attach_init() - begin to follow device events
  *
  * Return: 0 or an error.
  */
@@ -442,7 +458,7 @@ int ipcuckoo_attach_init(void)
 }
 
 /**
- * ipcuckoo_attach_exit() - follow devices no longer
+ * ipcuckoo_attach_exit() - stop following device events, and cancel logger loading
  */
 void ipcuckoo_attach_exit(void)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Attachments: where sets act on packets, and the netfilter hooks for it. */
+/* Attaching and detaching sets. */
 #ifndef _IPCUCKOO_ATTACH_H
 #define _IPCUCKOO_ATTACH_H
 
@@ -18,17 +18,17 @@ struct ipcuckoo_set;
  * @list:	all, in the order they run; changed under ipcuckoo_net.mutex and
  *		@lock, read under either
  * @lock:	see set.h
- * @count:	how many
- * @seq:	moves when one comes or goes
- * @id:		the last id given
- * @points:	where they run (point.c)
- * @idle:	hooks that nothing runs at (point.c)
- * @idle_count:	how many
- * @on_devices:	hooks at the ingress of a device, idle or not
- * @retry:	tries to register hooks that could not be
- * @delay:	until the next time, in jiffies
+ * @count:	length of @list
+ * @seq:	incremented when @list or a name in it changes: for dumps
+ * @id:		the id of the newest attachment
+ * @points:	where attachments run (point.c)
+ * @idle:	taps that no point uses (point.c)
+ * @idle_count:	length of @idle
+ * @on_devices:	number of taps at the ingress of devices, idle ones included
+ * @retry:	work item that tries again to register hooks
+ * @delay:	jiffies until @retry runs again
  *
- * @points, @idle and the counts of hooks are under ipcuckoo_net.mutex.
+ * All fields change under ipcuckoo_net.mutex; @list also under @lock.
  */
 struct ipcuckoo_attached {
 	struct list_head list;
@@ -45,11 +45,11 @@ struct ipcuckoo_attached {
 };
 
 /**
- * struct ipcuckoo_attach_selector - which attachments are meant
- * @rule:	what they do; 0 and "" stand for any
- * @by_mark:	@rule.mark and @rule.mask count
- * @by_order:	@rule.order counts
- * @by_priority: @rule.priority counts
+ * struct ipcuckoo_attach_selector - which attachments to detach
+ * @rule:	those with the same rule; a field that is 0 or "" matches any value
+ * @by_mark:	compare @rule.mark and @rule.mask
+ * @by_order:	compare @rule.order
+ * @by_priority: compare @rule.priority
  */
 struct ipcuckoo_attach_selector {
 	struct ipcuckoo_rule rule;

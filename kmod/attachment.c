@@ -7,18 +7,20 @@
 #include "attachment.h"
 #include "mem.h"
 
-/* What each packet reads of an attachment, and the lock of the rate limit. */
+/* The fields that each packet reads, and the rate limit's lock that logged packets write,
+ * are in different cache lines.
+ */
 static_assert(!IS_ENABLED(CONFIG_SMP) ||
 	      (offsetofend(struct ipcuckoo_attachment, rule) - 1) / SMP_CACHE_BYTES <
 	      offsetof(struct ipcuckoo_attachment, limit) / SMP_CACHE_BYTES);
 
-/* Hooks that an attachment may run at: both directions of both families. */
+/* Number of hooks at which an attachment can run: both directions of both families. */
 #define HOOKS_MAX	4
 
-/* What a hook takes, about: ours, its chain, and what netfilter keeps of it. */
+/* Estimated bytes of a hook: a point, a tap, its chain, and netfilter's array of hooks. */
 #define HOOK_SIZE	512
 
-/* What an attachment takes with its counters, and where no other one is the hooks. */
+/* Bytes charged for an attachment: itself, its counters, and as many hooks as it can need. */
 static size_t attachment_size(void)
 {
 	return kmalloc_size_roundup(sizeof(struct ipcuckoo_attachment)) +
@@ -27,7 +29,7 @@ static size_t attachment_size(void)
 }
 
 /**
- * ipcuckoo_attachment_free() - free an attachment that no packet meets
+ * ipcuckoo_attachment_free() - free an attachment that no packet can see
  * @at:		attachment
  * @mem:	account it was charged to
  */
@@ -39,7 +41,7 @@ void ipcuckoo_attachment_free(struct ipcuckoo_attachment *at, struct ipcuckoo_me
 }
 
 /**
- * ipcuckoo_attachment_alloc() - make an attachment that does nothing yet
+ * ipcuckoo_attachment_alloc() - allocate an attachment, which is in no list or chain
  * @mem:	account to charge
  *
  * Context: process context, may sleep.
@@ -79,7 +81,7 @@ static void free_rcu(struct rcu_head *rcu)
 
 /**
  * ipcuckoo_attachment_retire() - free an attachment after a grace period
- * @at:		attachment that no chain has any more
+ * @at:		attachment that is in no chain any more
  * @mem:	account it was charged to
  */
 void ipcuckoo_attachment_retire(struct ipcuckoo_attachment *at, struct ipcuckoo_mem *mem)
@@ -90,8 +92,10 @@ void ipcuckoo_attachment_retire(struct ipcuckoo_attachment *at, struct ipcuckoo_
 }
 
 /**
- * ipcuckoo_attachment_count() - what matched so far
+ * ipcuckoo_attachment_count() - sum up the counters of an attachment
  * @at:		attachment; the namespace's mutex is held
+ *
+ * Return: packets and bytes that matched so far, on all CPUs.
  */
 struct ipcuckoo_counter
 ipcuckoo_attachment_count(const struct ipcuckoo_attachment *at)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Attachments: each lets a set act on packets, as its rule says, and counts matches. */
+/* An attachment lets a set act on packets, as its rule says, and counts matches. */
 #ifndef _IPCUCKOO_ATTACHMENT_H
 #define _IPCUCKOO_ATTACHMENT_H
 
@@ -13,7 +13,7 @@
 struct ipcuckoo_mem;
 struct ipcuckoo_set;
 
-/* Beyond any priority that netfilter or nftables name. */
+/* Larger than any priority that netfilter or nftables has a name for. */
 #define IPCUCKOO_PRIORITY_MAX	100000
 
 /**
@@ -22,14 +22,15 @@ struct ipcuckoo_set;
  * @dir:	enum ipcuckoo_direction
  * @verdict:	enum ipcuckoo_verdict
  * @loopback:	also for packets of loopback devices
- * @approximate: the set may be approximate; needed for drop and accept
+ * @approximate: the request accepts an approximate set; needed for drop and accept
  * @mark:	for IPCUCKOO_VERDICT_MARK
- * @mask:	bits of the mark to replace
- * @order:	its place among the attachments
- * @priority:	of the netfilter hook
+ * @mask:	the bits of the packet's mark that are replaced
+ * @order:	attachments run in ascending order
+ * @priority:	priority of the netfilter hook
  * @dev:	only for packets of this device; "" for all
- * @log:	samples of what matches: where to, the group of nflog, how many a
- *		second at most (0: any number), and which: every N-th
+ * @log:	logging of samples: the logger (enum ipcuckoo_log; 0 for none), the group of
+ *		nflog, the maximum rate per second (0: no limit), and N to log every N-th
+ *		match
  */
 struct ipcuckoo_rule {
 	u8 place;
@@ -50,7 +51,7 @@ struct ipcuckoo_rule {
 	} log;
 };
 
-/* Packets and bytes that matched an attachment, on one CPU. */
+/* Packets and bytes that an attachment matched, on one CPU. */
 struct ipcuckoo_counter {
 	u64 packets;
 	u64 bytes;
@@ -59,19 +60,19 @@ struct ipcuckoo_counter {
 
 /**
  * struct ipcuckoo_attachment - a set acting on packets
- * @ifindex:	of the device: 0 for any, -1 if there is none of that name now
- * @id:		its number
- * @counter:	per CPU
- * @rule:	what it does
- * @set:	the set, held; under ipcuckoo_net.mutex
- * @detaching:	it is about to be detached
+ * @ifindex:	index of rule.dev; 0 for any device, -1 if no device has that name now
+ * @id:		its number; 0 until it is attached
+ * @counter:	matches, per CPU
+ * @rule:	which packets it acts on, and how
+ * @set:	the set, with a reference; under ipcuckoo_net.mutex
+ * @detaching:	it is being detached; under ipcuckoo_net.mutex
  * @state:	enum ipcuckoo_attachment_state; under ipcuckoo_net.mutex
  * @err:	why a hook is missing, if @state is IPCUCKOO_STATE_NO_HOOK
  * @list:	in ipcuckoo_attached.list
- * @mem:	the account it was charged to, for freeing it
- * @rcu:	to free it
- * @limit:	of what is logged; has a lock, which packets write that are logged,
- *		hence apart from what every packet reads
+ * @mem:	the account to uncharge when it is freed
+ * @rcu:	to free it after a grace period
+ * @limit:	rate limit of logging. Logged packets write its lock, so it is not in the
+ *		cache line that every packet reads
  */
 struct ipcuckoo_attachment {
 	int ifindex;

@@ -2,34 +2,36 @@
 /**
  * DOC: Points, chains and taps
  *
- * A *point* is where attachments run together: a netfilter hook, a priority, and
- * at ingress the name of a device. It has a chain, an array of its attachments in
- * order (hook.h). A chain is never changed: attaching and detaching make new
- * ones. A point exists as long as something is attached to it.
+ * A *point* is where attachments run together: a netfilter hook, a priority, and at
+ * ingress the name of a device. A point has a chain, an array of its attachments in order
+ * (hook.h). A chain is never changed: attaching and detaching replace it. A point exists
+ * as long as something is attached to it.
  *
- * A *tap* is a netfilter hook of ours that is registered. Packets reach a chain
- * by the pointer in the tap, under rcu_read_lock(), which netfilter holds. A
- * point has a tap unless, at ingress, there is no device of that name now, or
- * the hook could not be registered: then the attachments say so (refresh()), and
- * it is tried again, at each change and after a delay that grows (retry()).
+ * A *tap* is a netfilter hook that the module has registered. A packet finds the chain
+ * through a pointer in the tap, under rcu_read_lock(), which netfilter holds. A point has
+ * no tap if, at ingress, no device has that name now, or if registering the hook failed.
+ * Then the state of its attachments says so (refresh()). A failed registration is tried
+ * again at some later changes, and by retry() after a delay that grows.
  *
- * When the last attachment of a point leaves, the tap stays registered, idle: its
- * chain is NULL, and a packet pays one test for it. Unregistering any hook makes
- * netfilter drop all packets of the namespace that wait in an NFQUEUE
- * (nf_queue_nf_hook_drop()), those that an IPS is about to accept too. The next
- * point at the same place takes the idle tap. Idle taps are unregistered when
+ * When the last attachment of a point is detached, its tap stays registered but idle: its
+ * chain is NULL, and each packet pays one test for it. The reason is that unregistering
+ * any hook makes netfilter drop all packets of the namespace that wait in an NFQUEUE
+ * (nf_queue_nf_hook_drop()), even those that an IPS is about to accept. The next point
+ * with the same hook, priority and device takes the idle tap. Idle taps are unregistered
+ * when
  *
- *   - there are more than IDLE_MAX, for callers choose the priorities,
- *   - their device goes, which cannot outlive its hooks,
+ *   - there are more than IDLE_MAX of them (users choose the priorities, so there could
+ *     be any number),
+ *   - their device is unregistered, which must not outlive the device,
  *   - the namespace ends, or the module is unloaded.
  *
- * So where nothing was ever attached, no hook is registered, and the packets of a
- * namespace pay nothing for a module that they do not use.
+ * So in a namespace where nothing was ever attached no hook is registered, and its
+ * packets pay nothing for the module.
  *
- * All of this is under ipcuckoo_net.mutex. A tap at ingress is registered under
- * RTNL as well, so that the device cannot be on its way out: as long as such a
- * tap exists the device does, because ipcuckoo_points_follow() is called, under
- * RTNL, for each device that goes, and unregisters the tap. RTNL is taken before
+ * ipcuckoo_net.mutex protects all of this. A tap at ingress is registered under RTNL too,
+ * so that its device cannot be unregistering at that moment. As long as the tap exists,
+ * so does the device: for each device that is unregistered, the kernel calls
+ * ipcuckoo_points_follow() under RTNL, which unregisters the tap. RTNL is taken before
  * the mutex.
  */
 #include <linux/netdevice.h>
@@ -45,16 +47,16 @@
 #include "point.h"
 #include "set.h"
 
-/* Idle taps that a namespace keeps. Each costs the packets that pass its hook a
- * call.
+/* Maximum number of idle taps in a namespace. Each costs every packet that passes its
+ * hook a function call.
  */
 #define IDLE_MAX	64
 
-/* How long until a hook that could not be registered is tried again. */
+/* Delay, in jiffies, before retry() tries again to register hooks. */
 #define RETRY_MIN	HZ
 #define RETRY_MAX	(64 * HZ)
 
-/* The netfilter hooks that attachments may run at. */
+/* The netfilter hooks at which attachments can run. */
 enum hook {
 	HOOK_IN4,
 	HOOK_IN6,
@@ -67,11 +69,11 @@ enum hook {
 
 /**
  * struct tap - a netfilter hook that is registered
- * @chain:	what packets run; NULL: they pass
- * @ops:	the hook
- * @hook:	which of them
- * @list:	in ipcuckoo_attached.idle, while no point has it
- * @rcu:	to free it
+ * @chain:	the chain that packets run; if NULL, they are accepted
+ * @ops:	what netfilter registered
+ * @hook:	which netfilter hook
+ * @list:	in ipcuckoo_attached.idle, while no point uses the tap
+ * @rcu:	to free it after a grace period
  */
 struct tap {
 	struct ipcuckoo_chain __rcu *chain;
@@ -83,13 +85,14 @@ struct tap {
 
 /**
  * struct point - where attachments run together
- * @tap:	its hook; NULL if there is none
- * @chain:	what runs there; NULL until the first update() has succeeded
- * @next:	what will run there, while update() is at work
+ * @tap:	its tap, or NULL
+ * @chain:	the chain that packets run; NULL until the first ipcuckoo_points_update()
+ *		has succeeded
+ * @next:	during ipcuckoo_points_update(): the chain that is to replace @chain
  * @hook:	which netfilter hook
  * @priority:	its priority
  * @dev:	at ingress, the name of the device, else ""
- * @err:	why there is no tap; 0 if there is one, or if there is no device
+ * @err:	why registering the tap failed; 0 if there is a tap, or no device
  * @list:	in ipcuckoo_attached.points
  */
 struct point {
@@ -103,7 +106,9 @@ struct point {
 	struct list_head list;
 };
 
-/* What is particular to each hook. */
+/* Properties of each hook: which attachments run there (place, family, directions), and
+ * how it is registered.
+ */
 static const struct {
 	u8 place;
 	u8 pf;
@@ -147,18 +152,21 @@ static bool at_ingress(enum hook hook)
 
 static bool is_registered(const struct net_device *dev)
 {
-	/* A race with a device that goes: an event follows. It may be a bit-field. */
+	/* If this races with unregistering the device, a device event follows and corrects
+	 * the result. reg_state is a bit-field in some kernels: no READ_ONCE().
+	 */
 	return data_race(dev->reg_state) == NETREG_REGISTERED;
 }
 
 /**
- * ipcuckoo_point_device() - the device that has a name now
+ * ipcuckoo_point_device() - find a device by name
  * @net:	namespace
- * @name:	its name, or an alternative one
- * @going:	a device that is about to go, and is it no more; or NULL
+ * @name:	its name, or an alternative name
+ * @going:	a device that is being unregistered, which is not to be found; or NULL
  *
- * Kernels before 6.6 that lack a later fix still find a device that goes, or moved
- * to another namespace, by its alternative names, hence the questions.
+ * Kernels before 6.6 that lack a later fix still find a device by its alternative names
+ * while it is being unregistered, or after it moved to another namespace. So this
+ * function checks for both.
  *
  * Context: under RTNL or rcu_read_lock().
  * Return: the device or NULL.
@@ -200,7 +208,7 @@ static struct tap *create_tap(struct ipcuckoo_net *pernet, const struct point *p
 	return tap;
 }
 
-/* Packets may still be about to read the tap's pointer. */
+/* Unregister and free a tap. Packets may still read tap->chain for one grace period. */
 static void free_tap(struct ipcuckoo_net *pernet, struct tap *tap)
 {
 	nf_unregister_net_hook(pernet->net, &tap->ops);
@@ -242,10 +250,11 @@ static struct tap *take_idle(struct ipcuckoo_net *pernet, const struct point *po
 
 /* Points */
 
-/* Let packets run the chain of a point, if there is a device for it, which is not
- * @going.
+/* Give a point a tap, so that packets run its chain. Does nothing at ingress if there is
+ * no device, or only @going, which is being unregistered (or NULL).
  *
- * Context: at ingress, under RTNL.
+ * Context: under RTNL if the point is at ingress.
+ * Return: 0 or an error, which point->err has too.
  */
 static int connect_point(struct ipcuckoo_net *pernet, struct point *point,
 			 const struct net_device *going)
@@ -270,7 +279,7 @@ static int connect_point(struct ipcuckoo_net *pernet, struct point *point,
 	return 0;
 }
 
-/* Packets that run its chain may be at it for another grace period. */
+/* Make the tap of a point idle. Packets may still run the chain for one grace period. */
 static void disconnect_point(struct ipcuckoo_net *pernet, struct point *point)
 {
 	if (!point->tap)
@@ -313,7 +322,7 @@ static int create_point(struct ipcuckoo_net *pernet, enum hook hook,
 	return 0;
 }
 
-/* Points for all that is attached. */
+/* Create the points that the attachments in the list need and that do not exist. */
 static int create_points(struct ipcuckoo_net *pernet)
 {
 	const struct ipcuckoo_attachment *at;
@@ -349,7 +358,7 @@ static struct ipcuckoo_link make_link(struct ipcuckoo_attachment *at)
 	};
 }
 
-/* The chain of a point as the list is now: NULL if nothing runs there. */
+/* Make the chain of a point from the list of attachments; NULL if none runs there. */
 static struct ipcuckoo_chain *make_chain(struct ipcuckoo_net *pernet,
 					 const struct point *point)
 {
@@ -387,10 +396,12 @@ static int make_chains(struct ipcuckoo_net *pernet)
 
 /* Changes */
 
-/* Register what is needed for a new attachment, and what else is missing. Taps of
- * new points have no chain yet, so that packets pass. At ingress a device may be
- * on its way out unless RTNL is held, as it is where @new is at ingress; the
- * rest has been tried, and is tried again by retry().
+/* Give taps to the points that have none, before the chains are published. The chain of a
+ * new point is still NULL, so packets pass its tap.
+ *
+ * Points at ingress need RTNL, which is held only if @new is at ingress; otherwise they
+ * are left to retry(). A failure counts only for a new point and for points of @new: the
+ * others had no tap before either, and are left to retry() too.
  */
 static int connect_points(struct ipcuckoo_net *pernet,
 			  const struct ipcuckoo_attachment *new)
@@ -409,7 +420,7 @@ static int connect_points(struct ipcuckoo_net *pernet,
 	return 0;
 }
 
-/* Forget what was to be, and the points that were made for it. */
+/* Undo what ipcuckoo_points_update() did so far: free the new chains and the new points. */
 static void abort_update(struct ipcuckoo_net *pernet)
 {
 	struct point *point, *next;
@@ -434,8 +445,9 @@ static void replace_chain(struct point *point)
 		kfree_rcu(old, rcu);
 }
 
-/* Put the chains in. Those that have attachments come first: what moves from
- * one point to another is at both for a moment, and not at none.
+/* Publish the new chains. Points that keep attachments come before points that lose all:
+ * so an attachment that moves from one point to another runs at both for a moment, and
+ * never at none.
  */
 static void publish(struct ipcuckoo_net *pernet)
 {
@@ -478,9 +490,9 @@ static int missing_hook(const struct ipcuckoo_net *pernet,
 	return 0;
 }
 
-/* Store the state of each attachment, and notify listeners of each that changed. An
- * attachment without a number is just being made: ipcuckoo_attach() notifies
- * listeners of it, with its state.
+/* Store the state of each attachment, and notify listeners of each change of a state. An
+ * attachment without an id is still being attached: ipcuckoo_attach() will notify
+ * listeners of it, with its state. Queue retry() if any point lacks its hook.
  */
 static void refresh(struct ipcuckoo_net *pernet)
 {
@@ -508,7 +520,9 @@ static void refresh(struct ipcuckoo_net *pernet)
 				 pernet->attached.delay);
 }
 
-/* Something changed: what failed then may succeed soon. */
+/* After a change, registering a hook may succeed: let retry() begin with the shortest
+ * delay again.
+ */
 static void refresh_soon(struct ipcuckoo_net *pernet)
 {
 	pernet->attached.delay = RETRY_MIN;
@@ -534,7 +548,7 @@ static void retry(struct work_struct *work)
 }
 
 /**
- * ipcuckoo_points_init_net() - a namespace begins
+ * ipcuckoo_points_init_net() - initialise the points of a new namespace
  * @pernet:	namespace
  */
 void ipcuckoo_points_init_net(struct ipcuckoo_net *pernet)
@@ -546,15 +560,17 @@ void ipcuckoo_points_init_net(struct ipcuckoo_net *pernet)
 }
 
 /**
- * ipcuckoo_points_update() - bring chains and hooks in line with the attachments
+ * ipcuckoo_points_update() - update points, chains and taps after the list has changed
  * @pernet:	namespace, whose mutex is held
  * @new:	attachment that was just added to the list, or NULL
  *
- * At each hook a packet meets the attachments as they were, or as they are now.
+ * At each hook, a packet runs all attachments as they were before, or all as they are
+ * after this.
  *
  * Context: process context; if @new is at ingress, under RTNL.
- * Return: 0, -ENOMEM, or what nf_register_net_hook() returns; then what packets
- * meet has not changed. It does not fail where nothing is attached any more.
+ * Return: 0, -ENOMEM, or an error of nf_register_net_hook(); on error packets run the
+ * same chains as before. Cannot fail if all attachments are being detached, which needs
+ * no memory.
  */
 int ipcuckoo_points_update(struct ipcuckoo_net *pernet,
 			   const struct ipcuckoo_attachment *new)
@@ -578,7 +594,7 @@ int ipcuckoo_points_update(struct ipcuckoo_net *pernet,
 }
 
 /**
- * ipcuckoo_points_exit_net() - a namespace ends: remove all hooks
+ * ipcuckoo_points_exit_net() - remove all points and taps of a namespace that ends
  * @pernet:	namespace, whose mutex is held
  */
 void ipcuckoo_points_exit_net(struct ipcuckoo_net *pernet)
@@ -588,7 +604,7 @@ void ipcuckoo_points_exit_net(struct ipcuckoo_net *pernet)
 	free_all_idle(pernet);
 }
 
-/* The device is gone when this returns, hence its hooks before. */
+/* Unregister all taps at a device that is being unregistered. */
 static void disconnect_device(struct ipcuckoo_net *pernet, const struct net_device *going)
 {
 	struct point *point;
@@ -603,9 +619,9 @@ static void disconnect_device(struct ipcuckoo_net *pernet, const struct net_devi
 }
 
 /**
- * ipcuckoo_points_follow() - a device came, went, or has another name
+ * ipcuckoo_points_follow() - update points after a device was registered or renamed
  * @pernet:	namespace, whose mutex is held
- * @going:	the device, if it is about to go; or NULL
+ * @going:	a device that is being unregistered, or NULL
  *
  * Context: under RTNL.
  */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Points: where chains of attachments run, and the netfilter hooks for it. */
+/* Points: where chains of attachments run, and the netfilter hooks that call them. */
 #ifndef _IPCUCKOO_POINT_H
 #define _IPCUCKOO_POINT_H
 
