@@ -2,9 +2,10 @@
 /**
  * DOC: Packets
  *
- * The functions that netfilter calls for each packet. Each runs the chain of its
- * hook, an array of the attachments that matter there, in order, and ends at the
- * first verdict. point.c makes the chains, and registers the hooks.
+ * The functions that netfilter calls for each packet. Each runs the chain of its hook: an
+ * array of attachments, in order. A packet that matches the set of an attachment gets its
+ * verdict, and drop and accept end the chain. point.c makes the chains and registers the
+ * hooks.
  */
 #include <linux/if_ether.h>
 #include <linux/if_vlan.h>
@@ -103,7 +104,9 @@ static __always_inline bool matches(const struct ipcuckoo_link *link, const void
 	       matches_masked(link, ip, match == ipcuckoo_set_match6);
 }
 
-/* A packet matched a set that keeps records: find the entry, and count the packet for it. */
+/* A packet matched a set whose entries have records: find the entry, and count the packet
+ * for it. Return: false if no entry matches any more.
+ */
 static bool hit_entry(const struct ipcuckoo_link *link, const struct addresses *a,
 		      bool v6, unsigned int bytes, u64 *mark)
 {
@@ -127,9 +130,9 @@ static const struct net_device *device(const struct nf_hook_state *state)
 	       state->out : state->in;
 }
 
-/* A packet may be of no device: kernels before 6.11 that lack a later fix name none
- * for what SRv6 decapsulates (End.DX4, End.DX6). Attachments to a device do not see
- * it.
+/* Does an attachment act on packets of this device? @dev can be NULL: kernels before 6.11
+ * that lack a later fix pass no device for packets that SRv6 has decapsulated (End.DX4,
+ * End.DX6). Attachments to one device do not see such packets.
  */
 static bool concerns(const struct ipcuckoo_attachment *at,
 		     const struct net_device *dev)
@@ -162,7 +165,9 @@ static void trace(const struct ipcuckoo_link *link, const struct sk_buff *skb,
 	trace_ipcuckoo_match(link->at, link->set, skb, dev, &src, &dst);
 }
 
-/* Count a packet on this CPU. Readers on 32-bit machines go by @syncp. */
+/* Count a packet on this CPU. Return: the packets counted on this CPU, including this one.
+ * On 32-bit machines readers use @syncp to get consistent 64-bit numbers.
+ */
 static u64 count(struct ipcuckoo_counter __percpu *counter, unsigned int bytes)
 {
 #ifdef CONFIG_64BIT
@@ -225,9 +230,8 @@ static noinline unsigned int hit(const struct ipcuckoo_link *link, struct sk_buf
 	return NO_VERDICT;
 }
 
-/* Run a chain. Inlined into the hook of each family, so that the look-up is a
- * direct call. @tags are bytes of VLAN tags in front of the IP header, which are
- * not counted.
+/* Run a chain. Inlined into the hook of each family, so that the look-up is a direct call.
+ * @tags is the length of the VLAN tags in front of the IP header, which are not counted.
  */
 static __always_inline unsigned int run(const struct ipcuckoo_chain *chain,
 					struct sk_buff *skb,
@@ -270,7 +274,7 @@ static __always_inline unsigned int run6(const struct ipcuckoo_chain *chain,
 	return run(chain, skb, state, ip, tags, &a, ipcuckoo_set_match6);
 }
 
-/* @priv of a hook is where the chain's pointer is. */
+/* @priv of a hook points to the pointer to its chain. */
 static const struct ipcuckoo_chain *chain_of(void *priv)
 {
 	struct ipcuckoo_chain __rcu **slot = priv;
@@ -278,7 +282,7 @@ static const struct ipcuckoo_chain *chain_of(void *priv)
 	return rcu_dereference(*slot);
 }
 
-/* The network header of a packet was checked before it comes to one of these. */
+/* The IP stack has checked the network header before it calls the next two. */
 unsigned int ipcuckoo_hook4(void *priv, struct sk_buff *skb,
 			    const struct nf_hook_state *state)
 {
@@ -295,8 +299,8 @@ unsigned int ipcuckoo_hook6(void *priv, struct sk_buff *skb,
 	return chain ? run6(chain, skb, state, ipv6_hdr(skb), 0) : NF_ACCEPT;
 }
 
-/* What the machine sends was routed before it comes here. A mark that changes it
- * routes it again, as iptables does behind the table mangle.
+/* A packet that the machine sends was routed before LOCAL_OUT. If an attachment has changed
+ * its mark, it is routed again, as iptables does after the table mangle.
  */
 static noinline unsigned int reroute(struct sk_buff *skb, const struct nf_hook_state *state,
 				     bool v6)
@@ -329,7 +333,7 @@ unsigned int ipcuckoo_hook_out6(void *priv, struct sk_buff *skb,
 	return reroute(skb, state, true);
 }
 
-/* Walk over VLAN tags; see tags_before(). */
+/* Skip all VLAN tags: the slow path of tags_before(). */
 static noinline int walk_tags(const struct sk_buff *skb, __be16 protocol)
 {
 	int start = skb_network_offset(skb), at = start;
@@ -347,15 +351,14 @@ static noinline int walk_tags(const struct sk_buff *skb, __be16 protocol)
 	return next == protocol ? at - start : -1;
 }
 
-/* Bytes of VLAN tags between the network header and a header of @protocol; -1 if
- * another one follows, or none.
+/* The length of the VLAN tags between the network header and a header of @protocol; -1 if
+ * no header of @protocol follows the tags.
  *
- * The outermost tag is in skb->vlan_tci by now. The stack may deliver what stands
- * behind all the others: it takes tags of VLAN 0 off, any number of them, and the
- * device of a VLAN takes its tag off, and may have the device of another VLAN on
- * top of it, or be a port of a bridge that has. So all tags are followed, to the
- * end of the frame: a limit would be a way to pass. It costs less than taking them
- * off does.
+ * The outermost tag is in skb->vlan_tci by now. The stack may still deliver the packet
+ * behind any number of further tags: it removes tags of VLAN 0; a VLAN device removes its
+ * tag, and may have another VLAN device on top of it, or be a port of a bridge that has
+ * one. So this function skips all tags, up to the end of the frame: with a limit, more
+ * tags would bypass the set. Skipping tags costs less than the stack's removing them.
  */
 static __always_inline int tags_before(const struct sk_buff *skb, __be16 protocol)
 {
@@ -364,8 +367,8 @@ static __always_inline int tags_before(const struct sk_buff *skb, __be16 protoco
 	return eth_type_vlan(skb->protocol) ? walk_tags(skb, protocol) : -1;
 }
 
-/* At ingress nothing was checked: what is no whole header is for the stack to
- * refuse.
+/* At ingress nobody has checked the packet yet. A packet without a complete IP header is
+ * accepted here: the IP stack will drop it.
  */
 unsigned int ipcuckoo_hook_ingress4(void *priv, struct sk_buff *skb,
 				    const struct nf_hook_state *state)

@@ -12,10 +12,10 @@ struct ipcuckoo_set;
 /**
  * struct ipcuckoo_link - an attachment in a chain
  * @at:		the attachment
- * @set:	the set it looks in: packets go by this, not by @at->set, so that
- *		all attachments change their sets in one step, with the chain
- * @dir:	its direction, or, if the set has a mask, that shifted by
- *		IPCUCKOO_MASKED_SHIFT: sets without are not asked for one
+ * @set:	its set. Packets use this, not @at->set: so replacing the chain changes
+ *		the sets of all its attachments in one step
+ * @dir:	enum ipcuckoo_direction; shifted by IPCUCKOO_MASKED_SHIFT if the set has a
+ *		mask, so that packets need not read the mask of sets that have none
  */
 struct ipcuckoo_link {
 	struct ipcuckoo_attachment *at;
@@ -26,10 +26,10 @@ struct ipcuckoo_link {
 #define IPCUCKOO_MASKED_SHIFT	2
 
 /**
- * struct ipcuckoo_chain - what a hook runs
- * @rcu:	to free it
- * @count:	attachments
- * @link:	in order
+ * struct ipcuckoo_chain - the attachments that packets run at a hook
+ * @rcu:	to free it after a grace period
+ * @count:	number of attachments
+ * @link:	the attachments, in the order in which they run
  */
 struct ipcuckoo_chain {
 	struct rcu_head rcu;
@@ -37,7 +37,9 @@ struct ipcuckoo_chain {
 	struct ipcuckoo_link link[];
 };
 
-/* For nf_hook_ops: @priv is where the pointer to the chain is, NULL for none. */
+/* For nf_hook_ops. @priv points to the pointer to the chain, which is NULL if the hook has
+ * no chain.
+ */
 nf_hookfn ipcuckoo_hook4;
 nf_hookfn ipcuckoo_hook6;
 nf_hookfn ipcuckoo_hook_out4;
