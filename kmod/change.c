@@ -28,8 +28,9 @@ static int count_failure(struct ipcuckoo_set *set, int err)
 	return err;
 }
 
-/* Does a set refuse @new more entries than @e has? With forceadd others make
- * room for them: see evict().
+/* Would @new more entries in @e exceed the limit of the set? Counting the live entries
+ * may take a pass over the tables, so the cheap total, which includes expired entries, is
+ * compared first. With forceadd there is no such failure: evict() makes room.
  */
 static bool over_limit(const struct ipcuckoo_set *set, struct ipcuckoo_entries *e,
 		       u32 new)
@@ -41,15 +42,15 @@ static bool over_limit(const struct ipcuckoo_set *set, struct ipcuckoo_entries *
 	       (u64)ipcuckoo_usage_live(e) + new > limit;
 }
 
-/* Has adding an entry again any effect? Without values, and where there was never
- * an exception, it has none.
+/* Can adding an existing entry change what is stored for it? Not if the set has no
+ * extensions, never had an exception, and the request (@nomatch) adds none.
  */
 static bool has_values(struct ipcuckoo_entries *e, bool nomatch)
 {
 	return nomatch || ipcuckoo_entries_has_exts(e);
 }
 
-/* Add an entry. On success the record of @value belongs to @e. */
+/* Add an entry. On success @e owns the record of @value, and the pointer is cleared. */
 static int add_value(struct ipcuckoo_entries *e, const struct ipcuckoo_entry *entry,
 		     struct ipcuckoo_value *value)
 {
@@ -60,9 +61,9 @@ static int add_value(struct ipcuckoo_entries *e, const struct ipcuckoo_entry *en
 	return err;
 }
 
-/* After additions, bring contents back to the limit of a set with forceadd. The
- * new entries are there before others go: whatever can fail has failed by then,
- * and no entry was lost for nothing. @keep was added last, and stays.
+/* After an addition to a set with forceadd, evict entries until the set is within its
+ * limit. This comes after the addition, which may fail: then no entry must have been
+ * evicted for it. @keep is the entry that was added last; it is not evicted.
  */
 static void evict(struct ipcuckoo_set *set, struct ipcuckoo_entries *e,
 		  const struct ipcuckoo_entry *keep)
@@ -86,15 +87,15 @@ static void evict(struct ipcuckoo_set *set, struct ipcuckoo_entries *e,
 	ipcuckoo_event_entries_end(&event);
 }
 
-/* Contents aside */
+/* Scratch contents */
 
 /**
- * ipcuckoo_change_scratch_create() - make empty contents for entries of a set
- * @set:	set, locked
+ * ipcuckoo_change_scratch_create() - make empty contents that no packet sees
+ * @set:	set, locked, whose options they get
  *
  * Context: process context.
- * Return: contents with the options of the set that no packet sees, locked, to be
- * freed with ipcuckoo_change_scratch_destroy(); or ERR_PTR(-ENOMEM).
+ * Return: contents, locked, to be freed with ipcuckoo_change_scratch_destroy(); or
+ * ERR_PTR(-ENOMEM, -EDQUOT or -EINTR).
  */
 struct ipcuckoo_entries *ipcuckoo_change_scratch_create(const struct ipcuckoo_set *set)
 {
@@ -116,9 +117,8 @@ struct ipcuckoo_entries *ipcuckoo_change_scratch_create(const struct ipcuckoo_se
 }
 
 /**
- * ipcuckoo_change_scratch_destroy() - free what ipcuckoo_change_scratch_create() made
- * @e:		contents; their entries may have gone into the set by
- *		ipcuckoo_set_replace()
+ * ipcuckoo_change_scratch_destroy() - unlock and free scratch contents
+ * @e:		contents; ipcuckoo_set_replace() may have moved their entries to the set
  */
 void ipcuckoo_change_scratch_destroy(struct ipcuckoo_entries *e)
 {
@@ -154,14 +154,14 @@ static int add_one(struct ipcuckoo_set *set, struct ipcuckoo_entries *e,
 
 /**
  * ipcuckoo_change_add_one() - add an entry to contents that no packet sees
- * @set:	set that they are for
+ * @set:	the set that will get the contents
  * @e:		contents, locked
- * @entry:	entry as it was sent; becomes what the set stores
- * @attrs:	what the request says of it
+ * @entry:	entry of the request; changed to the form that the set stores
+ * @attrs:	its attributes in the request
  *
  * Context: process context.
- * Return: 0, -EEXIST if it was there already and has got the value of the request,
- * or another error as uapi/ipcuckoo.h has it; then nothing has changed.
+ * Return: 0; -EEXIST if the entry existed and now has the value of the request; or
+ * another error of uapi/ipcuckoo.h, and then nothing has changed.
  */
 int ipcuckoo_change_add_one(struct ipcuckoo_set *set, struct ipcuckoo_entries *e,
 			    struct ipcuckoo_entry *entry,
@@ -174,12 +174,12 @@ int ipcuckoo_change_add_one(struct ipcuckoo_set *set, struct ipcuckoo_entries *e
 
 /**
  * ipcuckoo_change_del_one() - delete an entry from contents that no packet sees
- * @set:	set that they are for
+ * @set:	the set that will get the contents
  * @e:		contents, locked
- * @entry:	entry as it was sent; becomes what the set stores
+ * @entry:	entry of the request; changed to the form that the set stores
  *
  * Context: process context.
- * Return: 0, -ENOENT if it is not there, or an error as uapi/ipcuckoo.h has it.
+ * Return: 0, -ENOENT if there is no such entry, or another error of uapi/ipcuckoo.h.
  */
 int ipcuckoo_change_del_one(struct ipcuckoo_set *set, struct ipcuckoo_entries *e,
 			    struct ipcuckoo_entry *entry)
@@ -193,13 +193,13 @@ int ipcuckoo_change_del_one(struct ipcuckoo_set *set, struct ipcuckoo_entries *e
 
 /**
  * struct addition - a batch that is being added
- * @set:	to this set
+ * @set:	the set
  * @batch:	the batch
- * @exist:	entries that are there already are no error
- * @absent:	a bit for each entry that is not there
- * @values:	what to keep for each entry; NULL if the set keeps nothing
- * @except:	a bit for each kind that gets an exception
- * @last:	what was added last
+ * @exist:	an entry that exists is not an error
+ * @absent:	a bit for each entry of the batch, set if it is not in the set
+ * @values:	the value to store for each entry; NULL if there is nothing to store
+ * @except:	a bit for each kind of which the batch has exceptions
+ * @last:	the entry that was added last
  */
 struct addition {
 	struct ipcuckoo_set *set;
@@ -211,8 +211,8 @@ struct addition {
 	struct ipcuckoo_entry last;
 };
 
-/* Put the entries that are not in the set into contents aside, to see how many
- * different ones there are.
+/* Add the entries that are not in the set to scratch contents, to count those that come
+ * more than once in the batch as one.
  */
 static int add_absent(struct addition *add, struct ipcuckoo_entries *scratch)
 {
@@ -231,8 +231,8 @@ static int add_absent(struct addition *add, struct ipcuckoo_entries *scratch)
 	return 0;
 }
 
-/* Entries that are not in the set, each counted once. Only asked for when the
- * batch could overflow the set.
+/* Count the different entries of the batch that are not in the set. Slow: only for a batch
+ * that could exceed the limit.
  */
 static int count_distinct(struct addition *add, u32 *distinct)
 {
@@ -247,7 +247,7 @@ static int count_distinct(struct addition *add, u32 *distinct)
 	return err;
 }
 
-/* Make the value of an entry: whatever takes memory. */
+/* Make the value of an entry now, because that can fail for want of memory. */
 static int make_value(struct addition *add, const struct ipcuckoo_batch_cursor *at,
 		      enum ipcuckoo_kind kind)
 {
@@ -275,7 +275,7 @@ static int check_limit(struct addition *add, u32 new)
 	return over_limit(set, &set->entries, new) ? -ENOSPC : 0;
 }
 
-/* Remove expired entries where their places may be needed. */
+/* Remove expired entries if @more entries could exceed the limit. */
 static void gc_for(struct ipcuckoo_set *set, u32 more)
 {
 	u32 limit = ipcuckoo_set_limit(set);
@@ -284,7 +284,7 @@ static void gc_for(struct ipcuckoo_set *set, u32 more)
 		ipcuckoo_set_gc(set);
 }
 
-/* Check all entries, look which of them are there, and make their values. */
+/* Check all entries, find out which of them are in the set, and make their values. */
 static int prepare_entries(struct addition *add, struct ipcuckoo_batch_cursor *at,
 			   u32 more[IPCUCKOO_KINDS], u32 *new)
 {
@@ -314,8 +314,8 @@ static int prepare_entries(struct addition *add, struct ipcuckoo_batch_cursor *a
 	return 0;
 }
 
-/* Find everything that can go wrong with an addition, and grow tables for it,
- * before anything is changed.
+/* Do everything of an addition that can fail, and grow the tables, before any entry is
+ * added.
  */
 static int prepare_add(struct addition *add, struct ipcuckoo_batch_cursor *at)
 {
@@ -324,12 +324,12 @@ static int prepare_add(struct addition *add, struct ipcuckoo_batch_cursor *at)
 	enum ipcuckoo_kind kind;
 	int err;
 
-	/* Now: gc must not remove what prepare_entries() has found. */
+	/* This comes first: gc must not remove entries that prepare_entries() has found. */
 	gc_for(add->set, ipcuckoo_batch_total(add->batch));
 	err = prepare_entries(add, at, more, &new);
 	if (!err)
 		err = check_limit(add, new);
-	/* A single entry grows its table itself, or changes nothing. */
+	/* The addition of a single entry grows the table itself, or changes nothing. */
 	if (!err && new > 1)
 		err = ipcuckoo_entries_reserve(e, more);
 	for (kind = 0; kind < IPCUCKOO_KINDS && !err; kind++)
@@ -352,10 +352,11 @@ static void undo_add(struct addition *add, u32 end)
 	}
 }
 
-/* Tables have grown for all entries, so that a failure here takes both a search
- * that fails far below its usual load and no memory for another table; or, in a
- * filter, too many copies. What is deleted from a filter then are fingerprints
- * that were just added to it.
+/* Add the entries that are not in the set. The tables are large enough for all of them,
+ * so this fails only if a search for a free slot fails far below the usual load factor
+ * and there is no memory for another table; or, in a filter, if there are too many copies
+ * of an entry. Then undo_add() deletes from a filter only fingerprints that this function
+ * added.
  */
 static int apply_add(struct addition *add, struct ipcuckoo_change_result *result)
 {
@@ -377,7 +378,7 @@ static int apply_add(struct addition *add, struct ipcuckoo_change_result *result
 			result->changed++;
 			add->last = entry;
 		} else if (err == -EEXIST) {
-			/* Twice in this batch. */
+			/* The entry comes twice in this batch. */
 			__clear_bit(result->at.n, add->absent);
 			result->unchanged++;
 		} else {
@@ -406,9 +407,9 @@ static void notify_added(struct addition *add, u32 count)
 	ipcuckoo_event_entries_end(&event);
 }
 
-/* Entries that were there, or come twice, get the value that the batch gives them
- * last. Nothing can go wrong with it any more: prepare_add() has made the values,
- * and tables that have room for exceptions.
+/* Store the values of entries that existed before, or come more than once in the batch:
+ * the last value in the batch wins. This cannot fail: prepare_add() has made the values,
+ * and has prepared the tables for exceptions.
  */
 static void apply_updates(struct addition *add)
 {
@@ -453,13 +454,12 @@ static void end_addition(struct addition *add)
  * ipcuckoo_change_add() - add a batch of entries to a set
  * @set:	set, locked
  * @batch:	entries
- * @exist:	entries that are there already are no error; they get the value
- *		that the batch gives them
- * @result:	set
+ * @exist:	an entry that exists is not an error: it gets the value of the batch
+ * @result:	filled in
  *
  * Context: process context.
- * Return: 0, -EINTR at a fatal signal, or an error as uapi/ipcuckoo.h has it; then
- * nothing has changed.
+ * Return: 0; -EINTR for a fatal signal, or another error of uapi/ipcuckoo.h, and then
+ * no entry was added or changed.
  */
 int ipcuckoo_change_add(struct ipcuckoo_set *set,
 			const struct ipcuckoo_batch *batch, bool exist,
@@ -511,12 +511,12 @@ static int check_del(struct ipcuckoo_set *set, const struct ipcuckoo_batch *batc
  * ipcuckoo_change_del() - delete a batch of entries from a set
  * @set:	set, locked
  * @batch:	entries
- * @exist:	entries that are not there are no error
- * @result:	set
+ * @exist:	an entry that does not exist is not an error
+ * @result:	filled in
  *
  * Context: process context.
- * Return: 0, -EINTR at a fatal signal, or an error as uapi/ipcuckoo.h has it; then
- * nothing has changed.
+ * Return: 0; -EINTR for a fatal signal, or another error of uapi/ipcuckoo.h, and then
+ * nothing was deleted.
  */
 int ipcuckoo_change_del(struct ipcuckoo_set *set,
 			const struct ipcuckoo_batch *batch, bool exist,

@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Changes of entries: the one way by which netlink, procfs and shadows add
- * entries to the contents of a set and delete them.
+ * Changes of entries: netlink, procfs and shadows all add and delete entries with these
+ * functions.
  *
- * An addition has the same steps wherever it comes from: check the entry, look
- * whether it is there already, respect the limit, make the value to keep for it,
- * add or update it, evict others with forceadd, count what failed. What is there
- * already gets the value of the request, as if it had been deleted and added
- * again: an exception that is added as an ordinary entry becomes one.
+ * An addition has the same steps for all callers: check the entry; see whether it exists;
+ * check the limit; allocate the value to be stored for it; add or update it; with
+ * forceadd, evict other entries; count a failure. An entry that exists gets the value of
+ * the request, as if it had been deleted and added again. For example, adding an exception
+ * without the flag nomatch makes it an ordinary entry.
  *
- * ipcuckoo_change_add() and ipcuckoo_change_del() change the live contents by a
- * whole batch or not at all, and notify listeners. For that each step is done
- * for all entries before the next step begins. ipcuckoo_change_add_one() and
- * ipcuckoo_change_del_one() change contents that no packet sees yet, a shadow or
- * what ipcuckoo_change_scratch_create() makes, by one entry.
+ * ipcuckoo_change_add() and ipcuckoo_change_del() change the contents that packets see,
+ * by a whole batch or not at all, and notify listeners. To that end they do each step for
+ * all entries of the batch before the next step. ipcuckoo_change_add_one() and
+ * ipcuckoo_change_del_one() change contents that no packet sees yet by one entry: a
+ * shadow, or contents of ipcuckoo_change_scratch_create().
  */
 #ifndef _IPCUCKOO_CHANGE_H
 #define _IPCUCKOO_CHANGE_H
@@ -22,11 +22,12 @@
 #include "set.h"
 
 /**
- * struct ipcuckoo_change_result - what became of a batch
- * @changed:	entries added or deleted
- * @unchanged:	entries that were there, or not there, already
- * @at:		on error: the entry at fault, or the end of the batch if the error
- *		is not about one entry
+ * struct ipcuckoo_change_result - the result of adding or deleting a batch
+ * @changed:	number of entries that were added or deleted
+ * @unchanged:	number of entries that existed before an addition, or did not exist
+ *		before a deletion
+ * @at:		on error: the entry at fault; @at.kind is IPCUCKOO_KINDS if the error is
+ *		not about one entry
  */
 struct ipcuckoo_change_result {
 	u32 changed;
