@@ -8,9 +8,9 @@
 #include "shadow.h"
 #include "usage.h"
 
-/* How many entries of each kind a table is made for on request. To make it takes a
- * fraction of a second, which no signal ends. Larger ones grow when their entries
- * come.
+/* The largest capacity, by kind, for which a table is allocated in advance. Allocating
+ * that much takes a fraction of a second, which no signal can interrupt. Larger shadows
+ * grow while entries are added.
  */
 static const u32 capacity_max[IPCUCKOO_KINDS] = {
 	[IPCUCKOO_HOSTS4] = 16777216,
@@ -32,7 +32,7 @@ static void shadow_free(struct kref *ref)
 }
 
 /**
- * ipcuckoo_shadow_put() - give a shadow back
+ * ipcuckoo_shadow_put() - drop a reference to a shadow
  * @shadow:	shadow
  */
 void ipcuckoo_shadow_put(struct ipcuckoo_shadow *shadow)
@@ -40,7 +40,9 @@ void ipcuckoo_shadow_put(struct ipcuckoo_shadow *shadow)
 	kref_put(&shadow->ref, shadow_free);
 }
 
-/* Under the mutexes of the set and of the shadow. */
+/* Initialise a shadow: options, capacity, and with @append a copy of the set's entries. The
+ * caller holds the mutexes of the set and of the shadow.
+ */
 static int shadow_begin(struct ipcuckoo_shadow *shadow, bool append,
 			const u32 capacity[IPCUCKOO_KINDS])
 {
@@ -58,12 +60,12 @@ static int shadow_begin(struct ipcuckoo_shadow *shadow, bool append,
 		more[kind] = min_t(u64, (u64)min(capacity[kind], capacity_max[kind]) + count,
 				   U32_MAX);
 	}
-	/* Only hints: tables grow if there is no room for so many now. */
+	/* Ignore errors: the capacity is only a hint, and tables can grow later. */
 	ipcuckoo_entries_reserve(&shadow->entries, more);
 	return append ? ipcuckoo_entries_copy(&shadow->entries, live) : 0;
 }
 
-/* Ids are unique for a socket, so for a port. */
+/* The order of shadows in the tree: by port, then by id. */
 static int compare(const struct ipcuckoo_shadow *shadow, u32 portid, u32 id)
 {
 	if (shadow->portid != portid)
@@ -73,7 +75,7 @@ static int compare(const struct ipcuckoo_shadow *shadow, u32 portid, u32 id)
 	return 0;
 }
 
-/* The first shadow that is not before an id of a port, or NULL. */
+/* The first shadow in the tree with this port and id, or behind it; or NULL. */
 static struct ipcuckoo_shadow *find_from(struct ipcuckoo_net *pernet, u32 portid, u32 id)
 {
 	struct rb_node *node = pernet->shadows.rb_node;
@@ -115,7 +117,9 @@ static void tree_insert(struct ipcuckoo_net *pernet, struct ipcuckoo_shadow *sha
 	rb_insert_color(&shadow->node, &pernet->shadows);
 }
 
-/* Give a shadow an id by which it is found. The tree holds it then. */
+/* Choose an id for a shadow and insert it into the tree, which takes over the reference
+ * of the caller.
+ */
 static int shadow_insert(struct ipcuckoo_net *pernet, struct ipcuckoo_shadow *shadow)
 {
 	int err = 0;
@@ -134,7 +138,9 @@ static int shadow_insert(struct ipcuckoo_net *pernet, struct ipcuckoo_shadow *sh
 	return err;
 }
 
-/* Take a shadow out of the tree: true if it was in it, and is to be put. */
+/* Remove a shadow from the tree. Return: true if it was there; then the caller must drop
+ * the tree's reference.
+ */
 static bool tree_remove(struct ipcuckoo_net *pernet, struct ipcuckoo_shadow *shadow)
 {
 	lockdep_assert_held(&pernet->mutex);
@@ -172,20 +178,19 @@ static struct ipcuckoo_shadow *shadow_alloc(struct ipcuckoo_net *pernet,
 }
 
 /**
- * ipcuckoo_shadow_create() - begin the next contents of a set
+ * ipcuckoo_shadow_create() - create a shadow of a set
  * @pernet:	namespace
  * @set:	set
- * @sk:		the socket it belongs to
+ * @sk:		the socket that will own the shadow
  * @portid:	the port of @sk
- * @append:	begin with a copy of the set's contents
- * @capacity:	for each kind, entries to come; a hint, which counts up to
+ * @append:	start with a copy of the set's entries, not empty
+ * @capacity:	for each kind, how many entries will be added; a hint, limited to
  *		capacity_max
  * @id:		set to the shadow's id
  *
  * Context: process context; takes the namespace's mutex and the set's.
- * Return: 0, -ENOENT if the set was destroyed, -E2BIG if there are
- * IPCUCKOO_SHADOWS_MAX in the namespace, -ENOMEM, -EDQUOT, -ENOSPC, or -EINTR for
- * a fatal signal.
+ * Return: 0, -ENOENT if the set was destroyed, -E2BIG if the namespace has
+ * IPCUCKOO_SHADOWS_MAX shadows, -ENOMEM, -EDQUOT, -ENOSPC, or -EINTR for a fatal signal.
  */
 int ipcuckoo_shadow_create(struct ipcuckoo_net *pernet, struct ipcuckoo_set *set,
 			   struct sock *sk, u32 portid, bool append,
@@ -214,18 +219,18 @@ int ipcuckoo_shadow_create(struct ipcuckoo_net *pernet, struct ipcuckoo_set *set
 }
 
 /**
- * ipcuckoo_shadow_get() - find a socket's shadow, and hold it
+ * ipcuckoo_shadow_get() - find a socket's shadow, and take a reference
  * @pernet:	namespace
  * @sk:		the socket
  * @portid:	its port
  * @id:		the shadow's id
  *
- * A port is free for another socket before ipcuckoo_shadow_release() is told that
- * the one that had it was closed. Hence the socket is compared, too. The shadow
- * holds its socket, whose address is no other's meanwhile.
+ * When a socket is closed, another socket can get its port before
+ * ipcuckoo_shadow_release() runs. So this function compares the socket as well as the
+ * port. The shadow has a reference to its socket, so no other socket has the same address.
  *
  * Context: process context; takes the namespace's mutex.
- * Return: a shadow to be given back with ipcuckoo_shadow_put(), or NULL.
+ * Return: a shadow, to be released with ipcuckoo_shadow_put(), or NULL.
  */
 struct ipcuckoo_shadow *ipcuckoo_shadow_get(struct ipcuckoo_net *pernet,
 					    const struct sock *sk, u32 portid, u32 id)
@@ -243,9 +248,9 @@ struct ipcuckoo_shadow *ipcuckoo_shadow_get(struct ipcuckoo_net *pernet,
 }
 
 /**
- * ipcuckoo_shadow_remove() - let nobody find a shadow any more
+ * ipcuckoo_shadow_remove() - remove a shadow from the tree
  * @pernet:	namespace
- * @shadow:	shadow, which the caller holds
+ * @shadow:	shadow, to which the caller has a reference of its own
  *
  * Context: process context; takes the namespace's mutex.
  */
@@ -261,8 +266,8 @@ void ipcuckoo_shadow_remove(struct ipcuckoo_net *pernet,
 		ipcuckoo_shadow_put(shadow);
 }
 
-/* The first shadow of a port, from an id on, whose socket was closed, taken out of
- * the tree; or NULL.
+/* Remove from the tree, and return, the first shadow of a port with an id of at least *@id
+ * whose socket was closed; NULL if there is none. Sets *@id to its id.
  */
 static struct ipcuckoo_shadow *take_orphan(struct ipcuckoo_net *pernet, u32 portid,
 					   u32 *id)
@@ -287,11 +292,11 @@ static struct ipcuckoo_shadow *take_orphan(struct ipcuckoo_net *pernet, u32 port
 }
 
 /**
- * ipcuckoo_shadow_release() - a socket was closed: its shadows go with it
+ * ipcuckoo_shadow_release() - free the shadows of a socket that was closed
  * @pernet:	namespace
- * @portid:	the port that it had, and another socket may have by now
+ * @portid:	the socket's port, which another socket may have by now
  *
- * Netlink marks the socket as dead before it tells.
+ * Netlink sets SOCK_DEAD on a socket before it calls the notifier.
  *
  * Context: process context; takes the namespace's mutex.
  */
@@ -300,7 +305,7 @@ void ipcuckoo_shadow_release(struct ipcuckoo_net *pernet, u32 portid)
 	struct ipcuckoo_shadow *shadow;
 	u32 id = 0;
 
-	/* What this socket has was counted while it was sending. */
+	/* No lock is needed: shadows of this socket were counted while it sent requests. */
 	if (!READ_ONCE(pernet->shadows_count))
 		return;
 	while ((shadow = take_orphan(pernet, portid, &id))) {
@@ -310,8 +315,8 @@ void ipcuckoo_shadow_release(struct ipcuckoo_net *pernet, u32 portid)
 }
 
 /**
- * ipcuckoo_shadow_exit_net() - remove all shadows
- * @pernet:	namespace, in which no request can be made any more
+ * ipcuckoo_shadow_exit_net() - free all shadows of a namespace that ends
+ * @pernet:	namespace; no more requests can come
  */
 void ipcuckoo_shadow_exit_net(struct ipcuckoo_net *pernet)
 {
@@ -335,11 +340,11 @@ void ipcuckoo_shadow_exit_net(struct ipcuckoo_net *pernet)
  * ipcuckoo_shadow_add() - add entries to a shadow
  * @shadow:	shadow
  * @batch:	entries
- * @result:	set
+ * @result:	filled in
  *
  * Context: process context; takes the shadow's mutex.
- * Return: 0, -ESTALE if the shadow is spent, -EINTR, or an error as uapi/ipcuckoo.h has
- * it; then the entries before the one at fault have been added.
+ * Return: 0, -ESTALE if the shadow was committed, -EINTR for a fatal signal, or another
+ * error of uapi/ipcuckoo.h. On error the entries before the one at fault have been added.
  */
 int ipcuckoo_shadow_add(struct ipcuckoo_shadow *shadow,
 			const struct ipcuckoo_batch *batch,
@@ -381,12 +386,13 @@ out:
  * ipcuckoo_shadow_del() - delete entries from a shadow
  * @shadow:	shadow
  * @batch:	entries
- * @exist:	entries that are not there are no error
- * @result:	set
+ * @exist:	an entry that does not exist is not an error
+ * @result:	filled in
  *
  * Context: process context; takes the shadow's mutex.
- * Return: 0, -ESTALE if the shadow is spent, -EINTR, or an error as uapi/ipcuckoo.h has
- * it; then the entries before the one at fault have been deleted.
+ * Return: 0, -ESTALE if the shadow was committed, -EINTR for a fatal signal, or another
+ * error of uapi/ipcuckoo.h. On error the entries before the one at fault have been
+ * deleted.
  */
 int ipcuckoo_shadow_del(struct ipcuckoo_shadow *shadow,
 			const struct ipcuckoo_batch *batch, bool exist,
@@ -425,16 +431,17 @@ static bool over_limit(struct ipcuckoo_shadow *shadow)
 }
 
 /**
- * ipcuckoo_shadow_commit() - swap a shadow in
+ * ipcuckoo_shadow_commit() - replace the contents of a set by those of its shadow
  * @shadow:	shadow; on success it is spent
- * @override:	even if the set has changed since the shadow was made
- * @entries:	set to the number of entries in the set after it
+ * @override:	commit even if the set has changed since the shadow was created
+ * @entries:	set to the number of entries that the set has then
  *
  * Context: process context; takes the mutexes of the set and of the shadow.
- * Return: 0, -ENOENT if the set was destroyed, -ESTALE if it has changed or the
- * shadow is spent, -ENOSPC if the set's limit is lower now; then nothing has
- * changed. A set that was swapped goes by another name than whoever made the
- * shadow meant: -ESTALE, @override or not.
+ * Return: 0, or an error, and then nothing has changed: -ENOENT if the set was destroyed;
+ * -ESTALE if the set has changed, or the shadow was committed before; -ESTALE also with
+ * @override if the set was swapped, because it has another name now than its shadow was
+ * created for; -ENOSPC if the shadow has more entries than the set's limit; -EINTR for a
+ * fatal signal.
  */
 int ipcuckoo_shadow_commit(struct ipcuckoo_shadow *shadow, bool override,
 			   u32 *entries)
@@ -455,7 +462,7 @@ int ipcuckoo_shadow_commit(struct ipcuckoo_shadow *shadow, bool override,
 	} else if (over_limit(shadow)) {
 		err = -ENOSPC;
 	} else {
-		/* If there is no memory to save memory with, it can wait. */
+		/* Trimming is optional: it can fail for want of memory. */
 		ipcuckoo_entries_trim(&shadow->entries);
 		ipcuckoo_set_replace(set, &shadow->entries);
 		*entries = ipcuckoo_usage_live(&set->entries);

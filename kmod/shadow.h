@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Shadows: the next contents of a set, filled aside. */
+/* Shadows: the next contents of a set, which no packet sees until they are committed. */
 #ifndef _IPCUCKOO_SHADOW_H
 #define _IPCUCKOO_SHADOW_H
 
@@ -10,18 +10,18 @@ struct sock;
 
 /**
  * struct ipcuckoo_shadow - the next contents of a set
- * @entries:	the contents so far; entries.mutex protects the rest, too
- * @set:	the set, held
- * @generation:	of the set's contents when the shadow was made
- * @swaps:	of the set then
- * @changed:	entries that came from SHADOW_ADD
- * @unchanged:	of these, those that were there already
- * @spent:	it was swapped in; nothing can be done with it any more
- * @id:		its name for the socket
+ * @entries:	the contents; entries.mutex protects @changed, @unchanged and @spent too
+ * @set:	the set, with a reference
+ * @generation:	the generation of the set's contents when the shadow was created
+ * @swaps:	ipcuckoo_set.swaps at that time
+ * @changed:	number of entries that SHADOW_ADD added
+ * @unchanged:	number of entries of SHADOW_ADD that existed in the shadow already
+ * @spent:	the shadow was committed, and accepts no more requests
+ * @id:		identifies the shadow among those of its socket
  * @portid:	the socket's port
- * @sk:		the socket, held
- * @node:	in ipcuckoo_net.shadows, by port and id, under ipcuckoo_net.mutex
- * @ref:	held by the tree and by whoever works on it
+ * @sk:		the socket, with a reference
+ * @node:	in ipcuckoo_net.shadows, by port and id; under ipcuckoo_net.mutex
+ * @ref:	references: of the tree and of running requests
  */
 struct ipcuckoo_shadow {
 	struct ipcuckoo_entries entries;
