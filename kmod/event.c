@@ -10,8 +10,8 @@
 #include "usage.h"
 #include "wire.h"
 
-/* Bytes of a message of entries, and what else there is in one. As large as the
- * allocator gives without fail; many entries take several.
+/* Maximum size of a message about entries, and the bytes in it beside the entries.
+ * Allocations of this size do not fail in practice; many entries need several messages.
  */
 #define MESSAGE_SIZE	SKB_WITH_OVERHEAD(SZ_32K - 2 * NLMSG_HDRLEN)
 #define HEADER_SIZE	(nla_total_size(IPCUCKOO_NAME_SIZE) + 256)
@@ -38,9 +38,10 @@ static bool wanted(const struct ipcuckoo_net *pernet)
 				  IPCUCKOO_WIRE_GROUP_EVENTS);
 }
 
-/* Return: 0; -ESRCH if nobody listens in this namespace, or those who do have lost
- * messages already and know it. Generic netlink tells only whether anybody listens
- * in any namespace, so that this is known after a message was made.
+/* Send a message to the group. Return: 0; or -ESRCH if no socket got it, because none in
+ * this namespace has joined the group, or the buffers of all that have are full, in which
+ * case they read ENOBUFS. genl_has_listeners() does not look at the namespace, so this is
+ * the first moment at which the module knows that it has no listener here.
  */
 static int send(const struct ipcuckoo_net *pernet, struct sk_buff *skb)
 {
@@ -56,8 +57,8 @@ static int send(const struct ipcuckoo_net *pernet, struct sk_buff *skb)
 	return err;
 }
 
-/* There is no memory for a message: listeners read ENOBUFS, as they do when a message does
- * not fit into their socket's buffer.
+/* There is no memory for a message: let listeners read ENOBUFS, as if the message did not
+ * fit into their socket's buffer.
  */
 static void report_loss(const struct ipcuckoo_net *pernet)
 {
@@ -68,7 +69,7 @@ static void report_loss(const struct ipcuckoo_net *pernet)
 	up_read(&group);
 }
 
-/* A message that has the event in it, or NULL. */
+/* Allocate a message, and put the event into it. Return: NULL without memory. */
 static struct sk_buff *begin(enum ipcuckoo_event event, size_t size, void **header)
 {
 	struct sk_buff *skb = genlmsg_new(size, GFP_KERNEL | __GFP_NOWARN);
@@ -82,7 +83,7 @@ static struct sk_buff *begin(enum ipcuckoo_event event, size_t size, void **head
 	return NULL;
 }
 
-/* Which contents an event is about: figures that SET_GET has, too. */
+/* Identify the contents that an event is about by figures that SET_GET reports too. */
 static int put_contents(struct sk_buff *skb, struct ipcuckoo_set *set)
 {
 	return nla_put_string(skb, IPCUCKOO_A_SET, set->name) ||
@@ -91,7 +92,7 @@ static int put_contents(struct sk_buff *skb, struct ipcuckoo_set *set)
 }
 
 /**
- * ipcuckoo_event_set() - tell what became of a set
+ * ipcuckoo_event_set() - notify listeners of a change of a set
  * @set:	set, locked
  * @event:	IPCUCKOO_EVENT_SET_*
  *
@@ -115,11 +116,11 @@ void ipcuckoo_event_set(struct ipcuckoo_set *set, enum ipcuckoo_event event)
 }
 
 /**
- * ipcuckoo_event_names() - tell that a name means something else now
- * @pernet:	namespace, whose names are locked
+ * ipcuckoo_event_names() - notify listeners that sets have exchanged or changed names
+ * @pernet:	namespace; the caller holds @pernet->names
  * @event:	IPCUCKOO_EVENT_SET_RENAMED or _SWAPPED
- * @name:	a name
- * @to:		the other name
+ * @name:	the old name; or the name of one of the swapped sets
+ * @to:		the new name; or the name of the other
  *
  * Context: process context.
  */
@@ -143,9 +144,9 @@ void ipcuckoo_event_names(const struct ipcuckoo_net *pernet, enum ipcuckoo_event
 }
 
 /**
- * ipcuckoo_event_attachment() - tell what became of an attachment
+ * ipcuckoo_event_attachment() - notify listeners of a change of an attachment
  * @at:		attachment; the namespace's mutex is held
- * @event:	IPCUCKOO_EVENT_ATTACHED or _DETACHED
+ * @event:	IPCUCKOO_EVENT_ATTACHED, _DETACHED or _STATE_CHANGED
  *
  * Context: process context.
  */
@@ -170,11 +171,11 @@ void ipcuckoo_event_attachment(const struct ipcuckoo_attachment *at,
 }
 
 /**
- * ipcuckoo_event_entries_begin() - begin to tell what became of entries
- * @entries:	to be passed on
- * @set:	their set, locked; what is told is done
+ * ipcuckoo_event_entries_begin() - begin to notify listeners of changed entries
+ * @entries:	initialised; to be passed to the functions below
+ * @set:	their set, locked
  * @event:	IPCUCKOO_EVENT_ENTRIES_*
- * @count:	how many there will be, at most
+ * @count:	maximum number of entries
  *
  * Context: process context.
  */
@@ -205,13 +206,13 @@ static void close_message(struct ipcuckoo_event_entries *entries)
 		return;
 	close_attr(entries);
 	genlmsg_end(entries->skb, entries->header);
-	/* Then the rest of the request's messages need not be made. */
+	/* Nobody listens: do not make the other messages of this request. */
 	if (send(entries->set->pernet, entries->skb) == -ESRCH)
 		entries->on = false;
 	entries->skb = NULL;
 }
 
-/* Whether there is a message now. */
+/* Begin a new message. Return: false if there is no memory. */
 static bool open_message(struct ipcuckoo_event_entries *entries)
 {
 	entries->skb = begin(entries->event, entries->size, &entries->header);
@@ -225,8 +226,8 @@ static bool open_message(struct ipcuckoo_event_entries *entries)
 	return false;
 }
 
-/* Whether an entry goes into the message that there is: entries of each kind
- * are together, and padding and all fits.
+/* Does an entry of this kind go into the current message? There must be room for it, with
+ * an attribute header and padding, and all entries of a kind must be in one attribute.
  */
 static bool fits(const struct ipcuckoo_event_entries *entries, enum ipcuckoo_kind kind)
 {
@@ -239,9 +240,11 @@ static bool fits(const struct ipcuckoo_event_entries *entries, enum ipcuckoo_kin
 }
 
 /**
- * ipcuckoo_event_entries_put() - tell of one entry
- * @entries:	as begun
- * @entry:	the entry, as the set has it
+ * ipcuckoo_event_entries_put() - notify listeners of one entry
+ * @entries:	from ipcuckoo_event_entries_begin()
+ * @entry:	the entry, in the form that the set stores
+ *
+ * The entry has been added or deleted already. Messages are sent when they are full.
  *
  * Context: process context.
  */
@@ -269,8 +272,8 @@ void ipcuckoo_event_entries_put(struct ipcuckoo_event_entries *entries,
 }
 
 /**
- * ipcuckoo_event_entries_end() - all entries were told of
- * @entries:	as begun
+ * ipcuckoo_event_entries_end() - send the last message about entries
+ * @entries:	from ipcuckoo_event_entries_begin()
  *
  * Context: process context.
  */
@@ -280,7 +283,7 @@ void ipcuckoo_event_entries_end(struct ipcuckoo_event_entries *entries)
 }
 
 /**
- * ipcuckoo_event_init() - the group is there
+ * ipcuckoo_event_init() - begin to send events, after the family was registered
  */
 void ipcuckoo_event_init(void)
 {
@@ -290,9 +293,9 @@ void ipcuckoo_event_init(void)
 }
 
 /**
- * ipcuckoo_event_exit() - the group is about to go
+ * ipcuckoo_event_exit() - stop sending events, before the family is unregistered
  *
- * What is under way is sent when this returns, and nothing will be any more.
+ * Waits until running senders are done.
  */
 void ipcuckoo_event_exit(void)
 {

@@ -1,21 +1,23 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Events: what the multicast group is told of changes. uapi/ipcuckoo.h says what
- * is in them. Nothing is paid for them while nobody listens.
+ * Events: messages to the multicast group that notify listeners of changes.
+ * uapi/ipcuckoo.h describes their contents. No message is made while nobody listens.
  *
- * All is told in process context, after it took effect, and under a lock that
- * whoever changes the same thing next has to take:
+ * Each event is sent in process context, after the change has taken effect, and under a
+ * lock that the next change of the same object must take:
  *
  *   contents of a set		ipcuckoo_entries.mutex
- *   a set that begins		ipcuckoo_net.mutex: to be changed it has to be found
- *   a set that ends		ipcuckoo_entries.mutex, after it is dead, and
- *				ipcuckoo_net.names: the next one of its name is
- *				made after that
+ *   a set was created		ipcuckoo_net.mutex, without which nobody can find the set
+ *				in order to change it
+ *   a set was destroyed	ipcuckoo_entries.mutex, after the set is marked dead, and
+ *				ipcuckoo_net.names, which must be taken to create another
+ *				set with its name
  *   attachments		ipcuckoo_net.mutex
  *
- * So events of one set come in the order of its changes, and so do those of
- * attachments, beginnings and ends of sets: a set is new before anything is
- * attached to it, and all of it is detached before it is destroyed.
+ * So the events of one set come in the order of its changes. The same holds for events
+ * about attachments and about creating and destroying sets: the event of a new set comes
+ * before those of its attachments, and the event of a destroyed set after those of its
+ * detachments.
  */
 #ifndef _IPCUCKOO_EVENT_H
 #define _IPCUCKOO_EVENT_H
@@ -27,16 +29,16 @@ struct ipcuckoo_attachment;
 struct sk_buff;
 
 /**
- * struct ipcuckoo_event_entries - events about entries that are being written
- * @set:	whose entries
- * @event:	what happened to them
- * @on:		somebody may listen, and no message was lost
- * @size:	bytes of a message
- * @skb:	the message that is being filled; NULL if none is
+ * struct ipcuckoo_event_entries - state of writing events about entries
+ * @set:	the set
+ * @event:	what happened to its entries
+ * @on:		there may be listeners, and no message was lost; if not, write nothing
+ * @size:	bytes to allocate for a message
+ * @skb:	the message that is being filled, or NULL
  * @header:	its header
  * @attr:	its attribute that is being filled
  * @kind:	the kind of entries in @attr
- * @kinds:	the kinds that the message has
+ * @kinds:	the kinds of which the message has entries, as bits
  */
 struct ipcuckoo_event_entries {
 	struct ipcuckoo_set *set;
