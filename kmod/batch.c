@@ -4,14 +4,14 @@
 
 #include "batch.h"
 
-/* Entries between two looks at the scheduler. */
+/* Entries between two calls of cond_resched(). */
 #define RESCHED_BATCH	4096
 
 /**
  * ipcuckoo_batch_next() - the next entry of a batch
  * @batch:	batch
- * @at:		the entry before it, or IPCUCKOO_BATCH_BEGIN
- * @entry:	set to the entry as it was sent; nothing of it is checked
+ * @at:		position of the previous entry, or IPCUCKOO_BATCH_BEGIN; advanced
+ * @entry:	set to the entry as the request has it, unchecked
  *
  * Context: process context; may let others run.
  * Return: false at the end.
@@ -39,10 +39,10 @@ bool ipcuckoo_batch_next(const struct ipcuckoo_batch *batch,
 }
 
 /**
- * ipcuckoo_batch_attrs() - what a batch says of an entry
+ * ipcuckoo_batch_attrs() - the attributes of an entry of a batch
  * @batch:	batch
- * @at:		the entry
- * @timeout:	of an entry that is given none
+ * @at:		position of the entry
+ * @timeout:	its timeout if the batch has none
  */
 struct ipcuckoo_entry_attrs
 ipcuckoo_batch_attrs(const struct ipcuckoo_batch *batch,
@@ -66,7 +66,7 @@ ipcuckoo_batch_attrs(const struct ipcuckoo_batch *batch,
 }
 
 /**
- * ipcuckoo_batch_total() - how many entries are in a batch?
+ * ipcuckoo_batch_total() - the number of entries in a batch
  * @batch:	batch
  */
 u32 ipcuckoo_batch_total(const struct ipcuckoo_batch *batch)
@@ -81,9 +81,9 @@ u32 ipcuckoo_batch_total(const struct ipcuckoo_batch *batch)
 
 /**
  * ipcuckoo_batch_single() - make a batch of one entry
- * @batch:	set; says nothing of the entry but that it is there
- * @data:	filled; memory for the packed entry, as long as the batch is used
- * @entry:	the entry, of a valid length
+ * @batch:	filled in, without extensions
+ * @data:	memory for the packed entry; must stay valid as long as @batch is used
+ * @entry:	the entry, with a valid length
  */
 void ipcuckoo_batch_single(struct ipcuckoo_batch *batch, u8 data[IPCUCKOO_NET6_SIZE],
 			   const struct ipcuckoo_entry *entry)

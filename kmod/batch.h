@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Batches: the packed entries of a request, and what comes with each. */
+/* Batches: the packed entries of a request, and their extensions. */
 #ifndef _IPCUCKOO_BATCH_H
 #define _IPCUCKOO_BATCH_H
 
@@ -8,10 +8,10 @@
 
 /**
  * struct ipcuckoo_batch - packed entries
- * @data:	for each kind, as uapi/ipcuckoo.h describes them
- * @count:	for each kind, entries
- * @ext:	for each extension, that of all entries in their order, likewise
- *		packed; or NULL
+ * @data:	for each kind, packed entries as uapi/ipcuckoo.h describes them
+ * @count:	for each kind, the number of entries
+ * @ext:	for each extension, its packed values for all entries of the batch, in order;
+ *		or NULL
  */
 struct ipcuckoo_batch {
 	const u8 *data[IPCUCKOO_KINDS];
@@ -20,11 +20,11 @@ struct ipcuckoo_batch {
 };
 
 /**
- * struct ipcuckoo_batch_cursor - an entry of a batch
- * @kind:	which attribute; IPCUCKOO_KINDS at the end
- * @index:	which entry of it
- * @n:		which entry of all
- * @comment:	its comment, if there are comments
+ * struct ipcuckoo_batch_cursor - position in a batch
+ * @kind:	kind of the current entry; IPCUCKOO_KINDS at the end
+ * @index:	index of the entry among those of its kind
+ * @n:		index of the entry in the batch
+ * @comment:	its comment, if the batch has comments
  */
 struct ipcuckoo_batch_cursor {
 	enum ipcuckoo_kind kind;

@@ -9,10 +9,9 @@
 #include "set.h"
 #include "wire.h"
 
-/* Netlink lets a socket join the group if it has CAP_NET_ADMIN in the user namespace
- * that owns the network namespace; there is no flag that asks for the first user
- * namespace. With userns=0, event.c therefore sends nothing to network namespaces of
- * others.
+/* Netlink lets a socket join the group if it has CAP_NET_ADMIN in the user namespace that
+ * owns the network namespace. No flag asks for the initial user namespace. So with
+ * userns=0 event.c sends nothing in network namespaces that another user namespace owns.
  */
 static const struct genl_multicast_group groups[] = {
 	[IPCUCKOO_WIRE_GROUP_EVENTS] = {
@@ -51,7 +50,7 @@ const u8 ipcuckoo_wire_entry_size[IPCUCKOO_KINDS] = {
 
 /**
  * ipcuckoo_wire_put_entry() - write a packed entry
- * @data:	ipcuckoo_wire_entry_size[@kind] bytes
+ * @data:	room for ipcuckoo_wire_entry_size[@kind] bytes
  * @entry:	entry
  * @kind:	its kind
  */
@@ -73,7 +72,7 @@ void ipcuckoo_wire_put_entry(u8 *data, const struct ipcuckoo_entry *entry,
  * @data:	ipcuckoo_wire_entry_size[@kind] bytes
  * @kind:	its kind
  *
- * Return: the entry as it was sent; nothing of it is checked.
+ * Return: the entry as the request has it, unchecked.
  */
 struct ipcuckoo_entry ipcuckoo_wire_get_entry(const u8 *data, enum ipcuckoo_kind kind)
 {
@@ -92,7 +91,7 @@ struct ipcuckoo_entry ipcuckoo_wire_get_entry(const u8 *data, enum ipcuckoo_kind
 	return entry;
 }
 
-/* What comes with entries */
+/* Extensions */
 
 const struct ipcuckoo_wire_ext ipcuckoo_wire_exts[IPCUCKOO_WIRE_EXTS] = {
 	[IPCUCKOO_WIRE_TIMEOUT] = {
@@ -120,9 +119,9 @@ const struct ipcuckoo_wire_ext ipcuckoo_wire_exts[IPCUCKOO_WIRE_EXTS] = {
 /**
  * ipcuckoo_wire_put_ext() - write an extension of an entry
  * @data:	room for it
- * @ext:	which of them
+ * @ext:	which extension
  * @value:	value of the entry, in a set that has this extension
- * @now:	the time, for what is left of a timeout
+ * @now:	the current second since boot, to compute the rest of a timeout
  *
  * Return: bytes written.
  */
@@ -162,9 +161,10 @@ size_t ipcuckoo_wire_put_ext(u8 *data, enum ipcuckoo_wire_ext_id ext,
 
 /**
  * ipcuckoo_wire_get_ext() - read an extension of an entry
- * @data:	what was sent; checked for its size, and comments for their ends
- * @ext:	which of them
- * @attrs:	what the request says of the entry; changed
+ * @data:	data of the request; the caller has checked its size, and that comments are
+ *		terminated
+ * @ext:	which extension
+ * @attrs:	attributes of the entry; the extension is stored here
  */
 void ipcuckoo_wire_get_ext(const u8 *data, enum ipcuckoo_wire_ext_id ext,
 			   struct ipcuckoo_entry_attrs *attrs)
@@ -207,7 +207,7 @@ int ipcuckoo_wire_put_u64(struct sk_buff *skb, int attr, u64 value)
 	return nla_put_u64_64bit(skb, attr, value, IPCUCKOO_A_PAD);
 }
 
-/* What only a filter has. */
+/* The options of a filter, if the set is one. */
 static int fill_shape(struct sk_buff *skb, const struct ipcuckoo_filter_shape *shape)
 {
 	if (!shape->bits)
@@ -224,7 +224,7 @@ static int fill_flags(struct sk_buff *skb, const struct ipcuckoo_set *set)
 	return flags ? nla_put_u32(skb, IPCUCKOO_A_FLAGS, flags) : 0;
 }
 
-/* What a set keeps for its entries, if anything. */
+/* The extensions of a set's entries, if it has any. */
 static int fill_exts(struct sk_buff *skb, const struct ipcuckoo_set *set)
 {
 	u32 options = set->entries.options;
@@ -238,7 +238,7 @@ static int fill_exts(struct sk_buff *skb, const struct ipcuckoo_set *set)
 }
 
 /**
- * ipcuckoo_wire_fill_options() - put into a message what a set was made with
+ * ipcuckoo_wire_fill_options() - put the options of a set into a message
  * @skb:	message
  * @set:	set
  *

@@ -16,14 +16,14 @@ struct ipcuckoo_attachment;
 struct ipcuckoo_set;
 struct sk_buff;
 
-/* The multicast groups, by their place in the family. */
+/* The index of each multicast group in the family. */
 enum {
 	IPCUCKOO_WIRE_GROUP_EVENTS,
 };
 
 extern struct genl_family ipcuckoo_wire_family;
 
-/* The attribute of packed entries, and the bytes of an entry, by kind. */
+/* For each kind, the attribute of its packed entries, and the size of an entry in it. */
 extern const u8 ipcuckoo_wire_entry_attr[IPCUCKOO_KINDS];
 extern const u8 ipcuckoo_wire_entry_size[IPCUCKOO_KINDS];
 
@@ -31,7 +31,9 @@ void ipcuckoo_wire_put_entry(u8 *data, const struct ipcuckoo_entry *entry,
 			     enum ipcuckoo_kind kind);
 struct ipcuckoo_entry ipcuckoo_wire_get_entry(const u8 *data, enum ipcuckoo_kind kind);
 
-/* The extensions: what can come with entries, in attributes parallel to theirs. */
+/* The extensions of entries. Each has an attribute with one element for each entry of the
+ * message, in the order of the entries.
+ */
 enum ipcuckoo_wire_ext_id {
 	IPCUCKOO_WIRE_TIMEOUT,
 	IPCUCKOO_WIRE_COUNTERS,
@@ -42,11 +44,12 @@ enum ipcuckoo_wire_ext_id {
 };
 
 /**
- * struct ipcuckoo_wire_ext - an extension
+ * struct ipcuckoo_wire_ext - how messages carry an extension
  * @attr:	its attribute
- * @size:	bytes for each entry; 0: a string that ends in a zero byte
- * @option:	the option that the set has to be made with; 0: the type hash:net
- * @sentence:	for requests to a set without it
+ * @size:	bytes for each entry; 0: a string with its terminating zero byte
+ * @option:	the option with which the set must have been created; 0: any set of type
+ *		hash:net has the extension
+ * @sentence:	error message for requests to a set without the extension
  */
 struct ipcuckoo_wire_ext {
 	u8 attr;
