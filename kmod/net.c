@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Module parameters, and what they mean for a network namespace. See net.h. */
+/* Module parameters, and the memory limit of a network namespace. See net.h. */
 #include <linux/minmax.h>
 #include <linux/module.h>
 #include <linux/moduleparam.h>
@@ -9,7 +9,7 @@
 
 unsigned int ipcuckoo_net_id;
 
-/* MiB; anything larger would not fit in an unsigned long of bytes. */
+/* In MiB. A larger limit in bytes would overflow an unsigned long. */
 #define MEMORY_LIMIT_MAX	(ULONG_MAX >> 20)
 
 static unsigned long memory_limit;
@@ -44,13 +44,13 @@ MODULE_PARM_DESC(userns_memory_limit,
 		 "MiB likewise for a network namespace of another user namespace than the first, if memory_limit is not less (default 64: see userns; 0: memory_limit alone)");
 
 /**
- * ipcuckoo_net_memory_limit() - bytes that a network namespace may have
+ * ipcuckoo_net_memory_limit() - the memory limit of a network namespace
  * @net:	namespace
  *
- * Anybody can make a user namespace, and network namespaces in it: hence a limit of
- * its own for those.
+ * Any user can create a user namespace, and network namespaces in it. So there is a
+ * second limit for network namespaces that the initial user namespace does not own.
  *
- * Return: 0 for no limit.
+ * Return: bytes, 0 for no limit.
  */
 unsigned long ipcuckoo_net_memory_limit(const struct net *net)
 {

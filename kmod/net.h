@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* What there is in each network namespace. */
+/* The module's data of a network namespace, and module parameters. */
 #ifndef _IPCUCKOO_NET_H
 #define _IPCUCKOO_NET_H
 
@@ -13,18 +13,18 @@
 #include "procfs.h"
 
 /**
- * struct ipcuckoo_net - everything of one network namespace
+ * struct ipcuckoo_net - the module's data of one network namespace
  * @net:	the namespace
  * @names:	see set.h
  * @mutex:	see set.h
- * @mem:	account of all tables
- * @sets:	tree of sets by name
- * @sets_count:	how many
- * @sets_seq:	moves when a set comes or goes
- * @destroying:	all sets are being destroyed: none can be attached
- * @shadows:	tree of shadows by socket
- * @shadows_count: how many
- * @shadow_id:	the last id given
+ * @mem:	account of the memory of sets and all that belongs to them
+ * @sets:	tree of sets, by name
+ * @sets_count:	number of sets in @sets
+ * @sets_seq:	incremented when @sets changes: for dumps
+ * @destroying:	all sets are being destroyed, so no set can be attached
+ * @shadows:	tree of shadows, by port and id
+ * @shadows_count: number of shadows in @shadows
+ * @shadow_id:	the id of the newest shadow
  * @attached:	attachments and hooks
  * @proc:	files in /proc/net
  */
@@ -64,10 +64,11 @@ static inline struct ipcuckoo_net *ipcuckoo_net(const struct net *net)
 	return net_generic(net, ipcuckoo_net_id);
 }
 
-/* The user namespace in which CAP_NET_ADMIN is needed to use the sets of a network
- * namespace. Anybody can be root in a user namespace of his own, so that whoever
- * may use the module there makes all of it reachable for everybody: unless the
- * module parameter userns says so, it takes root of the machine.
+/* The user namespace in which a process needs CAP_NET_ADMIN to use the sets of a network
+ * namespace. Any user can be root in a new user namespace. If that were enough, all of
+ * the module's code would be reachable for unprivileged users. So by default the
+ * capability is needed in the initial user namespace; the module parameter userns allows
+ * the other.
  */
 static inline struct user_namespace *ipcuckoo_net_owner(const struct net *net)
 {
