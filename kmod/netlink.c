@@ -14,8 +14,8 @@
 #include "shadow.h"
 #include "wire.h"
 
-/* Policies: one for each command, so that an attribute that means nothing to a
- * command is refused.
+/* Policies. Each command has its own, which refuses attributes that the command does not
+ * use.
  */
 
 #define FLAGS_POLICY(mask)	NLA_POLICY_MASK(NLA_U32, mask)
@@ -56,7 +56,7 @@ static const struct nla_policy set_new_policy[] = {
 	[IPCUCKOO_A_BITMASK] = { .type = NLA_BINARY, .len = IPCUCKOO_HOST6_SIZE },
 };
 
-/* One set, or all. */
+/* Commands on one set, or on all sets. */
 static const struct nla_policy sets_policy[] = {
 	[IPCUCKOO_A_FLAGS] = FLAGS_POLICY(IPCUCKOO_F_EXIST | IPCUCKOO_F_ALL),
 	[IPCUCKOO_A_SET] = STRING_POLICY(IPCUCKOO_NAME_SIZE),
@@ -203,7 +203,7 @@ static int info_doit(struct sk_buff *skb, struct genl_info *info)
 	return ipcuckoo_nl_reply_end(info, &reply, fill_info(reply.skb, pernet));
 }
 
-/* A socket was closed. */
+/* A netlink socket was closed: free its shadows. */
 static int release_event(struct notifier_block *nb, unsigned long event,
 			 void *ptr)
 {
@@ -221,8 +221,8 @@ static struct notifier_block release_notifier = {
 
 /* The family */
 
-/* ipcuckoo_nl_init() makes it GENL_UNS_ADMIN_PERM if userns=1: see
- * ipcuckoo_net_owner(). Either is looked at before a policy parses anything.
+/* With userns=1 ipcuckoo_nl_init() sets the flags to GENL_UNS_ADMIN_PERM: see
+ * ipcuckoo_net_owner(). Generic netlink checks them before it parses attributes.
  */
 #define OP(command, table, ...) {					\
 	.cmd = IPCUCKOO_CMD_##command,					\
@@ -257,9 +257,9 @@ static struct genl_ops ops[] __ro_after_init = {
 	OP(SET_CHANGE, set_change_policy, .doit = ipcuckoo_nl_set_change_doit),
 };
 
-/* One sendmsg() may hold thousands of requests: if the process is killed none of
- * them begins any more. Generic netlink answers nothing to EINTR, and goes on to
- * the next one. So no handler may return it but for a fatal signal.
+/* One sendmsg() can carry thousands of requests. Once the process has a fatal signal, none
+ * of them may begin. Netlink sends no ACK for a request that returns -EINTR, and goes on
+ * to the next request. So a handler must return -EINTR only for a fatal signal.
  */
 static int begin_request(const struct ipcuckoo_genl_op *op, struct sk_buff *skb,
 			 struct genl_info *info)
@@ -268,9 +268,9 @@ static int begin_request(const struct ipcuckoo_genl_op *op, struct sk_buff *skb,
 }
 
 /**
- * ipcuckoo_nl_init() - begin to take requests
+ * ipcuckoo_nl_init() - register the generic netlink family
  *
- * The last thing to begin: whoever is heard finds everything in place.
+ * Requests can come before this returns, so the rest of the module must be initialised.
  *
  * Return: 0 or an error.
  */
@@ -296,7 +296,7 @@ int __init ipcuckoo_nl_init(void)
 }
 
 /**
- * ipcuckoo_nl_exit() - take no more requests
+ * ipcuckoo_nl_exit() - unregister the generic netlink family
  */
 void ipcuckoo_nl_exit(void)
 {

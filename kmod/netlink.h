@@ -12,8 +12,8 @@ struct sk_buff;
 int ipcuckoo_nl_init(void);
 void ipcuckoo_nl_exit(void);
 
-/* The handlers of requests, by the file they are in. Each parses its request, makes one
- * call that does the work, and replies; every error gets a sentence.
+/* The handlers of requests, by file. Each handler parses its request, calls one function
+ * that does the work, and replies. Every error has a message in the extended ACK.
  */
 
 /* netlink_set.c */

@@ -11,7 +11,7 @@
 #include "netlink_request.h"
 #include "wire.h"
 
-/* What a request says of an attachment; 0 and "" where it says nothing. */
+/* The rule of a request; fields are 0 or "" if the request lacks the attribute. */
 static struct ipcuckoo_rule get_rule(struct nlattr **attrs)
 {
 	struct ipcuckoo_rule rule = {
@@ -37,7 +37,7 @@ static struct ipcuckoo_rule get_rule(struct nlattr **attrs)
 	return rule;
 }
 
-/* What goes with LOG is an error without it. */
+/* Parse the attributes of logging. Without LOG, the others are an error. */
 static int get_log(struct genl_info *info, struct ipcuckoo_rule *rule)
 {
 	struct nlattr **attrs = info->attrs, *group = attrs[IPCUCKOO_A_LOG_GROUP];
@@ -165,7 +165,7 @@ int ipcuckoo_nl_attach_doit(struct sk_buff *skb, struct genl_info *info)
 	return ipcuckoo_nl_reply_end(info, &reply, err);
 }
 
-/* What narrows the choice of a set's attachments. */
+/* Attributes that select some of a set's attachments. */
 static const u8 selector_attrs[] = {
 	IPCUCKOO_A_DIRECTION, IPCUCKOO_A_VERDICT, IPCUCKOO_A_DEV,
 	IPCUCKOO_A_MARK, IPCUCKOO_A_MARK_MASK, IPCUCKOO_A_ORDER,
@@ -184,7 +184,9 @@ static struct nlattr *first_selector_attr(struct genl_info *info)
 	return attr;
 }
 
-/* Blame what does not go with the number, or with ALL, or the number 0. */
+/* Refuse a selection that has an id together with other selectors, ALL together with
+ * others, or the id 0.
+ */
 static int refuse_selector(struct genl_info *info)
 {
 	struct nlattr *bad = info->attrs[IPCUCKOO_A_SET] ?: first_selector_attr(info);
@@ -196,7 +198,9 @@ static int refuse_selector(struct genl_info *info)
 	return -EINVAL;
 }
 
-/* One of: a number, a name with what narrows the choice, ALL. */
+/* Parse which attachments to detach: an id; or the name of a set, with or without further
+ * selectors; or ALL.
+ */
 static int get_selector(struct genl_info *info, u32 *id, const char **name)
 {
 	struct nlattr **attrs = info->attrs, *narrow = first_selector_attr(info);
@@ -250,7 +254,7 @@ int ipcuckoo_nl_detach_doit(struct sk_buff *skb, struct genl_info *info)
 	return ipcuckoo_nl_reply_end(info, &reply, err);
 }
 
-/* cb->args[0] counts what was dumped. */
+/* cb->args[0] is the number of attachments that were dumped so far. */
 int ipcuckoo_nl_attach_get_dumpit(struct sk_buff *skb, struct netlink_callback *cb)
 {
 	struct ipcuckoo_net *pernet = ipcuckoo_net(sock_net(skb->sk));

@@ -62,7 +62,7 @@ int ipcuckoo_nl_entry_del_doit(struct sk_buff *skb, struct genl_info *info)
 	return ipcuckoo_nl_reply_batch(info, &reply, err, &result);
 }
 
-/* The single entry of a request, and where it is. */
+/* Get the single entry of a request. @at is its position, for error messages. */
 static int get_entry(struct genl_info *info, struct ipcuckoo_entry *entry,
 		     struct ipcuckoo_batch_cursor *at)
 {
@@ -82,9 +82,10 @@ static int get_entry(struct genl_info *info, struct ipcuckoo_entry *entry,
 	return -EINVAL;
 }
 
-/* In family any a mapped address is an IPv4 address, which was looked for as
- * such; packets that carry it match short IPv6 prefixes as well, unless something
- * longer decides, and that all of IPv4 is.
+/* Find the entry that decides about an address, as look-ups of packets do. In a set of
+ * family any, ipcuckoo_set_normalize() has made @entry the IPv4 form of an IPv4-mapped
+ * address @asked. If no IPv4 entry covers it, a short IPv6 prefix may: IPv4 entries count
+ * as longer, so they come first.
  */
 static bool find_entry(struct ipcuckoo_set *set, const struct ipcuckoo_entry *asked,
 		       const struct ipcuckoo_entry *entry, u8 *len)
@@ -137,7 +138,7 @@ int ipcuckoo_nl_entry_test_doit(struct sk_buff *skb, struct genl_info *info)
 	return ipcuckoo_nl_reply_end(info, &reply, err);
 }
 
-/* Where a dump of entries is, and of what. */
+/* State of a dump of entries, in cb->ctx. */
 struct entry_dump {
 	struct ipcuckoo_set *set;
 	u64 pos;
@@ -154,7 +155,7 @@ int ipcuckoo_nl_entry_get_done(struct netlink_callback *cb)
 	return 0;
 }
 
-/* Bytes that an entry takes in a message, with what is kept for it. */
+/* Bytes that an entry and its extensions take in a message. */
 static size_t dump_size(const struct ipcuckoo_entries *e, enum ipcuckoo_kind kind,
 			const struct ipcuckoo_value *value)
 {
@@ -173,11 +174,11 @@ static size_t dump_size(const struct ipcuckoo_entries *e, enum ipcuckoo_kind kin
 /**
  * struct dump_run - entries of one kind that go into one message
  * @kind:	the kind
- * @begin:	position to begin at
+ * @begin:	position of the first
  * @end:	position behind the last
- * @now:	the time; entries that have ended are passed over
- * @except:	there are exceptions among them
- * @full:	the message has no room for the next one
+ * @now:	the current second since boot; expired entries are left out
+ * @except:	some of the entries are exceptions
+ * @full:	the message has no room for the next entry
  */
 struct dump_run {
 	enum ipcuckoo_kind kind;
@@ -188,8 +189,10 @@ struct dump_run {
 	bool full;
 };
 
-/* Put as many entries of one kind as fit, with what is kept for them, into so
- * much room. Returns whether there are any.
+/* Put entries of one kind into a message, as many as fit into @room bytes with their
+ * extensions. The extensions are only counted here: see put_exts().
+ *
+ * Return: true if there is any entry. Sets @end at the end of the contents.
  */
 static bool put_entries(struct sk_buff *skb, struct ipcuckoo_entries *e,
 			struct dump_run *run, size_t room, bool *end)
@@ -225,7 +228,7 @@ static bool put_entries(struct sk_buff *skb, struct ipcuckoo_entries *e,
 	return attr;
 }
 
-/* Something that is kept for the entries of a run. */
+/* Put one extension of the entries of a run into a message. */
 static void put_exts(struct sk_buff *skb, struct ipcuckoo_entries *e,
 		     const struct dump_run *run, enum ipcuckoo_wire_ext_id ext)
 {
@@ -245,10 +248,12 @@ static void put_exts(struct sk_buff *skb, struct ipcuckoo_entries *e,
 	skb_put_zero(skb, nla_padlen(nla_len(attr)));
 }
 
-/* Put as many entries as fit into a message: of one kind where the set keeps
- * anything for its entries, exceptions included, so that what is kept is of all
- * entries of the message; otherwise of one kind after the other, each once. Returns
- * whether there may be room for more in the message.
+/* Put one run of entries of a kind, with their extensions, into a message. In sets with
+ * extensions or exceptions a message has one run only, because the attribute of an
+ * extension has values for all entries of the message. In other sets the caller adds runs
+ * of the other kinds to the same message.
+ *
+ * Return: true if another run may follow in this message.
  */
 static bool dump_run(struct sk_buff *skb, struct ipcuckoo_entries *e, u64 *pos,
 		     bool *end)
@@ -273,7 +278,9 @@ static bool dump_run(struct sk_buff *skb, struct ipcuckoo_entries *e, u64 *pos,
 	return any && !*end && !ipcuckoo_entries_has_exts(e) && !run.full;
 }
 
-/* Not in a .start handler, whose errors would come without a sentence. */
+/* Find the set when the first message is dumped. A .start handler could not report an error
+ * with a message.
+ */
 static int begin_dump(struct netlink_callback *cb, struct entry_dump *dump)
 {
 	struct ipcuckoo_set *set;
@@ -294,9 +301,9 @@ static int begin_dump(struct netlink_callback *cb, struct entry_dump *dump)
 	return 0;
 }
 
-/* The set's mutex is held for one message at a time. A change between two of
- * them is told by NLM_F_DUMP_INTR; if it was one after which positions mean
- * nothing any more, the dump ends there.
+/* Dump entries. The set's mutex is held for one message at a time. If the contents change
+ * between two messages, the next one has the flag NLM_F_DUMP_INTR. If a table was replaced
+ * (e->layout), the position is invalid, and the dump ends.
  */
 int ipcuckoo_nl_entry_get_dumpit(struct sk_buff *skb, struct netlink_callback *cb)
 {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* What all handlers of requests use: see netlink_request.h. */
+/* Helpers of all handlers of requests: see netlink_request.h. */
 #include <linux/module.h>
 #include <linux/netlink.h>
 #include <net/genetlink.h>
@@ -24,7 +24,9 @@ u32 ipcuckoo_nl_u32(struct nlattr **attrs, int attr, u32 otherwise)
 	return attrs[attr] ? nla_get_u32(attrs[attr]) : otherwise;
 }
 
-/* An attribute that the request has to have: NULL, with an error, if not. */
+/* Get an attribute that the request must have. Return: NULL if it is missing, and then the
+ * extended ACK says so.
+ */
 struct nlattr *ipcuckoo_nl_need(struct nlattr **attrs, int type,
 				struct netlink_ext_ack *extack)
 {
@@ -50,7 +52,9 @@ struct nlattr *ipcuckoo_nl_need(struct nlattr **attrs, int type,
 	return attrs[type];
 }
 
-/* The name in an attribute: NULL, with an error, if it is none that sets have. */
+/* Get the name of a set from an attribute. Return: NULL if it is not valid, and then the
+ * extended ACK says so.
+ */
 const char *ipcuckoo_nl_check_name(const struct nlattr *attr,
 				   struct netlink_ext_ack *extack)
 {
@@ -61,7 +65,9 @@ const char *ipcuckoo_nl_check_name(const struct nlattr *attr,
 	return NULL;
 }
 
-/* The name of a set: NULL, with an error, if it is missing or bad. */
+/* Get the name of the set in a request. Return: NULL if it is missing or not valid, and
+ * then the extended ACK says so.
+ */
 const char *ipcuckoo_nl_name(struct nlattr **attrs,
 			     struct netlink_ext_ack *extack)
 {
@@ -76,7 +82,7 @@ int ipcuckoo_nl_no_such_set(struct nlattr **attrs, struct netlink_ext_ack *extac
 	return -ENOENT;
 }
 
-/* The set that a request names, held. */
+/* Find the set that a request names. Return: the set with a reference, or ERR_PTR(). */
 struct ipcuckoo_set *ipcuckoo_nl_set(struct net *net, struct nlattr **attrs,
 				     struct netlink_ext_ack *extack)
 {
@@ -89,7 +95,9 @@ struct ipcuckoo_set *ipcuckoo_nl_set(struct net *net, struct nlattr **attrs,
 	return set ?: ERR_PTR(ipcuckoo_nl_no_such_set(attrs, extack));
 }
 
-/* The set that a request names, held and locked. */
+/* Find and lock the set that a request names. Return: the set with a reference, to be
+ * released with ipcuckoo_nl_put_set(), or ERR_PTR().
+ */
 struct ipcuckoo_set *ipcuckoo_nl_locked_set(struct genl_info *info)
 {
 	struct ipcuckoo_set *set = ipcuckoo_nl_set(genl_info_net(info), info->attrs,
@@ -113,7 +121,7 @@ void ipcuckoo_nl_put_set(struct ipcuckoo_set *set)
 	ipcuckoo_set_put(set);
 }
 
-/* What an error means, for those that can happen anywhere. */
+/* Messages for errors that many handlers can return. */
 static const struct {
 	int err;
 	const char *sentence;
@@ -146,7 +154,7 @@ static const struct {
 	  "out of memory" },
 };
 
-/* Let a sentence go with an error. */
+/* Put the message for an error, if there is one, into the extended ACK. Return: @err. */
 int ipcuckoo_nl_explain(struct netlink_ext_ack *extack, int err)
 {
 	unsigned int i;
@@ -157,7 +165,9 @@ int ipcuckoo_nl_explain(struct netlink_ext_ack *extack, int err)
 	return err;
 }
 
-/* ALL and a name exclude each other. */
+/* Get the name of the set in a request, or NULL if the request has the flag ALL. It must
+ * not have both.
+ */
 int ipcuckoo_nl_name_or_all(struct genl_info *info, const char **name)
 {
 	*name = NULL;
@@ -174,8 +184,8 @@ int ipcuckoo_nl_name_or_all(struct genl_info *info, const char **name)
 
 /* Replies */
 
-/* A reply is begun before anything is changed, so that a change never fails for
- * want of memory to tell of it.
+/* Allocate a reply. Handlers do this before they change anything, so that a change never
+ * succeeds without memory for its reply.
  */
 int ipcuckoo_nl_reply_begin(struct genl_info *info,
 			    struct ipcuckoo_nl_reply *reply)
@@ -188,14 +198,14 @@ int ipcuckoo_nl_reply_begin(struct genl_info *info,
 	return 0;
 }
 
-/* Replies are small: all of any fits. */
+/* Put a number into a reply. Replies are small, so it always fits. */
 void ipcuckoo_nl_reply_u32(struct ipcuckoo_nl_reply *reply, int attr, u32 value)
 {
 	WARN_ON_ONCE(nla_put_u32(reply->skb, attr, value));
 }
 
-/* Send a reply, or with an error drop it. A client that does not read its
- * socket does without; what it asked for is done.
+/* Send a reply; or, if @err, drop it. An error of sending is ignored: a client that does
+ * not read its socket misses the reply, but the change was made.
  */
 int ipcuckoo_nl_reply_end(struct genl_info *info,
 			  struct ipcuckoo_nl_reply *reply, int err)
@@ -209,8 +219,9 @@ int ipcuckoo_nl_reply_end(struct genl_info *info,
 	return 0;
 }
 
-/* Begin a message of a dump; cb->seq says of which state of things it tells.
- * Returns NULL if there is no room.
+/* Begin a message of a dump. The caller has set cb->seq: if it differs from that of the
+ * previous message, the dump is inconsistent (NLM_F_DUMP_INTR). Return: NULL if there is no
+ * room.
  */
 void *ipcuckoo_nl_dump_put(struct sk_buff *skb, struct netlink_callback *cb,
 			   u8 cmd)
@@ -226,7 +237,7 @@ void *ipcuckoo_nl_dump_put(struct sk_buff *skb, struct netlink_callback *cb,
 
 /* Entries */
 
-/* As many comments as entries, none too long, and no more than these. */
+/* Are there exactly @total comments, each terminated and none too long? */
 static bool comments_fit(const struct nlattr *attr, u32 total)
 {
 	const char *p = nla_data(attr), *end = p + nla_len(attr);
@@ -251,7 +262,7 @@ static bool timeouts_fit(const struct nlattr *attr, u32 total)
 	return true;
 }
 
-/* What comes with the entries of a request that may bring something. */
+/* Get the extensions of the entries of a request, and check their sizes and timeouts. */
 static int get_exts(struct genl_info *info, struct ipcuckoo_batch *batch, u32 total)
 {
 	const struct ipcuckoo_wire_ext *ext;
@@ -280,7 +291,7 @@ static int get_exts(struct genl_info *info, struct ipcuckoo_batch *batch, u32 to
 	return 0;
 }
 
-/* Does the set keep what comes with the entries? */
+/* Does the set have the extensions that the request sets? */
 int ipcuckoo_nl_check_exts(struct genl_info *info, const struct ipcuckoo_set *set)
 {
 	const struct ipcuckoo_wire_ext *ext;
@@ -299,7 +310,7 @@ int ipcuckoo_nl_check_exts(struct genl_info *info, const struct ipcuckoo_set *se
 	return 0;
 }
 
-/* The packed entries of a request, one at least; nothing comes with them. */
+/* Get the packed entries of a request, which must have at least one. Ignores extensions. */
 int ipcuckoo_nl_get_entries(struct genl_info *info, struct ipcuckoo_batch *batch,
 			    u32 *total)
 {
@@ -329,7 +340,7 @@ int ipcuckoo_nl_get_entries(struct genl_info *info, struct ipcuckoo_batch *batch
 	return -EINVAL;
 }
 
-/* The packed entries of an addition, and what comes with them. */
+/* Get the packed entries of a request to add, with their extensions. */
 int ipcuckoo_nl_get_batch(struct genl_info *info, struct ipcuckoo_batch *batch)
 {
 	u32 total;
@@ -337,7 +348,9 @@ int ipcuckoo_nl_get_batch(struct genl_info *info, struct ipcuckoo_batch *batch)
 	return ipcuckoo_nl_get_entries(info, batch, &total) ?: get_exts(info, batch, total);
 }
 
-/* Point at the entry that is to blame, or at what has no room for all. */
+/* Put the entry at fault into the extended ACK: its attribute, and its index in the cookie.
+ * If the error is not about one entry, the attribute is that of the set or shadow.
+ */
 void ipcuckoo_nl_blame_entry(struct genl_info *info,
 			     const struct ipcuckoo_batch_cursor *at)
 {
@@ -355,7 +368,7 @@ void ipcuckoo_nl_blame_entry(struct genl_info *info,
 	extack->cookie_len = sizeof(at->index);
 }
 
-/* Answer for a batch that was applied, or was not. */
+/* Send the reply to a request to add or delete a batch, or its error. */
 int ipcuckoo_nl_reply_batch(struct genl_info *info, struct ipcuckoo_nl_reply *reply,
 			    int err, const struct ipcuckoo_change_result *result)
 {
@@ -370,7 +383,7 @@ int ipcuckoo_nl_reply_batch(struct genl_info *info, struct ipcuckoo_nl_reply *re
 	return ipcuckoo_nl_reply_end(info, reply, err);
 }
 
-/* What is refused whatever the entries are. */
+/* Can entries be deleted from this set at all? */
 int ipcuckoo_nl_check_delete(struct genl_info *info, const struct ipcuckoo_set *set)
 {
 	if (ipcuckoo_set_deletes(set))

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* What all handlers of requests use: parsing, sentences for errors, replies. */
+/* Helpers of all handlers of requests: parsing, error messages, replies. */
 #ifndef _IPCUCKOO_NETLINK_REQUEST_H
 #define _IPCUCKOO_NETLINK_REQUEST_H
 

@@ -14,7 +14,7 @@
 #include "usage.h"
 #include "wire.h"
 
-/* The type of a new set, and what its filter is like if it has one. */
+/* Parse the shape of the filter of a new set. For exact types there must be none. */
 static int get_shape(struct genl_info *info, u8 type, u32 maxelem,
 		     struct ipcuckoo_filter_shape *shape)
 {
@@ -48,7 +48,7 @@ static int get_shape(struct genl_info *info, u8 type, u32 maxelem,
 	return -ERANGE;
 }
 
-/* What a new set keeps for its entries. */
+/* Parse and check the extensions of a new set, and its forceadd. */
 static int get_exts(struct genl_info *info, struct ipcuckoo_set_options *options)
 {
 	struct nlattr **attrs = info->attrs;
@@ -87,7 +87,7 @@ static struct ipcuckoo_notes get_notes(struct nlattr **attrs)
 	};
 }
 
-/* Fill the low bytes of a mask, as they travel. */
+/* Read a mask in network byte order: 16 bytes, or 4 for the low half of IPv4. */
 static void get_bitmask(const struct nlattr *attr, struct ipcuckoo_mask *mask)
 {
 	const u8 *data = nla_data(attr);
@@ -111,7 +111,9 @@ static void get_netmask(u8 len, bool v6, struct ipcuckoo_mask *mask)
 		mask->bits.hi = ~0ULL << (64 - len);
 }
 
-/* A mask goes with one family, for an address has its bits. */
+/* Parse the mask of a new set. The set must be of one family, because its addresses must
+ * have as many bits as the mask.
+ */
 static int get_mask(struct genl_info *info, u8 type, u8 family,
 		    struct ipcuckoo_mask *mask)
 {
@@ -211,7 +213,9 @@ int ipcuckoo_nl_set_del_doit(struct sk_buff *skb, struct genl_info *info)
 	return err;
 }
 
-/* The second set of a request: NULL, with an error, if its name is missing or bad. */
+/* Get the name of the second set in a request. Return: NULL if it is missing or not valid,
+ * and then the extended ACK says so.
+ */
 static const char *other_name(struct genl_info *info)
 {
 	struct nlattr *attr = ipcuckoo_nl_need(info->attrs, IPCUCKOO_A_SET_TO, info->extack);
@@ -353,7 +357,7 @@ int ipcuckoo_nl_set_get_doit(struct sk_buff *skb, struct genl_info *info)
 	return ipcuckoo_nl_reply_end(info, &reply, err);
 }
 
-/* Where a dump of sets is. */
+/* State of a dump of sets, in cb->ctx: the name of the set dumped last. */
 struct set_dump {
 	char last[IPCUCKOO_NAME_SIZE];
 };

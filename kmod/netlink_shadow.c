@@ -47,7 +47,7 @@ int ipcuckoo_nl_shadow_new_doit(struct sk_buff *skb, struct genl_info *info)
 	return ipcuckoo_nl_reply_end(info, &reply, err);
 }
 
-/* The shadow that a request names, held. */
+/* Find the shadow that a request names. Return: the shadow with a reference, or ERR_PTR(). */
 static struct ipcuckoo_shadow *get_shadow(struct sk_buff *skb, struct genl_info *info)
 {
 	struct nlattr *attr = ipcuckoo_nl_need(info->attrs, IPCUCKOO_A_SHADOW,
