@@ -4,43 +4,44 @@
  *
  *	sets		a line for each set
  *	attachments	a line for each attachment, with its counters
- *	set/NAME	reads as the summary of a set. Takes commands, one a line:
- *			+ADDR or +PREFIX to add, -ADDR or -PREFIX to delete,
- *			/ to delete all. Adding what is there and deleting what
- *			is not is no error, as in xt_recent.
+ *	set/NAME	reading it shows a summary of the set. Writing to it runs commands,
+ *			one per line: +ADDR or +PREFIX adds an entry, -ADDR or -PREFIX
+ *			deletes one, / deletes all entries. Adding an entry that exists,
+ *			or deleting one that does not, is not an error, as in xt_recent.
  *
- * A write is whole lines: one that does not end in a newline is refused, for
- * half an address may be another one. All lines are parsed and checked before
- * any is applied, and several are applied in one step. Errors are those of
- * netlink (uapi/ipcuckoo.h); EMSGSIZE: the write is larger than WRITE_MAX.
+ * A write must consist of whole lines. A write that does not end in a newline is refused,
+ * because the first half of an address can be another valid address. All lines are parsed
+ * and checked before any is applied. If there are several, packets see their changes in
+ * one step. Errors are those of netlink (uapi/ipcuckoo.h), and EMSGSIZE for a write of
+ * more than WRITE_MAX bytes.
  *
- * Opening the file of a set finds the set of that name and holds it: what is
- * read and written then is that set's, though it may be renamed or swapped
- * meanwhile. When it is destroyed reads and writes fail with ENOENT.
+ * open() of a set's file finds the set by name and takes a reference. The file then reads
+ * and writes this set, even after the set was renamed or swapped. After the set was
+ * destroyed, reads and writes fail with ENOENT.
  *
- * How a file goes
- * ---------------
+ * When a set's file is removed
+ * ----------------------------
  *
- * Whoever reads or writes a file may wait for user space for as long as he
- * likes: the memory he reads to or writes from can be that of a FUSE file
- * system. proc_remove() waits for him. So no file is removed while it is open:
- * otherwise a request to destroy a set, which holds a lock of generic netlink,
- * could be held up, and with it generic netlink of the whole machine.
+ * A process that reads or writes a file can wait for user space for any time, because the
+ * buffer that it passes can be memory of a FUSE file system. proc_remove() waits until
+ * such calls have returned. So a file must not be removed while it is open: otherwise a
+ * request to destroy a set, which holds a lock of generic netlink, could block, and with
+ * it all of generic netlink on the machine.
  *
- * In place of that the file of a set belongs to the name of the set. It counts
- * how often it is open, under ipcuckoo_net.mutex, under which open() also finds
- * the set. When no set has the name any more the file is removed at once if it
- * is not open, otherwise by a work item after the last close; that file cannot
- * be opened meanwhile (ENOENT). If a set of that name is made before, the file
- * is used again. proc_remove() then waits only for calls of open() that found no
- * set and for the end of calls of release(), which take no lock but
- * ipcuckoo_net.mutex; whoever removes a file does not hold it.
+ * Instead, a file belongs to a name, not to a set. It counts its opens under
+ * ipcuckoo_net.mutex; open() finds the set under the same mutex. When no set has the name
+ * any more, the file is removed at once if it is not open, and otherwise by a work item
+ * after the last close. Until then open() fails with ENOENT. If a set of that name is
+ * created before the file was removed, the file is used again. So proc_remove() waits
+ * only for calls of open() that found no set, and for calls of release() that are about
+ * to return. Both take no lock but ipcuckoo_net.mutex, which callers of proc_remove() do
+ * not hold.
  *
- * An open file, the two lists included, holds its network namespace and the
- * module, so that neither can end, and remove files, while it is open: rmmod
- * answers that the module is in use. release() gives the module back before it
- * has returned. That is safe, because the end of the module removes the file, or
- * waits for the work item that does, and that waits for release() to return.
+ * An open file, also one of the two lists, has references to its network namespace and to
+ * the module. So while it is open neither can end and remove files; rmmod fails because
+ * the module is in use. release() drops the reference to the module before it returns.
+ * This is safe: unloading the module removes the file, or waits for the work item that
+ * removes it, and proc_remove() waits until release() has returned.
  */
 #include <linux/module.h>
 #include <linux/proc_fs.h>
@@ -56,7 +57,7 @@
 #include "set.h"
 #include "usage.h"
 
-/* Bytes of one write; more than cat or dd write at a time. */
+/* Maximum bytes of one write; more than cat or dd write at a time. */
 #define WRITE_MAX	SZ_1M
 
 static const char *type_name(u8 type)
@@ -81,14 +82,14 @@ static const char *family_name(u8 family)
 	return names[family];
 }
 
-/* Only those who may read sets by netlink may read them here. */
+/* Reading sets needs the same capability here as with netlink. */
 static bool capable_in(const struct net *net)
 {
 	return ns_capable(ipcuckoo_net_owner(net), CAP_NET_ADMIN);
 }
 
-/* The network namespace of a file that is being opened, held with the module
- * until put_holds(); or NULL if either is about to end.
+/* Take references to the network namespace of a file that is being opened, and to the
+ * module; put_holds() drops them. Return: the namespace, or NULL if either is ending.
  */
 static struct net *get_holds(const struct inode *inode)
 {
@@ -111,12 +112,12 @@ static void put_holds(struct net *net)
 /* The two lists */
 
 /**
- * struct list_reader - a list that is open
+ * struct list_reader - state of an open list
  * @net:	its network namespace
- * @last:	name of the set before the one that is to be shown next, so that a
- *		read goes on where the one before it ended
- * @shown:	name of the set that was shown last, perhaps in vain: its line may
- *		have found no room
+ * @last:	name of the last set whose line is complete: the next read shows the set
+ *		behind it
+ * @shown:	name of the set that was shown last. seq_file may have discarded its line
+ *		for want of room, and shows the set again then
  */
 struct list_reader {
 	struct net *net;
@@ -158,7 +159,7 @@ static int list_release(struct inode *inode, struct file *file)
 	return 0;
 }
 
-/* seq_file begins at 0, or goes on where it was. */
+/* seq_file starts at position 0, or continues where it stopped. */
 static void *sets_start(struct seq_file *m, loff_t *pos)
 {
 	struct list_reader *reader = m->private;
@@ -315,13 +316,13 @@ static const struct proc_ops attachments_file_ops = {
 /* The files of sets */
 
 /**
- * struct set_file - the file of the set of a name
+ * struct set_file - the file for the set of a name
  * @node:	in ipcuckoo_proc.files
  * @unused:	in ipcuckoo_proc.unused, or empty
- * @pde:	what procfs has
- * @opens:	how often it is open; under ipcuckoo_net.mutex
- * @named:	there is a set of that name, or there will be in a moment; likewise
- * @name:	its name
+ * @pde:	its procfs entry
+ * @opens:	how many times it is open; under ipcuckoo_net.mutex
+ * @named:	a set has the name, or is about to get it; under ipcuckoo_net.mutex
+ * @name:	the name
  */
 struct set_file {
 	struct rb_node node;
@@ -355,7 +356,7 @@ static bool file_less(struct rb_node *a, const struct rb_node *b)
 		      rb_entry(b, struct set_file, node)->name) < 0;
 }
 
-/* What procfs keeps of a file, about: it does not tell. */
+/* Estimated bytes that procfs allocates for a file. */
 #define PDE_SIZE	256
 
 static size_t file_size(void)
@@ -363,7 +364,7 @@ static size_t file_size(void)
 	return kmalloc_size_roundup(sizeof(struct set_file)) + PDE_SIZE;
 }
 
-/* Remove a file that cannot be opened and that nobody finds any more. */
+/* Remove a file that is not open and is not in ipcuckoo_proc.files any more. */
 static void remove_file(struct set_file *file, struct ipcuckoo_mem *mem)
 {
 	proc_remove(file->pde);
@@ -385,8 +386,8 @@ static struct set_file *take_unused(struct ipcuckoo_net *pernet)
 	return file;
 }
 
-/* Under names: a set that is being made with such a name either found the file,
- * which is then in use, or makes another one when this is done.
+/* Remove the unused files. This takes ipcuckoo_net.names to exclude ipcuckoo_proc_add(),
+ * which either uses a file again before this, or creates a new one after this.
  */
 static void removal_work(struct work_struct *work)
 {
@@ -400,7 +401,9 @@ static void removal_work(struct work_struct *work)
 	mutex_unlock(&pernet->names);
 }
 
-/* Hold the set that a file belongs to, and keep the file. NULL if there is none. */
+/* Take a reference to the set that has the name of a file, and count the file as open.
+ * Return: NULL if no set has the name.
+ */
 static struct ipcuckoo_set *use_file(struct ipcuckoo_net *pernet, struct set_file *file)
 {
 	struct ipcuckoo_set *set;
@@ -549,10 +552,10 @@ static bool reuse_file(struct ipcuckoo_net *pernet, const char *name)
 }
 
 /**
- * ipcuckoo_proc_add() - have a file for the set of a name
- * @pernet:	namespace, whose mutex of names is held
- * @name:	the name, which no set has yet. From now on one may get it; or give
- *		it back with ipcuckoo_proc_del()
+ * ipcuckoo_proc_add() - make sure that there is a file for a name
+ * @pernet:	namespace; the caller holds @pernet->names
+ * @name:	a name that no set has. The caller then gives it to a set, or calls
+ *		ipcuckoo_proc_del() on failure
  *
  * Context: process context; takes the namespace's mutex.
  * Return: 0, -ENOMEM, -EDQUOT, or -EINTR for a fatal signal.
@@ -587,14 +590,14 @@ err_uncharge:
 }
 
 /**
- * ipcuckoo_proc_del() - no set has a name any more
- * @pernet:	namespace, whose mutex of names is held
- * @name:	the name
+ * ipcuckoo_proc_del() - remove the file of a name
+ * @pernet:	namespace; the caller holds @pernet->names
+ * @name:	a name that no set has any more
  *
- * Removes the file, or lets it be removed when it is open no more.
+ * If the file is open, it is removed after the last close.
  *
- * Context: process context; takes the namespace's mutex. Waits for nobody who may
- * be waiting for user space.
+ * Context: process context; takes the namespace's mutex. Does not wait for a process that
+ * may be waiting for user space.
  */
 void ipcuckoo_proc_del(struct ipcuckoo_net *pernet, const char *name)
 {
@@ -613,7 +616,7 @@ void ipcuckoo_proc_del(struct ipcuckoo_net *pernet, const char *name)
 }
 
 /**
- * ipcuckoo_proc_init_net() - make the directory of a namespace
+ * ipcuckoo_proc_init_net() - create the directory of a namespace
  * @pernet:	namespace
  *
  * Return: 0 or -ENOMEM.
@@ -639,8 +642,8 @@ int ipcuckoo_proc_init_net(struct ipcuckoo_net *pernet)
 
 /**
  * ipcuckoo_proc_exit_net() - remove the directory of a namespace
- * @pernet:	namespace; its sets are gone, and no file is open, for each holds the
- *		namespace and the module
+ * @pernet:	namespace; its sets are destroyed. No file is open, because an open file
+ *		has references to the namespace and the module
  */
 void ipcuckoo_proc_exit_net(struct ipcuckoo_net *pernet)
 {

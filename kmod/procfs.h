@@ -14,10 +14,10 @@ struct proc_dir_entry;
  * struct ipcuckoo_proc - the files of a network namespace
  * @dir:	/proc/net/ipcuckoo
  * @set_dir:	its directory "set"
- * @files:	files in "set", by name; under ipcuckoo_net.mutex, and changed under
- *		ipcuckoo_net.names only
- * @unused:	those of them that @removal is to remove; under ipcuckoo_net.mutex
- * @removal:	removes them
+ * @files:	files in "set", by name; under ipcuckoo_net.mutex. Changed only by holders
+ *		of ipcuckoo_net.names
+ * @unused:	the files that @removal is to remove; under ipcuckoo_net.mutex
+ * @removal:	work item that removes the files in @unused
  */
 struct ipcuckoo_proc {
 	struct proc_dir_entry *dir;

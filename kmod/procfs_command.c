@@ -25,8 +25,9 @@ struct command {
 	struct ipcuckoo_entry entry;
 };
 
-/* What the parsers below take and others would read as something else: octets
- * and lengths with leading zeros, groups of more than four digits.
+/* Are all numbers written in the one usual way? in4_pton() and in6_pton() also accept
+ * octets with leading zeros, which other parsers read as octal, and groups of more than
+ * four digits; kstrtou8() accepts lengths with leading zeros.
  */
 static bool plain_numbers(const char *text)
 {
@@ -89,7 +90,7 @@ static int parse_command(const struct ipcuckoo_set *set, const char *line,
 	}
 }
 
-/* Add or delete an entry. A line says nothing else of it: it gets the set's timeout. */
+/* Add or delete an entry. A line has no attributes: the entry gets the set's timeout. */
 static int apply_command(struct ipcuckoo_set *set, struct ipcuckoo_entries *e,
 			 struct command *command)
 {
@@ -104,7 +105,7 @@ static int apply_command(struct ipcuckoo_set *set, struct ipcuckoo_entries *e,
 	return err == -ENOENT ? 0 : err;
 }
 
-/* A single command changes the contents in place, as a batch of one entry. */
+/* Apply a single command to the set's contents directly, as a batch of one entry. */
 static int apply_single(struct ipcuckoo_set *set, const struct command *command)
 {
 	struct ipcuckoo_change_result result;
@@ -119,7 +120,9 @@ static int apply_single(struct ipcuckoo_set *set, const struct command *command)
 	       ipcuckoo_change_del(set, &batch, true, &result);
 }
 
-/* The commands that a write comes to: those behind its last flush. */
+/* The index behind the last flush; the flush makes all commands before it needless. Return:
+ * 0 if there is no flush.
+ */
 static size_t after_flush(const struct command *commands, size_t count)
 {
 	while (count && commands[count - 1].type != COMMAND_FLUSH)
@@ -127,8 +130,8 @@ static size_t after_flush(const struct command *commands, size_t count)
 	return count;
 }
 
-/* Several commands are applied to contents aside, which then replace those of the
- * set: packets see them in one step. What a flush deletes again is not added first.
+/* Apply several commands to scratch contents, which then replace those of the set: so
+ * packets see all changes in one step. Commands before a flush are skipped.
  */
 static int apply_commands(struct ipcuckoo_set *set, struct command *commands,
 			  size_t count)
@@ -164,11 +167,11 @@ static size_t count_lines(const char *text)
 /**
  * ipcuckoo_proc_run() - parse and apply the commands of a write
  * @set:	set
- * @text:	commands, each ends in a newline; changed by this
+ * @text:	commands, each terminated by a newline; modified
  *
  * Context: process context; takes the set's mutex.
- * Return: 0, -ENOENT if the set was destroyed, or an error as uapi/ipcuckoo.h has it; then
- * nothing has changed.
+ * Return: 0; -ENOENT if the set was destroyed, or another error of uapi/ipcuckoo.h, and
+ * then nothing has changed.
  */
 int ipcuckoo_proc_run(struct ipcuckoo_set *set, char *text)
 {
