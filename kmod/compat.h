@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* What differs between the kernels this builds for: 6.1 and later, with or without procfs, IPv6,
- * hooks at the ingress of devices, and more than one processor.
+/* Differences between the kernels that the module can be built for: 6.1 and later, with or
+ * without procfs, IPv6, ingress hooks and SMP.
  */
 #ifndef _IPCUCKOO_COMPAT_H
 #define _IPCUCKOO_COMPAT_H
@@ -31,7 +31,7 @@ static inline struct nlattr **ipcuckoo_dump_attrs(struct netlink_callback *cb)
 #endif
 }
 
-/* What the family's callbacks are told of the operation. */
+/* The type of the operation that is passed to the family's pre_doit(). */
 #if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 2, 0)
 #define ipcuckoo_genl_op	genl_split_ops
 #else

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Samples of what matches: every N-th packet, counted on each CPU, and of these
- * no more than RATE in a second. Netfilter's loggers write them, so that they
- * look like those of a rule of iptables or nftables.
+ * Logging of samples: every N-th packet that matches an attachment, counted on each CPU,
+ * and of these at most RATE per second. Netfilter's loggers write them, so that they look
+ * like those of a rule of iptables or nftables.
  */
 #include <linux/bitops.h>
 #include <linux/jiffies.h>
@@ -21,8 +21,8 @@ static enum nf_log_type log_type(const struct ipcuckoo_rule *rule)
 	return rule->log.to == IPCUCKOO_LOG_NFLOG ? NF_LOG_TYPE_ULOG : NF_LOG_TYPE_LOG;
 }
 
-/* The loggers of a rule, by family: the last is that of ingress. A kernel without IPv6 has no
- * packets of it, and no logger for them.
+/* The families for which rules need loggers: the last one at ingress, the others elsewhere.
+ * A kernel without IPv6 has no logger for it.
  */
 static const u8 families[] = {
 	NFPROTO_IPV4,
@@ -38,14 +38,16 @@ static bool needs(const struct ipcuckoo_rule *rule, u8 family)
 			       (rule->place == IPCUCKOO_PLACE_INGRESS);
 }
 
-/* Modules of loggers are loaded by a work item. A request must not wait for
- * modprobe: it holds cb_lock of generic netlink, and as soon as anybody registers a
- * family, which modprobe itself may, every request on the machine would wait.
- * One bit for each family and type.
+/* A work item loads the modules of loggers. A request must not wait for modprobe: it holds
+ * cb_lock of generic netlink for reading. If any task, perhaps modprobe itself, registers
+ * a family meanwhile, it waits for cb_lock for writing, and every further request on the
+ * machine waits for that task.
+ *
+ * The bitmaps below have a bit for each family and type of logger.
  */
 #define LOGGERS		(ARRAY_SIZE(families) * NF_LOG_TYPE_MAX)
 
-/* How long it counts that a module could not be loaded. */
+/* For how long a failure to load a module is remembered, in jiffies. */
 #define TRIED		(10 * HZ)
 
 static unsigned long loading;
@@ -61,7 +63,9 @@ static void load(struct work_struct *work)
 			       bit % NF_LOG_TYPE_MAX);
 		WRITE_ONCE(tried_at[bit], jiffies);
 		set_bit(bit, &tried);
-		/* Whoever sees that it is not being loaded sees that it was tried. */
+		/* If hold() sees the bit cleared in loading, it sees the bit set in tried:
+		 * pairs with test_bit_acquire().
+		 */
 		smp_mb__before_atomic();
 		clear_bit(bit, &loading);
 	}
@@ -88,7 +92,7 @@ static int hold(int family, enum nf_log_type type)
 }
 
 /**
- * ipcuckoo_log_exit() - the module is about to go
+ * ipcuckoo_log_exit() - wait for the work item, before the module is unloaded
  */
 void ipcuckoo_log_exit(void)
 {
@@ -96,12 +100,12 @@ void ipcuckoo_log_exit(void)
 }
 
 /**
- * ipcuckoo_log_get() - hold the loggers that a rule asks for
+ * ipcuckoo_log_get() - take references to the loggers that a rule needs
  * @rule:	rule
  *
  * Context: process context.
- * Return: 0, -EAGAIN while a module is being loaded for it: ask again soon, or
- * -ENOPROTOOPT if the kernel has no such logger.
+ * Return: 0; -EAGAIN while a logger's module is being loaded, so that the caller should try
+ * again soon; -ENOPROTOOPT if the kernel has no such logger.
  */
 int ipcuckoo_log_get(const struct ipcuckoo_rule *rule)
 {
@@ -122,7 +126,7 @@ err_get:
 }
 
 /**
- * ipcuckoo_log_put() - let go of the loggers of a rule
+ * ipcuckoo_log_put() - drop the references to the loggers of a rule
  * @rule:	rule
  */
 void ipcuckoo_log_put(const struct ipcuckoo_rule *rule)
@@ -135,14 +139,14 @@ void ipcuckoo_log_put(const struct ipcuckoo_rule *rule)
 }
 
 /**
- * ipcuckoo_log() - log a packet that matched, if its turn has come
- * @at:		attachment that asks for it
- * @set:	the set it matched in
- * @packets:	how many matched on this CPU, this one included
+ * ipcuckoo_log() - log a packet that matched, if it is the N-th and within the rate
+ * @at:		the attachment, whose rule has logging
+ * @set:	the set that the packet matched
+ * @packets:	number of matches on this CPU, including this one
  * @skb:	the packet
- * @state:	the hook's
+ * @state:	the hook state
  *
- * Context: a packet's.
+ * Context: softirq or process context, under rcu_read_lock().
  */
 void ipcuckoo_log(struct ipcuckoo_attachment *at, const struct ipcuckoo_set *set,
 		  u64 packets, const struct sk_buff *skb,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Samples of what matches an attachment, for the kernel log or for nflog. */
+/* Logs samples of the packets that match an attachment, to the kernel log or to nflog. */
 #ifndef _IPCUCKOO_LOG_H
 #define _IPCUCKOO_LOG_H
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The module: what is begun and ended, in which order, also for each namespace. */
+/* Initialises and exits the module and its network namespaces, in the right order. */
 #include <linux/module.h>
 #include <net/genetlink.h>
 
@@ -25,7 +25,7 @@ static int __net_init net_begin(struct net *net)
 	return ipcuckoo_proc_init_net(pernet);
 }
 
-/* The core waits for readers after this and before net_end(). */
+/* The core waits for a grace period between this and net_end_batch(). */
 static void __net_exit net_pre_end(struct net *net)
 {
 	ipcuckoo_attach_exit_net(ipcuckoo_net(net));
@@ -40,8 +40,9 @@ static void __net_exit net_end(struct net *net)
 	ipcuckoo_proc_exit_net(pernet);
 }
 
-/* What retires is charged to an account in struct ipcuckoo_net, which the core
- * frees after this. All namespaces of a batch wait for the same grace periods.
+/* Retiring memory is charged to the account in struct ipcuckoo_net, which the core frees
+ * after this function returns. So this waits until all of it is freed. First net_end() for
+ * all namespaces, then the waits: so the whole batch waits for the same grace periods.
  */
 static void __net_exit net_end_batch(struct list_head *nets)
 {
@@ -101,7 +102,7 @@ static void __exit ipcuckoo_exit(void)
 	ipcuckoo_nl_exit();
 	ipcuckoo_attach_exit();
 	unregister_pernet_subsys(&net_ops);
-	/* Callbacks of ours may still be queued. */
+	/* call_rcu() callbacks of this module may still be queued. */
 	rcu_barrier();
 	ipcuckoo_set_exit();
 	ipcuckoo_mem_exit();
