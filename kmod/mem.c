@@ -2,11 +2,11 @@
 /*
  * Memory of the tables.
  *
- * kvmalloc() would round a table up to a power of two (kmalloc) or to a
- * multiple of 2 MiB (huge vmalloc). A table of a million hosts is worth 2 MiB,
- * so that rounding could double what an operator was promised. Here an area is
- * rounded to its slab size up to one page, to pages above, and is mapped with
- * huge pages only where that wastes next to nothing.
+ * kvmalloc() would round the size of a table up to a power of two (kmalloc) or to a
+ * multiple of 2 MiB (huge vmalloc). A table of a million hosts needs about 2 MiB, so that
+ * rounding could double it. Here the size of an area is rounded up to a power of two if it
+ * is at most a page, and to whole pages if it is larger. It is rounded to huge pages, and
+ * mapped with them, only if that wastes very little.
  */
 #include <linux/err.h>
 #include <linux/errno.h>
@@ -21,22 +21,21 @@
 
 struct workqueue_struct *ipcuckoo_free_wq;
 
-/* Memory that retires does not count towards the limit up to this share of it,
- * or up to this much. So whoever has to wait gets this much for it: to delete and
- * add entries at the limit takes one wait for so many bytes, not one an entry.
+/* Retiring memory does not count towards the limit, up to limit >> RETIRING_SHARE_SHIFT or
+ * RETIRING_MIN, whichever is more. So a writer that deletes and adds entries at the limit
+ * waits for a grace period once for so many bytes, not once for each entry.
  */
 #define RETIRING_SHARE_SHIFT	4
 #define RETIRING_MIN		SZ_1M
 
-/* Huge mappings save TLB misses; they may cost this share of an area. */
+/* Huge mappings save TLB misses. Rounding for them may waste size >> HUGE_WASTE_SHIFT. */
 #define HUGE_WASTE_SHIFT	6
 
 /**
- * ipcuckoo_area_round() - what an allocation will really take
- * @size:	bytes asked for, not 0
+ * ipcuckoo_area_round() - round a size as ipcuckoo_area_alloc() does
+ * @size:	bytes, not 0
  *
- * Return: @size rounded as the allocator will round it; rounding that again
- * changes nothing.
+ * Return: the bytes that an area of @size takes. Rounding them again changes nothing.
  */
 size_t ipcuckoo_area_round(size_t size)
 {
@@ -51,8 +50,8 @@ size_t ipcuckoo_area_round(size_t size)
 	return size;
 }
 
-/* A failure is reported to whoever asked, not to the log; and no process shall
- * be killed for the sake of a size that somebody mistyped.
+/* Allocation flags: the caller reports a failure, so no warning in the kernel log. And the
+ * OOM killer must not kill a process because a user mistyped a size.
  */
 static void *allocate(size_t size)
 {
@@ -61,7 +60,7 @@ static void *allocate(size_t size)
 
 	if (size <= PAGE_SIZE)
 		return kmalloc(size, gfp);
-	/* Page after page, vmalloc() would take what others need next. */
+	/* vmalloc() allocates page by page, and would exhaust all memory before it fails. */
 	if ((long)(size >> PAGE_SHIFT) >= si_mem_available())
 		return NULL;
 	if (IS_ALIGNED(size, PMD_SIZE))
@@ -70,14 +69,14 @@ static void *allocate(size_t size)
 }
 
 /**
- * ipcuckoo_mem_init() - be able to free what retires
+ * ipcuckoo_mem_init() - create the workqueue that frees retired memory
  *
  * Context: before the first account is opened.
  * Return: 0 or -ENOMEM.
  */
 int ipcuckoo_mem_init(void)
 {
-	/* Freeing must go on when there is no memory for another thread. */
+	/* WQ_MEM_RECLAIM: freeing must continue if there is no memory for a worker thread. */
 	ipcuckoo_free_wq = alloc_workqueue("ipcuckoo_free",
 					   WQ_UNBOUND | WQ_MEM_RECLAIM, 0);
 	return ipcuckoo_free_wq ? 0 : -ENOMEM;
@@ -94,10 +93,10 @@ void ipcuckoo_mem_exit(void)
 }
 
 /**
- * ipcuckoo_mem_open() - begin an account
+ * ipcuckoo_mem_open() - initialise an account
  * @mem:	zeroed memory
- * @limit:	bytes that may be charged; 0: no limit
- * @reap:	frees the records of the account: ipcuckoo_record_reap()
+ * @limit:	maximum number of bytes that can be charged; 0: no limit
+ * @reap:	work function that frees retired records: ipcuckoo_record_reap()
  */
 void ipcuckoo_mem_open(struct ipcuckoo_mem *mem, unsigned long limit, work_func_t reap)
 {
@@ -118,11 +117,11 @@ static bool retires(struct ipcuckoo_mem *mem)
 }
 
 /**
- * ipcuckoo_mem_close() - wait until all that retires was freed
- * @mem:	account; nobody charges or retires anything any more
+ * ipcuckoo_mem_close() - wait until all retiring memory was freed
+ * @mem:	account; no code charges to it or retires memory of it any more
  *
- * After this nobody uses @mem: what is freed last lets go of it under mem->lock,
- * and retires() has taken that lock since.
+ * After this no code uses @mem: the code that frees the last memory accesses @mem for the
+ * last time under mem->lock, and retires() took that lock after it.
  *
  * Context: process context, may sleep.
  */
@@ -131,15 +130,16 @@ void ipcuckoo_mem_close(struct ipcuckoo_mem *mem)
 	wait_event(mem->wait, !retires(mem));
 }
 
-/* What of the memory that retires does not count. */
+/* The part of the retiring memory that does not count towards the limit. */
 static unsigned long not_counted(const struct ipcuckoo_mem *mem, unsigned long limit)
 {
 	return min_t(unsigned long, READ_ONCE(mem->retiring),
 		     max_t(unsigned long, limit >> RETIRING_SHARE_SHIFT, RETIRING_MIN));
 }
 
-/* The lock keeps @used and @retiring together: a table that is freed between
- * reading one and the other would count in one of them.
+/* Charge memory unless that exceeds the limit. Near the limit this takes the lock, so that
+ * used and retiring are of one moment: of a table that is freed between reading the one and
+ * the other, only one would be reduced.
  */
 static bool charge(struct ipcuckoo_mem *mem, size_t size)
 {
@@ -158,7 +158,7 @@ static bool charge(struct ipcuckoo_mem *mem, size_t size)
 	return fits;
 }
 
-/* Not even all that retires would be enough. */
+/* Would @size bytes exceed the limit even after all retiring memory was freed? */
 static bool hopeless(struct ipcuckoo_mem *mem, size_t size)
 {
 	unsigned long used;
@@ -176,8 +176,9 @@ static bool charged_or_hopeless(struct ipcuckoo_mem *mem, size_t size, bool *cha
 	return *charged || hopeless(mem, size);
 }
 
-/* A grace period or a few, and the time that it takes to free so much. What
- * frees it needs no lock that the caller may hold.
+/* Wait until enough retiring memory was freed: for one or several grace periods, and for
+ * the time that freeing takes. The work items that free it need no lock that the caller can
+ * hold.
  */
 static noinline bool charge_later(struct ipcuckoo_mem *mem, size_t size)
 {
@@ -190,14 +191,14 @@ static noinline bool charge_later(struct ipcuckoo_mem *mem, size_t size)
 }
 
 /**
- * ipcuckoo_mem_charge_as() - put memory on an account
+ * ipcuckoo_mem_charge_as() - charge memory to an account
  * @mem:	account
  * @size:	bytes, rounding included
- * @how:	what to do past the limit
+ * @how:	what to do if that exceeds the limit
  *
  * Context: process context, may sleep unless @how is IPCUCKOO_CHARGE_TRY.
- * Return: false past the account's limit, or if a fatal signal came while it
- * waited.
+ * Return: false if the limit would be exceeded, or a fatal signal ended the wait; always
+ * true if @how is IPCUCKOO_CHARGE_ANYWAY.
  */
 bool ipcuckoo_mem_charge_as(struct ipcuckoo_mem *mem, size_t size,
 			    enum ipcuckoo_charge how)
@@ -215,12 +216,12 @@ bool ipcuckoo_mem_charge_as(struct ipcuckoo_mem *mem, size_t size,
 }
 
 /**
- * ipcuckoo_mem_charge() - put memory that is needed on an account
+ * ipcuckoo_mem_charge() - charge memory to an account, and wait if necessary
  * @mem:	account
  * @size:	bytes, rounding included
  *
  * Context: process context, may sleep.
- * Return: as ipcuckoo_mem_charge_as() for IPCUCKOO_CHARGE_WAIT.
+ * Return: as ipcuckoo_mem_charge_as() with IPCUCKOO_CHARGE_WAIT.
  */
 bool ipcuckoo_mem_charge(struct ipcuckoo_mem *mem, size_t size)
 {
@@ -228,7 +229,7 @@ bool ipcuckoo_mem_charge(struct ipcuckoo_mem *mem, size_t size)
 }
 
 /**
- * ipcuckoo_mem_uncharge() - take memory off its account
+ * ipcuckoo_mem_uncharge() - uncharge memory
  * @mem:	account
  * @size:	bytes, which have been freed
  *
@@ -240,9 +241,9 @@ void ipcuckoo_mem_uncharge(struct ipcuckoo_mem *mem, size_t size)
 }
 
 /**
- * ipcuckoo_mem_retire() - memory will be freed once readers have left
+ * ipcuckoo_mem_retire() - announce memory that will be freed after a grace period
  * @mem:	account
- * @size:	bytes, which stay charged until then
+ * @size:	bytes, which stay charged until they are freed
  *
  * Context: any but hard interrupts.
  */
@@ -254,10 +255,9 @@ void ipcuckoo_mem_retire(struct ipcuckoo_mem *mem, size_t size)
 }
 
 /**
- * ipcuckoo_mem_release() - memory that retired was freed
- * @mem:	account; the caller must not touch it after this
- * @size:	bytes that ipcuckoo_mem_retire() was told of; they have been
- *		uncharged
+ * ipcuckoo_mem_release() - report that retired memory was freed
+ * @mem:	account; may be closed and freed as soon as nothing retires in it any more
+ * @size:	bytes that were passed to ipcuckoo_mem_retire(), freed and uncharged
  *
  * Context: any but hard interrupts.
  */
@@ -273,7 +273,7 @@ void ipcuckoo_mem_release(struct ipcuckoo_mem *mem, size_t size)
  * ipcuckoo_object_alloc() - allocate zeroed memory for a structure
  * @mem:	account to charge
  * @size:	bytes
- * @how:	what to do past the limit
+ * @how:	what to do if that exceeds the limit
  *
  * Context: process context, may sleep.
  * Return: memory to be freed with ipcuckoo_object_free(), or ERR_PTR(-EDQUOT,
@@ -294,10 +294,10 @@ void *ipcuckoo_object_alloc(struct ipcuckoo_mem *mem, size_t size,
 }
 
 /**
- * ipcuckoo_object_free() - free what ipcuckoo_object_alloc() gave
+ * ipcuckoo_object_free() - free and uncharge memory of ipcuckoo_object_alloc()
  * @object:	the structure
- * @mem:	the account it was charged to
- * @size:	bytes that were asked for
+ * @mem:	the account to which it was charged
+ * @size:	the size that was passed to ipcuckoo_object_alloc()
  */
 void ipcuckoo_object_free(void *object, struct ipcuckoo_mem *mem, size_t size)
 {
@@ -306,15 +306,15 @@ void ipcuckoo_object_free(void *object, struct ipcuckoo_mem *mem, size_t size)
 }
 
 /**
- * ipcuckoo_area_alloc() - allocate zeroed memory
+ * ipcuckoo_area_alloc() - allocate zeroed memory for an array
  * @area:	set on success
  * @mem:	account to charge
  * @size:	bytes
- * @how:	what to do past the limit
+ * @how:	what to do if that exceeds the limit
  *
  * Context: process context, may sleep.
- * Return: 0, -EDQUOT past the account's limit, -EINTR if a fatal signal came
- * while it waited, or -ENOMEM.
+ * Return: 0, -EDQUOT if that would exceed the limit, -EINTR if a fatal signal ended the
+ * wait, or -ENOMEM.
  */
 int ipcuckoo_area_alloc(struct ipcuckoo_area *area, struct ipcuckoo_mem *mem,
 			size_t size, enum ipcuckoo_charge how)
@@ -332,9 +332,9 @@ int ipcuckoo_area_alloc(struct ipcuckoo_area *area, struct ipcuckoo_mem *mem,
 }
 
 /**
- * ipcuckoo_area_free() - free what ipcuckoo_area_alloc() gave
- * @area:	an area, or a zeroed one
- * @mem:	the account it was charged to
+ * ipcuckoo_area_free() - free and uncharge an area
+ * @area:	area of ipcuckoo_area_alloc(), or a zeroed one
+ * @mem:	the account to which it was charged
  *
  * Context: process context.
  */

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Memory: allocated by the page, accounted, limited.
+ * Memory: allocation by the page, accounting, limits.
  *
- * What readers may still use is freed after a grace period. It stays charged
- * until it is freed; in between it is "retiring". Whoever retires memory says so
- * with ipcuckoo_mem_retire(), and after it was freed and uncharged with
- * ipcuckoo_mem_release(), so that others can tell whether waiting will give them
- * what the limit refuses now.
+ * Memory that readers may still use is freed after a grace period. It stays charged until
+ * it is freed; meanwhile it is "retiring". The code that retires memory calls
+ * ipcuckoo_mem_retire() first, and ipcuckoo_mem_release() after the memory was freed and
+ * uncharged. So an allocation that exceeds the limit can find out whether it would succeed
+ * after a wait.
  */
 #ifndef _IPCUCKOO_MEM_H
 #define _IPCUCKOO_MEM_H
@@ -22,19 +22,18 @@
 struct ipcuckoo_record;
 
 /**
- * struct ipcuckoo_mem - an account that allocations are charged to
+ * struct ipcuckoo_mem - an account to which allocations are charged
  * @used:	bytes charged now
- * @limit:	bytes that may be charged; 0: no limit
- * @lock:	protects what follows; taken in softirq too, innermost
- * @retiring:	bytes of @used that will be freed without anybody's doing
- * @wait:	woken when some of @retiring were freed
- * @retired:	records that nobody finds any more, whose grace period has not
- *		begun; see value.c
- * @leaving:	records whose grace period is under way
- * @reaping:	@reap is queued or runs
- * @reap:	frees @leaving
+ * @limit:	maximum of @used; 0: no limit
+ * @lock:	protects the fields below; an innermost lock, taken in softirq too
+ * @retiring:	those bytes of @used that will be freed after a grace period
+ * @wait:	woken when retiring memory was freed
+ * @retired:	retired records that wait for the next grace period; see value.c
+ * @leaving:	retired records whose grace period has begun
+ * @reaping:	@reap is queued or running
+ * @reap:	work item that frees @leaving
  *
- * One per network namespace.
+ * There is one in each network namespace.
  */
 struct ipcuckoo_mem {
 	atomic_long_t used;
@@ -49,13 +48,12 @@ struct ipcuckoo_mem {
 };
 
 /**
- * enum ipcuckoo_charge - what to do when the limit refuses memory
- * @IPCUCKOO_CHARGE_TRY: fail. For work that can be left undone, such as shrinking
- *		a table
- * @IPCUCKOO_CHARGE_WAIT: wait for memory that retires, if it will be enough; fail
- *		otherwise
- * @IPCUCKOO_CHARGE_ANYWAY: wait likewise, then exceed the limit. For the few bytes
- *		that it takes to free many
+ * enum ipcuckoo_charge - what to do if an allocation would exceed the limit
+ * @IPCUCKOO_CHARGE_TRY: fail. For optional work, such as shrinking a table
+ * @IPCUCKOO_CHARGE_WAIT: wait until retiring memory was freed, if that will be enough;
+ *		fail otherwise
+ * @IPCUCKOO_CHARGE_ANYWAY: as IPCUCKOO_CHARGE_WAIT, but exceed the limit instead of
+ *		failing. For small allocations that are needed to free much more
  */
 enum ipcuckoo_charge {
 	IPCUCKOO_CHARGE_TRY,
@@ -66,14 +64,14 @@ enum ipcuckoo_charge {
 /**
  * struct ipcuckoo_area - one allocation
  * @data:	zeroed memory, or NULL
- * @size:	bytes that it really takes, rounding included
+ * @size:	bytes allocated, rounding included
  */
 struct ipcuckoo_area {
 	void *data;
 	size_t size;
 };
 
-/* Frees what has retired. Its work takes no lock but that of an account. */
+/* Frees retired memory. Its work items take no lock but ipcuckoo_mem.lock. */
 extern struct workqueue_struct *ipcuckoo_free_wq;
 
 int ipcuckoo_mem_init(void);
@@ -96,7 +94,7 @@ int ipcuckoo_area_alloc(struct ipcuckoo_area *area, struct ipcuckoo_mem *mem,
 void ipcuckoo_area_free(struct ipcuckoo_area *area, struct ipcuckoo_mem *mem);
 size_t ipcuckoo_area_round(size_t size);
 
-/* Why ipcuckoo_mem_charge() returned false. */
+/* The error to return after ipcuckoo_mem_charge() returned false. */
 static inline int ipcuckoo_mem_refusal(void)
 {
 	return fatal_signal_pending(current) ? -EINTR : -EDQUOT;
