@@ -2,25 +2,24 @@
 /**
  * DOC: Values
  *
- * A record has what its set was made with and little more: after the header come
- * the hits and the skbinfo, as far as there are any.
+ * A record takes memory only for the extensions of its set: the counters and the skbinfo,
+ * if the set has them, follow struct ipcuckoo_record.
  *
- * Readers find a record through a slot, under rcu_read_lock(), and count in it.
- * It is freed after a grace period, so that a packet may still be counted for
- * an entry that was just deleted. A shadow that begins with the contents of its
- * set shares their records: what is counted meanwhile is not lost when it is
- * swapped in.
+ * Readers find a record through a slot, under rcu_read_lock(), and count packets in it.
+ * The record is freed after a grace period, so a packet may be counted for an entry that
+ * was just deleted. A shadow that starts with a copy of its set's entries shares their
+ * records: so packets that are counted before the commit are not lost.
  *
  * Freeing records
  * ---------------
  *
- * A record that no table has any more retires: it is put on a list of its
- * account, ipcuckoo_mem.retired. The list waits for one grace period as a whole
- * (ipcuckoo_record_reap()), while those that retire meanwhile are collected for
- * the next one. So a grace period serves any number of records, nobody waits for
- * it, and it takes no memory.
+ * When no table has a record any more, it retires: it is added to the list
+ * ipcuckoo_mem.retired. The whole list waits for one grace period
+ * (ipcuckoo_record_reap()); records that retire meanwhile are collected for the next one.
+ * So one grace period serves any number of records, no caller waits for it, and it needs
+ * no memory.
  *
- * Comments are for the writer alone; readers never look at them.
+ * Only the writer reads and writes comments.
  */
 #include <linux/err.h>
 #include <linux/sched.h>
@@ -44,7 +43,7 @@ static size_t record_size(u32 options)
 	return sizeof(struct ipcuckoo_record) + hits_size(options) + info_size(options);
 }
 
-/* What the allocator takes for a record without its comment, and for that. */
+/* Allocated bytes of a record without its comment, and of the comment. */
 static size_t record_memory(u32 options)
 {
 	return kmalloc_size_roundup(record_size(options));
@@ -55,11 +54,11 @@ static size_t comment_memory(const char *comment)
 	return comment ? kmalloc_size_roundup(strlen(comment) + 1) : 0;
 }
 
-/* What follows in a record must be aligned as it follows. */
+/* The counters and the skbinfo are aligned, because they follow without padding. */
 static_assert(sizeof(struct ipcuckoo_record) % __alignof__(struct ipcuckoo_hits) == 0);
 static_assert(sizeof(struct ipcuckoo_hits) % __alignof__(struct ipcuckoo_skbinfo) == 0);
 
-/* Records freed between two looks at the scheduler. */
+/* Records freed between two calls of cond_resched(). */
 #define REAP_BATCH	4096
 
 /**
@@ -100,7 +99,7 @@ const char *ipcuckoo_record_comment(struct ipcuckoo_record *r)
 }
 
 /**
- * ipcuckoo_record_memory() - what a record takes
+ * ipcuckoo_record_memory() - how much memory does a record take?
  * @r:		record, or NULL
  *
  * Context: the writer.
@@ -111,7 +110,9 @@ size_t ipcuckoo_record_memory(const struct ipcuckoo_record *r)
 	return r ? record_memory(r->options) + comment_memory(r->comment) : 0;
 }
 
-/* A counter that is not given is left alone: a packet may be counting in it. */
+/* Set the counters that the request sets. Do not write the others: a packet may be
+ * counting in them.
+ */
 static void set_hits(struct ipcuckoo_hits *hits, const struct ipcuckoo_entry_attrs *attrs)
 {
 	if (attrs->packets != IPCUCKOO_COUNTER_KEEP)
@@ -120,7 +121,7 @@ static void set_hits(struct ipcuckoo_hits *hits, const struct ipcuckoo_entry_att
 		atomic64_set(&hits->bytes, attrs->bytes);
 }
 
-/* A record with a copy of the comment, if there is to be one. */
+/* Allocate a record, with a copy of the comment if @len is not 0. */
 static struct ipcuckoo_record *alloc_record(u32 options, const char *comment, u32 len)
 {
 	const gfp_t gfp = GFP_KERNEL_ACCOUNT | __GFP_NOWARN;
@@ -163,10 +164,10 @@ static int make_record(struct ipcuckoo_record **made, u32 options,
 }
 
 /**
- * ipcuckoo_value_make() - make what is kept for a new entry
- * @value:	set; a record in it belongs to the caller
- * @options:	of the set
- * @attrs:	what the request says
+ * ipcuckoo_value_make() - make the value of a new entry
+ * @value:	filled in; the caller owns the record in it
+ * @options:	options of the set
+ * @attrs:	attributes of the entry in the request
  * @mem:	account to charge
  *
  * Context: process context, may sleep.
@@ -185,19 +186,20 @@ int ipcuckoo_value_make(struct ipcuckoo_value *value, u32 options,
 }
 
 /**
- * ipcuckoo_value_update() - an entry that is there is added once more
- * @value:	what is kept for it; changed to what shall be from now on
- * @fresh:	what was made for it; what is left of it is to be given back
- * @attrs:	what the request says
+ * ipcuckoo_value_update() - update the value of an entry that is added again
+ * @value:	its value, which is replaced
+ * @fresh:	value made from the request; the caller must put its record afterwards
+ * @attrs:	attributes of the entry in the request
  * @live:	packets may be using @value
  *
- * As with ipset: deadline, skbinfo and comment are what is said now, each
- * counter goes on unless it is said, too. A record that is live stays where it is, so
- * that no packet is counted in vain. One that a set and a shadow share belongs
- * to neither, and is replaced: the set's stays as it is until the shadow is
- * swapped in, and a shadow's as it was when it was made. So of a shared record
- * nothing but the hits ever changes, and each of the two writers may look at
- * the rest without the other's mutex.
+ * As in ipset, the request replaces deadline, skbinfo and comment; a counter continues
+ * unless the request sets it.
+ *
+ * A live record is changed in place, so that all packets count in the same record. A
+ * record that a set and a shadow share is never changed, but for its counters; it is
+ * replaced in the table of the one that is updated. So the set's entry stays the same
+ * until the commit, the shadow's stays as it was copied, and each of the two writers can
+ * read the record without the other's mutex.
  *
  * Context: the writer.
  */
@@ -233,7 +235,7 @@ void ipcuckoo_value_update(struct ipcuckoo_value *value,
 }
 
 /**
- * ipcuckoo_record_get() - one more table has a record
+ * ipcuckoo_record_get() - take a reference to a record, for another table
  * @r:		record, or NULL
  */
 void ipcuckoo_record_get(struct ipcuckoo_record *r)
@@ -242,7 +244,9 @@ void ipcuckoo_record_get(struct ipcuckoo_record *r)
 		refcount_inc(&r->ref);
 }
 
-/* Nobody finds a record any more. Its comment nobody else has looked at. */
+/* Retire a record that is in no table any more. Readers never access the comment, so it is
+ * freed at once.
+ */
 static void retire(struct ipcuckoo_record *r, struct ipcuckoo_mem *mem)
 {
 	size_t comment = comment_memory(r->comment);
@@ -265,9 +269,9 @@ static void retire(struct ipcuckoo_record *r, struct ipcuckoo_mem *mem)
 }
 
 /**
- * ipcuckoo_record_put() - a table has a record no longer
+ * ipcuckoo_record_put() - drop a table's reference to a record
  * @r:		record, or NULL
- * @mem:	the account it was charged to
+ * @mem:	the account to which it was charged
  *
  * Context: process context; takes the account's lock.
  */
@@ -277,7 +281,7 @@ void ipcuckoo_record_put(struct ipcuckoo_record *r, struct ipcuckoo_mem *mem)
 		retire(r, mem);
 }
 
-/* A part of a list, and what it took. */
+/* Free up to REAP_BATCH records of a list; set @size to their bytes. Return: the rest. */
 static struct ipcuckoo_record *free_some(struct ipcuckoo_record *r, size_t *size)
 {
 	struct ipcuckoo_record *next;
@@ -293,15 +297,15 @@ static struct ipcuckoo_record *free_some(struct ipcuckoo_record *r, size_t *size
 }
 
 /**
- * ipcuckoo_record_reap() - free records whose grace period is over
- * @work:	the account's
+ * ipcuckoo_record_reap() - free records whose grace period has ended
+ * @work:	ipcuckoo_mem.reap.work
  *
- * While mem->reaping is set nobody else queues the work or touches mem->leaving.
- * What is moved there is so before the work is queued, and so before the grace
- * period begins that it waits for. The account may end as soon as nothing retires
- * and mem->reaping is cleared, so that both are done last, under its lock.
+ * While mem->reaping is set, no other code queues the work or accesses mem->leaving.
+ * Records are moved to mem->leaving before the work is queued, so before its grace period
+ * begins. ipcuckoo_mem_close() returns as soon as nothing retires and mem->reaping is
+ * clear. So this function changes both last, under mem->lock.
  *
- * Context: the account's work.
+ * Context: work item.
  */
 void ipcuckoo_record_reap(struct work_struct *work)
 {

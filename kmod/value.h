@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Values: what a set keeps for an entry besides the entry, if it was made with
- * options. A deadline and the flag of an exception stand in arrays parallel to
- * the slots of a table, and so does a pointer to a record of the rest, which
- * stays where it is while its entry moves.
+ * Values: the extensions that are stored for an entry, if the set was created with options
+ * for them. A table has arrays parallel to its slots for deadlines, for the flag of
+ * exceptions, and for pointers to records. A record has the other extensions, and stays
+ * where it is when its entry moves to another slot.
  */
 #ifndef _IPCUCKOO_VALUE_H
 #define _IPCUCKOO_VALUE_H
@@ -16,30 +16,29 @@
 #include "ipcuckoo.h"
 #include "mem.h"
 
-/* The parallel arrays that a table has. */
+/* The parallel arrays that a table can have. */
 enum {
 	IPCUCKOO_EXT_EXPIRES	= 1 << 0,
 	IPCUCKOO_EXT_NOMATCH	= 1 << 1,
 	IPCUCKOO_EXT_RECORDS	= 1 << 2,
 };
 
-/* The options for which there are records. */
+/* The options for which entries have records. */
 #define IPCUCKOO_RECORD_OPTIONS \
 	(IPCUCKOO_O_COUNTERS | IPCUCKOO_O_COMMENT | IPCUCKOO_O_SKBINFO)
 
-/* Packets and bytes that an entry decided about. */
+/* Packets that matched an entry, and their bytes. */
 struct ipcuckoo_hits {
 	atomic64_t packets;
 	atomic64_t bytes;
 };
 
 /**
- * struct ipcuckoo_skbinfo - what packets of an entry are given
- * @mark:	for attachments that mark: the bits replaced in the high half,
- *		what they become in the low half, so that both are of one
- *		moment (on a 32-bit machine they may not, for a packet); 0:
- *		the attachment says
- * @prio:	kept for ipset's sake
+ * struct ipcuckoo_skbinfo - the skbinfo of an entry
+ * @mark:	for attachments with the verdict mark: the mask in the high half, the mark
+ *		in the low half; 0: use those of the attachment. They are in one word so that
+ *		packets read both from one moment, except on 32-bit machines
+ * @prio:	stored for compatibility with ipset, without effect
  * @queue:	likewise
  */
 struct ipcuckoo_skbinfo {
@@ -50,13 +49,12 @@ struct ipcuckoo_skbinfo {
 
 /**
  * struct ipcuckoo_record - counters, skbinfo and comment of an entry
- * @comment:	terminated, NULL for none; readers never look at it
- * @next:	in place of it, when no table has the record any more: the next
- *		one that retires. So freeing a record takes no memory, and a record
- *		has no field for it
- * @ref:	tables that have it: that of a set, those of its shadows
- * @options:	which of counters and skbinfo it has; they follow in this order,
- *		see value.c
+ * @comment:	zero-terminated, NULL for none; for the writer only
+ * @next:	next retired record. Replaces @comment when no table has the record any
+ *		more, so that retiring a record needs no memory
+ * @ref:	number of tables that have the record: of a set and of its shadows
+ * @options:	which extensions it has. The counters and the skbinfo follow the structure
+ *		in this order
  */
 struct ipcuckoo_record {
 	union {
@@ -68,10 +66,10 @@ struct ipcuckoo_record {
 } __aligned(8);
 
 /**
- * struct ipcuckoo_value - what is kept for an entry
- * @record:	its record, or NULL where there are none
- * @expires:	the second since boot from which on it matches no more; 0: never
- * @nomatch:	it is an exception from shorter prefixes
+ * struct ipcuckoo_value - the extensions stored for an entry
+ * @record:	its record; NULL if the set has no records
+ * @expires:	the second since boot in which it expires; 0: never
+ * @nomatch:	it is an exception
  */
 struct ipcuckoo_value {
 	struct ipcuckoo_record *record;
@@ -80,14 +78,14 @@ struct ipcuckoo_value {
 };
 
 /**
- * struct ipcuckoo_entry_attrs - what a request says of an entry
- * @timeout:	seconds; 0: it stays
+ * struct ipcuckoo_entry_attrs - the extensions that a request sets for an entry
+ * @timeout:	seconds; 0: it never expires
  * @nomatch:	it is an exception
- * @packets:	to begin with, or IPCUCKOO_COUNTER_KEEP
+ * @packets:	new value of the counter, or IPCUCKOO_COUNTER_KEEP
  * @bytes:	likewise
  * @info:	skbinfo
- * @comment:	not terminated, NULL for none
- * @comment_len: its bytes
+ * @comment:	not necessarily zero-terminated; NULL for none
+ * @comment_len: length of @comment
  */
 struct ipcuckoo_entry_attrs {
 	u32 timeout;
@@ -99,7 +97,7 @@ struct ipcuckoo_entry_attrs {
 	u32 comment_len;
 };
 
-/* What a request says of an entry when it says nothing. */
+/* The attributes of an entry if the request has none: only the timeout of its set. */
 static inline struct ipcuckoo_entry_attrs ipcuckoo_entry_attrs_default(u32 timeout)
 {
 	return (struct ipcuckoo_entry_attrs){
@@ -109,19 +107,21 @@ static inline struct ipcuckoo_entry_attrs ipcuckoo_entry_attrs_default(u32 timeo
 	};
 }
 
-/* Seconds since boot, sleep included: a ban for an hour ends after an hour. */
+/* Seconds since boot, including time in suspend: so a timeout of an hour is an hour. */
 static inline u32 ipcuckoo_now(void)
 {
 	return ktime_get_boottime_seconds();
 }
 
-/* Nothing ends before its time: up to a second is added. */
+/* The second in which a timeout ends. Rounded up by one second at most, so that no entry
+ * expires too early.
+ */
 static inline u32 ipcuckoo_deadline(u32 timeout)
 {
 	return timeout ? ipcuckoo_now() + timeout + 1 : 0;
 }
 
-/* Seconds that are left, at least one: 0 would mean for ever. */
+/* The rest of a timeout in seconds: at least 1, because 0 means no timeout. */
 static inline u32 ipcuckoo_seconds_left(u32 expires, u32 now)
 {
 	return expires ? max(expires - now, 2U) - 1 : 0;
