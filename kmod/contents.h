@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The contents of a set, as the files that work on them share them: version.c
- * (replaces the tables), usage.c (counts), rebuild.c (makes tables and hints anew),
- * entries.c (adds and deletes), gc.c (removes what has expired) and lookup.c
- * (answers packets).
+ * The contents of a set: structures shared by version.c (replaces tables), usage.c
+ * (counts), rebuild.c (makes new tables and hints), entries.c (adds and deletes entries),
+ * gc.c (removes expired entries) and lookup.c (answers packets).
  */
 #ifndef _IPCUCKOO_CONTENTS_H
 #define _IPCUCKOO_CONTENTS_H
@@ -17,23 +16,23 @@
 #include "table.h"
 
 /**
- * struct ipcuckoo_version - all that one look-up uses, behind one pointer
- * @table:	one a kind, NULL while there are no such entries
- * @hint:	one a family; NULL as long as there was no prefix
- * @filter:	in place of all these, where contents are approximate; NULL
- *		while they are empty
- * @lpm:	some entries have timeouts, or are exceptions: an address matches if the
- *		longest entry that covers it and has not expired is no exception.
- *		Otherwise it matches if any entry covers it
- * @free_parts:	what no later version has: a bit for each of @table, then @hint,
- *		then @filter. Readers never look at this and what follows
- * @mem:	account of it all
+ * struct ipcuckoo_version - all that one look-up reads, behind one pointer
+ * @table:	a table for each kind; may be NULL if there are no such entries
+ * @hint:	a hint for each family; NULL if there was never a prefix
+ * @filter:	for approximate contents, instead of tables and hints; NULL until it is
+ *		allocated
+ * @lpm:	tables have deadlines or exceptions: an address matches if the longest entry
+ *		that covers it and has not expired is no exception. Otherwise it matches if
+ *		any entry covers it
+ * @free_parts:	IPCUCKOO_PART_*: tables, hints and filter that no later version shares, to be
+ *		freed with this version. Readers do not use this and the following fields
+ * @mem:	account to which all of it is charged
  * @retiring:	bytes that will be freed with it
- * @work:	frees it
+ * @work:	work item that frees it
  *
- * Growth replaces one table and carries the others over to a new version.
- * The tables of an old version that were replaced are never changed again;
- * those carried over are, under the same sequence.
+ * To replace one table, a new version is published, which shares the other tables with
+ * the old one. A table that was replaced is never changed again. Shared tables are still
+ * changed, under the same sequence number.
  */
 struct ipcuckoo_version {
 	struct ipcuckoo_table *table[IPCUCKOO_KINDS];
@@ -48,27 +47,27 @@ struct ipcuckoo_version {
 
 /**
  * struct ipcuckoo_entries - the contents of a set
- * @guard:	sequence and lock shared by all tables and hints
- * @version:	the current version, never NULL
- * @mutex:	serialises writers
- * @mem:	account for the memory
- * @queue:	memory for searches, while one is at work
- * @live:	there may be readers; false for a shadow
+ * @guard:	sequence number and lock of all tables, hints and filters
+ * @version:	the current version; NULL only after ipcuckoo_entries_replace() took it
+ * @mutex:	serialises writers, and protects the fields below but @retries and @fallbacks
+ * @mem:	account to charge
+ * @queue:	memory for searches for a free slot, until the writer is done; or NULL
+ * @live:	there may be readers; false for shadows and scratch contents
  * @gc_pending:	a bit for each kind of which garbage collection has removed entries: the
  *		next change may have to shrink its table and to clean its hint
- * @options:	what is kept for entries, enum ipcuckoo_option. Set before the
- *		first use
- * @records:	bytes that records take
- * @expired:	entries that ended and were removed
- * @shape:	what the filter is like that approximate contents are in; its
- *		bits are 0 for exact contents. Set before the first use
- * @layout:	moves when a table is replaced
- * @generation:	moves with every change but the removal of what has ended
- * @growths:	tables made anew in another size
- * @rekeys:	tables made anew with another key, after an early failure
- * @displaced:	entries moved in tables that are gone
- * @fallbacks:	look-ups that took the lock, under guard.lock
- * @retries:	look-ups that began anew because of a writer; away from what
+ * @options:	extensions of entries, enum ipcuckoo_option. Set before the first use
+ * @records:	bytes of all records
+ * @expired:	number of expired entries that were removed so far
+ * @shape:	shape of the filter of approximate contents; shape.bits is 0 for exact
+ *		contents. Set before the first use
+ * @layout:	incremented when a version is published: positions are invalid then
+ * @generation:	incremented with every change, except for removing expired entries
+ * @growths:	number of tables that were replaced by one of another size
+ * @rekeys:	number of tables that were replaced by one of the same size with another key,
+ *		after an insertion failed at a low load factor
+ * @displaced:	number of entries moved in tables that were replaced
+ * @fallbacks:	number of look-ups that took the lock, under guard.lock
+ * @retries:	number of look-ups repeated because of a writer; not in the cache line that
  *		every look-up reads
  */
 struct ipcuckoo_entries {
@@ -93,7 +92,7 @@ struct ipcuckoo_entries {
 	atomic64_t retries;
 };
 
-/* Do non-members match now and then, and can entries not be listed? */
+/* Are the contents a filter? Then some non-members match, and entries cannot be listed. */
 static inline bool
 ipcuckoo_entries_approximate(const struct ipcuckoo_entries *e)
 {

@@ -2,24 +2,24 @@
 /**
  * DOC: The contents of a set
  *
- * Hosts and prefixes of IPv4 and IPv6 are four tables (table.c). A prefix is
- * stored under a code that no other prefix has (entry.h). Hints (hint.c) tell
- * which of these tables, and which prefix lengths, are worth a probe.
+ * Hosts and prefixes of IPv4 and IPv6 are in four tables (table.c). A prefix is stored
+ * under a code that no other prefix has (entry.h). Hints (hint.c) tell readers which of
+ * these tables, and which prefix lengths, they must probe.
  *
- * The contents of an approximate set are one filter (filter.c) instead, which is
- * made with the first entry and has its size for good. There are only hosts.
+ * The contents of an approximate set are one filter (filter.c) instead. The filter is
+ * allocated when the set is created, or before the first entry is added, and never
+ * changes its size. It holds hosts only.
  *
- * How a look-up uses them, and why its answer holds for one moment, is said in
- * lookup.c.
- *
- * version.c puts new tables in place of old ones, rebuild.c makes them, gc.c removes
- * what has expired.
+ * lookup.c explains how a look-up uses tables and hints, and why its answer is right for
+ * one moment. version.c replaces tables, rebuild.c makes new ones, gc.c removes expired
+ * entries.
  *
  * Signals
  * -------
  *
- * Whatever takes time in proportion to the entries looks for a fatal signal, and
- * ends with -EINTR and nothing changed, or leaves the rest to the next change.
+ * Functions that take time in proportion to the number of entries check for a fatal
+ * signal. Then they return -EINTR and have changed nothing, or they leave the rest of
+ * their work to the next change.
  */
 #include <linux/err.h>
 #include <linux/kernel.h>
@@ -107,9 +107,9 @@ static int filter_copy(struct ipcuckoo_entries *to,
 	return ipcuckoo_filter_copy(ipcuckoo_version_current(to)->filter, from);
 }
 
-/* Exact contents, and what is common */
+/* Exact contents, and functions for both */
 
-/* Bump the sequence number on its own, beside a change that is made in place. */
+/* Bump the sequence number before or after a change in place. */
 static void bump(struct ipcuckoo_entries *e)
 {
 	spin_lock_bh(&e->guard.lock);
@@ -119,20 +119,21 @@ static void bump(struct ipcuckoo_entries *e)
 
 /* Replace the value of an entry. Two kinds of change need bumps of the sequence number:
  *
- * - An entry becomes an exception, or ceases to be one: it decides differently about
- *   addresses that shorter prefixes cover as well. A reader must not combine it with
- *   prefixes that were added or deleted before or after; ipcuckoo_entries_add_value()
- *   explains this.
+ * - An entry becomes an exception, or stops being one: then the answer changes for
+ *   addresses that shorter prefixes cover too. A reader must not combine the new value
+ *   with older prefixes, or the old value with newer prefixes;
+ *   ipcuckoo_entries_add_value() explains this.
  * - An expired entry is added again. No reader may see the old value with the new
- *   deadline, which would make it valid again. So the deadline is written last, after a
- *   bump: a reader that sees it has an answer only if it read the rest after that bump.
+ *   deadline, which would make the old value valid again. So the deadline is written
+ *   last, after a bump: a reader that sees the new deadline has an answer only if it read
+ *   the rest of the value after that bump.
  */
 static void change_value(struct ipcuckoo_entries *e, struct ipcuckoo_table *t,
 			 u64 slot, const struct ipcuckoo_value *value)
 {
 	struct ipcuckoo_value old = ipcuckoo_table_value(t, slot), next = *value;
 
-	/* What had expired may be counted. */
+	/* The cached number of expired entries may count this one: invalidate it. */
 	t->expired_at = 0;
 	e->generation++;
 	if (!value->nomatch && !old.nomatch &&
@@ -148,7 +149,7 @@ static void change_value(struct ipcuckoo_entries *e, struct ipcuckoo_table *t,
 	bump(e);
 }
 
-/* An entry that has ended but was not removed yet is added again. */
+/* Add an entry that has expired but is still in the table. */
 static void revive(struct ipcuckoo_entries *e, struct ipcuckoo_table *t, u64 slot,
 		   const struct ipcuckoo_value *value)
 {
@@ -166,12 +167,12 @@ static bool has_expired(const struct ipcuckoo_table *t, u64 slot)
 }
 
 /**
- * ipcuckoo_entries_has_exts() - is anything kept for entries?
+ * ipcuckoo_entries_has_exts() - are extensions stored for entries?
  * @e:		contents
  *
  * Context: the writer.
- * Return: true as well if there were exceptions: adding one again as it is makes
- * it an entry like any other.
+ * Return: true also if a table has room for exceptions. Then adding an entry again can
+ * change it: from an exception to an ordinary entry.
  */
 bool ipcuckoo_entries_has_exts(struct ipcuckoo_entries *e)
 {
@@ -179,17 +180,18 @@ bool ipcuckoo_entries_has_exts(struct ipcuckoo_entries *e)
 }
 
 /**
- * ipcuckoo_entries_prepare_exceptions() - have room for the first exception
+ * ipcuckoo_entries_prepare_exceptions() - prepare a table for the first exception
  * @e:		exact contents
- * @kind:	of the exception
+ * @kind:	kind of the exception
  *
- * The version says that there are exceptions before there is one: a reader who
- * came to the hint by an older version would take the mark of a short exception
- * for that of a prefix. Hence there is a table after this, if an empty one.
+ * Makes a table, or an array for exceptions beside the table, and publishes a version with
+ * lpm set, before there is an exception. This order matters: a short exception sets COVER
+ * in the hint, which versions share. A reader with a version without lpm takes COVER for
+ * a match.
  *
  * Context: the writer; may sleep.
- * Return: 0, -ENOSPC, -ENOMEM, -EDQUOT or -EINTR. After that no exception of this kind
- * takes memory to be noted.
+ * Return: 0, -ENOSPC, -ENOMEM, -EDQUOT or -EINTR. After success, marking an entry of this
+ * kind as an exception needs no memory.
  */
 int ipcuckoo_entries_prepare_exceptions(struct ipcuckoo_entries *e,
 					enum ipcuckoo_kind kind)
@@ -208,7 +210,7 @@ static void finish_gc(struct ipcuckoo_entries *e)
 		ipcuckoo_rebuild_maybe_shrink(e, __ffs(e->gc_pending), 0);
 }
 
-/* What is kept for an entry, if it is there and has not ended. */
+/* Get the value of an entry. Return: false if it is not in the table, or has expired. */
 static bool entry_value(const struct ipcuckoo_table *t, const struct ipcuckoo_key *key,
 			struct ipcuckoo_value *value)
 {
@@ -227,7 +229,7 @@ static int add_exact(struct ipcuckoo_entries *e, enum ipcuckoo_kind kind,
 	u64 slot;
 	int err;
 
-	/* Whoever keeps no deadlines need not search twice. */
+	/* Without timeouts, the insertion below is enough to find the entry. */
 	if (t && e->options & IPCUCKOO_O_TIMEOUT &&
 	    ipcuckoo_table_find(t, key, &slot)) {
 		if (!has_expired(t, slot))
@@ -249,7 +251,7 @@ static int add_exact(struct ipcuckoo_entries *e, enum ipcuckoo_kind kind,
  * ipcuckoo_entries_add_value() - add an entry
  * @e:		contents
  * @entry:	entry, host bits zero
- * @value:	what is kept for it; on success its record belongs to @e
+ * @value:	its value; on success @e owns the record in it
  *
  * The longest entry that covers an address decides about it. So the sequence number
  * is bumped before an exception is added, and after it. Without the bump after it, a
@@ -293,15 +295,16 @@ int ipcuckoo_entries_add_value(struct ipcuckoo_entries *e,
 }
 
 /**
- * ipcuckoo_entries_update() - an entry that is there is added once more
+ * ipcuckoo_entries_update() - update an entry that exists and is added again
  * @e:		contents
  * @entry:	entry, host bits zero
- * @fresh:	what was made for it; what is left of it belongs to the caller
- * @attrs:	what the request says
+ * @fresh:	value made from the request; the caller must put its record afterwards
+ * @attrs:	attributes of the entry in the request
  *
  * Context: the writer; may sleep.
- * Return: 0; -ENOENT if it is not there; -ENOMEM, -EDQUOT or -EINTR, which only the first
- * exception among entries of its kind can meet; then nothing has changed.
+ * Return: 0, or an error, and then nothing has changed: -ENOENT if there is no such entry;
+ * -ENOSPC, -ENOMEM, -EDQUOT or -EINTR, only if this is the first exception of its kind
+ * (ipcuckoo_entries_prepare_exceptions()).
  */
 int ipcuckoo_entries_update(struct ipcuckoo_entries *e,
 			    const struct ipcuckoo_entry *entry,
@@ -392,12 +395,15 @@ int ipcuckoo_entries_del(struct ipcuckoo_entries *e,
 }
 
 /**
- * ipcuckoo_entries_has() - is this very entry there?
+ * ipcuckoo_entries_has() - is this entry in the contents?
  * @e:		contents
  * @entry:	entry, host bits zero
  *
+ * A prefix that covers @entry does not count.
+ *
  * Context: the writer.
- * Return: if so; in approximate contents, if so maybe.
+ * Return: true if it is there and has not expired; in approximate contents, true for some
+ * non-members too.
  */
 bool ipcuckoo_entries_has(struct ipcuckoo_entries *e,
 			  const struct ipcuckoo_entry *entry)
@@ -410,13 +416,13 @@ bool ipcuckoo_entries_has(struct ipcuckoo_entries *e,
 }
 
 /**
- * ipcuckoo_entries_get() - what is kept for this very entry
+ * ipcuckoo_entries_get() - get the value of an entry
  * @e:		exact contents
  * @entry:	entry, host bits zero
- * @value:	set to it; its record stays with @e
+ * @value:	set to its value; @e still owns the record in it
  *
  * Context: the writer.
- * Return: false if it is not there.
+ * Return: false if the entry is not there, or has expired.
  */
 bool ipcuckoo_entries_get(struct ipcuckoo_entries *e,
 			  const struct ipcuckoo_entry *entry,
@@ -429,11 +435,12 @@ bool ipcuckoo_entries_get(struct ipcuckoo_entries *e,
 }
 
 /**
- * ipcuckoo_entries_copies() - how often may an entry be there?
+ * ipcuckoo_entries_copies() - count the fingerprints of an entry in a filter
  * @e:		approximate contents
  * @entry:	host
  *
  * Context: the writer.
+ * Return: the number of copies of @entry at most; other entries may have added them.
  */
 unsigned int ipcuckoo_entries_copies(struct ipcuckoo_entries *e,
 				     const struct ipcuckoo_entry *entry)
@@ -445,13 +452,13 @@ unsigned int ipcuckoo_entries_copies(struct ipcuckoo_entries *e,
 }
 
 /**
- * ipcuckoo_entries_find() - the longest entry that covers an address
+ * ipcuckoo_entries_find() - find the longest entry that covers an address
  * @e:		contents
- * @entry:	a host; or a prefix, to find just it
- * @len:	set to the length of what was found, or IPCUCKOO_LEN_NONE
+ * @entry:	a host; or a prefix, and then only an equal entry is found
+ * @len:	set to the length of the entry, or IPCUCKOO_LEN_NONE if there is none
  *
  * Context: the writer.
- * Return: false if there is none, or if it is an exception.
+ * Return: true if there is one and it is no exception.
  */
 bool ipcuckoo_entries_find(struct ipcuckoo_entries *e,
 			   const struct ipcuckoo_entry *entry, u8 *len)
@@ -481,11 +488,12 @@ bool ipcuckoo_entries_find(struct ipcuckoo_entries *e,
 /**
  * ipcuckoo_entries_next_value() - the next entry, in no particular order
  * @e:		contents
- * @pos:	where to go on; 0 to begin with. Means nothing any more once
- *		@e->layout has moved
+ * @pos:	position to continue at, which is advanced; 0 to begin. Invalid once
+ *		@e->layout has changed
  * @entry:	set to the entry
- * @value:	set to what is kept for it; its record stays with @e. Entries
- *		that have ended but were not removed are told as well
+ * @value:	set to its value; @e still owns the record in it
+ *
+ * Returns expired entries that were not removed yet, too.
  *
  * Context: the writer.
  * Return: false at the end.
@@ -513,7 +521,7 @@ bool ipcuckoo_entries_next_value(struct ipcuckoo_entries *e, u64 *pos,
 }
 
 /**
- * ipcuckoo_entries_replace_all() - put in a version that shares nothing with the old one
+ * ipcuckoo_entries_replace_all() - publish a version that shares nothing with the old one
  * @e:		contents
  * @v:		the new version
  *
@@ -527,9 +535,9 @@ void ipcuckoo_entries_replace_all(struct ipcuckoo_entries *e, struct ipcuckoo_ve
 }
 
 /**
- * ipcuckoo_entries_reserve() - make room before entries are added
+ * ipcuckoo_entries_reserve() - grow tables before entries are added
  * @e:		contents
- * @more:	entries to come, for each kind
+ * @more:	for each kind, the number of entries that will be added
  *
  * Context: the writer; may sleep.
  * Return: 0, -ENOSPC, -ENOMEM, -EDQUOT or -EINTR.
@@ -548,12 +556,11 @@ int ipcuckoo_entries_reserve(struct ipcuckoo_entries *e,
 }
 
 /**
- * ipcuckoo_entries_copy() - add all entries of another set
- * @to:		a shadow, empty, made with the same options
- * @from:	contents, of which the caller is the writer as well. What has ended
- *		is left out
+ * ipcuckoo_entries_copy() - copy the entries of a set, except expired ones
+ * @to:		contents that no packet sees, empty, with the same options
+ * @from:	contents of the set; the caller is the writer of both
  *
- * Return: 0, -ENOSPC, -ENOMEM, -EDQUOT or -EINTR; @to may then have a part of them.
+ * Return: 0, -ENOSPC, -ENOMEM, -EDQUOT or -EINTR; on error @to may have some entries.
  */
 int ipcuckoo_entries_copy(struct ipcuckoo_entries *to,
 			  struct ipcuckoo_entries *from)
@@ -593,8 +600,8 @@ int ipcuckoo_entries_copy(struct ipcuckoo_entries *to,
  * @e:		contents
  *
  * Context: the writer; may sleep.
- * Return: 0, -ENOSPC, -ENOMEM, -EDQUOT or -EINTR, for it takes some memory itself; the
- * entries are untouched in any case.
+ * Return: 0, -ENOSPC, -ENOMEM, -EDQUOT or -EINTR. It can fail because it needs memory
+ * itself; the entries are the same in any case.
  */
 int ipcuckoo_entries_trim(struct ipcuckoo_entries *e)
 {
@@ -609,7 +616,7 @@ int ipcuckoo_entries_trim(struct ipcuckoo_entries *e)
  * ipcuckoo_entries_flush() - delete all entries, in one step
  * @e:		contents
  *
- * At the account's limit as well: what it takes is little, and gives back much.
+ * Succeeds at the memory limit too: it needs little memory, and frees much.
  *
  * Context: the writer; may sleep.
  * Return: 0 or -ENOMEM.
@@ -628,9 +635,10 @@ int ipcuckoo_entries_flush(struct ipcuckoo_entries *e)
 }
 
 /**
- * ipcuckoo_entries_replace() - swap a shadow in, in one step
+ * ipcuckoo_entries_replace() - replace contents by those of a shadow, in one step
  * @e:		contents
- * @shadow:	its next contents; only good for ipcuckoo_entries_exit() after
+ * @shadow:	the new contents; after this call the only thing to do with @shadow is
+ *		ipcuckoo_entries_exit()
  *
  * Context: the writer of both.
  */
@@ -650,10 +658,10 @@ void ipcuckoo_entries_replace(struct ipcuckoo_entries *e,
 }
 
 /**
- * ipcuckoo_entries_init() - make empty contents
+ * ipcuckoo_entries_init() - initialise empty contents
  * @e:		zeroed memory
- * @mem:	account for the memory of the entries
- * @live:	readers will come; false for a shadow
+ * @mem:	account to charge
+ * @live:	there will be readers; false for shadows and scratch contents
  *
  * Return: 0, -ENOMEM, -EDQUOT or -EINTR.
  */
@@ -674,10 +682,10 @@ int ipcuckoo_entries_init(struct ipcuckoo_entries *e, struct ipcuckoo_mem *mem,
 
 /**
  * ipcuckoo_entries_exit() - free all entries
- * @e:		contents; no reader can begin a look-up any more, but some may
- *		not have ended one, so that *@e itself is freed by RCU
+ * @e:		contents. No look-up can begin any more, but some may still be running, so
+ *		the caller frees *@e after a grace period
  *
- * Context: process context, nobody else knows of @e.
+ * Context: process context; no other code has a reference to @e.
  */
 void ipcuckoo_entries_exit(struct ipcuckoo_entries *e)
 {

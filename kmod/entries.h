@@ -43,7 +43,7 @@ bool ipcuckoo_entries_find(struct ipcuckoo_entries *e,
 unsigned int ipcuckoo_entries_copies(struct ipcuckoo_entries *e,
 				     const struct ipcuckoo_entry *entry);
 
-/* A position is a kind and a position in its table. */
+/* A position in contents: the kind, in the bits from this one up, and the slot in its table. */
 #define IPCUCKOO_POS_KIND_SHIFT	60
 
 bool ipcuckoo_entries_next_value(struct ipcuckoo_entries *e, u64 *pos,
@@ -61,7 +61,7 @@ void ipcuckoo_entries_replace(struct ipcuckoo_entries *e,
 void ipcuckoo_entries_replace_all(struct ipcuckoo_entries *e, struct ipcuckoo_version *v);
 void ipcuckoo_entries_free_queue(struct ipcuckoo_entries *e);
 
-/* Add an entry for which nothing else is kept. */
+/* Add an entry without extensions. */
 static inline int ipcuckoo_entries_add(struct ipcuckoo_entries *e,
 				       const struct ipcuckoo_entry *entry)
 {
@@ -70,7 +70,7 @@ static inline int ipcuckoo_entries_add(struct ipcuckoo_entries *e,
 	return ipcuckoo_entries_add_value(e, entry, &none);
 }
 
-/* Would adding an entry change nothing? */
+/* Is an entry there already, so that adding it adds nothing? Never in a filter with multi. */
 static inline bool ipcuckoo_entries_holds(struct ipcuckoo_entries *e,
 					  const struct ipcuckoo_entry *entry)
 {

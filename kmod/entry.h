@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Entries: addresses and prefixes, and what tables store for them. The code of
- * a prefix is its address with one more bit set behind its last, so that no two
- * prefixes have the same: 32 bits for IPv4, 128 for IPv6.
+ * Entries: addresses and prefixes, and the codes under which tables store them. The code
+ * of a host is its address. The code of a prefix is its address with one more bit set,
+ * the one behind its last: so no two prefixes have the same code. It has 32 bits for IPv4
+ * and 128 bits for IPv6.
  */
 #ifndef _IPCUCKOO_ENTRY_H
 #define _IPCUCKOO_ENTRY_H
 
 #include "table.h"
 
-/* The tables of a set; an odd one has 128-bit keys. */
+/* The kinds of entries; each has its own table. Odd kinds have 128-bit keys. */
 enum ipcuckoo_kind {
 	IPCUCKOO_HOSTS4,
 	IPCUCKOO_HOSTS6,
@@ -22,7 +23,7 @@ enum ipcuckoo_kind {
  * struct ipcuckoo_entry - an address or a prefix
  * @addr:	the address; an IPv4 address is the low 32 bits of addr.lo
  * @len:	length of the prefix, 32 or 128 for a host
- * @v6:		it is of IPv6
+ * @v6:		it is an IPv6 entry
  */
 struct ipcuckoo_entry {
 	struct ipcuckoo_key addr;
@@ -41,7 +42,7 @@ static inline bool ipcuckoo_kind_is_nets(enum ipcuckoo_kind kind)
 }
 
 /**
- * ipcuckoo_entry_kind() - the table that an entry belongs to
+ * ipcuckoo_entry_kind() - the kind of an entry
  * @entry:	entry
  */
 static inline enum ipcuckoo_kind
@@ -74,9 +75,9 @@ ipcuckoo_code6(const struct ipcuckoo_key *addr, unsigned int len)
 }
 
 /**
- * ipcuckoo_entry_code() - what the table stores for an address cut to a length
+ * ipcuckoo_entry_code() - the code of a host, or of a prefix of an address
  * @addr:	address
- * @v6:		it is of IPv6
+ * @v6:		it is an IPv6 address
  * @len:	length of the prefix, 32 or 128 for a host
  */
 static inline struct ipcuckoo_key
@@ -90,9 +91,9 @@ ipcuckoo_entry_code(const struct ipcuckoo_key *addr, bool v6, unsigned int len)
 }
 
 /**
- * ipcuckoo_entry_decode() - the entry that a table stores
- * @kind:	which table
- * @code:	what it stores
+ * ipcuckoo_entry_decode() - the entry with a code
+ * @kind:	its kind
+ * @code:	its code
  */
 static inline struct ipcuckoo_entry
 ipcuckoo_entry_decode(enum ipcuckoo_kind kind, const struct ipcuckoo_key *code)
@@ -115,13 +116,13 @@ ipcuckoo_entry_decode(enum ipcuckoo_kind kind, const struct ipcuckoo_key *code)
 	return entry;
 }
 
-/* An IPv4 address in IPv6's clothes, ::ffff:a.b.c.d. */
+/* Is this an IPv4-mapped IPv6 address, ::ffff:a.b.c.d? */
 static inline bool ipcuckoo_key_mapped(const struct ipcuckoo_key *addr)
 {
 	return !addr->hi && addr->lo >> 32 == 0xffff;
 }
 
-/* An address as the hint wants it: its first bit on top. */
+/* An address in the form that hints use: the first bit of the address is the highest bit. */
 static inline struct ipcuckoo_key
 ipcuckoo_entry_top(const struct ipcuckoo_key *addr, bool v6)
 {
