@@ -10,11 +10,11 @@
 #include "version.h"
 
 /**
- * ipcuckoo_gc_nearest() - when gc is due
+ * ipcuckoo_gc_nearest() - when can the next entry expire?
  * @e:		contents
  *
  * Context: the writer.
- * Return: a second since boot before which no entry expires; 0: none does.
+ * Return: a second since boot before which no entry expires; 0 if no entry expires.
  */
 u32 ipcuckoo_gc_nearest(struct ipcuckoo_entries *e)
 {
@@ -43,21 +43,21 @@ static void free_if_empty(struct ipcuckoo_entries *e)
 /**
  * ipcuckoo_gc_part() - remove expired entries from a part of the tables
  * @e:		contents
- * @pos:	where to continue; 0 begins a pass
- * @slots:	how many slots to look at, at most
+ * @pos:	position to continue at, which is advanced; 0 begins a pass
+ * @slots:	maximum number of slots to read
  * @removed:	called for each entry after it was removed; may be NULL
  * @data:	passed to @removed
  *
- * Skips tables in which nothing can have expired. A displacement may move an expired
- * entry from the part that is still to come to the part that is done: it does not match
- * any more, and its deadline calls for another pass, which removes it. The generation
- * does not change, because shadows and listings leave expired entries out already. If
- * few entries are left in a table, the next change of the set shrinks it; garbage
- * collection does not, so that no writer waits while it makes a new table. If none are
- * left, the tables are freed at once.
+ * Skips tables in which no entry can have expired. Between two parts, a displacement may
+ * move an expired entry to slots that this pass has read already. The entry does not match
+ * any more, and its deadline is counted in gc_nearest, so another pass removes it.
+ * The generation does not change, because shadows and dumps leave out expired entries
+ * anyway. If few entries are left in a table, the next change of the set shrinks it: gc
+ * does not, because writers would wait while it fills a new table. If no entries are left
+ * in any table, gc frees the tables at once.
  *
  * Context: the writer; may sleep.
- * Return: true if there is more to look at, false at the end of the pass.
+ * Return: true if there are more slots to read, false at the end of the pass.
  */
 bool ipcuckoo_gc_part(struct ipcuckoo_entries *e, u64 *pos, u32 slots,
 		      ipcuckoo_gc_fn removed, void *data)
@@ -105,7 +105,7 @@ static bool same_entry(const struct ipcuckoo_entry *a, const struct ipcuckoo_ent
 	       a->addr.lo == b->addr.lo;
 }
 
-/* The position of a slot, any of all. */
+/* The position of a slot that is chosen at random from all tables. */
 static u64 random_position(struct ipcuckoo_entries *e)
 {
 	const struct ipcuckoo_version *v = ipcuckoo_version_current(e);
@@ -122,13 +122,13 @@ static u64 random_position(struct ipcuckoo_entries *e)
 }
 
 /**
- * ipcuckoo_gc_evict() - remove an entry, any one that has not expired
+ * ipcuckoo_gc_evict() - remove an entry that has not expired, near a random slot
  * @e:		exact contents
- * @keep:	one that stays
- * @evicted:	set to the one that was removed
+ * @keep:	entry that must not be removed
+ * @evicted:	set to the entry that was removed
  *
  * Context: the writer; may sleep.
- * Return: false if there is no other than @keep.
+ * Return: false if there is no such entry other than @keep.
  */
 bool ipcuckoo_gc_evict(struct ipcuckoo_entries *e,
 		       const struct ipcuckoo_entry *keep,

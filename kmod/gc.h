@@ -1,21 +1,20 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Garbage collection: entries that are removed though nobody asks for it, because they
- * have expired, or to make room for others. For the writer.
+ * Garbage collection (gc): removes entries that have expired, or to make room for others.
+ * For the writer.
  */
 #ifndef _IPCUCKOO_GC_H
 #define _IPCUCKOO_GC_H
 
 #include "entries.h"
 
-/* Expired entries do not match. Garbage collection removes them a part at a time: it
- * holds the lock for as long as it takes to look at so many slots, or to remove a few
- * entries, so that a writer waits 50 microseconds at most. selftests/bench/core/collect.c
- * measures this.
+/* The number of slots in one part of a gc pass. gc takes the mutex for one part at a time:
+ * for reading so many slots, or removing a few entries. So a writer waits for gc 50
+ * microseconds at most, as selftests/bench/core/collect.c measures.
  */
 #define IPCUCKOO_GC_SLOTS	512
 
-/* Removing an entry counts as looking at so many slots. */
+/* Removing an entry counts as reading so many slots. */
 #define IPCUCKOO_GC_REMOVAL	128
 
 /* Called for each entry that garbage collection has removed. */

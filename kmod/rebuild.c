@@ -2,19 +2,19 @@
 /**
  * DOC: Rebuilding tables and hints
  *
- * A table that has no room, or is nearly empty, is rebuilt in process context: a new
- * table is filled with the entries of the old one, and put in with a new version. If
- * an insertion fails at a load factor where that is to be expected, the new table is
- * larger. If it fails below, the new table has another key only. Both are tried a
- * bounded number of times; then the set is full. An entry that was to be added is in
- * the new table before readers see it.
+ * A table that is full or nearly empty is rebuilt in process context: the entries of the
+ * old table are copied to a new one, which is published in a new version. If an insertion
+ * fails at a high load factor, as expected, the new table is larger. If it fails at a low
+ * load factor, the new table has the same size and another key. Both are tried a bounded
+ * number of times; then the set is full. The entry to be added is in the new table before
+ * readers see the table.
  *
- * Shrinking a table, and making a hint that suits the number of prefixes, are
- * optional. If there is no memory for them they are put off until the number of
- * entries has halved, or doubled. They are not tried again with each entry.
+ * Shrinking a table, and making a larger hint for more prefixes, are optional. If there is
+ * no memory for that, it is tried again when the number of entries has halved, or that of
+ * prefixes has doubled, and not with each entry.
  *
- * Whatever takes time in proportion to the entries looks for a fatal signal, and
- * ends with -EINTR and nothing changed.
+ * Functions that take time in proportion to the number of entries check for a fatal
+ * signal. Then they return -EINTR and have changed nothing.
  */
 #include <linux/err.h>
 #include <linux/kernel.h>
@@ -51,7 +51,7 @@ enum {
 };
 
 /**
- * ipcuckoo_rebuild_alloc_queue() - have memory for searches for a free slot
+ * ipcuckoo_rebuild_alloc_queue() - allocate memory for searches for a free slot
  * @e:		contents
  *
  * Context: the writer; ipcuckoo_entries_free_queue() frees it.
@@ -69,11 +69,11 @@ int ipcuckoo_rebuild_alloc_queue(struct ipcuckoo_entries *e)
 /**
  * ipcuckoo_rebuild_mark() - mark an entry in a hint
  * @h:		hint, or NULL
- * @entry:	entry, whose table has it already
+ * @entry:	entry, which is in its table already
  *
- * No barrier is needed between the entry and its marks. A reader who sees a mark
- * before the entry looks the entry up in vain, which is the answer of a moment ago. After
- * the next bump of the sequence number readers see both (LMM(bump:A)).
+ * No barrier is needed between the entry and its marks. A reader that sees a mark but not
+ * the entry probes in vain: its answer was right a moment ago. After the next bump of the
+ * sequence number readers see both (LMM(bump:A)).
  *
  * Context: the writer.
  */
@@ -89,7 +89,7 @@ void ipcuckoo_rebuild_mark(struct ipcuckoo_hint *h, const struct ipcuckoo_entry 
 		ipcuckoo_hint_add_host(h, addr.hi);
 }
 
-/* Mark all entries of a kind in a hint that nobody reads yet. */
+/* Mark all entries of a kind in a hint that has no readers yet. */
 static int fill_hint(struct ipcuckoo_hint *h, const struct ipcuckoo_table *t,
 		     enum ipcuckoo_kind kind)
 {
@@ -132,13 +132,13 @@ static int rebuild_hint(struct ipcuckoo_entries *e, bool v6, u32 prefixes,
 }
 
 /**
- * ipcuckoo_rebuild_prepare_hint() - have a hint that suits the number of prefixes
+ * ipcuckoo_rebuild_prepare_hint() - make a hint that is large enough for the prefixes
  * @e:		contents
- * @v6:		of IPv6
- * @more:	prefixes that will be added
+ * @v6:		for IPv6
+ * @more:	number of prefixes that will be added
  *
- * A hint that is too small for its prefixes makes look-ups slow, not wrong. So it is no
- * failure if a larger one cannot be made: that is tried again when there are twice as
+ * A hint that is too small makes look-ups slow, not wrong. So if there is a hint, it is no
+ * error that a larger one cannot be made; the next attempt comes when there are twice as
  * many prefixes.
  *
  * Context: the writer; may sleep.
@@ -161,9 +161,7 @@ int ipcuckoo_rebuild_prepare_hint(struct ipcuckoo_entries *e, bool v6, u32 more)
 	return 0;
 }
 
-/* The shortest of the prefixes of an address with a length from @first to
- * @last, or -1 if there is none.
- */
+/* The length of the shortest entry from @first to @last that covers an address, or -1. */
 static int shortest(const struct ipcuckoo_table *nets,
 		    const struct ipcuckoo_key *addr, bool v6, int first, int last)
 {
@@ -178,8 +176,9 @@ static int shortest(const struct ipcuckoo_table *nets,
 	return -1;
 }
 
-/* A short prefix was deleted: clear the marks that no other prefix needs. A shorter
- * prefix needs all of them, a longer one those of the addresses that it covers.
+/* A short prefix was deleted: clear its COVER marks unless other prefixes need them. A
+ * shorter prefix that covers it needs all of them; a longer one needs the marks of the
+ * words that it covers.
  */
 static void uncover(struct ipcuckoo_hint *h, const struct ipcuckoo_table *nets,
 		    const struct ipcuckoo_entry *entry)
@@ -212,10 +211,10 @@ static void uncover(struct ipcuckoo_hint *h, const struct ipcuckoo_table *nets,
 /**
  * ipcuckoo_rebuild_unmark() - clear the marks of an entry in a hint
  * @h:		hint, or NULL
- * @t:		table of the entry's kind, which does not have it any more
+ * @t:		table of the entry's kind, from which the entry was deleted
  * @entry:	entry
- * @gc:		for garbage collection, which must not hold the lock for long: it leaves the
- *		marks of short prefixes to the next change, which rebuilds the hint
+ * @gc:		called by garbage collection, which must not hold the mutex for long. Leaves
+ *		the marks of very short prefixes to the next change, which rebuilds the hint
  *
  * Marks that stay are stale: look-ups take longer, their answers are the same.
  *
@@ -237,13 +236,13 @@ void ipcuckoo_rebuild_unmark(struct ipcuckoo_hint *h, const struct ipcuckoo_tabl
 
 /* Tables */
 
-/* An entry for which the old table has no room. */
+/* The entry to be added, for which the old table has no room. */
 struct extra {
 	struct ipcuckoo_key key;
 	struct ipcuckoo_value value;
 };
 
-/* Fill an empty table, which nobody reads, with the entries of @from (or NULL) and with
+/* Fill an empty table, which has no readers, with the entries of @from (or NULL) and with
  * @extra (or NULL).
  */
 static int fill_table(struct ipcuckoo_table *to,
@@ -289,11 +288,11 @@ static u8 needed_exts(const struct ipcuckoo_entries *e, const struct ipcuckoo_ta
 }
 
 /**
- * struct rehash - a new table that is to replace one of a set
- * @nbuckets:	its buckets; more if the entries do not fit in so many
- * @extra:	with this entry in it, or NULL
- * @exts:	and these arrays beside its slots
- * @how:	what to do past the account's limit
+ * struct rehash - a new table that is to replace another
+ * @nbuckets:	number of buckets; increased if the entries do not fit
+ * @extra:	entry to be added, or NULL
+ * @exts:	its parallel arrays, IPCUCKOO_EXT_*
+ * @how:	what to do if that exceeds the memory limit
  */
 struct rehash {
 	u32 nbuckets;
@@ -302,8 +301,8 @@ struct rehash {
 	enum ipcuckoo_charge how;
 };
 
-/* Fill a table with a new key from the old one, and publish it. Nothing has changed if
- * this fails.
+/* Create a table with a new key, copy the entries of the old one to it, and publish it. On
+ * error nothing has changed.
  */
 static int rehash_once(struct ipcuckoo_entries *e, enum ipcuckoo_kind kind,
 		       const struct rehash *r, u32 nbuckets)
@@ -360,7 +359,7 @@ static int resize(struct ipcuckoo_entries *e, enum ipcuckoo_kind kind,
  * @key:	its code
  * @value:	its value
  *
- * Inserts it into a larger table, or, if the insertion failed at a low load factor, into
+ * Replaces the table by a larger one; or, if the insertion failed at a low load factor, by
  * one of the same size with another key.
  *
  * Context: the writer; may sleep.
@@ -417,15 +416,15 @@ int ipcuckoo_rebuild_with_exceptions(struct ipcuckoo_entries *e, enum ipcuckoo_k
 	return ipcuckoo_rebuild_alloc_queue(e) ?: rehash(e, kind, &r);
 }
 
-/* Should a table shrink that is about to get so many more entries? */
+/* Is a table nearly empty, and will it be after @more additions? */
 static bool sparse(const struct ipcuckoo_table *t, u32 more)
 {
 	return ipcuckoo_table_slots(t) > IPCUCKOO_SHRINK_SLOTS && t->count < t->shrink_below &&
 	       (u64)t->count + more < ipcuckoo_table_slots(t) / SHRINK_SHARE;
 }
 
-/* If there is no memory for a smaller table, the larger one stays. The next attempt comes
- * when half as many entries are left, because that table takes half as much.
+/* Replace a table by a smaller one. Without memory for it, the larger one stays, and the
+ * next attempt comes when half as many entries are left, which need half as much memory.
  */
 static void shrink(struct ipcuckoo_entries *e, enum ipcuckoo_kind kind, u32 more)
 {
@@ -443,14 +442,14 @@ static void shrink(struct ipcuckoo_entries *e, enum ipcuckoo_kind kind, u32 more
 }
 
 /**
- * ipcuckoo_rebuild_maybe_shrink() - after deletions, replace what is too large or stale
+ * ipcuckoo_rebuild_maybe_shrink() - after deletions, shrink a table and clean a hint
  * @e:		contents
  * @kind:	kind of the entries that were deleted
  * @more:	entries that will be added
  *
- * Replaces a table that is nearly empty by a smaller one, and a hint with many stale marks
- * by a clean one. If that fails, the set takes more memory, or look-ups take longer, than
- * they need to; their answers are the same.
+ * Replaces the table if it is nearly empty, and the hint if it has many stale marks. If
+ * that fails, the set takes more memory, or look-ups take longer, than necessary; their
+ * answers are the same.
  *
  * Context: the writer; may sleep.
  */
@@ -493,9 +492,9 @@ static int reserve_table(struct ipcuckoo_entries *e, enum ipcuckoo_kind kind, u3
 }
 
 /**
- * ipcuckoo_rebuild_reserve() - make room before entries of a kind are added
+ * ipcuckoo_rebuild_reserve() - grow a table before entries are added
  * @e:		exact contents
- * @kind:	kind
+ * @kind:	kind of the entries
  * @more:	how many will be added
  *
  * Context: the writer; may sleep.
@@ -527,7 +526,7 @@ static int trim_table(struct ipcuckoo_entries *e, enum ipcuckoo_kind kind)
 	       resize(e, kind, nbuckets, NULL, IPCUCKOO_CHARGE_TRY) : 0;
 }
 
-/* Likewise a hint. A set without prefixes needs no hint. */
+/* Replace a hint by the smallest that suffices. A set without prefixes needs no hint. */
 static int trim_hint(struct ipcuckoo_entries *e, bool v6)
 {
 	u32 prefixes = ipcuckoo_usage_count(e, v6 ? IPCUCKOO_NETS6 :
@@ -548,8 +547,8 @@ static int trim_hint(struct ipcuckoo_entries *e, bool v6)
  * @e:		exact contents
  *
  * Context: the writer; may sleep.
- * Return: 0, -ENOSPC, -ENOMEM, -EDQUOT or -EINTR, for it takes some memory itself; the
- * entries are untouched in any case.
+ * Return: 0, -ENOSPC, -ENOMEM, -EDQUOT or -EINTR. It can fail because it needs memory
+ * itself; the entries are the same in any case.
  */
 int ipcuckoo_rebuild_trim(struct ipcuckoo_entries *e)
 {

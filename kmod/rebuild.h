@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Tables and hints in place of others that do not suit any more. For the writer. */
+/* Replaces tables and hints that are too small, too large or stale. For the writer. */
 #ifndef _IPCUCKOO_REBUILD_H
 #define _IPCUCKOO_REBUILD_H
 
 #include "contents.h"
 
-/* Entries copied between two looks at the scheduler. */
+/* Entries copied between two calls of cond_resched(). */
 #define IPCUCKOO_COPY_BATCH	4096
 
-/* Tables of so many slots do not shrink. */
+/* Tables of up to this many slots do not shrink. */
 #define IPCUCKOO_SHRINK_SLOTS	4096
 
 int ipcuckoo_rebuild_alloc_queue(struct ipcuckoo_entries *e);

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* What contents hold and take: see usage.h. */
+/* Statistics of contents: see usage.h. */
 #include "usage.h"
 #include "version.h"
 
 /**
- * ipcuckoo_usage_count() - entries of a kind, those that have expired included
+ * ipcuckoo_usage_count() - number of entries of a kind, including expired ones
  * @e:		contents
  * @kind:	kind
  *
@@ -18,7 +18,7 @@ u32 ipcuckoo_usage_count(struct ipcuckoo_entries *e, enum ipcuckoo_kind kind)
 }
 
 /**
- * ipcuckoo_usage_live_of() - entries of a kind that have not expired
+ * ipcuckoo_usage_live_of() - number of entries of a kind that have not expired
  * @e:		contents
  * @kind:	kind
  *
@@ -32,10 +32,10 @@ u32 ipcuckoo_usage_live_of(struct ipcuckoo_entries *e, enum ipcuckoo_kind kind)
 }
 
 /**
- * ipcuckoo_usage_live() - entries of all kinds that have not expired
+ * ipcuckoo_usage_live() - number of entries that have not expired
  * @e:		contents
  *
- * What a person or a program is told, and what limits go by.
+ * This is the number that users see, and that limits are compared with.
  *
  * Context: the writer; may let others run.
  */
@@ -51,7 +51,7 @@ u32 ipcuckoo_usage_live(struct ipcuckoo_entries *e)
 }
 
 /**
- * ipcuckoo_usage_total() - entries of all kinds, those that have expired included
+ * ipcuckoo_usage_total() - number of entries, including expired ones
  * @e:		contents
  *
  * Context: the writer.
@@ -68,11 +68,11 @@ u32 ipcuckoo_usage_total(struct ipcuckoo_entries *e)
 }
 
 /**
- * ipcuckoo_usage_slots() - places for entries
+ * ipcuckoo_usage_slots() - number of slots
  * @e:		contents
  *
  * Context: the writer.
- * Return: how many there are; for a filter, also while it is not made.
+ * Return: slots of all tables; or of the filter, even before it is allocated.
  */
 u64 ipcuckoo_usage_slots(struct ipcuckoo_entries *e)
 {
@@ -89,7 +89,7 @@ u64 ipcuckoo_usage_slots(struct ipcuckoo_entries *e)
 }
 
 /**
- * ipcuckoo_usage_displaced() - entries moved to their other bucket so far
+ * ipcuckoo_usage_displaced() - number of displacements so far
  * @e:		contents
  *
  * Context: the writer.
@@ -109,7 +109,7 @@ u64 ipcuckoo_usage_displaced(struct ipcuckoo_entries *e)
 }
 
 /**
- * ipcuckoo_usage_fallbacks() - look-ups that took the lock so far
+ * ipcuckoo_usage_fallbacks() - number of look-ups that took the lock so far
  * @e:		contents
  */
 u64 ipcuckoo_usage_fallbacks(struct ipcuckoo_entries *e)
@@ -123,7 +123,7 @@ u64 ipcuckoo_usage_fallbacks(struct ipcuckoo_entries *e)
 }
 
 /**
- * ipcuckoo_usage_memory() - what the entries take
+ * ipcuckoo_usage_memory() - how much memory do the entries take?
  * @e:		contents
  *
  * Context: the writer.

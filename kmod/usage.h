@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* What contents hold and take: entries, slots, memory, displacements. */
+/* Statistics of contents: numbers of entries, slots, displacements; memory. */
 #ifndef _IPCUCKOO_USAGE_H
 #define _IPCUCKOO_USAGE_H
 

@@ -2,10 +2,10 @@
 /*
  * Versions: see version.h.
  *
- * A version that was replaced is freed after a grace period, and with it its tables
- * that no later version has, by a work item: freeing millions of records takes
- * seconds, for which no request should wait and no mutex be held. What they take
- * stays charged until then (mem.h).
+ * A version that was replaced is freed after a grace period, with those tables that no
+ * later version shares. A work item does that, because freeing millions of records takes
+ * seconds: no request should wait for it, and no mutex should be held. Their memory stays
+ * charged until then (mem.h).
  */
 #include <linux/err.h>
 #include <linux/slab.h>
@@ -13,10 +13,10 @@
 #include "version.h"
 
 /**
- * ipcuckoo_version_create() - make a version that no reader knows of
+ * ipcuckoo_version_create() - allocate a version
  * @mem:	account to charge
- * @v:		copy this one; NULL for an empty one
- * @how:	what to do past the limit
+ * @v:		version to copy; NULL for an empty one
+ * @how:	what to do if that exceeds the limit
  *
  * Context: process context, may sleep.
  * Return: a version for ipcuckoo_version_publish(), or ERR_PTR(-EDQUOT, -EINTR or -ENOMEM).
@@ -37,7 +37,7 @@ struct ipcuckoo_version *ipcuckoo_version_create(struct ipcuckoo_mem *mem,
 }
 
 /**
- * ipcuckoo_version_memory() - what a version takes
+ * ipcuckoo_version_memory() - how much memory does a version take?
  * @v:		version
  * @parts:	IPCUCKOO_PART_*: the parts to count
  *
@@ -59,8 +59,8 @@ size_t ipcuckoo_version_memory(const struct ipcuckoo_version *v, u8 parts)
 	return size;
 }
 
-/* Free a version that nobody reads, and what is gone with it. Records of a table
- * have been put, or are in the one that replaced it.
+/* Free a version that has no readers, and its free_parts. The references to records of its
+ * tables were dropped, or the tables that replaced them own them now.
  */
 static void version_free(struct ipcuckoo_version *v)
 {
@@ -77,8 +77,9 @@ static void version_free(struct ipcuckoo_version *v)
 	ipcuckoo_object_free(v, v->mem, sizeof(*v));
 }
 
-/* After a grace period. A record may be another set's as well, which can drop it
- * just now: ipcuckoo_record_put() has it wait for a grace period of its own.
+/* Free a version, after a grace period. A set and its shadow may share records, so another
+ * version may drop the last reference to a record at the same time; therefore
+ * ipcuckoo_record_put() lets each record wait for another grace period.
  */
 static void version_work(struct work_struct *work)
 {
@@ -107,10 +108,10 @@ static bool has_records(const struct ipcuckoo_version *v)
 
 /**
  * ipcuckoo_version_retire() - free a version after a grace period
- * @v:		version, which no reader finds any more
- * @free_parts:	IPCUCKOO_PART_*: its parts that no later version has; freed with it
- * @records:	bytes of the records of its entries, which are put if all parts are gone.
- *		May count records that another set has as well
+ * @v:		version, which no new reader can find
+ * @free_parts:	IPCUCKOO_PART_*: parts that no later version shares, to be freed too
+ * @records:	bytes of the records of its entries. With IPCUCKOO_PART_ALL the references
+ *		to them are dropped. May include records that are shared with a shadow
  * @live:	there may be readers; if not, no grace period is needed
  *
  * Context: process context.
@@ -151,7 +152,7 @@ void ipcuckoo_version_publish(struct ipcuckoo_entries *e, struct ipcuckoo_versio
 	ipcuckoo_version_retire(old, free_parts, records, e->live);
 }
 
-/* May an entry be in the tables and not match? */
+/* Can there be entries in the tables that do not match? */
 static bool needs_lpm(const struct ipcuckoo_version *v)
 {
 	u8 exts = 0;
@@ -163,11 +164,11 @@ static bool needs_lpm(const struct ipcuckoo_version *v)
 }
 
 /**
- * ipcuckoo_version_replace_table() - replace the table of one kind by a new version
+ * ipcuckoo_version_replace_table() - replace the table of one kind, in a new version
  * @e:		contents
  * @kind:	kind
  * @t:		new table, or NULL
- * @how:	what to do past the limit
+ * @how:	what to do if that exceeds the limit
  *
  * Context: the writer; may sleep.
  * Return: 0, -EDQUOT, -EINTR or -ENOMEM; then nothing has changed.
@@ -190,11 +191,11 @@ int ipcuckoo_version_replace_table(struct ipcuckoo_entries *e, enum ipcuckoo_kin
 }
 
 /**
- * ipcuckoo_version_replace_hint() - replace the hint of one family by a new version
+ * ipcuckoo_version_replace_hint() - replace the hint of one family, in a new version
  * @e:		contents
- * @v6:		of IPv6
+ * @v6:		the hint for IPv6
  * @h:		new hint, or NULL
- * @how:	what to do past the limit
+ * @how:	what to do if that exceeds the limit
  *
  * Context: the writer; may sleep.
  * Return: 0, -EDQUOT, -EINTR or -ENOMEM; then nothing has changed.
@@ -214,10 +215,10 @@ int ipcuckoo_version_replace_hint(struct ipcuckoo_entries *e, bool v6,
 }
 
 /**
- * ipcuckoo_version_replace_filter() - replace the filter by a new version
+ * ipcuckoo_version_replace_filter() - replace the filter, in a new version
  * @e:		contents
  * @f:		new filter, or NULL
- * @how:	what to do past the limit
+ * @how:	what to do if that exceeds the limit
  *
  * Context: the writer; may sleep.
  * Return: 0, -EDQUOT, -EINTR or -ENOMEM; then nothing has changed.

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Versions: readers find all that a look-up uses behind one pointer. The writer
- * never changes what a version points to; it puts another version in its place.
+ * Versions: readers find everything that a look-up needs through one pointer, to a
+ * version. The writer never changes the pointers in a version; it publishes a new version
+ * instead.
  */
 #ifndef _IPCUCKOO_VERSION_H
 #define _IPCUCKOO_VERSION_H
 
 #include "contents.h"
 
-/* The bits of ipcuckoo_version.free_parts. */
+/* The parts of a version, as bits. */
 #define IPCUCKOO_PART_TABLE(kind)	BIT(kind)
 #define IPCUCKOO_PART_HINT(v6)		BIT(IPCUCKOO_KINDS + (v6))
 #define IPCUCKOO_PART_FILTER		BIT(IPCUCKOO_KINDS + 2)
