@@ -5,42 +5,42 @@
  * Problem
  * -------
  *
- * A packet's address matches a prefix if, cut to the prefix's length, it is an
- * entry. Real lists have 20 to 30 different lengths; a look-up for each of
- * them is what makes ipset's hash:net slow. Most addresses, though, are under
- * no prefix at all, and most of the others under those of one or two lengths.
+ * An address matches a prefix if the address, cut to the prefix's length, is an entry. Real
+ * lists have 20 to 30 different lengths. ipset's hash:net is slow because it looks up each
+ * of them. But most addresses are under no prefix at all, and most of the others under
+ * prefixes of one or two lengths.
  *
  * Structure
  * ---------
  *
- * The first level is an array indexed by the first bits (the stride) of the
- * address. Its word has
+ * The first level is an array of words, indexed by the first bits of the address; their
+ * number is the stride. The word of an address has
  *
- *  - COVER if a prefix no longer than the stride holds the address. Such a
- *    prefix marks all its words, and the mark is the answer: it is exact.
- *  - HOSTS if there are hosts below it;
- *  - for IPv4, a bit for each longer length of which there are prefixes below;
- *  - for IPv6, such bits up to length 20, and DEEPER if there are longer ones.
+ *  - COVER if a prefix no longer than the stride covers the address. Such a prefix sets
+ *    COVER in all words that it covers. COVER is exact: it is the answer of a look-up in
+ *    sets without exceptions and timeouts;
+ *  - HOSTS if there are hosts under the word;
+ *  - for IPv4, a bit for each longer length of which there are prefixes under the word;
+ *  - for IPv6, such bits up to length 20, and DEEPER if there are longer prefixes.
  *
- * IPv6 lists crowd in a few corners of the address space: 2a00::/16 alone has
- * prefixes of all lengths, but 2a00:1234::/28 has one or two. So there are
- * further levels at ipcuckoo_hint_level[], each a word with the lengths up to
- * the next level and DEEPER, kept in one hash table of words without keys.
- * Two prefixes that share a word only cost a probe in vain; a reader leaves out
- * the bits that mean nothing on its level.
+ * The prefixes of IPv6 lists are concentrated in small parts of the address space:
+ * 2a00::/16 alone has prefixes of all lengths, but 2a00:1234::/28 has those of one or two.
+ * So there are further levels, at the lengths in ipcuckoo_hint_level[]. A word of such a
+ * level has bits for the lengths up to the next level, and DEEPER. These words are in one
+ * hash table without keys. Prefixes that share a word cost a reader only a probe in vain;
+ * the reader ignores bits that mean nothing on its level.
  *
- * All marks but COVER are hints: one that should not be there makes a reader
- * probe in vain, one that is missing would make it miss. So a mark is set
- * after its entry is in the table and never cleared; too many stale ones and
- * the hint is made anew (entries.c).
+ * All marks but COVER are hints: a mark without an entry makes a reader probe in vain; an
+ * entry without its mark would make a reader miss it. So a mark is set when its entry is
+ * in the table, and is never cleared. If too many marks are stale, the hint is rebuilt
+ * (rebuild.c).
  *
  * Concurrency
  * -----------
  *
- * Only the writer changes words. Setting marks needs no bump of the sequence
- * number: until the last mark is set the entry is not there yet. Clearing COVER is
- * the last part of a deletion, which bumped the number when it took the prefix out
- * of the table.
+ * Only the writer changes words. Setting marks needs no bump of the sequence number: the
+ * addition takes effect when the last mark is set. Clearing COVER is the last part of a
+ * deletion, which bumped the number before it removed the prefix from the table.
  */
 #include <linux/err.h>
 #include <linux/kernel.h>
@@ -57,8 +57,8 @@ const u8 ipcuckoo_hint_level[IPCUCKOO_HINT_LEVELS + 1] = {
 	20, 24, 28, 32, 40, 48, 64, 88, 112, 127,
 };
 
-/* Prefixes up to which a stride is good enough; the size of a hint should
- * stay in proportion to what it serves. 1 KiB, 16 KiB, 256 KiB.
+/* The maximum number of prefixes for each stride. The first levels take 1, 16 and 256 KiB,
+ * in proportion to the number of prefixes.
  */
 static const struct {
 	u8 stride;
@@ -69,7 +69,7 @@ static const struct {
 	{ 16, U32_MAX },
 };
 
-/* A prefix marks a few deep words, most of them shared with others. */
+/* Deep words per prefix. A prefix marks a few words, and shares most with other prefixes. */
 #define DEEP_PER_PREFIX		4
 #define DEEP_MIN		16
 #define DEEP_BITS_MAX		26
@@ -90,9 +90,9 @@ static unsigned int choose_deep_bits(u32 prefixes)
 }
 
 /**
- * ipcuckoo_hint_size() - what the words of a hint would take
- * @prefixes:	number of prefixes to make it for
- * @deep:	IPv6
+ * ipcuckoo_hint_size() - how much memory would the words of a hint take?
+ * @prefixes:	number of prefixes
+ * @deep:	for IPv6
  *
  * Return: bytes, rounding included.
  */
@@ -110,9 +110,9 @@ size_t ipcuckoo_hint_size(u32 prefixes, bool deep)
 /**
  * ipcuckoo_hint_create() - make an empty hint
  * @mem:	account to charge
- * @prefixes:	number of prefixes to make it for
- * @deep:	IPv6
- * @how:	what to do past the account's limit
+ * @prefixes:	number of prefixes that it must be large enough for
+ * @deep:	for IPv6
+ * @how:	what to do if that exceeds the memory limit
  *
  * Context: process context, may sleep.
  * Return: the hint, or ERR_PTR(-ENOMEM, -EDQUOT or -EINTR).
@@ -150,7 +150,7 @@ struct ipcuckoo_hint *ipcuckoo_hint_create(struct ipcuckoo_mem *mem,
 }
 
 /**
- * ipcuckoo_hint_destroy() - free a hint that nobody reads
+ * ipcuckoo_hint_destroy() - free a hint that has no readers
  * @h:		hint, or NULL
  */
 void ipcuckoo_hint_destroy(struct ipcuckoo_hint *h)
@@ -163,7 +163,7 @@ void ipcuckoo_hint_destroy(struct ipcuckoo_hint *h)
 }
 
 /**
- * ipcuckoo_hint_memory() - what a hint takes
+ * ipcuckoo_hint_memory() - how much memory does a hint take?
  * @h:		hint, or NULL
  *
  * Return: bytes, rounding included.
@@ -190,7 +190,7 @@ void ipcuckoo_hint_add_host(struct ipcuckoo_hint *h, u64 hi)
 	mark(&h->top[hi >> (64 - h->stride)], IPCUCKOO_HINT_HOSTS);
 }
 
-/* Mark a prefix in the levels below the first. */
+/* Mark a prefix in the deep levels. */
 static void mark_deep(struct ipcuckoo_hint *h, const struct ipcuckoo_key *addr,
 		      unsigned int len)
 {
@@ -235,7 +235,7 @@ void ipcuckoo_hint_add_prefix(struct ipcuckoo_hint *h,
 }
 
 /**
- * ipcuckoo_hint_uncover() - a word is no longer covered by a short prefix
+ * ipcuckoo_hint_uncover() - clear COVER in a word that no short prefix covers any more
  * @h:		hint
  * @word:	index of the word of the first level
  *

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Which prefix lengths exist under an address. hint.c begins with how.
+ * Hints: which prefix lengths exist under an address. hint.c explains how.
  *
  * Safe for readers (any context, under rcu_read_lock()): ipcuckoo_hint_top(),
  * ipcuckoo_hint_deep(). For the writer: the rest.
@@ -10,17 +10,20 @@
 
 #include "table.h"
 
-/* Bits of the words of the first level. A length has the bit of its number;
- * no length up to the smallest stride, 8, is ever marked.
+/* Bits of the words of the first level. Bit n means that there are prefixes of length n;
+ * the lowest bits are free for flags, because lengths up to the stride, at least 8, have
+ * no bit.
  */
-#define IPCUCKOO_HINT_COVER	BIT(0)	/* a short prefix holds every address */
-#define IPCUCKOO_HINT_HOSTS	BIT(1)	/* there are hosts below */
+#define IPCUCKOO_HINT_COVER	BIT(0)	/* a short prefix covers all addresses of the word */
+#define IPCUCKOO_HINT_HOSTS	BIT(1)	/* there are hosts under this word */
 #define IPCUCKOO_HINT_FLAGS	(IPCUCKOO_HINT_COVER | IPCUCKOO_HINT_HOSTS)
 
-/* Longer prefixes exist than this word can tell of. */
+/* There are prefixes longer than those that have a bit in this word. */
 #define IPCUCKOO_HINT_DEEPER	BIT(31)
 
-/* A level of the deep words covers the lengths after it up to the next. */
+/* Level i of the deep words has bits for the lengths ipcuckoo_hint_level[i] + 1 to
+ * ipcuckoo_hint_level[i + 1].
+ */
 #define IPCUCKOO_HINT_LEVELS	9
 extern const u8 ipcuckoo_hint_level[IPCUCKOO_HINT_LEVELS + 1];
 
@@ -31,10 +34,10 @@ extern const u8 ipcuckoo_hint_level[IPCUCKOO_HINT_LEVELS + 1];
  * @stride:	8, 12 or 16
  * @deep_bits:	log2 of the number of words in @deep
  * @seed:	of the hash of @deep
- * @capacity:	prefixes beyond which it is worth trying to make a larger one
- * @stale:	entries deleted since it was made, whose marks may remain
+ * @capacity:	with more prefixes than this, try to replace it by a larger hint
+ * @stale:	number of entries deleted since it was made, whose marks may remain
  * @area:	memory of @top and @deep
- * @mem:	the account it is charged to
+ * @mem:	the account to which it is charged
  */
 struct ipcuckoo_hint {
 	u32 *top;
@@ -49,7 +52,7 @@ struct ipcuckoo_hint {
 };
 
 /**
- * ipcuckoo_hint_top() - the first word to an address
+ * ipcuckoo_hint_top() - read the word of the first level for an address
  * @h:		hint
  * @hi:		the first 64 bits of the address, an IPv4 address at the top
  */
@@ -73,13 +76,13 @@ static inline u32 *ipcuckoo_hint_deep_word(const struct ipcuckoo_hint *h,
 }
 
 /**
- * ipcuckoo_hint_deep() - a deeper word to an IPv6 address
+ * ipcuckoo_hint_deep() - read the word of a deeper level for an IPv6 address
  * @h:		hint
  * @level:	0 to IPCUCKOO_HINT_LEVELS - 1
  * @addr:	address
  *
- * Bit n tells of the length ipcuckoo_hint_level[@level] + 1 + n. The word may
- * be shared with another level: ipcuckoo_hint_lens() has the bits of this one.
+ * Bit n means length ipcuckoo_hint_level[@level] + 1 + n. Another level may share the word
+ * and set more bits: ipcuckoo_hint_lens() returns those that this level can have.
  */
 static inline u32 ipcuckoo_hint_deep(const struct ipcuckoo_hint *h,
 				     unsigned int level,
@@ -88,7 +91,7 @@ static inline u32 ipcuckoo_hint_deep(const struct ipcuckoo_hint *h,
 	return READ_ONCE(*ipcuckoo_hint_deep_word(h, level, addr));
 }
 
-/* The lengths that a deep word tells of. */
+/* The bits of a deep word that mean lengths of this level. */
 static inline u32 ipcuckoo_hint_lens(u32 word, unsigned int level)
 {
 	unsigned int lens = ipcuckoo_hint_level[level + 1] -
