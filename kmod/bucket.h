@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Buckets: the pair of them that an entry has, and all slots of a word at once.
- * For the exact table and for the filter alike.
+ * Buckets: the other bucket of an entry, and comparing all slots of a word at once. For
+ * the exact table and the filter.
  */
 #ifndef _IPCUCKOO_BUCKET_H
 #define _IPCUCKOO_BUCKET_H
 
 #include <linux/types.h>
 
-/* The other bucket of an entry in @bucket: h - bucket modulo @nbuckets, with h
- * from the 32 bits @hash of what the slot holds. An involution. As h is odd and
- * @nbuckets even, no bucket is its own alternate.
+/* The other bucket of an entry in @bucket: h - bucket modulo @nbuckets, where h is made
+ * from @hash, a hash of what the slot holds. The function is an involution. As h is odd
+ * and @nbuckets is even, no bucket is its own alternate.
  */
 static inline u32 ipcuckoo_bucket_alt(u32 bucket, u32 hash, u32 nbuckets)
 {
@@ -19,11 +19,12 @@ static inline u32 ipcuckoo_bucket_alt(u32 bucket, u32 hash, u32 nbuckets)
 	return h - bucket + (h < bucket ? nbuckets : 0);
 }
 
-/* A word whose lanes of @bits bits are all 1; times a slot, all that slot. */
+/* A word whose lanes of @bits bits are all 1. Multiplied by a slot, all lanes are that slot. */
 #define IPCUCKOO_LANES(bits)	(~0ULL / (~0ULL >> (64 - (bits))))
 
-/* The top bit of every lane of @x that is 0. Exact for the lowest such lane,
- * and exact as a whole when compared with 0.
+/* Find lanes of @x that are 0: sets the top bit of each such lane. May also set the top bit
+ * of lanes above the lowest one that is 0. So the lowest bit set is exact, and so is a
+ * comparison of the result with 0.
  */
 static __always_inline u64 ipcuckoo_zero_lanes(u64 x, unsigned int bits)
 {

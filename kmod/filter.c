@@ -5,70 +5,72 @@
  * Problem
  * -------
  *
- * An exact table of IPv6 hosts keeps 18 bytes a slot. Who can live with a
- * stranger taken for a member now and then can have 1, 2 or 4.
+ * An exact table of IPv6 hosts takes 18 bytes per slot. A user who can accept that some
+ * non-members match needs only 1, 2 or 4.
  *
  * Structure
  * ---------
  *
- * The filter of [Fan 2014] (table.c): buckets of four slots, a slot holds a
- * fingerprint of 8, 16 or 32 bits, which is never 0; 0 is an empty slot. The
- * two buckets of a fingerprint f that is in bucket i are i and h(f) - i modulo
- * the number of buckets (bucket.h). With i xor h(f) the number of buckets would
- * have to be a power of two, and half of the memory could be in vain.
+ * This is the filter of [Fan 2014] (table.c). A bucket has four slots. A slot holds a
+ * fingerprint of 8, 16 or 32 bits; 0 is no fingerprint, but an empty slot. A fingerprint f
+ * in bucket i has the other bucket h(f) - i, modulo the number of buckets (bucket.h). With
+ * i xor h(f), as in [Fan 2014], the number of buckets would have to be a power of two, and
+ * up to half of the memory would be wasted.
  *
- * One table serves both families. An IPv4 address is hashed as the mapped
- * ::ffff:a.b.c.d, so that both forms are one entry where a set holds both
- * families. ipcuckoo_hash128() yields 64 bits, half of them for the bucket,
- * half for the fingerprint: 32 would be too few for both.
+ * One filter serves both families. An IPv4 address is hashed as the IPv4-mapped address
+ * ::ffff:a.b.c.d, so in a set of both families the two forms are one entry.
+ * ipcuckoo_hash128() returns 64 bits: one half chooses the bucket, the other half is the
+ * fingerprint. 32 bits would be too few for both.
  *
- * Unlike with quotienting nothing leads back to the address: entries cannot be
- * listed, and the filter can neither grow nor be given another key. It is made
- * for a capacity.
+ * Unlike a slot of an exact table, a fingerprint cannot be turned back into its address.
+ * So entries cannot be listed, and the filter can neither grow nor get another key. It is
+ * made for a capacity.
  *
- * Wrong answers
- * -------------
+ * False positives
+ * ---------------
  *
- * A member always matches: its fingerprint is in one of its two buckets. A
- * stranger matches if its fingerprint F happens to be in one of its own. There
- * are C (2^w - 1) pairs of bucket and fingerprint of w bits that a stranger is
- * equally likely to have; a fingerprint stored in a bucket is found by the two
- * pairs that have either of its buckets. As long as none is stored twice in
- * the same two buckets, n of them are found by exactly
+ * A member always matches: its fingerprint is in one of its two buckets. A non-member
+ * matches if its fingerprint happens to be in one of its two buckets. A filter of C
+ * buckets with fingerprints of w bits has C (2^w - 1) pairs of a first bucket and a
+ * fingerprint, and each non-member has one of them with equal probability. A stored
+ * fingerprint matches two pairs: itself with each of its two buckets. So while no
+ * fingerprint is stored twice in the same two buckets, n stored fingerprints have a
+ * false-positive rate of exactly
  *
  *	2 n / (C (2^w - 1)) = 2b a / (2^w - 1)
  *
- * of all strangers, with b = 4 slots a bucket and a load of a = n / (4 C); the
- * well-known bound 2b / 2^w is about that of a full filter. Copies make it
- * less. No estimate is involved; selftests/core/test_rate.c counts.
+ * where b = 4 is the number of slots per bucket and a = n / (4 C) is the load factor. The
+ * well-known bound 2b / 2^w is about the rate of a full filter. Copies lower the rate.
+ * selftests/core/test_rate.c verifies the formula by counting.
  *
  * Addition and deletion
  * ---------------------
  *
- * An element that matches already is not stored again, unless the filter is
- * made "multi". It is a member, or has the fingerprint and the buckets of one;
- * nobody can tell which, so that deletion could take somebody else's
- * fingerprint, and there is none. With multi every addition is stored. Then
- * deletion removes one of the copies, which are all alike: whose it was makes
- * no difference, as long as nothing is deleted more often than it was added.
- * The eight slots of two buckets hold eight copies, a ninth is refused. Copies
- * are all in need of the same two buckets: where entries share one, they have
- * room for fewer, whatever the capacity. It is a promise for what differs.
+ * By default an element that matches already is not stored again. It may be a member, or
+ * a non-member with the fingerprint and buckets of a member: the filter cannot tell. So
+ * deleting an element could remove the fingerprint of another one; therefore entries
+ * cannot be deleted.
+ *
+ * A filter made with "multi" stores each addition. Deletion removes one of the copies,
+ * which are all equal. It does not matter which addition stored the copy, as long as no
+ * element is deleted more often than it was added. The two buckets of an element have
+ * eight slots, so a ninth copy is refused. If different elements share a bucket, there is
+ * room for fewer copies of each, whatever the capacity: the capacity is guaranteed only
+ * for different elements.
  *
  * Concurrency
  * -----------
  *
- * That of an exact table that has nothing beside its slots, word for word
- * (table.c): a fingerprint is copied to its other bucket, then the sequence number is
- * bumped, then the old slot is cleared; and a miss counts only if the number has
- * not changed meanwhile. The stores and loads are the same ones in the same
- * order, so that what selftests/core/weakmem.c shows for moves (v4) holds here.
- * A word that has the fingerprint had it when it was read, so that a match
- * would not need the check that look_up() makes of it.
+ * The same as in an exact table without parallel arrays (table.c): a fingerprint is copied
+ * to its other bucket, then the sequence number is bumped, then the old slot is cleared;
+ * and a miss counts only if the number has not changed meanwhile. The stores and loads are
+ * the same in the same order, so what selftests/core/weakmem.c shows for moves (v4) holds
+ * here. A word with the fingerprint had it when it was read, so a match would not need the
+ * check that look_up() makes.
  *
- * Deletion bumps the sequence number although a single slot is cleared: a reader
- * could look into one bucket before a copy is added there, and into the other
- * after the copy there was deleted.
+ * Deletion bumps the sequence number although it clears a single slot. Without that, a
+ * reader could read one bucket before a copy is added there, and the other bucket after
+ * the copy in it was deleted.
  */
 #include <linux/err.h>
 #include <linux/math64.h>
@@ -82,18 +84,19 @@
 #include "filter.h"
 #include "search.h"
 
-/* Buckets that a filter has more than its capacity takes at
- * IPCUCKOO_LOAD_TARGET, whatever the width. Small tables differ more in what
- * they can take: of 100,000 with 128 buckets one failed at a load of 0.93, of
- * those with 32 at 0.83; with these to spare they are asked for 0.90 and 0.72.
+/* Buckets that a filter has in addition to those that its capacity needs at
+ * IPCUCKOO_LOAD_TARGET, for fingerprints of any width. The load factor at which an
+ * insertion first fails varies more for small filters: among 100,000 filters of 128
+ * buckets one failed at 0.93, and among 100,000 of 32 buckets one at 0.83. With the
+ * additional buckets, filters of these sizes are filled to at most 0.90 and 0.72.
  */
 #define SPARE_BUCKETS	8
 
-/* Bytes copied between two looks at the scheduler. */
+/* Bytes copied between two calls of cond_resched(). */
 #define COPY_BATCH	(1024 * 1024)
 
 /**
- * struct ipcuckoo_filter_location - where an element can be
+ * struct ipcuckoo_filter_location - the slots in which an element can be
  * @bucket:	its two buckets
  * @fp:	its fingerprint
  */
@@ -102,10 +105,10 @@ struct ipcuckoo_filter_location {
 	u32 fp;
 };
 
-/* The other bucket of fingerprint @fp in @bucket, see above. Fingerprints
- * of 8 bits follow each other, and the multiple of a constant as the only
- * hash puts the buckets that a chain of moves can reach into a row: of four
- * million buckets 0.957 are then filled, with a second product 0.973.
+/* The other bucket of fingerprint @fp in @bucket, see above. Fingerprints of 8 bits are
+ * consecutive numbers. If the hash were a single product, the buckets that a chain of
+ * moves can reach would lie in a row: a filter of four million buckets then fills to a
+ * load factor of 0.957, and with a second product to 0.973.
  */
 static u32 alt(const struct ipcuckoo_filter *f, u32 bucket, u32 fp)
 {
@@ -131,14 +134,13 @@ static struct ipcuckoo_filter_location locate(const struct ipcuckoo_filter *f,
 /**
  * ipcuckoo_filter_probe() - look an element up, once
  * @f:		filter
- * @addr:	the element, IPv4 mapped
+ * @addr:	the element; an IPv4 address in its IPv4-mapped form
  *
- * Both buckets are read whether the first one has it or not, each word once
- * and whole.
+ * Always reads both buckets, without a branch between the reads, and each word once.
  *
  * Context: any, under rcu_read_lock().
- * Return: true for maybe; false for no, which holds only if no entry moved and
- * none was deleted meanwhile: the caller checks that with ipcuckoo_guard.seq.
+ * Return: true if the element matches; false if not. A false is valid only if no entry was
+ * moved or deleted meanwhile: the caller checks that with ipcuckoo_guard.seq.
  */
 bool ipcuckoo_filter_probe(const struct ipcuckoo_filter *f,
 			   const struct ipcuckoo_key *addr)
@@ -208,7 +210,7 @@ static void slot_set(struct ipcuckoo_filter *f, u32 bucket, unsigned int i,
 	}
 }
 
-/* A slot of a bucket that holds this: 0 for a free one. */
+/* Find a slot of a bucket that holds @fp; a free slot if @fp is 0. Return: its number or -1. */
 static int find(const struct ipcuckoo_filter *f, u32 bucket, u32 fp)
 {
 	unsigned int i;
@@ -272,11 +274,13 @@ static unsigned int copies(const struct ipcuckoo_filter *f,
 }
 
 /**
- * ipcuckoo_filter_copies() - how often may an element be there?
+ * ipcuckoo_filter_copies() - count the fingerprints of an element
  * @f:		filter
- * @addr:	the element, IPv4 mapped
+ * @addr:	the element; an IPv4 address in its IPv4-mapped form
  *
  * Context: the writer.
+ * Return: the number of copies of the element at most; additions of other elements may
+ * have stored them.
  */
 unsigned int ipcuckoo_filter_copies(const struct ipcuckoo_filter *f,
 				    const struct ipcuckoo_key *addr)
@@ -286,7 +290,9 @@ unsigned int ipcuckoo_filter_copies(const struct ipcuckoo_filter *f,
 	return copies(f, &p);
 }
 
-/* Into a free slot of one of its buckets, made by moving others if need be. */
+/* Store a fingerprint in a free slot of one of its buckets; if there is none, move other
+ * fingerprints to make one.
+ */
 static int insert(struct ipcuckoo_filter *f, struct ipcuckoo_guard *guard,
 		  const struct ipcuckoo_filter_location *p,
 		  struct ipcuckoo_search_node *queue)
@@ -315,16 +321,16 @@ static int insert(struct ipcuckoo_filter *f, struct ipcuckoo_guard *guard,
 /**
  * ipcuckoo_filter_insert() - add an element
  * @f:		filter
- * @guard:	what the filter's readers check
- * @addr:	the element, IPv4 mapped
+ * @guard:	guard of the filter
+ * @addr:	the element; an IPv4 address in its IPv4-mapped form
  * @queue:	memory for the search
  *
- * Context: the writer, in process context. Takes @guard->lock for as long as
- * a path of a few entries is moved.
- * Return: 0; -EEXIST if it may be there and the filter is not multi; -EMLINK if
- * copies of it and of others leave it no place; -ENOSPC if the capacity is
- * reached, or no place was found within the bound of the search. When it is
- * not 0, nothing has changed.
+ * Context: the writer, in process context. Takes @guard->lock while it moves a path of a
+ * few entries.
+ * Return: 0, or an error, and then nothing has changed: -EEXIST if the element matches
+ * already and the filter is not multi; -EMLINK if the filter is multi and copies of this
+ * and other elements leave no free slot; -ENOSPC if the capacity is reached, or the search
+ * found no free slot within its bound.
  */
 int ipcuckoo_filter_insert(struct ipcuckoo_filter *f,
 			   struct ipcuckoo_guard *guard,
@@ -344,16 +350,16 @@ int ipcuckoo_filter_insert(struct ipcuckoo_filter *f,
 	err = insert(f, guard, &p, queue);
 	if (!err)
 		f->count++;
-	/* All that differ would have had room: it is copies that are in the way. */
+	/* Different elements would fit, as the capacity is not reached: copies are in the way. */
 	return err && f->shape.multi ? -EMLINK : err;
 }
 
 /**
  * ipcuckoo_filter_delete() - remove one copy of an element
  * @f:		filter
- * @guard:	what the filter's readers check
- * @addr:	the element, IPv4 mapped; if it was never added, the copy may be
- *		another's
+ * @guard:	guard of the filter
+ * @addr:	the element; an IPv4 address in its IPv4-mapped form. If it was never added,
+ *		this may remove the fingerprint of another element
  *
  * Context: the writer, in process context. Takes @guard->lock for one store.
  * Return: 0, or -ENOENT.
@@ -385,10 +391,10 @@ static size_t bucket_size(const struct ipcuckoo_filter_shape *shape)
 
 /**
  * ipcuckoo_filter_buckets() - the number of buckets of a filter
- * @shape:	what it is like
+ * @shape:	its parameters
  *
- * Return: an even number, IPCUCKOO_BUCKETS_MAX at most; whatever the allocation
- * rounds up to is used, and lowers the rate of wrong answers.
+ * Return: an even number, IPCUCKOO_BUCKETS_MAX at most. It uses all memory to which the
+ * allocation is rounded up; more buckets lower the false-positive rate.
  */
 u32 ipcuckoo_filter_buckets(const struct ipcuckoo_filter_shape *shape)
 {
@@ -403,7 +409,7 @@ u32 ipcuckoo_filter_buckets(const struct ipcuckoo_filter_shape *shape)
 /**
  * ipcuckoo_filter_create() - make an empty filter
  * @mem:	account to charge
- * @shape:	what it shall be like
+ * @shape:	its parameters
  *
  * Context: process context, may sleep.
  * Return: the filter, or ERR_PTR(-ENOMEM, -EDQUOT or -EINTR).
@@ -433,12 +439,12 @@ ipcuckoo_filter_create(struct ipcuckoo_mem *mem,
 }
 
 /**
- * ipcuckoo_filter_copy() - make a filter the same as another
- * @to:		filter of the same shape, which nobody reads
- * @from:	filter of which the caller is the writer as well
+ * ipcuckoo_filter_copy() - copy a filter
+ * @to:		filter of the same shape, which has no readers
+ * @from:	filter to copy; the caller is its writer too
  *
- * Context: process context; may let others run.
- * Return: 0, or -EINTR at a fatal signal; then @to is good for nothing.
+ * Context: process context; may sleep.
+ * Return: 0, or -EINTR for a fatal signal, and then @to can only be destroyed.
  */
 int ipcuckoo_filter_copy(struct ipcuckoo_filter *to,
 			 const struct ipcuckoo_filter *from)
@@ -458,7 +464,7 @@ int ipcuckoo_filter_copy(struct ipcuckoo_filter *to,
 }
 
 /**
- * ipcuckoo_filter_destroy() - free a filter that nobody reads
+ * ipcuckoo_filter_destroy() - free a filter that has no readers
  * @f:		filter, or NULL
  */
 void ipcuckoo_filter_destroy(struct ipcuckoo_filter *f)
@@ -470,7 +476,7 @@ void ipcuckoo_filter_destroy(struct ipcuckoo_filter *f)
 }
 
 /**
- * ipcuckoo_filter_memory() - what a filter takes
+ * ipcuckoo_filter_memory() - how much memory does a filter take?
  * @f:		filter, or NULL
  *
  * Return: bytes, rounding included.

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The cuckoo filter. filter.c begins with how it works.
+ * The cuckoo filter. filter.c explains how it works.
  *
  * Safe for readers (any context, under rcu_read_lock(), no lock):
  * ipcuckoo_filter_probe().
@@ -12,15 +12,15 @@
 #include "table.h"
 
 enum {
-	/* Both buckets of an entry full of it: the 2b + 1st has no place. */
+	/* Copies of an entry that fill both of its buckets: one more has no free slot. */
 	IPCUCKOO_COPIES_MAX	= 2 * IPCUCKOO_SLOTS,
 };
 
 /**
- * struct ipcuckoo_filter_shape - what a filter is like
- * @capacity:	entries that it takes if none is a copy, and the most it is given
- * @bits:	of a fingerprint: 8, 16 or 32; 0 in what is no filter
- * @multi:	every addition is stored, so that entries can be deleted
+ * struct ipcuckoo_filter_shape - parameters of a filter
+ * @capacity:	maximum number of entries. There is room for them if they are all different
+ * @bits:	bits of a fingerprint: 8, 16 or 32; 0 if there is no filter
+ * @multi:	each addition is stored, so that entries can be deleted
  */
 struct ipcuckoo_filter_shape {
 	u32 capacity;
@@ -31,13 +31,13 @@ struct ipcuckoo_filter_shape {
 /**
  * struct ipcuckoo_filter - buckets of four fingerprints
  * @words:	the fingerprints: a u32, a u64 or two u64 for each bucket
- * @nbuckets:	even, no power of two needed
- * @shape:	what it is like
- * @seed:	of the hash
- * @count:	fingerprints in use, writer only
- * @displaced:	fingerprints that were ever moved, writer only
+ * @nbuckets:	number of buckets; even, but not necessarily a power of two
+ * @shape:	its parameters
+ * @seed:	seed of the hash
+ * @count:	number of fingerprints stored; writer only
+ * @displaced:	number of displacements so far; writer only
  * @area:	the memory of @words
- * @mem:	the account it is charged to
+ * @mem:	the account to which it is charged
  */
 struct ipcuckoo_filter {
 	void *words;
@@ -73,7 +73,7 @@ int ipcuckoo_filter_delete(struct ipcuckoo_filter *f,
 			   struct ipcuckoo_guard *guard,
 			   const struct ipcuckoo_key *addr);
 
-/* The address as the filter knows it: IPv4 as ::ffff:a.b.c.d. */
+/* The key of an IPv4 address in a filter: the address ::ffff:a.b.c.d. */
 static inline struct ipcuckoo_key ipcuckoo_filter_key4(u32 addr)
 {
 	return (struct ipcuckoo_key){ .lo = 0xffffULL << 32 | addr };

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The search for a place, for all tables of buckets with four slots whose
- * entries can move to one other bucket: the exact table (table.c) and the
- * filter (filter.c). They say how an entry is moved; the order of the moves,
- * on which readers rely, is said once, here. Inlined, so that each has its own
- * with direct calls.
+ * The search for a free slot, for all tables of buckets with four slots whose entries can
+ * move to one other bucket: the exact table (table.c) and the filter (filter.c). They
+ * implement the move of one entry. The order of moves, on which readers rely, is
+ * implemented once, here. The functions are inlined, so that each table has a copy with
+ * direct calls.
  */
 #ifndef _IPCUCKOO_SEARCH_H
 #define _IPCUCKOO_SEARCH_H
@@ -15,21 +15,21 @@
 
 #include "table.h"
 
-/* A bucket that the search has reached, and how. */
+/* A bucket that the search has reached, and the slot through which it did. */
 struct ipcuckoo_search_node {
 	u32 bucket;
 	u16 parent;	/* index in the queue */
-	u8 slot;	/* of the parent, whose entry would move to this bucket */
-	u8 root;	/* this is a bucket of the new entry */
+	u8 slot;	/* slot of the parent whose entry would move to this bucket */
+	u8 root;	/* one of the two buckets of the new entry */
 };
 
 static_assert(IPCUCKOO_SEARCH <= U16_MAX);
 
 /**
  * struct ipcuckoo_path - a chain of entries that can move
- * @node:	last bucket of it, an index in the queue
- * @slot:	of that bucket, whose entry moves first
- * @dst:	to this bucket, which has a free slot
+ * @node:	index in the queue of the last bucket of the chain
+ * @slot:	the slot of that bucket whose entry moves first
+ * @dst:	the bucket to which it moves, which has a free slot
  */
 struct ipcuckoo_path {
 	u16 node;
@@ -38,15 +38,15 @@ struct ipcuckoo_path {
 };
 
 /**
- * struct ipcuckoo_search_ops - what the search has to know of a table
- * @alt:	the other bucket of the entry in a used slot
- * @free:	a free slot of a bucket, or -1
- * @move:	copy an entry to a free slot of its other bucket, then make its
- *		old slot reusable; readers must find it in one of them
- * @copies:	may there be many entries with the same two buckets, which would
- *		fill the queue with these? Then no bucket is queued twice, at some
- *		tens of microseconds for a search that fails. Without copies, or
- *		without the question, that is rare, and not worth looking for
+ * struct ipcuckoo_search_ops - operations of a table that the search uses
+ * @alt:	return the other bucket of the entry in a used slot
+ * @free:	return a free slot of a bucket, or -1
+ * @move:	copy an entry to a free slot of its other bucket, then make its old slot
+ *		reusable. At each moment readers must find the entry in one of the two
+ * @copies:	can there be many entries with the same two buckets? They would fill the
+ *		queue with these buckets, so no bucket is queued twice then, which costs a
+ *		search that fails some tens of microseconds. Without copies, or if this is
+ *		NULL, a bucket is rarely queued twice, so the search checks only its path
  */
 struct ipcuckoo_search_ops {
 	u32 (*alt)(const void *table, u32 bucket, unsigned int slot);
@@ -56,8 +56,8 @@ struct ipcuckoo_search_ops {
 	bool (*copies)(const void *table);
 };
 
-/* Entries that would move along a path must not share a bucket: the second
- * move would undo what the first relied on.
+/* A path must not visit a bucket twice: the second move into the bucket would take the
+ * slot that the first one used.
  */
 static inline bool ipcuckoo_search_on_path(const struct ipcuckoo_search_node *queue,
 					   u16 node, u32 bucket)
@@ -79,8 +79,8 @@ static inline bool ipcuckoo_search_queued(const struct ipcuckoo_search_node *que
 	return false;
 }
 
-/* Find the shortest path from one of the two buckets in @root to a free slot.
- * Reads only.
+/* Find the shortest path from one of the two buckets in @root to a free slot, breadth
+ * first. Changes nothing in the table. Return: false if there is none within the bound.
  */
 static __always_inline bool
 ipcuckoo_search(const void *table, const struct ipcuckoo_search_ops *ops,
@@ -112,8 +112,9 @@ ipcuckoo_search(const void *table, const struct ipcuckoo_search_ops *ops,
 	return false;
 }
 
-/* Move every entry of a path one bucket on, from its end. Leaves a slot of the
- * root free for the new entry: sets @slot to it, and returns which root it is.
+/* Move every entry of a path to the next bucket, beginning at the end of the path. This
+ * makes a slot of a root free for the new entry. Sets @slot to this slot, and returns
+ * which of the two roots it is.
  */
 static __always_inline u16
 ipcuckoo_search_move(void *table, const struct ipcuckoo_search_ops *ops,
