@@ -1,16 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * A keyed bijection of the 32-bit words.
+ * A keyed bijection of 32-bit words.
  *
- * The IPv4 tables store what is left of a permuted key after its bucket has
- * been taken out of it (quotienting), so they need a permutation that looks
- * random, can be undone, and costs little. Three odd multiplications with
- * xor-shifts in between are 7 cycles on top of the two bucket reads; in the
- * prototype no structured key set (runs, progressions, single bits, bit
- * reversal) brought the table below a load factor of 0.9698 with it.
+ * The IPv4 tables store the rest of a permuted key after its bucket was taken out
+ * (quotienting). So they need a permutation that looks random, can be inverted, and is
+ * cheap. Three odd multiplications with xor-shifts between them take 7 cycles in addition
+ * to the two bucket reads. In the prototype no structured set of keys (runs, progressions,
+ * single bits, bit reversal) brought the table below a load factor of 0.9698 with it.
  *
- * It is no cipher. Whoever can add entries and watch insertions fail might
- * bias it; the answer is a new key (see table.c, Parameters).
+ * It is not a cipher. An attacker who can add entries and see insertions fail might find
+ * entries that collide. Then the table gets a new key (see table.c, Parameters).
  */
 #ifndef _IPCUCKOO_BIJECTION_H
 #define _IPCUCKOO_BIJECTION_H

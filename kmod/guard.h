@@ -11,12 +11,12 @@
 #include <linux/types.h>
 
 /**
- * struct ipcuckoo_guard - what readers and the writer of some tables share
- * @seq:	moves between copying an entry and clearing its old place, and
- *		before every deletion; read by every look-up
- * @lock:	held while entries move or go, which moves @seq as well, so
- *		that it may share a cache line with it; taken by a reader as a
- *		last resort
+ * struct ipcuckoo_guard - shared by the readers and the writer of a set's tables
+ * @seq:	the sequence number: bumped between copying an entry and clearing its old
+ *		slot, and before every deletion; read by every look-up
+ * @lock:	held while entries are moved or deleted. A reader takes it if writers have
+ *		disturbed its look-up too often. It shares a cache line with @seq: holders
+ *		of the lock write to that line anyway
  */
 struct ipcuckoo_guard {
 	u32 seq;
@@ -30,11 +30,11 @@ static inline void ipcuckoo_guard_init(struct ipcuckoo_guard *guard)
 }
 
 /**
- * ipcuckoo_guard_bump() - tell readers to look again
+ * ipcuckoo_guard_bump() - increment the sequence number, so that readers look up again
  * @guard:	the guard
  *
- * What was stored before is visible to whoever sees what is stored after, and
- * the new sequence with it. The only place that moves the sequence.
+ * A reader that sees a store made after the bump sees the new number, and all stores made
+ * before the bump. No other function changes the number.
  *
  * Context: the writer, holding @guard->lock.
  */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Keys: what tables and filters are asked for. */
+/* Keys: what tables store and filters hash. */
 #ifndef _IPCUCKOO_KEY_H
 #define _IPCUCKOO_KEY_H
 

@@ -451,8 +451,8 @@ bool ipcuckoo_entries_match_mapped(struct ipcuckoo_entries *e,
  * @mapped:	it is IPv4-mapped, and an IPv4 entry may cover it
  * @record:	set to the record, which is valid until rcu_read_unlock()
  *
- * This is a look-up of its own: after an earlier one that matched, the entry may be
- * gone.
+ * This is a look-up of its own: the entry may have been deleted since an earlier look-up
+ * matched it.
  *
  * Context: softirq or process context, under rcu_read_lock().
  * Return: false if nothing matches.

@@ -5,86 +5,82 @@
  * Problem
  * -------
  *
- * Hold millions of addresses in a few bytes each, answer "is it there?" with
- * two memory accesses that overlap, never answer wrongly, and let one writer
- * add and delete while readers look up without a lock.
+ * Hold millions of addresses in a few bytes each, answer "is it in the table?" with two
+ * memory accesses that overlap, never answer wrongly, and let one writer add and delete
+ * while readers look up without a lock.
  *
  * Structure
  * ---------
  *
- * A table has buckets of four slots. An entry is in one of two buckets. A slot
- * holds a flag that it is used, a flag that this is the entry's second bucket
- * (the choice), and a remainder; 0 is an empty slot.
+ * A table has buckets of four slots. An entry is in one of two buckets. A slot holds a
+ * flag that it is used, a flag that this is the entry's second bucket (the choice), and a
+ * remainder; 0 is an empty slot.
  *
- * A cuckoo filter [Fan 2014] stores a short fingerprint there and is wrong now
- * and then. Keys of 32 bits leave room for better: the key is sent through a
- * permutation (bijection.h), the bucket is taken out of the result, and the
- * slot keeps what is left as its remainder (ipcuckoo_table_locate32()). Bucket,
- * choice and remainder give the key back (key_at()), so there are no false
- * positives, entries can be listed, and a larger table is made from the slots
- * alone. This is quotienting, or permutation-based cuckoo hashing [Arbitman
- * 2010].
+ * A cuckoo filter [Fan 2014] stores a short fingerprint in the slot, and has false
+ * positives. Keys of 32 bits leave room for better: a permutation (bijection.h) is applied
+ * to the key, the bucket is taken out of the result, and the slot stores what is left as
+ * its remainder (ipcuckoo_table_locate32()). Bucket, choice and remainder give the key
+ * back (key_at()), so there are no false positives, entries can be listed, and a larger
+ * table is made from the slots alone. This is quotienting, or permutation-based cuckoo
+ * hashing [Arbitman 2010].
  *
- * A slot has 16 bits, so a bucket is one word, and a remainder 14. With 2^18
- * buckets or more that is all there is. In a smaller table up to 16 more bits
- * of each key, the rest, stand in an array parallel to the slots, which is read
- * only when a remainder matches. Keys of 128 bits are done likewise: their
- * remainder is 14 bits of a hash, and the array holds the whole key. Exact as
- * well.
+ * A slot has 16 bits, so a bucket is one word, and a remainder has 14 bits. With 2^18
+ * buckets or more that is enough. In a smaller table up to 16 more bits of each key, the
+ * rest, are in an array parallel to the slots, which is read only when a remainder
+ * matches. Keys of 128 bits are handled in the same way: their remainder is 14 bits of a
+ * hash, and the array holds the whole key. So these tables are exact too.
  *
- * Where a set keeps more for its entries (value.h), further parallel arrays
- * hold it, which only look-ups that match read.
+ * If a set has extensions (value.h), further arrays parallel to the slots hold them, which
+ * only look-ups that match read.
  *
- * The number of buckets is even, otherwise free, so that a table can have the
+ * The number of buckets is even, and otherwise arbitrary, so that a table can have the
  * size that its entries need.
  *
  * Insertion
  * ---------
  *
- * ipcuckoo_table_insert_value() takes a free slot of the two buckets. Where there is
- * none, ipcuckoo_search() looks breadth-first for the shortest chain of entries
- * of which each can move to its other bucket and the last finds a free slot
- * there. It changes nothing; when it fails, nothing has changed.
- * ipcuckoo_search_move() then moves the entries beginning with the last, so
- * that each is copied before its old place is overwritten: an entry is always
- * in one of its buckets.
+ * ipcuckoo_table_insert_value() takes a free slot of the two buckets. If there is none,
+ * ipcuckoo_search() looks breadth-first for the shortest chain of entries of which each
+ * can move to its other bucket, and the last finds a free slot there. The search changes
+ * nothing, so nothing has changed if it fails. ipcuckoo_search_move() then moves the
+ * entries, beginning with the last, so that each is copied before its old slot is
+ * overwritten: an entry is always in one of its buckets.
  *
  * Concurrency
  * -----------
  *
- * One writer at a time, in process context; ipcuckoo_guard.lock is held while
- * it moves or deletes, which is a bounded handful of stores. Readers take no
- * lock. What goes wrong without care: a reader looks into bucket A, the writer
- * copies the entry from B to A and overwrites it in B, the reader looks into
- * B. So the writer bumps a sequence number before every overwrite, and a miss
- * counts only if the number has not changed meanwhile. The tables, hints and the
- * pointer to them that one look-up uses share one sequence number (contents.h), for
- * an answer across several tables would be wrong in the same way. The look-up:
+ * There is one writer at a time, in process context. It holds ipcuckoo_guard.lock while it
+ * moves or deletes entries, which is a small bounded number of stores. Readers take no
+ * lock. Without further care a reader could miss an entry: the reader reads bucket A, the
+ * writer copies the entry from B to A and overwrites it in B, the reader reads B. So the
+ * writer bumps a sequence number before every overwrite, and a miss counts only if the
+ * number has not changed meanwhile. The tables, the hints, and the pointer to them that
+ * one look-up uses share one sequence number (contents.h), because an answer from several
+ * tables could be wrong in the same way. The look-up:
  *
  *	LMM(look-up:A)	s = acquire(seq), then pointer, hint, buckets
- *	LMM(look-up:B)	a miss: read barrier, seq == s? else once more
+ *	LMM(look-up:B)	a miss: read barrier, seq == s? if not, look up again
  *	LMM(probe:A)	a remainder matches: read barrier, then key or rest
- *	LMM(match:A)	that matches: read barrier, seq == s? else once more
+ *	LMM(match:A)	key or rest matches: read barrier, seq == s? if not, again
  *
  * and the writer's barriers with their partners:
  *
- *	bump:A / look-up:A	what was copied (or added) before the bump is
- *				seen by a look-up that begins after it
- *	bump:C / look-up:B	who sees the overwrite sees the bump, and looks
- *				again
- *	key:A / probe:A		who sees a remainder sees its key or rest,
- *				and what is kept for it
- *	bump:C / match:A	who sees a part of the key that reuses a slot
+ *	bump:A / look-up:A	a look-up that begins after the bump sees what was
+ *				copied (or added) before the bump
+ *	bump:C / look-up:B	a reader that sees the overwrite sees the bump, and
+ *				looks up again
+ *	key:A / probe:A		a reader that sees a remainder sees its key or rest,
+ *				and its extensions
+ *	bump:C / match:A	a reader that sees a part of the key that reuses a slot
  *				sees the bump made since the slot was emptied
  *
- * The last needs a rule: after a slot of a table with parallel arrays was emptied,
- * the sequence number is bumped before the slot is used again. vacate() keeps it.
+ * The last one needs a rule, which vacate() implements: after a slot of a table with
+ * parallel arrays was emptied, the sequence number is bumped before the slot is used again.
  *
- * A hit where the slot has all of the key was true when it was read and would
- * need no check. Words are stored whole, with WRITE_ONCE(), and so are the u16
- * of which several rests make up one: those beside the one that is written stay
- * as they are. On a 32-bit machine the halves of a word may be read apart; no
- * slot straddles them.
+ * If the slot has all of the key, a match was right when the slot was read, and would need
+ * no check. Words are stored whole, with WRITE_ONCE(). So are the u16 that hold several
+ * rests: the rests beside the one that is written keep their values. On a 32-bit machine a
+ * reader may read the halves of a word at different moments; no slot straddles them.
  *
  * selftests/core/weakmem.c enumerates the executions of this protocol under a
  * weak memory model and shows each barrier above to be necessary.
@@ -92,9 +88,9 @@
  * Parameters
  * ----------
  *
- * With IPCUCKOO_SEARCH the first insertion fails at a load of 0.97. One that
- * fails much earlier is bad luck or somebody's malice; the caller then makes a
- * new table with a new key, from the entries of this one (entries.c).
+ * With IPCUCKOO_SEARCH the first insertion fails at a load factor of 0.97. If one fails
+ * much earlier, that is bad luck, or an attacker chose the entries; the caller then makes a
+ * new table with a new key from the entries of this one (rebuild.c).
  *
  * References
  * ----------
@@ -116,7 +112,7 @@
 #include "search.h"
 #include "table.h"
 
-/* Slots looked at between two looks at the scheduler. */
+/* Slots read between two calls of cond_resched(). */
 #define RESCHED_SLOTS	65536
 
 static_assert(BIT(IPCUCKOO_REM_BITS) == IPCUCKOO_CHOICE);
@@ -139,7 +135,7 @@ static void slot_set(struct ipcuckoo_table *t, u32 bucket, unsigned int i,
 	WRITE_ONCE(t->words[bucket], word | (u64)slot << 16 * i);
 }
 
-/* The u16 in which the rest of a slot stands, and at which shift. */
+/* The u16 that holds the rest of a slot, and the shift of the rest in it. */
 static u16 *rest_unit(const struct ipcuckoo_table *t, u32 bucket,
 		      unsigned int i, unsigned int *shift)
 {
@@ -177,11 +173,11 @@ static struct ipcuckoo_key *key_slot(const struct ipcuckoo_table *t,
 }
 
 /**
- * ipcuckoo_table_value() - what is kept for the entry in a slot
+ * ipcuckoo_table_value() - the extensions stored for the entry in a slot
  * @t:		table
  * @slot:	number of a used slot
  *
- * Context: the writer; or a reader, who checks the sequence as for a key.
+ * Context: the writer; or a reader, which then checks the sequence number as for a key.
  */
 struct ipcuckoo_value ipcuckoo_table_value(const struct ipcuckoo_table *t,
 					   u64 slot)
@@ -198,13 +194,13 @@ struct ipcuckoo_value ipcuckoo_table_value(const struct ipcuckoo_table *t,
 }
 
 /**
- * ipcuckoo_table_set_value() - keep something else for the entry in a slot
+ * ipcuckoo_table_set_value() - store extensions for the entry in a slot
  * @t:		table
  * @slot:	number of a slot
- * @value:	what; not more than the table has room for
+ * @value:	the extensions; those for which the table has no array are ignored
  *
- * Context: the writer. What packets must not see in parts is changed between
- * two steps of the sequence.
+ * Context: the writer. If readers must not see a mixture of the old and the new value, the
+ * caller bumps the sequence number before and after.
  */
 void ipcuckoo_table_set_value(struct ipcuckoo_table *t, u64 slot,
 			      const struct ipcuckoo_value *value)
@@ -217,7 +213,7 @@ void ipcuckoo_table_set_value(struct ipcuckoo_table *t, u64 slot,
 	if (t->exts & IPCUCKOO_EXT_NOMATCH)
 		WRITE_ONCE(t->nomatch[slot], value->nomatch);
 	if (t->exts & IPCUCKOO_EXT_RECORDS)
-		/* The record is complete before anybody finds it. */
+		/* The record is complete before readers find it. */
 		smp_store_release(&t->records[slot], value->record);
 }
 
@@ -245,8 +241,8 @@ static void put(struct ipcuckoo_table *t, u32 bucket, unsigned int i, u32 slot,
 	slot_set(t, bucket, i, slot);
 }
 
-/* Make a slot reusable. Readers that still see its entry, or a mixture of it
- * and of the next, will look again.
+/* Make a slot reusable. Readers that still see its entry, or a mixture of it and the next
+ * one, will look up again.
  */
 static void vacate(struct ipcuckoo_table *t, struct ipcuckoo_guard *guard,
 		   u32 bucket, unsigned int i)
@@ -274,7 +270,7 @@ static struct ipcuckoo_location locate(const struct ipcuckoo_table *t,
 			 ipcuckoo_table_locate32(t, key->lo);
 }
 
-/* What the slot of an entry holds in its first or second bucket. */
+/* The content of an entry's slot in its first or second bucket. */
 static u32 slot_of(const struct ipcuckoo_location *p, int choice)
 {
 	return IPCUCKOO_VALID | (choice ? IPCUCKOO_CHOICE : 0) | p->rem;
@@ -384,15 +380,15 @@ static const struct ipcuckoo_search_ops search_ops = {
 /**
  * ipcuckoo_table_insert_value() - add an entry
  * @t:		table
- * @guard:	what the table's readers check
+ * @guard:	guard of the table
  * @key:	the entry
- * @value:	what is kept for it; what the table has no room for is lost
+ * @value:	its extensions; those for which the table has no array are ignored
  * @queue:	memory for the search
  *
- * Context: the writer, in process context. Takes @guard->lock for as long as
- * a path of a few entries is moved.
- * Return: 0, -EEXIST if it is there, or -ENOSPC if no place was found within
- * the bound of the search; then nothing has changed.
+ * Context: the writer, in process context. Takes @guard->lock while it moves a path of a
+ * few entries.
+ * Return: 0, or an error, and then nothing has changed: -EEXIST if the entry is there,
+ * -ENOSPC if the search found no free slot within its bound.
  */
 int ipcuckoo_table_insert_value(struct ipcuckoo_table *t,
 				struct ipcuckoo_guard *guard,
@@ -431,7 +427,7 @@ int ipcuckoo_table_insert_value(struct ipcuckoo_table *t,
 /**
  * ipcuckoo_table_delete() - remove an entry
  * @t:		table
- * @guard:	what the table's readers check
+ * @guard:	guard of the table
  * @key:	the entry
  *
  * Context: the writer, in process context. Takes @guard->lock for one store.
@@ -479,8 +475,8 @@ bool ipcuckoo_table_find(const struct ipcuckoo_table *t,
 /**
  * ipcuckoo_table_next() - the next entry, in no particular order
  * @t:		table
- * @pos:	where to go on; 0 to begin with. Set to one more than the number
- *		of the entry's slot
+ * @pos:	slot to continue at; 0 to begin. Set to one more than the number of the
+ *		entry's slot
  * @key:	set to the entry
  *
  * Context: the writer; may let others run.
@@ -507,10 +503,10 @@ bool ipcuckoo_table_next(const struct ipcuckoo_table *t, u64 *pos,
 
 /**
  * ipcuckoo_table_next_expired() - the next entry that has expired
- * @t:		table that keeps deadlines; t->gc_nearest is lowered to the deadlines
- *		of the others that are passed
- * @pos:	slot to begin with; set to the slot behind the entry, or to @stop
- * @stop:	slot to end before
+ * @t:		table with deadlines; t->gc_nearest is lowered to the deadlines of those
+ *		entries that this call reads and that have not expired
+ * @pos:	first slot to read; set to the slot behind the entry, or to @stop
+ * @stop:	the slot behind the last one to read
  * @key:	set to the entry
  *
  * Context: the writer.
@@ -539,8 +535,8 @@ bool ipcuckoo_table_next_expired(struct ipcuckoo_table *t, u64 *pos,
 	return false;
 }
 
-/* How many have expired by @now. As all are passed, t->nearest is made exact for
- * those that have not.
+/* Count the entries that have expired by @now. If there are none, set t->nearest to the
+ * exact nearest deadline, as this pass has read all of them.
  */
 static u32 count_expired(struct ipcuckoo_table *t, u32 now)
 {
@@ -564,11 +560,11 @@ static u32 count_expired(struct ipcuckoo_table *t, u32 now)
 }
 
 /**
- * ipcuckoo_table_expired() - how many of the entries have expired
+ * ipcuckoo_table_expired() - how many entries have expired?
  * @t:		table
  *
- * Costs nothing before the nearest deadline, after it one pass over the table for
- * each second in which somebody asks, until gc has removed what expired.
+ * Before the nearest deadline this costs nothing. After it, the first call in each second
+ * takes a pass over the table, until gc has removed the expired entries.
  *
  * Context: the writer; may let others run.
  */
@@ -585,7 +581,7 @@ u32 ipcuckoo_table_expired(struct ipcuckoo_table *t)
 	return t->expired;
 }
 
-/* Is what stands beside a slot that of the key? */
+/* Does the array beside the slots have the rest, or the key, for this slot? */
 static bool same_key(const struct ipcuckoo_table *t, u32 bucket, unsigned int i,
 		     u32 rest, const struct ipcuckoo_key *key)
 {
@@ -597,9 +593,9 @@ static bool same_key(const struct ipcuckoo_table *t, u32 bucket, unsigned int i,
 	return READ_ONCE(k->hi) == key->hi && READ_ONCE(k->lo) == key->lo;
 }
 
-/* The slot of an entry whose remainder matches, for readers. They read the
- * slots again rather than have them handed over. Which of the buckets has the
- * entry is left to chance, so there is no branch on it.
+/* Find the slot of an entry whose remainder matches, for readers. This reads the slots
+ * again instead of getting them from ipcuckoo_table_suspect(). Which bucket has the entry
+ * cannot be predicted, so there is no branch on that.
  */
 static __always_inline bool confirm(const struct ipcuckoo_table *t,
 				    const struct ipcuckoo_location *p,
@@ -615,7 +611,7 @@ static __always_inline bool confirm(const struct ipcuckoo_table *t,
 	while (match[0] | match[1]) {
 		choice = !match[0];
 		i = __ffs64(match[choice]) / 16;
-		/* A lane above one that is 0 may look like it. */
+		/* A lane above one that is 0 may be reported too; see bucket.h. */
 		if (!(u16)(lanes[choice] >> 16 * i) &&
 		    same_key(t, p->bucket[choice], i, p->rest, key)) {
 			*slot = slot_number(p->bucket[choice], i);
@@ -627,12 +623,12 @@ static __always_inline bool confirm(const struct ipcuckoo_table *t,
 }
 
 /**
- * ipcuckoo_table_confirm() - is a remainder that matches the key's?
+ * ipcuckoo_table_confirm() - is a slot whose remainder matches that of the key?
  * @t:		table
- * @p:		place of the key
+ * @p:		location of the key
  * @key:	the key; unused for keys of 32 bits
  *
- * The second step of a look-up, after ipcuckoo_table_suspect().
+ * The second part of a look-up, after ipcuckoo_table_suspect().
  *
  * Context: any, under rcu_read_lock().
  * Return: as for ipcuckoo_table_probe32().
@@ -647,10 +643,10 @@ bool ipcuckoo_table_confirm(const struct ipcuckoo_table *t,
 }
 
 /**
- * ipcuckoo_table_fetch() - look a key up, and what is kept for it
+ * ipcuckoo_table_fetch() - look a key up, and get its extensions
  * @t:		table
  * @key:	the key
- * @value:	set if it is found; it holds as the answer does
+ * @value:	set if the key is found; valid under the same condition as the answer
  *
  * Context: any, under rcu_read_lock().
  * Return: as for ipcuckoo_table_probe32().
@@ -669,8 +665,8 @@ bool ipcuckoo_table_fetch(const struct ipcuckoo_table *t,
 }
 
 /**
- * ipcuckoo_table_put_records() - give back the records of a table
- * @t:		table that nobody reads, and that is to be destroyed next
+ * ipcuckoo_table_put_records() - drop the references of a table to its records
+ * @t:		table that has no readers, and that will be destroyed next
  *
  * Context: process context; may let others run.
  */
@@ -681,7 +677,7 @@ void ipcuckoo_table_put_records(struct ipcuckoo_table *t)
 	if (!(t->exts & IPCUCKOO_EXT_RECORDS) || !t->count)
 		return;
 	for (slot = 0; slot < end; slot++) {
-		/* Of an entry that was deleted the record may be gone. */
+		/* If the entry was deleted, its record may have been freed. */
 		if (slot_get(t, slot / IPCUCKOO_SLOTS, slot % IPCUCKOO_SLOTS))
 			ipcuckoo_record_put(t->records[slot], t->mem);
 		if (!(slot % RESCHED_SLOTS))

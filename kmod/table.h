@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The exact cuckoo table. table.c begins with how it works.
+ * The exact cuckoo table. table.c explains how it works.
  *
  * Safe for readers (any context, under rcu_read_lock(), no lock):
  * ipcuckoo_table_probe32(), ipcuckoo_table_probe128(), and the halves they are
@@ -26,73 +26,74 @@
 #include "value.h"
 
 enum {
-	/* Slots of a bucket: the classic choice; it fills to 0.98. */
+	/* Slots per bucket: the usual choice; tables fill to 0.98. */
 	IPCUCKOO_SLOTS		= 4,
 
-	/* Buckets a search for a free slot may queue. 512 reach a load of
-	 * 0.973 before the first failure, 2048 would reach 0.977 at four
-	 * times the work; the search stays within a few microseconds, but for
-	 * filters that hold copies.
+	/* Maximum number of buckets that a search for a free slot queues. With 512 the
+	 * first insertion fails at a load factor of 0.973; with 2048 it would be 0.977,
+	 * for four times the work. A search takes a few microseconds at most, except in
+	 * filters with copies.
 	 */
 	IPCUCKOO_SEARCH		= 512,
 
-	/* A slot: two flags above a remainder. */
+	/* The bits of a slot: two flags above a remainder. */
 	IPCUCKOO_VALID		= 1 << 15,
 	IPCUCKOO_CHOICE		= 1 << 14,
 	IPCUCKOO_REM_BITS	= 14,
 
 	IPCUCKOO_BUCKETS_MIN	= 4,
-	/* A remainder keeps 7 bits at this size; 8 were measured to be
-	 * enough, and 134 million entries are more than IPv4 lists have.
+	/* At this size remainders have 7 significant bits; 8 were measured to be enough,
+	 * and 134 million entries are more than IPv4 lists have.
 	 */
 	IPCUCKOO_BUCKETS_MAX	= 1 << 25,
-	/* From here on a slot holds all that a bucket does not tell of a
-	 * 32-bit key.
+	/* With at least this many buckets, bucket and slot hold all of a 32-bit key, and
+	 * there is no rest.
 	 */
 	IPCUCKOO_BUCKETS_WHOLE	= 1 << (32 - IPCUCKOO_REM_BITS),
 };
 
-/* A load factor (in 1/1000) that insertion reaches with room to spare; tables
- * are made for it when the number of entries is known.
+/* Load factor (in 1/1000) of new tables if the number of entries is known. Insertions still
+ * succeed well above it.
  */
 #define IPCUCKOO_LOAD_TARGET	955
 
-/* Up to this one (in 1/1000) insertion into a table that exists seldom fails. */
+/* Load factor (in 1/1000) up to which insertions rarely fail: a table need not grow for
+ * entries that keep it below.
+ */
 #define IPCUCKOO_LOAD_LIMIT	967
 
-/* Entries of the search queue; see search.h. */
+/* A node of the search queue; see search.h. */
 struct ipcuckoo_search_node;
 
 /**
  * struct ipcuckoo_table - buckets of four slots
  * @words:	the slots, a word for each bucket
- * @rests:	tables of 32-bit keys: what neither bucket nor slot tells of
- *		them, parallel to the slots; NULL when that is nothing
- * @keys:	tables of 128-bit keys: the keys, parallel to the slots
- * @nbuckets:	even, no power of two needed
- * @exts:	which of the arrays below there are
- * @rem_shift:	32-bit keys: where the slot's remainder begins,
- * @rest_shift:	and where the rest
+ * @rests:	tables of 32-bit keys: the bits of each key that neither bucket nor slot
+ *		holds, parallel to the slots; NULL if there are none
+ * @keys:	tables of 128-bit keys: the keys, parallel to the slots; else NULL
+ * @nbuckets:	number of buckets; even, but not necessarily a power of two
+ * @exts:	which of @expires, @nomatch and @records exist: IPCUCKOO_EXT_*
+ * @rem_shift:	tables of 32-bit keys: lowest bit of the remainder in the product
+ *		(ipcuckoo_table_locate32())
+ * @rest_shift:	tables of 32-bit keys: lowest bit of the rest in the product
  * @rest_bits:	bits of each rest: 0, 1, 2, 4, 8 or 16
- * @bijection:	key of the permutation; tables with @keys use its factors as
- *		seeds of their hash
- * @expires:	what is kept for entries (value.h), parallel to the slots: when
- *		they end; likewise
- * @nomatch:	whether they are exceptions, and
- * @records:	their records
- * @inverse:	its inverse factors
- * @count:	entries, writer only
- * @shrink_below: writer only: with fewer entries than this it is worth trying to
- *		make it smaller
- * @nearest:	writer only: no entry expires before this second; 0: none does
- * @gc_nearest:	likewise for those that gc has passed, or that were stored since it
- *		began with this table
- * @expired_at:	writer only: at this second,
- * @expired:	so many entries had expired of those that are there now
- * @displaced:	entries that were ever moved, writer only
- * @area:	the memory of @words and @rests, that of @keys, and that of
- *		@records, @expires and @nomatch
- * @mem:	the account it is charged to
+ * @bijection:	key of the permutation; tables with @keys use its factors as seeds of
+ *		their hash
+ * @expires:	deadlines of entries, parallel to the slots (struct ipcuckoo_value)
+ * @nomatch:	flags of exceptions, parallel to the slots
+ * @records:	pointers to records, parallel to the slots
+ * @inverse:	inverse factors of @bijection
+ * @count:	number of entries, including expired ones; writer only
+ * @shrink_below: with fewer entries than this, try to shrink the table; writer only
+ * @nearest:	no entry expires before this second; 0: no entry expires; writer only
+ * @gc_nearest:	likewise, for entries in slots that the current gc pass has read, and for
+ *		entries stored since the pass began with this table; writer only
+ * @expired_at:	the second for which @expired was computed; writer only
+ * @expired:	number of entries that had expired at @expired_at; writer only
+ * @displaced:	number of displacements so far; writer only
+ * @area:	three areas of memory: for @words and @rests; for @keys; for @records,
+ *		@expires and @nomatch
+ * @mem:	the account to which it is charged
  */
 struct ipcuckoo_table {
 	u64 *words;
@@ -121,10 +122,10 @@ struct ipcuckoo_table {
 };
 
 /**
- * struct ipcuckoo_location - where an entry can be
+ * struct ipcuckoo_location - the slots in which an entry can be, and what they hold then
  * @bucket:	its first and its second bucket
- * @rem:	what the slot holds of it, without flags
- * @rest:	what the table's rests hold of it
+ * @rem:	its remainder: what the slot holds, without flags
+ * @rest:	its rest, in tables that have rests
  */
 struct ipcuckoo_location {
 	u32 bucket[2];
@@ -139,10 +140,10 @@ static inline u32 ipcuckoo_table_alt(const struct ipcuckoo_table *t,
 	return ipcuckoo_bucket_alt(bucket, rem * GOLDEN_RATIO_32, t->nbuckets);
 }
 
-/* Split the permuted key: the product's high word is the bucket, and of its
- * low word the top bits tell apart all keys of that bucket, which lie nbuckets
- * >= 2^rest_shift apart. With nbuckets a power of two these are simply the high
- * and the low bits of the permuted key.
+/* Split the permuted key. The high word of the product is the bucket. The products of the
+ * keys of a bucket are nbuckets apart, and nbuckets >= 2^rest_shift; so the top bits of
+ * the low word, down to rest_shift, distinguish all keys of a bucket. If nbuckets is a
+ * power of two, bucket and top bits are simply the high and low bits of the permuted key.
  */
 static inline struct ipcuckoo_location
 ipcuckoo_table_locate32(const struct ipcuckoo_table *t, u32 key)
@@ -161,11 +162,11 @@ ipcuckoo_table_locate32(const struct ipcuckoo_table *t, u32 key)
  * ipcuckoo_hash128() - 64 bits of hash of a 128-bit key
  * @key:	key
  * @seed:	two seeds
- * @other:	set to 32 bits more than are returned
+ * @other:	set to another 32 bits of hash
  *
- * jhash2() with a second seed and a second result, as Bob Jenkins' lookup3.c
- * (2006) has it under the name hashword2(): 64 bits for the price of 32. With
- * a second seed of 0 what is returned is what jhash2() returns.
+ * This is jhash2() with a second seed and a second result: hashword2() of Bob Jenkins'
+ * lookup3.c (2006). It computes 64 bits at the cost of 32. With a second seed of 0 it
+ * returns the same as jhash2().
  */
 static inline u32 ipcuckoo_hash128(const struct ipcuckoo_key *key,
 				   const u32 seed[2], u32 *other)
@@ -183,8 +184,8 @@ static inline u32 ipcuckoo_hash128(const struct ipcuckoo_key *key,
 	return c;
 }
 
-/* 128-bit keys are hashed, and verified when the remainder matches. 32 bits
- * would be too few for bucket and remainder.
+/* 128-bit keys are hashed. When the remainder matches, readers compare the key. One word of
+ * hash chooses the bucket, the other is the remainder: 32 bits would be too few for both.
  */
 static inline struct ipcuckoo_location
 ipcuckoo_table_locate128(const struct ipcuckoo_table *t,
@@ -201,9 +202,9 @@ ipcuckoo_table_locate128(const struct ipcuckoo_table *t,
 	return p;
 }
 
-/* Read both buckets of a place, and leave 0 in the lanes that may be its entry.
- * They are read whether the first one has it or not: the reads overlap, and a
- * branch between them could be mispredicted. Each word is read once and whole.
+/* Read both buckets of a location. Lanes of the result that are 0 may be its entry. Both
+ * buckets are always read: the two reads overlap, and a branch between them could be
+ * mispredicted. Each word is read once and whole.
  */
 static inline void ipcuckoo_table_read(const struct ipcuckoo_table *t,
 				       const struct ipcuckoo_location *p,
@@ -216,15 +217,15 @@ static inline void ipcuckoo_table_read(const struct ipcuckoo_table *t,
 }
 
 /**
- * ipcuckoo_table_suspect() - does a remainder match?
+ * ipcuckoo_table_suspect() - does the remainder of any slot match?
  * @t:		table
- * @p:		place of a key
+ * @p:		location of a key
  *
- * The first step of a look-up, and for strangers nearly always the last.
+ * The first part of a look-up, and for non-members nearly always the last.
  *
  * Context: any, under rcu_read_lock().
- * Return: false if no slot can be the key's; as for ipcuckoo_table_probe32(),
- * that holds only if nothing moved or was deleted.
+ * Return: false if the key is not in the table; as with ipcuckoo_table_probe32(), this is
+ * valid only if no entry was moved or deleted meanwhile.
  */
 static inline bool ipcuckoo_table_suspect(const struct ipcuckoo_table *t,
 					  const struct ipcuckoo_location *p)
@@ -246,8 +247,8 @@ bool ipcuckoo_table_confirm(const struct ipcuckoo_table *t,
  * @key:	key
  *
  * Context: any, under rcu_read_lock().
- * Return: true or false, each holding only if no entry moved and none was
- * deleted meanwhile; the caller checks that with ipcuckoo_guard.seq.
+ * Return: true if the key is in the table. Both answers are valid only if no entry was
+ * moved or deleted meanwhile: the caller checks that with ipcuckoo_guard.seq.
  */
 static inline bool ipcuckoo_table_probe32(const struct ipcuckoo_table *t,
 					  u32 key)
@@ -308,7 +309,7 @@ bool ipcuckoo_table_fetch(const struct ipcuckoo_table *t,
 			  const struct ipcuckoo_key *key,
 			  struct ipcuckoo_value *value);
 
-/* Is this very entry there? For the writer. */
+/* Is a key in the table? For the writer. */
 static inline bool ipcuckoo_table_has(const struct ipcuckoo_table *t,
 				      const struct ipcuckoo_key *key)
 {
@@ -322,7 +323,7 @@ static inline u64 ipcuckoo_table_slots(const struct ipcuckoo_table *t)
 	return (u64)t->nbuckets * IPCUCKOO_SLOTS;
 }
 
-/* May there be entries that have expired? For the writer. */
+/* Can there be expired entries? For the writer. */
 static inline bool ipcuckoo_table_due(const struct ipcuckoo_table *t)
 {
 	return ipcuckoo_expired(t->nearest, ipcuckoo_now());

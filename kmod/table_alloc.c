@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The memory of a table: how many buckets it has, its keys, its arrays. See table.h. */
+/* The size and the memory of a table: number of buckets, key, arrays. See table.h. */
 #include <linux/err.h>
 #include <linux/log2.h>
 #include <linux/math64.h>
@@ -8,9 +8,7 @@
 
 #include "table.h"
 
-/* Bits of the rest of a 32-bit key: a power of two, so that none straddles the
- * u16 it stands in.
- */
+/* Bits of the rest of a 32-bit key: a power of two, so that no rest straddles two u16. */
 static unsigned int rest_bits(u32 nbuckets)
 {
 	unsigned int bits = IPCUCKOO_REM_BITS + ilog2(nbuckets);
@@ -18,7 +16,7 @@ static unsigned int rest_bits(u32 nbuckets)
 	return bits < 32 ? roundup_pow_of_two(32 - bits) : 0;
 }
 
-/* Bytes of slots and rests. */
+/* Bytes of all slots and rests. */
 static size_t slots_size(u32 nbuckets, bool keyed)
 {
 	size_t bits = keyed ? 0 : (size_t)nbuckets * IPCUCKOO_SLOTS * rest_bits(nbuckets);
@@ -26,7 +24,7 @@ static size_t slots_size(u32 nbuckets, bool keyed)
 	return nbuckets * sizeof(u64) + DIV_ROUND_UP(bits, 16) * sizeof(u16);
 }
 
-/* A few buckets more may make each so much smaller that all are. */
+/* With a few more buckets the rests may have fewer bits, and the table may be smaller. */
 static u32 cheaper_buckets(u32 n)
 {
 	static const u32 steps[] = {
@@ -43,10 +41,10 @@ static u32 cheaper_buckets(u32 n)
 
 /**
  * ipcuckoo_table_buckets() - the number of buckets for a number of entries
- * @entries:	entries that the table shall take
- * @keyed:	keys of 128 bits, not 32
+ * @entries:	number of entries that must fit
+ * @keyed:	keys have 128 bits, not 32
  *
- * Whatever the allocation rounds the table up to is used.
+ * Uses all memory to which the allocation is rounded up.
  *
  * Return: an even number, IPCUCKOO_BUCKETS_MAX at most.
  */
@@ -62,7 +60,9 @@ u32 ipcuckoo_table_buckets(u64 entries, bool keyed)
 	} else {
 		n = cheaper_buckets(n);
 		size = ipcuckoo_area_round(slots_size(n, false));
-		/* Four slots of 16 bits and their rests, in halves of bytes. */
+		/* The divisor is the size of a bucket in half bytes: four slots of 16 bits
+		 * and their rests.
+		 */
 		n = div_u64(2 * (u64)size, 16 + rest_bits(n));
 	}
 	return min_t(u64, round_down(n, 2), IPCUCKOO_BUCKETS_MAX);
@@ -79,7 +79,7 @@ static void choose_keys(struct ipcuckoo_table *t)
 	}
 }
 
-/* The arrays beside the slots, those of the largest elements first. */
+/* Allocate the parallel arrays of extensions, in one area, largest elements first. */
 static int alloc_values(struct ipcuckoo_table *t, u8 exts, enum ipcuckoo_charge how)
 {
 	size_t n = (size_t)t->nbuckets * IPCUCKOO_SLOTS;
@@ -101,12 +101,12 @@ static int alloc_values(struct ipcuckoo_table *t, u8 exts, enum ipcuckoo_charge 
 }
 
 /**
- * ipcuckoo_table_create_exts() - make an empty table with a key of its own
+ * ipcuckoo_table_create_exts() - create an empty table with a random key
  * @mem:	account to charge
- * @nbuckets:	number of buckets, as from ipcuckoo_table_buckets()
- * @keyed:	keys of 128 bits, not 32
- * @exts:	what can be kept for entries, IPCUCKOO_EXT_*
- * @how:	what to do past the account's limit
+ * @nbuckets:	number of buckets, from ipcuckoo_table_buckets()
+ * @keyed:	keys have 128 bits, not 32
+ * @exts:	its parallel arrays, IPCUCKOO_EXT_*
+ * @how:	what to do if that exceeds the memory limit
  *
  * Context: process context, may sleep.
  * Return: the table, or ERR_PTR(-ENOMEM, -EDQUOT or -EINTR).
@@ -149,8 +149,8 @@ struct ipcuckoo_table *ipcuckoo_table_create_exts(struct ipcuckoo_mem *mem,
 }
 
 /**
- * ipcuckoo_table_destroy() - free a table that nobody reads
- * @t:		table, or NULL; records in it are no longer its own
+ * ipcuckoo_table_destroy() - free a table that has no readers
+ * @t:		table, or NULL. Does not put its records
  */
 void ipcuckoo_table_destroy(struct ipcuckoo_table *t)
 {
@@ -163,7 +163,7 @@ void ipcuckoo_table_destroy(struct ipcuckoo_table *t)
 }
 
 /**
- * ipcuckoo_table_memory() - what a table takes
+ * ipcuckoo_table_memory() - how much memory does a table take?
  * @t:		table, or NULL
  *
  * Return: bytes, rounding included.
