@@ -13,7 +13,7 @@
  * @at:		position of the previous entry, or IPCUCKOO_BATCH_BEGIN; advanced
  * @entry:	set to the entry as the request has it, unchecked
  *
- * Context: process context; may let others run.
+ * Context: process context; may reschedule.
  * Return: false at the end.
  */
 bool ipcuckoo_batch_next(const struct ipcuckoo_batch *batch,

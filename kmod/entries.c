@@ -203,7 +203,9 @@ int ipcuckoo_entries_prepare_exceptions(struct ipcuckoo_entries *e,
 	return ipcuckoo_rebuild_with_exceptions(e, kind);
 }
 
-/* Do what garbage collection left undone because it would hold the lock too long. */
+/* Shrink tables and clean hints that garbage collection left, as it must not hold the mutex
+ * for so long.
+ */
 static void finish_gc(struct ipcuckoo_entries *e)
 {
 	while (e->gc_pending)
@@ -261,8 +263,8 @@ static int add_exact(struct ipcuckoo_entries *e, enum ipcuckoo_kind kind,
  * the address would not match, though it should.
  *
  * Context: the writer; may sleep.
- * Return: 0, -EEXIST if it is there, -ENOSPC, -ENOMEM, -EDQUOT, -EINTR, or what
- * ipcuckoo_filter_insert() returns; then nothing has changed.
+ * Return: 0, or an error, and then no entry was added: -EEXIST if it is there, -ENOSPC,
+ * -ENOMEM, -EDQUOT, -EINTR, or an error of ipcuckoo_filter_insert().
  */
 int ipcuckoo_entries_add_value(struct ipcuckoo_entries *e,
 			       const struct ipcuckoo_entry *entry,
@@ -337,7 +339,7 @@ int ipcuckoo_entries_update(struct ipcuckoo_entries *e,
  * ipcuckoo_entries_remove() - remove an entry, whether it has expired or not
  * @e:		exact contents
  * @entry:	entry, host bits zero
- * @gc:		for garbage collection, which must not hold the lock for long: it leaves
+ * @gc:		called by garbage collection, which must not hold the mutex for long: leave
  *		shrinking the table and cleaning most of the hint to the next change
  *
  * Context: the writer; may sleep.

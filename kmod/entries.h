@@ -2,9 +2,9 @@
 /*
  * The contents of a set: hosts and prefixes of both families.
  *
- * Safe for readers (any context but hard interrupts, under rcu_read_lock()):
- * ipcuckoo_entries_match*(), which are in lookup.c.
- * For the writer (process context, holding ipcuckoo_entries.mutex): the rest.
+ * For readers (any context but hard interrupts, under rcu_read_lock()): the functions of
+ * lookup.h.
+ * For the writer (process context, holding ipcuckoo_entries.mutex): the functions below.
  */
 #ifndef _IPCUCKOO_ENTRIES_H
 #define _IPCUCKOO_ENTRIES_H

@@ -2,9 +2,9 @@
 /*
  * The cuckoo filter. filter.c explains how it works.
  *
- * Safe for readers (any context, under rcu_read_lock(), no lock):
+ * For readers (any context, under rcu_read_lock(), without a lock):
  * ipcuckoo_filter_probe().
- * For the one writer (process context, serialised by the caller): the rest.
+ * For the one writer (process context, serialised by the caller): the other functions.
  */
 #ifndef _IPCUCKOO_FILTER_H
 #define _IPCUCKOO_FILTER_H

@@ -2,8 +2,8 @@
 /*
  * Hints: which prefix lengths exist under an address. hint.c explains how.
  *
- * Safe for readers (any context, under rcu_read_lock()): ipcuckoo_hint_top(),
- * ipcuckoo_hint_deep(). For the writer: the rest.
+ * For readers (any context, under rcu_read_lock()): ipcuckoo_hint_top(),
+ * ipcuckoo_hint_deep(). For the writer: the other functions.
  */
 #ifndef _IPCUCKOO_HINT_H
 #define _IPCUCKOO_HINT_H

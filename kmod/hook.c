@@ -189,8 +189,8 @@ static u64 count(struct ipcuckoo_counter __percpu *counter, unsigned int bytes)
 #endif
 }
 
-/* No verdict: the packet goes on to the next attachment of the chain. No verdict of
- * netfilter has this value.
+/* The packet continues with the next attachment of the chain. No verdict of netfilter has
+ * this value.
  */
 #define NO_VERDICT	UINT_MAX
 
@@ -367,7 +367,7 @@ static __always_inline int tags_before(const struct sk_buff *skb, __be16 protoco
 	return eth_type_vlan(skb->protocol) ? walk_tags(skb, protocol) : -1;
 }
 
-/* At ingress nobody has checked the packet yet. A packet without a complete IP header is
+/* At ingress the packet was not checked yet. A packet without a complete IP header is
  * accepted here: the IP stack will drop it.
  */
 unsigned int ipcuckoo_hook_ingress4(void *priv, struct sk_buff *skb,

@@ -6,7 +6,7 @@
 #include <linux/types.h>
 
 /**
- * struct ipcuckoo_key - what a table stores: a number of up to 128 bits
+ * struct ipcuckoo_key - a key: a number of up to 128 bits
  * @hi:	high half; 0 in tables of 32-bit keys
  * @lo:	low half
  */

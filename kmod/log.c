@@ -2,7 +2,7 @@
 /*
  * Logging of samples: every N-th packet that matches an attachment, counted on each CPU,
  * and of these at most RATE per second. Netfilter's loggers write them, so that they look
- * like those of a rule of iptables or nftables.
+ * like the log of a rule of iptables or nftables.
  */
 #include <linux/bitops.h>
 #include <linux/jiffies.h>

@@ -2,20 +2,20 @@
 /**
  * DOC: Look-ups
  *
- * This is the code that a packet runs. The hint of the address's family tells
- * whether a short prefix covers the address, whether the set has hosts near it,
- * and which prefix lengths it has there. The look-up then probes the tables of
- * hosts and of prefixes. A set that never had a prefix has no hint. An approximate
- * set has a filter instead of tables; the look-up tests for the filter only where
- * it finds no table, so that exact sets do not pay for that test.
+ * This is the code that a packet runs. The hint of the address's family says whether a
+ * short prefix covers the address, whether the set has hosts near it, and which prefix
+ * lengths it has there. The look-up then probes the tables of hosts and of prefixes. A set
+ * that never had a prefix has no hint. An approximate set has a filter instead of tables;
+ * the look-up tests for the filter only if it finds no table, so that exact sets do not
+ * pay for that test.
  *
  * In most sets an address matches if any entry covers it. If entries have timeouts,
  * or are exceptions (nomatch), the longest entry that covers the address and has
  * not expired decides: longest-prefix match, "lpm" in the names below. An lpm
  * look-up probes for the host, and then for the prefix lengths of the hint, longest
  * first. The COVER flag of the hint does not decide it. An lpm look-up starts only
- * when a probe has found a remainder that matches, or the hint tells of prefixes:
- * most misses do not need it.
+ * when a probe has found a remainder that matches, or the hint has marks of prefixes: most
+ * misses do not need it.
  *
  * Consistency
  * -----------
@@ -125,8 +125,8 @@ static enum decision decide_lens(const struct ipcuckoo_table *t,
 	return found;
 }
 
-/* The lengths of short prefixes to probe. A word with COVER does not tell which of them
- * exist: it can be any up to the stride.
+/* The lengths of short prefixes to probe. A word with COVER does not say which of them
+ * exist: any length up to the stride is possible.
  */
 static u64 short_lens(u32 word, unsigned int stride)
 {
@@ -199,8 +199,8 @@ static bool lpm_match_mapped(const struct ipcuckoo_version *v,
 	return (decide4(v, &addr4, by) ?: decide6(v, addr, by)) == MATCH;
 }
 
-/* A hint is shared between versions. It may tell of entries that were added after @v was
- * replaced, whose table @v does not have: probe32() and probe_host4() test for that.
+/* Versions share hints. A hint may have marks of entries that were added after @v was
+ * replaced, in tables that @v does not have: probe32() and probe_host4() test for that.
  */
 static bool version_match4(const struct ipcuckoo_version *v,
 			   const struct ipcuckoo_key *host, struct lpm *by)
@@ -372,7 +372,7 @@ static u32 hint_word(const struct ipcuckoo_hint *h, u64 hi)
  * @e:		contents
  * @addr:	address, host byte order
  *
- * For most packets the hint tells of no prefix near the address, and neither of the
+ * For most packets the hint has no marks of prefixes near the address, and neither of the
  * two buckets has its remainder.
  *
  * Context: softirq or process context, under rcu_read_lock().

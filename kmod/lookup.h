@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Look-ups: what packets call, in any context but hard interrupts, under rcu_read_lock(). */
+/* Look-ups: for packets, in any context but hard interrupts, under rcu_read_lock(). */
 #ifndef _IPCUCKOO_LOOKUP_H
 #define _IPCUCKOO_LOOKUP_H
 

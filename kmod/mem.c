@@ -176,9 +176,9 @@ static bool charged_or_hopeless(struct ipcuckoo_mem *mem, size_t size, bool *cha
 	return *charged || hopeless(mem, size);
 }
 
-/* Wait until enough retiring memory was freed: for one or several grace periods, and for
- * the time that freeing takes. The work items that free it need no lock that the caller can
- * hold.
+/* Wait until enough retiring memory was freed, for one or several grace periods and for the
+ * time that freeing takes; then charge. The work items that free memory need no lock that
+ * the caller can hold.
  */
 static noinline bool charge_later(struct ipcuckoo_mem *mem, size_t size)
 {

@@ -26,7 +26,7 @@ struct ipcuckoo_record;
  * @used:	bytes charged now
  * @limit:	maximum of @used; 0: no limit
  * @lock:	protects the fields below; an innermost lock, taken in softirq too
- * @retiring:	those bytes of @used that will be freed after a grace period
+ * @retiring:	the part of @used that will be freed after a grace period
  * @wait:	woken when retiring memory was freed
  * @retired:	retired records that wait for the next grace period; see value.c
  * @leaving:	retired records whose grace period has begun

@@ -258,8 +258,8 @@ static struct genl_ops ops[] __ro_after_init = {
 };
 
 /* One sendmsg() can carry thousands of requests. Once the process has a fatal signal, none
- * of them may begin. Netlink sends no ACK for a request that returns -EINTR, and goes on
- * to the next request. So a handler must return -EINTR only for a fatal signal.
+ * of them may begin. Netlink sends no ACK for a request that returns -EINTR, and continues
+ * with the next request. So a handler must return -EINTR only for a fatal signal.
  */
 static int begin_request(const struct ipcuckoo_genl_op *op, struct sk_buff *skb,
 			 struct genl_info *info)

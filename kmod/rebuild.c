@@ -216,7 +216,8 @@ static void uncover(struct ipcuckoo_hint *h, const struct ipcuckoo_table *nets,
  * @gc:		called by garbage collection, which must not hold the mutex for long. Leaves
  *		the marks of very short prefixes to the next change, which rebuilds the hint
  *
- * Marks that stay are stale: look-ups take longer, their answers are the same.
+ * Clears COVER only. Other marks of the entry stay, and are stale if no other entry needs
+ * them: look-ups take longer, their answers are the same.
  *
  * Context: the writer; may sleep.
  */
@@ -272,8 +273,8 @@ static int fill_table(struct ipcuckoo_table *to,
 						   &extra->value, queue) : 0;
 }
 
-/* Which arrays a table has beside its slots: those that the options of the set need, and,
- * once there was an exception, the one that says which entries are exceptions.
+/* Which parallel arrays a new table needs: those for the options of the set; and that of
+ * exceptions, if the old table has it or @extra is an exception.
  */
 static u8 needed_exts(const struct ipcuckoo_entries *e, const struct ipcuckoo_table *old,
 		      const struct extra *extra)

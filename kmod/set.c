@@ -411,9 +411,9 @@ static bool host_bits_zero(const struct ipcuckoo_entry *entry)
  * @entry:	entry; in family any an IPv4-mapped IPv6 entry becomes IPv4, and in a
  *		set with a mask the bits outside the mask become zero
  *
- * The result depends only on the entry and on what never changes in a set. So code that
- * walks a batch whose entries all passed this check before calls it again for their
- * form, and need not look at what it returns.
+ * The result depends only on the entry and on properties of the set that never change. So
+ * code that walks a batch a second time, after all its entries passed this check, calls
+ * this again to bring them to that form, and ignores the return value.
  *
  * Return: 0 if the set can hold the entry; -EINVAL, -EAFNOSUPPORT or -EOPNOTSUPP as
  * uapi/ipcuckoo.h describes them.

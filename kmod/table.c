@@ -479,7 +479,7 @@ bool ipcuckoo_table_find(const struct ipcuckoo_table *t,
  *		entry's slot
  * @key:	set to the entry
  *
- * Context: the writer; may let others run.
+ * Context: the writer; may reschedule.
  * Return: false at the end.
  */
 bool ipcuckoo_table_next(const struct ipcuckoo_table *t, u64 *pos,
@@ -566,7 +566,7 @@ static u32 count_expired(struct ipcuckoo_table *t, u32 now)
  * Before the nearest deadline this costs nothing. After it, the first call in each second
  * takes a pass over the table, until gc has removed the expired entries.
  *
- * Context: the writer; may let others run.
+ * Context: the writer; may reschedule.
  */
 u32 ipcuckoo_table_expired(struct ipcuckoo_table *t)
 {
@@ -668,7 +668,7 @@ bool ipcuckoo_table_fetch(const struct ipcuckoo_table *t,
  * ipcuckoo_table_put_records() - drop the references of a table to its records
  * @t:		table that has no readers, and that will be destroyed next
  *
- * Context: process context; may let others run.
+ * Context: process context; may reschedule.
  */
 void ipcuckoo_table_put_records(struct ipcuckoo_table *t)
 {

@@ -2,10 +2,10 @@
 /*
  * The exact cuckoo table. table.c explains how it works.
  *
- * Safe for readers (any context, under rcu_read_lock(), no lock):
- * ipcuckoo_table_probe32(), ipcuckoo_table_probe128(), and the halves they are
- * made of, ipcuckoo_table_suspect() and ipcuckoo_table_confirm().
- * For the one writer (process context, serialised by the caller): the rest.
+ * For readers (any context, under rcu_read_lock(), without a lock):
+ * ipcuckoo_table_probe32() and ipcuckoo_table_probe128(), which call
+ * ipcuckoo_table_suspect() and ipcuckoo_table_confirm(); and ipcuckoo_table_fetch().
+ * For the one writer (process context, serialised by the caller): the other functions.
  */
 #ifndef _IPCUCKOO_TABLE_H
 #define _IPCUCKOO_TABLE_H

@@ -22,7 +22,7 @@ u32 ipcuckoo_usage_count(struct ipcuckoo_entries *e, enum ipcuckoo_kind kind)
  * @e:		contents
  * @kind:	kind
  *
- * Context: the writer; may let others run.
+ * Context: the writer; may reschedule.
  */
 u32 ipcuckoo_usage_live_of(struct ipcuckoo_entries *e, enum ipcuckoo_kind kind)
 {
@@ -37,7 +37,7 @@ u32 ipcuckoo_usage_live_of(struct ipcuckoo_entries *e, enum ipcuckoo_kind kind)
  *
  * This is the number that users see, and that limits are compared with.
  *
- * Context: the writer; may let others run.
+ * Context: the writer; may reschedule.
  */
 u32 ipcuckoo_usage_live(struct ipcuckoo_entries *e)
 {
