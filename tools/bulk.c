@@ -8,7 +8,7 @@
 #include "filter.h"
 #include "guard.h"
 #include "host.h"
-#include "list.h"
+#include "lib/feed.h"
 #include "mask.h"
 
 #define ATTEMPTS	5

@@ -6,7 +6,7 @@
 #ifndef IPCUCKOO_TOOL_BULK_H
 #define IPCUCKOO_TOOL_BULK_H
 
-#include "list.h"
+#include "lib/feed.h"
 #include "tool.h"
 
 /**

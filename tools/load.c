@@ -11,7 +11,7 @@
 
 #include "bulk.h"
 #include "filter.h"
-#include "list.h"
+#include "lib/feed.h"
 #include "output.h"
 
 /* Lines at fault that --skip-invalid names one by one. */

@@ -12,8 +12,8 @@
 #include <net/if.h>
 
 #include "../uapi/ipcuckoo.h"
-#include "packed.h"
-#include "valued.h"
+#include "lib/packed.h"
+#include "lib/valued.h"
 
 struct nl;
 

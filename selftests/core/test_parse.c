@@ -3,7 +3,7 @@
  * The tool's parser of addresses and list files: what it takes, what it
  * refuses and in which words, and how fast it is.
  *
- * Links ../../tools/address.c, ../../tools/packed.c and ../../tools/list.c.
+ * Links address.c, packed.c and feed.c of ../../tools/lib.
  * With IPCUCKOO_DATA, real lists are read from that directory as well.
  */
 #define _FILE_OFFSET_BITS 64
@@ -17,7 +17,7 @@
 
 #include "ktap.h"
 #include "../../uapi/ipcuckoo.h"
-#include "../../tools/list.h"
+#include "../../tools/lib/feed.h"
 
 #define V4	IPCUCKOO_FAMILY_INET
 #define V6	IPCUCKOO_FAMILY_INET6

@@ -18,7 +18,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "../../tools/list.h"
+#include "../../tools/lib/feed.h"
 
 /* A prefix of a few hosts finds what one of 65536 would, sooner. */
 #undef LIST_EXPAND_LIMIT

@@ -5,7 +5,7 @@
 #ifndef IPCUCKOO_TOOL_LIST_H
 #define IPCUCKOO_TOOL_LIST_H
 
-#include "packed.h"
+#include "lib/packed.h"
 
 /* A prefix or range becomes at most that many hosts, unless asked for more. */
 #define LIST_EXPAND_LIMIT	65536ull

@@ -13,8 +13,8 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "../uapi/ipcuckoo.h"
-#include "list.h"
+#include "../../uapi/ipcuckoo.h"
+#include "lib/feed.h"
 
 /* Bytes read at once, and the longest line that is understood in full. Fuzzers
  * have less, so that lines come in parts.

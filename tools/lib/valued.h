@@ -6,7 +6,7 @@
 #ifndef IPCUCKOO_TOOL_VALUED_H
 #define IPCUCKOO_TOOL_VALUED_H
 
-#include "packed.h"
+#include "lib/packed.h"
 
 /**
  * struct entry_value - what a set keeps for an entry

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include <stdlib.h>
 
-#include "../uapi/ipcuckoo.h"
-#include "packed.h"
+#include "../../uapi/ipcuckoo.h"
+#include "lib/packed.h"
 
 /* Past the size at which malloc() maps, so that growing never copies. Fuzzers have
  * less, so that it does.

@@ -9,7 +9,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "address.h"
+#include "lib/address.h"
 
 /* In the order of IPCUCKOO_A_HOSTS4 and its successors. */
 enum entry_kind {

@@ -8,8 +8,8 @@
 #include <string.h>
 #include <errno.h>
 
-#include "../uapi/ipcuckoo.h"
-#include "address.h"
+#include "../../uapi/ipcuckoo.h"
+#include "lib/address.h"
 
 #define MAPPED_PREFIX	0xffffull	/* bits 32 to 63 of ::ffff:0:0/96 */
 

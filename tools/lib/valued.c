@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include <stdlib.h>
 
-#include "../uapi/ipcuckoo.h"
-#include "valued.h"
+#include "../../uapi/ipcuckoo.h"
+#include "lib/valued.h"
 
 /**
  * valued_add - add an entry
