@@ -5,7 +5,7 @@
 #ifndef IPCUCKOO_TOOL_STATS_H
 #define IPCUCKOO_TOOL_STATS_H
 
-#include "netlink.h"
+#include "nl/netlink.h"
 
 struct stats {
 	struct nl_info info;

@@ -7,7 +7,7 @@
 
 #include <stdio.h>
 
-#include "netlink.h"
+#include "nl/netlink.h"
 
 /* The set that block and unblock work on. */
 #define BLOCK_SET	"blocklist"

@@ -12,7 +12,7 @@
 #include <sys/socket.h>
 #include <time.h>
 
-#include "netlink.h"
+#include "nl/netlink.h"
 
 /* Names newer than some kernel headers; the values are ABI. */
 #ifndef NLM_F_CAPPED

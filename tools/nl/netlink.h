@@ -11,7 +11,7 @@
 
 #include <net/if.h>
 
-#include "../uapi/ipcuckoo.h"
+#include "../../uapi/ipcuckoo.h"
 #include "lib/packed.h"
 #include "lib/valued.h"
 
