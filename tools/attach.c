@@ -3,9 +3,9 @@
  * Attachments: attach, detach.
  */
 #include "attachment.h"
+#include "cli/output.h"
 #include "filter.h"
 #include "guard.h"
-#include "output.h"
 
 static int parse_dev(const struct tool *tool, const char *dev,
 		     struct nl_attachment *to)

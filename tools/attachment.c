@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "attachment.h"
-#include "output.h"
+#include "cli/output.h"
 
 const char *verdict_text(const struct nl_attachment *attachment,
 			 char text[VERDICT_TEXT_SIZE])

@@ -8,7 +8,7 @@
 
 #include <json-c/json.h>
 
-#include "tool.h"
+#include "cli/tool.h"
 
 #define VERDICT_TEXT_SIZE	40
 #define ATTACHMENT_TEXT_SIZE	320

@@ -7,8 +7,8 @@
 #include <stdlib.h>
 
 #include "bulk.h"
+#include "cli/output.h"
 #include "guard.h"
-#include "output.h"
 
 /* Unblocked entries that are looked for again, for a prefix may hold them. */
 #define CHECK_MOST	64

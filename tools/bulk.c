@@ -5,9 +5,9 @@
  * if anyone changed the set since the shadow was made, and all begins anew.
  */
 #include "bulk.h"
+#include "cli/host.h"
 #include "filter.h"
 #include "guard.h"
-#include "host.h"
 #include "lib/feed.h"
 #include "mask.h"
 

@@ -6,8 +6,8 @@
 #ifndef IPCUCKOO_TOOL_BULK_H
 #define IPCUCKOO_TOOL_BULK_H
 
+#include "cli/tool.h"
 #include "lib/feed.h"
-#include "tool.h"
 
 /**
  * struct bulk - a change

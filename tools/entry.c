@@ -5,9 +5,9 @@
 #include <limits.h>
 
 #include "bulk.h"
+#include "cli/options.h"
+#include "cli/output.h"
 #include "filter.h"
-#include "options.h"
-#include "output.h"
 
 static int print_change(const struct bulk *bulk, const char *done)
 {

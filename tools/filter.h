@@ -6,7 +6,7 @@
 #ifndef IPCUCKOO_TOOL_FILTER_H
 #define IPCUCKOO_TOOL_FILTER_H
 
-#include "tool.h"
+#include "cli/tool.h"
 
 #define SHARE_TEXT_SIZE	24
 

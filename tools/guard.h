@@ -6,7 +6,7 @@
 #ifndef IPCUCKOO_TOOL_GUARD_H
 #define IPCUCKOO_TOOL_GUARD_H
 
-#include "tool.h"
+#include "cli/tool.h"
 
 /* Whether a set has an address, or will have it. */
 typedef bool guard_has(struct tool *tool, const void *set,

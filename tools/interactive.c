@@ -5,7 +5,7 @@
  */
 #include <stdlib.h>
 
-#include "lines.h"
+#include "cli/lines.h"
 
 /* The options of "-" hold for every line; those of a line for that line only.
  * Return: whether to go on.

@@ -6,8 +6,8 @@
 #include <stdlib.h>
 
 #include "attachment.h"
+#include "cli/output.h"
 #include "filter.h"
-#include "output.h"
 #include "show.h"
 
 static void json_begin(struct listing *listing)

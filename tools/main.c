@@ -6,7 +6,7 @@
 #include <stddef.h>
 #include <stdlib.h>
 
-#include "tool.h"
+#include "cli/tool.h"
 
 static int take_output(struct tool *tool, const char *word)
 {

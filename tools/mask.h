@@ -3,7 +3,7 @@
 #ifndef IPCUCKOO_TOOL_MASK_H
 #define IPCUCKOO_TOOL_MASK_H
 
-#include "tool.h"
+#include "cli/tool.h"
 
 /* What the words behind netmask and bitmask say, either of which may be NULL.
  * Return: STATUS_OK, or another after a message.

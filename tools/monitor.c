@@ -9,9 +9,9 @@
 #include <unistd.h>
 
 #include "attachment.h"
+#include "cli/output.h"
+#include "cli/tool.h"
 #include "filter.h"
-#include "output.h"
-#include "tool.h"
 
 static const struct meaning event_words[] = {
 	{ "new",	IPCUCKOO_EVENT_SET_NEW },

@@ -8,8 +8,8 @@
 #include <stdio.h>
 
 #include "attachment.h"
+#include "cli/tool.h"
 #include "stats.h"
-#include "tool.h"
 
 /**
  * struct metric - a number that every set, or attachment, has

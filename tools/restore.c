@@ -9,13 +9,13 @@
 
 #include "attachment.h"
 #include "bulk.h"
+#include "cli/host.h"
+#include "cli/lines.h"
+#include "cli/options.h"
 #include "create.h"
 #include "filter.h"
-#include "host.h"
 #include "lib/feed.h"
-#include "lines.h"
 #include "mask.h"
-#include "options.h"
 #include "transaction.h"
 
 /**

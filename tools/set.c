@@ -3,12 +3,12 @@
  * Sets: create, destroy, flush, rename, swap, change.
  */
 #include "attachment.h"
+#include "cli/options.h"
+#include "cli/output.h"
 #include "create.h"
 #include "filter.h"
 #include "guard.h"
 #include "mask.h"
-#include "options.h"
-#include "output.h"
 
 static int print_action(const struct tool *tool, const char *set,
 			const char *done)

@@ -9,10 +9,10 @@
 #include <stdlib.h>
 
 #include "attachment.h"
+#include "cli/options.h"
+#include "cli/redirect.h"
 #include "filter.h"
 #include "mask.h"
-#include "options.h"
-#include "redirect.h"
 #include "show.h"
 
 double load_factor(const struct nl_set *set)

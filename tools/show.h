@@ -6,7 +6,7 @@
 #ifndef IPCUCKOO_TOOL_SHOW_H
 #define IPCUCKOO_TOOL_SHOW_H
 
-#include "tool.h"
+#include "cli/tool.h"
 
 /* Room for an address, or for the name of a host in brackets and a length. */
 #define MEMBER_TEXT_SIZE	1056

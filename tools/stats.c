@@ -6,10 +6,10 @@
 #include <stdlib.h>
 
 #include "attachment.h"
+#include "cli/output.h"
+#include "cli/tool.h"
 #include "filter.h"
-#include "output.h"
 #include "stats.h"
-#include "tool.h"
 
 const char *const failure_words[FAILURES] = {
 	[FAILURE_FULL] = "full",

@@ -4,8 +4,8 @@
  */
 #include <stdlib.h>
 
-#include "output.h"
-#include "tool.h"
+#include "cli/output.h"
+#include "cli/tool.h"
 
 #define FIRST		10
 #define FIRST_MOST	1000

@@ -7,7 +7,7 @@
 #ifndef IPCUCKOO_TOOL_TRANSACTION_H
 #define IPCUCKOO_TOOL_TRANSACTION_H
 
-#include "tool.h"
+#include "cli/tool.h"
 
 struct change;
 

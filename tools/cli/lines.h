@@ -3,7 +3,7 @@
 #ifndef IPCUCKOO_TOOL_LINES_H
 #define IPCUCKOO_TOOL_LINES_H
 
-#include "tool.h"
+#include "cli/tool.h"
 
 /* The most words of one. */
 #define LINE_WORDS	64

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "output.h"
+#include "cli/output.h"
 
 /* Memory for a line of output: there is nothing to do without it. */
 static void *need(void *memory)

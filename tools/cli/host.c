@@ -2,7 +2,7 @@
 #include <ctype.h>
 #include <netdb.h>
 
-#include "host.h"
+#include "cli/host.h"
 
 bool host_looks_like_name(const char *word)
 {

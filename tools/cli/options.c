@@ -2,7 +2,7 @@
 /* Options: see options.h. The table is all there is to know of them. */
 #include <stdlib.h>
 
-#include "options.h"
+#include "cli/options.h"
 
 enum option_kind {
 	KIND_FLAG,

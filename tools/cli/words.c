@@ -6,7 +6,7 @@
  */
 #include <stdlib.h>
 
-#include "tool.h"
+#include "cli/tool.h"
 
 #define MAX_GUESSES	32
 

@@ -8,7 +8,7 @@
 
 #include <arpa/inet.h>
 
-#include "tool.h"
+#include "cli/tool.h"
 
 /* Two addresses and a dash between them, or a slash and a number behind. */
 #define HOST_TEXT_SIZE	(2 * INET6_ADDRSTRLEN + 16)

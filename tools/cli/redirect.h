@@ -7,7 +7,7 @@
 #ifndef IPCUCKOO_TOOL_REDIRECT_H
 #define IPCUCKOO_TOOL_REDIRECT_H
 
-#include "tool.h"
+#include "cli/tool.h"
 
 /**
  * struct redirect - where standard output goes

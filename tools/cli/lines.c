@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include "lines.h"
+#include "cli/lines.h"
 
 static bool is_blank(char c)
 {

@@ -5,7 +5,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "redirect.h"
+#include "cli/redirect.h"
 
 static int fail_file(const struct tool *tool)
 {

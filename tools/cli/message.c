@@ -10,7 +10,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "tool.h"
+#include "cli/tool.h"
 
 /* Longer words are no misspellings of ours. */
 #define NEAREST_SIZE	64

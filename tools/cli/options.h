@@ -6,7 +6,7 @@
 #ifndef IPCUCKOO_TOOL_OPTIONS_H
 #define IPCUCKOO_TOOL_OPTIONS_H
 
-#include "tool.h"
+#include "cli/tool.h"
 
 enum option {
 	/* of sets */
