@@ -2,10 +2,10 @@
 /*
  * Attachments: attach, detach.
  */
-#include "attachment.h"
 #include "cli/output.h"
-#include "filter.h"
-#include "guard.h"
+#include "set/attachment.h"
+#include "set/filter.h"
+#include "set/guard.h"
 
 static int parse_dev(const struct tool *tool, const char *dev,
 		     struct nl_attachment *to)

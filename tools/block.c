@@ -6,9 +6,9 @@
 #include <limits.h>
 #include <stdlib.h>
 
-#include "bulk.h"
 #include "cli/output.h"
-#include "guard.h"
+#include "set/bulk.h"
+#include "set/guard.h"
 
 /* Unblocked entries that are looked for again, for a prefix may hold them. */
 #define CHECK_MOST	64

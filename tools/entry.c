@@ -4,10 +4,10 @@
  */
 #include <limits.h>
 
-#include "bulk.h"
 #include "cli/options.h"
 #include "cli/output.h"
-#include "filter.h"
+#include "set/bulk.h"
+#include "set/filter.h"
 
 static int print_change(const struct bulk *bulk, const char *done)
 {

@@ -5,9 +5,9 @@
  */
 #include <stdlib.h>
 
-#include "attachment.h"
 #include "cli/output.h"
-#include "filter.h"
+#include "set/attachment.h"
+#include "set/filter.h"
 #include "show.h"
 
 static void json_begin(struct listing *listing)

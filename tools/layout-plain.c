@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Plain text, and the commands that make the sets again. */
-#include "attachment.h"
-#include "filter.h"
+#include "set/attachment.h"
+#include "set/filter.h"
 #include "show.h"
 
 /* What only our sets have comes behind what ipset's have. */

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* XML. Names of sets and comments may have characters to be escaped; no quotes. */
-#include "attachment.h"
+#include "set/attachment.h"
 #include "show.h"
 
 static void print_text(const char *text)

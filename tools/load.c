@@ -9,10 +9,10 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "bulk.h"
 #include "cli/output.h"
-#include "filter.h"
 #include "lib/feed.h"
+#include "set/bulk.h"
+#include "set/filter.h"
 
 /* Lines at fault that --skip-invalid names one by one. */
 #define REPORT_MOST	10

@@ -8,10 +8,10 @@
 #include <sys/signalfd.h>
 #include <unistd.h>
 
-#include "attachment.h"
 #include "cli/output.h"
 #include "cli/tool.h"
-#include "filter.h"
+#include "set/attachment.h"
+#include "set/filter.h"
 
 static const struct meaning event_words[] = {
 	{ "new",	IPCUCKOO_EVENT_SET_NEW },

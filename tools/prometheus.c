@@ -7,8 +7,8 @@
 #include <stddef.h>
 #include <stdio.h>
 
-#include "attachment.h"
 #include "cli/tool.h"
+#include "set/attachment.h"
 #include "stats.h"
 
 /**

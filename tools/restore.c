@@ -7,16 +7,16 @@
 #include <limits.h>
 #include <stdlib.h>
 
-#include "attachment.h"
-#include "bulk.h"
 #include "cli/host.h"
 #include "cli/lines.h"
 #include "cli/options.h"
 #include "create.h"
-#include "filter.h"
 #include "lib/feed.h"
-#include "mask.h"
-#include "transaction.h"
+#include "set/attachment.h"
+#include "set/bulk.h"
+#include "set/filter.h"
+#include "set/mask.h"
+#include "set/transaction.h"
 
 /**
  * struct binding - a name, and the set that it stands for so far

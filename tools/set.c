@@ -2,13 +2,13 @@
 /*
  * Sets: create, destroy, flush, rename, swap, change.
  */
-#include "attachment.h"
 #include "cli/options.h"
 #include "cli/output.h"
 #include "create.h"
-#include "filter.h"
-#include "guard.h"
-#include "mask.h"
+#include "set/attachment.h"
+#include "set/filter.h"
+#include "set/guard.h"
+#include "set/mask.h"
 
 static int print_action(const struct tool *tool, const char *set,
 			const char *done)

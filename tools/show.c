@@ -8,11 +8,11 @@
 #include <netdb.h>
 #include <stdlib.h>
 
-#include "attachment.h"
 #include "cli/options.h"
 #include "cli/redirect.h"
-#include "filter.h"
-#include "mask.h"
+#include "set/attachment.h"
+#include "set/filter.h"
+#include "set/mask.h"
 #include "show.h"
 
 double load_factor(const struct nl_set *set)

@@ -5,10 +5,10 @@
  */
 #include <stdlib.h>
 
-#include "attachment.h"
 #include "cli/output.h"
 #include "cli/tool.h"
-#include "filter.h"
+#include "set/attachment.h"
+#include "set/filter.h"
 #include "stats.h"
 
 const char *const failure_words[FAILURES] = {

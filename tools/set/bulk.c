@@ -4,12 +4,12 @@
  * What needs more is put together in a shadow and committed; the commit fails
  * if anyone changed the set since the shadow was made, and all begins anew.
  */
-#include "bulk.h"
 #include "cli/host.h"
-#include "filter.h"
-#include "guard.h"
 #include "lib/feed.h"
-#include "mask.h"
+#include "set/bulk.h"
+#include "set/filter.h"
+#include "set/guard.h"
+#include "set/mask.h"
 
 #define ATTEMPTS	5
 

@@ -2,8 +2,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "attachment.h"
 #include "cli/output.h"
+#include "set/attachment.h"
 
 const char *verdict_text(const struct nl_attachment *attachment,
 			 char text[VERDICT_TEXT_SIZE])

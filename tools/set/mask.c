@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include "mask.h"
+#include "set/mask.h"
 
 static bool is_six(const struct nl_set *set)
 {

@@ -20,11 +20,11 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "attachment.h"
-#include "filter.h"
-#include "guard.h"
-#include "mask.h"
-#include "transaction.h"
+#include "set/attachment.h"
+#include "set/filter.h"
+#include "set/guard.h"
+#include "set/mask.h"
+#include "set/transaction.h"
 
 /* Changes of a set that are worth a question each; to fuzzers, fewer. */
 #ifndef FEW

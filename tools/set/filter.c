@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "filter.h"
+#include "set/filter.h"
 
 /* Slots that a look-up compares with: two buckets of four. */
 #define SLOTS_SEEN	8

@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "guard.h"
-#include "mask.h"
+#include "set/guard.h"
+#include "set/mask.h"
 
 #define SSH_VARIABLE	"SSH_CONNECTION="
 #define ENVIRON_SIZE	(1 << 20)
