@@ -6,7 +6,7 @@
  */
 #include <stdlib.h>
 
-#include "show.h"
+#include "layout/show.h"
 
 #define ENTRY_HELP							\
 	"An entry is an address, a prefix (A/LEN) or a range (A-B), IPv4 or\n" \

@@ -10,10 +10,10 @@
 
 #include "cli/options.h"
 #include "cli/redirect.h"
+#include "layout/show.h"
 #include "set/attachment.h"
 #include "set/filter.h"
 #include "set/mask.h"
-#include "show.h"
 
 double load_factor(const struct nl_set *set)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * Sets and their members, as list and save print them: what there is to print
- * (show.c), and the layouts to print it in, all of them ipset's (layout-*.c).
+ * (show.c), and the layouts to print it in, all of them ipset's.
  */
 #ifndef IPCUCKOO_TOOL_SHOW_H
 #define IPCUCKOO_TOOL_SHOW_H

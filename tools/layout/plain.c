@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Plain text, and the commands that make the sets again. */
+#include "layout/show.h"
 #include "set/attachment.h"
 #include "set/filter.h"
-#include "show.h"
 
 /* What only our sets have comes behind what ipset's have. */
 static void print_filter(const struct nl_set *set)

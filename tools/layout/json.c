@@ -6,9 +6,9 @@
 #include <stdlib.h>
 
 #include "cli/output.h"
+#include "layout/show.h"
 #include "set/attachment.h"
 #include "set/filter.h"
-#include "show.h"
 
 static void json_begin(struct listing *listing)
 {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* XML. Names of sets and comments may have characters to be escaped; no quotes. */
+#include "layout/show.h"
 #include "set/attachment.h"
-#include "show.h"
 
 static void print_text(const char *text)
 {
