@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * ipcuckoo: control of the ipcuckoo kernel module. The table of commands in
- * commands.c is where to start reading; here are the options that go with all.
+ * cmd/commands.c is where to start reading; here are the options that go with all.
  */
 #include <stddef.h>
 #include <stdlib.h>

@@ -10,7 +10,7 @@
 #include "cli/host.h"
 #include "cli/lines.h"
 #include "cli/options.h"
-#include "create.h"
+#include "cmd/create.h"
 #include "lib/feed.h"
 #include "set/attachment.h"
 #include "set/bulk.h"

@@ -4,7 +4,7 @@
  */
 #include "cli/options.h"
 #include "cli/output.h"
-#include "create.h"
+#include "cmd/create.h"
 #include "set/attachment.h"
 #include "set/filter.h"
 #include "set/guard.h"

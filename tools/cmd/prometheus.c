@@ -8,8 +8,8 @@
 #include <stdio.h>
 
 #include "cli/tool.h"
+#include "cmd/stats.h"
 #include "set/attachment.h"
-#include "stats.h"
 
 /**
  * struct metric - a number that every set, or attachment, has

@@ -7,9 +7,9 @@
 
 #include "cli/output.h"
 #include "cli/tool.h"
+#include "cmd/stats.h"
 #include "set/attachment.h"
 #include "set/filter.h"
-#include "stats.h"
 
 const char *const failure_words[FAILURES] = {
 	[FAILURE_FULL] = "full",
