@@ -58,13 +58,13 @@ static int append_entry(enum entry_kind kind, const uint8_t *entry, void *data)
 }
 
 /* Everything in a list, sorted, with blanks between. */
-static const char *contents(struct list *list)
+static const char *contents(struct feed *feed)
 {
 	static struct text text;
 
 	text.len = 0;
-	packed_sort(&list->entries);
-	packed_walk(&list->entries, append_entry, &text);
+	packed_sort(&feed->entries);
+	packed_walk(&feed->entries, append_entry, &text);
 	text.data[text.len] = '\0';
 	return text.data;
 }
@@ -72,10 +72,10 @@ static const char *contents(struct list *list)
 static void check_entry(const char *text, uint8_t family, bool hosts_only,
 			const char *expected)
 {
-	struct list list = {
+	struct feed feed = {
 		.family = family,
 		.hosts_only = hosts_only,
-		.expand_limit = LIST_EXPAND_LIMIT,
+		.expand_limit = FEED_EXPAND_LIMIT,
 		.has_expand = true,
 	};
 	char why[ADDRESS_WHY_SIZE] = "";
@@ -86,18 +86,18 @@ static void check_entry(const char *text, uint8_t family, bool hosts_only,
 	/* Without a NUL, and so that a sanitizer sees a byte too many. */
 	exact = malloc(len ? len : 1);
 	memcpy(exact, text, len);
-	if (list_add(&list, exact, len, why)) {
+	if (feed_add(&feed, exact, len, why)) {
 		expect(*expected == '!' && !strcmp(expected + 1, why),
 		       "\"%s\": expected \"%s\", got the error \"%s\"", text,
 		       expected, why);
 	} else {
-		got = contents(&list);
+		got = contents(&feed);
 		expect(!strcmp(got, expected),
 		       "\"%s\": expected \"%s\", got \"%s\"", text, expected,
 		       got);
 	}
 	free(exact);
-	list_free(&list);
+	feed_free(&feed);
 }
 
 /* Texts and what becomes of them; '!' begins the words of an error. */
@@ -311,9 +311,9 @@ static void test_ranges(void)
 	ktap_case("ranges expanded to hosts");
 }
 
-/* A file with this content, read into @list. */
-static int read_data(struct list *list, const char *data, size_t len,
-		     struct list_fault *fault)
+/* A file with this content, read into @feed. */
+static int read_data(struct feed *feed, const char *data, size_t len,
+		     struct feed_fault *fault)
 {
 	char path[] = "/tmp/test_parse.XXXXXX";
 	int err, fd = mkstemp(path);
@@ -322,7 +322,7 @@ static int read_data(struct list *list, const char *data, size_t len,
 		    "a temporary file can be written"))
 		return -EIO;
 	close(fd);
-	err = list_read(list, path, fault);
+	err = feed_read(feed, path, fault);
 	fault->file = "";
 	unlink(path);
 	return err;
@@ -340,25 +340,25 @@ struct file_example {
 
 static void check_file(const struct file_example *example, uint8_t family)
 {
-	struct list list = {
-		.family = family, .expand_limit = LIST_EXPAND_LIMIT
+	struct feed feed = {
+		.family = family, .expand_limit = FEED_EXPAND_LIMIT
 	};
 	char told[512], quoted[200];
-	struct list_fault fault;
+	struct feed_fault fault;
 	const char *got;
 
-	if (read_data(&list, example->data, example->len, &fault)) {
+	if (read_data(&feed, example->data, example->len, &fault)) {
 		snprintf(told, sizeof(told), "!%lu: %s: %s", fault.line,
 			 fault.text, fault.why);
 		got = told;
 	} else {
-		got = contents(&list);
+		got = contents(&feed);
 	}
 	address_quote(quoted, sizeof(quoted), example->data, example->len);
 	expect(!strcmp(got, example->expected),
 	       "\"%s\": expected \"%s\", got \"%s\"", quoted, example->expected,
 	       got);
-	list_free(&list);
+	feed_free(&feed);
 }
 
 static void test_files(void)
@@ -431,32 +431,32 @@ static void test_files(void)
 
 static unsigned long reported;
 
-static void report(const struct list *list, const struct list_fault *fault)
+static void report(const struct feed *feed, const struct feed_fault *fault)
 {
 	(void)fault;
 	reported++;
-	expect_equal(reported, list->skipped, "reports and skipped lines");
+	expect_equal(reported, feed->skipped, "reports and skipped lines");
 }
 
 static void test_skip_invalid(void)
 {
 	static const char data[] =
 		"x\n192.0.2.1\n192.0.2.300\n10.1.2.3/8\n::1\n999.1.1.1";
-	struct list list = {
-		.family = V4, .expand_limit = LIST_EXPAND_LIMIT,
+	struct feed feed = {
+		.family = V4, .expand_limit = FEED_EXPAND_LIMIT,
 		.skip_invalid = true, .report = report,
 	};
-	struct list_fault fault;
+	struct feed_fault fault;
 
-	expect_equal(read_data(&list, data, sizeof(data) - 1, &fault), 0,
+	expect_equal(read_data(&feed, data, sizeof(data) - 1, &fault), 0,
 		     "result");
-	expect_equal(list.skipped, 4, "skipped lines");
+	expect_equal(feed.skipped, 4, "skipped lines");
 	expect_equal(reported, 4, "reports");
-	expect_equal(list.masked, 1, "prefixes with host bits");
-	expect_equal(list.lines, 6, "lines");
-	expect(!strcmp(contents(&list), "10.0.0.0/8 192.0.2.1"),
-	       "the good lines are there: %s", contents(&list));
-	list_free(&list);
+	expect_equal(feed.masked, 1, "prefixes with host bits");
+	expect_equal(feed.lines, 6, "lines");
+	expect(!strcmp(contents(&feed), "10.0.0.0/8 192.0.2.1"),
+	       "the good lines are there: %s", contents(&feed));
+	feed_free(&feed);
 	ktap_case("lines at fault are skipped when asked");
 }
 
@@ -465,11 +465,11 @@ static void test_long_lines(void)
 {
 	static const size_t buffer = 256 << 10;
 	char *data = malloc(4 * buffer), *p;
-	struct list_fault fault;
+	struct feed_fault fault;
 	size_t len;
 
 	for (len = buffer - 20; len < buffer + 20; len++) {
-		struct list list = { .family = V4 };
+		struct feed feed = { .family = V4 };
 
 		p = data;
 		*p++ = '#';
@@ -479,26 +479,26 @@ static void test_long_lines(void)
 		memset(p, 'c', len);
 		p += len;
 		p = stpcpy(p, "\n192.0.2.2");
-		expect_equal(read_data(&list, data, p - data, &fault), 0,
+		expect_equal(read_data(&feed, data, p - data, &fault), 0,
 			     "result for %zu bytes", len);
-		expect(!strcmp(contents(&list), "192.0.2.1 192.0.2.2"),
-		       "%zu bytes: %s", len, contents(&list));
-		expect_equal(list.lines, 3, "lines");
-		list_free(&list);
+		expect(!strcmp(contents(&feed), "192.0.2.1 192.0.2.2"),
+		       "%zu bytes: %s", len, contents(&feed));
+		expect_equal(feed.lines, 3, "lines");
+		feed_free(&feed);
 	}
 	ktap_case("comments and columns longer than the buffer");
 
 	for (len = 0; len < 2; len++) {
-		struct list list = { .family = V4 };
+		struct feed feed = { .family = V4 };
 
 		memset(data, len ? '1' : ' ', 2 * buffer);
 		strcpy(data + 2 * buffer, "\n192.0.2.2\n");
-		expect_equal(read_data(&list, data, 2 * buffer + 11, &fault),
+		expect_equal(read_data(&feed, data, 2 * buffer + 11, &fault),
 			     -EINVAL, "result");
 		expect(!strcmp(fault.why, "the line is longer than 262144 bytes"),
 		       "%s", fault.why);
 		expect_equal(fault.line, 1, "line");
-		list_free(&list);
+		feed_free(&feed);
 	}
 	free(data);
 	ktap_case("an entry lost in an overlong line is an error");
@@ -506,15 +506,15 @@ static void test_long_lines(void)
 
 static void test_no_file(void)
 {
-	struct list list = { .family = V4 };
-	struct list_fault fault;
+	struct feed feed = { .family = V4 };
+	struct feed_fault fault;
 
-	expect_equal(list_read(&list, "/nonexistent/list", &fault), -ENOENT,
+	expect_equal(feed_read(&feed, "/nonexistent/list", &fault), -ENOENT,
 		     "result");
 	expect(!strncmp(fault.why, "cannot be opened: ", 18), "%s", fault.why);
-	expect_equal(list_read(&list, "/", &fault), -EISDIR, "result");
+	expect_equal(feed_read(&feed, "/", &fault), -EISDIR, "result");
 	expect(!strncmp(fault.why, "cannot be read: ", 16), "%s", fault.why);
-	list_free(&list);
+	feed_free(&feed);
 	ktap_case("files that cannot be read");
 }
 
@@ -524,11 +524,11 @@ static void test_no_file(void)
  */
 static void test_read_error(void)
 {
-	struct list list = { .family = V4, .skip_invalid = true };
+	struct feed feed = { .family = V4, .skip_invalid = true };
 	int fd[2], size = 1 << 20, standard = dup(STDIN_FILENO);
 	const size_t len = 300 << 10;
 	char *data = malloc(len);
-	struct list_fault fault;
+	struct feed_fault fault;
 
 	memset(data, '\n', len);
 	*data = 'x';
@@ -539,15 +539,15 @@ static void test_read_error(void)
 	       "they take more than a buffer");
 	close(fd[1]);
 	dup2(fd[0], STDIN_FILENO);
-	expect_equal(list_read(&list, "-", &fault), -ECONNRESET, "result");
-	expect_equal(list.skipped, 1, "skipped lines");
+	expect_equal(feed_read(&feed, "-", &fault), -ECONNRESET, "result");
+	expect_equal(feed.skipped, 1, "skipped lines");
 	expect_equal(fault.line, 0, "line: the file itself");
 	expect(!strncmp(fault.why, "cannot be read: ", 16), "%s", fault.why);
 	dup2(standard, STDIN_FILENO);
 	close(standard);
 	close(fd[0]);
 	free(data);
-	list_free(&list);
+	feed_free(&feed);
 	ktap_case("an error of reading behind a line at fault");
 }
 
@@ -650,17 +650,17 @@ static void test_packed(void)
 		"2001:db8::/32", "2001:db8:1::/48", "2001:db8::1", "10.1.2.3",
 		"2001:db9::", NULL
 	};
-	struct list a = { .family = ANY };
+	struct feed a = { .family = ANY };
 	char why[ADDRESS_WHY_SIZE];
 	unsigned int i;
 
 	for (i = 0; more[i]; i++)
-		list_add(&a, more[i], strlen(more[i]), why);
+		feed_add(&a, more[i], strlen(more[i]), why);
 	packed_sort(&a.entries);
 	expect_equal(packed_dedup(&a.entries), 2, "repeats");
 	expect_equal(packed_count(&a.entries), 8, "entries");
 	expect_equal(packed_covered(&a.entries), 4, "covered");
-	list_free(&a);
+	feed_free(&a);
 	ktap_case("repeats and overlaps");
 }
 
@@ -703,8 +703,8 @@ static void test_sort(void)
 
 static void test_data(const char *dir)
 {
-	struct list all = { .family = ANY, .expand_limit = LIST_EXPAND_LIMIT };
-	struct list_fault fault;
+	struct feed all = { .family = ANY, .expand_limit = FEED_EXPAND_LIMIT };
+	struct feed_fault fault;
 	unsigned int files = 0;
 	struct dirent *entry;
 	char path[4096];
@@ -720,7 +720,7 @@ static void test_data(const char *dir)
 		if (len < 4 || strcmp(entry->d_name + len - 4, ".txt"))
 			continue;
 		snprintf(path, sizeof(path), "%s/%s", dir, entry->d_name);
-		expect(!list_read(&all, path, &fault), "%s:%lu: \"%s\": %s",
+		expect(!feed_read(&all, path, &fault), "%s:%lu: \"%s\": %s",
 		       path, fault.line, fault.text, fault.why);
 		expect(packed_count(&all.entries) > before, "%s has entries",
 		       path);
@@ -736,7 +736,7 @@ static void test_data(const char *dir)
 	       all.entries.kind[ENTRY_NET4].count,
 	       all.entries.kind[ENTRY_NET6].count);
 out:
-	list_free(&all);
+	feed_free(&all);
 	ktap_case("real lists");
 }
 
@@ -744,9 +744,9 @@ out:
 static void test_speed(bool judge)
 {
 	char *data = malloc(16 * SPEED_LINES), *p = data;
-	struct list list = { .family = V4 };
+	struct feed feed = { .family = V4 };
 	double parsed, sorted, started;
-	struct list_fault fault;
+	struct feed_fault fault;
 	uint8_t address[4];
 	char path[] = "/tmp/test_parse.XXXXXX";
 	uint64_t sum = 0, expected = 0;
@@ -770,14 +770,14 @@ static void test_speed(bool judge)
 	free(data);
 	close(fd);
 	started = ktap_seconds();
-	expect_equal(list_read(&list, path, &fault), 0, "result");
+	expect_equal(feed_read(&feed, path, &fault), 0, "result");
 	parsed = ktap_seconds();
-	packed_sort(&list.entries);
+	packed_sort(&feed.entries);
 	sorted = ktap_seconds();
 	unlink(path);
-	expect_equal(packed_count(&list.entries), SPEED_LINES, "entries");
-	for (i = 0; i < packed_count(&list.entries); i++) {
-		p = (char *)list.entries.kind[ENTRY_HOST4].data + 4 * i;
+	expect_equal(packed_count(&feed.entries), SPEED_LINES, "entries");
+	for (i = 0; i < packed_count(&feed.entries); i++) {
+		p = (char *)feed.entries.kind[ENTRY_HOST4].data + 4 * i;
 		sum += (uint32_t)(uint8_t)p[0] << 24 | (uint8_t)p[1] << 16 |
 		       (uint8_t)p[2] << 8 | (uint8_t)p[3];
 	}
@@ -786,7 +786,7 @@ static void test_speed(bool judge)
 	       (parsed - started) * 1e3, (sorted - parsed) * 1e3);
 	expect(!judge || parsed - started < SPEED_MOST, "parsed in %.0f ms",
 	       SPEED_MOST * 1e3);
-	list_free(&list);
+	feed_free(&feed);
 	ktap_case("a million lines");
 }
 

@@ -13,25 +13,25 @@
 
 enum { HOSTS_ONLY = 1 << 2, SKIP_INVALID = 1 << 3 };
 
-static struct list new_list(uint8_t set)
+static struct feed new_feed(uint8_t set)
 {
-	return (struct list){
+	return (struct feed){
 		.family = set % 4 ? set % 4 : IPCUCKOO_FAMILY_ANY,
 		.hosts_only = set & HOSTS_ONLY,
-		.expand_limit = LIST_EXPAND_LIMIT,
+		.expand_limit = FEED_EXPAND_LIMIT,
 		.has_expand = true,
 		.skip_invalid = set & SKIP_INVALID,
 	};
 }
 
-static int read_text(struct list *list, const char *text, size_t size,
-		     struct list_fault *fault)
+static int read_text(struct feed *feed, const char *text, size_t size,
+		     struct feed_fault *fault)
 {
 	int err;
 
 	outside = (struct outside){ .file = (const uint8_t *)text, .file_size = size };
-	err = list_read(list, "list", fault);
-	packed_sort(&list->entries);
+	err = feed_read(feed, "list", fault);
+	packed_sort(&feed->entries);
 	return err;
 }
 
@@ -58,22 +58,22 @@ static int write_entry(enum entry_kind kind, const uint8_t *entry, void *data)
 }
 
 /* What is in a list, as text, reads as the same list, without a fault. */
-static void check_written(const struct list *list, uint8_t set)
+static void check_written(const struct feed *feed, uint8_t set)
 {
-	struct list again = new_list(set);
-	struct list_fault fault;
+	struct feed again = new_feed(set);
+	struct feed_fault fault;
 	char *text = NULL;
 	size_t size = 0;
 	FILE *file = open_memstream(&text, &size);
 
 	if (!file)
 		abort();
-	packed_walk(&list->entries, write_entry, file);
+	packed_walk(&feed->entries, write_entry, file);
 	fclose(file);
 	if (read_text(&again, text, size, &fault))
 		abort();
-	check_same(&list->entries, &again.entries);
-	list_free(&again);
+	check_same(&feed->entries, &again.entries);
+	feed_free(&again);
 	free(text);
 }
 
@@ -93,7 +93,7 @@ static bool has_long_line(const uint8_t *data, size_t size)
 
 /* Files that are told by their first bytes are not the same behind a blank. */
 static bool has_magic(const uint8_t *data, size_t size, int err,
-		      const struct list_fault *fault)
+		      const struct feed_fault *fault)
 {
 	return (err && !fault->line) || (size >= 3 && !memcmp(data, "\xef\xbb\xbf", 3));
 }
@@ -115,8 +115,8 @@ static char *put_blanks(const uint8_t *data, size_t size, size_t *len)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	struct list_fault fault[2];
-	struct list fast, slow;
+	struct feed_fault fault[2];
+	struct feed fast, slow;
 	int err[2];
 	char *text;
 	size_t len;
@@ -126,8 +126,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		return 0;
 	set = *data++;
 	size--;
-	fast = new_list(set);
-	slow = new_list(set);
+	fast = new_feed(set);
+	slow = new_feed(set);
 	err[0] = read_text(&fast, (const char *)data, size, &fault[0]);
 	text = put_blanks(data, size, &len);
 	err[1] = read_text(&slow, text, len, &fault[1]);
@@ -138,8 +138,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		check_same(&fast.entries, &slow.entries);
 	}
 	check_written(&fast, set);
-	list_free(&fast);
-	list_free(&slow);
+	feed_free(&fast);
+	feed_free(&slow);
 	free(text);
 	return 0;
 }

@@ -21,10 +21,10 @@
 #include "../../tools/lib/feed.h"
 
 /* A prefix of a few hosts finds what one of 65536 would, sooner. */
-#undef LIST_EXPAND_LIMIT
-#undef LIST_EXPAND_MOST
-#define LIST_EXPAND_LIMIT	64ull
-#define LIST_EXPAND_MOST	256ull
+#undef FEED_EXPAND_LIMIT
+#undef FEED_EXPAND_MOST
+#define FEED_EXPAND_LIMIT	64ull
+#define FEED_EXPAND_MOST	256ull
 
 /* Bytes of a file that are read at once. */
 #define BUFFER_SIZE		512u

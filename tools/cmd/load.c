@@ -25,7 +25,7 @@
 /**
  * struct load - one run of load
  * @tool:	the run
- * @list:	what the files say
+ * @feed:	what the files say
  * @bulk:	the change
  * @duplicates:	entries that the files repeat
  * @covered:	entries inside wider ones
@@ -35,7 +35,7 @@
  */
 struct load {
 	struct tool *tool;
-	struct list list;
+	struct feed feed;
 	struct bulk bulk;
 	size_t duplicates;
 	size_t covered;
@@ -72,15 +72,15 @@ static void clear_progress(struct load *load)
 	load->bar = false;
 }
 
-static void report_line(const struct list *list, const struct list_fault *fault)
+static void report_line(const struct feed *feed, const struct feed_fault *fault)
 {
-	if (list->skipped <= REPORT_MOST)
+	if (feed->skipped <= REPORT_MOST)
 		fprintf(stderr, "ipcuckoo v" IPCUCKOO_TOOL_VERSION
 			": %s:%lu: \"%s\": %s; skipped\n", fault->file,
 			fault->line, fault->text, fault->why);
 }
 
-static int fail_file(const struct tool *tool, const struct list_fault *fault,
+static int fail_file(const struct tool *tool, const struct feed_fault *fault,
 		     int err)
 {
 	int status = err == -ENOMEM ? STATUS_REFUSED : STATUS_USAGE;
@@ -96,27 +96,27 @@ static int fail_file(const struct tool *tool, const struct list_fault *fault,
 static int read_files(struct load *load, const struct nl_set *set, char **file,
 		      int count)
 {
-	struct list *list = &load->list;
-	struct list_fault fault;
+	struct feed *feed = &load->feed;
+	struct feed_fault fault;
 	int err, i;
 
 	for (i = 0; i < count; i++) {
-		err = list_read(list, file[i], &fault);
+		err = feed_read(feed, file[i], &fault);
 		if (err)
 			return fail_file(load->tool, &fault, err);
 	}
-	if (list->skipped > REPORT_MOST)
+	if (feed->skipped > REPORT_MOST)
 		warn(load->tool, "%lu more lines skipped",
-		     list->skipped - REPORT_MOST);
+		     feed->skipped - REPORT_MOST);
 	/* Of a download that failed, say. It must not unblock everybody. */
-	if (!packed_count(&list->entries) && !load->bulk.append)
+	if (!packed_count(&feed->entries) && !load->bulk.append)
 		return fail(load->tool, STATUS_USAGE,
 			    "there is no entry to load; nothing was changed (ipcuckoo flush %s empties a set)",
 			    load->bulk.set);
-	packed_sort(&list->entries);
+	packed_sort(&feed->entries);
 	if (!is_multi(set))
-		load->duplicates = packed_dedup(&list->entries);
-	load->covered = packed_covered(&list->entries);
+		load->duplicates = packed_dedup(&feed->entries);
+	load->covered = packed_covered(&feed->entries);
 	return STATUS_OK;
 }
 
@@ -131,8 +131,8 @@ static void print_json_summary(const struct load *load, double seconds)
 	json_add_uint(object, "unchanged", bulk->change.unchanged);
 	json_add_uint(object, "duplicates", load->duplicates);
 	json_add_uint(object, "covered", load->covered);
-	json_add_uint(object, "masked", load->list.masked);
-	json_add_uint(object, "skipped", load->list.skipped);
+	json_add_uint(object, "masked", load->feed.masked);
+	json_add_uint(object, "skipped", load->feed.skipped);
 	json_add_uint(object, "restarts", bulk->restarts);
 	json_add_ratio(object, "seconds", seconds);
 	json_print(object);
@@ -170,9 +170,9 @@ static void print_summary(const struct load *load)
 	print_count(load->duplicates, "duplicate", "duplicates");
 	print_count(load->covered, "inside a wider prefix",
 		    "inside wider prefixes");
-	print_count(load->list.masked, "prefix with host bits cleared",
+	print_count(load->feed.masked, "prefix with host bits cleared",
 		    "prefixes with host bits cleared");
-	print_count(load->list.skipped, "line skipped", "lines skipped");
+	print_count(load->feed.skipped, "line skipped", "lines skipped");
 	print_count(bulk->restarts, "restart as others changed the set",
 		    "restarts as others changed the set");
 	printf(", in %.2f s%s\n", seconds, load->check ? "; nothing was changed" : "");
@@ -181,7 +181,7 @@ static void print_summary(const struct load *load)
 /* The kernel would have the last word, on memory for instance. */
 static int check_only(struct load *load, const struct nl_set *set)
 {
-	size_t count = packed_count(&load->list.entries);
+	size_t count = packed_count(&load->feed.entries);
 
 	if (!load->bulk.append && set->maxelem && count > set->maxelem &&
 	    !(set->flags & IPCUCKOO_F_FORCEADD))
@@ -197,17 +197,17 @@ static int load_files(struct load *load, const struct nl_set *set, char **file,
 		      int count)
 {
 	struct tool *tool = load->tool;
-	struct list *list = &load->list;
+	struct feed *feed = &load->feed;
 	int status;
 
-	list->family = set->family;
-	list->hosts_only = set->type != IPCUCKOO_TYPE_HASH_NET;
+	feed->family = set->family;
+	feed->hosts_only = set->type != IPCUCKOO_TYPE_HASH_NET;
 	if (!tool->quiet)
-		list->report = report_line;
+		feed->report = report_line;
 	load->bulk.tool = tool;
 	load->bulk.set = set->name;
 	load->bulk.approximate = is_approximate(set);
-	load->bulk.entries = &list->entries;
+	load->bulk.entries = &feed->entries;
 	status = read_files(load, set, file, count);
 	if (status)
 		return status;
@@ -231,7 +231,7 @@ int run_load(struct tool *tool, struct words *words)
 	const struct keyword keywords[] = {
 		{ .word = "--append", .flag = &load.bulk.append },
 		{ .word = "--override", .flag = &load.bulk.override },
-		{ .word = "--skip-invalid", .flag = &load.list.skip_invalid },
+		{ .word = "--skip-invalid", .flag = &load.feed.skip_invalid },
 		{ .word = "--expand", .flag = &expand },
 		{ .word = "--check", .flag = &load.check },
 		{ .word = NULL }
@@ -244,9 +244,9 @@ int run_load(struct tool *tool, struct words *words)
 		status = find_set(tool, words->word[0], &set);
 	if (status)
 		return status;
-	load.list.has_expand = true;
-	load.list.expand_limit = bulk_expand_limit(&set, expand);
+	load.feed.has_expand = true;
+	load.feed.expand_limit = bulk_expand_limit(&set, expand);
 	status = load_files(&load, &set, words->word + 1, words->count - 1);
-	list_free(&load.list);
+	feed_free(&load.feed);
 	return status;
 }

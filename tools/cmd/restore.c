@@ -36,7 +36,7 @@ struct binding {
  * @bindings:	all names that there are, or were
  * @count:	how many
  * @last:	of these, the one asked for last
- * @list:	entries of a line
+ * @feed:	entries of a line
  * @quit:	a line was quit: the lines behind it are not read
  */
 struct restore {
@@ -46,7 +46,7 @@ struct restore {
 	struct binding *bindings;
 	size_t count;
 	size_t last;
-	struct list list;
+	struct feed feed;
 	bool quit;
 };
 
@@ -142,26 +142,26 @@ static int line_create(struct restore *r, struct words *words)
 static int read_entries(struct restore *r, const struct work *work,
 			struct words *words, const struct options *options)
 {
-	struct list *list = &r->list;
+	struct feed *feed = &r->feed;
 	char why[ADDRESS_WHY_SIZE];
 	int kind, i, err;
 
 	for (kind = 0; kind < ENTRY_KINDS; kind++)
-		list->entries.kind[kind].count = 0;
-	list->family = work->set.family;
-	list->hosts_only = work->set.type != IPCUCKOO_TYPE_HASH_NET;
-	list->has_expand = true;
-	list->expand_limit = bulk_expand_limit(&work->set, options->expand);
+		feed->entries.kind[kind].count = 0;
+	feed->family = work->set.family;
+	feed->hosts_only = work->set.type != IPCUCKOO_TYPE_HASH_NET;
+	feed->has_expand = true;
+	feed->expand_limit = bulk_expand_limit(&work->set, options->expand);
 	for (i = 1; i < words->count; i++) {
 		if (i > 1 && host_looks_like_keyword(words->word[i]))
 			return fail_unknown(&r->line, no_keywords,
 					    words->word[i]);
-		err = bulk_read_entry(&r->line, list, words->word[i], why);
+		err = bulk_read_entry(&r->line, feed, words->word[i], why);
 		if (err)
 			return bulk_fail_entry(&r->line, &work->set,
 					       words->word[i], why);
 	}
-	mask_hosts(&work->set, &list->entries);
+	mask_hosts(&work->set, &feed->entries);
 	return STATUS_OK;
 }
 
@@ -202,7 +202,7 @@ static int line_change(struct restore *r, struct words *words, bool add)
 		status = read_entries(r, work, words, &options);
 	if (status)
 		return status;
-	return work_change(work, &r->list.entries, add, r->line.exist, r->line.line,
+	return work_change(work, &r->feed.entries, add, r->line.exist, r->line.line,
 			   &value) ? fail_memory(&r->line) : STATUS_OK;
 }
 
@@ -490,7 +490,7 @@ int run_restore(struct tool *tool, struct words *words)
 	if (file != stdin)
 		fclose(file);
 	transaction_free(&r.transaction);
-	list_free(&r.list);
+	feed_free(&r.feed);
 	free(r.bindings);
 	return status;
 }

@@ -25,14 +25,14 @@
 
 /**
  * struct reader - a file being read
- * @list:	where the entries go
+ * @feed:	where the entries go
  * @fault:	filled in when reading stops
  * @skip_rest:	the rest of an overlong line is still to come
  * @began:	the first bytes have been looked at
  */
 struct reader {
-	struct list *list;
-	struct list_fault *fault;
+	struct feed *feed;
+	struct feed_fault *fault;
 	bool skip_rest;
 	bool began;
 };
@@ -54,15 +54,15 @@ static const uint8_t meaning[256] = {
 };
 
 /**
- * list_add - add one address, prefix or range
- * @list:	the list
+ * feed_add - add one address, prefix or range
+ * @feed:	its entries grow
  * @text:	the text, without blanks around it
  * @len:	its length
  * @why:	on error, one clause that says what is wrong
  *
  * Return: 0, -EINVAL or -ENOMEM.
  */
-int list_add(struct list *list, const char *text, size_t len,
+int feed_add(struct feed *feed, const char *text, size_t len,
 	     char why[ADDRESS_WHY_SIZE])
 {
 	struct address_range range;
@@ -70,23 +70,23 @@ int list_add(struct list *list, const char *text, size_t len,
 
 	err = address_parse(text, len, &range, why);
 	if (!err)
-		err = address_fit(&range, list->family, why);
+		err = address_fit(&range, feed->family, why);
 	if (err)
 		return err;
-	if (list->hosts_only && address_count(&range) > list->expand_limit) {
+	if (feed->hosts_only && address_count(&range) > feed->expand_limit) {
 		snprintf(why, ADDRESS_WHY_SIZE,
 			 "stands for more than %llu addresses; a hash:net set takes it as it is%s",
-			 (unsigned long long)list->expand_limit,
-			 list->has_expand &&
-			 list->expand_limit < LIST_EXPAND_MOST ?
+			 (unsigned long long)feed->expand_limit,
+			 feed->has_expand &&
+			 feed->expand_limit < FEED_EXPAND_MOST ?
 			 ", --expand adds every one" : "");
 		return -EINVAL;
 	}
-	err = packed_add_range(&list->entries, &range, list->hosts_only);
+	err = packed_add_range(&feed->entries, &range, feed->hosts_only);
 	if (err)
 		snprintf(why, ADDRESS_WHY_SIZE, "out of memory");
 	else
-		list->masked += range.masked;
+		feed->masked += range.masked;
 	return err;
 }
 
@@ -148,16 +148,16 @@ static size_t join_range(const char *first, const char *first_end,
 static int fault_at(struct reader *reader, const char *text, size_t len,
 		    int err)
 {
-	struct list_fault *fault = reader->fault;
-	struct list *list = reader->list;
+	struct feed_fault *fault = reader->fault;
+	struct feed *feed = reader->feed;
 
-	fault->line = list->lines;
+	fault->line = feed->lines;
 	address_quote(fault->text, sizeof(fault->text), text, len);
-	if (err != -EINVAL || !list->skip_invalid)
+	if (err != -EINVAL || !feed->skip_invalid)
 		return err;
-	list->skipped++;
-	if (list->report)
-		list->report(list, fault);
+	feed->skipped++;
+	if (feed->report)
+		feed->report(feed, fault);
 	return 0;
 }
 
@@ -206,7 +206,7 @@ static int read_line(struct reader *reader, const char *p, const char *end,
 		first = joined;
 	else
 		len = first_end - first;
-	err = list_add(reader->list, first, len, reader->fault->why);
+	err = feed_add(reader->feed, first, len, reader->fault->why);
 	return err ? fault_at(reader, first, len, err) : 0;
 }
 
@@ -257,19 +257,19 @@ static inline bool scan_address4(const char **text, uint32_t *address)
  */
 static int read_lines(struct reader *reader, const char *p, const char *end)
 {
-	struct list *list = reader->list;
-	bool v4 = list->family & IPCUCKOO_FAMILY_INET;
+	struct feed *feed = reader->feed;
+	bool v4 = feed->family & IPCUCKOO_FAMILY_INET;
 	const char *line, *newline;
 	uint32_t address;
 	int err;
 
 	while (p < end) {
 		line = p;
-		list->lines++;
+		feed->lines++;
 		if (v4 && scan_address4(&p, &address) &&
 		    (*p == '\n' || (*p == '\r' && p[1] == '\n'))) {
 			p += *p == '\r' ? 2 : 1;
-			err = packed_add_host4(&list->entries, address);
+			err = packed_add_host4(&feed->entries, address);
 			if (!err)
 				continue;
 			snprintf(reader->fault->why, ADDRESS_WHY_SIZE,
@@ -353,7 +353,7 @@ static ssize_t take_lines(struct reader *reader, const char *data, size_t len)
 	}
 	if (len < BUFFER_SIZE)
 		return p - data;
-	reader->list->lines++;
+	reader->feed->lines++;
 	reader->skip_rest = true;
 	err = read_line(reader, p, data + len, true);
 	return err ? err : (ssize_t)len;
@@ -404,16 +404,16 @@ static int read_all(struct reader *reader, int fd, char *data)
 }
 
 /**
- * list_read - add what a file says
- * @list:	the list; its entries grow
+ * feed_read - add what a file says
+ * @feed:	its entries grow
  * @path:	the file, "-" for standard input
  * @fault:	says where and why on error; line 0 is the file itself
  *
  * Return: 0, -EINVAL for a bad line, or another negative error.
  */
-int list_read(struct list *list, const char *path, struct list_fault *fault)
+int feed_read(struct feed *feed, const char *path, struct feed_fault *fault)
 {
-	struct reader reader = { .list = list, .fault = fault };
+	struct reader reader = { .feed = feed, .fault = fault };
 	bool standard = !strcmp(path, "-");
 	int fd = STDIN_FILENO, err;
 	char *data;
@@ -421,7 +421,7 @@ int list_read(struct list *list, const char *path, struct list_fault *fault)
 	fault->file = standard ? "(standard input)" : path;
 	fault->line = 0;
 	fault->text[0] = '\0';
-	list->lines = 0;
+	feed->lines = 0;
 	if (!standard)
 		fd = open(path, O_RDONLY | O_CLOEXEC);
 	if (fd < 0) {
@@ -444,7 +444,7 @@ int list_read(struct list *list, const char *path, struct list_fault *fault)
 	return err;
 }
 
-void list_free(struct list *list)
+void feed_free(struct feed *feed)
 {
-	packed_free(&list->entries);
+	packed_free(&feed->entries);
 }

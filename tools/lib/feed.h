@@ -1,25 +1,25 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * List files: one address, prefix or range a line.
+ * Feeds: files that have one address, prefix or range a line.
  */
-#ifndef IPCUCKOO_TOOL_LIST_H
-#define IPCUCKOO_TOOL_LIST_H
+#ifndef IPCUCKOO_TOOL_FEED_H
+#define IPCUCKOO_TOOL_FEED_H
 
 #include "lib/packed.h"
 
 /* A prefix or range becomes at most that many hosts, unless asked for more. */
-#define LIST_EXPAND_LIMIT	65536ull
+#define FEED_EXPAND_LIMIT	65536ull
 /* With --expand; 1 GiB of IPv4 hosts, more than any set is given. */
-#define LIST_EXPAND_MOST	(1ull << 28)
+#define FEED_EXPAND_MOST	(1ull << 28)
 
 /**
- * struct list_fault - a line that could not be used
+ * struct feed_fault - a line that could not be used
  * @file:	as named by the caller
  * @line:	its number, 0 when the file itself is at fault
  * @text:	the entry, fit to be shown
  * @why:	what is wrong with it
  */
-struct list_fault {
+struct feed_fault {
 	const char *file;
 	unsigned long line;
 	char text[64];
@@ -27,7 +27,7 @@ struct list_fault {
 };
 
 /**
- * struct list - what files said, and how to read them
+ * struct feed - what files said, and how to read them
  * @entries:	result, unsorted
  * @lines:	lines read
  * @skipped:	lines left out because they were at fault
@@ -39,7 +39,7 @@ struct list_fault {
  * @skip_invalid: leave out lines at fault and go on
  * @report:	told about each line left out; may be NULL
  */
-struct list {
+struct feed {
 	struct packed entries;
 	unsigned long lines;
 	unsigned long skipped;
@@ -49,12 +49,12 @@ struct list {
 	uint64_t expand_limit;
 	bool has_expand;
 	bool skip_invalid;
-	void (*report)(const struct list *list, const struct list_fault *fault);
+	void (*report)(const struct feed *feed, const struct feed_fault *fault);
 };
 
-int list_add(struct list *list, const char *text, size_t len,
+int feed_add(struct feed *feed, const char *text, size_t len,
 	     char why[ADDRESS_WHY_SIZE]);
-int list_read(struct list *list, const char *path, struct list_fault *fault);
-void list_free(struct list *list);
+int feed_read(struct feed *feed, const char *path, struct feed_fault *fault);
+void feed_free(struct feed *feed);
 
 #endif /* IPCUCKOO_TOOL_LIST_H */

@@ -51,15 +51,15 @@ struct entry_ref first_entry(const struct packed *entries)
 	return ref;
 }
 
-int bulk_read_entry(const struct tool *tool, struct list *list, const char *word,
+int bulk_read_entry(const struct tool *tool, struct feed *feed, const char *word,
 		    char why[ADDRESS_WHY_SIZE])
 {
-	int err = list_add(list, word, strlen(word), why);
+	int err = feed_add(feed, word, strlen(word), why);
 	char text[HOST_TEXT_SIZE];
 
-	if (err != -EINVAL || !host_resolve(tool, word, list->family, text))
+	if (err != -EINVAL || !host_resolve(tool, word, feed->family, text))
 		return err;
-	return list_add(list, text, strlen(text), why);
+	return feed_add(feed, text, strlen(text), why);
 }
 
 /* What stands behind a slash is no prefix length. Return: whether that is so, and
@@ -124,15 +124,15 @@ int bulk_fail_entry(const struct tool *tool, const struct nl_set *set,
 
 uint64_t bulk_expand_limit(const struct nl_set *set, bool expand)
 {
-	if (expand || set->maxelem > LIST_EXPAND_MOST)
-		return LIST_EXPAND_MOST;
-	return set->maxelem > LIST_EXPAND_LIMIT ? set->maxelem : LIST_EXPAND_LIMIT;
+	if (expand || set->maxelem > FEED_EXPAND_MOST)
+		return FEED_EXPAND_MOST;
+	return set->maxelem > FEED_EXPAND_LIMIT ? set->maxelem : FEED_EXPAND_LIMIT;
 }
 
 int bulk_read(struct tool *tool, const struct nl_set *set, char **word,
 	      int count, const bool *expand, struct packed *entries)
 {
-	struct list list = {
+	struct feed feed = {
 		.family = set->family,
 		.hosts_only = set->type != IPCUCKOO_TYPE_HASH_NET,
 		.expand_limit = bulk_expand_limit(set, expand && *expand),
@@ -143,20 +143,20 @@ int bulk_read(struct tool *tool, const struct nl_set *set, char **word,
 
 	for (i = 0; i < count; i++) {
 		if (i && host_looks_like_keyword(word[i])) {
-			list_free(&list);
+			feed_free(&feed);
 			return fail_unknown(tool, no_keywords, word[i]);
 		}
-		err = bulk_read_entry(tool, &list, word[i], why);
+		err = bulk_read_entry(tool, &feed, word[i], why);
 		if (!err)
 			continue;
-		list_free(&list);
+		feed_free(&feed);
 		return bulk_fail_entry(tool, set, word[i], why);
 	}
-	mask_hosts(set, &list.entries);
-	packed_sort(&list.entries);
+	mask_hosts(set, &feed.entries);
+	packed_sort(&feed.entries);
 	if (!is_multi(set))
-		packed_dedup(&list.entries);
-	*entries = list.entries;
+		packed_dedup(&feed.entries);
+	*entries = feed.entries;
 	return STATUS_OK;
 }
 

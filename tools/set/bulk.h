@@ -54,7 +54,7 @@ int bulk_read(struct tool *tool, const struct nl_set *set, char **word,
 	      int count, const bool *expand, struct packed *entries);
 
 /* One of them, perhaps with names of hosts. Return: 0, -EINVAL or -ENOMEM. */
-int bulk_read_entry(const struct tool *tool, struct list *list, const char *word,
+int bulk_read_entry(const struct tool *tool, struct feed *feed, const char *word,
 		    char why[ADDRESS_WHY_SIZE]);
 /* Say what is wrong with it. */
 int bulk_fail_entry(const struct tool *tool, const struct nl_set *set,
