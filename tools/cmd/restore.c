@@ -144,10 +144,9 @@ static int read_entries(struct restore *r, const struct work *work,
 {
 	struct feed *feed = &r->feed;
 	char why[ADDRESS_WHY_SIZE];
-	int kind, i, err;
+	int i, err;
 
-	for (kind = 0; kind < ENTRY_KINDS; kind++)
-		feed->entries.kind[kind].count = 0;
+	packed_clear(&feed->entries);
 	feed->family = work->set.family;
 	feed->hosts_only = work->set.type != IPCUCKOO_TYPE_HASH_NET;
 	feed->has_expand = true;

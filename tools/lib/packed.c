@@ -54,6 +54,16 @@ int packed_grow(struct packed *entries, enum entry_kind kind, size_t more)
 	return 0;
 }
 
+/* Forget the entries and keep the memory. */
+void packed_clear(struct packed *entries)
+{
+	int kind;
+
+	for (kind = 0; kind < ENTRY_KINDS; kind++)
+		entries->kind[kind].count = 0;
+	entries->kept = false;
+}
+
 void packed_free(struct packed *entries)
 {
 	int kind;

@@ -41,6 +41,7 @@ struct entry_ref {
 extern const uint8_t entry_size[ENTRY_KINDS];
 
 int packed_grow(struct packed *entries, enum entry_kind kind, size_t more);
+void packed_clear(struct packed *entries);
 void packed_free(struct packed *entries);
 size_t packed_count(const struct packed *entries);
 

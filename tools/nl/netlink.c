@@ -300,6 +300,29 @@ static int talk(struct nl *nl, answer_fn *answer, void *data)
 	}
 }
 
+/*
+ * Read a dump, of a set or with a NULL @set of all there is. If the kernel says
+ * that something changed meanwhile, @forget empties @data, and the dump is read
+ * again. Return: 0, 1 if something changed each time, or a negative errno.
+ */
+static int dump(struct nl *nl, uint8_t cmd, const char *set,
+		void (*forget)(void *data), answer_fn *answer, void *data)
+{
+	struct nlmsghdr *nlh;
+	int attempt, err = 0;
+
+	for (attempt = 0; attempt < DUMP_ATTEMPTS; attempt++) {
+		forget(data);
+		nlh = start(nl, cmd, NLM_F_DUMP);
+		if (set)
+			mnl_attr_put_strz(nlh, IPCUCKOO_A_SET, set);
+		err = talk(nl, answer, data);
+		if (err || !nl->interrupted)
+			break;
+	}
+	return err ? err : nl->interrupted;
+}
+
 /* A group of the family: its id, if it is the one of events. */
 static uint32_t read_group(const struct nlattr *group)
 {
@@ -583,23 +606,20 @@ static int gather(const struct nlattr **attrs, void *data)
 	return all->read(attrs, all->data + all->size * all->count++);
 }
 
+static void forget_gathered(void *data)
+{
+	((struct gathered *)data)->count = 0;
+}
+
 static int dump_objects(struct nl *nl, uint8_t cmd, struct gathered *all)
 {
-	int attempt, err = 0;
+	int err = dump(nl, cmd, NULL, forget_gathered, gather, all);
 
-	for (attempt = 0; attempt < DUMP_ATTEMPTS; attempt++) {
-		all->count = 0;
-		start(nl, cmd, NLM_F_DUMP);
-		err = talk(nl, gather, all);
-		if (err || !nl->interrupted)
-			break;
-	}
-	if (err) {
+	if (err < 0) {
 		free(all->data);
 		all->data = NULL;
-		return err;
 	}
-	return nl->interrupted;
+	return err;
 }
 
 int nl_sets(struct nl *nl, struct nl_set **sets, size_t *count)
@@ -681,23 +701,15 @@ static int read_entries(const struct nlattr **attrs, void *data)
 	return 0;
 }
 
+static void forget_entries(void *data)
+{
+	packed_clear(data);
+}
+
 int nl_entries(struct nl *nl, const char *set, struct packed *entries)
 {
-	struct nlmsghdr *nlh;
-	int attempt, err = 0;
-	int kind;
-
-	for (attempt = 0; attempt < DUMP_ATTEMPTS; attempt++) {
-		for (kind = 0; kind < ENTRY_KINDS; kind++)
-			entries->kind[kind].count = 0;
-		entries->kept = false;
-		nlh = start(nl, IPCUCKOO_CMD_ENTRY_GET, NLM_F_DUMP);
-		mnl_attr_put_strz(nlh, IPCUCKOO_A_SET, set);
-		err = talk(nl, read_entries, entries);
-		if (err || !nl->interrupted)
-			break;
-	}
-	return err ? err : nl->interrupted;
+	return dump(nl, IPCUCKOO_CMD_ENTRY_GET, set, forget_entries, read_entries,
+		    entries);
 }
 
 static int read_change(const struct nlattr **attrs, void *data)
@@ -833,21 +845,19 @@ static int read_valued(const struct nlattr **attrs, void *data)
 	return 0;
 }
 
+static void forget_valued(void *data)
+{
+	valued_free(data);
+}
+
 int nl_valued_entries(struct nl *nl, const char *set, struct valued *entries)
 {
-	struct nlmsghdr *nlh;
-	int attempt, err = 0;
+	int err = dump(nl, IPCUCKOO_CMD_ENTRY_GET, set, forget_valued, read_valued,
+		       entries);
 
-	for (attempt = 0; attempt < DUMP_ATTEMPTS; attempt++) {
-		valued_free(entries);
-		nlh = start(nl, IPCUCKOO_CMD_ENTRY_GET, NLM_F_DUMP);
-		mnl_attr_put_strz(nlh, IPCUCKOO_A_SET, set);
-		err = talk(nl, read_valued, entries);
-		if (err || !nl->interrupted)
-			break;
-	}
-	err = err ? err : valued_sort(entries);
-	return err ? err : nl->interrupted;
+	if (err >= 0 && valued_sort(entries))
+		return -ENOMEM;
+	return err;
 }
 
 /* As much of it as a message has room for. */
@@ -1234,10 +1244,7 @@ int nl_fd(const struct nl *nl)
 
 static int read_event(const struct nlattr **attrs, struct nl_event *event)
 {
-	int kind;
-
-	for (kind = 0; kind < ENTRY_KINDS; kind++)
-		event->entries.kind[kind].count = 0;
+	packed_clear(&event->entries);
 	event->type = get_uint(attrs, IPCUCKOO_A_EVENT);
 	read_set(attrs, &event->set);
 	get_string(attrs, IPCUCKOO_A_SET_TO, event->to, sizeof(event->to));
