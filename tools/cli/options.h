@@ -7,6 +7,7 @@
 #define IPCUCKOO_TOOL_OPTIONS_H
 
 #include "cli/tool.h"
+#include "lib/valued.h"
 
 enum option {
 	/* of sets */

@@ -7,7 +7,7 @@
 
 #include <stdio.h>
 
-#include "nl/netlink.h"
+#include "nl/set.h"
 
 /* The set that block and unblock work on. */
 #define BLOCK_SET	"blocklist"

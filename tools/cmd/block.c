@@ -7,6 +7,8 @@
 #include <stdlib.h>
 
 #include "cli/output.h"
+#include "nl/attachment.h"
+#include "nl/entry.h"
 #include "set/bulk.h"
 #include "set/guard.h"
 

@@ -11,6 +11,8 @@
 #include "cli/options.h"
 #include "cli/redirect.h"
 #include "layout/show.h"
+#include "nl/attachment.h"
+#include "nl/entry.h"
 #include "set/attachment.h"
 #include "set/filter.h"
 #include "set/mask.h"

@@ -10,6 +10,7 @@
 
 #include "cli/output.h"
 #include "cli/tool.h"
+#include "nl/event.h"
 #include "set/attachment.h"
 #include "set/filter.h"
 

@@ -12,6 +12,7 @@
 #include "cli/options.h"
 #include "cmd/create.h"
 #include "lib/feed.h"
+#include "nl/attachment.h"
 #include "set/attachment.h"
 #include "set/bulk.h"
 #include "set/filter.h"

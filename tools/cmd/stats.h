@@ -5,7 +5,8 @@
 #ifndef IPCUCKOO_TOOL_STATS_H
 #define IPCUCKOO_TOOL_STATS_H
 
-#include "nl/netlink.h"
+#include "nl/attachment.h"
+#include "nl/set.h"
 
 struct stats {
 	struct nl_info info;

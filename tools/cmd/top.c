@@ -6,6 +6,7 @@
 
 #include "cli/output.h"
 #include "cli/tool.h"
+#include "nl/entry.h"
 
 #define FIRST		10
 #define FIRST_MOST	1000

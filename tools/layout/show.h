@@ -7,6 +7,8 @@
 #define IPCUCKOO_TOOL_SHOW_H
 
 #include "cli/tool.h"
+#include "lib/valued.h"
+#include "nl/attachment.h"
 
 /* Room for an address, or for the name of a host in brackets and a length. */
 #define MEMBER_TEXT_SIZE	1056

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include <stdlib.h>
 
-#include "../../uapi/ipcuckoo.h"
 #include "lib/valued.h"
 
 /**

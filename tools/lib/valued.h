@@ -6,6 +6,7 @@
 #ifndef IPCUCKOO_TOOL_VALUED_H
 #define IPCUCKOO_TOOL_VALUED_H
 
+#include "../../uapi/ipcuckoo.h"
 #include "lib/packed.h"
 
 /**

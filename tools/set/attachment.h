@@ -9,6 +9,7 @@
 #include <json-c/json.h>
 
 #include "cli/tool.h"
+#include "nl/attachment.h"
 
 #define VERDICT_TEXT_SIZE	40
 #define ATTACHMENT_TEXT_SIZE	320

@@ -6,6 +6,7 @@
  */
 #include "cli/host.h"
 #include "lib/feed.h"
+#include "nl/shadow.h"
 #include "set/bulk.h"
 #include "set/filter.h"
 #include "set/guard.h"

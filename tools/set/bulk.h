@@ -8,6 +8,7 @@
 
 #include "cli/tool.h"
 #include "lib/feed.h"
+#include "nl/entry.h"
 
 /**
  * struct bulk - a change

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "nl/entry.h"
 #include "set/guard.h"
 #include "set/mask.h"
 

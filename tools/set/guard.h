@@ -7,6 +7,7 @@
 #define IPCUCKOO_TOOL_GUARD_H
 
 #include "cli/tool.h"
+#include "nl/attachment.h"
 
 /* Whether a set has an address, or will have it. */
 typedef bool guard_has(struct tool *tool, const void *set,

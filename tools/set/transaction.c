@@ -20,6 +20,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "nl/shadow.h"
 #include "set/attachment.h"
 #include "set/filter.h"
 #include "set/guard.h"

@@ -8,6 +8,8 @@
 #define IPCUCKOO_TOOL_TRANSACTION_H
 
 #include "cli/tool.h"
+#include "lib/valued.h"
+#include "nl/attachment.h"
 
 struct change;
 

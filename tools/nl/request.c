@@ -1,0 +1,339 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * See uapi/ipcuckoo.h for the protocol.
+ *
+ * One request is under way at a time. The kernel works on a message within
+ * the sendmsg() that brings it, so that sending the next one before reading
+ * the answer would gain nothing, and would blur which of them failed.
+ */
+#include <stdlib.h>
+
+#include "nl/request.h"
+
+/* Names newer than some kernel headers; the values are ABI. */
+#ifndef NLM_F_CAPPED
+#define NLM_F_CAPPED		0x100
+#endif
+#ifndef NLM_F_ACK_TLVS
+#define NLM_F_ACK_TLVS		0x200
+#endif
+
+#define DUMP_ATTEMPTS	5
+
+int nl_fail(struct nl *nl, int code)
+{
+	memset(&nl->error, 0, sizeof(nl->error));
+	nl->error.code = code;
+	return code;
+}
+
+/* Attributes by type; what this tool does not know is passed over. */
+void nl_index(const struct nlmsghdr *nlh, const struct nlattr **attrs)
+{
+	const struct nlattr *attr;
+	uint16_t type;
+
+	memset(attrs, 0, (IPCUCKOO_A_MAX + 1) * sizeof(*attrs));
+	mnl_attr_for_each(attr, nlh, GENL_HDRLEN) {
+		type = mnl_attr_get_type(attr);
+		if (type <= IPCUCKOO_A_MAX)
+			attrs[type] = attr;
+	}
+}
+
+/* A number of any width; 0 if it is not there. */
+uint64_t nl_uint(const struct nlattr **attrs, int type)
+{
+	const struct nlattr *attr = attrs[type];
+
+	if (!attr)
+		return 0;
+	switch (mnl_attr_get_payload_len(attr)) {
+	case 1:
+		return mnl_attr_get_u8(attr);
+	case 2:
+		return mnl_attr_get_u16(attr);
+	case 4:
+		return mnl_attr_get_u32(attr);
+	case 8:
+		return mnl_attr_get_u64(attr);
+	}
+	return 0;
+}
+
+void nl_string(const struct nlattr **attrs, int type, char *to,
+	       size_t size)
+{
+	const struct nlattr *attr = attrs[type];
+	size_t len;
+
+	to[0] = '\0';
+	if (!attr)
+		return;
+	len = strnlen(mnl_attr_get_payload(attr),
+		      mnl_attr_get_payload_len(attr));
+	if (len >= size)
+		len = size - 1;
+	memcpy(to, mnl_attr_get_payload(attr), len);
+	to[len] = '\0';
+}
+
+struct nlmsghdr *nl_start(struct nl *nl, uint8_t cmd, uint16_t flags)
+{
+	struct nlmsghdr *nlh = mnl_nlmsg_put_header(nl->request);
+	struct genlmsghdr *genl;
+
+	nlh->nlmsg_type = nl->family;
+	nlh->nlmsg_flags = NLM_F_REQUEST | flags;
+	nlh->nlmsg_seq = ++nl->seq;
+	genl = mnl_nlmsg_put_extra_header(nlh, sizeof(*genl));
+	genl->cmd = cmd;
+	genl->version = IPCUCKOO_FAMILY_VERSION;
+	return nlh;
+}
+
+struct nlmsghdr *nl_start_for_set(struct nl *nl, uint8_t cmd,
+				  const char *set, uint32_t flags)
+{
+	struct nlmsghdr *nlh = nl_start(nl, cmd, NLM_F_ACK);
+
+	if (set)
+		mnl_attr_put_strz(nlh, IPCUCKOO_A_SET, set);
+	else
+		flags |= IPCUCKOO_F_ALL;
+	if (flags)
+		mnl_attr_put_u32(nlh, IPCUCKOO_A_FLAGS, flags);
+	return nlh;
+}
+
+struct nlmsghdr *nl_start_for_shadow(struct nl *nl, uint8_t cmd,
+				     uint32_t shadow, uint32_t flags)
+{
+	struct nlmsghdr *nlh = nl_start(nl, cmd, NLM_F_ACK);
+
+	mnl_attr_put_u32(nlh, IPCUCKOO_A_SHADOW, shadow);
+	if (flags)
+		mnl_attr_put_u32(nlh, IPCUCKOO_A_FLAGS, flags);
+	return nlh;
+}
+
+/* The attribute of the request at an offset that the kernel complained of. */
+static int attribute_at(const struct nl *nl, uint32_t offset)
+{
+	const struct nlmsghdr *nlh = (const struct nlmsghdr *)nl->request;
+	const struct nlattr *attr;
+
+	mnl_attr_for_each(attr, nlh, GENL_HDRLEN)
+		if ((const char *)attr - nl->request == offset)
+			return mnl_attr_get_type(attr);
+	return 0;
+}
+
+/* Extended acknowledgment: sentence, attribute, index of an entry. */
+static void read_ack_attrs(struct nl *nl, const struct nlattr *attr, size_t len)
+{
+	struct nl_error *error = &nl->error;
+	bool has_index = false;
+	uint32_t index = 0;
+	size_t size;
+
+	for (; mnl_attr_ok(attr, len);
+	     len -= MNL_ALIGN(attr->nla_len), attr = mnl_attr_next(attr)) {
+		size = mnl_attr_get_payload_len(attr);
+		switch (mnl_attr_get_type(attr)) {
+		case NLMSGERR_ATTR_MSG:
+			if (size >= sizeof(error->message))
+				size = sizeof(error->message) - 1;
+			memcpy(error->message, mnl_attr_get_payload(attr),
+			       size);
+			error->message[size] = '\0';
+			break;
+		case NLMSGERR_ATTR_OFFS:
+			if (size == sizeof(uint32_t))
+				error->attribute = attribute_at(nl,
+								mnl_attr_get_u32(attr));
+			break;
+		case NLMSGERR_ATTR_COOKIE:
+			has_index = size >= sizeof(index);
+			if (has_index)
+				memcpy(&index, mnl_attr_get_payload(attr),
+				       sizeof(index));
+			break;
+		}
+	}
+	if (has_index && error->attribute >= IPCUCKOO_A_HOSTS4 &&
+	    error->attribute <= IPCUCKOO_A_NETS6) {
+		error->has_entry = true;
+		error->entry.kind = error->attribute - IPCUCKOO_A_HOSTS4;
+		error->entry.index = nl->sent.at[error->entry.kind] + index;
+	}
+}
+
+/* The end of an answer: the errno, the request unless capped, attributes. */
+static int read_ack(struct nl *nl, const struct nlmsghdr *nlh)
+{
+	const struct nlmsgerr *ack = mnl_nlmsg_get_payload(nlh);
+	size_t len = mnl_nlmsg_get_payload_len(nlh), skip = sizeof(*ack);
+
+	if (len < sizeof(*ack))
+		return nl_fail(nl, -EBADMSG);
+	if (!ack->error)
+		return 0;
+	nl_fail(nl, ack->error);
+	if (!(nlh->nlmsg_flags & NLM_F_CAPPED))
+		skip += MNL_ALIGN(ack->msg.nlmsg_len) - sizeof(ack->msg);
+	if (nlh->nlmsg_flags & NLM_F_ACK_TLVS && len > skip)
+		read_ack_attrs(nl, (const void *)((const char *)ack + skip),
+			       len - skip);
+	return ack->error;
+}
+
+/* The end of a dump carries its errno, and attributes if there is one. */
+static int read_done(struct nl *nl, const struct nlmsghdr *nlh)
+{
+	const int *code = mnl_nlmsg_get_payload(nlh);
+	size_t len = mnl_nlmsg_get_payload_len(nlh);
+
+	if (len < sizeof(*code) || *code >= 0)
+		return 0;
+	nl_fail(nl, *code);
+	if (nlh->nlmsg_flags & NLM_F_ACK_TLVS && len > sizeof(*code))
+		read_ack_attrs(nl, (const void *)(code + 1),
+			       len - sizeof(*code));
+	return nl->error.code;
+}
+
+/*
+ * One message of an answer. Return: 1 if it was the last one, with the
+ * outcome in @result, else 0.
+ */
+static int read_message(struct nl *nl, const struct nlmsghdr *nlh,
+			nl_answer_fn *answer, void *data, int *result)
+{
+	const struct nlattr *attrs[IPCUCKOO_A_MAX + 1];
+	int err;
+
+	if (nlh->nlmsg_seq != nl->seq ||
+	    nlh->nlmsg_pid != mnl_socket_get_portid(nl->socket))
+		return 0;
+	if (nlh->nlmsg_flags & NLM_F_DUMP_INTR)
+		nl->interrupted = true;
+	switch (nlh->nlmsg_type) {
+	case NLMSG_ERROR:
+		err = read_ack(nl, nlh);
+		*result = *result ? *result : err;
+		return 1;
+	case NLMSG_DONE:
+		err = read_done(nl, nlh);
+		*result = *result ? *result : err;
+		return 1;
+	}
+	if (nlh->nlmsg_type < NLMSG_MIN_TYPE || !answer || *result)
+		return 0;
+	nl_index(nlh, attrs);
+	err = answer(attrs, data);
+	if (err)
+		*result = nl_fail(nl, err);
+	return 0;
+}
+
+/* Send the request that has been built, and read all of its answer. */
+int nl_talk(struct nl *nl, nl_answer_fn *answer, void *data)
+{
+	const struct nlmsghdr *nlh = (const struct nlmsghdr *)nl->request;
+	int len, result = 0;
+
+	nl_fail(nl, 0);
+	nl->interrupted = false;
+	if (mnl_socket_sendto(nl->socket, nlh, nlh->nlmsg_len) < 0)
+		return nl_fail(nl, -errno);
+	for (;;) {
+		len = mnl_socket_recvfrom(nl->socket, nl->answer,
+					  sizeof(nl->answer));
+		if (len < 0 && errno == EINTR)
+			continue;
+		if (len < 0)
+			return nl_fail(nl, -errno);
+		for (nlh = (const struct nlmsghdr *)nl->answer;
+		     mnl_nlmsg_ok(nlh, len); nlh = mnl_nlmsg_next(nlh, &len))
+			if (read_message(nl, nlh, answer, data, &result))
+				return result;
+	}
+}
+
+/*
+ * Read a dump, of a set or with a NULL @set of all there is. If the kernel says
+ * that something changed meanwhile, @forget empties @data, and the dump is read
+ * again. Return: 0, 1 if something changed each time, or a negative errno.
+ */
+int nl_dump(struct nl *nl, uint8_t cmd, const char *set,
+	    void (*forget)(void *data), nl_answer_fn *answer, void *data)
+{
+	struct nlmsghdr *nlh;
+	int attempt, err = 0;
+
+	for (attempt = 0; attempt < DUMP_ATTEMPTS; attempt++) {
+		forget(data);
+		nlh = nl_start(nl, cmd, NLM_F_DUMP);
+		if (set)
+			mnl_attr_put_strz(nlh, IPCUCKOO_A_SET, set);
+		err = nl_talk(nl, answer, data);
+		if (err || !nl->interrupted)
+			break;
+	}
+	return err ? err : nl->interrupted;
+}
+
+/* Objects of a dump, gathered in an array. */
+struct gathered {
+	char *data;
+	size_t size;
+	size_t count;
+	size_t room;
+	nl_answer_fn *read;
+};
+
+static int gather(const struct nlattr **attrs, void *data)
+{
+	struct gathered *all = data;
+	char *more;
+
+	if (all->count == all->room) {
+		all->room = all->room ? 2 * all->room : 16;
+		more = realloc(all->data, all->room * all->size);
+		if (!more)
+			return -ENOMEM;
+		all->data = more;
+	}
+	return all->read(attrs, all->data + all->size * all->count++);
+}
+
+static void forget_gathered(void *data)
+{
+	((struct gathered *)data)->count = 0;
+}
+
+void *nl_gather(struct nl *nl, uint8_t cmd, nl_answer_fn *read, size_t size,
+		size_t *count, int *err)
+{
+	struct gathered all = { .size = size, .read = read };
+
+	*count = 0;
+	*err = nl_dump(nl, cmd, NULL, forget_gathered, gather, &all);
+	if (*err < 0) {
+		free(all.data);
+		return NULL;
+	}
+	*count = all.count;
+	return all.data;
+}
+
+int nl_read_change(const struct nlattr **attrs, void *data)
+{
+	struct nl_change *change = data;
+
+	change->entries = nl_uint(attrs, IPCUCKOO_A_ENTRIES);
+	change->changed = nl_uint(attrs, IPCUCKOO_A_CHANGED);
+	change->unchanged = nl_uint(attrs, IPCUCKOO_A_UNCHANGED);
+	return 0;
+}

@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "nl/request.h"
+#include "nl/set.h"
+
+int nl_set_new(struct nl *nl, const struct nl_set *set, bool has_maxelem,
+	       uint32_t flags)
+{
+	struct nlmsghdr *nlh = nl_start_for_set(nl, IPCUCKOO_CMD_SET_NEW,
+						set->name, flags | set->flags);
+
+	mnl_attr_put_u8(nlh, IPCUCKOO_A_TYPE, set->type);
+	mnl_attr_put_u8(nlh, IPCUCKOO_A_FAMILY, set->family);
+	if (has_maxelem)
+		mnl_attr_put_u32(nlh, IPCUCKOO_A_MAXELEM, set->maxelem);
+	if (set->bits)
+		mnl_attr_put_u8(nlh, IPCUCKOO_A_BITS, set->bits);
+	if (set->capacity)
+		mnl_attr_put_u32(nlh, IPCUCKOO_A_CAPACITY, set->capacity);
+	if (set->options)
+		mnl_attr_put_u32(nlh, IPCUCKOO_A_OPTIONS, set->options);
+	if (set->timeout)
+		mnl_attr_put_u32(nlh, IPCUCKOO_A_TIMEOUT, set->timeout);
+	if (set->hashsize)
+		mnl_attr_put_u32(nlh, IPCUCKOO_A_HASHSIZE, set->hashsize);
+	if (set->bucketsize)
+		mnl_attr_put_u8(nlh, IPCUCKOO_A_BUCKETSIZE, set->bucketsize);
+	if (set->netmask)
+		mnl_attr_put_u8(nlh, IPCUCKOO_A_NETMASK, set->netmask);
+	if (set->has_bitmask)
+		mnl_attr_put(nlh, IPCUCKOO_A_BITMASK,
+			     set->family == IPCUCKOO_FAMILY_INET6 ?
+			     IPCUCKOO_HOST6_SIZE : IPCUCKOO_HOST4_SIZE,
+			     set->bitmask);
+	if (set->has_initval)
+		mnl_attr_put_u32(nlh, IPCUCKOO_A_INITVAL, set->initval);
+	return nl_talk(nl, NULL, NULL);
+}
+
+static void get_bitmask(const struct nlattr *attr, struct nl_set *set)
+{
+	size_t size = attr ? mnl_attr_get_payload_len(attr) : 0;
+
+	set->has_bitmask = attr;
+	memset(set->bitmask, 0, sizeof(set->bitmask));
+	if (size <= sizeof(set->bitmask) && size)
+		memcpy(set->bitmask, mnl_attr_get_payload(attr), size);
+}
+
+int nl_read_set(const struct nlattr **attrs, void *data)
+{
+	struct nl_set *set = data;
+	int i;
+
+	nl_string(attrs, IPCUCKOO_A_SET, set->name, sizeof(set->name));
+	set->type = nl_uint(attrs, IPCUCKOO_A_TYPE);
+	set->family = nl_uint(attrs, IPCUCKOO_A_FAMILY);
+	set->bits = nl_uint(attrs, IPCUCKOO_A_BITS);
+	set->flags = nl_uint(attrs, IPCUCKOO_A_FLAGS);
+	set->capacity = nl_uint(attrs, IPCUCKOO_A_CAPACITY);
+	set->hashsize = nl_uint(attrs, IPCUCKOO_A_HASHSIZE);
+	set->bucketsize = nl_uint(attrs, IPCUCKOO_A_BUCKETSIZE);
+	set->initval = nl_uint(attrs, IPCUCKOO_A_INITVAL);
+	set->has_initval = true;
+	set->netmask = nl_uint(attrs, IPCUCKOO_A_NETMASK);
+	get_bitmask(attrs[IPCUCKOO_A_BITMASK], set);
+	set->maxelem = nl_uint(attrs, IPCUCKOO_A_MAXELEM);
+	set->options = nl_uint(attrs, IPCUCKOO_A_OPTIONS);
+	set->timeout = nl_uint(attrs, IPCUCKOO_A_TIMEOUT);
+	set->expired = nl_uint(attrs, IPCUCKOO_A_EXPIRED);
+	set->entries = nl_uint(attrs, IPCUCKOO_A_ENTRIES);
+	set->hosts = nl_uint(attrs, IPCUCKOO_A_HOSTS);
+	set->memory = nl_uint(attrs, IPCUCKOO_A_MEMORY);
+	set->slots = nl_uint(attrs, IPCUCKOO_A_SLOTS);
+	set->attachments = nl_uint(attrs, IPCUCKOO_A_ATTACHMENTS);
+	set->generation = nl_uint(attrs, IPCUCKOO_A_GENERATION);
+	set->growths = nl_uint(attrs, IPCUCKOO_A_GROWTHS);
+	set->rekeys = nl_uint(attrs, IPCUCKOO_A_REKEYS);
+	set->displaced = nl_uint(attrs, IPCUCKOO_A_DISPLACED);
+	set->fallbacks = nl_uint(attrs, IPCUCKOO_A_FALLBACKS);
+	set->retries = nl_uint(attrs, IPCUCKOO_A_RETRIES);
+	for (i = 0; i < FAILURES; i++)
+		set->failed[i] = nl_uint(attrs, IPCUCKOO_A_FAILED_FULL + i);
+	return 0;
+}
+
+int nl_set_get(struct nl *nl, const char *name, struct nl_set *set)
+{
+	memset(set, 0, sizeof(*set));
+	nl_start_for_set(nl, IPCUCKOO_CMD_SET_GET, name, 0);
+	return nl_talk(nl, nl_read_set, set);
+}
+
+int nl_set_del(struct nl *nl, const char *name, uint32_t flags)
+{
+	nl_start_for_set(nl, IPCUCKOO_CMD_SET_DEL, name, flags);
+	return nl_talk(nl, NULL, NULL);
+}
+
+int nl_set_flush(struct nl *nl, const char *name)
+{
+	nl_start_for_set(nl, IPCUCKOO_CMD_SET_FLUSH, name, 0);
+	return nl_talk(nl, NULL, NULL);
+}
+
+static int request_two_sets(struct nl *nl, uint8_t cmd, const char *name,
+			    const char *other)
+{
+	struct nlmsghdr *nlh = nl_start_for_set(nl, cmd, name, 0);
+
+	mnl_attr_put_strz(nlh, IPCUCKOO_A_SET_TO, other);
+	return nl_talk(nl, NULL, NULL);
+}
+
+int nl_set_rename(struct nl *nl, const char *name, const char *to)
+{
+	return request_two_sets(nl, IPCUCKOO_CMD_SET_RENAME, name, to);
+}
+
+int nl_set_swap(struct nl *nl, const char *name, const char *other)
+{
+	return request_two_sets(nl, IPCUCKOO_CMD_SET_SWAP, name, other);
+}
+
+int nl_set_change(struct nl *nl, const char *name, uint32_t maxelem)
+{
+	struct nlmsghdr *nlh = nl_start_for_set(nl, IPCUCKOO_CMD_SET_CHANGE, name, 0);
+
+	mnl_attr_put_u32(nlh, IPCUCKOO_A_MAXELEM, maxelem);
+	return nl_talk(nl, NULL, NULL);
+}
+
+int nl_sets(struct nl *nl, struct nl_set **sets, size_t *count)
+{
+	int err;
+
+	*sets = nl_gather(nl, IPCUCKOO_CMD_SET_GET, nl_read_set, sizeof(**sets), count,
+			  &err);
+	return err;
+}

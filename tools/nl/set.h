@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Requests about sets.
+ */
+#ifndef IPCUCKOO_TOOL_NL_SET_H
+#define IPCUCKOO_TOOL_NL_SET_H
+
+#include "nl/netlink.h"
+
+/* Why additions fail, in the order of IPCUCKOO_A_FAILED_FULL and its successors. */
+enum failure {
+	FAILURE_FULL,
+	FAILURE_COPIES,
+	FAILURE_QUOTA,
+	FAILURE_MEMORY,
+	FAILURE_EXIST,
+	FAILURES
+};
+
+/**
+ * struct nl_set - a set
+ *
+ * The same struct asks for one: @name, @type, @family, @maxelem, and, where
+ * they are not 0, @bits, @capacity, @options, @timeout, @flags, @hashsize,
+ * @bucketsize and @netmask, @initval if @has_initval, @bitmask if @has_bitmask.
+ */
+struct nl_set {
+	char name[IPCUCKOO_NAME_SIZE];
+	uint8_t type;
+	uint8_t family;
+	uint8_t bits;
+	uint32_t flags;
+	uint8_t bucketsize;
+	uint32_t hashsize;
+	uint32_t initval;
+	bool has_initval;
+	bool has_bitmask;
+	uint8_t netmask;
+	uint8_t bitmask[IPCUCKOO_HOST6_SIZE];
+	uint32_t capacity;
+	uint32_t maxelem;
+	uint32_t options;
+	uint32_t timeout;
+	uint64_t expired;
+	uint32_t entries;
+	uint32_t hosts;
+	uint32_t attachments;
+	uint32_t growths;
+	uint32_t rekeys;
+	uint64_t memory;
+	uint64_t slots;
+	uint64_t generation;
+	uint64_t displaced;
+	uint64_t fallbacks;
+	uint64_t retries;
+	uint64_t failed[FAILURES];
+};
+
+int nl_set_new(struct nl *nl, const struct nl_set *set, bool has_maxelem,
+	       uint32_t flags);
+int nl_set_get(struct nl *nl, const char *name, struct nl_set *set);
+/* With no @name, every set. */
+int nl_set_del(struct nl *nl, const char *name, uint32_t flags);
+int nl_set_flush(struct nl *nl, const char *name);
+int nl_set_rename(struct nl *nl, const char *name, const char *to);
+int nl_set_swap(struct nl *nl, const char *name, const char *other);
+int nl_set_change(struct nl *nl, const char *name, uint32_t maxelem);
+
+int nl_sets(struct nl *nl, struct nl_set **sets, size_t *count);
+
+#endif /* IPCUCKOO_TOOL_NL_SET_H */
