@@ -1,0 +1,215 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <netdb.h>
+
+#include "layout/show.h"
+#include "set/attachment.h"
+#include "set/filter.h"
+#include "set/mask.h"
+
+double load_factor(const struct nl_set *set)
+{
+	return set->slots ? (double)set->entries / set->slots : 0;
+}
+
+double bits_per_entry(const struct nl_set *set)
+{
+	return set->entries ? 8.0 * set->memory / set->entries : 0;
+}
+
+unsigned int type_revision(unsigned int type)
+{
+	switch (type) {
+	case IPCUCKOO_TYPE_HASH_IP:
+		return 6;
+	case IPCUCKOO_TYPE_HASH_NET:
+		return 7;
+	}
+	return 0;
+}
+
+static struct header_item *add_item(struct header_item **next, const char *word,
+				    enum item_kind kind)
+{
+	struct header_item *item = (*next)++;
+
+	item->word = word;
+	item->kind = kind;
+	item->text[0] = '\0';
+	return item;
+}
+
+static void add_word(struct header_item **next, const char *word,
+		     const char *value)
+{
+	snprintf(add_item(next, word, ITEM_WORD)->text, sizeof((*next)->text),
+		 "%s", value);
+}
+
+static void add_number(struct header_item **next, const char *word,
+		       uint64_t value)
+{
+	snprintf(add_item(next, word, ITEM_NUMBER)->text, sizeof((*next)->text),
+		 "%llu", (unsigned long long)value);
+}
+
+static void add_exact(struct header_item **next, const struct nl_set *set)
+{
+	char seed[16], mask[ADDRESS_TEXT_SIZE];
+
+	add_number(next, "hashsize", set->hashsize);
+	/* No limit is the highest one, to all who read this. */
+	add_number(next, "maxelem", set->maxelem ? set->maxelem : UINT32_MAX);
+	if (set->netmask)
+		add_number(next, "netmask", set->netmask);
+	if (set->has_bitmask)
+		add_word(next, "bitmask", mask_text(set, mask));
+	if (set->options & IPCUCKOO_O_TIMEOUT)
+		add_number(next, "timeout", set->timeout);
+	if (set->options & IPCUCKOO_O_COUNTERS)
+		add_item(next, "counters", ITEM_FLAG);
+	if (set->options & IPCUCKOO_O_COMMENT)
+		add_item(next, "comment", ITEM_FLAG);
+	if (set->flags & IPCUCKOO_F_FORCEADD)
+		add_item(next, "forceadd", ITEM_FLAG);
+	if (set->options & IPCUCKOO_O_SKBINFO)
+		add_item(next, "skbinfo", ITEM_FLAG);
+	add_number(next, "bucketsize", set->bucketsize);
+	snprintf(seed, sizeof(seed), "0x%08x", set->initval);
+	add_word(next, "initval", seed);
+}
+
+static void add_filter(struct header_item **next, const struct nl_set *set)
+{
+	if (set->maxelem)
+		add_number(next, "maxelem", set->maxelem);
+	add_number(next, "bits", set->bits);
+	add_number(next, "capacity", set->capacity);
+	if (is_multi(set))
+		add_item(next, "multi", ITEM_FLAG);
+}
+
+size_t header_items(const struct nl_set *set,
+		    struct header_item items[HEADER_ITEMS])
+{
+	struct header_item *next = items;
+
+	add_word(&next, "family", meaning_word(family_words, set->family));
+	if (is_approximate(set))
+		add_filter(&next, set);
+	else
+		add_exact(&next, set);
+	return next - items;
+}
+
+static void add_info(struct header_item **next, const struct entry_value *value)
+{
+	uint32_t mask = value->mark >> 32, mark = value->mark;
+	struct header_item *item;
+
+	if (value->mark) {
+		item = add_item(next, "skbmark", ITEM_WORD);
+		if (mask == UINT32_MAX)
+			snprintf(item->text, sizeof(item->text), "0x%x", mark);
+		else
+			snprintf(item->text, sizeof(item->text), "0x%x/0x%x", mark, mask);
+	}
+	if (value->prio) {
+		item = add_item(next, "skbprio", ITEM_WORD);
+		snprintf(item->text, sizeof(item->text), "%x:%x", value->prio >> 16,
+			 value->prio & 0xffff);
+	}
+	if (value->queue)
+		add_number(next, "skbqueue", value->queue);
+}
+
+/* In ipset's order, and as it has them: what is 0 is left out of skbinfo. */
+size_t value_items(const struct listing *listing,
+		   struct header_item items[HEADER_ITEMS])
+{
+	const struct entry_value *value = listing->value;
+	uint32_t options = listing->set->options;
+	struct header_item *next = items, *item;
+
+	if (!value)
+		return 0;
+	if (options & IPCUCKOO_O_TIMEOUT)
+		add_number(&next, "timeout", value->timeout);
+	if (value->nomatch)
+		add_item(&next, "nomatch", ITEM_FLAG);
+	if (options & IPCUCKOO_O_COUNTERS) {
+		add_number(&next, "packets", value->packets);
+		add_number(&next, "bytes", value->bytes);
+	}
+	if (value->comment) {
+		item = add_item(&next, "comment", ITEM_WORD);
+		snprintf(item->text, sizeof(item->text), "\"%s\"", value->comment);
+	}
+	add_info(&next, value);
+	return next - items;
+}
+
+int walk_members(struct listing *listing, const struct packed *entries,
+		 int (*visit)(enum entry_kind kind, const uint8_t *entry,
+			      void *listing))
+{
+	const struct valued *valued = &listing->valued;
+	int err = 0;
+	size_t i;
+
+	if (!entries->kept)
+		return packed_walk(entries, visit, listing);
+	for (i = 0; i < valued->count && !err; i++) {
+		listing->value = &valued->at[i].value;
+		err = visit(valued->at[i].kind, valued->at[i].entry, listing);
+	}
+	listing->value = NULL;
+	return err;
+}
+
+/* The name of a host in the place of its address, if it has one, as ipset has it
+ * and takes it: a name with a dash in brackets, the length of a prefix behind it.
+ * Return: its end, or NULL.
+ */
+static char *resolve(enum entry_kind kind, const uint8_t *entry,
+		     char text[MEMBER_TEXT_SIZE])
+{
+	bool net = kind == ENTRY_NET4 || kind == ENTRY_NET6;
+	struct sockaddr_in6 six = { .sin6_family = AF_INET6 };
+	struct sockaddr_in four = { .sin_family = AF_INET };
+	char name[NI_MAXHOST], *end;
+	int err;
+
+	if (kind == ENTRY_HOST4 || kind == ENTRY_NET4) {
+		memcpy(&four.sin_addr, entry, 4);
+		err = getnameinfo((void *)&four, sizeof(four), name,
+				  sizeof(name), NULL, 0, NI_NAMEREQD);
+	} else {
+		memcpy(&six.sin6_addr, entry, 16);
+		err = getnameinfo((void *)&six, sizeof(six), name, sizeof(name),
+				  NULL, 0, NI_NAMEREQD);
+	}
+	if (err)
+		return NULL;
+	end = text + sprintf(text, strchr(name, '-') ? "[%s]" : "%s", name);
+	return net ? end + sprintf(end, "/%u", entry[entry_size[kind] - 1]) : end;
+}
+
+char *member_text(const struct listing *listing, enum entry_kind kind,
+		  const uint8_t *entry, char text[MEMBER_TEXT_SIZE])
+{
+	char *end = listing->tool->resolve ? resolve(kind, entry, text) : NULL;
+
+	return end ? end : entry_format(text, kind, entry);
+}
+
+const struct nl_attachment *next_inactive(const struct listing *listing, size_t *from)
+{
+	const struct nl_attachment *at;
+
+	while (*from < listing->attachment_count) {
+		at = &listing->attachments[(*from)++];
+		if (!strcmp(at->set, listing->set->name) && !is_active(at))
+			return at;
+	}
+	return NULL;
+}
