@@ -114,12 +114,6 @@ extern const struct command commands[];
 const struct command *find_command(const char *word);
 int fail_command(const struct tool *tool, const char *name);
 int run_words(struct tool *tool, struct words *words);
-int take_globals(struct tool *tool, struct words *words);
-
-/* Whether a set's name is an option of the tool too, so that "--" has to stand
- * before it.
- */
-bool needs_dashes(const char *name);
 
 /* A word of the grammar and what it stands for; a table ends with a NULL. */
 struct meaning {

@@ -6,6 +6,7 @@
  */
 #include <stdlib.h>
 
+#include "cli/globals.h"
 #include "layout/show.h"
 
 #define ENTRY_HELP							\
@@ -335,28 +336,6 @@ int fail_command(const struct tool *tool, const char *name)
 		    name, command_hint(name));
 }
 
-/* The options that go with all commands; main.c takes them. */
-static const struct {
-	const char *words;
-	const char *text;
-} globals[] = {
-	{ "-j, --json",		"print JSON; help and messages stay text" },
-	{ "-q, -quiet",		"print no messages" },
-	{ "-!, -exist",		"what is there already, or gone already, is no error" },
-	{ "-o, -output plain|save|xml|json", "how list and save print" },
-	{ "-s, -sorted",	"list sorted, as ever" },
-	{ "-n, -name",		"list names only" },
-	{ "-t, -terse",		"list no members" },
-	{ "-r, -resolve",	"list host names where there are any" },
-	{ "-f, -file FILE",	"write there (list, save), read from there (restore)" },
-	{ "--force",		"also what drops the packets of your own SSH session" },
-	{ "-h, --help",		"show help, of a command if there is one" },
-	{ "-V, --version",	"show the version of the tool" },
-	{ "--",			"what follows is no option" },
-};
-
-#define GLOBALS	(sizeof(globals) / sizeof(globals[0]))
-
 static const struct {
 	unsigned int type;
 	const char *text;
@@ -384,15 +363,13 @@ static void print_types(FILE *to)
 void print_usage(FILE *to)
 {
 	const struct command *command;
-	size_t i;
 
 	fputs("Usage: ipcuckoo [OPTION...] COMMAND [WORD...]\n\nCommands:\n",
 	      to);
 	for (command = commands; command->name; command++)
 		fprintf(to, "  %-8s  %s\n", command->name, command->summary);
 	fputs("\nOptions, before or behind the command:\n", to);
-	for (i = 0; i < GLOBALS; i++)
-		fprintf(to, "  %-13s  %s\n", globals[i].words, globals[i].text);
+	print_globals(to);
 	fputs("\nExit status:\n"
 	      "  0  done; found\n"
 	      "  1  no: not in the set, not blocked; of ipset's commands, every failure\n"
@@ -418,9 +395,7 @@ static void print_words(void)
 		printf(" %s\n", command->usage);
 	}
 	putchar('*');
-	for (i = 0; i < GLOBALS; i++)
-		printf(" [%s]", globals[i].words);
-	putchar('\n');
+	print_global_words();
 }
 
 void print_help(const struct command *command)

@@ -7,6 +7,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
+#include "cli/globals.h"
 #include "cli/options.h"
 #include "cli/redirect.h"
 #include "layout/show.h"

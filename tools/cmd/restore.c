@@ -7,6 +7,7 @@
 #include <limits.h>
 #include <stdlib.h>
 
+#include "cli/globals.h"
 #include "cli/host.h"
 #include "cli/lines.h"
 #include "cli/options.h"

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Plain text, and the commands that make the sets again. */
+#include "cli/globals.h"
 #include "layout/show.h"
 #include "set/attachment.h"
 #include "set/filter.h"

@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <stddef.h>
+
+#include "cli/globals.h"
+
+static int take_output(struct tool *tool, const char *word)
+{
+	static const struct meaning outputs[] = {
+		{ "plain",	OUTPUT_PLAIN },
+		{ "save",	OUTPUT_SAVE },
+		{ "xml",	OUTPUT_XML },
+		{ "json",	OUTPUT_JSON },
+		{ NULL, 0 }
+	};
+	int output, status;
+
+	status = parse_meaning(tool, "unknown output mode '", "'", outputs, word,
+			       &output);
+	if (!status)
+		tool->output = output;
+	return status;
+}
+
+static int take_file(struct tool *tool, const char *word)
+{
+	tool->file = word;
+	return STATUS_OK;
+}
+
+/**
+ * struct global - an option that goes with every command, and may stand anywhere
+ * @letter:	its short spelling; "" if it has none
+ * @name:	its long one; both are written with one dash or two
+ * @take:	does what its value asks for; NULL if it is a flag
+ * @flag:	where in struct tool the flag is
+ * @words:	how help writes it
+ * @text:	what help says of it
+ */
+static const struct global {
+	const char *letter;
+	const char *name;
+	int (*take)(struct tool *tool, const char *value);
+	size_t flag;
+	const char *words;
+	const char *text;
+} globals[] = {
+#define FLAG(letter, name, field, words, text)	\
+	{ letter, name, NULL, offsetof(struct tool, field), words, text }
+	FLAG("j", "json", json, "-j, --json", "print JSON; help and messages stay text"),
+	FLAG("q", "quiet", quiet, "-q, -quiet", "print no messages"),
+	FLAG("!", "exist", exist, "-!, -exist",
+	     "what is there already, or gone already, is no error"),
+	{ "o", "output", take_output, 0, "-o, -output plain|save|xml|json",
+	  "how list and save print" },
+	FLAG("s", "sorted", sorted, "-s, -sorted", "list sorted, as ever"),
+	FLAG("n", "name", names, "-n, -name", "list names only"),
+	FLAG("t", "terse", terse, "-t, -terse", "list no members"),
+	FLAG("r", "resolve", resolve, "-r, -resolve", "list host names where there are any"),
+	{ "f", "file", take_file, 0, "-f, -file FILE",
+	  "write there (list, save), read from there (restore)" },
+	FLAG("", "force", force, "--force",
+	     "also what drops the packets of your own SSH session"),
+	FLAG("h", "help", help, "-h, --help", "show help, of a command if there is one"),
+	FLAG("V", "version", version, "-V, --version", "show the version of the tool"),
+#undef FLAG
+	/* Never found by name: take_globals() sees to it. */
+	{ "", "", NULL, 0, "--", "what follows is no option" },
+};
+
+#define GLOBALS	(sizeof(globals) / sizeof(globals[0]))
+
+/* ipset has --n for -n as well. Return: the option, or NULL. */
+static const struct global *find_global(const char *word)
+{
+	size_t i;
+
+	if (*word++ != '-')
+		return NULL;
+	if (*word == '-')
+		word++;
+	if (!*word)
+		return NULL;
+	for (i = 0; i < GLOBALS; i++)
+		if (!strcmp(globals[i].letter, word) || !strcmp(globals[i].name, word))
+			return &globals[i];
+	return NULL;
+}
+
+bool needs_dashes(const char *name)
+{
+	return find_global(name) || !strcmp(name, "--");
+}
+
+/* Take an option and its value; *i moves to the last word of it. */
+static int take_global(struct tool *tool, const struct global *global,
+		       const struct words *words, int *i)
+{
+	if (!global->take) {
+		*(bool *)((char *)tool + global->flag) = true;
+		return STATUS_OK;
+	}
+	if (*i + 1 == words->count)
+		return fail(tool, STATUS_USAGE,
+			    "Missing mandatory argument to option %s\nTry `ipcuckoo help' for more information.",
+			    words->word[*i]);
+	return global->take(tool, words->word[++*i]);
+}
+
+/* What stands behind "add SET ENTRY ... comment" is text, whatever it looks like. */
+static bool is_text_next(const struct words *words, int kept)
+{
+	const struct command *command;
+
+	if (kept < 4 || strcmp(words->word[kept - 1], "comment"))
+		return false;
+	command = find_command(words->word[0]);
+	return command && !strcmp(command->name, "add");
+}
+
+/**
+ * take_globals - take the options that go with every command out of the words
+ * @tool:	the run, which has them then
+ * @words:	the words, up to "--"; on return the rest
+ *
+ * Return: STATUS_OK, or another after a message.
+ */
+int take_globals(struct tool *tool, struct words *words)
+{
+	const struct global *global;
+	int i, kept = 0, status;
+
+	words->plain = words->count;
+	for (i = 0; i < words->count; i++) {
+		if (words->plain == words->count && !is_text_next(words, kept)) {
+			if (!strcmp(words->word[i], "--")) {
+				words->plain = kept;
+				continue;
+			}
+			global = find_global(words->word[i]);
+			status = global ? take_global(tool, global, words, &i) : STATUS_OK;
+			if (status)
+				return status;
+			if (global)
+				continue;
+		}
+		words->word[kept++] = words->word[i];
+	}
+	words->count = kept;
+	return STATUS_OK;
+}
+
+void print_globals(FILE *to)
+{
+	size_t i;
+
+	for (i = 0; i < GLOBALS; i++)
+		fprintf(to, "  %-13s  %s\n", globals[i].words, globals[i].text);
+}
+
+void print_global_words(void)
+{
+	size_t i;
+
+	for (i = 0; i < GLOBALS; i++)
+		printf(" [%s]", globals[i].words);
+	putchar('\n');
+}
