@@ -20,7 +20,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "../../tools/cli/tool.h"
+#include "../../tools/cmd/commands.h"
 #include "outside.h"
 
 #define FAMILY_ID	0x20

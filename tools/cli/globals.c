@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include <stddef.h>
 
+#include "cli/command.h"
 #include "cli/globals.h"
 
 static int take_output(struct tool *tool, const char *word)

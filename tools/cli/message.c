@@ -10,7 +10,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "cli/tool.h"
+#include "cli/command.h"
 
 /* Longer words are no misspellings of ours. */
 #define NEAREST_SIZE	64

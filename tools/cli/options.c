@@ -2,6 +2,7 @@
 /* Options: see options.h. The table is all there is to know of them. */
 #include <stdlib.h>
 
+#include "cli/command.h"
 #include "cli/options.h"
 
 enum option_kind {
@@ -107,7 +108,8 @@ int options_parse(const struct tool *tool, enum option_place place,
 			.word = "--expand", .flag = &options->expand
 		};
 	/* Of a file all lines are checked, or none. */
-	if (place == OPTIONS_OF_ENTRIES && !tool->line && tool->command->run != run_test)
+	if (place == OPTIONS_OF_ENTRIES && !tool->line &&
+	    strcmp(tool->command->name, "test"))
 		*next++ = (struct keyword) {
 			.word = "--check", .flag = &options->check
 		};

@@ -9,9 +9,6 @@
 
 #include "nl/set.h"
 
-/* The set that block and unblock work on. */
-#define BLOCK_SET	"blocklist"
-
 /* Exit statuses; print_usage() tells the user the same, and exit_status() has
  * the last word.
  */
@@ -82,39 +79,6 @@ struct words {
 	int plain;
 };
 
-enum {
-	COMMAND_IPSET	= 1 << 0,	/* one of ipset's */
-	COMMAND_TYPED	= 1 << 1,	/* its words depend on the type of the set */
-};
-
-#define COMMAND_ALIASES	3
-
-/**
- * struct command - a verb
- * @name:	the verb
- * @run:	does it; returns a status
- * @flags:	COMMAND_*
- * @aliases:	ipset's other names for it
- * @usage:	its grammar, without the verb
- * @summary:	half a line for the list of commands
- * @help:	the rest of its help: explanations, examples
- */
-struct command {
-	const char *name;
-	int (*run)(struct tool *tool, struct words *words);
-	int flags;
-	const char *aliases[COMMAND_ALIASES];
-	const char *usage;
-	const char *summary;
-	const char *help;
-};
-
-extern const struct command commands[];
-
-const struct command *find_command(const char *word);
-int fail_command(const struct tool *tool, const char *name);
-int run_words(struct tool *tool, struct words *words);
-
 /* A word of the grammar and what it stands for; a table ends with a NULL. */
 struct meaning {
 	const char *word;
@@ -174,36 +138,5 @@ const char *meaning_word(const struct meaning *meanings, int value);
 /* The kernel. Both return STATUS_OK, or another after a message. */
 int connect_module(struct tool *tool);
 int find_set(struct tool *tool, const char *name, struct nl_set *set);
-
-/* The verbs. */
-int run_create(struct tool *tool, struct words *words);
-int run_destroy(struct tool *tool, struct words *words);
-int run_flush(struct tool *tool, struct words *words);
-int run_rename(struct tool *tool, struct words *words);
-int run_swap(struct tool *tool, struct words *words);
-int run_change(struct tool *tool, struct words *words);
-int run_list(struct tool *tool, struct words *words);
-int run_restore(struct tool *tool, struct words *words);
-int run_save(struct tool *tool, struct words *words);
-int run_interactive(struct tool *tool, struct words *words);
-int run_quit(struct tool *tool, struct words *words);
-int run_add(struct tool *tool, struct words *words);
-int run_del(struct tool *tool, struct words *words);
-int run_test(struct tool *tool, struct words *words);
-int run_count(struct tool *tool, struct words *words);
-int run_load(struct tool *tool, struct words *words);
-int run_attach(struct tool *tool, struct words *words);
-int run_detach(struct tool *tool, struct words *words);
-int run_block(struct tool *tool, struct words *words);
-int run_unblock(struct tool *tool, struct words *words);
-int run_monitor(struct tool *tool, struct words *words);
-int run_stats(struct tool *tool, struct words *words);
-int run_top(struct tool *tool, struct words *words);
-int run_version(struct tool *tool, struct words *words);
-int run_help(struct tool *tool, struct words *words);
-
-int print_tool_version(const struct tool *tool);
-void print_usage(FILE *to);
-void print_help(const struct command *command);
 
 #endif /* IPCUCKOO_TOOL_H */

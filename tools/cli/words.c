@@ -6,7 +6,7 @@
  */
 #include <stdlib.h>
 
-#include "cli/tool.h"
+#include "cli/command.h"
 
 #define MAX_GUESSES	32
 

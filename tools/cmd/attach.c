@@ -3,6 +3,7 @@
  * Attachments: attach, detach.
  */
 #include "cli/output.h"
+#include "cmd/commands.h"
 #include "nl/attachment.h"
 #include "set/attachment.h"
 #include "set/filter.h"

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #include "cli/output.h"
+#include "cmd/commands.h"
 #include "nl/attachment.h"
 #include "nl/entry.h"
 #include "set/bulk.h"

@@ -4,10 +4,8 @@
  * come first, in ipset's order, for a beginning of a name is the first command
  * of ipset's that begins so.
  */
-#include <stdlib.h>
-
 #include "cli/globals.h"
-#include "layout/show.h"
+#include "cmd/commands.h"
 
 #define ENTRY_HELP							\
 	"An entry is an address, a prefix (A/LEN) or a range (A-B), IPv4 or\n" \
@@ -272,194 +270,59 @@ const struct command commands[] = {
 	{ NULL, NULL, 0, { NULL }, NULL, NULL, NULL }
 };
 
-/* A beginning of one of ipset's names for it, perhaps behind two dashes. */
-static bool begins(const struct command *command, const char *word)
+/* What ipset's scripts expect of ipset's commands: 1 for all that failed but
+ * for words that were wrong. Our own tell more.
+ */
+int exit_status(const struct command *command, int status)
 {
-	size_t len;
-	int i;
+	bool ipset = command && command->flags & COMMAND_IPSET;
 
-	if (word[0] == '-' && word[1] == '-')
-		word += 2;
-	len = strlen(word);
-	if (!len || !(command->flags & COMMAND_IPSET))
-		return false;
-	for (i = 0; i < COMMAND_ALIASES && command->aliases[i]; i++)
-		if (!strncmp(command->aliases[i], word, len))
-			return true;
-	return !strncmp(command->name, word, len);
+	if (status == STATUS_SYNTAX)
+		return !command || ipset ? STATUS_NO : STATUS_USAGE;
+	return ipset && status > STATUS_USAGE ? STATUS_NO : status;
 }
 
-static bool is_called(const struct command *command, const char *word)
+static int run(struct tool *tool, struct words *words)
 {
-	int i;
+	const char *name;
+	int status;
 
-	for (i = 0; i < COMMAND_ALIASES && command->aliases[i]; i++)
-		if (!strcmp(command->aliases[i], word))
-			return true;
-	return !strcmp(command->name, word);
+	status = take_globals(tool, words);
+	if (status)
+		return status;
+	if (tool->version)
+		return print_tool_version(tool);
+	if (!words->count) {
+		if (tool->help)
+			print_usage(stdout);
+		return tool->help ? STATUS_OK :
+		       fail(tool, STATUS_USAGE,
+			    "No command specified.\nTry `ipcuckoo help' for more information.");
+	}
+	name = words->word[0];
+	words->word++;
+	words->count--;
+	words->plain--;
+	tool->command = find_command(name);
+	if (!tool->command)
+		return fail_command(tool, name);
+	if (tool->help) {
+		print_help(tool->command);
+		return STATUS_OK;
+	}
+	return tool->command->run(tool, words);
 }
 
 /**
- * find_command - find a command by its name
- * @word:	the name, another of its names, or, if it is ipset's, a beginning
+ * run_words - run one command
+ * @tool:	the run; what options of the command changed in it stays changed
+ * @words:	its words
  *
- * Return: the command, or NULL.
+ * Return: the status to exit with.
  */
-const struct command *find_command(const char *word)
+int run_words(struct tool *tool, struct words *words)
 {
-	const struct command *command;
+	int status = run(tool, words);
 
-	for (command = commands; command->name; command++)
-		if (is_called(command, word))
-			return command;
-	for (command = commands; command->name; command++)
-		if (begins(command, word))
-			return command;
-	return NULL;
-}
-
-static const char *command_hint(const char *name)
-{
-	const char *names[32];
-	size_t count;
-
-	for (count = 0; commands[count].name; count++)
-		names[count] = commands[count].name;
-	return nearest_hint(name, names, count);
-}
-
-/* Say that there is no command of that name. */
-int fail_command(const struct tool *tool, const char *name)
-{
-	return fail(tool, STATUS_USAGE,
-		    "No command specified: unknown argument %s%s\nTry `ipcuckoo help' for more information.",
-		    name, command_hint(name));
-}
-
-static const struct {
-	unsigned int type;
-	const char *text;
-} types[] = {
-	{ IPCUCKOO_TYPE_HASH_IP,	"hosts; iphash is another word for it" },
-	{ IPCUCKOO_TYPE_HASH_NET,	"hosts and prefixes; nethash is another word for it" },
-	{ IPCUCKOO_TYPE_FILTER_IP,	"hosts, approximately" },
-};
-
-/* As ipset prints them: a line for each with its name and the revision that ipset
- * has for it. firewalld reads all lines behind the heading, and fails at a blank
- * one: this has to be the end of the help.
- */
-static void print_types(FILE *to)
-{
-	size_t i;
-
-	fputs("\nSupported set types:\n", to);
-	for (i = 0; i < sizeof(types) / sizeof(types[0]); i++)
-		fprintf(to, "    %-12s  %u  %s\n",
-			meaning_word(type_words, types[i].type),
-			type_revision(types[i].type), types[i].text);
-}
-
-void print_usage(FILE *to)
-{
-	const struct command *command;
-
-	fputs("Usage: ipcuckoo [OPTION...] COMMAND [WORD...]\n\nCommands:\n",
-	      to);
-	for (command = commands; command->name; command++)
-		fprintf(to, "  %-8s  %s\n", command->name, command->summary);
-	fputs("\nOptions, before or behind the command:\n", to);
-	print_globals(to);
-	fputs("\nExit status:\n"
-	      "  0  done; found\n"
-	      "  1  no: not in the set, not blocked; of ipset's commands, every failure\n"
-	      "  2  wrong words; of our own commands also wrong input\n"
-	      "  3  refused by the kernel, or failed\n"
-	      "  4  the kernel module is not loaded\n"
-	      "  5  no permission\n"
-	      "\nFor a start: ipcuckoo block 192.0.2.1; more: ipcuckoo help COMMAND\n",
-	      to);
-	print_types(to);
-}
-
-/* The grammar of all, for who completes words, or compares them. */
-static void print_words(void)
-{
-	const struct command *command;
-	size_t i;
-
-	for (command = commands; command->name; command++) {
-		fputs(command->name, stdout);
-		for (i = 0; i < COMMAND_ALIASES && command->aliases[i]; i++)
-			printf("|%s", command->aliases[i]);
-		printf(" %s\n", command->usage);
-	}
-	putchar('*');
-	print_global_words();
-}
-
-void print_help(const struct command *command)
-{
-	printf("Usage: ipcuckoo %s%s%s\n\n%c%s.\n%s", command->name,
-	       *command->usage ? " " : "", command->usage,
-	       *command->summary - 'a' + 'A', command->summary + 1,
-	       command->help);
-}
-
-/* As a command of its own it does nothing; interactive.c and restore.c end at it. */
-int run_quit(struct tool *tool, struct words *words)
-{
-	(void)tool;
-	(void)words;
-	return STATUS_OK;
-}
-
-/* If it is a type: what ipset calls the help that is specific to it. */
-static bool print_type_help(const char *word)
-{
-	const struct command *command = commands;
-	const struct meaning *type = type_words;
-
-	while (type->word && strcmp(type->word, word))
-		type++;
-	for (; type->word && command->name; command++) {
-		if (!(command->flags & COMMAND_TYPED))
-			continue;
-		if (command != commands)
-			putchar('\n');
-		print_help(command);
-	}
-	return type->word;
-}
-
-int run_help(struct tool *tool, struct words *words)
-{
-	const struct command *command;
-	bool grammar = false;
-	const struct keyword keywords[] = {
-		{ .word = "--words", .flag = &grammar },
-		{ .word = NULL }
-	};
-	int status;
-
-	status = parse_words(tool, words, keywords, 0, 1);
-	if (status)
-		return status;
-	if (grammar) {
-		print_words();
-		return STATUS_OK;
-	}
-	if (!words->count) {
-		print_usage(stdout);
-		return STATUS_OK;
-	}
-	if (print_type_help(words->word[0]))
-		return STATUS_OK;
-	command = find_command(words->word[0]);
-	if (!command)
-		return fail(tool, STATUS_USAGE,
-			    "Unknown settype: `%s', and no command%s\nTry `ipcuckoo help' for more information.",
-			    words->word[0], command_hint(words->word[0]));
-	print_help(command);
-	return STATUS_OK;
+	return exit_status(tool->command, status);
 }

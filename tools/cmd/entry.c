@@ -6,6 +6,7 @@
 
 #include "cli/options.h"
 #include "cli/output.h"
+#include "cmd/commands.h"
 #include "nl/entry.h"
 #include "set/bulk.h"
 #include "set/filter.h"

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "cli/lines.h"
+#include "cmd/commands.h"
 
 /* The options of "-" hold for every line; those of a line for that line only.
  * Return: whether to go on.
@@ -51,5 +52,13 @@ int run_interactive(struct tool *tool, struct words *words)
 			fail(tool, STATUS_USAGE, "a NUL byte in the line");
 	}
 	free(line);
+	return STATUS_OK;
+}
+
+/* As a command of its own it does nothing; "-" and restore end at it. */
+int run_quit(struct tool *tool, struct words *words)
+{
+	(void)tool;
+	(void)words;
 	return STATUS_OK;
 }

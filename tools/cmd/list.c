@@ -10,6 +10,7 @@
 #include "cli/globals.h"
 #include "cli/options.h"
 #include "cli/redirect.h"
+#include "cmd/commands.h"
 #include "layout/show.h"
 #include "nl/attachment.h"
 #include "nl/entry.h"

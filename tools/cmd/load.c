@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "cli/output.h"
+#include "cmd/commands.h"
 #include "lib/feed.h"
 #include "set/bulk.h"
 #include "set/filter.h"

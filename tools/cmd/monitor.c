@@ -9,10 +9,9 @@
 #include <unistd.h>
 
 #include "cli/output.h"
-#include "cli/tool.h"
+#include "cmd/commands.h"
 #include "nl/event.h"
 #include "set/attachment.h"
-#include "set/filter.h"
 
 static const struct meaning event_words[] = {
 	{ "new",	IPCUCKOO_EVENT_SET_NEW },

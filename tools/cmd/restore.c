@@ -11,6 +11,7 @@
 #include "cli/host.h"
 #include "cli/lines.h"
 #include "cli/options.h"
+#include "cmd/commands.h"
 #include "cmd/create.h"
 #include "lib/feed.h"
 #include "nl/attachment.h"

@@ -4,6 +4,7 @@
  */
 #include "cli/options.h"
 #include "cli/output.h"
+#include "cmd/commands.h"
 #include "cmd/create.h"
 #include "set/attachment.h"
 #include "set/filter.h"

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * stats: attachments with their counters, sets with their tables, memory.
- * version: of the tool and of the module.
  */
 #include <stdlib.h>
 
 #include "cli/output.h"
-#include "cli/tool.h"
+#include "cmd/commands.h"
 #include "cmd/stats.h"
 #include "set/attachment.h"
 #include "set/filter.h"
@@ -214,75 +213,4 @@ int run_stats(struct tool *tool, struct words *words)
 	free(stats.attachments);
 	free(stats.sets);
 	return status;
-}
-
-/*
- * Programs that run ipset look for a version and a protocol in the one line that it
- * prints, and want 6 or more of both. Our commands are those of this ipset, which is
- * the one that we are tested beside; called by its name we answer as it does, to the
- * letter, and otherwise with our version and its protocol.
- */
-#define IPSET_VERSION	"7.17"
-#define IPSET_PROTOCOL	", protocol version: 7"
-
-static bool called_ipset(void)
-{
-	return !strcmp(program_invocation_short_name, "ipset");
-}
-
-/* @module: what is known of the module, or "". */
-static void print_version_line(const char *module)
-{
-	if (called_ipset())
-		puts("ipset v" IPSET_VERSION IPSET_PROTOCOL);
-	else
-		printf("ipcuckoo v" IPCUCKOO_TOOL_VERSION "%s" IPSET_PROTOCOL "\n", module);
-}
-
-int print_tool_version(const struct tool *tool)
-{
-	struct json_object *object;
-
-	if (!tool->json) {
-		print_version_line("");
-		return STATUS_OK;
-	}
-	object = json_object_new_object();
-	json_add_string(object, "tool", IPCUCKOO_TOOL_VERSION);
-	json_print(object);
-	return STATUS_OK;
-}
-
-int run_version(struct tool *tool, struct words *words)
-{
-	struct json_object *object;
-	struct nl_info info;
-	char module[96];
-	bool known;
-	int status;
-
-	status = parse_words(tool, words, no_keywords, 0, 0);
-	/* Asking for a module that is not loaded takes long. */
-	if (!status && called_ipset() && !tool->json)
-		return print_tool_version(tool);
-	if (status)
-		return status;
-	known = (tool->nl || !nl_open(&tool->nl)) && !nl_info(tool->nl, &info);
-	if (tool->json) {
-		object = json_object_new_object();
-		json_add_string(object, "tool", IPCUCKOO_TOOL_VERSION);
-		if (known)
-			json_add_string(object, "module", info.version);
-		else
-			json_object_object_add(object, "module", NULL);
-		json_print(object);
-		return STATUS_OK;
-	}
-	if (known)
-		snprintf(module, sizeof(module), " (module v%s)", info.version);
-	else
-		snprintf(module, sizeof(module), " (module %s)", tool->nl ?
-			 "loaded, its version needs root to read" : "not loaded");
-	print_version_line(module);
-	return STATUS_OK;
 }

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 
 #include "cli/output.h"
-#include "cli/tool.h"
+#include "cmd/commands.h"
 #include "nl/entry.h"
 
 #define FIRST		10

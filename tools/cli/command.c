@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "cli/command.h"
+
+/* A beginning of one of ipset's names for it, perhaps behind two dashes. */
+static bool begins(const struct command *command, const char *word)
+{
+	size_t len;
+	int i;
+
+	if (word[0] == '-' && word[1] == '-')
+		word += 2;
+	len = strlen(word);
+	if (!len || !(command->flags & COMMAND_IPSET))
+		return false;
+	for (i = 0; i < COMMAND_ALIASES && command->aliases[i]; i++)
+		if (!strncmp(command->aliases[i], word, len))
+			return true;
+	return !strncmp(command->name, word, len);
+}
+
+static bool is_called(const struct command *command, const char *word)
+{
+	int i;
+
+	for (i = 0; i < COMMAND_ALIASES && command->aliases[i]; i++)
+		if (!strcmp(command->aliases[i], word))
+			return true;
+	return !strcmp(command->name, word);
+}
+
+/**
+ * find_command - find a command by its name
+ * @word:	the name, another of its names, or, if it is ipset's, a beginning
+ *
+ * Return: the command, or NULL.
+ */
+const struct command *find_command(const char *word)
+{
+	const struct command *command;
+
+	for (command = commands; command->name; command++)
+		if (is_called(command, word))
+			return command;
+	for (command = commands; command->name; command++)
+		if (begins(command, word))
+			return command;
+	return NULL;
+}
+
+const char *command_hint(const char *name)
+{
+	const char *names[32];
+	size_t count;
+
+	for (count = 0; commands[count].name; count++)
+		names[count] = commands[count].name;
+	return nearest_hint(name, names, count);
+}
+
+/* Say that there is no command of that name. */
+int fail_command(const struct tool *tool, const char *name)
+{
+	return fail(tool, STATUS_USAGE,
+		    "No command specified: unknown argument %s%s\nTry `ipcuckoo help' for more information.",
+		    name, command_hint(name));
+}

@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* help: printed from the table of commands. */
+#include "cli/globals.h"
+#include "cmd/commands.h"
+#include "layout/show.h"
+
+static const struct {
+	unsigned int type;
+	const char *text;
+} types[] = {
+	{ IPCUCKOO_TYPE_HASH_IP,	"hosts; iphash is another word for it" },
+	{ IPCUCKOO_TYPE_HASH_NET,	"hosts and prefixes; nethash is another word for it" },
+	{ IPCUCKOO_TYPE_FILTER_IP,	"hosts, approximately" },
+};
+
+/* As ipset prints them: a line for each with its name and the revision that ipset
+ * has for it. firewalld reads all lines behind the heading, and fails at a blank
+ * one: this has to be the end of the help.
+ */
+static void print_types(FILE *to)
+{
+	size_t i;
+
+	fputs("\nSupported set types:\n", to);
+	for (i = 0; i < sizeof(types) / sizeof(types[0]); i++)
+		fprintf(to, "    %-12s  %u  %s\n",
+			meaning_word(type_words, types[i].type),
+			type_revision(types[i].type), types[i].text);
+}
+
+void print_usage(FILE *to)
+{
+	const struct command *command;
+
+	fputs("Usage: ipcuckoo [OPTION...] COMMAND [WORD...]\n\nCommands:\n",
+	      to);
+	for (command = commands; command->name; command++)
+		fprintf(to, "  %-8s  %s\n", command->name, command->summary);
+	fputs("\nOptions, before or behind the command:\n", to);
+	print_globals(to);
+	fputs("\nExit status:\n"
+	      "  0  done; found\n"
+	      "  1  no: not in the set, not blocked; of ipset's commands, every failure\n"
+	      "  2  wrong words; of our own commands also wrong input\n"
+	      "  3  refused by the kernel, or failed\n"
+	      "  4  the kernel module is not loaded\n"
+	      "  5  no permission\n"
+	      "\nFor a start: ipcuckoo block 192.0.2.1; more: ipcuckoo help COMMAND\n",
+	      to);
+	print_types(to);
+}
+
+/* The grammar of all, for who completes words, or compares them. */
+static void print_words(void)
+{
+	const struct command *command;
+	size_t i;
+
+	for (command = commands; command->name; command++) {
+		fputs(command->name, stdout);
+		for (i = 0; i < COMMAND_ALIASES && command->aliases[i]; i++)
+			printf("|%s", command->aliases[i]);
+		printf(" %s\n", command->usage);
+	}
+	putchar('*');
+	print_global_words();
+}
+
+void print_help(const struct command *command)
+{
+	printf("Usage: ipcuckoo %s%s%s\n\n%c%s.\n%s", command->name,
+	       *command->usage ? " " : "", command->usage,
+	       *command->summary - 'a' + 'A', command->summary + 1,
+	       command->help);
+}
+
+/* If it is a type: what ipset calls the help that is specific to it. */
+static bool print_type_help(const char *word)
+{
+	const struct command *command = commands;
+	const struct meaning *type = type_words;
+
+	while (type->word && strcmp(type->word, word))
+		type++;
+	for (; type->word && command->name; command++) {
+		if (!(command->flags & COMMAND_TYPED))
+			continue;
+		if (command != commands)
+			putchar('\n');
+		print_help(command);
+	}
+	return type->word;
+}
+
+int run_help(struct tool *tool, struct words *words)
+{
+	const struct command *command;
+	bool grammar = false;
+	const struct keyword keywords[] = {
+		{ .word = "--words", .flag = &grammar },
+		{ .word = NULL }
+	};
+	int status;
+
+	status = parse_words(tool, words, keywords, 0, 1);
+	if (status)
+		return status;
+	if (grammar) {
+		print_words();
+		return STATUS_OK;
+	}
+	if (!words->count) {
+		print_usage(stdout);
+		return STATUS_OK;
+	}
+	if (print_type_help(words->word[0]))
+		return STATUS_OK;
+	command = find_command(words->word[0]);
+	if (!command)
+		return fail(tool, STATUS_USAGE,
+			    "Unknown settype: `%s', and no command%s\nTry `ipcuckoo help' for more information.",
+			    words->word[0], command_hint(words->word[0]));
+	print_help(command);
+	return STATUS_OK;
+}
