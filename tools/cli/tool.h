@@ -115,8 +115,6 @@ int fail_syntax(const struct tool *tool, const char *format, ...) PRINTF(2, 3);
 int fail_missing(const struct tool *tool, int words);
 int fail_usage(const struct tool *tool);
 int fail_memory(const struct tool *tool);
-int fail_kernel(const struct tool *tool, const char *set, const char *format,
-		...) PRINTF(3, 4);
 
 /* " (did you mean ...?)" for a word that is none of the others. */
 const char *nearest_hint(const char *word, const char *const *others,
@@ -135,7 +133,9 @@ int parse_number(const struct tool *tool, const char *what, const char *word,
 		 long long least, long long most, long long *value);
 const char *meaning_word(const struct meaning *meanings, int value);
 
-/* The kernel. Both return STATUS_OK, or another after a message. */
+/* The kernel. All return a status, and unless it is STATUS_OK after a message. */
+int fail_kernel(const struct tool *tool, const char *set, const char *format,
+		...) PRINTF(3, 4);
 int connect_module(struct tool *tool);
 int find_set(struct tool *tool, const char *name, struct nl_set *set);
 

@@ -1,0 +1,208 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * The kernel: connect to the module, ask about a set, say why a request was
+ * refused and what may help.
+ */
+#include <linux/capability.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "cli/command.h"
+
+static int fail_no_set(const struct tool *tool, const char *name)
+{
+	const char **names = NULL;
+	struct nl_set *sets;
+	size_t count, i;
+	int status;
+
+	if (nl_sets(tool->nl, &sets, &count) < 0)
+		count = 0;
+	if (count)
+		names = calloc(count, sizeof(*names));
+	for (i = 0; names && i < count; i++)
+		names[i] = sets[i].name;
+	if (name[0] == '-')
+		status = fail(tool, STATUS_REFUSED,
+			      "The set with the given name does not exist: \"%s\", and %s has no such option%s\nTry `ipcuckoo help %s' for more information.",
+			      name, tool->command->name,
+			      nearest_hint(name, names, names ? count : 0),
+			      tool->command->name);
+	else if (!names)
+		status = fail(tool, STATUS_REFUSED,
+			      "The set with the given name does not exist: \"%s\"; make it with: ipcuckoo create %s hash:ip",
+			      name, name);
+	else
+		status = fail(tool, STATUS_REFUSED,
+			      "The set with the given name does not exist: \"%s\"%s\nSee ipcuckoo list -n, or make it with: ipcuckoo create %s hash:ip",
+			      name, nearest_hint(name, names, count), name);
+	free(names);
+	free(sets);
+	return status;
+}
+
+/* The kernel's errors in our words, and what may help: %s is the set. */
+static const struct {
+	int code;
+	const char *words;
+	const char *advice;
+} errors[] = {
+	{ -EBUSY, "it is attached", "ipcuckoo detach %s ends that" },
+	{ -ENOSPC, "Hash is full, cannot add more elements",
+	  "see ipcuckoo list -t %s" },
+	{ -EDQUOT, "the memory limit of the network namespace is reached",
+	  "destroy or flush a set, or raise the module's parameter" },
+	{ -ENOMEM, "the kernel has no memory", NULL },
+	{ -ESTALE, "the set was changed by others meanwhile", "try again" },
+	{ -EAFNOSUPPORT, "the address is not of the set's family", NULL },
+	{ -EOPNOTSUPP, "the set's type does not allow that",
+	  "is the module older than the tool? see ipcuckoo version" },
+	{ -EINVAL, "the kernel finds it invalid",
+	  "is the module older than the tool? see ipcuckoo version" },
+};
+
+static void give_advice(char *to, size_t size, const char *advice,
+			const char *set)
+{
+	const char *gap = strstr(advice, "%s");
+
+	if (gap)
+		snprintf(to, size, " (%.*s%s%s)", (int)(gap - advice), advice,
+			 set, gap + 2);
+	else
+		snprintf(to, size, " (%s)", advice);
+}
+
+static bool has_net_admin(void)
+{
+	struct __user_cap_header_struct header = { .version = _LINUX_CAPABILITY_VERSION_3 };
+	struct __user_cap_data_struct data[2] = {};
+
+	return !syscall(SYS_capget, &header, data) &&
+	       data[0].effective & 1U << CAP_NET_ADMIN;
+}
+
+/* The module's parameter userns: 'Y' or 'N', or 0 where it cannot be read. */
+static char parameter_userns(void)
+{
+	FILE *f = fopen("/sys/module/ipcuckoo/parameters/userns", "re");
+	int c = f ? getc(f) : EOF;
+
+	if (f)
+		fclose(f);
+	return c == EOF ? 0 : c;
+}
+
+/* Whoever has the capability and is refused has it in a user namespace that the
+ * module does not listen to.
+ */
+static int fail_permission(const struct tool *tool)
+{
+	const char *why = "this needs root or CAP_NET_ADMIN";
+
+	if (has_net_admin() && parameter_userns() == 'Y')
+		why = "you are root of a user namespace to which this network namespace does not belong; make one with unshare --net";
+	else if (has_net_admin())
+		why = "you are root of a user namespace only, and the module's parameter userns=N keeps these out; run this as root of the machine, or load the module with userns=1";
+	return fail(tool, STATUS_DENIED,
+		    "Kernel error received: Operation not permitted (%s)", why);
+}
+
+/**
+ * fail_kernel - say why the kernel refused
+ * @tool:	the run; the error is that of its last request
+ * @set:	the set it was about, or NULL
+ * @format:	what could not be done, as printf()'s
+ *
+ * Return: the status to exit with.
+ */
+int fail_kernel(const struct tool *tool, const char *set, const char *format,
+		...)
+{
+	const struct nl_error error = *nl_error(tool->nl);
+	const char *words, *advice = NULL;
+	char what[256], help[128] = "";
+	struct nl_set unused;
+	va_list args;
+	size_t i;
+
+	if (error.code == -EPERM || error.code == -EACCES)
+		return fail_permission(tool);
+	if (error.code == -ENOENT && set &&
+	    nl_set_get(tool->nl, set, &unused) == -ENOENT)
+		return fail_no_set(tool, set);
+	va_start(args, format);
+	vsnprintf(what, sizeof(what), format, args);
+	va_end(args);
+	words = strerror(-error.code);
+	for (i = 0; i < sizeof(errors) / sizeof(errors[0]); i++) {
+		if (errors[i].code == error.code) {
+			words = errors[i].words;
+			advice = errors[i].advice;
+		}
+	}
+	/* The kernel's own sentence is the more precise one. */
+	if (error.message[0]) {
+		words = error.message;
+		if (error.code == -EINVAL || error.code == -EOPNOTSUPP)
+			advice = NULL;
+	}
+	if (advice)
+		give_advice(help, sizeof(help), advice, set ? set : "--all");
+	return fail(tool, STATUS_REFUSED, "%s: %s%s", what, words, help);
+}
+
+/**
+ * connect_module - open the connection to the kernel module
+ * @tool:	the run
+ *
+ * Done once the words are understood: wrong words are wrong also where the
+ * module is not loaded.
+ *
+ * Return: STATUS_OK, or the status to exit with, after a message.
+ */
+int connect_module(struct tool *tool)
+{
+	int err;
+
+	if (tool->nl)
+		return STATUS_OK;
+	err = nl_open(&tool->nl);
+	switch (err) {
+	case 0:
+		return STATUS_OK;
+	case -ENOPROTOOPT:
+	case -EPROTONOSUPPORT:
+		return fail(tool, STATUS_ABSENT,
+			    "the kernel module is not loaded; run modprobe ipcuckoo (or make load in its source)");
+	case -EPERM:
+	case -EACCES:
+		return fail_permission(tool);
+	}
+	return fail(tool, STATUS_REFUSED, "cannot talk to the kernel: %s",
+		    strerror(-err));
+}
+
+/**
+ * find_set - connect, and ask about a set
+ * @tool:	the run
+ * @name:	the set
+ * @set:	the answer
+ *
+ * Return: STATUS_OK, or the status to exit with, after a message.
+ */
+int find_set(struct tool *tool, const char *name, struct nl_set *set)
+{
+	int status;
+
+	status = parse_name(tool, name);
+	if (!status)
+		status = connect_module(tool);
+	if (status)
+		return status;
+	if (nl_set_get(tool->nl, name, set))
+		return fail_kernel(tool, name, "cannot read set \"%s\"", name);
+	return STATUS_OK;
+}
