@@ -3,8 +3,7 @@
  * Attachments: attach, detach.
  */
 #include "cli/output.h"
-#include "cmd/commands.h"
-#include "nl/attachment.h"
+#include "cmd/attach.h"
 #include "set/attachment.h"
 #include "set/filter.h"
 #include "set/guard.h"
@@ -218,68 +217,6 @@ static int print_attached(const struct tool *tool, const struct nl_set *set,
 	return STATUS_OK;
 }
 
-/**
- * attach_set - attach a set
- * @tool:	the run
- * @attachment:	how
- * @set:	set to what the set is
- * @id:		set to its number; 0 if it was there and the run has -exist, but
- *		@attachment has not
- *
- * Return: STATUS_OK, or another after a message.
- */
-int attach_set(struct tool *tool, const struct nl_attachment *attachment,
-	       struct nl_set *set, uint32_t *id)
-{
-	int status;
-
-	status = find_set(tool, attachment->set, set);
-	if (!status)
-		status = check_approximate(tool, set, attachment);
-	if (!status)
-		status = guard_attach(tool, attachment, NULL, NULL);
-	return status ? status :
-	       attach_checked(tool, attachment->set, attachment, id);
-}
-
-int fail_attached_already(const struct tool *tool, const char *name,
-			  bool other_order)
-{
-	if (other_order)
-		return fail(tool, STATUS_REFUSED,
-			    "Set %s is attached in that way already, with another order; detach it first",
-			    name);
-	return fail(tool, STATUS_REFUSED,
-		    "Set %s is attached in that way already (-exist accepts that)",
-		    name);
-}
-
-/**
- * attach_checked - attach a set that nothing speaks against
- * @tool:	the run
- * @name:	what the set is called in messages
- * @attachment:	how
- * @id:		as that of attach_set()
- *
- * Return: STATUS_OK, or another after a message.
- */
-int attach_checked(struct tool *tool, const char *name,
-		   const struct nl_attachment *attachment, uint32_t *id)
-{
-	bool other_order;
-	int err;
-
-	err = nl_attach(tool->nl, attachment, id);
-	if (!err)
-		return STATUS_OK;
-	if (err != -EEXIST)
-		return fail_kernel(tool, attachment->set, "Set %s cannot be attached",
-				   name);
-	other_order = nl_error(tool->nl)->attribute == IPCUCKOO_A_ORDER;
-	return tool->exist && !other_order ? STATUS_OK :
-	       fail_attached_already(tool, name, other_order);
-}
-
 int parse_attach(const struct tool *tool, struct words *words,
 		 struct nl_attachment *attachment)
 {
@@ -328,7 +265,14 @@ int run_attach(struct tool *tool, struct words *words)
 	if (tool->exist)
 		attachment.flags |= IPCUCKOO_F_EXIST;
 	if (!status)
-		status = attach_set(tool, &attachment, &set, &id);
+		status = find_set(tool, attachment.set, &set);
+	if (!status)
+		status = check_approximate(tool, &set, &attachment);
+	if (!status)
+		status = guard_attach(tool, &attachment, NULL, NULL);
+	if (!status)
+		status = attach_checked(tool, attachment.set, &attachment,
+					&id);
 	return status ? status : print_attached(tool, &set, &attachment, id);
 }
 

@@ -155,3 +155,42 @@ int fail_attached(const struct tool *tool, const char *set)
 	free(told);
 	return status;
 }
+
+int fail_attached_already(const struct tool *tool, const char *name,
+			  bool other_order)
+{
+	if (other_order)
+		return fail(tool, STATUS_REFUSED,
+			    "Set %s is attached in that way already, with another order; detach it first",
+			    name);
+	return fail(tool, STATUS_REFUSED,
+		    "Set %s is attached in that way already (-exist accepts that)",
+		    name);
+}
+
+/**
+ * attach_checked - attach a set that nothing speaks against
+ * @tool:	the run
+ * @name:	what the set is called in messages
+ * @attachment:	how
+ * @id:		set to its number; 0 if it was there and the run has -exist, but
+ *		@attachment has not
+ *
+ * Return: STATUS_OK, or another after a message.
+ */
+int attach_checked(struct tool *tool, const char *name,
+		   const struct nl_attachment *attachment, uint32_t *id)
+{
+	bool other_order;
+	int err;
+
+	err = nl_attach(tool->nl, attachment, id);
+	if (!err)
+		return STATUS_OK;
+	if (err != -EEXIST)
+		return fail_kernel(tool, attachment->set, "Set %s cannot be attached",
+				   name);
+	other_order = nl_error(tool->nl)->attribute == IPCUCKOO_A_ORDER;
+	return tool->exist && !other_order ? STATUS_OK :
+	       fail_attached_already(tool, name, other_order);
+}

@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/*
- * Attachments as they are shown: as words of attach, and as JSON; and the words
- * of attach, which restore reads as well.
- */
+/* Attachments: as words of attach, as JSON, and how one is made. */
 #ifndef IPCUCKOO_TOOL_ATTACHMENT_H
 #define IPCUCKOO_TOOL_ATTACHMENT_H
 
@@ -37,14 +34,6 @@ int fail_attached(const struct tool *tool, const char *set);
 int fail_attached_already(const struct tool *tool, const char *name,
 			  bool other_order);
 
-/* NAME src|dst|both VERDICT, and what may stand behind it. */
-int parse_attach(const struct tool *tool, struct words *words,
-		 struct nl_attachment *attachment);
-/* Whether strangers are to meet that, too. */
-int check_approximate(const struct tool *tool, const struct nl_set *set,
-		      const struct nl_attachment *attachment);
-int attach_set(struct tool *tool, const struct nl_attachment *attachment,
-	       struct nl_set *set, uint32_t *id);
 int attach_checked(struct tool *tool, const char *name,
 		   const struct nl_attachment *attachment, uint32_t *id);
 
