@@ -86,6 +86,20 @@ void json_print(struct json_object *object)
 	json_object_put(object);
 }
 
+int print_action(const struct tool *tool, const char *set, const char *done)
+{
+	struct json_object *object;
+
+	if (!tool->json)
+		return STATUS_OK;
+	object = json_object_new_object();
+	if (set)
+		json_add_string(object, "set", set);
+	json_add_bool(object, done, true);
+	json_print(object);
+	return STATUS_OK;
+}
+
 void table_add(struct table *table, const char *format, ...)
 {
 	char *cell = NULL;

@@ -9,6 +9,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "cli/tool.h"
+
 #define SIZE_TEXT_SIZE	24
 
 /* "2.1 MiB" */
@@ -28,6 +30,10 @@ void json_add_ratio(struct json_object *object, const char *key, double value);
 const char *json_text(struct json_object *object);
 /* Print an object on a line of its own, and let go of it. */
 void json_print(struct json_object *object);
+/* Of what has been done to a set, or with no name to all: in JSON only. Return:
+ * STATUS_OK.
+ */
+int print_action(const struct tool *tool, const char *set, const char *done);
 
 /**
  * struct column - of a table

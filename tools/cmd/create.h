@@ -3,7 +3,7 @@
 #ifndef IPCUCKOO_TOOL_CREATE_H
 #define IPCUCKOO_TOOL_CREATE_H
 
-#include "cli/tool.h"
+#include "cmd/commands.h"
 
 int parse_create(const struct tool *tool, struct words *words,
 		 struct nl_set *set, bool *has_maxelem);

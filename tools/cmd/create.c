@@ -1,30 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/*
- * Sets: create, destroy, flush, rename, swap, change.
- */
+/* create, and change: its limit. */
 #include "cli/options.h"
 #include "cli/output.h"
-#include "cmd/commands.h"
 #include "cmd/create.h"
-#include "set/attachment.h"
 #include "set/filter.h"
-#include "set/guard.h"
 #include "set/mask.h"
-
-static int print_action(const struct tool *tool, const char *set,
-			const char *done)
-{
-	struct json_object *object;
-
-	if (!tool->json)
-		return STATUS_OK;
-	object = json_object_new_object();
-	if (set)
-		json_add_string(object, "set", set);
-	json_add_bool(object, done, true);
-	json_print(object);
-	return STATUS_OK;
-}
 
 /* What goes with filter:ip only. */
 static int parse_filter(const struct tool *tool, const struct options *options,
@@ -184,138 +164,6 @@ int run_create(struct tool *tool, struct words *words)
 		return fail_kernel(tool, NULL, "Set %s cannot be created",
 				   set.name);
 	return print_action(tool, set.name, "created");
-}
-
-/* "NAME", "--all", or nothing, which is all as well. */
-static int parse_which(const struct tool *tool, struct words *words,
-		       const char **name)
-{
-	bool all = false;
-	const struct keyword keywords[] = {
-		{ .word = "--all", .flag = &all },
-		{ .word = NULL }
-	};
-	int status;
-
-	status = parse_words(tool, words, keywords, 0, 1);
-	if (status)
-		return status;
-	*name = words->count ? words->word[0] : NULL;
-	if (all && *name)
-		return fail(tool, STATUS_USAGE,
-			    "give the name of one set, or --all");
-	return *name ? parse_name(tool, *name) : STATUS_OK;
-}
-
-int run_destroy(struct tool *tool, struct words *words)
-{
-	const char *name;
-	int status;
-
-	status = parse_which(tool, words, &name);
-	if (!status)
-		status = connect_module(tool);
-	if (status)
-		return status;
-	status = nl_set_del(tool->nl, name,
-			    tool->exist ? IPCUCKOO_F_EXIST : 0);
-	if (status == -EBUSY)
-		return fail_attached(tool, name);
-	if (status)
-		return fail_kernel(tool, name, "Set%s%s cannot be destroyed",
-				   name ? " " : "s", name ? name : "");
-	return print_action(tool, name, "destroyed");
-}
-
-int run_flush(struct tool *tool, struct words *words)
-{
-	const char *name;
-	int status;
-
-	status = parse_which(tool, words, &name);
-	if (!status)
-		status = connect_module(tool);
-	if (status)
-		return status;
-	if (nl_set_flush(tool->nl, name))
-		return fail_kernel(tool, name, "Set%s%s cannot be flushed",
-				   name ? " " : "s", name ? name : "");
-	return print_action(tool, name, "flushed");
-}
-
-/* FROM TO: two names of sets. */
-static int parse_two(struct tool *tool, struct words *words)
-{
-	int status = parse_words(tool, words, no_keywords, 2, 2);
-
-	if (!status)
-		status = parse_name(tool, words->word[0]);
-	if (!status)
-		status = parse_name(tool, words->word[1]);
-	return status ? status : connect_module(tool);
-}
-
-static bool at_fault(const struct tool *tool, int attribute, int code)
-{
-	const struct nl_error *error = nl_error(tool->nl);
-
-	return error->code == code && error->attribute == attribute;
-}
-
-int run_rename(struct tool *tool, struct words *words)
-{
-	const char *from, *to;
-	int status;
-
-	status = parse_two(tool, words);
-	if (status)
-		return status;
-	from = words->word[0];
-	to = words->word[1];
-	if (!nl_set_rename(tool->nl, from, to))
-		return print_action(tool, to, "renamed");
-	if (at_fault(tool, IPCUCKOO_A_SET_TO, -EEXIST))
-		return fail(tool, STATUS_REFUSED,
-			    "Set cannot be renamed: a set with the new name already exists (%s)",
-			    to);
-	return fail_kernel(tool, from, "Set %s cannot be renamed", from);
-}
-
-/* What is attached stays with the name. */
-static const void *swapped(const void *data, const char *name)
-{
-	const char *const *two = data;
-
-	if (!strcmp(name, two[0]))
-		return two[1];
-	return strcmp(name, two[1]) ? NULL : two[0];
-}
-
-int run_swap(struct tool *tool, struct words *words)
-{
-	const char *name, *other;
-	int status;
-
-	status = parse_two(tool, words);
-	if (status)
-		return status;
-	name = words->word[0];
-	other = words->word[1];
-	status = guard_names(tool, swapped, words->word, NULL);
-	if (status)
-		return status;
-	if (!nl_set_swap(tool->nl, name, other))
-		return print_action(tool, name, "swapped");
-	if (at_fault(tool, IPCUCKOO_A_SET_TO, -ENOENT))
-		return fail(tool, STATUS_REFUSED,
-			    "Sets cannot be swapped: the second set does not exist (%s)",
-			    other);
-	if (at_fault(tool, IPCUCKOO_A_SET_TO, -EOPNOTSUPP))
-		return fail(tool, STATUS_REFUSED,
-			    "The sets cannot be swapped: their type does not match (%s and %s differ in type or family)",
-			    name, other);
-	return fail_kernel(tool, name, "The sets %s and %s cannot be swapped", name,
-			   other);
 }
 
 int run_change(struct tool *tool, struct words *words)

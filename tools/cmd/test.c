@@ -1,80 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/*
- * Entries: add, del, test, count.
- */
-#include <limits.h>
-
+/* test, and count: of approximate sets. */
 #include "cli/options.h"
 #include "cli/output.h"
 #include "cmd/commands.h"
 #include "nl/entry.h"
 #include "set/bulk.h"
 #include "set/filter.h"
-
-static int print_change(const struct bulk *bulk, const char *done)
-{
-	struct json_object *object;
-
-	if (!bulk->tool->json)
-		return STATUS_OK;
-	object = json_object_new_object();
-	json_add_string(object, "set", bulk->set);
-	json_add_uint(object, done, bulk->change.changed);
-	json_add_uint(object, "unchanged", bulk->change.unchanged);
-	json_print(object);
-	return STATUS_OK;
-}
-
-static int change_set(struct tool *tool, struct words *words,
-		      int (*change)(struct bulk *bulk), const char *done)
-{
-	struct entry_value value;
-	struct options options;
-	struct packed entries = { 0 };
-	struct nl_set set;
-	struct bulk bulk;
-	int status;
-
-	status = options_parse(tool, OPTIONS_OF_ENTRIES, words, 2, INT_MAX, &options);
-	if (!status && change == bulk_del)
-		status = options_only(tool, &options, OPTIONS);
-	if (!status)
-		status = find_set(tool, words->word[0], &set);
-	if (!status)
-		status = options_check(tool, &options, &set);
-	if (!status)
-		status = options_value(tool, &options, &set, &value);
-	if (!status)
-		status = bulk_read(tool, &set, words->word + 1,
-				   words->count - 1, &options.expand, &entries);
-	if (status || options.check) {
-		packed_free(&entries);
-		return status;
-	}
-	bulk = (struct bulk) {
-		.tool = tool, .set = set.name, .entries = &entries,
-		.approximate = is_approximate(&set),
-		.told = options_keeps(&options, OPTIONS_OF_ENTRIES) |
-			(value.nomatch ? NL_NOMATCH : 0),
-	};
-	if (bulk.told)
-		bulk.value = &value;
-	status = change(&bulk);
-	if (!status)
-		status = print_change(&bulk, done);
-	packed_free(&entries);
-	return status;
-}
-
-int run_add(struct tool *tool, struct words *words)
-{
-	return change_set(tool, words, bulk_add, "added");
-}
-
-int run_del(struct tool *tool, struct words *words)
-{
-	return change_set(tool, words, bulk_del, "deleted");
-}
 
 /* What was asked about: an address as it was written, of a name what it became. */
 static const char *asked_text(const char *asked, const struct packed *entries,

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* destroy and flush: of one set, or of all. */
+#include "cli/output.h"
+#include "cmd/commands.h"
+#include "set/attachment.h"
+
+/* "NAME", "--all", or nothing, which is all as well. */
+static int parse_which(const struct tool *tool, struct words *words,
+		       const char **name)
+{
+	bool all = false;
+	const struct keyword keywords[] = {
+		{ .word = "--all", .flag = &all },
+		{ .word = NULL }
+	};
+	int status;
+
+	status = parse_words(tool, words, keywords, 0, 1);
+	if (status)
+		return status;
+	*name = words->count ? words->word[0] : NULL;
+	if (all && *name)
+		return fail(tool, STATUS_USAGE,
+			    "give the name of one set, or --all");
+	return *name ? parse_name(tool, *name) : STATUS_OK;
+}
+
+int run_destroy(struct tool *tool, struct words *words)
+{
+	const char *name;
+	int status;
+
+	status = parse_which(tool, words, &name);
+	if (!status)
+		status = connect_module(tool);
+	if (status)
+		return status;
+	status = nl_set_del(tool->nl, name,
+			    tool->exist ? IPCUCKOO_F_EXIST : 0);
+	if (status == -EBUSY)
+		return fail_attached(tool, name);
+	if (status)
+		return fail_kernel(tool, name, "Set%s%s cannot be destroyed",
+				   name ? " " : "s", name ? name : "");
+	return print_action(tool, name, "destroyed");
+}
+
+int run_flush(struct tool *tool, struct words *words)
+{
+	const char *name;
+	int status;
+
+	status = parse_which(tool, words, &name);
+	if (!status)
+		status = connect_module(tool);
+	if (status)
+		return status;
+	if (nl_set_flush(tool->nl, name))
+		return fail_kernel(tool, name, "Set%s%s cannot be flushed",
+				   name ? " " : "s", name ? name : "");
+	return print_action(tool, name, "flushed");
+}
