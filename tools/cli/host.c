@@ -25,7 +25,7 @@ bool host_looks_like_keyword(const char *word)
 }
 
 /* The resolver takes 0x0a000001 for an address; nobody's host is called that. */
-static bool is_number(const char *name)
+static bool is_numeric(const char *name)
 {
 	struct in_addr address;
 
@@ -43,7 +43,7 @@ static bool find_host(const struct tool *tool, const char *name, uint8_t family,
 	struct addrinfo *found;
 	int err;
 
-	if (is_number(name) || getaddrinfo(name, NULL, &hints, &found))
+	if (is_numeric(name) || getaddrinfo(name, NULL, &hints, &found))
 		return false;
 	if (found->ai_next)
 		warn(tool, "Warning: %s resolves to multiple addresses: using only the first one returned by the resolver.",

@@ -71,7 +71,7 @@ static int parse_action(const struct tool *tool, const struct words *words,
 }
 
 /* The words behind the verdict, of attach and, where they narrow, of detach. */
-struct options {
+struct attach_options {
 	const char *order;
 	const char *priority;
 	const char *dev;
@@ -99,7 +99,8 @@ static int parse_int32(const struct tool *tool, const char *what,
 }
 
 /* log [nflog GROUP] [rate N[/s]] [every N] */
-static int parse_log(const struct tool *tool, const struct options *options,
+static int parse_log(const struct tool *tool,
+		     const struct attach_options *options,
 		     struct nl_attachment *to)
 {
 	long long group = 0, rate = IPCUCKOO_LOG_RATE_DEFAULT, every = 1;
@@ -132,7 +133,8 @@ static int parse_log(const struct tool *tool, const struct options *options,
 	return status;
 }
 
-static int parse_options(const struct tool *tool, const struct options *options,
+static int parse_options(const struct tool *tool,
+			 const struct attach_options *options,
 			 struct nl_attachment *to)
 {
 	int status;
@@ -221,7 +223,7 @@ int parse_attach(const struct tool *tool, struct words *words,
 		 struct nl_attachment *attachment)
 {
 	bool approximate = false, replace = false;
-	struct options options = { 0 };
+	struct attach_options options = { 0 };
 	const struct keyword keywords[] = {
 		{ .word = "ingress", .flag = &options.ingress },
 		{ .word = "dev", .value = &options.dev },
@@ -363,7 +365,7 @@ static int detach(struct tool *tool, const struct nl_attachment *from)
 
 int run_detach(struct tool *tool, struct words *words)
 {
-	struct options options = { 0 };
+	struct attach_options options = { 0 };
 	bool all = false;
 	const struct keyword keywords[] = {
 		{ .word = "ingress", .flag = &options.ingress },

@@ -109,7 +109,7 @@ static void print_set(struct listing *listing, const struct packed *entries)
 /* The members, or, if anything is kept for them, the members with that, which is
  * another dump: some may have expired since the first.
  */
-static int read_entries(struct listing *listing, struct packed *entries)
+static int read_members(struct listing *listing, struct packed *entries)
 {
 	const char *name = listing->set->name;
 	struct tool *tool = listing->tool;
@@ -149,7 +149,7 @@ static int show_set(struct listing *listing, const struct nl_set *set, bool chec
 
 	listing->set = &shown;
 	if (!headers && exact)
-		status = read_entries(listing, &entries);
+		status = read_members(listing, &entries);
 	if (!status && !headers && exact)
 		shown.entries = entries.kept ? listing->valued.count :
 						packed_count(&entries);

@@ -81,7 +81,7 @@ static void report_line(const struct feed *feed, const struct feed_fault *fault)
 			fault->line, fault->text, fault->why);
 }
 
-static int fail_file(const struct tool *tool, const struct feed_fault *fault,
+static int fail_feed(const struct tool *tool, const struct feed_fault *fault,
 		     int err)
 {
 	int status = err == -ENOMEM ? STATUS_REFUSED : STATUS_USAGE;
@@ -104,7 +104,7 @@ static int read_files(struct load *load, const struct nl_set *set, char **file,
 	for (i = 0; i < count; i++) {
 		err = feed_read(feed, file[i], &fault);
 		if (err)
-			return fail_file(load->tool, &fault, err);
+			return fail_feed(load->tool, &fault, err);
 	}
 	if (feed->skipped > REPORT_MOST)
 		warn(load->tool, "%lu more lines skipped",

@@ -105,7 +105,7 @@ static void print_set_labels(const struct nl_set *set)
 	print_label("family", meaning_word(family_words, set->family), "");
 }
 
-static void print_sets(const struct stats *stats)
+static void print_set_metrics(const struct stats *stats)
 {
 	const struct metric *metric;
 	size_t i;
@@ -152,7 +152,7 @@ static void print_attachment_labels(const struct nl_attachment *attachment)
 	print_label("device", attachment->dev, "");
 }
 
-static void print_attachments(const struct stats *stats)
+static void print_attachment_metrics(const struct stats *stats)
 {
 	const struct metric *metric;
 	size_t i;
@@ -187,6 +187,6 @@ void print_prometheus(const struct stats *stats)
 		   "Memory that all tables may take, 0 for no limit.");
 	printf("ipcuckoo_memory_limit_bytes %llu\n",
 	       (unsigned long long)stats->info.memory_limit);
-	print_sets(stats);
-	print_attachments(stats);
+	print_set_metrics(stats);
+	print_attachment_metrics(stats);
 }

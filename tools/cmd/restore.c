@@ -89,7 +89,7 @@ static struct work *find_work(struct restore *r, const char *name)
 	return NULL;
 }
 
-static int fail_no_set(struct restore *r, const char *name)
+static int fail_missing_set(struct restore *r, const char *name)
 {
 	return fail(&r->line, STATUS_REFUSED,
 		    "The set with the given name does not exist: \"%s\"", name);
@@ -142,8 +142,8 @@ static int line_create(struct restore *r, struct words *words)
 }
 
 /* The entry of add or del, and its options. */
-static int read_entries(struct restore *r, const struct work *work,
-			struct words *words, const struct options *options)
+static int parse_entries(struct restore *r, const struct work *work,
+			 struct words *words, const struct options *options)
 {
 	struct feed *feed = &r->feed;
 	char why[ADDRESS_WHY_SIZE];
@@ -194,14 +194,14 @@ static int line_change(struct restore *r, struct words *words, bool add)
 		return status;
 	work = find_work(r, words->word[0]);
 	if (!work)
-		return fail_no_set(r, words->word[0]);
+		return fail_missing_set(r, words->word[0]);
 	status = check_filter(r, &work->set, add);
 	if (!status)
 		status = options_check(&r->line, &options, &work->set);
 	if (!status)
 		status = options_value(&r->line, &options, &work->set, &value);
 	if (!status)
-		status = read_entries(r, work, words, &options);
+		status = parse_entries(r, work, words, &options);
 	if (status)
 		return status;
 	return work_change(work, &r->feed.entries, add, r->line.exist, r->line.line,
@@ -246,7 +246,7 @@ static int for_each_named(struct restore *r, struct words *words, bool missing,
 		work = find_work(r, words->word[0]);
 		if (work)
 			return act(r, work, words->word[0]);
-		return missing ? STATUS_OK : fail_no_set(r, words->word[0]);
+		return missing ? STATUS_OK : fail_missing_set(r, words->word[0]);
 	}
 	for (i = 0; i < r->count && !status; i++)
 		if (r->bindings[i].work)
@@ -284,7 +284,7 @@ static int line_rename(struct restore *r, struct words *words)
 		return status;
 	work = find_work(r, words->word[0]);
 	if (!work)
-		return fail_no_set(r, words->word[0]);
+		return fail_missing_set(r, words->word[0]);
 	if (find_work(r, words->word[1]))
 		return fail(&r->line, STATUS_REFUSED,
 			    "Set cannot be renamed: a set with the new name already exists (%s)",
@@ -308,7 +308,7 @@ static int line_swap(struct restore *r, struct words *words)
 		return status;
 	work = find_work(r, words->word[0]);
 	if (!work)
-		return fail_no_set(r, words->word[0]);
+		return fail_missing_set(r, words->word[0]);
 	other = find_work(r, words->word[1]);
 	if (!other)
 		return fail(&r->line, STATUS_REFUSED,
@@ -349,7 +349,7 @@ static int line_attach(struct restore *r, struct words *words)
 			    "--replace cannot be part of what is restored: nothing could take it back");
 	naming.work = find_work(r, attachment->set);
 	if (!naming.work)
-		return fail_no_set(r, attachment->set);
+		return fail_missing_set(r, attachment->set);
 	status = check_approximate(&r->line, &naming.work->set, attachment);
 	if (status)
 		return status;
@@ -359,7 +359,7 @@ static int line_attach(struct restore *r, struct words *words)
 	       fail_memory(&r->line) : STATUS_OK;
 }
 
-static int run_line(struct restore *r, struct words *words)
+static int follow_line(struct restore *r, struct words *words)
 {
 	static const struct {
 		const char *name;
@@ -393,7 +393,7 @@ static int run_line(struct restore *r, struct words *words)
 		    r->line.command->name);
 }
 
-static int read_line(struct restore *r, char *text)
+static int take_line(struct restore *r, char *text)
 {
 	char *word[LINE_WORDS];
 	struct words words = { .word = word };
@@ -408,7 +408,7 @@ static int read_line(struct restore *r, char *text)
 	status = take_globals(&r->line, &words);
 	/* Messages name the file that is read. */
 	r->line.file = r->tool->file;
-	return status || !words.count ? status : run_line(r, &words);
+	return status || !words.count ? status : follow_line(r, &words);
 }
 
 static int read_file(struct restore *r, FILE *file)
@@ -423,7 +423,7 @@ static int read_file(struct restore *r, FILE *file)
 		/* The options of a line go with it. */
 		r->line = *r->tool;
 		r->line.line = ++number;
-		status = is_text(text, len) ? read_line(r, text) :
+		status = is_text(text, len) ? take_line(r, text) :
 			 fail(&r->line, STATUS_USAGE, "a NUL byte in the line");
 	}
 	free(text);

@@ -50,9 +50,9 @@ static int print_test(const struct tool *tool, const struct nl_set *set,
 	return test->found ? STATUS_OK : STATUS_NO;
 }
 
-static int print_count(const struct tool *tool, const struct nl_set *set,
-		       const char *asked, const struct packed *entries,
-		       const struct nl_test *test)
+static int print_copies(const struct tool *tool, const struct nl_set *set,
+			const char *asked, const struct packed *entries,
+			const struct nl_test *test)
 {
 	char text[ADDRESS_TEXT_SIZE];
 	struct json_object *object;
@@ -72,10 +72,10 @@ static int print_count(const struct tool *tool, const struct nl_set *set,
 }
 
 /* NAME ENTRY: ask about one entry; with @nomatch, whether it is excepted. */
-static int ask(struct tool *tool, const struct nl_set *set, char **word, bool nomatch,
-	       int (*print)(const struct tool *tool, const struct nl_set *set,
-			    const char *asked, const struct packed *entries,
-			    const struct nl_test *test))
+static int test_one(struct tool *tool, const struct nl_set *set, char **word, bool nomatch,
+		    int (*print)(const struct tool *tool, const struct nl_set *set,
+				 const char *asked, const struct packed *entries,
+				 const struct nl_test *test))
 {
 	struct packed entries = { 0 };
 	struct nl_test test = { 0 };
@@ -113,7 +113,7 @@ int run_test(struct tool *tool, struct words *words)
 		status = find_set(tool, words->word[0], &set);
 	if (!status)
 		status = options_check(tool, &options, &set);
-	return status ? status : ask(tool, &set, words->word + 1,
+	return status ? status : test_one(tool, &set, words->word + 1,
 			       options.of[OPTION_NOMATCH].given, print_test);
 }
 
@@ -131,5 +131,5 @@ int run_count(struct tool *tool, struct words *words)
 		return fail(tool, STATUS_REFUSED,
 			    "the set %s is exact: an entry is there once, or not; see ipcuckoo test",
 			    set.name);
-	return ask(tool, &set, words->word + 1, false, print_count);
+	return test_one(tool, &set, words->word + 1, false, print_copies);
 }

@@ -30,7 +30,7 @@ static void json_name(struct listing *listing)
 	json_object_put(name);
 }
 
-static void add_items(struct json_object *header, const struct nl_set *set)
+static void json_items(struct json_object *header, const struct nl_set *set)
 {
 	struct header_item items[HEADER_ITEMS];
 	size_t count = header_items(set, items), i;
@@ -51,7 +51,7 @@ static void add_items(struct json_object *header, const struct nl_set *set)
 	}
 }
 
-static void add_filter(struct json_object *header, const struct nl_set *set)
+static void json_filter(struct json_object *header, const struct nl_set *set)
 {
 	json_add_bool(header, "multi", is_multi(set));
 	json_add_ratio(header, "bitsperentry", bits_per_entry(set));
@@ -60,7 +60,7 @@ static void add_filter(struct json_object *header, const struct nl_set *set)
 }
 
 /* Only what is wrong, or not there yet. */
-static void add_inactive(struct json_object *header, const struct listing *listing)
+static void json_inactive(struct json_object *header, const struct listing *listing)
 {
 	struct json_object *array = NULL;
 	const struct nl_attachment *at;
@@ -80,15 +80,15 @@ static void json_header(struct listing *listing)
 	struct json_object *header = json_object_new_object(), *name;
 	const struct nl_set *set = listing->set;
 
-	add_items(header, set);
+	json_items(header, set);
 	json_add_uint(header, "memsize", set->memory);
 	json_add_uint(header, "references", set->attachments);
 	json_add_uint(header, "numentries", set->entries);
 	if (listing->tool->json)
 		json_add_ratio(header, "loadfactor", load_factor(set));
 	if (is_approximate(set))
-		add_filter(header, set);
-	add_inactive(header, listing);
+		json_filter(header, set);
+	json_inactive(header, listing);
 	name = json_object_new_string(set->name);
 	json_next(listing);
 	printf("{\"name\":%s,\"type\":\"%s\",\"revision\":%u,\"header\":%s",
@@ -99,7 +99,7 @@ static void json_header(struct listing *listing)
 }
 
 /* What is kept for a member, behind its address. */
-static void print_value(const struct listing *listing)
+static void json_value(const struct listing *listing)
 {
 	struct header_item items[HEADER_ITEMS];
 	size_t count = value_items(listing, items), i, len;
@@ -134,7 +134,7 @@ static int json_member(enum entry_kind kind, const uint8_t *entry, void *data)
 	end = member_text(listing, kind, entry, end);
 	*end++ = '"';
 	fwrite_unlocked(text, 1, end - text, stdout);
-	print_value(listing);
+	json_value(listing);
 	putc_unlocked('}', stdout);
 	return 0;
 }

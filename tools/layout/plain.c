@@ -6,7 +6,7 @@
 #include "set/filter.h"
 
 /* What only our sets have comes behind what ipset's have. */
-static void print_filter(const struct nl_set *set)
+static void plain_filter(const struct nl_set *set)
 {
 	char now[SHARE_TEXT_SIZE], full[SHARE_TEXT_SIZE];
 
@@ -17,7 +17,7 @@ static void print_filter(const struct nl_set *set)
 }
 
 /* Only what is wrong, or not there yet: a line for each. */
-static void print_inactive(const struct listing *listing)
+static void plain_inactive(const struct listing *listing)
 {
 	char text[ATTACHMENT_TEXT_SIZE], state[STATE_TEXT_SIZE];
 	const struct nl_attachment *at;
@@ -28,7 +28,7 @@ static void print_inactive(const struct listing *listing)
 		       state_text(at, state));
 }
 
-static void print_items(const struct nl_set *set)
+static void plain_items(const struct nl_set *set)
 {
 	struct header_item items[HEADER_ITEMS];
 	size_t count = header_items(set, items), i;
@@ -52,18 +52,18 @@ static void plain_header(struct listing *listing)
 		fputc('\n', stdout);
 	printf("Name: %s\nType: %s\nRevision: %u\nHeader:", set->name,
 	       meaning_word(type_words, set->type), type_revision(set->type));
-	print_items(set);
+	plain_items(set);
 	printf("Size in memory: %llu\nReferences: %u\nNumber of entries: %u\n",
 	       (unsigned long long)set->memory, set->attachments, set->entries);
 	if (listing->verbose || is_approximate(set))
 		printf("Load factor: %.2f\n", load_factor(set));
 	if (is_approximate(set))
-		print_filter(set);
-	print_inactive(listing);
+		plain_filter(set);
+	plain_inactive(listing);
 }
 
 /* What is kept for a member, and the end of its line. */
-static void print_value(const struct listing *listing)
+static void plain_value(const struct listing *listing)
 {
 	struct header_item items[HEADER_ITEMS];
 	size_t count = value_items(listing, items), i;
@@ -80,7 +80,7 @@ static int plain_member(enum entry_kind kind, const uint8_t *entry, void *data)
 
 	end = member_text(data, kind, entry, text);
 	fwrite_unlocked(text, 1, end - text, stdout);
-	print_value(data);
+	plain_value(data);
 	return 0;
 }
 
@@ -115,7 +115,7 @@ static void save_header(struct listing *listing)
 
 	printf("create %s%s %s", save_dashes(listing), set->name,
 	       meaning_word(type_words, set->type));
-	print_items(set);
+	plain_items(set);
 }
 
 static int save_member(enum entry_kind kind, const uint8_t *entry, void *data)
@@ -129,7 +129,7 @@ static int save_member(enum entry_kind kind, const uint8_t *entry, void *data)
 	*end++ = ' ';
 	end = member_text(listing, kind, entry, end);
 	fwrite_unlocked(text, 1, end - text, stdout);
-	print_value(listing);
+	plain_value(listing);
 	return 0;
 }
 

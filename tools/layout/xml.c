@@ -3,7 +3,7 @@
 #include "layout/show.h"
 #include "set/attachment.h"
 
-static void print_text(const char *text)
+static void xml_text(const char *text)
 {
 	for (; *text; text++) {
 		switch (*text) {
@@ -19,7 +19,7 @@ static void print_text(const char *text)
 	}
 }
 
-static void print_items(const struct header_item *items, size_t count)
+static void xml_items(const struct header_item *items, size_t count)
 {
 	size_t i;
 
@@ -29,7 +29,7 @@ static void print_items(const struct header_item *items, size_t count)
 			continue;
 		}
 		printf("<%s>", items[i].word);
-		print_text(items[i].text);
+		xml_text(items[i].text);
 		printf("</%s>", items[i].word);
 	}
 }
@@ -43,12 +43,12 @@ static void xml_begin(struct listing *listing)
 static void xml_name(struct listing *listing)
 {
 	fputs("<ipset name=\"", stdout);
-	print_text(listing->set->name);
+	xml_text(listing->set->name);
 	puts("\"/>");
 }
 
 /* Only what is wrong, or not there yet. */
-static void print_inactive(const struct listing *listing)
+static void xml_inactive(const struct listing *listing)
 {
 	char text[ATTACHMENT_TEXT_SIZE], state[STATE_TEXT_SIZE];
 	const struct nl_attachment *at;
@@ -56,9 +56,9 @@ static void print_inactive(const struct listing *listing)
 
 	while ((at = next_inactive(listing, &from))) {
 		fputs("<inactive>", stdout);
-		print_text(attachment_text(at, text));
+		xml_text(attachment_text(at, text));
 		fputs(": ", stdout);
-		print_text(state_text(at, state));
+		xml_text(state_text(at, state));
 		puts("</inactive>");
 	}
 }
@@ -70,13 +70,13 @@ static void xml_header(struct listing *listing)
 	size_t count = header_items(set, items);
 
 	fputs("<ipset name=\"", stdout);
-	print_text(set->name);
+	xml_text(set->name);
 	printf("\">\n<type>%s</type>\n<revision>%u</revision>\n<header>",
 	       meaning_word(type_words, set->type), type_revision(set->type));
-	print_items(items, count);
+	xml_items(items, count);
 	printf("\n<memsize>%llu</memsize>\n<references>%u</references>\n<numentries>%u</numentries>\n",
 	       (unsigned long long)set->memory, set->attachments, set->entries);
-	print_inactive(listing);
+	xml_inactive(listing);
 	puts("</header>");
 }
 
@@ -91,7 +91,7 @@ static int xml_member(enum entry_kind kind, const uint8_t *entry, void *data)
 	end = stpcpy(end, "</elem>");
 	fwrite_unlocked(text, 1, end - text, stdout);
 	count = value_items(data, items);
-	print_items(items, count);
+	xml_items(items, count);
 	fputs_unlocked("</member>\n", stdout);
 	return 0;
 }

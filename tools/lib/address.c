@@ -25,7 +25,7 @@ refuse(char why[ADDRESS_WHY_SIZE], const char *format, ...)
 }
 
 /* A character as a message may show it. */
-static const char *show(unsigned char c, char buffer[8])
+static const char *show_char(unsigned char c, char buffer[8])
 {
 	if (c > ' ' && c < 0x7f)
 		snprintf(buffer, 8, "'%c'", c);
@@ -149,7 +149,7 @@ static int parse_octet(const char **text, const char *end, int n,
 	}
 	if (p < end && *p != '.')
 		return refuse(why, "octet %d has %s where a digit belongs", n,
-			      show(*p, c));
+			      show_char(*p, c));
 	if (p == start)
 		return refuse(why, "octet %d is empty", n);
 	if (*start == '0' && p - start > 1)
@@ -231,7 +231,7 @@ static int parse_group(const char **text, const char *end,
 	}
 	if (p < end && *p != ':')
 		return refuse(why, "group %d has %s where a hex digit belongs",
-			      groups->count + 1, show(*p, c));
+			      groups->count + 1, show_char(*p, c));
 	groups->value[groups->count++] = value;
 	*text = p;
 	return 0;

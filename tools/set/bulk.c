@@ -178,7 +178,7 @@ static int fail_not_added(const struct bulk *bulk, const char *text)
 }
 
 /* Say how full a filter is that takes no more. */
-static int fail_full(const struct bulk *bulk, const char *text)
+static int fail_filter_full(const struct bulk *bulk, const char *text)
 {
 	const struct tool *tool = bulk->tool;
 	struct nl_set set;
@@ -199,7 +199,7 @@ static int fail_full(const struct bulk *bulk, const char *text)
 }
 
 /* Say which entry the kernel refused, as far as it is known. */
-static int fail_change(const struct bulk *bulk, bool add)
+static int fail_refused(const struct bulk *bulk, bool add)
 {
 	const struct nl_error *error = nl_error(bulk->tool->nl);
 	char text[ADDRESS_TEXT_SIZE];
@@ -222,7 +222,7 @@ static int fail_change(const struct bulk *bulk, bool add)
 			    "Hash is full, cannot add more elements (%s, set %s; ipcuckoo change %s maxelem N raises its limit)",
 			    known ? text : "all of them", bulk->set, bulk->set);
 	if (error->code == -ENOSPC)
-		return fail_full(bulk, known ? text : "All of the elements");
+		return fail_filter_full(bulk, known ? text : "All of the elements");
 	if (!known)
 		return fail_kernel(bulk->tool, bulk->set,
 				   "cannot change the set %s", bulk->set);
@@ -355,7 +355,7 @@ int bulk_load(struct bulk *bulk)
 		if (!err)
 			return STATUS_OK;
 		if (err != -ESTALE)
-			return fail_change(bulk, true);
+			return fail_refused(bulk, true);
 	}
 	return fail_stale(bulk,
 			  "try again, or let --override undo what they change");
@@ -402,7 +402,7 @@ static int add(struct bulk *bulk)
 	    valued_add_packed(&bulk->valued, bulk->entries, bulk->value))
 		return fail_memory(tool);
 	if (is_one_message(bulk))
-		return add_message(bulk) ? fail_change(bulk, true) : STATUS_OK;
+		return add_message(bulk) ? fail_refused(bulk, true) : STATUS_OK;
 	for (bulk->restarts = 0; bulk->restarts < ATTEMPTS; bulk->restarts++) {
 		err = try_add(bulk);
 		if (!err)
@@ -413,7 +413,7 @@ static int add(struct bulk *bulk)
 				    bulk->change.unchanged,
 				    packed_count(bulk->entries), bulk->set);
 		if (err != -ESTALE)
-			return fail_change(bulk, true);
+			return fail_refused(bulk, true);
 	}
 	return fail_stale(bulk, "try again");
 }
@@ -474,14 +474,14 @@ int bulk_del(struct bulk *bulk)
 		err = nl_entry_del(tool->nl, bulk->set, bulk->entries,
 				   tool->exist ? IPCUCKOO_F_EXIST : 0,
 				   &bulk->change);
-		return err ? fail_change(bulk, false) : STATUS_OK;
+		return err ? fail_refused(bulk, false) : STATUS_OK;
 	}
 	for (bulk->restarts = 0; bulk->restarts < ATTEMPTS; bulk->restarts++) {
 		err = try_del(bulk);
 		if (!err)
 			return STATUS_OK;
 		if (err != -ESTALE)
-			return fail_change(bulk, false);
+			return fail_refused(bulk, false);
 	}
 	return fail_stale(bulk, "try again");
 }

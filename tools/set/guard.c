@@ -45,7 +45,7 @@ static bool parse_session(const char *text, struct session *session)
 	return true;
 }
 
-static size_t read_file(pid_t pid, const char *name, char *data, size_t size)
+static size_t read_proc(pid_t pid, const char *name, char *data, size_t size)
 {
 	char path[64];
 	size_t len;
@@ -63,7 +63,7 @@ static size_t read_file(pid_t pid, const char *name, char *data, size_t size)
 
 static bool session_of(pid_t pid, char *data, struct session *session)
 {
-	size_t len = read_file(pid, "environ", data, ENVIRON_SIZE), at;
+	size_t len = read_proc(pid, "environ", data, ENVIRON_SIZE), at;
 
 	for (at = 0; at < len; at += strlen(data + at) + 1)
 		if (!strncmp(data + at, SSH_VARIABLE, strlen(SSH_VARIABLE)))
@@ -78,7 +78,7 @@ static pid_t parent_of(pid_t pid, char *data)
 	const char *name_end;
 	int parent = 0;
 
-	if (!read_file(pid, "stat", data, ENVIRON_SIZE))
+	if (!read_proc(pid, "stat", data, ENVIRON_SIZE))
 		return 0;
 	name_end = strrchr(data, ')');
 	if (!name_end || sscanf(name_end + 1, " %*c %d", &parent) != 1)

@@ -540,7 +540,7 @@ static int check_entries(struct transaction *t)
 
 /* Doing it */
 
-static int put_plain(struct transaction *t, const struct work *work)
+static int fill_plain(struct transaction *t, const struct work *work)
 {
 	struct nl_cursor cursor = { 0 };
 	struct nl_change change;
@@ -552,7 +552,7 @@ static int put_plain(struct transaction *t, const struct work *work)
 	return more;
 }
 
-static int put_valued(struct transaction *t, const struct work *work)
+static int fill_valued(struct transaction *t, const struct work *work)
 {
 	struct nl_valued valued = { .entries = &work->valued, .options = work->told };
 	struct nl_change change;
@@ -587,7 +587,7 @@ static int fill_shadow(struct transaction *t, struct work *work)
 		err = take_out(t, work);
 	if (err)
 		return err;
-	return work->told ? put_valued(t, work) : put_plain(t, work);
+	return work->told ? fill_valued(t, work) : fill_plain(t, work);
 }
 
 #define STAYS_SIZE	160
