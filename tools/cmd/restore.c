@@ -54,7 +54,7 @@ struct restore {
 };
 
 static struct binding *bind_name(struct restore *r, const char *name,
-			    struct work *work)
+				 struct work *work)
 {
 	struct binding *all;
 	size_t i;

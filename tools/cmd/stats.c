@@ -170,7 +170,7 @@ static void print_json_stats(const struct stats *stats)
 
 	for (i = 0; i < stats->attachment_count; i++)
 		json_object_array_add(attachments,
-				json_attachment(&stats->attachments[i]));
+				      json_attachment(&stats->attachments[i]));
 	for (i = 0; i < stats->set_count; i++)
 		json_object_array_add(sets, json_set(&stats->sets[i]));
 	json_add_string(object, "version", stats->info.version);

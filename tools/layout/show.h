@@ -111,8 +111,8 @@ char *member_text(const struct listing *listing, enum entry_kind kind,
 
 /* Visit the members in order. Return: 0, or what a visit returned that ended it. */
 int walk_members(struct listing *listing, const struct packed *entries,
-		  int (*visit)(enum entry_kind kind, const uint8_t *entry,
-			       void *listing));
+		 int (*visit)(enum entry_kind kind, const uint8_t *entry,
+			      void *listing));
 
 /* What is kept for the member: the items that are to be shown of it. */
 size_t value_items(const struct listing *listing,

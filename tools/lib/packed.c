@@ -115,7 +115,7 @@ static int add_block(struct packed *entries, const struct u128 *first,
  * Return: 0 or -ENOMEM.
  */
 int packed_add_range(struct packed *entries,
-		      const struct address_range *range, bool hosts_only)
+		     const struct address_range *range, bool hosts_only)
 {
 	unsigned int bits = range->family == IPCUCKOO_FAMILY_INET ? 32 : 128;
 	struct address_range rest = *range;
@@ -420,9 +420,9 @@ char *entry_format(char *to, enum entry_kind kind, const uint8_t *entry)
  * Return: 0, or what @visit returned.
  */
 int packed_walk(const struct packed *entries,
-		 int (*visit)(enum entry_kind kind, const uint8_t *entry,
-			      void *data),
-		 void *data)
+		int (*visit)(enum entry_kind kind, const uint8_t *entry,
+			     void *data),
+		void *data)
 {
 	enum entry_kind host_kind, kind;
 	const uint8_t *entry;

@@ -46,7 +46,7 @@ void packed_free(struct packed *entries);
 size_t packed_count(const struct packed *entries);
 
 int packed_add_range(struct packed *entries,
-		      const struct address_range *range, bool hosts_only);
+		     const struct address_range *range, bool hosts_only);
 
 void packed_sort(struct packed *entries);
 size_t packed_dedup(struct packed *entries);
@@ -54,9 +54,9 @@ size_t packed_covered(const struct packed *entries);
 
 char *entry_format(char *to, enum entry_kind kind, const uint8_t *entry);
 int packed_walk(const struct packed *entries,
-		 int (*visit)(enum entry_kind kind, const uint8_t *entry,
-			      void *data),
-		 void *data);
+		int (*visit)(enum entry_kind kind, const uint8_t *entry,
+			     void *data),
+		void *data);
 
 static inline const uint8_t *entry_at(const struct packed *entries,
 				      struct entry_ref ref)

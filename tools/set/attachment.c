@@ -71,7 +71,8 @@ const char *attachment_text(const struct nl_attachment *attachment,
 		 attachment->priority,
 		 is_ingress(attachment) ? " ingress" : "",
 		 attachment->dev[0] ? " dev " : "", attachment->dev,
-		 attachment->flags & IPCUCKOO_F_LOOPBACK ? " loopback" : "", log_text(attachment, log));
+		 attachment->flags & IPCUCKOO_F_LOOPBACK ? " loopback" : "",
+		 log_text(attachment, log));
 	return text;
 }
 
