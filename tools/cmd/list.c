@@ -22,10 +22,9 @@ static int find_alien(enum entry_kind kind, const uint8_t *entry, void *data)
 {
 	static const uint8_t zero[16];
 	const struct listing *listing = data;
-	bool net = kind == ENTRY_NET4 || kind == ENTRY_NET6;
 	size_t size = entry_size[kind];
 
-	if (net)
+	if (is_net(kind))
 		return !entry[size - 1];
 	return listing->set->type == IPCUCKOO_TYPE_HASH_IP &&
 	       !memcmp(entry, zero, size);

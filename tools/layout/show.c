@@ -173,13 +173,12 @@ int walk_members(struct listing *listing, const struct packed *entries,
 static char *resolve(enum entry_kind kind, const uint8_t *entry,
 		     char text[MEMBER_TEXT_SIZE])
 {
-	bool net = kind == ENTRY_NET4 || kind == ENTRY_NET6;
 	struct sockaddr_in6 six = { .sin6_family = AF_INET6 };
 	struct sockaddr_in four = { .sin_family = AF_INET };
 	char name[NI_MAXHOST], *end;
 	int err;
 
-	if (kind == ENTRY_HOST4 || kind == ENTRY_NET4) {
+	if (!is_v6(kind)) {
 		memcpy(&four.sin_addr, entry, 4);
 		err = getnameinfo((void *)&four, sizeof(four), name,
 				  sizeof(name), NULL, 0, NI_NAMEREQD);
@@ -191,7 +190,7 @@ static char *resolve(enum entry_kind kind, const uint8_t *entry,
 	if (err)
 		return NULL;
 	end = text + sprintf(text, strchr(name, '-') ? "[%s]" : "%s", name);
-	return net ? end + sprintf(end, "/%u", entry[entry_size[kind] - 1]) : end;
+	return is_net(kind) ? end + sprintf(end, "/%u", entry[entry_size[kind] - 1]) : end;
 }
 
 char *member_text(const struct listing *listing, enum entry_kind kind,

@@ -21,11 +21,6 @@ const uint8_t entry_size[ENTRY_KINDS] = {
 	[ENTRY_NET6]	= IPCUCKOO_NET6_SIZE,
 };
 
-static bool is_net(enum entry_kind kind)
-{
-	return kind == ENTRY_NET4 || kind == ENTRY_NET6;
-}
-
 /**
  * packed_grow - make room
  * @entries:	the entries
@@ -391,17 +386,10 @@ char *entry_format(char *to, enum entry_kind kind, const uint8_t *entry)
 {
 	unsigned int prefix_len;
 
-	if (kind == ENTRY_HOST4)
-		return address_format4(to, entry);
-	if (kind == ENTRY_HOST6)
-		return address_format6(to, entry);
-	if (kind == ENTRY_NET4) {
-		to = address_format4(to, entry);
-		prefix_len = entry[4];
-	} else {
-		to = address_format6(to, entry);
-		prefix_len = entry[16];
-	}
+	to = is_v6(kind) ? address_format6(to, entry) : address_format4(to, entry);
+	if (!is_net(kind))
+		return to;
+	prefix_len = entry[entry_size[kind] - 1];
 	*to++ = '/';
 	if (prefix_len >= 100)
 		*to++ = '0' + prefix_len / 100;
@@ -409,6 +397,44 @@ char *entry_format(char *to, enum entry_kind kind, const uint8_t *entry)
 		*to++ = '0' + prefix_len / 10 % 10;
 	*to++ = '0' + prefix_len % 10;
 	return to;
+}
+
+const char *entry_text(const struct packed *entries, struct entry_ref ref,
+		       char text[ADDRESS_TEXT_SIZE])
+{
+	*entry_format(text, ref.kind, entry_at(entries, ref)) = '\0';
+	return text;
+}
+
+const char *match_text(const struct packed *entries, struct entry_ref ref,
+		       uint8_t prefix_len, char text[ADDRESS_TEXT_SIZE])
+{
+	bool v4 = !is_v6(ref.kind);
+	unsigned int bytes = v4 ? 4 : 16, i;
+	uint8_t net[IPCUCKOO_NET6_SIZE];
+	enum entry_kind kind;
+
+	memcpy(net, entry_at(entries, ref), bytes);
+	if (prefix_len >= bytes * 8) {
+		kind = v4 ? ENTRY_HOST4 : ENTRY_HOST6;
+	} else {
+		kind = v4 ? ENTRY_NET4 : ENTRY_NET6;
+		net[prefix_len / 8] &= ~(0xff >> prefix_len % 8);
+		for (i = prefix_len / 8 + 1; i < bytes; i++)
+			net[i] = 0;
+		net[bytes] = prefix_len;
+	}
+	*entry_format(text, kind, net) = '\0';
+	return text;
+}
+
+struct entry_ref first_entry(const struct packed *entries)
+{
+	struct entry_ref ref = { 0, 0 };
+
+	while (ref.kind < ENTRY_NET6 && !entries->kind[ref.kind].count)
+		ref.kind++;
+	return ref;
 }
 
 /**

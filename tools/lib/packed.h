@@ -53,10 +53,29 @@ size_t packed_dedup(struct packed *entries);
 size_t packed_covered(const struct packed *entries);
 
 char *entry_format(char *to, enum entry_kind kind, const uint8_t *entry);
+/* The text of an entry, and of the prefix of this length around it. */
+const char *entry_text(const struct packed *entries, struct entry_ref ref,
+		       char text[ADDRESS_TEXT_SIZE]);
+const char *match_text(const struct packed *entries, struct entry_ref ref,
+		       uint8_t prefix_len, char text[ADDRESS_TEXT_SIZE]);
+
+/* The first entry there is. */
+struct entry_ref first_entry(const struct packed *entries);
+
 int packed_walk(const struct packed *entries,
 		int (*visit)(enum entry_kind kind, const uint8_t *entry,
 			     void *data),
 		void *data);
+
+static inline bool is_net(enum entry_kind kind)
+{
+	return kind == ENTRY_NET4 || kind == ENTRY_NET6;
+}
+
+static inline bool is_v6(enum entry_kind kind)
+{
+	return kind == ENTRY_HOST6 || kind == ENTRY_NET6;
+}
 
 static inline const uint8_t *entry_at(const struct packed *entries,
 				      struct entry_ref ref)

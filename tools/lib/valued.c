@@ -74,27 +74,17 @@ void valued_free(struct valued *entries)
 	memset(entries, 0, sizeof(*entries));
 }
 
-static bool is_v6(const struct valued_entry *entry)
-{
-	return entry->kind == ENTRY_HOST6 || entry->kind == ENTRY_NET6;
-}
-
-static bool is_net(const struct valued_entry *entry)
-{
-	return entry->kind == ENTRY_NET4 || entry->kind == ENTRY_NET6;
-}
-
 /* A prefix comes before its first host, as packed_walk() has it. */
 static int compare(const struct valued_entry *a, const struct valued_entry *b)
 {
-	size_t size = is_v6(a) ? IPCUCKOO_HOST6_SIZE : IPCUCKOO_HOST4_SIZE;
-	int order = is_v6(a) - is_v6(b);
+	size_t size = is_v6(a->kind) ? IPCUCKOO_HOST6_SIZE : IPCUCKOO_HOST4_SIZE;
+	int order = is_v6(a->kind) - is_v6(b->kind);
 
 	if (!order)
 		order = memcmp(a->entry, b->entry, size);
 	if (!order)
-		order = is_net(b) - is_net(a);
-	if (!order && is_net(a))
+		order = is_net(b->kind) - is_net(a->kind);
+	if (!order && is_net(a->kind))
 		order = a->entry[size] - b->entry[size];
 	return order;
 }

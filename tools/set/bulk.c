@@ -14,44 +14,6 @@
 
 #define ATTEMPTS	5
 
-const char *entry_text(const struct packed *entries, struct entry_ref ref,
-		       char text[ADDRESS_TEXT_SIZE])
-{
-	*entry_format(text, ref.kind, entry_at(entries, ref)) = '\0';
-	return text;
-}
-
-const char *match_text(const struct packed *entries, struct entry_ref ref,
-		       uint8_t prefix_len, char text[ADDRESS_TEXT_SIZE])
-{
-	bool v4 = ref.kind == ENTRY_HOST4 || ref.kind == ENTRY_NET4;
-	unsigned int bytes = v4 ? 4 : 16, i;
-	uint8_t net[IPCUCKOO_NET6_SIZE];
-	enum entry_kind kind;
-
-	memcpy(net, entry_at(entries, ref), bytes);
-	if (prefix_len >= bytes * 8) {
-		kind = v4 ? ENTRY_HOST4 : ENTRY_HOST6;
-	} else {
-		kind = v4 ? ENTRY_NET4 : ENTRY_NET6;
-		net[prefix_len / 8] &= ~(0xff >> prefix_len % 8);
-		for (i = prefix_len / 8 + 1; i < bytes; i++)
-			net[i] = 0;
-		net[bytes] = prefix_len;
-	}
-	*entry_format(text, kind, net) = '\0';
-	return text;
-}
-
-struct entry_ref first_entry(const struct packed *entries)
-{
-	struct entry_ref ref = { 0, 0 };
-
-	while (ref.kind < ENTRY_NET6 && !entries->kind[ref.kind].count)
-		ref.kind++;
-	return ref;
-}
-
 int bulk_read_entry(const struct tool *tool, struct feed *feed, const char *word,
 		    char why[ADDRESS_WHY_SIZE])
 {

@@ -66,13 +66,4 @@ int bulk_fail_entry(const struct tool *tool, const struct nl_set *set,
  */
 uint64_t bulk_expand_limit(const struct nl_set *set, bool expand);
 
-/* The text of an entry, and of the prefix of this length around it. */
-const char *entry_text(const struct packed *entries, struct entry_ref ref,
-		       char text[ADDRESS_TEXT_SIZE]);
-const char *match_text(const struct packed *entries, struct entry_ref ref,
-		       uint8_t prefix_len, char text[ADDRESS_TEXT_SIZE]);
-
-/* The first entry there is. */
-struct entry_ref first_entry(const struct packed *entries);
-
 #endif /* IPCUCKOO_TOOL_BULK_H */
