@@ -4,7 +4,8 @@
 
 #include "cli/host.h"
 
-bool host_looks_like_name(const char *word)
+/* It has a letter, and nothing that belongs to addresses only. */
+static bool looks_like_name(const char *word)
 {
 	const char *c;
 	bool letter = false;
@@ -20,7 +21,7 @@ bool host_looks_like_name(const char *word)
 
 bool host_looks_like_keyword(const char *word)
 {
-	return host_looks_like_name(word) && !strchr(word, '.') &&
+	return looks_like_name(word) && !strchr(word, '.') &&
 	       !isdigit((unsigned char)*word);
 }
 
@@ -77,7 +78,7 @@ static bool find_address(const struct tool *tool, const char *part, uint8_t fami
 	struct address_range range;
 	char why[ADDRESS_WHY_SIZE];
 
-	if (host_looks_like_name(part))
+	if (looks_like_name(part))
 		return find_host(tool, part, family, address);
 	if (strlen(part) >= INET6_ADDRSTRLEN ||
 	    address_parse(part, strlen(part), &range, why) ||
@@ -114,6 +115,6 @@ bool host_resolve(const struct tool *tool, const char *word, uint8_t family,
 	if (resolve_parts(tool, word, family, text))
 		return true;
 	/* ipset would have it in brackets. */
-	return strchr(word, '-') && host_looks_like_name(word) &&
+	return strchr(word, '-') && looks_like_name(word) &&
 	       find_host(tool, word, family, text);
 }

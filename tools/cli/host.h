@@ -13,11 +13,8 @@
 /* Two addresses and a dash between them, or a slash and a number behind. */
 #define HOST_TEXT_SIZE	(2 * INET6_ADDRSTRLEN + 16)
 
-/* It has a letter, and nothing that belongs to addresses only. */
-bool host_looks_like_name(const char *word);
-
-/* Likewise, but neither a digit in front nor a dot: behind an entry such a word is
- * a keyword that is misspelt, and others are entries.
+/* It looks like the name of a host without a dot and a digit in front: behind an
+ * entry such a word is a keyword that is misspelt, and others are entries.
  */
 bool host_looks_like_keyword(const char *word);
 

@@ -444,6 +444,42 @@ int address_parse(const char *text, size_t len, struct address_range *range,
 	return err;
 }
 
+static unsigned int trailing_zeros(struct u128 a)
+{
+	if (a.lo)
+		return __builtin_ctzll(a.lo);
+	return a.hi ? 64 + __builtin_ctzll(a.hi) : 128;
+}
+
+/* Of the number plus one, which may be 2^128. */
+static unsigned int log2_next(struct u128 a)
+{
+	a.lo++;
+	a.hi += !a.lo;
+	if (a.hi)
+		return 127 - __builtin_clzll(a.hi);
+	return a.lo ? 63 - __builtin_clzll(a.lo) : 128;
+}
+
+unsigned int address_block(const struct address_range *range)
+{
+	unsigned int aligned = trailing_zeros(range->first);
+	unsigned int fits = log2_next(subtract(range->last, range->first));
+	unsigned int bits = width(range->family);
+
+	if (aligned > bits)
+		aligned = bits;
+	return bits - (aligned < fits ? aligned : fits);
+}
+
+static bool is_prefix(const struct address_range *range)
+{
+	unsigned int free = width(range->family) - address_block(range);
+	struct u128 size = subtract(range->last, range->first);
+
+	return !u128_compare(size, host_bits(free));
+}
+
 static bool is_mapped(struct u128 address)
 {
 	return !address.hi && address.lo >> 32 == MAPPED_PREFIX;
@@ -482,7 +518,7 @@ int address_fit(struct address_range *range, uint8_t family,
 	    u128_compare(range->first, mapped_last) > 0)
 		return 0;
 	if (!is_mapped(range->first) || !is_mapped(range->last)) {
-		if (address_is_prefix(range))
+		if (is_prefix(range))
 			return 0;
 		return refuse(why,
 			      "the range overlaps ::ffff:0:0/96, which means IPv4");
@@ -498,42 +534,6 @@ int address_fit(struct address_range *range, uint8_t family,
 	range->first.lo &= UINT32_MAX;
 	range->last.lo &= UINT32_MAX;
 	return 0;
-}
-
-static unsigned int trailing_zeros(struct u128 a)
-{
-	if (a.lo)
-		return __builtin_ctzll(a.lo);
-	return a.hi ? 64 + __builtin_ctzll(a.hi) : 128;
-}
-
-/* Of the number plus one, which may be 2^128. */
-static unsigned int log2_next(struct u128 a)
-{
-	a.lo++;
-	a.hi += !a.lo;
-	if (a.hi)
-		return 127 - __builtin_clzll(a.hi);
-	return a.lo ? 63 - __builtin_clzll(a.lo) : 128;
-}
-
-unsigned int address_block(const struct address_range *range)
-{
-	unsigned int aligned = trailing_zeros(range->first);
-	unsigned int fits = log2_next(subtract(range->last, range->first));
-	unsigned int bits = width(range->family);
-
-	if (aligned > bits)
-		aligned = bits;
-	return bits - (aligned < fits ? aligned : fits);
-}
-
-bool address_is_prefix(const struct address_range *range)
-{
-	unsigned int free = width(range->family) - address_block(range);
-	struct u128 size = subtract(range->last, range->first);
-
-	return !u128_compare(size, host_bits(free));
 }
 
 bool address_is_host(const struct address_range *range)

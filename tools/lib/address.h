@@ -48,7 +48,6 @@ int address_fit(struct address_range *range, uint8_t family,
 
 /* Prefix length of the largest prefix that begins a range and fits in it. */
 unsigned int address_block(const struct address_range *range);
-bool address_is_prefix(const struct address_range *range);
 bool address_is_host(const struct address_range *range);
 
 /* How many addresses a range holds; UINT64_MAX if that many or more. */
