@@ -12,6 +12,8 @@ enum {
 
 #define COMMAND_ALIASES	3
 
+typedef int command_fn(struct tool *tool, struct words *words);
+
 /**
  * struct command - a verb
  * @name:	the verb
@@ -24,7 +26,7 @@ enum {
  */
 struct command {
 	const char *name;
-	int (*run)(struct tool *tool, struct words *words);
+	command_fn *run;
 	int flags;
 	const char *aliases[COMMAND_ALIASES];
 	const char *usage;
