@@ -289,8 +289,19 @@ static int try_load(struct bulk *bulk)
 	return err ? err : commit_shadow(bulk, shadow);
 }
 
-static int fail_stale(const struct bulk *bulk, const char *advice)
+/* Try, and again if others changed the set meanwhile. What is tried returns 0, a
+ * negative errno, or a status after a message.
+ */
+static int try_often(struct bulk *bulk, int (*try)(struct bulk *bulk), bool add,
+		     const char *advice)
 {
+	int err;
+
+	for (bulk->restarts = 0; bulk->restarts < ATTEMPTS; bulk->restarts++) {
+		err = try(bulk);
+		if (err != -ESTALE)
+			return err < 0 ? fail_refused(bulk, add) : err;
+	}
 	return fail(bulk->tool, STATUS_REFUSED,
 		    "others kept changing the set %s, %d times in a row; nothing was changed (%s)",
 		    bulk->set, ATTEMPTS, advice);
@@ -312,31 +323,29 @@ int bulk_load(struct bulk *bulk)
 	err = guard_entries(bulk->tool, bulk->set, &change);
 	if (err)
 		return err;
-	for (bulk->restarts = 0; bulk->restarts < ATTEMPTS; bulk->restarts++) {
-		err = try_load(bulk);
-		if (!err)
-			return STATUS_OK;
-		if (err != -ESTALE)
-			return fail_refused(bulk, true);
-	}
-	return fail_stale(bulk,
-			  "try again, or let --override undo what they change");
+	return try_often(bulk, try_load, true,
+			 "try again, or let --override undo what they change");
 }
 
-/* Without -exist not one of the entries may be there yet. */
+/* Without -exist not one of the entries may be there yet: that is said here. */
 static int try_add(struct bulk *bulk)
 {
+	struct tool *tool = bulk->tool;
 	uint32_t shadow;
 	int err;
 
 	err = begin_shadow(bulk, IPCUCKOO_F_APPEND, &shadow, add_some);
-	if (err)
-		return err;
-	if (bulk->change.unchanged && !bulk->tool->exist) {
-		nl_shadow_del(bulk->tool->nl, shadow);
-		return -EEXIST;
+	if (!err && bulk->change.unchanged && !tool->exist) {
+		nl_shadow_del(tool->nl, shadow);
+		err = -EEXIST;
+	} else if (!err) {
+		err = commit_shadow(bulk, shadow);
 	}
-	return commit_shadow(bulk, shadow);
+	if (err != -EEXIST)
+		return err;
+	return fail(tool, STATUS_REFUSED,
+		    "Element cannot be added to the set: it's already added (%u of %zu, set %s; nothing was changed; -exist accepts that)",
+		    bulk->change.unchanged, packed_count(bulk->entries), bulk->set);
 }
 
 static bool is_one_message(const struct bulk *bulk)
@@ -357,27 +366,12 @@ static int add_message(struct bulk *bulk)
 
 static int add(struct bulk *bulk)
 {
-	struct tool *tool = bulk->tool;
-	int err;
-
 	if (bulk->value &&
 	    valued_add_packed(&bulk->valued, bulk->entries, bulk->value))
-		return fail_memory(tool);
+		return fail_memory(bulk->tool);
 	if (is_one_message(bulk))
 		return add_message(bulk) ? fail_refused(bulk, true) : STATUS_OK;
-	for (bulk->restarts = 0; bulk->restarts < ATTEMPTS; bulk->restarts++) {
-		err = try_add(bulk);
-		if (!err)
-			return STATUS_OK;
-		if (err == -EEXIST)
-			return fail(tool, STATUS_REFUSED,
-				    "Element cannot be added to the set: it's already added (%u of %zu, set %s; nothing was changed; -exist accepts that)",
-				    bulk->change.unchanged,
-				    packed_count(bulk->entries), bulk->set);
-		if (err != -ESTALE)
-			return fail_refused(bulk, true);
-	}
-	return fail_stale(bulk, "try again");
+	return try_often(bulk, try_add, true, "try again");
 }
 
 /**
@@ -438,12 +432,5 @@ int bulk_del(struct bulk *bulk)
 				   &bulk->change);
 		return err ? fail_refused(bulk, false) : STATUS_OK;
 	}
-	for (bulk->restarts = 0; bulk->restarts < ATTEMPTS; bulk->restarts++) {
-		err = try_del(bulk);
-		if (!err)
-			return STATUS_OK;
-		if (err != -ESTALE)
-			return fail_refused(bulk, false);
-	}
-	return fail_stale(bulk, "try again");
+	return try_often(bulk, try_del, false, "try again");
 }
