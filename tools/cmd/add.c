@@ -3,24 +3,9 @@
 #include <limits.h>
 
 #include "cli/options.h"
-#include "cli/output.h"
 #include "cmd/commands.h"
 #include "set/bulk.h"
 #include "set/filter.h"
-
-static int print_change(const struct bulk *bulk, const char *done)
-{
-	struct json_object *object;
-
-	if (!bulk->tool->json)
-		return STATUS_OK;
-	object = json_object_new_object();
-	json_add_string(object, "set", bulk->set);
-	json_add_uint(object, done, bulk->change.changed);
-	json_add_uint(object, "unchanged", bulk->change.unchanged);
-	json_print(object);
-	return STATUS_OK;
-}
 
 static int change_set(struct tool *tool, struct words *words,
 		      int (*change)(struct bulk *bulk), const char *done)
@@ -57,8 +42,8 @@ static int change_set(struct tool *tool, struct words *words,
 	if (bulk.told)
 		bulk.value = &value;
 	status = change(&bulk);
-	if (!status)
-		status = print_change(&bulk, done);
+	if (!status && tool->json)
+		bulk_print_json(set.name, done, &bulk.change);
 	packed_free(&entries);
 	return status;
 }

@@ -6,7 +6,6 @@
 #include <limits.h>
 #include <stdlib.h>
 
-#include "cli/output.h"
 #include "cmd/commands.h"
 #include "nl/attachment.h"
 #include "nl/entry.h"
@@ -68,14 +67,9 @@ static void print_blocked(const struct bulk *bulk)
 	const struct packed *entries = bulk->entries;
 	size_t count = packed_count(entries);
 	char text[ADDRESS_TEXT_SIZE];
-	struct json_object *object;
 
 	if (bulk->tool->json) {
-		object = json_object_new_object();
-		json_add_string(object, "set", bulk->set);
-		json_add_uint(object, "blocked", bulk->change.changed);
-		json_add_uint(object, "unchanged", bulk->change.unchanged);
-		json_print(object);
+		bulk_print_json(bulk->set, "blocked", &bulk->change);
 	} else if (bulk->tool->quiet) {
 		return;
 	} else if (count == 1) {
@@ -225,14 +219,9 @@ static void print_unblocked(const struct tool *tool,
 			    const struct nl_change *change)
 {
 	char text[ADDRESS_TEXT_SIZE];
-	struct json_object *object;
 
 	if (tool->json) {
-		object = json_object_new_object();
-		json_add_string(object, "set", BLOCK_SET);
-		json_add_uint(object, "unblocked", change->changed);
-		json_add_uint(object, "unchanged", change->unchanged);
-		json_print(object);
+		bulk_print_json(BLOCK_SET, "unblocked", change);
 	} else if (tool->quiet) {
 		return;
 	} else if (packed_count(entries) == 1) {

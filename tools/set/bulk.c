@@ -5,6 +5,7 @@
  * if anyone changed the set since the shadow was made, and all begins anew.
  */
 #include "cli/host.h"
+#include "cli/output.h"
 #include "lib/feed.h"
 #include "nl/shadow.h"
 #include "set/bulk.h"
@@ -433,4 +434,14 @@ int bulk_del(struct bulk *bulk)
 		return err ? fail_refused(bulk, false) : STATUS_OK;
 	}
 	return try_often(bulk, try_del, false, "try again");
+}
+
+void bulk_print_json(const char *set, const char *done, const struct nl_change *change)
+{
+	struct json_object *object = json_object_new_object();
+
+	json_add_string(object, "set", set);
+	json_add_uint(object, done, change->changed);
+	json_add_uint(object, "unchanged", change->unchanged);
+	json_print(object);
 }

@@ -47,6 +47,9 @@ int bulk_add(struct bulk *bulk);
 int bulk_del(struct bulk *bulk);
 int bulk_load(struct bulk *bulk);
 
+/* What came of a change, as JSON. @done: what was done to those that changed */
+void bulk_print_json(const char *set, const char *done, const struct nl_change *change);
+
 /*
  * Read addresses, prefixes and ranges from the command line; sorts them.
  * @expand says whether --expand was given, NULL that it is no option.
