@@ -291,6 +291,33 @@ size_t packed_dedup(struct packed *entries)
 	return dropped;
 }
 
+/**
+ * packed_has - look for an entry
+ * @entries:	sorted entries
+ * @kind:	its kind
+ * @entry:	its packed form
+ *
+ * Return: whether it is there.
+ */
+bool packed_has(const struct packed *entries, enum entry_kind kind, const uint8_t *entry)
+{
+	const struct entry_array *array = &entries->kind[kind];
+	size_t size = entry_size[kind], from = 0, to = array->count, at;
+	int order;
+
+	while (from < to) {
+		at = from + (to - from) / 2;
+		order = memcmp(entry, array->data + at * size, size);
+		if (!order)
+			return true;
+		if (order < 0)
+			to = at;
+		else
+			from = at + 1;
+	}
+	return false;
+}
+
 /* Two sorted arrays read as one, hosts and prefixes of one family. */
 struct merge {
 	const struct entry_array *hosts, *nets;

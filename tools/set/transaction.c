@@ -234,41 +234,6 @@ static int ask(struct tool *tool, const struct work *work,
 	return test.found || test.nomatch;
 }
 
-static int compare_entry4(const void *a, const void *b)
-{
-	return memcmp(a, b, IPCUCKOO_HOST4_SIZE);
-}
-
-static int compare_net4(const void *a, const void *b)
-{
-	return memcmp(a, b, IPCUCKOO_NET4_SIZE);
-}
-
-static int compare_entry6(const void *a, const void *b)
-{
-	return memcmp(a, b, IPCUCKOO_HOST6_SIZE);
-}
-
-static int compare_net6(const void *a, const void *b)
-{
-	return memcmp(a, b, IPCUCKOO_NET6_SIZE);
-}
-
-static bool find(const struct packed *have, const struct change *change)
-{
-	static int (*const compare[])(const void *a, const void *b) = {
-		[ENTRY_HOST4] = compare_entry4,
-		[ENTRY_HOST6] = compare_entry6,
-		[ENTRY_NET4] = compare_net4,
-		[ENTRY_NET6] = compare_net6,
-	};
-	const struct entry_array *array = &have->kind[change->kind];
-
-	return array->count &&
-	       bsearch(change->entry, array->data, array->count,
-		       entry_size[change->kind], compare[change->kind]);
-}
-
 static void note_fault(struct fault *fault, const struct work *work,
 		       const struct change *change, int code)
 {
@@ -345,7 +310,7 @@ static int settle(struct transaction *t, struct work *work,
 		for (next = change + 1; next < end && same_entry(change, next); )
 			next++;
 		there = work->fresh || work->flushed ? 0 :
-			have ? find(have, change) :
+			have ? packed_has(have, change->kind, change->entry) :
 			ask(t->tool, work, change, &nomatch);
 		if (there < 0)
 			return there;
@@ -498,7 +463,8 @@ static unsigned long find_full_line(const struct work *work)
 		if (work->changes[i].add &&
 		    (i + 1 == work->count ||
 		     !same_entry(&work->changes[i], &work->changes[i + 1])) &&
-		    find(&work->add, &work->changes[i]))
+		    packed_has(&work->add, work->changes[i].kind,
+			       work->changes[i].entry))
 			lines[count++] = work->changes[i].line;
 	qsort(lines, count, sizeof(*lines), order_lines);
 	i = kept < work->set.maxelem ? work->set.maxelem - kept : 0;
