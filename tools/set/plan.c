@@ -1,0 +1,559 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * What the changes of a transaction come to, and whether that can be. Nothing
+ * is changed here.
+ */
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "nl/entry.h"
+#include "set/attachment.h"
+#include "set/filter.h"
+#include "set/guard.h"
+#include "set/mask.h"
+#include "set/plan.h"
+
+/* Changes of a set that are worth a question each; to fuzzers, fewer. */
+#ifndef FEW
+#define FEW	3000
+#endif
+
+/* Of the hook where a set is attached, unless the module was loaded with another. */
+#define PRIORITY	-450
+
+/* The first line at fault. */
+struct fault {
+	int code;
+	const struct work *work;
+	const struct change *change;
+};
+
+/* Entries */
+
+void forget_plan(struct work *work)
+{
+	packed_free(&work->add);
+	packed_free(&work->del);
+	packed_free(&work->say);
+	valued_free(&work->valued);
+	work->updates = false;
+}
+
+static int same_entry(const struct change *a, const struct change *b)
+{
+	return a->kind == b->kind &&
+	       !memcmp(a->entry, b->entry, sizeof(a->entry));
+}
+
+static int order_entries(const void *x, const void *y)
+{
+	const struct change *a = x, *b = y;
+
+	if (a->kind != b->kind)
+		return a->kind < b->kind ? -1 : 1;
+	return memcmp(a->entry, b->entry, sizeof(a->entry));
+}
+
+/* Changes of the same entry stand together, in the order they came. */
+static int order_changes(const void *x, const void *y)
+{
+	const struct change *a = x, *b = y;
+	int order = order_entries(a, b);
+
+	if (order)
+		return order;
+	/* Those of one line are alike. */
+	return a->line < b->line ? -1 : a->line > b->line;
+}
+
+static int pack(struct packed *entries, const struct change *change)
+{
+	struct entry_array *array = &entries->kind[change->kind];
+	size_t size = entry_size[change->kind];
+
+	if (packed_grow(entries, change->kind, 1))
+		return -ENOMEM;
+	memcpy(array->data + array->count++ * size, change->entry, size);
+	return 0;
+}
+
+/* Is this very entry in the set, and as an exception? Return: 0, 1, or a negative
+ * errno.
+ */
+static int ask(struct tool *tool, const struct work *work,
+	       const struct change *change, bool *nomatch)
+{
+	uint8_t entry[IPCUCKOO_NET6_SIZE];
+	struct packed one = { 0 };
+	struct nl_test test;
+	int err;
+
+	memcpy(entry, change->entry, sizeof(entry));
+	one.kind[change->kind].data = entry;
+	one.kind[change->kind].count = 1;
+	err = nl_entry_test(tool->nl, work->at, &one, &test);
+	if (err)
+		return err;
+	*nomatch = test.nomatch;
+	if (is_approximate(&work->set))
+		return test.found;
+	/* A host is also found in a prefix; and an exception is there, too. */
+	if (change->kind == ENTRY_HOST4 && test.prefix_len != 32)
+		return false;
+	if (change->kind == ENTRY_HOST6 && test.prefix_len != 128)
+		return false;
+	return test.found || test.nomatch;
+}
+
+static void note_fault(struct fault *fault, const struct work *work,
+		       const struct change *change, int code)
+{
+	if (fault->change && fault->change->line <= change->line)
+		return;
+	fault->code = code;
+	fault->work = work;
+	fault->change = change;
+}
+
+/* A counter that is not told goes on where the entry is there; else it begins. */
+static void follow_counter(uint64_t *count, uint64_t told, bool there)
+{
+	if (told != IPCUCKOO_COUNTER_KEEP)
+		*count = told;
+	else if (!there)
+		*count = 0;
+}
+
+/* Follow one entry through its changes, and what is kept for it. Return: whether
+ * it is there then.
+ */
+static bool follow(const struct work *work, const struct change *change,
+		   const struct change *end, bool there,
+		   struct entry_value *value, struct fault *fault)
+{
+	uint64_t packets = IPCUCKOO_COUNTER_KEEP, bytes = IPCUCKOO_COUNTER_KEEP;
+
+	for (; change < end; change++) {
+		if (there == change->add && !change->exist)
+			note_fault(fault, work, change,
+				   change->add ? -EEXIST : -ENOENT);
+		follow_counter(&packets, change->value.packets, there);
+		follow_counter(&bytes, change->value.bytes, there);
+		*value = change->value;
+		there = change->add;
+	}
+	value->packets = packets;
+	value->bytes = bytes;
+	return there;
+}
+
+/* What is said of an entry that will be there. Of one that is there already,
+ * that it is added once more: what is kept for it becomes what is said now, and
+ * it is no exception any more unless that is said again.
+ */
+static int plan_to_say(struct work *work, const struct change *change,
+		       const struct entry_value *value, bool there)
+{
+	if (there && !work->told && work->set.type != IPCUCKOO_TYPE_HASH_NET)
+		return 0;
+	work->updates |= there;
+	return work->told ?
+	       valued_add(&work->valued, change->kind, change->entry, value) :
+	       pack(&work->say, change);
+}
+
+/* Find what the changes of a set come to. @have is what it has, or NULL to ask
+ * for each entry. Return: 0 or a negative errno.
+ */
+static int settle(struct transaction *t, struct work *work,
+		  const struct packed *have, struct fault *fault)
+{
+	const struct change *change = work->changes, *end, *next;
+	struct entry_value value;
+	bool then, nomatch;
+	int there, err = 0;
+
+	forget_plan(work);
+	if (!work->count)
+		return 0;
+	end = change + work->count;
+	for (; change < end && !err; change = next) {
+		for (next = change + 1; next < end && same_entry(change, next); )
+			next++;
+		there = work->fresh || work->flushed ? 0 :
+			have ? packed_has(have, change->kind, change->entry) :
+			ask(t->tool, work, change, &nomatch);
+		if (there < 0)
+			return there;
+		then = follow(work, change, next, there, &value, fault);
+		if (then != there)
+			err = pack(then ? &work->add : &work->del, change);
+		if (!err && then)
+			err = plan_to_say(work, change, &value, there);
+	}
+	return err;
+}
+
+/* Whether there is room for what is added only if something goes. */
+static bool is_tight(const struct work *work)
+{
+	return work->set.maxelem &&
+	       work->set.entries + packed_count(&work->add) > work->set.maxelem;
+}
+
+/* Read a set, at a moment that its generation marks. */
+static int read_set(struct transaction *t, struct work *work,
+		    struct packed *have)
+{
+	int attempt, err = -ESTALE;
+
+	for (attempt = 0; attempt < ATTEMPTS && err == -ESTALE; attempt++) {
+		packed_free(have);
+		err = nl_set_get(t->tool->nl, work->at, &work->set);
+		if (err)
+			return err;
+		err = nl_entries(t->tool->nl, work->at, have);
+		if (err > 0)
+			err = -ESTALE;
+	}
+	packed_sort(have);
+	return err;
+}
+
+static int settle_all(struct transaction *t, struct work *work,
+		      struct fault *fault)
+{
+	struct packed have = { 0 };
+	int err = read_set(t, work, &have);
+
+	if (!err)
+		err = settle(t, work, &have, fault);
+	packed_free(&have);
+	return err;
+}
+
+/* Whether nothing else is to be done that might fail after a message. */
+static bool is_alone(const struct transaction *t)
+{
+	size_t tasks = t->naming_count, i;
+
+	for (i = 0; i < t->count; i++)
+		tasks += t->works[i]->count || t->works[i]->flushed;
+	return tasks == 1;
+}
+
+/* Whether additions that are taken back do not leave the set as it was. */
+static bool loses(const struct work *work)
+{
+	return work->updates ||
+	       (work->set.flags & IPCUCKOO_F_FORCEADD && is_tight(work));
+}
+
+/* Make the plan for a set. Return: 0 or a negative errno. */
+static int make_plan(struct transaction *t, struct work *work,
+		     struct fault *fault)
+{
+	bool all = work->count > FEW && !is_approximate(&work->set);
+	int err;
+
+	if (!work->count && !work->flushed)
+		return 0;
+	if (work->count)
+		qsort(work->changes, work->count, sizeof(*work->changes),
+		      order_changes);
+	if (work->fresh || work->flushed) {
+		work->plan = PLAN_SHADOW;
+		return settle(t, work, NULL, fault);
+	}
+	work->plan = PLAN_MESSAGES;
+	err = all ? settle_all(t, work, fault) : settle(t, work, NULL, fault);
+	if (err)
+		return err;
+	if (all || !nl_fits(&work->say) || !nl_fits(&work->del) ||
+	    !nl_valued_fits(&work->valued) ||
+	    (is_tight(work) && packed_count(&work->del)) ||
+	    (loses(work) && !is_alone(t)))
+		work->plan = PLAN_SHADOW;
+	return 0;
+}
+
+static int fail_fault(struct tool *tool, const struct fault *fault)
+{
+	const struct change *change = fault->change;
+	char text[ADDRESS_TEXT_SIZE];
+
+	*entry_format(text, change->kind, change->entry) = '\0';
+	tool->line = change->line;
+	if (fault->code == -EEXIST)
+		return fail(tool, STATUS_REFUSED,
+			    "Element cannot be added to the set: it's already added (%s, set %s; nothing was changed; -exist accepts that)",
+			    text, fault->work->set.name);
+	return fail(tool, STATUS_REFUSED,
+		    "Element cannot be deleted from the set: it's not added (%s, set %s; nothing was changed; -exist accepts that)",
+		    text, fault->work->set.name);
+}
+
+/* What it had and keeps. */
+static size_t count_kept(const struct work *work)
+{
+	size_t less = packed_count(&work->del);
+
+	if (work->fresh || work->flushed || work->set.entries < less)
+		return 0;
+	return work->set.entries - less;
+}
+
+/* Of entries that end the kernel knows best how many are left. */
+static bool is_overfull(const struct work *work)
+{
+	if (!work->fresh && !work->flushed && work->set.options & IPCUCKOO_O_TIMEOUT)
+		return false;
+	return work->plan != PLAN_NOTHING && work->set.maxelem &&
+	       !(work->set.flags & IPCUCKOO_F_FORCEADD) &&
+	       count_kept(work) + packed_count(&work->add) > work->set.maxelem;
+}
+
+static int order_lines(const void *x, const void *y)
+{
+	unsigned long a = *(const unsigned long *)x, b = *(const unsigned long *)y;
+
+	return a < b ? -1 : a > b;
+}
+
+/* The line that adds the first entry that has no room, after those that go. */
+static unsigned long find_full_line(const struct work *work)
+{
+	size_t kept = count_kept(work), count = 0, i;
+	unsigned long *lines, line = 0;
+
+	lines = calloc(work->count + 1, sizeof(*lines));
+	if (!lines)
+		return 0;
+	for (i = 0; i < work->count; i++)
+		if (work->changes[i].add &&
+		    (i + 1 == work->count ||
+		     !same_entry(&work->changes[i], &work->changes[i + 1])) &&
+		    packed_has(&work->add, work->changes[i].kind,
+			       work->changes[i].entry))
+			lines[count++] = work->changes[i].line;
+	qsort(lines, count, sizeof(*lines), order_lines);
+	i = kept < work->set.maxelem ? work->set.maxelem - kept : 0;
+	if (i < count)
+		line = lines[i];
+	free(lines);
+	return line;
+}
+
+static int fail_full(struct tool *tool, const struct work *work)
+{
+	tool->line = find_full_line(work);
+	return fail(tool, STATUS_REFUSED,
+		    "Hash is full, cannot add more elements (set %s; nothing was changed)",
+		    work->set.name);
+}
+
+static int check_entries(struct transaction *t)
+{
+	struct fault fault = { 0 };
+	struct work *work;
+	size_t i;
+
+	for (i = 0; i < t->count; i++) {
+		work = t->works[i];
+		if (make_plan(t, work, &fault))
+			return fail_kernel(t->tool, work->at, "cannot read set %s",
+					   work->at);
+	}
+	if (fault.change)
+		return fail_fault(t->tool, &fault);
+	for (i = 0; i < t->count; i++) {
+		work = t->works[i];
+		if (is_overfull(work))
+			return fail_full(t->tool, work);
+	}
+	return STATUS_OK;
+}
+
+/* Names and attachments */
+
+void hidden_name(const struct transaction *t, const struct work *work,
+		 char name[IPCUCKOO_NAME_SIZE])
+{
+	size_t i = 0;
+
+	while (t->works[i] != work)
+		i++;
+	snprintf(name, IPCUCKOO_NAME_SIZE, ".restore-%d-%zu", (int)getpid(), i);
+}
+
+/* The last change of an entry, or NULL. They are in order by now. */
+static const struct change *find_change(const struct work *work,
+					const struct change *entry)
+{
+	const struct change *end, *at;
+
+	if (!work->count)
+		return NULL;
+	end = work->changes + work->count;
+	at = bsearch(entry, work->changes, work->count, sizeof(*at), order_entries);
+	while (at && at + 1 < end && same_entry(at, at + 1))
+		at++;
+	return at;
+}
+
+/* Whether this very entry will be there. What cannot be asked is not. */
+static bool will_be_there(struct tool *tool, const struct work *work,
+			  const struct change *entry, bool *nomatch)
+{
+	const struct change *change = find_change(work, entry);
+
+	if (!change)
+		return !work->fresh && !work->flushed &&
+		       ask(tool, work, entry, nomatch) > 0;
+	*nomatch = change->value.nomatch;
+	return change->add;
+}
+
+/* Whether a set will have an address: of the entries that cover it the longest
+ * decides.
+ */
+static bool will_have(struct tool *tool, const void *data,
+		      const struct address_range *address)
+{
+	bool v4 = address->family == IPCUCKOO_FAMILY_INET, nomatch = false;
+	struct change entry = { .kind = v4 ? ENTRY_HOST4 : ENTRY_HOST6 };
+	const struct work *work = data;
+	int bytes = v4 ? 4 : 16, len = 8 * bytes;
+	struct packed one = { 0 };
+
+	address_store(&address->first, address->family, entry.entry);
+	one.kind[entry.kind].data = entry.entry;
+	one.kind[entry.kind].count = 1;
+	mask_hosts(&work->set, &one);
+	while (!will_be_there(tool, work, &entry, &nomatch)) {
+		if (work->set.type != IPCUCKOO_TYPE_HASH_NET || !len--)
+			return false;
+		entry.kind = v4 ? ENTRY_NET4 : ENTRY_NET6;
+		entry.entry[len / 8] &= ~(0x80 >> len % 8);
+		entry.entry[bytes] = len;
+	}
+	return !nomatch;
+}
+
+void first_name(const struct transaction *t, const struct naming *naming,
+		char name[IPCUCKOO_NAME_SIZE])
+{
+	strcpy(name, naming->attachment.set);
+	while (naming > t->namings) {
+		naming--;
+		if (strcmp(naming->to, name))
+			continue;
+		if (naming->kind == NAMING_CREATE)
+			hidden_name(t, naming->work, name);
+		else if (naming->kind == NAMING_RENAME)
+			strcpy(name, naming->from);
+	}
+}
+
+/* Follow a name through all lines: which set it is of in the end. */
+static const struct work *last_work(const struct transaction *t, const char *from)
+{
+	const struct work *work = NULL;
+	char name[IPCUCKOO_NAME_SIZE];
+	const struct naming *naming;
+	size_t i;
+
+	for (i = 0; i < t->count && !work; i++)
+		if (!t->works[i]->fresh && !strcmp(t->works[i]->at, from))
+			work = t->works[i];
+	strcpy(name, from);
+	for (i = 0; work && i < t->naming_count; i++) {
+		naming = &t->namings[i];
+		/* Attachments follow a set that is renamed, and stay where two are
+		 * swapped.
+		 */
+		if (naming->kind == NAMING_RENAME && naming->work == work)
+			strcpy(name, naming->to);
+		else if (naming->kind == NAMING_SWAP && !strcmp(naming->from, name))
+			work = naming->other;
+		else if (naming->kind == NAMING_SWAP && !strcmp(naming->to, name))
+			work = naming->work;
+	}
+	return work;
+}
+
+/* For the guard: what comes to stand behind an attachment, if lines change that. */
+static const void *becomes(const void *data, const char *name)
+{
+	const struct transaction *t = data;
+	const struct work *work = last_work(t, name);
+
+	if (!work || (!work->count && !work->flushed && !strcmp(work->at, name)))
+		return NULL;
+	return work;
+}
+
+static bool same_attachment(const struct nl_attachment *have,
+			    const struct nl_attachment *want)
+{
+	return have->direction == want->direction && have->verdict == want->verdict &&
+	       is_ingress(have) == is_ingress(want) && !strcmp(have->dev, want->dev) &&
+	       (have->verdict != IPCUCKOO_VERDICT_MARK ||
+		(have->mark == want->mark && have->mark_mask == want->mark_mask)) &&
+	       !((have->flags ^ want->flags) & IPCUCKOO_F_LOOPBACK) &&
+	       have->priority == (want->has_priority ? want->priority : PRIORITY);
+}
+
+/* What the kernel would say, for who only wants to know. */
+static int check_attachment(struct transaction *t, const struct naming *naming,
+			    const struct nl_attachment *all, size_t count)
+{
+	const struct nl_attachment *want = &naming->attachment;
+	struct tool line = *t->tool;
+	char name[IPCUCKOO_NAME_SIZE];
+	bool other_order;
+	size_t i;
+	int status;
+
+	line.line = naming->line;
+	status = guard_attach(&line, want, will_have, naming->work);
+	if (status)
+		return status;
+	first_name(t, naming, name);
+	for (i = 0; i < count; i++) {
+		if (strcmp(all[i].set, name) || !same_attachment(&all[i], want))
+			continue;
+		other_order = want->has_order && want->order != all[i].order;
+		if (other_order || !naming->exist)
+			return fail_attached_already(&line, want->set, other_order);
+	}
+	return STATUS_OK;
+}
+
+static int check_attachments(struct transaction *t)
+{
+	struct nl_attachment *all = NULL;
+	int status = STATUS_OK;
+	size_t count = 0, i = 0;
+
+	while (i < t->naming_count && t->namings[i].kind != NAMING_ATTACH)
+		i++;
+	if (i == t->naming_count)
+		return STATUS_OK;
+	if (nl_attachments(t->tool->nl, &all, &count) < 0)
+		return fail_kernel(t->tool, NULL, "cannot read the attachments");
+	for (; i < t->naming_count && !status; i++)
+		if (t->namings[i].kind == NAMING_ATTACH)
+			status = check_attachment(t, &t->namings[i], all, count);
+	free(all);
+	return status;
+}
+
+int transaction_check(struct transaction *t)
+{
+	int status = check_entries(t);
+
+	if (!status)
+		status = check_attachments(t);
+	return status ? status : guard_names(t->tool, becomes, t, will_have);
+}
