@@ -110,7 +110,7 @@ int work_change(struct work *work, const struct packed *entries, bool add,
 		bool exist, unsigned long line, const struct entry_value *value);
 void work_flush(struct work *work);
 
-/* Find out what it comes to, and whether that can be. Changes nothing. */
+/* Find out what it comes to, and whether that can be (plan.c). Changes nothing. */
 int transaction_check(struct transaction *t);
 /* Do it. Both return STATUS_OK, or another after a message. */
 int transaction_apply(struct transaction *t);
