@@ -5,9 +5,9 @@
 # from who is on them, from their neighbours and from strangers, and ipset gets the same lists.
 # Fails if any packet had the wrong fate.
 
-. "${0%/*}/lib.sh"
-. "${0%/*}/lib-net.sh"
-. "${0%/*}/bench/measure.sh"
+. "${0%/*}/lib/lib.sh"
+. "${0%/*}/lib/lib-net.sh"
+. "${0%/*}/lib/measure.sh"
 
 ktap_begun=1	# this is no test program, "Bail out!" is enough
 wrong=0

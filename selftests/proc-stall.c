@@ -20,7 +20,7 @@
 #include <sys/wait.h>
 
 #include "client.h"
-#include "core/ktap.h"
+#include "ktap.h"
 
 /* Requests leave out what is zero, and some look at nothing in them. */
 #pragma GCC diagnostic ignored "-Wmissing-field-initializers"

@@ -11,7 +11,7 @@
 #include <stdatomic.h>
 
 #include "client.h"
-#include "core/ktap.h"
+#include "ktap.h"
 
 /* Tables leave out what is zero. */
 #pragma GCC diagnostic ignored "-Wmissing-field-initializers"

@@ -15,9 +15,9 @@
 #include <sys/mman.h>
 #include <sys/wait.h>
 
-#include "core/ktap.h"
 #include "device.h"
 #include "hostile.h"
+#include "ktap.h"
 
 /* At the same time. */
 #define ALIVE		5

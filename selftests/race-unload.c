@@ -11,8 +11,8 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
-#include "core/ktap.h"
 #include "hostile.h"
+#include "ktap.h"
 
 #define FILES		"/proc/net/ipcuckoo/"
 #define HOSTS		4000

@@ -11,8 +11,8 @@
 # them are ok. --quick is a look at whether this works, not a measurement: the bars are for a
 # million entries. SEED=... repeats a list.
 
-. "${0%/*}/../lib.sh"
-. "${0%/*}/measure.sh"
+. "${0%/*}/../lib/lib.sh"
+. "${0%/*}/../lib/measure.sh"
 
 ktap_begun=1	# figures, no verdicts
 helpers=$(realpath "${0%/*}/../../build/selftests")

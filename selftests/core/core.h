@@ -15,7 +15,7 @@
 #include "lookup.h"
 #include "plain.h"
 #include "usage.h"
-#include "ktap.h"
+#include "../lib/ktap.h"
 
 /* The test's own random numbers; get_random_bytes() is for the code under test,
  * so that what one draws does not change what the other gets.

@@ -15,7 +15,7 @@
 #include <string.h>
 #include <sys/socket.h>
 
-#include "ktap.h"
+#include "../lib/ktap.h"
 #include "../../uapi/ipcuckoo.h"
 #include "../../tools/lib/feed.h"
 

@@ -68,7 +68,7 @@
 #include <assert.h>
 #include <inttypes.h>
 
-#include "ktap.h"
+#include "../lib/ktap.h"
 #include "weakmem.h"
 
 #define BIT(n)		(UINT32_C(1) << (n))

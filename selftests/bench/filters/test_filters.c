@@ -9,10 +9,10 @@
 #include "bits.h"
 #include "bloom.h"
 #include "cuckoo.h"
-#include "ktap.h"
 #include "matrix.h"
 #include "measure.h"
 #include "ours.h"
+#include "../../lib/ktap.h"
 
 #define ENTRIES		20000
 #define STRANGERS	400000

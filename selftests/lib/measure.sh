@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash
 #
-# What demo and benchmarks share, beyond ../lib.sh: time, kernel memory, ipset.
+# What tests, demo and benchmarks share, beyond lib.sh: time, kernel memory, ipset.
 
 # seconds_of COMMAND...: sets $took to the seconds it ran
 seconds_of()

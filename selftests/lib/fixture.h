@@ -10,7 +10,7 @@
 #include <sys/wait.h>
 
 #include "client.h"
-#include "core/ktap.h"
+#include "ktap.h"
 
 /* Tables leave out what is zero. */
 #pragma GCC diagnostic ignored "-Wmissing-field-initializers"

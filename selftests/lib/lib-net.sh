@@ -4,7 +4,7 @@
 # What tests that send packets share, beyond lib.sh: the helper that sends and compares, and
 # hosts that neither answer nor forward, so that every packet at a hook is one of the test's.
 
-helpers=$(realpath "${0%/*}/../build/selftests")
+helpers=$(realpath "${BASH_SOURCE[0]%/*}/../../build/selftests")
 lists=/tmp/lists
 
 # A seed for everything random in a test; SEED=... repeats a run.
