@@ -4,7 +4,7 @@
 # What test programs written in bash share: KTAP, waiting, the module, and a small network.
 # A program sources this, prints its cases with the functions below and ends with ktap_done:
 #
-#	. "${0%/*}/lib/lib.sh"
+#	. "${0%/*}/../../lib/lib.sh"
 #	ktap_plan 2
 #	load_module
 #	run_ok "a set can be made" ipcuckoo create a hash:ip

@@ -4,7 +4,7 @@
 # Netfilter hooks: none is registered before something is attached, each is registered once, and
 # those with nothing to do are kept for later, up to a number. Counted by kprobes.
 
-. "${0%/*}/lib/lib.sh"
+. "${0%/*}/../../lib/lib.sh"
 
 tracing=/sys/kernel/tracing
 

@@ -4,8 +4,8 @@
 # What tells of single packets: samples in the kernel log and through nflog, with their limits,
 # the tracepoint, and the kernel's own reason for a drop.
 
-. "${0%/*}/lib/lib.sh"
-. "${0%/*}/lib/lib-net.sh"
+. "${0%/*}/../../lib/lib.sh"
+. "${0%/*}/../../lib/lib-net.sh"
 
 tracing=/sys/kernel/tracing
 

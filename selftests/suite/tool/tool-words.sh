@@ -5,7 +5,7 @@
 
 . "${0%/*}/tool-functions"
 
-readme=$here/../README.md
+readme=$top/README.md
 verbs="create add del test destroy list save restore flush rename swap help version - quit change count load attach detach block unblock stats top monitor"
 nobody=(setpriv --reuid=65534 --regid=65534 --clear-groups)
 # What help shows, as test_help() finds it.

@@ -4,8 +4,8 @@
 # Packets that wait in an NFQUEUE, as they do for an inline IPS, while attachments come, go and
 # move: none is lost. The kernel drops them all when any hook is unregistered.
 
-. "${0%/*}/lib/lib.sh"
-. "${0%/*}/lib/lib-net.sh"
+. "${0%/*}/../../lib/lib.sh"
+. "${0%/*}/../../lib/lib-net.sh"
 
 # Holds the packets of queue 5 until there is a file "go"; then accepts them, and all that come.
 queue='

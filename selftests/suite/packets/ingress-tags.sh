@@ -5,8 +5,8 @@
 # 802.1Q and 802.1ad, in the frame and offloaded, both families. First without an attachment, so
 # that it is known what the kernel delivers; then nothing blocked passes, and all else does.
 
-. "${0%/*}/lib/lib.sh"
-. "${0%/*}/lib/lib-net.sh"
+. "${0%/*}/../../lib/lib.sh"
+. "${0%/*}/../../lib/lib-net.sh"
 
 # sender PLAN: sends the frames of a plan, twice each, from a blocked address and from another
 # one, and prints number, whether it is blocked, and the bytes from the IP header on.

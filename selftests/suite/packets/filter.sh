@@ -4,9 +4,9 @@
 # Approximate sets and packets: what was added always matches, strangers as often as promised,
 # and the memory is what was promised as well.
 
-. "${0%/*}/lib/lib.sh"
-. "${0%/*}/lib/lib-net.sh"
-. "${0%/*}/lib/measure.sh"
+. "${0%/*}/../../lib/lib.sh"
+. "${0%/*}/../../lib/lib-net.sh"
+. "${0%/*}/../../lib/measure.sh"
 
 some=${SLOW:+300}
 some=${some:-600}

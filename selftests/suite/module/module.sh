@@ -4,8 +4,8 @@
 # The module itself: parameters, loading and unloading, hooks, namespaces, and that it gives
 # back what it took.
 
-. "${0%/*}/lib/lib.sh"
-. "${0%/*}/lib/lib-net.sh"
+. "${0%/*}/../../lib/lib.sh"
+. "${0%/*}/../../lib/lib-net.sh"
 
 cgroups=/sys/fs/cgroup
 cgroup=$cgroups/ipcuckoo-test

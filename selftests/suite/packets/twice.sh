@@ -4,8 +4,8 @@
 # What passes the hooks more than once, and what the counters show of it, as the manual says:
 # a VRF, a bridge with br_netfilter, a tunnel, and what IPsec decrypts.
 
-. "${0%/*}/lib/lib.sh"
-. "${0%/*}/lib/lib-net.sh"
+. "${0%/*}/../../lib/lib.sh"
+. "${0%/*}/../../lib/lib-net.sh"
 
 # answers: of what ping prints, how many it got
 answers()

@@ -6,7 +6,7 @@
 
 . "${0%/*}/tool-functions"
 
-unit=$here/../tools/ipcuckoo.service.in
+unit=$top/tools/ipcuckoo.service.in
 
 # Sets and attachments of every kind.
 make_firewall()

@@ -4,7 +4,7 @@
 # Events: what is told, to whom, in which order, and that nothing is lost in silence. A mirror
 # that is kept with nothing but events is compared with the set.
 
-. "${0%/*}/lib/lib.sh"
+. "${0%/*}/../../lib/lib.sh"
 
 work=/tmp/monitor
 seed=${SEED:-$RANDOM}

@@ -3,7 +3,7 @@
 #
 # /proc/net/ipcuckoo: what its files say, what the file of a set takes, and what it refuses.
 
-. "${0%/*}/lib/lib.sh"
+. "${0%/*}/../../lib/lib.sh"
 
 proc=/proc/net/ipcuckoo
 io_program=${0%/*}/procfs-io

@@ -4,8 +4,8 @@
 # Packets from a client through a firewall to a server: the verdict of each is compared with a
 # naive reference, and the counters of every attachment with the packets at the hook.
 
-. "${0%/*}/lib/lib.sh"
-. "${0%/*}/lib/lib-net.sh"
+. "${0%/*}/../../lib/lib.sh"
+. "${0%/*}/../../lib/lib-net.sh"
 
 # Packets of a case.
 some=${SLOW:+300}

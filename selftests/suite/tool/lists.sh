@@ -4,9 +4,9 @@
 # Lists as large as people have them: what was loaded is what is listed, entry by entry, and
 # the kernel and the tool take no more memory for it than promised.
 
-. "${0%/*}/lib/lib.sh"
-. "${0%/*}/lib/lib-net.sh"
-. "${0%/*}/lib/measure.sh"
+. "${0%/*}/../../lib/lib.sh"
+. "${0%/*}/../../lib/lib-net.sh"
+. "${0%/*}/../../lib/measure.sh"
 
 # What is promised: bytes of the kernel per host, MB of the tool while it lists a million.
 bytes_bar=2.3

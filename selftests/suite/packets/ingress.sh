@@ -5,8 +5,8 @@
 # verdicts of packets, what is seen there and what is not, devices that come, go and change
 # their names.
 
-. "${0%/*}/lib/lib.sh"
-. "${0%/*}/lib/lib-net.sh"
+. "${0%/*}/../../lib/lib.sh"
+. "${0%/*}/../../lib/lib-net.sh"
 
 some=${SLOW:+200}
 some=${some:-500}

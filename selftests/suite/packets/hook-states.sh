@@ -5,8 +5,8 @@
 # there, and hooks that cannot be registered when their device comes, for it has as many as the
 # kernel allows. Such a hook is tried again until it is there.
 
-. "${0%/*}/lib/lib.sh"
-. "${0%/*}/lib/lib-net.sh"
+. "${0%/*}/../../lib/lib.sh"
+. "${0%/*}/../../lib/lib-net.sh"
 
 # As many hooks as a device may have.
 HOOKS_MAX=1024

@@ -5,8 +5,8 @@
 # MARK of iptables in the table mangle: TCP, UDP and ICMP of both families. Marked packets leave
 # for the client, others for the server; both count what comes in.
 
-. "${0%/*}/lib/lib.sh"
-. "${0%/*}/lib/lib-net.sh"
+. "${0%/*}/../../lib/lib.sh"
+. "${0%/*}/../../lib/lib-net.sh"
 
 TO4=203.0.113.5
 TO6=2001:db8:5::5

@@ -5,7 +5,7 @@
 # ours, no network namespaces with names and no /dev/fd, so that the programs of the suite
 # cannot run there. Sets, attachments and packets need none of it.
 
-. "${0%/*}/lib/lib.sh"
+. "${0%/*}/../../lib/lib.sh"
 
 procfs=
 [ ! -e /proc/self ] || procfs=1

@@ -5,8 +5,8 @@
 # who are always in the sets never pass, strangers are never dropped; each packet has a number
 # and its own verdict (churn-flow.c). What changes, and who stays: churn-writer.c.
 
-. "${0%/*}/lib/lib.sh"
-. "${0%/*}/lib/lib-net.sh"
+. "${0%/*}/../../lib/lib.sh"
+. "${0%/*}/../../lib/lib-net.sh"
 
 # Seconds of a phase, hosts that come and go, packets without which it would say little, rounds
 # of namespaces that end and of unloading.
