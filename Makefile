@@ -90,7 +90,7 @@ bench-versus:
 		$(or $(BASE),HEAD)
 
 demo:
-	@$(vm)/demo
+	@selftests/demo/run
 
 # All that is measured, and whether the bars hold. BENCH=quick is a look at whether it works;
 # PARTS="memory report" are some of its parts (selftests/bench/run).

@@ -1,13 +1,13 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# What "make demo" shows, in the machine that vm/demo boots: lists are loaded, packets come
+# What "make demo" shows, in the machine that demo/run boots: lists are loaded, packets come
 # from who is on them, from their neighbours and from strangers, and ipset gets the same lists.
 # Fails if any packet had the wrong fate.
 
-. "${0%/*}/lib/lib.sh"
-. "${0%/*}/lib/lib-net.sh"
-. "${0%/*}/lib/measure.sh"
+. "${0%/*}/../lib/lib.sh"
+. "${0%/*}/../lib/lib-net.sh"
+. "${0%/*}/../lib/measure.sh"
 
 ktap_begun=1	# this is no test program, "Bail out!" is enough
 wrong=0
