@@ -178,7 +178,8 @@ static int shortest(const struct ipcuckoo_table *nets,
 
 /* A short prefix was deleted: clear its COVER marks unless other prefixes need them. A
  * shorter prefix that covers it needs all of them; a longer one needs the marks of the
- * words that it covers.
+ * words that it covers. A signal does not end this: a mark that stays would let addresses
+ * match that no entry covers. There are 2^16 words at most.
  */
 static void uncover(struct ipcuckoo_hint *h, const struct ipcuckoo_table *nets,
 		    const struct ipcuckoo_entry *entry)
@@ -191,10 +192,6 @@ static void uncover(struct ipcuckoo_hint *h, const struct ipcuckoo_table *nets,
 	if (shortest(nets, &entry->addr, entry->v6, 0, entry->len - 1) >= 0)
 		return;
 	while (word < end) {
-		if (fatal_signal_pending(current)) {
-			h->stale |= STALE_MUCH;
-			return;
-		}
 		addr.hi = word << (64 - h->stride);
 		addr.lo = 0;
 		if (!entry->v6)
