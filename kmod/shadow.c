@@ -118,9 +118,9 @@ static void tree_insert(struct ipcuckoo_net *pernet, struct ipcuckoo_shadow *sha
 }
 
 /* Choose an id for a shadow and insert it into the tree, which takes over the reference
- * of the caller.
+ * of the caller: from then on another request of the socket can delete the shadow.
  */
-static int shadow_insert(struct ipcuckoo_net *pernet, struct ipcuckoo_shadow *shadow)
+static int shadow_insert(struct ipcuckoo_net *pernet, struct ipcuckoo_shadow *shadow, u32 *id)
 {
 	int err = 0;
 
@@ -131,6 +131,7 @@ static int shadow_insert(struct ipcuckoo_net *pernet, struct ipcuckoo_shadow *sh
 		do
 			shadow->id = ++pernet->shadow_id;
 		while (!shadow->id || id_taken(pernet, shadow->portid, shadow->id));
+		*id = shadow->id;
 		tree_insert(pernet, shadow);
 		WRITE_ONCE(pernet->shadows_count, pernet->shadows_count + 1);
 	}
@@ -210,11 +211,9 @@ int ipcuckoo_shadow_create(struct ipcuckoo_net *pernet, struct ipcuckoo_set *set
 		ipcuckoo_set_unlock(set);
 	}
 	if (!err)
-		err = shadow_insert(pernet, shadow);
+		err = shadow_insert(pernet, shadow, id);
 	if (err)
 		ipcuckoo_shadow_put(shadow);
-	else
-		*id = shadow->id;
 	return err;
 }
 
