@@ -181,6 +181,11 @@ static int check_attach(struct ipcuckoo_net *pernet, const char *name, bool repl
 	return same->rule.order == new->rule.order ? -EEXIST : -ENOTUNIQ;
 }
 
+static bool is_ingress(const struct ipcuckoo_attachment *at)
+{
+	return at->rule.place == IPCUCKOO_PLACE_INGRESS;
+}
+
 /* Remove and free the attachments that are marked as detaching; if @err, keep them and
  * clear the mark.
  */
@@ -200,6 +205,61 @@ static void finish_detaching(struct ipcuckoo_net *pernet, int err)
 	}
 }
 
+/* Let a set act on packets once ipcuckoo_points_update() has made chains of it. */
+static int insert(struct ipcuckoo_net *pernet, struct ipcuckoo_attachment *at)
+{
+	if (!try_module_get(THIS_MODULE))
+		return -ENODEV;
+	list_insert(pernet, at);
+	kref_get(&at->set->ref);
+	WRITE_ONCE(at->set->attachments, at->set->attachments + 1);
+	return 0;
+}
+
+/**
+ * ipcuckoo_attach_remove() - undo ipcuckoo_attach_add()
+ * @pernet:	namespace, whose mutex is held
+ * @at:		attachment, which no chain has
+ */
+void ipcuckoo_attach_remove(struct ipcuckoo_net *pernet, struct ipcuckoo_attachment *at)
+{
+	lockdep_assert_held(&pernet->mutex);
+	list_remove(pernet, at);
+	WRITE_ONCE(at->set->attachments, at->set->attachments - 1);
+	ipcuckoo_set_put(at->set);
+	module_put(THIS_MODULE);
+}
+
+/**
+ * ipcuckoo_attach_add() - add an attachment to the list
+ * @pernet:	namespace, whose mutex is held
+ * @name:	the set's name
+ * @at:		attachment, from ipcuckoo_attach_prepare(); its number is set if there is
+ *		one that does the same
+ *
+ * Packets do not see it before ipcuckoo_points_update(). Then
+ * ipcuckoo_attach_announce() is due; if it fails, ipcuckoo_attach_remove().
+ *
+ * Return: 0, or an error of ipcuckoo_attach().
+ */
+int ipcuckoo_attach_add(struct ipcuckoo_net *pernet, const char *name,
+			struct ipcuckoo_attachment *at)
+{
+	lockdep_assert_held(&pernet->mutex);
+	return check_attach(pernet, name, false, at) ?: insert(pernet, at);
+}
+
+/**
+ * ipcuckoo_attach_announce() - number an attachment, and notify listeners of it
+ * @pernet:	namespace, whose mutex is held
+ * @at:		attachment that packets see by now
+ */
+void ipcuckoo_attach_announce(struct ipcuckoo_net *pernet, struct ipcuckoo_attachment *at)
+{
+	at->id = ++pernet->attached.id;
+	ipcuckoo_event_attachment(at, IPCUCKOO_EVENT_ATTACHED);
+}
+
 static int attach_locked(struct ipcuckoo_net *pernet, const char *name, bool replace,
 			 struct ipcuckoo_attachment *at)
 {
@@ -208,26 +268,57 @@ static int attach_locked(struct ipcuckoo_net *pernet, const char *name, bool rep
 	err = check_attach(pernet, name, replace, at);
 	if (err)
 		return err;
-	err = -ENODEV;
-	if (!try_module_get(THIS_MODULE))
-		goto err_module;
-	list_insert(pernet, at);
-	err = ipcuckoo_points_update(pernet, at);
-	if (err)
-		goto err_update;
-	at->id = ++pernet->attached.id;
-	WRITE_ONCE(at->set->attachments, at->set->attachments + 1);
-	kref_get(&at->set->ref);
-	ipcuckoo_event_attachment(at, IPCUCKOO_EVENT_ATTACHED);
-	finish_detaching(pernet, 0);
-	return 0;
-
-err_update:
-	list_remove(pernet, at);
-	module_put(THIS_MODULE);
-err_module:
+	err = insert(pernet, at);
+	if (!err) {
+		err = ipcuckoo_points_update(pernet, at);
+		if (err)
+			ipcuckoo_attach_remove(pernet, at);
+		else
+			ipcuckoo_attach_announce(pernet, at);
+	}
 	finish_detaching(pernet, err);
 	return err;
+}
+
+/**
+ * ipcuckoo_attach_prepare() - make an attachment that is to be attached
+ * @pernet:	namespace
+ * @rule:	what it shall do
+ *
+ * Context: process context; may sleep.
+ * Return: an attachment, to be attached or to be given to
+ * ipcuckoo_attach_discard(); or ERR_PTR(-ENOPROTOOPT) if there is no logger for it,
+ * -EAGAIN while the module of one is being loaded, -EDQUOT, -ENOMEM or -EINTR.
+ */
+struct ipcuckoo_attachment *ipcuckoo_attach_prepare(struct ipcuckoo_net *pernet,
+						    const struct ipcuckoo_rule *rule)
+{
+	struct ipcuckoo_attachment *at = ipcuckoo_attachment_alloc(&pernet->mem);
+	int err;
+
+	if (IS_ERR(at))
+		return at;
+	at->rule = *rule;
+	ratelimit_state_init(&at->limit, rule->log.rate ? HZ : 0,
+			     min_t(u32, rule->log.rate, INT_MAX));
+	/* Do not log how many samples the limit suppressed: suppressing them is its purpose. */
+	ratelimit_set_flags(&at->limit, RATELIMIT_MSG_ON_RELEASE);
+	err = ipcuckoo_log_get(rule);
+	if (!err)
+		return at;
+	ipcuckoo_attachment_free(at, &pernet->mem);
+	return ERR_PTR(err);
+}
+
+/**
+ * ipcuckoo_attach_discard() - free an attachment that was not attached
+ * @pernet:	namespace
+ * @at:		attachment, from ipcuckoo_attach_prepare()
+ */
+void ipcuckoo_attach_discard(struct ipcuckoo_net *pernet, struct ipcuckoo_attachment *at)
+{
+	ipcuckoo_log_put(&at->rule);
+	ipcuckoo_attachment_free(at, &pernet->mem);
 }
 
 /**
@@ -247,44 +338,29 @@ err_module:
  * -EOPNOTSUPP if the set is approximate and @rule does not accept that;
  * -EEXIST if there is an attachment with this rule;
  * -ENOTUNIQ if there is one with this rule but another order;
- * -ENOPROTOOPT if the kernel has no logger for @rule;
- * -EAGAIN while the logger's module is being loaded;
  * -E2BIG if there are IPCUCKOO_ATTACHMENTS_MAX attachments;
  * -ENODEV if the module is being unloaded;
- * -EDQUOT, -EINTR, -ENOMEM, or an error of nf_register_net_hook().
+ * -ENOMEM, an error of ipcuckoo_attach_prepare() or of nf_register_net_hook().
  */
 int ipcuckoo_attach(struct ipcuckoo_net *pernet, const char *name,
 		    const struct ipcuckoo_rule *rule, bool replace, u32 *id)
 {
-	bool ingress = rule->place == IPCUCKOO_PLACE_INGRESS;
-	struct ipcuckoo_attachment *at;
+	struct ipcuckoo_attachment *at = ipcuckoo_attach_prepare(pernet, rule);
 	int err;
 
-	at = ipcuckoo_attachment_alloc(&pernet->mem);
 	if (IS_ERR(at))
 		return PTR_ERR(at);
-	at->rule = *rule;
-	ratelimit_state_init(&at->limit, rule->log.rate ? HZ : 0,
-			     min_t(u32, rule->log.rate, INT_MAX));
-	/* Do not log how many samples the limit suppressed: suppressing them is its purpose. */
-	ratelimit_set_flags(&at->limit, RATELIMIT_MSG_ON_RELEASE);
-	err = ipcuckoo_log_get(rule);
-	if (err)
-		goto err_free;
 	/* Taps at ingress are registered under RTNL (point.c), which is taken first. */
-	if (ingress)
+	if (is_ingress(at))
 		rtnl_lock();
 	mutex_lock(&pernet->mutex);
 	err = attach_locked(pernet, name, replace, at);
 	*id = at->id;
 	mutex_unlock(&pernet->mutex);
-	if (ingress)
+	if (rule->place == IPCUCKOO_PLACE_INGRESS)
 		rtnl_unlock();
-	if (!err)
-		return 0;
-	ipcuckoo_log_put(rule);
-err_free:
-	ipcuckoo_attachment_free(at, &pernet->mem);
+	if (err)
+		ipcuckoo_attach_discard(pernet, at);
 	return err;
 }
 
@@ -335,13 +411,24 @@ int ipcuckoo_detach(struct ipcuckoo_net *pernet, u32 id, const char *name,
 	return err;
 }
 
-/* Attach to @b what is attached to @a, and the other way round. */
-static void exchange(struct ipcuckoo_net *pernet, struct ipcuckoo_set *a,
-		     struct ipcuckoo_set *b)
+/**
+ * ipcuckoo_attach_exchange() - let two sets exchange their attachments
+ * @pernet:	namespace, whose mutex is held
+ * @a:		set
+ * @b:		another set, of the same type and family
+ *
+ * Packets see no change before ipcuckoo_points_update() or ipcuckoo_points_publish(). Then
+ * a packet runs at each hook all attachments as they were before, or all as they are now;
+ * packets that began before may still be under way for one grace period. A second call
+ * undoes the first.
+ */
+void ipcuckoo_attach_exchange(struct ipcuckoo_net *pernet, struct ipcuckoo_set *a,
+			      struct ipcuckoo_set *b)
 {
 	struct ipcuckoo_attachment *at;
 	unsigned int attachments;
 
+	lockdep_assert_held(&pernet->mutex);
 	list_for_each_entry(at, &pernet->attached.list, list) {
 		struct ipcuckoo_set *old = at->set;
 
@@ -354,30 +441,6 @@ static void exchange(struct ipcuckoo_net *pernet, struct ipcuckoo_set *a,
 	attachments = a->attachments;
 	WRITE_ONCE(a->attachments, b->attachments);
 	WRITE_ONCE(b->attachments, attachments);
-}
-
-/**
- * ipcuckoo_attach_exchange() - let two sets exchange their attachments
- * @pernet:	namespace, whose mutex is held
- * @a:		set
- * @b:		another set, of the same type and family
- *
- * At each hook, a packet runs all attachments as they were before, or all as they are
- * after this. Packets may still run them as they were for one grace period.
- *
- * Return: 0, or -ENOMEM; then nothing has changed.
- */
-int ipcuckoo_attach_exchange(struct ipcuckoo_net *pernet, struct ipcuckoo_set *a,
-			     struct ipcuckoo_set *b)
-{
-	int err;
-
-	lockdep_assert_held(&pernet->mutex);
-	exchange(pernet, a, b);
-	err = ipcuckoo_points_update(pernet, NULL);
-	if (err)
-		exchange(pernet, a, b);
-	return err;
 }
 
 /* A device is registered, unregistered or renamed. The notifier runs under RTNL. A holder

@@ -62,8 +62,17 @@ int ipcuckoo_attach(struct ipcuckoo_net *pernet, const char *name,
 		    const struct ipcuckoo_rule *rule, bool replace, u32 *id);
 int ipcuckoo_detach(struct ipcuckoo_net *pernet, u32 id, const char *name,
 		    const struct ipcuckoo_attach_selector *selector, u32 *count);
-int ipcuckoo_attach_exchange(struct ipcuckoo_net *pernet, struct ipcuckoo_set *a,
-			     struct ipcuckoo_set *b);
+
+/* For commits: see commit.c. */
+struct ipcuckoo_attachment *ipcuckoo_attach_prepare(struct ipcuckoo_net *pernet,
+						    const struct ipcuckoo_rule *rule);
+void ipcuckoo_attach_discard(struct ipcuckoo_net *pernet, struct ipcuckoo_attachment *at);
+int ipcuckoo_attach_add(struct ipcuckoo_net *pernet, const char *name,
+			struct ipcuckoo_attachment *at);
+void ipcuckoo_attach_remove(struct ipcuckoo_net *pernet, struct ipcuckoo_attachment *at);
+void ipcuckoo_attach_announce(struct ipcuckoo_net *pernet, struct ipcuckoo_attachment *at);
+void ipcuckoo_attach_exchange(struct ipcuckoo_net *pernet, struct ipcuckoo_set *a,
+			      struct ipcuckoo_set *b);
 
 void ipcuckoo_attach_init_net(struct ipcuckoo_net *pernet);
 void ipcuckoo_attach_exit_net(struct ipcuckoo_net *pernet);

@@ -33,21 +33,6 @@
 #include "usage.h"
 #include "version.h"
 
-/**
- * ipcuckoo_entries_free_queue() - free the memory that searches for a slot use
- * @e:		contents
- *
- * The first insertion after this allocates it again.
- *
- * Context: the writer, before it releases e->mutex.
- */
-void ipcuckoo_entries_free_queue(struct ipcuckoo_entries *e)
-{
-	lockdep_assert_held(&e->mutex);
-	ipcuckoo_search_free(e->queue);
-	e->queue = NULL;
-}
-
 /* Approximate contents */
 
 static struct ipcuckoo_key filter_key(const struct ipcuckoo_entry *entry)
@@ -615,6 +600,20 @@ int ipcuckoo_entries_trim(struct ipcuckoo_entries *e)
 }
 
 /**
+ * ipcuckoo_entries_clear() - delete all entries, in one step, without fail
+ * @e:		contents
+ * @v:		an empty version, which belongs to @e after this
+ *
+ * Context: the writer.
+ */
+void ipcuckoo_entries_clear(struct ipcuckoo_entries *e, struct ipcuckoo_version *v)
+{
+	lockdep_assert_held(&e->mutex);
+	e->generation++;
+	ipcuckoo_entries_replace_all(e, v);
+}
+
+/**
  * ipcuckoo_entries_flush() - delete all entries, in one step
  * @e:		contents
  *
@@ -626,13 +625,11 @@ int ipcuckoo_entries_trim(struct ipcuckoo_entries *e)
 int ipcuckoo_entries_flush(struct ipcuckoo_entries *e)
 {
 	struct ipcuckoo_version *v = ipcuckoo_version_create(e->mem, NULL,
-						    IPCUCKOO_CHARGE_ANYWAY);
+							     IPCUCKOO_CHARGE_ANYWAY);
 
-	lockdep_assert_held(&e->mutex);
 	if (IS_ERR(v))
 		return PTR_ERR(v);
-	e->generation++;
-	ipcuckoo_entries_replace_all(e, v);
+	ipcuckoo_entries_clear(e, v);
 	return 0;
 }
 

@@ -55,11 +55,11 @@ int ipcuckoo_entries_reserve(struct ipcuckoo_entries *e,
 int ipcuckoo_entries_copy(struct ipcuckoo_entries *to,
 			  struct ipcuckoo_entries *from);
 int ipcuckoo_entries_trim(struct ipcuckoo_entries *e);
+void ipcuckoo_entries_clear(struct ipcuckoo_entries *e, struct ipcuckoo_version *v);
 int ipcuckoo_entries_flush(struct ipcuckoo_entries *e);
 void ipcuckoo_entries_replace(struct ipcuckoo_entries *e,
 			      struct ipcuckoo_entries *shadow);
 void ipcuckoo_entries_replace_all(struct ipcuckoo_entries *e, struct ipcuckoo_version *v);
-void ipcuckoo_entries_free_queue(struct ipcuckoo_entries *e);
 
 /* Add an entry without extensions. */
 static inline int ipcuckoo_entries_add(struct ipcuckoo_entries *e,

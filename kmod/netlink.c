@@ -36,24 +36,28 @@ static const struct nla_policy none_policy[] = {
 	[IPCUCKOO_A_PAD] = { .type = NLA_REJECT },
 };
 
+#define OPTION_POLICIES \
+	[IPCUCKOO_A_TYPE] = NLA_POLICY_RANGE(NLA_U8, IPCUCKOO_TYPE_HASH_IP, \
+					     IPCUCKOO_TYPE_FILTER_IP), \
+	[IPCUCKOO_A_FAMILY] = NLA_POLICY_RANGE(NLA_U8, IPCUCKOO_FAMILY_INET, \
+					       IPCUCKOO_FAMILY_ANY), \
+	[IPCUCKOO_A_MAXELEM] = U32_POLICY, \
+	[IPCUCKOO_A_BITS] = { .type = NLA_U8 }, \
+	[IPCUCKOO_A_CAPACITY] = U32_POLICY, \
+	[IPCUCKOO_A_OPTIONS] = NLA_POLICY_MASK(NLA_U32, IPCUCKOO_O_ALL), \
+	[IPCUCKOO_A_TIMEOUT] = TIMEOUT_POLICY, \
+	[IPCUCKOO_A_HASHSIZE] = U32_POLICY, \
+	[IPCUCKOO_A_BUCKETSIZE] = { .type = NLA_U8 }, \
+	[IPCUCKOO_A_INITVAL] = U32_POLICY, \
+	[IPCUCKOO_A_NETMASK] = { .type = NLA_U8 }, \
+	[IPCUCKOO_A_BITMASK] = { .type = NLA_BINARY, .len = IPCUCKOO_HOST6_SIZE }
+
 static const struct nla_policy set_new_policy[] = {
 	[IPCUCKOO_A_FLAGS] = FLAGS_POLICY(IPCUCKOO_F_EXIST | IPCUCKOO_F_MULTI |
 					 IPCUCKOO_F_FORCEADD),
 	[IPCUCKOO_A_SET] = STRING_POLICY(IPCUCKOO_NAME_SIZE),
-	[IPCUCKOO_A_TYPE] = NLA_POLICY_RANGE(NLA_U8, IPCUCKOO_TYPE_HASH_IP,
-					     IPCUCKOO_TYPE_FILTER_IP),
-	[IPCUCKOO_A_FAMILY] = NLA_POLICY_RANGE(NLA_U8, IPCUCKOO_FAMILY_INET,
-					       IPCUCKOO_FAMILY_ANY),
-	[IPCUCKOO_A_MAXELEM] = U32_POLICY,
-	[IPCUCKOO_A_BITS] = { .type = NLA_U8 },
-	[IPCUCKOO_A_CAPACITY] = U32_POLICY,
-	[IPCUCKOO_A_OPTIONS] = NLA_POLICY_MASK(NLA_U32, IPCUCKOO_O_ALL),
-	[IPCUCKOO_A_TIMEOUT] = TIMEOUT_POLICY,
-	[IPCUCKOO_A_HASHSIZE] = U32_POLICY,
-	[IPCUCKOO_A_BUCKETSIZE] = { .type = NLA_U8 },
-	[IPCUCKOO_A_INITVAL] = U32_POLICY,
-	[IPCUCKOO_A_NETMASK] = { .type = NLA_U8 },
-	[IPCUCKOO_A_BITMASK] = { .type = NLA_BINARY, .len = IPCUCKOO_HOST6_SIZE },
+	OPTION_POLICIES,
+	[IPCUCKOO_A_SHADOW] = U32_POLICY,
 };
 
 /* Commands on one set, or on all sets. */
@@ -111,8 +115,10 @@ static const struct nla_policy entry_test_policy[] = {
 };
 
 static const struct nla_policy shadow_new_policy[] = {
-	[IPCUCKOO_A_FLAGS] = FLAGS_POLICY(IPCUCKOO_F_APPEND),
+	[IPCUCKOO_A_FLAGS] = FLAGS_POLICY(IPCUCKOO_F_APPEND | IPCUCKOO_F_CREATE |
+					 IPCUCKOO_F_MULTI | IPCUCKOO_F_FORCEADD),
 	[IPCUCKOO_A_SET] = STRING_POLICY(IPCUCKOO_NAME_SIZE),
+	OPTION_POLICIES,
 	[IPCUCKOO_A_CAPACITY_HOSTS4] = U32_POLICY,
 	[IPCUCKOO_A_CAPACITY_HOSTS6] = U32_POLICY,
 	[IPCUCKOO_A_CAPACITY_NETS4] = U32_POLICY,
@@ -162,6 +168,10 @@ static const struct nla_policy attach_policy[] = {
 	[IPCUCKOO_A_LOG_GROUP] = { .type = NLA_U16 },
 	[IPCUCKOO_A_LOG_RATE] = U32_POLICY,
 	[IPCUCKOO_A_LOG_EVERY] = NLA_POLICY_MIN(NLA_U32, 1),
+};
+
+static const struct nla_policy commit_policy[] = {
+	[IPCUCKOO_A_CHANGES] = { .type = NLA_NESTED },
 };
 
 static const struct nla_policy detach_policy[] = {
@@ -255,6 +265,7 @@ static struct genl_ops ops[] __ro_after_init = {
 	OP(SET_RENAME, two_sets_policy, .doit = ipcuckoo_nl_set_rename_doit),
 	OP(SET_SWAP, two_sets_policy, .doit = ipcuckoo_nl_set_swap_doit),
 	OP(SET_CHANGE, set_change_policy, .doit = ipcuckoo_nl_set_change_doit),
+	OP(COMMIT, commit_policy, .doit = ipcuckoo_nl_commit_doit),
 };
 
 /* One sendmsg() can carry thousands of requests. Once the process has a fatal signal, none

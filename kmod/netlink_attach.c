@@ -120,47 +120,87 @@ static int check_rule(struct genl_info *info, struct ipcuckoo_rule *rule)
 	return check_place(info, rule);
 }
 
+/* The name and the rule of a request. */
+static int get_attach(struct genl_info *info, const char **name, struct ipcuckoo_rule *rule)
+{
+	*name = ipcuckoo_nl_name(info->attrs, info->extack);
+	if (!*name)
+		return -EINVAL;
+	*rule = get_rule(info->attrs);
+	return check_rule(info, rule) ?: get_log(info, rule);
+}
+
+int ipcuckoo_nl_parse_attach(struct sk_buff *skb, struct genl_info *info,
+			     struct ipcuckoo_commit_change *change)
+{
+	struct ipcuckoo_attachment *at;
+	struct ipcuckoo_rule rule;
+	int err;
+
+	if (ipcuckoo_nl_flag(info->attrs, IPCUCKOO_F_REPLACE)) {
+		NL_SET_ERR_MSG_ATTR(info->extack, info->attrs[IPCUCKOO_A_FLAGS],
+				    "REPLACE cannot be part of a commit");
+		return -EOPNOTSUPP;
+	}
+	err = get_attach(info, &change->name, &rule);
+	if (err)
+		return err;
+	at = ipcuckoo_attach_prepare(ipcuckoo_net(genl_info_net(info)), &rule);
+	if (IS_ERR(at))
+		return ipcuckoo_nl_explain(info->extack, PTR_ERR(at));
+	change->kind = IPCUCKOO_COMMIT_ATTACH;
+	change->exist = ipcuckoo_nl_flag(info->attrs, IPCUCKOO_F_EXIST);
+	change->same_order = info->attrs[IPCUCKOO_A_ORDER];
+	change->at = at;
+	return 0;
+}
+
+int ipcuckoo_nl_explain_attach(struct genl_info *info, int err)
+{
+	struct nlattr **attrs = info->attrs;
+
+	switch (err) {
+	case -ENOENT:
+		return ipcuckoo_nl_no_such_set(attrs, info->extack);
+	case -EOPNOTSUPP:
+		NL_SET_ERR_MSG_ATTR(info->extack, attrs[IPCUCKOO_A_SET],
+				    "the set is approximate, so that strangers match, too: with drop and accept say APPROXIMATE");
+		return err;
+	case -ENOTUNIQ:
+		if (attrs[IPCUCKOO_A_ORDER]) {
+			NL_SET_ERR_MSG_ATTR(info->extack, attrs[IPCUCKOO_A_ORDER],
+					    "the set is attached like that already, with another order");
+			return -EEXIST;
+		}
+		fallthrough;
+	case -EEXIST:
+		NL_SET_ERR_MSG_ATTR(info->extack, attrs[IPCUCKOO_A_SET],
+				    "the set is attached like that already");
+		return -EEXIST;
+	default:
+		return ipcuckoo_nl_explain(info->extack, err);
+	}
+}
+
 int ipcuckoo_nl_attach_doit(struct sk_buff *skb, struct genl_info *info)
 {
-	const char *name = ipcuckoo_nl_name(info->attrs, info->extack);
-	struct ipcuckoo_rule rule = get_rule(info->attrs);
+	bool replace = ipcuckoo_nl_flag(info->attrs, IPCUCKOO_F_REPLACE);
+	bool exist = ipcuckoo_nl_flag(info->attrs, IPCUCKOO_F_EXIST);
 	struct ipcuckoo_nl_reply reply;
+	struct ipcuckoo_rule rule;
+	const char *name;
 	u32 id = 0;
 	int err;
 
-	if (!name)
-		return -EINVAL;
-	err = check_rule(info, &rule);
-	if (!err)
-		err = get_log(info, &rule);
+	err = get_attach(info, &name, &rule) ?: ipcuckoo_nl_reply_begin(info, &reply);
 	if (err)
 		return err;
-	err = ipcuckoo_nl_reply_begin(info, &reply);
+	err = ipcuckoo_attach(ipcuckoo_net(genl_info_net(info)), name, &rule, replace, &id);
+	if ((err == -EEXIST && (replace || exist)) ||
+	    (err == -ENOTUNIQ && exist && !info->attrs[IPCUCKOO_A_ORDER]))
+		err = 0;
 	if (err)
-		return err;
-	err = ipcuckoo_attach(ipcuckoo_net(genl_info_net(info)), name, &rule,
-			      ipcuckoo_nl_flag(info->attrs, IPCUCKOO_F_REPLACE), &id);
-	if (err == -EEXIST && ipcuckoo_nl_flag(info->attrs, IPCUCKOO_F_REPLACE))
-		err = 0;
-	if (err == -ENOTUNIQ && info->attrs[IPCUCKOO_A_ORDER]) {
-		NL_SET_ERR_MSG_ATTR(info->extack, info->attrs[IPCUCKOO_A_ORDER],
-				    "the set is attached like that already, with another order");
-		return ipcuckoo_nl_reply_end(info, &reply, -EEXIST);
-	}
-	if (err == -ENOTUNIQ)
-		err = -EEXIST;
-	if (err == -EEXIST && ipcuckoo_nl_flag(info->attrs, IPCUCKOO_F_EXIST))
-		err = 0;
-	if (err == -ENOENT)
-		ipcuckoo_nl_no_such_set(info->attrs, info->extack);
-	else if (err == -EOPNOTSUPP)
-		NL_SET_ERR_MSG_ATTR(info->extack, info->attrs[IPCUCKOO_A_SET],
-				    "the set is approximate, so that strangers match, too: with drop and accept say APPROXIMATE");
-	else if (err == -EEXIST)
-		NL_SET_ERR_MSG_ATTR(info->extack, info->attrs[IPCUCKOO_A_SET],
-				    "the set is attached like that already");
-	else
-		ipcuckoo_nl_explain(info->extack, err);
+		err = ipcuckoo_nl_explain_attach(info, err);
 	ipcuckoo_nl_reply_u32(&reply, IPCUCKOO_A_ATTACHMENT, id);
 	return ipcuckoo_nl_reply_end(info, &reply, err);
 }

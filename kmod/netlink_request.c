@@ -6,9 +6,12 @@
 #include <net/sock.h>
 
 #include "compat.h"
+#include "attach.h"
+#include "commit.h"
 #include "names.h"
 #include "net.h"
 #include "netlink_request.h"
+#include "shadow.h"
 #include "wire.h"
 
 /* Parsing */
@@ -38,6 +41,7 @@ struct nlattr *ipcuckoo_nl_need(struct nlattr **attrs, int type,
 		[IPCUCKOO_A_MAXELEM] = "the new limit is missing",
 		[IPCUCKOO_A_HOSTS4] = "there are no entries in the request",
 		[IPCUCKOO_A_SHADOW] = "the number of a shadow is missing",
+		[IPCUCKOO_A_CHANGES] = "there are no changes in the request",
 		[IPCUCKOO_A_DIRECTION] = "the direction is missing",
 		[IPCUCKOO_A_VERDICT] = "the verdict is missing",
 		[IPCUCKOO_A_MARK] = "the verdict mark needs a mark",
@@ -392,4 +396,97 @@ int ipcuckoo_nl_check_delete(struct genl_info *info, const struct ipcuckoo_set *
 					  info->attrs[IPCUCKOO_A_SHADOW],
 			    "nothing can be deleted from a filter that is not multi: the fingerprint may be another entry's");
 	return -EOPNOTSUPP;
+}
+
+/* Shadows and commits */
+
+/* The first attribute of a request that is an option of a set, or NULL. */
+struct nlattr *ipcuckoo_nl_find_option(struct nlattr **attrs)
+{
+	static const u8 options[] = {
+		IPCUCKOO_A_TYPE, IPCUCKOO_A_FAMILY, IPCUCKOO_A_MAXELEM, IPCUCKOO_A_BITS,
+		IPCUCKOO_A_CAPACITY, IPCUCKOO_A_OPTIONS, IPCUCKOO_A_TIMEOUT,
+		IPCUCKOO_A_HASHSIZE, IPCUCKOO_A_BUCKETSIZE, IPCUCKOO_A_INITVAL,
+		IPCUCKOO_A_NETMASK, IPCUCKOO_A_BITMASK,
+	};
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(options); i++)
+		if (attrs[options[i]])
+			return attrs[options[i]];
+	return ipcuckoo_nl_flag(attrs, IPCUCKOO_F_MULTI | IPCUCKOO_F_FORCEADD) ?
+	       attrs[IPCUCKOO_A_FLAGS] : NULL;
+}
+
+/* The shadow that a request names, held. */
+struct ipcuckoo_shadow *ipcuckoo_nl_shadow(struct sk_buff *skb, struct genl_info *info)
+{
+	struct nlattr *attr = ipcuckoo_nl_need(info->attrs, IPCUCKOO_A_SHADOW,
+					       info->extack);
+	struct ipcuckoo_shadow *shadow;
+
+	if (!attr)
+		return ERR_PTR(-EINVAL);
+	shadow = ipcuckoo_shadow_get(ipcuckoo_net(genl_info_net(info)), NETLINK_CB(skb).sk,
+				     info->snd_portid, nla_get_u32(attr));
+	if (shadow)
+		return shadow;
+	NL_SET_ERR_MSG_ATTR(info->extack, attr, "this socket has no such shadow");
+	return ERR_PTR(-ENOENT);
+}
+
+/* Why a shadow cannot become the contents of its set. */
+int ipcuckoo_nl_explain_shadow(struct genl_info *info, int err)
+{
+	struct nlattr *attr = info->attrs[IPCUCKOO_A_SHADOW];
+
+	switch (err) {
+	case -ESTALE:
+		NL_SET_ERR_MSG_ATTR(info->extack, attr,
+				    "the set has changed since the shadow was made; start over, or override");
+		break;
+	case -ENOENT:
+		NL_SET_ERR_MSG_ATTR(info->extack, attr, "the set was destroyed");
+		break;
+	case -EBUSY:
+		NL_SET_ERR_MSG_ATTR(info->extack, attr,
+				    "another request is at work on the shadow, or it comes twice");
+		break;
+	default:
+		ipcuckoo_nl_explain(info->extack, err);
+		break;
+	}
+	return err;
+}
+
+/* Free what a change still has after its commit, or in place of it. */
+void ipcuckoo_nl_discard_change(struct ipcuckoo_net *pernet,
+				struct ipcuckoo_commit_change *change)
+{
+	if (change->kind == IPCUCKOO_COMMIT_CREATE && !IS_ERR_OR_NULL(change->set))
+		ipcuckoo_set_put(change->set);
+	if (change->shadow && change->done)
+		ipcuckoo_shadow_remove(pernet, change->shadow);
+	if (change->shadow)
+		ipcuckoo_shadow_put(change->shadow);
+	if (change->at)
+		ipcuckoo_attach_discard(pernet, change->at);
+}
+
+/* A request that is one change. */
+int ipcuckoo_nl_change_doit(struct sk_buff *skb, struct genl_info *info,
+			    ipcuckoo_nl_parse_fn parse, ipcuckoo_nl_explain_fn explain)
+{
+	struct ipcuckoo_net *pernet = ipcuckoo_net(genl_info_net(info));
+	struct ipcuckoo_commit_change change = {};
+	unsigned int at;
+	int err;
+
+	err = parse(skb, info, &change);
+	if (!err) {
+		err = ipcuckoo_commit(pernet, &change, 1, &at);
+		err = err ? explain(info, err) : 0;
+	}
+	ipcuckoo_nl_discard_change(pernet, &change);
+	return err;
 }

@@ -5,6 +5,7 @@
 
 #include "batch.h"
 #include "change.h"
+#include "commit.h"
 
 struct genl_info;
 struct net;
@@ -57,5 +58,21 @@ void ipcuckoo_nl_blame_entry(struct genl_info *info,
 			     const struct ipcuckoo_batch_cursor *at);
 int ipcuckoo_nl_reply_batch(struct genl_info *info, struct ipcuckoo_nl_reply *reply,
 			    int err, const struct ipcuckoo_change_result *result);
+
+/* Shadows and commits. For each request that is a change, or part of a commit, one function
+ * parses its attributes, and one explains why the commit failed and returns the error to
+ * answer with.
+ */
+typedef int (*ipcuckoo_nl_parse_fn)(struct sk_buff *skb, struct genl_info *info,
+				    struct ipcuckoo_commit_change *change);
+typedef int (*ipcuckoo_nl_explain_fn)(struct genl_info *info, int err);
+
+struct nlattr *ipcuckoo_nl_find_option(struct nlattr **attrs);
+struct ipcuckoo_shadow *ipcuckoo_nl_shadow(struct sk_buff *skb, struct genl_info *info);
+int ipcuckoo_nl_explain_shadow(struct genl_info *info, int err);
+void ipcuckoo_nl_discard_change(struct ipcuckoo_net *pernet,
+				struct ipcuckoo_commit_change *change);
+int ipcuckoo_nl_change_doit(struct sk_buff *skb, struct genl_info *info,
+			    ipcuckoo_nl_parse_fn parse, ipcuckoo_nl_explain_fn explain);
 
 #endif /* _IPCUCKOO_NETLINK_REQUEST_H */

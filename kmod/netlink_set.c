@@ -6,11 +6,13 @@
 #include <net/sock.h>
 
 #include "compat.h"
+#include "commit.h"
 #include "names.h"
 #include "net.h"
 #include "netlink.h"
 #include "netlink_request.h"
 #include "set.h"
+#include "shadow.h"
 #include "usage.h"
 #include "wire.h"
 
@@ -143,74 +145,164 @@ static int get_mask(struct genl_info *info, u8 type, u8 family,
 	return -ERANGE;
 }
 
-int ipcuckoo_nl_set_new_doit(struct sk_buff *skb, struct genl_info *info)
+static int get_set_options(struct genl_info *info, struct ipcuckoo_set_options *options)
 {
-	struct ipcuckoo_net *pernet = ipcuckoo_net(genl_info_net(info));
-	const char *name = ipcuckoo_nl_name(info->attrs, info->extack);
-	struct ipcuckoo_set_options options = {
-		.maxelem = ipcuckoo_nl_u32(info->attrs, IPCUCKOO_A_MAXELEM,
-					   ipcuckoo_maxelem),
-		.has_maxelem = info->attrs[IPCUCKOO_A_MAXELEM],
-		.forceadd = ipcuckoo_nl_flag(info->attrs, IPCUCKOO_F_FORCEADD),
-		.notes = get_notes(info->attrs),
+	struct nlattr **attrs = info->attrs;
+	int err;
+
+	if (!ipcuckoo_nl_need(attrs, IPCUCKOO_A_TYPE, info->extack) ||
+	    !ipcuckoo_nl_need(attrs, IPCUCKOO_A_FAMILY, info->extack))
+		return -EINVAL;
+	*options = (struct ipcuckoo_set_options){
+		.type = nla_get_u8(attrs[IPCUCKOO_A_TYPE]),
+		.family = nla_get_u8(attrs[IPCUCKOO_A_FAMILY]),
+		.maxelem = ipcuckoo_nl_u32(attrs, IPCUCKOO_A_MAXELEM, ipcuckoo_maxelem),
+		.has_maxelem = attrs[IPCUCKOO_A_MAXELEM],
+		.forceadd = ipcuckoo_nl_flag(attrs, IPCUCKOO_F_FORCEADD),
+		.notes = get_notes(attrs),
 	};
+	err = get_shape(info, options->type, options->maxelem, &options->shape);
+	if (!err)
+		err = get_exts(info, options);
+	return err ?: get_mask(info, options->type, options->family, &options->mask);
+}
+
+/**
+ * ipcuckoo_nl_make_set() - make the set that the attributes of SET_NEW ask for
+ * @info:	request
+ *
+ * Return: a set that nobody finds, to be given back with ipcuckoo_set_put(); or an
+ * ERR_PTR(), which is explained.
+ */
+struct ipcuckoo_set *ipcuckoo_nl_make_set(struct genl_info *info)
+{
+	const char *name = ipcuckoo_nl_name(info->attrs, info->extack);
+	struct ipcuckoo_set_options options;
+	struct ipcuckoo_set *set;
 	int err;
 
 	if (!name)
-		return -EINVAL;
-	if (!ipcuckoo_nl_need(info->attrs, IPCUCKOO_A_TYPE, info->extack) ||
-	    !ipcuckoo_nl_need(info->attrs, IPCUCKOO_A_FAMILY, info->extack))
-		return -EINVAL;
-	options.type = nla_get_u8(info->attrs[IPCUCKOO_A_TYPE]);
-	options.family = nla_get_u8(info->attrs[IPCUCKOO_A_FAMILY]);
-	err = get_shape(info, options.type, options.maxelem, &options.shape);
-	if (!err)
-		err = get_exts(info, &options);
-	if (!err)
-		err = get_mask(info, options.type, options.family, &options.mask);
+		return ERR_PTR(-EINVAL);
+	err = get_set_options(info, &options);
 	if (err)
+		return ERR_PTR(err);
+	set = ipcuckoo_set_alloc(ipcuckoo_net(genl_info_net(info)), name, &options);
+	if (IS_ERR(set))
+		ipcuckoo_nl_explain(info->extack, PTR_ERR(set));
+	return set;
+}
+
+/* A set with the contents of a shadow, which knows its options. */
+static int parse_shadow(struct sk_buff *skb, struct genl_info *info,
+			struct ipcuckoo_commit_change *change)
+{
+	struct nlattr **attrs = info->attrs, *bad = ipcuckoo_nl_find_option(attrs);
+	struct ipcuckoo_shadow *shadow;
+
+	if (bad) {
+		NL_SET_ERR_MSG_ATTR(info->extack, bad,
+				    "the set gets the options that its shadow was made with: leave them out");
+		return -EINVAL;
+	}
+	change->name = ipcuckoo_nl_name(attrs, info->extack);
+	if (!change->name)
+		return -EINVAL;
+	shadow = ipcuckoo_nl_shadow(skb, info);
+	if (IS_ERR(shadow))
+		return PTR_ERR(shadow);
+	change->shadow = shadow;
+	change->set = shadow->set;
+	kref_get(&change->set->ref);
+	return 0;
+}
+
+int ipcuckoo_nl_parse_set_new(struct sk_buff *skb, struct genl_info *info,
+			      struct ipcuckoo_commit_change *change)
+{
+	struct nlattr **attrs = info->attrs;
+
+	change->kind = IPCUCKOO_COMMIT_CREATE;
+	change->exist = ipcuckoo_nl_flag(attrs, IPCUCKOO_F_EXIST);
+	change->same_maxelem = attrs[IPCUCKOO_A_MAXELEM];
+	if (attrs[IPCUCKOO_A_SHADOW])
+		return parse_shadow(skb, info, change);
+	change->set = ipcuckoo_nl_make_set(info);
+	if (IS_ERR(change->set))
+		return PTR_ERR(change->set);
+	change->name = nla_data(attrs[IPCUCKOO_A_SET]);
+	return 0;
+}
+
+int ipcuckoo_nl_explain_set_new(struct genl_info *info, int err)
+{
+	switch (err) {
+	case -ESTALE:
+	case -EBUSY:
+		return ipcuckoo_nl_explain_shadow(info, err);
+	case -EINVAL:
+		NL_SET_ERR_MSG_ATTR(info->extack, info->attrs[IPCUCKOO_A_SHADOW],
+				    "the shadow is that of a set which exists: commit it with SHADOW_COMMIT");
 		return err;
-	err = ipcuckoo_names_create(pernet, name, &options);
-	if (err == -EEXIST && ipcuckoo_nl_flag(info->attrs, IPCUCKOO_F_EXIST))
-		return 0;
-	if (err == -EDQUOT)
-		NL_SET_BAD_ATTR(info->extack, info->attrs[IPCUCKOO_A_CAPACITY]);
-	if (err == -E2BIG) {
+	case -EEXIST:
+		NL_SET_ERR_MSG_ATTR(info->extack, info->attrs[IPCUCKOO_A_SET],
+				    "there is a set of that name already");
+		return err;
+	case -ENOTUNIQ:
+		NL_SET_ERR_MSG_ATTR(info->extack, info->attrs[IPCUCKOO_A_SET],
+				    "there is a set of that name already, of another type or family, or with other options or another limit");
+		return -EEXIST;
+	case -E2BIG:
 		NL_SET_ERR_MSG(info->extack,
 			       "this network namespace has 65535 sets, which is the most: destroy some");
 		return err;
-	}
-	if (err != -EEXIST && err != -ENOTUNIQ)
+	case -EDQUOT:
+		NL_SET_BAD_ATTR(info->extack, info->attrs[IPCUCKOO_A_CAPACITY]);
+		fallthrough;
+	default:
 		return ipcuckoo_nl_explain(info->extack, err);
-	if (err == -EEXIST)
-		NL_SET_ERR_MSG_ATTR(info->extack, info->attrs[IPCUCKOO_A_SET],
-				    "there is a set of that name already");
-	else
-		NL_SET_ERR_MSG_ATTR(info->extack, info->attrs[IPCUCKOO_A_SET],
-				    "there is a set of that name already, of another type or family, or with other options or another limit");
-	return -EEXIST;
+	}
+}
+
+int ipcuckoo_nl_set_new_doit(struct sk_buff *skb, struct genl_info *info)
+{
+	return ipcuckoo_nl_change_doit(skb, info, ipcuckoo_nl_parse_set_new,
+				       ipcuckoo_nl_explain_set_new);
+}
+
+int ipcuckoo_nl_parse_set_del(struct sk_buff *skb, struct genl_info *info,
+			      struct ipcuckoo_commit_change *change)
+{
+	change->kind = IPCUCKOO_COMMIT_DESTROY;
+	change->exist = ipcuckoo_nl_flag(info->attrs, IPCUCKOO_F_EXIST);
+	change->name = ipcuckoo_nl_name(info->attrs, info->extack);
+	return change->name ? 0 : -EINVAL;
+}
+
+int ipcuckoo_nl_explain_set_del(struct genl_info *info, int err)
+{
+	struct nlattr *name = info->attrs[IPCUCKOO_A_SET];
+
+	if (err == -ENOENT)
+		return ipcuckoo_nl_no_such_set(info->attrs, info->extack);
+	if (err == -EBUSY)
+		NL_SET_ERR_MSG_ATTR(info->extack, name ?: info->attrs[IPCUCKOO_A_FLAGS],
+				    "sets are attached; detach them first");
+	return err;
 }
 
 int ipcuckoo_nl_set_del_doit(struct sk_buff *skb, struct genl_info *info)
 {
-	struct ipcuckoo_net *pernet = ipcuckoo_net(genl_info_net(info));
 	const char *name;
 	int err;
 
 	err = ipcuckoo_nl_name_or_all(info, &name);
 	if (err)
 		return err;
-	err = name ? ipcuckoo_names_destroy(pernet, name) :
-		     ipcuckoo_names_destroy_all(pernet);
-	if (err == -ENOENT && ipcuckoo_nl_flag(info->attrs, IPCUCKOO_F_EXIST))
-		return 0;
-	if (err == -ENOENT)
-		return ipcuckoo_nl_no_such_set(info->attrs, info->extack);
-	if (err == -EBUSY)
-		NL_SET_ERR_MSG_ATTR(info->extack,
-				    info->attrs[name ? IPCUCKOO_A_SET : IPCUCKOO_A_FLAGS],
-				    "sets are attached; detach them first");
-	return err;
+	if (name)
+		return ipcuckoo_nl_change_doit(skb, info, ipcuckoo_nl_parse_set_del,
+					       ipcuckoo_nl_explain_set_del);
+	err = ipcuckoo_names_destroy_all(ipcuckoo_net(genl_info_net(info)));
+	return ipcuckoo_nl_explain_set_del(info, err);
 }
 
 /* Get the name of the second set in a request. Return: NULL if it is missing or not valid,
@@ -223,15 +315,23 @@ static const char *other_name(struct genl_info *info)
 	return attr ? ipcuckoo_nl_check_name(attr, info->extack) : NULL;
 }
 
-int ipcuckoo_nl_set_rename_doit(struct sk_buff *skb, struct genl_info *info)
+static int parse_two(struct genl_info *info, enum ipcuckoo_commit_kind kind,
+		     struct ipcuckoo_commit_change *change)
 {
-	const char *name = ipcuckoo_nl_name(info->attrs, info->extack);
-	const char *to = name ? other_name(info) : NULL;
-	int err;
+	change->kind = kind;
+	change->name = ipcuckoo_nl_name(info->attrs, info->extack);
+	change->to = change->name ? other_name(info) : NULL;
+	return change->to ? 0 : -EINVAL;
+}
 
-	if (!to)
-		return -EINVAL;
-	err = ipcuckoo_names_rename(ipcuckoo_net(genl_info_net(info)), name, to);
+int ipcuckoo_nl_parse_set_rename(struct sk_buff *skb, struct genl_info *info,
+				 struct ipcuckoo_commit_change *change)
+{
+	return parse_two(info, IPCUCKOO_COMMIT_RENAME, change);
+}
+
+int ipcuckoo_nl_explain_set_rename(struct genl_info *info, int err)
+{
 	if (err == -ENOENT)
 		return ipcuckoo_nl_no_such_set(info->attrs, info->extack);
 	if (err != -EEXIST)
@@ -241,16 +341,22 @@ int ipcuckoo_nl_set_rename_doit(struct sk_buff *skb, struct genl_info *info)
 	return err;
 }
 
-int ipcuckoo_nl_set_swap_doit(struct sk_buff *skb, struct genl_info *info)
+int ipcuckoo_nl_set_rename_doit(struct sk_buff *skb, struct genl_info *info)
 {
-	const char *name = ipcuckoo_nl_name(info->attrs, info->extack);
-	const char *other = name ? other_name(info) : NULL;
-	struct nlattr *attr = info->attrs[IPCUCKOO_A_SET_TO];
-	int err;
+	return ipcuckoo_nl_change_doit(skb, info, ipcuckoo_nl_parse_set_rename,
+				       ipcuckoo_nl_explain_set_rename);
+}
 
-	if (!other)
-		return -EINVAL;
-	err = ipcuckoo_names_swap(ipcuckoo_net(genl_info_net(info)), name, other);
+int ipcuckoo_nl_parse_set_swap(struct sk_buff *skb, struct genl_info *info,
+			       struct ipcuckoo_commit_change *change)
+{
+	return parse_two(info, IPCUCKOO_COMMIT_SWAP, change);
+}
+
+int ipcuckoo_nl_explain_set_swap(struct genl_info *info, int err)
+{
+	struct nlattr *attr = info->attrs[IPCUCKOO_A_SET_TO];
+
 	if (err == -ENOENT)
 		return ipcuckoo_nl_no_such_set(info->attrs, info->extack);
 	if (err == -ESRCH) {
@@ -262,6 +368,12 @@ int ipcuckoo_nl_set_swap_doit(struct sk_buff *skb, struct genl_info *info)
 	NL_SET_ERR_MSG_ATTR(info->extack, attr,
 			    "sets that are swapped have the same type and family");
 	return -EOPNOTSUPP;
+}
+
+int ipcuckoo_nl_set_swap_doit(struct sk_buff *skb, struct genl_info *info)
+{
+	return ipcuckoo_nl_change_doit(skb, info, ipcuckoo_nl_parse_set_swap,
+				       ipcuckoo_nl_explain_set_swap);
 }
 
 int ipcuckoo_nl_set_change_doit(struct sk_buff *skb, struct genl_info *info)
@@ -418,6 +530,22 @@ static int flush_one(struct ipcuckoo_net *pernet, const char *name)
 	return err;
 }
 
+int ipcuckoo_nl_parse_set_flush(struct sk_buff *skb, struct genl_info *info,
+				struct ipcuckoo_commit_change *change)
+{
+	change->kind = IPCUCKOO_COMMIT_FLUSH;
+	change->exist = ipcuckoo_nl_flag(info->attrs, IPCUCKOO_F_EXIST);
+	change->name = ipcuckoo_nl_name(info->attrs, info->extack);
+	return change->name ? 0 : -EINVAL;
+}
+
+int ipcuckoo_nl_explain_set_flush(struct genl_info *info, int err)
+{
+	if (err == -ENOENT)
+		return ipcuckoo_nl_no_such_set(info->attrs, info->extack);
+	return ipcuckoo_nl_explain(info->extack, err);
+}
+
 int ipcuckoo_nl_set_flush_doit(struct sk_buff *skb, struct genl_info *info)
 {
 	struct ipcuckoo_net *pernet = ipcuckoo_net(genl_info_net(info));
@@ -430,7 +558,5 @@ int ipcuckoo_nl_set_flush_doit(struct sk_buff *skb, struct genl_info *info)
 	err = name ? flush_one(pernet, name) : ipcuckoo_names_flush_all(pernet);
 	if (err == -ENOENT && ipcuckoo_nl_flag(info->attrs, IPCUCKOO_F_EXIST))
 		return 0;
-	if (err == -ENOENT)
-		return ipcuckoo_nl_no_such_set(info->attrs, info->extack);
-	return ipcuckoo_nl_explain(info->extack, err);
+	return ipcuckoo_nl_explain_set_flush(info, err);
 }

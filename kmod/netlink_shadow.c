@@ -10,6 +10,22 @@
 #include "netlink_request.h"
 #include "shadow.h"
 
+/* Options of a set are those of one that does not exist yet; nothing can be copied from it. */
+static int check_new(struct genl_info *info)
+{
+	struct nlattr **attrs = info->attrs, *bad;
+
+	if (!ipcuckoo_nl_flag(attrs, IPCUCKOO_F_CREATE))
+		bad = ipcuckoo_nl_find_option(attrs);
+	else
+		bad = ipcuckoo_nl_flag(attrs, IPCUCKOO_F_APPEND) ? attrs[IPCUCKOO_A_FLAGS] : NULL;
+	if (!bad)
+		return 0;
+	NL_SET_ERR_MSG_ATTR(info->extack, bad,
+			    "options of a set go with CREATE, APPEND goes without it");
+	return -EINVAL;
+}
+
 int ipcuckoo_nl_shadow_new_doit(struct sk_buff *skb, struct genl_info *info)
 {
 	struct nlattr **attrs = info->attrs;
@@ -25,10 +41,11 @@ int ipcuckoo_nl_shadow_new_doit(struct sk_buff *skb, struct genl_info *info)
 	u32 id = 0;
 	int err;
 
-	err = ipcuckoo_nl_reply_begin(info, &reply);
+	err = check_new(info) ?: ipcuckoo_nl_reply_begin(info, &reply);
 	if (err)
 		return err;
-	set = ipcuckoo_nl_set(net, attrs, info->extack);
+	set = ipcuckoo_nl_flag(attrs, IPCUCKOO_F_CREATE) ? ipcuckoo_nl_make_set(info) :
+	      ipcuckoo_nl_set(net, attrs, info->extack);
 	if (IS_ERR(set))
 		return ipcuckoo_nl_reply_end(info, &reply, PTR_ERR(set));
 	err = ipcuckoo_shadow_create(ipcuckoo_net(net), set, NETLINK_CB(skb).sk,
@@ -45,23 +62,6 @@ int ipcuckoo_nl_shadow_new_doit(struct sk_buff *skb, struct genl_info *info)
 		ipcuckoo_nl_explain(info->extack, err);
 	ipcuckoo_nl_reply_u32(&reply, IPCUCKOO_A_SHADOW, id);
 	return ipcuckoo_nl_reply_end(info, &reply, err);
-}
-
-/* Find the shadow that a request names. Return: the shadow with a reference, or ERR_PTR(). */
-static struct ipcuckoo_shadow *get_shadow(struct sk_buff *skb, struct genl_info *info)
-{
-	struct nlattr *attr = ipcuckoo_nl_need(info->attrs, IPCUCKOO_A_SHADOW,
-					       info->extack);
-	struct ipcuckoo_shadow *shadow;
-
-	if (!attr)
-		return ERR_PTR(-EINVAL);
-	shadow = ipcuckoo_shadow_get(ipcuckoo_net(genl_info_net(info)), NETLINK_CB(skb).sk,
-				     info->snd_portid, nla_get_u32(attr));
-	if (shadow)
-		return shadow;
-	NL_SET_ERR_MSG_ATTR(info->extack, attr, "this socket has no such shadow");
-	return ERR_PTR(-ENOENT);
 }
 
 static void explain_spent(struct genl_info *info, int err)
@@ -82,7 +82,7 @@ int ipcuckoo_nl_shadow_add_doit(struct sk_buff *skb, struct genl_info *info)
 	err = ipcuckoo_nl_get_batch(info, &batch) ?: ipcuckoo_nl_reply_begin(info, &reply);
 	if (err)
 		return err;
-	shadow = get_shadow(skb, info);
+	shadow = ipcuckoo_nl_shadow(skb, info);
 	if (IS_ERR(shadow))
 		return ipcuckoo_nl_reply_end(info, &reply, PTR_ERR(shadow));
 	err = ipcuckoo_nl_check_exts(info, shadow->set);
@@ -110,7 +110,7 @@ int ipcuckoo_nl_shadow_remove_doit(struct sk_buff *skb, struct genl_info *info)
 	      ipcuckoo_nl_reply_begin(info, &reply);
 	if (err)
 		return err;
-	shadow = get_shadow(skb, info);
+	shadow = ipcuckoo_nl_shadow(skb, info);
 	if (IS_ERR(shadow))
 		return ipcuckoo_nl_reply_end(info, &reply, PTR_ERR(shadow));
 	err = ipcuckoo_nl_check_delete(info, shadow->set);
@@ -124,17 +124,17 @@ int ipcuckoo_nl_shadow_remove_doit(struct sk_buff *skb, struct genl_info *info)
 	return ipcuckoo_nl_reply_batch(info, &reply, err, &result);
 }
 
-static void explain_commit(struct genl_info *info, int err)
+int ipcuckoo_nl_parse_shadow_commit(struct sk_buff *skb, struct genl_info *info,
+				    struct ipcuckoo_commit_change *change)
 {
-	struct nlattr *attr = info->attrs[IPCUCKOO_A_SHADOW];
+	struct ipcuckoo_shadow *shadow = ipcuckoo_nl_shadow(skb, info);
 
-	if (err == -ESTALE)
-		NL_SET_ERR_MSG_ATTR(info->extack, attr,
-				    "the set has changed since the shadow was made; start over, or override");
-	else if (err == -ENOENT)
-		NL_SET_ERR_MSG_ATTR(info->extack, attr, "the set was destroyed");
-	else
-		ipcuckoo_nl_explain(info->extack, err);
+	if (IS_ERR(shadow))
+		return PTR_ERR(shadow);
+	change->kind = IPCUCKOO_COMMIT_REPLACE;
+	change->override = ipcuckoo_nl_flag(info->attrs, IPCUCKOO_F_OVERRIDE);
+	change->shadow = shadow;
+	return 0;
 }
 
 int ipcuckoo_nl_shadow_commit_doit(struct sk_buff *skb, struct genl_info *info)
@@ -147,13 +147,13 @@ int ipcuckoo_nl_shadow_commit_doit(struct sk_buff *skb, struct genl_info *info)
 	err = ipcuckoo_nl_reply_begin(info, &reply);
 	if (err)
 		return err;
-	shadow = get_shadow(skb, info);
+	shadow = ipcuckoo_nl_shadow(skb, info);
 	if (IS_ERR(shadow))
 		return ipcuckoo_nl_reply_end(info, &reply, PTR_ERR(shadow));
 	err = ipcuckoo_shadow_commit(shadow, ipcuckoo_nl_flag(info->attrs,
 							      IPCUCKOO_F_OVERRIDE),
 				     &entries);
-	explain_commit(info, err);
+	ipcuckoo_nl_explain_shadow(info, err);
 	ipcuckoo_nl_reply_u32(&reply, IPCUCKOO_A_ENTRIES, entries);
 	ipcuckoo_nl_reply_u32(&reply, IPCUCKOO_A_CHANGED, shadow->changed);
 	ipcuckoo_nl_reply_u32(&reply, IPCUCKOO_A_UNCHANGED, shadow->unchanged);
@@ -165,7 +165,7 @@ int ipcuckoo_nl_shadow_commit_doit(struct sk_buff *skb, struct genl_info *info)
 
 int ipcuckoo_nl_shadow_del_doit(struct sk_buff *skb, struct genl_info *info)
 {
-	struct ipcuckoo_shadow *shadow = get_shadow(skb, info);
+	struct ipcuckoo_shadow *shadow = ipcuckoo_nl_shadow(skb, info);
 
 	if (IS_ERR(shadow))
 		return PTR_ERR(shadow);

@@ -399,14 +399,13 @@ static int make_chains(struct ipcuckoo_net *pernet)
 /* Give taps to the points that have none, before the chains are published. The chain of a
  * new point is still NULL, so packets pass its tap.
  *
- * Points at ingress need RTNL, which is held only if @new is at ingress; otherwise they
- * are left to retry(). A failure counts only for a new point and for points of @new: the
- * others had no tap before either, and are left to retry() too.
+ * Points at ingress need RTNL; without it they are left to retry(). A failure counts only
+ * for a new point and for points of @new: the others had no tap before either, and are left
+ * to retry() too.
  */
 static int connect_points(struct ipcuckoo_net *pernet,
-			  const struct ipcuckoo_attachment *new)
+			  const struct ipcuckoo_attachment *new, bool rtnl)
 {
-	bool rtnl = new && new->rule.place == IPCUCKOO_PLACE_INGRESS;
 	struct point *point;
 	int err;
 
@@ -560,20 +559,20 @@ void ipcuckoo_points_init_net(struct ipcuckoo_net *pernet)
 }
 
 /**
- * ipcuckoo_points_update() - update points, chains and taps after the list has changed
+ * ipcuckoo_points_prepare() - make the points, chains and taps that the list needs
  * @pernet:	namespace, whose mutex is held
- * @new:	attachment that was just added to the list, or NULL
+ * @new:	attachment whose hooks have to be registered, or NULL
+ * @rtnl:	RTNL is held, as it has to be if attachments at ingress were added
  *
- * At each hook, a packet runs all attachments as they were before, or all as they are
- * after this.
+ * Packets see no change before ipcuckoo_points_publish(), which the caller calls next; or
+ * it calls ipcuckoo_points_abort().
  *
- * Context: process context; if @new is at ingress, under RTNL.
- * Return: 0, -ENOMEM, or an error of nf_register_net_hook(); on error packets run the
- * same chains as before. Cannot fail if all attachments are being detached, which needs
- * no memory.
+ * Context: process context.
+ * Return: 0, -ENOMEM, or an error of nf_register_net_hook(), and then nothing is prepared.
+ * Cannot fail if all attachments are being detached, which needs no memory.
  */
-int ipcuckoo_points_update(struct ipcuckoo_net *pernet,
-			   const struct ipcuckoo_attachment *new)
+int ipcuckoo_points_prepare(struct ipcuckoo_net *pernet,
+			    const struct ipcuckoo_attachment *new, bool rtnl)
 {
 	int err;
 
@@ -582,14 +581,58 @@ int ipcuckoo_points_update(struct ipcuckoo_net *pernet,
 	if (!err)
 		err = make_chains(pernet);
 	if (!err)
-		err = connect_points(pernet, new);
+		err = connect_points(pernet, new, rtnl);
 	if (err)
-		abort_update(pernet);
-	else
-		publish(pernet);
+		ipcuckoo_points_abort(pernet);
+	return err;
+}
+
+/* Whether an update came to something or not. */
+static void finish_update(struct ipcuckoo_net *pernet)
+{
 	refresh_soon(pernet);
 	if (pernet->attached.idle_count > IDLE_MAX)
 		free_all_idle(pernet);
+}
+
+/**
+ * ipcuckoo_points_publish() - let packets run the chains that were prepared
+ * @pernet:	namespace, whose mutex is held since
+ *
+ * At each hook a packet sees the attachments as they were, or as they are now.
+ */
+void ipcuckoo_points_publish(struct ipcuckoo_net *pernet)
+{
+	publish(pernet);
+	finish_update(pernet);
+}
+
+/**
+ * ipcuckoo_points_abort() - drop the chains that were prepared
+ * @pernet:	namespace, whose mutex is held since
+ */
+void ipcuckoo_points_abort(struct ipcuckoo_net *pernet)
+{
+	abort_update(pernet);
+	finish_update(pernet);
+}
+
+/**
+ * ipcuckoo_points_update() - bring chains and hooks in line with the attachments
+ * @pernet:	namespace, whose mutex is held
+ * @new:	attachment that was just added to the list, or NULL
+ *
+ * Context: process context; if @new is at ingress, under RTNL.
+ * Return: as ipcuckoo_points_prepare(); then what packets see has not changed.
+ */
+int ipcuckoo_points_update(struct ipcuckoo_net *pernet,
+			   const struct ipcuckoo_attachment *new)
+{
+	bool rtnl = new && new->rule.place == IPCUCKOO_PLACE_INGRESS;
+	int err = ipcuckoo_points_prepare(pernet, new, rtnl);
+
+	if (!err)
+		ipcuckoo_points_publish(pernet);
 	return err;
 }
 

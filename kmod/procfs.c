@@ -592,7 +592,7 @@ err_uncharge:
 /**
  * ipcuckoo_proc_del() - remove the file of a name
  * @pernet:	namespace; the caller holds @pernet->names
- * @name:	a name that no set has any more
+ * @name:	a name that no set has any more, or that none ever had
  *
  * If the file is open, it is removed after the last close.
  *
@@ -602,16 +602,20 @@ err_uncharge:
 void ipcuckoo_proc_del(struct ipcuckoo_net *pernet, const char *name)
 {
 	struct set_file *file;
-	bool open;
 
 	mutex_lock(&pernet->mutex);
 	file = find_file(pernet, name);
-	file->named = false;
-	open = file->opens;
-	if (!open)
-		rb_erase(&file->node, &pernet->proc.files);
+	if (file && !file->named)
+		file = NULL;
+	if (file) {
+		file->named = false;
+		if (file->opens)
+			file = NULL;
+		else
+			rb_erase(&file->node, &pernet->proc.files);
+	}
 	mutex_unlock(&pernet->mutex);
-	if (!open)
+	if (file)
 		remove_file(file, &pernet->mem);
 }
 

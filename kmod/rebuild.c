@@ -54,7 +54,7 @@ enum {
  * ipcuckoo_rebuild_alloc_queue() - allocate memory for searches for a free slot
  * @e:		contents
  *
- * Context: the writer; ipcuckoo_entries_free_queue() frees it.
+ * Context: the writer; ipcuckoo_rebuild_free_queue() frees it.
  * Return: 0 or -ENOMEM.
  */
 int ipcuckoo_rebuild_alloc_queue(struct ipcuckoo_entries *e)
@@ -62,6 +62,21 @@ int ipcuckoo_rebuild_alloc_queue(struct ipcuckoo_entries *e)
 	if (!e->queue)
 		e->queue = ipcuckoo_search_alloc();
 	return e->queue ? 0 : -ENOMEM;
+}
+
+/**
+ * ipcuckoo_rebuild_free_queue() - free the memory that searches for a slot use
+ * @e:		contents
+ *
+ * The first insertion after this allocates it again.
+ *
+ * Context: the writer, before it releases e->mutex.
+ */
+void ipcuckoo_rebuild_free_queue(struct ipcuckoo_entries *e)
+{
+	lockdep_assert_held(&e->mutex);
+	ipcuckoo_search_free(e->queue);
+	e->queue = NULL;
 }
 
 /* Hints */

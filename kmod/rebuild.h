@@ -12,6 +12,7 @@
 #define IPCUCKOO_SHRINK_SLOTS	4096
 
 int ipcuckoo_rebuild_alloc_queue(struct ipcuckoo_entries *e);
+void ipcuckoo_rebuild_free_queue(struct ipcuckoo_entries *e);
 int ipcuckoo_rebuild_grow(struct ipcuckoo_entries *e, enum ipcuckoo_kind kind,
 			  const struct ipcuckoo_key *key, const struct ipcuckoo_value *value);
 int ipcuckoo_rebuild_with_exceptions(struct ipcuckoo_entries *e, enum ipcuckoo_kind kind);

@@ -9,6 +9,7 @@
 #include "gc.h"
 #include "lookup.h"
 #include "net.h"
+#include "rebuild.h"
 #include "set.h"
 #include "usage.h"
 
@@ -193,6 +194,20 @@ void ipcuckoo_set_insert(struct ipcuckoo_net *pernet, struct ipcuckoo_set *set)
 	}
 	rb_link_node(&set->node, parent, link);
 	rb_insert_color(&set->node, &pernet->sets);
+	WRITE_ONCE(pernet->sets_count, pernet->sets_count + 1);
+	pernet->sets_seq++;
+}
+
+/**
+ * ipcuckoo_set_erase() - let a set be found no more
+ * @pernet:	namespace, whose mutexes are held
+ * @set:	set
+ */
+void ipcuckoo_set_erase(struct ipcuckoo_net *pernet, struct ipcuckoo_set *set)
+{
+	rb_erase(&set->node, &pernet->sets);
+	RB_CLEAR_NODE(&set->node);
+	WRITE_ONCE(pernet->sets_count, pernet->sets_count - 1);
 	pernet->sets_seq++;
 }
 
@@ -287,7 +302,7 @@ static void gc_work(struct work_struct *work)
 			set->gc_at = 0;
 			gc_schedule(set);
 		}
-		ipcuckoo_entries_free_queue(&set->entries);
+		ipcuckoo_rebuild_free_queue(&set->entries);
 		mutex_unlock(&set->entries.mutex);
 		cond_resched();
 	}
@@ -329,6 +344,7 @@ struct ipcuckoo_set *ipcuckoo_set_alloc(struct ipcuckoo_net *pernet, const char 
 	set->notes = options->notes;
 	set->mask = options->mask;
 	kref_init(&set->ref);
+	RB_CLEAR_NODE(&set->node);
 	err = ipcuckoo_entries_init(&set->entries, &pernet->mem, true);
 	if (err)
 		goto err_uncharge;
@@ -386,7 +402,7 @@ void ipcuckoo_set_unlock(struct ipcuckoo_set *set)
 {
 	if (has_gc(set))
 		gc_schedule(set);
-	ipcuckoo_entries_free_queue(&set->entries);
+	ipcuckoo_rebuild_free_queue(&set->entries);
 	mutex_unlock(&set->entries.mutex);
 }
 

@@ -161,6 +161,7 @@ void ipcuckoo_set_name(const struct ipcuckoo_set *set, char name[IPCUCKOO_NAME_S
 struct ipcuckoo_set *ipcuckoo_set_alloc(struct ipcuckoo_net *pernet, const char *name,
 					const struct ipcuckoo_set_options *options);
 void ipcuckoo_set_insert(struct ipcuckoo_net *pernet, struct ipcuckoo_set *set);
+void ipcuckoo_set_erase(struct ipcuckoo_net *pernet, struct ipcuckoo_set *set);
 struct ipcuckoo_set *ipcuckoo_set_find(struct ipcuckoo_net *pernet,
 				       const char *name);
 struct ipcuckoo_set *ipcuckoo_set_get(struct ipcuckoo_net *pernet,
@@ -193,6 +194,14 @@ bool ipcuckoo_set_hit(struct ipcuckoo_set *set, const struct ipcuckoo_key *addr,
 static inline bool ipcuckoo_set_has_records(const struct ipcuckoo_set *set)
 {
 	return set->entries.options & IPCUCKOO_RECORD_OPTIONS;
+}
+
+/* Has a set no name yet? Then it is the set of a shadow, which will be created by a commit.
+ * The caller has locked it.
+ */
+static inline bool ipcuckoo_set_is_new(const struct ipcuckoo_set *set)
+{
+	return RB_EMPTY_NODE(&set->node) && !set->dead;
 }
 
 /* Mask an address. Callers mask an address before they look it up in a set that has a

@@ -4,7 +4,9 @@
 #include <linux/slab.h>
 #include <net/sock.h>
 
+#include "event.h"
 #include "net.h"
+#include "rebuild.h"
 #include "shadow.h"
 #include "usage.h"
 
@@ -206,7 +208,7 @@ int ipcuckoo_shadow_create(struct ipcuckoo_net *pernet, struct ipcuckoo_set *set
 	if (!err) {
 		mutex_lock_nested(&shadow->entries.mutex, SINGLE_DEPTH_NESTING);
 		err = shadow_begin(shadow, append, capacity);
-		ipcuckoo_entries_free_queue(&shadow->entries);
+		ipcuckoo_rebuild_free_queue(&shadow->entries);
 		mutex_unlock(&shadow->entries.mutex);
 		ipcuckoo_set_unlock(set);
 	}
@@ -376,7 +378,7 @@ int ipcuckoo_shadow_add(struct ipcuckoo_shadow *shadow,
 out:
 	shadow->changed += result->changed;
 	shadow->unchanged += result->unchanged;
-	ipcuckoo_entries_free_queue(&shadow->entries);
+	ipcuckoo_rebuild_free_queue(&shadow->entries);
 	mutex_unlock(&shadow->entries.mutex);
 	return err;
 }
@@ -416,7 +418,7 @@ int ipcuckoo_shadow_del(struct ipcuckoo_shadow *shadow,
 			err = 0;
 		}
 	}
-	ipcuckoo_entries_free_queue(&shadow->entries);
+	ipcuckoo_rebuild_free_queue(&shadow->entries);
 	mutex_unlock(&shadow->entries.mutex);
 	return err;
 }
@@ -430,17 +432,45 @@ static bool over_limit(struct ipcuckoo_shadow *shadow)
 }
 
 /**
+ * ipcuckoo_shadow_check() - can a shadow become the contents of its set?
+ * @shadow:	shadow, locked, and its set
+ * @override:	even if the set has changed since the shadow was made
+ *
+ * Return: 0; -ESTALE if the set has changed, or the shadow was committed before; -ESTALE
+ * also with @override if the set was swapped, because it has another name now than its
+ * shadow was created for; -ENOSPC if the shadow has more entries than the set's limit.
+ */
+int ipcuckoo_shadow_check(struct ipcuckoo_shadow *shadow, bool override)
+{
+	const struct ipcuckoo_set *set = shadow->set;
+
+	if (shadow->spent || shadow->swaps != set->swaps ||
+	    (!override && shadow->generation != set->entries.generation))
+		return -ESTALE;
+	return over_limit(shadow) ? -ENOSPC : 0;
+}
+
+/**
+ * ipcuckoo_shadow_swap_in() - make a shadow the contents of its set
+ * @shadow:	shadow, locked, and its set; spent after this
+ *
+ * The caller notifies listeners.
+ */
+void ipcuckoo_shadow_swap_in(struct ipcuckoo_shadow *shadow)
+{
+	ipcuckoo_entries_replace(&shadow->set->entries, &shadow->entries);
+	shadow->spent = true;
+}
+
+/**
  * ipcuckoo_shadow_commit() - replace the contents of a set by those of its shadow
  * @shadow:	shadow; on success it is spent
  * @override:	commit even if the set has changed since the shadow was created
  * @entries:	set to the number of entries that the set has then
  *
  * Context: process context; takes the mutexes of the set and of the shadow.
- * Return: 0, or an error, and then nothing has changed: -ENOENT if the set was destroyed;
- * -ESTALE if the set has changed, or the shadow was committed before; -ESTALE also with
- * @override if the set was swapped, because it has another name now than its shadow was
- * created for; -ENOSPC if the shadow has more entries than the set's limit; -EINTR for a
- * fatal signal.
+ * Return: 0, or an error, and then nothing has changed: -ENOENT if the set was destroyed, or
+ * does not exist yet; -EINTR for a fatal signal; or an error of ipcuckoo_shadow_check().
  */
 int ipcuckoo_shadow_commit(struct ipcuckoo_shadow *shadow, bool override,
 			   u32 *entries)
@@ -451,23 +481,19 @@ int ipcuckoo_shadow_commit(struct ipcuckoo_shadow *shadow, bool override,
 	err = ipcuckoo_set_lock(set);
 	if (err)
 		return err;
-	if (mutex_lock_killable_nested(&shadow->entries.mutex, SINGLE_DEPTH_NESTING)) {
-		ipcuckoo_set_unlock(set);
-		return -EINTR;
-	}
-	if (shadow->spent || shadow->swaps != set->swaps ||
-	    (!override && shadow->generation != set->entries.generation)) {
-		err = -ESTALE;
-	} else if (over_limit(shadow)) {
-		err = -ENOSPC;
-	} else {
+	err = -EINTR;
+	if (mutex_lock_killable_nested(&shadow->entries.mutex, SINGLE_DEPTH_NESTING))
+		goto out;
+	err = ipcuckoo_set_is_new(set) ? -ENOENT : ipcuckoo_shadow_check(shadow, override);
+	if (!err) {
 		/* Trimming is optional: it can fail for want of memory. */
 		ipcuckoo_entries_trim(&shadow->entries);
-		ipcuckoo_set_replace(set, &shadow->entries);
+		ipcuckoo_shadow_swap_in(shadow);
+		ipcuckoo_event_set(set, IPCUCKOO_EVENT_SET_REPLACED);
 		*entries = ipcuckoo_usage_live(&set->entries);
-		shadow->spent = true;
 	}
 	mutex_unlock(&shadow->entries.mutex);
+out:
 	ipcuckoo_set_unlock(set);
 	return err;
 }

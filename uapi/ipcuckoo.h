@@ -555,6 +555,7 @@ enum ipcuckoo_cmd {
 	IPCUCKOO_CMD_SET_CHANGE,
 	IPCUCKOO_CMD_EVENT,		/* from the kernel only */
 	IPCUCKOO_CMD_SHADOW_REMOVE,
+	IPCUCKOO_CMD_COMMIT,
 
 	__IPCUCKOO_CMD_MAX
 };
@@ -653,6 +654,8 @@ enum ipcuckoo_attr {
 	IPCUCKOO_A_STATE,		/* u8, enum ipcuckoo_attachment_state */
 	IPCUCKOO_A_ERRNO,		/* u32, why there is no hook */
 
+	IPCUCKOO_A_CHANGES,		/* nested, changes of a COMMIT: see there */
+
 	__IPCUCKOO_A_MAX
 };
 
@@ -668,6 +671,7 @@ enum ipcuckoo_flag {
 	IPCUCKOO_F_APPROXIMATE	= 1 << 6,	/* non-members may be dropped or accepted */
 	IPCUCKOO_F_REPLACE	= 1 << 7,	/* replace other attachments */
 	IPCUCKOO_F_FORCEADD	= 1 << 8,	/* in a full set, replace another entry */
+	IPCUCKOO_F_CREATE	= 1 << 9,	/* the shadow is of a set that does not exist yet */
 };
 
 enum ipcuckoo_type {

@@ -14,6 +14,7 @@
 #include "gc.h"
 #include "lookup.h"
 #include "plain.h"
+#include "rebuild.h"
 #include "usage.h"
 #include "../lib/ktap.h"
 

@@ -516,7 +516,7 @@ static void op_quota(struct run *r)
 static void op_relax(struct run *r)
 {
 	r->op = "relax";
-	ipcuckoo_entries_free_queue(&r->set);
+	ipcuckoo_rebuild_free_queue(&r->set);
 	check_memory(r);
 }
 

@@ -83,7 +83,7 @@ static size_t collect(struct ipcuckoo_entries *set, double *us, size_t room)
 		start = bench_thread_seconds();
 		mutex_lock(&set->mutex);
 		more = ipcuckoo_gc_part(set, &pos, IPCUCKOO_GC_SLOTS, NULL, NULL);
-		ipcuckoo_entries_free_queue(set);
+		ipcuckoo_rebuild_free_queue(set);
 		mutex_unlock(&set->mutex);
 		if (n == room)
 			bench_die("too many holds");

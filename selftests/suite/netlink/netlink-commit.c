@@ -1,0 +1,453 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * COMMIT: several changes in one request, all or none. Random commits are compared with a
+ * model that applies changes one after the other to a copy of what there is.
+ */
+#define _GNU_SOURCE
+#include "fixture.h"
+
+enum { NAMES = 6, MOST = 10, ROUNDS = 600, MANY = 300 };
+
+/* A set as the model has it: that of a name, or none. */
+struct model_set {
+	bool exists;
+	uint8_t type;
+	uint32_t entries;
+	uint32_t attached;
+};
+
+struct model {
+	struct model_set set[NAMES];
+};
+
+static const char *name_of(int i)
+{
+	static const char * const names[NAMES] = { "a", "b", "c", "d", "e", "f" };
+
+	return names[i];
+}
+
+static struct nlmsghdr *commit_begin(void)
+{
+	return client_begin(cl, IPCUCKOO_CMD_COMMIT);
+}
+
+static struct nlattr *change_begin(struct nlmsghdr *nlh, uint8_t cmd)
+{
+	return mnl_attr_nest_start(nlh, cmd);
+}
+
+static void put_new(struct nlmsghdr *nlh, const char *name, uint8_t type, uint32_t flags)
+{
+	struct nlattr *nest = change_begin(nlh, IPCUCKOO_CMD_SET_NEW);
+
+	mnl_attr_put_strz(nlh, IPCUCKOO_A_SET, name);
+	mnl_attr_put_u8(nlh, IPCUCKOO_A_TYPE, type);
+	mnl_attr_put_u8(nlh, IPCUCKOO_A_FAMILY, IPCUCKOO_FAMILY_INET);
+	if (flags)
+		mnl_attr_put_u32(nlh, IPCUCKOO_A_FLAGS, flags);
+	mnl_attr_nest_end(nlh, nest);
+}
+
+static void put_new_filled(struct nlmsghdr *nlh, const char *name, uint32_t shadow)
+{
+	struct nlattr *nest = change_begin(nlh, IPCUCKOO_CMD_SET_NEW);
+
+	mnl_attr_put_strz(nlh, IPCUCKOO_A_SET, name);
+	mnl_attr_put_u32(nlh, IPCUCKOO_A_SHADOW, shadow);
+	mnl_attr_nest_end(nlh, nest);
+}
+
+static void put_named(struct nlmsghdr *nlh, uint8_t cmd, const char *name, const char *to,
+		      uint32_t flags)
+{
+	struct nlattr *nest = change_begin(nlh, cmd);
+
+	mnl_attr_put_strz(nlh, IPCUCKOO_A_SET, name);
+	if (to)
+		mnl_attr_put_strz(nlh, IPCUCKOO_A_SET_TO, to);
+	if (flags)
+		mnl_attr_put_u32(nlh, IPCUCKOO_A_FLAGS, flags);
+	mnl_attr_nest_end(nlh, nest);
+}
+
+static void put_replace(struct nlmsghdr *nlh, uint32_t shadow)
+{
+	struct nlattr *nest = change_begin(nlh, IPCUCKOO_CMD_SHADOW_COMMIT);
+
+	mnl_attr_put_u32(nlh, IPCUCKOO_A_SHADOW, shadow);
+	mnl_attr_nest_end(nlh, nest);
+}
+
+static void put_attach(struct nlmsghdr *nlh, const char *name, uint8_t verdict, uint32_t flags)
+{
+	struct nlattr *nest = change_begin(nlh, IPCUCKOO_CMD_ATTACH);
+
+	mnl_attr_put_strz(nlh, IPCUCKOO_A_SET, name);
+	mnl_attr_put_u8(nlh, IPCUCKOO_A_DIRECTION, IPCUCKOO_DIR_SRC);
+	mnl_attr_put_u8(nlh, IPCUCKOO_A_VERDICT, verdict);
+	if (flags)
+		mnl_attr_put_u32(nlh, IPCUCKOO_A_FLAGS, flags);
+	mnl_attr_nest_end(nlh, nest);
+}
+
+/* A shadow of a set that does not exist yet, with so many hosts. */
+static uint32_t shadow_create(const char *name, uint8_t type, uint32_t hosts)
+{
+	struct nlmsghdr *nlh = client_begin(cl, IPCUCKOO_CMD_SHADOW_NEW);
+	struct answer answer;
+	uint32_t shadow;
+
+	mnl_attr_put_strz(nlh, IPCUCKOO_A_SET, name);
+	mnl_attr_put_u32(nlh, IPCUCKOO_A_FLAGS, IPCUCKOO_F_CREATE);
+	mnl_attr_put_u8(nlh, IPCUCKOO_A_TYPE, type);
+	mnl_attr_put_u8(nlh, IPCUCKOO_A_FAMILY, IPCUCKOO_FAMILY_INET);
+	expect_equal(client_ask(cl, &answer), 0, "SHADOW_NEW with CREATE: %s", answer.message);
+	shadow = answer_number(&answer, IPCUCKOO_A_SHADOW);
+	if (hosts)
+		expect_equal(shadow_hosts(cl, shadow, 0x0a000000, hosts), 0, "SHADOW_ADD");
+	return shadow;
+}
+
+static struct nlattr *changes_begin(struct nlmsghdr *nlh)
+{
+	return mnl_attr_nest_start(nlh, IPCUCKOO_A_CHANGES);
+}
+
+static void test_together(void)
+{
+	struct nlmsghdr *nlh;
+	struct nlattr *changes;
+	struct answer answer;
+	uint32_t next, live;
+
+	expect_equal(set_new(cl, "live", IPCUCKOO_TYPE_HASH_IP, IPCUCKOO_FAMILY_INET), 0, "live");
+	expect_equal(hosts_request(cl, IPCUCKOO_CMD_ENTRY_ADD, "live", 0x01020304, 3), 0, "add");
+	expect_equal(attach(cl, "live", IPCUCKOO_DIR_SRC, IPCUCKOO_VERDICT_COUNT), 0, "attach");
+	expect_equal(set_new(cl, "other", IPCUCKOO_TYPE_HASH_NET, IPCUCKOO_FAMILY_INET), 0,
+		     "other");
+	next = shadow_create("live", IPCUCKOO_TYPE_HASH_IP, 5);
+	live = shadow_new(cl, "other", 0);
+	expect_equal(shadow_hosts(cl, live, 0x0b000000, 7), 0, "SHADOW_ADD to other");
+	expect_equal(figure(cl, NULL, IPCUCKOO_A_SETS), 2, "the set of a shadow is no set yet");
+	expect_equal(shadow_request(cl, IPCUCKOO_CMD_SHADOW_COMMIT, next, 0), -ENOENT,
+		     "SHADOW_COMMIT of a set that does not exist yet");
+
+	nlh = commit_begin();
+	changes = changes_begin(nlh);
+	put_new_filled(nlh, "tmp", next);
+	put_named(nlh, IPCUCKOO_CMD_SET_SWAP, "tmp", "live", 0);
+	put_named(nlh, IPCUCKOO_CMD_SET_DEL, "tmp", NULL, 0);
+	mnl_attr_nest_end(nlh, changes);
+	changes = changes_begin(nlh);
+	put_replace(nlh, live);
+	put_named(nlh, IPCUCKOO_CMD_SET_RENAME, "other", "renamed", 0);
+	put_attach(nlh, "renamed", IPCUCKOO_VERDICT_DROP, 0);
+	mnl_attr_nest_end(nlh, changes);
+	expect_equal(client_ask(cl, &answer), 0, "COMMIT: %s", answer.message);
+	expect_equal(figure(cl, NULL, IPCUCKOO_A_SETS), 2, "sets");
+	expect_equal(figure(cl, "live", IPCUCKOO_A_ENTRIES), 5, "the new contents of live");
+	expect_equal(figure(cl, "live", IPCUCKOO_A_ATTACHMENTS), 1, "live is attached");
+	expect_equal(figure(cl, "renamed", IPCUCKOO_A_ENTRIES), 7, "the new contents of other");
+	expect_equal(figure(cl, "renamed", IPCUCKOO_A_ATTACHMENTS), 1, "it is attached");
+	expect_equal(figure(cl, "tmp", IPCUCKOO_A_ENTRIES), UINT64_MAX, "tmp does not exist");
+	everything(cl, IPCUCKOO_CMD_DETACH);
+	everything(cl, IPCUCKOO_CMD_SET_DEL);
+	ktap_case("a new set takes the place of another, filled and attached, in one request");
+}
+
+static void test_many(void)
+{
+	struct nlattr *changes;
+	struct nlmsghdr *nlh;
+	struct answer answer;
+	char name[16];
+	int i;
+
+	nlh = commit_begin();
+	changes = changes_begin(nlh);
+	for (i = 0; i < MANY; i++) {
+		snprintf(name, sizeof(name), "many%d", i);
+		put_new(nlh, name, IPCUCKOO_TYPE_HASH_NET, 0);
+	}
+	mnl_attr_nest_end(nlh, changes);
+	expect_equal(client_ask(cl, &answer), 0, "COMMIT: %s", answer.message);
+	expect_equal(figure(cl, NULL, IPCUCKOO_A_SETS), MANY, "sets");
+	nlh = commit_begin();
+	changes = changes_begin(nlh);
+	for (i = 0; i < MANY; i++) {
+		snprintf(name, sizeof(name), "many%d", i);
+		put_named(nlh, IPCUCKOO_CMD_SET_DEL, name, NULL, 0);
+	}
+	put_named(nlh, IPCUCKOO_CMD_SET_DEL, "none", NULL, 0);
+	mnl_attr_nest_end(nlh, changes);
+	expect_equal(client_ask(cl, &answer), -ENOENT, "the last one does not exist");
+	expect(answer.has_cookie && answer.cookie == MANY, "the change at fault: %u",
+	       answer.cookie);
+	expect(!strcmp(answer.message, "there is no set of that name"), "it is explained: %s",
+	       answer.message);
+	expect_equal(figure(cl, NULL, IPCUCKOO_A_SETS), MANY, "all sets are there again");
+	everything(cl, IPCUCKOO_CMD_SET_DEL);
+	ktap_case("hundreds of changes, and as many undone");
+}
+
+/* The model */
+
+static int model_apply(struct model *m, uint8_t cmd, int i, int j, uint8_t type,
+		       uint32_t entries, uint32_t flags, int verdict)
+{
+	struct model_set *s = &m->set[i], *t = &m->set[j], swap;
+
+	switch (cmd) {
+	case IPCUCKOO_CMD_SET_NEW:
+		if (s->exists)
+			return flags & IPCUCKOO_F_EXIST && s->type == type ? 0 : -EEXIST;
+		*s = (struct model_set){ true, type, entries };
+		return 0;
+	case IPCUCKOO_CMD_SET_DEL:
+		if (!s->exists)
+			return flags & IPCUCKOO_F_EXIST ? 0 : -ENOENT;
+		if (s->attached)
+			return -EBUSY;
+		s->exists = false;
+		return 0;
+	case IPCUCKOO_CMD_SET_RENAME:
+		if (!s->exists)
+			return -ENOENT;
+		if (t->exists)
+			return -EEXIST;
+		*t = *s;
+		s->exists = false;
+		return 0;
+	case IPCUCKOO_CMD_SET_SWAP:
+		if (!s->exists || !t->exists)
+			return -ENOENT;
+		if (s->type != t->type)
+			return -EOPNOTSUPP;
+		swap = *s;
+		s->entries = t->entries;
+		t->entries = swap.entries;
+		return 0;
+	case IPCUCKOO_CMD_SET_FLUSH:
+		if (!s->exists)
+			return flags & IPCUCKOO_F_EXIST ? 0 : -ENOENT;
+		s->entries = 0;
+		return 0;
+	case IPCUCKOO_CMD_ATTACH:
+		if (!s->exists)
+			return -ENOENT;
+		if (s->attached & 1U << verdict)
+			return flags & IPCUCKOO_F_EXIST ? 0 : -EEXIST;
+		s->attached |= 1U << verdict;
+		return 0;
+	}
+	return -EINVAL;
+}
+
+static void expect_model(const struct model *m, const char *what)
+{
+	uint64_t sets = 0, attachments = 0;
+	int i;
+
+	for (i = 0; i < NAMES; i++) {
+		const struct model_set *s = &m->set[i];
+
+		expect_equal(figure(cl, name_of(i), IPCUCKOO_A_ENTRIES),
+			     s->exists ? s->entries : UINT64_MAX, "%s: entries of %s", what,
+			     name_of(i));
+		if (!s->exists)
+			continue;
+		expect_equal(figure(cl, name_of(i), IPCUCKOO_A_TYPE), s->type, "%s: type of %s",
+			     what, name_of(i));
+		expect_equal(figure(cl, name_of(i), IPCUCKOO_A_ATTACHMENTS),
+			     __builtin_popcount(s->attached), "%s: attachments of %s", what,
+			     name_of(i));
+		sets++;
+		attachments += __builtin_popcount(s->attached);
+	}
+	expect_equal(figure(cl, NULL, IPCUCKOO_A_SETS), sets, "%s: sets", what);
+	expect_equal(figure(cl, NULL, IPCUCKOO_A_ATTACHMENTS), attachments, "%s: attachments",
+		     what);
+}
+
+/* A random change. */
+struct change {
+	uint8_t cmd;
+	uint8_t type;
+	uint32_t flags;
+	uint32_t entries;
+	uint32_t shadow;
+	int i;
+	int j;
+	int verdict;
+};
+
+static struct change random_change(void)
+{
+	static const uint8_t commands[] = {
+		IPCUCKOO_CMD_SET_NEW, IPCUCKOO_CMD_SET_NEW, IPCUCKOO_CMD_SET_NEW,
+		IPCUCKOO_CMD_SET_DEL, IPCUCKOO_CMD_SET_RENAME, IPCUCKOO_CMD_SET_SWAP,
+		IPCUCKOO_CMD_SET_FLUSH, IPCUCKOO_CMD_ATTACH,
+	};
+	struct change c = {
+		.cmd = commands[rng() % sizeof(commands)],
+		.type = rng() % 2 ? IPCUCKOO_TYPE_HASH_IP : IPCUCKOO_TYPE_HASH_NET,
+		.flags = rng() % 3 ? IPCUCKOO_F_EXIST : 0,
+		.i = rng() % NAMES,
+		.j = rng() % NAMES,
+		.verdict = rng() % 2 ? IPCUCKOO_VERDICT_DROP : IPCUCKOO_VERDICT_COUNT,
+	};
+
+	if (c.cmd == IPCUCKOO_CMD_SET_NEW && !c.flags) {
+		c.entries = 1 + rng() % 50;
+		c.shadow = shadow_create("shadow", c.type, c.entries);
+	}
+	return c;
+}
+
+static void put_change(struct nlmsghdr *nlh, const struct change *c)
+{
+	bool two = c->cmd == IPCUCKOO_CMD_SET_RENAME || c->cmd == IPCUCKOO_CMD_SET_SWAP;
+
+	if (c->shadow)
+		put_new_filled(nlh, name_of(c->i), c->shadow);
+	else if (c->cmd == IPCUCKOO_CMD_SET_NEW)
+		put_new(nlh, name_of(c->i), c->type, c->flags);
+	else if (c->cmd == IPCUCKOO_CMD_ATTACH)
+		put_attach(nlh, name_of(c->i), c->verdict, c->flags);
+	else
+		put_named(nlh, c->cmd, name_of(c->i), two ? name_of(c->j) : NULL,
+			  two ? 0 : c->flags);
+}
+
+/* Return: whether the commit was made. */
+static bool random_commit(struct model *now, int round)
+{
+	int count = 1 + rng() % MOST, at, error = 0, applied = 0;
+	struct change change[MOST];
+	struct model next = *now;
+	struct nlattr *changes;
+	struct nlmsghdr *nlh;
+	struct answer answer;
+
+	for (at = 0; at < count; at++)
+		change[at] = random_change();
+	nlh = commit_begin();
+	changes = changes_begin(nlh);
+	for (at = 0; at < count; at++) {
+		put_change(nlh, &change[at]);
+		if (error)
+			continue;
+		error = model_apply(&next, change[at].cmd, change[at].i, change[at].j,
+				    change[at].type, change[at].entries, change[at].flags,
+				    change[at].verdict);
+		applied += !error;
+	}
+	mnl_attr_nest_end(nlh, changes);
+	client_ask(cl, &answer);
+	expect_equal(answer.error, error, "round %d, change %d: %s", round, applied,
+		     answer.message);
+	if (error) {
+		expect(answer.has_cookie && answer.cookie == (uint32_t)applied,
+		       "round %d: the change at fault is %d, not %u", round, applied,
+		       answer.cookie);
+		expect(*answer.message, "round %d: it is explained", round);
+	} else {
+		*now = next;
+	}
+	for (at = 0; at < count; at++)
+		if (change[at].shadow)
+			expect_equal(shadow_request(cl, IPCUCKOO_CMD_SHADOW_DEL, change[at].shadow, 0),
+				     error ? 0 : -ENOENT, "round %d: the shadow", round);
+	return !error;
+}
+
+static void test_random(void)
+{
+	struct model now = {};
+	int round, i, done = 0;
+
+	for (round = 0; round < ROUNDS; round++) {
+		done += random_commit(&now, round);
+		expect_model(&now, "after it");
+		if (rng() % 8)
+			continue;
+		everything(cl, IPCUCKOO_CMD_DETACH);
+		for (i = 0; i < NAMES; i++)
+			now.set[i].attached = 0;
+	}
+	expect(done > ROUNDS / 20 && done < ROUNDS, "%d of %d commits were made", done, ROUNDS);
+	everything(cl, IPCUCKOO_CMD_DETACH);
+	everything(cl, IPCUCKOO_CMD_SET_DEL);
+	ktap_case("random commits do what a model does, or nothing");
+}
+
+/* What cannot be part of a commit, and what is malformed. */
+static void test_refused(void)
+{
+	struct nlattr *changes, *nest;
+	struct nlmsghdr *nlh;
+	struct answer answer;
+	uint32_t shadow;
+
+	expect_equal(set_new(cl, "a", IPCUCKOO_TYPE_HASH_IP, IPCUCKOO_FAMILY_INET), 0, "a");
+	nlh = commit_begin();
+	expect_equal(client_ask(cl, &answer), -EINVAL, "no changes");
+	expect_equal(answer.missing, IPCUCKOO_A_CHANGES, "what is missing");
+	nlh = commit_begin();
+	changes = changes_begin(nlh);
+	mnl_attr_nest_end(nlh, changes);
+	expect_equal(client_ask(cl, &answer), 0, "an empty list");
+	nlh = commit_begin();
+	changes = changes_begin(nlh);
+	put_named(nlh, IPCUCKOO_CMD_SET_GET, "a", NULL, 0);
+	mnl_attr_nest_end(nlh, changes);
+	expect_equal(client_ask(cl, &answer), -EOPNOTSUPP, "SET_GET: %s", answer.message);
+	nlh = commit_begin();
+	changes = changes_begin(nlh);
+	nest = change_begin(nlh, IPCUCKOO_CMD_SET_DEL);
+	mnl_attr_put_u32(nlh, IPCUCKOO_A_FLAGS, IPCUCKOO_F_ALL);
+	mnl_attr_nest_end(nlh, nest);
+	mnl_attr_nest_end(nlh, changes);
+	expect_equal(client_ask(cl, &answer), -EOPNOTSUPP, "ALL: %s", answer.message);
+	nlh = commit_begin();
+	changes = changes_begin(nlh);
+	put_attach(nlh, "a", IPCUCKOO_VERDICT_DROP, IPCUCKOO_F_REPLACE);
+	mnl_attr_nest_end(nlh, changes);
+	expect_equal(client_ask(cl, &answer), -EOPNOTSUPP, "REPLACE: %s", answer.message);
+	nlh = commit_begin();
+	changes = changes_begin(nlh);
+	nest = change_begin(nlh, IPCUCKOO_CMD_SET_DEL);
+	mnl_attr_put_strz(nlh, IPCUCKOO_A_SET, "a");
+	mnl_attr_put_u8(nlh, IPCUCKOO_A_VERDICT, 1);
+	mnl_attr_nest_end(nlh, nest);
+	mnl_attr_nest_end(nlh, changes);
+	expect_equal(client_ask(cl, &answer), -EINVAL, "an attribute that SET_DEL has not");
+	shadow = shadow_new(cl, "a", 0);
+	nlh = commit_begin();
+	changes = changes_begin(nlh);
+	put_new_filled(nlh, "b", shadow);
+	mnl_attr_nest_end(nlh, changes);
+	expect_equal(client_ask(cl, &answer), -EINVAL, "SET_NEW with the shadow of a: %s",
+		     answer.message);
+	nlh = commit_begin();
+	changes = changes_begin(nlh);
+	put_replace(nlh, shadow);
+	put_replace(nlh, shadow);
+	mnl_attr_nest_end(nlh, changes);
+	expect_equal(client_ask(cl, &answer), -EBUSY, "a shadow twice: %s", answer.message);
+	expect_equal(answer.cookie, 1, "the second one");
+	expect_equal(figure(cl, NULL, IPCUCKOO_A_SETS), 1, "sets");
+	everything(cl, IPCUCKOO_CMD_SET_DEL);
+	ktap_case("what cannot be part of a commit is refused, with a sentence");
+}
+
+int main(void)
+{
+	fixture_begin("netlink-commit");
+	test_together();
+	test_many();
+	test_refused();
+	test_random();
+	return fixture_end();
+}
