@@ -167,14 +167,15 @@
  *   EEXIST      there is such a set, attachment or (ENTRY_ADD) entry already;
  *               the set may have another type, family or other options, the
  *               attachment another order
- *   EBUSY       SET_DEL: the set is attached
+ *   EBUSY       SET_DEL: the set is attached; COMMIT: another request is at work
+ *               on a shadow, or a shadow comes twice
  *   EAFNOSUPPORT  the set does not hold entries of this family
  *   EOPNOTSUPP  a prefix for a hash:ip or filter:ip set; an extension that the
  *               set does not have; SET_NEW: OPTIONS or FORCEADD with filter:ip;
  *               ENTRY_GET: the set is approximate; ENTRY_DEL, SHADOW_REMOVE: the
  *               set is approximate without MULTI; ATTACH: the set is approximate
  *               and APPROXIMATE is missing; SET_SWAP: the sets differ in type or
- *               family
+ *               family; COMMIT: a command that cannot be a change
  *   ENOSPC      the set is full: it has MAXELEM entries and no FORCEADD, or
  *               CAPACITY entries, or its table takes no more
  *   EMLINK      a filter with MULTI has no slot for another copy of the entry
@@ -211,7 +212,10 @@
  *   request: SET, TYPE, FAMILY, [MAXELEM], [FLAGS: EXIST], [HASHSIZE],
  *            [BUCKETSIZE], [INITVAL]; exact types: [FLAGS: FORCEADD], [OPTIONS],
  *            with O_TIMEOUT [TIMEOUT]; hash:ip: [NETMASK] or [BITMASK];
- *            filter:ip: [BITS], [CAPACITY], [FLAGS: MULTI]
+ *            filter:ip: [BITS], [CAPACITY], [FLAGS: MULTI]; or SET and SHADOW
+ *
+ *   With SHADOW, the set has the contents of that shadow, and the options that
+ *   the shadow was created with (SHADOW_NEW with CREATE).
  *
  *   MAXELEM limits the entries; 0 is no limit. Default: the module parameter
  *   maxelem. If a set with FORCEADD has MAXELEM entries, an entry that is added
@@ -308,13 +312,20 @@
  * IPCUCKOO_CMD_SHADOW_NEW (do): create a shadow of a set
  *
  *   request: SET, [FLAGS: APPEND], [CAPACITY_HOSTS4], [CAPACITY_HOSTS6],
- *            [CAPACITY_NETS4], [CAPACITY_NETS6]
+ *            [CAPACITY_NETS4], [CAPACITY_NETS6]; with FLAGS: CREATE, the
+ *            options of SET_NEW: TYPE, FAMILY, MAXELEM, HASHSIZE, BUCKETSIZE,
+ *            INITVAL, OPTIONS, TIMEOUT, NETMASK, BITMASK, BITS, CAPACITY,
+ *            FLAGS: MULTI, FORCEADD
  *   reply: SHADOW
  *
  *   The shadow is empty; with APPEND it is a copy of the current contents. The
  *   capacities are hints: how many entries of each kind will be added, so that
  *   the tables have the right size at once. Values above 16777216 (HOSTS4) and
  *   4194304 (the others) count as these.
+ *
+ *   With CREATE, the shadow is that of a set which does not exist yet. SET_NEW
+ *   with SHADOW creates the set; until then nobody finds it, and no name is
+ *   taken.
  *
  * IPCUCKOO_CMD_SHADOW_ADD (do): add entries to a shadow
  *
@@ -346,6 +357,27 @@
  * IPCUCKOO_CMD_SHADOW_DEL (do): delete a shadow
  *
  *   request: SHADOW
+ *
+ * IPCUCKOO_CMD_COMMIT (do): make several changes, all or none
+ *
+ *   request: CHANGES
+ *
+ *   CHANGES is nested. Each attribute in it is one change: its type is the number
+ *   of a command, and nested in it are the attributes of that command. These
+ *   commands can be changes: SET_NEW, SET_DEL (without ALL), SET_RENAME,
+ *   SET_SWAP, SET_FLUSH (without ALL), SHADOW_COMMIT, ATTACH (without REPLACE).
+ *   A request may have several CHANGES, for an attribute has 64 KiB at most.
+ *
+ *   Each change applies to what the changes before it have left, as if they were
+ *   requests of their own. If one of them fails, nothing has changed; the error
+ *   and the sentence are those of its own request, and the cookie is the number
+ *   of the change (u32), from 0.
+ *
+ *   Others see none of the changes before all are made. Packets see each set
+ *   with its old or its new contents, and at each hook the attachments from
+ *   before or after the request; a set that gets another set's name by SET_SWAP
+ *   is seen with its new contents. Contents of several sets change one after the
+ *   other, within microseconds.
  *
  * IPCUCKOO_CMD_ATTACH (do): attach a set
  *
@@ -654,7 +686,7 @@ enum ipcuckoo_attr {
 	IPCUCKOO_A_STATE,		/* u8, enum ipcuckoo_attachment_state */
 	IPCUCKOO_A_ERRNO,		/* u32, why there is no hook */
 
-	IPCUCKOO_A_CHANGES,		/* nested, changes of a COMMIT: see there */
+	IPCUCKOO_A_CHANGES,		/* nest, the changes of COMMIT */
 
 	__IPCUCKOO_A_MAX
 };

@@ -13,11 +13,11 @@
 
 enum {
 	NLA_UNSPEC, NLA_U8, NLA_U16, NLA_U32, NLA_U64, NLA_S32, NLA_NUL_STRING, NLA_BINARY,
-	NLA_REJECT,
+	NLA_REJECT, NLA_NESTED,
 };
 
 static const char * const types[] = {
-	"unspec", "u8", "u16", "u32", "u64", "s32", "string", "binary", "reject",
+	"unspec", "u8", "u16", "u32", "u64", "s32", "string", "binary", "reject", "nest",
 };
 
 struct netlink_range_validation {
