@@ -97,6 +97,10 @@ demo:
 bench:
 	@selftests/bench/run $(if $(filter quick,$(BENCH)),--quick) $(if $(SEED),--seed $(SEED)) $(PARTS)
 
+# The plot of the README, of what was measured last (make bench PARTS="lookup").
+plot:
+	@selftests/bench/lab/picture build/bench selftests/bench/lookups.svg
+
 # The published filters beside our tables, in user space.
 bench-filters:
 	@$(MAKE) --no-print-directory -C selftests/bench/filters run
@@ -147,13 +151,14 @@ help:
 	@echo '  torture      unload the module and kill namespaces in use, fail every allocation'
 	@echo '  check-filters  the published filters that bench-filters compares with ours'
 	@echo '  bench        ours beside ipset and nftables: figures, bars, a page with plots;'
-	@echo '               about an hour, BENCH=quick is a look (SEED=n)'
+	@echo '               an hour and a half, BENCH=quick is a look (SEED=n)'
+	@echo '  plot         the plot of README.md, from what bench measured last'
 	@echo '  bench-versus look-ups of this tree beside those of another: BASE=commit, BOOTS=4'
 	@echo '  bench-filters  the published filters beside our tables, in user space'
 	@echo '  fuzz         look for inputs that upset the tool; SECONDS=60 for each kind'
 	@echo '  fuzz-netlink a million random messages to a kernel that checks itself'
-	@echo '  lint         checkpatch and sparse'
+	@echo '  lint         checkpatch, sparse, and whether calls between the module'\''s files go down'
 
 .PHONY: all module build-module tools install uninstall load \
 	check check-stock check-debug check-races check-filters check-config check-kill \
-	torture demo bench bench-versus bench-filters fuzz fuzz-netlink lint clean help
+	torture demo bench plot bench-versus bench-filters fuzz fuzz-netlink lint clean help

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 """The page: one file with everything in it, for light and dark."""
 import math
+import re
 from html import escape
 
 from bars import MISSING, OK
@@ -57,6 +58,9 @@ code { font-size: .92em; }
 dl { display: grid; grid-template-columns: max-content 1fr; gap: .15rem 1rem; margin: .6rem 0; }
 dt { color: var(--soft); } dd { margin: 0; overflow-wrap: anywhere; }
 """
+
+# What the variables are on light paper.
+LIGHT = dict(re.findall(r"(--[\w-]+): (#\w+)", STYLE.partition("@media")[0]))
 
 LEFT_OUT = [
     "Look-ups and memory are measured on User Mode Linux, which runs kernel code at the "

@@ -77,22 +77,15 @@ test_help()
 
 test_readme()
 {
-	local text verb unknown=
+	local verb unknown=
 
-	# Test that the README knows every verb, and the tool every verb of the README.
-	text=$(< "$readme")
-	for verb in $verbs; do
-		[[ $text =~ (ipcuckoo |\`|, )${verb}[^a-z] ]] || unknown+=" $verb"
-	done
-	check "README knows every verb" "" "$unknown"
-	unknown=
+	# Test that the tool knows every verb of the README. The manual page has them all, and the exit
+	# statuses: contract/test_manual.
 	for verb in $(grep -oE '^    (# )?ipcuckoo [a-z]+|`ipcuckoo [a-z]+' "$readme" |
 		sed 's/.* //'); do
 		[[ " $verbs " == *" $verb "* ]] || unknown+=" $verb"
 	done
-	check "and no other" "" "$unknown"
-	[[ $text =~ Exit\ status:\ 0\ .*1\ .*2\ .*3\ .*4\ .*5\  ]]
-	check "README has the exit statuses" 0 $?
+	check "the verbs of the README" "" "$unknown"
 }
 
 test_usage()
@@ -215,7 +208,7 @@ test_documented()
 	mkdir -p bin
 	ln -sf "$IPCUCKOO" bin/ipcuckoo
 	printf '192.0.2.0/24 ; SBL1\n' > drop.txt
-	printf '198.51.100.0/24 ; SBL2\n' > edrop.txt
+	printf '2001:db8::/32 ; SBL2\n' > dropv6.txt
 	mapfile -t lines < <(tour)
 	check_match "the README's commands" '^[1-9][0-9]+$' ${#lines[@]}
 	for line in "${lines[@]}"; do
