@@ -5,14 +5,15 @@
  *
  * Locks, in the order in which they are taken:
  *
- *   ipcuckoo_net.names		serialises creating, destroying and renaming sets, and
- *				adding and removing their procfs files. No holder waits
- *				for a process that may be waiting for user space
- *				(procfs.c)
+ *   ipcuckoo_net.names		serialises commits, which create, destroy and rename
+ *				sets, and adding and removing their procfs files. No
+ *				holder waits for a process that may be waiting for user
+ *				space (procfs.c)
  *   ipcuckoo_entries.mutex	the contents of one set. The holder may then take the
- *				mutex of a shadow of that set, or, if it holds
- *				ipcuckoo_net.names, the mutex of another set. May be
- *				held for seconds
+ *				mutex of a shadow of that set; a commit holds those of
+ *				several sets and shadows, but waits only for the first.
+ *				May be held for seconds
+ *   RTNL			while something is attached at ingress (point.c)
  *   ipcuckoo_net.mutex		the tree of sets, the shadows, the attachments. Held for
  *				a short time only, so no entries.mutex is taken under it
  *   ipcuckoo_attached.lock	the list of attachments; device events, which come under
