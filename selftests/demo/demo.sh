@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0
 #
 # What "make demo" shows, in the machine that demo/run boots: lists are loaded, packets come
-# from who is on them, from their neighbours and from strangers, and ipset gets the same lists.
+# from addresses on them, next to them, and elsewhere, and ipset gets the same lists.
 # Fails if any packet had the wrong fate.
 
 . "${0%/*}/../lib/lib.sh"
@@ -151,8 +151,8 @@ choose_examples()
 	pair(four, nets4, inside)
 	pair(six, nets6, inside)
 	pair(six, [e for e in nets6 if "/48" in e[2]] or nets6, inside)
-	show("passed", four.stranger(), 32, "a stranger")
-	show("passed", six.stranger(), 128, "a stranger")
+	show("passed", four.stranger(), 32, "on no list")
+	show("passed", six.stranger(), 128, "on no list")
 	END
 }
 
@@ -200,8 +200,8 @@ ping_examples()
 	done <<< "$examples"
 }
 
-# many_packets OPTION... : members, neighbours and strangers by the thousand, each compared
-# with a naive search through the files. Adds to $sent and $blocked.
+# many_packets OPTION... : thousands of packets from addresses on the lists, next to them, and
+# elsewhere, each compared with a naive search through the files. Adds to $sent and $blocked.
 many_packets()
 {
 	local out sum
@@ -282,7 +282,7 @@ send_thousands()
 	many_packets -6 -n 1500 "${rules[@]}"
 	[ "$(($(counted) - before))" -eq "$blocked" ] ||
 		fail "$blocked packets should have been counted as dropped, not $(($(counted) - before))"
-	printf '  %s more packets from members, neighbours and strangers: %s blocked, %s passed,\n' \
+	printf '  %s more packets, from the lists, next to them, and elsewhere: %s blocked, %s passed,\n' \
 		"$(with_commas $sent)" "$(with_commas $blocked)" "$(with_commas $((sent - blocked)))"
 	if [ $wrong -eq 0 ]; then
 		echo "  every one as the files say."
