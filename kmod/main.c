@@ -112,6 +112,6 @@ module_init(ipcuckoo_init);
 module_exit(ipcuckoo_exit);
 
 MODULE_LICENSE("GPL");
-MODULE_DESCRIPTION("IP blocklists in cuckoo filters");
+MODULE_DESCRIPTION("IP blocklists in cuckoo hash tables and filters");
 MODULE_VERSION(IPCUCKOO_VERSION);
 MODULE_ALIAS_GENL_FAMILY(IPCUCKOO_FAMILY_NAME);
