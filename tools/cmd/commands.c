@@ -1,52 +1,57 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * The table of commands: usage, help and dispatch are made from it. ipset's
- * come first, in ipset's order, for a beginning of a name is the first command
- * of ipset's that begins so.
+ * commands come first, in ipset's order: ipset takes an abbreviation, and it
+ * stands for the first of ipset's commands that begins with it.
  */
 #include "cli/globals.h"
 #include "cmd/commands.h"
 
 #define ENTRY_HELP							\
 	"An entry is an address, a prefix (A/LEN) or a range (A-B), IPv4 or\n" \
-	"IPv6 as the set's family allows. Host bits of a prefix are cleared,\n" \
-	"as ipset does. In a hash:net set a range becomes the fewest prefixes;\n" \
-	"in a hash:ip or filter:ip set a prefix or range becomes hosts, more\n" \
-	"than 65536 of them, and than maxelem, only with --expand. The name of a\n" \
-	"host may stand for an address. All entries are changed, or none; with\n" \
-	"--check they are only read.\n"
+	"IPv6 as the family of the set allows. Host bits of a prefix are cleared,\n" \
+	"as ipset does. In a hash:net set, a range becomes as few prefixes as\n" \
+	"possible. In a hash:ip or filter:ip set, a prefix or range becomes hosts:\n" \
+	"more than 65536 of them (or than maxelem, if that is larger) need\n" \
+	"--expand. A host name can be given instead of an address. Either all\n" \
+	"entries are changed, or none. With --check, the words are only checked,\n" \
+	"and nothing is changed.\n"
 
 const struct command commands[] = {
 	{ "create", run_create, COMMAND_IPSET | COMMAND_TYPED, { "new", "n", "-N" },
 	  "NAME hash:ip|hash:net|filter:ip [family inet|inet6|any] [maxelem N] [netmask N] [bitmask ADDRESS] [timeout N] [counters] [comment] [forceadd] [skbinfo] [hashsize N] [bucketsize N] [initval N] [bits 8|16|32] [fpp P] [capacity N] [multi]",
-	  "make a set",
-	  "hash:ip (or iphash) holds hosts, hash:net (or nethash) holds hosts and\n"
-	  "prefixes. The family is inet unless said otherwise; any holds IPv4 and\n"
-	  "IPv6 in one set.\n"
-	  "maxelem limits the entries; 0 is no limit.\n"
-	  "In a hash:ip set with netmask N or bitmask ADDRESS only these bits of an\n"
-	  "address count. hashsize, bucketsize and initval are listed as given, for\n"
-	  "scripts that expect them; nothing depends on them.\n"
-	  "-exist accepts a set of that name that is there and was made with the same\n"
-	  "options; its limit is compared if maxelem is given.\n"
+	  "create a set",
+	  "hash:ip (or iphash) holds hosts. hash:net (or nethash) holds hosts and\n"
+	  "prefixes. The family is inet by default; a set of family any holds IPv4\n"
+	  "and IPv6.\n"
+	  "maxelem limits the number of entries; 0 is no limit.\n"
+	  "With netmask N or bitmask ADDRESS, a hash:ip set compares only these bits\n"
+	  "of addresses. hashsize, bucketsize and initval have no effect; list shows\n"
+	  "them, for scripts that expect them.\n"
+	  "With -exist, it is no error if the set exists and was created with the\n"
+	  "same options. maxelem is compared only if it is given; forceadd, hashsize,\n"
+	  "bucketsize and initval are not compared.\n"
 	  "\n"
-	  "timeout N   entries end after N seconds, 68 years at most, unless they are\n"
-	  "            given another time; 0: they stay\n"
-	  "counters    packets and bytes are counted for each entry\n"
+	  "timeout N   entries expire after N seconds, at most 68 years, unless add\n"
+	  "            gives them another timeout; 0: never\n"
+	  "counters    count packets and bytes for each entry\n"
 	  "comment     entries can have a comment\n"
-	  "forceadd    when the set is full what is added takes the place of others\n"
-	  "skbinfo     entries can have a mark, which attachments that mark set\n"
-	  "            instead of their own\n"
+	  "forceadd    if the set is full, a new entry replaces another one\n"
+	  "skbinfo     entries can have a mark; attachments with the verdict mark\n"
+	  "            set it instead of their own\n"
 	  "\n"
-	  "filter:ip holds hosts in 8, 16 or 32 bits each, and is approximate: its\n"
-	  "entries match, but so does a share of all strangers, 3.0 %, 0.012 % or\n"
-	  "0.00000018 % when it is full. It has one size for good, and its entries\n"
-	  "can be neither listed nor deleted.\n"
-	  "bits N      bits of a fingerprint; 16 unless said otherwise\n"
-	  "fpp P       the fewest bits that keep the share within P, as 0.001 or 0.1%\n"
-	  "capacity N  entries it shall have room for; 65536, or maxelem\n"
-	  "multi       every addition is stored, up to eight of one entry, and del\n"
-	  "            removes one; deleting what was never added may unblock others\n"
+	  "filter:ip holds hosts in 8, 16 or 32 bits each. It is approximate: its\n"
+	  "entries match, and so do some non-members. The share of non-members that\n"
+	  "match is the false-positive rate; in a full set it is 3.0 %, 0.012 % or\n"
+	  "0.00000018 %. The size of the set is fixed. Its entries cannot be listed,\n"
+	  "and they can be deleted only if the set is multi.\n"
+	  "bits N      bits of a fingerprint; default: 16\n"
+	  "fpp P       choose as few bits as keep the false-positive rate within P,\n"
+	  "            such as 0.001 or 0.1%\n"
+	  "capacity N  make room for N entries; default: maxelem, or 65536\n"
+	  "multi       store an entry again each time it is added, up to eight times;\n"
+	  "            del removes one copy. To delete an entry that was never added\n"
+	  "            can unblock other addresses.\n"
 	  "\n"
 	  "  ipcuckoo create feed hash:net family any\n"
 	  "  ipcuckoo create hosts6 hash:ip family inet6 maxelem 100000\n"
@@ -55,12 +60,15 @@ const struct command commands[] = {
 	  "NAME ENTRY... [timeout N] [packets N] [bytes N] [comment TEXT] [skbmark MARK[/MASK]] [skbprio MAJOR:MINOR] [skbqueue N] [nomatch] [--expand] [--check]",
 	  "add entries",
 	  ENTRY_HELP
-	  "What stands behind them is for sets made with the option for it. nomatch,\n"
-	  "in any hash:net set, makes them exceptions: the longest entry that covers\n"
-	  "an address decides. With -exist all that is kept for entries that are\n"
-	  "there becomes what is said now, but counters go on unless they are given.\n"
-	  "-exist accepts entries that are there already. To a filter:ip set an\n"
-	  "entry that matches already is not added, unless the set is multi.\n"
+	  "Each option except nomatch needs the option of the set that stores it:\n"
+	  "timeout, counters, comment or skbinfo. nomatch makes the entries\n"
+	  "exceptions, in any hash:net set: if several entries cover an address, the\n"
+	  "longest one decides, and the address is not in the set if that is an\n"
+	  "exception.\n"
+	  "With -exist, it is no error if an entry exists: the entry gets the options\n"
+	  "of this command instead of those it had. Its counters go on unless packets\n"
+	  "or bytes set them. In a filter:ip set, an address that matches already is\n"
+	  "not added, unless the set is multi.\n"
 	  "\n"
 	  "  ipcuckoo add feed 192.0.2.0/24 2001:db8::/32\n"
 	  "  ipcuckoo add feed 198.51.100.7-198.51.100.90 -exist\n" },
@@ -68,149 +76,158 @@ const struct command commands[] = {
 	  "NAME ENTRY... [--expand] [--check]",
 	  "delete entries",
 	  ENTRY_HELP
-	  "-exist accepts entries that are not there. From a filter:ip set entries\n"
-	  "can be deleted if it is multi; delete nothing that was never added.\n"
+	  "With -exist, it is no error if an entry does not exist. Entries of a\n"
+	  "filter:ip set can be deleted only if the set is multi; do not delete\n"
+	  "entries that were never added.\n"
 	  "\n"
 	  "  ipcuckoo del feed 192.0.2.0/24\n" },
 	{ "test", run_test, COMMAND_IPSET | COMMAND_TYPED, { "-T" },
 	  "NAME ENTRY [nomatch]",
-	  "ask whether an address is in a set",
-	  "An address is in the set if an entry covers it; a prefix if that very\n"
-	  "prefix is an entry. Exit status 0: it is, 1: it is not. Of a filter:ip\n"
-	  "set the answer is maybe, or no. With nomatch: whether an exception is why\n"
-	  "it is not.\n"
+	  "test whether an address is in a set",
+	  "An address is in the set if the longest entry that covers it is not an\n"
+	  "exception. A prefix is in the set if this very prefix is an entry. Exit\n"
+	  "status 0: in the set, 1: not in the set. For a filter:ip set, the answer\n"
+	  "is maybe or no. With nomatch, test succeeds if the address is not in the\n"
+	  "set because of an exception.\n"
 	  "\n"
 	  "  ipcuckoo test feed 192.0.2.1 && echo listed\n" },
 	{ "destroy", run_destroy, COMMAND_IPSET, { "x", "-X" },
 	  "[NAME | --all]",
-	  "remove a set, or all sets",
-	  "Without a name all sets go, as with ipset. A set that is attached\n"
-	  "stays, and with --all every other one then too.\n"
-	  "-exist accepts that there is no such set.\n"
+	  "destroy a set, or all sets",
+	  "Without a name, all sets are destroyed, as with ipset. An attached set\n"
+	  "cannot be destroyed; if any set is attached, --all destroys none.\n"
+	  "With -exist, it is no error if there is no such set.\n"
 	  "\n"
 	  "  ipcuckoo destroy feed\n" },
 	{ "list", run_list, COMMAND_IPSET, { "-L" },
 	  "[NAME] [-t] [-n] [--verbose]",
 	  "show a set, or all sets",
-	  "-t, -terse    without members\n"
-	  "-n, -name     names only\n"
-	  "--verbose     also what ipset does not have\n"
+	  "-t, -terse    do not show entries\n"
+	  "-n, -name     show names only\n"
+	  "--verbose     also show what ipset does not have\n"
 	  "\n"
 	  "  ipcuckoo list feed\n"
 	  "  ipcuckoo list -t -j\n" },
 	{ "save", run_save, COMMAND_IPSET, { "-S" },
 	  "[NAME | --all] [--ipset]",
-	  "print what makes a set, or all sets, again",
-	  "The output is for restore. -file FILE writes it there, in the place of\n"
-	  "what is there once all is written.\n"
-	  "--all     also what the sets are attached as\n"
-	  "--ipset   only what ipset restores; what it cannot hold is an error\n"
+	  "print the commands that create a set, or all sets, again",
+	  "restore reads the output. With -file FILE, save writes it to FILE, and\n"
+	  "replaces an existing file only when all output is written.\n"
+	  "--all     also print the commands that attach the sets\n"
+	  "--ipset   print only what ipset can restore; anything else is an error\n"
 	  "\n"
 	  "  ipcuckoo save --all -file sets\n"
 	  "  ipcuckoo save feed --ipset\n" },
 	{ "restore", run_restore, COMMAND_IPSET, { "-R" },
 	  "[--check]",
-	  "run the commands of a file, all or none",
-	  "Commands as save prints them, one a line, from standard input or -file\n"
-	  "FILE: create, add, del, destroy, flush, rename, swap, attach. All lines\n"
-	  "are read and checked first; one that is at fault is named, and nothing is\n"
-	  "changed. If the kernel has no memory or others keep changing a set, sets\n"
-	  "before it may be changed by then; the message names them.\n"
-	  "--check   change nothing in any case\n"
+	  "run the commands of a file: all of them, or none",
+	  "Reads commands as save prints them, one a line, from standard input or\n"
+	  "from -file FILE: create, add, del, destroy, flush, rename, swap, attach.\n"
+	  "All lines are checked first. If a line is wrong, an error names it, and\n"
+	  "nothing is changed. restore can fail halfway only if the kernel runs out\n"
+	  "of memory or other processes keep changing a set; the message then names\n"
+	  "the sets that stay changed.\n"
+	  "--check   check the lines, and change nothing\n"
 	  "\n"
 	  "  ipcuckoo restore -file sets\n"
 	  "  ipcuckoo restore --check -file sets\n" },
 	{ "flush", run_flush, COMMAND_IPSET, { "-F" },
 	  "[NAME | --all]",
-	  "remove the entries of a set, or of all sets",
-	  "Without a name all sets are flushed, as with ipset.\n"
+	  "delete all entries of a set, or of all sets",
+	  "Without a name, all sets are flushed, as with ipset.\n"
 	  "\n"
 	  "  ipcuckoo flush feed\n" },
 	{ "rename", run_rename, COMMAND_IPSET, { "e", "-E" },
 	  "FROM TO",
-	  "give a set another name",
-	  "What is attached stays attached.\n"
+	  "rename a set",
+	  "Attachments of the set stay.\n"
 	  "\n"
 	  "  ipcuckoo rename feed feed.old\n" },
 	{ "swap", run_swap, COMMAND_IPSET, { "w", "-W" },
 	  "NAME NAME",
-	  "let two sets take each other's place, in one step",
-	  "The sets have the same type and family. Attachments stay with the names:\n"
-	  "packets meet the old contents or the new.\n"
+	  "exchange the names of two sets, in one step",
+	  "The sets must have the same type and family. Attachments stay with the\n"
+	  "names: a packet sees either the old contents or the new.\n"
 	  "\n"
 	  "  ipcuckoo swap feed feed.new\n" },
 	{ "help", run_help, COMMAND_IPSET, { "-H" },
 	  "[COMMAND | TYPE | --words]",
-	  "show this, or more about a command",
-	  "Of a type of sets: the commands whose words depend on it.\n"
-	  "--words   the grammar of all, one a line, for programs: other names behind\n"
-	  "          a |, what is not in capitals as it is typed; * for the options\n"
-	  "          that go with all\n" },
+	  "show this help, or that of a command",
+	  "TYPE       show the commands whose options depend on the type of the set\n"
+	  "--words    print the grammar of each command, one a line, for programs.\n"
+	  "           Other names of a command follow after a |. Words in capitals\n"
+	  "           stand for a value, all others are typed as they are. The line *\n"
+	  "           has the options that every command takes.\n" },
 	{ "version", run_version, COMMAND_IPSET, { "-v" },
 	  "",
 	  "show the versions of tool and module", "" },
 	{ "-", run_interactive, COMMAND_IPSET, { NULL },
 	  "",
-	  "take commands from standard input, one a line, up to quit", "" },
+	  "read commands from standard input, one a line, until quit",
+	  "" },
 	{ "quit", run_quit, COMMAND_IPSET, { NULL },
 	  "",
-	  "end the commands that - and restore read",
-	  "What stands behind it is not read.\n" },
+	  "stop reading commands (for - and restore)",
+	  "The lines after it are not read.\n" },
 	{ "change", run_change, 0, { NULL },
 	  "NAME maxelem N",
-	  "give a set another limit",
-	  "It cannot be less than the set has entries; 0 is no limit.\n"
+	  "change the limit of a set",
+	  "The limit cannot be lower than the number of entries; 0 is no limit.\n"
 	  "\n"
 	  "  ipcuckoo change feed maxelem 200000\n" },
 	{ "count", run_count, 0, { NULL },
 	  "NAME ADDRESS",
-	  "ask how often an address may be in a filter:ip set",
-	  "Prints a number, which others with the same fingerprint may have added\n"
-	  "to. Exit status 1 if it is 0.\n"
+	  "show how often an address may be in a filter:ip set",
+	  "The number includes copies of other entries that have the same\n"
+	  "fingerprint. Exit status 1 if it is 0.\n"
 	  "\n"
 	  "  ipcuckoo count many 2001:db8::1\n" },
 	{ "load", run_load, 0, { "replace" },
 	  "NAME FILE... [--append] [--skip-invalid] [--override] [--expand] [--check]",
-	  "make list files the contents of a set, in one step",
-	  "One address, prefix or range a line; # and ; begin comments, what\n"
-	  "stands behind white space or a comma is ignored; - is standard input.\n"
-	  "Nothing changes if a line is at fault or there is no entry at all;\n"
-	  "packets meet the old contents or the new, never a mixture. replace is\n"
-	  "another word for it.\n"
-	  "--append        keep what the set has\n"
-	  "--skip-invalid  report lines at fault and go on\n"
-	  "--override      replace also what others change during the load;\n"
-	  "                otherwise it begins anew, up to five times\n"
-	  "--expand        in a hash:ip set, add every address of prefixes and\n"
-	  "                ranges that hold more than 65536, and than maxelem\n"
+	  "replace the entries of a set by those of files, in one step",
+	  "The files have one address, prefix or range a line. # and ; begin\n"
+	  "comments; anything after white space or a comma is ignored; - is standard\n"
+	  "input. If a line is wrong, or there is no entry at all, nothing is changed.\n"
+	  "A packet sees either the old contents or the new, never a mixture. replace\n"
+	  "is another name of this command.\n"
+	  "--append        add to the entries of the set instead of replacing them\n"
+	  "--skip-invalid  report wrong lines, and skip them\n"
+	  "--override      replace the entries even if other processes change the set\n"
+	  "                during the load; their changes are lost. By default, load\n"
+	  "                starts again then, and gives up after five attempts\n"
+	  "--expand        in a hash:ip or filter:ip set, add every host of prefixes\n"
+	  "                and ranges, even if there are more than 65536 (or than\n"
+	  "                maxelem, if that is larger)\n"
 	  "--check         read the files, and change nothing\n"
 	  "\n"
-	  "  ipcuckoo load feed drop.txt edrop.txt\n"
+	  "  ipcuckoo load feed drop.txt more.txt\n"
 	  "  curl -s https://example.net/list | ipcuckoo load feed -\n" },
 	{ "attach", run_attach, 0, { NULL },
 	  "NAME src|dst|both drop|accept|count|mark VALUE[/MASK] [[ingress] dev IFNAME] [order N] [priority N] [loopback] [log [nflog GROUP] [rate N/s] [every N]] [--replace] [--approximate]",
 	  "make a set act on packets",
-	  "src, dst, both  the address of the packet that is looked up\n"
+	  "src, dst, both  which address of the packet is looked up\n"
 	  "drop            drop the packet\n"
-	  "accept          look no further: an allowlist; later rules decide\n"
-	  "count           count it and go on: a dry run\n"
-	  "mark            set (mark & ~MASK) | VALUE and go on\n"
-	  "order N         lower ones run first; accept has 100, count and mark\n"
-	  "                200, drop 300 unless said otherwise\n"
+	  "accept          skip the attachments that follow at the same priority (an\n"
+	  "                allowlist); the rest of netfilter still decides\n"
+	  "count           count the packet, and go on (a dry run)\n"
+	  "mark            set the mark to (mark & ~MASK) | VALUE, and go on\n"
+	  "order N         attachments run in ascending order; default: accept 100,\n"
+	  "                count and mark 200, drop 300\n"
 	  "dev IFNAME      only packets of this interface\n"
-	  "ingress         at the interface's ingress hook, before all else that\n"
-	  "                netfilter does; not what the machine itself sends\n"
-	  "priority N      of the netfilter hook, -450 (before defragmentation) unless\n"
-	  "                the module was loaded with another; each is a walk of its\n"
-	  "                own, which accept ends\n"
-	  "loopback        look at packets of loopback devices as well\n"
-	  "log             log packets that match, to the kernel log (or to nflog's\n"
-	  "                GROUP): up to N a second, 10 unless said otherwise, 0 for\n"
-	  "                all, and of packets every N-th on each CPU\n"
-	  "--replace       in place of what the set is attached as in that direction,\n"
-	  "                to that interface, in one step: no packet slips through\n"
-	  "--approximate   needed to drop or accept with a filter:ip set, for some\n"
-	  "                strangers will be dropped, or accepted, with it\n"
+	  "ingress         run in the ingress hook of the interface, before the rest\n"
+	  "                of netfilter; sees no packets that this machine sends\n"
+	  "priority N      priority of the netfilter hook; default: -450 (before\n"
+	  "                defragmentation), or the module parameter priority. accept\n"
+	  "                does not skip attachments at other priorities\n"
+	  "loopback        look at packets of loopback devices, too\n"
+	  "log             log matching packets to the kernel log, or to GROUP of\n"
+	  "                nflog. rate limits the messages to N a second (default:\n"
+	  "                10, 0: no limit); every logs only each N-th packet, counted\n"
+	  "                on each CPU\n"
+	  "--replace       replace the attachments of the set with the same direction,\n"
+	  "                interface and hook, in one step: no packet slips through\n"
+	  "--approximate   needed to drop or accept with a filter:ip set, because some\n"
+	  "                non-members will be dropped or accepted, too\n"
 	  "\n"
 	  "  ipcuckoo attach feed src drop\n"
 	  "  ipcuckoo attach friends src accept\n"
@@ -219,31 +236,32 @@ const struct command commands[] = {
 	  "  ipcuckoo attach feed src count --replace\n" },
 	{ "detach", run_detach, 0, { NULL },
 	  "NAME [src|dst|both] [drop|accept|count|mark [VALUE[/MASK]]] [[ingress] dev IFNAME] [order N] [priority N] [loopback] [log ...] | id N | --all",
-	  "take a set, or all, off the packets again",
-	  "Ends every attachment of the set that fits the words given, which are\n"
-	  "those of attach; those behind log are not minded.\n"
+	  "remove attachments of a set, or of all sets",
+	  "Removes every attachment of the set that has the given options, which are\n"
+	  "those of attach. log and its options are ignored.\n"
 	  "\n"
 	  "  ipcuckoo detach feed\n"
 	  "  ipcuckoo detach feed src drop ingress dev eth0\n"
 	  "  ipcuckoo detach id 3\n" },
 	{ "block", run_block, 0, { NULL },
 	  "ENTRY...",
-	  "drop everything from these addresses",
-	  "Adds to the set " BLOCK_SET ", which is made (hash:net, family any) and\n"
-	  "attached (src drop) on first use.\n"
+	  "drop all packets from these addresses",
+	  "Adds the addresses to the set " BLOCK_SET ". On first use, the set is\n"
+	  "created (hash:net, family any) and attached (src drop).\n"
 	  "\n"
 	  "  ipcuckoo block 192.0.2.1 2001:db8::/32\n" },
 	{ "unblock", run_unblock, 0, { NULL },
 	  "ENTRY...",
-	  "let these addresses through again",
-	  "Deletes from the set " BLOCK_SET ". Exit status 1 if one is not blocked.\n"
+	  "stop blocking these addresses",
+	  "Deletes the addresses from the set " BLOCK_SET ". Exit status 1 if one\n"
+	  "of them is not blocked.\n"
 	  "\n"
 	  "  ipcuckoo unblock 192.0.2.1\n" },
 	{ "stats", run_stats, 0, { NULL },
 	  "[--prometheus]",
 	  "show attachments with counters, sets and memory",
-	  "--prometheus  in the text format that node_exporter's textfile collector\n"
-	  "              reads\n"
+	  "--prometheus  print the text format that the textfile collector of\n"
+	  "              node_exporter reads\n"
 	  "\n"
 	  "  ipcuckoo stats\n"
 	  "  ipcuckoo stats -j\n"
@@ -251,27 +269,28 @@ const struct command commands[] = {
 	{ "top", run_top, 0, { NULL },
 	  "[NAME] [--first N]",
 	  "show the entries that most packets matched",
-	  "Of a set, or of all, that were made with counters; the first 10 unless\n"
-	  "said otherwise, and none that no packet matched.\n"
+	  "Shows entries of a set, or of all sets, that were created with counters.\n"
+	  "Entries that no packet matched are not shown.\n"
+	  "--first N  show at most N entries; default: 10\n"
 	  "\n"
 	  "  ipcuckoo top feed --first 20\n"
 	  "  ipcuckoo top -j\n" },
 	{ "monitor", run_monitor, 0, { NULL },
 	  "",
-	  "show what changes, as it changes",
-	  "A line for each event, until it is interrupted: sets that are new,\n"
-	  "destroyed, flushed or replaced (by load), entries that are added or\n"
-	  "deleted or have ended, sets that are attached or detached. Many entries\n"
-	  "at once take several lines. Where events come faster than they are read some are\n"
-	  "lost, and a line says \"overrun\".\n"
+	  "show changes as they happen",
+	  "Prints a line for each event, until it is interrupted: sets are created,\n"
+	  "destroyed, flushed or replaced (by load), entries are added, deleted or\n"
+	  "have expired, sets are attached or detached. Many entries that change at\n"
+	  "once take several lines. If events come faster than monitor reads them,\n"
+	  "some are lost, and a line says \"overrun\".\n"
 	  "\n"
 	  "  ipcuckoo monitor\n"
 	  "  ipcuckoo monitor -j | jq .\n" },
 	{ NULL, NULL, 0, { NULL }, NULL, NULL, NULL }
 };
 
-/* What ipset's scripts expect of ipset's commands: 1 for all that failed but
- * for words that were wrong. Our own tell more.
+/* Scripts written for ipset expect ipset's statuses: its commands return 1 for
+ * every failure except wrong words. Our own commands tell the failures apart.
  */
 int exit_status(const struct command *command, int status)
 {
@@ -315,10 +334,10 @@ static int run(struct tool *tool, struct words *words)
 
 /**
  * run_words - run one command
- * @tool:	the run; what options of the command changed in it stays changed
- * @words:	its words
+ * @tool:	the run; options that this command sets in it stay set
+ * @words:	the words of the command
  *
- * Return: the status to exit with.
+ * Return: the exit status.
  */
 int run_words(struct tool *tool, struct words *words)
 {
