@@ -6,8 +6,8 @@
 #include "cli/tool.h"
 
 enum {
-	COMMAND_IPSET	= 1 << 0,	/* one of ipset's */
-	COMMAND_TYPED	= 1 << 1,	/* its words depend on the type of the set */
+	COMMAND_IPSET	= 1 << 0,	/* ipset has this command */
+	COMMAND_TYPED	= 1 << 1,	/* its options depend on the type of the set */
 };
 
 #define COMMAND_ALIASES	3
@@ -15,14 +15,14 @@ enum {
 typedef int command_fn(struct tool *tool, struct words *words);
 
 /**
- * struct command - a verb
- * @name:	the verb
- * @run:	does it; returns a status
+ * struct command - a command
+ * @name:	the name
+ * @run:	runs the command; returns a status
  * @flags:	COMMAND_*
- * @aliases:	ipset's other names for it
- * @usage:	its grammar, without the verb
+ * @aliases:	other names
+ * @usage:	the grammar, without the name
  * @summary:	half a line for the list of commands
- * @help:	the rest of its help: explanations, examples
+ * @help:	the rest of the help: explanations, examples
  */
 struct command {
 	const char *name;
@@ -34,11 +34,11 @@ struct command {
 	const char *help;
 };
 
-/* All of them (cmd/commands.c); one without a name ends them. */
+/* All commands (cmd/commands.c). A command without a name ends the table. */
 extern const struct command commands[];
 
 const struct command *find_command(const char *word);
-/* " (did you mean ...?)" for a word that is none of their names. */
+/* "; did you mean ...?" with the command that is spelt most like @name; "" if none is. */
 const char *command_hint(const char *name);
 int fail_command(const struct tool *tool, const char *name);
 

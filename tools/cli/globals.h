@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* The options that go with every command, and may stand anywhere. */
+/* The options that every command takes, before or after its name. */
 #ifndef IPCUCKOO_TOOL_GLOBALS_H
 #define IPCUCKOO_TOOL_GLOBALS_H
 
@@ -7,12 +7,12 @@
 
 int take_globals(struct tool *tool, struct words *words);
 
-/* Whether a set's name is an option of the tool too, so that "--" has to stand
- * before it.
+/* Whether the name of a set is also an option of the tool. The user must write "--"
+ * before such a name.
  */
 bool needs_dashes(const char *name);
 
-/* For help: a line for each, and for who completes words, all in one line. */
+/* Print the options: for help, one a line; for help --words, all in one line. */
 void print_globals(FILE *to);
 void print_global_words(void);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Host names in the place of addresses, as ipset takes them: alone, before a
- * prefix length, as an end of a range; in brackets if they have dashes.
+ * Host names instead of addresses, where ipset takes them: alone, before a prefix
+ * length, or as an end of a range. A name with a dash is written in brackets.
  */
 #ifndef IPCUCKOO_TOOL_HOST_H
 #define IPCUCKOO_TOOL_HOST_H
@@ -10,17 +10,17 @@
 
 #include "cli/tool.h"
 
-/* Two addresses and a dash between them, or a slash and a number behind. */
+/* Room for "ADDRESS-ADDRESS" or "ADDRESS/LEN". */
 #define HOST_TEXT_SIZE	(2 * INET6_ADDRSTRLEN + 16)
 
-/* It looks like the name of a host without a dot and a digit in front: behind an
- * entry such a word is a keyword that is misspelt, and others are entries.
+/* Whether a word looks like a misspelt keyword: like a host name, but without a dot
+ * and without a digit at its beginning. Other words after an entry are entries.
  */
 bool host_looks_like_keyword(const char *word);
 
-/* Put addresses in the place of the names of a word. Asks the resolver, and
- * says so if a name has several addresses: the first counts.
- * Return: whether @text is without names now.
+/* Copy @word to @text, with addresses instead of host names. If the resolver finds
+ * several addresses for a name, take the first and print a warning.
+ * Return: false if a name could not be resolved.
  */
 bool host_resolve(const struct tool *tool, const char *word, uint8_t family,
 		  char text[HOST_TEXT_SIZE]);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The options of create, add, del and test, which are ipset's: one table says
- * how each is written, and for which sets it is meant (options.c).
+ * The options of create, add, del and test. The table in options.c says how each
+ * option is written, and which types of sets take it.
  */
 #ifndef IPCUCKOO_TOOL_OPTIONS_H
 #define IPCUCKOO_TOOL_OPTIONS_H
@@ -44,17 +44,17 @@ enum option {
 	OPTIONS
 };
 
-/* Which command an option goes with. */
+/* Which commands take an option: create, or add, del and test. */
 enum option_place {
 	OPTIONS_OF_SETS,
 	OPTIONS_OF_ENTRIES,
 };
 
 /**
- * struct option_value - what was said of an option
- * @given:	it was given
- * @word:	the word behind it, or NULL
- * @number:	its value, of options that are numbers
+ * struct option_value - an option on the command line
+ * @given:	the option was given
+ * @word:	the word after the option, or NULL
+ * @number:	the value, if the option takes a number
  */
 struct option_value {
 	bool given;
@@ -63,10 +63,10 @@ struct option_value {
 };
 
 /**
- * struct options - what was said of all
- * @of:		option by option
- * @expand:	--expand was given; with entries only
- * @check:	--check was given; likewise
+ * struct options - all options on the command line
+ * @of:		the options of ipset's syntax
+ * @expand:	--expand was given (options of entries only)
+ * @check:	--check was given (options of entries only)
  */
 struct options {
 	struct option_value of[OPTIONS];
@@ -74,35 +74,38 @@ struct options {
 	bool check;
 };
 
-/* Sort words out as parse_words() does. Return: STATUS_OK, or another. */
+/* Take the options out of @words, as parse_words() does. Return: STATUS_OK, or another
+ * status after a message.
+ */
 int options_parse(const struct tool *tool, enum option_place place,
 		  struct words *words, int least, int most,
 		  struct options *options);
 
-/* Whether what was given is for sets like this one, and can be had. Return:
- * STATUS_OK, or another after a message.
+/* Check that a set like this one takes the options that were given, and has the
+ * extensions that they need. Return: STATUS_OK, or another status after a message.
  */
 int options_check(const struct tool *tool, const struct options *options,
 		  const struct nl_set *set);
 
-/* Whether no other option than this one, or OPTIONS for none, was given. Return:
- * STATUS_OK, or another after a message.
+/* Check that no option was given, except perhaps @option; OPTIONS means: no exception.
+ * Return: STATUS_OK, or another status after a message.
  */
 int options_only(const struct tool *tool, const struct options *options,
 		 enum option option);
 
-/* What the options given ask a set to keep (those of sets), or tell it (of
- * entries): enum ipcuckoo_option.
+/* The extensions (enum ipcuckoo_option) that the given options ask for: options of sets
+ * create a set with them, options of entries set their values.
  */
 uint32_t options_keeps(const struct options *options, enum option_place place);
 
-/* Whether a comment can be saved and restored: it has neither quotes nor control
- * characters but tabs.
+/* Whether a comment can be saved and restored: it contains no quotes, and no control
+ * characters except tabs.
  */
 bool is_comment(const char *text);
 
-/* What they say of an entry of this set. Its comment stays theirs. Return:
- * STATUS_OK, or another after a message.
+/* The extensions that @options give to an entry of the set, defaults filled in.
+ * @value->comment points into the options. Return: STATUS_OK, or another status after
+ * a message.
  */
 int options_value(const struct tool *tool, const struct options *options,
 		  const struct nl_set *set, struct entry_value *value);

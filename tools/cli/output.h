@@ -22,23 +22,23 @@ void json_add_uint(struct json_object *object, const char *key,
 		   uint64_t value);
 void json_add_int(struct json_object *object, const char *key, int64_t value);
 void json_add_bool(struct json_object *object, const char *key, bool value);
-/* With three digits that count: shares may be very small. */
+/* With three significant digits: a false-positive rate may be very small. */
 void json_add_share(struct json_object *object, const char *key, double value);
-/* With two digits behind the point. */
+/* With two digits after the decimal point. */
 void json_add_ratio(struct json_object *object, const char *key, double value);
-/* One line, as a string that lives as long as the object. */
+/* The object as one line. The string is valid as long as the object. */
 const char *json_text(struct json_object *object);
-/* Print an object on a line of its own, and let go of it. */
+/* Print an object on a line of its own, and free it. */
 void json_print(struct json_object *object);
-/* Of what has been done to a set, or with no name to all: in JSON only. Return:
+/* With -j, print what was done to a set, or to all sets if @set is NULL. Return:
  * STATUS_OK.
  */
 int print_action(const struct tool *tool, const char *set, const char *done);
 
 /**
- * struct column - of a table
- * @title:	its title
- * @right:	numbers: aligned at the right
+ * struct column - a column of a table
+ * @title:	the title
+ * @right:	align cells to the right (for numbers)
  */
 struct column {
 	const char *title;
@@ -48,9 +48,11 @@ struct column {
 #define TABLE_COLUMNS	16
 
 /**
- * struct table - rows that are printed once all are known
- * @columns:	the columns; one without a title ends them
+ * struct table - rows that are printed together, so that columns are aligned
+ * @columns:	the columns; a column without a title ends the array
  * @cells:	texts, row by row
+ * @count:	number of cells
+ * @room:	number of cells that @cells has memory for
  */
 struct table {
 	const struct column *columns;

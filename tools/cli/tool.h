@@ -9,22 +9,22 @@
 
 #include "nl/set.h"
 
-/* Exit statuses; print_usage() tells the user the same, and exit_status() has
- * the last word.
+/* Exit statuses. print_usage() lists them; exit_status() maps some of them for ipset's
+ * commands.
  */
 enum status {
 	STATUS_OK	= 0,
 	STATUS_NO	= 1,	/* not in the set, not blocked */
-	STATUS_USAGE	= 2,	/* wrong words or wrong input */
+	STATUS_USAGE	= 2,	/* wrong command line or wrong input */
 	STATUS_REFUSED	= 3,	/* refused by the kernel, or failed */
 	STATUS_ABSENT	= 4,	/* the module is not loaded */
 	STATUS_DENIED	= 5,	/* no permission */
-	STATUS_SYNTAX	= 6,	/* a wrong value */
+	STATUS_SYNTAX	= 6,	/* a wrong value; see exit_status() */
 };
 
 /* How sets are printed. */
 enum output {
-	OUTPUT_DEFAULT,		/* as the command does */
+	OUTPUT_DEFAULT,		/* list: plain, save: as commands; with -j, JSON */
 	OUTPUT_PLAIN,
 	OUTPUT_SAVE,
 	OUTPUT_XML,
@@ -33,21 +33,22 @@ enum output {
 
 /**
  * struct tool - one run of the tool
- * @nl:		connection to the module, once connect_module() made it
- * @command:	the command being run
- * @json:	-j: answer in JSON
- * @quiet:	-q: no messages
- * @exist:	-exist: what is there already, or gone already, is no error
- * @force:	--force: also what locks the SSH session out
- * @sorted:	-sorted, which lists are anyway
+ * @nl:		connection to the module; NULL until connect_module() opens it
+ * @command:	the command that runs
+ * @json:	-j: print JSON
+ * @quiet:	-q: print no messages
+ * @exist:	-exist: it is no error if something to create or add exists, or if
+ *		something to delete does not exist
+ * @force:	--force: allow changes that drop packets of the user's SSH session
+ * @sorted:	-sorted: has no effect, because lists are always sorted
  * @names:	-name: list names only
  * @terse:	-terse: list no members
- * @resolve:	-resolve: list host names where there are any
- * @help:	--help: show help instead
- * @version:	--version: show the version instead
- * @output:	-output: how to list
- * @file:	-file: where to write, or to read from; or NULL
- * @line:	the line of the input that is worked on, for messages; 0 for none
+ * @resolve:	-resolve: list host names instead of addresses that have one
+ * @help:	--help: show help instead of running the command
+ * @version:	--version: show the version instead of running a command
+ * @output:	-output: format of lists
+ * @file:	-file: the file to write to, or to read from; NULL if not given
+ * @line:	number of the input line that runs, for messages; 0 if there is none
  */
 struct tool {
 	struct nl *nl;
@@ -68,10 +69,10 @@ struct tool {
 };
 
 /**
- * struct words - the words of a command line that are left to be understood
+ * struct words - the words of a command line that are not parsed yet
  * @word:	the words
- * @count:	how many
- * @plain:	from this one on none is an option ("--" came before)
+ * @count:	number of words
+ * @plain:	index of the first word after "--": from there on, no word is an option
  */
 struct words {
 	char **word;
@@ -79,7 +80,7 @@ struct words {
 	int plain;
 };
 
-/* A word of the grammar and what it stands for; a table ends with a NULL. */
+/* A word and its value. A NULL word ends a table. */
 struct meaning {
 	const char *word;
 	int value;
@@ -92,9 +93,9 @@ extern const struct meaning verdict_words[];
 
 /**
  * struct keyword - an optional word of a command
- * @word:	how it is written
- * @flag:	set to true when it is met, or
- * @value:	set to the word behind it
+ * @word:	the keyword
+ * @flag:	set to true if the keyword is given; or NULL
+ * @value:	if @flag is NULL: set to the word after the keyword
  */
 struct keyword {
 	const char *word;
@@ -102,12 +103,12 @@ struct keyword {
 	const char **value;
 };
 
-/* For commands without any. */
+/* The keywords of a command that takes none. */
 extern const struct keyword no_keywords[];
 
 #define PRINTF(at, args) __attribute__((format(printf, at, args)))
 
-/* Messages. Each ends its line; those that take a status return it. */
+/* Messages. The functions add the newline. All but warn() return an exit status. */
 int fail(const struct tool *tool, int status, const char *format, ...)
 	PRINTF(3, 4);
 void warn(const struct tool *tool, const char *format, ...) PRINTF(2, 3);
@@ -116,11 +117,11 @@ int fail_missing(const struct tool *tool, int words);
 int fail_usage(const struct tool *tool);
 int fail_memory(const struct tool *tool);
 
-/* " (did you mean ...?)" for a word that is none of the others. */
+/* "; did you mean ...?" with the one of @others that is spelt most like @word. */
 const char *nearest_hint(const char *word, const char *const *others,
 			 size_t count);
 
-/* Words. All return STATUS_OK or STATUS_USAGE after a message. */
+/* Parsing. Those that return int return STATUS_OK, or another status after a message. */
 int parse_words(const struct tool *tool, struct words *words,
 		const struct keyword *keywords, int least, int most);
 int fail_unknown(const struct tool *tool, const struct keyword *keywords,
@@ -133,7 +134,7 @@ int parse_number(const struct tool *tool, const char *what, const char *word,
 		 long long least, long long most, long long *value);
 const char *meaning_word(const struct meaning *meanings, int value);
 
-/* The kernel. All return a status, and unless it is STATUS_OK after a message. */
+/* The kernel. All return STATUS_OK, or another status after a message. */
 int fail_kernel(const struct tool *tool, const char *set, const char *format,
 		...) PRINTF(3, 4);
 int connect_module(struct tool *tool);

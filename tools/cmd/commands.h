@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* What a command line runs. */
+/* The functions that run commands. */
 #ifndef IPCUCKOO_TOOL_COMMANDS_H
 #define IPCUCKOO_TOOL_COMMANDS_H
 
@@ -8,19 +8,19 @@
 /* The set that block and unblock work on. */
 #define BLOCK_SET	"blocklist"
 
-/* Return: the status to exit with. */
+/* Return: the exit status. */
 int run_words(struct tool *tool, struct words *words);
-/* That of a command that ended with this one. */
+/* The exit status of a command whose run function returned @status. */
 int exit_status(const struct command *command, int status);
 
-/* What the table has. */
+/* The functions in the table of commands. */
 command_fn run_create, run_destroy, run_flush, run_rename, run_swap,
 	   run_change, run_list, run_restore, run_save, run_interactive,
 	   run_quit, run_add, run_del, run_test, run_count, run_load,
 	   run_attach, run_detach, run_block, run_unblock, run_monitor,
 	   run_stats, run_top, run_version, run_help;
 
-/* What the options -h and -V are for. */
+/* For the options -h and -V. */
 int print_tool_version(const struct tool *tool);
 void print_usage(FILE *to);
 void print_help(const struct command *command);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* The words of create, which restore reads as well. */
+/* Parsing of create, for the commands create and restore. */
 #ifndef IPCUCKOO_TOOL_CREATE_H
 #define IPCUCKOO_TOOL_CREATE_H
 
@@ -8,7 +8,7 @@
 int parse_create(const struct tool *tool, struct words *words,
 		 struct nl_set *set, bool *has_maxelem);
 
-/* Say that there is a set of that name: another one, if the run has -exist. Return:
+/* Print that a set of this name exists; with -exist: that it has other options. Return:
  * STATUS_REFUSED.
  */
 int fail_created_already(const struct tool *tool, const char *name);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Everything that stats shows, read before any of it is printed.
+ * What stats shows. It is read completely before anything is printed.
  */
 #ifndef IPCUCKOO_TOOL_STATS_H
 #define IPCUCKOO_TOOL_STATS_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Sets and their members, as list and save print them: what there is to print
- * (show.c), and the layouts to print it in, all of them ipset's.
+ * Sets and their members for list and save: show.c says what to print, the layouts
+ * print it. All layouts are those of ipset.
  */
 #ifndef IPCUCKOO_TOOL_SHOW_H
 #define IPCUCKOO_TOOL_SHOW_H
@@ -10,25 +10,25 @@
 #include "lib/valued.h"
 #include "nl/attachment.h"
 
-/* Room for an address, or for the name of a host in brackets and a length. */
+/* Room for an address, or for a host name in brackets with a prefix length. */
 #define MEMBER_TEXT_SIZE	1056
 
 /**
  * struct listing - one run of list or save
  * @tool:	the run
  * @layout:	how to print
- * @verbose:	also what ipset does not have
- * @ipset:	only what ipset can hold
- * @attached:	also what the sets are attached as
- * @attachments: all there are, for list; NULL if it does not need them
- * @attachment_count: how many
- * @set:	the set that is being printed
- * @count:	sets printed so far
- * @members:	members printed of the set
- * @valued:	its entries with what is kept for them, if anything is; then there are
- *		no others
- * @value:	what is kept for the member that is being printed, or NULL
- * @torn:	something changed while it was read, each time
+ * @verbose:	--verbose: print also what ipset does not have
+ * @ipset:	--ipset: refuse what ipset cannot restore
+ * @attached:	save --all: print also the commands that attach the sets
+ * @attachments: all attachments, for list; NULL if they are not needed
+ * @attachment_count: number of @attachments
+ * @set:	the set that is printed now
+ * @count:	number of sets printed so far
+ * @members:	number of members of @set printed so far
+ * @valued:	the members of @set with their extensions, if they have any; the struct
+ *		packed is empty then
+ * @value:	extensions of the member that is printed now, or NULL
+ * @torn:	something changed in every attempt to read it
  */
 struct listing {
 	struct tool *tool;
@@ -48,13 +48,12 @@ struct listing {
 
 /**
  * struct layout - how sets are printed
- * @begin:	what comes before the first set; may be NULL
- * @name:	a set's name, where no more is asked for; NULL if that is no
- *		answer in this layout: it prints the sets as ever
- * @header:	what there is to say of a set
- * @members:	its members; NULL entries are entries that cannot be listed
- * @close:	what ends a set; may be NULL
- * @end:	what comes behind the last set; may be NULL
+ * @begin:	prints what comes before the first set; may be NULL
+ * @name:	prints the name of a set, for -name; NULL: -name has no effect
+ * @header:	prints the properties of a set
+ * @members:	prints the members of a set; entries is NULL if they cannot be listed
+ * @close:	prints the end of a set; may be NULL
+ * @end:	prints what comes after the last set; may be NULL
  */
 struct layout {
 	void (*begin)(struct listing *listing);
@@ -65,8 +64,8 @@ struct layout {
 	void (*end)(struct listing *listing);
 };
 
-/* The next attachment of the set that sees no packets now, from @*from on, or
- * NULL.
+/* The next attachment of the set, beginning with number *from, that sees no packets now;
+ * NULL if there is none. Advances *from.
  */
 const struct nl_attachment *next_inactive(const struct listing *listing, size_t *from);
 
@@ -76,16 +75,16 @@ extern const struct layout layout_xml;
 extern const struct layout layout_json;
 
 enum item_kind {
-	ITEM_FLAG,		/* nothing but its name */
+	ITEM_FLAG,		/* a name without a value */
 	ITEM_NUMBER,
 	ITEM_WORD,
 };
 
 /**
- * struct header_item - an option that a set was made with
- * @word:	its name
- * @kind:	what is behind that
- * @text:	its value
+ * struct header_item - an option of a set, or an extension of an entry
+ * @word:	name
+ * @kind:	kind of the value
+ * @text:	value
  */
 struct header_item {
 	const char *word;
@@ -95,26 +94,28 @@ struct header_item {
 
 #define HEADER_ITEMS	16
 
-/* The options of a set, in ipset's order. Return: how many. */
+/* The options of a set, in ipset's order. Return: their number. */
 size_t header_items(const struct nl_set *set,
 		    struct header_item items[HEADER_ITEMS]);
 
-/* What ipset calls the revision of the type. */
+/* The revision of the type in ipset. */
 unsigned int type_revision(unsigned int type);
 
 double load_factor(const struct nl_set *set);
 double bits_per_entry(const struct nl_set *set);
 
-/* A member as it is to be shown. Return: its end; there is no NUL. */
+/* Write the text of a member, without a NUL. Return: the end of the text. */
 char *member_text(const struct listing *listing, enum entry_kind kind,
 		  const uint8_t *entry, char text[MEMBER_TEXT_SIZE]);
 
-/* Visit the members in order. Return: 0, or what a visit returned that ended it. */
+/* Call @visit for each member, in order, until it returns another value than 0. Return:
+ * that value, or 0.
+ */
 int walk_members(struct listing *listing, const struct packed *entries,
 		 int (*visit)(enum entry_kind kind, const uint8_t *entry,
 			      void *listing));
 
-/* What is kept for the member: the items that are to be shown of it. */
+/* The extensions of the current member. Return: their number. */
 size_t value_items(const struct listing *listing,
 		   struct header_item items[HEADER_ITEMS]);
 

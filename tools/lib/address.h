@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Addresses, prefixes and ranges: from text, and back in canonical form.
+ * Addresses, prefixes and ranges: parsed from text, and formatted in canonical form.
  *
- * An address is kept as a 128-bit number, IPv4 in the low 32 bits, so that
- * ranges of both families are cut into prefixes by the same few lines.
+ * An address is stored as a 128-bit number, an IPv4 address in the low 32 bits. So the
+ * same code splits ranges of both families into prefixes.
  */
 #ifndef IPCUCKOO_TOOL_ADDRESS_H
 #define IPCUCKOO_TOOL_ADDRESS_H
@@ -15,7 +15,7 @@
 /* "ffff:ffff:ffff:ffff:ffff:ffff:ffff:ffff/128" and its NUL */
 #define ADDRESS_TEXT_SIZE	44
 
-/* Room for one sentence that says why a text is no address. */
+/* Room for the reason why a text is not an address. */
 #define ADDRESS_WHY_SIZE	160
 
 struct u128 {
@@ -24,11 +24,11 @@ struct u128 {
 };
 
 /**
- * struct address_range - what one address, prefix or range stands for
+ * struct address_range - the addresses of one address, prefix or range
  * @first:	lowest address
  * @last:	highest address
  * @family:	IPCUCKOO_FAMILY_INET or IPCUCKOO_FAMILY_INET6
- * @masked:	the text was a prefix with host bits, which have been cleared
+ * @masked:	the text was a prefix with host bits set; they have been cleared
  */
 struct address_range {
 	struct u128 first;
@@ -37,7 +37,7 @@ struct address_range {
 	bool masked;
 };
 
-/* Numbers of 128 bits: compare as memcmp() does, add a power of two. */
+/* Numbers of 128 bits: compare, with a result as memcmp() has; add 2^log2. */
 int u128_compare(struct u128 a, struct u128 b);
 struct u128 u128_add_block(struct u128 a, unsigned int log2);
 
@@ -46,19 +46,19 @@ int address_parse(const char *text, size_t len, struct address_range *range,
 int address_fit(struct address_range *range, uint8_t family,
 		char why[ADDRESS_WHY_SIZE]);
 
-/* Prefix length of the largest prefix that begins a range and fits in it. */
+/* Length of the largest prefix that begins where the range begins and lies inside it. */
 unsigned int address_block(const struct address_range *range);
 bool address_is_host(const struct address_range *range);
 
-/* How many addresses a range holds; UINT64_MAX if that many or more. */
+/* Number of addresses in a range, at most UINT64_MAX. */
 uint64_t address_count(const struct address_range *range);
 
-/* Network byte order: 4 bytes for IPv4, 16 for IPv6. */
+/* Store an address in network byte order: 4 bytes for IPv4, 16 for IPv6. */
 void address_store(const struct u128 *address, uint8_t family, uint8_t *to);
 
 /*
- * Format from network byte order. Both write no NUL and return the end of
- * what they wrote, at most ADDRESS_TEXT_SIZE - 5 bytes on.
+ * Format an address in network byte order. Both functions write at most
+ * ADDRESS_TEXT_SIZE - 5 bytes without a NUL, and return the end of the text.
  */
 char *address_format4(char *to, const uint8_t from[4]);
 char *address_format6(char *to, const uint8_t from[16]);

@@ -1,23 +1,23 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Feeds: files that have one address, prefix or range a line.
+ * Feeds: files with one address, prefix or range in each line.
  */
 #ifndef IPCUCKOO_TOOL_FEED_H
 #define IPCUCKOO_TOOL_FEED_H
 
 #include "lib/packed.h"
 
-/* A prefix or range becomes at most that many hosts, unless asked for more. */
+/* Maximum number of hosts that a prefix or range is expanded to by default. */
 #define FEED_EXPAND_LIMIT	65536ull
-/* With --expand; 1 GiB of IPv4 hosts, more than any set is given. */
+/* The same with --expand: 1 GiB of IPv4 hosts, more than a set needs. */
 #define FEED_EXPAND_MOST	(1ull << 28)
 
 /**
- * struct feed_fault - a line that could not be used
- * @file:	as named by the caller
- * @line:	its number, 0 when the file itself is at fault
- * @text:	the entry, fit to be shown
- * @why:	what is wrong with it
+ * struct feed_fault - a wrong line
+ * @file:	the file, as the caller named it
+ * @line:	number of the line; 0 if the file itself cannot be used
+ * @text:	the entry, quoted for messages
+ * @why:	what is wrong with the line
  */
 struct feed_fault {
 	const char *file;
@@ -27,17 +27,17 @@ struct feed_fault {
 };
 
 /**
- * struct feed - what files said, and how to read them
+ * struct feed - the entries of files, and how to read the files
  * @entries:	result, unsorted
- * @lines:	lines read
- * @skipped:	lines left out because they were at fault
+ * @lines:	lines read of the current file
+ * @skipped:	wrong lines that were skipped
  * @masked:	prefixes whose host bits were cleared
  * @family:	IPCUCKOO_FAMILY_* of the set
- * @hosts_only:	the set holds hosts: expand prefixes and ranges
- * @expand_limit: to at most so many
- * @has_expand:	--expand is an option here
- * @skip_invalid: leave out lines at fault and go on
- * @report:	told about each line left out; may be NULL
+ * @hosts_only:	the set holds only hosts: expand prefixes and ranges
+ * @expand_limit: maximum number of hosts that one prefix or range is expanded to
+ * @has_expand:	the command has the option --expand (for the error message)
+ * @skip_invalid: skip wrong lines
+ * @report:	called for each skipped line; may be NULL
  */
 struct feed {
 	struct packed entries;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Entries of a set in the packed form they travel in: four arrays, one for
- * each attribute of the protocol, network byte order.
+ * Entries of a set, packed as in the protocol: four arrays, one for each kind of entry
+ * and its attribute, in network byte order.
  */
 #ifndef IPCUCKOO_TOOL_PACKED_H
 #define IPCUCKOO_TOOL_PACKED_H
@@ -26,13 +26,13 @@ struct entry_array {
 	size_t room;
 };
 
-/* @kept: something is kept for some of them that is not told here (valued.h) */
+/* @kept: some entries have extensions, which are not in this struct (see valued.h) */
 struct packed {
 	struct entry_array kind[ENTRY_KINDS];
 	bool kept;
 };
 
-/* Points at one entry. */
+/* One of the entries in struct packed. */
 struct entry_ref {
 	enum entry_kind kind;
 	size_t index;
@@ -54,13 +54,13 @@ size_t packed_covered(const struct packed *entries);
 bool packed_has(const struct packed *entries, enum entry_kind kind, const uint8_t *entry);
 
 char *entry_format(char *to, enum entry_kind kind, const uint8_t *entry);
-/* The text of an entry, and of the prefix of this length around it. */
+/* The text of an entry, and of the prefix of length @prefix_len that covers it. */
 const char *entry_text(const struct packed *entries, struct entry_ref ref,
 		       char text[ADDRESS_TEXT_SIZE]);
 const char *match_text(const struct packed *entries, struct entry_ref ref,
 		       uint8_t prefix_len, char text[ADDRESS_TEXT_SIZE]);
 
-/* The first entry there is. */
+/* The first entry of the first array that is not empty. */
 struct entry_ref first_entry(const struct packed *entries);
 
 int packed_walk(const struct packed *entries,
@@ -84,7 +84,7 @@ static inline const uint8_t *entry_at(const struct packed *entries,
 	return entries->kind[ref.kind].data + ref.index * entry_size[ref.kind];
 }
 
-/* Inline, for a list has millions of them. Return: 0 or -ENOMEM. */
+/* Inline, because a feed has millions of IPv4 hosts. Return: 0 or -ENOMEM. */
 static inline int packed_add_host4(struct packed *entries, uint32_t address)
 {
 	struct entry_array *array = &entries->kind[ENTRY_HOST4];

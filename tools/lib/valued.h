@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Entries with what a set keeps for each, for sets made with options and for
- * exceptions. What has none of it travels as it is in packed.h.
+ * Entries together with their extensions: timeout, counters, comment, skbinfo, and
+ * whether an entry is an exception. Entries without extensions are in packed.h.
  */
 #ifndef IPCUCKOO_TOOL_VALUED_H
 #define IPCUCKOO_TOOL_VALUED_H
@@ -10,15 +10,16 @@
 #include "lib/packed.h"
 
 /**
- * struct entry_value - what a set keeps for an entry
- * @timeout:	seconds; 0: it stays
- * @nomatch:	it is an exception
- * @packets:	counted so far; told, or IPCUCKOO_COUNTER_KEEP
- * @bytes:	likewise
- * @mark:	bits replaced in the high half, what they become in the low half
- * @prio:	skbinfo's priority
- * @queue:	and queue
- * @comment:	allocated, or NULL
+ * struct entry_value - the extensions of an entry
+ * @timeout:	seconds until the entry expires; 0: never
+ * @nomatch:	the entry is an exception
+ * @packets:	packets that matched. In requests: the new value, or
+ *		IPCUCKOO_COUNTER_KEEP to leave the counter as it is
+ * @bytes:	bytes that matched; in requests as @packets
+ * @mark:	skbinfo: mask in the high 32 bits, mark in the low 32 bits
+ * @prio:	skbinfo: priority
+ * @queue:	skbinfo: queue
+ * @comment:	the comment, allocated; or NULL
  */
 struct entry_value {
 	uint32_t timeout;
@@ -43,17 +44,17 @@ struct valued {
 	size_t room;
 };
 
-/* All that take memory return 0 or -ENOMEM. The comment is copied. */
+/* Functions that return int return 0 or -ENOMEM. They copy the comment. */
 int valued_add(struct valued *entries, enum entry_kind kind, const uint8_t *entry,
 	       const struct entry_value *value);
 int valued_add_packed(struct valued *entries, const struct packed *packed,
 		      const struct entry_value *value);
 void valued_free(struct valued *entries);
 
-/* By family, address and length; of the same entry what was said last stays. */
+/* Sort by family, address and length. Of repeated entries, the last one stays. */
 int valued_sort(struct valued *entries);
 
-/* Bytes of an entry with all that may be kept for it, in a message. */
+/* Bytes that an entry with all extensions takes in a message, at most. */
 size_t valued_size(const struct valued_entry *entry);
 
 #endif /* IPCUCKOO_TOOL_VALUED_H */

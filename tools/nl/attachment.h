@@ -12,12 +12,16 @@
 /**
  * struct nl_attachment - a set that acts on packets
  *
- * The same struct asks for one: @set, @direction, @verdict, and @mark and
- * @mark_mask with IPCUCKOO_VERDICT_MARK, @order if @has_order, @priority if
- * @has_priority, @dev if not empty, @place if not 0, @log and what goes with it
- * if not 0, @flags. @state is enum ipcuckoo_attachment_state, @missing the error
- * number with IPCUCKOO_STATE_NO_HOOK; neither is asked for. To detach, which minds no @log, 0 in
- * @id, @direction, @verdict and @place is any, and @mark counts if @has_mark.
+ * As an answer: @state is enum ipcuckoo_attachment_state; if it is
+ * IPCUCKOO_STATE_NO_HOOK, @missing is the errno of the netfilter hook.
+ *
+ * nl_attach() sends @set, @direction, @verdict and @flags; with IPCUCKOO_VERDICT_MARK
+ * @mark and @mark_mask; @order if @has_order; @priority if @has_priority; @dev if it is
+ * not empty; @place if it is not 0; and @log with its parameters if it is not 0.
+ *
+ * nl_detach() removes the attachments that match. 0 in @id, @direction, @verdict and
+ * @place matches any; @mark and @mark_mask are compared if @has_mark, @order if
+ * @has_order, @priority if @has_priority, @dev if it is not empty. @log is ignored.
  */
 struct nl_attachment {
 	uint32_t id;
@@ -48,7 +52,7 @@ int nl_attachments(struct nl *nl, struct nl_attachment **attachments,
 		   size_t *count);
 int nl_attach(struct nl *nl, const struct nl_attachment *attachment,
 	      uint32_t *id);
-/* With neither @id nor @set in the attachment, every one. */
+/* Without @id and @set in @attachment, remove the attachments of all sets. */
 int nl_detach(struct nl *nl, const struct nl_attachment *attachment,
 	      uint32_t *detached);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Requests about entries of sets, with and without what is kept for them.
+ * Requests about entries of sets, with and without extensions.
  */
 #ifndef IPCUCKOO_TOOL_NL_ENTRY_H
 #define IPCUCKOO_TOOL_NL_ENTRY_H
@@ -9,10 +9,10 @@
 #include "nl/netlink.h"
 
 /**
- * struct nl_change - what a change did
- * @entries:	in the set afterwards (commit only)
- * @changed:	entries added or deleted, attachments removed
- * @unchanged:	entries that were there already, or were not there
+ * struct nl_change - the result of a change
+ * @entries:	entries of the set after a commit; 0 for other requests
+ * @changed:	number of entries added or deleted, or of attachments removed
+ * @unchanged:	number of entries to add that existed, or to delete that did not
  */
 struct nl_change {
 	uint32_t entries;
@@ -21,11 +21,11 @@ struct nl_change {
 };
 
 /**
- * struct nl_test - what a set says of an entry
- * @found:	it matches
- * @nomatch:	it does not, for an exception
- * @prefix_len:	then: the length of what it matches, or of that
- * @copies:	in approximate sets: how often it may be there
+ * struct nl_test - the result of a test
+ * @found:	the set contains the entry
+ * @nomatch:	the set does not contain it because of an exception
+ * @prefix_len:	length of the entry, or exception, that decided
+ * @copies:	approximate sets: how often the entry may be stored
  */
 struct nl_test {
 	bool found;
@@ -34,21 +34,24 @@ struct nl_test {
 	uint32_t copies;
 };
 
-/* Position in entries that take several messages; starts out zero. */
+/* How many entries of each kind have been sent, if they take several messages. Begins
+ * with zeros.
+ */
 struct nl_cursor {
 	size_t at[ENTRY_KINDS];
 };
 
 int nl_entries(struct nl *nl, const char *set, struct packed *entries);
 
-/* The same with what is kept for them; sorted. */
+/* Read the entries with their extensions, and sort them. */
 int nl_valued_entries(struct nl *nl, const char *set, struct valued *entries);
 
 /*
- * Add entries with what is to be kept for each of them: to a set, or, if @set is
- * NULL, to a shadow. One message takes those from @*from on that fit into it, and
- * moves it. @options says what of the values is sent: enum ipcuckoo_option, and
- * NL_NOMATCH. Return: 1 if more is left.
+ * Add entries with their extensions to a set, or to a shadow if @set is NULL.
+ * nl_valued_add() sends one message with as many entries as fit, beginning with number
+ * @from, and advances @from. @options says which extensions are sent: enum
+ * ipcuckoo_option, and NL_NOMATCH for exceptions. Return: 1 if entries are left, 0, or
+ * a negative errno.
  */
 #define NL_NOMATCH	(1u << 31)
 struct nl_valued {
@@ -58,16 +61,18 @@ struct nl_valued {
 };
 int nl_valued_add(struct nl *nl, const char *set, uint32_t shadow,
 		  struct nl_valued *valued, uint32_t flags, struct nl_change *change);
-/* Whether they go into one message. */
+/* Whether the entries with their extensions fit into one message. */
 bool nl_valued_fits(const struct valued *entries);
 
-/* Whether the entries go into one message, which is applied whole or not. */
+/* Whether the entries fit into one message. The kernel applies a message completely, or
+ * not at all.
+ */
 bool nl_fits(const struct packed *entries);
 int nl_entry_add(struct nl *nl, const char *set, const struct packed *entries,
 		 uint32_t flags, struct nl_change *change);
 int nl_entry_del(struct nl *nl, const char *set, const struct packed *entries,
 		 uint32_t flags, struct nl_change *change);
-/* Asks about the first entry of @entry. */
+/* @entry contains the entry to test. */
 int nl_entry_test(struct nl *nl, const char *set, const struct packed *entry,
 		  struct nl_test *test);
 

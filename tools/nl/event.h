@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What the kernel tells of changes.
+ * Events: the kernel notifies the tool of changes.
  */
 #ifndef IPCUCKOO_TOOL_NL_EVENT_H
 #define IPCUCKOO_TOOL_NL_EVENT_H
@@ -9,12 +9,12 @@
 #include "nl/set.h"
 
 /**
- * struct nl_event - something that happened
+ * struct nl_event - an event
  * @type:	enum ipcuckoo_event
- * @set:	the set; with entries only its name, @entries and @generation
- * @to:		the other name, if two are concerned
- * @attachment:	the attachment, if it is about one
- * @entries:	the entries, if it is about some; kept for the next event
+ * @set:	the set; in events about entries, only its name, entries and generation
+ * @to:		rename, swap: the second name; else empty
+ * @attachment:	the attachment of an event about attachments
+ * @entries:	the entries of an event about entries. The next event uses their memory
  */
 struct nl_event {
 	uint8_t type;
@@ -24,13 +24,13 @@ struct nl_event {
 	struct packed entries;
 };
 
-/* From now on the connection is for events only. */
+/* Subscribe to events. Afterwards, the connection is for events only. */
 int nl_listen(struct nl *nl);
-/* To wait for events. */
+/* The file descriptor to poll for events. */
 int nl_fd(const struct nl *nl);
 /*
- * The next event. Return: 0, -EAGAIN if it was none of ours, -ENOBUFS if some
- * were lost, -ENODEV if the module was unloaded: no more will come.
+ * Read the next event. Return: 0, -EAGAIN if the message was not an event of the
+ * module, -ENOBUFS if events were lost, -ENODEV if the module was unloaded.
  */
 int nl_event(struct nl *nl, struct nl_event *event);
 

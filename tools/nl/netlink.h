@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The connection to the kernel, which the other files of nl/ send requests
- * through. Nothing of netlink shows outside of nl/.
+ * The connection to the kernel. The other files of nl/ send requests through it; only
+ * nl/ knows about netlink.
  *
- * Unless said otherwise a function returns 0 or a negative errno; what
- * nl_error() returns then says more. nl_sets(), nl_attachments(), nl_entries()
- * and nl_valued_entries() read again, up to five times, when something changes
- * while they read. They return 1 if it changed each time: the result is complete
- * in form, but its parts are of different moments.
+ * By default, a function returns 0 or a negative errno, and nl_error() returns the
+ * details of the error. nl_sets(), nl_attachments(), nl_entries() and
+ * nl_valued_entries() read again if something changes while they read, and give up
+ * after five attempts. They then return 1, and the result mixes different moments.
  */
 #ifndef IPCUCKOO_TOOL_NETLINK_H
 #define IPCUCKOO_TOOL_NETLINK_H
@@ -20,10 +19,10 @@ struct nl;
 /**
  * struct nl_error - why the last request failed
  * @code:	negative errno
- * @message:	the kernel's sentence, empty if it gave none
- * @attribute:	IPCUCKOO_A_* at fault, 0 if unknown
- * @has_entry:	@entry says which entry of the request is at fault
- * @entry:	its place in the entries that were passed
+ * @message:	the message of the kernel; empty if there was none
+ * @attribute:	the wrong attribute, IPCUCKOO_A_*; 0 if unknown
+ * @has_entry:	@entry is valid
+ * @entry:	the entry that caused the error, in the struct packed of the request
  */
 struct nl_error {
 	int code;
@@ -41,11 +40,11 @@ struct nl_info {
 	uint64_t memory_limit;
 };
 
-/* -ENOPROTOOPT if the kernel has no such family: the module is not loaded. */
+/* Return: -ENOPROTOOPT if the module is not loaded, so that the family is missing. */
 int nl_open(struct nl **nl);
 void nl_close(struct nl *nl);
 const struct nl_error *nl_error(const struct nl *nl);
-/* After requests that cleaned up: what counts is why it came to that. */
+/* Restore the first error, after requests that cleaned up. */
 void nl_set_error(struct nl *nl, const struct nl_error *error);
 
 int nl_info(struct nl *nl, struct nl_info *info);

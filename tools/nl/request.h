@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * How the other files of nl/ make a request and read its answer. Only they
- * include this.
+ * Functions to build a request and to read the answer. Only files of nl/ include this.
  */
 #ifndef IPCUCKOO_TOOL_NL_REQUEST_H
 #define IPCUCKOO_TOOL_NL_REQUEST_H
@@ -11,8 +10,8 @@
 
 #include "nl/entry.h"
 
-/* Attribute lengths are u16, and the entries of a message share one budget. Fuzzers
- * have less, so that they take several.
+/* Bytes for all entries of a message; the length of an attribute is a u16. Fuzzers
+ * define a smaller size, so that entries take several messages.
  */
 #ifndef ENTRIES_SIZE
 #define ENTRIES_SIZE		65000
@@ -22,13 +21,15 @@
 
 /**
  * struct nl - a connection to the module
- * @socket:	libmnl's
+ * @socket:	the socket, of libmnl
  * @family:	id of the generic netlink family
- * @group:	id of its group of events
- * @seq:	of the last request
- * @interrupted: a message of the last dump was marked so
- * @error:	of the last request
- * @sent:	where the entries of the last request began
+ * @group:	id of the multicast group for events
+ * @seq:	sequence number of the last request
+ * @interrupted: a message of the last dump had NLM_F_DUMP_INTR
+ * @error:	error of the last request
+ * @sent:	number of entries sent before those of the last request
+ * @request:	buffer for the request
+ * @answer:	buffer for the answer
  */
 struct nl {
 	struct mnl_socket *socket;
@@ -42,13 +43,15 @@ struct nl {
 	char answer[ANSWER_SIZE] __attribute__((aligned(8)));
 };
 
-/* Reads one message of an answer; returns 0 or a negative errno. */
+/* A function that reads one message of an answer; returns 0 or a negative errno. */
 typedef int nl_answer_fn(const struct nlattr **attrs, void *data);
 
-/* Note an error, and return it. */
+/* Set nl->error to @code, and return it. */
 int nl_fail(struct nl *nl, int code);
 
-/* Begin a request; what follows is put behind it. With a NULL @set it is for all. */
+/* Start a request; attributes are appended afterwards. With a NULL @set, the request is
+ * for all sets.
+ */
 struct nlmsghdr *nl_start(struct nl *nl, uint8_t cmd, uint16_t flags);
 struct nlmsghdr *nl_start_for_set(struct nl *nl, uint8_t cmd, const char *set,
 				  uint32_t flags);
@@ -57,15 +60,17 @@ struct nlmsghdr *nl_start_for_shadow(struct nl *nl, uint8_t cmd,
 int nl_put_entries(struct nl *nl, struct nlmsghdr *nlh,
 		   const struct packed *entries, struct nl_cursor *cursor);
 
-/* Send it, and read the answer. */
+/* Send the request, and read the answer. */
 int nl_talk(struct nl *nl, nl_answer_fn *answer, void *data);
 int nl_dump(struct nl *nl, uint8_t cmd, const char *set,
 	    void (*forget)(void *data), nl_answer_fn *answer, void *data);
-/* A dump as an array, allocated, of objects of this size. @err is as of nl_dump(). */
+/* Read a dump into an allocated array of objects of @size bytes. @err: the result of
+ * nl_dump().
+ */
 void *nl_gather(struct nl *nl, uint8_t cmd, nl_answer_fn *read, size_t size,
 		size_t *count, int *err);
 
-/* What a message has. */
+/* The attributes of a message. */
 void nl_index(const struct nlmsghdr *nlh, const struct nlattr **attrs);
 uint64_t nl_uint(const struct nlattr **attrs, int type);
 void nl_string(const struct nlattr **attrs, int type, char *to, size_t size);

@@ -7,7 +7,7 @@
 
 #include "nl/netlink.h"
 
-/* Why additions fail, in the order of IPCUCKOO_A_FAILED_FULL and its successors. */
+/* Why additions fail, in the order of the attributes from IPCUCKOO_A_FAILED_FULL on. */
 enum failure {
 	FAILURE_FULL,
 	FAILURE_COPIES,
@@ -20,9 +20,9 @@ enum failure {
 /**
  * struct nl_set - a set
  *
- * The same struct asks for one: @name, @type, @family, @maxelem, and, where
- * they are not 0, @bits, @capacity, @options, @timeout, @flags, @hashsize,
- * @bucketsize and @netmask, @initval if @has_initval, @bitmask if @has_bitmask.
+ * nl_set_new() sends @name, @type and @family; @maxelem if its argument has_maxelem is
+ * set; @bits, @capacity, @options, @timeout, @flags, @hashsize, @bucketsize and
+ * @netmask if they are not 0; @initval if @has_initval; @bitmask if @has_bitmask.
  */
 struct nl_set {
 	char name[IPCUCKOO_NAME_SIZE];
@@ -59,7 +59,7 @@ struct nl_set {
 int nl_set_new(struct nl *nl, const struct nl_set *set, bool has_maxelem,
 	       uint32_t flags);
 int nl_set_get(struct nl *nl, const char *name, struct nl_set *set);
-/* With no @name, every set. */
+/* Without @name: destroy, or flush, all sets. */
 int nl_set_del(struct nl *nl, const char *name, uint32_t flags);
 int nl_set_flush(struct nl *nl, const char *name);
 int nl_set_rename(struct nl *nl, const char *name, const char *to);

@@ -1,16 +1,19 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Requests about shadows: what a set will have once the shadow is committed.
+ * Requests about shadows. A shadow holds entries that replace those of a set when the
+ * shadow is committed.
  */
 #ifndef IPCUCKOO_TOOL_NL_SHADOW_H
 #define IPCUCKOO_TOOL_NL_SHADOW_H
 
 #include "nl/entry.h"
 
-/* @coming: the entries that will be added, for the sizes of the tables. */
+/* @coming: entries that will be added; the kernel allocates its tables for as many. */
 int nl_shadow_new(struct nl *nl, const char *set, const struct packed *coming,
 		  uint32_t flags, uint32_t *shadow);
-/* One message from the cursor on, which moves. Return: 1 if more is left. */
+/* Send one message with as many entries as fit, beginning at the cursor, and advance the
+ * cursor. Return: 1 if entries are left, 0, or a negative errno.
+ */
 int nl_shadow_add(struct nl *nl, uint32_t shadow,
 		  const struct packed *entries, struct nl_cursor *cursor,
 		  struct nl_change *change);

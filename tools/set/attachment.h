@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Attachments: as words of attach, as JSON, and how one is made. */
+/* Formats attachments as options of attach and as JSON, and attaches sets. */
 #ifndef IPCUCKOO_TOOL_ATTACHMENT_H
 #define IPCUCKOO_TOOL_ATTACHMENT_H
 
@@ -20,17 +20,17 @@ bool is_ingress(const struct nl_attachment *attachment);
 /* "mark 0x1/0xff" */
 const char *verdict_text(const struct nl_attachment *attachment,
 			 char text[VERDICT_TEXT_SIZE]);
-/* "src drop order 300 priority -450 dev eth0": what attach takes behind the name of the set */
+/* "src drop order 300 priority -450 dev eth0": the arguments of attach after the name */
 const char *attachment_text(const struct nl_attachment *attachment,
 			    char text[ATTACHMENT_TEXT_SIZE]);
 struct json_object *json_attachment(const struct nl_attachment *attachment);
 
-/* Say that a set, or with no name one of all, is attached, and as what. Return:
- * STATUS_REFUSED.
+/* Print that @set, or some set if @set is NULL, cannot be destroyed, with its
+ * attachments. Return: STATUS_REFUSED.
  */
 int fail_attached(const struct tool *tool, const char *set);
 
-/* @other_order: only the order is another. */
+/* @other_order: the existing attachment differs only in its order. */
 int fail_attached_already(const struct tool *tool, const char *name,
 			  bool other_order);
 

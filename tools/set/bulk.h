@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Changes of any number of entries that happen whole or not at all: in one
- * message if that is enough, else by way of a shadow of the set.
+ * Changes of any number of entries, all or none: in one message if the entries fit into
+ * it, else with a shadow of the set.
  */
 #ifndef IPCUCKOO_TOOL_BULK_H
 #define IPCUCKOO_TOOL_BULK_H
@@ -11,20 +11,20 @@
 #include "nl/entry.h"
 
 /**
- * struct bulk - a change
+ * struct bulk - a change of many entries
  * @tool:	the run
  * @set:	the set to change
- * @entries:	sorted; without repeats unless the set keeps them
- * @value:	add: what is kept for each of them; NULL where nothing is
- * @told:	add: what of it is told: enum ipcuckoo_option, NL_NOMATCH
- * @valued:	add: used while it runs
- * @approximate: the set is
- * @append:	load: keep what the set has
- * @override:	load: do not mind changes that others make meanwhile
- * @progress:	load: told how many entries of all are done; may be NULL
- * @progress_data: passed to it
+ * @entries:	the entries, sorted; without repeated ones, unless the set is multi
+ * @value:	add: the extensions of each entry; NULL if it has none
+ * @told:	add: which extensions are sent: enum ipcuckoo_option, NL_NOMATCH
+ * @valued:	add: working memory, the entries with their extensions
+ * @approximate: the set is approximate
+ * @append:	load: add to the entries of the set instead of replacing them
+ * @override:	load: commit even if other processes have changed the set
+ * @progress:	load: called with the number of entries done, and of all; may be NULL
+ * @progress_data: argument for @progress
  * @change:	the result
- * @restarts:	how often it began anew because others changed the set
+ * @restarts:	how often the change started again because others changed the set
  */
 struct bulk {
 	struct tool *tool;
@@ -42,30 +42,32 @@ struct bulk {
 	unsigned int restarts;
 };
 
-/* All return STATUS_OK, or the status to exit with after a message. */
+/* All return STATUS_OK, or the exit status after a message. */
 int bulk_add(struct bulk *bulk);
 int bulk_del(struct bulk *bulk);
 int bulk_load(struct bulk *bulk);
 
-/* What came of a change, as JSON. @done: what was done to those that changed */
+/* Print the result of a change as JSON. @done: the key for change->changed ("added") */
 void bulk_print_json(const char *set, const char *done, const struct nl_change *change);
 
 /*
- * Read addresses, prefixes and ranges from the command line; sorts them.
- * @expand says whether --expand was given, NULL that it is no option.
+ * Read addresses, prefixes and ranges from the command line, and sort them. @expand:
+ * whether --expand was given; NULL if the command does not have this option.
  */
 int bulk_read(struct tool *tool, const struct nl_set *set, char **word,
 	      int count, const bool *expand, struct packed *entries);
 
-/* One of them, perhaps with names of hosts. Return: 0, -EINVAL or -ENOMEM. */
+/* Read one address, prefix or range, perhaps with host names. Return: 0, -EINVAL or
+ * -ENOMEM.
+ */
 int bulk_read_entry(const struct tool *tool, struct feed *feed, const char *word,
 		    char why[ADDRESS_WHY_SIZE]);
-/* Say what is wrong with it. */
+/* Print why bulk_read_entry() failed. Return: STATUS_SYNTAX. */
 int bulk_fail_entry(const struct tool *tool, const struct nl_set *set,
 		    const char *word, const char *why);
 
-/* How many hosts a prefix or range may stand for in a set of hosts: as many as are
- * allowed there, for a slip of the pen is not to take all memory.
+/* Maximum number of hosts that a prefix or range is expanded to in a set of hosts. It
+ * prevents that a typing error takes all memory.
  */
 uint64_t bulk_expand_limit(const struct nl_set *set, bool expand);
 

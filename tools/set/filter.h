@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Approximate sets: the share of strangers that match, and the width of
- * fingerprints that keeps to a share.
+ * Approximate sets: the false-positive rate, which is the share of non-members that
+ * match, and the width of fingerprints that is needed for a given rate.
  */
 #ifndef IPCUCKOO_TOOL_FILTER_H
 #define IPCUCKOO_TOOL_FILTER_H
@@ -20,23 +20,24 @@ static inline bool is_multi(const struct nl_set *set)
 	return set->flags & IPCUCKOO_F_MULTI;
 }
 
-/* Whether sets are of the same shape: one that the kernel has, or two that are
- * asked for with what is left out.
+/* Whether two sets have the same bits, capacity and multi. Options that were not given
+ * have their defaults. True for exact sets.
  */
 bool same_shape(const struct nl_set *a, const struct nl_set *b);
 
-/* How many entries the set may have. */
+/* Maximum number of entries: capacity, or maxelem if that is less. */
 uint32_t filter_room(const struct nl_set *set);
 
-/* Of all strangers, those that match: now, and when the set is full. */
+/* The false-positive rate: now, and when the set is full. */
 double filter_share_now(const struct nl_set *set);
 double filter_share_full(const struct nl_set *set);
 
 /* "0.0117 %" */
 const char *share_text(double share, char text[SHARE_TEXT_SIZE]);
 
-/* The width that the words "bits" and "fpp" ask for, either of which may be
- * NULL; 0 if both are. Returns STATUS_OK, or another after a message.
+/* The width of fingerprints for the values of the options "bits" and "fpp". NULL means
+ * not given; if neither is, *width is 0. Return: STATUS_OK, or another status after a
+ * message.
  */
 int parse_width(const struct tool *tool, const char *bits, const char *fpp,
 		uint8_t *width);

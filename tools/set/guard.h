@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Not to lock oneself out: what would drop the packets of the SSH session that
- * the tool is run from is refused, unless --force is given.
+ * Protects users from locking themselves out: a change that would drop packets of the
+ * SSH session that the tool runs in is refused, unless --force is given.
  */
 #ifndef IPCUCKOO_TOOL_GUARD_H
 #define IPCUCKOO_TOOL_GUARD_H
@@ -9,17 +9,17 @@
 #include "cli/tool.h"
 #include "nl/attachment.h"
 
-/* Whether a set has an address, or will have it. */
+/* A function that says whether a set contains an address, or will contain it. */
 typedef bool guard_has(struct tool *tool, const void *set,
 		       const struct address_range *address);
 
 /**
- * struct guard_change - what becomes of entries
- * @entries:	these
- * @add:	they are added; else deleted
- * @nomatch:	as exceptions
- * @replace:	nothing else will be there
- * @blocked:	as sources they are about to be dropped, whatever is attached now
+ * struct guard_change - a change of entries that guard_entries() checks
+ * @entries:	the entries
+ * @add:	they are added; otherwise deleted
+ * @nomatch:	they are added as exceptions
+ * @replace:	they replace all entries of the set
+ * @blocked:	the set will be attached as "src drop", whatever is attached now
  */
 struct guard_change {
 	const struct packed *entries;
@@ -29,14 +29,15 @@ struct guard_change {
 	bool blocked;
 };
 
-/* All return STATUS_OK, or STATUS_REFUSED after a message. */
-/* With no @has the kernel is asked, about @set, a name. */
+/* All return STATUS_OK, or another status after a message. */
+/* Without @has, ask the kernel, whatever @set is: the name is attachment->set. */
 int guard_attach(struct tool *tool, const struct nl_attachment *attachment,
 		 guard_has *has, const void *set);
 int guard_entries(struct tool *tool, const char *name,
 		  const struct guard_change *change);
-/* What is attached comes to work on other sets, or on sets that change in many ways.
- * @becomes: what @has is to be asked about for a name, NULL if that is not concerned
+/* Check a change of what attachments look up: other sets, or changed sets. @becomes
+ * returns what stands behind a name after the change, as an argument for @has; NULL if
+ * the name is not concerned. Without @has, it is the name of a set in the kernel.
  */
 int guard_names(struct tool *tool, const void *(*becomes)(const void *data, const char *name),
 		const void *data, guard_has *has);

@@ -1,21 +1,21 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* What the lines of a transaction come to (plan.c), for transaction.c to do. */
+/* Plans a transaction (plan.c), so that transaction.c can apply it. */
 #ifndef IPCUCKOO_TOOL_PLAN_H
 #define IPCUCKOO_TOOL_PLAN_H
 
 #include "set/transaction.h"
 
-/* How often a set may be changed by others meanwhile. */
+/* Maximum number of attempts if other processes keep changing a set. */
 #define ATTEMPTS	5
 
 /**
  * struct change - a line that adds or deletes an entry
- * @kind:	of the entry
- * @add:	it is added; else deleted
- * @exist:	it may be there already, or gone already
- * @entry:	its packed form
- * @line:	the line's number
- * @value:	what is kept for the entry
+ * @kind:	kind of the entry
+ * @add:	the entry is added; otherwise deleted
+ * @exist:	-exist: no error if an entry to add exists, or one to delete does not
+ * @entry:	the entry, packed
+ * @line:	number of the line
+ * @value:	extensions of the entry
  */
 struct change {
 	uint8_t kind;
@@ -28,11 +28,11 @@ struct change {
 
 void forget_plan(struct work *work);
 
-/* Where a set is kept that is not made yet, or destroyed already. */
+/* The name of a new set until it gets its own, and of a set that is to be destroyed. */
 void hidden_name(const struct transaction *t, const struct work *work,
 		 char name[IPCUCKOO_NAME_SIZE]);
-/* What a name that a line has stands for before names are changed. Attachments
- * follow a set that is renamed, and stay where two are swapped.
+/* The name that the set of an attach line has before the transaction changes names.
+ * Attachments follow a set that is renamed, but stay with the names if two are swapped.
  */
 void first_name(const struct transaction *t, const struct naming *naming,
 		char name[IPCUCKOO_NAME_SIZE]);

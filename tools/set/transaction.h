@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Changes of several sets that happen all or not at all. They are gathered
- * first, and what they come to is found out and prepared; only then is anything
- * changed that others see.
+ * Changes of several sets, all or none. The changes are collected first. Then their
+ * total effect is computed and prepared. Only after that, anything changes that others
+ * can see.
  */
 #ifndef IPCUCKOO_TOOL_TRANSACTION_H
 #define IPCUCKOO_TOOL_TRANSACTION_H
@@ -15,32 +15,31 @@ struct change;
 
 enum plan {
 	PLAN_NOTHING,
-	PLAN_MESSAGES,		/* what differs goes into a message or two */
-	PLAN_SHADOW,		/* all there will be goes into a shadow */
+	PLAN_MESSAGES,		/* one message that adds, one that deletes */
+	PLAN_SHADOW,		/* a shadow with the new contents is committed */
 };
 
 /**
  * struct work - a set that a transaction works on
- * @set:	as the kernel has it, or as it will be made
- * @has_maxelem: with a limit of its own
- * @at:		its name in the kernel until names are changed
- * @fresh:	it is made here
- * @gone:	it is destroyed here
- * @flushed:	what it had before does not count
- * @told:	what is said of what is kept for entries that are added: enum
- *		ipcuckoo_option, NL_NOMATCH
- * @changes:	of entries, in the order they came
- * @count:	how many
- * @room:	for how many there is memory
- * @plan:	how they are made
- * @add:	what they come to: entries that will be there and are not
- * @del:	entries that will not be there and are
- * @updates:	some are added once more that are there
- * @say:	these and @add, to be sent, if @told is nothing
- * @valued:	likewise, if it is something
- * @shadow:	its number, once it is filled
+ * @set:	the set as it is in the kernel, or as it will be created
+ * @has_maxelem: create gave a maxelem
+ * @at:		name of the set in the kernel until names are changed
+ * @fresh:	the transaction creates the set
+ * @gone:	the transaction destroys the set
+ * @flushed:	the transaction deletes the previous entries of the set
+ * @told:	extensions that are sent with entries: enum ipcuckoo_option, NL_NOMATCH
+ * @changes:	changes of entries, in the order of the lines
+ * @count:	number of @changes
+ * @room:	number of @changes that memory is allocated for
+ * @plan:	how the changes are applied
+ * @add:	entries that will be in the set, and are not in it now
+ * @del:	entries that are in the set now, and will not be
+ * @updates:	entries that are in the set are added again, for new extensions
+ * @say:	if @told is 0: @add and the entries that are added again
+ * @valued:	if @told is not 0: the same with extensions
+ * @shadow:	number of the shadow, or 0
  * @done:	entries have been added
- * @final:	what it had before is gone
+ * @final:	the set has been changed and cannot be restored
  */
 struct work {
 	struct nl_set set;
@@ -64,10 +63,19 @@ struct work {
 	bool final;
 };
 
-/* A change of names: @work becomes @to (create, rename), takes the place of
- * what is called @to (swap; that is @other), or is called @from no more (destroy). Or what goes
- * by names: the set called @from is attached (@attachment; @exist: it may be so
- * already; @id is what it is called then).
+/**
+ * struct naming - a change of names, or an attachment, which goes by name
+ * @kind:	CREATE: @work gets the name @to; RENAME: @from becomes @to; SWAP: @from
+ *		and @to are swapped; DESTROY: @from is destroyed; ATTACH: the set is
+ *		attached
+ * @work:	the set; SWAP: the set that is called @from
+ * @other:	SWAP: the set that is called @to
+ * @line:	number of the line
+ * @from:	the old name
+ * @to:		the new name
+ * @attachment:	ATTACH: how the set is attached
+ * @exist:	ATTACH: -exist: it is no error if the set is attached already
+ * @id:		ATTACH: number of the attachment, once it is made
  */
 struct naming {
 	enum naming_kind {
@@ -88,12 +96,12 @@ struct naming {
 };
 
 /**
- * struct transaction - changes that belong together
+ * struct transaction - changes that are applied all or not at all
  * @tool:	the run
- * @works:	the sets, in no order that matters
- * @count:	how many
- * @namings:	changes of names, in the order they came
- * @naming_count: how many
+ * @works:	the sets, in no particular order
+ * @count:	number of sets
+ * @namings:	changes of names, in the order of the lines
+ * @naming_count: number of @namings
  */
 struct transaction {
 	struct tool *tool;
@@ -103,16 +111,18 @@ struct transaction {
 	size_t naming_count;
 };
 
-/* Gather. All but the first return 0 or -ENOMEM. */
+/* Collect changes. transaction_work() returns NULL without memory, the functions that
+ * return int 0 or -ENOMEM.
+ */
 struct work *transaction_work(struct transaction *t, const struct nl_set *set);
 int transaction_name(struct transaction *t, const struct naming *naming);
 int work_change(struct work *work, const struct packed *entries, bool add,
 		bool exist, unsigned long line, const struct entry_value *value);
 void work_flush(struct work *work);
 
-/* Find out what it comes to, and whether that can be (plan.c). Changes nothing. */
+/* Plan the changes, and check that they are possible (plan.c). Changes nothing. */
 int transaction_check(struct transaction *t);
-/* Do it. Both return STATUS_OK, or another after a message. */
+/* Apply the plan. Both return STATUS_OK, or another status after a message. */
 int transaction_apply(struct transaction *t);
 
 void transaction_free(struct transaction *t);
