@@ -21,7 +21,9 @@ const char *verdict_text(const struct nl_attachment *attachment,
 	return text;
 }
 
-/* Whether it sees packets now. A module that does not say registers all hooks. */
+/* Whether an attachment sees packets now. An old module does not send the state; it
+ * registers all hooks, so all its attachments are active.
+ */
 bool is_active(const struct nl_attachment *attachment)
 {
 	return !attachment->state || attachment->state == IPCUCKOO_STATE_ACTIVE;
@@ -119,8 +121,8 @@ struct json_object *json_attachment(const struct nl_attachment *attachment)
 	return object;
 }
 
-/* "src drop order 300 priority -450, dst count ...", of one set or, with the
- * names, of all. Allocated; NULL if there is nothing to be told.
+/* "src drop order 300 priority -450, dst count ...": the attachments of a set, or of all
+ * sets, with their names, if @set is NULL. Return: an allocated string, or NULL.
  */
 static char *attached_text(struct nl *nl, const char *set)
 {
@@ -170,14 +172,14 @@ int fail_attached_already(const struct tool *tool, const char *name,
 }
 
 /**
- * attach_checked - attach a set that nothing speaks against
+ * attach_checked - attach a set, after the guard has allowed it
  * @tool:	the run
- * @name:	what the set is called in messages
- * @attachment:	how
- * @id:		set to its number; 0 if it was there and the run has -exist, but
- *		@attachment has not
+ * @name:	name of the set for messages
+ * @attachment:	the attachment
+ * @id:		set to the number of the attachment; 0 if the set is attached already,
+ *		which is no error if the run has -exist
  *
- * Return: STATUS_OK, or another after a message.
+ * Return: STATUS_OK, or another status after a message.
  */
 int attach_checked(struct tool *tool, const char *name,
 		   const struct nl_attachment *attachment, uint32_t *id)

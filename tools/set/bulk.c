@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * A message is applied whole or not at all, and most changes are one message.
- * What needs more is put together in a shadow and committed; the commit fails
- * if anyone changed the set since the shadow was made, and all begins anew.
+ * The kernel applies a message completely, or not at all, and most changes are one
+ * message. A larger change is collected in a shadow, which is then committed. The commit
+ * fails if someone has changed the set since the shadow was created; then everything
+ * starts again.
  */
 #include "cli/host.h"
 #include "cli/output.h"
@@ -26,8 +27,8 @@ int bulk_read_entry(const struct tool *tool, struct feed *feed, const char *word
 	return feed_add(feed, text, strlen(text), why);
 }
 
-/* What stands behind a slash is no prefix length. Return: whether that is so, and
- * has been said with ipset's sentences.
+/* If the text after the slash is not a prefix length, print ipset's message. Return:
+ * whether the message was printed.
  */
 static bool fail_prefix_len(const struct tool *tool, const char *word)
 {
@@ -48,7 +49,9 @@ static bool fail_prefix_len(const struct tool *tool, const char *word)
 	return true;
 }
 
-/* Likewise if a bracket around a name has no end, or not what belongs behind it. */
+/* The same for a bracket around a name that is not closed, or is followed by anything
+ * but a range or prefix length.
+ */
 static bool fail_bracket(const struct tool *tool, const char *word,
 			 const char *quoted)
 {
@@ -67,7 +70,7 @@ static bool fail_bracket(const struct tool *tool, const char *word,
 	return true;
 }
 
-/* ipset's sentence, and behind it the reason. */
+/* ipset's message, with the reason in parentheses. */
 int bulk_fail_entry(const struct tool *tool, const struct nl_set *set,
 		    const char *word, const char *why)
 {
@@ -140,7 +143,7 @@ static int fail_not_added(const struct bulk *bulk, const char *text)
 		    text, bulk->set);
 }
 
-/* Say how full a filter is that takes no more. */
+/* Print how full a filter is that cannot take more entries. */
 static int fail_filter_full(const struct bulk *bulk, const char *text)
 {
 	const struct tool *tool = bulk->tool;
@@ -161,7 +164,7 @@ static int fail_filter_full(const struct bulk *bulk, const char *text)
 		    text, bulk->set, set.entries, room, (double)room / set.slots);
 }
 
-/* Say which entry the kernel refused, as far as it is known. */
+/* Print why the kernel refused a change, and which entry caused it, if known. */
 static int fail_refused(const struct bulk *bulk, bool add)
 {
 	const struct nl_error *error = nl_error(bulk->tool->nl);
@@ -194,14 +197,14 @@ static int fail_refused(const struct bulk *bulk, bool add)
 			   add ? "added to" : "deleted from", bulk->set);
 }
 
-/* How far entries have come, each of which is sent once. */
+/* Which entries have been sent. bulk->value decides which of the two is used. */
 struct place {
 	struct nl_cursor cursor;
 	struct nl_valued valued;
 };
 
-/* What came to nothing leaves nothing behind, in a run of many commands either;
- * the error stays that of what failed.
+/* Delete the shadow of a failed change, so that it does not stay while "-" runs more
+ * commands. nl_error() still returns the error of the change. Return: @err.
  */
 static int drop_shadow(struct bulk *bulk, uint32_t shadow, int err)
 {
@@ -230,8 +233,8 @@ static int remove_some(struct bulk *bulk, uint32_t shadow, struct place *place,
 				bulk->tool->exist ? IPCUCKOO_F_EXIST : 0, change);
 }
 
-/* Make a shadow that is all of @flags, and change it. Return: 0 or a negative
- * errno, when it is no more.
+/* Create a shadow with @flags, and change it with @some, message by message. Return: 0,
+ * or a negative errno; the shadow has been deleted then.
  */
 static int begin_shadow(struct bulk *bulk, uint32_t flags, uint32_t *shadow,
 			int (*some)(struct bulk *bulk, uint32_t shadow,
@@ -264,7 +267,7 @@ static int begin_shadow(struct bulk *bulk, uint32_t flags, uint32_t *shadow,
 	return 0;
 }
 
-/* Commit a shadow. Return: 0, or an error; it is no more in any case. */
+/* Commit a shadow, or delete it if that fails. Return: 0 or a negative errno. */
 static int commit_shadow(struct bulk *bulk, uint32_t shadow)
 {
 	struct nl *nl = bulk->tool->nl;
@@ -290,8 +293,8 @@ static int try_load(struct bulk *bulk)
 	return err ? err : commit_shadow(bulk, shadow);
 }
 
-/* Try, and again if others changed the set meanwhile. What is tried returns 0, a
- * negative errno, or a status after a message.
+/* Call @try, again as long as it fails because others have changed the set, up to
+ * ATTEMPTS times. @try returns 0, a negative errno, or a status after a message.
  */
 static int try_often(struct bulk *bulk, int (*try)(struct bulk *bulk), bool add,
 		     const char *advice)
@@ -309,8 +312,10 @@ static int try_often(struct bulk *bulk, int (*try)(struct bulk *bulk), bool add,
 }
 
 /**
- * bulk_load - replace what a set has, or add to it, through a shadow
- * @bulk:	the change; entries that are there already are counted
+ * bulk_load - replace the entries of a set, or add to them, with a shadow
+ * @bulk:	the change
+ *
+ * Entries that exist already are no error; bulk->change.unchanged counts them.
  *
  * Return: a status, after a message if it is not STATUS_OK.
  */
@@ -328,7 +333,7 @@ int bulk_load(struct bulk *bulk)
 			 "try again, or let --override undo what they change");
 }
 
-/* Without -exist not one of the entries may be there yet: that is said here. */
+/* A shadow accepts entries that exist already. Without -exist, refuse them here. */
 static int try_add(struct bulk *bulk)
 {
 	struct tool *tool = bulk->tool;
@@ -379,7 +384,7 @@ static int add(struct bulk *bulk)
  * bulk_add - add entries to a set
  * @bulk:	the change
  *
- * What is there already is an error unless the run has -exist.
+ * An entry that exists already is an error, unless the run has -exist.
  *
  * Return: a status, after a message if it is not STATUS_OK.
  */
@@ -397,7 +402,9 @@ int bulk_add(struct bulk *bulk)
 	return status;
 }
 
-/* The protocol deletes one message at a time; more go out of a shadow. */
+/* Delete more entries than fit into a message: from a shadow, which is committed if it
+ * has changed.
+ */
 static int try_del(struct bulk *bulk)
 {
 	uint32_t shadow;
@@ -413,7 +420,7 @@ static int try_del(struct bulk *bulk)
  * bulk_del - delete entries from a set
  * @bulk:	the change
  *
- * What is not there is an error unless the run has -exist.
+ * An entry that does not exist is an error, unless the run has -exist.
  *
  * Return: a status, after a message if it is not STATUS_OK.
  */
@@ -423,7 +430,7 @@ int bulk_del(struct bulk *bulk)
 	struct tool *tool = bulk->tool;
 	int err;
 
-	/* Without an exception a wider entry may decide. */
+	/* If an exception is deleted, a wider entry may match the session. */
 	err = guard_entries(tool, bulk->set, &change);
 	if (err)
 		return err;

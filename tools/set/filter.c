@@ -5,13 +5,13 @@
 
 #include "set/filter.h"
 
-/* Slots that a look-up compares with: two buckets of four. */
+/* Number of slots that a look-up reads: two buckets of four slots. */
 #define SLOTS_SEEN	8
 
-/* See uapi/ipcuckoo.h. */
+/* The false-positive rate; uapi/ipcuckoo.h explains the formula. */
 static double share_at(double load, unsigned int bits)
 {
-	/* Another kernel may have any number of bits. */
+	/* Not a shift: another version of the module may send any number of bits. */
 	return SLOTS_SEEN * load / (ldexp(1, bits) - 1);
 }
 
@@ -57,9 +57,9 @@ const char *share_text(double share, char text[SHARE_TEXT_SIZE])
 	return text;
 }
 
-/* Decimal, as it is or in percent. strtod() would also take what begins with
- * blanks or a sign, hexadecimals, "inf" and "nan"; with these it gets further
- * than the characters of a decimal do.
+/* Parse a decimal fraction or a percentage. strtod() also accepts leading blanks, signs,
+ * hexadecimal numbers, "inf" and "nan". In all these cases it reads further than the
+ * characters of a decimal number reach, or the result is not between 0 and 1.
  */
 static int parse_share(const struct tool *tool, const char *word, double *share)
 {

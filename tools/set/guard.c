@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The SSH session is the one of the environment or, as sudo and su take that
- * away, of the nearest process above that has one. Daemons have none, and are
- * never refused anything.
+ * The SSH session is found in the environment of the tool. sudo and su may remove it
+ * there; then it is that of the nearest ancestor process that has one. Daemons have no
+ * session, and nothing is refused to them.
  */
 #include <stdlib.h>
 #include <unistd.h>
@@ -19,14 +19,14 @@ enum { CLIENT, SERVER, ENDS };
 /**
  * struct session - an SSH session
  * @end:	the addresses of its ends
- * @text:	the same, as they were told
+ * @text:	the same as text, as in SSH_CONNECTION
  */
 struct session {
 	struct address_range end[ENDS];
 	char text[ENDS][64];
 };
 
-/* "CLIENT PORT SERVER PORT"; link-local addresses have a zone, which is cut. */
+/* Parse "CLIENT PORT SERVER PORT". Zones of link-local addresses are cut off. */
 static bool parse_session(const char *text, struct session *session)
 {
 	char why[ADDRESS_WHY_SIZE];
@@ -72,7 +72,9 @@ static bool session_of(pid_t pid, char *data, struct session *session)
 	return false;
 }
 
-/* The fourth word of stat; the second is in parentheses, and may be anything. */
+/* The fourth field of /proc/PID/stat. The second field, the name of the program in
+ * parentheses, can contain any characters.
+ */
 static pid_t parent_of(pid_t pid, char *data)
 {
 	const char *name_end;
@@ -103,7 +105,7 @@ static bool find_session(struct session *session)
 	return found;
 }
 
-/* The ends of a session whose packets the attachment drops. */
+/* Whether an attachment drops packets of the session if its set contains this end. */
 static bool endangers(const struct nl_attachment *attachment, int end)
 {
 	if (attachment->verdict != IPCUCKOO_VERDICT_DROP)
@@ -122,7 +124,7 @@ static bool has_bits(const uint8_t *a, const uint8_t *b, unsigned int bits)
 	       (!(bits % 8) || !((a[bytes] ^ b[bytes]) >> (8 - bits % 8)));
 }
 
-/* Whether two hosts are one to a set. */
+/* Whether two hosts are the same to a set with this mask. */
 static bool same_host(const uint8_t *a, const uint8_t *b, const uint8_t *mask,
 		      unsigned int bytes)
 {
@@ -135,12 +137,12 @@ static bool same_host(const uint8_t *a, const uint8_t *b, const uint8_t *mask,
 }
 
 /**
- * struct cover - what covers an address
- * @host:	of its family: the kind of a host
- * @net:	and that of a prefix
- * @bits:	of an address
- * @address:	in network byte order
- * @at:		for each prefix length, whether some entries have the prefix
+ * struct cover - the entries that cover an address
+ * @host:	kind of hosts of this family
+ * @net:	kind of prefixes of this family
+ * @bits:	number of bits of an address
+ * @address:	the address, in network byte order
+ * @at:		for each prefix length, whether an entry of this length covers the address
  */
 struct cover {
 	enum entry_kind host;
@@ -163,7 +165,7 @@ static struct cover begin_cover(const struct address_range *end)
 	return cover;
 }
 
-/* Return: whether any of the entries does. */
+/* Fill in cover->at. Return: whether any of the entries covers the address. */
 static bool find_cover(const struct packed *entries, const struct nl_set *set,
 		       struct cover *cover)
 {
@@ -190,8 +192,8 @@ static bool find_cover(const struct packed *entries, const struct nl_set *set,
 	return any;
 }
 
-/* Ask whether the prefix of that length is an entry, and an exception. What cannot
- * be asked is none.
+/* Ask the kernel whether the prefix of length @len is an entry, and whether it is an
+ * exception. Return: whether it is an entry; false if the kernel cannot be asked.
  */
 static bool is_entry(struct tool *tool, const char *set, const struct cover *cover,
 		     unsigned int len, bool *nomatch)
@@ -211,12 +213,12 @@ static bool is_entry(struct tool *tool, const char *set, const struct cover *cov
 	if (nl_entry_test(tool->nl, set, &one, &test))
 		return false;
 	*nomatch = test.nomatch;
-	/* A host is found in what covers it, too. */
+	/* A host is also found if a prefix covers it. */
 	return (test.found || test.nomatch) &&
 	       (len < cover->bits || test.prefix_len == len);
 }
 
-/* Whether the set has it. What cannot be asked is not there. */
+/* Whether the set contains the address now; false if the kernel cannot be asked. */
 static bool has_now(struct tool *tool, const void *set, const struct address_range *end)
 {
 	struct cover cover = begin_cover(end);
@@ -228,7 +230,9 @@ static bool has_now(struct tool *tool, const void *set, const struct address_ran
 	return !nl_entry_test(tool->nl, set, &one, &test) && test.found;
 }
 
-/* Whether the set will have it because of the change: the longest entry decides. */
+/* Whether the set will contain the address because of the change. The longest entry that
+ * covers the address decides.
+ */
 static bool has_then(struct tool *tool, const struct nl_set *set,
 		     const struct address_range *end,
 		     const struct guard_change *change)

@@ -14,7 +14,7 @@ static int parse_netmask(const struct tool *tool, const char *word,
 
 	status = parse_number(tool, "netmask", word, 1, is_six(set) ? 128 : 32,
 			      &len);
-	/* All bits are no mask, as with ipset. */
+	/* A netmask of all bits is the same as none, as in ipset. */
 	if (!status && len < (is_six(set) ? 128 : 32))
 		set->netmask = len;
 	return status;

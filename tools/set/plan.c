@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * What the changes of a transaction come to, and whether that can be. Nothing
- * is changed here.
+ * Plans a transaction: computes the total effect of its changes, and checks that they
+ * are possible. Changes nothing.
  */
 #include <stdlib.h>
 #include <unistd.h>
@@ -13,15 +13,19 @@
 #include "set/mask.h"
 #include "set/plan.h"
 
-/* Changes of a set that are worth a question each; to fuzzers, fewer. */
+/* For up to this many changes of a set, the kernel is asked about each entry; for more,
+ * the set is read. Fuzzers define a smaller number.
+ */
 #ifndef FEW
 #define FEW	3000
 #endif
 
-/* Of the hook where a set is attached, unless the module was loaded with another. */
+/* Default priority of the netfilter hook. The module parameter can change it, which
+ * same_attachment() does not know.
+ */
 #define PRIORITY	-450
 
-/* The first line at fault. */
+/* The first wrong line. */
 struct fault {
 	int code;
 	const struct work *work;
@@ -54,7 +58,7 @@ static int order_entries(const void *x, const void *y)
 	return memcmp(a->entry, b->entry, sizeof(a->entry));
 }
 
-/* Changes of the same entry stand together, in the order they came. */
+/* Sort by entry, and changes of the same entry by line. */
 static int order_changes(const void *x, const void *y)
 {
 	const struct change *a = x, *b = y;
@@ -62,7 +66,7 @@ static int order_changes(const void *x, const void *y)
 
 	if (order)
 		return order;
-	/* Those of one line are alike. */
+	/* Changes of the same entry in one line are equal. */
 	return a->line < b->line ? -1 : a->line > b->line;
 }
 
@@ -77,8 +81,8 @@ static int pack(struct packed *entries, const struct change *change)
 	return 0;
 }
 
-/* Is this very entry in the set, and as an exception? Return: 0, 1, or a negative
- * errno.
+/* Ask the kernel whether this very entry is in the set, and whether it is an exception.
+ * Return: 0, 1, or a negative errno.
  */
 static int ask(struct tool *tool, const struct work *work,
 	       const struct change *change, bool *nomatch)
@@ -97,7 +101,7 @@ static int ask(struct tool *tool, const struct work *work,
 	*nomatch = test.nomatch;
 	if (is_approximate(&work->set))
 		return test.found;
-	/* A host is also found in a prefix; and an exception is there, too. */
+	/* A host is also found if a prefix covers it. Exceptions are entries, too. */
 	if (change->kind == ENTRY_HOST4 && test.prefix_len != 32)
 		return false;
 	if (change->kind == ENTRY_HOST6 && test.prefix_len != 128)
@@ -115,7 +119,7 @@ static void note_fault(struct fault *fault, const struct work *work,
 	fault->change = change;
 }
 
-/* A counter that is not told goes on where the entry is there; else it begins. */
+/* A counter without a given value goes on if the entry exists, and else begins at 0. */
 static void follow_counter(uint64_t *count, uint64_t told, bool there)
 {
 	if (told != IPCUCKOO_COUNTER_KEEP)
@@ -124,8 +128,8 @@ static void follow_counter(uint64_t *count, uint64_t told, bool there)
 		*count = 0;
 }
 
-/* Follow one entry through its changes, and what is kept for it. Return: whether
- * it is there then.
+/* Apply all changes of one entry to @there, whether it is in the set, and to @value, its
+ * extensions. Return: whether the entry is in the set afterwards.
  */
 static bool follow(const struct work *work, const struct change *change,
 		   const struct change *end, bool there,
@@ -147,9 +151,9 @@ static bool follow(const struct work *work, const struct change *change,
 	return there;
 }
 
-/* What is said of an entry that will be there. Of one that is there already,
- * that it is added once more: what is kept for it becomes what is said now, and
- * it is no exception any more unless that is said again.
+/* Plan to send an entry that will be in the set. If it is in the set already (@there),
+ * it is added again: it then gets the new extensions instead of those it had, and is an
+ * exception only if the new ones say so.
  */
 static int plan_to_say(struct work *work, const struct change *change,
 		       const struct entry_value *value, bool there)
@@ -162,8 +166,8 @@ static int plan_to_say(struct work *work, const struct change *change,
 	       pack(&work->say, change);
 }
 
-/* Find what the changes of a set come to. @have is what it has, or NULL to ask
- * for each entry. Return: 0 or a negative errno.
+/* Compute the total effect of the changes of a set. @have: the entries of the set; NULL
+ * to ask the kernel about each entry. Return: 0 or a negative errno.
  */
 static int settle(struct transaction *t, struct work *work,
 		  const struct packed *have, struct fault *fault)
@@ -194,14 +198,14 @@ static int settle(struct transaction *t, struct work *work,
 	return err;
 }
 
-/* Whether there is room for what is added only if something goes. */
+/* Whether entries must be deleted first, because the additions would exceed maxelem. */
 static bool is_tight(const struct work *work)
 {
 	return work->set.maxelem &&
 	       work->set.entries + packed_count(&work->add) > work->set.maxelem;
 }
 
-/* Read a set, at a moment that its generation marks. */
+/* Read a set and its entries. Start again if the set changes during the dump. */
 static int read_set(struct transaction *t, struct work *work,
 		    struct packed *have)
 {
@@ -232,7 +236,7 @@ static int settle_all(struct transaction *t, struct work *work,
 	return err;
 }
 
-/* Whether nothing else is to be done that might fail after a message. */
+/* Whether the transaction has a single task, so that nothing else can fail after it. */
 static bool is_alone(const struct transaction *t)
 {
 	size_t tasks = t->naming_count, i;
@@ -242,14 +246,16 @@ static bool is_alone(const struct transaction *t)
 	return tasks == 1;
 }
 
-/* Whether additions that are taken back do not leave the set as it was. */
+/* Whether undoing the additions would not restore the set: extensions were replaced, or
+ * forceadd replaced other entries.
+ */
 static bool loses(const struct work *work)
 {
 	return work->updates ||
 	       (work->set.flags & IPCUCKOO_F_FORCEADD && is_tight(work));
 }
 
-/* Make the plan for a set. Return: 0 or a negative errno. */
+/* Plan the changes of a set. Return: 0 or a negative errno. */
 static int make_plan(struct transaction *t, struct work *work,
 		     struct fault *fault)
 {
@@ -293,7 +299,7 @@ static int fail_fault(struct tool *tool, const struct fault *fault)
 		    text, fault->work->set.name);
 }
 
-/* What it had and keeps. */
+/* Number of entries that are in the set now and will stay. */
 static size_t count_kept(const struct work *work)
 {
 	size_t less = packed_count(&work->del);
@@ -303,7 +309,9 @@ static size_t count_kept(const struct work *work)
 	return work->set.entries - less;
 }
 
-/* Of entries that end the kernel knows best how many are left. */
+/* Whether the set will have more entries than maxelem. Not checked for sets with
+ * timeouts: entries may expire until the changes are applied.
+ */
 static bool is_overfull(const struct work *work)
 {
 	if (!work->fresh && !work->flushed && work->set.options & IPCUCKOO_O_TIMEOUT)
@@ -320,7 +328,9 @@ static int order_lines(const void *x, const void *y)
 	return a < b ? -1 : a > b;
 }
 
-/* The line that adds the first entry that has no room, after those that go. */
+/* The line that adds the first entry for which there is no room, even after all
+ * deletions.
+ */
 static unsigned long find_full_line(const struct work *work)
 {
 	size_t kept = count_kept(work), count = 0, i;
@@ -386,7 +396,7 @@ void hidden_name(const struct transaction *t, const struct work *work,
 	snprintf(name, IPCUCKOO_NAME_SIZE, ".restore-%d-%zu", (int)getpid(), i);
 }
 
-/* The last change of an entry, or NULL. They are in order by now. */
+/* The last change of an entry, or NULL. work->changes is sorted. */
 static const struct change *find_change(const struct work *work,
 					const struct change *entry)
 {
@@ -401,7 +411,7 @@ static const struct change *find_change(const struct work *work,
 	return at;
 }
 
-/* Whether this very entry will be there. What cannot be asked is not. */
+/* Whether this very entry will be in the set; false if the kernel cannot be asked. */
 static bool will_be_there(struct tool *tool, const struct work *work,
 			  const struct change *entry, bool *nomatch)
 {
@@ -414,7 +424,7 @@ static bool will_be_there(struct tool *tool, const struct work *work,
 	return change->add;
 }
 
-/* Whether a set will have an address: of the entries that cover it the longest
+/* Whether a set will contain an address. The longest entry that covers the address
  * decides.
  */
 static bool will_have(struct tool *tool, const void *data,
@@ -455,7 +465,9 @@ void first_name(const struct transaction *t, const struct naming *naming,
 	}
 }
 
-/* Follow a name through all lines: which set it is of in the end. */
+/* Which set the attachments of @from will look up after the transaction; NULL if it is
+ * not part of the transaction.
+ */
 static const struct work *last_work(const struct transaction *t, const char *from)
 {
 	const struct work *work = NULL;
@@ -469,8 +481,8 @@ static const struct work *last_work(const struct transaction *t, const char *fro
 	strcpy(name, from);
 	for (i = 0; work && i < t->naming_count; i++) {
 		naming = &t->namings[i];
-		/* Attachments follow a set that is renamed, and stay where two are
-		 * swapped.
+		/* Attachments follow a set that is renamed, but stay with the names if
+		 * two are swapped.
 		 */
 		if (naming->kind == NAMING_RENAME && naming->work == work)
 			strcpy(name, naming->to);
@@ -482,7 +494,9 @@ static const struct work *last_work(const struct transaction *t, const char *fro
 	return work;
 }
 
-/* For the guard: what comes to stand behind an attachment, if lines change that. */
+/* For guard_names(): the set that attachments of @name will look up; NULL if that set
+ * does not change.
+ */
 static const void *becomes(const void *data, const char *name)
 {
 	const struct transaction *t = data;
@@ -504,7 +518,7 @@ static bool same_attachment(const struct nl_attachment *have,
 	       have->priority == (want->has_priority ? want->priority : PRIORITY);
 }
 
-/* What the kernel would say, for who only wants to know. */
+/* Check what the kernel will check, so that restore --check finds the same errors. */
 static int check_attachment(struct transaction *t, const struct naming *naming,
 			    const struct nl_attachment *all, size_t count)
 {

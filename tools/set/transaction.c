@@ -2,20 +2,20 @@
 /*
  * Transactions: see transaction.h.
  *
- * A few changes of a set go into one message that adds and one that deletes,
- * however large the set is: of each entry it is asked whether it is there, so
- * that the messages say just what changes. Many changes, and contents of new
- * sets, go through shadows. So do changes of what is kept for entries that are
- * there, unless they are all there is to do: nothing takes them back.
+ * A few changes of a set become one message that adds entries and one that deletes
+ * entries, however large the set is. The kernel is asked about each entry, so that the
+ * messages contain only what really changes. Many changes, and the contents of new sets,
+ * go through shadows. So do new extensions of existing entries, unless they are the only
+ * task of the transaction: they cannot be undone.
  *
- * What may fail comes before what cannot be taken back: new sets are made under
- * names that nobody uses, and shadows are filled; then sets are attached, entries
- * added, shadows committed, entries deleted, and names changed. Each of these
- * steps can be taken back until the first shadow is committed, but for what
- * others change in the sets at the same time; and what becomes of names, new sets
- * and attachments, to the end. What is left to fail then is that others keep
- * changing the next set, or that the kernel has no memory: the message names the
- * sets that stay changed.
+ * Steps that can fail come before steps that cannot be undone. New sets are created with
+ * temporary names, and shadows are filled. Then sets are attached, entries added,
+ * shadows committed, entries deleted, and names changed. Until the first shadow is
+ * committed, all steps can be undone, except for changes that other processes make in
+ * the sets at the same time. Changes of names, new sets and attachments can be undone to
+ * the end. After the first commit, the transaction can fail only because other processes
+ * keep changing the next set, or because the kernel has no memory. The message then
+ * names the sets that stay changed.
  */
 #include <stdlib.h>
 
@@ -23,11 +23,11 @@
 #include "set/attachment.h"
 #include "set/plan.h"
 
-/* Gathering */
+/* Collecting changes */
 
 static void *grow(void *array, size_t count, size_t size)
 {
-	/* At every power of two. */
+	/* The array is full when count is a power of two. */
 	if (count & (count - 1))
 		return array;
 	return realloc(array, (count ? 2 * count : 1) * size);
@@ -126,7 +126,7 @@ void transaction_free(struct transaction *t)
 	free(t->namings);
 }
 
-/* Doing it */
+/* Applying changes */
 
 static int fill_plain(struct transaction *t, const struct work *work)
 {
@@ -163,7 +163,7 @@ static int take_out(struct transaction *t, const struct work *work)
 	return more;
 }
 
-/* Fill a shadow with all there will be. Return: 0 or a negative errno. */
+/* Create a shadow, and fill it with the new contents. Return: 0 or a negative errno. */
 static int fill_shadow(struct transaction *t, struct work *work)
 {
 	bool empty = work->fresh || work->flushed;
@@ -180,7 +180,7 @@ static int fill_shadow(struct transaction *t, struct work *work)
 
 #define STAYS_SIZE	160
 
-/* What cannot be taken back any more, for a message. */
+/* For messages: the sets that stay changed. */
 static const char *what_stays(const struct transaction *t, char text[STAYS_SIZE])
 {
 	size_t len = 0, i;
@@ -212,7 +212,7 @@ static int fail_change(struct transaction *t, const struct work *work, int err)
 			   work->set.name, what_stays(t, stays));
 }
 
-/* Make what nobody sees yet: new sets, and shadows. */
+/* Create new sets, with temporary names, and shadows. Packets see none of them. */
 static int prepare(struct transaction *t, struct work *work)
 {
 	struct nl_set set = work->set;
@@ -246,7 +246,9 @@ static int add_entries(struct transaction *t, struct work *work)
 	return STATUS_OK;
 }
 
-/* Others may change a set until the last moment; then its shadow begins anew. */
+/* Commit the shadow. If others have changed the set meanwhile, fill a new shadow and try
+ * again.
+ */
 static int commit(struct transaction *t, struct work *work)
 {
 	struct nl_change change;
@@ -271,7 +273,7 @@ static int commit(struct transaction *t, struct work *work)
 	return fail_change(t, work, err);
 }
 
-/* What is gone already is as it shall be. */
+/* Delete entries. It is no error if others have deleted them already. */
 static int del_entries(struct transaction *t, struct work *work)
 {
 	struct nl_change change;
@@ -312,7 +314,9 @@ static int change_name(struct transaction *t, const struct naming *naming,
 		      nl_set_rename(t->tool->nl, from, to);
 }
 
-/* Before anything is changed for good: there are many reasons to refuse it. */
+/* Attach a set. Done before anything that cannot be undone, because the kernel can refuse
+ * it for many reasons.
+ */
 static int attach_named(struct transaction *t, struct naming *naming)
 {
 	struct nl_attachment attachment = naming->attachment;
@@ -367,7 +371,9 @@ static int change_names(struct transaction *t)
 	return STATUS_REFUSED;
 }
 
-/* Sets under hidden names: those that go, or all new ones if it came to nothing. */
+/* Destroy the sets with temporary names: those to destroy, or the new ones if the
+ * transaction failed.
+ */
 static void destroy_hidden(struct transaction *t, bool failed)
 {
 	char hidden[IPCUCKOO_NAME_SIZE];
