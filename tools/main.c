@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * ipcuckoo: control of the ipcuckoo kernel module. The table of commands in
- * cmd/commands.c is where to start reading.
+ * ipcuckoo: controls the ipcuckoo kernel module. Start reading at the table of commands
+ * in cmd/commands.c.
  */
 #include "cmd/commands.h"
 

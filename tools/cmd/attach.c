@@ -70,7 +70,7 @@ static int parse_action(const struct tool *tool, const struct words *words,
 	return parse_mark(tool, words->word[3], to);
 }
 
-/* The words behind the verdict, of attach and, where they narrow, of detach. */
+/* The options after the verdict. attach sets them; detach selects attachments by them. */
 struct attach_options {
 	const char *order;
 	const char *priority;
@@ -155,7 +155,7 @@ static int parse_options(const struct tool *tool,
 	return status;
 }
 
-/* What strangers meet at an approximate set. */
+/* What happens to packets of non-members that match an approximate set. */
 static const char *fate(const struct nl_attachment *attachment)
 {
 	switch (attachment->verdict) {
@@ -170,8 +170,8 @@ static const char *fate(const struct nl_attachment *attachment)
 	}
 }
 
-/* Dropping and accepting strangers takes consent: the kernel asks for it, and
- * knows less of words.
+/* Non-members are dropped or accepted only with --approximate. The kernel checks that,
+ * too; the check here has the better message.
  */
 int check_approximate(const struct tool *tool, const struct nl_set *set,
 		      const struct nl_attachment *attachment)
@@ -183,7 +183,7 @@ int check_approximate(const struct tool *tool, const struct nl_set *set,
 	    (attachment->verdict != IPCUCKOO_VERDICT_DROP &&
 	     attachment->verdict != IPCUCKOO_VERDICT_ACCEPT))
 		return STATUS_OK;
-	/* A line of a file may make it first. */
+	/* A set that a previous line of restore creates has no slots yet. */
 	if (!set->slots)
 		return fail(tool, STATUS_REFUSED,
 			    "Set %s cannot be attached: it is approximate, so that strangers would be %s, too (--approximate accepts that)",

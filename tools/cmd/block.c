@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * block, unblock: the whole product for a newcomer. The set is made and
- * attached on first use; whoever made or attached it otherwise is respected.
+ * block and unblock: the simplest way to use ipcuckoo. The set is created and attached on
+ * first use. If the user has created or attached it in another way, it stays so.
  */
 #include <limits.h>
 #include <stdlib.h>
@@ -12,7 +12,7 @@
 #include "set/bulk.h"
 #include "set/guard.h"
 
-/* Unblocked entries that are looked for again, for a prefix may hold them. */
+/* Up to this many unblocked entries are tested again: a prefix may still block them. */
 #define CHECK_MOST	64
 
 static int make_set(struct tool *tool, const struct nl_set *set)
@@ -23,7 +23,7 @@ static int make_set(struct tool *tool, const struct nl_set *set)
 	return STATUS_OK;
 }
 
-/* What comes from the set's addresses is dropped, by whatever device. */
+/* Whether an attachment drops packets from addresses of the set, on all devices. */
 static bool drops_all(const struct nl_attachment *attachment)
 {
 	return attachment->verdict == IPCUCKOO_VERDICT_DROP &&
@@ -31,7 +31,9 @@ static bool drops_all(const struct nl_attachment *attachment)
 	       !attachment->dev[0];
 }
 
-/* Attach the set if nobody has; somebody may have, but not to drop all. */
+/* Attach the set, unless it is attached already. @drops: set if an attachment drops all
+ * packets from its addresses; an existing one may do something else.
+ */
 static int attach_set(struct tool *tool, bool *drops)
 {
 	struct nl_attachment *all, fresh = {
@@ -144,9 +146,9 @@ int run_block(struct tool *tool, struct words *words)
 }
 
 /*
- * Whether something in the set covers an entry. The kernel says so of hosts;
- * of a prefix it says whether that very one is there, so that it is asked for
- * the wider ones, too.
+ * Whether an entry of the set covers @ref. For a host, the kernel looks up all prefixes
+ * that cover it. For a prefix, it looks up only this very prefix, so it is asked about
+ * each wider prefix, too.
  */
 static bool is_blocked(struct tool *tool, const struct packed *entries,
 		       struct entry_ref ref, uint8_t *prefix_len)
@@ -170,7 +172,7 @@ static bool is_blocked(struct tool *tool, const struct packed *entries,
 	return true;
 }
 
-/* Say that an entry is not there, and what blocks it if anything. */
+/* Print that an entry does not exist, and which other entry blocks it, if any. */
 static int fail_not_blocked(struct tool *tool, const struct packed *entries)
 {
 	const struct nl_error *error = nl_error(tool->nl);

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* create, and change: its limit. */
+/* create, and change, which changes the limit of a set. */
 #include "cli/options.h"
 #include "cli/output.h"
 #include "cmd/create.h"
 #include "set/filter.h"
 #include "set/mask.h"
 
-/* What goes with filter:ip only. */
+/* The options that only filter:ip has. */
 static int parse_filter(const struct tool *tool, const struct options *options,
 			struct nl_set *set)
 {
@@ -32,7 +32,7 @@ static int parse_filter(const struct tool *tool, const struct options *options,
 	return status;
 }
 
-/* "family inet6", or "-6". */
+/* Parse "family inet6" or "-6". */
 static int parse_family(const struct tool *tool, const struct options *options,
 			struct nl_set *set)
 {
@@ -52,7 +52,7 @@ static int parse_family(const struct tool *tool, const struct options *options,
 	return status;
 }
 
-/* As ipset rounds them. */
+/* Store options that have no effect, rounded as ipset does. */
 static void note_sizes(const struct options *options, struct nl_set *set)
 {
 	const struct option_value *hashsize = &options->of[OPTION_HASHSIZE];
@@ -71,14 +71,16 @@ static void note_sizes(const struct options *options, struct nl_set *set)
 	set->initval = initval->number;
 }
 
-/* Lists say 4294967295 where there is no limit, as ipset's must say something. */
+/* Lists show 4294967295 for no limit, because a list in ipset's format needs a number.
+ * Understand it the same way.
+ */
 static uint32_t maxelem_of(uint32_t number)
 {
 	return number == UINT32_MAX ? 0 : number;
 }
 
-/* The name and the type, which are the first words whatever follows them: what may
- * follow depends on the type.
+/* Parse the name and the type. They are the first words, because the type decides which
+ * options may follow.
  */
 static int parse_type(const struct tool *tool, const struct words *words,
 		      struct nl_set *set)
@@ -99,13 +101,13 @@ static int parse_type(const struct tool *tool, const struct words *words,
 }
 
 /**
- * parse_create - read the words of create
+ * parse_create - parse the arguments of create
  * @tool:	the run
- * @words:	the words
- * @set:	the set they ask for
- * @has_maxelem: set if they give it a limit
+ * @words:	the arguments
+ * @set:	the set to create
+ * @has_maxelem: set to whether maxelem was given
  *
- * Return: STATUS_OK, or another after a message.
+ * Return: STATUS_OK, or another status after a message.
  */
 int parse_create(const struct tool *tool, struct words *words,
 		 struct nl_set *set, bool *has_maxelem)

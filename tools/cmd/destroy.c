@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* destroy and flush: of one set, or of all. */
+/* destroy and flush, for one set or all sets. */
 #include "cli/output.h"
 #include "cmd/commands.h"
 #include "set/attachment.h"
 
-/* "NAME", "--all", or nothing, which is all as well. */
+/* Parse "NAME", "--all", or nothing, which means all. *name is NULL for all sets. */
 static int parse_which(const struct tool *tool, struct words *words,
 		       const char **name)
 {

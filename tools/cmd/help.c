@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* help: printed from the table of commands. */
+/* help: prints the table of commands. */
 #include "cli/globals.h"
 #include "cmd/commands.h"
 #include "layout/show.h"
@@ -13,9 +13,9 @@ static const struct {
 	{ IPCUCKOO_TYPE_FILTER_IP,	"hosts, approximately" },
 };
 
-/* As ipset prints them: a line for each with its name and the revision that ipset
- * has for it. firewalld reads all lines behind the heading, and fails at a blank
- * one: this has to be the end of the help.
+/* Print the types as ipset does: in each line, a type and its revision in ipset.
+ * firewalld reads all lines after the heading, and fails if one is blank. So this must
+ * be the end of the help.
  */
 static void print_types(FILE *to)
 {
@@ -50,7 +50,7 @@ void print_usage(FILE *to)
 	print_types(to);
 }
 
-/* The grammar of all, for who completes words, or compares them. */
+/* Print the grammar of all commands, for completion and tests. */
 static void print_words(void)
 {
 	const struct command *command;
@@ -74,7 +74,9 @@ void print_help(const struct command *command)
 	       command->help);
 }
 
-/* If it is a type: what ipset calls the help that is specific to it. */
+/* If @word is a type of sets, print the help of the commands that depend on the type, as
+ * ipset does. Return: whether it is a type.
+ */
 static bool print_type_help(const char *word)
 {
 	const struct command *command = commands;

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * -: commands from standard input, one a line, with a prompt, up to quit. One
- * that fails is no reason to stop.
+ * The command "-": reads commands from standard input, one a line, with a prompt, until
+ * quit. It goes on if a command fails.
  */
 #include <stdlib.h>
 
 #include "cli/lines.h"
 #include "cmd/commands.h"
 
-/* The options of "-" hold for every line; those of a line for that line only.
+/* Run one line. Options of "-" apply to every line, options of a line only to that line.
  * Return: whether to go on.
  */
 static bool run_line(struct tool *tool, char *line)
@@ -55,7 +55,7 @@ int run_interactive(struct tool *tool, struct words *words)
 	return STATUS_OK;
 }
 
-/* As a command of its own it does nothing; "-" and restore end at it. */
+/* quit on a command line does nothing. "-" and restore compare with this function. */
 int run_quit(struct tool *tool, struct words *words)
 {
 	(void)tool;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * list and save: sets and their members. A set of a million is read packed,
- * sorted in place, and written through one buffer; its members never exist as
- * objects.
+ * list and save: print sets and their members. Members are read in packed form, sorted
+ * in place, and written through one buffer. A set may have millions of them, so there is
+ * no object for each.
  */
 #include <inttypes.h>
 #include <stdlib.h>
@@ -17,7 +17,9 @@
 #include "set/attachment.h"
 #include "set/filter.h"
 
-/* Entries that ipset cannot hold: a zero address as a host, and all there is. */
+/* Whether ipset cannot store an entry: a prefix of length 0, or, in a set of hosts, an
+ * address of zeros.
+ */
 static int find_alien(enum entry_kind kind, const uint8_t *entry, void *data)
 {
 	static const uint8_t zero[16];
@@ -30,10 +32,10 @@ static int find_alien(enum entry_kind kind, const uint8_t *entry, void *data)
 	       !memcmp(entry, zero, size);
 }
 
-/* Seconds that ipset can wait: the kernel's timers end after 2^31 ms. */
+/* The longest timeout of ipset in seconds: its timers count up to 2^31 ms. */
 #define ALIEN_TIMEOUT	(INT32_MAX / 1000)
 
-/* Whether ipset could hold the timeouts of a set. */
+/* Refuse to save a set for ipset if ipset cannot store its timeouts. */
 static int check_timeouts(struct listing *listing)
 {
 	const struct nl_set *set = listing->set;
@@ -50,7 +52,7 @@ static int check_timeouts(struct listing *listing)
 		    set->name, longest, ALIEN_TIMEOUT);
 }
 
-/* Whether ipset could hold a set. */
+/* Refuse to save a set for ipset if ipset cannot store it. */
 static int check_alien(struct listing *listing, const struct packed *entries)
 {
 	const struct nl_set *set = listing->set;
@@ -71,7 +73,9 @@ static int check_alien(struct listing *listing, const struct packed *entries)
 	return check_timeouts(listing);
 }
 
-/* Whether restore could read the comments. Ours are; the kernel takes others. */
+/* Refuse to save comments that restore cannot read. The tool does not create such
+ * comments, but the kernel accepts them from other programs.
+ */
 static int check_comments(const struct listing *listing)
 {
 	const struct valued *valued = &listing->valued;
@@ -105,8 +109,8 @@ static void print_set(struct listing *listing, const struct packed *entries)
 		layout->close(listing);
 }
 
-/* The members, or, if anything is kept for them, the members with that, which is
- * another dump: some may have expired since the first.
+/* Read the members. If they have extensions, read the members again with them; some may
+ * have expired between the two dumps.
  */
 static int read_members(struct listing *listing, struct packed *entries)
 {
@@ -134,9 +138,9 @@ static int read_members(struct listing *listing, struct packed *entries)
 	return STATUS_OK;
 }
 
-/* Print a set, or with @check only see whether ipset could hold it. The header counts
- * the members that are printed: some may have expired, or others may have changed the
- * set, since the kernel counted them.
+/* Print a set; with @check, only check that ipset can store it. The header shows the
+ * number of members that are printed. The number from the kernel may be out of date:
+ * members may have expired, or other processes may have changed the set.
  */
 static int show_set(struct listing *listing, const struct nl_set *set, bool check)
 {
@@ -210,8 +214,8 @@ static const struct nl_set *find(const char *name, const struct nl_set *sets,
 	return NULL;
 }
 
-/* What attaches the sets that were printed again. Who attached an approximate
- * one was asked.
+/* Print the commands that attach the sets. Approximate sets get --approximate: whoever
+ * attached them had to agree.
  */
 static int show_attachments(struct listing *listing, const struct nl_set *sets,
 			    size_t count)
@@ -287,7 +291,7 @@ static const struct layout *find_layout(const struct tool *tool,
 	}
 }
 
-/* Attachments are told as commands only, and all together. */
+/* Attachments can only be saved as commands, and only those of all sets. */
 static int check_attached(const struct listing *listing, const struct words *words)
 {
 	if (words->count)

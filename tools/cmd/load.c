@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * load: a set becomes what list files say, in one step. All files are read
- * before anything is done, and what was read is sorted and freed of repeats,
- * so that the kernel makes its tables in the right size at once.
+ * load: replaces the entries of a set by those of files, in one step. All files are read
+ * first. The entries are sorted, and repeated ones removed, so that the kernel can
+ * allocate tables of the right size at once.
  */
 #include <limits.h>
 #include <stdlib.h>
@@ -15,10 +15,10 @@
 #include "set/bulk.h"
 #include "set/filter.h"
 
-/* Lines at fault that --skip-invalid names one by one. */
+/* Maximum number of wrong lines that --skip-invalid prints. */
 #define REPORT_MOST	10
 
-/* A load shorter than this shows no progress. */
+/* A load that takes less than this many seconds shows no progress. */
 #define PROGRESS_AFTER	0.3
 
 #define BAR_WIDTH	40
@@ -26,13 +26,13 @@
 /**
  * struct load - one run of load
  * @tool:	the run
- * @feed:	what the files say
+ * @feed:	the entries of the files
  * @bulk:	the change
- * @duplicates:	entries that the files repeat
- * @covered:	entries inside wider ones
- * @check:	nothing is to be changed
- * @started:	when
- * @bar:	a progress bar is on the terminal
+ * @duplicates:	number of repeated entries
+ * @covered:	number of entries that a wider entry covers
+ * @check:	--check: change nothing
+ * @started:	start time in seconds
+ * @bar:	the terminal shows a progress bar
  */
 struct load {
 	struct tool *tool;
@@ -109,7 +109,7 @@ static int read_files(struct load *load, const struct nl_set *set, char **file,
 	if (feed->skipped > REPORT_MOST)
 		warn(load->tool, "%lu more lines skipped",
 		     feed->skipped - REPORT_MOST);
-	/* Of a download that failed, say. It must not unblock everybody. */
+	/* Perhaps a download failed. That must not unblock all addresses. */
 	if (!packed_count(&feed->entries) && !load->bulk.append)
 		return fail(load->tool, STATUS_USAGE,
 			    "there is no entry to load; nothing was changed (ipcuckoo flush %s empties a set)",
@@ -179,7 +179,9 @@ static void print_summary(const struct load *load)
 	printf(", in %.2f s%s\n", seconds, load->check ? "; nothing was changed" : "");
 }
 
-/* The kernel would have the last word, on memory for instance. */
+/* --check: print what load would do. The kernel may still refuse it, for lack of memory
+ * for example.
+ */
 static int check_only(struct load *load, const struct nl_set *set)
 {
 	size_t count = packed_count(&load->feed.entries);

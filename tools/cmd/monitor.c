@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * monitor: what changes, as it changes. A line for each event, written at once.
+ * monitor: prints a line for each event as it happens, without buffering.
  */
 #include <poll.h>
 #include <signal.h>
@@ -148,7 +148,9 @@ static int take_event(struct tool *tool, struct nl_event *event, bool *lost)
 	return STATUS_OK;
 }
 
-/* Whoever read it has seen enough: that is no error. */
+/* The reader of the output has closed the pipe. That is not an error, so discard the
+ * output, and main() will not report it.
+ */
 static void forget_output(void)
 {
 	__fpurge(stdout);
@@ -156,12 +158,12 @@ static void forget_output(void)
 }
 
 /*
- * Until a signal asks for the end, or nobody reads what is printed: that shows
- * as an error when it is written, and, if nothing is, when it is waited for.
+ * Print events until a signal arrives, or nobody reads the output any more. The latter
+ * shows as an error of fflush() or, while there is nothing to write, in poll().
  *
- * A socket that overflowed gets no event until all that it holds have been read,
- * and the kernel reports the overflow only once. So the overrun is printed when
- * the socket is empty: no event is lost between that line and the next overrun.
+ * A socket that has overflowed gets no event until all events in it have been read, and
+ * the kernel reports the overflow only once. So the overrun is printed when the socket is
+ * empty: no event is lost between that line and the next overrun.
  */
 static int watch(struct tool *tool, int signals)
 {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * stats --prometheus: the text exposition format of Prometheus, version 0.0.4,
- * as the textfile collector of node_exporter reads it. All samples of a metric
- * stand together, behind its HELP and TYPE.
+ * stats --prometheus: prints the text exposition format of Prometheus, version 0.0.4,
+ * which the textfile collector of node_exporter reads. HELP and TYPE of a metric come
+ * first, then all its samples.
  */
 #include <stddef.h>
 #include <stdio.h>
@@ -12,11 +12,11 @@
 #include "set/attachment.h"
 
 /**
- * struct metric - a number that every set, or attachment, has
- * @name:	without the prefix; those of counters end in _total
- * @help:	a sentence
- * @offset:	of the number in the struct
- * @size:	of the number: 4 or 8 bytes
+ * struct metric - a metric of sets or attachments
+ * @name:	name without the prefix; names of counters end in _total
+ * @help:	description
+ * @offset:	offset of the number in struct nl_set or nl_attachment
+ * @size:	size of the number: 4 or 8 bytes
  */
 struct metric {
 	const char *name;
@@ -82,7 +82,7 @@ static void print_head(const char *object, const char *name, const char *help)
 	       ends_with(name, "_total") ? "counter" : "gauge");
 }
 
-/* Names of devices may have quotes and backslashes in them. */
+/* Print a label, escaped: names of devices can contain quotes and backslashes. */
 static void print_label(const char *name, const char *value, const char *end)
 {
 	printf("%s=\"", name);
@@ -139,7 +139,7 @@ static void print_set_metrics(const struct stats *stats)
 	}
 }
 
-/* The number tells those apart that are alike in all else. */
+/* The number distinguishes attachments whose other labels are the same. */
 static void print_attachment_labels(const struct nl_attachment *attachment)
 {
 	printf("attachment=\"%u\",", attachment->id);

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* rename and swap: the names of sets. */
+/* rename and swap: change names of sets. */
 #include "cli/output.h"
 #include "cmd/commands.h"
 #include "set/guard.h"
 
-/* FROM TO: two names of sets. */
+/* Parse two names of sets, and connect to the module. */
 static int parse_two(struct tool *tool, struct words *words)
 {
 	int status = parse_words(tool, words, no_keywords, 2, 2);
@@ -42,7 +42,9 @@ int run_rename(struct tool *tool, struct words *words)
 	return fail_kernel(tool, from, "Set %s cannot be renamed", from);
 }
 
-/* What is attached stays with the name. */
+/* For guard_names(): attachments stay with the names, so those of one name get the
+ * other set.
+ */
 static const void *swapped(const void *data, const char *name)
 {
 	const char *const *two = data;

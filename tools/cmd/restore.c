@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * restore: commands out of a file, as one transaction. All lines are understood
- * before anything is done; what they do to each other's sets and names is
- * followed here, so that a line that would fail fails all of them.
+ * restore: runs the commands of a file as one transaction. All lines are parsed before
+ * anything changes. The effects of each line on sets and names are tracked here, so that
+ * a line that would fail is found before anything changes.
  */
 #include <limits.h>
 #include <stdlib.h>
@@ -22,9 +22,9 @@
 #include "set/transaction.h"
 
 /**
- * struct binding - a name, and the set that it stands for so far
+ * struct binding - a name, and the set that has it after the lines read so far
  * @name:	the name
- * @work:	the set, or NULL if there is none of that name any more
+ * @work:	the set; NULL if no set has this name any more
  */
 struct binding {
 	char name[IPCUCKOO_NAME_SIZE];
@@ -32,15 +32,15 @@ struct binding {
 };
 
 /**
- * struct restore - one run
+ * struct restore - one run of restore
  * @tool:	the run
- * @line:	the same, with the options of a line
- * @transaction: what it comes to
- * @bindings:	all names that there are, or were
- * @count:	how many
- * @last:	of these, the one asked for last
- * @feed:	entries of a line
- * @quit:	a line was quit: the lines behind it are not read
+ * @line:	the run with the options of the current line
+ * @transaction: the changes of the lines read so far
+ * @bindings:	all names that sets have, or had
+ * @count:	number of @bindings
+ * @last:	index of the name that find_work() found last
+ * @feed:	the entries of the current line
+ * @quit:	a line was quit, so the lines after it are not read
  */
 struct restore {
 	struct tool *tool;
@@ -108,7 +108,7 @@ static int name_work(struct restore *r, enum naming_kind kind, struct work *work
 	       fail_memory(&r->line) : STATUS_OK;
 }
 
-/* What the kernel compares, which -exist wants to be the same. */
+/* Whether create -exist accepts an existing set: compares what the kernel compares. */
 static bool same_options(const struct nl_set *a, const struct nl_set *b,
 			 bool has_maxelem)
 {
@@ -141,7 +141,7 @@ static int line_create(struct restore *r, struct words *words)
 	return name_work(r, NAMING_CREATE, work, "", set.name);
 }
 
-/* The entry of add or del, and its options. */
+/* Parse the entries of add or del into r->feed. */
 static int parse_entries(struct restore *r, const struct work *work,
 			 struct words *words, const struct options *options)
 {
@@ -167,7 +167,9 @@ static int parse_entries(struct restore *r, const struct work *work,
 	return STATUS_OK;
 }
 
-/* What filters have cannot be told apart well enough to follow its changes. */
+/* Refuse changes of a filter whose effect cannot be predicted: several entries may have
+ * the same fingerprint.
+ */
 static int check_filter(struct restore *r, const struct nl_set *set, bool add)
 {
 	if (!is_multi(set) && (add || !is_approximate(set)))
@@ -184,7 +186,7 @@ static int line_change(struct restore *r, struct words *words, bool add)
 	int status = STATUS_OK;
 	struct work *work;
 
-	/* Most lines are that plain. */
+	/* Most lines have no options: skip the parser. */
 	if (words->count != 2 || words->word[1][0] == '-')
 		status = options_parse(&r->line, OPTIONS_OF_ENTRIES, words, 2,
 				       INT_MAX, &options);
@@ -230,7 +232,9 @@ static int destroy_work(struct restore *r, struct work *work, const char *name)
 	return status;
 }
 
-/* A set, or all of them, for destroy and flush; one that may be @missing. */
+/* Call @act for the set that is named, or for all sets. @missing: it is no error if there
+ * is no set of that name.
+ */
 static int for_each_named(struct restore *r, struct words *words, bool missing,
 			  int (*act)(struct restore *r, struct work *work,
 				     const char *name))
@@ -319,7 +323,7 @@ static int line_swap(struct restore *r, struct words *words)
 		return fail(&r->line, STATUS_REFUSED,
 			    "The sets cannot be swapped: their type does not match (%s and %s differ in type or family)",
 			    words->word[0], words->word[1]);
-	/* What is attached stays with the name. */
+	/* Attachments stay with the names. */
 	attachments = work->set.attachments;
 	work->set.attachments = other->set.attachments;
 	other->set.attachments = attachments;
@@ -353,7 +357,7 @@ static int line_attach(struct restore *r, struct words *words)
 	status = check_approximate(&r->line, &naming.work->set, attachment);
 	if (status)
 		return status;
-	/* It cannot be destroyed any more. */
+	/* An attached set cannot be destroyed by a later line. */
 	naming.work->set.attachments++;
 	return transaction_name(&r->transaction, &naming) ?
 	       fail_memory(&r->line) : STATUS_OK;
@@ -406,7 +410,7 @@ static int take_line(struct restore *r, char *text)
 	if (!words.count)
 		return STATUS_OK;
 	status = take_globals(&r->line, &words);
-	/* Messages name the file that is read. */
+	/* -file in a line has no effect: messages show the name of the input. */
 	r->line.file = r->tool->file;
 	return status || !words.count ? status : follow_line(r, &words);
 }
@@ -420,7 +424,7 @@ static int read_file(struct restore *r, FILE *file)
 	ssize_t len;
 
 	while (!status && !r->quit && (len = getline(&text, &room, file)) >= 0) {
-		/* The options of a line go with it. */
+		/* Options of a line apply only to that line. */
 		r->line = *r->tool;
 		r->line.line = ++number;
 		status = is_text(text, len) ? take_line(r, text) :
@@ -434,7 +438,7 @@ static int read_file(struct restore *r, FILE *file)
 	return status;
 }
 
-/* The sets that there are. */
+/* Read the sets that exist in the kernel. */
 static int read_sets(struct restore *r)
 {
 	struct nl_set *sets;

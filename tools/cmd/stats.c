@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * stats: attachments with their counters, sets with their tables, memory.
+ * stats: prints attachments with their counters, sets with their tables, and memory.
  */
 #include <stdlib.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* test, and count: of approximate sets. */
+/* test, and count, which is for approximate sets. */
 #include "cli/options.h"
 #include "cli/output.h"
 #include "cmd/commands.h"
@@ -7,7 +7,7 @@
 #include "set/bulk.h"
 #include "set/filter.h"
 
-/* What was asked about: an address as it was written, of a name what it became. */
+/* The entry for messages: an address as the user wrote it, for a host name its address. */
 static const char *asked_text(const char *asked, const struct packed *entries,
 			      char text[ADDRESS_TEXT_SIZE])
 {
@@ -71,7 +71,9 @@ static int print_copies(const struct tool *tool, const struct nl_set *set,
 	return test->copies ? STATUS_OK : STATUS_NO;
 }
 
-/* NAME ENTRY: ask about one entry; with @nomatch, whether it is excepted. */
+/* Test one entry, and print the result. With @nomatch, the result is whether an exception
+ * decided.
+ */
 static int test_one(struct tool *tool, const struct nl_set *set, char **word, bool nomatch,
 		    int (*print)(const struct tool *tool, const struct nl_set *set,
 				 const char *asked, const struct packed *entries,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * top: the entries that most packets matched, of sets with counters.
+ * top: prints the entries of sets with counters that most packets matched.
  */
 #include <stdlib.h>
 
@@ -15,8 +15,8 @@
  * struct hit - an entry that packets matched
  * @set:	its set
  * @entry:	the entry as text
- * @packets:	that matched
- * @bytes:	of these
+ * @packets:	number of packets that matched
+ * @bytes:	bytes of these packets
  */
 struct hit {
 	const char *set;
@@ -25,7 +25,7 @@ struct hit {
 	uint64_t bytes;
 };
 
-/* Those that come first so far, in order. */
+/* The entries with most packets so far, in order; at most @most of them. */
 struct ranking {
 	struct hit *hits;
 	size_t count;
@@ -59,7 +59,9 @@ static void rank(struct ranking *ranking, const char *set,
 	ranking->hits[at] = hit;
 }
 
-/* With @named its set has to be there; else it may have gone since it was listed. */
+/* Add the entries of a set to the ranking. Unless the user @named the set, it is no error
+ * if it has been destroyed since the sets were listed.
+ */
 static int rank_set(struct tool *tool, struct ranking *ranking, const char *set,
 		    bool named)
 {

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* version: of the tool and of the module. */
+/* version: prints the versions of the tool and of the module. */
 #include "cli/output.h"
 #include "cmd/commands.h"
 
 /*
- * Programs that run ipset look for a version and a protocol in the one line that it
- * prints, and want 6 or more of both. Our commands are those of this ipset, which is
- * the one that we are tested beside; called by its name we answer as it does, to the
- * letter, and otherwise with our version and its protocol.
+ * Programs that run ipset search the line that it prints for a version and a protocol
+ * version, and need at least 6 for both. ipcuckoo has the commands of the ipset version
+ * below, and is tested against it. If it is run with the name "ipset", it prints exactly
+ * what that ipset prints; otherwise its own version, and ipset's protocol version.
  */
 #define IPSET_VERSION	"7.17"
 #define IPSET_PROTOCOL	", protocol version: 7"
@@ -17,7 +17,7 @@ static bool called_ipset(void)
 	return !strcmp(program_invocation_short_name, "ipset");
 }
 
-/* @module: what is known of the module, or "". */
+/* @module: " (module ...)", or "". */
 static void print_version_line(const char *module)
 {
 	if (called_ipset())
@@ -49,7 +49,7 @@ int run_version(struct tool *tool, struct words *words)
 	int status;
 
 	status = parse_words(tool, words, no_keywords, 0, 0);
-	/* Asking for a module that is not loaded takes long. */
+	/* Do not ask the kernel: if the module is not loaded, that takes long. */
 	if (!status && called_ipset() && !tool->json)
 		return print_tool_version(tool);
 	if (status)
