@@ -50,22 +50,22 @@ static const struct global {
 	FLAG("j", "json", json, "-j, --json", "print JSON; help and messages stay text"),
 	FLAG("q", "quiet", quiet, "-q, -quiet", "print no messages"),
 	FLAG("!", "exist", exist, "-!, -exist",
-	     "what is there already, or gone already, is no error"),
+	     "no error if something exists already, or does not exist"),
 	{ "o", "output", take_output, 0, "-o, -output plain|save|xml|json",
-	  "how list and save print" },
-	FLAG("s", "sorted", sorted, "-s, -sorted", "list sorted, as ever"),
+	  "output format of list and save" },
+	FLAG("s", "sorted", sorted, "-s, -sorted", "no effect: lists are always sorted"),
 	FLAG("n", "name", names, "-n, -name", "list names only"),
-	FLAG("t", "terse", terse, "-t, -terse", "list no members"),
-	FLAG("r", "resolve", resolve, "-r, -resolve", "list host names where there are any"),
+	FLAG("t", "terse", terse, "-t, -terse", "do not list entries"),
+	FLAG("r", "resolve", resolve, "-r, -resolve", "list host names instead of addresses"),
 	{ "f", "file", take_file, 0, "-f, -file FILE",
-	  "write there (list, save), read from there (restore)" },
+	  "write to FILE (list, save), or read from it (restore)" },
 	FLAG("", "force", force, "--force",
-	     "also what drops the packets of your own SSH session"),
-	FLAG("h", "help", help, "-h, --help", "show help, of a command if there is one"),
+	     "allow changes that drop packets of your SSH session"),
+	FLAG("h", "help", help, "-h, --help", "show help, or that of the command"),
 	FLAG("V", "version", version, "-V, --version", "show the version of the tool"),
 #undef FLAG
 	/* Never found by name: take_globals() sees to it. */
-	{ "", "", NULL, 0, "--", "what follows is no option" },
+	{ "", "", NULL, 0, "--", "no word after it is an option" },
 };
 
 #define GLOBALS	(sizeof(globals) / sizeof(globals[0]))

@@ -8,9 +8,9 @@ static const struct {
 	unsigned int type;
 	const char *text;
 } types[] = {
-	{ IPCUCKOO_TYPE_HASH_IP,	"hosts; iphash is another word for it" },
-	{ IPCUCKOO_TYPE_HASH_NET,	"hosts and prefixes; nethash is another word for it" },
-	{ IPCUCKOO_TYPE_FILTER_IP,	"hosts, approximately" },
+	{ IPCUCKOO_TYPE_HASH_IP,	"hosts; also called iphash" },
+	{ IPCUCKOO_TYPE_HASH_NET,	"hosts and prefixes; also called nethash" },
+	{ IPCUCKOO_TYPE_FILTER_IP,	"hosts, approximate: some non-members match" },
 };
 
 /* Print the types as ipset does: in each line, a type and its revision in ipset.
@@ -36,16 +36,16 @@ void print_usage(FILE *to)
 	      to);
 	for (command = commands; command->name; command++)
 		fprintf(to, "  %-8s  %s\n", command->name, command->summary);
-	fputs("\nOptions, before or behind the command:\n", to);
+	fputs("\nOptions, before or after the command:\n", to);
 	print_globals(to);
 	fputs("\nExit status:\n"
-	      "  0  done; found\n"
-	      "  1  no: not in the set, not blocked; of ipset's commands, every failure\n"
-	      "  2  wrong words; of our own commands also wrong input\n"
+	      "  0  success; found\n"
+	      "  1  not in the set, not blocked; for ipset's commands, any other failure\n"
+	      "  2  wrong command line; for commands ipset does not have, also wrong input\n"
 	      "  3  refused by the kernel, or failed\n"
 	      "  4  the kernel module is not loaded\n"
 	      "  5  no permission\n"
-	      "\nFor a start: ipcuckoo block 192.0.2.1; more: ipcuckoo help COMMAND\n",
+	      "\nTo begin: ipcuckoo block 192.0.2.1. More: ipcuckoo help COMMAND\n",
 	      to);
 	print_types(to);
 }
