@@ -62,7 +62,9 @@ static void put_log(struct nlmsghdr *nlh, const struct nl_attachment *attachment
 	mnl_attr_put_u32(nlh, IPCUCKOO_A_LOG_EVERY, attachment->log_every);
 }
 
-/* What is said of an attachment. */
+/* Append the attributes that describe an attachment, except its log. @mark: append the
+ * mark, too.
+ */
 static void put_rule(struct nlmsghdr *nlh, const struct nl_attachment *attachment,
 		     bool mark)
 {
@@ -100,8 +102,8 @@ static int attach_once(struct nl *nl, const struct nl_attachment *attachment,
 	return nl_talk(nl, read_attached, id);
 }
 
-/* How long the kernel may take to load the module of a logger, and how often it
- * is asked.
+/* The kernel may have to load the module of a logger, and returns -EAGAIN until then:
+ * repeat the request every LOAD_POLL_MS, for at most LOAD_SECONDS.
  */
 #define LOAD_SECONDS	30
 #define LOAD_POLL_MS	20

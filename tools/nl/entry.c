@@ -56,13 +56,13 @@ static uint8_t *put_be(uint8_t *p, uint64_t n, unsigned int bytes)
 	return p;
 }
 
-/* Strings behind one another, each terminated. */
+/* NUL-terminated strings, one after the other. */
 struct strings {
 	const char *next;
 	const char *end;
 };
 
-/* The next one; NULL if it is empty, or there is none. */
+/* Take the next string. Return: NULL if it is empty, or if there is none. */
 static char *take_string(struct strings *strings)
 {
 	const char *text = strings->next;
@@ -73,8 +73,8 @@ static char *take_string(struct strings *strings)
 	return *text ? (char *)text : NULL;
 }
 
-/* Reads what is kept for the n-th entry of a message. Comments differ in length:
- * they are taken one after another.
+/* Read the extensions of entry number @n of a message. Comments differ in length, so the
+ * function must be called for all entries in order.
  */
 static struct entry_value read_value(const struct nlattr **attrs, size_t n,
 				     struct strings *comments)
@@ -116,7 +116,7 @@ static struct entry_value read_value(const struct nlattr **attrs, size_t n,
 	return value;
 }
 
-/* The strings of an attribute: none if the last one lacks its end. */
+/* The strings of an attribute; none if the last one has no NUL. */
 static struct strings get_strings(const struct nlattr *attr)
 {
 	const char *text = attr ? mnl_attr_get_payload(attr) : NULL;
@@ -166,7 +166,9 @@ int nl_valued_entries(struct nl *nl, const char *set, struct valued *entries)
 	return err;
 }
 
-/* As much of it as a message has room for. */
+/* Number of the first entry that does not fit into a message that begins with entry
+ * number @from.
+ */
 static size_t valued_end(const struct valued *entries, size_t from)
 {
 	size_t heads = 10 * (MNL_ATTR_HDRLEN + MNL_ALIGNTO), size = heads;
@@ -211,8 +213,9 @@ static uint8_t *put_value(uint8_t *to, const struct entry_value *value, int attr
 }
 
 /*
- * One attribute, for the entries of each kind in turn, or with @kind those of
- * that kind themselves. The order is that of the protocol: by kind.
+ * Append one attribute. If @kind is not -1, it contains the entries of that kind. Else it
+ * contains an extension, @type, of all entries, in the order of the protocol: sorted by
+ * kind.
  */
 static void put_valued(struct nlmsghdr *nlh, const struct valued *entries,
 		       size_t from, size_t end, int type, int kind)
@@ -275,7 +278,9 @@ int nl_valued_add(struct nl *nl, const char *set, uint32_t shadow,
 	return err ? err : end < valued->entries->count;
 }
 
-/* As many entries as a message takes. Return: 1 if some are left, else 0. */
+/* Append as many entries as fit into the message, beginning at the cursor, and advance
+ * the cursor. Return: 1 if entries are left, else 0.
+ */
 int nl_put_entries(struct nl *nl, struct nlmsghdr *nlh,
 		   const struct packed *entries, struct nl_cursor *cursor)
 {

@@ -6,7 +6,9 @@
 
 int nl_listen(struct nl *nl)
 {
-	/* The controller's own group, which has its number: families that go. */
+	/* The group of the generic netlink controller, whose number is GENL_ID_CTRL,
+	 * notifies of families that are unregistered.
+	 */
 	uint32_t groups[] = { nl->group, GENL_ID_CTRL };
 	unsigned int i;
 
@@ -33,7 +35,9 @@ static int read_event(const struct nlattr **attrs, struct nl_event *event)
 	return nl_read_entries(attrs, &event->entries);
 }
 
-/* The controller says that our family is gone. */
+/* Whether a message of the controller says that the family of the module has been
+ * unregistered.
+ */
 static bool is_farewell(const struct nl *nl, const struct nlmsghdr *nlh)
 {
 	const struct genlmsghdr *genl = mnl_nlmsg_get_payload(nlh);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The connection: opened, asked about the module, closed. */
+/* Opens and closes the connection, and asks for information about the module. */
 #include <linux/genetlink.h>
 #include <stdlib.h>
 #include <sys/socket.h>
@@ -7,7 +7,7 @@
 #include "nl/netlink.h"
 #include "nl/request.h"
 
-/* Newer than some kernel headers; the value is ABI. */
+/* Some kernel headers are older than this constant; its value is ABI. */
 #ifndef NETLINK_GET_STRICT_CHK
 #define NETLINK_GET_STRICT_CHK	12
 #endif
@@ -24,7 +24,7 @@ void nl_set_error(struct nl *nl, const struct nl_error *error)
 	nl->error = *error;
 }
 
-/* A group of the family: its id, if it is the one of events. */
+/* The id of a multicast group if it is the group for events, else 0. */
 static uint32_t read_group(const struct nlattr *group)
 {
 	const struct nlattr *attr;
@@ -56,7 +56,9 @@ static int read_family(const struct nlmsghdr *nlh, void *data)
 	return MNL_CB_OK;
 }
 
-/* The controller's attributes are not ours: it is asked with libmnl's loop. */
+/* Ask the generic netlink controller for the ids of the family and of its group. Its
+ * attributes are not those of the module, so nl_talk() cannot read them.
+ */
 static int find_family(struct nl *nl)
 {
 	unsigned int portid = mnl_socket_get_portid(nl->socket);
@@ -83,7 +85,7 @@ static int find_family(struct nl *nl)
 	}
 }
 
-/* Options an old kernel may lack are asked for and not insisted on. */
+/* Set socket options. Errors are ignored, because old kernels lack some of them. */
 static void set_options(struct nl *nl)
 {
 	static const int options[] = {
@@ -96,7 +98,7 @@ static void set_options(struct nl *nl)
 	for (i = 0; i < sizeof(options) / sizeof(options[0]); i++)
 		mnl_socket_setsockopt(nl->socket, options[i], &one,
 				      sizeof(one));
-	/* Forcing takes CAP_NET_ADMIN in the first namespace. */
+	/* SO_*BUFFORCE needs CAP_NET_ADMIN in the initial user namespace. */
 	if (setsockopt(fd, SOL_SOCKET, SO_SNDBUFFORCE, &size, sizeof(size)))
 		setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &size, sizeof(size));
 	if (setsockopt(fd, SOL_SOCKET, SO_RCVBUFFORCE, &size, sizeof(size)))

@@ -2,15 +2,15 @@
 /*
  * See uapi/ipcuckoo.h for the protocol.
  *
- * One request is under way at a time. The kernel works on a message within
- * the sendmsg() that brings it, so that sending the next one before reading
- * the answer would gain nothing, and would blur which of them failed.
+ * There is one request at a time. The kernel processes a message inside sendmsg(), so to
+ * send the next message before reading the answer would gain nothing, and would make it
+ * harder to tell which message failed.
  */
 #include <stdlib.h>
 
 #include "nl/request.h"
 
-/* Names newer than some kernel headers; the values are ABI. */
+/* Some kernel headers are older than these constants; their values are ABI. */
 #ifndef NLM_F_CAPPED
 #define NLM_F_CAPPED		0x100
 #endif
@@ -27,7 +27,7 @@ int nl_fail(struct nl *nl, int code)
 	return code;
 }
 
-/* Attributes by type; what this tool does not know is passed over. */
+/* Fill in @attrs, the attributes by type. Unknown attributes are skipped. */
 void nl_index(const struct nlmsghdr *nlh, const struct nlattr **attrs)
 {
 	const struct nlattr *attr;
@@ -41,7 +41,7 @@ void nl_index(const struct nlmsghdr *nlh, const struct nlattr **attrs)
 	}
 }
 
-/* A number of any width; 0 if it is not there. */
+/* A number of 1, 2, 4 or 8 bytes; 0 if the attribute is missing. */
 uint64_t nl_uint(const struct nlattr **attrs, int type)
 {
 	const struct nlattr *attr = attrs[type];
@@ -117,7 +117,7 @@ struct nlmsghdr *nl_start_for_shadow(struct nl *nl, uint8_t cmd,
 	return nlh;
 }
 
-/* The attribute of the request at an offset that the kernel complained of. */
+/* The type of the attribute at this offset of the request; 0 if there is none. */
 static int attribute_at(const struct nl *nl, uint32_t offset)
 {
 	const struct nlmsghdr *nlh = (const struct nlmsghdr *)nl->request;
@@ -129,7 +129,9 @@ static int attribute_at(const struct nl *nl, uint32_t offset)
 	return 0;
 }
 
-/* Extended acknowledgment: sentence, attribute, index of an entry. */
+/* Read the extended acknowledgment: a message, the wrong attribute, and, in the cookie,
+ * the index of the wrong entry.
+ */
 static void read_ack_attrs(struct nl *nl, const struct nlattr *attr, size_t len)
 {
 	struct nl_error *error = &nl->error;
@@ -169,7 +171,9 @@ static void read_ack_attrs(struct nl *nl, const struct nlattr *attr, size_t len)
 	}
 }
 
-/* The end of an answer: the errno, the request unless capped, attributes. */
+/* Read the end of an answer: the errno, a copy of the request (unless it is capped), and
+ * attributes.
+ */
 static int read_ack(struct nl *nl, const struct nlmsghdr *nlh)
 {
 	const struct nlmsgerr *ack = mnl_nlmsg_get_payload(nlh);
@@ -188,7 +192,7 @@ static int read_ack(struct nl *nl, const struct nlmsghdr *nlh)
 	return ack->error;
 }
 
-/* The end of a dump carries its errno, and attributes if there is one. */
+/* Read the end of a dump: an errno, and attributes if it is not 0. */
 static int read_done(struct nl *nl, const struct nlmsghdr *nlh)
 {
 	const int *code = mnl_nlmsg_get_payload(nlh);
@@ -204,8 +208,8 @@ static int read_done(struct nl *nl, const struct nlmsghdr *nlh)
 }
 
 /*
- * One message of an answer. Return: 1 if it was the last one, with the
- * outcome in @result, else 0.
+ * Read one message of an answer. Return: 1 if it was the last message; *result is then
+ * the result of the request. Else 0.
  */
 static int read_message(struct nl *nl, const struct nlmsghdr *nlh,
 			nl_answer_fn *answer, void *data, int *result)
@@ -262,9 +266,9 @@ int nl_talk(struct nl *nl, nl_answer_fn *answer, void *data)
 }
 
 /*
- * Read a dump, of a set or with a NULL @set of all there is. If the kernel says
- * that something changed meanwhile, @forget empties @data, and the dump is read
- * again. Return: 0, 1 if something changed each time, or a negative errno.
+ * Read a dump: of one set, or of everything if @set is NULL. If the kernel says that
+ * something changed during the dump, @forget empties @data, and the dump is read again.
+ * Return: 0, 1 if something changed in every attempt, or a negative errno.
  */
 int nl_dump(struct nl *nl, uint8_t cmd, const char *set,
 	    void (*forget)(void *data), nl_answer_fn *answer, void *data)
@@ -284,7 +288,7 @@ int nl_dump(struct nl *nl, uint8_t cmd, const char *set,
 	return err ? err : nl->interrupted;
 }
 
-/* Objects of a dump, gathered in an array. */
+/* An array of the objects of a dump. */
 struct gathered {
 	char *data;
 	size_t size;
