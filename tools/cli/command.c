@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "cli/command.h"
 
-/* A beginning of one of ipset's names for it, perhaps behind two dashes. */
+/* Whether @word, perhaps after two dashes, abbreviates a name of one of ipset's commands. */
 static bool begins(const struct command *command, const char *word)
 {
 	size_t len;
@@ -30,7 +30,7 @@ static bool is_called(const struct command *command, const char *word)
 
 /**
  * find_command - find a command by its name
- * @word:	the name, another of its names, or, if it is ipset's, a beginning
+ * @word:	one of its names, or an abbreviation if it is one of ipset's commands
  *
  * Return: the command, or NULL.
  */
@@ -57,7 +57,7 @@ const char *command_hint(const char *name)
 	return nearest_hint(name, names, count);
 }
 
-/* Say that there is no command of that name. */
+/* Print that there is no command of this name. */
 int fail_command(const struct tool *tool, const char *name)
 {
 	return fail(tool, STATUS_USAGE,

@@ -29,13 +29,13 @@ static int take_file(struct tool *tool, const char *word)
 }
 
 /**
- * struct global - an option that goes with every command, and may stand anywhere
- * @letter:	its short spelling; "" if it has none
- * @name:	its long one; both are written with one dash or two
- * @take:	does what its value asks for; NULL if it is a flag
- * @flag:	where in struct tool the flag is
- * @words:	how help writes it
- * @text:	what help says of it
+ * struct global - an option that every command takes, before or after its name
+ * @letter:	short name; "" if there is none
+ * @name:	long name; both are written with one dash or two
+ * @take:	takes the value of the option; NULL if the option is a flag
+ * @flag:	offset of the flag in struct tool
+ * @words:	the option in help
+ * @text:	the description in help
  */
 static const struct global {
 	const char *letter;
@@ -64,13 +64,15 @@ static const struct global {
 	FLAG("h", "help", help, "-h, --help", "show help, or that of the command"),
 	FLAG("V", "version", version, "-V, --version", "show the version of the tool"),
 #undef FLAG
-	/* Never found by name: take_globals() sees to it. */
+	/* For help only: find_global() never returns it; take_globals() handles "--". */
 	{ "", "", NULL, 0, "--", "no word after it is an option" },
 };
 
 #define GLOBALS	(sizeof(globals) / sizeof(globals[0]))
 
-/* ipset has --n for -n as well. Return: the option, or NULL. */
+/* Find an option by its short or long name; like ipset, accept --n for -n. Return: the
+ * option, or NULL.
+ */
 static const struct global *find_global(const char *word)
 {
 	size_t i;
@@ -92,7 +94,7 @@ bool needs_dashes(const char *name)
 	return find_global(name) || !strcmp(name, "--");
 }
 
-/* Take an option and its value; *i moves to the last word of it. */
+/* Take an option and its value. Advances *i to the value, if there is one. */
 static int take_global(struct tool *tool, const struct global *global,
 		       const struct words *words, int *i)
 {
@@ -107,7 +109,9 @@ static int take_global(struct tool *tool, const struct global *global,
 	return global->take(tool, words->word[++*i]);
 }
 
-/* What stands behind "add SET ENTRY ... comment" is text, whatever it looks like. */
+/* Whether the next word is the text of a comment ("add SET ENTRY ... comment TEXT"): it is
+ * no option then, even if it looks like one.
+ */
 static bool is_text_next(const struct words *words, int kept)
 {
 	const struct command *command;
@@ -119,11 +123,11 @@ static bool is_text_next(const struct words *words, int kept)
 }
 
 /**
- * take_globals - take the options that go with every command out of the words
- * @tool:	the run, which has them then
- * @words:	the words, up to "--"; on return the rest
+ * take_globals - take the options that every command takes out of the words
+ * @tool:	the run; gets the options
+ * @words:	the words; on return, without the options that come before "--"
  *
- * Return: STATUS_OK, or another after a message.
+ * Return: STATUS_OK, or another status after a message.
  */
 int take_globals(struct tool *tool, struct words *words)
 {

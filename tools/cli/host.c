@@ -4,7 +4,7 @@
 
 #include "cli/host.h"
 
-/* It has a letter, and nothing that belongs to addresses only. */
+/* Whether a word has a letter, and only characters that host names can have. */
 static bool looks_like_name(const char *word)
 {
 	const char *c;
@@ -25,7 +25,7 @@ bool host_looks_like_keyword(const char *word)
 	       !isdigit((unsigned char)*word);
 }
 
-/* The resolver takes 0x0a000001 for an address; nobody's host is called that. */
+/* Whether getaddrinfo() would take a name such as 0x0a000001 for an IPv4 address. */
 static bool is_numeric(const char *name)
 {
 	struct in_addr address;
@@ -55,8 +55,8 @@ static bool find_host(const struct tool *tool, const char *name, uint8_t family,
 	return !err;
 }
 
-/* Cut off what is in brackets, or all up to one of the marks. Return: what stands
- * behind it, or NULL if there is nothing, or no end of it.
+/* Copy the text inside brackets, or up to one of the @marks, to @part. Return: the text
+ * after it; NULL if @part is empty or too long, or if the bracket is not closed.
  */
 static const char *cut(const char *word, const char *marks, char part[NI_MAXHOST])
 {
@@ -114,7 +114,7 @@ bool host_resolve(const struct tool *tool, const char *word, uint8_t family,
 {
 	if (resolve_parts(tool, word, family, text))
 		return true;
-	/* ipset would have it in brackets. */
+	/* Accept a name with dashes also without brackets, which ipset requires. */
 	return strchr(word, '-') && looks_like_name(word) &&
 	       find_host(tool, word, family, text);
 }

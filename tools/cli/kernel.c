@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The kernel: connect to the module, ask about a set, say why a request was
- * refused and what may help.
+ * Connects to the module, asks about a set, and prints why a request was refused and what
+ * may help.
  */
 #include <linux/capability.h>
 #include <stdarg.h>
@@ -43,7 +43,7 @@ static int fail_no_set(const struct tool *tool, const char *name)
 	return status;
 }
 
-/* The kernel's errors in our words, and what may help: %s is the set. */
+/* Messages for errors of the kernel, and advice: %s is the name of the set. */
 static const struct {
 	int code;
 	const char *words;
@@ -84,7 +84,7 @@ static bool has_net_admin(void)
 	       data[0].effective & 1U << CAP_NET_ADMIN;
 }
 
-/* The module's parameter userns: 'Y' or 'N', or 0 where it cannot be read. */
+/* The module parameter userns: 'Y' or 'N'; 0 if it cannot be read. */
 static char parameter_userns(void)
 {
 	FILE *f = fopen("/sys/module/ipcuckoo/parameters/userns", "re");
@@ -95,8 +95,8 @@ static char parameter_userns(void)
 	return c == EOF ? 0 : c;
 }
 
-/* Whoever has the capability and is refused has it in a user namespace that the
- * module does not listen to.
+/* If the user has CAP_NET_ADMIN and is refused, it is that of a user namespace from which
+ * the module accepts no requests.
  */
 static int fail_permission(const struct tool *tool)
 {
@@ -111,12 +111,12 @@ static int fail_permission(const struct tool *tool)
 }
 
 /**
- * fail_kernel - say why the kernel refused
- * @tool:	the run; the error is that of its last request
- * @set:	the set it was about, or NULL
- * @format:	what could not be done, as printf()'s
+ * fail_kernel - print why the kernel refused the last request
+ * @tool:	the run
+ * @set:	the set of the request, or NULL
+ * @format:	what could not be done, as for printf()
  *
- * Return: the status to exit with.
+ * Return: the exit status.
  */
 int fail_kernel(const struct tool *tool, const char *set, const char *format,
 		...)
@@ -143,7 +143,7 @@ int fail_kernel(const struct tool *tool, const char *set, const char *format,
 			advice = errors[i].advice;
 		}
 	}
-	/* The kernel's own sentence is the more precise one. */
+	/* A message of the kernel is more precise. */
 	if (error.message[0]) {
 		words = error.message;
 		if (error.code == -EINVAL || error.code == -EOPNOTSUPP)
@@ -158,10 +158,10 @@ int fail_kernel(const struct tool *tool, const char *set, const char *format,
  * connect_module - open the connection to the kernel module
  * @tool:	the run
  *
- * Done once the words are understood: wrong words are wrong also where the
- * module is not loaded.
+ * Called after the command line is parsed, so that a wrong command line is reported even
+ * if the module is not loaded.
  *
- * Return: STATUS_OK, or the status to exit with, after a message.
+ * Return: STATUS_OK, or the exit status after a message.
  */
 int connect_module(struct tool *tool)
 {
@@ -186,12 +186,12 @@ int connect_module(struct tool *tool)
 }
 
 /**
- * find_set - connect, and ask about a set
+ * find_set - connect to the module, and ask about a set
  * @tool:	the run
- * @name:	the set
+ * @name:	name of the set
  * @set:	the answer
  *
- * Return: STATUS_OK, or the status to exit with, after a message.
+ * Return: STATUS_OK, or the exit status after a message.
  */
 int find_set(struct tool *tool, const char *name, struct nl_set *set)
 {

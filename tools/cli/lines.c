@@ -6,7 +6,9 @@ static bool is_blank(char c)
 	return c == ' ' || c == '\t' || c == '\r' || c == '\n';
 }
 
-/* The end of the word at @from, which loses its quotes; NULL if one is open. */
+/* Terminate the word at @from, and remove its quotes. Return: the text after the word;
+ * NULL if a quote is not closed.
+ */
 static char *end_word(char *from)
 {
 	bool quoted = false;

@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Messages: what happened, and what to do about it. They go to stderr, begin
- * with the name of the tool, and are held back by -q. Where ipset has a sentence
- * for what happened ours begins with it.
+ * Messages say what happened, and what to do about it. They go to stderr and begin with
+ * the name of the tool; -q suppresses them. If ipset has a message for the same case, the
+ * message begins with it.
  */
 #include <stdarg.h>
 #include <stdlib.h>
 
 #include "cli/command.h"
 
-/* Longer words are no misspellings of ours. */
+/* Longer words are not compared: no known word is as long. */
 #define NEAREST_SIZE	64
 
-/* Behind the first line, for ipset's sentence comes first. */
+/* Print a message, with the name of the file at the end of its first line. */
 static void print_with_file(const char *file, const char *format, va_list args)
 {
 	char *text = NULL;
@@ -44,10 +44,10 @@ static void print_message(const struct tool *tool, const char *before,
 }
 
 /**
- * fail - say why the command failed
+ * fail - print why the command failed
  * @tool:	the run
- * @status:	the status to exit with
- * @format:	as printf()'s
+ * @status:	the exit status
+ * @format:	the message, as for printf()
  *
  * Return: @status.
  */
@@ -64,9 +64,9 @@ int fail(const struct tool *tool, int status, const char *format, ...)
 }
 
 /**
- * fail_syntax - say that a value cannot be understood
+ * fail_syntax - print that a value is wrong
  * @tool:	the run
- * @format:	as printf()'s
+ * @format:	the message, as for printf()
  *
  * Return: STATUS_SYNTAX.
  */
@@ -82,7 +82,7 @@ int fail_syntax(const struct tool *tool, const char *format, ...)
 	return STATUS_SYNTAX;
 }
 
-/* What is no error, in a line either. */
+/* Print a warning. It has no "Error in line N", even if a line of a file runs. */
 void warn(const struct tool *tool, const char *format, ...)
 {
 	va_list args;
@@ -111,7 +111,7 @@ int fail_usage(const struct tool *tool)
 		    command->name);
 }
 
-/* Say that a command has too few words: how many there are. */
+/* Print that a command has too few arguments. @words: the number it has. */
 int fail_missing(const struct tool *tool, int words)
 {
 	const struct command *command = tool->command;
@@ -122,7 +122,7 @@ int fail_missing(const struct tool *tool, int words)
 		    command->usage, command->name);
 }
 
-/* How many letters to change, add or leave out between two words. */
+/* Levenshtein distance: how many letters differ, are added or are missing. */
 static unsigned int distance(const char *a, const char *b)
 {
 	unsigned int row[NEAREST_SIZE + 1], above, corner, best;
@@ -150,13 +150,13 @@ static unsigned int distance(const char *a, const char *b)
 }
 
 /**
- * nearest_hint - guess what was meant
+ * nearest_hint - guess which word was misspelt
  * @word:	an unknown word
- * @others:	the known ones
- * @count:	how many
+ * @others:	the known words
+ * @count:	number of known words
  *
- * Return: "; did you mean ...?", or an empty string if none is near. It stays
- * valid until the next call.
+ * Return: "; did you mean ...?", or "" if no known word is similar. The string is valid
+ * until the next call.
  */
 const char *nearest_hint(const char *word, const char *const *others,
 			 size_t count)

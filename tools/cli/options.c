@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Options: see options.h. The table is all there is to know of them. */
+/* Options: see options.h. To add an option, add a row to the table, and read its value in
+ * options_value(), or in cmd/create.c for an option of sets.
+ */
 #include <stdlib.h>
 
 #include "cli/command.h"
@@ -9,14 +11,14 @@ enum option_kind {
 	KIND_FLAG,
 	KIND_NUMBER,
 	KIND_WORD,
-	KIND_IGNORED,	/* a word that nothing is done with any more */
+	KIND_IGNORED,	/* an old option with a value; it has no effect */
 };
 
 #define FOR(type)	(1u << IPCUCKOO_TYPE_##type)
 #define FOR_EXACT	(FOR(HASH_IP) | FOR(HASH_NET))
 #define FOR_ALL		(FOR_EXACT | FOR(FILTER_IP))
 
-/* What ipset says to an option of an entry whose set is without. */
+/* ipset's messages for extensions that the set does not have. */
 #define NO_TIMEOUT	"Timeout cannot be used: set was created without timeout support"
 #define NO_COUNTERS	"Packet/byte counters cannot be used: set was created without counter support"
 #define NO_COMMENT	"Comment cannot be used: set was created without comment support"
@@ -24,14 +26,15 @@ enum option_kind {
 
 /**
  * struct option_spec - an option
- * @word:	how it is written
- * @place:	which command it goes with
- * @kind:	what stands behind it
- * @types:	which types of sets it is for
- * @most:	the highest number
- * @refusal:	why it cannot be had; NULL if it can
- * @keeps:	enum ipcuckoo_option: of sets, what it asks for; of entries, what a
- *		set without cannot be told, which @refusal says
+ * @word:	name
+ * @place:	which commands take it
+ * @kind:	kind of its value
+ * @types:	types of sets that take it
+ * @most:	maximum, if the value is a number
+ * @refusal:	options of entries: message if the set does not have the extension @keeps;
+ *		NULL if the option needs no extension
+ * @keeps:	enum ipcuckoo_option: the extension that an option of sets asks for, or
+ *		that an option of entries sets
  */
 static const struct option_spec {
 	const char *word;
@@ -107,7 +110,7 @@ int options_parse(const struct tool *tool, enum option_place place,
 		*next++ = (struct keyword) {
 			.word = "--expand", .flag = &options->expand
 		};
-	/* Of a file all lines are checked, or none. */
+	/* In a file, --check cannot be an option of one line: restore has it for all. */
 	if (place == OPTIONS_OF_ENTRIES && !tool->line &&
 	    strcmp(tool->command->name, "test"))
 		*next++ = (struct keyword) {
@@ -126,7 +129,7 @@ int options_parse(const struct tool *tool, enum option_place place,
 	return status;
 }
 
-/* Another kernel may have any type. */
+/* Whether a type takes an option. Another version of the module may send any type. */
 static bool is_for(const struct option_spec *spec, unsigned int type)
 {
 	return type < 32 && spec->types & 1u << type;
@@ -174,7 +177,7 @@ uint32_t options_keeps(const struct options *options, enum option_place place)
 	return keeps;
 }
 
-/* "1", and what stands behind it: ":5". Return: its end, or NULL. */
+/* Read a hexadecimal number. Return: the text after it, such as ":5"; NULL on error. */
 static const char *read_hex(const char *word, uint32_t *number)
 {
 	unsigned long long value;
@@ -189,8 +192,8 @@ static const char *read_hex(const char *word, uint32_t *number)
 	return end;
 }
 
-/* As ipset does, which stops at what it does not understand: a mask without 0x
- * is none.
+/* Read "0xMARK/0xMASK" or "0xMARK" as ipset does: it ignores the rest of the word from
+ * where it does not match, for example a mask without 0x.
  */
 static int read_mark(const struct tool *tool, const char *word, uint64_t *mark)
 {

@@ -6,7 +6,7 @@
 
 #include "cli/output.h"
 
-/* Memory for a line of output: there is nothing to do without it. */
+/* Return @memory, which holds a line of output; exit if its allocation failed. */
 static void *need(void *memory)
 {
 	if (!memory) {

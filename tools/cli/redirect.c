@@ -21,9 +21,9 @@ static mode_t new_mode(void)
 	return 0666 & ~mask;
 }
 
-/* Make a file beside another, with its owner and mode; where the owner cannot be
- * the same, only he has rights. Without @old it is as a new file. Return: a
- * descriptor, or -1.
+/* Create the temporary file in the same directory, with owner and mode of @old. If the
+ * owner cannot be changed, only the new owner gets access. Without @old, the mode is that
+ * of any new file. Return: a file descriptor, or -1.
  */
 static int open_beside(struct redirect *redirect, const struct stat *old)
 {
@@ -50,7 +50,7 @@ static int open_file(const char *name, struct redirect *redirect)
 
 	if (there && !S_ISREG(old.st_mode))
 		return open(name, O_WRONLY | O_CLOEXEC);
-	/* One that may not be written is not to be replaced either. */
+	/* Do not replace a file that the user may not write to. */
 	if (there && access(name, W_OK))
 		return -1;
 	redirect->file = there ? realpath(name, NULL) : strdup(name);
@@ -100,7 +100,7 @@ int redirect_end(const struct tool *tool, struct redirect *redirect, int status)
 			      tool->file, strerror(errno));
 	if (status && redirect->beside)
 		unlink(redirect->beside);
-	/* What could not be written there is not for here. */
+	/* Discard what could not be written; it must not go to the original output. */
 	__fpurge(stdout);
 	clearerr(stdout);
 	dup2(redirect->out, STDOUT_FILENO);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The grammar, which is ipset's: a verb, what it works on, then words with
- * values behind them, bare or with two dashes. Options have one dash or two.
- * Every word has to be known; for one that is not the message guesses.
+ * Parses command lines. The grammar is that of ipset: a command, its arguments, then
+ * keywords, some with a value. A keyword can be written with two dashes, an option with
+ * one dash or two. An unknown word is an error; the message suggests a similar one.
  */
 #include <stdlib.h>
 
@@ -54,7 +54,9 @@ static const char *skip_dashes(const char *word)
 	return word;
 }
 
-/* "-t", "--terse", but neither "-" (standard input) nor "-5" (a number). */
+/* Whether a word is an option: "-t" and "--terse" are, "-" (standard input) and "-5" (a
+ * number) are not.
+ */
 static bool is_option(const struct words *words, int i)
 {
 	const char *word = words->word[i];
@@ -85,9 +87,9 @@ static const struct keyword *find_keyword(const struct keyword *keywords,
 }
 
 /**
- * fail_unknown - refuse a word that has no meaning here
+ * fail_unknown - print that a word is unknown, and suggest a similar one
  * @tool:	the run
- * @keywords:	those that have one
+ * @keywords:	the known keywords
  * @word:	the word
  *
  * Return: STATUS_USAGE.
@@ -109,8 +111,9 @@ int fail_unknown(const struct tool *tool, const struct keyword *keywords,
 		    tool->command->name);
 }
 
-/* Whether a keyword may stand at this place: one of the words of a command, only
- * behind the words that the command needs; an option that only we have, anywhere.
+/* Whether a keyword is allowed here. ipset's keywords are allowed only after the @least
+ * arguments that the command needs. Options with two dashes, which ipset does not have,
+ * are allowed anywhere.
  */
 static bool may_stand(const struct keyword *keyword, bool option, int kept, int least)
 {
@@ -118,7 +121,7 @@ static bool may_stand(const struct keyword *keyword, bool option, int kept, int 
 	       (option && !strncmp(keyword->word, "--", 2));
 }
 
-/* Take one keyword and its value; *i moves to the last word of it. */
+/* Take a keyword and its value. Advances *i to the value, if there is one. */
 static int take_keyword(const struct tool *tool, struct words *words,
 			const struct keyword *keyword, int *i)
 {
@@ -139,15 +142,15 @@ static int take_keyword(const struct tool *tool, struct words *words,
 }
 
 /**
- * parse_words - sort a command's words out
+ * parse_words - separate the keywords of a command from its arguments
  * @tool:	the run
- * @words:	the words; on return those that are no keywords
- * @keywords:	what may stand behind the first @least words, or, if it is written
- *		with two dashes in the table, anywhere
- * @least:	words the command needs: these, and the first one in any case,
- *		are taken as they are, for a set may be called as a keyword is,
- *		and its name may begin with a dash
- * @most:	words the command takes
+ * @words:	the words; on return, the arguments
+ * @keywords:	keywords that are allowed after the first @least arguments; those with
+ *		two dashes in this array are allowed anywhere
+ * @least:	minimum number of arguments. These, and always the first argument, are
+ *		never taken for ipset's keywords or options: a set can have the name of a
+ *		keyword, and its name can begin with a dash
+ * @most:	maximum number of arguments
  *
  * Return: STATUS_OK, or STATUS_USAGE after a message.
  */
@@ -209,13 +212,13 @@ int parse_name(const struct tool *tool, const char *name)
 }
 
 /**
- * parse_meaning - look a word up
+ * parse_meaning - look up a word in a table
  * @tool:	the run
- * @before:	the message, up to the word
- * @behind:	and from there on
+ * @before:	text of the error message before the word
+ * @behind:	text of the error message after the word
  * @meanings:	the table
  * @word:	the word
- * @value:	what it stands for
+ * @value:	set to the value of the word
  *
  * Return: STATUS_OK, or STATUS_SYNTAX after a message.
  */
@@ -241,7 +244,7 @@ int parse_meaning(const struct tool *tool, const char *before,
 			   nearest_hint(word, known, count), all);
 }
 
-/* The first word of a value: the usual one, when there are several. */
+/* The word for a value. If there are several, the first one, which is the usual one. */
 const char *meaning_word(const struct meaning *meanings, int value)
 {
 	for (; meanings->word; meanings++)
@@ -253,9 +256,9 @@ const char *meaning_word(const struct meaning *meanings, int value)
 /**
  * parse_number - read a whole number
  * @tool:	the run
- * @what:	what the number is, for the message
- * @word:	decimal, or hexadecimal after 0x; no leading zeros, which ipset reads
- *		as octal and people as decimal
+ * @what:	name of the number for the error message
+ * @word:	a decimal number, or a hexadecimal one after 0x. Leading zeros are refused:
+ *		ipset reads such numbers as octal, people as decimal
  * @least:	lowest value allowed
  * @most:	highest value allowed
  * @value:	the result
