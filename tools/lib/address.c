@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * One address, prefix or range, read strictly: what is not plainly an address
- * is refused with the place and the reason. Host names are not looked up.
+ * Parses one address, prefix or range, strictly: a text that is not clearly an address is
+ * refused, with the place of the error and the reason. Host names are not resolved.
  */
 #include <stdarg.h>
 #include <stdio.h>
@@ -24,7 +24,7 @@ refuse(char why[ADDRESS_WHY_SIZE], const char *format, ...)
 	return -EINVAL;
 }
 
-/* A character as a message may show it. */
+/* A character for messages: in quotes, or as \xNN if it is not printable. */
 static const char *show_char(unsigned char c, char buffer[8])
 {
 	if (c > ' ' && c < 0x7f)
@@ -36,13 +36,13 @@ static const char *show_char(unsigned char c, char buffer[8])
 
 /**
  * address_quote - copy text for a message
- * @to:		where to
- * @size:	room there, at least 8
- * @text:	what the user wrote, perhaps binary
- * @len:	its length
+ * @to:		the buffer
+ * @size:	size of the buffer, at least 8
+ * @text:	text from the user, perhaps binary
+ * @len:	length of the text
  *
- * Control and non-ASCII bytes become \xNN, so that no file can talk to the
- * terminal; what does not fit is cut and marked with "...".
+ * Control and non-ASCII bytes become \xNN, so that no file can send control sequences to
+ * the terminal. If the text does not fit, it is cut, and "..." marks the cut.
  */
 void address_quote(char *to, size_t size, const char *text, size_t len)
 {
@@ -96,7 +96,7 @@ static struct u128 subtract(struct u128 a, struct u128 b)
 	return result;
 }
 
-/* The low bits of an address that a prefix of this length leaves free. */
+/* A number whose low @free bits are 1: the host bits of a prefix. */
 static struct u128 host_bits(unsigned int free)
 {
 	struct u128 bits = { 0, 0 };
@@ -120,7 +120,7 @@ static bool is_digit(char c)
 	return c >= '0' && c <= '9';
 }
 
-/* Value of a hex digit, -1 of anything else; a table, for lists are long. */
+/* The value of a hex digit; -1 for other characters. A table, because feeds are long. */
 static int hex_digit(char c)
 {
 	static const uint8_t one_more[256] = {
@@ -134,7 +134,7 @@ static int hex_digit(char c)
 	return one_more[(uint8_t)c] - 1;
 }
 
-/* Octet number n of an address; *text moves behind it. */
+/* Parse octet number @n of an address, and advance *text past it. */
 static int parse_octet(const char **text, const char *end, int n,
 		       uint32_t *octet, char *why)
 {
@@ -185,14 +185,16 @@ static int parse4(const char *text, const char *end, uint32_t *address,
 	return 0;
 }
 
-/* The groups as written: how many, and before which of them "::" stood. */
+/* The groups of an IPv6 address as written. @gap: index of the group after "::"; -1 if
+ * there is no "::".
+ */
 struct groups {
 	uint16_t value[8];
 	int count;
 	int gap;
 };
 
-/* An IPv4 address at the end of an IPv6 one, as in ::ffff:192.0.2.1 */
+/* Parse an IPv4 address at the end of an IPv6 address, as in ::ffff:192.0.2.1 */
 static int parse_tail4(const char *text, const char *end, struct groups *groups,
 		       char *why)
 {
@@ -209,7 +211,7 @@ static int parse_tail4(const char *text, const char *end, struct groups *groups,
 	return 0;
 }
 
-/* One group; *text moves behind it, to the end if that was an IPv4 address. */
+/* Parse one group, or an IPv4 address at the end, and advance *text past it. */
 static int parse_group(const char **text, const char *end,
 		       struct groups *groups, char *why)
 {
@@ -296,7 +298,7 @@ static int parse6(const char *text, const char *end, struct u128 *address,
 	return 0;
 }
 
-/* What a text with a colon often is when it is no IPv6 address. */
+/* The reason for common mistakes in texts with a colon; NULL if there is none. */
 static const char *mistaken6(const char *text, size_t len)
 {
 	const char *colon = memchr(text, ':', len);
@@ -417,10 +419,10 @@ static int parse_range(const char *text, size_t len, const char *dash,
 
 /**
  * address_parse - read one address, prefix (A/LEN) or range (A-B)
- * @text:	the text, without blanks around it; needs no NUL
- * @len:	its length
+ * @text:	the text, without blanks around it; need not end with a NUL
+ * @len:	length of the text
  * @range:	the result
- * @why:	on error, one clause that says what is wrong
+ * @why:	on error, set to the reason
  *
  * Return: 0 or -EINVAL.
  */
@@ -451,7 +453,7 @@ static unsigned int trailing_zeros(struct u128 a)
 	return a.hi ? 64 + __builtin_ctzll(a.hi) : 128;
 }
 
-/* Of the number plus one, which may be 2^128. */
+/* log2 of @a + 1, rounded down; @a + 1 may be 2^128. */
 static unsigned int log2_next(struct u128 a)
 {
 	a.lo++;
@@ -486,14 +488,15 @@ static bool is_mapped(struct u128 address)
 }
 
 /**
- * address_fit - make a range fit the family of a set, or say why it does not
- * @range:	the range; IPv4-mapped IPv6 becomes IPv4 where both are held
+ * address_fit - check that a range fits the family of a set
+ * @range:	the range; in a set of family any, IPv4-mapped IPv6 addresses become IPv4
  * @family:	IPCUCKOO_FAMILY_* of the set
- * @why:	on error, one clause that says what is wrong
+ * @why:	on error, set to the reason
  *
- * A range that merely overlaps the mapped addresses is refused unless it is
- * one prefix: cut into pieces some of them would turn into IPv4. All of them,
- * which lists of IPv6 bogons have, would turn into all of IPv4.
+ * A range that contains mapped and other addresses is refused unless it is one prefix: it
+ * would be split, and some of the parts would become IPv4. The prefix of all mapped
+ * addresses, which lists of IPv6 bogons contain, would become all of IPv4; it is refused,
+ * too.
  *
  * Return: 0 or -EINVAL.
  */
@@ -596,7 +599,9 @@ static char *format_group(char *to, unsigned int group)
 	return to;
 }
 
-/* The longest run of two zero groups or more, the first of equals: RFC 5952 */
+/* Find the longest run of at least two zero groups; of equal runs, the first (RFC 5952).
+ * Return: index of its first group, or -1.
+ */
 static int longest_zeros(const uint16_t group[8], int *len)
 {
 	int at = -1, i, run = 0;

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Lists come as people publish them: comments behind # or ;, blank lines,
- * CR LF, columns behind the address. The plain IPv4 line, a million of them to
- * a file, is read by a scanner that knows nothing else; every other line
- * takes the careful way, which also finds the words for what is wrong.
+ * Feeds are read as people publish them: with comments after # or ;, blank lines, CR LF,
+ * and columns after the address. Most lines are a plain IPv4 address, and a file may have
+ * millions of them, so a fast scanner reads these lines. All other lines go to a slower
+ * parser, which also finds out what is wrong with a line.
  *
- * Files are read, not mapped: pipes work alike, and no more than one buffer
- * of the file is in memory.
+ * Files are read, not mapped. So pipes work in the same way, and only one buffer of the
+ * file is in memory.
  */
 #include <fcntl.h>
 #include <stdio.h>
@@ -16,8 +16,8 @@
 #include "../../uapi/ipcuckoo.h"
 #include "lib/feed.h"
 
-/* Bytes read at once, and the longest line that is understood in full. Fuzzers
- * have less, so that lines come in parts.
+/* Number of bytes read at once, and maximum length of a line. Fuzzers define a smaller
+ * size, so that lines arrive in parts.
  */
 #ifndef BUFFER_SIZE
 #define BUFFER_SIZE	(256u << 10)
@@ -25,10 +25,10 @@
 
 /**
  * struct reader - a file being read
- * @feed:	where the entries go
- * @fault:	filled in when reading stops
- * @skip_rest:	the rest of an overlong line is still to come
- * @began:	the first bytes have been looked at
+ * @feed:	the feed that gets the entries
+ * @fault:	filled in when a line is wrong
+ * @skip_rest:	the buffer begins inside a line that is too long: skip its rest
+ * @began:	check_start() has checked the first bytes
  */
 struct reader {
 	struct feed *feed;
@@ -42,7 +42,7 @@ enum {
 	ENDS_ENTRY	= 1 << 1,
 };
 
-/* What the characters mean that are no part of an entry. */
+/* Characters that are not part of an entry: blanks, and those that end an entry. */
 static const uint8_t meaning[256] = {
 	[' ']	= BLANK | ENDS_ENTRY,
 	['\t']	= BLANK | ENDS_ENTRY,
@@ -55,10 +55,10 @@ static const uint8_t meaning[256] = {
 
 /**
  * feed_add - add one address, prefix or range
- * @feed:	its entries grow
+ * @feed:	the feed that gets the entries
  * @text:	the text, without blanks around it
- * @len:	its length
- * @why:	on error, one clause that says what is wrong
+ * @len:	length of the text
+ * @why:	on error, set to the reason
  *
  * Return: 0, -EINVAL or -ENOMEM.
  */
@@ -90,7 +90,7 @@ int feed_add(struct feed *feed, const char *text, size_t len,
 	return err;
 }
 
-/* Looks like an address, right or wrong, rather than like a word or number. */
+/* Whether a text looks like an address, perhaps a wrong one, not like a word or number. */
 static bool looks_like_address(const char *text, size_t len)
 {
 	size_t i;
@@ -116,8 +116,9 @@ static const char *skip_entry(const char *p, const char *end)
 }
 
 /*
- * "A - B": the range with blanks around its dash, which read as a column
- * would lose all but the first address. Joined in @joined if it is one.
+ * Join "A - B", a range with blanks around the dash, to "A-B" in @joined. Otherwise "- B"
+ * would be ignored as a column, and only address A added. Return: length of the range; 0
+ * if the line is not such a range.
  */
 static size_t join_range(const char *first, const char *first_end,
 			 const char *end, char *joined, size_t size)
@@ -144,7 +145,7 @@ static size_t join_range(const char *first, const char *first_end,
 	return len + 1 + last_len;
 }
 
-/* Report a line at fault. Return: 0 to go on, or the error. */
+/* Report a wrong line. Return: 0 to go on, or the error. */
 static int fault_at(struct reader *reader, const char *text, size_t len,
 		    int err)
 {
@@ -162,8 +163,8 @@ static int fault_at(struct reader *reader, const char *text, size_t len,
 }
 
 /*
- * Carriage returns end lines together with a newline. One in the middle ends
- * a line as well, where files come from old Macs, and would hide the rest.
+ * Refuse a line with a carriage return that is not before the newline. In files from old
+ * Macs, it ends a line; all but the first of these lines would be ignored.
  */
 static int stray_return(struct reader *reader, const char *text, size_t len)
 {
@@ -179,7 +180,7 @@ static int too_long(struct reader *reader, const char *text, size_t len)
 	return fault_at(reader, text, len, -EINVAL);
 }
 
-/* Any line, [p, end) without its newline; @cut if more of it is to come. */
+/* Read any line, [p, end) without its newline. @cut: the line is longer than that. */
 static int read_line(struct reader *reader, const char *p, const char *end,
 		     bool cut)
 {
@@ -236,7 +237,7 @@ static inline bool scan_octet(const char **text, uint32_t *octet)
 	return true;
 }
 
-/* Four octets; what follows them decides whether the line is that simple. */
+/* Scan four octets. The caller checks that the line ends after them. */
 static inline bool scan_address4(const char **text, uint32_t *address)
 {
 	const char *p = *text;
@@ -252,8 +253,8 @@ static inline bool scan_address4(const char **text, uint32_t *address)
 }
 
 /*
- * The fast way through whole lines. Every line in [p, end) ends with a
- * newline, so that the scanner needs no bounds: it stops at the newline.
+ * Read complete lines. Every line in [p, end) ends with a newline, so the fast scanner
+ * need not check for the end: it stops at the newline.
  */
 static int read_lines(struct reader *reader, const char *p, const char *end)
 {
@@ -285,7 +286,9 @@ static int read_lines(struct reader *reader, const char *p, const char *end)
 	return 0;
 }
 
-/* Files that are no text at all, by their first bytes. */
+/* Refuse files that are not text, by their first bytes. @skip: length of a byte order
+ * mark.
+ */
 static int check_start(struct reader *reader, const char *data, size_t len,
 		       size_t *skip)
 {
@@ -324,8 +327,8 @@ static int check_start(struct reader *reader, const char *data, size_t len,
 }
 
 /*
- * Take the whole lines out of the buffer. Return: how many bytes of it are
- * done with, or a negative error.
+ * Read the complete lines in the buffer. Return: the number of bytes processed, or a
+ * negative errno.
  */
 static ssize_t take_lines(struct reader *reader, const char *data, size_t len)
 {
@@ -359,7 +362,9 @@ static ssize_t take_lines(struct reader *reader, const char *data, size_t len)
 	return err ? err : (ssize_t)len;
 }
 
-/* A full buffer, or what there is before the end of the file. */
+/* Read until the buffer is full, or to the end of the file. Return: number of bytes in
+ * the buffer, or a negative errno.
+ */
 static ssize_t fill(int fd, char *data, size_t have)
 {
 	ssize_t got;
@@ -391,7 +396,7 @@ static int read_all(struct reader *reader, int fd, char *data)
 			return have;
 		}
 		last = have < (ssize_t)BUFFER_SIZE;
-		/* The last line may lack its newline: there is room for it. */
+		/* Terminate the last line; the buffer has one more byte for that. */
 		if (last && have && data[have - 1] != '\n')
 			data[have++] = '\n';
 		done = take_lines(reader, data, have);
@@ -404,12 +409,12 @@ static int read_all(struct reader *reader, int fd, char *data)
 }
 
 /**
- * feed_read - add what a file says
- * @feed:	its entries grow
- * @path:	the file, "-" for standard input
- * @fault:	says where and why on error; line 0 is the file itself
+ * feed_read - add the entries of a file
+ * @feed:	the feed that gets the entries
+ * @path:	the file; "-" for standard input
+ * @fault:	on error, set to line and reason; line 0 is the file itself
  *
- * Return: 0, -EINVAL for a bad line, or another negative error.
+ * Return: 0, -EINVAL for a wrong line, or another negative errno.
  */
 int feed_read(struct feed *feed, const char *path, struct feed_fault *fault)
 {

@@ -4,14 +4,14 @@
 #include "../../uapi/ipcuckoo.h"
 #include "lib/packed.h"
 
-/* Past the size at which malloc() maps, so that growing never copies. Fuzzers have
- * less, so that it does.
+/* First size of an array in bytes. malloc() maps arrays of this size, so that realloc()
+ * need not copy them. Fuzzers define a smaller size, so that it does.
  */
 #ifndef FIRST_ROOM
 #define FIRST_ROOM	(256u << 10)
 #endif
 
-/* Below this an insertion sort beats another round of buckets. */
+/* Up to this many entries, an insertion sort is faster than sorting by bytes. */
 #define SMALL_SORT	32
 
 const uint8_t entry_size[ENTRY_KINDS] = {
@@ -22,10 +22,10 @@ const uint8_t entry_size[ENTRY_KINDS] = {
 };
 
 /**
- * packed_grow - make room
+ * packed_grow - grow an array
  * @entries:	the entries
- * @kind:	which of the arrays
- * @more:	for how many more at least
+ * @kind:	the array
+ * @more:	minimum number of entries that can be added afterwards
  *
  * Return: 0 or -ENOMEM.
  */
@@ -49,7 +49,7 @@ int packed_grow(struct packed *entries, enum entry_kind kind, size_t more)
 	return 0;
 }
 
-/* Forget the entries and keep the memory. */
+/* Remove all entries, but do not free the memory. */
 void packed_clear(struct packed *entries)
 {
 	int kind;
@@ -78,7 +78,7 @@ size_t packed_count(const struct packed *entries)
 	return count;
 }
 
-/* A block of addresses: an entry of its own, a host if it holds but one. */
+/* Add a prefix as an entry; as a host if it has only one address. */
 static int add_block(struct packed *entries, const struct u128 *first,
 		     uint8_t family, unsigned int prefix_len)
 {
@@ -102,10 +102,10 @@ static int add_block(struct packed *entries, const struct u128 *first,
 }
 
 /**
- * packed_add_range - add a range as the fewest prefixes, or as hosts
+ * packed_add_range - add a range as the fewest possible prefixes, or as hosts
  * @entries:	the entries
- * @range:	what to add
- * @hosts_only:	add every address for itself; the caller limits how many
+ * @range:	the range
+ * @hosts_only:	add every address as a host; the caller limits their number
  *
  * Return: 0 or -ENOMEM.
  */
@@ -124,7 +124,7 @@ int packed_add_range(struct packed *entries,
 		if (err)
 			return err;
 		next = u128_add_block(rest.first, bits - prefix_len);
-		/* Equal or less: the range went to the last address of all. */
+		/* next has wrapped around if the range ends with the highest address. */
 		if (u128_compare(next, rest.first) <= 0 ||
 		    u128_compare(next, rest.last) > 0)
 			return 0;
@@ -136,7 +136,7 @@ static inline void swap_entries(uint8_t *a, uint8_t *b, size_t size)
 {
 	uint8_t spare[IPCUCKOO_NET6_SIZE];
 
-	/* Constant sizes make these single moves. */
+	/* With constant sizes, the compiler replaces memcpy() by single moves. */
 	switch (size) {
 	case IPCUCKOO_HOST4_SIZE:
 		memcpy(spare, a, IPCUCKOO_HOST4_SIZE);
@@ -166,9 +166,9 @@ static void sort_small(uint8_t *data, size_t count, size_t size)
 }
 
 /*
- * Sort by the bytes from @byte on: each entry is swapped into the bucket of
- * its first byte, then every bucket is sorted by the next. In place, because
- * a list of a million is sorted in memory that has no room for a second one.
+ * Sort entries by the bytes from @byte on (American flag sort): swap each entry into the
+ * part of the array for its byte, then sort each part by the next byte. The sort is in
+ * place, so that a list of millions needs no second array.
  */
 static void sort_from(uint8_t *data, size_t count, size_t size, size_t byte)
 {
@@ -204,9 +204,9 @@ static void sort_from(uint8_t *data, size_t count, size_t size, size_t byte)
 }
 
 /*
- * IPv4 hosts are the bulk of all lists, and small: with a second array to
- * move them to, four stable passes from the last byte to the first sort them
- * six times as fast. Return: false without memory for that.
+ * Sort IPv4 hosts by radix, with four stable passes from the last byte to the first. Most
+ * entries of lists are IPv4 hosts, and they are small, so a second array is affordable;
+ * this is six times as fast. Return: false if there is no memory for it.
  */
 static bool sort_hosts4(struct entry_array *array)
 {
@@ -259,10 +259,10 @@ void packed_sort(struct packed *entries)
 }
 
 /**
- * packed_dedup - drop repeated entries
+ * packed_dedup - remove repeated entries
  * @entries:	sorted entries
  *
- * Return: how many were dropped.
+ * Return: number of entries removed.
  */
 size_t packed_dedup(struct packed *entries)
 {
@@ -292,12 +292,12 @@ size_t packed_dedup(struct packed *entries)
 }
 
 /**
- * packed_has - look for an entry
+ * packed_has - find an entry
  * @entries:	sorted entries
- * @kind:	its kind
- * @entry:	its packed form
+ * @kind:	kind of the entry
+ * @entry:	the entry, packed
  *
- * Return: whether it is there.
+ * Return: whether the entry is one of @entries.
  */
 bool packed_has(const struct packed *entries, enum entry_kind kind, const uint8_t *entry)
 {
@@ -318,7 +318,7 @@ bool packed_has(const struct packed *entries, enum entry_kind kind, const uint8_
 	return false;
 }
 
-/* Two sorted arrays read as one, hosts and prefixes of one family. */
+/* Reads the sorted arrays of hosts and of prefixes of a family in one order. */
 struct merge {
 	const struct entry_array *hosts, *nets;
 	size_t host, net;
@@ -335,7 +335,9 @@ static void merge_start(struct merge *merge, const struct packed *entries,
 	merge->net = 0;
 }
 
-/* The next entry by address, a prefix before its first host; NULL at the end. */
+/* The next entry by address; a prefix comes before a host with the same address. NULL at
+ * the end.
+ */
 static const uint8_t *merge_next(struct merge *merge, enum entry_kind *kind)
 {
 	size_t size = entry_size[merge->host_kind];
@@ -367,13 +369,13 @@ static bool prefix_holds(const uint8_t *net, const uint8_t *address,
 }
 
 /**
- * packed_covered - count the entries that lie inside another one
- * @entries:	sorted entries without repeats
+ * packed_covered - count the entries that another entry covers
+ * @entries:	sorted entries without repeated ones
  *
- * Prefixes nest, so that in order of addresses only the widest prefix met
- * last can hold the next entry.
+ * Two prefixes are either disjoint, or one contains the other. So, in order of addresses,
+ * only the last prefix that is not covered itself can cover the next entry.
  *
- * Return: their number.
+ * Return: the number of covered entries.
  */
 size_t packed_covered(const struct packed *entries)
 {
@@ -403,9 +405,9 @@ size_t packed_covered(const struct packed *entries)
 
 /**
  * entry_format - write an entry as text
- * @to:		room for ADDRESS_TEXT_SIZE bytes
- * @kind:	its kind
- * @entry:	its packed form
+ * @to:		a buffer of ADDRESS_TEXT_SIZE bytes
+ * @kind:	kind of the entry
+ * @entry:	the entry, packed
  *
  * Writes no NUL. Return: the end of the text.
  */
@@ -465,12 +467,14 @@ struct entry_ref first_entry(const struct packed *entries)
 }
 
 /**
- * packed_walk - visit all, IPv4 first, hosts and prefixes in one order
+ * packed_walk - call a function for each entry
  * @entries:	sorted entries
- * @visit:	called with each; a result other than 0 ends the walk
- * @data:	passed on
+ * @visit:	the function; another result than 0 ends the walk
+ * @data:	argument for @visit
  *
- * Return: 0, or what @visit returned.
+ * IPv4 comes before IPv6. In a family, hosts and prefixes are visited in one order.
+ *
+ * Return: 0, or the result of @visit that ended the walk.
  */
 int packed_walk(const struct packed *entries,
 		int (*visit)(enum entry_kind kind, const uint8_t *entry,

@@ -4,11 +4,11 @@
 #include "lib/valued.h"
 
 /**
- * valued_add - add an entry
- * @entries:	to these
- * @kind:	its kind
- * @entry:	its packed form
- * @value:	what is to be kept for it
+ * valued_add - add an entry with its extensions
+ * @entries:	the entries to add to
+ * @kind:	kind of the entry
+ * @entry:	the entry, packed
+ * @value:	the extensions
  *
  * Return: 0 or -ENOMEM.
  */
@@ -38,10 +38,10 @@ int valued_add(struct valued *entries, enum entry_kind kind, const uint8_t *entr
 }
 
 /**
- * valued_add_packed - add entries for which the same is kept
- * @entries:	to these
- * @packed:	the entries
- * @value:	what is to be kept for each
+ * valued_add_packed - add entries that have the same extensions
+ * @entries:	the entries to add to
+ * @packed:	the new entries
+ * @value:	the extensions of each of them
  *
  * Return: 0 or -ENOMEM.
  */
@@ -74,7 +74,7 @@ void valued_free(struct valued *entries)
 	memset(entries, 0, sizeof(*entries));
 }
 
-/* A prefix comes before its first host, as packed_walk() has it. */
+/* As for packed_walk(), a prefix comes before a host with the same address. */
 static int compare(const struct valued_entry *a, const struct valued_entry *b)
 {
 	size_t size = is_v6(a->kind) ? IPCUCKOO_HOST6_SIZE : IPCUCKOO_HOST4_SIZE;
@@ -89,7 +89,7 @@ static int compare(const struct valued_entry *a, const struct valued_entry *b)
 	return order;
 }
 
-/* Pointers are compared last, which keeps the order of what is the same. */
+/* Compares pointers last, so that equal entries stay in their order. */
 static int compare_places(const void *a, const void *b)
 {
 	const struct valued_entry *const *x = a, *const *y = b;
@@ -99,8 +99,8 @@ static int compare_places(const void *a, const void *b)
 }
 
 /**
- * valued_sort - sort by family, address and length, and drop repeated entries
- * @entries:	the entries; of the same ones the last stays
+ * valued_sort - sort by family, address and length, and remove repeated entries
+ * @entries:	the entries; of equal entries, the last one stays
  *
  * Return: 0 or -ENOMEM.
  */
@@ -136,7 +136,7 @@ int valued_sort(struct valued *entries)
 }
 
 /**
- * valued_size - the most that an entry takes in a message
+ * valued_size - maximum number of bytes that an entry takes in a message
  * @entry:	the entry
  */
 size_t valued_size(const struct valued_entry *entry)
