@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * JSON, of the structure that ipset has it in since 7.24. Asked for by -j the
- * headers also have what only ours do.
+ * JSON, with the structure that ipset has since 7.24. With -j, headers also contain what
+ * ipset does not have.
  */
 #include <stdlib.h>
 
@@ -59,7 +59,7 @@ static void json_filter(struct json_object *header, const struct nl_set *set)
 	json_add_share(header, "fppfull", filter_share_full(set));
 }
 
-/* Only what is wrong, or not there yet. */
+/* Print only attachments that see no packets. */
 static void json_inactive(struct json_object *header, const struct listing *listing)
 {
 	struct json_object *array = NULL;
@@ -98,7 +98,7 @@ static void json_header(struct listing *listing)
 	json_object_put(header);
 }
 
-/* What is kept for a member, behind its address. */
+/* Print the extensions of a member, after its address. */
 static void json_value(const struct listing *listing)
 {
 	struct header_item items[HEADER_ITEMS];
@@ -113,7 +113,7 @@ static void json_value(const struct listing *listing)
 			fputs(items[i].text, stdout);
 		if (items[i].kind != ITEM_WORD)
 			continue;
-		/* The quotes of a comment are the text form's. */
+		/* value_items() puts a comment in quotes, for plain text. */
 		len = strlen(items[i].text);
 		word = *items[i].text == '"' ?
 		       json_object_new_string_len(items[i].text + 1, len - 2) :

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Plain text, and the commands that make the sets again. */
+/* Plain text, and the commands of save that create the sets again. */
 #include "cli/globals.h"
 #include "layout/show.h"
 #include "set/attachment.h"
 #include "set/filter.h"
 
-/* What only our sets have comes behind what ipset's have. */
+/* Print the properties that ipset's sets do not have, after those that they have. */
 static void plain_filter(const struct nl_set *set)
 {
 	char now[SHARE_TEXT_SIZE], full[SHARE_TEXT_SIZE];
@@ -16,7 +16,7 @@ static void plain_filter(const struct nl_set *set)
 	       share_text(filter_share_full(set), full));
 }
 
-/* Only what is wrong, or not there yet: a line for each. */
+/* Print a line for each attachment that sees no packets. */
 static void plain_inactive(const struct listing *listing)
 {
 	char text[ATTACHMENT_TEXT_SIZE], state[STATE_TEXT_SIZE];
@@ -62,7 +62,7 @@ static void plain_header(struct listing *listing)
 	plain_inactive(listing);
 }
 
-/* What is kept for a member, and the end of its line. */
+/* Print the extensions of a member, and a newline. */
 static void plain_value(const struct listing *listing)
 {
 	struct header_item items[HEADER_ITEMS];
@@ -101,8 +101,8 @@ const struct layout layout_plain = {
 	.members = plain_members,
 };
 
-/* What stands before a name that we would take for an option. ipset has no "--",
- * and fewer options.
+/* "-- " if the name of the set is also an option of the tool, else "". ipset does not
+ * know "--", and has fewer options.
  */
 static const char *save_dashes(const struct listing *listing)
 {

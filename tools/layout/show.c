@@ -57,7 +57,7 @@ static void add_exact(struct header_item **next, const struct nl_set *set)
 	char seed[16], mask[ADDRESS_TEXT_SIZE];
 
 	add_number(next, "hashsize", set->hashsize);
-	/* No limit is the highest one, to all who read this. */
+	/* Programs that read ipset's lists expect a number: show no limit as the highest. */
 	add_number(next, "maxelem", set->maxelem ? set->maxelem : UINT32_MAX);
 	if (set->netmask)
 		add_number(next, "netmask", set->netmask);
@@ -122,7 +122,7 @@ static void add_info(struct header_item **next, const struct entry_value *value)
 		add_number(next, "skbqueue", value->queue);
 }
 
-/* In ipset's order, and as it has them: what is 0 is left out of skbinfo. */
+/* In ipset's order. As ipset does, leave out parts of skbinfo that are 0. */
 size_t value_items(const struct listing *listing,
 		   struct header_item items[HEADER_ITEMS])
 {
@@ -166,9 +166,9 @@ int walk_members(struct listing *listing, const struct packed *entries,
 	return err;
 }
 
-/* The name of a host in the place of its address, if it has one, as ipset has it
- * and takes it: a name with a dash in brackets, the length of a prefix behind it.
- * Return: its end, or NULL.
+/* Write the host name of an address in ipset's syntax: brackets around a name with a dash,
+ * and the prefix length after the name. Return: the end of the text; NULL if the address
+ * has no name.
  */
 static char *resolve(enum entry_kind kind, const uint8_t *entry,
 		     char text[MEMBER_TEXT_SIZE])

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* XML. Names of sets and comments may have characters to be escaped; no quotes. */
+/* XML. Names of sets and comments can contain < and &, which are escaped, but no quotes
+ * that would end an attribute.
+ */
 #include "layout/show.h"
 #include "set/attachment.h"
 
@@ -47,7 +49,7 @@ static void xml_name(struct listing *listing)
 	puts("\"/>");
 }
 
-/* Only what is wrong, or not there yet. */
+/* Print only attachments that see no packets. */
 static void xml_inactive(const struct listing *listing)
 {
 	char text[ATTACHMENT_TEXT_SIZE], state[STATE_TEXT_SIZE];
