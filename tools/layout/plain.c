@@ -11,7 +11,7 @@ static void plain_filter(const struct nl_set *set)
 	char now[SHARE_TEXT_SIZE], full[SHARE_TEXT_SIZE];
 
 	printf("Bits per entry: %.1f\n"
-	       "Strangers that match: %s now, %s when full\n",
+	       "False-positive rate: %s now, %s when full\n",
 	       bits_per_entry(set), share_text(filter_share_now(set), now),
 	       share_text(filter_share_full(set), full));
 }

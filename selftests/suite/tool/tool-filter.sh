@@ -147,7 +147,7 @@ test_list()
 	fine "with entries" add shown 10.0.0.0-10.0.1.243
 	run_tool list shown
 	check_match "list explains why there are no members" \
-		$'^Name: shown\nType: filter:ip\nRevision: 0\nHeader: family inet bits 8 capacity 1000 multi\nSize in memory: [0-9]+\nReferences: 0\nNumber of entries: 500\nLoad factor: 0\.[0-9]+\nBits per entry: [0-9.]+\nStrangers that match: [0-9.]+ % now, [0-9.]+ % when full\nMembers: not listed: a filter keeps fingerprints of its entries, not the addresses; ask for one with: ipcuckoo test shown ADDRESS$' \
+		$'^Name: shown\nType: filter:ip\nRevision: 0\nHeader: family inet bits 8 capacity 1000 multi\nSize in memory: [0-9]+\nReferences: 0\nNumber of entries: 500\nLoad factor: 0\.[0-9]+\nBits per entry: [0-9.]+\nFalse-positive rate: [0-9.]+ % now, [0-9.]+ % when full\nMembers: not listed: a filter keeps fingerprints of its entries, not the addresses; ask for one with: ipcuckoo test shown ADDRESS$' \
 		"$out"
 	json "list -j" 0 '[null, "a filter keeps fingerprints of its entries, not the addresses"]' \
 		'[d[0]["members"], d[0]["why"]]' list shown
