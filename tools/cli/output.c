@@ -65,7 +65,7 @@ void json_add_ratio(struct json_object *object, const char *key, double value)
 			       json_object_new_double_s(value, text));
 }
 
-void json_add_share(struct json_object *object, const char *key, double value)
+void json_add_rate(struct json_object *object, const char *key, double value)
 {
 	char text[32];
 

@@ -23,7 +23,7 @@ void json_add_uint(struct json_object *object, const char *key,
 void json_add_int(struct json_object *object, const char *key, int64_t value);
 void json_add_bool(struct json_object *object, const char *key, bool value);
 /* With three significant digits: a false-positive rate may be very small. */
-void json_add_share(struct json_object *object, const char *key, double value);
+void json_add_rate(struct json_object *object, const char *key, double value);
 /* With two digits after the decimal point. */
 void json_add_ratio(struct json_object *object, const char *key, double value);
 /* The object as one line. The string is valid as long as the object. */

@@ -176,7 +176,7 @@ static const char *fate(const struct nl_attachment *attachment)
 int check_approximate(const struct tool *tool, const struct nl_set *set,
 		      const struct nl_attachment *attachment)
 {
-	char now[SHARE_TEXT_SIZE], full[SHARE_TEXT_SIZE];
+	char now[RATE_TEXT_SIZE], full[RATE_TEXT_SIZE];
 
 	if (!is_approximate(set) ||
 	    attachment->flags & IPCUCKOO_F_APPROXIMATE ||
@@ -190,20 +190,20 @@ int check_approximate(const struct tool *tool, const struct nl_set *set,
 			    set->name, fate(attachment));
 	return fail(tool, STATUS_REFUSED,
 		    "Set %s cannot be attached: it is approximate, so that %s of all strangers now, %s when it is full, would be %s (--approximate accepts that)",
-		    set->name, share_text(filter_share_now(set), now),
-		    share_text(filter_share_full(set), full), fate(attachment));
+		    set->name, rate_text(filter_rate_now(set), now),
+		    rate_text(filter_rate_full(set), full), fate(attachment));
 }
 
 static int print_attached(const struct tool *tool, const struct nl_set *set,
 			  const struct nl_attachment *attachment, uint32_t id)
 {
-	char now[SHARE_TEXT_SIZE], full[SHARE_TEXT_SIZE];
+	char now[RATE_TEXT_SIZE], full[RATE_TEXT_SIZE];
 	struct json_object *object;
 
 	if (!tool->json && !tool->quiet && is_approximate(set))
 		printf("Set %s is approximate: %s of all strangers now, %s when it is full, are %s.\n",
-		       set->name, share_text(filter_share_now(set), now),
-		       share_text(filter_share_full(set), full),
+		       set->name, rate_text(filter_rate_now(set), now),
+		       rate_text(filter_rate_full(set), full),
 		       fate(attachment));
 	if (!tool->json)
 		return STATUS_OK;
@@ -212,8 +212,8 @@ static int print_attached(const struct tool *tool, const struct nl_set *set,
 	if (id)
 		json_add_uint(object, "attachment", id);
 	if (is_approximate(set)) {
-		json_add_share(object, "fppnow", filter_share_now(set));
-		json_add_share(object, "fppfull", filter_share_full(set));
+		json_add_rate(object, "fppnow", filter_rate_now(set));
+		json_add_rate(object, "fppfull", filter_rate_full(set));
 	}
 	json_print(object);
 	return STATUS_OK;

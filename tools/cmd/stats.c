@@ -139,8 +139,8 @@ static struct json_object *json_set(const struct nl_set *s)
 		json_add_uint(object, "bits", s->bits);
 		json_add_uint(object, "capacity", s->capacity);
 		json_add_bool(object, "multi", is_multi(s));
-		json_add_share(object, "fppnow", filter_share_now(s));
-		json_add_share(object, "fppfull", filter_share_full(s));
+		json_add_rate(object, "fppnow", filter_rate_now(s));
+		json_add_rate(object, "fppfull", filter_rate_full(s));
 	}
 	json_add_uint(object, "entries", s->entries);
 	json_add_uint(object, "hosts", s->hosts);

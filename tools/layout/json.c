@@ -55,8 +55,8 @@ static void json_filter(struct json_object *header, const struct nl_set *set)
 {
 	json_add_bool(header, "multi", is_multi(set));
 	json_add_ratio(header, "bitsperentry", bits_per_entry(set));
-	json_add_share(header, "fppnow", filter_share_now(set));
-	json_add_share(header, "fppfull", filter_share_full(set));
+	json_add_rate(header, "fppnow", filter_rate_now(set));
+	json_add_rate(header, "fppfull", filter_rate_full(set));
 }
 
 /* Print only attachments that see no packets. */

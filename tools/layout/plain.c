@@ -8,12 +8,12 @@
 /* Print the properties that ipset's sets do not have, after those that they have. */
 static void plain_filter(const struct nl_set *set)
 {
-	char now[SHARE_TEXT_SIZE], full[SHARE_TEXT_SIZE];
+	char now[RATE_TEXT_SIZE], full[RATE_TEXT_SIZE];
 
 	printf("Bits per entry: %.1f\n"
 	       "False-positive rate: %s now, %s when full\n",
-	       bits_per_entry(set), share_text(filter_share_now(set), now),
-	       share_text(filter_share_full(set), full));
+	       bits_per_entry(set), rate_text(filter_rate_now(set), now),
+	       rate_text(filter_rate_full(set), full));
 }
 
 /* Print a line for each attachment that sees no packets. */

@@ -9,7 +9,7 @@
 #define SLOTS_SEEN	8
 
 /* The false-positive rate; uapi/ipcuckoo.h explains the formula. */
-static double share_at(double load, unsigned int bits)
+static double rate_at(double load, unsigned int bits)
 {
 	/* Not a shift: another version of the module may send any number of bits. */
 	return SLOTS_SEEN * load / (ldexp(1, bits) - 1);
@@ -41,19 +41,19 @@ uint32_t filter_room(const struct nl_set *set)
 	return limited ? set->maxelem : set->capacity;
 }
 
-double filter_share_now(const struct nl_set *set)
+double filter_rate_now(const struct nl_set *set)
 {
-	return share_at((double)set->entries / set->slots, set->bits);
+	return rate_at((double)set->entries / set->slots, set->bits);
 }
 
-double filter_share_full(const struct nl_set *set)
+double filter_rate_full(const struct nl_set *set)
 {
-	return share_at((double)filter_room(set) / set->slots, set->bits);
+	return rate_at((double)filter_room(set) / set->slots, set->bits);
 }
 
-const char *share_text(double share, char text[SHARE_TEXT_SIZE])
+const char *rate_text(double rate, char text[RATE_TEXT_SIZE])
 {
-	snprintf(text, SHARE_TEXT_SIZE, "%.3g %%", share * 100);
+	snprintf(text, RATE_TEXT_SIZE, "%.3g %%", rate * 100);
 	return text;
 }
 
@@ -61,16 +61,16 @@ const char *share_text(double share, char text[SHARE_TEXT_SIZE])
  * hexadecimal numbers, "inf" and "nan". In all these cases it reads further than the
  * characters of a decimal number reach, or the result is not between 0 and 1.
  */
-static int parse_share(const struct tool *tool, const char *word, double *share)
+static int parse_rate(const struct tool *tool, const char *word, double *rate)
 {
 	const char *unit = word + strspn(word, "0123456789.eE-");
 	bool percent = !strcmp(unit, "%");
 	char *end;
 
-	*share = strtod(word, &end);
+	*rate = strtod(word, &end);
 	if (percent)
-		*share /= 100;
-	if (end == unit && (percent || !*unit) && *share > 0 && *share < 1)
+		*rate /= 100;
+	if (end == unit && (percent || !*unit) && *rate > 0 && *rate < 1)
 		return STATUS_OK;
 	return fail_syntax(tool,
 			   "\"%s\" is no fpp: a number between 0 and 1, such as 0.001 or 0.1%%",
@@ -95,26 +95,26 @@ int parse_width(const struct tool *tool, const char *bits, const char *fpp,
 {
 	const double load = IPCUCKOO_FILTER_LOAD / 1000.0;
 	uint8_t narrowest = 8;
-	double share;
+	double rate;
 	int status;
 
 	*width = 0;
 	status = bits ? parse_bits(tool, bits, width) : STATUS_OK;
 	if (status || !fpp)
 		return status;
-	status = parse_share(tool, fpp, &share);
+	status = parse_rate(tool, fpp, &rate);
 	if (status)
 		return status;
-	while (narrowest <= 32 && share_at(load, narrowest) > share)
+	while (narrowest <= 32 && rate_at(load, narrowest) > rate)
 		narrowest *= 2;
 	if (narrowest > 32)
 		return fail_syntax(tool,
 				   "fpp %s: fingerprints of 32 bits make it %.2g; hash:ip is exact",
-				   fpp, share_at(load, 32));
+				   fpp, rate_at(load, 32));
 	if (*width && *width < narrowest)
 		return fail_syntax(tool,
 				   "bits %s make an fpp of %.3g, more than %s: leave bits out, or say bits %u",
-				   bits, share_at(load, *width), fpp, narrowest);
+				   bits, rate_at(load, *width), fpp, narrowest);
 	if (!*width)
 		*width = narrowest;
 	return STATUS_OK;

@@ -8,7 +8,7 @@
 
 #include "cli/tool.h"
 
-#define SHARE_TEXT_SIZE	24
+#define RATE_TEXT_SIZE	24
 
 static inline bool is_approximate(const struct nl_set *set)
 {
@@ -29,11 +29,11 @@ bool same_shape(const struct nl_set *a, const struct nl_set *b);
 uint32_t filter_room(const struct nl_set *set);
 
 /* The false-positive rate: now, and when the set is full. */
-double filter_share_now(const struct nl_set *set);
-double filter_share_full(const struct nl_set *set);
+double filter_rate_now(const struct nl_set *set);
+double filter_rate_full(const struct nl_set *set);
 
 /* "0.0117 %" */
-const char *share_text(double share, char text[SHARE_TEXT_SIZE]);
+const char *rate_text(double rate, char text[RATE_TEXT_SIZE]);
 
 /* The width of fingerprints for the values of the options "bits" and "fpp". NULL means
  * not given; if neither is, *width is 0. Return: STATUS_OK, or another status after a
