@@ -31,9 +31,9 @@ enum option_kind {
  * @kind:	kind of its value
  * @types:	types of sets that take it
  * @most:	maximum, if the value is a number
- * @refusal:	options of entries: message if the set does not have the extension @keeps;
- *		NULL if the option needs no extension
- * @keeps:	enum ipcuckoo_option: the extension that an option of sets asks for, or
+ * @refusal:	options of entries: message if the set does not have @extension; NULL if the
+ *		option needs no extension
+ * @extension:	enum ipcuckoo_option: the extension that an option of sets asks for, or
  *		that an option of entries sets
  */
 static const struct option_spec {
@@ -43,7 +43,7 @@ static const struct option_spec {
 	uint32_t types;
 	long long most;
 	const char *refusal;
-	uint32_t keeps;
+	uint32_t extension;
 } specs[OPTIONS] = {
 #define SET_OPTION(name, word, kind, types, ...)			\
 	[OPTION_##name] = { word, OPTIONS_OF_SETS, KIND_##kind, types, __VA_ARGS__ }
@@ -146,7 +146,7 @@ int options_check(const struct tool *tool, const struct options *options,
 		if (!is_for(&specs[i], set->type))
 			return fail_unknown(tool, no_keywords, specs[i].word);
 		if (specs[i].refusal &&
-		    (specs[i].place == OPTIONS_OF_SETS || !(set->options & specs[i].keeps)))
+		    (specs[i].place == OPTIONS_OF_SETS || !(set->options & specs[i].extension)))
 			return fail(tool, STATUS_REFUSED, "%s", specs[i].refusal);
 		if (specs[i].kind == KIND_IGNORED)
 			warn(tool, "Warning: Option '--%s %s' is ignored. Please upgrade your syntax.",
@@ -166,15 +166,15 @@ int options_only(const struct tool *tool, const struct options *options,
 	return STATUS_OK;
 }
 
-uint32_t options_keeps(const struct options *options, enum option_place place)
+uint32_t options_extensions(const struct options *options, enum option_place place)
 {
-	uint32_t keeps = 0;
+	uint32_t extensions = 0;
 	int i;
 
 	for (i = 0; i < OPTIONS; i++)
 		if (specs[i].place == place && options->of[i].given)
-			keeps |= specs[i].keeps;
-	return keeps;
+			extensions |= specs[i].extension;
+	return extensions;
 }
 
 /* Read a hexadecimal number. Return: the text after it, such as ":5"; NULL on error. */

@@ -96,7 +96,7 @@ int options_only(const struct tool *tool, const struct options *options,
 /* The extensions (enum ipcuckoo_option) that the given options ask for: options of sets
  * create a set with them, options of entries set their values.
  */
-uint32_t options_keeps(const struct options *options, enum option_place place);
+uint32_t options_extensions(const struct options *options, enum option_place place);
 
 /* Whether a comment can be saved and restored: it contains no quotes, and no control
  * characters except tabs.

@@ -36,10 +36,10 @@ static int change_set(struct tool *tool, struct words *words,
 	bulk = (struct bulk) {
 		.tool = tool, .set = set.name, .entries = &entries,
 		.approximate = is_approximate(&set),
-		.told = options_keeps(&options, OPTIONS_OF_ENTRIES) |
-			(value.nomatch ? NL_NOMATCH : 0),
+		.extensions = options_extensions(&options, OPTIONS_OF_ENTRIES) |
+			      (value.nomatch ? NL_NOMATCH : 0),
 	};
-	if (bulk.told)
+	if (bulk.extensions)
 		bulk.value = &value;
 	status = change(&bulk);
 	if (!status && tool->json)

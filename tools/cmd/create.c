@@ -125,7 +125,7 @@ int parse_create(const struct tool *tool, struct words *words,
 	*has_maxelem = options.of[OPTION_MAXELEM].given;
 	set->flags = options.of[OPTION_FORCEADD].given ? IPCUCKOO_F_FORCEADD : 0;
 	note_sizes(&options, set);
-	set->options = options_keeps(&options, OPTIONS_OF_SETS);
+	set->options = options_extensions(&options, OPTIONS_OF_SETS);
 	set->timeout = options.of[OPTION_SET_TIMEOUT].number;
 	status = options_check(tool, &options, set);
 	if (!status)

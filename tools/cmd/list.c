@@ -120,9 +120,9 @@ static int read_members(struct listing *listing, struct packed *entries)
 
 	err = nl_entries(tool->nl, name, entries);
 	torn = err > 0;
-	if (err >= 0 && entries->kept) {
+	if (err >= 0 && entries->has_extensions) {
 		packed_free(entries);
-		entries->kept = true;
+		entries->has_extensions = true;
 		err = nl_valued_entries(tool->nl, name, &listing->valued);
 		torn |= err > 0;
 	}
@@ -154,8 +154,8 @@ static int show_set(struct listing *listing, const struct nl_set *set, bool chec
 	if (!headers && exact)
 		status = read_members(listing, &entries);
 	if (!status && !headers && exact)
-		shown.entries = entries.kept ? listing->valued.count :
-						packed_count(&entries);
+		shown.entries = entries.has_extensions ? listing->valued.count :
+				packed_count(&entries);
 	if (!status && listing->layout == &layout_save)
 		status = check_comments(listing);
 	if (!status && check)

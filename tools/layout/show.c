@@ -156,7 +156,7 @@ int walk_members(struct listing *listing, const struct packed *entries,
 	int err = 0;
 	size_t i;
 
-	if (!entries->kept)
+	if (!entries->has_extensions)
 		return packed_walk(entries, visit, listing);
 	for (i = 0; i < valued->count && !err; i++) {
 		listing->value = &valued->at[i].value;

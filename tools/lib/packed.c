@@ -56,7 +56,7 @@ void packed_clear(struct packed *entries)
 
 	for (kind = 0; kind < ENTRY_KINDS; kind++)
 		entries->kind[kind].count = 0;
-	entries->kept = false;
+	entries->has_extensions = false;
 }
 
 void packed_free(struct packed *entries)

@@ -26,10 +26,10 @@ struct entry_array {
 	size_t room;
 };
 
-/* @kept: some entries have extensions, which are not in this struct (see valued.h) */
+/* @has_extensions: some entries have extensions, which valued.h stores */
 struct packed {
 	struct entry_array kind[ENTRY_KINDS];
-	bool kept;
+	bool has_extensions;
 };
 
 /* One of the entries in struct packed. */

@@ -22,9 +22,9 @@ int nl_read_entries(const struct nlattr **attrs, void *data)
 		       mnl_attr_get_payload(attr), more * entry_size[kind]);
 		array->count += more;
 	}
-	entries->kept |= attrs[IPCUCKOO_A_TIMEOUTS] || attrs[IPCUCKOO_A_COUNTERS] ||
-			 attrs[IPCUCKOO_A_SKBINFOS] || attrs[IPCUCKOO_A_COMMENTS] ||
-			 attrs[IPCUCKOO_A_NOMATCHES];
+	entries->has_extensions |= attrs[IPCUCKOO_A_TIMEOUTS] || attrs[IPCUCKOO_A_COUNTERS] ||
+				   attrs[IPCUCKOO_A_SKBINFOS] || attrs[IPCUCKOO_A_COMMENTS] ||
+				   attrs[IPCUCKOO_A_NOMATCHES];
 	return 0;
 }
 
@@ -250,7 +250,7 @@ int nl_valued_add(struct nl *nl, const char *set, uint32_t shadow,
 	static const struct {
 		int attr;
 		uint32_t option;
-	} kept[] = {
+	} extensions[] = {
 		{ IPCUCKOO_A_TIMEOUTS, IPCUCKOO_O_TIMEOUT },
 		{ IPCUCKOO_A_COUNTERS, IPCUCKOO_O_COUNTERS },
 		{ IPCUCKOO_A_SKBINFOS, IPCUCKOO_O_SKBINFO },
@@ -269,10 +269,10 @@ int nl_valued_add(struct nl *nl, const char *set, uint32_t shadow,
 	for (kind = 0; kind < ENTRY_KINDS; kind++)
 		put_valued(nlh, valued->entries, valued->from, end,
 			   IPCUCKOO_A_HOSTS4 + kind, kind);
-	for (i = 0; i < sizeof(kept) / sizeof(kept[0]); i++)
-		if (valued->options & kept[i].option)
+	for (i = 0; i < sizeof(extensions) / sizeof(extensions[0]); i++)
+		if (valued->options & extensions[i].option)
 			put_valued(nlh, valued->entries, valued->from, end,
-				   kept[i].attr, -1);
+				   extensions[i].attr, -1);
 	valued->from = end;
 	err = nl_talk(nl, nl_read_change, change);
 	return err ? err : end < valued->entries->count;

@@ -127,9 +127,9 @@ struct json_object *json_attachment(const struct nl_attachment *attachment)
 static char *attached_text(struct nl *nl, const char *set)
 {
 	struct nl_attachment *all = NULL;
-	char text[ATTACHMENT_TEXT_SIZE], *told = NULL;
+	char text[ATTACHMENT_TEXT_SIZE], *all_text = NULL;
 	size_t count = 0, size, i;
-	FILE *to = open_memstream(&told, &size);
+	FILE *to = open_memstream(&all_text, &size);
 
 	if (!to)
 		return NULL;
@@ -142,20 +142,20 @@ static char *attached_text(struct nl *nl, const char *set)
 	}
 	free(all);
 	if (!fclose(to) && size)
-		return told;
-	free(told);
+		return all_text;
+	free(all_text);
 	return NULL;
 }
 
 int fail_attached(const struct tool *tool, const char *set)
 {
-	char *told = attached_text(tool->nl, set);
+	char *attached = attached_text(tool->nl, set);
 	int status;
 
 	status = fail(tool, STATUS_REFUSED,
 		      "Set cannot be destroyed: it is in use by a kernel component (attached%s%s; ipcuckoo detach %s first)",
-		      told ? ": " : "", told ? told : "", set ? set : "--all");
-	free(told);
+		      attached ? ": " : "", attached ? attached : "", set ? set : "--all");
+	free(attached);
 	return status;
 }
 

@@ -242,7 +242,7 @@ static int begin_shadow(struct bulk *bulk, uint32_t flags, uint32_t *shadow,
 {
 	static const struct packed none;
 	struct place place = {
-		.valued = { .entries = &bulk->valued, .options = bulk->told },
+		.valued = { .entries = &bulk->valued, .options = bulk->extensions },
 	};
 	size_t all = packed_count(bulk->entries), done = 0;
 	struct nl_change change;
@@ -361,7 +361,7 @@ static bool is_one_message(const struct bulk *bulk)
 
 static int add_message(struct bulk *bulk)
 {
-	struct nl_valued valued = { .entries = &bulk->valued, .options = bulk->told };
+	struct nl_valued valued = { .entries = &bulk->valued, .options = bulk->extensions };
 	uint32_t flags = bulk->tool->exist ? IPCUCKOO_F_EXIST : 0;
 	struct nl *nl = bulk->tool->nl;
 

@@ -16,7 +16,7 @@
  * @set:	the set to change
  * @entries:	the entries, sorted; without repeated ones, unless the set is multi
  * @value:	add: the extensions of each entry; NULL if it has none
- * @told:	add: which extensions are sent: enum ipcuckoo_option, NL_NOMATCH
+ * @extensions:	add: which extensions are sent: enum ipcuckoo_option, NL_NOMATCH
  * @valued:	add: working memory, the entries with their extensions
  * @approximate: the set is approximate
  * @append:	load: add to the entries of the set instead of replacing them
@@ -31,7 +31,7 @@ struct bulk {
 	const char *set;
 	const struct packed *entries;
 	const struct entry_value *value;
-	uint32_t told;
+	uint32_t extensions;
 	struct valued valued;
 	bool approximate;
 	bool append;

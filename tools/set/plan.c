@@ -120,10 +120,10 @@ static void note_fault(struct fault *fault, const struct work *work,
 }
 
 /* A counter without a given value goes on if the entry exists, and else begins at 0. */
-static void follow_counter(uint64_t *count, uint64_t told, bool there)
+static void follow_counter(uint64_t *count, uint64_t given, bool there)
 {
-	if (told != IPCUCKOO_COUNTER_KEEP)
-		*count = told;
+	if (given != IPCUCKOO_COUNTER_KEEP)
+		*count = given;
 	else if (!there)
 		*count = 0;
 }
@@ -158,10 +158,10 @@ static bool follow(const struct work *work, const struct change *change,
 static int plan_to_say(struct work *work, const struct change *change,
 		       const struct entry_value *value, bool there)
 {
-	if (there && !work->told && work->set.type != IPCUCKOO_TYPE_HASH_NET)
+	if (there && !work->extensions && work->set.type != IPCUCKOO_TYPE_HASH_NET)
 		return 0;
 	work->updates |= there;
-	return work->told ?
+	return work->extensions ?
 	       valued_add(&work->valued, change->kind, change->entry, value) :
 	       pack(&work->say, change);
 }

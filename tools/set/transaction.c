@@ -69,7 +69,7 @@ int work_change(struct work *work, const struct packed *entries, bool add,
 	int kind;
 
 	if (add)
-		work->told |= work->set.options | (value->nomatch ? NL_NOMATCH : 0);
+		work->extensions |= work->set.options | (value->nomatch ? NL_NOMATCH : 0);
 	if (work->count + more > work->room) {
 		work->room = 2 * work->room + more + 16;
 		change = realloc(work->changes, work->room * sizeof(*change));
@@ -142,7 +142,7 @@ static int fill_plain(struct transaction *t, const struct work *work)
 
 static int fill_valued(struct transaction *t, const struct work *work)
 {
-	struct nl_valued valued = { .entries = &work->valued, .options = work->told };
+	struct nl_valued valued = { .entries = &work->valued, .options = work->extensions };
 	struct nl_change change;
 	int more = work->valued.count > 0;
 
@@ -175,7 +175,7 @@ static int fill_shadow(struct transaction *t, struct work *work)
 		err = take_out(t, work);
 	if (err)
 		return err;
-	return work->told ? fill_valued(t, work) : fill_plain(t, work);
+	return work->extensions ? fill_valued(t, work) : fill_plain(t, work);
 }
 
 #define STAYS_SIZE	160
@@ -229,7 +229,7 @@ static int prepare(struct transaction *t, struct work *work)
 
 static int add_entries(struct transaction *t, struct work *work)
 {
-	struct nl_valued valued = { .entries = &work->valued, .options = work->told };
+	struct nl_valued valued = { .entries = &work->valued, .options = work->extensions };
 	uint32_t flags = work->updates ? IPCUCKOO_F_EXIST : 0;
 	struct nl_change change;
 	int err;
@@ -237,7 +237,7 @@ static int add_entries(struct transaction *t, struct work *work)
 	if (work->plan != PLAN_MESSAGES ||
 	    (!packed_count(&work->say) && !work->valued.count))
 		return STATUS_OK;
-	err = work->told ?
+	err = work->extensions ?
 	      nl_valued_add(t->tool->nl, work->at, 0, &valued, flags, &change) :
 	      nl_entry_add(t->tool->nl, work->at, &work->say, flags, &change);
 	if (err)

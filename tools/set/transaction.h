@@ -27,7 +27,7 @@ enum plan {
  * @fresh:	the transaction creates the set
  * @gone:	the transaction destroys the set
  * @flushed:	the transaction deletes the previous entries of the set
- * @told:	extensions that are sent with entries: enum ipcuckoo_option, NL_NOMATCH
+ * @extensions:	extensions that are sent with entries: enum ipcuckoo_option, NL_NOMATCH
  * @changes:	changes of entries, in the order of the lines
  * @count:	number of @changes
  * @room:	number of @changes that memory is allocated for
@@ -35,8 +35,8 @@ enum plan {
  * @add:	entries that will be in the set, and are not in it now
  * @del:	entries that are in the set now, and will not be
  * @updates:	entries that are in the set are added again, for new extensions
- * @say:	if @told is 0: @add and the entries that are added again
- * @valued:	if @told is not 0: the same with extensions
+ * @say:	if @extensions is 0: @add and the entries that are added again
+ * @valued:	if @extensions is not 0: the same with extensions
  * @shadow:	number of the shadow, or 0
  * @done:	entries have been added
  * @final:	the set has been changed and cannot be restored
@@ -48,7 +48,7 @@ struct work {
 	bool fresh;
 	bool gone;
 	bool flushed;
-	uint32_t told;
+	uint32_t extensions;
 	struct change *changes;
 	size_t count;
 	size_t room;
