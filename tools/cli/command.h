@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* What a command is, and how its name is found. */
+/* Commands, and how to find a command by its name. */
 #ifndef IPCUCKOO_TOOL_COMMAND_H
 #define IPCUCKOO_TOOL_COMMAND_H
 

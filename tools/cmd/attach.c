@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/*
- * Attachments: attach, detach.
- */
+/* attach and detach. */
 #include "cli/output.h"
 #include "cmd/attach.h"
 #include "set/attachment.h"
@@ -21,7 +19,7 @@ static int parse_dev(const struct tool *tool, const char *dev,
 	return STATUS_OK;
 }
 
-/* "VALUE" or "VALUE/MASK"; without a mask every bit is replaced. */
+/* Parse "VALUE" or "VALUE/MASK". Without a mask, all bits of the mark are replaced. */
 static int parse_mark(const struct tool *tool, char *word,
 		      struct nl_attachment *to)
 {
@@ -42,7 +40,7 @@ static int parse_mark(const struct tool *tool, char *word,
 	return status;
 }
 
-/* NAME src|dst|both drop|accept|count|mark [VALUE[/MASK]] */
+/* Parse NAME src|dst|both drop|accept|count|mark [VALUE[/MASK]] */
 static int parse_action(const struct tool *tool, const struct words *words,
 			const struct keyword *keywords,
 			struct nl_attachment *to)
@@ -98,7 +96,7 @@ static int parse_int32(const struct tool *tool, const char *what,
 	return status;
 }
 
-/* log [nflog GROUP] [rate N[/s]] [every N] */
+/* Parse log [nflog GROUP] [rate N[/s]] [every N] */
 static int parse_log(const struct tool *tool,
 		     const struct attach_options *options,
 		     struct nl_attachment *to)
@@ -295,7 +293,7 @@ static bool is_number(const char *word)
 	return word && *word >= '0' && *word <= '9';
 }
 
-/* NAME [src|dst|both] [drop|accept|count|mark [VALUE[/MASK]]], or id N */
+/* Parse NAME [src|dst|both] [drop|accept|count|mark [VALUE[/MASK]]], or id N */
 static int parse_detach(const struct tool *tool, const struct words *words,
 			struct nl_attachment *from)
 {

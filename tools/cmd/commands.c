@@ -14,8 +14,8 @@
 	"possible. In a hash:ip or filter:ip set, a prefix or range becomes hosts:\n" \
 	"more than 65536 of them (or than maxelem, if that is larger) need\n" \
 	"--expand. A host name can be given instead of an address. Either all\n" \
-	"entries are changed, or none. With --check, the words are only checked,\n" \
-	"and nothing is changed.\n"
+	"entries are changed, or none. --check checks the command line, and\n" \
+	"changes nothing.\n"
 
 const struct command commands[] = {
 	{ "create", run_create, COMMAND_IPSET | COMMAND_TYPED, { "new", "n", "-N" },
@@ -41,10 +41,11 @@ const struct command commands[] = {
 	  "            set it instead of their own\n"
 	  "\n"
 	  "filter:ip holds hosts in 8, 16 or 32 bits each. It is approximate: its\n"
-	  "entries match, and so do some non-members. The share of non-members that\n"
-	  "match is the false-positive rate; in a full set it is 3.0 %, 0.012 % or\n"
-	  "0.00000018 %. The size of the set is fixed. Its entries cannot be listed,\n"
-	  "and they can be deleted only if the set is multi.\n"
+	  "entries match, and so do some non-members, which are addresses that are\n"
+	  "not entries. The share of non-members that match is the false-positive\n"
+	  "rate; in a full set it is 3.0 %, 0.012 % or 0.00000018 %. The size of the\n"
+	  "set is fixed. Its entries cannot be listed, and they can be deleted only\n"
+	  "if the set is multi.\n"
 	  "bits N      bits of a fingerprint; default: 16\n"
 	  "fpp P       choose as few bits as keep the false-positive rate within P,\n"
 	  "            such as 0.001 or 0.1%\n"
@@ -289,8 +290,9 @@ const struct command commands[] = {
 	{ NULL, NULL, 0, { NULL }, NULL, NULL, NULL }
 };
 
-/* Scripts written for ipset expect ipset's statuses: its commands return 1 for
- * every failure except wrong words. Our own commands tell the failures apart.
+/* Scripts that use ipset expect its exit statuses: its commands return 2 for a wrong
+ * command line, and 1 for any other failure. Commands that ipset does not have return
+ * different statuses for different failures.
  */
 int exit_status(const struct command *command, int status)
 {

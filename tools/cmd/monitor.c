@@ -127,7 +127,7 @@ static void print_overrun(const struct tool *tool)
 }
 
 /* Read one event and print it, or set @lost if the kernel dropped some. Return:
- * STATUS_OK, or another after a message.
+ * STATUS_OK, or another status after a message.
  */
 static int take_event(struct tool *tool, struct nl_event *event, bool *lost)
 {

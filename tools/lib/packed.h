@@ -11,7 +11,7 @@
 
 #include "lib/address.h"
 
-/* In the order of IPCUCKOO_A_HOSTS4 and its successors. */
+/* In the order of the attributes from IPCUCKOO_A_HOSTS4 on. */
 enum entry_kind {
 	ENTRY_HOST4,
 	ENTRY_HOST6,

@@ -39,7 +39,7 @@ int nl_entries(struct nl *nl, const char *set, struct packed *entries)
 		       entries);
 }
 
-/* Big-endian numbers without alignment. */
+/* Read and write big-endian numbers, which need not be aligned. */
 static uint64_t get_be(const uint8_t *p, unsigned int bytes)
 {
 	uint64_t n = 0;

@@ -241,7 +241,7 @@ static int read_message(struct nl *nl, const struct nlmsghdr *nlh,
 	return 0;
 }
 
-/* Send the request that has been built, and read all of its answer. */
+/* Send the request in nl->request, and read its complete answer. */
 int nl_talk(struct nl *nl, nl_answer_fn *answer, void *data)
 {
 	const struct nlmsghdr *nlh = (const struct nlmsghdr *)nl->request;
