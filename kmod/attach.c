@@ -200,7 +200,7 @@ static void finish_detaching(struct ipcuckoo_net *pernet, int err)
 		if (err)
 			continue;
 		list_remove(pernet, at);
-		ipcuckoo_event_attachment(at, IPCUCKOO_EVENT_DETACHED);
+		ipcuckoo_event_attachment(at, at->set->name, IPCUCKOO_EVENT_DETACHED);
 		release(at);
 	}
 }
@@ -253,11 +253,13 @@ int ipcuckoo_attach_add(struct ipcuckoo_net *pernet, const char *name,
  * ipcuckoo_attach_announce() - number an attachment, and notify listeners of it
  * @pernet:	namespace, whose mutex is held
  * @at:		attachment that packets see by now
+ * @name:	the name that its set had when it was attached
  */
-void ipcuckoo_attach_announce(struct ipcuckoo_net *pernet, struct ipcuckoo_attachment *at)
+void ipcuckoo_attach_announce(struct ipcuckoo_net *pernet, struct ipcuckoo_attachment *at,
+			      const char *name)
 {
 	at->id = ++pernet->attached.id;
-	ipcuckoo_event_attachment(at, IPCUCKOO_EVENT_ATTACHED);
+	ipcuckoo_event_attachment(at, name, IPCUCKOO_EVENT_ATTACHED);
 }
 
 static int attach_locked(struct ipcuckoo_net *pernet, const char *name, bool replace,
@@ -270,11 +272,11 @@ static int attach_locked(struct ipcuckoo_net *pernet, const char *name, bool rep
 		return err;
 	err = insert(pernet, at);
 	if (!err) {
-		err = ipcuckoo_points_update(pernet, at);
+		err = ipcuckoo_points_update(pernet, is_ingress(at));
 		if (err)
 			ipcuckoo_attach_remove(pernet, at);
 		else
-			ipcuckoo_attach_announce(pernet, at);
+			ipcuckoo_attach_announce(pernet, at, name);
 	}
 	finish_detaching(pernet, err);
 	return err;
@@ -404,7 +406,7 @@ int ipcuckoo_detach(struct ipcuckoo_net *pernet, u32 id, const char *name,
 		*count += at->detaching;
 	}
 	if (*count) {
-		err = ipcuckoo_points_update(pernet, NULL);
+		err = ipcuckoo_points_update(pernet, false);
 		finish_detaching(pernet, err);
 	}
 	mutex_unlock(&pernet->mutex);

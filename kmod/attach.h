@@ -70,7 +70,8 @@ void ipcuckoo_attach_discard(struct ipcuckoo_net *pernet, struct ipcuckoo_attach
 int ipcuckoo_attach_add(struct ipcuckoo_net *pernet, const char *name,
 			struct ipcuckoo_attachment *at);
 void ipcuckoo_attach_remove(struct ipcuckoo_net *pernet, struct ipcuckoo_attachment *at);
-void ipcuckoo_attach_announce(struct ipcuckoo_net *pernet, struct ipcuckoo_attachment *at);
+void ipcuckoo_attach_announce(struct ipcuckoo_net *pernet, struct ipcuckoo_attachment *at,
+			      const char *name);
 void ipcuckoo_attach_exchange(struct ipcuckoo_net *pernet, struct ipcuckoo_set *a,
 			      struct ipcuckoo_set *b);
 

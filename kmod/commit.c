@@ -20,14 +20,13 @@
  *
  * A packet sees each set with its old or its new contents, and at each hook the chain from
  * before or after the commit. Contents come before chains, so that a set is never seen
- * empty under a name that it gets with its contents. Contents of several sets change one
- * after the other.
+ * empty under a name that it gets with its contents. There is one exception: a set that
+ * loses its attachments by a swap keeps its contents until no packet looks into it any more,
+ * a grace period after the chains have changed. Contents of several sets change one after
+ * the other.
  */
-#include <linux/lockdep.h>
-#include <linux/mm.h>
 #include <linux/rtnetlink.h>
 #include <linux/sched/signal.h>
-#include <linux/sort.h>
 #include <linux/string.h>
 
 #include "attach.h"
@@ -40,6 +39,7 @@
 #include "rebuild.h"
 #include "set.h"
 #include "shadow.h"
+#include "slot.h"
 #include "version.h"
 
 /**
@@ -47,8 +47,7 @@
  * @pernet:	namespace
  * @changes:	its changes
  * @count:	how many
- * @sets:	the sets whose contents are locked, each once
- * @nsets:	how many
+ * @slots:	the sets whose contents are locked
  * @chains:	attachments change
  * @swapped:	sets that are attached were swapped
  * @rtnl:	attachments at ingress are added
@@ -57,41 +56,11 @@ struct commit {
 	struct ipcuckoo_net *pernet;
 	struct ipcuckoo_commit_change *changes;
 	unsigned int count;
-	struct ipcuckoo_set **sets;
-	unsigned int nsets;
+	struct ipcuckoo_slots slots;
 	bool chains;
 	bool swapped;
 	bool rtnl;
 };
-
-static bool same_options(const struct ipcuckoo_set *a,
-			 const struct ipcuckoo_set *b, bool same_maxelem)
-{
-	const struct ipcuckoo_filter_shape *p = &a->entries.shape;
-	const struct ipcuckoo_filter_shape *q = &b->entries.shape;
-
-	return a->type == b->type && a->family == b->family &&
-	       (!same_maxelem || READ_ONCE(a->maxelem) == b->maxelem) &&
-	       a->entries.options == b->entries.options && a->timeout == b->timeout &&
-	       p->bits == q->bits && p->capacity == q->capacity &&
-	       p->multi == q->multi && a->mask.present == b->mask.present &&
-	       a->mask.bits.hi == b->mask.bits.hi &&
-	       a->mask.bits.lo == b->mask.bits.lo;
-}
-
-/* A filter never grows, so allocate it when the set is created: if there is not enough
- * memory, the request to create the set fails, and not the first addition.
- */
-static int reserve_filter(struct ipcuckoo_set *set)
-{
-	static const u32 none[IPCUCKOO_KINDS];
-	int err;
-
-	mutex_lock(&set->entries.mutex);
-	err = ipcuckoo_entries_reserve(&set->entries, none);
-	ipcuckoo_set_unlock(set);
-	return err;
-}
 
 /* Step 1: what takes memory. */
 static int prepare(struct commit *c, struct ipcuckoo_commit_change *change)
@@ -110,7 +79,7 @@ static int prepare(struct commit *c, struct ipcuckoo_commit_change *change)
 		return err;
 	case IPCUCKOO_COMMIT_CREATE:
 		if (ipcuckoo_entries_approximate(&set->entries) && !change->shadow)
-			err = reserve_filter(set);
+			err = ipcuckoo_set_reserve_filter(set);
 		return err ?: ipcuckoo_proc_add(c->pernet, change->name);
 	case IPCUCKOO_COMMIT_RENAME:
 		return ipcuckoo_proc_add(c->pernet, change->to);
@@ -142,7 +111,7 @@ static int check_early(struct ipcuckoo_net *pernet,
 	switch (change->kind) {
 	case IPCUCKOO_COMMIT_CREATE:
 		if (set)
-			err = same_options(set, change->set, change->same_maxelem) ?
+			err = ipcuckoo_set_same_options(set, change->set, change->same_maxelem) ?
 			      -EEXIST : -ENOTUNIQ;
 		break;
 	case IPCUCKOO_COMMIT_DESTROY:
@@ -158,108 +127,6 @@ static int check_early(struct ipcuckoo_net *pernet,
 	return err;
 }
 
-static int compare_sets(const void *a, const void *b)
-{
-	const struct ipcuckoo_set *x = *(struct ipcuckoo_set **)a;
-	const struct ipcuckoo_set *y = *(struct ipcuckoo_set **)b;
-
-	return x < y ? -1 : x > y;
-}
-
-static void collect(struct commit *c, struct ipcuckoo_set *set)
-{
-	if (set)
-		c->sets[c->nsets++] = set;
-}
-
-/* Find the sets whose contents have to be locked. A set that a later change names by a
- * name which an earlier one gives is named by its first name as well.
- */
-static int collect_sets(struct commit *c)
-{
-	struct ipcuckoo_commit_change *change;
-	unsigned int i, n;
-
-	c->sets = kvmalloc_array(3 * c->count, sizeof(*c->sets), GFP_KERNEL_ACCOUNT);
-	if (!c->sets)
-		return -ENOMEM;
-	mutex_lock(&c->pernet->mutex);
-	for (i = 0; i < c->count; i++) {
-		change = &c->changes[i];
-		if (change->kind == IPCUCKOO_COMMIT_CREATE)
-			collect(c, change->set);
-		if (change->kind == IPCUCKOO_COMMIT_REPLACE)
-			collect(c, change->shadow->set);
-		if (change->name)
-			collect(c, ipcuckoo_set_find(c->pernet, change->name));
-		if (change->to)
-			collect(c, ipcuckoo_set_find(c->pernet, change->to));
-	}
-	mutex_unlock(&c->pernet->mutex);
-	sort(c->sets, c->nsets, sizeof(*c->sets), compare_sets, NULL);
-	for (i = 0, n = 0; i < c->nsets; i++)
-		if (!n || c->sets[n - 1] != c->sets[i])
-			c->sets[n++] = c->sets[i];
-	c->nsets = n;
-	return 0;
-}
-
-/* Any number of contents is locked under ipcuckoo_net.names: lockdep counts them as one. */
-static void nest_lock(struct commit *c, struct ipcuckoo_entries *e)
-{
-	mutex_release(&e->mutex.dep_map, _RET_IP_);
-	mutex_acquire_nest(&e->mutex.dep_map, 0, 1, &c->pernet->names.dep_map, _RET_IP_);
-}
-
-/* Lock the contents of all sets but @first, which is locked or NULL. Return: a set that
- * has another writer, and then none is locked; or NULL.
- */
-static struct ipcuckoo_set *try_sets(struct commit *c, struct ipcuckoo_set *first)
-{
-	struct ipcuckoo_set *busy;
-	unsigned int i;
-
-	for (i = 0; i < c->nsets; i++) {
-		if (c->sets[i] == first)
-			continue;
-		if (!mutex_trylock(&c->sets[i]->entries.mutex))
-			break;
-		nest_lock(c, &c->sets[i]->entries);
-	}
-	if (i == c->nsets)
-		return NULL;
-	busy = c->sets[i];
-	while (i--)
-		if (c->sets[i] != first)
-			mutex_unlock(&c->sets[i]->entries.mutex);
-	if (first)
-		mutex_unlock(&first->entries.mutex);
-	return busy;
-}
-
-/* Step 2. Waits for the writer of one set at a time, and holds no other set's lock
- * meanwhile: so a fatal signal ends it, and no writer waits for two.
- */
-static int lock_sets(struct commit *c)
-{
-	struct ipcuckoo_set *busy = NULL;
-
-	while ((busy = try_sets(c, busy))) {
-		if (mutex_lock_killable(&busy->entries.mutex))
-			return -EINTR;
-		nest_lock(c, &busy->entries);
-	}
-	return 0;
-}
-
-static void unlock_sets(struct commit *c)
-{
-	unsigned int i;
-
-	for (i = 0; i < c->nsets; i++)
-		ipcuckoo_set_unlock(c->sets[i]);
-}
-
 /* Lock a shadow, and see whether it can become the contents of its set. */
 static int lock_shadow(struct commit *c, struct ipcuckoo_commit_change *change)
 {
@@ -271,7 +138,7 @@ static int lock_shadow(struct commit *c, struct ipcuckoo_commit_change *change)
 	/* Only a request of the same socket can be at work on it. */
 	if (!mutex_trylock(&shadow->entries.mutex))
 		return -EBUSY;
-	nest_lock(c, &shadow->entries);
+	ipcuckoo_slots_nest(&c->slots, &shadow->entries);
 	if (change->kind == IPCUCKOO_COMMIT_CREATE)
 		err = !ipcuckoo_set_is_new(shadow->set) ? -EINVAL :
 		      ipcuckoo_shadow_check(shadow, true);
@@ -291,7 +158,7 @@ static int create(struct commit *c, struct ipcuckoo_commit_change *change)
 	const struct ipcuckoo_set *other = ipcuckoo_set_find(c->pernet, change->name);
 
 	if (other)
-		return same_options(other, change->set, change->same_maxelem) ?
+		return ipcuckoo_set_same_options(other, change->set, change->same_maxelem) ?
 		       -EEXIST : -ENOTUNIQ;
 	if (c->pernet->sets_count >= IPCUCKOO_SETS_MAX)
 		return -E2BIG;
@@ -340,6 +207,8 @@ static void exchange(struct commit *c, struct ipcuckoo_set *a, struct ipcuckoo_s
 		c->chains = true;
 		c->swapped = true;
 	}
+	ipcuckoo_slots_find(&c->slots, a)->swapped = true;
+	ipcuckoo_slots_find(&c->slots, b)->swapped = true;
 	ipcuckoo_set_erase(c->pernet, a);
 	ipcuckoo_set_erase(c->pernet, b);
 	strscpy(name, a->name, sizeof(name));
@@ -376,6 +245,21 @@ static int flush(struct commit *c, struct ipcuckoo_commit_change *change)
 	return change->set ? 0 : -ENOENT;
 }
 
+/* As after requests of their own: a shadow is that of contents, and of a name, which the
+ * changes before this one may have changed.
+ */
+static int replace(struct commit *c, struct ipcuckoo_commit_change *change)
+{
+	const struct ipcuckoo_slot *slot;
+
+	change->set = change->shadow->set;
+	if (ipcuckoo_set_is_new(change->set))
+		return -ENOENT;
+	slot = ipcuckoo_slots_find(&c->slots, change->set);
+	strscpy(change->set_name, change->set->name, sizeof(change->set_name));
+	return slot->swapped || (slot->last && !change->override) ? -ESTALE : 0;
+}
+
 static int apply(struct commit *c, struct ipcuckoo_commit_change *change)
 {
 	int err;
@@ -392,8 +276,7 @@ static int apply(struct commit *c, struct ipcuckoo_commit_change *change)
 	case IPCUCKOO_COMMIT_FLUSH:
 		return flush(c, change);
 	case IPCUCKOO_COMMIT_REPLACE:
-		/* Destroyed by a change before this one. */
-		return ipcuckoo_set_is_new(change->shadow->set) ? -ENOENT : 0;
+		return replace(c, change);
 	case IPCUCKOO_COMMIT_ATTACH:
 		err = ipcuckoo_attach_add(c->pernet, change->name, change->at);
 		change->id = change->at->id;
@@ -434,18 +317,46 @@ static bool is_accepted(const struct ipcuckoo_commit_change *change, int err)
 		       change->kind == IPCUCKOO_COMMIT_FLUSH ? -ENOENT : -EEXIST);
 }
 
+static bool changes_contents(const struct ipcuckoo_commit_change *change)
+{
+	return change->shadow || change->kind == IPCUCKOO_COMMIT_DESTROY ||
+	       change->kind == IPCUCKOO_COMMIT_FLUSH;
+}
+
+static int apply_one(struct commit *c, unsigned int at)
+{
+	struct ipcuckoo_commit_change *change = &c->changes[at];
+	int err = apply(c, change);
+
+	change->done = !err && !swaps_nothing(change);
+	if (change->done && changes_contents(change))
+		ipcuckoo_slots_find(&c->slots, change->set)->last = at + 1;
+	return err && is_accepted(change, err) ? 0 : err;
+}
+
+/* A set that was attached and is swapped has its old contents until packets do not look
+ * into it any more. It cannot be attached then: whose packets would see which contents?
+ */
+static bool is_late(const struct ipcuckoo_slot *slot)
+{
+	return slot->last && slot->attached && slot->swapped;
+}
+
 static int apply_all(struct commit *c, unsigned int *at)
 {
+	unsigned int i;
 	int err = 0;
 
-	for (*at = 0; *at < c->count && !err; ++*at) {
-		err = apply(c, &c->changes[*at]);
-		c->changes[*at].done = !err && !swaps_nothing(&c->changes[*at]);
-		if (err && is_accepted(&c->changes[*at], err))
-			err = 0;
-	}
+	for (*at = 0; *at < c->count && !err; ++*at)
+		err = apply_one(c, *at);
 	if (err)
 		--*at;
+	for (i = 0; i < c->slots.count && !err; i++) {
+		if (!is_late(&c->slots.slot[i]) || !c->slots.slot[i].set->attachments)
+			continue;
+		*at = c->slots.slot[i].last - 1;
+		err = -EXDEV;
+	}
 	return err;
 }
 
@@ -464,14 +375,45 @@ static void undo_all(struct commit *c)
 
 static void change_contents(struct ipcuckoo_commit_change *change)
 {
+	if (change->kind == IPCUCKOO_COMMIT_DESTROY)
+		change->set->dead = true;
+	if (change->shadow) {
+		ipcuckoo_shadow_swap_in(change->shadow);
+	} else {
+		ipcuckoo_entries_clear(&change->set->entries, change->empty);
+		change->empty = NULL;
+	}
+}
+
+/* Of several changes of the contents of a set only the last is made: packets never see what
+ * is between. @late: of sets that packets do not look into any more; or of the others.
+ */
+static void change_all_contents(struct commit *c, bool late)
+{
+	unsigned int i;
+
+	for (i = 0; i < c->slots.count; i++)
+		if (c->slots.slot[i].last && is_late(&c->slots.slot[i]) == late)
+			change_contents(&c->changes[c->slots.slot[i].last - 1]);
+}
+
+static bool any_late(const struct commit *c)
+{
+	unsigned int i;
+
+	for (i = 0; i < c->slots.count; i++)
+		if (is_late(&c->slots.slot[i]))
+			return true;
+	return false;
+}
+
+/* What does not depend on contents. */
+static void settle_change(struct ipcuckoo_commit_change *change)
+{
 	switch (change->kind) {
 	case IPCUCKOO_COMMIT_CREATE:
 		/* For the tree. */
 		kref_get(&change->set->ref);
-		fallthrough;
-	case IPCUCKOO_COMMIT_REPLACE:
-		if (change->shadow)
-			ipcuckoo_shadow_swap_in(change->shadow);
 		break;
 	case IPCUCKOO_COMMIT_SWAP:
 		/* A dump of either is not of one moment any more. */
@@ -480,27 +422,22 @@ static void change_contents(struct ipcuckoo_commit_change *change)
 		change->set->swaps++;
 		change->other->swaps++;
 		break;
-	case IPCUCKOO_COMMIT_DESTROY:
-		/* Its entries are freed now, though somebody may still hold the set. */
-		change->set->dead = true;
-		fallthrough;
-	case IPCUCKOO_COMMIT_FLUSH:
-		ipcuckoo_entries_clear(&change->set->entries, change->empty);
-		change->empty = NULL;
-		break;
 	default:
 		break;
 	}
+	/* Its entries, if a later change has superseded it, are freed with it. */
+	if (change->shadow)
+		change->shadow->spent = true;
 }
 
 static void notify(struct commit *c, struct ipcuckoo_commit_change *change)
 {
 	switch (change->kind) {
 	case IPCUCKOO_COMMIT_CREATE:
-		ipcuckoo_event_set(change->set, IPCUCKOO_EVENT_SET_NEW);
+		ipcuckoo_event_set(change->set, change->name, IPCUCKOO_EVENT_SET_NEW);
 		break;
 	case IPCUCKOO_COMMIT_DESTROY:
-		ipcuckoo_event_set(change->set, IPCUCKOO_EVENT_SET_DESTROYED);
+		ipcuckoo_event_set(change->set, change->name, IPCUCKOO_EVENT_SET_DESTROYED);
 		break;
 	case IPCUCKOO_COMMIT_RENAME:
 		ipcuckoo_event_names(c->pernet, IPCUCKOO_EVENT_SET_RENAMED, change->name,
@@ -511,13 +448,14 @@ static void notify(struct commit *c, struct ipcuckoo_commit_change *change)
 				     change->to);
 		break;
 	case IPCUCKOO_COMMIT_FLUSH:
-		ipcuckoo_event_set(change->set, IPCUCKOO_EVENT_SET_FLUSHED);
+		ipcuckoo_event_set(change->set, change->name, IPCUCKOO_EVENT_SET_FLUSHED);
 		break;
 	case IPCUCKOO_COMMIT_REPLACE:
-		ipcuckoo_event_set(change->shadow->set, IPCUCKOO_EVENT_SET_REPLACED);
+		ipcuckoo_event_set(change->set, change->set_name,
+				   IPCUCKOO_EVENT_SET_REPLACED);
 		break;
 	case IPCUCKOO_COMMIT_ATTACH:
-		ipcuckoo_attach_announce(c->pernet, change->at);
+		ipcuckoo_attach_announce(c->pernet, change->at, change->name);
 		change->id = change->at->id;
 		change->at = NULL;
 		break;
@@ -528,11 +466,17 @@ static void finish(struct commit *c)
 {
 	unsigned int i;
 
-	for (i = 0; i < c->count; i++)
-		if (c->changes[i].done)
-			change_contents(&c->changes[i]);
+	change_all_contents(c, false);
 	if (c->chains)
 		ipcuckoo_points_publish(c->pernet);
+	if (any_late(c)) {
+		/* Packets that run the old chains. */
+		synchronize_rcu_expedited();
+		change_all_contents(c, true);
+	}
+	for (i = 0; i < c->count; i++)
+		if (c->changes[i].done)
+			settle_change(&c->changes[i]);
 	for (i = 0; i < c->count; i++)
 		if (c->changes[i].done)
 			notify(c, &c->changes[i]);
@@ -548,7 +492,7 @@ static int run(struct commit *c, unsigned int *at)
 	mutex_lock(&c->pernet->mutex);
 	err = apply_all(c, at);
 	if (!err && c->chains)
-		err = ipcuckoo_points_prepare(c->pernet, NULL, c->rtnl);
+		err = ipcuckoo_points_prepare(c->pernet, c->rtnl);
 	if (err)
 		undo_all(c);
 	else
@@ -571,7 +515,7 @@ static int lock_and_run(struct commit *c, unsigned int *at)
 	unsigned int i;
 	int err;
 
-	err = lock_sets(c);
+	err = ipcuckoo_slots_lock(&c->slots);
 	if (err)
 		return err;
 	for (i = 0; i < c->count && !err; i++) {
@@ -584,7 +528,7 @@ static int lock_and_run(struct commit *c, unsigned int *at)
 	else
 		err = run(c, at);
 	unlock_shadows(c, i);
-	unlock_sets(c);
+	ipcuckoo_slots_unlock(&c->slots);
 	return err;
 }
 
@@ -617,7 +561,7 @@ static void clean_up(struct commit *c)
 			ipcuckoo_version_retire(change->empty, 0, 0, false);
 		change->empty = NULL;
 	}
-	kvfree(c->sets);
+	ipcuckoo_slots_free(&c->slots);
 }
 
 static int commit_locked(struct commit *c, unsigned int *at)
@@ -635,7 +579,7 @@ static int commit_locked(struct commit *c, unsigned int *at)
 	if (err)
 		--*at;
 	if (!err)
-		err = collect_sets(c);
+		err = ipcuckoo_slots_collect(&c->slots, c->pernet, c->changes, c->count);
 	if (!err)
 		err = lock_and_run(c, at);
 	clean_up(c);
@@ -647,7 +591,8 @@ static int trim_shadow(struct ipcuckoo_shadow *shadow)
 {
 	if (mutex_lock_killable(&shadow->entries.mutex))
 		return -EINTR;
-	if (!shadow->spent)
+	/* An empty filter would be freed, which a new set is created with. */
+	if (!shadow->spent && !ipcuckoo_entries_approximate(&shadow->entries))
 		ipcuckoo_entries_trim(&shadow->entries);
 	ipcuckoo_rebuild_free_queue(&shadow->entries);
 	mutex_unlock(&shadow->entries.mutex);
@@ -672,7 +617,8 @@ static int trim_shadow(struct ipcuckoo_shadow *shadow)
  * set of that name with the same options (or @exist), -ENOTUNIQ if there is another one,
  * -E2BIG if there are IPCUCKOO_SETS_MAX. DESTROY: -EBUSY if it is attached. RENAME: -EEXIST
  * if there is a set called @to. SWAP: -ESRCH if there is none called @to, -ENOTUNIQ if
- * types or families differ. REPLACE, and CREATE with a shadow: -EBUSY if another request is
+ * types or families differ. -EXDEV if a set that is attached would change its contents in the
+ * commit that swaps it. REPLACE, and CREATE with a shadow: -EBUSY if another request is
  * at work on the shadow, or an error of ipcuckoo_shadow_check(); CREATE: -EINVAL if the set
  * of the shadow exists already. ATTACH: an error of
  * ipcuckoo_attach().

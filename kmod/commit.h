@@ -8,6 +8,8 @@
 
 #include <linux/types.h>
 
+#include "ipcuckoo.h"
+
 struct ipcuckoo_attachment;
 struct ipcuckoo_net;
 struct ipcuckoo_set;
@@ -52,6 +54,7 @@ enum ipcuckoo_commit_kind {
  * @at:		ATTACH: the attachment, as ipcuckoo_attach_prepare() has made it; NULL once
  *		the commit has taken it. Its number is in @id
  * @id:		ATTACH: number of the attachment, also if there is one that does the same
+ * @set_name:	REPLACE: the name that the set has at this change; set by the commit
  * @empty:	DESTROY, FLUSH: for the commit
  * @done:	for the commit
  */
@@ -68,6 +71,7 @@ struct ipcuckoo_commit_change {
 	struct ipcuckoo_shadow *shadow;
 	struct ipcuckoo_attachment *at;
 	u32 id;
+	char set_name[IPCUCKOO_NAME_SIZE];
 	struct ipcuckoo_version *empty;
 	bool done;
 };

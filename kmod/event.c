@@ -84,9 +84,9 @@ static struct sk_buff *begin(enum ipcuckoo_event event, size_t size, void **head
 }
 
 /* Identify the contents that an event is about by figures that SET_GET reports too. */
-static int put_contents(struct sk_buff *skb, struct ipcuckoo_set *set)
+static int put_contents(struct sk_buff *skb, struct ipcuckoo_set *set, const char *name)
 {
-	return nla_put_string(skb, IPCUCKOO_A_SET, set->name) ||
+	return nla_put_string(skb, IPCUCKOO_A_SET, name) ||
 	       nla_put_u32(skb, IPCUCKOO_A_ENTRIES, ipcuckoo_usage_live(&set->entries)) ||
 	       ipcuckoo_wire_put_u64(skb, IPCUCKOO_A_GENERATION, set->entries.generation);
 }
@@ -94,11 +94,13 @@ static int put_contents(struct sk_buff *skb, struct ipcuckoo_set *set)
 /**
  * ipcuckoo_event_set() - notify listeners of a change of a set
  * @set:	set, locked
+ * @name:	the name that it had at this change
  * @event:	IPCUCKOO_EVENT_SET_*
  *
  * Context: process context.
  */
-void ipcuckoo_event_set(struct ipcuckoo_set *set, enum ipcuckoo_event event)
+void ipcuckoo_event_set(struct ipcuckoo_set *set, const char *name,
+			enum ipcuckoo_event event)
 {
 	struct sk_buff *skb;
 	void *header;
@@ -106,7 +108,7 @@ void ipcuckoo_event_set(struct ipcuckoo_set *set, enum ipcuckoo_event event)
 	if (!wanted(set->pernet))
 		return;
 	skb = begin(event, HEADER_SIZE, &header);
-	if (!skb || ipcuckoo_wire_fill_options(skb, set) || put_contents(skb, set)) {
+	if (!skb || ipcuckoo_wire_fill_options(skb, set) || put_contents(skb, set, name)) {
 		nlmsg_free(skb);
 		report_loss(set->pernet);
 		return;
@@ -146,11 +148,12 @@ void ipcuckoo_event_names(const struct ipcuckoo_net *pernet, enum ipcuckoo_event
 /**
  * ipcuckoo_event_attachment() - notify listeners of a change of an attachment
  * @at:		attachment; the namespace's mutex is held
+ * @name:	the name that its set had at this change
  * @event:	IPCUCKOO_EVENT_ATTACHED, _DETACHED or _STATE_CHANGED
  *
  * Context: process context.
  */
-void ipcuckoo_event_attachment(const struct ipcuckoo_attachment *at,
+void ipcuckoo_event_attachment(const struct ipcuckoo_attachment *at, const char *name,
 			       enum ipcuckoo_event event)
 {
 	const struct ipcuckoo_net *pernet = at->set->pernet;
@@ -161,7 +164,7 @@ void ipcuckoo_event_attachment(const struct ipcuckoo_attachment *at,
 	if (!wanted(pernet))
 		return;
 	skb = begin(event, NLMSG_GOODSIZE, &header);
-	if (!skb || ipcuckoo_wire_fill_attachment(skb, at)) {
+	if (!skb || ipcuckoo_wire_fill_attachment(skb, at, name)) {
 		nlmsg_free(skb);
 		report_loss(pernet);
 		return;
@@ -217,7 +220,7 @@ static bool open_message(struct ipcuckoo_event_entries *entries)
 {
 	entries->skb = begin(entries->event, entries->size, &entries->header);
 	entries->kinds = 0;
-	if (entries->skb && !put_contents(entries->skb, entries->set))
+	if (entries->skb && !put_contents(entries->skb, entries->set, entries->set->name))
 		return true;
 	nlmsg_free(entries->skb);
 	entries->skb = NULL;

@@ -52,10 +52,11 @@ struct ipcuckoo_event_entries {
 	unsigned long kinds;
 };
 
-void ipcuckoo_event_set(struct ipcuckoo_set *set, enum ipcuckoo_event event);
+void ipcuckoo_event_set(struct ipcuckoo_set *set, const char *name,
+			enum ipcuckoo_event event);
 void ipcuckoo_event_names(const struct ipcuckoo_net *pernet, enum ipcuckoo_event event,
 			  const char *name, const char *to);
-void ipcuckoo_event_attachment(const struct ipcuckoo_attachment *at,
+void ipcuckoo_event_attachment(const struct ipcuckoo_attachment *at, const char *name,
 			       enum ipcuckoo_event event);
 
 void ipcuckoo_event_entries_begin(struct ipcuckoo_event_entries *entries,

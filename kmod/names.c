@@ -71,7 +71,6 @@ void ipcuckoo_names_release(struct ipcuckoo_set *set)
 	ipcuckoo_set_put(set);
 }
 
-
 /* Destroy a set, whose contents are locked; unlocks them. */
 static int destroy_locked(struct ipcuckoo_net *pernet, struct ipcuckoo_set *set)
 {
@@ -86,7 +85,7 @@ static int destroy_locked(struct ipcuckoo_net *pernet, struct ipcuckoo_set *set)
 	if (!err) {
 		set->dead = true;
 		ipcuckoo_entries_flush(&set->entries);
-		ipcuckoo_event_set(set, IPCUCKOO_EVENT_SET_DESTROYED);
+		ipcuckoo_event_set(set, set->name, IPCUCKOO_EVENT_SET_DESTROYED);
 	}
 	mutex_unlock(&set->entries.mutex);
 	if (err)

@@ -310,7 +310,7 @@ int ipcuckoo_nl_attach_get_dumpit(struct sk_buff *skb, struct netlink_callback *
 		header = ipcuckoo_nl_dump_put(skb, cb, IPCUCKOO_CMD_ATTACH_GET);
 		if (!header)
 			break;
-		if (ipcuckoo_wire_fill_attachment(skb, at)) {
+		if (ipcuckoo_wire_fill_attachment(skb, at, at->set->name)) {
 			genlmsg_cancel(skb, header);
 			break;
 		}

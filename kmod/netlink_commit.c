@@ -79,13 +79,12 @@ static void blame_change(struct netlink_ext_ack *extack, u32 at)
 }
 
 /* List the changes of a request, or count them, if @list is NULL. An attribute holds up to
- * 64 KiB, so there may be several.
+ * 64 KiB, so there may be several. Return: how many, or -EINVAL.
  */
-static unsigned int list_changes(const struct genl_info *info, const struct nlattr **list)
+static int list_changes(const struct genl_info *info, const struct nlattr **list)
 {
 	const struct nlattr *attr, *nested;
-	int rem, rem_nested;
-	unsigned int count = 0;
+	int rem, rem_nested, count = 0;
 
 	nlmsg_for_each_attr(attr, info->nlhdr, GENL_HDRLEN, rem) {
 		if (nla_type(attr) != IPCUCKOO_A_CHANGES)
@@ -94,6 +93,11 @@ static unsigned int list_changes(const struct genl_info *info, const struct nlat
 			if (list)
 				list[count] = nested;
 			count++;
+		}
+		if (rem_nested > 0) {
+			NL_SET_ERR_MSG_ATTR(info->extack, attr,
+					    "what follows the last change is no attribute");
+			return -EINVAL;
 		}
 	}
 	return count;
@@ -136,14 +140,13 @@ int ipcuckoo_nl_commit_doit(struct sk_buff *skb, struct genl_info *info)
 	struct ipcuckoo_commit_change *changes;
 	struct genl_info part = *info;
 	const struct nlattr **list;
-	unsigned int count;
-	int err = -ENOMEM;
+	int count, err = -ENOMEM;
 
 	if (!ipcuckoo_nl_need(info->attrs, IPCUCKOO_A_CHANGES, info->extack))
 		return -EINVAL;
 	count = list_changes(info, NULL);
-	if (!count)
-		return 0;
+	if (count <= 0)
+		return count;
 	list = kvmalloc_array(count, sizeof(*list), GFP_KERNEL_ACCOUNT);
 	changes = kvcalloc(count, sizeof(*changes), GFP_KERNEL_ACCOUNT);
 	part.attrs = kcalloc(IPCUCKOO_A_MAX + 1, sizeof(*part.attrs), GFP_KERNEL);

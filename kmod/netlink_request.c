@@ -150,6 +150,8 @@ static const struct {
 	  "this kernel has no such logger: nf_log_syslog or nfnetlink_log cannot be loaded" },
 	{ -EAGAIN,
 	  "the module of the logger is being loaded: ask again soon" },
+	{ -EXDEV,
+	  "a set that is attached cannot change its contents in the commit that swaps it" },
 	{ -ENODEV,
 	  "the module is being unloaded" },
 	{ -EDQUOT,
@@ -446,7 +448,8 @@ int ipcuckoo_nl_explain_shadow(struct genl_info *info, int err)
 				    "the set has changed since the shadow was made; start over, or override");
 		break;
 	case -ENOENT:
-		NL_SET_ERR_MSG_ATTR(info->extack, attr, "the set was destroyed");
+		NL_SET_ERR_MSG_ATTR(info->extack, attr,
+				    "the set was destroyed, or does not exist yet");
 		break;
 	case -EBUSY:
 		NL_SET_ERR_MSG_ATTR(info->extack, attr,

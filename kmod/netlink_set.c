@@ -199,6 +199,11 @@ static int parse_shadow(struct sk_buff *skb, struct genl_info *info,
 	struct nlattr **attrs = info->attrs, *bad = ipcuckoo_nl_find_option(attrs);
 	struct ipcuckoo_shadow *shadow;
 
+	if (change->exist) {
+		NL_SET_ERR_MSG_ATTR(info->extack, attrs[IPCUCKOO_A_FLAGS],
+				    "a set that exists does not get the contents of a shadow: EXIST cannot be used");
+		return -EINVAL;
+	}
 	if (bad) {
 		NL_SET_ERR_MSG_ATTR(info->extack, bad,
 				    "the set gets the options that its shadow was made with: leave them out");

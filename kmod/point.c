@@ -396,15 +396,25 @@ static int make_chains(struct ipcuckoo_net *pernet)
 
 /* Changes */
 
+/* Does an attachment run at a point that has no number yet: that is just being attached? */
+static bool has_new(const struct ipcuckoo_net *pernet, const struct point *point)
+{
+	const struct ipcuckoo_attachment *at;
+
+	list_for_each_entry(at, &pernet->attached.list, list)
+		if (!at->id && runs_in(at, point))
+			return true;
+	return false;
+}
+
 /* Give taps to the points that have none, before the chains are published. The chain of a
  * new point is still NULL, so packets pass its tap.
  *
  * Points at ingress need RTNL; without it they are left to retry(). A failure counts only
- * for a new point and for points of @new: the others had no tap before either, and are left
- * to retry() too.
+ * for a new point and for points of new attachments: the others had no tap before either,
+ * and are left to retry() too.
  */
-static int connect_points(struct ipcuckoo_net *pernet,
-			  const struct ipcuckoo_attachment *new, bool rtnl)
+static int connect_points(struct ipcuckoo_net *pernet, bool rtnl)
 {
 	struct point *point;
 	int err;
@@ -413,7 +423,7 @@ static int connect_points(struct ipcuckoo_net *pernet,
 		if (!point->next || point->tap || (at_ingress(point->hook) && !rtnl))
 			continue;
 		err = connect_point(pernet, point, NULL);
-		if (err && (!point->chain || (new && runs_in(new, point))))
+		if (err && (!point->chain || has_new(pernet, point)))
 			return err;
 	}
 	return 0;
@@ -512,7 +522,8 @@ static void refresh(struct ipcuckoo_net *pernet)
 		at->state = state;
 		at->err = err;
 		if (at->id)
-			ipcuckoo_event_attachment(at, IPCUCKOO_EVENT_STATE_CHANGED);
+			ipcuckoo_event_attachment(at, at->set->name,
+						  IPCUCKOO_EVENT_STATE_CHANGED);
 	}
 	if (missing)
 		mod_delayed_work(system_long_wq, &pernet->attached.retry,
@@ -561,7 +572,6 @@ void ipcuckoo_points_init_net(struct ipcuckoo_net *pernet)
 /**
  * ipcuckoo_points_prepare() - make the points, chains and taps that the list needs
  * @pernet:	namespace, whose mutex is held
- * @new:	attachment whose hooks have to be registered, or NULL
  * @rtnl:	RTNL is held, as it has to be if attachments at ingress were added
  *
  * Packets see no change before ipcuckoo_points_publish(), which the caller calls next; or
@@ -571,8 +581,7 @@ void ipcuckoo_points_init_net(struct ipcuckoo_net *pernet)
  * Return: 0, -ENOMEM, or an error of nf_register_net_hook(), and then nothing is prepared.
  * Cannot fail if all attachments are being detached, which needs no memory.
  */
-int ipcuckoo_points_prepare(struct ipcuckoo_net *pernet,
-			    const struct ipcuckoo_attachment *new, bool rtnl)
+int ipcuckoo_points_prepare(struct ipcuckoo_net *pernet, bool rtnl)
 {
 	int err;
 
@@ -581,7 +590,7 @@ int ipcuckoo_points_prepare(struct ipcuckoo_net *pernet,
 	if (!err)
 		err = make_chains(pernet);
 	if (!err)
-		err = connect_points(pernet, new, rtnl);
+		err = connect_points(pernet, rtnl);
 	if (err)
 		ipcuckoo_points_abort(pernet);
 	return err;
@@ -620,16 +629,14 @@ void ipcuckoo_points_abort(struct ipcuckoo_net *pernet)
 /**
  * ipcuckoo_points_update() - bring chains and hooks in line with the attachments
  * @pernet:	namespace, whose mutex is held
- * @new:	attachment that was just added to the list, or NULL
+ * @rtnl:	RTNL is held, as it has to be if an attachment at ingress was added
  *
- * Context: process context; if @new is at ingress, under RTNL.
+ * Context: process context.
  * Return: as ipcuckoo_points_prepare(); then what packets see has not changed.
  */
-int ipcuckoo_points_update(struct ipcuckoo_net *pernet,
-			   const struct ipcuckoo_attachment *new)
+int ipcuckoo_points_update(struct ipcuckoo_net *pernet, bool rtnl)
 {
-	bool rtnl = new && new->rule.place == IPCUCKOO_PLACE_INGRESS;
-	int err = ipcuckoo_points_prepare(pernet, new, rtnl);
+	int err = ipcuckoo_points_prepare(pernet, rtnl);
 
 	if (!err)
 		ipcuckoo_points_publish(pernet);

@@ -10,10 +10,8 @@ struct net_device;
 
 void ipcuckoo_points_init_net(struct ipcuckoo_net *pernet);
 void ipcuckoo_points_exit_net(struct ipcuckoo_net *pernet);
-int ipcuckoo_points_update(struct ipcuckoo_net *pernet,
-			   const struct ipcuckoo_attachment *new);
-int ipcuckoo_points_prepare(struct ipcuckoo_net *pernet,
-			    const struct ipcuckoo_attachment *new, bool rtnl);
+int ipcuckoo_points_update(struct ipcuckoo_net *pernet, bool rtnl);
+int ipcuckoo_points_prepare(struct ipcuckoo_net *pernet, bool rtnl);
 void ipcuckoo_points_publish(struct ipcuckoo_net *pernet);
 void ipcuckoo_points_abort(struct ipcuckoo_net *pernet);
 void ipcuckoo_points_follow(struct ipcuckoo_net *pernet,

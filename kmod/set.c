@@ -375,6 +375,47 @@ void ipcuckoo_set_gc(struct ipcuckoo_set *set)
 }
 
 /**
+ * ipcuckoo_set_same_options() - were two sets created with the same options?
+ * @a:		set
+ * @b:		set
+ * @same_maxelem: compare their limits, too
+ */
+bool ipcuckoo_set_same_options(const struct ipcuckoo_set *a,
+			       const struct ipcuckoo_set *b, bool same_maxelem)
+{
+	const struct ipcuckoo_filter_shape *p = &a->entries.shape;
+	const struct ipcuckoo_filter_shape *q = &b->entries.shape;
+
+	return a->type == b->type && a->family == b->family &&
+	       (!same_maxelem || READ_ONCE(a->maxelem) == b->maxelem) &&
+	       a->entries.options == b->entries.options && a->timeout == b->timeout &&
+	       p->bits == q->bits && p->capacity == q->capacity &&
+	       p->multi == q->multi && a->mask.present == b->mask.present &&
+	       a->mask.bits.hi == b->mask.bits.hi &&
+	       a->mask.bits.lo == b->mask.bits.lo;
+}
+
+/**
+ * ipcuckoo_set_reserve_filter() - allocate the filter of a new approximate set
+ * @set:	set
+ *
+ * A filter never grows. It is allocated when the set is created, so that a lack of memory
+ * fails the request which creates the set, and not the first addition.
+ *
+ * Return: 0, -ENOMEM, -EDQUOT or -EINTR.
+ */
+int ipcuckoo_set_reserve_filter(struct ipcuckoo_set *set)
+{
+	static const u32 none[IPCUCKOO_KINDS];
+	int err;
+
+	mutex_lock(&set->entries.mutex);
+	err = ipcuckoo_entries_reserve(&set->entries, none);
+	ipcuckoo_set_unlock(set);
+	return err;
+}
+
+/**
  * ipcuckoo_set_lock() - become the writer of a set
  * @set:	set
  *
@@ -486,7 +527,7 @@ int ipcuckoo_set_flush(struct ipcuckoo_set *set)
 	int err = ipcuckoo_entries_flush(&set->entries);
 
 	if (!err)
-		ipcuckoo_event_set(set, IPCUCKOO_EVENT_SET_FLUSHED);
+		ipcuckoo_event_set(set, set->name, IPCUCKOO_EVENT_SET_FLUSHED);
 	return err;
 }
 
@@ -501,7 +542,7 @@ int ipcuckoo_set_flush(struct ipcuckoo_set *set)
 void ipcuckoo_set_replace(struct ipcuckoo_set *set, struct ipcuckoo_entries *shadow)
 {
 	ipcuckoo_entries_replace(&set->entries, shadow);
-	ipcuckoo_event_set(set, IPCUCKOO_EVENT_SET_REPLACED);
+	ipcuckoo_event_set(set, set->name, IPCUCKOO_EVENT_SET_REPLACED);
 }
 
 /**
@@ -527,7 +568,7 @@ int ipcuckoo_set_change(struct ipcuckoo_set *set, u32 maxelem)
 	if (maxelem && ipcuckoo_usage_live(&set->entries) > maxelem)
 		return -ERANGE;
 	WRITE_ONCE(set->maxelem, maxelem);
-	ipcuckoo_event_set(set, IPCUCKOO_EVENT_SET_CHANGED);
+	ipcuckoo_event_set(set, set->name, IPCUCKOO_EVENT_SET_CHANGED);
 	return 0;
 }
 

@@ -162,6 +162,9 @@ void ipcuckoo_set_name(const struct ipcuckoo_set *set, char name[IPCUCKOO_NAME_S
 struct ipcuckoo_set *ipcuckoo_set_alloc(struct ipcuckoo_net *pernet, const char *name,
 					const struct ipcuckoo_set_options *options);
 void ipcuckoo_set_insert(struct ipcuckoo_net *pernet, struct ipcuckoo_set *set);
+bool ipcuckoo_set_same_options(const struct ipcuckoo_set *a,
+			       const struct ipcuckoo_set *b, bool same_maxelem);
+int ipcuckoo_set_reserve_filter(struct ipcuckoo_set *set);
 void ipcuckoo_set_erase(struct ipcuckoo_net *pernet, struct ipcuckoo_set *set);
 struct ipcuckoo_set *ipcuckoo_set_find(struct ipcuckoo_net *pernet,
 				       const char *name);
@@ -202,7 +205,8 @@ static inline bool ipcuckoo_set_has_records(const struct ipcuckoo_set *set)
  */
 static inline bool ipcuckoo_set_is_new(const struct ipcuckoo_set *set)
 {
-	return RB_EMPTY_NODE(&set->node) && !set->dead;
+	/* Commits of other sets move this one's node in the tree, but never make it empty. */
+	return data_race(RB_EMPTY_NODE(&set->node)) && !set->dead;
 }
 
 /* Mask an address. Callers mask an address before they look it up in a set that has a

@@ -489,7 +489,7 @@ int ipcuckoo_shadow_commit(struct ipcuckoo_shadow *shadow, bool override,
 		/* Trimming is optional: it can fail for want of memory. */
 		ipcuckoo_entries_trim(&shadow->entries);
 		ipcuckoo_shadow_swap_in(shadow);
-		ipcuckoo_event_set(set, IPCUCKOO_EVENT_SET_REPLACED);
+		ipcuckoo_event_set(set, set->name, IPCUCKOO_EVENT_SET_REPLACED);
 		*entries = ipcuckoo_usage_live(&set->entries);
 	}
 	mutex_unlock(&shadow->entries.mutex);

@@ -273,18 +273,19 @@ static int fill_state(struct sk_buff *skb, const struct ipcuckoo_attachment *at)
  * ipcuckoo_wire_fill_attachment() - put an attachment into a message
  * @skb:	message
  * @at:		attachment; the namespace's mutex is held
+ * @name:	the name of its set
  *
  * Return: 0 or -EMSGSIZE.
  */
 int ipcuckoo_wire_fill_attachment(struct sk_buff *skb,
-				  const struct ipcuckoo_attachment *at)
+				  const struct ipcuckoo_attachment *at, const char *name)
 {
 	struct ipcuckoo_counter sum = ipcuckoo_attachment_count(at);
 	const struct ipcuckoo_rule *rule = &at->rule;
 	bool mark = rule->verdict == IPCUCKOO_VERDICT_MARK;
 
 	return nla_put_u32(skb, IPCUCKOO_A_ATTACHMENT, at->id) ||
-	       nla_put_string(skb, IPCUCKOO_A_SET, at->set->name) ||
+	       nla_put_string(skb, IPCUCKOO_A_SET, name) ||
 	       nla_put_u8(skb, IPCUCKOO_A_DIRECTION, rule->dir) ||
 	       nla_put_u8(skb, IPCUCKOO_A_VERDICT, rule->verdict) ||
 	       (mark && nla_put_u32(skb, IPCUCKOO_A_MARK, rule->mark)) ||

@@ -67,6 +67,7 @@ void ipcuckoo_wire_get_ext(const u8 *data, enum ipcuckoo_wire_ext_id ext,
 
 int ipcuckoo_wire_put_u64(struct sk_buff *skb, int attr, u64 value);
 int ipcuckoo_wire_fill_options(struct sk_buff *skb, const struct ipcuckoo_set *set);
-int ipcuckoo_wire_fill_attachment(struct sk_buff *skb, const struct ipcuckoo_attachment *at);
+int ipcuckoo_wire_fill_attachment(struct sk_buff *skb,
+				  const struct ipcuckoo_attachment *at, const char *name);
 
 #endif /* _IPCUCKOO_WIRE_H */

@@ -187,6 +187,7 @@
  *   E2BIG       SET_NEW, SHADOW_NEW, ATTACH: the namespace has SETS_MAX sets,
  *               SHADOWS_MAX shadows, ATTACHMENTS_MAX attachments, or as many
  *               netfilter hooks as the kernel allows
+ *   EXDEV       COMMIT: an attached set would be swapped and change its contents
  *   ENODEV      ATTACH: the module is being unloaded
  *   EPROTONOSUPPORT  ATTACH: the kernel has no ingress hooks
  *   ENOPROTOOPT  ATTACH: the kernel has no such logger
@@ -372,6 +373,13 @@
  *   requests of their own. If one of them fails, nothing has changed; the error
  *   and the sentence are those of its own request, and the cookie is the number
  *   of the change (u32), from 0.
+ *
+ *   A set that was attached before the request, is attached after it, and is
+ *   swapped in it cannot change its contents in it as well: EXDEV.
+ *
+ *   Events come in the order of the changes, with the names that sets had at each
+ *   of them; ENTRIES and GENERATION are those after the request. Of several
+ *   changes of the contents of a set only the last is made.
  *
  *   Others see none of the changes before all are made. Packets see each set
  *   with its old or its new contents, and at each hook the attachments from
