@@ -50,8 +50,10 @@ size_t ipcuckoo_area_round(size_t size)
 	return size;
 }
 
-/* Allocation flags: the caller reports a failure, so no warning in the kernel log. And the
- * OOM killer must not kill a process because a user mistyped a size.
+/* Allocate zeroed memory: with kmalloc() up to a page, in whole pages above. The caller
+ * reports a failure, so the kernel logs none (__GFP_NOWARN). If memory is short, the
+ * allocation fails instead of starting the OOM killer (__GFP_RETRY_MAYFAIL): no process must
+ * be killed because a user mistyped a size. Return: NULL on failure.
  */
 static void *allocate(size_t size)
 {
@@ -106,7 +108,8 @@ void ipcuckoo_mem_open(struct ipcuckoo_mem *mem, unsigned long limit, work_func_
 	INIT_RCU_WORK(&mem->reap, reap);
 }
 
-static bool retires(struct ipcuckoo_mem *mem)
+/* Is memory of this account still retiring, or its reaper queued or running? */
+static bool is_retiring(struct ipcuckoo_mem *mem)
 {
 	bool busy;
 
@@ -120,14 +123,15 @@ static bool retires(struct ipcuckoo_mem *mem)
  * ipcuckoo_mem_close() - wait until all retiring memory was freed
  * @mem:	account; no code charges to it or retires memory of it any more
  *
- * After this no code uses @mem: the code that frees the last memory accesses @mem for the
- * last time under mem->lock, and retires() took that lock after it.
+ * When this returns, no code uses @mem any more, and the caller may free it: the code that
+ * frees the last memory accesses @mem for the last time under mem->lock; is_retiring() takes
+ * that lock too, so it finds nothing retiring only after that.
  *
  * Context: process context, may sleep.
  */
 void ipcuckoo_mem_close(struct ipcuckoo_mem *mem)
 {
-	wait_event(mem->wait, !retires(mem));
+	wait_event(mem->wait, !is_retiring(mem));
 }
 
 /* The part of the retiring memory that does not count towards the limit. */
@@ -137,9 +141,12 @@ static unsigned long not_counted(const struct ipcuckoo_mem *mem, unsigned long l
 		     max_t(unsigned long, limit >> RETIRING_SHARE_SHIFT, RETIRING_MIN));
 }
 
-/* Charge memory unless that exceeds the limit. Near the limit this takes the lock, so that
- * used and retiring are of one moment: of a table that is freed between reading the one and
- * the other, only one would be reduced.
+/* Charge @size bytes unless that exceeds the limit. Return: whether they are charged. Above
+ * the limit this takes the lock, so that no memory is released between reading mem->used and
+ * mem->retiring. Otherwise that memory would count as used, but not as retiring, and the
+ * charge could fail without need. The lock does not exclude ipcuckoo_mem_uncharge(): memory
+ * that is uncharged, but not released yet, is subtracted twice here. So mem->used can stay
+ * above the limit, by the maximum of not_counted().
  */
 static bool charge(struct ipcuckoo_mem *mem, size_t size)
 {
@@ -176,9 +183,10 @@ static bool charged_or_hopeless(struct ipcuckoo_mem *mem, size_t size, bool *cha
 	return *charged || hopeless(mem, size);
 }
 
-/* Wait until enough retiring memory was freed, for one or several grace periods and for the
- * time that freeing takes; then charge. The work items that free memory need no lock that
- * the caller can hold.
+/* Wait until enough retiring memory was freed, and charge @size bytes. The wait takes one or
+ * several grace periods, and the time that freeing takes. It cannot deadlock: the work items
+ * that free memory need no lock that the caller can hold. Return: false if a fatal signal
+ * ended the wait, or if all retiring memory would not be enough.
  */
 static noinline bool charge_later(struct ipcuckoo_mem *mem, size_t size)
 {
@@ -241,7 +249,7 @@ void ipcuckoo_mem_uncharge(struct ipcuckoo_mem *mem, size_t size)
 }
 
 /**
- * ipcuckoo_mem_retire() - announce memory that will be freed after a grace period
+ * ipcuckoo_mem_retire() - count memory that will be freed after a grace period as retiring
  * @mem:	account
  * @size:	bytes, which stay charged until they are freed
  *
@@ -255,7 +263,7 @@ void ipcuckoo_mem_retire(struct ipcuckoo_mem *mem, size_t size)
 }
 
 /**
- * ipcuckoo_mem_release() - report that retired memory was freed
+ * ipcuckoo_mem_release() - count retired memory, which was freed, as retiring no more
  * @mem:	account; may be closed and freed as soon as nothing retires in it any more
  * @size:	bytes that were passed to ipcuckoo_mem_retire(), freed and uncharged
  *

@@ -2,8 +2,9 @@
 /**
  * DOC: Values
  *
- * A record takes memory only for the extensions of its set: the counters and the skbinfo,
- * if the set has them, follow struct ipcuckoo_record.
+ * See value.h for what values and records are. A record takes memory only for the extensions
+ * of its set: the counters and the skbinfo, if the set has them, follow struct
+ * ipcuckoo_record.
  *
  * Readers find a record through a slot, under rcu_read_lock(), and count packets in it.
  * The record is freed after a grace period, so a packet may be counted for an entry that
@@ -43,12 +44,13 @@ static size_t record_size(u32 options)
 	return sizeof(struct ipcuckoo_record) + hits_size(options) + info_size(options);
 }
 
-/* Allocated bytes of a record without its comment, and of the comment. */
+/* Bytes allocated for a record, rounding included, without its comment. */
 static size_t record_memory(u32 options)
 {
 	return kmalloc_size_roundup(record_size(options));
 }
 
+/* Bytes allocated for a comment, rounding included; 0 for NULL. */
 static size_t comment_memory(const char *comment)
 {
 	return comment ? kmalloc_size_roundup(strlen(comment) + 1) : 0;
