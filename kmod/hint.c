@@ -50,8 +50,9 @@
 
 #include "hint.h"
 
-/* Steps of four where real IPv6 lists are dense, wider ones beyond; none
- * spans more than the 31 lengths that fit beside DEEPER.
+/* The prefix lengths at which the deep levels begin; the last one is the end. Steps of four
+ * where real IPv6 lists are dense, wider ones beyond; none spans more than the 31 lengths
+ * that fit beside DEEPER in a word.
  */
 const u8 ipcuckoo_hint_level[IPCUCKOO_HINT_LEVELS + 1] = {
 	20, 24, 28, 32, 40, 48, 64, 88, 112, 127,
@@ -235,9 +236,10 @@ void ipcuckoo_hint_add_prefix(struct ipcuckoo_hint *h,
 }
 
 /**
- * ipcuckoo_hint_uncover() - clear COVER in a word that no short prefix covers any more
+ * ipcuckoo_hint_uncover() - clear COVER in a word of the first level
  * @h:		hint
- * @word:	index of the word of the first level
+ * @word:	index of the word; the caller has checked that no prefix which is still in
+ *		the table needs COVER in it
  *
  * Context: the writer, after it has deleted the prefix from its table.
  */

@@ -49,7 +49,9 @@ static bool probe128(const struct ipcuckoo_table *t,
 	return t && ipcuckoo_table_probe128(t, key);
 }
 
-/* An approximate set has a filter, and no table of hosts. */
+/* Probe for a host: in the table of hosts, or in the filter that an approximate set has
+ * instead.
+ */
 static bool probe_host4(const struct ipcuckoo_version *v, u32 addr)
 {
 	const struct ipcuckoo_table *t = v->table[IPCUCKOO_HOSTS4];
@@ -90,10 +92,10 @@ struct lpm {
 	struct ipcuckoo_record *record;
 };
 
-/* Read the clock before the tables (the callers do). If an entry has expired by @now,
- * whatever was added while it was still valid is already visible to this look-up. So no
- * packet slips through between an entry that expires and one that was added in time to
- * take over.
+/* Probe for one entry that covers the address. The callers read the clock (by->now) before
+ * the tables. So if an entry has expired by then, whatever was added while it was still
+ * valid is visible to this look-up already, and no packet slips through between an entry
+ * that expires and one that was added in time to take over.
  */
 static enum decision decide(const struct ipcuckoo_table *t,
 			    const struct ipcuckoo_key *key, struct lpm *by)
@@ -297,9 +299,11 @@ static bool undisturbed(const struct ipcuckoo_entries *e, u32 seq)
 	return likely(READ_ONCE(e->guard.seq) == seq);
 }
 
-/* Look up, and repeat that if a writer bumped the sequence number meanwhile. A match needs
- * that check as well as a miss: if an entry was deleted and another one took its slot, the
- * reader may have compared with parts of both.
+/* Look up with @match, and again if a writer bumped the sequence number meanwhile. A match
+ * needs that check as well as a miss: if an entry was deleted and another one took its slot,
+ * the reader may have compared with parts of both. After RETRIES attempts look up under the
+ * lock, which keeps writers from moving and deleting entries. A longest-prefix match stores
+ * in @by which record decided. Return: whether the address matches.
  */
 static noinline bool look_up_by(struct ipcuckoo_entries *e,
 				const struct ipcuckoo_key *addr, version_match_fn match,

@@ -176,7 +176,9 @@ int ipcuckoo_rebuild_prepare_hint(struct ipcuckoo_entries *e, bool v6, u32 more)
 	return 0;
 }
 
-/* The length of the shortest entry from @first to @last that covers an address, or -1. */
+/* Find the shortest prefix in @nets, of a length from @first to @last, that covers an
+ * address. Return: its length, or -1 if there is none.
+ */
 static int shortest(const struct ipcuckoo_table *nets,
 		    const struct ipcuckoo_key *addr, bool v6, int first, int last)
 {
@@ -225,8 +227,8 @@ static void uncover(struct ipcuckoo_hint *h, const struct ipcuckoo_table *nets,
  * @h:		hint, or NULL
  * @t:		table of the entry's kind, from which the entry was deleted
  * @entry:	entry
- * @gc:		called by garbage collection, which must not hold the mutex for long. Leaves
- *		the marks of very short prefixes to the next change, which rebuilds the hint
+ * @gc:		called by garbage collection, which must not hold the mutex for long: leave
+ *		the marks of very short prefixes; the next change will rebuild the hint
  *
  * Clears COVER only. Other marks of the entry stay, and are stale if no other entry needs
  * them: look-ups take longer, their answers are the same.
@@ -304,8 +306,8 @@ static u8 needed_exts(const struct ipcuckoo_entries *e, const struct ipcuckoo_ta
  * struct rehash - a new table that is to replace another
  * @nbuckets:	number of buckets; increased if the entries do not fit
  * @extra:	entry to be added, or NULL
- * @exts:	its parallel arrays, IPCUCKOO_EXT_*
- * @how:	what to do if that exceeds the memory limit
+ * @exts:	parallel arrays of the new table, IPCUCKOO_EXT_*
+ * @how:	what to do if the new table exceeds the memory limit
  */
 struct rehash {
 	u32 nbuckets;
@@ -429,7 +431,7 @@ int ipcuckoo_rebuild_with_exceptions(struct ipcuckoo_entries *e, enum ipcuckoo_k
 	return ipcuckoo_rebuild_alloc_queue(e) ?: rehash(e, kind, &r);
 }
 
-/* Is a table nearly empty, and will it be after @more additions? */
+/* Is a table nearly empty, even after @more additions, and may it be shrunk? */
 static bool sparse(const struct ipcuckoo_table *t, u32 more)
 {
 	return ipcuckoo_table_slots(t) > IPCUCKOO_SHRINK_SLOTS && t->count < t->shrink_below &&

@@ -222,7 +222,10 @@ static u64 slot_number(u32 bucket, unsigned int i)
 	return (u64)bucket * IPCUCKOO_SLOTS + i;
 }
 
-/* Fill an empty slot, or one whose entry has been copied away already. */
+/* Store an entry in slot @i of a bucket, which is empty. @slot is what the slot itself holds
+ * (slot_of()), @rest or @key what the parallel array holds. The slot is written last, so that
+ * a reader who sees it sees what belongs to it.
+ */
 static void put(struct ipcuckoo_table *t, u32 bucket, unsigned int i, u32 slot,
 		u32 rest, const struct ipcuckoo_key *key,
 		const struct ipcuckoo_value *value)
@@ -241,8 +244,9 @@ static void put(struct ipcuckoo_table *t, u32 bucket, unsigned int i, u32 slot,
 	slot_set(t, bucket, i, slot);
 }
 
-/* Make a slot reusable. Readers that still see its entry, or a mixture of it and the next
- * one, will look up again.
+/* Empty a slot, for reuse. Bump the sequence number, so that readers look up again if they
+ * have seen the entry neither here nor where it was copied to. Bump it once more if there
+ * are parallel arrays: readers may see a mixture of this entry and the next one in the slot.
  */
 static void vacate(struct ipcuckoo_table *t, struct ipcuckoo_guard *guard,
 		   u32 bucket, unsigned int i)
@@ -458,6 +462,8 @@ int ipcuckoo_table_delete(struct ipcuckoo_table *t,
  * @t:		table
  * @key:	the entry
  * @slot:	set to the number of its slot
+ *
+ * Return: whether the entry is in the table, expired or not.
  */
 bool ipcuckoo_table_find(const struct ipcuckoo_table *t,
 			 const struct ipcuckoo_key *key, u64 *slot)
@@ -581,7 +587,7 @@ u32 ipcuckoo_table_expired(struct ipcuckoo_table *t)
 	return t->expired;
 }
 
-/* Does the array beside the slots have the rest, or the key, for this slot? */
+/* Does the parallel array have this rest, or this key, for a slot? */
 static bool same_key(const struct ipcuckoo_table *t, u32 bucket, unsigned int i,
 		     u32 rest, const struct ipcuckoo_key *key)
 {
@@ -593,9 +599,9 @@ static bool same_key(const struct ipcuckoo_table *t, u32 bucket, unsigned int i,
 	return READ_ONCE(k->hi) == key->hi && READ_ONCE(k->lo) == key->lo;
 }
 
-/* Find the slot of an entry whose remainder matches, for readers. This reads the slots
- * again instead of getting them from ipcuckoo_table_suspect(). Which bucket has the entry
- * cannot be predicted, so there is no branch on that.
+/* Find the slot of an entry, for readers: its remainder matches, and its rest or key, too.
+ * This reads the slots again instead of getting them from ipcuckoo_table_suspect(). Which
+ * bucket has the entry cannot be predicted, so there is no branch on that.
  */
 static __always_inline bool confirm(const struct ipcuckoo_table *t,
 				    const struct ipcuckoo_location *p,
@@ -623,15 +629,17 @@ static __always_inline bool confirm(const struct ipcuckoo_table *t,
 }
 
 /**
- * ipcuckoo_table_confirm() - is a slot whose remainder matches that of the key?
+ * ipcuckoo_table_confirm() - does a slot whose remainder matches hold the key?
  * @t:		table
  * @p:		location of the key
- * @key:	the key; unused for keys of 32 bits
+ * @key:	the key; unused if keys have 32 bits, because @p has all of such a key
  *
- * The second part of a look-up, after ipcuckoo_table_suspect().
+ * The second part of a look-up, after ipcuckoo_table_suspect() has found a remainder that
+ * matches: compares the rest, or the key, in the parallel array.
  *
  * Context: any, under rcu_read_lock().
- * Return: as for ipcuckoo_table_probe32().
+ * Return: true if the key is in the table, under the condition of
+ * ipcuckoo_table_probe32().
  */
 bool ipcuckoo_table_confirm(const struct ipcuckoo_table *t,
 			    struct ipcuckoo_location p,

@@ -59,8 +59,9 @@ size_t ipcuckoo_version_memory(const struct ipcuckoo_version *v, u8 parts)
 	return size;
 }
 
-/* Free a version that has no readers, and its free_parts. The references to records of its
- * tables were dropped, or the tables that replaced them own them now.
+/* Free a version that has no readers, and its free_parts. This drops no references to
+ * records: version_work() has dropped those of its tables; or the tables that replaced its
+ * tables have taken them over.
  */
 static void version_free(struct ipcuckoo_version *v)
 {
@@ -77,9 +78,10 @@ static void version_free(struct ipcuckoo_version *v)
 	ipcuckoo_object_free(v, v->mem, sizeof(*v));
 }
 
-/* Free a version, after a grace period. A set and its shadow may share records, so another
- * version may drop the last reference to a record at the same time; therefore
- * ipcuckoo_record_put() lets each record wait for another grace period.
+/* Free a version, after a grace period. If all its parts are freed, first drop the references
+ * of its tables to records. A set and its shadow may share records, so another version may
+ * drop the last reference to a record at the same time; therefore ipcuckoo_record_put() lets
+ * each record wait for another grace period.
  */
 static void version_work(struct work_struct *work)
 {
@@ -132,10 +134,12 @@ void ipcuckoo_version_retire(struct ipcuckoo_version *v, u8 free_parts, size_t r
 }
 
 /**
- * ipcuckoo_version_publish() - replace the current version
+ * ipcuckoo_version_publish() - replace the current version, and retire it
  * @e:		contents
  * @v:		the new version
- * @free_parts:	IPCUCKOO_PART_*: parts of the old version that @v does not have
+ * @free_parts:	IPCUCKOO_PART_*: parts of the old version that @v does not share; they are
+ *		freed with it. IPCUCKOO_PART_ALL also drops the references of its tables
+ *		to records; with other parts, the tables of @v take these over
  *
  * Context: the writer.
  */
@@ -152,7 +156,9 @@ void ipcuckoo_version_publish(struct ipcuckoo_entries *e, struct ipcuckoo_versio
 	ipcuckoo_version_retire(old, free_parts, records, e->live);
 }
 
-/* Can there be entries in the tables that do not match? */
+/* Do look-ups in a version need a longest-prefix match? They do if one of its tables can
+ * have exceptions or entries that have expired.
+ */
 static bool needs_lpm(const struct ipcuckoo_version *v)
 {
 	u8 exts = 0;
