@@ -10,7 +10,7 @@
 #include "gc.h"
 #include "usage.h"
 
-/* Count a request to add that failed. Returns @err. */
+/* Count a failed request to add in the statistics of the set, by reason. Return: @err. */
 static int count_failure(struct ipcuckoo_set *set, int err)
 {
 	static const int reasons[IPCUCKOO_FAILURES] = {
@@ -30,7 +30,7 @@ static int count_failure(struct ipcuckoo_set *set, int err)
 
 /* Would @new more entries in @e exceed the limit of the set? Counting the live entries
  * may take a pass over the tables, so the cheap total, which includes expired entries, is
- * compared first. With forceadd there is no such failure: evict() makes room.
+ * compared first. With forceadd the answer is no, because evict() makes room afterwards.
  */
 static bool over_limit(const struct ipcuckoo_set *set, struct ipcuckoo_entries *e,
 		       u32 new)
@@ -211,8 +211,8 @@ struct addition {
 	struct ipcuckoo_entry last;
 };
 
-/* Add the entries that are not in the set to scratch contents, to count those that come
- * more than once in the batch as one.
+/* Add the entries of the batch that are not in the set to scratch contents. There an entry
+ * that comes more than once in the batch counts once.
  */
 static int add_absent(struct addition *add, struct ipcuckoo_entries *scratch)
 {
@@ -247,7 +247,9 @@ static int count_distinct(struct addition *add, u32 *distinct)
 	return err;
 }
 
-/* Make the value of an entry now, because that can fail for want of memory. */
+/* Make the value of the entry at @at, if the batch needs values. This is done before any
+ * entry is added, because it can fail for want of memory.
+ */
 static int make_value(struct addition *add, const struct ipcuckoo_batch_cursor *at,
 		      enum ipcuckoo_kind kind)
 {
@@ -262,6 +264,9 @@ static int make_value(struct addition *add, const struct ipcuckoo_batch_cursor *
 	return ipcuckoo_value_make(&add->values[at->n], e->options, &attrs, e->mem);
 }
 
+/* Check that @new more entries do not exceed the limit; @new counts an entry each time that
+ * it comes in the batch. Return: 0, -ENOSPC, or an error of count_distinct().
+ */
 static int check_limit(struct addition *add, u32 new)
 {
 	struct ipcuckoo_set *set = add->set;
@@ -284,7 +289,10 @@ static void gc_for(struct ipcuckoo_set *set, u32 more)
 		ipcuckoo_set_gc(set);
 }
 
-/* Check all entries, find out which of them are in the set, and make their values. */
+/* Check each entry of the batch, set its bit in add->absent if it is not in the set, and make
+ * its value. Count the entries that are not in the set: in @new, and by kind in @more. On
+ * error @at is at the entry at fault.
+ */
 static int prepare_entries(struct addition *add, struct ipcuckoo_batch_cursor *at,
 			   u32 more[IPCUCKOO_KINDS], u32 *new)
 {
@@ -314,8 +322,9 @@ static int prepare_entries(struct addition *add, struct ipcuckoo_batch_cursor *a
 	return 0;
 }
 
-/* Do everything of an addition that can fail, and grow the tables, before any entry is
- * added.
+/* Do what can fail for want of memory or because of the batch before any entry is added:
+ * check the entries and the limit, make the values, grow the tables. On error @at is at the
+ * entry at fault, or behind the last one if the error is not about one entry.
  */
 static int prepare_add(struct addition *add, struct ipcuckoo_batch_cursor *at)
 {
@@ -338,7 +347,7 @@ static int prepare_add(struct addition *add, struct ipcuckoo_batch_cursor *at)
 	return err;
 }
 
-/* Delete what this batch has added, up to entry @end. */
+/* Delete those of the first @end entries of the batch that this batch has added. */
 static void undo_add(struct addition *add, u32 end)
 {
 	struct ipcuckoo_batch_cursor at = IPCUCKOO_BATCH_BEGIN;
@@ -389,7 +398,7 @@ static int apply_add(struct addition *add, struct ipcuckoo_change_result *result
 	return 0;
 }
 
-/* Notify listeners of the entries that were added. */
+/* Notify listeners of the entries that this batch has added; @count is their number. */
 static void notify_added(struct addition *add, u32 count)
 {
 	struct ipcuckoo_batch_cursor at = IPCUCKOO_BATCH_BEGIN;
@@ -489,6 +498,7 @@ int ipcuckoo_change_add(struct ipcuckoo_set *set,
 	return count_failure(set, err);
 }
 
+/* Check a batch before anything is deleted. On error @at is at the entry at fault. */
 static int check_del(struct ipcuckoo_set *set, const struct ipcuckoo_batch *batch,
 		     bool exist, struct ipcuckoo_batch_cursor *at)
 {

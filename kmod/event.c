@@ -22,9 +22,10 @@
 static DECLARE_RWSEM(group);
 static bool open;
 
-/* The kernel lets a socket join the group if it has CAP_NET_ADMIN in the user namespace that
- * owns the network namespace. If that is another user namespace than the one in which the
- * module asks for CAP_NET_ADMIN (ipcuckoo_net_owner()), nothing is sent there.
+/* Are all sockets that can join the group allowed to list the sets of the namespace? The
+ * kernel lets a socket join if it has CAP_NET_ADMIN in the user namespace that owns the
+ * network namespace; the module demands CAP_NET_ADMIN in ipcuckoo_net_owner(). If these are
+ * different user namespaces, this returns false, and the module sends no events.
  */
 static bool joined_by_owner(const struct ipcuckoo_net *pernet)
 {
@@ -69,7 +70,7 @@ static void report_loss(const struct ipcuckoo_net *pernet)
 	up_read(&group);
 }
 
-/* Allocate a message, and put the event into it. Return: NULL without memory. */
+/* Allocate a message, and put the event into it. Return: NULL if there is no memory. */
 static struct sk_buff *begin(enum ipcuckoo_event event, size_t size, void **header)
 {
 	struct sk_buff *skb = genlmsg_new(size, GFP_KERNEL | __GFP_NOWARN);
@@ -83,7 +84,9 @@ static struct sk_buff *begin(enum ipcuckoo_event event, size_t size, void **head
 	return NULL;
 }
 
-/* Identify the contents that an event is about by figures that SET_GET reports too. */
+/* Put the name of a set, the number of its entries and its generation into an event. SET_GET
+ * reports them too, so a listener can tell whether what it has read is older than the event.
+ */
 static int put_contents(struct sk_buff *skb, struct ipcuckoo_set *set, const char *name)
 {
 	return nla_put_string(skb, IPCUCKOO_A_SET, name) ||

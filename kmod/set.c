@@ -35,6 +35,8 @@ void ipcuckoo_set_name(const struct ipcuckoo_set *set, char name[IPCUCKOO_NAME_S
  * ipcuckoo_set_find() - find a set by name
  * @pernet:	namespace, whose mutex is held
  * @name:	name
+ *
+ * Return: the set, without a reference, or NULL.
  */
 struct ipcuckoo_set *ipcuckoo_set_find(struct ipcuckoo_net *pernet,
 				       const char *name)
@@ -54,6 +56,7 @@ struct ipcuckoo_set *ipcuckoo_set_find(struct ipcuckoo_net *pernet,
 	return NULL;
 }
 
+/* Find the set with the first name that is greater than @name, in the order of strcmp(). */
 static struct ipcuckoo_set *after(struct ipcuckoo_net *pernet, const char *name)
 {
 	struct rb_node *node = pernet->sets.rb_node;
@@ -103,7 +106,7 @@ struct ipcuckoo_set *ipcuckoo_set_get(struct ipcuckoo_net *pernet,
 /**
  * ipcuckoo_set_next() - find the set that follows a name, and take a reference
  * @pernet:	namespace
- * @name:	the first set whose name is greater is returned; "" for the first set
+ * @name:	a name, of a set or not; "" to find the first set
  *
  * Context: process context; takes the namespace's mutex.
  * Return: a set, to be released with ipcuckoo_set_put(), or NULL.
@@ -199,7 +202,7 @@ void ipcuckoo_set_insert(struct ipcuckoo_net *pernet, struct ipcuckoo_set *set)
 }
 
 /**
- * ipcuckoo_set_erase() - let a set be found no more
+ * ipcuckoo_set_erase() - remove a set from the tree of its namespace
  * @pernet:	namespace, whose mutexes are held
  * @set:	set
  */
@@ -270,7 +273,9 @@ static void gc_notify(void *event, const struct ipcuckoo_entry *entry)
 	ipcuckoo_event_entries_put(event, entry);
 }
 
-/* Run one part of a gc pass, and notify listeners of the entries that it removed. */
+/* Run one part of a gc pass, from position *pos, and notify listeners of the entries that it
+ * removed. Return: true if there are more parts; *pos is where the next one begins.
+ */
 static bool gc_part(struct ipcuckoo_set *set, u64 *pos)
 {
 	struct ipcuckoo_event_entries event;
@@ -584,7 +589,7 @@ size_t ipcuckoo_set_memory(struct ipcuckoo_set *set)
 }
 
 /**
- * ipcuckoo_set_match4() - is an IPv4 address in a set?
+ * ipcuckoo_set_match4() - does an IPv4 address match a set?
  * @set:	set
  * @addr:	address, host byte order
  *
@@ -596,9 +601,10 @@ bool ipcuckoo_set_match4(struct ipcuckoo_set *set, u32 addr)
 }
 
 /**
- * ipcuckoo_set_match6() - is an IPv6 address in a set?
+ * ipcuckoo_set_match6() - does an IPv6 address match a set?
  * @set:	set
- * @addr:	address
+ * @addr:	address. If it is IPv4-mapped and the family of the set is any, IPv4 entries
+ *		can match it, too
  *
  * Context: softirq or process context, under rcu_read_lock().
  */

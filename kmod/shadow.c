@@ -77,7 +77,9 @@ static int compare(const struct ipcuckoo_shadow *shadow, u32 portid, u32 id)
 	return 0;
 }
 
-/* The first shadow in the tree with this port and id, or behind it; or NULL. */
+/* Find the shadow with this port and id, or else the next one in the order of the tree.
+ * Return: NULL if there is none.
+ */
 static struct ipcuckoo_shadow *find_from(struct ipcuckoo_net *pernet, u32 portid, u32 id)
 {
 	struct rb_node *node = pernet->shadows.rb_node;
@@ -249,7 +251,7 @@ struct ipcuckoo_shadow *ipcuckoo_shadow_get(struct ipcuckoo_net *pernet,
 }
 
 /**
- * ipcuckoo_shadow_remove() - remove a shadow from the tree
+ * ipcuckoo_shadow_remove() - remove a shadow from the tree, and drop the tree's reference
  * @pernet:	namespace
  * @shadow:	shadow, to which the caller has a reference of its own
  *
@@ -423,7 +425,9 @@ int ipcuckoo_shadow_del(struct ipcuckoo_shadow *shadow,
 	return err;
 }
 
-/* The limit may have been lowered since the entries were added. */
+/* Does a shadow have more entries than its set may hold? Additions to the shadow are checked
+ * against the limit, but the limit may have been lowered after them.
+ */
 static bool over_limit(struct ipcuckoo_shadow *shadow)
 {
 	u32 limit = ipcuckoo_set_limit(shadow->set);
@@ -434,7 +438,7 @@ static bool over_limit(struct ipcuckoo_shadow *shadow)
 /**
  * ipcuckoo_shadow_check() - can a shadow become the contents of its set?
  * @shadow:	shadow, locked, and its set
- * @override:	even if the set has changed since the shadow was made
+ * @override:	it can even if the set has changed since the shadow was created
  *
  * Return: 0; -ESTALE if the set has changed, or the shadow was committed before; -ESTALE
  * also with @override if the set was swapped, because it has another name now than its
