@@ -14,9 +14,7 @@
 #include "shadow.h"
 #include "wire.h"
 
-/* Policies. Each command has its own, which refuses attributes that the command does not
- * use.
- */
+/* Policies. The policy of a command refuses attributes that the command does not use. */
 
 #define FLAGS_POLICY(mask)	NLA_POLICY_MASK(NLA_U32, mask)
 #define STRING_POLICY(size)	{ .type = NLA_NUL_STRING, .len = (size) - 1 }
@@ -268,9 +266,11 @@ static struct genl_ops ops[] __ro_after_init = {
 	OP(COMMIT, commit_policy, .doit = ipcuckoo_nl_commit_doit),
 };
 
-/* One sendmsg() can carry thousands of requests. Once the process has a fatal signal, none
- * of them may begin. Netlink sends no ACK for a request that returns -EINTR, and continues
- * with the next request. So a handler must return -EINTR only for a fatal signal.
+/* Generic netlink calls this before the handler of each request that is not a dump. It
+ * refuses the request with -EINTR if the process has a fatal signal: one sendmsg() can carry
+ * thousands of requests, and none may begin then. Netlink sends no ACK for a request that
+ * returns -EINTR, and continues with the next one. So handlers must return -EINTR only for a
+ * fatal signal.
  */
 static int begin_request(const struct ipcuckoo_genl_op *op, struct sk_buff *skb,
 			 struct genl_info *info)

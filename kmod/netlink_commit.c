@@ -69,7 +69,7 @@ static int get_change(struct sk_buff *skb, struct genl_info *info,
 	return parts[nla_type(nested)].parse(skb, info, change);
 }
 
-/* Which change is at fault. */
+/* Put the index of the change at fault into the cookie of the extended ACK. */
 static void blame_change(struct netlink_ext_ack *extack, u32 at)
 {
 	if (!extack)
@@ -103,7 +103,9 @@ static int list_changes(const struct genl_info *info, const struct nlattr **list
 	return count;
 }
 
-/* A commit has failed, at one of its changes or at none in particular. */
+/* Say in the extended ACK why a commit has failed: at the change with the index @at, or, if
+ * @at is not less than @count, at none in particular. Return: the error to answer with.
+ */
 static int explain(struct genl_info *info, const struct nlattr **list, unsigned int count,
 		   unsigned int at, int err)
 {

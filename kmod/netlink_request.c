@@ -80,6 +80,7 @@ const char *ipcuckoo_nl_name(struct nlattr **attrs,
 	return attr ? ipcuckoo_nl_check_name(attr, extack) : NULL;
 }
 
+/* Say in the extended ACK that there is no set of the name in a request. Return: -ENOENT. */
 int ipcuckoo_nl_no_such_set(struct nlattr **attrs, struct netlink_ext_ack *extack)
 {
 	NL_SET_ERR_MSG_ATTR(extack, attrs[IPCUCKOO_A_SET], "there is no set of that name");
@@ -125,7 +126,7 @@ void ipcuckoo_nl_put_set(struct ipcuckoo_set *set)
 	ipcuckoo_set_put(set);
 }
 
-/* Messages for errors that many handlers can return. */
+/* Sentences for errors that many handlers can return. */
 static const struct {
 	int err;
 	const char *sentence;
@@ -160,7 +161,7 @@ static const struct {
 	  "out of memory" },
 };
 
-/* Put the message for an error, if there is one, into the extended ACK. Return: @err. */
+/* Put the sentence for @err into the extended ACK, if sentences[] has one. Return: @err. */
 int ipcuckoo_nl_explain(struct netlink_ext_ack *extack, int err)
 {
 	unsigned int i;
@@ -171,8 +172,9 @@ int ipcuckoo_nl_explain(struct netlink_ext_ack *extack, int err)
 	return err;
 }
 
-/* Get the name of the set in a request, or NULL if the request has the flag ALL. It must
- * not have both.
+/* Get the name of the set in a request, or NULL if the request has the flag ALL instead.
+ * Return: 0; or -EINVAL if it has both or neither, or the name is not valid, and then the
+ * extended ACK says so.
  */
 int ipcuckoo_nl_name_or_all(struct genl_info *info, const char **name)
 {
@@ -297,7 +299,9 @@ static int get_exts(struct genl_info *info, struct ipcuckoo_batch *batch, u32 to
 	return 0;
 }
 
-/* Does the set have the extensions that the request sets? */
+/* Check that the set has each extension that a request sets. Return: 0; or -EOPNOTSUPP if
+ * not, and then the extended ACK says which one it has not.
+ */
 int ipcuckoo_nl_check_exts(struct genl_info *info, const struct ipcuckoo_set *set)
 {
 	const struct ipcuckoo_wire_ext *ext;
@@ -316,7 +320,10 @@ int ipcuckoo_nl_check_exts(struct genl_info *info, const struct ipcuckoo_set *se
 	return 0;
 }
 
-/* Get the packed entries of a request, which must have at least one. Ignores extensions. */
+/* Get the packed entries of a request, without extensions; set @total to their number.
+ * Return: 0; or -EINVAL if there are none or their size is wrong, and then the extended ACK
+ * says so.
+ */
 int ipcuckoo_nl_get_entries(struct genl_info *info, struct ipcuckoo_batch *batch,
 			    u32 *total)
 {
@@ -389,7 +396,9 @@ int ipcuckoo_nl_reply_batch(struct genl_info *info, struct ipcuckoo_nl_reply *re
 	return ipcuckoo_nl_reply_end(info, reply, err);
 }
 
-/* Can entries be deleted from this set at all? */
+/* Check that entries can be deleted from a set at all. Return: 0; or -EOPNOTSUPP if not, and
+ * then the extended ACK says why.
+ */
 int ipcuckoo_nl_check_delete(struct genl_info *info, const struct ipcuckoo_set *set)
 {
 	if (ipcuckoo_set_deletes(set))
@@ -402,7 +411,7 @@ int ipcuckoo_nl_check_delete(struct genl_info *info, const struct ipcuckoo_set *
 
 /* Shadows and commits */
 
-/* The first attribute of a request that is an option of a set, or NULL. */
+/* Find an attribute of a request that is an option of a set. Return: NULL if it has none. */
 struct nlattr *ipcuckoo_nl_find_option(struct nlattr **attrs)
 {
 	static const u8 options[] = {
@@ -420,7 +429,9 @@ struct nlattr *ipcuckoo_nl_find_option(struct nlattr **attrs)
 	       attrs[IPCUCKOO_A_FLAGS] : NULL;
 }
 
-/* The shadow that a request names, held. */
+/* Find the shadow that a request names; it must be one of the socket that sent the request.
+ * Return: the shadow with a reference, or ERR_PTR().
+ */
 struct ipcuckoo_shadow *ipcuckoo_nl_shadow(struct sk_buff *skb, struct genl_info *info)
 {
 	struct nlattr *attr = ipcuckoo_nl_need(info->attrs, IPCUCKOO_A_SHADOW,
@@ -437,7 +448,7 @@ struct ipcuckoo_shadow *ipcuckoo_nl_shadow(struct sk_buff *skb, struct genl_info
 	return ERR_PTR(-ENOENT);
 }
 
-/* Why a shadow cannot become the contents of its set. */
+/* Say in the extended ACK why a shadow cannot become the contents of its set. Return: @err. */
 int ipcuckoo_nl_explain_shadow(struct genl_info *info, int err)
 {
 	struct nlattr *attr = info->attrs[IPCUCKOO_A_SHADOW];
@@ -462,7 +473,10 @@ int ipcuckoo_nl_explain_shadow(struct genl_info *info, int err)
 	return err;
 }
 
-/* Free what a change still has after its commit, or in place of it. */
+/* Drop the references of a change, and free its memory: after its commit, whether that
+ * succeeded or not; or without a commit, if the request was refused. A shadow that was
+ * committed is deleted.
+ */
 void ipcuckoo_nl_discard_change(struct ipcuckoo_net *pernet,
 				struct ipcuckoo_commit_change *change)
 {
@@ -476,7 +490,9 @@ void ipcuckoo_nl_discard_change(struct ipcuckoo_net *pernet,
 		ipcuckoo_attach_discard(pernet, change->at);
 }
 
-/* A request that is one change. */
+/* Handle a request that is one change: parse it with @parse, and commit it. If the commit
+ * fails, @explain says why.
+ */
 int ipcuckoo_nl_change_doit(struct sk_buff *skb, struct genl_info *info,
 			    ipcuckoo_nl_parse_fn parse, ipcuckoo_nl_explain_fn explain)
 {

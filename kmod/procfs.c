@@ -159,7 +159,10 @@ static int list_release(struct inode *inode, struct file *file)
 	return 0;
 }
 
-/* seq_file starts at position 0, or continues where it stopped. */
+/* Return the header at position 0; at another position, the set behind the last one whose
+ * line is complete, with a reference. The position is not used to find it: seq_file begins
+ * at 0, and otherwise continues where it stopped.
+ */
 static void *sets_start(struct seq_file *m, loff_t *pos)
 {
 	struct list_reader *reader = m->private;

@@ -25,9 +25,9 @@ struct command {
 	struct ipcuckoo_entry entry;
 };
 
-/* Are all numbers written in the one usual way? in4_pton() and in6_pton() also accept
- * octets with leading zeros, which other parsers read as octal, and groups of more than
- * four digits; kstrtou8() accepts lengths with leading zeros.
+/* Are all numbers of an address or prefix written in the one usual way? in4_pton() and
+ * in6_pton() also accept octets with leading zeros, which other parsers read as octal, and
+ * groups of more than four digits; kstrtou8() accepts lengths with leading zeros.
  */
 static bool plain_numbers(const char *text)
 {
@@ -90,7 +90,10 @@ static int parse_command(const struct ipcuckoo_set *set, const char *line,
 	}
 }
 
-/* Add or delete an entry. A line has no attributes: the entry gets the set's timeout. */
+/* Add an entry to the scratch contents @e, or delete one. To add an entry that exists, or to
+ * delete one that does not, is no error. A command has no extensions: an entry that is added
+ * gets the default timeout of the set. Return: 0 or a negative errno.
+ */
 static int apply_command(struct ipcuckoo_set *set, struct ipcuckoo_entries *e,
 			 struct command *command)
 {
