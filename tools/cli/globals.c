@@ -94,7 +94,9 @@ bool needs_dashes(const char *name)
 	return find_global(name) || !strcmp(name, "--");
 }
 
-/* Take an option and its value. Advances *i to the value, if there is one. */
+/* Set the field of @tool that an option stands for. If the option needs a value, that is the
+ * next word, and *i is advanced to it. Return: STATUS_OK, or another status after a message.
+ */
 static int take_global(struct tool *tool, const struct global *global,
 		       const struct words *words, int *i)
 {

@@ -54,8 +54,8 @@ static const char *skip_dashes(const char *word)
 	return word;
 }
 
-/* Whether a word is an option: "-t" and "--terse" are, "-" (standard input) and "-5" (a
- * number) are not.
+/* Whether a word is an option: "-t" and "--terse" are; "-" (standard input), "-5" (a number)
+ * and all words after "--" are not.
  */
 static bool is_option(const struct words *words, int i)
 {
@@ -121,7 +121,9 @@ static bool may_stand(const struct keyword *keyword, bool option, int kept, int 
 	       (option && !strncmp(keyword->word, "--", 2));
 }
 
-/* Take a keyword and its value. Advances *i to the value, if there is one. */
+/* Set the variable that a keyword stands for. If the keyword needs a value, that is the next
+ * word, and *i is advanced to it. Return: STATUS_OK, or another status after a message.
+ */
 static int take_keyword(const struct tool *tool, struct words *words,
 			const struct keyword *keyword, int *i)
 {
@@ -244,7 +246,9 @@ int parse_meaning(const struct tool *tool, const char *before,
 			   nearest_hint(word, known, count), all);
 }
 
-/* The word for a value. If there are several, the first one, which is the usual one. */
+/* Find the word for a value in a table. If there are several, the first is the usual one.
+ * Return: "unknown" if there is none.
+ */
 const char *meaning_word(const struct meaning *meanings, int value)
 {
 	for (; meanings->word; meanings++)

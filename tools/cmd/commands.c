@@ -290,9 +290,11 @@ const struct command commands[] = {
 	{ NULL, NULL, 0, { NULL }, NULL, NULL, NULL }
 };
 
-/* Scripts that use ipset expect its exit statuses: its commands return 2 for a wrong
- * command line, and 1 for any other failure. Commands that ipset does not have return
- * different statuses for different failures.
+/* Map the status of a command to the exit status of the tool. Scripts that use ipset expect
+ * its exit statuses from the commands that ipset has: 2 for a wrong command line, and 1 for
+ * any other failure, also for a wrong value (STATUS_SYNTAX). A wrong value also gives 1 if
+ * there is no command (NULL), and 2 with the commands that ipset does not have. All other
+ * statuses of these commands are exit statuses.
  */
 int exit_status(const struct command *command, int status)
 {

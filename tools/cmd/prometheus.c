@@ -139,7 +139,9 @@ static void print_set_metrics(const struct stats *stats)
 	}
 }
 
-/* The number distinguishes attachments whose other labels are the same. */
+/* Print the labels of an attachment. Its id is among them, because several attachments can
+ * have the same other labels.
+ */
 static void print_attachment_labels(const struct nl_attachment *attachment)
 {
 	printf("attachment=\"%u\",", attachment->id);

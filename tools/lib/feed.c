@@ -145,7 +145,10 @@ static size_t join_range(const char *first, const char *first_end,
 	return len + 1 + last_len;
 }
 
-/* Report a wrong line. Return: 0 to go on, or the error. */
+/* Store the number and the text of a wrong line in reader->fault. If the feed skips wrong
+ * lines, and @err is -EINVAL, also count and report the line. Return: 0 if the line is
+ * skipped, or @err.
+ */
 static int fault_at(struct reader *reader, const char *text, size_t len,
 		    int err)
 {

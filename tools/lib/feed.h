@@ -57,4 +57,4 @@ int feed_add(struct feed *feed, const char *text, size_t len,
 int feed_read(struct feed *feed, const char *path, struct feed_fault *fault);
 void feed_free(struct feed *feed);
 
-#endif /* IPCUCKOO_TOOL_LIST_H */
+#endif /* IPCUCKOO_TOOL_FEED_H */
