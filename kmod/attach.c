@@ -128,7 +128,7 @@ static bool needs_consent(const struct ipcuckoo_attachment *at)
 		at->rule.verdict == IPCUCKOO_VERDICT_ACCEPT);
 }
 
-/* The attachment with the same set and rule, or NULL. */
+/* Find the attachment with the same set and rule as @new. Return: NULL if there is none. */
 static struct ipcuckoo_attachment *find_same(struct ipcuckoo_net *pernet,
 					     const struct ipcuckoo_attachment *new)
 {
@@ -205,7 +205,10 @@ static void finish_detaching(struct ipcuckoo_net *pernet, int err)
 	}
 }
 
-/* Let a set act on packets once ipcuckoo_points_update() has made chains of it. */
+/* Insert an attachment into the list, and take its references to the module and to its set.
+ * It acts on packets only when ipcuckoo_points_publish() has published chains that have it.
+ * Return: 0, or -ENODEV if the module is being unloaded.
+ */
 static int insert(struct ipcuckoo_net *pernet, struct ipcuckoo_attachment *at)
 {
 	if (!try_module_get(THIS_MODULE))
@@ -234,11 +237,12 @@ void ipcuckoo_attach_remove(struct ipcuckoo_net *pernet, struct ipcuckoo_attachm
  * ipcuckoo_attach_add() - add an attachment to the list
  * @pernet:	namespace, whose mutex is held
  * @name:	the set's name
- * @at:		attachment, from ipcuckoo_attach_prepare(); its number is set if there is
- *		one that does the same
+ * @at:		attachment, from ipcuckoo_attach_prepare(). With -EEXIST and -ENOTUNIQ its id
+ *		is set to that of the attachment that exists
  *
- * Packets do not see it before ipcuckoo_points_update(). Then
- * ipcuckoo_attach_announce() is due; if it fails, ipcuckoo_attach_remove().
+ * Packets do not see it before ipcuckoo_points_update(), or ipcuckoo_points_prepare() and
+ * ipcuckoo_points_publish(). After that the caller calls ipcuckoo_attach_announce(); or, if
+ * one of them fails, ipcuckoo_attach_remove().
  *
  * Return: 0, or an error of ipcuckoo_attach().
  */

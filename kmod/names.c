@@ -95,7 +95,9 @@ static int destroy_locked(struct ipcuckoo_net *pernet, struct ipcuckoo_set *set)
 	return 0;
 }
 
-/* The caller holds ipcuckoo_net.names, which keeps the set from being destroyed. */
+/* Find the first set, without a reference; NULL if there is none. The caller holds
+ * ipcuckoo_net.names, which keeps the set from being destroyed.
+ */
 static struct ipcuckoo_set *first_set(struct ipcuckoo_net *pernet)
 {
 	struct ipcuckoo_set *set;

@@ -11,7 +11,7 @@
 #include "netlink_request.h"
 #include "wire.h"
 
-/* The rule of a request; fields are 0 or "" if the request lacks the attribute. */
+/* Get the rule of a request, unchecked; a field is 0 or "" if its attribute is missing. */
 static struct ipcuckoo_rule get_rule(struct nlattr **attrs)
 {
 	struct ipcuckoo_rule rule = {
@@ -120,7 +120,9 @@ static int check_rule(struct genl_info *info, struct ipcuckoo_rule *rule)
 	return check_place(info, rule);
 }
 
-/* The name and the rule of a request. */
+/* Parse the name of the set and the rule of a request to attach. Return: 0; or an error,
+ * which the extended ACK explains.
+ */
 static int get_attach(struct genl_info *info, const char **name, struct ipcuckoo_rule *rule)
 {
 	*name = ipcuckoo_nl_name(info->attrs, info->extack);
@@ -239,7 +241,7 @@ static int refuse_selector(struct genl_info *info)
 }
 
 /* Parse which attachments to detach: an id; or the name of a set, with or without further
- * selectors; or ALL.
+ * selectors; or ALL. Sets @id to 0 if there is none, and @name to NULL with an id or ALL.
  */
 static int get_selector(struct genl_info *info, u32 *id, const char **name)
 {
