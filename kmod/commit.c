@@ -47,6 +47,7 @@
  * @pernet:	namespace
  * @changes:	its changes
  * @count:	how many
+ * @check:	make none of them
  * @slots:	the sets whose contents are locked
  * @chains:	attachments change
  * @swapped:	sets that are attached were swapped
@@ -56,6 +57,7 @@ struct commit {
 	struct ipcuckoo_net *pernet;
 	struct ipcuckoo_commit_change *changes;
 	unsigned int count;
+	bool check;
 	struct ipcuckoo_slots slots;
 	bool chains;
 	bool swapped;
@@ -491,9 +493,9 @@ static int run(struct commit *c, unsigned int *at)
 		return -EINTR;
 	mutex_lock(&c->pernet->mutex);
 	err = apply_all(c, at);
-	if (!err && c->chains)
+	if (!err && c->chains && !c->check)
 		err = ipcuckoo_points_prepare(c->pernet, c->rtnl);
-	if (err)
+	if (err || c->check)
 		undo_all(c);
 	else
 		finish(c);
@@ -604,6 +606,8 @@ static int trim_shadow(struct ipcuckoo_shadow *shadow)
  * @pernet:	namespace
  * @changes:	changes, in the order in which they take effect
  * @count:	how many
+ * @check:	only find out whether they could be made, and make none. Netfilter hooks that
+ *		they need are not registered, so errors of these are not found out
  * @at:		on error: which of them is at fault
  *
  * Sets keep their contents, sequence and lock when their names change, so that a look-up
@@ -624,9 +628,11 @@ static int trim_shadow(struct ipcuckoo_shadow *shadow)
  * ipcuckoo_attach().
  */
 int ipcuckoo_commit(struct ipcuckoo_net *pernet, struct ipcuckoo_commit_change *changes,
-		    unsigned int count, unsigned int *at)
+		    unsigned int count, bool check, unsigned int *at)
 {
-	struct commit c = { .pernet = pernet, .changes = changes, .count = count };
+	struct commit c = {
+		.pernet = pernet, .changes = changes, .count = count, .check = check,
+	};
 	int err = 0;
 
 	for (*at = 0; *at < count && !err; ++*at)
@@ -636,7 +642,7 @@ int ipcuckoo_commit(struct ipcuckoo_net *pernet, struct ipcuckoo_commit_change *
 		return -EINTR;
 	err = commit_locked(&c, at);
 	mutex_unlock(&pernet->names);
-	if (c.swapped && !err)
+	if (c.swapped && !err && !check)
 		synchronize_rcu();
 	return err;
 }

@@ -77,6 +77,6 @@ struct ipcuckoo_commit_change {
 };
 
 int ipcuckoo_commit(struct ipcuckoo_net *pernet, struct ipcuckoo_commit_change *changes,
-		    unsigned int count, unsigned int *at);
+		    unsigned int count, bool check, unsigned int *at);
 
 #endif /* _IPCUCKOO_COMMIT_H */

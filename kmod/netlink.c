@@ -169,6 +169,7 @@ static const struct nla_policy attach_policy[] = {
 };
 
 static const struct nla_policy commit_policy[] = {
+	[IPCUCKOO_A_FLAGS] = FLAGS_POLICY(IPCUCKOO_F_CHECK),
 	[IPCUCKOO_A_CHANGES] = { .type = NLA_NESTED },
 };
 

@@ -117,7 +117,7 @@ static int explain(struct genl_info *info, const struct nlattr **list, unsigned 
 }
 
 static int commit(struct sk_buff *skb, struct genl_info *info, const struct nlattr **list,
-		  struct ipcuckoo_commit_change *changes, unsigned int count)
+		  struct ipcuckoo_commit_change *changes, unsigned int count, bool check)
 {
 	struct ipcuckoo_net *pernet = ipcuckoo_net(genl_info_net(info));
 	unsigned int at;
@@ -129,7 +129,7 @@ static int commit(struct sk_buff *skb, struct genl_info *info, const struct nlat
 	if (err) {
 		blame_change(info->extack, at - 1);
 	} else {
-		err = ipcuckoo_commit(pernet, changes, count, &at);
+		err = ipcuckoo_commit(pernet, changes, count, check, &at);
 		err = err ? explain(info, list, count, at, err) : 0;
 	}
 	while (count--)
@@ -154,7 +154,8 @@ int ipcuckoo_nl_commit_doit(struct sk_buff *skb, struct genl_info *info)
 	part.attrs = kcalloc(IPCUCKOO_A_MAX + 1, sizeof(*part.attrs), GFP_KERNEL);
 	if (list && changes && part.attrs) {
 		list_changes(info, list);
-		err = commit(skb, &part, list, changes, count);
+		err = commit(skb, &part, list, changes, count,
+			     ipcuckoo_nl_flag(info->attrs, IPCUCKOO_F_CHECK));
 	} else {
 		ipcuckoo_nl_explain(info->extack, err);
 	}

@@ -503,7 +503,7 @@ int ipcuckoo_nl_change_doit(struct sk_buff *skb, struct genl_info *info,
 
 	err = parse(skb, info, &change);
 	if (!err) {
-		err = ipcuckoo_commit(pernet, &change, 1, &at);
+		err = ipcuckoo_commit(pernet, &change, 1, false, &at);
 		err = err ? explain(info, err) : 0;
 	}
 	ipcuckoo_nl_discard_change(pernet, &change);

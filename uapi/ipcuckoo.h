@@ -361,7 +361,7 @@
  *
  * IPCUCKOO_CMD_COMMIT (do): make several changes, all or none
  *
- *   request: CHANGES
+ *   request: CHANGES, [FLAGS: CHECK]
  *
  *   CHANGES is nested. Each attribute in it is one change: its type is the number
  *   of a command, and nested in it are the attributes of that command. These
@@ -386,6 +386,10 @@
  *   before or after the request; a set that gets another set's name by SET_SWAP
  *   is seen with its new contents. Contents of several sets change one after the
  *   other, within microseconds.
+ *
+ *   With CHECK the kernel finds out whether the changes could be made, and makes
+ *   none; shadows stay. It registers no netfilter hooks for that, so an error of
+ *   these is not found out.
  *
  * IPCUCKOO_CMD_ATTACH (do): attach a set
  *
@@ -712,6 +716,7 @@ enum ipcuckoo_flag {
 	IPCUCKOO_F_REPLACE	= 1 << 7,	/* replace other attachments */
 	IPCUCKOO_F_FORCEADD	= 1 << 8,	/* in a full set, replace another entry */
 	IPCUCKOO_F_CREATE	= 1 << 9,	/* the shadow is of a set that does not exist yet */
+	IPCUCKOO_F_CHECK	= 1 << 10,	/* check the changes, and make none */
 };
 
 enum ipcuckoo_type {

@@ -332,31 +332,45 @@ static bool may_mix(const struct change *change, int count)
 	return swap && flush;
 }
 
-/* Return: whether the commit was made. */
+/* Send the changes with @flags. */
+static void commit_all(const struct change *change, int count, uint32_t flags,
+		       struct answer *answer)
+{
+	struct nlmsghdr *nlh = commit_begin();
+	struct nlattr *changes = changes_begin(nlh);
+	int at;
+
+	for (at = 0; at < count; at++)
+		put_change(nlh, &change[at]);
+	mnl_attr_nest_end(nlh, changes);
+	if (flags)
+		mnl_attr_put_u32(nlh, IPCUCKOO_A_FLAGS, flags);
+	client_ask(cl, answer);
+}
+
+/* A commit is checked, which must change nothing, and then made. Return: whether it was
+ * made.
+ */
 static bool random_commit(struct model *now, int round)
 {
 	int count = 1 + rng() % MOST, at, error = 0, applied = 0;
 	struct change change[MOST];
+	struct answer checked, answer;
 	struct model next = *now;
-	struct nlattr *changes;
-	struct nlmsghdr *nlh;
-	struct answer answer;
 
 	for (at = 0; at < count; at++)
 		change[at] = random_change();
-	nlh = commit_begin();
-	changes = changes_begin(nlh);
-	for (at = 0; at < count; at++) {
-		put_change(nlh, &change[at]);
-		if (error)
-			continue;
+	for (at = 0; at < count && !error; at++) {
 		error = model_apply(&next, change[at].cmd, change[at].i, change[at].j,
 				    change[at].type, change[at].entries, change[at].flags,
 				    change[at].verdict);
 		applied += !error;
 	}
-	mnl_attr_nest_end(nlh, changes);
-	client_ask(cl, &answer);
+	commit_all(change, count, IPCUCKOO_F_CHECK, &checked);
+	expect_model(now, "after a check");
+	commit_all(change, count, 0, &answer);
+	expect_equal(answer.error, checked.error, "round %d: as it was checked", round);
+	expect_equal(answer.cookie, checked.cookie, "round %d: the change at fault", round);
 	/* The model does not follow which sets are attached before and after it. */
 	if (!error && answer.error == -EXDEV && may_mix(change, count))
 		error = -EXDEV;
@@ -394,7 +408,7 @@ static void test_random(void)
 	expect(done > ROUNDS / 20 && done < ROUNDS, "%d of %d commits were made", done, ROUNDS);
 	everything(cl, IPCUCKOO_CMD_DETACH);
 	everything(cl, IPCUCKOO_CMD_SET_DEL);
-	ktap_case("random commits do what a model does, or nothing");
+	ktap_case("random commits do what a model does, or nothing; and CHECK says which");
 }
 
 /* What cannot be part of a commit, and what is malformed. */
