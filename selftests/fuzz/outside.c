@@ -233,7 +233,21 @@ static void note_attr(const struct nlattr *attr)
 	now.last = payload[mnl_attr_get_payload_len(attr) - 1];
 }
 
-/* A request is one the kernel would understand, or the fuzzer has found one. */
+/* The attributes of a request must fill its message, and those of a nested attribute its
+ * payload; if they do not, the fuzzer has found a fault of the tool.
+ */
+static void check_nested(const struct nlattr *nest)
+{
+	const struct nlattr *attr;
+	const char *end = (const char *)nest + MNL_ALIGN(nest->nla_len);
+
+	mnl_attr_for_each_nested(attr, nest)
+		if (attr->nla_type & NLA_F_NESTED)
+			check_nested(attr);
+	if ((const char *)attr != end)
+		abort();
+}
+
 static void check_request(const struct nlmsghdr *nlh, size_t size)
 {
 	const struct nlattr *attr;
@@ -241,9 +255,12 @@ static void check_request(const struct nlmsghdr *nlh, size_t size)
 
 	if (size < MNL_NLMSG_HDRLEN + GENL_HDRLEN || nlh->nlmsg_len != size)
 		abort();
-	mnl_attr_for_each(attr, nlh, GENL_HDRLEN)
-		if (now.type == FAMILY_ID)
+	mnl_attr_for_each(attr, nlh, GENL_HDRLEN) {
+		if (attr->nla_type & NLA_F_NESTED)
+			check_nested(attr);
+		else if (now.type == FAMILY_ID)
 			note_attr(attr);
+	}
 	if ((const char *)attr != end)
 		abort();
 }

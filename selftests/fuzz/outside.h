@@ -34,6 +34,7 @@
 
 /* Bytes of entries in a message, and changes of a set that it is not read for. */
 #define ENTRIES_SIZE		512
+#define CHANGES_SIZE		128
 #define FEW			8
 
 /**

@@ -5,6 +5,7 @@
 #include "set/attachment.h"
 #include "set/filter.h"
 #include "set/guard.h"
+#include "set/refusal.h"
 
 static int parse_dev(const struct tool *tool, const char *dev,
 		     struct nl_attachment *to)
@@ -270,10 +271,11 @@ int run_attach(struct tool *tool, struct words *words)
 		status = check_approximate(tool, &set, &attachment);
 	if (!status)
 		status = guard_attach(tool, &attachment, NULL, NULL);
-	if (!status)
-		status = attach_checked(tool, attachment.set, &attachment,
-					&id);
-	return status ? status : print_attached(tool, &set, &attachment, id);
+	if (status)
+		return status;
+	if (nl_attach(tool->nl, &attachment, &id))
+		return fail_attach(tool, attachment.set);
+	return print_attached(tool, &set, &attachment, id);
 }
 
 static bool find_meaning(const struct meaning *meanings, const char *word,

@@ -11,6 +11,7 @@
 #include "nl/entry.h"
 #include "set/bulk.h"
 #include "set/guard.h"
+#include "set/refusal.h"
 
 /* Up to this many unblocked entries are tested again: a prefix may still block them. */
 #define CHECK_MOST	64
@@ -58,8 +59,7 @@ static int attach_set(struct tool *tool, bool *drops)
 	if (attached)
 		return STATUS_OK;
 	if (nl_attach(tool->nl, &fresh, &id))
-		return fail_kernel(tool, BLOCK_SET,
-				   "Set %s cannot be attached", BLOCK_SET);
+		return fail_attach(tool, BLOCK_SET);
 	*drops = true;
 	return STATUS_OK;
 }

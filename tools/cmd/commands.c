@@ -124,10 +124,8 @@ const struct command commands[] = {
 	  "run the commands of a file: all of them, or none",
 	  "Reads commands as save prints them, one a line, from standard input or\n"
 	  "from -file FILE: create, add, del, destroy, flush, rename, swap, attach.\n"
-	  "All lines are checked first. If a line is wrong, an error names it, and\n"
-	  "nothing is changed. restore can fail halfway only if the kernel runs out\n"
-	  "of memory or other processes keep changing a set; the message then names\n"
-	  "the sets that stay changed.\n"
+	  "The kernel makes all changes together. If a line is wrong, an error names\n"
+	  "it, and nothing is changed.\n"
 	  "--check   check the lines, and change nothing\n"
 	  "\n"
 	  "  ipcuckoo restore -file sets\n"

@@ -5,6 +5,7 @@
 #include "cmd/create.h"
 #include "set/filter.h"
 #include "set/mask.h"
+#include "set/refusal.h"
 
 /* The options that only filter:ip has. */
 static int parse_filter(const struct tool *tool, const struct options *options,
@@ -138,15 +139,6 @@ int parse_create(const struct tool *tool, struct words *words,
 	return status;
 }
 
-int fail_created_already(const struct tool *tool, const char *name)
-{
-	return fail(tool, STATUS_REFUSED,
-		    "Set cannot be created: set with the same name already exists (%s%s)",
-		    name, tool->exist ?
-		    ", of another type or family, or with other options or another limit" :
-		    "; -exist accepts that");
-}
-
 int run_create(struct tool *tool, struct words *words)
 {
 	struct nl_set set;
@@ -158,13 +150,9 @@ int run_create(struct tool *tool, struct words *words)
 		status = connect_module(tool);
 	if (status)
 		return status;
-	status = nl_set_new(tool->nl, &set, has_maxelem,
-			    tool->exist ? IPCUCKOO_F_EXIST : 0);
-	if (status == -EEXIST)
-		return fail_created_already(tool, set.name);
-	if (status)
-		return fail_kernel(tool, NULL, "Set %s cannot be created",
-				   set.name);
+	if (nl_set_new(tool->nl, &set, has_maxelem,
+		       tool->exist ? IPCUCKOO_F_EXIST : 0))
+		return fail_created(tool, set.name);
 	return print_action(tool, set.name, "created");
 }
 

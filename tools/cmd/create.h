@@ -8,9 +8,4 @@
 int parse_create(const struct tool *tool, struct words *words,
 		 struct nl_set *set, bool *has_maxelem);
 
-/* Print that a set of this name exists; with -exist: that it has other options. Return:
- * STATUS_REFUSED.
- */
-int fail_created_already(const struct tool *tool, const char *name);
-
 #endif /* IPCUCKOO_TOOL_CREATE_H */

@@ -2,7 +2,7 @@
 /* destroy and flush, for one set or all sets. */
 #include "cli/output.h"
 #include "cmd/commands.h"
-#include "set/attachment.h"
+#include "set/refusal.h"
 
 /* Parse "NAME", "--all", or nothing, which means all. *name is NULL for all sets. */
 static int parse_which(const struct tool *tool, struct words *words,
@@ -35,13 +35,8 @@ int run_destroy(struct tool *tool, struct words *words)
 		status = connect_module(tool);
 	if (status)
 		return status;
-	status = nl_set_del(tool->nl, name,
-			    tool->exist ? IPCUCKOO_F_EXIST : 0);
-	if (status == -EBUSY)
-		return fail_attached(tool, name);
-	if (status)
-		return fail_kernel(tool, name, "Set%s%s cannot be destroyed",
-				   name ? " " : "s", name ? name : "");
+	if (nl_set_del(tool->nl, name, tool->exist ? IPCUCKOO_F_EXIST : 0))
+		return fail_destroyed(tool, name);
 	return print_action(tool, name, "destroyed");
 }
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * restore: runs the commands of a file as one transaction. All lines are parsed before
- * anything changes. The effects of each line on sets and names are tracked here, so that
- * a line that would fail is found before anything changes.
+ * anything changes. What the lines do to names is tracked here, because the lines after
+ * them name sets as these will be called.
  */
 #include <limits.h>
 #include <stdlib.h>
@@ -15,10 +15,10 @@
 #include "cmd/commands.h"
 #include "cmd/create.h"
 #include "lib/feed.h"
-#include "set/attachment.h"
 #include "set/bulk.h"
 #include "set/filter.h"
 #include "set/mask.h"
+#include "set/refusal.h"
 #include "set/transaction.h"
 
 /**
@@ -95,32 +95,19 @@ static int fail_missing_set(struct restore *r, const char *name)
 		    "The set with the given name does not exist: \"%s\"", name);
 }
 
-static int name_work(struct restore *r, enum naming_kind kind, struct work *work,
-		     const char *from, const char *to)
+static int add_step(struct restore *r, struct step *step)
 {
-	struct naming naming = {
-		.kind = kind, .work = work, .line = r->line.line
-	};
-
-	strcpy(naming.from, from);
-	strcpy(naming.to, to);
-	return transaction_name(&r->transaction, &naming) ?
+	step->line = r->line.line;
+	step->exist = r->line.exist;
+	return transaction_step(&r->transaction, step) ?
 	       fail_memory(&r->line) : STATUS_OK;
 }
 
-/* Whether create -exist accepts an existing set: compares what the kernel compares. */
-static bool same_options(const struct nl_set *a, const struct nl_set *b,
-			 bool has_maxelem)
-{
-	return a->type == b->type && a->family == b->family &&
-	       (!has_maxelem || a->maxelem == b->maxelem) &&
-	       a->options == b->options && a->timeout == b->timeout &&
-	       same_mask(a, b) && same_shape(a, b);
-}
-
+/* With -exist, the kernel compares the options with those of a set that is there. */
 static int line_create(struct restore *r, struct words *words)
 {
-	struct work *work;
+	struct step step = { .kind = STEP_CREATE };
+	struct work *work, *there;
 	struct nl_set set;
 	bool has_maxelem;
 	int status;
@@ -128,17 +115,17 @@ static int line_create(struct restore *r, struct words *words)
 	status = parse_create(&r->line, words, &set, &has_maxelem);
 	if (status)
 		return status;
-	work = find_work(r, set.name);
-	if (work && r->line.exist && same_options(&work->set, &set, has_maxelem))
-		return STATUS_OK;
-	if (work)
+	there = find_work(r, set.name);
+	if (there && !r->line.exist)
 		return fail_created_already(&r->line, set.name);
 	work = transaction_work(&r->transaction, &set);
-	if (!work || !bind_name(r, set.name, work))
+	if (!work || (!there && !bind_name(r, set.name, work)))
 		return fail_memory(&r->line);
-	work->fresh = true;
+	work->created = true;
 	work->has_maxelem = has_maxelem;
-	return name_work(r, NAMING_CREATE, work, "", set.name);
+	step.work = work;
+	strcpy(step.to, set.name);
+	return add_step(r, &step);
 }
 
 /* Parse the entries of add or del into r->feed. */
@@ -222,14 +209,11 @@ static int line_del(struct restore *r, struct words *words)
 
 static int destroy_work(struct restore *r, struct work *work, const char *name)
 {
-	int status;
+	struct step step = { .kind = STEP_DESTROY, .work = work };
 
-	if (work->set.attachments)
-		return fail_attached(&r->line, name);
-	work->gone = true;
-	status = name_work(r, NAMING_DESTROY, work, name, "");
-	bind_name(r, name, NULL);
-	return status;
+	work->destroyed = true;
+	strcpy(step.from, name);
+	return bind_name(r, name, NULL) ? add_step(r, &step) : fail_memory(&r->line);
 }
 
 /* Call @act for the set that is named, or for all sets. @missing: it is no error if there
@@ -278,7 +262,7 @@ static int line_flush(struct restore *r, struct words *words)
 
 static int line_rename(struct restore *r, struct words *words)
 {
-	struct work *work;
+	struct step step = { .kind = STEP_RENAME };
 	int status;
 
 	status = parse_words(&r->line, words, no_keywords, 2, 2);
@@ -286,63 +270,43 @@ static int line_rename(struct restore *r, struct words *words)
 		status = parse_name(&r->line, words->word[1]);
 	if (status)
 		return status;
-	work = find_work(r, words->word[0]);
-	if (!work)
+	step.work = find_work(r, words->word[0]);
+	if (!step.work)
 		return fail_missing_set(r, words->word[0]);
 	if (find_work(r, words->word[1]))
-		return fail(&r->line, STATUS_REFUSED,
-			    "Set cannot be renamed: a set with the new name already exists (%s)",
-			    words->word[1]);
-	status = name_work(r, NAMING_RENAME, work, words->word[0],
-			   words->word[1]);
-	if (!bind_name(r, words->word[0], NULL) || !bind_name(r, words->word[1], work))
+		return fail_renamed_already(&r->line, words->word[1]);
+	strcpy(step.from, words->word[0]);
+	strcpy(step.to, words->word[1]);
+	if (!bind_name(r, step.from, NULL) || !bind_name(r, step.to, step.work))
 		return fail_memory(&r->line);
-	return status;
+	return add_step(r, &step);
 }
 
 static int line_swap(struct restore *r, struct words *words)
 {
-	struct work *work, *other;
-	struct naming naming = { .kind = NAMING_SWAP, .line = r->line.line };
-	uint32_t attachments;
+	struct step step = { .kind = STEP_SWAP };
 	int status;
 
 	status = parse_words(&r->line, words, no_keywords, 2, 2);
 	if (status)
 		return status;
-	work = find_work(r, words->word[0]);
-	if (!work)
+	step.work = find_work(r, words->word[0]);
+	if (!step.work)
 		return fail_missing_set(r, words->word[0]);
-	other = find_work(r, words->word[1]);
-	if (!other)
-		return fail(&r->line, STATUS_REFUSED,
-			    "Sets cannot be swapped: the second set does not exist (%s)",
-			    words->word[1]);
-	if (work->set.type != other->set.type ||
-	    work->set.family != other->set.family)
-		return fail(&r->line, STATUS_REFUSED,
-			    "The sets cannot be swapped: their type does not match (%s and %s differ in type or family)",
-			    words->word[0], words->word[1]);
-	/* Attachments stay with the names. */
-	attachments = work->set.attachments;
-	work->set.attachments = other->set.attachments;
-	other->set.attachments = attachments;
-	bind_name(r, words->word[0], other);
-	bind_name(r, words->word[1], work);
-	naming.work = work;
-	naming.other = other;
-	strcpy(naming.from, words->word[0]);
-	strcpy(naming.to, words->word[1]);
-	return transaction_name(&r->transaction, &naming) ?
-	       fail_memory(&r->line) : STATUS_OK;
+	step.other = find_work(r, words->word[1]);
+	if (!step.other)
+		return fail_swapped_missing(&r->line, words->word[1]);
+	strcpy(step.from, words->word[0]);
+	strcpy(step.to, words->word[1]);
+	bind_name(r, step.from, step.other);
+	bind_name(r, step.to, step.work);
+	return add_step(r, &step);
 }
 
 static int line_attach(struct restore *r, struct words *words)
 {
-	struct naming naming = {
-		.kind = NAMING_ATTACH, .line = r->line.line, .exist = r->line.exist,
-	};
-	struct nl_attachment *attachment = &naming.attachment;
+	struct step step = { .kind = STEP_ATTACH };
+	struct nl_attachment *attachment = &step.attachment;
 	int status;
 
 	status = parse_attach(&r->line, words, attachment);
@@ -351,16 +315,11 @@ static int line_attach(struct restore *r, struct words *words)
 	if (attachment->flags & IPCUCKOO_F_REPLACE)
 		return fail(&r->line, STATUS_USAGE,
 			    "--replace cannot be part of what is restored: nothing could take it back");
-	naming.work = find_work(r, attachment->set);
-	if (!naming.work)
+	step.work = find_work(r, attachment->set);
+	if (!step.work)
 		return fail_missing_set(r, attachment->set);
-	status = check_approximate(&r->line, &naming.work->set, attachment);
-	if (status)
-		return status;
-	/* An attached set cannot be destroyed by a later line. */
-	naming.work->set.attachments++;
-	return transaction_name(&r->transaction, &naming) ?
-	       fail_memory(&r->line) : STATUS_OK;
+	status = check_approximate(&r->line, &step.work->set, attachment);
+	return status ? status : add_step(r, &step);
 }
 
 static int follow_line(struct restore *r, struct words *words)
@@ -467,9 +426,9 @@ static int restore(struct restore *r, FILE *file, bool check)
 	if (!status)
 		status = read_file(r, file);
 	if (!status)
-		status = transaction_check(&r->transaction);
-	if (!status && !check)
-		status = transaction_apply(&r->transaction);
+		status = transaction_plan(&r->transaction);
+	if (!status)
+		status = transaction_apply(&r->transaction, check);
 	return status;
 }
 

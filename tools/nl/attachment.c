@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include <time.h>
-
 #include "nl/attachment.h"
 #include "nl/request.h"
 
@@ -89,8 +87,8 @@ static void put_rule(struct nlmsghdr *nlh, const struct nl_attachment *attachmen
 		mnl_attr_put_strz(nlh, IPCUCKOO_A_DEV, attachment->dev);
 }
 
-static int attach_once(struct nl *nl, const struct nl_attachment *attachment,
-		       uint32_t *id)
+int nl_attach(struct nl *nl, const struct nl_attachment *attachment,
+	      uint32_t *id)
 {
 	struct nlmsghdr *nlh = nl_start_for_set(nl, IPCUCKOO_CMD_ATTACH,
 						attachment->set,
@@ -99,25 +97,7 @@ static int attach_once(struct nl *nl, const struct nl_attachment *attachment,
 	put_rule(nlh, attachment, attachment->verdict == IPCUCKOO_VERDICT_MARK);
 	put_log(nlh, attachment);
 	*id = 0;
-	return nl_talk(nl, read_attached, id);
-}
-
-/* The kernel may have to load the module of a logger, and returns -EAGAIN until then:
- * repeat the request every LOAD_POLL_MS, for at most LOAD_SECONDS.
- */
-#define LOAD_SECONDS	30
-#define LOAD_POLL_MS	20
-
-int nl_attach(struct nl *nl, const struct nl_attachment *attachment,
-	      uint32_t *id)
-{
-	const struct timespec pause = { .tv_nsec = LOAD_POLL_MS * 1000000 };
-	int left = LOAD_SECONDS * 1000 / LOAD_POLL_MS, err;
-
-	do {
-		err = attach_once(nl, attachment, id);
-	} while (err == -EAGAIN && left-- && !nanosleep(&pause, NULL));
-	return err;
+	return nl_talk_loading(nl, nlh, read_attached, id);
 }
 
 int nl_detach(struct nl *nl, const struct nl_attachment *attachment,

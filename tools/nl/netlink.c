@@ -12,7 +12,9 @@
 #define NETLINK_GET_STRICT_CHK	12
 #endif
 
-#define SOCKET_BUFFER	(1 << 20)
+/* A commit that creates as many sets as there may be takes 3 MiB. */
+#define SEND_BUFFER	(4 << 20)
+#define RECEIVE_BUFFER	(1 << 20)
 
 const struct nl_error *nl_error(const struct nl *nl)
 {
@@ -92,7 +94,7 @@ static void set_options(struct nl *nl)
 		NETLINK_EXT_ACK, NETLINK_CAP_ACK, NETLINK_GET_STRICT_CHK
 	};
 	int fd = mnl_socket_get_fd(nl->socket), one = 1;
-	int size = SOCKET_BUFFER;
+	int size = SEND_BUFFER;
 	unsigned int i;
 
 	for (i = 0; i < sizeof(options) / sizeof(options[0]); i++)
@@ -101,6 +103,7 @@ static void set_options(struct nl *nl)
 	/* SO_*BUFFORCE needs CAP_NET_ADMIN in the initial user namespace. */
 	if (setsockopt(fd, SOL_SOCKET, SO_SNDBUFFORCE, &size, sizeof(size)))
 		setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &size, sizeof(size));
+	size = RECEIVE_BUFFER;
 	if (setsockopt(fd, SOL_SOCKET, SO_RCVBUFFORCE, &size, sizeof(size)))
 		setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &size, sizeof(size));
 }
@@ -135,6 +138,7 @@ void nl_close(struct nl *nl)
 		return;
 	if (nl->socket)
 		mnl_socket_close(nl->socket);
+	free(nl->commit.data);
 	free(nl);
 }
 

@@ -23,6 +23,8 @@ struct nl;
  * @attribute:	the wrong attribute, IPCUCKOO_A_*; 0 if unknown
  * @has_entry:	@entry is valid
  * @entry:	the entry that caused the error, in the struct packed of the request
+ * @has_change:	@change is valid
+ * @change:	number of the request of a commit that caused the error, from 0
  */
 struct nl_error {
 	int code;
@@ -30,6 +32,8 @@ struct nl_error {
 	int attribute;
 	bool has_entry;
 	struct entry_ref entry;
+	bool has_change;
+	uint32_t change;
 };
 
 struct nl_info {

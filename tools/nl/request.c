@@ -7,6 +7,7 @@
  * harder to tell which message failed.
  */
 #include <stdlib.h>
+#include <time.h>
 
 #include "nl/request.h"
 
@@ -117,20 +118,43 @@ struct nlmsghdr *nl_start_for_shadow(struct nl *nl, uint8_t cmd,
 	return nlh;
 }
 
-/* The type of the attribute at this offset of the request; 0 if there is none. */
-static int attribute_at(const struct nl *nl, uint32_t offset)
+/* The type of the attribute at this address, among @attr and those after it; 0 if there
+ * is none. The attributes of a commit are nested.
+ */
+static int attribute_at(const struct nlattr *attr, size_t len, const char *at)
 {
-	const struct nlmsghdr *nlh = (const struct nlmsghdr *)nl->request;
-	const struct nlattr *attr;
+	int type = 0;
 
-	mnl_attr_for_each(attr, nlh, GENL_HDRLEN)
-		if ((const char *)attr - nl->request == offset)
-			return mnl_attr_get_type(attr);
-	return 0;
+	for (; mnl_attr_ok(attr, len) && !type;
+	     len -= MNL_ALIGN(attr->nla_len), attr = mnl_attr_next(attr)) {
+		if ((const char *)attr == at)
+			type = mnl_attr_get_type(attr);
+		else if (attr->nla_type & NLA_F_NESTED)
+			type = attribute_at(mnl_attr_get_payload(attr),
+					    mnl_attr_get_payload_len(attr), at);
+	}
+	return type;
+}
+
+/* The type of the attribute at this offset of the request. */
+static int attribute_of(const struct nl *nl, uint32_t offset)
+{
+	size_t header = MNL_NLMSG_HDRLEN + GENL_HDRLEN;
+
+	return attribute_at(mnl_nlmsg_get_payload_offset(nl->message, GENL_HDRLEN),
+			    nl->message->nlmsg_len - header,
+			    (const char *)nl->message + offset);
+}
+
+static bool is_commit(const struct nlmsghdr *nlh)
+{
+	const struct genlmsghdr *genl = mnl_nlmsg_get_payload(nlh);
+
+	return genl->cmd == IPCUCKOO_CMD_COMMIT;
 }
 
 /* Read the extended acknowledgment: a message, the wrong attribute, and, in the cookie,
- * the index of the wrong entry.
+ * the index of the wrong entry, or of the wrong request of a commit.
  */
 static void read_ack_attrs(struct nl *nl, const struct nlattr *attr, size_t len)
 {
@@ -152,7 +176,7 @@ static void read_ack_attrs(struct nl *nl, const struct nlattr *attr, size_t len)
 			break;
 		case NLMSGERR_ATTR_OFFS:
 			if (size == sizeof(uint32_t))
-				error->attribute = attribute_at(nl,
+				error->attribute = attribute_of(nl,
 								mnl_attr_get_u32(attr));
 			break;
 		case NLMSGERR_ATTR_COOKIE:
@@ -163,8 +187,11 @@ static void read_ack_attrs(struct nl *nl, const struct nlattr *attr, size_t len)
 			break;
 		}
 	}
-	if (has_index && error->attribute >= IPCUCKOO_A_HOSTS4 &&
-	    error->attribute <= IPCUCKOO_A_NETS6) {
+	if (has_index && is_commit(nl->message)) {
+		error->has_change = true;
+		error->change = index;
+	} else if (has_index && error->attribute >= IPCUCKOO_A_HOSTS4 &&
+		   error->attribute <= IPCUCKOO_A_NETS6) {
 		error->has_entry = true;
 		error->entry.kind = error->attribute - IPCUCKOO_A_HOSTS4;
 		error->entry.index = nl->sent.at[error->entry.kind] + index;
@@ -241,14 +268,15 @@ static int read_message(struct nl *nl, const struct nlmsghdr *nlh,
 	return 0;
 }
 
-/* Send the request in nl->request, and read its complete answer. */
-int nl_talk(struct nl *nl, nl_answer_fn *answer, void *data)
+/* Send a request, and read its complete answer. */
+static int talk(struct nl *nl, const struct nlmsghdr *nlh, nl_answer_fn *answer,
+		void *data)
 {
-	const struct nlmsghdr *nlh = (const struct nlmsghdr *)nl->request;
 	int len, result = 0;
 
 	nl_fail(nl, 0);
 	nl->interrupted = false;
+	nl->message = nlh;
 	if (mnl_socket_sendto(nl->socket, nlh, nlh->nlmsg_len) < 0)
 		return nl_fail(nl, -errno);
 	for (;;) {
@@ -263,6 +291,30 @@ int nl_talk(struct nl *nl, nl_answer_fn *answer, void *data)
 			if (read_message(nl, nlh, answer, data, &result))
 				return result;
 	}
+}
+
+int nl_talk(struct nl *nl, nl_answer_fn *answer, void *data)
+{
+	if (nl->commit.open)
+		return nl_commit_append(nl);
+	return talk(nl, (const struct nlmsghdr *)nl->request, answer, data);
+}
+
+#define LOAD_SECONDS	30
+#define LOAD_POLL_MS	20
+
+int nl_talk_loading(struct nl *nl, const struct nlmsghdr *nlh, nl_answer_fn *answer,
+		    void *data)
+{
+	const struct timespec pause = { .tv_nsec = LOAD_POLL_MS * 1000000 };
+	int left = LOAD_SECONDS * 1000 / LOAD_POLL_MS, err;
+
+	if (nl->commit.open)
+		return nl_commit_append(nl);
+	do {
+		err = talk(nl, nlh, answer, data);
+	} while (err == -EAGAIN && left-- && !nanosleep(&pause, NULL));
+	return err;
 }
 
 /*

@@ -9,6 +9,7 @@
 #include <linux/genetlink.h>
 
 #include "nl/entry.h"
+#include "nl/set.h"
 
 /* Bytes for all entries of a message; the length of an attribute is a u16. Fuzzers
  * define a smaller size, so that entries take several messages.
@@ -20,6 +21,22 @@
 #define ANSWER_SIZE		(64u << 10)
 
 /**
+ * struct nl_commit - several requests that will be sent as one: see nl/commit.h
+ * @open:	requests are appended instead of being sent
+ * @data:	the message
+ * @size:	bytes of it
+ * @room:	bytes that are allocated
+ * @changes:	offset of the last IPCUCKOO_A_CHANGES; 0 if there is none
+ */
+struct nl_commit {
+	bool open;
+	char *data;
+	size_t size;
+	size_t room;
+	size_t changes;
+};
+
+/**
  * struct nl - a connection to the module
  * @socket:	the socket, of libmnl
  * @family:	id of the generic netlink family
@@ -28,6 +45,8 @@
  * @interrupted: a message of the last dump had NLM_F_DUMP_INTR
  * @error:	error of the last request
  * @sent:	number of entries sent before those of the last request
+ * @commit:	requests that will be sent as one
+ * @message:	the request that was sent last
  * @request:	buffer for the request
  * @answer:	buffer for the answer
  */
@@ -39,6 +58,8 @@ struct nl {
 	bool interrupted;
 	struct nl_error error;
 	struct nl_cursor sent;
+	struct nl_commit commit;
+	const struct nlmsghdr *message;
 	char request[REQUEST_SIZE] __attribute__((aligned(8)));
 	char answer[ANSWER_SIZE] __attribute__((aligned(8)));
 };
@@ -57,11 +78,22 @@ struct nlmsghdr *nl_start_for_set(struct nl *nl, uint8_t cmd, const char *set,
 				  uint32_t flags);
 struct nlmsghdr *nl_start_for_shadow(struct nl *nl, uint8_t cmd,
 				     uint32_t shadow, uint32_t flags);
+/* Append the options with which a set is created. */
+void nl_put_options(struct nlmsghdr *nlh, const struct nl_set *set, bool has_maxelem);
 int nl_put_entries(struct nl *nl, struct nlmsghdr *nlh,
 		   const struct packed *entries, struct nl_cursor *cursor);
 
-/* Send the request, and read the answer. */
+/* Send the request, and read the answer. While a commit is open, only append the request
+ * to it.
+ */
 int nl_talk(struct nl *nl, nl_answer_fn *answer, void *data);
+/* The same for a request @nlh that attaches a set. The kernel may have to load the module
+ * of a logger, and returns -EAGAIN until then: send the request again every LOAD_POLL_MS,
+ * for at most LOAD_SECONDS.
+ */
+int nl_talk_loading(struct nl *nl, const struct nlmsghdr *nlh, nl_answer_fn *answer,
+		    void *data);
+int nl_commit_append(struct nl *nl);
 int nl_dump(struct nl *nl, uint8_t cmd, const char *set,
 	    void (*forget)(void *data), nl_answer_fn *answer, void *data);
 /* Read a dump into an allocated array of objects of @size bytes. @err: the result of

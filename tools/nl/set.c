@@ -2,12 +2,8 @@
 #include "nl/request.h"
 #include "nl/set.h"
 
-int nl_set_new(struct nl *nl, const struct nl_set *set, bool has_maxelem,
-	       uint32_t flags)
+void nl_put_options(struct nlmsghdr *nlh, const struct nl_set *set, bool has_maxelem)
 {
-	struct nlmsghdr *nlh = nl_start_for_set(nl, IPCUCKOO_CMD_SET_NEW,
-						set->name, flags | set->flags);
-
 	mnl_attr_put_u8(nlh, IPCUCKOO_A_TYPE, set->type);
 	mnl_attr_put_u8(nlh, IPCUCKOO_A_FAMILY, set->family);
 	if (has_maxelem)
@@ -33,6 +29,23 @@ int nl_set_new(struct nl *nl, const struct nl_set *set, bool has_maxelem,
 			     set->bitmask);
 	if (set->has_initval)
 		mnl_attr_put_u32(nlh, IPCUCKOO_A_INITVAL, set->initval);
+}
+
+int nl_set_new(struct nl *nl, const struct nl_set *set, bool has_maxelem,
+	       uint32_t flags)
+{
+	struct nlmsghdr *nlh = nl_start_for_set(nl, IPCUCKOO_CMD_SET_NEW,
+						set->name, flags | set->flags);
+
+	nl_put_options(nlh, set, has_maxelem);
+	return nl_talk(nl, NULL, NULL);
+}
+
+int nl_set_new_filled(struct nl *nl, const char *name, uint32_t shadow)
+{
+	struct nlmsghdr *nlh = nl_start_for_set(nl, IPCUCKOO_CMD_SET_NEW, name, 0);
+
+	mnl_attr_put_u32(nlh, IPCUCKOO_A_SHADOW, shadow);
 	return nl_talk(nl, NULL, NULL);
 }
 

@@ -58,6 +58,8 @@ struct nl_set {
 
 int nl_set_new(struct nl *nl, const struct nl_set *set, bool has_maxelem,
 	       uint32_t flags);
+/* Create a set from a shadow of nl_shadow_create(). */
+int nl_set_new_filled(struct nl *nl, const char *name, uint32_t shadow);
 int nl_set_get(struct nl *nl, const char *name, struct nl_set *set);
 /* Without @name: destroy, or flush, all sets. */
 int nl_set_del(struct nl *nl, const char *name, uint32_t flags);

@@ -8,11 +8,10 @@ static int read_shadow(const struct nlattr **attrs, void *data)
 	return 0;
 }
 
-int nl_shadow_new(struct nl *nl, const char *set, const struct packed *coming,
-		  uint32_t flags, uint32_t *shadow)
+/* Append the numbers of entries that will be added, and create the shadow. */
+static int new_shadow(struct nl *nl, struct nlmsghdr *nlh, const struct packed *coming,
+		      uint32_t *shadow)
 {
-	struct nlmsghdr *nlh = nl_start_for_set(nl, IPCUCKOO_CMD_SHADOW_NEW, set,
-						flags);
 	int kind;
 
 	for (kind = 0; kind < ENTRY_KINDS; kind++)
@@ -21,6 +20,23 @@ int nl_shadow_new(struct nl *nl, const char *set, const struct packed *coming,
 					 coming->kind[kind].count);
 	*shadow = 0;
 	return nl_talk(nl, read_shadow, shadow);
+}
+
+int nl_shadow_new(struct nl *nl, const char *set, const struct packed *coming,
+		  uint32_t flags, uint32_t *shadow)
+{
+	return new_shadow(nl, nl_start_for_set(nl, IPCUCKOO_CMD_SHADOW_NEW, set, flags),
+			  coming, shadow);
+}
+
+int nl_shadow_create(struct nl *nl, const struct nl_set *set, bool has_maxelem,
+		     const struct packed *coming, uint32_t *shadow)
+{
+	struct nlmsghdr *nlh = nl_start_for_set(nl, IPCUCKOO_CMD_SHADOW_NEW, set->name,
+						IPCUCKOO_F_CREATE | set->flags);
+
+	nl_put_options(nlh, set, has_maxelem);
+	return new_shadow(nl, nlh, coming, shadow);
 }
 
 static int change_shadow(struct nl *nl, uint8_t cmd, uint32_t shadow,

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include <stdlib.h>
 #include <string.h>
 
 #include "cli/output.h"
@@ -119,81 +118,4 @@ struct json_object *json_attachment(const struct nl_attachment *attachment)
 	json_add_uint(object, "packets", attachment->packets);
 	json_add_uint(object, "bytes", attachment->bytes);
 	return object;
-}
-
-/* "src drop order 300 priority -450, dst count ...": the attachments of a set, or of all
- * sets, with their names, if @set is NULL. Return: an allocated string, or NULL.
- */
-static char *attached_text(struct nl *nl, const char *set)
-{
-	struct nl_attachment *all = NULL;
-	char text[ATTACHMENT_TEXT_SIZE], *all_text = NULL;
-	size_t count = 0, size, i;
-	FILE *to = open_memstream(&all_text, &size);
-
-	if (!to)
-		return NULL;
-	nl_attachments(nl, &all, &count);
-	for (i = 0; i < count; i++) {
-		if (set && strcmp(all[i].set, set))
-			continue;
-		fprintf(to, "%s%s%s%s", ftell(to) ? ", " : "", set ? "" : all[i].set,
-			set ? "" : " ", attachment_text(&all[i], text));
-	}
-	free(all);
-	if (!fclose(to) && size)
-		return all_text;
-	free(all_text);
-	return NULL;
-}
-
-int fail_attached(const struct tool *tool, const char *set)
-{
-	char *attached = attached_text(tool->nl, set);
-	int status;
-
-	status = fail(tool, STATUS_REFUSED,
-		      "Set cannot be destroyed: it is in use by a kernel component (attached%s%s; ipcuckoo detach %s first)",
-		      attached ? ": " : "", attached ? attached : "", set ? set : "--all");
-	free(attached);
-	return status;
-}
-
-int fail_attached_already(const struct tool *tool, const char *name,
-			  bool other_order)
-{
-	if (other_order)
-		return fail(tool, STATUS_REFUSED,
-			    "Set %s is attached in that way already, with another order; detach it first",
-			    name);
-	return fail(tool, STATUS_REFUSED,
-		    "Set %s is attached in that way already (-exist accepts that)",
-		    name);
-}
-
-/**
- * attach_checked - attach a set, after the guard has allowed it
- * @tool:	the run
- * @name:	name of the set for messages
- * @attachment:	the attachment
- * @id:		set to the number of the attachment; 0 if the set is attached already,
- *		which is no error if the run has -exist
- *
- * Return: STATUS_OK, or another status after a message.
- */
-int attach_checked(struct tool *tool, const char *name,
-		   const struct nl_attachment *attachment, uint32_t *id)
-{
-	bool other_order;
-	int err;
-
-	err = nl_attach(tool->nl, attachment, id);
-	if (!err)
-		return STATUS_OK;
-	if (err != -EEXIST)
-		return fail_kernel(tool, attachment->set, "Set %s cannot be attached",
-				   name);
-	other_order = nl_error(tool->nl)->attribute == IPCUCKOO_A_ORDER;
-	return tool->exist && !other_order ? STATUS_OK :
-	       fail_attached_already(tool, name, other_order);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Formats attachments as options of attach and as JSON, and attaches sets. */
+/* Formats attachments as options of attach and as JSON. */
 #ifndef IPCUCKOO_TOOL_ATTACHMENT_H
 #define IPCUCKOO_TOOL_ATTACHMENT_H
 
@@ -24,17 +24,5 @@ const char *verdict_text(const struct nl_attachment *attachment,
 const char *attachment_text(const struct nl_attachment *attachment,
 			    char text[ATTACHMENT_TEXT_SIZE]);
 struct json_object *json_attachment(const struct nl_attachment *attachment);
-
-/* Print that @set, or some set if @set is NULL, cannot be destroyed, with its
- * attachments. Return: STATUS_REFUSED.
- */
-int fail_attached(const struct tool *tool, const char *set);
-
-/* @other_order: the existing attachment differs only in its order. */
-int fail_attached_already(const struct tool *tool, const char *name,
-			  bool other_order);
-
-int attach_checked(struct tool *tool, const char *name,
-		   const struct nl_attachment *attachment, uint32_t *id);
 
 #endif /* IPCUCKOO_TOOL_ATTACHMENT_H */

@@ -15,25 +15,6 @@ static double rate_at(double load, unsigned int bits)
 	return SLOTS_SEEN * load / (ldexp(1, bits) - 1);
 }
 
-static uint8_t bits_of(const struct nl_set *set)
-{
-	return set->bits ? set->bits : IPCUCKOO_BITS_DEFAULT;
-}
-
-static uint32_t capacity_of(const struct nl_set *set)
-{
-	if (set->capacity)
-		return set->capacity;
-	return set->maxelem ? set->maxelem : IPCUCKOO_CAPACITY_DEFAULT;
-}
-
-bool same_shape(const struct nl_set *a, const struct nl_set *b)
-{
-	return !is_approximate(a) ||
-	       (bits_of(a) == bits_of(b) && capacity_of(a) == capacity_of(b) &&
-		is_multi(a) == is_multi(b));
-}
-
 uint32_t filter_room(const struct nl_set *set)
 {
 	bool limited = set->maxelem && set->maxelem < set->capacity;

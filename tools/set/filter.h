@@ -20,11 +20,6 @@ static inline bool is_multi(const struct nl_set *set)
 	return set->flags & IPCUCKOO_F_MULTI;
 }
 
-/* Whether two sets have the same bits, capacity and multi. Options that were not given
- * have their defaults. True for exact sets.
- */
-bool same_shape(const struct nl_set *a, const struct nl_set *b);
-
 /* Maximum number of entries: capacity, or maxelem if that is less. */
 uint32_t filter_room(const struct nl_set *set);
 

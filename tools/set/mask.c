@@ -73,15 +73,6 @@ bool mask_bits(const struct nl_set *set, uint8_t mask[IPCUCKOO_HOST6_SIZE])
 	return set->netmask || set->has_bitmask;
 }
 
-bool same_mask(const struct nl_set *a, const struct nl_set *b)
-{
-	uint8_t x[IPCUCKOO_HOST6_SIZE], y[IPCUCKOO_HOST6_SIZE];
-
-	mask_bits(a, x);
-	mask_bits(b, y);
-	return !memcmp(x, y, sizeof(x));
-}
-
 void mask_hosts(const struct nl_set *set, struct packed *entries)
 {
 	enum entry_kind kind = is_six(set) ? ENTRY_HOST6 : ENTRY_HOST4;

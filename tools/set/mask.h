@@ -13,9 +13,6 @@ int parse_mask(const struct tool *tool, const char *netmask,
 
 const char *mask_text(const struct nl_set *set, char text[ADDRESS_TEXT_SIZE]);
 
-/* Whether two sets compare the same bits. A netmask may equal a bitmask. */
-bool same_mask(const struct nl_set *a, const struct nl_set *b);
-
 /* The mask of a set; all bits 0 if it has none. Return: whether it has one. */
 bool mask_bits(const struct nl_set *set, uint8_t mask[IPCUCKOO_HOST6_SIZE]);
 

@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Plans a transaction: computes the total effect of its changes, and checks that they
- * are possible. Changes nothing.
+ * Plans a transaction: computes the total effect of its changes of entries, and checks
+ * that these are possible. Changes nothing. Whether names can change, and sets can be
+ * attached, the kernel says when the changes are sent.
  */
 #include <stdlib.h>
-#include <unistd.h>
 
 #include "nl/entry.h"
-#include "set/attachment.h"
 #include "set/filter.h"
 #include "set/guard.h"
 #include "set/mask.h"
@@ -19,11 +18,6 @@
 #ifndef FEW
 #define FEW	3000
 #endif
-
-/* Default priority of the netfilter hook. The module parameter can change it, which
- * same_attachment() does not know.
- */
-#define PRIORITY	-450
 
 /* The first wrong line. */
 struct fault {
@@ -38,7 +32,7 @@ void forget_plan(struct work *work)
 {
 	packed_free(&work->add);
 	packed_free(&work->del);
-	packed_free(&work->say);
+	packed_free(&work->plain);
 	valued_free(&work->valued);
 	work->updates = false;
 }
@@ -95,7 +89,7 @@ static int ask(struct tool *tool, const struct work *work,
 	memcpy(entry, change->entry, sizeof(entry));
 	one.kind[change->kind].data = entry;
 	one.kind[change->kind].count = 1;
-	err = nl_entry_test(tool->nl, work->at, &one, &test);
+	err = nl_entry_test(tool->nl, work->set.name, &one, &test);
 	if (err)
 		return err;
 	*nomatch = test.nomatch;
@@ -155,7 +149,7 @@ static bool follow(const struct work *work, const struct change *change,
  * it is added again: it then gets the new extensions instead of those it had, and is an
  * exception only if the new ones say so.
  */
-static int plan_to_say(struct work *work, const struct change *change,
+static int plan_to_send(struct work *work, const struct change *change,
 		       const struct entry_value *value, bool there)
 {
 	if (there && !work->extensions && work->set.type != IPCUCKOO_TYPE_HASH_NET)
@@ -163,7 +157,7 @@ static int plan_to_say(struct work *work, const struct change *change,
 	work->updates |= there;
 	return work->extensions ?
 	       valued_add(&work->valued, change->kind, change->entry, value) :
-	       pack(&work->say, change);
+	       pack(&work->plain, change);
 }
 
 /* Compute the total effect of the changes of a set. @have: the entries of the set; NULL
@@ -184,7 +178,7 @@ static int settle(struct transaction *t, struct work *work,
 	for (; change < end && !err; change = next) {
 		for (next = change + 1; next < end && same_entry(change, next); )
 			next++;
-		there = work->fresh || work->flushed ? 0 :
+		there = work->created || work->flushed ? 0 :
 			have ? packed_has(have, change->kind, change->entry) :
 			ask(t->tool, work, change, &nomatch);
 		if (there < 0)
@@ -193,16 +187,9 @@ static int settle(struct transaction *t, struct work *work,
 		if (then != there)
 			err = pack(then ? &work->add : &work->del, change);
 		if (!err && then)
-			err = plan_to_say(work, change, &value, there);
+			err = plan_to_send(work, change, &value, there);
 	}
 	return err;
-}
-
-/* Whether entries must be deleted first, because the additions would exceed maxelem. */
-static bool is_tight(const struct work *work)
-{
-	return work->set.maxelem &&
-	       work->set.entries + packed_count(&work->add) > work->set.maxelem;
 }
 
 /* Read a set and its entries. Start again if the set changes during the dump. */
@@ -210,13 +197,15 @@ static int read_set(struct transaction *t, struct work *work,
 		    struct packed *have)
 {
 	int attempt, err = -ESTALE;
+	struct nl_set set;
 
 	for (attempt = 0; attempt < ATTEMPTS && err == -ESTALE; attempt++) {
 		packed_free(have);
-		err = nl_set_get(t->tool->nl, work->at, &work->set);
+		err = nl_set_get(t->tool->nl, work->set.name, &set);
 		if (err)
 			return err;
-		err = nl_entries(t->tool->nl, work->at, have);
+		work->set = set;
+		err = nl_entries(t->tool->nl, set.name, have);
 		if (err > 0)
 			err = -ESTALE;
 	}
@@ -236,51 +225,53 @@ static int settle_all(struct transaction *t, struct work *work,
 	return err;
 }
 
-/* Whether the transaction has a single task, so that nothing else can fail after it. */
+/* Whether these changes of entries are all that the transaction has to do. */
 static bool is_alone(const struct transaction *t)
 {
-	size_t tasks = t->naming_count, i;
+	size_t tasks = t->step_count, i;
 
 	for (i = 0; i < t->count; i++)
 		tasks += t->works[i]->count || t->works[i]->flushed;
 	return tasks == 1;
 }
 
-/* Whether undoing the additions would not restore the set: extensions were replaced, or
- * forceadd replaced other entries.
- */
-static bool loses(const struct work *work)
+static bool is_one_message(const struct work *work)
 {
-	return work->updates ||
-	       (work->set.flags & IPCUCKOO_F_FORCEADD && is_tight(work));
+	if (work->count > FEW || !nl_fits(&work->plain) || !nl_fits(&work->del) ||
+	    !nl_valued_fits(&work->valued))
+		return false;
+	return !packed_count(&work->del) ||
+	       (!packed_count(&work->plain) && !work->valued.count);
+}
+
+static enum plan choose_plan(const struct transaction *t, const struct work *work)
+{
+	if (work->destroyed)
+		return PLAN_NOTHING;
+	if (work->flushed && !work->created)
+		return work->count ? PLAN_SHADOW : PLAN_FLUSH;
+	if (!packed_count(&work->plain) && !packed_count(&work->del) &&
+	    !work->valued.count)
+		return PLAN_NOTHING;
+	return !work->created && is_alone(t) && is_one_message(work) ?
+	       PLAN_MESSAGE : PLAN_SHADOW;
 }
 
 /* Plan the changes of a set. Return: 0 or a negative errno. */
 static int make_plan(struct transaction *t, struct work *work,
 		     struct fault *fault)
 {
-	bool all = work->count > FEW && !is_approximate(&work->set);
+	bool all = work->count > FEW && !is_approximate(&work->set) &&
+		   !work->created && !work->flushed;
 	int err;
 
-	if (!work->count && !work->flushed)
-		return 0;
 	if (work->count)
 		qsort(work->changes, work->count, sizeof(*work->changes),
 		      order_changes);
-	if (work->fresh || work->flushed) {
-		work->plan = PLAN_SHADOW;
-		return settle(t, work, NULL, fault);
-	}
-	work->plan = PLAN_MESSAGES;
 	err = all ? settle_all(t, work, fault) : settle(t, work, NULL, fault);
-	if (err)
-		return err;
-	if (all || !nl_fits(&work->say) || !nl_fits(&work->del) ||
-	    !nl_valued_fits(&work->valued) ||
-	    (is_tight(work) && packed_count(&work->del)) ||
-	    (loses(work) && !is_alone(t)))
-		work->plan = PLAN_SHADOW;
-	return 0;
+	if (!err)
+		work->plan = choose_plan(t, work);
+	return err;
 }
 
 static int fail_fault(struct tool *tool, const struct fault *fault)
@@ -304,7 +295,7 @@ static size_t count_kept(const struct work *work)
 {
 	size_t less = packed_count(&work->del);
 
-	if (work->fresh || work->flushed || work->set.entries < less)
+	if (work->created || work->flushed || work->set.entries < less)
 		return 0;
 	return work->set.entries - less;
 }
@@ -314,7 +305,7 @@ static size_t count_kept(const struct work *work)
  */
 static bool is_overfull(const struct work *work)
 {
-	if (!work->fresh && !work->flushed && work->set.options & IPCUCKOO_O_TIMEOUT)
+	if (!work->created && !work->flushed && work->set.options & IPCUCKOO_O_TIMEOUT)
 		return false;
 	return work->plan != PLAN_NOTHING && work->set.maxelem &&
 	       !(work->set.flags & IPCUCKOO_F_FORCEADD) &&
@@ -371,8 +362,8 @@ static int check_entries(struct transaction *t)
 	for (i = 0; i < t->count; i++) {
 		work = t->works[i];
 		if (make_plan(t, work, &fault))
-			return fail_kernel(t->tool, work->at, "cannot read set %s",
-					   work->at);
+			return fail_kernel(t->tool, work->set.name,
+					   "cannot read set %s", work->set.name);
 	}
 	if (fault.change)
 		return fail_fault(t->tool, &fault);
@@ -384,17 +375,7 @@ static int check_entries(struct transaction *t)
 	return STATUS_OK;
 }
 
-/* Names and attachments */
-
-void hidden_name(const struct transaction *t, const struct work *work,
-		 char name[IPCUCKOO_NAME_SIZE])
-{
-	size_t i = 0;
-
-	while (t->works[i] != work)
-		i++;
-	snprintf(name, IPCUCKOO_NAME_SIZE, ".restore-%d-%zu", (int)getpid(), i);
-}
+/* The SSH session */
 
 /* The last change of an entry, or NULL. work->changes is sorted. */
 static const struct change *find_change(const struct work *work,
@@ -418,7 +399,7 @@ static bool will_be_there(struct tool *tool, const struct work *work,
 	const struct change *change = find_change(work, entry);
 
 	if (!change)
-		return !work->fresh && !work->flushed &&
+		return !work->created && !work->flushed &&
 		       ask(tool, work, entry, nomatch) > 0;
 	*nomatch = change->value.nomatch;
 	return change->add;
@@ -450,21 +431,6 @@ static bool will_have(struct tool *tool, const void *data,
 	return !nomatch;
 }
 
-void first_name(const struct transaction *t, const struct naming *naming,
-		char name[IPCUCKOO_NAME_SIZE])
-{
-	strcpy(name, naming->attachment.set);
-	while (naming > t->namings) {
-		naming--;
-		if (strcmp(naming->to, name))
-			continue;
-		if (naming->kind == NAMING_CREATE)
-			hidden_name(t, naming->work, name);
-		else if (naming->kind == NAMING_RENAME)
-			strcpy(name, naming->from);
-	}
-}
-
 /* Which set the attachments of @from will look up after the transaction; NULL if it is
  * not part of the transaction.
  */
@@ -472,24 +438,24 @@ static const struct work *last_work(const struct transaction *t, const char *fro
 {
 	const struct work *work = NULL;
 	char name[IPCUCKOO_NAME_SIZE];
-	const struct naming *naming;
+	const struct step *step;
 	size_t i;
 
 	for (i = 0; i < t->count && !work; i++)
-		if (!t->works[i]->fresh && !strcmp(t->works[i]->at, from))
+		if (!t->works[i]->created && !strcmp(t->works[i]->set.name, from))
 			work = t->works[i];
 	strcpy(name, from);
-	for (i = 0; work && i < t->naming_count; i++) {
-		naming = &t->namings[i];
+	for (i = 0; work && i < t->step_count; i++) {
+		step = &t->steps[i];
 		/* Attachments follow a set that is renamed, but stay with the names if
 		 * two are swapped.
 		 */
-		if (naming->kind == NAMING_RENAME && naming->work == work)
-			strcpy(name, naming->to);
-		else if (naming->kind == NAMING_SWAP && !strcmp(naming->from, name))
-			work = naming->other;
-		else if (naming->kind == NAMING_SWAP && !strcmp(naming->to, name))
-			work = naming->work;
+		if (step->kind == STEP_RENAME && step->work == work)
+			strcpy(name, step->to);
+		else if (step->kind == STEP_SWAP && !strcmp(step->from, name))
+			work = step->other;
+		else if (step->kind == STEP_SWAP && !strcmp(step->to, name))
+			work = step->work;
 	}
 	return work;
 }
@@ -502,72 +468,34 @@ static const void *becomes(const void *data, const char *name)
 	const struct transaction *t = data;
 	const struct work *work = last_work(t, name);
 
-	if (!work || (!work->count && !work->flushed && !strcmp(work->at, name)))
+	if (!work || (!work->count && !work->flushed && !strcmp(work->set.name, name)))
 		return NULL;
 	return work;
 }
 
-static bool same_attachment(const struct nl_attachment *have,
-			    const struct nl_attachment *want)
+/* Whether a set that a line attaches will contain an end of the session. */
+static int guard_steps(struct transaction *t)
 {
-	return have->direction == want->direction && have->verdict == want->verdict &&
-	       is_ingress(have) == is_ingress(want) && !strcmp(have->dev, want->dev) &&
-	       (have->verdict != IPCUCKOO_VERDICT_MARK ||
-		(have->mark == want->mark && have->mark_mask == want->mark_mask)) &&
-	       !((have->flags ^ want->flags) & IPCUCKOO_F_LOOPBACK) &&
-	       have->priority == (want->has_priority ? want->priority : PRIORITY);
-}
-
-/* Check what the kernel will check, so that restore --check finds the same errors. */
-static int check_attachment(struct transaction *t, const struct naming *naming,
-			    const struct nl_attachment *all, size_t count)
-{
-	const struct nl_attachment *want = &naming->attachment;
 	struct tool line = *t->tool;
-	char name[IPCUCKOO_NAME_SIZE];
-	bool other_order;
-	size_t i;
-	int status;
-
-	line.line = naming->line;
-	status = guard_attach(&line, want, will_have, naming->work);
-	if (status)
-		return status;
-	first_name(t, naming, name);
-	for (i = 0; i < count; i++) {
-		if (strcmp(all[i].set, name) || !same_attachment(&all[i], want))
-			continue;
-		other_order = want->has_order && want->order != all[i].order;
-		if (other_order || !naming->exist)
-			return fail_attached_already(&line, want->set, other_order);
-	}
-	return STATUS_OK;
-}
-
-static int check_attachments(struct transaction *t)
-{
-	struct nl_attachment *all = NULL;
+	const struct step *step;
 	int status = STATUS_OK;
-	size_t count = 0, i = 0;
+	size_t i;
 
-	while (i < t->naming_count && t->namings[i].kind != NAMING_ATTACH)
-		i++;
-	if (i == t->naming_count)
-		return STATUS_OK;
-	if (nl_attachments(t->tool->nl, &all, &count) < 0)
-		return fail_kernel(t->tool, NULL, "cannot read the attachments");
-	for (; i < t->naming_count && !status; i++)
-		if (t->namings[i].kind == NAMING_ATTACH)
-			status = check_attachment(t, &t->namings[i], all, count);
-	free(all);
+	for (i = 0; i < t->step_count && !status; i++) {
+		step = &t->steps[i];
+		line.line = step->line;
+		if (step->kind == STEP_ATTACH)
+			status = guard_attach(&line, &step->attachment, will_have,
+					      step->work);
+	}
 	return status;
 }
 
-int transaction_check(struct transaction *t)
+int transaction_plan(struct transaction *t)
 {
 	int status = check_entries(t);
 
 	if (!status)
-		status = check_attachments(t);
+		status = guard_steps(t);
 	return status ? status : guard_names(t->tool, becomes, t, will_have);
 }

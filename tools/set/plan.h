@@ -28,13 +28,4 @@ struct change {
 
 void forget_plan(struct work *work);
 
-/* The name of a new set until it gets its own, and of a set that is to be destroyed. */
-void hidden_name(const struct transaction *t, const struct work *work,
-		 char name[IPCUCKOO_NAME_SIZE]);
-/* The name that the set of an attach line has before the transaction changes names.
- * Attachments follow a set that is renamed, but stay with the names if two are swapped.
- */
-void first_name(const struct transaction *t, const struct naming *naming,
-		char name[IPCUCKOO_NAME_SIZE]);
-
 #endif /* IPCUCKOO_TOOL_PLAN_H */

@@ -2,26 +2,17 @@
 /*
  * Transactions: see transaction.h.
  *
- * A few changes of a set become one message that adds entries and one that deletes
- * entries, however large the set is. The kernel is asked about each entry, so that the
- * messages contain only what really changes. Many changes, and the contents of new sets,
- * go through shadows. So do new extensions of existing entries, unless they are the only
- * task of the transaction: they cannot be undone.
- *
- * Steps that can fail come before steps that cannot be undone. New sets are created with
- * temporary names, and shadows are filled. Then sets are attached, entries added,
- * shadows committed, entries deleted, and names changed. Until the first shadow is
- * committed, all steps can be undone, except for changes that other processes make in
- * the sets at the same time. Changes of names, new sets and attachments can be undone to
- * the end. After the first commit, the transaction can fail only because other processes
- * keep changing the next set, or because the kernel has no memory. The message then
- * names the sets that stay changed.
+ * All changes become one request, COMMIT, which the kernel does whole or not at all. The
+ * new contents of sets, and of new sets, are sent to shadows before it, which nobody else
+ * sees. If the only task is to add, or to delete, a few entries of one set, the message
+ * that does so is enough, however large the set is.
  */
 #include <stdlib.h>
 
+#include "nl/commit.h"
 #include "nl/shadow.h"
-#include "set/attachment.h"
 #include "set/plan.h"
+#include "set/refusal.h"
 
 /* Collecting changes */
 
@@ -45,19 +36,18 @@ struct work *transaction_work(struct transaction *t, const struct nl_set *set)
 		return NULL;
 	}
 	work->set = *set;
-	strcpy(work->at, set->name);
 	works[t->count++] = work;
 	return work;
 }
 
-int transaction_name(struct transaction *t, const struct naming *naming)
+int transaction_step(struct transaction *t, const struct step *step)
 {
-	struct naming *namings = grow(t->namings, t->naming_count, sizeof(*namings));
+	struct step *steps = grow(t->steps, t->step_count, sizeof(*steps));
 
-	if (!namings)
+	if (!steps)
 		return -ENOMEM;
-	t->namings = namings;
-	namings[t->naming_count++] = *naming;
+	t->steps = steps;
+	steps[t->step_count++] = *step;
 	return 0;
 }
 
@@ -123,24 +113,24 @@ void transaction_free(struct transaction *t)
 		free(t->works[i]);
 	}
 	free(t->works);
-	free(t->namings);
+	free(t->steps);
 }
 
-/* Applying changes */
+/* Shadows */
 
-static int fill_plain(struct transaction *t, const struct work *work)
+static int send_plain(struct transaction *t, const struct work *work)
 {
 	struct nl_cursor cursor = { 0 };
 	struct nl_change change;
-	int more = packed_count(&work->say) > 0;
+	int more = packed_count(&work->plain) > 0;
 
 	while (more > 0)
-		more = nl_shadow_add(t->tool->nl, work->shadow, &work->say, &cursor,
+		more = nl_shadow_add(t->tool->nl, work->shadow, &work->plain, &cursor,
 				     &change);
 	return more;
 }
 
-static int fill_valued(struct transaction *t, const struct work *work)
+static int send_valued(struct transaction *t, const struct work *work)
 {
 	struct nl_valued valued = { .entries = &work->valued, .options = work->extensions };
 	struct nl_change change;
@@ -151,7 +141,7 @@ static int fill_valued(struct transaction *t, const struct work *work)
 	return more;
 }
 
-static int take_out(struct transaction *t, const struct work *work)
+static int remove_entries(struct transaction *t, const struct work *work)
 {
 	struct nl_cursor cursor = { 0 };
 	struct nl_change change;
@@ -163,279 +153,237 @@ static int take_out(struct transaction *t, const struct work *work)
 	return more;
 }
 
+static int new_shadow(struct transaction *t, struct work *work)
+{
+	if (work->created)
+		return nl_shadow_create(t->tool->nl, &work->set, work->has_maxelem,
+					&work->add, &work->shadow);
+	return nl_shadow_new(t->tool->nl, work->set.name, &work->add,
+			     work->flushed ? 0 : IPCUCKOO_F_APPEND, &work->shadow);
+}
+
 /* Create a shadow, and fill it with the new contents. Return: 0 or a negative errno. */
 static int fill_shadow(struct transaction *t, struct work *work)
 {
-	bool empty = work->fresh || work->flushed;
-	int err;
+	int err = new_shadow(t, work);
 
-	err = nl_shadow_new(t->tool->nl, work->at, &work->add,
-			    empty ? 0 : IPCUCKOO_F_APPEND, &work->shadow);
 	if (!err)
-		err = take_out(t, work);
+		err = remove_entries(t, work);
 	if (err)
 		return err;
-	return work->extensions ? fill_valued(t, work) : fill_plain(t, work);
+	return work->extensions ? send_valued(t, work) : send_plain(t, work);
 }
 
-#define STAYS_SIZE	160
-
-/* For messages: the sets that stay changed. */
-static const char *what_stays(const struct transaction *t, char text[STAYS_SIZE])
+static void drop_shadow(struct transaction *t, struct work *work)
 {
-	size_t len = 0, i;
-
-	strcpy(text, "nothing was changed");
-	for (i = 0; i < t->count && len < STAYS_SIZE; i++)
-		if (t->works[i]->final)
-			len += snprintf(text + len, STAYS_SIZE - len, "%s%s",
-					len ? ", " : "changed for good were: ",
-					t->works[i]->set.name);
-	if (len >= STAYS_SIZE)
-		strcpy(text + STAYS_SIZE - 4, "...");
-	return text;
+	if (work->shadow)
+		nl_shadow_del(t->tool->nl, work->shadow);
+	work->shadow = 0;
 }
 
 static int fail_change(struct transaction *t, const struct work *work, int err)
 {
-	char stays[STAYS_SIZE];
+	const char *name = work->set.name;
 
 	if (err == -ESTALE)
 		return fail(t->tool, STATUS_REFUSED,
-			    "others kept changing the set %s, %d times in a row (%s); try again",
-			    work->set.name, ATTEMPTS, what_stays(t, stays));
+			    "others kept changing the set %s, %d times in a row (nothing was changed); try again",
+			    name, ATTEMPTS);
 	if (err == -ENOSPC)
 		return fail(t->tool, STATUS_REFUSED,
-			    "Hash is full, cannot add more elements (set %s; %s)",
-			    work->set.name, what_stays(t, stays));
-	return fail_kernel(t->tool, work->at, "cannot change the set %s (%s)",
-			   work->set.name, what_stays(t, stays));
+			    "Hash is full, cannot add more elements (set %s; nothing was changed)",
+			    name);
+	return fail_kernel(t->tool, work->created ? NULL : name, "%s the set %s (nothing was changed)",
+			   work->created ? "cannot create" : "cannot change", name);
 }
 
-/* Create new sets, with temporary names, and shadows. Packets see none of them. */
-static int prepare(struct transaction *t, struct work *work)
+static int fill_shadows(struct transaction *t)
 {
-	struct nl_set set = work->set;
-	int err = 0;
-
-	strcpy(set.name, work->at);
-	if (work->fresh && nl_set_new(t->tool->nl, &set, work->has_maxelem, 0))
-		return fail_kernel(t->tool, NULL, "Set %s cannot be created",
-				   work->set.name);
-	if (work->plan == PLAN_SHADOW)
-		err = fill_shadow(t, work);
-	return err ? fail_change(t, work, err) : STATUS_OK;
-}
-
-static int add_entries(struct transaction *t, struct work *work)
-{
-	struct nl_valued valued = { .entries = &work->valued, .options = work->extensions };
-	uint32_t flags = work->updates ? IPCUCKOO_F_EXIST : 0;
-	struct nl_change change;
+	size_t i;
 	int err;
 
-	if (work->plan != PLAN_MESSAGES ||
-	    (!packed_count(&work->say) && !work->valued.count))
-		return STATUS_OK;
-	err = work->extensions ?
-	      nl_valued_add(t->tool->nl, work->at, 0, &valued, flags, &change) :
-	      nl_entry_add(t->tool->nl, work->at, &work->say, flags, &change);
-	if (err)
-		return fail_change(t, work, err);
-	work->done = true;
+	for (i = 0; i < t->count; i++) {
+		if (t->works[i]->plan != PLAN_SHADOW)
+			continue;
+		err = fill_shadow(t, t->works[i]);
+		if (err)
+			return fail_change(t, t->works[i], err);
+	}
 	return STATUS_OK;
 }
 
-/* Commit the shadow. If others have changed the set meanwhile, fill a new shadow and try
- * again.
+static void drop_shadows(struct transaction *t)
+{
+	size_t i;
+
+	for (i = 0; i < t->count; i++)
+		drop_shadow(t, t->works[i]);
+}
+
+/* The commit */
+
+/* Whether the commit changes the contents of a set. Those of a new set are part of the
+ * request that creates it.
  */
-static int commit(struct transaction *t, struct work *work)
+static bool has_contents(const struct work *work)
 {
-	struct nl_change change;
-	bool empty = work->fresh || work->flushed;
-	int attempt, err = 0;
+	return !work->created &&
+	       (work->plan == PLAN_SHADOW || work->plan == PLAN_FLUSH);
+}
 
-	if (work->plan != PLAN_SHADOW)
-		return STATUS_OK;
-	for (attempt = 0; attempt < ATTEMPTS && !err; attempt++) {
-		err = nl_shadow_commit(t->tool->nl, work->shadow,
-				       empty ? IPCUCKOO_F_OVERRIDE : 0, &change);
-		if (!err) {
-			work->shadow = 0;
-			work->final = !work->fresh;
-			return STATUS_OK;
-		}
-		if (err != -ESTALE || attempt == ATTEMPTS - 1)
-			break;
-		nl_shadow_del(t->tool->nl, work->shadow);
-		err = fill_shadow(t, work);
+static int put_contents(struct transaction *t, const struct work *work)
+{
+	struct nl_change unused;
+
+	if (work->plan == PLAN_FLUSH)
+		return nl_set_flush(t->tool->nl, work->set.name);
+	return nl_shadow_commit(t->tool->nl, work->shadow,
+				work->flushed ? IPCUCKOO_F_OVERRIDE : 0, &unused);
+}
+
+static int put_attach(struct transaction *t, const struct step *step)
+{
+	struct nl_attachment attachment = step->attachment;
+	uint32_t unused;
+
+	attachment.flags |= step->exist ? IPCUCKOO_F_EXIST : 0;
+	return nl_attach(t->tool->nl, &attachment, &unused);
+}
+
+static int put_step(struct transaction *t, const struct step *step)
+{
+	uint32_t exist = step->exist ? IPCUCKOO_F_EXIST : 0;
+	const struct work *work = step->work;
+	struct nl *nl = t->tool->nl;
+
+	switch (step->kind) {
+	case STEP_CREATE:
+		if (work->shadow)
+			return nl_set_new_filled(nl, step->to, work->shadow);
+		return nl_set_new(nl, &work->set, work->has_maxelem, exist);
+	case STEP_RENAME:
+		return nl_set_rename(nl, step->from, step->to);
+	case STEP_SWAP:
+		return nl_set_swap(nl, step->from, step->to);
+	case STEP_DESTROY:
+		return nl_set_del(nl, step->from, exist);
+	case STEP_ATTACH:
+		return put_attach(t, step);
 	}
-	return fail_change(t, work, err);
+	return -EINVAL;
 }
 
-/* Delete entries. It is no error if others have deleted them already. */
-static int del_entries(struct transaction *t, struct work *work)
-{
-	struct nl_change change;
-	int err;
-
-	if (work->plan != PLAN_MESSAGES || !packed_count(&work->del))
-		return STATUS_OK;
-	err = nl_entry_del(t->tool->nl, work->at, &work->del, IPCUCKOO_F_EXIST,
-			   &change);
-	if (err)
-		return fail_change(t, work, err);
-	work->final = true;
-	return STATUS_OK;
-}
-
-static int change_name(struct transaction *t, const struct naming *naming,
-		       bool back)
-{
-	char hidden[IPCUCKOO_NAME_SIZE];
-	const char *from = naming->from, *to = naming->to;
-
-	hidden_name(t, naming->work, hidden);
-	switch (naming->kind) {
-	case NAMING_CREATE:
-		from = hidden;
-		break;
-	case NAMING_DESTROY:
-		to = hidden;
-		break;
-	case NAMING_SWAP:
-		return nl_set_swap(t->tool->nl, from, to);
-	case NAMING_ATTACH:
-		return 0;
-	default:
-		break;
-	}
-	return back ? nl_set_rename(t->tool->nl, to, from) :
-		      nl_set_rename(t->tool->nl, from, to);
-}
-
-/* Attach a set. Done before anything that cannot be undone, because the kernel can refuse
- * it for many reasons.
+/* Contents come first: shadows are those of sets by the names that these have now, and
+ * a swap would make them stale.
  */
-static int attach_named(struct transaction *t, struct naming *naming)
+static int send_commit(struct transaction *t, uint32_t flags)
 {
-	struct nl_attachment attachment = naming->attachment;
+	int err = nl_commit_begin(t->tool->nl, flags);
+	size_t i;
+
+	for (i = 0; i < t->count && !err; i++)
+		if (has_contents(t->works[i]))
+			err = put_contents(t, t->works[i]);
+	for (i = 0; i < t->step_count && !err; i++)
+		err = put_step(t, &t->steps[i]);
+	return err ? err : nl_commit_send(t->tool->nl);
+}
+
+/* What the kernel has refused: the contents of a set, or a step. Both are NULL if it has
+ * not said.
+ */
+static struct work *find_fault(const struct transaction *t, const struct step **step)
+{
+	const struct nl_error *error = nl_error(t->tool->nl);
+	size_t at = error->change, i;
+
+	*step = NULL;
+	if (!error->has_change)
+		return NULL;
+	for (i = 0; i < t->count; i++)
+		if (has_contents(t->works[i]) && !at--)
+			return t->works[i];
+	if (at < t->step_count)
+		*step = &t->steps[at];
+	return NULL;
+}
+
+static int fail_step(const struct transaction *t, const struct step *step)
+{
 	struct tool line = *t->tool;
 
-	line.line = naming->line;
-	line.exist = naming->exist;
-	first_name(t, naming, attachment.set);
-	return attach_checked(&line, naming->attachment.set, &attachment,
-			      &naming->id);
-}
-
-static int attach_all(struct transaction *t)
-{
-	int status = STATUS_OK;
-	size_t i;
-
-	for (i = 0; i < t->naming_count && !status; i++)
-		if (t->namings[i].kind == NAMING_ATTACH)
-			status = attach_named(t, &t->namings[i]);
-	return status;
-}
-
-static void detach_all(struct transaction *t)
-{
-	struct nl_attachment from = { 0 };
-	uint32_t detached;
-	size_t i;
-
-	for (i = 0; i < t->naming_count; i++) {
-		from.id = t->namings[i].id;
-		if (from.id)
-			nl_detach(t->tool->nl, &from, &detached);
+	line.line = step->line;
+	line.exist = step->exist;
+	switch (step->kind) {
+	case STEP_CREATE:
+		return fail_created(&line, step->to);
+	case STEP_RENAME:
+		return fail_renamed(&line, step->from, step->to);
+	case STEP_SWAP:
+		return fail_swapped(&line, step->from, step->to);
+	case STEP_DESTROY:
+		return fail_destroyed(&line, step->from);
+	case STEP_ATTACH:
+		return fail_attach(&line, step->attachment.set);
 	}
-}
-
-static int change_names(struct transaction *t)
-{
-	char stays[STAYS_SIZE];
-	int err = 0;
-	size_t i;
-
-	for (i = 0; i < t->naming_count && !err; i++)
-		err = change_name(t, &t->namings[i], false);
-	if (!err)
-		return STATUS_OK;
-	t->tool->line = t->namings[--i].line;
-	fail_kernel(t->tool, NULL, "the name of a set cannot be changed (%s)",
-		    what_stays(t, stays));
-	while (i--)
-		change_name(t, &t->namings[i], true);
 	return STATUS_REFUSED;
 }
 
-/* Destroy the sets with temporary names: those to destroy, or the new ones if the
- * transaction failed.
+/* If others have changed a set since its shadow was created, fill a new shadow and send
+ * the commit again.
  */
-static void destroy_hidden(struct transaction *t, bool failed)
+static int commit(struct transaction *t, bool check)
 {
-	char hidden[IPCUCKOO_NAME_SIZE];
-	size_t i;
-
-	for (i = 0; i < t->count; i++) {
-		if (failed ? !t->works[i]->fresh : !t->works[i]->gone)
-			continue;
-		hidden_name(t, t->works[i], hidden);
-		nl_set_del(t->tool->nl, hidden, IPCUCKOO_F_EXIST);
-	}
-}
-
-static void undo(struct transaction *t)
-{
-	struct nl_change change;
+	const struct step *step;
 	struct work *work;
-	size_t i;
+	int err;
 
-	detach_all(t);
-	for (i = 0; i < t->count; i++) {
-		work = t->works[i];
-		if (work->done)
-			nl_entry_del(t->tool->nl, work->at, &work->add,
-				     IPCUCKOO_F_EXIST, &change);
-		if (work->shadow)
-			nl_shadow_del(t->tool->nl, work->shadow);
+	while ((err = send_commit(t, check ? IPCUCKOO_F_CHECK : 0))) {
+		work = find_fault(t, &step);
+		if (step)
+			return fail_step(t, step);
+		if (!work)
+			return fail_kernel(t->tool, NULL, "nothing was changed");
+		if (err != -ESTALE || ++work->attempts == ATTEMPTS)
+			return fail_change(t, work, err);
+		drop_shadow(t, work);
+		err = fill_shadow(t, work);
+		if (err)
+			return fail_change(t, work, err);
 	}
+	return STATUS_OK;
 }
 
-static int for_each_work(struct transaction *t,
-			 int (*step)(struct transaction *t, struct work *work))
+/* Send the only message that is needed. The kernel applies all of it, or nothing. */
+static int send_message(struct transaction *t, struct work *work)
 {
-	int status = STATUS_OK;
-	size_t i;
+	struct nl_valued valued = { .entries = &work->valued, .options = work->extensions };
+	uint32_t flags = work->updates ? IPCUCKOO_F_EXIST : 0;
+	const char *name = work->set.name;
+	struct nl *nl = t->tool->nl;
+	struct nl_change change;
+	int err;
 
-	for (i = 0; i < t->count && !status; i++)
-		status = step(t, t->works[i]);
-	return status;
+	if (packed_count(&work->del))
+		err = nl_entry_del(nl, name, &work->del, IPCUCKOO_F_EXIST, &change);
+	else if (work->extensions)
+		err = nl_valued_add(nl, name, 0, &valued, flags, &change);
+	else
+		err = nl_entry_add(nl, name, &work->plain, flags, &change);
+	return err ? fail_change(t, work, err) : STATUS_OK;
 }
 
-int transaction_apply(struct transaction *t)
+int transaction_apply(struct transaction *t, bool check)
 {
 	int status;
 	size_t i;
 
 	for (i = 0; i < t->count; i++)
-		if (t->works[i]->fresh)
-			hidden_name(t, t->works[i], t->works[i]->at);
-	status = for_each_work(t, prepare);
+		if (t->works[i]->plan == PLAN_MESSAGE)
+			return check ? STATUS_OK : send_message(t, t->works[i]);
+	status = fill_shadows(t);
 	if (!status)
-		status = attach_all(t);
-	if (!status)
-		status = for_each_work(t, add_entries);
-	if (!status)
-		status = for_each_work(t, commit);
-	if (!status)
-		status = for_each_work(t, del_entries);
-	if (!status)
-		status = change_names(t);
-	if (status)
-		undo(t);
-	destroy_hidden(t, status);
+		status = commit(t, check);
+	drop_shadows(t);
 	return status;
 }

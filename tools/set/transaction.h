@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * Changes of several sets, all or none. The changes are collected first. Then their
- * total effect is computed and prepared. Only after that, anything changes that others
- * can see.
+ * total effect is computed, and one request makes it.
  */
 #ifndef IPCUCKOO_TOOL_TRANSACTION_H
 #define IPCUCKOO_TOOL_TRANSACTION_H
@@ -15,17 +14,18 @@ struct change;
 
 enum plan {
 	PLAN_NOTHING,
-	PLAN_MESSAGES,		/* one message that adds, one that deletes */
-	PLAN_SHADOW,		/* a shadow with the new contents is committed */
+	PLAN_MESSAGE,		/* the only task: one message that adds, or one that deletes */
+	PLAN_FLUSH,		/* the commit flushes the set */
+	PLAN_SHADOW,		/* the commit replaces the contents by a shadow */
 };
 
 /**
  * struct work - a set that a transaction works on
- * @set:	the set as it is in the kernel, or as it will be created
+ * @set:	the set as it is in the kernel, or as it will be created; @set.name is the
+ *		name that it has before the transaction, or is created with
  * @has_maxelem: create gave a maxelem
- * @at:		name of the set in the kernel until names are changed
- * @fresh:	the transaction creates the set
- * @gone:	the transaction destroys the set
+ * @created:	the transaction creates the set
+ * @destroyed:	the transaction destroys the set
  * @flushed:	the transaction deletes the previous entries of the set
  * @extensions:	extensions that are sent with entries: enum ipcuckoo_option, NL_NOMATCH
  * @changes:	changes of entries, in the order of the lines
@@ -34,19 +34,18 @@ enum plan {
  * @plan:	how the changes are applied
  * @add:	entries that will be in the set, and are not in it now
  * @del:	entries that are in the set now, and will not be
- * @updates:	entries that are in the set are added again, for new extensions
- * @say:	if @extensions is 0: @add and the entries that are added again
- * @valued:	if @extensions is not 0: the same with extensions
+ * @updates:	some of the entries to send are in the set already; they are sent again,
+ *		for new extensions
+ * @plain:	the entries to send, if @extensions is 0
+ * @valued:	the entries to send with their extensions, if @extensions is not 0
  * @shadow:	number of the shadow, or 0
- * @done:	entries have been added
- * @final:	the set has been changed and cannot be restored
+ * @attempts:	number of shadows that others have made stale
  */
 struct work {
 	struct nl_set set;
 	bool has_maxelem;
-	char at[IPCUCKOO_NAME_SIZE];
-	bool fresh;
-	bool gone;
+	bool created;
+	bool destroyed;
 	bool flushed;
 	uint32_t extensions;
 	struct change *changes;
@@ -56,43 +55,40 @@ struct work {
 	struct packed add;
 	struct packed del;
 	bool updates;
-	struct packed say;
+	struct packed plain;
 	struct valued valued;
 	uint32_t shadow;
-	bool done;
-	bool final;
+	unsigned int attempts;
 };
 
 /**
- * struct naming - a change of names, or an attachment, which goes by name
+ * struct step - a line that changes names, or attaches a set
  * @kind:	CREATE: @work gets the name @to; RENAME: @from becomes @to; SWAP: @from
  *		and @to are swapped; DESTROY: @from is destroyed; ATTACH: the set is
  *		attached
  * @work:	the set; SWAP: the set that is called @from
  * @other:	SWAP: the set that is called @to
  * @line:	number of the line
+ * @exist:	the line has -exist
  * @from:	the old name
  * @to:		the new name
  * @attachment:	ATTACH: how the set is attached
- * @exist:	ATTACH: -exist: it is no error if the set is attached already
- * @id:		ATTACH: number of the attachment, once it is made
  */
-struct naming {
-	enum naming_kind {
-		NAMING_CREATE,
-		NAMING_RENAME,
-		NAMING_SWAP,
-		NAMING_DESTROY,
-		NAMING_ATTACH,
+struct step {
+	enum step_kind {
+		STEP_CREATE,
+		STEP_RENAME,
+		STEP_SWAP,
+		STEP_DESTROY,
+		STEP_ATTACH,
 	} kind;
 	struct work *work;
 	struct work *other;
 	unsigned long line;
+	bool exist;
 	char from[IPCUCKOO_NAME_SIZE];
 	char to[IPCUCKOO_NAME_SIZE];
 	struct nl_attachment attachment;
-	bool exist;
-	uint32_t id;
 };
 
 /**
@@ -100,30 +96,32 @@ struct naming {
  * @tool:	the run
  * @works:	the sets, in no particular order
  * @count:	number of sets
- * @namings:	changes of names, in the order of the lines
- * @naming_count: number of @namings
+ * @steps:	the steps, in the order of the lines
+ * @step_count:	number of @steps
  */
 struct transaction {
 	struct tool *tool;
 	struct work **works;
 	size_t count;
-	struct naming *namings;
-	size_t naming_count;
+	struct step *steps;
+	size_t step_count;
 };
 
 /* Collect changes. transaction_work() returns NULL without memory, the functions that
  * return int 0 or -ENOMEM.
  */
 struct work *transaction_work(struct transaction *t, const struct nl_set *set);
-int transaction_name(struct transaction *t, const struct naming *naming);
+int transaction_step(struct transaction *t, const struct step *step);
 int work_change(struct work *work, const struct packed *entries, bool add,
 		bool exist, unsigned long line, const struct entry_value *value);
 void work_flush(struct work *work);
 
-/* Plan the changes, and check that they are possible (plan.c). Changes nothing. */
-int transaction_check(struct transaction *t);
-/* Apply the plan. Both return STATUS_OK, or another status after a message. */
-int transaction_apply(struct transaction *t);
+/* Plan the changes, and check those of entries (plan.c). Changes nothing. */
+int transaction_plan(struct transaction *t);
+/* Apply the plan; or, if @check, only ask the kernel whether that is possible. Both
+ * return STATUS_OK, or another status after a message.
+ */
+int transaction_apply(struct transaction *t, bool check);
 
 void transaction_free(struct transaction *t);
 

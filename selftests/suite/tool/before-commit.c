@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Somebody who changes a set just before the tool commits its shadow, however busy
- * the machine is: a library to be preloaded (LD_PRELOAD). Before a request to commit
- * is sent it runs the command of $BEFORE_COMMIT, $COMMITS times at most, and goes on
- * when that has ended.
+ * Changes a set just before the tool commits a shadow of it, however busy the machine is:
+ * a library to be preloaded (LD_PRELOAD). Before the tool sends SHADOW_COMMIT or COMMIT,
+ * the library runs the command of $BEFORE_COMMIT, $COMMITS times at most, and waits for
+ * its end.
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -23,7 +23,7 @@ static bool is_commit(const void *data, size_t size)
 	const struct genlmsghdr *genl = data + NLMSG_HDRLEN;
 
 	return size >= NLMSG_HDRLEN + sizeof(*genl) && nlh->nlmsg_type > GENL_ID_CTRL &&
-	       genl->cmd == IPCUCKOO_CMD_SHADOW_COMMIT;
+	       (genl->cmd == IPCUCKOO_CMD_SHADOW_COMMIT || genl->cmd == IPCUCKOO_CMD_COMMIT);
 }
 
 ssize_t sendto(int fd, const void *data, size_t size, int flags,
