@@ -192,16 +192,22 @@ static bool find_cover(const struct packed *entries, const struct nl_set *set,
 	return any;
 }
 
+bool guard_is_no(int err)
+{
+	return err == -ENOENT || err == -EAFNOSUPPORT || err == -EOPNOTSUPP;
+}
+
 /* Ask the kernel whether the prefix of length @len is an entry, and whether it is an
- * exception. Return: whether it is an entry; false if the kernel cannot be asked.
+ * exception. Return: 1, 0, or a negative errno.
  */
-static bool is_entry(struct tool *tool, const char *set, const struct cover *cover,
+static int is_entry(struct tool *tool, const char *set, const struct cover *cover,
 		     unsigned int len, bool *nomatch)
 {
 	enum entry_kind kind = len == cover->bits ? cover->host : cover->net;
 	uint8_t entry[IPCUCKOO_NET6_SIZE] = { 0 };
 	struct packed one = { 0 };
 	struct nl_test test;
+	int err;
 
 	memcpy(entry, cover->address, (len + 7) / 8);
 	if (len % 8)
@@ -210,47 +216,55 @@ static bool is_entry(struct tool *tool, const char *set, const struct cover *cov
 		entry[cover->bits / 8] = len;
 	one.kind[kind].data = entry;
 	one.kind[kind].count = 1;
-	if (nl_entry_test(tool->nl, set, &one, &test))
-		return false;
+	err = nl_entry_test(tool->nl, set, &one, &test);
+	if (err)
+		return guard_is_no(err) ? 0 : err;
 	*nomatch = test.nomatch;
 	/* A host is also found if a prefix covers it. */
 	return (test.found || test.nomatch) &&
 	       (len < cover->bits || test.prefix_len == len);
 }
 
-/* Whether the set contains the address now; false if the kernel cannot be asked. */
-static bool has_now(struct tool *tool, const void *set, const struct address_range *end)
+/* Whether the set contains the address now. Return: as guard_has. */
+static int has_now(struct tool *tool, const void *set, const struct address_range *end)
 {
 	struct cover cover = begin_cover(end);
 	struct packed one = { 0 };
 	struct nl_test test;
+	int err;
 
 	one.kind[cover.host].data = cover.address;
 	one.kind[cover.host].count = 1;
-	return !nl_entry_test(tool->nl, set, &one, &test) && test.found;
+	err = nl_entry_test(tool->nl, set, &one, &test);
+	if (err)
+		return guard_is_no(err) ? 0 : err;
+	return test.found;
 }
 
 /* Whether the set will contain the address because of the change. The longest entry that
- * covers the address decides.
+ * covers the address decides. Return: as guard_has.
  */
-static bool has_then(struct tool *tool, const struct nl_set *set,
+static int has_then(struct tool *tool, const struct nl_set *set,
 		     const struct address_range *end,
 		     const struct guard_change *change)
 {
 	struct cover cover = begin_cover(end);
 	unsigned int len = cover.bits;
-	bool nomatch;
+	bool nomatch = false;
+	int there;
 
 	if (!find_cover(change->entries, set, &cover))
 		return false;
-	if (!change->add && has_now(tool, set->name, end))
-		return false;
+	there = change->add ? 0 : has_now(tool, set->name, end);
+	if (there)
+		return there < 0 ? there : false;
 	for (;; len--) {
 		if (cover.at[len] && change->add)
 			return !change->nomatch;
-		if (!cover.at[len] && !change->replace &&
-		    is_entry(tool, set->name, &cover, len, &nomatch))
-			return !nomatch;
+		if (!cover.at[len] && !change->replace)
+			there = is_entry(tool, set->name, &cover, len, &nomatch);
+		if (there)
+			return there < 0 ? there : !nomatch;
 		if (!len || (set->type && set->type != IPCUCKOO_TYPE_HASH_NET))
 			return false;
 	}
@@ -261,11 +275,26 @@ static const char *end_text(int end)
 	return end == CLIENT ? "the client of" : "the server of";
 }
 
+/* Refuse what may lock the user out: @found is 1 if it does, a negative errno if that could
+ * not be found out.
+ */
+static int refuse(const struct tool *tool, const struct session *session, int end,
+		  const char *set, int found)
+{
+	if (found < 0)
+		return fail(tool, STATUS_REFUSED,
+			    "cannot find out whether %s, %s your SSH session, would be dropped by the set %s: %s; nothing was changed (--force does it all the same)",
+			    session->text[end], end_text(end), set, strerror(-found));
+	return fail(tool, STATUS_REFUSED,
+		    "%s, %s your SSH session, would be dropped by the set %s; nothing was changed (--force does it all the same)",
+		    session->text[end], end_text(end), set);
+}
+
 int guard_attach(struct tool *tool, const struct nl_attachment *attachment,
 		 guard_has *has, const void *set)
 {
 	struct session session;
-	int end;
+	int end, found = 0;
 
 	if (!has) {
 		has = has_now;
@@ -274,22 +303,17 @@ int guard_attach(struct tool *tool, const struct nl_attachment *attachment,
 	if (tool->force || attachment->verdict != IPCUCKOO_VERDICT_DROP ||
 	    !find_session(&session))
 		return STATUS_OK;
-	for (end = 0; end < ENDS; end++)
-		if (endangers(attachment, end) &&
-		    has(tool, set, &session.end[end]))
-			return fail(tool, STATUS_REFUSED,
-				    "Set %s cannot be attached: %s is in it, %s your SSH session; you would be locked out (--force does it all the same)",
-				    attachment->set, session.text[end],
-				    end_text(end));
-	return STATUS_OK;
-}
-
-static int fail_dropped(const struct tool *tool, const struct session *session,
-			int end, const char *set)
-{
+	for (end = 0; end < ENDS && !found; end++)
+		if (endangers(attachment, end))
+			found = has(tool, set, &session.end[end]);
+	if (!found)
+		return STATUS_OK;
+	end--;
+	if (found < 0)
+		return refuse(tool, &session, end, attachment->set, found);
 	return fail(tool, STATUS_REFUSED,
-		    "%s, %s your SSH session, would be dropped by the set %s; nothing was changed (--force does it all the same)",
-		    session->text[end], end_text(end), set);
+		    "Set %s cannot be attached: %s is in it, %s your SSH session; you would be locked out (--force does it all the same)",
+		    attachment->set, session.text[end], end_text(end));
 }
 
 static int check_change(struct tool *tool, const struct nl_set *set,
@@ -297,12 +321,15 @@ static int check_change(struct tool *tool, const struct nl_set *set,
 			const struct session *session,
 			const struct nl_attachment *attachment)
 {
-	int end;
+	int end, found;
 
-	for (end = 0; end < ENDS; end++)
-		if (endangers(attachment, end) &&
-		    has_then(tool, set, &session->end[end], change))
-			return fail_dropped(tool, session, end, set->name);
+	for (end = 0; end < ENDS; end++) {
+		if (!endangers(attachment, end))
+			continue;
+		found = has_then(tool, set, &session->end[end], change);
+		if (found)
+			return refuse(tool, session, end, set->name, found);
+	}
 	return STATUS_OK;
 }
 
@@ -344,7 +371,7 @@ int guard_names(struct tool *tool, const void *(*becomes)(const void *data, cons
 {
 	struct nl_attachment *all = NULL;
 	struct session session;
-	int status = STATUS_OK, end;
+	int status = STATUS_OK, end, found;
 	size_t count = 0, i;
 	const void *set;
 
@@ -354,10 +381,13 @@ int guard_names(struct tool *tool, const void *(*becomes)(const void *data, cons
 		return fail_kernel(tool, NULL, "cannot read the attachments");
 	for (i = 0; i < count && !status; i++) {
 		set = becomes(data, all[i].set);
-		for (end = 0; set && end < ENDS && !status; end++)
-			if (endangers(&all[i], end) &&
-			    (has ? has : has_now)(tool, set, &session.end[end]))
-				status = fail_dropped(tool, &session, end, all[i].set);
+		for (end = 0; set && end < ENDS && !status; end++) {
+			if (!endangers(&all[i], end))
+				continue;
+			found = (has ? has : has_now)(tool, set, &session.end[end]);
+			if (found)
+				status = refuse(tool, &session, end, all[i].set, found);
+		}
 	}
 	free(all);
 	return status;

@@ -9,8 +9,10 @@
 #include "cli/tool.h"
 #include "nl/attachment.h"
 
-/* A function that says whether a set contains an address, or will contain it. */
-typedef bool guard_has(struct tool *tool, const void *set,
+/* A function that says whether a set contains an address, or will contain it. Return: 1, 0,
+ * or a negative errno if the kernel could not be asked.
+ */
+typedef int guard_has(struct tool *tool, const void *set,
 		       const struct address_range *address);
 
 /**
@@ -28,6 +30,11 @@ struct guard_change {
 	bool replace;
 	bool blocked;
 };
+
+/* Whether an error of a test means that the set does not contain the address: there is no
+ * such set, or it cannot hold the address.
+ */
+bool guard_is_no(int err);
 
 /* All return STATUS_OK, or another status after a message. */
 /* Without @has, ask the kernel, whatever @set is: the name is attachment->set. */

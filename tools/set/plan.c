@@ -392,43 +392,47 @@ static const struct change *find_change(const struct work *work,
 	return at;
 }
 
-/* Whether this very entry will be in the set; false if the kernel cannot be asked. */
-static bool will_be_there(struct tool *tool, const struct work *work,
+/* Whether this very entry will be in the set. Return: as guard_has. */
+static int will_be_there(struct tool *tool, const struct work *work,
 			  const struct change *entry, bool *nomatch)
 {
 	const struct change *change = find_change(work, entry);
+	int there;
 
-	if (!change)
-		return !work->created && !work->flushed &&
-		       ask(tool, work, entry, nomatch) > 0;
-	*nomatch = change->value.nomatch;
-	return change->add;
+	if (change) {
+		*nomatch = change->value.nomatch;
+		return change->add;
+	}
+	if (work->created || work->flushed)
+		return false;
+	there = ask(tool, work, entry, nomatch);
+	return guard_is_no(there) ? false : there;
 }
 
 /* Whether a set will contain an address. The longest entry that covers the address
- * decides.
+ * decides. A guard_has.
  */
-static bool will_have(struct tool *tool, const void *data,
+static int will_have(struct tool *tool, const void *data,
 		      const struct address_range *address)
 {
 	bool v4 = address->family == IPCUCKOO_FAMILY_INET, nomatch = false;
 	struct change entry = { .kind = v4 ? ENTRY_HOST4 : ENTRY_HOST6 };
 	const struct work *work = data;
-	int bytes = v4 ? 4 : 16, len = 8 * bytes;
+	int bytes = v4 ? 4 : 16, len = 8 * bytes, there;
 	struct packed one = { 0 };
 
 	address_store(&address->first, address->family, entry.entry);
 	one.kind[entry.kind].data = entry.entry;
 	one.kind[entry.kind].count = 1;
 	mask_hosts(&work->set, &one);
-	while (!will_be_there(tool, work, &entry, &nomatch)) {
+	while (!(there = will_be_there(tool, work, &entry, &nomatch))) {
 		if (work->set.type != IPCUCKOO_TYPE_HASH_NET || !len--)
 			return false;
 		entry.kind = v4 ? ENTRY_NET4 : ENTRY_NET6;
 		entry.entry[len / 8] &= ~(0x80 >> len % 8);
 		entry.entry[bytes] = len;
 	}
-	return !nomatch;
+	return there < 0 ? there : !nomatch;
 }
 
 /* Which set the attachments of @from will look up after the transaction; NULL if it is

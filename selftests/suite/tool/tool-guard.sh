@@ -102,6 +102,31 @@ test_changes()
 }
 
 # What took the variable away, as sudo does, has a parent that has it.
+test_unknown()
+{
+	local unknown="cannot find out whether 192.0.2.7, the client of your SSH session, would be dropped by the set nets: Invalid argument; nothing was changed (--force does it all the same)"
+	local -x LD_PRELOAD=
+
+	# Test that a change is refused if its effect cannot be found out: the kernel refuses each
+	# test of an entry.
+	make_sets
+	"$IPCUCKOO" create other hash:net family any
+	"$IPCUCKOO" add nets 192.0.2.7 nomatch
+	"$IPCUCKOO" add nets 192.0.2.0/24
+	"$IPCUCKOO" attach nets src drop
+	LD_PRELOAD=$(realpath "$top/build/selftests/test-fails.so") || bail "nothing to preload"
+	expect "attach" 3 "" "$unknown" attach nets src drop order 7
+	expect "del of an exception" 1 "" "$unknown" del nets 192.0.2.7
+	expect "swap" 1 "" "$unknown" swap nets other
+	printf '%s\n' 'swap nets other' > file
+	expect "restore" 1 "" "$unknown" restore -file file
+	printf '%s\n' 'flush other' 'swap nets other' > file
+	fine "restore, if no set needs to be asked" restore -file file
+	fine "--force" --force swap nets other
+	LD_PRELOAD=
+	start_over
+}
+
 test_ancestors()
 {
 	make_sets
@@ -140,6 +165,7 @@ export SSH_CONNECTION=$session
 test_attach
 test_entries
 test_changes
+test_unknown
 unset SSH_CONNECTION
 test_ancestors
 start_over
