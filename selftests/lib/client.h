@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * A client of the netlink protocol for tests: it says what it is told to,
- * nonsense included, and keeps everything of the answer.
+ * A netlink client for tests: it can send any request, invalid ones included, and keeps
+ * everything that the kernel answers.
  */
 #ifndef _CLIENT_H
 #define _CLIENT_H
@@ -30,18 +30,19 @@
 
 #define CLIENT_BUFFER	(128 << 10)
 
-/* No answer came; no errno is like it. */
+/* client_read() got no answer. The value is not the negative of any errno. */
 #define NO_ANSWER	(-9999)
 
-/* No attribute: number 0 is one that a request can have. */
+/* answer.at and answer.missing: no attribute. Not 0, which is the number of an attribute. */
 #define NO_ATTR		(-1)
 
 /**
- * struct client - a socket
- * @nl:		libmnl's
- * @family:	the family's number
- * @seq:	of the last request
- * @room:	for one datagram; the kernel makes dumps fit the largest it has seen
+ * struct client - a socket and its buffers
+ * @nl:		the socket, of libmnl
+ * @family:	number of the generic netlink family
+ * @seq:	sequence number of the last request
+ * @room:	size of the buffer for one datagram; the kernel fills the messages of a dump up
+ *		to the largest size that the socket has ever received with
  * @out:	the request
  * @in:		the answer
  */
@@ -55,15 +56,15 @@ struct client {
 };
 
 /**
- * struct answer - what came back
+ * struct answer - the kernel's answer to a request
  * @error:	0 or a negative errno
- * @message:	of the extended acknowledgement
+ * @message:	sentence of the extended acknowledgement
  * @at:		type of the attribute at fault, or NO_ATTR
  * @missing:	type of the attribute that is missing, or NO_ATTR
- * @has_cookie:	there is one
- * @cookie:	the index in it
+ * @has_cookie:	the extended acknowledgement has a cookie
+ * @cookie:	the index in the cookie
  * @attr:	attributes of the reply, in the client's buffer
- * @interrupted: NLM_F_DUMP_INTR was set somewhere
+ * @interrupted: NLM_F_DUMP_INTR was set in a message of the dump
  */
 struct answer {
 	int error;
@@ -150,7 +151,7 @@ static inline bool client_wait(struct client *c, int ms)
 	return poll(&pfd, 1, ms) == 1;
 }
 
-/* Read until the acknowledgement, which may come behind a reply. */
+/* Read until the acknowledgement. If there is a reply, it comes before the acknowledgement. */
 static inline int client_read(struct client *c, struct answer *answer)
 {
 	const struct nlmsghdr *nlh;
@@ -217,7 +218,7 @@ static inline int client_resolve(struct client *c)
 	return error;
 }
 
-/* Returns NULL, with errno set, where there is no such family. */
+/* Returns NULL, with errno set, if the kernel does not know the family. */
 static inline struct client *client_open_room(size_t room)
 {
 	struct client *c = calloc(1, sizeof(*c));
@@ -285,7 +286,7 @@ static inline void put_be32(uint8_t *to, uint32_t value)
 	to[3] = value;
 }
 
-/* @count hosts, @first and on. */
+/* Append @count consecutive hosts; @first is the first one. */
 static inline void put_hosts4(struct nlmsghdr *nlh, uint32_t first, uint32_t count)
 {
 	uint8_t *data = malloc(4 * count);
@@ -362,7 +363,7 @@ static inline int attach(struct client *c, const char *name, uint8_t dir,
 	return client_ask(c, &answer);
 }
 
-/* A number out of SET_GET, or of INFO if there is no name. */
+/* The value of an attribute: of the set @name, or of the namespace (INFO) if @name is NULL. */
 static inline uint64_t figure(struct client *c, const char *name, int type)
 {
 	struct nlmsghdr *nlh = client_begin(c, name ? IPCUCKOO_CMD_SET_GET :
@@ -426,7 +427,9 @@ static inline int module_unload(void)
 	return syscall(SYS_delete_module, IPCUCKOO_FAMILY_NAME, O_NONBLOCK) ? -errno : 0;
 }
 
-/* Until it holds, or ten times @seconds have passed, for a machine that is shared. */
+/* Wait until @condition holds. The time limit is ten times @seconds, because other programs may
+ * keep the machine busy.
+ */
 #define wait_until(condition, seconds) ({				\
 	int wait_left = (seconds) * 500;				\
 	while (!(condition) && wait_left--)				\

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Devices for tests: rtnetlink requests that make them, rename them, give them other names, move
- * them between namespaces and delete them. A request that fails returns a negative errno.
+ * Devices for tests: rtnetlink requests that create, rename and delete devices, add alternative
+ * names, and move devices between namespaces. If a request fails, it returns a negative errno.
  */
 #ifndef _DEVICE_H
 #define _DEVICE_H
@@ -17,7 +17,7 @@
 #include <string.h>
 #include <sys/socket.h>
 
-/* A socket of the namespace the caller is in now. */
+/* Open a socket in the current namespace of the caller. */
 static inline struct mnl_socket *device_socket(void)
 {
 	struct mnl_socket *nl = mnl_socket_open2(NETLINK_ROUTE, SOCK_CLOEXEC);
@@ -57,7 +57,7 @@ static inline int device_ask(struct mnl_socket *nl, struct nlmsghdr *nlh)
 	return ((const struct nlmsgerr *)mnl_nlmsg_get_payload(answer))->error;
 }
 
-/* A dummy device, or, with @peer, a veth pair. */
+/* Create a dummy device or, if @peer is set, a veth pair. */
 static inline int device_new(struct mnl_socket *nl, const char *name, const char *peer)
 {
 	char buf[1024] __attribute__((aligned(8))) = {};
@@ -96,7 +96,7 @@ static inline int device_up(struct mnl_socket *nl, const char *name)
 	return device_ask(nl, nlh);
 }
 
-/* Its number in the namespace of the caller. */
+/* Rename a device of the caller's namespace. */
 static inline int device_rename(struct mnl_socket *nl, const char *name, const char *to)
 {
 	char buf[256] __attribute__((aligned(8))) = {};
@@ -107,7 +107,7 @@ static inline int device_rename(struct mnl_socket *nl, const char *name, const c
 	return ifi->ifi_index ? device_ask(nl, nlh) : -ENODEV;
 }
 
-/* To the namespace of a process, under the name @to. */
+/* Move a device to the namespace of process @pid, and name it @to there. */
 static inline int device_move(struct mnl_socket *nl, const char *name, uint32_t pid,
 			      const char *to)
 {
@@ -120,7 +120,7 @@ static inline int device_move(struct mnl_socket *nl, const char *name, uint32_t 
 	return ifi->ifi_index ? device_ask(nl, nlh) : -ENODEV;
 }
 
-/* RTM_NEWLINKPROP gives it another name beside its own, RTM_DELLINKPROP takes that away. */
+/* Add (RTM_NEWLINKPROP) or delete (RTM_DELLINKPROP) an alternative name of a device. */
 static inline int device_altname(struct mnl_socket *nl, uint16_t type, const char *name,
 				 const char *other)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What the tests of the netlink protocol begin and end with: the module, three
- * sets that are always the same, and proof that nothing has changed in them.
+ * What all tests of the netlink protocol share: they load the module, create three sets with
+ * known contents, check that a refused request has not changed them, and unload the module.
  */
 #ifndef _FIXTURE_H
 #define _FIXTURE_H
@@ -12,7 +12,7 @@
 #include "client.h"
 #include "ktap.h"
 
-/* Tables leave out what is zero. */
+/* The tables of requests in the tests omit fields that are zero. */
 #pragma GCC diagnostic ignored "-Wmissing-field-initializers"
 
 static struct client *cl;
@@ -29,7 +29,7 @@ static inline uint64_t rng(void)
 	return z ^ z >> 31;
 }
 
-/* Everything that a refused request must leave alone. */
+/* What a refused request must not change. */
 struct state {
 	uint64_t generation[3];
 	uint64_t entries[3];
@@ -55,7 +55,7 @@ static inline struct state get_state(void)
 	return s;
 }
 
-/* Memory may still be on its way back from an earlier change. */
+/* Is the state the same as @before? The memory of an earlier change may be freed late, so wait. */
 static inline bool unchanged(const struct state *before)
 {
 	struct state after = get_state();
@@ -98,7 +98,7 @@ static inline void make_sets(void)
 		errx(1, "the set any cannot be filled and attached");
 }
 
-/* Attributes, as tables have them. */
+/* Attributes of a request: a test lists its requests in tables of these. */
 
 struct piece {
 	uint16_t type;
@@ -117,7 +117,7 @@ struct piece {
 #define MAPPED	"\0\0\0\0\0\0\0\0\0\0\xff\xff\x0a\x01\x02\x03"
 #define MAPPED_ALL	"\0\0\0\0\0\0\0\0\0\0\xff\xff\0\0\0\0"
 
-/* What is wrong with a message itself is EINVAL or ERANGE, as the policy has it. */
+/* Expected error: EINVAL or ERANGE, which netlink returns if an attribute violates the policy. */
 #define MALFORMED	1
 
 static inline bool error_is(int error, int want)
@@ -126,7 +126,7 @@ static inline bool error_is(int error, int want)
 				   error == -want;
 }
 
-/* A request about one set with up to two more attributes. */
+/* Send a request about one set with up to two more attributes. */
 static inline int ask(struct answer *answer, uint8_t cmd, const char *set,
 	       struct piece a, struct piece b)
 {
@@ -154,7 +154,7 @@ static inline void expect_changed(const struct answer *answer, const char *what,
 		     "%s: unchanged", what);
 }
 
-/* Who may do what: netlink-userns.c has the other user namespaces. */
+/* Permissions. netlink-userns.c tests other user namespaces. */
 
 static inline void in_child(const char *what, int (*run)(void))
 {
@@ -176,7 +176,9 @@ static inline void become_nobody(void)
 		_exit(100);
 }
 
-/* Every command, with what it takes, is refused. Returns 0 or its number. */
+/* Send every command, and expect that the kernel refuses each one with EPERM. Returns 0, or the
+ * number of the first command that was not refused.
+ */
 static inline int all_refused(struct client *c, uint16_t flags)
 {
 	struct nlmsghdr *nlh;
@@ -184,7 +186,7 @@ static inline int all_refused(struct client *c, uint16_t flags)
 	uint8_t cmd;
 
 	for (cmd = IPCUCKOO_CMD_INFO; cmd <= IPCUCKOO_CMD_MAX; cmd++) {
-		/* The kernel says that one. */
+		/* The kernel sends events; no request has that command. */
 		if (cmd == IPCUCKOO_CMD_EVENT)
 			continue;
 		nlh = client_begin(c, cmd);
@@ -199,7 +201,7 @@ static inline int all_refused(struct client *c, uint16_t flags)
 	return 0;
 }
 
-/* Begin a program of tests. */
+/* Begin a test program: start KTAP, load the module, open a socket. */
 static inline void fixture_begin(const char *name)
 {
 	rng_state = ktap_begin(name);
@@ -209,7 +211,7 @@ static inline void fixture_begin(const char *name)
 		err(2, "the family %s", IPCUCKOO_FAMILY_NAME);
 }
 
-/* End it: everything is given back. */
+/* End a test program: delete everything, and check that all memory was freed. */
 static inline int fixture_end(void)
 {
 	everything(cl, IPCUCKOO_CMD_DETACH);
@@ -217,11 +219,11 @@ static inline int fixture_end(void)
 	client_close(cl);
 	cl = client_open_or_die();
 	expect(wait_until(figure(cl, NULL, IPCUCKOO_A_MEMORY) == 0, 10),
-	       "no table is left: %llu bytes",
+	       "all memory of tables is freed: %llu bytes",
 	       (unsigned long long)figure(cl, NULL, IPCUCKOO_A_MEMORY));
 	client_close(cl);
 	expect(wait_until(!module_unload(), 20), "the module can be unloaded");
-	ktap_case("everything was given back");
+	ktap_case("all memory was freed, and the module can be unloaded");
 	return ktap_end();
 }
 

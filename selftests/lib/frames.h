@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Packets, byte by byte. Each ends in a tag that says which one it is, so that
- * whoever receives it, be it a fragment, knows its number.
+ * Builds packets byte by byte. Each packet ends in a tag with its number, so that a receiver can
+ * identify the packet, even if it is a fragment.
  */
 #ifndef _FRAMES_H
 #define _FRAMES_H
@@ -17,7 +17,7 @@
 
 #include "lists.h"
 
-/* What is sent: fragments are those of a UDP datagram. */
+/* Kinds of packets. The fragments are the two halves of a UDP datagram. */
 enum kind {
 	KIND_TCP,
 	KIND_UDP,
@@ -31,7 +31,7 @@ static const char * const kind_name[KINDS] = {
 	"tcp", "udp", "icmp", "first fragment", "later fragment",
 };
 
-/* Ethernet header included. */
+/* Size of a buffer for a packet, Ethernet header included. */
 #define FRAME_SIZE	512
 
 #define TAG_MAGIC	0x69706375
@@ -42,18 +42,18 @@ struct tag {
 	uint32_t id;
 } __attribute__((packed));
 
-/* Bytes of the datagram that travel in its first fragment. */
+/* Number of bytes of the datagram in its first fragment. */
 #define FIRST_SIZE	64
 
 /**
  * struct frame - a packet to build
- * @v6:		family
- * @kind:	what it is
+ * @v6:		IPv6, not IPv4
+ * @kind:	protocol, or which fragment
  * @src:	source address
  * @dst:	destination address
- * @run:	to tell runs apart
- * @id:		its number
- * @datagram:	fragments of one datagram share it
+ * @run:	number of the run: tells packets of different runs apart
+ * @id:		number of the packet
+ * @datagram:	number of the datagram: the same in both of its fragments
  * @fill:	bytes of payload before the tag
  */
 struct frame {
@@ -85,7 +85,7 @@ static inline uint16_t sum_fold(uint32_t sum)
 	return htons(~sum);
 }
 
-/* Of a transport header and what follows, pseudo header included. */
+/* Checksum of a transport header and its payload; includes the pseudo header. */
 static inline uint16_t transport_sum(const struct frame *f, uint8_t protocol,
 				     const uint8_t *data, size_t size)
 {
@@ -158,8 +158,8 @@ static inline size_t put_icmp(const struct frame *f, uint8_t *data)
 	return size;
 }
 
-/* Half of a UDP datagram. Its checksum would cover the other half: IPv4 may
- * leave it out, and raw sockets do not look.
+/* Append half of a UDP datagram. The UDP checksum would cover both halves, so it is 0 in IPv4,
+ * where it is optional, and wrong in IPv6, where raw sockets do not check it.
  */
 static inline size_t put_fragment(const struct frame *f, uint8_t *data)
 {
@@ -253,11 +253,11 @@ static inline size_t put_ip6(const struct frame *f, uint8_t *data)
 }
 
 /**
- * frame_put - build a packet from its IP header on
- * @f:		what it is
- * @data:	where, FRAME_SIZE bytes
+ * frame_put - write a packet, from its IP header on
+ * @f:		the packet
+ * @data:	the buffer, FRAME_SIZE bytes
  *
- * Return: its size.
+ * Return: size of the packet.
  */
 static inline size_t frame_put(const struct frame *f, uint8_t *data)
 {
@@ -265,11 +265,13 @@ static inline size_t frame_put(const struct frame *f, uint8_t *data)
 }
 
 /**
- * frame_tag - the number of a packet
- * @data:	anything that ends as the packet does
- * @size:	bytes of it
- * @run:	the run that it must be of
- * @id:		set to its number
+ * frame_tag - read the number of a packet
+ * @data:	the end of the packet, or all of it
+ * @size:	number of bytes
+ * @run:	number of the current run
+ * @id:		set to the number of the packet
+ *
+ * Return: does the packet have a tag, and is it of run @run?
  */
 static inline bool frame_tag(const uint8_t *data, size_t size, uint32_t run,
 			     uint32_t *id)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Test cases that print KTAP. A case consists of expectations; it has passed if
- * there was one at least and all of them held.
+ * Test cases that print KTAP. A case consists of expectations. It passes if it has at least one
+ * expectation and all of them hold.
  */
 #ifndef _KTAP_H
 #define _KTAP_H
@@ -14,18 +14,18 @@
 #include <time.h>
 #include <unistd.h>
 
-/* Failed expectations of a case that are told in full. */
-#define KTAP_TOLD	5
+/* How many failed expectations of a case are printed. */
+#define KTAP_PRINTED	5
 
 static struct {
 	unsigned int cases;
 	unsigned int failed;
-	unsigned long held;		/* of the current case */
-	unsigned long broken;
+	unsigned long held;	/* expectations of the current case that held */
+	unsigned long broken;	/* and those that did not */
 	uint64_t seed;
 } ktap;
 
-/* Print the header, and the seed: that of the environment, or a new one. */
+/* Print the header and the seed: $SEED, or a new one. */
 static inline uint64_t ktap_begin(const char *name)
 {
 	const char *text = getenv("SEED");
@@ -41,7 +41,7 @@ static inline uint64_t ktap_begin(const char *name)
 	return ktap.seed;
 }
 
-/* What the environment asks for in place of a default. */
+/* The number in the environment variable @name, or @value if it is not set. */
 static inline unsigned long ktap_option(const char *name, unsigned long value)
 {
 	const char *text = getenv(name);
@@ -58,9 +58,9 @@ static inline bool expect(bool held, const char *format, ...)
 		ktap.held++;
 		return true;
 	}
-	if (ktap.broken++ < KTAP_TOLD) {
+	if (ktap.broken++ < KTAP_PRINTED) {
 		va_start(args, format);
-		printf("# not so: ");
+		printf("# expectation failed: ");
 		vprintf(format, args);
 		printf("\n");
 		va_end(args);
@@ -75,13 +75,13 @@ static inline bool expect(bool held, const char *format, ...)
 	       expect_expected, expect_actual);				\
 })
 
-/* Has the current case failed already? To leave long loops. */
+/* Has the current case failed already? Lets long loops end early. */
 static inline bool ktap_failing(void)
 {
 	return ktap.broken;
 }
 
-/* End a case. */
+/* End the current case, and print its result. */
 __attribute__((format(printf, 1, 2)))
 static inline void ktap_case(const char *format, ...)
 {
@@ -89,9 +89,9 @@ static inline void ktap_case(const char *format, ...)
 	va_list args;
 
 	if (!ktap.held && !ktap.broken)
-		printf("# nothing was checked\n");
-	if (ktap.broken > KTAP_TOLD)
-		printf("# and %lu more\n", ktap.broken - KTAP_TOLD);
+		printf("# the case has no expectations\n");
+	if (ktap.broken > KTAP_PRINTED)
+		printf("# and %lu more expectations failed\n", ktap.broken - KTAP_PRINTED);
 	printf("%sok %u ", passed ? "" : "not ", ++ktap.cases);
 	va_start(args, format);
 	vprintf(format, args);
@@ -101,7 +101,7 @@ static inline void ktap_case(const char *format, ...)
 	ktap.held = ktap.broken = 0;
 }
 
-/* Print the plan. Returns the exit status. */
+/* Print the plan. Return the exit status of the program. */
 static inline int ktap_end(void)
 {
 	printf("1..%u\n", ktap.cases);

@@ -1,13 +1,14 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash
 #
-# What tests that send packets share, beyond lib.sh: the helper that sends and compares, and
-# hosts that neither answer nor forward, so that every packet at a hook is one of the test's.
+# Functions for tests that send packets, in addition to lib.sh. packets() sends packets and
+# compares their fates with a reference. The hosts neither answer nor forward, so that every
+# packet at a hook is one of the test's.
 
 helpers=$(realpath "${BASH_SOURCE[0]%/*}/../../build/selftests")
 lists=/tmp/lists
 
-# A seed for everything random in a test; SEED=... repeats a run.
+# The seed of all random numbers in a test. Set SEED to repeat a run.
 seed=${SEED:-$RANDOM}
 
 # packets [OPTION...] COMMAND...: see packets.c
@@ -16,8 +17,9 @@ packets()
 	"$helpers/packets" "$@"
 }
 
-# Client and server keep quiet: what is not for their own addresses ends there. 203.0.113.0/24
-# and 2001:db8:5::/64 are routed to the server; everything else foreign goes to the client.
+# Client and server do not forward, so packets to addresses of other hosts end there. The firewall
+# routes 203.0.113.0/24 and 2001:db8:5::/64 to the server, and all other addresses outside the
+# network to the client.
 quiet_hosts()
 {
 	local ns
@@ -27,7 +29,7 @@ quiet_hosts()
 			echo 0 > /proc/sys/net/ipv4/ip_forward
 			[ ! -d /proc/sys/net/ipv6 ] ||
 				echo 0 > /proc/sys/net/ipv6/conf/all/forwarding' || return
-		# Where forwarding ends, router advertisements may begin.
+		# A host that does not forward accepts router advertisements: set the route again.
 		ip -n $ns route replace default via "$([ $ns = c ] && echo $FC4 || echo $FS4)"
 		[ -z "$ipv6" ] ||
 			ip -n $ns route replace default via "$([ $ns = c ] && echo $FC6 || echo $FS6)"
@@ -50,13 +52,13 @@ setup_quiet_net()
 	mkdir -p $lists
 }
 
-# What each attachment has counted, in order: packets and bytes.
+# The counters of each attachment, in order: packets and bytes.
 counters()
 {
 	in_f awk '!/^#/ { print $(NF - 1), $NF }' /proc/net/ipcuckoo/attachments
 }
 
-# list_of FILE ENTRY...: a list file of a few entries
+# list_of FILE ENTRY...: writes the entries to a file, one a line
 list_of()
 {
 	local file=$1
@@ -65,8 +67,8 @@ list_of()
 	printf '%s\n' "$@" > "$file"
 }
 
-# attach_fresh [NAME WORDS | NAME WORDS...]...: these attachments and no others, given one a
-# word, so that counters begin at zero.
+# attach_fresh [NAME WORDS | NAME WORDS...]...: replaces all attachments with the given ones, so
+# that their counters begin at zero. Each argument is one attachment.
 attach_fresh()
 {
 	local words
@@ -78,8 +80,8 @@ attach_fresh()
 	done
 }
 
-# fates NAME OPTION... check PATH: every packet has the fate that the reference says, and the
-# attachments, in the order of the rules given with -r, have counted as it did.
+# fates NAME OPTION... check PATH: a case. Each packet must have the fate that the reference
+# expects, and the attachments must have counted the same as the rules given with -r.
 fates()
 {
 	local name=$1 out

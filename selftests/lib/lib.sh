@@ -1,17 +1,17 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash
 #
-# What test programs written in bash share: KTAP, waiting, the module, and a small network.
-# A program sources this, prints its cases with the functions below and ends with ktap_done:
+# Functions for test programs in bash: KTAP, waiting, the module, and a small network.
+# A program sources this file, prints its cases with the functions below and ends with ktap_done:
 #
 #	. "${0%/*}/../../lib/lib.sh"
 #	ktap_plan 2
 #	load_module
-#	run_ok "a set can be made" ipcuckoo create a hash:ip
+#	run_ok "a set can be created" ipcuckoo create a hash:ip
 #	check "it is empty" "" "$(ipcuckoo list a | grep '^add')"
 #	ktap_done
 #
-# A program that ends before ktap_done has failed, whatever it printed until then.
+# A program that ends without ktap_done counts as failed, whatever it has printed.
 
 set -u -o pipefail
 
@@ -19,8 +19,8 @@ KSFT_PASS=0
 KSFT_FAIL=1
 KSFT_SKIP=4
 
-# How much a test can afford: kernels that check themselves are five to ten times slower. They take
-# more memory, too, and keep for a while what was freed.
+# SLOW is set on kernels with KASAN, KCSAN or lockdep: tests do less there. These kernels are five
+# to ten times slower, use more memory, and delay the freeing of memory.
 SLOW=
 case ${IPCUCKOO_KERNEL:-stock} in
 *debug | kcsan)	SLOW=1 ;;
@@ -40,7 +40,7 @@ ktap_head()
 	ktap_begun=1
 }
 
-# ktap_plan N: how many cases there will be. Without it ktap_done prints what there were.
+# ktap_plan N: announces N cases. Without it, ktap_done prints the number of cases.
 ktap_plan()
 {
 	ktap_head
@@ -48,15 +48,15 @@ ktap_plan()
 	echo "1..$1"
 }
 
-# note TEXT...: for the reader only, each line of it.
+# note TEXT...: prints text as comment lines of KTAP, which the judge ignores
 note()
 {
 	ktap_head
 	printf '%s\n' "$*" | sed 's/^/# /'
 }
 
-# A case's name must not contain what separates it from a directive. No process is started for a
-# case, for on User Mode Linux that takes longer than most commands do.
+# ok NAME. "#" begins a directive in KTAP, so it is removed from the name. The functions for cases
+# start no process, because on User Mode Linux fork() takes longer than most commands.
 ok()
 {
 	ktap_head
@@ -87,7 +87,7 @@ skip()
 	echo "ok $ktap_cases ${1//#/} # SKIP $2"
 }
 
-# skip_all REASON: nothing in this program can be tried here.
+# skip_all REASON: ends the program; this kernel can run none of its cases
 skip_all()
 {
 	ktap_head
@@ -95,7 +95,7 @@ skip_all()
 	exit "$KSFT_SKIP"
 }
 
-# bail TEXT: going on makes no sense.
+# bail TEXT: ends the program with a failure; the rest of the program could not work
 bail()
 {
 	ktap_head
@@ -103,7 +103,7 @@ bail()
 	exit "$KSFT_FAIL"
 }
 
-# check NAME EXPECTED ACTUAL: both are the same text.
+# check NAME EXPECTED ACTUAL: passes if both texts are the same
 check()
 {
 	if [ "$2" = "$3" ]; then
@@ -113,7 +113,7 @@ check()
 	fi
 }
 
-# check_match NAME PATTERN ACTUAL: an extended regular expression is found in it.
+# check_match NAME PATTERN ACTUAL: passes if the extended regular expression matches the text
 check_match()
 {
 	if [[ $3 =~ $2 ]]; then
@@ -123,13 +123,13 @@ check_match()
 	fi
 }
 
-# run_ok NAME COMMAND...: it succeeds. What it prints is shown if it does not.
+# run_ok NAME COMMAND...: passes if the command succeeds. If it fails, its output is printed.
 run_ok()
 {
 	run_status "$1" 0 "${@:2}"
 }
 
-# run_status NAME STATUS COMMAND...: it ends with that exit status.
+# run_status NAME STATUS COMMAND...: passes if the command ends with that exit status
 run_status()
 {
 	local name=$1 want=$2 out status
@@ -144,7 +144,8 @@ run_status()
 	fi
 }
 
-# run_error NAME STATUS PATTERN COMMAND...: it fails with that status and says why.
+# run_error NAME STATUS PATTERN COMMAND...: passes if the command ends with that exit status and
+# its output matches the pattern
 run_error()
 {
 	local name=$1 want=$2 pattern=$3 out status
@@ -159,7 +160,7 @@ run_error()
 	fi
 }
 
-# ktap_done: the end of every program.
+# ktap_done: every program ends with this. Prints the plan and the totals, and exits.
 ktap_done()
 {
 	ktap_head
@@ -178,8 +179,9 @@ ktap_done()
 
 # --- waiting ---
 
-# busywait SECONDS PREDICATE...: until it succeeds; fails when time is up. The seconds are those
-# that it may take where nothing else runs: a machine that is shared is given ten times as long.
+# busywait SECONDS PREDICATE...: runs the predicate until it succeeds; fails if it never does.
+# SECONDS is the time that it needs on an idle machine; the limit is ten times that, because other
+# programs may keep the machine busy.
 busywait()
 {
 	local end=$((SECONDS + 10 * $1 + 1))
@@ -195,7 +197,7 @@ busywait()
 
 on_exit_commands=()
 
-# on_exit COMMAND: a line of shell to run at the end, last one first.
+# on_exit COMMAND: registers a command line to run at exit; the last one registered runs first
 on_exit()
 {
 	on_exit_commands=("$1" "${on_exit_commands[@]}")
@@ -206,7 +208,7 @@ end_of_test()
 	local status=$? line pids
 
 	trap - EXIT
-	# Not from a process: that takes a directory /dev/fd, which takes procfs.
+	# mapfile < <(jobs -p) would need /dev/fd, and thus procfs, which a kernel may lack.
 	# shellcheck disable=SC2207
 	pids=($(jobs -p))
 	if [ ${#pids[@]} -gt 0 ]; then
@@ -230,7 +232,7 @@ module_loaded()
 	[ -d /sys/module/ipcuckoo ]
 }
 
-# load_module [PARAMETER=VALUE...]: loaded at the end, or there is no point in going on.
+# load_module [PARAMETER=VALUE...]: loads the module, and unloads it at exit; bails if it cannot
 load_module()
 {
 	local out
@@ -239,7 +241,8 @@ load_module()
 	on_exit "unload_quietly"
 }
 
-# need_ingress: there is no point in going on in a kernel without such hooks. Wants the module.
+# need_ingress: skips the program if the kernel has no netfilter hooks at ingress. The module must
+# be loaded.
 need_ingress()
 {
 	local status
@@ -252,7 +255,8 @@ need_ingress()
 	[ $status -eq 0 ] || skip_all "this kernel has no netfilter hooks at ingress"
 }
 
-# Namespaces go away in the background, and hold on to the module until they have.
+# unload_module [SECONDS]. Namespaces are destroyed in the background, and each one holds a
+# reference to the module until then, so try for some seconds.
 unload_module()
 {
 	busywait "${1:-10}" rmmod ipcuckoo
@@ -264,7 +268,7 @@ unload_quietly()
 	return 0
 }
 
-# The tool, where the sets live: in the firewall's namespace once there is one.
+# Runs the tool in the namespace that has the sets: f, if setup_net was called.
 ipcuckoo()
 {
 	if [ -n "${net_up:-}" ]; then
@@ -283,10 +287,11 @@ ipcuckoo()
 #   |     fd00:1::2/64 |        | fd00:1::1   fd00:2::1 |        | fd00:2::2/64     |
 #   +------------------+        +-----------------------+        +------------------+
 #
-# The module's sets live in f, which forwards. Client and server send everything to f, and f
-# sends every foreign address to the client, so that the client can play any source there
-# is. Neighbours are permanent, nobody solicits, probes or offloads: but for multicast
-# housekeeping of IPv6, the packets at a hook are the packets the test has sent.
+# The module's sets are in f, which forwards packets. Client and server send everything to f, and
+# f routes all addresses outside the network to the client, so that the client can use any source
+# address. Neighbours are permanent, and duplicate address detection, router solicitations and
+# offloads are off. So, except for IPv6 multicast, the packets at a hook are those that the test
+# has sent.
 
 C4=10.0.1.2
 C6=fd00:1::2
@@ -297,8 +302,9 @@ FS6=fd00:2::1
 S4=10.0.2.2
 S6=fd00:2::2
 
-# Not to be followed by &: what is killed at the end would be the shell that runs the function, not the
-# command, which would keep the namespace. Say nsenter there.
+# Do not run in_c, in_f or in_s in the background with "&". The test would kill the shell that
+# runs the function, but the command would continue to run and keep the namespace alive. Use
+# nsenter directly there.
 in_c()
 {
 	nsenter --net=/run/netns/c "$@"
@@ -314,7 +320,7 @@ in_s()
 	nsenter --net=/run/netns/s "$@"
 }
 
-# A kernel without IPv6 has no packets of it, and nftables no tables for both families.
+# A kernel without IPv6 has no IPv6 packets, and nftables has no tables of family inet there.
 ipv6=
 nft_family=ip
 if [ -d /proc/sys/net/ipv6 ]; then
@@ -322,7 +328,7 @@ if [ -d /proc/sys/net/ipv6 ]; then
 	nft_family=inet
 fi
 
-# Before there is an interface: they are inherited by every one that comes.
+# Set these before there are interfaces: new interfaces inherit them.
 net_sysctls()
 {
 	local forward=0
@@ -347,7 +353,8 @@ net_sysctls()
 		[ ! -d ipv6 ] || echo 0 > ipv6/icmp/ratelimit' "$forward"
 }
 
-# net_end NS DEV OWN4 OWN6 PEER4 PEER6 PEER-MAC: addresses and the one neighbour
+# net_end NS DEV OWN4 OWN6 PEER4 PEER6 PEER-MAC: configures one end of a link: its addresses, and
+# the other end as its only neighbour
 net_end()
 {
 	ip -n "$1" -batch - <<-END
@@ -369,7 +376,8 @@ net_default()
 	END
 }
 
-# Every packet the test sends is one packet at the hook, with its checksum filled in.
+# Turn offloads off, so that each packet that the test sends is one packet at the hook, and has
+# its checksum.
 no_offload()
 {
 	nsenter --net="/run/netns/$1" ethtool -K "$2" \
@@ -397,7 +405,7 @@ net_create()
 	net_default s $FS4 $FS6
 }
 
-# setup_net: the network above, or there is no point in going on.
+# setup_net: creates the network above; bails if it cannot
 setup_net()
 {
 	local out

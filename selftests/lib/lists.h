@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Lists of addresses and prefixes, and the naive reference: is an address in a
- * list? It knows nothing of hashes, tables or hints. Sorted ranges answer, and
- * the whole list is walked now and then to see that they answer right.
+ * Lists of addresses and prefixes, and the reference for tests: is an address in a list? It uses
+ * no hashes, tables or hints. It searches sorted ranges, and sometimes also reads the whole list
+ * to check that the answer of the search is right.
  *
- * An address is a number: 32 bits of it for IPv4, 128 for IPv6.
+ * An address is a number: 32 bits for IPv4, 128 bits for IPv6.
  */
 #ifndef _LISTS_H
 #define _LISTS_H
@@ -27,11 +27,11 @@ struct range {
 
 /**
  * struct list - the entries of one family
- * @entries:	as they were read
- * @count:	how many
- * @merged:	sorted, overlaps joined
- * @merged_count: how many
- * @asked:	questions so far
+ * @entries:	in the order in which they were read
+ * @count:	number of entries
+ * @merged:	the entries sorted, and overlapping ones joined
+ * @merged_count: number of ranges in @merged
+ * @asked:	number of calls of list_has()
  */
 struct list {
 	struct range *entries;
@@ -41,7 +41,7 @@ struct list {
 	unsigned long asked;
 };
 
-/* Every so many answers are checked against a walk through the list. */
+/* One in LIST_CHECK answers is checked by reading the whole list. */
 #define LIST_CHECK	64
 
 static uint64_t rng_state[2];
@@ -151,7 +151,7 @@ static int range_order(const void *a, const void *b)
 	return x->last < y->last ? -1 : x->last > y->last;
 }
 
-/* After the last entry and before the first question. */
+/* Build @merged. Call it after the last list_add() and before the first list_has(). */
 static inline void list_seal(struct list *list)
 {
 	struct range *r, *to;
@@ -191,7 +191,7 @@ static inline bool list_has(struct list *list, addr_t addr)
 	size_t low = 0, high = list->merged_count, middle;
 	bool has;
 
-	/* The first range that begins behind the address. */
+	/* Find the first range that begins after the address. */
 	while (low < high) {
 		middle = (low + high) / 2;
 		if (list->merged[middle].first <= addr)
@@ -205,8 +205,8 @@ static inline bool list_has(struct list *list, addr_t addr)
 	return has;
 }
 
-/* Read a file: a word a line, an address or a prefix; # begins a comment.
- * list[0] takes the IPv4 entries, list[1] those of IPv6.
+/* Read a file: the first word of each line is an address or a prefix; "#" begins a comment.
+ * list[0] gets the IPv4 entries, list[1] the IPv6 entries.
  */
 static inline void list_read(struct list list[2], const char *path)
 {

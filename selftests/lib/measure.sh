@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash
 #
-# What tests, demo and benchmarks share, beyond lib.sh: time, kernel memory, ipset.
+# Functions for tests, demo and benchmarks, in addition to lib.sh: time, kernel memory, ipset.
 
-# seconds_of COMMAND...: sets $took to the seconds it ran
+# seconds_of COMMAND...: sets $took to the run time of the command, in seconds
 seconds_of()
 {
 	local begin=$EPOCHREALTIME status
@@ -14,8 +14,8 @@ seconds_of()
 	return $status
 }
 
-# What the kernel has allocated, in KiB: slab (large kmalloc included), vmalloc, per-CPU. What
-# it would give back when asked is asked for, what waits for RCU is waited for.
+# Memory that the kernel has allocated, in KiB: slab (with large kmalloc), vmalloc, per-CPU.
+# Before that, drop caches, and wait until RCU has freed memory.
 kernel_kib()
 {
 	sync
@@ -26,7 +26,7 @@ kernel_kib()
 		/proc/meminfo
 }
 
-# Pages of vmalloc areas that a function of the module has allocated, in bytes.
+# Memory that functions of the module have allocated with vmalloc, in bytes.
 vmalloc_bytes()
 {
 	awk '/\[ipcuckoo\]/ {
@@ -49,8 +49,8 @@ with_commas()
 	sed -E ':a; s/^([0-9]+)([0-9]{3})/\1,\2/; ta' <<< "$1"
 }
 
-# restore_file SET TYPE FAMILY FILE...: what ipset wants to read, on stdout. One line an entry,
-# the set as people make it: large enough, all else as it comes.
+# restore_file SET TYPE FAMILY FILE...: prints input for ipset restore, one line for each entry. The
+# set has a large maxelem, and the defaults of ipset for the rest, as most people create sets.
 restore_file()
 {
 	local set=$1 type=$2 family=$3

@@ -1,21 +1,19 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Sends packets through the network of lib.sh and compares the fate of each
- * with what a naive reference says.
+ * Sends packets through the network of lib.sh, and compares the fate of each packet with what a
+ * simple reference expects.
  *
- *   packets generate hosts|nets COUNT
- *   packets same FILE FILE	do two lists have the same entries, however often?
- *   packets check PATH		so many packets, each with its own verdict, then
- *				the counters of the attachments, which are as
- *				the rules given with -r
- *   packets flow PATH		packets until SIGTERM, while others change sets
+ *   packets generate hosts|nets COUNT	print random entries
+ *   packets same FILE FILE	do both lists have the same entries? Repetitions do not count.
+ *   packets check PATH		send packets to random addresses; then check that the
+ *				attachments have counted the same as the rules given with -r
+ *   packets flow PATH		send packets until SIGTERM, while other programs change sets
  *
- * PATH says where packets come from and where they are looked for: cs (client
- * to server, forwarded), sc (server to client), cf, sf (client, server to the
- * firewall itself), fc (from the firewall itself), ff (within the firewall, over
- * lo; UDP only, which is not answered).
- * On the way into the firewall the address under test is the source, on the
- * way out the destination; the other one is random out of a small network.
+ * PATH consists of the sender and the receiver: cs (client to server, forwarded), sc (server to
+ * client), cf and sf (client or server to the firewall itself), fc (from the firewall itself to
+ * the client), ff (within the firewall, over lo; only UDP, because nothing answers it).
+ * The address under test is the source of packets that enter the firewall, and the destination
+ * of packets that leave it. The other address is a random one of a small network.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -36,14 +34,14 @@
 
 #define RULES_MAX	16
 #define SOCKETS_MAX	3
-#define TOLD		10	/* wrong verdicts told in full */
-#define BURST		32	/* packets between two looks at the receiver */
-#define UNDERWAY	256	/* packets that are to arrive and have not yet */
-#define WINDOW		(1 << 16)
+#define REPORTED_MAX	10	/* how many wrong verdicts are printed */
+#define BURST		32	/* how many packets are sent before packets are received */
+#define UNDERWAY	256	/* how many packets may be sent and not yet received */
+#define WINDOW		(1 << 16)	/* packets of flow whose fate is remembered */
 #define POOL		8192	/* packets that flow sends again and again */
 
-/* Addresses of the network of lib.sh, and what it routes to client or server
- * without either of them answering for it: 203.0.113.0/24, 2001:db8:5::/64.
+/* Addresses in the network of lib.sh, and the networks that it routes to client or server, which
+ * do not answer for them: 203.0.113.0/24, 2001:db8:5::/64.
  */
 #define FIREWALL4	((addr_t)0x0a000101)
 #define FIREWALL6	((addr_t)0xfd000001 << 96 | 1)
@@ -52,7 +50,7 @@
 #define OTHER4		((addr_t)0xcb007100)
 #define OTHER6		((addr_t)0x20010db80005 << 80)
 
-/* Quiet time after which nothing more is expected to arrive. */
+/* If nothing arrives for this long, no more packets are expected. */
 #define GRACE_MS	50
 
 enum {
@@ -67,15 +65,15 @@ enum verdict {
 };
 
 /**
- * struct rule - an attachment, as the reference has it
+ * struct rule - an attachment in the reference
  * @dirs:	DIR_SRC, DIR_DST
- * @verdict:	what happens
- * @loopback:	looks at packets of loopback devices as well
- * @dev:	only packets of this device; empty for all
- * @set:	to be attached like this; empty if that was done
- * @list:	what its set holds
- * @packets:	that match
- * @bytes:	of these
+ * @verdict:	verdict on packets that match
+ * @loopback:	the rule applies to packets of loopback devices, too
+ * @dev:	the rule applies only to packets of this device; empty: to all
+ * @set:	attach this set in this way; empty if the caller has done so
+ * @list:	contents of the set
+ * @packets:	number of packets that match
+ * @bytes:	number of their bytes
  */
 struct rule {
 	unsigned int dirs;
@@ -89,12 +87,12 @@ struct rule {
 };
 
 /**
- * struct fate - a packet's place in the books
+ * struct fate - what happens to a packet
  * @frame:	the packet
- * @open:	there is one
- * @pass:	it has to arrive; otherwise it must not
- * @either:	what routing makes of it is no matter of ours
- * @seen:	it has arrived
+ * @open:	this element of the array is in use
+ * @pass:	the packet must arrive; otherwise it must not
+ * @either:	the packet may arrive or not, because routing may drop it
+ * @seen:	the packet has arrived
  */
 struct fate {
 	struct frame frame;
@@ -106,12 +104,12 @@ struct fate {
 
 static struct rule rules[RULES_MAX];
 static unsigned int rule_count;
-static struct list strangers[2];
+static struct list non_members[2];
 
 static const char *path;
 static bool v6;
 static bool martians;
-/* How long to wait for what does not arrive, or is not counted */
+/* How long to wait for packets to arrive, or to be counted */
 static int patience_ms = 20000;
 static uint32_t run_id;
 static unsigned long wrong;
@@ -148,7 +146,7 @@ static int raw_socket(int family, int type, int protocol)
 	return fd;
 }
 
-/* Packets that come in on the only interface of a host. */
+/* Receive packets on the only interface of a host. */
 static void listen_frames(char ns, uint16_t protocol)
 {
 	struct sockaddr_ll addr = {
@@ -164,7 +162,7 @@ static void listen_frames(char ns, uint16_t protocol)
 	receiver[receivers++] = fd;
 }
 
-/* Somebody is there: datagrams to the firewall are not answered. */
+/* Open the port to which the datagrams go, so that the firewall sends no ICMP error. */
 static void take_udp(void)
 {
 	struct sockaddr_in6 addr6 = {
@@ -177,7 +175,7 @@ static void take_udp(void)
 	socklen_t size = sizeof(addr6);
 	int fd = socket(AF_INET6, SOCK_DGRAM, 0);
 
-	/* A kernel without IPv6 has no socket for both. */
+	/* A kernel without IPv6 has no socket that receives both families. */
 	if (fd < 0 && errno == EAFNOSUPPORT) {
 		fd = socket(AF_INET, SOCK_DGRAM, 0);
 		addr = (struct sockaddr *)&addr4;
@@ -187,7 +185,7 @@ static void take_udp(void)
 		err(2, "port 4789");
 }
 
-/* Packets that the firewall takes for itself. */
+/* Receive packets that the firewall delivers locally. */
 static void listen_local(void)
 {
 	static const int protocols[2][3] = {
@@ -218,7 +216,7 @@ static void send_frames(char ns, uint8_t mac)
 	target_size = sizeof(*addr);
 }
 
-/* The firewall sends for itself: through its own LOCAL_OUT. */
+/* Send packets from the firewall itself: they pass LOCAL_OUT. */
 static void send_local(void)
 {
 	int on = 1;
@@ -260,7 +258,7 @@ static void aim(const struct frame *f)
 	}
 }
 
-/* What the machine itself sends and its own rules drop is refused with EPERM. */
+/* Send a packet. If the firewall itself sends it and a rule drops it, sendto() fails with EPERM. */
 static size_t transmit(const struct frame *f)
 {
 	uint8_t data[FRAME_SIZE];
@@ -299,7 +297,7 @@ static bool rule_matches(struct rule *rule, const struct frame *f)
 	       (rule->dirs & DIR_DST && list_has(&rule->list[v6], f->dst));
 }
 
-/* What the rules of one hook make of a packet: does it pass? */
+/* Do the rules of one hook let the packet pass? */
 static bool walk(const struct frame *f, size_t size, bool out)
 {
 	struct rule *rule;
@@ -322,7 +320,7 @@ static bool expected(const struct frame *f, size_t size)
 	return !strcmp(path, "fc") || walk(f, size, false);
 }
 
-/* Would the network carry such an address at all? */
+/* Can a packet with this address pass the routing of the network? */
 static bool routable(addr_t addr)
 {
 	if (v6)
@@ -356,17 +354,19 @@ static const struct range *any_range(void)
 	return list->count ? &list->entries[rng_below(list->count)] : NULL;
 }
 
-/* A third each: in an entry, next to one, and anywhere. */
+/* Draw an address. Without a list of non-members (-p), about a third each are in an entry, next
+ * to an entry, and random. With it, half are of that list, and the others in an entry.
+ */
 static addr_t draw(void)
 {
 	const struct range *r = any_range();
 
-	if (strangers[v6].count && rng_below(2))
-		return in_range(&strangers[v6].entries[
-				rng_below(strangers[v6].count)]);
-	if (!r || (!strangers[v6].count && !rng_below(4)))
+	if (non_members[v6].count && rng_below(2))
+		return in_range(&non_members[v6].entries[
+				rng_below(non_members[v6].count)]);
+	if (!r || (!non_members[v6].count && !rng_below(4)))
 		return rng_addr(v6);
-	if (strangers[v6].count)
+	if (non_members[v6].count)
 		return in_range(r);
 	switch (rng_below(6)) {
 	case 0:
@@ -385,7 +385,7 @@ static addr_t draw_subject(void)
 
 	for (;;) {
 		addr = draw() & addr_max(v6);
-		/* Few random ones would begin as all of the Internet does. */
+		/* Few random addresses are in 2000::/3, as all public ones are. */
 		if (v6 && !rng_below(4))
 			addr = (addr & ~(addr_t)0 >> 3) | (addr_t)1 << 125;
 		if (martians || routable(addr))
@@ -394,8 +394,8 @@ static addr_t draw_subject(void)
 	}
 }
 
-/* Routed to the host at the other end, which does not answer for it; the
- * firewall's own address, towards the sender, where that is the other end.
+/* Draw the address that is not under test: one that is routed to the host at the other end, which
+ * does not answer for it. If the firewall is at the other end, its address on the sender's link.
  */
 static addr_t draw_other(void)
 {
@@ -441,13 +441,13 @@ static struct frame draw_frame(const char *kinds)
 	return f;
 }
 
-/* What arrives */
+/* Receiving packets */
 
-static void tell(const struct fate *fate, const char *what)
+static void report_wrong(const struct fate *fate, const char *what)
 {
 	const struct frame *f = &fate->frame;
 
-	if (wrong++ < TOLD)
+	if (wrong++ < REPORTED_MAX)
 		printf("# wrong: packet %u, %s from %s to %s: %s\n", f->id,
 		       kind_name[f->kind], addr_text(f->src, v6),
 		       addr_text(f->dst, v6), what);
@@ -458,17 +458,17 @@ static void arrived(struct fate *fates, uint32_t count, uint32_t id)
 	struct fate *fate = &fates[id % count];
 
 	if (!fate->open || fate->frame.id != id) {
-		printf("# wrong: packet %u arrived, which is none\n", id);
+		printf("# wrong: packet %u arrived, but was not sent\n", id);
 		wrong++;
 	} else if (!fate->pass && !fate->either) {
-		tell(fate, "it passed, and should have been dropped");
+		report_wrong(fate, "it passed, but should have been dropped");
 	} else if (fate->seen) {
-		tell(fate, "it arrived twice");
+		report_wrong(fate, "it arrived twice");
 	}
 	fate->seen = true;
 }
 
-/* Take in what there is. Returns how many packets of this run there were. */
+/* Receive all packets that have arrived. Returns how many of them are of this run. */
 static unsigned int drain(struct fate *fates, uint32_t count)
 {
 	unsigned int i, n = 0;
@@ -487,8 +487,8 @@ static unsigned int drain(struct fate *fates, uint32_t count)
 	return n;
 }
 
-/* No more than so many packets are on their way: the kernel drops what is too much for
- * its queues, if it is not given the time for them.
+/* Receive packets until at most UNDERWAY are missing. If more were underway, the kernel's queues
+ * would overflow and drop some.
  */
 static long drain_some(struct fate *fates, uint32_t count, long due)
 {
@@ -500,11 +500,11 @@ static long drain_some(struct fate *fates, uint32_t count, long due)
 		waited++;
 		due -= drain(fates, count);
 	}
-	/* What is lost is told of later, and waited for once. */
+	/* Do not wait again for lost packets; they are reported later. */
 	return due > UNDERWAY ? 0 : due;
 }
 
-/* Until as many as are due have arrived and nothing has for a while. */
+/* Receive packets until @due have arrived and no more arrive for GRACE_MS. */
 static void drain_rest(struct fate *fates, uint32_t count, long due)
 {
 	int waited = 0, quiet = 0;
@@ -521,8 +521,8 @@ static void drain_rest(struct fate *fates, uint32_t count, long due)
 
 /* Commands */
 
-/* What the attachments have counted, in order: their last two columns. Returns
- * how many there are.
+/* Read the counters of all attachments, in order: the last two columns. Returns the number of
+ * attachments.
  */
 static unsigned int read_counters(unsigned long counted[RULES_MAX][2])
 {
@@ -552,9 +552,9 @@ static bool counted_as(const unsigned long after[2], const unsigned long before[
 	return after[0] - before[0] == rule->packets && after[1] - before[1] == rule->bytes;
 }
 
-/* What the attachments have counted once they have counted all packets, those too that
- * do not arrive: on a busy machine the last ones may still be on their way. It is what
- * they have counted after some time in any case.
+/* Read the counters of the attachments once they have counted all packets, including those that do
+ * not arrive: on a busy machine the last packets may still be underway. After patience_ms, returns
+ * whatever they have counted.
  */
 static unsigned int read_last_counters(unsigned long before[RULES_MAX][2],
 				       unsigned long after[RULES_MAX][2])
@@ -573,7 +573,7 @@ static unsigned int read_last_counters(unsigned long before[RULES_MAX][2],
 	}
 }
 
-/* Attachments and rules, one to one, have counted the same. */
+/* Check that each attachment has counted the same as its rule. */
 static void check_counters(unsigned long before[RULES_MAX][2])
 {
 	unsigned long after[RULES_MAX][2];
@@ -595,13 +595,13 @@ static void check_counters(unsigned long before[RULES_MAX][2])
 	}
 }
 
-/* One packet, or the two halves of one in any order. */
+/* Draw one packet, or the two fragments of a datagram, in random order. */
 static unsigned int draw_group(const char *kinds, struct fate *fates, uint32_t id)
 {
 	unsigned int later;
 
 	fates[0].frame = draw_frame(kinds);
-	/* A datagram without a number would be given one by the kernel. */
+	/* Not 0: the kernel would assign another number to such a datagram. */
 	fates[0].frame.id = id;
 	fates[0].frame.datagram = id + 1;
 	if (fates[0].frame.kind != KIND_FIRST)
@@ -613,8 +613,8 @@ static unsigned int draw_group(const char *kinds, struct fate *fates, uint32_t i
 	return 2;
 }
 
-/* To the firewall itself go datagrams, not fragments: it puts them together,
- * and the one tag at their end is that of the later half.
+/* Must the packet arrive? The firewall reassembles datagrams to itself, and such a datagram ends in
+ * the tag of its later fragment, so the first fragment does not arrive.
  */
 static bool due(const struct fate *fate, bool pass)
 {
@@ -656,7 +656,7 @@ static int check(const char *kinds, uint32_t count)
 	for (i = 0, passes = 0; i < sent; i++) {
 		passes += fates[i].pass;
 		if (fates[i].pass && !fates[i].seen)
-			tell(&fates[i], "it was dropped, and should have passed");
+			report_wrong(&fates[i], "it was dropped, but should have passed");
 	}
 	check_counters(before);
 	printf("# %s IPv%d: %u packets:", path, v6 ? 6 : 4, sent);
@@ -672,8 +672,8 @@ static void on_signal(int signal)
 	stop = 1;
 }
 
-/* Packets whose verdict never changes, over and over again. A packet has to
- * arrive before its number comes round.
+/* Send packets whose verdict never changes, over and over again. A packet must arrive before
+ * WINDOW more packets are sent, because its element of the array is used again then.
  */
 static int flow(const char *kinds, unsigned int seconds)
 {
@@ -702,7 +702,7 @@ static int flow(const char *kinds, unsigned int seconds)
 		for (i = 0; i < BURST; i++, sent++) {
 			fate = &fates[sent % WINDOW];
 			if (fate->open && fate->pass && !fate->seen)
-				tell(fate, "it was dropped, and should have passed");
+				report_wrong(fate, "it was dropped, but should have passed");
 			*fate = (struct fate){
 				.frame = frames[sent % POOL], .open = true,
 				.pass = pass[sent % POOL],
@@ -721,13 +721,13 @@ static int flow(const char *kinds, unsigned int seconds)
 	drain_rest(fates, WINDOW, due);
 	for (i = 0; i < WINDOW; i++)
 		if (fates[i].open && fates[i].pass && !fates[i].seen)
-			tell(&fates[i], "it was dropped, and should have passed");
-	printf("# %s IPv%d: %lu packets, %lu strangers to pass, %lu members to drop, %lu wrong\n",
+			report_wrong(&fates[i], "it was dropped, but should have passed");
+	printf("# %s IPv%d: %lu packets, %lu of non-members to pass, %lu of members to drop, %lu wrong\n",
 	       path, v6 ? 6 : 4, sent, passed, dropped, wrong);
 	return wrong || !passed || !dropped ? 1 : 0;
 }
 
-/* Maps each number to another one: none comes twice. */
+/* Maps each number to a different number, so that no address is generated twice. */
 static uint32_t scramble(uint32_t x)
 {
 	x = (x ^ x >> 16) * 0x85ebca6b;
@@ -758,7 +758,7 @@ static int generate(const char *what, uint32_t count)
 	return fflush(stdout) ? 2 : 0;
 }
 
-/* Sort a list, and keep one of each entry: people's lists repeat some. */
+/* Sort a list and remove repetitions, which public lists have. */
 static void make_set(struct list *list)
 {
 	size_t i, kept = 0;
@@ -781,17 +781,17 @@ static int same(const char *a, const char *b)
 		make_set(&x[i]);
 		make_set(&y[i]);
 		if (x[i].count != y[i].count)
-			errx(1, "%zu entries of IPv%c, and %zu", x[i].count, "46"[i],
-			     y[i].count);
+			errx(1, "%zu entries of IPv%c in one list, %zu in the other",
+			     x[i].count, "46"[i], y[i].count);
 		if (x[i].count && memcmp(x[i].entries, y[i].entries,
 					 x[i].count * sizeof(struct range)))
-			errx(1, "as many entries of IPv%c, but others", "46"[i]);
+			errx(1, "same number of IPv%c entries, but different ones", "46"[i]);
 	}
 	printf("%zu\n", x[0].count + x[1].count);
 	return 0;
 }
 
-/* Make the one rule that names a set the only attachment. */
+/* Attach the set of this rule, as the only attachment. */
 static void attach_rule(const struct rule *rule)
 {
 	static const uint8_t verdicts[] = {
@@ -879,7 +879,7 @@ int main(int argc, char **argv)
 		case 'n': count = strtoul(optarg, NULL, 0); break;
 		case 'k': kinds = optarg; break;
 		case 'r': add_rule(optarg); break;
-		case 'p': list_read(strangers, optarg); break;
+		case 'p': list_read(non_members, optarg); break;
 		case 'm': martians = true; break;
 		case 'c': pin(atoi(optarg)); break;
 		case 't': seconds = atoi(optarg); break;

@@ -190,11 +190,14 @@ test_same()
 		"192.0.2.1 192.0.2.1 198.51.100.0/24" "198.51.100.0/24 192.0.2.1"
 	compare "whichever list it is" 3 "192.0.2.1 2001:db8::1 192.0.2.0/24" \
 		"2001:db8::1 192.0.2.1 192.0.2.0/24 2001:db8::1 192.0.2.0/24 192.0.2.1/32"
-	compare "as many lines, of other entries" "packets: 2 entries of IPv4, and 1" \
+	compare "lists of two and one entries" \
+		"packets: 2 entries of IPv4 in one list, 1 in the other" \
 		"192.0.2.1 192.0.2.2" "192.0.2.1 192.0.2.1"
-	compare "as many entries, others" "packets: as many entries of IPv4, but others" \
+	compare "the same number of entries, but different ones" \
+		"packets: same number of IPv4 entries, but different ones" \
 		"192.0.2.1 192.0.2.1 192.0.2.2" "192.0.2.1 192.0.2.3"
-	compare "a prefix is not its first address" "packets: as many entries of IPv6, but others" \
+	compare "a prefix is not its first address" \
+		"packets: same number of IPv6 entries, but different ones" \
 		"2001:db8::/127" "2001:db8::"
 }
 
