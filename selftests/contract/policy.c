@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Prints what the module's policies, operations and groups say, for test_spec, which cuts their
- * definitions out of ../../kmod/netlink*.c and wire.c into fragments.h. Here is as much of the kernel's
- * vocabulary as they use.
+ * Prints the module's policies, operations and multicast groups for test_spec. test_spec cuts their
+ * definitions out of ../../kmod/netlink*.c and wire.c and writes them into fragments.h. This file
+ * defines as much of the kernel's headers as they use.
  */
 #include <net/if.h>
 #include <stdio.h>
