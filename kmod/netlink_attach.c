@@ -166,7 +166,7 @@ int ipcuckoo_nl_explain_attach(struct genl_info *info, int err)
 		return ipcuckoo_nl_no_such_set(attrs, info->extack);
 	case -EOPNOTSUPP:
 		NL_SET_ERR_MSG_ATTR(info->extack, attrs[IPCUCKOO_A_SET],
-				    "the set is approximate, so that strangers match, too: with drop and accept say APPROXIMATE");
+				    "the set is approximate, so that some non-members (addresses that are not in the set) match, too: drop and accept need APPROXIMATE");
 		return err;
 	case -ENOTUNIQ:
 		if (attrs[IPCUCKOO_A_ORDER]) {

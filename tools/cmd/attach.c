@@ -185,10 +185,10 @@ int check_approximate(const struct tool *tool, const struct nl_set *set,
 	/* A set that a previous line of restore creates has no slots yet. */
 	if (!set->slots)
 		return fail(tool, STATUS_REFUSED,
-			    "Set %s cannot be attached: it is approximate, so that strangers would be %s, too (--approximate accepts that)",
+			    "Set %s cannot be attached: it is approximate, so that some non-members (addresses that are not in the set) would be %s, too (--approximate accepts that)",
 			    set->name, fate(attachment));
 	return fail(tool, STATUS_REFUSED,
-		    "Set %s cannot be attached: it is approximate, so that %s of all strangers now, %s when it is full, would be %s (--approximate accepts that)",
+		    "Set %s cannot be attached: it is approximate, so that %s of all non-members (addresses that are not in the set) now, %s when it is full, would be %s (--approximate accepts that)",
 		    set->name, rate_text(filter_rate_now(set), now),
 		    rate_text(filter_rate_full(set), full), fate(attachment));
 }
@@ -200,7 +200,7 @@ static int print_attached(const struct tool *tool, const struct nl_set *set,
 	struct json_object *object;
 
 	if (!tool->json && !tool->quiet && is_approximate(set))
-		printf("Set %s is approximate: %s of all strangers now, %s when it is full, are %s.\n",
+		printf("Set %s is approximate: %s of all non-members (addresses that are not in the set) now, %s when it is full, are %s.\n",
 		       set->name, rate_text(filter_rate_now(set), now),
 		       rate_text(filter_rate_full(set), full),
 		       fate(attachment));

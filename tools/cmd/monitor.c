@@ -118,7 +118,7 @@ static void print_overrun(const struct tool *tool)
 	struct json_object *object;
 
 	if (!tool->json) {
-		puts("overrun: events were lost, what was known is to be read anew");
+		puts("overrun: events were lost; list the sets again to see their state");
 		return;
 	}
 	object = json_object_new_object();

@@ -37,18 +37,18 @@ static const struct metric set_metrics[] = {
 	{ "slots", "Places for entries in the tables.", FIELD(nl_set, slots) },
 	{ "attachments", "How often the set is attached.",
 	  FIELD(nl_set, attachments) },
-	{ "growths_total", "Tables built anew in another size.",
+	{ "growths_total", "Tables replaced by tables of another size.",
 	  FIELD(nl_set, growths) },
-	{ "rekeys_total", "Tables built anew with another key.",
+	{ "rekeys_total", "Tables replaced by tables with another hash key.",
 	  FIELD(nl_set, rekeys) },
 	{ "displacements_total", "Entries moved to their other bucket.",
 	  FIELD(nl_set, displaced) },
-	{ "reader_retries_total", "Look-ups begun anew because of a writer.",
+	{ "reader_retries_total", "Look-ups that were started again because of a writer.",
 	  FIELD(nl_set, retries) },
 	{ "reader_fallbacks_total",
 	  "Look-ups that took the lock, after all their retries.",
 	  FIELD(nl_set, fallbacks) },
-	{ "expired_total", "Entries that ended by themselves.", FIELD(nl_set, expired) },
+	{ "expired_total", "Expired entries that were removed.", FIELD(nl_set, expired) },
 	{ NULL, NULL, 0, 0 }
 };
 

@@ -311,7 +311,8 @@ test_overrun()
 	burst burst
 	kill -CONT "$monitor"
 	busywait 20 grep -q overrun overrun
-	check "that some were lost is told" "overrun: events were lost, what was known is to be read anew" \
+	check "the monitor reports lost events" \
+		"overrun: events were lost; list the sets again to see their state" \
 		"$(grep overrun overrun)"
 	busywait 20 grep -q destroyed overrun
 	check "what comes right after it is heard" "destroyed burst" "$(tail -n 1 overrun)"

@@ -234,23 +234,23 @@ test_proc()
 
 test_attach()
 {
-	local verdict shares="0 % of all strangers now, 1.[0-9]* % when it is full"
+	local verdict rates="0 % of all non-members \(addresses that are not in the set\) now, 1.[0-9]* % when it is full"
 
 	for verdict in drop accept; do
 		run_tool attach f src $verdict
 		check_match "attach $verdict" \
-			"^3 ipcuckoo v[0-9.]+: Set f cannot be attached: it is approximate, so that $shares, would be [a-z ]* \(--approximate accepts that\)$" \
+			"^3 ipcuckoo v[0-9.]+: Set f cannot be attached: it is approximate, so that $rates, would be [a-z ]* \(--approximate accepts that\)$" \
 			"$status $err"
 	done
 	check "nothing is attached" 1 "$(wc -l < /proc/net/ipcuckoo/attachments)"
 	run_tool attach f src drop --approximate
-	check_match "attach drop --approximate" "^0 Set f is approximate: $shares, are dropped\.$" \
+	check_match "attach drop --approximate" "^0 Set f is approximate: $rates, are dropped\.$" \
 		"$status $out"
 	run_tool -j attach f src accept --approximate
 	ask json out 'sorted(d)'
 	check "attach -j" '["attachment", "fppfull", "fppnow", "set"]' "$answer"
 	run_tool attach f src count
-	check_match "attach count" "^0 Set f is approximate: $shares, are counted\.$" "$status $out"
+	check_match "attach count" "^0 Set f is approximate: $rates, are counted\.$" "$status $out"
 	expect "attach mark, quiet" 0 "" "" -q attach f src mark 1
 	fine "an exact set is as ever, also with --approximate" create exact hash:ip
 	fine "attach it" attach exact src drop --approximate
