@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Changes a set just before the tool commits a shadow of it, however busy the machine is:
- * a library to be preloaded (LD_PRELOAD). Before the tool sends SHADOW_COMMIT or COMMIT,
- * the library runs the command of $BEFORE_COMMIT, $COMMITS times at most, and waits for
- * its end.
+ * A library for LD_PRELOAD that changes a set just before the tool commits its shadow, however
+ * busy the machine is. When the tool is about to send SHADOW_COMMIT or COMMIT, the library first
+ * runs the command in $BEFORE_COMMIT and waits for it to end. It does so for the first $COMMITS
+ * requests.
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -36,7 +36,7 @@ ssize_t sendto(int fd, const void *data, size_t size, int flags,
 
 	real = dlsym(RTLD_NEXT, "sendto");
 	if (command && is_commit(data, size) && commits++ < (times ? atoi(times) : 0)) {
-		/* Not before the commits of the command itself. */
+		/* The command itself must not load the library. */
 		unsetenv("LD_PRELOAD");
 		if (system(command))
 			errx(2, "failed: %s", command);

@@ -1,18 +1,18 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# Lists as large as people have them: what was loaded is what is listed, entry by entry, and
-# the kernel and the tool take no more memory for it than promised.
+# Tests lists of the size that people use: the set has the same entries as the list, and kernel and
+# tool use no more memory than documented.
 
 . "${0%/*}/../../lib/lib.sh"
 . "${0%/*}/../../lib/lib-net.sh"
 . "${0%/*}/../../lib/measure.sh"
 
-# What is promised: bytes of the kernel per host, MB of the tool while it lists a million.
+# The documented limits: kernel bytes per host, and MB of the tool while it lists a million hosts.
 bytes_bar=2.3
 list_bar=20
 
-# A checking kernel is slow, and its memory tells nothing.
+# Kernels that check themselves are slow, and use more memory.
 million=${SLOW:+100000}
 million=${million:-1000000}
 
@@ -21,7 +21,7 @@ members()
 	ipcuckoo list "$1" | sed '1,/^Members:$/d'
 }
 
-# same_as NAME SET FILE...: the set's entries are those of the files
+# same_as NAME SET FILE...: a case: the entries of the set are those of the files
 same_as()
 {
 	local name=$1 set=$2 out
@@ -38,7 +38,8 @@ field()
 	sed -n "s/^$2 //p" "/proc/net/ipcuckoo/set/$1"
 }
 
-# within NAME FIGURE BAR UNIT: holds on kernels that do not check themselves
+# within NAME FIGURE BAR UNIT: a case: the figure is at most BAR; kernels that check themselves skip
+# it
 within()
 {
 	if [ -n "$SLOW" ]; then
@@ -76,15 +77,17 @@ test_million()
 	for i in 1 2; do
 		packets -s "$seed$i" generate hosts $million | ipcuckoo load big - > /dev/null
 	done
-	check "replaced twice: as many" "$million" "$(field big entries)"
-	run_ok "and in as much memory" busywait 10 areas_are_of "$pages"
+	check "after replacing the contents twice, the set has as many entries" \
+		"$million" "$(field big entries)"
+	run_ok "after replacing the contents twice, it uses as much memory" \
+		busywait 10 areas_are_of "$pages"
 	ipcuckoo destroy big
 	test_sizes
-	run_ok "all of it comes back" busywait 10 areas_are_of 0
+	run_ok "destroying the set frees all its memory" busywait 10 areas_are_of 0
 	rm $lists/million
 }
 
-# Smaller sets take what the README says.
+# Test that smaller sets use as much memory as the README says.
 test_sizes()
 {
 	local n bar
@@ -103,7 +106,8 @@ test_sizes()
 	END
 }
 
-# The areas of two lists of the same length may differ by a few pages, not by a table.
+# Is the module's vmalloc memory about PAGES bytes? Tables for two lists of the same length may
+# differ by a few pages.
 areas_are_of()
 {
 	local have
@@ -112,7 +116,7 @@ areas_are_of()
 	[ $((have > $1 ? have - $1 : $1 - have)) -le $((10 * $1 / 100)) ]
 }
 
-# peak_of COMMAND...: the most memory that it had, in 1000 bytes
+# peak_of COMMAND...: prints the peak memory of a command, in units of 1000 bytes
 peak_of()
 {
 	python3 - "$@" <<-'END'
@@ -123,7 +127,7 @@ peak_of()
 	END
 }
 
-# Prefixes of which none lies in another.
+# Prints prefixes that do not overlap.
 disjoint4()
 {
 	awk -v n="$1" -v seed="$seed" 'BEGIN {
@@ -163,7 +167,7 @@ test_other_kinds()
 		$lists/nets4 $lists/nets6 $lists/hosts6
 	note "$(calc "$(field nets bytes) / (4 * $n)") bytes per entry of them"
 	ipcuckoo destroy --all
-	# One after the other, so that the table has to grow.
+	# Add the hosts in several commands, so that the table has to grow.
 	ipcuckoo create grows hash:ip
 	packets -s "$seed" generate hosts $n > $lists/grows
 	m=$((n / 10))
@@ -175,7 +179,7 @@ test_other_kinds()
 	ipcuckoo destroy grows
 }
 
-# compare NAME RESULT WORDS WORDS: two lists, by the program that compares them
+# compare NAME RESULT WORDS WORDS: a case: what "packets same" says of two lists of words
 compare()
 {
 	tr ' ' '\n' <<< "$3" > $lists/one
@@ -183,12 +187,13 @@ compare()
 	check "$1" "$2" "$(packets same $lists/one $lists/other 2>&1)"
 }
 
-# Test that lists are compared as sets: real ones repeat entries.
+# Test that lists are compared as sets, because public lists repeat entries.
 test_same()
 {
 	compare "an entry that one list repeats counts once" 2 \
 		"192.0.2.1 192.0.2.1 198.51.100.0/24" "198.51.100.0/24 192.0.2.1"
-	compare "whichever list it is" 3 "192.0.2.1 2001:db8::1 192.0.2.0/24" \
+	compare "an entry that the other list repeats counts once" \
+		3 "192.0.2.1 2001:db8::1 192.0.2.0/24" \
 		"2001:db8::1 192.0.2.1 192.0.2.0/24 2001:db8::1 192.0.2.0/24 192.0.2.1/32"
 	compare "lists of two and one entries" \
 		"packets: 2 entries of IPv4 in one list, 1 in the other" \

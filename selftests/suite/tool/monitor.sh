@@ -1,18 +1,19 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# Events: what is told, to whom, in which order, and that nothing is lost in silence. A mirror
-# that is kept with nothing but events is compared with the set.
+# Tests the events: which changes are sent, to whom and in which order, and that lost events are
+# reported. A mirror that is built from nothing but events is compared with the set.
 
 . "${0%/*}/../../lib/lib.sh"
 
 work=/tmp/monitor
 seed=${SEED:-$RANDOM}
-# Changes that each writer makes to the set that is mirrored.
+# How many changes each writer makes to the mirrored set.
 changes=${SLOW:+60}
 changes=${changes:-300}
 
-# listen FILE [OPTION...]: a monitor that writes there, in $monitor, and is heard already
+# listen FILE [OPTION...]: starts a monitor that writes to the file, and waits until it receives
+# events. Sets $monitor to its process.
 listen()
 {
 	local file=$1
@@ -30,13 +31,13 @@ heard()
 	grep -q flushed "$1"
 }
 
-# said FILE LINES: as many, or more
+# said FILE LINES: does the file have that many lines or more?
 said()
 {
 	[ "$(wc -l < "$1")" -ge "$2" ]
 }
 
-# hush NAME PID: an interrupt ends a monitor well
+# hush NAME PID: a case: an interrupt ends the monitor with success
 hush()
 {
 	kill -INT "$2"
@@ -44,13 +45,14 @@ hush()
 	check "$1" 0 $?
 }
 
-# words FILE: its lines but those about the probe
+# words FILE: the lines of a file without those about the set "probe"
 words()
 {
 	grep -v probe "$1"
 }
 
-# python FILE EXPRESSION: of the events in a file of JSON lines
+# python FILE EXPRESSION: evaluates an expression; d is the list of the events in a file of JSON
+# lines
 python()
 {
 	python3 -c '
@@ -71,11 +73,11 @@ do_everything()
 	"$IPCUCKOO" add many 192.0.2.1
 	"$IPCUCKOO" attach nets src drop
 	"$IPCUCKOO" attach nets both mark 0x1/0xff dev eth7 loopback order -5
-	# Nothing of this changes anything.
+	# None of these commands changes anything, so none sends an event.
 	for word in "add nets 192.0.2.2" "del nets 192.0.2.9" "attach nets src drop" \
 		"create nets hash:net" "destroy nets" "flush nothing" "detach nets dst"; do
 		# shellcheck disable=SC2086
-		"$IPCUCKOO" $word 2> /dev/null && bail "this was to fail: $word"
+		"$IPCUCKOO" $word 2> /dev/null && bail "this should fail: $word"
 	done
 	"$IPCUCKOO" -exist add nets 192.0.2.2
 	"$IPCUCKOO" -exist attach nets src drop
@@ -112,7 +114,7 @@ test_text()
 	other=$!
 	do_everything
 	busywait 10 grep -q "destroyed nets" text
-	check "every change, and no other" \
+	check "each change sends an event, and nothing else does" \
 "new nets hash:net family any
 new many filter:ip family inet
 added nets 10.1.2.3 192.0.2.1 2001:db8::1 198.51.100.0/24 2001:db8:1::/48
@@ -151,12 +153,12 @@ destroyed nets" "$(sort_members < text | grep -v probe)"
 		"$(python json '(lambda g: g == sorted(g) and len(set(g)) == len(g))([e["generation"] for e in d if e["set"] == "nets" and "generation" in e and e["event"] not in ("new", "destroyed")])')"
 	hush "an interrupt ends it well" "$text"
 	hush "JSON, too" "$json"
-	hush "and one that heard nothing" "$other"
-	check "what happens in another namespace is not told" "" "$(cat other)"
+	hush "an interrupt also ends a monitor that received nothing" "$other"
+	check "changes in another namespace send no event" "" "$(cat other)"
 	ip netns del other
 }
 
-# Within a line of entries their order means nothing.
+# Sort the entries within each line, because their order has no meaning.
 sort_members()
 {
 	python3 -c '
@@ -170,7 +172,7 @@ for line in sys.stdin:
 
 test_gone()
 {
-	# Test that entries are told of that nobody deleted: that ended, or made room for others.
+	# Test that events report entries that expired, or were evicted for others (forceadd).
 	"$IPCUCKOO" create probe hash:ip
 	"$IPCUCKOO" create short hash:net timeout 1
 	"$IPCUCKOO" create full hash:ip maxelem 1 forceadd
@@ -178,17 +180,17 @@ test_gone()
 	"$IPCUCKOO" add short 192.0.2.2 timeout 0
 	"$IPCUCKOO" add full 192.0.2.1
 	"$IPCUCKOO" add full 192.0.2.2
-	# The last one, for these end in a second.
+	# Expired entries are removed last: their timeout is one second.
 	"$IPCUCKOO" add short 192.0.2.1 198.51.100.0/24
 	busywait 60 grep -q expired gone
-	check "those that end, and those that make room" \
+	check "entries that expire or are evicted send events" \
 "added short 192.0.2.2
 added full 192.0.2.1
 added full 192.0.2.2
 deleted full 192.0.2.1
 added short 192.0.2.1 198.51.100.0/24
 expired short 192.0.2.1 198.51.100.0/24" "$(sort_members < gone | grep -v probe)"
-	check "those that end are counted" 2 "$("$IPCUCKOO" -j stats | python3 -c '
+	check "expired entries are counted" 2 "$("$IPCUCKOO" -j stats | python3 -c '
 import json, sys
 print(sum(s["expired"] for s in json.load(sys.stdin)["sets"]))')"
 	hush "it ends well" "$monitor"
@@ -197,7 +199,7 @@ print(sum(s["expired"] for s in json.load(sys.stdin)["sets"]))')"
 
 test_many()
 {
-	# Test that entries of a request are told once each, in several messages.
+	# Test that all entries of a large request are reported once each, in several messages.
 	"$IPCUCKOO" create probe hash:ip
 	"$IPCUCKOO" create big hash:net family any
 	listen many -j
@@ -208,14 +210,15 @@ for i in range(1, 2001): print(f"2001:db8:{i:x}::/48")' > entries
 	xargs "$IPCUCKOO" del big < entries
 	"$IPCUCKOO" flush big
 	busywait 20 grep -q '"flushed","set":"big"' many
-	check "all that were added and deleted, each once" '[8000, 8000, 8000, 8000, true]' \
+	check "each entry that was added or deleted is reported once" \
+		'[8000, 8000, 8000, 8000, true]' \
 		"$(python many '(lambda a: [len(a["added"]), len(set(a["added"])), len(a["deleted"]), len(set(a["deleted"])), set(a["added"]) == set(a["deleted"]) == set(open("entries").read().split())])({k: sum((e["entries"] for e in d if e["event"] == k), []) for k in ("added", "deleted")})')"
-	check "in a few messages" true "$(python many '4 <= len(d) <= 20')"
+	check "one message reports many entries" true "$(python many '4 <= len(d) <= 20')"
 	hush "it ends well" "$monitor"
 	"$IPCUCKOO" destroy --all
 }
 
-# writer NUMBER: adds and deletes what others do, too
+# writer NUMBER: adds and deletes entries, some of which the other writers add and delete, too
 writer()
 {
 	python3 - "$1" "$seed" "$changes" <<-'END'
@@ -269,13 +272,13 @@ test_order()
 	    assert event["count"] == len(have), event
 	print("\n".join(sorted(have)))
 	END
-	check "what events tell is what the set has" \
+	check "the mirror built from events has the entries of the set" \
 		"$("$IPCUCKOO" list mirrored | sed '1,/^Members/d' | sort)" "$(sort mirrored)"
 	hush "it ends well" "$monitor"
 	"$IPCUCKOO" destroy --all
 }
 
-# burst SET: more events than any monitor's buffer holds, which is two mebibytes
+# burst SET: causes more events than fit into the monitor's buffer of two mebibytes
 burst()
 {
 	python3 - "/proc/net/ipcuckoo/set/$1" <<-'END'
@@ -286,7 +289,7 @@ burst()
 	END
 }
 
-# relay FILE COMMAND...: writes standard input to a file. When it reads that events were lost, it
+# relay FILE COMMAND...: copies standard input to a file. When it reads that events were lost, it
 # runs the command before it reads on.
 relay()
 {
@@ -315,9 +318,10 @@ test_overrun()
 		"overrun: events were lost; list the sets again to see their state" \
 		"$(grep overrun overrun)"
 	busywait 20 grep -q destroyed overrun
-	check "what comes right after it is heard" "destroyed burst" "$(tail -n 1 overrun)"
+	check "the event right after an overrun is received" \
+		"destroyed burst" "$(tail -n 1 overrun)"
 	hush "it ends well after that" "$monitor"
-	# The same as JSON.
+	# Test the same with JSON.
 	rm overrun
 	listen overrun -j
 	kill -STOP "$monitor"
@@ -336,23 +340,25 @@ test_ends()
 
 	"$IPCUCKOO" create probe hash:ip
 	listen gone
-	# A reader who leaves ends it, with and without an event.
-	run_ok "nobody reads any more" timeout 200 bash -c \
+	# Test that a monitor ends when the reader of its output exits, with and without an event.
+	run_ok "the monitor ends when the reader of its output exits" timeout 200 bash -c \
 		'"$IPCUCKOO" monitor > >(read -r -t 1; exit) 2> closed.err'
-	check "that is no error" "" "$(cat closed.err)"
-	# An event comes again and again, until the monitor has heard one.
-	run_error "no space left" 3 "cannot be written" timeout 200 bash -c \
+	check "it reports no error then" "" "$(cat closed.err)"
+	# Send events until the monitor receives one.
+	run_error "a full disk ends the monitor with an error" \
+		3 "cannot be written" timeout 200 bash -c \
 		'while "$IPCUCKOO" flush probe; do sleep 0.1; done & events=$!
 		"$IPCUCKOO" monitor > /dev/full
 		status=$?
 		kill $events
 		exit $status'
-	run_status "who may not change sets may not listen" 5 \
+	run_status "users who may not change sets may not receive events" 5 \
 		setpriv --reuid=65534 --regid=65534 --clear-groups "$IPCUCKOO" monitor
 	"$IPCUCKOO" destroy --all
-	run_ok "who listens does not hold the module" unload_module
+	run_ok "a monitor does not prevent unloading the module" unload_module
 	wait "$monitor"
-	check "and is told that it is gone" "4 ipcuckoo v0.1.0: the kernel module was unloaded" \
+	check "the monitor says that the module was unloaded" \
+		"4 ipcuckoo v0.1.0: the kernel module was unloaded" \
 		"$? $(cat gone.err)"
 }
 

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# The tool: attachments, statistics, and what makes both for a newcomer, block and unblock.
+# Tests the tool: attachments, statistics, and the commands block and unblock.
 
 . "${0%/*}/tool-functions"
 
@@ -9,7 +9,7 @@ test_attach()
 {
 	local first
 
-	# Test that attachments are what was asked for, in the order they run.
+	# Test that attachments are created as requested, and listed in the order in which they run.
 	json "attach -j" 0 '["attachment", "set"]' 'sorted(d)' attach nets src drop
 	ask json out 'd["attachment"]'
 	first=$answer
@@ -27,13 +27,13 @@ test_attach()
 	fine "a mark with many zeros, in hexadecimal" attach nets src mark "0x$(printf '%047d' 1)"
 	json "is the same number" 0 1 '[a["mark"] for a in d["attachments"] if a["set"] == "nets" and a["direction"] == "src" and a["verdict"] == "mark"][0]' stats
 	fine "done with it" detach nets src mark
-	# Test that the same attachment again is an error, but not with -exist.
+	# Test that creating the same attachment again is an error, except with -exist.
 	expect "again" 3 "" "Set nets is attached in that way already (-exist accepts that)" \
 		attach nets src drop
 	fine "again, -exist" attach nets src drop -exist
 	json "again, -exist -j" 0 "$first" 'd["attachment"]' attach nets src drop -exist
 	fine "with the order it has" attach nets src drop order 300 -exist
-	expect "with another, -exist" 3 "" \
+	expect "with another order, -exist" 3 "" \
 		"Set nets is attached in that way already, with another order; detach it first" \
 		attach nets src drop order 5 -exist
 	expect "no such set" 3 "" 'The set with the given name does not exist: "net"; did you mean "nets"?' attach net src drop
@@ -46,7 +46,7 @@ test_attach()
 		sed '1d; $d; s/^ //; s/^[0-9]* //')"
 }
 
-# Test that --replace leaves one of what there was, and that it is new only if it is another.
+# Test that --replace leaves one attachment of a direction, and keeps it if it is the same.
 test_replace()
 {
 	local first
@@ -54,16 +54,17 @@ test_replace()
 	fine "attach" attach hosts src drop
 	fine "and another way" attach hosts src count
 	fine "and another direction" attach hosts dst count
-	fine "in place of both" attach hosts src mark 1 --replace
-	json "is all there is of that direction" 0 '[["count", "dst"], ["mark", "src"]]' \
+	fine "--replace replaces both" attach hosts src mark 1 --replace
+	json "one attachment of that direction is left" 0 '[["count", "dst"], ["mark", "src"]]' \
 		'[[a["verdict"], a["direction"]] for a in d["attachments"] if a["set"] == "hosts"]' stats
 	json "the number" 0 '["attachment", "set"]' 'sorted(d)' attach hosts src mark 1 --replace
 	ask json out 'd["attachment"]'
 	first=$answer
 	json "the same again changes nothing" 0 "$first" 'd["attachment"]' attach hosts src mark 1 --replace
-	fine "where nothing is, it attaches" attach hosts both count --replace
-	fine "to another device, beside it" attach hosts src drop dev eth0 --replace
-	json "beside it" 0 4 'len([a for a in d["attachments"] if a["set"] == "hosts"])' stats
+	fine "--replace without an attachment attaches" attach hosts both count --replace
+	fine "--replace with another device" attach hosts src drop dev eth0 --replace
+	json "does not replace the attachment without a device" \
+		0 4 'len([a for a in d["attachments"] if a["set"] == "hosts"])' stats
 	fine "done with it" detach hosts
 }
 
@@ -71,21 +72,23 @@ test_detach()
 {
 	local id words
 
-	# Test that words narrow the choice.
+	# Test that more words select fewer attachments.
 	json "by direction and verdict" 0 '{"detached": 1, "set": "nets"}' d detach nets dst mark
 	json "by verdict" 0 '{"detached": 1, "set": "hosts"}' d detach hosts accept
 	json "by device" 0 '{"detached": 1, "set": "hosts"}' d detach hosts dev eth0
-	expect "nothing of the kind" 3 "" "Set nets cannot be detached: there is no such attachment" \
+	expect "no such attachment" \
+		3 "" "Set nets cannot be detached: there is no such attachment" \
 		detach nets accept
-	fine "nothing of the kind, -exist" detach nets accept -exist
-	json "nothing of the kind, -exist -j" 0 '{"detached": 0, "set": "nets"}' d -exist detach nets accept
+	fine "no such attachment, -exist" detach nets accept -exist
+	json "no such attachment, -exist -j" \
+		0 '{"detached": 0, "set": "nets"}' d -exist detach nets accept
 	expect "no such set" 3 "" 'The set with the given name does not exist: "net"; did you mean "nets"?' detach net
 	run_tool -j stats
 	ask json out 'd["attachments"][0]["id"]'
 	id=$answer
 	json "by number" 0 '{"detached": 1}' d detach id "$id"
 	expect "not twice" 3 "" "there is no attachment $id; see ipcuckoo stats" detach id "$id"
-	# Test that what was attached is detached by the same words, and nothing else is.
+	# Test that the words that attached a set also detach it, and only that attachment.
 	for words in "nets src mark 0x1/0xff" "nets src mark 0x2/0xff" "nets src count order 7" \
 		"nets src count dev eth0" "nets src count ingress dev eth0" \
 		"nets src count priority 10" "nets src count loopback"; do
@@ -99,19 +102,20 @@ test_detach()
 		json "detach $words" 0 '{"detached": 1, "set": "nets"}' d detach $words
 		# shellcheck disable=SC2086
 		run_tool detach $words
-		check "it is gone" 3 "$status"
+		check "detach $words again: there is none" 3 "$status"
 	done
-	wrong "ingress of nothing" "ingress is that of a device" attach nets src drop ingress
-	wrong "a priority far out" "'100001' is out of range -100000-100000 (priority)" attach nets src drop priority 100001
+	wrong "ingress without a device" "ingress is that of a device" attach nets src drop ingress
+	wrong "a priority out of range" \
+		"'100001' is out of range -100000-100000 (priority)" attach nets src drop priority 100001
 	json "all of a set" 0 '{"detached": 1, "set": "nets"}' d detach nets
 	fine "again" attach hosts src drop
 	json "all" 0 '{"detached": 1}' d detach --all
-	json "all of none" 0 '{"detached": 0}' d detach --all
+	json "--all without attachments" 0 '{"detached": 0}' d detach --all
 }
 
 test_stats()
 {
-	# Test that the statistics have all that is known of sets.
+	# Test that the statistics show everything about the sets.
 	"$IPCUCKOO" add nets 192.0.2.1 192.0.2.2 198.51.100.0/24
 	run_tool stats
 	check "stats: nothing attached" "none: no packet is looked at" \
@@ -138,11 +142,11 @@ test_block()
 	local not_blocked="added, but not blocked: the set blocklist is attached, but not to drop what comes from its addresses by any device (ipcuckoo attach blocklist src drop)"
 
 	start_over
-	# Test that it all works from the first second.
+	# Test that block works without any preparation.
 	expect "nothing is blocked yet" 1 "" "nothing is blocked: there is no set blocklist yet" \
 		unblock 192.0.2.1
 	expect "block" 0 "192.0.2.1 is blocked." "" block 192.0.2.1
-	json "makes its set and attaches it" 0 \
+	json "block creates the set and attaches it" 0 \
 		'[["blocklist", "hash:net", "any", "blocklist", "src", "drop"]]' \
 		'[[s["name"], s["type"], s["family"], a["set"], a["direction"], a["verdict"]] for s in d["sets"] for a in d["attachments"]]' \
 		stats
@@ -152,7 +156,8 @@ test_block()
 		block 203.0.113.1 192.0.2.1
 	expect "quiet" 0 "" "" -q block 203.0.113.2
 	wrong "no address" 'cannot parse x: resolving to any address failed (not an IP' block x
-	# Test that what is not blocked is 1, and that it is said what blocks it otherwise.
+	# Test that unblocking an address that is not blocked ends with status 1, and that unblock
+	# names the entry that still blocks an address.
 	expect "unblock" 0 "203.0.113.1 is unblocked." "" unblock 203.0.113.1
 	expect "not blocked" 1 "" "203.0.113.1 is not blocked" unblock 203.0.113.1
 	expect "one of several" 1 "" "203.0.113.1 is not blocked; nothing was changed" \
@@ -170,22 +175,23 @@ test_block()
 	"$IPCUCKOO" -q block 10.1.0.0/16 10.1.0.0/24 2001:db8:1::/48
 	expect "a prefix blocked twice" 0 "10.1.0.0/16 is unblocked." \
 		"10.1.0.0/16 is still blocked, by 10.0.0.0/8" unblock 10.1.0.0/16
-	expect "an IPv6 one" 0 "2001:db8:1::/48 is unblocked." \
+	expect "an IPv6 prefix blocked twice" 0 "2001:db8:1::/48 is unblocked." \
 		"2001:db8:1::/48 is still blocked, by 2001:db8::/32" unblock 2001:db8:1::/48
 	expect "a prefix with one inside it" 0 "10.0.0.0/8 is unblocked." "" unblock 10.0.0.0/8
-	expect "is not blocked by that" 1 "" "10.0.0.0/8 is not blocked" unblock 10.0.0.0/8
+	expect "the prefix inside does not block it" \
+		1 "" "10.0.0.0/8 is not blocked" unblock 10.0.0.0/8
 	json "unblock -j" 0 '{"set": "blocklist", "unblocked": 2, "unchanged": 0}' d \
 		unblock 192.0.2.0/24 2001:db8::/32
-	# Test that whoever attached the set otherwise is respected, and told.
+	# Test that block does not change other attachments of the set, and says so.
 	"$IPCUCKOO" detach blocklist
 	"$IPCUCKOO" attach blocklist src count
 	expect "attached to count only" 3 "" "$not_blocked" block 192.0.2.1
 	"$IPCUCKOO" attach blocklist dst drop
-	expect "attached to drop what goes there only" 3 "" "$not_blocked" block 192.0.2.1
+	expect "attached to drop only packets to its addresses" 3 "" "$not_blocked" block 192.0.2.1
 	"$IPCUCKOO" attach blocklist src drop dev nowhere0
-	expect "attached to drop what comes by one device only" 3 "" "$not_blocked" block 192.0.2.1
+	expect "attached to drop only packets of one device" 3 "" "$not_blocked" block 192.0.2.1
 	"$IPCUCKOO" attach blocklist both drop
-	expect "attached to drop as well" 0 "192.0.2.3 is blocked." "" block 192.0.2.3
+	expect "attached to drop, too" 0 "192.0.2.3 is blocked." "" block 192.0.2.3
 }
 
 load_module

@@ -1,12 +1,12 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# The tool: entries that expire. Programs count the entries of a set by what is written above its
-# members; that number and the members agree at every moment, in every layout.
+# Tests the tool with entries that expire. Programs read the number of entries in the header of a
+# list; in every layout it must be the number of members that the list shows, at any time.
 
 . "${0%/*}/tool-functions"
 
-# What a listing says in its header, and how many members it has, by its layout.
+# numbers_LAYOUT: prints the number of entries in the header, and the number of members
 numbers_plain()
 {
 	awk '/^Number of entries: / { says = $NF } listed { has++ } /^Members:/ { listed = 1 }
@@ -30,7 +30,7 @@ members()
 	"$IPCUCKOO" list e | numbers_plain | cut -d ' ' -f 2
 }
 
-# disagrees LAYOUT: one listing, whose header counts others than its members
+# disagrees LAYOUT: is there a difference between header and members of one list?
 disagrees()
 {
 	local says has
@@ -39,7 +39,7 @@ disagrees()
 	[ "$says" != "$has" ] && fault[$1]="header $says, members $has"
 }
 
-# agree NAME: look at it all the time, until all entries that can expire have
+# agree NAME: lists the set until all entries with a timeout have expired; cases about the lists
 agree()
 {
 	local what left rounds=0 end=$((SECONDS + 300))
@@ -57,10 +57,10 @@ agree()
 	for what in plain xml json; do
 		check "$1: $what" "" "${fault[$what]-}"
 	done
-	check "$1: those without a timeout are left" "$stay" "$(members)"
+	check "$1: only the entries without a timeout are left" "$stay" "$(members)"
 }
 
-# fill WORD...: entries that expire in one to nine seconds, and some that do not
+# fill WORD...: adds entries that expire after one to nine seconds, and some that do not expire
 fill()
 {
 	local i
@@ -83,7 +83,7 @@ test_agree()
 	"$IPCUCKOO" destroy e
 	fill hash:net timeout 0 counters comment
 	agree "prefixes with counters and comments"
-	check "save has as many" 3 "$("$IPCUCKOO" save e | grep -c '^add')"
+	check "save has as many entries as the set" 3 "$("$IPCUCKOO" save e | grep -c '^add')"
 	"$IPCUCKOO" destroy e
 }
 

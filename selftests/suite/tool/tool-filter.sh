@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# The tool and /proc: approximate sets. Their words, what they say in the place of yes and of
-# their members, when they are full, and that nobody attaches one unawares.
+# Tests the tool and /proc with approximate sets: options, answers ("maybe" instead of "yes"), lists
+# without members, full sets, and that nobody attaches an approximate set without --approximate.
 
 . "${0%/*}/tool-functions"
 
@@ -10,14 +10,15 @@ test_words()
 {
 	local value
 
-	bad "bits that are no width" 'unknown number of bits "12"' \
+	bad "an invalid number of bits" 'unknown number of bits "12"' \
 		create f filter:ip bits 12
 	for value in 0 1 1.0 -0.1 +0.1 ' 0.1' '0.1 ' x . e-1 1e 0.1x 0.1.2 0,1 0x1p-4 0x0.1 inf nan \
 		0% 100% -1% 1%% % 'nan%' 0x1% 1e-400 ""; do
 		bad "fpp '$value'" "\"$value\" is no fpp: a number between 0 and 1, such as 0.001 or 0.1%" \
 			create f filter:ip fpp "$value"
 	done
-	bad "an fpp that no width has" 'fingerprints of 32 bits make it 1.8e-09; hash:ip is exact' \
+	bad "an fpp that no number of bits reaches" \
+		'fingerprints of 32 bits make it 1.8e-09; hash:ip is exact' \
 		create f filter:ip fpp 1e-9
 	bad "bits that are too few for an fpp" \
 		'bits 8 make an fpp of 0.03, more than 0.001: leave bits out, or say bits 16' \
@@ -37,7 +38,7 @@ test_words()
 	wrong "count of nothing" 'usage: ipcuckoo count NAME ADDRESS' count f
 }
 
-# width NAME BITS WORD...: what a set is made with
+# width NAME BITS WORD...: a case: how many bits a set has that is created with these words
 width()
 {
 	fine "$1" create w filter:ip "${@:3}"
@@ -47,9 +48,9 @@ width()
 
 test_create()
 {
-	width "no width asked for" 16
+	width "the default number of bits" 16
 	width "bits 8" 8 bits 8
-	width "fpp 0.03, as others have by default" 8 fpp 0.03
+	width "fpp 0.03, the default of other filters" 8 fpp 0.03
 	width "fpp 0.0299" 16 fpp 0.0299
 	width "fpp 0.00012" 16 fpp 0.00012
 	width "fpp 0.0001" 32 fpp 0.0001
@@ -69,12 +70,13 @@ test_create()
 	expect "again, multi" 1 "" "or with other options" \
 		create f filter:ip bits 8 capacity 100 multi -exist
 	fine "capacity is maxelem" create limited filter:ip maxelem 20
-	json "in both" 0 '[20, 20]' '[d[0]["header"][k] for k in ("maxelem", "capacity")]' \
+	json "list shows both maxelem and capacity" \
+		0 '[20, 20]' '[d[0]["header"][k] for k in ("maxelem", "capacity")]' \
 		list -t limited
-	fine "and goes" destroy limited
-	fine "capacity has a default" create plain filter:ip
+	fine "destroy it" destroy limited
+	fine "create without a capacity" create plain filter:ip
 	json "of 65536" 0 65536 'd[0]["header"]["capacity"]' list -t plain
-	fine "it goes as well" destroy plain
+	fine "destroy that set, too" destroy plain
 }
 
 test_entries()
@@ -82,20 +84,21 @@ test_entries()
 	fine "add" add f 192.0.2.1 198.51.100.0/30 203.0.113.1-203.0.113.3
 	json "a prefix and a range are expanded" 0 8 'd[0]["header"]["numentries"]' list f
 	bad "a large one with --expand only" '--expand' add f 10.0.0.0/8
-	expect "add what is there" 1 "" \
+	expect "add a member" 1 "" \
 		"Element cannot be added to the set: it's already added, or has the fingerprint of one that is (192.0.2.1, set f; -exist accepts that)" \
 		add f 192.0.2.1
-	json "add what is there, -exist" 0 '[0, 1]' '[d["added"], d["unchanged"]]' \
+	json "add a member, -exist" 0 '[0, 1]' '[d["added"], d["unchanged"]]' \
 		add f 192.0.2.1 -exist
 	expect "test of a member" 0 "" "192.0.2.1 may be in set f." test f 192.0.2.1
 	json "test of a member, -j" 0 '{"answer": "maybe", "elem": "192.0.2.1", "found": true, "set": "f"}' \
 		d test f 192.0.2.1
 	fine "a set of 32 bits, of both families" create wide filter:ip bits 32 family any
-	expect "test of a stranger" 1 "" "192.0.2.2 is NOT in set wide." test wide 192.0.2.2
-	json "test of a stranger, -j" 1 '{"answer": "no", "elem": "192.0.2.2", "found": false, "set": "wide"}' \
+	expect "test of a non-member" 1 "" "192.0.2.2 is NOT in set wide." test wide 192.0.2.2
+	json "test of a non-member, -j" \
+		1 '{"answer": "no", "elem": "192.0.2.2", "found": false, "set": "wide"}' \
 		d test wide 192.0.2.2
 	fine "a mapped address" add wide ::ffff:192.0.2.7 2001:db8::7
-	expect "is the IPv4 address" 0 "" "may be in" test wide 192.0.2.7
+	expect "a mapped address counts as the IPv4 address" 0 "" "may be in" test wide 192.0.2.7
 	expect "IPv6" 0 "" "may be in" test wide 2001:db8::7
 	expect "test of a prefix" 1 "" "Syntax error: test takes one address at a time" test wide 192.0.2.0/30
 	expect "del" 1 "" \
@@ -103,13 +106,14 @@ test_entries()
 		del f 192.0.2.1
 	expect "del, -exist" 1 "" "nothing can be deleted" del f 192.0.2.1 -exist
 	expect "count" 0 1 "" count f 192.0.2.1
-	expect "count of a stranger" 1 0 "" count wide 192.0.2.2
+	expect "count of a non-member" 1 0 "" count wide 192.0.2.2
 	fine "an exact set" create exact hash:ip
-	expect "has no count" 3 "" "the set exact is exact: an entry is there once, or not" \
+	expect "an exact set has no count" \
+		3 "" "the set exact is exact: an entry is there once, or not" \
 		count exact 192.0.2.1
-	fine "it goes" destroy exact
+	fine "destroy the exact set" destroy exact
 	fine "flush" flush f
-	expect "nothing is there" 1 "" "is NOT in" test f 192.0.2.1
+	expect "the set is empty" 1 "" "is NOT in" test f 192.0.2.1
 }
 
 test_multi()
@@ -125,26 +129,28 @@ test_multi()
 		"192.0.2.1 cannot be added to the set m: no place is left for a copy: an entry has eight at most, fewer if others share them" \
 		add m 192.0.2.1
 	expect "the ninth and others" 1 "" "192.0.2.1 cannot be added" add m 192.0.2.1 192.0.2.2
-	expect "nothing of it was added" 1 0 "" count m 192.0.2.2
-	json "nothing was lost" 0 8 'd[0]["header"]["numentries"]' list m
+	expect "a request that fails adds nothing" 1 0 "" count m 192.0.2.2
+	json "all eight copies are still there" 0 8 'd[0]["header"]["numentries"]' list m
 	fine "twice in one command" add m 192.0.2.3 192.0.2.3
-	expect "is two copies" 0 2 "" count m 192.0.2.3
+	expect "makes two copies" 0 2 "" count m 192.0.2.3
 	fine "del" del m 192.0.2.3
-	json "removes one" 0 '{"copies": 1, "elem": "192.0.2.3", "set": "m"}' d count m 192.0.2.3
-	fine "and the other" del m 192.0.2.3
-	expect "del of none" 1 "" "Element cannot be deleted from the set: it's not added (192.0.2.3, set m; -exist accepts that)" \
+	json "del removes one copy" \
+		0 '{"copies": 1, "elem": "192.0.2.3", "set": "m"}' d count m 192.0.2.3
+	fine "del of the other copy" del m 192.0.2.3
+	expect "del of a non-member" \
+		1 "" "Element cannot be deleted from the set: it's not added (192.0.2.3, set m; -exist accepts that)" \
 		del m 192.0.2.3
 	fine "del of none, -exist" del m 192.0.2.3 -exist
 	printf '192.0.2.%d\n' 1 2 2 3 3 3 > list
 	run_tool load m list
 	check_match "load keeps copies" '^m: 6 entries, in ' "$out"
-	expect "of all" 0 3 "" count m 192.0.2.3
+	expect "all three copies" 0 3 "" count m 192.0.2.3
 }
 
 test_list()
 {
 	fine "a filter" create shown filter:ip capacity 1000 bits 8 multi
-	fine "with entries" add shown 10.0.0.0-10.0.1.243
+	fine "add 500 entries" add shown 10.0.0.0-10.0.1.243
 	run_tool list shown
 	check_match "list explains why there are no members" \
 		$'^Name: shown\nType: filter:ip\nRevision: 0\nHeader: family inet bits 8 capacity 1000 multi\nSize in memory: [0-9]+\nReferences: 0\nNumber of entries: 500\nLoad factor: 0\.[0-9]+\nBits per entry: [0-9.]+\nFalse-positive rate: [0-9.]+ % now, [0-9.]+ % when full\nMembers: not listed: a filter keeps fingerprints of its entries, not the addresses; ask for one with: ipcuckoo test shown ADDRESS$' \
@@ -152,13 +158,13 @@ test_list()
 	json "list -j" 0 '[null, "a filter keeps fingerprints of its entries, not the addresses"]' \
 		'[d[0]["members"], d[0]["why"]]' list shown
 	json "its header" 0 '["any"]' '[h["family"] for h in [e["header"] for e in d]]' list -t wide
-	json "the share is that of the load" 0 '[0.0, 0.0]' \
+	json "the false-positive rate follows from the load" 0 '[0.0, 0.0]' \
 		'[[abs(round(s["fppnow"] - 500 * 8 / 255 / s["slots"], 4)), abs(round(s["fppfull"] - 1000 * 8 / 255 / s["slots"], 4))] for s in d["sets"] if s["name"] == "shown"][0]' \
 		stats
 	run_tool list
 	judge "list of all sets" 0 "Name: *" ""
 	check "list names" "$("$IPCUCKOO" list -n)" "$(sed -n 's/^Name: //p' out)"
-	fine "the filter goes" destroy shown
+	fine "destroy the filter" destroy shown
 }
 
 test_full()
@@ -167,44 +173,47 @@ test_full()
 
 	fine "a small filter" create small filter:ip capacity 300 bits 32
 	where="it is full, with 300 entries, at a load factor of 0."
-	fine "takes what it was made for" add small 10.0.0.0-10.0.1.43
-	expect "and not one more" 1 "" "10.0.9.9 cannot be added to the set small: $where" \
+	fine "add as many entries as its capacity" add small 10.0.0.0-10.0.1.43
+	expect "add one more" 1 "" "10.0.9.9 cannot be added to the set small: $where" \
 		add small 10.0.9.9
-	expect "nor several" 1 "" "All of the elements cannot be added to the set small: $where" \
+	expect "add several more" \
+		1 "" "All of the elements cannot be added to the set small: $where" \
 		add small 10.0.9.9-10.0.9.12
-	expect "what is there is there" 0 "" "may be in" test small 10.0.1.43
-	json "nothing was lost" 0 300 'd[0]["header"]["numentries"]' list small
-	json "not even what is in it again" 0 '[0, 2]' '[d["added"], d["unchanged"]]' \
+	expect "test of a member of the full set" 0 "" "may be in" test small 10.0.1.43
+	json "all 300 entries are still there" 0 300 'd[0]["header"]["numentries"]' list small
+	json "add members of the full set, -exist" 0 '[0, 2]' '[d["added"], d["unchanged"]]' \
 		add small 10.0.0.1 10.0.0.2 -exist
 	printf '10.1.%d.1\n' {0..49} > list
 	fine "load" -q load small list
-	expect "replaces it" 1 "" "is NOT in" test small 10.0.1.43
+	expect "load replaces the contents" 1 "" "is NOT in" test small 10.0.1.43
 	printf '10.%d.0.1\n' {0..255} > list
 	printf '10.%d.0.2\n' {0..255} >> list
-	expect "load of more than there is room for" 3 "" \
+	expect "load of more than the capacity" 3 "" \
 		"it has 50 entries and room for 300, a load factor of 0." load small list
 	expect "changes nothing" 0 "" "may be in" test small 10.1.49.1
 	run_tool load --append small list
-	judge "append of more, too" 3 "" "it has 50 entries and room for 300"
+	judge "append of more than the capacity" 3 "" "it has 50 entries and room for 300"
 	json "50 are left" 0 50 'd[0]["header"]["numentries"]' list small
-	fine "larger than the message" create large filter:ip bits 32 capacity 40000
+	fine "a set with more entries than fit into a message" \
+		create large filter:ip bits 32 capacity 40000
 	fine "add by a shadow" add large 10.0.0.0-10.0.117.47
 	expect "add of them again" 1 "" "Element cannot be added to the set: it's already added (30000 of 30000, set large; nothing was changed; -exist accepts that)" \
 		add large 10.0.0.0-10.0.117.47
 	expect "add of too many" 1 "" "it has 30000 entries and room for 40000" \
 		add large 10.1.0.0-10.1.117.47
 	fine "a large multi" create m2 filter:ip multi bits 32
-	fine "with as many" add m2 10.0.0.0-10.0.117.47
+	fine "add as many entries to it" add m2 10.0.0.0-10.0.117.47
 	json "delete by a shadow" 0 '[29999, 0]' '[d["deleted"], d["unchanged"]]' \
 		del m2 10.0.0.0-10.0.117.46
-	json "leaves the others" 0 1 'd[0]["header"]["numentries"]' list m2
+	json "one entry is left" 0 1 'd[0]["header"]["numentries"]' list m2
 	for where in small large m2; do
 		"$IPCUCKOO" destroy $where
 	done
 }
 
-# told NAME STATUS LINES: writing this to f's file, at once, ends so
-told()
+# write_case NAME STATUS LINES: a case: writing the lines to the file of f, in one write, ends with
+# STATUS
+write_case()
 {
 	echo "$3" > lines
 	cat lines 2> err > /proc/net/ipcuckoo/set/f
@@ -214,10 +223,10 @@ told()
 test_proc()
 {
 	fine "start with nothing" flush f
-	told "proc: add" "0 " +192.0.2.1
-	told "proc: add again" "0 " +192.0.2.1
-	told "proc: del" "1 Operation not supported" -192.0.2.1
-	told "proc: several lines, one of which deletes" "1 Operation not supported" \
+	write_case "proc: add" "0 " +192.0.2.1
+	write_case "proc: add again" "0 " +192.0.2.1
+	write_case "proc: del" "1 Operation not supported" -192.0.2.1
+	write_case "proc: several lines, one of which deletes" "1 Operation not supported" \
 		$'+192.0.2.9\n-192.0.2.1'
 	check "proc: the file" "filter:ip inet 1 8 100 no" \
 		"$(sed -n 's/^\(type\|family\|entries\|bits\|capacity\|multi\) //p' \
@@ -226,10 +235,10 @@ test_proc()
 		"$(sed -n 's/^\(f filter:ip inet 1\) .*/\1/p' /proc/net/ipcuckoo/sets)"
 	printf '+192.0.2.5\n+192.0.2.5\n-192.0.2.2\n' > lines
 	cat lines > /proc/net/ipcuckoo/set/m
-	expect "proc: multi stores what is there" 0 2 "" count m 192.0.2.5
+	expect "proc: a multi set stores another copy of a member" 0 2 "" count m 192.0.2.5
 	expect "proc: and deletes one" 0 1 "" count m 192.0.2.2
-	told "proc: flush" "0 " /
-	expect "proc: nothing is there" 1 "" "is NOT in" test f 192.0.2.1
+	write_case "proc: flush" "0 " /
+	expect "proc: the set is empty" 1 "" "is NOT in" test f 192.0.2.1
 }
 
 test_attach()
@@ -252,11 +261,13 @@ test_attach()
 	run_tool attach f src count
 	check_match "attach count" "^0 Set f is approximate: $rates, are counted\.$" "$status $out"
 	expect "attach mark, quiet" 0 "" "" -q attach f src mark 1
-	fine "an exact set is as ever, also with --approximate" create exact hash:ip
-	fine "attach it" attach exact src drop --approximate
+	fine "create an exact set, which needs no --approximate" create exact hash:ip
+	fine "attach it with --approximate" attach exact src drop --approximate
 	fine "block's set may be a filter" create blocklist filter:ip family any
-	expect "but is not attached unawares" 3 "" "the set is approximate" block 192.0.2.1
-	expect "unblock says why not" 3 "" "nothing can be deleted" unblock 192.0.2.1
+	expect "block does not attach a filter without --approximate" \
+		3 "" "the set is approximate" block 192.0.2.1
+	expect "unblock from a filter says why it cannot" \
+		3 "" "nothing can be deleted" unblock 192.0.2.1
 }
 
 test_words

@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# The tool: what would lock the SSH session out that it is run from is refused, unless --force is
-# given, and nothing else is.
+# Tests the tool's guard: without --force, it refuses changes that would lock out the SSH session
+# that it runs in, and nothing else.
 
 . "${0%/*}/tool-functions"
 
@@ -27,8 +27,9 @@ test_attach()
 	fine "--force" --force attach nets src drop
 	"$IPCUCKOO" detach --all
 	SSH_CONNECTION="192.0.3.7 5000 192.0.2.9 22"
-	fine "the other end is no source" attach nets src drop
-	expect "but a destination" 3 "" "192.0.2.9 is in it, the server of your SSH session" \
+	fine "src drop of the server's address" attach nets src drop
+	expect "dst drop of the server's address" \
+		3 "" "192.0.2.9 is in it, the server of your SSH session" \
 		attach nets dst drop ingress dev eth0
 	"$IPCUCKOO" detach --all
 	SSH_CONNECTION="2001:db8::7%eth0 5000 2001:db8::1%eth0 22"
@@ -50,45 +51,47 @@ test_entries()
 	printf '%s\n' 10.0.0.1 192.0.2.0/28 > list
 	for words in "add nets 192.0.2.7" "add nets 0.0.0.0/0" "add nets 10.0.0.0/8 192.0.2.6-192.0.2.9" \
 		"add nets 192.0.2.7 -exist" "load nets list" "load nets list --append"; do
-		# What ipset has, too, fails with its status.
+		# Commands that ipset has, too, fail with ipset's status.
 		# shellcheck disable=SC2086
 		expect "$words" "$(case $words in add*) echo 1 ;; *) echo 3 ;; esac)" "" "$dropped" $words
 	done
 	fine "add of others" add nets 192.0.2.8/29 10.0.0.0/8 2001:db8::/32 192.0.2.6
-	has "nothing else is there" "10.0.0.0/8 192.0.2.6 192.0.2.8/29 2001:db8::/32" nets
+	has "the set has only these" "10.0.0.0/8 192.0.2.6 192.0.2.8/29 2001:db8::/32" nets
 	fine "to a set that drops nothing" add hosts 192.0.2.7
 	fine "del" del nets 10.0.0.0/8
 	fine "--force" add nets 192.0.2.7 --force
 	expect "load --force" 0 "nets: *" "" --force load nets list
 	expect "block, the first time" 3 "" "192.0.2.7, the client of your SSH session, would be dropped by the set blocklist" \
 		block 192.0.2.0/24
-	expect "made nothing" 1 "" 'The set with the given name does not exist: "blocklist"' list blocklist
+	expect "block that is refused creates no set" \
+		1 "" 'The set with the given name does not exist: "blocklist"' list blocklist
 	expect "block of others" 0 "192.0.2.8 is blocked." "" block 192.0.2.8
 	expect "block, then" 3 "" "would be dropped by the set blocklist" block 192.0.2.7
 	expect "block --force" 0 "192.0.2.7 is blocked." "" block 192.0.2.7 --force
 	"$IPCUCKOO" create masked hash:ip netmask 24
 	fine "attach a set with a netmask" attach masked src drop
-	expect "a neighbour is the same there" 1 "" "192.0.2.7, the client of your SSH session, would be dropped by the set masked" \
+	expect "add of an address that the netmask makes the same" \
+		1 "" "192.0.2.7, the client of your SSH session, would be dropped by the set masked" \
 		add masked 192.0.2.99
-	fine "a stranger is not" add masked 192.0.3.7
+	fine "add of an address outside the netmask" add masked 192.0.3.7
 	start_over
 }
 
-# Exceptions, and what comes to stand behind an attachment.
+# Test exceptions, and changes of a set that is attached already.
 test_changes()
 {
 	make_sets
 	fine "attach" attach nets src drop
 	fine "an exception" add nets 192.0.2.7 nomatch
-	fine "what it is an exception of" add nets 192.0.2.0/24
-	expect "the exception goes" 1 "" "$dropped" del nets 192.0.2.7
-	expect "a longer one comes" 1 "" "$dropped" -exist add nets 192.0.2.7
+	fine "the prefix around it" add nets 192.0.2.0/24
+	expect "del of the exception" 1 "" "$dropped" del nets 192.0.2.7
+	expect "the address is added without nomatch" 1 "" "$dropped" -exist add nets 192.0.2.7
 	expect "a load without it" 3 "" "$dropped" load nets list
-	expect "one of others" 0 "nets: *" "" load nets - <<< 10.0.0.1
-	fine "the other, which is not attached" create other hash:net family any
-	fine "may have anything" add other 192.0.2.0/28
+	expect "a load of other addresses" 0 "nets: *" "" load nets - <<< 10.0.0.1
+	fine "create a set that is not attached" create other hash:net family any
+	fine "a set that is not attached may contain the address" add other 192.0.2.0/28
 	expect "swap" 1 "" "$dropped" swap nets other
-	expect "the other way" 1 "" "$dropped" swap other nets
+	expect "swap in the other direction" 1 "" "$dropped" swap other nets
 	printf '%s\n' 'add other 10.0.0.9' 'swap other nets' > file
 	expect "in restore" 1 "" "$dropped" restore -file file
 	has "nothing was changed" "192.0.2.0/28" other
@@ -96,12 +99,12 @@ test_changes()
 	fine "with an exception" restore -file file
 	printf 'add last 192.0.2.7 -exist\n' > file
 	expect "an addition in restore" 1 "" "${dropped/nets/last}" restore -file file
-	expect "--check, too" 1 "" "${dropped/nets/last}" restore --check -file file
+	expect "restore --check reports the same" \
+		1 "" "${dropped/nets/last}" restore --check -file file
 	fine "--force" --force restore -file file
 	start_over
 }
 
-# What took the variable away, as sudo does, has a parent that has it.
 test_unknown()
 {
 	local unknown="cannot find out whether 192.0.2.7, the client of your SSH session, would be dropped by the set nets: Invalid argument; nothing was changed (--force does it all the same)"
@@ -127,27 +130,28 @@ test_unknown()
 	start_over
 }
 
+# Test that the guard looks for the session in the environments of all ancestors: sudo removes it.
 test_ancestors()
 {
 	make_sets
 	"$IPCUCKOO" add nets 192.0.2.7
-	expect_env "from a parent" "$attach_error" \
+	expect_env "SSH_CONNECTION of the shell that runs the tool" "$attach_error" \
 		env SSH_CONNECTION="$session" sh -c 'env -i "$0" attach nets src drop; exit $?' "$IPCUCKOO"
-	expect_env "from its parent" "$attach_error" \
+	expect_env "SSH_CONNECTION of that shell's parent" "$attach_error" \
 		env SSH_CONNECTION="$session" sh -c 'env -i sh -c "\"\$0\" attach nets src drop; exit \$?" "$0"; exit $?' \
 		"$IPCUCKOO"
-	expect_env "the nearest one counts" "" \
+	expect_env "SSH_CONNECTION of the nearest ancestor counts" "" \
 		env SSH_CONNECTION="$session" sh -c 'SSH_CONNECTION="10.0.0.1 1 10.0.0.2 22" "$0" attach nets src drop; exit $?' \
 		"$IPCUCKOO"
 }
 
-# What its messages begin with.
+# Prints the beginning of the tool's messages.
 ipcuckoo_says()
 {
 	"$IPCUCKOO" nothing 2>&1 | grep -o '^ipcuckoo v[0-9.]*: '
 }
 
-# expect_env NAME ERR COMMAND...
+# expect_env NAME ERR COMMAND...: a case: the command prints this message, or none
 expect_env()
 {
 	local name=$1 want=$2 have

@@ -1,14 +1,14 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# The tool beside the real ipset: each command runs through both. Exit statuses are the same, and
-# so is what is printed, but for names, versions, seeds and sizes in memory; messages begin with
-# ipset's sentence and may say more behind it.
+# Compares the tool with the real ipset: each command runs through both. Exit statuses and output
+# must be the same, except for names, versions, seeds and sizes in memory. Messages begin with
+# ipset's sentence and may say more after it.
 
 . "${0%/*}/tool-functions"
 
-# messages FILE ARRAY: what they say without who says it, a line an element. Of several only the
-# first, which has lines of advice behind it; all, if they are warnings.
+# messages FILE ARRAY: reads the messages in a file, without the name of the program, into an array.
+# Of several errors only the first one, which lines of advice follow; of warnings, all.
 messages()
 {
 	local -n lines=$2
@@ -26,7 +26,7 @@ messages()
 	done
 }
 
-# as_messages_of_ipset: there are as many, each of which begins as ipset's
+# as_messages_of_ipset: are there as many messages, and does each begin with ipset's?
 as_messages_of_ipset()
 {
 	local i
@@ -39,7 +39,7 @@ as_messages_of_ipset()
 
 shopt -s extglob
 
-# both WORD...: the same command, the same outcome
+# both WORD...: a case: the command has the same result in both
 both()
 {
 	local want have words="$*"
@@ -64,20 +64,20 @@ both()
 	fi
 }
 
-# statuses WORD...: what is printed is each one's own
+# statuses WORD...: a case: both end with the same status; the output may differ
 statuses()
 {
 	ipset "$@" > out.ipset 2> err.ipset < in
 	check "$*: the status" $? "$("$IPCUCKOO" "$@" > out 2> err < in; echo $?)"
 }
 
-# lines TEXT: what the next commands read
+# lines TEXT: writes the standard input of the next commands
 lines()
 {
 	printf '%b' "$1" > in
 }
 
-# script: commands, one a line
+# script: runs commands through both, one for each line of standard input
 script()
 {
 	local words
@@ -89,7 +89,7 @@ script()
 
 test_commands()
 {
-	# Test that every command does what ipset's does, by each of its names.
+	# Test that every command does what ipset's does, under each of its names.
 	script <<-'END'
 	create a hash:ip
 	create a hash:ip
@@ -197,7 +197,7 @@ test_errors()
 {
 	local longest=abcdefghijklmnopqrstuvwxyz012345
 
-	# Test that wrong words are wrong to both, with the same sentence.
+	# Test that both refuse invalid words, with the same sentence.
 	both create a hash:ip maxelem 4
 	script <<-'END'
 	nonsense
@@ -282,8 +282,8 @@ test_errors()
 
 test_types()
 {
-	# Test that a type that neither has is unknown whatever stands behind it, and that what
-	# stands behind one that both have is looked at then.
+	# Test that a type that neither program has is an unknown type whatever follows it, and that
+	# the words after a type that both have are checked.
 	script <<-'END'
 	create x foo:bar
 	create x foo:bar range 0-1023
@@ -301,7 +301,7 @@ test_types()
 	lines 'create x foo:bar range 0-1023\n'
 	both restore
 	lines ''
-	# ipset has more types than we.
+	# ipset has more types than the tool.
 	expect "a type of ipset" 1 "" "Syntax error: typename 'bitmap:port' is unknown" \
 		create x bitmap:port range 0-1023
 }
@@ -310,7 +310,7 @@ test_names()
 {
 	local name
 
-	# Test that names of sets may be what ipset lets them be.
+	# Test that sets may have all names that ipset allows.
 	for name in -foo -4 - kube-router-local:pods 'cali40s:^~;' "#%s'\\" 'a&<b>'; do
 		both create "$name" hash:ip
 		both add "$name" 192.0.2.1
@@ -338,7 +338,8 @@ import sys, xml.etree.ElementTree as et
 print([s.get("name") for s in et.parse(sys.stdin).getroot()])')"
 	json "JSON is JSON" 0 '"a&<b>:;"' 'd[0]["name"]' list
 	"$IPCUCKOO" destroy
-	# Test that a name that is not there is one, with a dash or without.
+	# Test that the name of a set that does not exist is taken for a name, with a dash or
+	# without.
 	script <<-'END'
 	list -z
 	list --verbos
@@ -354,7 +355,7 @@ print([s.get("name") for s in et.parse(sys.stdin).getroot()])')"
 	test x -z
 	destroy
 	END
-	# Test that -n with two dashes is -n, and a beginning of new is new.
+	# Test that --n means -n, and that beginnings of "new" mean new.
 	script <<-'END'
 	-N y hash:ip
 	--n list
@@ -371,18 +372,18 @@ print([s.get("name") for s in et.parse(sys.stdin).getroot()])')"
 	list -n
 	destroy
 	END
-	# Test that a name that is an option of ours is saved so that it comes back.
+	# Test that a set whose name is an option of the tool is saved so that it can be restored.
 	fine "a name that is an option" create -- -j hash:ip
 	fine "another" create -- -- filter:ip
 	fine "one to rename" rename -- -- --force
 	fine "an entry" add -- -j 192.0.2.1
 	fine "attached" attach -- -j src count
-	expect "and the filter" 0 "Set --force is approximate*" "" \
+	expect "attach the filter" 0 "Set --force is approximate*" "" \
 		attach --approximate -- --force src count
 	"$IPCUCKOO" -q save --all > saved
 	"$IPCUCKOO" detach --all && "$IPCUCKOO" destroy
 	fine "is restored" restore -file saved
-	check "as it was" "$(< saved)" "$("$IPCUCKOO" -q save --all)"
+	check "the sets are as they were" "$(< saved)" "$("$IPCUCKOO" -q save --all)"
 	"$IPCUCKOO" detach --all && "$IPCUCKOO" destroy
 }
 
@@ -390,21 +391,21 @@ test_quit()
 {
 	local words
 
-	# Test that a line quit ends what restore reads, as it ends interactive mode.
+	# Test that a line "quit" ends restore, as it ends interactive mode.
 	for words in quit q 'quit now' '  quit' '-exist quit'; do
 		lines "create a hash:ip\n$words\nnonsense\n"
 		both restore
 		both list a
 		both destroy
 	done
-	# ipset forgets additions before it that it has not sent yet.
+	# ipset discards additions before "quit" that it has not sent yet, so test only ours.
 	lines 'create a hash:ip\nadd a 192.0.2.1\nquit\nadd a 192.0.2.2\n'
-	expect "what stands before it is done" 0 "" "" restore -file in
-	has "and no more" 192.0.2.1 a
+	expect "the lines before quit are executed" 0 "" "" restore -file in
+	has "the lines after quit are not" 192.0.2.1 a
 	"$IPCUCKOO" destroy
 	lines 'create a hash:ip\nquitx\n'
 	"$IPCUCKOO" restore < in 2> err
-	check "not a longer word" 2 $?
+	check "a word that begins with quit is an error" 2 $?
 	lines ''
 	script <<-'END'
 	quit
@@ -420,8 +421,8 @@ test_numbers()
 {
 	local option words
 
-	# Test that hexadecimal numbers are read as ipset reads them, and that those with a leading
-	# zero, which ipset takes for octal, are refused everywhere and never another value.
+	# Test that hexadecimal numbers are accepted as ipset accepts them, and that numbers with a
+	# leading zero, which ipset reads as octal, are always refused.
 	script <<-'END'
 	create x hash:ip timeout 0x10 maxelem 0X20 hashsize 0x40
 	list -t x
@@ -448,19 +449,20 @@ test_numbers()
 	bad "a prefix length" "leading zero" add x 10.0.0.0/010
 	bad "an address" "leading zero" add x 010.0.0.1
 	wrong "an attachment's order" "'010' is invalid as number" attach x src count order 010
-	wrong "and its mark" "'010' is invalid as number" attach x src mark 010
+	wrong "an attachment's mark" "'010' is invalid as number" attach x src mark 010
 	wrong "a limit" "'010' is invalid as number" change x maxelem 010
-	wrong "how many to show" "'010' is invalid as number" top --first 010
+	wrong "the number of entries to show" "'010' is invalid as number" top --first 010
 	has "nothing was added" "" x
 	fine "zero itself" add x 192.0.2.1 timeout 0 packets 0x0
-	check_match "is zero" '192\.0\.2\.1 timeout 0 packets 0 bytes 0' "$("$IPCUCKOO" list x)"
+	check_match "zero is stored" \
+		'192\.0\.2\.1 timeout 0 packets 0 bytes 0' "$("$IPCUCKOO" list x)"
 	"$IPCUCKOO" destroy
 }
 
 test_firewalld()
 {
-	# Test that firewalld finds the types that we have, and that its commands are understood:
-	# its own code is run on us under the name of ipset.
+	# Test that firewalld finds our types and that its commands work: run its code, with the
+	# tool under the name ipset.
 	mkdir -p bin
 	ln -sf "$IPCUCKOO" bin/ipset
 	if ! /usr/bin/python3 -c 'import firewall.core.ipset' 2> err; then
@@ -499,10 +501,11 @@ version ipset v7.17, protocol version: 7" "$(/usr/bin/python3 - "$work/bin/ipset
 	print("version", ipset.version().strip())
 	END
 	)"
-	expect "nothing is left" 0 "" "" list -n
+	expect "firewalld has destroyed all sets" 0 "" "" list -n
 }
 
-# What programs make of the version. Each line is the way of one of them, on our line and on ipset's.
+# Test how programs parse the version. Each line is the code of one program, for our version and
+# ipset's.
 test_probes()
 {
 	local how name
@@ -521,15 +524,15 @@ test_probes()
 			"$name" -v | cut -d : -f 2
 		} > "probes.${name%%/*}" 2>&1
 	done
-	check "as ipset, to the letter" "$(< probes.)" "$(< probes.bin)"
+	check "called ipset, the result is the same" "$(< probes.)" "$(< probes.bin)"
 	run_tool version
-	check "as ipcuckoo, one line" 1 "$(grep -c '' out)"
-	check "with ipset's protocol at its end" 7 "${out##*protocol version: }"
+	check "called ipcuckoo, the version is one line" 1 "$(grep -c '' out)"
+	check "the line ends with ipset's protocol version" 7 "${out##*protocol version: }"
 }
 
 test_old_words()
 {
-	# Test that words that ipset has dropped are taken, with a warning for each.
+	# Test that options that ipset has dropped are accepted, with a warning for each.
 	script <<-'END'
 	create a iphash --hashsize 1024 --probes 8 --resize 50
 	create n hash:net --probes 4
@@ -540,17 +543,18 @@ test_old_words()
 	add a 192.0.2.1 probes 8
 	destroy
 	END
-	# ipset's restore ends at a warning, as if that were all.
+	# ipset's restore stops after a warning as if the file ended there.
 	lines 'create a hash:ip probes 8 gc 5\n'
 	both restore
 	both list a
 	both destroy
-	wrong "not for filters" $'Unknown argument: `probes\'' create f filter:ip probes 8
+	wrong "filters do not accept them" \
+		$'Unknown argument: `probes\'' create f filter:ip probes 8
 }
 
 test_hosts()
 {
-	# Test that names of hosts stand wherever ipset takes them.
+	# Test that host names are accepted wherever ipset accepts them.
 	printf '%s\n' '127.0.0.1 localhost' '192.0.2.30 plain' '192.0.2.31 with-dash' '192.0.2.40 many' \
 		'192.0.2.41 many' '2001:db8::77 six' '2001:db8::78 six-dash' \
 		'198.51.100.0 net' '203.0.113.0 net-dash' '2001:db8:1:: six-net' > hosts
@@ -592,9 +596,9 @@ test_hosts()
 	ipset save -r > saved
 	"$IPCUCKOO" list n | sed '1,/^Members/d' > members
 	"$IPCUCKOO" destroy
-	expect "ours restores names with their brackets" 0 "" \
+	expect "restore accepts host names in brackets" 0 "" \
 		"Warning: many resolves to multiple addresses" restore -file saved
-	check "as the entries that they are" "$(< members)" \
+	check "the names were resolved to these entries" "$(< members)" \
 		"$("$IPCUCKOO" list n | sed '1,/^Members/d')"
 	fine "a name with a dash outside brackets" -exist add a with-dash
 	umount /etc/hosts
@@ -603,7 +607,7 @@ test_hosts()
 
 test_interactive()
 {
-	# Test that lines are commands, with the options of "-", up to a beginning of quit.
+	# Test interactive mode ("-"): its options apply to each line, up to a beginning of "quit".
 	both create a hash:ip
 	lines 'add a 192.0.2.1\nadd a 192.0.2.1\nadd a 192.0.2.1 -exist\nlist a\nq\nlist\n'
 	both -
@@ -620,7 +624,8 @@ test_forceadd()
 {
 	local i commands=
 
-	# Test that a full set stays full. Whether ipset finds room for one more is up to its hash.
+	# Test that a full set stays full. Whether ipset finds room for one more entry depends on
+	# its hash.
 	both create f hash:ip maxelem 64 forceadd
 	for i in {1..99}; do
 		commands+="add f 192.0.2.$i\n"
@@ -629,14 +634,14 @@ test_forceadd()
 	ipset - > out.ipset 2> err.ipset < in
 	"$IPCUCKOO" - > out 2> err < in
 	lines ''
-	check "it is as full as ipset's" "$(ipset list -t f | grep '^Number')" \
+	check "it has as many entries as ipset's set" "$(ipset list -t f | grep '^Number')" \
 		"$("$IPCUCKOO" list -t f | grep '^Number')"
 	both destroy
 }
 
 test_files()
 {
-	# Test that lists go to files, whose former contents are gone.
+	# Test that lists can be written to files, and replace their contents.
 	script <<-'END'
 	create a hash:ip
 	add a 192.0.2.1
@@ -647,13 +652,13 @@ test_files()
 	run_ok "ipset's list in a file" ipset list a -file listed.ipset
 	fine "our list in a file" list a -file listed
 	ask alike listed.ipset listed
-	check "are the same" ok "$answer"
+	check "both lists are the same" ok "$answer"
 	both destroy
 }
 
 test_masks()
 {
-	# Test that only the bits of a mask count.
+	# Test that only the bits of the bitmask distinguish entries.
 	script <<-'END'
 	create m hash:ip netmask 24
 	add m 192.0.2.1
@@ -672,7 +677,7 @@ test_masks()
 	create x hash:ip netmask 0
 	create m hash:ip netmask 24 -exist
 	END
-	# Kernels before 6.3 have no bitmask in ipset.
+	# Kernels before 6.3 have no bitmask in ipset's types.
 	if ipset create probe hash:ip bitmask 255.0.255.0 2> /dev/null; then
 		ipset destroy probe
 		script <<-'END'
@@ -692,15 +697,18 @@ test_masks()
 	else
 		fine "a bitmask" create b hash:ip bitmask 255.0.255.0
 		fine "an entry" add b 10.1.2.3
-		has "its bits" 10.0.2.0 b
-		expect "another address" 0 "" "Warning: 10.99.2.99 is in set b." test b 10.99.2.99
-		expect "one with other bits" 1 "" "10.1.3.3 is NOT in set b." test b 10.1.3.3
-		expect "no bits" 1 "" "The value of the netmask parameter is invalid" \
+		has "only the bits of the mask are stored" 10.0.2.0 b
+		expect "test of another address with the same bits" \
+			0 "" "Warning: 10.99.2.99 is in set b." test b 10.99.2.99
+		expect "test of an address with other bits" \
+			1 "" "10.1.3.3 is NOT in set b." test b 10.1.3.3
+		expect "an empty bitmask" 1 "" "The value of the netmask parameter is invalid" \
 			create x hash:ip bitmask 0.0.0.0
 		bad "netmask as well" "bitmask and netmask are mutually exclusive, provide only one" \
 			create x hash:ip netmask 24 bitmask 255.0.0.0
 		run_tool save b
-		check_match "it is saved" 'maxelem 4294967295 bitmask 255\.0\.255\.0 bucketsize' "$out"
+		check_match "the bitmask is saved" \
+			'maxelem 4294967295 bitmask 255\.0\.255\.0 bucketsize' "$out"
 		fine "destroy" destroy b
 	fi
 	lines 'create r hash:ip netmask 24\nadd r 192.0.2.1\ndel r 192.0.2.3\nadd r 192.0.2.4\n'
@@ -713,7 +721,7 @@ test_options()
 {
 	local wide
 
-	# Test what sets keep for entries: it is taken, refused and shown as ipset does it.
+	# Test that extensions are accepted, refused and shown as ipset does it.
 	script <<-'END'
 	create o hash:ip timeout 0 counters comment skbinfo
 	create p hash:net counters
@@ -804,7 +812,7 @@ test_options()
 	script <<< $'-exist restore\nlist t'
 	lines 'del t 192.0.2.4\nadd t 192.0.2.4\nadd p 10.1.0.0/16 -exist\n'
 	script <<< $'restore\nlist t\nlist p'
-	# What one saves the other restores.
+	# Test that each program restores what the other one saved.
 	ipset save o > saved
 	"$IPCUCKOO" destroy o
 	"$IPCUCKOO" restore < saved
@@ -819,15 +827,15 @@ test_hashsize()
 {
 	local given i
 
-	# Test that lists and saves show the hashsize that was given, rounded as ipset rounds it.
+	# Test that list and save show the hashsize that was given, rounded as ipset rounds it.
 	for given in 0 1 64 65 100 128 1000 4097; do
 		both create x hash:ip hashsize $given
 		both list -t x
 		both save x
 		both destroy x
 	done
-	# Test that it stays so when the set grows: 129 entries fit into ipset's 128 buckets, 20,000
-	# do not. ipset then shows the size that it has grown to, and ours what was given.
+	# Test that this does not change when the set grows: 129 entries fit into ipset's 128
+	# buckets, 20,000 do not. Then ipset shows the new size, and ours the size that was given.
 	script <<-'END'
 	create x hash:ip hashsize 128
 	add x 192.0.2.0/25
@@ -841,37 +849,38 @@ test_hashsize()
 	done > grow
 	ipset restore -file grow
 	check_match "ipset's table has grown" 'hashsize [0-9]{4,} ' "$(ipset list -t x)"
-	fine "as many entries" restore -file grow
-	check_match "ours shows what was given" '^create x hash:ip family inet hashsize 128 maxelem' \
+	fine "restore the same entries" restore -file grow
+	check_match "ours shows the size that was given" \
+		'^create x hash:ip family inet hashsize 128 maxelem' \
 		"$("$IPCUCKOO" save x)"
-	json "JSON does" 0 128 'd[0]["header"]["hashsize"]' list -t x
+	json "JSON shows it, too" 0 128 'd[0]["header"]["hashsize"]' list -t x
 	"$IPCUCKOO" save x > ours
 	ipset destroy
 	run_ok "ipset restores it" ipset restore -file ours
 	"$IPCUCKOO" destroy
 	ipset save > theirs
-	fine "and ours what ipset saved" restore -file theirs
-	check "with the size that ipset had then" "$(grep -o 'hashsize [0-9]*' theirs)" \
+	fine "ours restores what ipset saved" restore -file theirs
+	check "the hashsize is the one that ipset saved" "$(grep -o 'hashsize [0-9]*' theirs)" \
 		"$("$IPCUCKOO" save | grep -o 'hashsize [0-9]*')"
 	both destroy
 }
 
 test_timeouts()
 {
-	# Test that entries end, are shown with what is left to them, and can be refreshed.
+	# Test that entries expire, show the rest of their timeout, and can get a new timeout.
 	"$IPCUCKOO" create short hash:ip timeout 1000
 	"$IPCUCKOO" add short 192.0.2.1
 	"$IPCUCKOO" add short 192.0.2.2 timeout 2000
 	"$IPCUCKOO" add short 192.0.2.3 timeout 0
-	check_match "what is left is shown" \
+	check_match "lists show the rest of the timeout" \
 		$'192.0.2.1 timeout (1000|9[0-9]{2})\n192.0.2.2 timeout (2000|19[0-9]{2})\n192.0.2.3 timeout 0$' \
 		"$("$IPCUCKOO" list short)"
-	fine "one is to end" -exist add short 192.0.2.2 timeout 3
-	check "it ends" gone \
+	fine "set a timeout of 3 seconds" -exist add short 192.0.2.2 timeout 3
+	check "the entry expires" gone \
 		"$(sleep 5; "$IPCUCKOO" -q test short 192.0.2.2 && echo there || echo gone)"
-	fine "another stays" -q test short 192.0.2.1
-	fine "a year and more" -exist add short 192.0.2.1 timeout 40000000
-	check_match "which is shown" $'192.0.2.1 timeout (40000000|39999[0-9]*)\n' \
+	fine "another entry does not expire" -q test short 192.0.2.1
+	fine "a timeout of more than a year" -exist add short 192.0.2.1 timeout 40000000
+	check_match "lists show that timeout" $'192.0.2.1 timeout (40000000|39999[0-9]*)\n' \
 		"$("$IPCUCKOO" list short)"
 	check "JSON" '[40000, 0]' "$("$IPCUCKOO" list short -o json | python3 -c '
 import json, sys
@@ -881,7 +890,7 @@ print([round(m["timeout"] / 1000) for m in json.load(sys.stdin)[0]["members"]])'
 
 test_restore()
 {
-	# Test that files of commands are understood, and where they are wrong.
+	# Test that files of commands are read, and that errors in them are reported with the line.
 	lines 'create r hash:ip maxelem 100\nadd r 192.0.2.1\n\n# comment\nadd r 192.0.2.2\n'
 	both restore
 	both list r
@@ -899,7 +908,7 @@ test_restore()
 	both restore
 	expect "no such file" 1 "" "Cannot open /nonexistent for reading" restore -f /nonexistent
 	both destroy
-	# Test the way to replace a set that every script goes.
+	# Test how scripts replace a set: create, fill, swap, destroy.
 	both create live hash:net
 	both add live 192.0.2.0/24
 	lines 'create next hash:net\nadd next 198.51.100.0/24\nadd next 203.0.113.7\nswap next live\ndestroy next\n'
@@ -911,7 +920,7 @@ test_restore()
 	both destroy
 }
 
-# batch TEXT: restored from a file, as CrowdSec's bouncer does it, twice with the same outcome
+# batch TEXT: restores a file as CrowdSec's bouncer does, twice with the same result
 batch()
 {
 	printf '%b' "$1" > batch
@@ -921,8 +930,9 @@ batch()
 
 test_crowdsec()
 {
-	# Test what CrowdSec's firewall bouncer does: a set for each origin of decisions, new ones and
-	# those that end in a file, the sets listed to count them. Then the same without timeouts.
+	# Test what CrowdSec's firewall bouncer does: a set for each origin of decisions, files with
+	# new and withdrawn decisions, lists of the sets to count them. Then the same without
+	# timeouts.
 	both create crowdsec-blacklists-0 nethash timeout 300 maxelem 131072 family inet
 	both create crowdsec6-blacklists-0 nethash timeout 300 maxelem 131072 family inet6
 	both list crowdsec-blacklists-0
@@ -947,7 +957,7 @@ test_fail2ban()
 	local family
 
 	# Test fail2ban's action iptables-ipset: start, ban, ban again, unban, flush, stop; with a
-	# ban for good, and with an address that is of the other family.
+	# permanent ban, and with an address of the other family.
 	for family in "" "family inet6"; do
 		script <<-END
 		-exist create f2b-sshd hash:ip timeout 0 $family
@@ -967,7 +977,7 @@ test_fail2ban()
 		destroy f2b-sshd
 		END
 	done
-	# The later one, with a limit, and iptables-ipset-proto4.
+	# Test its later version, with a limit, and iptables-ipset-proto4.
 	script <<-'END'
 	-exist create f2b-nginx hash:ip timeout 0 maxelem 65536
 	-exist add f2b-nginx 192.0.2.7 timeout 599
@@ -984,7 +994,7 @@ test_fail2ban()
 	END
 }
 
-# Test that what one saves the other restores.
+# Test that each program restores what the other one saved.
 test_exchange()
 {
 	ipset create a hash:ip maxelem 500 && ipset create b hash:net family inet6 &&
@@ -992,17 +1002,18 @@ test_exchange()
 	ipset save > saved
 	run_ok "ours restores what ipset saved" "$IPCUCKOO" restore -file saved
 	"$IPCUCKOO" save > ours
-	check "and saves the same" "$(LC_ALL=C sort saved)" "$(LC_ALL=C sort ours)"
+	check "ours saves the same" "$(LC_ALL=C sort saved)" "$(LC_ALL=C sort ours)"
 	ipset destroy
 	"$IPCUCKOO" save --ipset > ours
 	run_ok "ipset restores what ours saved" ipset restore -file ours
-	check "and saves the same" "$(LC_ALL=C sort ours)" "$(ipset save | LC_ALL=C sort)"
+	check "ipset saves the same" "$(LC_ALL=C sort ours)" "$(ipset save | LC_ALL=C sort)"
 	ipset destroy
 	"$IPCUCKOO" add b ::/0
-	expect "what ipset cannot hold is an error" 1 "" \
+	expect "an entry that ipset cannot have is an error" 1 "" \
 		"ipset cannot hold the set b: a prefix of length 0 is an entry" save --ipset
 	"$IPCUCKOO" create c hash:ip family any
-	expect "so is what it cannot be" 1 "" "ipset cannot hold the set c: it has no family any" \
+	expect "a set that ipset cannot have is an error" \
+		1 "" "ipset cannot hold the set c: it has no family any" \
 		save c --ipset
 	"$IPCUCKOO" create d hash:ip timeout 60
 	"$IPCUCKOO" add d 192.0.2.1 timeout 2147483
@@ -1014,59 +1025,63 @@ test_exchange()
 	"$IPCUCKOO" destroy
 }
 
-# Test that a restore is all or nothing, as ipset's is not.
+# Test that a restore applies all lines or none. ipset's does not.
 test_transaction()
 {
 	make_sets
 	"$IPCUCKOO" add hosts 192.0.2.1
 	note_generation hosts
 	printf 'create new hash:ip\nadd new 192.0.2.1\nadd hosts 192.0.2.2\ndel hosts 192.0.2.9\n' > file
-	expect "an entry that is not there" 1 "" \
+	expect "deleting a non-member" 1 "" \
 		"Error in line 4: Element cannot be deleted from the set: it's not added (192.0.2.9, set hosts; nothing was changed" \
 		restore -file file
 	unchanged "the set is as it was" hosts
-	expect "there is no new one" 0 $'hosts\nnets' "" list -n
+	expect "no set was created" 0 $'hosts\nnets' "" list -n
 	printf 'add hosts 192.0.2.2\nnonsense hosts 192.0.2.3\n' > file
-	expect "a command that is none" 2 "" \
+	expect "an unknown command" 2 "" \
 		"Error in line 2: No command specified: unknown argument nonsense" restore -file file
 	printf 'add hosts 192.0.2.2\nchange hosts maxelem 5\n' > file
-	expect "one that no line can have" 2 "" \
+	expect "a command that restore does not accept" 2 "" \
 		"Error in line 2: change cannot be part of what is restored: lines create, add, del, destroy, flush, rename, swap or attach" \
 		restore -file file
 	printf 'add hosts 192.0.2.2\nadd hosts 192.0.2.300\n' > file
-	expect "an address that is none" 1 "" "Error in line 2: Syntax error: cannot parse 192.0.2.300" \
+	expect "an invalid address" 1 "" "Error in line 2: Syntax error: cannot parse 192.0.2.300" \
 		restore -file file
 	printf -- '-q add hosts 192.0.2.2\nadd hosts 192.0.2.300\n' > file
-	expect "-q is for its own line" 1 "" "Error in line 2: Syntax error: cannot parse 192.0.2.300" \
+	expect "-q applies only to its own line" \
+		1 "" "Error in line 2: Syntax error: cannot parse 192.0.2.300" \
 		restore -file file
 	printf 'add hosts 192.0.2.2\nadd hosts 192.0.2.300 -q\n' > file
-	expect "which says nothing" 1 "" "" restore -file file
+	expect "an error in a line with -q prints nothing" 1 "" "" restore -file file
 	printf -- '-exist add hosts 192.0.2.1\nadd hosts 192.0.2.1\n' > file
-	expect "so is -exist" 1 "" "Error in line 2: Element cannot be added to the set: it's already added (192.0.2.1" \
+	expect "-exist applies only to its own line" \
+		1 "" "Error in line 2: Element cannot be added to the set: it's already added (192.0.2.1" \
 		restore -file file
 	printf 'add hosts 192.0.2.2\nadd hosts 192.0.2.3\0 and more\n' > file
 	expect "a NUL byte" 2 "" "Error in line 2: a NUL byte in the line" restore -file file
 	unchanged "the set is as it was" hosts
 	"$IPCUCKOO" change hosts maxelem 2
 	printf 'create new hash:ip\nadd nets 192.0.2.0/24\nadd hosts 192.0.2.2\nadd hosts 192.0.2.3\n' > file
-	expect "one too many" 1 "" "Error in line 4: Hash is full, cannot add more elements (set hosts; nothing was changed) (file file)" \
+	expect "one entry more than the limit" \
+		1 "" "Error in line 4: Hash is full, cannot add more elements (set hosts; nothing was changed) (file file)" \
 		restore -file file
 	has "the other set is as it was" "" nets
-	expect "there is no new one" 0 $'hosts\nnets' "" list -n
+	expect "no set was created" 0 $'hosts\nnets' "" list -n
 	printf 'del hosts 192.0.2.1\nadd hosts 192.0.2.2\nadd hosts 192.0.2.3\n' > file
-	fine "as many as there is room for" restore -file file
-	has "all of them" "192.0.2.2 192.0.2.3" hosts
+	fine "as many entries as the limit allows" restore -file file
+	has "all lines are applied" "192.0.2.2 192.0.2.3" hosts
 	printf 'add hosts 192.0.2.9\n' > file
 	"$IPCUCKOO" change hosts maxelem 0
 	fine "--check" restore --check -file file
 	has "--check changes nothing" "192.0.2.2 192.0.2.3" hosts
-	# Test that an attached set is not destroyed, and that nothing else happens then.
+	# Test that an attached set is not destroyed, and that no other line of the file applies
+	# then.
 	"$IPCUCKOO" attach nets src count
 	printf 'add hosts 192.0.2.9\ndestroy nets\n' > file
 	expect "an attached set" 1 "" "Error in line 2: Set cannot be destroyed: it is in use" \
 		restore -file file
 	has "nothing was changed" "192.0.2.2 192.0.2.3" hosts
-	# Test that many changes, through a shadow, are what few would be.
+	# Test that many changes, which are made in a shadow, have the same result as few.
 	{
 		for i in {0..249}; do
 			printf "add nets 10.$i.%d.0/24\\n" {0..19}
@@ -1075,12 +1090,13 @@ test_transaction()
 		printf 'add nets 10.7.3.0/24\n'
 	} > file
 	fine "5000 changes" restore -file file
-	json "all are made" 0 4981 'd[0]["header"]["numentries"]' list -t nets
-	expect "once more" 1 "" "Error in line 1: Element cannot be added to the set: it's already added (10.0.0.0/24, set nets" \
+	json "all changes are applied" 0 4981 'd[0]["header"]["numentries"]' list -t nets
+	expect "the same file again" \
+		1 "" "Error in line 1: Element cannot be added to the set: it's already added (10.0.0.0/24, set nets" \
 		restore -file file
 	sed -i '1,100s/^add/del/; 101,$d' file
 	fine "a few" restore -file file
-	json "are gone" 0 4881 'd[0]["header"]["numentries"]' list -t nets
+	json "100 entries were deleted" 0 4881 'd[0]["header"]["numentries"]' list -t nets
 	start_over
 }
 

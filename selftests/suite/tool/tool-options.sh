@@ -1,18 +1,18 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# The tool: what sets keep for entries, where ipset has nothing to compare with: many entries at
-# once, transactions, what is shown of them.
+# Tests extensions where ipset offers no comparison: many entries in one command, transactions, and
+# the command top.
 
 . "${0%/*}/tool-functions"
 
-# entries NAME WANT SET: how many it has
+# entries NAME WANT SET: a case: the set has that many entries
 entries()
 {
 	json "$1" 0 "$2" 'd[0]["header"]["numentries"]' list -t "$3"
 }
 
-# lines_with NAME WANT TEXT SET: how many of its members say this
+# lines_with NAME WANT TEXT SET: a case: that many members match the text
 lines_with()
 {
 	check "$1" "$2" "$("$IPCUCKOO" save "$4" | grep -c -- "$3")"
@@ -20,35 +20,38 @@ lines_with()
 
 test_many()
 {
-	# Test that adds and deletes of more than a message holds keep what is kept, are one
-	# change, and change nothing when they fail.
+	# Test that adding or deleting more entries than fit into a message keeps extensions, is one
+	# change, and changes nothing if it fails.
 	"$IPCUCKOO" create o hash:ip timeout 0 counters comment
 	fine "one with everything" add o 192.0.2.1 timeout 5000 packets 3 bytes 4 comment first
 	fine "many" add o 10.0.0.0-10.0.78.31 packets 5 comment many
-	entries "are all there" 20001 o
-	lines_with "with what was said" 20000 'timeout 0 packets 5 bytes 0 comment "many"' o
+	entries "all entries were added" 20001 o
+	lines_with "each has the extensions of the command" \
+		20000 'timeout 0 packets 5 bytes 0 comment "many"' o
 	note_generation o
-	expect "once more" 1 "" "it's already added (20000 of 20000, set o; nothing was changed" \
+	expect "add the same again" \
+		1 "" "it's already added (20000 of 20000, set o; nothing was changed" \
 		add o 10.0.0.0-10.0.78.31 packets 6
-	expect "more than are there" 1 "" \
+	expect "del with one non-member" 1 "" \
 		"Element cannot be deleted from the set: it's not added (10.0.78.32, set o" \
 		del o 10.0.0.0-10.0.78.32
 	unchanged "nothing was changed" o
-	fine "once more, -exist" -exist add o 10.0.0.0-10.0.78.31 bytes 7
-	lines_with "what is said now, and packets go on" 20000 'timeout 0 packets 5 bytes 7$' o
-	fine "most of them go" del o 10.0.0.0-10.0.70.255
+	fine "add the same again, -exist" -exist add o 10.0.0.0-10.0.78.31 bytes 7
+	lines_with "bytes are set, and packets are kept" 20000 'timeout 0 packets 5 bytes 7$' o
+	fine "del of most entries" del o 10.0.0.0-10.0.70.255
 	entries "the others stay" 1825 o
-	json "what is gone is no error, -exist" 0 '[1824, 18176]' '[d["deleted"], d["unchanged"]]' \
+	json "del of entries that are deleted already, -exist" \
+		0 '[1824, 18176]' '[d["deleted"], d["unchanged"]]' \
 		-exist del o 10.0.0.0-10.0.78.31
-	expect "one is left" 0 "*" "" save o
-	check_match "with all that it had" \
+	expect "save the last entry" 0 "*" "" save o
+	check_match "it has all its extensions" \
 		'add o 192\.0\.2\.1 timeout (5000|4[0-9]{3}) packets 3 bytes 4 comment "first"$' "$out"
 	"$IPCUCKOO" destroy o
 }
 
 test_restore()
 {
-	# Test that many lines are one change of a set that keeps something for its entries.
+	# Test that many lines about a set with extensions are one change.
 	{
 		echo 'create o hash:net timeout 0 counters comment'
 		printf 'add o 10.1.%d.0/24 packets 1\n' {0..255}
@@ -58,7 +61,7 @@ test_restore()
 		done
 	} > file
 	fine "a new set" restore -file file
-	entries "has all" 5632 o
+	entries "it has all entries" 5632 o
 	lines_with "counters of some" 256 'packets 1 bytes 0$' o
 	lines_with "counters of others" 5120 'packets 0 bytes 9$' o
 	lines_with "comments" 256 'comment "of two"$' o
@@ -71,74 +74,76 @@ test_restore()
 		done
 		echo 'add o 10.3.0.0'
 	} > file
-	expect "a line that fails" 1 "" \
+	expect "one line fails" 1 "" \
 		"Error in line 5633: Element cannot be added to the set: it's already added (10.3.0.0, set o" \
 		restore -file file
-	unchanged "changes nothing" o
+	unchanged "no line is applied" o
 	sed -i '$d' file
-	fine "without it" restore -file file
-	entries "what is deleted is gone" 5376 o
-	lines_with "what is said is kept" 256 'timeout 0 packets 2 bytes 0$' o
-	lines_with "counters go on" 5120 'packets 0 bytes 9$' o
+	fine "without that line" restore -file file
+	entries "deleted entries are not in the set" 5376 o
+	lines_with "the extensions that the lines name are set" 256 'timeout 0 packets 2 bytes 0$' o
+	lines_with "other counters are kept" 5120 'packets 0 bytes 9$' o
 	lines_with "timeouts" 5120 'timeout [89][0-9]* ' o
-	# Test that changes of what is kept are as much part of a transaction as others.
-	# Of entries that may end only the kernel can tell that there is no room.
+	# Test that changes of extensions are part of a transaction. If entries can expire, only the
+	# kernel can tell that a set is full.
 	"$IPCUCKOO" create full hash:ip maxelem 1 timeout 0
 	note_generation o
 	printf '%s\n' 'add o 10.3.0.0 comment lost -exist' 'add full 192.0.2.1' 'add full 192.0.2.2' > file
 	expect "another set is full" 1 "" "Hash is full" restore -file file
 	unchanged "nothing was changed" o
-	entries "in either" 0 full
+	entries "nor was the full set" 0 full
 	sed -i '$d' file
-	fine "it is not" restore -file file
-	lines_with "what is kept changes" 1 'packets 0 bytes 9 comment "lost"$' o
+	fine "the other set is not full" restore -file file
+	lines_with "the comment was changed" 1 'packets 0 bytes 9 comment "lost"$' o
 	start_over
 }
 
 test_forceadd()
 {
-	# Test that what is added to a full set takes another's place, one by one and at once.
+	# Test forceadd: an entry that is added to a full set replaces another one.
 	fine "a set" create f hash:ip maxelem 3 forceadd timeout 0 comment skbinfo
 	run_tool list f
-	check_match "shows it where ipset does" \
+	check_match "save shows forceadd in the same place as ipset" \
 		'maxelem 3 timeout 0 comment forceadd skbinfo bucketsize' "$out"
 	fine "fill it" add f 192.0.2.1 192.0.2.2 192.0.2.3
-	fine "one more" add f 192.0.2.4 comment fourth
-	entries "as many as before" 3 f
-	lines_with "with the last one" 1 'add f 192.0.2.4 timeout 0 comment "fourth"$' f
-	expect "which is there" 1 "" "it's already added" add f 192.0.2.4
+	fine "add one entry more" add f 192.0.2.4 comment fourth
+	entries "the set has as many entries as before" 3 f
+	lines_with "the last entry is in the set" 1 'add f 192.0.2.4 timeout 0 comment "fourth"$' f
+	expect "adding the last entry again is an error" 1 "" "it's already added" add f 192.0.2.4
 	echo +192.0.2.5 > /proc/net/ipcuckoo/set/f
-	expect "by /proc" 0 "" "192.0.2.5 is in set f." test f 192.0.2.5
+	expect "an entry added through /proc" 0 "" "192.0.2.5 is in set f." test f 192.0.2.5
 	printf '+192.0.2.6\n+192.0.2.7\n' > lines
 	cat lines > /proc/net/ipcuckoo/set/f
-	entries "by several lines to /proc" 3 f
+	entries "several lines to /proc" 3 f
 	printf 'add f 198.51.100.%d\n' {0..9} > file
-	fine "by a restore of more than it holds" restore -file file
-	entries "as many" 3 f
+	fine "a restore of more entries than the limit" restore -file file
+	entries "the set has as many entries as before" 3 f
 	"$IPCUCKOO" save f > saved
 	"$IPCUCKOO" destroy f
 	fine "what is saved" restore -file saved
-	check "is restored" "$(< saved)" "$("$IPCUCKOO" save f)"
+	check "the restored set is the same" "$(< saved)" "$("$IPCUCKOO" save f)"
 	sed -i 's/maxelem 3/maxelem 2/; s/create f/create g/; s/add f/add g/' saved
 	fine "with a lower limit" restore -file saved
-	entries "not all of it" 2 g
-	# Test that what had to make room is back when another set takes nothing more.
+	entries "as many entries as the lower limit" 2 g
+	# Test that entries that were evicted are back if the transaction fails because of another
+	# set.
 	"$IPCUCKOO" create full hash:ip maxelem 1 timeout 0
 	"$IPCUCKOO" add full 192.0.2.1
 	"$IPCUCKOO" save f > before
 	printf '%s\n' 'add f 203.0.113.1' 'add f 203.0.113.2 comment new' 'add full 192.0.2.2' > file
-	expect "with another set that is full" 1 "" "Hash is full, cannot add more elements (set full; nothing was changed)" \
+	expect "another set of the same file is full" \
+		1 "" "Hash is full, cannot add more elements (set full; nothing was changed)" \
 		restore -file file
 	check "nothing was changed" "$(< before)" "$("$IPCUCKOO" save f)"
 	sed -i '$d' file
-	fine "without it" restore -file file
-	entries "as many as before" 3 f
+	fine "without that line" restore -file file
+	entries "the set has as many entries as before" 3 f
 	start_over
 }
 
 test_top()
 {
-	# Test that entries come by the packets that matched them.
+	# Test that top sorts entries by the number of packets that matched.
 	expect "no set" 3 "" "only sets made with counters do that" top
 	"$IPCUCKOO" create a hash:ip counters
 	"$IPCUCKOO" create b hash:net counters comment family any
@@ -150,16 +155,18 @@ test_top()
 	done
 	"$IPCUCKOO" add b 2001:db8::/32 packets 100 bytes 5 comment x
 	"$IPCUCKOO" add b 198.51.100.0/24 packets 100 bytes 6
-	json "the first of all" 0 '[["b", "198.51.100.0/24", 100, 6], ["b", "2001:db8::/32", 100, 5], ["a", "192.0.2.17", 19, 17]]' \
+	json "the first entries of all sets" \
+		0 '[["b", "198.51.100.0/24", 100, 6], ["b", "2001:db8::/32", 100, 5], ["a", "192.0.2.17", 19, 17]]' \
 		'[[e[k] for k in ("set", "elem", "packets", "bytes")] for e in d]' top --first 3
-	json "ten, unless said otherwise" 0 '[10, 100, 12]' \
+	json "ten entries by default" 0 '[10, 100, 12]' \
 		'[len(d), d[0]["packets"], d[-1]["packets"]]' top
-	json "of one set, none that has none" 0 '[19, 19, 1]' \
+	json "of one set, only entries that matched packets" 0 '[19, 19, 1]' \
 		'[len(d), d[0]["packets"], d[-1]["packets"]]' top a --first 100
 	expect "as text" 0 $'PACKETS  BYTES  SET  ENTRY\n    100      6  b    198.51.100.0/24' "" top b --first 1
-	expect "a set that does not count" 3 "" "only sets made with counters do that" top c
-	wrong "none" "is out of range 1-1000 (first)" top --first 0
-	# Test that sets that go while others are read are no error, unless they were named.
+	expect "a set without counters" 3 "" "only sets made with counters do that" top c
+	wrong "no entries" "is out of range 1-1000 (first)" top --first 0
+	# Test that sets that are destroyed while top reads others are no error, unless it names
+	# them.
 	"$IPCUCKOO" add a 10.0.0.0/16
 	: > go-on
 	while [ -e go-on ] && "$IPCUCKOO" create z hash:ip counters && "$IPCUCKOO" destroy z; do
@@ -169,30 +176,31 @@ test_top()
 		run_tool top --first 1
 		[ $status -eq 0 ] || break
 	done
-	check "a set goes meanwhile" "0 " "$status $err"
+	check "a set is destroyed during top" "0 " "$status $err"
 	rm go-on
 	wait $!
-	expect "it is named" 3 "" "does not exist" top z
-	# Test that packets are counted so.
+	expect "top names a set that does not exist" 3 "" "does not exist" top z
+	# Test that real packets are counted.
 	"$IPCUCKOO" create local hash:ip counters
 	"$IPCUCKOO" add local 127.0.0.1
 	"$IPCUCKOO" attach local src count loopback
 	ip link set lo up
 	ping -c 2 -i 0.2 -W 2 127.0.0.1 > /dev/null
-	json "what matched" 0 '["127.0.0.1", true]' '[d[0]["elem"], d[0]["packets"] >= 2]' top local
+	json "the entry that matched has counted" \
+		0 '["127.0.0.1", true]' '[d[0]["elem"], d[0]["packets"] >= 2]' top local
 	start_over
 }
 
 test_replace()
 {
-	# Test that load's other name replaces what an attached set has.
+	# Test that "replace", another name of load, replaces the contents of an attached set.
 	make_sets
 	"$IPCUCKOO" add nets 192.0.2.1
 	"$IPCUCKOO" attach nets src count
 	printf '%s\n' 198.51.100.0/24 203.0.113.7 > list
 	expect "replace" 0 "nets: 2 entries*" "" replace nets list
-	has "is what the file has" "198.51.100.0/24 203.0.113.7" nets
-	json "and attached" 0 1 'd["sets"][1]["attachments"]' stats
+	has "the set has the entries of the file" "198.51.100.0/24 203.0.113.7" nets
+	json "the set is still attached" 0 1 'd["sets"][1]["attachments"]' stats
 	start_over
 }
 

@@ -1,12 +1,12 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# stats --prometheus: what it prints is read by the rules of the format, and compared with what
-# stats -j says; additions that fail are counted by what they failed with.
+# Tests stats --prometheus: its output is parsed by the rules of the format, and compared with
+# stats -j. Also tests that additions that fail are counted by the reason.
 
 . "${0%/*}/tool-functions"
 
-# A reader of the text format: every line has to be what the format allows there.
+# A strict parser of the text format: it accepts only what the format allows.
 reader='
 import json, re, sys
 
@@ -72,7 +72,7 @@ assert of("memory_bytes") == d["memory"] and of("memory_limit_bytes") == d["memo
 print(len(d["sets"]), "sets", len(d["attachments"]), "attachments")
 '
 
-# agrees NAME WHAT: the two formats say the same, of so many
+# agrees NAME WHAT: a case: both formats have the same values, of that many sets and attachments
 agrees()
 {
 	"$IPCUCKOO" stats --prometheus > prom
@@ -82,7 +82,7 @@ agrees()
 
 test_format()
 {
-	agrees "nothing there" "0 sets 0 attachments"
+	agrees "no set and no attachment" "0 sets 0 attachments"
 	"$IPCUCKOO" create a hash:net family any
 	"$IPCUCKOO" create b.c-d_e hash:ip family inet6 maxelem 5
 	"$IPCUCKOO" create many filter:ip
@@ -96,7 +96,8 @@ test_format()
 	ping -c 2 -i 0.2 -W 2 127.0.0.1 > /dev/null
 	agrees "sets, attachments, names of devices that need care" "3 sets 4 attachments"
 	check "matches were counted" 1 "$(grep -c '^ipcuckoo_matched_packets_total.* [1-9]' prom)"
-	wrong "not together with -j" "--prometheus and -j are two formats" -j stats --prometheus
+	wrong "--prometheus and -j exclude each other" \
+		"--prometheus and -j are two formats" -j stats --prometheus
 }
 
 test_failed()
@@ -109,20 +110,22 @@ test_failed()
 	"$IPCUCKOO" -q add small 192.0.2.1
 	"$IPCUCKOO" -q -exist add small 192.0.2.1
 	"$IPCUCKOO" -q add small 192.0.2.2 192.0.2.3
-	json "in requests" 0 '{"copies": 0, "exist": 1, "full": 1, "memory": 0, "quota": 0}' \
+	json "additions in requests" \
+		0 '{"copies": 0, "exist": 1, "full": 1, "memory": 0, "quota": 0}' \
 		"$what" stats
 	seq -f '10.1.%g.1' 1 20 | "$IPCUCKOO" -q load small -
 	{ echo +192.0.2.2; echo +192.0.2.3; } | cat > /proc/net/ipcuckoo/set/small
 	echo +192.0.2.2 > /proc/net/ipcuckoo/set/small
 	echo +192.0.2.3 > /proc/net/ipcuckoo/set/small
-	json "in loads, and through procfs" 0 '{"copies": 0, "exist": 1, "full": 4, "memory": 0, "quota": 0}' \
+	json "additions by load and through procfs" \
+		0 '{"copies": 0, "exist": 1, "full": 4, "memory": 0, "quota": 0}' \
 		"$what" stats
 	for _ in {1..10}; do
 		"$IPCUCKOO" -q add copies 192.0.2.1
 	done
 	json "copies" 0 '{"copies": 2, "exist": 0, "full": 0, "memory": 0, "quota": 0}' \
 		"${what/small/copies}" stats
-	agrees "Prometheus is told of them" "5 sets 4 attachments"
+	agrees "Prometheus shows them, too" "5 sets 4 attachments"
 }
 
 load_module memory_limit=64

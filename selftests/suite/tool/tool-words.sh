@@ -1,22 +1,22 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# The tool: help, wrong words and values, the module missing, no permission, what is documented.
+# Tests the tool: help, invalid words and values, a missing module, missing permissions, the README.
 
 . "${0%/*}/tool-functions"
 
 readme=$top/README.md
 verbs="create add del test destroy list save restore flush rename swap help version - quit change count load attach detach block unblock stats top monitor"
 nobody=(setpriv --reuid=65534 --regid=65534 --clear-groups)
-# What help shows, as test_help() finds it.
+# The example commands in the help texts, collected by test_help().
 examples=()
 
 test_absent()
 {
 	local words
 
-	# Test that verbs that need the module say that it is not there, and how to get it. Each of
-	# them makes the kernel look for it, which takes long.
+	# Test that commands that need the module say that it is not loaded, and how to load it.
+	# Only some commands: each makes the kernel search for the module, which takes long.
 	printf '192.0.2.1\n' > list
 	for words in "create a hash:ip" "add a 192.0.2.1" "test a 192.0.2.1" list; do
 		# shellcheck disable=SC2086
@@ -50,10 +50,11 @@ test_help()
 {
 	local verb line
 
-	# Test that help is there for every verb, by every way to it, and tells all of them.
-	expect "no words at all" 2 "" $'No command specified.\nTry `ipcuckoo help\' for more information.'
+	# Test that every command has help, and that each way to ask for help works.
+	expect "no arguments" \
+		2 "" $'No command specified.\nTry `ipcuckoo help\' for more information.'
 	run_tool help
-	check "help lists the verbs" "$(printf '%s\n' $verbs | sort)" \
+	check "help lists the commands" "$(printf '%s\n' $verbs | sort)" \
 		"$(sed -n '/^Commands:/,/^$/s/^  \([a-z-]*\) .*/\1/p' out | sort)"
 	check "help lists the options" "-j -q -! -o -s -n -t -r -f --force -h -V --" \
 		"$(sed -n '/^Options/,/^$/s/^  \(-[^ ,]*\).*/\1/p' out | paste -sd ' ')"
@@ -70,56 +71,56 @@ test_help()
 	done
 	run_tool help add
 	expect "add --help" 0 "$out" "" add --help
-	expect "-h add with words" 0 "$out" "" -h add a 192.0.2.1
+	expect "-h with a complete command" 0 "$out" "" -h add a 192.0.2.1
 	wrong "help of an unknown command" 'Unknown settype: `lod'"'"', and no command; did you mean "load"?' help lod
-	wrong "help of two" 'Unknown argument del' help add del
+	wrong "help of two commands" 'Unknown argument del' help add del
 }
 
 test_readme()
 {
 	local verb unknown=
 
-	# Test that the tool knows every verb of the README. The manual page has them all, and the exit
-	# statuses: contract/test_manual.
+	# Test that the tool knows every command of the README. contract/test_manual compares the
+	# manual page and the exit statuses.
 	for verb in $(grep -oE '^    (# )?ipcuckoo [a-z]+|`ipcuckoo [a-z]+' "$readme" |
 		sed 's/.* //'); do
 		[[ " $verbs " == *" $verb "* ]] || unknown+=" $verb"
 	done
-	check "the verbs of the README" "" "$unknown"
+	check "the commands of the README" "" "$unknown"
 }
 
 test_usage()
 {
 	local name
 
-	# Test that every word has to be known, and that one that is not is named, with a guess.
+	# Test that unknown words are refused and named, with a suggestion.
 	wrong "unknown command" 'No command specified: unknown argument crate; did you mean "create"?' crate a hash:ip
 	wrong "unknown command, nothing near" $'No command specified: unknown argument xyzzy\nTry `ipcuckoo help\' for' xyzzy
-	expect "quiet about it" 2 "" "" -q crate
-	expect "no JSON about it" 2 "" "No command specified" -j crate
+	expect "-q prints no message about it" 2 "" "" -q crate
+	expect "-j prints no JSON about it" 2 "" "No command specified" -j crate
 	wrong "unknown option" 'Unknown argument --apend; did you mean "--append"?' load a list --apend
 	wrong "unknown short option" 'Unknown argument -x' list a -x
 	wrong "unknown word" $'Unknown argument: `famly\'; did you mean "family"?' \
 		create a hash:ip famly inet
 	wrong "usage is shown with it" 'usage: ipcuckoo create NAME hash:ip|hash:net|filter:ip' \
 		create a hash:ip famly inet
-	wrong "options nobody has" "Unknown argument -a" destroy x -a
-	wrong "options of other verbs" $'Unknown argument: `--append\'' add a 192.0.2.1 --append
-	wrong "too many words" 'Unknown argument b' list a b
-	wrong "stats takes none" 'Unknown argument a' stats a
-	wrong "version takes none" 'Unknown argument a' version a
-	# Test that what is missing is said.
+	wrong "options that no command has" "Unknown argument -a" destroy x -a
+	wrong "options of other commands" $'Unknown argument: `--append\'' add a 192.0.2.1 --append
+	wrong "too many arguments" 'Unknown argument b' list a b
+	wrong "stats takes no arguments" 'Unknown argument a' stats a
+	wrong "version takes no arguments" 'Unknown argument a' version a
+	# Test that messages name what is missing.
 	for name in create "create a" "rename a" "swap a" "change a" "add a" "del a" "test a" "count a" "load a" "attach a src" detach \
 		block unblock; do
 		# shellcheck disable=SC2086
-		wrong "too few words: $name" "ipcuckoo ${name%% *} " $name
+		wrong "too few arguments: $name" "ipcuckoo ${name%% *} " $name
 	done
 	wrong "family without a value" $'Missing mandatory argument of option `family\'' create a hash:ip family
 	bad "family twice" 'family already specified' create a hash:ip family inet family inet6
 	wrong "maxelem without a value" $'Missing mandatory argument of option `maxelem\'' create a hash:ip maxelem
 	wrong "a name and all of them" 'give the name of one set, or --all' destroy a --all
-	wrong "flush as well" 'give the name of one set, or --all' flush --all a
-	wrong "detach as well" 'usage: ipcuckoo detach' detach a --all
+	wrong "flush of a name and all of them" 'give the name of one set, or --all' flush --all a
+	wrong "detach of a name and all of them" 'usage: ipcuckoo detach' detach a --all
 	wrong "detach --all dev" 'usage: ipcuckoo detach' detach --all dev eth0
 }
 
@@ -127,7 +128,7 @@ test_bad_values()
 {
 	local value
 
-	# Test that values are checked, also where there is no module.
+	# Test that values are checked even if the module is not loaded.
 	bad "type" $'typename \'hash:ipp\' is unknown; did you mean "hash:ip"?\nKnown are: hash:ip, hash:net, filter:ip' \
 		create a hash:ipp
 	bad "family" $'unknown inet family nonsense\nKnown are: inet, inet6, any, ipv4, ipv6' \
@@ -146,7 +147,7 @@ test_bad_values()
 	wrong "a mark is a number" "'x' is invalid as number (mark)" attach a src mark x
 	wrong "a mark of 32 bits" "'0x100000000' is out of range 0-4294967295 (mark)" attach a src mark 0x100000000
 	wrong "a mask is a number" "'' is invalid as number (mask of the mark)" attach a src mark 1/
-	wrong "a mark inside its mask" 'the mark 0x10 has bits outside its mask 0xf' \
+	wrong "a mark with bits outside its mask" 'the mark 0x10 has bits outside its mask 0xf' \
 		attach a src mark 0x10/0xf
 	wrong "only mark has a value" 'Unknown argument 0x1' attach a src drop 0x1
 	wrong "order" "'2147483648' is out of range" attach a src drop order 2147483648
@@ -162,7 +163,7 @@ test_bad_names()
 {
 	local name
 
-	# Test that what is no name is said to be none, and cannot talk to the terminal.
+	# Test that invalid names are refused, and that control bytes in them are escaped.
 	for name in . .. a/b "a b" 'a"b' ä; do
 		bad "name '$name'" "is no name of a set: ASCII letters, digits and punctuation but \" and / make names, . and .. are none" \
 			create "$name" hash:ip
@@ -177,7 +178,7 @@ test_denied()
 {
 	local words want
 
-	# Test that who may not is told so.
+	# Test the messages for users without permission.
 	install -m 755 "$IPCUCKOO" .
 	for words in list "create a hash:ip" "block 192.0.2.1"; do
 		# shellcheck disable=SC2086
@@ -190,10 +191,10 @@ test_denied()
 	done
 	check_match "nobody: version" '^ipcuckoo v[0-9.]+ \(module loaded, its version needs root to read\), protocol version: 7$' \
 		"$("${nobody[@]}" ./ipcuckoo version)"
-	expect "nothing was made" 0 "" "" list
+	expect "no set was created" 0 "" "" list
 }
 
-# Commands that the README shows, as they are, but the one that ends only when it is interrupted.
+# Prints the commands of the README, except monitor, which runs until it is interrupted.
 tour()
 {
 	sed -nE '/ipcuckoo monitor/d; s/^    (# )?(ipcuckoo .*)/\2/p' "$readme"
@@ -203,7 +204,8 @@ test_documented()
 {
 	local line lines
 
-	# Test that what the README shows works as it stands, and what help shows is understood.
+	# Test that the commands of the README work as shown, and that the examples of help are
+	# valid.
 	start_over
 	mkdir -p bin
 	ln -sf "$IPCUCKOO" bin/ipcuckoo
