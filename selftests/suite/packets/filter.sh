@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# Approximate sets and packets: what was added always matches, strangers as often as promised,
-# and the memory is what was promised as well.
+# Approximate sets and packets: members always match, non-members match at the documented
+# false-positive rate, and the sets use as much memory as documented.
 
 . "${0%/*}/../../lib/lib.sh"
 . "${0%/*}/../../lib/lib-net.sh"
@@ -10,11 +10,12 @@
 
 some=${SLOW:+300}
 some=${some:-600}
-# Of these, 3 % are to match; give or take five standard deviations.
-strangers=${SLOW:+2000}
-strangers=${strangers:-4000}
+# How many packets of non-members are sent. 3 % of them must match, give or take five standard
+# deviations.
+non_members=${SLOW:+2000}
+non_members=${non_members:-4000}
 
-# What a fingerprint takes, in times its size, with 300,000 of them.
+# Limit of the memory of a fingerprint, in multiples of its size, in a set of 300,000.
 bytes_bar=1.06
 
 filter_of()
@@ -31,7 +32,7 @@ field()
 	in_f sed -n "s/^$2 //p" "/proc/net/ipcuckoo/set/$1"
 }
 
-# With 32 bits a stranger matches once in 500 million: the reference for exact sets will do.
+# With 32 bits, one non-member in 500 million matches, so the reference for exact sets will do.
 test_verdicts()
 {
 	packets -s "$seed" generate hosts 4000 > $lists/hosts4
@@ -54,35 +55,36 @@ test_verdicts()
 	fates "count lets pass" -n "$some" -r src,count,$lists/hosts4 check cs
 	ipcuckoo flush in4
 	: > $lists/nobody
-	fates "flushed: nobody matches" -n 200 -r src,count,$lists/nobody check cs
+	fates "flushed: no packet matches" -n 200 -r src,count,$lists/nobody check cs
 }
 
-# share NAME WHAT: of the packets that met the set, 3 % and no more matched
-share()
+# rate NAME FACTOR: a case: of the packets that reached the set, 3 % times FACTOR matched
+rate()
 {
 	local total matched
 
-	# The reference knows nothing of strangers that match, and would wait for them to arrive; the
-	# counters are enough.
-	packets -s "$seed" -n "$strangers" -w 2 -r src,count,$lists/all4 check cs > /dev/null
+	# The reference does not know that non-members may match, and would wait for these packets
+	# to arrive, so only the counters are compared.
+	packets -s "$seed" -n "$non_members" -w 2 -r src,count,$lists/all4 check cs > /dev/null
 	read -r total matched < <(counters | awk '{ print $1 }' | paste -sd ' ')
-	note "$matched of $total strangers matched, $(calc "100 * $matched / $total" %.2f) %"
+	note "$matched of $total non-members matched, $(calc "100 * $matched / $total" %.2f) %"
 	if awk "BEGIN { e = $total * 0.03 * $2; d = 5 * sqrt(e)
-			exit !($total >= $strangers && $matched > e - d && $matched < e + d) }"; then
+			exit !($total >= $non_members &&
+				$matched > e - d && $matched < e + d) }"; then
 		ok "$1"
 	else
 		not_ok "$1" "3 % of $total, times $2" "$matched"
 	fi
 }
 
-test_shares()
+test_rates()
 {
 	local full
 
 	list_of $lists/all4 0.0.0.0/0
 	ipcuckoo create all hash:net && ipcuckoo add all 0.0.0.0/0 ||
-		bail "cannot make the set of all"
-	# Nobody has addresses of 240/4, so that all who come are strangers.
+		bail "cannot create the set of all addresses"
+	# No packet has an address of 240.0.0.0/4, so all packets are of non-members.
 	python3 -c "
 for i in range(61000): print(f'240.0.{i >> 8}.{i & 255}')" > $lists/members
 	run_ok "a filter of 8 bits" ipcuckoo create eight filter:ip bits 8 capacity 57000
@@ -90,14 +92,14 @@ for i in range(61000): print(f'240.0.{i >> 8}.{i & 255}')" > $lists/members
 	note "$(ipcuckoo list -t eight | tail -1)"
 	full=$(calc "$(field eight entries) / $(field eight slots) * 8 / 255 / 0.03")
 	attach_fresh "all src count order 1" "eight src drop --approximate"
-	share "drop, 8 bits: as many strangers are dropped as promised" "$full"
+	rate "drop, 8 bits: the expected share of non-members is dropped" "$full"
 	attach_fresh "all src count order 1" "eight src count"
-	share "count: as many are counted" "$full"
+	rate "count, 8 bits: the same share is counted" "$full"
 	in_f sh -c 'echo / > /proc/net/ipcuckoo/set/eight'
 	head -14000 $lists/members | ipcuckoo load eight - > /dev/null
 	note "$(ipcuckoo list -t eight | tail -1)"
 	attach_fresh "all src count order 1" "eight src drop --approximate"
-	share "a quarter full: a quarter of them" \
+	rate "a quarter full: a quarter of that share is dropped" \
 		"$(calc "$(field eight entries) / $(field eight slots) * 8 / 255 / 0.03")"
 }
 
@@ -106,7 +108,7 @@ test_memory()
 	local bits before after many=300000
 
 	if [ -n "$SLOW" ]; then
-		skip "bytes an entry" "figures are taken on kernels that do not check themselves"
+		skip "bytes an entry" "kernels that check themselves use more memory"
 		return
 	fi
 	awk -v n=$many 'BEGIN { while (n--) printf "2001:db8:%x::%x:%x\n", n % 65521, n / 65536, n % 65536 }' \
@@ -116,8 +118,9 @@ test_memory()
 		ipcuckoo create big filter:ip bits $bits family inet6 capacity $many
 		after=$(kernel_kib)
 		note "$(ipcuckoo load big $lists/many)"
-		# What matches already is not stored again.
-		check "$bits bits: all are loaded" 1 "$(calc "($(field big entries) > $many * 0.96)" %d)"
+		# Addresses that match already are not stored again.
+		check "$bits bits: all addresses are loaded" \
+			1 "$(calc "($(field big entries) > $many * 0.96)" %d)"
 		note "$bits bits: $(calc "$(field big bytes) / $(field big entries)") bytes an entry," \
 			"the kernel has grown by $(calc "($after - $before) * 1024 / $many")"
 		if awk "BEGIN { exit !($(field big bytes) <= $many * $bits / 8 * $bytes_bar &&
@@ -135,7 +138,7 @@ note "seed $seed"
 load_module
 setup_quiet_net
 test_verdicts
-test_shares
+test_rates
 test_memory
 ipcuckoo detach --all
 ipcuckoo destroy --all

@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# Netfilter hooks: none is registered before something is attached, each is registered once, and
-# those with nothing to do are kept for later, up to a number. Counted by kprobes.
+# Tests which netfilter hooks are registered: none before a set is attached, and each only once.
+# Hooks that are idle stay registered, up to a limit. Kprobes count the registrations.
 
 . "${0%/*}/../../lib/lib.sh"
 
@@ -22,7 +22,8 @@ unprobe_hooks()
 	echo > $tracing/trace
 }
 
-# Hooks that came and went since the last call. Nobody else is at it here.
+# Prints how many hooks were registered and unregistered since the last call. Nothing else in the
+# machine registers any.
 hook_events()
 {
 	local registered unregistered
@@ -40,34 +41,34 @@ test_hooks()
 	ipcuckoo create four hash:net
 	ipcuckoo create any hash:net family any
 	ipcuckoo add any 192.0.2.0/24 2001:db8::/32
-	check "loading and sets alone register no hook" "+0 -0" "$(hook_events)"
+	check "the module and sets register no hook" "+0 -0" "$(hook_events)"
 	ipcuckoo attach four src drop
 	check "src, IPv4: one hook" "+1 -0" "$(hook_events)"
 	ipcuckoo attach four dst drop
-	check "dst, IPv4: one for what goes out" "+1 -0" "$(hook_events)"
+	check "dst, IPv4: one more, for packets that are sent" "+1 -0" "$(hook_events)"
 	ipcuckoo attach any both count
 	check "both, IPv6: two more" "+2 -0" "$(hook_events)"
 	ipcuckoo attach any src drop
-	check "what is there already is not registered again" "+0 -0" "$(hook_events)"
+	check "a hook that is registered is not registered again" "+0 -0" "$(hook_events)"
 	ipcuckoo detach four
-	check "and stays while needed" "+0 -0" "$(hook_events)"
+	check "a hook stays while another attachment needs it" "+0 -0" "$(hook_events)"
 	ipcuckoo detach any both
-	check "what is not needed stays, with nothing to do" "+0 -0" "$(hook_events)"
+	check "a hook that no attachment needs stays registered" "+0 -0" "$(hook_events)"
 	ipcuckoo detach --all
-	check "so does the rest" "+0 -0" "$(hook_events)"
+	check "so do the other hooks" "+0 -0" "$(hook_events)"
 	ipcuckoo attach any src drop
 	ipcuckoo detach --all
-	check "and is used again" "+0 -0" "$(hook_events)"
+	check "idle hooks are used again" "+0 -0" "$(hook_events)"
 	for ((i = 1; i <= 16; i++)); do
 		ipcuckoo attach any both drop priority $i
 		ipcuckoo detach --all
 	done
-	check "more than 64 that nothing runs at go" "+64 -68" "$(hook_events)"
+	check "more than 64 idle hooks are unregistered" "+64 -68" "$(hook_events)"
 	ipcuckoo attach any src drop
 	ipcuckoo detach --all
 	ipcuckoo destroy --all
 	unload_module
-	check "and the rest with the module" "+2 -2" "$(hook_events)"
+	check "unloading the module unregisters the rest" "+2 -2" "$(hook_events)"
 }
 
 probe_hooks 2> /dev/null || skip_all "no kprobe events here"

@@ -1,17 +1,17 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# Whether attachments see packets, as everything that lists them says: devices that are not
-# there, and hooks that cannot be registered when their device comes, for it has as many as the
-# kernel allows. Such a hook is tried again until it is there.
+# Tests the states of attachments, as all lists show them: attachments to devices that do not exist,
+# and attachments whose hook cannot be registered when the device appears, because the kernel
+# allows no more hooks there. The module tries such a hook again until it succeeds.
 
 . "${0%/*}/../../lib/lib.sh"
 . "${0%/*}/../../lib/lib-net.sh"
 
-# As many hooks as a device may have.
+# The kernel's limit of hooks for a device.
 HOOKS_MAX=1024
 
-# state SET: what the first attachment of a set is in: procfs, Prometheus, JSON
+# state SET: prints the state of the set's first attachment, by procfs, Prometheus and JSON
 state()
 {
 	echo "$(in_f awk -v set="$1" '$2 == set { print $(NF - 2); exit }' /proc/net/ipcuckoo/attachments)" \
@@ -25,8 +25,8 @@ state_is()
 	[ "$(state "$1")" = "$2" ]
 }
 
-# What the monitor has said of states since the last call.
-told()
+# states_told: prints what the monitor has said about states since the last call
+states_told()
 {
 	sleep 0.3
 	grep -o '^state .*\|^attached .*: .*' monitor | sed 's/ src [^:]*: /: /'
@@ -42,7 +42,7 @@ rename_device()
 {
 	in_f ip link set "$1" down && in_f ip link set "$1" name "$2" &&
 		in_f ip link set "$2" up
-	# What the rename left there is no error.
+	# Errors about addresses and routes that survived the rename do not matter.
 	net_end f "$2" $FC4 $FC6 $C4 $C6 02:00:00:00:00:12 2> /dev/null
 	in_f ip link show "$2" > /dev/null
 }
@@ -50,32 +50,33 @@ rename_device()
 test_no_device()
 {
 	attach_fresh "client src drop dev new0"
-	told > /dev/null
+	states_told > /dev/null
 	check "no such device" "no-device 0 no device" "$(state client)"
 	check_match "list says so" $'Sees no packets: src drop order 300 priority -450 dev new0: no device\n' \
 		"$(ipcuckoo list client)"
 	check_match "in XML" "<inactive>src drop .*dev new0: no device</inactive>" \
 		"$(ipcuckoo list -o xml client)"
 	check_match "in JSON" '"inactive"' "$(ipcuckoo list -o json client)"
-	check "but a file of save does not" 0 "$(ipcuckoo save | grep -c 'Sees no')"
+	check "the output of save does not" 0 "$(ipcuckoo save | grep -c 'Sees no')"
 	in_f ip link add new0 type dummy
-	check "it comes" "active 1 active" "$(state client)"
-	check "and the monitor tells" "state client: active" "$(told)"
-	check "list has nothing to say of it" 0 "$(ipcuckoo list client | grep -c 'Sees no')"
+	check "the device appears" "active 1 active" "$(state client)"
+	check "the monitor reports it" "state client: active" "$(states_told)"
+	check "list says nothing about an active attachment" \
+		0 "$(ipcuckoo list client | grep -c 'Sees no')"
 	in_f ip link set new0 name new1
-	check "it has another name" "no-device 0 no device" "$(state client)"
+	check "the device was renamed" "no-device 0 no device" "$(state client)"
 	in_f ip link set new1 name new0
 	in_f ip link set new0 netns s
-	check "it is in another namespace" "no-device 0 no device" "$(state client)"
-	check "which the monitor told" "state client: no device
+	check "the device was moved to another namespace" "no-device 0 no device" "$(state client)"
+	check "the monitor reports both" "state client: no device
 state client: active
-state client: no device" "$(told)"
+state client: no device" "$(states_told)"
 	nsenter --net=/run/netns/s ip link del new0
 	attach_fresh "client src drop"
-	check "without a device it is active" "active 1 active" "$(state client)"
+	check "an attachment to no device is active" "active 1 active" "$(state client)"
 }
 
-# fill_hooks DEVICE: chains of others, until there is room for no hook
+# fill_hooks DEVICE: creates chains of nft until the device has no room for another hook
 fill_hooks()
 {
 	local i
@@ -96,32 +97,38 @@ test_no_hook()
 		skip "a device that takes no more hooks" "nft has no ingress: $(head -n 1 err)"
 		return
 	fi
-	run_error "attached where there is room for no hook: it fails" 3 "as many hooks as the kernel takes" \
+	run_error "attaching to a device with no room for a hook fails" \
+		3 "as many hooks as the kernel takes" \
 		ipcuckoo attach client src drop ingress dev c0
-	check "and is not there" 0 "$(ipcuckoo stats --prometheus | grep -c attachment_active{)"
+	check "and creates no attachment" \
+		0 "$(ipcuckoo stats --prometheus | grep -c attachment_active{)"
 	attach_fresh "client src drop ingress dev new0" "other src drop ingress dev new1"
-	check "not there yet" "no-device 0 no device" "$(state client)"
-	told > /dev/null
+	check "attached to a device that does not exist" "no-device 0 no device" "$(state client)"
+	states_told > /dev/null
 	rename_device c0 new0
-	check "a device comes that takes no hook" "no-hook 0 no hook: Argument list too long" "$(state client)"
-	check "another attachment is as it was" "no-device 0 no device" "$(state other)"
-	check "the monitor tells" "state client: no hook: Argument list too long" "$(told)"
+	check "the device appears, with no room for a hook" \
+		"no-hook 0 no hook: Argument list too long" "$(state client)"
+	check "another attachment is not changed" "no-device 0 no device" "$(state other)"
+	check "the monitor reports it" \
+		"state client: no hook: Argument list too long" "$(states_told)"
 	check_match "list says so" "Sees no packets: .* ingress dev new0: no hook: Argument list too long" \
 		"$(ipcuckoo list client)"
 	check_match "the table of stats" "no hook: Argument list too long" "$(ipcuckoo stats)"
 	check "packets pass" "3" "$(pings $FC4)"
-	run_error "one more that needs the hook fails" 3 "as many hooks as the kernel takes" \
+	run_error "another attachment that needs the hook fails" \
+		3 "as many hooks as the kernel takes" \
 		ipcuckoo attach other src drop ingress dev new0
-	run_ok "one that does not, does not" ipcuckoo attach other dst count
+	run_ok "an attachment that needs another hook succeeds" ipcuckoo attach other dst count
 	ipcuckoo detach other dst
 	in_f nft delete chain netdev full c7
-	run_ok "when there is room it is tried again" busywait 70 state_is client "active 1 active"
-	check "the monitor tells" "state client: active" "$(told)"
+	run_ok "once there is room, the hook is tried again" \
+		busywait 70 state_is client "active 1 active"
+	check "the monitor reports it" "state client: active" "$(states_told)"
 	check "and packets are dropped" "0" "$(pings $FC4)"
 	rename_device new0 c0
-	check "the device has another name" "no-device 0 no device" "$(state client)"
-	run_ok "and its own: the hook is still there" rename_device c0 new0
-	check "so it is active" "active 1 active" "$(state client)"
+	check "the device is renamed" "no-device 0 no device" "$(state client)"
+	run_ok "and gets its old name again" rename_device c0 new0
+	check "the hook was kept, so the attachment is active" "active 1 active" "$(state client)"
 	check "and packets are dropped" "0" "$(pings $FC4)"
 	rename_device new0 c0
 	in_f nft delete table netdev full
@@ -141,16 +148,16 @@ attached_told()
 	ipcuckoo attach other src count && ipcuckoo detach other
 	grep -q attached monitor
 }
-busywait 10 attached_told || bail "the monitor says nothing"
+busywait 10 attached_told || bail "the monitor prints nothing"
 test_no_device
-# At a device of its own: the hook stays there.
+# A dummy device for this test, because the hook stays registered there.
 in_f ip link add try0 type dummy
 if ipcuckoo attach client src count ingress dev try0 2> err; then
 	test_no_hook
 else
 	skip "at ingress" "$(< err)"
 fi
-# What is tried again ends with the namespace, which the monitor would hold.
+# End the monitor: its socket would keep the namespace alive, and with it the retries.
 kill $monitor_pid
 wait $monitor_pid 2> /dev/null
 attach_fresh "client src drop dev new0"

@@ -1,18 +1,18 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# VLAN tags in front of what is blocked at ingress: none, one and many, of VLAN 0 and of others,
-# 802.1Q and 802.1ad, in the frame and offloaded, both families. First without an attachment, so
-# that it is known what the kernel delivers; then nothing blocked passes, and all else does.
+# Tests ingress attachments with VLAN tags: none, one and many, of VLAN 0 and of others, 802.1Q and
+# 802.1ad, in the frame and offloaded, IPv4 and IPv6. First without an attachment, to see what the
+# kernel delivers; then no blocked packet may pass, and all others must.
 
 . "${0%/*}/../../lib/lib.sh"
 . "${0%/*}/../../lib/lib-net.sh"
 
-# sender PLAN: sends the frames of a plan, twice each, from a blocked address and from another
-# one, and prints number, whether it is blocked, and the bytes from the IP header on.
+# sender PLAN: sends each frame of a plan twice: from a blocked address, and from another one.
+# Prints for each frame its number, whether it is blocked, and its size from the IP header on.
 #
-# A line of a plan: DEVICE FAMILY TAG... with tags as PROTOCOL:VID, outermost first. What the
-# device puts in front is not in the line.
+# A line of a plan: DEVICE FAMILY TAG..., where a tag is PROTOCOL:VID, outermost first. Tags that
+# the device adds are not in the line.
 sender='
 import socket, struct, sys
 
@@ -67,7 +67,7 @@ while True:
     print(s.recv(256).decode().strip(), flush=True)
 '
 
-# tags DEPTH PROTOCOL... : so many, of VLAN 0, of these protocols in turn
+# tags DEPTH PROTOCOL... : prints DEPTH tags of VLAN 0, with these protocols in turn
 tags()
 {
 	local depth=$1 i
@@ -78,7 +78,7 @@ tags()
 	done
 }
 
-# priority_plan DEVICE: 0 to 8 tags of VLAN 0, and many more
+# priority_plan DEVICE: frames with 0 to 8 tags of VLAN 0, and with many more
 priority_plan()
 {
 	local family depth
@@ -93,7 +93,7 @@ priority_plan()
 	done
 }
 
-# Devices of VLANs, on each other: what of the following frames ends at one of them.
+# nested_plan: frames for VLAN devices on VLAN devices. Some of them end at one of these devices.
 nested_plan()
 {
 	local family
@@ -117,13 +117,13 @@ deliver()
 {
 	: > received
 	in_c python3 -c "$sender" "$1" > sent || return
-	# What was sent before it has come by when it has come.
+	# Frames keep their order: once this packet arrives, all frames before it have arrived.
 	in_c python3 -c 'import socket
 socket.socket(socket.AF_INET, socket.SOCK_DGRAM).sendto(b"end", ("10.0.1.1", 4789))'
 	busywait 10 grep -q end received
 }
 
-# missing 0|1: how many of the innocent or blocked frames were not delivered, of how many
+# missing 0|1: how many of the allowed (0) or blocked (1) frames were not delivered, of how many
 missing()
 {
 	awk -v blocked="$1" 'NR == FNR { got[$1] = 1; next }
@@ -131,7 +131,8 @@ missing()
 		END { print missing + 0, "of", all }' received sent
 }
 
-# passes NAME DEVICE PLAN: the kernel delivers all of it, and what is blocked is dropped.
+# passes NAME DEVICE PLAN: cases: the kernel delivers all frames; with an attachment, all but the
+# blocked ones
 passes()
 {
 	local name=$1 device=$2 plan=$3 half
@@ -143,13 +144,13 @@ passes()
 		"$(missing 0), $(missing 1)"
 	attach_fresh "bad src drop ingress dev $device"
 	deliver "$plan"
-	check "$name: the blocked are dropped, no others" "0 of $half, $half of $half" \
+	check "$name: all blocked frames are dropped, and no others" "0 of $half, $half of $half" \
 		"$(missing 0), $(missing 1)"
-	check "$name: and counted, with their bytes but not those of tags" \
+	check "$name: they are counted, with their bytes but without tags" \
 		"$half $(awk '$2 { bytes += $3 } END { print bytes }' sent)" "$(counters)"
 }
 
-# In front of what the client's device of VLAN $1, of $2, puts in offloaded.
+# offloaded: a plan of frames with tags behind the one that the client's VLAN device adds offloaded
 offloaded()
 {
 	in_c ip link add link eth0 name out0 type vlan id "$1" protocol "$2" 2> err || return
@@ -185,7 +186,7 @@ test_tags()
 	in_c ip link del out0
 }
 
-# A bridge passes on whole frames, whose VLAN only a device on the bridge takes off.
+# A bridge forwards whole frames, and only a VLAN device on the bridge removes the tag.
 test_bridge()
 {
 	in_f ip link add br0 type bridge && in_f ip link add link br0 name b9 type vlan id 9 &&
@@ -210,7 +211,7 @@ test_broken()
 	for size in range(14, 80):
 	    s.send(bytes.fromhex("020000000011" "020000000012") + (bytes.fromhex("81000000") * 20)[:size - 12])
 	END
-	run_ok "tags without end do no harm" ipcuckoo detach --all
+	run_ok "a frame that consists of tags does no harm" ipcuckoo detach --all
 }
 
 load_module

@@ -1,9 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# Attachments at the ingress of a device, at chosen priorities, and replaced under traffic: the
-# verdicts of packets, what is seen there and what is not, devices that come, go and change
-# their names.
+# Tests attachments at the ingress of a device, at chosen priorities, and replaced during traffic:
+# verdicts, which packets they see, and devices that appear, disappear and are renamed.
 
 . "${0%/*}/../../lib/lib.sh"
 . "${0%/*}/../../lib/lib-net.sh"
@@ -26,14 +25,14 @@ make_sets()
 	ipcuckoo add client $C4 $C6 10.9.0.0/16
 }
 
-# pings COUNT FROM-NAMESPACE TO: so many answers
+# pings COUNT FROM-NAMESPACE TO: prints how many pings were answered
 pings()
 {
 	nsenter --net="/run/netns/$2" ping -c "$1" -i 0.05 -W 2 "$3" |
 		sed -n 's/.* \([0-9]*\) received.*/\1/p'
 }
 
-# seen: packets that the first attachment has counted
+# seen: prints how many packets the first attachment has counted
 seen()
 {
 	counters | sed -n '1s/ .*//p'
@@ -47,7 +46,7 @@ test_verdicts()
 	fates "ingress, IPv6, src drop" -6 -n "$some" -k tuifl -r src,drop,$lists/any check cs
 	attach_fresh "any dst drop ingress dev s0"
 	fates "ingress, IPv4, dst drop" -n "$some" -r dst,drop,$lists/any check sc
-	# The set is of the client only: what comes back through the other device is not in it.
+	# The set has only the client's address, so packets that come back through s0 do not match.
 	attach_fresh "client src drop ingress dev s0"
 	check "another device's packets are not seen" "3 0" "$(pings 3 c $S4) $(seen)"
 }
@@ -55,9 +54,10 @@ test_verdicts()
 test_seen()
 {
 	attach_fresh "all src count ingress dev c0"
-	check "what comes in is seen" "3 3" "$(pings 3 c $FC4) $(seen)"
+	check "an attachment at ingress sees packets that come in" "3 3" "$(pings 3 c $FC4) $(seen)"
 	attach_fresh "all src count ingress dev c0"
-	check "of what the machine sends, the answers are" "3 3" "$(pings 3 f $C4) $(seen)"
+	check "it sees the answers to packets that the machine sends" \
+		"3 3" "$(pings 3 f $C4) $(seen)"
 	test_vlan
 }
 
@@ -74,7 +74,7 @@ test_vlan()
 	in_f ip addr add 10.9.0.1/24 dev v
 	in_c ip link set v up
 	in_f ip link set v up
-	check "VLAN: it works" "1" "$(busywait 10 in_c ping -c 1 -W 1 10.9.0.1 && echo 1)"
+	check "the VLAN works" "1" "$(busywait 10 in_c ping -c 1 -W 1 10.9.0.1 && echo 1)"
 	attach_fresh "client src drop ingress dev c0"
 	check "$name" "0 1" "$(pings 3 c 10.9.0.1) $(($(seen) >= 3))"
 	in_c ip link del v
@@ -88,12 +88,12 @@ test_devices()
 	in_f ip link set c0 name c7
 	in_f ip link set c7 up
 	net_end f c7 $FC4 $FC6 $C4 $C6 02:00:00:00:00:12 2> /dev/null
-	check "a device that has another name now is not it" "3 0" "$(pings 3 c $FC4) $(seen)"
+	check "a device that was renamed is not seen" "3 0" "$(pings 3 c $FC4) $(seen)"
 	in_f ip link set c7 down
 	in_f ip link set c7 name c0
 	in_f ip link set c0 up
 	net_end f c0 $FC4 $FC6 $C4 $C6 02:00:00:00:00:12 2> /dev/null
-	check "with its old name it is" "0 3" "$(pings 3 c $FC4) $(seen)"
+	check "with its old name it is seen again" "0 3" "$(pings 3 c $FC4) $(seen)"
 	attach_fresh "client src drop ingress dev new0"
 	in_f ip link add new0 type veth peer name new1
 	in_f ip link set new1 netns c
@@ -101,14 +101,15 @@ test_devices()
 	in_f ip addr add 10.9.1.1/24 dev new0
 	in_c ip link set new1 up
 	in_f ip link set new0 up
-	check "a device that came later is it" "0 1" "$(pings 3 c 10.9.1.1) $(($(seen) >= 3))"
-	run_ok "it can go with the hook on it" in_f ip link del new0
-	run_ok "and be detached then" ipcuckoo detach client src drop ingress dev new0
+	check "a device that appears later is seen" "0 1" "$(pings 3 c 10.9.1.1) $(($(seen) >= 3))"
+	run_ok "a device with a hook can be deleted" in_f ip link del new0
+	run_ok "then the set can be detached" ipcuckoo detach client src drop ingress dev new0
 	attach_fresh "client src drop ingress dev new0"
 	in_f ip link add new0 type dummy
 	in_f ip link set new0 up
 	in_f ip link set new0 netns s
-	run_ok "it can move to another namespace" nsenter --net=/run/netns/s ip link del new0
+	run_ok "a device with a hook can move to another namespace" \
+		nsenter --net=/run/netns/s ip link del new0
 	ipcuckoo detach --all
 }
 
@@ -124,17 +125,18 @@ test_priorities()
 	}
 	END
 	attach_fresh "client src count priority -20"
-	check "before a rule that drops it is seen" "0 3" "$(pings 3 c $FC4) $(seen)"
+	check "an attachment before a rule that drops sees packets" \
+		"0 3" "$(pings 3 c $FC4) $(seen)"
 	attach_fresh "client src count priority 0"
-	check "behind it it is not" "0 0" "$(pings 3 c $FC4) $(seen)"
+	check "an attachment after that rule does not" "0 0" "$(pings 3 c $FC4) $(seen)"
 	in_f nft delete table $nft_family t
 	attach_fresh "client src accept priority -20" "client src drop priority 0"
 	check "accept ends the walk of its priority only" "0" "$(pings 3 c $FC4)"
 	attach_fresh "client src accept" "client src drop"
-	check "and of its own it does" "3" "$(pings 3 c $FC4)"
+	check "accept ends the walk of its own priority" "3" "$(pings 3 c $FC4)"
 }
 
-# Test that while one attachment takes the place of another no packet slips through.
+# Test that no packet passes while one attachment replaces another.
 test_replace()
 {
 	local i out
@@ -146,7 +148,8 @@ test_replace()
 		ipcuckoo attach client src drop order 7 --replace
 	done
 	wait $!
-	check "replaced forty times under traffic" 0 "$(sed -n 's/.* \([0-9]*\) received.*/\1/p' ping.out)"
+	check "replaced forty times during traffic: no packet passes" \
+		0 "$(sed -n 's/.* \([0-9]*\) received.*/\1/p' ping.out)"
 	check "one is left" 1 "$(counters | wc -l)"
 	ipcuckoo detach --all
 }
@@ -163,8 +166,8 @@ test_seen
 test_devices
 test_priorities
 test_replace
-# It ends with a hook on a device of a namespace that goes.
+# End with an attachment to a device of a namespace that is destroyed.
 attach_fresh "all src count ingress dev c0"
 cleanup_net
-run_ok "the module can be unloaded after its namespace went" unload_module
+run_ok "the module can be unloaded after its namespace was destroyed" unload_module
 ktap_done

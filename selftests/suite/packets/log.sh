@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# What tells of single packets: samples in the kernel log and through nflog, with their limits,
-# the tracepoint, and the kernel's own reason for a drop.
+# Tests how single packets are reported: samples in the kernel log and through nflog, with their
+# limits; the tracepoint; and the drop reason of the kernel.
 
 . "${0%/*}/../../lib/lib.sh"
 . "${0%/*}/../../lib/lib-net.sh"
@@ -40,30 +40,30 @@ while True:
         at += length + 3 & ~3
 '
 
-# ping_from COUNT ADDRESS: to the firewall
+# ping_from COUNT ADDRESS: pings the firewall from that address
 ping_from()
 {
 	in_c ping -c "$1" -i 0.01 -W 1 -q "$2" > /dev/null
 }
 
-# logged: lines of ours in the kernel log since it was cleared
+# logged VERDICT: prints how many of our lines are in the kernel log since it was cleared
 logged()
 {
 	dmesg | grep -c "ipcuckoo client $1:"
 }
 
-# The kernel loads the module of the logger, and meanwhile nobody else waits: whoever registers
-# a family of generic netlink would, and then all who use it, if a request waited for modprobe.
+# The kernel loads the module of a logger on demand. No other request may wait for that: if the
+# request held the lock of generic netlink during modprobe, all users of generic netlink would wait.
 test_loading()
 {
 	local helper=/proc/sys/kernel/modprobe modprobe pid
 
 	modprobe=$(< $helper)
 	if [ -d /sys/module/nf_log_syslog ] || ! modinfo nf_log_syslog psample > /dev/null 2>&1; then
-		skip "the module of a logger is loaded" "it is no module of this kernel, or loaded"
+		skip "the module of a logger is loaded" "it is built in, or loaded already"
 		return
 	fi
-	# It goes on when it is told to.
+	# A modprobe that waits until it is told to continue.
 	cat > slow <<-END
 	#!/bin/sh
 	touch $PWD/asked
@@ -75,20 +75,21 @@ test_loading()
 	ipcuckoo attach client src drop log > attach.out 2>&1 &
 	pid=$!
 	busywait 60 test -e asked
-	run_ok "while it is loaded a family can be registered" timeout 60 "$modprobe" psample
-	check "and others are answered" client "$(in_f timeout 60 "$IPCUCKOO" list -n)"
+	run_ok "a generic netlink family can be registered meanwhile" timeout 60 "$modprobe" psample
+	check "other requests are answered meanwhile" \
+		client "$(in_f timeout 60 "$IPCUCKOO" list -n)"
 	touch go
 	wait $pid
-	check "then the set is attached" "0 " "$? $(< attach.out)"
-	check "with the module" 1 "$([ -d /sys/module/nf_log_syslog ] && echo 1)"
+	check "the set is attached once the logger is loaded" "0 " "$? $(< attach.out)"
+	check "the logger's module is loaded" 1 "$([ -d /sys/module/nf_log_syslog ] && echo 1)"
 	echo /nowhere > $helper
-	run_error "where it cannot be loaded: a message" 3 "no such logger" \
+	run_error "if the logger cannot be loaded, there is a message" 3 "no such logger" \
 		ipcuckoo attach client dst drop log nflog 3
 	echo "$modprobe" > $helper
 	attach_fresh
 }
 
-# has_logged VERDICT COUNT: as many lines, or more
+# has_logged VERDICT COUNT: does the log have that many lines or more?
 has_logged()
 {
 	[ "$(logged "$1")" -ge "$2" ]
@@ -99,11 +100,11 @@ test_kernel_log()
 	local lines began
 
 	if ! ipcuckoo attach client src drop log rate 0 2> err; then
-		check_match "it is said why" "no such logger" "$(< err)"
+		check_match "the message says that there is no logger" "no such logger" "$(< err)"
 		skip "the kernel log" "no nf_log_syslog in this kernel"
 		return
 	fi
-	# Namespaces but the first log nothing unless this says so.
+	# Other namespaces than the first one log nothing unless this is set.
 	echo 1 > /proc/sys/net/netfilter/nf_log_all_netns
 	dmesg -C
 	ping_from 5 $FC4
@@ -113,34 +114,36 @@ test_kernel_log()
 		lines=10
 	fi
 	busywait 5 has_logged drop $lines
-	check "each drop" $lines "$(logged drop)"
-	check_match "with addresses and device" "ipcuckoo client drop: IN=c0 .*SRC=$C4 DST=$FC4 .*PROTO=ICMP" \
+	check "each drop is logged" $lines "$(logged drop)"
+	check_match "lines have addresses and device" \
+		"ipcuckoo client drop: IN=c0 .*SRC=$C4 DST=$FC4 .*PROTO=ICMP" \
 		"$(dmesg)"
 	attach_fresh "client src drop log rate 0 every 10"
 	dmesg -C
 	ping_from 40 $FC4
 	busywait 5 has_logged drop 2
 	lines=$(logged drop)
-	check "every tenth, on each processor" 1 $((lines >= 2 && lines <= 4))
+	check "every 10: each processor logs every tenth packet" 1 $((lines >= 2 && lines <= 4))
 	attach_fresh "client src count log rate 3/s"
 	dmesg -C
 	began=$SECONDS
 	ping_from 30 $FC4
 	lines=$(logged count)
-	check "no more than the rate" 1 $((lines >= 3 && lines <= 3 * (SECONDS - began + 2)))
+	check "rate 3/s: no more are logged" 1 $((lines >= 3 && lines <= 3 * (SECONDS - began + 2)))
 	if attach_fresh "client src drop log ingress dev c0" 2> err; then
 		dmesg -C
 		ping_from 3 $FC4
 		busywait 5 has_logged drop 3
-		check "at ingress" 3 "$(logged drop)"
+		check "drops at ingress are logged" 3 "$(logged drop)"
 	else
-		check_match "it is said why" "no netfilter hooks at ingress" "$(< err)"
+		check_match "the message says that there are no hooks" \
+			"no netfilter hooks at ingress" "$(< err)"
 		skip "at ingress" "no netfilter hooks at ingress in this kernel"
 	fi
 	echo 0 > /proc/sys/net/netfilter/nf_log_all_netns
 }
 
-# listened COUNT: so many messages have come, or more
+# listened COUNT: have that many messages arrived, or more?
 listened()
 {
 	[ "$(grep -c drop nflog)" -ge "$1" ]
@@ -162,32 +165,36 @@ test_nflog()
 	busywait 5 listened 4
 	check "through nflog" "4 ipcuckoo client drop:" \
 		"$(grep -c drop nflog) $(grep drop nflog | sort -u | sed 's/ *$//')"
-	# What comes behind shows that nothing came before: messages of a group keep their order.
+	# Messages of a group keep their order: when the later ones have arrived, none of the other
+	# group can still arrive.
 	attach_fresh "client src drop log nflog 8 rate 0"
 	ping_from 4 $FC4
 	attach_fresh "client src drop log nflog 7 rate 0"
 	ping_from 1 $FC4
 	busywait 5 listened 5
-	check "another group is another's" 5 "$(grep -c drop nflog)"
+	check "messages for another group do not arrive" 5 "$(grep -c drop nflog)"
 	kill $pid
 }
 
 test_words()
 {
 	attach_fresh
-	run_error "rate of nothing" 2 "go with log" ipcuckoo attach client src drop rate 5/s
-	run_error "a rate that is none" 2 "is invalid as number" ipcuckoo attach client src drop log rate 5/m
+	run_error "rate without log" 2 "go with log" ipcuckoo attach client src drop rate 5/s
+	run_error "an invalid rate" \
+		2 "is invalid as number" ipcuckoo attach client src drop log rate 5/m
 	run_error "every 0th" 2 "(number of packets)" ipcuckoo attach client src drop log every 0
 	if ! ipcuckoo attach client src drop log nflog 7 rate 20/s every 3 2> /dev/null; then
-		skip "what is said of it" "no nfnetlink_log in this kernel"
+		skip "how a log is shown" "no nfnetlink_log in this kernel"
 		return
 	fi
-	check "stats says it" '{"every": 3, "nflog": 7, "rate": 20}' "$(ipcuckoo -j stats |
+	check "stats shows the log" '{"every": 3, "nflog": 7, "rate": 20}' "$(ipcuckoo -j stats |
 		python3 -c 'import json, sys; print(json.dumps(json.load(sys.stdin)["attachments"][0]["log"], sort_keys=True))')"
-	run_error "the same without" 3 "in that way already" ipcuckoo attach client src drop
-	run_ok "but in its place" ipcuckoo attach client src drop --replace
-	check "then it does not" "0" "$(ipcuckoo -j stats | grep -c '"log"')"
-	run_ok "detached by its words" ipcuckoo detach client src drop log nflog 7 rate 20/s every 3
+	run_error "the same attachment without a log" \
+		3 "in that way already" ipcuckoo attach client src drop
+	run_ok "the same without a log, with --replace" ipcuckoo attach client src drop --replace
+	check "stats shows no log then" "0" "$(ipcuckoo -j stats | grep -c '"log"')"
+	run_ok "detach with the words of the log" \
+		ipcuckoo detach client src drop log nflog 7 rate 20/s every 3
 }
 
 test_trace()
@@ -206,11 +213,12 @@ test_trace()
 	echo 0 > $tracing/events/ipcuckoo/ipcuckoo_match/enable
 	echo 0 > $tracing/events/skb/kfree_skb/enable
 	cp $tracing/trace trace
-	check "the tracepoint sees each" 4 "$(grep -c ipcuckoo_match: trace)"
+	check "the tracepoint reports each packet" 4 "$(grep -c ipcuckoo_match: trace)"
 	check_match "an IPv4 packet" \
 		"set=client direction=src verdict=drop dev=c0 src=::ffff:$C4 dst=::ffff:$FC4 len=84" "$(< trace)"
 	check_match "an IPv6 packet" "verdict=drop dev=c0 src=$C6 dst=$FC6 len=104" "$(< trace)"
-	check "the kernel's reason is that of netfilter" 4 "$(grep -c 'kfree_skb:.*NETFILTER_DROP' trace)"
+	check "the kernel's drop reason is netfilter" \
+		4 "$(grep -c 'kfree_skb:.*NETFILTER_DROP' trace)"
 }
 
 load_module

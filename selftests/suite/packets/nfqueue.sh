@@ -1,13 +1,14 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# Packets that wait in an NFQUEUE, as they do for an inline IPS, while attachments come, go and
-# move: none is lost. The kernel drops them all when any hook is unregistered.
+# Packets that wait in an NFQUEUE, as for an inline IPS, while sets are attached, detached and
+# moved: none may be lost. The kernel drops all packets in queues when any hook is unregistered, so
+# the module must not unregister one.
 
 . "${0%/*}/../../lib/lib.sh"
 . "${0%/*}/../../lib/lib-net.sh"
 
-# Holds the packets of queue 5 until there is a file "go"; then accepts them, and all that come.
+# Holds the packets of queue 5 until a file "go" exists; then accepts them and all later ones.
 queue='
 import os, socket, struct
 s = socket.socket(socket.AF_NETLINK, socket.SOCK_RAW, 12)
@@ -46,8 +47,8 @@ while True:
         held = []
 '
 
-# Prints the number of each datagram that arrives. Its socket has room for all of them, for they
-# arrive in one burst, which may be over before this process runs again.
+# Prints the number of each datagram that arrives. Its socket has room for all of them: they arrive
+# in one burst, which may be over before this process runs.
 receiver='
 import socket
 s = socket.socket(socket.AF_INET6, socket.SOCK_DGRAM)
@@ -58,7 +59,7 @@ while True:
     print(s.recv(64).decode(), flush=True)
 '
 
-# Of both families, through the firewall, and the same from the firewall: so many each.
+# How many packets are sent of each family, through the firewall, and by the firewall itself.
 EACH=5
 sent=0
 
@@ -79,7 +80,7 @@ send_more()
 	sent=$((sent + 4 * EACH))
 }
 
-# Packets that wait.
+# Prints how many packets wait in the queue.
 held()
 {
 	in_f awk '$1 == 5 { print $3 }' /proc/net/netfilter/nfnetlink_queue
@@ -90,7 +91,7 @@ holds_all()
 	[ "$(held)" = "$sent" ]
 }
 
-# keeps NAME COMMAND...: which loses no packet that waits.
+# keeps NAME COMMAND...: a case: the command loses no packet that waits
 keeps()
 {
 	local name=$1 out
@@ -143,14 +144,14 @@ test_attachments()
 {
 	keeps "attached" ipcuckoo attach a both count
 	keeps "attached with another priority" ipcuckoo attach b both count priority -100
-	keeps "one of two detached" ipcuckoo detach b
+	keeps "one of two sets detached" ipcuckoo detach b
 	keeps "replaced, with another verdict" ipcuckoo attach a both drop --replace
 	keeps "replaced, with another priority" ipcuckoo attach a both count priority -50 --replace
-	keeps "and back" ipcuckoo attach a both count --replace
+	keeps "replaced, with the first priority" ipcuckoo attach a both count --replace
 	keeps "swapped" ipcuckoo swap a b
 	keeps "renamed" several "rename a x" "rename x a"
 	keeps "loaded again" ipcuckoo load a list
-	keeps "the last one detached" ipcuckoo detach --all
+	keeps "the last set detached" ipcuckoo detach --all
 	keeps "attached and detached again" several "attach a both count" "detach a"
 	keeps "destroyed" several "create c hash:ip" "attach c src drop" "detach c" "destroy c"
 	keeps "refused" several "attach a both count" "-exist attach a both count" "detach a"
@@ -162,17 +163,17 @@ test_devices()
 		skip "devices" "$(< err)"
 		return
 	fi
-	keeps "a device with an attachment has another name" rename_device d0 d1
-	keeps "and its own again" rename_device d1 d0
-	keeps "a device without an attachment has another name" rename_device d2 d3
-	keeps "and goes" in_f ip link del d3
+	keeps "a device with an attachment is renamed" rename_device d0 d1
+	keeps "that device gets its old name again" rename_device d1 d0
+	keeps "a device without an attachment is renamed" rename_device d2 d3
+	keeps "and deleted" in_f ip link del d3
 	keeps "detached from a device" ipcuckoo detach a
-	keeps "attached to one that is not there" ipcuckoo attach a src drop ingress dev new0
-	keeps "and comes" in_f ip link add new0 type dummy
-	keeps "detached there" ipcuckoo detach a
+	keeps "attached to a device that does not exist" ipcuckoo attach a src drop ingress dev new0
+	keeps "that device appears" in_f ip link add new0 type dummy
+	keeps "detached from that device" ipcuckoo detach a
 }
 
-# More hooks than are kept for nothing are given back, no sooner.
+# Test that idle hooks are unregistered only above their limit.
 test_idle()
 {
 	local i
@@ -202,5 +203,5 @@ all_arrived()
 	[ "$(sort -un received | wc -l)" = "$sent" ]
 }
 busywait 20 all_arrived
-check "all are accepted, and arrive" "$sent" "$(sort -un received | wc -l)"
+check "all packets are accepted and arrive" "$sent" "$(sort -un received | wc -l)"
 ktap_done

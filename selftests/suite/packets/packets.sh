@@ -1,19 +1,19 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# Packets from a client through a firewall to a server: the verdict of each is compared with a
-# naive reference, and the counters of every attachment with the packets at the hook.
+# Packets from a client through a firewall to a server: each verdict is compared with a simple
+# reference, and the counters of every attachment with the packets that were sent.
 
 . "${0%/*}/../../lib/lib.sh"
 . "${0%/*}/../../lib/lib-net.sh"
 
-# Packets of a case.
+# Number of packets in a case.
 some=${SLOW:+300}
 some=${some:-600}
 many=${SLOW:+1000}
 many=${many:-3000}
 
-# set_of NAME TYPE FAMILY FILE...: a set and its contents; options may stand behind the family
+# set_of NAME TYPE FAMILY FILE...: creates and loads a set; options may follow the family
 set_of()
 {
 	local name=$1 type=$2 family=$3 out
@@ -24,7 +24,7 @@ set_of()
 		ipcuckoo load "$name" "$@" 2>&1) || bail "cannot load $name: $out"
 }
 
-# every_length 4|6: prefixes of each length, three of a kind
+# every_length 4|6: prints prefixes of each length, three of each
 every_length()
 {
 	python3 - "$1" "$seed" <<-'END'
@@ -39,7 +39,7 @@ every_length()
 	END
 }
 
-# networks_of LENGTH FILE: those that the addresses of a file are in
+# networks_of LENGTH FILE: prints the prefixes of this length that contain the addresses of a file
 networks_of()
 {
 	python3 - "$1" "$2" <<-'END'
@@ -56,7 +56,7 @@ make_lists()
 	packets -6 -s "$seed" generate hosts 4000 > $lists/hosts6
 	packets -6 -s "$seed" generate nets 2000 > $lists/nets6
 	cat $lists/nets4 $lists/nets6 $lists/hosts4 $lists/hosts6 > $lists/any
-	# Some of what is blocked lies where the other address of each packet is from.
+	# Some entries contain addresses that draw_other() of packets.c chooses.
 	list_of $lists/both4 198.18.0.0/15 203.0.113.0/25 203.0.113.200 44.0.0.0/8
 	list_of $lists/both6 2600::/12 2001:db8:5::/121 2001:db8:5::c8
 	list_of $lists/friends 44.1.0.0/16 198.18.7.7 203.0.113.64/27 203.0.113.200 2600:9::/32
@@ -64,10 +64,10 @@ make_lists()
 	list_of $lists/all6 ::/0
 	list_of $lists/lo4 127.1.0.0/16 127.128.0.0/9
 	list_of $lists/lo6 ::1
-	# Every length there is, so that each has its say.
+	# Prefixes of every length, so that each length is the longest match of some packets.
 	every_length 4 > $lists/lengths4
 	every_length 6 > $lists/lengths6
-	# What sets with a mask come to.
+	# The prefixes that sets with a netmask or bitmask match.
 	head -n 500 $lists/hosts4 > $lists/few4
 	head -n 500 $lists/hosts6 > $lists/few6
 	networks_of 24 $lists/few4 > $lists/masked4
@@ -112,13 +112,13 @@ test_directions()
 	fates "src looks at the source only" -n "$some" -r src,drop,$lists/both4,set=both check sc
 	fates "both looks at either, IPv4" -n "$some" -r both,drop,$lists/both4,set=both check cs
 	fates "both looks at either, IPv6" -6 -n "$some" -r both,drop,$lists/both6,set=both check sc
-	fates "0.0.0.0/0 is everything" -n 200 -r src,drop,$lists/all4,set=all check cs
-	fates "::/0 is everything" -6 -n 200 -r dst,drop,$lists/all6,set=all check sc
-	fates "sources that no route would take are dropped and counted too" -m -n "$some" \
+	fates "0.0.0.0/0 matches every packet" -n 200 -r src,drop,$lists/all4,set=all check cs
+	fates "::/0 matches every packet" -6 -n 200 -r dst,drop,$lists/all6,set=all check sc
+	fates "sources that routing would refuse are dropped and counted, too" -m -n "$some" \
 		-r src,drop,$lists/nets4,set=nets4 check cs
 }
 
-# The machine itself: what comes for it, what it sends, what goes over its loopback device.
+# Packets to the firewall itself, from it, and over its loopback device.
 test_local()
 {
 	fates "to the firewall itself, IPv4" -n "$some" -r src,drop,$lists/any,set=any check cf
@@ -126,7 +126,8 @@ test_local()
 	fates "from the firewall itself, dst, IPv4" -n "$some" -r dst,drop,$lists/any,set=any check fc
 	fates "from the firewall itself, dst, IPv6" -6 -n "$some" -r dst,drop,$lists/any,set=any check fc
 	fates "from the firewall itself, both" -n "$some" -r both,drop,$lists/both4,set=both check fc
-	fates "src sees nothing of what the firewall sends" -n 200 -r src,drop,$lists/all4,set=all check fc
+	fates "src does not apply to packets that the firewall sends" \
+		-n 200 -r src,drop,$lists/all4,set=all check fc
 	fates "loopback is exempt, IPv4" -n 200 -k uf -r both,drop,$lists/all4,set=all check ff
 	fates "loopback is exempt, IPv6" -6 -n 200 -k uf -r both,drop,$lists/all6,set=all check ff
 	fates "loopback on request, src" -n 400 -k uf -r src,drop,$lists/lo4,loopback,set=lo check ff
@@ -137,7 +138,7 @@ test_local()
 
 test_verdicts()
 {
-	fates "count lets pass" -n "$some" -r src,count,$lists/nets4,set=nets4 check cs
+	fates "count lets packets pass" -n "$some" -r src,count,$lists/nets4,set=nets4 check cs
 	attach_fresh "both src drop" "friends src accept"
 	fates "accept comes before drop" -n "$some" -r src,accept,$lists/friends \
 		-r src,drop,$lists/both4 check cs
@@ -145,7 +146,7 @@ test_verdicts()
 	fates "accept by source wins over drop by destination" -6 -n "$some" \
 		-r src,accept,$lists/friends -r both,drop,$lists/both6 check cs
 	attach_fresh "both src drop order 10" "friends src accept order 20"
-	fates "unless the order says otherwise" -n "$some" -r src,drop,$lists/both4 \
+	fates "drop comes before accept if its order is lower" -n "$some" -r src,drop,$lists/both4 \
 		-r src,accept,$lists/friends check cs
 	attach_fresh "any src drop" "nets4 src count" "both both drop order 250" \
 		"friends src accept order -5" "hosts4 src mark 0x1 order 200" "lengths src count order 1"
@@ -154,19 +155,20 @@ test_verdicts()
 		-r both,drop,$lists/both4 -r src,drop,$lists/any check cs
 	attach_fresh "nets4 src count" "nets4 dst count" "nets4 both count" "hosts4 src count" \
 		"all src count" "all src drop"
-	fates "equal orders run as they were made" -n "$some" -r src,count,$lists/nets4 \
+	fates "attachments of equal order run in the order of creation" \
+		-n "$some" -r src,count,$lists/nets4 \
 		-r dst,count,$lists/nets4 -r both,count,$lists/nets4 -r src,count,$lists/hosts4 \
 		-r src,count,$lists/all4 -r src,drop,$lists/all4 check cs
 }
 
-# What the two rules of the chain "after" have counted, in order.
+# Prints the counters of the two rules of the chain "after", in order.
 nft_packets()
 {
 	in_f nft list chain $nft_family t after | sed -n 's/.*counter packets \([0-9]*\) .*/\1/p' |
 		paste -sd ' '
 }
 
-# Another table sets a mark before us and counts marks after us.
+# test_mark: another table sets a mark before the attachment, and counts marks after it.
 test_mark()
 {
 	local name=$1 mark=$2 before=$3 after=$4 out matched
@@ -196,11 +198,11 @@ test_marks()
 {
 	test_mark "a mark is set" 0x2a 0x0 0x2a
 	test_mark "a mark replaces the old one" 0x5 0xabcd00ff 0x5
-	test_mark "a mask keeps the rest of it" 0x12/0xff 0xabcd00ff 0xabcd0012
+	test_mark "a mask keeps the other bits" 0x12/0xff 0xabcd00ff 0xabcd0012
 	test_mark "a mask can clear bits" 0x0/0xf0 0xabcd00ff 0xabcd000f
 }
 
-# What comes of a mark: another table drops by it.
+# Test that a rule of another table can drop packets by their mark.
 test_mark_rule()
 {
 	local have
@@ -214,7 +216,7 @@ test_mark_rule()
 	}
 	END
 	attach_fresh "both src mark 0x7"
-	fates "a rule of nft drops what was marked" -n 500 -r "src,drop,$lists/both4" check cs
+	fates "a rule of nft drops packets with the mark" -n 500 -r "src,drop,$lists/both4" check cs
 	in_f nft delete table $nft_family t
 }
 
@@ -223,7 +225,7 @@ frag_queues()
 	in_f awk '$1 == "FRAG:" { print $3 }' /proc/net/sockstat
 }
 
-# Connection tracking puts fragments together. We come before it.
+# Connection tracking reassembles fragments. The module's hook runs before it.
 test_defragmentation()
 {
 	in_f nft -f - <<-END || bail "nft cannot be set up"
@@ -240,10 +242,10 @@ test_defragmentation()
 		-r src,drop,$lists/nets6,set=nets6 check cs
 	attach_fresh "all src drop"
 	packets -s "$seed" -n 50 -k l -r "src,drop,$lists/all4" check cs > /dev/null
-	check "fragments of the blocked fill no queue" 0 "$(frag_queues)"
+	check "blocked fragments are not queued for reassembly" 0 "$(frag_queues)"
 	ipcuckoo detach --all
 	packets -s "$seed" -n 50 -k l -r "src,drop,$lists/all4" check cs > /dev/null
-	check_match "those of others would" '^[1-9]' "$(frag_queues)"
+	check_match "without the attachment they are queued" '^[1-9]' "$(frag_queues)"
 	in_f nft delete table $nft_family t
 }
 
@@ -252,16 +254,17 @@ test_devices()
 	local list=src,drop,$lists/nets4
 
 	attach_fresh "nets4 src drop dev c0"
-	fates "dev: packets of this device" -n 300 -r $list,dev=c0 check cs
+	fates "dev: applies to packets of this device" -n 300 -r $list,dev=c0 check cs
 	attach_fresh "nets4 src drop dev s0"
-	fates "dev: not those of another" -n 300 -r $list,dev=s0 check cs
+	fates "dev: does not apply to packets of another device" -n 300 -r $list,dev=s0 check cs
 	attach_fresh "any dst drop dev c0"
-	fates "dev: what leaves by it, from the firewall itself" -n 300 \
+	fates "dev: applies to packets that the firewall sends by it" -n 300 \
 		-r "dst,drop,$lists/any,dev=c0" check fc
 	attach_fresh "any dst drop dev s0"
-	fates "dev: not what leaves by another" -n 300 -r "dst,drop,$lists/any,dev=s0" check fc
+	fates "dev: does not apply to packets sent by another device" \
+		-n 300 -r "dst,drop,$lists/any,dev=s0" check fc
 	attach_fresh "nets4 src drop dev c0" "nets4 src drop dev later0"
-	fates "dev: one that does not exist matches nothing" -n 300 -r $list,dev=c0 \
+	fates "dev: a device that does not exist has no packets" -n 300 -r $list,dev=c0 \
 		-r $list,dev=later0 check cs
 	rename_device c0 later0
 	attach_fresh "nets4 src count dev c0" "nets4 src drop dev later0"
@@ -270,18 +273,18 @@ test_devices()
 		-r "src,count,$lists/nets4,dev=c0" -r $list,dev=later0 check cs
 	attach_fresh "nets4 src count dev c0" "nets4 src drop dev later0"
 	rename_device c0 later0
-	fates "dev: and finds a device that gets the name" -n 300 \
+	fates "dev: a device that gets the name is found" -n 300 \
 		-r "src,count,$lists/nets4,dev=gone" -r $list check cs
 	rename_device later0 c0
 	attach_fresh "nets4 src drop dev c0"
 	ip -n f link del c0
-	fates "dev: a device that went takes nothing of others with it" -n 300 -k u \
+	fates "dev: deleting a device does not affect other attachments" -n 300 -k u \
 		-r $list,dev=c0 check sf
 	plug_client
-	fates "dev: a device that comes back is found" -n 300 -r $list,dev=c0 check cs
+	fates "dev: a device that appears again is found" -n 300 -r $list,dev=c0 check cs
 }
 
-# Downed for it, as the kernel wants, it loses what it had.
+# A device can only be renamed while it is down, and loses its addresses and routes then.
 rename_device()
 {
 	ip -n f link set "$1" down &&
@@ -305,7 +308,7 @@ plug_client()
 	quiet_hosts
 }
 
-# mapped ADDR...: one IPv6 packet to each of these IPv4-mapped addresses, from the client
+# mapped ADDR...: sends an IPv6 packet from the client to each of these IPv4-mapped addresses
 mapped()
 {
 	ip netns exec c python3 - "$@" <<-'END'
@@ -326,7 +329,7 @@ test_mapped()
 		skip "mapped destinations" "no IPv6 in this kernel"
 		return
 	fi
-	# Test that in a set of both families a mapped destination meets the IPv4 entry.
+	# Test that a mapped destination matches an IPv4 entry of a set of both families.
 	ipcuckoo create both4and6 hash:net family any
 	ipcuckoo add both4and6 192.0.2.1 198.51.100.0/24
 	ipcuckoo create only6 hash:net family inet6
@@ -337,13 +340,13 @@ test_mapped()
 		"$(counters | paste -sd ,)"
 }
 
-# Lists as people use them.
+# Public lists
 test_real_lists()
 {
 	local data=${IPCUCKOO_DATA:-} files
 
 	if [ -z "$data" ]; then
-		skip "real lists" "there is no directory of real lists"
+		skip "real lists" "IPCUCKOO_DATA is not set"
 		return
 	fi
 	set_of ipsum hash:ip inet "$data/ipsum.txt"

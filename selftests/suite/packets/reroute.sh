@@ -1,9 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# What the machine sends and an attachment marks goes where "ip rule fwmark" says, as behind a
-# MARK of iptables in the table mangle: TCP, UDP and ICMP of both families. Marked packets leave
-# for the client, others for the server; both count what comes in.
+# Packets that the machine sends and an attachment marks must be routed by "ip rule fwmark", as
+# behind a MARK of iptables in the table mangle: TCP, UDP and ICMP of both families. Marked packets
+# leave for the client, others for the server; both count the packets that arrive.
 
 . "${0%/*}/../../lib/lib.sh"
 . "${0%/*}/../../lib/lib-net.sh"
@@ -11,7 +11,7 @@
 TO4=203.0.113.5
 TO6=2001:db8:5::5
 
-# One packet of each protocol, at least, to an address. Nobody answers.
+# Sends at least one packet of each protocol to an address. Nothing answers.
 sender='
 import errno, socket, sys
 to = sys.argv[1]
@@ -28,7 +28,7 @@ except OSError as e:
 print(*(errno.errorcode.get(e, "sent").replace("EINPROGRESS", "sent") for e in (tcp, udp)))
 '
 
-# So many packets of each protocol have come in, as 0 or 1.
+# came NAMESPACE: for each protocol, prints 1 if packets have arrived there, else 0
 came()
 {
 	nsenter --net="/run/netns/$1" nft list chain inet t in |
@@ -59,7 +59,7 @@ clear_counters()
 	done
 }
 
-# Prints where what is sent comes in: at the client, at the server.
+# goes: sends the packets, and prints which protocols arrive at the client and at the server
 goes()
 {
 	clear_counters
@@ -101,16 +101,16 @@ else
 	skip "marked by iptables" "no table mangle in this kernel: $(< err)"
 fi
 attach_fresh "to dst mark 0x7"
-check "marked by an attachment: likewise" "c $all, s $none" "$(goes)"
-check "each was counted" 1 "$(($(counters | cut -d ' ' -f 1) >= 6))"
+check "marked by an attachment: to the client" "c $all, s $none" "$(goes)"
+check "the attachment has counted each packet" 1 "$(($(counters | cut -d ' ' -f 1) >= 6))"
 attach_fresh "to dst mark 0x7/0x7 priority -149" "to dst count priority 100"
-check "at another priority" "c $all, s $none" "$(goes)"
+check "marked at another priority: to the client" "c $all, s $none" "$(goes)"
 attach_fresh "other dst mark 0x7"
-check "what does not match is not" "c $none, s $all" "$(goes)"
+check "packets that do not match: to the server" "c $none, s $all" "$(goes)"
 attach_fresh "to dst mark 0x7" "to dst mark 0x0 order 201"
-check "what has its own mark again goes its own way" "c $none, s $all" "$(goes)"
+check "marked and unmarked again: to the server" "c $none, s $all" "$(goes)"
 attach_fresh "to dst mark 0x7" "to dst drop"
-check "and what is dropped none" "c $none, s $none" "$(goes)"
+check "marked and dropped: to neither" "c $none, s $none" "$(goes)"
 
 ipcuckoo detach --all
 if with_iptables -A 8; then
@@ -121,12 +121,12 @@ else
 	want="EHOSTUNREACH EHOSTUNREACH, EHOSTUNREACH EHOSTUNREACH"
 fi
 attach_fresh "to dst mark 0x8"
-check "where there is no route it is dropped" "c $none, s $none" "$(goes)"
-check "and the program hears of it, as with iptables" "$want" "$(< out4), $(< out6)"
+check "marked, but no route for the mark: to neither" "c $none, s $none" "$(goes)"
+check "sending fails then, as with iptables" "$want" "$(< out4), $(< out6)"
 
 ipcuckoo create skb hash:ip family any skbinfo
 ipcuckoo add skb $TO4 skbmark 0x7
 ipcuckoo add skb $TO6 skbmark 0x7
 attach_fresh "skb dst mark 0x0"
-check "the mark of an entry counts as well" "c $all, s $none" "$(goes)"
+check "marked by the skbmark of an entry: to the client" "c $all, s $none" "$(goes)"
 ktap_done

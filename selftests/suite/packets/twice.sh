@@ -1,19 +1,19 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# What passes the hooks more than once, and what the counters show of it, as the manual says:
-# a VRF, a bridge with br_netfilter, a tunnel, and what IPsec decrypts.
+# Packets that pass the hooks more than once, and what the counters show then, as the manual says:
+# VRF, a bridge with br_netfilter, a tunnel, and packets that IPsec decrypts.
 
 . "${0%/*}/../../lib/lib.sh"
 . "${0%/*}/../../lib/lib-net.sh"
 
-# answers: of what ping prints, how many it got
+# answers: reads the output of ping, prints how many answers it got
 answers()
 {
 	sed -n 's/.* \([0-9]*\) received.*/\1/p'
 }
 
-# seen N: packets that the n-th attachment has counted
+# seen N: prints how many packets the n-th attachment has counted
 seen()
 {
 	counters | sed -n "$1s/ .*//p"
@@ -29,7 +29,7 @@ test_vrf()
 	local family from to
 
 	if ! in_f ip link add vrf0 type vrf table 100 2> err; then
-		skip "a VRF" "none in this kernel: $(< err)"
+		skip "a VRF" "not in this kernel: $(< err)"
 		return
 	fi
 	in_f ip link set vrf0 up
@@ -40,20 +40,23 @@ test_vrf()
 		from=$([ $family = 4 ] && echo $C4 || echo $C6)
 		to=$([ $family = 4 ] && echo $FC4 || echo $FC6)
 		attach_fresh "client src count" "client src count dev c0" "client src count dev vrf0"
-		check "VRF, IPv$family: it works" 3 "$(in_c ping -c 3 -i 0.05 -W 2 "$to" | answers)"
-		check "VRF, IPv$family: in, counted twice, at each of both devices once" "6 3 3" "$(all_seen)"
+		check "VRF, IPv$family: packets are answered" \
+			3 "$(in_c ping -c 3 -i 0.05 -W 2 "$to" | answers)"
+		check "VRF, IPv$family: received packets are counted twice, once at each device" \
+			"6 3 3" "$(all_seen)"
 		attach_fresh "client dst count" "client dst count dev c0" "client dst count dev vrf0"
-		check "VRF, IPv$family: sent" 3 \
+		check "VRF, IPv$family: packets are sent" 3 \
 			"$(in_f ping -I vrf0 -c 3 -i 0.05 -W 2 "$from" | answers)"
-		check "VRF, IPv$family: out, likewise" "6 3 3" "$(all_seen)"
+		check "VRF, IPv$family: sent packets are counted twice, once at each device" \
+			"6 3 3" "$(all_seen)"
 		attach_fresh "client src drop"
-		check "VRF, IPv$family: a drop ends it the first time" "0 3" \
+		check "VRF, IPv$family: a packet is dropped the first time" "0 3" \
 			"$(in_c ping -c 3 -i 0.05 -W 1 "$to" | answers) $(seen 1)"
 		attach_fresh "client src drop dev vrf0"
-		check "VRF, IPv$family: also as of the VRF device" "0 3" \
+		check "VRF, IPv$family: an attachment to the VRF device drops, too" "0 3" \
 			"$(in_c ping -c 3 -i 0.05 -W 1 "$to" | answers) $(seen 1)"
 		attach_fresh "client src count ingress dev c0"
-		check "VRF, IPv$family: at ingress once" "3 3" \
+		check "VRF, IPv$family: packets are counted once at ingress" "3 3" \
 			"$(in_c ping -c 3 -i 0.05 -W 2 "$to" | answers) $(seen 1)"
 	done
 	ipcuckoo detach --all
@@ -65,7 +68,7 @@ test_vrf()
 test_tunnel()
 {
 	if ! in_c ip link add t0 type ipip local $C4 remote $FC4 2> err; then
-		skip "a tunnel" "none in this kernel: $(< err)"
+		skip "a tunnel" "not in this kernel: $(< err)"
 		return
 	fi
 	in_f ip link add t0 type ipip local $FC4 remote $C4
@@ -74,13 +77,14 @@ test_tunnel()
 	in_c ip link set t0 up
 	in_f ip link set t0 up
 	attach_fresh "client src count" "inner src count" "inner src count dev t0" "inner src count dev c0"
-	check "a tunnel: the ends first, then what is within, of the tunnel's device" "3 3 3 3 0" \
+	check "a tunnel: outer packets are counted, then inner ones, at the tunnel's device" \
+		"3 3 3 3 0" \
 		"$(in_c ping -c 3 -i 0.05 -W 2 10.8.0.1 | answers) $(all_seen)"
 	in_f ip link del t0
 	in_c ip link del t0
 }
 
-# esp NAMESPACE SRC DST SPI: one direction of IPsec in transport mode
+# esp NAMESPACE SRC DST SPI: sets up one direction of IPsec in transport mode
 esp()
 {
 	nsenter --net="/run/netns/$1" ip xfrm state add src "$2" dst "$3" proto esp spi "$4" \
@@ -93,14 +97,14 @@ test_ipsec()
 
 	for ns in c f; do
 		if ! { esp $ns $C4 $FC4 1 && esp $ns $FC4 $C4 2; } 2> err; then
-			skip "IPsec" "none in this kernel: $(head -n 1 err)"
+			skip "IPsec" "not in this kernel: $(head -n 1 err)"
 			return
 		fi
 	done
 	in_c ip xfrm policy add src $C4 dst $FC4 dir out tmpl proto esp mode transport
 	in_f ip xfrm policy add src $FC4 dst $C4 dir out tmpl proto esp mode transport
 	attach_fresh "client src count" "client src count dev c0"
-	check "IPsec, transport mode: encrypted, and decrypted" "3 6 6" \
+	check "IPsec, transport mode: packets are counted encrypted and decrypted" "3 6 6" \
 		"$(in_c ping -c 3 -i 0.05 -W 2 $FC4 | answers) $(all_seen)"
 	for ns in c f; do
 		nsenter --net=/run/netns/$ns ip xfrm policy flush
@@ -111,13 +115,13 @@ test_ipsec()
 test_bridge()
 {
 	if ! in_f ip link add br0 type bridge 2> err; then
-		skip "a bridge" "none in this kernel: $(< err)"
+		skip "a bridge" "not in this kernel: $(< err)"
 		return
 	fi
 	modprobe br_netfilter 2> /dev/null
 	if [ ! -e /proc/sys/net/bridge ]; then
 		in_f ip link del br0
-		skip "a bridge with br_netfilter" "none in this kernel"
+		skip "a bridge with br_netfilter" "not in this kernel"
 		return
 	fi
 	in_f ip link set br0 address 02:00:00:00:00:11
@@ -126,7 +130,7 @@ test_bridge()
 	in_f ip addr flush dev c0
 	net_end f br0 $FC4 $FC6 $C4 $C6 02:00:00:00:00:12 2> /dev/null
 	attach_fresh "client src count" "client src count dev br0" "client src count dev c0"
-	check "a bridge: once, as of the bridge" "3 3 3 0" \
+	check "a bridge: packets are counted once, at the bridge" "3 3 3 0" \
 		"$(in_c ping -c 3 -i 0.05 -W 2 $FC4 | answers) $(all_seen)"
 }
 
