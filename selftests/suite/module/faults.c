@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Every allocation fails once. Each command, each use of the files, and each way in which
- * devices, namespaces and the module come and go is tried again and again: the first time its
- * first allocation fails, then its second, until it has none that has not failed. Each time it
- * is done, or is refused and has changed nothing; nothing is left of it in the end. For kernels
- * with fault injection; kmemleak looks at what this leaves behind.
+ * Lets every allocation fail once. Each command, each use of the files, and each way in which
+ * devices, namespaces and the module appear and disappear is tried again and again: first its
+ * first allocation fails, then its second, until no allocation is left. Each time, the command
+ * must either succeed, or fail and change nothing; at the end nothing may be left. Needs a kernel
+ * with fault injection; kmemleak looks for memory that was leaked.
  */
 #define _GNU_SOURCE
 #include <linux/if_link.h>
@@ -17,22 +17,22 @@
 
 #define FAULTS		"/sys/kernel/debug"
 
-/* Allocations of one try: with more something runs in circles. */
+/* Limit of allocations of one command: more means that it loops forever. */
 #define MANY		20000
 
-/* Where there are more, only some of those behind are tried, unless ROUNDS says how many. */
+/* If a command has more allocations, only some of the later ones are tried (see ROUNDS). */
 #define EACH		40
 
 #define HOSTS		3000
 
-/* The kernel's own way to make or end a namespace has a thousand allocations. Ours come last:
- * that many are tried, or ROUNDS.
+/* The kernel itself makes a thousand allocations to create or destroy a namespace. The module's
+ * come last, so only that many of the last ones are tried; ROUNDS overrides it.
  */
 #define LAST		80
 
 static int fail_nth;
 
-/* The @n-th allocation from here on fails, of this thread. */
+/* Let the @n-th allocation of this thread from now on fail. */
 static void arm(unsigned int n)
 {
 	char text[16];
@@ -42,7 +42,7 @@ static void arm(unsigned int n)
 		err(2, "fail-nth");
 }
 
-/* Returns whether one has failed. */
+/* Turn that off. Returns whether an allocation has failed. */
 static bool disarm(void)
 {
 	char text[16] = "";
@@ -65,7 +65,7 @@ static void fault_setting(const char *path, const char *value)
 	close(fd);
 }
 
-/* Pages of ours are there already: no page fault is what fails. */
+/* Open the file, and lock all memory, so that arm() does not let page faults fail. */
 static void open_fail_nth(void)
 {
 	fail_nth = open("/proc/thread-self/fail-nth", O_RDWR | O_CLOEXEC);
@@ -73,7 +73,7 @@ static void open_fail_nth(void)
 		err(2, "mlockall");
 }
 
-/* Any allocation may fail, and nothing is said of it. */
+/* Set up fault injection for all allocations, without messages in the log. */
 static bool faults_begin(void)
 {
 	open_fail_nth();
@@ -95,8 +95,8 @@ static unsigned int next_after(unsigned int n)
 
 /* Requests */
 
-/* Sets in which something can be found, replaced and exchanged: those of the fixture, and one
- * of each other kind.
+/* Create sets to find, replace and swap entries in: those of the fixture, and one of each other
+ * kind.
  */
 static void more_sets(void)
 {
@@ -108,13 +108,13 @@ static void more_sets(void)
 	make_sets();
 	set_new(cl, "any2", IPCUCKOO_TYPE_HASH_NET, IPCUCKOO_FAMILY_ANY);
 	nlh = client_begin(cl, IPCUCKOO_CMD_SET_NEW);
-	mnl_attr_put_strz(nlh, IPCUCKOO_A_SET, "told");
+	mnl_attr_put_strz(nlh, IPCUCKOO_A_SET, "ext");
 	mnl_attr_put_u8(nlh, IPCUCKOO_A_TYPE, IPCUCKOO_TYPE_HASH_IP);
 	mnl_attr_put_u8(nlh, IPCUCKOO_A_FAMILY, IPCUCKOO_FAMILY_ANY);
 	mnl_attr_put(nlh, options.type, options.size, options.data);
 	mnl_attr_put_u32(nlh, IPCUCKOO_A_MAXELEM, 6000);
 	mnl_attr_put_u32(nlh, IPCUCKOO_A_FLAGS, IPCUCKOO_F_FORCEADD);
-	expect_equal(client_ask(cl, &answer), 0, "a set that keeps everything of its entries");
+	expect_equal(client_ask(cl, &answer), 0, "a set with all extensions");
 }
 
 static void many_hosts(void)
@@ -122,9 +122,9 @@ static void many_hosts(void)
 	more_sets();
 	expect_equal(hosts_request(cl, IPCUCKOO_CMD_ENTRY_ADD, "hosts", 0x01000000, HOSTS), 0,
 		     "hosts");
-	/* The kernels that check themselves allocate when one of these is freed, too. */
-	expect_equal(hosts_request(cl, IPCUCKOO_CMD_ENTRY_ADD, "told", 0x01000000, 20), 0,
-		     "hosts with all that is kept of them");
+	/* Kernels that check themselves allocate memory even when one of these is freed. */
+	expect_equal(hosts_request(cl, IPCUCKOO_CMD_ENTRY_ADD, "ext", 0x01000000, 20), 0,
+		     "hosts with all extensions");
 }
 
 static uint32_t shadow;
@@ -162,8 +162,8 @@ static void put_many(struct nlmsghdr *nlh)
 	put_hosts4(nlh, 0x03000000, 4000);
 }
 
-/* What there is room for in a message of each kind, with all that can be said of it. */
-static void put_told(struct nlmsghdr *nlh)
+/* Append as many hosts with extensions as fit into a message. */
+static void put_extensions(struct nlmsghdr *nlh)
 {
 	uint32_t i, timeouts[20];
 	char comments[20 * 8];
@@ -177,7 +177,7 @@ static void put_told(struct nlmsghdr *nlh)
 	mnl_attr_put(nlh, IPCUCKOO_A_COMMENTS, sizeof(comments), comments);
 }
 
-/* Prefixes of many lengths: tables and hints of both families. */
+/* Append prefixes of many lengths, so that tables and hints of both families change. */
 static void put_nets(struct nlmsghdr *nlh)
 {
 	uint8_t data[100 * IPCUCKOO_NET6_SIZE] = {};
@@ -211,7 +211,7 @@ static void put_shadow_hosts(struct nlmsghdr *nlh)
 	put_hosts4(nlh, 0x02000400, 4000);
 }
 
-/* Of those that are in it. */
+/* Append hosts that are in the shadow, to delete them. */
 static void put_shadow_fewer(struct nlmsghdr *nlh)
 {
 	put_shadow(nlh);
@@ -281,14 +281,14 @@ static void put_maxelem(struct nlmsghdr *nlh)
 }
 
 /**
- * struct request - something to ask for while allocations fail
- * @what:	in words
- * @cmd:	command
+ * struct request - a request that is sent while allocations fail
+ * @what:	its description
+ * @cmd:	its command
  * @set:	name of a set, or NULL
- * @put:	the other attributes, or NULL
- * @before:	what there has to be
- * @after:	what has to go again, or NULL
- * @partly:	it goes from set to set: what is refused may be done in part
+ * @put:	appends the other attributes, or NULL
+ * @before:	prepares the state that the request needs
+ * @after:	removes what @before has created, or NULL
+ * @partly:	it changes one set after another, so if it fails, some sets may have changed
  */
 static const struct request {
 	const char *what;
@@ -303,14 +303,15 @@ static const struct request {
 	{ "SET_NEW", CMD(SET_NEW), "new", put_new, more_sets },
 	{ "SET_NEW of a filter", CMD(SET_NEW), "new", put_filter, more_sets },
 	{ "SET_DEL", CMD(SET_DEL), "hosts", NULL, many_hosts },
-	{ "SET_GET", CMD(SET_GET), "told", NULL, more_sets },
-	{ "SET_FLUSH", CMD(SET_FLUSH), "told", NULL, many_hosts },
+	{ "SET_GET", CMD(SET_GET), "ext", NULL, more_sets },
+	{ "SET_FLUSH", CMD(SET_FLUSH), "ext", NULL, many_hosts },
 	{ "SET_FLUSH of all", CMD(SET_FLUSH), NULL, put_all, many_hosts, NULL, true },
 	{ "SET_RENAME", CMD(SET_RENAME), "hosts", put_to_new, more_sets },
 	{ "SET_SWAP", CMD(SET_SWAP), "any", put_to_other, more_sets },
 	{ "SET_CHANGE", CMD(SET_CHANGE), "hosts", put_maxelem, more_sets },
 	{ "ENTRY_ADD of thousands", CMD(ENTRY_ADD), "hosts", put_many, more_sets },
-	{ "ENTRY_ADD with timeouts and comments", CMD(ENTRY_ADD), "told", put_told, many_hosts },
+	{ "ENTRY_ADD with timeouts and comments", CMD(ENTRY_ADD), "ext", put_extensions,
+	  many_hosts },
 	{ "ENTRY_ADD of prefixes", CMD(ENTRY_ADD), "any", put_nets, more_sets },
 	{ "ENTRY_ADD of an exception", CMD(ENTRY_ADD), "any", put_exception, more_sets },
 	{ "SHADOW_NEW", CMD(SHADOW_NEW), "hosts", NULL, more_sets },
@@ -326,14 +327,14 @@ static const struct request {
 	{ "DETACH of all", CMD(DETACH), NULL, put_all, more_sets },
 };
 
-/* What counts is what the sets hold: a generation may move without a change. */
+/* Compare the contents. A generation may increase without a change. */
 static bool same_state(const struct state *a, const struct state *b)
 {
 	return !memcmp(a->entries, b->entries, sizeof(a->entries)) &&
 	       a->attachments == b->attachments && a->sets == b->sets;
 }
 
-/* As in vm/guest: a message may be lost for want of memory, and with it an answer. */
+/* Is the error due to a lack of memory? A lost message can also mean a lost answer. */
 static bool is_shortage(int error)
 {
 	return error == -ENOMEM || error == -ENOBUFS || error == NO_ANSWER;
@@ -355,7 +356,7 @@ static int send_armed(const struct request *r, unsigned int n, bool *failed)
 	return error ? error : client_read(cl, &answer);
 }
 
-/* Returns false when nothing failed any more. */
+/* Send a request whose @n-th allocation fails. Returns false if it makes fewer allocations. */
 static bool try_request(const struct request *r, unsigned int n, const struct state *done)
 {
 	struct state before, after;
@@ -367,13 +368,13 @@ static bool try_request(const struct request *r, unsigned int n, const struct st
 	error = send_armed(r, n, &failed);
 	after = get_state();
 	if (!error)
-		expect(same_state(&after, done), "%s, allocation %u failed: it is done", r->what,
-		       n);
+		expect(same_state(&after, done), "%s, allocation %u failed: the request succeeded",
+		       r->what, n);
 	else if (expect(failed && is_shortage(error), "%s, allocation %u %s: error %d", r->what, n,
 			failed ? "failed" : "did not fail", error))
 		expect(same_state(&after, &before) || r->partly ||
 		       (error != -ENOMEM && same_state(&after, done)),
-		       "%s, allocation %u failed: it is refused and nothing has changed",
+		       "%s, allocation %u failed: the request failed and has changed nothing",
 		       r->what, n);
 	if (r->after)
 		r->after();
@@ -396,7 +397,7 @@ static void test_requests(void)
 		for (n = 1; n < MANY && !ktap_failing(); n = next_after(n))
 			if (!try_request(r, n, &done))
 				break;
-		ktap_case("%s: its allocations fail, up to the %uth", r->what, n - 1);
+		ktap_case("%s: each of its allocations fails, up to number %u", r->what, n - 1);
 	}
 }
 
@@ -440,7 +441,7 @@ static void test_dumps(void)
 		const char *set;
 	} dumps[] = {
 		{ "entries", CMD(ENTRY_GET), "hosts" },
-		{ "entries with all that is kept of them", CMD(ENTRY_GET), "told" },
+		{ "entries with all extensions", CMD(ENTRY_GET), "ext" },
 		{ "sets", CMD(SET_GET), NULL },
 		{ "attachments", CMD(ATTACH_GET), NULL },
 	};
@@ -453,11 +454,11 @@ static void test_dumps(void)
 		for (n = 1, failed = true; failed && n < MANY && !ktap_failing();
 		     n = next_after(n)) {
 			error = dump_armed(dumps[i].cmd, dumps[i].set, n, &failed);
-			/* A dump whose buffer could not be had goes on with the next read. */
+			/* If there is no memory for a buffer, the dump goes on with the next read. */
 			expect(!error || (failed && (is_shortage(error) || error == -EAGAIN)),
 			       "dump of %s, allocation %u: error %d", dumps[i].what, n, error);
 		}
-		ktap_case("dump of %s: its allocations fail", dumps[i].what);
+		ktap_case("dump of %s: each of its allocations fails", dumps[i].what);
 	}
 }
 
@@ -489,9 +490,9 @@ static void test_files(void)
 		const char *path, *text;
 		int more;
 	} files[] = {
-		{ "sets" }, { "attachments" }, { "set/hosts" }, { "set/told" },
+		{ "sets" }, { "attachments" }, { "set/hosts" }, { "set/ext" },
 		{ "set/hosts", "+7.7.7.1\n+7.7.7.2\n-1.0.0.1\n", 1 },
-		{ "set/told", "+7.7.7.1\n+7::7\n", 0 },
+		{ "set/ext", "+7.7.7.1\n+7::7\n", 0 },
 		{ "set/hosts", "/\n", -HOSTS - 1 },
 	};
 	unsigned int i, n;
@@ -518,7 +519,7 @@ static void test_files(void)
 			expect_equal(after, before + (error ? 0 : files[i].more),
 				     "%s, allocation %u, error %d: entries", path, n, error);
 		}
-		ktap_case("%s, %s: its allocations fail", path,
+		ktap_case("%s, %s: each of its allocations fails", path,
 			  files[i].text ? "written" : "read");
 	}
 }
@@ -527,7 +528,7 @@ static void test_files(void)
 
 static pid_t elsewhere;
 
-/* A process that keeps a namespace until it is killed. */
+/* Start a process that keeps a namespace alive until it is killed. */
 static pid_t keep_namespace(void)
 {
 	int ready[2];
@@ -557,8 +558,8 @@ static void end_namespace(pid_t pid)
 	waitpid(pid, NULL, 0);
 }
 
-/* New ones for each try: a rename that fails in the middle leaves the kernel with a link in
- * sysfs that keeps the name taken.
+/* Each try uses new names: when a rename fails halfway, the kernel leaves a link in sysfs, and the
+ * name stays in use.
  */
 static char attached_to[IFNAMSIZ], other_name[IFNAMSIZ];
 
@@ -605,15 +606,15 @@ static const struct {
 	const char *have;
 	int (*act)(void);
 } events[] = {
-	{ "a device comes", NULL, event_new },
-	{ "it is renamed to what is attached to", other_name, event_rename },
+	{ "a device appears", NULL, event_new },
+	{ "it gets the name that a set is attached to", other_name, event_rename },
 	{ "it gets another name", attached_to, event_rename_away },
-	{ "it gets a second name that is attached to", other_name, event_altname },
+	{ "it gets that name as an alternative name", other_name, event_altname },
 	{ "it moves to another namespace", attached_to, event_move },
-	{ "it goes", attached_to, event_del },
+	{ "it is deleted", attached_to, event_del },
 };
 
-/* At the ingress of the device, and to what comes in through it. */
+/* Attach a set at the ingress of the device, and to packets that it receives. */
 static void attach_device(void)
 {
 	struct nlmsghdr *nlh;
@@ -642,7 +643,7 @@ static bool try_event(unsigned int i, unsigned int n)
 	arm(n);
 	error = events[i].act();
 	failed = disarm();
-	/* The error is the kernel's, and may be any. */
+	/* The kernel decides on the error, so accept any. */
 	expect(!error || failed, "%s, allocation %u: error %d", events[i].what, n, error);
 	everything(cl, IPCUCKOO_CMD_DETACH);
 	device_del(rtnl, attached_to);
@@ -660,14 +661,15 @@ static void test_devices(void)
 		for (n = 1; n < MANY && !ktap_failing(); n = next_after(n))
 			if (!try_event(i, n))
 				break;
-		ktap_case("%s: its allocations fail, up to the %uth", events[i].what, n - 1);
+		ktap_case("%s: each of its allocations fails, up to number %u", events[i].what,
+			  n - 1);
 	}
 	end_namespace(elsewhere);
 }
 
 /* Namespaces and the module */
 
-/* In a process of its own: one that the kernel half made is its own affair. */
+/* Run @act in a child: a failed allocation may leave its namespace incomplete. */
 static bool try_in_child(bool (*act)(unsigned int n), unsigned int n)
 {
 	int status;
@@ -690,7 +692,7 @@ static bool try_in_child(bool (*act)(unsigned int n), unsigned int n)
 static bool new_namespace(unsigned int n)
 {
 	arm(n);
-	/* Whatever the error is: it is the kernel's. */
+	/* The kernel decides on the error, so accept any. */
 	(void)!unshare(CLONE_NEWNET);
 	return disarm();
 }
@@ -717,7 +719,7 @@ static bool unload_module(unsigned int n)
 	return failed;
 }
 
-/* How many allocations there are: the first that nobody makes, found by halves. */
+/* Count the allocations of @act: double @n until @act makes fewer allocations, then bisect. */
 static unsigned int count_allocations(bool (*act)(unsigned int n), void (*between)(void))
 {
 	unsigned int low = 0, high = 1;
@@ -750,15 +752,16 @@ static bool module_there(void)
 static void module_gone(void)
 {
 	if (module_there())
-		expect(wait_until(!module_unload() || errno == ENOENT, 20), "it can be unloaded");
-	expect(!module_there(), "it is gone");
+		expect(wait_until(!module_unload() || errno == ENOENT, 20),
+		       "the module can be unloaded");
+	expect(!module_there(), "the module is not loaded");
 }
 
 static void module_back(void)
 {
 	if (!module_there())
 		module_load("");
-	expect(module_there(), "it is back");
+	expect(module_there(), "the module is loaded");
 }
 
 static void try_last(const char *what, bool (*act)(unsigned int n), void (*between)(void))
@@ -776,7 +779,7 @@ static void try_last(const char *what, bool (*act)(unsigned int n), void (*betwe
 
 static void test_namespaces(void)
 {
-	try_last("a namespace begins", new_namespace, nothing);
+	try_last("a namespace is created", new_namespace, nothing);
 }
 
 static void test_module(void)

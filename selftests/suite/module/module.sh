@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# The module itself: parameters, loading and unloading, hooks, namespaces, and that it gives
-# back what it took.
+# Tests the module itself: parameters, loading and unloading, hooks, namespaces, and that it frees
+# all its memory.
 
 . "${0%/*}/../../lib/lib.sh"
 . "${0%/*}/../../lib/lib-net.sh"
@@ -12,13 +12,13 @@ cgroup=$cgroups/ipcuckoo-test
 rounds=${SLOW:+3}
 rounds=${rounds:-10}
 
-# The memory of all tables, by the module's own account.
+# Prints the memory of all tables, as the module counts it.
 accounted()
 {
 	ipcuckoo stats -j | grep -o '"memory":[0-9]*' | sed 's/.*://;q'
 }
 
-# Areas of the kernel's address space that code of the module has asked for.
+# Prints how many vmalloc areas the module has allocated.
 areas()
 {
 	grep -c '\[ipcuckoo\]' /proc/vmallocinfo
@@ -34,7 +34,7 @@ users()
 	cat /sys/module/ipcuckoo/refcnt
 }
 
-# fill NAME TYPE: a set with enough in it for tables beyond a page
+# fill NAME TYPE: creates a set with so many entries that its tables need more than a page
 fill()
 {
 	ipcuckoo create "$1" "$2" family any &&
@@ -48,22 +48,22 @@ test_modinfo()
 	check "modinfo: licence" GPL "$(modinfo -F license "$IPCUCKOO_KO")"
 	check_match "modinfo: version" '^[0-9]+\.[0-9]+' "$(modinfo -F version "$IPCUCKOO_KO")"
 	for name in memory_limit userns_memory_limit maxelem priority; do
-		check_match "modinfo: $name says what it is and its default" \
+		check_match "modinfo: $name has a description and a default" \
 			"$name:.*\(default -?[0-9]+: .*\)" "$(modinfo -p "$IPCUCKOO_KO")"
 	done
-	check "modinfo: who speaks the protocol gets it loaded" net-pf-16-proto-16-family-ipcuckoo \
+	check "modinfo: users of the protocol load the module" net-pf-16-proto-16-family-ipcuckoo \
 		"$(modinfo -F alias "$IPCUCKOO_KO")"
-	check_match "modinfo: userns says what it is and its default" \
+	check_match "modinfo: userns has a description and a default" \
 		"userns:.*\(default N: .*\)" "$(modinfo -p "$IPCUCKOO_KO")"
 	check "modinfo: no other parameter" 5 "$(modinfo -p "$IPCUCKOO_KO" | wc -l)"
 }
 
-# refused PARAMETER: the module does not load, and says why in the kernel's log
+# refused PARAMETER: a case: the module does not load, and gives the reason in the kernel log
 refused()
 {
 	run_error "refused: $1" 1 "Invalid parameters|out of range" insmod "$IPCUCKOO_KO" "$1"
 	if module_loaded; then
-		not_ok "$1 leaves nothing behind" "no module" "a module"
+		not_ok "$1: the module is not loaded" "no module" "a module"
 		rmmod ipcuckoo
 	fi
 }
@@ -80,12 +80,12 @@ test_bad_parameters()
 	done
 	for p in "memory_limit=x: give MiB" "userns_memory_limit=x: give MiB" "maxelem=-1: give a number of entries" \
 		"priority=100001: give a number"; do
-		check_match "the log says what was expected: $p" "$p" \
+		check_match "the log says what is valid: $p" "$p" \
 			"$(dmesg | grep "ipcuckoo: ${p%%:*}:")"
 	done
 }
 
-# in_parameters COMMAND...: what it says of them, on one line
+# in_parameters COMMAND...: runs a command in the directory of the parameters, prints one line
 in_parameters()
 {
 	(cd /sys/module/ipcuckoo/parameters && "$@" memory_limit maxelem priority userns \
@@ -98,27 +98,30 @@ test_parameters()
 		bail "cannot load the module with parameters"
 	check "parameters can be read" "1 1000 -300 N 64" \
 		"$(in_parameters cat)"
-	check "and not be changed" "444 444 444 444 444" \
+	check "parameters cannot be changed" "444 444 444 444 444" \
 		"$(in_parameters stat -c %a)"
 	ipcuckoo create a hash:ip
 	ipcuckoo create b hash:ip maxelem 0
 	ipcuckoo attach a src drop
 	check "maxelem is the default of new sets" 1000 "$(field a maxelem)"
-	check "0 is no limit" 0 "$(field b maxelem)"
-	run_error "the limit holds" 1 "full" ipcuckoo add a 10.0.0.0-10.0.3.232
-	run_ok "up to it all fit" ipcuckoo add a 10.0.0.0-10.0.3.231
-	run_error "one more does not" 1 "full" ipcuckoo add a 10.0.3.232
-	check_match "the priority is told" '"priority":-300,' "$(ipcuckoo stats -j)"
+	check "maxelem 0 means no limit" 0 "$(field b maxelem)"
+	run_error "more entries than the limit are refused" \
+		1 "full" ipcuckoo add a 10.0.0.0-10.0.3.232
+	run_ok "as many entries as the limit are added" ipcuckoo add a 10.0.0.0-10.0.3.231
+	run_error "one more is refused" 1 "full" ipcuckoo add a 10.0.3.232
+	check_match "stats shows the priority" '"priority":-300,' "$(ipcuckoo stats -j)"
 	packets -s "$seed" generate hosts 600000 > $lists/large
-	run_error "the memory limit holds" 3 "memory limit" ipcuckoo load b $lists/large
-	check "what was refused is not there" 0 "$(field b entries)"
-	check_match "and was given back" '^[0-9]{1,6}$' "$(accounted)"
-	run_ok "what fits is taken" ipcuckoo load b <(head -n 200000 $lists/large)
+	run_error "a load beyond the memory limit is refused" \
+		3 "memory limit" ipcuckoo load b $lists/large
+	check "the refused entries were not added" 0 "$(field b entries)"
+	check_match "their memory was freed" '^[0-9]{1,6}$' "$(accounted)"
+	run_ok "a load within the memory limit succeeds" \
+		ipcuckoo load b <(head -n 200000 $lists/large)
 	ipcuckoo detach --all
 	run_ok "unloads" unload_module
 }
 
-# field SET NAME: what its file says
+# field SET NAME: prints a value of the set's file
 field()
 {
 	sed -n "s/^$2 //p" "/proc/net/ipcuckoo/set/$1"
@@ -138,8 +141,8 @@ test_reload()
 			failed=$((failed + 1))
 	done
 	check "unloaded with sets full $((rounds / 2)) times" 0 "$failed"
-	run_ok "nothing of it is left in memory" busywait 5 no_areas
-	check "nor in /proc/net" "" "$(ls -d /proc/net/ipcuckoo 2> /dev/null)"
+	run_ok "the module has no memory left" busywait 5 no_areas
+	check "/proc/net/ipcuckoo does not exist" "" "$(ls -d /proc/net/ipcuckoo 2> /dev/null)"
 }
 
 test_memory()
@@ -147,35 +150,35 @@ test_memory()
 	local empty
 
 	load_module
-	check "no set, no memory" 0 "$(accounted)"
+	check "without sets no memory is used" 0 "$(accounted)"
 	ipcuckoo create a hash:net family any
 	ipcuckoo create b hash:net family any
 	empty=$(accounted)
 	ipcuckoo load a $lists/mixed > /dev/null
 	ipcuckoo load b $lists/mixed > /dev/null
 	check_match "sets have memory" '^[1-9][0-9]{5,}$' "$(accounted)"
-	check_match "as the kernel sees" '^[1-9]' "$(areas)"
+	check_match "the kernel's list of areas shows it" '^[1-9]' "$(areas)"
 	ipcuckoo flush --all
-	run_ok "a flush gives all tables back" busywait 5 all_given_back "$empty"
+	run_ok "flush frees all tables" busywait 5 all_given_back "$empty"
 	ipcuckoo load a $lists/mixed > /dev/null
 	ipcuckoo destroy --all
-	run_ok "destroying sets gives back all of them" busywait 5 all_given_back 0
+	run_ok "destroying the sets frees all memory" busywait 5 all_given_back 0
 	unload_module
 }
 
-# What a cgroup is charged for pages of vmalloc areas.
+# Prints how much memory of vmalloc areas is charged to the cgroup.
 charged()
 {
 	sed -n 's/^vmalloc //p' $cgroup/memory.stat
 }
 
-# in_cgroup COMMAND...
+# in_cgroup COMMAND...: runs a command in the cgroup
 in_cgroup()
 {
 	(echo $BASHPID > $cgroup/cgroup.procs && "$@")
 }
 
-# Tables belong to whoever loads them.
+# Test that tables are charged to the cgroup of the process that loads them.
 test_cgroup()
 {
 	local size
@@ -193,10 +196,10 @@ test_cgroup()
 	size=$(field a bytes)
 	check_match "$(wc -l < $lists/large) hosts take a megabyte and more" '^[1-9][0-9]{6,}$' "$size"
 	note "$size bytes in the set, $(charged) charged"
-	# But for what is less than a page.
-	check "they are charged to the cgroup" 1 $(($(charged) >= size - 65536))
+	# Allocations of less than a page are not charged.
+	check "their tables are charged to the cgroup" 1 $(($(charged) >= size - 65536))
 	ipcuckoo destroy a
-	run_ok "and given back to it" busywait 10 nothing_charged
+	run_ok "destroying the set uncharges the cgroup" busywait 10 nothing_charged
 	unload_module
 }
 
@@ -205,7 +208,7 @@ nothing_charged()
 	[ "$(charged)" = 0 ]
 }
 
-# all_given_back BYTES: but for so many
+# all_given_back BYTES: is the memory of all tables at most that many bytes?
 all_given_back()
 {
 	[ "$(accounted)" = "$1" ] && no_areas
@@ -217,19 +220,19 @@ test_attached()
 	fill a hash:net
 	ipcuckoo attach a src drop
 	ipcuckoo attach a dst count
-	check "each attachment holds the module" 2 "$(users)"
-	run_error "it cannot be unloaded" 1 "in use" rmmod ipcuckoo
+	check "each attachment holds a reference to the module" 2 "$(users)"
+	run_error "the module cannot be unloaded" 1 "in use" rmmod ipcuckoo
 	check_match "an attached set cannot be destroyed" "attach" "$(ipcuckoo destroy a 2>&1)"
-	check "it is still there" a "$(ipcuckoo list -n)"
-	run_status "nor all sets" 1 ipcuckoo destroy --all
+	check "the attached set still exists" a "$(ipcuckoo list -n)"
+	run_status "destroy --all fails, too" 1 ipcuckoo destroy --all
 	run_ok "detach --all" ipcuckoo detach --all
-	check "nothing holds the module" 0 "$(users)"
-	run_ok "it can be unloaded, its set full" rmmod ipcuckoo
+	check "without attachments there is no reference" 0 "$(users)"
+	run_ok "the module can be unloaded with entries in a set" rmmod ipcuckoo
 }
 
 # --- hooks ---
 
-# The kernel's own list, where it can give one.
+# Test the kernel's list of hooks, if it has one.
 test_hook_list()
 {
 	if grep -qs 'NETFILTER_NETLINK_HOOK is not set' "/boot/config-$(uname -r)"; then
@@ -245,13 +248,13 @@ test_hook_list()
 	nft delete table $nft_family t
 	load_module
 	ipcuckoo create any hash:net family any
-	check "nothing attached: not in the kernel's list" 0 "$(nft list hooks | grep -c ipcuckoo)"
+	check "nothing attached: the kernel lists no hook" 0 "$(nft list hooks | grep -c ipcuckoo)"
 	ipcuckoo attach any both drop
-	check "attached: four hooks in it" 4 "$(nft list hooks | grep -c ipcuckoo)"
+	check "attached: the kernel lists four hooks" 4 "$(nft list hooks | grep -c ipcuckoo)"
 	ipcuckoo detach --all
-	check "detached: they stay" 4 "$(nft list hooks | grep -c ipcuckoo)"
+	check "detached: the hooks stay registered" 4 "$(nft list hooks | grep -c ipcuckoo)"
 	unload_module
-	check "unloaded: none" 0 "$(nft list hooks | grep -c ipcuckoo)"
+	check "unloaded: the kernel lists no hook" 0 "$(nft list hooks | grep -c ipcuckoo)"
 }
 
 # --- namespaces ---
@@ -279,19 +282,19 @@ test_namespaces()
 	in_ns n2 load a $lists/mixed 2> /dev/null
 	check "each namespace has sets of its own" "a|a b|" \
 		"$(for i in 0 1 2; do in_ns n$i list -n | paste -sd ' '; done | paste -sd '|')"
-	check "and files" "a|a b|" "$(for i in 0 1 2; do
+	check "each namespace has files of its own" "a|a b|" "$(for i in 0 1 2; do
 		nsenter --net=/run/netns/n$i ls /proc/net/ipcuckoo/set | paste -sd ' '
 		done | paste -sd '|')"
-	check "attachments of any hold the module" 2 "$(users)"
+	check "attachments in all namespaces hold references" 2 "$(users)"
 	ip netns del n0
-	run_ok "a namespace that ends takes its attachments with it" busywait 10 users_are 1
-	run_ok "and its tables" busywait 10 no_areas
-	check "others stay as they are" "a b" "$(in_ns n1 list -n | paste -sd ' ')"
+	run_ok "destroying a namespace removes its attachments" busywait 10 users_are 1
+	run_ok "destroying a namespace frees its tables" busywait 10 no_areas
+	check "other namespaces are not affected" "a b" "$(in_ns n1 list -n | paste -sd ' ')"
 	ip netns del n1
-	run_ok "the last one lets go of the module" busywait 10 users_are 0
-	run_ok "unloading with other namespaces alive" rmmod ipcuckoo
-	run_ok "loading as well" insmod "$IPCUCKOO_KO"
-	check "they have it from then on" 0 "$(in_ns n3 list -n | wc -l)"
+	run_ok "destroying the last one drops the last reference" busywait 10 users_are 0
+	run_ok "the module can be unloaded while other namespaces exist" rmmod ipcuckoo
+	run_ok "and loaded" insmod "$IPCUCKOO_KO"
+	check "these namespaces can use the module" 0 "$(in_ns n3 list -n | wc -l)"
 	in_ns n3 create c hash:ip
 	for ((i = 0; i < rounds; i++)); do
 		ip netns add quick && in_ns quick create a hash:net &&
@@ -313,7 +316,7 @@ test_traffic()
 {
 	local i failed=0 refused=0 flow out
 
-	# What counts lets pass: all packets are to arrive.
+	# The verdict count lets packets pass, so all packets must arrive.
 	setup_quiet_net
 	list_of $lists/blocked 198.18.0.0/15
 	list_of $lists/others 20.0.0.0/8
@@ -326,17 +329,18 @@ test_traffic()
 		! rmmod ipcuckoo 2> /dev/null && refused=$((refused + 1))
 		ipcuckoo detach --all && rmmod ipcuckoo || failed=$((failed + 1))
 	done
-	check "attached: refused each time" $((rounds / 2)) "$refused"
-	check "detached: unloaded each time, sets full, packets flowing" 0 "$failed"
+	check "attached: unloading is refused each time" $((rounds / 2)) "$refused"
+	check "detached: unloading succeeds each time, with entries in sets and traffic" 0 "$failed"
 	kill "$flow"
 	wait "$flow"
 	out=$(tail -n 1 $lists/flow)
 	note "$out"
-	check_match "none of the packets was lost" " 0 wrong$" "$out"
-	run_ok "nothing is left in memory" busywait 5 no_areas
+	check_match "no packet was lost" " 0 wrong$" "$out"
+	run_ok "the module has no memory left" busywait 5 no_areas
 }
 
-# met_by_nft PARAMETER...: of 100 packets that we drop, how many meet a chain of nft at -100
+# met_by_nft PARAMETER...: of 100 packets that the module drops, prints how many reach a chain of
+# nft with priority -100
 met_by_nft()
 {
 	insmod "$IPCUCKOO_KO" "$@" && ipcuckoo create all hash:net &&
@@ -357,16 +361,16 @@ met_by_nft()
 	rmmod ipcuckoo
 }
 
-# In the network that test_traffic() has set up.
+# Uses the network that test_traffic() has set up.
 test_priority()
 {
 	local met
 
 	list_of $lists/all 0.0.0.0/0
 	met_by_nft
-	check "by default others meet nothing of what we drop" 0 "$met"
+	check "by default, a chain at -100 sees no dropped packet" 0 "$met"
 	met_by_nft priority=0
-	check "with priority=0 a chain at -100 meets all of it" 100 "$met"
+	check "with priority=0, a chain at -100 sees all of them" 100 "$met"
 }
 
 note "SEED=$seed repeats this run"

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Whether the machine keeps the vector registers of programs apart: they are what the C library
- * copies strings with. User Mode Linux carries them itself from one program to the next, and has
- * failed to on processors that have more of them than it knows. Has nothing to do with the module.
+ * Does the machine keep the vector registers of processes apart? The C library copies strings with
+ * them. User Mode Linux saves and restores them itself at each switch, and has failed to do so on
+ * processors with larger registers than it knows. The test does not use the module.
  *
- * Several processes hold patterns of their own in all registers while others run.
+ * Several processes keep different patterns in all registers while other processes run.
  */
 #include <err.h>
 #include <stdint.h>
@@ -33,12 +33,12 @@ struct registers {
 	what(op, reg, 23) what(op, reg, 24) what(op, reg, 25) what(op, reg, 26) \
 	what(op, reg, 27) what(op, reg, 28) what(op, reg, 29) what(op, reg, 30) \
 	what(op, reg, 31)
-/* k0 cannot be a mask, but is a register as the others are. */
+/* k0 cannot be used as a mask, but it is a register like the others. */
 #define LOAD_MASK(n)		"kmovw 2048+" #n "*8(%[r]), %%k" #n "\n\t"
 #define STORE_MASK(n)		"kmovw %%k" #n ", 2048+" #n "*8(%[r])\n\t"
 #define MASKS_OF(what)		what(0) what(1) what(2) what(3) what(4) what(5) what(6)
 
-/* Nothing but the system call between the two: the compiler may use the registers, too. */
+/* Only the system call is between load and store, because the compiler may use the registers. */
 #define HOLD(load, store, r)						\
 	do {								\
 		long ret = SYS_sched_yield;				\
@@ -64,7 +64,7 @@ static void hold_sse(struct registers *r)
 	HOLD(LOW(LOAD, movdqu, xmm), LOW(STORE, movdqu, xmm), r);
 }
 
-/* A process: how often its registers were not what it had put there. */
+/* One of the processes. Returns how often its registers did not have the pattern. */
 static int wrong_rounds(void (*hold)(struct registers *r), int number)
 {
 	static struct registers want, got;
@@ -110,7 +110,7 @@ int main(void)
 		if (waitpid(pid[i], &status, 0) != pid[i] || status)
 			failed++;
 	if (failed)
-		printf("# %d of %d processes found others' values\n", failed, PROCESSES);
-	printf("%sok 1 %s registers stay a process' own\n", failed ? "not " : "", name);
+		printf("# %d of %d processes found values of other processes\n", failed, PROCESSES);
+	printf("%sok 1 %s registers of processes are kept apart\n", failed ? "not " : "", name);
 	return !!failed;
 }
