@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Netlink and procfs do the same. Of two sets that were made alike one is changed
- * by netlink and the other one by lines that are written to its file, at random;
- * after each step both have the same entries, with the same values, and have met
- * the same error. What lines cannot say, both are given by netlink: exceptions,
- * timeouts, counters, comments. And a list of many sets takes no longer for each
- * line than one of few.
+ * Checks that netlink and procfs have the same effect. Of two sets with the same options, one is
+ * changed by netlink, and the other by writing lines to its file, with the same random changes.
+ * After each step both must have the same entries with the same extensions, and must have
+ * returned the same error. What lines cannot express, both get by netlink: exceptions, timeouts,
+ * counters, comments. Also checks that reading the list of many sets takes no longer for each line
+ * than reading the list of a few.
  */
 #define _GNU_SOURCE
 #include <arpa/inet.h>
@@ -25,7 +25,7 @@ struct item {
 	uint8_t len;
 };
 
-/* What both sets are made as. */
+/* The options of both sets. */
 static struct {
 	uint8_t type;
 	uint8_t family;
@@ -69,8 +69,8 @@ static void put_item(struct nlmsghdr *nlh, const struct item *item)
 		     size + !host, data);
 }
 
-/* Few enough to be met again and again, nested, and of both families. Some are not
- * valid in some sets, or in any.
+/* Create the entries to choose from. They are few, so that the same entry is chosen often; some are
+ * nested, and some are not valid in some sets, or in any.
  */
 static void make_items(void)
 {
@@ -84,7 +84,7 @@ static void make_items(void)
 			memcpy(item->addr, "\x20\x01\x0d\xb8", 4);
 			item->addr[15] = any(4) ? any(6) : 0;
 			item->len = item->addr[15] ? 128 : 32 + any(97);
-			if (!any(12))	/* a mapped one */
+			if (!any(12))	/* an IPv4-mapped address */
 				memcpy(item->addr, "\0\0\0\0\0\0\0\0\0\0\xff\xff\x0a", 13);
 		} else {
 			item->addr[0] = 10;
@@ -97,7 +97,7 @@ static void make_items(void)
 	}
 }
 
-/* Netlink: */
+/* Changes by netlink */
 
 static int make_set(const char *name)
 {
@@ -116,7 +116,7 @@ static int make_set(const char *name)
 		mnl_attr_put_u32(nlh, IPCUCKOO_A_TIMEOUT, made.timeout);
 	if (made.netmask)
 		mnl_attr_put_u8(nlh, IPCUCKOO_A_NETMASK, made.netmask);
-	if (made.type == IPCUCKOO_TYPE_FILTER_IP)	/* as good as exact */
+	if (made.type == IPCUCKOO_TYPE_FILTER_IP)	/* few false positives */
 		mnl_attr_put_u8(nlh, IPCUCKOO_A_BITS, 32);
 	return client_ask(cl, &answer);
 }
@@ -146,7 +146,7 @@ static void make_sets_alike(void)
 		 made.type, made.family, made.options, made.timeout, made.maxelem,
 		 made.flags, made.netmask);
 	if (make_set(NETLINK) || make_set(PROCFS))
-		errx(1, "cannot make sets: %s", made.text);
+		errx(1, "cannot create sets: %s", made.text);
 }
 
 static int by_netlink(char command, const struct item *item)
@@ -177,7 +177,7 @@ static int in_shadow(uint32_t shadow, char command, const struct item *item)
 	return client_ask(cl, &answer);
 }
 
-/* Several commands in one step: those behind the last flush, in a shadow. */
+/* Apply several commands in one step: those after the last flush go into a shadow. */
 static int shadow_by_netlink(const char *commands, const int *which, int count)
 {
 	const char *flush = memrchr(commands, '/', count);
@@ -192,7 +192,7 @@ static int shadow_by_netlink(const char *commands, const int *which, int count)
 	return error;
 }
 
-/* procfs: */
+/* Changes by procfs */
 
 static int by_procfs(const char *commands, const int *which, int count)
 {
@@ -213,7 +213,7 @@ static int by_procfs(const char *commands, const int *which, int count)
 	return error;
 }
 
-/* What both are given by netlink. */
+/* Add an entry with extensions by netlink, to either set. */
 static int give(const char *name, const struct item *item, uint8_t nomatch,
 		uint32_t timeout, uint64_t packets, const char *comment)
 {
@@ -237,7 +237,7 @@ static int give(const char *name, const struct item *item, uint8_t nomatch,
 	return client_ask(cl, &answer);
 }
 
-/* What is in a set */
+/* The contents of a set */
 
 struct dumped {
 	uint8_t key[18];	/* kind, packed entry */
@@ -252,7 +252,7 @@ struct contents {
 	struct dumped entry[DUMPED];
 };
 
-/* The values of the entries that a message added, from @begin on: one for each. */
+/* Read the extensions of the entries that a message added: those from @begin on. */
 static void read_values(struct contents *to, int begin, const struct nlmsghdr *nlh)
 {
 	const struct nlattr *attr;
@@ -263,7 +263,7 @@ static void read_values(struct contents *to, int begin, const struct nlmsghdr *n
 		data = mnl_attr_get_payload(attr);
 		if (mnl_attr_get_type(attr) == IPCUCKOO_A_NOMATCHES)
 			expect_equal(mnl_attr_get_payload_len(attr), to->count - begin,
-				     "as many NOMATCHES as entries in a message");
+				     "a message has as many NOMATCHES as entries");
 		for (i = begin; i < to->count; i++) {
 			struct dumped *entry = &to->entry[i];
 
@@ -341,7 +341,7 @@ static void read_contents(const char *name, struct contents *to)
 	qsort(to->entry, to->count, sizeof(*to->entry), compare);
 }
 
-/* A second may pass between two requests, and where the host is busy, several. */
+/* The timeouts may differ by the time between two requests: several seconds on a busy machine. */
 static bool same_timeout(uint32_t a, uint32_t b)
 {
 	return !a == !b && a < b + 60 && b < a + 60;
@@ -379,7 +379,7 @@ static void print_contents(const char *name, const struct contents *contents)
 	}
 }
 
-/* A filter cannot be listed: how often each item may be in it. */
+/* A filter cannot be listed, so get the number of copies of each entry. */
 static uint64_t copies(const char *name, const struct item *item)
 {
 	struct nlmsghdr *nlh = client_begin(cl, IPCUCKOO_CMD_ENTRY_TEST);
@@ -402,7 +402,7 @@ static bool same_filters(void)
 	return true;
 }
 
-/* With forceadd each set has evicted what it liked: begin again with the same. */
+/* With forceadd the sets may have evicted different entries: give both the same contents again. */
 static void begin_again(void)
 {
 	set_request(cl, IPCUCKOO_CMD_SET_FLUSH, NETLINK);
@@ -419,7 +419,7 @@ static void compare_sets(const char *step)
 	unsigned int i;
 
 	for (i = 0; i < sizeof(figures) / sizeof(*figures); i++) {
-		/* Hosts and prefixes may have been evicted. */
+		/* The sets may have evicted different kinds of entries. */
 		if (figures[i] == IPCUCKOO_A_HOSTS && made.flags & IPCUCKOO_F_FORCEADD)
 			continue;
 		expect_equal(figure(cl, PROCFS, figures[i]), figure(cl, NETLINK, figures[i]),
@@ -453,8 +453,8 @@ static void step_single(void)
 	compare_sets(step);
 }
 
-/* Of lines all are checked before any is applied, of shadows each as it comes: so
- * what is not valid is no part of it.
+/* Is the entry valid in these sets? procfs checks all lines before it applies any, but a shadow
+ * is checked entry by entry, so invalid entries are left out.
  */
 static bool is_valid(int item)
 {
@@ -468,7 +468,7 @@ static bool is_valid(int item)
 
 static void step_lines(void)
 {
-	/* What was evicted before one is deleted is not the same in both. */
+	/* With forceadd, deleting after eviction has different results. */
 	bool deletes = made.type == IPCUCKOO_TYPE_FILTER_IP ?
 		       made.flags & IPCUCKOO_F_MULTI : !(made.flags & IPCUCKOO_F_FORCEADD);
 	int count = 2 + any(LINES - 1), which[LINES], i;
@@ -525,10 +525,10 @@ static void test_random(int rounds, int steps)
 			}
 		}
 	}
-	ktap_case("the same by netlink and by procfs");
+	ktap_case("random changes have the same result by netlink and by procfs");
 }
 
-/* Entries that have expired make room for others, and can be added again. */
+/* Test that expired entries make room for others, and can be added again. */
 static void test_expired(void)
 {
 	const struct item old = { .addr = { 10, 0, 0, 1 }, .len = 32 };
@@ -544,7 +544,7 @@ static void test_expired(void)
 	made.maxelem = 4;
 	snprintf(made.text, sizeof(made.text), "expired entries");
 	if (make_set(NETLINK) || make_set(PROCFS))
-		errx(1, "cannot make sets");
+		errx(1, "cannot create sets");
 	for (i = 0; i < ITEMS; i++) {
 		items[i] = old;
 		items[i].addr[3] = i;
@@ -570,7 +570,9 @@ static void test_expired(void)
 	ktap_case("expired entries make room, by netlink and by procfs");
 }
 
-/* An exception that is added as an ordinary entry is one, option or none. */
+/* Test that an exception becomes an ordinary entry when it is added again without nomatch. The sets
+ * have no extensions.
+ */
 static void test_exception(void)
 {
 	const struct item net = { .addr = { 10, 0, 0, 0 }, .len = 8 };
@@ -583,7 +585,7 @@ static void test_exception(void)
 	made.family = IPCUCKOO_FAMILY_INET;
 	snprintf(made.text, sizeof(made.text), "exceptions");
 	if (make_set(NETLINK) || make_set(PROCFS))
-		errx(1, "cannot make sets");
+		errx(1, "cannot create sets");
 	items[0] = net;
 	expect_equal(give(NETLINK, &net, 1, 0, 0, ""), 0, "netlink: an exception");
 	expect_equal(give(PROCFS, &net, 1, 0, 0, ""), 0, "procfs: an exception");
@@ -593,7 +595,7 @@ static void test_exception(void)
 	ktap_case("+X of an exception makes it an ordinary entry");
 }
 
-/* Seconds to read so many lines of the list of sets, one or two with each call. */
+/* Returns the time to read so many lines of the list of sets, one or two with each call. */
 static double read_lines(int lines)
 {
 	int fd = open("/proc/net/ipcuckoo/sets", O_RDONLY | O_CLOEXEC);
@@ -606,12 +608,12 @@ static double read_lines(int lines)
 			lines--;
 	begin = ktap_seconds() - begin;
 	close(fd);
-	expect(lines <= 0, "all lines are there");
+	expect(lines <= 0, "the list has all lines");
 	return begin;
 }
 
-/* Eight times as many take eight times as long, not 64 times. A busy host can make
- * that look like more, but not always.
+/* Eight times as many lines must take about eight times as long, not 64 times. A busy machine may
+ * make it look longer, but not each time.
  */
 static void test_list(int sets)
 {
@@ -622,7 +624,7 @@ static void test_list(int sets)
 	for (i = 0; i < sets; i++) {
 		snprintf(name, sizeof(name), "set%06d", i);
 		if (set_new(cl, name, IPCUCKOO_TYPE_HASH_IP, IPCUCKOO_FAMILY_INET))
-			errx(1, "cannot make %s", name);
+			errx(1, "cannot create %s", name);
 	}
 	for (i = 0; i < 7 && ratio > 14; i++) {
 		few = read_lines(sets / 8);
@@ -630,12 +632,12 @@ static void test_list(int sets)
 		ratio = all / few < ratio ? all / few : ratio;
 	}
 	printf("# %d sets take %.1f times as long as %d\n", sets, ratio, sets / 8);
-	expect(ratio < 14, "a list takes as long for each set, however many there are");
+	expect(ratio < 14, "the time for a line does not depend on the number of sets");
 	everything(cl, IPCUCKOO_CMD_SET_DEL);
-	ktap_case("a list of many sets");
+	ktap_case("reading a list of many sets takes linear time");
 }
 
-/* A host, a prefix and an exception: what a listing says of them is said of each. */
+/* Test that a listing marks only the exception as an exception, and not a host or a prefix. */
 static void test_listing(void)
 {
 	static const struct item all[] = {
@@ -652,7 +654,7 @@ static void test_listing(void)
 	made.type = IPCUCKOO_TYPE_HASH_NET;
 	made.family = IPCUCKOO_FAMILY_INET;
 	if (make_set(NETLINK))
-		errx(1, "cannot make a set");
+		errx(1, "cannot create a set");
 	for (i = 0; i < 3; i++)
 		expect_equal(give(NETLINK, &all[i], i == 2, 0, 0, ""), 0, "add");
 	read_contents(NETLINK, &listed);
@@ -662,7 +664,7 @@ static void test_listing(void)
 		expect_equal(entry->nomatch, entry->key[0] == 2 && entry->key[5] == 16,
 			     "entry %d of kind %u is an exception", i, entry->key[0]);
 	}
-	ktap_case("a listing says of the right entries that they are exceptions");
+	ktap_case("a listing marks exceptions, and only these");
 }
 
 int main(void)

@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Nothing waits for whoever reads or writes a file of /proc/net/ipcuckoo.
+ * Checks that nothing waits for a process that reads or writes a file of /proc/net/ipcuckoo.
  *
- * An ordinary user makes namespaces of his own, a file system in FUSE whose pages
- * never come, and a set. He writes to the file of the set from such a page, reads
- * it to another one, and the two lists as well: these calls hang. Beside them
- * every request has to be answered, in his namespace and in the first one, and
- * the module must say that it is in use. When the file system goes the calls end
- * with an error, and nothing is left behind.
+ * An ordinary user creates namespaces, a FUSE file system that never delivers pages, and a set. He
+ * writes to the set's file from such a page, reads the file into another one, and also reads both
+ * lists, so these calls hang in page faults. Meanwhile every request must be answered, in his
+ * namespace and in the first one, and the module must be in use. When the file system ends, the
+ * calls must fail, and nothing may be left.
  */
 #define _GNU_SOURCE
 #include <linux/fuse.h>
@@ -22,7 +21,7 @@
 #include "client.h"
 #include "ktap.h"
 
-/* Requests leave out what is zero, and some look at nothing in them. */
+/* Requests leave out fields that are zero, and some use no field. */
 #pragma GCC diagnostic ignored "-Wmissing-field-initializers"
 #pragma GCC diagnostic ignored "-Wunused-parameter"
 
@@ -31,10 +30,10 @@
 #define PROC		"/proc/net/ipcuckoo/"
 #define PAGE		4096
 
-/* Whatever takes so many seconds hangs. What does not takes milliseconds. */
+/* Requests that take longer than this, in seconds, hang. They usually take milliseconds. */
 #define HANGS		10
 
-/* Of children that hang in the kernel on purpose, or did not come back. */
+/* Children that hang in the kernel on purpose, or did not end. */
 static pid_t pending[32];
 static unsigned int n_pending;
 
@@ -42,7 +41,7 @@ static pid_t host;
 static int reads;
 static double slowest;
 
-/* The file system: files "a" to "z" of one page. A file's number is its letter. */
+/* The file system has files "a" to "z" of one page each. The number of a file is its letter. */
 
 static struct fuse_attr attr_of(uint64_t node)
 {
@@ -100,7 +99,7 @@ static void serve_one(int fuse, int told, const struct fuse_in_header *in)
 	case FUSE_RELEASE:
 		return answer_fuse(fuse, in->unique, 0, NULL, 0);
 	case FUSE_READ:
-		/* The page never comes. */
+		/* Never answer, so that the page never arrives. */
 		if (write(told, "", 1) != 1)
 			warn("pipe");
 		return;
@@ -122,7 +121,7 @@ static void put_text(const char *path, const char *text)
 	close(fd);
 }
 
-/* The process that the namespaces are of, and that the file system is in. */
+/* The process that owns the namespaces and serves the file system. */
 static void serve(int told)
 {
 	char buffer[1 << 17] __attribute__((aligned(8))), options[100];
@@ -137,7 +136,7 @@ static void serve(int told)
 	put_text("/proc/self/setgroups", "deny");
 	put_text("/proc/self/uid_map", "0 1000 1");
 	put_text("/proc/self/gid_map", "0 1000 1");
-	/* Now that there is a root whom the files of the network can belong to. */
+	/* Only now is there a root user whom the files of the new network namespace can belong to. */
 	if (unshare(CLONE_NEWNET | CLONE_NEWNS))
 		err(2, "namespaces");
 	fuse = open("/dev/fuse", O_RDWR);
@@ -151,7 +150,7 @@ static void serve(int told)
 	err(2, "fuse");
 }
 
-/* One more byte from the file system: it is there, or another read hangs. */
+/* Wait for a byte from the server: it is ready, or another read hangs. False if none comes. */
 static bool told(void)
 {
 	struct pollfd pfd = { reads, POLLIN, 0 };
@@ -165,7 +164,7 @@ static void begin_host(void)
 	int fds[2];
 
 	mkdir(MOUNT, 0755);
-	/* It is a module of most kernels, and a device for everybody. */
+	/* Most kernels have FUSE as a module; every user may open the device. */
 	if (access("/dev/fuse", F_OK) && system("modprobe fuse"))
 		errx(2, "no FUSE");
 	chmod("/dev/fuse", 0666);
@@ -180,7 +179,7 @@ static void begin_host(void)
 		errx(2, "no file system");
 }
 
-/* Become a process of the user, in his namespaces. */
+/* Become a process of the user, in the user's namespaces. */
 static void enter(void)
 {
 	static const char * const names[] = { "user", "net", "mnt" };
@@ -198,7 +197,7 @@ static void enter(void)
 			err(2, "%s", names[i]);
 }
 
-/* What hangs */
+/* Calls that hang */
 
 static void touch(const char *file, char page, bool writing)
 {
@@ -221,7 +220,7 @@ static void touch(const char *file, char page, bool writing)
 	_exit(size < 0 ? errno : 0);
 }
 
-/* A child that reads a file to, or writes it from, a page that never comes. */
+/* Start a child that reads a file into a page that never arrives, or writes from such a page. */
 static void stall(const char *file, bool writing)
 {
 	static char page = 'a';
@@ -234,7 +233,7 @@ static void stall(const char *file, bool writing)
 	expect(told(), "%s %s hangs", writing ? "writing" : "reading", file);
 }
 
-/* What must not */
+/* Requests that must not hang */
 
 struct request {
 	const char *what;
@@ -269,7 +268,7 @@ static int run_inside(const struct request *request)
 	return run_request(request);
 }
 
-/* A line goes into the set of that name and no other one. */
+/* Write a line, and check that it changes the set of that name and no other. */
 static int run_write(const struct request *request)
 {
 	const char line[] = "+192.0.2.1\n";
@@ -298,7 +297,7 @@ static int run_unshare(const struct request *request)
 	return unshare(CLONE_NEWNET) ? errno : 0;
 }
 
-/* Run something in a child of its own. Returns its errno, or ETIME if it hangs. */
+/* Run a request in a child. Returns its errno, or ETIME if it hangs. */
 static int run(const struct request *request)
 {
 	double begin = ktap_seconds(), took;
@@ -323,7 +322,7 @@ static int run(const struct request *request)
 	expect_equal(run(&run_one), want, "%s", run_one.what);			\
 })
 
-/* Whoever else uses generic netlink, or makes namespaces. */
+/* Requests of other users of generic netlink, and of processes that create namespaces. */
 static void others(void)
 {
 	RUN(EWOULDBLOCK, "rmmod", run_rmmod);
@@ -346,7 +345,7 @@ static void test_destroy(void)
 	RUN(0, "SET_NEW x", run_inside, IPCUCKOO_CMD_SET_NEW, "x");
 	RUN(0, "writing x", run_write, 0, "x");
 	others();
-	ktap_case("another one can have its name and its file");
+	ktap_case("a new set can have its name and file");
 }
 
 static void test_rename(void)
@@ -361,17 +360,17 @@ static void test_rename(void)
 	RUN(0, "SET_RENAME y z", run_inside, IPCUCKOO_CMD_SET_RENAME, "y", "z");
 	RUN(0, "SET_RENAME z y", run_inside, IPCUCKOO_CMD_SET_RENAME, "z", "y");
 	others();
-	ktap_case("it can be renamed and swapped");
+	ktap_case("that set can be renamed and swapped");
 
 	RUN(0, "SET_DEL ALL", run_inside, IPCUCKOO_CMD_SET_DEL);
 	RUN(0, "SET_NEW y", run_inside, IPCUCKOO_CMD_SET_NEW, "y");
 	RUN(0, "writing y", run_write, 0, "y");
 	others();
-	ktap_case("all can be destroyed");
+	ktap_case("all sets can be destroyed");
 }
 
-/* Nobody reads the page any more: the calls end, and the files of names that no set
- * has go. Those are looked for from outside.
+/* End the file system: the calls that hang must end, and the files of sets that do not exist must
+ * disappear. Looks for the files from outside of the namespace.
  */
 static void test_end(void)
 {
@@ -379,7 +378,7 @@ static void test_end(void)
 	int status;
 
 	snprintf(path, sizeof(path), "/proc/%d/net/ipcuckoo/set/x", pending[0]);
-	expect(!access(path, F_OK), "the file of x is there as long as it is open");
+	expect(!access(path, F_OK), "the file of x exists as long as it is open");
 	kill(host, SIGKILL);
 	waitpid(host, NULL, 0);
 	while (n_pending) {
@@ -388,9 +387,9 @@ static void test_end(void)
 		expect(WIFEXITED(status) && WEXITSTATUS(status) == EFAULT,
 		       "a call that hung ends with EFAULT: status %x", status);
 	}
-	ktap_case("what hung ends with an error");
+	ktap_case("the calls that hung end with an error");
 	expect(wait_until(!module_unload(), 20), "the module can be unloaded");
-	ktap_case("everything is given back");
+	ktap_case("the module can be unloaded afterwards");
 	rmdir(MOUNT);
 }
 
