@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Packets of both families from the client to the server of lib.sh, until
- * SIGTERM, while others change sets. Who is in MEMBERS must never pass,
- * whoever is in STRANGERS must never be dropped.
+ * Sends packets of both families from the client to the server of lib.sh, until SIGTERM, while
+ * other programs change sets. Packets from addresses in MEMBERS must never pass, packets from
+ * addresses in NON-MEMBERS must never be dropped.
  *
- *   churn-flow [-c CPU] [-s SEED] MEMBERS[+FILE...] STRANGERS[+FILE...]
+ *   churn-flow [-c CPU] [-s SEED] MEMBERS[+FILE...] NON-MEMBERS[+FILE...]
  *
- * A batch of packets ends in a fence, a packet of each family that always
- * passes. All take the same way in order, so that the fate of the batch is
- * known, exactly, once its fence has come through.
+ * A batch of packets ends in a fence: a packet of each family that always passes. Packets keep
+ * their order, so once the fence has arrived, all packets of the batch that pass have arrived.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -25,11 +24,11 @@
 #include "lists.h"
 
 #define BATCH		128
-#define PATIENCE_MS	60000	/* for a fence, however slow the machine */
-#define TOLD		10
+#define PATIENCE_MS	60000	/* how long to wait for a fence: the machine may be slow */
+#define REPORTED_MAX	10
 
-/* Of the network of lib.sh: routed to the server, which does not answer for
- * them; and fences, from the client's own network.
+/* Addresses of lib.sh: networks that are routed to the server, which does not answer for them; and
+ * the fences, in the client's own network.
  */
 #define OTHER4		((addr_t)0xcb007100)
 #define OTHER6		((addr_t)0x20010db80005 << 80)
@@ -37,10 +36,10 @@
 #define FENCE6		((addr_t)0xfd000001 << 96 | 0x63)
 
 /**
- * struct fate - what has become of a packet
+ * struct fate - what happens to a packet
  * @frame:	the packet
- * @pass:	it has to arrive; otherwise it must not
- * @seen:	it has arrived
+ * @pass:	the packet must arrive; otherwise it must not
+ * @seen:	the packet has arrived
  */
 struct fate {
 	struct frame frame;
@@ -48,7 +47,7 @@ struct fate {
 	bool seen;
 };
 
-static struct list members[2], strangers[2];
+static struct list members[2], non_members[2];
 static struct fate batch[BATCH + 2];
 static uint32_t first;		/* number of the first packet of the batch */
 static uint32_t run_id;
@@ -57,9 +56,9 @@ static int sender, receiver[2];
 static int ifindex;
 static volatile sig_atomic_t stop;
 
-static void tell(const struct frame *f, const char *what)
+static void report_wrong(const struct frame *f, const char *what)
 {
-	if (wrong++ < TOLD)
+	if (wrong++ < REPORTED_MAX)
 		printf("wrong: packet %u, %s from %s: %s\n", f->id,
 		       kind_name[f->kind], addr_text(f->src, f->v6), what);
 }
@@ -144,7 +143,7 @@ static struct fate draw_fate(uint32_t id)
 		.frame = {
 			.v6 = v6, .kind = rng_below(KINDS), .run = run_id,
 			.id = id, .datagram = id, .fill = rng_below(64),
-			.src = draw(pass ? strangers : members, v6),
+			.src = draw(pass ? non_members : members, v6),
 			.dst = (v6 ? OTHER6 : OTHER4) | rng_below(256),
 		},
 		.pass = pass,
@@ -162,7 +161,7 @@ static struct fate fence(bool v6, uint32_t id)
 	};
 }
 
-/* What arrives */
+/* Receiving packets */
 
 static void arrived(uint32_t id)
 {
@@ -174,9 +173,9 @@ static void arrived(uint32_t id)
 		return;
 	}
 	if (!fate->pass)
-		tell(&fate->frame, "it passed, and should have been dropped");
+		report_wrong(&fate->frame, "it passed, but should have been dropped");
 	else if (fate->seen)
-		tell(&fate->frame, "it arrived twice");
+		report_wrong(&fate->frame, "it arrived twice");
 	fate->seen = true;
 }
 
@@ -224,7 +223,7 @@ static void run_batch(void)
 	await_fence();
 	for (fate = batch; fate < batch + BATCH; fate++) {
 		if (fate->pass && !fate->seen)
-			tell(&fate->frame, "it was dropped, and should have passed");
+			report_wrong(&fate->frame, "it was dropped, but should have passed");
 		passed += fate->pass;
 		dropped += !fate->pass;
 	}
@@ -243,17 +242,17 @@ static void read_files(struct list lists[2], char *files, const char *what)
 	list_seal(&lists[1]);
 }
 
-/* A mistake in the lists would look like one of the kernel. */
+/* Check that no non-member is a member: that would look like a bug of the kernel. */
 static void check_lists(void)
 {
 	size_t i;
 	int v6;
 
 	for (v6 = 0; v6 < 2; v6++)
-		for (i = 0; i < strangers[v6].count; i++)
-			if (list_has(&members[v6], strangers[v6].entries[i].first))
-				errx(2, "%s is a member and a stranger",
-				     addr_text(strangers[v6].entries[i].first, v6));
+		for (i = 0; i < non_members[v6].count; i++)
+			if (list_has(&members[v6], non_members[v6].entries[i].first))
+				errx(2, "%s is both a member and a non-member",
+				     addr_text(non_members[v6].entries[i].first, v6));
 }
 
 static void on_signal(int signal)
@@ -285,11 +284,11 @@ int main(int argc, char **argv)
 		}
 	}
 	if (argc - optind != 2)
-		errx(2, "give members and strangers");
+		errx(2, "usage: churn-flow [-c CPU] [-s SEED] MEMBERS NON-MEMBERS");
 	rng_seed(seed);
 	run_id = rng();
 	read_files(members, argv[optind], "members");
-	read_files(strangers, argv[optind + 1], "strangers");
+	read_files(non_members, argv[optind + 1], "non-members");
 	check_lists();
 	signal(SIGTERM, on_signal);
 	open_sockets();
@@ -297,10 +296,10 @@ int main(int argc, char **argv)
 	fflush(stdout);
 	while (!stop) {
 		run_batch();
-		/* Whoever else has to run on this processor may. */
+		/* Let other processes run on this processor. */
 		usleep(500);
 	}
-	printf("%lu packets: %lu of strangers to pass, %lu of members to be dropped, %lu wrong\n",
+	printf("%lu packets: %lu of non-members to pass, %lu of members to drop, %lu wrong\n",
 	       passed + dropped, passed, dropped, wrong);
 	return wrong || !passed || !dropped ? 1 : 0;
 }

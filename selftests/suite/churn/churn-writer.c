@@ -2,34 +2,34 @@
 /*
  * Changes sets while churn.sh has packets flow through them.
  *
- *   churn-writer lists DIR		who is always in the sets, and who never is
- *   churn-writer hosts SET LANE COUNT	hosts come and go, up to so many
- *   churn-writer nets SET LANE COUNT	so do prefixes
- *   churn-writer nested SET		prefixes take over from each other
- *   churn-writer replace SET FILE	new contents, again and again
- *   churn-writer swap SET FILE		new contents under another name, which is swapped
- *   churn-writer procfs SET LANE	changes through /proc
- *   churn-writer attach SET OTHER	attachments come and go
- *   churn-writer states SET		dumps, each of one state
- *   churn-writer destroy		sets are destroyed under a dump
- *   churn-writer kill SET		who fills a shadow is killed
- *   churn-writer pour DEV MAC		packets whose fate does not matter
+ *   churn-writer lists DIR		write the lists of members and of non-members
+ *   churn-writer hosts SET LANE COUNT	add and delete up to COUNT hosts
+ *   churn-writer nets SET LANE COUNT	add and delete up to COUNT prefixes
+ *   churn-writer nested SET		let nested prefixes replace each other
+ *   churn-writer replace SET FILE	replace the contents, again and again
+ *   churn-writer swap SET FILE		load a set of another name, and swap it
+ *   churn-writer procfs SET LANE	add and delete through /proc
+ *   churn-writer attach SET OTHER	attach and detach sets
+ *   churn-writer states SET		check that each dump shows one state
+ *   churn-writer destroy		destroy sets during a dump
+ *   churn-writer kill SET		kill processes that fill shadows
+ *   churn-writer pour DEV MAC		send packets whose fate does not matter
  *
- * All but lists run until SIGTERM or for the seconds given with -t, and leave
- * the sets as they found them. A lane is 0 or 1: two writers with a lane each
- * never touch the same entry, so that each knows what the kernel has to answer.
+ * All except lists run until SIGTERM or for the seconds given with -t, and leave the sets as they
+ * found them. A lane is 0 or 1: two writers with different lanes never change the same entry, so
+ * each knows what the kernel has to answer.
  *
- * The addresses are interleaved, so that those that stay, come, go and never
- * are share hint words, buckets and halves of keys:
+ * Members are always in the sets, non-members never, and entries of a lane are added and deleted.
+ * Their addresses are interleaved, so that they share hint words, buckets and halves of keys:
  *
- *   64.0.0.0/4		hosts; last two bits 0: always in, 1: never, else the lane's
- *   80.0.0.0/4		prefixes; a /22 is always in, never, or of a lane
- *   112.0.0.0/4	prefixes in prefixes, one of two always in
- *   144.0.0.0, 2500::	hosts that come and go through /proc
- *   2400::/8		hosts, (high[a], low[b]); always in if a = b, of a lane if b
- *			follows a closely, never if not
- *   2a00::/8		prefixes; a /56 is always in, never, or of a lane
- *   3000::/8		prefixes in prefixes
+ *   64.0.0.0/4		hosts; last two bits 0: member, 1: non-member, else of a lane
+ *   80.0.0.0/4		prefixes; a /22 has members, non-members, or entries of a lane
+ *   112.0.0.0/4	nested prefixes, one of each two is always in the set
+ *   144.0.0.0, 2500::	hosts that are added and deleted through /proc
+ *   2400::/8		hosts, (high[a], low[b]); a member if a = b, of a lane if b follows a
+ *			closely, else a non-member
+ *   2a00::/8		prefixes; a /56 has members, non-members, or entries of a lane
+ *   3000::/8		nested prefixes
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -51,14 +51,14 @@
 #include "ipcuckoo.h"
 #include "lists.h"
 
-#define MEMBERS		1500	/* always in, of each kind of hosts */
-#define NETS		400	/* always in, of each family */
-#define STRANGERS	4000	/* of each family */
-#define HALVES		4096	/* of keys of IPv6 hosts; a power of two */
-#define CLOSE		256	/* a lane's second halves follow the first */
+#define MEMBERS		1500	/* hosts that are always in a set, of each kind */
+#define NETS		400	/* prefixes that are always in a set, of each family */
+#define NON_MEMBERS	4000	/* of each family */
+#define HALVES		4096	/* halves of keys of IPv6 hosts; a power of two */
+#define CLOSE		256	/* how far the second halves of a lane may follow the first */
 #define BATCH		1000
-#define GROUP		12000	/* hosts that come and go as one */
-#define TOLD		5
+#define GROUP		12000	/* hosts that are added and deleted together */
+#define REPORTED_MAX	5
 
 #define REQUEST_SIZE	(1 << 18)
 
@@ -81,16 +81,16 @@ static bool go_on(void)
 	return !stop && now() - began < seconds;
 }
 
-/* The same, and where the machine is slow up to two minutes more, until what was to be seen
- * has been @seen.
+/* Like go_on(), but continue for up to two more minutes, because the machine may be slow, until
+ * @seen: until what the caller waits for has happened.
  */
 static bool go_on_until(bool seen)
 {
 	return go_on() || (!stop && !seen && now() - began < seconds + 120);
 }
 
-#define tell(...) do {				\
-	if (wrong++ < TOLD) {			\
+#define report(...) do {				\
+	if (wrong++ < REPORTED_MAX) {			\
 		printf("wrong: " __VA_ARGS__);	\
 		putchar('\n');			\
 	}					\
@@ -107,8 +107,8 @@ static uint64_t mix(uint64_t x)
 
 enum {
 	MEMBER,
-	STRANGER,
-	LANE,		/* and the next one */
+	NON_MEMBER,
+	LANE,		/* LANE + 1 is the second lane */
 };
 
 static uint32_t host4(uint32_t i, unsigned int class)
@@ -131,19 +131,19 @@ static addr_t host6(uint32_t i, unsigned int class)
 	switch (class) {
 	case MEMBER:
 		return halves(i, i, MEMBER);
-	case STRANGER:
-		/* Of the halves of members, and of what may come and go. */
+	case NON_MEMBER:
+		/* Both halves also occur in members, and in hosts of the lanes. */
 		return halves(i, i + CLOSE + r % (HALVES - 2 * CLOSE), r >> 24 & 3);
 	default:
 		return halves(i, i + i / HALVES % CLOSE, class);
 	}
 }
 
-/* Which of four neighbouring blocks a class has. */
-static const uint8_t block_of[] = { [MEMBER] = 0, [STRANGER] = 2, [LANE] = 1, 3 };
+/* The block of each class, of four neighbouring blocks. */
+static const uint8_t block_of[] = { [MEMBER] = 0, [NON_MEMBER] = 2, [LANE] = 1, 3 };
 
-/* Any address of a class; *len is set to the length of a prefix around it that
- * stays in its block.
+/* Address number @i of a class. *len is set to the length of a prefix around it that is inside of
+ * the block of the class.
  */
 static addr_t net4(uint32_t i, unsigned int class, unsigned int *len)
 {
@@ -165,8 +165,8 @@ static addr_t net6(uint32_t i, unsigned int class, unsigned int *len)
 /**
  * struct entry - an address or a prefix
  * @addr:	address
- * @len:	its length
- * @v6:		family
+ * @len:	prefix length
+ * @v6:		IPv6, not IPv4
  */
 struct entry {
 	addr_t addr;
@@ -195,7 +195,9 @@ static struct entry net(uint32_t i, unsigned int class)
 	};
 }
 
-/* Whoever is in the inner prefix is always in the set: one of both is there. */
+/* Lengths of nested prefixes. At least one of both is always in the set, so addresses in the inner
+ * one always match.
+ */
 static const uint8_t nestings[][3] = {
 	/* IPv6, outer, inner */
 	{ 0, 8, 16 }, { 0, 12, 24 }, { 0, 16, 24 }, { 0, 20, 24 }, { 0, 20, 32 },
@@ -214,7 +216,7 @@ static struct entry nested(unsigned int pair, bool inner)
 	unsigned int i = pair % INSTANCES, k = pair / INSTANCES;
 	struct entry e = { .v6 = n[0], .len = n[1 + inner] };
 
-	/* The shortest of each family fill their place, there is one of them. */
+	/* There is no room for a second instance of the shortest prefixes. */
 	if (k == 0 || k == 8)
 		i = 0;
 	if (e.v6)
@@ -240,7 +242,7 @@ static uint32_t nl_seq;
 static uint8_t request[REQUEST_SIZE];
 static uint8_t answer[REQUEST_SIZE];
 
-/* What an answer carried; the last one of each. */
+/* The attributes of the last answer. */
 static uint64_t got[IPCUCKOO_A_MAX + 1];
 
 static struct mnl_socket *nl_open(void)
@@ -319,13 +321,13 @@ static int ask(struct nlmsghdr *h)
 	return talk(h, take, NULL);
 }
 
-/* Not to be refused. */
+/* Send a request that must succeed. */
 static void must(struct nlmsghdr *h, const char *what)
 {
 	int code = ask(h);
 
 	if (code)
-		tell("%s: %s", what, strerror(code));
+		report("%s: %s", what, strerror(code));
 }
 
 static int take_family(const struct nlattr *a, void *data)
@@ -381,7 +383,7 @@ static void put_entries(struct nlmsghdr *h, const struct entry *e,
 	}
 }
 
-/* Add or delete entries. Returns how many were not there (or were). */
+/* Add or delete entries. Returns how many of them were added or deleted. */
 static unsigned int change(uint8_t cmd, const char *set, const struct entry *e,
 			   unsigned int count)
 {
@@ -433,7 +435,7 @@ static int lists(const char *dir)
 {
 	FILE *hosts = open_file(dir, "hosts"), *nets = open_file(dir, "nets");
 	FILE *pairs = open_file(dir, "nested");
-	FILE *never = open_file(dir, "strangers");
+	FILE *never = open_file(dir, "non-members");
 	FILE *beside = open_file(dir, "beside");
 	unsigned int len;
 	struct entry e;
@@ -452,21 +454,21 @@ static int lists(const char *dir)
 		fprintf(beside, "%s\n", addr_text((e.addr | host_mask(e.v6, e.len)) + 1,
 						  e.v6));
 	}
-	for (i = 0; i < STRANGERS; i++) {
-		put_line(never, host(i, STRANGER));
+	for (i = 0; i < NON_MEMBERS; i++) {
+		put_line(never, host(i, NON_MEMBER));
 		if (i & 1)
-			fprintf(never, "%s\n", addr_text(net4(i, STRANGER, &len), false));
+			fprintf(never, "%s\n", addr_text(net4(i, NON_MEMBER, &len), false));
 		else
-			fprintf(never, "%s\n", addr_text(net6(i, STRANGER, &len), true));
+			fprintf(never, "%s\n", addr_text(net6(i, NON_MEMBER, &len), true));
 	}
 	return fclose(hosts) || fclose(nets) || fclose(pairs) ||
 	       fclose(never) || fclose(beside) ? 2 : 0;
 }
 
-/* Entries that come and go. */
+/* Entries that are added and deleted */
 
-/* Add, or delete, the entries of these numbers, and see that the kernel
- * changes what the model says.
+/* Add or delete the entries with these numbers, and check that the kernel changes as many as the
+ * model expects.
  */
 static void move(const char *set, struct entry (*make)(uint32_t, unsigned int),
 		 unsigned int class, bool *in, const uint32_t *numbers,
@@ -483,11 +485,11 @@ static void move(const char *set, struct entry (*make)(uint32_t, unsigned int),
 	done = change(add ? IPCUCKOO_CMD_ENTRY_ADD : IPCUCKOO_CMD_ENTRY_DEL,
 		      set, batch, count);
 	if (done != due)
-		tell("%s of %u entries changed %u, not %u", add ? "addition" :
+		report("%s of %u entries changed %u, not %u", add ? "addition" :
 		     "deletion", count, done, due);
 }
 
-/* Prefixes cut short may be the same; each is then one entry. */
+/* Prefixes of different addresses may be the same after they were shortened: keep each once. */
 static int order_entries(const void *a, const void *b)
 {
 	return memcmp(a, b, sizeof(struct entry));
@@ -506,7 +508,7 @@ static bool *number_twins(struct entry (*make)(uint32_t, unsigned int),
 	for (i = 0; i < *count; i++) {
 		struct entry x = make(i, class);
 
-		/* Padding is compared too. */
+		/* Set all bytes, because padding is compared, too. */
 		e[i].addr = x.addr;
 		e[i].len = x.len;
 		e[i].v6 = x.v6;
@@ -525,7 +527,7 @@ static bool *number_twins(struct entry (*make)(uint32_t, unsigned int),
 	return twin;
 }
 
-/* The tables grow, are full for a while, and shrink. */
+/* Mostly add entries for a while, then mostly delete them, so that the tables grow and shrink. */
 static int come_and_go(const char *set, struct entry (*make)(uint32_t, unsigned int),
 		       unsigned int lane, uint32_t count)
 {
@@ -538,7 +540,7 @@ static int come_and_go(const char *set, struct entry (*make)(uint32_t, unsigned 
 	uint32_t number;
 
 	while (go_on()) {
-		/* Single changes, and batches. */
+		/* Single changes, and batches of changes. */
 		n = rng_below(3) ? 1 : 1 + rng_below(BATCH);
 		if (!rng_below(40))
 			growing = growing > 50 ? 10 : 90;
@@ -580,18 +582,18 @@ static int take_over(const char *set)
 		if (nested_double(pair))
 			continue;
 		which = rng_below(2);
-		/* One comes, the other goes right after. */
+		/* Add one of the two prefixes, then delete the other one. */
 		if (!in[pair][which]) {
 			e = nested(pair, which);
 			if (change(IPCUCKOO_CMD_ENTRY_ADD, set, &e, 1) != 1)
-				tell("a prefix could not be added");
+				report("a prefix could not be added");
 			in[pair][which] = true;
 			changes++;
 		}
 		if (in[pair][!which]) {
 			e = nested(pair, !which);
 			if (change(IPCUCKOO_CMD_ENTRY_DEL, set, &e, 1) != 1)
-				tell("a prefix could not be deleted");
+				report("a prefix could not be deleted");
 			in[pair][!which] = false;
 			changes++;
 		}
@@ -604,7 +606,7 @@ static int take_over(const char *set)
 		change(IPCUCKOO_CMD_ENTRY_ADD, set, &inner, 1);
 		change(IPCUCKOO_CMD_ENTRY_DEL, set, &outer, 1);
 	}
-	printf("%s: %lu prefixes came or went\n", set, changes);
+	printf("%s: %lu prefixes added or deleted\n", set, changes);
 	return wrong ? 1 : 0;
 }
 
@@ -679,7 +681,7 @@ static void fill_shadow(uint32_t shadow, const struct entry *e, unsigned int cou
 	}
 }
 
-/* Those who are always in, and some of lane 0, other ones each time. */
+/* Commit all members, and some random entries of lane 0, again and again. */
 static int replace(const char *set, const char *file)
 {
 	static struct entry more[BATCH];
@@ -700,13 +702,13 @@ static int replace(const char *set, const char *file)
 		fill_shadow(shadow, always, count);
 		code = shadow_commit(shadow, IPCUCKOO_F_OVERRIDE);
 		if (code)
-			tell("a commit: %s", strerror(code));
+			report("a commit: %s", strerror(code));
 		rounds++;
 	}
 	shadow = shadow_new(set, 0, 0);
 	fill_shadow(shadow, always, count);
 	if (shadow_commit(shadow, 0))
-		tell("the last commit failed");
+		report("the last commit failed");
 	printf("%s: replaced %u times\n", set, rounds);
 	return wrong ? 1 : 0;
 }
@@ -719,8 +721,8 @@ static void two_sets(uint8_t cmd, const char *set, const char *other)
 	must(h, "rename or swap");
 }
 
-/* Those who are always in are in both sets, but what was swapped out is flushed
- * or destroyed at once.
+/* Both sets have all members. After each swap, the set that was swapped out is flushed or
+ * destroyed at once.
  */
 static int swap_sets(const char *set, const char *file)
 {
@@ -738,7 +740,7 @@ static int swap_sets(const char *set, const char *file)
 		if (rng_below(2))
 			shadow_add(shadow, more, BATCH);
 		if (shadow_commit(shadow, 0))
-			tell("a commit to the spare set failed");
+			report("a commit to the spare set failed");
 		two_sets(IPCUCKOO_CMD_SET_RENAME, "spare", "next");
 		two_sets(IPCUCKOO_CMD_SET_SWAP, "next", set);
 		if (rng_below(2)) {
@@ -754,12 +756,12 @@ static int swap_sets(const char *set, const char *file)
 	shadow = shadow_new(set, 0, 0);
 	fill_shadow(shadow, always, count);
 	if (shadow_commit(shadow, 0))
-		tell("the last commit failed");
+		report("the last commit failed");
 	printf("%s: swapped in %u rounds\n", set, rounds);
 	return wrong ? 1 : 0;
 }
 
-/* Lines to /proc: one is applied as it is, several go through a shadow. */
+/* Write lines to /proc: a single line is applied directly, several go through a shadow. */
 static int procfs(const char *set, unsigned int lane)
 {
 	char path[128], text[4096];
@@ -773,7 +775,7 @@ static int procfs(const char *set, unsigned int lane)
 	if (fd < 0)
 		err(2, "%s", path);
 	while (go_on() || !add) {
-		/* What one write has added the next one deletes. */
+		/* Each write deletes what the one before has added. */
 		if (add)
 			n = 1 + rng_below(20) * rng_below(2);
 		for (i = size = 0; i < n; i++) {
@@ -784,7 +786,7 @@ static int procfs(const char *set, unsigned int lane)
 						    144U << 24) + i * 4 + lane, v6));
 		}
 		if (write(fd, text, size) != (ssize_t)size)
-			tell("a write of %u lines: %s", n, strerror(errno));
+			report("a write of %u lines: %s", n, strerror(errno));
 		add = !add;
 		writes++;
 	}
@@ -819,9 +821,8 @@ static void detach(uint32_t id)
 	must(h, "detach");
 }
 
-/* One of two attachments, or before and after that the one with direction src,
- * drops who is in @set at all times. @other is attached in many ways that let
- * pass.
+/* At any time, at least one of two attachments, or the one with direction src before and after
+ * that, drops the members of @set. @other is attached in many ways that let packets pass.
  */
 static int attachments(const char *set, const char *other)
 {
@@ -867,17 +868,17 @@ static int attachments(const char *set, const char *other)
 			detach(ids[i]);
 	attach(set, IPCUCKOO_DIR_SRC, IPCUCKOO_VERDICT_DROP, IPCUCKOO_ORDER_DROP, NULL);
 	detach(drop[!!drop[1]]);
-	printf("%s: %lu attachments came or went\n", set, changes);
+	printf("%s: %lu attachments created or removed\n", set, changes);
 	return wrong ? 1 : 0;
 }
 
 /* Dumps */
 
 /**
- * struct dump - what a dump has brought
- * @hosts:	IPv4 hosts, as they came
- * @count:	how many
- * @interrupted: the kernel said so
+ * struct dump - the result of a dump
+ * @hosts:	IPv4 hosts, in the order of the dump
+ * @count:	number of hosts
+ * @interrupted: the kernel said that the dump was interrupted
  */
 struct dump {
 	uint32_t hosts[4 * GROUP];
@@ -907,7 +908,7 @@ static int take_dump(const struct nlmsghdr *h, void *data)
 	return mnl_attr_parse(h, sizeof(struct genlmsghdr), take_hosts, dump);
 }
 
-/* libmnl would end with EINTR; here the rest is wanted, too. */
+/* Run a dump to its end. libmnl would stop with EINTR after a message with NLM_F_DUMP_INTR. */
 static int run_dump(struct nlmsghdr *h, struct dump *dump,
 		    void (*between)(const void *data), const void *data)
 {
@@ -945,7 +946,7 @@ static int order_u32(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
-/* State 2k is the group k alone, state 2k + 1 the groups k and k + 1. */
+/* The number of the state: 2k has only the hosts of group k, 2k + 1 those of groups k and k + 1. */
 static long state_of(struct dump *dump)
 {
 	uint32_t *x = dump->hosts;
@@ -968,7 +969,7 @@ static void change_group(const char *set, uint8_t cmd, uint32_t k)
 	for (i = 0; i < GROUP; i++)
 		e[i] = (struct entry){ .addr = k << 16 | i, .len = 32 };
 	if (change(cmd, set, e, GROUP) != GROUP)
-		tell("a group of hosts did not change as a whole");
+		report("a group of hosts did not change as a whole");
 }
 
 static void replace_group(const char *set, uint32_t k)
@@ -983,10 +984,10 @@ static void replace_group(const char *set, uint32_t k)
 		shadow_add(shadow, e, n);
 	}
 	if (shadow_commit(shadow, 0))
-		tell("a group of hosts could not be replaced");
+		report("a group of hosts could not be replaced");
 }
 
-/* @progress[0]: the state that is there at least; [1]: at most */
+/* progress[0]: the set has this state or a later one; progress[1]: this state or an earlier one. */
 static void change_states(const char *set, volatile long *progress)
 {
 	uint32_t k = 1;
@@ -1035,7 +1036,7 @@ static int states(const char *set)
 		status = run_dump(command(IPCUCKOO_CMD_ENTRY_GET, set), &dump,
 				  NULL, NULL);
 		if (status)
-			tell("a dump: %s", strerror(status));
+			report("a dump: %s", strerror(status));
 		if (dump.interrupted) {
 			interrupted++;
 			continue;
@@ -1043,21 +1044,21 @@ static int states(const char *set)
 		whole++;
 		state = state_of(&dump);
 		if (state < low || state > progress[1])
-			tell("a dump of %u hosts is of state %ld, not of %ld to %ld",
+			report("a dump of %u hosts is of state %ld, not of %ld to %ld",
 			     dump.count, state, low, progress[1]);
 	}
 	kill(pid, SIGTERM);
 	waitpid(pid, &status, 0);
 	if (status)
-		tell("the writer ended with status %#x", status);
+		report("the writer ended with status %#x", status);
 	if (!whole || !interrupted)
-		tell("dumps should be whole and interrupted");
-	printf("%s: %u dumps of one state each, %u interrupted ones that said so, %ld states\n",
+		report("some dumps should be complete, and some interrupted");
+	printf("%s: %u dumps of one state each, %u interrupted, %ld states\n",
 	       set, whole, interrupted, progress[0]);
 	return wrong ? 1 : 0;
 }
 
-/* The set goes after the first part of a dump. */
+/* Destroy the set after the first part of a dump. */
 static void destroy_set(const void *data)
 {
 	struct mnl_socket *mine = nl;
@@ -1086,16 +1087,16 @@ static int destroy(void)
 		code = run_dump(command(IPCUCKOO_CMD_ENTRY_GET, "victim"), &dump,
 				destroy_set, copy);
 		if (code && code != ENOENT)
-			tell("a dump of a set that goes: %s", strerror(code));
+			report("a dump of a set that is destroyed: %s", strerror(code));
 		if (!code && dump.count != 2 * GROUP && !dump.interrupted)
-			tell("a dump of a set that goes brought %u hosts and no error",
+			report("a dump of a set that is destroyed has %u hosts and no error",
 			     dump.count);
 		cut += code == ENOENT;
 		rounds++;
 	}
 	if (!cut)
-		tell("no dump was cut short");
-	printf("%u sets destroyed, %u dumps of them cut short\n", rounds, cut);
+		report("no dump was interrupted");
+	printf("%u sets destroyed, %u dumps of them interrupted\n", rounds, cut);
 	return wrong ? 1 : 0;
 }
 
@@ -1105,8 +1106,8 @@ static void fill_for_ever(const char *set)
 	uint32_t shadow, i, n = 0;
 
 	nl_begin();
-	/* On a slow machine this process is killed before its entries take as much as BESIDE; a
-	 * table of this capacity takes more at once.
+	/* On a slow machine this process is killed before its entries use more memory than BESIDE;
+	 * a table of this capacity does so immediately.
 	 */
 	shadow = shadow_new(set, rng_below(2) ? IPCUCKOO_F_APPEND : 0,
 			    rng_below(2) ? 100000 : 0);
@@ -1117,8 +1118,8 @@ static void fill_for_ever(const char *set)
 	}
 }
 
-/* The memory of attachments, which another process makes and removes meanwhile, is charged too: less
- * than this. Should each shadow that is left keep some memory, the sum soon exceeds it.
+/* The memory of attachments, which another process creates and removes meanwhile, is charged, too,
+ * but is less than this. If killed shadows leaked memory, the sum would soon exceed it.
  */
 #define BESIDE	(16 * 1024)
 
@@ -1148,19 +1149,19 @@ static int kill_filler(const char *set)
 				break;
 		}
 		if (used > limit) {
-			tell("memory is %lu after a shadow was left, more than %lu",
+			report("memory is %lu after a filling process was killed, more than %lu",
 			     (unsigned long)used, (unsigned long)limit);
 			break;
 		}
 	}
 	if (most <= limit)
-		tell("no shadow was seen to take memory");
-	printf("%s: %u shadows left half full\n", set, rounds);
+		report("no shadow has used memory");
+	printf("%s: %u processes with a half full shadow killed\n", set, rounds);
 	return wrong ? 1 : 0;
 }
 
-/* Packets from whoever, with pauses, in which others may work. Devices may come
- * and go.
+/* Send packets of members and non-members, with pauses for other processes. The device may
+ * disappear and appear again.
  */
 static int pour(const char *dev, uint8_t mac)
 {
@@ -1177,7 +1178,7 @@ static int pour(const char *dev, uint8_t mac)
 	if (fd < 0)
 		err(2, "socket");
 	for (i = 0; go_on(); i++) {
-		struct entry e = host(i % (2 * MEMBERS), i & 8 ? MEMBER : STRANGER);
+		struct entry e = host(i % (2 * MEMBERS), i & 8 ? MEMBER : NON_MEMBER);
 
 		f.v6 = e.v6;
 		f.src = e.addr;

@@ -1,15 +1,15 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# Packets flow on one processor while sets change on the other, in every way there is. Those
-# who are always in the sets never pass, strangers are never dropped; each packet has a number
-# and its own verdict (churn-flow.c). What changes, and who stays: churn-writer.c.
+# Packets flow on one processor while sets change on the other, in every possible way. Packets of
+# addresses that are always members must never pass; packets of non-members must never be dropped.
+# churn-flow.c sends and checks the packets, churn-writer.c changes the sets.
 
 . "${0%/*}/../../lib/lib.sh"
 . "${0%/*}/../../lib/lib-net.sh"
 
-# Seconds of a phase, hosts that come and go, packets without which it would say little, rounds
-# of namespaces that end and of unloading.
+# How long a phase takes, in seconds; how many hosts are added and deleted; how many packets must be
+# checked at least; how many rounds of destroying namespaces and of unloading there are.
 turn=${SLOW:+3}
 turn=${turn:-2}
 crowd=${SLOW:+6000}
@@ -18,14 +18,14 @@ enough=${SLOW:+5000}
 enough=${enough:-20000}
 rounds=${SLOW:+1}
 rounds=${rounds:-2}
-# The debug kernel takes half a minute a phase. Without ROUNDS it leaves out those of which "all of it
-# at once" has the changes too; the other kernels have them all.
+# A phase takes half a minute on the debug kernel. Unless ROUNDS is set, it leaves out the phases
+# whose changes are also part of "all changes at once".
 brief=
 [ "${IPCUCKOO_KERNEL:-}" != debug ] || [ -n "${ROUNDS:-}" ] || brief=1
 
-# Whose packets flow: lists of addresses, the first of which is in no set.
-hosts="strangers hosts"
-everybody="strangers hosts nets nested"
+# The lists of addresses that packets come from. The addresses of the first list are in no set.
+hosts="non-members hosts"
+everybody="non-members hosts nets nested"
 
 all_packets=0
 flow=
@@ -36,19 +36,19 @@ writer()
 	in_f "$helpers/churn-writer" -s "$seed" "$@"
 }
 
-# work ARGUMENT...: of a writer, for as long as the phase is
+# work ARGUMENT...: runs a writer until the end of the phase
 work()
 {
 	writer -t "$seconds" "$@"
 }
 
-# The same on the processor of the packets.
+# work_there ARGUMENT...: the same, on the processor that sends the packets
 work_there()
 {
 	writer -c 1 -t "$seconds" "$@"
 }
 
-# again COMMAND...: the same over and over, for as long as the phase is
+# again COMMAND...: repeats a command until the end of the phase
 again()
 {
 	local end=$((SECONDS + seconds)) n=0
@@ -60,19 +60,19 @@ again()
 	echo "$1: $n times"
 }
 
-# entries SET
+# entries SET: prints the number of entries
 entries()
 {
 	in_f awk '$1 == "entries" { print $2 }' "/proc/net/ipcuckoo/set/$1"
 }
 
-# Bytes, all sets together.
+# memory: prints the memory of all sets, in bytes
 memory()
 {
 	ipcuckoo -j stats | python3 -c 'import json, sys; print(json.load(sys.stdin)["memory"])'
 }
 
-# files NAME...: as churn-flow wants them
+# files NAME...: prints the paths of lists, joined with "+" for churn-flow
 files()
 {
 	printf "$dir/%s" "$1"
@@ -82,19 +82,19 @@ files()
 
 # --- packets ---
 
-# begin_flow STRANGERS MEMBERS...
+# begin_flow NON-MEMBERS MEMBERS...: starts sending packets; the arguments are names of lists
 begin_flow()
 {
-	local strangers=$1
+	local non_members=$1
 
 	shift
-	"$helpers/churn-flow" -c 1 -s "$seed" "$(files "$@")" "$(files "$strangers")" \
+	"$helpers/churn-flow" -c 1 -s "$seed" "$(files "$@")" "$(files "$non_members")" \
 		> "$dir/flow" 2>&1 &
 	flow=$!
 	busywait 60 grep -q flowing "$dir/flow" || bail "no packets: $(< "$dir/flow")"
 }
 
-# end_flow: fails if one packet had the wrong fate
+# end_flow: stops sending packets; fails if one packet was wrongly dropped or passed
 end_flow()
 {
 	local count status
@@ -108,7 +108,7 @@ end_flow()
 	return $status
 }
 
-# Nobody can take the module away as long as something is attached.
+# Tries to unload the module, which must fail as long as a set is attached.
 try_unload()
 {
 	while [ -e "$dir/phase" ]; do
@@ -120,7 +120,8 @@ try_unload()
 	done
 }
 
-# phase NAME SECONDS FLOW WORK...: packets flow while all of the work is done
+# phase NAME SECONDS FLOW WORK...: a case: all WORK commands run in parallel while packets flow;
+# FLOW has the arguments of begin_flow
 phase()
 {
 	local name=$1 seconds=$2 out pids=() i=0 status=0 w begin=$SECONDS
@@ -151,7 +152,7 @@ phase()
 	if [ $status -eq 0 ]; then
 		ok "$name"
 	else
-		not_ok "$name" "all of it done, no wrong verdict" "seed $seed: see above"
+		not_ok "$name" "all work done, no wrong verdict" "seed $seed: see above"
 	fi
 }
 
@@ -165,7 +166,7 @@ load_set()
 make_ip()
 {
 	ipcuckoo create ip hash:ip family any && load_set ip $dir/hosts ||
-		bail "cannot make a set"
+		bail "cannot create a set"
 }
 
 make_sets()
@@ -178,29 +179,29 @@ make_sets()
 		ipcuckoo create right hash:net family any &&
 		ipcuckoo create other hash:net family any &&
 		ipcuckoo add other 198.18.0.0/15 2001:db8:ffff::/48 &&
-		ipcuckoo create groups hash:ip || bail "cannot make the sets"
+		ipcuckoo create groups hash:ip || bail "cannot create the sets"
 	in_ip=$(entries ip)
 	in_net=$(entries net)
 	cat $dir/hosts $dir/nets $dir/nested > $dir/everybody
-	# A larger list with everybody in it.
+	# A larger list that contains all members.
 	awk '{ print } END { for (i = 0; i < 20000; i++)
 		print "145." int(i / 65536) "." int(i / 256) % 256 "." i % 256 }' \
 		$dir/everybody > $dir/more
 }
 
-# How often the tables of the two sets grew or shrank.
+# growths: prints how often the tables of the two sets grew or shrank
 growths()
 {
 	in_f awk '$1 == "growths" { n += $2 } END { print n }' /proc/net/ipcuckoo/set/{ip,net}
 }
 
-# drop_by SET: it and nothing else
+# drop_by SET: attaches this set with drop, and nothing else
 drop_by()
 {
 	ipcuckoo detach --all && ipcuckoo attach "$1" src drop > /dev/null || bail "cannot attach $1"
 }
 
-# Everybody is in one of the two sets at all times. The tool loads them from files.
+# At any time, all members are in one of two sets. The tool loads the sets from files.
 take_turns()
 {
 	load_set right $dir/more && ipcuckoo flush left &&
@@ -208,7 +209,7 @@ take_turns()
 		ipcuckoo flush right
 }
 
-# What changes all the time cannot be listed as of one moment; then the tool says so.
+# A set that changes all the time may change while it is listed; then the tool must say so.
 list_quietly()
 {
 	local out
@@ -219,15 +220,16 @@ list_quietly()
 
 churn_net()
 {
-	phase "hash:net: hosts and prefixes come and go" $turn "$everybody" \
+	phase "hash:net: hosts and prefixes are added and deleted" $turn "$everybody" \
 		"work hosts net 0 $crowd" "work_there nets net 1 $((crowd / 3))"
-	check "hash:net: the others are left" "$in_net" "$(entries net)"
-	phase "a prefix takes over from one inside it, and back" $((turn * 2)) "beside nested" \
+	check "hash:net: the members are left" "$in_net" "$(entries net)"
+	phase "hash:net: a prefix and one inside it replace each other" \
+		$((turn * 2)) "beside nested" \
 		"work nested net"
-	check "hash:net: the others are left" "$in_net" "$(entries net)"
+	check "hash:net: the members are left" "$in_net" "$(entries net)"
 	phase "hash:net: contents are replaced" $turn "$everybody" \
 		"work replace net $dir/everybody"
-	check "hash:net: the others are left" "$in_net" "$(entries net)"
+	check "hash:net: the members are left" "$in_net" "$(entries net)"
 }
 
 churn()
@@ -235,44 +237,48 @@ churn()
 	drop_by ip
 	phase "hash:ip: two writers at once and /proc, tables grow and shrink" $turn "$hosts" \
 		"work hosts ip 0 $crowd" "work_there hosts ip 1 $((crowd / 3))" "work procfs ip 0"
-	check "hash:ip: the others are left" "$in_ip" "$(entries ip)"
+	check "hash:ip: the members are left" "$in_ip" "$(entries ip)"
 
 	drop_by net
 	[ -n "$brief" ] || churn_net
 
 	ipcuckoo attach net src count > /dev/null || bail "cannot attach net twice"
-	phase "hash:net: swapped with others, which are then flushed or destroyed" $turn "$everybody" \
+	phase "hash:net: swapped with other sets, which are then flushed or destroyed" \
+		$turn "$everybody" \
 		"work swap net $dir/everybody"
-	check "hash:net: the others are left" "$in_net" "$(entries net)"
+	check "hash:net: the members are left" "$in_net" "$(entries net)"
 	drop_by net
 
-	phase "attachments come and go; whoever fills a shadow is killed" $turn "$everybody" \
+	phase "sets are attached and detached; processes that fill shadows are killed" \
+		$turn "$everybody" \
 		"work attach net other" "work kill net"
 
-	# Who is looked up in one, and moves from there to the other and back before the other is
-	# looked at, is in neither. A third look finds them.
+	# A packet's address may move from the second set to the first after the first was looked
+	# up, and back before the second is, so that neither matches. The third attachment, to the
+	# first set again, catches that.
 	ipcuckoo attach left src drop > /dev/null && ipcuckoo attach right src drop > /dev/null &&
 		ipcuckoo attach left both drop order 400 > /dev/null &&
 		ipcuckoo detach net || bail "cannot attach"
-	phase "one set is flushed while another has everybody, loaded by the tool" $turn "$hosts" \
+	phase "one set is flushed while another has all members, loaded by the tool" \
+		$turn "$hosts" \
 		"again take_turns"
 
 	drop_by net
 	[ -n "$brief" ] || phase \
-		"dumps show one state or say that they do not; sets are destroyed under them" \
+		"dumps show one state or say that they were interrupted; sets are destroyed" \
 		$turn "$everybody" \
 		"work states groups" "work destroy" "again list_quietly" "work hosts net 0 1000"
-	phase "all of it at once" $((turn * 2)) "beside nested" \
+	phase "all changes at once" $((turn * 2)) "beside nested" \
 		"work hosts net 0 $((crowd / 3))" "work_there nets net 1 $((crowd / 3))" \
 		"work nested net" \
 		"work procfs net 1" "work attach net other" "work replace ip $dir/hosts" \
 		"again list_quietly"
-	check "hash:net: the others are left" "$in_net" "$(entries net)"
+	check "hash:net: the members are left" "$in_net" "$(entries net)"
 }
 
 # --- namespaces and the module ---
 
-# pour DEVICE MAC: packets from the client, whatever becomes of them
+# pour DEVICE MAC: sends packets from the client; their fate is not checked
 pour()
 {
 	nsenter --net=/run/netns/c "$helpers/churn-writer" -c 1 -s "$seed" pour "$@" > $dir/pour &
@@ -300,7 +306,7 @@ no_more_references()
 	[ "$(references)" -le "$1" ]
 }
 
-# A firewall of its own, x, beside f.
+# make_namespace: creates another firewall, x, beside f
 make_namespace()
 {
 	local mac=02:00:00:00:00
@@ -330,7 +336,7 @@ test_namespace_exit()
 		make_namespace || { not_ok "a namespace for round $i"; break; }
 		run_ok "packets flow into a namespace ($i)" busywait 20 dropped_in_x
 		ip netns del x
-		run_ok "it goes under them, and lets go of the module ($i)" \
+		run_ok "destroying it drops its references to the module ($i)" \
 			busywait 30 no_more_references "$before"
 	done
 	end_pour
@@ -344,13 +350,13 @@ test_unload()
 	for i in $(seq $rounds); do
 		run_status "rmmod is refused while a set is attached ($i)" 1 rmmod ipcuckoo
 		run_ok "detach ($i)" ipcuckoo detach --all
-		run_ok "rmmod with sets full and packets flowing ($i)" busywait 20 rmmod ipcuckoo
+		run_ok "rmmod with entries in sets and traffic ($i)" busywait 20 rmmod ipcuckoo
 		insmod "$IPCUCKOO_KO" || bail "cannot load the module again"
 		make_ip
 		drop_by ip
 	done
 	end_pour
-	phase "verdicts are right after all that" 1 "strangers hosts" "sleep 1"
+	phase "after unloading and loading, verdicts are right" 1 "non-members hosts" "sleep 1"
 }
 
 no_memory()
@@ -364,37 +370,37 @@ test_end()
 	ipcuckoo detach --all
 	ipcuckoo destroy --all || bail "cannot destroy the sets"
 	busywait 20 no_memory
-	check "no memory is in use once all sets are gone" "0 0" \
+	check "destroying all sets frees all memory" "0 0" \
 		"$(memory) $(grep -c '\[ipcuckoo\]' /proc/vmallocinfo)"
 }
 
 [ -n "$ipv6" ] || skip_all "no IPv6 in this kernel, and packets are of both families"
 note "SEED=$seed repeats this run"
 mkdir -p $dir
-# Processor 1 is for packets.
+# Processor 1 sends the packets.
 taskset -pc 0 $$ > /dev/null
 load_module
 setup_quiet_net
-writer lists $dir || bail "no lists"
+writer lists $dir || bail "cannot write the lists"
 echo 198.18.0.1 > $dir/nobody
 make_sets
 note "$SECONDS s"
 churn
 note "unloading was tried $(wc -l < $dir/tried) times"
-# On a busy machine phases of so many seconds have fewer changes.
+# On a busy machine there are fewer changes in a phase.
 for ((i = 0; i < 30 && $(growths) < 10; i++)); do
-	phase "and for more changes" $turn "strangers hosts" "work hosts ip 0 $crowd"
+	phase "repeated for more changes" $turn "non-members hosts" "work hosts ip 0 $crowd"
 done
 check_match "tables grew or shrank meanwhile" '^[1-9][0-9]' "$(growths)"
 note "$SECONDS s"
 test_namespace_exit
 note "$SECONDS s"
 test_unload
-# On a busy machine phases of so many seconds have fewer packets.
+# On a busy machine there are fewer packets in a phase.
 for ((i = 0; i < 30 && all_packets < enough; i++)); do
-	phase "and for more packets" 2 "strangers hosts" "work hosts ip 0 1000"
+	phase "repeated for more packets" 2 "non-members hosts" "work hosts ip 0 1000"
 done
 note "$all_packets packets checked, $SECONDS s"
-check "enough packets to say something ($enough)" 1 $((all_packets >= enough))
+check "enough packets were checked ($enough)" 1 $((all_packets >= enough))
 test_end
 ktap_done

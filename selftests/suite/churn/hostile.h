@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What programs share that take the module, or a network namespace, away from those who use it:
- * sets whose entries expire while it happens, packets that match, dumps that nobody reads to
- * the end, files that stay open.
+ * Functions for programs that unload the module, or destroy a network namespace, while it is in
+ * use: by sets with entries that expire, packets that match, dumps that are never read to the end,
+ * and files that stay open.
  */
 #ifndef _HOSTILE_H
 #define _HOSTILE_H
@@ -15,7 +15,7 @@
 
 #include "client.h"
 
-/* Emulated kernels that check themselves afford less. */
+/* Programs do less on emulated kernels that check themselves. */
 static inline bool hostile_slow(void)
 {
 	const char *kernel = getenv("IPCUCKOO_KERNEL");
@@ -25,8 +25,8 @@ static inline bool hostile_slow(void)
 
 #define HOSTILE_PORT	4711
 
-/* Packets to oneself: every one passes PRE_ROUTING and LOCAL_OUT of the namespace that the
- * socket is made in.
+/* A socket to send packets to this machine. Each packet passes PRE_ROUTING and LOCAL_OUT of the
+ * namespace in which the socket was created.
  */
 static inline int hostile_packets(void)
 {
@@ -39,7 +39,7 @@ static inline int hostile_packets(void)
 	return fd;
 }
 
-/* What comes back from a port where nobody listens is an error now and then. */
+/* Send packets. Ignore errors: nothing listens on the port, so ICMP errors come back. */
 static inline void hostile_send(int fd, unsigned int count)
 {
 	while (count--)
@@ -58,7 +58,7 @@ static inline int hostile_loopback_up(void)
 	return error;
 }
 
-/* A set in which hosts expire one second after the other, for @seconds. */
+/* Create a set with hosts that expire at different seconds, the last one after @seconds. */
 static inline int hostile_set(struct client *c, const char *name, uint32_t hosts,
 			      uint32_t seconds)
 {
@@ -82,7 +82,7 @@ static inline int hostile_set(struct client *c, const char *name, uint32_t hosts
 	return error ? error : client_ask(c, &answer);
 }
 
-/* Counts what is sent to oneself; @dev may be NULL. */
+/* Count packets to this machine, of device @dev or of all if it is NULL. */
 static inline int hostile_attach(struct client *c, const char *name, const char *dev,
 				 uint8_t place)
 {
@@ -99,7 +99,7 @@ static inline int hostile_attach(struct client *c, const char *name, const char 
 	return client_ask(c, &answer);
 }
 
-/* A dump of which one datagram is read, and the rest not. */
+/* Start a dump, read one datagram, and leave the rest unread. */
 static inline void hostile_half_dump(struct client *c, uint8_t cmd, const char *name)
 {
 	struct nlmsghdr *nlh = client_begin(c, cmd);
@@ -111,7 +111,7 @@ static inline void hostile_half_dump(struct client *c, uint8_t cmd, const char *
 		(void)!recv(mnl_socket_get_fd(c->nl), c->in, c->room, MSG_DONTWAIT);
 }
 
-/* References to the module, or -1 when it is not there. */
+/* The number of references to the module, or -1 if it is not loaded. */
 static inline int hostile_references(void)
 {
 	FILE *f = fopen("/sys/module/" IPCUCKOO_FAMILY_NAME "/refcnt", "re");

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Names of sets change while packets are logged and traced with them, while sets
- * of them come and go, and while their files are opened, written, read and closed.
- * A name that is seen is always a whole one. KCSAN watches who reads it without a
- * lock.
+ * Sets are renamed, swapped, created and destroyed while packets are logged and traced with their
+ * names, and while their files are opened, written, read and closed. Every name that is seen must
+ * be a complete one. KCSAN watches readers that take no lock.
  */
 #define _GNU_SOURCE
 #include <arpa/inet.h>
@@ -13,31 +12,31 @@
 #include "client.h"
 #include "ktap.h"
 
-/* Tables leave out what is zero. */
+/* The tables of requests omit fields that are zero. */
 #pragma GCC diagnostic ignored "-Wmissing-field-initializers"
 
 #define TRACING		"/sys/kernel/tracing/"
 #define EVENT		TRACING "events/ipcuckoo/ipcuckoo_match/enable"
 #define PROC		"/proc/net/ipcuckoo/"
 
-/* The longest names, each of one letter, so that half a name can be told. */
+/* Names of the maximum length, each of a single letter, so that a torn name can be recognised. */
 #define A		"aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"
 #define B		"bbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb"
 #define C		"ccccccccccccccccccccccccccccccc"
 #define D		"ddddddddddddddddddddddddddddddd"
 
-/* A name that comes and goes. */
+/* The name of a set that is created and destroyed. */
 #define X		"xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx"
 
 static atomic_bool stop;
 
-/* What a thread has done. */
+/* A thread, and what it has done. */
 struct work {
 	const char *name;
 	void (*run)(struct work *work);
-	unsigned long done;	/* how often */
-	unsigned long bad;	/* times it was not as expected */
-	char first[100];	/* the first of them */
+	unsigned long done;	/* number of rounds */
+	unsigned long bad;	/* number of unexpected results */
+	char first[100];	/* the first unexpected result */
 };
 
 __attribute__((format(printf, 2, 3)))
@@ -62,7 +61,7 @@ static int two_names(struct client *c, uint8_t cmd, const char *name, const char
 	return client_ask(c, &answer);
 }
 
-/* Attached to what comes from here, which nflog is told of, if nobody listens. */
+/* Attach a set to packets from this machine, with a log to an nflog group that nobody reads. */
 static int attach_logged(struct client *c, const char *name)
 {
 	struct nlmsghdr *nlh = client_begin(c, IPCUCKOO_CMD_ATTACH);
@@ -86,7 +85,7 @@ static void make_sets(struct client *c)
 		if (set_new(c, names[i], IPCUCKOO_TYPE_HASH_IP, IPCUCKOO_FAMILY_INET) ||
 		    hosts_request(c, IPCUCKOO_CMD_ENTRY_ADD, names[i], INADDR_LOOPBACK, 1) ||
 		    attach_logged(c, names[i]))
-			errx(1, "cannot make sets");
+			errx(1, "cannot create sets");
 }
 
 /* Threads */
@@ -145,13 +144,13 @@ static void send_packets(struct work *work)
 		.sin_addr.s_addr = htonl(INADDR_LOOPBACK),
 	};
 
-	/* Whoever refuses them is told of in another call. */
+	/* sendto() may fail: the error of one packet is returned by a later call. */
 	for (; !stop; work->done++)
 		sendto(s, "x", 1, 0, (const struct sockaddr *)&to, sizeof(to));
 	close(s);
 }
 
-/* The file of a set that goes, or changes its name. */
+/* Use the file of a set that may be destroyed or renamed meanwhile. */
 static void use_file(struct work *work, const char *name)
 {
 	const char line[] = "+192.0.2.1\n";
@@ -180,7 +179,7 @@ static void use_files(struct work *work)
 		use_file(work, work->done % 4 ? X : A);
 }
 
-/* Only these names are in a list, whole. */
+/* Check that a list has only the known names, complete. */
 static void check_names(struct work *work, char *text, const char *before)
 {
 	static const char * const names[] = { A, B, C, D, X, "y" };
@@ -214,7 +213,7 @@ static void read_lists(struct work *work)
 		if (size < 0)
 			bad(work, "sets: %d", errno);
 		text[size < 0 ? 0 : size] = '\0';
-		/* Behind the end of the first line, which explains. */
+		/* Start after the header line. */
 		check_names(work, text, "\n");
 		close(fd);
 	}
@@ -259,7 +258,7 @@ static void test_race(unsigned int seconds)
 	struct work works[] = {
 		{ "renames", rename_one },
 		{ "swaps", swap_two },
-		{ "sets come and go", come_and_go },
+		{ "sets created and destroyed", come_and_go },
 		{ "packets", send_packets },
 		{ "files opened", use_files },
 		{ "names listed", read_lists },
@@ -270,7 +269,7 @@ static void test_race(unsigned int seconds)
 
 	for (i = 0; i < n; i++)
 		if (pthread_create(&threads[i], NULL, thread, &works[i]))
-			errx(1, "no thread");
+			errx(1, "cannot create a thread");
 	sleep(seconds);
 	stop = true;
 	for (i = 0; i < n; i++) {
@@ -281,7 +280,7 @@ static void test_race(unsigned int seconds)
 		       works[i].first);
 	}
 	trace("0");
-	ktap_case("names are whole, whoever changes them");
+	ktap_case("names are complete, while other threads change them");
 }
 
 int main(void)
@@ -295,13 +294,14 @@ int main(void)
 	make_sets(c);
 	test_race(kernel && (!strcmp(kernel, "kcsan") || !strcmp(kernel, "debug")) ? 15 : 3);
 	expect(figure(c, NULL, IPCUCKOO_A_SETS) == 3, "three sets are left");
-	expect(wait_until(access(PROC "set/" X, F_OK), 5), "the file of the other one is gone");
-	expect(!access(PROC "set/" C, F_OK), "that of a set is there");
-	ktap_case("files are those of the sets");
+	expect(wait_until(access(PROC "set/" X, F_OK), 5),
+	       "the file of the destroyed set does not exist");
+	expect(!access(PROC "set/" C, F_OK), "the file of an existing set exists");
+	ktap_case("after all changes, the files are those of the sets");
 	everything(c, IPCUCKOO_CMD_DETACH);
 	everything(c, IPCUCKOO_CMD_SET_DEL);
 	client_close(c);
 	expect(wait_until(!module_unload(), 20), "the module can be unloaded");
-	ktap_case("everything is given back");
+	ktap_case("the module can be unloaded afterwards");
 	return ktap_end();
 }

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Namespaces that live some tenths of a second and are killed in the middle of it: in each,
- * packets match in sets whose entries expire, at PRE_ROUTING and at the ingress of devices
- * that are renamed, get second names and move to other namespaces of the kind; dumps are half
- * read, shadows half filled. Somebody outside keeps files and dumps of them open for longer
- * than they live. In the end they are gone and nothing of the module is in use.
+ * Creates namespaces that live for some tenths of a second, and kills them while they are in use.
+ * In each of them, packets match in sets whose entries expire, at PRE_ROUTING and at the ingress of
+ * devices that are renamed, get alternative names and move to other such namespaces; dumps are half
+ * read, and shadows half filled. Another process keeps files and dumps of the namespaces open for
+ * longer than they live. At the end all namespaces must be destroyed and the module unused.
  *
- * ROUNDS=n makes and kills n of them.
+ * ROUNDS=n creates and kills n of them.
  */
 #define _GNU_SOURCE
 #include <linux/if_ether.h>
@@ -19,19 +19,19 @@
 #include "hostile.h"
 #include "ktap.h"
 
-/* At the same time. */
+/* How many namespaces exist at the same time. */
 #define ALIVE		5
 
 #define HOSTS		2000
 
-/* Files and dumps that are kept open outside, and dumps in each namespace. */
+/* How many files and dumps are kept open outside, and how many dumps in each namespace. */
 #define KEPT		24
 #define DUMPS		16
 
-/* Seconds, on a machine that is emulated and checks itself. */
+/* Time limits, in seconds, for an emulated machine with a kernel that checks itself. */
 #define PATIENCE	120
 
-/* Shared by all processes: who lives where, and what has been done. */
+/* Shared by all processes: who lives in which namespace, and counters of what was done. */
 static struct shared {
 	volatile pid_t pid[ALIVE];
 	unsigned long lives;
@@ -53,7 +53,7 @@ static void count(unsigned long *what)
 	__atomic_add_fetch(what, 1, __ATOMIC_RELAXED);
 }
 
-/* One life */
+/* The process in a namespace */
 
 struct life {
 	struct client *c;
@@ -64,7 +64,7 @@ struct life {
 	uint32_t state;
 };
 
-/* A device that somebody may have moved here. */
+/* The name of a device that another namespace may have moved here. */
 static void draw_name(struct life *life, char *name)
 {
 	snprintf(name, IFNAMSIZ, "race%u", draw(&life->state, 6));
@@ -76,7 +76,7 @@ static void do_packets(struct life *life)
 	count(&shared->packets);
 }
 
-/* An IPv4 header with nothing behind it is enough for the ingress hook. */
+/* Send frames. An IPv4 header without payload is enough for the ingress hook. */
 static void do_frames(struct life *life)
 {
 	uint8_t frame[64] = { 2, 0, 0, 0, 0, 1, 2, 0, 0, 0, 0, 2, 8, 0, 0x45, 0, 0, 50,
@@ -173,7 +173,7 @@ static void do_dump(struct life *life)
 	*place = c;
 }
 
-/* What every life begins with, so that all of it happens however slow the machine is. */
+/* Each process begins with this, so that it does everything once, however slow the machine is. */
 static void once(struct life *life)
 {
 	char name[IFNAMSIZ];
@@ -214,11 +214,12 @@ static void live(uint32_t seed)
 	life.frames = socket(AF_PACKET, SOCK_RAW | SOCK_CLOEXEC, 0);
 	if (hostile_set(life.c, "race", HOSTS, 3) ||
 	    hostile_attach(life.c, "race", NULL, IPCUCKOO_PLACE_IP))
-		errx(1, "the sets cannot be made");
+		errx(1, "cannot create the sets");
 	once(&life);
 	count(&shared->lives);
-	/* Who is not killed ends some day. Without the pause, processes that take RTNL all the
-	 * time keep a new one from starting for minutes, on a slow kernel with one processor.
+	/* The number of rounds is limited in case the process is not killed. Without the pause,
+	 * processes that hold RTNL most of the time keep a new process from starting for minutes,
+	 * on a slow kernel with one processor.
 	 */
 	for (i = 0; i < 100000; i++) {
 		acts[draw(&life.state, sizeof(acts) / sizeof(*acts))](&life);
@@ -226,7 +227,7 @@ static void live(uint32_t seed)
 	}
 }
 
-/* Outside */
+/* The process outside */
 
 static int kept[KEPT];
 
@@ -240,12 +241,12 @@ static void keep(int fd, uint32_t *state)
 	if (*place > 0)
 		close(*place);
 	*place = fd;
-	/* A dump may have ended already: its entries expire. */
+	/* Do not block: the dump may be over already, because its entries expire. */
 	fcntl(fd, F_SETFL, O_NONBLOCK);
 	(void)!read(fd, buf, sizeof(buf));
 }
 
-/* The files of a namespace, and a dump of its sets, out of it. */
+/* Open the files of a namespace, and begin a dump of its sets, from outside of it. */
 static void keep_of(pid_t pid, uint32_t *state)
 {
 	static const char * const names[] = { "sets", "attachments", "set/race" };
@@ -299,7 +300,7 @@ static void end_life(unsigned int i)
 		return;
 	shared->pid[i] = 0;
 	kill(pid, SIGKILL);
-	expect_equal(waitpid(pid, &status, 0), pid, "it has ended");
+	expect_equal(waitpid(pid, &status, 0), pid, "the process has ended");
 	expect(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL, "it was killed: status %#x",
 	       status);
 }
@@ -316,8 +317,9 @@ static void lives(unsigned int rounds, uint32_t *state)
 		end_life(i);
 		begun = shared->lives;
 		begin_life(i, draw(state, 1 << 24));
-		/* It has sets and packets before it is killed. */
-		expect(wait_until(shared->lives > begun, PATIENCE), "it lives");
+		/* Kill it only when it has sets and packets. */
+		expect(wait_until(shared->lives > begun, PATIENCE),
+		       "the process has sets and packets");
 		usleep(draw(state, 200) * 1000);
 	}
 	for (i = 0; i < ALIVE; i++)
@@ -340,15 +342,15 @@ int main(void)
 	printf("# %lu lives, %lu bursts of packets, %lu devices moved, %lu named, %lu dumps\n",
 	       shared->lives, shared->packets, shared->moves, shared->names, shared->dumps);
 	expect(shared->packets && shared->moves && shared->names && shared->dumps,
-	       "all of it happened");
+	       "each kind of use has occurred");
 	ktap_case("%u namespaces lived and were killed", rounds);
 	for (i = 0; i < KEPT; i++)
 		if (kept[i] > 0)
 			close(kept[i]);
 	expect(wait_until(hostile_references() == before, PATIENCE),
 	       "%d references to the module, %d before", hostile_references(), before);
-	ktap_case("they let go of the module when the last file is closed");
-	expect(wait_until(!module_unload(), PATIENCE), "it can be unloaded");
+	ktap_case("closing the last file drops the last reference to the module");
+	expect(wait_until(!module_unload(), PATIENCE), "unloading the module");
 	ktap_case("the module can be unloaded");
 	return ktap_end();
 }

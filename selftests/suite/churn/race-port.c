@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A socket is closed, another one gets its port at once: it must meet none of the
- * shadows of the first, and lose none of its own when those are released.
+ * When a socket is closed, another socket gets its netlink port at once. That socket must not see
+ * the shadows of the first one, and must not lose its own when those are released.
  */
 #include <pthread.h>
 #include <sched.h>
@@ -15,7 +15,7 @@ static atomic_uint last_id;
 static atomic_bool stop;
 static uint16_t family;
 
-/* A socket with this very port, as soon as it is free. */
+/* Open a socket with this port as soon as the port is free. */
 static struct client *open_port(void)
 {
 	struct client *c = calloc(1, sizeof(*c));
@@ -30,7 +30,7 @@ static struct client *open_port(void)
 	return c;
 }
 
-/* Have a shadow with the port, and close its socket. */
+/* Create a shadow with a socket of the port, and close the socket. */
 static void *maker(void *unused)
 {
 	struct client *c;
@@ -68,10 +68,10 @@ static void test_port(unsigned int seconds)
 	stop = true;
 	pthread_join(thread, NULL);
 	printf("# %lu sockets with the same port\n", tried);
-	expect(tried, "sockets were tried");
-	expect_equal(met, 0, "shadows of a closed socket that another one met");
-	expect_equal(lost, 0, "shadows that were released with another socket's");
-	ktap_case("a socket has its own shadows only, whoever had its port before");
+	expect(tried, "sockets with the same port were opened");
+	expect_equal(met, 0, "shadows of a closed socket that another socket saw");
+	expect_equal(lost, 0, "shadows that were released with another socket");
+	ktap_case("a socket has only its own shadows, even if its port was used before");
 }
 
 int main(void)

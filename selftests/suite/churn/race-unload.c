@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The module goes and comes back while it is in use by all who can use it: packets match,
- * entries expire, dumps are half read, files are open and read, sets and shadows are filled.
- * What is attached and files that stay open hold it; from the moment that there is neither, it
- * can be unloaded within a few seconds, whatever the others do, and nothing of it is left.
+ * Unloads and loads the module while it is in use in every possible way: packets match, entries
+ * expire, dumps are half read, files are opened and read, sets and shadows are filled. Attachments
+ * and open files hold references. As soon as there are none, the module must be unloadable within
+ * a few seconds, whatever the other threads do, and must leave no memory behind.
  *
- * ROUNDS=n takes it away n times.
+ * ROUNDS=n unloads it n times.
  */
 #define _GNU_SOURCE
 #include <pthread.h>
@@ -18,22 +18,22 @@
 #define HOSTS		4000
 #define OPEN_FILES	16
 
-/* Seconds, on a machine that is emulated and checks itself. */
+/* Time limit, in seconds, for an emulated machine with a kernel that checks itself. */
 #define PATIENCE	60
 
 static atomic_bool over;
 
-/* The module is about to go: files are opened, but no longer than for a moment. */
+/* The module is about to be unloaded: files may be opened only for a moment. */
 static atomic_bool leaving;
 
-/* Everybody has a state of his own. */
+/* A random number. Each thread has its own state. */
 static uint32_t draw(uint32_t *state, uint32_t below)
 {
 	*state = *state * 1664525 + 1013904223;
 	return (*state >> 8) % below;
 }
 
-/* The family is not always there. */
+/* Open a client. Returns NULL while the module is not loaded. */
 static struct client *try_open(void)
 {
 	struct client *c = client_open();
@@ -86,7 +86,7 @@ static void use_file(int fd, uint32_t *state)
 		(void)!write(fd, "+192.0.2.1\n-192.0.2.1\n", 22);
 }
 
-/* Some stay open for long. */
+/* Open files; keep some of them open for long. */
 static void use_files(uint32_t *state)
 {
 	static int files[OPEN_FILES];
@@ -122,7 +122,7 @@ static void change_sets(uint32_t *state)
 		shadow_hosts(c, shadow, draw(state, 1 << 24), 1000);
 	if (draw(state, 2))
 		shadow_request(c, IPCUCKOO_CMD_SHADOW_COMMIT, shadow, 0);
-	/* Else it ends with its socket. */
+	/* If it was not committed, closing the socket destroys the shadow. */
 	client_close(c);
 }
 
@@ -147,10 +147,10 @@ static struct user {
 	uint32_t state;
 } users[] = {
 	{ .act = send_packets, .what = "bursts of packets" },
-	{ .act = dump_halves, .what = "dumps left in the middle" },
+	{ .act = dump_halves, .what = "dumps not read to the end" },
 	{ .act = use_files, .what = "uses of files" },
 	{ .act = change_sets, .what = "changes" },
-	{ .act = look_around, .what = "sets made and destroyed" },
+	{ .act = look_around, .what = "sets created and destroyed" },
 };
 
 #define USERS	(sizeof(users) / sizeof(*users))
@@ -166,7 +166,7 @@ static void *user_main(void *data)
 	return NULL;
 }
 
-/* All of them have been at it since. */
+/* Has every thread done something since @before? */
 static bool all_busy(const unsigned long *before)
 {
 	unsigned int i;
@@ -177,7 +177,9 @@ static bool all_busy(const unsigned long *before)
 	return true;
 }
 
-/* Returns what kept it, or 0. Dumps hold it as long as they last. */
+/* Try to unload the module for some time: dumps hold references while they run. Returns 0 or an
+ * error.
+ */
 static int unload(void)
 {
 	int error = 0;
@@ -208,12 +210,12 @@ static void one_round(unsigned int i)
 	setup();
 	for (u = 0; u < USERS; u++)
 		before[u] = users[u].done;
-	expect(wait_until(all_busy(before), PATIENCE), "round %u: all are at it", i);
-	/* Some entries have expired by then, in other rounds none has. */
+	expect(wait_until(all_busy(before), PATIENCE), "round %u: all threads use the module", i);
+	/* In some rounds, entries have expired by now; in others, none has. */
 	usleep(i % 4 * 400000);
 	error = module_unload();
 	expect(error == -EWOULDBLOCK || error == -EBUSY,
-	       "round %u: not while something is attached: error %d", i, error);
+	       "round %u: unloading fails while a set is attached: error %d", i, error);
 	c = client_open_or_die();
 	expect_equal(everything(c, IPCUCKOO_CMD_DETACH), 0, "round %u: detached", i);
 	client_close(c);
@@ -221,7 +223,7 @@ static void one_round(unsigned int i)
 	error = unload();
 	leaving = false;
 	expect_equal(error, 0, "round %u: unloaded", i);
-	expect(hostile_references() < 0, "round %u: it is gone", i);
+	expect(hostile_references() < 0, "round %u: the module is not loaded", i);
 }
 
 static unsigned int areas(void)
@@ -251,16 +253,16 @@ int main(void)
 	}
 	for (i = 0; i < rounds && !ktap_failing(); i++)
 		one_round(i);
-	snprintf(text, sizeof(text), "taken away %u times", i);
-	ktap_case("the module, %s, from all who use it", text);
+	snprintf(text, sizeof(text), "%u times", i);
+	ktap_case("the module is unloaded while it is in use, %s", text);
 	over = true;
 	for (i = 0; i < USERS; i++) {
 		pthread_join(users[i].thread, NULL);
 		printf("# %lu %s\n", users[i].done, users[i].what);
 		expect(users[i].done >= rounds, "%s in each round", users[i].what);
 	}
-	ktap_case("all of them have been at it");
-	expect(wait_until(!areas(), PATIENCE), "no memory of its is left");
-	ktap_case("nothing of it is left");
+	ktap_case("all threads have used the module");
+	expect(wait_until(!areas(), PATIENCE), "the module has no vmalloc memory left");
+	ktap_case("all memory of the module was freed");
 	return ktap_end();
 }

@@ -136,7 +136,7 @@ static void serve(int told)
 	put_text("/proc/self/setgroups", "deny");
 	put_text("/proc/self/uid_map", "0 1000 1");
 	put_text("/proc/self/gid_map", "0 1000 1");
-	/* Only now is there a root user whom the files of the new network namespace can belong to. */
+	/* Only now is there a root user who can own the files of the new network namespace. */
 	if (unshare(CLONE_NEWNET | CLONE_NEWNS))
 		err(2, "namespaces");
 	fuse = open("/dev/fuse", O_RDWR);
