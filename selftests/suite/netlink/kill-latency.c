@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * kill -9 ends a process within a second, whatever request it has made and however
- * large the set is. Each request is made by a child: once to the end, to see how long
- * it takes, then it is killed after a part of that time.
+ * kill -9 must end a process within a second, whatever request it is in and however large the set
+ * is. A child makes each request: first to the end, to measure its time; then the child is killed
+ * after a part of that time.
  *
  *	kill-latency [ENTRIES]
  *
- * of 200,000 entries by default; "make check-kill" says 10,000,000. Sets that keep
- * something for each entry have a quarter of that; many sets are one for 500.
+ * ENTRIES is the number of entries, by default 200,000; "make check-kill" uses 10,000,000. Sets
+ * with extensions have a quarter of that; the tests of many sets use one set for 500 entries.
  */
 #define _GNU_SOURCE
 #include <signal.h>
@@ -17,12 +17,12 @@
 #define BATCH	16000
 #define BAR	1.0
 
-/* What takes less is over before it can be killed. */
+/* Requests that take less time are over before the child can be killed. */
 #define SHORTEST	0.02
 
 static uint32_t entries = 200000;
 
-/* The socket of shadows that the child uses and does not own. */
+/* The socket that owns the shadows. The child uses it, too, but does not release it when it ends. */
 static struct client *own;
 static uint32_t own_shadow;
 
@@ -84,7 +84,7 @@ static uint32_t how_many(const char *name)
 	return !strcmp(name, "recorded") ? entries / 4 : entries;
 }
 
-/* Have a set with all entries in it, as made by a commit. */
+/* Create a set with all entries, by committing a shadow. */
 static void fill(const char *name, uint8_t type, uint32_t options, uint32_t timeout)
 {
 	uint32_t n = how_many(name), shadow;
@@ -104,7 +104,7 @@ static void prepare_big(void)
 	fill("big", IPCUCKOO_TYPE_HASH_NET, 0, 0);
 }
 
-/* As it is after it was made, tables full. */
+/* Create a set as a single request would: its tables are nearly full. */
 static void prepare_tight(void)
 {
 	set_request(cl, IPCUCKOO_CMD_SET_DEL, "big");
@@ -319,13 +319,13 @@ static void write_exception_off(struct client *c)
 	write_file("+192.0.2.0/24\n");
 }
 
-/* Whoever waits for another writer of the set. */
+/* Send a request that waits for another writer of the set. */
 static void wait_for_writer(struct client *c)
 {
 	pid_t pid = fork();
 
 	if (!pid) {
-		/* It ends with its parent. */
+		/* The other writer ends with its parent. */
 		struct client *other = client_open_or_die();
 
 		shadow_copy(other);
@@ -343,7 +343,7 @@ static const struct request requests[] = {
 	{ "ENTRY_ADD of the first exception", prepare_tight, first_exception },
 	{ "ENTRY_DEL of all", prepare_tight, delete_all },
 	{ "ENTRY_GET", prepare_big, dump },
-	{ "ENTRY_ADD while another one copies the set", prepare_big, wait_for_writer },
+	{ "ENTRY_ADD while another process copies the set", prepare_big, wait_for_writer },
 	{ "several lines to procfs", prepare_big, write_lines },
 	{ "the first prefix by procfs", prepare_tight, write_exception_off },
 	{ "SHADOW_NEW, APPEND", prepare_big, shadow_copy },
@@ -354,8 +354,8 @@ static const struct request requests[] = {
 	{ "SHADOW_ADD, counters", prepare_recorded, shadow_fill_recorded },
 	{ "SHADOW_COMMIT", prepare_own_shadow, shadow_commit },
 	{ "SHADOW_DEL", prepare_own_shadow, shadow_del },
-	{ "SET_GET when all has expired", prepare_expired, get_expired },
-	{ "ENTRY_ADD when all has expired", prepare_expired, add_to_expired },
+	{ "SET_GET when all entries have expired", prepare_expired, get_expired },
+	{ "ENTRY_ADD when all entries have expired", prepare_expired, add_to_expired },
 	{ "SET_FLUSH", prepare_big, flush },
 	{ "SET_FLUSH, counters", prepare_recorded, flush_recorded },
 	{ "SET_DEL", prepare_big, destroy },
@@ -380,7 +380,7 @@ static pid_t begin(const struct request *r)
 		if (write(ready[1], &byte, 1) != 1)
 			_exit(1);
 		r->run(c);
-		/* Its socket, with what it has, is closed as it ends. */
+		/* Its own sockets are closed, and their shadows released, as it ends. */
 		_exit(0);
 	}
 	if (pid < 0 || read(ready[0], &byte, 1) != 1)
@@ -390,7 +390,7 @@ static pid_t begin(const struct request *r)
 	return pid;
 }
 
-/* Seconds until a child is gone that is killed after so many. */
+/* Kill a child after @seconds. Returns the seconds until it has ended. */
 static double kill_after(const struct request *r, double seconds)
 {
 	pid_t pid = begin(r);
@@ -421,7 +421,7 @@ static void test_request(const struct request *r)
 		if (took > worst)
 			worst = took;
 	}
-	expect(worst < BAR, "killed, it is gone after %.2f s", worst);
+	expect(worst < BAR, "killed, it ended after %.2f s", worst);
 	if (whole < SHORTEST)
 		printf("# %-45s %6.3f s in all\n", r->name, whole);
 	else

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * COMMIT: several changes in one request, all or none. Random commits are compared with a
- * model that applies changes one after the other to a copy of what there is.
+ * Tests COMMIT: several changes in one request, all or none. Random commits are compared with a
+ * model that applies the changes one by one to a copy of the sets.
  */
 #define _GNU_SOURCE
 #include "fixture.h"
 
 enum { NAMES = 6, MOST = 10, ROUNDS = 600, MANY = 300 };
 
-/* A set as the model has it: that of a name, or none. */
+/* A set in the model; each name has at most one. */
 struct model_set {
 	bool exists;
 	uint8_t type;
@@ -91,7 +91,7 @@ static void put_attach(struct nlmsghdr *nlh, const char *name, uint8_t verdict, 
 	mnl_attr_nest_end(nlh, nest);
 }
 
-/* A shadow of a set that does not exist yet, with so many hosts. */
+/* Create a shadow of a set that does not exist yet, with so many hosts. */
 static uint32_t shadow_create(const char *name, uint8_t type, uint32_t hosts)
 {
 	struct nlmsghdr *nlh = client_begin(cl, IPCUCKOO_CMD_SHADOW_NEW);
@@ -129,7 +129,8 @@ static void test_together(void)
 	next = shadow_create("live", IPCUCKOO_TYPE_HASH_IP, 5);
 	live = shadow_new(cl, "other", 0);
 	expect_equal(shadow_hosts(cl, live, 0x0b000000, 7), 0, "SHADOW_ADD to other");
-	expect_equal(figure(cl, NULL, IPCUCKOO_A_SETS), 2, "the set of a shadow is no set yet");
+	expect_equal(figure(cl, NULL, IPCUCKOO_A_SETS), 2,
+		     "the set of a shadow does not exist yet");
 	expect_equal(shadow_request(cl, IPCUCKOO_CMD_SHADOW_COMMIT, next, 0), -ENOENT,
 		     "SHADOW_COMMIT of a set that does not exist yet");
 
@@ -153,7 +154,7 @@ static void test_together(void)
 	expect_equal(figure(cl, "tmp", IPCUCKOO_A_ENTRIES), UINT64_MAX, "tmp does not exist");
 	everything(cl, IPCUCKOO_CMD_DETACH);
 	everything(cl, IPCUCKOO_CMD_SET_DEL);
-	ktap_case("a new set takes the place of another, filled and attached, in one request");
+	ktap_case("one request fills, attaches and swaps in a new set");
 }
 
 static void test_many(void)
@@ -181,14 +182,14 @@ static void test_many(void)
 	}
 	put_named(nlh, IPCUCKOO_CMD_SET_DEL, "none", NULL, 0);
 	mnl_attr_nest_end(nlh, changes);
-	expect_equal(client_ask(cl, &answer), -ENOENT, "the last one does not exist");
+	expect_equal(client_ask(cl, &answer), -ENOENT, "the last set does not exist");
 	expect(answer.has_cookie && answer.cookie == MANY, "the change at fault: %u",
 	       answer.cookie);
-	expect(!strcmp(answer.message, "there is no set of that name"), "it is explained: %s",
+	expect(!strcmp(answer.message, "there is no set of that name"), "there is a message: %s",
 	       answer.message);
-	expect_equal(figure(cl, NULL, IPCUCKOO_A_SETS), MANY, "all sets are there again");
+	expect_equal(figure(cl, NULL, IPCUCKOO_A_SETS), MANY, "all sets exist again");
 	everything(cl, IPCUCKOO_CMD_SET_DEL);
-	ktap_case("hundreds of changes, and as many undone");
+	ktap_case("hundreds of changes are applied, and as many are undone");
 }
 
 /* The model */
@@ -270,7 +271,7 @@ static void expect_model(const struct model *m, const char *what)
 		     what);
 }
 
-/* A random change. */
+/* A change of a random commit */
 struct change {
 	uint8_t cmd;
 	uint8_t type;
@@ -320,7 +321,7 @@ static void put_change(struct nlmsghdr *nlh, const struct change *c)
 			  two ? 0 : c->flags);
 }
 
-/* Are sets swapped, and flushed? */
+/* Does the commit both swap and flush sets? Then packets could see mixed contents. */
 static bool may_mix(const struct change *change, int count)
 {
 	bool swap = false, flush = false;
@@ -371,7 +372,7 @@ static bool random_commit(struct model *now, int round)
 	commit_all(change, count, 0, &answer);
 	expect_equal(answer.error, checked.error, "round %d: as it was checked", round);
 	expect_equal(answer.cookie, checked.cookie, "round %d: the change at fault", round);
-	/* The model does not follow which sets are attached before and after it. */
+	/* The model does not know which sets are attached before and after a commit. */
 	if (!error && answer.error == -EXDEV && may_mix(change, count))
 		error = -EXDEV;
 	expect_equal(answer.error, error, "round %d, change %d: %s", round, applied,
@@ -380,7 +381,7 @@ static bool random_commit(struct model *now, int round)
 		expect(answer.has_cookie && answer.cookie == (uint32_t)applied,
 		       "round %d: the change at fault is %d, not %u", round, applied,
 		       answer.cookie);
-		expect(*answer.message, "round %d: it is explained", round);
+		expect(*answer.message, "round %d: there is a message", round);
 	} else if (!error) {
 		*now = next;
 	}
@@ -398,20 +399,20 @@ static void test_random(void)
 
 	for (round = 0; round < ROUNDS; round++) {
 		done += random_commit(&now, round);
-		expect_model(&now, "after it");
+		expect_model(&now, "after the commit");
 		if (rng() % 8)
 			continue;
 		everything(cl, IPCUCKOO_CMD_DETACH);
 		for (i = 0; i < NAMES; i++)
 			now.set[i].attached = 0;
 	}
-	expect(done > ROUNDS / 20 && done < ROUNDS, "%d of %d commits were made", done, ROUNDS);
+	expect(done > ROUNDS / 20 && done < ROUNDS, "%d of %d commits succeeded", done, ROUNDS);
 	everything(cl, IPCUCKOO_CMD_DETACH);
 	everything(cl, IPCUCKOO_CMD_SET_DEL);
 	ktap_case("random commits do what a model does, or nothing; and CHECK says which");
 }
 
-/* What cannot be part of a commit, and what is malformed. */
+/* Changes that cannot be part of a commit, and malformed requests. */
 static void test_refused(void)
 {
 	struct nlattr *changes, *nest;
@@ -422,7 +423,7 @@ static void test_refused(void)
 	expect_equal(set_new(cl, "a", IPCUCKOO_TYPE_HASH_IP, IPCUCKOO_FAMILY_INET), 0, "a");
 	nlh = commit_begin();
 	expect_equal(client_ask(cl, &answer), -EINVAL, "no changes");
-	expect_equal(answer.missing, IPCUCKOO_A_CHANGES, "what is missing");
+	expect_equal(answer.missing, IPCUCKOO_A_CHANGES, "the missing attribute");
 	nlh = commit_begin();
 	changes = changes_begin(nlh);
 	mnl_attr_nest_end(nlh, changes);
@@ -451,7 +452,7 @@ static void test_refused(void)
 	mnl_attr_put_u8(nlh, IPCUCKOO_A_VERDICT, 1);
 	mnl_attr_nest_end(nlh, nest);
 	mnl_attr_nest_end(nlh, changes);
-	expect_equal(client_ask(cl, &answer), -EINVAL, "an attribute that SET_DEL has not");
+	expect_equal(client_ask(cl, &answer), -EINVAL, "an attribute that SET_DEL does not have");
 	shadow = shadow_new(cl, "a", 0);
 	nlh = commit_begin();
 	changes = changes_begin(nlh);
@@ -465,13 +466,13 @@ static void test_refused(void)
 	put_replace(nlh, shadow);
 	mnl_attr_nest_end(nlh, changes);
 	expect_equal(client_ask(cl, &answer), -EBUSY, "a shadow twice: %s", answer.message);
-	expect_equal(answer.cookie, 1, "the second one");
+	expect_equal(answer.cookie, 1, "the second change is at fault");
 	expect_equal(figure(cl, NULL, IPCUCKOO_A_SETS), 1, "sets");
 	everything(cl, IPCUCKOO_CMD_SET_DEL);
-	ktap_case("what cannot be part of a commit is refused, with a sentence");
+	ktap_case("changes that cannot be part of a commit are refused with a message");
 }
 
-/* What a shadow is worth after changes of its set in the same commit, and what is between. */
+/* Test shadows whose set is changed in the same commit, and changes that would mix contents. */
 static void test_contents(void)
 {
 	struct nlattr *changes, *nest;
@@ -508,15 +509,16 @@ static void test_contents(void)
 	mnl_attr_nest_end(nlh, nest);
 	mnl_attr_nest_end(nlh, changes);
 	expect_equal(client_ask(cl, &answer), 0, "two shadows: %s", answer.message);
-	expect_equal(figure(cl, "a", IPCUCKOO_A_ENTRIES), 6, "those of the second");
+	expect_equal(figure(cl, "a", IPCUCKOO_A_ENTRIES), 6, "the entries of the second shadow");
 	expect_equal(attach(cl, "b", IPCUCKOO_DIR_SRC, IPCUCKOO_VERDICT_COUNT), 0, "attach b");
 	nlh = commit_begin();
 	changes = changes_begin(nlh);
 	put_named(nlh, IPCUCKOO_CMD_SET_SWAP, "a", "b", 0);
 	put_named(nlh, IPCUCKOO_CMD_SET_FLUSH, "a", NULL, 0);
 	mnl_attr_nest_end(nlh, changes);
-	expect_equal(client_ask(cl, &answer), -EXDEV, "both attached, swapped and flushed");
-	expect(*answer.message, "it is explained");
+	expect_equal(client_ask(cl, &answer), -EXDEV,
+		     "both sets are attached, swapped and flushed");
+	expect(*answer.message, "there is a message");
 	expect_equal(figure(cl, "a", IPCUCKOO_A_ENTRIES), 6, "nothing has changed");
 	shadow = shadow_create("c", IPCUCKOO_TYPE_HASH_IP, 1);
 	nlh = commit_begin();
@@ -533,12 +535,12 @@ static void test_contents(void)
 	put_named(nlh, IPCUCKOO_CMD_SET_FLUSH, "b", NULL, 0);
 	mnl_attr_put_u32(nlh, IPCUCKOO_CMD_SET_FLUSH, 1);
 	mnl_attr_nest_end(nlh, changes);
-	/* The last one is as long as what is left, and more. */
+	/* The length of the last attribute is larger than the rest of the message. */
 	((struct nlattr *)((char *)nlh + nlh->nlmsg_len - 8))->nla_len = 100;
-	expect_equal(client_ask(cl, &answer), -EINVAL, "a change that does not end");
+	expect_equal(client_ask(cl, &answer), -EINVAL, "a change that is longer than the message");
 	everything(cl, IPCUCKOO_CMD_DETACH);
 	everything(cl, IPCUCKOO_CMD_SET_DEL);
-	ktap_case("contents: shadows that are stale, the last one counts, none is mixed up");
+	ktap_case("stale shadows are refused, the last shadow counts, contents are not mixed");
 }
 
 int main(void)

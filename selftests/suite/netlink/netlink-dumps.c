@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Dumps: of any size, into any buffer, each object once; and they say so when
- * something changed while they were read.
+ * Tests dumps: of any size, into any buffer, each object once. A dump must say so if something
+ * changed while it was read.
  */
 #define _GNU_SOURCE
 #include "fixture.h"
@@ -38,7 +38,7 @@ static void dump_attr(struct dump *dump, const struct nlattr *attr)
 	}
 }
 
-/* One datagram of a dump. Returns false at its end. */
+/* Read one datagram of a dump. Returns false at the end of the dump. */
 static bool dump_read(struct client *c, struct dump *dump,
 		      void (*each)(struct dump *dump, const struct nlmsghdr *nlh))
 {
@@ -83,7 +83,7 @@ static void dump_begin(struct client *c, uint8_t cmd, const char *name)
 	client_send(c, nlh, nlh->nlmsg_len);
 }
 
-/* Dump consecutive hosts, each seen once. */
+/* Dump consecutive hosts, and expect each of them once. */
 static void try_dump(struct client *c, const char *name, uint32_t base, uint32_t count)
 {
 	struct dump dump = { .base = base };
@@ -96,7 +96,7 @@ static void try_dump(struct client *c, const char *name, uint32_t base, uint32_t
 	expect_equal(dump.entries, count, "%u entries, %zu bytes at a time: entries", count,
 		     c->room);
 	expect_equal(dump.twice, 0, "%u entries, %zu bytes at a time: twice", count, c->room);
-	expect(!dump.interrupted, "nothing interrupted it");
+	expect(!dump.interrupted, "the dump was not interrupted");
 	free(dump.seen);
 }
 
@@ -143,14 +143,14 @@ static void test_dump_entries(void)
 
 	dump_begin(cl, IPCUCKOO_CMD_ENTRY_GET, "nothere");
 	dump_read(cl, &dump, NULL);
-	expect_equal(dump.error, -ENOENT, "a set that is not there");
+	expect_equal(dump.error, -ENOENT, "a set that does not exist");
 	dump_begin(cl, IPCUCKOO_CMD_ENTRY_GET, NULL);
 	dump_read(cl, &dump, NULL);
-	expect_equal(dump.error, -EINVAL, "no name");
-	ktap_case("a dump of nothing");
+	expect_equal(dump.error, -EINVAL, "a request without a name");
+	ktap_case("a dump of a set that does not exist, and of no set");
 }
 
-/* All kinds of entries in one set. */
+/* Test a set with all four kinds of entries. */
 static void test_dump_kinds(void)
 {
 	enum { EACH = 2000 };
@@ -184,7 +184,7 @@ static void test_dump_kinds(void)
 	ktap_case("a dump of four kinds of entries");
 }
 
-/* Something happens after the first part of a dump was read. */
+/* Change something after the first part of a dump was read. */
 static void try_interrupted(const char *what, void (*happen)(struct client *c),
 			    bool interrupted)
 {
@@ -250,16 +250,16 @@ static void happen_destroy(struct client *c)
 static void test_dump_interrupted(void)
 {
 	try_interrupted("nothing", happen_nothing, false);
-	try_interrupted("an addition", happen_add, true);
+	try_interrupted("an addition during the dump", happen_add, true);
 	try_interrupted("a deletion", happen_del, true);
 	try_interrupted("growth", happen_growth, true);
 	try_interrupted("a flush", happen_flush, true);
 	try_interrupted("a load", happen_load, true);
-	try_interrupted("the end of the set", happen_destroy, true);
-	ktap_case("a dump says when the set changed meanwhile");
+	try_interrupted("the set is destroyed during the dump", happen_destroy, true);
+	ktap_case("a dump says that the set changed while it was read");
 }
 
-/* Names of sets arrive in order, each once. */
+/* Names of sets must arrive in order, each once. */
 static char last_name[IPCUCKOO_NAME_SIZE];
 
 static void each_set(struct dump *dump, const struct nlmsghdr *nlh)
@@ -293,7 +293,7 @@ static void test_dump_sets(void)
 		;
 	expect_equal(dump.messages, SETS, "sets");
 	expect_equal(dump.twice, 0, "out of order");
-	expect(!dump.interrupted, "nothing interrupted it");
+	expect(!dump.interrupted, "the dump was not interrupted");
 	ktap_case("a dump of %d sets", SETS);
 
 	memset(&dump, 0, sizeof(dump));
@@ -314,7 +314,7 @@ static void test_dump_sets(void)
 	expect_equal(dump.twice, 0, "out of order");
 	expect_equal(dump.messages, SETS - 1, "sets");
 	everything(cl, IPCUCKOO_CMD_SET_DEL);
-	ktap_case("a dump of sets that come and go");
+	ktap_case("a dump of sets that are created and destroyed meanwhile");
 }
 
 static int32_t last_order;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Expired entries are not counted: at every moment around an expiry the number
- * of entries that is told is that of the entries that are listed. And gc comes
- * when the nearest deadline does.
+ * Expired entries are not counted: at any time around an expiry, the number of entries that the
+ * kernel reports is the number of entries that a dump has. And garbage collection runs when the
+ * nearest timeout expires.
  */
 #define _GNU_SOURCE
 #include "fixture.h"
@@ -33,7 +33,7 @@ static bool there(uint32_t host)
 	return !client_ask(cl, &answer) && answer_number(&answer, IPCUCKOO_A_FOUND) == 1;
 }
 
-/* One of each group stands for it. */
+/* Count the members: all hosts of a group expire together, so test one of each. */
 static uint64_t members(void)
 {
 	return 100 * there(0x0a000000) + 10 * there(0x0b000000) + there(0x0c000000);
@@ -58,7 +58,7 @@ int main(void)
 	expect_equal(add(0x0a000000, 100, 1), 0, "a hundred for a second");
 	expect_equal(add(0x0b000000, 10, 3), 0, "ten for three seconds");
 	expect_equal(add(0x0c000000, 1, 100), 0, "one for longer than the test");
-	/* The first second is up when all of its hundred have gone. */
+	/* The first second is over when all of the first hundred have expired. */
 	for (; looks < 30000 && counts != 1; looks++) {
 		before = members();
 		told = figure(cl, "ends", IPCUCKOO_A_ENTRIES);
@@ -73,14 +73,14 @@ int main(void)
 	expect_equal(counts, 1, "entries in the end");
 	expect(compared > 100, "%u comparisons", compared);
 	expect_equal(wrong, 0, "counts that differ, of %u", compared);
-	ktap_case("what is counted is what is listed, at every moment");
-	/* The second pass has to wait for five seconds after the first. */
+	ktap_case("at any time, the number of entries is the number of members");
+	/* The second run of gc is at least five seconds after the first one. */
 	expect(wait_until(figure(cl, "ends", IPCUCKOO_A_EXPIRED) == 110, 15),
-	       "all that expired is removed");
-	ktap_case("gc comes for them, and nobody has to ask");
+	       "all expired entries are removed");
+	ktap_case("gc removes expired entries without a request");
 	expect_equal(everything(cl, IPCUCKOO_CMD_SET_DEL), 0, "deletion");
 	client_close(cl);
 	expect_equal(module_unload(), 0, "unloading");
-	ktap_case("nothing is left");
+	ktap_case("all memory was freed, and the module can be unloaded");
 	return ktap_end();
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The netlink protocol in the hands of people who mean no good, or may not:
- * messages that are none, callers without the capability, random bytes.
+ * Attacks the netlink protocol: with invalid messages, by users without the capability, and with
+ * random and mutated messages.
  */
 #define _GNU_SOURCE
 #include <grp.h>
@@ -11,7 +11,7 @@
 
 #include "fixture.h"
 
-/* Messages that are none */
+/* Invalid messages */
 
 static void try_raw(const char *what, const void *data, size_t size, int want)
 {
@@ -22,7 +22,7 @@ static void try_raw(const char *what, const void *data, size_t size, int want)
 	((struct nlmsghdr *)data)->nlmsg_seq = cl->seq;
 	expect_equal(client_send(cl, data, size), 0, "%s: sent", what);
 	if (want == NO_ANSWER) {
-		expect(!client_wait(cl, 50), "%s: not even an answer", what);
+		expect(!client_wait(cl, 50), "%s: there is no answer", what);
 	} else {
 		client_read(cl, &answer);
 		expect(error_is(answer.error, want), "%s: expected %d, got %d", what, want,
@@ -53,16 +53,16 @@ static void test_truncated(void)
 		nlh->nlmsg_len = i;
 		try_raw("cut short", data, i, MALFORMED);
 	}
-	ktap_case("a message cut short after every word of it");
+	ktap_case("a message cut after each of its words");
 
 	entry_message(data);
 	nlh->nlmsg_len = size + 64;
-	try_raw("longer than it is", data, size, NO_ANSWER);
+	try_raw("a length beyond the message", data, size, NO_ANSWER);
 	nlh->nlmsg_len = sizeof(*nlh) - 1;
 	try_raw("shorter than a header", data, size, NO_ANSWER);
 	nlh->nlmsg_len = 0;
 	try_raw("no length", data, size, NO_ANSWER);
-	ktap_case("lengths of messages that lie");
+	ktap_case("wrong lengths of messages");
 }
 
 static void test_lying_lengths(void)
@@ -84,7 +84,7 @@ static void test_lying_lengths(void)
 		attr->nla_len = lengths[i];
 		try_raw("entries", data, nlh->nlmsg_len, MALFORMED);
 	}
-	ktap_case("lengths of attributes that lie");
+	ktap_case("wrong lengths of attributes");
 
 	for (i = 0; i < 256; i++) {
 		if (i >= IPCUCKOO_CMD_INFO && i <= IPCUCKOO_CMD_MAX && i != IPCUCKOO_CMD_EVENT)
@@ -93,7 +93,7 @@ static void test_lying_lengths(void)
 		((struct genlmsghdr *)mnl_nlmsg_get_payload(nlh))->cmd = i;
 		try_raw("command", data, nlh->nlmsg_len, EOPNOTSUPP);
 	}
-	ktap_case("commands that are none");
+	ktap_case("unknown commands");
 
 	nlh = entry_message(data);
 	((struct genlmsghdr *)mnl_nlmsg_get_payload(nlh))->reserved = 1;
@@ -101,10 +101,10 @@ static void test_lying_lengths(void)
 	nlh = entry_message(data);
 	nlh->nlmsg_flags |= 0x8000;
 	try_raw("unknown flags", data, nlh->nlmsg_len, EINVAL);
-	ktap_case("headers with bits that mean nothing");
+	ktap_case("unknown bits in headers");
 }
 
-/* Who may; netlink-userns has those of other user namespaces. */
+/* Permissions. netlink-userns.c tests other user namespaces. */
 
 static int nobody_runs(void)
 {
@@ -115,7 +115,7 @@ static int nobody_runs(void)
 	return c ? all_refused(c, 0) : 101;
 }
 
-/* A socket of root's in other hands. */
+/* A socket that root has opened, used by a user without the capability. */
 static int nobody_with_socket(void)
 {
 	struct client *c = client_open_or_die();
@@ -131,9 +131,9 @@ static void test_permissions(void)
 	make_sets();
 	before = get_state();
 	in_child("nobody", nobody_runs);
-	in_child("nobody with a socket of root's", nobody_with_socket);
+	in_child("user nobody with a socket of root", nobody_with_socket);
 	expect(unchanged(&before), "nothing has changed");
-	ktap_case("who has no CAP_NET_ADMIN here may do nothing, reading included");
+	ktap_case("users without CAP_NET_ADMIN may neither read nor change anything");
 }
 
 /* Random messages */
@@ -170,7 +170,7 @@ static void put_random_attr(struct nlmsghdr *nlh)
 		mnl_attr_put_strz(nlh, IPCUCKOO_A_SET, some_names[rng() % 7]);
 }
 
-/* The last one that was made. */
+/* The last shadow that was created. */
 static uint32_t last_shadow;
 
 static uint32_t likely_shadow(void)
@@ -178,7 +178,7 @@ static uint32_t likely_shadow(void)
 	return last_shadow - rng() % 3;
 }
 
-/* One in so many times. */
+/* True once in so many times. */
 static bool rarely(unsigned int times)
 {
 	return !(rng() % times);
@@ -216,14 +216,14 @@ static void put_likely_set(struct nlmsghdr *nlh)
 		mnl_attr_put_u8(nlh, IPCUCKOO_A_NETMASK, rng() % 34);
 }
 
-/* What each of @count entries may have, of which the set wants some or none. */
+/* Append extensions for @count entries, some of which the set does not have. */
 static void put_likely_values(struct nlmsghdr *nlh, uint32_t count)
 {
 	uint8_t data[64 * IPCUCKOO_COUNTERS_SIZE];
 	uint32_t i;
 
 	if (rng() % 2) {
-		/* So few seconds that some end meanwhile. */
+		/* Timeouts of few seconds, so that some expire during the test. */
 		for (i = 0; i < count; i++)
 			put_be32(data + IPCUCKOO_TIMEOUT_SIZE * i, rng() % 4);
 		mnl_attr_put(nlh, IPCUCKOO_A_TIMEOUTS, IPCUCKOO_TIMEOUT_SIZE * count, data);
@@ -234,7 +234,7 @@ static void put_likely_values(struct nlmsghdr *nlh, uint32_t count)
 		mnl_attr_put(nlh, IPCUCKOO_A_COUNTERS, IPCUCKOO_COUNTERS_SIZE * count, data);
 	}
 	if (rarely(3)) {
-		/* The last two bytes of each have to be zero. */
+		/* The last two bytes of each skbinfo must be zero. */
 		for (i = 0; i < IPCUCKOO_SKBINFO_SIZE * count; i++)
 			data[i] = i % IPCUCKOO_SKBINFO_SIZE < IPCUCKOO_SKBINFO_SIZE - 2 ?
 				  rng() : 0;
@@ -271,7 +271,7 @@ static void put_likely_entries(struct nlmsghdr *nlh, uint8_t cmd)
 		put_likely_values(nlh, count);
 }
 
-/* At a hook of a place, or of those of a device; some log. */
+/* Append the attributes of an attachment: a hook of IP or of a device, perhaps with a log. */
 static void put_likely_attachment(struct nlmsghdr *nlh)
 {
 	static const uint32_t some_flags[] = {
@@ -297,7 +297,7 @@ static void put_likely_attachment(struct nlmsghdr *nlh)
 	}
 }
 
-/* What makes a message of a command sound, some of it left out. */
+/* Append the attributes that make a message of a command valid, perhaps without some of them. */
 static void put_likely_attrs(struct nlmsghdr *nlh, uint8_t cmd)
 {
 	if (rng() % 16 && cmd != IPCUCKOO_CMD_INFO)
@@ -346,11 +346,11 @@ static void mutate(struct nlmsghdr *nlh)
 		data[rng() % size] = rng() % 2 ? rng() : rng() % 4;
 	if (!(rng() % 16))
 		nlh->nlmsg_len -= rng() % 32 % (size - 1);
-	/* A set that grows for ever would be found by the memory limit only. */
+	/* Use few addresses, or sets would grow until the memory limit refuses all requests. */
 	data[1] = 1;
 }
 
-/* From an address that some set may hold, over loopback, where some attachments look. */
+/* Send a packet over loopback from an address that may be a member of an attached set. */
 static void send_packet(int fd)
 {
 	struct sockaddr_in to = { .sin_family = AF_INET, .sin_addr = { htonl(0x7f000001) } };
@@ -359,7 +359,7 @@ static void send_packet(int fd)
 		.saddr = htonl(rng() % 4096), .daddr = to.sin_addr.s_addr,
 	};
 
-	/* Dropped or not, nobody waits for it. */
+	/* It does not matter whether the packet is dropped. */
 	sendto(fd, &ip, sizeof(ip), MSG_DONTWAIT, (struct sockaddr *)&to, sizeof(to));
 }
 
@@ -375,8 +375,8 @@ static bool is_dump(uint8_t cmd)
 	return cmd == IPCUCKOO_CMD_ENTRY_GET || cmd == IPCUCKOO_CMD_ATTACH_GET;
 }
 
-/* Another socket, for the shadows of one stay until it is closed. */
-static void begin_anew(void)
+/* Open another socket: the shadows of the old one exist until it is closed. */
+static void change_socket(void)
 {
 	everything(cl, IPCUCKOO_CMD_DETACH);
 	everything(cl, IPCUCKOO_CMD_SET_DEL);
@@ -385,11 +385,11 @@ static void begin_anew(void)
 	if (!cl)
 		err(2, "another socket");
 	expect(wait_until(figure(cl, NULL, IPCUCKOO_A_MEMORY) == 0, 10),
-	       "no table is left behind");
+	       "all memory of tables is freed");
 	make_sets();
 }
 
-/* Of each command a message was sound. */
+/* Was at least one message of each command valid? */
 static bool each_done(const unsigned long *done)
 {
 	uint8_t cmd;
@@ -400,8 +400,8 @@ static bool each_done(const unsigned long *done)
 	return true;
 }
 
-/* So many messages, and more of them while there is a command of which none was sound yet: few
- * of SHADOW_REMOVE are, which needs a shadow of this socket and entries that it has.
+/* Send so many messages, and more until at least one message of each command was valid. Few of
+ * SHADOW_REMOVE are: it needs a shadow of this socket, and entries that are in it.
  */
 static void test_random(unsigned long count)
 {
@@ -447,17 +447,17 @@ static void test_random(unsigned long count)
 				last_shadow = answer_number(&answer, IPCUCKOO_A_SHADOW);
 		}
 		if (!(i % 5000))
-			begin_anew();
+			change_socket();
 	}
 	close(raw);
 	for (cmd = IPCUCKOO_CMD_INFO; cmd <= IPCUCKOO_CMD_MAX; cmd++)
 		expect(done[cmd] || cmd == IPCUCKOO_CMD_EVENT,
-		       "some messages of command %u are sound", cmd);
+		       "some messages of command %u are valid", cmd);
 	printf("# %lu messages: %lu done, %lu refused, %lu dumps\n", i, good, bad, mute);
 	make_sets();
 	expect_equal(hosts_request(cl, IPCUCKOO_CMD_ENTRY_ADD, "hosts", 1, 100), 0,
-		     "sound messages are understood afterwards");
-	ktap_case("%lu random and mutated messages", count);
+		     "valid messages succeed afterwards");
+	ktap_case("%lu random and mutated messages do no harm", count);
 }
 
 int main(void)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What a network namespace may have of each kind of object, that the last one is
- * as good as the first, and that a process is killed in the middle of requests.
+ * Tests the limits of a network namespace for each kind of object, that the last object works like
+ * the first one, and that a process can be killed in the middle of requests.
  */
 #include <signal.h>
 #include <time.h>
@@ -38,16 +38,16 @@ static void test_sets(void)
 	expect_equal(figure(cl, NULL, IPCUCKOO_A_SETS), IPCUCKOO_SETS_MAX, "sets");
 	expect_equal(ask(&answer, IPCUCKOO_CMD_SET_NEW, "more", type, family), -E2BIG,
 		     "one more");
-	expect(strstr(answer.message, "65535 sets"), "what is said: %s", answer.message);
+	expect(strstr(answer.message, "65535 sets"), "the message: %s", answer.message);
 	expect_equal(ask(&answer, IPCUCKOO_CMD_SET_NEW, "n7", type, family), -EEXIST,
-		     "one that is there");
-	expect_equal(numbered_set(7, IPCUCKOO_CMD_SET_DEL), 0, "one goes");
+		     "a set that exists");
+	expect_equal(numbered_set(7, IPCUCKOO_CMD_SET_DEL), 0, "delete a set");
 	expect_equal(set_new(cl, "more", IPCUCKOO_TYPE_HASH_IP, IPCUCKOO_FAMILY_INET), 0,
-		     "another comes");
+		     "create another one");
 	ktap_case("as many sets as the manual says, and no more");
 }
 
-/* Requests without an answer unless they fail, as many in one sendmsg() as fit. */
+/* Requests that are answered only if they fail. As many are sent in one sendmsg() as fit. */
 struct packer {
 	char *data;
 	size_t size;
@@ -94,19 +94,19 @@ static void test_shadows(void)
 	expect_equal(i, IPCUCKOO_SHADOWS_MAX, "shadows");
 	expect_equal(ask(&answer, IPCUCKOO_CMD_SHADOW_NEW, "hosts", NONE, NONE), -E2BIG,
 		     "one more");
-	expect(strstr(answer.message, "65535 shadows"), "what is said: %s", answer.message);
+	expect(strstr(answer.message, "65535 shadows"), "the message: %s", answer.message);
 	begin = now();
 	for (i = 0; i < 1000; i++) {
-		expect_equal(shadow_hosts(cl, first, i, 1), 0, "the first one is found");
-		expect_equal(shadow_hosts(cl, id, i, 1), 0, "the last one is found");
+		expect_equal(shadow_hosts(cl, first, i, 1), 0, "the first shadow is found");
+		expect_equal(shadow_hosts(cl, id, i, 1), 0, "the last shadow is found");
 	}
 	printf("# %.1f us to find one of %d\n", (now() - begin) * 1e6 / 2000,
 	       IPCUCKOO_SHADOWS_MAX);
 	expect_equal(shadow_request(cl, IPCUCKOO_CMD_SHADOW_COMMIT, first, 0), 0, "committed");
-	expect(shadow_new(cl, "hosts", 0), "then there is room for one");
+	expect(shadow_new(cl, "hosts", 0), "after deleting a shadow, one can be created");
 	client_close(cl);
 	cl = client_open_room(8192);
-	expect(shadow_new(cl, "hosts", 0), "and for others after their socket was closed");
+	expect(shadow_new(cl, "hosts", 0), "after closing the socket, others can be created");
 	ktap_case("as many shadows as the manual says, and no more");
 }
 
@@ -138,19 +138,19 @@ static void test_attachments(void)
 	}
 	expect_equal(error, 0, "attachment %d: %s", i, answer.message);
 	expect_equal(attach_order(&answer, "hosts", 0, 0), -E2BIG, "one more");
-	expect(strstr(answer.message, "1024 attachments"), "what is said: %s", answer.message);
+	expect(strstr(answer.message, "1024 attachments"), "the message: %s", answer.message);
 	expect_equal(attach_order(&answer, "hosts", 0, IPCUCKOO_F_REPLACE), -E2BIG,
-		     "one more that replaces none");
+		     "one more with REPLACE, which replaces none");
 	expect_equal(attach_order(&answer, "n7", 5000, IPCUCKOO_F_REPLACE), 0,
-		     "one that takes the place of another");
+		     "one with REPLACE that replaces another");
 	expect_equal(attach_order(&answer, "n7", 5000, IPCUCKOO_F_REPLACE), 0,
-		     "the same once more");
+		     "the same again");
 	expect_equal(figure(cl, NULL, IPCUCKOO_A_ATTACHMENTS), IPCUCKOO_ATTACHMENTS_MAX,
 		     "attachments");
 	ktap_case("as many attachments as the manual says, and REPLACE at that many");
 }
 
-/* Send it in a child, kill the child while it is at it: seconds until it is gone. */
+/* Send the requests in a child, and kill it after @ms. Returns the seconds until it ended. */
 static double killed(const struct packer *p, unsigned int ms)
 {
 	double begin;
@@ -167,8 +167,8 @@ static double killed(const struct packer *p, unsigned int ms)
 	return now() - begin;
 }
 
-/* 2,000 requests, each for tables of more than a hundred MiB. A machine that is busy
- * with other things takes longer, but not for more than about one of them.
+/* 2,000 requests, each for tables of more than a hundred MiB. On a busy machine the child takes
+ * longer to end, but at most the time of about one request. /
  */
 static void test_killed(void)
 {
@@ -194,10 +194,10 @@ static void test_killed(void)
 		pack(&p, nlh);
 	}
 	seconds = killed(&p, 300);
-	expect(seconds < 1 || seconds < 2 * one, "killed: gone after %.1f s", seconds);
-	printf("# one request takes %.3f s; killed, gone after %.3f s\n", one, seconds);
+	expect(seconds < 1 || seconds < 2 * one, "killed: ended after %.1f s", seconds);
+	printf("# one request takes %.3f s; killed, it ended after %.3f s\n", one, seconds);
 	free(p.data);
-	ktap_case("who sent 2,000 pairs of SHADOW_NEW and SHADOW_DEL can be killed");
+	ktap_case("a process that sent 2,000 pairs of SHADOW_NEW and SHADOW_DEL can be killed");
 }
 
 int main(void)

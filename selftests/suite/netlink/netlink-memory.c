@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The memory limit counts all that a network namespace can make the kernel hold.
- * With memory_limit=16 a program does what it can to make the kernel grow; by the
- * kernel's own figures it grows by 20 MiB at most, at any moment.
+ * The memory limit includes everything that a network namespace can make the kernel allocate. With
+ * memory_limit=16, a program tries to make the kernel use as much memory as possible. According to
+ * the kernel's own counters, it must never grow by more than 20 MiB.
  */
 #define _GNU_SOURCE
 #include <sched.h>
@@ -12,7 +12,7 @@
 
 #define BAR_KIB		(20 << 10)
 
-/* A message holds so many entries with comments of full length. */
+/* Number of entries with comments of full length that fit into a message. */
 #define COMMENTED	200
 
 static long idle_kib, most_kib;
@@ -32,7 +32,7 @@ static long meminfo(const char *name)
 	return kib;
 }
 
-/* What is the kernel's, and not a cache of files. */
+/* Memory of the kernel, without the page cache. */
 static long kernel_kib(void)
 {
 	return meminfo("SUnreclaim") + meminfo("VmallocUsed") + meminfo("Percpu");
@@ -52,12 +52,12 @@ static void give_back(void)
 	everything(cl, IPCUCKOO_CMD_SET_DEL);
 	client_close(cl);
 	cl = client_open_or_die();
-	expect(wait_until(!figure(cl, NULL, IPCUCKOO_A_MEMORY), 30), "all is given back: %llu",
+	expect(wait_until(!figure(cl, NULL, IPCUCKOO_A_MEMORY), 30), "all memory is freed: %llu",
 	       (unsigned long long)figure(cl, NULL, IPCUCKOO_A_MEMORY));
 	usleep(300000);
 }
 
-/* One way to make the kernel grow, from nothing. */
+/* Try one way to make the kernel use memory. It begins without sets. */
 static void attempt(const char *what, void (*run)(void))
 {
 	idle_kib = kernel_kib();
@@ -65,10 +65,10 @@ static void attempt(const char *what, void (*run)(void))
 	run();
 	sample();
 	expect(most_kib <= BAR_KIB, "%s: grown by %ld KiB", what, most_kib);
-	printf("# %s: %ld KiB, by our account %llu KiB\n", what, most_kib,
+	printf("# %s: %ld KiB, charged to the namespace: %llu KiB\n", what, most_kib,
 	       (unsigned long long)figure(cl, NULL, IPCUCKOO_A_MEMORY) >> 10);
 	give_back();
-	ktap_case("%s: the kernel holds 20 MiB at most", what);
+	ktap_case("%s: the kernel uses 20 MiB at most", what);
 }
 
 static int option_set(const char *name, uint8_t type, uint32_t options)
@@ -103,7 +103,7 @@ static void empty_sets(void)
 			sample();
 	}
 	printf("# %d sets\n", i - 1);
-	expect(error == -EDQUOT || error == -E2BIG, "the end of it: %d", error);
+	expect(error == -EDQUOT || error == -E2BIG, "the last error: %d", error);
 }
 
 static void small_sets(void)
@@ -119,7 +119,7 @@ static void small_sets(void)
 		if (!(i % 1000))
 			sample();
 	}
-	expect_equal(error, -EDQUOT, "the end of it");
+	expect_equal(error, -EDQUOT, "the last error");
 }
 
 static int commented(uint32_t first)
@@ -202,7 +202,7 @@ static int rename_set(int from, int to)
 	return client_ask(cl, &answer);
 }
 
-/* Each name's file is held open while the set goes on to the next. */
+/* Rename the set again and again, and keep the file of each name open. */
 static void renamed_with_open_files(void)
 {
 	enum { FILES = 4000 };
@@ -260,7 +260,7 @@ static void attachments(void)
 	}
 }
 
-/* Each dump holds its set, which is destroyed. */
+/* Begin many dumps. Each holds a reference to its set, which is then destroyed. */
 static void half_read_dumps(void)
 {
 	enum { DUMPS = 32 };
@@ -280,7 +280,7 @@ static void half_read_dumps(void)
 		mnl_attr_put_strz(nlh, IPCUCKOO_A_SET, "n0");
 		client_send(other[i], nlh, nlh->nlmsg_len);
 		expect(recv(mnl_socket_get_fd(other[i]->nl), byte, sizeof(byte), 0) > 0,
-		       "a part is read");
+		       "a part of the dump is read");
 		numbered(IPCUCKOO_CMD_SET_DEL, 0);
 		sample();
 	}
@@ -288,7 +288,7 @@ static void half_read_dumps(void)
 		client_close(other[i]);
 }
 
-/* What is left by one is taken by the next. */
+/* Do all of that together: each way uses the memory that the others have left. */
 static void everything_at_once(void)
 {
 	uint32_t first;
@@ -307,7 +307,7 @@ static void everything_at_once(void)
 		error = commented(first);
 	expect_equal(error, -EDQUOT, "full");
 	sample();
-	/* Nothing of that is in the way of giving it back. */
+	/* Freeing memory must still be possible. */
 	expect_equal(set_request(cl, IPCUCKOO_CMD_SET_FLUSH, "c"), 0, "a flush");
 	expect_equal(everything(cl, IPCUCKOO_CMD_DETACH), 0, "detached");
 }
@@ -327,10 +327,10 @@ int main(void)
 	attempt("filled and flushed in a loop", fill_and_flush);
 	attempt("added and deleted in a loop", add_and_delete);
 	attempt("shadows", shadows);
-	attempt("made and destroyed in a loop", made_and_destroyed);
+	attempt("created and destroyed in a loop", made_and_destroyed);
 	attempt("renamed while files are open", renamed_with_open_files);
 	attempt("attachments", attachments);
-	attempt("dumps that nobody reads on", half_read_dumps);
+	attempt("dumps that are not read to the end", half_read_dumps);
 	attempt("everything at once", everything_at_once);
 	return fixture_end();
 }

@@ -1,25 +1,25 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Requests that uapi/ipcuckoo.h does not allow, one by one: each is answered
- * with its errno, a sentence, the attribute at fault and, where it is an
- * entry's, its index; and nothing has changed.
+ * Sends requests that uapi/ipcuckoo.h does not allow. Each must be answered with its errno, a
+ * sentence, the attribute at fault and, if an entry is at fault, its index; and must change
+ * nothing.
  */
 #define _GNU_SOURCE
 #include "fixture.h"
 
 #define PIECES	5
 
-/* For @at: an attribute that is not there, a number that none has. */
+/* A value for @at: the attribute is missing. No attribute has such a number. */
 #define MISSING(attr)	(AT(attr) << 16)
 
 /**
- * struct refused - a request and the errno it has to meet
- * @what:	to tell it
+ * struct refused - a request, and the error that it must be answered with
+ * @what:	description
  * @cmd:	command
  * @piece:	attributes
  * @error:	errno, or MALFORMED
- * @at:		the attribute that is to blame, or MISSING(), for all requests here
- *		have the one or lack the other
+ * @at:		the attribute at fault, or MISSING(): each request here has a wrong attribute or
+ *		lacks one
  * @cookie:	1 + the index of the entry at fault, or 0
  */
 struct refused {
@@ -34,7 +34,7 @@ struct refused {
 static const struct refused names[] = {
 	{ "no name", CMD(SET_GET), {}, EINVAL, MISSING(SET) },
 	{ "an empty name", CMD(SET_GET), { STR(SET, "") }, EINVAL, AT(SET) },
-	{ "no bytes at all", CMD(SET_GET), { RAW(SET, "") }, MALFORMED, AT(SET) },
+	{ "a name without any byte", CMD(SET_GET), { RAW(SET, "") }, MALFORMED, AT(SET) },
 	{ "no NUL", CMD(SET_GET), { RAW(SET, "hosts") }, MALFORMED, AT(SET) },
 	{ "32 letters", CMD(SET_GET), { STR(SET, "abcdefghijklmnopqrstuvwxyz012345") },
 	  MALFORMED, AT(SET) },
@@ -85,13 +85,13 @@ static const struct refused sets[] = {
 	{ "SET_NEW: an unknown flag", CMD(SET_NEW),
 	  { STR(SET, "x"), U8(TYPE, 1), U8(FAMILY, 1), U32(FLAGS, 1 << 31) },
 	  MALFORMED, AT(FLAGS) },
-	{ "SET_NEW: a flag of others", CMD(SET_NEW),
+	{ "SET_NEW: a flag of other commands", CMD(SET_NEW),
 	  { STR(SET, "x"), U8(TYPE, 1), U8(FAMILY, 1), U32(FLAGS, IPCUCKOO_F_LOOPBACK) },
 	  MALFORMED, AT(FLAGS) },
 	{ "SET_NEW: flags as u8", CMD(SET_NEW),
 	  { STR(SET, "x"), U8(TYPE, 1), U8(FAMILY, 1), U8(FLAGS, 1) },
 	  MALFORMED, AT(FLAGS) },
-	{ "SET_NEW: an attribute of others", CMD(SET_NEW),
+	{ "SET_NEW: an attribute of other commands", CMD(SET_NEW),
 	  { STR(SET, "x"), U8(TYPE, 1), U8(FAMILY, 1), U8(VERDICT, 1) },
 	  MALFORMED, AT(VERDICT) },
 	{ "SET_NEW: options of a set, and a shadow", CMD(SET_NEW),
@@ -99,7 +99,7 @@ static const struct refused sets[] = {
 	  EINVAL, AT(TYPE) },
 	{ "SET_NEW: no such shadow", CMD(SET_NEW),
 	  { STR(SET, "x"), U32(SHADOW, 77) }, ENOENT, AT(SHADOW) },
-	{ "SET_NEW: an attribute of nobody", CMD(SET_NEW),
+	{ "SET_NEW: an unknown attribute", CMD(SET_NEW),
 	  { STR(SET, "x"), U8(TYPE, 1), U8(FAMILY, 1), { 1000, 4, "abc" } },
 	  MALFORMED, 1000 },
 	{ "SET_NEW: attribute 0", CMD(SET_NEW),
@@ -138,11 +138,11 @@ static const struct refused sets[] = {
 	{ "SET_DEL: EXIST alone", CMD(SET_DEL), { U32(FLAGS, IPCUCKOO_F_EXIST) }, EINVAL, MISSING(SET) },
 	{ "SET_DEL: name and ALL", CMD(SET_DEL),
 	  { STR(SET, "hosts"), U32(FLAGS, IPCUCKOO_F_ALL) }, EINVAL, AT(SET) },
-	{ "SET_DEL: not there", CMD(SET_DEL), { STR(SET, "nothere") }, ENOENT, AT(SET) },
+	{ "SET_DEL: no such set", CMD(SET_DEL), { STR(SET, "nothere") }, ENOENT, AT(SET) },
 	{ "SET_DEL: attached", CMD(SET_DEL), { STR(SET, "any") }, EBUSY, AT(SET) },
 	{ "SET_DEL: all, one is attached", CMD(SET_DEL), { U32(FLAGS, IPCUCKOO_F_ALL) },
 	  EBUSY, AT(FLAGS) },
-	{ "SET_DEL: an attribute of others", CMD(SET_DEL),
+	{ "SET_DEL: an attribute of other commands", CMD(SET_DEL),
 	  { STR(SET, "hosts"), U8(TYPE, 1) }, MALFORMED, AT(TYPE) },
 	{ "SET_FLUSH: neither name nor ALL", CMD(SET_FLUSH), {}, EINVAL, MISSING(SET) },
 	{ "SET_FLUSH: name and ALL", CMD(SET_FLUSH),
@@ -151,15 +151,15 @@ static const struct refused sets[] = {
 	  MISSING(SET) },
 	{ "SET_FLUSH: APPEND", CMD(SET_FLUSH),
 	  { STR(SET, "hosts"), U32(FLAGS, IPCUCKOO_F_APPEND) }, MALFORMED, AT(FLAGS) },
-	{ "SET_FLUSH: not there", CMD(SET_FLUSH), { STR(SET, "nothere") }, ENOENT, AT(SET) },
+	{ "SET_FLUSH: no such set", CMD(SET_FLUSH), { STR(SET, "nothere") }, ENOENT, AT(SET) },
 	{ "SET_RENAME: no new name", CMD(SET_RENAME), { STR(SET, "hosts") }, EINVAL,
 	  MISSING(SET_TO) },
 	{ "SET_RENAME: no name", CMD(SET_RENAME), { STR(SET_TO, "x") }, EINVAL, MISSING(SET) },
 	{ "SET_RENAME: a bad name", CMD(SET_RENAME), { STR(SET, "hosts"), STR(SET_TO, "a/b") },
 	  EINVAL, AT(SET_TO) },
-	{ "SET_RENAME: not there", CMD(SET_RENAME), { STR(SET, "nothere"), STR(SET_TO, "x") },
+	{ "SET_RENAME: no such set", CMD(SET_RENAME), { STR(SET, "nothere"), STR(SET_TO, "x") },
 	  ENOENT, AT(SET) },
-	{ "SET_RENAME: there already", CMD(SET_RENAME), { STR(SET, "hosts"), STR(SET_TO, "any") },
+	{ "SET_RENAME: an existing name", CMD(SET_RENAME), { STR(SET, "hosts"), STR(SET_TO, "any") },
 	  EEXIST, AT(SET_TO) },
 	{ "SET_RENAME: to itself", CMD(SET_RENAME), { STR(SET, "hosts"), STR(SET_TO, "hosts") },
 	  EEXIST, AT(SET_TO) },
@@ -167,9 +167,9 @@ static const struct refused sets[] = {
 	  { STR(SET, "hosts"), STR(SET_TO, "x"), U32(FLAGS, IPCUCKOO_F_EXIST) }, MALFORMED,
 	  AT(FLAGS) },
 	{ "SET_SWAP: one name", CMD(SET_SWAP), { STR(SET, "hosts") }, EINVAL, MISSING(SET_TO) },
-	{ "SET_SWAP: the first not there", CMD(SET_SWAP),
+	{ "SET_SWAP: the first set does not exist", CMD(SET_SWAP),
 	  { STR(SET, "nothere"), STR(SET_TO, "any") }, ENOENT, AT(SET) },
-	{ "SET_SWAP: the second not there", CMD(SET_SWAP),
+	{ "SET_SWAP: the second set does not exist", CMD(SET_SWAP),
 	  { STR(SET, "any"), STR(SET_TO, "nothere") }, ENOENT, AT(SET_TO) },
 	{ "SET_SWAP: other types", CMD(SET_SWAP), { STR(SET, "hosts"), STR(SET_TO, "any") },
 	  EOPNOTSUPP, AT(SET_TO) },
@@ -178,9 +178,9 @@ static const struct refused sets[] = {
 	{ "SET_CHANGE: no limit", CMD(SET_CHANGE), { STR(SET, "hosts") }, EINVAL,
 	  MISSING(MAXELEM) },
 	{ "SET_CHANGE: no set", CMD(SET_CHANGE), { U32(MAXELEM, 1) }, EINVAL, MISSING(SET) },
-	{ "SET_CHANGE: not there", CMD(SET_CHANGE), { STR(SET, "nothere"), U32(MAXELEM, 1) },
+	{ "SET_CHANGE: no such set", CMD(SET_CHANGE), { STR(SET, "nothere"), U32(MAXELEM, 1) },
 	  ENOENT, AT(SET) },
-	{ "SET_GET: an attribute of others", CMD(SET_GET),
+	{ "SET_GET: an attribute of other commands", CMD(SET_GET),
 	  { STR(SET, "hosts"), U32(FLAGS, 0) }, MALFORMED, AT(FLAGS) },
 	{ "INFO: any attribute", CMD(INFO), { STR(SET, "hosts") }, MALFORMED, AT(SET) },
 	{ "INFO: padding", CMD(INFO), { { AT(PAD), 0, "" } }, MALFORMED, AT(PAD) },
@@ -203,7 +203,7 @@ static const struct refused entries[] = {
 	  { STR(SET, "any"), RAW(NETS4, "\1\2\3\4") }, EINVAL, AT(NETS4) },
 	{ "ENTRY_ADD: IPv6 prefixes of 16 bytes", CMD(ENTRY_ADD),
 	  { STR(SET, "any"), { AT(NETS6), 16, HOST6 } }, EINVAL, AT(NETS6) },
-	{ "ENTRY_ADD: good ones and uneven ones", CMD(ENTRY_ADD),
+	{ "ENTRY_ADD: valid hosts, and prefixes of a wrong size", CMD(ENTRY_ADD),
 	  { STR(SET, "any"), RAW(HOSTS4, "\1\2\3\4"), RAW(NETS4, "\1\2\3\4") },
 	  EINVAL, AT(NETS4) },
 	{ "ENTRY_ADD: a prefix in hash:ip", CMD(ENTRY_ADD),
@@ -232,23 +232,23 @@ static const struct refused entries[] = {
 	  { STR(SET, "any"), { AT(NETS6), 17, HOST6 "\x40" } }, EINVAL, AT(NETS6), 1 },
 	{ "ENTRY_ADD: host bits, ::/0", CMD(ENTRY_ADD),
 	  { STR(SET, "any"), { AT(NETS6), 17, HOST6 "\0" } }, EINVAL, AT(NETS6), 1 },
-	{ "ENTRY_ADD: the third of three is bad", CMD(ENTRY_ADD),
+	{ "ENTRY_ADD: the third of three is invalid", CMD(ENTRY_ADD),
 	  { STR(SET, "any"), RAW(NETS4, "\1\2\3\0\x18\1\3\3\0\x18\1\4\3\4\x18") },
 	  EINVAL, AT(NETS4), 3 },
-	{ "ENTRY_ADD: good hosts, the second prefix is bad", CMD(ENTRY_ADD),
+	{ "ENTRY_ADD: valid hosts, the second prefix is invalid", CMD(ENTRY_ADD),
 	  { STR(SET, "any"), RAW(HOSTS4, "\1\2\3\4\1\2\3\5"),
 	    RAW(NETS4, "\1\2\3\0\x18\1\3\3\1\x18") }, EINVAL, AT(NETS4), 2 },
-	{ "ENTRY_ADD: already there", CMD(ENTRY_ADD),
+	{ "ENTRY_ADD: a member", CMD(ENTRY_ADD),
 	  { STR(SET, "hosts"), RAW(HOSTS4, "\1\2\3\4\xc0\0\2\1") }, EEXIST, AT(HOSTS4), 2 },
 	{ "ENTRY_ADD: ALL", CMD(ENTRY_ADD),
 	  { STR(SET, "hosts"), RAW(HOSTS4, "\1\2\3\4"), U32(FLAGS, IPCUCKOO_F_ALL) },
 	  MALFORMED, AT(FLAGS) },
 	{ "ENTRY_DEL: no set", CMD(ENTRY_DEL), { RAW(HOSTS4, "\1\2\3\4") }, EINVAL, MISSING(SET) },
 	{ "ENTRY_DEL: no entries", CMD(ENTRY_DEL), { STR(SET, "hosts") }, EINVAL, MISSING(HOSTS4) },
-	{ "ENTRY_DEL: not there", CMD(ENTRY_DEL),
+	{ "ENTRY_DEL: a non-member", CMD(ENTRY_DEL),
 	  { STR(SET, "hosts"), RAW(HOSTS4, "\xc0\0\2\1\xc0\0\2\2") },
 	  ENOENT, AT(HOSTS4), 2 },
-	{ "ENTRY_DEL: covered, but no entry", CMD(ENTRY_DEL),
+	{ "ENTRY_DEL: a host that only a prefix covers", CMD(ENTRY_DEL),
 	  { STR(SET, "any"), RAW(NETS4, "\x0a\1\0\0\x10") }, ENOENT, AT(NETS4), 1 },
 	{ "ENTRY_DEL: IPv6 from inet", CMD(ENTRY_DEL),
 	  { STR(SET, "hosts"), { AT(HOSTS6), 16, HOST6 } }, EAFNOSUPPORT, AT(HOSTS6), 1 },
@@ -343,14 +343,14 @@ static const struct refused attachments[] = {
 	{ "ATTACH: ALL", CMD(ATTACH),
 	  { STR(SET, "hosts"), U8(DIRECTION, 1), U8(VERDICT, 1), U32(FLAGS, IPCUCKOO_F_ALL) },
 	  MALFORMED, AT(FLAGS) },
-	{ "ATTACH: like that already", CMD(ATTACH),
+	{ "ATTACH: attached in that way already", CMD(ATTACH),
 	  { STR(SET, "any"), U8(DIRECTION, 2), U8(VERDICT, 4) }, EEXIST, AT(SET) },
-	{ "ATTACH: like that already, another order", CMD(ATTACH),
+	{ "ATTACH: attached in that way already, with another order", CMD(ATTACH),
 	  { STR(SET, "any"), U8(DIRECTION, 2), U8(VERDICT, 4), U32(ORDER, 1) }, EEXIST, AT(ORDER) },
 	{ "ATTACH: EXIST, but another order", CMD(ATTACH),
 	  { STR(SET, "any"), U8(DIRECTION, 2), U8(VERDICT, 4), U32(ORDER, 1),
 	    U32(FLAGS, IPCUCKOO_F_EXIST) }, EEXIST, AT(ORDER) },
-	{ "DETACH: nothing said", CMD(DETACH), {}, EINVAL, MISSING(SET) },
+	{ "DETACH: no attributes", CMD(DETACH), {}, EINVAL, MISSING(SET) },
 	{ "DETACH: no such attachment", CMD(DETACH), { U32(ATTACHMENT, 0x7fffffff) },
 	  ENOENT, AT(ATTACHMENT) },
 	{ "DETACH: attachment 0", CMD(DETACH), { U32(ATTACHMENT, 0) }, EINVAL, AT(ATTACHMENT) },
@@ -373,7 +373,7 @@ static const struct refused attachments[] = {
 	  { U32(ATTACHMENT, 1), STR(SET, "any") }, EINVAL, AT(SET) },
 };
 
-/* filter: four entries, which is all it takes; multi: 192.0.2.1, eight times. */
+/* Two filters: "filter" has four entries, its limit; "multi" has 192.0.2.1 eight times. */
 static const struct refused filters[] = {
 	{ "SET_NEW: bits of hash:ip", CMD(SET_NEW),
 	  { STR(SET, "x"), U8(TYPE, 1), U8(FAMILY, 1), U8(BITS, 16) },
@@ -384,47 +384,47 @@ static const struct refused filters[] = {
 	{ "SET_NEW: MULTI of hash:ip", CMD(SET_NEW),
 	  { STR(SET, "x"), U8(TYPE, 1), U8(FAMILY, 1), U32(FLAGS, IPCUCKOO_F_MULTI) },
 	  EINVAL, AT(FLAGS) },
-	{ "SET_NEW: no bits", CMD(SET_NEW),
+	{ "SET_NEW: a filter without bits", CMD(SET_NEW),
 	  { STR(SET, "x"), U8(TYPE, 3), U8(FAMILY, 1), U8(BITS, 0) }, EINVAL, AT(BITS) },
 	{ "SET_NEW: 12 bits", CMD(SET_NEW),
 	  { STR(SET, "x"), U8(TYPE, 3), U8(FAMILY, 1), U8(BITS, 12) }, EINVAL, AT(BITS) },
 	{ "SET_NEW: bits as u32", CMD(SET_NEW),
 	  { STR(SET, "x"), U8(TYPE, 3), U8(FAMILY, 1), U32(BITS, 8) }, MALFORMED, AT(BITS) },
-	{ "SET_NEW: no capacity", CMD(SET_NEW),
+	{ "SET_NEW: a filter without capacity", CMD(SET_NEW),
 	  { STR(SET, "x"), U8(TYPE, 3), U8(FAMILY, 1), U32(CAPACITY, 0) },
 	  ERANGE, AT(CAPACITY) },
-	{ "SET_NEW: too much capacity", CMD(SET_NEW),
+	{ "SET_NEW: a capacity out of range", CMD(SET_NEW),
 	  { STR(SET, "x"), U8(TYPE, 3), U8(FAMILY, 1), U32(CAPACITY, IPCUCKOO_CAPACITY_MAX + 1) },
 	  ERANGE, AT(CAPACITY) },
-	{ "SET_NEW: a maxelem that is too much capacity", CMD(SET_NEW),
+	{ "SET_NEW: a maxelem that is out of range as a capacity", CMD(SET_NEW),
 	  { STR(SET, "x"), U8(TYPE, 3), U8(FAMILY, 1), U32(MAXELEM, IPCUCKOO_CAPACITY_MAX + 1) },
 	  ERANGE, AT(MAXELEM) },
-	{ "SET_NEW: more than the memory limit", CMD(SET_NEW),
+	{ "SET_NEW: a filter beyond the memory limit", CMD(SET_NEW),
 	  { STR(SET, "x"), U8(TYPE, 3), U8(FAMILY, 1), U32(CAPACITY, IPCUCKOO_CAPACITY_MAX) },
 	  EDQUOT, AT(CAPACITY) },
 	{ "SET_NEW: the same name, other bits", CMD(SET_NEW),
 	  { STR(SET, "filter"), U8(TYPE, 3), U8(FAMILY, 1), U8(BITS, 8),
 	    U32(FLAGS, IPCUCKOO_F_EXIST) }, EEXIST, AT(SET) },
-	{ "SET_NEW: the same name, exact", CMD(SET_NEW),
+	{ "SET_NEW: the same name, an exact set", CMD(SET_NEW),
 	  { STR(SET, "filter"), U8(TYPE, 1), U8(FAMILY, 1), U32(FLAGS, IPCUCKOO_F_EXIST) },
 	  EEXIST, AT(SET) },
 	{ "ENTRY_ADD: a prefix in filter:ip", CMD(ENTRY_ADD),
 	  { STR(SET, "filter"), RAW(NETS4, "\1\2\3\0\x18") }, EOPNOTSUPP, AT(NETS4), 1 },
-	{ "ENTRY_ADD: it matches already", CMD(ENTRY_ADD),
+	{ "ENTRY_ADD: an address that matches already", CMD(ENTRY_ADD),
 	  { STR(SET, "filter"), RAW(HOSTS4, "\xc0\0\2\2") }, EEXIST, AT(HOSTS4), 1 },
-	{ "ENTRY_ADD: no room", CMD(ENTRY_ADD),
+	{ "ENTRY_ADD: the filter is full", CMD(ENTRY_ADD),
 	  { STR(SET, "filter"), RAW(HOSTS4, "\1\2\3\4") }, ENOSPC, AT(SET) },
-	{ "ENTRY_ADD: the ninth copy, behind another entry", CMD(ENTRY_ADD),
+	{ "ENTRY_ADD: the ninth copy, after another entry", CMD(ENTRY_ADD),
 	  { STR(SET, "multi"), RAW(HOSTS4, "\1\2\3\4\xc0\0\2\1") }, EMLINK, AT(HOSTS4), 2 },
-	{ "ENTRY_ADD: no room for three", CMD(ENTRY_ADD),
+	{ "ENTRY_ADD: three entries, the filter is full", CMD(ENTRY_ADD),
 	  { STR(SET, "multi"), RAW(HOSTS4, "\1\2\3\4\1\2\3\4\1\2\3\5") },
 	  ENOSPC, AT(SET) },
-	{ "ENTRY_DEL: not multi", CMD(ENTRY_DEL),
+	{ "ENTRY_DEL: a filter that is not multi", CMD(ENTRY_DEL),
 	  { STR(SET, "filter"), RAW(HOSTS4, "\xc0\0\2\1") }, EOPNOTSUPP, AT(SET) },
-	{ "ENTRY_DEL: not multi, with EXIST", CMD(ENTRY_DEL),
+	{ "ENTRY_DEL: a filter that is not multi, with EXIST", CMD(ENTRY_DEL),
 	  { STR(SET, "filter"), RAW(HOSTS4, "\1\2\3\4"), U32(FLAGS, IPCUCKOO_F_EXIST) },
 	  EOPNOTSUPP, AT(SET) },
-	{ "ENTRY_DEL: not there", CMD(ENTRY_DEL),
+	{ "ENTRY_DEL: a non-member", CMD(ENTRY_DEL),
 	  { STR(SET, "multi"), RAW(HOSTS4, "\xc0\0\2\1\1\2\3\4") }, ENOENT, AT(HOSTS4), 2 },
 	{ "ATTACH: drop with a filter", CMD(ATTACH),
 	  { STR(SET, "filter"), U8(DIRECTION, 1), U8(VERDICT, 1) }, EOPNOTSUPP, AT(SET) },
@@ -446,11 +446,11 @@ static void make_filter(const char *name, uint32_t flags, uint32_t capacity)
 	mnl_attr_put_u32(nlh, IPCUCKOO_A_CAPACITY, capacity);
 	mnl_attr_put_u32(nlh, IPCUCKOO_A_FLAGS, flags);
 	if (client_ask(cl, &answer))
-		errx(1, "the set %s cannot be made: %s", name, answer.message);
+		errx(1, "cannot create the set %s: %s", name, answer.message);
 }
 
-/* Eight copies of 192.0.2.1, and room for 1.2.3.4: with few buckets it now and
- * then has the same two.
+/* Add eight copies of 192.0.2.1, and test that there is room for 1.2.3.4: the set has few buckets,
+ * so sometimes both addresses have the same two. Then try again. /
  */
 static void make_multi(void)
 {
@@ -496,8 +496,8 @@ static void try_refused(const struct refused *r)
 	expect(*answer.message, "%s: a sentence in the acknowledgement", r->what);
 	at = r->at >> 16 ? NO_ATTR : r->at & NLA_TYPE_MASK;
 	missing = r->at >> 16 ? r->at >> 16 : NO_ATTR;
-	expect_equal(answer.at, at, "%s: attribute to blame", r->what);
-	expect_equal(answer.missing, missing, "%s: attribute missing", r->what);
+	expect_equal(answer.at, at, "%s: attribute at fault", r->what);
+	expect_equal(answer.missing, missing, "%s: missing attribute", r->what);
 	expect(answer.has_cookie == !!r->cookie, "%s: a cookie: expected %d, got %d", r->what,
 	       !!r->cookie, answer.has_cookie);
 	if (r->cookie && answer.has_cookie)
@@ -509,7 +509,7 @@ static void try_refused(const struct refused *r)
 	size_t try_i;							\
 	for (try_i = 0; try_i < sizeof(table) / sizeof((table)[0]); try_i++) \
 		try_refused(&(table)[try_i]);				\
-	ktap_case("%s: %zu bad requests refused", title, try_i);	\
+	ktap_case("%s: %zu invalid requests are refused", title, try_i);	\
 } while (0)
 
 static void test_refused(void)
@@ -524,7 +524,7 @@ static void test_refused(void)
 	TRY_ALL(filters, "filters");
 	expect_equal(figure(cl, "filter", IPCUCKOO_A_ENTRIES), 4, "entries of the filter");
 	expect_equal(figure(cl, "multi", IPCUCKOO_A_ENTRIES), 8, "entries of multi");
-	ktap_case("filters: as they were");
+	ktap_case("filters: the requests have not changed them");
 }
 
 int main(void)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What requests about entries, shadows and attachments do, by netlink: EXIST,
- * batches that are applied whole or not at all, limits, and whose shadow it is.
+ * Tests requests about entries, shadows and attachments: EXIST, batches that are applied completely
+ * or not at all, limits, and which socket owns a shadow.
  */
 #define _GNU_SOURCE
 #include "fixture.h"
@@ -15,19 +15,19 @@ static void test_exist(void)
 	make_sets();
 	ask(&answer, IPCUCKOO_CMD_ENTRY_ADD, "hosts", PIECE(RAW(HOSTS4, "\1\1\1\1\xc0\0\2\1")),
 	    exist);
-	expect_changed(&answer, "one new, one old", 1, 1);
+	expect_changed(&answer, "one new entry, one that is a member", 1, 1);
 	ask(&answer, IPCUCKOO_CMD_ENTRY_ADD, "hosts",
 	    PIECE(RAW(HOSTS4, "\2\1\1\1\2\1\1\2\2\1\1\1")), NONE);
-	expect_changed(&answer, "one twice in a batch", 2, 1);
+	expect_changed(&answer, "an entry twice in a batch", 2, 1);
 	ask(&answer, IPCUCKOO_CMD_ENTRY_DEL, "hosts",
 	    PIECE(RAW(HOSTS4, "\2\1\1\1\2\1\1\2\2\1\1\1")), NONE);
-	expect_changed(&answer, "deleted, one twice", 2, 1);
+	expect_changed(&answer, "deleted entries, one of them twice", 2, 1);
 	ask(&answer, IPCUCKOO_CMD_ENTRY_DEL, "hosts", PIECE(RAW(HOSTS4, "\1\1\1\1\5\5\5\5")),
 	    exist);
-	expect_changed(&answer, "deleted, one not there", 1, 1);
+	expect_changed(&answer, "a deleted entry, and a non-member", 1, 1);
 	expect_equal(figure(cl, "hosts", IPCUCKOO_A_ENTRIES), 1, "entries in the end");
 	expect_equal(ask(&answer, IPCUCKOO_CMD_SET_DEL, "nothere", exist, NONE), 0,
-		     "SET_DEL of nothing, EXIST");
+		     "SET_DEL of a set that does not exist, EXIST");
 	ktap_case("entries: EXIST, and duplicates in a batch");
 
 	ask(&answer, IPCUCKOO_CMD_ATTACH, "hosts", PIECE(U8(DIRECTION, 1)),
@@ -39,14 +39,14 @@ static void test_exist(void)
 	mnl_attr_put_u8((void *)cl->out, IPCUCKOO_A_DIRECTION, 1);
 	mnl_attr_put_u8((void *)cl->out, IPCUCKOO_A_VERDICT, 1);
 	mnl_attr_put_u32((void *)cl->out, IPCUCKOO_A_FLAGS, IPCUCKOO_F_EXIST);
-	expect_equal(client_ask(cl, &answer), 0, "ATTACH of what is there, EXIST");
+	expect_equal(client_ask(cl, &answer), 0, "ATTACH of an attachment that exists, EXIST");
 	expect_equal(answer_number(&answer, IPCUCKOO_A_ATTACHMENT), id,
-		     "it gives the number of what is there");
+		     "it returns the number of that attachment");
 	ask(&answer, IPCUCKOO_CMD_DETACH, NULL,
 	    PIECE(U32(ATTACHMENT, (uint32_t)id)), NONE);
 	expect_equal(answer.error, 0, "DETACH by number");
 	ask(&answer, IPCUCKOO_CMD_DETACH, NULL, PIECE(U32(ATTACHMENT, (uint32_t)id)), exist);
-	expect_equal(answer.error, 0, "DETACH of nothing, EXIST");
+	expect_equal(answer.error, 0, "DETACH of no attachment, EXIST");
 	expect_equal(answer_number(&answer, IPCUCKOO_A_CHANGED), 0, "detached");
 	ktap_case("attachments: EXIST");
 }
@@ -81,12 +81,13 @@ static void test_test(void)
 	try_test("the longest prefix", "any", PIECE(RAW(HOSTS4, "\x0a\1\2\4")), 16);
 	try_test("the other prefix", "any", PIECE(RAW(HOSTS4, "\x0a\2\2\4")), 8);
 	try_test("none", "any", PIECE(RAW(HOSTS4, "\x0b\2\2\4")), -1);
-	try_test("that very prefix", "any", PIECE(RAW(NETS4, "\x0a\1\0\0\x10")), 16);
-	try_test("a covered prefix is none", "any", PIECE(RAW(NETS4, "\x0a\1\1\0\x18")), -1);
-	try_test("a prefix with an entry in it is none", "any",
+	try_test("a prefix that is an entry", "any", PIECE(RAW(NETS4, "\x0a\1\0\0\x10")), 16);
+	try_test("a prefix inside of an entry is a non-member", "any",
+		 PIECE(RAW(NETS4, "\x0a\1\1\0\x18")), -1);
+	try_test("a prefix around an entry is a non-member", "any",
 		 PIECE(RAW(NETS4, "\x08\0\0\0\7")), -1);
 	try_test("IPv6", "nets6", PIECE({ AT(HOSTS6), 16, HOST6 }), 32);
-	ktap_case("ENTRY_TEST finds what covers a host, and prefixes themselves");
+	ktap_case("ENTRY_TEST finds the longest match of a host, and prefixes that are entries");
 }
 
 static void test_batches(void)
@@ -106,20 +107,20 @@ static void test_batches(void)
 	nets[5 * (COUNT - 1) + 4] = 33;
 	before = get_state();
 	ask(&answer, IPCUCKOO_CMD_ENTRY_ADD, "any", piece, NONE);
-	expect_equal(answer.error, -EINVAL, "the last entry is bad");
+	expect_equal(answer.error, -EINVAL, "the last entry is invalid");
 	expect(answer.has_cookie, "there is a cookie");
-	expect_equal(answer.cookie, COUNT - 1, "the index of the bad entry");
+	expect_equal(answer.cookie, COUNT - 1, "the index of the invalid entry");
 	expect(unchanged(&before), "nothing has changed");
 	nets[5 * (COUNT - 1) + 4] = 24;
 	ask(&answer, IPCUCKOO_CMD_ENTRY_ADD, "any", piece, NONE);
-	expect_changed(&answer, "all good", COUNT, 0);
+	expect_changed(&answer, "all entries are valid", COUNT, 0);
 	before = get_state();
 	put_be32(nets + 5 * (COUNT - 1), 0x30000000);
 	ask(&answer, IPCUCKOO_CMD_ENTRY_DEL, "any", piece, NONE);
-	expect_equal(answer.error, -ENOENT, "the last entry is not there");
-	expect_equal(answer.cookie, COUNT - 1, "the index of the missing entry");
+	expect_equal(answer.error, -ENOENT, "the last entry is a non-member");
+	expect_equal(answer.cookie, COUNT - 1, "the index of the non-member");
 	expect(unchanged(&before), "nothing has changed");
-	ktap_case("a batch of %d is applied whole or not at all", COUNT);
+	ktap_case("a batch of %d is applied completely or not at all", COUNT);
 }
 
 static void test_maxelem(void)
@@ -135,7 +136,7 @@ static void test_maxelem(void)
 	expect_equal(client_ask(cl, &answer), 0, "a set with a limit");
 	expect_equal(figure(cl, "small", IPCUCKOO_A_MAXELEM), 100, "the limit");
 	expect_equal(hosts_request(cl, IPCUCKOO_CMD_ENTRY_ADD, "small", 1, 101), -ENOSPC,
-		     "one too many");
+		     "one entry too many");
 	expect_equal(figure(cl, "small", IPCUCKOO_A_ENTRIES), 0, "entries then");
 	expect_equal(hosts_request(cl, IPCUCKOO_CMD_ENTRY_ADD, "small", 1, 90), 0, "90");
 	expect_equal(hosts_request(cl, IPCUCKOO_CMD_ENTRY_ADD, "small", 100, 11), -ENOSPC,
@@ -143,13 +144,13 @@ static void test_maxelem(void)
 	ask(&answer, IPCUCKOO_CMD_ENTRY_ADD, "small",
 	    PIECE(RAW(HOSTS4, "\1\0\0\1\1\0\0\1\1\0\0\1\1\0\0\1\1\0\0\1\1\0\0\1"
 			     "\1\0\0\1\1\0\0\1\1\0\0\1\1\0\0\1\1\0\0\1\1\0\0\1")), NONE);
-	expect_changed(&answer, "12 times the same", 1, 11);
+	expect_changed(&answer, "12 times the same entry", 1, 11);
 	expect_equal(hosts_request(cl, IPCUCKOO_CMD_ENTRY_ADD, "small", 200, 9), 0,
 		     "up to the limit");
 	expect_equal(hosts_request(cl, IPCUCKOO_CMD_ENTRY_ADD, "small", 300, 1), -ENOSPC,
 		     "full");
 	shadow = shadow_new(cl, "small", 0);
-	expect_equal(shadow_hosts(cl, shadow, 1, 101), -ENOSPC, "a shadow keeps to it too");
+	expect_equal(shadow_hosts(cl, shadow, 1, 101), -ENOSPC, "a shadow has the same limit");
 	expect_equal(shadow_request(cl, IPCUCKOO_CMD_SHADOW_DEL, shadow, 0), 0,
 		     "the shadow is deleted");
 	expect_equal(figure(cl, "small", IPCUCKOO_A_ENTRIES), 100, "entries in the end");
@@ -178,19 +179,20 @@ static void test_change(void)
 
 	make_sets();
 	expect_equal(hosts_request(cl, IPCUCKOO_CMD_ENTRY_ADD, "hosts", 1, 9), 0, "ten hosts");
-	expect_equal(set_limit("hosts", 10), 0, "a limit that just holds");
+	expect_equal(set_limit("hosts", 10), 0, "a limit of as many entries as there are");
 	expect_equal(figure(cl, "hosts", IPCUCKOO_A_MAXELEM), 10, "the limit");
 	expect_equal(hosts_request(cl, IPCUCKOO_CMD_ENTRY_ADD, "hosts", 100, 1), -ENOSPC, "full");
-	expect_equal(set_limit("hosts", 9), -ERANGE, "a limit below what is there");
+	expect_equal(set_limit("hosts", 9), -ERANGE, "a limit below the number of entries");
 	expect_equal(figure(cl, "hosts", IPCUCKOO_A_MAXELEM), 10, "the limit then");
 	expect_equal(set_limit("hosts", 11), 0, "raised");
 	expect_equal(hosts_request(cl, IPCUCKOO_CMD_ENTRY_ADD, "hosts", 100, 1), 0, "one more");
 	expect_equal(set_limit("hosts", 0), 0, "no limit");
 	shadow = shadow_new(cl, "hosts", 0);
 	expect_equal(shadow_hosts(cl, shadow, 1, 50), 0, "fill a shadow");
-	expect_equal(set_limit("hosts", 20), 0, "a limit below what the shadow has");
+	expect_equal(set_limit("hosts", 20), 0,
+		     "a limit below the number of entries in the shadow");
 	expect_equal(shadow_request(cl, IPCUCKOO_CMD_SHADOW_COMMIT, shadow, 0), -ENOSPC,
-		     "it is not committed");
+		     "the shadow is not committed");
 	shadow_request(cl, IPCUCKOO_CMD_SHADOW_DEL, shadow, 0);
 	expect_equal(figure(cl, "hosts", IPCUCKOO_A_ENTRIES), 11, "entries in the end");
 	ktap_case("SET_CHANGE");
@@ -204,10 +206,12 @@ static void test_rename(void)
 	shadow = shadow_new(cl, "any", 0);
 	shadow_hosts(cl, shadow, 1, 5);
 	expect_equal(two_sets(IPCUCKOO_CMD_SET_RENAME, "any", "a"), 0, "rename an attached set");
-	expect_equal(figure(cl, "any", IPCUCKOO_A_ENTRIES), UINT64_MAX, "the old name is gone");
+	expect_equal(figure(cl, "any", IPCUCKOO_A_ENTRIES), UINT64_MAX,
+		     "the old name does not exist");
 	expect_equal(figure(cl, "a", IPCUCKOO_A_ENTRIES), 1, "entries by the new name");
-	expect_equal(figure(cl, "a", IPCUCKOO_A_ATTACHMENTS), 1, "what is attached stays");
-	expect_equal(set_request(cl, IPCUCKOO_CMD_SET_DEL, "a"), -EBUSY, "it is attached");
+	expect_equal(figure(cl, "a", IPCUCKOO_A_ATTACHMENTS), 1, "the attachment stays");
+	expect_equal(set_request(cl, IPCUCKOO_CMD_SET_DEL, "a"), -EBUSY,
+		     "an attached set is not deleted");
 	expect_equal(shadow_request(cl, IPCUCKOO_CMD_SHADOW_COMMIT, shadow, 0), 0,
 		     "its shadow is committed");
 	expect_equal(figure(cl, "a", IPCUCKOO_A_ENTRIES), 5, "entries then");
@@ -228,25 +232,29 @@ static void test_swap(void)
 	expect_equal(set_limit("b", 8), 0, "with a limit");
 	shadow = shadow_new(cl, "any", 0);
 	shadow_hosts(cl, shadow, 1, 3);
-	expect_equal(two_sets(IPCUCKOO_CMD_SET_SWAP, "any", "b"), 0, "swap, one is attached");
+	expect_equal(two_sets(IPCUCKOO_CMD_SET_SWAP, "any", "b"), 0, "swap, one set is attached");
 	expect_equal(figure(cl, "any", IPCUCKOO_A_ENTRIES), 7, "entries");
 	expect_equal(figure(cl, "b", IPCUCKOO_A_ENTRIES), 1, "entries of the other");
 	expect_equal(figure(cl, "any", IPCUCKOO_A_MAXELEM), 8, "the limit moves");
-	expect_equal(figure(cl, "any", IPCUCKOO_A_ATTACHMENTS), 1, "attachments do not");
+	expect_equal(figure(cl, "any", IPCUCKOO_A_ATTACHMENTS), 1,
+		     "the attachments stay with the name");
 	expect_equal(figure(cl, "b", IPCUCKOO_A_ATTACHMENTS), 0, "attachments of the other");
 	expect_equal(shadow_request(cl, IPCUCKOO_CMD_SHADOW_COMMIT, shadow, IPCUCKOO_F_OVERRIDE),
 		     -ESTALE, "a shadow from before is not committed");
 	shadow_request(cl, IPCUCKOO_CMD_SHADOW_DEL, shadow, 0);
-	expect_equal(set_request(cl, IPCUCKOO_CMD_SET_DEL, "b"), 0, "the other can be destroyed");
-	expect_equal(set_request(cl, IPCUCKOO_CMD_SET_DEL, "any"), -EBUSY, "the attached one not");
+	expect_equal(set_request(cl, IPCUCKOO_CMD_SET_DEL, "b"), 0,
+		     "the other set can be destroyed");
+	expect_equal(set_request(cl, IPCUCKOO_CMD_SET_DEL, "any"), -EBUSY,
+		     "the attached set cannot be destroyed");
 	expect_equal(two_sets(IPCUCKOO_CMD_SET_SWAP, "any", "any"), 0, "a set with itself");
 	set_new(cl, "b", IPCUCKOO_TYPE_HASH_NET, IPCUCKOO_FAMILY_ANY);
 	expect_equal(attach(cl, "b", IPCUCKOO_DIR_DST, IPCUCKOO_VERDICT_DROP), 0, "attach both");
-	expect_equal(two_sets(IPCUCKOO_CMD_SET_SWAP, "b", "any"), 0, "swap, both are attached");
+	expect_equal(two_sets(IPCUCKOO_CMD_SET_SWAP, "b", "any"), 0,
+		     "swap, both sets are attached");
 	expect_equal(figure(cl, "b", IPCUCKOO_A_ENTRIES), 7, "entries then");
 	ask(&answer, IPCUCKOO_CMD_DETACH, "b", PIECE(U8(VERDICT, IPCUCKOO_VERDICT_DROP)), NONE);
 	expect_equal(answer_number(&answer, IPCUCKOO_A_CHANGED), 1,
-		     "each name has what was attached by it");
+		     "each name still has its attachments");
 	ktap_case("SET_SWAP");
 }
 
@@ -266,7 +274,7 @@ static void test_shadow(void)
 	expect_equal(shadow_request(cl, IPCUCKOO_CMD_SHADOW_COMMIT, shadow, 0), 0, "commit");
 	expect_equal(figure(cl, "hosts", IPCUCKOO_A_ENTRIES), 70, "entries after it");
 	expect_equal(shadow_request(cl, IPCUCKOO_CMD_SHADOW_COMMIT, shadow, 0), -ENOENT,
-		     "it is gone");
+		     "the shadow does not exist any more");
 	ktap_case("a shadow becomes the contents");
 
 	shadow = shadow_new(cl, "hosts", IPCUCKOO_F_APPEND);
@@ -277,7 +285,7 @@ static void test_shadow(void)
 	expect_equal(answer_number(&answer, IPCUCKOO_A_ENTRIES), 80, "ENTRIES of the answer");
 	expect_changed(&answer, "the answer", 10, 0);
 	expect_equal(figure(cl, "hosts", IPCUCKOO_A_ENTRIES), 80, "entries");
-	ktap_case("APPEND keeps what is there");
+	ktap_case("APPEND keeps the entries of the set");
 
 	shadow = shadow_new(cl, "hosts", 0);
 	shadow_hosts(cl, shadow, 1, 5);
@@ -286,11 +294,11 @@ static void test_shadow(void)
 		     "commit after a change");
 	expect_equal(figure(cl, "hosts", IPCUCKOO_A_ENTRIES), 81, "entries then");
 	expect_equal(shadow_request(cl, IPCUCKOO_CMD_SHADOW_COMMIT, shadow, 0), -ESTALE,
-		     "once more");
+		     "commit once more");
 	expect_equal(shadow_request(cl, IPCUCKOO_CMD_SHADOW_COMMIT, shadow,
 				    IPCUCKOO_F_OVERRIDE), 0, "OVERRIDE");
 	expect_equal(figure(cl, "hosts", IPCUCKOO_A_ENTRIES), 5, "entries after it");
-	ktap_case("ESTALE, and OVERRIDE");
+	ktap_case("COMMIT after a change: ESTALE, or OVERRIDE");
 }
 
 static int shadow_remove(uint32_t shadow, uint32_t first, uint32_t count, uint32_t flags,
@@ -316,12 +324,14 @@ static void test_shadow_remove(void)
 	memory = figure(cl, "hosts", IPCUCKOO_A_MEMORY);
 	shadow = shadow_new(cl, "hosts", IPCUCKOO_F_APPEND);
 	expect_equal(shadow_remove(shadow, 101, 5000, 0, &answer), 0, "remove some");
-	expect_changed(&answer, "of those that are there", 5000, 0);
-	expect_equal(shadow_remove(shadow, 99, 10, 0, &answer), -ENOENT, "and more");
+	expect_changed(&answer, "of members", 5000, 0);
+	expect_equal(shadow_remove(shadow, 99, 10, 0, &answer), -ENOENT,
+		     "of members and non-members");
 	expect_equal(answer.at, IPCUCKOO_A_HOSTS4, "at fault");
-	expect(answer.has_cookie && answer.cookie == 2, "the third of them: %u", answer.cookie);
+	expect(answer.has_cookie && answer.cookie == 2,
+	       "the third entry is at fault: %u", answer.cookie);
 	expect_equal(shadow_remove(shadow, 90, 20, IPCUCKOO_F_EXIST, &answer), 0, "EXIST");
-	expect_changed(&answer, "of which some are not", 9, 11);
+	expect_changed(&answer, "of some non-members, EXIST", 9, 11);
 	expect_equal(shadow_hosts(cl, shadow, 200, 10), 0, "add some again");
 	expect_equal(figure(cl, "hosts", IPCUCKOO_A_ENTRIES), 10000, "entries before the commit");
 	expect_equal(shadow_request(cl, IPCUCKOO_CMD_SHADOW_COMMIT, shadow, 0), 0, "commit");
@@ -336,7 +346,7 @@ static void test_shadow_remove(void)
 		     "remove from a filter");
 	expect_equal(answer.at, IPCUCKOO_A_SHADOW, "at fault");
 	shadow_request(cl, IPCUCKOO_CMD_SHADOW_DEL, shadow, 0);
-	ktap_case("nothing is removed from a filter that is not multi");
+	ktap_case("entries cannot be removed from a filter that is not multi");
 }
 
 static void test_shadow_owner(void)
@@ -356,25 +366,25 @@ static void test_shadow_owner(void)
 		     "SHADOW_DEL by another socket");
 	client_close(other);
 	expect(wait_until(figure(cl, NULL, IPCUCKOO_A_MEMORY) <= memory, 5),
-	       "its memory comes back when the socket is closed");
+	       "closing the socket frees its memory");
 	ktap_case("a shadow belongs to its socket");
 
 	shadow = shadow_new(cl, "hosts", 0);
 	shadow_hosts(cl, shadow, 1, 10000);
 	expect_equal(set_request(cl, IPCUCKOO_CMD_SET_DEL, "hosts"), 0,
-		     "a set can be destroyed under its shadow");
+		     "a set with a shadow can be destroyed");
 	expect_equal(shadow_request(cl, IPCUCKOO_CMD_SHADOW_COMMIT, shadow, 0), -ENOENT,
-		     "it cannot be committed then");
+		     "the shadow cannot be committed then");
 	set_new(cl, "hosts", IPCUCKOO_TYPE_HASH_IP, IPCUCKOO_FAMILY_INET);
 	expect_equal(shadow_request(cl, IPCUCKOO_CMD_SHADOW_COMMIT, shadow,
 				    IPCUCKOO_F_OVERRIDE), -ENOENT,
-		     "nor into a new set of that name");
+		     "the shadow cannot be committed into a new set of that name");
 	shadow_request(cl, IPCUCKOO_CMD_SHADOW_DEL, shadow, 0);
 	expect_equal(figure(cl, "hosts", IPCUCKOO_A_ENTRIES), 0, "entries of the new set");
-	ktap_case("a shadow whose set is gone");
+	ktap_case("a shadow whose set was destroyed");
 }
 
-/* Capacities are hints: nonsense may be refused, or cost time, no more. */
+/* A capacity is a hint: unusual values may be refused or take time, but must do no harm. */
 static void test_capacity(void)
 {
 	static const uint32_t capacities[] = { 0, 1, 1 << 20, 1 << 28, UINT32_MAX };
@@ -392,7 +402,7 @@ static void test_capacity(void)
 			client_ask(cl, &answer);
 			expect(!answer.error || answer.error == -EDQUOT ||
 			       answer.error == -ENOMEM || answer.error == -ENOSPC,
-			       "%u entries to come: %d", capacities[i], answer.error);
+			       "a capacity of %u: %d", capacities[i], answer.error);
 			if (answer.error)
 				continue;
 			shadow = answer_number(&answer, IPCUCKOO_A_SHADOW);
@@ -403,8 +413,8 @@ static void test_capacity(void)
 	ktap_case("capacities of any size");
 }
 
-/* More than there is, where no limit of the module's is in the way: nobody may
- * be killed to make room for it.
+/* Request more memory than there is, without a memory limit of the module. The OOM killer must not
+ * run because of it.
  */
 static void test_memory(void)
 {
@@ -426,7 +436,7 @@ static void test_memory(void)
 		mnl_attr_put_strz(nlh, IPCUCKOO_A_SET, "hosts");
 		mnl_attr_put_u32(nlh, IPCUCKOO_A_CAPACITY_HOSTS4, UINT32_MAX);
 		client_ask(cl, &answer);
-		expect(!answer.error || answer.error == -ENOMEM, "2^32 hosts to come: %d",
+		expect(!answer.error || answer.error == -ENOMEM, "a capacity of 2^32 hosts: %d",
 		       answer.error);
 		refused += !!answer.error;
 	}
@@ -434,9 +444,9 @@ static void test_memory(void)
 	client_close(cl);
 	cl = client_open_or_die();
 	expect(wait_until(figure(cl, NULL, IPCUCKOO_A_MEMORY) == before, 20),
-	       "all comes back");
+	       "all memory is freed");
 	expect_equal(hosts_request(cl, IPCUCKOO_CMD_ENTRY_ADD, "hosts", 1, 1000), 0,
-		     "what fits is taken afterwards");
+		     "smaller requests succeed afterwards");
 	ktap_case("a request for more memory than there is");
 }
 

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * User namespaces other than the first: anybody may be root of one, and have a
- * network namespace in it. The module's parameter userns says whether such a root
- * may use the module.
+ * Tests user namespaces other than the first: every user can be root in one, and create a network
+ * namespace in it. The module's parameter userns says whether such a root may use the module.
  */
 #define _GNU_SOURCE
 #include <sched.h>
@@ -10,7 +9,7 @@
 
 #include "fixture.h"
 
-/* Pipes between a test and the child that it keeps in a namespace of its own. */
+/* Pipes between a test and a child that keeps a namespace alive. */
 struct child {
 	pid_t pid;
 	int ready;
@@ -39,13 +38,13 @@ static void write_proc(const char *name, const char *text)
 	close(fd);
 }
 
-/* Root of a user namespace, in a network namespace that belongs to it. That is made after
- * the maps are written: files of a network namespace belong to who is root then.
+/* Become root of a user namespace, with a network namespace that belongs to it. The network
+ * namespace is created after the maps are written: its files belong to the root at that time. /
  */
 static void become_own_root(void)
 {
 	become_nobody();
-	/* What setuid() took from us, for the maps are ours to write. */
+	/* setuid() has cleared this flag, without which we may not write our maps. */
 	prctl(PR_SET_DUMPABLE, 1);
 	if (unshare(CLONE_NEWUSER))
 		_exit(102);
@@ -77,7 +76,7 @@ static int own_files_refused(void)
 	return read(fd, &byte, 1) >= 0 ? 103 : 0;
 }
 
-/* With userns=1 root in a namespace of one's own is as good as root. */
+/* With userns=1, root of a user namespace may do everything in a network namespace of it. */
 static int own_net_ns(void)
 {
 	struct client *c;
@@ -108,7 +107,7 @@ static int other_user_ns(void)
 	return c ? all_refused(c, 0) : 101;
 }
 
-/* The group's number, as the controller has it. */
+/* The number of the multicast group, from the controller. */
 static uint32_t group_of(struct client *c)
 {
 	struct nlmsghdr *nlh = client_begin_as(c, GENL_ID_CTRL, CTRL_CMD_GETFAMILY, NLM_F_ACK);
@@ -126,7 +125,7 @@ static uint32_t group_of(struct client *c)
 	return id;
 }
 
-/* In a namespace of its own, join the group; then say whether anything was told. */
+/* In a new namespace, join the group. Later, report whether an event has arrived. */
 static int listen_there(int ready, int go)
 {
 	struct client *c;
@@ -142,7 +141,7 @@ static int listen_there(int ready, int go)
 		return 103;
 	if (write(ready, &byte, 1) != 1 || read(go, &byte, 1) != 1)
 		return 104;
-	/* What was told is in the queue when the request is answered. */
+	/* An event would be in the queue by now, because the request was answered. */
 	return client_wait(c, 0) ? 10 : 20;
 }
 
@@ -173,14 +172,14 @@ static int end_listening(struct child *child)
 	int status;
 
 	if (write(child->go, &byte, 1) != 1)
-		errx(2, "the child is gone");
+		errx(2, "the child has ended");
 	waitpid(child->pid, &status, 0);
 	close(child->ready);
 	close(child->go);
 	return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
 }
 
-/* As root of the machine, use the network namespace of another process. */
+/* As root of the machine, make a change in the network namespace of another process. */
 static int use_net_of(pid_t pid)
 {
 	int here = open("/proc/self/ns/net", O_RDONLY), there, error;
@@ -209,14 +208,15 @@ static void test_refused(void)
 
 	make_sets();
 	in_child("root of another user namespace", other_user_ns);
-	in_child("root of a network namespace of one's own", own_net_ns_refused);
-	ktap_case("userns=N: who is root of another user namespace may do nothing");
-	in_child("files in one's own network namespace", own_files_refused);
-	ktap_case("userns=N: nor by files");
+	in_child("root of a user namespace, in its own network namespace", own_net_ns_refused);
+	ktap_case("userns=N: root of another user namespace may do nothing");
+	in_child("files in such a network namespace", own_files_refused);
+	ktap_case("userns=N: root of another user namespace cannot use the files, either");
 	child = begin_listening();
-	expect_equal(use_net_of(child.pid), 0, "root of the machine uses such a namespace");
-	expect_equal(end_listening(&child), 20, "nothing is told there");
-	ktap_case("userns=N: root of the machine may, and nobody there is told");
+	expect_equal(use_net_of(child.pid), 0,
+		     "root of the machine makes a change in such a namespace");
+	expect_equal(end_listening(&child), 20, "no event is sent there");
+	ktap_case("userns=N: root of the machine may make changes there, and no event is sent");
 }
 
 static void test_allowed(void)
@@ -226,15 +226,16 @@ static void test_allowed(void)
 	reload("userns=1");
 	make_sets();
 	in_child("root of another user namespace", other_user_ns);
-	in_child("root of a network namespace of one's own", own_net_ns);
+	in_child("root of a user namespace, in its own network namespace", own_net_ns);
 	ktap_case("userns=1: root of a network namespace of one's own is as good as root");
 	child = begin_listening();
-	expect_equal(use_net_of(child.pid), 0, "root of the machine uses such a namespace");
-	expect_equal(end_listening(&child), 10, "its owner is told");
-	ktap_case("userns=1: who owns the namespace is told what happens there");
+	expect_equal(use_net_of(child.pid), 0,
+		     "root of the machine makes a change in such a namespace");
+	expect_equal(end_listening(&child), 10, "the owner of the namespace gets the event");
+	ktap_case("userns=1: the owner of the namespace gets events of it");
 }
 
-/* A set of one's own takes entries until the memory limit is reached: in MiB. */
+/* Add entries to a set of this namespace until the memory limit, in MiB, is reached. */
 static int fill_own(unsigned int limit)
 {
 	struct client *c;
@@ -279,16 +280,17 @@ static int fill_one(void)
 static void test_limit(void)
 {
 	reload("userns=1");
-	expect_equal(figure(cl, NULL, IPCUCKOO_A_MEMORY_LIMIT), 0, "the first one has no limit");
-	in_child("others have 64 MiB", fill_default);
+	expect_equal(figure(cl, NULL, IPCUCKOO_A_MEMORY_LIMIT), 0,
+		     "the first namespace has no limit");
+	in_child("other user namespaces have 64 MiB", fill_default);
 	reload("userns=1 userns_memory_limit=2");
-	in_child("or what the parameter says", fill_two);
+	in_child("userns_memory_limit sets another limit", fill_two);
 	reload("userns=1 memory_limit=1");
-	in_child("or memory_limit, if that is less", fill_one);
-	ktap_case("other user namespaces have a finite limit");
+	in_child("memory_limit applies if it is less", fill_one);
+	ktap_case("other user namespaces have a memory limit");
 }
 
-/* What the tool says, first line: run by nobody, as root of a user namespace or not. */
+/* The first line of the tool's output, run by nobody, with or without being root of a namespace. */
 static void tool_says(char *line, size_t size, const char *before)
 {
 	char command[256];
@@ -324,7 +326,7 @@ static void test_tool(void)
 		tool_says(line, sizeof(line), before[i]);
 		expect(strstr(line, no[i]), "userns=N, \"%s\": %s", before[i], line);
 	}
-	ktap_case("the tool says who is refused, and what may help");
+	ktap_case("the tool explains the refusal and suggests a solution");
 }
 
 int main(void)

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What sets keep for their entries, by netlink: options, timeouts that end,
- * counters, comments and skbinfo that come back as they were sent, exceptions,
- * and requests about them that make no sense.
+ * Tests extensions: options of sets, timeouts, counters, comments and skbinfo that are dumped as
+ * they were sent, exceptions, and invalid requests about them.
  */
 #define _GNU_SOURCE
 #include <arpa/inet.h>
@@ -37,10 +36,10 @@ static void remake(const char *name, uint8_t type, uint32_t options, uint32_t ti
 
 	set_request(cl, IPCUCKOO_CMD_SET_DEL, name);
 	if (new_set(name, type, IPCUCKOO_FAMILY_INET, options, timeout, &answer))
-		errx(1, "a set cannot be made: %s", answer.message);
+		errx(1, "cannot create a set: %s", answer.message);
 }
 
-/* ENTRY_ADD, or SHADOW_ADD if @shadow is not 0, of up to four pieces. */
+/* ENTRY_ADD, or SHADOW_ADD if @shadow is not 0, with up to four attributes. */
 static int add(struct answer *answer, const char *set, uint32_t shadow, uint32_t flags,
 	       const struct piece *pieces, int count)
 {
@@ -61,7 +60,7 @@ static int add(struct answer *answer, const char *set, uint32_t shadow, uint32_t
 #define PIECES(...)	((const struct piece[]){ __VA_ARGS__ }), \
 			sizeof((const struct piece[]){ __VA_ARGS__ }) / sizeof(struct piece)
 
-/* What a dump says, message after message. */
+/* The contents of a dump. */
 struct dumped {
 	uint32_t entries;
 	uint32_t host[8];
@@ -174,16 +173,16 @@ static void test_options(void)
 	expect_equal(new_set("u", IPCUCKOO_TYPE_HASH_IP, IPCUCKOO_FAMILY_INET,
 			     IPCUCKOO_O_COUNTERS, 5, &answer), -EINVAL,
 		     "a timeout without the option");
-	expect_equal(answer.at, IPCUCKOO_A_TIMEOUT, "is at fault");
+	expect_equal(answer.at, IPCUCKOO_A_TIMEOUT, "the attribute at fault");
 	expect_equal(new_set("u", IPCUCKOO_TYPE_FILTER_IP, IPCUCKOO_FAMILY_INET,
 			     IPCUCKOO_O_COUNTERS, 0, &answer), -EOPNOTSUPP,
-		     "a filter keeps nothing");
+		     "a filter has no extensions");
 	new_set("u", IPCUCKOO_TYPE_HASH_IP, IPCUCKOO_FAMILY_INET, 1 << 20, 0, &answer);
 	expect(error_is(answer.error, MALFORMED), "no such option: %d", answer.error);
 	new_set("u", IPCUCKOO_TYPE_HASH_IP, IPCUCKOO_FAMILY_INET, IPCUCKOO_O_TIMEOUT,
 		IPCUCKOO_TIMEOUT_MAX + 1u, &answer);
 	expect(error_is(answer.error, MALFORMED), "too long a timeout: %d", answer.error);
-	ktap_case("sets are made with options");
+	ktap_case("sets are created with options");
 }
 
 static void test_values(void)
@@ -201,9 +200,9 @@ static void test_values(void)
 		RAW(HOSTS4, "\1\1\1\1\2\2\2\2"), RAW(TIMEOUTS, "\0\0\0\0\0\0\0\x64"),
 		{ IPCUCKOO_A_COUNTERS, 32, counters }, { IPCUCKOO_A_SKBINFOS, 32, info },
 		RAW(COMMENTS, "first\0\0")));
-	expect_changed(&answer, "two with everything", 2, 0);
+	expect_changed(&answer, "two entries with all extensions", 2, 0);
 	add(&answer, "t", 0, 0, PIECES(RAW(HOSTS4, "\3\3\3\3")));
-	expect_changed(&answer, "one with nothing", 1, 0);
+	expect_changed(&answer, "an entry without extensions", 1, 0);
 	d = dump("t");
 	expect_equal(d.entries, 3, "entries in the dump");
 	for (a = 0; a < 3 && d.host[a] != 0x01010101; a++)
@@ -215,34 +214,34 @@ static void test_values(void)
 	expect(!strcmp(d.comment[a], "first"), "its comment: %s", d.comment[a]);
 	for (b = 0; b < 3 && d.host[b] != 0x02020202; b++)
 		;
-	expect(d.timeout[b] >= 98 && d.timeout[b] <= 100, "2.2.2.2 stays for %u", d.timeout[b]);
+	expect(d.timeout[b] >= 98 && d.timeout[b] <= 100, "timeout of 2.2.2.2: %u", d.timeout[b]);
 	expect(!d.comment[b][0], "its comment: %s", d.comment[b]);
 	for (b = 0; b < 3 && d.host[b] != 0x03030303; b++)
 		;
-	expect(d.timeout[b] >= 598 && d.timeout[b] <= 600, "3.3.3.3 stays for %u",
+	expect(d.timeout[b] >= 598 && d.timeout[b] <= 600, "timeout of 3.3.3.3: %u",
 	       d.timeout[b]);
-	ktap_case("what is kept for entries comes back");
+	ktap_case("a dump has the extensions as they were sent");
 
 	add(&answer, "t", 0, 0, PIECES(RAW(HOSTS4, "\1\1\1\1")));
-	expect_equal(answer.error, -EEXIST, "once more");
+	expect_equal(answer.error, -EEXIST, "the same entries");
 	add(&answer, "t", 0, IPCUCKOO_F_EXIST, PIECES(
 		RAW(HOSTS4, "\1\1\1\1\4\4\4\4\4\4\4\4"),
 		RAW(TIMEOUTS, "\0\0\0\x32\0\0\0\x32\0\0\0\x33"),
 		RAW(COMMENTS, "second\0new\0newer\0")));
-	expect_changed(&answer, "once more, EXIST; one twice", 1, 2);
+	expect_changed(&answer, "the same entries with EXIST, one of them twice", 1, 2);
 	d = dump("t");
 	for (a = 0; a < 4 && d.host[a] != 0x01010101; a++)
 		;
-	expect(d.timeout[a] >= 48 && d.timeout[a] <= 50, "1.1.1.1 stays for %u", d.timeout[a]);
-	expect_equal(d.packets[a], 3, "its packets go on");
+	expect(d.timeout[a] >= 48 && d.timeout[a] <= 50, "timeout of 1.1.1.1: %u", d.timeout[a]);
+	expect_equal(d.packets[a], 3, "its packet counter is kept");
 	expect(!strcmp(d.comment[a], "second"), "its comment: %s", d.comment[a]);
 	for (a = 0; a < 4 && d.host[a] != 0x04040404; a++)
 		;
-	expect(!strcmp(d.comment[a], "newer"), "what is said last stays: %s", d.comment[a]);
-	ktap_case("EXIST changes what is kept, but for counters that are not given");
+	expect(!strcmp(d.comment[a], "newer"), "the last comment stays: %s", d.comment[a]);
+	ktap_case("EXIST replaces extensions, except counters that are not given");
 }
 
-/* Counters of one entry, which are those of a shadow once it is swapped in. */
+/* Test the counters of an entry, added directly, or through a shadow that is committed. */
 static void test_counters(void)
 {
 	static const char keep_packets[] = "\xff\xff\xff\xff\xff\xff\xff\xff\0\0\0\0\0\0\0\4";
@@ -257,22 +256,22 @@ static void test_counters(void)
 		remake("t", IPCUCKOO_TYPE_HASH_IP, IPCUCKOO_O_COUNTERS, 0);
 		shadow = 0;
 		add(&answer, "t", 0, 0, PIECES(host, { IPCUCKOO_A_COUNTERS, 16, keep_packets }));
-		expect_changed(&answer, "bytes alone", 1, 0);
+		expect_changed(&answer, "only the byte counter", 1, 0);
 		d = dump("t");
-		expect_equal(d.packets[0], 0, "packets begin");
-		expect_equal(d.bytes[0], 4, "bytes are what is said");
+		expect_equal(d.packets[0], 0, "the packet counter begins at 0");
+		expect_equal(d.bytes[0], 4, "the byte counter is set");
 		if (i)
 			shadow = shadow_new(cl, "t", IPCUCKOO_F_APPEND);
 		add(&answer, "t", shadow, shadow ? 0 : IPCUCKOO_F_EXIST,
 		    PIECES(host, { IPCUCKOO_A_COUNTERS, 16, keep_bytes }));
-		expect_changed(&answer, "packets alone, once more", 0, 1);
+		expect_changed(&answer, "only the packet counter, EXIST", 0, 1);
 		if (shadow)
 			shadow_request(cl, IPCUCKOO_CMD_SHADOW_COMMIT, shadow, 0);
 		d = dump("t");
-		expect_equal(d.packets[0], 5, "packets are what is said");
-		expect_equal(d.bytes[0], 4, "bytes go on");
+		expect_equal(d.packets[0], 5, "the packet counter is set");
+		expect_equal(d.bytes[0], 4, "the byte counter is kept");
 	}
-	ktap_case("a counter that is not given goes on, or begins at 0");
+	ktap_case("a counter that is not given is kept, or begins at 0");
 }
 
 static void test_refused(void)
@@ -284,17 +283,17 @@ static void test_refused(void)
 		int error;
 	} cases[] = {
 		{ "too few timeouts", "t", RAW(TIMEOUTS, "\0\0\0\1"), EINVAL },
-		{ "half a timeout", "t", RAW(TIMEOUTS, "\0\0\0\1\0\0\0\1\0"), EINVAL },
+		{ "an incomplete timeout", "t", RAW(TIMEOUTS, "\0\0\0\1\0\0\0\1\0"), EINVAL },
 		{ "too long a timeout", "t", RAW(TIMEOUTS, "\0\0\0\1\xff\0\0\1"), ERANGE },
 		{ "too few counters", "t", RAW(COUNTERS, "\0\0\0\0\0\0\0\1\0\0\0\0\0\0\0\1"),
 		  EINVAL },
 		{ "one comment", "t", RAW(COMMENTS, "one\0"), EINVAL },
 		{ "three comments", "t", RAW(COMMENTS, "one\0two\0three\0"), EINVAL },
 		{ "a comment without an end", "t", RAW(COMMENTS, "one\0two"), EINVAL },
-		{ "exceptions among hosts", "t", RAW(NOMATCHES, "\0\1"), EOPNOTSUPP },
-		{ "timeouts of a plain set", "hosts", RAW(TIMEOUTS, "\0\0\0\1\0\0\0\1"),
+		{ "NOMATCHES for hosts", "t", RAW(NOMATCHES, "\0\1"), EOPNOTSUPP },
+		{ "timeouts, but no such option", "hosts", RAW(TIMEOUTS, "\0\0\0\1\0\0\0\1"),
 		  EOPNOTSUPP },
-		{ "comments of a plain set", "hosts", RAW(COMMENTS, "one\0two\0"), EOPNOTSUPP },
+		{ "comments, but no such option", "hosts", RAW(COMMENTS, "one\0two\0"), EOPNOTSUPP },
 	};
 	struct answer answer;
 	uint32_t shadow;
@@ -307,7 +306,7 @@ static void test_refused(void)
 		    PIECES(RAW(HOSTS4, "\1\1\1\1\2\2\2\2"), cases[i].piece));
 		expect_equal(answer.error, -cases[i].error, "%s", cases[i].what);
 		expect_equal(answer.at, cases[i].piece.type, "%s: at fault", cases[i].what);
-		expect(answer.message[0], "%s: there is a sentence", cases[i].what);
+		expect(answer.message[0], "%s: there is a message", cases[i].what);
 		shadow = shadow_new(cl, cases[i].set, 0);
 		add(&answer, NULL, shadow, 0,
 		    PIECES(RAW(HOSTS4, "\1\1\1\1\2\2\2\2"), cases[i].piece));
@@ -315,7 +314,7 @@ static void test_refused(void)
 		shadow_request(cl, IPCUCKOO_CMD_SHADOW_DEL, shadow, 0);
 	}
 	expect_equal(figure(cl, "t", IPCUCKOO_A_ENTRIES), 0, "entries in the end");
-	ktap_case("what makes no sense is refused, and says why");
+	ktap_case("invalid extensions are refused with a message");
 }
 
 static bool found(const char *set, const char *host)
@@ -342,25 +341,25 @@ static void test_end(void)
 	remake("t", IPCUCKOO_TYPE_HASH_IP, IPCUCKOO_O_TIMEOUT, 0);
 	add(&answer, "t", 0, 0, PIECES(RAW(HOSTS4, "\1\1\1\1\2\2\2\2"),
 				       RAW(TIMEOUTS, "\0\0\3\xe8\0\0\0\0")));
-	expect(found("t", "\1\1\1\1"), "it is there");
+	expect(found("t", "\1\1\1\1"), "the entry is a member");
 	began = now();
 	add(&answer, "t", 0, IPCUCKOO_F_EXIST,
 	    PIECES(RAW(HOSTS4, "\1\1\1\1"), RAW(TIMEOUTS, "\0\0\0\2")));
-	expect(wait_until(!found("t", "\1\1\1\1"), 3), "it ends");
-	expect(now() - began >= 2, "but not before its time is over: after %.3f s", now() - began);
+	expect(wait_until(!found("t", "\1\1\1\1"), 3), "the entry expires");
+	expect(now() - began >= 2, "but not before its timeout: after %.3f s", now() - began);
 	expect_equal(dump("t").entries, 1, "the dump does not show it");
-	expect(found("t", "\2\2\2\2"), "the other one stays");
+	expect(found("t", "\2\2\2\2"), "the other entry does not expire");
 	add(&answer, "t", 0, 0, PIECES(RAW(HOSTS4, "\1\1\1\1"), RAW(TIMEOUTS, "\0\0\3\xe8")));
 	expect_changed(&answer, "it can be added again", 1, 0);
-	expect(found("t", "\1\1\1\1"), "it is there again");
+	expect(found("t", "\1\1\1\1"), "it is a member again");
 	add(&answer, "t", 0, IPCUCKOO_F_EXIST,
 	    PIECES(RAW(HOSTS4, "\1\1\1\1"), RAW(TIMEOUTS, "\0\0\0\1")));
 	expect(wait_until(figure(cl, "t", IPCUCKOO_A_ENTRIES) == 1, 30), "it expires");
 	expect(wait_until(figure(cl, "t", IPCUCKOO_A_EXPIRED) == 1, 30),
-	       "it is removed, which is counted");
+	       "the expired entry is removed, and counted");
 	add(&answer, "t", 0, 0, PIECES(RAW(HOSTS4, "\5\5\5\5"), RAW(TIMEOUTS, "\x7f\xff\xff\xff")));
 	expect_changed(&answer, "68 years", 1, 0);
-	expect(found("t", "\5\5\5\5"), "which are not over");
+	expect(found("t", "\5\5\5\5"), "a long timeout has not expired");
 	ktap_case("entries expire in time, and are removed");
 }
 
@@ -376,18 +375,18 @@ static void test_full(void)
 	mnl_attr_put_u8(nlh, IPCUCKOO_A_FAMILY, IPCUCKOO_FAMILY_INET);
 	mnl_attr_put_u32(nlh, IPCUCKOO_A_MAXELEM, 2);
 	mnl_attr_put_u32(nlh, IPCUCKOO_A_OPTIONS, IPCUCKOO_O_TIMEOUT);
-	expect_equal(client_ask(cl, &answer), 0, "a set of two");
+	expect_equal(client_ask(cl, &answer), 0, "a set with a limit of two entries");
 	add(&answer, "t", 0, 0, PIECES(RAW(HOSTS4, "\1\1\1\1\2\2\2\2"),
 				       RAW(TIMEOUTS, "\0\0\3\xe8\0\0\0\0")));
 	expect_changed(&answer, "both", 2, 0);
 	add(&answer, "t", 0, 0, PIECES(RAW(HOSTS4, "\3\3\3\3")));
-	expect_equal(answer.error, -ENOSPC, "a third one");
+	expect_equal(answer.error, -ENOSPC, "a third entry");
 	add(&answer, "t", 0, IPCUCKOO_F_EXIST,
 	    PIECES(RAW(HOSTS4, "\1\1\1\1"), RAW(TIMEOUTS, "\0\0\0\1")));
-	expect(wait_until(!found("t", "\1\1\1\1"), 4), "one ends");
+	expect(wait_until(!found("t", "\1\1\1\1"), 4), "one entry expires");
 	add(&answer, "t", 0, 0, PIECES(RAW(HOSTS4, "\3\3\3\3")));
-	expect_changed(&answer, "whose place is free at once", 1, 0);
-	ktap_case("entries that have ended do not fill a set");
+	expect_changed(&answer, "a new entry can be added immediately", 1, 0);
+	ktap_case("expired entries do not count towards the limit");
 }
 
 static void test_exceptions(void)
@@ -401,7 +400,7 @@ static void test_exceptions(void)
 	add(&answer, "t", 0, 0, PIECES(RAW(NETS4, "\x0a\1\0\0\x10"), RAW(NOMATCHES, "\1")));
 	expect_changed(&answer, "an exception", 1, 0);
 	expect(!found("t", "\x0a\1\1\1"), "10.1.1.1 is excepted");
-	expect(found("t", "\x0a\2\1\1"), "10.2.1.1 is not");
+	expect(found("t", "\x0a\2\1\1"), "10.2.1.1 is not excepted");
 	add(&answer, "t", 0, 0, PIECES(RAW(HOSTS4, "\x0a\1\1\2")));
 	expect(found("t", "\x0a\1\1\2"), "10.1.1.2 is covered again");
 	d = dump("t");
@@ -409,20 +408,22 @@ static void test_exceptions(void)
 	expect_equal(d.nomatch[0] + d.nomatch[1], 1, "exceptions in the dump");
 	add(&answer, "t", 0, IPCUCKOO_F_EXIST,
 	    PIECES(RAW(NETS4, "\x0a\1\0\0\x10"), RAW(NOMATCHES, "\0")));
-	expect(found("t", "\x0a\1\1\1"), "it is no exception any more");
+	expect(found("t", "\x0a\1\1\1"), "it is not an exception any more");
 	add(&answer, "t", 0, IPCUCKOO_F_EXIST,
 	    PIECES(RAW(NETS4, "\x0a\1\0\0\x10"), RAW(NOMATCHES, "\1")));
-	expect(!found("t", "\x0a\1\1\1"), "it is one again");
+	expect(!found("t", "\x0a\1\1\1"), "it is an exception again");
 	add(&answer, "t", 0, IPCUCKOO_F_EXIST, PIECES(RAW(NETS4, "\x0a\1\0\0\x10")));
-	expect(found("t", "\x0a\1\1\1"), "added without a word it is none");
+	expect(found("t", "\x0a\1\1\1"), "added without NOMATCHES it is not an exception");
 	add(&answer, "t", 0, IPCUCKOO_F_EXIST,
 	    PIECES(RAW(NETS4, "\x0a\1\0\0\x10"), RAW(NOMATCHES, "\1")));
 	ask(&answer, IPCUCKOO_CMD_ENTRY_TEST, "t", PIECE(RAW(HOSTS4, "\x0a\1\1\1")), NONE);
-	expect_equal(answer_number(&answer, IPCUCKOO_A_PREFIX_LEN), 16, "its length is told");
-	expect_equal(answer_number(&answer, IPCUCKOO_A_NOMATCHES), 1, "and that it is one");
+	expect_equal(answer_number(&answer, IPCUCKOO_A_PREFIX_LEN), 16,
+		     "the answer has its prefix length");
+	expect_equal(answer_number(&answer, IPCUCKOO_A_NOMATCHES), 1,
+		     "the answer says that it is an exception");
 	ask(&answer, IPCUCKOO_CMD_ENTRY_TEST, "t", PIECE(RAW(HOSTS4, "\x0b\1\1\1")), NONE);
 	expect(!answer.attr[IPCUCKOO_A_PREFIX_LEN] && !answer.attr[IPCUCKOO_A_NOMATCHES],
-	       "of nothing neither is");
+	       "the answer for a non-member has neither");
 	ktap_case("exceptions");
 }
 
@@ -439,26 +440,27 @@ static void test_shadow(void)
 					     RAW(COMMENTS, "shadow\0new\0")));
 	expect_equal(answer.error, 0, "SHADOW_ADD");
 	d = dump("t");
-	expect(!strcmp(d.comment[0], "live"), "the set is as it was: %s", d.comment[0]);
+	expect(!strcmp(d.comment[0], "live"), "the set is not changed: %s", d.comment[0]);
 	expect_equal(shadow_request(cl, IPCUCKOO_CMD_SHADOW_COMMIT, shadow, 0), 0, "commit");
 	d = dump("t");
 	expect_equal(d.entries, 2, "entries now");
-	expect(!strcmp(d.comment[d.host[0] != 0x01010101], "shadow"), "the new comment");
+	expect(!strcmp(d.comment[d.host[0] != 0x01010101], "shadow"), "the comment of the shadow");
 	shadow = shadow_new(cl, "t", IPCUCKOO_F_APPEND);
-	expect_equal(shadow_request(cl, IPCUCKOO_CMD_SHADOW_DEL, shadow, 0), 0, "drop one");
-	expect(!strcmp(dump("t").comment[d.host[0] != 0x01010101], "shadow"), "all is there");
+	expect_equal(shadow_request(cl, IPCUCKOO_CMD_SHADOW_DEL, shadow, 0), 0, "delete a shadow");
+	expect(!strcmp(dump("t").comment[d.host[0] != 0x01010101], "shadow"),
+	       "the set still has the comment");
 	shadow = shadow_new(cl, "t", IPCUCKOO_F_APPEND);
 	ask(&answer, IPCUCKOO_CMD_SHADOW_REMOVE, NULL, PIECE(U32(SHADOW, shadow)),
 	    PIECE(RAW(HOSTS4, "\2\2\2\2")));
-	expect_changed(&answer, "remove one from a shadow", 1, 0);
-	expect_equal(dump("t").entries, 2, "the set has it");
+	expect_changed(&answer, "remove an entry from a shadow", 1, 0);
+	expect_equal(dump("t").entries, 2, "the set still has the entry");
 	expect_equal(shadow_request(cl, IPCUCKOO_CMD_SHADOW_COMMIT, shadow, 0), 0, "commit");
 	d = dump("t");
-	expect_equal(d.entries, 1, "it has no more");
-	expect(!strcmp(d.comment[0], "shadow"), "what is kept of the other: %s", d.comment[0]);
+	expect_equal(d.entries, 1, "after the commit it has not");
+	expect(!strcmp(d.comment[0], "shadow"), "the comment of the other entry: %s", d.comment[0]);
 	set_request(cl, IPCUCKOO_CMD_SET_FLUSH, "t");
 	expect_equal(dump("t").entries, 0, "flushed");
-	ktap_case("shadows share what is kept");
+	ktap_case("shadows share the extensions of the set");
 }
 
 static void test_many(void)
@@ -483,20 +485,20 @@ static void test_many(void)
 			{ IPCUCKOO_A_COMMENTS, to - comments, comments }));
 		expect_equal(answer.error, 0, "round %u: %s", round, answer.message);
 	}
-	/* What has expired is in neither until gc has removed it. */
+	/* Between expiry and removal, an entry is in neither of the two numbers. */
 	expect(wait_until(figure(cl, "t", IPCUCKOO_A_ENTRIES) +
 			  figure(cl, "t", IPCUCKOO_A_EXPIRED) == 4 * COUNT, 20),
-	       "entries, and those that expired");
+	       "number of entries and of expired entries");
 	i = 4 * ((COUNT + 2) / 3);
 	expect(wait_until(figure(cl, "t", IPCUCKOO_A_ENTRIES) == 4 * COUNT - i, 40),
 	       "a third expires and is removed: %llu are left",
 	       (unsigned long long)figure(cl, "t", IPCUCKOO_A_ENTRIES));
 	expect(wait_until(figure(cl, "t", IPCUCKOO_A_EXPIRED) == i, 40), "a third is removed");
 	expect_equal(dump("t").entries, 4 * COUNT - i, "entries in the dump");
-	ktap_case("twenty thousand with everything");
+	ktap_case("twenty thousand entries with all extensions");
 }
 
-/* Over lo, which is up in no new machine. */
+/* A socket on lo, which is down in a new machine. */
 static int bound_socket(struct sockaddr_in *to)
 {
 	int s = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0), on = 1;
@@ -512,7 +514,7 @@ static int bound_socket(struct sockaddr_in *to)
 	return s;
 }
 
-/* The mark of a packet of @size bytes of data from 127.0.0.1; -1 if none came. */
+/* The mark of a packet of @size bytes of data from 127.0.0.1; -1 if none arrives. */
 static int64_t packet(int s, const struct sockaddr_in *to, size_t size)
 {
 	char data[2000] = { 0 }, control[CMSG_SPACE(sizeof(uint32_t))];
@@ -575,10 +577,10 @@ static void test_packets(void)
 	add(&answer, "t", 0, IPCUCKOO_F_EXIST,
 	    PIECES(RAW(HOSTS4, "\x7f\0\0\1"), { IPCUCKOO_A_SKBINFOS, 16, info }));
 	expect_equal(packet(s, &to, 100), 0x42, "mark of the entry");
-	expect_equal(dump("t").packets[0], 11, "packets go on");
+	expect_equal(dump("t").packets[0], 11, "the packet counter continues");
 	ask(&answer, IPCUCKOO_CMD_ENTRY_DEL, "t", PIECE(RAW(HOSTS4, "\x7f\0\0\1")), exist);
-	expect_equal(packet(s, &to, 100), 0x100, "the prefix has no mark of its own");
-	ktap_case("packets are counted and marked by the entry that decides");
+	expect_equal(packet(s, &to, 100), 0x100, "the prefix has no skbmark");
+	ktap_case("packets are counted and marked by the longest entry that matches");
 
 	everything(cl, IPCUCKOO_CMD_DETACH);
 	attach_loopback(IPCUCKOO_VERDICT_DROP);
@@ -589,16 +591,16 @@ static void test_packets(void)
 	remake("t", IPCUCKOO_TYPE_HASH_IP, IPCUCKOO_O_TIMEOUT, 0);
 	add(&answer, "t", 0, 0, PIECES(RAW(HOSTS4, "\x7f\0\0\1"), RAW(TIMEOUTS, "\0\0\3\xe8")));
 	attach_loopback(IPCUCKOO_VERDICT_DROP);
-	expect_equal(packet(s, &to, 1), -1, "dropped while it lasts");
+	expect_equal(packet(s, &to, 1), -1, "packets are dropped before the timeout");
 	add(&answer, "t", 0, IPCUCKOO_F_EXIST,
 	    PIECES(RAW(HOSTS4, "\x7f\0\0\1"), RAW(TIMEOUTS, "\0\0\0\1")));
-	expect(wait_until(packet(s, &to, 1) == 0, 1), "and no longer");
+	expect(wait_until(packet(s, &to, 1) == 0, 1), "packets pass after the timeout");
 	close(s);
 	everything(cl, IPCUCKOO_CMD_DETACH);
-	ktap_case("packets meet exceptions, and entries that end");
+	ktap_case("packets obey exceptions and timeouts");
 }
 
-/* What is added to a full set takes another's place. */
+/* Test that an entry that is added to a full set replaces another one. */
 static void test_forceadd(void)
 {
 	enum { LIMIT = 100 };
@@ -616,33 +618,34 @@ static void test_forceadd(void)
 	mnl_attr_put_u32(nlh, IPCUCKOO_A_FLAGS, IPCUCKOO_F_FORCEADD);
 	mnl_attr_put_u32(nlh, IPCUCKOO_A_OPTIONS, ALL_OPTIONS);
 	expect_equal(client_ask(cl, &answer), 0, "a set");
-	expect_equal(figure(cl, "t", IPCUCKOO_A_FLAGS), IPCUCKOO_F_FORCEADD, "FLAGS of it");
+	expect_equal(figure(cl, "t", IPCUCKOO_A_FLAGS), IPCUCKOO_F_FORCEADD, "FLAGS of the set");
 	expect_equal(hosts_request(cl, IPCUCKOO_CMD_ENTRY_ADD, "t", 1, LIMIT), 0, "fill it");
 	for (i = 0; i < 5 * LIMIT; i++) {
 		put_be32(host, 1000 + i);
 		add(&answer, "t", 0, 0, PIECES({ IPCUCKOO_A_HOSTS4, 4, host },
 					       RAW(COMMENTS, "later\0")));
-		expect_changed(&answer, "one more", 1, 0);
-		expect(found("t", (char *)host), "it is there");
+		expect_changed(&answer, "one entry more", 1, 0);
+		expect(found("t", (char *)host), "the entry is a member");
 		add(&answer, "t", 0, 0, PIECES({ IPCUCKOO_A_HOSTS4, 4, host }));
-		expect_equal(answer.error, -EEXIST, "once more");
+		expect_equal(answer.error, -EEXIST, "the same entries");
 		if (ktap_failing())
 			break;
 	}
 	expect_equal(dump("t").entries, LIMIT, "entries");
 	expect_equal(hosts_request(cl, IPCUCKOO_CMD_ENTRY_ADD, "t", 5000, 10 * LIMIT), 0,
-		     "more than it holds, at once");
+		     "more than the limit in one request");
 	put_be32(host, 5000 + 10 * LIMIT - 1);
-	expect(found("t", (char *)host), "the last one is there");
+	expect(found("t", (char *)host), "the last entry is a member");
 	expect_equal(dump("t").entries, LIMIT, "entries then");
 	shadow = shadow_new(cl, "t", IPCUCKOO_F_APPEND);
-	expect_equal(shadow_hosts(cl, shadow, 9000, 10 * LIMIT), 0, "likewise in a shadow");
+	expect_equal(shadow_hosts(cl, shadow, 9000, 10 * LIMIT), 0,
+		     "more than the limit in a shadow");
 	expect_equal(shadow_request(cl, IPCUCKOO_CMD_SHADOW_COMMIT, shadow, 0), 0, "commit");
 	put_be32(host, 9000 + 10 * LIMIT - 1);
-	expect(found("t", (char *)host), "the last one of these");
+	expect(found("t", (char *)host), "the last entry of the shadow is a member");
 	expect_equal(figure(cl, "t", IPCUCKOO_A_ENTRIES), LIMIT, "entries in the end");
-	expect_equal(figure(cl, "t", IPCUCKOO_A_FAILED_FULL), 0, "nothing failed");
-	ktap_case("FORCEADD: what is added takes the place of others");
+	expect_equal(figure(cl, "t", IPCUCKOO_A_FAILED_FULL), 0, "FAILED_FULL is not counted");
+	ktap_case("FORCEADD: an entry that is added replaces another one");
 }
 
 int main(void)

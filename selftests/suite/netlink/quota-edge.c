@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * At the memory limit: additions and deletions wait for a grace period a few
- * times in tens of thousands, not each of them.
+ * At the memory limit, additions and deletions must wait for a grace period a few times in tens of
+ * thousands, and not each time.
  *
- * A set is filled, then filters take the rest of the quota. Work that is
- * optional then, such as shrinking a table, has no memory, and records that are
- * deleted are charged until they are freed. How often this process waits is told
- * by its voluntary context switches; where the kernel has kprobes, its calls of
- * rcu_barrier() are counted as well.
+ * The test fills a set, and then uses up the quota with filters. Optional work, such as shrinking a
+ * table, has no memory then, and records that are deleted stay charged until they are freed. The
+ * process counts its waits by its voluntary context switches. If the kernel has kprobes, it also
+ * counts its calls of rcu_barrier().
  */
 #define _GNU_SOURCE
 #include <fcntl.h>
@@ -20,27 +19,27 @@
 #define TRACING	"/sys/kernel/tracing/"
 
 enum {
-	/* Waits that the additions and deletions of a scenario may cost. */
+	/* How many waits the additions and deletions of a scenario may cost. */
 	BAR = 10,
-	/* Entries in a message, at the most: an attribute has 64 KiB. */
+	/* Maximum number of entries in a message: an attribute has 64 KiB. */
 	BATCH = 3000,
-	/* Likewise with comments, and while nothing is counted. */
+	/* The same with comments, and for requests that are not measured. */
 	BATCH_COMMENTS = 500,
 	COMMENT = 100,
 };
 
 /**
  * struct scenario - what is done at the limit
- * @name:	of the case
- * @type:	of the set
- * @kind:	attribute of its entries
- * @size:	bytes of one
- * @options:	of the set
- * @spare:	capacity of a filter that is destroyed when the quota is full
- * @first:	entries that are added before the quota is filled
- * @keep:	of these so many are left then
- * @del, @add:	then so many are deleted, and added again
- * @rounds:	so often
+ * @name:	name of the case
+ * @type:	type of the set
+ * @kind:	attribute of the entries
+ * @size:	size of an entry, in bytes
+ * @options:	options of the set
+ * @spare:	capacity of a filter that is destroyed once the quota is used up
+ * @first:	how many entries are added before the quota is used up
+ * @keep:	how many of these are left then
+ * @del, @add:	how many entries are deleted and added in each round
+ * @rounds:	number of rounds
  * @batch:	entries in a message
  */
 struct scenario {
@@ -81,7 +80,7 @@ static void unprobe(void)
 	write_file(TRACING "kprobe_events", "");
 }
 
-/* Calls of rcu_barrier() since the last time. */
+/* How often this process has called rcu_barrier() since the last call. */
 static unsigned int barriers(void)
 {
 	FILE *f = fopen(TRACING "trace", "r");
@@ -123,7 +122,7 @@ static void put_entry(const struct scenario *s, uint8_t *to, uint32_t i)
 	}
 }
 
-/* One message: so many entries, from number @i on. */
+/* Send a message with @count entries, from number @i on. */
 static int request(const struct scenario *s, uint8_t cmd, uint32_t i, uint32_t count)
 {
 	static uint8_t data[BATCH * IPCUCKOO_NET6_SIZE];
@@ -145,8 +144,8 @@ static int request(const struct scenario *s, uint8_t cmd, uint32_t i, uint32_t c
 	return client_ask(cl, &answer);
 }
 
-/* Entries from @begin up to @end, @batch a message; ends early once @limit waits
- * are too many.
+/* Send all entries from @begin to @end, @batch in a message. Ends early after @limit waits, which
+ * are too many. /
  */
 static int request_all(const struct scenario *s, uint8_t cmd, uint32_t begin, uint32_t end,
 		       uint32_t batch, long limit)
@@ -173,7 +172,7 @@ static int new_filter(const char *name, uint32_t capacity)
 	return client_ask(cl, &answer);
 }
 
-/* Leave no room for as much as a page, but for what @spare entries take. */
+/* Use up the quota, except for less than a page, and for what a filter of @spare entries takes. */
 static void fill_quota(uint32_t spare)
 {
 	uint32_t capacity, n = 0;
@@ -255,9 +254,9 @@ static const struct scenario scenarios[] = {
 	{ "IPv6 prefixes with a hint too small", NETS6, 0, 0, 200000, 45000, 0, 60000, 1, 1 },
 	{ "IPv6 prefixes with a hint too small", NETS6, 0, 0, 200000, 45000, 0, 100000, 1,
 	  1000 },
-	{ "records that come and go", HOSTS, IPCUCKOO_O_COUNTERS, 0, 20000, 20000, 1000, 1000,
+	{ "records added and deleted", HOSTS, IPCUCKOO_O_COUNTERS, 0, 20000, 20000, 1000, 1000,
 	  25, 1 },
-	{ "comments that come and go", HOSTS, IPCUCKOO_O_COUNTERS | IPCUCKOO_O_COMMENT, 0,
+	{ "comments added and deleted", HOSTS, IPCUCKOO_O_COUNTERS | IPCUCKOO_O_COMMENT, 0,
 	  20000, 20000, 1000, 1000, 100, BATCH_COMMENTS },
 };
 
@@ -275,9 +274,9 @@ int main(void)
 		unprobe();
 	everything(cl, IPCUCKOO_CMD_SET_DEL);
 	expect(wait_until(figure(cl, NULL, IPCUCKOO_A_MEMORY) == 0, 10),
-	       "all memory is given back");
+	       "all memory is freed");
 	client_close(cl);
 	expect_equal(module_unload(), 0, "unloading");
-	ktap_case("nothing is left");
+	ktap_case("all memory was freed");
 	return ktap_end();
 }
