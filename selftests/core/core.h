@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* What the tests of the core share: random numbers, entries, words about them. */
+/* Common functions of the tests of the core: random numbers, entries, text for messages. */
 #ifndef _CORE_H
 #define _CORE_H
 
@@ -18,8 +18,8 @@
 #include "usage.h"
 #include "../lib/ktap.h"
 
-/* The test's own random numbers; get_random_bytes() is for the code under test,
- * so that what one draws does not change what the other gets.
+/* Random numbers of the test itself. The code under test uses get_random_bytes(), so that the
+ * numbers of the one do not depend on how many the other has drawn.
  */
 struct random {
 	u64 state;
@@ -64,7 +64,7 @@ static inline struct ipcuckoo_key key4(u32 addr)
 	return (struct ipcuckoo_key){ .lo = addr };
 }
 
-/* @addr cut to @len, computed bit by bit: not as the code under test does. */
+/* @addr cut to @len. Computed bit by bit, unlike in the code under test. */
 static inline struct ipcuckoo_key cut(struct ipcuckoo_key addr, bool v6,
 				      unsigned int len)
 {
@@ -79,8 +79,8 @@ static inline struct ipcuckoo_key cut(struct ipcuckoo_key addr, bool v6,
 	return addr;
 }
 
-/* The first permuted key that a table splits into @bucket and @low or more: the
- * inverse of ipcuckoo_table_locate32(), but for bits that the table drops.
+/* The first permuted key that a table maps to @bucket and a remainder of @low or more: the inverse
+ * of ipcuckoo_table_locate32(), except for bits that the table drops.
  */
 static inline u32 permuted_first(u32 nbuckets, u32 bucket, u32 low)
 {
@@ -125,7 +125,7 @@ static inline const char *entry_text(const struct ipcuckoo_entry *entry)
 	return p;
 }
 
-/* End a set that its writer has locked, and wait for what readers might have. */
+/* Destroy a set that its writer has locked, and wait for memory that readers may use. */
 static inline void set_exit(struct ipcuckoo_entries *e)
 {
 	struct ipcuckoo_mem *mem = e->mem;
@@ -135,14 +135,14 @@ static inline void set_exit(struct ipcuckoo_entries *e)
 	ipcuckoo_mem_close(mem);
 }
 
-/* When all was freed. */
+/* Check that everything was freed. */
 static inline void expect_nothing_left(struct ipcuckoo_mem *mem)
 {
 	expect_equal(atomic_long_read(&mem->used), 0, "bytes charged at the end");
 	expect_equal(shim_objects, 0, "objects at the end");
 }
 
-/* One look-up, as a reader, and as in a set of family any. */
+/* Look an address up as a reader does, in a set of family any. */
 static inline bool match(struct ipcuckoo_entries *e,
 			 const struct ipcuckoo_key *addr, bool v6)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Random entries that have something to do with each other, for tests that
- * compare a set with a reference.
+/* Random entries that are related to each other (equal, adjacent, nested), for tests that compare a
+ * set with a reference.
  */
 #ifndef _DRAW_H
 #define _DRAW_H
@@ -10,13 +10,13 @@
 enum { BASES_MAX = 64 };
 
 /**
- * struct draw - what entries are drawn from
- * @random:	numbers
+ * struct draw - parameters of random entries
+ * @random:	random numbers
  * @weight:	how often each kind of entry is drawn
- * @bases:	addresses that the others are made from; few of them make entries
- *		that share prefixes, and prefixes that nest
- * @nbases:	how many
- * @shortest:	of the prefixes drawn, but for one in a hundred
+ * @bases:	addresses from which the others are derived; few of them give entries that share
+ *		prefixes, and nested prefixes
+ * @nbases:	number of @bases
+ * @shortest:	minimum prefix length, except for one in a hundred prefixes
  */
 struct draw {
 	struct random random;
@@ -38,8 +38,8 @@ static inline void choose_bases(struct draw *d)
 	d->bases[1] = (struct ipcuckoo_key){ U64_MAX, U64_MAX };
 }
 
-/* A base with a few bits changed, more often near its end; at times as it is,
- * or with its end all zeros or all ones.
+/* A base with a few bits changed, mostly near its end; sometimes unchanged, or with all zeros or
+ * all ones at its end. /
  */
 static inline struct ipcuckoo_key draw_addr(struct draw *d, bool v6)
 {
@@ -88,7 +88,7 @@ static inline struct ipcuckoo_entry draw_entry(struct draw *d)
 	return entry;
 }
 
-/* Add @step to an address of @bits bits, which wraps. */
+/* Add @step to an address; wraps around. */
 static inline struct ipcuckoo_key neighbour(struct ipcuckoo_key addr, bool v6, int step)
 {
 	if (!v6)
@@ -99,7 +99,7 @@ static inline struct ipcuckoo_key neighbour(struct ipcuckoo_key addr, bool v6, i
 	return addr;
 }
 
-/* The first and the last address of an entry, the ones before and after. */
+/* The first and the last address of an entry, and the addresses before and after it. */
 static inline void edges(const struct ipcuckoo_entry *entry, struct ipcuckoo_key edge[4])
 {
 	struct ipcuckoo_key first = entry->addr, last, ones;

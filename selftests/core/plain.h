@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Tables and contents of entries without extensions: what only tests and benchmarks ask for. */
+/* Functions for entries without extensions that only tests and benchmarks need. */
 #ifndef _PLAIN_H
 #define _PLAIN_H
 

@@ -2,19 +2,19 @@
 /*
  * A reader beside a writer that changes the set as fast as it can.
  *
- * The reader looks up addresses that are in the set at all times, or covered
- * by one prefix or another at all times, and strangers that never are. Every
- * wrong answer is an error, so the test needs no idea of what the writer did
- * just then. In each mode the writer does, over and over, what one part of the
- * protocol is there for, to a table as small as it can be: the fewer the
- * places, the more often both meet.
+ * The reader looks up addresses that always match, because they or one of several prefixes are in
+ * the set at any time, and addresses that never match. So every wrong answer is an error, and the
+ * test need not know what the writer did at that time. In each mode, the writer repeats the changes
+ * that one part of the protocol exists for. Its table is as small as possible, so that reader and
+ * writer often access the same slots.
  *
  *	stress [MODE...]	all modes by default
  *
- * LOOKUPS	how many in each mode (10,000,000)
- * SECONDS	how long at most in each mode (60); fewer look-ups are a failure
- * MUTANT=name	the code under test is broken: a wrong answer is expected, and
- *		the case tells in which look-up it came
+ * LOOKUPS	number of look-ups in each mode (10,000,000)
+ * SECONDS	time limit of each mode (60); fewer look-ups are a failure
+ * MUTANT=name     the code under test is a mutant: a wrong answer is expected, and the name of the
+ * case
+ *		has the number of the look-up that was wrong
  */
 #include <pthread.h>
 
@@ -25,7 +25,7 @@
 enum {
 	BATCH		= 64,	/* look-ups in one read-side section */
 	MEMBERS_MAX	= 1 << 20,
-	STRANGERS_MAX	= 256,
+	NON_MEMBERS_MAX	= 256,
 	CHURN_MAX	= 65536,
 };
 
@@ -37,31 +37,31 @@ struct addr {
 };
 
 /**
- * struct stress - one mode at work
- * @set:	what both are at
- * @members:	addresses that match at all times
- * @strangers:	addresses that never match
- * @churn:	entries that come and go
- * @nmembers, @nstrangers, @nchurn:	their numbers
- * @visits:	addresses in @churn are looked up as well: whether they match is
- *		open, but not what is kept for them then
- * @floor:	records with a smaller number are of entries that have ended
- * @turn:	the member to be refreshed next
- * @limit:	look-ups to do
- * @deadline:	when to stop in any case
- * @lookups:	done
- * @hits:	of members, counted in their records
- * @changes:	done by the writer
- * @wrong:	a wrong answer was given
- * @culprit:	to this address
- * @stop:	set by the reader when it is done
+ * struct stress - a mode that runs
+ * @set:	the set
+ * @members:	addresses that always match
+ * @non_members: addresses that never match
+ * @churn:	entries that are added and deleted
+ * @nmembers, @n_non_members, @nchurn:	number of each
+ * @visits:	also look up addresses in @churn: they may match or not, but if they match,
+ *		they must have their own extensions
+ * @floor:	records with a smaller number belong to entries that have expired
+ * @turn:	the member whose timeout is renewed next
+ * @limit:	number of look-ups to do
+ * @deadline:	time at which to stop in any case
+ * @lookups:	number of look-ups done
+ * @hits:	number of matches of members, which their records must have counted
+ * @changes:	number of changes by the writer
+ * @wrong:	there was a wrong answer
+ * @culprit:	the address of the wrong answer
+ * @stop:	set by the reader at its end
  */
 struct stress {
 	struct ipcuckoo_entries set;
 	struct random random;
-	struct addr *members, *strangers;
+	struct addr *members, *non_members;
 	struct ipcuckoo_entry *churn;
-	u32 nmembers, nstrangers, nchurn;
+	u32 nmembers, n_non_members, nchurn;
 	bool visits;
 	u32 floor;
 	u32 turn;
@@ -88,10 +88,10 @@ static struct ipcuckoo_entry host_entry(const struct addr *a)
 	return (struct ipcuckoo_entry){ a->key, family_bits(a->v6), a->v6 };
 }
 
-/* Addresses of members, strangers and passers-by differ in their first bits;
- * both halves of an IPv6 address are random all the same.
+/* Addresses of different roles differ in their first two bits. The rest is random, in both halves
+ * of an IPv6 address. TRANSIENT entries are added and deleted. /
  */
-enum role { MEMBER = 1, STRANGER = 2, PASSER_BY = 3 };
+enum role { MEMBER = 1, NON_MEMBER = 2, TRANSIENT = 3 };
 
 static struct addr random_addr(struct stress *s, enum role role, bool v6)
 {
@@ -126,13 +126,13 @@ static void del(struct stress *s, const struct ipcuckoo_entry *entry)
 	s->changes++;
 }
 
-/* The mark of an entry: whose it is, and a number. */
+/* The mark of an entry: a hash of its address, and a number */
 static u32 mark_of(const struct ipcuckoo_key *key)
 {
 	return (key->hi ^ key->lo ^ key->hi >> 32) * GOLDEN_RATIO_32;
 }
 
-static int add_given(struct stress *s, const struct ipcuckoo_entry *entry, u32 timeout,
+static int add_with_value(struct stress *s, const struct ipcuckoo_entry *entry, u32 timeout,
 		     u32 number, bool nomatch)
 {
 	struct ipcuckoo_entry_attrs attrs = ipcuckoo_entry_attrs_default(timeout);
@@ -153,7 +153,7 @@ static int add_given(struct stress *s, const struct ipcuckoo_entry *entry, u32 t
 
 static void add_exception(struct stress *s, const struct ipcuckoo_entry *entry)
 {
-	must(add_given(s, entry, 0, 0, true), "add an exception");
+	must(add_with_value(s, entry, 0, 0, true), "add an exception");
 }
 
 static void move_clock(u32 seconds)
@@ -174,12 +174,12 @@ static void member(struct stress *s, struct addr a)
 	s->members[s->nmembers++] = a;
 }
 
-static void stranger(struct stress *s, struct addr a)
+static void non_member(struct stress *s, struct addr a)
 {
-	s->strangers[s->nstrangers++] = a;
+	s->non_members[s->n_non_members++] = a;
 }
 
-/* A host that is not there yet. */
+/* A host that is not in the set yet */
 static struct ipcuckoo_entry fresh_host(struct stress *s, enum role role, bool v6)
 {
 	struct ipcuckoo_entry entry;
@@ -192,7 +192,7 @@ static struct ipcuckoo_entry fresh_host(struct stress *s, enum role role, bool v
 	return entry;
 }
 
-/* @n hosts in a table that is made for them, a few of which come and go. */
+/* Add @n hosts to a table of that capacity; @nchurn of them are replaced again and again. */
 static void prepare_hosts(struct stress *s, bool v6, u32 n, u32 nchurn)
 {
 	struct ipcuckoo_entry entry;
@@ -200,7 +200,7 @@ static void prepare_hosts(struct stress *s, bool v6, u32 n, u32 nchurn)
 
 	reserve(s, v6 ? IPCUCKOO_HOSTS6 : IPCUCKOO_HOSTS4, n);
 	for (i = 0; i < n; i++) {
-		entry = fresh_host(s, i < nchurn ? PASSER_BY : MEMBER, v6);
+		entry = fresh_host(s, i < nchurn ? TRANSIENT : MEMBER, v6);
 		add(s, &entry);
 		if (i < nchurn)
 			s->churn[s->nchurn++] = entry;
@@ -209,11 +209,11 @@ static void prepare_hosts(struct stress *s, bool v6, u32 n, u32 nchurn)
 	}
 	ipcuckoo_entries_trim(&s->set);
 	for (i = 0; i < 16; i++)
-		stranger(s, random_addr(s, STRANGER, v6));
+		non_member(s, random_addr(s, NON_MEMBER, v6));
 }
 
-/* One goes, another comes: at this load somebody must move for it. Where even
- * that is in vain the table grows, and is made to fit again.
+/* Replace a host by another one. The table is so full that this needs displacements. If these fail,
+ * the table grows, and is trimmed afterwards.
  */
 static void change_host(struct stress *s, bool v6)
 {
@@ -221,7 +221,7 @@ static void change_host(struct stress *s, bool v6)
 	u32 layout = s->set.layout;
 
 	del(s, entry);
-	*entry = fresh_host(s, PASSER_BY, v6);
+	*entry = fresh_host(s, TRANSIENT, v6);
 	add(s, entry);
 	if (s->set.layout != layout)
 		ipcuckoo_entries_trim(&s->set);
@@ -237,7 +237,7 @@ static void prepare_v6_move(struct stress *s)
 	prepare_hosts(s, true, 61, 12);
 }
 
-/* A table without rests is a large one. */
+/* Only a large table has no rests. */
 static void prepare_v4_whole(struct stress *s)
 {
 	prepare_hosts(s, false, 1000000, 60000);
@@ -253,7 +253,7 @@ static void change_v6(struct stress *s)
 	change_host(s, true);
 }
 
-/* Prefixes that take turns in covering one network: at all times there is one. */
+/* Lengths of prefixes that replace each other around one network: it is always covered. */
 static const u8 turns4[] = { 24, 20, 32, 22, 8, 28, 14 };
 static const u8 turns6[] = { 48, 32, 128, 40, 12, 64, 22 };
 
@@ -273,8 +273,8 @@ static void prepare_nested(struct stress *s, bool v6)
 		};
 	}
 	for (i = 0; i < 4; i++)
-		stranger(s, random_addr(s, STRANGER, v6));
-	/* Begin with the first, end each round with it. */
+		non_member(s, random_addr(s, NON_MEMBER, v6));
+	/* Begin and end each round with the first prefix. */
 	add(s, &s->churn[0]);
 	del(s, &entry);
 }
@@ -289,7 +289,7 @@ static void change_nested(struct stress *s)
 	}
 }
 
-/* Entries of both families that take turns in covering one mapped address. */
+/* Entries of both families that replace each other and cover the same mapped address */
 static void prepare_mapped(struct stress *s)
 {
 	struct addr a = { .v6 = true };
@@ -307,7 +307,7 @@ static void prepare_mapped(struct stress *s)
 		s->churn[s->nchurn++] = entry;
 	}
 	for (i = 0; i < 4; i++)
-		stranger(s, random_addr(s, STRANGER, true));
+		non_member(s, random_addr(s, NON_MEMBER, true));
 	add(s, &s->churn[0]);
 }
 
@@ -321,10 +321,9 @@ static void prepare_v6_nested(struct stress *s)
 	prepare_nested(s, true);
 }
 
-/* Two IPv6 hosts that take turns in one slot, and a stranger with the first
- * half of the one and the second half of the other, who belongs into the same
- * slot with the same remainder. Only the sequence tells a reader that the key
- * it has read was never whole.
+/* Two IPv6 hosts that alternate in one slot, and a non-member that has the first half of one and
+ * the second half of the other, and the same bucket and remainder. Only the sequence tells a reader
+ * that the halves it has read are of two keys. /
  */
 static void prepare_v6_reuse(struct stress *s)
 {
@@ -334,7 +333,7 @@ static void prepare_v6_reuse(struct stress *s)
 
 	reserve(s, IPCUCKOO_HOSTS6, 4);
 	v = rcu_access_pointer(s->set.version);
-	a = random_addr(s, PASSER_BY, true);
+	a = random_addr(s, TRANSIENT, true);
 	p = ipcuckoo_table_locate128(v->table[IPCUCKOO_HOSTS6], &a.key);
 	do {
 		mixed = a;
@@ -342,16 +341,16 @@ static void prepare_v6_reuse(struct stress *s)
 		q = ipcuckoo_table_locate128(v->table[IPCUCKOO_HOSTS6], &mixed.key);
 	} while (p.rem != q.rem || p.bucket[0] != q.bucket[0]);
 	do {
-		b = random_addr(s, PASSER_BY, true);
+		b = random_addr(s, TRANSIENT, true);
 		b.key.lo = mixed.key.lo;
 		q = ipcuckoo_table_locate128(v->table[IPCUCKOO_HOSTS6], &b.key);
 	} while (p.bucket[0] != q.bucket[0]);
-	stranger(s, mixed);
+	non_member(s, mixed);
 	s->churn[s->nchurn++] = host_entry(&a);
 	s->churn[s->nchurn++] = host_entry(&b);
 }
 
-/* The address that a table splits into these; false if there is none. */
+/* The IPv4 address with this bucket, remainder and rest; false if there is none. */
 static bool addr_at(const struct ipcuckoo_table *t, u32 bucket, u32 rem,
 		    u32 rest, struct addr *a)
 {
@@ -364,13 +363,13 @@ static bool addr_at(const struct ipcuckoo_table *t, u32 bucket, u32 rem,
 	return p.bucket[0] == bucket && p.rem == rem && p.rest == rest;
 }
 
-/* How many rests a remainder may have. */
+/* How many different rests there are for a remainder. */
 static u32 rests_of(const struct ipcuckoo_table *t)
 {
 	return 1U << (t->rem_shift - t->rest_shift);
 }
 
-/* The smallest table with rests of so many bits. */
+/* Create the smallest table whose rests have @bits bits. */
 static const struct ipcuckoo_table *reserve_rests(struct stress *s, u32 bits)
 {
 	const struct ipcuckoo_table *t;
@@ -381,11 +380,11 @@ static const struct ipcuckoo_table *reserve_rests(struct stress *s, u32 bits)
 		t = rcu_access_pointer(s->set.version)->table[IPCUCKOO_HOSTS4];
 		n *= 2;
 	} while (t->rest_bits > bits);
-	must(t->rest_bits != bits, "rests of other widths");
+	must(t->rest_bits != bits, "no table with rests of this width");
 	return t;
 }
 
-/* Some entry whose first bucket and remainder these are. */
+/* Add an entry with this first bucket and remainder. */
 static struct addr any_at(struct stress *s, const struct ipcuckoo_table *t,
 			  u32 bucket, u32 rem)
 {
@@ -399,11 +398,10 @@ static struct addr any_at(struct stress *s, const struct ipcuckoo_table *t,
 	return a;
 }
 
-/* The same for the remainder of one IPv4 host and the rest of another; the two
- * strangers are what can be mixed of them. All other slots of the bucket have
- * members, and so have those whose rests stand in the same u16, which is written
- * with every change. Of the other buckets each has an entry, lest the table
- * shrink.
+/* As prepare_v6_reuse(), with the remainder of one IPv4 host and the rest of another; both
+ * combinations are non-members. The other slots of the bucket have members, and so have all slots
+ * whose rests are in the same u16, which each change writes. Each other bucket has an entry, so
+ * that the table does not shrink. /
  */
 static void prepare_v4_reuse(struct stress *s, u32 bits)
 {
@@ -423,8 +421,8 @@ static void prepare_v4_reuse(struct stress *s, u32 bits)
 		 !addr_at(t, bucket, rem + 1, rest, &mixed[1]));
 	s->churn[s->nchurn++] = host_entry(&a);
 	s->churn[s->nchurn++] = host_entry(&b);
-	stranger(s, mixed[0]);
-	stranger(s, mixed[1]);
+	non_member(s, mixed[0]);
+	non_member(s, mixed[1]);
 	for (i = 0; i < slots; i++) {
 		if (i == slot)
 			add(s, &s->churn[0]);
@@ -436,7 +434,7 @@ static void prepare_v4_reuse(struct stress *s, u32 bits)
 			any_at(s, t, i, rem);
 	del(s, &s->churn[0]);
 	must(t != rcu_access_pointer(s->set.version)->table[IPCUCKOO_HOSTS4],
-	     "another table");
+	     "the table was replaced");
 }
 
 static void prepare_v4_reuse16(struct stress *s)
@@ -474,15 +472,15 @@ static void change_reuse(struct stress *s)
 	}
 }
 
-/* Make a prefix of a host, which keeps to its role. */
+/* Make a random prefix of a host; its addresses keep the role of the host. */
 static void shorten(struct stress *s, struct ipcuckoo_entry *entry)
 {
 	entry->len = 6 + random_below(&s->random, entry->len - 6);
 	entry->addr = cut(entry->addr, entry->v6, entry->len);
 }
 
-/* Everything else that changes what readers use: growth, shrinking, larger and
- * cleaner hints, replacement, with hosts and prefixes of both families.
+/* All other changes of what readers use: tables grow and shrink, hints grow and are rebuilt, the
+ * contents are replaced; with hosts and prefixes of both families. /
  */
 static void prepare_remake(struct stress *s)
 {
@@ -501,11 +499,11 @@ static void prepare_remake(struct stress *s)
 		} while (ipcuckoo_entries_has(&s->set, &entry));
 		add(s, &entry);
 		member(s, a);
-		stranger(s, random_addr(s, STRANGER, v6));
+		non_member(s, random_addr(s, NON_MEMBER, v6));
 	}
 }
 
-/* All but the passers-by, to a shadow that takes the place of the set. */
+/* Replace the set by a shadow with all entries except transient ones. */
 static void replace(struct stress *s)
 {
 	struct ipcuckoo_entries *shadow = calloc(1, sizeof(*shadow));
@@ -536,7 +534,7 @@ static void change_remake(struct stress *s)
 	for (i = 0; i < n; i++) {
 		struct ipcuckoo_entry entry;
 
-		entry = fresh_host(s, PASSER_BY, random_below(&s->random, 2));
+		entry = fresh_host(s, TRANSIENT, random_below(&s->random, 2));
 		if (random_below(&s->random, 3))
 			shorten(s, &entry);
 		if (ipcuckoo_entries_has(&s->set, &entry))
@@ -555,9 +553,8 @@ static void change_remake(struct stress *s)
 	}
 }
 
-/* A filter of the least size, 64 slots whatever the width, as full as it gets:
- * it is told that it was made for more. There are no strangers, who match now
- * and then by right.
+/* A filter of the minimum size, 64 slots with any width, as full as possible: it gets a higher
+ * capacity. There are no non-members, because some of them would match. /
  */
 static void prepare_filter(struct stress *s, u8 bits)
 {
@@ -570,7 +567,7 @@ static void prepare_filter(struct stress *s, u8 bits)
 	f = rcu_access_pointer(s->set.version)->filter;
 	f->shape.capacity = 64;
 	for (i = 0; i < 60; i++) {
-		entry = fresh_host(s, i < 12 ? PASSER_BY : MEMBER, i & 1);
+		entry = fresh_host(s, i < 12 ? TRANSIENT : MEMBER, i & 1);
 		if (ipcuckoo_entries_add(&s->set, &entry))
 			continue;
 		if (i < 12)
@@ -580,18 +577,18 @@ static void prepare_filter(struct stress *s, u8 bits)
 	}
 }
 
-/* One goes, another comes, if there is a place that somebody can move from. */
+/* Replace an element by another one, if a displacement makes room for it. */
 static void change_filter(struct stress *s)
 {
 	struct ipcuckoo_entry *entry = &s->churn[random_below(&s->random, s->nchurn)];
 
 	del(s, entry);
 	do {
-		*entry = fresh_host(s, PASSER_BY, random_below(&s->random, 2));
+		*entry = fresh_host(s, TRANSIENT, random_below(&s->random, 2));
 	} while (ipcuckoo_entries_add(&s->set, entry));
 }
 
-/* The first bucket of an element, in a filter of 8 bits without any other. */
+/* The first bucket of an element, found with a filter of 8 bits that has only this element. */
 static u32 first_bucket(struct stress *s, const struct ipcuckoo_entry *entry)
 {
 	const struct ipcuckoo_filter *f = rcu_access_pointer(s->set.version)->filter;
@@ -605,10 +602,9 @@ static u32 first_bucket(struct stress *s, const struct ipcuckoo_entry *entry)
 	return i;
 }
 
-/* Two elements with the same fingerprint and the same two buckets, of which the
- * first bucket of the one is the second of the other. They are the same to the
- * filter, but a copy of the one is added here and deleted there, one of the
- * other added there and deleted here.
+/* Two elements with the same fingerprint and the same two buckets, where the first bucket of the
+ * one is the second of the other. The filter cannot tell them apart, but prefers different buckets
+ * for their copies. /
  */
 static void prepare_copies(struct stress *s)
 {
@@ -631,7 +627,7 @@ static void prepare_copies(struct stress *s)
 	s->churn[s->nchurn++] = first;
 }
 
-/* One copy more, one less: there is one at all times. */
+/* Add a copy and delete one: there is always at least one. */
 static void change_copies(struct stress *s)
 {
 	u32 i;
@@ -657,10 +653,10 @@ static void prepare_filter32(struct stress *s)
 	prepare_filter(s, 32);
 }
 
-/* Exceptions, added and deleted around a member who matches at all times and a
- * stranger who never does, as ipcuckoo_entries_add_value() argues. The entries
- * are, from the shortest: that of the member and its exception, then that of
- * the stranger and its exceptions.
+/* Exceptions, added and deleted around a member that always matches and a non-member that never
+ * does; see ipcuckoo_entries_add_value(). The entries are, from the shortest: for the member, an
+ * entry, an exception, and a longer entry; for the non-member, an entry, an exception, and a longer
+ * exception. /
  */
 enum { BASE, EXCEPT, LONGER, NAROUND };
 
@@ -670,7 +666,7 @@ static void prepare_except(struct stress *s, bool v6)
 	u32 i, j;
 
 	for (i = 0; i < 2; i++) {
-		struct addr a = random_addr(s, i ? STRANGER : MEMBER, v6);
+		struct addr a = random_addr(s, i ? NON_MEMBER : MEMBER, v6);
 
 		for (j = 0; j < NAROUND; j++) {
 			u8 len = v6 ? lens6[j] : lens4[j];
@@ -680,7 +676,7 @@ static void prepare_except(struct stress *s, bool v6)
 			};
 		}
 		if (i)
-			stranger(s, a);
+			non_member(s, a);
 		else
 			member(s, a);
 	}
@@ -691,18 +687,20 @@ static void change_except(struct stress *s)
 {
 	const struct ipcuckoo_entry *in = s->churn, *out = in + NAROUND;
 
-	/* Who sees the exception must see what is longer than it. */
+	/* A reader that sees the exception must also see the longer entry. */
 	add(s, &in[LONGER]);
 	add_exception(s, &in[EXCEPT]);
 	del(s, &in[EXCEPT]);
 	del(s, &in[LONGER]);
-	/* Who sees what is shorter than the exception must see that. */
+	/* A reader that sees the shorter entry must also see the exception. */
 	add_exception(s, &out[EXCEPT]);
 	add(s, &out[BASE]);
-	/* An exception stops being one behind a longer one, and is one again. */
+	/* Behind a longer exception, an exception becomes an ordinary entry, and an exception
+	 * again.
+	 */
 	add_exception(s, &out[LONGER]);
-	add_given(s, &out[EXCEPT], 0, 0, false);
-	add_given(s, &out[EXCEPT], 0, 0, true);
+	add_with_value(s, &out[EXCEPT], 0, 0, false);
+	add_with_value(s, &out[EXCEPT], 0, 0, true);
 	del(s, &out[LONGER]);
 	del(s, &out[BASE]);
 	del(s, &out[EXCEPT]);
@@ -718,15 +716,15 @@ static void prepare_v6_except(struct stress *s)
 	prepare_except(s, true);
 }
 
-/* Short exceptions, with many marks, and no version that knew of any before. */
+/* Short exceptions, with many marks; no version has known of exceptions before. */
 static void prepare_first(struct stress *s)
 {
 	bool v6;
 
 	for (v6 = false; ; v6 = true) {
-		struct addr a = random_addr(s, STRANGER, v6);
+		struct addr a = random_addr(s, NON_MEMBER, v6);
 
-		stranger(s, a);
+		non_member(s, a);
 		s->churn[s->nchurn++] = (struct ipcuckoo_entry){ cut(a.key, v6, 1), 1, v6 };
 		if (v6)
 			break;
@@ -744,8 +742,8 @@ static void change_first(struct stress *s)
 	}
 }
 
-/* Hosts that have records and would end if they were not refreshed, in a table
- * where those that come and go make them move.
+/* Hosts with records. They would expire if their timeouts were not renewed. Transient hosts in the
+ * table displace them. /
  */
 #define REFRESHED	100
 
@@ -758,20 +756,20 @@ static void prepare_values(struct stress *s, bool v6)
 	s->visits = true;
 	reserve(s, v6 ? IPCUCKOO_HOSTS6 : IPCUCKOO_HOSTS4, 61);
 	for (i = 0; i < 49 + 24 + 4; i++) {
-		enum role role = i < 49 ? MEMBER : i < 49 + 24 ? PASSER_BY : STRANGER;
+		enum role role = i < 49 ? MEMBER : i < 49 + 24 ? TRANSIENT : NON_MEMBER;
 
 		entry = fresh_host(s, role, v6);
-		if (role == PASSER_BY) {
+		if (role == TRANSIENT) {
 			s->churn[s->nchurn++] = entry;
 			continue;
 		}
-		must(add_given(s, &entry, role == MEMBER ? REFRESHED : 1, 0, false), "add");
+		must(add_with_value(s, &entry, role == MEMBER ? REFRESHED : 1, 0, false), "add");
 		if (role == MEMBER)
 			member(s, (struct addr){ entry.addr, v6 });
 		else
-			stranger(s, (struct addr){ entry.addr, v6 });
+			non_member(s, (struct addr){ entry.addr, v6 });
 	}
-	/* The strangers end before anybody looks. */
+	/* The non-members expire before the reader starts. */
 	move_clock(2);
 }
 
@@ -782,12 +780,12 @@ static void change_values(struct stress *s)
 	u32 layout = s->set.layout;
 	u64 pos = 0;
 
-	if (add_given(s, &next, REFRESHED, 0, false) != -EEXIST)
-		must(-ENOENT, "a member has ended");
+	if (add_with_value(s, &next, REFRESHED, 0, false) != -EEXIST)
+		must(-ENOENT, "a member has expired");
 	if (ipcuckoo_entries_has(&s->set, entry))
 		del(s, entry);
 	else if (ipcuckoo_usage_total(&s->set) < 61)
-		add_given(s, entry, random_below(&s->random, 20), 0, false);
+		add_with_value(s, entry, random_below(&s->random, 20), 0, false);
 	if (!random_below(&s->random, 4))
 		move_clock(1);
 	if (!random_below(&s->random, 16))
@@ -807,26 +805,26 @@ static void prepare_v6_values(struct stress *s)
 	prepare_values(s, true);
 }
 
-/* An entry that ends, and is added again before it is removed: what was kept
- * for it is never seen again.
+/* An entry that expires and is added again before it is removed: readers must not see its old
+ * record again. /
  */
 static void prepare_revive(struct stress *s)
 {
 	s->set.options = IPCUCKOO_O_TIMEOUT | IPCUCKOO_O_SKBINFO;
 	s->visits = true;
-	s->churn[s->nchurn++] = fresh_host(s, PASSER_BY, false);
+	s->churn[s->nchurn++] = fresh_host(s, TRANSIENT, false);
 }
 
 static void change_revive(struct stress *s)
 {
-	must(add_given(s, s->churn, 1, s->floor, false), "add what has ended");
+	must(add_with_value(s, s->churn, 1, s->floor, false), "add an expired entry");
 	move_clock(2);
 	__atomic_store_n(&s->floor, s->floor + 1, __ATOMIC_RELEASE);
 }
 
-/* An entry that is deleted and added again, in the same slot, with another
- * record: what stands beside a slot that is seen is its own. The record is made
- * first, so that it is not in the memory of the old one.
+/* An entry that is deleted and added again, in the same slot, with another record: a reader that
+ * sees the slot must get the right record. The new record is allocated first, so that it is not in
+ * the memory of the old one. /
  */
 static void change_renew(struct stress *s)
 {
@@ -871,7 +869,7 @@ static const struct mode modes[] = {
 
 /* Threads */
 
-/* Is it the record of an address, and not too old? Counts in it then. */
+/* Does the record belong to the address, and is it current? If so, count a packet in it. */
 static bool own_record(struct ipcuckoo_record *record,
 		       const struct addr *a, u32 floor)
 {
@@ -890,8 +888,8 @@ static bool own_record(struct ipcuckoo_record *record,
 	return true;
 }
 
-/* Returns whether an address matches; sets @wrong if somebody else's record is
- * told. The record is fetched as packets do it.
+/* Does an address match? Sets @wrong if the record is of another entry. Gets the record as packets
+ * do.
  */
 static bool matches(struct stress *s, const struct addr *a, bool *wrong)
 {
@@ -929,13 +927,13 @@ static bool read_batch(struct stress *s, struct random *random)
 				return false;
 			continue;
 		}
-		if (!s->nmembers && !s->nstrangers)
+		if (!s->nmembers && !s->n_non_members)
 			continue;
-		member = s->nmembers && (i & 7 || !s->nstrangers);
+		member = s->nmembers && (i & 7 || !s->n_non_members);
 		if (member)
 			a = &s->members[random_below(random, s->nmembers)];
 		else
-			a = &s->strangers[random_below(random, s->nstrangers)];
+			a = &s->non_members[random_below(random, s->n_non_members)];
 		matched = matches(s, a, &wrong);
 		s->lookups++;
 		s->hits += matched;
@@ -972,9 +970,9 @@ static struct stress *prepare(const struct mode *mode)
 	if (!s)
 		exit(1);
 	s->members = calloc(MEMBERS_MAX, sizeof(*s->members));
-	s->strangers = calloc(STRANGERS_MAX, sizeof(*s->strangers));
+	s->non_members = calloc(NON_MEMBERS_MAX, sizeof(*s->non_members));
 	s->churn = calloc(CHURN_MAX, sizeof(*s->churn));
-	if (!s->members || !s->strangers || !s->churn)
+	if (!s->members || !s->non_members || !s->churn)
 		exit(1);
 	s->random = random_seed(ktap.seed);
 	s->limit = ktap_option("LOOKUPS", 10000000);
@@ -989,12 +987,12 @@ static void finish(struct stress *s)
 {
 	set_exit(&s->set);
 	free(s->members);
-	free(s->strangers);
+	free(s->non_members);
 	free(s->churn);
 	free(s);
 }
 
-/* No packet of a member was counted in vain, however it moved. */
+/* Check that the records have counted all packets of members, even when entries moved. */
 static void check_hits(struct stress *s, const struct mode *mode)
 {
 	struct ipcuckoo_value value;
@@ -1006,15 +1004,15 @@ static void check_hits(struct stress *s, const struct mode *mode)
 		return;
 	for (i = 0; i < s->nmembers; i++) {
 		entry = host_entry(&s->members[i]);
-		if (expect(ipcuckoo_entries_get(&s->set, &entry, &value), "%s: %s is gone",
+		if (expect(ipcuckoo_entries_get(&s->set, &entry, &value), "%s: %s is a member",
 			   mode->name, entry_text(&entry)))
 			hits += atomic64_read(&ipcuckoo_record_hits(value.record)->packets);
 	}
-	expect(hits == s->hits || s->wrong, "%s: %llu hits of members, %llu counted",
+	expect(hits == s->hits || s->wrong, "%s: all of %llu hits of members are counted: %llu",
 	       mode->name, s->hits, hits);
 }
 
-/* Whether the answers were right, and whether that is what was to be seen. */
+/* Print the case: were all answers right, or, with a mutant, was one of them wrong? */
 static void judge(struct stress *s, const struct mode *mode)
 {
 	const char *mutant = getenv("MUTANT");
@@ -1022,18 +1020,18 @@ static void judge(struct stress *s, const struct mode *mode)
 	bool enough = s->lookups >= s->limit;
 
 	if (mutant) {
-		expect(s->wrong, "%s: no wrong answer in %llu look-ups", mutant,
+		expect(s->wrong, "%s: a wrong answer in %llu look-ups", mutant,
 		       s->lookups);
 		ktap_case("%s: answers wrongly in look-up %llu", mode->name,
 			  s->lookups);
 		return;
 	}
-	expect(!s->wrong, "%s: look-up %llu, of %s, was answered wrongly",
+	expect(!s->wrong, "%s: look-up %llu, of %s, has the right answer",
 	       mode->name, s->lookups, entry_text(&culprit));
-	expect(s->wrong || enough, "%s: %llu look-ups in the time there was, not %llu",
+	expect(s->wrong || enough, "%s: %llu look-ups in time, of %llu",
 	       mode->name, s->lookups, s->limit);
 	check_hits(s, mode);
-	ktap_case("%s: %llu look-ups, %d wrong, %llu had to take the lock; %llu changes, %llu displaced, %u times made anew",
+	ktap_case("%s: %llu look-ups, %d wrong, %llu had to take the lock; %llu changes, %llu displaced, %u new versions",
 		  mode->name, s->lookups, s->wrong,
 		  ipcuckoo_usage_fallbacks(&s->set), s->changes,
 		  ipcuckoo_usage_displaced(&s->set), s->set.layout);
@@ -1051,7 +1049,7 @@ static void run(const struct mode *mode)
 		exit(1);
 	while (!__atomic_load_n(&s->stop, __ATOMIC_ACQUIRE)) {
 		mode->change(s);
-		/* One callback of theirs serves all records that retire. */
+		/* A callback frees all records that have retired, so call it sometimes. */
 		if (s->set.options & IPCUCKOO_RECORD_OPTIONS && !(++steps % 8))
 			rcu_barrier();
 	}
@@ -1081,6 +1079,6 @@ int main(int argc, char **argv)
 		return 1;
 	}
 	expect_nothing_left(&mem);
-	ktap_case("nothing is left");
+	ktap_case("all memory was freed");
 	return ktap_end();
 }

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Displacement chains made on purpose, and the arithmetic that they rest on.
+ * Tests chains of displacements, and the arithmetic of tables.
  *
- * A test finds keys whose buckets are where it wants them, by the functions that
- * readers use, and so makes an insertion move just the entries it means to.
+ * The tests search for keys with given buckets, using the functions of readers, so that an
+ * insertion has to move exactly the entries that the test wants.
  *
- * QUICK=1 does a tenth of the sampling, for emulated machines.
+ * QUICK=1 does a tenth of the random tests, for emulated machines.
  */
 #include "core.h"
 
@@ -14,7 +14,7 @@ static struct ipcuckoo_mem mem;
 static struct ipcuckoo_search_node *queue;
 static u32 quick;
 
-/* A kind of table, small enough to be looked through. */
+/* A kind of table, small enough to read all of it. */
 struct shape {
 	const char *name;
 	u32 nbuckets;
@@ -58,7 +58,7 @@ static bool probe(const struct ipcuckoo_table *t, const struct ipcuckoo_key *key
 			 ipcuckoo_table_probe32(t, key->lo);
 }
 
-/* How many permuted keys of 32 bits belong to a bucket. */
+/* How many 32-bit permuted keys belong to a bucket. */
 static u32 permuted_count(u32 nbuckets, u32 bucket)
 {
 	u64 end = (((u64)bucket + 1) << 32) + nbuckets - 1;
@@ -81,7 +81,7 @@ static struct ipcuckoo_key key_in(const struct ipcuckoo_table *t, u32 bucket)
 	return key;
 }
 
-/* A random key whose buckets are these, in this order. */
+/* A random key with these two buckets, in this order. */
 static struct ipcuckoo_key key_between(const struct ipcuckoo_table *t, u32 first,
 				       u32 second)
 {
@@ -98,7 +98,7 @@ static size_t table_bytes(const struct ipcuckoo_table *t, int area)
 	return t->area[area].size;
 }
 
-/* A copy of all that an insertion may change. */
+/* A copy of everything that an insertion may change. */
 struct image {
 	void *area[2];
 	u32 count;
@@ -122,7 +122,7 @@ static struct image image_take(const struct ipcuckoo_table *t,
 	return image;
 }
 
-/* Compare with what is there now, and free. */
+/* Compare the copy with the current state, and free it. */
 static void image_expect(struct image *image, const struct ipcuckoo_table *t,
 			 const struct ipcuckoo_guard *guard, const char *name)
 {
@@ -132,7 +132,7 @@ static void image_expect(struct image *image, const struct ipcuckoo_table *t,
 		expect(!t->area[i].data ||
 		       !memcmp(image->area[i], t->area[i].data,
 			       table_bytes(t, i)),
-		       "%s: memory %d is not as it was", name, i);
+		       "%s: memory %d has not changed", name, i);
 		free(image->area[i]);
 	}
 	expect_equal(t->count, image->count, "%s: count", name);
@@ -154,16 +154,16 @@ static unsigned int used_slots(const struct ipcuckoo_table *t, u32 bucket)
 	return used;
 }
 
-/* A tree of full buckets: whatever an entry of one level can move to is in the
- * next, and the last level is empty. An insertion at its root must move exactly
- * one entry of each level.
+/* A tree of full buckets: each entry in a bucket of one level can only move to a bucket of the next
+ * level. The buckets of the last level are empty. An insertion at the root must move exactly one
+ * entry of each level.
  */
 struct tree {
 	struct ipcuckoo_table *t;
 	struct ipcuckoo_guard guard;
 	struct ipcuckoo_key root;
-	u8 *level;		/* of each bucket that is in the tree, from 1 */
-	u32 width;		/* buckets of the last level */
+	u8 *level;		/* level of each bucket, from 1; 0 if it is not in the tree */
+	u32 width;		/* number of buckets in the last level */
 	struct ipcuckoo_key *keys;
 	u32 nkeys;
 };
@@ -179,8 +179,8 @@ static struct ipcuckoo_key random_key(const struct ipcuckoo_table *t)
 	return key;
 }
 
-/* Fill the buckets of the last level with entries whose other buckets are not
- * in the tree yet, and make a new level of those.
+/* Fill the buckets of the last level with entries whose other buckets are not in the tree yet.
+ * These become the next level. /
  */
 static void tree_fill(struct tree *tree, int level)
 {
@@ -204,7 +204,7 @@ static void tree_fill(struct tree *tree, int level)
 	}
 }
 
-/* @depth levels of full buckets: as many moves are needed. */
+/* Create @depth levels of full buckets, so that an insertion needs as many moves. */
 static void tree_grow(struct tree *tree, const struct shape *shape, int depth)
 {
 	struct ipcuckoo_location p;
@@ -241,11 +241,11 @@ static void tree_expect_keys(const struct tree *tree)
 	for (i = 0; i < tree->nkeys; i++)
 		expect(probe(tree->t, &tree->keys[i]) &&
 		       ipcuckoo_table_has(tree->t, &tree->keys[i]),
-		       "key %u of %u is lost", i, tree->nkeys);
+		       "key %u of %u is in the table", i, tree->nkeys);
 }
 
-/* Moves as many entries as the tree has levels, one step of the sequence for
- * each (two with keys or rests).
+/* An insertion moves as many entries as the tree has levels, and bumps the sequence once for each
+ * of them (twice with keys or rests). /
  */
 static void test_tree(const struct shape *shape, int depth)
 {
@@ -258,14 +258,14 @@ static void test_tree(const struct shape *shape, int depth)
 	expect_equal(tree.guard.seq, depth << (tree.t->keys || tree.t->rests),
 		     "steps");
 	expect_equal(tree.t->count, tree.nkeys + 1, "count");
-	expect(probe(tree.t, &tree.root), "the new key is not found");
+	expect(probe(tree.t, &tree.root), "the new key is in the table");
 	tree_expect_keys(&tree);
 	expect_equal(plain_table_insert(tree.t, &tree.guard, &tree.root, queue),
-		     -EEXIST, "insertion once more");
+		     -EEXIST, "the same insertion again");
 	tree_fell(&tree);
 }
 
-/* The search is bounded: six levels hold more buckets than it looks at. */
+/* The search is bounded: six levels have more buckets than it reads. */
 static void test_tree_too_deep(const struct shape *shape)
 {
 	struct image image;
@@ -277,7 +277,7 @@ static void test_tree_too_deep(const struct shape *shape)
 		     -ENOSPC, "insertion at the root");
 	image_expect(&image, tree.t, &tree.guard, "failed insertion");
 	tree_expect_keys(&tree);
-	expect(!probe(tree.t, &tree.root), "the refused key is found");
+	expect(!probe(tree.t, &tree.root), "the refused key is not in the table");
 	tree_fell(&tree);
 }
 
@@ -293,7 +293,7 @@ static void test_trees(void)
 		ktap_case("chains of up to five moves: %s", shapes[i].name);
 	}
 	for (i = 0; i < ARRAY_SIZE(shapes); i++) {
-		/* Six levels are more than the small ones have. */
+		/* Six levels have more buckets than the small tables. */
 		large = shapes[i];
 		large.nbuckets = max(large.nbuckets, 20000U + 2 * i);
 		test_tree_too_deep(&large);
@@ -302,8 +302,8 @@ static void test_trees(void)
 	}
 }
 
-/* Eight entries of two buckets that all have both: the ninth finds no place,
- * however long it is looked for.
+/* Eight entries fill the two buckets that they all have. The ninth such entry must be refused, and
+ * the search must end. /
  */
 static void test_closed(u32 nbuckets, bool keyed)
 {
@@ -328,17 +328,17 @@ static void test_closed(u32 nbuckets, bool keyed)
 			     "insertion %d", i);
 	image = image_take(t, &guard);
 	expect_equal(plain_table_insert(t, &guard, &keys[8], queue), -ENOSPC,
-		     "the ninth");
-	image_expect(&image, t, &guard, "the ninth");
+		     "the ninth entry");
+	image_expect(&image, t, &guard, "the ninth entry");
 	expect_equal(ipcuckoo_table_delete(t, &guard, &keys[3]), 0, "deletion");
 	expect_equal(plain_table_insert(t, &guard, &keys[8], queue), 0,
-		     "the ninth in its place");
+		     "the ninth entry after one was deleted");
 	for (i = 0; i < 9; i++)
 		expect_equal(probe(t, &keys[i]), i != 3, "key %d", i);
 	ipcuckoo_table_destroy(t);
 }
 
-/* Fill @bucket up; the first of these keys in *@first. */
+/* Fill up @bucket. *@first is the first of the keys added. */
 static void fill_bucket(struct ipcuckoo_table *t, struct ipcuckoo_guard *guard,
 			u32 bucket, struct ipcuckoo_key *first)
 {
@@ -355,9 +355,8 @@ static void fill_bucket(struct ipcuckoo_table *t, struct ipcuckoo_guard *guard,
 	}
 }
 
-/* An entry is pushed from its first bucket to its second, the other one out of
- * a full first bucket; then it is pushed back. It stands in slot 0 both times,
- * which is where the search looks first.
+/* An entry is displaced from its first bucket to its second, by an insertion into its full first
+ * bucket, and then displaced back. It is in slot 0 both times, where the search looks first.
  */
 static void test_there_and_back(const struct shape *shape)
 {
@@ -388,21 +387,21 @@ static void test_there_and_back(const struct shape *shape)
 	expect_equal(plain_table_insert(t, &guard, &pusher[0], queue), 0, "push");
 	expect_equal(t->displaced, 1, "displaced");
 	expect(slot_word(t, p.bucket[1], 0) != home &&
-	       slot_word(t, p.bucket[1], 0), "it is not in its second bucket");
-	expect(probe(t, &wanderer), "it is not found in its second bucket");
+	       slot_word(t, p.bucket[1], 0), "it is in its second bucket");
+	expect(probe(t, &wanderer), "it is found in its second bucket");
 
 	expect_equal(ipcuckoo_table_delete(t, &guard, &pusher[0]), 0, "deletion");
 	expect_equal(plain_table_insert(t, &guard, &pusher[1], queue), 0, "push");
 	expect_equal(t->displaced, 2, "displaced");
-	expect_equal(slot_word(t, p.bucket[0], 0), home, "slot, back at home");
-	expect(probe(t, &wanderer), "it is not found back at home");
+	expect_equal(slot_word(t, p.bucket[0], 0), home, "slot in the first bucket");
+	expect(probe(t, &wanderer), "it is found in its first bucket");
 	expect_equal(plain_table_insert(t, &guard, &wanderer, queue), -EEXIST,
-		     "insertion once more");
+		     "the same insertion again");
 	ipcuckoo_table_destroy(t);
 }
 
-/* A bucket of four entries that can go nowhere but to each other's place, in
- * the smallest table there is: any insertion ends, and loses nothing.
+/* In the smallest table, the entries of each bucket can only move to one other bucket: every
+ * insertion must end, and must not lose an entry. /
  */
 static void test_smallest(bool keyed)
 {
@@ -429,7 +428,7 @@ static void test_smallest(bool keyed)
 		free(image.area[1]);
 		keys[n++] = key;
 		for (i = 0; i < n; i++)
-			expect(probe(t, &keys[i]), "key %u of %u is lost", i, n);
+			expect(probe(t, &keys[i]), "key %u of %u is in the table", i, n);
 	}
 	expect_equal(t->count, n, "count");
 	ipcuckoo_table_destroy(t);
@@ -446,11 +445,11 @@ static void test_displacement(void)
 		test_closed(64, true);
 		test_closed(38, true);
 	}
-	ktap_case("nine entries of two buckets: the ninth is refused");
+	ktap_case("of nine entries with the same two buckets, the ninth is refused");
 	for (i = 0; i < ARRAY_SIZE(shapes); i++)
 		for (j = 0; j < (quick ? 1 : 20); j++)
 			test_there_and_back(&shapes[i]);
-	ktap_case("an entry displaced and displaced back is as it was");
+	ktap_case("an entry that is displaced and displaced back is unchanged");
 	for (i = 0; i < (quick ? 5 : 50); i++) {
 		test_smallest(false);
 		test_smallest(true);
@@ -489,7 +488,7 @@ static const u32 bucket_counts[] = {
 	500000, 1 << 20, (1 << 20) + 1234,
 };
 
-/* No entry's two buckets are one, and each leads to the other. */
+/* The two buckets of an entry differ, and the alternate of each is the other one. */
 static void test_alternates(void)
 {
 	struct ipcuckoo_table t = {};
@@ -524,7 +523,7 @@ static void set_slot(struct ipcuckoo_table *t, u32 bucket, unsigned int i,
 		t->rests[bit / 16] = rest << bit % 16;
 }
 
-/* Put @key by hand into one of its buckets; the table must list it. */
+/* Write @key directly into one of its buckets; the table must list it. */
 static void check_key_at(struct ipcuckoo_table *t, struct ipcuckoo_key key,
 			 u32 bucket)
 {
@@ -557,7 +556,7 @@ static void check_key_at(struct ipcuckoo_table *t, struct ipcuckoo_key key,
 	set_slot(t, bucket, i, 0, 0);
 }
 
-/* Every bucket, with its first, its last and some other keys. */
+/* Test every bucket, with its first, its last and some other keys. */
 static void test_key_at(void)
 {
 	u32 i, j, bucket, first, count, step;
@@ -579,7 +578,7 @@ static void test_key_at(void)
 		}
 		ipcuckoo_table_destroy(t);
 	}
-	ktap_case("every bucket gives its keys back");
+	ktap_case("the key of an entry can be computed from its bucket and slot");
 }
 
 static void test_hash(void)
@@ -595,10 +594,10 @@ static void test_hash(void)
 			     jhash2((u32[]){ key.hi >> 32, key.hi, key.lo >> 32, key.lo },
 				    4, seed[0]), "hash of %llx:%llx", key.hi, key.lo);
 	}
-	ktap_case("the hash of 128 bits is that of jhash2(), and more");
+	ktap_case("the hash of 128 bits begins with that of jhash2()");
 }
 
-/* Lanes of values around those where a carry could go wrong. */
+/* Test lanes with values at which a carry could give a wrong result. */
 static void test_zero_lanes(void)
 {
 	static const u16 values[] = { 0, 1, 2, 0x7fff, 0x8000, 0x8001, 0xffff, 0x100 };
@@ -621,8 +620,9 @@ static void test_zero_lanes(void)
 	ktap_case("lanes that are zero are found");
 }
 
-/* Bits that a bucket takes: 14 of each 32-bit key in its slot of 16, and what
- * the bucket does not tell either, in a power of two.
+/* Size of a bucket in bits. Without whole keys, each of the four slots has 16 bits, 14 of them of
+ * the key, and a rest: the bits of the key that neither slot nor bucket number tell, rounded up to
+ * a power of two. /
  */
 static u64 bits_of_bucket(u32 n, bool keyed)
 {
@@ -674,7 +674,7 @@ static void test_buckets(void)
 	}
 	check_buckets(U32_MAX, false);
 	check_buckets((u64)U32_MAX * 5, true);
-	ktap_case("numbers of buckets: even, enough, no memory left over");
+	ktap_case("numbers of buckets are even and sufficient, and use all memory of the pages");
 }
 
 static void test_areas(void)
@@ -698,9 +698,11 @@ static void test_areas(void)
 	ipcuckoo_area_free(&area, &mem);
 	expect(!area.data && !area.size, "an area that was freed is not empty");
 	mem.limit = 8191;
-	expect_equal(ipcuckoo_area_alloc(&area, &mem, 5000, IPCUCKOO_CHARGE_WAIT), -EDQUOT, "past the limit");
+	expect_equal(ipcuckoo_area_alloc(&area, &mem, 5000, IPCUCKOO_CHARGE_WAIT), -EDQUOT,
+		     "an allocation beyond the limit");
 	mem.limit = 8192;
-	expect_equal(ipcuckoo_area_alloc(&area, &mem, 5000, IPCUCKOO_CHARGE_WAIT), 0, "at the limit");
+	expect_equal(ipcuckoo_area_alloc(&area, &mem, 5000, IPCUCKOO_CHARGE_WAIT), 0,
+		     "an allocation up to the limit");
 	ipcuckoo_area_free(&area, &mem);
 	mem.limit = 0;
 	shim_fail_at = 1;
@@ -727,6 +729,6 @@ int main(void)
 	test_displacement();
 	ipcuckoo_search_free(queue);
 	expect_nothing_left(&mem);
-	ktap_case("nothing is left");
+	ktap_case("all memory was freed");
 	return ktap_end();
 }

@@ -1,19 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Random operations on approximate contents and on a naive reference, which
- * must agree after each of them.
+ * Random operations on approximate contents and on a naive reference, which must agree after each
+ * operation.
  *
- * The reference is a list of what was stored, and says what a filter of its
- * hash must answer, wrong answers included: it computes fingerprint and buckets
- * of an element as filter.c documents them, and two elements are the same to it
- * if they have the same. So there is nothing approximate about this test.
+ * The reference is a list of the stored elements. It computes fingerprint and buckets as filter.c
+ * documents them, and considers two elements the same if these are the same. So it knows what a
+ * filter with this hash must answer, false positives included, and the comparison is exact.
  *
- * It also keeps a place for each, its own: by looking through all of them it
- * knows whether there is any way to place one more. If not, an addition must be
- * refused; if there is, it must succeed: the filters here have so few buckets
- * that the bounded search can look into each.
+ * It also assigns a bucket to each element, which may differ from the filter's. By searching all
+ * possible assignments, it knows whether another element fits. If not, the filter must refuse it;
+ * if so, the filter must accept it: these filters have so few buckets that the bounded search can
+ * read all of them.
  *
- * As in test_model.c operations are also tried with failing memory.
+ * As in test_model.c, operations are also tried with failing memory.
  *
  * QUICK=1 does a tenth of the work, for emulated machines.
  */
@@ -21,13 +20,13 @@
 
 #include "core.h"
 
-/* What all elements have in common that the filter cannot tell apart. */
+/* Location and fingerprint: a filter cannot tell elements apart that have the same. */
 struct likeness {
 	u32 bucket[2];	/* the lower one first */
 	u32 print;
 };
 
-/* An element that is stored, and the bucket that the reference has it in. */
+/* An element that is stored, and the bucket that the reference has assigned to it. */
 struct stored {
 	struct likeness like;
 	u32 bucket;
@@ -53,11 +52,11 @@ struct run {
 	struct stored *stored;
 	u32 count;
 	u32 step;
-	u32 collisions;		/* strangers that matched, as they should */
-	u32 refused;		/* for want of room */
-	u32 ninths;
-	u32 crowded;		/* no place, for copies of others */
-	u32 failures;		/* of memory */
+	u32 collisions;		/* non-members that matched, as expected */
+	u32 refused;		/* additions refused because the filter was full */
+	u32 ninths;		/* ninth copies refused */
+	u32 crowded;		/* additions refused because of copies of others */
+	u32 failures;		/* allocations that failed */
 	bool growing;
 	const char *op;
 };
@@ -132,8 +131,8 @@ static u32 naive_copies(const struct run *r, const struct ipcuckoo_entry *entry)
 	return n;
 }
 
-/* Can a bucket be made to have a free slot? Does that, by moving entries to
- * their other buckets, of which each is tried once.
+/* Free a slot in a bucket, if possible, by moving entries to their other buckets. Each bucket is
+ * tried once. /
  */
 static bool naive_room(struct run *r, u32 bucket, bool *tried)
 {
@@ -158,8 +157,8 @@ static bool naive_room(struct run *r, u32 bucket, bool *tried)
 	return false;
 }
 
-/* Whether there is a place: if not, entries and copies that are confined to
- * some buckets, both of this one's among them, fill these.
+/* Add an element, if there is any assignment with a slot for it. There is none if both its buckets
+ * belong to a group of buckets that is full of elements with both buckets in the group.
  */
 static bool naive_add(struct run *r, const struct ipcuckoo_entry *entry)
 {
@@ -190,8 +189,8 @@ static void naive_del(struct run *r, const struct ipcuckoo_entry *entry)
 	r->stored[i] = r->stored[--r->count];
 }
 
-/* Elements: hosts of both families, some of which are each other's mapped
- * form, and many of which differ in their last bits only.
+/* The elements: hosts of both families. Some are mapped forms of others, and many differ only in
+ * their last bits. /
  */
 static void fill_pool(struct run *r)
 {
@@ -348,16 +347,16 @@ static void op_flush(struct run *r)
 	check_all(r);
 }
 
-/* A filter that is empty takes no memory once it was made to fit. */
+/* Shrink the filter. An empty filter then uses no memory. */
 static void op_fit(struct run *r)
 {
 	r->op = "fit";
 	context(r, expect_equal(ipcuckoo_entries_trim(&r->set), 0, "trim"));
-	context(r, expect_equal(!!filter(r), r->count > 0, "there is a filter"));
+	context(r, expect_equal(!!filter(r), r->count > 0, "the set has a filter"));
 	check_all(r);
 }
 
-/* A copy of the filter is swapped in, or fails for want of memory. */
+/* Replace the filter by a copy; sometimes this fails because an allocation does. */
 static void op_replace(struct run *r)
 {
 	struct ipcuckoo_entries *shadow = calloc(1, sizeof(*shadow));
@@ -447,7 +446,7 @@ static void run_plan(const struct plan *plan, u64 seed, u32 divide)
 		run_step(r);
 	r->op = "end";
 	check_all(r);
-	printf("# %s: %u steps, %llu displaced, %u strangers matched as they should, %u refused when full, %u as ninth copies, %u for copies of others, %u allocations failed\n",
+	printf("# %s: %u steps, %llu displaced, %u non-members matched as expected, %u refused when full, %u as ninth copies, %u for copies of others, %u allocations failed\n",
 	       plan->name, r->step, ipcuckoo_usage_displaced(&r->set),
 	       r->collisions, r->refused, r->ninths, r->crowded,
 	       r->failures);
@@ -462,7 +461,7 @@ static const struct plan plans[] = {
 	{ "8 bits", { 400, 8, false }, 1000, 20000 },
 	{ "16 bits", { 400, 16, false }, 1000, 20000 },
 	{ "32 bits", { 400, 32, false }, 1000, 20000 },
-	{ "8 bits, a handful", { 5, 8, false }, 40, 10000 },
+	{ "8 bits, five elements", { 5, 8, false }, 40, 10000 },
 	{ "8 bits, multi", { 400, 8, true }, 300, 30000 },
 	{ "16 bits, multi", { 400, 16, true }, 300, 30000 },
 	{ "32 bits, multi", { 400, 32, true }, 300, 30000 },

@@ -1,17 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * How full tables get, and what a million entries cost.
+ * Measures how full tables get, and the memory of a million entries.
  *
- * The load factor is that at the first insertion that finds no place: where a
- * set would grow. It is measured for tables of many sizes, and for sets of keys
- * that hash functions are known to stumble over.
+ * The load factor is that at the first insertion that fails, where a set would grow. It is measured
+ * for tables of many sizes, and for sets of keys that are known to be hard for hash functions.
  *
  * QUICK=1 leaves out most of the progressions.
  */
 #include "core.h"
 
-/* In 1/1000. Of tables of 4096 slots, one in 12,000 falls short of it by 0.001:
- * there it holds for the average, and the lower one for each.
+/* In 1/1000. One in 12,000 tables of 4096 slots falls short of it by 0.001: for these tables, the
+ * average must reach it, and each table the lower limit. /
  */
 #define LOAD_BAR	960
 #define LOAD_BAR_SMALL	958
@@ -23,7 +22,7 @@ static struct random rnd;
 static struct ipcuckoo_mem mem;
 static struct ipcuckoo_search_node *queue;
 
-/* The n-th key of a family, for n from 0 on; all different, @start is random. */
+/* The keys of a family: the n-th key, from n = 0 on. All are different; @start is random. */
 struct family {
 	const char *name;
 	u32 (*key)(u32 n, u32 start, u32 stride);
@@ -38,7 +37,7 @@ static u32 reverse(u32 x)
 	return y;
 }
 
-/* Something random of @bits bits (even), different for different @x. */
+/* A pseudo-random number of @bits bits (even); different for different @x. */
 static u32 spread(u32 x, u32 start, u32 bits)
 {
 	u32 mask = U32_MAX >> (32 - bits);
@@ -54,7 +53,7 @@ static u32 key_run(u32 n, u32 start, u32 stride)
 	return start + n;
 }
 
-/* Begins one further on where it would meet itself. */
+/* An arithmetic progression; adds one where it would repeat itself. */
 static u32 key_progression(u32 n, u32 start, u32 stride)
 {
 	u64 period = 1ULL << (32 - (stride ? __builtin_ctz(stride) : 0));
@@ -62,28 +61,28 @@ static u32 key_progression(u32 n, u32 start, u32 stride)
 	return start + n * stride + (u32)(n / period);
 }
 
-/* Whole /24 networks: an odd factor sends different ones to different ones. */
+/* Complete /24 networks; the odd factor makes them different. */
 static u32 key_run24(u32 n, u32 start, u32 stride)
 {
 	(void)stride;
 	return ((n >> 8) * 2654435 + start) << 8 | (n & 255);
 }
 
-/* Whole /16 networks. */
+/* Complete /16 networks */
 static u32 key_run16(u32 n, u32 start, u32 stride)
 {
 	(void)stride;
 	return ((n >> 16) * 40503 + start) << 16 | (n & 0xffff);
 }
 
-/* *.*.0.k */
+/* Addresses *.*.0.k */
 static u32 key_hole(u32 n, u32 start, u32 stride)
 {
 	(void)stride;
 	return ((n >> 6) * 40503 + start) << 16 | (n & 63);
 }
 
-/* x.y.z.1: only the last octet stays */
+/* Addresses x.y.z.1, which differ in the other octets only */
 static u32 key_last_octet(u32 n, u32 start, u32 stride)
 {
 	(void)stride;
@@ -102,7 +101,7 @@ static u32 key_random(u32 n, u32 start, u32 stride)
 	return spread(n, start, 32);
 }
 
-/* The n-th word in the order of the number of its ones: no bit, one bit, ... */
+/* Words in the order of the number of their ones: no bit, one bit, ... */
 static u32 key_few_bits(u32 n, u32 start, u32 stride)
 {
 	static u32 last_n, last;
@@ -117,15 +116,15 @@ static u32 key_few_bits(u32 n, u32 start, u32 stride)
 	low = last & -last;
 	ripple = last + low;
 	if (!last || ripple < last)
-		/* The first word with one bit more. */
+		/* The first word with one more bit */
 		last = (2U << __builtin_popcount(last)) - 1;
 	else
 		last = (((ripple ^ last) >> 2) / low) | ripple;
 	return last;
 }
 
-/* What lists are like: networks in which a few, many or all addresses are bad.
- * The two lowest bits of n say how n's network is used.
+/* Addresses as in public lists: networks of which a few, many or all addresses are listed. The two
+ * lowest bits of n choose how many.
  */
 static u32 key_mix(u32 n, u32 start, u32 stride)
 {
@@ -156,7 +155,7 @@ static const struct family families[] = {
 	{ "random", key_random },
 };
 
-/* Insert until an insertion fails. Returns the load in 1/1000 (rounded down). */
+/* Insert until an insertion fails. Returns the load factor in 1/1000, rounded down. */
 static u32 fill(u32 nbuckets, bool keyed, const struct family *family, u32 stride)
 {
 	struct ipcuckoo_table *t = plain_table_create(&mem, nbuckets, keyed);
@@ -173,7 +172,7 @@ static u32 fill(u32 nbuckets, bool keyed, const struct family *family, u32 strid
 	}
 	for (n = 0; !err; n++) {
 		key.lo = family->key(n, start, stride);
-		/* A list of IPv6 hosts: a few networks, and patterns in them. */
+		/* IPv6 hosts as in a list: a few networks, and patterns in them. */
 		key.hi = keyed ? 0x2001067c00000000ULL + (n >> 4) * 0x10000ULL : 0;
 		err = plain_table_insert(t, &guard, &key, queue);
 	}
@@ -185,10 +184,10 @@ static u32 fill(u32 nbuckets, bool keyed, const struct family *family, u32 strid
 }
 
 /**
- * struct load - loads of some tables
- * @low:	the lowest
- * @sum:	of all
- * @n:		tables
+ * struct load - load factors of some tables
+ * @low:	the lowest load factor
+ * @sum:	the sum of the load factors
+ * @n:		number of tables
  */
 struct load {
 	u32 low;
@@ -265,7 +264,7 @@ static void test_families(void)
 	}
 }
 
-/* Strides of 1 and 3 times each power of two. */
+/* Strides of once and three times each power of two. */
 static void test_progressions(void)
 {
 	static const struct family progression = { "progression", key_progression };
@@ -286,7 +285,7 @@ static void test_progressions(void)
 	load_case(&large, LOAD_BAR, "progressions, 2^20 slots");
 }
 
-/* Bytes an entry of a set of a million hosts, and how it got them. */
+/* Measures the memory of a set of a million hosts, grown in steps or reserved at once. */
 static void test_million(bool reserve)
 {
 	const u32 more[IPCUCKOO_KINDS] = { [IPCUCKOO_HOSTS4] = 1000000 };
@@ -321,7 +320,7 @@ static void test_million(bool reserve)
 		  BYTES_BAR / 100, BYTES_BAR % 100);
 }
 
-/* Giving back what is not needed must work at every size. */
+/* Shrinking a set to its contents must work at every size. */
 static void test_fit(void)
 {
 	struct ipcuckoo_entries *set = calloc(1, sizeof(*set));
@@ -343,7 +342,7 @@ static void test_fit(void)
 	expect(load > 800, "load of 0.%03u", load);
 	set_exit(set);
 	free(set);
-	ktap_case("a set is made to fit after each of 3000 additions");
+	ktap_case("a set is trimmed after each of 3000 additions");
 }
 
 int main(void)
@@ -362,6 +361,6 @@ int main(void)
 	test_fit();
 	ipcuckoo_search_free(queue);
 	expect_nothing_left(&mem);
-	ktap_case("nothing is left");
+	ktap_case("all memory was freed");
 	return ktap_end();
 }

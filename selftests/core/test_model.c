@@ -1,15 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Random operations on the contents of a set and on a naive reference, which
- * must agree after each of them.
+ * Random operations on the contents of a set and on a naive reference, which must agree after each
+ * operation.
  *
- * The reference is a sorted array. It answers a look-up with one binary search
- * for every prefix length and does nothing clever; what it says is the
- * specification.
+ * The reference is a sorted array. It answers a look-up with one binary search for every prefix
+ * length. It is simple enough to serve as the specification.
  *
- * Every operation is also tried with failing memory: first the first of its
- * allocations fails, then the second, and so on until none is left that could.
- * A failure must change nothing and leak nothing.
+ * Every operation is also tried with failing memory: its first allocation fails, then the second,
+ * and so on until none is left. A failure must change nothing and leak nothing.
  *
  * QUICK=1 does a tenth of the work, for emulated machines.
  */
@@ -120,13 +118,13 @@ static int naive_find(const struct naive *n, const struct ipcuckoo_key *addr,
 /* A run */
 
 /**
- * struct plan - what a run draws from
- * @name:	of the run
+ * struct plan - parameters of a run
+ * @name:	name of the run
  * @weight:	see struct draw
- * @bases:	likewise
- * @low, @high:	numbers of entries between which the set swings
- * @steps:	operations
- * @shortest:	as @weight
+ * @bases:	see struct draw
+ * @low, @high:	the set grows and shrinks between these numbers of entries
+ * @steps:	number of operations
+ * @shortest:	see struct draw
  */
 struct plan {
 	const char *name;
@@ -145,7 +143,7 @@ struct run {
 	struct naive naive;
 	bool growing;
 	u32 step;
-	u32 failures;		/* of memory, survived */
+	u32 failures;		/* allocations that failed, without harm */
 	u32 quotas;
 	u32 hint_sizes;		/* bit n: there was a hint of stride n */
 	const char *op;
@@ -209,7 +207,7 @@ static void check_counts(struct run *r)
 					kind));
 }
 
-/* Memory is charged for what there is, and there is nothing else. */
+/* Check that exactly the existing tables, filters and hints are charged. */
 static void check_memory(struct run *r)
 {
 	const struct ipcuckoo_version *v = version(&r->set);
@@ -235,7 +233,7 @@ static void check_memory(struct run *r)
 	context(r, expect_equal(atomic_long_read(&r->mem.used), bytes,
 				"bytes charged"));
 	context(r, expect_equal(shim_objects, objects, "objects in memory"));
-	context(r, expect_equal(ipcuckoo_usage_memory(&r->set), bytes, "memory told"));
+	context(r, expect_equal(ipcuckoo_usage_memory(&r->set), bytes, "memory that is reported"));
 }
 
 static int order(const void *a, const void *b)
@@ -243,7 +241,7 @@ static int order(const void *a, const void *b)
 	return naive_order(a, b);
 }
 
-/* All entries, each once. */
+/* Check that a listing has all entries, each once. */
 static void check_listing(struct run *r, struct ipcuckoo_entries *e)
 {
 	struct ipcuckoo_entry *all, entry;
@@ -276,8 +274,8 @@ static void check_all(struct run *r)
 
 /* Failing memory */
 
-/* Call @op until no allocation of it can fail any more. Returns what it
- * returned then, or when a failure did not matter to it.
+/* Call @op with its first allocation failing, then the second, and so on, until none fails. Returns
+ * the result of the last call, or of an earlier one that succeeded in spite of a failure. /
  */
 static int try_hard(struct run *r, int (*op)(struct run *r, void *arg), void *arg)
 {
@@ -296,7 +294,7 @@ static int try_hard(struct run *r, int (*op)(struct run *r, void *arg), void *ar
 		if (err != -ENOMEM)
 			break;
 		r->failures++;
-		context(r, expect(failed, "-ENOMEM without reason"));
+		context(r, expect(failed, "-ENOMEM only if an allocation failed"));
 		context(r, expect_equal(r->set.generation, generation,
 					"generation after failure %lu", n));
 		check_all(r);
@@ -369,7 +367,7 @@ static void op_del(struct run *r, struct ipcuckoo_entry entry)
 	if (!err && there)
 		naive_del(&r->naive, &entry);
 	context(r, expect(!ipcuckoo_entries_has(&r->set, &entry),
-			  "%s is there after its deletion", entry_text(&entry)));
+			  "%s is not a member after its deletion", entry_text(&entry)));
 	check_edges(r, &entry);
 }
 
@@ -428,8 +426,8 @@ static void op_flush(struct run *r)
 	check_all(r);
 }
 
-/* Fill a shadow with a copy of the set and a few entries more, then swap it in.
- * Now and then the memory ends meanwhile and the shadow is thrown away.
+/* Fill a shadow with a copy of the set and a few more entries, then replace the set by it.
+ * Sometimes an allocation fails meanwhile, and the shadow is destroyed. /
  */
 static void op_replace(struct run *r)
 {
@@ -469,7 +467,7 @@ static void op_replace(struct run *r)
 		generation = r->set.generation;
 		ipcuckoo_entries_replace(&r->set, shadow);
 		context(r, expect(r->set.generation > generation,
-				  "generation stands still"));
+				  "the generation increases"));
 	}
 	mutex_unlock(&shadow->mutex);
 	ipcuckoo_entries_exit(shadow);
@@ -477,7 +475,7 @@ static void op_replace(struct run *r)
 	check_all(r);
 }
 
-/* Add until the account is exhausted: then nothing has changed. */
+/* Add until the memory limit is reached. The addition that fails must change nothing. */
 static void op_quota(struct run *r)
 {
 	struct ipcuckoo_entry entry;
@@ -508,7 +506,7 @@ static void op_quota(struct run *r)
 		break;
 	}
 	context(r, expect((unsigned long)atomic_long_read(&r->mem.used) <=
-			  r->mem.limit, "more charged than allowed"));
+			  r->mem.limit, "no more is charged than the limit"));
 	WRITE_ONCE(r->mem.limit, 0);
 	check_all(r);
 }
@@ -520,7 +518,7 @@ static void op_relax(struct run *r)
 	check_memory(r);
 }
 
-/* Mostly adding until the set is at its largest, then mostly deleting. */
+/* Mostly add until the set has its maximum size, then mostly delete. */
 static void op_change(struct run *r)
 {
 	bool mostly = random_below(&r->draw.random, 10);

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The tool's parser of addresses and list files: what it takes, what it
- * refuses and in which words, and how fast it is.
+ * Tests the tool's parser of addresses and list files: what it accepts, what it refuses and with
+ * which message, and how fast it is.
  *
  * Links address.c, packed.c and feed.c of ../../tools/lib.
- * With IPCUCKOO_DATA, real lists are read from that directory as well.
+ * With IPCUCKOO_DATA, also reads the real lists in that directory.
  */
 #define _FILE_OFFSET_BITS 64
 #ifndef _GNU_SOURCE
@@ -23,7 +23,7 @@
 #define V6	IPCUCKOO_FAMILY_INET6
 #define ANY	IPCUCKOO_FAMILY_ANY
 
-/* The scanner takes 25 ms natively; this is for sanitizers and emulators. */
+/* The scanner takes 25 ms natively; sanitizers and emulators need more. */
 #define SPEED_LINES	1000000
 #define SPEED_MOST	0.1
 
@@ -57,7 +57,7 @@ static int append_entry(enum entry_kind kind, const uint8_t *entry, void *data)
 	return 0;
 }
 
-/* Everything in a list, sorted, with blanks between. */
+/* All entries of a feed, sorted, separated by blanks. */
 static const char *contents(struct feed *feed)
 {
 	static struct text text;
@@ -83,7 +83,7 @@ static void check_entry(const char *text, uint8_t family, bool hosts_only,
 	const char *got;
 	char *exact;
 
-	/* Without a NUL, and so that a sanitizer sees a byte too many. */
+	/* Without a NUL at the end, so that a sanitizer finds reads beyond it. */
 	exact = malloc(len ? len : 1);
 	memcpy(exact, text, len);
 	if (feed_add(&feed, exact, len, why)) {
@@ -100,7 +100,7 @@ static void check_entry(const char *text, uint8_t family, bool hosts_only,
 	feed_free(&feed);
 }
 
-/* Texts and what becomes of them; '!' begins the words of an error. */
+/* Texts and their results; '!' begins an error message. */
 struct example {
 	const char *text;
 	const char *expected;
@@ -311,7 +311,7 @@ static void test_ranges(void)
 	ktap_case("ranges expanded to hosts");
 }
 
-/* A file with this content, read into @feed. */
+/* Write a file with this content, and read it into @feed. */
 static int read_data(struct feed *feed, const char *data, size_t len,
 		     struct feed_fault *fault)
 {
@@ -455,12 +455,12 @@ static void test_skip_invalid(void)
 	expect_equal(feed.masked, 1, "prefixes with host bits");
 	expect_equal(feed.lines, 6, "lines");
 	expect(!strcmp(contents(&feed), "10.0.0.0/8 192.0.2.1"),
-	       "the good lines are there: %s", contents(&feed));
+	       "the valid lines were read: %s", contents(&feed));
 	feed_free(&feed);
-	ktap_case("lines at fault are skipped when asked");
+	ktap_case("invalid lines are skipped on request");
 }
 
-/* Lines of every length around the size of the reader's buffer. */
+/* Test lines of every length around the size of the reader's buffer. */
 static void test_long_lines(void)
 {
 	static const size_t buffer = 256 << 10;
@@ -501,7 +501,7 @@ static void test_long_lines(void)
 		feed_free(&feed);
 	}
 	free(data);
-	ktap_case("an entry lost in an overlong line is an error");
+	ktap_case("an entry behind the maximum length of a line is an error");
 }
 
 static void test_no_file(void)
@@ -519,8 +519,8 @@ static void test_no_file(void)
 }
 
 /*
- * A socket whose other end left without reading gives what it holds, then an
- * error: here, behind a whole buffer with a line at fault.
+ * If the other end of a socket is closed without having read everything, the socket returns its
+ * data and then an error: here after a whole buffer that has an invalid line.
  */
 static void test_read_error(void)
 {
@@ -536,7 +536,7 @@ static void test_read_error(void)
 	setsockopt(fd[1], SOL_SOCKET, SO_SNDBUF, &size, sizeof(size));
 	fcntl(fd[1], F_SETFL, O_NONBLOCK);
 	expect(write(fd[0], "", 1) == 1 && write(fd[1], data, len) == (ssize_t)len,
-	       "they take more than a buffer");
+	       "the socket has room for more than a buffer");
 	close(fd[1]);
 	dup2(fd[0], STDIN_FILENO);
 	expect_equal(feed_read(&feed, "-", &fault), -ECONNRESET, "result");
@@ -548,10 +548,10 @@ static void test_read_error(void)
 	close(fd[0]);
 	free(data);
 	feed_free(&feed);
-	ktap_case("an error of reading behind a line at fault");
+	ktap_case("a read error after an invalid line");
 }
 
-/* What was formatted is parsed back, for addresses of every shape. */
+/* Formatted entries must be parsed to the same entries, for addresses of every form. */
 static void test_round_trip(void)
 {
 	char text[ADDRESS_TEXT_SIZE], why[ADDRESS_WHY_SIZE];
@@ -585,13 +585,13 @@ static void test_round_trip(void)
 		expect(!packed_add_range(&back, &range, false) && !range.masked &&
 		       packed_count(&back) == 1 && back.kind[kind].count == 1 &&
 		       !memcmp(back.kind[kind].data, entry, entry_size[kind]),
-		       "%s comes back the same", text);
+		       "%s is parsed to the same entry", text);
 	}
 	packed_free(&back);
-	ktap_case("200000 random entries survive formatting and parsing");
+	ktap_case("200000 random entries are the same after formatting and parsing");
 }
 
-/* A range's prefixes adjoin, and are the fewest: no size comes a third time. */
+/* The prefixes of a range must be adjacent, and the fewest: no size occurs three times. */
 static void check_split(const struct address_range *range)
 {
 	uint64_t mask = range->family == V4 ? UINT32_MAX : UINT64_MAX;
@@ -642,7 +642,7 @@ static void test_random_ranges(void)
 		}
 		check_split(&range);
 	}
-	ktap_case("200000 random ranges become adjoining prefixes");
+	ktap_case("200000 random ranges become adjacent prefixes");
 }
 
 static void test_packed(void)
@@ -742,7 +742,7 @@ out:
 	ktap_case("real lists");
 }
 
-/* Reported always; judged where a second is a second. */
+/* The time is always printed, but checked only without sanitizers and emulators. */
 static void test_speed(bool judge)
 {
 	char *data = malloc(16 * SPEED_LINES), *p = data;
@@ -783,13 +783,13 @@ static void test_speed(bool judge)
 		sum += (uint32_t)(uint8_t)p[0] << 24 | (uint8_t)p[1] << 16 |
 		       (uint8_t)p[2] << 8 | (uint8_t)p[3];
 	}
-	expect(sum == expected, "the addresses add up");
+	expect(sum == expected, "the sum of the addresses is right");
 	printf("# %d lines parsed in %.1f ms, sorted in %.1f ms\n", SPEED_LINES,
 	       (parsed - started) * 1e3, (sorted - parsed) * 1e3);
 	expect(!judge || parsed - started < SPEED_MOST, "parsed in %.0f ms",
 	       SPEED_MOST * 1e3);
 	feed_free(&feed);
-	ktap_case("a million lines");
+	ktap_case("a million lines are parsed in time");
 }
 
 int main(void)
@@ -813,7 +813,7 @@ int main(void)
 	if (data && *data) {
 		test_data(data);
 	} else {
-		expect(true, "without them");
+		expect(true, "no lists");
 		ktap_case("real lists # SKIP IPCUCKOO_DATA is not set");
 	}
 	test_speed(ktap_option("SPEED", 0));

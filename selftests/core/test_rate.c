@@ -1,23 +1,25 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * How often the filter takes strangers for members, counted and compared with
- * the share that filter.c derives; how full it gets; and that it always takes
- * what it was made for.
+ * Counts false positives of the filter, and compares their rate with the one that filter.c derives.
+ * Also tests how full a filter gets, and that it always has room for its capacity.
  *
- * STRANGERS	how many for each width (100,000,000), half of each family
+ * NON_MEMBERS	how many are looked up for each width (100,000,000), half of each family
  */
 #include <math.h>
 
 #include "core.h"
 
-/* Standard deviations by which a count may be off: once in 1.7 million. */
+/* Allowed deviation of a count, in standard deviations: a right count exceeds it once in 1.7
+ * million.
+ */
 #define SIGMAS		5.0
 
-/* The load (in 1/1000) that large tables reach; 4096 buckets have these. */
+/* Load factor, in 1/1000, that large filters must reach; they have 4096 buckets or more. */
 #define LOAD_BAR	965
 #define LARGE		16384
 
-/* Bytes of memory for each of a fingerprint, a million of them or more. */
+/* Limit of the memory of a fingerprint, in multiples of its size, in filters of a million or more.
+ */
 #define BYTES_BAR	1.055
 
 #define MEMBERS		200000
@@ -39,8 +41,8 @@ static struct ipcuckoo_filter *create(u32 capacity, u8 bits, bool multi)
 	return f;
 }
 
-/* Members are in 192/2 and c000::/2, strangers in the rest. No two members are
- * the same address: the step is odd, and there are less than 2^30.
+/* Members are in 192.0.0.0/2 and c000::/2, non-members in the rest. No two IPv4 members are the
+ * same: the step is odd, and there are less than 2^30 of them. /
  */
 static struct ipcuckoo_key member(void)
 {
@@ -52,7 +54,7 @@ static struct ipcuckoo_key member(void)
 				      random_u64(&rnd) };
 }
 
-/* Add members until @n are stored, or it fails. Returns the last error. */
+/* Add members until @n are stored, or an addition fails. Returns the last error. */
 static int fill(struct ipcuckoo_filter *f, u32 n)
 {
 	struct ipcuckoo_key key;
@@ -82,29 +84,29 @@ static u64 count_matches(const struct ipcuckoo_filter *f, u64 n)
 
 static void test_rate(u8 bits, u32 divide)
 {
-	u64 strangers = ktap_option("STRANGERS", 100000000) / divide, found;
+	u64 non_members = ktap_option("NON_MEMBERS", 100000000) / divide, found;
 	struct ipcuckoo_filter *f = create(MEMBERS, bits, false);
 	double slots = 4.0 * f->nbuckets, load, rate, sigma;
 
 	expect_equal(fill(f, MEMBERS / divide), 0, "members");
 	load = f->count / slots;
 	rate = 8 * load / ((1ULL << bits) - 1);
-	found = count_matches(f, strangers);
-	sigma = sqrt(strangers * rate);
+	found = count_matches(f, non_members);
+	sigma = sqrt(non_members * rate);
 	if (bits == 32)
-		expect(found <= 2, "%llu strangers of %llu matched", found, strangers);
+		expect(found <= 2, "%llu non-members of %llu matched", found, non_members);
 	else
-		expect(fabs(found - strangers * rate) < SIGMAS * sigma,
-		       "%llu strangers of %llu matched, %.0f should have, give or take %.0f",
-		       found, strangers, strangers * rate, SIGMAS * sigma);
-	ktap_case("%2u bits, load %.3f: %.4g of 10^8 strangers match; 2b a / (2^w - 1) is %.4g, 2b / 2^w %.4g",
-		  bits, load, found * 1e8 / strangers, rate * 1e8,
+		expect(fabs(found - non_members * rate) < SIGMAS * sigma,
+		       "%llu non_members of %llu matched, %.0f should have, give or take %.0f",
+		       found, non_members, non_members * rate, SIGMAS * sigma);
+	ktap_case("%2u bits, load %.3f: %.4g of 10^8 non-members match; 2b a / (2^w - 1) is %.4g, 2b / 2^w %.4g",
+		  bits, load, found * 1e8 / non_members, rate * 1e8,
 		  8e8 / (1ULL << bits));
 	ipcuckoo_filter_destroy(f);
 }
 
-/* What was made for a number of entries takes them, at every size, if all are
- * different. With multi those that look like others are stored as well.
+/* A filter that was created for a number of different entries must accept as many, at every size.
+ * With multi, entries that match already are stored, too. /
  */
 static void test_capacity(u8 bits, bool multi)
 {
@@ -159,7 +161,7 @@ int main(void)
 	ipcuckoo_guard_init(&guard);
 	for (bits = 8; bits <= 32; bits *= 2)
 		test_rate(bits, 1);
-	/* A third full. */
+	/* The filter is a third full. */
 	test_rate(8, 3);
 	for (bits = 8; bits <= 32; bits *= 2) {
 		test_capacity(bits, false);
@@ -169,6 +171,6 @@ int main(void)
 		test_load(bits);
 	ipcuckoo_search_free(queue);
 	expect_nothing_left(&mem);
-	ktap_case("nothing is left");
+	ktap_case("all memory was freed");
 	return ktap_end();
 }

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Every IPv4 address there is, looked up, against a bitmap of 2^32 bits.
+ * Looks every IPv4 address up, and compares the answer with a bitmap of 2^32 bits.
  *
- * The bitmap is filled from what was added, not from what the set lists. Two
- * threads share the range.
+ * The bitmap is filled from the entries that were added, not from a listing of the set. Two threads
+ * share the addresses.
  *
- * SHIFT=n looks up one in 2^n blocks of 256 addresses only.
+ * SHIFT=n looks up only one in 2^n blocks of 256 addresses.
  */
 #include <pthread.h>
 
@@ -35,12 +35,12 @@ static void bitmap_set(u32 first, u32 last)
 }
 
 /**
- * struct scan - one thread's part
- * @set:	what is looked up in
- * @thread:	which part
- * @skip:	one in 2^@skip blocks is looked at
- * @lookups, @positives:	how many
- * @false_positives, @false_negatives:	how many
+ * struct scan - the work of one thread
+ * @set:	the set to look up in
+ * @thread:	number of the thread
+ * @skip:	one in 2^@skip blocks is looked up
+ * @lookups, @positives:	number of look-ups, and of those that match
+ * @false_positives, @false_negatives:	number of wrong answers
  * @wrong:	the first few of these
  */
 struct scan {
@@ -83,7 +83,7 @@ static void scan_block(struct scan *s, u32 addr)
 	s->lookups += BLOCK;
 }
 
-/* The first block, the last, and others that a multiplication spreads. */
+/* Look up the first block, the last block, and others that a multiplication spreads evenly. */
 static void *scan_thread(void *arg)
 {
 	struct scan *s = arg;
@@ -157,7 +157,7 @@ static void destroy(struct ipcuckoo_entries *set)
 	free(set);
 }
 
-/* Runs and loners, until the table takes no more. */
+/* Add runs and single addresses, until the table is full. */
 static void fill(struct ipcuckoo_entries *set)
 {
 	struct ipcuckoo_version *v = rcu_access_pointer(set->version);
@@ -200,8 +200,8 @@ static void test_hosts(u32 hosts, u32 skip, const char *name)
 	destroy(set);
 }
 
-/* Prefixes of all lengths but the shortest, often inside each other, and hosts;
- * then a third of them is deleted.
+/* Add prefixes of all lengths except the shortest, many of them nested, and hosts; then delete a
+ * third of them. /
  */
 static void test_nets(u32 skip)
 {
@@ -263,7 +263,7 @@ static void *round_trip_thread(void *arg)
 	return NULL;
 }
 
-/* What can be undone for every word is a bijection. */
+/* A permutation that can be inverted for every word is a bijection. */
 static void test_bijection(void)
 {
 	struct round_trip parts[THREADS] = {};
@@ -284,9 +284,9 @@ static void test_bijection(void)
 			exit(1);
 	for (j = 0; j < THREADS; j++) {
 		pthread_join(threads[j], NULL);
-		expect_equal(parts[j].wrong, 0, "words that do not come back");
+		expect_equal(parts[j].wrong, 0, "words that the inverse does not restore");
 	}
-	ktap_case("all 2^32 words come back from the permutation");
+	ktap_case("the permutation can be inverted for all 2^32 words");
 }
 
 int main(void)
@@ -308,6 +308,6 @@ int main(void)
 	test_nets(skip + 5);
 	free(bitmap);
 	expect_nothing_left(&mem);
-	ktap_case("nothing is left");
+	ktap_case("all memory was freed");
 	return ktap_end();
 }

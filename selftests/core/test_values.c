@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What a set keeps for its entries, with every mix of options: random operations
- * on a set, at times on a shadow beside it, and on naive references, which must
- * agree after each of them.
+ * Tests extensions with every combination of options: random operations on a set, sometimes with a
+ * shadow beside it, and on naive references, which must agree after each operation.
  *
- * A reference is an array without order that is searched from end to end. It
- * knows what ends when; when it is removed is told by garbage collection, and checked.
- * The clock moves only when the test moves it.
+ * A reference is an unsorted array that is searched from end to end. It knows when each entry
+ * expires. Garbage collection tells when it has removed an entry, which the reference checks. The
+ * clock moves only when the test moves it.
  *
- * Memory fails as in test_model.c: a failure changes nothing and leaks nothing.
+ * Memory fails as in test_model.c: a failure must change nothing and leak nothing.
  *
  * QUICK=1 does a tenth of the work, for emulated machines.
  */
@@ -21,16 +20,16 @@
 /* Reference */
 
 /**
- * struct kept - an entry, and what is kept for it
- * @entry:	entry
- * @id:		of its record; entries of a set and its shadow may share one
+ * struct book_entry - an entry and its extensions, in the reference
+ * @entry:	the entry
+ * @id:		number of its record; entries of a set and its shadow may share one
  * @expires:	as in struct ipcuckoo_value
- * @nomatch:	likewise
+ * @nomatch:	as in struct ipcuckoo_value
  * @packets, @bytes: counters
  * @info:	skbinfo
  * @comment:	"" for none
  */
-struct kept {
+struct book_entry {
 	struct ipcuckoo_entry entry;
 	u64 id;
 	u32 expires;
@@ -41,7 +40,7 @@ struct kept {
 };
 
 struct book {
-	struct kept *kept;
+	struct book_entry *entries;
 	u32 count, room;
 };
 
@@ -51,34 +50,34 @@ static bool same_entry(const struct ipcuckoo_entry *a, const struct ipcuckoo_ent
 	       a->addr.lo == b->addr.lo;
 }
 
-static struct kept *book_find(const struct book *b, const struct ipcuckoo_entry *entry)
+static struct book_entry *book_find(const struct book *b, const struct ipcuckoo_entry *entry)
 {
 	u32 i;
 
 	for (i = 0; i < b->count; i++)
-		if (same_entry(&b->kept[i].entry, entry))
-			return &b->kept[i];
+		if (same_entry(&b->entries[i].entry, entry))
+			return &b->entries[i];
 	return NULL;
 }
 
-static struct kept *book_add(struct book *b, const struct ipcuckoo_entry *entry)
+static struct book_entry *book_add(struct book *b, const struct ipcuckoo_entry *entry)
 {
 	if (b->count == b->room) {
 		b->room = b->room ? 2 * b->room : 64;
-		b->kept = realloc(b->kept, b->room * sizeof(*b->kept));
-		if (!b->kept)
+		b->entries = realloc(b->entries, b->room * sizeof(*b->entries));
+		if (!b->entries)
 			exit(1);
 	}
-	b->kept[b->count].entry = *entry;
-	return &b->kept[b->count++];
+	b->entries[b->count].entry = *entry;
+	return &b->entries[b->count++];
 }
 
-static void book_del(struct book *b, struct kept *k)
+static void book_del(struct book *b, struct book_entry *k)
 {
-	*k = b->kept[--b->count];
+	*k = b->entries[--b->count];
 }
 
-static bool ended(const struct kept *k)
+static bool has_expired(const struct book_entry *k)
 {
 	return k->expires && k->expires <= shim_seconds;
 }
@@ -96,25 +95,25 @@ static bool covers(const struct ipcuckoo_entry *entry, const struct ipcuckoo_key
 	return !entry->len || !(hi >> (64 - entry->len));
 }
 
-/* The longest entry that covers an address and has not ended. */
-static struct kept *book_decide(const struct book *b, const struct ipcuckoo_key *addr,
+/* The longest entry that covers an address and has not expired. */
+static struct book_entry *book_decide(const struct book *b, const struct ipcuckoo_key *addr,
 				bool v6)
 {
-	struct kept *k, *best = NULL;
+	struct book_entry *k, *best = NULL;
 
-	for (k = b->kept; k < b->kept + b->count; k++)
-		if (covers(&k->entry, addr, v6) && !ended(k) &&
+	for (k = b->entries; k < b->entries + b->count; k++)
+		if (covers(&k->entry, addr, v6) && !has_expired(k) &&
 		    (!best || k->entry.len > best->entry.len))
 			best = k;
 	return best;
 }
 
-/* Whoever shares a record counts with it. */
+/* Count a packet in all entries that share the record. */
 static void book_hit(struct book *b, u64 id, u64 packets, u64 bytes)
 {
-	struct kept *k;
+	struct book_entry *k;
 
-	for (k = b->kept; k < b->kept + b->count; k++) {
+	for (k = b->entries; k < b->entries + b->count; k++) {
 		if (k->id != id)
 			continue;
 		k->packets += packets;
@@ -125,13 +124,13 @@ static void book_hit(struct book *b, u64 id, u64 packets, u64 bytes)
 /* A run */
 
 /**
- * struct plan - what a run draws from
- * @name:	of the run
+ * struct plan - parameters of a run
+ * @name:	name of the run
  * @weight:	see struct draw
- * @bases:	likewise
- * @shortest:	likewise
- * @high:	entries at which it is rather deleted than added
- * @bulk:	in the end a table grows large and shrinks
+ * @bases:	see struct draw
+ * @shortest:	see struct draw
+ * @high:	with more entries than this, more are deleted than added
+ * @bulk:	at the end, a table grows large and shrinks
  */
 struct plan {
 	const char *name;
@@ -142,7 +141,7 @@ struct plan {
 	bool bulk;
 };
 
-/* Contents and their reference. */
+/* Contents and their reference */
 struct side {
 	struct ipcuckoo_entries *e;
 	struct book book;
@@ -155,7 +154,7 @@ struct run {
 	bool except;
 	struct ipcuckoo_mem mem;
 	struct side set;
-	struct side shadow;	/* .e is NULL while there is none */
+	struct side shadow;	/* .e is NULL if there is none */
 	u64 ids;
 	u64 expired;
 	bool growing;
@@ -163,7 +162,7 @@ struct run {
 	const char *op;
 };
 
-/* What all runs together have met, to know that they have. */
+/* Counts what has happened in all runs, to check that everything has. */
 static struct {
 	u32 updates, revivals, collected, failures, quotas, commits, shared, shrunk;
 	u32 matches, exceptions, parts, evictions;
@@ -176,7 +175,7 @@ static u32 below(struct run *r, u32 n)
 
 static struct ipcuckoo_entry present(struct run *r, const struct side *s)
 {
-	return s->book.count ? s->book.kept[below(r, s->book.count)].entry :
+	return s->book.count ? s->book.entries[below(r, s->book.count)].entry :
 			       draw_entry(&r->draw);
 }
 
@@ -191,7 +190,7 @@ static bool context(struct run *r, bool held)
 /* Comparisons */
 
 static void check_record(struct run *r, struct ipcuckoo_record *record,
-			 const struct kept *k)
+			 const struct book_entry *k)
 {
 	const struct ipcuckoo_skbinfo *info = ipcuckoo_record_info(record);
 	const struct ipcuckoo_hits *hits = ipcuckoo_record_hits(record);
@@ -224,11 +223,11 @@ static void check_record(struct run *r, struct ipcuckoo_record *record,
 }
 
 static void check_value(struct run *r, const struct ipcuckoo_value *value,
-			const struct kept *k)
+			const struct book_entry *k)
 {
 	const char *who = entry_text(&k->entry);
 
-	context(r, expect_equal(value->expires, k->expires, "deadline of %s", who));
+	context(r, expect_equal(value->expires, k->expires, "expiry of %s", who));
 	context(r, expect_equal(value->nomatch, k->nomatch, "exception %s", who));
 	check_record(r, value->record, k);
 }
@@ -244,22 +243,22 @@ static bool look_up(struct run *r, const struct ipcuckoo_key *addr, bool v6,
 	return found;
 }
 
-static struct kept *decide(struct run *r, const struct ipcuckoo_key *addr, bool v6)
+static struct book_entry *decide(struct run *r, const struct ipcuckoo_key *addr, bool v6)
 {
 	const struct book *b = &r->set.book;
 	struct ipcuckoo_key addr4 = key4((u32)addr->lo);
-	struct kept *k = NULL;
+	struct book_entry *k = NULL;
 
 	if (v6 && ipcuckoo_key_mapped(addr))
 		k = book_decide(b, &addr4, false);
 	return k ?: book_decide(b, addr, v6);
 }
 
-/* What a packet is told, and then what the writer is told of one family. */
+/* Compare what a packet gets, and then what the writer gets for the address in one family. */
 static void check_match(struct run *r, struct ipcuckoo_key addr, bool v6)
 {
 	struct ipcuckoo_entry host = { addr, family_bits(v6), v6 };
-	struct kept *k = decide(r, &addr, v6);
+	struct book_entry *k = decide(r, &addr, v6);
 	bool expected = k && !k->nomatch;
 	struct ipcuckoo_record *record;
 	u8 len = 0;
@@ -293,9 +292,9 @@ static void check_edges(struct run *r, const struct ipcuckoo_entry *entry)
 static void check_one(struct run *r, const struct side *s,
 		      const struct ipcuckoo_entry *entry)
 {
-	const struct kept *k = book_find(&s->book, entry);
+	const struct book_entry *k = book_find(&s->book, entry);
 	struct ipcuckoo_value value;
-	bool there = k && !ended(k);
+	bool there = k && !has_expired(k);
 
 	context(r, expect_equal(ipcuckoo_entries_has(s->e, entry), there, "has %s",
 				entry_text(entry)));
@@ -309,26 +308,26 @@ static void check_counts(struct run *r, const struct side *s)
 	u32 kinds[IPCUCKOO_KINDS] = {}, live[IPCUCKOO_KINDS] = {}, nearest = U32_MAX, told, i;
 
 	for (i = 0; i < s->book.count; i++) {
-		const struct kept *k = &s->book.kept[i];
+		const struct book_entry *k = &s->book.entries[i];
 
 		kinds[ipcuckoo_entry_kind(&k->entry)]++;
-		live[ipcuckoo_entry_kind(&k->entry)] += !ended(k);
+		live[ipcuckoo_entry_kind(&k->entry)] += !has_expired(k);
 		if (k->expires)
 			nearest = min(nearest, k->expires);
 	}
 	told = ipcuckoo_gc_nearest(s->e);
 	context(r, expect(nearest == U32_MAX || (told && told <= nearest),
-			  "the nearest deadline is %u, not %u", nearest, told));
+			  "the earliest expiry is %u, not %u", nearest, told));
 	for (i = 0; i < IPCUCKOO_KINDS; i++) {
 		context(r, expect_equal(ipcuckoo_usage_count(s->e, i), kinds[i],
 					"count of kind %u", i));
 		context(r, expect_equal(ipcuckoo_usage_live_of(s->e, i), live[i],
-					"count of kind %u without what has expired", i));
+					"count of kind %u without expired entries", i));
 	}
 }
 
-/* All entries, each once, with what is kept for them. Their records are written
- * to @records, if any.
+/* Check that a listing has all entries, each once, with their extensions. Writes their records to
+ * @records, if that is not NULL.
  */
 static void check_listing(struct run *r, const struct side *s,
 			  struct ipcuckoo_record **records, u32 *n)
@@ -336,7 +335,7 @@ static void check_listing(struct run *r, const struct side *s,
 	struct ipcuckoo_entry entry;
 	struct ipcuckoo_value value;
 	size_t bytes = 0;
-	struct kept *k;
+	struct book_entry *k;
 	u32 listed = 0;
 	u64 pos = 0;
 
@@ -386,7 +385,7 @@ static int pointer_order(const void *a, const void *b)
 	return *p < *q ? -1 : *p > *q;
 }
 
-/* Lists, counts and memory of both sides; a shared record is there once. */
+/* Check listings, counts and memory of set and shadow. A shared record is charged once. */
 static void check_all(struct run *r)
 {
 	u32 n = 0, i, room = r->set.book.count + r->shadow.book.count + 2;
@@ -417,7 +416,7 @@ static void check_all(struct run *r)
 	free(records);
 }
 
-/* Operations on either side */
+/* Operations on the set or the shadow */
 
 static void draw_attrs(struct run *r, struct ipcuckoo_entry_attrs *attrs, char *comment)
 {
@@ -440,8 +439,8 @@ static void draw_attrs(struct run *r, struct ipcuckoo_entry_attrs *attrs, char *
 		attrs->timeout = 1 + below(r, longest[below(r, 4)]);
 }
 
-/* Everything but the counters. */
-static void book_set(struct run *r, struct kept *k, const struct ipcuckoo_entry_attrs *attrs)
+/* Set all extensions except the counters. */
+static void book_set(struct run *r, struct book_entry *k, const struct ipcuckoo_entry_attrs *attrs)
 {
 	k->id = ++r->ids;
 	k->expires = attrs->timeout ? shim_seconds + attrs->timeout + 1 : 0;
@@ -514,8 +513,8 @@ static int call_flush(struct run *r, void *arg)
 	return ipcuckoo_entries_flush(r->set.e);
 }
 
-/* Call @op until no allocation of it can fail any more. Returns what it
- * returned then, or when a failure did not matter to it.
+/* Call @op with its first allocation failing, then the second, and so on, until none fails. Returns
+ * the result of the last call, or of an earlier one that succeeded in spite of a failure. /
  */
 static int try_hard(struct run *r, struct side *s, int (*op)(struct run *r, void *arg),
 		    void *arg)
@@ -535,7 +534,7 @@ static int try_hard(struct run *r, struct side *s, int (*op)(struct run *r, void
 		if (err != -ENOMEM)
 			break;
 		met.failures++;
-		context(r, expect(failed, "-ENOMEM without reason"));
+		context(r, expect(failed, "-ENOMEM only if an allocation failed"));
 		context(r, expect_equal(s->e->generation, generation,
 					"generation after failure %lu", n));
 		check_all(r);
@@ -553,11 +552,11 @@ static void book_count(u64 *count, u64 given, bool there)
 		*count = 0;
 }
 
-/* What an addition that went through makes of the reference. */
+/* Apply an addition that succeeded to the reference. */
 static void book_addition(struct run *r, const struct addition *a)
 {
-	struct kept *k = book_find(&a->side->book, &a->entry);
-	bool there = k && !ended(k);
+	struct book_entry *k = book_find(&a->side->book, &a->entry);
+	bool there = k && !has_expired(k);
 
 	met.updates += there;
 	met.revivals += k && !there;
@@ -569,11 +568,11 @@ static void book_addition(struct run *r, const struct addition *a)
 
 static void op_add(struct run *r, struct side *s, struct ipcuckoo_entry entry)
 {
-	const struct kept *k = book_find(&s->book, &entry);
+	const struct book_entry *k = book_find(&s->book, &entry);
 	struct addition a = { .side = s, .entry = entry, .update = below(r, 2) };
 	char comment[IPCUCKOO_COMMENT_MAX];
 	u64 generation = s->e->generation;
-	bool there = k && !ended(k);
+	bool there = k && !has_expired(k);
 	int err;
 
 	r->op = "add";
@@ -589,18 +588,18 @@ static void op_add(struct run *r, struct side *s, struct ipcuckoo_entry entry)
 	check_edges(r, &entry);
 }
 
-/* Of an entry that is there everything can be changed without memory, but for
- * the first exception.
+/* All extensions of an existing entry can be changed without allocating memory, except when it
+ * becomes the first exception. /
  */
 static void op_update(struct run *r, struct side *s)
 {
 	struct addition a = { .side = s, .entry = present(r, s) };
 	char comment[IPCUCKOO_COMMENT_MAX];
 	struct ipcuckoo_value value;
-	struct kept *k;
+	struct book_entry *k;
 
 	k = book_find(&s->book, &a.entry);
-	if (!k || ended(k))
+	if (!k || has_expired(k))
 		return;
 	r->op = "update";
 	draw_attrs(r, &a.attrs, comment);
@@ -609,7 +608,7 @@ static void op_update(struct run *r, struct side *s)
 	shim_fail_at = !a.attrs.nomatch;
 	context(r, expect_equal(ipcuckoo_entries_update(s->e, &a.entry, &value, &a.attrs),
 				0, "update of %s", entry_text(&a.entry)));
-	context(r, expect(shim_fail_at || a.attrs.nomatch, "update took memory"));
+	context(r, expect(shim_fail_at || a.attrs.nomatch, "an update allocates no memory"));
 	shim_fail_at = 0;
 	ipcuckoo_record_put(value.record, &r->mem);
 	book_addition(r, &a);
@@ -619,10 +618,10 @@ static void op_update(struct run *r, struct side *s)
 
 static void op_del(struct run *r, struct side *s, struct ipcuckoo_entry entry)
 {
-	struct kept *k = book_find(&s->book, &entry);
+	struct book_entry *k = book_find(&s->book, &entry);
 	struct deletion d = { s, entry };
 	u64 generation = s->e->generation;
-	bool there = k && !ended(k);
+	bool there = k && !has_expired(k);
 
 	r->op = "del";
 	context(r, expect_equal(try_hard(r, s, call_del, &d), there ? 0 : -ENOENT,
@@ -634,25 +633,25 @@ static void op_del(struct run *r, struct side *s, struct ipcuckoo_entry entry)
 	check_edges(r, &entry);
 }
 
-/* One goes, to make room for another. */
+/* Evict an entry to make room for another one. */
 static void op_evict(struct run *r, struct side *s)
 {
 	struct ipcuckoo_entry keep = present(r, s), gone;
 	u64 generation = s->e->generation;
-	struct kept *k;
+	struct book_entry *k;
 
 	r->op = "evict";
 	if (!ipcuckoo_gc_evict(s->e, &keep, &gone)) {
 		k = book_find(&s->book, &keep);
-		context(r, expect(ipcuckoo_usage_live(s->e) <= (k && !ended(k)),
-				  "nothing is evicted"));
+		context(r, expect(ipcuckoo_usage_live(s->e) <= (k && !has_expired(k)),
+				  "an entry is evicted"));
 		return;
 	}
-	context(r, expect(!same_entry(&gone, &keep), "evict of the one that stays, %s",
+	context(r, expect(!same_entry(&gone, &keep), "the entry that must stay is not evicted: %s",
 			  entry_text(&gone)));
 	context(r, expect_equal(s->e->generation, generation + 1, "generation"));
 	k = book_find(&s->book, &gone);
-	if (!context(r, expect(k && !ended(k), "evict of %s, which is not there",
+	if (!context(r, expect(k && !has_expired(k), "the evicted entry %s was a member",
 			       entry_text(&gone))))
 		return;
 	book_del(&s->book, k);
@@ -681,7 +680,7 @@ static void op_hit(struct run *r)
 	struct ipcuckoo_key edge[4];
 	struct ipcuckoo_record *record;
 	struct ipcuckoo_hits *hits;
-	struct kept *k;
+	struct book_entry *k;
 
 	r->op = "hit";
 	edges(&entry, edge);
@@ -711,7 +710,7 @@ static void op_reserve(struct run *r)
 	kind = below(r, IPCUCKOO_KINDS);
 	if (r->except)
 		context(r, expect_equal(try_hard(r, &r->set, call_learn, &kind), 0,
-					"learn exceptions"));
+					"prepare for exceptions"));
 	check_all(r);
 }
 
@@ -737,7 +736,7 @@ static void op_relax(struct run *r)
 	check_all(r);
 }
 
-/* Add until the account is exhausted: then nothing has changed. */
+/* Add until the memory limit is reached. The addition that fails must change nothing. */
 static void op_quota(struct run *r)
 {
 	struct addition a = { .side = &r->set };
@@ -763,7 +762,7 @@ static void op_quota(struct run *r)
 		break;
 	}
 	context(r, expect((unsigned long)atomic_long_read(&r->mem.used) <= r->mem.limit,
-			  "more charged than allowed"));
+			  "no more is charged than the limit"));
 	WRITE_ONCE(r->mem.limit, 0);
 	check_all(r);
 }
@@ -777,18 +776,18 @@ static bool in_table(const struct ipcuckoo_entries *e, const struct ipcuckoo_ent
 	return t && ipcuckoo_table_has(t, &key);
 }
 
-/* Nothing but what has ended was removed. */
+/* Check that only expired entries were removed. */
 static void book_collected(struct run *r)
 {
 	struct book *b = &r->set.book;
 	u32 i = 0;
 
 	while (i < b->count) {
-		if (!ended(&b->kept[i]) || in_table(r->set.e, &b->kept[i].entry)) {
+		if (!has_expired(&b->entries[i]) || in_table(r->set.e, &b->entries[i].entry)) {
 			i++;
 			continue;
 		}
-		book_del(b, &b->kept[i]);
+		book_del(b, &b->entries[i]);
 		r->expired++;
 		met.collected++;
 	}
@@ -804,7 +803,7 @@ static void count_collected(void *count, const struct ipcuckoo_entry *entry)
 	++*(u64 *)count;
 }
 
-/* Garbage collection in small parts; with @disturbed changes, and time, between them. */
+/* Garbage collection in small parts; if @disturbed, with changes and time passing between them. */
 static void collect(struct run *r, bool disturbed)
 {
 	struct ipcuckoo_entries *e = r->set.e;
@@ -827,8 +826,8 @@ static void collect(struct run *r, bool disturbed)
 				  slots, before, pos));
 		context(r, expect_equal(e->generation, generation, "generation"));
 		context(r, expect(e->layout == layout || !ipcuckoo_usage_total(e),
-				  "garbage collection made a new table"));
-		context(r, expect_equal(told, e->expired, "told of and before"));
+				  "garbage collection creates no table"));
+		context(r, expect_equal(told, e->expired, "entries that were reported"));
 		book_collected(r);
 		if (!disturbed)
 			continue;
@@ -839,14 +838,14 @@ static void collect(struct run *r, bool disturbed)
 	if (!disturbed)
 		context(r, expect_equal(ipcuckoo_gc_part(e, &(u64){ 0 }, ~0U, NULL,
 							       NULL), false,
-					"garbage collection goes on behind its end"));
+					"garbage collection has reached its end"));
 	check_all(r);
 	if (disturbed)
 		return;
 	for (pos = 0; pos < r->set.book.count; pos++) {
-		const struct kept *k = &r->set.book.kept[pos];
+		const struct book_entry *k = &r->set.book.entries[pos];
 
-		context(r, expect(!ended(k), "%s was not removed", entry_text(&k->entry)));
+		context(r, expect(!has_expired(k), "%s was not removed", entry_text(&k->entry)));
 	}
 	next = ipcuckoo_gc_nearest(e);
 	context(r, expect(!next || next > shim_seconds, "gc is due again at %u", next));
@@ -880,7 +879,7 @@ static void shadow_drop(struct run *r)
 	check_all(r);
 }
 
-/* Begin with all that has not ended. Now and then the memory ends meanwhile. */
+/* Begin with all entries that have not expired. Sometimes an allocation fails meanwhile. */
 static void shadow_begin(struct run *r)
 {
 	bool doomed = !below(r, 4);
@@ -903,10 +902,10 @@ static void shadow_begin(struct run *r)
 		return;
 	}
 	for (i = 0; i < r->set.book.count; i++) {
-		if (ended(&r->set.book.kept[i]))
+		if (has_expired(&r->set.book.entries[i]))
 			continue;
-		*book_add(&r->shadow.book, &r->set.book.kept[i].entry) =
-			r->set.book.kept[i];
+		*book_add(&r->shadow.book, &r->set.book.entries[i].entry) =
+			r->set.book.entries[i];
 	}
 	check_all(r);
 }
@@ -919,9 +918,9 @@ static void shadow_commit(struct run *r)
 	r->op = "commit";
 	if (below(r, 2))
 		context(r, expect_equal(try_hard(r, &r->shadow, call_trim, &r->shadow), 0,
-					"fit of a shadow"));
+					"trim of a shadow"));
 	ipcuckoo_entries_replace(r->set.e, r->shadow.e);
-	context(r, expect(r->set.e->generation > generation, "generation stands still"));
+	context(r, expect(r->set.e->generation > generation, "the generation increases"));
 	r->set.book = r->shadow.book;
 	r->shadow.book = old;
 	met.commits++;
@@ -938,7 +937,7 @@ static void op_shadow(struct run *r)
 		shadow_drop(r);
 }
 
-/* Mostly adding until there are many, then mostly deleting. */
+/* Mostly add until there are many entries, then mostly delete. */
 static void op_change(struct run *r, struct side *s)
 {
 	bool mostly = below(r, 10);
@@ -989,7 +988,7 @@ static void run_step(struct run *r)
 		op_change(r, &r->set);
 }
 
-/* A table that grows large, half of which ends, and most of which is deleted. */
+/* A table grows large; half of the entries expire, and most of the others are deleted. */
 static void bulk(struct run *r)
 {
 	struct addition a = { .side = &r->set };
@@ -1015,12 +1014,12 @@ static void bulk(struct run *r)
 		collect(r, false);
 	r->op = "bulk";
 	for (i = r->set.book.count; i-- > 300; ) {
-		if (ended(&r->set.book.kept[i]))
+		if (has_expired(&r->set.book.entries[i]))
 			continue;
 		context(r, expect_equal(ipcuckoo_entries_del(r->set.e,
-							     &r->set.book.kept[i].entry),
+							     &r->set.book.entries[i].entry),
 					0, "del"));
-		book_del(&r->set.book, &r->set.book.kept[i]);
+		book_del(&r->set.book, &r->set.book.entries[i]);
 	}
 	check_all(r);
 	met.shrunk += ipcuckoo_usage_slots(r->set.e) < slots / 2;
@@ -1064,8 +1063,8 @@ static void run_plan(const struct plan *plan, u32 options, bool except, u64 seed
 				"bytes charged at the end"));
 	context(r, expect_equal(shim_objects, 0, "objects at the end"));
 	free(r->set.e);
-	free(r->set.book.kept);
-	free(r->shadow.book.kept);
+	free(r->set.book.entries);
+	free(r->shadow.book.entries);
 	free(r);
 }
 
@@ -1080,7 +1079,7 @@ static const struct plan plans[] = {
 
 static struct ipcuckoo_mem account;
 
-/* A reader that stays until it is told to go. */
+/* A reader that stays in its read-side section until it is told to leave. */
 static bool reading, leave;
 
 static void *reader(void *arg)
@@ -1118,8 +1117,8 @@ static struct ipcuckoo_entries *recorded_set(void)
 	return e;
 }
 
-/* A record whose entry goes while a grace period is under way may be that of a
- * reader who came after that began: it waits for the next one.
+/* If an entry is deleted during a grace period, a reader who began after the grace period may use
+ * its record: the record must wait for the next grace period. /
  */
 static void test_late(void)
 {
@@ -1152,11 +1151,11 @@ static void test_late(void)
 	set_exit(e);
 	free(e);
 	expect_nothing_left(&account);
-	ktap_case("a record that retires late waits for a grace period of its own");
+	ktap_case("a record that retires during a grace period waits for the next one");
 }
 
-/* At the limit, a flush goes through, and what is waited for is a share of the
- * limit each time; what is flushed is charged until it is freed.
+/* At the memory limit, flushes must succeed. Each wait frees a part of the limit, because records
+ * stay charged until they are freed. /
  */
 static void test_flushes(void)
 {
@@ -1173,16 +1172,16 @@ static void test_flushes(void)
 		expect_equal(ipcuckoo_entries_flush(e), 0, "flush");
 		most = max_t(unsigned long, most, atomic_long_read(&account.used));
 	}
-	expect(most > 3 << 20 && most <= 4 << 20, "%lu bytes at the most", most);
+	expect(most > 3 << 20 && most <= 4 << 20, "at most %lu bytes are charged", most);
 	expect(account.wait.waits && account.wait.waits < 25, "%u waits", account.wait.waits);
 	shim_rcu_batch = 1;
 	set_exit(e);
 	free(e);
 	expect_nothing_left(&account);
-	ktap_case("200,000 records that are added and flushed at the limit");
+	ktap_case("200,000 records are added and flushed at the memory limit");
 }
 
-/* Whatever takes long ends at a fatal signal, and nothing has changed. */
+/* Operations that take long must end at a fatal signal, and must have changed nothing. */
 static void test_signals(void)
 {
 	struct ipcuckoo_entries *e = recorded_set(), *shadow = calloc(1, sizeof(*shadow));
@@ -1218,8 +1217,8 @@ static void test_signals(void)
 	ktap_case("growth and copies end at a fatal signal");
 }
 
-/* A signal during the deletion of a short prefix leaves no mark of it in the hint, where a
- * look-up in a set without exceptions and timeouts would take it for a match.
+/* A signal during the deletion of a short prefix must leave no mark of it in the hint: a look-up in
+ * a set without exceptions and timeouts would take the mark for a match. /
  */
 static void test_signal_in_deletion(void)
 {
@@ -1240,9 +1239,9 @@ static void test_signal_in_deletion(void)
 		expect_equal(ipcuckoo_entries_add(e, &entry), 0, "a prefix");
 	}
 	for (at = 1; at < 20; at++) {
-		expect_equal(ipcuckoo_entries_add(e, &wide), 0, "the wide prefix");
+		expect_equal(ipcuckoo_entries_add(e, &wide), 0, "adding the wide prefix");
 		shim_fatal_at = at;
-		expect_equal(ipcuckoo_entries_del(e, &wide), 0, "its deletion");
+		expect_equal(ipcuckoo_entries_del(e, &wide), 0, "deleting the wide prefix");
 		shim_fatal_at = 0;
 		rcu_read_lock();
 		for (addr = 0x0a000000; addr <= 0x0affffff; addr += 0xffff)
@@ -1253,7 +1252,7 @@ static void test_signal_in_deletion(void)
 	set_exit(e);
 	free(e);
 	expect_nothing_left(&account);
-	ktap_case("a prefix that is deleted while a fatal signal comes matches no more");
+	ktap_case("a prefix does not match after its deletion, even with a fatal signal");
 }
 
 int main(void)
@@ -1283,8 +1282,8 @@ int main(void)
 	       met.evictions);
 	expect(met.updates && met.revivals && met.collected && met.commits && met.shared &&
 	       met.failures && met.matches && met.exceptions && met.evictions,
-	       "something never happened");
-	ktap_case("everything has happened");
+	       "each of these has happened");
+	ktap_case("all operations and cases have occurred");
 	test_late();
 	test_flushes();
 	test_signals();

@@ -2,24 +2,24 @@
 /*
  * Every execution of the reader/writer protocol on a weakly ordered machine
  *
- * kmod/table.c tells the protocol and its barriers. This program enumerates,
- * for short scenarios of writer operations, all executions of a look-up beside
+ * kmod/table.c describes the protocol and its barriers. For short sequences of
+ * writer operations, this program enumerates all executions of a look-up beside
  * them (weakmem.h has the machine) and shows that
  *
  * - the protocol never answers wrongly (test_scenario(), test_random());
- * - it does if a barrier is missing or a rule is broken, and how: the execution
- *   is printed (test_change()). So no barrier and no rule is superstition; what
- *   may be left out is in the same list and shown to be safe.
+ * - it does if a barrier is removed or a rule is broken, and how: the execution
+ *   is printed (test_change()). So each barrier and each rule is needed. Those
+ *   that are not are in the same list, and are shown not to be needed.
  *
- * What is wrong
- * -------------
+ * Which answers are wrong
+ * -----------------------
  *
  * An operation of the writer changes the content of the set once. Take the
  * longest runs of operations during which a key stays covered (by itself or by
- * a prefix), or stays uncovered. A look-up that sees nothing but such a run has
- * only one right answer. All these runs are enumerated, for all keys; what
- * precedes a run is visible to everybody, what follows has not begun. A
- * look-up during which the true answer changes may give either.
+ * a prefix), or stays uncovered. A look-up that overlaps only with such a run
+ * has only one right answer. All these runs are enumerated, for all keys: the
+ * stores before a run are visible to everybody, those after it have not begun.
+ * A look-up during which the true answer changes may give either answer.
  *
  * What is modelled
  * ----------------
@@ -29,40 +29,40 @@
  * more than the code as written allows, which derives their address from the
  * bucket word; but a compiler may turn that into branches. A look-up that finds
  * the sequence changed gives no answer here. Its next attempt is a look-up that
- * begins later, and so one of those enumerated; the last one holds the lock
- * that every bump needs, so nothing is deleted or moved beside it.
+ * begins later, and is enumerated as such; the last attempt holds the lock that
+ * every bump needs, so nothing is deleted or moved beside it.
  *
- * Writer: one processor that never drops its lock, as in a batch. Handing the
- * lock on (or dropping and taking it again) would order more.
+ * Writer: one processor that never drops its lock, as in a batch. Dropping the
+ * lock, and taking it on this or another processor, would only order more.
  *
  * A bucket has two slots here. It is read as one word, and once more ("in two
  * words") as one word a slot, as the halves of a word on a 32-bit machine are.
  *
- * Rests are two bits here, and a unit, which is read and stored as one, has those
- * of two buckets: an entry has neighbours in it, and may move within it.
+ * Rests have two bits here. A unit is read and stored as one word and has the
+ * rests of two buckets: an entry has neighbours in it, and may move within it.
  *
- * Sets with exceptions have known of them from the beginning: that no version
- * takes the mark of an exception for that of a prefix is the business of
- * ipcuckoo_entries_prepare_exceptions(). What is not modelled: exceptions so short
- * that the first level of the hint marks them as it does prefixes, and entries
- * that become exceptions, or cease to be, where they are (one store between two
- * steps, as an addition is). Nor is the step behind each deletion from a table
- * that keeps something for its entries, which can only help. What is kept stands
- * beside a slot as a rest does. stress.c has modes for all of these.
+ * Sets with exceptions have had them from the beginning here:
+ * ipcuckoo_entries_prepare_exceptions() takes care that no version takes the mark
+ * of an exception for that of a prefix. Not modelled are: exceptions so short
+ * that the first level of the hint marks them as it does prefixes; ordinary
+ * entries that become exceptions in place, or the reverse (one store between two
+ * bumps, as in an addition); and the bump after each deletion from a table with
+ * extensions, which can only help. An extension is stored beside a slot, as a
+ * rest is. stress.c has modes for all of these.
  *
- * Options, in the environment: SCENARIOS is the number of random scenarios, SEED
- * is theirs; ALL=1 names all scenarios that a change breaks, not just the first.
+ * Environment variables: SCENARIOS is the number of random scenarios, SEED their
+ * seed; ALL=1 prints all scenarios that a change breaks, not only the first.
  *
  * Limits
  * ------
  *
- * One look-up, and a handful of operations. A look-up begins when its first
- * load is satisfied: a caller that wants it to begin after something else has
- * to order that. No machine that is not multi-copy atomic (POWER): there, what
- * one writer stored must reach a reader before what the next writer stores,
- * which the lock's release and acquire guarantee. Compilers are held off by
- * READ_ONCE() and WRITE_ONCE(). The sequence never wraps. Lifetimes are RCU's
- * business.
+ * There is one look-up, and a handful of operations. A look-up begins when its
+ * first load is satisfied: a caller that wants it to begin after something else
+ * has to order that. Machines that are not multi-copy atomic (POWER) are not
+ * modelled: there, what one writer stored must reach a reader before what the
+ * next writer stores, which the lock's release and acquire guarantee. READ_ONCE()
+ * and WRITE_ONCE() prevent reordering by compilers. The sequence never wraps.
+ * Life times are not modelled; RCU takes care of them.
  */
 #undef NDEBUG	/* the asserts check the scenarios */
 #include <assert.h>
@@ -74,10 +74,10 @@
 #define BIT(n)		(UINT32_C(1) << (n))
 #define ARRAY_SIZE(a)	((int)(sizeof(a) / sizeof((a)[0])))
 
-/* --- what can be taken away ---------------------------------------------- */
+/* --- changes: barriers to remove, rules to break --------------------------- */
 
-/* Each bump of the sequence has a barrier before and one after. The places
- * that bump are told apart to see which of them needs which.
+/* Each bump of the sequence has a barrier before and one after. Bumps in different places are told
+ * apart, to find out which of the barriers are needed.
  */
 enum use {
 	USE_HOP,		/* between copying an entry and clearing it */
@@ -101,7 +101,7 @@ enum barrier {
 	W_BEFORE,		/* stores so far, then the sequence (bump:A) */
 	W_AFTER	= W_BEFORE + NUSES, /* the sequence, then all others (bump:C) */
 	NBARRIERS = W_AFTER + NUSES,
-	W_MUTANT = NBARRIERS,	/* of a wrong protocol; never taken away */
+	W_MUTANT = NBARRIERS,	/* only in mutants; never removed */
 };
 
 #define BEFORE_ALL	((BIT(NUSES) - 1) << W_BEFORE)
@@ -120,7 +120,7 @@ enum mutant {
 	EXCEPT_NO_BEGIN, EXCEPT_NO_END,
 };
 
-/* --- the world ----------------------------------------------------------- */
+/* --- the set ------------------------------------------------------------- */
 
 /* Entries. Hosts first, then prefixes from the longest to the shortest. All
  * prefixes contain all hosts.
@@ -134,7 +134,7 @@ enum table { HOST, NET, NTABLES, HINTS = NTABLES };
 
 enum {
 	HINT_HOST = 1, HINT_28 = 2, HINT_26 = 4, HINT_24 = 8, HINT_20 = 16,
-	HINT_COVER = 32,	/* a prefix so short that the hint has it all */
+	HINT_COVER = 32,	/* a prefix so short that the hint has the whole answer */
 };
 
 static const struct item_info {
@@ -142,7 +142,7 @@ static const struct item_info {
 	enum table table;
 	uint8_t hint;
 	uint8_t bucket[2];
-	uint8_t tag;		/* with keys or rests; else all differ */
+	uint8_t tag;		/* remainder, with keys or rests; without, all differ */
 	char key[2];
 	uint8_t rest;
 	bool except;
@@ -200,7 +200,7 @@ static int unit_loc(int slot_loc)
 	return REST0 + (slot_loc - SLOT0) / UNIT;
 }
 
-/* Where the rest of a slot begins in its unit. */
+/* The position of the rest of a slot in its unit. */
 static int rest_shift(int slot_loc)
 {
 	return (slot_loc - SLOT0) % UNIT * REST_BITS;
@@ -212,12 +212,12 @@ enum { KEYED = 1, HINTED = 2, EXCEPTS = 4, RESTS = 8 };	/* of a set */
 
 enum { MAX_OPS = 12 };
 
-/* What the writer does, and the barriers between. */
+/* The writer's stores, and the barriers between them. */
 struct plan {
 	int flags;
-	uint32_t removed;	/* barriers that are missing */
+	uint32_t removed;	/* barriers that are removed */
 	enum mutant mutant;
-	bool wide;		/* a bucket is more than one word */
+	bool wide;		/* a bucket has more than one word */
 
 	uint8_t initial[NLOCS];
 	uint8_t memory[NLOCS];	/* as the writer sees it */
@@ -225,9 +225,9 @@ struct plan {
 	uint32_t renewed;	/* tables, and the hint, that version 1 does not
 				 * share with version 0
 				 */
-	bool draft;		/* version 1 is being built privately */
-	uint32_t drafted;	/* its entries */
-	int hops;		/* of the path that is being moved */
+	bool draft;		/* version 1 is being built, and is not visible yet */
+	uint32_t drafted;	/* entries of version 1 */
+	int hops;		/* displacements so far on the current path */
 
 	int nstores;
 	struct {
@@ -239,7 +239,7 @@ struct plan {
 				 */
 	int nops;
 	uint32_t present[MAX_OPS + 1];	/* entries, by operations done */
-	uint32_t touched;	/* entries that ever were present */
+	uint32_t touched;	/* entries that were present at any time */
 };
 
 static void put(struct plan *p, int loc, int val)
@@ -273,13 +273,13 @@ static void bump(struct plan *p, enum use use)
 	barrier(p, W_AFTER + use);
 }
 
-/* What stands beside a slot is read in so many parts. */
+/* How many loads read what is beside a slot. */
 static int parts(const struct plan *p)
 {
 	return p->flags & KEYED ? 2 : p->flags & RESTS ? 1 : 0;
 }
 
-/* Scenarios have one new version at most, and the writer goes on in it. */
+/* Scenarios have at most one new version, and the writer then continues in it. */
 static bool renewed(const struct plan *p, enum table table)
 {
 	return p->renewed & BIT(table);
@@ -301,7 +301,7 @@ static int find(const struct plan *p, enum item it)
 	return 0;
 }
 
-/* Write what stands beside the slot of an entry. The rests of others stay. */
+/* Write what is beside the slot of an entry: its key, or its rest. The rests of others stay. */
 static void put_beside(struct plan *p, enum item it, int loc)
 {
 	int half, unit = unit_loc(loc), shift = rest_shift(loc);
@@ -330,9 +330,7 @@ static void fill(struct plan *p, enum item it, int slot)
 	put(p, loc, it);
 }
 
-/* Whether the sequence moves before an entry is cleared: always, but for some
- * mutants.
- */
+/* Is the sequence bumped before an entry is cleared? Always, except in some mutants. */
 static bool bumps_first(const struct plan *p, enum use use)
 {
 	switch (p->mutant) {
@@ -387,7 +385,7 @@ static void hint_clear(struct plan *p, enum item it)
 		put(p, loc, p->memory[loc] & ~items[it].hint);
 }
 
-/* An operation is complete. */
+/* The end of an operation */
 static void done(struct plan *p, uint32_t present)
 {
 	p->touched |= present;
@@ -425,7 +423,7 @@ static void add(struct plan *p, enum item it, int slot)
 		done(p, p->present[p->nops] | BIT(it));
 }
 
-/* An entry on the path of a displacement moves on; its old slot is empty then. */
+/* Displace an entry on a path; its old slot is cleared. */
 static void hop(struct plan *p, enum item it, int to)
 {
 	int from = find(p, it);
@@ -444,8 +442,8 @@ static void hop(struct plan *p, enum item it, int to)
 	done(p, p->present[p->nops]);
 }
 
-/* The same, with the old slot left as it is, for the next store to overwrite.
- * Keys and rests must not be handled like this.
+/* The same, without clearing the old slot: the next store overwrites it. Not for slots with keys or
+ * rests.
  */
 static void copy(struct plan *p, enum item it, int to)
 {
@@ -472,8 +470,8 @@ static void __del(struct plan *p, enum item it, bool last)
 	done(p, p->present[p->nops] & ~BIT(it));
 }
 
-/* Delete an entry; the hint keeps its bit, for others or for the next rebuild.
- * The bit that is an answer must not be kept.
+/* Delete an entry. The hint keeps its bit, for other entries or until the next rebuild, unless the
+ * bit is the whole answer: then it is cleared. /
  */
 static void del(struct plan *p, enum item it, int where)
 {
@@ -482,7 +480,7 @@ static void del(struct plan *p, enum item it, int where)
 	__del(p, it, false);
 }
 
-/* Delete the last entry that the bit of the hint stood for. */
+/* Delete the last entry that a bit of the hint stands for. */
 static void del_last(struct plan *p, enum item it, int where)
 {
 	(void)where;
@@ -497,7 +495,7 @@ static void publish(struct plan *p, enum item it, int where)
 	done(p, p->drafted);
 }
 
-/* All tables and the hint begin anew, empty. */
+/* Begin a new version with empty tables and an empty hint. */
 static void fresh(struct plan *p, enum item it, int where)
 {
 	(void)it, (void)where;
@@ -520,8 +518,8 @@ static void copy_table(struct plan *p, enum table table)
 	}
 }
 
-/* One table, or the hint, is made anew from the entries and shares the new
- * version with all others. The old one is never touched again.
+/* Rebuild one table, or the hint, from the entries. The new version shares all others with the old
+ * one. Nothing is stored to the old table any more.
  */
 static void grow(struct plan *p, enum item it, int table)
 {
@@ -551,8 +549,8 @@ static bool covered(enum item key, uint32_t present)
 
 /* --- the reader ---------------------------------------------------------- */
 
-/* A value the program uses, by version: a load, or known as nothing stores to
- * it.
+/* A value that the program uses, for each version: a load, or a constant if nothing stores to the
+ * location.
  */
 struct operand {
 	int8_t load[2];		/* -1: known */
@@ -561,7 +559,7 @@ struct operand {
 
 static const struct operand nothing = { .load = { -1, -1 } };
 
-/* A load is of use only if another saw (value & mask) == want. */
+/* A load is done only if another one saw (value & mask) == want. */
 struct cond {
 	const struct operand *op;
 	uint8_t mask, want;
@@ -584,13 +582,13 @@ struct lookup {
 	const struct plan *p;
 	enum item key;
 	bool covered;
-	uint32_t dirty[(NLOCS + 31) / 32];	/* locations stored to */
-	uint32_t begin;		/* loads that all later ones come after */
+	uint32_t dirty[(NLOCS + 31) / 32];	/* locations that are stored to */
+	uint32_t begin;		/* loads that come before all later ones */
 	bool check_misses;
 	bool check_hits;
 	struct operand seq, ver, hint;
-	struct operand miss_check, hit_check;	/* the sequence again */
-	struct operand early_ver, early_hint;	/* before the sequence: mutants */
+	struct operand miss_check, hit_check;	/* the sequence, loaded again */
+	struct operand early_ver, early_hint;	/* loaded before the sequence: mutants */
 	int nprobes;
 	struct probe probes[NITEMS];
 };
@@ -617,8 +615,8 @@ static int add_load(struct lookup *l, struct load ld)
 	return l->m.nloads++;
 }
 
-/* Add a guard to @ld, which serves the versions @vers. Returns false if the
- * condition is known not to hold.
+/* Add a guard to @ld, which serves the versions @vers. Returns false if the condition is known to
+ * be false. /
  */
 static bool add_guard(struct load *ld, int n, uint32_t vers, const struct cond *c)
 {
@@ -626,14 +624,14 @@ static bool add_guard(struct load *ld, int n, uint32_t vers, const struct cond *
 
 	if (vers == 3 && (c->op->load[0] != c->op->load[1] ||
 			  c->op->known[0] != c->op->known[1]))
-		return true;	/* no guard: done more often than need be */
+		return true;	/* no guard: the load is done more often than needed */
 	if (c->op->load[v] < 0)
 		return (c->op->known[v] & c->mask) == c->want;
 	ld->guards[n] = (struct guard){ c->op->load[v], c->mask, c->want };
 	return true;
 }
 
-/* Load, for the versions @vers, what @ld and @loc tell. */
+/* Add a load for the versions @vers, as @ld and @loc describe. */
 static void fetch_for(struct lookup *l, uint32_t vers, const struct operand *ver,
 		      const int *loc, struct load ld, const struct cond *conds,
 		      struct operand *op)
@@ -662,8 +660,8 @@ static void fetch_for(struct lookup *l, uint32_t vers, const struct operand *ver
 			op->load[v] = i;
 }
 
-/* Load from @loc[0] or, where @ver is 1, @loc[1]. Without the dependency the
- * loads of both versions may be done before it is known which is right.
+/* Add a load from @loc[0] or, if @ver is 1, from @loc[1]. Without the address dependency, the loads
+ * for both versions may be done before it is known which version is right. /
  */
 static struct operand fetch(struct lookup *l, const struct operand *ver,
 			    const int *loc, struct load ld, const struct cond *conds)
@@ -736,7 +734,7 @@ static uint32_t all_loads(const struct lookup *l)
 	return BIT(l->m.nloads) - 1;
 }
 
-/* Whether a slot ever has the remainder of the entry that is looked for. */
+/* Can a slot ever have the remainder of the entry that is looked up? */
 static bool may_match(const struct lookup *l, const struct probe *pr, const int *loc)
 {
 	int want = class_of(l->p, pr->it);
@@ -752,9 +750,8 @@ static bool may_match(const struct lookup *l, const struct probe *pr, const int 
 	return false;
 }
 
-/* Load one part of what stands beside a slot. No machine lets the second of two
- * loads from a unit see an older one than the first. Here it may: nothing relies
- * on that.
+/* Load one part of what is beside a slot. No machine lets the second of two loads from a unit see
+ * an older value than the first, but this model does: the protocol does not rely on that. /
  */
 static struct operand fetch_part(struct lookup *l, const struct probe *pr,
 				 const int *slot, int part, uint32_t after,
@@ -796,7 +793,7 @@ static void fetch_beside(struct lookup *l, struct probe *pr, uint32_t after,
 	}
 }
 
-/* Look one entry up in its table. */
+/* The loads of a look-up of one entry in its table */
 static void fetch_probe(struct lookup *l, enum item it)
 {
 	struct cond hint[MAX_CONDS] = { { &l->hint, items[it].hint, items[it].hint } };
@@ -835,7 +832,7 @@ static void fetch_probe(struct lookup *l, enum item it)
 	}
 }
 
-/* The reader's program, for a key. */
+/* The reader's program for a key */
 static void fetch_all(struct lookup *l)
 {
 	enum mutant mutant = l->p->mutant;
@@ -869,13 +866,13 @@ static void fetch_all(struct lookup *l)
 		l->hit_check = fetch_seq(l, missing(l, R_KEY_SEQ) ? 0 : before, l->seq);
 }
 
-/* What the loads that are done say. */
+/* The values of the loads that are done */
 struct view {
 	uint32_t done;
 	const uint8_t *seen;
 };
 
-/* Answers that may have to wait for more loads. */
+/* Answers, which may have to wait for more loads */
 enum { UNKNOWN = -1, NO = 0, YES = 1 };
 
 static int value(const struct view *v, const struct operand *op, int ver)
@@ -922,7 +919,7 @@ static int probe_hit(const struct lookup *l, const struct view *v, const struct 
 	return any;
 }
 
-/* An answer that holds if the sequence still is what it was. */
+/* An answer that is valid only if the sequence has not changed. */
 static enum verdict checked(const struct view *v, const struct operand *seq,
 			    const struct operand *check, enum verdict verdict)
 {
@@ -954,7 +951,7 @@ static enum verdict answer_miss(const struct lookup *l, const struct view *v)
 	return checked(v, &l->seq, &l->miss_check, miss);
 }
 
-/* What the program answers. */
+/* The program's answer. */
 static enum verdict answer(const void *ctx, uint32_t done, const uint8_t *seen)
 {
 	const struct lookup *l = ctx;
@@ -987,8 +984,8 @@ static enum verdict answer(const void *ctx, uint32_t done, const uint8_t *seen)
 				return verdict;
 		}
 	}
-	/* The cover bit is one word, true when it was read; but an exception
-	 * may outdo it.
+	/* The cover bit is in one word and was true when it was read; but an exception may be
+	 * longer than the prefix it stands for. /
 	 */
 	if (hint & HINT_COVER && l->p->flags & EXCEPTS)
 		return answer_hit(l, &v, pr - 1);
@@ -997,7 +994,7 @@ static enum verdict answer(const void *ctx, uint32_t done, const uint8_t *seen)
 	return answer_miss(l, &v);
 }
 
-/* The writer's stores of operations [first, last), and what orders them. */
+/* Collect the writer's stores of operations [first, last), and their order. */
 static void take_stores(struct lookup *l, int first, int last)
 {
 	const struct plan *p = l->p;
@@ -1053,8 +1050,8 @@ static void lookup_init(struct lookup *l, const struct plan *p, enum item key,
 
 /* --- scenarios ----------------------------------------------------------- */
 
-/* What stands before BEGIN is history; FRESH to PUBLISH is a new version of the
- * whole set, built privately.
+/* Operations before BEGIN are not part of the run. FRESH to PUBLISH build a new version of the
+ * whole set, which is not visible before PUBLISH. /
  */
 #define ADD(it, bucket, lane)	{ add, it, AT(bucket, lane) }
 #define COVER(it)		{ add, it, 0 }
@@ -1067,7 +1064,7 @@ static void lookup_init(struct lookup *l, const struct plan *p, enum item key,
 #define FRESH			{ fresh, NONE, 0 }
 #define PUBLISH			{ publish, NONE, 0 }
 
-/* For tables whose slots have all of a key, and for those with more beside them. */
+/* For tables whose slots have whole keys, and for those with keys or rests beside the slots. */
 #define HOSTS_SCENARIOS(prefix, flags) \
 	{ prefix "insertions into free slots", flags, { \
 		ADD(A, 0, 0), BEGIN, ADD(N, 0, 1), ADD(B, 1, 0) } }, \
@@ -1088,7 +1085,7 @@ static void lookup_init(struct lookup *l, const struct plan *p, enum item key,
 	{ prefix "growth, then a hop in the new table", flags, { \
 		ADD(A, 0, 0), BEGIN, GROW(HOST), HOP(A, 1, 0), ADD(N, 0, 0) } }
 
-/* Remainders that do not tell which key it is. */
+/* Scenarios with entries whose remainders are the same. */
 #define BESIDE_SCENARIOS(prefix, flags) \
 	{ prefix "deleted, one of the same remainder inserted", flags, { \
 		ADD(A, 0, 0), BEGIN, DEL(A), ADD(B, 0, 0) } }, \
@@ -1096,7 +1093,7 @@ static void lookup_init(struct lookup *l, const struct plan *p, enum item key,
 		ADD(A, 0, 0), BEGIN, HOP(A, 1, 0), ADD(B, 0, 0) } }, \
 	{ prefix "deleted, one of the same remainder hops into the slot", flags, { \
 		ADD(A, 0, 0), ADD(B, 1, 0), BEGIN, DEL(A), HOP(B, 0, 0) } }, \
-	{ prefix "one of the same remainder beside it comes and goes", flags, { \
+	{ prefix "one of the same remainder beside it is added and deleted", flags, { \
 		ADD(A, 0, 1), ADD(B, 0, 0), BEGIN, DEL(B), HOP(A, 1, 0), ADD(B, 0, 0) } }
 
 #define NETS_SCENARIOS(prefix, flags) \
@@ -1122,10 +1119,10 @@ static void lookup_init(struct lookup *l, const struct plan *p, enum item key,
 	{ prefix "host table grows, add prefix, delete host", flags, { \
 		ADD(A, 0, 0), BEGIN, \
 		GROW(HOST), ADD(P24, 2, 0), DEL(A), ADD(N, 0, 0) } }, \
-	{ prefix "hint made anew, add P20, delete P24", flags, { \
+	{ prefix "hint rebuilt, add P20, delete P24", flags, { \
 		ADD(P20, 4, 0), ADD(P24, 2, 0), DEL(P20), BEGIN, \
 		GROW(HINTS), ADD(P20, 4, 0), DEL(P24) } }, \
-	{ prefix "hint made anew, cover bit cleared, set again", flags, { \
+	{ prefix "hint rebuilt, cover bit cleared, set again", flags, { \
 		COVER(P12), BEGIN, \
 		GROW(HINTS), DEL_LAST(P12), ADD(A, 0, 0), COVER(P12), DEL(A) } }, \
 	{ prefix "everything replaced", flags, { \
@@ -1170,7 +1167,7 @@ static const struct scenario {
 
 	BESIDE_SCENARIOS("rests: ", RESTS),
 	HOSTS_SCENARIOS("rests: ", RESTS),
-	{ "rests: those of two entries take turns in a slot, others stay", RESTS, {
+	{ "rests: those of two entries alternate in a slot, others stay", RESTS, {
 		ADD(B, 0, 1), ADD(C, 1, 0), ADD(A, 0, 0), BEGIN,
 		DEL(A), ADD(N, 0, 0), DEL(N), ADD(A, 0, 0) } },
 	{ "rests: a unit fills up", RESTS, {
@@ -1295,8 +1292,8 @@ struct outcome {
 	int silent;		/* look-ups that never answer: they prove nothing */
 };
 
-/* All look-ups of a scenario; stops at the first that can be wrong if asked to
- * and returns it in @found.
+/* Run all look-ups of a scenario. If asked to, stops at the first that can be wrong, and returns it
+ * in @found. /
  */
 static struct outcome run(const struct scenario *sc, uint32_t removed,
 			  enum mutant mutant, bool wide, struct lookup *found)
@@ -1340,7 +1337,7 @@ static struct outcome run(const struct scenario *sc, uint32_t removed,
 
 static struct outcome total;
 
-/* The protocol as it is, with buckets of one word and of two. */
+/* Test the unchanged protocol, with buckets of one word and of two. */
 static void test_scenario(const struct scenario *sc)
 {
 	static struct lookup bad;
@@ -1368,7 +1365,7 @@ static void test_scenario(const struct scenario *sc)
 	}
 }
 
-/* xorshift: the same scenarios on every machine for a seed. */
+/* xorshift: gives the same scenarios on every machine, for the same seed. */
 static uint32_t random_state;
 
 static uint32_t random_below(uint32_t n)
@@ -1379,9 +1376,7 @@ static uint32_t random_below(uint32_t n)
 	return random_state % n;
 }
 
-/* Append an operation that the writer could do now. Returns false if the dice
- * fell on one that it could not.
- */
+/* Append a random operation. Returns false if the writer could not do it in the current state. */
 static bool random_op(struct scenario *sc, int n, struct plan *p)
 {
 	static const enum item hosts[] = { A, B, C, N }, nets[] = { P28, X26, P24, P20, P12 };
@@ -1435,8 +1430,8 @@ static void random_scenario(struct scenario *sc)
 		.name = "random", .flags = flags[random_below(ARRAY_SIZE(flags))],
 	};
 	plan = (struct plan){ .flags = sc->flags };
-	/* Keys and rests make for many loads and stores: more entries, or a
-	 * table copied with them, could take minutes.
+	/* With keys and rests there are many loads and stores: more entries, or copying a table
+	 * with them, could take minutes.
 	 */
 	history = 1 + random_below(parts(&plan) ? 2 : 3);
 	for (n = 0; n < history + 4; n++) {
@@ -1450,7 +1445,7 @@ static void random_scenario(struct scenario *sc)
 	}
 }
 
-/* In the words of the scenarios above. */
+/* Print a scenario in the notation of the scenarios above. */
 static void print_scenario(const struct scenario *sc)
 {
 	static const struct {
@@ -1477,9 +1472,7 @@ static void print_scenario(const struct scenario *sc)
 	printf("\n");
 }
 
-/* Run random scenarios; stops at the first that can be wrong, which is in @sc
- * and @bad then.
- */
+/* Run random scenarios. Stops at the first that can be wrong, and returns it in @sc and @bad. */
 static struct outcome run_random(uint32_t seed, int n, uint32_t removed,
 				 enum mutant mutant, struct scenario *sc,
 				 struct lookup *bad)
@@ -1526,8 +1519,8 @@ static const struct change {
 	{ "removing W:before", BEFORE_ALL, 0, true },
 	{ "removing W:after", AFTER_ALL, 0, true },
 	{ "removing W:publish", BIT(W_PUBLISH), 0, true },
-	/* A bit without its entry costs a probe, no more; and the barrier before
-	 * the next bump orders both stores before it.
+	/* A bit without its entry only costs a probe, and the barrier before the next bump orders
+	 * both stores before it.
 	 */
 	{ "removing W:slot-hint", BIT(W_SLOT_HINT), 0, false },
 	{ "removing W:before, hop", BIT(W_BEFORE + USE_HOP), 0, true },
@@ -1546,23 +1539,23 @@ static const struct change {
 	{ "the hint is read before the sequence", 0, HINT_FIRST, true },
 	{ "with exceptions, a hit is not checked", 0, HIT_UNCHECKED, true },
 	{ "hop: cleared before the copy", 0, CLEAR_FIRST, true },
-	{ "hop: the sequence moves before the copy only", 0, HOP_BUMP_FIRST, true },
-	{ "hop: the sequence moves after clearing only", 0, HOP_BUMP_LAST, true },
-	{ "hop: the sequence moves once a path", 0, HOP_BUMP_ONCE, true },
-	{ "delete: the sequence does not move", 0, DELETE_NO_BUMP, true },
-	{ "delete: the sequence moves after clearing only", 0, DELETE_BUMP_LAST, true },
-	{ "delete: the hint's bit is cleared before the sequence moves", 0, HINT_CLEARED_FIRST,
+	{ "hop: the sequence is bumped only before the copy", 0, HOP_BUMP_FIRST, true },
+	{ "hop: the sequence is bumped only after clearing", 0, HOP_BUMP_LAST, true },
+	{ "hop: the sequence is bumped once for a path", 0, HOP_BUMP_ONCE, true },
+	{ "delete: the sequence is not bumped", 0, DELETE_NO_BUMP, true },
+	{ "delete: the sequence is bumped only after clearing", 0, DELETE_BUMP_LAST, true },
+	{ "delete: the hint's bit is cleared before the bump", 0, HINT_CLEARED_FIRST,
 	  true },
-	{ "rests: the neighbours are put back by a second store", 0, REST_ALONE, true },
-	{ "exception added: the sequence does not move before", 0, EXCEPT_NO_BEGIN, true },
-	{ "exception added: the sequence does not move after", 0, EXCEPT_NO_END, true },
-	/* While a key stays covered its first word of the hint never is 0. One
-	 * word is read in one moment, so the sequence need not be read at all.
+	{ "rests: a second store restores the neighbours", 0, REST_ALONE, true },
+	{ "exception added: the sequence is not bumped before", 0, EXCEPT_NO_BEGIN, true },
+	{ "exception added: the sequence is not bumped after", 0, EXCEPT_NO_END, true },
+	/* While a key stays covered, its first word of the hint is never 0. That is one word, read
+	 * by one load, so the sequence need not be read.
 	 */
 	{ "if the hint is 0, reading the sequence", 0, ZERO_HINT_UNCHECKED, false },
 };
 
-/* What concerns what stands beside a slot: with keys, and again with rests. */
+/* Changes that concern what is beside a slot: tested with keys, and again with rests. */
 static const struct change changes_beside[] = {
 	{ "removing R:tag-key", BIT(R_TAG_KEY), 0, true },
 	{ "removing R:key-seq", BIT(R_KEY_SEQ), 0, true },
@@ -1570,13 +1563,13 @@ static const struct change changes_beside[] = {
 	{ "removing W:before, emptied", BIT(W_BEFORE + USE_EMPTY), 0, true },
 	{ "removing W:after, emptied", BIT(W_AFTER + USE_EMPTY), 0, true },
 	{ "a hit is not checked", 0, KEY_UNCHECKED, true },
-	{ "the sequence does not move after clearing", 0, EMPTY_NO_BUMP, true },
-	{ "the sequence does not move before clearing", 0, VACATE_NO_BUMP, true },
+	{ "the sequence is not bumped after clearing", 0, EMPTY_NO_BUMP, true },
+	{ "the sequence is not bumped before clearing", 0, VACATE_NO_BUMP, true },
 	{ "written under a visible remainder", 0, KEY_UNDER_TAG, true },
 };
 
-/* Take something away, or change it, in sets that have @flags; and say whether
- * that can go wrong. Where it must not, random scenarios may object.
+/* Remove a barrier or break a rule, in sets with @flags, and check whether that can give a wrong
+ * answer. If it should not, random scenarios are tried, too.
  */
 static void test_change(const struct change *c, int flags, bool all, uint32_t seed, int n)
 {
@@ -1594,7 +1587,7 @@ static void test_change(const struct change *c, int flags, bool all, uint32_t se
 		if (!o.tally.wrong)
 			continue;
 		if (!broken++) {
-			expect(c->needed, "this makes no difference");
+			expect(c->needed, "the change is expected to give a wrong answer");
 			ktap_case("%s%s: found a wrong answer in scenario \"%s\"",
 				  kind, c->name, scenarios[i].name);
 			print_witness(&bad);
@@ -1604,7 +1597,7 @@ static void test_change(const struct change *c, int flags, bool all, uint32_t se
 	}
 	if (broken)
 		return;
-	if (expect(!c->needed, "this leads to a wrong answer"))
+	if (expect(!c->needed, "the change is expected to give no wrong answer"))
 		o = run_random(seed, n, c->removed, c->mutant, &sc, &bad);
 	expect(!o.tally.wrong, "all answers are right");
 	ktap_case("%s%s: not needed - %" PRIu64 " executions and %d random scenarios, %" PRIu64

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The weakly ordered machine of weakmem.c: every execution of one storing
- * against one loading processor.
+ * The weakly ordered machine of weakmem.c: enumerates all executions of one processor that stores
+ * and one that loads.
  *
  * Memory is multi-copy atomic: there is one order in which stores become
  * visible, to everybody at once, and a load returns the latest store to its
@@ -9,7 +9,7 @@
  * Sarkar, Sewell: Simplifying ARM Concurrency, POPL 2018; what Linux demands of
  * its barriers is in Alglave, Maranget, McKenney, Parri, Stern: Frightening
  * Small Children and Disconcerting Grown-ups, ASPLOS 2018). So an execution is
- * one interleaving of both sides' accesses. Program order counts for nothing in
+ * one interleaving of the accesses of both sides. Program order has no effect on
  * it, except for
  *
  * - what the program orders: struct store.after and struct load.after are built
@@ -18,14 +18,13 @@
  * - two loads from one location: they may be satisfied in either order, but the
  *   second must not return an older store than the first (struct load.elder).
  *
- * A branch orders nothing: a load behind it may be done, by speculation, before
- * the load it depends on. Once that one is done and says that the program does
- * not come by, the load is not done any more (struct guard). One that was done
- * in vain orders nothing that was not ordered without it; it hides no execution.
+ * A branch orders nothing: by speculation, a load behind it may be done before the load that the
+ * branch depends on. Once that load is done and its value says that the program does not get there,
+ * the other load is not done any more (struct guard). A speculative load whose result is not used
+ * creates no order between other loads, so it hides no execution.
  *
- * Loads between the same two stores commute. They are counted in one order
- * only, so an execution is: an order of the stores, and each load's place in
- * it, up to the answer.
+ * Loads between the same two stores commute, so they are counted in one order only. An execution is
+ * therefore an order of the stores and the place of each load in it, until the answer is known.
  */
 #ifndef _WEAKMEM_H
 #define _WEAKMEM_H
@@ -37,15 +36,15 @@
 #include <string.h>
 
 enum {
-	/* Bits of a mask of stores or loads. */
+	/* Bits of a mask of stores or of loads */
 	MAX_STORES	= 32,
-	/* Makes struct state 32 bytes; no look-up here needs more. */
+	/* With this, struct state has 32 bytes; no look-up here needs more loads. */
 	MAX_LOADS	= 23,
 	MAX_LOCS	= 192,
 };
 
-/* What a load makes of the content of memory. It sees no more than the program
- * uses: executions that agree in that are then the same to the enumerator.
+/* What a load extracts from the content of memory: no more than the program uses, so that the
+ * enumerator treats executions as the same if they agree in that.
  */
 enum look {
 	LOOK_VALUE,	/* the value */
@@ -60,7 +59,7 @@ struct store {
 	uint32_t after;		/* stores that become visible earlier */
 };
 
-/* A load is of use only if another one sees (value & mask) == want. */
+/* A load is done only if another load sees (value & mask) == want. */
 struct guard {
 	int8_t load;		/* of lower index, or -1 */
 	uint8_t mask;
@@ -95,34 +94,34 @@ struct machine {
 	struct store stores[MAX_STORES];
 	struct load loads[MAX_LOADS];
 
-	/* What the program answers when the loads in @done saw @seen: decided
-	 * when they are all, and as soon as no other one can matter.
+	/* The program's answer when the loads in @done saw @seen. It is known when all loads are
+	 * done, or as soon as no other load can change it.
 	 */
 	enum verdict (*judge)(const void *ctx, uint32_t done, const uint8_t *seen);
 	const void *ctx;
 };
 
-/* Numbers of executions; they stop at UINT64_MAX. */
+/* Numbers of executions; they saturate at UINT64_MAX. */
 struct tally {
 	uint64_t runs;
-	uint64_t answered;	/* the others retry */
+	uint64_t answered;	/* look-ups that gave an answer; the others retry */
 	uint64_t wrong;
 };
 
-/* One access of an execution. */
+/* One access of an execution */
 struct event {
 	bool store;
 	int index;
 	uint32_t visible;	/* the stores visible to a load */
-	uint8_t loc;		/* where the load went */
+	uint8_t loc;		/* location of the load */
 };
 
-/* Where an execution stands. Two ways that lead to equal states have the same
- * future, so the work is done once. Hashed and compared as bytes.
+/* The state of an execution. Executions that reach the same state continue in the same ways, so the
+ * work is done once. States are hashed and compared as bytes.
  */
 struct state {
-	uint32_t stores;	/* visible */
-	uint32_t loads;		/* satisfied, or of no use */
+	uint32_t stores;	/* visible stores */
+	uint32_t loads;		/* loads that are done, or not needed */
 	uint8_t from;		/* first load that may come before the next store */
 	uint8_t seen[MAX_LOADS];
 };
@@ -181,8 +180,8 @@ static void memo_add(const struct state *s, const struct tally *t)
 	memo_used++;
 }
 
-/* Content of @loc when the stores in @visible are. Those to one location become
- * visible in program order.
+/* The content of @loc when the stores in @visible are visible. Stores to one location become
+ * visible in program order. /
  */
 static uint8_t machine_memory(const struct machine *m, uint32_t visible, int loc)
 {
@@ -219,7 +218,7 @@ static int load_loc(const struct load *ld, const struct state *s)
 	return ld->loc[ld->by_ver >= 0 && s->seen[ld->by_ver]];
 }
 
-/* Two loads from one location must not go back in time. */
+/* Does load @i return a store that is not older than that of an earlier load of the location? */
 static bool coherent(const struct machine *m, const struct state *s, int i)
 {
 	int j;
@@ -255,7 +254,7 @@ static void drop_useless(const struct machine *m, struct state *s)
 			s->loads |= UINT32_C(1) << i;
 }
 
-/* Do access @i of @s, stores counted first, if it can be next. */
+/* Do access @i (stores are numbered first) in state @s, if it is possible next. */
 static bool step(const struct machine *m, const struct state *s, int i,
 		 struct state *next)
 {
@@ -332,9 +331,9 @@ static struct tally machine_run(const struct machine *m)
 	return explore(m, &start);
 }
 
-/* After machine_run(): one execution that ends in a wrong answer, if any; the
- * one that goes on with the same processor where it can, for it reads best.
- * Returns its length.
+/* After machine_run(): write an execution with a wrong answer to @trace, if there is one. Of
+ * several, choose one that stays with the same processor as long as possible, which is easiest to
+ * read. Returns its length. /
  */
 static int machine_witness(const struct machine *m, struct event *trace)
 {

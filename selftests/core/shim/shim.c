@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* What the shim's headers declare: memory, grace periods, random numbers. */
+/* The functions that the shim's headers declare: memory, grace periods, random numbers. */
 #include <linux/compiler.h>
 #include <linux/mm.h>
 #include <linux/random.h>
@@ -34,7 +34,7 @@ void shim_bug(const char *what, const char *file, int line)
 #ifdef SHIM_STUTTER
 __thread u32 shim_stutter_state = 2463534242;
 
-/* Mostly as long as a cache line takes from another processor, at times much
+/* Pause: mostly as long as it takes to get a cache line from another processor, sometimes much
  * longer.
  */
 void shim_stutter_pause(u32 random)
@@ -146,7 +146,7 @@ void shim_reader_register(void)
 	pthread_mutex_unlock(&readers_lock);
 }
 
-/* Before a thread ends that has been a reader. */
+/* A thread that has been a reader calls this before it ends. */
 void shim_reader_unregister(void)
 {
 	struct shim_reader **p;
@@ -163,7 +163,7 @@ void shim_reader_unregister(void)
 	pthread_mutex_unlock(&readers_lock);
 }
 
-/* Wait for readers that began before a grace period, and for no others. */
+/* Wait for readers that began before a grace period, but not for others. */
 static void wait_for_readers(unsigned long grace_period)
 {
 	const struct shim_reader *r;
@@ -208,7 +208,7 @@ static void enqueue(struct rcu_head *head)
 	bool due;
 
 	head->next = NULL;
-	/* Orders what was unpublished before it against the readers' since. */
+	/* Orders stores that unpublished the object before the loads of later readers. */
 	head->grace_period = __atomic_add_fetch(&shim_grace_period, 1, __ATOMIC_SEQ_CST);
 	pthread_mutex_lock(&callbacks_lock);
 	*callbacks_end = head;
@@ -268,7 +268,7 @@ bool shim_fatal_signal(void)
 
 s64 shim_seconds = 1;
 
-/* Random numbers: splitmix64, which any seed suits. */
+/* Random numbers: splitmix64, which accepts any seed. */
 
 static u64 random_state;
 

@@ -34,10 +34,9 @@ void shim_bug(const char *what, const char *file, int line)
 } while (0)
 
 /*
- * With SHIM_STUTTER, before one in that many accesses and barriers, a thread
- * stops for a while, as it would when an interrupt comes or a cache line is
- * late. That widens windows which are a few cycles long otherwise; it makes
- * nothing possible that was not.
+ * With SHIM_STUTTER, a thread pauses before one in that many accesses and barriers, as it
+ * would when it is interrupted or has to wait for a cache line. This widens windows that are
+ * otherwise a few cycles long; it makes nothing possible that was not possible before.
  */
 #ifdef SHIM_STUTTER
 extern __thread u32 shim_stutter_state;
@@ -81,8 +80,8 @@ static inline void shim_stutter(void)
 #define smp_store_release(p, v)					\
 	({ shim_stutter(); __atomic_store_n(p, v, __ATOMIC_RELEASE); })
 
-/* Marked stores of two threads are no race to the thread sanitizer; that there
- * is one writer only, lockdep_assert_held() checks.
+/* The thread sanitizer does not treat marked stores of two threads as a race. lockdep_assert_held()
+ * checks that there is only one writer.
  */
 #define ASSERT_EXCLUSIVE_WRITER(x)	((void)sizeof(x))
 

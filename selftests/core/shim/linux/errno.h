@@ -1,3 +1,3 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* The C library's <errno.h> comes here too: nothing to add. */
+/* The C library's <errno.h> includes this file, too. There is nothing to add. */
 #include_next <linux/errno.h>

@@ -4,7 +4,7 @@
 
 #include <linux/types.h>
 
-/* 2^32 and 2^64 over the golden ratio: 0.618... of the range, made odd. */
+/* 2^32 and 2^64, each multiplied by 0.618... (the golden ratio), and made odd. */
 #define GOLDEN_RATIO_32	0x61C88647U
 #define GOLDEN_RATIO_64	0x61C8864680B583EBULL
 
@@ -13,7 +13,7 @@ static inline u32 hash_32(u32 val, unsigned int bits)
 	return val * GOLDEN_RATIO_32 >> (32 - bits);
 }
 
-/* 32-bit machines make do with two short multiplications, here too. */
+/* As on 32-bit machines: two short multiplications. */
 static inline u32 hash_64(u64 val, unsigned int bits)
 {
 #if BITS_PER_LONG == 64

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Bob Jenkins' lookup3 (2006, public domain) for arrays of words: the kernel's
- * jhash2(), written anew from the description of its two mixing steps.
+ * Bob Jenkins' lookup3 (2006, public domain) for arrays of words, which is the kernel's
+ * jhash2(). Written from the description of its two mixing steps.
  */
 #ifndef _SHIM_LINUX_JHASH_H
 #define _SHIM_LINUX_JHASH_H
@@ -9,7 +9,7 @@
 #include <linux/bitops.h>
 #include <linux/types.h>
 
-/* Each step of mix and of final does the same to the next word in turn. */
+/* In each step of "mix" and "final", the same is done to the next word in turn. */
 static inline void shim_jhash_mix(u32 s[3])
 {
 	static const u8 turn[6] = { 4, 6, 8, 16, 19, 4 };

@@ -2,8 +2,8 @@
 #ifndef _SHIM_LINUX_MINMAX_H
 #define _SHIM_LINUX_MINMAX_H
 
-/* Comparing the addresses of two temporaries refuses mixed types, as the
- * kernel's do; max_t() and min_t() say which type is meant.
+/* Like the kernel's min() and max(), refuse mixed types: the addresses of two temporaries are
+ * compared. max_t() and min_t() name the type.
  */
 #define SHIM_PICK(a, b, op) ({					\
 	__typeof__(a) pick_a = (a);				\

@@ -6,13 +6,13 @@
 
 #include <linux/kernel.h>
 
-/* Those of most machines, the test's own or not: sizes must not depend on it. */
+/* The page size of most machines, so that sizes do not depend on the machine of the test. */
 #define PAGE_SHIFT	12
 #define PAGE_SIZE	4096UL
 #define PMD_SIZE	(2UL << 20)
 #define PAGE_ALIGN(x)	ALIGN(x, PAGE_SIZE)
 
-/* Failures come from shim_fail_at, not from the machine. */
+/* Allocations fail because of shim_fail_at, not because of the machine. */
 static inline long si_mem_available(void)
 {
 	return LONG_MAX;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Numbers that follow from the seed of the test, for the writer's thread. */
+/* Random numbers that depend only on the seed of the test; only for the writer's thread. */
 #ifndef _SHIM_LINUX_RANDOM_H
 #define _SHIM_LINUX_RANDOM_H
 

@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Read-copy-update for a few threads, each registered by its first
- * rcu_read_lock(): a reader stores the number of the grace period in which it
- * began, and 0 when it is done; a grace period ends when no reader is left that
- * began before it (shim.c).
+ * Read-copy-update for a few threads. The first rcu_read_lock() of a thread registers it. A reader
+ * stores the number of the grace period in which it began, and 0 at its end. A grace period ends
+ * when all readers that began before it have ended (shim.c).
  *
- * Callbacks run in the thread of call_rcu(), once @shim_rcu_batch of them wait.
- * With 1, the default, they run at once, which the kernel may do as well: that
- * finds a writer who uses what it has given away.
+ * Callbacks run in the thread that calls call_rcu(), once @shim_rcu_batch of them wait. By default
+ * that is 1, so they run immediately, which the kernel may do, too: this finds writers that use
+ * memory after they have freed it.
  */
 #ifndef _SHIM_LINUX_RCUPDATE_H
 #define _SHIM_LINUX_RCUPDATE_H
@@ -17,11 +16,11 @@
 #include <linux/sched.h>
 
 /**
- * struct shim_reader - what a grace period must know of a thread
- * @since:	the grace period it reads in, or 0
- * @depth:	of nested rcu_read_lock()
+ * struct shim_reader - a thread that reads
+ * @since:	the grace period in which it began to read, or 0
+ * @depth:	nesting depth of rcu_read_lock()
  * @registered:	it is in the list
- * @next:	in the list
+ * @next:	next in the list
  */
 struct shim_reader {
 	unsigned long since;
@@ -47,9 +46,9 @@ static inline void rcu_read_lock(void)
 	if (!shim_reader.registered)
 		shim_reader_register();
 	shim_atomic_depth++;
-	/* Ordered before what the reader reads, as the thread sanitizer knows
-	 * no fence: an exchange.
-	 */
+		/* Must be ordered before the loads of the reader. An exchange, because the thread
+		 * sanitizer does not support fences.
+		 */
 	__atomic_exchange_n(&shim_reader.since,
 			    __atomic_load_n(&shim_grace_period, __ATOMIC_RELAXED),
 			    __ATOMIC_SEQ_CST);
@@ -73,8 +72,8 @@ static inline void rcu_read_unlock(void)
 #define rcu_assign_pointer(p, v)	smp_store_release(&(p), v)
 #define RCU_INIT_POINTER(p, v)		SHIM_STORE(p, v)
 
-/* Addresses carry the order from a pointer to what it points to. The thread
- * sanitizer wants to be told.
+/* The order of a pointer and what it points to follows from the address dependency. The thread
+ * sanitizer does not know that.
  */
 #ifdef __SANITIZE_THREAD__
 #define SHIM_CONSUME(p)		__atomic_load_n(&(p), __ATOMIC_ACQUIRE)

@@ -5,7 +5,7 @@
 #include <linux/compiler.h>
 #include <linux/spinlock.h>
 
-/* Not under a spinlock, nor in a reader. */
+/* A bug under a spinlock, and in a read-side section. */
 static inline void might_sleep(void)
 {
 	SHIM_BUG_ON(shim_atomic_depth);

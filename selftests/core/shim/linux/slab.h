@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Memory from malloc(), so that the address sanitizer knows every object.
- * Fresh memory is poisoned unless it was to be zeroed, freed memory always.
+ * Memory from malloc(), so that the address sanitizer knows every object. Allocated memory is
+ * poisoned, unless it has to be zero; freed memory is always poisoned.
  */
 #ifndef _SHIM_LINUX_SLAB_H
 #define _SHIM_LINUX_SLAB_H
@@ -31,12 +31,12 @@ static inline void kvfree(const void *p)
 	kfree(p);
 }
 
-/* The allocation that will fail, counted from the next one as 1; 0: none. It
- * is 0 again when it has failed.
+/* Which allocation fails: 1 is the next one; 0: none. It is 0 again after the allocation has
+ * failed.
  */
 extern unsigned long shim_fail_at;
 
-/* Objects that exist, and those that ever did. */
+/* Number of objects that exist, and of all allocations so far. */
 extern unsigned long shim_objects, shim_allocations;
 
 #endif /* _SHIM_LINUX_SLAB_H */

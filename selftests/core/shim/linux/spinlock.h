@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Locks know who holds them, so that lockdep's assertions check something. */
+/* Locks that know their owner, for lockdep_assert_held(). */
 #ifndef _SHIM_LINUX_SPINLOCK_H
 #define _SHIM_LINUX_SPINLOCK_H
 
@@ -7,8 +7,8 @@
 #include <linux/types.h>
 #include <pthread.h>
 
-/* What a thread holds that forbids sleeping; its address is also the thread's
- * name as the owner of a lock.
+/* How many locks the thread holds that forbid sleeping. The address of the variable also identifies
+ * the thread as the owner of a lock. /
  */
 extern __thread unsigned int shim_atomic_depth;
 

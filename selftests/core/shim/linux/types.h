@@ -2,7 +2,7 @@
 #ifndef _SHIM_LINUX_TYPES_H
 #define _SHIM_LINUX_TYPES_H
 
-/* The C library's headers want the exported part of this one. */
+/* The C library's headers need the exported part of this header. */
 #include_next <linux/types.h>
 #include <limits.h>
 #include <stdbool.h>
@@ -28,10 +28,10 @@ typedef struct {
 
 /**
  * struct rcu_head - a callback that waits for the end of a grace period
- * @next:	in the list of those that wait
- * @grace_period: number of the grace period that began with the wait
- * @func:	what to call, or NULL to free @ptr
- * @ptr:	what to free
+ * @next:	next in the list of waiting callbacks
+ * @grace_period: number of the grace period that it waits for
+ * @func:	function to call, or NULL to free @ptr
+ * @ptr:	memory to free
  */
 struct rcu_head {
 	struct rcu_head *next;

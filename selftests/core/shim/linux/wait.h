@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Whoever waits runs the callbacks that would wake him, and looks again. */
+/* A thread that waits runs the callbacks that would wake it, and checks the condition again. */
 #ifndef _SHIM_LINUX_WAIT_H
 #define _SHIM_LINUX_WAIT_H
 

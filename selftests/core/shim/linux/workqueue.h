@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Work that waits for a grace period is done by whoever ends that. */
+/* Work that waits for a grace period is done by the thread that ends the grace period. */
 #ifndef _SHIM_LINUX_WORKQUEUE_H
 #define _SHIM_LINUX_WORKQUEUE_H
 
