@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* What is common to the fuzzers: libFuzzer's one function, and ours. */
+/* Common to all fuzzers: libFuzzer's entry point, and the tool's surroundings. */
 #ifndef FUZZ_H
 #define FUZZ_H
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What the kernel answers, and what is printed of it. The first byte says which
- * command asks; outside.c reads the rest.
+ * Fuzzes the kernel's answers, and what the tool prints of them. The first byte of the input
+ * selects the command; outside.c makes the answers from the rest.
  */
 #define FUZZ_INSIDE
 #include "fuzz.h"

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * List files, and the addresses in them. The first byte says what set they are
- * for. A blank before each line keeps the scanner of plain addresses away from
- * it and changes nothing else: both ways have to find the same. What they found
- * is written and read again.
+ * Fuzzes list files, and the addresses in them. The first byte selects the type and family of the
+ * set. Each input is read twice: as it is, and with a blank before each line, which changes nothing
+ * except that the fast scanner of plain addresses does not apply. Both must find the same entries.
+ * The entries are also written and read again.
  */
 #define FUZZ_INSIDE
 #include <stdbool.h>
@@ -57,7 +57,7 @@ static int write_entry(enum entry_kind kind, const uint8_t *entry, void *data)
 	return 0;
 }
 
-/* What is in a list, as text, reads as the same list, without a fault. */
+/* The entries, written as text, must be read as the same entries, without a fault. */
 static void check_written(const struct feed *feed, uint8_t set)
 {
 	struct feed again = new_feed(set);
@@ -77,7 +77,7 @@ static void check_written(const struct feed *feed, uint8_t set)
 	free(text);
 }
 
-/* Lines so long that they are refused, or nearly, with a blank more or less. */
+/* Is there a line that is too long, or would be with one more blank? */
 static bool has_long_line(const uint8_t *data, size_t size)
 {
 	const uint8_t *end;
@@ -91,7 +91,8 @@ static bool has_long_line(const uint8_t *data, size_t size)
 	return false;
 }
 
-/* Files that are told by their first bytes are not the same behind a blank. */
+/* Is the file recognised by its first bytes (or did it begin with a BOM)? With a blank, it is not.
+ */
 static bool has_magic(const uint8_t *data, size_t size, int err,
 		      const struct feed_fault *fault)
 {

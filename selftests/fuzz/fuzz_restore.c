@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* What restore reads, and the transaction it becomes, carried out. */
+/* Fuzzes the files that restore reads, and the transactions that it makes of them. */
 #define FUZZ_INSIDE
 #include "fuzz.h"
 

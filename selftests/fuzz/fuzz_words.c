@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Command lines, one a line: words, options, entries, types, verdicts. */
+/* Fuzzes command lines, several in an input, one a line: options, entries, types, verdicts. */
 #define FUZZ_INSIDE
 #include "fuzz.h"
 

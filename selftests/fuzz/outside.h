@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What the tool meets outside itself, for fuzzers: included before each of its
- * sources, this puts ours in the place of sockets, files and names of hosts, so
- * that nothing is touched, and the same input does the same again.
+ * The surroundings of the tool, for fuzzers. This header is included before each source of the
+ * tool. It replaces sockets, files and host names by functions of outside.c, so that nothing real
+ * is touched and the same input always has the same result.
  */
 #ifndef FUZZ_OUTSIDE_H
 #define FUZZ_OUTSIDE_H
@@ -20,30 +20,30 @@
 
 #include "../../tools/lib/feed.h"
 
-/* A prefix of a few hosts finds what one of 65536 would, sooner. */
+/* Small limits, so that the fuzzer reaches them sooner than those of 65536 hosts. */
 #undef FEED_EXPAND_LIMIT
 #undef FEED_EXPAND_MOST
 #define FEED_EXPAND_LIMIT	64ull
 #define FEED_EXPAND_MOST	256ull
 
-/* Bytes of a file that are read at once. */
+/* Number of bytes that are read from a file at once */
 #define BUFFER_SIZE		512u
 
-/* Bytes of entries before more room takes them elsewhere. */
+/* Initial size of a buffer for entries, in bytes; a larger one is allocated when it is full */
 #define FIRST_ROOM		64u
 
-/* Bytes of entries in a message, and changes of a set that it is not read for. */
+/* Bytes of entries in a message; and up to how many changes of a set are made without reading it */
 #define ENTRIES_SIZE		512
 #define CHANGES_SIZE		128
 #define FEW			8
 
 /**
- * struct outside - what there is
- * @answers:	bytes that answers are made of, see outside.c; NULL for those of
- *		a kernel that has a few sets, and does all that is asked for
- * @size:	how many are left
- * @file:	what every file and standard input say
- * @file_size:	bytes of it
+ * struct outside - the surroundings of the tool
+ * @answers:	bytes from which the kernel's answers are made, see outside.c; NULL for a kernel
+ *		with a few sets, which does everything that is requested
+ * @size:	number of bytes left
+ * @file:	content of every file and of standard input
+ * @file_size:	number of its bytes
  */
 struct outside {
 	const uint8_t *answers;
@@ -54,7 +54,7 @@ struct outside {
 
 extern struct outside outside;
 
-/* Run the tool with these words, NULL behind the last one. */
+/* Run the tool with these arguments; a NULL follows the last one. */
 void run_tool(const char *const *words);
 
 int outside_open(const char *path, int flags);
@@ -80,8 +80,8 @@ int outside_socket_option(const struct mnl_socket *socket, int option, void *val
 ssize_t outside_send(const struct mnl_socket *socket, const void *message, size_t size);
 ssize_t outside_receive(const struct mnl_socket *socket, void *to, size_t size);
 
-/* What declares these is included above: a declaration that glibc redirects to a
- * name of its own would take ours there with it.
+/* The headers that declare these functions are included above, because glibc redirects some
+ * declarations to names of its own, and would redirect our functions, too. /
  */
 #ifndef FUZZ_INSIDE
 #define open(path, flags)			outside_open(path, flags)

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Runs inputs that were kept through a fuzzer's function, where there is no
- * libFuzzer: replay FILE... . KTAP: a case for each. Whatever is found ends it
- * there, with the sanitizer's report.
+ * replay FILE...: runs files through a fuzzer's function, without libFuzzer. Prints KTAP, a case
+ * for each file. A failure ends the program at that file, with the sanitizer's report.
  */
 #include <fcntl.h>
 #include <sanitizer/common_interface_defs.h>
@@ -23,7 +22,7 @@ static void run_file(const char *path)
 	if (size < 0)
 		abort();
 	close(fd);
-	/* No more than there is, so that reading behind it shows. */
+	/* A buffer of exactly that size, so that the sanitizer finds reads beyond its end. */
 	exact = malloc(size);
 	memcpy(exact, data, size);
 	free(data);
@@ -38,7 +37,7 @@ int main(int argc, char **argv)
 	null = open("/dev/null", O_WRONLY);
 	if (out < 0 || err < 0 || null < 0 || argc < 2)
 		return 1;
-	/* What the tool says is not what is looked at. */
+	/* Discard the output of the tool. */
 	dup2(null, STDOUT_FILENO);
 	dup2(null, STDERR_FILENO);
 	__sanitizer_set_report_fd((void *)(uintptr_t)err);
