@@ -1,15 +1,15 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# What "make demo" shows, in the machine that demo/run boots: lists are loaded, packets come
-# from addresses on them, next to them, and elsewhere, and ipset gets the same lists.
-# Fails if any packet had the wrong fate.
+# The demonstration of "make demo", in the machine that demo/run boots: loads lists, sends packets
+# from addresses on them, next to them, and elsewhere, and loads the same lists into ipset. Fails if
+# any packet was wrongly blocked or passed.
 
 . "${0%/*}/../lib/lib.sh"
 . "${0%/*}/../lib/lib-net.sh"
 . "${0%/*}/../lib/measure.sh"
 
-ktap_begun=1	# this is no test program, "Bail out!" is enough
+ktap_begun=1	# this is not a test: print no KTAP, except "Bail out!"
 wrong=0
 
 fail()
@@ -18,8 +18,8 @@ fail()
 	wrong=1
 }
 
-# The lists: hosts, and prefixes of both families. Sets the arrays hosts, nets4 and nets6 of
-# files, and the names of the sets to make of them.
+# Sets the arrays hosts, nets4 and nets6 to files with hosts and prefixes, and hosts_name and
+# nets_name to the names of their sets.
 find_lists()
 {
 	local data=${IPCUCKOO_DATA:-}
@@ -67,7 +67,7 @@ generate_lists()
 	END
 }
 
-# Examples, one a line: what has to become of it, its address, who that is.
+# Prints examples, one a line: the expected fate (blocked or passed), the address, and a remark.
 choose_examples()
 {
 	python3 - "$seed" "$hosts_name" "${#hosts[@]}" "${#nets4[@]}" \
@@ -97,7 +97,7 @@ choose_examples()
 	class Lists:
 	    def __init__(self, bits, entries):
 	        self.bits, self.entries = bits, sorted(entries)
-	        self.ends = []	# of ranges joined: the last of each begin so far
+	        self.ends = []	# for each entry, the largest end of it and those before it
 	        last = -1
 	        for e in self.entries:
 	            last = max(last, e[1])
@@ -105,7 +105,7 @@ choose_examples()
 	    def has(self, addr):
 	        i = bisect(self.entries, (addr, 1 << 128))
 	        return i > 0 and self.ends[i - 1] >= addr
-	    def stranger(self):
+	    def non_member(self):
 	        while True:
 	            if self.bits == 128:
 	                addr = 0x2 << 124 | random.getrandbits(124)
@@ -114,11 +114,11 @@ choose_examples()
 	            if not self.has(addr):
 	                return addr
 	    def beside(self, e):
-	        """The address right before or behind an entry, if it is in no list."""
+	        """The address right before or after an entry, if it is on no list."""
 	        return next((a for a in (e[0] - 1, e[1] + 1)
 	                     if not self.has(a)), None)
 	    def some(self, entries):
-	        """A few with somebody beside them, of ordinary addresses."""
+	        """Some entries among ordinary addresses, with an address beside them on no list."""
 	        low, high = (11, 100) if self.bits == 32 else (0x20, 0x40)
 	        few = [e for e in entries if low <= e[0] >> self.bits - 8 < high][:100]
 	        return [e for e in few if self.beside(e) is not None]
@@ -151,8 +151,8 @@ choose_examples()
 	pair(four, nets4, inside)
 	pair(six, nets6, inside)
 	pair(six, [e for e in nets6 if "/48" in e[2]] or nets6, inside)
-	show("passed", four.stranger(), 32, "on no list")
-	show("passed", six.stranger(), 128, "on no list")
+	show("passed", four.non_member(), 32, "on no list")
+	show("passed", six.non_member(), 128, "on no list")
 	END
 }
 
@@ -161,13 +161,13 @@ count_entries()
 	awk '{ sub(/[#;].*/, "") } NF' "$@" | wc -l
 }
 
-# Different prefix lengths, of both families together.
+# Number of different prefix lengths, of both families together.
 count_lengths()
 {
 	sed -n 's|^[^#]*/\([0-9]*\).*|\1|p' "$@" | sort -u | wc -l
 }
 
-# One packet from each example's own address, all at once: does an answer come back?
+# Sends one ping from the address of each example, all at once, and compares their fates.
 ping_examples()
 {
 	local fate addr who dir i=0
@@ -200,8 +200,8 @@ ping_examples()
 	done <<< "$examples"
 }
 
-# many_packets OPTION... : thousands of packets from addresses on the lists, next to them, and
-# elsewhere, each compared with a naive search through the files. Adds to $sent and $blocked.
+# many_packets OPTION... : sends thousands of packets from addresses on the lists, next to them, and
+# elsewhere, and compares each with a search in the files. Adds to $sent and $blocked.
 many_packets()
 {
 	local out sum
@@ -242,7 +242,7 @@ load_ipset()
 	done
 }
 
-# Times and memory of both go into the last table.
+# Loads the lists. The time and the memory are printed in the last table.
 load_lists()
 {
 	local kib
@@ -250,7 +250,7 @@ load_lists()
 	kib=$(kernel_kib)
 	ipcuckoo create "$hosts_name" hash:ip && ipcuckoo create "$nets_name" hash:net family any &&
 		ipcuckoo attach "$hosts_name" src drop > /dev/null &&
-		ipcuckoo attach "$nets_name" src drop > /dev/null || bail "cannot make the sets"
+		ipcuckoo attach "$nets_name" src drop > /dev/null || bail "cannot create the sets"
 	seconds_of load_ours || bail "cannot load the lists"
 	our_seconds=$took
 	our_kib=$(($(kernel_kib) - kib))
@@ -271,7 +271,7 @@ show_examples()
 		fail "$due packets should have been counted as dropped, not $(($(counted) - before))"
 }
 
-# Both sets are attached, whichever family comes.
+# Both sets are attached, so packets of both families pass both rules.
 send_thousands()
 {
 	local before rules
