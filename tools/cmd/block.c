@@ -148,28 +148,33 @@ int run_block(struct tool *tool, struct words *words)
 /*
  * Whether an entry of the set covers @ref. For a host, the kernel looks up all prefixes
  * that cover it. For a prefix, it looks up only this very prefix, so it is asked about
- * each wider prefix, too.
+ * each wider prefix, too, until one is an entry or an exception. Return: 1, 0, or a
+ * negative errno.
  */
-static bool is_blocked(struct tool *tool, const struct packed *entries,
-		       struct entry_ref ref, uint8_t *prefix_len)
+static int is_blocked(struct tool *tool, const struct packed *entries,
+		      struct entry_ref ref, uint8_t *prefix_len)
 {
 	unsigned int bytes = entry_size[ref.kind] - 1;
 	uint8_t entry[IPCUCKOO_NET6_SIZE];
 	struct packed one = { 0 };
 	struct nl_test test;
 	unsigned int len;
+	int err;
 
 	memcpy(entry, entry_at(entries, ref), entry_size[ref.kind]);
 	one.kind[ref.kind].data = entry;
 	one.kind[ref.kind].count = 1;
-	while (nl_entry_test(tool->nl, BLOCK_SET, &one, &test) || !test.found) {
-		if (ref.kind < ENTRY_NET4 || !entry[bytes])
-			return false;
+	for (;;) {
+		err = nl_entry_test(tool->nl, BLOCK_SET, &one, &test);
+		if (err)
+			return err;
+		if (test.found || test.nomatch || ref.kind < ENTRY_NET4 || !entry[bytes])
+			break;
 		len = --entry[bytes];
 		entry[len / 8] &= ~(0x80 >> len % 8);
 	}
 	*prefix_len = test.prefix_len;
-	return true;
+	return test.found;
 }
 
 /* Print that an entry does not exist, and which other entry blocks it, if any. */
@@ -180,6 +185,7 @@ static int fail_not_blocked(struct tool *tool, const struct packed *entries)
 	struct entry_ref ref = first_entry(entries);
 	bool known = error->has_entry || packed_count(entries) == 1;
 	uint8_t prefix_len;
+	int blocked;
 
 	if (error->has_entry)
 		ref = error->entry;
@@ -188,7 +194,11 @@ static int fail_not_blocked(struct tool *tool, const struct packed *entries)
 			    "one of the %zu is not blocked; nothing was changed",
 			    packed_count(entries));
 	entry_text(entries, ref, text);
-	if (!is_blocked(tool, entries, ref, &prefix_len))
+	blocked = is_blocked(tool, entries, ref, &prefix_len);
+	if (blocked < 0)
+		return fail_kernel(tool, BLOCK_SET, "%s is no entry, and whether another entry blocks it is not known",
+				   text);
+	if (!blocked)
 		return fail(tool, STATUS_NO, "%s is not blocked%s", text,
 			    packed_count(entries) > 1 ?
 			    "; nothing was changed" : "");
@@ -203,17 +213,24 @@ static void warn_still_blocked(struct tool *tool, const struct packed *entries)
 	char match[ADDRESS_TEXT_SIZE], text[ADDRESS_TEXT_SIZE];
 	struct entry_ref ref;
 	uint8_t prefix_len;
+	int blocked;
 
 	if (packed_count(entries) > CHECK_MOST)
 		return;
-	for (ref.kind = 0; ref.kind < ENTRY_KINDS; ref.kind++)
+	for (ref.kind = 0; ref.kind < ENTRY_KINDS; ref.kind++) {
 		for (ref.index = 0; ref.index < entries->kind[ref.kind].count;
-		     ref.index++)
-			if (is_blocked(tool, entries, ref, &prefix_len))
-				warn(tool, "%s is still blocked, by %s",
-				     entry_text(entries, ref, text),
-				     match_text(entries, ref, prefix_len,
-						match));
+		     ref.index++) {
+			blocked = is_blocked(tool, entries, ref, &prefix_len);
+			if (blocked)
+				entry_text(entries, ref, text);
+			if (blocked < 0)
+				warn(tool, "%s may still be blocked: the kernel cannot say (%s)",
+				     text, strerror(-blocked));
+			else if (blocked)
+				warn(tool, "%s is still blocked, by %s", text,
+				     match_text(entries, ref, prefix_len, match));
+		}
+	}
 }
 
 static void print_unblocked(const struct tool *tool,
