@@ -116,7 +116,9 @@ static struct entry_value read_value(const struct nlattr **attrs, size_t n,
 	return value;
 }
 
-/* The strings of an attribute; none if the last one has no NUL. */
+/* Get the strings that an attribute holds, one after the other, for take_string(). None if
+ * there is no attribute (NULL), or if its last byte is not NUL.
+ */
 static struct strings get_strings(const struct nlattr *attr)
 {
 	const char *text = attr ? mnl_attr_get_payload(attr) : NULL;

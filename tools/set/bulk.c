@@ -49,8 +49,8 @@ static bool fail_prefix_len(const struct tool *tool, const char *word)
 	return true;
 }
 
-/* The same for a bracket around a name that is not closed, or is followed by anything
- * but a range or prefix length.
+/* If a bracket around a host name is not closed, or is followed by anything but a range or
+ * a prefix length, print ipset's message. Return: whether the message was printed.
  */
 static bool fail_bracket(const struct tool *tool, const char *word,
 			 const char *quoted)
@@ -70,7 +70,9 @@ static bool fail_bracket(const struct tool *tool, const char *word,
 	return true;
 }
 
-/* ipset's message, with the reason in parentheses. */
+/* Print ipset's message for a word that is no entry, with the reason in parentheses.
+ * Return: STATUS_SYNTAX.
+ */
 int bulk_fail_entry(const struct tool *tool, const struct nl_set *set,
 		    const char *word, const char *why)
 {
@@ -197,7 +199,9 @@ static int fail_refused(const struct bulk *bulk, bool add)
 			   add ? "added to" : "deleted from", bulk->set);
 }
 
-/* Which entries have been sent. bulk->value decides which of the two is used. */
+/* How many of the entries have been sent: @valued if they have extensions (bulk->value),
+ * else @cursor.
+ */
 struct place {
 	struct nl_cursor cursor;
 	struct nl_valued valued;
@@ -333,7 +337,10 @@ int bulk_load(struct bulk *bulk)
 			 "try again, or let --override undo what they change");
 }
 
-/* A shadow accepts entries that exist already. Without -exist, refuse them here. */
+/* Add more entries than fit into a message: to a shadow that begins with the entries of
+ * the set, and commit it. A shadow accepts entries that exist already; without -exist,
+ * drop the shadow if there were any, and fail. Return: as @try of try_often().
+ */
 static int try_add(struct bulk *bulk)
 {
 	struct tool *tool = bulk->tool;

@@ -19,7 +19,7 @@
 #define FEW	3000
 #endif
 
-/* The first wrong line. */
+/* The change with the lowest line number that the kernel would refuse, and the error. */
 struct fault {
 	int code;
 	const struct work *work;
@@ -75,8 +75,9 @@ static int pack(struct packed *entries, const struct change *change)
 	return 0;
 }
 
-/* Ask the kernel whether this very entry is in the set, and whether it is an exception.
- * Return: 0, 1, or a negative errno.
+/* Ask the kernel whether this very entry is in the set; a prefix that covers it does not
+ * count. Return: 1 if it is in the set, and then @nomatch says whether it is an exception;
+ * 0 if not; or a negative errno.
  */
 static int ask(struct tool *tool, const struct work *work,
 	       const struct change *change, bool *nomatch)
@@ -122,8 +123,10 @@ static void follow_counter(uint64_t *count, uint64_t given, bool there)
 		*count = 0;
 }
 
-/* Apply all changes of one entry to @there, whether it is in the set, and to @value, its
- * extensions. Return: whether the entry is in the set afterwards.
+/* Apply all changes of one entry, from @change up to @end, one after the other. @there:
+ * whether the entry is in the set before. Sets @value to the extensions that it has
+ * afterwards; notes in @fault the first change, by line, that the kernel would refuse.
+ * Return: whether the entry is in the set afterwards.
  */
 static bool follow(const struct work *work, const struct change *change,
 		   const struct change *end, bool there,
@@ -300,8 +303,9 @@ static size_t count_kept(const struct work *work)
 	return work->set.entries - less;
 }
 
-/* Whether the set will have more entries than maxelem. Not checked for sets with
- * timeouts: entries may expire until the changes are applied.
+/* Whether the set will have more entries than maxelem after the changes. False for sets
+ * with forceadd, which evict other entries; and for existing sets with timeouts, unless
+ * the transaction flushes them, because entries may expire before it is applied.
  */
 static bool is_overfull(const struct work *work)
 {
@@ -409,8 +413,9 @@ static int will_be_there(struct tool *tool, const struct work *work,
 	return guard_is_no(there) ? false : there;
 }
 
-/* Whether a set will contain an address. The longest entry that covers the address
- * decides. A guard_has.
+/* Whether an address will match the set @data after the transaction. Tries the host, then
+ * each wider prefix: the first that will be an entry decides, and does not match if it is
+ * an exception. Return: as guard_has.
  */
 static int will_have(struct tool *tool, const void *data,
 		      const struct address_range *address)
@@ -435,8 +440,8 @@ static int will_have(struct tool *tool, const void *data,
 	return there < 0 ? there : !nomatch;
 }
 
-/* Which set the attachments of @from will look up after the transaction; NULL if it is
- * not part of the transaction.
+/* Find the set that the attachments of @from, a name before the transaction, will look up
+ * after it. Return: NULL if the transaction does not change the set @from.
  */
 static const struct work *last_work(const struct transaction *t, const char *from)
 {
