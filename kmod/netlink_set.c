@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* The commands on sets. */
 #include <linux/netlink.h>
-#include <linux/random.h>
 #include <net/genetlink.h>
 #include <net/sock.h>
 
@@ -75,20 +74,6 @@ static int get_exts(struct genl_info *info, struct ipcuckoo_set_options *options
 	return 0;
 }
 
-static struct ipcuckoo_notes get_notes(struct nlattr **attrs)
-{
-	struct nlattr *bucketsize = attrs[IPCUCKOO_A_BUCKETSIZE];
-
-	return (struct ipcuckoo_notes){
-		.hashsize = ipcuckoo_nl_u32(attrs, IPCUCKOO_A_HASHSIZE,
-					    IPCUCKOO_HASHSIZE_DEFAULT),
-		.initval = attrs[IPCUCKOO_A_INITVAL] ?
-			   nla_get_u32(attrs[IPCUCKOO_A_INITVAL]) : get_random_u32(),
-		.bucketsize = bucketsize ? nla_get_u8(bucketsize) :
-			      IPCUCKOO_BUCKETSIZE_DEFAULT,
-	};
-}
-
 /* Read a mask in network byte order: 16 bytes, or 4 for the low half of IPv4. */
 static void get_bitmask(const struct nlattr *attr, struct ipcuckoo_mask *mask)
 {
@@ -159,7 +144,6 @@ static int get_set_options(struct genl_info *info, struct ipcuckoo_set_options *
 		.maxelem = ipcuckoo_nl_u32(attrs, IPCUCKOO_A_MAXELEM, ipcuckoo_maxelem),
 		.has_maxelem = attrs[IPCUCKOO_A_MAXELEM],
 		.forceadd = ipcuckoo_nl_flag(attrs, IPCUCKOO_F_FORCEADD),
-		.notes = get_notes(attrs),
 	};
 	err = get_shape(info, options->type, options->maxelem, &options->shape);
 	if (!err)
@@ -438,9 +422,6 @@ static int fill_set(struct sk_buff *skb, struct ipcuckoo_set *set)
 	       nla_put_u32(skb, IPCUCKOO_A_HOSTS, ipcuckoo_usage_live(&set->entries) -
 			   ipcuckoo_usage_live_of(e, IPCUCKOO_NETS4) -
 			   ipcuckoo_usage_live_of(e, IPCUCKOO_NETS6)) ||
-	       nla_put_u32(skb, IPCUCKOO_A_HASHSIZE, set->notes.hashsize) ||
-	       nla_put_u8(skb, IPCUCKOO_A_BUCKETSIZE, set->notes.bucketsize) ||
-	       nla_put_u32(skb, IPCUCKOO_A_INITVAL, set->notes.initval) ||
 	       fill_mask(skb, set) ||
 	       ipcuckoo_wire_put_u64(skb, IPCUCKOO_A_MEMORY, ipcuckoo_set_memory(set)) ||
 	       ipcuckoo_wire_put_u64(skb, IPCUCKOO_A_SLOTS, ipcuckoo_usage_slots(e)) ||

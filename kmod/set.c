@@ -346,7 +346,6 @@ struct ipcuckoo_set *ipcuckoo_set_alloc(struct ipcuckoo_net *pernet, const char 
 	set->forceadd = options->forceadd;
 	set->timeout = options->timeout;
 	INIT_DELAYED_WORK(&set->gc, gc_work);
-	set->notes = options->notes;
 	set->mask = options->mask;
 	kref_init(&set->ref);
 	RB_CLEAR_NODE(&set->node);

@@ -53,20 +53,6 @@ enum ipcuckoo_failure {
 };
 
 /**
- * struct ipcuckoo_notes - options of ipset that the module only stores
- * @hashsize:	size of a hash table
- * @initval:	seed of a hash
- * @bucketsize:	entries in a bucket
- *
- * They have no effect. SET_GET reports what SET_NEW set, or the defaults.
- */
-struct ipcuckoo_notes {
-	u32 hashsize;
-	u32 initval;
-	u8 bucketsize;
-};
-
-/**
  * struct ipcuckoo_mask - which bits of an address a set looks at
  * @bits:	the mask; for IPv4 in the low half
  * @len:	the length of the mask if the request had NETMASK; 0 if it had BITMASK
@@ -93,7 +79,6 @@ struct ipcuckoo_mask {
  * @gc:		work item of garbage collection, which removes expired entries
  * @gc_at:	the second since boot for which @gc is queued; 0: it is not queued
  * @gc_last:	the second since boot in which @gc last finished a pass
- * @notes:	never changed
  * @mask:	never changed
  * @swaps:	how often the set was swapped with another one
  * @dead:	the set was destroyed; code that still has a reference must not change it
@@ -118,7 +103,6 @@ struct ipcuckoo_set {
 	struct delayed_work gc;
 	u32 gc_at;
 	u32 gc_last;
-	struct ipcuckoo_notes notes;
 	struct ipcuckoo_mask mask;
 	u32 swaps;
 	bool dead;
@@ -139,7 +123,6 @@ struct ipcuckoo_set {
  * @exts:	extensions of its entries: enum ipcuckoo_option
  * @timeout:	default timeout of entries in seconds; 0: they do not expire
  * @shape:	the shape of its filter; shape.bits is 0 for an exact type
- * @notes:	see struct ipcuckoo_notes
  * @mask:	which bits of addresses it looks at; for hash:ip only
  */
 struct ipcuckoo_set_options {
@@ -151,7 +134,6 @@ struct ipcuckoo_set_options {
 	u32 exts;
 	u32 timeout;
 	struct ipcuckoo_filter_shape shape;
-	struct ipcuckoo_notes notes;
 	struct ipcuckoo_mask mask;
 };
 

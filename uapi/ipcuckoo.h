@@ -210,10 +210,10 @@
  *
  * IPCUCKOO_CMD_SET_NEW (do): create an empty set
  *
- *   request: SET, TYPE, FAMILY, [MAXELEM], [FLAGS: EXIST], [HASHSIZE],
- *            [BUCKETSIZE], [INITVAL]; exact types: [FLAGS: FORCEADD], [OPTIONS],
- *            with O_TIMEOUT [TIMEOUT]; hash:ip: [NETMASK] or [BITMASK];
- *            filter:ip: [BITS], [CAPACITY], [FLAGS: MULTI]; or SET and SHADOW
+ *   request: SET, TYPE, FAMILY, [MAXELEM], [FLAGS: EXIST]; exact types: [FLAGS:
+ *            FORCEADD], [OPTIONS], with O_TIMEOUT [TIMEOUT]; hash:ip: [NETMASK] or
+ *            [BITMASK]; filter:ip: [BITS], [CAPACITY], [FLAGS: MULTI]; or SET and
+ *            SHADOW
  *
  *   With SHADOW, the set has the contents of that shadow, and the options that
  *   the shadow was created with (SHADOW_NEW with CREATE).
@@ -232,13 +232,9 @@
  *   CAPACITY is MAXELEM by default, and CAPACITY_DEFAULT if there is no limit.
  *   BITS is BITS_DEFAULT by default.
  *
- *   HASHSIZE, BUCKETSIZE and INITVAL are options of ipset. They are stored, and
- *   SET_GET replies them, but they have no effect. INITVAL is a random number by
- *   default.
- *
  *   With EXIST, it is no error if a set of this name exists and was created in
- *   the same way. FORCEADD, HASHSIZE, BUCKETSIZE and INITVAL are not compared,
- *   and MAXELEM only if the request has it.
+ *   the same way. FORCEADD is not compared, and MAXELEM only if the request has
+ *   it.
  *
  * IPCUCKOO_CMD_SET_DEL (do): destroy a set, or all sets
  *
@@ -251,13 +247,12 @@
  * IPCUCKOO_CMD_SET_GET (do: one set; dump: all sets, sorted by name)
  *
  *   request: SET (do only)
- *   reply: SET, TYPE, FAMILY, MAXELEM, HASHSIZE, BUCKETSIZE, INITVAL, NETMASK or
- *          BITMASK (if the set has one), ENTRIES, HOSTS, MEMORY, SLOTS,
- *          ATTACHMENTS, GENERATION, GROWTHS, REKEYS, DISPLACED, FALLBACKS,
- *          RETRIES, FAILED_FULL, FAILED_COPIES, FAILED_QUOTA, FAILED_MEMORY,
- *          FAILED_EXIST; OPTIONS if there are any; TIMEOUT and EXPIRED with
- *          O_TIMEOUT; FLAGS (FORCEADD, MULTI) if there are any; filter:ip: BITS,
- *          CAPACITY
+ *   reply: SET, TYPE, FAMILY, MAXELEM, NETMASK or BITMASK (if the set has one),
+ *          ENTRIES, HOSTS, MEMORY, SLOTS, ATTACHMENTS, GENERATION, GROWTHS,
+ *          REKEYS, DISPLACED, FALLBACKS, RETRIES, FAILED_FULL, FAILED_COPIES,
+ *          FAILED_QUOTA, FAILED_MEMORY, FAILED_EXIST; OPTIONS if there are any;
+ *          TIMEOUT and EXPIRED with O_TIMEOUT; FLAGS (FORCEADD, MULTI) if there
+ *          are any; filter:ip: BITS, CAPACITY
  *
  * IPCUCKOO_CMD_SET_FLUSH (do): delete all entries of a set, or of all sets
  *
@@ -314,9 +309,8 @@
  *
  *   request: SET, [FLAGS: APPEND], [CAPACITY_HOSTS4], [CAPACITY_HOSTS6],
  *            [CAPACITY_NETS4], [CAPACITY_NETS6]; with FLAGS: CREATE, the
- *            options of SET_NEW: TYPE, FAMILY, MAXELEM, HASHSIZE, BUCKETSIZE,
- *            INITVAL, OPTIONS, TIMEOUT, NETMASK, BITMASK, BITS, CAPACITY,
- *            FLAGS: MULTI, FORCEADD
+ *            options of SET_NEW: TYPE, FAMILY, MAXELEM, OPTIONS, TIMEOUT, NETMASK,
+ *            BITMASK, BITS, CAPACITY, FLAGS: MULTI, FORCEADD
  *   reply: SHADOW
  *
  *   The shadow is empty; with APPEND it is a copy of the current contents. The
@@ -573,10 +567,6 @@
 #define IPCUCKOO_CAPACITY_MAX		128000000
 #define IPCUCKOO_FILTER_LOAD		955
 
-/* Defaults of HASHSIZE and BUCKETSIZE, as in ipset. */
-#define IPCUCKOO_HASHSIZE_DEFAULT	1024
-#define IPCUCKOO_BUCKETSIZE_DEFAULT	12
-
 enum ipcuckoo_cmd {
 	IPCUCKOO_CMD_INFO = 1,
 	IPCUCKOO_CMD_SET_NEW,
@@ -687,9 +677,6 @@ enum ipcuckoo_attr {
 	IPCUCKOO_A_LOG_RATE,		/* u32, packets a second, at most; 0: no limit */
 	IPCUCKOO_A_LOG_EVERY,		/* u32, log every N-th packet that matches */
 
-	IPCUCKOO_A_HASHSIZE,		/* u32, stored, without effect */
-	IPCUCKOO_A_BUCKETSIZE,		/* u8, stored, without effect */
-	IPCUCKOO_A_INITVAL,		/* u32, stored, without effect */
 	IPCUCKOO_A_NETMASK,		/* u8, leading bits that count */
 	IPCUCKOO_A_BITMASK,		/* binary, an address whose 1 bits count */
 

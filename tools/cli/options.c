@@ -11,7 +11,7 @@ enum option_kind {
 	KIND_FLAG,
 	KIND_NUMBER,
 	KIND_WORD,
-	KIND_IGNORED,	/* an old option with a value; it has no effect */
+	KIND_IGNORED,	/* an old option with a value; it has no effect, and ipset warns */
 };
 
 #define FOR(type)	(1u << IPCUCKOO_TYPE_##type)
@@ -52,6 +52,7 @@ static const struct option_spec {
 	SET_OPTION(FAMILY,	"family",	WORD,	FOR_ALL, 0, NULL),
 	SET_OPTION(INET,	"-4",		FLAG,	FOR_ALL, 0, NULL),
 	SET_OPTION(INET6,	"-6",		FLAG,	FOR_ALL, 0, NULL),
+	/* ipset's tables have hashsize, bucketsize and initval. Here they have no effect. */
 	SET_OPTION(HASHSIZE,	"hashsize",	NUMBER,	FOR_EXACT, UINT32_MAX, NULL),
 	SET_OPTION(MAXELEM,	"maxelem",	NUMBER,	FOR_ALL, UINT32_MAX, NULL),
 	SET_OPTION(NETMASK,	"netmask",	WORD,	FOR(HASH_IP), 0, NULL),

@@ -19,18 +19,19 @@
 
 const struct command commands[] = {
 	{ "create", run_create, COMMAND_IPSET | COMMAND_TYPED, { "new", "n", "-N" },
-	  "NAME hash:ip|hash:net|filter:ip [family inet|inet6|any] [maxelem N] [netmask N] [bitmask ADDRESS] [timeout N] [counters] [comment] [forceadd] [skbinfo] [hashsize N] [bucketsize N] [initval N] [bits 8|16|32] [fpp P] [capacity N] [multi]",
+	  "NAME hash:ip|hash:net|filter:ip [family inet|inet6|any] [maxelem N] [netmask N] [bitmask ADDRESS] [timeout N] [counters] [comment] [forceadd] [skbinfo] [bits 8|16|32] [fpp P] [capacity N] [multi]",
 	  "create a set",
 	  "hash:ip (or iphash) holds hosts. hash:net (or nethash) holds hosts and\n"
 	  "prefixes. The family is inet by default; a set of family any holds IPv4\n"
 	  "and IPv6.\n"
 	  "maxelem limits the number of entries; 0 is no limit.\n"
 	  "With netmask N or bitmask ADDRESS, a hash:ip set compares only these bits\n"
-	  "of addresses. hashsize, bucketsize and initval have no effect; list shows\n"
-	  "them, for scripts that expect them.\n"
+	  "of addresses.\n"
 	  "With -exist, it is no error if the set exists and was created with the\n"
-	  "same options. maxelem is compared only if it is given; forceadd, hashsize,\n"
-	  "bucketsize and initval are not compared.\n"
+	  "same options. maxelem is compared only if it is given; forceadd is not\n"
+	  "compared.\n"
+	  "hashsize N, bucketsize N and initval N of ipset are accepted, and have no\n"
+	  "effect.\n"
 	  "\n"
 	  "timeout N   entries expire after N seconds, at most 68 years, unless add\n"
 	  "            gives them another timeout; 0: never\n"

@@ -53,25 +53,6 @@ static int parse_family(const struct tool *tool, const struct options *options,
 	return status;
 }
 
-/* Store options that have no effect, rounded as ipset does. */
-static void note_sizes(const struct options *options, struct nl_set *set)
-{
-	const struct option_value *hashsize = &options->of[OPTION_HASHSIZE];
-	const struct option_value *bucketsize = &options->of[OPTION_BUCKETSIZE];
-	const struct option_value *initval = &options->of[OPTION_INITVAL];
-
-	if (hashsize->given)
-		set->hashsize = 64;
-	while (set->hashsize < hashsize->number && set->hashsize < 1u << 31)
-		set->hashsize *= 2;
-	if (bucketsize->given)
-		set->bucketsize = bucketsize->number < 2 ? 2 :
-				  bucketsize->number > 12 ? 12 :
-				  (bucketsize->number + 1) & ~1u;
-	set->has_initval = initval->given;
-	set->initval = initval->number;
-}
-
 /* Lists show 4294967295 for no limit, because a list in ipset's format needs a number.
  * Understand it the same way.
  */
@@ -125,7 +106,6 @@ int parse_create(const struct tool *tool, struct words *words,
 	set->maxelem = maxelem_of(options.of[OPTION_MAXELEM].number);
 	*has_maxelem = options.of[OPTION_MAXELEM].given;
 	set->flags = options.of[OPTION_FORCEADD].given ? IPCUCKOO_F_FORCEADD : 0;
-	note_sizes(&options, set);
 	set->options = options_extensions(&options, OPTIONS_OF_SETS);
 	set->timeout = options.of[OPTION_SET_TIMEOUT].number;
 	status = options_check(tool, &options, set);

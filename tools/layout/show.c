@@ -54,9 +54,8 @@ static void add_number(struct header_item **next, const char *word,
 
 static void add_exact(struct header_item **next, const struct nl_set *set)
 {
-	char seed[16], mask[ADDRESS_TEXT_SIZE];
+	char mask[ADDRESS_TEXT_SIZE];
 
-	add_number(next, "hashsize", set->hashsize);
 	/* Programs that read ipset's lists expect a number: show no limit as the highest. */
 	add_number(next, "maxelem", set->maxelem ? set->maxelem : UINT32_MAX);
 	if (set->netmask)
@@ -73,9 +72,6 @@ static void add_exact(struct header_item **next, const struct nl_set *set)
 		add_item(next, "forceadd", ITEM_FLAG);
 	if (set->options & IPCUCKOO_O_SKBINFO)
 		add_item(next, "skbinfo", ITEM_FLAG);
-	add_number(next, "bucketsize", set->bucketsize);
-	snprintf(seed, sizeof(seed), "0x%08x", set->initval);
-	add_word(next, "initval", seed);
 }
 
 static void add_filter(struct header_item **next, const struct nl_set *set)

@@ -16,10 +16,6 @@ void nl_put_options(struct nlmsghdr *nlh, const struct nl_set *set, bool has_max
 		mnl_attr_put_u32(nlh, IPCUCKOO_A_OPTIONS, set->options);
 	if (set->timeout)
 		mnl_attr_put_u32(nlh, IPCUCKOO_A_TIMEOUT, set->timeout);
-	if (set->hashsize)
-		mnl_attr_put_u32(nlh, IPCUCKOO_A_HASHSIZE, set->hashsize);
-	if (set->bucketsize)
-		mnl_attr_put_u8(nlh, IPCUCKOO_A_BUCKETSIZE, set->bucketsize);
 	if (set->netmask)
 		mnl_attr_put_u8(nlh, IPCUCKOO_A_NETMASK, set->netmask);
 	if (set->has_bitmask)
@@ -27,8 +23,6 @@ void nl_put_options(struct nlmsghdr *nlh, const struct nl_set *set, bool has_max
 			     set->family == IPCUCKOO_FAMILY_INET6 ?
 			     IPCUCKOO_HOST6_SIZE : IPCUCKOO_HOST4_SIZE,
 			     set->bitmask);
-	if (set->has_initval)
-		mnl_attr_put_u32(nlh, IPCUCKOO_A_INITVAL, set->initval);
 }
 
 int nl_set_new(struct nl *nl, const struct nl_set *set, bool has_maxelem,
@@ -70,10 +64,6 @@ int nl_read_set(const struct nlattr **attrs, void *data)
 	set->bits = nl_uint(attrs, IPCUCKOO_A_BITS);
 	set->flags = nl_uint(attrs, IPCUCKOO_A_FLAGS);
 	set->capacity = nl_uint(attrs, IPCUCKOO_A_CAPACITY);
-	set->hashsize = nl_uint(attrs, IPCUCKOO_A_HASHSIZE);
-	set->bucketsize = nl_uint(attrs, IPCUCKOO_A_BUCKETSIZE);
-	set->initval = nl_uint(attrs, IPCUCKOO_A_INITVAL);
-	set->has_initval = true;
 	set->netmask = nl_uint(attrs, IPCUCKOO_A_NETMASK);
 	get_bitmask(attrs[IPCUCKOO_A_BITMASK], set);
 	set->maxelem = nl_uint(attrs, IPCUCKOO_A_MAXELEM);

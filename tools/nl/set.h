@@ -21,8 +21,8 @@ enum failure {
  * struct nl_set - a set
  *
  * nl_set_new() sends @name, @type and @family; @maxelem if its argument has_maxelem is
- * set; @bits, @capacity, @options, @timeout, @flags, @hashsize, @bucketsize and
- * @netmask if they are not 0; @initval if @has_initval; @bitmask if @has_bitmask.
+ * set; @bits, @capacity, @options, @timeout, @flags and @netmask if they are not 0;
+ * @bitmask if @has_bitmask.
  */
 struct nl_set {
 	char name[IPCUCKOO_NAME_SIZE];
@@ -30,10 +30,6 @@ struct nl_set {
 	uint8_t family;
 	uint8_t bits;
 	uint32_t flags;
-	uint8_t bucketsize;
-	uint32_t hashsize;
-	uint32_t initval;
-	bool has_initval;
 	bool has_bitmask;
 	uint8_t netmask;
 	uint8_t bitmask[IPCUCKOO_HOST6_SIZE];

@@ -103,8 +103,8 @@ test_forceadd()
 	# Test forceadd: an entry that is added to a full set replaces another one.
 	fine "a set" create f hash:ip maxelem 3 forceadd timeout 0 comment skbinfo
 	run_tool list f
-	check_match "save shows forceadd in the same place as ipset" \
-		'maxelem 3 timeout 0 comment forceadd skbinfo bucketsize' "$out"
+	check_match "list shows forceadd in the same place as ipset" \
+		'maxelem 3 timeout 0 comment forceadd skbinfo$' "$(grep ^Header out)"
 	fine "fill it" add f 192.0.2.1 192.0.2.2 192.0.2.3
 	fine "add one entry more" add f 192.0.2.4 comment fourth
 	entries "the set has as many entries as before" 3 f

@@ -265,7 +265,7 @@ test_list()
 	header='Name: hosts
 Type: hash:ip
 Revision: 6
-Header: family inet hashsize 1024 maxelem 4294967295 bucketsize 12 initval N'
+Header: family inet maxelem 4294967295'
 	run_tool list hosts
 	check "list" "$header
 Size in memory: N
@@ -275,7 +275,7 @@ Members:
 192.0.2.4
 192.0.2.5
 192.0.2.6
-192.0.2.7" "$(sed -E 's/^(Size in memory: )[1-9][0-9]+$/\1N/; s/initval 0x[0-9a-f]{8}$/initval N/' out)"
+192.0.2.7" "$(sed -E 's/^(Size in memory: )[1-9][0-9]+$/\1N/' out)"
 	run_tool list -t hosts
 	check "list -t ends before the members" "Number of entries: 4" "${out##*$'\n'}"
 	run_tool list -t --verbose hosts
@@ -283,7 +283,7 @@ Members:
 	json "list -j" 0 '{"elems": ["192.0.2.4", "192.0.2.5", "192.0.2.6", "192.0.2.7"], "family": "inet", "keys": ["header", "members", "name", "revision", "type"], "nets": [1, 4]}' \
 		'{"elems": [m["elem"] for m in d[0]["members"]], "family": d[0]["header"]["family"], "keys": sorted(d[0]), "nets": [d[0]["header"]["references"], d[0]["header"]["numentries"]]}' \
 		list hosts
-	json "list -j: the header" 0 '["bucketsize", "family", "hashsize", "initval", "loadfactor", "maxelem", "memsize", "numentries", "references"]' \
+	json "list -j: the header" 0 '["family", "loadfactor", "maxelem", "memsize", "numentries", "references"]' \
 		'sorted(d[0]["header"])' list hosts
 	json "list -t -j has no members" 0 '["header", "name", "revision", "type"]' 'sorted(d[0])' list hosts --terse
 	# Test that sets are listed in the order of their names.
