@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "cli/command.h"
+#include "nl/option.h"
 
 /* Whether @word, perhaps after two dashes, abbreviates a name of one of ipset's commands. */
 static bool begins(const struct command *command, const char *word)
@@ -45,6 +46,23 @@ const struct command *find_command(const char *word)
 		if (begins(command, word))
 			return command;
 	return NULL;
+}
+
+const char *command_usage(const struct command *command)
+{
+	const struct option_spec *option = set_options;
+	static char usage[1024];
+	size_t len;
+
+	if (!(command->flags & COMMAND_CREATE))
+		return command->usage;
+	len = snprintf(usage, sizeof(usage), "%s", command->usage);
+	for (; option->word && len < sizeof(usage); option++)
+		if (option->help)
+			len += snprintf(usage + len, sizeof(usage) - len,
+					option->value ? " [%s %s]" : " [%s]",
+					option->word, option->value);
+	return usage;
 }
 
 const char *command_hint(const char *name)

@@ -8,6 +8,7 @@
 enum {
 	COMMAND_IPSET	= 1 << 0,	/* ipset has this command */
 	COMMAND_TYPED	= 1 << 1,	/* its options depend on the type of the set */
+	COMMAND_CREATE	= 1 << 2,	/* it has the options of sets (nl/option.h) */
 };
 
 #define COMMAND_ALIASES	3
@@ -20,9 +21,9 @@ typedef int command_fn(struct tool *tool, struct words *words);
  * @run:	runs the command; returns a status
  * @flags:	COMMAND_*
  * @aliases:	other names
- * @usage:	the grammar, without the name
+ * @usage:	the grammar, without the name and without options of sets
  * @summary:	half a line for the list of commands
- * @help:	the rest of the help: explanations, examples
+ * @help:	the rest of the help: explanations, examples; options of sets follow
  */
 struct command {
 	const char *name;
@@ -38,6 +39,8 @@ struct command {
 extern const struct command commands[];
 
 const struct command *find_command(const char *word);
+/* The grammar, without the name. Valid until the next call. */
+const char *command_usage(const struct command *command);
 /* "; did you mean ...?" with the command that is spelt most like @name; "" if none is. */
 const char *command_hint(const char *name);
 int fail_command(const struct tool *tool, const char *name);

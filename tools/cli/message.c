@@ -107,7 +107,7 @@ int fail_usage(const struct tool *tool)
 
 	return fail(tool, STATUS_USAGE,
 		    "wrong words for %s\nusage: ipcuckoo %s %s\nTry `ipcuckoo help %s' for more information.",
-		    command->name, command->name, command->usage,
+		    command->name, command->name, command_usage(command),
 		    command->name);
 }
 
@@ -119,7 +119,7 @@ int fail_missing(const struct tool *tool, int words)
 	return fail(tool, STATUS_USAGE,
 		    "Missing %smandatory argument to command %s\nusage: ipcuckoo %s %s\nTry `ipcuckoo help %s' for more information.",
 		    words ? "second " : "", command->name, command->name,
-		    command->usage, command->name);
+		    command_usage(command), command->name);
 }
 
 /* Levenshtein distance: how many letters differ, are added or are missing. */

@@ -1,22 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Options: see options.h. To add an option, add a row to the table, and read its value in
- * options_value(), or in cmd/create.c for an option of sets.
+/* Options of entries: see options.h. To add an option, add a row to the table, and read its
+ * value in options_value().
  */
 #include <stdlib.h>
 
 #include "cli/command.h"
 #include "cli/options.h"
-
-enum option_kind {
-	KIND_FLAG,
-	KIND_NUMBER,
-	KIND_WORD,
-	KIND_IGNORED,	/* an old option with a value; it has no effect, and ipset warns */
-};
-
-#define FOR(type)	(1u << IPCUCKOO_TYPE_##type)
-#define FOR_EXACT	(FOR(HASH_IP) | FOR(HASH_NET))
-#define FOR_ALL		(FOR_EXACT | FOR(FILTER_IP))
+#include "nl/option.h"
 
 /* ipset's messages for extensions that the set does not have. */
 #define NO_TIMEOUT	"Timeout cannot be used: set was created without timeout support"
@@ -24,110 +14,68 @@ enum option_kind {
 #define NO_COMMENT	"Comment cannot be used: set was created without comment support"
 #define NO_SKBINFO	"Skbinfo mapping cannot be used: set was created without skbinfo support"
 
-/**
- * struct option_spec - an option
- * @word:	name
- * @place:	which commands take it
- * @kind:	kind of its value
- * @types:	types of sets that take it
- * @most:	maximum, if the value is a number
- * @refusal:	options of entries: message if the set does not have @extension; NULL if the
- *		option needs no extension
- * @extension:	enum ipcuckoo_option: the extension that an option of sets asks for, or
- *		that an option of entries sets
- */
-static const struct option_spec {
-	const char *word;
-	enum option_place place;
-	enum option_kind kind;
-	uint32_t types;
-	long long most;
-	const char *refusal;
-	uint32_t extension;
-} specs[OPTIONS] = {
-#define SET_OPTION(name, word, kind, types, ...)			\
-	[OPTION_##name] = { word, OPTIONS_OF_SETS, KIND_##kind, types, __VA_ARGS__ }
-#define ENTRY_OPTION(name, word, kind, types, ...)			\
-	[OPTION_##name] = { word, OPTIONS_OF_ENTRIES, KIND_##kind, types, __VA_ARGS__ }
-	SET_OPTION(FAMILY,	"family",	WORD,	FOR_ALL, 0, NULL),
-	SET_OPTION(INET,	"-4",		FLAG,	FOR_ALL, 0, NULL),
-	SET_OPTION(INET6,	"-6",		FLAG,	FOR_ALL, 0, NULL),
-	/* ipset's tables have hashsize, bucketsize and initval. Here they have no effect. */
-	SET_OPTION(HASHSIZE,	"hashsize",	NUMBER,	FOR_EXACT, UINT32_MAX, NULL),
-	SET_OPTION(MAXELEM,	"maxelem",	NUMBER,	FOR_ALL, UINT32_MAX, NULL),
-	SET_OPTION(NETMASK,	"netmask",	WORD,	FOR(HASH_IP), 0, NULL),
-	SET_OPTION(BITMASK,	"bitmask",	WORD,	FOR(HASH_IP), 0, NULL),
-	SET_OPTION(SET_TIMEOUT,	"timeout",	NUMBER,	FOR_EXACT, IPCUCKOO_TIMEOUT_MAX,
-		   NULL, IPCUCKOO_O_TIMEOUT),
-	SET_OPTION(SET_COUNTERS, "counters",	FLAG,	FOR_EXACT, 0, NULL, IPCUCKOO_O_COUNTERS),
-	SET_OPTION(SET_COMMENT,	"comment",	FLAG,	FOR_EXACT, 0, NULL, IPCUCKOO_O_COMMENT),
-	SET_OPTION(SET_SKBINFO,	"skbinfo",	FLAG,	FOR_EXACT, 0, NULL, IPCUCKOO_O_SKBINFO),
-	SET_OPTION(FORCEADD,	"forceadd",	FLAG,	FOR_EXACT, 0, NULL),
-	SET_OPTION(BUCKETSIZE,	"bucketsize",	NUMBER,	FOR_EXACT, UINT8_MAX, NULL),
-	SET_OPTION(INITVAL,	"initval",	NUMBER,	FOR_EXACT, UINT32_MAX, NULL),
-	SET_OPTION(PROBES,	"probes",	IGNORED, FOR_EXACT, 0, NULL),
-	SET_OPTION(RESIZE,	"resize",	IGNORED, FOR_EXACT, 0, NULL),
-	SET_OPTION(GC,		"gc",		IGNORED, FOR(HASH_IP), 0, NULL),
-	SET_OPTION(BITS,	"bits",		WORD,	FOR_ALL, 0, NULL),
-	SET_OPTION(FPP,		"fpp",		WORD,	FOR_ALL, 0, NULL),
-	SET_OPTION(CAPACITY,	"capacity",	WORD,	FOR_ALL, 0, NULL),
-	SET_OPTION(MULTI,	"multi",	FLAG,	FOR_ALL, 0, NULL),
-	ENTRY_OPTION(TIMEOUT,	"timeout",	NUMBER,	FOR_ALL, IPCUCKOO_TIMEOUT_MAX,
-		     NO_TIMEOUT, IPCUCKOO_O_TIMEOUT),
-	ENTRY_OPTION(PACKETS,	"packets",	NUMBER,	FOR_ALL, INT64_MAX,
-		     NO_COUNTERS, IPCUCKOO_O_COUNTERS),
-	ENTRY_OPTION(BYTES,	"bytes",	NUMBER,	FOR_ALL, INT64_MAX,
-		     NO_COUNTERS, IPCUCKOO_O_COUNTERS),
-	ENTRY_OPTION(COMMENT,	"comment",	WORD,	FOR_ALL, 0, NO_COMMENT, IPCUCKOO_O_COMMENT),
-	ENTRY_OPTION(SKBMARK,	"skbmark",	WORD,	FOR_ALL, 0, NO_SKBINFO, IPCUCKOO_O_SKBINFO),
-	ENTRY_OPTION(SKBPRIO,	"skbprio",	WORD,	FOR_ALL, 0, NO_SKBINFO, IPCUCKOO_O_SKBINFO),
-	ENTRY_OPTION(SKBQUEUE,	"skbqueue",	NUMBER,	FOR_ALL, UINT16_MAX,
-		     NO_SKBINFO, IPCUCKOO_O_SKBINFO),
-	ENTRY_OPTION(NOMATCH,	"nomatch",	FLAG,	FOR(HASH_NET), 0, NULL),
-#undef SET_OPTION
-#undef ENTRY_OPTION
+static const struct option_spec specs[] = {
+#define OPTION(name, word, kind, types, ...)				\
+	[OPTION_##name] = { word, VALUE_##kind, types, __VA_ARGS__ }
+	OPTION(TIMEOUT,	"timeout",	NUMBER,	FOR_ALL, IPCUCKOO_TIMEOUT_MAX,
+	       IPCUCKOO_O_TIMEOUT, NO_TIMEOUT),
+	OPTION(PACKETS,	"packets",	NUMBER,	FOR_ALL, INT64_MAX,
+	       IPCUCKOO_O_COUNTERS, NO_COUNTERS),
+	OPTION(BYTES,	"bytes",	NUMBER,	FOR_ALL, INT64_MAX,
+	       IPCUCKOO_O_COUNTERS, NO_COUNTERS),
+	OPTION(COMMENT,	"comment",	WORD,	FOR_ALL, 0, IPCUCKOO_O_COMMENT, NO_COMMENT),
+	OPTION(SKBMARK,	"skbmark",	WORD,	FOR_ALL, 0, IPCUCKOO_O_SKBINFO, NO_SKBINFO),
+	OPTION(SKBPRIO,	"skbprio",	WORD,	FOR_ALL, 0, IPCUCKOO_O_SKBINFO, NO_SKBINFO),
+	OPTION(SKBQUEUE, "skbqueue",	NUMBER,	FOR_ALL, UINT16_MAX,
+	       IPCUCKOO_O_SKBINFO, NO_SKBINFO),
+	OPTION(NOMATCH,	"nomatch",	FLAG,	FOR(HASH_NET), 0, 0, NULL),
+#undef OPTION
+	[OPTIONS] = { .word = NULL }
 };
+
+#define KEYWORDS	32
+
+int options_read(const struct tool *tool, const struct option_spec *table,
+		 const struct keyword *more, struct words *words, int least, int most,
+		 struct option_value *values)
+{
+	struct keyword keywords[KEYWORDS] = { 0 }, *next = keywords;
+	int i, status;
+
+	for (i = 0; table[i].word; i++, next++) {
+		values[i] = (struct option_value) { 0 };
+		next->word = table[i].word;
+		if (table[i].kind == VALUE_FLAG)
+			next->flag = &values[i].given;
+		else
+			next->value = &values[i].word;
+	}
+	for (; more->word; more++)
+		*next++ = *more;
+	status = parse_words(tool, words, keywords, least, most);
+	for (i = 0; table[i].word && !status; i++) {
+		values[i].given |= !!values[i].word;
+		if (values[i].given && table[i].most)
+			status = parse_number(tool, table[i].word, values[i].word, 0,
+					      table[i].most, &values[i].number);
+	}
+	return status;
+}
 
 int options_parse(const struct tool *tool, enum option_place place,
 		  struct words *words, int least, int most,
 		  struct options *options)
 {
-	struct keyword keywords[OPTIONS + 3], *next = keywords;
-	int i, status;
+	/* In a file, --check cannot be an option of one line: restore has it for all. */
+	bool check = place == OPTIONS_OF_ENTRIES && !tool->line;
+	const struct keyword more[] = {
+		{ .word = "--expand", .flag = &options->expand },
+		{ .word = check ? "--check" : NULL, .flag = &options->check },
+		{ .word = NULL }
+	};
 
 	*options = (struct options) { 0 };
-	for (i = 0; i < OPTIONS; i++) {
-		struct option_value *value = &options->of[i];
-
-		if (specs[i].place != place)
-			continue;
-		*next++ = (struct keyword) {
-			.word = specs[i].word,
-			.flag = specs[i].kind == KIND_FLAG ? &value->given : NULL,
-			.value = specs[i].kind == KIND_FLAG ? NULL : &value->word,
-		};
-	}
-	if (place == OPTIONS_OF_ENTRIES)
-		*next++ = (struct keyword) {
-			.word = "--expand", .flag = &options->expand
-		};
-	/* In a file, --check cannot be an option of one line: restore has it for all. */
-	if (place == OPTIONS_OF_ENTRIES && !tool->line &&
-	    strcmp(tool->command->name, "test"))
-		*next++ = (struct keyword) {
-			.word = "--check", .flag = &options->check
-		};
-	*next = (struct keyword) { .word = NULL };
-	status = parse_words(tool, words, keywords, least, most);
-	for (i = 0; i < OPTIONS && !status; i++) {
-		struct option_value *value = &options->of[i];
-
-		value->given |= !!value->word;
-		if (value->word && specs[i].kind == KIND_NUMBER)
-			status = parse_number(tool, specs[i].word, value->word, 0,
-					      specs[i].most, &value->number);
-	}
-	return status;
+	return options_read(tool, specs, more, words, least, most, options->of);
 }
 
 /* Whether a type takes an option. Another version of the module may send any type. */
@@ -146,12 +94,8 @@ int options_check(const struct tool *tool, const struct options *options,
 			continue;
 		if (!is_for(&specs[i], set->type))
 			return fail_unknown(tool, no_keywords, specs[i].word);
-		if (specs[i].refusal &&
-		    (specs[i].place == OPTIONS_OF_SETS || !(set->options & specs[i].extension)))
+		if (specs[i].refusal && !(set->options & specs[i].extension))
 			return fail(tool, STATUS_REFUSED, "%s", specs[i].refusal);
-		if (specs[i].kind == KIND_IGNORED)
-			warn(tool, "Warning: Option '--%s %s' is ignored. Please upgrade your syntax.",
-			     specs[i].word, options->of[i].word);
 	}
 	return STATUS_OK;
 }
@@ -167,13 +111,13 @@ int options_only(const struct tool *tool, const struct options *options,
 	return STATUS_OK;
 }
 
-uint32_t options_extensions(const struct options *options, enum option_place place)
+uint32_t options_extensions(const struct options *options)
 {
 	uint32_t extensions = 0;
 	int i;
 
 	for (i = 0; i < OPTIONS; i++)
-		if (specs[i].place == place && options->of[i].given)
+		if (options->of[i].given)
 			extensions |= specs[i].extension;
 	return extensions;
 }

@@ -1,38 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The options of create, add, del and test. The table in options.c says how each
- * option is written, and which types of sets take it.
+ * The options of add, del and test. The table in options.c says how each option is
+ * written, and which types of sets take it. (Those of create are in set/options.c.)
  */
 #ifndef IPCUCKOO_TOOL_OPTIONS_H
 #define IPCUCKOO_TOOL_OPTIONS_H
 
 #include "cli/tool.h"
 #include "lib/valued.h"
+#include "nl/option.h"
 
 enum option {
-	/* of sets */
-	OPTION_FAMILY,
-	OPTION_INET,
-	OPTION_INET6,
-	OPTION_HASHSIZE,
-	OPTION_MAXELEM,
-	OPTION_NETMASK,
-	OPTION_BITMASK,
-	OPTION_SET_TIMEOUT,
-	OPTION_SET_COUNTERS,
-	OPTION_SET_COMMENT,
-	OPTION_SET_SKBINFO,
-	OPTION_FORCEADD,
-	OPTION_BUCKETSIZE,
-	OPTION_INITVAL,
-	OPTION_PROBES,
-	OPTION_RESIZE,
-	OPTION_GC,
-	OPTION_BITS,
-	OPTION_FPP,
-	OPTION_CAPACITY,
-	OPTION_MULTI,
-	/* of entries */
 	OPTION_TIMEOUT,
 	OPTION_PACKETS,
 	OPTION_BYTES,
@@ -44,10 +22,10 @@ enum option {
 	OPTIONS
 };
 
-/* Which commands take an option: create, or add, del and test. */
+/* Which command has the options: add or del, perhaps in a file, or test. */
 enum option_place {
-	OPTIONS_OF_SETS,
 	OPTIONS_OF_ENTRIES,
+	OPTIONS_OF_TEST,
 };
 
 /**
@@ -65,8 +43,8 @@ struct option_value {
 /**
  * struct options - all options on the command line
  * @of:		the options of ipset's syntax
- * @expand:	--expand was given (options of entries only)
- * @check:	--check was given (options of entries only)
+ * @expand:	--expand was given
+ * @check:	--check was given (not with test)
  */
 struct options {
 	struct option_value of[OPTIONS];
@@ -74,9 +52,15 @@ struct options {
 	bool check;
 };
 
-/* Take the options out of @words, as parse_words() does. Return: STATUS_OK, or another
- * status after a message.
+/* Take the options of @table and @more out of @words, as parse_words() does, and read their
+ * numbers. @values: set for each row of the table. Return: STATUS_OK, or another status after
+ * a message.
  */
+int options_read(const struct tool *tool, const struct option_spec *table,
+		 const struct keyword *more, struct words *words, int least, int most,
+		 struct option_value *values);
+
+/* The same for options of entries. */
 int options_parse(const struct tool *tool, enum option_place place,
 		  struct words *words, int least, int most,
 		  struct options *options);
@@ -93,10 +77,8 @@ int options_check(const struct tool *tool, const struct options *options,
 int options_only(const struct tool *tool, const struct options *options,
 		 enum option option);
 
-/* The extensions (enum ipcuckoo_option) that the given options ask for: options of sets
- * create a set with them, options of entries set their values.
- */
-uint32_t options_extensions(const struct options *options, enum option_place place);
+/* The extensions (enum ipcuckoo_option) whose values the given options set. */
+uint32_t options_extensions(const struct options *options);
 
 /* Whether a comment can be saved and restored: it contains no quotes, and no control
  * characters except tabs.

@@ -107,7 +107,7 @@ int fail_unknown(const struct tool *tool, const struct keyword *keywords,
 		    "Unknown argument: `%s'%s\nusage: ipcuckoo %s %s\nTry `ipcuckoo help %s' for more information." :
 		    "Unknown argument %s%s\nusage: ipcuckoo %s %s\nTry `ipcuckoo help %s' for more information.",
 		    word, nearest_hint(word, known, count),
-		    tool->command->name, tool->command->usage,
+		    tool->command->name, command_usage(tool->command),
 		    tool->command->name);
 }
 
@@ -138,7 +138,7 @@ static int take_keyword(const struct tool *tool, struct words *words,
 		return fail(tool, STATUS_USAGE,
 			    "Missing mandatory argument of option `%s'\nusage: ipcuckoo %s %s\nTry `ipcuckoo help %s' for more information.",
 			    keyword->word, tool->command->name,
-			    tool->command->usage, tool->command->name);
+			    command_usage(tool->command), tool->command->name);
 	*keyword->value = words->word[++*i];
 	return STATUS_OK;
 }

@@ -36,7 +36,7 @@ static int change_set(struct tool *tool, struct words *words,
 	bulk = (struct bulk) {
 		.tool = tool, .set = set.name, .entries = &entries,
 		.approximate = is_approximate(&set),
-		.extensions = options_extensions(&options, OPTIONS_OF_ENTRIES) |
+		.extensions = options_extensions(&options) |
 			      (value.nomatch ? NL_NOMATCH : 0),
 	};
 	if (bulk.extensions)

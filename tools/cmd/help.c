@@ -3,6 +3,7 @@
 #include "cli/globals.h"
 #include "cmd/commands.h"
 #include "layout/show.h"
+#include "nl/option.h"
 
 static const struct {
 	unsigned int type;
@@ -60,18 +61,45 @@ static void print_words(void)
 		fputs(command->name, stdout);
 		for (i = 0; i < COMMAND_ALIASES && command->aliases[i]; i++)
 			printf("|%s", command->aliases[i]);
-		printf(" %s\n", command->usage);
+		printf(" %s\n", command_usage(command));
 	}
 	putchar('*');
 	print_global_words();
 }
 
+/* Print the options of sets, with a line above them that says which types take them. */
+static void print_options(void)
+{
+	static const struct meaning groups[] = {
+		{ "all types",			FOR_ALL },
+		{ "hash:ip and hash:net",	FOR_EXACT },
+		{ "hash:ip",			FOR(HASH_IP) },
+		{ "filter:ip",			FOR(FILTER_IP) },
+		{ NULL, 0 }
+	};
+	const struct option_spec *option;
+	uint32_t types = 0;
+
+	for (option = set_options; option->word; option++) {
+		if (!option->help)
+			continue;
+		if (option->types != types)
+			printf("\nFor %s:\n", meaning_word(groups, option->types));
+		types = option->types;
+		printf(option->value ? "%s %s\n\t%s\n" : "%s%s\n\t%s\n", option->word,
+		       option->value ? option->value : "", option->help);
+	}
+}
+
 void print_help(const struct command *command)
 {
+	const char *usage = command_usage(command);
+
 	printf("Usage: ipcuckoo %s%s%s\n\n%c%s.\n%s", command->name,
-	       *command->usage ? " " : "", command->usage,
-	       *command->summary - 'a' + 'A', command->summary + 1,
-	       command->help);
+	       *usage ? " " : "", usage, *command->summary - 'a' + 'A',
+	       command->summary + 1, command->help);
+	if (command->flags & COMMAND_CREATE)
+		print_options();
 }
 
 /* If @word is a type of sets, print the help of the commands that depend on the type, as

@@ -108,7 +108,7 @@ int run_test(struct tool *tool, struct words *words)
 	struct nl_set set;
 	int status;
 
-	status = options_parse(tool, OPTIONS_OF_ENTRIES, words, 2, 2, &options);
+	status = options_parse(tool, OPTIONS_OF_TEST, words, 2, 2, &options);
 	if (!status)
 		status = options_only(tool, &options, OPTION_NOMATCH);
 	if (!status)

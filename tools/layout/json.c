@@ -36,18 +36,13 @@ static void json_items(struct json_object *header, const struct nl_set *set)
 	size_t count = header_items(set, items), i;
 
 	for (i = 0; i < count; i++) {
-		switch (items[i].kind) {
-		case ITEM_FLAG:
+		if (items[i].kind == VALUE_FLAG)
 			json_add_bool(header, items[i].word, true);
-			break;
-		case ITEM_NUMBER:
+		else if (items[i].kind == VALUE_NUMBER)
 			json_add_uint(header, items[i].word,
 				      strtoull(items[i].text, NULL, 10));
-			break;
-		case ITEM_WORD:
+		else
 			json_add_string(header, items[i].word, items[i].text);
-			break;
-		}
 	}
 }
 
@@ -102,24 +97,20 @@ static void json_header(struct listing *listing)
 static void json_value(const struct listing *listing)
 {
 	struct header_item items[HEADER_ITEMS];
-	size_t count = value_items(listing, items), i, len;
+	size_t count = value_items(listing, items), i;
 	struct json_object *word;
 
 	for (i = 0; i < count; i++) {
 		printf(",\"%s\":", items[i].word);
-		if (items[i].kind == ITEM_FLAG)
+		if (items[i].kind == VALUE_FLAG) {
 			fputs("true", stdout);
-		else if (items[i].kind == ITEM_NUMBER)
+		} else if (items[i].kind == VALUE_NUMBER) {
 			fputs(items[i].text, stdout);
-		if (items[i].kind != ITEM_WORD)
-			continue;
-		/* value_items() puts a comment in quotes, for plain text. */
-		len = strlen(items[i].text);
-		word = *items[i].text == '"' ?
-		       json_object_new_string_len(items[i].text + 1, len - 2) :
-		       json_object_new_string(items[i].text);
-		fputs(json_text(word), stdout);
-		json_object_put(word);
+		} else {
+			word = json_object_new_string(items[i].text);
+			fputs(json_text(word), stdout);
+			json_object_put(word);
+		}
 	}
 }
 

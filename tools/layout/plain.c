@@ -28,15 +28,27 @@ static void plain_inactive(const struct listing *listing)
 		       state_text(at, state));
 }
 
-static void plain_items(const struct nl_set *set)
+static void plain_items(const struct header_item *items, size_t count)
 {
-	struct header_item items[HEADER_ITEMS];
-	size_t count = header_items(set, items), i;
+	static const char *const formats[] = {
+		[VALUE_FLAG] = " %s",
+		[VALUE_NUMBER] = " %s %s",
+		[VALUE_WORD] = " %s %s",
+		[VALUE_TEXT] = " %s \"%s\"",
+	};
+	size_t i;
 
 	for (i = 0; i < count; i++)
-		printf(items[i].kind == ITEM_FLAG ? " %s" : " %s %s",
-		       items[i].word, items[i].text);
-	fputc('\n', stdout);
+		printf(formats[items[i].kind], items[i].word, items[i].text);
+	putc_unlocked('\n', stdout);
+}
+
+/* Print the options of a set, and a newline. */
+static void plain_options(const struct nl_set *set)
+{
+	struct header_item items[HEADER_ITEMS];
+
+	plain_items(items, header_items(set, items));
 }
 
 static void plain_name(struct listing *listing)
@@ -52,7 +64,7 @@ static void plain_header(struct listing *listing)
 		fputc('\n', stdout);
 	printf("Name: %s\nType: %s\nRevision: %u\nHeader:", set->name,
 	       meaning_word(type_words, set->type), type_revision(set->type));
-	plain_items(set);
+	plain_options(set);
 	printf("Size in memory: %llu\nReferences: %u\nNumber of entries: %u\n",
 	       (unsigned long long)set->memory, set->attachments, set->entries);
 	if (listing->verbose || is_approximate(set))
@@ -66,12 +78,8 @@ static void plain_header(struct listing *listing)
 static void plain_value(const struct listing *listing)
 {
 	struct header_item items[HEADER_ITEMS];
-	size_t count = value_items(listing, items), i;
 
-	for (i = 0; i < count; i++)
-		printf(items[i].kind == ITEM_FLAG ? " %s" : " %s %s",
-		       items[i].word, items[i].text);
-	putc_unlocked('\n', stdout);
+	plain_items(items, value_items(listing, items));
 }
 
 static int plain_member(enum entry_kind kind, const uint8_t *entry, void *data)
@@ -115,7 +123,7 @@ static void save_header(struct listing *listing)
 
 	printf("create %s%s %s", save_dashes(listing), set->name,
 	       meaning_word(type_words, set->type));
-	plain_items(set);
+	plain_options(set);
 }
 
 static int save_member(enum entry_kind kind, const uint8_t *entry, void *data)

@@ -3,8 +3,7 @@
 
 #include "layout/show.h"
 #include "set/attachment.h"
-#include "set/filter.h"
-#include "set/mask.h"
+#include "set/options.h"
 
 double load_factor(const struct nl_set *set)
 {
@@ -28,7 +27,7 @@ unsigned int type_revision(unsigned int type)
 }
 
 static struct header_item *add_item(struct header_item **next, const char *word,
-				    enum item_kind kind)
+				    enum value_kind kind)
 {
 	struct header_item *item = (*next)++;
 
@@ -38,62 +37,24 @@ static struct header_item *add_item(struct header_item **next, const char *word,
 	return item;
 }
 
-static void add_word(struct header_item **next, const char *word,
-		     const char *value)
-{
-	snprintf(add_item(next, word, ITEM_WORD)->text, sizeof((*next)->text),
-		 "%s", value);
-}
-
 static void add_number(struct header_item **next, const char *word,
 		       uint64_t value)
 {
-	snprintf(add_item(next, word, ITEM_NUMBER)->text, sizeof((*next)->text),
+	snprintf(add_item(next, word, VALUE_NUMBER)->text, sizeof((*next)->text),
 		 "%llu", (unsigned long long)value);
-}
-
-static void add_exact(struct header_item **next, const struct nl_set *set)
-{
-	char mask[ADDRESS_TEXT_SIZE];
-
-	/* Programs that read ipset's lists expect a number: show no limit as the highest. */
-	add_number(next, "maxelem", set->maxelem ? set->maxelem : UINT32_MAX);
-	if (set->netmask)
-		add_number(next, "netmask", set->netmask);
-	if (set->has_bitmask)
-		add_word(next, "bitmask", mask_text(set, mask));
-	if (set->options & IPCUCKOO_O_TIMEOUT)
-		add_number(next, "timeout", set->timeout);
-	if (set->options & IPCUCKOO_O_COUNTERS)
-		add_item(next, "counters", ITEM_FLAG);
-	if (set->options & IPCUCKOO_O_COMMENT)
-		add_item(next, "comment", ITEM_FLAG);
-	if (set->flags & IPCUCKOO_F_FORCEADD)
-		add_item(next, "forceadd", ITEM_FLAG);
-	if (set->options & IPCUCKOO_O_SKBINFO)
-		add_item(next, "skbinfo", ITEM_FLAG);
-}
-
-static void add_filter(struct header_item **next, const struct nl_set *set)
-{
-	if (set->maxelem)
-		add_number(next, "maxelem", set->maxelem);
-	add_number(next, "bits", set->bits);
-	add_number(next, "capacity", set->capacity);
-	if (is_multi(set))
-		add_item(next, "multi", ITEM_FLAG);
 }
 
 size_t header_items(const struct nl_set *set,
 		    struct header_item items[HEADER_ITEMS])
 {
 	struct header_item *next = items;
+	const struct option_spec *option;
 
-	add_word(&next, "family", meaning_word(family_words, set->family));
-	if (is_approximate(set))
-		add_filter(&next, set);
-	else
-		add_exact(&next, set);
+	for (option = set_options; option->word && next < items + HEADER_ITEMS; option++) {
+		next->word = option->word;
+		next->kind = option->kind;
+		next += show_option(option, set, next->text);
+	}
 	return next - items;
 }
 
@@ -103,14 +64,14 @@ static void add_info(struct header_item **next, const struct entry_value *value)
 	struct header_item *item;
 
 	if (value->mark) {
-		item = add_item(next, "skbmark", ITEM_WORD);
+		item = add_item(next, "skbmark", VALUE_WORD);
 		if (mask == UINT32_MAX)
 			snprintf(item->text, sizeof(item->text), "0x%x", mark);
 		else
 			snprintf(item->text, sizeof(item->text), "0x%x/0x%x", mark, mask);
 	}
 	if (value->prio) {
-		item = add_item(next, "skbprio", ITEM_WORD);
+		item = add_item(next, "skbprio", VALUE_WORD);
 		snprintf(item->text, sizeof(item->text), "%x:%x", value->prio >> 16,
 			 value->prio & 0xffff);
 	}
@@ -131,14 +92,14 @@ size_t value_items(const struct listing *listing,
 	if (options & IPCUCKOO_O_TIMEOUT)
 		add_number(&next, "timeout", value->timeout);
 	if (value->nomatch)
-		add_item(&next, "nomatch", ITEM_FLAG);
+		add_item(&next, "nomatch", VALUE_FLAG);
 	if (options & IPCUCKOO_O_COUNTERS) {
 		add_number(&next, "packets", value->packets);
 		add_number(&next, "bytes", value->bytes);
 	}
 	if (value->comment) {
-		item = add_item(&next, "comment", ITEM_WORD);
-		snprintf(item->text, sizeof(item->text), "\"%s\"", value->comment);
+		item = add_item(&next, "comment", VALUE_TEXT);
+		snprintf(item->text, sizeof(item->text), "%s", value->comment);
 	}
 	add_info(&next, value);
 	return next - items;

@@ -9,6 +9,7 @@
 #include "cli/tool.h"
 #include "lib/valued.h"
 #include "nl/attachment.h"
+#include "nl/option.h"
 
 /* Room for an address, or for a host name in brackets with a prefix length. */
 #define MEMBER_TEXT_SIZE	1056
@@ -74,25 +75,19 @@ extern const struct layout layout_save;
 extern const struct layout layout_xml;
 extern const struct layout layout_json;
 
-enum item_kind {
-	ITEM_FLAG,		/* a name without a value */
-	ITEM_NUMBER,
-	ITEM_WORD,
-};
-
 /**
  * struct header_item - an option of a set, or an extension of an entry
  * @word:	name
  * @kind:	kind of the value
- * @text:	value
+ * @text:	value; comments without quotes
  */
 struct header_item {
 	const char *word;
-	enum item_kind kind;
-	char text[IPCUCKOO_COMMENT_MAX + 3];
+	enum value_kind kind;
+	char text[OPTION_TEXT_SIZE];
 };
 
-#define HEADER_ITEMS	16
+#define HEADER_ITEMS	24
 
 /* The options of a set, in ipset's order. Return: their number. */
 size_t header_items(const struct nl_set *set,

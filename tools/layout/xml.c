@@ -26,13 +26,15 @@ static void xml_items(const struct header_item *items, size_t count)
 	size_t i;
 
 	for (i = 0; i < count; i++) {
-		if (items[i].kind == ITEM_FLAG) {
+		const char *quote = items[i].kind == VALUE_TEXT ? "\"" : "";
+
+		if (items[i].kind == VALUE_FLAG) {
 			printf("<%s/>", items[i].word);
 			continue;
 		}
-		printf("<%s>", items[i].word);
+		printf("<%s>%s", items[i].word, quote);
 		xml_text(items[i].text);
-		printf("</%s>", items[i].word);
+		printf("%s</%s>", quote, items[i].word);
 	}
 }
 

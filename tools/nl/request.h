@@ -78,8 +78,6 @@ struct nlmsghdr *nl_start_for_set(struct nl *nl, uint8_t cmd, const char *set,
 				  uint32_t flags);
 struct nlmsghdr *nl_start_for_shadow(struct nl *nl, uint8_t cmd,
 				     uint32_t shadow, uint32_t flags);
-/* Append the options with which a set is created. */
-void nl_put_options(struct nlmsghdr *nlh, const struct nl_set *set, bool has_maxelem);
 int nl_put_entries(struct nl *nl, struct nlmsghdr *nlh,
 		   const struct packed *entries, struct nl_cursor *cursor);
 

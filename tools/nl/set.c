@@ -1,37 +1,36 @@
 // SPDX-License-Identifier: GPL-2.0-only
+#include "nl/option.h"
 #include "nl/request.h"
 #include "nl/set.h"
 
-void nl_put_options(struct nlmsghdr *nlh, const struct nl_set *set, bool has_maxelem)
+/* The size of the value of an option that is sent. */
+static size_t sent_size(const struct option_spec *option, const struct nl_set *set)
 {
+	if (option->kind == VALUE_TEXT)
+		return strlen(option_field(option, set)) + 1;
+	if (option->size == IPCUCKOO_HOST6_SIZE && set->family != IPCUCKOO_FAMILY_INET6)
+		return IPCUCKOO_HOST4_SIZE;
+	return option->size;
+}
+
+void nl_put_set(struct nlmsghdr *nlh, const struct nl_set *set, bool has_maxelem)
+{
+	const struct option_spec *option;
+
 	mnl_attr_put_u8(nlh, IPCUCKOO_A_TYPE, set->type);
-	mnl_attr_put_u8(nlh, IPCUCKOO_A_FAMILY, set->family);
-	if (has_maxelem)
-		mnl_attr_put_u32(nlh, IPCUCKOO_A_MAXELEM, set->maxelem);
-	if (set->bits)
-		mnl_attr_put_u8(nlh, IPCUCKOO_A_BITS, set->bits);
-	if (set->capacity)
-		mnl_attr_put_u32(nlh, IPCUCKOO_A_CAPACITY, set->capacity);
 	if (set->options)
 		mnl_attr_put_u32(nlh, IPCUCKOO_A_OPTIONS, set->options);
-	if (set->timeout)
-		mnl_attr_put_u32(nlh, IPCUCKOO_A_TIMEOUT, set->timeout);
-	if (set->netmask)
-		mnl_attr_put_u8(nlh, IPCUCKOO_A_NETMASK, set->netmask);
-	if (set->has_bitmask)
-		mnl_attr_put(nlh, IPCUCKOO_A_BITMASK,
-			     set->family == IPCUCKOO_FAMILY_INET6 ?
-			     IPCUCKOO_HOST6_SIZE : IPCUCKOO_HOST4_SIZE,
-			     set->bitmask);
+	for (option = set_options; option->word; option++)
+		if (option->attr == IPCUCKOO_A_MAXELEM ? has_maxelem : has_value(option, set))
+			mnl_attr_put(nlh, option->attr, sent_size(option, set),
+				     option_field(option, set));
 }
 
 int nl_set_new(struct nl *nl, const struct nl_set *set, bool has_maxelem,
 	       uint32_t flags)
 {
-	struct nlmsghdr *nlh = nl_start_for_set(nl, IPCUCKOO_CMD_SET_NEW,
-						set->name, flags | set->flags);
-
-	nl_put_options(nlh, set, has_maxelem);
+	nl_put_set(nl_start_for_set(nl, IPCUCKOO_CMD_SET_NEW, set->name,
+				    flags | set->flags), set, has_maxelem);
 	return nl_talk(nl, NULL, NULL);
 }
 
@@ -43,32 +42,36 @@ int nl_set_new_filled(struct nl *nl, const char *name, uint32_t shadow)
 	return nl_talk(nl, NULL, NULL);
 }
 
-static void get_bitmask(const struct nlattr *attr, struct nl_set *set)
+static void read_option(const struct nlattr **attrs, const struct option_spec *option,
+			struct nl_set *set)
 {
-	size_t size = attr ? mnl_attr_get_payload_len(attr) : 0;
+	size_t size = attrs[option->attr] ? mnl_attr_get_payload_len(attrs[option->attr]) : 0;
+	void *field = option_field(option, set);
 
-	set->has_bitmask = attr;
-	memset(set->bitmask, 0, sizeof(set->bitmask));
-	if (size <= sizeof(set->bitmask) && size)
-		memcpy(set->bitmask, mnl_attr_get_payload(attr), size);
+	memset(field, 0, option->size);
+	if (option->kind == VALUE_TEXT)
+		nl_string(attrs, option->attr, field, option->size);
+	else if (option->size == sizeof(uint8_t))
+		*(uint8_t *)field = nl_uint(attrs, option->attr);
+	else if (option->size == sizeof(uint32_t))
+		*(uint32_t *)field = nl_uint(attrs, option->attr);
+	else if (size && size <= option->size)
+		memcpy(field, mnl_attr_get_payload(attrs[option->attr]), size);
 }
 
 int nl_read_set(const struct nlattr **attrs, void *data)
 {
+	const struct option_spec *option;
 	struct nl_set *set = data;
 	int i;
 
 	nl_string(attrs, IPCUCKOO_A_SET, set->name, sizeof(set->name));
 	set->type = nl_uint(attrs, IPCUCKOO_A_TYPE);
-	set->family = nl_uint(attrs, IPCUCKOO_A_FAMILY);
-	set->bits = nl_uint(attrs, IPCUCKOO_A_BITS);
 	set->flags = nl_uint(attrs, IPCUCKOO_A_FLAGS);
-	set->capacity = nl_uint(attrs, IPCUCKOO_A_CAPACITY);
-	set->netmask = nl_uint(attrs, IPCUCKOO_A_NETMASK);
-	get_bitmask(attrs[IPCUCKOO_A_BITMASK], set);
-	set->maxelem = nl_uint(attrs, IPCUCKOO_A_MAXELEM);
 	set->options = nl_uint(attrs, IPCUCKOO_A_OPTIONS);
-	set->timeout = nl_uint(attrs, IPCUCKOO_A_TIMEOUT);
+	for (option = set_options; option->word; option++)
+		if (option->attr)
+			read_option(attrs, option, set);
 	set->expired = nl_uint(attrs, IPCUCKOO_A_EXPIRED);
 	set->entries = nl_uint(attrs, IPCUCKOO_A_ENTRIES);
 	set->hosts = nl_uint(attrs, IPCUCKOO_A_HOSTS);

@@ -7,6 +7,8 @@
 
 #include "nl/netlink.h"
 
+struct nlmsghdr;
+
 /* Why additions fail, in the order of the attributes from IPCUCKOO_A_FAILED_FULL on. */
 enum failure {
 	FAILURE_FULL,
@@ -20,9 +22,7 @@ enum failure {
 /**
  * struct nl_set - a set
  *
- * nl_set_new() sends @name, @type and @family; @maxelem if its argument has_maxelem is
- * set; @bits, @capacity, @options, @timeout, @flags and @netmask if they are not 0;
- * @bitmask if @has_bitmask.
+ * nl/option.h has a table of the fields that are options of the set.
  */
 struct nl_set {
 	char name[IPCUCKOO_NAME_SIZE];
@@ -30,7 +30,6 @@ struct nl_set {
 	uint8_t family;
 	uint8_t bits;
 	uint32_t flags;
-	bool has_bitmask;
 	uint8_t netmask;
 	uint8_t bitmask[IPCUCKOO_HOST6_SIZE];
 	uint32_t capacity;
@@ -52,6 +51,10 @@ struct nl_set {
 	uint64_t failed[FAILURES];
 };
 
+/* Append the type and the options of a new set to a request that was started with its name,
+ * and with set->flags among the flags. @has_maxelem: send the limit, too.
+ */
+void nl_put_set(struct nlmsghdr *nlh, const struct nl_set *set, bool has_maxelem);
 int nl_set_new(struct nl *nl, const struct nl_set *set, bool has_maxelem,
 	       uint32_t flags);
 /* Create a set from a shadow of nl_shadow_create(). */

@@ -35,7 +35,7 @@ int nl_shadow_create(struct nl *nl, const struct nl_set *set, bool has_maxelem,
 	struct nlmsghdr *nlh = nl_start_for_set(nl, IPCUCKOO_CMD_SHADOW_NEW, set->name,
 						IPCUCKOO_F_CREATE | set->flags);
 
-	nl_put_options(nlh, set, has_maxelem);
+	nl_put_set(nlh, set, has_maxelem);
 	return new_shadow(nl, nlh, coming, shadow);
 }
 

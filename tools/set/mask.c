@@ -6,6 +6,13 @@ static bool is_six(const struct nl_set *set)
 	return set->family == IPCUCKOO_FAMILY_INET6;
 }
 
+bool has_bitmask(const struct nl_set *set)
+{
+	static const uint8_t zero[IPCUCKOO_HOST6_SIZE];
+
+	return memcmp(set->bitmask, zero, sizeof(zero));
+}
+
 static int parse_netmask(const struct tool *tool, const char *word,
 			 struct nl_set *set)
 {
@@ -23,7 +30,6 @@ static int parse_netmask(const struct tool *tool, const char *word,
 static int parse_bitmask(const struct tool *tool, const char *word,
 			 struct nl_set *set)
 {
-	static const uint8_t zero[IPCUCKOO_HOST6_SIZE];
 	struct address_range range;
 	char why[ADDRESS_WHY_SIZE];
 
@@ -33,8 +39,7 @@ static int parse_bitmask(const struct tool *tool, const char *word,
 	if (!address_is_host(&range))
 		return fail_syntax(tool, "bitmask is not valid: not an address");
 	address_store(&range.first, range.family, set->bitmask);
-	set->has_bitmask = true;
-	if (memcmp(set->bitmask, zero, sizeof(zero)))
+	if (has_bitmask(set))
 		return STATUS_OK;
 	return fail(tool, STATUS_REFUSED,
 		    "The value of the netmask parameter is invalid");
@@ -70,7 +75,7 @@ bool mask_bits(const struct nl_set *set, uint8_t mask[IPCUCKOO_HOST6_SIZE])
 	memcpy(mask, set->bitmask, IPCUCKOO_HOST6_SIZE);
 	for (i = 0; i < set->netmask && i < 8 * IPCUCKOO_HOST6_SIZE; i++)
 		mask[i / 8] |= 0x80 >> i % 8;
-	return set->netmask || set->has_bitmask;
+	return set->netmask || has_bitmask(set);
 }
 
 void mask_hosts(const struct nl_set *set, struct packed *entries)

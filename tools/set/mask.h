@@ -11,6 +11,7 @@
 int parse_mask(const struct tool *tool, const char *netmask,
 	       const char *bitmask, struct nl_set *set);
 
+bool has_bitmask(const struct nl_set *set);
 const char *mask_text(const struct nl_set *set, char text[ADDRESS_TEXT_SIZE]);
 
 /* The mask of a set; all bits 0 if it has none. Return: whether it has one. */
