@@ -34,6 +34,7 @@
 #include "event.h"
 #include "names.h"
 #include "net.h"
+#include "options.h"
 #include "point.h"
 #include "procfs.h"
 #include "rebuild.h"
@@ -113,7 +114,8 @@ static int check_early(struct ipcuckoo_net *pernet,
 	switch (change->kind) {
 	case IPCUCKOO_COMMIT_CREATE:
 		if (set)
-			err = ipcuckoo_set_same_options(set, change->set, change->same_maxelem) ?
+			err = ipcuckoo_options_same(&set->options, &change->set->options,
+						    change->same_maxelem) ?
 			      -EEXIST : -ENOTUNIQ;
 		break;
 	case IPCUCKOO_COMMIT_DESTROY:
@@ -160,8 +162,8 @@ static int create(struct commit *c, struct ipcuckoo_commit_change *change)
 	const struct ipcuckoo_set *other = ipcuckoo_set_find(c->pernet, change->name);
 
 	if (other)
-		return ipcuckoo_set_same_options(other, change->set, change->same_maxelem) ?
-		       -EEXIST : -ENOTUNIQ;
+		return ipcuckoo_options_same(&other->options, &change->set->options,
+					     change->same_maxelem) ? -EEXIST : -ENOTUNIQ;
 	if (c->pernet->sets_count >= IPCUCKOO_SETS_MAX)
 		return -E2BIG;
 	ipcuckoo_names_change(change->set, change->name);

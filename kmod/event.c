@@ -7,6 +7,7 @@
 
 #include "event.h"
 #include "net.h"
+#include "options.h"
 #include "usage.h"
 #include "wire.h"
 
@@ -110,8 +111,8 @@ void ipcuckoo_event_set(struct ipcuckoo_set *set, const char *name,
 
 	if (!wanted(set->pernet))
 		return;
-	skb = begin(event, HEADER_SIZE, &header);
-	if (!skb || ipcuckoo_wire_fill_options(skb, set) || put_contents(skb, set, name)) {
+	skb = begin(event, NLMSG_GOODSIZE, &header);
+	if (!skb || ipcuckoo_options_fill(skb, set) || put_contents(skb, set, name)) {
 		nlmsg_free(skb);
 		report_loss(set->pernet);
 		return;

@@ -11,48 +11,25 @@
 #include "net.h"
 #include "netlink.h"
 #include "netlink_request.h"
+#include "options.h"
 #include "shadow.h"
 #include "wire.h"
 
-/* Policies. The policy of a command refuses attributes that the command does not use. */
+/* Policies. The policy of a command refuses attributes that the command does not use. Those
+ * of SET_NEW and SHADOW_NEW are in options.c.
+ */
 
 #define FLAGS_POLICY(mask)	NLA_POLICY_MASK(NLA_U32, mask)
 #define STRING_POLICY(size)	{ .type = NLA_NUL_STRING, .len = (size) - 1 }
 #define U32_POLICY		{ .type = NLA_U32 }
 #define PACKED_POLICY		{ .type = NLA_BINARY }
-#define TIMEOUT_POLICY		NLA_POLICY_FULL_RANGE(NLA_U32, &timeout_range)
 #define DIRECTION_POLICY	NLA_POLICY_RANGE(NLA_U8, IPCUCKOO_DIR_SRC, IPCUCKOO_DIR_BOTH)
 #define PLACE_POLICY		NLA_POLICY_RANGE(NLA_U8, IPCUCKOO_PLACE_IP, IPCUCKOO_PLACE_INGRESS)
 #define VERDICT_POLICY		NLA_POLICY_RANGE(NLA_U8, IPCUCKOO_VERDICT_DROP, \
 						 IPCUCKOO_VERDICT_COUNT)
 
-static struct netlink_range_validation timeout_range = {
-	.max = IPCUCKOO_TIMEOUT_MAX,
-};
-
 static const struct nla_policy none_policy[] = {
 	[IPCUCKOO_A_PAD] = { .type = NLA_REJECT },
-};
-
-#define OPTION_POLICIES \
-	[IPCUCKOO_A_TYPE] = NLA_POLICY_RANGE(NLA_U8, IPCUCKOO_TYPE_HASH_IP, \
-					     IPCUCKOO_TYPE_FILTER_IP), \
-	[IPCUCKOO_A_FAMILY] = NLA_POLICY_RANGE(NLA_U8, IPCUCKOO_FAMILY_INET, \
-					       IPCUCKOO_FAMILY_ANY), \
-	[IPCUCKOO_A_MAXELEM] = U32_POLICY, \
-	[IPCUCKOO_A_BITS] = { .type = NLA_U8 }, \
-	[IPCUCKOO_A_CAPACITY] = U32_POLICY, \
-	[IPCUCKOO_A_OPTIONS] = NLA_POLICY_MASK(NLA_U32, IPCUCKOO_O_ALL), \
-	[IPCUCKOO_A_TIMEOUT] = TIMEOUT_POLICY, \
-	[IPCUCKOO_A_NETMASK] = { .type = NLA_U8 }, \
-	[IPCUCKOO_A_BITMASK] = { .type = NLA_BINARY, .len = IPCUCKOO_HOST6_SIZE }
-
-static const struct nla_policy set_new_policy[] = {
-	[IPCUCKOO_A_FLAGS] = FLAGS_POLICY(IPCUCKOO_F_EXIST | IPCUCKOO_F_MULTI |
-					 IPCUCKOO_F_FORCEADD),
-	[IPCUCKOO_A_SET] = STRING_POLICY(IPCUCKOO_NAME_SIZE),
-	OPTION_POLICIES,
-	[IPCUCKOO_A_SHADOW] = U32_POLICY,
 };
 
 /* Commands on one set, or on all sets. */
@@ -107,17 +84,6 @@ static const struct nla_policy entry_test_policy[] = {
 	[IPCUCKOO_A_HOSTS6] = PACKED_POLICY,
 	[IPCUCKOO_A_NETS4] = PACKED_POLICY,
 	[IPCUCKOO_A_NETS6] = PACKED_POLICY,
-};
-
-static const struct nla_policy shadow_new_policy[] = {
-	[IPCUCKOO_A_FLAGS] = FLAGS_POLICY(IPCUCKOO_F_APPEND | IPCUCKOO_F_CREATE |
-					 IPCUCKOO_F_MULTI | IPCUCKOO_F_FORCEADD),
-	[IPCUCKOO_A_SET] = STRING_POLICY(IPCUCKOO_NAME_SIZE),
-	OPTION_POLICIES,
-	[IPCUCKOO_A_CAPACITY_HOSTS4] = U32_POLICY,
-	[IPCUCKOO_A_CAPACITY_HOSTS6] = U32_POLICY,
-	[IPCUCKOO_A_CAPACITY_NETS4] = U32_POLICY,
-	[IPCUCKOO_A_CAPACITY_NETS6] = U32_POLICY,
 };
 
 static const struct nla_policy shadow_add_policy[] = {
@@ -240,7 +206,7 @@ static struct notifier_block release_notifier = {
 
 static struct genl_ops ops[] __ro_after_init = {
 	OP(INFO, none_policy, .doit = info_doit),
-	OP(SET_NEW, set_new_policy, .doit = ipcuckoo_nl_set_new_doit),
+	OP(SET_NEW, ipcuckoo_options_set_new_policy, .doit = ipcuckoo_nl_set_new_doit),
 	OP(SET_DEL, sets_policy, .doit = ipcuckoo_nl_set_del_doit),
 	OP(SET_GET, set_policy, .doit = ipcuckoo_nl_set_get_doit,
 	   .dumpit = ipcuckoo_nl_set_get_dumpit),
@@ -250,7 +216,7 @@ static struct genl_ops ops[] __ro_after_init = {
 	OP(ENTRY_TEST, entry_test_policy, .doit = ipcuckoo_nl_entry_test_doit),
 	OP(ENTRY_GET, set_policy,
 	   .dumpit = ipcuckoo_nl_entry_get_dumpit, .done = ipcuckoo_nl_entry_get_done),
-	OP(SHADOW_NEW, shadow_new_policy, .doit = ipcuckoo_nl_shadow_new_doit),
+	OP(SHADOW_NEW, ipcuckoo_options_shadow_new_policy, .doit = ipcuckoo_nl_shadow_new_doit),
 	OP(SHADOW_ADD, shadow_add_policy, .doit = ipcuckoo_nl_shadow_add_doit),
 	OP(SHADOW_REMOVE, shadow_remove_policy, .doit = ipcuckoo_nl_shadow_remove_doit),
 	OP(SHADOW_COMMIT, shadow_commit_policy, .doit = ipcuckoo_nl_shadow_commit_doit),

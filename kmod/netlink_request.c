@@ -411,23 +411,6 @@ int ipcuckoo_nl_check_delete(struct genl_info *info, const struct ipcuckoo_set *
 
 /* Shadows and commits */
 
-/* Find an attribute of a request that is an option of a set. Return: NULL if it has none. */
-struct nlattr *ipcuckoo_nl_find_option(struct nlattr **attrs)
-{
-	static const u8 options[] = {
-		IPCUCKOO_A_TYPE, IPCUCKOO_A_FAMILY, IPCUCKOO_A_MAXELEM, IPCUCKOO_A_BITS,
-		IPCUCKOO_A_CAPACITY, IPCUCKOO_A_OPTIONS, IPCUCKOO_A_TIMEOUT,
-		IPCUCKOO_A_NETMASK, IPCUCKOO_A_BITMASK,
-	};
-	unsigned int i;
-
-	for (i = 0; i < ARRAY_SIZE(options); i++)
-		if (attrs[options[i]])
-			return attrs[options[i]];
-	return ipcuckoo_nl_flag(attrs, IPCUCKOO_F_MULTI | IPCUCKOO_F_FORCEADD) ?
-	       attrs[IPCUCKOO_A_FLAGS] : NULL;
-}
-
 /* Find the shadow that a request names; it must be one of the socket that sent the request.
  * Return: the shadow with a reference, or ERR_PTR().
  */

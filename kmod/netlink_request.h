@@ -67,7 +67,6 @@ typedef int (*ipcuckoo_nl_parse_fn)(struct sk_buff *skb, struct genl_info *info,
 				    struct ipcuckoo_commit_change *change);
 typedef int (*ipcuckoo_nl_explain_fn)(struct genl_info *info, int err);
 
-struct nlattr *ipcuckoo_nl_find_option(struct nlattr **attrs);
 struct ipcuckoo_shadow *ipcuckoo_nl_shadow(struct sk_buff *skb, struct genl_info *info);
 int ipcuckoo_nl_explain_shadow(struct genl_info *info, int err);
 void ipcuckoo_nl_discard_change(struct ipcuckoo_net *pernet,

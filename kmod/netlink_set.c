@@ -10,146 +10,11 @@
 #include "net.h"
 #include "netlink.h"
 #include "netlink_request.h"
+#include "options.h"
 #include "set.h"
 #include "shadow.h"
 #include "usage.h"
 #include "wire.h"
-
-/* Parse the shape of the filter of a new set. For exact types there must be none. */
-static int get_shape(struct genl_info *info, u8 type, u32 maxelem,
-		     struct ipcuckoo_filter_shape *shape)
-{
-	bool multi = ipcuckoo_nl_flag(info->attrs, IPCUCKOO_F_MULTI);
-	struct nlattr *capacity = info->attrs[IPCUCKOO_A_CAPACITY];
-	struct nlattr *bits = info->attrs[IPCUCKOO_A_BITS];
-
-	*shape = (struct ipcuckoo_filter_shape){};
-	if (type != IPCUCKOO_TYPE_FILTER_IP) {
-		if (!multi && !bits && !capacity)
-			return 0;
-		NL_SET_ERR_MSG_ATTR(info->extack,
-				    bits ?: capacity ?: info->attrs[IPCUCKOO_A_FLAGS],
-				    "BITS, CAPACITY and MULTI go with the type filter:ip only");
-		return -EINVAL;
-	}
-	shape->bits = bits ? nla_get_u8(bits) : IPCUCKOO_BITS_DEFAULT;
-	if (shape->bits != 8 && shape->bits != 16 && shape->bits != 32) {
-		NL_SET_ERR_MSG_ATTR(info->extack, bits,
-				    "fingerprints have 8, 16 or 32 bits");
-		return -EINVAL;
-	}
-	shape->capacity = maxelem ?: IPCUCKOO_CAPACITY_DEFAULT;
-	if (capacity)
-		shape->capacity = nla_get_u32(capacity);
-	shape->multi = multi;
-	if (shape->capacity && shape->capacity <= IPCUCKOO_CAPACITY_MAX)
-		return 0;
-	NL_SET_ERR_MSG_ATTR(info->extack, capacity ?: info->attrs[IPCUCKOO_A_MAXELEM],
-			    "the capacity of a filter is a number from 1 to 128000000");
-	return -ERANGE;
-}
-
-/* Parse and check the extensions of a new set, and its forceadd. */
-static int get_exts(struct genl_info *info, struct ipcuckoo_set_options *options)
-{
-	struct nlattr **attrs = info->attrs;
-
-	options->exts = ipcuckoo_nl_u32(attrs, IPCUCKOO_A_OPTIONS, 0);
-	options->timeout = ipcuckoo_nl_u32(attrs, IPCUCKOO_A_TIMEOUT, 0);
-	if (options->exts && options->type == IPCUCKOO_TYPE_FILTER_IP) {
-		NL_SET_ERR_MSG_ATTR(info->extack, attrs[IPCUCKOO_A_OPTIONS],
-				    "a filter keeps fingerprints, and nothing else for its entries");
-		return -EOPNOTSUPP;
-	}
-	if (options->forceadd && options->type == IPCUCKOO_TYPE_FILTER_IP) {
-		NL_SET_ERR_MSG_ATTR(info->extack, attrs[IPCUCKOO_A_FLAGS],
-				    "a filter has no entries that could make room for others");
-		return -EOPNOTSUPP;
-	}
-	if (options->timeout && !(options->exts & IPCUCKOO_O_TIMEOUT)) {
-		NL_SET_ERR_MSG_ATTR(info->extack, attrs[IPCUCKOO_A_TIMEOUT],
-				    "a timeout needs the option TIMEOUT");
-		return -EINVAL;
-	}
-	return 0;
-}
-
-/* Read a mask in network byte order: 16 bytes, or 4 for the low half of IPv4. */
-static void get_bitmask(const struct nlattr *attr, struct ipcuckoo_mask *mask)
-{
-	const u8 *data = nla_data(attr);
-
-	if (nla_len(attr) == IPCUCKOO_HOST6_SIZE) {
-		mask->bits.hi = get_unaligned_be64(data);
-		mask->bits.lo = get_unaligned_be64(data + 8);
-	} else {
-		mask->bits.lo = get_unaligned_be32(data);
-	}
-}
-
-static void get_netmask(u8 len, bool v6, struct ipcuckoo_mask *mask)
-{
-	mask->len = len;
-	if (!v6)
-		mask->bits.lo = (u32)(~0ULL << (32 - len));
-	else if (len > 64)
-		mask->bits = (struct ipcuckoo_key){ ~0ULL, ~0ULL << (128 - len) };
-	else
-		mask->bits.hi = ~0ULL << (64 - len);
-}
-
-/* Parse the mask of a new set. The set must be of one family, because its addresses must
- * have as many bits as the mask.
- */
-static int get_mask(struct genl_info *info, u8 type, u8 family,
-		    struct ipcuckoo_mask *mask)
-{
-	struct nlattr *bitmask = info->attrs[IPCUCKOO_A_BITMASK];
-	struct nlattr *netmask = info->attrs[IPCUCKOO_A_NETMASK];
-	struct nlattr *attr = bitmask ?: netmask;
-	bool v6 = family == IPCUCKOO_FAMILY_INET6;
-	unsigned int size = v6 ? IPCUCKOO_HOST6_SIZE : IPCUCKOO_HOST4_SIZE;
-
-	*mask = (struct ipcuckoo_mask){ .present = attr };
-	if (!attr)
-		return 0;
-	if (type != IPCUCKOO_TYPE_HASH_IP || family == IPCUCKOO_FAMILY_ANY ||
-	    (bitmask && netmask)) {
-		NL_SET_ERR_MSG_ATTR(info->extack, attr,
-				    "one of NETMASK and BITMASK goes with the type hash:ip, family inet or inet6");
-		return -EINVAL;
-	}
-	if (bitmask && nla_len(bitmask) == size)
-		get_bitmask(bitmask, mask);
-	else if (netmask && nla_get_u8(netmask) && nla_get_u8(netmask) <= 8 * size)
-		get_netmask(nla_get_u8(netmask), v6, mask);
-	if (mask->bits.hi || mask->bits.lo)
-		return 0;
-	NL_SET_ERR_MSG_ATTR(info->extack, attr,
-			    "a mask is as long as an address and not zero");
-	return -ERANGE;
-}
-
-static int get_set_options(struct genl_info *info, struct ipcuckoo_set_options *options)
-{
-	struct nlattr **attrs = info->attrs;
-	int err;
-
-	if (!ipcuckoo_nl_need(attrs, IPCUCKOO_A_TYPE, info->extack) ||
-	    !ipcuckoo_nl_need(attrs, IPCUCKOO_A_FAMILY, info->extack))
-		return -EINVAL;
-	*options = (struct ipcuckoo_set_options){
-		.type = nla_get_u8(attrs[IPCUCKOO_A_TYPE]),
-		.family = nla_get_u8(attrs[IPCUCKOO_A_FAMILY]),
-		.maxelem = ipcuckoo_nl_u32(attrs, IPCUCKOO_A_MAXELEM, ipcuckoo_maxelem),
-		.has_maxelem = attrs[IPCUCKOO_A_MAXELEM],
-		.forceadd = ipcuckoo_nl_flag(attrs, IPCUCKOO_F_FORCEADD),
-	};
-	err = get_shape(info, options->type, options->maxelem, &options->shape);
-	if (!err)
-		err = get_exts(info, options);
-	return err ?: get_mask(info, options->type, options->family, &options->mask);
-}
 
 /**
  * ipcuckoo_nl_make_set() - make the set that the attributes of SET_NEW ask for
@@ -165,9 +30,10 @@ struct ipcuckoo_set *ipcuckoo_nl_make_set(struct genl_info *info)
 	struct ipcuckoo_set *set;
 	int err;
 
-	if (!name)
+	if (!name || !ipcuckoo_nl_need(info->attrs, IPCUCKOO_A_TYPE, info->extack) ||
+	    !ipcuckoo_nl_need(info->attrs, IPCUCKOO_A_FAMILY, info->extack))
 		return ERR_PTR(-EINVAL);
-	err = get_set_options(info, &options);
+	err = ipcuckoo_options_parse(info->attrs, info->extack, &options);
 	if (err)
 		return ERR_PTR(err);
 	set = ipcuckoo_set_alloc(ipcuckoo_net(genl_info_net(info)), name, &options);
@@ -180,7 +46,7 @@ struct ipcuckoo_set *ipcuckoo_nl_make_set(struct genl_info *info)
 static int parse_shadow(struct sk_buff *skb, struct genl_info *info,
 			struct ipcuckoo_commit_change *change)
 {
-	struct nlattr **attrs = info->attrs, *bad = ipcuckoo_nl_find_option(attrs);
+	struct nlattr **attrs = info->attrs, *bad = ipcuckoo_options_find(attrs);
 	struct ipcuckoo_shadow *shadow;
 
 	if (change->exist) {
@@ -385,23 +251,6 @@ int ipcuckoo_nl_set_change_doit(struct sk_buff *skb, struct genl_info *info)
 	return err;
 }
 
-static int fill_mask(struct sk_buff *skb, const struct ipcuckoo_set *set)
-{
-	u8 data[IPCUCKOO_HOST6_SIZE];
-
-	if (!set->mask.present)
-		return 0;
-	if (set->mask.len)
-		return nla_put_u8(skb, IPCUCKOO_A_NETMASK, set->mask.len);
-	if (set->family == IPCUCKOO_FAMILY_INET) {
-		put_unaligned_be32(set->mask.bits.lo, data);
-		return nla_put(skb, IPCUCKOO_A_BITMASK, IPCUCKOO_HOST4_SIZE, data);
-	}
-	put_unaligned_be64(set->mask.bits.hi, data);
-	put_unaligned_be64(set->mask.bits.lo, data + 8);
-	return nla_put(skb, IPCUCKOO_A_BITMASK, IPCUCKOO_HOST6_SIZE, data);
-}
-
 static int fill_failures(struct sk_buff *skb, const struct ipcuckoo_set *set)
 {
 	int i, err = 0;
@@ -417,12 +266,11 @@ static int fill_set(struct sk_buff *skb, struct ipcuckoo_set *set)
 	struct ipcuckoo_entries *e = &set->entries;
 
 	return nla_put_string(skb, IPCUCKOO_A_SET, set->name) ||
-	       ipcuckoo_wire_fill_options(skb, set) ||
+	       ipcuckoo_options_fill(skb, set) ||
 	       nla_put_u32(skb, IPCUCKOO_A_ENTRIES, ipcuckoo_usage_live(&set->entries)) ||
 	       nla_put_u32(skb, IPCUCKOO_A_HOSTS, ipcuckoo_usage_live(&set->entries) -
 			   ipcuckoo_usage_live_of(e, IPCUCKOO_NETS4) -
 			   ipcuckoo_usage_live_of(e, IPCUCKOO_NETS6)) ||
-	       fill_mask(skb, set) ||
 	       ipcuckoo_wire_put_u64(skb, IPCUCKOO_A_MEMORY, ipcuckoo_set_memory(set)) ||
 	       ipcuckoo_wire_put_u64(skb, IPCUCKOO_A_SLOTS, ipcuckoo_usage_slots(e)) ||
 	       nla_put_u32(skb, IPCUCKOO_A_ATTACHMENTS,

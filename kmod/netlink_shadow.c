@@ -8,6 +8,7 @@
 #include "net.h"
 #include "netlink.h"
 #include "netlink_request.h"
+#include "options.h"
 #include "shadow.h"
 
 /* Options of a set are those of one that does not exist yet; nothing can be copied from it. */
@@ -16,7 +17,7 @@ static int check_new(struct genl_info *info)
 	struct nlattr **attrs = info->attrs, *bad;
 
 	if (!ipcuckoo_nl_flag(attrs, IPCUCKOO_F_CREATE))
-		bad = ipcuckoo_nl_find_option(attrs);
+		bad = ipcuckoo_options_find(attrs);
 	else
 		bad = ipcuckoo_nl_flag(attrs, IPCUCKOO_F_APPEND) ? attrs[IPCUCKOO_A_FLAGS] : NULL;
 	if (!bad)

@@ -339,14 +339,9 @@ struct ipcuckoo_set *ipcuckoo_set_alloc(struct ipcuckoo_net *pernet, const char 
 		goto err_uncharge;
 	seqcount_init(&set->name_seq);
 	strscpy_pad(set->name, name, sizeof(set->name));
-	set->type = options->type;
-	set->family = options->family;
+	set->options = *options;
 	set->pernet = pernet;
-	set->maxelem = options->maxelem;
-	set->forceadd = options->forceadd;
-	set->timeout = options->timeout;
 	INIT_DELAYED_WORK(&set->gc, gc_work);
-	set->mask = options->mask;
 	kref_init(&set->ref);
 	RB_CLEAR_NODE(&set->node);
 	err = ipcuckoo_entries_init(&set->entries, &pernet->mem, true);
@@ -376,27 +371,6 @@ void ipcuckoo_set_gc(struct ipcuckoo_set *set)
 		return;
 	while (!fatal_signal_pending(current) && gc_part(set, &pos))
 		cond_resched();
-}
-
-/**
- * ipcuckoo_set_same_options() - were two sets created with the same options?
- * @a:		set
- * @b:		set
- * @same_maxelem: compare their limits, too
- */
-bool ipcuckoo_set_same_options(const struct ipcuckoo_set *a,
-			       const struct ipcuckoo_set *b, bool same_maxelem)
-{
-	const struct ipcuckoo_filter_shape *p = &a->entries.shape;
-	const struct ipcuckoo_filter_shape *q = &b->entries.shape;
-
-	return a->type == b->type && a->family == b->family &&
-	       (!same_maxelem || READ_ONCE(a->maxelem) == b->maxelem) &&
-	       a->entries.options == b->entries.options && a->timeout == b->timeout &&
-	       p->bits == q->bits && p->capacity == q->capacity &&
-	       p->multi == q->multi && a->mask.present == b->mask.present &&
-	       a->mask.bits.hi == b->mask.bits.hi &&
-	       a->mask.bits.lo == b->mask.bits.lo;
 }
 
 /**

@@ -35,6 +35,7 @@
 #include <linux/kref.h>
 #include <linux/rbtree.h>
 #include <linux/seqlock.h>
+#include <linux/stddef.h>
 #include <linux/workqueue.h>
 
 #include "entries.h"
@@ -55,12 +56,10 @@ enum ipcuckoo_failure {
 /**
  * struct ipcuckoo_mask - which bits of an address a set looks at
  * @bits:	the mask; for IPv4 in the low half
- * @len:	the length of the mask if the request had NETMASK; 0 if it had BITMASK
  * @present:	the set has a mask
  */
 struct ipcuckoo_mask {
 	struct ipcuckoo_key bits;
-	u8 len;
 	bool present;
 };
 
@@ -70,16 +69,22 @@ struct ipcuckoo_mask {
  *		@gc_last, and changes of @maxelem
  * @name:	its name, padded with zeros
  * @name_seq:	for readers of @name that hold no lock: ipcuckoo_set_name()
+ * @options:	the fields from @type to @mask, as a struct ipcuckoo_set_options. Only @maxelem
+ *		ever changes. options.c has a table of those that messages carry
  * @type:	enum ipcuckoo_type
  * @family:	enum ipcuckoo_family
- * @pernet:	its namespace
- * @maxelem:	entries it may hold; 0: no limit
  * @forceadd:	an entry added to a full set evicts another entry
+ * @netmask:	leading bits that count, if the request had NETMASK
+ * @bitmask:	bits that count, as in the request, if it had BITMASK
+ * @maxelem:	entries it may hold; 0: no limit
  * @timeout:	default timeout of entries in seconds; 0: they do not expire
+ * @exts:	extensions of its entries, enum ipcuckoo_option: those of @entries
+ * @shape:	the shape of its filter: that of @entries
+ * @mask:	which bits of addresses it looks at; for hash:ip only
+ * @pernet:	its namespace
  * @gc:		work item of garbage collection, which removes expired entries
  * @gc_at:	the second since boot for which @gc is queued; 0: it is not queued
  * @gc_last:	the second since boot in which @gc last finished a pass
- * @mask:	never changed
  * @swaps:	how often the set was swapped with another one
  * @dead:	the set was destroyed; code that still has a reference must not change it
  * @attachments: number of attachments; changed under ipcuckoo_net.mutex
@@ -94,16 +99,23 @@ struct ipcuckoo_set {
 	struct ipcuckoo_entries entries;
 	char name[IPCUCKOO_NAME_SIZE];
 	seqcount_t name_seq;
-	u8 type;
-	u8 family;
+
+	struct_group_tagged(ipcuckoo_set_options, options, /* those of a request */
+		u8 type;
+		u8 family;
+		bool forceadd;
+		u8 netmask;
+		u8 bitmask[IPCUCKOO_HOST6_SIZE];
+		u32 maxelem;
+		u32 timeout;
+		u32 exts;
+		struct ipcuckoo_filter_shape shape;
+		struct ipcuckoo_mask mask;
+	);
 	struct ipcuckoo_net *pernet;
-	u32 maxelem;
-	bool forceadd;
-	u32 timeout;
 	struct delayed_work gc;
 	u32 gc_at;
 	u32 gc_last;
-	struct ipcuckoo_mask mask;
 	u32 swaps;
 	bool dead;
 	unsigned int attachments;
@@ -113,30 +125,6 @@ struct ipcuckoo_set {
 	struct rcu_head rcu;
 };
 
-/**
- * struct ipcuckoo_set_options - options of a set that is to be created
- * @type:	enum ipcuckoo_type
- * @family:	enum ipcuckoo_family
- * @maxelem:	entries it may hold; 0: no limit
- * @has_maxelem: the request has MAXELEM; if not, @maxelem is the default
- * @forceadd:	an entry added to a full set evicts another entry
- * @exts:	extensions of its entries: enum ipcuckoo_option
- * @timeout:	default timeout of entries in seconds; 0: they do not expire
- * @shape:	the shape of its filter; shape.bits is 0 for an exact type
- * @mask:	which bits of addresses it looks at; for hash:ip only
- */
-struct ipcuckoo_set_options {
-	u8 type;
-	u8 family;
-	u32 maxelem;
-	bool has_maxelem;
-	bool forceadd;
-	u32 exts;
-	u32 timeout;
-	struct ipcuckoo_filter_shape shape;
-	struct ipcuckoo_mask mask;
-};
-
 int ipcuckoo_set_init(void);
 void ipcuckoo_set_exit(void);
 void ipcuckoo_set_name(const struct ipcuckoo_set *set, char name[IPCUCKOO_NAME_SIZE]);
@@ -144,8 +132,6 @@ void ipcuckoo_set_name(const struct ipcuckoo_set *set, char name[IPCUCKOO_NAME_S
 struct ipcuckoo_set *ipcuckoo_set_alloc(struct ipcuckoo_net *pernet, const char *name,
 					const struct ipcuckoo_set_options *options);
 void ipcuckoo_set_insert(struct ipcuckoo_net *pernet, struct ipcuckoo_set *set);
-bool ipcuckoo_set_same_options(const struct ipcuckoo_set *a,
-			       const struct ipcuckoo_set *b, bool same_maxelem);
 int ipcuckoo_set_reserve_filter(struct ipcuckoo_set *set);
 void ipcuckoo_set_erase(struct ipcuckoo_net *pernet, struct ipcuckoo_set *set);
 struct ipcuckoo_set *ipcuckoo_set_find(struct ipcuckoo_net *pernet,

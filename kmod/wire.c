@@ -192,7 +192,7 @@ void ipcuckoo_wire_get_ext(const u8 *data, enum ipcuckoo_wire_ext_id ext,
 	}
 }
 
-/* Sets and attachments */
+/* Attachments */
 
 /**
  * ipcuckoo_wire_put_u64() - put a number of 64 bits into a message
@@ -205,52 +205,6 @@ void ipcuckoo_wire_get_ext(const u8 *data, enum ipcuckoo_wire_ext_id ext,
 int ipcuckoo_wire_put_u64(struct sk_buff *skb, int attr, u64 value)
 {
 	return nla_put_u64_64bit(skb, attr, value, IPCUCKOO_A_PAD);
-}
-
-/* The options of a filter, if the set is one. */
-static int fill_shape(struct sk_buff *skb, const struct ipcuckoo_filter_shape *shape)
-{
-	if (!shape->bits)
-		return 0;
-	return nla_put_u8(skb, IPCUCKOO_A_BITS, shape->bits) ||
-	       nla_put_u32(skb, IPCUCKOO_A_CAPACITY, shape->capacity);
-}
-
-static int fill_flags(struct sk_buff *skb, const struct ipcuckoo_set *set)
-{
-	u32 flags = (set->entries.shape.multi ? IPCUCKOO_F_MULTI : 0) |
-		    (set->forceadd ? IPCUCKOO_F_FORCEADD : 0);
-
-	return flags ? nla_put_u32(skb, IPCUCKOO_A_FLAGS, flags) : 0;
-}
-
-/* The extensions of a set's entries, if it has any. */
-static int fill_exts(struct sk_buff *skb, const struct ipcuckoo_set *set)
-{
-	u32 options = set->entries.options;
-
-	if (!options)
-		return 0;
-	return nla_put_u32(skb, IPCUCKOO_A_OPTIONS, options) ||
-	       (options & IPCUCKOO_O_TIMEOUT &&
-		(nla_put_u32(skb, IPCUCKOO_A_TIMEOUT, set->timeout) ||
-		 ipcuckoo_wire_put_u64(skb, IPCUCKOO_A_EXPIRED, set->entries.expired)));
-}
-
-/**
- * ipcuckoo_wire_fill_options() - put the options of a set into a message
- * @skb:	message
- * @set:	set
- *
- * Return: 0 or -EMSGSIZE.
- */
-int ipcuckoo_wire_fill_options(struct sk_buff *skb, const struct ipcuckoo_set *set)
-{
-	return nla_put_u8(skb, IPCUCKOO_A_TYPE, set->type) ||
-	       nla_put_u8(skb, IPCUCKOO_A_FAMILY, set->family) ||
-	       nla_put_u32(skb, IPCUCKOO_A_MAXELEM, set->maxelem) ||
-	       fill_shape(skb, &set->entries.shape) || fill_flags(skb, set) ||
-	       fill_exts(skb, set) ? -EMSGSIZE : 0;
 }
 
 static int fill_log(struct sk_buff *skb, const struct ipcuckoo_rule *rule)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The wire format: how requests, replies and events carry entries, sets and attachments.
+ * The wire format: how requests, replies and events carry entries and attachments.
  * uapi/ipcuckoo.h is its manual.
  */
 #ifndef _IPCUCKOO_WIRE_H
@@ -13,7 +13,6 @@
 
 struct genl_family;
 struct ipcuckoo_attachment;
-struct ipcuckoo_set;
 struct sk_buff;
 
 /* The index of each multicast group in the family. */
@@ -66,7 +65,6 @@ void ipcuckoo_wire_get_ext(const u8 *data, enum ipcuckoo_wire_ext_id ext,
 			   struct ipcuckoo_entry_attrs *attrs);
 
 int ipcuckoo_wire_put_u64(struct sk_buff *skb, int attr, u64 value);
-int ipcuckoo_wire_fill_options(struct sk_buff *skb, const struct ipcuckoo_set *set);
 int ipcuckoo_wire_fill_attachment(struct sk_buff *skb,
 				  const struct ipcuckoo_attachment *at, const char *name);
 

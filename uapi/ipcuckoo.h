@@ -488,7 +488,8 @@
  * SET_NEW, SET_DESTROYED, SET_FLUSHED, SET_CHANGED (another limit), SET_REPLACED
  * (by SHADOW_COMMIT, or by several lines written to the file in procfs)
  *   attributes: SET, TYPE, FAMILY, MAXELEM, ENTRIES, GENERATION; if the set has
- *               them: OPTIONS, TIMEOUT, EXPIRED, FLAGS, BITS, CAPACITY
+ *               them: OPTIONS, TIMEOUT, EXPIRED, FLAGS, BITS, CAPACITY, NETMASK,
+ *               BITMASK
  * SET_RENAMED, SET_SWAPPED
  *   attributes: SET, SET_TO, as in the request
  * ENTRIES_ADDED, ENTRIES_DELETED

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Prints the module's policies, operations and multicast groups for test_spec. test_spec cuts their
- * definitions out of ../../kmod/netlink*.c and wire.c and writes them into fragments.h. This file
+ * definitions out of options.c, netlink*.c and wire.c in ../../kmod and writes them into fragments.h. This file
  * defines as much of the kernel's headers as they use.
  */
 #include <net/if.h>
