@@ -55,12 +55,18 @@ static int check_timeouts(struct listing *listing)
 /* Refuse to save a set for ipset if ipset cannot store it. */
 static int check_alien(struct listing *listing, const struct packed *entries)
 {
+	const struct option_spec *option = set_options;
 	const struct nl_set *set = listing->set;
 
 	if (is_approximate(set))
 		return fail(listing->tool, STATUS_REFUSED,
 			    "ipset cannot hold the set %s: it has no type filter:ip",
 			    set->name);
+	for (; option->word; option++)
+		if (option->label && has_value(option, set))
+			return fail(listing->tool, STATUS_REFUSED,
+				    "ipset cannot hold the set %s: it has no option %s",
+				    set->name, option->word);
 	if (set->family == IPCUCKOO_FAMILY_ANY)
 		return fail(listing->tool, STATUS_REFUSED,
 			    "ipset cannot hold the set %s: it has no family any",

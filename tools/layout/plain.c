@@ -28,7 +28,8 @@ static void plain_inactive(const struct listing *listing)
 		       state_text(at, state));
 }
 
-static void plain_items(const struct header_item *items, size_t count)
+/* Print options or extensions, and a newline. @labels: leave out those that have labels. */
+static void plain_items(const struct header_item *items, size_t count, bool labels)
 {
 	static const char *const formats[] = {
 		[VALUE_FLAG] = " %s",
@@ -39,16 +40,9 @@ static void plain_items(const struct header_item *items, size_t count)
 	size_t i;
 
 	for (i = 0; i < count; i++)
-		printf(formats[items[i].kind], items[i].word, items[i].text);
+		if (!labels || !items[i].label)
+			printf(formats[items[i].kind], items[i].word, items[i].text);
 	putc_unlocked('\n', stdout);
-}
-
-/* Print the options of a set, and a newline. */
-static void plain_options(const struct nl_set *set)
-{
-	struct header_item items[HEADER_ITEMS];
-
-	plain_items(items, header_items(set, items));
 }
 
 static void plain_name(struct listing *listing)
@@ -59,14 +53,19 @@ static void plain_name(struct listing *listing)
 static void plain_header(struct listing *listing)
 {
 	const struct nl_set *set = listing->set;
+	struct header_item items[HEADER_ITEMS];
+	size_t count = header_items(set, items), i;
 
 	if (listing->count > 1)
 		fputc('\n', stdout);
 	printf("Name: %s\nType: %s\nRevision: %u\nHeader:", set->name,
 	       meaning_word(type_words, set->type), type_revision(set->type));
-	plain_options(set);
+	plain_items(items, count, true);
 	printf("Size in memory: %llu\nReferences: %u\nNumber of entries: %u\n",
 	       (unsigned long long)set->memory, set->attachments, set->entries);
+	for (i = 0; i < count; i++)
+		if (items[i].label)
+			printf("%s: %s\n", items[i].label, items[i].text);
 	if (listing->verbose || is_approximate(set))
 		printf("Load factor: %.2f\n", load_factor(set));
 	if (is_approximate(set))
@@ -79,7 +78,7 @@ static void plain_value(const struct listing *listing)
 {
 	struct header_item items[HEADER_ITEMS];
 
-	plain_items(items, value_items(listing, items));
+	plain_items(items, value_items(listing, items), false);
 }
 
 static int plain_member(enum entry_kind kind, const uint8_t *entry, void *data)
@@ -120,10 +119,11 @@ static const char *save_dashes(const struct listing *listing)
 static void save_header(struct listing *listing)
 {
 	const struct nl_set *set = listing->set;
+	struct header_item items[HEADER_ITEMS];
 
 	printf("create %s%s %s", save_dashes(listing), set->name,
 	       meaning_word(type_words, set->type));
-	plain_options(set);
+	plain_items(items, header_items(set, items), false);
 }
 
 static int save_member(enum entry_kind kind, const uint8_t *entry, void *data)

@@ -32,6 +32,7 @@ static struct header_item *add_item(struct header_item **next, const char *word,
 	struct header_item *item = (*next)++;
 
 	item->word = word;
+	item->label = NULL;
 	item->kind = kind;
 	item->text[0] = '\0';
 	return item;
@@ -52,6 +53,7 @@ size_t header_items(const struct nl_set *set,
 
 	for (option = set_options; option->word && next < items + HEADER_ITEMS; option++) {
 		next->word = option->word;
+		next->label = option->label;
 		next->kind = option->kind;
 		next += show_option(option, set, next->text);
 	}

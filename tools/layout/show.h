@@ -78,11 +78,13 @@ extern const struct layout layout_json;
 /**
  * struct header_item - an option of a set, or an extension of an entry
  * @word:	name
+ * @label:	see struct option_spec; NULL for extensions
  * @kind:	kind of the value
  * @text:	value; comments without quotes
  */
 struct header_item {
 	const char *word;
+	const char *label;
 	enum value_kind kind;
 	char text[OPTION_TEXT_SIZE];
 };

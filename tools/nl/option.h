@@ -45,6 +45,9 @@ enum value_kind {
  * @offset:	where struct nl_set has the value, which is 0 in sets without the option
  * @size:	size of the value: 1 or 4 for a number, IPCUCKOO_HOST6_SIZE for an address
  * @flag:	enum ipcuckoo_flag: a set with the option has this flag
+ * @label:	ipset does not have the option: plain lists show it on a line of its own, after
+ *		this label, and save --ipset refuses sets that have it; NULL: ipset has it, or
+ *		does not have the type either
  * @old:	ipset warns that it ignores the option; so does the tool
  * @parse:	reads the values that need more than the above, after all numbers were read;
  *		called whether the option is given or not. NULL: nothing to do
@@ -64,6 +67,7 @@ struct option_spec {
 	uint16_t offset;
 	uint16_t size;
 	uint32_t flag;
+	const char *label;
 	bool old;
 	int (*parse)(const struct tool *tool, const struct option_value *values,
 		     struct nl_set *set);

@@ -125,7 +125,8 @@ const struct option_spec set_options[] = {
 	{ "comment", VALUE_FLAG, FOR_EXACT, .extension = IPCUCKOO_O_COMMENT,
 	  .help = "entries can have a comment" },
 	{ "forceadd", VALUE_FLAG, FOR_EXACT, .flag = IPCUCKOO_F_FORCEADD,
-	  .help = "if the set is full, a new entry replaces another one" },
+	  .help = "if the set is full, a new entry replaces another one; -exist does\n\t"
+		  "not compare it" },
 	{ "skbinfo", VALUE_FLAG, FOR_EXACT, .extension = IPCUCKOO_O_SKBINFO,
 	  .help = "entries can have a mark; attachments with the verdict mark\n\t"
 		  "set it instead of their own" },
