@@ -24,7 +24,8 @@ static struct netlink_range_validation timeout_range = {
 	[IPCUCKOO_A_OPTIONS] = NLA_POLICY_MASK(NLA_U32, IPCUCKOO_O_ALL), \
 	[IPCUCKOO_A_TIMEOUT] = NLA_POLICY_FULL_RANGE(NLA_U32, &timeout_range), \
 	[IPCUCKOO_A_NETMASK] = { .type = NLA_U8 }, \
-	[IPCUCKOO_A_BITMASK] = { .type = NLA_BINARY, .len = IPCUCKOO_HOST6_SIZE }
+	[IPCUCKOO_A_BITMASK] = { .type = NLA_BINARY, .len = IPCUCKOO_HOST6_SIZE }, \
+	[IPCUCKOO_A_DESCRIPTION] = { .type = NLA_NUL_STRING, .len = IPCUCKOO_DESCRIPTION_MAX }
 
 const struct nla_policy ipcuckoo_options_set_new_policy[IPCUCKOO_A_MAX + 1] = {
 	OPTION_POLICIES,
@@ -45,7 +46,8 @@ const struct nla_policy ipcuckoo_options_shadow_new_policy[IPCUCKOO_A_MAX + 1] =
 
 /**
  * struct option - an option of sets
- * @type:	NLA_*: the type of its attribute; NLA_BINARY: an address of the set's family
+ * @type:	NLA_*: the type of its attribute; NLA_BINARY: an address of the set's family;
+ *		NLA_NUL_STRING: the value is a pointer to the string
  * @attr:	its attribute
  * @offset:	where struct ipcuckoo_set_options has its value, as the attribute carries it
  * @size:	bytes of the value
@@ -78,6 +80,8 @@ static const struct option set_options[] = {
 	/* Of these the bits are compared that they stand for. */
 	OPTION(U8, NETMASK, netmask, false),
 	OPTION(BINARY, BITMASK, bitmask, false),
+	/* It has no effect. */
+	OPTION(NUL_STRING, DESCRIPTION, description, false),
 };
 
 /**
@@ -192,6 +196,26 @@ static int parse_mask(struct nlattr **attrs, struct netlink_ext_ack *extack,
 	return -ERANGE;
 }
 
+/* The description becomes part of lists and of files of commands. */
+static int parse_description(struct nlattr **attrs, struct netlink_ext_ack *extack,
+			     struct ipcuckoo_set_options *options)
+{
+	struct nlattr *attr = attrs[IPCUCKOO_A_DESCRIPTION];
+	const u8 *c;
+
+	if (!attr)
+		return 0;
+	for (c = nla_data(attr); *c; c++) {
+		options->description = nla_data(attr);
+		if (*c != '"' && *c != 0x7f && (*c >= ' ' || *c == '\t'))
+			continue;
+		NL_SET_ERR_MSG_ATTR(extack, attr,
+				    "a description has no quotes and no control characters but tabs");
+		return -EINVAL;
+	}
+	return 0;
+}
+
 /**
  * ipcuckoo_options_parse() - parse and check the options of a new set
  * @attrs:	attributes of the request, TYPE and FAMILY among them
@@ -214,12 +238,12 @@ int ipcuckoo_options_parse(struct nlattr **attrs, struct netlink_ext_ack *extack
 	};
 	for (i = 0; i < ARRAY_SIZE(set_options); i++) {
 		option = &set_options[i];
-		if (attrs[option->attr])
+		if (attrs[option->attr] && option->type != NLA_NUL_STRING)
 			nla_memcpy((void *)options + option->offset, attrs[option->attr],
 				   option->size);
 	}
 	return parse_shape(attrs, extack, options) ?: check_exts(attrs, extack, options) ?:
-	       parse_mask(attrs, extack, options);
+	       parse_mask(attrs, extack, options) ?: parse_description(attrs, extack, options);
 }
 
 static int fill_option(struct sk_buff *skb, const struct option *option,
@@ -233,6 +257,8 @@ static int fill_option(struct sk_buff *skb, const struct option *option,
 		present = options->exts & IPCUCKOO_O_TIMEOUT;
 	if (option->type == NLA_BINARY && options->family == IPCUCKOO_FAMILY_INET)
 		size = IPCUCKOO_HOST4_SIZE;
+	if (present && option->type == NLA_NUL_STRING)
+		return nla_put_string(skb, option->attr, *(const char * const *)value);
 	return present ? nla_put(skb, option->attr, size, value) : 0;
 }
 

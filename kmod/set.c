@@ -142,20 +142,26 @@ struct ipcuckoo_set *ipcuckoo_set_after(struct ipcuckoo_net *pernet,
 	return next;
 }
 
-/* Bytes of a set without its entries. */
-static size_t set_size(void)
+static size_t description_size(const struct ipcuckoo_set_options *options)
 {
-	return kmalloc_size_roundup(sizeof(struct ipcuckoo_set));
+	return options->description ? strlen(options->description) + 1 : 0;
+}
+
+/* Bytes of a set with these options, without its entries. */
+static size_t set_size(const struct ipcuckoo_set_options *options)
+{
+	return kmalloc_size_roundup(sizeof(struct ipcuckoo_set) + description_size(options));
 }
 
 static void set_free_rcu(struct rcu_head *rcu)
 {
 	struct ipcuckoo_set *set = container_of(rcu, struct ipcuckoo_set, rcu);
 	struct ipcuckoo_mem *mem = set->entries.mem;
+	size_t size = set_size(&set->options);
 
 	kfree(set);
-	ipcuckoo_mem_uncharge(mem, set_size());
-	ipcuckoo_mem_release(mem, set_size());
+	ipcuckoo_mem_uncharge(mem, size);
+	ipcuckoo_mem_release(mem, size);
 }
 
 static void set_free(struct kref *ref)
@@ -163,7 +169,7 @@ static void set_free(struct kref *ref)
 	struct ipcuckoo_set *set = container_of(ref, struct ipcuckoo_set, ref);
 
 	ipcuckoo_entries_exit(&set->entries);
-	ipcuckoo_mem_retire(set->entries.mem, set_size());
+	ipcuckoo_mem_retire(set->entries.mem, set_size(&set->options));
 	call_rcu(&set->rcu, set_free_rcu);
 }
 
@@ -317,7 +323,7 @@ static void gc_work(struct work_struct *work)
  * ipcuckoo_set_alloc() - allocate an empty set
  * @pernet:	namespace
  * @name:	a valid name
- * @options:	options of the set
+ * @options:	options of the set; its description is copied
  *
  * The set is not in the tree yet: see ipcuckoo_set_insert().
  *
@@ -328,18 +334,22 @@ static void gc_work(struct work_struct *work)
 struct ipcuckoo_set *ipcuckoo_set_alloc(struct ipcuckoo_net *pernet, const char *name,
 					const struct ipcuckoo_set_options *options)
 {
+	size_t size = set_size(options);
 	struct ipcuckoo_set *set;
 	int err;
 
-	if (!ipcuckoo_mem_charge(&pernet->mem, set_size()))
+	if (!ipcuckoo_mem_charge(&pernet->mem, size))
 		return ERR_PTR(ipcuckoo_mem_refusal());
 	err = -ENOMEM;
-	set = kzalloc(sizeof(*set), GFP_KERNEL_ACCOUNT);
+	set = kzalloc(size, GFP_KERNEL_ACCOUNT);
 	if (!set)
 		goto err_uncharge;
 	seqcount_init(&set->name_seq);
 	strscpy_pad(set->name, name, sizeof(set->name));
 	set->options = *options;
+	if (options->description)
+		set->description = memcpy(set + 1, options->description,
+					  description_size(options));
 	set->pernet = pernet;
 	INIT_DELAYED_WORK(&set->gc, gc_work);
 	kref_init(&set->ref);
@@ -353,7 +363,7 @@ struct ipcuckoo_set *ipcuckoo_set_alloc(struct ipcuckoo_net *pernet, const char 
 
 err_uncharge:
 	kfree(set);
-	ipcuckoo_mem_uncharge(&pernet->mem, set_size());
+	ipcuckoo_mem_uncharge(&pernet->mem, size);
 	return ERR_PTR(err);
 }
 
@@ -558,7 +568,7 @@ int ipcuckoo_set_change(struct ipcuckoo_set *set, u32 maxelem)
  */
 size_t ipcuckoo_set_memory(struct ipcuckoo_set *set)
 {
-	return set_size() + ipcuckoo_usage_memory(&set->entries);
+	return set_size(&set->options) + ipcuckoo_usage_memory(&set->entries);
 }
 
 /**

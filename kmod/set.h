@@ -69,8 +69,8 @@ struct ipcuckoo_mask {
  *		@gc_last, and changes of @maxelem
  * @name:	its name, padded with zeros
  * @name_seq:	for readers of @name that hold no lock: ipcuckoo_set_name()
- * @options:	the fields from @type to @mask, as a struct ipcuckoo_set_options. Only @maxelem
- *		ever changes. options.c has a table of those that messages carry
+ * @options:	the fields from @type to @description, as a struct ipcuckoo_set_options. Only
+ *		@maxelem ever changes. options.c has a table of those that messages carry
  * @type:	enum ipcuckoo_type
  * @family:	enum ipcuckoo_family
  * @forceadd:	an entry added to a full set evicts another entry
@@ -81,6 +81,7 @@ struct ipcuckoo_mask {
  * @exts:	extensions of its entries, enum ipcuckoo_option: those of @entries
  * @shape:	the shape of its filter: that of @entries
  * @mask:	which bits of addresses it looks at; for hash:ip only
+ * @description: text for people, behind the set in its memory; NULL if there is none
  * @pernet:	its namespace
  * @gc:		work item of garbage collection, which removes expired entries
  * @gc_at:	the second since boot for which @gc is queued; 0: it is not queued
@@ -111,6 +112,7 @@ struct ipcuckoo_set {
 		u32 exts;
 		struct ipcuckoo_filter_shape shape;
 		struct ipcuckoo_mask mask;
+		const char *description;
 	);
 	struct ipcuckoo_net *pernet;
 	struct delayed_work gc;

@@ -29,6 +29,9 @@
  *           holds hosts and is approximate.
  *   family  inet: IPv4; inet6: IPv6; any: both in one set
  *
+ * It can have a *description*, a text for people, up to DESCRIPTION_MAX bytes
+ * without '"' and without control characters except tabs.
+ *
  * An *entry* is a host or a prefix. Entries are packed: one attribute carries
  * thousands of them, one after the other, without padding between them. There
  * is an attribute for each kind. Numbers are in network byte order.
@@ -210,10 +213,10 @@
  *
  * IPCUCKOO_CMD_SET_NEW (do): create an empty set
  *
- *   request: SET, TYPE, FAMILY, [MAXELEM], [FLAGS: EXIST]; exact types: [FLAGS:
- *            FORCEADD], [OPTIONS], with O_TIMEOUT [TIMEOUT]; hash:ip: [NETMASK] or
- *            [BITMASK]; filter:ip: [BITS], [CAPACITY], [FLAGS: MULTI]; or SET and
- *            SHADOW
+ *   request: SET, TYPE, FAMILY, [MAXELEM], [DESCRIPTION], [FLAGS: EXIST]; exact
+ *            types: [FLAGS: FORCEADD], [OPTIONS], with O_TIMEOUT [TIMEOUT];
+ *            hash:ip: [NETMASK] or [BITMASK]; filter:ip: [BITS], [CAPACITY],
+ *            [FLAGS: MULTI]; or SET and SHADOW
  *
  *   With SHADOW, the set has the contents of that shadow, and the options that
  *   the shadow was created with (SHADOW_NEW with CREATE).
@@ -233,8 +236,8 @@
  *   BITS is BITS_DEFAULT by default.
  *
  *   With EXIST, it is no error if a set of this name exists and was created in
- *   the same way. FORCEADD is not compared, and MAXELEM only if the request has
- *   it.
+ *   the same way. FORCEADD and DESCRIPTION are not compared, and MAXELEM only if
+ *   the request has it; the set keeps its own.
  *
  * IPCUCKOO_CMD_SET_DEL (do): destroy a set, or all sets
  *
@@ -252,7 +255,7 @@
  *          REKEYS, DISPLACED, FALLBACKS, RETRIES, FAILED_FULL, FAILED_COPIES,
  *          FAILED_QUOTA, FAILED_MEMORY, FAILED_EXIST; OPTIONS if there are any;
  *          TIMEOUT and EXPIRED with O_TIMEOUT; FLAGS (FORCEADD, MULTI) if there
- *          are any; filter:ip: BITS, CAPACITY
+ *          are any; DESCRIPTION if there is one; filter:ip: BITS, CAPACITY
  *
  * IPCUCKOO_CMD_SET_FLUSH (do): delete all entries of a set, or of all sets
  *
@@ -309,8 +312,8 @@
  *
  *   request: SET, [FLAGS: APPEND], [CAPACITY_HOSTS4], [CAPACITY_HOSTS6],
  *            [CAPACITY_NETS4], [CAPACITY_NETS6]; with FLAGS: CREATE, the
- *            options of SET_NEW: TYPE, FAMILY, MAXELEM, OPTIONS, TIMEOUT, NETMASK,
- *            BITMASK, BITS, CAPACITY, FLAGS: MULTI, FORCEADD
+ *            options of SET_NEW: TYPE, FAMILY, MAXELEM, DESCRIPTION, OPTIONS,
+ *            TIMEOUT, NETMASK, BITMASK, BITS, CAPACITY, FLAGS: MULTI, FORCEADD
  *   reply: SHADOW
  *
  *   The shadow is empty; with APPEND it is a copy of the current contents. The
@@ -489,7 +492,7 @@
  * (by SHADOW_COMMIT, or by several lines written to the file in procfs)
  *   attributes: SET, TYPE, FAMILY, MAXELEM, ENTRIES, GENERATION; if the set has
  *               them: OPTIONS, TIMEOUT, EXPIRED, FLAGS, BITS, CAPACITY, NETMASK,
- *               BITMASK
+ *               BITMASK, DESCRIPTION
  * SET_RENAMED, SET_SWAPPED
  *   attributes: SET, SET_TO, as in the request
  * ENTRIES_ADDED, ENTRIES_DELETED
@@ -553,6 +556,9 @@
 #define IPCUCKOO_SKBINFO_SIZE	16
 #define IPCUCKOO_NOMATCH_SIZE	1
 #define IPCUCKOO_COMMENT_MAX	255
+
+/* Bytes of the longest description of a set without its NUL. */
+#define IPCUCKOO_DESCRIPTION_MAX	255
 
 /* In COUNTERS of a request: do not change this counter. */
 #define IPCUCKOO_COUNTER_KEEP	(~0ULL)
@@ -687,6 +693,8 @@ enum ipcuckoo_attr {
 	IPCUCKOO_A_ERRNO,		/* u32, why there is no hook */
 
 	IPCUCKOO_A_CHANGES,		/* nest, the changes of COMMIT */
+
+	IPCUCKOO_A_DESCRIPTION,		/* string, what a set is for */
 
 	__IPCUCKOO_A_MAX
 };

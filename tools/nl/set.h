@@ -36,6 +36,7 @@ struct nl_set {
 	uint32_t maxelem;
 	uint32_t options;
 	uint32_t timeout;
+	char description[IPCUCKOO_DESCRIPTION_MAX + 1];
 	uint64_t expired;
 	uint32_t entries;
 	uint32_t hosts;

@@ -94,6 +94,22 @@ static int parse_shape(const struct tool *tool, const struct option_value *value
 					     find_value(values, "fpp")->word, &set->bits);
 }
 
+static int parse_description(const struct tool *tool, const struct option_value *values,
+			     struct nl_set *set)
+{
+	const char *text = find_value(values, "description")->word;
+
+	if (!text)
+		return STATUS_OK;
+	if (strlen(text) > IPCUCKOO_DESCRIPTION_MAX)
+		return fail_syntax(tool, "description is longer than the maximum allowed %u bytes",
+				   IPCUCKOO_DESCRIPTION_MAX);
+	if (!is_comment(text))
+		return fail_syntax(tool, "\" characters and control characters are not permitted in descriptions");
+	strcpy(set->description, text);
+	return STATUS_OK;
+}
+
 const struct option_spec set_options[] = {
 	{ "family", VALUE_WORD, FOR_ALL, .value = "inet|inet6|any",
 	  .attr = IPCUCKOO_A_FAMILY, FIELD(family),
@@ -150,6 +166,11 @@ const struct option_spec set_options[] = {
 	  .help = "store an entry again each time it is added, up to eight times;\n\t"
 		  "del removes one copy. To delete an entry that was never added\n\t"
 		  "can unblock other addresses." },
+	{ "description", VALUE_TEXT, FOR_ALL, .value = "TEXT",
+	  .attr = IPCUCKOO_A_DESCRIPTION, FIELD(description), .label = "Description",
+	  .parse = parse_description,
+	  .help = "a text that lists show, at most 255 bytes; -exist does not\n\t"
+		  "compare it" },
 	{ NULL }
 };
 

@@ -141,6 +141,65 @@ test_forceadd()
 	start_over
 }
 
+test_description()
+{
+	local type longest
+
+	# Test that a set of any type can have a description, which is shown and saved.
+	for type in hash:ip hash:net filter:ip; do
+		"$IPCUCKOO" create plain $type
+		fine "a $type with a description" create d $type description 'DROP & <more>'
+		run_tool list -t d
+		check "on a line of its own" 'Description: DROP & <more>' "$(grep ^Desc out)"
+		check "behind those of ipset" 'Number of entries: 0' "$(grep -B 1 ^Desc out | head -n 1)"
+		check "and not among the options" 0 "$(grep -c '^Header.*DROP' out)"
+		json "JSON" 0 '["DROP & <more>", false]' \
+			'[d[0]["header"]["description"], "description" in d[1]["header"]]' list -t
+		run_tool list -t -o xml d
+		check_match "XML" '<description>"DROP &amp; &lt;more>"</description>' "$out"
+		"$IPCUCKOO" -q save > saved
+		check_match "save puts it in quotes" ' description "DROP & <more>"$' "$(head -n 1 saved)"
+		"$IPCUCKOO" destroy
+		fine "it is restored" restore -file saved
+		check "as it was" "$(< saved)" "$("$IPCUCKOO" -q save)"
+		"$IPCUCKOO" destroy
+	done
+	# Test the longest one, which takes memory.
+	"$IPCUCKOO" create a hash:ip
+	longest=$(printf '%255s' x | tr ' ' y)
+	fine "the longest description" create d hash:ip description "$longest"
+	check_match "is shown whole" "^Description: $longest\$" "$("$IPCUCKOO" list -t d | grep ^Desc)"
+	json "and takes more memory than none" 0 true 'd[0]["header"]["memsize"] < d[1]["header"]["memsize"]' list -t
+	"$IPCUCKOO" destroy d
+	bad "a longer one" "description is longer than the maximum allowed 255 bytes" \
+		create d hash:ip description "x$longest"
+	bad "a quote" "are not permitted in descriptions" create d hash:ip description 'a "b"'
+	bad "a new line" "are not permitted in descriptions" create d hash:ip description $'a\nb'
+	bad "two" "description already specified" create d hash:ip description a description b
+	fine "an empty one" create d hash:ip description ''
+	check "is none" 0 "$("$IPCUCKOO" list -t d | grep -c ^Desc)"
+	# Test that -exist does not compare it, alone and in a file, and that a set keeps its own.
+	"$IPCUCKOO" destroy
+	fine "a set" create d hash:net description first
+	fine "is accepted with another" -exist create d hash:net description second
+	fine "and with none" -exist create d hash:net
+	echo 'create d hash:net description "a third" -exist' > file
+	fine "and in a file" restore -file file
+	check "and keeps its own" 'Description: first' "$("$IPCUCKOO" list -t d | grep ^Desc)"
+	expect "ipset cannot have it" 1 "" "ipset cannot hold the set d: it has no option description" \
+		save --ipset
+	# Test that it goes with the entries.
+	printf '%s\n' 'create e hash:net description "of e"' 'add e 192.0.2.1' 'swap d e' > file
+	fine "sets are swapped" restore -file file
+	check "with their descriptions" 'Description: of e' "$("$IPCUCKOO" list -t d | grep ^Desc)"
+	fine "renamed" rename d f
+	check "it stays" 'Description: of e' "$("$IPCUCKOO" list -t f | grep ^Desc)"
+	echo 192.0.2.2 > list
+	expect "loaded" 0 "f: *" "" load f list
+	check "it stays then" 'Description: of e' "$("$IPCUCKOO" list -t f | grep ^Desc)"
+	start_over
+}
+
 test_top()
 {
 	# Test that top sorts entries by the number of packets that matched.
@@ -208,6 +267,7 @@ load_module
 test_many
 test_restore
 test_forceadd
+test_description
 test_top
 test_replace
 ktap_done
