@@ -393,8 +393,10 @@ static void put_set(struct buffer *b, const struct has_set *set)
 		mnl_attr_put_u8(nlh, IPCUCKOO_A_BITS, set->bits);
 		mnl_attr_put_u32(nlh, IPCUCKOO_A_CAPACITY, 8);
 	}
-	if (set->flags)
+	if (set->flags) {
 		mnl_attr_put_u32(nlh, IPCUCKOO_A_FLAGS, set->flags);
+		mnl_attr_put_strz(nlh, IPCUCKOO_A_DESCRIPTION, "what <it> is for & why");
+	}
 	if (set->options) {
 		mnl_attr_put_u32(nlh, IPCUCKOO_A_OPTIONS, set->options);
 		mnl_attr_put_u32(nlh, IPCUCKOO_A_TIMEOUT, 600);

@@ -413,6 +413,77 @@ static void test_capacity(void)
 	ktap_case("capacities of any size");
 }
 
+/* SET_NEW, or SHADOW_NEW with CREATE, of a set with a description, if it is not NULL. */
+static int describe(uint8_t cmd, const char *name, const char *text, uint32_t flags,
+		    struct answer *answer)
+{
+	struct nlmsghdr *nlh = client_begin(cl, cmd);
+
+	mnl_attr_put_strz(nlh, IPCUCKOO_A_SET, name);
+	mnl_attr_put_u8(nlh, IPCUCKOO_A_TYPE, IPCUCKOO_TYPE_HASH_IP);
+	mnl_attr_put_u8(nlh, IPCUCKOO_A_FAMILY, IPCUCKOO_FAMILY_INET);
+	mnl_attr_put_u32(nlh, IPCUCKOO_A_FLAGS, flags);
+	if (text)
+		mnl_attr_put_strz(nlh, IPCUCKOO_A_DESCRIPTION, text);
+	return client_ask(cl, answer);
+}
+
+static bool is_described(const char *name, const char *text)
+{
+	struct nlmsghdr *nlh = client_begin(cl, IPCUCKOO_CMD_SET_GET);
+	const struct nlattr *attr;
+	struct answer answer;
+
+	mnl_attr_put_strz(nlh, IPCUCKOO_A_SET, name);
+	if (client_ask(cl, &answer))
+		return false;
+	attr = answer.attr[IPCUCKOO_A_DESCRIPTION];
+	return text ? attr && !strcmp(mnl_attr_get_str(attr), text) : !attr;
+}
+
+static void test_description(void)
+{
+	char longest[IPCUCKOO_DESCRIPTION_MAX + 1] = "";
+	uint64_t before = figure(cl, NULL, IPCUCKOO_A_MEMORY), charged, own;
+	struct answer answer;
+	struct nlmsghdr *nlh;
+	uint32_t shadow;
+
+	memset(longest, '\xff', IPCUCKOO_DESCRIPTION_MAX);
+	expect_equal(describe(IPCUCKOO_CMD_SET_NEW, "d", NULL, 0, &answer), 0, "a set without");
+	expect(is_described("d", NULL), "it has none");
+	charged = figure(cl, NULL, IPCUCKOO_A_MEMORY) - before;
+	own = figure(cl, "d", IPCUCKOO_A_MEMORY);
+	expect_equal(set_request(cl, IPCUCKOO_CMD_SET_DEL, "d"), 0, "it is destroyed");
+	expect(wait_until(figure(cl, NULL, IPCUCKOO_A_MEMORY) <= before, 5), "its memory is back");
+	expect_equal(describe(IPCUCKOO_CMD_SET_NEW, "d", longest, 0, &answer), 0, "the longest");
+	expect(is_described("d", longest), "a set has it");
+	/* Without checks in the kernel, a set fills its allocation, and the text needs more. */
+	charged = figure(cl, NULL, IPCUCKOO_A_MEMORY) - before - charged;
+	own = figure(cl, "d", IPCUCKOO_A_MEMORY) - own;
+	expect_equal(charged, own, "what the description takes is charged");
+	expect(own >= IPCUCKOO_DESCRIPTION_MAX || own == 0, "%llu bytes", (unsigned long long)own);
+	expect_equal(describe(IPCUCKOO_CMD_SET_NEW, "d", "other", IPCUCKOO_F_EXIST, &answer), 0,
+		     "EXIST with another one");
+	expect(is_described("d", longest), "the set keeps its own");
+	expect_equal(set_request(cl, IPCUCKOO_CMD_SET_DEL, "d"), 0, "it is destroyed");
+	expect(wait_until(figure(cl, NULL, IPCUCKOO_A_MEMORY) <= before, 5), "all memory is back");
+
+	expect_equal(describe(IPCUCKOO_CMD_SHADOW_NEW, "d", "of a shadow", IPCUCKOO_F_CREATE,
+			      &answer), 0, "a shadow with one");
+	shadow = answer_number(&answer, IPCUCKOO_A_SHADOW);
+	nlh = client_begin(cl, IPCUCKOO_CMD_SET_NEW);
+	mnl_attr_put_strz(nlh, IPCUCKOO_A_SET, "d");
+	mnl_attr_put_u32(nlh, IPCUCKOO_A_SHADOW, shadow);
+	expect_equal(client_ask(cl, &answer), 0, "its set is created: %s", answer.message);
+	expect(is_described("d", "of a shadow"), "it has the description");
+	expect_equal(describe(IPCUCKOO_CMD_SET_NEW, "e", "", 0, &answer), 0, "an empty one");
+	expect(is_described("e", NULL), "is none");
+	set_request(cl, IPCUCKOO_CMD_SET_DEL, "d");
+	set_request(cl, IPCUCKOO_CMD_SET_DEL, "e");
+	ktap_case("descriptions of sets");
+}
+
 /* Request more memory than there is, without a memory limit of the module. The OOM killer must not
  * run because of it.
  */
@@ -466,6 +537,7 @@ int main(void)
 	test_shadow_remove();
 	test_shadow_owner();
 	test_capacity();
+	test_description();
 	if (!slow)
 		test_memory();
 	return fixture_end();
