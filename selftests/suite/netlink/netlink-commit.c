@@ -4,6 +4,7 @@
  * model that applies the changes one by one to a copy of the sets.
  */
 #define _GNU_SOURCE
+#include "commit.h"
 #include "fixture.h"
 
 enum { NAMES = 6, MOST = 10, ROUNDS = 600, MANY = 300 };
@@ -27,97 +28,20 @@ static const char *name_of(int i)
 	return names[i];
 }
 
-static struct nlmsghdr *commit_begin(void)
-{
-	return client_begin(cl, IPCUCKOO_CMD_COMMIT);
-}
-
-static struct nlattr *change_begin(struct nlmsghdr *nlh, uint8_t cmd)
-{
-	return mnl_attr_nest_start(nlh, cmd);
-}
-
-static void put_new(struct nlmsghdr *nlh, const char *name, uint8_t type, uint32_t flags)
-{
-	struct nlattr *nest = change_begin(nlh, IPCUCKOO_CMD_SET_NEW);
-
-	mnl_attr_put_strz(nlh, IPCUCKOO_A_SET, name);
-	mnl_attr_put_u8(nlh, IPCUCKOO_A_TYPE, type);
-	mnl_attr_put_u8(nlh, IPCUCKOO_A_FAMILY, IPCUCKOO_FAMILY_INET);
-	if (flags)
-		mnl_attr_put_u32(nlh, IPCUCKOO_A_FLAGS, flags);
-	mnl_attr_nest_end(nlh, nest);
-}
-
-static void put_new_filled(struct nlmsghdr *nlh, const char *name, uint32_t shadow)
-{
-	struct nlattr *nest = change_begin(nlh, IPCUCKOO_CMD_SET_NEW);
-
-	mnl_attr_put_strz(nlh, IPCUCKOO_A_SET, name);
-	mnl_attr_put_u32(nlh, IPCUCKOO_A_SHADOW, shadow);
-	mnl_attr_nest_end(nlh, nest);
-}
-
-static void put_named(struct nlmsghdr *nlh, uint8_t cmd, const char *name, const char *to,
-		      uint32_t flags)
-{
-	struct nlattr *nest = change_begin(nlh, cmd);
-
-	mnl_attr_put_strz(nlh, IPCUCKOO_A_SET, name);
-	if (to)
-		mnl_attr_put_strz(nlh, IPCUCKOO_A_SET_TO, to);
-	if (flags)
-		mnl_attr_put_u32(nlh, IPCUCKOO_A_FLAGS, flags);
-	mnl_attr_nest_end(nlh, nest);
-}
-
-static void put_replace(struct nlmsghdr *nlh, uint32_t shadow)
-{
-	struct nlattr *nest = change_begin(nlh, IPCUCKOO_CMD_SHADOW_COMMIT);
-
-	mnl_attr_put_u32(nlh, IPCUCKOO_A_SHADOW, shadow);
-	mnl_attr_nest_end(nlh, nest);
-}
-
-static void put_attach(struct nlmsghdr *nlh, const char *name, uint8_t verdict, uint32_t flags)
-{
-	struct nlattr *nest = change_begin(nlh, IPCUCKOO_CMD_ATTACH);
-
-	mnl_attr_put_strz(nlh, IPCUCKOO_A_SET, name);
-	mnl_attr_put_u8(nlh, IPCUCKOO_A_DIRECTION, IPCUCKOO_DIR_SRC);
-	mnl_attr_put_u8(nlh, IPCUCKOO_A_VERDICT, verdict);
-	if (flags)
-		mnl_attr_put_u32(nlh, IPCUCKOO_A_FLAGS, flags);
-	mnl_attr_nest_end(nlh, nest);
-}
-
 /* Create a shadow of a set that does not exist yet, with so many hosts. */
-static uint32_t shadow_create(const char *name, uint8_t type, uint32_t hosts)
+static uint32_t shadow_filled(uint8_t type, uint32_t hosts)
 {
-	struct nlmsghdr *nlh = client_begin(cl, IPCUCKOO_CMD_SHADOW_NEW);
-	struct answer answer;
-	uint32_t shadow;
+	uint32_t shadow = shadow_create(cl, type);
 
-	mnl_attr_put_strz(nlh, IPCUCKOO_A_SET, name);
-	mnl_attr_put_u32(nlh, IPCUCKOO_A_FLAGS, IPCUCKOO_F_CREATE);
-	mnl_attr_put_u8(nlh, IPCUCKOO_A_TYPE, type);
-	mnl_attr_put_u8(nlh, IPCUCKOO_A_FAMILY, IPCUCKOO_FAMILY_INET);
-	expect_equal(client_ask(cl, &answer), 0, "SHADOW_NEW with CREATE: %s", answer.message);
-	shadow = answer_number(&answer, IPCUCKOO_A_SHADOW);
+	expect(shadow, "SHADOW_NEW with CREATE");
 	if (hosts)
 		expect_equal(shadow_hosts(cl, shadow, 0x0a000000, hosts), 0, "SHADOW_ADD");
 	return shadow;
 }
 
-static struct nlattr *changes_begin(struct nlmsghdr *nlh)
-{
-	return mnl_attr_nest_start(nlh, IPCUCKOO_A_CHANGES);
-}
-
 static void test_together(void)
 {
 	struct nlmsghdr *nlh;
-	struct nlattr *changes;
 	struct answer answer;
 	uint32_t next, live;
 
@@ -126,7 +50,7 @@ static void test_together(void)
 	expect_equal(attach(cl, "live", IPCUCKOO_DIR_SRC, IPCUCKOO_VERDICT_COUNT), 0, "attach");
 	expect_equal(set_new(cl, "other", IPCUCKOO_TYPE_HASH_NET, IPCUCKOO_FAMILY_INET), 0,
 		     "other");
-	next = shadow_create("live", IPCUCKOO_TYPE_HASH_IP, 5);
+	next = shadow_filled(IPCUCKOO_TYPE_HASH_IP, 5);
 	live = shadow_new(cl, "other", 0);
 	expect_equal(shadow_hosts(cl, live, 0x0b000000, 7), 0, "SHADOW_ADD to other");
 	expect_equal(figure(cl, NULL, IPCUCKOO_A_SETS), 2,
@@ -134,18 +58,15 @@ static void test_together(void)
 	expect_equal(shadow_request(cl, IPCUCKOO_CMD_SHADOW_COMMIT, next, 0), -ENOENT,
 		     "SHADOW_COMMIT of a set that does not exist yet");
 
-	nlh = commit_begin();
-	changes = changes_begin(nlh);
+	nlh = commit_begin(cl);
 	put_new_filled(nlh, "tmp", next);
 	put_named(nlh, IPCUCKOO_CMD_SET_SWAP, "tmp", "live", 0);
 	put_named(nlh, IPCUCKOO_CMD_SET_DEL, "tmp", NULL, 0);
-	mnl_attr_nest_end(nlh, changes);
-	changes = changes_begin(nlh);
-	put_replace(nlh, live);
+	commit_go_on(nlh);
+	put_replace(nlh, live, 0);
 	put_named(nlh, IPCUCKOO_CMD_SET_RENAME, "other", "renamed", 0);
 	put_attach(nlh, "renamed", IPCUCKOO_VERDICT_DROP, 0);
-	mnl_attr_nest_end(nlh, changes);
-	expect_equal(client_ask(cl, &answer), 0, "COMMIT: %s", answer.message);
+	expect_equal(commit_ask(cl, &answer), 0, "COMMIT: %s", answer.message);
 	expect_equal(figure(cl, NULL, IPCUCKOO_A_SETS), 2, "sets");
 	expect_equal(figure(cl, "live", IPCUCKOO_A_ENTRIES), 5, "the new contents of live");
 	expect_equal(figure(cl, "live", IPCUCKOO_A_ATTACHMENTS), 1, "live is attached");
@@ -159,30 +80,25 @@ static void test_together(void)
 
 static void test_many(void)
 {
-	struct nlattr *changes;
 	struct nlmsghdr *nlh;
 	struct answer answer;
 	char name[16];
 	int i;
 
-	nlh = commit_begin();
-	changes = changes_begin(nlh);
+	nlh = commit_begin(cl);
 	for (i = 0; i < MANY; i++) {
 		snprintf(name, sizeof(name), "many%d", i);
 		put_new(nlh, name, IPCUCKOO_TYPE_HASH_NET, 0);
 	}
-	mnl_attr_nest_end(nlh, changes);
-	expect_equal(client_ask(cl, &answer), 0, "COMMIT: %s", answer.message);
+	expect_equal(commit_ask(cl, &answer), 0, "COMMIT: %s", answer.message);
 	expect_equal(figure(cl, NULL, IPCUCKOO_A_SETS), MANY, "sets");
-	nlh = commit_begin();
-	changes = changes_begin(nlh);
+	nlh = commit_begin(cl);
 	for (i = 0; i < MANY; i++) {
 		snprintf(name, sizeof(name), "many%d", i);
 		put_named(nlh, IPCUCKOO_CMD_SET_DEL, name, NULL, 0);
 	}
 	put_named(nlh, IPCUCKOO_CMD_SET_DEL, "none", NULL, 0);
-	mnl_attr_nest_end(nlh, changes);
-	expect_equal(client_ask(cl, &answer), -ENOENT, "the last set does not exist");
+	expect_equal(commit_ask(cl, &answer), -ENOENT, "the last set does not exist");
 	expect(answer.has_cookie && answer.cookie == MANY, "the change at fault: %u",
 	       answer.cookie);
 	expect(!strcmp(answer.message, "there is no set of that name"), "there is a message: %s",
@@ -301,7 +217,7 @@ static struct change random_change(void)
 
 	if (c.cmd == IPCUCKOO_CMD_SET_NEW && !c.flags) {
 		c.entries = 1 + rng() % 50;
-		c.shadow = shadow_create("shadow", c.type, c.entries);
+		c.shadow = shadow_filled(c.type, c.entries);
 	}
 	return c;
 }
@@ -333,20 +249,13 @@ static bool may_mix(const struct change *change, int count)
 	return swap && flush;
 }
 
-/* Send the changes with @flags. */
-static void commit_all(const struct change *change, int count, uint32_t flags,
-		       struct answer *answer)
+static void put_changes(const struct change *change, int count)
 {
-	struct nlmsghdr *nlh = commit_begin();
-	struct nlattr *changes = changes_begin(nlh);
+	struct nlmsghdr *nlh = commit_begin(cl);
 	int at;
 
 	for (at = 0; at < count; at++)
 		put_change(nlh, &change[at]);
-	mnl_attr_nest_end(nlh, changes);
-	if (flags)
-		mnl_attr_put_u32(nlh, IPCUCKOO_A_FLAGS, flags);
-	client_ask(cl, answer);
 }
 
 /* A commit is checked, which must change nothing, and then made. Return: whether it was
@@ -367,9 +276,11 @@ static bool random_commit(struct model *now, int round)
 				    change[at].verdict);
 		applied += !error;
 	}
-	commit_all(change, count, IPCUCKOO_F_CHECK, &checked);
+	put_changes(change, count);
+	commit_check(cl, &checked);
 	expect_model(now, "after a check");
-	commit_all(change, count, 0, &answer);
+	put_changes(change, count);
+	commit_ask(cl, &answer);
 	expect_equal(answer.error, checked.error, "round %d: as it was checked", round);
 	expect_equal(answer.cookie, checked.cookie, "round %d: the change at fault", round);
 	/* The model does not know which sets are attached before and after a commit. */
@@ -415,57 +326,43 @@ static void test_random(void)
 /* Changes that cannot be part of a commit, and malformed requests. */
 static void test_refused(void)
 {
-	struct nlattr *changes, *nest;
+	struct nlattr *nest;
 	struct nlmsghdr *nlh;
 	struct answer answer;
 	uint32_t shadow;
 
 	expect_equal(set_new(cl, "a", IPCUCKOO_TYPE_HASH_IP, IPCUCKOO_FAMILY_INET), 0, "a");
-	nlh = commit_begin();
+	nlh = client_begin(cl, IPCUCKOO_CMD_COMMIT);
 	expect_equal(client_ask(cl, &answer), -EINVAL, "no changes");
 	expect_equal(answer.missing, IPCUCKOO_A_CHANGES, "the missing attribute");
-	nlh = commit_begin();
-	changes = changes_begin(nlh);
-	mnl_attr_nest_end(nlh, changes);
-	expect_equal(client_ask(cl, &answer), 0, "an empty list");
-	nlh = commit_begin();
-	changes = changes_begin(nlh);
+	nlh = commit_begin(cl);
+	expect_equal(commit_ask(cl, &answer), 0, "an empty list");
+	nlh = commit_begin(cl);
 	put_named(nlh, IPCUCKOO_CMD_SET_GET, "a", NULL, 0);
-	mnl_attr_nest_end(nlh, changes);
-	expect_equal(client_ask(cl, &answer), -EOPNOTSUPP, "SET_GET: %s", answer.message);
-	nlh = commit_begin();
-	changes = changes_begin(nlh);
-	nest = change_begin(nlh, IPCUCKOO_CMD_SET_DEL);
+	expect_equal(commit_ask(cl, &answer), -EOPNOTSUPP, "SET_GET: %s", answer.message);
+	nlh = commit_begin(cl);
+	nest = mnl_attr_nest_start(nlh, IPCUCKOO_CMD_SET_DEL);
 	mnl_attr_put_u32(nlh, IPCUCKOO_A_FLAGS, IPCUCKOO_F_ALL);
 	mnl_attr_nest_end(nlh, nest);
-	mnl_attr_nest_end(nlh, changes);
-	expect_equal(client_ask(cl, &answer), -EOPNOTSUPP, "ALL: %s", answer.message);
-	nlh = commit_begin();
-	changes = changes_begin(nlh);
+	expect_equal(commit_ask(cl, &answer), -EOPNOTSUPP, "ALL: %s", answer.message);
+	nlh = commit_begin(cl);
 	put_attach(nlh, "a", IPCUCKOO_VERDICT_DROP, IPCUCKOO_F_REPLACE);
-	mnl_attr_nest_end(nlh, changes);
-	expect_equal(client_ask(cl, &answer), -EOPNOTSUPP, "REPLACE: %s", answer.message);
-	nlh = commit_begin();
-	changes = changes_begin(nlh);
-	nest = change_begin(nlh, IPCUCKOO_CMD_SET_DEL);
+	expect_equal(commit_ask(cl, &answer), -EOPNOTSUPP, "REPLACE: %s", answer.message);
+	nlh = commit_begin(cl);
+	nest = mnl_attr_nest_start(nlh, IPCUCKOO_CMD_SET_DEL);
 	mnl_attr_put_strz(nlh, IPCUCKOO_A_SET, "a");
 	mnl_attr_put_u8(nlh, IPCUCKOO_A_VERDICT, 1);
 	mnl_attr_nest_end(nlh, nest);
-	mnl_attr_nest_end(nlh, changes);
-	expect_equal(client_ask(cl, &answer), -EINVAL, "an attribute that SET_DEL does not have");
+	expect_equal(commit_ask(cl, &answer), -EINVAL, "an attribute that SET_DEL does not have");
 	shadow = shadow_new(cl, "a", 0);
-	nlh = commit_begin();
-	changes = changes_begin(nlh);
+	nlh = commit_begin(cl);
 	put_new_filled(nlh, "b", shadow);
-	mnl_attr_nest_end(nlh, changes);
-	expect_equal(client_ask(cl, &answer), -EINVAL, "SET_NEW with the shadow of a: %s",
+	expect_equal(commit_ask(cl, &answer), -EINVAL, "SET_NEW with the shadow of a: %s",
 		     answer.message);
-	nlh = commit_begin();
-	changes = changes_begin(nlh);
-	put_replace(nlh, shadow);
-	put_replace(nlh, shadow);
-	mnl_attr_nest_end(nlh, changes);
-	expect_equal(client_ask(cl, &answer), -EBUSY, "a shadow twice: %s", answer.message);
+	nlh = commit_begin(cl);
+	put_replace(nlh, shadow, 0);
+	put_replace(nlh, shadow, 0);
+	expect_equal(commit_ask(cl, &answer), -EBUSY, "a shadow twice: %s", answer.message);
 	expect_equal(answer.cookie, 1, "the second change is at fault");
 	expect_equal(figure(cl, NULL, IPCUCKOO_A_SETS), 1, "sets");
 	everything(cl, IPCUCKOO_CMD_SET_DEL);
@@ -475,7 +372,7 @@ static void test_refused(void)
 /* Test shadows whose set is changed in the same commit, and changes that would mix contents. */
 static void test_contents(void)
 {
-	struct nlattr *changes, *nest;
+	struct nlattr *nest;
 	uint32_t shadow, second;
 	struct nlmsghdr *nlh;
 	struct answer answer;
@@ -485,56 +382,41 @@ static void test_contents(void)
 	expect_equal(attach(cl, "a", IPCUCKOO_DIR_SRC, IPCUCKOO_VERDICT_COUNT), 0, "attach a");
 	shadow = shadow_new(cl, "a", 0);
 	shadow_hosts(cl, shadow, 0x0a000000, 4);
-	nlh = commit_begin();
-	changes = changes_begin(nlh);
+	nlh = commit_begin(cl);
 	put_named(nlh, IPCUCKOO_CMD_SET_SWAP, "a", "b", 0);
-	put_replace(nlh, shadow);
-	mnl_attr_nest_end(nlh, changes);
-	expect_equal(client_ask(cl, &answer), -ESTALE, "a shadow of a set that was swapped");
-	nlh = commit_begin();
-	changes = changes_begin(nlh);
+	put_replace(nlh, shadow, 0);
+	expect_equal(commit_ask(cl, &answer), -ESTALE, "a shadow of a set that was swapped");
+	nlh = commit_begin(cl);
 	put_named(nlh, IPCUCKOO_CMD_SET_FLUSH, "a", NULL, 0);
-	put_replace(nlh, shadow);
-	mnl_attr_nest_end(nlh, changes);
-	expect_equal(client_ask(cl, &answer), -ESTALE, "a shadow of a set that was flushed");
+	put_replace(nlh, shadow, 0);
+	expect_equal(commit_ask(cl, &answer), -ESTALE, "a shadow of a set that was flushed");
 	expect_equal(answer.cookie, 1, "the second change");
 	second = shadow_new(cl, "a", 0);
 	shadow_hosts(cl, second, 0x0b000000, 6);
-	nlh = commit_begin();
-	changes = changes_begin(nlh);
-	put_replace(nlh, shadow);
-	nest = change_begin(nlh, IPCUCKOO_CMD_SHADOW_COMMIT);
-	mnl_attr_put_u32(nlh, IPCUCKOO_A_SHADOW, second);
-	mnl_attr_put_u32(nlh, IPCUCKOO_A_FLAGS, IPCUCKOO_F_OVERRIDE);
-	mnl_attr_nest_end(nlh, nest);
-	mnl_attr_nest_end(nlh, changes);
-	expect_equal(client_ask(cl, &answer), 0, "two shadows: %s", answer.message);
+	nlh = commit_begin(cl);
+	put_replace(nlh, shadow, 0);
+	put_replace(nlh, second, IPCUCKOO_F_OVERRIDE);
+	expect_equal(commit_ask(cl, &answer), 0, "two shadows: %s", answer.message);
 	expect_equal(figure(cl, "a", IPCUCKOO_A_ENTRIES), 6, "the entries of the second shadow");
 	expect_equal(attach(cl, "b", IPCUCKOO_DIR_SRC, IPCUCKOO_VERDICT_COUNT), 0, "attach b");
-	nlh = commit_begin();
-	changes = changes_begin(nlh);
+	nlh = commit_begin(cl);
 	put_named(nlh, IPCUCKOO_CMD_SET_SWAP, "a", "b", 0);
 	put_named(nlh, IPCUCKOO_CMD_SET_FLUSH, "a", NULL, 0);
-	mnl_attr_nest_end(nlh, changes);
-	expect_equal(client_ask(cl, &answer), -EXDEV,
-		     "both sets are attached, swapped and flushed");
+	expect_equal(commit_ask(cl, &answer), -EXDEV, "both sets are attached, swapped and flushed");
 	expect(*answer.message, "there is a message");
 	expect_equal(figure(cl, "a", IPCUCKOO_A_ENTRIES), 6, "nothing has changed");
-	shadow = shadow_create("c", IPCUCKOO_TYPE_HASH_IP, 1);
-	nlh = commit_begin();
-	changes = changes_begin(nlh);
-	nest = change_begin(nlh, IPCUCKOO_CMD_SET_NEW);
+	shadow = shadow_filled(IPCUCKOO_TYPE_HASH_IP, 1);
+	nlh = commit_begin(cl);
+	nest = mnl_attr_nest_start(nlh, IPCUCKOO_CMD_SET_NEW);
 	mnl_attr_put_strz(nlh, IPCUCKOO_A_SET, "a");
 	mnl_attr_put_u32(nlh, IPCUCKOO_A_FLAGS, IPCUCKOO_F_EXIST);
 	mnl_attr_put_u32(nlh, IPCUCKOO_A_SHADOW, shadow);
 	mnl_attr_nest_end(nlh, nest);
-	mnl_attr_nest_end(nlh, changes);
-	expect_equal(client_ask(cl, &answer), -EINVAL, "EXIST and SHADOW: %s", answer.message);
-	nlh = commit_begin();
-	changes = changes_begin(nlh);
+	expect_equal(commit_ask(cl, &answer), -EINVAL, "EXIST and SHADOW: %s", answer.message);
+	nlh = commit_begin(cl);
 	put_named(nlh, IPCUCKOO_CMD_SET_FLUSH, "b", NULL, 0);
 	mnl_attr_put_u32(nlh, IPCUCKOO_CMD_SET_FLUSH, 1);
-	mnl_attr_nest_end(nlh, changes);
+	mnl_attr_nest_end(nlh, commit_changes);
 	/* The length of the last attribute is larger than the rest of the message. */
 	((struct nlattr *)((char *)nlh + nlh->nlmsg_len - 8))->nla_len = 100;
 	expect_equal(client_ask(cl, &answer), -EINVAL, "a change that is longer than the message");

@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Commits, for tests: commit_begin(), then any number of changes by put_*(), then commit_ask().
+ * All sets are of the family inet.
+ */
+#ifndef _COMMIT_H
+#define _COMMIT_H
+
+#include "client.h"
+
+/* The attribute CHANGES of the request that this thread is writing. */
+static __thread struct nlattr *commit_changes;
+
+static inline struct nlmsghdr *commit_begin(struct client *c)
+{
+	struct nlmsghdr *nlh = client_begin(c, IPCUCKOO_CMD_COMMIT);
+
+	commit_changes = mnl_attr_nest_start(nlh, IPCUCKOO_A_CHANGES);
+	return nlh;
+}
+
+/* An attribute holds up to 64 KiB: go on in another one. */
+static inline void commit_go_on(struct nlmsghdr *nlh)
+{
+	mnl_attr_nest_end(nlh, commit_changes);
+	commit_changes = mnl_attr_nest_start(nlh, IPCUCKOO_A_CHANGES);
+}
+
+static inline int commit_ask(struct client *c, struct answer *answer)
+{
+	mnl_attr_nest_end((struct nlmsghdr *)c->out, commit_changes);
+	return client_ask(c, answer);
+}
+
+/* Ask whether the changes could be made, without making them. */
+static inline int commit_check(struct client *c, struct answer *answer)
+{
+	struct nlmsghdr *nlh = (struct nlmsghdr *)c->out;
+
+	mnl_attr_nest_end(nlh, commit_changes);
+	mnl_attr_put_u32(nlh, IPCUCKOO_A_FLAGS, IPCUCKOO_F_CHECK);
+	return client_ask(c, answer);
+}
+
+/* Changes */
+
+static inline void put_new(struct nlmsghdr *nlh, const char *name, uint8_t type,
+			   uint32_t flags)
+{
+	struct nlattr *nest = mnl_attr_nest_start(nlh, IPCUCKOO_CMD_SET_NEW);
+
+	mnl_attr_put_strz(nlh, IPCUCKOO_A_SET, name);
+	mnl_attr_put_u8(nlh, IPCUCKOO_A_TYPE, type);
+	mnl_attr_put_u8(nlh, IPCUCKOO_A_FAMILY, IPCUCKOO_FAMILY_INET);
+	if (flags)
+		mnl_attr_put_u32(nlh, IPCUCKOO_A_FLAGS, flags);
+	mnl_attr_nest_end(nlh, nest);
+}
+
+/* With the contents of a shadow of shadow_create(). */
+static inline void put_new_filled(struct nlmsghdr *nlh, const char *name, uint32_t shadow)
+{
+	struct nlattr *nest = mnl_attr_nest_start(nlh, IPCUCKOO_CMD_SET_NEW);
+
+	mnl_attr_put_strz(nlh, IPCUCKOO_A_SET, name);
+	mnl_attr_put_u32(nlh, IPCUCKOO_A_SHADOW, shadow);
+	mnl_attr_nest_end(nlh, nest);
+}
+
+/* A command that takes a name, or two: @to may be NULL. */
+static inline void put_named(struct nlmsghdr *nlh, uint8_t cmd, const char *name,
+			     const char *to, uint32_t flags)
+{
+	struct nlattr *nest = mnl_attr_nest_start(nlh, cmd);
+
+	mnl_attr_put_strz(nlh, IPCUCKOO_A_SET, name);
+	if (to)
+		mnl_attr_put_strz(nlh, IPCUCKOO_A_SET_TO, to);
+	if (flags)
+		mnl_attr_put_u32(nlh, IPCUCKOO_A_FLAGS, flags);
+	mnl_attr_nest_end(nlh, nest);
+}
+
+static inline void put_replace(struct nlmsghdr *nlh, uint32_t shadow, uint32_t flags)
+{
+	struct nlattr *nest = mnl_attr_nest_start(nlh, IPCUCKOO_CMD_SHADOW_COMMIT);
+
+	mnl_attr_put_u32(nlh, IPCUCKOO_A_SHADOW, shadow);
+	if (flags)
+		mnl_attr_put_u32(nlh, IPCUCKOO_A_FLAGS, flags);
+	mnl_attr_nest_end(nlh, nest);
+}
+
+static inline void put_attach(struct nlmsghdr *nlh, const char *name, uint8_t verdict,
+			      uint32_t flags)
+{
+	struct nlattr *nest = mnl_attr_nest_start(nlh, IPCUCKOO_CMD_ATTACH);
+
+	mnl_attr_put_strz(nlh, IPCUCKOO_A_SET, name);
+	mnl_attr_put_u8(nlh, IPCUCKOO_A_DIRECTION, IPCUCKOO_DIR_SRC);
+	mnl_attr_put_u8(nlh, IPCUCKOO_A_VERDICT, verdict);
+	if (flags)
+		mnl_attr_put_u32(nlh, IPCUCKOO_A_FLAGS, flags);
+	mnl_attr_nest_end(nlh, nest);
+}
+
+/* A shadow of a set that does not exist yet. Returns 0 if there is none. */
+static inline uint32_t shadow_create(struct client *c, uint8_t type)
+{
+	struct nlmsghdr *nlh = client_begin(c, IPCUCKOO_CMD_SHADOW_NEW);
+	struct answer answer;
+
+	mnl_attr_put_strz(nlh, IPCUCKOO_A_SET, "unnamed");
+	mnl_attr_put_u32(nlh, IPCUCKOO_A_FLAGS, IPCUCKOO_F_CREATE);
+	mnl_attr_put_u8(nlh, IPCUCKOO_A_TYPE, type);
+	mnl_attr_put_u8(nlh, IPCUCKOO_A_FAMILY, IPCUCKOO_FAMILY_INET);
+	return client_ask(c, &answer) ? 0 : answer_number(&answer, IPCUCKOO_A_SHADOW);
+}
+
+#endif /* _COMMIT_H */
