@@ -69,13 +69,18 @@ static int get_change(struct sk_buff *skb, struct genl_info *info,
 	return parts[nla_type(nested)].parse(skb, info, change);
 }
 
-/* Put the index of the change at fault into the cookie of the extended ACK. */
-static void blame_change(struct netlink_ext_ack *extack, u32 at)
+/* Say which change is at fault: put its index into the cookie of the extended ACK, and the
+ * place of the change if it lacks an attribute. The functions that parse a change do not know
+ * the nest that it is in.
+ */
+static void blame_change(struct netlink_ext_ack *extack, const struct nlattr *nested, u32 at)
 {
 	if (!extack)
 		return;
 	memcpy(extack->cookie, &at, sizeof(at));
 	extack->cookie_len = sizeof(at);
+	if (extack->miss_type)
+		extack->miss_nest = nested;
 }
 
 /* List the changes of a request, or count them, if @list is NULL. An attribute holds up to
@@ -112,7 +117,7 @@ static int explain(struct genl_info *info, const struct nlattr **list, unsigned 
 	if (at >= count || get_attrs(info, list[at]))
 		return ipcuckoo_nl_explain(info->extack, err);
 	err = parts[nla_type(list[at])].explain(info, err);
-	blame_change(info->extack, at);
+	blame_change(info->extack, list[at], at);
 	return err;
 }
 
@@ -127,7 +132,7 @@ static int commit(struct sk_buff *skb, struct genl_info *info, const struct nlat
 		err = fatal_signal_pending(current) ? -EINTR :
 		      get_change(skb, info, list[at], &changes[at]);
 	if (err) {
-		blame_change(info->extack, at - 1);
+		blame_change(info->extack, list[at - 1], at - 1);
 	} else {
 		err = ipcuckoo_commit(pernet, changes, count, check, &at);
 		err = err ? explain(info, list, count, at, err) : 0;

@@ -139,9 +139,10 @@ int ipcuckoo_nl_explain_set_del(struct genl_info *info, int err)
 
 	if (err == -ENOENT)
 		return ipcuckoo_nl_no_such_set(info->attrs, info->extack);
-	if (err == -EBUSY)
-		NL_SET_ERR_MSG_ATTR(info->extack, name ?: info->attrs[IPCUCKOO_A_FLAGS],
-				    "sets are attached; detach them first");
+	if (err != -EBUSY)
+		return ipcuckoo_nl_explain(info->extack, err);
+	NL_SET_ERR_MSG_ATTR(info->extack, name ?: info->attrs[IPCUCKOO_A_FLAGS],
+			    "sets are attached; detach them first");
 	return err;
 }
 

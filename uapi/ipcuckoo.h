@@ -369,7 +369,8 @@
  *   Each change applies to what the changes before it have left, as if they were
  *   requests of their own. If one of them fails, nothing has changed; the error
  *   and the sentence are those of its own request, and the cookie is the number
- *   of the change (u32), from 0.
+ *   of the change (u32), from 0. If the change lacks an attribute, the
+ *   acknowledgment has the offset of the change, too.
  *
  *   A set that was attached before the request, is attached after it, and is
  *   swapped in it cannot change its contents in it as well: EXDEV.

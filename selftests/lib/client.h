@@ -61,6 +61,7 @@ struct client {
  * @message:	sentence of the extended acknowledgement
  * @at:		type of the attribute at fault, or NO_ATTR
  * @missing:	type of the attribute that is missing, or NO_ATTR
+ * @missing_in:	the nest of the request in which it is missing, or NULL
  * @has_cookie:	the extended acknowledgement has a cookie
  * @cookie:	the index in the cookie
  * @attr:	attributes of the reply, in the client's buffer
@@ -71,6 +72,7 @@ struct answer {
 	char message[512];
 	int at;
 	int missing;
+	const struct nlattr *missing_in;
 	bool has_cookie;
 	uint32_t cookie;
 	const struct nlattr *attr[IPCUCKOO_A_MAX + 1];
@@ -124,6 +126,9 @@ static inline void client_read_ack(struct client *c, const struct nlmsghdr *nlh,
 			break;
 		case NLMSGERR_ATTR_MISS_TYPE:
 			answer->missing = mnl_attr_get_u32(attr);
+			break;
+		case NLMSGERR_ATTR_MISS_NEST:
+			answer->missing_in = (void *)(c->out + mnl_attr_get_u32(attr));
 			break;
 		case NLMSGERR_ATTR_COOKIE:
 			answer->has_cookie = true;

@@ -323,6 +323,31 @@ static void test_random(void)
 	ktap_case("random commits do what a model does, or nothing; and CHECK says which");
 }
 
+/* The kernel says which attribute is missing, and in which change. */
+static void test_missing(void)
+{
+	struct nlmsghdr *nlh;
+	struct answer answer;
+	struct nlattr *nest;
+
+	nlh = commit_begin(cl);
+	put_new(nlh, "a", IPCUCKOO_TYPE_HASH_IP, 0);
+	nest = mnl_attr_nest_start(nlh, IPCUCKOO_CMD_SET_RENAME);
+	mnl_attr_put_strz(nlh, IPCUCKOO_A_SET, "a");
+	mnl_attr_nest_end(nlh, nest);
+	put_named(nlh, IPCUCKOO_CMD_SET_DEL, "a", NULL, 0);
+	expect_equal(commit_ask(cl, &answer), -EINVAL, "SET_RENAME without SET_TO");
+	expect_equal(answer.cookie, 1, "the change at fault");
+	expect_equal(answer.missing, IPCUCKOO_A_SET_TO, "the attribute that it lacks");
+	expect(answer.missing_in == nest, "the nest that lacks it");
+	expect(*answer.message, "there is a message");
+	nlh = client_begin(cl, IPCUCKOO_CMD_SET_RENAME);
+	mnl_attr_put_strz(nlh, IPCUCKOO_A_SET, "a");
+	expect_equal(client_ask(cl, &answer), -EINVAL, "the same without a commit");
+	expect(answer.missing == IPCUCKOO_A_SET_TO && !answer.missing_in, "it is in no nest");
+	ktap_case("an attribute that a change lacks is reported with the change");
+}
+
 /* Changes that cannot be part of a commit, and malformed requests. */
 static void test_refused(void)
 {
@@ -430,6 +455,7 @@ int main(void)
 	fixture_begin("netlink-commit");
 	test_together();
 	test_many();
+	test_missing();
 	test_refused();
 	test_contents();
 	test_random();
