@@ -8,6 +8,7 @@
 #include <sys/prctl.h>
 
 #include "fixture.h"
+#include "listen.h"
 
 /* Pipes between a test and a child that keeps a namespace alive. */
 struct child {
@@ -107,37 +108,17 @@ static int other_user_ns(void)
 	return c ? all_refused(c, 0) : 101;
 }
 
-/* The number of the multicast group, from the controller. */
-static uint32_t group_of(struct client *c)
-{
-	struct nlmsghdr *nlh = client_begin_as(c, GENL_ID_CTRL, CTRL_CMD_GETFAMILY, NLM_F_ACK);
-	const struct nlattr *group, *attr;
-	struct answer answer;
-	uint32_t id = 0;
-
-	mnl_attr_put_strz(nlh, CTRL_ATTR_FAMILY_NAME, IPCUCKOO_FAMILY_NAME);
-	if (client_ask(c, &answer) || !answer.attr[CTRL_ATTR_MCAST_GROUPS])
-		return 0;
-	mnl_attr_for_each_nested(group, answer.attr[CTRL_ATTR_MCAST_GROUPS])
-		mnl_attr_for_each_nested(attr, group)
-			if (mnl_attr_get_type(attr) == CTRL_ATTR_MCAST_GRP_ID)
-				id = mnl_attr_get_u32(attr);
-	return id;
-}
-
 /* In a new namespace, join the group. Later, report whether an event has arrived. */
 static int listen_there(int ready, int go)
 {
 	struct client *c;
-	uint32_t group;
 	char byte = 0;
 
 	become_own_root();
 	c = client_open();
 	if (!c)
 		return 101;
-	group = group_of(c);
-	if (!group || mnl_socket_setsockopt(c->nl, NETLINK_ADD_MEMBERSHIP, &group, sizeof(group)))
+	if (listen_join(c))
 		return 103;
 	if (write(ready, &byte, 1) != 1 || read(go, &byte, 1) != 1)
 		return 104;
