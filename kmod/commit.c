@@ -140,9 +140,8 @@ static int lock_shadow(struct commit *c, struct ipcuckoo_commit_change *change)
 	if (!shadow)
 		return 0;
 	/* Only a request of the same socket can be at work on it. */
-	if (!mutex_trylock(&shadow->entries.mutex))
+	if (!ipcuckoo_slots_hold(&c->slots, &shadow->entries))
 		return -EBUSY;
-	ipcuckoo_slots_nest(&c->slots, &shadow->entries);
 	if (change->kind == IPCUCKOO_COMMIT_CREATE)
 		err = !ipcuckoo_set_is_new(shadow->set) ? -EINVAL :
 		      ipcuckoo_shadow_check(shadow, true);
@@ -151,7 +150,7 @@ static int lock_shadow(struct commit *c, struct ipcuckoo_commit_change *change)
 	else
 		err = ipcuckoo_shadow_check(shadow, change->override);
 	if (err)
-		mutex_unlock(&shadow->entries.mutex);
+		ipcuckoo_slots_drop(&c->slots, &shadow->entries);
 	return err;
 }
 
@@ -511,7 +510,7 @@ static void unlock_shadows(struct commit *c, unsigned int count)
 {
 	while (count--)
 		if (c->changes[count].shadow)
-			mutex_unlock(&c->changes[count].shadow->entries.mutex);
+			ipcuckoo_slots_drop(&c->slots, &c->changes[count].shadow->entries);
 }
 
 static int lock_and_run(struct commit *c, unsigned int *at)

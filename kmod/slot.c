@@ -94,17 +94,59 @@ void ipcuckoo_slots_free(struct ipcuckoo_slots *slots)
 	kvfree(slots->slot);
 }
 
-/**
- * ipcuckoo_slots_nest() - let lockdep count contents that were just locked with the others
- * @slots:	slots
- * @e:		contents, of a set or of a shadow
+/* How many of the contents that a commit has locked lockdep knows of.
  *
- * Any number of contents is locked under ipcuckoo_net.names; lockdep counts them as one.
+ * Any number of contents is locked under ipcuckoo_net.names. Lockdep has one record for
+ * locks of one class that are nested in the same lock, with a number in it that has 11 bits:
+ * it overflows at 2048 contents, which is 1024 sets and their shadows. To lockdep the locks
+ * of a record differ in nothing. If the number is at least 2, each lock of the class counts
+ * as held (match_held_lock()), and each can be unlocked. So it need not know of more than
+ * two, and all that it checks stays as it is: the order of this class and others, and that
+ * contents are locked where code asserts that.
  */
-void ipcuckoo_slots_nest(struct ipcuckoo_slots *slots, struct ipcuckoo_entries *e)
+#define LOCKDEP_HELD	2
+
+/* Contents were locked. */
+static void hold(struct ipcuckoo_slots *slots, struct ipcuckoo_entries *e)
 {
 	mutex_release(&e->mutex.dep_map, _RET_IP_);
-	mutex_acquire_nest(&e->mutex.dep_map, 0, 1, &slots->pernet->names.dep_map, _RET_IP_);
+	if (slots->held++ < LOCKDEP_HELD)
+		mutex_acquire_nest(&e->mutex.dep_map, 0, 1, &slots->pernet->names.dep_map,
+				   _RET_IP_);
+}
+
+/* Contents are about to be unlocked, which lockdep takes for one that it knows of. */
+static void drop(struct ipcuckoo_slots *slots, struct ipcuckoo_entries *e)
+{
+	if (slots->held-- > LOCKDEP_HELD)
+		mutex_acquire_nest(&e->mutex.dep_map, 0, 1, &slots->pernet->names.dep_map,
+				   _RET_IP_);
+}
+
+/**
+ * ipcuckoo_slots_hold() - lock the contents of a set or of a shadow, beside the others
+ * @slots:	slots
+ * @e:		contents
+ *
+ * Return: false if somebody else has locked them; to be unlocked by ipcuckoo_slots_drop().
+ */
+bool ipcuckoo_slots_hold(struct ipcuckoo_slots *slots, struct ipcuckoo_entries *e)
+{
+	if (!mutex_trylock(&e->mutex))
+		return false;
+	hold(slots, e);
+	return true;
+}
+
+/**
+ * ipcuckoo_slots_drop() - unlock contents that ipcuckoo_slots_hold() has locked
+ * @slots:	slots
+ * @e:		contents
+ */
+void ipcuckoo_slots_drop(struct ipcuckoo_slots *slots, struct ipcuckoo_entries *e)
+{
+	drop(slots, e);
+	mutex_unlock(&e->mutex);
 }
 
 /* Lock the contents of all sets but @first, which is locked or NULL. Return: a set that
@@ -117,19 +159,16 @@ static struct ipcuckoo_set *try_lock(struct ipcuckoo_slots *slots, struct ipcuck
 
 	for (i = 0; i < slots->count; i++) {
 		set = slots->slot[i].set;
-		if (set == first)
-			continue;
-		if (!mutex_trylock(&set->entries.mutex))
+		if (set != first && !ipcuckoo_slots_hold(slots, &set->entries))
 			break;
-		ipcuckoo_slots_nest(slots, &set->entries);
 	}
 	if (i == slots->count)
 		return NULL;
 	while (i--)
 		if (slots->slot[i].set != first)
-			mutex_unlock(&slots->slot[i].set->entries.mutex);
+			ipcuckoo_slots_drop(slots, &slots->slot[i].set->entries);
 	if (first)
-		mutex_unlock(&first->entries.mutex);
+		ipcuckoo_slots_drop(slots, &first->entries);
 	return set;
 }
 
@@ -149,7 +188,7 @@ int ipcuckoo_slots_lock(struct ipcuckoo_slots *slots)
 	while ((busy = try_lock(slots, busy))) {
 		if (mutex_lock_killable(&busy->entries.mutex))
 			return -EINTR;
-		ipcuckoo_slots_nest(slots, &busy->entries);
+		hold(slots, &busy->entries);
 	}
 	return 0;
 }
@@ -162,6 +201,8 @@ void ipcuckoo_slots_unlock(struct ipcuckoo_slots *slots)
 {
 	unsigned int i;
 
-	for (i = 0; i < slots->count; i++)
+	for (i = 0; i < slots->count; i++) {
+		drop(slots, &slots->slot[i].set->entries);
 		ipcuckoo_set_unlock(slots->slot[i].set);
+	}
 }

@@ -25,11 +25,13 @@ struct ipcuckoo_slot {
  * @pernet:	their namespace, whose names are locked
  * @slot:	sorted by address
  * @count:	how many
+ * @held:	number of contents that are locked now, of sets and of shadows
  */
 struct ipcuckoo_slots {
 	struct ipcuckoo_net *pernet;
 	struct ipcuckoo_slot *slot;
 	unsigned int count;
+	unsigned int held;
 };
 
 int ipcuckoo_slots_collect(struct ipcuckoo_slots *slots, struct ipcuckoo_net *pernet,
@@ -39,6 +41,7 @@ struct ipcuckoo_slot *ipcuckoo_slots_find(struct ipcuckoo_slots *slots,
 					  struct ipcuckoo_set *set);
 int ipcuckoo_slots_lock(struct ipcuckoo_slots *slots);
 void ipcuckoo_slots_unlock(struct ipcuckoo_slots *slots);
-void ipcuckoo_slots_nest(struct ipcuckoo_slots *slots, struct ipcuckoo_entries *e);
+bool ipcuckoo_slots_hold(struct ipcuckoo_slots *slots, struct ipcuckoo_entries *e);
+void ipcuckoo_slots_drop(struct ipcuckoo_slots *slots, struct ipcuckoo_entries *e);
 
 #endif /* _IPCUCKOO_SLOT_H */
