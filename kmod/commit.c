@@ -493,6 +493,7 @@ static int run(struct commit *c, unsigned int *at)
 	if (c->rtnl && rtnl_lock_killable())
 		return -EINTR;
 	mutex_lock(&c->pernet->mutex);
+	ipcuckoo_slots_note_attached(&c->slots);
 	err = apply_all(c, at);
 	if (!err && c->chains && !c->check)
 		err = ipcuckoo_points_prepare(c->pernet, c->rtnl);

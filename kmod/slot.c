@@ -32,10 +32,7 @@ struct ipcuckoo_slot *ipcuckoo_slots_find(struct ipcuckoo_slots *slots,
 static void add(struct ipcuckoo_slots *slots, struct ipcuckoo_set *set)
 {
 	if (set)
-		slots->slot[slots->count++] = (struct ipcuckoo_slot){
-			.set = set,
-			.attached = set->attachments,
-		};
+		slots->slot[slots->count++] = (struct ipcuckoo_slot){ .set = set };
 }
 
 /* A set that a later change names by a name which an earlier one gives is named by its
@@ -83,6 +80,23 @@ int ipcuckoo_slots_collect(struct ipcuckoo_slots *slots, struct ipcuckoo_net *pe
 			slots->slot[n++] = slots->slot[i];
 	slots->count = n;
 	return 0;
+}
+
+/**
+ * ipcuckoo_slots_note_attached() - note which sets are attached
+ * @slots:	slots
+ *
+ * Not earlier: before the commit takes the namespace's mutex, sets can be attached.
+ *
+ * Context: the namespace's mutex is held, and stays so until the commit is made.
+ */
+void ipcuckoo_slots_note_attached(struct ipcuckoo_slots *slots)
+{
+	unsigned int i;
+
+	lockdep_assert_held(&slots->pernet->mutex);
+	for (i = 0; i < slots->count; i++)
+		slots->slot[i].attached = slots->slot[i].set->attachments;
 }
 
 /**

@@ -36,6 +36,7 @@ struct ipcuckoo_slots {
 
 int ipcuckoo_slots_collect(struct ipcuckoo_slots *slots, struct ipcuckoo_net *pernet,
 			   const struct ipcuckoo_commit_change *changes, unsigned int count);
+void ipcuckoo_slots_note_attached(struct ipcuckoo_slots *slots);
 void ipcuckoo_slots_free(struct ipcuckoo_slots *slots);
 struct ipcuckoo_slot *ipcuckoo_slots_find(struct ipcuckoo_slots *slots,
 					  struct ipcuckoo_set *set);
