@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Shadows of sets that were never created (SHADOW_NEW with CREATE), and what they hold: their
+ * socket is closed, which is the last thing that keeps its network namespace; or the module is
+ * unloaded while their sockets are open. Nothing of them is left. Where a namespace ends with
+ * memory of its own the module warns, which is a failure.
+ */
+#define _GNU_SOURCE
+#include <sched.h>
+
+#include "commit.h"
+#include "fixture.h"
+
+enum { SHADOWS = 12, HOSTS = 6000, ROUNDS = 5 };
+
+/* Areas of the module's tables. */
+static unsigned int areas(void)
+{
+	FILE *f = fopen("/proc/vmallocinfo", "re");
+	unsigned int count = 0;
+	char line[512];
+
+	while (f && fgets(line, sizeof(line), f))
+		count += !!strstr(line, "[ipcuckoo]");
+	if (f)
+		fclose(f);
+	return count;
+}
+
+/* Sockets in a namespace that no process is in. */
+static void open_elsewhere(struct client *c[2])
+{
+	int home = open("/proc/self/ns/net", O_RDONLY | O_CLOEXEC), i;
+
+	if (home < 0 || unshare(CLONE_NEWNET))
+		err(2, "a namespace");
+	for (i = 0; i < 2; i++)
+		c[i] = client_open_or_die();
+	if (setns(home, CLONE_NEWNET))
+		err(2, "home");
+	close(home);
+}
+
+static uint32_t filter_shadow(struct client *c)
+{
+	struct nlmsghdr *nlh = client_begin(c, IPCUCKOO_CMD_SHADOW_NEW);
+	struct answer answer;
+
+	mnl_attr_put_strz(nlh, IPCUCKOO_A_SET, "unnamed");
+	mnl_attr_put_u32(nlh, IPCUCKOO_A_FLAGS, IPCUCKOO_F_CREATE);
+	mnl_attr_put_u8(nlh, IPCUCKOO_A_TYPE, IPCUCKOO_TYPE_FILTER_IP);
+	mnl_attr_put_u8(nlh, IPCUCKOO_A_FAMILY, IPCUCKOO_FAMILY_INET);
+	mnl_attr_put_u32(nlh, IPCUCKOO_A_CAPACITY, 2 * HOSTS);
+	return client_ask(c, &answer) ? 0 : answer_number(&answer, IPCUCKOO_A_SHADOW);
+}
+
+static void make_shadows(struct client *c, uint32_t *shadows)
+{
+	uint64_t sets = figure(c, NULL, IPCUCKOO_A_SETS);
+	int i;
+
+	for (i = 0; i < SHADOWS; i++) {
+		shadows[i] = i % 4 ? shadow_create(c, IPCUCKOO_TYPE_HASH_IP) : filter_shadow(c);
+		expect(shadows[i], "a shadow");
+		expect_equal(shadow_hosts(c, shadows[i], rng(), HOSTS), 0, "hosts in it");
+	}
+	expect_equal(figure(c, NULL, IPCUCKOO_A_SETS), sets, "sets");
+}
+
+/* Some are committed, of some the commit fails, and some are deleted. */
+static void use_some(struct client *c, const uint32_t *shadows)
+{
+	struct nlmsghdr *nlh = commit_begin(c);
+	struct answer answer;
+
+	put_new_filled(nlh, "a", shadows[0]);
+	put_new_filled(nlh, "b", shadows[1]);
+	expect_equal(commit_ask(c, &answer), 0, "COMMIT: %s", answer.message);
+	nlh = commit_begin(c);
+	put_new_filled(nlh, "c", shadows[2]);
+	put_new_filled(nlh, "d", shadows[4]);
+	put_named(nlh, IPCUCKOO_CMD_SET_SWAP, "c", "none", 0);
+	expect_equal(commit_ask(c, &answer), -ENOENT, "no set to be swapped with");
+	expect_equal(shadow_request(c, IPCUCKOO_CMD_SHADOW_DEL, shadows[3], 0), 0, "deleted");
+	expect_equal(figure(c, NULL, IPCUCKOO_A_SETS), 2, "sets");
+}
+
+static void test_deleted(void)
+{
+	uint32_t shadows[SHADOWS];
+	struct client *c[2];
+	int i;
+
+	open_elsewhere(c);
+	make_shadows(c[0], shadows);
+	expect(figure(c[0], NULL, IPCUCKOO_A_MEMORY) > SHADOWS * HOSTS * 2, "memory is counted");
+	for (i = 0; i < SHADOWS; i++)
+		expect_equal(shadow_request(c[0], IPCUCKOO_CMD_SHADOW_DEL, shadows[i], 0), 0,
+			     "deleted");
+	expect(wait_until(figure(c[0], NULL, IPCUCKOO_A_MEMORY) == 0, 10), "it is given back");
+	make_shadows(c[0], shadows);
+	client_close(c[0]);
+	expect(wait_until(figure(c[1], NULL, IPCUCKOO_A_MEMORY) == 0, 10),
+	       "and when their socket is closed");
+	client_close(c[1]);
+	ktap_case("shadows of sets that were never created are deleted, or their socket is closed");
+}
+
+static void test_namespace(void)
+{
+	uint32_t shadows[2][SHADOWS];
+	struct client *c[2];
+	int round;
+
+	for (round = 0; round < ROUNDS; round++) {
+		open_elsewhere(c);
+		make_shadows(c[0], shadows[0]);
+		make_shadows(c[1], shadows[1]);
+		use_some(c[0], shadows[0]);
+		expect(areas(), "there are tables");
+		/* The second one is the last that holds the namespace. */
+		client_close(c[round % 2]);
+		client_close(c[!(round % 2)]);
+	}
+	expect(wait_until(!areas(), 20), "no table is left, of %u", areas());
+	ktap_case("namespaces end with them: the last socket is closed by a process elsewhere");
+}
+
+static void test_unload(void)
+{
+	uint32_t shadows[SHADOWS];
+	struct client *c[2], *here = client_open_or_die();
+	int i;
+
+	open_elsewhere(c);
+	make_shadows(here, shadows);
+	use_some(here, shadows);
+	make_shadows(c[0], shadows);
+	use_some(c[0], shadows);
+	make_shadows(c[1], shadows);
+	expect(wait_until(!module_unload(), 20), "the module can be unloaded");
+	expect(!areas(), "no table is left, of %u", areas());
+	client_close(here);
+	module_load("memory_limit=64");
+	for (i = 0; i < 2; i++)
+		client_close(c[i]);
+	client_close(cl);
+	cl = client_open_or_die();
+	expect_equal(figure(cl, NULL, IPCUCKOO_A_MEMORY), 0, "nothing is left in the new one");
+	ktap_case("the module is unloaded while their sockets are open");
+}
+
+int main(void)
+{
+	fixture_begin("netlink-orphans");
+	test_deleted();
+	test_namespace();
+	test_unload();
+	return fixture_end();
+}
