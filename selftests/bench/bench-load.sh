@@ -1,20 +1,20 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# What the report does not read: whether hooks are there without a use for them, what listing a
-# million hosts takes of memory, and how full tables become before they grow. Times and bytes beside
-# ipset are in the report (lab/).
+# Measures what is not part of the report: whether hooks are registered without need, how much
+# memory the tool needs to list a million hosts, and how full tables get before they grow. lab/
+# measures times and memory beside ipset.
 #
 #   bench-load.sh [--quick | ENTRIES]
 #
-# Each figure stands beside its bar, with "ok" or "short"; the exit status says whether all of
-# them are ok. --quick is a look at whether this works, not a measurement: the bars are for a
-# million entries. SEED=... repeats a list.
+# Each figure is printed beside its bar, with "ok" or "short". Exits with 0 if all are ok. --quick
+# only tests that this works, with fewer entries; the bars are for a million. SEED=... repeats a
+# list.
 
 . "${0%/*}/../lib/lib.sh"
 . "${0%/*}/../lib/measure.sh"
 
-ktap_begun=1	# figures, no verdicts
+ktap_begun=1	# this is not a test: print no KTAP
 helpers=$(realpath "${0%/*}/../../build/selftests")
 seed=${SEED:-$(($(date +%s) % 100000))}
 tracing=/sys/kernel/tracing
@@ -39,7 +39,7 @@ figure()
 	printf '%-52s %8s %-7s bar %s %-5s %s\n' "$1" "$2" "$5" "$3" "$4" $verdict
 }
 
-# beside TEXT VALUE UNIT: what there is no bar for
+# beside TEXT VALUE UNIT: prints a figure without a bar
 beside()
 {
 	printf '%-52s %8s %s\n' "$1" "$2" "$3"
@@ -47,8 +47,8 @@ beside()
 
 # --- listing, and growth from a million on ---
 
-# The most memory that a command ever had, in MB. What starts it has some 9 MB of its own, and
-# no figure is smaller than that.
+# The peak memory of a command, in MB. The process that starts it has about 9 MB, so no figure is
+# smaller than that.
 peak_mb()
 {
 	python3 -IS -c '
@@ -88,8 +88,8 @@ list_figures()
 
 # --- load factor ---
 
-# fill SET 4|6|n COUNT|first: add hosts (or prefixes) one by one, so many or until a table has
-# grown, and print each table size with the load at which it was given up for a larger one.
+# fill SET 4|6|n COUNT|first: adds hosts (or prefixes) one by one, COUNT of them or until a table
+# has grown. Prints the load factor at which each table was replaced by a larger one, with its size.
 fill()
 {
 	python3 - "$seed" "$@" <<-'END'
@@ -116,7 +116,7 @@ fill()
 	entries, slots = state()
 	i = 0
 	while i < count:
-	    # Far from full nobody has to look after each one.
+			# Far from full, check only sometimes whether the table has grown.
 	    step = 1 if entries > slots * 0.93 else max(1, int((slots * 0.94 - entries) / 2))
 	    for _ in range(step):
 	        os.write(fd, f"+{draw()}\n".encode())

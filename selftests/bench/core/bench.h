@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What the measurements of the core share: time, and lines of JSON as
- * ../lab/measurements.py reads them.
+ * Common functions of the measurements of the core: time, and lines of JSON for
+ * ../lab/measurements.py.
  */
 #ifndef _BENCH_H
 #define _BENCH_H
@@ -15,13 +15,13 @@ enum {
 };
 
 /**
- * struct bench_line - one measurement, a sample for each round
- * @part:	of the report
- * @name:	of the case
- * @unit:	of the samples
+ * struct bench_line - a measurement, with a sample for each round
+ * @part:	part of the report
+ * @name:	name of the case
+ * @unit:	unit of the samples
  * @params:	more members of the JSON object, or NULL
- * @samples:	the figures
- * @rounds:	how many
+ * @samples:	the samples
+ * @rounds:	number of samples
  */
 struct bench_line {
 	const char *part;
@@ -46,7 +46,7 @@ static inline void bench_print(const struct bench_line *line)
 	printf("]}\n");
 }
 
-/* Seconds that this thread has run: what others run meanwhile does not count. */
+/* Seconds that this thread has run. Time in which other processes ran does not count. */
 static inline double bench_thread_seconds(void)
 {
 	struct timespec t;
@@ -75,7 +75,7 @@ static inline void bench_die(const char *format, ...)
 	exit(1);
 }
 
-/* The seed of the environment, or 1; the code under test gets it as well. */
+/* Set the seed to $SEED, or to 1, for the measurements and for the code under test. */
 static inline void bench_begin(void)
 {
 	ktap.seed = ktap_option("SEED", 1);
@@ -83,7 +83,7 @@ static inline void bench_begin(void)
 	setvbuf(stdout, NULL, _IOLBF, 0);
 }
 
-/* A positive number of the environment, or what is usual. */
+/* A positive number from the environment, or the default. */
 static inline unsigned long bench_option(const char *name, unsigned long usual,
 					 unsigned long most)
 {
@@ -104,7 +104,7 @@ static inline const char *bench_family_name(bool v6)
 	return v6 ? "IPv6" : "IPv4";
 }
 
-/* A host; IPv6 ones differ in both halves. */
+/* A random host. IPv6 hosts differ in both halves. */
 static inline struct ipcuckoo_entry bench_host(struct random *random, bool v6)
 {
 	struct ipcuckoo_entry entry = { .v6 = v6, .len = family_bits(v6) };

@@ -1,16 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * How long garbage collection keeps others from changing a set: all holds of the
- * lock, in sets of which no entry has expired, or one in a hundred, half, or all.
+ * Measures how long garbage collection prevents changes of a set: how long it holds the lock each
+ * time, in sets of which no entry, one in a hundred, half, or all entries have expired.
  *
- * SEED	repeats a run
- * ROUNDS	sets, each with hosts and a key of its own (9)
- * ENTRIES	of a set (1000000)
+ * SEED		repeats a run
+ * ROUNDS	number of sets, each with other hosts and another key (9)
+ * ENTRIES	entries of a set (1000000)
  *
- * A sample is that of 99.9 % of a round's holds which is the longest, and the
- * longest of all, which is as often as not an interrupt of this machine, or what
- * its allocator does that the kernel leaves to RCU. Time is the thread's: what
- * others run meanwhile does not count.
+ * The samples of a round are the longest time of 99.9 % of the holds, and the longest of all. The
+ * latter is often due to an interrupt of this machine, or to work of its allocator that RCU does in
+ * the kernel. Only time in which the thread runs counts.
  */
 #include "bench.h"
 
@@ -18,8 +17,8 @@ struct plan {
 	const char *name;
 	u32 options;
 	bool v6;
-	bool nets;	/* prefixes of all lengths */
-	u32 expired;	/* of a thousand entries */
+	bool nets;	/* prefixes of all lengths, not hosts */
+	u32 expired;	/* how many of a thousand entries expire */
 };
 
 static const struct plan plans[] = {
@@ -33,10 +32,10 @@ static const struct plan plans[] = {
 	{ "IPv6 prefixes, half have expired", IPCUCKOO_O_TIMEOUT, true, true, 500 },
 };
 
-/* Timeouts of entries that expire before garbage is collected, and of those that do not. */
+/* Timeouts of entries that have expired when gc runs, and of those that have not */
 enum { SOON = 10, LATE = 100000 };
 
-/* From /8 to /32, from /16 to /64; most are long, as in real lists. */
+/* Make a prefix: from /8 to /32, or from /16 to /64. Most are long, as in real lists. */
 static void shorten(struct random *random, struct ipcuckoo_entry *entry)
 {
 	u32 span = entry->v6 ? 48 : 24, longest = entry->v6 ? 64 : 32;
@@ -71,7 +70,7 @@ static void fill(struct ipcuckoo_entries *set, struct random *random, const stru
 	}
 }
 
-/* Returns how many holds there were. */
+/* Run gc to its end. Returns the number of holds. */
 static size_t collect(struct ipcuckoo_entries *set, double *us, size_t room)
 {
 	size_t n = 0;
@@ -99,7 +98,7 @@ static int ascending(const void *a, const void *b)
 	return (*x > *y) - (*x < *y);
 }
 
-/* A round: sets the longest of 99.9 % of the holds, and of all. */
+/* A round. Sets the longest time of 99.9 % of the holds, and that of all holds. */
 static void run(const struct plan *plan, u64 seed, u32 entries, double *usual, double *longest)
 {
 	struct random random = random_seed(seed);

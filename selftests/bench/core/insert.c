@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What an insertion costs, by the load it meets: hosts are added one by one to
- * a table of a fixed size until one finds no place. The fuller the table, the
- * longer the search for somebody who can move.
+ * Measures the cost of an insertion at different load factors: hosts are added one by one to a
+ * table of a fixed size, until an insertion fails. The fuller the table, the longer the search for
+ * an entry that can be displaced.
  *
- * SEED	repeats a run
- * ROUNDS	tables, each with a key of its own (9)
- * SLOTS	of a table, about (1048576)
+ * SEED		repeats a run
+ * ROUNDS	number of tables, each with another key (9)
+ * SLOTS	approximate slots of a table (1048576)
  *
- * Checks of the kernel that the shim makes real are paid for here and not
- * there, so that the figures are a little too high.
+ * The shim performs some checks that a production kernel does not, so the figures are a little too
+ * high.
  */
 #include "bench.h"
 
@@ -21,7 +21,7 @@ static const u32 steps[] = {
 
 enum {
 	STEPS = ARRAY_SIZE(steps),
-	/* Each is timed over so many thousandths of the slots before it. */
+	/* The time is an average over so many thousandths of the slots before the load factor. */
 	WINDOW = 3,
 };
 
@@ -34,7 +34,7 @@ struct insert {
 	u32 count;
 };
 
-/* Add until so many are in. Return: false if the table would have to grow. */
+/* Add until the set has @count entries. Return: false if the table would have to grow. */
 static bool fill(struct insert *insert, u32 count)
 {
 	struct ipcuckoo_entry entry;
@@ -75,7 +75,7 @@ static void end(struct insert *insert)
 	rcu_barrier();
 }
 
-/* One table, filled. A step that it does not reach has no figure. */
+/* Fill one table. Load factors that it does not reach have no figure. */
 static double run(u64 seed, bool v6, u32 slots, double ns[STEPS])
 {
 	struct insert insert;
@@ -95,7 +95,7 @@ static double run(u64 seed, bool v6, u32 slots, double ns[STEPS])
 	}
 	while (i == STEPS && fill(&insert, insert.count + 1))
 		;
-	/* The one that did not fit is in the larger table. */
+	/* The entry that did not fit is in the larger table. */
 	start = (double)(insert.count - 1) / insert.slots;
 	for (; i < STEPS; i++)
 		ns[i] = -1;
@@ -121,7 +121,7 @@ static void measure(bool v6, u32 slots, unsigned int rounds)
 		for (r = 0; r < rounds; r++)
 			if (ns[r][i] >= 0)
 				samples[line.rounds++] = ns[r][i];
-		/* What some tables only reach is no figure of all of them. */
+		/* Leave out load factors that only some of the tables have reached. */
 		if (line.rounds < rounds)
 			break;
 		snprintf(name, sizeof(name), "%s hosts, load %.3f",

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The module's look-ups as they are, but that each which has to be repeated is
- * counted: right before it begins again, and nowhere else, it relaxes.
+ * The unmodified look-ups of the module, with a counter of retries: cpu_relax(), which a look-up
+ * calls only right before it starts again, increments it.
  */
 #include <linux/compiler.h>
 

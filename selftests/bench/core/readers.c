@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What a reader pays beside a writer. A thread looks up strangers, whose answer
- * is a miss: only a miss has to be confirmed. Another one, on the other
- * processor, deletes and adds at so many updates a second, in a table so full
- * that entries have to move.
+ * Measures the cost of look-ups beside a writer. A thread looks up non-members, because only a miss
+ * has to check the sequence again. Another thread, on the other processor, deletes and adds entries
+ * at a given rate, in a table so full that entries have to be displaced.
  *
- * SEED	repeats a run
- * ROUNDS	in which all rates take turns (15)
- * ENTRIES	of the set (1000000)
- * MS		milliseconds that each rate has in a round (200)
+ * SEED		repeats a run
+ * ROUNDS	number of rounds; all rates take turns in each (15)
+ * ENTRIES	entries of the set (1000000)
+ * MS		milliseconds for each rate in a round (200)
  */
 #include <pthread.h>
 #include <sched.h>
@@ -18,8 +17,8 @@
 
 enum {
 	BATCH		= 64,		/* look-ups in one read-side section */
-	STRANGERS	= 1 << 16,
-	CHURN		= 1 << 14,	/* entries that come and go */
+	NON_MEMBERS	= 1 << 16,
+	CHURN		= 1 << 14,	/* entries that are deleted and added */
 	FLAT_OUT	= ~0U,
 };
 
@@ -34,22 +33,22 @@ static const struct rate {
 };
 
 /**
- * struct bench - a set, and who is at work
- * @strangers:	what the reader looks up
- * @churn:	what the writer deletes and adds
- * @seconds:	of a turn
+ * struct bench - a set, its reader and its writer
+ * @non_members:	addresses that the reader looks up
+ * @churn:	entries that the writer deletes and adds
+ * @seconds:	length of a turn
  * @stop:	the reader's turn is over
- * @changes:	the writer has made, in all turns
- * @updates:	it made in a second of the last turn
- * @ns:		that the reader paid for a look-up
- * @again:	look-ups of a million that it had to repeat
+ * @changes:	changes of the writer in all turns
+ * @updates:	updates a second in the last turn
+ * @ns:		time of a look-up in the last turn
+ * @again:	retries in a million look-ups
  */
 struct bench {
 	struct ipcuckoo_entries set;
 	struct ipcuckoo_mem mem;
 	struct random random;
 	bool v6;
-	struct ipcuckoo_key strangers[STRANGERS];
+	struct ipcuckoo_key non_members[NON_MEMBERS];
 	struct ipcuckoo_entry churn[CHURN];
 	double seconds;
 	bool stop;
@@ -57,14 +56,14 @@ struct bench {
 	double updates, ns, again;
 };
 
-/* Members and strangers differ in their first bit. */
-static struct ipcuckoo_entry draw(struct bench *b, bool stranger)
+/* Members and non-members differ in their first bit. */
+static struct ipcuckoo_entry draw(struct bench *b, bool non_member)
 {
 	struct ipcuckoo_entry entry = bench_host(&b->random, b->v6);
 	u64 *word = b->v6 ? &entry.addr.hi : &entry.addr.lo;
 	u64 first = b->v6 ? 1ULL << 63 : 1ULL << 31;
 
-	*word = stranger ? *word | first : *word & ~first;
+	*word = non_member ? *word | first : *word & ~first;
 	return entry;
 }
 
@@ -95,8 +94,8 @@ static struct bench *create(u64 seed, bool v6, u32 entries)
 			b->churn[count] = entry;
 		count += !err;
 	}
-	for (count = 0; count < STRANGERS; count++)
-		b->strangers[count] = draw(b, true).addr;
+	for (count = 0; count < NON_MEMBERS; count++)
+		b->non_members[count] = draw(b, true).addr;
 	return b;
 }
 
@@ -118,7 +117,7 @@ static void pin(int cpu)
 		bench_die("cannot run on processor %d: two are needed", cpu);
 }
 
-/* Delete the n-th, or add another one in its place. */
+/* Delete the n-th entry, or add another one instead. */
 static void update(struct bench *b, u64 n)
 {
 	struct ipcuckoo_entry *entry = &b->churn[n / 2 % CHURN];
@@ -136,7 +135,7 @@ static void update(struct bench *b, u64 n)
 		bench_die("an update failed: %d", err);
 }
 
-/* The writer's turn, until the reader's is over. */
+/* The writer's turn; it ends when the reader's ends. */
 static void write_until_stop(struct bench *b, u32 updates)
 {
 	double start = bench_seconds();
@@ -145,7 +144,7 @@ static void write_until_stop(struct bench *b, u32 updates)
 	while (!__atomic_load_n(&b->stop, __ATOMIC_ACQUIRE)) {
 		due = updates == FLAT_OUT ? BATCH :
 		      (u64)((bench_seconds() - start) * updates) - n;
-		/* Not so many that the end would be missed. */
+		/* In batches, so that the end of the turn is noticed in time. */
 		for (due = min_t(u64, due, BATCH); due; due--)
 			update(b, b->changes + n++);
 	}
@@ -162,7 +161,7 @@ static double read_for(struct bench *b, double seconds)
 	do {
 		rcu_read_lock();
 		for (i = 0; i < BATCH; i++, n++) {
-			const struct ipcuckoo_key *key = &b->strangers[n % STRANGERS];
+			const struct ipcuckoo_key *key = &b->non_members[n % NON_MEMBERS];
 
 			hits += b->v6 ? ipcuckoo_entries_match6(&b->set, key) :
 					ipcuckoo_entries_match4(&b->set, key->lo);
@@ -171,7 +170,7 @@ static double read_for(struct bench *b, double seconds)
 	} while (n % (BATCH * 64) || bench_seconds() - start < seconds);
 	cpu = bench_thread_seconds() - cpu;
 	if (hits)
-		bench_die("%llu strangers were found", hits);
+		bench_die("%llu non-members were found", hits);
 	b->again = (bench_retries - before) * 1e6 / n;
 	return cpu * 1e9 / n;
 }
@@ -181,7 +180,7 @@ static void *reader(void *arg)
 	struct bench *b = arg;
 
 	pin(1);
-	/* Until the writer is there and the caches are warm. */
+	/* Warm the caches up, and give the writer time to start. */
 	read_for(b, b->seconds / 10);
 	b->ns = read_for(b, b->seconds);
 	__atomic_store_n(&b->stop, true, __ATOMIC_RELEASE);
@@ -200,7 +199,7 @@ static void turn(struct bench *b, const struct rate *rate)
 	pthread_join(thread, NULL);
 }
 
-/* What of a turn is told: the "what" of the report, its unit, a figure. */
+/* The results of a turn: each has a "what" in the report, a unit, and a figure. */
 enum { COST, RETRIES, UPDATES, FIGURES };
 
 static const struct {

@@ -4,7 +4,7 @@
 
 #include <linux/types.h>
 
-/* Look-ups that this thread began again. */
+/* How often look-ups of this thread have started again. */
 extern __thread u64 bench_retries;
 
 #endif /* _RETRIES_H */

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Numbers of IPv4 hosts at which memory per host is worth a look: of each
- * doubling the one whose table is the largest for what it holds, by the core's
- * own arithmetic, and both ends.
+ * Prints numbers of IPv4 hosts at which memory per host is interesting: for each doubling, the
+ * number whose table is the largest in relation to its contents, according to the core's own
+ * functions; and both ends.
  *
  *	sizes FROM TO
  */
 #include "bench.h"
 
-/* What a table made for so many takes. Neighbours have tables of one size. */
+/* Size of a table that is created for @n entries. Similar numbers have tables of the same size. */
 static size_t table_bytes(u32 n)
 {
 	static struct ipcuckoo_mem mem;

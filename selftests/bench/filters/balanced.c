@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The two-way balanced dynamic Bloom filter (2BDBF), as the M-BMBF's authors
- * (mbmbf.c) describe what they compare with.
+ * The two-way balanced dynamic Bloom filter (2BDBF), as described by the authors of
+ * the M-BMBF (mbmbf.c), who compare with it.
  *
- * Rows come in groups of s (8 there). In the last group two hashes choose two
- * rows for an entry, and it goes to the one with fewer ones: of two random
- * choices the better keeps rows balanced. When both are full (by the share of
- * ones, not by count) a group is added. A query asks all rows in turn, O(kr).
+ * Rows come in groups of s (8 there). In the last group, two hashes choose two rows
+ * for an entry, and the row with fewer ones gets it: the better of two random choices
+ * keeps rows balanced. When both are full (by the share of ones, not by count), a
+ * group is added. A query reads all rows in turn, O(kr).
  */
 #include "matrix.h"
 
@@ -15,7 +15,7 @@ static struct filter *create(const struct filter_params *params)
 	return &matrix_create(params, params->s)->filter;
 }
 
-/* The first row of the last group. A limit may have cut that group short. */
+/* The first row of the last group, which may be shorter because of a limit. */
 static unsigned int last_group(const struct matrix *matrix)
 {
 	return (matrix->rows - 1) / matrix->s * matrix->s;

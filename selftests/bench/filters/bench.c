@@ -10,8 +10,8 @@
 #include "bench.h"
 #include "report.h"
 
-/* A stranger is a key that differs from all entries, and there are 2^32. */
-#define STRANGERS	20000000
+/* A non-member is a key that differs from all entries, and there are 2^32. */
+#define NON_MEMBERS	20000000
 
 static int usage(const char *name)
 {
@@ -26,7 +26,7 @@ static int usage(const char *name)
 int main(int argc, char **argv)
 {
 	struct bench bench = {
-		.seed = 1, .rounds = 9, .strangers = STRANGERS,
+		.seed = 1, .rounds = 9, .non_members = NON_MEMBERS,
 	};
 	const char *directory = ".";
 	int option;
@@ -36,7 +36,7 @@ int main(int argc, char **argv)
 		case 'q':
 			bench.quick = true;
 			bench.rounds = 3;
-			bench.strangers = STRANGERS / 10;
+			bench.non_members = NON_MEMBERS / 10;
 			break;
 		case 'o':
 			directory = optarg;

@@ -6,16 +6,16 @@
 
 /**
  * struct bench - how much to measure
- * @seed:	what everything follows from
- * @quick:	less than the claims ask for
- * @rounds:	of time measurements
- * @strangers:	look-ups for a rate of false positives
+ * @seed:	seed of all random numbers
+ * @quick:	do less work than the claims ask for
+ * @rounds:	rounds of time measurements
+ * @non_members:	number of look-ups to measure a false-positive rate
  */
 struct bench {
 	u64 seed;
 	bool quick;
 	unsigned int rounds;
-	u64 strangers;
+	u64 non_members;
 };
 
 /* Below tables of times. */

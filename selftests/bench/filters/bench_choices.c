@@ -19,11 +19,11 @@
 
 struct fullest {
 	u32 n;
-	double one;		/* balls in the fullest bin, mean of the runs */
-	double two;
+	double one;		/* balls in the fullest bin, mean of the runs, with one choice */
+	double two;		/* with the emptier of two */
 };
 
-/* @n balls into @n bins. Returns how many are in the fullest one. */
+/* Throws @n balls into @n bins. Returns the number of balls in the fullest bin. */
 static unsigned int throw_balls(u64 seed, u32 n, bool two)
 {
 	struct random random = random_seed(seed);
@@ -55,8 +55,8 @@ static double two_formula(u32 n)
 	return log2(log(n));
 }
 
-/* Theta is a statement about all n. What can be seen is whether the factor, or
- * the difference where the factor is known to be one, stays within bounds.
+/* Theta is a statement about all n. What can be tested is whether the factor stays within
+ * bounds, or the difference, if the factor is known to be one.
  */
 static void claim_choices(const struct fullest *first,
 			  const struct fullest *last)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The same element again and again, until it is refused. */
+/* Adds the same element again and again, until it is refused. */
 #include <math.h>
 #include <stdio.h>
 
@@ -18,10 +18,10 @@
 
 struct copies {
 	double expected;	/* share of elements that were stored 2b times */
-	double half;		/* b times: both their buckets are the same one */
+	double half;		/* stored b times: both buckets are the same */
 	double kicks;		/* evictions of the refused insertion, mean */
-	double lost;		/* others that are no longer found, mean */
-	double found;		/* share still found after as many deletions */
+	double lost;		/* other elements that are not found any more, mean */
+	double found;		/* share that is still found after as many deletions */
 };
 
 static u64 kicks_of(const struct filter *filter)
@@ -31,7 +31,7 @@ static u64 kicks_of(const struct filter *filter)
 	       ours_filter_moved(filter);
 }
 
-/* One element's turn in a filter of its own, which has @n others. */
+/* Test one element in a filter that has @n others. */
 static void one(const struct filter_ops *ops, const struct filter_params *params,
 		u64 seed, u32 element, u64 n, struct copies *sum)
 {
@@ -81,7 +81,7 @@ static void copies_row(const char *label, const struct copies *copies)
 		   copies->kicks, copies->lost, copies->found });
 }
 
-/* The published filter, and what is known of it from the rows. */
+/* Measure the published filter, and derive the claims from the rows. */
 static void rows(const struct bench *bench, struct copies *ninth,
 		 struct copies *undo, struct copies *tiny)
 {
@@ -131,7 +131,7 @@ static void claim_ours(const struct bench *bench)
 	struct filter *filter = filter_create(&filter_table, &params);
 	int first = filter_add(filter, 1), second = filter_add(filter, 1);
 
-	report_claim("checking before inserting may take a stranger for a "
+	report_claim("checking before inserting may take a non-member for a "
 		     "duplicate", "a weak point", REPORT_HOLDS,
 		     "Of the 8-bit filter at a load of 0.95 that is its rate "
 		     "of false positives, 3 %%. Our exact table always checks "

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Deletion of what was never added. */
+/* Deletes elements that were never added. */
 #include <math.h>
 
 #include "bench.h"
@@ -14,19 +14,19 @@
 #define LOAD		0.95
 
 struct deletion {
-	double strangers;
-	double matched;		/* of them, before any was deleted */
-	double deleted;		/* that were told to be */
+	double non_members;
+	double matched;		/* non-members that matched before any deletion */
+	double deleted;		/* deletions that succeeded */
 	double lost;		/* entries that are not found any more */
 };
 
-static struct deletion delete_strangers(const struct bench *bench,
+static struct deletion delete_non_members(const struct bench *bench,
 					const struct filter_ops *ops,
 					const struct filter_params *params,
 					u32 n)
 {
 	struct filter *filter = filter_create(ops, params);
-	struct deletion d = { .strangers = n };
+	struct deletion d = { .non_members = n };
 	u32 i;
 
 	measure_fill(filter, bench->seed, 0, n);
@@ -64,7 +64,7 @@ static void claim_delete(const struct deletion *d)
 		     "fingerprint", "a weak point; Fan et al., CoNEXT 2014",
 		     narrow->lost > 0 && wide->lost > 0 ? REPORT_HOLDS :
 							  REPORT_FAILS,
-		     "Of %.0f strangers %.0f are \"deleted\" from the 8-bit "
+		     "Of %.0f non-members %.0f are \"deleted\" from the 8-bit "
 		     "filter, about those that match, and %.0f entries are "
 		     "found no more, %.2f a deletion: the rest have a copy. "
 		     "With 16 bits %.0f and %.0f; so it is with ours, made "
@@ -73,7 +73,7 @@ static void claim_delete(const struct deletion *d)
 		     "entries a deletion, for each of its counters may be "
 		     "another's. Of whole keys, in the hash table and our "
 		     "exact one, %.0f are deleted.",
-		     narrow->strangers, narrow->deleted, narrow->lost,
+		     narrow->non_members, narrow->deleted, narrow->lost,
 		     each(narrow), wide->deleted, wide->lost, d[OURS_8].deleted,
 		     d[OURS_8].lost, each(&d[COUNTING]), exact);
 }
@@ -88,7 +88,7 @@ void bench_delete(const struct bench *bench)
 		const char *label;
 		const struct filter_ops *ops;
 		unsigned int f;
-		bool ours;	/* made for a capacity, not for slots */
+		bool ours;	/* created for a capacity, not for slots */
 	} kinds[] = {
 		[COUNTING] = { "counting", &filter_counting, 0 },
 		[CUCKOO_8] = { "cuckoo 8", &filter_cuckoo, 8 },
@@ -105,18 +105,18 @@ void bench_delete(const struct bench *bench)
 	unsigned int i;
 
 	report_section("Deletion of what was never added");
-	report_text("%u entries in %llu slots; as many strangers are deleted. "
+	report_text("%u entries in %llu slots; as many non-members are deleted. "
 		    "\"match\" is their share that the filter took for entries "
 		    "before, \"lost\" are entries that it does not find "
 		    "afterwards.", n, slots);
-	report_table("delete", "Strangers deleted", "filter, bits", columns, 4);
+	report_table("delete", "Non-members deleted", "filter, bits", columns, 4);
 	for (i = 0; i < KINDS; i++) {
 		params = filter_defaults(bench->seed, slots);
 		params.f = kinds[i].f;
 		params.undo = true;
 		if (kinds[i].ours)
 			params.n = ours_filter_capacity(slots, kinds[i].f);
-		d[i] = delete_strangers(bench, kinds[i].ops, &params, n);
+		d[i] = delete_non_members(bench, kinds[i].ops, &params, n);
 		report_row(kinds[i].label, (double[]){
 			   100 * d[i].matched / n, 100 * d[i].deleted / n,
 			   d[i].lost, each(&d[i]) });

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Who takes part in the M-BMBF's figures: bench_kinds.h. */
+/* The filters in the figures of the M-BMBF's publication, see bench_kinds.h. */
 #include "bench_kinds.h"
 
 const struct kind_name kinds[KINDS] = {
@@ -18,11 +18,11 @@ const u32 kind_entries[KIND_ENTRIES] = {
 };
 
 /**
- * kind_params() - a kind's parameters
+ * kind_params() - the parameters of a kind of filter
  * @bench:	has the seed
- * @kind:	which
+ * @kind:	the kind
  * @r:		rows
- * @n:		entries, for those that must know in advance
+ * @n:		number of entries, for filters that must know it in advance
  */
 struct filter_params kind_params(const struct bench *bench, enum kind kind,
 				 u32 r, u32 n)

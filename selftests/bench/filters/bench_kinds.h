@@ -1,22 +1,22 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Who takes part in the M-BMBF's figures, and with which parameters. */
+/* The filters in the figures of the M-BMBF's publication, and their parameters. */
 #ifndef _BENCH_KINDS_H
 #define _BENCH_KINDS_H
 
 #include "bench.h"
 #include "filter.h"
 
-/* The publication's. */
+/* Parameters of the publication */
 #define ROW_BITS	131072
 #define HASHES		10
-#define ROWS		8	/* where it is not what varies */
+#define ROWS		8	/* where it does not vary */
 #define GROUPS		2
 #define GROUP_BASE	8	/* rows that the 2BDBF grows by */
 #define ENTRIES_MAX	200000
 #define ENTRIES_TIME	10000	/* for time against rows */
 
 enum kind {
-	BLOOM,		/* of the bits of all rows */
+	BLOOM,		/* one filter with the bits of all rows */
 	SPLIT,
 	BALANCED,	/* 2BDBF with r rows from the start */
 	GROWING,	/* 2BDBF that grows */
@@ -31,7 +31,7 @@ struct kind_name {
 	const struct filter_ops *ops;
 };
 
-/* Numbers of rows and of entries, along the axes. */
+/* Numbers of rows and of entries, along the axes */
 #define KIND_ROWS	6
 #define KIND_ENTRIES	7
 

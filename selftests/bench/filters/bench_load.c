@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* How full cuckoo tables become, by the slots of a bucket. */
+/* How full cuckoo tables get, depending on the slots of a bucket. */
 #include <math.h>
 #include <stdio.h>
 
@@ -13,7 +13,7 @@
 #define SLOTS		(1 << 18)
 #define SLOTS_QUICK	(1 << 15)
 #define RUNS		9
-#define PLACES		100000	/* that are looked at for the farthest */
+#define PLACES		100000	/* how many are examined to find the farthest */
 
 struct loads {
 	double median;
@@ -21,8 +21,8 @@ struct loads {
 	double high;
 };
 
-/* What is stored when the first entry is refused, by @slots. The seeds are
- * those of several runs.
+/* Number of entries when the first one is refused, as a share of @slots; median, minimum and
+ * maximum of several runs with different seeds.
  */
 static struct loads fill_up(const struct bench *bench,
 			    const struct filter_ops *ops,
@@ -43,7 +43,7 @@ static struct loads fill_up(const struct bench *bench,
 	return (struct loads){ median, load[0], load[RUNS - 1] };
 }
 
-/* @filters are of 8, 16 and 32 bits; that of 16 is judged. */
+/* @filters have 8, 16 and 32 bits; the verdict is about the one with 16. */
 static void claim_load(unsigned int b, double published,
 		       const struct loads *filters, const struct loads *table)
 {
@@ -77,7 +77,7 @@ static void claim_load(unsigned int b, double published,
 			    "");
 }
 
-/* A filter made for a number close below a power of two. */
+/* A filter that is created for a number slightly below a power of two. */
 static void claim_capacity(const struct bench *bench)
 {
 	struct filter_params params = filter_defaults(bench->seed, 9);
@@ -183,7 +183,7 @@ static void alternates(const struct bench *bench, u64 slots)
 		     100 * a[4].hashed.median);
 }
 
-/* Ours has buckets of four slots: the filter, and the table of whole keys. */
+/* Our tables, which have buckets of four slots: the filter, and the table of whole keys. */
 static void ours_row(const struct bench *bench, u64 slots)
 {
 	struct filter_params params = filter_defaults(bench->seed, slots);
@@ -195,7 +195,7 @@ static void ours_row(const struct bench *bench, u64 slots)
 		params.n = ours_filter_capacity(slots, 8 << i);
 		filter[i] = fill_up(bench, &filter_ours[i], params, slots);
 	}
-	/* Asked for so many entries it has just these slots. */
+	/* Created for so many entries, it has exactly these slots. */
 	params.n = slots * 0.9549;
 	table = fill_up(bench, &filter_table, params, slots);
 	report_row("4, ours", (double[]){ NAN, filter[1].median, filter[1].low,

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The measurements that the M-BMBF was published with: a table by the number of
+ * The measurements with which the M-BMBF was published: a table by the number of
  * groups, and four figures that compare it with the split Bloom filter and the
- * 2BDBF (those of time in bench_times.c). Only directions are known of them,
- * not numbers.
+ * 2BDBF (bench_times.c has those of time). Only their directions are known, not
+ * their numbers.
  *
- * What they were not compared with is added: one Bloom filter of the same
- * memory, for it is fixed in advance just as the matrix is, and our table.
+ * Two comparisons are added: with one Bloom filter of the same memory, which is
+ * fixed in advance as the matrix is, and with our table.
  */
 #include <math.h>
 #include <stdio.h>
@@ -17,12 +17,12 @@
 #include "measure.h"
 #include "report.h"
 
-/* What a filter holds when half of its bits are set. */
+/* How many entries a filter holds when half of its bits are set. */
 struct capacity {
-	double first;	/* when the first entry was refused */
-	double held;	/* when all rows are full */
+	double first;	/* entries when the first one was refused */
+	double held;	/* entries when all rows are full */
 	double refused;
-	double seen;	/* of those held: that seemed to be there already */
+	double seen;	/* of those held: entries that matched before they were added */
 	double fpp;
 };
 
@@ -60,7 +60,7 @@ static struct capacity capacity(const struct bench *bench, enum kind kind,
 	return c;
 }
 
-/* The table: what the number of groups changes. */
+/* The table: what depends on the number of groups */
 
 struct group_row {
 	struct capacity capacity;
@@ -108,7 +108,7 @@ static void bench_groups(const struct bench *bench)
 	struct contender contender[5] = {};
 	struct group_row row[4];
 	u32 n = ENTRIES_TIME * 5;
-	u64 strangers = bench->strangers / 10;
+	u64 non_members = bench->non_members / 10;
 	struct filter *filter;
 	unsigned int i;
 	char label[16];
@@ -129,8 +129,8 @@ static void bench_groups(const struct bench *bench)
 					   contender[i + 1].params);
 		filter = filter_create(&filter_mbmbf, &contender[i + 1].params);
 		measure_fill(filter, bench->seed, 0, n);
-		row[i].rate = measure_hits(filter, bench->seed, n, strangers) /
-			      (double)strangers;
+		row[i].rate = measure_hits(filter, bench->seed, n, non_members) /
+			      (double)non_members;
 		row[i].add = contender[i + 1].ratio[MEASURE_ADD];
 		row[i].query = contender[i + 1].ratio[MEASURE_QUERY];
 		snprintf(label, sizeof(label), "%u", groups[i]);
@@ -145,7 +145,7 @@ static void bench_groups(const struct bench *bench)
 
 /* Figure 3: capacity at saturation against the number of rows. */
 
-/* A Bloom filter of the same bits that is allowed the same error. */
+/* A Bloom filter with the same bits and the same false-positive rate. */
 static double bloom_capacity(double bits, double rate)
 {
 	return bits * M_LN2 * M_LN2 / -log(rate);
@@ -225,10 +225,10 @@ static void figure_capacity(const struct bench *bench)
 	claim_capacity(c[2], c[0], c[1], KIND_ROWS);
 }
 
-/* How evenly the rows are filled: the "balance" of the two names. */
+/* How evenly the rows are filled: the "balance" in the names of both filters. */
 
 struct balance {
-	double spread;		/* of the shares of ones, in points */
+	double spread;		/* largest difference of the shares of ones, in points */
 	struct capacity capacity;
 };
 
@@ -310,8 +310,8 @@ static void claim_error(double rate[KIND_ENTRIES][KINDS])
 	bool lowest = true, growing = true, apart = false;
 	unsigned int i;
 
-	/* Within 5 % split and 2BDBF differ by chance, and where there is next to
-	 * no error so may all.
+	/* Split and 2BDBF differ by up to 5 % by chance; all filters do where there is
+	 * nearly no error.
 	 */
 	for (i = 0; i < KIND_ENTRIES; i++) {
 		lowest &= rate[i][MBMBF] <= rate[i][BALANCED] + NOISE &&
@@ -345,7 +345,7 @@ static void figure_error(const struct bench *bench)
 {
 	static struct report_column columns[KINDS];
 	double rate[KIND_ENTRIES][KINDS], percent[KINDS];
-	u64 strangers = bench->strangers / 5;
+	u64 non_members = bench->non_members / 5;
 	struct filter_params params;
 	struct filter *filter;
 	unsigned int i, kind;
@@ -363,8 +363,8 @@ static void figure_error(const struct bench *bench)
 			filter = filter_create(kinds[kind].ops, &params);
 			measure_fill(filter, bench->seed, 0, kind_entries[i]);
 			rate[i][kind] = measure_hits(filter, bench->seed,
-						     ENTRIES_MAX, strangers) /
-					(double)strangers;
+						     ENTRIES_MAX, non_members) /
+					(double)non_members;
 			percent[kind] = 100 * rate[i][kind];
 			filter_destroy(filter);
 		}
@@ -374,7 +374,7 @@ static void figure_error(const struct bench *bench)
 	claim_error(rate);
 }
 
-/* What grows, and what that costs in memory and error. */
+/* Filters that grow, and their memory and error. */
 static void bench_growth(const struct bench *bench)
 {
 	static const struct report_column columns[] = {
@@ -394,7 +394,7 @@ static void bench_growth(const struct bench *bench)
 		  .params = kind_params(bench, OURS, ROWS, ENTRIES_MAX) },
 	};
 	unsigned int i, n = sizeof(contender) / sizeof(*contender);
-	u64 strangers = bench->strangers / 20;
+	u64 non_members = bench->non_members / 20;
 	struct filter *filter;
 
 	measure_race(contender, n, bench->seed, ENTRIES_MAX, bench->rounds);
@@ -407,8 +407,8 @@ static void bench_growth(const struct bench *bench)
 		report_row(contender[i].name, (double[]){
 			   filter_bits(filter) / (double)ENTRIES_MAX,
 			   100.0 * measure_hits(filter, bench->seed,
-						ENTRIES_MAX, strangers) /
-			   strangers, contender[i].ratio[MEASURE_QUERY] });
+						ENTRIES_MAX, non_members) /
+			   non_members, contender[i].ratio[MEASURE_QUERY] });
 		filter_destroy(filter);
 	}
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* All filters side by side, at one number of entries. */
+/* All filters side by side, with one number of entries. */
 #include <math.h>
 
 #include "bench.h"
@@ -12,8 +12,8 @@
 #define ENTRIES_QUICK	500000
 #define CONTENDERS_MAX	16
 
-/* What a kind needs to take all entries at all: the matrices may overflow (the
- * rate says what that costs), the hash tables get the loads that they bear.
+/* Parameters with which a kind of filter can take all entries: matrices may overflow (their rate
+ * shows the cost), hash tables get a load factor that they can reach.
  */
 static struct filter_params params_for(const struct filter_ops *ops, u64 seed,
 				       u64 n)
@@ -37,10 +37,10 @@ static void row(const struct bench *bench, const struct contender *contender,
 	struct filter *filter = filter_create(contender->ops,
 					      &contender->params);
 	u64 refused = measure_fill(filter, bench->seed, 0, n);
-	u64 strangers = bench->strangers / 10;
-	double hits = measure_hits(filter, bench->seed, n, strangers);
+	u64 non_members = bench->non_members / 10;
+	double hits = measure_hits(filter, bench->seed, n, non_members);
 	double cells[] = {
-		filter_bits(filter) / (double)n, 100 * hits / strangers,
+		filter_bits(filter) / (double)n, 100 * hits / non_members,
 		100 * filter_fpp(filter), refused,
 		contender->ratio[MEASURE_ADD], contender->ratio[MEASURE_HIT],
 		contender->ratio[MEASURE_MISS],
@@ -50,7 +50,7 @@ static void row(const struct bench *bench, const struct contender *contender,
 	filter_destroy(filter);
 }
 
-/* The textbook's largest example, and what the libraries' two parameters give. */
+/* The largest example of the textbook, and the parameters that the libraries compute. */
 static void examples(void)
 {
 	struct filter_params params = filter_defaults(1, 100000);

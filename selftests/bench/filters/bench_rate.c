@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* False positives of the cuckoo filter by the width of its fingerprints. */
+/* False positives of the cuckoo filter, depending on the width of its fingerprints. */
 #include <math.h>
 #include <stdio.h>
 
@@ -14,9 +14,9 @@
 
 struct rate {
 	double measured;
-	double error;		/* of it, two standard deviations */
-	double formula;		/* for the slots that are used */
-	double bound;		/* for all slots */
+	double error;		/* two standard deviations of it */
+	double formula;		/* rate for the slots that are used */
+	double bound;		/* rate for all slots */
 };
 
 static struct rate rate_of(const struct bench *bench,
@@ -35,9 +35,9 @@ static struct rate rate_of(const struct bench *bench,
 		params.n = ours_filter_capacity(SLOTS, f);
 	filter = filter_create(ops, &params);
 	measure_fill(filter, bench->seed, 0, n);
-	hits = measure_hits(filter, bench->seed, n, bench->strangers);
-	rate.measured = hits / bench->strangers;
-	rate.error = 2 * sqrt(hits) / bench->strangers;
+	hits = measure_hits(filter, bench->seed, n, bench->non_members);
+	rate.measured = hits / bench->non_members;
+	rate.error = 2 * sqrt(hits) / bench->non_members;
 	rate.formula = filter_fpp(filter);
 	rate.bound = 1 - pow(1 - ldexp(1, -f), 2 * params.b);
 	filter_destroy(filter);
@@ -60,7 +60,7 @@ static void claim_rate(const struct rate *rate, unsigned int f,
 		     rate->formula);
 }
 
-/* Three standard deviations of what the slots that are used give. */
+/* Is the rate within three standard deviations of that of the used slots? */
 static bool as_expected(const struct rate *rate)
 {
 	return fabs(rate->measured - rate->formula) <= 1.5 * rate->error;
@@ -68,7 +68,7 @@ static bool as_expected(const struct rate *rate)
 
 static void claim_ours(const struct rate *narrow, const struct rate *wide)
 {
-	report_claim("our filter: of all strangers 8 a / (2^f - 1) match at a "
+	report_claim("our filter: of all non-members 8 a / (2^f - 1) match at a "
 		     "load of a, fewer where there are copies", "README.md",
 		     as_expected(narrow) && as_expected(wide) ? REPORT_HOLDS :
 								REPORT_FAILS,
@@ -90,7 +90,7 @@ void bench_rate(const struct bench *bench)
 		const char *label;
 		const struct filter_ops *ops;
 		unsigned int f;
-		bool ours;	/* made for a capacity, not for slots */
+		bool ours;	/* created for a capacity, not for slots */
 	} kinds[] = {
 		{ "cuckoo 8", &filter_cuckoo, 8 },
 		{ "cuckoo 12", &filter_cuckoo, 12 },
@@ -105,9 +105,9 @@ void bench_rate(const struct bench *bench)
 	unsigned int i;
 
 	report_section("False positives of the cuckoo filter");
-	report_text("%.0f entries in %u slots, %llu strangers looked up. "
+	report_text("%.0f entries in %u slots, %llu non-members looked up. "
 		    "Semi-sorted with 9 bits takes the space of 8.",
-		    SLOTS * LOAD, SLOTS, bench->strangers);
+		    SLOTS * LOAD, SLOTS, bench->non_members);
 	report_table("rate", "Rate of false positives", "filter, bits", columns,
 		     4);
 	for (i = 0; i < sizeof(kinds) / sizeof(*kinds); i++) {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Memory accesses of a look-up. They are counted, not timed: a bit of a Bloom
- * filter is one, a bucket of a cuckoo filter is one. Buckets of the widths here
- * lie within a cache line, and bits of one key hardly ever in the same one.
+ * Counts the memory accesses of a look-up. A bit of a Bloom filter counts as one
+ * access, and so does a bucket of a cuckoo filter: the buckets here lie within a cache
+ * line, and the bits of a key are hardly ever in the same one.
  */
 #include <math.h>
 #include <stdio.h>
@@ -22,7 +22,7 @@ struct reads {
 	double most;		/* k, or 2 */
 	double hit;
 	double miss;
-	double rate;		/* of false positives, by the formula */
+	double rate;		/* false-positive rate, by the formula */
 };
 
 typedef unsigned int (*reads_fn)(const struct filter *filter, u32 key);
@@ -38,7 +38,7 @@ static double mean(const struct filter *filter, reads_fn reads, u64 seed,
 	return sum / (double)n;
 }
 
-/* As many strangers are looked up as there are entries. */
+/* As many non-members are looked up as there are entries. */
 static struct reads reads_of(const struct bench *bench,
 			     const struct filter_ops *ops,
 			     const struct filter_params *params,
@@ -97,7 +97,7 @@ void bench_reads(const struct bench *bench)
 	report_section("Memory accesses of a look-up");
 	report_text("Bits that a Bloom filter reads until one is not set, and "
 		    "buckets that a cuckoo filter reads until one has the "
-		    "fingerprint; %.0f entries, as many strangers. Bloom "
+		    "fingerprint; %.0f entries, as many non-members. Bloom "
 		    "filters are made for the rates of the cuckoo filters "
 		    "below them.", SLOTS * LOAD);
 	report_table("reads", "Memory accesses, mean of all look-ups",
@@ -115,7 +115,7 @@ void bench_reads(const struct bench *bench)
 						      REPORT_PARTLY,
 		     "For entries: %.0f at 3 %% and %.0f at 0.012 %% against "
 		     "%.2f and %.2f, for a cuckoo filter may stop at the first "
-		     "bucket. For strangers, which are what a blocklist is "
+		     "bucket. For non-members, which are what a blocklist is "
 		     "asked for most: a Bloom filter of which half is set "
 		     "stops at the second bit on average, after %.2f and "
 		     "%.2f, and a cuckoo filter must read both buckets, "

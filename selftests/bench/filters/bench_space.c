@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Bits an entry takes against the error rate, and where the curves cross. */
+/* Bits an entry, depending on the error rate, and where the curves intersect. */
 #include <math.h>
 #include <stdio.h>
 
@@ -10,7 +10,7 @@
 
 #define SLOTS		(1 << 18)
 #define POINTS_MAX	24
-/* False positives that make a measured rate worth more than the formula. */
+/* With at least so many false positives, the measured rate is used instead of the formula. */
 #define HITS_MIN	100
 
 struct point {
@@ -31,20 +31,20 @@ static const struct report_column columns[] = {
 	{ "formula", "%.3g" }, { "load", "%.4f" },
 };
 
-/* A filter as full as it gets; one that never is, with its design number. */
+/* A filter filled to the first refusal, or, if it never refuses, to its design number. */
 static void add_point(struct curve *curve, const struct bench *bench,
 		      const struct filter_params *params, const char *label)
 {
 	struct filter *filter = filter_create(curve->ops, params);
 	u64 n = measure_fill_up(filter, params->seed, params->n);
-	u64 strangers = bench->strangers / 5;
-	double hits = measure_hits(filter, params->seed, n + 1, strangers);
+	u64 non_members = bench->non_members / 5;
+	double hits = measure_hits(filter, params->seed, n + 1, non_members);
 	struct point *point = &curve->point[curve->n++];
 
 	point->bits = filter_bits(filter) / (double)n;
-	point->rate = hits < HITS_MIN ? filter_fpp(filter) : hits / strangers;
+	point->rate = hits < HITS_MIN ? filter_fpp(filter) : hits / non_members;
 	report_row(label, (double[]){ point->bits, point->rate,
-		   hits < HITS_MIN ? NAN : hits / strangers,
+		   hits < HITS_MIN ? NAN : hits / non_members,
 		   filter_fpp(filter), (double)n / params->n });
 	filter_destroy(filter);
 }
@@ -85,7 +85,7 @@ static void cuckoo_curve(struct curve *curve, const struct bench *bench)
 	}
 }
 
-/* Points rather than a curve: what is made for a number holds just that. */
+/* Single points, not a curve: these filters hold the number they are created for. */
 static void ours_points(struct curve *curve, const struct bench *bench)
 {
 	struct filter_params params = filter_defaults(bench->seed, SLOTS);
@@ -100,7 +100,7 @@ static void ours_points(struct curve *curve, const struct bench *bench)
 	}
 }
 
-/* Bits that a curve takes for a rate, between its points. */
+/* Bits of a curve for a rate, interpolated between its points. */
 static double bits_at(const struct curve *curve, double rate)
 {
 	const struct point *a, *b;
@@ -116,7 +116,7 @@ static double bits_at(const struct curve *curve, double rate)
 	return NAN;
 }
 
-/* The rate that a curve has for some bits. */
+/* The rate of a curve for a number of bits. */
 static double rate_at(const struct curve *curve, double bits)
 {
 	double rate;
@@ -127,7 +127,7 @@ static double rate_at(const struct curve *curve, double bits)
 	return NAN;
 }
 
-/* The rate below which @a takes less than @b, or NAN. */
+/* The rate below which @a takes less memory than @b, or NAN. */
 static double crossing(const struct curve *a, const struct curve *b)
 {
 	double rate, last = NAN, difference;
@@ -142,7 +142,7 @@ static double crossing(const struct curve *a, const struct curve *b)
 	return NAN;
 }
 
-/* (log2(1/e) + @spare) / @load = 1.44 log2(1/e), solved. */
+/* Solves (log2(1/e) + @spare) / @load = 1.44 log2(1/e). */
 static double crossing_formula(double spare, double load)
 {
 	return exp2(-spare / load / (1 / M_LN2 - 1 / load));
@@ -183,7 +183,7 @@ static void claim_crossing(const struct curve *bloom,
 		     bits_at(cuckoo, 1e-3) - bits_at(sorted, 1e-3));
 }
 
-/* Bits for a rate with @b slots: (log2(1/e) + log2(2b)) / the load reached. */
+/* Bits for a rate with @b slots: (log2(1/e) + log2(2b)) / the load factor that is reached. */
 static double bits_with(const struct bench *bench, unsigned int b, double rate)
 {
 	struct filter_params params = filter_defaults(bench->seed, SLOTS);
@@ -199,7 +199,7 @@ static double bits_with(const struct bench *bench, unsigned int b, double rate)
 	return exact / load;
 }
 
-/* Those of the narrowest fingerprints that keep within a rate. */
+/* Bits of the narrowest fingerprints that keep within a rate. */
 static double bits_within(const struct curve *ours, double rate)
 {
 	unsigned int i;
@@ -245,13 +245,13 @@ static void best_slots(const struct bench *bench, const struct curve *ours)
 		     "fingerprints.", best, i, least);
 }
 
-/* Exact, so a line rather than a curve: hosts by the million and fewer. */
+/* Our exact table has no error rate, so it is a line: for a million hosts and for fewer. */
 static void exact_bits(const struct bench *bench, const struct curve *bloom,
 		       const struct curve *cuckoo)
 {
 	static const u64 numbers[] = { 10000, 100000, 400000, 1000000 };
 	struct filter_params params;
-	double bits = 0, strangers = 100000;
+	double bits = 0, non_members = 100000;
 	struct filter *filter;
 	unsigned int i;
 	char label[32];
@@ -265,7 +265,7 @@ static void exact_bits(const struct bench *bench, const struct curve *bloom,
 		bits = filter_bits(filter) / (double)filter->count;
 		report_row(label, (double[]){ bits, 0,
 			   measure_hits(filter, bench->seed, numbers[i],
-					strangers) / strangers, 0,
+					non_members) / non_members, 0,
 			   filter->count / (double)numbers[i] });
 		filter_destroy(filter);
 	}
@@ -278,7 +278,7 @@ static void exact_bits(const struct bench *bench, const struct curve *bloom,
 		    100 * rate_at(cuckoo, bits));
 }
 
-/* What a power of two of buckets costs where the number does not suit it. */
+/* The cost of having a power of two of buckets, for other numbers of entries. */
 static void sizes(const struct bench *bench)
 {
 	static const struct report_column kinds[] = {
@@ -331,10 +331,10 @@ void bench_space(const struct bench *bench)
 	report_section("Bits an entry against the error rate");
 	report_text("Bloom filters made for %u entries; cuckoo filters of as "
 		    "many slots filled to the first refusal, 4 slots a bucket. "
-		    "\"rate\" is what was measured with %llu strangers, or the "
+		    "\"rate\" is what was measured with %llu non-members, or the "
 		    "formula where that met fewer than %u. Sizes here suit the "
 		    "published cuckoo filters.", SLOTS,
-		    bench->strangers / 5, HITS_MIN);
+		    bench->non_members / 5, HITS_MIN);
 	bloom_curve(&bloom, bench);
 	bloom_curve(&blocked, bench);
 	bloom_curve(&counting, bench);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Figures 4 and 5 of the M-BMBF's publication: time against rows, and against
- * entries. bench_matrix.c has the others.
+ * Figures 4 and 5 of the M-BMBF's publication: time depending on rows, and on entries.
+ * bench_matrix.c has the others.
  */
 #include <stdio.h>
 
@@ -13,7 +13,7 @@ struct times {
 	struct contender contender[KINDS + 1];
 };
 
-/* The reference, then all kinds. */
+/* Measure the reference, then all kinds. */
 static void race(const struct bench *bench, struct times *times, u32 r, u32 n)
 {
 	unsigned int kind;
@@ -86,8 +86,8 @@ static void figure_rows(const struct bench *bench)
 	balanced = ratio(last, BALANCED, query) /
 		   ratio(first, BALANCED, query);
 	growing = ratio(last, GROWING, query) / ratio(first, GROWING, query);
-	/* In full only if every other one grows, one made as it is meant to be
-	 * included, and is the slower all along.
+	/* The claim holds completely only if each of the others gets slower, including one that is
+	 * created as intended, and if M-BMBF is faster all along.
 	 */
 	report_claim("time against r at n = 10000: flat for M-BMBF, growing "
 		     "for the others", "direction only",
@@ -109,7 +109,7 @@ static void figure_rows(const struct bench *bench)
 		     growing);
 }
 
-/* By how much @kind is slower than M-BMBF at all @n entries together, in ms. */
+/* How much slower @kind is than M-BMBF for all @n entries together, in ms. */
 static double gap_ms(const struct times *times, enum kind kind,
 		     enum measure_op op, u32 n)
 {

@@ -5,7 +5,7 @@
 
 #include <linux/types.h>
 
-/* A field may be read from one word more than it stands in. */
+/* A field may be read from one word beyond the one it is in, so allocate one more. */
 static inline size_t bits_size(u64 bits)
 {
 	return (bits / 64 + 2) * sizeof(u64);

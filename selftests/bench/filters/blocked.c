@@ -5,10 +5,10 @@
  * F. Putze, P. Sanders, J. Singler: Cache-, Hash- and Space-Efficient Bloom
  * Filters. WEA 2007.
  *
- * One hash chooses a block of the size of a cache line, a small Bloom filter
- * that takes all k bits of an entry: one memory access a look-up. Blocks get
- * unequal numbers of entries, and the crowded ones cost more false positives
- * than the empty ones save.
+ * One hash chooses a block of the size of a cache line. The block is a small Bloom filter
+ * that has all k bits of an entry: one memory access a look-up. Blocks have different
+ * numbers of entries, and the fuller blocks have more additional false positives than
+ * the emptier ones save.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -17,7 +17,7 @@
 #include "bloom.h"
 #include "hash.h"
 
-/* A cache line; a place in it is 9 bits, of which a hash has seven. */
+/* A cache line. A position in it has 9 bits, and one hash is used for seven positions. */
 #define BLOCK_SHIFT	9
 #define BLOCK_BITS	(1U << BLOCK_SHIFT)
 #define HASH_PLACES	(64 / BLOCK_SHIFT)
@@ -54,8 +54,8 @@ static void destroy(struct filter *filter)
 	free(blocked);
 }
 
-/* The block of a key, and its bits there: two bits may coincide. Hashes of
- * their own, for a progression (struct hash_pair) in so few bits would repeat.
+/* The block of a key, and its bits there, of which two may be the same. Each position has its own
+ * hash bits, because a progression (struct hash_pair) of so few bits would repeat.
  */
 static u64 *locate(const struct blocked *blocked, u32 key,
 		   u16 place[FILTER_K_MAX])
@@ -107,7 +107,7 @@ static u64 bits(const struct filter *filter)
 	return ((const struct blocked *)filter)->blocks * BLOCK_BITS;
 }
 
-/* Every block is a Bloom filter; its number of entries is Poisson. */
+/* Every block is a Bloom filter; the number of its entries has a Poisson distribution. */
 static double fpp(const struct filter *filter)
 {
 	const struct blocked *blocked = (const struct blocked *)filter;

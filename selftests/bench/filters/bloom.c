@@ -24,12 +24,12 @@ struct bloom {
 };
 
 /**
- * bloom_shape() - bits and hash functions
- * @params:	m and k, or n and fpp to find the best of them from
+ * bloom_shape() - number of bits and of hash functions
+ * @params:	m and k, or n and fpp, from which the best m and k are computed
  *
- * m = n log2(e) log2(1/fpp) bits are the fewest, with k = m/n ln 2, rounded:
- * what Guava's BloomFilter.create() and Redisson's tryInit() do with the same
- * two parameters.
+ * The fewest bits are m = n log2(e) log2(1/fpp), with k = m/n ln 2, rounded. Guava's
+ * BloomFilter.create() and Redisson's tryInit() do the same with the same two
+ * parameters.
  */
 struct bloom_shape bloom_shape(const struct filter_params *params)
 {
@@ -50,7 +50,7 @@ struct bloom_shape bloom_shape(const struct filter_params *params)
 }
 
 /**
- * bloom_rate() - the textbook's rate of false positives
+ * bloom_rate() - the false-positive rate by the textbook's formula
  * @n:		entries
  * @m:		bits
  * @k:		hash functions
@@ -90,7 +90,7 @@ static int add(struct filter *filter, u32 key)
 	return 0;
 }
 
-/* How many of a key's bits are set before the first that is not. */
+/* How many bits of a key are set before the first one that is not. */
 static unsigned int leading_ones(const struct bloom *bloom, u32 key)
 {
 	struct hash_pair pair = hash_pair(bloom->filter.seed, key);
@@ -111,11 +111,11 @@ static bool test(const struct filter *filter, u32 key)
 }
 
 /**
- * bloom_reads() - the bits that a look-up reads
+ * bloom_reads() - how many bits a look-up reads
  * @filter:	a plain Bloom filter
- * @key:	what is looked up
+ * @key:	the key
  *
- * Return: their number. The first that is not set is the last.
+ * Return: the number of bits. The look-up ends at the first bit that is not set.
  */
 unsigned int bloom_reads(const struct filter *filter, u32 key)
 {
@@ -130,7 +130,7 @@ static u64 bits(const struct filter *filter)
 	return ((const struct bloom *)filter)->shape.m;
 }
 
-/* From the bits that are set, not from those expected to be. */
+/* Computed from the bits that are set, not from the expected number. */
 static double fpp(const struct filter *filter)
 {
 	const struct bloom *bloom = (const struct bloom *)filter;

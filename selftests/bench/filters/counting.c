@@ -5,11 +5,11 @@
  * L. Fan, P. Cao, J. Almeida, A. Broder: Summary Cache: A Scalable Wide-Area
  * Web Cache Sharing Protocol. IEEE/ACM Transactions on Networking 8(3), 2000.
  *
- * A counter for every bit of a Bloom filter, so that entries can be deleted.
- * Four bits were found enough there: with the best k, a counter reaches 16 with
- * a probability of 1.4e-15 m. One that reached the end stays there, for nobody
- * knows how often it was incremented since: it may cost false positives after
- * deletions, and never an entry.
+ * Has a counter for every bit of a Bloom filter, so that entries can be deleted. The
+ * authors found four bits to be enough: with the best k, a counter reaches 16 with a
+ * probability of 1.4e-15 m. A counter that has reached its maximum stays there, because
+ * later increments are not counted: it may cause false positives after deletions, but
+ * never loses an entry.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -24,7 +24,7 @@
 struct counting {
 	struct filter filter;
 	struct bloom_shape shape;
-	u64 used;		/* counters that are not 0 */
+	u64 used;		/* number of counters that are not 0 */
 	u64 *words;
 };
 
@@ -46,7 +46,7 @@ static void destroy(struct filter *filter)
 	free(counting);
 }
 
-/* Where the @i-th counter of a key stands. */
+/* The position of the @i-th counter of a key. */
 static u64 counter_at(const struct counting *counting,
 		      const struct hash_pair *pair, unsigned int i)
 {

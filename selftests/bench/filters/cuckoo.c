@@ -9,12 +9,12 @@
  * slot, the first bucket from the high half of the same hash, a table of the
  * fingerprints' hashes, a power of two of buckets, 500 evictions.
  *
- * A bucket holds fingerprints only. The other bucket of one is this bucket xor
+ * A bucket stores only fingerprints. The other bucket of a fingerprint is this bucket xor
  * the hash of the fingerprint, so that it can be moved without its key.
  *
- * As published, an insertion that fails has put the newcomer in and carries the
- * last victim in its hands, and drops it: a false negative. With undo the
- * evictions are taken back instead, and nothing is lost.
+ * As published, an insertion that fails has stored the new entry, but drops the
+ * fingerprint that it evicted last: a false negative. With undo, the evictions are undone
+ * instead, and nothing is lost.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -42,9 +42,9 @@ static u64 hash_of(const struct cuckoo *cuckoo, u32 fp)
 }
 
 /**
- * cuckoo_create() - make a cuckoo filter
+ * cuckoo_create() - create a cuckoo filter
  * @params:	n, b, f, kicks, undo, unhashed
- * @store:	how to pack it
+ * @store:	how to pack fingerprints
  */
 struct filter *cuckoo_create(const struct filter_params *params,
 			     const struct cuckoo_store *store)
@@ -97,7 +97,7 @@ struct cuckoo_place cuckoo_place(const struct cuckoo *cuckoo, u32 key)
 	return place;
 }
 
-/* Put @in where @out is, in a bucket. Returns whether @out was there. */
+/* Replace @out by @in in a bucket. Returns whether @out was there. */
 static bool exchange(struct cuckoo *cuckoo, u64 bucket, u32 out, u32 in)
 {
 	u32 fp[CUCKOO_SLOTS_MAX];
@@ -119,7 +119,7 @@ static bool place_free(struct cuckoo *cuckoo, u64 bucket, u32 fp)
 	return exchange(cuckoo, bucket, 0, fp);
 }
 
-/* Put @in in the place of a random fingerprint, and return that. */
+/* Replace a random fingerprint by @in, and return the old one. */
 static u32 evict(struct cuckoo *cuckoo, u64 bucket, u32 in)
 {
 	u32 fp[CUCKOO_SLOTS_MAX], out;
@@ -207,12 +207,12 @@ bool cuckoo_test(const struct filter *filter, u32 key)
 }
 
 /**
- * cuckoo_reads() - the buckets that a look-up has to read
+ * cuckoo_reads() - how many buckets a look-up has to read
  * @filter:	a cuckoo filter
- * @key:	what is looked up
+ * @key:	the key
  *
- * Return: 1 or 2. If the first one has the fingerprint it is the last; test()
- * reads both all the same, rather than wait for the first.
+ * Return: 1 if the first bucket has the fingerprint, else 2. test() always reads both,
+ * because it does not wait for the first one.
  */
 unsigned int cuckoo_reads(const struct filter *filter, u32 key)
 {
@@ -242,8 +242,8 @@ u64 cuckoo_slots(const struct filter *filter)
 	return (cuckoo->mask + 1) * cuckoo->b;
 }
 
-/* A look-up compares with the fingerprints of two buckets, each of which is
- * equal to one in 2^f - 1: 1-(1-2^-f)^(2b) with what the slots really hold.
+/* A look-up compares with the fingerprints in two buckets, each of which is equal with probability
+ * 1 / (2^f - 1): 1-(1-2^-f)^(2b), but for the slots that are used.
  */
 double cuckoo_rate(u64 count, u64 buckets, unsigned int f)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The cuckoo filter: where fingerprints go (cuckoo.c), apart from how those of
- * a bucket are packed (cuckoo.c, semisort.c).
+ * The cuckoo filter. Where fingerprints are stored (cuckoo.c) is separate from how those
+ * of a bucket are packed (cuckoo.c, semisort.c).
  */
 #ifndef _CUCKOO_H
 #define _CUCKOO_H
@@ -16,9 +16,9 @@ struct cuckoo;
 
 /**
  * struct cuckoo_store - how the fingerprints of a bucket are packed
- * @bits:	bits that a bucket takes
+ * @bits:	bits of a bucket
  * @get:	unpack them; 0 is an empty slot
- * @put:	pack them; their order may be lost
+ * @put:	pack them; their order may change
  */
 struct cuckoo_store {
 	unsigned int (*bits)(const struct cuckoo *cuckoo);
@@ -26,7 +26,7 @@ struct cuckoo_store {
 	void (*put)(struct cuckoo *cuckoo, u64 bucket, const u32 *fp);
 };
 
-/* An eviction: what came to a bucket for what. */
+/* An eviction: which fingerprint replaced which, in which bucket */
 struct cuckoo_kick {
 	u64 bucket;
 	u32 in;
@@ -35,20 +35,20 @@ struct cuckoo_kick {
 
 /**
  * struct cuckoo - a cuckoo filter
- * @filter:	what it is
- * @store:	its packing
+ * @filter:	common to all filters
+ * @store:	how to pack fingerprints
  * @words:	the buckets
- * @mask:	buckets, a power of two, less 1
+ * @mask:	number of buckets, a power of two, less 1
  * @b:		slots of a bucket
  * @f:		bits of a fingerprint
- * @bucket_bits: as @store has it
- * @kicks:	evictions before it gives up
- * @kicked:	evictions that there were
- * @dropped:	fingerprints lost to failed insertions
- * @unhashed:	fingerprints are taken for their own hashes
- * @log:	to take evictions back; NULL: they are not
- * @random:	for the choice of victims
- * @alt:	the hashes of small fingerprints, looked up rather than computed
+ * @bucket_bits: bits of a bucket, as in @store
+ * @kicks:	maximum number of evictions of an insertion
+ * @kicked:	number of evictions so far
+ * @dropped:	fingerprints lost by failed insertions
+ * @unhashed:	use a fingerprint instead of its hash
+ * @log:	to undo evictions; NULL: they are not undone
+ * @random:	random numbers, to choose a fingerprint to evict
+ * @alt:	table of the hashes of small fingerprints
  */
 struct cuckoo {
 	struct filter filter;
@@ -67,7 +67,7 @@ struct cuckoo {
 	u64 alt[CUCKOO_SMALL];
 };
 
-/* Where a fingerprint may be. */
+/* The two buckets of a fingerprint */
 struct cuckoo_place {
 	u64 bucket[2];
 	u32 fp;

@@ -5,8 +5,8 @@
  * D. Guo, J. Wu, H. Chen, X. Luo: Theory and Network Applications of Dynamic
  * Bloom Filters. INFOCOM 2006.
  *
- * One row to begin with. When the last one has as many entries as it was made
- * for, another is added. Entries go to the last row, a query asks all, O(kr).
+ * Begins with one row. When the last row has as many entries as it was created for,
+ * another row is added. Entries go to the last row, a query reads all rows, O(kr).
  */
 #include <math.h>
 
@@ -17,7 +17,7 @@ static struct filter *create(const struct filter_params *params)
 	return &matrix_create(params, 1)->filter;
 }
 
-/* The entries that leave half of the bits clear, the best use of m bits. */
+/* The number of entries that leaves half of the bits clear, which is the best use of m bits. */
 static u64 design_limit(const struct matrix *matrix)
 {
 	return matrix->shape.m * M_LN2 / matrix->shape.k;

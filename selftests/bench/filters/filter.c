@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* What all filters share. */
+/* Common functions of all filters. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -29,12 +29,12 @@ const struct filter_ops *const filter_all[] = {
 const unsigned int filter_count = sizeof(filter_all) / sizeof(*filter_all);
 
 /**
- * filter_defaults() - parameters that suit every filter
+ * filter_defaults() - parameters for any filter
  * @seed:	seed
  * @n:		entries
  *
- * The cuckoo filters come out as commonly published. The matrices have eight
- * rows that hold @n together.
+ * With these, cuckoo filters are as commonly published. The matrices have eight rows,
+ * which hold @n entries together.
  */
 struct filter_params filter_defaults(u64 seed, u64 n)
 {
@@ -45,7 +45,7 @@ struct filter_params filter_defaults(u64 seed, u64 n)
 	};
 }
 
-/* Small seeds are as good as large ones: create() gets a mixed one. */
+/* The seed is hashed before create() gets it, so that small seeds are as good as large ones. */
 struct filter *filter_create(const struct filter_ops *ops,
 			     const struct filter_params *params)
 {
@@ -59,8 +59,8 @@ struct filter *filter_create(const struct filter_ops *ops,
 	return filter;
 }
 
-/* Zeroed memory; a program that only measures need not go on without. Written,
- * so that no insertion pays for the page.
+/* Allocate zeroed memory; exits if there is none. All pages are written, so that no insertion has
+ * to wait for a page fault.
  */
 void *filter_alloc(size_t size)
 {

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The interface behind which the published set filters, our own filter and our
- * own tables are compared: one kind of key, one set of operations, and for all
- * but the kernel's own one hash.
+ * The common interface by which the published set filters, our own filter and our own
+ * tables are compared: one kind of key, one set of operations, and one hash for all
+ * except the kernel's own.
  *
- * A filter answers "is this key in the set?" with false, which is always right
- * here, or with true, which may be a false positive. Letters in
- * struct filter_params are those of the literature.
+ * A filter answers the question "is this key in the set?" with false, which is always
+ * right here, or with true, which may be a false positive. Letters in struct
+ * filter_params are those of the literature.
  *
- * Where to start reading: bloom.c and cuckoo.c, then mbmbf.c; bench.c for what
- * is measured, test_filters.c for what has to hold.
+ * To read the code, begin with bloom.c and cuckoo.c, then mbmbf.c. bench.c begins the
+ * measurements; test_filters.c has the tests.
  */
 #ifndef _FILTER_H
 #define _FILTER_H
@@ -17,7 +17,7 @@
 #include <errno.h>
 #include <linux/types.h>
 
-/* More hash functions than any of the filters has use for. */
+/* More hash functions than any filter needs */
 #define FILTER_K_MAX	32
 
 enum filter_tie {
@@ -27,28 +27,26 @@ enum filter_tie {
 };
 
 /**
- * struct filter_params - what a filter is made for
+ * struct filter_params - parameters of a filter
  * @seed:	seed of the hash and of every random choice
- * @n:		entries that it shall hold
- * @fpp:	the rate of false positives at @n entries
- * @m:		bits of a Bloom filter, or of a row of a matrix; 0: from @n, @fpp
- * @k:		hash functions of a Bloom filter; 0: from @n, @fpp
- * @r:		rows of a matrix of Bloom filters, at most
- * @s:		groups that its rows are split into (M-BMBF), or rows that a
- *		matrix grows by at once (2BDBF)
+ * @n:		number of entries that it must hold
+ * @fpp:	false-positive rate with @n entries
+ * @m:		bits of a Bloom filter, or of a row of a matrix; 0: computed from @n, @fpp
+ * @k:		hash functions of a Bloom filter; 0: computed from @n, @fpp
+ * @r:		maximum number of rows of a matrix of Bloom filters
+ * @s:		number of groups of rows (M-BMBF), or of rows by which a matrix grows (2BDBF)
  * @b:		slots of a bucket
  * @f:		bits of a fingerprint
- * @tie:	what decides between candidates that match equally (M-BMBF)
- * @kicks:	evictions before an insertion gives up
- * @undo:	take these evictions back then; false: lose the last victim, as
- *		published
- * @unhashed:	the other bucket is i xor f, not i xor hash(f), to see what the
- *		hash is good for
- * @grow:	a full filter becomes larger, past @n or @r
- * @overfill:	rows take entries even when more than half of their bits are set,
- *		the kernel's filter even past @n
+ * @tie:	how to choose between candidates that match equally (M-BMBF)
+ * @kicks:	maximum number of evictions of an insertion
+ * @undo:	if an insertion fails, undo its evictions; false: lose the fingerprint that was
+ *		evicted last, as published
+ * @unhashed:	the other bucket is i xor f, not i xor hash(f), to show why the hash is needed
+ * @grow:	a full filter becomes larger, beyond @n or @r
+ * @overfill:	rows accept entries even if more than half of their bits are set, and the
+ *		kernel's filter even beyond @n
  *
- * A filter ignores what it has no use for.
+ * A filter ignores parameters that it does not need.
  */
 struct filter_params {
 	u64 seed;
@@ -72,10 +70,10 @@ struct filter_params {
 };
 
 /**
- * struct filter - what all filters begin with
+ * struct filter - the beginning of all filters
  * @ops:	its operations
- * @seed:	of its hash
- * @count:	entries: added and not refused, less those deleted
+ * @seed:	seed of its hash
+ * @count:	number of entries: those added and not refused, minus those deleted
  */
 struct filter {
 	const struct filter_ops *ops;
@@ -85,17 +83,17 @@ struct filter {
 
 /**
  * struct filter_ops - a kind of filter
- * @name:	a word
+ * @name:	a short name
  * @source:	where it was published
  * @exact:	it has no false positives
  * @multi:	it stores an entry again that it has already
- * @create:	make an empty one
+ * @create:	create an empty filter
  * @destroy:	free it
- * @add:	0; -ENOSPC: it is full; -EEXIST: it was there, or seemed to be
- * @del:	0 or -ENOENT, for an entry that was added; NULL: impossible
- * @test:	false: certainly not there
- * @bits:	memory of the structure itself
- * @fpp:	the formula for false positives, for its present contents
+ * @add:	returns 0; -ENOSPC: it is full; -EEXIST: the entry matches already
+ * @del:	returns 0 or -ENOENT; only for an entry that was added; NULL: impossible
+ * @test:	returns false only for non-members
+ * @bits:	memory of the data structure, in bits
+ * @fpp:	false-positive rate by the formula, for its present contents
  */
 struct filter_ops {
 	const char *name;
@@ -116,7 +114,7 @@ extern const struct filter_ops filter_split, filter_dynamic, filter_2bdbf;
 extern const struct filter_ops filter_mbmbf;
 extern const struct filter_ops filter_hashtable1, filter_hashtable;
 extern const struct filter_ops filter_cuckoo, filter_semisort;
-extern const struct filter_ops filter_ours[3];	/* of 8 << i bits */
+extern const struct filter_ops filter_ours[3];	/* with 8 << i bits */
 extern const struct filter_ops filter_table, filter_entries;
 
 extern const struct filter_ops *const filter_all[];

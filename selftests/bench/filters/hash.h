@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The one hash of all filters, and the random numbers and keys of the programs,
- * all of which follow from a seed.
+ * The hash of all filters, and the random numbers and keys of the programs. All of them
+ * depend only on a seed.
  */
 #ifndef _HASH_H
 #define _HASH_H
 
 #include <linux/types.h>
 
-/* 2^64 over the golden ratio. */
+/* 2^64 divided by the golden ratio */
 #define HASH_STEP	0x9e3779b97f4a7c15ULL
 
-/* Xor-shifts and multiplications with the constants of D. Stafford's "Mix13"
- * (Better Bit Mixing, 2011), a bijection of the 64-bit words.
+/* Xor-shifts and multiplications with the constants of D. Stafford's "Mix13" (Better Bit Mixing,
+ * 2011). A bijection of the 64-bit words.
  */
 static inline u64 hash64(u64 seed, u64 x)
 {
@@ -22,8 +22,8 @@ static inline u64 hash64(u64 seed, u64 x)
 	return x ^ x >> 31;
 }
 
-/* @x as a fraction of 2^64, scaled to @n: uniform for any @n, unlike the
- * remainder, and cheaper.
+/* Scales @x, as a fraction of 2^64, to @n. Unlike the remainder, this is uniform for any @n; it is
+ * also faster.
  */
 static inline u64 hash_scale(u64 x, u64 n)
 {
@@ -31,12 +31,11 @@ static inline u64 hash_scale(u64 x, u64 n)
 }
 
 /**
- * struct hash_pair - two hashes of a key that stand for any number
+ * struct hash_pair - two hashes of a key, from which any number of hashes is computed
  *
  * A. Kirsch, M. Mitzenmacher: Less Hashing, Same Performance (ESA 2006): the
- * i-th hash is @first + i * @step. Two keys get into each other's way as a
- * whole with a probability of the order of 1/m^2, which no rate measured here
- * comes near.
+ * i-th hash is @first + i * @step. All hashes of two keys collide with a
+ * probability of the order of 1/m^2, which is far below the rates measured here.
  */
 struct hash_pair {
 	u64 first;
@@ -75,9 +74,8 @@ static inline u32 random_below(struct random *random, u32 n)
 	return hash_scale(random_u64(random), n);
 }
 
-/* The @i-th key: all differ, so that those from some number on are strangers
- * to a set of those before. The constants are C. Wellons' "lowbias32" (Hash
- * Prospector, 2018).
+/* The @i-th key. All keys are different, so keys with higher numbers than those of a set are
+ * non-members of it. The constants are C. Wellons' "lowbias32" (Hash Prospector, 2018).
  */
 static inline u32 key_nth(u64 seed, u32 i)
 {

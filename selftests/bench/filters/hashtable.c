@@ -6,11 +6,10 @@
  * M. Dietzfelbinger, C. Weidling: Balanced Allocation and Dictionaries with
  * Tightly Packed Constant Size Bins. ICALP 2005 (several).
  *
- * Whole keys, so it is exact. Two hash functions give an entry two buckets. It
- * takes a free slot there, or evicts somebody, who goes to his other bucket,
- * and so on. Past a number of evictions the table counts as full: then
- * everything is placed anew in one of twice the size (grow), or the evictions
- * are taken back and the entry is refused.
+ * Stores whole keys, so it is exact. Two hash functions give an entry two buckets. It gets a
+ * free slot there, or evicts another entry, which goes to its other bucket, and so on. After
+ * a maximum number of evictions the table counts as full: then all entries are moved to a
+ * table of twice the size (grow), or the evictions are undone and the entry is refused.
  */
 #include <stdlib.h>
 
@@ -18,7 +17,7 @@
 #include "filter.h"
 #include "hash.h"
 
-/* An eviction: who lost which slot. */
+/* An eviction: which entry lost which slot. */
 struct eviction {
 	u64 slot;
 	u32 victim;
@@ -31,8 +30,8 @@ struct hashtable {
 	unsigned int kicks;
 	bool grow;
 	struct random random;
-	u32 *key;		/* by slot */
-	u64 *used;		/* a bit for each of them */
+	u32 *key;		/* key of each slot */
+	u64 *used;		/* a bit for each slot */
 	struct eviction *log;
 };
 
@@ -84,7 +83,7 @@ static u64 bucket_of(const struct hashtable *table, u32 key, int choice)
 			  table->buckets);
 }
 
-/* Find a key's slot, or with @key NULL a free one. */
+/* Find the slot of a key, or a free slot if @key is NULL. */
 static bool find(const struct hashtable *table, u64 bucket, const u32 *key,
 		 u64 *slot)
 {
@@ -116,7 +115,7 @@ static bool place_free(struct hashtable *table, u64 bucket, u32 key)
 	return true;
 }
 
-/* Evict until somebody finds a free slot, or take it all back. */
+/* Evict entries until one finds a free slot, or undo all evictions. */
 static bool place_by_force(struct hashtable *table, u32 key)
 {
 	u64 bucket = bucket_of(table, key, random_below(&table->random, 2));
@@ -148,8 +147,8 @@ static bool place(struct hashtable *table, u32 key)
 	       place_by_force(table, key);
 }
 
-/* Everything anew, in a table of twice the size, or of more if even that does
- * not take it.
+/* Move all entries to a table of twice the size, or of a larger size if they do not fit into that
+ * either.
  */
 static void place_anew(struct hashtable *table)
 {
@@ -233,7 +232,7 @@ const struct filter_ops filter_hashtable = {
 	.fpp = fpp,
 };
 
-/* The original one, whatever the parameters say of slots. */
+/* The original one, with one slot regardless of the parameters. */
 const struct filter_ops filter_hashtable1 = {
 	.name = "hash table, 1 slot",
 	.source = "Pagh, Rodler, ESA 2001",

@@ -6,8 +6,8 @@
 #include "bits.h"
 #include "matrix.h"
 
-/* The shape of a row: m and k of @params; or @n entries at @fpp in r rows, the
- * rate being that of a row.
+/* The shape of a row: m and k of @params, or computed for r rows that hold @n entries together,
+ * each with a false-positive rate of @fpp.
  */
 static struct bloom_shape row_shape(const struct filter_params *params)
 {
@@ -18,9 +18,9 @@ static struct bloom_shape row_shape(const struct filter_params *params)
 }
 
 /**
- * matrix_create() - rows of zeroes
+ * matrix_create() - create empty rows
  * @params:	m, k or n, fpp; r, s, overfill, grow
- * @rows:	rows to begin with
+ * @rows:	initial number of rows
  */
 struct matrix *matrix_create(const struct filter_params *params,
 			     unsigned int rows)
@@ -53,7 +53,7 @@ void matrix_destroy(struct filter *filter)
  * @matrix:	a matrix
  * @rows:	how many; fewer at the limit
  *
- * Return: false if there may be no more.
+ * Return: false if the limit was reached already.
  */
 bool matrix_grow(struct matrix *matrix, unsigned int rows)
 {
@@ -82,7 +82,7 @@ u64 matrix_bits(const struct filter *filter)
 	return matrix->shape.m * matrix->rows;
 }
 
-/* All rows that there may be are full. */
+/* Is the number of rows at its limit, and are all rows full? */
 bool matrix_saturated(const struct matrix *matrix)
 {
 	unsigned int i;
@@ -105,9 +105,9 @@ void matrix_places(const struct matrix *matrix, u32 key, struct places *places)
 }
 
 /**
- * matrix_add() - what every add() of a matrix ends with
+ * matrix_add() - the end of each add() of a matrix
  * @matrix:	a matrix
- * @row:	that the entry goes to
+ * @row:	the row for the entry
  * @key:	the entry
  *
  * Return: 0.
@@ -120,7 +120,7 @@ int matrix_add(struct matrix *matrix, unsigned int row, u32 key)
 	return matrix_put(matrix, row, &places);
 }
 
-/* The same for one whose choice of a row has taken the places already. */
+/* The same, if the caller has computed the places of the entry already. */
 int matrix_put(struct matrix *matrix, unsigned int row,
 	       const struct places *places)
 {
@@ -134,7 +134,7 @@ int matrix_put(struct matrix *matrix, unsigned int row,
 	return 0;
 }
 
-/* A query of a filter that does not know where its entries went. */
+/* A query of a filter that does not know which row has an entry: reads all rows. */
 bool matrix_test_all(const struct filter *filter, u32 key)
 {
 	const struct matrix *matrix = matrix_of(filter);
@@ -170,7 +170,7 @@ bool row_test(const struct matrix *matrix, unsigned int row,
 	return true;
 }
 
-/* Saturated: with more ones than zeroes a row loses more than it gains. */
+/* Is the row saturated? With more ones than zeroes, another entry costs more than it gains. */
 bool row_full(const struct matrix *matrix, unsigned int row)
 {
 	return matrix->row[row].ones * 2 >= matrix->shape.m;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Rows of Bloom filters of m bits with the same k hash functions: what the
- * split, the dynamic and the balanced filters are made of. They differ in the
- * row that an entry goes to, and in the rows that a query asks.
+ * Rows of Bloom filters of m bits with the same k hash functions: the split, the dynamic
+ * and the balanced filters consist of them. They differ in the row that an entry goes to,
+ * and in the rows that a query reads.
  */
 #ifndef _MATRIX_H
 #define _MATRIX_H
@@ -12,8 +12,8 @@
 
 /**
  * struct row - a Bloom filter
- * @ones:	bits that are set
- * @count:	entries that it was given
+ * @ones:	number of bits that are set
+ * @count:	number of entries that were added
  * @words:	its bits
  */
 struct row {
@@ -24,14 +24,14 @@ struct row {
 
 /**
  * struct matrix - rows of the same shape
- * @filter:	what they are together
+ * @filter:	common to all filters
  * @shape:	m and k of every row
- * @rows:	rows that there are
- * @limit:	rows that there may be; 0: any number
+ * @rows:	number of rows
+ * @limit:	maximum number of rows; 0: any number
  * @s:		struct filter_params.s
  * @tie:	struct filter_params.tie
- * @overfill:	rows take entries past saturation
- * @random:	for choices that are not hashed
+ * @overfill:	saturated rows accept entries
+ * @random:	random numbers for choices that are not hashed
  * @row:	the rows
  */
 struct matrix {
@@ -46,7 +46,7 @@ struct matrix {
 	struct row *row;
 };
 
-/* The k places of a key, the same in every row. */
+/* The k places of a key, the same in every row */
 struct places {
 	u64 at[FILTER_K_MAX];
 };
@@ -74,7 +74,7 @@ bool row_test(const struct matrix *matrix, unsigned int row,
 bool row_full(const struct matrix *matrix, unsigned int row);
 double row_fpp(const struct matrix *matrix, unsigned int row);
 
-/* Which rows an entry may be in (mbmbf.c, balanced.c), for the tests. */
+/* The rows that an entry may be in (mbmbf.c, balanced.c), for the tests */
 void mbmbf_candidates(const struct matrix *matrix, u32 key, unsigned int *row);
 void balanced_candidates(const struct matrix *matrix, u32 key,
 			 unsigned int row[2]);

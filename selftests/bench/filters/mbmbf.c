@@ -5,22 +5,21 @@
  * Yang, Huang: M-Balance Matrix Bloom Filter. Journal of Hunan University
  * (Natural Sciences) 45(2), 2018.
  *
- * r rows, fixed in advance, in s groups of r/s. s locating hashes, others than
- * the k content hashes, choose one candidate row in each group.
+ * There are r rows, fixed in advance, in s groups of r/s rows. s locating hashes, different
+ * from the k content hashes, choose one candidate row in each group.
  *
- * Insertion: if all k bits are set in a candidate, the entry is there already.
- * Otherwise the candidate in which most of them are ("longest-bit match")
- * takes it, for the fewest bits are spent there. A row with half of its bits
- * set is full; when all candidates are, the entry is refused (or, with
- * overfill, goes to the best match among them all the same).
+ * Insertion: if all k bits are set in a candidate, the entry is there already. Otherwise
+ * the candidate in which most of them are set ("longest-bit match") gets it, because
+ * the fewest new bits are needed there. A row with half of its bits set is full. When all
+ * candidates are full, the entry is refused (or, with overfill, goes to the best match
+ * among them).
  *
- * Which of equal matches is taken decides whether this works at all. The row
- * that matches best is more likely the fuller one, which becomes fuller still;
- * in the beginning, when nothing matches, every decision is a tie. The emptier
- * row is taken by default here, which keeps the rows balanced as the filter's
- * name promises; a random one and the first one are there to compare.
+ * How a tie is decided is crucial. The row that matches best is more likely the fuller
+ * one, which becomes fuller still; in the beginning, when nothing matches, every decision
+ * is a tie. By default the emptier row is chosen here, which keeps the rows balanced as
+ * the filter's name promises; a random row and the first row are there for comparison.
  *
- * Query: the k bits in the s candidates, O(ks), whatever r.
+ * Query: reads the k bits in the s candidates, O(ks), for any r.
  */
 #include "bits.h"
 #include "matrix.h"
@@ -35,8 +34,8 @@ static unsigned int group_rows(const struct matrix *matrix)
 	return matrix->rows / matrix->s;
 }
 
-/* The candidate in group @group. Hashes of its own: the content's pair takes
- * the first two seeds.
+/* The candidate in group @group. The seeds of its hash differ from the first two, which the hashes
+ * of the contents use.
  */
 static unsigned int candidate(const struct matrix *matrix, u32 key,
 			      unsigned int group)
@@ -71,8 +70,8 @@ static unsigned int matched(const struct matrix *matrix, unsigned int row,
 	return n;
 }
 
-/* Is row @a a better place than row @b, given the bits that match? One that
- * has room before one that has none, then the longer match.
+/* Is row @a a better place than row @b? A row that has room is better than a full one; then the
+ * longer match is better.
  */
 static bool better(struct matrix *matrix, unsigned int a, unsigned int length_a,
 		   unsigned int b, unsigned int length_b)
@@ -127,8 +126,8 @@ static bool test(const struct filter *filter, u32 key)
 	return false;
 }
 
-/* Candidates are chosen evenly and each for itself: a group's share is the mean
- * of its rows.
+/* Candidates are chosen uniformly and independently, so the rate of a group is the mean of those of
+ * its rows.
  */
 static double fpp(const struct filter *filter)
 {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Capacity, false positives and time of filters: measure.h. */
+/* Measures capacity, false positives and time of filters; see measure.h. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
@@ -7,17 +7,17 @@
 #include "hash.h"
 #include "measure.h"
 
-/* Look-ups of one sample at least: a few hundred microseconds. */
+/* Minimum number of look-ups in a sample, which take a few hundred microseconds. */
 #define SAMPLE_QUERIES	50000
 
 /**
  * measure_fill() - add keys
  * @filter:	a filter
- * @seed:	of the keys
- * @first:	the first one's number
- * @n:		how many
+ * @seed:	seed of the keys
+ * @first:	number of the first key
+ * @n:		number of keys
  *
- * Return: how many were refused.
+ * Return: how many keys were refused.
  */
 u64 measure_fill(struct filter *filter, u64 seed, u32 first, u64 n)
 {
@@ -40,7 +40,7 @@ u64 measure_fill_up(struct filter *filter, u64 seed, u64 max)
 	return i;
 }
 
-/* Of @n keys from number @first on, how many does the filter claim to have? */
+/* Of @n keys from number @first on, how many match? */
 u64 measure_hits(const struct filter *filter, u64 seed, u32 first, u64 n)
 {
 	u64 i, hits = 0;
@@ -57,14 +57,14 @@ static int compare(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-/* Sorts @values. */
+/* The median. Sorts @values. */
 double measure_median(double *values, unsigned int n)
 {
 	qsort(values, n, sizeof(*values), compare);
 	return n % 2 ? values[n / 2] : (values[n / 2 - 1] + values[n / 2]) / 2;
 }
 
-/* Time that this thread has had: others have theirs on a shared machine. */
+/* Time in which this thread has run; time of other processes does not count. */
 static double now_ns(void)
 {
 	struct timespec now;
@@ -73,7 +73,7 @@ static double now_ns(void)
 	return now.tv_sec * 1e9 + now.tv_nsec;
 }
 
-/* Look-ups of all keys, again and again if they are few. Returns ns of one. */
+/* Look all keys up, repeatedly if they are few. Returns the ns for one look-up. */
 static double time_queries(const struct filter *filter, const u32 *key, u32 n)
 {
 	static volatile u32 sink;
@@ -88,7 +88,7 @@ static double time_queries(const struct filter *filter, const u32 *key, u32 n)
 	return (now_ns() - start) / n / turns;
 }
 
-/* One sample: a filter is made, filled and asked. */
+/* One sample: create a filter, fill it, look keys up. */
 static void sample(const struct contender *contender, const u32 *key, u32 n,
 		   double ns[MEASURE_OPS])
 {
@@ -106,8 +106,8 @@ static void sample(const struct contender *contender, const u32 *key, u32 n,
 	filter_destroy(filter);
 }
 
-/* Ratios are taken within a round, so that what slows a whole round down, and
- * a neighbour on the machine does, cancels out.
+/* Ratios are computed within a round, so that load that affects a whole round, such as that of
+ * another process, cancels out.
  */
 static void summarise(struct contender *contender, unsigned int n,
 		      const double *ns, unsigned int rounds)
@@ -131,11 +131,11 @@ static void summarise(struct contender *contender, unsigned int n,
 
 /**
  * measure_race() - compare times
- * @contender:	who; the first is the one that the others are compared with
- * @n:		how many
- * @seed:	of the keys and of the filters
- * @entries:	keys to add, and to look up; as many strangers are looked up
- * @rounds:	rounds, in each of which everyone has a turn
+ * @contender:	the filters; the first is the one that the others are compared with
+ * @n:		number of filters
+ * @seed:	seed of the keys and of the filters
+ * @entries:	number of keys to add and to look up, and of non-members to look up
+ * @rounds:	number of rounds; all filters take turns in each
  */
 void measure_race(struct contender *contender, unsigned int n, u64 seed,
 		  u32 entries, unsigned int rounds)

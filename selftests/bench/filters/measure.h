@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* What is measured of a filter: capacity, false positives, time. */
+/* Measurements of a filter: capacity, false positives, time */
 #ifndef _MEASURE_H
 #define _MEASURE_H
 
@@ -8,18 +8,18 @@
 enum measure_op {
 	MEASURE_ADD,
 	MEASURE_HIT,	/* a look-up of an entry */
-	MEASURE_MISS,	/* of a stranger */
+	MEASURE_MISS,	/* a look-up of a non-member */
 	MEASURE_QUERY,	/* half of each */
 	MEASURE_OPS
 };
 
 /**
- * struct contender - one of those whose times are compared
- * @name:	what it is
+ * struct contender - a filter whose times are compared
+ * @name:	its name
  * @ops:	its kind
- * @params:	its parameters; the seed is set for it
+ * @params:	its parameters, except for the seed
  * @ns:		median time of an operation, by enum measure_op
- * @ratio:	median, over the rounds, of its time by that of the first one
+ * @ratio:	median of the ratios to the time of the first filter, over the rounds
  */
 struct contender {
 	const char *name;

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The kernel module's own tables, compiled from kmod/ as they are.
+ * The kernel module's own tables, compiled from the unmodified files of kmod/.
  *
- * filter_table is one exact table of 32-bit keys (kmod/table.c), which refuses
- * what it cannot place. filter_entries is the contents of a set of hosts
- * (kmod/entries.c, kmod/lookup.c), which grows from its own slots.
+ * filter_table is one exact table of 32-bit keys (kmod/table.c), which refuses entries
+ * that it has no place for. filter_entries is the contents of a set of hosts
+ * (kmod/entries.c, kmod/lookup.c), which grows.
  *
- * Insertions pay for checks of the kernel that the shim makes real, so their
- * times say less about the kernel than those of look-ups do.
+ * The shim performs some checks that a production kernel does not, so times of
+ * insertions say less about the kernel than those of look-ups.
  */
 #include <linux/err.h>
 #include <linux/random.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* What only the kernel's own filter can say of itself (ours_filter.c). */
+/* Functions that only the kernel's own filter has (ours_filter.c). */
 #ifndef _OURS_H
 #define _OURS_H
 

@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The kernel module's own cuckoo filter, that of sets of the type filter:ip,
- * compiled from kmod/filter.c as it is.
+ * The kernel module's own cuckoo filter, that of sets of the type filter:ip, compiled from
+ * the unmodified kmod/filter.c.
  *
- * The other bucket of fingerprint f in bucket i is h(f) - i modulo the number
- * of buckets, where the published filter (cuckoo.c) has i xor h(f). Both steps
- * lead back; this one does for any even number of buckets, so that memory
- * follows the capacity. It searches for the shortest chain of moves before it
- * moves anything, so a refusal costs no eviction and loses nothing. Its hash is
- * its own, jhash of the 128 bits of a mapped address.
+ * The other bucket of fingerprint f in bucket i is h(f) - i modulo the number of buckets;
+ * in the published filter (cuckoo.c) it is i xor h(f). Both functions are their own
+ * inverses; this one is so for any even number of buckets, so that memory follows the
+ * capacity. It searches for the shortest chain of moves before it moves anything, so a
+ * refusal costs no eviction and loses nothing. It has its own hash, jhash of the 128 bits
+ * of a mapped address.
  *
- * It is "multi" here: it stores what it seems to have already, as the published
- * one does, and can delete.
+ * It is "multi" here: like the published one, it stores elements that match already, and
+ * can delete.
  */
 #include <linux/err.h>
 #include <linux/random.h>
@@ -91,7 +91,7 @@ static int add(struct filter *filter, u32 key)
 					 ours->queue);
 
 	filter->count = ours->kernel->count;
-	/* That copies are in the way is told apart in the kernel only. */
+	/* Only the kernel distinguishes a lack of slots because of copies. */
 	return err == -EMLINK ? -ENOSPC : err;
 }
 
@@ -125,12 +125,12 @@ static double fpp(const struct filter *filter)
 }
 
 /**
- * ours_filter_capacity() - the most that a filter may be made for
- * @slots:	if it is to have no more than these
+ * ours_filter_capacity() - the maximum capacity with a given number of slots
+ * @slots:	number of slots
  * @f:		bits of a fingerprint
  *
- * Return: a number of entries. A filter made for them has @slots slots, if
- * those fill pages.
+ * Return: a number of entries. A filter created for as many has @slots slots, if these
+ * fill pages.
  */
 u64 ours_filter_capacity(u64 slots, unsigned int f)
 {
@@ -146,7 +146,7 @@ u64 ours_filter_slots(const struct filter *filter)
 	return (u64)kernel_of(filter)->nbuckets * IPCUCKOO_SLOTS;
 }
 
-/* Fingerprints that were ever moved: what evictions are to others. */
+/* How many fingerprints were moved so far: corresponds to the evictions of others. */
 u64 ours_filter_moved(const struct filter *filter)
 {
 	return kernel_of(filter)->displaced;

@@ -11,7 +11,7 @@ set grid lc "#dddddd"
 set border 3
 set tics nomirror
 
-# One colour and mark for a filter wherever it appears.
+# Each filter has the same colour and mark in all plots.
 set style line 1 lc "#4477aa" lw 2 pt 5 ps 0.7	# split
 set style line 2 lc "#66aa55" lw 2 dt 2 pt 7 ps 0.5	# 2BDBF, often on top of split
 set style line 3 lc "#cc3311" lw 2 pt 9 ps 0.8	# M-BMBF
@@ -48,8 +48,8 @@ plot "fig5-query.dat" using ($1/1000):3 title "split" with linespoints ls 1, \
 	"" using ($1/1000):2 title "one Bloom filter of 8 m bits" with linespoints ls 4, \
 	"" using ($1/1000):8 title "ours" with linespoints ls 5
 
-# Logarithmic, or all but the last point would lie on the axis; no error at all,
-# as ours, is not on it.
+# Logarithmic, because otherwise all but the last point would lie on the axis. Filters without any
+# error, as ours, are not shown.
 set output "fig6-error.svg"
 set title "False positives, 8 rows (ours: none)"
 set ylabel "%"

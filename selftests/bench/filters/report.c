@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Text, JSON and columns: report.h. */
+/* Writes text, JSON and tables; see report.h. */
 #include <json-c/json.h>
 #include <math.h>
 #include <stdarg.h>
@@ -9,9 +9,9 @@
 
 #include "report.h"
 
-#define WIDTH		88	/* of a line of text */
-#define LABEL_WIDTH	22	/* of a table's first column, at least */
-#define CELL_WIDTH	10	/* of the others */
+#define WIDTH		88	/* width of a line of text */
+#define LABEL_WIDTH	22	/* minimum width of the first column of a table */
+#define CELL_WIDTH	10	/* width of the other columns */
 
 static struct {
 	const char *directory;
@@ -67,7 +67,9 @@ static void append(struct json_object *to, const char *name,
 	json_object_array_add(json_object_object_get(to, name), item);
 }
 
-/* A paragraph, broken between words; what comes before it is printed already. */
+/* Print a paragraph, broken between words. The caller has printed the indentation of the first
+ * line.
+ */
 static void print_wrapped(size_t indent, const char *text)
 {
 	size_t column = indent, length;
@@ -86,9 +88,9 @@ static void print_wrapped(size_t indent, const char *text)
 
 /**
  * report_begin() - begin the report
- * @directory:	where files go; it exists
- * @seed:	what everything random follows from
- * @quick:	fewer and smaller runs than the published claims ask for
+ * @directory:	an existing directory for the files
+ * @seed:	seed of all random numbers
+ * @quick:	runs are fewer and smaller than the published claims ask for
  */
 void report_begin(const char *directory, u64 seed, bool quick)
 {
@@ -144,11 +146,11 @@ void report_text(const char *format, ...)
 
 /**
  * report_table() - begin a table
- * @name:	a word, for files
- * @title:	what it shows
- * @label:	head of the column of labels
- * @columns:	the others; they stay valid until the next table
- * @n:		how many
+ * @name:	a word, for file names
+ * @title:	title
+ * @label:	heading of the first column, which has labels
+ * @columns:	the other columns; must stay valid until the next table
+ * @n:		number of @columns
  */
 void report_table(const char *name, const char *title, const char *label,
 		  const struct report_column *columns, unsigned int n)
@@ -197,9 +199,9 @@ static void print_cell(double value, const char *format)
 }
 
 /**
- * report_row() - a row of the table
+ * report_row() - add a row to the table
  * @label:	its first column
- * @cells:	the others
+ * @cells:	the other columns
  */
 void report_row(const char *label, const double *cells)
 {
@@ -228,11 +230,11 @@ void report_row(const char *label, const double *cells)
 }
 
 /**
- * report_claim() - what was published, and whether it is so
- * @claim:	what is claimed
- * @published:	the figure
+ * report_claim() - report a published claim, and whether it holds
+ * @claim:	the claim
+ * @published:	the published figure
  * @verdict:	whether it holds here
- * @format:	what is measured here, and why if it differs
+ * @format:	the figures measured here, and the reason if they differ
  */
 void report_claim(const char *claim, const char *published,
 		  enum report_verdict verdict, const char *format, ...)
@@ -265,7 +267,7 @@ static const char *text_of(struct json_object *object, const char *name)
 }
 
 /**
- * report_end() - sum the claims up, and write the file
+ * report_end() - print a summary of the claims, and write the file
  *
  * Return: an exit status: 1 if a file could not be written.
  */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What the program has to say, three times: text for the reader, one JSON file,
- * and a file of columns for each table, which gnuplot reads.
+ * The output of the program in three forms: text to read, one JSON file, and a file for each
+ * table, for gnuplot.
  */
 #ifndef _REPORT_H
 #define _REPORT_H
@@ -10,8 +10,8 @@
 
 /**
  * struct report_column - a column of numbers
- * @name:	its head
- * @format:	printf's, of a double; a NaN is printed as "-"
+ * @name:	its heading
+ * @format:	format of a double for printf(); a NaN is printed as "-"
  */
 struct report_column {
 	const char *name;

@@ -6,10 +6,10 @@
  * M. Mitzenmacher, R. Panigrahy, S. Singh, G. Varghese: An Improved
  * Construction for Counting Bloom Filters. ESA 2006.
  *
- * The order of the four fingerprints of a bucket says nothing. Sorted by their
- * low nibbles, these have one of 3876 combinations instead of 65536, which take
- * 12 bits instead of 16: a bit saved on each entry. What is left of each
- * fingerprint follows in the same order.
+ * The order of the four fingerprints of a bucket carries no information. If they are sorted
+ * by their low nibbles, these have one of 3876 combinations instead of 65536, and a
+ * combination takes 12 bits instead of 16: one bit less for each entry. The remaining bits
+ * of each fingerprint follow in the same order.
  */
 #include <assert.h>
 #include <stdlib.h>
@@ -23,7 +23,7 @@
 
 static_assert(SEMISORT_CODES <= 1 << CODE_BITS, "a code has a field");
 
-/* Combinations by code, and codes by combination; made once. */
+/* Combinations by code, and codes by combination; computed once. */
 static u16 decode[SEMISORT_CODES];
 static u16 encode[1 << 4 * NIBBLE_BITS];
 
@@ -109,8 +109,8 @@ static void sorted_put(struct cuckoo *cuckoo, u64 bucket, const u32 *fp)
 		field_set(cuckoo->words, at, rest, own[i] >> NIBBLE_BITS);
 }
 
-/* Buckets of four slots, and at least one bit of a fingerprint that is not in
- * the code; other parameters come out as the nearest possible.
+/* Buckets have four slots, and at least one bit of a fingerprint is not in the code; other
+ * parameters are changed to the nearest possible.
  */
 static struct filter *create(const struct filter_params *params)
 {

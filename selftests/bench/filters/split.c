@@ -5,10 +5,10 @@
  * M. Xiao, Y. Dai, X. Li: Split Bloom Filter. Acta Electronica Sinica 32(2),
  * 2004.
  *
- * r rows made in advance. An entry goes to a random one; a query asks all rows
- * in turn, O(kr). "Random" here is among the rows that are not saturated, so
- * that none is crowded while others have room; when all are, the filter is
- * full, or goes on with any of them (overfill).
+ * There are r rows from the start. An entry goes to a random row; a query reads all rows in
+ * turn, O(kr). The random row is one that is not saturated, so that no row is crowded while
+ * others have room. When all rows are saturated, the filter is full, or continues with any
+ * of them (overfill).
  */
 #include "matrix.h"
 

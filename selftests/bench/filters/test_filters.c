@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Self test of the filters: what has to hold for the comparison to mean
- * something. Prints KTAP; SEED=n repeats a run.
+ * Tests the filters: the comparison is meaningful only if these tests pass. Prints KTAP;
+ * SEED=n repeats a run.
  */
 #include <math.h>
 #include <string.h>
@@ -15,11 +15,11 @@
 #include "../../lib/ktap.h"
 
 #define ENTRIES		20000
-#define STRANGERS	400000
+#define NON_MEMBERS	400000
 
 static u64 seed;
 
-/* Every kind with room for all entries, so that none may be missing. */
+/* Parameters with which every kind has room for all entries, so that none may be missing. */
 static struct filter_params params_for(const struct filter_ops *ops)
 {
 	struct filter_params params = filter_defaults(seed, ENTRIES);
@@ -30,7 +30,7 @@ static struct filter_params params_for(const struct filter_ops *ops)
 		params.grow = true;
 	if (ops == &filter_hashtable)
 		params.n = ENTRIES / 0.9;
-	/* Far below one half: no seed is to meet entries that do not fit. */
+	/* Far below one half, so that all entries fit with any seed. */
 	if (ops == &filter_hashtable1)
 		params.n = ENTRIES * 8;
 	return params;
@@ -61,10 +61,10 @@ static void test_helpers(void)
 		expect(hash_scale(random_u64(&random), 7) < 7, "in range");
 	expect(hash_scale(~0ULL, 1000) == 999 && !hash_scale(0, 1000),
 	       "both ends of the range");
-	ktap_case("fields, scaling of hashes");
+	ktap_case("fields of bits, scaling of hashes");
 }
 
-/* As many random values as there are leave 1/e of the places empty. */
+/* 2^n random values leave 1/e of 2^n places empty. */
 static void test_keys(void)
 {
 	u64 words[(1 << 20) / 64 + 2] = {};
@@ -104,7 +104,8 @@ static void test_no_false_negatives(const struct filter_ops *ops)
 
 		expect(!err || (err == -EEXIST && !ops->exact),
 		       "add %u: %d", i, err);
-		expect(filter_test(filter, key_nth(seed, i)), "just added");
+		expect(filter_test(filter, key_nth(seed, i)),
+		       "an entry that was just added matches");
 	}
 	expect_equal(measure_hits(filter, seed, 0, ENTRIES), ENTRIES,
 		     "entries found");
@@ -113,19 +114,18 @@ static void test_no_false_negatives(const struct filter_ops *ops)
 	ktap_case("%s: no false negatives", ops->name);
 }
 
-/* What was measured, within five standard deviations of the formula, and 3 %
- * of it for what the formula leaves out. Numbers too small for deviations to
- * mean much may be two off.
+/* Check the measured rate: it must be within five standard deviations of the formula, plus 3 %
+ * because the formula is an approximation. Very small counts may differ by two.
  */
 static void expect_rate(const struct filter *filter, u32 first)
 {
-	double hits = measure_hits(filter, seed, first, STRANGERS);
-	double expected = filter_fpp(filter) * STRANGERS;
+	double hits = measure_hits(filter, seed, first, NON_MEMBERS);
+	double expected = filter_fpp(filter) * NON_MEMBERS;
 	double bound = 2 + 5 * sqrt(expected) + 0.03 * expected;
 
 	expect(fabs(hits - expected) <= bound,
 	       "%.0f false positives of %u, expected %.1f +- %.1f", hits,
-	       STRANGERS, expected, bound);
+	       NON_MEMBERS, expected, bound);
 }
 
 static void test_rate(const struct filter_ops *ops)
@@ -135,16 +135,16 @@ static void test_rate(const struct filter_ops *ops)
 
 	filter = filter_create(ops, &params);
 	expect_equal(measure_hits(filter, seed, 0, 1000), 0,
-		     "found in an empty filter");
+		     "matches in an empty filter");
 	measure_fill(filter, seed, 0, ENTRIES / 2);
 	expect_rate(filter, ENTRIES);
 	measure_fill(filter, seed, ENTRIES / 2, ENTRIES / 2);
 	expect_rate(filter, ENTRIES);
 	if (ops->exact)
-		expect_equal(measure_hits(filter, seed, ENTRIES, STRANGERS), 0,
+		expect_equal(measure_hits(filter, seed, ENTRIES, NON_MEMBERS), 0,
 			     "false positives of an exact table");
 	filter_destroy(filter);
-	ktap_case("%s: false positives as the formula has them", ops->name);
+	ktap_case("%s: the false-positive rate agrees with the formula", ops->name);
 }
 
 static void test_delete(const struct filter_ops *ops)
@@ -161,21 +161,21 @@ static void test_delete(const struct filter_ops *ops)
 	expect_equal(filter->count, half, "entries left");
 	if (ops->exact)
 		expect_equal(filter_del(filter, key_nth(seed, 0)), -ENOENT,
-			     "deletion of what is not there");
-	/* Deleted ones are strangers now, and as rarely found. */
+			     "deletion of a non-member");
+	/* Deleted entries are non-members now, and match as rarely. */
 	expect(measure_hits(filter, seed, 0, half) <=
 	       half * filter_fpp(filter) * 1.2 + 5 * sqrt(half * 0.03),
-	       "deleted ones are gone");
+	       "deleted entries do not match");
 	for (; i < ENTRIES && !ktap_failing(); i++)
 		expect(!filter_del(filter, key_nth(seed, i)), "delete %u", i);
 	expect_equal(filter->count, 0, "entries left");
 	expect_equal(measure_hits(filter, seed, 0, ENTRIES), 0,
-		     "found when all were deleted");
+		     "matches after all were deleted");
 	filter_destroy(filter);
 	ktap_case("%s: deletion", ops->name);
 }
 
-/* Past the first refusal: nothing that was accepted may be missing. */
+/* After refusals, no entry that was accepted may be missing. */
 static void test_refusal(const struct filter_ops *ops)
 {
 	struct filter_params params = params_for(ops);
@@ -195,12 +195,12 @@ static void test_refusal(const struct filter_ops *ops)
 	for (i = 0; i < sizeof(in); i++)
 		if (in[i])
 			expect(filter_test(filter, key_nth(seed, i)),
-			       "entry %u lost", i);
+			       "entry %u is found", i);
 	filter_destroy(filter);
 	ktap_case("%s: a refusal loses nothing", ops->name);
 }
 
-/* Of four 8-bit fingerprints, in whatever order. */
+/* A sum over the four 8-bit fingerprints of a bucket that does not depend on their order. */
 static u32 sum_of_squares(const u64 *words, u64 bucket)
 {
 	u32 i, fp, sum = 0;
@@ -212,7 +212,7 @@ static u32 sum_of_squares(const u64 *words, u64 bucket)
 	return sum;
 }
 
-/* A refusal changes nothing, but for the order in a bucket. */
+/* A refusal changes nothing except the order in a bucket. */
 static void test_undo(void)
 {
 	struct filter_params params = params_for(&filter_cuckoo);
@@ -235,18 +235,16 @@ static void test_undo(void)
 		for (bucket = 0; bucket <= cuckoo->mask; bucket++)
 			expect(sum_of_squares(cuckoo->words, bucket) ==
 			       sum_of_squares(before, bucket),
-			       "bucket %llu holds something else", bucket);
+			       "bucket %llu has the same contents", bucket);
 	}
 	expect_equal(compared, 20, "refusals");
 	expect_equal(cuckoo->dropped, 0, "fingerprints dropped");
 	free(before);
 	filter_destroy(filter);
-	ktap_case("cuckoo: evictions are taken back");
+	ktap_case("cuckoo: evictions are undone");
 }
 
-/* The published behaviour: each failure drops one fingerprint, not always that
- * of the newcomer.
- */
+/* As published: each failure drops one fingerprint, which need not be that of the new entry. */
 static void test_drop(void)
 {
 	struct filter_params params = params_for(&filter_cuckoo);
@@ -270,10 +268,10 @@ static void test_drop(void)
 	expect(missing > 0 && missing <= refused,
 	       "%u entries missing after %u failures", missing, refused);
 	filter_destroy(filter);
-	ktap_case("cuckoo, as published: each failure loses one at most");
+	ktap_case("cuckoo, as published: each failure loses at most one entry");
 }
 
-/* Of one key alone in a filter: how many it takes, and loses one by one. */
+/* Add copies of a single key until one is refused, and delete them one by one. */
 static void expect_copies(struct filter *filter, u32 key, unsigned int expected)
 {
 	unsigned int copies;
@@ -282,11 +280,11 @@ static void expect_copies(struct filter *filter, u32 key, unsigned int expected)
 		;
 	expect_equal(copies, expected, "copies");
 	while (copies) {
-		expect(filter_test(filter, key), "still there");
+		expect(filter_test(filter, key), "the key still matches");
 		expect(!filter_del(filter, key), "deleted");
 		copies--;
 	}
-	expect(!filter_test(filter, key), "all gone");
+	expect(!filter_test(filter, key), "the key does not match after all copies are deleted");
 }
 
 static void test_copies(void)
@@ -313,7 +311,7 @@ static void test_copies(void)
 	ktap_case("cuckoo: the 2b+1st copy is refused, and copies are deleted one by one");
 }
 
-/* The smallest one has few buckets, and each entry has two of them still. */
+/* The smallest filter has few buckets, but each entry still has two of them. */
 static void test_ours_copies(const struct filter_ops *ops)
 {
 	struct filter_params params = filter_defaults(seed, 9);
@@ -329,8 +327,8 @@ static void test_ours_copies(const struct filter_ops *ops)
 	ktap_case("%s: the ninth copy is refused, never an earlier one", ops->name);
 }
 
-/* It takes what it is made for and no more, and has no more slots than that
- * takes, whatever the number. For so many slots it is made as benchmarks ask.
+/* A filter accepts as many entries as it was created for, and no more, and does not have many more
+ * slots than that, for any number. For a number of slots, it is created as in the benchmarks.
  */
 static void test_ours_capacity(const struct filter_ops *ops, unsigned int f)
 {
@@ -341,8 +339,8 @@ static void test_ours_capacity(const struct filter_ops *ops, unsigned int f)
 	for (params.n = 40000; params.n < 100000; params.n += 7001) {
 		filter = filter_create(ops, &params);
 		expect_equal(measure_fill_up(filter, seed, params.n + 1),
-			     params.n, "taken of %llu", params.n);
-		/* Rounded up to pages, and a few spare buckets. */
+			     params.n, "entries accepted, of %llu", params.n);
+		/* Memory is rounded up to pages, and there are a few spare buckets. */
 		most = params.n / 0.955 + 40 + 4096 * 8 / f;
 		expect(ours_filter_slots(filter) <= most,
 		       "%llu slots for %llu entries",
@@ -357,7 +355,7 @@ static void test_ours_capacity(const struct filter_ops *ops, unsigned int f)
 	ktap_case("%s: memory follows the capacity", ops->name);
 }
 
-/* The other bucket of the other bucket is the first one. */
+/* The alternate of the alternate bucket is the first one. */
 static void test_involution(void)
 {
 	static const unsigned int widths[] = { 5, 8, 12, 16, 24, 32 };
@@ -391,7 +389,7 @@ static void test_involution(void)
 	ktap_case("cuckoo: fingerprints and buckets by width");
 }
 
-/* Without the hash it is a filter still, in blocks of 2^f buckets. */
+/* Without the hash it still works, within blocks of 2^f buckets. */
 static void test_unhashed(void)
 {
 	static const unsigned int widths[] = { 8, 12, 16 };
@@ -428,7 +426,7 @@ static bool one_bucket(const struct filter *filter, u32 key)
 	return place.bucket[0] == place.bucket[1];
 }
 
-/* What a look-up reads, against what it answers. */
+/* Compare the number of reads of a look-up with its answer. */
 static void test_reads(void)
 {
 	struct filter_params params = params_for(&filter_bloom);
@@ -455,7 +453,7 @@ static void test_reads(void)
 	ktap_case("reads: a match reads all k bits, a miss both buckets");
 }
 
-/* One slot whatever is asked for, and hence full near one half. */
+/* It always has one slot a bucket, and is therefore full near one half. */
 static void test_hashtable1(void)
 {
 	struct filter_params params = params_for(&filter_hashtable1);
@@ -499,14 +497,14 @@ static void test_semisort(void)
 		expect_equal(seen[i], 1, "uses of code %u", i);
 	expect_equal(filter_bits(plain) - filter_bits(sorted),
 		     cuckoo_slots(plain), "a bit saved on each slot");
-	/* Before anything is evicted both have the same in each bucket. */
+	/* Before the first eviction, the buckets of both have the same contents. */
 	measure_fill(plain, seed, 0, n);
 	measure_fill(sorted, seed, 0, n);
 	expect(!((struct cuckoo *)plain)->kicked, "nothing was evicted");
-	for (i = 0; i < STRANGERS / 4 && !ktap_failing(); i++)
+	for (i = 0; i < NON_MEMBERS / 4 && !ktap_failing(); i++)
 		expect(filter_test(plain, key_nth(seed, i)) ==
 		       filter_test(sorted, key_nth(seed, i)),
-		       "key %u: packed otherwise, another answer", i);
+		       "key %u: the same answer with both packings", i);
 	filter_destroy(plain);
 	filter_destroy(sorted);
 	ktap_case("semi-sorted: codes, space, answers");
@@ -523,13 +521,13 @@ static void test_counting_saturates(void)
 		filter_add(filter, key);
 	for (i = 0; i < 40; i++)
 		filter_del(filter, key);
-	/* How often is no longer known, so it stays. */
+	/* The number of increments is not known any more, so the counter stays. */
 	expect(filter_test(filter, key), "a full counter stays full");
 	filter_destroy(filter);
 	ktap_case("counting: full counters never lose an entry");
 }
 
-/* Counted anew, bit by bit. */
+/* Count the ones of each row again, bit by bit. */
 static void expect_ones(const struct matrix *matrix)
 {
 	unsigned int row;
@@ -571,7 +569,7 @@ static unsigned int matches(const struct matrix *matrix, unsigned int row,
 	return n;
 }
 
-/* One insertion, and whether it did what the rule says. */
+/* Add an entry, and check that the row was chosen by the rule. */
 static bool check_mbmbf_add(struct filter *filter, u32 key)
 {
 	const struct matrix *matrix = matrix_of(filter);
@@ -601,7 +599,7 @@ static bool check_mbmbf_add(struct filter *filter, u32 key)
 		expect_equal(sum_ones(matrix), sum, "ones after a refusal");
 		return err == -EEXIST;
 	}
-	/* Two places of a key may coincide: no more new ones than misses. */
+	/* Two places of a key may be the same, so there may be fewer new ones than misses. */
 	expect(sum_ones(matrix) - sum <= k - longest, "%llu new ones, %u fit",
 	       sum_ones(matrix) - sum, longest);
 	for (i = 0; i < matrix->s; i++)
@@ -632,7 +630,7 @@ static void test_mbmbf(unsigned int s, enum filter_tie tie)
 	for (i = 0; i < n; i++)
 		if (in[i])
 			expect(filter_test(filter, key_nth(seed, i)),
-			       "entry %u lost", i);
+			       "entry %u is found", i);
 	for (i = 0; i < matrix->rows; i++)
 		expect(matrix->row[i].ones * 2 < matrix->shape.m + 2 * 10,
 		       "row %u has %llu ones", i, matrix->row[i].ones);
@@ -724,13 +722,13 @@ static void test_growth(const struct filter_ops *ops)
 	filter = filter_create(ops, &params);
 	expect_equal(measure_fill(filter, seed, 0, ENTRIES), 0, "refused");
 	expect_equal(measure_hits(filter, seed, 0, ENTRIES), ENTRIES, "found");
-	expect_equal(measure_hits(filter, seed, ENTRIES, STRANGERS), 0,
-		     "strangers found");
+	expect_equal(measure_hits(filter, seed, ENTRIES, NON_MEMBERS), 0,
+		     "non-members found");
 	expect_equal(filter_add(filter, key_nth(seed, 7)), -EEXIST,
 		     "added again");
 	expect_equal(filter->count, ENTRIES, "entries");
 	filter_destroy(filter);
-	ktap_case("%s: grows from its own content", ops->name);
+	ktap_case("%s: grows without access to the original entries", ops->name);
 }
 
 int main(void)

@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Look-ups without a packet's way to them: each subject's own function in a loop, called as
- * its hook would call it. "nothing" is the loop alone.
- *
- * "lines" is the floor: two cache lines at random of an area as large as what our look-up
- * reads of its table, independent of each other.
+/* Measures look-ups without a packet: calls the function of each subject in a loop, as its hook
+ * would. "nothing" is the loop alone.  "lines" is a lower bound: it reads two random cache lines,
+ * independently, of an area as large as the memory of our table that a look-up may read.
  */
 #include <linux/err.h>
 #include <linux/hash.h>
@@ -20,8 +18,8 @@
 #include "net.h"
 #include "set.h"
 
-/* The same loop for all. LOOK_UP4 and LOOK_UP6 are expressions, with the address in "be" and
- * in "*in6".
+/* The loop is the same for all. LOOK_UP4 and LOOK_UP6 are expressions that use the address in "be"
+ * or in "*in6".
  */
 #define LAB_LOOP4(run, LOOK_UP4) ({					\
 	const __be32 *v4 = (run)->traffic->v4;				\
@@ -78,7 +76,7 @@ static void nothing_end(void)
 {
 }
 
-/* The address is needed, so that the compiler loads it. */
+/* The compiler must load the address. */
 static __always_inline bool nothing4(__be32 be)
 {
 	OPTIMIZER_HIDE_VAR(be);
@@ -108,7 +106,7 @@ static int lines_begin(const struct lab_run *run)
 	return run->lines ? 0 : -ENODATA;
 }
 
-/* The area is all zeros: nothing is found. */
+/* The area is all zeros, so nothing matches. */
 static __always_inline bool two_lines(const struct lab_run *run, u32 a, u32 b)
 {
 	const u64 *area = run->area;
@@ -140,7 +138,7 @@ static u32 lines_chunk(const struct lab_run *run)
 	return LAB_LOOP6(run, lines6(run, in6));
 }
 
-/* ipcuckoo, and its filter */
+/* ipcuckoo, and filter:ip */
 
 static struct ipcuckoo_set *set;
 
@@ -179,7 +177,7 @@ static u32 ipcuckoo_chunk(const struct lab_run *run)
 	return LAB_LOOP6(run, match6(s, in6));
 }
 
-/* ipset: it takes the address from a packet */
+/* ipset, which takes the address from a packet */
 
 static ip_set_id_t ipset_index = IPSET_INVALID_ID;
 static struct net *ipset_net;
@@ -239,7 +237,7 @@ static u32 ipset_chunk(const struct lab_run *run)
 			       ip_set_test(ipset_index, skb, &par, &opt) > 0));
 }
 
-/* nftables: the set of the table whose chain is hooked here */
+/* nftables: the set of the table whose chain is hooked in this namespace */
 
 static const struct nft_set *nft_set;
 

@@ -1,18 +1,18 @@
 # SPDX-License-Identifier: GPL-2.0
-"""The bars: what has to be reached. Those of figures that the report does not read are with
-their programs (../bench-load.sh).
+"""The bars: limits that the measurements have to reach. Bars of figures that are not part of the
+report are in their programs (../bench-load.sh).
 
-What was measured in several boots is judged by the worst of them: all rounds of a boot share where
-its tables lie in memory, and much of what the host does meanwhile.
+Of several boots, the worst counts: all rounds of a boot share the location of the tables in memory,
+and much of the host's load.
 """
 from measurements import LEAST_NS, Figure
 
 SHORT, OK, MISSING = "short", "ok", "missing"
 
-MEMORY_STEP = 840_000	# entries, where the one memory bar ends and the other begins
+MEMORY_STEP = 840_000	# number of entries at which one memory bar ends and the other begins
 ENDS_TOLERANCE = 0.02
 
-# What is looked up where nothing else is said.
+# The addresses that are looked up by default
 USUAL = {"traffic": "uniform", "answer": "miss"}
 HOSTS4 = {"family": "inet", "type": "hash:ip"}
 HOSTS6 = {"family": "inet6", "type": "hash:ip"}
@@ -20,7 +20,7 @@ NETS4 = {"family": "inet", "type": "hash:net"}
 
 
 class Incomplete(Exception):
-    """A case was measured, but not of all that are compared in it."""
+    """A case was measured, but not all the subjects that are compared in it."""
 
 
 def require(case, *subjects):
@@ -29,7 +29,7 @@ def require(case, *subjects):
 
 
 def times(part, rivals, **params):
-    """How many times a rival takes of ours; of several rivals, the better one counts."""
+    """How many times ours a rival takes; of several rivals, the better one counts."""
     def value(m):
         case = m.one(part, **params)
         if not case:
@@ -41,7 +41,7 @@ def times(part, rivals, **params):
 
 
 def beside_lines(**params):
-    """A bare look-up against two reads of lines of the same footprint."""
+    """The time of a bare look-up, divided by that of two reads of lines of the same footprint."""
     def value(m):
         case = m.one("bare", serial=True, **params)
         if not case:
@@ -52,7 +52,7 @@ def beside_lines(**params):
 
 
 def growth(small, large, **params):
-    """The growth of a bare look-up, by that of two reads of lines of the same footprints."""
+    """The growth of a bare look-up, divided by that of two reads of lines of its footprints."""
     def value(m):
         cases = [m.one("bare", serial=True, entries=n, **params) for n in (large, small)]
         if not all(cases):
@@ -64,7 +64,7 @@ def growth(small, large, **params):
 
 
 def most_memory(low, high):
-    """The worst of all sizes in [low, high), by account or growth; both ends are measured."""
+    """The worst of all sizes in [low, high), by account or growth; both ends must be measured."""
     def value(m):
         worst, sizes = None, []
         for case in m.select("memory", **HOSTS4):
@@ -82,7 +82,7 @@ def most_memory(low, high):
 
 
 def longest_hold(entries):
-    """The longest hold of the lock, of all kinds of sets."""
+    """The longest hold of the lock, of all kinds of sets"""
     def value(m):
         figures = [c.figure("ipcuckoo") for c in m.select("gc", holds="99.9 %", entries=entries)]
         return max(figures, key=lambda f: f.median, default=None)
@@ -90,8 +90,8 @@ def longest_hold(entries):
 
 
 class Bar:
-    """What a figure has to reach. One of look-ups has, beside it, that of look-ups made one at a
-    time, which may be itself.
+    """A limit for a figure. A bar of look-ups also has the figure of look-ups one at a time, which
+    may be the same.
     """
 
     def __init__(self, name, what, relation, limit, unit, value, alone=None):
@@ -105,7 +105,7 @@ class Bar:
 
     @staticmethod
     def boots(value, measurements):
-        """Figures of the boots in which this was measured; None if it was in part."""
+        """Figures of the boots that measured this; None for a boot that measured only a part."""
         figures = []
         for boot in measurements.boots():
             try:
@@ -117,8 +117,8 @@ class Bar:
         return figures
 
     def worst(self, figures):
-        """Of the boots that with the lowest ratio, or where little is good the highest; None
-        unless all have one."""
+        """The figure of the boot with the lowest ratio or, if smaller is better, with the highest;
+        None if a boot has no figure."""
         if not figures or any(f is None or not f.sound for f in figures):
             return None
         return (min if self.relation == ">=" else max)(figures, key=lambda f: f.median)
@@ -132,7 +132,7 @@ class Bar:
 
 
 class Verdict:
-    """A word, and the figure that it is about; where that is missing, the reason."""
+    """Whether a bar holds, and its figure; if there is none, the reason."""
 
     def __init__(self, bar, figures, alone):
         self.bar, self.reason = bar, None
@@ -161,7 +161,7 @@ class Verdict:
         return self.figure.spread_text(number) if self.figure else "-"
 
     def boots_text(self, number):
-        """How many boots, and between which figures."""
+        """Number of boots, and the range of their medians"""
         if not self.boots or not self.bar.alone:
             return "-"
         if len(self.boots) == 1:
@@ -178,7 +178,7 @@ class Verdict:
 
 
 def look_up(name, what, limit, rivals, **params):
-    """Packets as they come, one right after the other."""
+    """A bar of overlapped look-ups, with the figure of look-ups one at a time beside it."""
     return Bar(name, what, ">=", limit, "x", times("hook", rivals, serial=False, **params),
                times("hook", rivals, serial=True, **params))
 

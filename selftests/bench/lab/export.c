@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* What the product keeps to itself, for the module that measures it. */
+/* Exports functions of the module to the module that measures them. */
 #include <linux/export.h>
 
 #include "net.h"

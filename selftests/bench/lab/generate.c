@@ -1,22 +1,22 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Members of sets, and the addresses of packets:
+ * Generates members of sets, and the addresses of packets:
  *
  *   generate members 4|6 SEED COUNT [FIRST LAST]
- *	COUNT hosts as text, all different, 0.0.0.0 not among them; or of these
- *	those from FIRST on to before LAST
+ *	COUNT different hosts as text, without 0.0.0.0; or those with the
+ *	numbers FIRST to LAST - 1
  *   generate traffic 4|6 SEED COUNT ANSWER KIND hosts MEMBERS
  *   generate traffic 4|6 SEED COUNT ANSWER KIND list FILE
- *	COUNT addresses as they stand in packets, for a set of these members of
- *	that seed, or of the prefixes in a file
+ *	COUNT addresses in network byte order, for a set with that number of
+ *	members of the same seed, or with the prefixes in a file
  *
- * ANSWER says what a look-up of each of them has to find: "hit", "miss", or
- * "near", a miss beside a member: off by one in the last octet, or bit, or
- * just outside of a prefix. KIND is "uniform", "zipf" (addresses drawn before,
- * their frequencies those of Zipf's law) or "flow" (one address).
+ * ANSWER says what a look-up of each address has to find: "hit", "miss", or
+ * "near", a miss beside a member: it differs by one in the last octet or in a
+ * bit, or is just outside of a prefix. KIND is "uniform", "zipf" (addresses that
+ * repeat with frequencies of Zipf's law) or "flow" (a single address).
  *
- * Members are the values of a keyed permutation at 0 to MEMBERS - 1: its
- * inverse tells whether an address is one.
+ * Members are the values of a keyed permutation at 0 to MEMBERS - 1. With its
+ * inverse, the program knows whether an address is a member.
  */
 #include <arpa/inet.h>
 #include <math.h>
@@ -56,7 +56,7 @@ static uint64_t draw(void)
 	return mix(state);
 }
 
-/* 0 to n - 1 */
+/* A random number from 0 to n - 1 */
 static uint64_t below(uint64_t n)
 {
 	return (addr_t)draw() * n >> 64;
@@ -98,7 +98,7 @@ static uint64_t unpermute(uint64_t y)
 	return l << half_bits() | r;
 }
 
-/* ipset has no 0.0.0.0: take a permutation that keeps it away from members. */
+/* ipset cannot store 0.0.0.0: choose a permutation by which it is not a member. */
 static void seed_members(uint64_t seed, uint64_t members)
 {
 	state = mix(seed);
@@ -108,8 +108,8 @@ static void seed_members(uint64_t seed, uint64_t members)
 	} while (!v6 && unpermute(0) < members);
 }
 
-/* The address to a value of the permutation. Of IPv6 it is the low half, and
- * the high half follows from it, the same for neighbours.
+/* The address for a value of the permutation. In IPv6, the value is the low half, and the high half
+ * is computed from it; adjacent addresses have the same.
  */
 static addr_t address(uint64_t value)
 {
@@ -276,7 +276,7 @@ static void print_raw(addr_t a)
 	fwrite(raw, bits() / 8, 1, stdout);
 }
 
-/* The cumulated frequencies of ranks 1 to n. */
+/* The cumulated frequencies of ranks 1 to n */
 static double *zipf(size_t n)
 {
 	double *sum = malloc(n * sizeof(*sum)), total = 0;
@@ -386,7 +386,7 @@ int main(int argc, char **argv)
 			n = number(argv[8]);
 			seed_members(seed, n);
 		}
-		/* Not the addresses that another answer or kind has drawn. */
+	/* So that other answers and kinds have different addresses. */
 		state = mix(seed + 1) + mix(answer[0] << 8 | kind[0]);
 		traffic(count, answer, kind, n);
 	} else {

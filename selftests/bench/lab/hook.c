@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The way of a packet through PRE_ROUTING of a namespace, whatever is hooked there. One
- * packet, whose source address changes; a drop takes one of the many references it has.
+/* Sends a packet through PRE_ROUTING of a namespace, whatever is hooked there. It is one packet,
+ * whose source address changes; a drop takes one of its many references.
  */
 #include <linux/etherdevice.h>
 #include <linux/if_ether.h>
@@ -14,13 +14,13 @@
 
 #include "lab.h"
 
-/* References that no chunk uses up. */
+/* The number of references, more than the drops of a chunk. */
 #define REFERENCES	(1 << 20)
 
 static struct sk_buff *skb;
 static struct net_device *dev;
 
-/* Where the packets seem to come from: the first device that is not the loopback one. */
+/* The device from which the packets seem to come: the first one except loopback. */
 static struct net_device *find_device(struct net *net)
 {
 	struct net_device *d, *found = NULL;
@@ -136,14 +136,14 @@ static u32 hook_chunk(const struct lab_run *run)
 		drops = run->serial ? chunk4(run, true) : chunk4(run, false);
 	else
 		drops = run->serial ? chunk6(run, true) : chunk6(run, false);
-	/* Each drop is seen twice: by its verdict, and by the reference it took. */
+	/* Drops are counted by their verdicts, and must have taken as many references. */
 	if (refcount_read(&skb->users) != REFERENCES - drops)
 		drops = LAB_CHUNK + 1;
 	refcount_set(&skb->users, 1);
 	return drops;
 }
 
-/* The floor of whatever is hooked: a hook that does nothing, where there is none. */
+/* The lower bound for hooks: a hook that does nothing, in a namespace without others */
 
 static struct net *floor_net;
 
@@ -176,7 +176,7 @@ static void floor_end(void)
 	hook_end();
 }
 
-/* The namespace makes the difference. */
+/* The subjects differ only in their namespace. */
 const struct lab_subject lab_hook[] = {
 	{ "hook", "nothing", hook_begin, hook_chunk, hook_end },
 	{ "hook", "floor", floor_begin, hook_chunk, floor_end },

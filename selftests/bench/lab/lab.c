@@ -2,19 +2,20 @@
 /**
  * DOC: /proc/net/ipcuckoo_lab
  *
- * Measures look-ups in the network namespace whose file is opened. Commands, one a write:
+ * Measures look-ups in the network namespace in which the file is opened. Commands, one in a write:
  *
- *	traffic NAME 4|6 PATH		read addresses, as they stand in packets
+ *	traffic NAME 4|6 PATH		read addresses, in network byte order
  *	run PART SUBJECT NAME serial|overlapped START MICROSECONDS
  *
- * "run" looks addresses of NAME up, from the START'th on and round and round: for a quarter of
- * the time to warm up, then until the time is over. Reading gives what the last run found:
+ * "run" looks up the addresses of NAME in turn, beginning with number START: first for a quarter of
+ * the time to warm up, then until the time is over. Reading the file returns the result of the last
+ * run:
  *
  *	LOOKUPS MATCHES PICOSECONDS
  *
- * Only look-ups are timed: chunk by chunk, with bottom halves off as in a packet's way, and the
- * scheduler's business between chunks. PICOSECONDS is for one look-up of the median chunk: where
- * the host takes the processor away is seen in few of them.
+ * Only look-ups are timed: chunk by chunk, with bottom halves off as in the path of a packet;
+ * between chunks, the scheduler may run. PICOSECONDS is the time of a look-up in the median chunk:
+ * few chunks are interrupted by the host.
  */
 #include <linux/ktime.h>
 #include <linux/list.h>
@@ -34,15 +35,15 @@
 #include "net.h"
 #include "set.h"
 
-/* A run that takes longer is a mistake. */
+/* Refuse longer runs. */
 #define MICROSECONDS_MAX	(10 * USEC_PER_SEC)
 
-/* A run that has so many chunks ends before its time. */
+/* A run ends early after this number of chunks. */
 #define CHUNKS_MAX		(1 << 18)
 
 #define CALIBRATE_NS		(20 * NSEC_PER_MSEC)
 
-/* However little the host leaves: a median is made of so many. */
+/* A run has at least this number of chunks, however little time it gets. */
 #define CHUNKS_MIN		32
 
 static DEFINE_MUTEX(mutex);
@@ -51,13 +52,14 @@ static u64 matches;
 
 /* The areas of "lines"
  *
- * One for each size, from its first use until the module goes: which pages it was given is part of
- * what reading it costs, and must not differ from round to round, as it does not for the tables it
- * stands beside. A set does not change while "lines" is measured beside it, so there are no more
- * areas than sets.
+ * There is one area for each size, from its first use until the module is unloaded: the time to
+ * read it depends on the location of its pages, which must not differ between rounds, as that of
+ * the tables does not. A set does not change while "lines" is measured beside it, so there are at
+ * most as many areas as sets.
  *
- * Only a command adds an area, with the mutex held, and uses it before it lets go of that. They are
- * freed by lab_exit(), when the files are gone from all namespaces and no command can be under way.
+ * Only a command adds an area, with the mutex held, and uses it before it releases the mutex.
+ * lab_exit() frees the areas, after the files are removed from all namespaces and no command can be
+ * running.
  */
 struct lab_area {
 	struct list_head list;
@@ -79,7 +81,7 @@ static size_t version_size(const struct ipcuckoo_version *v)
 	return size;
 }
 
-/* Bytes that a look-up in our set of this namespace may read: slots and hints. */
+/* Size of the memory that a look-up in our set of this namespace may read: slots and hints. */
 static size_t footprint(struct net *net)
 {
 	struct ipcuckoo_set *set = ipcuckoo_set_get(ipcuckoo_net(net), LAB_SET);
@@ -131,7 +133,7 @@ static void free_areas(void)
 	}
 }
 
-/* Where there is nothing to read there is no area. */
+/* If there is nothing to read, there is no area. */
 static int get_area(struct lab_run *run)
 {
 	size_t size = footprint(run->net);
@@ -149,8 +151,8 @@ static int get_area(struct lab_run *run)
 
 /* Runs */
 
-/* User Mode Linux reads its clock in steps of 256 ns, the processor's goes with nearly every
- * cycle. Nothing passes it in either direction.
+/* The cycle counter of the processor; User Mode Linux reads its clock in steps of 256 ns. No access
+ * moves across it in either direction.
  */
 static u64 cycles(void)
 {
@@ -160,7 +162,7 @@ static u64 cycles(void)
 	return (u64)high << 32 | low;
 }
 
-/* Cycles in CALIBRATE_NS, and in reading the cycles. */
+/* Number of cycles in CALIBRATE_NS, and the cost of reading the counter */
 static u64 rate, overhead;
 
 static void calibrate(void)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* The module that measures look-ups; lab.c begins with how it is used. */
+/* The module that measures look-ups; see the beginning of lab.c for its use. */
 #ifndef _IPCUCKOO_LAB_H
 #define _IPCUCKOO_LAB_H
 
@@ -9,20 +9,20 @@
 
 struct net;
 
-/* Look-ups between two looks at the clock: too many for the clock to matter, too few for the
- * host to have other plans for the processor meanwhile, as a rule.
+/* Number of look-ups between two readings of the clock: enough that the clock's cost does not
+ * matter, and so few that the host rarely interrupts a chunk.
  */
 #define LAB_CHUNK	256
 
-/* The name of every set, and of nftables' table. */
+/* The name of every set, and of the table of nftables */
 #define LAB_SET		"lab"
 
 /**
- * struct lab_traffic - addresses to look up, in turn
- * @list:	of all
+ * struct lab_traffic - addresses to look up in turn
+ * @list:	in the list of all
  * @name:	its name
- * @v4, @v6:	the addresses as packets have them; one of the two is NULL
- * @count:	how many, a power of two
+ * @v4, @v6:	the addresses in network byte order; one of the two is NULL
+ * @count:	number of addresses, a power of two
  */
 struct lab_traffic {
 	struct list_head list;
@@ -34,12 +34,12 @@ struct lab_traffic {
 
 /**
  * struct lab_run - a measurement
- * @net:	the namespace it was asked for in
- * @traffic:	what is looked up
+ * @net:	the namespace of the caller
+ * @traffic:	the addresses
  * @serial:	one look-up at a time: each is complete before the next begins
  * @at:		index of the next address
- * @area:	of "lines"
- * @lines:	cache lines of it
+ * @area:	area of "lines"
+ * @lines:	number of its cache lines
  */
 struct lab_run {
 	struct net *net;
@@ -54,11 +54,11 @@ struct lab_run {
  * struct lab_subject - something to measure
  * @part:	"hook" or "bare"
  * @name:	its name
- * @begin:	find what is looked up in
- * @chunk:	LAB_CHUNK look-ups; returns how many found their address
- * @end:	let go of it
+ * @begin:	find the set to look up in
+ * @chunk:	do LAB_CHUNK look-ups; returns the number of matches
+ * @end:	release the set
  *
- * One at a time: subjects may keep what they need in static variables.
+ * Only one subject is measured at a time, so subjects may use static variables.
  */
 struct lab_subject {
 	const char *part;
@@ -70,14 +70,14 @@ struct lab_subject {
 
 extern const struct lab_subject lab_bare[], lab_hook[];
 
-/* Index of the address that is @i after the first of a chunk. */
+/* The index of address number @i of a chunk */
 static inline u32 lab_index(const struct lab_run *run, u32 i)
 {
 	return (run->at + i) & (run->traffic->count - 1);
 }
 
-/* Nothing after it begins before everything before it is complete; on AMD as
- * well, where Linux sees to that.
+/* A fence: nothing after it begins before everything before it is complete. On AMD, Linux
+ * configures the processor so that this holds, too.
  */
 static inline void lab_wait(bool serial)
 {

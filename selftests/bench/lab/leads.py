@@ -1,16 +1,16 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Where the others are nearly as good as ours, or better."""
+"""Finds cases in which others are nearly as fast as ours, or faster."""
 from typing import NamedTuple
 
 from measurements import Case, Figure
 
 RIVALS = ("ipset", "nft", "nft-size")
-# From here on there is no doubt.
+# Ratios above this are not listed.
 LEAD = 1.5
 
 
 class Lead(NamedTuple):
-    """How many times a rival takes of ours."""
+    """A ratio: how many times ours a rival takes."""
     case: Case
     rival: str
     figure: Figure
@@ -21,7 +21,7 @@ class Lead(NamedTuple):
 
 
 def leads(measurements):
-    """Every ratio there is."""
+    """Yields all ratios."""
     for case in measurements.cases.values():
         subjects = case.subjects()
         if "ipcuckoo" in subjects:
@@ -31,8 +31,7 @@ def leads(measurements):
 
 
 def least_leads(measurements):
-    """Those below LEAD, the least first; and how many cannot be told, as they hang on clamped
-    rounds."""
+    """The ratios below LEAD, the smallest first; and how many ratios depend on clamped rounds."""
     every = list(leads(measurements))
     sound = [lead for lead in every if lead.figure.sound]
     return (sorted((lead for lead in sound if lead.figure.median < LEAD),
@@ -40,7 +39,7 @@ def least_leads(measurements):
 
 
 def least_leads_words(found, untold):
-    """What stands above the list."""
+    """The sentence above the list"""
     words = (f"Every median ratio below {LEAD:g}, the least first; below 1 the other one is faster."
              if found else f"No median ratio is below {LEAD:g}.")
     return words + (f" {untold} cannot be told: rounds are clamped." if untold else "")

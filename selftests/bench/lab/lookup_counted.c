@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The product's look-ups as they are, but that each which has to be repeated is
- * counted: right before it begins again, and nowhere else, it relaxes. For one
- * reader, or the count would lack some.
+ * The unmodified look-ups of the module, with a counter of retries: cpu_relax(), which a look-up
+ * calls only right before it starts again, increments it. Only for one reader: the counter is not
+ * atomic.
  */
 #include <linux/module.h>
 #include <linux/processor.h>

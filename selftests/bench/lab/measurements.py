@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: GPL-2.0
-"""What was measured: JSON lines, one for each part, case and subject.
+"""The measurements: JSON lines, one for each part, case and subject.
 
     {"part": "hook", "case": "1M hosts, IPv4, uniform, miss", "subject": "ipset",
      "unit": "ns", "samples": [...], "entries": 1000000, "family": "inet", ...}
 
-The samples of all subjects of a case come from interleaved rounds of one boot, and the n-th of
-each from the same round: whatever else the machine did then, it did to all of them. So what is
-compared is compared round by round, and the median of that is the figure. What was measured again
-in another boot says so: "boot": 2. Where nothing is said it is the first.
+The samples of all subjects of a case come from interleaved rounds of one boot, and the n-th sample
+of each from the same round: other load on the machine affects all of them. So figures are compared
+round by round, and the median of the ratios counts. A measurement that was repeated in another boot
+says so: "boot": 2. By default it is the first.
 
 A line of part "environment" has no samples; it says where, with which seed and of which commit its
 file was made.
@@ -19,22 +19,22 @@ import os
 import statistics
 from typing import NamedTuple
 
-# What is left of a cost once that of nothing is taken away may be nothing, or less; costs below
-# this are clamped to it, or a ratio would tell of the clock.
+# After subtracting the cost of nothing, a cost may be zero or less. Costs below this are clamped to
+# it; otherwise a ratio would depend on the clock.
 LEAST_NS = 0.1
 
-# A list of so many entries may have lost a few as duplicates.
+# A list may have lost a few entries as duplicates, so that its size differs by this share.
 ENTRIES_TOLERANCE = 0.02
 
 OWN_KEYS = ("part", "case", "subject", "unit", "samples", "file")
 
 
 class BadLine(Exception):
-    """A line that is no measurement, or one that contradicts another."""
+    """A line that is not a measurement, or that contradicts another."""
 
 
 class Value(NamedTuple):
-    """What a round says. Of a clamped one only bounds are known."""
+    """The sample of a round. Of a clamped one only bounds are known."""
     value: float
     least: float
     most: float
@@ -57,8 +57,8 @@ class Value(NamedTuple):
 
 
 class Figure:
-    """A median and its quartiles. It is sound if the median is the same whatever the clamped
-    rounds were: only then it may be quoted.
+    """A median and its quartiles. It is sound, and may be quoted, only if the median does not
+    depend on the values of clamped rounds.
     """
 
     def __init__(self, values):
@@ -75,7 +75,7 @@ class Figure:
             self.low = self.high = self.median
 
     def spread_text(self, number):
-        """The quartiles, which a single round has not."""
+        """The quartiles. A single round has none."""
         return f"{number(self.low)} to {number(self.high)}" if self.rounds > 1 else "-"
 
     def as_json(self):
@@ -106,7 +106,7 @@ class Case:
         return self.params.get("boot", 1)
 
     def title(self):
-        """The name, and what distinguishes cases of one name."""
+        """The name, with what distinguishes cases of the same name"""
         boot = f", boot {self.boot}" if self.boot != 1 else ""
         return self.name + (", one at a time" if self.params.get("serial") else "") + boot
 
@@ -120,20 +120,20 @@ class Case:
         return Figure(self.plain(subject))
 
     def costs(self, subject):
-        """What the subject costs beyond nothing, round by round."""
+        """The cost of the subject without that of nothing, round by round"""
         return [Value.cost(a - b)
                 for a, b in zip(self.samples[subject], self.samples["nothing"])]
 
     def values(self, subject):
-        """What subjects are compared by: a look-up is what nothing, in the same place, is not."""
+        """The samples to compare: of look-ups, the cost without that of nothing"""
         return self.costs(subject) if self.has("nothing") else self.plain(subject)
 
     def ratios(self, subject, to):
-        """How many times the one's figure is the other's, round by round."""
+        """How many times the figure of one is that of the other, round by round"""
         return [a / b for a, b in zip(self.values(subject), self.values(to))]
 
     def subjects(self):
-        """Those that can be compared."""
+        """The subjects that can be compared"""
         if self.part == "hook" and not self.has("nothing"):
             return []
         return [s for s in self.samples if s != "nothing"]
@@ -152,7 +152,7 @@ class Case:
 
 
 def check(line):
-    """Dies of a line that could be misread."""
+    """Raises BadLine for a line that could be misread."""
     if not isinstance(line, dict) or not isinstance(line.get("part"), str):
         raise BadLine("no measurement")
     if line["part"] == "environment":
@@ -175,7 +175,7 @@ class Measurements:
     def __init__(self):
         self.cases = {}
         self.environments = []
-        # Of each file that was read; None if it does not say.
+        # By file; None if the file does not say.
         self.commits = {}
 
     def read(self, path):
@@ -185,7 +185,7 @@ class Measurements:
         self.commits[os.path.basename(path).removesuffix(".jsonl")] = said[0] if said else None
 
     def warning(self):
-        """What is wrong with measuring a tree in parts, or None."""
+        """A warning if the parts are not of the same commit, or None"""
         if len(set(self.commits.values()) - {None}) == 1 and None not in self.commits.values():
             return None
         if not any(self.commits.values()):

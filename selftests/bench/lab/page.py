@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""The page: one file with everything in it, for light and dark."""
+"""The page: a single file, with colours for light and dark backgrounds."""
 import math
 import re
 from html import escape
@@ -59,31 +59,31 @@ dl { display: grid; grid-template-columns: max-content 1fr; gap: .15rem 1rem; ma
 dt { color: var(--soft); } dd { margin: 0; overflow-wrap: anywhere; }
 """
 
-# What the variables are on light paper.
+# The variables' values on a light background
 LIGHT = dict(re.findall(r"(--[\w-]+): (#\w+)", STYLE.partition("@media")[0]))
 
 LEFT_OUT = [
     "Look-ups and memory are measured on User Mode Linux, which runs kernel code at the "
     "processor's own speed, on one processor. Its kernel has no SMP: lock prefixes and most "
-    "barriers are not compiled in, which flatters whoever takes locks.",
-    "It has no retpolines or other mitigations, which cost indirect calls, and netfilter's and "
-    "nftables' chains are made of these: on a real machine theirs cost more.",
-    "Its kernel's memory is not mapped by huge pages but by its host's: what a large table pays "
-    "for address translation, ours, theirs, and that of the line reads, may differ.",
-    "Nothing here was sent over a wire: packets begin and end in the loop that measures.",
-    "What operators wait for is measured on the stock kernel in an emulated machine, which does not "
-    "slow down everything alike: ratios are indicative there and want a margin of 3 to their bars, "
-    "and seconds say nothing. On User Mode Linux the ratios "
+    "barriers are not compiled in, which favours subjects that take locks.",
+    "It has no retpolines or other mitigations, which slow down indirect calls. The chains of "
+    "netfilter and nftables consist of these: on a real machine they take longer.",
+    "Its kernel does not map memory with huge pages; the host does. So the cost of address "
+    "translation in large tables (ours, theirs, and the area of the line reads) may differ.",
+    "No packet was sent over a wire: packets begin and end in the loop that measures.",
+    "Commands of operators are measured on the stock kernel in an emulated machine, which does not "
+    "slow everything down by the same factor: ratios are indicative, with a margin of 3 to their "
+    "bars, and seconds say nothing. On User Mode Linux the ratios "
     "would be many times better for us, and wrong: it makes system calls and page faults of "
-    "programs a hundred times dearer, and ipset asks for the state of /etc/resolv.conf for every "
+    "programs a hundred times slower, and ipset checks /etc/resolv.conf for every "
     "entry that it reads.",
-    "What a reader pays beside a writer comes from the core compiled for user space, with a "
-    "thread on each of two processors; locks of the kernel are stood in for by those of threads.",
+    "The cost of look-ups beside a writer is measured with the core compiled for user space, and a "
+    "thread on each of two processors; locks of threads replace those of the kernel.",
 ]
 
 
-# In words that do for the printed table as well.
-ORDERS = ("Unless a bar says otherwise medians are of look-ups that overlap, as far as the processor "
+# Also part of the printed table
+ORDERS = ("By default, medians are of look-ups that overlap, as far as the processor "
           "can begin the next packet's before the last one's has ended; one at a time, each waits "
           "for the last. Of several boots the one with the worst median is shown.")
 
@@ -97,7 +97,7 @@ def number(value, digits=3):
 
 
 def share(verdict):
-    """Where figure and bar lie on a common logarithmic scale: percent."""
+    """The positions of figure and bar on a common logarithmic scale, in percent"""
     value, limit = verdict.figure.median, verdict.bar.limit
     low, high = limit / 16, limit * 16
     def at(x):
@@ -168,7 +168,7 @@ def leads_table(measurements):
 
 
 def details(measurements):
-    """Every figure, for who wants to read on."""
+    """A table of all figures"""
     rows = []
     for case in measurements.cases.values():
         for subject in case.samples:
@@ -197,7 +197,7 @@ def environment(measurements):
 
 
 def page(measurements, verdicts):
-    """HTML, in one piece."""
+    """The HTML of the page"""
     sections = "".join(
         f'<section><h2>{escape(heading)}</h2><div class="plots">'
         + "".join(figure_of(p) for p in plots) + "</div></section>"

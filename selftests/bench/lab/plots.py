@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0
-"""The plots: data from the measurements, drawn by gnuplot, in the colours of the page."""
+"""The plots: data of the measurements, drawn by gnuplot in the colours of the page"""
 import re
 import subprocess
 
 from measurements import Figure
 
-# Each subject has one name, colour and mark wherever it appears. gnuplot is given a stand-in
-# for a colour; the page replaces it by its own, of which it has one for light and one for dark.
+# Each subject has the same name, colour and mark in all plots. gnuplot gets a placeholder for a
+# colour; the page replaces it by one for a light or a dark background.
 SUBJECTS = {
     "ipcuckoo": ("ipcuckoo", 1, "pt 7 ps 0.7 lw 2.5"),
     "ipset": ("ipset", 2, "pt 9 ps 0.7 lw 1.7"),
@@ -41,12 +41,12 @@ set grid ytics {colour(7)} lw 0.8 lt 1
 """
 
 
-# From the lower to the upper quartile, in columns 3 and 4.
+# From the lower to the upper quartile, in columns 3 and 4
 SPREAD = "using 1:3:(0):($4-$3) with vectors nohead"
 
 
 class Plot:
-    """What is drawn, and what is said below it."""
+    """A drawing, and the text below it"""
 
     def __init__(self, name, title, text):
         self.name, self.title, self.text = name, title, text
@@ -57,7 +57,7 @@ class Plot:
         self.commands += commands
 
     def block(self, rows):
-        """Rows of columns; None is left out. Returns the name of the data."""
+        """Adds rows of columns; None is left out. Returns the name of the data."""
         name = f"$d{len(self.data)}"
         lines = [" ".join("-" if v is None else f'"{v}"' if isinstance(v, str) else f"{v:.6g}"
                           for v in row) for row in rows]
@@ -65,7 +65,7 @@ class Plot:
         return name
 
     def line(self, rows, title, style_words):
-        """x, y, and what a quarter of the rounds lies below and above."""
+        """Adds points x, y, with the quartiles"""
         if not rows:
             return
         data = self.block(rows)
@@ -80,7 +80,7 @@ class Plot:
                   SUBJECTS[subject][0], style(subject))
 
     def draw(self):
-        """SVG, or None if there is nothing to draw or nothing to draw it with."""
+        """The SVG, or None if there is nothing to draw, or no gnuplot"""
         if not self.items:
             return None
         script = "\n".join([HEAD % self.size, *self.data, 'set datafile missing "-"',
@@ -96,7 +96,7 @@ class Plot:
 
 
 def themed(svg, name):
-    """For a page: names of its own, colours of the page's."""
+    """Makes the SVG part of a page: with unique ids, and the colours of the page."""
     svg = svg[svg.index("<svg"):]
     svg = re.sub(r"<(title|desc)>.*?</\1>\s*", "", svg, flags=re.S)
     svg = re.sub(r" id=(['\"])gnuplot_\w+\1", "", svg)
@@ -115,7 +115,7 @@ def themed(svg, name):
 
 
 def by_size(cases):
-    """Lines of costs against entries."""
+    """Lines of costs against entries"""
     lines = {}
     for case in cases:
         if not case.params.get("entries"):
@@ -163,7 +163,7 @@ def look_up_plots(m):
 
 
 def grouped(plot, groups, logarithmic=False):
-    """Bars side by side: groups of (label, {subject: Figure})."""
+    """Bars side by side: groups of (label, {subject: Figure})"""
     subjects = [s for s in SUBJECTS if any(s in figures for _, figures in groups)]
     if not subjects:
         return
@@ -180,7 +180,7 @@ def grouped(plot, groups, logarithmic=False):
     plot.set(f"set xtics ({tics}) scale 0", f"set xrange [-0.6:{len(groups) - 0.4}]",
              "set bmargin 3.2")
     if logarithmic:
-        # A bar has no natural end there: leave some of the least one.
+        # On a logarithmic axis a bar does not begin at 0: show a part of the smallest one.
         least = min(f.low for _, figures in groups for f in figures.values())
         plot.set("set logscale y", 'set format y "%g"', f"set yrange [{least / 3:g}:*]")
     else:
@@ -188,12 +188,12 @@ def grouped(plot, groups, logarithmic=False):
 
 
 def length_plot(m):
-    """Bars and no line: the sets differ in more than that."""
+    """Bars without lines, because the sets differ in more than the number of lengths"""
     plot = Plot("lengths", "Prefixes of few and many lengths",
                 "Misses, in sets that differ in entries as well; the axis is logarithmic. With "
                 "several lengths ipset costs many times what it does with one, if not in "
                 "proportion to their number: entries count, too. Ours asks a hint which lengths "
-                "there are under this address, and for most strangers there is none.")
+                "there are under this address, and for most non-members there is none.")
     cases = m.select("hook", type="hash:net", traffic="uniform", answer="miss", serial=False)
     groups = []
     for case in sorted(cases, key=lambda c: (c.params["family"], c.params.get("lengths", 0),
@@ -235,7 +235,7 @@ CONTROL_WORDS = {"bulk-add": "add a tenth\\nat once", "bulk-delete": "delete a t
 
 
 def control_plot(m, entries, words):
-    """Logarithmic: they differ by that much."""
+    """Logarithmic, because the times differ by orders of magnitude"""
     plot = Plot(f"control-{entries}", f"{words} IPv4 hosts, seconds",
                 "From a command to its end, text in and text out; the axis is logarithmic.")
     groups = []
@@ -372,7 +372,7 @@ def cost_plot(m):
 
 
 def retries_plot(m, where, text):
-    """Against what the writer achieved: flat out, that differs much."""
+    """Against the rate that the writer achieved, which differs much when it is unlimited"""
     plot = Plot(f"writer-retries-{where.split()[0]}",
                 f"A reader beside a writer: look-ups begun again, {where}", text)
     for family, (words, n, marks) in READERS.items():
@@ -381,7 +381,7 @@ def retries_plot(m, where, text):
         rows = []
         for case in m.select("writer", what="retries", family=family, where=where):
             f = case.figure("ipcuckoo")
-            # A logarithmic axis has no place for none.
+            # A logarithmic axis cannot show 0.
             if rates.get(case.params["rate"]) and f.median:
                 rows.append((rates[case.params["rate"]], f.median, f.low or None, f.high))
         plot.line(sorted(rows), words, f"{colour(n)} {marks}")

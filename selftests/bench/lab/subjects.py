@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 """Sets of ipcuckoo, ipset and nftables, of one type and family, as an operator handles them.
 
-Every set that is not idle acts on packets all the time: ours is attached, the others have a rule
+Every set acts on packets all the time, unless it is idle: ours is attached, the others have a rule
 in the raw table or a chain of that priority. ipset and nft read files of their own commands; ours
 reads the list.
 """
@@ -23,7 +23,7 @@ def die(text):
 
 
 def run(argv, stdin=os.devnull):
-    """A command that has to succeed."""
+    """Runs a command that must succeed."""
     with open(stdin, "rb") as f:
         done = subprocess.run(argv, stdin=f, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
                               check=False)
@@ -32,7 +32,7 @@ def run(argv, stdin=os.devnull):
 
 
 def drain(argv):
-    """The same, its output down a pipe. Returns the number of lines."""
+    """The same, with its output in a pipe. Returns the number of lines."""
     with subprocess.Popen(argv, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE) as p:
         lines = 0
         while data := os.read(p.stdout.fileno(), 1 << 20):
@@ -43,10 +43,10 @@ def drain(argv):
 
 
 class Entries:
-    """What goes into a set; argv is a command that prints it, an entry a line."""
+    """The contents of a set; argv is a command that prints them, an entry a line."""
 
     def write(self, path, head="", line="%s", tail=""):
-        """A file of them, each on a line like this one."""
+        """Writes a file with all entries, each in a line like this one."""
         before, after = line.split("%s")
         with open(path, "wb") as f:
             f.write(head.encode())
@@ -61,7 +61,7 @@ class Entries:
 
 
 class Hosts(Entries):
-    """Hosts of a seed, all different; those from first on to before last of so many."""
+    """Different hosts of a seed; from number first to before number last of all."""
 
     def __init__(self, seed, of, inet="inet", first=0, last=None):
         self.seed, self.of, self.inet = seed, of, inet
@@ -84,7 +84,7 @@ class Hosts(Entries):
 
 
 class Countries(Entries):
-    """The prefixes of all countries that there are lists of, each once."""
+    """The prefixes of all countries for which there are lists, each once"""
 
     def __init__(self, inet):
         paths = sorted(glob.glob(f"{os.environ.get('IPCUCKOO_DATA', '')}/country-*-ipv"
@@ -98,7 +98,7 @@ class Countries(Entries):
 
 
 class Subject:
-    """One who keeps sets of a type and a family."""
+    """A subject that keeps sets of a type and a family"""
 
     def __init__(self, settype="hash:ip", inet="inet"):
         self.type, self.inet = settype, inet
@@ -147,7 +147,7 @@ class Ours(Subject):
         run([self.tool, "del", name, host])
 
     def stream(self, name, verb, hosts):
-        """One program for all: a shell's echo does as much."""
+        """Runs one program for all changes, as a shell's echo does."""
         fd = os.open(f"/proc/net/ipcuckoo/set/{name}", os.O_WRONLY)
         sign = {"add": "+", "del": "-"}[verb]
         for host in hosts:
@@ -184,7 +184,7 @@ class Ipset(Subject):
     def destroy(self, name, idle=False):
         if not idle:
             self.rule("-D", name)
-        # It may be held a moment longer than the rule that used it was there.
+        # It may stay in use for a moment after the rule that used it was deleted.
         for _ in range(100):
             if not subprocess.run(["ipset", "-q", "destroy", name], check=False).returncode:
                 return
@@ -192,8 +192,8 @@ class Ipset(Subject):
         die(f"ipset destroy {name}: it stays in use")
 
     def known(self, name):
-        """Of a set that a file does not make ipset asks the kernel anew before every entry, which
-        doubles the time; a line that makes it, if need be, spares it that."""
+        """A line that creates the set if it does not exist. If a file does not create its set,
+        ipset asks the kernel before every entry, which doubles the time."""
         return f"create {name} {' '.join(self.options)} -exist\n"
 
     def write_list(self, path, name, hosts):
@@ -224,7 +224,7 @@ class Ipset(Subject):
         run(["ipset", "del", name, host])
 
     def stream(self, name, verb, hosts):
-        """One program for all, which tells the kernel of each by itself."""
+        """Runs one program for all changes, which sends each change to the kernel separately."""
         text = "".join(f"{verb} {name} {host}\n" for host in hosts)
         with subprocess.Popen(["ipset", "-"], stdin=subprocess.PIPE, stdout=subprocess.DEVNULL,
                               stderr=subprocess.PIPE) as p:
@@ -246,10 +246,10 @@ class Ipset(Subject):
 
 
 class Nft(Subject):
-    """Each set has a table of its own, of the same name."""
+    """Each set has a table of the same name."""
 
     name = "nft"
-    # It has no account of its own.
+    # nftables does not report its memory.
     bytes = None
 
     def __init__(self, *which):
@@ -302,12 +302,12 @@ class Nft(Subject):
     def delete(self, name, host):
         run(["nft", "delete", "element", self.table, name, name, f"{{ {host} }}"])
 
-    # Without a list of all elements nobody knows, and nft has no other way to add them.
+    # nft has no other way to add elements, and only counts them by listing all.
     stream = count = None
 
 
 def take(path, count, skip=0):
-    """Hosts of a file, from one on."""
+    """The hosts of a file from a given one on"""
     with open(path, encoding="ascii") as f:
         for i, line in enumerate(f):
             if i >= skip + count:
@@ -325,7 +325,7 @@ def words_of(entries):
 
 
 def environment(seed, **more):
-    """Where this is measured, for the report."""
+    """A line that says where this is measured, for the report"""
     def first_line(*argv):
         out = subprocess.run(argv, capture_output=True, text=True, check=False).stdout
         return out.splitlines()[0] if out else "?"
@@ -338,6 +338,6 @@ def environment(seed, **more):
 
 
 def load_module():
-    """Nothing of this is for a machine that somebody uses: it has to be one of vm/run's."""
+    """Refuses to run outside a machine of vm/run, because the measurements would disturb others."""
     run(["insmod", os.environ.get("IPCUCKOO_KO") or die("to be run by vm/run")])
     os.makedirs(work, exist_ok=True)

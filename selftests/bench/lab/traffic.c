@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Addresses, read from files before anything is measured. */
+/* Reads the addresses from files before anything is measured. */
 #include <linux/err.h>
 #include <linux/kernel_read_file.h>
 #include <linux/log2.h>
@@ -20,7 +20,7 @@ static void discard(struct lab_traffic *t)
 	kfree(t);
 }
 
-/* A name that is taken is taken over. */
+/* Read a file. If the name is in use, the new addresses replace the old ones. */
 int lab_traffic_read(const char *name, int family, const char *path)
 {
 	size_t size = family == 4 ? sizeof(__be32) : sizeof(struct in6_addr);

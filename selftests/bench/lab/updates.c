@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Changes a set, one entry at a time, at so many updates a second until it is
- * told to end:
+ * Changes a set one entry at a time, at a given rate of updates a second, until it gets a signal:
  *
  *	updates SET-FILE LIST RATE
  *
- * SET-FILE is one of /proc/net/ipcuckoo/set/, LIST has members of the set, one
- * a line, that are deleted and added again. RATE 0 is as fast as it can. Prints
- * a line when it begins, and in the end the rate that it had.
+ * SET-FILE is a file in /proc/net/ipcuckoo/set/. LIST has members of the set, one a line, which are
+ * deleted and added again. RATE 0 means as fast as possible. Prints a line when it begins, and the
+ * rate at the end.
  */
 #include <err.h>
 #include <fcntl.h>
@@ -37,7 +36,7 @@ static double now(void)
 	return t.tv_sec + t.tv_nsec / 1e9;
 }
 
-/* Lines, each with room for the sign that makes a command of it. */
+/* Read the lines; each has room for the "+" or "-" before it. */
 static size_t read_list(const char *path, char (**lines)[LINE_SIZE])
 {
 	FILE *file = fopen(path, "r");
@@ -84,7 +83,7 @@ int main(int argc, char **argv)
 	puts("begun");
 	fflush(stdout);
 	begin = now();
-	/* Every line is deleted and added: what was begun is ended. */
+	/* Delete and add each entry; do not end between the two. */
 	for (n = 0; !stop || n & 1; n++) {
 		while (rate && !stop && n > (now() - begin) * rate)
 			usleep(1000000 / rate / 2);
