@@ -39,7 +39,7 @@ static inline void choose_bases(struct draw *d)
 }
 
 /* A base with a few bits changed, mostly near its end; sometimes unchanged, or with all zeros or
- * all ones at its end. /
+ * all ones at its end.
  */
 static inline struct ipcuckoo_key draw_addr(struct draw *d, bool v6)
 {

@@ -89,7 +89,7 @@ static struct ipcuckoo_entry host_entry(const struct addr *a)
 }
 
 /* Addresses of different roles differ in their first two bits. The rest is random, in both halves
- * of an IPv6 address. TRANSIENT entries are added and deleted. /
+ * of an IPv6 address. TRANSIENT entries are added and deleted.
  */
 enum role { MEMBER = 1, NON_MEMBER = 2, TRANSIENT = 3 };
 
@@ -323,7 +323,7 @@ static void prepare_v6_nested(struct stress *s)
 
 /* Two IPv6 hosts that alternate in one slot, and a non-member that has the first half of one and
  * the second half of the other, and the same bucket and remainder. Only the sequence tells a reader
- * that the halves it has read are of two keys. /
+ * that the halves it has read are of two keys.
  */
 static void prepare_v6_reuse(struct stress *s)
 {
@@ -401,7 +401,7 @@ static struct addr any_at(struct stress *s, const struct ipcuckoo_table *t,
 /* As prepare_v6_reuse(), with the remainder of one IPv4 host and the rest of another; both
  * combinations are non-members. The other slots of the bucket have members, and so have all slots
  * whose rests are in the same u16, which each change writes. Each other bucket has an entry, so
- * that the table does not shrink. /
+ * that the table does not shrink.
  */
 static void prepare_v4_reuse(struct stress *s, u32 bits)
 {
@@ -480,7 +480,7 @@ static void shorten(struct stress *s, struct ipcuckoo_entry *entry)
 }
 
 /* All other changes of what readers use: tables grow and shrink, hints grow and are rebuilt, the
- * contents are replaced; with hosts and prefixes of both families. /
+ * contents are replaced; with hosts and prefixes of both families.
  */
 static void prepare_remake(struct stress *s)
 {
@@ -554,7 +554,7 @@ static void change_remake(struct stress *s)
 }
 
 /* A filter of the minimum size, 64 slots with any width, as full as possible: it gets a higher
- * capacity. There are no non-members, because some of them would match. /
+ * capacity. There are no non-members, because some of them would match.
  */
 static void prepare_filter(struct stress *s, u8 bits)
 {
@@ -604,7 +604,7 @@ static u32 first_bucket(struct stress *s, const struct ipcuckoo_entry *entry)
 
 /* Two elements with the same fingerprint and the same two buckets, where the first bucket of the
  * one is the second of the other. The filter cannot tell them apart, but prefers different buckets
- * for their copies. /
+ * for their copies.
  */
 static void prepare_copies(struct stress *s)
 {
@@ -656,7 +656,7 @@ static void prepare_filter32(struct stress *s)
 /* Exceptions, added and deleted around a member that always matches and a non-member that never
  * does; see ipcuckoo_entries_add_value(). The entries are, from the shortest: for the member, an
  * entry, an exception, and a longer entry; for the non-member, an entry, an exception, and a longer
- * exception. /
+ * exception.
  */
 enum { BASE, EXCEPT, LONGER, NAROUND };
 
@@ -743,7 +743,7 @@ static void change_first(struct stress *s)
 }
 
 /* Hosts with records. They would expire if their timeouts were not renewed. Transient hosts in the
- * table displace them. /
+ * table displace them.
  */
 #define REFRESHED	100
 
@@ -806,7 +806,7 @@ static void prepare_v6_values(struct stress *s)
 }
 
 /* An entry that expires and is added again before it is removed: readers must not see its old
- * record again. /
+ * record again.
  */
 static void prepare_revive(struct stress *s)
 {
@@ -824,7 +824,7 @@ static void change_revive(struct stress *s)
 
 /* An entry that is deleted and added again, in the same slot, with another record: a reader that
  * sees the slot must get the right record. The new record is allocated first, so that it is not in
- * the memory of the old one. /
+ * the memory of the old one.
  */
 static void change_renew(struct stress *s)
 {

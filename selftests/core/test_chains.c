@@ -180,7 +180,7 @@ static struct ipcuckoo_key random_key(const struct ipcuckoo_table *t)
 }
 
 /* Fill the buckets of the last level with entries whose other buckets are not in the tree yet.
- * These become the next level. /
+ * These become the next level.
  */
 static void tree_fill(struct tree *tree, int level)
 {
@@ -245,7 +245,7 @@ static void tree_expect_keys(const struct tree *tree)
 }
 
 /* An insertion moves as many entries as the tree has levels, and bumps the sequence once for each
- * of them (twice with keys or rests). /
+ * of them (twice with keys or rests).
  */
 static void test_tree(const struct shape *shape, int depth)
 {
@@ -303,7 +303,7 @@ static void test_trees(void)
 }
 
 /* Eight entries fill the two buckets that they all have. The ninth such entry must be refused, and
- * the search must end. /
+ * the search must end.
  */
 static void test_closed(u32 nbuckets, bool keyed)
 {
@@ -401,7 +401,7 @@ static void test_there_and_back(const struct shape *shape)
 }
 
 /* In the smallest table, the entries of each bucket can only move to one other bucket: every
- * insertion must end, and must not lose an entry. /
+ * insertion must end, and must not lose an entry.
  */
 static void test_smallest(bool keyed)
 {
@@ -622,7 +622,7 @@ static void test_zero_lanes(void)
 
 /* Size of a bucket in bits. Without whole keys, each of the four slots has 16 bits, 14 of them of
  * the key, and a rest: the bits of the key that neither slot nor bucket number tell, rounded up to
- * a power of two. /
+ * a power of two.
  */
 static u64 bits_of_bucket(u32 n, bool keyed)
 {

@@ -132,7 +132,7 @@ static u32 naive_copies(const struct run *r, const struct ipcuckoo_entry *entry)
 }
 
 /* Free a slot in a bucket, if possible, by moving entries to their other buckets. Each bucket is
- * tried once. /
+ * tried once.
  */
 static bool naive_room(struct run *r, u32 bucket, bool *tried)
 {
@@ -190,7 +190,7 @@ static void naive_del(struct run *r, const struct ipcuckoo_entry *entry)
 }
 
 /* The elements: hosts of both families. Some are mapped forms of others, and many differ only in
- * their last bits. /
+ * their last bits.
  */
 static void fill_pool(struct run *r)
 {

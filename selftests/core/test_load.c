@@ -10,7 +10,7 @@
 #include "core.h"
 
 /* In 1/1000. One in 12,000 tables of 4096 slots falls short of it by 0.001: for these tables, the
- * average must reach it, and each table the lower limit. /
+ * average must reach it, and each table the lower limit.
  */
 #define LOAD_BAR	960
 #define LOAD_BAR_SMALL	958

@@ -275,7 +275,7 @@ static void check_all(struct run *r)
 /* Failing memory */
 
 /* Call @op with its first allocation failing, then the second, and so on, until none fails. Returns
- * the result of the last call, or of an earlier one that succeeded in spite of a failure. /
+ * the result of the last call, or of an earlier one that succeeded in spite of a failure.
  */
 static int try_hard(struct run *r, int (*op)(struct run *r, void *arg), void *arg)
 {
@@ -427,7 +427,7 @@ static void op_flush(struct run *r)
 }
 
 /* Fill a shadow with a copy of the set and a few more entries, then replace the set by it.
- * Sometimes an allocation fails meanwhile, and the shadow is destroyed. /
+ * Sometimes an allocation fails meanwhile, and the shadow is destroyed.
  */
 static void op_replace(struct run *r)
 {

@@ -18,8 +18,7 @@
 #define LOAD_BAR	965
 #define LARGE		16384
 
-/* Limit of the memory of a fingerprint, in multiples of its size, in filters of a million or more.
- */
+/* Limit of the memory of a fingerprint, in multiples of its size, in filters of a million. */
 #define BYTES_BAR	1.055
 
 #define MEMBERS		200000
@@ -42,7 +41,7 @@ static struct ipcuckoo_filter *create(u32 capacity, u8 bits, bool multi)
 }
 
 /* Members are in 192.0.0.0/2 and c000::/2, non-members in the rest. No two IPv4 members are the
- * same: the step is odd, and there are less than 2^30 of them. /
+ * same: the step is odd, and there are less than 2^30 of them.
  */
 static struct ipcuckoo_key member(void)
 {
@@ -106,7 +105,7 @@ static void test_rate(u8 bits, u32 divide)
 }
 
 /* A filter that was created for a number of different entries must accept as many, at every size.
- * With multi, entries that match already are stored, too. /
+ * With multi, entries that match already are stored, too.
  */
 static void test_capacity(u8 bits, bool multi)
 {

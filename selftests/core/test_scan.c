@@ -201,7 +201,7 @@ static void test_hosts(u32 hosts, u32 skip, const char *name)
 }
 
 /* Add prefixes of all lengths except the shortest, many of them nested, and hosts; then delete a
- * third of them. /
+ * third of them.
  */
 static void test_nets(u32 skip)
 {

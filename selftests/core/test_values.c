@@ -514,7 +514,7 @@ static int call_flush(struct run *r, void *arg)
 }
 
 /* Call @op with its first allocation failing, then the second, and so on, until none fails. Returns
- * the result of the last call, or of an earlier one that succeeded in spite of a failure. /
+ * the result of the last call, or of an earlier one that succeeded in spite of a failure.
  */
 static int try_hard(struct run *r, struct side *s, int (*op)(struct run *r, void *arg),
 		    void *arg)
@@ -589,7 +589,7 @@ static void op_add(struct run *r, struct side *s, struct ipcuckoo_entry entry)
 }
 
 /* All extensions of an existing entry can be changed without allocating memory, except when it
- * becomes the first exception. /
+ * becomes the first exception.
  */
 static void op_update(struct run *r, struct side *s)
 {
@@ -1118,7 +1118,7 @@ static struct ipcuckoo_entries *recorded_set(void)
 }
 
 /* If an entry is deleted during a grace period, a reader who began after the grace period may use
- * its record: the record must wait for the next grace period. /
+ * its record: the record must wait for the next grace period.
  */
 static void test_late(void)
 {
@@ -1155,7 +1155,7 @@ static void test_late(void)
 }
 
 /* At the memory limit, flushes must succeed. Each wait frees a part of the limit, because records
- * stay charged until they are freed. /
+ * stay charged until they are freed.
  */
 static void test_flushes(void)
 {
@@ -1218,7 +1218,7 @@ static void test_signals(void)
 }
 
 /* A signal during the deletion of a short prefix must leave no mark of it in the hint: a look-up in
- * a set without exceptions and timeouts would take the mark for a match. /
+ * a set without exceptions and timeouts would take the mark for a match.
  */
 static void test_signal_in_deletion(void)
 {

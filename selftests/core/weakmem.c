@@ -471,7 +471,7 @@ static void __del(struct plan *p, enum item it, bool last)
 }
 
 /* Delete an entry. The hint keeps its bit, for other entries or until the next rebuild, unless the
- * bit is the whole answer: then it is cleared. /
+ * bit is the whole answer: then it is cleared.
  */
 static void del(struct plan *p, enum item it, int where)
 {
@@ -616,7 +616,7 @@ static int add_load(struct lookup *l, struct load ld)
 }
 
 /* Add a guard to @ld, which serves the versions @vers. Returns false if the condition is known to
- * be false. /
+ * be false.
  */
 static bool add_guard(struct load *ld, int n, uint32_t vers, const struct cond *c)
 {
@@ -661,7 +661,7 @@ static void fetch_for(struct lookup *l, uint32_t vers, const struct operand *ver
 }
 
 /* Add a load from @loc[0] or, if @ver is 1, from @loc[1]. Without the address dependency, the loads
- * for both versions may be done before it is known which version is right. /
+ * for both versions may be done before it is known which version is right.
  */
 static struct operand fetch(struct lookup *l, const struct operand *ver,
 			    const int *loc, struct load ld, const struct cond *conds)
@@ -751,7 +751,7 @@ static bool may_match(const struct lookup *l, const struct probe *pr, const int 
 }
 
 /* Load one part of what is beside a slot. No machine lets the second of two loads from a unit see
- * an older value than the first, but this model does: the protocol does not rely on that. /
+ * an older value than the first, but this model does: the protocol does not rely on that.
  */
 static struct operand fetch_part(struct lookup *l, const struct probe *pr,
 				 const int *slot, int part, uint32_t after,
@@ -985,7 +985,7 @@ static enum verdict answer(const void *ctx, uint32_t done, const uint8_t *seen)
 		}
 	}
 	/* The cover bit is in one word and was true when it was read; but an exception may be
-	 * longer than the prefix it stands for. /
+	 * longer than the prefix it stands for.
 	 */
 	if (hint & HINT_COVER && l->p->flags & EXCEPTS)
 		return answer_hit(l, &v, pr - 1);
@@ -1051,7 +1051,7 @@ static void lookup_init(struct lookup *l, const struct plan *p, enum item key,
 /* --- scenarios ----------------------------------------------------------- */
 
 /* Operations before BEGIN are not part of the run. FRESH to PUBLISH build a new version of the
- * whole set, which is not visible before PUBLISH. /
+ * whole set, which is not visible before PUBLISH.
  */
 #define ADD(it, bucket, lane)	{ add, it, AT(bucket, lane) }
 #define COVER(it)		{ add, it, 0 }
@@ -1293,7 +1293,7 @@ struct outcome {
 };
 
 /* Run all look-ups of a scenario. If asked to, stops at the first that can be wrong, and returns it
- * in @found. /
+ * in @found.
  */
 static struct outcome run(const struct scenario *sc, uint32_t removed,
 			  enum mutant mutant, bool wide, struct lookup *found)

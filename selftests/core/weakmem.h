@@ -181,7 +181,7 @@ static void memo_add(const struct state *s, const struct tally *t)
 }
 
 /* The content of @loc when the stores in @visible are visible. Stores to one location become
- * visible in program order. /
+ * visible in program order.
  */
 static uint8_t machine_memory(const struct machine *m, uint32_t visible, int loc)
 {
@@ -333,7 +333,7 @@ static struct tally machine_run(const struct machine *m)
 
 /* After machine_run(): write an execution with a wrong answer to @trace, if there is one. Of
  * several, choose one that stays with the same processor as long as possible, which is easiest to
- * read. Returns its length. /
+ * read. Returns its length.
  */
 static int machine_witness(const struct machine *m, struct event *trace)
 {

@@ -91,8 +91,7 @@ static bool has_long_line(const uint8_t *data, size_t size)
 	return false;
 }
 
-/* Is the file recognised by its first bytes (or did it begin with a BOM)? With a blank, it is not.
- */
+/* Is the file recognised by its first bytes (or does it begin with a BOM)? Not after a blank. */
 static bool has_magic(const uint8_t *data, size_t size, int err,
 		      const struct feed_fault *fault)
 {

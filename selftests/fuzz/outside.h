@@ -81,7 +81,7 @@ ssize_t outside_send(const struct mnl_socket *socket, const void *message, size_
 ssize_t outside_receive(const struct mnl_socket *socket, void *to, size_t size);
 
 /* The headers that declare these functions are included above, because glibc redirects some
- * declarations to names of its own, and would redirect our functions, too. /
+ * declarations to names of its own, and would redirect our functions, too.
  */
 #ifndef FUZZ_INSIDE
 #define open(path, flags)			outside_open(path, flags)

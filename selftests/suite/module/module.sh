@@ -293,7 +293,7 @@ test_namespaces()
 	ip netns del n1
 	run_ok "destroying the last one drops the last reference" busywait 10 users_are 0
 	run_ok "the module can be unloaded while other namespaces exist" rmmod ipcuckoo
-	run_ok "and loaded" insmod "$IPCUCKOO_KO"
+	run_ok "the module can be loaded while other namespaces exist" insmod "$IPCUCKOO_KO"
 	check "these namespaces can use the module" 0 "$(in_ns n3 list -n | wc -l)"
 	in_ns n3 create c hash:ip
 	for ((i = 0; i < rounds; i++)); do

@@ -168,7 +168,7 @@ static double killed(const struct packer *p, unsigned int ms)
 }
 
 /* 2,000 requests, each for tables of more than a hundred MiB. On a busy machine the child takes
- * longer to end, but at most the time of about one request. /
+ * longer to end, but at most the time of about one request.
  */
 static void test_killed(void)
 {

@@ -470,7 +470,7 @@ static void make_filter(const char *name, uint32_t flags, uint32_t capacity)
 }
 
 /* Add eight copies of 192.0.2.1, and test that there is room for 1.2.3.4: the set has few buckets,
- * so sometimes both addresses have the same two. Then try again. /
+ * so sometimes both addresses have the same two. Then try again.
  */
 static void make_multi(void)
 {

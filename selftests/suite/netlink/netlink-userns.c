@@ -40,7 +40,7 @@ static void write_proc(const char *name, const char *text)
 }
 
 /* Become root of a user namespace, with a network namespace that belongs to it. The network
- * namespace is created after the maps are written: its files belong to the root at that time. /
+ * namespace is created after the maps are written: its files belong to the root at that time.
  */
 static void become_own_root(void)
 {

@@ -145,7 +145,7 @@ static int request(const struct scenario *s, uint8_t cmd, uint32_t i, uint32_t c
 }
 
 /* Send all entries from @begin to @end, @batch in a message. Ends early after @limit waits, which
- * are too many. /
+ * are too many.
  */
 static int request_all(const struct scenario *s, uint8_t cmd, uint32_t begin, uint32_t end,
 		       uint32_t batch, long limit)

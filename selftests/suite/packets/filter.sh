@@ -92,14 +92,14 @@ for i in range(61000): print(f'240.0.{i >> 8}.{i & 255}')" > $lists/members
 	note "$(ipcuckoo list -t eight | tail -1)"
 	full=$(calc "$(field eight entries) / $(field eight slots) * 8 / 255 / 0.03")
 	attach_fresh "all src count order 1" "eight src drop --approximate"
-	rate "drop, 8 bits: the expected share of non-members is dropped" "$full"
+	rate "drop, 8 bits: non-members are dropped at the expected rate" "$full"
 	attach_fresh "all src count order 1" "eight src count"
-	rate "count, 8 bits: the same share is counted" "$full"
+	rate "count, 8 bits: non-members are counted at the same rate" "$full"
 	in_f sh -c 'echo / > /proc/net/ipcuckoo/set/eight'
 	head -14000 $lists/members | ipcuckoo load eight - > /dev/null
 	note "$(ipcuckoo list -t eight | tail -1)"
 	attach_fresh "all src count order 1" "eight src drop --approximate"
-	rate "a quarter full: a quarter of that share is dropped" \
+	rate "a quarter full: non-members are dropped at a quarter of that rate" \
 		"$(calc "$(field eight entries) / $(field eight slots) * 8 / 255 / 0.03")"
 }
 

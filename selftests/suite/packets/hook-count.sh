@@ -55,7 +55,7 @@ test_hooks()
 	ipcuckoo detach any both
 	check "a hook that no attachment needs stays registered" "+0 -0" "$(hook_events)"
 	ipcuckoo detach --all
-	check "so do the other hooks" "+0 -0" "$(hook_events)"
+	check "the other hooks stay registered, too" "+0 -0" "$(hook_events)"
 	ipcuckoo attach any src drop
 	ipcuckoo detach --all
 	check "idle hooks are used again" "+0 -0" "$(hook_events)"

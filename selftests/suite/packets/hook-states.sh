@@ -54,9 +54,9 @@ test_no_device()
 	check "no such device" "no-device 0 no device" "$(state client)"
 	check_match "list says so" $'Sees no packets: src drop order 300 priority -450 dev new0: no device\n' \
 		"$(ipcuckoo list client)"
-	check_match "in XML" "<inactive>src drop .*dev new0: no device</inactive>" \
+	check_match "list -o xml says so" "<inactive>src drop .*dev new0: no device</inactive>" \
 		"$(ipcuckoo list -o xml client)"
-	check_match "in JSON" '"inactive"' "$(ipcuckoo list -o json client)"
+	check_match "list -o json says so" '"inactive"' "$(ipcuckoo list -o json client)"
 	check "the output of save does not" 0 "$(ipcuckoo save | grep -c 'Sees no')"
 	in_f ip link add new0 type dummy
 	check "the device appears" "active 1 active" "$(state client)"
@@ -100,7 +100,7 @@ test_no_hook()
 	run_error "attaching to a device with no room for a hook fails" \
 		3 "as many hooks as the kernel takes" \
 		ipcuckoo attach client src drop ingress dev c0
-	check "and creates no attachment" \
+	check "the failed attempt creates no attachment" \
 		0 "$(ipcuckoo stats --prometheus | grep -c attachment_active{)"
 	attach_fresh "client src drop ingress dev new0" "other src drop ingress dev new1"
 	check "attached to a device that does not exist" "no-device 0 no device" "$(state client)"
@@ -124,12 +124,12 @@ test_no_hook()
 	run_ok "once there is room, the hook is tried again" \
 		busywait 70 state_is client "active 1 active"
 	check "the monitor reports it" "state client: active" "$(states_told)"
-	check "and packets are dropped" "0" "$(pings $FC4)"
+	check "packets are dropped" "0" "$(pings $FC4)"
 	rename_device new0 c0
 	check "the device is renamed" "no-device 0 no device" "$(state client)"
-	run_ok "and gets its old name again" rename_device c0 new0
+	run_ok "the device gets its old name again" rename_device c0 new0
 	check "the hook was kept, so the attachment is active" "active 1 active" "$(state client)"
-	check "and packets are dropped" "0" "$(pings $FC4)"
+	check "packets are dropped" "0" "$(pings $FC4)"
 	rename_device new0 c0
 	in_f nft delete table netdev full
 	attach_fresh

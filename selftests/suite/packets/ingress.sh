@@ -93,7 +93,8 @@ test_devices()
 	in_f ip link set c7 name c0
 	in_f ip link set c0 up
 	net_end f c0 $FC4 $FC6 $C4 $C6 02:00:00:00:00:12 2> /dev/null
-	check "with its old name it is seen again" "0 3" "$(pings 3 c $FC4) $(seen)"
+	check "a device that gets its old name again is seen again" \
+		"0 3" "$(pings 3 c $FC4) $(seen)"
 	attach_fresh "client src drop ingress dev new0"
 	in_f ip link add new0 type veth peer name new1
 	in_f ip link set new1 netns c
@@ -103,7 +104,8 @@ test_devices()
 	in_f ip link set new0 up
 	check "a device that appears later is seen" "0 1" "$(pings 3 c 10.9.1.1) $(($(seen) >= 3))"
 	run_ok "a device with a hook can be deleted" in_f ip link del new0
-	run_ok "then the set can be detached" ipcuckoo detach client src drop ingress dev new0
+	run_ok "the set can be detached after the device was deleted" \
+		ipcuckoo detach client src drop ingress dev new0
 	attach_fresh "client src drop ingress dev new0"
 	in_f ip link add new0 type dummy
 	in_f ip link set new0 up
@@ -150,7 +152,7 @@ test_replace()
 	wait $!
 	check "replaced forty times during traffic: no packet passes" \
 		0 "$(sed -n 's/.* \([0-9]*\) received.*/\1/p' ping.out)"
-	check "one is left" 1 "$(counters | wc -l)"
+	check "one attachment is left" 1 "$(counters | wc -l)"
 	ipcuckoo detach --all
 }
 

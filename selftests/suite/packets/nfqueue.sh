@@ -166,7 +166,7 @@ test_devices()
 	keeps "a device with an attachment is renamed" rename_device d0 d1
 	keeps "that device gets its old name again" rename_device d1 d0
 	keeps "a device without an attachment is renamed" rename_device d2 d3
-	keeps "and deleted" in_f ip link del d3
+	keeps "a device without an attachment is deleted" in_f ip link del d3
 	keeps "detached from a device" ipcuckoo detach a
 	keeps "attached to a device that does not exist" ipcuckoo attach a src drop ingress dev new0
 	keeps "that device appears" in_f ip link add new0 type dummy

@@ -28,8 +28,8 @@ except OSError as e:
 print(*(errno.errorcode.get(e, "sent").replace("EINPROGRESS", "sent") for e in (tcp, udp)))
 '
 
-# came NAMESPACE: for each protocol, prints 1 if packets have arrived there, else 0
-came()
+# arrived NAMESPACE: for each protocol, prints 1 if packets have arrived there, else 0
+arrived()
 {
 	nsenter --net="/run/netns/$1" nft list chain inet t in |
 		sed -n 's/.*counter packets \([0-9]*\) .*/\1/p' |
@@ -59,15 +59,15 @@ clear_counters()
 	done
 }
 
-# goes: sends the packets, and prints which protocols arrive at the client and at the server
-goes()
+# destinations: sends the packets, and prints which protocols arrive at the client and at the server
+destinations()
 {
 	clear_counters
 	in_f python3 -c "$sender" $TO4 > out4
 	in_f python3 -c "$sender" $TO6 > out6
 	in_f ping -c 1 -W 1 $TO4 > /dev/null 2>&1
 	in_f ping -c 1 -W 1 $TO6 > /dev/null 2>&1
-	echo "c $(came c), s $(came s)"
+	echo "c $(arrived c), s $(arrived s)"
 }
 
 with_iptables()
@@ -93,40 +93,40 @@ ipcuckoo add to $TO4 $TO6
 ipcuckoo create other hash:ip family any
 ipcuckoo add other 203.0.113.6 2001:db8:5::6
 
-check "without a mark: to the server" "c $none, s $all" "$(goes)"
+check "without a mark: to the server" "c $none, s $all" "$(destinations)"
 if with_iptables -A 7; then
-	check "marked by iptables: to the client" "c $all, s $none" "$(goes)"
+	check "marked by iptables: to the client" "c $all, s $none" "$(destinations)"
 	with_iptables -D 7
 else
 	skip "marked by iptables" "no table mangle in this kernel: $(< err)"
 fi
 attach_fresh "to dst mark 0x7"
-check "marked by an attachment: to the client" "c $all, s $none" "$(goes)"
+check "marked by an attachment: to the client" "c $all, s $none" "$(destinations)"
 check "the attachment has counted each packet" 1 "$(($(counters | cut -d ' ' -f 1) >= 6))"
 attach_fresh "to dst mark 0x7/0x7 priority -149" "to dst count priority 100"
-check "marked at another priority: to the client" "c $all, s $none" "$(goes)"
+check "marked at another priority: to the client" "c $all, s $none" "$(destinations)"
 attach_fresh "other dst mark 0x7"
-check "packets that do not match: to the server" "c $none, s $all" "$(goes)"
+check "packets that do not match: to the server" "c $none, s $all" "$(destinations)"
 attach_fresh "to dst mark 0x7" "to dst mark 0x0 order 201"
-check "marked and unmarked again: to the server" "c $none, s $all" "$(goes)"
+check "marked and unmarked again: to the server" "c $none, s $all" "$(destinations)"
 attach_fresh "to dst mark 0x7" "to dst drop"
-check "marked and dropped: to neither" "c $none, s $none" "$(goes)"
+check "marked and dropped: to neither" "c $none, s $none" "$(destinations)"
 
 ipcuckoo detach --all
 if with_iptables -A 8; then
-	goes > /dev/null
+	destinations > /dev/null
 	want="$(< out4), $(< out6)"
 	with_iptables -D 8
 else
 	want="EHOSTUNREACH EHOSTUNREACH, EHOSTUNREACH EHOSTUNREACH"
 fi
 attach_fresh "to dst mark 0x8"
-check "marked, but no route for the mark: to neither" "c $none, s $none" "$(goes)"
+check "marked, but no route for the mark: to neither" "c $none, s $none" "$(destinations)"
 check "sending fails then, as with iptables" "$want" "$(< out4), $(< out6)"
 
 ipcuckoo create skb hash:ip family any skbinfo
 ipcuckoo add skb $TO4 skbmark 0x7
 ipcuckoo add skb $TO6 skbmark 0x7
 attach_fresh "skb dst mark 0x0"
-check "marked by the skbmark of an entry: to the client" "c $all, s $none" "$(goes)"
+check "marked by the skbmark of an entry: to the client" "c $all, s $none" "$(destinations)"
 ktap_done

@@ -71,7 +71,7 @@ static void answer_fuse(int fuse, uint64_t unique, int error, const void *data,
 		warn("fuse");
 }
 
-static void serve_one(int fuse, int told, const struct fuse_in_header *in)
+static void serve_one(int fuse, int answers, const struct fuse_in_header *in)
 {
 	const struct fuse_init_out init = {
 		.major = FUSE_KERNEL_VERSION, .minor = 31, .max_write = PAGE,
@@ -100,7 +100,7 @@ static void serve_one(int fuse, int told, const struct fuse_in_header *in)
 		return answer_fuse(fuse, in->unique, 0, NULL, 0);
 	case FUSE_READ:
 		/* Never answer, so that the page never arrives. */
-		if (write(told, "", 1) != 1)
+		if (write(answers, "", 1) != 1)
 			warn("pipe");
 		return;
 	case FUSE_FORGET:
@@ -122,7 +122,7 @@ static void put_text(const char *path, const char *text)
 }
 
 /* The process that owns the namespaces and serves the file system. */
-static void serve(int told)
+static void serve(int answers)
 {
 	char buffer[1 << 17] __attribute__((aligned(8))), options[100];
 	int fuse;
@@ -143,15 +143,15 @@ static void serve(int told)
 	snprintf(options, sizeof(options), "fd=%d,rootmode=40000,user_id=0,group_id=0", fuse);
 	if (fuse < 0 || mount("stall", MOUNT, "fuse", MS_NOSUID | MS_NODEV, options))
 		err(2, "fuse");
-	if (write(told, "", 1) != 1)
+	if (write(answers, "", 1) != 1)
 		err(2, "pipe");
 	while (read(fuse, buffer, sizeof(buffer)) > 0)
-		serve_one(fuse, told, (const void *)buffer);
+		serve_one(fuse, answers, (const void *)buffer);
 	err(2, "fuse");
 }
 
 /* Wait for a byte from the server: it is ready, or another read hangs. False if none comes. */
-static bool told(void)
+static bool server_answers(void)
 {
 	struct pollfd pfd = { reads, POLLIN, 0 };
 	char byte;
@@ -175,7 +175,7 @@ static void begin_host(void)
 	if (!host)
 		serve(fds[1]);
 	close(fds[1]);
-	if (host < 0 || !told())
+	if (host < 0 || !server_answers())
 		errx(2, "no file system");
 }
 
@@ -230,7 +230,7 @@ static void stall(const char *file, bool writing)
 		touch(file, page, writing);
 	page++;
 	pending[n_pending++] = pid;
-	expect(told(), "%s %s hangs", writing ? "writing" : "reading", file);
+	expect(server_answers(), "%s %s hangs", writing ? "writing" : "reading", file);
 }
 
 /* Requests that must not hang */

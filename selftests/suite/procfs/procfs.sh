@@ -209,13 +209,13 @@ test_mapped()
 	# Test that a mapped address is an IPv4 entry in a set of both families.
 	ask write any '/\n'
 	applied "::ffff:192.0.2.1 in family any" 1 1 any '+::ffff:192.0.2.1\n'
-	applied "is 192.0.2.1" 0 0 any '+192.0.2.1\n'
+	applied "192.0.2.1 is the same entry" 0 0 any '+192.0.2.1\n'
 	applied "::ffff:c000:201/128 is the same entry" -1 1 any '-::ffff:c000:201/128\n'
 	applied "a mapped prefix" 1 1 any '+::ffff:198.51.100.0/120\n'
 	has "a mapped prefix is an IPv4 prefix" "198.51.100.0/24" any
 	refused "::ffff:0:0/96 would be all of IPv4" EINVAL any '+::ffff:0:0/96\n'
 	applied "half of ::ffff:0:0/96 is accepted" 1 1 any '+::ffff:0:0/97\n'
-	applied "and is deleted as an IPv4 prefix" -1 1 any '-0.0.0.0/1\n'
+	applied "half of ::ffff:0:0/96 is deleted as an IPv4 prefix" -1 1 any '-0.0.0.0/1\n'
 	applied "a wider prefix is an IPv6 prefix" 1 1 any '+::fffe:0:0/95\n'
 	has "the wider prefix is listed as IPv6" "198.51.100.0/24 ::fffe:0:0/95" any
 	refused "a mapped address is refused in family inet6" EINVAL net6 '+::ffff:192.0.2.1\n'
@@ -501,7 +501,7 @@ test_many_sets()
 	mapfile -t -s 1 lines < $proc/sets
 	files=("$proc"/set/*)
 	check "each has its line" 256 ${#lines[@]}
-	check "in the order of names" "$(printf '%s\n' "${lines[@]%% *}" | LC_ALL=C sort)" \
+	check "the list is sorted by name" "$(printf '%s\n' "${lines[@]%% *}" | LC_ALL=C sort)" \
 		"$(printf '%s\n' "${lines[@]%% *}")"
 	check "each has its file" 256 ${#files[@]}
 	ask chunks sets 65536
@@ -510,7 +510,7 @@ test_many_sets()
 	check "read byte by byte" "$whole" "$answer"
 	ask chunks sets 1000
 	check "read in pieces of 1000 bytes" "$whole" "$answer"
-	run_ok "all can be destroyed" ipcuckoo destroy --all
+	run_ok "all sets can be destroyed" ipcuckoo destroy --all
 	check "their files are removed" "*" "$(names_of $proc/set/*)"
 }
 

@@ -31,22 +31,16 @@ heard()
 	grep -q flushed "$1"
 }
 
-# said FILE LINES: does the file have that many lines or more?
-said()
-{
-	[ "$(wc -l < "$1")" -ge "$2" ]
-}
-
-# hush NAME PID: a case: an interrupt ends the monitor with success
-hush()
+# interrupt_ends NAME PID: a case: an interrupt ends the monitor with success
+interrupt_ends()
 {
 	kill -INT "$2"
 	wait "$2"
 	check "$1" 0 $?
 }
 
-# words FILE: the lines of a file without those about the set "probe"
-words()
+# without_probe FILE: the lines of a file without those about the set "probe"
+without_probe()
 {
 	grep -v probe "$1"
 }
@@ -143,7 +137,7 @@ changed spare maxelem 1000
 destroyed spare
 destroyed blocklist
 destroyed nets" "$(sort_members < text | grep -v probe)"
-	check "as JSON, too" "$(words text | cut -d ' ' -f 1,2)" \
+	check "the same events as JSON" "$(without_probe text | cut -d ' ' -f 1,2)" \
 		"$(grep -v probe json | sed 's/^{"event":"\([a-z]*\)","set":"\([a-z]*\)".*/\1 \2/')"
 	check "JSON: what was added" '[["10.1.2.3", "192.0.2.1", "198.51.100.0/24", "2001:db8:1::/48", "2001:db8::1"], 5]' \
 		"$(python json '[(sorted(e["entries"]), e["count"]) for e in d if e["event"] == "added"][0]')"
@@ -151,9 +145,9 @@ destroyed nets" "$(sort_members < text | grep -v probe)"
 		"$(python json '[[e["attachment"].get(k) for k in ("direction", "mark", "mask", "dev", "loopback", "order")] for e in d if e["event"] == "attached"][1]')"
 	check "JSON: generations go up" true \
 		"$(python json '(lambda g: g == sorted(g) and len(set(g)) == len(g))([e["generation"] for e in d if e["set"] == "nets" and "generation" in e and e["event"] not in ("new", "destroyed")])')"
-	hush "an interrupt ends it well" "$text"
-	hush "JSON, too" "$json"
-	hush "an interrupt also ends a monitor that received nothing" "$other"
+	interrupt_ends "an interrupt ends the monitor with success" "$text"
+	interrupt_ends "an interrupt ends the monitor with JSON, too" "$json"
+	interrupt_ends "an interrupt also ends a monitor that received nothing" "$other"
 	check "changes in another namespace send no event" "" "$(cat other)"
 	ip netns del other
 }
@@ -193,7 +187,7 @@ expired short 192.0.2.1 198.51.100.0/24" "$(sort_members < gone | grep -v probe)
 	check "expired entries are counted" 2 "$("$IPCUCKOO" -j stats | python3 -c '
 import json, sys
 print(sum(s["expired"] for s in json.load(sys.stdin)["sets"]))')"
-	hush "it ends well" "$monitor"
+	interrupt_ends "an interrupt ends the monitor with success" "$monitor"
 	"$IPCUCKOO" destroy --all
 }
 
@@ -214,7 +208,7 @@ for i in range(1, 2001): print(f"2001:db8:{i:x}::/48")' > entries
 		'[8000, 8000, 8000, 8000, true]' \
 		"$(python many '(lambda a: [len(a["added"]), len(set(a["added"])), len(a["deleted"]), len(set(a["deleted"])), set(a["added"]) == set(a["deleted"]) == set(open("entries").read().split())])({k: sum((e["entries"] for e in d if e["event"] == k), []) for k in ("added", "deleted")})')"
 	check "one message reports many entries" true "$(python many '4 <= len(d) <= 20')"
-	hush "it ends well" "$monitor"
+	interrupt_ends "an interrupt ends the monitor with success" "$monitor"
 	"$IPCUCKOO" destroy --all
 }
 
@@ -274,7 +268,7 @@ test_order()
 	END
 	check "the mirror built from events has the entries of the set" \
 		"$("$IPCUCKOO" list mirrored | sed '1,/^Members/d' | sort)" "$(sort mirrored)"
-	hush "it ends well" "$monitor"
+	interrupt_ends "an interrupt ends the monitor with success" "$monitor"
 	"$IPCUCKOO" destroy --all
 }
 
@@ -320,7 +314,7 @@ test_overrun()
 	busywait 20 grep -q destroyed overrun
 	check "the event right after an overrun is received" \
 		"destroyed burst" "$(tail -n 1 overrun)"
-	hush "it ends well after that" "$monitor"
+	interrupt_ends "an interrupt ends the monitor after an overrun" "$monitor"
 	# Test the same with JSON.
 	rm overrun
 	listen overrun -j
@@ -329,8 +323,9 @@ test_overrun()
 	burst burst
 	kill -CONT "$monitor"
 	busywait 20 grep -q overrun overrun
-	check "as JSON, too" '{"event":"overrun"}' "$(grep overrun overrun)"
-	hush "it ends well" "$monitor"
+	check "the monitor reports lost events as JSON" \
+		'{"event":"overrun"}' "$(grep overrun overrun)"
+	interrupt_ends "an interrupt ends the monitor with success" "$monitor"
 	"$IPCUCKOO" destroy --all
 }
 
@@ -343,7 +338,7 @@ test_ends()
 	# Test that a monitor ends when the reader of its output exits, with and without an event.
 	run_ok "the monitor ends when the reader of its output exits" timeout 200 bash -c \
 		'"$IPCUCKOO" monitor > >(read -r -t 1; exit) 2> closed.err'
-	check "it reports no error then" "" "$(cat closed.err)"
+	check "the end of its reader is no error" "" "$(cat closed.err)"
 	# Send events until the monitor receives one.
 	run_error "a full disk ends the monitor with an error" \
 		3 "cannot be written" timeout 200 bash -c \

@@ -25,15 +25,18 @@ test_attach()
 	wrong "a mark with many zeros" "a leading zero: octal or decimal?" \
 		attach nets src mark "$(printf '%047d' 1)"
 	fine "a mark with many zeros, in hexadecimal" attach nets src mark "0x$(printf '%047d' 1)"
-	json "is the same number" 0 1 '[a["mark"] for a in d["attachments"] if a["set"] == "nets" and a["direction"] == "src" and a["verdict"] == "mark"][0]' stats
+	json "the mark is the same number" \
+		0 1 '[a["mark"] for a in d["attachments"] if a["set"] == "nets" and a["direction"] == "src" and a["verdict"] == "mark"][0]' stats
 	fine "done with it" detach nets src mark
 	# Test that creating the same attachment again is an error, except with -exist.
-	expect "again" 3 "" "Set nets is attached in that way already (-exist accepts that)" \
+	expect "attach in the same way again" \
+		3 "" "Set nets is attached in that way already (-exist accepts that)" \
 		attach nets src drop
-	fine "again, -exist" attach nets src drop -exist
-	json "again, -exist -j" 0 "$first" 'd["attachment"]' attach nets src drop -exist
-	fine "with the order it has" attach nets src drop order 300 -exist
-	expect "with another order, -exist" 3 "" \
+	fine "attach in the same way again, -exist" attach nets src drop -exist
+	json "attach in the same way again, -exist -j" \
+		0 "$first" 'd["attachment"]' attach nets src drop -exist
+	fine "attach with the same order, -exist" attach nets src drop order 300 -exist
+	expect "attach with another order, -exist" 3 "" \
 		"Set nets is attached in that way already, with another order; detach it first" \
 		attach nets src drop order 5 -exist
 	expect "no such set" 3 "" 'The set with the given name does not exist: "net"; did you mean "nets"?' attach net src drop
@@ -52,8 +55,8 @@ test_replace()
 	local first
 
 	fine "attach" attach hosts src drop
-	fine "and another way" attach hosts src count
-	fine "and another direction" attach hosts dst count
+	fine "attach with another verdict" attach hosts src count
+	fine "attach with another direction" attach hosts dst count
 	fine "--replace replaces both" attach hosts src mark 1 --replace
 	json "one attachment of that direction is left" 0 '[["count", "dst"], ["mark", "src"]]' \
 		'[[a["verdict"], a["direction"]] for a in d["attachments"] if a["set"] == "hosts"]' stats
@@ -73,9 +76,10 @@ test_detach()
 	local id words
 
 	# Test that more words select fewer attachments.
-	json "by direction and verdict" 0 '{"detached": 1, "set": "nets"}' d detach nets dst mark
-	json "by verdict" 0 '{"detached": 1, "set": "hosts"}' d detach hosts accept
-	json "by device" 0 '{"detached": 1, "set": "hosts"}' d detach hosts dev eth0
+	json "detach by direction and verdict" \
+		0 '{"detached": 1, "set": "nets"}' d detach nets dst mark
+	json "detach by verdict" 0 '{"detached": 1, "set": "hosts"}' d detach hosts accept
+	json "detach by device" 0 '{"detached": 1, "set": "hosts"}' d detach hosts dev eth0
 	expect "no such attachment" \
 		3 "" "Set nets cannot be detached: there is no such attachment" \
 		detach nets accept
@@ -86,8 +90,9 @@ test_detach()
 	run_tool -j stats
 	ask json out 'd["attachments"][0]["id"]'
 	id=$answer
-	json "by number" 0 '{"detached": 1}' d detach id "$id"
-	expect "not twice" 3 "" "there is no attachment $id; see ipcuckoo stats" detach id "$id"
+	json "detach by number" 0 '{"detached": 1}' d detach id "$id"
+	expect "detach the same number again" \
+		3 "" "there is no attachment $id; see ipcuckoo stats" detach id "$id"
 	# Test that the words that attached a set also detach it, and only that attachment.
 	for words in "nets src mark 0x1/0xff" "nets src mark 0x2/0xff" "nets src count order 7" \
 		"nets src count dev eth0" "nets src count ingress dev eth0" \
@@ -107,10 +112,10 @@ test_detach()
 	wrong "ingress without a device" "ingress is that of a device" attach nets src drop ingress
 	wrong "a priority out of range" \
 		"'100001' is out of range -100000-100000 (priority)" attach nets src drop priority 100001
-	json "all of a set" 0 '{"detached": 1, "set": "nets"}' d detach nets
-	fine "again" attach hosts src drop
-	json "all" 0 '{"detached": 1}' d detach --all
-	json "--all without attachments" 0 '{"detached": 0}' d detach --all
+	json "detach all attachments of a set" 0 '{"detached": 1, "set": "nets"}' d detach nets
+	fine "attach once more" attach hosts src drop
+	json "detach --all" 0 '{"detached": 1}' d detach --all
+	json "detach --all without attachments" 0 '{"detached": 0}' d detach --all
 }
 
 test_stats()
@@ -150,19 +155,23 @@ test_block()
 		'[["blocklist", "hash:net", "any", "blocklist", "src", "drop"]]' \
 		'[[s["name"], s["type"], s["family"], a["set"], a["direction"], a["verdict"]] for s in d["sets"] for a in d["attachments"]]' \
 		stats
-	expect "again" 0 "192.0.2.1 was blocked already." "" block 192.0.2.1
+	expect "block the same address again" 0 "192.0.2.1 was blocked already." "" block 192.0.2.1
 	expect "several" 0 "2 blocked, 1 blocked already." "" block 192.0.2.1 192.0.2.0/24 2001:db8::/32
 	json "block -j" 0 '{"blocked": 1, "set": "blocklist", "unchanged": 1}' d \
 		block 203.0.113.1 192.0.2.1
 	expect "quiet" 0 "" "" -q block 203.0.113.2
-	wrong "no address" 'cannot parse x: resolving to any address failed (not an IP' block x
+	wrong "block with an invalid address" \
+		'cannot parse x: resolving to any address failed (not an IP' block x
 	# Test that unblocking an address that is not blocked ends with status 1, and that unblock
 	# names the entry that still blocks an address.
 	expect "unblock" 0 "203.0.113.1 is unblocked." "" unblock 203.0.113.1
-	expect "not blocked" 1 "" "203.0.113.1 is not blocked" unblock 203.0.113.1
-	expect "one of several" 1 "" "203.0.113.1 is not blocked; nothing was changed" \
+	expect "unblock an address that is not blocked" \
+		1 "" "203.0.113.1 is not blocked" unblock 203.0.113.1
+	expect "unblock several, one of which is not blocked" \
+		1 "" "203.0.113.1 is not blocked; nothing was changed" \
 		unblock 192.0.2.1 203.0.113.1
-	expect "not blocked, -exist" 0 "203.0.113.1 was not blocked." "" unblock 203.0.113.1 -exist
+	expect "unblock an address that is not blocked, -exist" \
+		0 "203.0.113.1 was not blocked." "" unblock 203.0.113.1 -exist
 	expect "blocked by a prefix" 1 "" \
 		"192.0.2.9 is no entry of its own: 192.0.2.0/24 blocks it (ipcuckoo unblock 192.0.2.0/24)" \
 		unblock 192.0.2.9

@@ -61,13 +61,16 @@ test_create()
 	width "fpp .012%" 16 fpp .012%
 	width "fpp and more bits than it takes" 32 bits 32 fpp 0.01
 	fine "create" create f filter:ip capacity 100 bits 8
-	expect "again" 1 "" "Set cannot be created: set with the same name already exists (f; -exist accepts that)" \
+	expect "create the same set again" \
+		1 "" \
+			"Set cannot be created: set with the same name already exists (f; -exist accepts that)" \
 		create f filter:ip capacity 100 bits 8
-	fine "again, -exist" create f filter:ip capacity 100 bits 8 -exist
-	expect "again, with other bits" 1 "" "or with other options" create f filter:ip capacity 100 -exist
-	expect "again, with another capacity" 1 "" "or with other options" \
+	fine "create the same set again, -exist" create f filter:ip capacity 100 bits 8 -exist
+	expect "create it again with other bits" \
+		1 "" "or with other options" create f filter:ip capacity 100 -exist
+	expect "create it again with another capacity" 1 "" "or with other options" \
 		create f filter:ip bits 8 capacity 101 -exist
-	expect "again, multi" 1 "" "or with other options" \
+	expect "create it again as multi" 1 "" "or with other options" \
 		create f filter:ip bits 8 capacity 100 multi -exist
 	fine "capacity is maxelem" create limited filter:ip maxelem 20
 	json "list shows both maxelem and capacity" \
@@ -75,7 +78,7 @@ test_create()
 		list -t limited
 	fine "destroy it" destroy limited
 	fine "create without a capacity" create plain filter:ip
-	json "of 65536" 0 65536 'd[0]["header"]["capacity"]' list -t plain
+	json "the default capacity is 65536" 0 65536 'd[0]["header"]["capacity"]' list -t plain
 	fine "destroy that set, too" destroy plain
 }
 
@@ -144,7 +147,7 @@ test_multi()
 	printf '192.0.2.%d\n' 1 2 2 3 3 3 > list
 	run_tool load m list
 	check_match "load keeps copies" '^m: 6 entries, in ' "$out"
-	expect "all three copies" 0 3 "" count m 192.0.2.3
+	expect "load stored all three copies" 0 3 "" count m 192.0.2.3
 }
 
 test_list()

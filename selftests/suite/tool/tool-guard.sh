@@ -93,10 +93,10 @@ test_changes()
 	expect "swap" 1 "" "$dropped" swap nets other
 	expect "swap in the other direction" 1 "" "$dropped" swap other nets
 	printf '%s\n' 'add other 10.0.0.9' 'swap other nets' > file
-	expect "in restore" 1 "" "$dropped" restore -file file
+	expect "swap in restore" 1 "" "$dropped" restore -file file
 	has "nothing was changed" "192.0.2.0/28" other
 	printf '%s\n' 'add other 192.0.2.7 nomatch' 'swap other nets' 'rename nets last' > file
-	fine "with an exception" restore -file file
+	fine "swap in restore, with an exception for the address" restore -file file
 	printf 'add last 192.0.2.7 -exist\n' > file
 	expect "an addition in restore" 1 "" "${dropped/nets/last}" restore -file file
 	expect "restore --check reports the same" \

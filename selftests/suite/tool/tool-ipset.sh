@@ -376,14 +376,14 @@ print([s.get("name") for s in et.parse(sys.stdin).getroot()])')"
 	# Test that a set whose name is an option of the tool is saved so that it can be restored.
 	fine "a name that is an option" create -- -j hash:ip
 	fine "another" create -- -- filter:ip
-	fine "one to rename" rename -- -- --force
+	fine "rename a set whose name is an option" rename -- -- --force
 	fine "an entry" add -- -j 192.0.2.1
 	fine "attached" attach -- -j src count
 	expect "attach the filter" 0 "Set --force is approximate*" "" \
 		attach --approximate -- --force src count
 	"$IPCUCKOO" -q save --all > saved
 	"$IPCUCKOO" detach --all && "$IPCUCKOO" destroy
-	fine "is restored" restore -file saved
+	fine "restore such a set" restore -file saved
 	check "the sets are as they were" "$(< saved)" "$("$IPCUCKOO" -q save --all)"
 	"$IPCUCKOO" detach --all && "$IPCUCKOO" destroy
 }

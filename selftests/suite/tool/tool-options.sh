@@ -23,7 +23,8 @@ test_many()
 	# Test that adding or deleting more entries than fit into a message keeps extensions, is one
 	# change, and changes nothing if it fails.
 	"$IPCUCKOO" create o hash:ip timeout 0 counters comment
-	fine "one with everything" add o 192.0.2.1 timeout 5000 packets 3 bytes 4 comment first
+	fine "add an entry with all extensions" \
+		add o 192.0.2.1 timeout 5000 packets 3 bytes 4 comment first
 	fine "many" add o 10.0.0.0-10.0.78.31 packets 5 comment many
 	entries "all entries were added" 20001 o
 	lines_with "each has the extensions of the command" \
@@ -91,7 +92,7 @@ test_restore()
 	printf '%s\n' 'add o 10.3.0.0 comment lost -exist' 'add full 192.0.2.1' 'add full 192.0.2.2' > file
 	expect "another set is full" 1 "" "Hash is full" restore -file file
 	unchanged "nothing was changed" o
-	entries "nor was the full set" 0 full
+	entries "the full set was not changed" 0 full
 	sed -i '$d' file
 	fine "the other set is not full" restore -file file
 	lines_with "the comment was changed" 1 'packets 0 bytes 9 comment "lost"$' o
@@ -120,10 +121,10 @@ test_forceadd()
 	entries "the set has as many entries as before" 3 f
 	"$IPCUCKOO" save f > saved
 	"$IPCUCKOO" destroy f
-	fine "what is saved" restore -file saved
+	fine "restore what save printed" restore -file saved
 	check "the restored set is the same" "$(< saved)" "$("$IPCUCKOO" save f)"
 	sed -i 's/maxelem 3/maxelem 2/; s/create f/create g/; s/add f/add g/' saved
-	fine "with a lower limit" restore -file saved
+	fine "restore with a lower limit" restore -file saved
 	entries "as many entries as the lower limit" 2 g
 	# Test that entries that were evicted are back if the transaction fails because of another
 	# set.
@@ -203,7 +204,7 @@ test_description()
 test_top()
 {
 	# Test that top sorts entries by the number of packets that matched.
-	expect "no set" 3 "" "only sets made with counters do that" top
+	expect "top without a set that has counters" 3 "" "only sets made with counters do that" top
 	"$IPCUCKOO" create a hash:ip counters
 	"$IPCUCKOO" create b hash:net counters comment family any
 	"$IPCUCKOO" create c hash:ip
@@ -221,9 +222,10 @@ test_top()
 		'[len(d), d[0]["packets"], d[-1]["packets"]]' top
 	json "of one set, only entries that matched packets" 0 '[19, 19, 1]' \
 		'[len(d), d[0]["packets"], d[-1]["packets"]]' top a --first 100
-	expect "as text" 0 $'PACKETS  BYTES  SET  ENTRY\n    100      6  b    198.51.100.0/24' "" top b --first 1
+	expect "top as text" \
+		0 $'PACKETS  BYTES  SET  ENTRY\n    100      6  b    198.51.100.0/24' "" top b --first 1
 	expect "a set without counters" 3 "" "only sets made with counters do that" top c
-	wrong "no entries" "is out of range 1-1000 (first)" top --first 0
+	wrong "--first 0" "is out of range 1-1000 (first)" top --first 0
 	# Test that sets that are destroyed while top reads others are no error, unless it names
 	# them.
 	"$IPCUCKOO" add a 10.0.0.0/16

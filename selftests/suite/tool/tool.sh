@@ -16,21 +16,22 @@ test_create()
 		create six hash:ip family inet6 maxelem 1000
 	fine "ipset's old names of types" create old iphash
 	fine "words in another order" create other nethash maxelem 0x10 family inet
-	json "all of them" 0 \
+	json "stats shows all sets as created" 0 \
 		'[["feed", "hash:net", "any", 0], ["old", "hash:ip", "inet", 0], ["other", "hash:net", "inet", 16], ["six", "hash:ip", "inet6", 1000]]' \
 		'[[s[k] for k in ("name", "type", "family", "maxelem")] for s in d["sets"]]' stats
 	# Test that creating a set that exists is an error, except with -exist.
-	expect "again" 1 "" \
+	expect "create the same set again" 1 "" \
 		"Set cannot be created: set with the same name already exists (feed; -exist accepts that)" \
 		create feed hash:net family any
-	fine "again, -exist" create feed hash:net family any -exist
-	fine "again, -!" -! create feed hash:net family any
-	fine "again, --exist" create --exist feed hash:net family any
-	json "again, -exist -j" 0 '{"created": true, "set": "feed"}' d \
+	fine "create the same set again, -exist" create feed hash:net family any -exist
+	fine "create the same set again, -!" -! create feed hash:net family any
+	fine "create the same set again, --exist" create --exist feed hash:net family any
+	json "create the same set again, -exist -j" 0 '{"created": true, "set": "feed"}' d \
 		create feed hash:net family any -exist
-	expect "of another type" 1 "" "of another type or family" \
+	expect "create a set that exists with another type" 1 "" "of another type or family" \
 		create feed hash:ip family any -exist
-	expect "of another family" 1 "" "of another type or family" create feed hash:net -exist
+	expect "create a set that exists with another family" \
+		1 "" "of another type or family" create feed hash:net -exist
 	expect "quiet" 1 "" "" -q create feed hash:net
 	# Test that every valid name works; after "--", also names that look like options.
 	for name in ... -x --all -5 id $longest; do
@@ -60,7 +61,7 @@ test_destroy()
 		"Set cannot be destroyed: it is in use by a kernel component (attached: src drop order 300 priority -450; ipcuckoo detach old first)" destroy old
 	expect "destroy all with one attached" 1 "" \
 		"Set cannot be destroyed: it is in use by a kernel component (attached: old src drop order 300 priority -450; ipcuckoo detach --all first)" destroy --all
-	expect "all are still there" 0 $'feed\nold\nother\nsix' "" list -n
+	expect "all sets still exist" 0 $'feed\nold\nother\nsix' "" list -n
 	fine "detach" detach old
 	fine "destroy" destroy old
 	json "destroy -j" 0 '{"destroyed": true, "set": "six"}' d destroy six
@@ -135,10 +136,10 @@ test_ranges()
 		add hosts 10.0.255.255-10.2.0.0 --expand -exist
 	bad "too many even with --expand" \
 		"stands for more than 268435456 addresses" add hosts 0.0.0.0/0 --expand
-	expect "some are members already" 1 "" \
+	expect "add, some are members already" 1 "" \
 		"Element cannot be added to the set: it's already added (65537 of 65538, set hosts; nothing was changed" \
 		add hosts 10.0.255.254-10.1.255.255 --expand
-	expect "some are non-members" \
+	expect "del, some are non-members" \
 		1 "" "Element cannot be deleted from the set: it's not added (10.0.255.254, set hosts" \
 		del hosts 10.0.255.254-10.2.0.0 --expand
 	json "deleting them is one change" 0 '{"deleted": 65538, "set": "hosts", "unchanged": 1}' d \
@@ -250,7 +251,8 @@ test_test()
 	expect "the very prefix" 0 "" "192.0.2.0/24 is in set nets." test nets 192.0.2.0/24
 	expect "a prefix inside" 1 "" "192.0.2.0/25 is NOT in set nets." test nets 192.0.2.0/25
 	expect "a wider prefix" 1 "" "192.0.2.0/23 is NOT in set nets." test nets 192.0.2.0/23
-	bad "more than one" "test takes one address or prefix at a time" test nets 192.0.2.1-192.0.2.3
+	bad "test of a range" \
+		"test takes one address or prefix at a time" test nets 192.0.2.1-192.0.2.3
 	bad "a prefix in hash:ip" "test takes one address at a time" test hosts 192.0.2.0/24
 	bad "a wide prefix in hash:ip" "stands for more than 65536 addresses" test hosts 10.0.0.0/8
 	check "the message does not suggest --expand, which test lacks" "" "$(grep -e --expand err)"
@@ -368,7 +370,7 @@ test_flush()
 	expect "no such set" 1 "" 'The set with the given name does not exist: "m"' flush m
 	expect "no such set, -exist" 1 "" "The set with the given name does not exist" flush m -exist
 	json "flush --all -j" 0 '{"flushed": true}' d flush --all
-	json "all are empty" 0 '[0, 0]' '[s["entries"] for s in d["sets"]]' stats
+	json "all sets are empty" 0 '[0, 0]' '[s["entries"] for s in d["sets"]]' stats
 	fine "flush of all sets, without arguments" flush
 }
 

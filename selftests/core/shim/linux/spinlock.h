@@ -8,7 +8,7 @@
 #include <pthread.h>
 
 /* How many locks the thread holds that forbid sleeping. The address of the variable also identifies
- * the thread as the owner of a lock. /
+ * the thread as the owner of a lock.
  */
 extern __thread unsigned int shim_atomic_depth;
 

@@ -7,7 +7,7 @@
 #include <linux/types.h>
 
 /* Which check for a signal finds one: 1 is the next one; 0: none does. Later checks find the
- * signal, too, until the test sets this again. /
+ * signal, too, until the test sets this again.
  */
 extern unsigned long shim_fatal_at;
 
