@@ -7,7 +7,7 @@
 #define IPCUCKOO_TOOL_OPTIONS_H
 
 #include "cli/tool.h"
-#include "lib/valued.h"
+#include "lib/extended.h"
 #include "nl/option.h"
 
 enum option {

@@ -42,9 +42,9 @@ static int check_timeouts(struct listing *listing)
 	uint32_t longest = set->timeout;
 	size_t i;
 
-	for (i = 0; i < listing->valued.count; i++)
-		if (listing->valued.at[i].value.timeout > longest)
-			longest = listing->valued.at[i].value.timeout;
+	for (i = 0; i < listing->extended.count; i++)
+		if (listing->extended.at[i].value.timeout > longest)
+			longest = listing->extended.at[i].value.timeout;
 	if (longest <= ALIEN_TIMEOUT)
 		return STATUS_OK;
 	return fail(listing->tool, STATUS_REFUSED,
@@ -84,12 +84,12 @@ static int check_alien(struct listing *listing, const struct packed *entries)
  */
 static int check_comments(const struct listing *listing)
 {
-	const struct valued *valued = &listing->valued;
+	const struct extended *extended = &listing->extended;
 	char text[ADDRESS_TEXT_SIZE];
 	size_t i;
 
-	for (i = 0; i < valued->count; i++) {
-		const struct valued_entry *entry = &valued->at[i];
+	for (i = 0; i < extended->count; i++) {
+		const struct extended_entry *entry = &extended->at[i];
 
 		if (!entry->value.comment || is_comment(entry->value.comment))
 			continue;
@@ -129,7 +129,7 @@ static int read_members(struct listing *listing, struct packed *entries)
 	if (err >= 0 && entries->has_extensions) {
 		packed_free(entries);
 		entries->has_extensions = true;
-		err = nl_valued_entries(tool->nl, name, &listing->valued);
+		err = nl_extended_entries(tool->nl, name, &listing->extended);
 		torn |= err > 0;
 	}
 	if (err < 0)
@@ -160,7 +160,7 @@ static int show_set(struct listing *listing, const struct nl_set *set, bool chec
 	if (!headers && exact)
 		status = read_members(listing, &entries);
 	if (!status && !headers && exact)
-		shown.entries = entries.has_extensions ? listing->valued.count :
+		shown.entries = entries.has_extensions ? listing->extended.count :
 				packed_count(&entries);
 	if (!status && listing->layout == &layout_save)
 		status = check_comments(listing);
@@ -169,7 +169,7 @@ static int show_set(struct listing *listing, const struct nl_set *set, bool chec
 	else if (!status)
 		print_set(listing, exact ? &entries : NULL);
 	packed_free(&entries);
-	valued_free(&listing->valued);
+	extended_free(&listing->extended);
 	listing->set = set;
 	return status;
 }

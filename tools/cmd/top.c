@@ -39,7 +39,7 @@ static bool comes_before(const struct hit *a, const struct hit *b)
 }
 
 static void rank(struct ranking *ranking, const char *set,
-		 const struct valued_entry *entry)
+		 const struct extended_entry *entry)
 {
 	struct hit hit = {
 		.set = set, .packets = entry->value.packets, .bytes = entry->value.bytes,
@@ -65,19 +65,19 @@ static void rank(struct ranking *ranking, const char *set,
 static int rank_set(struct tool *tool, struct ranking *ranking, const char *set,
 		    bool named)
 {
-	struct valued entries = { 0 };
+	struct extended entries = { 0 };
 	size_t i;
 	int err;
 
-	err = nl_valued_entries(tool->nl, set, &entries);
+	err = nl_extended_entries(tool->nl, set, &entries);
 	if (err < 0) {
-		valued_free(&entries);
+		extended_free(&entries);
 		return err == -ENOENT && !named ? STATUS_OK :
 		       fail_kernel(tool, set, "cannot list set %s", set);
 	}
 	for (i = 0; i < entries.count; i++)
 		rank(ranking, set, &entries.at[i]);
-	valued_free(&entries);
+	extended_free(&entries);
 	return STATUS_OK;
 }
 

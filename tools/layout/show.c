@@ -111,15 +111,15 @@ int walk_members(struct listing *listing, const struct packed *entries,
 		 int (*visit)(enum entry_kind kind, const uint8_t *entry,
 			      void *listing))
 {
-	const struct valued *valued = &listing->valued;
+	const struct extended *extended = &listing->extended;
 	int err = 0;
 	size_t i;
 
 	if (!entries->has_extensions)
 		return packed_walk(entries, visit, listing);
-	for (i = 0; i < valued->count && !err; i++) {
-		listing->value = &valued->at[i].value;
-		err = visit(valued->at[i].kind, valued->at[i].entry, listing);
+	for (i = 0; i < extended->count && !err; i++) {
+		listing->value = &extended->at[i].value;
+		err = visit(extended->at[i].kind, extended->at[i].entry, listing);
 	}
 	listing->value = NULL;
 	return err;

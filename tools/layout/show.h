@@ -7,7 +7,7 @@
 #define IPCUCKOO_TOOL_SHOW_H
 
 #include "cli/tool.h"
-#include "lib/valued.h"
+#include "lib/extended.h"
 #include "nl/attachment.h"
 #include "nl/option.h"
 
@@ -26,7 +26,7 @@
  * @set:	the set that is printed now
  * @count:	number of sets printed so far
  * @members:	number of members of @set printed so far
- * @valued:	the members of @set with their extensions, if they have any; the struct
+ * @extended:	the members of @set with their extensions, if they have any; the struct
  *		packed is empty then
  * @value:	extensions of the member that is printed now, or NULL
  * @torn:	something changed in every attempt to read it
@@ -42,7 +42,7 @@ struct listing {
 	const struct nl_set *set;
 	size_t count;
 	size_t members;
-	struct valued valued;
+	struct extended extended;
 	const struct entry_value *value;
 	bool torn;
 };

@@ -26,7 +26,7 @@ struct entry_array {
 	size_t room;
 };
 
-/* @has_extensions: some entries have extensions, which valued.h stores */
+/* @has_extensions: some entries have extensions, which extended.h stores */
 struct packed {
 	struct entry_array kind[ENTRY_KINDS];
 	bool has_extensions;

@@ -129,10 +129,10 @@ static struct strings get_strings(const struct nlattr *attr)
 	return (struct strings){ text, text + len };
 }
 
-static int read_valued(const struct nlattr **attrs, void *data)
+static int read_extended(const struct nlattr **attrs, void *data)
 {
 	struct strings comments = get_strings(attrs[IPCUCKOO_A_COMMENTS]);
-	struct valued *entries = data;
+	struct extended *entries = data;
 	struct entry_value value;
 	const struct nlattr *attr;
 	const uint8_t *entry;
@@ -145,7 +145,7 @@ static int read_valued(const struct nlattr **attrs, void *data)
 		entry = attr ? mnl_attr_get_payload(attr) : NULL;
 		for (i = 0; i < count; i++, n++, entry += entry_size[kind]) {
 			value = read_value(attrs, n, &comments);
-			err = valued_add(entries, kind, entry, &value);
+			err = extended_add(entries, kind, entry, &value);
 			if (err)
 				return err;
 		}
@@ -153,17 +153,17 @@ static int read_valued(const struct nlattr **attrs, void *data)
 	return 0;
 }
 
-static void forget_valued(void *data)
+static void forget_extended(void *data)
 {
-	valued_free(data);
+	extended_free(data);
 }
 
-int nl_valued_entries(struct nl *nl, const char *set, struct valued *entries)
+int nl_extended_entries(struct nl *nl, const char *set, struct extended *entries)
 {
-	int err = nl_dump(nl, IPCUCKOO_CMD_ENTRY_GET, set, forget_valued, read_valued,
+	int err = nl_dump(nl, IPCUCKOO_CMD_ENTRY_GET, set, forget_extended, read_extended,
 			  entries);
 
-	if (err >= 0 && valued_sort(entries))
+	if (err >= 0 && extended_sort(entries))
 		return -ENOMEM;
 	return err;
 }
@@ -171,21 +171,21 @@ int nl_valued_entries(struct nl *nl, const char *set, struct valued *entries)
 /* Number of the first entry that does not fit into a message that begins with entry
  * number @from.
  */
-static size_t valued_end(const struct valued *entries, size_t from)
+static size_t extended_end(const struct extended *entries, size_t from)
 {
 	size_t heads = 10 * (MNL_ATTR_HDRLEN + MNL_ALIGNTO), size = heads;
 
 	for (; from < entries->count; from++) {
-		size += valued_size(&entries->at[from]);
+		size += extended_size(&entries->at[from]);
 		if (size > ENTRIES_SIZE)
 			break;
 	}
 	return from;
 }
 
-bool nl_valued_fits(const struct valued *entries)
+bool nl_extended_fits(const struct extended *entries)
 {
-	return valued_end(entries, 0) == entries->count;
+	return extended_end(entries, 0) == entries->count;
 }
 
 static uint8_t *put_value(uint8_t *to, const struct entry_value *value, int attr)
@@ -219,8 +219,8 @@ static uint8_t *put_value(uint8_t *to, const struct entry_value *value, int attr
  * contains an extension, @type, of all entries, in the order of the protocol: sorted by
  * kind.
  */
-static void put_valued(struct nlmsghdr *nlh, const struct valued *entries,
-		       size_t from, size_t end, int type, int kind)
+static void put_extended(struct nlmsghdr *nlh, const struct extended *entries,
+			 size_t from, size_t end, int type, int kind)
 {
 	struct nlattr *attr = mnl_nlmsg_get_payload_tail(nlh);
 	uint8_t *to = mnl_attr_get_payload(attr);
@@ -229,7 +229,7 @@ static void put_valued(struct nlmsghdr *nlh, const struct valued *entries,
 
 	for (k = 0; k < ENTRY_KINDS; k++) {
 		for (i = from; i < end; i++) {
-			const struct valued_entry *at = &entries->at[i];
+			const struct extended_entry *at = &entries->at[i];
 
 			if ((int)at->kind != k || (kind >= 0 && k != kind))
 				continue;
@@ -246,8 +246,8 @@ static void put_valued(struct nlmsghdr *nlh, const struct valued *entries,
 		nlh->nlmsg_len += MNL_ALIGN(attr->nla_len);
 }
 
-int nl_valued_add(struct nl *nl, const char *set, uint32_t shadow,
-		  struct nl_valued *valued, uint32_t flags, struct nl_change *change)
+int nl_extended_add(struct nl *nl, const char *set, uint32_t shadow,
+		    struct nl_extended *extended, uint32_t flags, struct nl_change *change)
 {
 	static const struct {
 		int attr;
@@ -259,7 +259,7 @@ int nl_valued_add(struct nl *nl, const char *set, uint32_t shadow,
 		{ IPCUCKOO_A_COMMENTS, IPCUCKOO_O_COMMENT },
 		{ IPCUCKOO_A_NOMATCHES, NL_NOMATCH },
 	};
-	size_t end = valued_end(valued->entries, valued->from);
+	size_t end = extended_end(extended->entries, extended->from);
 	struct nlmsghdr *nlh;
 	unsigned int i;
 	int kind, err;
@@ -269,15 +269,15 @@ int nl_valued_add(struct nl *nl, const char *set, uint32_t shadow,
 	memset(change, 0, sizeof(*change));
 	memset(&nl->sent, 0, sizeof(nl->sent));
 	for (kind = 0; kind < ENTRY_KINDS; kind++)
-		put_valued(nlh, valued->entries, valued->from, end,
-			   IPCUCKOO_A_HOSTS4 + kind, kind);
+		put_extended(nlh, extended->entries, extended->from, end,
+			     IPCUCKOO_A_HOSTS4 + kind, kind);
 	for (i = 0; i < sizeof(extensions) / sizeof(extensions[0]); i++)
-		if (valued->options & extensions[i].option)
-			put_valued(nlh, valued->entries, valued->from, end,
-				   extensions[i].attr, -1);
-	valued->from = end;
+		if (extended->options & extensions[i].option)
+			put_extended(nlh, extended->entries, extended->from, end,
+				     extensions[i].attr, -1);
+	extended->from = end;
 	err = nl_talk(nl, nl_read_change, change);
-	return err ? err : end < valued->entries->count;
+	return err ? err : end < extended->entries->count;
 }
 
 /* Append as many entries as fit into the message, beginning at the cursor, and advance

@@ -5,7 +5,7 @@
 #ifndef IPCUCKOO_TOOL_NL_ENTRY_H
 #define IPCUCKOO_TOOL_NL_ENTRY_H
 
-#include "lib/valued.h"
+#include "lib/extended.h"
 #include "nl/netlink.h"
 
 /**
@@ -44,25 +44,25 @@ struct nl_cursor {
 int nl_entries(struct nl *nl, const char *set, struct packed *entries);
 
 /* Read the entries with their extensions, and sort them. */
-int nl_valued_entries(struct nl *nl, const char *set, struct valued *entries);
+int nl_extended_entries(struct nl *nl, const char *set, struct extended *entries);
 
 /*
  * Add entries with their extensions to a set, or to a shadow if @set is NULL.
- * nl_valued_add() sends one message with as many entries as fit, beginning with number
+ * nl_extended_add() sends one message with as many entries as fit, beginning with number
  * @from, and advances @from. @options says which extensions are sent: enum
  * ipcuckoo_option, and NL_NOMATCH for exceptions. Return: 1 if entries are left, 0, or
  * a negative errno.
  */
 #define NL_NOMATCH	(1u << 31)
-struct nl_valued {
-	const struct valued *entries;
+struct nl_extended {
+	const struct extended *entries;
 	uint32_t options;
 	size_t from;
 };
-int nl_valued_add(struct nl *nl, const char *set, uint32_t shadow,
-		  struct nl_valued *valued, uint32_t flags, struct nl_change *change);
+int nl_extended_add(struct nl *nl, const char *set, uint32_t shadow,
+		    struct nl_extended *extended, uint32_t flags, struct nl_change *change);
 /* Whether the entries with their extensions fit into one message. */
-bool nl_valued_fits(const struct valued *entries);
+bool nl_extended_fits(const struct extended *entries);
 
 /* Whether the entries fit into one message. The kernel applies a message completely, or
  * not at all.

@@ -5,7 +5,7 @@
  *
  * By default, a function returns 0 or a negative errno, and nl_error() returns the
  * details of the error. nl_sets(), nl_attachments(), nl_entries() and
- * nl_valued_entries() read again if something changes while they read, and give up
+ * nl_extended_entries() read again if something changes while they read, and give up
  * after five attempts. They then return 1, and the result mixes different moments.
  */
 #ifndef IPCUCKOO_TOOL_NETLINK_H

@@ -199,12 +199,12 @@ static int fail_refused(const struct bulk *bulk, bool add)
 			   add ? "added to" : "deleted from", bulk->set);
 }
 
-/* How many of the entries have been sent: @valued if they have extensions (bulk->value),
+/* How many of the entries have been sent: @extended if they have extensions (bulk->value),
  * else @cursor.
  */
 struct place {
 	struct nl_cursor cursor;
-	struct nl_valued valued;
+	struct nl_extended extended;
 };
 
 /* Delete the shadow of a failed change, so that it does not stay while "-" runs more
@@ -225,7 +225,7 @@ static int add_some(struct bulk *bulk, uint32_t shadow, struct place *place,
 	struct nl *nl = bulk->tool->nl;
 
 	return bulk->value ?
-	       nl_valued_add(nl, NULL, shadow, &place->valued, 0, change) :
+	       nl_extended_add(nl, NULL, shadow, &place->extended, 0, change) :
 	       nl_shadow_add(nl, shadow, bulk->entries, &place->cursor, change);
 }
 
@@ -246,7 +246,7 @@ static int begin_shadow(struct bulk *bulk, uint32_t flags, uint32_t *shadow,
 {
 	static const struct packed none;
 	struct place place = {
-		.valued = { .entries = &bulk->valued, .options = bulk->extensions },
+		.extended = { .entries = &bulk->extended, .options = bulk->extensions },
 	};
 	size_t all = packed_count(bulk->entries), done = 0;
 	struct nl_change change;
@@ -363,24 +363,24 @@ static int try_add(struct bulk *bulk)
 
 static bool is_one_message(const struct bulk *bulk)
 {
-	return bulk->value ? nl_valued_fits(&bulk->valued) : nl_fits(bulk->entries);
+	return bulk->value ? nl_extended_fits(&bulk->extended) : nl_fits(bulk->entries);
 }
 
 static int add_message(struct bulk *bulk)
 {
-	struct nl_valued valued = { .entries = &bulk->valued, .options = bulk->extensions };
+	struct nl_extended extended = { .entries = &bulk->extended, .options = bulk->extensions };
 	uint32_t flags = bulk->tool->exist ? IPCUCKOO_F_EXIST : 0;
 	struct nl *nl = bulk->tool->nl;
 
 	return bulk->value ?
-	       nl_valued_add(nl, bulk->set, 0, &valued, flags, &bulk->change) :
+	       nl_extended_add(nl, bulk->set, 0, &extended, flags, &bulk->change) :
 	       nl_entry_add(nl, bulk->set, bulk->entries, flags, &bulk->change);
 }
 
 static int add(struct bulk *bulk)
 {
 	if (bulk->value &&
-	    valued_add_packed(&bulk->valued, bulk->entries, bulk->value))
+	    extended_add_packed(&bulk->extended, bulk->entries, bulk->value))
 		return fail_memory(bulk->tool);
 	if (is_one_message(bulk))
 		return add_message(bulk) ? fail_refused(bulk, true) : STATUS_OK;
@@ -405,7 +405,7 @@ int bulk_add(struct bulk *bulk)
 
 	if (!status)
 		status = add(bulk);
-	valued_free(&bulk->valued);
+	extended_free(&bulk->extended);
 	return status;
 }
 

@@ -17,7 +17,7 @@
  * @entries:	the entries, sorted; without repeated ones, unless the set is multi
  * @value:	add: the extensions of each entry; NULL if it has none
  * @extensions:	add: which extensions are sent: enum ipcuckoo_option, NL_NOMATCH
- * @valued:	add: working memory, the entries with their extensions
+ * @extended:	add: working memory, the entries with their extensions
  * @approximate: the set is approximate
  * @append:	load: add to the entries of the set instead of replacing them
  * @override:	load: commit even if other processes have changed the set
@@ -32,7 +32,7 @@ struct bulk {
 	const struct packed *entries;
 	const struct entry_value *value;
 	uint32_t extensions;
-	struct valued valued;
+	struct extended extended;
 	bool approximate;
 	bool append;
 	bool override;

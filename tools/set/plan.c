@@ -33,7 +33,7 @@ void forget_plan(struct work *work)
 	packed_free(&work->add);
 	packed_free(&work->del);
 	packed_free(&work->plain);
-	valued_free(&work->valued);
+	extended_free(&work->extended);
 	work->updates = false;
 }
 
@@ -159,7 +159,7 @@ static int plan_to_send(struct work *work, const struct change *change,
 		return 0;
 	work->updates |= there;
 	return work->extensions ?
-	       valued_add(&work->valued, change->kind, change->entry, value) :
+	       extended_add(&work->extended, change->kind, change->entry, value) :
 	       pack(&work->plain, change);
 }
 
@@ -241,10 +241,10 @@ static bool is_alone(const struct transaction *t)
 static bool is_one_message(const struct work *work)
 {
 	if (work->count > FEW || !nl_fits(&work->plain) || !nl_fits(&work->del) ||
-	    !nl_valued_fits(&work->valued))
+	    !nl_extended_fits(&work->extended))
 		return false;
 	return !packed_count(&work->del) ||
-	       (!packed_count(&work->plain) && !work->valued.count);
+	       (!packed_count(&work->plain) && !work->extended.count);
 }
 
 static enum plan choose_plan(const struct transaction *t, const struct work *work)
@@ -254,7 +254,7 @@ static enum plan choose_plan(const struct transaction *t, const struct work *wor
 	if (work->flushed && !work->created)
 		return work->count ? PLAN_SHADOW : PLAN_FLUSH;
 	if (!packed_count(&work->plain) && !packed_count(&work->del) &&
-	    !work->valued.count)
+	    !work->extended.count)
 		return PLAN_NOTHING;
 	return !work->created && is_alone(t) && is_one_message(work) ?
 	       PLAN_MESSAGE : PLAN_SHADOW;

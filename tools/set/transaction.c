@@ -130,14 +130,14 @@ static int send_plain(struct transaction *t, const struct work *work)
 	return more;
 }
 
-static int send_valued(struct transaction *t, const struct work *work)
+static int send_extended(struct transaction *t, const struct work *work)
 {
-	struct nl_valued valued = { .entries = &work->valued, .options = work->extensions };
+	struct nl_extended extended = { .entries = &work->extended, .options = work->extensions };
 	struct nl_change change;
-	int more = work->valued.count > 0;
+	int more = work->extended.count > 0;
 
 	while (more > 0)
-		more = nl_valued_add(t->tool->nl, NULL, work->shadow, &valued, 0, &change);
+		more = nl_extended_add(t->tool->nl, NULL, work->shadow, &extended, 0, &change);
 	return more;
 }
 
@@ -171,7 +171,7 @@ static int fill_shadow(struct transaction *t, struct work *work)
 		err = remove_entries(t, work);
 	if (err)
 		return err;
-	return work->extensions ? send_valued(t, work) : send_plain(t, work);
+	return work->extensions ? send_extended(t, work) : send_plain(t, work);
 }
 
 static void drop_shadow(struct transaction *t, struct work *work)
@@ -357,7 +357,7 @@ static int commit(struct transaction *t, bool check)
 /* Send the only message that is needed. The kernel applies all of it, or nothing. */
 static int send_message(struct transaction *t, struct work *work)
 {
-	struct nl_valued valued = { .entries = &work->valued, .options = work->extensions };
+	struct nl_extended extended = { .entries = &work->extended, .options = work->extensions };
 	uint32_t flags = work->updates ? IPCUCKOO_F_EXIST : 0;
 	const char *name = work->set.name;
 	struct nl *nl = t->tool->nl;
@@ -367,7 +367,7 @@ static int send_message(struct transaction *t, struct work *work)
 	if (packed_count(&work->del))
 		err = nl_entry_del(nl, name, &work->del, IPCUCKOO_F_EXIST, &change);
 	else if (work->extensions)
-		err = nl_valued_add(nl, name, 0, &valued, flags, &change);
+		err = nl_extended_add(nl, name, 0, &extended, flags, &change);
 	else
 		err = nl_entry_add(nl, name, &work->plain, flags, &change);
 	return err ? fail_change(t, work, err) : STATUS_OK;

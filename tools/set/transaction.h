@@ -7,7 +7,7 @@
 #define IPCUCKOO_TOOL_TRANSACTION_H
 
 #include "cli/tool.h"
-#include "lib/valued.h"
+#include "lib/extended.h"
 #include "nl/attachment.h"
 
 struct change;
@@ -37,7 +37,7 @@ enum plan {
  * @updates:	some of the entries to send are in the set already; they are sent again,
  *		for new extensions
  * @plain:	the entries to send, if @extensions is 0
- * @valued:	the entries to send with their extensions, if @extensions is not 0
+ * @extended:	the entries to send with their extensions, if @extensions is not 0
  * @shadow:	number of the shadow, or 0
  * @attempts:	number of shadows that others have made stale
  */
@@ -56,7 +56,7 @@ struct work {
 	struct packed del;
 	bool updates;
 	struct packed plain;
-	struct valued valued;
+	struct extended extended;
 	uint32_t shadow;
 	unsigned int attempts;
 };

@@ -82,7 +82,7 @@ test_lines()
 	expect "--replace" 2 "" "Error in line 1: --replace cannot be part of what is restored" \
 		restore -file file
 	printf '%s\n' 'create many filter:ip' 'attach many src drop' > file
-	expect "strangers would be dropped" 1 "" "Error in line 2: Set many cannot be attached: it is approximate" \
+	expect "non-members would be dropped" 1 "" "Error in line 2: Set many cannot be attached: it is approximate" \
 		restore -file file
 	start_over
 }

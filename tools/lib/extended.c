@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include <stdlib.h>
 
-#include "lib/valued.h"
+#include "lib/extended.h"
 
 /**
- * valued_add - add an entry with its extensions
+ * extended_add - add an entry with its extensions
  * @entries:	the entries to add to
  * @kind:	kind of the entry
  * @entry:	the entry, packed
@@ -12,10 +12,10 @@
  *
  * Return: 0 or -ENOMEM.
  */
-int valued_add(struct valued *entries, enum entry_kind kind, const uint8_t *entry,
-	       const struct entry_value *value)
+int extended_add(struct extended *entries, enum entry_kind kind, const uint8_t *entry,
+		 const struct entry_value *value)
 {
-	struct valued_entry *at = entries->at;
+	struct extended_entry *at = entries->at;
 	size_t room = entries->room ? 2 * entries->room : 64;
 
 	if (entries->count == entries->room) {
@@ -26,7 +26,7 @@ int valued_add(struct valued *entries, enum entry_kind kind, const uint8_t *entr
 		entries->room = room;
 	}
 	at += entries->count;
-	*at = (struct valued_entry){ .kind = kind, .value = *value };
+	*at = (struct extended_entry){ .kind = kind, .value = *value };
 	memcpy(at->entry, entry, entry_size[kind]);
 	if (value->comment) {
 		at->value.comment = strdup(value->comment);
@@ -38,15 +38,15 @@ int valued_add(struct valued *entries, enum entry_kind kind, const uint8_t *entr
 }
 
 /**
- * valued_add_packed - add entries that have the same extensions
+ * extended_add_packed - add entries that have the same extensions
  * @entries:	the entries to add to
  * @packed:	the new entries
  * @value:	the extensions of each of them
  *
  * Return: 0 or -ENOMEM.
  */
-int valued_add_packed(struct valued *entries, const struct packed *packed,
-		      const struct entry_value *value)
+int extended_add_packed(struct extended *entries, const struct packed *packed,
+			const struct entry_value *value)
 {
 	const struct entry_array *array;
 	size_t i;
@@ -55,8 +55,8 @@ int valued_add_packed(struct valued *entries, const struct packed *packed,
 	for (kind = 0; kind < ENTRY_KINDS; kind++) {
 		array = &packed->kind[kind];
 		for (i = 0; i < array->count; i++) {
-			err = valued_add(entries, kind,
-					 array->data + i * entry_size[kind], value);
+			err = extended_add(entries, kind,
+					   array->data + i * entry_size[kind], value);
 			if (err)
 				return err;
 		}
@@ -64,7 +64,7 @@ int valued_add_packed(struct valued *entries, const struct packed *packed,
 	return 0;
 }
 
-void valued_free(struct valued *entries)
+void extended_free(struct extended *entries)
 {
 	size_t i;
 
@@ -75,7 +75,7 @@ void valued_free(struct valued *entries)
 }
 
 /* As for packed_walk(), a prefix comes before a host with the same address. */
-static int compare(const struct valued_entry *a, const struct valued_entry *b)
+static int compare(const struct extended_entry *a, const struct extended_entry *b)
 {
 	size_t size = is_v6(a->kind) ? IPCUCKOO_HOST6_SIZE : IPCUCKOO_HOST4_SIZE;
 	int order = is_v6(a->kind) - is_v6(b->kind);
@@ -92,21 +92,21 @@ static int compare(const struct valued_entry *a, const struct valued_entry *b)
 /* Compares pointers last, so that equal entries stay in their order. */
 static int compare_places(const void *a, const void *b)
 {
-	const struct valued_entry *const *x = a, *const *y = b;
+	const struct extended_entry *const *x = a, *const *y = b;
 	int order = compare(*x, *y);
 
 	return order ? order : (*x > *y) - (*x < *y);
 }
 
 /**
- * valued_sort - sort by family, address and length, and remove repeated entries
+ * extended_sort - sort by family, address and length, and remove repeated entries
  * @entries:	the entries; of equal entries, the last one stays
  *
  * Return: 0 or -ENOMEM.
  */
-int valued_sort(struct valued *entries)
+int extended_sort(struct extended *entries)
 {
-	struct valued_entry **order, *sorted;
+	struct extended_entry **order, *sorted;
 	size_t i, kept = 0;
 
 	if (entries->count < 2)
@@ -136,10 +136,10 @@ int valued_sort(struct valued *entries)
 }
 
 /**
- * valued_size - maximum number of bytes that an entry takes in a message
+ * extended_size - maximum number of bytes that an entry takes in a message
  * @entry:	the entry
  */
-size_t valued_size(const struct valued_entry *entry)
+size_t extended_size(const struct extended_entry *entry)
 {
 	const char *comment = entry->value.comment;
 

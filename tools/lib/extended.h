@@ -3,8 +3,8 @@
  * Entries together with their extensions: timeout, counters, comment, skbinfo, and
  * whether an entry is an exception. Entries without extensions are in packed.h.
  */
-#ifndef IPCUCKOO_TOOL_VALUED_H
-#define IPCUCKOO_TOOL_VALUED_H
+#ifndef IPCUCKOO_TOOL_EXTENDED_H
+#define IPCUCKOO_TOOL_EXTENDED_H
 
 #include "../../uapi/ipcuckoo.h"
 #include "lib/packed.h"
@@ -32,29 +32,29 @@ struct entry_value {
 	char *comment;
 };
 
-struct valued_entry {
+struct extended_entry {
 	enum entry_kind kind;
 	uint8_t entry[IPCUCKOO_NET6_SIZE];
 	struct entry_value value;
 };
 
-struct valued {
-	struct valued_entry *at;
+struct extended {
+	struct extended_entry *at;
 	size_t count;
 	size_t room;
 };
 
 /* Functions that return int return 0 or -ENOMEM. They copy the comment. */
-int valued_add(struct valued *entries, enum entry_kind kind, const uint8_t *entry,
-	       const struct entry_value *value);
-int valued_add_packed(struct valued *entries, const struct packed *packed,
-		      const struct entry_value *value);
-void valued_free(struct valued *entries);
+int extended_add(struct extended *entries, enum entry_kind kind, const uint8_t *entry,
+		 const struct entry_value *value);
+int extended_add_packed(struct extended *entries, const struct packed *packed,
+			const struct entry_value *value);
+void extended_free(struct extended *entries);
 
 /* Sort by family, address and length. Of repeated entries, the last one stays. */
-int valued_sort(struct valued *entries);
+int extended_sort(struct extended *entries);
 
 /* Bytes that an entry with all extensions takes in a message, at most. */
-size_t valued_size(const struct valued_entry *entry);
+size_t extended_size(const struct extended_entry *entry);
 
-#endif /* IPCUCKOO_TOOL_VALUED_H */
+#endif /* IPCUCKOO_TOOL_EXTENDED_H */
