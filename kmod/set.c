@@ -341,7 +341,7 @@ struct ipcuckoo_set *ipcuckoo_set_alloc(struct ipcuckoo_net *pernet, const char 
 	if (!ipcuckoo_mem_charge(&pernet->mem, size))
 		return ERR_PTR(ipcuckoo_mem_refusal());
 	err = -ENOMEM;
-	set = kzalloc(size, GFP_KERNEL_ACCOUNT);
+	set = kzalloc(sizeof(*set) + description_size(options), GFP_KERNEL_ACCOUNT);
 	if (!set)
 		goto err_uncharge;
 	seqcount_init(&set->name_seq);
