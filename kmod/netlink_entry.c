@@ -278,27 +278,37 @@ static bool dump_run(struct sk_buff *skb, struct ipcuckoo_entries *e, u64 *pos,
 	return any && !*end && !ipcuckoo_entries_has_exts(e) && !run.full;
 }
 
-/* Find the set when the first message is dumped. A .start handler could not report an error
- * with a message.
+/* Find the set when the first message is dumped, and lock it. A .start handler could not
+ * report an error with a message.
  */
 static int begin_dump(struct netlink_callback *cb, struct entry_dump *dump)
 {
 	struct ipcuckoo_set *set;
 
-	if (dump->set)
-		return 0;
 	set = ipcuckoo_nl_set(sock_net(cb->skb->sk), ipcuckoo_dump_attrs(cb),
 			      cb->extack);
 	if (IS_ERR(set))
 		return PTR_ERR(set);
 	if (ipcuckoo_entries_approximate(&set->entries)) {
-		ipcuckoo_set_put(set);
+		ipcuckoo_nl_put_set(set);
 		NL_SET_ERR_MSG(cb->extack,
 			       "a filter keeps fingerprints: its entries cannot be listed");
 		return -EOPNOTSUPP;
 	}
 	dump->set = set;
 	return 0;
+}
+
+static int lock_dumped(struct netlink_callback *cb, struct entry_dump *dump)
+{
+	int err;
+
+	if (!dump->set)
+		return begin_dump(cb, dump);
+	err = ipcuckoo_set_lock(dump->set);
+	if (err == -ENOENT)
+		NL_SET_ERR_MSG(cb->extack, "the set was destroyed");
+	return err;
 }
 
 /* Dump entries. The set's mutex is held for one message at a time. If the contents change
@@ -315,16 +325,10 @@ int ipcuckoo_nl_entry_get_dumpit(struct sk_buff *skb, struct netlink_callback *c
 	int err;
 
 	BUILD_BUG_ON(sizeof(*dump) > sizeof(cb->ctx));
-	err = begin_dump(cb, dump);
+	err = lock_dumped(cb, dump);
 	if (err)
 		return err;
 	e = &dump->set->entries;
-	err = ipcuckoo_set_lock(dump->set);
-	if (err) {
-		if (err == -ENOENT)
-			NL_SET_ERR_MSG(cb->extack, "the set was destroyed");
-		return err;
-	}
 	cb->seq = e->layout + e->generation + 1;
 	if (dump->begun && dump->layout != e->layout)
 		goto out;

@@ -87,7 +87,9 @@ int ipcuckoo_nl_no_such_set(struct nlattr **attrs, struct netlink_ext_ack *extac
 	return -ENOENT;
 }
 
-/* Find the set that a request names. Return: the set with a reference, or ERR_PTR(). */
+/* Find and lock the set that attributes name. Return: the set with a reference, to be
+ * released with ipcuckoo_nl_put_set(), or ERR_PTR().
+ */
 struct ipcuckoo_set *ipcuckoo_nl_set(struct net *net, struct nlattr **attrs,
 				     struct netlink_ext_ack *extack)
 {
@@ -96,28 +98,16 @@ struct ipcuckoo_set *ipcuckoo_nl_set(struct net *net, struct nlattr **attrs,
 
 	if (!name)
 		return ERR_PTR(-EINVAL);
-	set = ipcuckoo_set_get(ipcuckoo_net(net), name);
-	return set ?: ERR_PTR(ipcuckoo_nl_no_such_set(attrs, extack));
+	set = ipcuckoo_set_get_locked(ipcuckoo_net(net), name);
+	if (set == ERR_PTR(-ENOENT))
+		ipcuckoo_nl_no_such_set(attrs, extack);
+	return set;
 }
 
-/* Find and lock the set that a request names. Return: the set with a reference, to be
- * released with ipcuckoo_nl_put_set(), or ERR_PTR().
- */
+/* Find and lock the set that a request names: as ipcuckoo_nl_set(). */
 struct ipcuckoo_set *ipcuckoo_nl_locked_set(struct genl_info *info)
 {
-	struct ipcuckoo_set *set = ipcuckoo_nl_set(genl_info_net(info), info->attrs,
-					   info->extack);
-	int err;
-
-	if (IS_ERR(set))
-		return set;
-	err = ipcuckoo_set_lock(set);
-	if (!err)
-		return set;
-	ipcuckoo_set_put(set);
-	if (err == -ENOENT)
-		ipcuckoo_nl_no_such_set(info->attrs, info->extack);
-	return ERR_PTR(err);
+	return ipcuckoo_nl_set(genl_info_net(info), info->attrs, info->extack);
 }
 
 void ipcuckoo_nl_put_set(struct ipcuckoo_set *set)

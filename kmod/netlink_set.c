@@ -309,6 +309,7 @@ struct set_dump {
 	char last[IPCUCKOO_NAME_SIZE];
 };
 
+/* The set is locked. */
 static int dump_set(struct sk_buff *skb, struct netlink_callback *cb,
 		    struct set_dump *dump, struct ipcuckoo_set *set)
 {
@@ -317,18 +318,14 @@ static int dump_set(struct sk_buff *skb, struct netlink_callback *cb,
 
 	if (!header)
 		return -EMSGSIZE;
-	err = mutex_lock_killable(&set->entries.mutex);
-	if (!err) {
-		err = fill_set(skb, set);
-		if (!err)
-			strscpy(dump->last, set->name, sizeof(dump->last));
-		mutex_unlock(&set->entries.mutex);
-	}
-	if (err)
+	err = fill_set(skb, set);
+	if (err) {
 		genlmsg_cancel(skb, header);
-	else
-		genlmsg_end(skb, header);
-	return err;
+		return err;
+	}
+	strscpy(dump->last, set->name, sizeof(dump->last));
+	genlmsg_end(skb, header);
+	return 0;
 }
 
 int ipcuckoo_nl_set_get_dumpit(struct sk_buff *skb, struct netlink_callback *cb)
@@ -342,26 +339,25 @@ int ipcuckoo_nl_set_get_dumpit(struct sk_buff *skb, struct netlink_callback *cb)
 	mutex_lock(&pernet->mutex);
 	cb->seq = pernet->sets_seq + 1;
 	mutex_unlock(&pernet->mutex);
-	while (!err && (set = ipcuckoo_set_next(pernet, dump->last))) {
+	while (!err && (set = ipcuckoo_set_next_locked(pernet, dump->last))) {
+		if (IS_ERR(set))
+			return PTR_ERR(set);
 		err = dump_set(skb, cb, dump, set);
+		mutex_unlock(&set->entries.mutex);
 		ipcuckoo_set_put(set);
 	}
-	return err == -EINTR ? err : skb->len;
+	return skb->len;
 }
 
 static int flush_one(struct ipcuckoo_net *pernet, const char *name)
 {
-	struct ipcuckoo_set *set = ipcuckoo_set_get(pernet, name);
+	struct ipcuckoo_set *set = ipcuckoo_set_get_locked(pernet, name);
 	int err;
 
-	if (!set)
-		return -ENOENT;
-	err = ipcuckoo_set_lock(set);
-	if (!err) {
-		err = ipcuckoo_set_flush(set);
-		ipcuckoo_set_unlock(set);
-	}
-	ipcuckoo_set_put(set);
+	if (IS_ERR(set))
+		return PTR_ERR(set);
+	err = ipcuckoo_set_flush(set);
+	ipcuckoo_nl_put_set(set);
 	return err;
 }
 

@@ -27,6 +27,16 @@ static int check_new(struct genl_info *info)
 	return -EINVAL;
 }
 
+/* Nobody else knows the set, and nobody waits for it. */
+static struct ipcuckoo_set *make_locked_set(struct genl_info *info)
+{
+	struct ipcuckoo_set *set = ipcuckoo_nl_make_set(info);
+
+	if (!IS_ERR(set))
+		mutex_lock(&set->entries.mutex);
+	return set;
+}
+
 int ipcuckoo_nl_shadow_new_doit(struct sk_buff *skb, struct genl_info *info)
 {
 	struct nlattr **attrs = info->attrs;
@@ -36,7 +46,7 @@ int ipcuckoo_nl_shadow_new_doit(struct sk_buff *skb, struct genl_info *info)
 		[IPCUCKOO_NETS4] = ipcuckoo_nl_u32(attrs, IPCUCKOO_A_CAPACITY_NETS4, 0),
 		[IPCUCKOO_NETS6] = ipcuckoo_nl_u32(attrs, IPCUCKOO_A_CAPACITY_NETS6, 0),
 	};
-	struct net *net = genl_info_net(info);
+	struct ipcuckoo_net *pernet = ipcuckoo_net(genl_info_net(info));
 	struct ipcuckoo_nl_reply reply;
 	struct ipcuckoo_set *set;
 	u32 id = 0;
@@ -45,18 +55,15 @@ int ipcuckoo_nl_shadow_new_doit(struct sk_buff *skb, struct genl_info *info)
 	err = check_new(info) ?: ipcuckoo_nl_reply_begin(info, &reply);
 	if (err)
 		return err;
-	set = ipcuckoo_nl_flag(attrs, IPCUCKOO_F_CREATE) ? ipcuckoo_nl_make_set(info) :
-	      ipcuckoo_nl_set(net, attrs, info->extack);
+	set = ipcuckoo_nl_flag(attrs, IPCUCKOO_F_CREATE) ? make_locked_set(info) :
+	      ipcuckoo_nl_locked_set(info);
 	if (IS_ERR(set))
 		return ipcuckoo_nl_reply_end(info, &reply, PTR_ERR(set));
-	err = ipcuckoo_shadow_create(ipcuckoo_net(net), set, NETLINK_CB(skb).sk,
-				     info->snd_portid,
+	err = ipcuckoo_shadow_create(pernet, set, NETLINK_CB(skb).sk, info->snd_portid,
 				     ipcuckoo_nl_flag(attrs, IPCUCKOO_F_APPEND),
 				     capacity, &id);
-	ipcuckoo_set_put(set);
-	if (err == -ENOENT)
-		ipcuckoo_nl_no_such_set(attrs, info->extack);
-	else if (err == -E2BIG)
+	ipcuckoo_nl_put_set(set);
+	if (err == -E2BIG)
 		NL_SET_ERR_MSG(info->extack,
 			       "this network namespace has 65535 shadows, which is the most: commit or delete some, or close their sockets");
 	else

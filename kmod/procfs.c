@@ -160,8 +160,8 @@ static int list_release(struct inode *inode, struct file *file)
 }
 
 /* Return the header at position 0; at another position, the set behind the last one whose
- * line is complete, with a reference. The position is not used to find it: seq_file begins
- * at 0, and otherwise continues where it stopped.
+ * line is complete. The position is not used to find it: seq_file starts at 0, and otherwise
+ * continues where it stopped. The set is locked until sets_stop(), with a reference.
  */
 static void *sets_start(struct seq_file *m, loff_t *pos)
 {
@@ -171,7 +171,7 @@ static void *sets_start(struct seq_file *m, loff_t *pos)
 		*reader->last = '\0';
 		return SEQ_START_TOKEN;
 	}
-	return ipcuckoo_set_next(list_net(m), reader->last);
+	return ipcuckoo_set_next_locked(list_net(m), reader->last);
 }
 
 static bool is_set(const void *v)
@@ -181,8 +181,12 @@ static bool is_set(const void *v)
 
 static void sets_stop(struct seq_file *m, void *v)
 {
-	if (is_set(v))
-		ipcuckoo_set_put(v);
+	struct ipcuckoo_set *set = v;
+
+	if (!is_set(v))
+		return;
+	mutex_unlock(&set->entries.mutex);
+	ipcuckoo_set_put(set);
 }
 
 static void *sets_next(struct seq_file *m, void *v, loff_t *pos)
@@ -193,7 +197,7 @@ static void *sets_next(struct seq_file *m, void *v, loff_t *pos)
 	if (is_set(v))
 		strscpy(reader->last, reader->shown, sizeof(reader->last));
 	sets_stop(m, v);
-	return ipcuckoo_set_next(list_net(m), reader->last);
+	return ipcuckoo_set_next_locked(list_net(m), reader->last);
 }
 
 static int sets_show(struct seq_file *m, void *v)
@@ -205,15 +209,12 @@ static int sets_show(struct seq_file *m, void *v)
 		seq_puts(m, "# name type family entries maxelem slots bytes attachments\n");
 		return 0;
 	}
-	if (mutex_lock_killable(&set->entries.mutex))
-		return -EINTR;
 	strscpy(reader->shown, set->name, sizeof(reader->shown));
 	seq_printf(m, "%s %s %s %u %u %llu %zu %u\n", set->name,
 		   type_name(set->type), family_name(set->family),
 		   ipcuckoo_usage_live(&set->entries), set->maxelem,
 		   ipcuckoo_usage_slots(&set->entries),
 		   ipcuckoo_set_memory(set), READ_ONCE(set->attachments));
-	mutex_unlock(&set->entries.mutex);
 	return 0;
 }
 

@@ -18,8 +18,8 @@
  * @set:	set; the caller has a reference, or is under rcu_read_lock()
  * @name:	set to a name that the set had at one moment, padded with zeros
  *
- * Context: any but hard interrupts. Spins while ipcuckoo_names_rename() or
- * ipcuckoo_names_swap() copies a new name on another CPU.
+ * Context: any but hard interrupts. Spins while ipcuckoo_names_change() copies a new name on
+ * another CPU.
  */
 void ipcuckoo_set_name(const struct ipcuckoo_set *set, char name[IPCUCKOO_NAME_SIZE])
 {
@@ -419,6 +419,72 @@ int ipcuckoo_set_lock(struct ipcuckoo_set *set)
 		return 0;
 	mutex_unlock(&set->entries.mutex);
 	return -ENOENT;
+}
+
+/**
+ * ipcuckoo_set_get_locked() - become the writer of the set that has a name
+ * @pernet:	namespace
+ * @name:	name
+ *
+ * Between finding the set and locking it, it may be destroyed, or get another name, and
+ * another set this one. A commit does that in one step, so that the name never belongs to
+ * no set. Then this looks for the name again: the caller gets the set whose name it is.
+ *
+ * Context: process context; takes the namespace's mutex, and the set's, which keeps the
+ * name from changing.
+ * Return: a set with a reference, locked; ERR_PTR(-ENOENT) if no set has the name, or
+ * ERR_PTR(-EINTR) for a fatal signal.
+ */
+struct ipcuckoo_set *ipcuckoo_set_get_locked(struct ipcuckoo_net *pernet, const char *name)
+{
+	struct ipcuckoo_set *set;
+	int err;
+
+	while ((set = ipcuckoo_set_get(pernet, name))) {
+		err = ipcuckoo_set_lock(set);
+		if (!err && !strcmp(set->name, name))
+			return set;
+		if (!err)
+			ipcuckoo_set_unlock(set);
+		ipcuckoo_set_put(set);
+		if (err == -EINTR)
+			return ERR_PTR(err);
+	}
+	return ERR_PTR(-ENOENT);
+}
+
+/**
+ * ipcuckoo_set_next_locked() - lock the set that follows a name
+ * @pernet:	namespace
+ * @name:	the first set whose name is greater is returned; "" for the first set
+ *
+ * For lists. As ipcuckoo_set_get_locked(), this looks again if names have changed before the
+ * set was locked: so no list shows a name that nobody has, or lacks one that was always there.
+ *
+ * Context: process context; takes the namespace's mutex, and the set's.
+ * Return: a set with a reference, locked, NULL, or ERR_PTR(-EINTR) for a fatal signal.
+ */
+struct ipcuckoo_set *ipcuckoo_set_next_locked(struct ipcuckoo_net *pernet, const char *name)
+{
+	struct ipcuckoo_set *set;
+	bool is_next;
+	int err;
+
+	while ((set = ipcuckoo_set_next(pernet, name))) {
+		err = mutex_lock_killable(&set->entries.mutex);
+		if (!err) {
+			mutex_lock(&pernet->mutex);
+			is_next = after(pernet, name) == set;
+			mutex_unlock(&pernet->mutex);
+			if (is_next)
+				return set;
+			mutex_unlock(&set->entries.mutex);
+		}
+		ipcuckoo_set_put(set);
+		if (err)
+			return ERR_PTR(-EINTR);
+	}
+	return NULL;
 }
 
 /**

@@ -147,6 +147,8 @@ struct ipcuckoo_set *ipcuckoo_set_after(struct ipcuckoo_net *pernet,
 void ipcuckoo_set_put(struct ipcuckoo_set *set);
 
 int ipcuckoo_set_lock(struct ipcuckoo_set *set);
+struct ipcuckoo_set *ipcuckoo_set_get_locked(struct ipcuckoo_net *pernet, const char *name);
+struct ipcuckoo_set *ipcuckoo_set_next_locked(struct ipcuckoo_net *pernet, const char *name);
 void ipcuckoo_set_unlock(struct ipcuckoo_set *set);
 
 int ipcuckoo_set_normalize(const struct ipcuckoo_set *set,

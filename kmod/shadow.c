@@ -185,7 +185,7 @@ static struct ipcuckoo_shadow *shadow_alloc(struct ipcuckoo_net *pernet,
 /**
  * ipcuckoo_shadow_create() - create a shadow of a set
  * @pernet:	namespace
- * @set:	set
+ * @set:	set, locked
  * @sk:		the socket that will own the shadow
  * @portid:	the port of @sk
  * @append:	start with a copy of the set's entries, not empty
@@ -193,9 +193,9 @@ static struct ipcuckoo_shadow *shadow_alloc(struct ipcuckoo_net *pernet,
  *		capacity_max
  * @id:		set to the shadow's id
  *
- * Context: process context; takes the namespace's mutex and the set's.
- * Return: 0, -ENOENT if the set was destroyed, -E2BIG if the namespace has
- * IPCUCKOO_SHADOWS_MAX shadows, -ENOMEM, -EDQUOT, -ENOSPC, or -EINTR for a fatal signal.
+ * Context: process context; takes the namespace's mutex.
+ * Return: 0, -E2BIG if the namespace has IPCUCKOO_SHADOWS_MAX shadows, -ENOMEM, -EDQUOT,
+ * -ENOSPC, or -EINTR for a fatal signal.
  */
 int ipcuckoo_shadow_create(struct ipcuckoo_net *pernet, struct ipcuckoo_set *set,
 			   struct sock *sk, u32 portid, bool append,
@@ -206,14 +206,10 @@ int ipcuckoo_shadow_create(struct ipcuckoo_net *pernet, struct ipcuckoo_set *set
 
 	if (IS_ERR(shadow))
 		return PTR_ERR(shadow);
-	err = ipcuckoo_set_lock(set);
-	if (!err) {
-		mutex_lock_nested(&shadow->entries.mutex, SINGLE_DEPTH_NESTING);
-		err = shadow_begin(shadow, append, capacity);
-		ipcuckoo_rebuild_free_queue(&shadow->entries);
-		mutex_unlock(&shadow->entries.mutex);
-		ipcuckoo_set_unlock(set);
-	}
+	mutex_lock_nested(&shadow->entries.mutex, SINGLE_DEPTH_NESTING);
+	err = shadow_begin(shadow, append, capacity);
+	ipcuckoo_rebuild_free_queue(&shadow->entries);
+	mutex_unlock(&shadow->entries.mutex);
 	if (!err)
 		err = shadow_insert(pernet, shadow, id);
 	if (err)
