@@ -275,14 +275,17 @@ static int attach_locked(struct ipcuckoo_net *pernet, const char *name, bool rep
 	if (err)
 		return err;
 	err = insert(pernet, at);
-	if (!err) {
-		err = ipcuckoo_points_update(pernet, is_ingress(at));
-		if (err)
-			ipcuckoo_attach_remove(pernet, at);
-		else
-			ipcuckoo_attach_announce(pernet, at, name);
+	if (err) {
+		finish_detaching(pernet, err);
+		return err;
 	}
+	err = ipcuckoo_points_update(pernet, is_ingress(at));
+	if (err)
+		ipcuckoo_attach_remove(pernet, at);
+	else
+		ipcuckoo_attach_announce(pernet, at, name);
 	finish_detaching(pernet, err);
+	ipcuckoo_points_finish(pernet);
 	return err;
 }
 
@@ -412,6 +415,7 @@ int ipcuckoo_detach(struct ipcuckoo_net *pernet, u32 id, const char *name,
 	if (*count) {
 		err = ipcuckoo_points_update(pernet, false);
 		finish_detaching(pernet, err);
+		ipcuckoo_points_finish(pernet);
 	}
 	mutex_unlock(&pernet->mutex);
 	return err;

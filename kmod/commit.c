@@ -488,19 +488,23 @@ static void finish(struct commit *c)
 /* Steps 3 and 4. */
 static int run(struct commit *c, unsigned int *at)
 {
-	int err = 0;
+	bool prepared;
+	int err;
 
 	if (c->rtnl && rtnl_lock_killable())
 		return -EINTR;
 	mutex_lock(&c->pernet->mutex);
 	ipcuckoo_slots_note_attached(&c->slots);
 	err = apply_all(c, at);
-	if (!err && c->chains && !c->check)
+	prepared = !err && c->chains && !c->check;
+	if (prepared)
 		err = ipcuckoo_points_prepare(c->pernet, c->rtnl);
 	if (err || c->check)
 		undo_all(c);
 	else
 		finish(c);
+	if (prepared)
+		ipcuckoo_points_finish(c->pernet);
 	mutex_unlock(&c->pernet->mutex);
 	if (c->rtnl)
 		rtnl_unlock();

@@ -429,8 +429,8 @@ static int connect_points(struct ipcuckoo_net *pernet, bool rtnl)
 	return 0;
 }
 
-/* Undo what ipcuckoo_points_update() did so far: free the new chains and the new points. */
-static void abort_update(struct ipcuckoo_net *pernet)
+/* Free chains and points that were prepared and not published. */
+static void drop_prepared(struct ipcuckoo_net *pernet)
 {
 	struct point *point, *next;
 
@@ -499,32 +499,47 @@ static int missing_hook(const struct ipcuckoo_net *pernet,
 	return 0;
 }
 
-/* Store the state of each attachment, and notify listeners of each change of a state. An
- * attachment without an id is still being attached: ipcuckoo_attach() will notify
- * listeners of it, with its state. Queue retry() if any point lacks its hook.
+/* Store the state of an attachment. Return: whether it has changed. */
+static bool update_state(const struct ipcuckoo_net *pernet, struct ipcuckoo_attachment *at,
+			 bool missing)
+{
+	int err = missing ? missing_hook(pernet, at) : 0;
+	u8 state = err ? IPCUCKOO_STATE_NO_HOOK :
+		   READ_ONCE(at->ifindex) < 0 ? IPCUCKOO_STATE_NO_DEVICE :
+						IPCUCKOO_STATE_ACTIVE;
+
+	if (state == at->state && err == at->err)
+		return false;
+	at->state = state;
+	at->err = err;
+	return true;
+}
+
+/* Store the states of attachments that have no number yet: listeners will be notified of
+ * them, with their states, by ipcuckoo_attach_announce().
+ */
+static void update_new(struct ipcuckoo_net *pernet)
+{
+	bool missing = any_missing(pernet);
+	struct ipcuckoo_attachment *at;
+
+	list_for_each_entry(at, &pernet->attached.list, list)
+		if (!at->id)
+			update_state(pernet, at, missing);
+}
+
+/* Store the state of each attachment, and notify listeners of each change of a state. Queue
+ * retry() if any point lacks its hook.
  */
 static void refresh(struct ipcuckoo_net *pernet)
 {
 	bool missing = any_missing(pernet);
 	struct ipcuckoo_attachment *at;
-	int err;
-	u8 state;
 
-	list_for_each_entry(at, &pernet->attached.list, list) {
-		if (at->detaching)
-			continue;
-		err = missing ? missing_hook(pernet, at) : 0;
-		state = err ? IPCUCKOO_STATE_NO_HOOK :
-			READ_ONCE(at->ifindex) < 0 ? IPCUCKOO_STATE_NO_DEVICE :
-						     IPCUCKOO_STATE_ACTIVE;
-		if (state == at->state && err == at->err)
-			continue;
-		at->state = state;
-		at->err = err;
-		if (at->id)
+	list_for_each_entry(at, &pernet->attached.list, list)
+		if (update_state(pernet, at, missing))
 			ipcuckoo_event_attachment(at, at->set->name,
 						  IPCUCKOO_EVENT_STATE_CHANGED);
-	}
 	if (missing)
 		mod_delayed_work(system_long_wq, &pernet->attached.retry,
 				 pernet->attached.delay);
@@ -574,12 +589,13 @@ void ipcuckoo_points_init_net(struct ipcuckoo_net *pernet)
  * @pernet:	namespace, whose mutex is held
  * @rtnl:	RTNL is held, as it has to be if attachments at ingress were added
  *
- * Packets see no change before ipcuckoo_points_publish(), which the caller calls next; or
- * it calls ipcuckoo_points_abort().
+ * Packets see no change before ipcuckoo_points_publish(), which the caller calls next if
+ * this succeeds. If it fails, the caller takes back what it has changed in the list. In both
+ * cases ipcuckoo_points_finish() comes last.
  *
  * Context: process context.
- * Return: 0, -ENOMEM, or an error of nf_register_net_hook(), and then nothing is prepared.
- * Cannot fail if all attachments are being detached, which needs no memory.
+ * Return: 0, -ENOMEM, or an error of nf_register_net_hook(). Cannot fail if all attachments
+ * are being detached, which needs no memory.
  */
 int ipcuckoo_points_prepare(struct ipcuckoo_net *pernet, bool rtnl)
 {
@@ -589,47 +605,28 @@ int ipcuckoo_points_prepare(struct ipcuckoo_net *pernet, bool rtnl)
 	err = create_points(pernet);
 	if (!err)
 		err = make_chains(pernet);
-	if (!err)
-		err = connect_points(pernet, rtnl);
-	if (err)
-		ipcuckoo_points_abort(pernet);
-	return err;
-}
-
-/* Whether an update came to something or not. */
-static void finish_update(struct ipcuckoo_net *pernet)
-{
-	refresh_soon(pernet);
-	if (pernet->attached.idle_count > IDLE_MAX)
-		free_all_idle(pernet);
+	return err ?: connect_points(pernet, rtnl);
 }
 
 /**
  * ipcuckoo_points_publish() - let packets run the chains that were prepared
  * @pernet:	namespace, whose mutex is held since
  *
- * At each hook a packet sees the attachments as they were, or as they are now.
+ * At each hook a packet sees the attachments as they were, or as they are now. The new ones
+ * have their states after this.
  */
 void ipcuckoo_points_publish(struct ipcuckoo_net *pernet)
 {
 	publish(pernet);
-	finish_update(pernet);
-}
-
-/**
- * ipcuckoo_points_abort() - drop the chains that were prepared
- * @pernet:	namespace, whose mutex is held since
- */
-void ipcuckoo_points_abort(struct ipcuckoo_net *pernet)
-{
-	abort_update(pernet);
-	finish_update(pernet);
+	update_new(pernet);
 }
 
 /**
  * ipcuckoo_points_update() - bring chains and hooks in line with the attachments
  * @pernet:	namespace, whose mutex is held
  * @rtnl:	RTNL is held, as it has to be if an attachment at ingress was added
+ *
+ * ipcuckoo_points_finish() is due after this, whether it fails or not.
  *
  * Context: process context.
  * Return: as ipcuckoo_points_prepare(); then what packets see has not changed.
@@ -641,6 +638,23 @@ int ipcuckoo_points_update(struct ipcuckoo_net *pernet, bool rtnl)
 	if (!err)
 		ipcuckoo_points_publish(pernet);
 	return err;
+}
+
+/**
+ * ipcuckoo_points_finish() - what is left to do after ipcuckoo_points_prepare()
+ * @pernet:	namespace, whose mutex is held since
+ *
+ * If that failed, this drops what it has made. Hooks that were missing may have been
+ * registered in both cases, so the states of attachments may have changed: listeners are
+ * notified. The list of attachments, their sets and their names must be what they will be
+ * when the mutex is released, and listeners must know of them.
+ */
+void ipcuckoo_points_finish(struct ipcuckoo_net *pernet)
+{
+	drop_prepared(pernet);
+	refresh_soon(pernet);
+	if (pernet->attached.idle_count > IDLE_MAX)
+		free_all_idle(pernet);
 }
 
 /**
