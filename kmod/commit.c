@@ -65,7 +65,7 @@ struct commit {
 	bool rtnl;
 };
 
-/* Step 1: what takes memory. */
+/* Step 1: allocate the memory that a change needs. */
 static int prepare(struct commit *c, struct ipcuckoo_commit_change *change)
 {
 	struct ipcuckoo_set *set = change->set;
@@ -131,7 +131,10 @@ static int check_early(struct ipcuckoo_net *pernet,
 	return err;
 }
 
-/* Lock a shadow, and see whether it can become the contents of its set. */
+/* Lock the shadow of a change, if it has one, and check that it can become the contents of
+ * its set. Return: 0, and then the shadow stays locked; -EBUSY if another request is at work
+ * on it, or the commit names it twice; or another error, and then it is not locked.
+ */
 static int lock_shadow(struct commit *c, struct ipcuckoo_commit_change *change)
 {
 	struct ipcuckoo_shadow *shadow = change->shadow;
@@ -200,7 +203,7 @@ static int rename(struct commit *c, struct ipcuckoo_commit_change *change)
 	return 0;
 }
 
-/* All that belongs to a name: its place in the tree and what is attached. */
+/* Swap two sets: their names, their places in the tree, and their attachments. */
 static void exchange(struct commit *c, struct ipcuckoo_set *a, struct ipcuckoo_set *b)
 {
 	char name[IPCUCKOO_NAME_SIZE];
@@ -248,10 +251,12 @@ static int flush(struct commit *c, struct ipcuckoo_commit_change *change)
 	return change->set ? 0 : -ENOENT;
 }
 
-/* As after requests of their own: a shadow is that of contents, and of a name, which the
- * changes before this one may have changed.
+/* Note the set of the shadow, and the name that the set has now, for step 4. Changes before
+ * this one in the commit count as if they had been requests of their own: the shadow is stale
+ * if one of them swapped the set; or if one of them changed its contents, unless @override is
+ * set. Return: 0, -ENOENT if the set does not exist yet, or -ESTALE.
  */
-static int replace(struct commit *c, struct ipcuckoo_commit_change *change)
+static int check_replace(struct commit *c, struct ipcuckoo_commit_change *change)
 {
 	const struct ipcuckoo_slot *slot;
 
@@ -279,7 +284,7 @@ static int apply(struct commit *c, struct ipcuckoo_commit_change *change)
 	case IPCUCKOO_COMMIT_FLUSH:
 		return flush(c, change);
 	case IPCUCKOO_COMMIT_REPLACE:
-		return replace(c, change);
+		return check_replace(c, change);
 	case IPCUCKOO_COMMIT_ATTACH:
 		err = ipcuckoo_attach_add(c->pernet, change->name, change->at);
 		change->id = change->at->id;
@@ -311,7 +316,9 @@ static void undo(struct commit *c, struct ipcuckoo_commit_change *change)
 	}
 }
 
-/* With @exist some errors mean that there is nothing to do. */
+/* Does the flag EXIST turn this error into success? It does if the error says that there is
+ * nothing to do: the set to create or attach exists, or the one to destroy or flush does not.
+ */
 static bool is_accepted(const struct ipcuckoo_commit_change *change, int err)
 {
 	if (!change->exist)
@@ -337,8 +344,9 @@ static int apply_one(struct commit *c, unsigned int at)
 	return err && is_accepted(change, err) ? 0 : err;
 }
 
-/* A set that was attached and is swapped has its old contents until packets do not look
- * into it any more. It cannot be attached then: whose packets would see which contents?
+/* Do the contents of a set change only after the chains? They do if the set was attached and
+ * is swapped, because packets that run the old chains still look into it. Such a set cannot be
+ * attached after the commit: packets of the new chains would see its old contents.
  */
 static bool is_late(const struct ipcuckoo_slot *slot)
 {
@@ -388,8 +396,9 @@ static void change_contents(struct ipcuckoo_commit_change *change)
 	}
 }
 
-/* Of several changes of the contents of a set only the last is made: packets never see what
- * is between. @late: of sets that packets do not look into any more; or of the others.
+/* Step 4: change the contents of sets. Of several changes of a set's contents only the last is
+ * made, so packets never see what is between them. @late: do this for the sets for which
+ * is_late() is true; or else for the others.
  */
 static void change_all_contents(struct commit *c, bool late)
 {
@@ -410,12 +419,14 @@ static bool any_late(const struct commit *c)
 	return false;
 }
 
-/* What does not depend on contents. */
+/* Do what is left of a change after contents and chains: references, generations, and the end
+ * of its shadow.
+ */
 static void settle_change(struct ipcuckoo_commit_change *change)
 {
 	switch (change->kind) {
 	case IPCUCKOO_COMMIT_CREATE:
-		/* For the tree. */
+		/* The tree has a reference to each set. */
 		kref_get(&change->set->ref);
 		break;
 	case IPCUCKOO_COMMIT_SWAP:
@@ -428,7 +439,9 @@ static void settle_change(struct ipcuckoo_commit_change *change)
 	default:
 		break;
 	}
-	/* Its entries, if a later change has superseded it, are freed with it. */
+	/* If a later change has superseded this one, the shadow still has its entries. They are
+	 * freed with the shadow.
+	 */
 	if (change->shadow)
 		change->shadow->spent = true;
 }
@@ -473,7 +486,7 @@ static void finish(struct commit *c)
 	if (c->chains)
 		ipcuckoo_points_publish(c->pernet);
 	if (any_late(c)) {
-		/* Packets that run the old chains. */
+		/* Wait for packets of the old chains, which look into the sets that are late. */
 		synchronize_rcu_expedited();
 		change_all_contents(c, true);
 	}
@@ -485,7 +498,10 @@ static void finish(struct commit *c)
 			notify(c, &c->changes[i]);
 }
 
-/* Steps 3 and 4. */
+/* Do step 3, apply all changes and prepare the chains, and then step 4; if step 3 fails, undo
+ * the changes instead. On error @at is the change at fault; c->count if it is none of them.
+ * Return: 0, -EINTR, or an error of step 3, and then nothing has changed.
+ */
 static int run(struct commit *c, unsigned int *at)
 {
 	bool prepared;
@@ -541,7 +557,7 @@ static int lock_and_run(struct commit *c, unsigned int *at)
 }
 
 /* Remove the procfs file of a name that no set has. */
-static void settle_file(struct ipcuckoo_net *pernet, const char *name)
+static void remove_unused_file(struct ipcuckoo_net *pernet, const char *name)
 {
 	const struct ipcuckoo_set *set;
 
@@ -560,9 +576,9 @@ static void clean_up(struct commit *c)
 	for (i = 0; i < c->count; i++) {
 		change = &c->changes[i];
 		if (change->name)
-			settle_file(c->pernet, change->name);
+			remove_unused_file(c->pernet, change->name);
 		if (change->to)
-			settle_file(c->pernet, change->to);
+			remove_unused_file(c->pernet, change->to);
 		if (change->done && change->kind == IPCUCKOO_COMMIT_DESTROY)
 			ipcuckoo_names_release(change->set);
 		if (change->empty)
@@ -594,12 +610,14 @@ static int commit_locked(struct commit *c, unsigned int *at)
 	return err;
 }
 
-/* If there is no memory to save memory with, it can wait. */
+/* Trim the tables of a shadow before any lock of the commit is taken. Trimming is optional, and
+ * may fail without memory. Return: 0; or -EINTR for a fatal signal.
+ */
 static int trim_shadow(struct ipcuckoo_shadow *shadow)
 {
 	if (mutex_lock_killable(&shadow->entries.mutex))
 		return -EINTR;
-	/* An empty filter would be freed, which a new set is created with. */
+	/* Do not trim a filter: an empty one would be freed, but a new set must have one. */
 	if (!shadow->spent && !ipcuckoo_entries_approximate(&shadow->entries))
 		ipcuckoo_entries_trim(&shadow->entries);
 	ipcuckoo_rebuild_free_queue(&shadow->entries);
@@ -614,7 +632,7 @@ static int trim_shadow(struct ipcuckoo_shadow *shadow)
  * @count:	how many
  * @check:	only find out whether they could be made, and make none. Netfilter hooks that
  *		they need are not registered, so errors of these are not found out
- * @at:		on error: which of them is at fault
+ * @at:		on error: the index of the change at fault; @count if it is none of them
  *
  * Sets keep their contents, sequence and lock when their names change, so that a look-up
  * that is under way has one consistent answer, from the set it began in. When this returns

@@ -42,7 +42,10 @@ struct ipcuckoo_set *ipcuckoo_nl_make_set(struct genl_info *info)
 	return set;
 }
 
-/* A set with the contents of a shadow, which knows its options. */
+/* Parse a request for a new set that gets the contents of a shadow. The shadow was made with a
+ * set that is not in the tree yet: that set, with its options, is the one to be created, so
+ * the request must not give options. Return: 0; or an error, which the extended ACK explains.
+ */
 static int parse_shadow(struct sk_buff *skb, struct genl_info *info,
 			struct ipcuckoo_commit_change *change)
 {

@@ -86,9 +86,9 @@ struct tap {
 /**
  * struct point - where attachments run together
  * @tap:	its tap, or NULL
- * @chain:	the chain that packets run; NULL until the first ipcuckoo_points_update()
- *		has succeeded
- * @next:	during ipcuckoo_points_update(): the chain that is to replace @chain
+ * @chain:	the chain that packets run; NULL until the first ipcuckoo_points_publish()
+ * @next:	the chain that ipcuckoo_points_prepare() has made to replace @chain; NULL at
+ *		other times, or if no attachment will run here
  * @hook:	which netfilter hook
  * @priority:	its priority
  * @dev:	at ingress, the name of the device, else ""
@@ -396,7 +396,7 @@ static int make_chains(struct ipcuckoo_net *pernet)
 
 /* Changes */
 
-/* Does an attachment run at a point that has no number yet: that is just being attached? */
+/* Does an attachment that is just being attached, and so has no number yet, run at this point? */
 static bool has_new(const struct ipcuckoo_net *pernet, const struct point *point)
 {
 	const struct ipcuckoo_attachment *at;
@@ -545,8 +545,8 @@ static void refresh(struct ipcuckoo_net *pernet)
 				 pernet->attached.delay);
 }
 
-/* After a change, registering a hook may succeed: let retry() begin with the shortest
- * delay again.
+/* Store the states as refresh() does, and let retry() begin with the shortest delay again:
+ * after a change of attachments or devices, registering a hook may succeed.
  */
 static void refresh_soon(struct ipcuckoo_net *pernet)
 {
@@ -610,7 +610,7 @@ int ipcuckoo_points_prepare(struct ipcuckoo_net *pernet, bool rtnl)
 
 /**
  * ipcuckoo_points_publish() - let packets run the chains that were prepared
- * @pernet:	namespace, whose mutex is held since
+ * @pernet:	namespace, whose mutex has been held since ipcuckoo_points_prepare()
  *
  * At each hook a packet sees the attachments as they were, or as they are now. The new ones
  * have their states after this.
@@ -642,7 +642,7 @@ int ipcuckoo_points_update(struct ipcuckoo_net *pernet, bool rtnl)
 
 /**
  * ipcuckoo_points_finish() - what is left to do after ipcuckoo_points_prepare()
- * @pernet:	namespace, whose mutex is held since
+ * @pernet:	namespace, whose mutex has been held since ipcuckoo_points_prepare()
  *
  * If that failed, this drops what it has made. Hooks that were missing may have been
  * registered in both cases, so the states of attachments may have changed: listeners are
@@ -683,9 +683,12 @@ static void disconnect_device(struct ipcuckoo_net *pernet, const struct net_devi
 }
 
 /**
- * ipcuckoo_points_follow() - update points after a device was registered or renamed
+ * ipcuckoo_points_follow() - update the points at ingress after a device has changed
  * @pernet:	namespace, whose mutex is held
- * @going:	a device that is being unregistered, or NULL
+ * @going:	the device, if it is being unregistered; NULL if it was registered or renamed
+ *
+ * Unregisters the taps at @going. Gives each point the tap of the device that has its name
+ * now, or none. Stores the states, and queues retry() if a hook could not be registered.
  *
  * Context: under RTNL.
  */

@@ -35,8 +35,9 @@ static void add(struct ipcuckoo_slots *slots, struct ipcuckoo_set *set)
 		slots->slot[slots->count++] = (struct ipcuckoo_slot){ .set = set };
 }
 
-/* A set that a later change names by a name which an earlier one gives is named by its
- * first name as well.
+/* Add the sets that a change names, by the names that sets have before the commit. If the name
+ * is one that an earlier change gives to a set, nothing is missed: that change names the set
+ * by its first name.
  */
 static void add_change(struct ipcuckoo_slots *slots,
 		       const struct ipcuckoo_commit_change *change)

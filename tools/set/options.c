@@ -50,8 +50,8 @@ static bool show_family(const struct nl_set *set, char *text)
 	return true;
 }
 
-/* Lists in ipset's format need a number for no limit: the highest. Understand it the same
- * way.
+/* Map the maxelem of the command line to that of the kernel, where 0 is no limit. Lists print
+ * 4294967295 for no limit, because ipset's format needs a number; so take it as no limit.
  */
 uint32_t parse_limit(uint32_t number)
 {
