@@ -240,9 +240,9 @@ void ipcuckoo_attach_remove(struct ipcuckoo_net *pernet, struct ipcuckoo_attachm
  * @at:		attachment, from ipcuckoo_attach_prepare(). With -EEXIST and -ENOTUNIQ its id
  *		is set to that of the attachment that exists
  *
- * Packets do not see it before ipcuckoo_points_update(), or ipcuckoo_points_prepare() and
- * ipcuckoo_points_publish(). After that the caller calls ipcuckoo_attach_announce(); or, if
- * one of them fails, ipcuckoo_attach_remove().
+ * Packets do not see it before ipcuckoo_points_prepare() and ipcuckoo_points_publish(). After
+ * that the caller calls ipcuckoo_attach_announce(); or, if ipcuckoo_points_prepare() fails,
+ * ipcuckoo_attach_remove().
  *
  * Return: 0, or an error of ipcuckoo_attach().
  */
@@ -279,11 +279,13 @@ static int attach_locked(struct ipcuckoo_net *pernet, const char *name, bool rep
 		finish_detaching(pernet, err);
 		return err;
 	}
-	err = ipcuckoo_points_update(pernet, is_ingress(at));
-	if (err)
+	err = ipcuckoo_points_prepare(pernet, is_ingress(at));
+	if (err) {
 		ipcuckoo_attach_remove(pernet, at);
-	else
+	} else {
+		ipcuckoo_points_publish(pernet);
 		ipcuckoo_attach_announce(pernet, at, name);
+	}
 	finish_detaching(pernet, err);
 	ipcuckoo_points_finish(pernet);
 	return err;
@@ -413,7 +415,9 @@ int ipcuckoo_detach(struct ipcuckoo_net *pernet, u32 id, const char *name,
 		*count += at->detaching;
 	}
 	if (*count) {
-		err = ipcuckoo_points_update(pernet, false);
+		err = ipcuckoo_points_prepare(pernet, false);
+		if (!err)
+			ipcuckoo_points_publish(pernet);
 		finish_detaching(pernet, err);
 		ipcuckoo_points_finish(pernet);
 	}
@@ -427,10 +431,9 @@ int ipcuckoo_detach(struct ipcuckoo_net *pernet, u32 id, const char *name,
  * @a:		set
  * @b:		another set, of the same type and family
  *
- * Packets see no change before ipcuckoo_points_update() or ipcuckoo_points_publish(). Then
- * a packet runs at each hook all attachments as they were before, or all as they are now;
- * packets that began before may still be under way for one grace period. A second call
- * undoes the first.
+ * Packets see no change before ipcuckoo_points_publish(). Then a packet runs at each hook all
+ * attachments as they were before, or all as they are now; packets that began before may still
+ * be under way for one grace period. A second call undoes the first.
  */
 void ipcuckoo_attach_exchange(struct ipcuckoo_net *pernet, struct ipcuckoo_set *a,
 			      struct ipcuckoo_set *b)

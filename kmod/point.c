@@ -622,25 +622,6 @@ void ipcuckoo_points_publish(struct ipcuckoo_net *pernet)
 }
 
 /**
- * ipcuckoo_points_update() - bring chains and hooks in line with the attachments
- * @pernet:	namespace, whose mutex is held
- * @rtnl:	RTNL is held, as it has to be if an attachment at ingress was added
- *
- * ipcuckoo_points_finish() is due after this, whether it fails or not.
- *
- * Context: process context.
- * Return: as ipcuckoo_points_prepare(); then what packets see has not changed.
- */
-int ipcuckoo_points_update(struct ipcuckoo_net *pernet, bool rtnl)
-{
-	int err = ipcuckoo_points_prepare(pernet, rtnl);
-
-	if (!err)
-		ipcuckoo_points_publish(pernet);
-	return err;
-}
-
-/**
  * ipcuckoo_points_finish() - what is left to do after ipcuckoo_points_prepare()
  * @pernet:	namespace, whose mutex has been held since ipcuckoo_points_prepare()
  *

@@ -10,7 +10,6 @@ struct net_device;
 
 void ipcuckoo_points_init_net(struct ipcuckoo_net *pernet);
 void ipcuckoo_points_exit_net(struct ipcuckoo_net *pernet);
-int ipcuckoo_points_update(struct ipcuckoo_net *pernet, bool rtnl);
 int ipcuckoo_points_prepare(struct ipcuckoo_net *pernet, bool rtnl);
 void ipcuckoo_points_publish(struct ipcuckoo_net *pernet);
 void ipcuckoo_points_finish(struct ipcuckoo_net *pernet);
