@@ -35,6 +35,7 @@ static struct names now;
 static struct {
 	int fd;
 	int set;
+	int name;		/* by which it was opened */
 } files[FILES];
 
 static const char *name_of(int i)
@@ -77,6 +78,7 @@ static void open_file(int round, int place, int i)
 		return;
 	files[place].fd = fd;
 	files[place].set = now.set[i];
+	files[place].name = i;
 }
 
 static void close_file(int place)
@@ -84,6 +86,21 @@ static void close_file(int place)
 	if (files[place].set)
 		close(files[place].fd);
 	files[place].set = 0;
+}
+
+/* The file of a name that no set has goes when it is closed, in a while. */
+static void expect_gone(int round)
+{
+	int place, i;
+
+	for (i = 0; i < NAMES; i++) {
+		for (place = 0; place < FILES; place++)
+			if (files[place].set && files[place].name == i)
+				break;
+		if (!now.set[i] && place == FILES)
+			expect(wait_until(access(path_of(i), F_OK), 1),
+			       "round %d: the file of %s is gone", round, name_of(i));
+	}
 }
 
 static void write_file(int round, int place)
@@ -234,6 +251,7 @@ static void commit(int round)
 		else if (change[at].shadow)
 			shadow_request(cl, IPCUCKOO_CMD_SHADOW_DEL, change[at].shadow, 0);
 	}
+	expect_gone(round);
 }
 
 /* Are the files in the directory those of the sets? */
