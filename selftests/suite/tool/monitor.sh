@@ -80,7 +80,9 @@ do_everything()
 	echo +192.0.2.5 > /proc/net/ipcuckoo/set/nets
 	echo +192.0.2.5 > /proc/net/ipcuckoo/set/nets
 	echo -192.0.2.4 > /proc/net/ipcuckoo/set/nets
-	{ echo +192.0.2.6; echo -192.0.2.3; } | cat > /proc/net/ipcuckoo/set/nets
+	# cat reads the file at once, and so writes once. From a pipe it may take two writes.
+	printf '+192.0.2.6\n-192.0.2.3\n' > writes
+	cat writes > /proc/net/ipcuckoo/set/nets
 	echo / > /proc/net/ipcuckoo/set/nets
 	"$IPCUCKOO" flush many
 	"$IPCUCKOO" detach nets src drop

@@ -114,7 +114,9 @@ test_failed()
 		0 '{"copies": 0, "exist": 1, "full": 1, "memory": 0, "quota": 0}' \
 		"$what" stats
 	seq -f '10.1.%g.1' 1 20 | "$IPCUCKOO" -q load small -
-	{ echo +192.0.2.2; echo +192.0.2.3; } | cat > /proc/net/ipcuckoo/set/small
+	# cat reads the file at once, and so writes once. From a pipe it may take two writes.
+	printf '+192.0.2.2\n+192.0.2.3\n' > lines
+	cat lines > /proc/net/ipcuckoo/set/small
 	echo +192.0.2.2 > /proc/net/ipcuckoo/set/small
 	echo +192.0.2.3 > /proc/net/ipcuckoo/set/small
 	json "additions by load and through procfs" \
