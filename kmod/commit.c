@@ -11,10 +11,11 @@
  *   2. Lock the contents of all sets that the changes name, and the shadows. Check the
  *	shadows.
  *   3. Under ipcuckoo_net.mutex, apply the changes of names and attachments one after the
- *	other, each to what the ones before it have left. Nobody sees this: code that looks
- *	for a set by name takes the mutex, and packets read chains only. If a change cannot
- *	be made, undo those before it in reverse order. Then prepare the chains, which is
- *	the last step that can fail.
+ *	other, each to what the ones before it have left. Code that looks for a set by name
+ *	takes the mutex, and packets read chains only, so that nobody sees this; but for
+ *	log messages and tracepoints, which read the name of a set without a lock. If a
+ *	change cannot be made, undo those before it in reverse order. Then prepare the
+ *	chains, which is the last step that can fail.
  *   4. Let shadows and empty contents become the contents of their sets, publish the
  *	chains, notify listeners, and release the mutexes. From here on nothing fails.
  *
@@ -88,7 +89,7 @@ static int prepare(struct commit *c, struct ipcuckoo_commit_change *change)
 		return ipcuckoo_proc_add(c->pernet, change->to);
 	case IPCUCKOO_COMMIT_ATTACH:
 		c->chains = true;
-		c->rtnl |= change->at->rule.place == IPCUCKOO_PLACE_INGRESS;
+		c->rtnl |= !c->check && change->at->rule.place == IPCUCKOO_PLACE_INGRESS;
 		return 0;
 	default:
 		return 0;
@@ -504,21 +505,28 @@ static void finish(struct commit *c)
  */
 static int run(struct commit *c, unsigned int *at)
 {
+	u32 sets_seq, attached_seq;
 	bool prepared;
 	int err;
 
 	if (c->rtnl && rtnl_lock_killable())
 		return -EINTR;
 	mutex_lock(&c->pernet->mutex);
+	sets_seq = c->pernet->sets_seq;
+	attached_seq = c->pernet->attached.seq;
 	ipcuckoo_slots_note_attached(&c->slots);
 	err = apply_all(c, at);
 	prepared = !err && c->chains && !c->check;
 	if (prepared)
 		err = ipcuckoo_points_prepare(c->pernet, c->rtnl);
-	if (err || c->check)
+	if (err || c->check) {
 		undo_all(c);
-	else
+		/* For a dump that is under way, nothing has changed. */
+		c->pernet->sets_seq = sets_seq;
+		c->pernet->attached.seq = attached_seq;
+	} else {
 		finish(c);
+	}
 	if (prepared)
 		ipcuckoo_points_finish(c->pernet);
 	mutex_unlock(&c->pernet->mutex);
@@ -660,7 +668,7 @@ int ipcuckoo_commit(struct ipcuckoo_net *pernet, struct ipcuckoo_commit_change *
 	int err = 0;
 
 	for (*at = 0; *at < count && !err; ++*at)
-		if (changes[*at].shadow)
+		if (changes[*at].shadow && !check)
 			err = trim_shadow(changes[*at].shadow);
 	if (err || mutex_lock_killable(&pernet->names))
 		return -EINTR;

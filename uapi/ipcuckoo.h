@@ -387,7 +387,9 @@
  *
  *   With CHECK the kernel finds out whether the changes could be made, and makes
  *   none; shadows stay. It registers no netfilter hooks for that, so an error of
- *   these is not found out.
+ *   these is not found out. While the request runs, it may allocate what the
+ *   changes need, and log messages and tracepoints may show a name that a set
+ *   would get.
  *
  * IPCUCKOO_CMD_ATTACH (do): attach a set
  *
