@@ -15,6 +15,7 @@
 #include "cmd/commands.h"
 #include "cmd/create.h"
 #include "lib/feed.h"
+#include "nl/commit.h"
 #include "set/bulk.h"
 #include "set/filter.h"
 #include "set/mask.h"
@@ -97,13 +98,31 @@ static int fail_missing_set(struct restore *r, const char *name)
 
 static int add_step(struct restore *r, struct step *step)
 {
-	step->line = r->line.line;
-	step->exist = r->line.exist;
+	step->line = r->line;
 	return transaction_step(&r->transaction, step) ?
 	       fail_memory(&r->line) : STATUS_OK;
 }
 
-/* With -exist, the kernel compares the options with those of a set that is there. */
+/* create -exist of a set that exists: ask the kernel at once whether the options are the
+ * same, because the lines after this one are parsed by those of the set.
+ */
+static int check_created(struct restore *r, const struct work *there, struct nl_set set,
+			 bool has_maxelem)
+{
+	char name[IPCUCKOO_NAME_SIZE];
+	struct nl *nl = r->tool->nl;
+	int err;
+
+	strcpy(name, set.name);
+	strcpy(set.name, there->set.name);
+	err = nl_commit_begin(nl, IPCUCKOO_F_CHECK);
+	if (!err)
+		err = nl_set_new(nl, &set, has_maxelem, IPCUCKOO_F_EXIST);
+	if (!err)
+		err = nl_commit_send(nl);
+	return err ? fail_created(&r->line, name) : STATUS_OK;
+}
+
 static int line_create(struct restore *r, struct words *words)
 {
 	struct step step = { .kind = STEP_CREATE };
@@ -118,6 +137,8 @@ static int line_create(struct restore *r, struct words *words)
 	there = find_work(r, set.name);
 	if (there && !r->line.exist)
 		return fail_created_already(&r->line, set.name);
+	if (there && !there->created)
+		return check_created(r, there, set, has_maxelem);
 	work = transaction_work(&r->transaction, &set);
 	if (!work || (!there && !bind_name(r, set.name, work)))
 		return fail_memory(&r->line);
@@ -151,6 +172,10 @@ static int parse_entries(struct restore *r, const struct work *work,
 					       words->word[i], why);
 	}
 	mask_hosts(&work->set, &feed->entries);
+	if (packed_count(&feed->entries) > 1) {
+		packed_sort(&feed->entries);
+		packed_dedup(&feed->entries);
+	}
 	return STATUS_OK;
 }
 

@@ -12,7 +12,9 @@
 #define NETLINK_GET_STRICT_CHK	12
 #endif
 
-/* A commit that creates as many sets as there may be takes 3 MiB. */
+/* The kernel doubles it. A commit that creates as many sets as there may be, each with its
+ * entries, takes 3 MiB.
+ */
 #define SEND_BUFFER	(4 << 20)
 #define RECEIVE_BUFFER	(1 << 20)
 

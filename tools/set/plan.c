@@ -35,6 +35,7 @@ void forget_plan(struct work *work)
 	packed_free(&work->plain);
 	extended_free(&work->extended);
 	work->updates = false;
+	work->exceptions = false;
 }
 
 static int same_entry(const struct change *a, const struct change *b)
@@ -171,7 +172,7 @@ static int settle(struct transaction *t, struct work *work,
 {
 	const struct change *change = work->changes, *end, *next;
 	struct entry_value value;
-	bool then, nomatch;
+	bool then, nomatch = false;
 	int there, err = 0;
 
 	forget_plan(work);
@@ -187,6 +188,7 @@ static int settle(struct transaction *t, struct work *work,
 		if (there < 0)
 			return there;
 		then = follow(work, change, next, there, &value, fault);
+		work->exceptions |= (then && value.nomatch) || (there && nomatch);
 		if (then != there)
 			err = pack(then ? &work->add : &work->del, change);
 		if (!err && then)
@@ -240,6 +242,11 @@ static bool is_alone(const struct transaction *t)
 
 static bool is_one_message(const struct work *work)
 {
+	/* Entries of a message change one after the other. Between an exception and the entry
+	 * that it is an exception of, packets would see the wrong one.
+	 */
+	if (work->exceptions && work->count > 1)
+		return false;
 	if (work->count > FEW || !nl_fits(&work->plain) || !nl_fits(&work->del) ||
 	    !nl_extended_fits(&work->extended))
 		return false;
@@ -440,25 +447,17 @@ static int will_have(struct tool *tool, const void *data,
 	return there < 0 ? there : !nomatch;
 }
 
-/* Find the set that the attachments of @from, a name before the transaction, will look up
- * after it. Return: NULL if the transaction does not change the set @from.
+/* Find the set that attachments of the name @from will look up after the steps from @step on.
+ * @work: the set that has this name before them. Attachments follow a set that is renamed,
+ * but stay with the names if two are swapped.
  */
-static const struct work *last_work(const struct transaction *t, const char *from)
+static const struct work *follow_steps(const struct transaction *t, const struct step *step,
+				       const char *from, const struct work *work)
 {
-	const struct work *work = NULL;
 	char name[IPCUCKOO_NAME_SIZE];
-	const struct step *step;
-	size_t i;
 
-	for (i = 0; i < t->count && !work; i++)
-		if (!t->works[i]->created && !strcmp(t->works[i]->set.name, from))
-			work = t->works[i];
 	strcpy(name, from);
-	for (i = 0; work && i < t->step_count; i++) {
-		step = &t->steps[i];
-		/* Attachments follow a set that is renamed, but stay with the names if
-		 * two are swapped.
-		 */
+	for (; work && step < t->steps + t->step_count; step++) {
 		if (step->kind == STEP_RENAME && step->work == work)
 			strcpy(name, step->to);
 		else if (step->kind == STEP_SWAP && !strcmp(step->from, name))
@@ -467,6 +466,19 @@ static const struct work *last_work(const struct transaction *t, const char *fro
 			work = step->work;
 	}
 	return work;
+}
+
+/* The same for a name before the transaction. Return: NULL if the transaction does not change
+ * the set of this name.
+ */
+static const struct work *last_work(const struct transaction *t, const char *from)
+{
+	size_t i;
+
+	for (i = 0; i < t->count; i++)
+		if (!t->works[i]->created && !strcmp(t->works[i]->set.name, from))
+			return follow_steps(t, t->steps, from, t->works[i]);
+	return NULL;
 }
 
 /* For guard_names(): the set that attachments of @name will look up; NULL if that set
@@ -482,20 +494,19 @@ static const void *becomes(const void *data, const char *name)
 	return work;
 }
 
-/* Whether a set that a line attaches will contain an end of the session. */
+/* Whether the set that an attachment of a line will look up contains an end of the session. */
 static int guard_steps(struct transaction *t)
 {
-	struct tool line = *t->tool;
 	const struct step *step;
 	int status = STATUS_OK;
-	size_t i;
+	struct tool line;
 
-	for (i = 0; i < t->step_count && !status; i++) {
-		step = &t->steps[i];
-		line.line = step->line;
+	for (step = t->steps; step < t->steps + t->step_count && !status; step++) {
+		line = step->line;
 		if (step->kind == STEP_ATTACH)
 			status = guard_attach(&line, &step->attachment, will_have,
-					      step->work);
+					      follow_steps(t, step + 1, step->attachment.set,
+							   step->work));
 	}
 	return status;
 }

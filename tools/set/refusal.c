@@ -65,8 +65,10 @@ int fail_destroyed(const struct tool *tool, const char *name)
 				   name ? " " : "s", name ? name : "");
 	attached = attached_text(tool->nl, name);
 	status = fail(tool, STATUS_REFUSED,
-		      "Set cannot be destroyed: it is in use by a kernel component (attached%s%s; ipcuckoo detach %s first)",
-		      attached ? ": " : "", attached ? attached : "", name ? name : "--all");
+		      attached ?
+		      "Set cannot be destroyed: it is in use by a kernel component (attached: %s; ipcuckoo detach %s first)" :
+		      "Set cannot be destroyed: it is in use by a kernel component (attached)",
+		      attached, name ? name : "--all");
 	free(attached);
 	return status;
 }

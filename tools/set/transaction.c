@@ -246,13 +246,13 @@ static int put_attach(struct transaction *t, const struct step *step)
 	struct nl_attachment attachment = step->attachment;
 	uint32_t unused;
 
-	attachment.flags |= step->exist ? IPCUCKOO_F_EXIST : 0;
+	attachment.flags |= step->line.exist ? IPCUCKOO_F_EXIST : 0;
 	return nl_attach(t->tool->nl, &attachment, &unused);
 }
 
 static int put_step(struct transaction *t, const struct step *step)
 {
-	uint32_t exist = step->exist ? IPCUCKOO_F_EXIST : 0;
+	uint32_t exist = step->line.exist ? IPCUCKOO_F_EXIST : 0;
 	const struct work *work = step->work;
 	struct nl *nl = t->tool->nl;
 
@@ -308,23 +308,19 @@ static struct work *find_fault(const struct transaction *t, const struct step **
 	return NULL;
 }
 
-static int fail_step(const struct transaction *t, const struct step *step)
+static int fail_step(const struct step *step)
 {
-	struct tool line = *t->tool;
-
-	line.line = step->line;
-	line.exist = step->exist;
 	switch (step->kind) {
 	case STEP_CREATE:
-		return fail_created(&line, step->to);
+		return fail_created(&step->line, step->to);
 	case STEP_RENAME:
-		return fail_renamed(&line, step->from, step->to);
+		return fail_renamed(&step->line, step->from, step->to);
 	case STEP_SWAP:
-		return fail_swapped(&line, step->from, step->to);
+		return fail_swapped(&step->line, step->from, step->to);
 	case STEP_DESTROY:
-		return fail_destroyed(&line, step->from);
+		return fail_destroyed(&step->line, step->from);
 	case STEP_ATTACH:
-		return fail_attach(&line, step->attachment.set);
+		return fail_attach(&step->line, step->attachment.set);
 	}
 	return STATUS_REFUSED;
 }
@@ -341,7 +337,10 @@ static int commit(struct transaction *t, bool check)
 	while ((err = send_commit(t, check ? IPCUCKOO_F_CHECK : 0))) {
 		work = find_fault(t, &step);
 		if (step)
-			return fail_step(t, step);
+			return fail_step(step);
+		if (err == -EMSGSIZE)
+			return fail(t->tool, STATUS_REFUSED,
+				    "the lines change too many sets for one message to the kernel (nothing was changed); restore them in parts, or raise net.core.wmem_max");
 		if (!work)
 			return fail_kernel(t->tool, NULL, "nothing was changed");
 		if (err != -ESTALE || ++work->attempts == ATTEMPTS)
@@ -354,7 +353,9 @@ static int commit(struct transaction *t, bool check)
 	return STATUS_OK;
 }
 
-/* Send the only message that is needed. The kernel applies all of it, or nothing. */
+/* Send the only message that is needed. The kernel applies all of it, or nothing; packets may
+ * see its entries appear one after the other.
+ */
 static int send_message(struct transaction *t, struct work *work)
 {
 	struct nl_extended extended = { .entries = &work->extended, .options = work->extensions };
@@ -378,9 +379,14 @@ int transaction_apply(struct transaction *t, bool check)
 	int status;
 	size_t i;
 
-	for (i = 0; i < t->count; i++)
-		if (t->works[i]->plan == PLAN_MESSAGE)
-			return check ? STATUS_OK : send_message(t, t->works[i]);
+	for (i = 0; i < t->count; i++) {
+		if (t->works[i]->plan != PLAN_MESSAGE)
+			continue;
+		if (!check)
+			return send_message(t, t->works[i]);
+		/* A message cannot be checked; a commit with the same effect can. */
+		t->works[i]->plan = PLAN_SHADOW;
+	}
 	status = fill_shadows(t);
 	if (!status)
 		status = commit(t, check);

@@ -34,6 +34,7 @@ enum plan {
  * @plan:	how the changes are applied
  * @add:	entries that will be in the set, and are not in it now
  * @del:	entries that are in the set now, and will not be
+ * @exceptions:	some of @add, @del or of the entries to send are exceptions
  * @updates:	some of the entries to send are in the set already; they are sent again,
  *		for new extensions
  * @plain:	the entries to send, if @extensions is 0
@@ -54,6 +55,7 @@ struct work {
 	enum plan plan;
 	struct packed add;
 	struct packed del;
+	bool exceptions;
 	bool updates;
 	struct packed plain;
 	struct extended extended;
@@ -68,8 +70,7 @@ struct work {
  *		attached
  * @work:	the set; SWAP: the set that is called @from
  * @other:	SWAP: the set that is called @to
- * @line:	number of the line
- * @exist:	the line has -exist
+ * @line:	the run with the options and the number of the line, for messages
  * @from:	the old name
  * @to:		the new name
  * @attachment:	ATTACH: how the set is attached
@@ -84,8 +85,7 @@ struct step {
 	} kind;
 	struct work *work;
 	struct work *other;
-	unsigned long line;
-	bool exist;
+	struct tool line;
 	char from[IPCUCKOO_NAME_SIZE];
 	char to[IPCUCKOO_NAME_SIZE];
 	struct nl_attachment attachment;

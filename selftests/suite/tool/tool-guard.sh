@@ -103,6 +103,18 @@ test_changes()
 		1 "" "${dropped/nets/last}" restore --check -file file
 	fine "--force" --force restore -file file
 	start_over
+	# Test that an attachment stays with the name when sets are swapped by a later line.
+	make_sets
+	"$IPCUCKOO" create other hash:net family any
+	"$IPCUCKOO" add other 192.0.2.0/28
+	printf '%s\n' 'attach nets src drop' 'swap nets other' > file
+	expect "attach and swap" 1 "" "Error in line 1: Set nets cannot be attached: 192.0.2.7 is in it" restore -file file
+	printf '%s\n' 'attach other src drop' 'swap nets other' > file
+	fine "the other way" restore -file file
+	"$IPCUCKOO" detach --all
+	printf '%s\n' 'attach nets src drop --force' > file
+	fine "--force in the line" restore -file file
+	start_over
 }
 
 test_unknown()

@@ -176,6 +176,37 @@ test_together()
 	start_over
 }
 
+test_single_lines()
+{
+	# Test that the line at fault is named if create -exist asks for other options: the lines
+	# after it would be parsed by those of the set that exists.
+	"$IPCUCKOO" create a hash:ip
+	printf '%s\n' 'create -exist a hash:ip timeout 0' 'add a 192.0.2.1 timeout 5' > file
+	expect "create -exist with another option" \
+		1 "" "Error in line 1: Set cannot be created: set with the same name already exists (a, of another type" \
+		restore -file file
+	printf '%s\n' 'rename a b' 'create -exist b hash:net' 'add b 10.0.0.0/8' > file
+	expect "the same after a rename" \
+		1 "" "Error in line 2: Set cannot be created: set with the same name already exists (b, of another type" \
+		restore -file file
+	printf '%s\n' 'rename a b' 'create -exist b hash:ip' 'add b 192.0.2.1' > file
+	fine "with the same options" restore -file file
+	has "the entry is added" 192.0.2.1 b
+	# Test that an entry may be repeated in a line, as on the command line.
+	"$IPCUCKOO" create m hash:ip netmask 24
+	printf '%s\n' 'add m 10.0.0.0/24' 'add b 192.0.2.2 192.0.2.2' 'del b 192.0.2.1 192.0.2.1' > file
+	fine "entries that are the same" restore -file file
+	has "one is added" 10.0.0.0 m
+	has "another one, too, and one is deleted" 192.0.2.2 b
+	# Test that --check asks the kernel about a single line, too: the limit of a set with timeouts.
+	"$IPCUCKOO" create t hash:ip maxelem 1 timeout 0
+	"$IPCUCKOO" add t 192.0.2.1
+	echo 'add t 192.0.2.2' > file
+	expect "a full set with timeouts" 1 "" "Hash is full, cannot add more elements" restore -file file
+	expect "--check" 1 "" "Hash is full, cannot add more elements" restore --check -file file
+	start_over
+}
+
 test_exist()
 {
 	# Test that -exist accepts sets that the kernel would accept, and no others.
@@ -286,6 +317,7 @@ test_save
 test_lines
 test_all_or_none
 test_together
+test_single_lines
 test_exist
 test_unit
 test_file
