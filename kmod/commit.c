@@ -96,6 +96,14 @@ static int prepare(struct commit *c, struct ipcuckoo_commit_change *change)
 	}
 }
 
+/* The error of a change that creates a set whose name @other has. */
+static int refuse_create(const struct ipcuckoo_commit_change *change,
+			 const struct ipcuckoo_set *other)
+{
+	return ipcuckoo_options_same(&other->options, &change->set->options,
+				     change->same_maxelem) ? -EEXIST : -ENOTUNIQ;
+}
+
 /* A change that will fail need not wait for the writers of sets, and takes no memory.
  * Return: an error, or 0 if this has to be found out in step 3.
  */
@@ -114,10 +122,7 @@ static int check_early(struct ipcuckoo_net *pernet,
 	mutex_unlock(&pernet->mutex);
 	switch (change->kind) {
 	case IPCUCKOO_COMMIT_CREATE:
-		if (set)
-			err = ipcuckoo_options_same(&set->options, &change->set->options,
-						    change->same_maxelem) ?
-			      -EEXIST : -ENOTUNIQ;
+		err = set ? refuse_create(change, set) : 0;
 		break;
 	case IPCUCKOO_COMMIT_DESTROY:
 		err = !set ? -ENOENT : READ_ONCE(set->attachments) ? -EBUSY : 0;
@@ -165,8 +170,7 @@ static int create(struct commit *c, struct ipcuckoo_commit_change *change)
 	const struct ipcuckoo_set *other = ipcuckoo_set_find(c->pernet, change->name);
 
 	if (other)
-		return ipcuckoo_options_same(&other->options, &change->set->options,
-					     change->same_maxelem) ? -EEXIST : -ENOTUNIQ;
+		return refuse_create(change, other);
 	if (c->pernet->sets_count >= IPCUCKOO_SETS_MAX)
 		return -E2BIG;
 	ipcuckoo_names_change(change->set, change->name);

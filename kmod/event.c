@@ -17,6 +17,9 @@
 #define MESSAGE_SIZE	SKB_WITH_OVERHEAD(SZ_32K - 2 * NLMSG_HDRLEN)
 #define HEADER_SIZE	(nla_total_size(IPCUCKOO_NAME_SIZE) + 256)
 
+/* Maximum size of a message about a set: its description is the only long option. */
+#define SET_SIZE	(HEADER_SIZE + nla_total_size(IPCUCKOO_DESCRIPTION_MAX + 1))
+
 /* The number of the multicast group is valid only while the family is registered. Senders
  * hold @group for reading; ipcuckoo_event_exit() takes it for writing, and so waits for them.
  */
@@ -111,7 +114,7 @@ void ipcuckoo_event_set(struct ipcuckoo_set *set, const char *name,
 
 	if (!wanted(set->pernet))
 		return;
-	skb = begin(event, NLMSG_GOODSIZE, &header);
+	skb = begin(event, SET_SIZE, &header);
 	if (!skb || ipcuckoo_options_fill(skb, set) || put_contents(skb, set, name)) {
 		nlmsg_free(skb);
 		report_loss(set->pernet);

@@ -22,16 +22,16 @@ int ipcuckoo_nl_entry_add_doit(struct sk_buff *skb, struct genl_info *info)
 	err = ipcuckoo_nl_get_batch(info, &batch) ?: ipcuckoo_nl_reply_begin(info, &reply);
 	if (err)
 		return err;
-	set = ipcuckoo_nl_locked_set(info);
+	set = ipcuckoo_nl_lock_set(info);
 	if (IS_ERR(set))
 		return ipcuckoo_nl_reply_end(info, &reply, PTR_ERR(set));
 	err = ipcuckoo_nl_check_exts(info, set);
 	if (err) {
-		ipcuckoo_nl_put_set(set);
+		ipcuckoo_nl_unlock_set(set);
 		return ipcuckoo_nl_reply_end(info, &reply, err);
 	}
 	err = ipcuckoo_change_add(set, &batch, exist, &result);
-	ipcuckoo_nl_put_set(set);
+	ipcuckoo_nl_unlock_set(set);
 	return ipcuckoo_nl_reply_batch(info, &reply, err, &result);
 }
 
@@ -49,16 +49,16 @@ int ipcuckoo_nl_entry_del_doit(struct sk_buff *skb, struct genl_info *info)
 	      ipcuckoo_nl_reply_begin(info, &reply);
 	if (err)
 		return err;
-	set = ipcuckoo_nl_locked_set(info);
+	set = ipcuckoo_nl_lock_set(info);
 	if (IS_ERR(set))
 		return ipcuckoo_nl_reply_end(info, &reply, PTR_ERR(set));
 	err = ipcuckoo_nl_check_delete(info, set);
 	if (err) {
-		ipcuckoo_nl_put_set(set);
+		ipcuckoo_nl_unlock_set(set);
 		return ipcuckoo_nl_reply_end(info, &reply, err);
 	}
 	err = ipcuckoo_change_del(set, &batch, exist, &result);
-	ipcuckoo_nl_put_set(set);
+	ipcuckoo_nl_unlock_set(set);
 	return ipcuckoo_nl_reply_batch(info, &reply, err, &result);
 }
 
@@ -115,7 +115,7 @@ int ipcuckoo_nl_entry_test_doit(struct sk_buff *skb, struct genl_info *info)
 	err = ipcuckoo_nl_reply_begin(info, &reply);
 	if (err)
 		return err;
-	set = ipcuckoo_nl_locked_set(info);
+	set = ipcuckoo_nl_lock_set(info);
 	if (IS_ERR(set))
 		return ipcuckoo_nl_reply_end(info, &reply, PTR_ERR(set));
 	entry = asked;
@@ -127,7 +127,7 @@ int ipcuckoo_nl_entry_test_doit(struct sk_buff *skb, struct genl_info *info)
 	approximate = ipcuckoo_entries_approximate(&set->entries);
 	if (!err && approximate)
 		copies = ipcuckoo_entries_copies(&set->entries, &entry);
-	ipcuckoo_nl_put_set(set);
+	ipcuckoo_nl_unlock_set(set);
 	if (!err && (nla_put_u8(reply.skb, IPCUCKOO_A_FOUND, found) ||
 		     (approximate && nla_put_u32(reply.skb, IPCUCKOO_A_COPIES, copies)) ||
 		     (len != IPCUCKOO_LEN_NONE &&
@@ -285,12 +285,12 @@ static int begin_dump(struct netlink_callback *cb, struct entry_dump *dump)
 {
 	struct ipcuckoo_set *set;
 
-	set = ipcuckoo_nl_set(sock_net(cb->skb->sk), ipcuckoo_dump_attrs(cb),
-			      cb->extack);
+	set = ipcuckoo_nl_lock_attr_set(sock_net(cb->skb->sk), ipcuckoo_dump_attrs(cb),
+					cb->extack);
 	if (IS_ERR(set))
 		return PTR_ERR(set);
 	if (ipcuckoo_entries_approximate(&set->entries)) {
-		ipcuckoo_nl_put_set(set);
+		ipcuckoo_nl_unlock_set(set);
 		NL_SET_ERR_MSG(cb->extack,
 			       "a filter keeps fingerprints: its entries cannot be listed");
 		return -EOPNOTSUPP;

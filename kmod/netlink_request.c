@@ -88,10 +88,10 @@ int ipcuckoo_nl_no_such_set(struct nlattr **attrs, struct netlink_ext_ack *extac
 }
 
 /* Find and lock the set that attributes name. Return: the set with a reference, to be
- * released with ipcuckoo_nl_put_set(), or ERR_PTR().
+ * released with ipcuckoo_nl_unlock_set(), or ERR_PTR().
  */
-struct ipcuckoo_set *ipcuckoo_nl_set(struct net *net, struct nlattr **attrs,
-				     struct netlink_ext_ack *extack)
+struct ipcuckoo_set *ipcuckoo_nl_lock_attr_set(struct net *net, struct nlattr **attrs,
+					       struct netlink_ext_ack *extack)
 {
 	const char *name = ipcuckoo_nl_name(attrs, extack);
 	struct ipcuckoo_set *set;
@@ -104,13 +104,13 @@ struct ipcuckoo_set *ipcuckoo_nl_set(struct net *net, struct nlattr **attrs,
 	return set;
 }
 
-/* Find and lock the set that a request names: as ipcuckoo_nl_set(). */
-struct ipcuckoo_set *ipcuckoo_nl_locked_set(struct genl_info *info)
+/* Find and lock the set that a request names: as ipcuckoo_nl_lock_attr_set(). */
+struct ipcuckoo_set *ipcuckoo_nl_lock_set(struct genl_info *info)
 {
-	return ipcuckoo_nl_set(genl_info_net(info), info->attrs, info->extack);
+	return ipcuckoo_nl_lock_attr_set(genl_info_net(info), info->attrs, info->extack);
 }
 
-void ipcuckoo_nl_put_set(struct ipcuckoo_set *set)
+void ipcuckoo_nl_unlock_set(struct ipcuckoo_set *set)
 {
 	ipcuckoo_set_unlock(set);
 	ipcuckoo_set_put(set);

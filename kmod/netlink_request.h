@@ -24,10 +24,10 @@ const char *ipcuckoo_nl_check_name(const struct nlattr *attr,
 const char *ipcuckoo_nl_name(struct nlattr **attrs,
 			     struct netlink_ext_ack *extack);
 int ipcuckoo_nl_name_or_all(struct genl_info *info, const char **name);
-struct ipcuckoo_set *ipcuckoo_nl_set(struct net *net, struct nlattr **attrs,
-				     struct netlink_ext_ack *extack);
-struct ipcuckoo_set *ipcuckoo_nl_locked_set(struct genl_info *info);
-void ipcuckoo_nl_put_set(struct ipcuckoo_set *set);
+struct ipcuckoo_set *ipcuckoo_nl_lock_attr_set(struct net *net, struct nlattr **attrs,
+					       struct netlink_ext_ack *extack);
+struct ipcuckoo_set *ipcuckoo_nl_lock_set(struct genl_info *info);
+void ipcuckoo_nl_unlock_set(struct ipcuckoo_set *set);
 
 /* Errors. */
 int ipcuckoo_nl_no_such_set(struct nlattr **attrs,

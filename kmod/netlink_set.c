@@ -244,11 +244,11 @@ int ipcuckoo_nl_set_change_doit(struct sk_buff *skb, struct genl_info *info)
 	maxelem = ipcuckoo_nl_need(info->attrs, IPCUCKOO_A_MAXELEM, info->extack);
 	if (!maxelem)
 		return -EINVAL;
-	set = ipcuckoo_nl_locked_set(info);
+	set = ipcuckoo_nl_lock_set(info);
 	if (IS_ERR(set))
 		return PTR_ERR(set);
 	err = ipcuckoo_set_change(set, nla_get_u32(maxelem));
-	ipcuckoo_nl_put_set(set);
+	ipcuckoo_nl_unlock_set(set);
 	if (err)
 		NL_SET_ERR_MSG_ATTR(info->extack, maxelem,
 				    "the set has more entries than that");
@@ -299,11 +299,11 @@ int ipcuckoo_nl_set_get_doit(struct sk_buff *skb, struct genl_info *info)
 	err = ipcuckoo_nl_reply_begin(info, &reply);
 	if (err)
 		return err;
-	set = ipcuckoo_nl_locked_set(info);
+	set = ipcuckoo_nl_lock_set(info);
 	if (IS_ERR(set))
 		return ipcuckoo_nl_reply_end(info, &reply, PTR_ERR(set));
 	err = fill_set(reply.skb, set);
-	ipcuckoo_nl_put_set(set);
+	ipcuckoo_nl_unlock_set(set);
 	return ipcuckoo_nl_reply_end(info, &reply, err);
 }
 
@@ -360,7 +360,7 @@ static int flush_one(struct ipcuckoo_net *pernet, const char *name)
 	if (IS_ERR(set))
 		return PTR_ERR(set);
 	err = ipcuckoo_set_flush(set);
-	ipcuckoo_nl_put_set(set);
+	ipcuckoo_nl_unlock_set(set);
 	return err;
 }
 

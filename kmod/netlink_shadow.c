@@ -27,7 +27,7 @@ static int check_new(struct genl_info *info)
 	return -EINVAL;
 }
 
-/* Nobody else knows the set, and nobody waits for it. */
+/* Make a set that only this request knows, and lock it, which therefore need not wait. */
 static struct ipcuckoo_set *make_locked_set(struct genl_info *info)
 {
 	struct ipcuckoo_set *set = ipcuckoo_nl_make_set(info);
@@ -56,13 +56,13 @@ int ipcuckoo_nl_shadow_new_doit(struct sk_buff *skb, struct genl_info *info)
 	if (err)
 		return err;
 	set = ipcuckoo_nl_flag(attrs, IPCUCKOO_F_CREATE) ? make_locked_set(info) :
-	      ipcuckoo_nl_locked_set(info);
+	      ipcuckoo_nl_lock_set(info);
 	if (IS_ERR(set))
 		return ipcuckoo_nl_reply_end(info, &reply, PTR_ERR(set));
 	err = ipcuckoo_shadow_create(pernet, set, NETLINK_CB(skb).sk, info->snd_portid,
 				     ipcuckoo_nl_flag(attrs, IPCUCKOO_F_APPEND),
 				     capacity, &id);
-	ipcuckoo_nl_put_set(set);
+	ipcuckoo_nl_unlock_set(set);
 	if (err == -E2BIG)
 		NL_SET_ERR_MSG(info->extack,
 			       "this network namespace has 65535 shadows, which is the most: commit or delete some, or close their sockets");

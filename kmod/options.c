@@ -77,10 +77,10 @@ static const struct option set_options[] = {
 	OPTION(U32, CAPACITY, shape.capacity, true),
 	OPTION(U32, OPTIONS, exts, true),
 	OPTION(U32, TIMEOUT, timeout, true),
-	/* Of these the bits are compared that they stand for. */
+	/* Different ones can say the same: ipcuckoo_options_same() compares the resulting mask. */
 	OPTION(U8, NETMASK, netmask, false),
 	OPTION(BINARY, BITMASK, bitmask, false),
-	/* It has no effect. */
+	/* It does not change what the set does. */
 	OPTION(NUL_STRING, DESCRIPTION, description, false),
 };
 
@@ -102,7 +102,9 @@ struct nlattr *ipcuckoo_options_find(struct nlattr **attrs)
 	       flags : NULL;
 }
 
-/* The shape of the filter. For exact types there must be none. */
+/* Parse and check the shape of a filter: bits, capacity and MULTI. Exact types have no such
+ * options.
+ */
 static int parse_shape(struct nlattr **attrs, struct netlink_ext_ack *extack,
 		       struct ipcuckoo_set_options *options)
 {
@@ -131,7 +133,7 @@ static int parse_shape(struct nlattr **attrs, struct netlink_ext_ack *extack,
 	return -ERANGE;
 }
 
-/* The extensions, and forceadd. */
+/* Check the extensions and forceadd: does the type take them? A timeout needs its extension. */
 static int check_exts(struct nlattr **attrs, struct netlink_ext_ack *extack,
 		      const struct ipcuckoo_set_options *options)
 {
@@ -162,8 +164,8 @@ static struct ipcuckoo_key netmask_bits(u8 len, bool v6)
 	return (struct ipcuckoo_key){ ~0ULL << (64 - len), 0 };
 }
 
-/* The mask. The set must be of one family, because its addresses must have as many bits as
- * the mask.
+/* Parse and check the mask. The set must be of one family, because its addresses must have as
+ * many bits as the mask.
  */
 static int parse_mask(struct nlattr **attrs, struct netlink_ext_ack *extack,
 		      struct ipcuckoo_set_options *options)
@@ -196,7 +198,7 @@ static int parse_mask(struct nlattr **attrs, struct netlink_ext_ack *extack,
 	return -ERANGE;
 }
 
-/* The description becomes part of lists and of files of commands. */
+/* Parse and check the description. Lists and files of commands show it, in quotes. */
 static int parse_description(struct nlattr **attrs, struct netlink_ext_ack *extack,
 			     struct ipcuckoo_set_options *options)
 {

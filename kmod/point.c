@@ -622,13 +622,14 @@ void ipcuckoo_points_publish(struct ipcuckoo_net *pernet)
 }
 
 /**
- * ipcuckoo_points_finish() - what is left to do after ipcuckoo_points_prepare()
+ * ipcuckoo_points_finish() - end what ipcuckoo_points_prepare() has begun
  * @pernet:	namespace, whose mutex has been held since ipcuckoo_points_prepare()
  *
- * If that failed, this drops what it has made. Hooks that were missing may have been
- * registered in both cases, so the states of attachments may have changed: listeners are
- * notified. The list of attachments, their sets and their names must be what they will be
- * when the mutex is released, and listeners must know of them.
+ * If ipcuckoo_points_prepare() failed, this frees what it has made. Whether it failed or not,
+ * it may have registered hooks that were missing: this updates the states of attachments, and
+ * notifies listeners of states that change. Before the caller calls this, the list of
+ * attachments, their sets and the names of these must have their final values, and listeners
+ * must have been notified of them.
  */
 void ipcuckoo_points_finish(struct ipcuckoo_net *pernet)
 {

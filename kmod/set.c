@@ -426,9 +426,9 @@ int ipcuckoo_set_lock(struct ipcuckoo_set *set)
  * @pernet:	namespace
  * @name:	name
  *
- * Between finding the set and locking it, it may be destroyed, or get another name, and
- * another set this one. A commit does that in one step, so that the name never belongs to
- * no set. Then this looks for the name again: the caller gets the set whose name it is.
+ * After this has found the set, and before it has locked it, a commit may destroy the set or
+ * give the name to another set. Then this looks for the name again. So the caller always gets
+ * the set that has the name now, and no -ENOENT while one set after the other has it.
  *
  * Context: process context; takes the namespace's mutex, and the set's, which keeps the
  * name from changing.
@@ -458,8 +458,9 @@ struct ipcuckoo_set *ipcuckoo_set_get_locked(struct ipcuckoo_net *pernet, const 
  * @pernet:	namespace
  * @name:	the first set whose name is greater is returned; "" for the first set
  *
- * For lists. As ipcuckoo_set_get_locked(), this looks again if names have changed before the
- * set was locked: so no list shows a name that nobody has, or lacks one that was always there.
+ * For lists. Like ipcuckoo_set_get_locked(), this looks again if a commit has changed names
+ * before the set was locked. So a list never shows a name that no set has, and never leaves
+ * out a name that a set had all the time.
  *
  * Context: process context; takes the namespace's mutex, and the set's.
  * Return: a set with a reference, locked, NULL, or ERR_PTR(-EINTR) for a fatal signal.

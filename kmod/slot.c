@@ -109,19 +109,21 @@ void ipcuckoo_slots_free(struct ipcuckoo_slots *slots)
 	kvfree(slots->slot);
 }
 
-/* How many of the contents that a commit has locked lockdep knows of.
+/* How many of the mutexes that a commit holds are reported to lockdep.
  *
- * Any number of contents is locked under ipcuckoo_net.names. Lockdep has one record for
- * locks of one class that are nested in the same lock, with a number in it that has 11 bits:
- * it overflows at 2048 contents, which is 1024 sets and their shadows. To lockdep the locks
- * of a record differ in nothing. If the number is at least 2, each lock of the class counts
- * as held (match_held_lock()), and each can be unlocked. So it need not know of more than
- * two, and all that it checks stays as it is: the order of this class and others, and that
- * contents are locked where code asserts that.
+ * Under ipcuckoo_net.names a commit locks the contents of any number of sets and shadows.
+ * Lockdep keeps one record for all locks of one class that are nested in the same lock, and
+ * counts them in 11 bits, which overflow at 2048: 1024 sets and their shadows. The record does
+ * not say which locks it counts. As soon as it counts two, every lock of the class passes for
+ * held (match_held_lock()), and every one may be unlocked. So two are enough, and lockdep
+ * checks what it would check with all of them: the order of this class and others, and
+ * lockdep_assert_held().
  */
 #define LOCKDEP_HELD	2
 
-/* Contents were locked. */
+/* Called after contents were locked: count them, and take them out of lockdep's record again
+ * if it counts enough of them.
+ */
 static void hold(struct ipcuckoo_slots *slots, struct ipcuckoo_entries *e)
 {
 	mutex_release(&e->mutex.dep_map, _RET_IP_);
@@ -130,7 +132,9 @@ static void hold(struct ipcuckoo_slots *slots, struct ipcuckoo_entries *e)
 				   _RET_IP_);
 }
 
-/* Contents are about to be unlocked, which lockdep takes for one that it knows of. */
+/* Called before contents are unlocked, which takes one lock out of lockdep's record: put one
+ * in if the record does not count these contents.
+ */
 static void drop(struct ipcuckoo_slots *slots, struct ipcuckoo_entries *e)
 {
 	if (slots->held-- > LOCKDEP_HELD)
