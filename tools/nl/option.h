@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Tables of options: how each option is written, sent, read, printed, compared and
- * explained. set/options.c has the options of sets, cli/options.c those of entries.
+ * Tables of options: how each option is written, sent, read, printed and explained.
+ * set/options.c has the options of sets, cli/options.c those of entries.
  */
 #ifndef IPCUCKOO_TOOL_NL_OPTION_H
 #define IPCUCKOO_TOOL_NL_OPTION_H

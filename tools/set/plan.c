@@ -405,7 +405,7 @@ static const struct change *find_change(const struct work *work,
 
 /* Whether this very entry will be in the set. Return: as guard_has. */
 static int will_be_there(struct tool *tool, const struct work *work,
-			  const struct change *entry, bool *nomatch)
+			 const struct change *entry, bool *nomatch)
 {
 	const struct change *change = find_change(work, entry);
 	int there;
@@ -425,7 +425,7 @@ static int will_be_there(struct tool *tool, const struct work *work,
  * an exception. Return: as guard_has.
  */
 static int will_have(struct tool *tool, const void *data,
-		      const struct address_range *address)
+		     const struct address_range *address)
 {
 	bool v4 = address->family == IPCUCKOO_FAMILY_INET, nomatch = false;
 	struct change entry = { .kind = v4 ? ENTRY_HOST4 : ENTRY_HOST6 };
@@ -468,8 +468,8 @@ static const struct work *follow_steps(const struct transaction *t, const struct
 	return work;
 }
 
-/* The same for a name before the transaction. Return: NULL if the transaction does not change
- * the set of this name.
+/* Find the set that attachments of the name @from will look up after the transaction. Return:
+ * NULL if no set has this name now.
  */
 static const struct work *last_work(const struct transaction *t, const char *from)
 {

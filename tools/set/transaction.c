@@ -390,6 +390,8 @@ int transaction_apply(struct transaction *t, bool check)
 	status = fill_shadows(t);
 	if (!status)
 		status = commit(t, check);
-	drop_shadows(t);
+	/* A commit that was made has used them up. */
+	if (status || check)
+		drop_shadows(t);
 	return status;
 }
