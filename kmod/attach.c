@@ -262,7 +262,8 @@ int ipcuckoo_attach_add(struct ipcuckoo_net *pernet, const char *name,
 void ipcuckoo_attach_announce(struct ipcuckoo_net *pernet, struct ipcuckoo_attachment *at,
 			      const char *name)
 {
-	at->id = ++pernet->attached.id;
+	/* 0 means that a request names no attachment. */
+	at->id = ++pernet->attached.id ?: ++pernet->attached.id;
 	ipcuckoo_event_attachment(at, name, IPCUCKOO_EVENT_ATTACHED);
 }
 

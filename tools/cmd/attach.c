@@ -82,6 +82,17 @@ struct attach_options {
 	bool log;
 };
 
+#define ATTACH_KEYWORDS(options) \
+	{ .word = "ingress", .flag = &(options).ingress }, \
+	{ .word = "dev", .value = &(options).dev }, \
+	{ .word = "order", .value = &(options).order }, \
+	{ .word = "priority", .value = &(options).priority }, \
+	{ .word = "loopback", .flag = &(options).loopback }, \
+	{ .word = "log", .flag = &(options).log }, \
+	{ .word = "nflog", .value = &(options).group }, \
+	{ .word = "rate", .value = &(options).rate }, \
+	{ .word = "every", .value = &(options).every }
+
 static int parse_int32(const struct tool *tool, const char *what,
 		       const char *word, long long most, bool *has, int32_t *to)
 {
@@ -224,15 +235,7 @@ int parse_attach(const struct tool *tool, struct words *words,
 	bool approximate = false, replace = false;
 	struct attach_options options = { 0 };
 	const struct keyword keywords[] = {
-		{ .word = "ingress", .flag = &options.ingress },
-		{ .word = "dev", .value = &options.dev },
-		{ .word = "order", .value = &options.order },
-		{ .word = "priority", .value = &options.priority },
-		{ .word = "loopback", .flag = &options.loopback },
-		{ .word = "log", .flag = &options.log },
-		{ .word = "nflog", .value = &options.group },
-		{ .word = "rate", .value = &options.rate },
-		{ .word = "every", .value = &options.every },
+		ATTACH_KEYWORDS(options),
 		{ .word = "--replace", .flag = &replace },
 		{ .word = "--approximate", .flag = &approximate },
 		{ .word = NULL }
@@ -368,15 +371,7 @@ int run_detach(struct tool *tool, struct words *words)
 	struct attach_options options = { 0 };
 	bool all = false;
 	const struct keyword keywords[] = {
-		{ .word = "ingress", .flag = &options.ingress },
-		{ .word = "dev", .value = &options.dev },
-		{ .word = "order", .value = &options.order },
-		{ .word = "priority", .value = &options.priority },
-		{ .word = "loopback", .flag = &options.loopback },
-		{ .word = "log", .flag = &options.log },
-		{ .word = "nflog", .value = &options.group },
-		{ .word = "rate", .value = &options.rate },
-		{ .word = "every", .value = &options.every },
+		ATTACH_KEYWORDS(options),
 		{ .word = "--all", .flag = &all },
 		{ .word = NULL }
 	};
