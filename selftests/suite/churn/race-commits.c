@@ -6,14 +6,12 @@
  * it, with all members.
  */
 #define _GNU_SOURCE
-#include <pthread.h>
-#include <stdatomic.h>
-
 #include "commit.h"
 #include "hostile.h"
 #include "ktap.h"
 #include "listen.h"
 #include "traffic.h"
+#include "workers.h"
 
 #define FILE_OF_SET	"/proc/net/ipcuckoo/set/live"
 
@@ -26,35 +24,12 @@
 
 enum { MEMBERS = 100, BURST = 32, BYSTANDERS = 12 };
 
-static atomic_bool stop;
 static uint64_t seed;
 
-/* What a thread has done. */
-struct work {
-	const char *name;
-	void (*run)(struct work *work);
-	uint32_t state;
-	unsigned long done;
-	unsigned long bad;	/* times it was not as expected */
-	char first[120];	/* the first of them */
-};
-
-__attribute__((format(printf, 2, 3)))
-static void bad(struct work *work, const char *format, ...)
+static uint32_t draw(struct worker *worker, uint32_t below)
 {
-	va_list args;
-
-	if (work->bad++)
-		return;
-	va_start(args, format);
-	vsnprintf(work->first, sizeof(work->first), format, args);
-	va_end(args);
-}
-
-static uint32_t draw(struct work *work, uint32_t below)
-{
-	work->state = work->state * 1664525 + 1013904223;
-	return (work->state >> 8) % below;
+	worker->random = worker->random * 1664525 + 1013904223;
+	return (worker->random >> 8) % below;
 }
 
 /* Packets */
@@ -63,7 +38,7 @@ static uint32_t draw(struct work *work, uint32_t below)
 static void take(void *data, const struct mark *mark)
 {
 	if (mark->from < STRANGER)
-		bad(data, "packet %u of a member, %#x, passed", mark->number, mark->from);
+		worker_report(data, "packet %u of a member, %#x, passed", mark->number, mark->from);
 }
 
 static int attach_live(struct client *c)
@@ -81,7 +56,7 @@ static int attach_live(struct client *c)
 /* When the last packet of a burst, which passes, has arrived, it is known what became of the
  * others.
  */
-static void send_packets(struct work *work)
+static void send_packets(struct worker *worker)
 {
 	static struct traffic traffic;
 	bool stranger[BURST + 1];
@@ -91,27 +66,28 @@ static void send_packets(struct work *work)
 
 	pin();
 	open_traffic(t);
-	for (; !stop; work->done += BURST) {
+	for (; !workers_stop; worker->done += BURST) {
 		first = t->number;
 		for (i = 0; i <= BURST; i++) {
-			stranger[i] = i == BURST || draw(work, 2);
+			stranger[i] = i == BURST || draw(worker, 2);
 			t->arrived[(first + i) % MARKS] = false;
-			send_from(t, stranger[i] ? STRANGER + draw(work, 250) :
-						   MEMBER + draw(work, MEMBERS));
+			send_from(t, stranger[i] ? STRANGER + draw(worker, 250) :
+						   MEMBER + draw(worker, MEMBERS));
 		}
-		if (!await(t, first + BURST, take, work)) {
-			bad(work, "the last packet of a burst was dropped");
+		if (!await(t, first + BURST, take, worker)) {
+			worker_report(worker, "the last packet of a burst was dropped");
 			break;
 		}
 		for (i = 0; i < BURST; i++)
 			if (stranger[i] && !t->arrived[(first + i) % MARKS])
-				bad(work, "packet %u of a stranger was dropped", first + i);
+				worker_report(worker, "packet %u of a stranger was dropped",
+					      first + i);
 	}
 	close_traffic(t);
 }
 
 /* The set is attached while its contents are about to be replaced: from then on it drops. */
-static void attach_and_send(struct work *work)
+static void attach_and_send(struct worker *worker)
 {
 	static struct traffic traffic;
 	struct client *c = client_open_or_die();
@@ -120,18 +96,18 @@ static void attach_and_send(struct work *work)
 
 	pin();
 	open_traffic(t);
-	for (; !stop; work->done++) {
+	for (; !workers_stop; worker->done++) {
 		error = attach_live(c);
 		for (i = 0; i < BURST; i++)
-			send_from(t, MEMBER + draw(work, MEMBERS));
+			send_from(t, MEMBER + draw(worker, MEMBERS));
 		send_from(t, STRANGER);
-		if (!await(t, t->number - 1, take, work)) {
-			bad(work, "a packet of a stranger was dropped");
+		if (!await(t, t->number - 1, take, worker)) {
+			worker_report(worker, "a packet of a stranger was dropped");
 			break;
 		}
 		error = error ?: everything(c, IPCUCKOO_CMD_DETACH);
 		if (error)
-			bad(work, "error %d", error);
+			worker_report(worker, "error %d", error);
 	}
 	close_traffic(t);
 	client_close(c);
@@ -183,21 +159,21 @@ static int flush_and_fill(struct client *c)
 	return commit_ask(c, &answer);
 }
 
-static void change_contents(struct work *work)
+static void change_contents(struct worker *worker)
 {
 	struct client *c = client_open_or_die();
 	int error;
 
-	for (; !stop; work->done++) {
-		error = draw(work, 2) ? swap_in(c) : flush_and_fill(c);
+	for (; !workers_stop; worker->done++) {
+		error = draw(worker, 2) ? swap_in(c) : flush_and_fill(c);
 		if (error)
-			bad(work, "error %d", error);
+			worker_report(worker, "error %d", error);
 	}
 	client_close(c);
 }
 
 /* Back and forth: in two commits, or in one, of which nobody sees the middle. */
-static void change_names(struct work *work)
+static void change_names(struct worker *worker)
 {
 	struct client *c = client_open_or_die();
 	bool moved = false, both;
@@ -205,8 +181,8 @@ static void change_names(struct work *work)
 	struct nlmsghdr *nlh;
 	int error;
 
-	for (; !stop || moved; work->done++) {
-		both = !moved && draw(work, 2);
+	for (; !workers_stop || moved; worker->done++) {
+		both = !moved && draw(worker, 2);
 		nlh = commit_begin(c);
 		put_named(nlh, IPCUCKOO_CMD_SET_RENAME, moved ? "moved" : "live",
 			  moved ? "live" : "moved", 0);
@@ -214,7 +190,7 @@ static void change_names(struct work *work)
 			put_named(nlh, IPCUCKOO_CMD_SET_RENAME, "moved", "live", 0);
 		error = commit_ask(c, &answer);
 		if (error)
-			bad(work, "error %d", error);
+			worker_report(worker, "error %d", error);
 		moved ^= !both;
 	}
 	client_close(c);
@@ -230,59 +206,61 @@ static void count_hosts(const struct answer *answer, void *data)
 }
 
 /* The first message of a dump has all members. It fails if the set is replaced later. */
-static void list_entries(struct work *work, struct client *c)
+static void list_entries(struct worker *worker, struct client *c)
 {
 	unsigned int entries = 0;
 	int error = dump_each(c, IPCUCKOO_CMD_ENTRY_GET, "live", count_hosts, &entries);
 
 	if (entries < MEMBERS || (error && error != -EAGAIN && error != -ENOENT))
-		bad(work, "ENTRY_GET: %u entries, error %d", entries, error);
+		worker_report(worker, "ENTRY_GET: %u entries, error %d", entries, error);
 }
 
-static void ask_for_set(struct work *work)
+static void ask_for_set(struct worker *worker)
 {
 	struct client *c = client_open_or_die();
 	struct answer answer;
 	struct nlmsghdr *nlh;
 	uint32_t shadow;
 
-	for (; !stop; work->done++) {
+	for (; !workers_stop; worker->done++) {
 		nlh = client_begin(c, IPCUCKOO_CMD_ENTRY_TEST);
 		mnl_attr_put_strz(nlh, IPCUCKOO_A_SET, "live");
-		put_hosts4(nlh, MEMBER + draw(work, MEMBERS), 1);
+		put_hosts4(nlh, MEMBER + draw(worker, MEMBERS), 1);
 		if (client_ask(c, &answer))
-			bad(work, "ENTRY_TEST: error %d: %s", answer.error, answer.message);
+			worker_report(worker, "ENTRY_TEST: error %d: %s", answer.error,
+				      answer.message);
 		else if (answer_number(&answer, IPCUCKOO_A_FOUND) != 1)
-			bad(work, "ENTRY_TEST: a member is not found");
+			worker_report(worker, "ENTRY_TEST: a member is not found");
 		nlh = client_begin(c, IPCUCKOO_CMD_ENTRY_ADD);
 		mnl_attr_put_strz(nlh, IPCUCKOO_A_SET, "live");
 		mnl_attr_put_u32(nlh, IPCUCKOO_A_FLAGS, IPCUCKOO_F_EXIST);
-		put_hosts4(nlh, EXTRA + draw(work, 1000), 10);
+		put_hosts4(nlh, EXTRA + draw(worker, 1000), 10);
 		if (client_ask(c, &answer))
-			bad(work, "ENTRY_ADD: error %d: %s", answer.error, answer.message);
+			worker_report(worker, "ENTRY_ADD: error %d: %s", answer.error,
+				      answer.message);
 		shadow = shadow_new(c, "live", IPCUCKOO_F_APPEND);
 		if (!shadow)
-			bad(work, "SHADOW_NEW fails");
+			worker_report(worker, "SHADOW_NEW fails");
 		shadow_request(c, IPCUCKOO_CMD_SHADOW_DEL, shadow, 0);
-		list_entries(work, c);
+		list_entries(worker, c);
 	}
 	client_close(c);
 }
 
 /* Returns the number of entries of the set, if it still has the name when it is read. */
-static int read_file(struct work *work)
+static int read_file(struct worker *worker)
 {
 	int fd = open(FILE_OF_SET, O_RDONLY | O_CLOEXEC);
 	char text[400] = "", *entries;
 	ssize_t size;
 
 	if (fd < 0) {
-		bad(work, "open: error %d", errno);
+		worker_report(worker, "open: error %d", errno);
 		return -1;
 	}
 	size = read(fd, text, sizeof(text) - 1);
 	if (size < 0 && errno != ENOENT)
-		bad(work, "read: error %d", errno);
+		worker_report(worker, "read: error %d", errno);
 	close(fd);
 	entries = strstr(text, "\nentries ");
 	return size > 0 && entries && !strncmp(text, "name live\n", 10) ?
@@ -290,102 +268,82 @@ static int read_file(struct work *work)
 }
 
 /* It lists the set, and never what it is called within a commit. */
-static void read_list(struct work *work)
+static void read_list(struct worker *worker)
 {
 	int fd = open("/proc/net/ipcuckoo/sets", O_RDONLY | O_CLOEXEC);
 	char text[4000] = "";
 
 	if (fd < 0 || read(fd, text, sizeof(text) - 1) <= 0)
-		bad(work, "sets: error %d", errno);
+		worker_report(worker, "sets: error %d", errno);
 	if (!strstr(text, "\nlive "))
-		bad(work, "the list lacks a set");
+		worker_report(worker, "the list lacks a set");
 	if (strstr(text, "\nnext "))
-		bad(work, "the list has a set that nobody may see");
+		worker_report(worker, "the list has a set that nobody may see");
 	close(fd);
 }
 
-static void use_files(struct work *work)
+static void use_files(struct worker *worker)
 {
 	int entries;
 
 	if (access("/proc/net/ipcuckoo", F_OK)) {
-		work->done = 1;
+		worker->done = 1;
 		return;
 	}
-	while (!stop) {
-		entries = read_file(work);
+	while (!workers_stop) {
+		entries = read_file(worker);
 		if (entries >= 0 && entries < MEMBERS)
-			bad(work, "%d entries", entries);
-		work->done += entries >= 0;
-		read_list(work);
+			worker_report(worker, "%d entries", entries);
+		worker->done += entries >= 0;
+		read_list(worker);
 	}
 }
 
 /* Cases */
 
-static void *thread(void *data)
+/* Run the workers with random numbers that $SEED repeats. */
+static void run(struct worker *workers, unsigned int count, double seconds)
 {
-	struct work *work = data;
-
-	work->run(work);
-	return NULL;
-}
-
-static void run(struct work *works, unsigned int count, double seconds)
-{
-	pthread_t threads[8];
 	unsigned int i;
 
-	stop = false;
-	for (i = 0; i < count; i++) {
-		works[i].state = seed += 7919;
-		if (pthread_create(&threads[i], NULL, thread, &works[i]))
-			errx(2, "no thread");
-	}
-	usleep(seconds * 1e6);
-	stop = true;
-	for (i = 0; i < count; i++) {
-		pthread_join(threads[i], NULL);
-		printf("# %s: %lu\n", works[i].name, works[i].done);
-		expect(works[i].done, "%s: some", works[i].name);
-		expect(!works[i].bad, "%s: %lu times: %s", works[i].name, works[i].bad,
-		       works[i].first);
-	}
+	for (i = 0; i < count; i++)
+		workers[i].random = seed += 7919;
+	workers_run(workers, count, seconds);
 }
 
 static void test_contents(double seconds)
 {
-	struct work works[] = {
+	struct worker workers[] = {
 		{ .name = "packets", .run = send_packets },
 		{ .name = "commits", .run = change_contents },
 		{ .name = "requests", .run = ask_for_set },
 		{ .name = "files read", .run = use_files },
 	};
 
-	run(works, 4, seconds);
+	run(workers, 4, seconds);
 	ktap_case("contents are replaced: nobody sees a set without its members");
 }
 
 static void test_names(double seconds)
 {
-	struct work works[] = {
+	struct worker workers[] = {
 		{ .name = "packets", .run = send_packets },
 		{ .name = "commits", .run = change_names },
 	};
 
-	run(works, 2, seconds);
+	run(workers, 2, seconds);
 	ktap_case("the set is renamed: no packet sees it");
 }
 
 static void test_attach(struct client *c, double seconds)
 {
-	struct work works[] = {
+	struct worker workers[] = {
 		{ .name = "attached", .run = attach_and_send },
 		{ .name = "commits", .run = change_contents },
 	};
 
 	everything(c, IPCUCKOO_CMD_DETACH);
-	run(works, 2, seconds);
+	run(workers, 2, seconds);
 	ktap_case("the set is attached between commits: from then on it drops");
 }
 
