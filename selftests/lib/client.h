@@ -432,6 +432,20 @@ static inline int module_unload(void)
 	return syscall(SYS_delete_module, IPCUCKOO_FAMILY_NAME, O_NONBLOCK) ? -errno : 0;
 }
 
+/* How many areas of vmalloc memory the module has, in all namespaces. */
+static inline unsigned int module_areas(void)
+{
+	FILE *f = fopen("/proc/vmallocinfo", "re");
+	unsigned int count = 0;
+	char line[512];
+
+	while (f && fgets(line, sizeof(line), f))
+		count += !!strstr(line, "[" IPCUCKOO_FAMILY_NAME "]");
+	if (f)
+		fclose(f);
+	return count;
+}
+
 /* Wait until @condition holds. The time limit is ten times @seconds, because other programs may
  * keep the machine busy.
  */

@@ -226,19 +226,6 @@ static void one_round(unsigned int i)
 	expect(hostile_references() < 0, "round %u: the module is not loaded", i);
 }
 
-static unsigned int areas(void)
-{
-	FILE *f = fopen("/proc/vmallocinfo", "re");
-	unsigned int count = 0;
-	char line[512];
-
-	while (f && fgets(line, sizeof(line), f))
-		count += !!strstr(line, "[ipcuckoo]");
-	if (f)
-		fclose(f);
-	return count;
-}
-
 int main(void)
 {
 	uint32_t seed = ktap_begin("race-unload");
@@ -262,7 +249,7 @@ int main(void)
 		expect(users[i].done >= rounds, "%s in each round", users[i].what);
 	}
 	ktap_case("all threads have used the module");
-	expect(wait_until(!areas(), PATIENCE), "the module has no vmalloc memory left");
+	expect(wait_until(!module_areas(), PATIENCE), "the module has no vmalloc memory left");
 	ktap_case("all memory of the module was freed");
 	return ktap_end();
 }

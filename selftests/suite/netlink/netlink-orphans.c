@@ -13,20 +13,6 @@
 
 enum { SHADOWS = 12, HOSTS = 6000, ROUNDS = 5 };
 
-/* Areas of the module's tables. */
-static unsigned int areas(void)
-{
-	FILE *f = fopen("/proc/vmallocinfo", "re");
-	unsigned int count = 0;
-	char line[512];
-
-	while (f && fgets(line, sizeof(line), f))
-		count += !!strstr(line, "[ipcuckoo]");
-	if (f)
-		fclose(f);
-	return count;
-}
-
 /* Sockets in a namespace that no process is in. */
 static void open_elsewhere(struct client *c[2])
 {
@@ -117,12 +103,12 @@ static void test_namespace(void)
 		make_shadows(c[0], shadows[0]);
 		make_shadows(c[1], shadows[1]);
 		use_some(c[0], shadows[0]);
-		expect(areas(), "there are tables");
+		expect(module_areas(), "there are tables");
 		/* The second one is the last that holds the namespace. */
 		client_close(c[round % 2]);
 		client_close(c[!(round % 2)]);
 	}
-	expect(wait_until(!areas(), 20), "no table is left, of %u", areas());
+	expect(wait_until(!module_areas(), 20), "no table is left, of %u", module_areas());
 	ktap_case("namespaces end with them: the last socket is closed by a process elsewhere");
 }
 
@@ -139,7 +125,7 @@ static void test_unload(void)
 	use_some(c[0], shadows);
 	make_shadows(c[1], shadows);
 	expect(wait_until(!module_unload(), 20), "the module can be unloaded");
-	expect(!areas(), "no table is left, of %u", areas());
+	expect(!module_areas(), "no table is left, of %u", module_areas());
 	client_close(here);
 	module_load("memory_limit=64");
 	for (i = 0; i < 2; i++)
