@@ -356,15 +356,21 @@ static inline int hosts_request(struct client *c, uint8_t cmd, const char *name,
 	return client_ask(c, &answer);
 }
 
+/* Append the attributes that every ATTACH must have. */
+static inline void put_rule(struct nlmsghdr *nlh, const char *name, uint8_t dir, uint8_t verdict)
+{
+	mnl_attr_put_strz(nlh, IPCUCKOO_A_SET, name);
+	mnl_attr_put_u8(nlh, IPCUCKOO_A_DIRECTION, dir);
+	mnl_attr_put_u8(nlh, IPCUCKOO_A_VERDICT, verdict);
+}
+
 static inline int attach(struct client *c, const char *name, uint8_t dir,
 			 uint8_t verdict)
 {
 	struct nlmsghdr *nlh = client_begin(c, IPCUCKOO_CMD_ATTACH);
 	struct answer answer;
 
-	mnl_attr_put_strz(nlh, IPCUCKOO_A_SET, name);
-	mnl_attr_put_u8(nlh, IPCUCKOO_A_DIRECTION, dir);
-	mnl_attr_put_u8(nlh, IPCUCKOO_A_VERDICT, verdict);
+	put_rule(nlh, name, dir, verdict);
 	return client_ask(c, &answer);
 }
 

@@ -96,16 +96,16 @@ static inline void put_attach(struct nlmsghdr *nlh, const char *name, uint8_t ve
 {
 	struct nlattr *nest = mnl_attr_nest_start(nlh, IPCUCKOO_CMD_ATTACH);
 
-	mnl_attr_put_strz(nlh, IPCUCKOO_A_SET, name);
-	mnl_attr_put_u8(nlh, IPCUCKOO_A_DIRECTION, IPCUCKOO_DIR_SRC);
-	mnl_attr_put_u8(nlh, IPCUCKOO_A_VERDICT, verdict);
+	put_rule(nlh, name, IPCUCKOO_DIR_SRC, verdict);
 	if (flags)
 		mnl_attr_put_u32(nlh, IPCUCKOO_A_FLAGS, flags);
 	mnl_attr_nest_end(nlh, nest);
 }
 
-/* A shadow of a set that does not exist yet. Returns 0 if there is none. */
-static inline uint32_t shadow_create(struct client *c, uint8_t type)
+/* Create a shadow from which put_new_filled() can make a set. @capacity is that of a filter; 0
+ * for exact sets. Returns the number of the shadow, or 0 if it cannot be created.
+ */
+static inline uint32_t shadow_create_sized(struct client *c, uint8_t type, uint32_t capacity)
 {
 	struct nlmsghdr *nlh = client_begin(c, IPCUCKOO_CMD_SHADOW_NEW);
 	struct answer answer;
@@ -114,7 +114,14 @@ static inline uint32_t shadow_create(struct client *c, uint8_t type)
 	mnl_attr_put_u32(nlh, IPCUCKOO_A_FLAGS, IPCUCKOO_F_CREATE);
 	mnl_attr_put_u8(nlh, IPCUCKOO_A_TYPE, type);
 	mnl_attr_put_u8(nlh, IPCUCKOO_A_FAMILY, IPCUCKOO_FAMILY_INET);
+	if (capacity)
+		mnl_attr_put_u32(nlh, IPCUCKOO_A_CAPACITY, capacity);
 	return client_ask(c, &answer) ? 0 : answer_number(&answer, IPCUCKOO_A_SHADOW);
+}
+
+static inline uint32_t shadow_create(struct client *c, uint8_t type)
+{
+	return shadow_create_sized(c, type, 0);
 }
 
 #endif /* _COMMIT_H */

@@ -89,9 +89,7 @@ static inline int hostile_attach(struct client *c, const char *name, const char 
 	struct nlmsghdr *nlh = client_begin(c, IPCUCKOO_CMD_ATTACH);
 	struct answer answer;
 
-	mnl_attr_put_strz(nlh, IPCUCKOO_A_SET, name);
-	mnl_attr_put_u8(nlh, IPCUCKOO_A_DIRECTION, IPCUCKOO_DIR_BOTH);
-	mnl_attr_put_u8(nlh, IPCUCKOO_A_VERDICT, IPCUCKOO_VERDICT_COUNT);
+	put_rule(nlh, name, IPCUCKOO_DIR_BOTH, IPCUCKOO_VERDICT_COUNT);
 	mnl_attr_put_u8(nlh, IPCUCKOO_A_PLACE, place);
 	mnl_attr_put_u32(nlh, IPCUCKOO_A_FLAGS, IPCUCKOO_F_LOOPBACK | IPCUCKOO_F_EXIST);
 	if (dev)

@@ -46,9 +46,7 @@ static int attach_live(struct client *c)
 	struct nlmsghdr *nlh = client_begin(c, IPCUCKOO_CMD_ATTACH);
 	struct answer answer;
 
-	mnl_attr_put_strz(nlh, IPCUCKOO_A_SET, "live");
-	mnl_attr_put_u8(nlh, IPCUCKOO_A_DIRECTION, IPCUCKOO_DIR_SRC);
-	mnl_attr_put_u8(nlh, IPCUCKOO_A_VERDICT, IPCUCKOO_VERDICT_DROP);
+	put_rule(nlh, "live", IPCUCKOO_DIR_SRC, IPCUCKOO_VERDICT_DROP);
 	mnl_attr_put_u32(nlh, IPCUCKOO_A_FLAGS, IPCUCKOO_F_LOOPBACK);
 	return client_ask(c, &answer);
 }

@@ -40,9 +40,7 @@ static int attach_logged(struct client *c, const char *name)
 	struct nlmsghdr *nlh = client_begin(c, IPCUCKOO_CMD_ATTACH);
 	struct answer answer;
 
-	mnl_attr_put_strz(nlh, IPCUCKOO_A_SET, name);
-	mnl_attr_put_u8(nlh, IPCUCKOO_A_DIRECTION, IPCUCKOO_DIR_SRC);
-	mnl_attr_put_u8(nlh, IPCUCKOO_A_VERDICT, IPCUCKOO_VERDICT_COUNT);
+	put_rule(nlh, name, IPCUCKOO_DIR_SRC, IPCUCKOO_VERDICT_COUNT);
 	mnl_attr_put_u32(nlh, IPCUCKOO_A_FLAGS, IPCUCKOO_F_LOOPBACK);
 	mnl_attr_put_u8(nlh, IPCUCKOO_A_LOG, IPCUCKOO_LOG_NFLOG);
 	mnl_attr_put_u32(nlh, IPCUCKOO_A_LOG_RATE, 0);

@@ -173,9 +173,7 @@ static struct nlattr *begin_attach(struct nlmsghdr *nlh, const char *name)
 {
 	struct nlattr *nest = mnl_attr_nest_start(nlh, IPCUCKOO_CMD_ATTACH);
 
-	mnl_attr_put_strz(nlh, IPCUCKOO_A_SET, name);
-	mnl_attr_put_u8(nlh, IPCUCKOO_A_DIRECTION, IPCUCKOO_DIR_BOTH);
-	mnl_attr_put_u8(nlh, IPCUCKOO_A_VERDICT, IPCUCKOO_VERDICT_COUNT);
+	put_rule(nlh, name, IPCUCKOO_DIR_BOTH, IPCUCKOO_VERDICT_COUNT);
 	return nest;
 }
 
@@ -403,9 +401,7 @@ static void begin_states(void)
 	everything(cl, IPCUCKOO_CMD_SET_DEL);
 	new_set("moved", 1);
 	nlh = client_begin(cl, IPCUCKOO_CMD_ATTACH);
-	mnl_attr_put_strz(nlh, IPCUCKOO_A_SET, "moved");
-	mnl_attr_put_u8(nlh, IPCUCKOO_A_DIRECTION, IPCUCKOO_DIR_SRC);
-	mnl_attr_put_u8(nlh, IPCUCKOO_A_VERDICT, IPCUCKOO_VERDICT_DROP);
+	put_rule(nlh, "moved", IPCUCKOO_DIR_SRC, IPCUCKOO_VERDICT_DROP);
 	mnl_attr_put_u8(nlh, IPCUCKOO_A_PLACE, IPCUCKOO_PLACE_INGRESS);
 	mnl_attr_put_u32(nlh, IPCUCKOO_A_PRIORITY, 0);
 	mnl_attr_put_strz(nlh, IPCUCKOO_A_DEV, DEVICE);

@@ -27,17 +27,10 @@ static void open_elsewhere(struct client *c[2])
 	close(home);
 }
 
-static uint32_t filter_shadow(struct client *c)
+static uint32_t make_shadow(struct client *c, bool filter)
 {
-	struct nlmsghdr *nlh = client_begin(c, IPCUCKOO_CMD_SHADOW_NEW);
-	struct answer answer;
-
-	mnl_attr_put_strz(nlh, IPCUCKOO_A_SET, "unnamed");
-	mnl_attr_put_u32(nlh, IPCUCKOO_A_FLAGS, IPCUCKOO_F_CREATE);
-	mnl_attr_put_u8(nlh, IPCUCKOO_A_TYPE, IPCUCKOO_TYPE_FILTER_IP);
-	mnl_attr_put_u8(nlh, IPCUCKOO_A_FAMILY, IPCUCKOO_FAMILY_INET);
-	mnl_attr_put_u32(nlh, IPCUCKOO_A_CAPACITY, 2 * HOSTS);
-	return client_ask(c, &answer) ? 0 : answer_number(&answer, IPCUCKOO_A_SHADOW);
+	return filter ? shadow_create_sized(c, IPCUCKOO_TYPE_FILTER_IP, 2 * HOSTS) :
+			shadow_create(c, IPCUCKOO_TYPE_HASH_IP);
 }
 
 static void make_shadows(struct client *c, uint32_t *shadows)
@@ -46,7 +39,7 @@ static void make_shadows(struct client *c, uint32_t *shadows)
 	int i;
 
 	for (i = 0; i < SHADOWS; i++) {
-		shadows[i] = i % 4 ? shadow_create(c, IPCUCKOO_TYPE_HASH_IP) : filter_shadow(c);
+		shadows[i] = make_shadow(c, i % 4 == 0);
 		expect(shadows[i], "a shadow");
 		expect_equal(shadow_hosts(c, shadows[i], rng(), HOSTS), 0, "hosts in it");
 	}
