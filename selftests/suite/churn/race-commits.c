@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Packets while commits run: of members of a set that drops none ever passes, of strangers none
- * is ever dropped, while commits replace the set by a new one, flush it and fill it again, or
- * rename it. Others ask for the set by its name, over netlink and in procfs: they always find
- * it, with all members.
+ * Sends packets while another thread commits changes of the set "live", which is attached with the
+ * verdict drop. The commits replace it by a new set, flush and refill it, or rename it. Packets
+ * from members must never pass, and packets from non-members must never be dropped. While commits
+ * replace or refill the set, threads also look for it by its name, over netlink and in procfs: they
+ * must always find it, with all its members.
  */
 #define _GNU_SOURCE
 #include "commit.h"
@@ -15,14 +16,17 @@
 
 #define FILE_OF_SET	"/proc/net/ipcuckoo/set/live"
 
-/* Members are MEMBER and those behind it; what is added now and then is EXTRA and those behind
- * it. Strangers are STRANGER and those behind it.
+/* The first addresses of three ranges: members, which send packets and are in the set all the time;
+ * entries that a thread adds, which send none; and non-members, which send packets.
  */
 #define MEMBER		0x7f010000
 #define EXTRA		0x7f020000
-#define STRANGER	0x7f030000
+#define NON_MEMBER	0x7f030000
 
-enum { MEMBERS = 100, BURST = 32, BYSTANDERS = 12 };
+/* Packets are sent in bursts. Commits that replace or refill the set also flush other sets, so that
+ * they take longer.
+ */
+enum { MEMBERS = 100, BURST = 32, OTHER_SETS = 12 };
 
 static uint64_t seed;
 
@@ -35,10 +39,11 @@ static uint32_t draw(struct worker *worker, uint32_t below)
 /* Packets */
 
 /* Called for each packet that arrives. */
-static void take(void *data, const struct mark *mark)
+static void check_source(void *data, const struct payload *payload)
 {
-	if (mark->from < STRANGER)
-		worker_report(data, "packet %u of a member, %#x, passed", mark->number, mark->from);
+	if (payload->from < NON_MEMBER)
+		worker_report(data, "packet %u from a member, %#x, passed", payload->number,
+			      payload->from);
 }
 
 static int attach_live(struct client *c)
@@ -51,40 +56,42 @@ static int attach_live(struct client *c)
 	return client_ask(c, &answer);
 }
 
-/* When the last packet of a burst, which passes, has arrived, it is known what became of the
- * others.
+/* Packets arrive in the order in which they are sent, and the last one of each burst is from a
+ * non-member. When it has arrived, all packets that have not were dropped.
  */
 static void send_packets(struct worker *worker)
 {
 	static struct traffic traffic;
-	bool stranger[BURST + 1];
+	bool non_member[BURST + 1];
 	struct traffic *t = &traffic;
 	uint32_t first;
 	int i;
 
-	pin();
-	open_traffic(t);
+	traffic_pin();
+	traffic_open(t);
 	for (; !workers_stop; worker->done += BURST) {
 		first = t->number;
 		for (i = 0; i <= BURST; i++) {
-			stranger[i] = i == BURST || draw(worker, 2);
-			t->arrived[(first + i) % MARKS] = false;
-			send_from(t, stranger[i] ? STRANGER + draw(worker, 250) :
-						   MEMBER + draw(worker, MEMBERS));
+			non_member[i] = i == BURST || draw(worker, 2);
+			t->arrived[(first + i) % TRAFFIC_PACKETS] = false;
+			traffic_send(t, non_member[i] ? NON_MEMBER + draw(worker, 250) :
+							MEMBER + draw(worker, MEMBERS));
 		}
-		if (!await(t, first + BURST, take, worker)) {
+		if (!traffic_receive(t, first + BURST, check_source, worker)) {
 			worker_report(worker, "the last packet of a burst was dropped");
 			break;
 		}
 		for (i = 0; i < BURST; i++)
-			if (stranger[i] && !t->arrived[(first + i) % MARKS])
-				worker_report(worker, "packet %u of a stranger was dropped",
+			if (non_member[i] && !t->arrived[(first + i) % TRAFFIC_PACKETS])
+				worker_report(worker, "packet %u from a non-member was dropped",
 					      first + i);
 	}
-	close_traffic(t);
+	traffic_close(t);
 }
 
-/* The set is attached while its contents are about to be replaced: from then on it drops. */
+/* Attach the set while change_contents() replaces its contents. As soon as the kernel has answered,
+ * the set must drop packets.
+ */
 static void attach_and_send(struct worker *worker)
 {
 	static struct traffic traffic;
@@ -92,39 +99,41 @@ static void attach_and_send(struct worker *worker)
 	struct traffic *t = &traffic;
 	int error, i;
 
-	pin();
-	open_traffic(t);
+	traffic_pin();
+	traffic_open(t);
 	for (; !workers_stop; worker->done++) {
 		error = attach_live(c);
 		for (i = 0; i < BURST; i++)
-			send_from(t, MEMBER + draw(worker, MEMBERS));
-		send_from(t, STRANGER);
-		if (!await(t, t->number - 1, take, worker)) {
-			worker_report(worker, "a packet of a stranger was dropped");
+			traffic_send(t, MEMBER + draw(worker, MEMBERS));
+		traffic_send(t, NON_MEMBER);
+		if (!traffic_receive(t, t->number - 1, check_source, worker)) {
+			worker_report(worker, "a packet from a non-member was dropped");
 			break;
 		}
 		error = error ?: everything(c, IPCUCKOO_CMD_DETACH);
 		if (error)
 			worker_report(worker, "error %d", error);
 	}
-	close_traffic(t);
+	traffic_close(t);
 	client_close(c);
 }
 
 /* Commits */
 
-static void put_bystanders(struct nlmsghdr *nlh)
+static void put_flush_others(struct nlmsghdr *nlh)
 {
 	char name[16];
 	int i;
 
-	for (i = 0; i < BYSTANDERS; i++) {
+	for (i = 0; i < OTHER_SETS; i++) {
 		snprintf(name, sizeof(name), "other%d", i);
 		put_named(nlh, IPCUCKOO_CMD_SET_FLUSH, name, NULL, 0);
 	}
 }
 
-/* A new set takes the place of the old one, which ends in the same commit. */
+/* In one commit, create a set with the same members, give it the name "live" by a swap, and destroy
+ * the old set.
+ */
 static int swap_in(struct client *c)
 {
 	uint32_t shadow = shadow_create(c, IPCUCKOO_TYPE_HASH_IP);
@@ -137,11 +146,13 @@ static int swap_in(struct client *c)
 	put_new_filled(nlh, "next", shadow);
 	put_named(nlh, IPCUCKOO_CMD_SET_SWAP, "next", "live", 0);
 	put_named(nlh, IPCUCKOO_CMD_SET_DEL, "next", NULL, 0);
-	put_bystanders(nlh);
+	put_flush_others(nlh);
 	return commit_ask(c, &answer);
 }
 
-/* No packet sees it empty, for of two changes of contents only the last is made. */
+/* Flush the set and replace its contents in one commit. No packet sees the set empty, because only
+ * the last of several changes of a set's contents is made.
+ */
 static int flush_and_fill(struct client *c)
 {
 	uint32_t shadow = shadow_new(c, "live", 0);
@@ -152,7 +163,7 @@ static int flush_and_fill(struct client *c)
 		return -1;
 	nlh = commit_begin(c);
 	put_named(nlh, IPCUCKOO_CMD_SET_FLUSH, "live", NULL, 0);
-	put_bystanders(nlh);
+	put_flush_others(nlh);
 	put_replace(nlh, shadow, IPCUCKOO_F_OVERRIDE);
 	return commit_ask(c, &answer);
 }
@@ -170,7 +181,7 @@ static void change_contents(struct worker *worker)
 	client_close(c);
 }
 
-/* Back and forth: in two commits, or in one, of which nobody sees the middle. */
+/* Rename the set to "moved" and back, in two commits or in a single one. */
 static void change_names(struct worker *worker)
 {
 	struct client *c = client_open_or_die();
@@ -194,7 +205,7 @@ static void change_names(struct worker *worker)
 	client_close(c);
 }
 
-/* Those who ask for it */
+/* Requests and files */
 
 static void count_hosts(const struct answer *answer, void *data)
 {
@@ -203,7 +214,9 @@ static void count_hosts(const struct answer *answer, void *data)
 	*(unsigned int *)data += hosts ? mnl_attr_get_payload_len(hosts) / 4 : 0;
 }
 
-/* The first message of a dump has all members. It fails if the set is replaced later. */
+/* The first message of a dump has all members. After it, the dump may be interrupted or fail,
+ * because commits replace the set.
+ */
 static void list_entries(struct worker *worker, struct client *c)
 {
 	unsigned int entries = 0;
@@ -245,7 +258,9 @@ static void ask_for_set(struct worker *worker)
 	client_close(c);
 }
 
-/* Returns the number of entries of the set, if it still has the name when it is read. */
+/* Returns the number of entries that the set's file shows, or -1 if the set was destroyed or has
+ * another name by now.
+ */
 static int read_file(struct worker *worker)
 {
 	int fd = open(FILE_OF_SET, O_RDONLY | O_CLOEXEC);
@@ -265,7 +280,7 @@ static int read_file(struct worker *worker)
 	       atoi(entries + 9) : -1;
 }
 
-/* It lists the set, and never what it is called within a commit. */
+/* The list must have the set, but never the name "next", which exists only within a commit. */
 static void read_list(struct worker *worker)
 {
 	int fd = open("/proc/net/ipcuckoo/sets", O_RDONLY | O_CLOEXEC);
@@ -274,9 +289,9 @@ static void read_list(struct worker *worker)
 	if (fd < 0 || read(fd, text, sizeof(text) - 1) <= 0)
 		worker_report(worker, "sets: error %d", errno);
 	if (!strstr(text, "\nlive "))
-		worker_report(worker, "the list lacks a set");
+		worker_report(worker, "live is not in the list");
 	if (strstr(text, "\nnext "))
-		worker_report(worker, "the list has a set that nobody may see");
+		worker_report(worker, "next, which exists only within a commit, is in the list");
 	close(fd);
 }
 
@@ -291,7 +306,7 @@ static void use_files(struct worker *worker)
 	while (!workers_stop) {
 		entries = read_file(worker);
 		if (entries >= 0 && entries < MEMBERS)
-			worker_report(worker, "%d entries", entries);
+			worker_report(worker, "the file shows %d entries", entries);
 		worker->done += entries >= 0;
 		read_list(worker);
 	}
@@ -299,7 +314,7 @@ static void use_files(struct worker *worker)
 
 /* Cases */
 
-/* Run the workers with random numbers that $SEED repeats. */
+/* Give each worker its own random numbers. $SEED repeats them. */
 static void run(struct worker *workers, unsigned int count, double seconds)
 {
 	unsigned int i;
@@ -319,7 +334,7 @@ static void test_contents(double seconds)
 	};
 
 	run(workers, 4, seconds);
-	ktap_case("contents are replaced: nobody sees a set without its members");
+	ktap_case("packets, requests and files see all members while commits replace contents");
 }
 
 static void test_names(double seconds)
@@ -330,19 +345,19 @@ static void test_names(double seconds)
 	};
 
 	run(workers, 2, seconds);
-	ktap_case("the set is renamed: no packet sees it");
+	ktap_case("a set drops the packets from its members only, while commits rename it");
 }
 
 static void test_attach(struct client *c, double seconds)
 {
 	struct worker workers[] = {
-		{ .name = "attached", .run = attach_and_send },
+		{ .name = "attachments", .run = attach_and_send },
 		{ .name = "commits", .run = change_contents },
 	};
 
 	everything(c, IPCUCKOO_CMD_DETACH);
 	run(workers, 2, seconds);
-	ktap_case("the set is attached between commits: from then on it drops");
+	ktap_case("a set that is attached between commits drops packets from then on");
 }
 
 static void make_sets(struct client *c)
@@ -350,15 +365,15 @@ static void make_sets(struct client *c)
 	char name[16];
 	int i;
 
-	for (i = 0; i < BYSTANDERS; i++) {
+	for (i = 0; i < OTHER_SETS; i++) {
 		snprintf(name, sizeof(name), "other%d", i);
 		expect_equal(set_new(c, name, IPCUCKOO_TYPE_HASH_IP, IPCUCKOO_FAMILY_INET), 0,
 			     "%s", name);
 	}
 	expect_equal(set_new(c, "live", IPCUCKOO_TYPE_HASH_IP, IPCUCKOO_FAMILY_INET), 0, "live");
 	expect_equal(hosts_request(c, IPCUCKOO_CMD_ENTRY_ADD, "live", MEMBER, MEMBERS), 0,
-		     "its members");
-	expect_equal(attach_live(c), 0, "it is attached");
+		     "members of live");
+	expect_equal(attach_live(c), 0, "live is attached");
 }
 
 int main(void)
@@ -374,12 +389,12 @@ int main(void)
 	test_contents(seconds / 2);
 	test_names(seconds / 4);
 	test_attach(c, seconds / 4);
-	expect_equal(figure(c, NULL, IPCUCKOO_A_SETS), BYSTANDERS + 1, "sets that are left");
+	expect_equal(figure(c, NULL, IPCUCKOO_A_SETS), OTHER_SETS + 1, "sets at the end");
 	everything(c, IPCUCKOO_CMD_DETACH);
 	everything(c, IPCUCKOO_CMD_SET_DEL);
-	expect(wait_until(figure(c, NULL, IPCUCKOO_A_MEMORY) == 0, 10), "memory that is left");
+	expect(wait_until(figure(c, NULL, IPCUCKOO_A_MEMORY) == 0, 10), "all memory is freed");
 	client_close(c);
 	expect(wait_until(!module_unload(), 20), "the module can be unloaded");
-	ktap_case("everything is given back");
+	ktap_case("all memory was freed, and the module can be unloaded");
 	return ktap_end();
 }
