@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Files of sets that stay open across commits. A file belongs to the set that had its name when
- * it was opened, whatever names it gets, and is of no use once that set is destroyed; the name
- * is that of another set by then, or of none. Random commits are compared with a model that
- * knows sets by their number.
+ * Keeps the files of sets open while commits create, destroy, rename, swap and flush the sets. An
+ * open file belongs to the set that had its name when it was opened, even if commits give the set
+ * another name. Once the set is destroyed, the file can be neither read nor written, even if
+ * another set has the name by then. Random commits are also applied to a model, and the files must
+ * show what the model says.
  */
 #define _GNU_SOURCE
 #include <dirent.h>
@@ -13,29 +14,32 @@
 
 #define DIRECTORY	"/proc/net/ipcuckoo/set"
 
-enum { NAMES = 6, FILES = 10, ROUNDS = 3000, MOST = 6 };
+/* CHANGES: the maximum number of changes of a commit. */
+enum { NAMES = 6, FILES = 10, ROUNDS = 3000, CHANGES = 6 };
 
-/* The model: sets by number, from 1. */
+/* The sets of the model, numbered from 1 in the order in which they are created. */
 static struct {
-	bool dead;
+	bool destroyed;
 	uint32_t entries;
-} sets[ROUNDS * MOST + 1];
+} sets[ROUNDS * CHANGES + 1];
 
 static int set_count;
 
-/* Which set has a name; 0: none; NEW: one that has no number yet. */
+/* The number of a set that a commit creates, until the commit has succeeded. */
 #define NEW	(-1)
 
+/* For each name, the number of the set that has it; 0: none. */
 struct names {
 	int set[NAMES];
 };
 
 static struct names now;
 
+/* The open files. */
 static struct {
 	int fd;
-	int set;
-	int name;		/* by which it was opened */
+	int set;		/* the set to which the file belongs; 0: the file is closed */
+	int name;		/* the name by which it was opened */
 } files[FILES];
 
 static const char *name_of(int i)
@@ -64,49 +68,51 @@ static int name_of_set(int set)
 
 /* Files */
 
-static void open_file(int round, int place, int i)
+static void open_file(int round, int file, int i)
 {
 	int fd = open(path_of(i), O_RDWR | O_CLOEXEC);
 
-	if (files[place].set)
-		close(files[place].fd);
-	files[place].set = 0;
+	if (files[file].set)
+		close(files[file].fd);
+	files[file].set = 0;
 	expect(now.set[i] ? fd >= 0 : fd < 0 && errno == ENOENT,
 	       "round %d: open %s: error %d, %s has the name", round, name_of(i),
-	       fd < 0 ? errno : 0, now.set[i] ? "a set" : "nobody");
+	       fd < 0 ? errno : 0, now.set[i] ? "a set" : "no set");
 	if (fd < 0)
 		return;
-	files[place].fd = fd;
-	files[place].set = now.set[i];
-	files[place].name = i;
+	files[file].fd = fd;
+	files[file].set = now.set[i];
+	files[file].name = i;
 }
 
-static void close_file(int place)
+static void close_file(int file)
 {
-	if (files[place].set)
-		close(files[place].fd);
-	files[place].set = 0;
+	if (files[file].set)
+		close(files[file].fd);
+	files[file].set = 0;
 }
 
-/* The file of a name that no set has goes when it is closed, in a while. */
-static void expect_gone(int round)
+/* Expect that a name has no file if no set has the name and no process has the file open. The
+ * kernel removes such a file some time after it was closed.
+ */
+static void expect_removed(int round)
 {
-	int place, i;
+	int file, i;
 
 	for (i = 0; i < NAMES; i++) {
-		for (place = 0; place < FILES; place++)
-			if (files[place].set && files[place].name == i)
+		for (file = 0; file < FILES; file++)
+			if (files[file].set && files[file].name == i)
 				break;
-		if (!now.set[i] && place == FILES)
+		if (!now.set[i] && file == FILES)
 			expect(wait_until(access(path_of(i), F_OK), 1),
-			       "round %d: the file of %s is gone", round, name_of(i));
+			       "round %d: the file of %s is removed", round, name_of(i));
 	}
 }
 
-static void write_file(int round, int place)
+static void write_file(int round, int file)
 {
 	static uint32_t host;
-	int set = files[place].set;
+	int set = files[file].set;
 	char line[32];
 	ssize_t size;
 
@@ -114,30 +120,32 @@ static void write_file(int round, int place)
 		return;
 	host++;
 	snprintf(line, sizeof(line), "+10.%u.%u.%u\n", host >> 16, host >> 8 & 255, host & 255);
-	size = write(files[place].fd, line, strlen(line));
-	if (sets[set].dead)
-		expect(size < 0 && errno == ENOENT, "round %d: a destroyed set is written", round);
+	size = write(files[file].fd, line, strlen(line));
+	if (sets[set].destroyed)
+		expect(size < 0 && errno == ENOENT, "round %d: writing to a destroyed set fails",
+		       round);
 	else
 		expect_equal(size, strlen(line), "round %d: bytes written to %s", round,
 			     name_of(name_of_set(set)));
-	sets[set].entries += !sets[set].dead;
+	sets[set].entries += !sets[set].destroyed;
 }
 
-static void read_file(int round, int place)
+static void read_file(int round, int file)
 {
 	char text[600] = "", want[64], *entries;
-	int set = files[place].set;
+	int set = files[file].set;
 	ssize_t size;
 
 	if (!set)
 		return;
-	size = pread(files[place].fd, text, sizeof(text) - 1, 0);
-	if (sets[set].dead) {
-		expect(size < 0 && errno == ENOENT, "round %d: a destroyed set is read", round);
+	size = pread(files[file].fd, text, sizeof(text) - 1, 0);
+	if (sets[set].destroyed) {
+		expect(size < 0 && errno == ENOENT, "round %d: reading a destroyed set fails",
+		       round);
 		return;
 	}
 	snprintf(want, sizeof(want), "name %s\n", name_of(name_of_set(set)));
-	expect(!strncmp(text, want, strlen(want)), "round %d: it reads %.8s, its name is %s",
+	expect(!strncmp(text, want, strlen(want)), "round %d: the file says %.8s, the name is %s",
 	       round, text, name_of(name_of_set(set)));
 	entries = strstr(text, "\nentries ");
 	expect_equal(entries ? atoi(entries + 9) : -1, sets[set].entries,
@@ -154,7 +162,9 @@ struct change {
 	int j;
 };
 
-/* Returns false if the change cannot be made. Sets change only if @commit. */
+/* Apply a change to @names and, if the commit has succeeded (@commit), to the sets. Returns false
+ * if the kernel must refuse the change.
+ */
 static bool apply(struct names *names, const struct change *c, bool commit)
 {
 	int *of = &names->set[c->i], *to = &names->set[c->j], old;
@@ -169,7 +179,7 @@ static bool apply(struct names *names, const struct change *c, bool commit)
 		return true;
 	case IPCUCKOO_CMD_SET_DEL:
 		if (*of && commit)
-			sets[*of].dead = true;
+			sets[*of].destroyed = true;
 		old = *of;
 		*of = 0;
 		return old;
@@ -187,6 +197,7 @@ static bool apply(struct names *names, const struct change *c, bool commit)
 	}
 }
 
+/* Draw a change that is possible if sets have these names. */
 static struct change draw(const struct names *names)
 {
 	static const uint8_t commands[] = {
@@ -224,13 +235,13 @@ static void put_change(struct nlmsghdr *nlh, const struct change *c)
 		put_named(nlh, c->cmd, name_of(c->i), two ? name_of(c->j) : NULL, 0);
 }
 
-/* Some have one change too many, which cannot be made. */
+/* Make a random commit. One in six fails, because of another change at its end. */
 static void commit(int round)
 {
-	int count = 1 + rng() % MOST, at;
+	int count = 1 + rng() % CHANGES, at;
 	bool fails = !(rng() % 6);
 	struct names next = now;
-	struct change change[MOST];
+	struct change change[CHANGES];
 	struct nlmsghdr *nlh;
 	struct answer answer;
 
@@ -251,10 +262,10 @@ static void commit(int round)
 		else if (change[at].shadow)
 			shadow_request(cl, IPCUCKOO_CMD_SHADOW_DEL, change[at].shadow, 0);
 	}
-	expect_gone(round);
+	expect_removed(round);
 }
 
-/* Are the files in the directory those of the sets? */
+/* Does the directory have the files of all sets, and no others? */
 static bool listed(void)
 {
 	DIR *dir = opendir(DIRECTORY);
@@ -276,24 +287,24 @@ static bool listed(void)
 static void test_random(void)
 {
 	unsigned long commits = 0;
-	int round, place;
+	int round, file;
 
 	for (round = 0; round < ROUNDS && !ktap_failing(); round++) {
-		place = rng() % FILES;
+		file = rng() % FILES;
 		switch (rng() % 6) {
 		case 0:
-			open_file(round, place, rng() % NAMES);
+			open_file(round, file, rng() % NAMES);
 			break;
 		case 1:
 			if (!(rng() % 3))
-				close_file(place);
+				close_file(file);
 			break;
 		case 2:
-			write_file(round, place);
+			write_file(round, file);
 			break;
 		case 3:
 		case 4:
-			read_file(round, place);
+			read_file(round, file);
 			break;
 		default:
 			commit(round);
@@ -301,19 +312,19 @@ static void test_random(void)
 			break;
 		}
 	}
-	for (place = 0; place < FILES; place++) {
-		read_file(round, place);
-		close_file(place);
+	for (file = 0; file < FILES; file++) {
+		read_file(round, file);
+		close_file(file);
 	}
 	printf("# %lu commits, %d sets\n", commits, set_count);
-	expect(wait_until(listed(), 5), "when all are closed there are the files of sets");
+	expect(wait_until(listed(), 5), "after all files are closed, each set has its file");
 	everything(cl, IPCUCKOO_CMD_SET_DEL);
 	now = (struct names){};
-	expect(wait_until(listed(), 5), "and none, when there are no sets");
-	ktap_case("open files are those of their sets, whatever commits make of names");
+	expect(wait_until(listed(), 5), "without sets, there are no files");
+	ktap_case("an open file belongs to the same set, whatever names commits give to it");
 }
 
-/* What is read in parts is of one moment. */
+/* Reading the rest of a file does not show what has changed since the first part was read. */
 static void test_parts(void)
 {
 	char text[600], parts[600];
@@ -333,13 +344,13 @@ static void test_parts(void)
 	expect_equal(commit_ask(cl, &answer), 0, "COMMIT: %s", answer.message);
 	part += read(fd, parts + part, sizeof(parts) - part);
 	expect(size > 10 && part == size && !memcmp(text, parts, size),
-	       "the rest is that of the same text");
+	       "both parts are of the same text");
 	expect(pread(fd, text, sizeof(text), 0) < 0 && errno == ENOENT,
-	       "from the beginning: the set is gone");
+	       "reading from the beginning fails: the set was destroyed");
 	close(fd);
-	expect(!access(DIRECTORY "/a", F_OK), "the file of the other set stays");
+	expect(!access(DIRECTORY "/a", F_OK), "the new set of the same name has a file");
 	everything(cl, IPCUCKOO_CMD_SET_DEL);
-	ktap_case("a file that is read in parts, and its set is destroyed meanwhile");
+	ktap_case("a file is read in two parts, and its set is destroyed between them");
 }
 
 int main(void)
