@@ -1,21 +1,23 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Events of commits. A listener keeps a copy of all sets and attachments that it changes as
- * events tell it to, and as nothing else does. After each of several hundred random commits
- * the copy is the same as the kernel's lists; the events are those of the changes, in their
- * order, with the names that sets had at each of them; a commit that fails has none.
+ * Events of commits. A listener keeps a copy of the lists of sets and attachments, and changes the
+ * copy only as the events say that it receives. After each of several hundred random commits, the
+ * copy must be the same as the kernel's lists. The events must be those of the changes, in the
+ * order of the changes, with the names that the sets had when each change was made. A commit that
+ * fails must cause no events.
  */
 #define _GNU_SOURCE
 #include "commit.h"
 #include "fixture.h"
 #include "listen.h"
 
-enum { NAMES = 7, MOST = 8, ROUNDS = 400, EVENTS = 64, ATTACHED = 32, TRIES = 6 };
+/* CHANGES, EVENTS: maximum numbers of one commit. TRIES: see draw_commit(). */
+enum { NAMES = 7, CHANGES = 8, ROUNDS = 400, EVENTS = 64, ATTACHED = 32, TRIES = 6 };
 
-/* A set as the listener has it. */
+/* A set in the listener's copy. */
 struct copy_set {
 	bool exists;
-	bool told;		/* an event of this commit has told its contents */
+	bool reported;		/* an event of this commit had the generation */
 	uint8_t type;
 	uint32_t entries;
 	uint64_t generation;
@@ -23,13 +25,13 @@ struct copy_set {
 
 static struct {
 	struct copy_set set[NAMES];
-	uint32_t id[ATTACHED];	/* of attachments; 0: free */
-	int of[ATTACHED];	/* the name of their set */
+	uint32_t id[ATTACHED];	/* ids of attachments; 0: unused */
+	int of[ATTACHED];	/* the name of the set that is attached */
 } copy;
 
-/* An event, in short: names as numbers, -1 for none. */
-struct told {
-	int event;
+/* What is compared of an event. A name is a number; -1: the event has no such name. */
+struct event {
+	int kind;
 	int name;
 	int to;
 };
@@ -51,14 +53,14 @@ static const char *name_of(int number)
 
 /* The listener */
 
-static void take_contents(struct copy_set *set, const struct answer *event)
+static void apply_contents(struct copy_set *set, const struct answer *answer)
 {
-	set->told = true;
-	set->entries = answer_number(event, IPCUCKOO_A_ENTRIES);
-	set->generation = answer_number(event, IPCUCKOO_A_GENERATION);
+	set->reported = true;
+	set->entries = answer_number(answer, IPCUCKOO_A_ENTRIES);
+	set->generation = answer_number(answer, IPCUCKOO_A_GENERATION);
 }
 
-static void take_name(int from, int to, bool swap)
+static void apply_names(int from, int to, bool swap)
 {
 	struct copy_set old = copy.set[to];
 	int i;
@@ -70,7 +72,10 @@ static void take_name(int from, int to, bool swap)
 			copy.of[i] = to;
 }
 
-static int place_of(uint32_t id)
+/* Returns the index of an attachment in the copy, or of an unused element if @id is 0. Returns -1
+ * if there is none.
+ */
+static int find_attachment(uint32_t id)
 {
 	int i;
 
@@ -79,22 +84,24 @@ static int place_of(uint32_t id)
 	return i < ATTACHED ? i : -1;
 }
 
-/* Change the copy as an event says. Returns false if it makes no sense in it. */
-static bool take_event(const struct answer *event, struct told *told)
+/* Change the copy as an event says. Returns false if that is impossible: for example, if the copy
+ * has no set of the event's name.
+ */
+static bool apply_event(const struct answer *answer, const struct event *event)
 {
-	uint32_t id = answer_number(event, IPCUCKOO_A_ATTACHMENT);
-	struct copy_set *set = &copy.set[told->name];
-	int place;
+	uint32_t id = answer_number(answer, IPCUCKOO_A_ATTACHMENT);
+	struct copy_set *set = &copy.set[event->name];
+	int at;
 
-	switch (told->event) {
+	switch (event->kind) {
 	case IPCUCKOO_EVENT_SET_NEW:
 		if (set->exists)
 			return false;
 		*set = (struct copy_set){
 			.exists = true,
-			.type = answer_number(event, IPCUCKOO_A_TYPE),
+			.type = answer_number(answer, IPCUCKOO_A_TYPE),
 		};
-		take_contents(set, event);
+		apply_contents(set, answer);
 		return true;
 	case IPCUCKOO_EVENT_SET_DESTROYED:
 		if (!set->exists)
@@ -103,53 +110,56 @@ static bool take_event(const struct answer *event, struct told *told)
 		return true;
 	case IPCUCKOO_EVENT_SET_FLUSHED:
 	case IPCUCKOO_EVENT_SET_REPLACED:
-		take_contents(set, event);
-		return set->exists && set->type == answer_number(event, IPCUCKOO_A_TYPE);
+		apply_contents(set, answer);
+		return set->exists && set->type == answer_number(answer, IPCUCKOO_A_TYPE);
 	case IPCUCKOO_EVENT_SET_RENAMED:
 	case IPCUCKOO_EVENT_SET_SWAPPED:
-		if (told->to < 0 || !set->exists ||
-		    copy.set[told->to].exists != (told->event == IPCUCKOO_EVENT_SET_SWAPPED))
+		if (event->to < 0 || !set->exists ||
+		    copy.set[event->to].exists != (event->kind == IPCUCKOO_EVENT_SET_SWAPPED))
 			return false;
-		take_name(told->name, told->to, told->event == IPCUCKOO_EVENT_SET_SWAPPED);
+		apply_names(event->name, event->to, event->kind == IPCUCKOO_EVENT_SET_SWAPPED);
 		return true;
 	case IPCUCKOO_EVENT_ATTACHED:
-		place = place_of(0);
-		if (!set->exists || place < 0 || !id || place_of(id) >= 0)
+		at = find_attachment(0);
+		if (!set->exists || at < 0 || !id || find_attachment(id) >= 0)
 			return false;
-		copy.id[place] = id;
-		copy.of[place] = told->name;
+		copy.id[at] = id;
+		copy.of[at] = event->name;
 		return true;
 	case IPCUCKOO_EVENT_DETACHED:
-		place = place_of(id);
-		if (place < 0 || copy.of[place] != told->name)
+		at = find_attachment(id);
+		if (at < 0 || copy.of[at] != event->name)
 			return false;
-		copy.id[place] = 0;
+		copy.id[at] = 0;
 		return true;
 	}
 	return false;
 }
 
-/* Read all events. Returns how many there were. */
-static int listen_all(struct told *told)
+/* Read all events, and apply them to the copy. Returns how many there were. */
+static int listen_all(struct event *events)
 {
-	struct answer event;
+	struct answer answer;
+	struct event *event;
 	int count = 0, got, i;
 
 	for (i = 0; i < NAMES; i++)
-		copy.set[i].told = false;
-	while ((got = listen_next(listener, &event)) > 0 && count < EVENTS) {
-		told[count] = (struct told){
-			.event = answer_number(&event, IPCUCKOO_A_EVENT),
-			.name = number_of(answer_string(&event, IPCUCKOO_A_SET)),
-			.to = number_of(answer_string(&event, IPCUCKOO_A_SET_TO)),
+		copy.set[i].reported = false;
+	while ((got = listen_next(listener, &answer)) > 0 && count < EVENTS) {
+		event = &events[count];
+		*event = (struct event){
+			.kind = answer_number(&answer, IPCUCKOO_A_EVENT),
+			.name = number_of(answer_string(&answer, IPCUCKOO_A_SET)),
+			.to = number_of(answer_string(&answer, IPCUCKOO_A_SET_TO)),
 		};
-		if (!expect(told[count].name >= 0 && take_event(&event, &told[count]),
-			    "event %d of set %s makes no sense", told[count].event,
-			    answer_string(&event, IPCUCKOO_A_SET)))
+		if (!expect(event->name >= 0 && apply_event(&answer, event),
+			    "event %d of set %s contradicts earlier events", event->kind,
+			    answer_string(&answer, IPCUCKOO_A_SET)))
 			break;
-		seen[told[count++].event]++;
+		seen[event->kind]++;
+		count++;
 	}
-	expect_equal(got, 0, "events are read to their end");
+	expect_equal(got, 0, "all events are read");
 	return count;
 }
 
@@ -168,26 +178,26 @@ static void compare_set(const struct answer *answer, void *data)
 	struct listed *listed = data;
 
 	listed->sets++;
-	if (!expect(number_of(name) >= 0 && set->exists, "set %s: no event has told of it", name))
+	if (!expect(number_of(name) >= 0 && set->exists, "set %s is in no event", name))
 		return;
 	expect_equal(answer_number(answer, IPCUCKOO_A_TYPE), set->type, "type of %s", name);
 	expect_equal(answer_number(answer, IPCUCKOO_A_ENTRIES), set->entries, "entries of %s",
 		     name);
-	/* A swap, too, is a change, of which no event tells the generation. */
-	expect(set->told ? generation == set->generation : generation >= set->generation,
-	       "generation of %s: %llu, told %llu", name, (unsigned long long)generation,
+	/* A swap also changes the generation, and no event reports that. */
+	expect(set->reported ? generation == set->generation : generation >= set->generation,
+	       "generation of %s: %llu, reported %llu", name, (unsigned long long)generation,
 	       (unsigned long long)set->generation);
 }
 
 static void compare_attachment(const struct answer *answer, void *data)
 {
-	int place = place_of(answer_number(answer, IPCUCKOO_A_ATTACHMENT));
+	int at = find_attachment(answer_number(answer, IPCUCKOO_A_ATTACHMENT));
 	const char *name = answer_string(answer, IPCUCKOO_A_SET);
 	struct listed *listed = data;
 
 	listed->attachments++;
-	expect(place >= 0 && copy.of[place] == number_of(name),
-	       "an attachment of %s: events have told otherwise", name);
+	expect(at >= 0 && copy.of[at] == number_of(name),
+	       "an attachment of %s contradicts the events", name);
 }
 
 static void compare_lists(int round)
@@ -207,16 +217,16 @@ static void compare_lists(int round)
 	expect_equal(listed.attachments, want.attachments, "round %d: attachments", round);
 }
 
-/* The reference: what changes do to names, and which events that makes. */
+/* What a commit is expected to do: which set has each name after it, and which events it causes. */
 struct plan {
 	struct {
-		int object;	/* 0: no set has the name */
+		int object;	/* number of the set that has the name; 0: none */
 		uint8_t type;
-		uint8_t attached;	/* by verdict */
+		uint8_t attached;	/* a bit for each verdict */
 	} set[NAMES];
-	int objects;
-	struct told want[EVENTS];
-	int wanted;
+	int objects;		/* how many sets have had a number */
+	struct event want[EVENTS];
+	int wanted;		/* how many events are expected */
 };
 
 struct change {
@@ -225,7 +235,7 @@ struct change {
 	uint8_t verdict;
 	uint32_t flags;
 	uint32_t shadow;
-	int object;		/* SHADOW_COMMIT: whose shadow it is */
+	int object;		/* SHADOW_COMMIT: the set for which the shadow was made */
 	int i;
 	int j;
 };
@@ -242,9 +252,9 @@ static struct plan plan_begin(void)
 	return p;
 }
 
-static bool plan_event(struct plan *p, int event, int name, int to)
+static bool plan_event(struct plan *p, int kind, int name, int to)
 {
-	p->want[p->wanted++] = (struct told){ event, name, to };
+	p->want[p->wanted++] = (struct event){ kind, name, to };
 	return true;
 }
 
@@ -269,7 +279,7 @@ static bool plan_names(struct plan *p, const struct change *c)
 			  c->i, c->j);
 }
 
-/* Returns false if the change fails. */
+/* Apply a change to the plan. Returns false if the change must fail. */
 static bool plan_change(struct plan *p, const struct change *c)
 {
 	bool exist = c->flags & IPCUCKOO_F_EXIST, exists = p->set[c->i].object;
@@ -331,7 +341,7 @@ static struct change draw_change(const struct plan *begin)
 	return c;
 }
 
-/* Make the shadow of a change that has one, while no set has changed yet. */
+/* Make the shadow of a change that needs one. At this time, no change has been made yet. */
 static void make_shadow(struct change *c)
 {
 	bool new = c->cmd == IPCUCKOO_CMD_SET_NEW && !c->flags;
@@ -359,7 +369,9 @@ static void put_change(struct nlmsghdr *nlh, const struct change *c)
 		put_named(nlh, c->cmd, name_of(c->i), two ? name_of(c->j) : NULL, c->flags);
 }
 
-/* A few draws make most changes possible. Returns whether all of them are. */
+/* Draw the changes of a commit. An impossible change is drawn again, TRIES times at most. Returns
+ * whether all changes are possible.
+ */
 static bool draw_commit(struct plan *p, struct change *change, int count)
 {
 	const struct plan begin = *p;
@@ -381,18 +393,20 @@ static bool draw_commit(struct plan *p, struct change *change, int count)
 	return possible;
 }
 
-/* What the plan does not follow: whether contents have changed, and what is attached. */
-static bool is_other_error(int error)
+/* Errors that the plan does not predict. ESTALE: the contents of the set have changed since the
+ * shadow was made. EXDEV: the commit swaps a set that is attached, and also changes its contents.
+ */
+static bool is_unplanned(int error)
 {
 	return error == -ESTALE || error == -EXDEV;
 }
 
-/* Return: whether the commit was made. */
+/* Make a random commit, and compare its events with the plan. Returns whether it succeeded. */
 static bool random_commit(int round, struct plan *p)
 {
-	struct change change[MOST];
-	struct told told[EVENTS];
-	int count = 1 + rng() % MOST, at, events;
+	struct change change[CHANGES];
+	struct event events[EVENTS];
+	int count = 1 + rng() % CHANGES, at, received;
 	struct nlmsghdr *nlh;
 	struct answer answer;
 	bool possible;
@@ -402,17 +416,17 @@ static bool random_commit(int round, struct plan *p)
 	for (at = 0; at < count; at++)
 		put_change(nlh, &change[at]);
 	commit_ask(cl, &answer);
-	expect(possible ? !answer.error || is_other_error(answer.error) : answer.error,
-	       "round %d: error %d, the plan is %spossible: %s", round, answer.error,
+	expect(possible ? !answer.error || is_unplanned(answer.error) : answer.error,
+	       "round %d: error %d, the changes are %spossible: %s", round, answer.error,
 	       possible ? "" : "im", answer.message);
-	events = listen_all(told);
-	expect_equal(events, answer.error ? 0 : p->wanted, "round %d, error %d: events", round,
+	received = listen_all(events);
+	expect_equal(received, answer.error ? 0 : p->wanted, "round %d, error %d: events", round,
 		     answer.error);
-	for (at = 0; at < events && at < p->wanted && !ktap_failing(); at++)
-		expect(!memcmp(&told[at], &p->want[at], sizeof(*told)),
-		       "round %d, event %d: %d of set %d, %d in place of %d of set %d, %d",
-		       round, at, told[at].event, told[at].name, told[at].to,
-		       p->want[at].event, p->want[at].name, p->want[at].to);
+	for (at = 0; at < received && at < p->wanted && !ktap_failing(); at++)
+		expect(!memcmp(&events[at], &p->want[at], sizeof(*events)),
+		       "round %d, event %d: expected %d of set %d, %d, got %d of set %d, %d",
+		       round, at, p->want[at].kind, p->want[at].name, p->want[at].to,
+		       events[at].kind, events[at].name, events[at].to);
 	for (at = 0; at < count; at++)
 		if (change[at].shadow && answer.error)
 			shadow_request(cl, IPCUCKOO_CMD_SHADOW_DEL, change[at].shadow, 0);
@@ -422,7 +436,7 @@ static bool random_commit(int round, struct plan *p)
 static void test_random(void)
 {
 	struct plan p = plan_begin(), next;
-	struct told told[EVENTS];
+	struct event events[EVENTS];
 	int round, i, done = 0;
 
 	for (round = 0; round < ROUNDS && !ktap_failing(); round++) {
@@ -436,17 +450,17 @@ static void test_random(void)
 		if (rng() % 4)
 			continue;
 		everything(cl, IPCUCKOO_CMD_DETACH);
-		listen_all(told);
+		listen_all(events);
 		for (i = 0; i < NAMES; i++)
 			p.set[i].attached = 0;
 		compare_lists(round);
 	}
-	printf("# %d of %d commits were made\n", done, round);
-	expect(done > round / 4 && done < round, "some were made, and some were not");
+	printf("# %d of %d commits succeeded\n", done, round);
+	expect(done > round / 4 && done < round, "some commits succeed, and some fail");
 	for (i = IPCUCKOO_EVENT_SET_NEW; i <= IPCUCKOO_EVENT_SET_SWAPPED; i++)
 		if (i != IPCUCKOO_EVENT_ENTRIES_ADDED && i != IPCUCKOO_EVENT_ENTRIES_DELETED)
 			expect(seen[i] > 10, "event %d: %u times", i, seen[i]);
-	ktap_case("a copy that changes as events say is what the kernel lists");
+	ktap_case("a copy that only events change is always the same as the kernel's lists");
 }
 
 int main(void)
