@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Commits whose allocations and hooks fail, one after the other. A commit of every kind of
- * change is sent again and again: the first time its first allocation fails, then its second,
- * and so on. Each time it is made, or is refused and has changed nothing: all sets, their
- * contents and attachments are what they were, nobody is told of anything, no memory is lost,
- * and its shadows can be committed yet. Registering a netfilter hook fails by its allocations.
+ * Sends a commit with changes of every kind again and again. The first time, its first allocation
+ * fails, then its second, and so on. This also makes the registration of netfilter hooks fail,
+ * because it allocates memory. Each time, the kernel must either make all changes, or refuse the
+ * commit and change nothing. After a refused commit, all sets, contents and attachments must be the
+ * same as before, no event must have been sent, no memory must be lost, and it must still be
+ * possible to commit the shadows.
  */
 #define _GNU_SOURCE
 #include "commit.h"
@@ -13,20 +14,28 @@
 #include "fixture.h"
 #include "listen.h"
 
-/* Allocations of one commit: with more something runs in circles. */
-enum { MANY = 2000 };
+/* A commit needs fewer allocations than this. If it does not, the test ends all the same. */
+enum { ALLOCATIONS = 2000 };
 
 #define DEVICE	"fault0"
 
 static struct client *listener;
 static struct mnl_socket *rtnl;
 
-/* What there is, as text. */
+/**
+ * struct snapshot - all sets, their contents, and all attachments, as text
+ * @size:	length of @text
+ * @text:	a line for each set, each attachment, and the contents of each set
+ * @numbers:	add ids and priorities of attachments, which differ from commit to commit
+ * @sum:	checksum of the entries of a set
+ * @names:	the sets whose entries can be listed: filters cannot
+ * @count:	number of @names
+ */
 struct snapshot {
 	size_t size;
 	char text[16384];
-	bool numbers;		/* and priorities, which differ from commit to commit */
-	uint64_t sum;		/* of the entries of a set */
+	bool numbers;
+	uint64_t sum;
 	char names[32][IPCUCKOO_NAME_SIZE];
 	unsigned int count;
 };
@@ -81,7 +90,7 @@ static void append_attachment(const struct answer *answer, void *data)
 	append(s, "\n");
 }
 
-/* Entries come in any order. */
+/* Add up all entries, because the kernel lists them in any order. */
 static void sum_entries(const struct answer *answer, void *data)
 {
 	const struct nlattr *hosts = answer->attr[IPCUCKOO_A_HOSTS4];
@@ -126,7 +135,7 @@ static void show(const char *what, const struct snapshot *s)
 		printf("#   %.*s\n", (int)(end - line), line);
 }
 
-/* Read all events. Returns how many there were; those that were lost count as one. */
+/* Read all events. Returns how many there were. ENOBUFS, for lost events, counts as one. */
 static unsigned int drain(void)
 {
 	struct answer event;
@@ -137,7 +146,7 @@ static unsigned int drain(void)
 	return count;
 }
 
-/* The commit of every kind of change */
+/* A commit with changes of every kind */
 
 static uint32_t new_shadow, live_shadow;
 
@@ -149,7 +158,8 @@ static void new_set(const char *name, uint32_t hosts)
 		     "%u hosts in %s", hosts, name);
 }
 
-static void begin_again(void)
+/* Create the sets, attachments and shadows that put_all() names. */
+static void make_objects(void)
 {
 	everything(cl, IPCUCKOO_CMD_DETACH);
 	everything(cl, IPCUCKOO_CMD_SET_DEL);
@@ -207,7 +217,9 @@ static void put_filter(struct nlmsghdr *nlh)
 	mnl_attr_nest_end(nlh, nest);
 }
 
-/* At priorities where no hook is registered yet: one that was stays for some time. */
+/* Append all changes. Sets are attached at priorities that no commit has used before, so that the
+ * kernel must register hooks: a hook stays registered when its last attachment is detached.
+ */
 static void put_all(struct nlmsghdr *nlh)
 {
 	static int32_t priority;
@@ -228,6 +240,7 @@ static void put_all(struct nlmsghdr *nlh)
 	put_attach(nlh, "filled", IPCUCKOO_VERDICT_DROP, 0);
 }
 
+/* Send a commit whose @n-th allocation fails; 0: none. @failed is set to whether it has failed. */
 static int commit_armed(void (*put)(struct nlmsghdr *nlh), unsigned int n, bool *failed,
 			struct answer *answer)
 {
@@ -243,7 +256,8 @@ static int commit_armed(void (*put)(struct nlmsghdr *nlh), unsigned int n, bool 
 	return error ? error : client_read(cl, answer);
 }
 
-static void expect_nothing(unsigned int n, uint64_t memory)
+/* Expect that a commit that was refused has sent no events and has freed its memory. */
+static void expect_no_effect(unsigned int n, uint64_t memory)
 {
 	expect_equal(drain(), 0, "allocation %u: events of a commit that was refused", n);
 	expect(wait_until(figure(cl, NULL, IPCUCKOO_A_MEMORY) <= memory, 5),
@@ -256,8 +270,8 @@ static void expect_same(const struct snapshot *want, const struct snapshot *got,
 {
 	if (expect(same(want, got), "allocation %u: %s", n, what))
 		return;
-	show("there should be", want);
-	show("there is", got);
+	show("expected", want);
+	show("got", got);
 }
 
 static void test_all(void)
@@ -269,41 +283,41 @@ static void test_all(void)
 	uint64_t memory;
 	int error;
 
-	begin_again();
-	expect_equal(commit_armed(put_all, 0, &failed, &answer), 0, "with memory: %s",
+	make_objects();
+	expect_equal(commit_armed(put_all, 0, &failed, &answer), 0, "no allocation fails: %s",
 		     answer.message);
 	take_snapshot(&done, false);
-	begin_again();
+	make_objects();
 	take_snapshot(&before, true);
 	memory = figure(cl, NULL, IPCUCKOO_A_MEMORY);
-	for (n = 1, failed = true; failed && n < MANY && !ktap_failing(); n++) {
+	for (n = 1, failed = true; failed && n < ALLOCATIONS && !ktap_failing(); n++) {
 		error = commit_armed(put_all, n, &failed, &answer);
 		expect(!error || (failed && is_shortage(error)), "allocation %u: error %d", n,
 		       error);
 		take_snapshot(&after, true);
 		if (error == -ENOMEM || (error && same(&before, &after))) {
 			refused++;
-			expect_same(&before, &after, "it is refused, nothing has changed", n);
-			expect_nothing(n, memory);
+			expect_same(&before, &after, "it is refused, and nothing has changed", n);
+			expect_no_effect(n, memory);
 			explained += error == -ENOMEM && *answer.message;
 			expect(error != -ENOMEM || !explained || *answer.message,
-			       "allocation %u: it is explained", n);
+			       "allocation %u: ENOMEM comes with a message", n);
 			continue;
 		}
-		/* An event or the answer may have been lost. */
+		/* The commit was made. If there is an error, the answer or an event was lost. */
 		take_snapshot(&after, false);
-		expect_same(&done, &after, "all of it is made", n);
-		begin_again();
+		expect_same(&done, &after, "all changes are made", n);
+		make_objects();
 		take_snapshot(&before, true);
 		memory = figure(cl, NULL, IPCUCKOO_A_MEMORY);
 	}
-	printf("# %u allocations, refused %u times, explained %u times\n", n - 1, refused,
+	printf("# %u allocations, refused %u times, %u times with a message\n", n - 1, refused,
 	       explained);
-	expect(refused > 20 && explained > 20, "many of them refuse it");
-	ktap_case("every allocation of a commit fails: all of it is made, or nothing");
+	expect(refused > 20 && explained > 20, "many failures refuse the commit, with a message");
+	ktap_case("whichever allocation of a commit fails, all changes are made, or none");
 }
 
-/* States */
+/* States of attachments */
 
 struct state_of {
 	const char *name;
@@ -319,7 +333,7 @@ static void find_state(const struct answer *answer, void *data)
 		of->state = answer_number(answer, IPCUCKOO_A_STATE);
 }
 
-/* That of the set's attachment with the verdict drop; 0: there is none. */
+/* Returns the state of the set's attachment with the verdict drop, or 0 if there is none. */
 static int state_of(const char *name)
 {
 	struct state_of of = { .name = name };
@@ -328,17 +342,18 @@ static int state_of(const char *name)
 	return of.state;
 }
 
-/* The device comes while no hook can be registered there: one of the allocations of its coming
- * fails, about the same as before. Which one differs from time to time, for the kernel
- * allocates memory for its caches now and then. Hooks are tried again after a second.
+/* Create the device, so that the module fails to register a hook for it. The device is created
+ * again and again, and each time another allocation fails, until the one for the hook does. First,
+ * try the numbers near the last one that did: the number varies, because now and then the kernel
+ * allocates memory for its caches, too. The module tries to register the hook again after a second.
  */
-static void lose_hook(void)
+static void create_without_hook(void)
 {
 	static int found;
 	unsigned int tried;
 	int nth;
 
-	for (tried = 0; tried < 10 * MANY; tried++) {
+	for (tried = 0; tried < 10 * ALLOCATIONS; tried++) {
 		nth = found && tried < 200 ? found - 6 + (int)(rng() % 13) : 1 + (int)(tried % 400);
 		device_del(rtnl, DEVICE);
 		arm(nth > 0 ? nth : 1);
@@ -349,10 +364,13 @@ static void lose_hook(void)
 		found = nth;
 		return;
 	}
-	errx(2, "the hook of a device does not fail");
+	errx(2, "the hook of the device is always registered");
 }
 
-/* The first attachment finds the hook that was missing, the second one fails later. */
+/* Append changes that register two hooks. The first is the hook that create_without_hook() made
+ * fail. If the second one fails, the commit is refused, but the first hook stays registered: the
+ * state of the old attachment changes although the commit fails.
+ */
 static void put_two_hooks(struct nlmsghdr *nlh)
 {
 	static int32_t priority = -5;
@@ -363,8 +381,9 @@ static void put_two_hooks(struct nlmsghdr *nlh)
 	put_attach_at(nlh, "renamed", priority);
 }
 
-/* Read all events. Those of states have the name that the set has by then, as far as it was
- * told: the event of the new name may be the one that was lost. Returns how many there are.
+/* Read all events. STATE_CHANGED must have the name of the set at that time: "moved", and "renamed"
+ * after SET_RENAMED. If an event was lost, any name is right, because SET_RENAMED may have been
+ * lost. Returns the number of STATE_CHANGED.
  */
 static unsigned int read_states(unsigned int n)
 {
@@ -390,7 +409,7 @@ static unsigned int read_states(unsigned int n)
 	return count;
 }
 
-/* A set attached at the ingress of a device that does not exist. */
+/* Create a set, and attach it at the ingress of a device that does not exist. */
 static void begin_states(void)
 {
 	struct nlmsghdr *nlh;
@@ -410,35 +429,35 @@ static void begin_states(void)
 
 static void test_states(void)
 {
-	unsigned int n, refused = 0, told = 0;
+	unsigned int n, refused = 0, reported = 0;
 	struct answer answer;
 	bool failed = true;
 	int error;
 
 	begin_states();
-	for (n = 1; failed && n < MANY && !ktap_failing(); n++) {
+	for (n = 1; failed && n < ALLOCATIONS && !ktap_failing(); n++) {
 		if (state_of("moved") != IPCUCKOO_STATE_NO_HOOK)
-			lose_hook();
+			create_without_hook();
 		drain();
 		error = commit_armed(put_two_hooks, n, &failed, &answer);
 		expect(!error || (failed && is_shortage(error)), "allocation %u: error %d", n,
 		       error);
 		if (state_of("moved")) {
 			refused++;
-			told += read_states(n);
+			reported += read_states(n);
 			continue;
 		}
-		expect(error != -ENOMEM, "allocation %u: refused, and the name has changed", n);
+		expect(error != -ENOMEM, "allocation %u: ENOMEM, but the set is renamed", n);
 		expect_equal(state_of("renamed"), IPCUCKOO_STATE_ACTIVE, "allocation %u: state", n);
 		read_states(n);
 		begin_states();
 	}
-	printf("# %u allocations, refused %u times, of them %u found the hook\n", n - 1, refused,
-	       told);
-	expect(told, "some of them found the hook");
+	printf("# %u allocations, refused %u times, %u changes of state reported by these\n", n - 1,
+	       refused, reported);
+	expect(reported, "some refused commits register the missing hook");
 	device_del(rtnl, DEVICE);
 	everything(cl, IPCUCKOO_CMD_DETACH);
-	ktap_case("a hook is found by a commit that fails: the state is told, by its true name");
+	ktap_case("a commit that fails registers a missing hook: the event has the set's old name");
 }
 
 int main(void)
