@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Shadows of sets that were never created (SHADOW_NEW with CREATE), and what they hold: their
- * socket is closed, which is the last thing that keeps its network namespace; or the module is
- * unloaded while their sockets are open. Nothing of them is left. Where a namespace ends with
- * memory of its own the module warns, which is a failure.
+ * Shadows of sets that do not exist (SHADOW_NEW with CREATE). All their memory must be freed when
+ * they are deleted, when the socket that made them is closed, when that socket was the last
+ * reference to its network namespace, and when the module is unloaded while the socket is open. If
+ * memory is still charged to a namespace that ends, the module warns, and the test fails.
  */
 #define _GNU_SOURCE
 #include <sched.h>
@@ -13,18 +13,18 @@
 
 enum { SHADOWS = 12, HOSTS = 6000, ROUNDS = 5 };
 
-/* Sockets in a namespace that no process is in. */
+/* Open two sockets in a new namespace. No process is in it, so only the sockets refer to it. */
 static void open_elsewhere(struct client *c[2])
 {
-	int home = open("/proc/self/ns/net", O_RDONLY | O_CLOEXEC), i;
+	int own = open("/proc/self/ns/net", O_RDONLY | O_CLOEXEC), i;
 
-	if (home < 0 || unshare(CLONE_NEWNET))
+	if (own < 0 || unshare(CLONE_NEWNET))
 		err(2, "a namespace");
 	for (i = 0; i < 2; i++)
 		c[i] = client_open_or_die();
-	if (setns(home, CLONE_NEWNET))
-		err(2, "home");
-	close(home);
+	if (setns(own, CLONE_NEWNET))
+		err(2, "setns");
+	close(own);
 }
 
 static uint32_t make_shadow(struct client *c, bool filter)
@@ -46,7 +46,7 @@ static void make_shadows(struct client *c, uint32_t *shadows)
 	expect_equal(figure(c, NULL, IPCUCKOO_A_SETS), sets, "sets");
 }
 
-/* Some are committed, of some the commit fails, and some are deleted. */
+/* Commit two of the shadows, try to commit two others in a commit that fails, and delete one. */
 static void use_some(struct client *c, const uint32_t *shadows)
 {
 	struct nlmsghdr *nlh = commit_begin(c);
@@ -59,7 +59,7 @@ static void use_some(struct client *c, const uint32_t *shadows)
 	put_new_filled(nlh, "c", shadows[2]);
 	put_new_filled(nlh, "d", shadows[4]);
 	put_named(nlh, IPCUCKOO_CMD_SET_SWAP, "c", "none", 0);
-	expect_equal(commit_ask(c, &answer), -ENOENT, "no set to be swapped with");
+	expect_equal(commit_ask(c, &answer), -ENOENT, "one of two sets to swap does not exist");
 	expect_equal(shadow_request(c, IPCUCKOO_CMD_SHADOW_DEL, shadows[3], 0), 0, "deleted");
 	expect_equal(figure(c, NULL, IPCUCKOO_A_SETS), 2, "sets");
 }
@@ -76,13 +76,14 @@ static void test_deleted(void)
 	for (i = 0; i < SHADOWS; i++)
 		expect_equal(shadow_request(c[0], IPCUCKOO_CMD_SHADOW_DEL, shadows[i], 0), 0,
 			     "deleted");
-	expect(wait_until(figure(c[0], NULL, IPCUCKOO_A_MEMORY) == 0, 10), "it is given back");
+	expect(wait_until(figure(c[0], NULL, IPCUCKOO_A_MEMORY) == 0, 10),
+	       "memory is freed when they are deleted");
 	make_shadows(c[0], shadows);
 	client_close(c[0]);
 	expect(wait_until(figure(c[1], NULL, IPCUCKOO_A_MEMORY) == 0, 10),
-	       "and when their socket is closed");
+	       "memory is freed when their socket is closed");
 	client_close(c[1]);
-	ktap_case("shadows of sets that were never created are deleted, or their socket is closed");
+	ktap_case("SHADOW_DEL frees shadows of sets that do not exist, and so does close()");
 }
 
 static void test_namespace(void)
@@ -96,13 +97,14 @@ static void test_namespace(void)
 		make_shadows(c[0], shadows[0]);
 		make_shadows(c[1], shadows[1]);
 		use_some(c[0], shadows[0]);
-		expect(module_areas(), "there are tables");
-		/* The second one is the last that holds the namespace. */
+		expect(module_areas(), "the shadows have tables");
+		/* Closing the second socket ends the namespace. */
 		client_close(c[round % 2]);
 		client_close(c[!(round % 2)]);
 	}
-	expect(wait_until(!module_areas(), 20), "no table is left, of %u", module_areas());
-	ktap_case("namespaces end with them: the last socket is closed by a process elsewhere");
+	expect(wait_until(!module_areas(), 20), "all tables are freed, %u are left",
+	       module_areas());
+	ktap_case("shadows are freed when a process outside of their namespace ends it by close()");
 }
 
 static void test_unload(void)
@@ -118,15 +120,15 @@ static void test_unload(void)
 	use_some(c[0], shadows);
 	make_shadows(c[1], shadows);
 	expect(wait_until(!module_unload(), 20), "the module can be unloaded");
-	expect(!module_areas(), "no table is left, of %u", module_areas());
+	expect(!module_areas(), "all tables are freed, %u are left", module_areas());
 	client_close(here);
 	module_load("memory_limit=64");
 	for (i = 0; i < 2; i++)
 		client_close(c[i]);
 	client_close(cl);
 	cl = client_open_or_die();
-	expect_equal(figure(cl, NULL, IPCUCKOO_A_MEMORY), 0, "nothing is left in the new one");
-	ktap_case("the module is unloaded while their sockets are open");
+	expect_equal(figure(cl, NULL, IPCUCKOO_A_MEMORY), 0, "memory after it was loaded again");
+	ktap_case("shadows are freed when the module is unloaded while their sockets are open");
 }
 
 int main(void)
