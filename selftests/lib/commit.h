@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Commits, for tests: commit_begin(), then any number of changes by put_*(), then commit_ask().
- * All sets are of the family inet.
+ * For tests: send COMMIT. Call commit_begin(), then a function put_*() for each change, and then
+ * commit_ask(). All sets are of the family inet.
  */
 #ifndef _COMMIT_H
 #define _COMMIT_H
 
 #include "client.h"
 
-/* The attribute CHANGES of the request that this thread is writing. */
+/* The attribute CHANGES of the request that this thread builds. */
 static __thread struct nlattr *commit_changes;
 
 static inline struct nlmsghdr *commit_begin(struct client *c)
@@ -19,7 +19,7 @@ static inline struct nlmsghdr *commit_begin(struct client *c)
 	return nlh;
 }
 
-/* An attribute holds up to 64 KiB: go on in another one. */
+/* Begin another attribute CHANGES for the changes that follow. One attribute holds up to 64 KiB. */
 static inline void commit_go_on(struct nlmsghdr *nlh)
 {
 	mnl_attr_nest_end(nlh, commit_changes);
@@ -32,7 +32,7 @@ static inline int commit_ask(struct client *c, struct answer *answer)
 	return client_ask(c, answer);
 }
 
-/* Ask whether the changes could be made, without making them. */
+/* Ask the kernel whether the changes are possible. It makes none of them. */
 static inline int commit_check(struct client *c, struct answer *answer)
 {
 	struct nlmsghdr *nlh = (struct nlmsghdr *)c->out;
@@ -44,6 +44,7 @@ static inline int commit_check(struct client *c, struct answer *answer)
 
 /* Changes */
 
+/* SET_NEW: the set is empty. */
 static inline void put_new(struct nlmsghdr *nlh, const char *name, uint8_t type,
 			   uint32_t flags)
 {
@@ -57,7 +58,7 @@ static inline void put_new(struct nlmsghdr *nlh, const char *name, uint8_t type,
 	mnl_attr_nest_end(nlh, nest);
 }
 
-/* With the contents of a shadow of shadow_create(). */
+/* SET_NEW: the set gets the contents of @shadow, which shadow_create() has made. */
 static inline void put_new_filled(struct nlmsghdr *nlh, const char *name, uint32_t shadow)
 {
 	struct nlattr *nest = mnl_attr_nest_start(nlh, IPCUCKOO_CMD_SET_NEW);
@@ -67,7 +68,7 @@ static inline void put_new_filled(struct nlmsghdr *nlh, const char *name, uint32
 	mnl_attr_nest_end(nlh, nest);
 }
 
-/* A command that takes a name, or two: @to may be NULL. */
+/* SET_DEL, SET_FLUSH; with a second name, @to, SET_RENAME and SET_SWAP. */
 static inline void put_named(struct nlmsghdr *nlh, uint8_t cmd, const char *name,
 			     const char *to, uint32_t flags)
 {
@@ -81,6 +82,7 @@ static inline void put_named(struct nlmsghdr *nlh, uint8_t cmd, const char *name
 	mnl_attr_nest_end(nlh, nest);
 }
 
+/* SHADOW_COMMIT: the contents of the shadow replace those of its set. */
 static inline void put_replace(struct nlmsghdr *nlh, uint32_t shadow, uint32_t flags)
 {
 	struct nlattr *nest = mnl_attr_nest_start(nlh, IPCUCKOO_CMD_SHADOW_COMMIT);

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* For tests: read events, and read dumps, one message at a time. */
+/* For tests: receive events, and read dumps, one message at a time. */
 #ifndef _LISTEN_H
 #define _LISTEN_H
 
 #include "client.h"
 
-/* The number of the group of events, as the controller has it; 0 if there is none. */
+/* Ask generic netlink for the id of the multicast group of events. Returns 0 if there is none. */
 static inline uint32_t listen_group(struct client *c)
 {
 	struct nlmsghdr *nlh = client_begin_as(c, GENL_ID_CTRL, CTRL_CMD_GETFAMILY, NLM_F_ACK);
@@ -23,7 +23,7 @@ static inline uint32_t listen_group(struct client *c)
 	return id;
 }
 
-/* Returns 0, or -1 if events are not to be had. */
+/* Join the multicast group of events. Returns 0, or -1 if that is not possible. */
 static inline int listen_join(struct client *c)
 {
 	uint32_t group = listen_group(c);
@@ -32,7 +32,7 @@ static inline int listen_join(struct client *c)
 					     sizeof(group)) : -1;
 }
 
-/* A socket for events alone, with room for thousands of them. */
+/* Open a socket that receives events, with a buffer for thousands of them. */
 static inline struct client *listen_open(void)
 {
 	struct client *c = client_open_or_die();
@@ -44,8 +44,8 @@ static inline struct client *listen_open(void)
 	return c;
 }
 
-/* Read the attributes of an event that has been sent. The kernel sends events before it
- * answers the request that they tell of. Returns 1; 0 if there is none; or -errno.
+/* Read the attributes of the next event, without waiting for one: the kernel sends the events of a
+ * request before it answers the request. Returns 1, 0 if there is no event, or -errno.
  */
 static inline int listen_next(struct client *c, struct answer *answer)
 {
@@ -63,8 +63,8 @@ static inline int listen_next(struct client *c, struct answer *answer)
 	return answer->attr[IPCUCKOO_A_EVENT] ? 1 : -EBADMSG;
 }
 
-/* Call a function for each message of a dump; @set may be NULL. Returns 0, -errno, or -EAGAIN
- * if something changed meanwhile.
+/* Send a dump request, and call @each for each message of the answer. @set may be NULL. Returns 0,
+ * -errno, or -EAGAIN if the kernel says that the dump is not consistent (NLM_F_DUMP_INTR).
  */
 static inline int dump_each(struct client *c, uint8_t cmd, const char *set,
 			    void (*each)(const struct answer *answer, void *data), void *data)
@@ -100,6 +100,7 @@ static inline int dump_each(struct client *c, uint8_t cmd, const char *set,
 	return NO_ANSWER;
 }
 
+/* The string of an attribute, or "" if the attribute is missing. */
 static inline const char *answer_string(const struct answer *answer, int type)
 {
 	return answer->attr[type] ? mnl_attr_get_str(answer->attr[type]) : "";
