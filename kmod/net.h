@@ -44,6 +44,7 @@ struct ipcuckoo_net {
 	struct ipcuckoo_proc proc;
 };
 
+/* The version of module, tool and packages: whatever else needs it reads this line. */
 #define IPCUCKOO_VERSION	"0.1.0"
 
 /* Module parameter priority. */

@@ -227,6 +227,9 @@ trap 'exit 130' INT
 
 # --- module and tool ---
 
+# The version, with which the messages of the tool begin
+tool_version=$("${BASH_SOURCE[0]%/*}/../../tools/packaging/version")
+
 module_loaded()
 {
 	[ -d /sys/module/ipcuckoo ]

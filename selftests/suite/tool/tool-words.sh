@@ -186,7 +186,7 @@ test_denied()
 		status=$?
 		want=1
 		[[ $words != block* ]] || want=5
-		check "nobody: $words" "$want ipcuckoo v0.1.0: Kernel error received: Operation not permitted (this needs root or CAP_NET_ADMIN)" \
+		check "nobody: $words" "$want ipcuckoo v$tool_version: Kernel error received: Operation not permitted (this needs root or CAP_NET_ADMIN)" \
 			"$status $(cat out err)"
 	done
 	check_match "nobody: version" '^ipcuckoo v[0-9.]+ \(module loaded, its version needs root to read\), protocol version: 7$' \
