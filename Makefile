@@ -10,13 +10,29 @@ PREFIX ?= /usr/local
 SBINDIR ?= $(PREFIX)/sbin
 UNITDIR ?= $(PREFIX)/lib/systemd/system
 DESTDIR ?=
+SIGN_KEY ?=
+SIGN_CERT ?=
+STRIP ?= $(CROSS_COMPILE)strip
 TESTS ?=
 BENCH ?=
+# Where everything is built; the sources may be read-only.
+O ?= build
 
 release := $(shell sed -n 's/.*UTS_RELEASE "\(.*\)"/\1/p' \
 	$(KDIR)/include/generated/utsrelease.h 2>/dev/null)
-build := build/$(release)
+objects := $(O)/$(release)
 vm := selftests/vm
+packaging := tools/packaging
+destdir := $(if $(DESTDIR),$(abspath $(DESTDIR)))
+
+# Other Makefiles use these names for something else, so they must not see what was said here: the
+# kernel's calls itself for ever with another "build".
+MAKEOVERRIDES := $(filter-out O=% build=%,$(MAKEOVERRIDES))
+unexport O build
+
+make_tools = $(MAKE) --no-print-directory -C tools \
+	O='$(if $(filter /%,$(O)),$(O),../$(O))/tools' DESTDIR='$(destdir)' PREFIX='$(PREFIX)' \
+	SBINDIR='$(SBINDIR)' UNITDIR='$(UNITDIR)'
 
 all: module tools
 
@@ -25,33 +41,31 @@ all: module tools
 module:
 	@[ -n '$(release)' ] || \
 		{ echo 'no kernel headers: install linux-headers-amd64, or say KDIR=' >&2; exit 1; }
-	@mkdir -p $(build)
-	@flock $(build) $(MAKE) --no-print-directory build-module
+	@mkdir -p $(objects)
+	@flock $(objects) $(MAKE) --no-print-directory O='$(O)' build-module
 
 build-module:
-	@cp -rsf $(CURDIR)/Kbuild $(CURDIR)/kmod $(CURDIR)/uapi $(build)
-	@find $(build) -xtype l -delete
-	@$(MAKE) --no-print-directory $(if $(V),,-s) -C $(KDIR) M=$(CURDIR)/$(build) \
+	@mkdir -p $(objects)/kmod $(objects)/uapi
+	@cp -rsf $(CURDIR)/Kbuild $(CURDIR)/kmod $(CURDIR)/uapi $(objects)
+	@find $(objects) -xtype l -delete
+	@$(MAKE) --no-print-directory $(if $(V),,-s) -C $(KDIR) M=$(abspath $(objects)) \
 		CONFIG_DEBUG_INFO_BTF_MODULES= $(if $(C),C=$(C) CF="$(CF)") modules
-	@echo '  MODULE  $(build)/ipcuckoo.ko'
+	@echo '  MODULE  $(objects)/ipcuckoo.ko'
 
 tools:
-	@$(MAKE) --no-print-directory -C tools
+	@$(make_tools)
 
 install: module tools
-	install -D -m 644 $(build)/ipcuckoo.ko \
-		$(DESTDIR)/lib/modules/$(release)/updates/ipcuckoo.ko
-	@$(MAKE) --no-print-directory -C tools install DESTDIR='$(DESTDIR)' PREFIX='$(PREFIX)' \
-		SBINDIR='$(SBINDIR)' UNITDIR='$(UNITDIR)'
-	$(if $(DESTDIR),,depmod $(release))
-	@[ "$(release)" = "$$(uname -r)" ] || \
+	@DESTDIR='$(destdir)' STRIP='$(STRIP)' SIGN_KEY='$(SIGN_KEY)' SIGN_CERT='$(SIGN_CERT)' \
+		$(packaging)/module install $(release) $(KDIR) $(objects)/ipcuckoo.ko
+	@$(make_tools) install
+	@[ -n '$(destdir)' ] || [ "$(release)" = "$$(uname -r)" ] || \
 		echo 'installed for $(release), but '"$$(uname -r)"' is running' >&2
 
+# From all kernels.
 uninstall:
-	rm -f $(DESTDIR)/lib/modules/$(release)/updates/ipcuckoo.ko
-	@$(MAKE) --no-print-directory -C tools uninstall DESTDIR='$(DESTDIR)' PREFIX='$(PREFIX)' \
-		SBINDIR='$(SBINDIR)' UNITDIR='$(UNITDIR)'
-	$(if $(DESTDIR),,depmod $(release))
+	@DESTDIR='$(destdir)' $(packaging)/module uninstall
+	@$(make_tools) uninstall
 
 # Into the running kernel, without installing anything.
 load: all
@@ -59,8 +73,8 @@ load: all
 		{ echo 'built for $(release), but '"$$(uname -r)"' is running' >&2; exit 1; }
 	@[ "$$(id -u)" = 0 ] || { echo 'only root can load a module' >&2; exit 1; }
 	@[ ! -d /sys/module/ipcuckoo ] || rmmod ipcuckoo
-	insmod $(build)/ipcuckoo.ko
-	build/tools/ipcuckoo version
+	insmod $(objects)/ipcuckoo.ko
+	$(O)/tools/ipcuckoo version
 
 check:
 	@$(vm)/check suite $(TESTS)
@@ -126,15 +140,16 @@ lint:
 	@$(vm)/lint
 
 clean:
-	@$(MAKE) --no-print-directory -C tools clean
+	@$(make_tools) clean
 	@$(MAKE) --no-print-directory -C selftests/core clean
-	rm -rf build
+	rm -rf $(if $(filter build,$(O)),build,$(if $(release),$(objects)))
 
 help:
-	@echo 'Build (KDIR=... for another kernel than the running one):'
+	@echo 'Build (KDIR=... for another kernel than the running one, O=... for another directory):'
 	@echo '  all          the module and the tool'
-	@echo '  install      both, for the kernel of KDIR (DESTDIR, PREFIX)'
-	@echo '  uninstall    take them away again'
+	@echo '  install      both, for the kernel of KDIR (DESTDIR, PREFIX); SIGN_KEY=file and'
+	@echo '               SIGN_CERT=file sign the module'
+	@echo '  uninstall    take them away again, the module from every kernel'
 	@echo '  load         insert the module just built into the running kernel'
 	@echo '  clean        remove what was built; kernels stay in the cache'
 	@echo
