@@ -67,6 +67,10 @@ uninstall:
 	@DESTDIR='$(destdir)' $(packaging)/module uninstall
 	@$(make_tools) uninstall
 
+# The tree as it was committed, and packages of it; tools/README.md says more.
+dist deb rpm:
+	@$(packaging)/package $@ $(O)/$@
+
 # Into the running kernel, without installing anything.
 load: all
 	@[ "$(release)" = "$$(uname -r)" ] || \
@@ -153,6 +157,11 @@ help:
 	@echo '  load         insert the module just built into the running kernel'
 	@echo '  clean        remove what was built; kernels stay in the cache'
 	@echo
+	@echo 'Package (what is committed; no root needed):'
+	@echo '  deb          packages for Debian: the tool, the module for DKMS, the source'
+	@echo '  rpm          packages for Fedora and RHEL, with DKMS; not tested there'
+	@echo '  dist         a tarball'
+	@echo
 	@echo 'Test (as root, on Debian 12; they install the packages they need):'
 	@echo '  demo         boot a machine, load lists, see packets dropped'
 	@echo '  check        user-space tests, and the suite on User Mode Linux and on the stock'
@@ -174,6 +183,6 @@ help:
 	@echo '  fuzz-netlink a million random messages to a kernel that checks itself'
 	@echo '  lint         checkpatch, sparse, and whether calls between the module'\''s files go down'
 
-.PHONY: all module build-module tools install uninstall load \
+.PHONY: all module build-module tools install uninstall load dist deb rpm \
 	check check-stock check-debug check-races check-filters check-config check-kill \
 	torture demo bench plot bench-versus bench-filters fuzz fuzz-netlink lint clean help
