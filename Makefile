@@ -99,6 +99,10 @@ check-filters:
 check-config:
 	@$(vm)/check config $(TESTS)
 
+# Packages, and trees of Debian that they are installed in.
+check-packages:
+	@$(vm)/check packages $(TESTS)
+
 torture:
 	@$(vm)/check torture
 
@@ -172,6 +176,7 @@ help:
 	@echo '  check-kill   kill -9 in the middle of every kind of request to a set of 10,000,000'
 	@echo '  check-config the suite on kernels without procfs, IPv6 or hooks at ingress, and the'
 	@echo '               module compiled for 32 bits'
+	@echo '  check-packages  builds the packages, installs them in fresh trees of Debian'
 	@echo '  torture      unload the module and kill namespaces in use, fail every allocation'
 	@echo '  check-filters  the published filters that bench-filters compares with ours'
 	@echo '  bench        ours beside ipset and nftables: figures, bars, a page with plots;'
@@ -183,6 +188,6 @@ help:
 	@echo '  fuzz-netlink a million random messages to a kernel that checks itself'
 	@echo '  lint         checkpatch, sparse, and whether calls between the module'\''s files go down'
 
-.PHONY: all module build-module tools install uninstall load dist deb rpm \
+.PHONY: all module build-module tools install uninstall load dist deb rpm check-packages \
 	check check-stock check-debug check-races check-filters check-config check-kill \
 	torture demo bench plot bench-versus bench-filters fuzz fuzz-netlink lint clean help
