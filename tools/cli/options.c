@@ -167,9 +167,10 @@ static int read_prio(const struct tool *tool, const char *word, uint32_t *prio)
 
 bool is_comment(const char *text)
 {
-	for (; *text; text++)
-		if (*text == '"' || *text == 0x7f ||
-		    (*text >= 0 && *text < ' ' && *text != '\t'))
+	unsigned char c;
+
+	while ((c = *text++))
+		if (c == '"' || c == 0x7f || (c < ' ' && c != '\t'))
 			return false;
 	return true;
 }
