@@ -14,6 +14,7 @@
 
 #include "attach.h"
 #include "log.h"
+#include "net.h"
 #include "set.h"
 
 static enum nf_log_type log_type(const struct ipcuckoo_rule *rule)
@@ -87,7 +88,7 @@ static int hold(int family, enum nf_log_type type)
 	    time_before(jiffies, READ_ONCE(tried_at[bit]) + TRIED))
 		return nf_logger_find_get(families[family], type) ? -ENOPROTOOPT : 0;
 	set_bit(bit, &loading);
-	schedule_work(&load_work);
+	queue_work(ipcuckoo_wq, &load_work);
 	return -EAGAIN;
 }
 

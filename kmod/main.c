@@ -71,9 +71,9 @@ static int __init ipcuckoo_init(void)
 	err = ipcuckoo_mem_init();
 	if (err)
 		return err;
-	err = ipcuckoo_set_init();
+	err = ipcuckoo_net_init();
 	if (err)
-		goto err_set;
+		goto err_mem;
 	err = register_pernet_subsys(&net_ops);
 	if (err)
 		goto err_net;
@@ -91,8 +91,8 @@ err_attach:
 	unregister_pernet_subsys(&net_ops);
 	rcu_barrier();
 err_net:
-	ipcuckoo_set_exit();
-err_set:
+	ipcuckoo_net_exit();
+err_mem:
 	ipcuckoo_mem_exit();
 	return err;
 }
@@ -104,7 +104,7 @@ static void __exit ipcuckoo_exit(void)
 	unregister_pernet_subsys(&net_ops);
 	/* call_rcu() callbacks of this module may still be queued. */
 	rcu_barrier();
-	ipcuckoo_set_exit();
+	ipcuckoo_net_exit();
 	ipcuckoo_mem_exit();
 }
 

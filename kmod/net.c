@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Module parameters, and the memory limit of a network namespace. See net.h. */
+/* Module parameters, the workqueue, and the memory limit of a network namespace: see net.h. */
 #include <linux/minmax.h>
 #include <linux/module.h>
 #include <linux/moduleparam.h>
@@ -8,6 +8,31 @@
 #include "net.h"
 
 unsigned int ipcuckoo_net_id;
+
+struct workqueue_struct *ipcuckoo_wq;
+
+/**
+ * ipcuckoo_net_init() - create the workqueue that namespaces share
+ *
+ * Context: before the first namespace is initialised.
+ * Return: 0 or -ENOMEM.
+ */
+int __init ipcuckoo_net_init(void)
+{
+	/* Unbound: work items hold mutexes, or wait for RTNL or modprobe, for seconds. */
+	ipcuckoo_wq = alloc_workqueue("ipcuckoo", WQ_UNBOUND, 0);
+	return ipcuckoo_wq ? 0 : -ENOMEM;
+}
+
+/**
+ * ipcuckoo_net_exit() - undo ipcuckoo_net_init()
+ *
+ * Context: process context, after the last namespace and the last set were freed.
+ */
+void ipcuckoo_net_exit(void)
+{
+	destroy_workqueue(ipcuckoo_wq);
+}
 
 /* In MiB. A larger limit in bytes would overflow an unsigned long. */
 #define MEMORY_LIMIT_MAX	(ULONG_MAX >> 20)

@@ -5,6 +5,7 @@
 
 #include <linux/cred.h>
 #include <linux/user_namespace.h>
+#include <linux/workqueue.h>
 #include <net/net_namespace.h>
 #include <net/netns/generic.h>
 
@@ -58,6 +59,14 @@ extern bool ipcuckoo_userns;
 
 extern unsigned int ipcuckoo_net_id;
 
+/* Runs all work of the module except freeing memory, which ipcuckoo_free_wq does. The work
+ * items take any lock that set.h lists. Do not flush this workqueue, or cancel a work item
+ * synchronously, while holding a lock that the item takes.
+ */
+extern struct workqueue_struct *ipcuckoo_wq;
+
+int ipcuckoo_net_init(void);
+void ipcuckoo_net_exit(void);
 unsigned long ipcuckoo_net_memory_limit(const struct net *net);
 
 static inline struct ipcuckoo_net *ipcuckoo_net(const struct net *net)

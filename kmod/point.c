@@ -541,7 +541,7 @@ static void refresh(struct ipcuckoo_net *pernet)
 			ipcuckoo_event_attachment(at, at->set->name,
 						  IPCUCKOO_EVENT_STATE_CHANGED);
 	if (missing)
-		mod_delayed_work(system_long_wq, &pernet->attached.retry,
+		mod_delayed_work(ipcuckoo_wq, &pernet->attached.retry,
 				 pernet->attached.delay);
 }
 

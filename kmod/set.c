@@ -228,32 +228,6 @@ void ipcuckoo_set_erase(struct ipcuckoo_net *pernet, struct ipcuckoo_set *set)
  */
 #define GC_SLEEP_MAX	3600
 
-/* The work items of gc take ipcuckoo_entries.mutex. Do not flush this workqueue, or cancel
- * its work synchronously, while holding that mutex.
- */
-static struct workqueue_struct *gc_wq;
-
-/**
- * ipcuckoo_set_init() - create the workqueue of garbage collection
- *
- * Return: 0 or -ENOMEM.
- */
-int ipcuckoo_set_init(void)
-{
-	gc_wq = alloc_workqueue("ipcuckoo", WQ_UNBOUND, 0);
-	return gc_wq ? 0 : -ENOMEM;
-}
-
-/**
- * ipcuckoo_set_exit() - undo ipcuckoo_set_init()
- *
- * Context: process context, after the last set was freed.
- */
-void ipcuckoo_set_exit(void)
-{
-	destroy_workqueue(gc_wq);
-}
-
 static bool has_gc(const struct ipcuckoo_set *set)
 {
 	return set->entries.options & IPCUCKOO_O_TIMEOUT;
@@ -271,7 +245,7 @@ static void gc_schedule(struct ipcuckoo_set *set)
 	if (set->gc_at && set->gc_at <= at)
 		return;
 	set->gc_at = at;
-	mod_delayed_work(gc_wq, &set->gc, HZ * (at - now));
+	mod_delayed_work(ipcuckoo_wq, &set->gc, HZ * (at - now));
 }
 
 static void gc_notify(void *event, const struct ipcuckoo_entry *entry)

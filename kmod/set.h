@@ -127,8 +127,6 @@ struct ipcuckoo_set {
 	struct rcu_head rcu;
 };
 
-int ipcuckoo_set_init(void);
-void ipcuckoo_set_exit(void);
 void ipcuckoo_set_name(const struct ipcuckoo_set *set, char name[IPCUCKOO_NAME_SIZE]);
 
 struct ipcuckoo_set *ipcuckoo_set_alloc(struct ipcuckoo_net *pernet, const char *name,
