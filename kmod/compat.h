@@ -1,10 +1,17 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* Differences between the kernels that the module can be built for: 6.1 and later, with or
  * without procfs, IPv6, ingress hooks and SMP.
+ *
+ * Asks what the kernel's headers have, not which version they say they are: stable releases
+ * and distributions backport interfaces.
  */
 #ifndef _IPCUCKOO_COMPAT_H
 #define _IPCUCKOO_COMPAT_H
 
+/* For get_unaligned_be32() and so on: it includes <linux/unaligned.h>, which is
+ * <asm/unaligned.h> before 6.12.
+ */
+#include <linux/etherdevice.h>
 #include <linux/version.h>
 #include <net/genetlink.h>
 
@@ -15,27 +22,24 @@
 #error "ipcuckoo needs CONFIG_INET and CONFIG_NETFILTER: set them in the kernel's configuration"
 #endif
 
-#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 12, 0)
-#include <linux/unaligned.h>
-#else
-#include <asm/unaligned.h>
+/* Since 6.8, and stable releases of June 2026, multicast groups have flags of their own, before
+ * they had those of operations. genl_bind() ignores the flag of the other kind, so that any
+ * user could join the group.
+ */
+#ifndef GENL_MCAST_CAP_NET_ADMIN
+#define GENL_MCAST_CAP_NET_ADMIN	GENL_UNS_ADMIN_PERM
 #endif
 
-/* The attributes of the request that a dump answers. */
-static inline struct nlattr **ipcuckoo_dump_attrs(struct netlink_callback *cb)
-{
-#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 6, 0)
-	return genl_info_dump(cb)->attrs;
-#else
-	return genl_dumpit_info(cb)->attrs;
-#endif
-}
-
-/* The type of the operation that is passed to the family's pre_doit(). */
-#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 2, 0)
-#define ipcuckoo_genl_op	genl_split_ops
-#else
-#define ipcuckoo_genl_op	genl_ops
-#endif
+/* The const type of the operation that a family's pre_doit() gets: struct genl_split_ops since
+ * 6.2, struct genl_ops before.
+ */
+struct genl_split_ops;
+#define ipcuckoo_genl_op						\
+	typeof(*__builtin_choose_expr(					\
+		__same_type(((struct genl_family *)NULL)->pre_doit,	\
+			    int (*)(const struct genl_split_ops *,	\
+				    struct sk_buff *, struct genl_info *)),	\
+		(const struct genl_split_ops *)NULL,			\
+		(const struct genl_ops *)NULL))
 
 #endif /* _IPCUCKOO_COMPAT_H */

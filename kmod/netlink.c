@@ -236,7 +236,7 @@ static struct genl_ops ops[] __ro_after_init = {
  * returns -EINTR, and continues with the next one. So handlers must return -EINTR only for a
  * fatal signal.
  */
-static int begin_request(const struct ipcuckoo_genl_op *op, struct sk_buff *skb,
+static int begin_request(ipcuckoo_genl_op *op, struct sk_buff *skb,
 			 struct genl_info *info)
 {
 	return fatal_signal_pending(current) ? -EINTR : 0;

@@ -283,10 +283,16 @@ static bool dump_run(struct sk_buff *skb, struct ipcuckoo_entries *e, u64 *pos,
  */
 static int begin_dump(struct netlink_callback *cb, struct entry_dump *dump)
 {
+	struct nlattr *attrs[IPCUCKOO_A_MAX + 1];
 	struct ipcuckoo_set *set;
+	int err;
 
-	set = ipcuckoo_nl_lock_attr_set(sock_net(cb->skb->sk), ipcuckoo_dump_attrs(cb),
-					cb->extack);
+	/* Generic netlink has checked them with the policy. */
+	err = genlmsg_parse(cb->nlh, &ipcuckoo_wire_family, attrs, IPCUCKOO_A_MAX, NULL,
+			    cb->extack);
+	if (err)
+		return err;
+	set = ipcuckoo_nl_lock_attr_set(sock_net(cb->skb->sk), attrs, cb->extack);
 	if (IS_ERR(set))
 		return PTR_ERR(set);
 	if (ipcuckoo_entries_approximate(&set->entries)) {
