@@ -32,6 +32,7 @@
 
 #include "attach.h"
 #include "commit.h"
+#include "compat.h"
 #include "event.h"
 #include "names.h"
 #include "net.h"
@@ -513,7 +514,7 @@ static int run(struct commit *c, unsigned int *at)
 	bool prepared;
 	int err;
 
-	if (c->rtnl && rtnl_lock_killable())
+	if (c->rtnl && ipcuckoo_rtnl_lock_killable())
 		return -EINTR;
 	mutex_lock(&c->pernet->mutex);
 	sets_seq = c->pernet->sets_seq;

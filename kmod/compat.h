@@ -12,6 +12,8 @@
  * <asm/unaligned.h> before 6.12.
  */
 #include <linux/etherdevice.h>
+#include <linux/rtnetlink.h>
+#include <linux/sched/signal.h>
 #include <linux/version.h>
 #include <net/genetlink.h>
 
@@ -41,5 +43,30 @@ struct genl_split_ops;
 				    struct sk_buff *, struct genl_info *)),	\
 		(const struct genl_split_ops *)NULL,			\
 		(const struct genl_ops *)NULL))
+
+/* Take RTNL, unless the process gets a fatal signal first. Since 6.14 rtnl_lock_killable() is
+ * not exported; Kbuild looks. Without it, try once each jiffy. After a second of that wait in
+ * line for RTNL, or those who take it all the time would starve us.
+ *
+ * Return: 0 or -EINTR.
+ */
+static inline int ipcuckoo_rtnl_lock_killable(void)
+{
+#ifdef IPCUCKOO_HAVE_RTNL_LOCK_KILLABLE
+	return rtnl_lock_killable();
+#else
+	unsigned int i;
+
+	for (i = 0; i < HZ; i++) {
+		if (rtnl_trylock())
+			return 0;
+		if (fatal_signal_pending(current))
+			return -EINTR;
+		schedule_timeout_killable(1);
+	}
+	rtnl_lock();
+	return 0;
+#endif
+}
 
 #endif /* _IPCUCKOO_COMPAT_H */
