@@ -103,6 +103,10 @@ check-config:
 check-packages:
 	@$(vm)/check packages $(TESTS)
 
+# Not part of check: it takes hours. SERIES="6.12 7" are some of its kernels.
+check-matrix:
+	@$(vm)/check matrix $(SERIES)
+
 torture:
 	@$(vm)/check torture
 
@@ -166,7 +170,8 @@ help:
 	@echo '  rpm          packages for Fedora and RHEL, with DKMS; not tested there'
 	@echo '  dist         a tarball'
 	@echo
-	@echo 'Test (as root, on Debian 12; they install the packages they need):'
+	@echo 'Test (as root, on Debian 12 or 13; they install the packages they need). KERNEL=6.12 is for'
+	@echo 'a kernel of Debian that is not installed: fetched, kept in the cache, and booted:'
 	@echo '  demo         boot a machine, load lists, see packets dropped'
 	@echo '  check        user-space tests, and the suite on User Mode Linux and on the stock'
 	@echo '               kernel; TESTS="a.sh b.sh" runs these only, on the stock kernel'
@@ -177,6 +182,7 @@ help:
 	@echo '  check-config the suite on kernels without procfs, IPv6 or hooks at ingress, and the'
 	@echo '               module compiled for 32 bits'
 	@echo '  check-packages  builds the packages, installs them in fresh trees of Debian'
+	@echo '  check-matrix the suite on each series of kernels of Debian, for hours; SERIES="6.12 7"'
 	@echo '  torture      unload the module and kill namespaces in use, fail every allocation'
 	@echo '  check-filters  the published filters that bench-filters compares with ours'
 	@echo '  bench        ours beside ipset and nftables: figures, bars, a page with plots;'
@@ -189,5 +195,5 @@ help:
 	@echo '  lint         checkpatch, sparse, and whether calls between the module'\''s files go down'
 
 .PHONY: all module build-module tools install uninstall load dist deb rpm check-packages \
-	check check-stock check-debug check-races check-filters check-config check-kill \
+	check check-stock check-debug check-races check-filters check-config check-kill check-matrix \
 	torture demo bench plot bench-versus bench-filters fuzz fuzz-netlink lint clean help
