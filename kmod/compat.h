@@ -17,8 +17,14 @@
 #include <linux/version.h>
 #include <net/genetlink.h>
 
-#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 1, 0)
-#error "ipcuckoo needs Linux 6.1 or later: build it for another kernel (KDIR=...)"
+/* Red Hat's kernel 5.14 has all that we need since RHEL 9.6. */
+#ifdef RHEL_RELEASE_CODE
+#define IPCUCKOO_TOO_OLD	(RHEL_RELEASE_CODE < RHEL_RELEASE_VERSION(9, 6))
+#else
+#define IPCUCKOO_TOO_OLD	(LINUX_VERSION_CODE < KERNEL_VERSION(6, 1, 0))
+#endif
+#if IPCUCKOO_TOO_OLD
+#error "ipcuckoo needs Linux 6.1 or RHEL 9.6, or later: build it for another kernel (KDIR=...)"
 #endif
 #if !IS_ENABLED(CONFIG_INET) || !IS_ENABLED(CONFIG_NETFILTER)
 #error "ipcuckoo needs CONFIG_INET and CONFIG_NETFILTER: set them in the kernel's configuration"
