@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * Commits: changes of sets and their names that take effect together, or not at all. Sets
- * are created, destroyed, renamed and swapped in no other way.
+ * are created, destroyed, renamed and swapped in no other way; except that names.c destroys
+ * all sets at once.
  */
 #ifndef _IPCUCKOO_COMMIT_H
 #define _IPCUCKOO_COMMIT_H

@@ -41,8 +41,8 @@ static void __net_exit net_end(struct net *net)
 }
 
 /* Retiring memory is charged to the account in struct ipcuckoo_net, which the core frees
- * after this function returns. So this waits until all of it is freed. First net_end() for
- * all namespaces, then the waits: so the whole batch waits for the same grace periods.
+ * after this function returns. So this waits until all of it is freed. net_end() is called
+ * for all namespaces before the first wait, so that they share grace periods.
  */
 static void __net_exit net_end_batch(struct list_head *nets)
 {

@@ -328,7 +328,7 @@ int ipcuckoo_nl_get_entries(struct genl_info *info, struct ipcuckoo_batch *batch
 		batch->count[kind] = attr ? nla_len(attr) / ipcuckoo_wire_entry_size[kind] : 0;
 		if (attr && nla_len(attr) % ipcuckoo_wire_entry_size[kind]) {
 			NL_SET_ERR_MSG_ATTR(info->extack, attr,
-					    "packed entries do not fill the attribute evenly");
+					    "the length is not a multiple of the size of an entry");
 			return -EINVAL;
 		}
 		*total += batch->count[kind];

@@ -691,7 +691,7 @@ void ipcuckoo_points_follow(struct ipcuckoo_net *pernet, const struct net_device
 			disconnect_point(pernet, point);
 		point->err = 0;
 		if (dev && !point->tap && connect_point(pernet, point, going))
-			net_warn_ratelimited("ipcuckoo: no hook at the ingress of %s, what is attached there sees nothing until it can be registered: error %d\n",
+			net_warn_ratelimited("ipcuckoo: the hook at the ingress of %s cannot be registered, and attachments there see no packets until it can: error %d\n",
 					     point->dev, point->err);
 	}
 	refresh_soon(pernet);

@@ -468,9 +468,9 @@
  *   request: SET, SET_TO
  *
  *   The sets must have the same type and family. Contents, limit, options and
- *   statistics move; attachments stay with the names. A packet sees the old
- *   contents in all attachments, or the new ones in all. When the kernel has
- *   answered, no packet sees the old ones any more.
+ *   statistics move; attachments stay with the names. At each hook, a packet
+ *   sees the old contents in all attachments, or the new ones in all. When the
+ *   kernel has answered, no packet sees the old ones any more.
  *
  * IPCUCKOO_CMD_SET_CHANGE (do): change the limit of a set
  *
@@ -648,8 +648,8 @@ enum ipcuckoo_attr {
 	IPCUCKOO_A_SLOTS,		/* u64, places for entries in all tables */
 	IPCUCKOO_A_ATTACHMENTS,		/* u32 */
 	IPCUCKOO_A_GENERATION,		/* u64, changes with each change of the contents */
-	IPCUCKOO_A_GROWTHS,		/* u32, tables made again in another size */
-	IPCUCKOO_A_REKEYS,		/* u32, tables made again with another key */
+	IPCUCKOO_A_GROWTHS,		/* u32, tables replaced by one of another size */
+	IPCUCKOO_A_REKEYS,		/* u32, tables replaced by one with another key */
 	IPCUCKOO_A_DISPLACED,		/* u64, entries moved to their other bucket */
 	IPCUCKOO_A_FALLBACKS,		/* u64, look-ups that took the lock */
 

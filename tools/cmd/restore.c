@@ -339,7 +339,7 @@ static int line_attach(struct restore *r, struct words *words)
 		return status;
 	if (attachment->flags & IPCUCKOO_F_REPLACE)
 		return fail(&r->line, STATUS_USAGE,
-			    "--replace cannot be part of what is restored: nothing could take it back");
+			    "--replace cannot be part of what is restored: run that attach on its own");
 	step.work = find_work(r, attachment->set);
 	if (!step.work)
 		return fail_missing_set(r, attachment->set);

@@ -334,7 +334,7 @@ int bulk_load(struct bulk *bulk)
 	if (err)
 		return err;
 	return try_often(bulk, try_load, true,
-			 "try again, or let --override undo what they change");
+			 "try again, or use --override to discard what they change");
 }
 
 /* Add more entries than fit into a message: to a shadow that begins with the entries of

@@ -67,7 +67,7 @@ int bulk_fail_entry(const struct tool *tool, const struct nl_set *set,
 		    const char *word, const char *why);
 
 /* Maximum number of hosts that a prefix or range is expanded to in a set of hosts. It
- * prevents that a typing error takes all memory.
+ * keeps a typing error from using all memory.
  */
 uint64_t bulk_expand_limit(const struct nl_set *set, bool expand);
 

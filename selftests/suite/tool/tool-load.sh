@@ -184,7 +184,7 @@ test_override()
 	done > large
 	echo 10.1.0.0/17 >> large
 	while_disturbed 9 "$disturb" expect "another program changes the set before each commit" \
-		3 "" "others kept changing the set hosts, 5 times in a row; nothing was changed (try again, or let --override undo what they change)" \
+		3 "" "others kept changing the set hosts, 5 times in a row; nothing was changed (try again, or use --override to discard what they change)" \
 		load hosts large
 	has "only the other program changed the set" 203.0.113.1 hosts
 	while_disturbed 4 "$disturb" json "another program changes the set before four commits" \
