@@ -170,8 +170,8 @@ static inline bool ipcuckoo_set_has_records(const struct ipcuckoo_set *set)
 	return set->entries.options & IPCUCKOO_RECORD_OPTIONS;
 }
 
-/* Is this the set of a shadow made with CREATE, which a commit will name? Then it is the set of a shadow, which will be created by a commit.
- * The caller has locked it.
+/* Is this the set of a shadow made with CREATE, which a commit has yet to name? The caller has
+ * locked it.
  */
 static inline bool ipcuckoo_set_is_new(const struct ipcuckoo_set *set)
 {
