@@ -308,7 +308,7 @@ test_unit()
 	fi
 	sed "s|@SBINDIR@|$PWD|" "$unit" > ipcuckoo.service
 	cp "$IPCUCKOO" .
-	check "the unit" "" "$(systemd-analyze verify ./ipcuckoo.service 2>&1)"
+	check "the unit" "" "$(systemd-analyze verify --man=no ./ipcuckoo.service 2>&1)"
 }
 
 load_module
