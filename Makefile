@@ -17,6 +17,9 @@ TESTS ?=
 BENCH ?=
 # Where everything is built; the sources may be read-only.
 O ?= build
+# Which of Debian's kernels the tests, the demo and bench boot: selftests/vm/kernel reads it.
+KERNEL ?=
+SERIES ?=
 
 release := $(shell sed -n 's/.*UTS_RELEASE "\(.*\)"/\1/p' \
 	$(KDIR)/include/generated/utsrelease.h 2>/dev/null)
@@ -170,8 +173,8 @@ help:
 	@echo '  rpm          packages for Fedora and RHEL, with DKMS; not tested there'
 	@echo '  dist         a tarball'
 	@echo
-	@echo 'Test (as root, on Debian 12 or 13; they install the packages they need). KERNEL=6.12 is for'
-	@echo 'a kernel of Debian that is not installed: fetched, kept in the cache, and booted:'
+	@echo 'Test (as root, on Debian 12 or 13; they install the packages they need). With KERNEL=6.12'
+	@echo 'they boot another kernel of Debian than the installed one, which is not installed either:'
 	@echo '  demo         boot a machine, load lists, see packets dropped'
 	@echo '  check        user-space tests, and the suite on User Mode Linux and on the stock'
 	@echo '               kernel; TESTS="a.sh b.sh" runs these only, on the stock kernel'
