@@ -230,6 +230,12 @@ trap 'exit 130' INT
 # The version, with which the messages of the tool begin
 tool_version=$("${BASH_SOURCE[0]%/*}/../../tools/packaging/version")
 
+# kernel_since VERSION: whether this kernel is of VERSION, such as 6.16, or newer
+kernel_since()
+{
+	printf '%s\n' "$1" "$(uname -r)" | sort -V -C
+}
+
 module_loaded()
 {
 	[ -d /sys/module/ipcuckoo ]
