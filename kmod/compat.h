@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Differences between the kernels that the module can be built for: 6.1 and later, with or
- * without procfs, IPv6, ingress hooks and SMP.
+/* Differences between the kernels that the module can be built for: Linux 6.1 and RHEL 9.6, and
+ * later ones, with or without procfs, IPv6, ingress hooks and SMP.
  *
- * Asks what the kernel's headers have, not which version they say they are: stable releases
- * and distributions backport interfaces.
+ * Stable releases and distributions backport interfaces. So the code below looks for the
+ * interface in the kernel's headers, and does not compare versions.
  */
 #ifndef _IPCUCKOO_COMPAT_H
 #define _IPCUCKOO_COMPAT_H
 
-/* For get_unaligned_be32() and so on: it includes <linux/unaligned.h>, which is
- * <asm/unaligned.h> before 6.12.
+/* <linux/etherdevice.h> declares get_unaligned_be32() and so on, because it includes
+ * <linux/unaligned.h>, or before 6.12 <asm/unaligned.h>.
  */
 #include <linux/etherdevice.h>
 #include <linux/rtnetlink.h>
@@ -50,9 +50,10 @@ struct genl_split_ops;
 		(const struct genl_split_ops *)NULL,			\
 		(const struct genl_ops *)NULL))
 
-/* Take RTNL, unless the process gets a fatal signal first. Since 6.14 rtnl_lock_killable() is
- * not exported; Kbuild looks. Without it, try once each jiffy. After a second of that wait in
- * line for RTNL, or those who take it all the time would starve us.
+/* Take RTNL, unless the process gets a fatal signal first. Since 6.14 the kernel does not export
+ * rtnl_lock_killable(); Kbuild finds that out. On such a kernel this tries to take RTNL once each
+ * jiffy, for a second. Then it calls rtnl_lock(), which no signal ends, but which cannot starve
+ * while other processes take RTNL again and again.
  *
  * Return: 0 or -EINTR.
  */
