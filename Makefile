@@ -28,8 +28,8 @@ vm := selftests/vm
 packaging := tools/packaging
 destdir := $(if $(DESTDIR),$(abspath $(DESTDIR)))
 
-# Other Makefiles use these names for something else, so they must not see what was said here: the
-# kernel's calls itself for ever with another "build".
+# Do not pass these variables on to other Makefiles, which use the names for something else: the
+# kernel's Makefile would call itself forever if it inherited "build".
 MAKEOVERRIDES := $(filter-out O=% build=%,$(MAKEOVERRIDES))
 unexport O build
 
@@ -65,7 +65,7 @@ install: module tools
 	@[ -n '$(destdir)' ] || [ "$(release)" = "$$(uname -r)" ] || \
 		echo 'installed for $(release), but '"$$(uname -r)"' is running' >&2
 
-# From all kernels.
+# Takes the module away from every kernel, not only from that of KDIR.
 uninstall:
 	@DESTDIR='$(destdir)' $(packaging)/module uninstall
 	@$(make_tools) uninstall
@@ -102,7 +102,7 @@ check-filters:
 check-config:
 	@$(vm)/check config $(TESTS)
 
-# Packages, and trees of Debian that they are installed in.
+# Not part of check: builds the packages, and installs them in fresh trees of Debian.
 check-packages:
 	@$(vm)/check packages $(TESTS)
 
@@ -173,8 +173,8 @@ help:
 	@echo '  rpm          packages for Fedora and RHEL, with DKMS; not tested there'
 	@echo '  dist         a tarball'
 	@echo
-	@echo 'Test (as root, on Debian 12 or 13; they install the packages they need). With KERNEL=6.12'
-	@echo 'they boot another kernel of Debian than the installed one, which is not installed either:'
+	@echo 'Test (as root, on Debian 12 or 13; they install the packages they need). KERNEL=6.12 tests'
+	@echo 'with that series of Debian'\''s kernels, which is fetched into the cache, not installed:'
 	@echo '  demo         boot a machine, load lists, see packets dropped'
 	@echo '  check        user-space tests, and the suite on User Mode Linux and on the stock'
 	@echo '               kernel; TESTS="a.sh b.sh" runs these only, on the stock kernel'
