@@ -106,6 +106,10 @@ check-config:
 check-packages:
 	@$(vm)/check packages $(TESTS)
 
+# Not part of check: fetches kernels of other Debian releases.
+check-kernels:
+	@$(vm)/check kernels $(TESTS)
+
 # Not part of check: it takes hours. SERIES="6.12 7" are some of its kernels.
 check-matrix:
 	@$(vm)/check matrix $(SERIES)
@@ -185,6 +189,7 @@ help:
 	@echo '  check-config the suite on kernels without procfs, IPv6 or hooks at ingress, and the'
 	@echo '               module compiled for 32 bits'
 	@echo '  check-packages  builds the packages, installs them in fresh trees of Debian'
+	@echo '  check-kernels  the module built for the oldest 6.1, 6.12 and 7, and a part of the suite'
 	@echo '  check-matrix the suite on each series of kernels of Debian, for hours; SERIES="6.12 7"'
 	@echo '  torture      unload the module and kill namespaces in use, fail every allocation'
 	@echo '  check-filters  the published filters that bench-filters compares with ours'
@@ -198,5 +203,5 @@ help:
 	@echo '  lint         checkpatch, sparse, and whether calls between the module'\''s files go down'
 
 .PHONY: all module build-module tools install uninstall load dist deb rpm check-packages \
-	check check-stock check-debug check-races check-filters check-config check-kill check-matrix \
-	torture demo bench plot bench-versus bench-filters fuzz fuzz-netlink lint clean help
+	check check-stock check-debug check-races check-filters check-config check-kernels check-kill \
+	check-matrix torture demo bench plot bench-versus bench-filters fuzz fuzz-netlink lint clean help
