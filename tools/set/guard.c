@@ -2,7 +2,8 @@
 /*
  * The SSH session is found in the environment of the tool. sudo and su may remove it
  * there; then it is that of the nearest ancestor process that has one. Daemons have no
- * session, and nothing is refused to them.
+ * session, and nothing is refused to them. Nor is it to a daemon that may not read the
+ * environment of the process that started it: it could not work otherwise.
  */
 #include <stdlib.h>
 #include <unistd.h>
@@ -91,18 +92,15 @@ static pid_t parent_of(pid_t pid, char *data)
 static bool find_session(struct session *session)
 {
 	const char *here = getenv("SSH_CONNECTION");
-	bool found = false;
-	char *data;
+	static char data[ENVIRON_SIZE];
 	pid_t pid;
 
 	if (here)
 		return parse_session(here, session);
-	data = malloc(ENVIRON_SIZE);
-	for (pid = getppid(); data && pid > 1 && !found;
-	     pid = parent_of(pid, data))
-		found = session_of(pid, data, session);
-	free(data);
-	return found;
+	for (pid = getppid(); pid > 1; pid = parent_of(pid, data))
+		if (session_of(pid, data, session))
+			return true;
+	return false;
 }
 
 /* Whether an attachment drops packets of the session if its set contains this end. */
