@@ -508,10 +508,16 @@ static int set_release(struct inode *inode, struct file *file)
 	return 0;
 }
 
+/* Run the commands that user space has at @buf. The copy is charged to the namespace, because
+ * copy_from_user() waits as long as user space likes if a file system provides the page. A copy
+ * of a page at most may exceed the limit, so that entries can be deleted there one by one; each
+ * takes a process.
+ */
 static ssize_t set_write(struct file *file, const char __user *buf, size_t size,
 			 loff_t *pos)
 {
 	struct ipcuckoo_set *set = file_set(file);
+	struct ipcuckoo_area copy;
 	char *text;
 	int err;
 
@@ -519,17 +525,19 @@ static ssize_t set_write(struct file *file, const char __user *buf, size_t size,
 		return 0;
 	if (size > WRITE_MAX)
 		return -EMSGSIZE;
-	text = kvmalloc(size + 1, GFP_KERNEL_ACCOUNT);
-	if (!text)
-		return -ENOMEM;
-	text[size] = '\0';
+	err = ipcuckoo_area_alloc(&copy, &set->pernet->mem, size + 1,
+				  size < PAGE_SIZE ? IPCUCKOO_CHARGE_ANYWAY :
+						     IPCUCKOO_CHARGE_WAIT);
+	if (err)
+		return err;
+	text = copy.data;
 	if (copy_from_user(text, buf, size))
 		err = -EFAULT;
 	else if (text[size - 1] != '\n' || strlen(text) != size)
 		err = -EINVAL;
 	else
 		err = ipcuckoo_proc_run(set, text);
-	kvfree(text);
+	ipcuckoo_area_free(&copy, &set->pernet->mem);
 	return err ?: size;
 }
 

@@ -108,63 +108,90 @@ static int apply_command(struct ipcuckoo_set *set, struct ipcuckoo_entries *e,
 	return err == -ENOENT ? 0 : err;
 }
 
+/**
+ * struct script - the commands of a write, which are valid
+ * @lines:	commands, each terminated by a null byte, without those before the last flush, which
+ *		it makes needless
+ * @end:	behind the last command
+ * @count:	number of all commands
+ * @flushes:	one of them is a flush
+ */
+struct script {
+	const char *lines;
+	const char *end;
+	size_t count;
+	bool flushes;
+};
+
+/* Check all commands of @text, before the first one is applied. They are parsed again when they
+ * are applied, because parsed ones would take up to sixteen times the memory of the text.
+ */
+static int parse_script(const struct ipcuckoo_set *set, char *text, struct script *script)
+{
+	struct command command;
+	const char *line;
+	int err;
+
+	script->lines = text;
+	for (line = strsep(&text, "\n"); text; line = strsep(&text, "\n")) {
+		err = strlen(line) < LINE_MAX ? parse_command(set, line, &command) : -EINVAL;
+		if (err)
+			return err;
+		script->count++;
+		if (command.type == COMMAND_FLUSH) {
+			script->flushes = true;
+			script->lines = text;
+		}
+		cond_resched();
+	}
+	script->end = line;
+	return 0;
+}
+
 /* Apply a single command to the set's contents directly, as a batch of one entry. */
-static int apply_single(struct ipcuckoo_set *set, const struct command *command)
+static int apply_single(struct ipcuckoo_set *set, const struct script *script)
 {
 	struct ipcuckoo_change_result result;
 	struct ipcuckoo_batch batch;
+	struct command command;
 	u8 data[IPCUCKOO_NET6_SIZE];
+	int err;
 
-	if (command->type == COMMAND_FLUSH)
+	if (script->flushes)
 		return ipcuckoo_set_flush(set);
-	ipcuckoo_batch_single(&batch, data, &command->entry);
-	return command->type == COMMAND_ADD ?
+	err = parse_command(set, script->lines, &command);
+	if (err)
+		return err;
+	ipcuckoo_batch_single(&batch, data, &command.entry);
+	return command.type == COMMAND_ADD ?
 	       ipcuckoo_change_add(set, &batch, true, &result) :
 	       ipcuckoo_change_del(set, &batch, true, &result);
 }
 
-/* The index behind the last flush; the flush makes all commands before it needless. Return:
- * 0 if there is no flush.
- */
-static size_t after_flush(const struct command *commands, size_t count)
-{
-	while (count && commands[count - 1].type != COMMAND_FLUSH)
-		count--;
-	return count;
-}
-
 /* Apply several commands to scratch contents, which then replace those of the set: so
- * packets see all changes in one step. Commands before a flush are skipped.
+ * packets see all changes in one step.
  */
-static int apply_commands(struct ipcuckoo_set *set, struct command *commands,
-			  size_t count)
+static int apply_script(struct ipcuckoo_set *set, const struct script *script)
 {
 	struct ipcuckoo_entries *next = ipcuckoo_change_scratch_create(set);
-	size_t i = after_flush(commands, count);
+	struct command command;
+	const char *line;
 	int err = 0;
 
 	if (IS_ERR(next))
 		return PTR_ERR(next);
-	if (!i)
+	if (!script->flushes)
 		err = ipcuckoo_entries_copy(next, &set->entries);
-	for (; i < count && !err; i++) {
+	for (line = script->lines; line != script->end && !err; line += strlen(line) + 1) {
 		err = fatal_signal_pending(current) ? -EINTR :
-		      apply_command(set, next, &commands[i]);
+		      parse_command(set, line, &command) ?:
+		      apply_command(set, next, &command);
 		cond_resched();
 	}
 	if (!err)
 		ipcuckoo_set_replace(set, next);
 	ipcuckoo_change_scratch_destroy(next);
 	return err;
-}
-
-static size_t count_lines(const char *text)
-{
-	size_t lines = 0;
-
-	for (; *text; text++)
-		lines += *text == '\n';
-	return lines;
 }
 
 /**
@@ -178,27 +205,12 @@ static size_t count_lines(const char *text)
  */
 int ipcuckoo_proc_run(struct ipcuckoo_set *set, char *text)
 {
-	size_t count = 0, lines = count_lines(text);
-	struct command *commands;
-	char *line;
-	int err = 0;
+	struct script script = {};
+	int err = parse_script(set, text, &script) ?: ipcuckoo_set_lock(set);
 
-	commands = kvmalloc_array(lines, sizeof(*commands), GFP_KERNEL_ACCOUNT);
-	if (!commands)
-		return -ENOMEM;
-	for (; count < lines && !err; count++) {
-		line = strsep(&text, "\n");
-		err = strlen(line) < LINE_MAX ?
-		      parse_command(set, line, &commands[count]) : -EINVAL;
-		cond_resched();
-	}
-	if (!err)
-		err = ipcuckoo_set_lock(set);
-	if (!err) {
-		err = count == 1 ? apply_single(set, commands) :
-				   apply_commands(set, commands, count);
-		ipcuckoo_set_unlock(set);
-	}
-	kvfree(commands);
+	if (err)
+		return err;
+	err = script.count == 1 ? apply_single(set, &script) : apply_script(set, &script);
+	ipcuckoo_set_unlock(set);
 	return err;
 }

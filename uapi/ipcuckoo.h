@@ -144,9 +144,9 @@
  *
  * The *memory limit* of a network namespace covers all memory that requests make
  * the kernel allocate: sets with their files, tables, hints, filters and
- * extensions; shadows; attachments with their counters and hooks. Memory counts
- * until it is freed, which is a moment after the last packet has stopped using
- * it.
+ * extensions; shadows; attachments with their counters and hooks; the text of a
+ * write to procfs while the write lasts. Memory counts until it is freed, which
+ * is a moment after the last packet has stopped using it.
  *
  *
  * Errors

@@ -15,6 +15,9 @@
 /* Number of entries with comments of full length that fit into a message. */
 #define COMMENTED	200
 
+/* The longest write to the file of a set, in bytes. */
+#define FILE_WRITE	(1 << 20)
+
 static long idle_kib, most_kib;
 
 static long meminfo(const char *name)
@@ -288,6 +291,84 @@ static void half_read_dumps(void)
 		client_close(other[i]);
 }
 
+/* Write @size bytes to the file of a set. Return: 0 or an errno. */
+static int write_file(const char *set, const char *text, size_t size)
+{
+	int fd, error;
+	char path[64];
+
+	snprintf(path, sizeof(path), "/proc/net/ipcuckoo/set/%s", set);
+	fd = open(path, O_WRONLY | O_CLOEXEC);
+	if (fd < 0)
+		err(2, "%s", path);
+	error = write(fd, text, size) == (ssize_t)size ? 0 : errno;
+	close(fd);
+	return error;
+}
+
+/* The longest text that a write can have, of the shortest lines: a flush. */
+static const char *longest_text(void)
+{
+	static char text[FILE_WRITE];
+	size_t i;
+
+	for (i = 0; i < sizeof(text); i += 2)
+		memcpy(text + i, "/\n", 2);
+	return text;
+}
+
+/* Write to the file of a set from many processes, which take turns while the kernel parses the
+ * longest of texts.
+ */
+static void writes(void)
+{
+	enum { WRITERS = 48, TIMES = 4 };
+	const char *text = longest_text();
+	int i, n, status, error, left = WRITERS;
+
+	numbered(IPCUCKOO_CMD_SET_NEW, 0);
+	for (i = 0; i < WRITERS; i++) {
+		if (fork())
+			continue;
+		for (n = 0, error = 0; n < TIMES && (!error || error == EDQUOT); n++)
+			error = write_file("n0", text, FILE_WRITE);
+		_exit(error);
+	}
+	while (left) {
+		usleep(1000);
+		sample();
+		while (left && waitpid(-1, &status, WNOHANG) > 0) {
+			left--;
+			expect(WIFEXITED(status) && (!WEXITSTATUS(status) ||
+						     WEXITSTATUS(status) == EDQUOT),
+			       "a write succeeds or exceeds the limit: status %x", status);
+		}
+	}
+}
+
+/* At the limit the kernel must not copy a long text, but must still delete an entry. */
+static void writes_at_limit(void)
+{
+	uint32_t first;
+	uint64_t full;
+
+	numbered(IPCUCKOO_CMD_SET_NEW, 0);
+	option_set("c", IPCUCKOO_TYPE_HASH_IP, IPCUCKOO_O_ALL);
+	for (first = 0; !commented(first); first += COMMENTED)
+		;
+	while (shadow_new(cl, "n0", 0))
+		;
+	full = figure(cl, NULL, IPCUCKOO_A_MEMORY);
+	expect(full > (16 << 20) - FILE_WRITE, "the memory is full: %llu bytes",
+	       (unsigned long long)full);
+	sample();
+	expect_equal(write_file("n0", longest_text(), FILE_WRITE), EDQUOT, "a long text");
+	expect_equal(write_file("c", "-0.0.0.9\n", 9), 0, "one entry is deleted");
+	expect_equal(figure(cl, "c", IPCUCKOO_A_ENTRIES), first - 1, "entries");
+	expect(wait_until(figure(cl, NULL, IPCUCKOO_A_MEMORY) <= full, 30),
+	       "the texts are not charged any more");
+}
+
 /* Do all of that together: each way uses the memory that the others have left. */
 static void everything_at_once(void)
 {
@@ -330,6 +411,8 @@ int main(void)
 	attempt("created and destroyed in a loop", made_and_destroyed);
 	attempt("renamed while files are open", renamed_with_open_files);
 	attempt("attachments", attachments);
+	attempt("writes to the file of a set", writes);
+	attempt("writes at the limit", writes_at_limit);
 	attempt("dumps that are not read to the end", half_read_dumps);
 	attempt("everything at once", everything_at_once);
 	return fixture_end();

@@ -337,8 +337,9 @@ test_memory_limit()
 {
 	local lot=0
 
-	# Test that a write that would exceed the namespace's memory limit changes nothing.
-	load_module memory_limit=1
+	# Test that a write that would exceed the namespace's memory limit changes nothing. The
+	# text of each is charged, too: 1 MiB.
+	load_module memory_limit=2
 	ask create a
 	ask fill a 1048576
 	check "a write within the limit" "ok 61681 1" "$answer"
