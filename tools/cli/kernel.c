@@ -101,8 +101,11 @@ static char parameter_userns(void)
 static int fail_permission(const struct tool *tool)
 {
 	const char *why = "this needs root or CAP_NET_ADMIN";
+	char userns = parameter_userns();
 
-	if (has_net_admin() && parameter_userns() == 'Y')
+	if (has_net_admin() && !userns)
+		why = "you are root of a user namespace only, and the module accepts no requests from it: its parameter userns, which cannot be read here, is probably N; run this as root of the machine, or load the module with userns=1";
+	else if (has_net_admin() && userns == 'Y')
 		why = "you are root of a user namespace to which this network namespace does not belong; make one with unshare --net";
 	else if (has_net_admin())
 		why = "you are root of a user namespace only, and the module's parameter userns=N keeps these out; run this as root of the machine, or load the module with userns=1";

@@ -292,6 +292,8 @@ static void test_tool(void)
 	const char *yes[] = { "root or CAP_NET_ADMIN", "unshare --net" };
 	const char *no[] = { "root or CAP_NET_ADMIN", "userns=1" };
 	const char *before[] = { "", "unshare -U -r" };
+	const char *without_sys =
+		"unshare -U -r -m sh -c 'mount -t tmpfs none /sys && exec \"$@\"' sh";
 	char line[512], command[256];
 	int i;
 
@@ -307,6 +309,8 @@ static void test_tool(void)
 		tool_says(line, sizeof(line), before[i]);
 		expect(strstr(line, no[i]), "userns=N, \"%s\": %s", before[i], line);
 	}
+	tool_says(line, sizeof(line), without_sys);
+	expect(strstr(line, "is probably N"), "the parameter cannot be read: %s", line);
 	ktap_case("the tool explains the refusal and suggests a solution");
 }
 
