@@ -107,7 +107,7 @@ static void test_shadows(void)
 	client_close(cl);
 	cl = client_open_room(8192);
 	expect(shadow_new(cl, "hosts", 0), "after closing the socket, others can be created");
-	ktap_case("as many shadows as the manual says, and no more");
+	ktap_case("as many shadows as uapi/ipcuckoo.h says, and no more");
 }
 
 static int attach_order(struct answer *answer, const char *set, int32_t order, uint32_t flags)
