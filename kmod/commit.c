@@ -32,6 +32,7 @@
 
 #include "attach.h"
 #include "commit.h"
+#include "commit_sets.h"
 #include "compat.h"
 #include "event.h"
 #include "names.h"
@@ -42,7 +43,6 @@
 #include "rebuild.h"
 #include "set.h"
 #include "shadow.h"
-#include "slot.h"
 #include "version.h"
 
 /**
@@ -51,7 +51,7 @@
  * @changes:	its changes
  * @count:	how many
  * @check:	make none of them
- * @slots:	the sets whose contents are locked
+ * @sets:	the sets whose contents are locked
  * @chains:	attachments change
  * @swapped:	sets that are attached were swapped
  * @rtnl:	attachments at ingress are added
@@ -61,7 +61,7 @@ struct commit {
 	struct ipcuckoo_commit_change *changes;
 	unsigned int count;
 	bool check;
-	struct ipcuckoo_slots slots;
+	struct ipcuckoo_commit_sets sets;
 	bool chains;
 	bool swapped;
 	bool rtnl;
@@ -150,7 +150,7 @@ static int lock_shadow(struct commit *c, struct ipcuckoo_commit_change *change)
 	if (!shadow)
 		return 0;
 	/* Only a request of the same socket can be at work on it. */
-	if (!ipcuckoo_slots_hold(&c->slots, &shadow->entries))
+	if (!ipcuckoo_commit_sets_hold(&c->sets, &shadow->entries))
 		return -EBUSY;
 	if (change->kind == IPCUCKOO_COMMIT_CREATE)
 		err = !ipcuckoo_set_is_new(shadow->set) ? -EINVAL :
@@ -160,7 +160,7 @@ static int lock_shadow(struct commit *c, struct ipcuckoo_commit_change *change)
 	else
 		err = ipcuckoo_shadow_check(shadow, change->override);
 	if (err)
-		ipcuckoo_slots_drop(&c->slots, &shadow->entries);
+		ipcuckoo_commit_sets_drop(&c->sets, &shadow->entries);
 	return err;
 }
 
@@ -219,8 +219,8 @@ static void exchange(struct commit *c, struct ipcuckoo_set *a, struct ipcuckoo_s
 		c->chains = true;
 		c->swapped = true;
 	}
-	ipcuckoo_slots_find(&c->slots, a)->swapped = true;
-	ipcuckoo_slots_find(&c->slots, b)->swapped = true;
+	ipcuckoo_commit_sets_find(&c->sets, a)->swapped = true;
+	ipcuckoo_commit_sets_find(&c->sets, b)->swapped = true;
 	ipcuckoo_set_erase(c->pernet, a);
 	ipcuckoo_set_erase(c->pernet, b);
 	strscpy(name, a->name, sizeof(name));
@@ -264,14 +264,14 @@ static int flush(struct commit *c, struct ipcuckoo_commit_change *change)
  */
 static int check_replace(struct commit *c, struct ipcuckoo_commit_change *change)
 {
-	const struct ipcuckoo_slot *slot;
+	const struct ipcuckoo_commit_set *set;
 
 	change->set = change->shadow->set;
 	if (ipcuckoo_set_is_new(change->set))
 		return -ENOENT;
-	slot = ipcuckoo_slots_find(&c->slots, change->set);
+	set = ipcuckoo_commit_sets_find(&c->sets, change->set);
 	strscpy(change->set_name, change->set->name, sizeof(change->set_name));
-	return slot->swapped || (slot->last && !change->override) ? -ESTALE : 0;
+	return set->swapped || (set->last && !change->override) ? -ESTALE : 0;
 }
 
 static int apply(struct commit *c, struct ipcuckoo_commit_change *change)
@@ -346,7 +346,7 @@ static int apply_one(struct commit *c, unsigned int at)
 
 	change->done = !err && !swaps_nothing(change);
 	if (change->done && changes_contents(change))
-		ipcuckoo_slots_find(&c->slots, change->set)->last = at + 1;
+		ipcuckoo_commit_sets_find(&c->sets, change->set)->last = at + 1;
 	return err && is_accepted(change, err) ? 0 : err;
 }
 
@@ -354,9 +354,9 @@ static int apply_one(struct commit *c, unsigned int at)
  * is swapped, because packets that run the old chains still look into it. Such a set cannot be
  * attached after the commit: packets of the new chains would see its old contents.
  */
-static bool is_late(const struct ipcuckoo_slot *slot)
+static bool is_late(const struct ipcuckoo_commit_set *set)
 {
-	return slot->last && slot->attached && slot->swapped;
+	return set->last && set->attached && set->swapped;
 }
 
 static int apply_all(struct commit *c, unsigned int *at)
@@ -368,10 +368,10 @@ static int apply_all(struct commit *c, unsigned int *at)
 		err = apply_one(c, *at);
 	if (err)
 		--*at;
-	for (i = 0; i < c->slots.count && !err; i++) {
-		if (!is_late(&c->slots.slot[i]) || !c->slots.slot[i].set->attachments)
+	for (i = 0; i < c->sets.count && !err; i++) {
+		if (!is_late(&c->sets.list[i]) || !c->sets.list[i].set->attachments)
 			continue;
-		*at = c->slots.slot[i].last - 1;
+		*at = c->sets.list[i].last - 1;
 		err = -EXDEV;
 	}
 	return err;
@@ -410,17 +410,17 @@ static void change_all_contents(struct commit *c, bool late)
 {
 	unsigned int i;
 
-	for (i = 0; i < c->slots.count; i++)
-		if (c->slots.slot[i].last && is_late(&c->slots.slot[i]) == late)
-			change_contents(&c->changes[c->slots.slot[i].last - 1]);
+	for (i = 0; i < c->sets.count; i++)
+		if (c->sets.list[i].last && is_late(&c->sets.list[i]) == late)
+			change_contents(&c->changes[c->sets.list[i].last - 1]);
 }
 
 static bool any_late(const struct commit *c)
 {
 	unsigned int i;
 
-	for (i = 0; i < c->slots.count; i++)
-		if (is_late(&c->slots.slot[i]))
+	for (i = 0; i < c->sets.count; i++)
+		if (is_late(&c->sets.list[i]))
 			return true;
 	return false;
 }
@@ -519,7 +519,7 @@ static int run(struct commit *c, unsigned int *at)
 	mutex_lock(&c->pernet->mutex);
 	sets_seq = c->pernet->sets_seq;
 	attached_seq = c->pernet->attached.seq;
-	ipcuckoo_slots_note_attached(&c->slots);
+	ipcuckoo_commit_sets_note_attached(&c->sets);
 	err = apply_all(c, at);
 	prepared = !err && c->chains && !c->check;
 	if (prepared)
@@ -544,7 +544,7 @@ static void unlock_shadows(struct commit *c, unsigned int count)
 {
 	while (count--)
 		if (c->changes[count].shadow)
-			ipcuckoo_slots_drop(&c->slots, &c->changes[count].shadow->entries);
+			ipcuckoo_commit_sets_drop(&c->sets, &c->changes[count].shadow->entries);
 }
 
 static int lock_and_run(struct commit *c, unsigned int *at)
@@ -552,7 +552,7 @@ static int lock_and_run(struct commit *c, unsigned int *at)
 	unsigned int i;
 	int err;
 
-	err = ipcuckoo_slots_lock(&c->slots);
+	err = ipcuckoo_commit_sets_lock(&c->sets);
 	if (err)
 		return err;
 	for (i = 0; i < c->count && !err; i++) {
@@ -565,7 +565,7 @@ static int lock_and_run(struct commit *c, unsigned int *at)
 	else
 		err = run(c, at);
 	unlock_shadows(c, i);
-	ipcuckoo_slots_unlock(&c->slots);
+	ipcuckoo_commit_sets_unlock(&c->sets);
 	return err;
 }
 
@@ -598,7 +598,7 @@ static void clean_up(struct commit *c)
 			ipcuckoo_version_retire(change->empty, 0, 0, false);
 		change->empty = NULL;
 	}
-	ipcuckoo_slots_free(&c->slots);
+	ipcuckoo_commit_sets_free(&c->sets);
 }
 
 static int commit_locked(struct commit *c, unsigned int *at)
@@ -616,7 +616,7 @@ static int commit_locked(struct commit *c, unsigned int *at)
 	if (err)
 		--*at;
 	if (!err)
-		err = ipcuckoo_slots_collect(&c->slots, c->pernet, c->changes, c->count);
+		err = ipcuckoo_commit_sets_collect(&c->sets, c->pernet, c->changes, c->count);
 	if (!err)
 		err = lock_and_run(c, at);
 	clean_up(c);

@@ -1,0 +1,227 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* The sets whose contents a commit locks: see commit_sets.h. */
+#include <linux/bsearch.h>
+#include <linux/lockdep.h>
+#include <linux/mm.h>
+#include <linux/sort.h>
+
+#include "commit_sets.h"
+#include "net.h"
+#include "shadow.h"
+
+static int compare(const void *a, const void *b)
+{
+	const struct ipcuckoo_commit_set *x = a, *y = b;
+
+	return x->set < y->set ? -1 : x->set > y->set;
+}
+
+/**
+ * ipcuckoo_commit_sets_find() - find a set among those of a commit
+ * @sets:	the sets of the commit
+ * @set:	one of them
+ */
+struct ipcuckoo_commit_set *ipcuckoo_commit_sets_find(struct ipcuckoo_commit_sets *sets,
+						      struct ipcuckoo_set *set)
+{
+	const struct ipcuckoo_commit_set key = { .set = set };
+
+	return bsearch(&key, sets->list, sets->count, sizeof(key), compare);
+}
+
+static void add(struct ipcuckoo_commit_sets *sets, struct ipcuckoo_set *set)
+{
+	if (set)
+		sets->list[sets->count++] = (struct ipcuckoo_commit_set){ .set = set };
+}
+
+/* Add the sets that a change names, by the names that sets have before the commit. If the name
+ * is one that an earlier change gives to a set, nothing is missed: that change names the set
+ * by its first name.
+ */
+static void add_change(struct ipcuckoo_commit_sets *sets,
+		       const struct ipcuckoo_commit_change *change)
+{
+	if (change->kind == IPCUCKOO_COMMIT_CREATE)
+		add(sets, change->set);
+	if (change->kind == IPCUCKOO_COMMIT_REPLACE)
+		add(sets, change->shadow->set);
+	if (change->name)
+		add(sets, ipcuckoo_set_find(sets->pernet, change->name));
+	if (change->to)
+		add(sets, ipcuckoo_set_find(sets->pernet, change->to));
+}
+
+/**
+ * ipcuckoo_commit_sets_collect() - find the sets that changes are about
+ * @sets:	filled in; to be given to ipcuckoo_commit_sets_free()
+ * @pernet:	namespace, whose names are locked
+ * @changes:	changes
+ * @count:	how many
+ *
+ * Context: process context; takes the namespace's mutex.
+ * Return: 0 or -ENOMEM.
+ */
+int ipcuckoo_commit_sets_collect(struct ipcuckoo_commit_sets *sets, struct ipcuckoo_net *pernet,
+				 const struct ipcuckoo_commit_change *changes, unsigned int count)
+{
+	unsigned int i, n = 0;
+
+	sets->pernet = pernet;
+	sets->list = kvmalloc_array(3 * count, sizeof(*sets->list), GFP_KERNEL_ACCOUNT);
+	if (!sets->list)
+		return -ENOMEM;
+	mutex_lock(&pernet->mutex);
+	for (i = 0; i < count; i++)
+		add_change(sets, &changes[i]);
+	mutex_unlock(&pernet->mutex);
+	sort(sets->list, sets->count, sizeof(*sets->list), compare, NULL);
+	for (i = 0; i < sets->count; i++)
+		if (!n || sets->list[n - 1].set != sets->list[i].set)
+			sets->list[n++] = sets->list[i];
+	sets->count = n;
+	return 0;
+}
+
+/**
+ * ipcuckoo_commit_sets_note_attached() - note which sets are attached
+ * @sets:	the sets of a commit
+ *
+ * Not earlier: before the commit takes the namespace's mutex, sets can be attached.
+ *
+ * Context: the namespace's mutex is held, and stays so until the commit is made.
+ */
+void ipcuckoo_commit_sets_note_attached(struct ipcuckoo_commit_sets *sets)
+{
+	unsigned int i;
+
+	lockdep_assert_held(&sets->pernet->mutex);
+	for (i = 0; i < sets->count; i++)
+		sets->list[i].attached = sets->list[i].set->attachments;
+}
+
+/**
+ * ipcuckoo_commit_sets_free() - free the list of sets
+ * @sets:	the sets of a commit, or zeros
+ */
+void ipcuckoo_commit_sets_free(struct ipcuckoo_commit_sets *sets)
+{
+	kvfree(sets->list);
+}
+
+/* How many of the mutexes that a commit holds are reported to lockdep.
+ *
+ * Under ipcuckoo_net.names a commit locks the contents of any number of sets and shadows.
+ * Lockdep keeps one record for all locks of one class that are nested in the same lock, and
+ * counts them in 11 bits, which overflow at 2048: 1024 sets and their shadows. The record does
+ * not say which locks it counts. As soon as it counts two, every lock of the class passes for
+ * held (match_held_lock()), and every one may be unlocked. So two are enough, and lockdep
+ * checks what it would check with all of them: the order of this class and others, and
+ * lockdep_assert_held().
+ */
+#define LOCKDEP_HELD	2
+
+/* Called after contents were locked: count them, and take them out of lockdep's record again
+ * if it counts enough of them.
+ */
+static void hold(struct ipcuckoo_commit_sets *sets, struct ipcuckoo_entries *e)
+{
+	mutex_release(&e->mutex.dep_map, _RET_IP_);
+	if (sets->held++ < LOCKDEP_HELD)
+		mutex_acquire_nest(&e->mutex.dep_map, 0, 1, &sets->pernet->names.dep_map,
+				   _RET_IP_);
+}
+
+/* Called before contents are unlocked, which takes one lock out of lockdep's record: put one
+ * in if the record does not count these contents.
+ */
+static void drop(struct ipcuckoo_commit_sets *sets, struct ipcuckoo_entries *e)
+{
+	if (sets->held-- > LOCKDEP_HELD)
+		mutex_acquire_nest(&e->mutex.dep_map, 0, 1, &sets->pernet->names.dep_map,
+				   _RET_IP_);
+}
+
+/**
+ * ipcuckoo_commit_sets_hold() - lock the contents of a set or of a shadow, beside the others
+ * @sets:	the sets of a commit
+ * @e:		contents
+ *
+ * Return: false if somebody else has locked them; to be unlocked by ipcuckoo_commit_sets_drop().
+ */
+bool ipcuckoo_commit_sets_hold(struct ipcuckoo_commit_sets *sets, struct ipcuckoo_entries *e)
+{
+	if (!mutex_trylock(&e->mutex))
+		return false;
+	hold(sets, e);
+	return true;
+}
+
+/**
+ * ipcuckoo_commit_sets_drop() - unlock contents that ipcuckoo_commit_sets_hold() has locked
+ * @sets:	the sets of a commit
+ * @e:		contents
+ */
+void ipcuckoo_commit_sets_drop(struct ipcuckoo_commit_sets *sets, struct ipcuckoo_entries *e)
+{
+	drop(sets, e);
+	mutex_unlock(&e->mutex);
+}
+
+/* Lock the contents of all sets but @first, which is locked or NULL. Return: a set that
+ * has another writer, and then none is locked; or NULL.
+ */
+static struct ipcuckoo_set *try_lock(struct ipcuckoo_commit_sets *sets, struct ipcuckoo_set *first)
+{
+	struct ipcuckoo_set *set = NULL;
+	unsigned int i;
+
+	for (i = 0; i < sets->count; i++) {
+		set = sets->list[i].set;
+		if (set != first && !ipcuckoo_commit_sets_hold(sets, &set->entries))
+			break;
+	}
+	if (i == sets->count)
+		return NULL;
+	while (i--)
+		if (sets->list[i].set != first)
+			ipcuckoo_commit_sets_drop(sets, &sets->list[i].set->entries);
+	if (first)
+		ipcuckoo_commit_sets_drop(sets, &first->entries);
+	return set;
+}
+
+/**
+ * ipcuckoo_commit_sets_lock() - lock the contents of all sets
+ * @sets:	the sets of a commit
+ *
+ * Waits for the writer of one set at a time, and holds no other set's lock meanwhile: so a
+ * fatal signal ends it, and no writer waits for two.
+ *
+ * Return: 0, or -EINTR for a fatal signal.
+ */
+int ipcuckoo_commit_sets_lock(struct ipcuckoo_commit_sets *sets)
+{
+	struct ipcuckoo_set *busy = NULL;
+
+	while ((busy = try_lock(sets, busy))) {
+		if (mutex_lock_killable(&busy->entries.mutex))
+			return -EINTR;
+		hold(sets, &busy->entries);
+	}
+	return 0;
+}
+
+/**
+ * ipcuckoo_commit_sets_unlock() - unlock the contents of all sets
+ * @sets:	the sets of a commit
+ */
+void ipcuckoo_commit_sets_unlock(struct ipcuckoo_commit_sets *sets)
+{
+	unsigned int i;
+
+	for (i = 0; i < sets->count; i++) {
+		drop(sets, &sets->list[i].set->entries);
+		ipcuckoo_set_unlock(sets->list[i].set);
+	}
+}

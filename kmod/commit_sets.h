@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* The sets whose contents a commit locks. */
+#ifndef _IPCUCKOO_COMMIT_SETS_H
+#define _IPCUCKOO_COMMIT_SETS_H
+
+#include "commit.h"
+#include "set.h"
+
+/**
+ * struct ipcuckoo_commit_set - a set whose contents a commit has locked
+ * @set:	the set
+ * @attached:	it was attached before the commit
+ * @swapped:	the commit swaps it
+ * @last:	number of the last change of its contents, from 1; 0: there is none
+ */
+struct ipcuckoo_commit_set {
+	struct ipcuckoo_set *set;
+	bool attached;
+	bool swapped;
+	unsigned int last;
+};
+
+/**
+ * struct ipcuckoo_commit_sets - all of them, each set once
+ * @pernet:	their namespace, whose names are locked
+ * @list:	the sets, sorted by address
+ * @count:	how many
+ * @held:	number of contents that are locked now, of sets and of shadows
+ */
+struct ipcuckoo_commit_sets {
+	struct ipcuckoo_net *pernet;
+	struct ipcuckoo_commit_set *list;
+	unsigned int count;
+	unsigned int held;
+};
+
+int ipcuckoo_commit_sets_collect(struct ipcuckoo_commit_sets *sets, struct ipcuckoo_net *pernet,
+				 const struct ipcuckoo_commit_change *changes, unsigned int count);
+void ipcuckoo_commit_sets_note_attached(struct ipcuckoo_commit_sets *sets);
+void ipcuckoo_commit_sets_free(struct ipcuckoo_commit_sets *sets);
+struct ipcuckoo_commit_set *ipcuckoo_commit_sets_find(struct ipcuckoo_commit_sets *sets,
+						      struct ipcuckoo_set *set);
+int ipcuckoo_commit_sets_lock(struct ipcuckoo_commit_sets *sets);
+void ipcuckoo_commit_sets_unlock(struct ipcuckoo_commit_sets *sets);
+bool ipcuckoo_commit_sets_hold(struct ipcuckoo_commit_sets *sets, struct ipcuckoo_entries *e);
+void ipcuckoo_commit_sets_drop(struct ipcuckoo_commit_sets *sets, struct ipcuckoo_entries *e);
+
+#endif /* _IPCUCKOO_COMMIT_SETS_H */
