@@ -48,7 +48,7 @@ static int set_mib(const char *val, const struct kernel_param *kp)
 	if (!err && mib > MEMORY_LIMIT_MAX)
 		err = -ERANGE;
 	if (err)
-		pr_err("ipcuckoo: %s=%s: give MiB, 0 to %lu\n",
+		pr_err("ipcuckoo: %s=%s is not valid: give a number of MiB from 0 to %lu\n",
 		       kp->name, val, MEMORY_LIMIT_MAX);
 	else
 		*(unsigned long *)kp->arg = mib;
@@ -62,11 +62,11 @@ static const struct kernel_param_ops mib_ops = {
 
 module_param_cb(memory_limit, &mib_ops, &memory_limit, 0444);
 MODULE_PARM_DESC(memory_limit,
-		 "MiB that a network namespace may have of sets and all that belongs to them (default 0: no limit)");
+		 "memory limit of each network namespace for its sets and attachments, in MiB (default 0: no limit)");
 
 module_param_cb(userns_memory_limit, &mib_ops, &userns_memory_limit, 0444);
 MODULE_PARM_DESC(userns_memory_limit,
-		 "MiB likewise for a network namespace of another user namespace than the first, if memory_limit is not less (default 64: see userns; 0: memory_limit alone)");
+		 "like memory_limit, but for network namespaces of user namespaces other than the initial one; the lower limit counts (default 64; 0: memory_limit alone)");
 
 /**
  * ipcuckoo_net_memory_limit() - the memory limit of a network namespace
@@ -91,7 +91,7 @@ static int set_maxelem(const char *val, const struct kernel_param *kp)
 	int err = kstrtouint(val, 0, &ipcuckoo_maxelem);
 
 	if (err)
-		pr_err("ipcuckoo: maxelem=%s: give a number of entries, 0 to %u\n",
+		pr_err("ipcuckoo: maxelem=%s is not valid: give a number of entries from 0 to %u\n",
 		       val, U32_MAX);
 	return err;
 }
@@ -103,13 +103,13 @@ static const struct kernel_param_ops maxelem_ops = {
 
 module_param_cb(maxelem, &maxelem_ops, &ipcuckoo_maxelem, 0444);
 MODULE_PARM_DESC(maxelem,
-		 "entries a set may hold unless it is made with another limit (default 0: no limit)");
+		 "limit of entries of a set that is created without one (default 0: no limit)");
 
 bool ipcuckoo_userns;
 
 module_param_named(userns, ipcuckoo_userns, bool, 0444);
 MODULE_PARM_DESC(userns,
-		 "whether user namespaces other than the first may use the module (default N: only root of the machine)");
+		 "whether user namespaces other than the initial one may use the module (default N: only root of the machine)");
 
 int ipcuckoo_hook_priority = NF_IP_PRI_RAW_BEFORE_DEFRAG;
 
@@ -121,7 +121,7 @@ static int set_priority(const char *val, const struct kernel_param *kp)
 	if (!err && (priority < -IPCUCKOO_PRIORITY_MAX || priority > IPCUCKOO_PRIORITY_MAX))
 		err = -ERANGE;
 	if (err)
-		pr_err("ipcuckoo: priority=%s: give a number from %d to %d\n",
+		pr_err("ipcuckoo: priority=%s is not valid: give a number from %d to %d\n",
 		       val, -IPCUCKOO_PRIORITY_MAX, IPCUCKOO_PRIORITY_MAX);
 	else
 		ipcuckoo_hook_priority = priority;

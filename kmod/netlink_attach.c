@@ -50,7 +50,7 @@ static int get_log(struct genl_info *info, struct ipcuckoo_rule *rule)
 	}
 	rule->log.to = nla_get_u8(attrs[IPCUCKOO_A_LOG]);
 	if (group && rule->log.to != IPCUCKOO_LOG_NFLOG) {
-		NL_SET_ERR_MSG_ATTR(info->extack, group, "a group is one of nflog");
+		NL_SET_ERR_MSG_ATTR(info->extack, group, "LOG_GROUP is valid only if LOG is nflog");
 		return -EINVAL;
 	}
 	rule->log.group = group ? nla_get_u16(group) : 0;
@@ -236,7 +236,7 @@ static int refuse_selector(struct genl_info *info)
 	if (!bad && ipcuckoo_nl_flag(info->attrs, IPCUCKOO_F_ALL))
 		bad = info->attrs[IPCUCKOO_A_FLAGS];
 	NL_SET_ERR_MSG_ATTR(info->extack, bad ?: info->attrs[IPCUCKOO_A_ATTACHMENT],
-			    "give a number, or a set and what narrows the choice, or ask for all");
+			    "select attachments in one way: by number, or by set and parts of the rule, or with ALL");
 	return -EINVAL;
 }
 

@@ -101,7 +101,7 @@ static int list_changes(const struct genl_info *info, const struct nlattr **list
 		}
 		if (rem_nested > 0) {
 			NL_SET_ERR_MSG_ATTR(info->extack, attr,
-					    "what follows the last change is no attribute");
+					    "the bytes after the last change are not an attribute");
 			return -EINVAL;
 		}
 	}

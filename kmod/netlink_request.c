@@ -45,8 +45,8 @@ struct nlattr *ipcuckoo_nl_need(struct nlattr **attrs, int type,
 		[IPCUCKOO_A_DIRECTION] = "the direction is missing",
 		[IPCUCKOO_A_VERDICT] = "the verdict is missing",
 		[IPCUCKOO_A_MARK] = "the verdict mark needs a mark",
-		[IPCUCKOO_A_LOG] = "where to log is missing",
-		[IPCUCKOO_A_DEV] = "ingress is that of a device: its name is missing",
+		[IPCUCKOO_A_LOG] = "LOG is missing: it says where to log",
+		[IPCUCKOO_A_DEV] = "an attachment at ingress needs the name of a device",
 	};
 
 	if (!attrs[type] && extack) {
@@ -122,7 +122,7 @@ static const struct {
 	const char *sentence;
 } sentences[] = {
 	{ -EINVAL,
-	  "not valid: host bits set, prefix too long, or IPv4-mapped (family any only, not all)" },
+	  "entry not valid: host bits set, prefix too long, or IPv4-mapped (write it as IPv4)" },
 	{ -EAFNOSUPPORT,
 	  "the set does not hold addresses of this family" },
 	{ -EOPNOTSUPP,
@@ -132,17 +132,17 @@ static const struct {
 	{ -ENOENT,
 	  "the entry is not in the set" },
 	{ -ENOSPC,
-	  "the set is full: its maxelem or capacity is reached, or its table takes no more" },
+	  "the set is full: its maxelem or capacity is reached, or its table has no room left" },
 	{ -EMLINK,
-	  "no place is left for a copy: an entry has eight at most, fewer if others share them" },
+	  "no room for another copy of the entry: 8 at most, fewer if others use its slots" },
 	{ -E2BIG,
-	  "there are 1024 attachments here, or as many hooks as the kernel takes: detach some" },
+	  "1024 attachments exist, or the kernel accepts no more netfilter hooks: detach some" },
 	{ -ENOPROTOOPT,
 	  "this kernel has no such logger: nf_log_syslog or nfnetlink_log cannot be loaded" },
 	{ -EAGAIN,
-	  "the module of the logger is being loaded: ask again soon" },
+	  "the kernel is loading the module of the logger: try again in a moment" },
 	{ -EXDEV,
-	  "a set that is attached cannot change its contents in the commit that swaps it" },
+	  "one commit cannot both swap an attached set and change its contents: use two commits" },
 	{ -ENODEV,
 	  "the module is being unloaded" },
 	{ -EDQUOT,
@@ -276,7 +276,7 @@ static int get_exts(struct genl_info *info, struct ipcuckoo_batch *batch, u32 to
 		if (ext->size ? nla_len(attr) != (u64)ext->size * total :
 				!comments_fit(attr, total)) {
 			NL_SET_ERR_MSG_ATTR(info->extack, attr,
-					    "not as much of this as there are entries, or a comment without an end or of more than 255 bytes");
+					    "the attribute must have one value for each entry; a comment is a string of at most 255 bytes, with a terminating 0");
 			return -EINVAL;
 		}
 	}
@@ -328,7 +328,7 @@ int ipcuckoo_nl_get_entries(struct genl_info *info, struct ipcuckoo_batch *batch
 		batch->count[kind] = attr ? nla_len(attr) / ipcuckoo_wire_entry_size[kind] : 0;
 		if (attr && nla_len(attr) % ipcuckoo_wire_entry_size[kind]) {
 			NL_SET_ERR_MSG_ATTR(info->extack, attr,
-					    "the length is not a multiple of the size of an entry");
+					    "the length of the attribute is not a multiple of the size of an entry");
 			return -EINVAL;
 		}
 		*total += batch->count[kind];
@@ -337,7 +337,7 @@ int ipcuckoo_nl_get_entries(struct genl_info *info, struct ipcuckoo_batch *batch
 	if (*total)
 		return 0;
 	if (empty)
-		NL_SET_ERR_MSG_ATTR(info->extack, empty, "there are no entries in it");
+		NL_SET_ERR_MSG_ATTR(info->extack, empty, "the attribute has no entries");
 	else
 		ipcuckoo_nl_need(info->attrs, IPCUCKOO_A_HOSTS4, info->extack);
 	return -EINVAL;
@@ -428,15 +428,15 @@ int ipcuckoo_nl_explain_shadow(struct genl_info *info, int err)
 	switch (err) {
 	case -ESTALE:
 		NL_SET_ERR_MSG_ATTR(info->extack, attr,
-				    "the set has changed since the shadow was made; start over, or override");
+				    "the shadow was committed already, or the set has changed since the shadow was made: make a new one (OVERRIDE accepts a changed set, but not a swapped one)");
 		break;
 	case -ENOENT:
 		NL_SET_ERR_MSG_ATTR(info->extack, attr,
-				    "the set was destroyed, or does not exist yet");
+				    "the set of the shadow was destroyed, or does not exist yet");
 		break;
 	case -EBUSY:
 		NL_SET_ERR_MSG_ATTR(info->extack, attr,
-				    "another request is at work on the shadow, or it comes twice");
+				    "another request is using the shadow, or the commit names it twice");
 		break;
 	default:
 		ipcuckoo_nl_explain(info->extack, err);

@@ -54,12 +54,12 @@ static int parse_shadow(struct sk_buff *skb, struct genl_info *info,
 
 	if (change->exist) {
 		NL_SET_ERR_MSG_ATTR(info->extack, attrs[IPCUCKOO_A_FLAGS],
-				    "a set that exists does not get the contents of a shadow: EXIST cannot be used");
+				    "EXIST cannot be used with a shadow: to replace the contents of a set that exists, use SHADOW_COMMIT");
 		return -EINVAL;
 	}
 	if (bad) {
 		NL_SET_ERR_MSG_ATTR(info->extack, bad,
-				    "the set gets the options that its shadow was made with: leave them out");
+				    "the options of the set were given when its shadow was made: leave them out here");
 		return -EINVAL;
 	}
 	change->name = ipcuckoo_nl_name(attrs, info->extack);
@@ -99,7 +99,7 @@ int ipcuckoo_nl_explain_set_new(struct genl_info *info, int err)
 		return ipcuckoo_nl_explain_shadow(info, err);
 	case -EINVAL:
 		NL_SET_ERR_MSG_ATTR(info->extack, info->attrs[IPCUCKOO_A_SHADOW],
-				    "the shadow is that of a set which exists: commit it with SHADOW_COMMIT");
+				    "the shadow belongs to a set that exists: commit it with SHADOW_COMMIT");
 		return err;
 	case -EEXIST:
 		NL_SET_ERR_MSG_ATTR(info->extack, info->attrs[IPCUCKOO_A_SET],

@@ -23,7 +23,7 @@ static int check_new(struct genl_info *info)
 	if (!bad)
 		return 0;
 	NL_SET_ERR_MSG_ATTR(info->extack, bad,
-			    "options of a set go with CREATE, APPEND goes without it");
+			    "options of a set need the flag CREATE, and the flag APPEND excludes it");
 	return -EINVAL;
 }
 
@@ -76,7 +76,7 @@ static void explain_spent(struct genl_info *info, int err)
 {
 	if (err == -ESTALE)
 		NL_SET_ERR_MSG_ATTR(info->extack, info->attrs[IPCUCKOO_A_SHADOW],
-				    "the shadow was swapped in already");
+				    "the shadow was committed already: make a new one");
 }
 
 int ipcuckoo_nl_shadow_add_doit(struct sk_buff *skb, struct genl_info *info)

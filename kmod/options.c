@@ -139,12 +139,12 @@ static int check_exts(struct nlattr **attrs, struct netlink_ext_ack *extack,
 {
 	if (options->exts && options->type == IPCUCKOO_TYPE_FILTER_IP) {
 		NL_SET_ERR_MSG_ATTR(extack, attrs[IPCUCKOO_A_OPTIONS],
-				    "a filter keeps fingerprints, and nothing else for its entries");
+				    "a set of type filter:ip stores fingerprints only: it has no timeouts, counters, comments or skbinfo");
 		return -EOPNOTSUPP;
 	}
 	if (options->forceadd && options->type == IPCUCKOO_TYPE_FILTER_IP) {
 		NL_SET_ERR_MSG_ATTR(extack, attrs[IPCUCKOO_A_FLAGS],
-				    "a filter has no entries that could make room for others");
+				    "a set of type filter:ip cannot have FORCEADD: it cannot remove entries to make room");
 		return -EOPNOTSUPP;
 	}
 	if (options->timeout && !(options->exts & IPCUCKOO_O_TIMEOUT)) {
@@ -184,7 +184,7 @@ static int parse_mask(struct nlattr **attrs, struct netlink_ext_ack *extack,
 	if (options->type != IPCUCKOO_TYPE_HASH_IP || options->family == IPCUCKOO_FAMILY_ANY ||
 	    (bitmask && netmask)) {
 		NL_SET_ERR_MSG_ATTR(extack, bitmask ?: netmask,
-				    "one of NETMASK and BITMASK goes with the type hash:ip, family inet or inet6");
+				    "NETMASK or BITMASK, not both, is for the type hash:ip and the family inet or inet6 only");
 		return -EINVAL;
 	}
 	if (bitmask && nla_len(bitmask) == size)
@@ -194,7 +194,7 @@ static int parse_mask(struct nlattr **attrs, struct netlink_ext_ack *extack,
 	if (mask->bits.hi || mask->bits.lo)
 		return 0;
 	NL_SET_ERR_MSG_ATTR(extack, bitmask ?: netmask,
-			    "a mask is as long as an address and not zero");
+			    "a mask must be as long as an address of the family, and not zero");
 	return -ERANGE;
 }
 

@@ -170,8 +170,8 @@
  *   EEXIST      there is such a set, attachment or (ENTRY_ADD) entry already;
  *               the set may have another type, family or other options, the
  *               attachment another order
- *   EBUSY       SET_DEL: the set is attached; COMMIT: another request is at work
- *               on a shadow, or a shadow comes twice
+ *   EBUSY       SET_DEL: the set is attached; COMMIT: another request is using a
+ *               shadow, or two changes name the same shadow
  *   EAFNOSUPPORT  the set does not hold entries of this family
  *   EOPNOTSUPP  a prefix for a hash:ip or filter:ip set; an extension that the
  *               set does not have; SET_NEW: OPTIONS or FORCEADD with filter:ip;
@@ -180,7 +180,7 @@
  *               and APPROXIMATE is missing; SET_SWAP: the sets differ in type or
  *               family; COMMIT: a command that cannot be a change
  *   ENOSPC      the set is full: it has MAXELEM entries and no FORCEADD, or
- *               CAPACITY entries, or its table takes no more
+ *               CAPACITY entries, or its table has no room left
  *   EMLINK      a filter with MULTI has no slot for another copy of the entry
  *   EDQUOT      the request would exceed the memory limit of the namespace
  *   ENOMEM      the kernel has no memory
@@ -190,7 +190,8 @@
  *   E2BIG       SET_NEW, SHADOW_NEW, ATTACH: the namespace has SETS_MAX sets,
  *               SHADOWS_MAX shadows, ATTACHMENTS_MAX attachments, or as many
  *               netfilter hooks as the kernel allows
- *   EXDEV       COMMIT: an attached set would be swapped and change its contents
+ *   EXDEV       COMMIT: one request would both swap an attached set and change
+ *               its contents
  *   ENODEV      ATTACH: the module is being unloaded
  *   EPROTONOSUPPORT  ATTACH: the kernel has no ingress hooks
  *   ENOPROTOOPT  ATTACH: the kernel has no such logger
@@ -372,8 +373,8 @@
  *   of the change (u32), from 0. If the change lacks an attribute, the
  *   acknowledgment has the offset of the change, too.
  *
- *   A set that was attached before the request, is attached after it, and is
- *   swapped in it cannot change its contents in it as well: EXDEV.
+ *   If a set is attached before and after the request, the request cannot both
+ *   swap it and change its contents: EXDEV.
  *
  *   Events come in the order of the changes, with the names that sets had at each
  *   of them; ENTRIES and GENERATION are those after the request. Of several

@@ -78,8 +78,10 @@ test_bad_parameters()
 		userns=2 userns=x userns_memory_limit=-1 userns_memory_limit=x; do
 		refused "$p"
 	done
-	for p in "memory_limit=x: give MiB" "userns_memory_limit=x: give MiB" "maxelem=-1: give a number of entries" \
-		"priority=100001: give a number"; do
+	for p in "memory_limit=x is not valid: give a number of MiB" \
+		"userns_memory_limit=x is not valid: give a number of MiB" \
+		"maxelem=-1 is not valid: give a number of entries" \
+		"priority=100001 is not valid: give a number"; do
 		check_match "the log says what is valid: $p" "$p" \
 			"$(dmesg | grep "ipcuckoo: ${p%%:*}:")"
 	done

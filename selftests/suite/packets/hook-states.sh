@@ -98,7 +98,7 @@ test_no_hook()
 		return
 	fi
 	run_error "attaching to a device with no room for a hook fails" \
-		3 "as many hooks as the kernel takes" \
+		3 "the kernel accepts no more netfilter hooks" \
 		ipcuckoo attach client src drop ingress dev c0
 	check "the failed attempt creates no attachment" \
 		0 "$(ipcuckoo stats --prometheus | grep -c attachment_active{)"
@@ -126,7 +126,7 @@ test_no_hook()
 	check_match "the table of stats" "no hook: Argument list too long" "$(ipcuckoo stats)"
 	check "packets pass" "3" "$(pings $FC4)"
 	run_error "another attachment that needs the hook fails" \
-		3 "as many hooks as the kernel takes" \
+		3 "the kernel accepts no more netfilter hooks" \
 		ipcuckoo attach other src drop ingress dev new0
 	run_ok "an attachment that needs another hook succeeds" ipcuckoo attach other dst count
 	ipcuckoo detach other dst

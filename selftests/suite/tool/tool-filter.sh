@@ -129,7 +129,7 @@ test_multi()
 	done
 	expect "eight copies" 0 8 "" count m 192.0.2.1
 	expect "the ninth" 1 "" \
-		"192.0.2.1 cannot be added to the set m: no place is left for a copy: an entry has eight at most, fewer if others share them" \
+		"192.0.2.1 cannot be added to the set m: no room for another copy of the entry: 8 at most, fewer if others use its slots" \
 		add m 192.0.2.1
 	expect "the ninth and others" 1 "" "192.0.2.1 cannot be added" add m 192.0.2.1 192.0.2.2
 	expect "a request that fails adds nothing" 1 0 "" count m 192.0.2.2
