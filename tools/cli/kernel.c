@@ -49,17 +49,17 @@ static const struct {
 	const char *words;
 	const char *advice;
 } errors[] = {
-	{ -EBUSY, "it is attached", "ipcuckoo detach %s ends that" },
+	{ -EBUSY, "it is attached", "first detach it: ipcuckoo detach %s" },
 	{ -ENOSPC, "Hash is full, cannot add more elements",
 	  "see ipcuckoo list -t %s" },
 	{ -EDQUOT, "the memory limit of the network namespace is reached",
-	  "destroy or flush a set, or raise the module's parameter" },
-	{ -ENOMEM, "the kernel has no memory", NULL },
-	{ -ESTALE, "the set was changed by others meanwhile", "try again" },
+	  "destroy or flush a set, or raise the limit: see MODULE PARAMETERS in ipcuckoo(8)" },
+	{ -ENOMEM, "the kernel is out of memory", NULL },
+	{ -ESTALE, "another process has changed the set meanwhile", "try again" },
 	{ -EAFNOSUPPORT, "the address is not of the set's family", NULL },
 	{ -EOPNOTSUPP, "the set's type does not allow that",
 	  "is the module older than the tool? see ipcuckoo version" },
-	{ -EINVAL, "the kernel finds it invalid",
+	{ -EINVAL, "the kernel refuses it as invalid",
 	  "is the module older than the tool? see ipcuckoo version" },
 };
 
@@ -104,11 +104,11 @@ static int fail_permission(const struct tool *tool)
 	char userns = parameter_userns();
 
 	if (has_net_admin() && !userns)
-		why = "you are root of a user namespace only, and the module accepts no requests from it: its parameter userns, which cannot be read here, is probably N; run this as root of the machine, or load the module with userns=1";
+		why = "you are root only inside a user namespace, from which the module accepts no requests: its parameter userns, which cannot be read here, is probably N; run this as root of the machine, or load the module with userns=1";
 	else if (has_net_admin() && userns == 'Y')
-		why = "you are root of a user namespace to which this network namespace does not belong; make one with unshare --net";
+		why = "this network namespace does not belong to your user namespace; create one that does with unshare --net";
 	else if (has_net_admin())
-		why = "you are root of a user namespace only, and the module's parameter userns=N keeps these out; run this as root of the machine, or load the module with userns=1";
+		why = "you are root only inside a user namespace, from which the module accepts no requests (userns=N); run this as root of the machine, or load the module with userns=1";
 	return fail(tool, STATUS_DENIED,
 		    "Kernel error received: Operation not permitted (%s)", why);
 }

@@ -111,7 +111,7 @@ static int block(struct tool *tool, const struct nl_set *set, bool exists,
 		return status;
 	if (!drops)
 		return fail(tool, STATUS_REFUSED,
-			    "added, but not blocked: the set %s is attached, but not to drop what comes from its addresses by any device (ipcuckoo attach %s src drop)",
+			    "the entries were added, but are not blocked: the set %s is attached, but not so that packets from its addresses are dropped on all devices (ipcuckoo attach %s src drop does that)",
 			    BLOCK_SET, BLOCK_SET);
 	print_blocked(&bulk);
 	return STATUS_OK;
@@ -196,7 +196,7 @@ static int fail_not_blocked(struct tool *tool, const struct packed *entries)
 	entry_text(entries, ref, text);
 	blocked = is_blocked(tool, entries, ref, &prefix_len);
 	if (blocked < 0)
-		return fail_kernel(tool, BLOCK_SET, "%s is no entry, and whether another entry blocks it is not known",
+		return fail_kernel(tool, BLOCK_SET, "%s is not an entry, and the kernel cannot say whether another entry blocks it",
 				   text);
 	if (!blocked)
 		return fail(tool, STATUS_NO, "%s is not blocked%s", text,
@@ -204,7 +204,7 @@ static int fail_not_blocked(struct tool *tool, const struct packed *entries)
 			    "; nothing was changed" : "");
 	match_text(entries, ref, prefix_len, match);
 	return fail(tool, STATUS_NO,
-		    "%s is no entry of its own: %s blocks it (ipcuckoo unblock %s)",
+		    "%s is not an entry, but is blocked by the entry %s (ipcuckoo unblock %s)",
 		    text, match, match);
 }
 

@@ -48,7 +48,7 @@ static int check_timeouts(struct listing *listing)
 	if (longest <= ALIEN_TIMEOUT)
 		return STATUS_OK;
 	return fail(listing->tool, STATUS_REFUSED,
-		    "ipset cannot hold the set %s: %" PRIu32 " seconds are left of a timeout, and it knows %d at most",
+		    "ipset cannot hold the set %s: it has a timeout of %" PRIu32 " seconds, and ipset allows %d at most",
 		    set->name, longest, ALIEN_TIMEOUT);
 }
 
@@ -60,20 +60,20 @@ static int check_alien(struct listing *listing, const struct packed *entries)
 
 	if (is_approximate(set))
 		return fail(listing->tool, STATUS_REFUSED,
-			    "ipset cannot hold the set %s: it has no type filter:ip",
+			    "ipset cannot hold the set %s: ipset has no type filter:ip",
 			    set->name);
 	for (; option->word; option++)
 		if (option->label && has_value(option, set))
 			return fail(listing->tool, STATUS_REFUSED,
-				    "ipset cannot hold the set %s: it has no option %s",
+				    "ipset cannot hold the set %s: ipset has no option %s",
 				    set->name, option->word);
 	if (set->family == IPCUCKOO_FAMILY_ANY)
 		return fail(listing->tool, STATUS_REFUSED,
-			    "ipset cannot hold the set %s: it has no family any",
+			    "ipset cannot hold the set %s: ipset has no family any",
 			    set->name);
 	if (entries && walk_members(listing, entries, find_alien))
 		return fail(listing->tool, STATUS_REFUSED,
-			    "ipset cannot hold the set %s: %s is an entry",
+			    "ipset cannot hold the set %s: it has %s as an entry",
 			    set->name, set->type == IPCUCKOO_TYPE_HASH_IP ?
 			    "a zero address" : "a prefix of length 0");
 	return check_timeouts(listing);
@@ -137,7 +137,7 @@ static int read_members(struct listing *listing, struct packed *entries)
 	if (torn) {
 		listing->torn = true;
 		warn(tool,
-		     "the set %s changed while it was read, every time: the list is not of one moment",
+		     "the set %s was changed during every attempt to read it: the list may mix old and new entries",
 		     name);
 	}
 	packed_sort(entries);
@@ -238,7 +238,7 @@ static int show_attachments(struct listing *listing, const struct nl_set *sets,
 	if (err > 0) {
 		listing->torn = true;
 		warn(listing->tool,
-		     "attachments came and went while they were read: the list is not of one moment");
+		     "attachments were changed during every attempt to read them: the list may mix old and new ones");
 	}
 	for (i = 0; i < attached && !status; i++) {
 		set = find(all[i].set, sets, count);
@@ -269,7 +269,7 @@ static int show_all(struct listing *listing)
 	if (err > 0) {
 		listing->torn = true;
 		warn(tool,
-		     "sets came and went while they were read: the list is not of one moment");
+		     "sets were changed during every attempt to read them: the list may mix old and new ones");
 	}
 	status = show_sets(listing, sets, count);
 	if (!status && listing->attached)

@@ -144,7 +144,7 @@ DISPLACED RETRIES FALLBACKS EXPIRED FAILED|hosts hash:ip inet 0|nets hash:net an
 
 test_block()
 {
-	local not_blocked="added, but not blocked: the set blocklist is attached, but not to drop what comes from its addresses by any device (ipcuckoo attach blocklist src drop)"
+	local not_blocked="the entries were added, but are not blocked: the set blocklist is attached, but not so that packets from its addresses are dropped on all devices (ipcuckoo attach blocklist src drop does that)"
 
 	start_over
 	# Test that block works without any preparation.
@@ -173,13 +173,13 @@ test_block()
 	expect "unblock an address that is not blocked, -exist" \
 		0 "203.0.113.1 was not blocked." "" unblock 203.0.113.1 -exist
 	expect "blocked by a prefix" 1 "" \
-		"192.0.2.9 is no entry of its own: 192.0.2.0/24 blocks it (ipcuckoo unblock 192.0.2.0/24)" \
+		"192.0.2.9 is not an entry, but is blocked by the entry 192.0.2.0/24 (ipcuckoo unblock 192.0.2.0/24)" \
 		unblock 192.0.2.9
 	expect "blocked twice" 0 "192.0.2.1 is unblocked." "192.0.2.1 is still blocked, by 192.0.2.0/24" \
 		unblock 192.0.2.1
 	"$IPCUCKOO" -q block 10.0.0.0/8 2001:db8::/32
 	expect "a prefix blocked by a wider one" 1 "" \
-		"10.1.0.0/16 is no entry of its own: 10.0.0.0/8 blocks it (ipcuckoo unblock 10.0.0.0/8)" \
+		"10.1.0.0/16 is not an entry, but is blocked by the entry 10.0.0.0/8 (ipcuckoo unblock 10.0.0.0/8)" \
 		unblock 10.1.0.0/16
 	"$IPCUCKOO" -q block 10.1.0.0/16 10.1.0.0/24 2001:db8:1::/48
 	expect "a prefix blocked twice" 0 "10.1.0.0/16 is unblocked." \

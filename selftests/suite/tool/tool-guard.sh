@@ -142,11 +142,11 @@ test_unknown()
 	# Test that unblock does not say "is not blocked" of what it does not know.
 	"$IPCUCKOO" block 198.51.100.0/24
 	"$IPCUCKOO" add blocklist 198.51.100.0/25 nomatch
-	expect "an entry blocks it" 1 "" "198.51.100.192/26 is no entry of its own: 198.51.100.0/24 blocks it" \
+	expect "an entry blocks it" 1 "" "198.51.100.192/26 is not an entry, but is blocked by the entry 198.51.100.0/24" \
 		unblock 198.51.100.192/26
 	expect "an exception does not" 1 "" "198.51.100.64/26 is not blocked" unblock 198.51.100.64/26
 	LD_PRELOAD=$(realpath "$top/build/selftests/test-fails.so")
-	expect "unblock of what is no entry" 3 "" "198.51.100.192 is no entry, and whether another entry blocks it is not known: " \
+	expect "unblock of what is no entry" 3 "" "198.51.100.192 is not an entry, and the kernel cannot say whether another entry blocks it: " \
 		unblock 198.51.100.192
 	LD_PRELOAD=
 	start_over

@@ -1036,17 +1036,17 @@ test_exchange()
 	ipset destroy
 	"$IPCUCKOO" add b ::/0
 	expect "an entry that ipset cannot have is an error" 1 "" \
-		"ipset cannot hold the set b: a prefix of length 0 is an entry" save --ipset
+		"ipset cannot hold the set b: it has a prefix of length 0 as an entry" save --ipset
 	"$IPCUCKOO" create c hash:ip family any
 	expect "a set that ipset cannot have is an error" \
-		1 "" "ipset cannot hold the set c: it has no family any" \
+		1 "" "ipset cannot hold the set c: ipset has no family any" \
 		save c --ipset
 	"$IPCUCKOO" create d hash:ip timeout 60
 	"$IPCUCKOO" add d 192.0.2.1 timeout 2147483
 	run_ok "ipset's longest timeout is saved for it" "$IPCUCKOO" save d --ipset
 	"$IPCUCKOO" add d 192.0.2.2 timeout 3000000
 	expect "a longer one is an error" 1 "" \
-		" seconds are left of a timeout, and it knows 2147483 at most" \
+		" seconds, and ipset allows 2147483 at most" \
 		save d --ipset
 	"$IPCUCKOO" destroy
 }

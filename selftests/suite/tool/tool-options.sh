@@ -187,7 +187,7 @@ test_description()
 	echo 'create d hash:net description "a third" -exist' > file
 	fine "and in a file" restore -file file
 	check "and keeps its own" 'Description: first' "$("$IPCUCKOO" list -t d | grep ^Desc)"
-	expect "ipset cannot have it" 1 "" "ipset cannot hold the set d: it has no option description" \
+	expect "ipset cannot have it" 1 "" "ipset cannot hold the set d: ipset has no option description" \
 		save --ipset
 	# Test that it goes with the entries.
 	printf '%s\n' 'create e hash:net description "of e"' 'add e 192.0.2.1' 'swap d e' > file
