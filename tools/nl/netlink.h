@@ -6,13 +6,18 @@
  * By default, a function returns 0 or a negative errno, and nl_error() returns the
  * details of the error. nl_sets(), nl_attachments(), nl_entries() and
  * nl_extended_entries() read again if something changes while they read, and give up
- * after five attempts. They then return 1, and the result mixes different moments.
+ * after NL_ATTEMPTS. They then return 1, and the result mixes different moments.
  */
 #ifndef IPCUCKOO_TOOL_NETLINK_H
 #define IPCUCKOO_TOOL_NETLINK_H
 
 #include "../../uapi/ipcuckoo.h"
 #include "lib/packed.h"
+
+/* How often a dump, or a change that is based on what was read, is tried if other processes
+ * keep changing the same set.
+ */
+#define NL_ATTEMPTS	5
 
 struct nl;
 

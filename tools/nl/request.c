@@ -19,8 +19,6 @@
 #define NLM_F_ACK_TLVS		0x200
 #endif
 
-#define DUMP_ATTEMPTS	5
-
 int nl_fail(struct nl *nl, int code)
 {
 	memset(&nl->error, 0, sizeof(nl->error));
@@ -328,7 +326,7 @@ int nl_dump(struct nl *nl, uint8_t cmd, const char *set,
 	struct nlmsghdr *nlh;
 	int attempt, err = 0;
 
-	for (attempt = 0; attempt < DUMP_ATTEMPTS; attempt++) {
+	for (attempt = 0; attempt < NL_ATTEMPTS; attempt++) {
 		forget(data);
 		nlh = nl_start(nl, cmd, NLM_F_DUMP);
 		if (set)

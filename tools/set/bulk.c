@@ -14,8 +14,6 @@
 #include "set/guard.h"
 #include "set/mask.h"
 
-#define ATTEMPTS	5
-
 int bulk_read_entry(const struct tool *tool, struct feed *feed, const char *word,
 		    char why[ADDRESS_WHY_SIZE])
 {
@@ -298,21 +296,21 @@ static int try_load(struct bulk *bulk)
 }
 
 /* Call @try, again as long as it fails because others have changed the set, up to
- * ATTEMPTS times. @try returns 0, a negative errno, or a status after a message.
+ * NL_ATTEMPTS times. @try returns 0, a negative errno, or a status after a message.
  */
 static int try_often(struct bulk *bulk, int (*try)(struct bulk *bulk), bool add,
 		     const char *advice)
 {
 	int err;
 
-	for (bulk->restarts = 0; bulk->restarts < ATTEMPTS; bulk->restarts++) {
+	for (bulk->restarts = 0; bulk->restarts < NL_ATTEMPTS; bulk->restarts++) {
 		err = try(bulk);
 		if (err != -ESTALE)
 			return err < 0 ? fail_refused(bulk, add) : err;
 	}
 	return fail(bulk->tool, STATUS_REFUSED,
 		    "others kept changing the set %s, %d times in a row; nothing was changed (%s)",
-		    bulk->set, ATTEMPTS, advice);
+		    bulk->set, NL_ATTEMPTS, advice);
 }
 
 /**

@@ -204,7 +204,7 @@ static int read_set(struct transaction *t, struct work *work,
 	int attempt, err = -ESTALE;
 	struct nl_set set;
 
-	for (attempt = 0; attempt < ATTEMPTS && err == -ESTALE; attempt++) {
+	for (attempt = 0; attempt < NL_ATTEMPTS && err == -ESTALE; attempt++) {
 		packed_free(have);
 		err = nl_set_get(t->tool->nl, work->set.name, &set);
 		if (err)

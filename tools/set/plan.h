@@ -5,9 +5,6 @@
 
 #include "set/transaction.h"
 
-/* Maximum number of attempts if other processes keep changing a set. */
-#define ATTEMPTS	5
-
 /**
  * struct change - a line that adds or deletes an entry
  * @kind:	kind of the entry

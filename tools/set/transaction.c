@@ -188,7 +188,7 @@ static int fail_change(struct transaction *t, const struct work *work, int err)
 	if (err == -ESTALE)
 		return fail(t->tool, STATUS_REFUSED,
 			    "others kept changing the set %s, %d times in a row (nothing was changed); try again",
-			    name, ATTEMPTS);
+			    name, NL_ATTEMPTS);
 	if (err == -ENOSPC)
 		return fail(t->tool, STATUS_REFUSED,
 			    "Hash is full, cannot add more elements (set %s; nothing was changed)",
@@ -343,7 +343,7 @@ static int commit(struct transaction *t, bool check)
 				    "the lines change too many sets for one message to the kernel (nothing was changed); restore them in parts, or raise net.core.wmem_max");
 		if (!work)
 			return fail_kernel(t->tool, NULL, "nothing was changed");
-		if (err != -ESTALE || ++work->attempts == ATTEMPTS)
+		if (err != -ESTALE || ++work->attempts == NL_ATTEMPTS)
 			return fail_change(t, work, err);
 		drop_shadow(t, work);
 		err = fill_shadow(t, work);
