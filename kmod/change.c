@@ -248,7 +248,7 @@ static int count_distinct(struct addition *add, u32 *distinct)
 }
 
 /* Make the value of the entry at @at, if the batch needs values. This is done before any
- * entry is added, because it can fail for want of memory.
+ * entry is added, because it allocates memory and can fail.
  */
 static int make_value(struct addition *add, const struct ipcuckoo_batch_cursor *at,
 		      enum ipcuckoo_kind kind)
@@ -322,9 +322,9 @@ static int prepare_entries(struct addition *add, struct ipcuckoo_batch_cursor *a
 	return 0;
 }
 
-/* Do what can fail for want of memory or because of the batch before any entry is added:
- * check the entries and the limit, make the values, grow the tables. On error @at is at the
- * entry at fault, or behind the last one if the error is not about one entry.
+/* Do all that can fail before any entry is added: check the entries and the limit, make the
+ * values, grow the tables. On error @at is at the entry at fault, or behind the last one if
+ * the error is not about one entry.
  */
 static int prepare_add(struct addition *add, struct ipcuckoo_batch_cursor *at)
 {

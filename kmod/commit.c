@@ -139,8 +139,8 @@ static int check_early(struct ipcuckoo_net *pernet,
 }
 
 /* Lock the shadow of a change, if it has one, and check that it can become the contents of
- * its set. Return: 0, and then the shadow stays locked; -EBUSY if another request is at work
- * on it, or the commit names it twice; or another error, and then it is not locked.
+ * its set. Return: 0, and then the shadow stays locked; -EBUSY if another request is using
+ * it, or the commit names it twice; or another error, and then it is not locked.
  */
 static int lock_shadow(struct commit *c, struct ipcuckoo_commit_change *change)
 {
@@ -149,7 +149,7 @@ static int lock_shadow(struct commit *c, struct ipcuckoo_commit_change *change)
 
 	if (!shadow)
 		return 0;
-	/* Only a request of the same socket can be at work on it. */
+	/* Do not wait: only another request of the same socket can hold this lock. */
 	if (!ipcuckoo_commit_sets_hold(&c->sets, &shadow->entries))
 		return -EBUSY;
 	if (change->kind == IPCUCKOO_COMMIT_CREATE)
@@ -350,9 +350,10 @@ static int apply_one(struct commit *c, unsigned int at)
 	return err && is_accepted(change, err) ? 0 : err;
 }
 
-/* Do the contents of a set change only after the chains? They do if the set was attached and
- * is swapped, because packets that run the old chains still look into it. Such a set cannot be
- * attached after the commit: packets of the new chains would see its old contents.
+/* Must a set keep its contents until no packet runs the old chains? It must if it was attached
+ * before the commit, which swaps it: packets that run the old chains still look into it. A
+ * commit after which such a set would still be attached is refused (apply_all()), because
+ * packets that run the new chains would find the old contents in it.
  */
 static bool is_late(const struct ipcuckoo_commit_set *set)
 {
@@ -436,9 +437,10 @@ static void settle_change(struct ipcuckoo_commit_change *change)
 		kref_get(&change->set->ref);
 		break;
 	case IPCUCKOO_COMMIT_SWAP:
-		/* A dump of either is not of one moment any more. */
+		/* Tell dumps that are under way to start again: the names have other entries. */
 		change->set->entries.generation++;
 		change->other->entries.generation++;
+		/* Make shadows stale: each was made for a set of another name. */
 		change->set->swaps++;
 		change->other->swaps++;
 		break;

@@ -40,24 +40,32 @@ enum ipcuckoo_commit_kind {
 /**
  * struct ipcuckoo_commit_change - one change of a commit
  * @kind:	what it does
- * @exist:	CREATE: a set with the same options is no error; DESTROY, FLUSH: no set is
- *		no error; ATTACH: an attachment that does the same is no error
- * @same_maxelem: CREATE: the same options include the limit
- * @same_order:	ATTACH: to do the same includes the order
- * @override:	REPLACE: even if the set has changed since the shadow was made
- * @name:	name of the set; a valid one. Not of REPLACE
+ * @exist:	succeed if there is nothing to do. CREATE: a set with the same options exists;
+ *		DESTROY, FLUSH: the set does not exist; ATTACH: an equal attachment exists
+ * @same_maxelem: CREATE: compare the limits of sets, too, to decide whether options are the
+ *		same
+ * @same_order:	ATTACH: compare the orders of attachments, too, to decide whether they are
+ *		equal
+ * @override:	REPLACE: commit the shadow even if the set has changed since the shadow was
+ *		made
+ * @name:	name of the set, which ipcuckoo_names_valid() accepts; NULL with REPLACE
  * @to:		RENAME: the new name; SWAP: the name of the other set
- * @set:	CREATE: the new set, which nobody else knows; the caller's reference stays
- *		the caller's. Of the others: set by the commit
- * @other:	SWAP: the other set; set by the commit
- * @shadow:	REPLACE: the shadow, held by the caller; CREATE: the contents of the new
- *		set, or NULL
- * @at:		ATTACH: the attachment, as ipcuckoo_attach_prepare() has made it; NULL once
- *		the commit has taken it. Its number is in @id
- * @id:		ATTACH: number of the attachment, also if there is one that does the same
- * @set_name:	REPLACE: the name that the set has at this change; set by the commit
- * @empty:	DESTROY, FLUSH: for the commit
- * @done:	for the commit
+ * @set:	CREATE: the new set, which is not in the tree yet; the caller must put its
+ *		reference afterwards. Other kinds: the set that changes; filled in by the
+ *		commit, without a reference
+ * @other:	SWAP: the other set; filled in by the commit
+ * @shadow:	REPLACE: the shadow; CREATE: the shadow whose entries the new set gets, or
+ *		NULL. The caller has a reference
+ * @at:		ATTACH: the attachment, made by ipcuckoo_attach_prepare(). The commit sets it
+ *		to NULL if it has taken the attachment over
+ * @id:		ATTACH: number of the new attachment, or of the equal one that exists; filled
+ *		in by the commit
+ * @set_name:	REPLACE: name of the set after the changes before this one; filled in by the
+ *		commit
+ * @empty:	DESTROY, FLUSH: empty contents, which the commit allocates before it locks
+ *		anything, and then swaps in
+ * @done:	filled in by the commit: the change was made. False if it failed, or if there
+ *		was nothing to do
  */
 struct ipcuckoo_commit_change {
 	enum ipcuckoo_commit_kind kind;

@@ -33,8 +33,10 @@ static inline void ipcuckoo_guard_init(struct ipcuckoo_guard *guard)
  * ipcuckoo_guard_bump() - increment the sequence number, so that readers look up again
  * @guard:	the guard
  *
- * A reader that sees a store made after the bump sees the new number, and all stores made
- * before the bump. No other function changes the number.
+ * Stores before the bump become visible before the new number does, and stores after the bump
+ * become visible after it. So a reader that has seen a store made after the bump finds the
+ * number changed, and looks up again; a reader that starts with the new number sees all stores
+ * made before the bump. No other function changes the number.
  *
  * Context: the writer, holding @guard->lock.
  */

@@ -26,9 +26,10 @@
  * The prefixes of IPv6 lists are concentrated in small parts of the address space:
  * 2a00::/16 alone has prefixes of all lengths, but 2a00:1234::/28 has those of one or two.
  * So there are further levels, at the lengths in ipcuckoo_hint_level[]. A word of such a
- * level has bits for the lengths up to the next level, and DEEPER. These words are in one
- * hash table without keys. Prefixes that share a word cost a reader only a probe in vain;
- * the reader ignores bits that mean nothing on its level.
+ * level has bits for the lengths up to the next level, and DEEPER. The words of all these
+ * levels are in one hash table, which stores no keys: different prefixes can have the same
+ * word, which then has the bits of all of them. If a reader finds bits of other prefixes, it
+ * ignores those that are not for lengths of its level; for the others it probes in vain.
  *
  * All marks but COVER are hints: a mark without an entry makes a reader probe in vain; an
  * entry without its mark would make a reader miss it. So a mark is set when its entry is

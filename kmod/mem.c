@@ -141,12 +141,17 @@ static unsigned long not_counted(const struct ipcuckoo_mem *mem, unsigned long l
 		     max_t(unsigned long, limit >> RETIRING_SHARE_SHIFT, RETIRING_MIN));
 }
 
-/* Charge @size bytes unless that exceeds the limit. Return: whether they are charged. Above
- * the limit this takes the lock, so that no memory is released between reading mem->used and
- * mem->retiring. Otherwise that memory would count as used, but not as retiring, and the
- * charge could fail without need. The lock does not exclude ipcuckoo_mem_uncharge(): memory
- * that is uncharged, but not released yet, is subtracted twice here. So mem->used can stay
- * above the limit, by the maximum of not_counted().
+/* Charge @size bytes unless that exceeds the limit. Return: whether they are charged.
+ *
+ * Up to the limit, adding to mem->used is enough. Above it, the result depends on mem->used and
+ * mem->retiring, and mem->lock is held while both are read. Without it, ipcuckoo_mem_release()
+ * could come in between: the memory that it releases would count as used, but not as retiring,
+ * and the charge could fail without need.
+ *
+ * ipcuckoo_mem_uncharge() does not take the lock. Memory that is uncharged, but not yet
+ * released, is missing in mem->used and still counted in mem->retiring, so it is subtracted
+ * twice here. A charge can therefore succeed, and leave mem->used above the limit, by the
+ * maximum of not_counted() at most.
  */
 static bool charge(struct ipcuckoo_mem *mem, size_t size)
 {

@@ -452,7 +452,7 @@ int ipcuckoo_shadow_check(struct ipcuckoo_shadow *shadow, bool override)
 
 /**
  * ipcuckoo_shadow_swap_in() - make a shadow the contents of its set
- * @shadow:	shadow, locked, and its set; spent after this
+ * @shadow:	shadow, locked, and its set; afterwards @spent is set
  *
  * The caller notifies listeners.
  */
@@ -464,7 +464,7 @@ void ipcuckoo_shadow_swap_in(struct ipcuckoo_shadow *shadow)
 
 /**
  * ipcuckoo_shadow_commit() - replace the contents of a set by those of its shadow
- * @shadow:	shadow; on success it is spent
+ * @shadow:	shadow; on success @spent is set
  * @override:	commit even if the set has changed since the shadow was created
  * @entries:	set to the number of entries that the set has then
  *
@@ -486,7 +486,7 @@ int ipcuckoo_shadow_commit(struct ipcuckoo_shadow *shadow, bool override,
 		goto out;
 	err = ipcuckoo_set_is_new(set) ? -ENOENT : ipcuckoo_shadow_check(shadow, override);
 	if (!err) {
-		/* Trimming is optional: it can fail for want of memory. */
+		/* Trimming is optional: it can fail if memory is short. */
 		ipcuckoo_entries_trim(&shadow->entries);
 		ipcuckoo_shadow_swap_in(shadow);
 		ipcuckoo_event_set(set, set->name, IPCUCKOO_EVENT_SET_REPLACED);

@@ -16,7 +16,7 @@ struct sock;
  * @swaps:	ipcuckoo_set.swaps at that time
  * @changed:	number of entries that SHADOW_ADD added
  * @unchanged:	number of entries of SHADOW_ADD that existed in the shadow already
- * @spent:	the shadow was committed, and accepts no more requests
+ * @spent:	a commit has used up the shadow: further requests on it fail with -ESTALE
  * @id:		identifies the shadow among those of its socket
  * @portid:	the socket's port
  * @sk:		the socket, with a reference

@@ -197,11 +197,11 @@ int ipcuckoo_value_make(struct ipcuckoo_value *value, u32 options,
  * As in ipset, the request replaces deadline, skbinfo and comment; a counter continues
  * unless the request sets it.
  *
- * A live record is changed in place, so that all packets count in the same record. A
- * record that a set and a shadow share is never changed, but for its counters; it is
- * replaced in the table of the one that is updated. So the set's entry stays the same
- * until the commit, the shadow's stays as it was copied, and each of the two writers can
- * read the record without the other's mutex.
+ * If packets may be using the record (@live) and no other table has it, it is changed in
+ * place, so that all packets count in the same one. Otherwise the entry gets the record of
+ * @fresh, with the counters of the old one. So a record that a set shares with its shadow is
+ * never changed, except for the counters of the packets. An update of one of the two does not
+ * show in the other, and each writer can read the record without the other's mutex.
  *
  * Context: the writer.
  */
