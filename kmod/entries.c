@@ -634,26 +634,26 @@ int ipcuckoo_entries_flush(struct ipcuckoo_entries *e)
 }
 
 /**
- * ipcuckoo_entries_replace() - replace contents by those of a shadow, in one step
+ * ipcuckoo_entries_replace() - replace contents by others, in one step
  * @e:		contents
- * @shadow:	the new contents; after this call the only thing to do with @shadow is
- *		ipcuckoo_entries_exit()
+ * @from:	the new contents, of a shadow or scratch contents; after this call the only
+ *		thing to do with @from is ipcuckoo_entries_exit()
  *
  * Context: the writer of both.
  */
 void ipcuckoo_entries_replace(struct ipcuckoo_entries *e,
-			      struct ipcuckoo_entries *shadow)
+			      struct ipcuckoo_entries *from)
 {
-	struct ipcuckoo_version *v = ipcuckoo_version_current(shadow);
+	struct ipcuckoo_version *v = ipcuckoo_version_current(from);
 
-	e->displaced += shadow->displaced;
-	e->growths += shadow->growths;
-	e->rekeys += shadow->rekeys;
-	e->expired += shadow->expired;
-	RCU_INIT_POINTER(shadow->version, NULL);
+	e->displaced += from->displaced;
+	e->growths += from->growths;
+	e->rekeys += from->rekeys;
+	e->expired += from->expired;
+	RCU_INIT_POINTER(from->version, NULL);
 	e->generation++;
 	ipcuckoo_entries_replace_all(e, v);
-	e->records = shadow->records;
+	e->records = from->records;
 }
 
 /**

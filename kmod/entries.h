@@ -58,7 +58,7 @@ int ipcuckoo_entries_trim(struct ipcuckoo_entries *e);
 void ipcuckoo_entries_clear(struct ipcuckoo_entries *e, struct ipcuckoo_version *v);
 int ipcuckoo_entries_flush(struct ipcuckoo_entries *e);
 void ipcuckoo_entries_replace(struct ipcuckoo_entries *e,
-			      struct ipcuckoo_entries *shadow);
+			      struct ipcuckoo_entries *from);
 void ipcuckoo_entries_replace_all(struct ipcuckoo_entries *e, struct ipcuckoo_version *v);
 
 /* Add an entry without extensions. */

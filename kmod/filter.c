@@ -106,8 +106,8 @@ struct ipcuckoo_filter_location {
 };
 
 /* The other bucket of fingerprint @fp in @bucket, see above. Fingerprints of 8 bits are
- * consecutive numbers. If the hash were a single product, the buckets that a chain of
- * moves can reach would lie in a row: a filter of four million buckets then fills to a
+ * consecutive numbers. If the hash were a single product, the buckets that a path
+ * of moves can reach would lie in a row: a filter of four million buckets then fills to a
  * load factor of 0.957, and with a second product to 0.973.
  */
 static u32 alt(const struct ipcuckoo_filter *f, u32 bucket, u32 fp)

@@ -26,8 +26,8 @@ struct ipcuckoo_search_node {
 static_assert(IPCUCKOO_SEARCH <= U16_MAX);
 
 /**
- * struct ipcuckoo_path - a chain of entries that can move
- * @node:	index in the queue of the last bucket of the chain
+ * struct ipcuckoo_path - a series of entries that can move, each to its other bucket
+ * @node:	index in the queue of the last bucket of the path
  * @slot:	the slot of that bucket whose entry moves first
  * @dst:	the bucket to which it moves, which has a free slot
  */

@@ -563,14 +563,14 @@ int ipcuckoo_set_flush(struct ipcuckoo_set *set)
 /**
  * ipcuckoo_set_replace() - replace the contents of a set, in one step
  * @set:	set, locked
- * @shadow:	the new contents, locked; after this call the only thing to do with @shadow
+ * @scratch:	the new contents, locked; after this call the only thing to do with @scratch
  *		is ipcuckoo_entries_exit()
  *
  * Context: process context.
  */
-void ipcuckoo_set_replace(struct ipcuckoo_set *set, struct ipcuckoo_entries *shadow)
+void ipcuckoo_set_replace(struct ipcuckoo_set *set, struct ipcuckoo_entries *scratch)
 {
-	ipcuckoo_entries_replace(&set->entries, shadow);
+	ipcuckoo_entries_replace(&set->entries, scratch);
 	ipcuckoo_event_set(set, set->name, IPCUCKOO_EVENT_SET_REPLACED);
 }
 

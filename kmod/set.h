@@ -153,7 +153,7 @@ int ipcuckoo_set_normalize(const struct ipcuckoo_set *set,
 			   struct ipcuckoo_entry *entry);
 bool ipcuckoo_set_deletes(const struct ipcuckoo_set *set);
 int ipcuckoo_set_flush(struct ipcuckoo_set *set);
-void ipcuckoo_set_replace(struct ipcuckoo_set *set, struct ipcuckoo_entries *shadow);
+void ipcuckoo_set_replace(struct ipcuckoo_set *set, struct ipcuckoo_entries *scratch);
 u32 ipcuckoo_set_limit(const struct ipcuckoo_set *set);
 int ipcuckoo_set_change(struct ipcuckoo_set *set, u32 maxelem);
 void ipcuckoo_set_gc(struct ipcuckoo_set *set);

@@ -40,8 +40,8 @@
  * ---------
  *
  * ipcuckoo_table_insert_value() takes a free slot of the two buckets. If there is none,
- * ipcuckoo_search() looks breadth-first for the shortest chain of entries of which each
- * can move to its other bucket, and the last finds a free slot there. The search changes
+ * ipcuckoo_search() looks breadth-first for the shortest path: entries of which each can
+ * move to its other bucket, and the last finds a free slot there. The search changes
  * nothing, so nothing has changed if it fails. ipcuckoo_search_move() then moves the
  * entries, beginning with the last, so that each is copied before its old slot is
  * overwritten: an entry is always in one of its buckets.
