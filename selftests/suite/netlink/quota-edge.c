@@ -9,14 +9,11 @@
  * counts its calls of rcu_barrier().
  */
 #define _GNU_SOURCE
-#include <fcntl.h>
 #include <limits.h>
-#include <sys/mount.h>
 #include <sys/resource.h>
 
 #include "fixture.h"
-
-#define TRACING	"/sys/kernel/tracing/"
+#include "probe.h"
 
 enum {
 	/* How many waits the additions and deletions of a scenario may cost. */
@@ -53,45 +50,20 @@ struct scenario {
 
 static bool probed;
 
-static bool write_file(const char *path, const char *text)
-{
-	int fd = open(path, O_WRONLY | O_TRUNC);
-	bool done = fd >= 0 && write(fd, text, strlen(text)) == (ssize_t)strlen(text);
-
-	if (fd >= 0)
-		close(fd);
-	return done;
-}
-
 static void probe(void)
 {
 	char filter[64];
 
 	snprintf(filter, sizeof(filter), "common_pid == %d", getpid());
-	mount("tracefs", TRACING, "tracefs", 0, NULL);
-	probed = write_file(TRACING "kprobe_events", "p:ipcuckoo_quota/barrier rcu_barrier") &&
-		 write_file(TRACING "events/ipcuckoo_quota/filter", filter) &&
-		 write_file(TRACING "events/ipcuckoo_quota/enable", "1");
-}
-
-static void unprobe(void)
-{
-	write_file(TRACING "events/ipcuckoo_quota/enable", "0");
-	write_file(TRACING "kprobe_events", "");
+	probed = probe_begin() && probe_add("p", "barrier", "rcu_barrier", filter);
 }
 
 /* How often this process has called rcu_barrier() since the last call. */
 static unsigned int barriers(void)
 {
-	FILE *f = fopen(TRACING "trace", "r");
-	unsigned int n = 0;
-	char line[512];
+	unsigned int n = probed ? probe_count("barrier") : 0;
 
-	while (f && fgets(line, sizeof(line), f))
-		n += line[0] != '#' && strstr(line, " barrier: ");
-	if (f)
-		fclose(f);
-	write_file(TRACING "trace", "");
+	probe_clear();
 	return n;
 }
 
@@ -271,7 +243,7 @@ int main(void)
 	for (i = 0; i < sizeof(scenarios) / sizeof(scenarios[0]); i++)
 		test(&scenarios[i]);
 	if (probed)
-		unprobe();
+		probe_end();
 	everything(cl, IPCUCKOO_CMD_SET_DEL);
 	expect(wait_until(figure(cl, NULL, IPCUCKOO_A_MEMORY) == 0, 10),
 	       "all memory is freed");
