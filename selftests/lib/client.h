@@ -438,17 +438,28 @@ static inline int module_unload(void)
 	return syscall(SYS_delete_module, IPCUCKOO_FAMILY_NAME, O_NONBLOCK) ? -errno : 0;
 }
 
+#define MODULE_AREAS	"/proc/vmallocinfo"
+
+/* Can module_areas() be called? A kernel without procfs does not tell. */
+static inline bool module_areas_known(void)
+{
+	return !access(MODULE_AREAS, F_OK);
+}
+
 /* How many areas of vmalloc memory the module has, in all namespaces. */
 static inline unsigned int module_areas(void)
 {
-	FILE *f = fopen("/proc/vmallocinfo", "re");
-	unsigned int count = 0;
+	unsigned int count = 0, lines = 0;
+	FILE *f = fopen(MODULE_AREAS, "re");
 	char line[512];
 
-	while (f && fgets(line, sizeof(line), f))
+	if (!f)
+		err(2, MODULE_AREAS);
+	for (; fgets(line, sizeof(line), f); lines++)
 		count += !!strstr(line, "[" IPCUCKOO_FAMILY_NAME "]");
-	if (f)
-		fclose(f);
+	if (ferror(f) || !lines)
+		errx(2, MODULE_AREAS " cannot be read");
+	fclose(f);
 	return count;
 }
 

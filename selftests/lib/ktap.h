@@ -20,6 +20,7 @@
 static struct {
 	unsigned int cases;
 	unsigned int failed;
+	unsigned int skipped;
 	unsigned long held;	/* expectations of the current case that held */
 	unsigned long broken;	/* and those that did not */
 	uint64_t seed;
@@ -101,12 +102,26 @@ static inline void ktap_case(const char *format, ...)
 	ktap.held = ktap.broken = 0;
 }
 
+/* A case that this kernel cannot run. */
+static inline void ktap_skip(const char *name, const char *reason)
+{
+	printf("ok %u %s # SKIP %s\n", ++ktap.cases, name, reason);
+	ktap.skipped++;
+}
+
+/* This kernel can run none of the cases. Return the exit status of the program. */
+static inline int ktap_skip_all(const char *reason)
+{
+	printf("1..0 # SKIP %s\n", reason);
+	return 4;
+}
+
 /* Print the plan. Return the exit status of the program. */
 static inline int ktap_end(void)
 {
 	printf("1..%u\n", ktap.cases);
-	printf("# Totals: pass:%u fail:%u xfail:0 xpass:0 skip:0 error:0\n",
-	       ktap.cases - ktap.failed, ktap.failed);
+	printf("# Totals: pass:%u fail:%u xfail:0 xpass:0 skip:%u error:0\n",
+	       ktap.cases - ktap.failed - ktap.skipped, ktap.failed, ktap.skipped);
 	return ktap.failed || !ktap.cases;
 }
 

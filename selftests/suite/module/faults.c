@@ -436,7 +436,7 @@ static void test_files(void)
 	int error;
 
 	if (access("/proc/net/ipcuckoo", F_OK)) {
-		printf("ok %u files: each allocation fails # SKIP no procfs\n", ++ktap.cases);
+		ktap_skip("files: each allocation fails", "no procfs");
 		return;
 	}
 	for (i = 0; i < sizeof(files) / sizeof(*files); i++) {
