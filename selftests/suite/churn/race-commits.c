@@ -300,7 +300,7 @@ static void use_files(struct worker *worker)
 	int entries;
 
 	if (access("/proc/net/ipcuckoo", F_OK)) {
-		worker->done = 1;
+		worker->done = WORKERS_LEAST;
 		return;
 	}
 	while (!workers_stop) {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * Threads that use the module at the same time: workers_run() starts a thread for each worker,
- * lets all of them run for some time, stops them, and checks what they report.
+ * lets all of them run for some time, stops them, and checks what they report. On a busy machine
+ * some threads may not get a processor for that time; then it waits for them.
  */
 #ifndef _WORKERS_H
 #define _WORKERS_H
@@ -16,6 +17,11 @@
 #include <unistd.h>
 
 #include "ktap.h"
+
+/* What each worker must have done before workers_run() stops it, and for how many seconds more than
+ * asked for that waits.
+ */
+enum { WORKERS_LEAST = 5, WORKERS_PATIENCE = 120 };
 
 /* All workers return soon after this is set. */
 static atomic_bool workers_stop;
@@ -34,8 +40,8 @@ struct worker {
 	const char *name;
 	void (*run)(struct worker *worker);
 	uint32_t random;
-	unsigned long done;
-	unsigned long unexpected;
+	atomic_ulong done;
+	atomic_ulong unexpected;
 	char first[120];
 	pthread_t thread;
 };
@@ -61,9 +67,21 @@ static inline void *worker_main(void *data)
 	return NULL;
 }
 
+/* Have all workers done something? One with an unexpected result may have ended early. */
+static inline bool workers_busy(const struct worker *workers, unsigned int count)
+{
+	const struct worker *worker;
+
+	for (worker = workers; worker < workers + count; worker++)
+		if (worker->done < WORKERS_LEAST && !worker->unexpected)
+			return false;
+	return true;
+}
+
 /* Expect that each worker has done something, and that no result was unexpected. */
 static inline void workers_run(struct worker *workers, unsigned int count, double seconds)
 {
+	double end = ktap_seconds() + seconds + WORKERS_PATIENCE;
 	struct worker *worker;
 	int error;
 
@@ -74,13 +92,15 @@ static inline void workers_run(struct worker *workers, unsigned int count, doubl
 			errx(2, "a thread: %s", strerror(error));
 	}
 	usleep(seconds * 1e6);
+	while (!workers_busy(workers, count) && ktap_seconds() < end)
+		usleep(10000);
 	workers_stop = true;
 	for (worker = workers; worker < workers + count; worker++) {
 		pthread_join(worker->thread, NULL);
-		printf("# %s: %lu\n", worker->name, worker->done);
+		printf("# %s: %lu\n", worker->name, (unsigned long)worker->done);
 		expect(worker->done, "%s: some", worker->name);
-		expect(!worker->unexpected, "%s: %lu times: %s", worker->name, worker->unexpected,
-		       worker->first);
+		expect(!worker->unexpected, "%s: %lu times: %s", worker->name,
+		       (unsigned long)worker->unexpected, worker->first);
 	}
 }
 
