@@ -85,15 +85,27 @@ static inline int device_del(struct mnl_socket *nl, const char *name)
 	return device_ask(nl, device_request(buf, RTM_DELLINK, 0, name));
 }
 
-static inline int device_up(struct mnl_socket *nl, const char *name)
+/* Set flags of a device, such as IFF_UP, and clear others. */
+static inline int device_flags(struct mnl_socket *nl, const char *name, uint32_t set,
+			       uint32_t clear)
 {
 	char buf[256] __attribute__((aligned(8))) = {};
 	struct nlmsghdr *nlh = device_request(buf, RTM_NEWLINK, 0, name);
 	struct ifinfomsg *ifi = mnl_nlmsg_get_payload(nlh);
 
-	ifi->ifi_flags = IFF_UP;
-	ifi->ifi_change = IFF_UP;
+	ifi->ifi_flags = set;
+	ifi->ifi_change = set | clear;
 	return device_ask(nl, nlh);
+}
+
+static inline int device_up(struct mnl_socket *nl, const char *name)
+{
+	return device_flags(nl, name, IFF_UP, 0);
+}
+
+static inline int device_down(struct mnl_socket *nl, const char *name)
+{
+	return device_flags(nl, name, 0, IFF_UP);
 }
 
 /* Rename a device of the caller's namespace. */
