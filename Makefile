@@ -20,6 +20,7 @@ O ?= build
 # Which of Debian's kernels the tests, the demo and bench boot: selftests/vm/kernel reads it.
 KERNEL ?=
 SERIES ?=
+DEBIAN ?=
 
 release := $(shell sed -n 's/.*UTS_RELEASE "\(.*\)"/\1/p' \
 	$(KDIR)/include/generated/utsrelease.h 2>/dev/null)
@@ -110,6 +111,10 @@ check-packages:
 check-kernels:
 	@$(vm)/check kernels $(TESTS)
 
+# Not part of check: boots Debian with the packages, an hour. DEBIAN=bookworm is one release.
+check-boot:
+	@$(vm)/check boot $(DEBIAN)
+
 # Not part of check: it takes hours. SERIES="6.12 7" are some of its kernels.
 check-matrix:
 	@$(vm)/check matrix $(SERIES)
@@ -190,6 +195,8 @@ help:
 	@echo '               module compiled for 32 bits'
 	@echo '  check-packages  builds the packages, installs them in fresh trees of Debian'
 	@echo '  check-kernels  the module built for the oldest 6.1, 6.12 and 7, and a part of the suite'
+	@echo '  check-boot   boots Debian 12 and 13 with the packages, updates the kernel, breaks things;'
+	@echo '               an hour, DEBIAN=bookworm is one of them'
 	@echo '  check-matrix the suite on each series of kernels of Debian, for hours; SERIES="6.12 7"'
 	@echo '  torture      unload the module and kill namespaces in use, fail every allocation'
 	@echo '  check-filters  the published filters that bench-filters compares with ours'
@@ -203,5 +210,6 @@ help:
 	@echo '  lint         checkpatch, sparse, and whether calls between the module'\''s files go down'
 
 .PHONY: all module build-module tools install uninstall load dist deb rpm check-packages \
-	check check-stock check-debug check-races check-filters check-config check-kernels check-kill \
-	check-matrix torture demo bench plot bench-versus bench-filters fuzz fuzz-netlink lint clean help
+	check-boot check check-stock check-debug check-races check-filters check-config check-kernels \
+	check-kill check-matrix torture demo bench plot bench-versus bench-filters fuzz fuzz-netlink \
+	lint clean help
