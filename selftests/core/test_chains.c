@@ -689,24 +689,26 @@ static void test_areas(void)
 		real = ipcuckoo_area_round(size);
 		expect(real >= size && ipcuckoo_area_round(real) == real,
 		       "%zu rounded to %zu", size, real);
-		expect(real - size < 4096 + (size + 4095) / 64,
+		expect(real - size < PAGE_SIZE + (size + PAGE_SIZE - 1) / 64,
 		       "%zu rounded to %zu", size, real);
 	}
-	expect_equal(ipcuckoo_area_alloc(&area, &mem, 5000, IPCUCKOO_CHARGE_WAIT), 0, "allocation");
-	expect_equal(area.size, 8192, "size");
-	expect_equal(atomic_long_read(&mem.used), 8192, "bytes charged");
+	expect_equal(ipcuckoo_area_alloc(&area, &mem, PAGE_SIZE + 1, IPCUCKOO_CHARGE_WAIT), 0,
+		     "allocation");
+	expect_equal(area.size, 2 * PAGE_SIZE, "size");
+	expect_equal(atomic_long_read(&mem.used), 2 * PAGE_SIZE, "bytes charged");
 	ipcuckoo_area_free(&area, &mem);
 	expect(!area.data && !area.size, "an area that was freed is not empty");
-	mem.limit = 8191;
-	expect_equal(ipcuckoo_area_alloc(&area, &mem, 5000, IPCUCKOO_CHARGE_WAIT), -EDQUOT,
+	mem.limit = 2 * PAGE_SIZE - 1;
+	expect_equal(ipcuckoo_area_alloc(&area, &mem, PAGE_SIZE + 1, IPCUCKOO_CHARGE_WAIT), -EDQUOT,
 		     "an allocation beyond the limit");
-	mem.limit = 8192;
-	expect_equal(ipcuckoo_area_alloc(&area, &mem, 5000, IPCUCKOO_CHARGE_WAIT), 0,
+	mem.limit = 2 * PAGE_SIZE;
+	expect_equal(ipcuckoo_area_alloc(&area, &mem, PAGE_SIZE + 1, IPCUCKOO_CHARGE_WAIT), 0,
 		     "an allocation up to the limit");
 	ipcuckoo_area_free(&area, &mem);
 	mem.limit = 0;
 	shim_fail_at = 1;
-	expect_equal(ipcuckoo_area_alloc(&area, &mem, 5000, IPCUCKOO_CHARGE_WAIT), -ENOMEM, "out of memory");
+	expect_equal(ipcuckoo_area_alloc(&area, &mem, PAGE_SIZE + 1, IPCUCKOO_CHARGE_WAIT), -ENOMEM,
+		     "out of memory");
 	ktap_case("memory is rounded, charged, limited");
 }
 

@@ -6,10 +6,14 @@
 
 #include <linux/kernel.h>
 
-/* The page size of most machines, so that sizes do not depend on the machine of the test. */
+/* The page size of most machines, unless the Makefile says otherwise, so that sizes do not depend on
+ * the machine of the test. A page has room for PAGE_SIZE / 8 pointers to pages.
+ */
+#ifndef PAGE_SHIFT
 #define PAGE_SHIFT	12
-#define PAGE_SIZE	4096UL
-#define PMD_SIZE	(2UL << 20)
+#endif
+#define PAGE_SIZE	(1UL << PAGE_SHIFT)
+#define PMD_SIZE	(PAGE_SIZE << (PAGE_SHIFT - 3))
 #define PAGE_ALIGN(x)	ALIGN(x, PAGE_SIZE)
 
 /* Allocations fail because of shim_fail_at, not because of the machine. */
