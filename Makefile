@@ -169,7 +169,9 @@ clean:
 	rm -rf $(if $(filter build,$(O)),build,$(if $(release),$(objects)))
 
 help:
-	@echo 'Build (KDIR=... for another kernel than the running one, O=... for another directory):'
+	@echo 'Build (KDIR=... for another kernel than the running one, O=... for another directory;'
+	@echo 'ARCH=arm64 CROSS_COMPILE=aarch64-linux-gnu- for another processor, SYSROOT=... for a root'
+	@echo 'file system of it with libmnl and json-c):'
 	@echo '  all          the module and the tool'
 	@echo '  install      both, for the kernel of KDIR (DESTDIR, PREFIX); SIGN_KEY=file and'
 	@echo '               SIGN_CERT=file sign the module'

@@ -6,9 +6,16 @@
  *
  * Several processes keep different patterns in all registers while other processes run.
  */
+#include <stdio.h>
+#ifndef __x86_64__
+int main(void)
+{
+	printf("TAP version 13\n1..0 # SKIP only for processors on which User Mode Linux runs\n");
+	return 4;
+}
+#else
 #include <err.h>
 #include <stdint.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
@@ -114,3 +121,4 @@ int main(void)
 	printf("%sok 1 %s registers of processes are kept apart\n", failed ? "not " : "", name);
 	return !!failed;
 }
+#endif
