@@ -5,7 +5,7 @@
 # compares their fates with a reference. The hosts neither answer nor forward, so that every
 # packet at a hook is one of the test's.
 
-helpers=$(realpath "${BASH_SOURCE[0]%/*}/../../build/selftests")
+helpers=$IPCUCKOO_TESTS
 lists=/tmp/lists
 
 # The seed of all random numbers in a test. Set SEED to repeat a run.

@@ -129,7 +129,7 @@ test_unknown()
 	"$IPCUCKOO" add nets 192.0.2.7 nomatch
 	"$IPCUCKOO" add nets 192.0.2.0/24
 	"$IPCUCKOO" attach nets src drop
-	LD_PRELOAD=$(realpath "$top/build/selftests/test-fails.so") || bail "nothing to preload"
+	LD_PRELOAD=$(realpath "$IPCUCKOO_TESTS/test-fails.so") || bail "nothing to preload"
 	expect "attach" 3 "" "$unknown" attach nets src drop order 7
 	expect "del of an exception" 1 "" "$unknown" del nets 192.0.2.7
 	expect "swap" 1 "" "$unknown" swap nets other
@@ -145,7 +145,7 @@ test_unknown()
 	expect "an entry blocks it" 1 "" "198.51.100.192/26 is not an entry, but is blocked by the entry 198.51.100.0/24" \
 		unblock 198.51.100.192/26
 	expect "an exception does not" 1 "" "198.51.100.64/26 is not blocked" unblock 198.51.100.64/26
-	LD_PRELOAD=$(realpath "$top/build/selftests/test-fails.so")
+	LD_PRELOAD=$(realpath "$IPCUCKOO_TESTS/test-fails.so")
 	expect "unblock of what is no entry" 3 "" "198.51.100.192 is not an entry, and the kernel cannot say whether another entry blocks it: " \
 		unblock 198.51.100.192
 	LD_PRELOAD=
