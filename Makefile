@@ -103,6 +103,10 @@ check-filters:
 check-config:
 	@$(vm)/check config $(TESTS)
 
+# Not part of check: it emulates another processor, and builds a kernel.
+check-arm64:
+	@$(vm)/check arm64 $(TESTS)
+
 # Not part of check: builds the packages, and installs them in fresh trees of Debian.
 check-packages:
 	@$(vm)/check packages $(TESTS)
@@ -195,6 +199,8 @@ help:
 	@echo '  check-kill   kill -9 in the middle of every kind of request to a set of 10,000,000'
 	@echo '  check-config the suite on kernels without procfs, IPv6 or hooks at ingress, and the'
 	@echo '               module compiled for 32 bits'
+	@echo '  check-arm64  the suite without tool and procfs, cross-compiled, on emulated arm64:'
+	@echo '               Debian'\''s kernel, and one with pages of 64 KiB'
 	@echo '  check-packages  builds the packages, installs them in fresh trees of Debian'
 	@echo '  check-kernels  the module built for the oldest 6.1, 6.12 and 7, and a part of the suite'
 	@echo '  check-boot   boots Debian 12 and 13 with the packages, updates the kernel, breaks things;'
@@ -212,6 +218,6 @@ help:
 	@echo '  lint         checkpatch, sparse, and whether calls between the module'\''s files go down'
 
 .PHONY: all module build-module tools install uninstall load dist deb rpm check-packages \
-	check-boot check check-stock check-debug check-races check-filters check-config check-kernels \
-	check-kill check-matrix torture demo bench plot bench-versus bench-filters fuzz fuzz-netlink \
-	lint clean help
+	check-arm64 check-boot check check-stock check-debug check-races check-filters check-config \
+	check-kernels check-kill check-matrix torture demo bench plot bench-versus bench-filters \
+	fuzz fuzz-netlink lint clean help
