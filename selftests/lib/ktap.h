@@ -102,6 +102,12 @@ static inline void ktap_case(const char *format, ...)
 	ktap.held = ktap.broken = 0;
 }
 
+/* A kernel may have no procfs. */
+static inline bool has_procfs(void)
+{
+	return !access("/proc/self", F_OK);
+}
+
 /* A case that this kernel cannot run. */
 static inline void ktap_skip(const char *name, const char *reason)
 {

@@ -398,6 +398,8 @@ int main(void)
 	struct rlimit files = { 8192, 8192 };
 
 	ktap_begin("netlink-memory");
+	if (!has_procfs())
+		return ktap_skip_all("no procfs");
 	setrlimit(RLIMIT_NOFILE, &files);
 	if (unshare(CLONE_NEWNET))
 		err(2, "a network namespace");

@@ -316,6 +316,8 @@ static void test_tool(void)
 
 int main(void)
 {
+	if (!has_procfs())
+		return ktap_skip_all("no procfs");
 	fixture_begin("netlink-userns");
 	test_refused();
 	test_allowed();

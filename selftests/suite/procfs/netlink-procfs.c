@@ -672,6 +672,8 @@ int main(void)
 	const char *kernel = getenv("IPCUCKOO_KERNEL");
 	bool slow = kernel && strcmp(kernel, "uml");
 
+	if (!has_procfs())
+		return ktap_skip_all("no procfs");
 	fixture_begin("netlink-procfs");
 	test_listing();
 	test_exception();

@@ -480,6 +480,8 @@ static void test_end(void)
 int main(void)
 {
 	ktap_begin("proc-stall");
+	if (!has_procfs())
+		return ktap_skip_all("no procfs");
 	module_load("userns=1");
 	begin_host();
 	rehearse();
