@@ -214,7 +214,7 @@ list_quietly()
 {
 	local out
 
-	out=$(ipcuckoo list net 2>&1 > /dev/null) || [[ $out == *"changed while it was read"* ]] ||
+	out=$(ipcuckoo list net 2>&1 > /dev/null) || [[ $out == *"changed during every attempt to read it"* ]] ||
 		{ echo "$out"; return 1; }
 }
 
