@@ -24,15 +24,16 @@ DEBIAN ?=
 
 release := $(shell sed -n 's/.*UTS_RELEASE "\(.*\)"/\1/p' \
 	$(KDIR)/include/generated/utsrelease.h 2>/dev/null)
-objects := $(O)/$(release)
+# "spare" is _spare where the module of that name is built.
+objects := $(O)/$(release)$(if $(spare),/spare)
 vm := selftests/vm
 packaging := tools/packaging
 destdir := $(if $(DESTDIR),$(abspath $(DESTDIR)))
 
 # Do not pass these variables on to other Makefiles, which use the names for something else: the
 # kernel's Makefile would call itself forever if it inherited "build".
-MAKEOVERRIDES := $(filter-out O=% build=%,$(MAKEOVERRIDES))
-unexport O build
+MAKEOVERRIDES := $(filter-out O=% build=% spare=%,$(MAKEOVERRIDES))
+unexport O build spare
 
 make_tools = $(MAKE) --no-print-directory -C tools \
 	O='$(if $(filter /%,$(O)),$(O),../$(O))/tools' DESTDIR='$(destdir)' PREFIX='$(PREFIX)' \
@@ -46,22 +47,28 @@ module:
 	@[ -n '$(release)' ] || \
 		{ echo 'no kernel headers: install linux-headers-amd64, or say KDIR=' >&2; exit 1; }
 	@mkdir -p $(objects)
-	@flock $(objects) $(MAKE) --no-print-directory O='$(O)' build-module
+	@flock $(objects) $(MAKE) --no-print-directory O='$(O)' spare='$(spare)' build-module
+
+# The same module under a second name, for upgrades: tools/ipcuckoo-upgrade.
+spare:
+	@$(MAKE) --no-print-directory O='$(O)' spare=_spare module
 
 build-module:
 	@mkdir -p $(objects)/kmod $(objects)/uapi
 	@cp -rsf $(CURDIR)/Kbuild $(CURDIR)/kmod $(CURDIR)/uapi $(objects)
 	@find $(objects) -xtype l -delete
 	@$(MAKE) --no-print-directory $(if $(V),,-s) -C $(KDIR) M=$(abspath $(objects)) \
-		CONFIG_DEBUG_INFO_BTF_MODULES= $(if $(C),C=$(C) CF="$(CF)") modules
-	@echo '  MODULE  $(objects)/ipcuckoo.ko'
+		CONFIG_DEBUG_INFO_BTF_MODULES= $(if $(C),C=$(C) CF="$(CF)") \
+		$(if $(spare),IPCUCKOO_SPARE=1) modules
+	@echo '  MODULE  $(objects)/ipcuckoo$(spare).ko'
 
 tools:
 	@$(make_tools)
 
-install: module tools
+install: module spare tools
 	@DESTDIR='$(destdir)' STRIP='$(STRIP)' SIGN_KEY='$(SIGN_KEY)' SIGN_CERT='$(SIGN_CERT)' \
-		$(packaging)/module install $(release) $(KDIR) $(objects)/ipcuckoo.ko
+		$(packaging)/module install $(release) $(KDIR) $(objects)/ipcuckoo.ko \
+			$(objects)/spare/ipcuckoo_spare.ko
 	@$(make_tools) install
 	@[ -n '$(destdir)' ] || [ "$(release)" = "$$(uname -r)" ] || \
 		echo 'installed for $(release), but '"$$(uname -r)"' is running' >&2
@@ -177,7 +184,8 @@ help:
 	@echo 'ARCH=arm64 CROSS_COMPILE=aarch64-linux-gnu- for another processor, SYSROOT=... for a root'
 	@echo 'file system of it with libmnl and json-c):'
 	@echo '  all          the module and the tool'
-	@echo '  install      both, for the kernel of KDIR (DESTDIR, PREFIX); SIGN_KEY=file and'
+	@echo '  spare        the module under a second name, for ipcuckoo-upgrade'
+	@echo '  install      all of them, for the kernel of KDIR (DESTDIR, PREFIX); SIGN_KEY=file and'
 	@echo '               SIGN_CERT=file sign the module'
 	@echo '  uninstall    take them away again, the module from every kernel'
 	@echo '  load         insert the module just built into the running kernel'
@@ -217,7 +225,7 @@ help:
 	@echo '  fuzz-netlink a million random messages to a kernel that checks itself'
 	@echo '  lint         checkpatch, sparse, and whether calls between the module'\''s files go down'
 
-.PHONY: all module build-module tools install uninstall load dist deb rpm check-packages \
+.PHONY: all module spare build-module tools install uninstall load dist deb rpm check-packages \
 	check-arm64 check-boot check check-stock check-debug check-races check-filters check-config \
 	check-kernels check-kill check-matrix torture demo bench plot bench-versus bench-filters \
 	fuzz fuzz-netlink lint clean help

@@ -1,7 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* The tracepoint ipcuckoo:ipcuckoo_match: each packet that an attachment matches. */
 #undef TRACE_SYSTEM
+#ifdef IPCUCKOO_SPARE
+#define TRACE_SYSTEM ipcuckoo_spare
+#else
 #define TRACE_SYSTEM ipcuckoo
+#endif
 
 #if !defined(_IPCUCKOO_TRACE_H) || defined(TRACE_HEADER_MULTI_READ)
 #define _IPCUCKOO_TRACE_H

@@ -48,6 +48,13 @@ struct ipcuckoo_net {
 /* The version of module, tool and packages: whatever else needs it reads this line. */
 #define IPCUCKOO_VERSION	"0.1.0"
 
+/* The name of the netlink family, and of the directory in /proc/net. */
+#ifdef IPCUCKOO_SPARE
+#define IPCUCKOO_NAME	IPCUCKOO_SPARE_FAMILY_NAME
+#else
+#define IPCUCKOO_NAME	IPCUCKOO_FAMILY_NAME
+#endif
+
 /* Module parameter priority. */
 extern int ipcuckoo_hook_priority;
 

@@ -644,7 +644,7 @@ int ipcuckoo_proc_init_net(struct ipcuckoo_net *pernet)
 	proc->files = RB_ROOT;
 	INIT_LIST_HEAD(&proc->unused);
 	INIT_WORK(&proc->removal, removal_work);
-	proc->dir = proc_net_mkdir(pernet->net, "ipcuckoo", pernet->net->proc_net);
+	proc->dir = proc_net_mkdir(pernet->net, IPCUCKOO_NAME, pernet->net->proc_net);
 	if (!proc->dir)
 		return -ENOMEM;
 	proc->set_dir = _proc_mkdir("set", 0500, proc->dir, pernet->net, true);

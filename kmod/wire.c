@@ -6,6 +6,7 @@
 
 #include "attachment.h"
 #include "compat.h"
+#include "net.h"
 #include "set.h"
 #include "wire.h"
 
@@ -20,9 +21,11 @@ static const struct genl_multicast_group groups[] = {
 	},
 };
 
+static_assert(sizeof(IPCUCKOO_NAME) <= GENL_NAMSIZ);
+
 /* netlink.c adds the operations and registers it. */
 struct genl_family ipcuckoo_wire_family __ro_after_init = {
-	.name = IPCUCKOO_FAMILY_NAME,
+	.name = IPCUCKOO_NAME,
 	.version = IPCUCKOO_FAMILY_VERSION,
 	.maxattr = IPCUCKOO_A_MAX,
 	.netnsok = true,

@@ -533,6 +533,10 @@
 #include <linux/types.h>
 
 #define IPCUCKOO_FAMILY_NAME	"ipcuckoo"
+/* The same family of the module ipcuckoo_spare, which holds the sets of a machine while the
+ * module ipcuckoo is replaced by a newer version: tools/ipcuckoo-upgrade.
+ */
+#define IPCUCKOO_SPARE_FAMILY_NAME	"ipcuckoo_spare"
 #define IPCUCKOO_FAMILY_VERSION	1
 
 /* The multicast group of events. */

@@ -61,6 +61,8 @@ static const struct global {
 	  "write to FILE (list, save), or read from it (restore)" },
 	FLAG("", "force", force, "--force",
 	     "allow changes that drop packets of your SSH session"),
+	FLAG("", "spare", spare, "--spare",
+	     "the sets of the module ipcuckoo_spare: see ipcuckoo-upgrade"),
 	FLAG("h", "help", help, "-h, --help", "show help, or that of the command"),
 	FLAG("V", "version", version, "-V, --version", "show the version of the tool"),
 #undef FLAG

@@ -158,6 +158,20 @@ int fail_kernel(const struct tool *tool, const char *set, const char *format,
 }
 
 /**
+ * open_module - open the connection to the kernel module, and print no message
+ * @tool:	the run
+ *
+ * Return: 0, or the error of nl_open().
+ */
+int open_module(struct tool *tool)
+{
+	if (tool->nl)
+		return 0;
+	return nl_open(&tool->nl, tool->spare ? IPCUCKOO_SPARE_FAMILY_NAME :
+						  IPCUCKOO_FAMILY_NAME);
+}
+
+/**
  * connect_module - open the connection to the kernel module
  * @tool:	the run
  *
@@ -168,16 +182,16 @@ int fail_kernel(const struct tool *tool, const char *set, const char *format,
  */
 int connect_module(struct tool *tool)
 {
-	int err;
+	int err = open_module(tool);
 
-	if (tool->nl)
-		return STATUS_OK;
-	err = nl_open(&tool->nl);
 	switch (err) {
 	case 0:
 		return STATUS_OK;
 	case -ENOPROTOOPT:
 	case -EPROTONOSUPPORT:
+		if (tool->spare)
+			return fail(tool, STATUS_ABSENT,
+				    "the kernel module ipcuckoo_spare is not loaded; leave out --spare");
 		return fail(tool, STATUS_ABSENT,
 			    "the kernel module is not loaded; run modprobe ipcuckoo (or make load in its source)");
 	case -EPERM:

@@ -44,6 +44,7 @@ enum output {
  * @names:	-name: list names only
  * @terse:	-terse: list no members
  * @resolve:	-resolve: list host names instead of addresses that have one
+ * @spare:	--spare: the module is ipcuckoo_spare
  * @help:	--help: show help instead of running the command
  * @version:	--version: show the version instead of running a command
  * @output:	-output: format of lists
@@ -61,6 +62,7 @@ struct tool {
 	bool names;
 	bool terse;
 	bool resolve;
+	bool spare;
 	bool help;
 	bool version;
 	enum output output;
@@ -137,6 +139,7 @@ const char *meaning_word(const struct meaning *meanings, int value);
 /* The kernel. All return STATUS_OK, or another status after a message. */
 int fail_kernel(const struct tool *tool, const char *set, const char *format,
 		...) PRINTF(3, 4);
+int open_module(struct tool *tool);
 int connect_module(struct tool *tool);
 int find_set(struct tool *tool, const char *name, struct nl_set *set);
 

@@ -54,7 +54,7 @@ int run_version(struct tool *tool, struct words *words)
 		return print_tool_version(tool);
 	if (status)
 		return status;
-	known = (tool->nl || !nl_open(&tool->nl)) && !nl_info(tool->nl, &info);
+	known = !open_module(tool) && !nl_info(tool->nl, &info);
 	if (tool->json) {
 		object = json_object_new_object();
 		json_add_string(object, "tool", IPCUCKOO_TOOL_VERSION);

@@ -63,7 +63,7 @@ static int read_family(const struct nlmsghdr *nlh, void *data)
 /* Ask the generic netlink controller for the ids of the family and of its group. Its
  * attributes are not those of the module, so nl_talk() cannot read them.
  */
-static int find_family(struct nl *nl)
+static int find_family(struct nl *nl, const char *family)
 {
 	unsigned int portid = mnl_socket_get_portid(nl->socket);
 	struct nlmsghdr *nlh;
@@ -71,7 +71,7 @@ static int find_family(struct nl *nl)
 
 	nl->family = GENL_ID_CTRL;
 	nlh = nl_start(nl, CTRL_CMD_GETFAMILY, NLM_F_ACK);
-	mnl_attr_put_strz(nlh, CTRL_ATTR_FAMILY_NAME, IPCUCKOO_FAMILY_NAME);
+	mnl_attr_put_strz(nlh, CTRL_ATTR_FAMILY_NAME, family);
 	if (mnl_socket_sendto(nl->socket, nlh, nlh->nlmsg_len) < 0)
 		return -errno;
 	nl->family = 0;
@@ -110,7 +110,7 @@ static void set_options(struct nl *nl)
 		setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &size, sizeof(size));
 }
 
-int nl_open(struct nl **result)
+int nl_open(struct nl **result, const char *family)
 {
 	struct nl *nl = calloc(1, sizeof(*nl));
 	int err;
@@ -123,7 +123,7 @@ int nl_open(struct nl **result)
 		goto err_close;
 	}
 	set_options(nl);
-	err = find_family(nl);
+	err = find_family(nl, family);
 	if (err)
 		goto err_close;
 	*result = nl;

@@ -49,8 +49,10 @@ struct nl_info {
 	uint64_t memory_limit;
 };
 
-/* Return: -ENOPROTOOPT if the module is not loaded, so that the family is missing. */
-int nl_open(struct nl **nl);
+/* Connect to the module that has the family @family. Return: -ENOPROTOOPT if it is not loaded,
+ * so that the family is missing.
+ */
+int nl_open(struct nl **nl, const char *family);
 void nl_close(struct nl *nl);
 const struct nl_error *nl_error(const struct nl *nl);
 /* Restore the first error, after requests that cleaned up. */

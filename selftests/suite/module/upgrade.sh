@@ -1,0 +1,258 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+#
+# The module is replaced by ipcuckoo-upgrade while packets flow. Packets of addresses in the sets
+# must never pass, packets of others must never be dropped: neither during the upgrade, nor if it
+# is refused, fails, or is killed, nor when it is then run again. churn-flow.c sends and checks the
+# packets.
+
+. "${0%/*}/../../lib/lib.sh"
+. "${0%/*}/../../lib/lib-net.sh"
+
+dir=/tmp/upgrade
+program=$(realpath "${0%/*}/../../../tools/ipcuckoo-upgrade")
+ko=$(realpath "$IPCUCKOO_KO")
+spare=${ko%/*}/spare/ipcuckoo_spare.ko
+flow=
+
+# upgrade [DIRECTORY]: runs ipcuckoo-upgrade with the modules of a directory
+upgrade()
+{
+	"$program" --modules "${1:-$dir/good}" > "$dir/out" 2>&1
+}
+
+begin_flow()
+{
+	# The other processes shall not wait for it, where there is one processor.
+	nice -n 5 "$helpers/churn-flow" -c 0 -s "$seed" "$dir/hosts+$dir/nets" "$dir/non-members" \
+		> "$dir/flow" 2>&1 &
+	flow=$!
+	busywait 60 grep -q flowing "$dir/flow" || bail "no packets: $(< "$dir/flow")"
+}
+
+# end_flow NAME: a case: no packet was wrongly dropped or passed since begin_flow
+end_flow()
+{
+	local status
+
+	kill -TERM "$flow"
+	wait "$flow"
+	status=$?
+	note "$(sed 1d "$dir/flow")"
+	check "$1: no wrong verdict (seed $seed)" 0 $status
+}
+
+# Prints all sets and attachments of f and of the first namespace, without what changes by itself.
+everything()
+{
+	{
+		ipcuckoo save --all
+		"$IPCUCKOO" save --all
+	} | sed -E 's/ (timeout|packets|bytes|hashsize) [0-9]+//g'
+}
+
+# in_force NAME: cases: the module has everything that it had, and the other module is gone
+in_force()
+{
+	check "$1: all sets and attachments are there" "$(< "$dir/everything")" "$(everything)"
+	check "$1: only the module ipcuckoo is loaded" "ipcuckoo" \
+		"$(cd /sys/module && echo ipcuckoo*)"
+}
+
+make_sets()
+{
+	ipcuckoo create hosts hash:ip family any counters &&
+		ipcuckoo load hosts $dir/hosts > /dev/null &&
+		ipcuckoo create nets hash:net family any description "prefixes of $HOSTNAME" &&
+		ipcuckoo load nets $dir/nets > /dev/null &&
+		ipcuckoo create extra hash:net timeout 0 counters comment skbinfo &&
+		ipcuckoo add extra 198.18.7.0/24 timeout 5000 comment "a b" skbmark 0x7/0xff &&
+		ipcuckoo add extra 198.18.7.9 nomatch &&
+		ipcuckoo create live hash:ip maxelem 1000000 &&
+		ipcuckoo attach hosts src drop > /dev/null &&
+		ipcuckoo attach nets src drop priority 7 log > /dev/null &&
+		ipcuckoo attach extra both mark 3/7 dev c0 loopback > /dev/null &&
+		"$IPCUCKOO" create here hash:ip family inet6 &&
+		"$IPCUCKOO" add here 2001:db8::7 || bail "cannot create the sets"
+	everything > "$dir/everything"
+}
+
+test_upgrade()
+{
+	local i before
+
+	before=$(ipcuckoo save extra | sed -n 's/.* timeout \([0-9]*\) .*/\1/p;T;q')
+	begin_flow
+	for i in 1 2; do
+		run_ok "upgrade $i" upgrade
+		note "$(< "$dir/out")"
+		in_force "upgrade $i"
+	done
+	end_flow "while the module is replaced twice"
+	check "timeouts go on" 1 $(($(ipcuckoo save extra |
+		sed -n 's/.* timeout \([0-9]*\) .*/\1/p;T;q') <= before))
+	check "the parameters are kept" "64 Y" \
+		"$(cd /sys/module/ipcuckoo/parameters && echo "$(< memory_limit) $(< userns)")"
+}
+
+# refused NAME MESSAGE [DIRECTORY]: cases: ipcuckoo-upgrade says why it changes nothing
+refused()
+{
+	upgrade "${3:-}"
+	check "$1: status" 1 $?
+	check_match "$1: the message" "$2" "$(< "$dir/out")"
+	in_force "$1"
+}
+
+# is_open PID NAME: whether the standard input of a process is the file of a set
+is_open()
+{
+	[[ $(readlink "/proc/$1/fd/0") = */set/$2 ]]
+}
+
+test_refused()
+{
+	begin_flow
+	refused "no module of the second name" "cannot load the module ipcuckoo_spare" $dir/none
+	nsenter --net=/run/netns/f sh -c 'exec sleep 1000 < /proc/net/ipcuckoo/set/hosts' &
+	busywait 10 is_open $! hosts
+	refused "a file of the module is open" "is in use: is a file of /proc/net/ipcuckoo open"
+	kill $!
+	wait $! 2> /dev/null
+	ipcuckoo create approximate filter:ip capacity 100 fpp 0.01
+	ipcuckoo add approximate 198.18.0.1
+	upgrade
+	check "a filter with entries: status" 1 $?
+	check_match "a filter with entries: the message" "entries of approximate, .* cannot be copied" \
+		"$(< "$dir/out")"
+	ipcuckoo destroy approximate
+	in_force "a filter with entries"
+	end_flow "while upgrades are refused"
+}
+
+# The new module cannot be loaded: the other one stays in force until the next try.
+test_broken()
+{
+	echo broken > $dir/broken/ipcuckoo.ko
+	begin_flow
+	upgrade $dir/broken
+	check "the new module is broken: status" 2 $?
+	check_match "the new module is broken: the message" \
+		"ipcuckoo_spare stays loaded, so that all lists stay in force" "$(< "$dir/out")"
+	check "the other one is loaded" ipcuckoo_spare "$(cd /sys/module && echo ipcuckoo*)"
+	run_ok "run again with a good one" upgrade
+	in_force "run again"
+	end_flow "while the new module is broken"
+}
+
+# Prints the modules that are loaded, and which of them have attachments in f.
+loaded()
+{
+	local name
+
+	for name in ipcuckoo ipcuckoo_spare; do
+		[ ! -d /sys/module/$name ] || echo "$name$(in_f awk '!/^#/ { print ":attached"; exit }' \
+			/proc/net/$name/attachments)"
+	done | paste -sd ' '
+}
+
+# is_running PID: whether a child has not ended; the shell may have taken its status already
+is_running()
+{
+	local state
+
+	state=$(cat "/proc/$1/stat" 2> /dev/null) && [[ $state != *") Z "* ]]
+}
+
+# killed_at STATE...: starts ipcuckoo-upgrade, waits until loaded() has printed each STATE in this
+# order, and kills it with all that it has started. It may be too fast for that.
+killed_at()
+{
+	local upgrade state now
+
+	setsid "$program" --modules $dir/good > /dev/null 2>&1 &
+	upgrade=$!
+	for state; do
+		now=
+		while [ "$now" != "$state" ] && is_running $upgrade; do
+			now=$(loaded 2> /dev/null)
+		done
+	done
+	kill -KILL -- "-$upgrade" 2> /dev/null
+	wait $upgrade 2> /dev/null
+	note "killed with $(loaded) loaded"
+}
+
+test_killed()
+{
+	local both="ipcuckoo:attached ipcuckoo_spare:attached"
+
+	begin_flow
+	killed_at "ipcuckoo:attached ipcuckoo_spare"
+	run_ok "killed before the spare module was filled, and run again" upgrade
+	killed_at "$both"
+	run_ok "killed after the spare module was filled, and run again" upgrade
+	killed_at "ipcuckoo ipcuckoo_spare:attached"
+	run_ok "killed after the old module was detached, and run again" upgrade
+	killed_at "ipcuckoo_spare:attached"
+	run_ok "killed after the old module was removed, and run again" upgrade
+	killed_at "ipcuckoo_spare:attached" "$both"
+	run_ok "killed after the new module was filled, and run again" upgrade
+	in_force "killed and run again"
+	end_flow "while upgrades are killed"
+}
+
+# Adds hosts to the set live until the file "run" is gone, and notes which were accepted.
+change_live()
+{
+	local i host
+
+	for ((i = 0; i < 60000; i++)); do
+		[ -e $dir/run ] || return
+		host=10.77.$((i / 256)).$((i % 256))
+		ipcuckoo add live $host 2> /dev/null && echo $host >> $dir/accepted
+		sleep 0.3
+	done
+}
+
+# A change that the tool has confirmed must survive, or be named. On a slow machine the sets may
+# never rest; then nothing is upgraded.
+test_changes()
+{
+	touch $dir/run
+	change_live &
+	sleep 1
+	upgrade
+	check_match "upgrade while a set changes" '^0|^1 .*: the sets change all the time; .*' \
+		"$? $(< "$dir/out")"
+	rm $dir/run
+	wait $!
+	note "$(< "$dir/out")"
+	ipcuckoo save live | awk '$1 == "add" { print $3 }' > $dir/present
+	check_match "changes were accepted" '^[1-9]' "$(wc -l < $dir/accepted)"
+	grep -o '10\.77\.[0-9.]*' $dir/out >> $dir/present
+	check "none was lost without a word" "" \
+		"$(sort -u $dir/present | comm -13 - <(sort $dir/accepted))"
+	ipcuckoo flush live
+	in_force "upgrade while a set changes"
+}
+
+[ -n "$ipv6" ] || skip_all "no IPv6 in this kernel, and packets are of both families"
+[ -f "$spare" ] || bail "no $spare: make spare"
+note "SEED=$seed repeats this run"
+mkdir -p $dir/{good,none,broken}
+ln -s "$ko" "$spare" $dir/good
+ln -s "$ko" $dir/none
+ln -s "$spare" $dir/broken
+load_module memory_limit=64 userns=1
+setup_quiet_net
+in_f "$helpers/churn-writer" -s "$seed" lists $dir || bail "cannot write the lists"
+make_sets
+test_upgrade
+test_refused
+test_broken
+test_killed
+test_changes
+ipcuckoo detach --all
+run_ok "the module can be unloaded" unload_module
+ktap_done
