@@ -50,13 +50,14 @@ static int attach_logged(struct client *c, const char *name)
 static void make_sets(struct client *c)
 {
 	static const char * const names[] = { A, C, D };
-	int i;
+	int i, error = 0;
 
 	for (i = 0; i < 3; i++)
+		/* The first one may have to wait until the kernel has loaded the logger. */
 		if (set_new(c, names[i], IPCUCKOO_TYPE_HASH_IP, IPCUCKOO_FAMILY_INET) ||
 		    hosts_request(c, IPCUCKOO_CMD_ENTRY_ADD, names[i], INADDR_LOOPBACK, 1) ||
-		    attach_logged(c, names[i]))
-			errx(1, "cannot create sets");
+		    !wait_until((error = attach_logged(c, names[i])) != -EAGAIN, 10) || error)
+			errx(1, "cannot create sets: %d", error);
 }
 
 /* Threads */
