@@ -314,8 +314,9 @@ static inline void put_net4(struct nlmsghdr *nlh, uint32_t addr, uint8_t len)
 
 /* Requests that most tests need. */
 
-static inline int set_new(struct client *c, const char *name, uint8_t type,
-			  uint8_t family)
+/* Create a set with the extensions @options: a mask of IPCUCKOO_O_... */
+static inline int set_new_options(struct client *c, const char *name, uint8_t type,
+				  uint8_t family, uint32_t options)
 {
 	struct nlmsghdr *nlh = client_begin(c, IPCUCKOO_CMD_SET_NEW);
 	struct answer answer;
@@ -323,7 +324,15 @@ static inline int set_new(struct client *c, const char *name, uint8_t type,
 	mnl_attr_put_strz(nlh, IPCUCKOO_A_SET, name);
 	mnl_attr_put_u8(nlh, IPCUCKOO_A_TYPE, type);
 	mnl_attr_put_u8(nlh, IPCUCKOO_A_FAMILY, family);
+	if (options)
+		mnl_attr_put_u32(nlh, IPCUCKOO_A_OPTIONS, options);
 	return client_ask(c, &answer);
+}
+
+static inline int set_new(struct client *c, const char *name, uint8_t type,
+			  uint8_t family)
+{
+	return set_new_options(c, name, type, family, 0);
 }
 
 static inline int set_request(struct client *c, uint8_t cmd, const char *name)
@@ -332,6 +341,17 @@ static inline int set_request(struct client *c, uint8_t cmd, const char *name)
 	struct answer answer;
 
 	mnl_attr_put_strz(nlh, IPCUCKOO_A_SET, name);
+	return client_ask(c, &answer);
+}
+
+/* SET_RENAME or SET_SWAP */
+static inline int two_names(struct client *c, uint8_t cmd, const char *name, const char *to)
+{
+	struct nlmsghdr *nlh = client_begin(c, cmd);
+	struct answer answer;
+
+	mnl_attr_put_strz(nlh, IPCUCKOO_A_SET, name);
+	mnl_attr_put_strz(nlh, IPCUCKOO_A_SET_TO, to);
 	return client_ask(c, &answer);
 }
 

@@ -10,11 +10,10 @@
  * Prints the longest time that it took to send a packet, with and without the writer.
  */
 #define _GNU_SOURCE
-#include <arpa/inet.h>
-#include <sched.h>
-
 #include "client.h"
+#include "device.h"
 #include "ktap.h"
+#include "traffic.h"
 #include "workers.h"
 
 /* Seconds that the second thread computes before it pauses. A packet that waits for it takes
@@ -33,13 +32,10 @@ static double longest;
 static void run_at(int priority)
 {
 	const struct sched_param param = { .sched_priority = priority };
-	cpu_set_t cpus;
 	int error;
 
-	CPU_ZERO(&cpus);
-	CPU_SET(sysconf(_SC_NPROCESSORS_ONLN) - 1, &cpus);
-	error = pthread_setaffinity_np(pthread_self(), sizeof(cpus), &cpus) ?:
-		pthread_setschedparam(pthread_self(), priority ? SCHED_FIFO : SCHED_OTHER, &param);
+	traffic_pin();
+	error = pthread_setschedparam(pthread_self(), priority ? SCHED_FIFO : SCHED_OTHER, &param);
 	if (error)
 		errx(2, "priority %d: %s", priority, strerror(error));
 }
@@ -47,18 +43,12 @@ static void run_at(int priority)
 static void send_packets(struct worker *worker)
 {
 	int s = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-	const struct sockaddr_in to = {
-		.sin_family = AF_INET,
-		.sin_port = htons(9),
-		.sin_addr.s_addr = htonl(INADDR_LOOPBACK),
-	};
 	double begin, took;
 
 	run_at(50);
 	for (longest = 0; !workers_stop; worker->done++) {
 		begin = ktap_seconds();
-		/* It may fail: the error of one packet is returned by a later call. */
-		sendto(s, "x", 1, 0, (const struct sockaddr *)&to, sizeof(to));
+		worker_send(s);
 		took = ktap_seconds() - begin;
 		longest = took > longest ? took : longest;
 		usleep(50);
@@ -136,7 +126,7 @@ int main(void)
 	if (!has_procfs())
 		return ktap_skip_all("no procfs");
 	module_load("");
-	if (system("ip link set lo up"))
+	if (device_up(device_socket(), "lo"))
 		errx(2, "lo");
 	allow_priorities();
 	c = client_open_or_die();

@@ -24,16 +24,6 @@
 /* The name of a set that is created and destroyed. */
 #define X		"xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx"
 
-static int two_names(struct client *c, uint8_t cmd, const char *name, const char *to)
-{
-	struct nlmsghdr *nlh = client_begin(c, cmd);
-	struct answer answer;
-
-	mnl_attr_put_strz(nlh, IPCUCKOO_A_SET, name);
-	mnl_attr_put_strz(nlh, IPCUCKOO_A_SET_TO, to);
-	return client_ask(c, &answer);
-}
-
 /* Attach a set to packets from this machine, with a log to an nflog group that nobody reads. */
 static int attach_logged(struct client *c, const char *name)
 {
@@ -110,15 +100,9 @@ static void come_and_go(struct worker *worker)
 static void send_packets(struct worker *worker)
 {
 	int s = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-	const struct sockaddr_in to = {
-		.sin_family = AF_INET,
-		.sin_port = htons(9),
-		.sin_addr.s_addr = htonl(INADDR_LOOPBACK),
-	};
 
-	/* sendto() may fail: the error of one packet is returned by a later call. */
 	for (; !workers_stop; worker->done++)
-		sendto(s, "x", 1, 0, (const struct sockaddr *)&to, sizeof(to));
+		worker_send(s);
 	close(s);
 }
 

@@ -7,6 +7,7 @@
 #ifndef _WORKERS_H
 #define _WORKERS_H
 
+#include <arpa/inet.h>
 #include <err.h>
 #include <pthread.h>
 #include <stdarg.h>
@@ -14,6 +15,7 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include "ktap.h"
@@ -57,6 +59,20 @@ static inline void worker_report(struct worker *worker, const char *format, ...)
 	va_start(args, format);
 	vsnprintf(worker->first, sizeof(worker->first), format, args);
 	va_end(args);
+}
+
+/* Send a packet to a port of this machine on which nothing listens. It may fail: the error of one
+ * packet is returned by a later call.
+ */
+static inline void worker_send(int s)
+{
+	const struct sockaddr_in to = {
+		.sin_family = AF_INET,
+		.sin_port = htons(9),
+		.sin_addr.s_addr = htonl(INADDR_LOOPBACK),
+	};
+
+	sendto(s, "x", 1, 0, (const struct sockaddr *)&to, sizeof(to));
 }
 
 static inline void *worker_main(void *data)

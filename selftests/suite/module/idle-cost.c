@@ -166,14 +166,9 @@ static void print_waits(const char *what, double seconds)
 static void use(void)
 {
 	struct client *c = client_open_or_die();
-	struct nlmsghdr *nlh = client_begin(c, IPCUCKOO_CMD_SET_NEW);
-	struct answer answer;
 
-	mnl_attr_put_strz(nlh, IPCUCKOO_A_SET, "used");
-	mnl_attr_put_u8(nlh, IPCUCKOO_A_TYPE, IPCUCKOO_TYPE_HASH_IP);
-	mnl_attr_put_u8(nlh, IPCUCKOO_A_FAMILY, IPCUCKOO_FAMILY_INET);
-	mnl_attr_put_u32(nlh, IPCUCKOO_A_OPTIONS, IPCUCKOO_O_COUNTERS);
-	if (client_ask(c, &answer) ||
+	if (set_new_options(c, "used", IPCUCKOO_TYPE_HASH_IP, IPCUCKOO_FAMILY_INET,
+			    IPCUCKOO_O_COUNTERS) ||
 	    hosts_request(c, IPCUCKOO_CMD_ENTRY_ADD, "used", 0x0a000000, 1000) ||
 	    attach(c, "used", IPCUCKOO_DIR_BOTH, IPCUCKOO_VERDICT_COUNT) ||
 	    hosts_request(c, IPCUCKOO_CMD_ENTRY_DEL, "used", 0x0a000000, 500) ||
@@ -240,16 +235,6 @@ static void end_namespaces(const char *what, int (*make)(void))
 	expect_equal(ours(true), 0, "%s: waits for the machine", what);
 }
 
-static int two_names(uint8_t cmd, const char *name, const char *to)
-{
-	struct nlmsghdr *nlh = client_begin(cl, cmd);
-	struct answer answer;
-
-	mnl_attr_put_strz(nlh, IPCUCKOO_A_SET, name);
-	mnl_attr_put_strz(nlh, IPCUCKOO_A_SET_TO, to);
-	return client_ask(cl, &answer);
-}
-
 static void test_namespaces(void)
 {
 	/* A swap of an attached set waits for a grace period: is that wait found? */
@@ -257,7 +242,7 @@ static void test_namespaces(void)
 	expect_equal(set_new(cl, "other", IPCUCKOO_TYPE_HASH_IP, IPCUCKOO_FAMILY_INET), 0, "set");
 	expect_equal(attach(cl, "hosts", IPCUCKOO_DIR_SRC, IPCUCKOO_VERDICT_COUNT), 0, "attached");
 	probe_clear();
-	expect_equal(two_names(IPCUCKOO_CMD_SET_SWAP, "hosts", "other"), 0, "SET_SWAP");
+	expect_equal(two_names(cl, IPCUCKOO_CMD_SET_SWAP, "hosts", "other"), 0, "SET_SWAP");
 	count_waits();
 	print_waits("a swap", 0);
 	expect(ours(true), "the wait of a swap is counted");

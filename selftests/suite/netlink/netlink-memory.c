@@ -76,15 +76,7 @@ static void attempt(const char *what, void (*run)(void))
 
 static int option_set(const char *name, uint8_t type, uint32_t options)
 {
-	struct nlmsghdr *nlh = client_begin(cl, IPCUCKOO_CMD_SET_NEW);
-	struct answer answer;
-
-	mnl_attr_put_strz(nlh, IPCUCKOO_A_SET, name);
-	mnl_attr_put_u8(nlh, IPCUCKOO_A_TYPE, type);
-	mnl_attr_put_u8(nlh, IPCUCKOO_A_FAMILY, IPCUCKOO_FAMILY_ANY);
-	if (options)
-		mnl_attr_put_u32(nlh, IPCUCKOO_A_OPTIONS, options);
-	return client_ask(cl, &answer);
+	return set_new_options(cl, name, type, IPCUCKOO_FAMILY_ANY, options);
 }
 
 static int numbered(uint8_t cmd, int n)
@@ -194,15 +186,11 @@ static void made_and_destroyed(void)
 
 static int rename_set(int from, int to)
 {
-	struct nlmsghdr *nlh = client_begin(cl, IPCUCKOO_CMD_SET_RENAME);
-	struct answer answer;
-	char name[32];
+	char name[32], other[32];
 
 	snprintf(name, sizeof(name), "n%d", from);
-	mnl_attr_put_strz(nlh, IPCUCKOO_A_SET, name);
-	snprintf(name, sizeof(name), "n%d", to);
-	mnl_attr_put_strz(nlh, IPCUCKOO_A_SET_TO, name);
-	return client_ask(cl, &answer);
+	snprintf(other, sizeof(other), "n%d", to);
+	return two_names(cl, IPCUCKOO_CMD_SET_RENAME, name, other);
 }
 
 /* Rename the set again and again, and keep the file of each name open. */

@@ -157,16 +157,6 @@ static void send_one(void)
 	close(fd);
 }
 
-static void rename_set(const char *name, const char *to)
-{
-	struct nlmsghdr *nlh = client_begin(cl, IPCUCKOO_CMD_SET_RENAME);
-	struct answer answer;
-
-	mnl_attr_put_strz(nlh, IPCUCKOO_A_SET, name);
-	mnl_attr_put_strz(nlh, IPCUCKOO_A_SET_TO, to);
-	expect_equal(client_ask(cl, &answer), 0, "SET_RENAME");
-}
-
 static void rename_device(const char *name, const char *to)
 {
 	device_down(rtnl, name);
@@ -208,7 +198,7 @@ static void test_names(void)
 	check_records(set, dev);
 	ktap_case("the longest names are traced");
 
-	rename_set(set, "s");
+	expect_equal(two_names(cl, IPCUCKOO_CMD_SET_RENAME, set, "s"), 0, "SET_RENAME");
 	rename_device(dev, "lo");
 	send_one();
 	check_records("s", "lo");
