@@ -24,7 +24,7 @@ DEBIAN ?=
 
 release := $(shell sed -n 's/.*UTS_RELEASE "\(.*\)"/\1/p' \
 	$(KDIR)/include/generated/utsrelease.h 2>/dev/null)
-# "spare" is _spare where the module of that name is built.
+# "make spare" sets the variable spare to _spare: ipcuckoo_spare.ko has a directory of its own.
 objects := $(O)/$(release)$(if $(spare),/spare)
 vm := selftests/vm
 packaging := tools/packaging

@@ -510,8 +510,8 @@ static int set_release(struct inode *inode, struct file *file)
 
 /* Run the commands that user space has at @buf. The copy is charged to the namespace, because
  * copy_from_user() waits as long as user space likes if a file system provides the page. A copy
- * of a page at most may exceed the limit, so that entries can be deleted there one by one; each
- * takes a process.
+ * of a page at most may exceed the limit, so that a namespace at its limit can still delete
+ * entries one by one. That is bounded by the number of processes, as each has one such copy.
  */
 static ssize_t set_write(struct file *file, const char __user *buf, size_t size,
 			 loff_t *pos)

@@ -100,14 +100,16 @@ static char parameter_userns(void)
  */
 static int fail_permission(const struct tool *tool)
 {
-	const char *why = "this needs root or CAP_NET_ADMIN";
+	const char *why;
 	char userns = parameter_userns();
 
-	if (has_net_admin() && !userns)
+	if (!has_net_admin())
+		why = "this needs root or CAP_NET_ADMIN";
+	else if (!userns)
 		why = "you are root only inside a user namespace, from which the module accepts no requests: its parameter userns, which cannot be read here, is probably N; run this as root of the machine, or load the module with userns=1";
-	else if (has_net_admin() && userns == 'Y')
+	else if (userns == 'Y')
 		why = "this network namespace does not belong to your user namespace; create one that does with unshare --net";
-	else if (has_net_admin())
+	else
 		why = "you are root only inside a user namespace, from which the module accepts no requests (userns=N); run this as root of the machine, or load the module with userns=1";
 	return fail(tool, STATUS_DENIED,
 		    "Kernel error received: Operation not permitted (%s)", why);

@@ -2,8 +2,9 @@
 /*
  * The SSH session is found in the environment of the tool. sudo and su may remove it
  * there; then it is that of the nearest ancestor process that has one. Daemons have no
- * session, and nothing is refused to them. Nor is it to a daemon that may not read the
- * environment of the process that started it: it could not work otherwise.
+ * session, and nothing is refused to them. If the environment of an ancestor cannot be
+ * read, that ancestor counts as one without a session: otherwise every change would be
+ * refused to daemons that a supervisor with more rights has started.
  */
 #include <stdlib.h>
 #include <unistd.h>
