@@ -56,7 +56,7 @@ test_help()
 	run_tool help
 	check "help lists the commands" "$(printf '%s\n' $verbs | sort)" \
 		"$(sed -n '/^Commands:/,/^$/s/^  \([a-z-]*\) .*/\1/p' out | sort)"
-	check "help lists the options" "-j -q -! -o -s -n -t -r -f --force -h -V --" \
+	check "help lists the options" "-j -q -! -o -s -n -t -r -f --force --spare -h -V --" \
 		"$(sed -n '/^Options/,/^$/s/^  \(-[^ ,]*\).*/\1/p' out | paste -sd ' ')"
 	check "help lists the exit statuses" "0 1 2 3 4 5" \
 		"$(sed -n '/^Exit status/,/^$/s/^  \([0-9]\) .*/\1/p' out | paste -sd ' ')"
