@@ -113,16 +113,17 @@ static void print_json_event(const struct nl_event *event)
 	json_print(object);
 }
 
-static void print_overrun(const struct tool *tool)
+/* Print a line about the monitor itself. JSON has no more than its first word. */
+static void print_own(const struct tool *tool, const char *word, const char *text)
 {
 	struct json_object *object;
 
 	if (!tool->json) {
-		puts("overrun: events were lost; list the sets again to see their state");
+		printf("%s: %s\n", word, text);
 		return;
 	}
 	object = json_object_new_object();
-	json_add_string(object, "event", "overrun");
+	json_add_string(object, "event", word);
 	json_print(object);
 }
 
@@ -148,18 +149,25 @@ static int take_event(struct tool *tool, struct nl_event *event, bool *lost)
 	return STATUS_OK;
 }
 
-/* The reader of the output has closed the pipe. That is not an error, so discard the
- * output, and main() will not report it.
+/* Return: true if the lines were written. If the reader of the output has closed the
+ * pipe, that is not an error, so discard the output, and main() will not report it.
  */
-static void forget_output(void)
+static bool write_lines(void)
 {
-	__fpurge(stdout);
-	clearerr(stdout);
+	if (!fflush(stdout))
+		return true;
+	if (errno == EPIPE) {
+		__fpurge(stdout);
+		clearerr(stdout);
+	}
+	return false;
 }
 
 /*
- * Print events until a signal arrives, or nobody reads the output any more. The latter
- * shows as an error of fflush() or, while there is nothing to write, in poll().
+ * Say that the socket receives events, so that a script knows when it can list the sets
+ * without missing a change. Then print events until a signal arrives, or nobody reads the
+ * output any more. The latter shows as an error of fflush() or, while there is nothing to
+ * write, in poll().
  *
  * A socket that has overflowed gets no event until all events in it have been read, and
  * the kernel reports the overflow only once. So the overrun is printed when the socket is
@@ -174,23 +182,22 @@ static int watch(struct tool *tool, int signals)
 	};
 	struct nl_event event = { 0 };
 	int status = STATUS_OK;
-	bool lost = false;
+	bool lost = false, written;
 
-	while (!status && !polled[1].revents && !polled[2].revents) {
+	print_own(tool, "listening", "changes are printed from now on");
+	written = write_lines();
+	while (written && !status && !polled[1].revents && !polled[2].revents) {
 		if (poll(polled, 3, lost ? 0 : -1) < 0 && errno != EINTR)
 			return fail(tool, STATUS_REFUSED, "cannot wait: %s",
 				    strerror(errno));
 		if (polled[0].revents) {
 			status = take_event(tool, &event, &lost);
 		} else if (lost) {
-			print_overrun(tool);
+			print_own(tool, "overrun",
+				  "events were lost; list the sets again to see their state");
 			lost = false;
 		}
-		if (fflush(stdout)) {
-			if (errno == EPIPE)
-				forget_output();
-			break;
-		}
+		written = write_lines();
 	}
 	packed_free(&event.entries);
 	return status;

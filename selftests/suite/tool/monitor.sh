@@ -8,12 +8,13 @@
 
 work=/tmp/monitor
 seed=${SEED:-$RANDOM}
+listening="listening: changes are printed from now on"
 # How many changes each writer makes to the mirrored set.
 changes=${SLOW:+60}
 changes=${changes:-300}
 
 # listen FILE [OPTION...]: starts a monitor that writes to the file, and waits until it receives
-# events. Sets $monitor to its process.
+# events. Sets $monitor to its process, and $first to the line that says so, which the file lacks.
 listen()
 {
 	local file=$1
@@ -21,14 +22,10 @@ listen()
 	shift
 	"$IPCUCKOO" "$@" monitor >> "$file" 2> "$file.err" &
 	monitor=$!
-	busywait 20 heard "$file" || bail "the monitor does not hear: $(cat "$file.err")"
+	busywait 20 grep -q listening "$file" ||
+		bail "the monitor does not listen: $(cat "$file.err")"
+	first=$(< "$file")
 	: > "$file"
-}
-
-heard()
-{
-	"$IPCUCKOO" -q flush probe
-	grep -q flushed "$1"
 }
 
 # interrupt_ends NAME PID: a case: an interrupt ends the monitor with success
@@ -39,19 +36,13 @@ interrupt_ends()
 	check "$1" 0 $?
 }
 
-# without_probe FILE: the lines of a file without those about the set "probe"
-without_probe()
-{
-	grep -v probe "$1"
-}
-
 # python FILE EXPRESSION: evaluates an expression; d is the list of the events in a file of JSON
 # lines
 python()
 {
 	python3 -c '
 import json, sys
-d = [e for e in map(json.loads, open(sys.argv[1])) if e.get("set") != "probe"]
+d = [*map(json.loads, open(sys.argv[1]))]
 print(json.dumps(eval(sys.argv[2]), sort_keys=True))' "$@"
 }
 
@@ -100,11 +91,12 @@ test_text()
 {
 	local text json other
 
-	"$IPCUCKOO" create probe hash:ip
 	listen text
 	text=$monitor
+	check "the monitor says that it listens" "$listening" "$first"
 	listen json -j
 	json=$monitor
+	check "the monitor says so as JSON" '{"event":"listening"}' "$first"
 	ip netns add other
 	nsenter --net=/run/netns/other "$IPCUCKOO" monitor > other &
 	other=$!
@@ -138,9 +130,9 @@ swapped spare blocklist
 changed spare maxelem 1000
 destroyed spare
 destroyed blocklist
-destroyed nets" "$(sort_members < text | grep -v probe)"
-	check "the same events as JSON" "$(without_probe text | cut -d ' ' -f 1,2)" \
-		"$(grep -v probe json | sed 's/^{"event":"\([a-z]*\)","set":"\([a-z]*\)".*/\1 \2/')"
+destroyed nets" "$(sort_members < text)"
+	check "the same events as JSON" "$(cut -d ' ' -f 1,2 text)" \
+		"$(sed 's/^{"event":"\([a-z]*\)","set":"\([a-z]*\)".*/\1 \2/' json)"
 	check "JSON: what was added" '[["10.1.2.3", "192.0.2.1", "198.51.100.0/24", "2001:db8:1::/48", "2001:db8::1"], 5]' \
 		"$(python json '[(sorted(e["entries"]), e["count"]) for e in d if e["event"] == "added"][0]')"
 	check "JSON: an attachment" '["both", 1, 255, "eth7", true, -5]' \
@@ -150,7 +142,7 @@ destroyed nets" "$(sort_members < text | grep -v probe)"
 	interrupt_ends "an interrupt ends the monitor with success" "$text"
 	interrupt_ends "an interrupt ends the monitor with JSON, too" "$json"
 	interrupt_ends "an interrupt also ends a monitor that received nothing" "$other"
-	check "changes in another namespace send no event" "" "$(cat other)"
+	check "changes in another namespace send no event" "$listening" "$(cat other)"
 	ip netns del other
 }
 
@@ -169,7 +161,6 @@ for line in sys.stdin:
 test_gone()
 {
 	# Test that events report entries that expired, or were evicted for others (forceadd).
-	"$IPCUCKOO" create probe hash:ip
 	"$IPCUCKOO" create short hash:net timeout 1
 	"$IPCUCKOO" create full hash:ip maxelem 1 forceadd
 	listen gone
@@ -185,7 +176,7 @@ added full 192.0.2.1
 added full 192.0.2.2
 deleted full 192.0.2.1
 added short 192.0.2.1 198.51.100.0/24
-expired short 192.0.2.1 198.51.100.0/24" "$(sort_members < gone | grep -v probe)"
+expired short 192.0.2.1 198.51.100.0/24" "$(sort_members < gone)"
 	check "expired entries are counted" 2 "$("$IPCUCKOO" -j stats | python3 -c '
 import json, sys
 print(sum(s["expired"] for s in json.load(sys.stdin)["sets"]))')"
@@ -196,7 +187,6 @@ print(sum(s["expired"] for s in json.load(sys.stdin)["sets"]))')"
 test_many()
 {
 	# Test that all entries of a large request are reported once each, in several messages.
-	"$IPCUCKOO" create probe hash:ip
 	"$IPCUCKOO" create big hash:net family any
 	listen many -j
 	python3 -c '
@@ -241,7 +231,6 @@ test_order()
 	local i pids=()
 
 	note "seed $seed"
-	"$IPCUCKOO" create probe hash:ip
 	"$IPCUCKOO" create mirrored hash:net family any
 	listen mirror -j
 	for i in 1 2 3; do
@@ -299,13 +288,13 @@ relay()
 
 test_overrun()
 {
-	"$IPCUCKOO" create probe hash:ip
 	"$IPCUCKOO" create burst hash:ip
 	mkfifo lines
 	relay overrun "$IPCUCKOO" destroy burst < lines &
 	"$IPCUCKOO" monitor > lines 2> overrun.err &
 	monitor=$!
-	busywait 20 heard overrun || bail "the monitor does not hear: $(cat overrun.err)"
+	busywait 20 grep -q listening overrun ||
+		bail "the monitor does not listen: $(cat overrun.err)"
 	kill -STOP "$monitor"
 	burst burst
 	kill -CONT "$monitor"
@@ -333,22 +322,13 @@ test_overrun()
 
 test_ends()
 {
-	local out
-
-	"$IPCUCKOO" create probe hash:ip
 	listen gone
 	# Test that a monitor ends when the reader of its output exits, with and without an event.
 	run_ok "the monitor ends when the reader of its output exits" timeout 200 bash -c \
 		'"$IPCUCKOO" monitor > >(read -r -t 1; exit) 2> closed.err'
 	check "the end of its reader is no error" "" "$(cat closed.err)"
-	# Send events until the monitor receives one.
 	run_error "a full disk ends the monitor with an error" \
-		3 "cannot be written" timeout 200 bash -c \
-		'while "$IPCUCKOO" flush probe; do sleep 0.1; done & events=$!
-		"$IPCUCKOO" monitor > /dev/full
-		status=$?
-		kill $events
-		exit $status'
+		3 "cannot be written" timeout 200 bash -c '"$IPCUCKOO" monitor > /dev/full'
 	run_status "users who may not change sets may not receive events" 5 \
 		setpriv --reuid=65534 --regid=65534 --clear-groups "$IPCUCKOO" monitor
 	"$IPCUCKOO" destroy --all
