@@ -159,6 +159,62 @@ int fail_kernel(const struct tool *tool, const char *set, const char *format,
 	return fail(tool, STATUS_REFUSED, "%s: %s%s", what, words, help);
 }
 
+/* A variable of the firmware: four bytes of attributes, then 1 if Secure Boot is on */
+#define SECURE_BOOT	"/sys/firmware/efi/efivars/SecureBoot-8be4df61-93ca-11d2-aa0d-00e098032b8c"
+
+/* Read the first bytes of a small file. Return: how many; 0 if it cannot be read. */
+static size_t read_start(const char *path, char *to, size_t size)
+{
+	FILE *f = fopen(path, "re");
+	size_t len = f ? fread(to, 1, size, f) : 0;
+
+	if (f)
+		fclose(f);
+	return len;
+}
+
+static bool is_secure_boot(void)
+{
+	char value[5];
+
+	return read_start(SECURE_BOOT, value, sizeof(value)) == sizeof(value) &&
+	       value[4] == 1;
+}
+
+/* Does the kernel refuse a module unless a key that it trusts has signed it? It does if it
+ * is locked down, as with Secure Boot, or with module.sig_enforce=1.
+ */
+static bool is_signature_needed(void)
+{
+	char text[64] = "";
+
+	if (read_start("/sys/module/module/parameters/sig_enforce", text, 1) && text[0] == 'Y')
+		return true;
+	/* "none [integrity] confidentiality": the mode in brackets is in force. */
+	if (!read_start("/sys/kernel/security/lockdown", text, sizeof(text) - 1))
+		return is_secure_boot();
+	return !strstr(text, "[none]");
+}
+
+/* The kernel does not say why the module is not loaded. Only modprobe does, in words that do
+ * not tell an operator what to do about a signature.
+ */
+static int fail_absent(const struct tool *tool)
+{
+	const char *signature = "";
+
+	if (tool->spare)
+		return fail(tool, STATUS_ABSENT,
+			    "the kernel module ipcuckoo_spare is not loaded; leave out --spare");
+	if (is_signature_needed() && is_secure_boot())
+		signature = "\nSecure Boot is on: the kernel refuses the module until the key that signed it is enrolled. If modprobe fails, run mokutil --import /var/lib/dkms/mok.pub, restart the machine, and choose Enroll MOK; see SECURE BOOT in ipcuckoo(8)";
+	else if (is_signature_needed())
+		signature = "\nThis kernel refuses modules that are not signed with a key it trusts. If modprobe fails, sign the module with such a key; see SECURE BOOT in ipcuckoo(8)";
+	return fail(tool, STATUS_ABSENT,
+		    "the kernel module is not loaded; run modprobe ipcuckoo (or make load in its source)%s",
+		    signature);
+}
+
 /**
  * open_module - open the connection to the kernel module, and print no message
  * @tool:	the run
@@ -191,11 +247,7 @@ int connect_module(struct tool *tool)
 		return STATUS_OK;
 	case -ENOPROTOOPT:
 	case -EPROTONOSUPPORT:
-		if (tool->spare)
-			return fail(tool, STATUS_ABSENT,
-				    "the kernel module ipcuckoo_spare is not loaded; leave out --spare");
-		return fail(tool, STATUS_ABSENT,
-			    "the kernel module is not loaded; run modprobe ipcuckoo (or make load in its source)");
+		return fail_absent(tool);
 	case -EPERM:
 	case -EACCES:
 		return fail_permission(tool);
