@@ -137,7 +137,8 @@ check-secure:
 torture:
 	@$(vm)/check torture
 
-# Look-ups of this tree beside those of commit BASE, in the same boots (BOOTS=4, SEED=n).
+# Look-ups, load and memory of this tree beside those of commit BASE, in the same boots (BOOTS=4,
+# SEED=n).
 bench-versus:
 	@selftests/bench/versus $(if $(BOOTS),--boots $(BOOTS)) $(if $(SEED),--seed $(SEED)) \
 		$(or $(BASE),HEAD)
@@ -224,7 +225,7 @@ help:
 	@echo '  bench        ours beside ipset and nftables: figures, bars, a page with plots;'
 	@echo '               an hour and a half, BENCH=quick is a look (SEED=n)'
 	@echo '  plot         the plot of README.md, from what bench measured last'
-	@echo '  bench-versus look-ups of this tree beside those of another: BASE=commit, BOOTS=4'
+	@echo '  bench-versus look-ups, load, memory beside those of another commit: BASE=..., BOOTS=4'
 	@echo '  bench-filters  the published filters beside our tables, in user space'
 	@echo '  fuzz         look for inputs that upset the tool; SECONDS=60 for each kind'
 	@echo '  fuzz-netlink a million random messages to a kernel that checks itself'
