@@ -267,7 +267,7 @@ int nl_extended_add(struct nl *nl, const char *set, uint32_t shadow,
 	nlh = set ? nl_start_for_set(nl, IPCUCKOO_CMD_ENTRY_ADD, set, flags) :
 		    nl_start_for_shadow(nl, IPCUCKOO_CMD_SHADOW_ADD, shadow, 0);
 	memset(change, 0, sizeof(*change));
-	memset(&nl->sent, 0, sizeof(nl->sent));
+	nl->sent = extended->sent;
 	for (kind = 0; kind < ENTRY_KINDS; kind++)
 		put_extended(nlh, extended->entries, extended->from, end,
 			     IPCUCKOO_A_HOSTS4 + kind, kind);
@@ -275,7 +275,8 @@ int nl_extended_add(struct nl *nl, const char *set, uint32_t shadow,
 		if (extended->options & extensions[i].option)
 			put_extended(nlh, extended->entries, extended->from, end,
 				     extensions[i].attr, -1);
-	extended->from = end;
+	for (; extended->from < end; extended->from++)
+		extended->sent.at[extended->entries->at[extended->from].kind]++;
 	err = nl_talk(nl, nl_read_change, change);
 	return err ? err : end < extended->entries->count;
 }

@@ -49,7 +49,7 @@ int nl_extended_entries(struct nl *nl, const char *set, struct extended *entries
 /*
  * Add entries with their extensions to a set, or to a shadow if @set is NULL.
  * nl_extended_add() sends one message with as many entries as fit, beginning with number
- * @from, and advances @from. @options says which extensions are sent: enum
+ * @from, and advances @from and @sent. @options says which extensions are sent: enum
  * ipcuckoo_option, and NL_NOMATCH for exceptions. Return: 1 if entries are left, 0, or
  * a negative errno.
  */
@@ -58,6 +58,7 @@ struct nl_extended {
 	const struct extended *entries;
 	uint32_t options;
 	size_t from;
+	struct nl_cursor sent;
 };
 int nl_extended_add(struct nl *nl, const char *set, uint32_t shadow,
 		    struct nl_extended *extended, uint32_t flags, struct nl_change *change);
