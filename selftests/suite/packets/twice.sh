@@ -36,7 +36,7 @@ test_vrf()
 	in_f ip link set c0 master vrf0
 	in_f ip addr flush dev c0
 	net_end f c0 $FC4 $FC6 $C4 $C6 02:00:00:00:00:12 2> /dev/null
-	for family in 4 6; do
+	for family in 4 ${ipv6:+6}; do
 		from=$([ $family = 4 ] && echo $C4 || echo $C6)
 		to=$([ $family = 4 ] && echo $FC4 || echo $FC6)
 		attach_fresh "client src count" "client src count dev c0" "client src count dev vrf0"
