@@ -55,9 +55,12 @@ test_vrf()
 		attach_fresh "client src drop dev vrf0"
 		check "VRF, IPv$family: an attachment to the VRF device drops, too" "0 3" \
 			"$(in_c ping -c 3 -i 0.05 -W 1 "$to" | answers) $(seen 1)"
-		attach_fresh "client src count ingress dev c0"
-		check "VRF, IPv$family: packets are counted once at ingress" "3 3" \
-			"$(in_c ping -c 3 -i 0.05 -W 2 "$to" | answers) $(seen 1)"
+		if attach_fresh "client src count ingress dev c0" 2> err; then
+			check "VRF, IPv$family: packets are counted once at ingress" "3 3" \
+				"$(in_c ping -c 3 -i 0.05 -W 2 "$to" | answers) $(seen 1)"
+		else
+			skip "VRF, IPv$family, at ingress" "$(< err)"
+		fi
 	done
 	ipcuckoo detach --all
 	in_f ip link del vrf0
