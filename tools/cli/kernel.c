@@ -206,10 +206,10 @@ static int fail_absent(const struct tool *tool)
 	if (tool->spare)
 		return fail(tool, STATUS_ABSENT,
 			    "the kernel module ipcuckoo_spare is not loaded; leave out --spare");
-	if (is_signature_needed() && is_secure_boot())
-		signature = "\nSecure Boot is on: the kernel refuses the module until the key that signed it is enrolled. If modprobe fails, run mokutil --import /var/lib/dkms/mok.pub, restart the machine, and choose Enroll MOK; see SECURE BOOT in ipcuckoo(8)";
-	else if (is_signature_needed())
-		signature = "\nThis kernel refuses modules that are not signed with a key it trusts. If modprobe fails, sign the module with such a key; see SECURE BOOT in ipcuckoo(8)";
+	if (is_signature_needed())
+		signature = is_secure_boot() ?
+			"\nSecure Boot is on: the kernel refuses the module until the key that signed it is enrolled. If modprobe fails, run mokutil --import /var/lib/dkms/mok.pub, restart the machine, and choose Enroll MOK; see SECURE BOOT in ipcuckoo(8)" :
+			"\nThis kernel refuses modules that are not signed with a key it trusts. If modprobe fails, sign the module with such a key; see SECURE BOOT in ipcuckoo(8)";
 	return fail(tool, STATUS_ABSENT,
 		    "the kernel module is not loaded; run modprobe ipcuckoo (or make load in its source)%s",
 		    signature);
