@@ -217,7 +217,7 @@ help:
 	@echo '  check-packages  builds the packages, installs them in fresh trees of Debian'
 	@echo '  check-kernels  the module built for the oldest 6.1, 6.12 and 7, and a part of the suite'
 	@echo '  check-boot   boots Debian 12 and 13 with the packages, updates the kernel, breaks things;'
-	@echo '               an hour, DEBIAN=bookworm is one of them; and all of check-secure'
+	@echo '               an hour; without DEBIAN=bookworm (one of them) check-secure, too'
 	@echo '  check-secure boots a machine with Secure Boot, enrols a key; five minutes'
 	@echo '  check-matrix the suite on each series of kernels of Debian, for hours; SERIES="6.12 7"'
 	@echo '  torture      unload the module and kill namespaces in use, fail every allocation'
@@ -232,6 +232,6 @@ help:
 	@echo '  lint         checkpatch, sparse, and whether calls between the module'\''s files go down'
 
 .PHONY: all module spare build-module tools install uninstall load dist deb rpm check-packages \
-	check-arm64 check-boot check-secure check check-stock check-debug check-races check-filters check-config \
-	check-kernels check-kill check-matrix torture demo bench plot bench-versus bench-filters \
-	fuzz fuzz-netlink lint clean help
+	check-arm64 check-boot check-secure check check-stock check-debug check-races check-filters \
+	check-config check-kernels check-kill check-matrix torture demo bench plot bench-versus \
+	bench-filters fuzz fuzz-netlink lint clean help

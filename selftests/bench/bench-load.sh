@@ -183,7 +183,7 @@ hook_figures()
 	ipcuckoo attach idle both drop > /dev/null
 	beside "    with that set attached" "$(registered)" ""
 	ipcuckoo detach --all
-	# They stay registered; kmod/point.c says why.
+	# The hooks stay registered; kmod/point.c says why.
 	beside "    with that set detached again" "$(registered)" ""
 	ipcuckoo destroy idle
 	echo 0 > $tracing/events/ipcuckoo_bench/enable

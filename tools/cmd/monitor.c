@@ -113,8 +113,8 @@ static void print_json_event(const struct nl_event *event)
 	json_print(object);
 }
 
-/* Print a line about the monitor itself. JSON has no more than its first word. */
-static void print_own(const struct tool *tool, const char *word, const char *text)
+/* Print a line about the monitor itself. As JSON, it has @word alone. */
+static void print_notice(const struct tool *tool, const char *word, const char *text)
 {
 	struct json_object *object;
 
@@ -184,7 +184,7 @@ static int watch(struct tool *tool, int signals)
 	int status = STATUS_OK;
 	bool lost = false, written;
 
-	print_own(tool, "listening", "changes are printed from now on");
+	print_notice(tool, "listening", "changes are printed from now on");
 	written = write_lines();
 	while (written && !status && !polled[1].revents && !polled[2].revents) {
 		if (poll(polled, 3, lost ? 0 : -1) < 0 && errno != EINTR)
@@ -193,7 +193,7 @@ static int watch(struct tool *tool, int signals)
 		if (polled[0].revents) {
 			status = take_event(tool, &event, &lost);
 		} else if (lost) {
-			print_own(tool, "overrun",
+			print_notice(tool, "overrun",
 				  "events were lost; list the sets again to see their state");
 			lost = false;
 		}

@@ -49,9 +49,9 @@ int nl_extended_entries(struct nl *nl, const char *set, struct extended *entries
 /*
  * Add entries with their extensions to a set, or to a shadow if @set is NULL.
  * nl_extended_add() sends one message with as many entries as fit, beginning with number
- * @from, and advances @from and @sent. @options says which extensions are sent: enum
- * ipcuckoo_option, and NL_NOMATCH for exceptions. Return: 1 if entries are left, 0, or
- * a negative errno.
+ * @from, and advances @from and @sent, which counts the entries of each kind that were
+ * sent. @options says which extensions are sent: enum ipcuckoo_option, and NL_NOMATCH for
+ * exceptions. Return: 1 if entries are left, 0, or a negative errno.
  */
 #define NL_NOMATCH	(1u << 31)
 struct nl_extended {

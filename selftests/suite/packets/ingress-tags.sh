@@ -57,7 +57,7 @@ for line in open(sys.argv[1]):
         number += 1
 '
 
-# receiver [1]: prints what arrives, by IPv6 as well with an argument
+# receiver [1]: prints the packets that arrive: those of IPv4; with an argument, those of IPv6, too
 receiver='
 import socket, sys
 s = socket.socket(socket.AF_INET6 if sys.argv[1:] else socket.AF_INET, socket.SOCK_DGRAM)

@@ -116,7 +116,8 @@ else
 fi
 attach_fresh "to dst mark 0x7"
 check "marked by an attachment: to the client" "c $all, s $none" "$(destinations)"
-check "the attachment has counted each packet" 1 "$(($(counters | cut -d ' ' -f 1) >= $(wc -w <<< "$all")))"
+check "the attachment has counted each packet" 1 \
+	"$(($(counters | cut -d ' ' -f 1) >= $(wc -w <<< "$all")))"
 attach_fresh "to dst mark 0x7/0x7 priority -149" "to dst count priority 100"
 check "marked at another priority: to the client" "c $all, s $none" "$(destinations)"
 attach_fresh "other dst mark 0x7"
