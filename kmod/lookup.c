@@ -75,20 +75,15 @@ static bool probe_host6(const struct ipcuckoo_version *v,
 	return v->filter && ipcuckoo_filter_probe(v->filter, addr);
 }
 
-/* The result of a probe for one entry that covers the address. */
-enum decision {
-	UNDECIDED,
-	MATCH,
-	EXCEPTION,
-};
-
 /**
  * struct lpm - a longest-prefix match
  * @now:	the second since boot in which it began
+ * @decision:	set to what the longest entry decides
  * @record:	set to the record of the entry that decided, if that has one
  */
 struct lpm {
 	u32 now;
+	enum ipcuckoo_decision decision;
 	struct ipcuckoo_record *record;
 };
 
@@ -97,24 +92,24 @@ struct lpm {
  * valid is visible to this look-up already, and no packet slips through between an entry
  * that expires and one that was added in time to take over.
  */
-static enum decision decide(const struct ipcuckoo_table *t,
-			    const struct ipcuckoo_key *key, struct lpm *by)
+static enum ipcuckoo_decision decide(const struct ipcuckoo_table *t,
+				     const struct ipcuckoo_key *key, struct lpm *by)
 {
 	struct ipcuckoo_value value;
 
 	if (!t || !ipcuckoo_table_fetch(t, key, &value) ||
 	    ipcuckoo_expired(value.expires, by->now))
-		return UNDECIDED;
+		return IPCUCKOO_UNDECIDED;
 	by->record = value.record;
-	return value.nomatch ? EXCEPTION : MATCH;
+	return value.nomatch ? IPCUCKOO_EXCEPTION : IPCUCKOO_MATCH;
 }
 
 /* Probe for the prefixes of the lengths first + n, for each bit n of @lens, longest first. */
-static enum decision decide_lens(const struct ipcuckoo_table *t,
-				 const struct ipcuckoo_key *addr, bool v6, u64 lens,
-				 unsigned int first, struct lpm *by)
+static enum ipcuckoo_decision decide_lens(const struct ipcuckoo_table *t,
+					  const struct ipcuckoo_key *addr, bool v6,
+					  u64 lens, unsigned int first, struct lpm *by)
 {
-	enum decision found = UNDECIDED;
+	enum ipcuckoo_decision found = IPCUCKOO_UNDECIDED;
 	struct ipcuckoo_key code;
 	unsigned int n;
 
@@ -137,11 +132,11 @@ static u64 short_lens(u32 word, unsigned int stride)
 	return word & IPCUCKOO_HINT_COVER ? lens | (BIT_ULL(stride + 1) - 1) : lens;
 }
 
-static enum decision decide4(const struct ipcuckoo_version *v,
-			     const struct ipcuckoo_key *addr, struct lpm *by)
+static enum ipcuckoo_decision decide4(const struct ipcuckoo_version *v,
+				      const struct ipcuckoo_key *addr, struct lpm *by)
 {
 	const struct ipcuckoo_hint *h = v->hint[0];
-	enum decision found = decide(v->table[IPCUCKOO_HOSTS4], addr, by);
+	enum ipcuckoo_decision found = decide(v->table[IPCUCKOO_HOSTS4], addr, by);
 
 	if (found || !h)
 		return found;
@@ -150,11 +145,11 @@ static enum decision decide4(const struct ipcuckoo_version *v,
 			   0, by);
 }
 
-static enum decision decide6(const struct ipcuckoo_version *v,
-			     const struct ipcuckoo_key *addr, struct lpm *by)
+static enum ipcuckoo_decision decide6(const struct ipcuckoo_version *v,
+				      const struct ipcuckoo_key *addr, struct lpm *by)
 {
 	const struct ipcuckoo_table *nets = v->table[IPCUCKOO_NETS6];
-	enum decision found = decide(v->table[IPCUCKOO_HOSTS6], addr, by);
+	enum ipcuckoo_decision found = decide(v->table[IPCUCKOO_HOSTS6], addr, by);
 	const struct ipcuckoo_hint *h = v->hint[1];
 	u32 top, word[IPCUCKOO_HINT_LEVELS];
 	unsigned int level = 0;
@@ -181,14 +176,16 @@ static bool lpm_match4(const struct ipcuckoo_version *v,
 		       const struct ipcuckoo_key *addr, struct lpm *by)
 {
 	by->now = ipcuckoo_now();
-	return decide4(v, addr, by) == MATCH;
+	by->decision = decide4(v, addr, by);
+	return by->decision == IPCUCKOO_MATCH;
 }
 
 static bool lpm_match6(const struct ipcuckoo_version *v,
 		       const struct ipcuckoo_key *addr, struct lpm *by)
 {
 	by->now = ipcuckoo_now();
-	return decide6(v, addr, by) == MATCH;
+	by->decision = decide6(v, addr, by);
+	return by->decision == IPCUCKOO_MATCH;
 }
 
 /* An IPv4 entry counts as longer than any IPv6 prefix that covers IPv4-mapped addresses. */
@@ -198,7 +195,8 @@ static bool lpm_match_mapped(const struct ipcuckoo_version *v,
 	const struct ipcuckoo_key addr4 = { .lo = (u32)addr->lo };
 
 	by->now = ipcuckoo_now();
-	return (decide4(v, &addr4, by) ?: decide6(v, addr, by)) == MATCH;
+	by->decision = decide4(v, &addr4, by) ?: decide6(v, addr, by);
+	return by->decision == IPCUCKOO_MATCH;
 }
 
 /* Versions share hints. A hint may have marks of entries that were added after @v was
@@ -303,7 +301,7 @@ static bool undisturbed(const struct ipcuckoo_entries *e, u32 seq)
  * needs that check as well as a miss: if an entry was deleted and another one took its slot,
  * the reader may have compared with parts of both. After RETRIES attempts look up under the
  * lock, which keeps writers from moving and deleting entries. A longest-prefix match stores
- * in @by which record decided. Return: whether the address matches.
+ * in @by what decided. Return: whether the address matches.
  */
 static noinline bool look_up_by(struct ipcuckoo_entries *e,
 				const struct ipcuckoo_key *addr, version_match_fn match,
@@ -315,6 +313,7 @@ static noinline bool look_up_by(struct ipcuckoo_entries *e,
 
 	for (i = 0; i < RETRIES; i++) {
 		seq = sample(e);
+		by->decision = IPCUCKOO_UNDECIDED;
 		found = match(rcu_dereference(e->version), addr, by);
 		if (undisturbed(e, seq))
 			return found;
@@ -322,6 +321,7 @@ static noinline bool look_up_by(struct ipcuckoo_entries *e,
 		cpu_relax();
 	}
 	spin_lock_bh(&e->guard.lock);
+	by->decision = IPCUCKOO_UNDECIDED;
 	found = match(rcu_dereference(e->version), addr, by);
 	e->fallbacks++;
 	spin_unlock_bh(&e->guard.lock);
@@ -448,28 +448,134 @@ bool ipcuckoo_entries_match_mapped(struct ipcuckoo_entries *e,
 }
 
 /**
- * ipcuckoo_entries_record() - find the record of the entry that an address matches
- * @e:		contents that have records
+ * ipcuckoo_entries_suspect4() - can an IPv4 address have an entry in the set?
+ * @e:		contents
+ * @addr:	address, host byte order
+ *
+ * Tells most misses at the cost of ipcuckoo_entries_match4(), for callers that need more than
+ * a yes or no of the others.
+ *
+ * Context: softirq or process context, under rcu_read_lock().
+ * Return: false if at some moment during the call no entry covers the address.
+ */
+bool ipcuckoo_entries_suspect4(struct ipcuckoo_entries *e, u32 addr)
+{
+	u32 seq = sample(e);
+	const struct ipcuckoo_version *v = rcu_dereference(e->version);
+	const struct ipcuckoo_table *t = v->table[IPCUCKOO_HOSTS4];
+	u32 word = hint_word(v->hint[0], (u64)addr << 32);
+	struct ipcuckoo_location p;
+
+	if (word & ~IPCUCKOO_HINT_HOSTS)
+		return true;
+	if (word && likely(t)) {
+		p = ipcuckoo_table_locate32(t, addr);
+		if (ipcuckoo_table_suspect(t, &p))
+			return true;
+	} else if (word && v->filter) {
+		return true;
+	}
+	return !undisturbed(e, seq);
+}
+
+/**
+ * ipcuckoo_entries_suspect6() - can an IPv6 address have an entry in the set?
+ * @e:		contents
+ * @addr:	address
+ *
+ * Context and return: as for ipcuckoo_entries_suspect4().
+ */
+bool ipcuckoo_entries_suspect6(struct ipcuckoo_entries *e,
+			       const struct ipcuckoo_key *addr)
+{
+	u32 seq = sample(e);
+	const struct ipcuckoo_version *v = rcu_dereference(e->version);
+	const struct ipcuckoo_table *t = v->table[IPCUCKOO_HOSTS6];
+	u32 word = hint_word(v->hint[1], addr->hi);
+	struct ipcuckoo_location p;
+
+	if (word & ~IPCUCKOO_HINT_HOSTS)
+		return true;
+	if (word && likely(t)) {
+		p = ipcuckoo_table_locate128(t, addr);
+		if (ipcuckoo_table_suspect(t, &p))
+			return true;
+	} else if (word && v->filter) {
+		return true;
+	}
+	return !undisturbed(e, seq);
+}
+
+/**
+ * ipcuckoo_entries_decide() - what does the entry decide that covers an address?
+ * @e:		contents
  * @addr:	address
  * @v6:		it is an IPv6 address
  * @mapped:	it is IPv4-mapped, and an IPv4 entry may cover it
- * @record:	set to the record, which is valid until rcu_read_unlock()
- *
- * This is a look-up of its own: the entry may have been deleted since an earlier look-up
- * matched it.
+ * @record:	set to the record of the entry that decides, which is valid until
+ *		rcu_read_unlock(), or NULL if it has none; NULL if the set has no records
  *
  * Context: softirq or process context, under rcu_read_lock().
- * Return: false if nothing matches.
+ * Return: the decision of the longest entry that covers the address. Without @record, and
+ * without exceptions and timeouts in the set, any entry decides.
  */
-bool ipcuckoo_entries_record(struct ipcuckoo_entries *e,
-			     const struct ipcuckoo_key *addr, bool v6, bool mapped,
-			     struct ipcuckoo_record **record)
+enum ipcuckoo_decision
+ipcuckoo_entries_decide(struct ipcuckoo_entries *e, const struct ipcuckoo_key *addr, bool v6,
+			bool mapped, struct ipcuckoo_record **record)
 {
 	struct lpm by = {};
 	bool found;
 
-	found = look_up_by(e, addr, mapped ? lpm_match_mapped :
-				    v6 ? lpm_match6 : lpm_match4, &by);
-	*record = found ? by.record : NULL;
+	if (!record) {
+		found = look_up_by(e, addr, mapped ? version_match_mapped :
+				   v6 ? version_match6 : version_match4, &by);
+		return found ? IPCUCKOO_MATCH : by.decision;
+	}
+	look_up_by(e, addr, mapped ? lpm_match_mapped : v6 ? lpm_match6 : lpm_match4, &by);
+	*record = by.decision ? by.record : NULL;
+	return by.decision;
+}
+
+/* Get the value of an entry. As in decide(), the clock is read before the table. */
+static bool version_fetch(const struct ipcuckoo_version *v, enum ipcuckoo_kind kind,
+			  const struct ipcuckoo_key *key, struct ipcuckoo_value *value)
+{
+	const struct ipcuckoo_table *t = v->table[kind];
+	u32 now = ipcuckoo_now();
+
+	return t && ipcuckoo_table_fetch(t, key, value) &&
+	       !ipcuckoo_expired(value->expires, now);
+}
+
+/**
+ * ipcuckoo_entries_fetch() - is this entry in the contents?
+ * @e:		exact contents
+ * @entry:	entry, host bits zero
+ * @value:	set to its value; the record in it is valid until rcu_read_unlock()
+ *
+ * Like ipcuckoo_entries_get(), but not only for the writer.
+ *
+ * Context: softirq or process context, under rcu_read_lock().
+ * Return: false if the entry is not there, or has expired, as of some moment during the call.
+ */
+bool ipcuckoo_entries_fetch(struct ipcuckoo_entries *e, const struct ipcuckoo_entry *entry,
+			    struct ipcuckoo_value *value)
+{
+	enum ipcuckoo_kind kind = ipcuckoo_entry_kind(entry);
+	struct ipcuckoo_key key = ipcuckoo_entry_code(&entry->addr, entry->v6, entry->len);
+	bool found;
+	u32 seq;
+	int i;
+
+	for (i = 0; i < RETRIES; i++) {
+		seq = sample(e);
+		found = version_fetch(rcu_dereference(e->version), kind, &key, value);
+		if (undisturbed(e, seq))
+			return found;
+		cpu_relax();
+	}
+	spin_lock_bh(&e->guard.lock);
+	found = version_fetch(rcu_dereference(e->version), kind, &key, value);
+	spin_unlock_bh(&e->guard.lock);
 	return found;
 }

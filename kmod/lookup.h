@@ -5,13 +5,30 @@
 
 #include "contents.h"
 
+/**
+ * enum ipcuckoo_decision - what an entry that covers an address decides
+ * @IPCUCKOO_UNDECIDED: there is none
+ * @IPCUCKOO_MATCH:	the address matches
+ * @IPCUCKOO_EXCEPTION: it does not match, because the entry is an exception
+ */
+enum ipcuckoo_decision {
+	IPCUCKOO_UNDECIDED,
+	IPCUCKOO_MATCH,
+	IPCUCKOO_EXCEPTION,
+};
+
 bool ipcuckoo_entries_match4(struct ipcuckoo_entries *e, u32 addr);
 bool ipcuckoo_entries_match6(struct ipcuckoo_entries *e,
 			     const struct ipcuckoo_key *addr);
 bool ipcuckoo_entries_match_mapped(struct ipcuckoo_entries *e,
 				   const struct ipcuckoo_key *addr);
-bool ipcuckoo_entries_record(struct ipcuckoo_entries *e,
-			     const struct ipcuckoo_key *addr, bool v6, bool mapped,
-			     struct ipcuckoo_record **record);
+bool ipcuckoo_entries_suspect4(struct ipcuckoo_entries *e, u32 addr);
+bool ipcuckoo_entries_suspect6(struct ipcuckoo_entries *e,
+			       const struct ipcuckoo_key *addr);
+enum ipcuckoo_decision
+ipcuckoo_entries_decide(struct ipcuckoo_entries *e, const struct ipcuckoo_key *addr, bool v6,
+			bool mapped, struct ipcuckoo_record **record);
+bool ipcuckoo_entries_fetch(struct ipcuckoo_entries *e, const struct ipcuckoo_entry *entry,
+			    struct ipcuckoo_value *value);
 
 #endif /* _IPCUCKOO_LOOKUP_H */

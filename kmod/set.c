@@ -661,7 +661,7 @@ bool ipcuckoo_set_hit(struct ipcuckoo_set *set, const struct ipcuckoo_key *addr,
 	struct ipcuckoo_record *record;
 	struct ipcuckoo_hits *hits;
 
-	if (!ipcuckoo_entries_record(&set->entries, addr, v6, mapped, &record))
+	if (ipcuckoo_entries_decide(&set->entries, addr, v6, mapped, &record) != IPCUCKOO_MATCH)
 		return false;
 	hits = ipcuckoo_record_hits(record);
 	if (hits) {

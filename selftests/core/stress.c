@@ -898,7 +898,7 @@ static bool matches(struct stress *s, const struct addr *a, bool *wrong)
 
 	if (!(s->set.options & IPCUCKOO_RECORD_OPTIONS))
 		return match(&s->set, &a->key, a->v6);
-	if (!ipcuckoo_entries_record(&s->set, &a->key, a->v6, false, &record))
+	if (ipcuckoo_entries_decide(&s->set, &a->key, a->v6, false, &record) != IPCUCKOO_MATCH)
 		return false;
 	*wrong = !own_record(record, a, floor);
 	return true;

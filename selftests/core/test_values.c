@@ -235,12 +235,13 @@ static void check_value(struct run *r, const struct ipcuckoo_value *value,
 static bool look_up(struct run *r, const struct ipcuckoo_key *addr, bool v6,
 		    struct ipcuckoo_record **record)
 {
-	bool mapped = v6 && ipcuckoo_key_mapped(addr), found;
+	bool mapped = v6 && ipcuckoo_key_mapped(addr);
+	enum ipcuckoo_decision decision;
 
 	rcu_read_lock();
-	found = ipcuckoo_entries_record(r->set.e, addr, v6, mapped, record);
+	decision = ipcuckoo_entries_decide(r->set.e, addr, v6, mapped, record);
 	rcu_read_unlock();
-	return found;
+	return decision == IPCUCKOO_MATCH;
 }
 
 static struct book_entry *decide(struct run *r, const struct ipcuckoo_key *addr, bool v6)
