@@ -189,6 +189,74 @@ int ipcuckoo_change_del_one(struct ipcuckoo_set *set, struct ipcuckoo_entries *e
 	return err ?: ipcuckoo_entries_del(e, entry);
 }
 
+/* Single entries of a set */
+
+/* Remove expired entries if @more entries could exceed the limit. */
+static void gc_for(struct ipcuckoo_set *set, u32 more)
+{
+	u32 limit = ipcuckoo_set_limit(set);
+
+	if (limit && (u64)ipcuckoo_usage_live(&set->entries) + more > limit)
+		ipcuckoo_set_gc(set);
+}
+
+static void notify_one(struct ipcuckoo_set *set, enum ipcuckoo_event what,
+		       const struct ipcuckoo_entry *entry)
+{
+	struct ipcuckoo_event_entries event;
+
+	ipcuckoo_event_entries_begin(&event, set, what, 1);
+	ipcuckoo_event_entries_put(&event, entry);
+	ipcuckoo_event_entries_end(&event);
+}
+
+/**
+ * ipcuckoo_change_add_live() - add an entry to a set
+ * @set:	set, locked
+ * @entry:	entry of the request; changed to the form that the set stores
+ * @attrs:	its attributes in the request
+ * @exist:	an entry that exists is not an error: it gets the value of the request
+ *
+ * Context: process context.
+ * Return: 0, or an error of uapi/ipcuckoo.h, and then nothing has changed.
+ */
+int ipcuckoo_change_add_live(struct ipcuckoo_set *set, struct ipcuckoo_entry *entry,
+			     const struct ipcuckoo_entry_attrs *attrs, bool exist)
+{
+	int err = ipcuckoo_set_normalize(set, entry);
+
+	if (err)
+		return err;
+	gc_for(set, 1);
+	if (!exist && ipcuckoo_entries_holds(&set->entries, entry))
+		return count_failure(set, -EEXIST);
+	err = add_one(set, &set->entries, entry, attrs);
+	if (err == -EEXIST)
+		return 0;
+	if (!err)
+		notify_one(set, IPCUCKOO_EVENT_ENTRIES_ADDED, entry);
+	return count_failure(set, err);
+}
+
+/**
+ * ipcuckoo_change_del_live() - delete an entry from a set
+ * @set:	set, locked
+ * @entry:	entry of the request; changed to the form that the set stores
+ *
+ * Context: process context.
+ * Return: 0, -ENOENT if there is no such entry, or another error of uapi/ipcuckoo.h.
+ */
+int ipcuckoo_change_del_live(struct ipcuckoo_set *set, struct ipcuckoo_entry *entry)
+{
+	int err = ipcuckoo_set_normalize(set, entry);
+
+	if (!err)
+		err = ipcuckoo_entries_del(&set->entries, entry);
+	if (!err)
+		notify_one(set, IPCUCKOO_EVENT_ENTRIES_DELETED, entry);
+	return err;
+}
+
 /* Batches on a set */
 
 /**
@@ -278,15 +346,6 @@ static int check_limit(struct addition *add, u32 new)
 	if (err)
 		return err;
 	return over_limit(set, &set->entries, new) ? -ENOSPC : 0;
-}
-
-/* Remove expired entries if @more entries could exceed the limit. */
-static void gc_for(struct ipcuckoo_set *set, u32 more)
-{
-	u32 limit = ipcuckoo_set_limit(set);
-
-	if (limit && (u64)ipcuckoo_usage_live(&set->entries) + more > limit)
-		ipcuckoo_set_gc(set);
 }
 
 /* Check each entry of the batch, set its bit in add->absent if it is not in the set, and make

@@ -11,7 +11,8 @@
  *
  * ipcuckoo_change_add() and ipcuckoo_change_del() change the contents that packets see,
  * by a whole batch or not at all, and notify listeners. To that end they do each step for
- * all entries of the batch before the next step. ipcuckoo_change_add_one() and
+ * all entries of the batch before the next step. ipcuckoo_change_add_live() and
+ * ipcuckoo_change_del_live() do the same with one entry. ipcuckoo_change_add_one() and
  * ipcuckoo_change_del_one() change contents that no packet sees yet by one entry: a
  * shadow, or contents of ipcuckoo_change_scratch_create().
  */
@@ -41,6 +42,10 @@ int ipcuckoo_change_add(struct ipcuckoo_set *set,
 int ipcuckoo_change_del(struct ipcuckoo_set *set,
 			const struct ipcuckoo_batch *batch, bool exist,
 			struct ipcuckoo_change_result *result);
+
+int ipcuckoo_change_add_live(struct ipcuckoo_set *set, struct ipcuckoo_entry *entry,
+			     const struct ipcuckoo_entry_attrs *attrs, bool exist);
+int ipcuckoo_change_del_live(struct ipcuckoo_set *set, struct ipcuckoo_entry *entry);
 
 int ipcuckoo_change_add_one(struct ipcuckoo_set *set, struct ipcuckoo_entries *e,
 			    struct ipcuckoo_entry *entry,

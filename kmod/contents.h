@@ -46,6 +46,16 @@ struct ipcuckoo_version {
 };
 
 /**
+ * struct ipcuckoo_lens - how many entries have each prefix length
+ * @count:	number of entries; read by readers too
+ * @longest:	the longest length of an entry, 0 if there is none; likewise
+ */
+struct ipcuckoo_lens {
+	u32 count[129];
+	u8 longest;
+};
+
+/**
  * struct ipcuckoo_entries - the contents of a set
  * @guard:	sequence number and lock of all tables, hints and filters
  * @version:	the current version; NULL only after ipcuckoo_entries_replace() took it
@@ -58,6 +68,8 @@ struct ipcuckoo_version {
  * @options:	extensions of entries, enum ipcuckoo_option. Set before the first use
  * @records:	bytes of all records
  * @expired:	number of expired entries that were removed so far
+ * @lens:	for sets of ip_set (ipset/ipset.h), which have one family: how many entries have
+ *		each prefix length; else NULL. Set before the first use
  * @shape:	shape of the filter of approximate contents; shape.bits is 0 for exact
  *		contents. Set before the first use
  * @layout:	incremented when a version is published: positions are invalid then
@@ -82,6 +94,7 @@ struct ipcuckoo_entries {
 	u32 options;
 	size_t records;
 	u64 expired;
+	struct ipcuckoo_lens *lens;
 	struct ipcuckoo_filter_shape shape;
 	u32 layout;
 	u64 generation;

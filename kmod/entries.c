@@ -209,9 +209,10 @@ static bool entry_value(const struct ipcuckoo_table *t, const struct ipcuckoo_ke
 	return !t->exts || !ipcuckoo_expired(value->expires, ipcuckoo_now());
 }
 
-static int add_exact(struct ipcuckoo_entries *e, enum ipcuckoo_kind kind,
+static int add_exact(struct ipcuckoo_entries *e, const struct ipcuckoo_entry *entry,
 		     const struct ipcuckoo_key *key, const struct ipcuckoo_value *value)
 {
+	enum ipcuckoo_kind kind = ipcuckoo_entry_kind(entry);
 	struct ipcuckoo_table *t = ipcuckoo_version_current(e)->table[kind];
 	u64 slot;
 	int err;
@@ -231,6 +232,7 @@ static int add_exact(struct ipcuckoo_entries *e, enum ipcuckoo_kind kind,
 		return err;
 	e->records += ipcuckoo_record_memory(value->record);
 	e->generation++;
+	ipcuckoo_usage_count_len(e, entry->len, 1);
 	return 0;
 }
 
@@ -272,7 +274,7 @@ int ipcuckoo_entries_add_value(struct ipcuckoo_entries *e,
 		return filter_add(e, entry);
 	if (value->nomatch)
 		bump(e);
-	err = add_exact(e, kind, &key, value);
+	err = add_exact(e, entry, &key, value);
 	if (err)
 		return err;
 	ipcuckoo_rebuild_mark(ipcuckoo_version_current(e)->hint[entry->v6], entry);
@@ -348,6 +350,7 @@ int ipcuckoo_entries_remove(struct ipcuckoo_entries *e, const struct ipcuckoo_en
 		return -ENOENT;
 	e->records -= ipcuckoo_record_memory(record);
 	ipcuckoo_record_put(record, e->mem);
+	ipcuckoo_usage_count_len(e, entry->len, -1);
 	ipcuckoo_rebuild_unmark(v->hint[entry->v6], t, entry, gc);
 	if (gc)
 		e->gc_pending |= BIT(kind);
@@ -611,6 +614,7 @@ void ipcuckoo_entries_clear(struct ipcuckoo_entries *e, struct ipcuckoo_version 
 	lockdep_assert_held(&e->mutex);
 	e->generation++;
 	ipcuckoo_entries_replace_all(e, v);
+	ipcuckoo_usage_clear_lens(e);
 }
 
 /**
@@ -654,6 +658,7 @@ void ipcuckoo_entries_replace(struct ipcuckoo_entries *e,
 	e->generation++;
 	ipcuckoo_entries_replace_all(e, v);
 	e->records = from->records;
+	ipcuckoo_usage_recount_lens(e);
 }
 
 /**

@@ -71,6 +71,20 @@ void ipcuckoo_names_release(struct ipcuckoo_set *set)
 	ipcuckoo_set_put(set);
 }
 
+/**
+ * ipcuckoo_names_discard() - destroy a set that is not in the tree
+ * @set:	set; the caller has the only reference but those of work items
+ *
+ * Context: process context; waits for garbage collection of the set.
+ */
+void ipcuckoo_names_discard(struct ipcuckoo_set *set)
+{
+	mutex_lock(&set->entries.mutex);
+	set->dead = true;
+	mutex_unlock(&set->entries.mutex);
+	ipcuckoo_names_release(set);
+}
+
 /* Destroy a set, whose contents are locked; unlocks them. */
 static int destroy_locked(struct ipcuckoo_net *pernet, struct ipcuckoo_set *set)
 {

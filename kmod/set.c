@@ -509,7 +509,7 @@ int ipcuckoo_set_normalize(const struct ipcuckoo_set *set,
 {
 	if (entry->len > (entry->v6 ? 128 : 32) || !host_bits_zero(entry))
 		return -EINVAL;
-	if (mapped(entry)) {
+	if (mapped(entry) && !set->ipset) {
 		if (set->family != IPCUCKOO_FAMILY_ANY)
 			return set->family & IPCUCKOO_FAMILY_INET6 ?
 			       -EINVAL : -EAFNOSUPPORT;

@@ -87,6 +87,8 @@ struct ipcuckoo_mask {
  * @gc_at:	the second since boot for which @gc is queued; 0: it is not queued
  * @gc_last:	the second since boot in which @gc last finished a pass
  * @swaps:	how often the set was swapped with another one
+ * @ipset:	the set is one of ip_set (ipset/ipset.h): it is not in the tree, and takes
+ *		IPv4-mapped addresses for IPv6 ones, as ip_set does
  * @dead:	the set was destroyed; code that still has a reference must not change it
  * @attachments: number of attachments; changed under ipcuckoo_net.mutex
  * @failed:	failed requests to add entries, by reason. Atomic, because additions to
@@ -119,6 +121,7 @@ struct ipcuckoo_set {
 	u32 gc_at;
 	u32 gc_last;
 	u32 swaps;
+	bool ipset;
 	bool dead;
 	unsigned int attachments;
 	atomic64_t failed[IPCUCKOO_FAILURES];

@@ -133,3 +133,105 @@ size_t ipcuckoo_usage_memory(struct ipcuckoo_entries *e)
 {
 	return ipcuckoo_version_memory(ipcuckoo_version_current(e), IPCUCKOO_PART_ALL) + e->records;
 }
+
+/**
+ * ipcuckoo_usage_crowded() - is there no room for one more entry?
+ * @e:		exact contents
+ * @limit:	number of entries that they may hold; 0: no limit
+ * @more:	number of entries that are about to be added
+ *
+ * For packets, which cannot wait for the writer: the numbers may change meanwhile.
+ *
+ * Context: any, under rcu_read_lock().
+ * Return: false also if entries may have expired, of which only the writer knows how many they are.
+ */
+bool ipcuckoo_usage_crowded(struct ipcuckoo_entries *e, u32 limit, s32 more)
+{
+	const struct ipcuckoo_version *v = rcu_dereference(e->version);
+	s64 total = more;
+	int kind;
+
+	if (!limit)
+		return false;
+	for (kind = 0; kind < IPCUCKOO_KINDS; kind++) {
+		if (!v->table[kind])
+			continue;
+		/* As above: the writer changes both at any moment. */
+		if (data_race(ipcuckoo_table_due(v->table[kind])))
+			return false;
+		/* likewise */
+		total += data_race(v->table[kind]->count);
+	}
+	return total >= limit;
+}
+
+/**
+ * ipcuckoo_usage_count_len() - count an entry that was added or removed
+ * @e:		contents
+ * @len:	length of its prefix
+ * @change:	1 or -1
+ *
+ * Context: the writer.
+ */
+void ipcuckoo_usage_count_len(struct ipcuckoo_entries *e, u8 len, int change)
+{
+	struct ipcuckoo_lens *lens = e->lens;
+	u8 longest;
+
+	if (!lens)
+		return;
+	WRITE_ONCE(lens->count[len], lens->count[len] + change);
+	longest = max(lens->longest, len);
+	while (longest && !lens->count[longest])
+		longest--;
+	if (longest != lens->longest)
+		WRITE_ONCE(lens->longest, longest);
+}
+
+/**
+ * ipcuckoo_usage_clear_lens() - count none, because all entries were removed
+ * @e:		contents
+ *
+ * Context: the writer.
+ */
+void ipcuckoo_usage_clear_lens(struct ipcuckoo_entries *e)
+{
+	int len;
+
+	if (!e->lens)
+		return;
+	for (len = 0; len < ARRAY_SIZE(e->lens->count); len++)
+		WRITE_ONCE(e->lens->count[len], 0);
+	WRITE_ONCE(e->lens->longest, 0);
+}
+
+/**
+ * ipcuckoo_usage_recount_lens() - count the prefix lengths of contents that were replaced
+ * @e:		contents
+ *
+ * Context: the writer; takes time in proportion to the number of entries.
+ */
+void ipcuckoo_usage_recount_lens(struct ipcuckoo_entries *e)
+{
+	const struct ipcuckoo_version *v = ipcuckoo_version_current(e);
+	struct ipcuckoo_key key;
+	int kind;
+	u64 at;
+
+	ipcuckoo_usage_clear_lens(e);
+	for (kind = 0; e->lens && kind < IPCUCKOO_KINDS; kind++)
+		for (at = 0; v->table[kind] && ipcuckoo_table_next(v->table[kind], &at, &key);)
+			ipcuckoo_usage_count_len(e, ipcuckoo_entry_decode(kind, &key).len, 1);
+}
+
+/**
+ * ipcuckoo_usage_longest() - the longest prefix length of an entry
+ * @e:		contents with lens
+ *
+ * Context: any.
+ * Return: 0 if there is no entry. Entries that have expired count until they are removed.
+ */
+u8 ipcuckoo_usage_longest(const struct ipcuckoo_entries *e)
+{
+	return e->lens ? READ_ONCE(e->lens->longest) : 0;
+}

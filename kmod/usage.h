@@ -14,4 +14,10 @@ u64 ipcuckoo_usage_displaced(struct ipcuckoo_entries *e);
 u64 ipcuckoo_usage_fallbacks(struct ipcuckoo_entries *e);
 size_t ipcuckoo_usage_memory(struct ipcuckoo_entries *e);
 
+bool ipcuckoo_usage_crowded(struct ipcuckoo_entries *e, u32 limit, s32 more);
+void ipcuckoo_usage_count_len(struct ipcuckoo_entries *e, u8 len, int change);
+void ipcuckoo_usage_clear_lens(struct ipcuckoo_entries *e);
+void ipcuckoo_usage_recount_lens(struct ipcuckoo_entries *e);
+u8 ipcuckoo_usage_longest(const struct ipcuckoo_entries *e);
+
 #endif /* _IPCUCKOO_USAGE_H */

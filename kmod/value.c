@@ -230,8 +230,8 @@ void ipcuckoo_value_update(struct ipcuckoo_value *value,
 		set_hits(old, attrs);
 	if (info) {
 		WRITE_ONCE(info->mark, attrs->info.mark);
-		info->prio = attrs->info.prio;
-		info->queue = attrs->info.queue;
+		WRITE_ONCE(info->prio, attrs->info.prio);
+		WRITE_ONCE(info->queue, attrs->info.queue);
 	}
 	swap(value->record->comment, fresh->record->comment);
 }
