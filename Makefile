@@ -67,7 +67,7 @@ tools:
 
 install: module spare tools
 	@DESTDIR='$(destdir)' STRIP='$(STRIP)' SIGN_KEY='$(SIGN_KEY)' SIGN_CERT='$(SIGN_CERT)' \
-		$(packaging)/module install $(release) $(KDIR) $(objects)/ipcuckoo.ko \
+		$(packaging)/module install $(release) $(KDIR) $(objects)/ipcuckoo*.ko \
 			$(objects)/spare/ipcuckoo_spare.ko
 	@$(make_tools) install
 	@[ -n '$(destdir)' ] || [ "$(release)" = "$$(uname -r)" ] || \

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * What other modules of this tree may use of this one: ipcuckoo_ipset (ipset/).
+ *
+ * The spare module has no exports. Two modules cannot export the same symbols, and no other module
+ * uses the spare one.
+ */
+#include <linux/export.h>
+
+#include "change.h"
+#include "entries.h"
+#include "lookup.h"
+#include "names.h"
+#include "net.h"
+#include "usage.h"
+
+EXPORT_SYMBOL_GPL(ipcuckoo_area_alloc);
+EXPORT_SYMBOL_GPL(ipcuckoo_area_free);
+EXPORT_SYMBOL_GPL(ipcuckoo_change_add_live);
+EXPORT_SYMBOL_GPL(ipcuckoo_change_del_live);
+EXPORT_SYMBOL_GPL(ipcuckoo_entries_decide);
+EXPORT_SYMBOL_GPL(ipcuckoo_entries_fetch);
+EXPORT_SYMBOL_GPL(ipcuckoo_entries_get);
+EXPORT_SYMBOL_GPL(ipcuckoo_entries_match4);
+EXPORT_SYMBOL_GPL(ipcuckoo_entries_match6);
+EXPORT_SYMBOL_GPL(ipcuckoo_entries_next_value);
+EXPORT_SYMBOL_GPL(ipcuckoo_entries_suspect4);
+EXPORT_SYMBOL_GPL(ipcuckoo_entries_suspect6);
+EXPORT_SYMBOL_GPL(ipcuckoo_names_discard);
+EXPORT_SYMBOL_GPL(ipcuckoo_net_id);
+EXPORT_SYMBOL_GPL(ipcuckoo_record_comment);
+EXPORT_SYMBOL_GPL(ipcuckoo_record_get);
+EXPORT_SYMBOL_GPL(ipcuckoo_record_hits);
+EXPORT_SYMBOL_GPL(ipcuckoo_record_info);
+EXPORT_SYMBOL_GPL(ipcuckoo_record_put);
+EXPORT_SYMBOL_GPL(ipcuckoo_set_alloc);
+EXPORT_SYMBOL_GPL(ipcuckoo_set_flush);
+EXPORT_SYMBOL_GPL(ipcuckoo_set_lock);
+EXPORT_SYMBOL_GPL(ipcuckoo_set_memory);
+EXPORT_SYMBOL_GPL(ipcuckoo_set_name);
+EXPORT_SYMBOL_GPL(ipcuckoo_set_put);
+EXPORT_SYMBOL_GPL(ipcuckoo_set_unlock);
+EXPORT_SYMBOL_GPL(ipcuckoo_usage_crowded);
+EXPORT_SYMBOL_GPL(ipcuckoo_usage_live);
+EXPORT_SYMBOL_GPL(ipcuckoo_usage_longest);
+EXPORT_SYMBOL_GPL(ipcuckoo_usage_total);

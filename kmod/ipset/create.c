@@ -1,0 +1,394 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * The beginning and the end of sets: see create.h.
+ *
+ * ip_set destroys a set from a callback of RCU, which must not sleep, and frees struct ip_set right
+ * afterwards. So ours is freed by a work item. Our contents belong to a network namespace of the
+ * module ipcuckoo, whose end waits for their memory. What modules have registered for a namespace
+ * ends in the reverse order: ours before that of ipcuckoo and that of ip_set. So the sets of the
+ * namespace lose their contents first, and ip_set destroys what is left. No packet and no request
+ * can come in between.
+ */
+#include <linux/log2.h>
+#include <linux/random.h>
+#include <linux/slab.h>
+#include <linux/netfilter/ipset/pfxlen.h>
+#include <net/netns/generic.h>
+#include <uapi/linux/netfilter/ipset/ip_set_hash.h>
+
+#include "../names.h"
+#include "../net.h"
+#include "apply.h"
+#include "compat.h"
+#include "create.h"
+
+/* Values of ip_set, which are in headers that only its own types can use. */
+#define HASHSIZE_DEFAULT	1024
+#define HASHSIZE_MIN		64
+#define MAXELEM_DEFAULT		65536
+#define BUCKETSIZE_DEFAULT	12
+#define BUCKETSIZE_MIN		2
+
+static unsigned int net_id;
+
+/* Protects the lists of sets of all namespaces, and ipcuckoo_ipset.set when a namespace ends. */
+static DEFINE_MUTEX(sets_lock);
+
+static struct list_head *sets_of(struct net *net)
+{
+	return net_generic(net, net_id);
+}
+
+/* --- options --- */
+
+static int check_byte_order(struct nlattr *tb[])
+{
+	static const int attrs[] = {
+		IPSET_ATTR_HASHSIZE, IPSET_ATTR_MAXELEM, IPSET_ATTR_TIMEOUT, IPSET_ATTR_CADT_FLAGS,
+	};
+	int i;
+
+	for (i = 0; i < ARRAY_SIZE(attrs); i++)
+		if (!ip_set_optattr_netorder(tb, attrs[i]))
+			return -IPSET_ERR_PROTOCOL;
+	return 0;
+}
+
+static int get_netmask(struct nlattr *nla, bool v6, struct ipcuckoo_set_options *options)
+{
+	u8 len = nla_get_u8(nla), host = v6 ? 128 : 32;
+	struct ipcuckoo_entry all = {
+		.addr = { .hi = v6 ? ~0ULL : 0, .lo = v6 ? ~0ULL : U32_MAX },
+		.v6 = v6,
+	};
+
+	if (!len || len > host)
+		return -IPSET_ERR_INVALID_NETMASK;
+	if (len == host)
+		return 0;
+	ipcuckoo_ipset_cut(&all, len);
+	options->netmask = len;
+	options->mask = (struct ipcuckoo_mask){ .bits = all.addr, .present = true };
+	return 0;
+}
+
+static int get_bitmask(struct nlattr *nla, bool v6, struct ipcuckoo_set_options *options)
+{
+	struct ipcuckoo_key bits = {};
+	union nf_inet_addr in;
+	__be32 in4;
+	int err;
+
+	if (v6) {
+		err = ip_set_get_ipaddr6(nla, &in);
+		if (!err)
+			bits = ipcuckoo_ipset_key6(&in.in6);
+	} else {
+		err = ip_set_get_ipaddr4(nla, &in4);
+		if (!err)
+			bits.lo = ntohl(in4);
+	}
+	if (err || ipcuckoo_ipset_is_zero(&bits))
+		return -IPSET_ERR_INVALID_NETMASK;
+	/* A mask with all bits is as good as none. */
+	if (bits.lo == (v6 ? ~0ULL : U32_MAX) && (!v6 || bits.hi == ~0ULL))
+		return 0;
+	options->mask = (struct ipcuckoo_mask){ .bits = bits, .present = true };
+	return 0;
+}
+
+static int get_masks(struct nlattr *tb[], bool v6, struct ipcuckoo_set_options *options)
+{
+	struct nlattr *netmask = tb[IPSET_ATTR_NETMASK];
+	struct nlattr *bitmask = tb[IPCUCKOO_IPSET_ATTR_BITMASK];
+	int err = 0;
+
+	if (netmask)
+		err = get_netmask(netmask, v6, options);
+	if (!err && bitmask)
+		err = netmask ? -IPCUCKOO_IPSET_ERR_TWO_MASKS : get_bitmask(bitmask, v6, options);
+	return err;
+}
+
+static u32 get_u32(struct nlattr *nla, u32 none)
+{
+	return nla ? ip_set_get_h32(nla) : none;
+}
+
+static u8 get_bucketsize(struct nlattr *nla)
+{
+	u8 size = nla ? nla_get_u8(nla) : BUCKETSIZE_DEFAULT;
+
+	return round_up(clamp_t(u8, size, BUCKETSIZE_MIN, BUCKETSIZE_DEFAULT), 2);
+}
+
+/* What ip_set would make of the size of its hash table. Return: 0 if it could not allocate that. */
+static u32 get_hashsize(struct nlattr *nla)
+{
+	u32 size = max_t(u32, get_u32(nla, HASHSIZE_DEFAULT), HASHSIZE_MIN);
+
+	return size > INT_MAX / sizeof(void *) / 2 ? 0 : roundup_pow_of_two(size);
+}
+
+static u32 exts_of(const struct ip_set *set)
+{
+	return (SET_WITH_TIMEOUT(set) ? IPCUCKOO_O_TIMEOUT : 0) |
+	       (SET_WITH_COUNTER(set) ? IPCUCKOO_O_COUNTERS : 0) |
+	       (SET_WITH_COMMENT(set) ? IPCUCKOO_O_COMMENT : 0) |
+	       (SET_WITH_SKBINFO(set) ? IPCUCKOO_O_SKBINFO : 0);
+}
+
+/* --- the beginning --- */
+
+static struct ipcuckoo_set *make_contents(struct net *net, const struct ip_set *set,
+					  const struct ipcuckoo_set_options *options)
+{
+	struct ipcuckoo_set *contents;
+
+	contents = ipcuckoo_set_alloc(ipcuckoo_net(net), set->name, options);
+	if (IS_ERR(contents))
+		return contents;
+	contents->ipset = true;
+	if (options->type != IPCUCKOO_TYPE_HASH_NET)
+		return contents;
+	contents->entries.lens = kzalloc(sizeof(*contents->entries.lens), GFP_KERNEL_ACCOUNT);
+	if (contents->entries.lens)
+		return contents;
+	ipcuckoo_set_put(contents);
+	return ERR_PTR(-ENOMEM);
+}
+
+static void free_work(struct work_struct *work);
+
+static struct ipcuckoo_ipset *make_set(struct nlattr *tb[], const struct ip_set *set,
+				       const struct ipcuckoo_set_options *options)
+{
+	struct ipcuckoo_ipset *s = kzalloc(sizeof(*s), GFP_KERNEL_ACCOUNT);
+
+	if (!s)
+		return NULL;
+	s->nets = options->type == IPCUCKOO_TYPE_HASH_NET;
+	s->v6 = set->family == NFPROTO_IPV6;
+	s->records = options->exts & IPCUCKOO_RECORD_OPTIONS;
+	s->closed = !options->maxelem;
+	s->hashsize = get_hashsize(tb[IPSET_ATTR_HASHSIZE]);
+	s->initval = get_u32(tb[IPSET_ATTR_INITVAL], get_random_u32());
+	s->bucketsize = get_bucketsize(tb[IPSET_ATTR_BUCKETSIZE]);
+	ipcuckoo_pending_init(&s->pending);
+	INIT_WORK(&s->apply, ipcuckoo_ipset_apply_work);
+	INIT_WORK(&s->free, free_work);
+	return s;
+}
+
+/**
+ * ipcuckoo_ipset_create() - begin a set
+ * @net:	its network namespace
+ * @set:	filled in
+ * @nets:	the type is hash:net, else hash:ip
+ * @tb:		attributes of the request
+ * @variant:	functions of the set
+ *
+ * Context: process context, under the mutex of ip_set.
+ * Return: 0 or an error of ip_set.
+ */
+int ipcuckoo_ipset_create(struct net *net, struct ip_set *set, bool nets, struct nlattr *tb[],
+			  const struct ip_set_type_variant *variant)
+{
+	struct ipcuckoo_set_options options = {
+		.type = nets ? IPCUCKOO_TYPE_HASH_NET : IPCUCKOO_TYPE_HASH_IP,
+	};
+	struct ipcuckoo_set *contents;
+	struct ipcuckoo_ipset *s;
+	int err;
+
+	if (set->family != NFPROTO_IPV4 && set->family != NFPROTO_IPV6)
+		return -IPSET_ERR_INVALID_FAMILY;
+	err = check_byte_order(tb);
+	if (!err && !nets)
+		err = get_masks(tb, set->family == NFPROTO_IPV6, &options);
+	if (err)
+		return err;
+	if (!get_hashsize(tb[IPSET_ATTR_HASHSIZE]))
+		return -ENOMEM;
+	/* Sets extensions and forceadd. We need no room for them in elements. */
+	set->dsize = ip_set_elem_len(set, tb, 0, 0);
+	set->timeout = tb[IPSET_ATTR_TIMEOUT] ? ip_set_timeout_uget(tb[IPSET_ATTR_TIMEOUT]) :
+						IPSET_NO_TIMEOUT;
+	options.family = set->family == NFPROTO_IPV6 ? IPCUCKOO_FAMILY_INET6 : IPCUCKOO_FAMILY_INET;
+	options.forceadd = SET_WITH_FORCEADD(set);
+	options.maxelem = get_u32(tb[IPSET_ATTR_MAXELEM], MAXELEM_DEFAULT);
+	options.timeout = SET_WITH_TIMEOUT(set) ? set->timeout : 0;
+	options.exts = exts_of(set);
+
+	s = make_set(tb, set, &options);
+	if (!s)
+		return -ENOMEM;
+	contents = make_contents(net, set, &options);
+	if (IS_ERR(contents)) {
+		kfree(s);
+		return PTR_ERR(contents);
+	}
+	s->set = contents;
+	set->data = s;
+	set->variant = variant;
+	mutex_lock(&sets_lock);
+	list_add_tail(&s->node, sets_of(net));
+	mutex_unlock(&sets_lock);
+	return 0;
+}
+
+static u32 maxelem(const struct ipcuckoo_ipset *s)
+{
+	return s->closed ? 0 : s->set->maxelem;
+}
+
+/**
+ * ipcuckoo_ipset_same() - were two sets created with the same options?
+ * @a:		set
+ * @b:		set of the same type
+ *
+ * Context: process context, under the mutex of ip_set.
+ */
+bool ipcuckoo_ipset_same(const struct ip_set *a, const struct ip_set *b)
+{
+	const struct ipcuckoo_ipset *x = a->data, *y = b->data;
+	const struct ipcuckoo_mask *m = &x->set->mask, *n = &y->set->mask;
+
+	return maxelem(x) == maxelem(y) && a->timeout == b->timeout &&
+	       a->extensions == b->extensions && x->set->netmask == y->set->netmask &&
+	       m->present == n->present && m->bits.hi == n->bits.hi && m->bits.lo == n->bits.lo;
+}
+
+/* --- the end --- */
+
+/* No packet and no request can begin to use the contents. */
+static void free_contents(struct ipcuckoo_set *contents)
+{
+	struct ipcuckoo_lens *lens = contents->entries.lens;
+
+	ipcuckoo_names_discard(contents);
+	kfree(lens);
+}
+
+static void free_work(struct work_struct *work)
+{
+	struct ipcuckoo_ipset *s = container_of(work, struct ipcuckoo_ipset, free);
+	struct ipcuckoo_set *contents;
+
+	mutex_lock(&sets_lock);
+	contents = s->set;
+	if (contents)
+		list_del(&s->node);
+	mutex_unlock(&sets_lock);
+	ipcuckoo_pending_exit(&s->pending);
+	if (contents)
+		free_contents(contents);
+	kfree(s);
+}
+
+/**
+ * ipcuckoo_ipset_cancel() - stop the work items of a set that is about to be destroyed
+ * @set:	set; packets may still be using it
+ *
+ * Context: process context, under the mutex of ip_set.
+ */
+void ipcuckoo_ipset_cancel(struct ip_set *set)
+{
+	struct ipcuckoo_ipset *s = set->data;
+
+	ipcuckoo_pending_close(&s->pending);
+	cancel_work_sync(&s->apply);
+}
+
+/**
+ * ipcuckoo_ipset_destroy() - end a set
+ * @set:	set that nobody uses any more; freed by the caller
+ *
+ * Context: any; must not sleep.
+ */
+void ipcuckoo_ipset_destroy(struct ip_set *set)
+{
+	struct ipcuckoo_ipset *s = set->data;
+
+	queue_work(ipcuckoo_ipset_wq, &s->free);
+	set->data = NULL;
+}
+
+/* --- network namespaces --- */
+
+static int __net_init net_begin(struct net *net)
+{
+	INIT_LIST_HEAD(sets_of(net));
+	return 0;
+}
+
+/* Take their contents away from the sets of a namespace. Work items free those of sets that were
+ * destroyed.
+ */
+static void __net_exit net_end(struct net *net)
+{
+	struct list_head *sets = sets_of(net);
+	struct ipcuckoo_set *contents;
+	struct ipcuckoo_ipset *s;
+
+	mutex_lock(&sets_lock);
+	while (!list_empty(sets)) {
+		s = list_first_entry(sets, struct ipcuckoo_ipset, node);
+		list_del(&s->node);
+		contents = s->set;
+		ipcuckoo_pending_close(&s->pending);
+		cancel_work_sync(&s->apply);
+		s->set = NULL;
+		free_contents(contents);
+	}
+	mutex_unlock(&sets_lock);
+}
+
+static void __net_exit net_end_batch(struct list_head *nets)
+{
+	struct net *net;
+
+	list_for_each_entry(net, nets, exit_list)
+		net_end(net);
+	/* Of sets that were destroyed before, work items may still be freeing the contents. */
+	flush_workqueue(ipcuckoo_ipset_wq);
+}
+
+static struct pernet_operations net_ops = {
+	.init = net_begin,
+	.exit_batch = net_end_batch,
+	.id = &net_id,
+	.size = sizeof(struct list_head),
+};
+
+/**
+ * ipcuckoo_ipset_create_init() - prepare for sets
+ *
+ * Return: 0 or an error.
+ */
+int __init ipcuckoo_ipset_create_init(void)
+{
+	int err;
+
+	ipcuckoo_ipset_wq = alloc_workqueue("ipcuckoo_ipset", WQ_UNBOUND, 0);
+	if (!ipcuckoo_ipset_wq)
+		return -ENOMEM;
+	err = register_pernet_subsys(&net_ops);
+	if (err)
+		destroy_workqueue(ipcuckoo_ipset_wq);
+	return err;
+}
+
+/**
+ * ipcuckoo_ipset_create_exit() - undo ipcuckoo_ipset_create_init()
+ *
+ * Context: process context, after the types were unregistered: there are no sets any more.
+ */
+void ipcuckoo_ipset_create_exit(void)
+{
+	/* ip_set may still be going to call ipcuckoo_ipset_destroy() from RCU. */
+	rcu_barrier();
+	destroy_workqueue(ipcuckoo_ipset_wq);
+	unregister_pernet_subsys(&net_ops);
+	rcu_barrier();
+}

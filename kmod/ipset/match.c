@@ -1,0 +1,242 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Does an element match? See match.h.
+ *
+ * As long as no change by a packet is pending, an answer costs what it costs at our own hooks: one
+ * look-up finds whether the address matches, by which entry, and its record. While changes are
+ * pending, a host in hash:ip is looked for among them first. In hash:net the changes and the
+ * contents are asked for each prefix length, longest first.
+ */
+#include "../lookup.h"
+#include "match.h"
+
+/* Walks that changes have disturbed are repeated so many times; then the reader takes locks. */
+#define RETRIES	8
+
+/**
+ * struct found - the entry that decides about an element
+ * @decision:	what it decides; UNDECIDED if there is none
+ * @len:	the length of its prefix, after a walk
+ * @record:	its record, or NULL
+ * @hits:	its counters, or NULL
+ */
+struct found {
+	enum ipcuckoo_decision decision;
+	u8 len;
+	struct ipcuckoo_record *record;
+	struct ipcuckoo_hits *hits;
+};
+
+static bool compare(u64 value, u64 with, u8 op)
+{
+	switch (op) {
+	case IPSET_COUNTER_NONE:
+		return true;
+	case IPSET_COUNTER_EQ:
+		return value == with;
+	case IPSET_COUNTER_NE:
+		return value != with;
+	case IPSET_COUNTER_LT:
+		return value < with;
+	case IPSET_COUNTER_GT:
+		return value > with;
+	}
+	return false;
+}
+
+/* Count a packet for the entry, and compare its counters if the rule says so. For "ipset test",
+ * ext->packets is ULLONG_MAX, and nothing is counted.
+ */
+static bool count(struct ipcuckoo_hits *hits, const struct ip_set_ext *ext,
+		  const struct ip_set_ext *mext, u32 flags)
+{
+	if (ext->packets != ULLONG_MAX && !(flags & IPSET_FLAG_SKIP_COUNTER_UPDATE)) {
+		atomic64_add(ext->bytes, &hits->bytes);
+		atomic64_add(ext->packets, &hits->packets);
+	}
+	return !(flags & IPSET_FLAG_MATCH_COUNTERS) ||
+	       (compare(atomic64_read(&hits->packets), mext->packets, mext->packets_op) &&
+		compare(atomic64_read(&hits->bytes), mext->bytes, mext->bytes_op));
+}
+
+static void get_info(struct ipcuckoo_record *record, struct ip_set_skbinfo *to)
+{
+	const struct ipcuckoo_skbinfo *info = ipcuckoo_record_info(record);
+	u64 mark;
+
+	if (!info)
+		return;
+	mark = READ_ONCE(info->mark);
+	*to = (struct ip_set_skbinfo){
+		.skbmark = (u32)mark,
+		.skbmarkmask = mark >> 32,
+		.skbprio = READ_ONCE(info->prio),
+		.skbqueue = READ_ONCE(info->queue),
+	};
+}
+
+/* What the core of ip_set is told about an entry: 1, -ENOTEMPTY for an exception, 0 if the counters
+ * of the entry do not match.
+ */
+static int answer(const struct found *found, const struct ip_set_ext *ext,
+		  struct ip_set_ext *mext, u32 flags)
+{
+	if (found->decision == IPCUCKOO_UNDECIDED)
+		return 0;
+	if (found->hits && !count(found->hits, ext, mext, flags))
+		return 0;
+	if (found->record)
+		get_info(found->record, &mext->skbinfo);
+	return found->decision == IPCUCKOO_MATCH ? 1 : -ENOTEMPTY;
+}
+
+/* Find an entry among the changes, or else in the contents; prefixes that cover it do not count. */
+static struct found find_exact(struct ipcuckoo_ipset *s, const struct ipcuckoo_entry *entry)
+{
+	struct ipcuckoo_change *change = ipcuckoo_pending_find(&s->pending, entry);
+	struct ipcuckoo_value value;
+
+	if (change) {
+		if (!change->add || ipcuckoo_expired(change->expires, ipcuckoo_now()))
+			return (struct found){};
+		return (struct found){
+			.decision = IPCUCKOO_MATCH,
+			.hits = s->set->entries.options & IPCUCKOO_O_COUNTERS ?
+				&change->hits : NULL,
+		};
+	}
+	if (!ipcuckoo_entries_fetch(&s->set->entries, entry, &value))
+		return (struct found){};
+	return (struct found){
+		.decision = value.nomatch ? IPCUCKOO_EXCEPTION : IPCUCKOO_MATCH,
+		.record = value.record,
+		.hits = ipcuckoo_record_hits(value.record),
+	};
+}
+
+/* Find the longest prefix that covers an address and is not longer than @len. */
+static struct found walk_once(struct ipcuckoo_ipset *s, const struct ipcuckoo_entry *host, u8 len)
+{
+	struct ipcuckoo_entry prefix = *host;
+	struct found found = {};
+
+	for (; len && !found.decision; len--) {
+		ipcuckoo_ipset_cut(&prefix, len);
+		found = find_exact(s, &prefix);
+		found.len = len;
+	}
+	return found;
+}
+
+/* Have neither changes nor the contents changed since these numbers were read? */
+static bool undisturbed(struct ipcuckoo_ipset *s, u32 pending, u32 contents)
+{
+	smp_rmb();	/* pairs with the barriers of bump() and ipcuckoo_guard_bump() */
+	return READ_ONCE(s->pending.seq) == pending &&
+	       READ_ONCE(s->set->entries.guard.seq) == contents;
+}
+
+static struct found walk(struct ipcuckoo_ipset *s, const struct ipcuckoo_entry *host, u8 len)
+{
+	u32 pending, contents;
+	struct found found;
+	int i;
+
+	for (i = 0; i < RETRIES; i++) {
+		/* pair with bump() in pending.c and with ipcuckoo_guard_bump() */
+		pending = smp_load_acquire(&s->pending.seq);
+		/* see above */
+		contents = smp_load_acquire(&s->set->entries.guard.seq);
+		found = walk_once(s, host, len);
+		if (undisturbed(s, pending, contents))
+			return found;
+		cpu_relax();
+	}
+	/* With both locks, nothing changes: ipcuckoo_entries_fetch() takes none, then. */
+	spin_lock_bh(&s->pending.lock);
+	spin_lock_bh(&s->set->entries.guard.lock);
+	found = walk_once(s, host, len);
+	spin_unlock_bh(&s->set->entries.guard.lock);
+	spin_unlock_bh(&s->pending.lock);
+	return found;
+}
+
+/* If the counters of a prefix do not match, a shorter one may. */
+static int match_walking(struct ipcuckoo_ipset *s, const struct ipcuckoo_entry *host,
+			 const struct ip_set_ext *ext, struct ip_set_ext *mext, u32 flags)
+{
+	struct found found = walk(s, host, host->len);
+	int ret = answer(&found, ext, mext, flags);
+
+	while (!ret && found.decision && found.len > 1) {
+		found = walk(s, host, found.len - 1);
+		ret = answer(&found, ext, mext, flags);
+	}
+	return ret;
+}
+
+static bool suspect(struct ipcuckoo_ipset *s, const struct ipcuckoo_key *addr)
+{
+	return s->v6 ? ipcuckoo_entries_suspect6(&s->set->entries, addr) :
+		       ipcuckoo_entries_suspect4(&s->set->entries, addr->lo);
+}
+
+static bool match_plain(struct ipcuckoo_ipset *s, const struct ipcuckoo_key *addr)
+{
+	return s->v6 ? ipcuckoo_entries_match6(&s->set->entries, addr) :
+		       ipcuckoo_entries_match4(&s->set->entries, addr->lo);
+}
+
+/* One look-up in the contents. */
+static int match_contents(struct ipcuckoo_ipset *s, const struct ipcuckoo_key *addr,
+			  const struct ip_set_ext *ext, struct ip_set_ext *mext, u32 flags)
+{
+	struct found found = {};
+
+	if (!s->nets && !s->records)
+		return match_plain(s, addr);
+	if (!suspect(s, addr))
+		return 0;
+	found.decision = ipcuckoo_entries_decide(&s->set->entries, addr, s->v6, false,
+						 s->records ? &found.record : NULL);
+	found.hits = ipcuckoo_record_hits(found.record);
+	return answer(&found, ext, mext, flags);
+}
+
+/**
+ * ipcuckoo_ipset_has() - is this element in the set?
+ * @s:		set
+ * @entry:	element; prefixes that cover it do not count
+ *
+ * Context: any but hard interrupts, under rcu_read_lock().
+ */
+bool ipcuckoo_ipset_has(struct ipcuckoo_ipset *s, const struct ipcuckoo_entry *entry)
+{
+	return find_exact(s, entry).decision;
+}
+
+/**
+ * ipcuckoo_ipset_match() - does an element match the set?
+ * @s:		set
+ * @entry:	a host; or a prefix, and then only an equal one matches
+ * @ext:	the packet: what is counted for the entry
+ * @mext:	what the rule says about counters; set to the skbinfo of the entry
+ * @flags:	IPSET_FLAG_SKIP_COUNTER_UPDATE, IPSET_FLAG_MATCH_COUNTERS
+ *
+ * Context: any but hard interrupts, under rcu_read_lock().
+ * Return: 1, 0, or -ENOTEMPTY if an exception decides.
+ */
+int ipcuckoo_ipset_match(struct ipcuckoo_ipset *s, const struct ipcuckoo_entry *entry,
+			 const struct ip_set_ext *ext, struct ip_set_ext *mext, u32 flags)
+{
+	bool host = entry->len == ipcuckoo_ipset_host_len(s);
+	struct found found;
+
+	if (s->nets && host &&
+	    (ipcuckoo_pending_any(&s->pending) || flags & IPSET_FLAG_MATCH_COUNTERS))
+		return match_walking(s, entry, ext, mext, flags);
+	if (host && !ipcuckoo_pending_any(&s->pending))
+		return match_contents(s, &entry->addr, ext, mext, flags);
+	found = find_exact(s, entry);
+	return answer(&found, ext, mext, flags);
+}

@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* What packets do with sets: see packet.h. */
+#include <linux/slab.h>
+#include <uapi/linux/netfilter/ipset/ip_set_hash.h>
+
+#include "../usage.h"
+#include "apply.h"
+#include "match.h"
+#include "packet.h"
+
+static struct ipcuckoo_entry packet_host(const struct ipcuckoo_ipset *s,
+					 const struct sk_buff *skb, bool src)
+{
+	struct ipcuckoo_entry host = { .len = ipcuckoo_ipset_host_len(s), .v6 = s->v6 };
+	struct in6_addr in6;
+
+	if (s->v6) {
+		ip6addrptr(skb, src, &in6);
+		host.addr = ipcuckoo_ipset_key6(&in6);
+	} else {
+		host.addr.lo = ntohl(ip4addr(skb, src));
+	}
+	if (s->set->mask.present)
+		host.addr = ipcuckoo_mask_key(&s->set->mask, &host.addr);
+	return host;
+}
+
+/* A packet adds to hash:net, and deletes from it, the prefix of its address that has the longest of
+ * all lengths in the set.
+ */
+static void cut_longest(struct ipcuckoo_ipset *s, struct ipcuckoo_entry *entry)
+{
+	u8 len = ipcuckoo_usage_longest(&s->set->entries);
+
+	if (s->nets && len)
+		ipcuckoo_ipset_cut(entry, len);
+}
+
+/* Is there certainly no room for one more entry? Without forceadd, and unless entries may have
+ * expired, which only the work item can remove.
+ */
+static bool is_full(struct ipcuckoo_ipset *s)
+{
+	const struct ipcuckoo_set *set = s->set;
+
+	return !set->forceadd &&
+	       ipcuckoo_usage_crowded(&s->set->entries, READ_ONCE(set->maxelem), s->pending.delta);
+}
+
+static struct ipcuckoo_change *make_change(const struct ipcuckoo_ipset *s,
+					   const struct ipcuckoo_entry *entry, bool add,
+					   const struct ip_set_ext *ext)
+{
+	struct ipcuckoo_change *c;
+
+	c = kzalloc(sizeof(*c), GFP_ATOMIC | __GFP_NOWARN | __GFP_ACCOUNT);
+	if (!c)
+		return NULL;
+	c->entry = *entry;
+	c->add = add;
+	if (s->set->entries.options & IPCUCKOO_O_TIMEOUT)
+		c->expires = ipcuckoo_deadline(ext->timeout);
+	atomic64_set(&c->hits.packets, ext->packets);
+	atomic64_set(&c->hits.bytes, ext->bytes);
+	return c;
+}
+
+/* The caller holds the lock of the changes: so no other packet changes the entry meanwhile. */
+static int put_change(struct ipcuckoo_ipset *s, struct ipcuckoo_change *c, bool exist)
+{
+	bool there = ipcuckoo_ipset_has(s, &c->entry);
+
+	if (c->add ? there && !exist : !there)
+		return -IPSET_ERR_EXIST;
+	if (c->add && (s->closed || (!there && is_full(s))))
+		return -ENOSPC;
+	c->delta = c->add - there;
+	return ipcuckoo_pending_put(&s->pending, c);
+}
+
+static int change(struct ipcuckoo_ipset *s, const struct ipcuckoo_entry *entry, bool add,
+		  const struct ip_set_ext *ext, u32 flags)
+{
+	struct ipcuckoo_change *c = make_change(s, entry, add, ext);
+	int err;
+
+	if (!c)
+		return -ENOMEM;
+	spin_lock_bh(&s->pending.lock);
+	err = put_change(s, c, flags & IPSET_FLAG_EXIST);
+	if (!err)
+		ipcuckoo_ipset_apply_soon(s);
+	spin_unlock_bh(&s->pending.lock);
+	if (!err)
+		return 0;
+	kfree(c);
+	if (err != -IPSET_ERR_EXIST && err != -ENOENT)
+		ipcuckoo_ipset_log_refusal(s, err);
+	return err == -ENOSPC ? -IPSET_ERR_HASH_FULL : err;
+}
+
+/**
+ * ipcuckoo_ipset_packet() - test, add or delete an address of a packet
+ * @set:	set
+ * @skb:	packet
+ * @par:	not used
+ * @adt:	what to do
+ * @opt:	of the rule: direction, flags, counters to compare, timeout; its skbinfo is set
+ *
+ * Context: softirq or process context; linux 6.1 has disabled softirqs.
+ * Return: test: 1, 0, or -ENOTEMPTY for an exception. Add and delete: 0 or an error, which iptables
+ * ignores.
+ */
+int ipcuckoo_ipset_packet(struct ip_set *set, const struct sk_buff *skb,
+			  const struct xt_action_param *par, enum ipset_adt adt,
+			  struct ip_set_adt_opt *opt)
+{
+	struct ip_set_ext ext = IP_SET_INIT_KEXT(skb, opt, set);
+	struct ipcuckoo_ipset *s = set->data;
+	struct ipcuckoo_entry entry = packet_host(s, skb, opt->flags & IPSET_DIM_ONE_SRC);
+	int ret;
+
+	/* As in ip_set, hash:ip cannot have the address 0. */
+	if (!s->nets && ipcuckoo_ipset_is_zero(&entry.addr))
+		return -EINVAL;
+	rcu_read_lock();
+	if (adt == IPSET_TEST) {
+		ret = ipcuckoo_ipset_match(s, &entry, &ext, &opt->ext, opt->cmdflags);
+	} else {
+		cut_longest(s, &entry);
+		ret = change(s, &entry, adt == IPSET_ADD, &ext, opt->cmdflags);
+	}
+	rcu_read_unlock();
+	return ret;
+}

@@ -1,0 +1,259 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Changes by packets: see pending.h. */
+#include <linux/jhash.h>
+#include <linux/random.h>
+#include <linux/slab.h>
+
+#include "pending.h"
+
+#define CHAINS	1024
+
+/**
+ * ipcuckoo_pending_init() - begin without changes
+ * @p:		zeroed memory
+ */
+void ipcuckoo_pending_init(struct ipcuckoo_pending *p)
+{
+	spin_lock_init(&p->lock);
+	INIT_LIST_HEAD(&p->list);
+	p->seed = get_random_u32();
+}
+
+static struct hlist_head *chain(struct ipcuckoo_pending *p, struct hlist_head *chains,
+				const struct ipcuckoo_entry *entry)
+{
+	u32 words[4] = {
+		entry->addr.hi >> 32, entry->addr.hi, entry->addr.lo >> 32, entry->addr.lo,
+	};
+
+	return &chains[jhash2(words, ARRAY_SIZE(words), p->seed ^ entry->len) % CHAINS];
+}
+
+static bool same(const struct ipcuckoo_entry *a, const struct ipcuckoo_entry *b)
+{
+	return a->addr.hi == b->addr.hi && a->addr.lo == b->addr.lo && a->len == b->len;
+}
+
+static struct ipcuckoo_change *find(struct ipcuckoo_pending *p, struct hlist_head *chains,
+				    const struct ipcuckoo_entry *entry)
+{
+	struct ipcuckoo_change *c;
+
+	hlist_for_each_entry_rcu(c, chain(p, chains, entry), node, lockdep_is_held(&p->lock))
+		if (same(&c->entry, entry))
+			return c;
+	return NULL;
+}
+
+/**
+ * ipcuckoo_pending_find() - find the change of an entry
+ * @p:		changes of a set
+ * @entry:	entry
+ *
+ * If there is none, the caller reads the contents afterwards, and finds there what was applied.
+ *
+ * Context: any but hard interrupts, under rcu_read_lock().
+ * Return: the change, valid until rcu_read_unlock(), or NULL.
+ */
+struct ipcuckoo_change *ipcuckoo_pending_find(struct ipcuckoo_pending *p,
+					      const struct ipcuckoo_entry *entry)
+{
+	/* pairs with smp_store_release() in grow() */
+	struct hlist_head *chains = smp_load_acquire(&p->chains);
+	struct ipcuckoo_change *c = chains ? find(p, chains, entry) : NULL;
+
+	if (!c)
+		smp_rmb();	/* pairs with smp_wmb() in ipcuckoo_pending_done() */
+	return c;
+}
+
+static int grow(struct ipcuckoo_pending *p)
+{
+	struct hlist_head *chains;
+
+	if (p->chains)
+		return 0;
+	chains = kcalloc(CHAINS, sizeof(*chains), GFP_ATOMIC | __GFP_NOWARN | __GFP_ACCOUNT);
+	if (!chains)
+		return -ENOMEM;
+	/* pairs with smp_load_acquire() in ipcuckoo_pending_find() */
+	smp_store_release(&p->chains, chains);
+	return 0;
+}
+
+/* Let readers that look at several entries notice that changes came or went. */
+static void bump(struct ipcuckoo_pending *p)
+{
+	smp_wmb();	/* pairs with smp_load_acquire() in walk(), as in guard.h */
+	WRITE_ONCE(p->seq, p->seq + 1);
+	smp_wmb();	/* pairs with smp_rmb() in undisturbed() */
+}
+
+static void remove(struct ipcuckoo_pending *p, struct ipcuckoo_change *c)
+{
+	bump(p);
+	hlist_del_rcu(&c->node);
+	list_del(&c->list);
+	WRITE_ONCE(p->count, p->count - 1);
+	p->delta -= c->delta;
+	bump(p);
+	kfree_rcu(c, rcu);
+}
+
+/**
+ * ipcuckoo_pending_put() - put a change, in the place of the earlier one of the same entry
+ * @p:		changes of a set, whose lock is held
+ * @change:	change, which belongs to @p on success
+ *
+ * Context: any but hard interrupts.
+ * Return: 0, -ENOMEM, -ENOBUFS if there are too many, or -ENOENT if the set is being destroyed.
+ */
+int ipcuckoo_pending_put(struct ipcuckoo_pending *p, struct ipcuckoo_change *change)
+{
+	struct ipcuckoo_change *old;
+	int err;
+
+	lockdep_assert_held(&p->lock);
+	if (p->closed)
+		return -ENOENT;
+	err = grow(p);
+	if (err)
+		return err;
+	old = find(p, p->chains, &change->entry);
+	if (!old && p->count >= IPCUCKOO_PENDING_MAX)
+		return -ENOBUFS;
+	change->number = p->next++;
+	p->delta += change->delta;
+	bump(p);
+	if (old) {
+		change->delta += old->delta;
+		hlist_replace_rcu(&old->node, &change->node);
+		list_del(&old->list);
+		kfree_rcu(old, rcu);
+	} else {
+		hlist_add_head_rcu(&change->node, chain(p, p->chains, &change->entry));
+		WRITE_ONCE(p->count, p->count + 1);
+	}
+	list_add_tail(&change->list, &p->list);
+	bump(p);
+	return 0;
+}
+
+/* Packets may be counting in the original. */
+static void copy_change(struct ipcuckoo_change *copy, struct ipcuckoo_change *c)
+{
+	copy->number = c->number;
+	copy->entry = c->entry;
+	copy->add = c->add;
+	copy->expires = c->expires;
+	atomic64_set(&copy->hits.packets, atomic64_read(&c->hits.packets));
+	atomic64_set(&copy->hits.bytes, atomic64_read(&c->hits.bytes));
+}
+
+/**
+ * ipcuckoo_pending_take() - copy the change of an entry, to apply it
+ * @p:		changes of a set
+ * @entry:	entry
+ * @copy:	set to a copy, to be given to ipcuckoo_pending_done()
+ *
+ * Context: process context.
+ * Return: false if there is none.
+ */
+bool ipcuckoo_pending_take(struct ipcuckoo_pending *p, const struct ipcuckoo_entry *entry,
+			   struct ipcuckoo_change *copy)
+{
+	struct ipcuckoo_change *c;
+
+	if (!ipcuckoo_pending_any(p))
+		return false;
+	spin_lock_bh(&p->lock);
+	c = p->chains ? find(p, p->chains, entry) : NULL;
+	if (c)
+		copy_change(copy, c);
+	spin_unlock_bh(&p->lock);
+	return c;
+}
+
+/**
+ * ipcuckoo_pending_first() - copy the oldest change, to apply it
+ * @p:		changes of a set
+ * @copy:	set to a copy, to be given to ipcuckoo_pending_done()
+ *
+ * Context: process context.
+ * Return: false if there is none.
+ */
+bool ipcuckoo_pending_first(struct ipcuckoo_pending *p, struct ipcuckoo_change *copy)
+{
+	struct ipcuckoo_change *c;
+
+	spin_lock_bh(&p->lock);
+	c = list_first_entry_or_null(&p->list, struct ipcuckoo_change, list);
+	if (c)
+		copy_change(copy, c);
+	spin_unlock_bh(&p->lock);
+	return c;
+}
+
+/**
+ * ipcuckoo_pending_done() - remove a change that was applied, unless another one took its place
+ * @p:		changes of a set
+ * @copy:	the copy that was applied
+ *
+ * Context: process context.
+ */
+void ipcuckoo_pending_done(struct ipcuckoo_pending *p, const struct ipcuckoo_change *copy)
+{
+	struct ipcuckoo_change *c;
+
+	smp_wmb();	/* pairs with smp_rmb() in ipcuckoo_pending_find() */
+	spin_lock_bh(&p->lock);
+	c = find(p, p->chains, &copy->entry);
+	if (c && c->number == copy->number)
+		remove(p, c);
+	spin_unlock_bh(&p->lock);
+}
+
+/**
+ * ipcuckoo_pending_forget() - remove changes that do not count any more
+ * @p:		changes of a set
+ * @before:	those with a lower number
+ *
+ * Context: process context; takes the lock for a change at a time.
+ */
+void ipcuckoo_pending_forget(struct ipcuckoo_pending *p, u64 before)
+{
+	struct ipcuckoo_change *c;
+	bool more = true;
+
+	while (more) {
+		spin_lock_bh(&p->lock);
+		c = list_first_entry_or_null(&p->list, struct ipcuckoo_change, list);
+		more = c && c->number < before;
+		if (more)
+			remove(p, c);
+		spin_unlock_bh(&p->lock);
+	}
+}
+
+/**
+ * ipcuckoo_pending_close() - refuse all further changes
+ * @p:		changes of a set
+ *
+ * Context: process context.
+ */
+void ipcuckoo_pending_close(struct ipcuckoo_pending *p)
+{
+	spin_lock_bh(&p->lock);
+	p->closed = true;
+	spin_unlock_bh(&p->lock);
+}
+
+/**
+ * ipcuckoo_pending_exit() - free all changes
+ * @p:		changes of a set that no packet sees any more
+ */
+void ipcuckoo_pending_exit(struct ipcuckoo_pending *p)
+{
+	ipcuckoo_pending_forget(p, U64_MAX);
+	kfree(p->chains);
+}

@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Changes that packets have made to a set, and that are not in its contents yet.
+ *
+ * A packet looks here first, and then in the contents. A change counts from the moment it is put
+ * here. Whoever applies it changes the contents first, and removes it from here afterwards, with a
+ * barrier between (ipcuckoo_pending_done()). A reader that does not find it here any more therefore
+ * finds its effect in the contents: it reads the contents behind another barrier
+ * (ipcuckoo_pending_find()).
+ *
+ * There is one change at most for each entry. A later one takes its place: before anybody applied
+ * the earlier one, or meanwhile. So whoever has applied a change removes it only if it is still the
+ * same one, which its number tells.
+ */
+#ifndef _IPCUCKOO_PENDING_H
+#define _IPCUCKOO_PENDING_H
+
+#include <linux/list.h>
+#include <linux/rculist.h>
+#include <linux/spinlock.h>
+
+#include "../entry.h"
+#include "../value.h"
+
+/* How many changes may be pending in a set: what packets of a flood add in some milliseconds.
+ * They take 2 MB. More are refused.
+ */
+#define IPCUCKOO_PENDING_MAX	16384
+
+/**
+ * struct ipcuckoo_change - an entry that a packet has added or deleted
+ * @node:	in the chain of its hash
+ * @list:	in ipcuckoo_pending.list
+ * @number:	no two changes of a set have the same
+ * @entry:	the entry
+ * @add:	it was added; else it was deleted
+ * @delta:	by how much this changes the number of entries in the contents: -1, 0 or 1. Whoever
+ *		puts the change sets it as if earlier changes were applied
+ * @expires:	the second since boot in which it expires; 0: never
+ * @hits:	packets that have matched it since, in a set with counters
+ * @rcu:	to free it
+ */
+struct ipcuckoo_change {
+	struct hlist_node node;
+	struct list_head list;
+	u64 number;
+	struct ipcuckoo_entry entry;
+	bool add;
+	s8 delta;
+	u32 expires;
+	struct ipcuckoo_hits hits;
+	struct rcu_head rcu;
+};
+
+/**
+ * struct ipcuckoo_pending - the pending changes of a set
+ * @count:	number of changes; packets look no further if it is 0
+ * @chains:	changes by their hash; allocated with the first change
+ * @seed:	seed of the hash
+ * @lock:	protects all of this; a spinlock of softirqs
+ * @seq:	incremented when a change is put or removed: readers that look at several
+ *		entries look again if it has changed
+ * @delta:	the sum of that of all changes
+ * @next:	number of the next change
+ * @list:	changes in the order in which they are to be applied
+ * @closed:	the set is being destroyed: nothing can be put
+ */
+struct ipcuckoo_pending {
+	u32 count;
+	u32 seed;
+	u32 seq;
+	struct hlist_head *chains;
+
+	spinlock_t lock;	/* see ipset.h */
+	s32 delta;
+	u64 next;
+	struct list_head list;
+	bool closed;
+};
+
+void ipcuckoo_pending_init(struct ipcuckoo_pending *p);
+void ipcuckoo_pending_close(struct ipcuckoo_pending *p);
+void ipcuckoo_pending_exit(struct ipcuckoo_pending *p);
+
+struct ipcuckoo_change *ipcuckoo_pending_find(struct ipcuckoo_pending *p,
+					      const struct ipcuckoo_entry *entry);
+int ipcuckoo_pending_put(struct ipcuckoo_pending *p, struct ipcuckoo_change *change);
+bool ipcuckoo_pending_take(struct ipcuckoo_pending *p, const struct ipcuckoo_entry *entry,
+			   struct ipcuckoo_change *copy);
+bool ipcuckoo_pending_first(struct ipcuckoo_pending *p, struct ipcuckoo_change *copy);
+void ipcuckoo_pending_done(struct ipcuckoo_pending *p, const struct ipcuckoo_change *copy);
+void ipcuckoo_pending_forget(struct ipcuckoo_pending *p, u64 before);
+
+/* Are there changes? If not, the caller finds in the contents what was applied before: this pairs
+ * with smp_wmb() in ipcuckoo_pending_done().
+ */
+static inline bool ipcuckoo_pending_any(const struct ipcuckoo_pending *p)
+{
+	return unlikely(smp_load_acquire(&p->count));	/* see above */
+}
+
+#endif /* _IPCUCKOO_PENDING_H */
