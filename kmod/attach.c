@@ -170,6 +170,8 @@ static int check_attach(struct ipcuckoo_net *pernet, const char *name, bool repl
 	new->set = ipcuckoo_set_find(pernet, name);
 	if (!new->set || pernet->destroying)
 		return -ENOENT;
+	if (new->set->ipset)
+		return -EREMOTE;
 	if (needs_consent(new) && !new->rule.approximate)
 		return -EOPNOTSUPP;
 	if (replace)

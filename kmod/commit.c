@@ -126,10 +126,11 @@ static int check_early(struct ipcuckoo_net *pernet,
 		err = set ? refuse_create(change, set) : 0;
 		break;
 	case IPCUCKOO_COMMIT_DESTROY:
-		err = !set ? -ENOENT : READ_ONCE(set->attachments) ? -EBUSY : 0;
+		err = !set ? -ENOENT : set->ipset ? -EREMOTE :
+		      READ_ONCE(set->attachments) ? -EBUSY : 0;
 		break;
 	case IPCUCKOO_COMMIT_RENAME:
-		err = !set ? -ENOENT : other ? -EEXIST : 0;
+		err = !set ? -ENOENT : set->ipset ? -EREMOTE : other ? -EEXIST : 0;
 		break;
 	default:
 		err = set ? 0 : -ENOENT;
@@ -184,6 +185,8 @@ static int destroy(struct commit *c, struct ipcuckoo_commit_change *change)
 	change->set = ipcuckoo_set_find(c->pernet, change->name);
 	if (!change->set)
 		return -ENOENT;
+	if (change->set->ipset)
+		return -EREMOTE;
 	if (change->set->attachments)
 		return -EBUSY;
 	ipcuckoo_set_erase(c->pernet, change->set);
@@ -202,6 +205,8 @@ static int rename(struct commit *c, struct ipcuckoo_commit_change *change)
 	change->set = ipcuckoo_set_find(c->pernet, change->name);
 	if (!change->set)
 		return -ENOENT;
+	if (change->set->ipset)
+		return -EREMOTE;
 	if (ipcuckoo_set_find(c->pernet, change->to))
 		return -EEXIST;
 	move(c, change->set, change->to);
@@ -243,6 +248,8 @@ static int swap_sets(struct commit *c, struct ipcuckoo_commit_change *change)
 		return -ENOENT;
 	if (!change->other)
 		return -ESRCH;
+	if (change->set->ipset || change->other->ipset)
+		return -EREMOTE;
 	if (change->set->type != change->other->type ||
 	    change->set->family != change->other->family)
 		return -ENOTUNIQ;
@@ -660,8 +667,8 @@ static int trim_shadow(struct ipcuckoo_shadow *shadow)
  * set of that name with the same options (or @exist), -ENOTUNIQ if there is another one,
  * -E2BIG if there are IPCUCKOO_SETS_MAX. DESTROY: -EBUSY if it is attached. RENAME: -EEXIST
  * if there is a set called @to. SWAP: -ESRCH if there is none called @to, -ENOTUNIQ if
- * types or families differ. -EXDEV if a set that is attached would change its contents in the
- * commit that swaps it. REPLACE, and CREATE with a shadow: -EBUSY if another request is
+ * types or families differ. DESTROY, RENAME, SWAP, ATTACH: -EREMOTE if the set is one of
+ * ip_set. -EXDEV if a set that is attached would change its contents in the commit that swaps it. REPLACE, and CREATE with a shadow: -EBUSY if another request is
  * at work on the shadow, or an error of ipcuckoo_shadow_check(); CREATE: -EINVAL if the set
  * of the shadow exists already. ATTACH: an error of
  * ipcuckoo_attach().

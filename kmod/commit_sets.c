@@ -203,12 +203,16 @@ static struct ipcuckoo_set *try_lock(struct ipcuckoo_commit_sets *sets, struct i
 int ipcuckoo_commit_sets_lock(struct ipcuckoo_commit_sets *sets)
 {
 	struct ipcuckoo_set *busy = NULL;
+	unsigned int i;
 
 	while ((busy = try_lock(sets, busy))) {
 		if (mutex_lock_killable(&busy->entries.mutex))
 			return -EINTR;
 		hold(sets, &busy->entries);
 	}
+	for (i = 0; i < sets->count; i++)
+		if (!sets->list[i].set->dead)
+			ipcuckoo_set_settle(sets->list[i].set);
 	return 0;
 }
 

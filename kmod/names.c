@@ -72,8 +72,52 @@ void ipcuckoo_names_release(struct ipcuckoo_set *set)
 }
 
 /**
- * ipcuckoo_names_discard() - destroy a set that is not in the tree
- * @set:	set; the caller has the only reference but those of work items
+ * ipcuckoo_names_hide() - take a set of ip_set out of the tree
+ * @set:	set
+ *
+ * Context: process context; ipcuckoo_net.names is held.
+ */
+void ipcuckoo_names_hide(struct ipcuckoo_set *set)
+{
+	struct ipcuckoo_net *pernet = set->pernet;
+
+	mutex_lock(&pernet->mutex);
+	if (!RB_EMPTY_NODE(&set->node))
+		ipcuckoo_set_erase(pernet, set);
+	mutex_unlock(&pernet->mutex);
+}
+
+/**
+ * ipcuckoo_names_show() - put a set of ip_set into the tree, if its name is free there
+ * @set:	set that is not in the tree
+ * @name:	the name that it has in ip_set now
+ *
+ * Context: process context; ipcuckoo_net.names is held. Takes the set's mutex.
+ */
+void ipcuckoo_names_show(struct ipcuckoo_set *set, const char *name)
+{
+	struct ipcuckoo_net *pernet = set->pernet;
+	char old[IPCUCKOO_NAME_SIZE];
+	bool shown;
+
+	mutex_lock(&set->entries.mutex);
+	mutex_lock(&pernet->mutex);
+	strscpy(old, set->name, sizeof(old));
+	ipcuckoo_names_change(set, name);
+	shown = !ipcuckoo_set_find(pernet, name);
+	if (shown)
+		ipcuckoo_set_insert(pernet, set);
+	mutex_unlock(&pernet->mutex);
+	if (strcmp(old, name))
+		ipcuckoo_event_names(pernet, IPCUCKOO_EVENT_SET_RENAMED, old, name);
+	else if (shown)
+		ipcuckoo_event_set(set, name, IPCUCKOO_EVENT_SET_NEW);
+	mutex_unlock(&set->entries.mutex);
+}
+
+/**
+ * ipcuckoo_names_discard() - free a set of ip_set
+ * @set:	set that is not in the tree
  *
  * Context: process context; waits for garbage collection of the set.
  */
@@ -81,6 +125,7 @@ void ipcuckoo_names_discard(struct ipcuckoo_set *set)
 {
 	mutex_lock(&set->entries.mutex);
 	set->dead = true;
+	ipcuckoo_event_set(set, set->name, IPCUCKOO_EVENT_SET_DESTROYED);
 	mutex_unlock(&set->entries.mutex);
 	ipcuckoo_names_release(set);
 }
@@ -109,15 +154,18 @@ static int destroy_locked(struct ipcuckoo_net *pernet, struct ipcuckoo_set *set)
 	return 0;
 }
 
-/* Find the first set, without a reference; NULL if there is none. The caller holds
- * ipcuckoo_net.names, which keeps the set from being destroyed.
+/* Find the first set that is not one of ip_set, without a reference; NULL if there is none. The
+ * caller holds ipcuckoo_net.names, which keeps the set from being destroyed.
  */
 static struct ipcuckoo_set *first_set(struct ipcuckoo_net *pernet)
 {
 	struct ipcuckoo_set *set;
+	struct rb_node *node;
 
 	mutex_lock(&pernet->mutex);
-	set = rb_entry_safe(rb_first(&pernet->sets), struct ipcuckoo_set, node);
+	node = rb_first(&pernet->sets);
+	while ((set = rb_entry_safe(node, struct ipcuckoo_set, node)) && set->ipset)
+		node = rb_next(node);
 	mutex_unlock(&pernet->mutex);
 	return set;
 }
@@ -139,7 +187,7 @@ static int stop_attaching(struct ipcuckoo_net *pernet, bool stop)
 }
 
 /**
- * ipcuckoo_names_destroy_all() - destroy every set
+ * ipcuckoo_names_destroy_all() - destroy every set but those of ip_set
  * @pernet:	namespace
  *
  * Context: process context; takes the namespace's mutexes, and the sets'.
@@ -202,7 +250,7 @@ static int flush_next(struct ipcuckoo_set *set)
 }
 
 /**
- * ipcuckoo_names_flush_all() - delete the entries of every set
+ * ipcuckoo_names_flush_all() - delete the entries of every set but those of ip_set
  * @pernet:	namespace
  *
  * Context: process context; takes the namespace's mutexes, and the sets'.
@@ -220,7 +268,8 @@ int ipcuckoo_names_flush_all(struct ipcuckoo_net *pernet)
 	if (mutex_lock_killable(&pernet->names))
 		return -EINTR;
 	for (set = ipcuckoo_set_next(pernet, ""); set; set = next) {
-		err = err ?: flush_next(set);
+		if (!set->ipset)
+			err = err ?: flush_next(set);
 		next = err == -EINTR ? NULL : ipcuckoo_set_after(pernet, set);
 		ipcuckoo_set_put(set);
 	}

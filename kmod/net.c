@@ -34,6 +34,43 @@ void ipcuckoo_net_exit(void)
 	destroy_workqueue(ipcuckoo_wq);
 }
 
+/* ip_set tells nobody that it has renamed or swapped sets. So before somebody looks for a set by
+ * name, the module ipcuckoo_ipset compares all names, if it is loaded.
+ */
+
+static DEFINE_MUTEX(sync_lock);
+
+static void (*sync_names)(struct ipcuckoo_net *pernet);
+
+/**
+ * ipcuckoo_net_set_sync() - say which function brings the names of sets of ip_set up to date
+ * @sync:	the function, or NULL
+ *
+ * Context: process context; waits for the previous function to return.
+ */
+void ipcuckoo_net_set_sync(void (*sync)(struct ipcuckoo_net *pernet))
+{
+	mutex_lock(&sync_lock);
+	sync_names = sync;
+	mutex_unlock(&sync_lock);
+}
+
+/**
+ * ipcuckoo_net_sync() - bring the names of sets of ip_set up to date
+ * @pernet:	namespace
+ *
+ * Context: process context, without locks; takes the mutex of ip_set.
+ */
+void ipcuckoo_net_sync(struct ipcuckoo_net *pernet)
+{
+	if (!READ_ONCE(pernet->ipsets))
+		return;
+	mutex_lock(&sync_lock);
+	if (sync_names)
+		sync_names(pernet);
+	mutex_unlock(&sync_lock);
+}
+
 /* In MiB. A larger limit in bytes would overflow an unsigned long. */
 #define MEMORY_LIMIT_MAX	(ULONG_MAX >> 20)
 

@@ -22,6 +22,7 @@
  * @sets:	tree of sets, by name
  * @sets_count:	number of sets in @sets
  * @sets_seq:	incremented when @sets changes: for dumps
+ * @ipsets:	number of sets of ip_set
  * @destroying:	all sets are being destroyed, so no set can be attached
  * @shadows:	tree of shadows, by port and id
  * @shadows_count: number of shadows in @shadows
@@ -37,6 +38,7 @@ struct ipcuckoo_net {
 	struct rb_root sets;
 	u32 sets_count;
 	u32 sets_seq;
+	u32 ipsets;
 	bool destroying;
 	struct rb_root shadows;
 	u32 shadows_count;
@@ -75,6 +77,8 @@ extern struct workqueue_struct *ipcuckoo_wq;
 int ipcuckoo_net_init(void);
 void ipcuckoo_net_exit(void);
 unsigned long ipcuckoo_net_memory_limit(const struct net *net);
+void ipcuckoo_net_sync(struct ipcuckoo_net *pernet);
+void ipcuckoo_net_set_sync(void (*sync)(struct ipcuckoo_net *pernet));
 
 static inline struct ipcuckoo_net *ipcuckoo_net(const struct net *net)
 {

@@ -235,11 +235,16 @@ static struct genl_ops ops[] __ro_after_init = {
  * thousands of requests, and none may begin then. Netlink sends no ACK for a request that
  * returns -EINTR, and continues with the next one. So handlers must return -EINTR only for a
  * fatal signal.
+ *
+ * A request may name a set that ip_set has renamed. Dumps bring the names up to date themselves.
  */
 static int begin_request(ipcuckoo_genl_op *op, struct sk_buff *skb,
 			 struct genl_info *info)
 {
-	return fatal_signal_pending(current) ? -EINTR : 0;
+	if (fatal_signal_pending(current))
+		return -EINTR;
+	ipcuckoo_net_sync(ipcuckoo_net(genl_info_net(info)));
+	return 0;
 }
 
 /**

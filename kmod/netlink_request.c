@@ -123,6 +123,8 @@ static const struct {
 } sentences[] = {
 	{ -EINVAL,
 	  "entry not valid: host bits set, prefix too long, or IPv4-mapped (write it as IPv4)" },
+	{ -EREMOTE,
+	  "the set belongs to ip_set: use ipset, or rules of iptables that refer to it" },
 	{ -EAFNOSUPPORT,
 	  "the set does not hold addresses of this family" },
 	{ -EOPNOTSUPP,

@@ -339,6 +339,8 @@ int ipcuckoo_nl_set_get_dumpit(struct sk_buff *skb, struct netlink_callback *cb)
 	int err = 0;
 
 	BUILD_BUG_ON(sizeof(*dump) > sizeof(cb->ctx));
+	if (!*dump->last)
+		ipcuckoo_net_sync(pernet);
 	mutex_lock(&pernet->mutex);
 	cb->seq = pernet->sets_seq + 1;
 	mutex_unlock(&pernet->mutex);

@@ -274,7 +274,8 @@ static int fill_option(struct sk_buff *skb, const struct option *option,
 int ipcuckoo_options_fill(struct sk_buff *skb, const struct ipcuckoo_set *set)
 {
 	u32 flags = (set->shape.multi ? IPCUCKOO_F_MULTI : 0) |
-		    (set->forceadd ? IPCUCKOO_F_FORCEADD : 0);
+		    (set->forceadd ? IPCUCKOO_F_FORCEADD : 0) |
+		    (set->ipset ? IPCUCKOO_F_IPSET : 0);
 	unsigned int i;
 	int err = 0;
 

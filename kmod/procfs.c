@@ -169,6 +169,7 @@ static void *sets_start(struct seq_file *m, loff_t *pos)
 
 	if (!*pos) {
 		*reader->last = '\0';
+		ipcuckoo_net_sync(list_net(m));
 		return SEQ_START_TOKEN;
 	}
 	return ipcuckoo_set_next_locked(list_net(m), reader->last);

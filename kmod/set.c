@@ -416,8 +416,10 @@ struct ipcuckoo_set *ipcuckoo_set_get_locked(struct ipcuckoo_net *pernet, const 
 
 	while ((set = ipcuckoo_set_get(pernet, name))) {
 		err = ipcuckoo_set_lock(set);
-		if (!err && !strcmp(set->name, name))
+		if (!err && !strcmp(set->name, name)) {
+			ipcuckoo_set_settle(set);
 			return set;
+		}
 		if (!err)
 			ipcuckoo_set_unlock(set);
 		ipcuckoo_set_put(set);
@@ -451,8 +453,10 @@ struct ipcuckoo_set *ipcuckoo_set_next_locked(struct ipcuckoo_net *pernet, const
 			mutex_lock(&pernet->mutex);
 			is_next = after(pernet, name) == set;
 			mutex_unlock(&pernet->mutex);
-			if (is_next)
+			if (is_next) {
+				ipcuckoo_set_settle(set);
 				return set;
+			}
 			mutex_unlock(&set->entries.mutex);
 		}
 		ipcuckoo_set_put(set);

@@ -87,8 +87,11 @@ struct ipcuckoo_mask {
  * @gc_at:	the second since boot for which @gc is queued; 0: it is not queued
  * @gc_last:	the second since boot in which @gc last finished a pass
  * @swaps:	how often the set was swapped with another one
- * @ipset:	the set is one of ip_set (ipset/ipset.h): it is not in the tree, and takes
- *		IPv4-mapped addresses for IPv6 ones, as ip_set does
+ * @ipset:	of a set of ip_set: its struct ipcuckoo_ipset (ipset/ipset.h); else NULL. ip_set
+ *		gives the set its name, and destroys it. The set takes IPv4-mapped addresses for
+ *		IPv6 ones. It is in the tree, except while another set there has its name
+ * @settle:	for @ipset: bring what packets have added and deleted into the contents, which
+ *		are locked
  * @dead:	the set was destroyed; code that still has a reference must not change it
  * @attachments: number of attachments; changed under ipcuckoo_net.mutex
  * @failed:	failed requests to add entries, by reason. Atomic, because additions to
@@ -121,7 +124,8 @@ struct ipcuckoo_set {
 	u32 gc_at;
 	u32 gc_last;
 	u32 swaps;
-	bool ipset;
+	void *ipset;
+	void (*settle)(void *ipset);
 	bool dead;
 	unsigned int attachments;
 	atomic64_t failed[IPCUCKOO_FAILURES];
@@ -179,7 +183,14 @@ static inline bool ipcuckoo_set_has_records(const struct ipcuckoo_set *set)
 static inline bool ipcuckoo_set_is_new(const struct ipcuckoo_set *set)
 {
 	/* Commits of other sets move this one's node in the tree, but never make it empty. */
-	return data_race(RB_EMPTY_NODE(&set->node)) && !set->dead;
+	return data_race(RB_EMPTY_NODE(&set->node)) && !set->dead && !set->ipset;
+}
+
+/* Called after a set was locked, and is not dead. */
+static inline void ipcuckoo_set_settle(struct ipcuckoo_set *set)
+{
+	if (set->settle)
+		set->settle(set->ipset);
 }
 
 /* Mask an address. Callers mask an address before they look it up in a set that has a

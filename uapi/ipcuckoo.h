@@ -190,6 +190,8 @@
  *   E2BIG       SET_NEW, SHADOW_NEW, ATTACH: the namespace has SETS_MAX sets,
  *               SHADOWS_MAX shadows, ATTACHMENTS_MAX attachments, or as many
  *               netfilter hooks as the kernel allows
+ *   EREMOTE     SET_DEL, SET_RENAME, SET_SWAP, ATTACH: the set belongs to ip_set
+ *               (the module ipcuckoo_ipset), which has created it
  *   EXDEV       COMMIT: one request would both swap an attached set and change
  *               its contents
  *   ENODEV      ATTACH: the module is being unloaded
@@ -255,8 +257,8 @@
  *          ENTRIES, HOSTS, MEMORY, SLOTS, ATTACHMENTS, GENERATION, GROWTHS,
  *          REKEYS, DISPLACED, FALLBACKS, RETRIES, FAILED_FULL, FAILED_COPIES,
  *          FAILED_QUOTA, FAILED_MEMORY, FAILED_EXIST; OPTIONS if there are any;
- *          TIMEOUT and EXPIRED with O_TIMEOUT; FLAGS (FORCEADD, MULTI) if there
- *          are any; DESCRIPTION if there is one; filter:ip: BITS, CAPACITY
+ *          TIMEOUT and EXPIRED with O_TIMEOUT; FLAGS (FORCEADD, MULTI, IPSET) if
+ *          there are any; DESCRIPTION if there is one; filter:ip: BITS, CAPACITY
  *
  * IPCUCKOO_CMD_SET_FLUSH (do): delete all entries of a set, or of all sets
  *
@@ -721,6 +723,7 @@ enum ipcuckoo_flag {
 	IPCUCKOO_F_FORCEADD	= 1 << 8,	/* in a full set, replace another entry */
 	IPCUCKOO_F_CREATE	= 1 << 9,	/* the shadow is of a set that does not exist yet */
 	IPCUCKOO_F_CHECK	= 1 << 10,	/* check the changes, and make none */
+	IPCUCKOO_F_IPSET	= 1 << 11,	/* reply: ip_set has created the set */
 };
 
 enum ipcuckoo_type {

@@ -3,24 +3,19 @@
  * The beginning and the end of sets: see create.h.
  *
  * ip_set destroys a set from a callback of RCU, which must not sleep, and frees struct ip_set right
- * afterwards. So ours is freed by a work item. Our contents belong to a network namespace of the
- * module ipcuckoo, whose end waits for their memory. What modules have registered for a namespace
- * ends in the reverse order: ours before that of ipcuckoo and that of ip_set. So the sets of the
- * namespace lose their contents first, and ip_set destroys what is left. No packet and no request
- * can come in between.
+ * afterwards. So ours is freed by a work item.
  */
 #include <linux/log2.h>
 #include <linux/random.h>
 #include <linux/slab.h>
 #include <linux/netfilter/ipset/pfxlen.h>
-#include <net/netns/generic.h>
 #include <uapi/linux/netfilter/ipset/ip_set_hash.h>
 
-#include "../names.h"
 #include "../net.h"
 #include "apply.h"
 #include "compat.h"
 #include "create.h"
+#include "names.h"
 
 /* Values of ip_set, which are in headers that only its own types can use. */
 #define HASHSIZE_DEFAULT	1024
@@ -28,16 +23,6 @@
 #define MAXELEM_DEFAULT		65536
 #define BUCKETSIZE_DEFAULT	12
 #define BUCKETSIZE_MIN		2
-
-static unsigned int net_id;
-
-/* Protects the lists of sets of all namespaces, and ipcuckoo_ipset.set when a namespace ends. */
-static DEFINE_MUTEX(sets_lock);
-
-static struct list_head *sets_of(struct net *net)
-{
-	return net_generic(net, net_id);
-}
 
 /* --- options --- */
 
@@ -148,7 +133,6 @@ static struct ipcuckoo_set *make_contents(struct net *net, const struct ip_set *
 	contents = ipcuckoo_set_alloc(ipcuckoo_net(net), set->name, options);
 	if (IS_ERR(contents))
 		return contents;
-	contents->ipset = true;
 	if (options->type != IPCUCKOO_TYPE_HASH_NET)
 		return contents;
 	contents->entries.lens = kzalloc(sizeof(*contents->entries.lens), GFP_KERNEL_ACCOUNT);
@@ -159,6 +143,12 @@ static struct ipcuckoo_set *make_contents(struct net *net, const struct ip_set *
 }
 
 static void free_work(struct work_struct *work);
+
+/* See struct ipcuckoo_set. */
+static void settle(void *ipset)
+{
+	ipcuckoo_ipset_apply_all(ipset);
+}
 
 static struct ipcuckoo_ipset *make_set(struct nlattr *tb[], const struct ip_set *set,
 				       const struct ipcuckoo_set_options *options)
@@ -228,12 +218,13 @@ int ipcuckoo_ipset_create(struct net *net, struct ip_set *set, bool nets, struct
 		kfree(s);
 		return PTR_ERR(contents);
 	}
+	contents->ipset = s;
+	contents->settle = settle;
 	s->set = contents;
+	s->owner = set;
 	set->data = s;
 	set->variant = variant;
-	mutex_lock(&sets_lock);
-	list_add_tail(&s->node, sets_of(net));
-	mutex_unlock(&sets_lock);
+	ipcuckoo_ipset_names_add(s);
 	return 0;
 }
 
@@ -261,28 +252,12 @@ bool ipcuckoo_ipset_same(const struct ip_set *a, const struct ip_set *b)
 
 /* --- the end --- */
 
-/* No packet and no request can begin to use the contents. */
-static void free_contents(struct ipcuckoo_set *contents)
-{
-	struct ipcuckoo_lens *lens = contents->entries.lens;
-
-	ipcuckoo_names_discard(contents);
-	kfree(lens);
-}
-
 static void free_work(struct work_struct *work)
 {
 	struct ipcuckoo_ipset *s = container_of(work, struct ipcuckoo_ipset, free);
-	struct ipcuckoo_set *contents;
 
-	mutex_lock(&sets_lock);
-	contents = s->set;
-	if (contents)
-		list_del(&s->node);
-	mutex_unlock(&sets_lock);
+	ipcuckoo_ipset_names_remove(s);
 	ipcuckoo_pending_exit(&s->pending);
-	if (contents)
-		free_contents(contents);
 	kfree(s);
 }
 
@@ -296,8 +271,10 @@ void ipcuckoo_ipset_cancel(struct ip_set *set)
 {
 	struct ipcuckoo_ipset *s = set->data;
 
+	s->owner = NULL;
 	ipcuckoo_pending_close(&s->pending);
 	cancel_work_sync(&s->apply);
+	ipcuckoo_ipset_names_hide(s);
 }
 
 /**
@@ -312,83 +289,4 @@ void ipcuckoo_ipset_destroy(struct ip_set *set)
 
 	queue_work(ipcuckoo_ipset_wq, &s->free);
 	set->data = NULL;
-}
-
-/* --- network namespaces --- */
-
-static int __net_init net_begin(struct net *net)
-{
-	INIT_LIST_HEAD(sets_of(net));
-	return 0;
-}
-
-/* Take their contents away from the sets of a namespace. Work items free those of sets that were
- * destroyed.
- */
-static void __net_exit net_end(struct net *net)
-{
-	struct list_head *sets = sets_of(net);
-	struct ipcuckoo_set *contents;
-	struct ipcuckoo_ipset *s;
-
-	mutex_lock(&sets_lock);
-	while (!list_empty(sets)) {
-		s = list_first_entry(sets, struct ipcuckoo_ipset, node);
-		list_del(&s->node);
-		contents = s->set;
-		ipcuckoo_pending_close(&s->pending);
-		cancel_work_sync(&s->apply);
-		s->set = NULL;
-		free_contents(contents);
-	}
-	mutex_unlock(&sets_lock);
-}
-
-static void __net_exit net_end_batch(struct list_head *nets)
-{
-	struct net *net;
-
-	list_for_each_entry(net, nets, exit_list)
-		net_end(net);
-	/* Of sets that were destroyed before, work items may still be freeing the contents. */
-	flush_workqueue(ipcuckoo_ipset_wq);
-}
-
-static struct pernet_operations net_ops = {
-	.init = net_begin,
-	.exit_batch = net_end_batch,
-	.id = &net_id,
-	.size = sizeof(struct list_head),
-};
-
-/**
- * ipcuckoo_ipset_create_init() - prepare for sets
- *
- * Return: 0 or an error.
- */
-int __init ipcuckoo_ipset_create_init(void)
-{
-	int err;
-
-	ipcuckoo_ipset_wq = alloc_workqueue("ipcuckoo_ipset", WQ_UNBOUND, 0);
-	if (!ipcuckoo_ipset_wq)
-		return -ENOMEM;
-	err = register_pernet_subsys(&net_ops);
-	if (err)
-		destroy_workqueue(ipcuckoo_ipset_wq);
-	return err;
-}
-
-/**
- * ipcuckoo_ipset_create_exit() - undo ipcuckoo_ipset_create_init()
- *
- * Context: process context, after the types were unregistered: there are no sets any more.
- */
-void ipcuckoo_ipset_create_exit(void)
-{
-	/* ip_set may still be going to call ipcuckoo_ipset_destroy() from RCU. */
-	rcu_barrier();
-	destroy_workqueue(ipcuckoo_ipset_wq);
-	unregister_pernet_subsys(&net_ops);
-	rcu_barrier();
 }

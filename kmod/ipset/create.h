@@ -11,7 +11,4 @@ bool ipcuckoo_ipset_same(const struct ip_set *a, const struct ip_set *b);
 void ipcuckoo_ipset_cancel(struct ip_set *set);
 void ipcuckoo_ipset_destroy(struct ip_set *set);
 
-int ipcuckoo_ipset_create_init(void);
-void ipcuckoo_ipset_create_exit(void);
-
 #endif /* _IPCUCKOO_IPSET_CREATE_H */

@@ -32,6 +32,7 @@
 /**
  * struct ipcuckoo_ipset - what ip_set.data points to
  * @set:	the contents; NULL once the network namespace has ended
+ * @owner:	the set of ip_set; NULL once that is being destroyed. Under the mutex of ip_set
  * @nets:	the type is hash:net
  * @v6:		the family is inet6
  * @records:	entries have counters, comments or skbinfo
@@ -47,6 +48,7 @@
  */
 struct ipcuckoo_ipset {
 	struct ipcuckoo_set *set;
+	const struct ip_set *owner;
 	bool nets;
 	bool v6;
 	bool records;

@@ -2,10 +2,11 @@
 /* The module ipcuckoo_ipset: registers the types hash:ip and hash:net. */
 #include <linux/module.h>
 
+#include "../net.h"
 #include "compat.h"
 #include "create.h"
 #include "dump.h"
-#include "../net.h"
+#include "names.h"
 #include "packet.h"
 #include "request.h"
 
@@ -124,12 +125,12 @@ static int __init ipcuckoo_ipset_init(void)
 {
 	int err;
 
-	err = ipcuckoo_ipset_create_init();
+	err = ipcuckoo_ipset_names_init();
 	if (err)
 		return err;
 	err = register_type(&hash_ip, "ip_set_hash_ip");
 	if (err)
-		goto err_create;
+		goto err_names;
 	err = register_type(&hash_net, "ip_set_hash_net");
 	if (err)
 		goto err_ip;
@@ -137,8 +138,8 @@ static int __init ipcuckoo_ipset_init(void)
 
 err_ip:
 	ip_set_type_unregister(&hash_ip);
-err_create:
-	ipcuckoo_ipset_create_exit();
+err_names:
+	ipcuckoo_ipset_names_exit();
 	return err;
 }
 
@@ -146,7 +147,7 @@ static void __exit ipcuckoo_ipset_exit(void)
 {
 	ip_set_type_unregister(&hash_net);
 	ip_set_type_unregister(&hash_ip);
-	ipcuckoo_ipset_create_exit();
+	ipcuckoo_ipset_names_exit();
 }
 
 module_init(ipcuckoo_ipset_init);

@@ -12,6 +12,7 @@
 #include "../entries.h"
 #include "apply.h"
 #include "match.h"
+#include "names.h"
 #include "request.h"
 
 /**
@@ -359,6 +360,8 @@ int ipcuckoo_ipset_request(struct ip_set *set, struct nlattr *tb[], enum ipset_a
 	struct ipcuckoo_key addr;
 	int err;
 
+	if (adt != IPSET_TEST)
+		ipcuckoo_ipset_names_check(r.s);
 	err = begin(&r, tb, lineno, &addr);
 	if (err)
 		return err;

@@ -256,6 +256,17 @@ static int show_attachments(struct listing *listing, const struct nl_set *sets,
 	return status;
 }
 
+/* What is saved is to be restored beside what "ipset save" prints. Return: the number of sets left. */
+static size_t leave_out_ipset(struct nl_set *sets, size_t count)
+{
+	size_t i, left = 0;
+
+	for (i = 0; i < count; i++)
+		if (!is_ipset(&sets[i]))
+			sets[left++] = sets[i];
+	return left;
+}
+
 static int show_all(struct listing *listing)
 {
 	struct tool *tool = listing->tool;
@@ -271,6 +282,8 @@ static int show_all(struct listing *listing)
 		warn(tool,
 		     "sets were changed during every attempt to read them: the list may mix old and new ones");
 	}
+	if (listing->own)
+		count = leave_out_ipset(sets, count);
 	status = show_sets(listing, sets, count);
 	if (!status && listing->attached)
 		status = show_attachments(listing, sets, count);
@@ -347,7 +360,7 @@ int run_list(struct tool *tool, struct words *words)
 int run_save(struct tool *tool, struct words *words)
 {
 	struct listing listing = {
-		.tool = tool, .layout = find_layout(tool, &layout_save),
+		.tool = tool, .layout = find_layout(tool, &layout_save), .own = true,
 	};
 	const struct keyword keywords[] = {
 		{ .word = "--ipset", .flag = &listing.ipset },

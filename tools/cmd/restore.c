@@ -241,7 +241,7 @@ static int destroy_work(struct restore *r, struct work *work, const char *name)
 	return bind_name(r, name, NULL) ? add_step(r, &step) : fail_memory(&r->line);
 }
 
-/* Call @act for the set that is named, or for all sets. @missing: it is no error if there
+/* Call @act for the set that is named, or for all sets but those of ip_set. @missing: it is no error if there
  * is no set of that name.
  */
 static int for_each_named(struct restore *r, struct words *words, bool missing,
@@ -262,7 +262,7 @@ static int for_each_named(struct restore *r, struct words *words, bool missing,
 		return missing ? STATUS_OK : fail_missing_set(r, words->word[0]);
 	}
 	for (i = 0; i < r->count && !status; i++)
-		if (r->bindings[i].work)
+		if (r->bindings[i].work && !is_ipset(&r->bindings[i].work->set))
 			status = act(r, r->bindings[i].work, r->bindings[i].name);
 	return status;
 }

@@ -79,6 +79,8 @@ static void json_header(struct listing *listing)
 	json_add_uint(header, "memsize", set->memory);
 	json_add_uint(header, "references", set->attachments);
 	json_add_uint(header, "numentries", set->entries);
+	if (is_ipset(set))
+		json_object_object_add(header, "owner", json_object_new_string("ip_set"));
 	if (listing->tool->json)
 		json_add_ratio(header, "loadfactor", load_factor(set));
 	if (is_approximate(set))

@@ -66,6 +66,8 @@ static void plain_header(struct listing *listing)
 	for (i = 0; i < count; i++)
 		if (items[i].label)
 			printf("%s: %s\n", items[i].label, items[i].text);
+	if (is_ipset(set))
+		puts("Owner: ip_set");
 	if (listing->verbose || is_approximate(set))
 		printf("Load factor: %.2f\n", load_factor(set));
 	if (is_approximate(set))

@@ -20,6 +20,7 @@
  * @layout:	how to print
  * @verbose:	--verbose: print also what ipset does not have
  * @ipset:	--ipset: refuse what ipset cannot restore
+ * @own:	leave out sets of ip_set, unless one is named
  * @attached:	save --all: print also the commands that attach the sets
  * @attachments: all attachments, for list; NULL if they are not needed
  * @attachment_count: number of @attachments
@@ -36,6 +37,7 @@ struct listing {
 	const struct layout *layout;
 	bool verbose;
 	bool ipset;
+	bool own;
 	bool attached;
 	struct nl_attachment *attachments;
 	size_t attachment_count;

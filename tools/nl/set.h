@@ -52,6 +52,12 @@ struct nl_set {
 	uint64_t failed[FAILURES];
 };
 
+/* Has ip_set created the set? Then the program ipset renames, swaps, destroys and saves it. */
+static inline bool is_ipset(const struct nl_set *set)
+{
+	return set->flags & IPCUCKOO_F_IPSET;
+}
+
 /* Append the type and the options of a new set to a request that was started with its name,
  * and with set->flags among the flags. @has_maxelem: send the limit, too.
  */
