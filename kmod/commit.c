@@ -667,11 +667,11 @@ static int trim_shadow(struct ipcuckoo_shadow *shadow)
  * set of that name with the same options (or @exist), -ENOTUNIQ if there is another one,
  * -E2BIG if there are IPCUCKOO_SETS_MAX. DESTROY: -EBUSY if it is attached. RENAME: -EEXIST
  * if there is a set called @to. SWAP: -ESRCH if there is none called @to, -ENOTUNIQ if
- * types or families differ. DESTROY, RENAME, SWAP, ATTACH: -EREMOTE if the set is one of
- * ip_set. -EXDEV if a set that is attached would change its contents in the commit that swaps it. REPLACE, and CREATE with a shadow: -EBUSY if another request is
- * at work on the shadow, or an error of ipcuckoo_shadow_check(); CREATE: -EINVAL if the set
- * of the shadow exists already. ATTACH: an error of
- * ipcuckoo_attach().
+ * types or families differ. DESTROY, RENAME, SWAP, ATTACH: -EREMOTE if the set is one of ip_set.
+ * -EXDEV if a set that is attached would change its contents in the commit that swaps it. REPLACE,
+ * and CREATE with a shadow: -EBUSY if another request is at work on the shadow, or an error of
+ * ipcuckoo_shadow_check(); CREATE: -EINVAL if the set of the shadow exists already. ATTACH: an
+ * error of ipcuckoo_attach().
  */
 int ipcuckoo_commit(struct ipcuckoo_net *pernet, struct ipcuckoo_commit_change *changes,
 		    unsigned int count, bool check, unsigned int *at)
