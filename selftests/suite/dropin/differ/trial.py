@@ -1,0 +1,139 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Runs episodes on both sides, one case for each, and shortens those that differ."""
+import time
+
+from .compare import difference, explain
+from .episode import Episode, show
+from .ktap import Bail
+from .minimise import minimise
+from .runner import Runner
+from .types import sides, things
+
+# Episodes that are shortened, and for how long, at most
+MOST_MINIMISED = 3
+MINIMISE_SECONDS = 90
+# How often the kernel's own types may try to do what ours have done
+EXCUSE_RUNS = 4
+
+
+class Trial:
+    def __init__(self, ktap):
+        self.prepare(ktap, *sides(), Runner())
+
+    def prepare(self, ktap, stock, ours, runner):
+        """Apart from __init__() for test_dropin, which has no kernel to run on"""
+        self.ktap = ktap
+        self.stock, self.ours = stock, ours
+        self.runner = runner
+        self.compared = self.succeeded = self.members = 0
+        self.minimised = 0
+        self.sent = set()
+
+    @property
+    def packets_differ(self):
+        """Have packets arrived, and have others been dropped?"""
+        return {True, False} <= self.sent
+
+    def close(self):
+        self.runner.close()
+
+    def things(self):
+        """What this kernel has: see types.things()"""
+        self.stock.load()
+        found = things(self.stock)
+        self.stock.unload()
+        return found
+
+    def possible(self, episodes):
+        """The episodes that this kernel can run; the others are skipped."""
+        there = self.things()
+        for episode in episodes:
+            missing = [f"{thing} {oldest}" for thing, oldest in episode.needs
+                       if there.get(thing, -1) < oldest]
+            if missing:
+                self.ktap.skip(episode.name, f"this kernel has no {', '.join(missing)}")
+        return [e for e in episodes
+                if all(there.get(thing, -1) >= oldest for thing, oldest in e.needs)]
+
+    def records(self, side, episodes):
+        """The records of each episode"""
+        side.load()
+        results = [self.runner.run(episode) for episode in episodes]
+        side.unload()
+        return results
+
+    def run(self, episodes):
+        """Prints a case for each episode."""
+        stock = self.records(self.stock, episodes)
+        ours = self.records(self.ours, episodes)
+        for episode, a, b in zip(episodes, stock, ours):
+            self.count(episode, a)
+            found = difference(episode.commands, a, b)
+            if found:
+                found = self.confirm(episode, found, b)
+            self.ktap.case(f"{episode.name}: {len(episode.commands)} commands", not found)
+            if found:
+                self.explain(episode, found)
+
+    def count(self, episode, records):
+        for command, record in zip(episode.commands, records):
+            self.compared += command.is_compared
+            self.succeeded += command.is_compared and record.status == 0
+            self.members += command.is_compared and "\nMembers:\n" in record.out
+            if command.words[:1] == ("SEND",):
+                self.sent.add(not record.out.startswith("0 "))
+
+    def confirm(self, episode, found, ours):
+        """The kernel's own types do not always do the same: a set that is full still takes an entry
+        whose place in the hash another one has left, and the hash has a random seed. So what
+        ours have done is fine if the kernel's own do it in one of some runs."""
+        for records in self.records(self.stock, [episode] * EXCUSE_RUNS):
+            again = difference(episode.commands, records, ours)
+            if not again:
+                self.ktap.note(f"{episode.name}: stock does not always do the same:")
+                self.ktap.note(explain(episode.commands, found))
+                return None
+        return found
+
+    def differ(self, proposals):
+        """For each list of commands: do the sides differ?"""
+        episodes = [Episode("a proposal", commands) for commands in proposals]
+        return [bool(difference(commands, a, b)) for commands, a, b in
+                zip(proposals, self.records(self.stock, episodes),
+                    self.records(self.ours, episodes))]
+
+    def shorten(self, episode, found):
+        """The fewest commands found that differ"""
+        end = time.monotonic() + MINIMISE_SECONDS
+        commands = list(episode.commands[:found.at + 1])
+        try:
+            return minimise(commands, self.differ, lambda: time.monotonic() < end)
+        except Bail as e:
+            self.ktap.note(f"cannot be shortened further: {e}")
+            return commands
+
+    def shortened(self, episode, found):
+        """The shorter commands, and their difference"""
+        commands = self.shorten(episode, found)
+        shorter = [Episode(episode.name, commands)]
+        again = difference(commands, self.records(self.stock, shorter)[0],
+                           self.records(self.ours, shorter)[0])
+        if again:
+            return commands, again
+        self.ktap.note("These commands do not always differ, so below are all of them:")
+        self.ktap.note("".join(show(c) for c in commands))
+        return episode.commands, found
+
+    def explain(self, episode, found):
+        commands = episode.commands
+        if self.minimised < MOST_MINIMISED:
+            self.minimised += 1
+            commands, found = self.shortened(episode, found)
+        self.ktap.note(explain(commands, found))
+
+    def finish(self):
+        """The last case: has the program compared anything?"""
+        self.ktap.note(f"{self.compared} commands were compared, {self.succeeded} succeeded,"
+                       f" {self.members} listed sets")
+        self.ktap.case("enough was compared", self.succeeded * 5 > self.compared > 0 and
+                       self.members > 0)
