@@ -110,6 +110,10 @@ check-filters:
 check-config:
 	@$(vm)/check config $(TESTS)
 
+# Part of check is a short run of the same. ROUNDS=10000 random commands, SEED=n.
+check-dropin:
+	@$(vm)/check dropin
+
 # Not part of check: it emulates another processor, and builds a kernel.
 check-arm64:
 	@$(vm)/check arm64 $(TESTS)
@@ -212,6 +216,8 @@ help:
 	@echo '  check-kill   kill -9 in the middle of every kind of request to a set of 10,000,000'
 	@echo '  check-config the suite on kernels without procfs, IPv6 or hooks at ingress, and the'
 	@echo '               module compiled for 32 bits'
+	@echo '  check-dropin  10,000 random commands of ipset, and packets, compared between the kernel'\''s'
+	@echo '               own hash:ip and hash:net and ours; ROUNDS=n, SEED=n'
 	@echo '  check-arm64  the suite without tool and procfs, cross-compiled, on emulated arm64:'
 	@echo '               Debian'\''s kernel, and one with pages of 64 KiB'
 	@echo '  check-packages  builds the packages, installs them in fresh trees of Debian'
@@ -233,5 +239,5 @@ help:
 
 .PHONY: all module spare build-module tools install uninstall load dist deb rpm check-packages \
 	check-arm64 check-boot check-secure check check-stock check-debug check-races check-filters \
-	check-config check-kernels check-kill check-matrix torture demo bench plot bench-versus \
-	bench-filters fuzz fuzz-netlink lint clean help
+	check-config check-dropin check-kernels check-kill check-matrix torture demo bench plot \
+	bench-versus bench-filters fuzz fuzz-netlink lint clean help
