@@ -54,7 +54,7 @@ spare:
 	@$(MAKE) --no-print-directory O='$(O)' spare=_spare module
 
 build-module:
-	@mkdir -p $(objects)/kmod $(objects)/uapi
+	@mkdir -p $(objects)/kmod/ipset $(objects)/uapi
 	@cp -rsf $(CURDIR)/Kbuild $(CURDIR)/kmod $(CURDIR)/uapi $(objects)
 	@find $(objects) -xtype l -delete
 	@$(MAKE) --no-print-directory $(if $(V),,-s) -C $(KDIR) M=$(abspath $(objects)) \
