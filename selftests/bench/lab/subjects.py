@@ -338,6 +338,9 @@ def environment(seed, **more):
 
 
 def load_module():
-    """Refuses to run outside a machine of vm/run, because the measurements would disturb others."""
+    """Refuses to run outside a machine of vm/run, because the measurements would disturb others.
+    Also loads the modules of ipset, which the kernel would otherwise load, and allocate memory for,
+    when the first set is created."""
     run(["insmod", os.environ.get("IPCUCKOO_KO") or die("to be run by vm/run")])
+    run(["modprobe", "-a", "ip_set_hash_ip", "ip_set_hash_net"])
     os.makedirs(work, exist_ok=True)
