@@ -523,6 +523,9 @@ static int run(struct commit *c, unsigned int *at)
 	bool prepared;
 	int err;
 
+	/* Programs that hold RTNL may wait for ip_set, which may wait for such a set. */
+	if (c->rtnl && ipcuckoo_commit_sets_any_ipset(&c->sets))
+		return -EREMOTE;
 	if (c->rtnl && ipcuckoo_rtnl_lock_killable())
 		return -EINTR;
 	mutex_lock(&c->pernet->mutex);

@@ -101,6 +101,20 @@ void ipcuckoo_commit_sets_note_attached(struct ipcuckoo_commit_sets *sets)
 }
 
 /**
+ * ipcuckoo_commit_sets_any_ipset() - is any of the sets one of ip_set?
+ * @sets:	the sets of a commit
+ */
+bool ipcuckoo_commit_sets_any_ipset(const struct ipcuckoo_commit_sets *sets)
+{
+	unsigned int i;
+
+	for (i = 0; i < sets->count; i++)
+		if (sets->list[i].set->ipset)
+			return true;
+	return false;
+}
+
+/**
  * ipcuckoo_commit_sets_free() - free the list of sets
  * @sets:	the sets of a commit, or zeros
  */

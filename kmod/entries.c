@@ -225,14 +225,17 @@ static int add_exact(struct ipcuckoo_entries *e, const struct ipcuckoo_entry *en
 		revive(e, t, slot, value);
 		return 0;
 	}
+	/* Readers ask for a prefix length only if it is counted, so this comes first. */
+	ipcuckoo_usage_count_len(e, entry->len, 1);
 	err = t ? ipcuckoo_table_insert_value(t, &e->guard, key, value, e->queue) : -ENOSPC;
 	if (err == -ENOSPC)
 		err = ipcuckoo_rebuild_grow(e, kind, key, value);
-	if (err)
+	if (err) {
+		ipcuckoo_usage_count_len(e, entry->len, -1);
 		return err;
+	}
 	e->records += ipcuckoo_record_memory(value->record);
 	e->generation++;
-	ipcuckoo_usage_count_len(e, entry->len, 1);
 	return 0;
 }
 
@@ -649,7 +652,9 @@ void ipcuckoo_entries_replace(struct ipcuckoo_entries *e,
 			      struct ipcuckoo_entries *from)
 {
 	struct ipcuckoo_version *v = ipcuckoo_version_current(from);
+	struct ipcuckoo_lens old;
 
+	ipcuckoo_usage_add_lens(e, v, &old);
 	e->displaced += from->displaced;
 	e->growths += from->growths;
 	e->rekeys += from->rekeys;
@@ -658,7 +663,7 @@ void ipcuckoo_entries_replace(struct ipcuckoo_entries *e,
 	e->generation++;
 	ipcuckoo_entries_replace_all(e, v);
 	e->records = from->records;
-	ipcuckoo_usage_recount_lens(e);
+	ipcuckoo_usage_drop_lens(e, &old);
 }
 
 /**

@@ -28,6 +28,9 @@ bool ipcuckoo_entries_suspect6(struct ipcuckoo_entries *e,
 enum ipcuckoo_decision
 ipcuckoo_entries_decide(struct ipcuckoo_entries *e, const struct ipcuckoo_key *addr, bool v6,
 			bool mapped, struct ipcuckoo_record **record);
+bool ipcuckoo_entries_fetch_from(const struct ipcuckoo_version *v,
+				 const struct ipcuckoo_entry *entry,
+				 struct ipcuckoo_value *value);
 bool ipcuckoo_entries_fetch(struct ipcuckoo_entries *e, const struct ipcuckoo_entry *entry,
 			    struct ipcuckoo_value *value);
 

@@ -73,9 +73,10 @@ void ipcuckoo_names_release(struct ipcuckoo_set *set)
 
 /**
  * ipcuckoo_names_hide() - take a set of ip_set out of the tree
- * @set:	set
+ * @set:	set. A commit may have found it before, but the set is not freed until that has
+ *		unlocked ipcuckoo_net.names
  *
- * Context: process context; ipcuckoo_net.names is held.
+ * Context: process context; takes ipcuckoo_net.mutex.
  */
 void ipcuckoo_names_hide(struct ipcuckoo_set *set)
 {
@@ -101,6 +102,10 @@ void ipcuckoo_names_show(struct ipcuckoo_set *set, const char *name)
 	bool shown;
 
 	mutex_lock(&set->entries.mutex);
+	if (set->dead) {
+		mutex_unlock(&set->entries.mutex);
+		return;
+	}
 	mutex_lock(&pernet->mutex);
 	strscpy(old, set->name, sizeof(old));
 	ipcuckoo_names_change(set, name);
@@ -117,16 +122,21 @@ void ipcuckoo_names_show(struct ipcuckoo_set *set, const char *name)
 
 /**
  * ipcuckoo_names_discard() - free a set of ip_set
- * @set:	set that is not in the tree
+ * @set:	set that nobody uses any more, except through ipcuckoo
  *
- * Context: process context; waits for garbage collection of the set.
+ * Context: process context; takes ipcuckoo_net.names, and waits for garbage collection of the set.
  */
 void ipcuckoo_names_discard(struct ipcuckoo_set *set)
 {
+	struct ipcuckoo_net *pernet = set->pernet;
+
+	mutex_lock(&pernet->names);
 	mutex_lock(&set->entries.mutex);
 	set->dead = true;
 	ipcuckoo_event_set(set, set->name, IPCUCKOO_EVENT_SET_DESTROYED);
 	mutex_unlock(&set->entries.mutex);
+	ipcuckoo_names_hide(set);
+	mutex_unlock(&pernet->names);
 	ipcuckoo_names_release(set);
 }
 

@@ -166,14 +166,14 @@ bool ipcuckoo_usage_crowded(struct ipcuckoo_entries *e, u32 limit, s32 more)
 }
 
 /**
- * ipcuckoo_usage_count_len() - count an entry that was added or removed
+ * ipcuckoo_usage_count_len() - count entries that were added or removed
  * @e:		contents
- * @len:	length of its prefix
- * @change:	1 or -1
+ * @len:	length of their prefixes
+ * @change:	how many were added; negative if they were removed
  *
  * Context: the writer.
  */
-void ipcuckoo_usage_count_len(struct ipcuckoo_entries *e, u8 len, int change)
+void ipcuckoo_usage_count_len(struct ipcuckoo_entries *e, u8 len, s64 change)
 {
 	struct ipcuckoo_lens *lens = e->lens;
 	u8 longest;
@@ -206,22 +206,58 @@ void ipcuckoo_usage_clear_lens(struct ipcuckoo_entries *e)
 }
 
 /**
- * ipcuckoo_usage_recount_lens() - count the prefix lengths of contents that were replaced
+ * ipcuckoo_usage_add_lens() - count the prefix lengths of contents that will replace others
  * @e:		contents
+ * @v:		their next version
+ * @old:	set to the numbers before, to be given to ipcuckoo_usage_drop_lens() afterwards
+ *
+ * Meanwhile the lengths of both count. So readers never take a length for missing that the
+ * contents have.
  *
  * Context: the writer; takes time in proportion to the number of entries.
  */
-void ipcuckoo_usage_recount_lens(struct ipcuckoo_entries *e)
+void ipcuckoo_usage_add_lens(struct ipcuckoo_entries *e, const struct ipcuckoo_version *v,
+			     struct ipcuckoo_lens *old)
 {
-	const struct ipcuckoo_version *v = ipcuckoo_version_current(e);
 	struct ipcuckoo_key key;
 	int kind;
 	u64 at;
 
-	ipcuckoo_usage_clear_lens(e);
-	for (kind = 0; e->lens && kind < IPCUCKOO_KINDS; kind++)
+	if (!e->lens)
+		return;
+	*old = *e->lens;
+	for (kind = 0; kind < IPCUCKOO_KINDS; kind++)
 		for (at = 0; v->table[kind] && ipcuckoo_table_next(v->table[kind], &at, &key);)
 			ipcuckoo_usage_count_len(e, ipcuckoo_entry_decode(kind, &key).len, 1);
+}
+
+/**
+ * ipcuckoo_usage_drop_lens() - count the prefix lengths of replaced contents no more
+ * @e:		contents
+ * @old:	from ipcuckoo_usage_add_lens()
+ *
+ * Context: the writer.
+ */
+void ipcuckoo_usage_drop_lens(struct ipcuckoo_entries *e, const struct ipcuckoo_lens *old)
+{
+	int len;
+
+	for (len = 0; e->lens && len < ARRAY_SIZE(old->count); len++)
+		if (old->count[len])
+			ipcuckoo_usage_count_len(e, len, -(s64)old->count[len]);
+}
+
+/**
+ * ipcuckoo_usage_has_len() - has any entry a prefix of this length?
+ * @e:		contents with lens
+ * @len:	length
+ *
+ * Context: any.
+ * Return: true also for some time after the last one was removed.
+ */
+bool ipcuckoo_usage_has_len(const struct ipcuckoo_entries *e, u8 len)
+{
+	return READ_ONCE(e->lens->count[len]);
 }
 
 /**

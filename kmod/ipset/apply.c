@@ -8,8 +8,11 @@
 
 struct workqueue_struct *ipcuckoo_ipset_wq;
 
-/* How many changes are applied before the mutex of the contents is given to others. */
+/* How many changes are applied before the mutex of the contents is given to others, and how many
+ * times that before other sets have their turn.
+ */
 #define BATCH	64
+#define BATCHES	64
 
 /**
  * ipcuckoo_ipset_log_refusal() - log why an element was not added
@@ -36,80 +39,6 @@ void ipcuckoo_ipset_log_refusal(struct ipcuckoo_ipset *s, int err)
 		pr_warn("Set %s: an element was not added: error %d\n", name, err);
 }
 
-/* A packet sets no comment: an entry that exists keeps its own. */
-static void keep_comment(struct ipcuckoo_ipset *s, const struct ipcuckoo_entry *entry,
-			 struct ipcuckoo_entry_attrs *attrs)
-{
-	struct ipcuckoo_value value;
-
-	if (!(s->set->entries.options & IPCUCKOO_O_COMMENT) ||
-	    !ipcuckoo_entries_get(&s->set->entries, entry, &value))
-		return;
-	attrs->comment = ipcuckoo_record_comment(value.record);
-	attrs->comment_len = attrs->comment ? strlen(attrs->comment) : 0;
-}
-
-static int apply_add(struct ipcuckoo_ipset *s, struct ipcuckoo_change *c, u32 now)
-{
-	struct ipcuckoo_entry_attrs attrs = {
-		.timeout = c->expires ? ipcuckoo_seconds_left(c->expires, now) : 0,
-		.packets = atomic64_read(&c->hits.packets),
-		.bytes = atomic64_read(&c->hits.bytes),
-	};
-
-	keep_comment(s, &c->entry, &attrs);
-	return ipcuckoo_change_add_live(s->set, &c->entry, &attrs, true);
-}
-
-/* The caller has locked the contents. */
-static void apply(struct ipcuckoo_ipset *s, struct ipcuckoo_change *c)
-{
-	u32 now = ipcuckoo_now();
-	int err = 0;
-
-	if (c->add && !ipcuckoo_expired(c->expires, now))
-		err = apply_add(s, c, now);
-	else
-		ipcuckoo_change_del_live(s->set, &c->entry);
-	if (err)
-		ipcuckoo_ipset_log_refusal(s, err);
-	ipcuckoo_pending_done(&s->pending, c);
-}
-
-/**
- * ipcuckoo_ipset_apply_one() - apply the change of an entry, if there is one
- * @s:		set, whose contents are locked
- * @entry:	entry
- *
- * User space calls this before it changes the entry. So it need not wait until all changes are
- * applied, which packets could prevent.
- */
-void ipcuckoo_ipset_apply_one(struct ipcuckoo_ipset *s, const struct ipcuckoo_entry *entry)
-{
-	struct ipcuckoo_change c;
-
-	if (ipcuckoo_pending_take(&s->pending, entry, &c))
-		apply(s, &c);
-}
-
-/**
- * ipcuckoo_ipset_apply_all() - apply all changes that were made before
- * @s:		set, whose contents are locked
- */
-void ipcuckoo_ipset_apply_all(struct ipcuckoo_ipset *s)
-{
-	struct ipcuckoo_change c;
-	u64 before;
-
-	spin_lock_bh(&s->pending.lock);
-	before = s->pending.next;
-	spin_unlock_bh(&s->pending.lock);
-	while (ipcuckoo_pending_first(&s->pending, &c) && c.number < before) {
-		apply(s, &c);
-		cond_resched();
-	}
-}
-
 /**
  * ipcuckoo_ipset_apply_soon() - apply changes after a packet has made one
  * @s:		set
@@ -121,26 +50,134 @@ void ipcuckoo_ipset_apply_soon(struct ipcuckoo_ipset *s)
 	queue_work(ipcuckoo_ipset_wq, &s->apply);
 }
 
+/* A packet sets no comment: an entry that exists keeps its own. It is copied, because garbage
+ * collection may remove the entry before it is added again.
+ */
+static void keep_comment(struct ipcuckoo_ipset *s, const struct ipcuckoo_entry *entry,
+			 struct ipcuckoo_entry_attrs *attrs, char copy[IPSET_MAX_COMMENT_SIZE + 1])
+{
+	const char *comment = NULL;
+	struct ipcuckoo_value value;
+
+	if (s->set->entries.options & IPCUCKOO_O_COMMENT &&
+	    ipcuckoo_entries_get(&s->set->entries, entry, &value))
+		comment = ipcuckoo_record_comment(value.record);
+	if (!comment)
+		return;
+	attrs->comment_len = strscpy(copy, comment, IPSET_MAX_COMMENT_SIZE + 1);
+	attrs->comment = copy;
+}
+
+static int apply_add(struct ipcuckoo_ipset *s, struct ipcuckoo_change *c, u32 now)
+{
+	char comment[IPSET_MAX_COMMENT_SIZE + 1];
+	struct ipcuckoo_entry_attrs attrs = {
+		.timeout = c->expires ? ipcuckoo_seconds_left(c->expires, now) : 0,
+		.packets = atomic64_read(&c->hits.packets),
+		.bytes = atomic64_read(&c->hits.bytes),
+	};
+	int err;
+
+	keep_comment(s, &c->entry, &attrs, comment);
+	err = ipcuckoo_change_add_live(s->set, &c->entry, &attrs, c->exist);
+	/* User space was first. */
+	return err == -EEXIST ? 0 : err;
+}
+
+/* The caller has locked the contents. Return: 0; or -EINTR for a fatal signal, and then the change
+ * is still pending.
+ */
+static int apply(struct ipcuckoo_ipset *s, struct ipcuckoo_change *c)
+{
+	u32 now = ipcuckoo_now();
+	int err;
+
+	if (c->add && !ipcuckoo_expired(c->expires, now))
+		err = apply_add(s, c, now);
+	else
+		err = ipcuckoo_change_del_live(s->set, &c->entry);
+	if (err == -EINTR) {
+		ipcuckoo_ipset_apply_soon(s);
+		return err;
+	}
+	if (err && err != -ENOENT)
+		ipcuckoo_ipset_log_refusal(s, err);
+	ipcuckoo_pending_done(&s->pending, c);
+	return 0;
+}
+
 /**
- * ipcuckoo_ipset_apply_work() - apply changes as long as there are any
+ * ipcuckoo_ipset_apply_one() - apply the change of an entry, if there is one
+ * @s:		set, whose contents are locked
+ * @entry:	entry
+ *
+ * User space calls this before it changes the entry. So it need not wait until all changes are
+ * applied, which packets could prevent.
+ *
+ * Return: 0, or -EINTR for a fatal signal.
+ */
+int ipcuckoo_ipset_apply_one(struct ipcuckoo_ipset *s, const struct ipcuckoo_entry *entry)
+{
+	struct ipcuckoo_change c;
+
+	return ipcuckoo_pending_take(&s->pending, entry, &c) ? apply(s, &c) : 0;
+}
+
+/**
+ * ipcuckoo_ipset_apply_all() - apply all changes that were made before
+ * @s:		set, whose contents are locked
+ *
+ * A fatal signal ends this early.
+ */
+void ipcuckoo_ipset_apply_all(struct ipcuckoo_ipset *s)
+{
+	struct ipcuckoo_change c;
+	u64 before;
+
+	spin_lock_bh(&s->pending.lock);
+	before = s->pending.next;
+	spin_unlock_bh(&s->pending.lock);
+	while (ipcuckoo_pending_first(&s->pending, &c) && c.number < before && !apply(s, &c))
+		cond_resched();
+}
+
+/* Apply some changes. Return: false if there are no more, or the set is being destroyed. */
+static bool apply_some(struct ipcuckoo_ipset *s)
+{
+	struct ipcuckoo_change c;
+	bool more = true;
+	unsigned int n;
+
+	if (ipcuckoo_set_lock(s->set))
+		return false;
+	for (n = 0; more && n < BATCH; n++) {
+		more = !READ_ONCE(s->pending.closed) && ipcuckoo_pending_first(&s->pending, &c);
+		if (more)
+			apply(s, &c);
+	}
+	ipcuckoo_set_unlock(s->set);
+	return more;
+}
+
+/**
+ * ipcuckoo_ipset_apply_work() - apply changes
  * @work:	ipcuckoo_ipset.apply
+ *
+ * Packets may make changes without end. So this queues itself again after some time, and lets other
+ * work items run.
  *
  * Context: work item.
  */
 void ipcuckoo_ipset_apply_work(struct work_struct *work)
 {
 	struct ipcuckoo_ipset *s = container_of(work, struct ipcuckoo_ipset, apply);
-	struct ipcuckoo_change c;
 	bool more = true;
 	unsigned int n;
 
-	while (more && !ipcuckoo_set_lock(s->set)) {
-		for (n = 0; more && n < BATCH; n++) {
-			more = ipcuckoo_pending_first(&s->pending, &c);
-			if (more)
-				apply(s, &c);
-		}
-		ipcuckoo_set_unlock(s->set);
+	for (n = 0; more && n < BATCHES; n++) {
+		more = apply_some(s);
 		cond_resched();
 	}
+	if (more)
+		ipcuckoo_ipset_apply_soon(s);
 }

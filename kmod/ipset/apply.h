@@ -10,7 +10,7 @@ extern struct workqueue_struct *ipcuckoo_ipset_wq;
 
 void ipcuckoo_ipset_apply_work(struct work_struct *work);
 void ipcuckoo_ipset_apply_soon(struct ipcuckoo_ipset *s);
-void ipcuckoo_ipset_apply_one(struct ipcuckoo_ipset *s, const struct ipcuckoo_entry *entry);
+int ipcuckoo_ipset_apply_one(struct ipcuckoo_ipset *s, const struct ipcuckoo_entry *entry);
 void ipcuckoo_ipset_apply_all(struct ipcuckoo_ipset *s);
 void ipcuckoo_ipset_log_refusal(struct ipcuckoo_ipset *s, int err);
 

@@ -125,6 +125,11 @@ static u32 exts_of(const struct ip_set *set)
 
 /* --- the beginning --- */
 
+/* Requests take the mutex of a set under that of ip_set. Its holders never wait for RTNL, unlike
+ * those of other sets.
+ */
+static struct lock_class_key mutex_key;
+
 static struct ipcuckoo_set *make_contents(struct net *net, const struct ip_set *set,
 					  const struct ipcuckoo_set_options *options)
 {
@@ -133,6 +138,7 @@ static struct ipcuckoo_set *make_contents(struct net *net, const struct ip_set *
 	contents = ipcuckoo_set_alloc(ipcuckoo_net(net), set->name, options);
 	if (IS_ERR(contents))
 		return contents;
+	lockdep_set_class(&contents->entries.mutex, &mutex_key);
 	if (options->type != IPCUCKOO_TYPE_HASH_NET)
 		return contents;
 	contents->entries.lens = kzalloc(sizeof(*contents->entries.lens), GFP_KERNEL_ACCOUNT);
@@ -245,6 +251,9 @@ bool ipcuckoo_ipset_same(const struct ip_set *a, const struct ip_set *b)
 	const struct ipcuckoo_ipset *x = a->data, *y = b->data;
 	const struct ipcuckoo_mask *m = &x->set->mask, *n = &y->set->mask;
 
+	/* ip_set knows the family by the length of the netmask, which hash:net does not have. */
+	if (!x->nets && x->v6 != y->v6)
+		return false;
 	return maxelem(x) == maxelem(y) && a->timeout == b->timeout &&
 	       a->extensions == b->extensions && x->set->netmask == y->set->netmask &&
 	       m->present == n->present && m->bits.hi == n->bits.hi && m->bits.lo == n->bits.lo;

@@ -31,7 +31,9 @@
 
 /**
  * struct ipcuckoo_ipset - what ip_set.data points to
- * @set:	the contents; NULL once the network namespace has ended
+ * @set:	the contents
+ * @gone:	the contents are being freed, or were: the set was destroyed, or its namespace has
+ *		ended
  * @owner:	the set of ip_set; NULL once that is being destroyed. Under the mutex of ip_set
  * @nets:	the type is hash:net
  * @v6:		the family is inet6
@@ -49,6 +51,7 @@
 struct ipcuckoo_ipset {
 	struct ipcuckoo_set *set;
 	const struct ip_set *owner;
+	bool gone;
 	bool nets;
 	bool v6;
 	bool records;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* The module ipcuckoo_ipset: registers the types hash:ip and hash:net. */
 #include <linux/module.h>
+#include <linux/netfilter/nfnetlink.h>
 
 #include "../net.h"
 #include "compat.h"
@@ -38,14 +39,19 @@ static const struct ip_set_type_variant variant = {
 	.region_lock = true,
 };
 
+/* Both types are registered. Before, no set may be created: it would outlive a module whose
+ * initialisation fails.
+ */
+static bool ready;
+
 static int hash_ip_create(struct net *net, struct ip_set *set, struct nlattr *tb[], u32 flags)
 {
-	return ipcuckoo_ipset_create(net, set, false, tb, &variant);
+	return READ_ONCE(ready) ? ipcuckoo_ipset_create(net, set, false, tb, &variant) : -EAGAIN;
 }
 
 static int hash_net_create(struct net *net, struct ip_set *set, struct nlattr *tb[], u32 flags)
 {
-	return ipcuckoo_ipset_create(net, set, true, tb, &variant);
+	return READ_ONCE(ready) ? ipcuckoo_ipset_create(net, set, true, tb, &variant) : -EAGAIN;
 }
 
 /* The attributes that both types have. Old tools send RESIZE, which has no effect. */
@@ -134,10 +140,14 @@ static int __init ipcuckoo_ipset_init(void)
 	err = register_type(&hash_net, "ip_set_hash_net");
 	if (err)
 		goto err_ip;
+	WRITE_ONCE(ready, true);
 	return 0;
 
 err_ip:
 	ip_set_type_unregister(&hash_ip);
+	/* Wait for requests that have found the type already. */
+	nfnl_lock(NFNL_SUBSYS_IPSET);
+	nfnl_unlock(NFNL_SUBSYS_IPSET);
 err_names:
 	ipcuckoo_ipset_names_exit();
 	return err;

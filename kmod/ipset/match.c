@@ -5,9 +5,10 @@
  * As long as no change by a packet is pending, an answer costs what it costs at our own hooks: one
  * look-up finds whether the address matches, by which entry, and its record. While changes are
  * pending, a host in hash:ip is looked for among them first. In hash:net the changes and the
- * contents are asked for each prefix length, longest first.
+ * contents are asked for each prefix length that any of them has, longest first.
  */
 #include "../lookup.h"
+#include "../usage.h"
 #include "match.h"
 
 /* Walks that changes have disturbed are repeated so many times; then the reader takes locks. */
@@ -90,11 +91,15 @@ static int answer(const struct found *found, const struct ip_set_ext *ext,
 	return found->decision == IPCUCKOO_MATCH ? 1 : -ENOTEMPTY;
 }
 
-/* Find an entry among the changes, or else in the contents; prefixes that cover it do not count. */
-static struct found find_exact(struct ipcuckoo_ipset *s, const struct ipcuckoo_entry *entry)
+/* Find an entry among the changes, or else in the contents; @v is their version, or NULL for the
+ * current one. Prefixes that cover the entry do not count.
+ */
+static struct found find_exact(struct ipcuckoo_ipset *s, const struct ipcuckoo_version *v,
+			       const struct ipcuckoo_entry *entry)
 {
 	struct ipcuckoo_change *change = ipcuckoo_pending_find(&s->pending, entry);
 	struct ipcuckoo_value value;
+	bool there;
 
 	if (change) {
 		if (!change->add || ipcuckoo_expired(change->expires, ipcuckoo_now()))
@@ -105,7 +110,9 @@ static struct found find_exact(struct ipcuckoo_ipset *s, const struct ipcuckoo_e
 				&change->hits : NULL,
 		};
 	}
-	if (!ipcuckoo_entries_fetch(&s->set->entries, entry, &value))
+	there = v ? ipcuckoo_entries_fetch_from(v, entry, &value) :
+		    ipcuckoo_entries_fetch(&s->set->entries, entry, &value);
+	if (!there)
 		return (struct found){};
 	return (struct found){
 		.decision = value.nomatch ? IPCUCKOO_EXCEPTION : IPCUCKOO_MATCH,
@@ -114,48 +121,78 @@ static struct found find_exact(struct ipcuckoo_ipset *s, const struct ipcuckoo_e
 	};
 }
 
+/* Is there any prefix of this length, among the changes or in the contents? A change is counted in
+ * the contents before it is removed from the changes: ipcuckoo_pending_has_len() is the first.
+ */
+static bool has_len(struct ipcuckoo_ipset *s, u8 len)
+{
+	return ipcuckoo_pending_has_len(&s->pending, len) ||
+	       ipcuckoo_usage_has_len(&s->set->entries, len);
+}
+
 /* Find the longest prefix that covers an address and is not longer than @len. */
-static struct found walk_once(struct ipcuckoo_ipset *s, const struct ipcuckoo_entry *host, u8 len)
+static struct found walk_once(struct ipcuckoo_ipset *s, const struct ipcuckoo_version *v,
+			      const struct ipcuckoo_entry *host, u8 len)
 {
 	struct ipcuckoo_entry prefix = *host;
 	struct found found = {};
 
 	for (; len && !found.decision; len--) {
+		if (!has_len(s, len))
+			continue;
 		ipcuckoo_ipset_cut(&prefix, len);
-		found = find_exact(s, &prefix);
+		found = find_exact(s, v, &prefix);
 		found.len = len;
 	}
 	return found;
 }
 
-/* Have neither changes nor the contents changed since these numbers were read? */
-static bool undisturbed(struct ipcuckoo_ipset *s, u32 pending, u32 contents)
+/* What a walk has begun with: it counts only if all of it is the same at its end. */
+struct moment {
+	u32 pending;
+	u32 contents;
+	const struct ipcuckoo_version *version;
+};
+
+static struct moment begin(struct ipcuckoo_ipset *s)
 {
-	smp_rmb();	/* pairs with the barriers of bump() and ipcuckoo_guard_bump() */
-	return READ_ONCE(s->pending.seq) == pending &&
-	       READ_ONCE(s->set->entries.guard.seq) == contents;
+	struct moment m;
+
+	/* pairs with bump() in pending.c */
+	m.pending = smp_load_acquire(&s->pending.seq);
+	/* pairs with ipcuckoo_guard_bump() */
+	m.contents = smp_load_acquire(&s->set->entries.guard.seq);
+	m.version = rcu_dereference(s->set->entries.version);
+	return m;
 }
 
+static bool undisturbed(struct ipcuckoo_ipset *s, const struct moment *m)
+{
+	smp_rmb();	/* pairs with the barriers of bump() and ipcuckoo_guard_bump() */
+	return READ_ONCE(s->pending.seq) == m->pending &&
+	       READ_ONCE(s->set->entries.guard.seq) == m->contents &&
+	       rcu_access_pointer(s->set->entries.version) == m->version;
+}
+
+/* A version that is replaced meanwhile is a moment of its own: with both locks, nothing changes in
+ * the changes nor in the tables.
+ */
 static struct found walk(struct ipcuckoo_ipset *s, const struct ipcuckoo_entry *host, u8 len)
 {
-	u32 pending, contents;
 	struct found found;
+	struct moment m;
 	int i;
 
 	for (i = 0; i < RETRIES; i++) {
-		/* pair with bump() in pending.c and with ipcuckoo_guard_bump() */
-		pending = smp_load_acquire(&s->pending.seq);
-		/* see above */
-		contents = smp_load_acquire(&s->set->entries.guard.seq);
-		found = walk_once(s, host, len);
-		if (undisturbed(s, pending, contents))
+		m = begin(s);
+		found = walk_once(s, m.version, host, len);
+		if (undisturbed(s, &m))
 			return found;
 		cpu_relax();
 	}
-	/* With both locks, nothing changes: ipcuckoo_entries_fetch() takes none, then. */
 	spin_lock_bh(&s->pending.lock);
 	spin_lock_bh(&s->set->entries.guard.lock);
-	found = walk_once(s, host, len);
+	found = walk_once(s, rcu_dereference(s->set->entries.version), host, len);
 	spin_unlock_bh(&s->set->entries.guard.lock);
 	spin_unlock_bh(&s->pending.lock);
 	return found;
@@ -212,7 +249,7 @@ static int match_contents(struct ipcuckoo_ipset *s, const struct ipcuckoo_key *a
  */
 bool ipcuckoo_ipset_has(struct ipcuckoo_ipset *s, const struct ipcuckoo_entry *entry)
 {
-	return find_exact(s, entry).decision;
+	return find_exact(s, NULL, entry).decision;
 }
 
 /**
@@ -230,13 +267,13 @@ int ipcuckoo_ipset_match(struct ipcuckoo_ipset *s, const struct ipcuckoo_entry *
 			 const struct ip_set_ext *ext, struct ip_set_ext *mext, u32 flags)
 {
 	bool host = entry->len == ipcuckoo_ipset_host_len(s);
+	bool pending = ipcuckoo_pending_any(&s->pending);
 	struct found found;
 
-	if (s->nets && host &&
-	    (ipcuckoo_pending_any(&s->pending) || flags & IPSET_FLAG_MATCH_COUNTERS))
+	if (host && s->nets && (pending || flags & IPSET_FLAG_MATCH_COUNTERS))
 		return match_walking(s, entry, ext, mext, flags);
-	if (host && !ipcuckoo_pending_any(&s->pending))
+	if (host && !pending)
 		return match_contents(s, &entry->addr, ext, mext, flags);
-	found = find_exact(s, entry);
+	found = find_exact(s, NULL, entry);
 	return answer(&found, ext, mext, flags);
 }

@@ -9,6 +9,7 @@
  */
 #include <linux/netfilter/nfnetlink.h>
 #include <linux/slab.h>
+#include <linux/wait_bit.h>
 #include <net/netns/generic.h>
 
 #include "../names.h"
@@ -18,17 +19,22 @@
 
 static unsigned int net_id;
 
-/* Protects the lists of sets of all namespaces, and ipcuckoo_ipset.set when a namespace ends. */
+/* Protects the lists of sets of all namespaces, and ipcuckoo_ipset.gone. May be taken under the
+ * mutex of ip_set. So its holders do not wait for ipcuckoo_net.names: a commit may hold that while
+ * it waits for RTNL, and tc may hold RTNL while it waits for the mutex of ip_set.
+ */
 static DEFINE_MUTEX(sets_lock);
 
 /**
  * struct ipset_net - the sets of a network namespace
  * @sets:	list of struct ipcuckoo_ipset
+ * @freeing:	number of sets that are not in the list any more, and whose contents are being freed
  * @pernet:	the namespace's data of the module ipcuckoo
  * @sync:	work item that brings names up to date
  */
 struct ipset_net {
 	struct list_head sets;
+	atomic_t freeing;
 	struct ipcuckoo_net *pernet;
 	struct work_struct sync;
 };
@@ -43,41 +49,73 @@ static struct ipset_net *net_of(const struct ipcuckoo_ipset *s)
 	return ipset_net(s->set->pernet->net);
 }
 
-static bool is_shown(const struct ipcuckoo_ipset *s)
-{
-	return !RB_EMPTY_NODE(&s->set->node);
-}
+/**
+ * struct wanted - a set of which ipcuckoo does not have the name that ip_set has
+ * @set:	set, with a reference
+ * @name:	the name in ip_set
+ */
+struct wanted {
+	struct ipcuckoo_set *set;
+	char name[IPCUCKOO_NAME_SIZE];
+};
 
 /* Does ipcuckoo show a set under the name that it has in ip_set? The mutex of ip_set is held. */
 static bool has_name(const struct ipcuckoo_ipset *s)
 {
-	return is_shown(s) && !strcmp(s->set->name, s->owner->name);
+	char name[IPCUCKOO_NAME_SIZE];
+
+	/* Another thread may be about to show the set. It will be found then. */
+	if (data_race(RB_EMPTY_NODE(&s->set->node)))
+		return false;
+	ipcuckoo_set_name(s->set, name);
+	return !strcmp(name, s->owner->name);
 }
 
-/* Show all sets of a namespace under the names that they have in ip_set. First, those with other
- * names are hidden, so that two of them can have exchanged theirs.
+/* List the sets of a namespace that do not have their names. The mutex of ip_set is held. Return:
+ * how many; 0 also if there is no memory, and then the next request tries again.
  */
-static void sync_all(struct ipset_net *in)
+static unsigned int collect(struct ipset_net *in, struct wanted **list)
 {
 	struct ipcuckoo_ipset *s;
+	unsigned int n = 0;
 
-	list_for_each_entry(s, &in->sets, node)
-		if (s->owner && !has_name(s))
-			ipcuckoo_names_hide(s->set);
-	list_for_each_entry(s, &in->sets, node)
-		if (s->owner && !is_shown(s))
-			ipcuckoo_names_show(s->set, s->owner->name);
+	*list = NULL;
+	mutex_lock(&sets_lock);
+	list_for_each_entry(s, &in->sets, node) {
+		if (!s->owner || has_name(s))
+			continue;
+		if (!*list)
+			*list = kvmalloc_array(in->pernet->ipsets, sizeof(**list), GFP_KERNEL);
+		if (!*list)
+			break;
+		kref_get(&s->set->ref);
+		(*list)[n].set = s->set;
+		strscpy((*list)[n++].name, s->owner->name, sizeof((*list)->name));
+	}
+	mutex_unlock(&sets_lock);
+	return n;
 }
 
+/* Show sets under the names that they have in ip_set. First, all of them are hidden, so that two of
+ * them can have exchanged their names.
+ */
 static void sync_names(struct ipcuckoo_net *pernet)
 {
+	struct wanted *list;
+	unsigned int n, i;
+
 	nfnl_lock(NFNL_SUBSYS_IPSET);
-	mutex_lock(&sets_lock);
-	mutex_lock(&pernet->names);
-	sync_all(ipset_net(pernet->net));
-	mutex_unlock(&pernet->names);
-	mutex_unlock(&sets_lock);
+	n = collect(ipset_net(pernet->net), &list);
 	nfnl_unlock(NFNL_SUBSYS_IPSET);
+	mutex_lock(&pernet->names);
+	for (i = 0; i < n; i++)
+		ipcuckoo_names_hide(list[i].set);
+	for (i = 0; i < n; i++)
+		ipcuckoo_names_show(list[i].set, list[i].name);
+	mutex_unlock(&pernet->names);
+	for (i = 0; i < n; i++)
+		ipcuckoo_set_put(list[i].set);
+	kvfree(list);
 }
 
 static void sync_work(struct work_struct *work)
@@ -102,23 +140,6 @@ void ipcuckoo_ipset_names_add(struct ipcuckoo_ipset *s)
 	queue_work(ipcuckoo_ipset_wq, &in->sync);
 }
 
-static void hide(struct ipcuckoo_set *set)
-{
-	mutex_lock(&set->pernet->names);
-	ipcuckoo_names_hide(set);
-	mutex_unlock(&set->pernet->names);
-}
-
-/* The caller holds sets_lock. */
-static void remove_set(struct ipcuckoo_ipset *s)
-{
-	struct ipcuckoo_net *pernet = s->set->pernet;
-
-	hide(s->set);
-	list_del(&s->node);
-	WRITE_ONCE(pernet->ipsets, pernet->ipsets - 1);
-}
-
 /**
  * ipcuckoo_ipset_names_hide() - take the name away from a set that is about to be destroyed
  * @s:		set
@@ -127,17 +148,33 @@ static void remove_set(struct ipcuckoo_ipset *s)
  */
 void ipcuckoo_ipset_names_hide(struct ipcuckoo_ipset *s)
 {
-	if (s->set)
-		hide(s->set);
+	if (!s->gone)
+		ipcuckoo_names_hide(s->set);
+}
+
+/* Take a set out of the list. The caller holds sets_lock, and calls free_contents() without it. */
+static struct ipcuckoo_set *take_contents(struct ipcuckoo_ipset *s)
+{
+	struct ipcuckoo_set *contents = s->set;
+	struct ipset_net *in = net_of(s);
+
+	list_del(&s->node);
+	WRITE_ONCE(in->pernet->ipsets, in->pernet->ipsets - 1);
+	atomic_inc(&in->freeing);
+	s->gone = true;
+	return contents;
 }
 
 /* No packet and no request can begin to use the contents. */
 static void free_contents(struct ipcuckoo_set *contents)
 {
+	struct ipset_net *in = ipset_net(contents->pernet->net);
 	struct ipcuckoo_lens *lens = contents->entries.lens;
 
 	ipcuckoo_names_discard(contents);
 	kfree(lens);
+	if (atomic_dec_and_test(&in->freeing))
+		wake_up_var(&in->freeing);
 }
 
 /**
@@ -148,12 +185,11 @@ static void free_contents(struct ipcuckoo_set *contents)
  */
 void ipcuckoo_ipset_names_remove(struct ipcuckoo_ipset *s)
 {
-	struct ipcuckoo_set *contents;
+	struct ipcuckoo_set *contents = NULL;
 
 	mutex_lock(&sets_lock);
-	contents = s->set;
-	if (contents)
-		remove_set(s);
+	if (!s->gone)
+		contents = take_contents(s);
 	mutex_unlock(&sets_lock);
 	if (contents)
 		free_contents(contents);
@@ -181,27 +217,33 @@ static int __net_init net_begin(struct net *net)
 	return 0;
 }
 
-/* Take their contents away from the sets of a namespace. Work items free those of sets that were
- * destroyed.
- */
+/* Take the contents of a set of a namespace that ends. Return: NULL if there are no more. */
+static struct ipcuckoo_set *take_next(struct ipset_net *in)
+{
+	struct ipcuckoo_set *contents = NULL;
+	struct ipcuckoo_ipset *s;
+
+	mutex_lock(&sets_lock);
+	s = list_first_entry_or_null(&in->sets, struct ipcuckoo_ipset, node);
+	if (s) {
+		ipcuckoo_pending_close(&s->pending);
+		cancel_work_sync(&s->apply);
+		contents = take_contents(s);
+	}
+	mutex_unlock(&sets_lock);
+	return contents;
+}
+
 static void __net_exit net_end(struct net *net)
 {
 	struct ipset_net *in = ipset_net(net);
 	struct ipcuckoo_set *contents;
-	struct ipcuckoo_ipset *s;
 
 	cancel_work_sync(&in->sync);
-	mutex_lock(&sets_lock);
-	while (!list_empty(&in->sets)) {
-		s = list_first_entry(&in->sets, struct ipcuckoo_ipset, node);
-		ipcuckoo_pending_close(&s->pending);
-		cancel_work_sync(&s->apply);
-		remove_set(s);
-		contents = s->set;
-		s->set = NULL;
+	while ((contents = take_next(in)))
 		free_contents(contents);
-	}
-	mutex_unlock(&sets_lock);
+	/* Work items may still be freeing the contents of sets that were destroyed before. */
+	wait_var_event(&in->freeing, !atomic_read(&in->freeing));
 }
 
 static void __net_exit net_end_batch(struct list_head *nets)
@@ -210,8 +252,6 @@ static void __net_exit net_end_batch(struct list_head *nets)
 
 	list_for_each_entry(net, nets, exit_list)
 		net_end(net);
-	/* Of sets that were destroyed before, work items may still be freeing the contents. */
-	flush_workqueue(ipcuckoo_ipset_wq);
 }
 
 static struct pernet_operations net_ops = {

@@ -49,7 +49,7 @@ static bool is_full(struct ipcuckoo_ipset *s)
 
 static struct ipcuckoo_change *make_change(const struct ipcuckoo_ipset *s,
 					   const struct ipcuckoo_entry *entry, bool add,
-					   const struct ip_set_ext *ext)
+					   bool exist, const struct ip_set_ext *ext)
 {
 	struct ipcuckoo_change *c;
 
@@ -58,6 +58,7 @@ static struct ipcuckoo_change *make_change(const struct ipcuckoo_ipset *s,
 		return NULL;
 	c->entry = *entry;
 	c->add = add;
+	c->exist = exist;
 	if (s->set->entries.options & IPCUCKOO_O_TIMEOUT)
 		c->expires = ipcuckoo_deadline(ext->timeout);
 	atomic64_set(&c->hits.packets, ext->packets);
@@ -81,13 +82,18 @@ static int put_change(struct ipcuckoo_ipset *s, struct ipcuckoo_change *c, bool 
 static int change(struct ipcuckoo_ipset *s, const struct ipcuckoo_entry *entry, bool add,
 		  const struct ip_set_ext *ext, u32 flags)
 {
-	struct ipcuckoo_change *c = make_change(s, entry, add, ext);
+	bool exist = flags & IPSET_FLAG_EXIST;
+	struct ipcuckoo_change *c;
 	int err;
 
+	/* Most packets change nothing. They take no lock. */
+	if (ipcuckoo_ipset_has(s, entry) ? add && !exist : !add)
+		return -IPSET_ERR_EXIST;
+	c = make_change(s, entry, add, exist, ext);
 	if (!c)
 		return -ENOMEM;
 	spin_lock_bh(&s->pending.lock);
-	err = put_change(s, c, flags & IPSET_FLAG_EXIST);
+	err = put_change(s, c, exist);
 	if (!err)
 		ipcuckoo_ipset_apply_soon(s);
 	spin_unlock_bh(&s->pending.lock);

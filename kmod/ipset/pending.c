@@ -95,6 +95,7 @@ static void remove(struct ipcuckoo_pending *p, struct ipcuckoo_change *c)
 	hlist_del_rcu(&c->node);
 	list_del(&c->list);
 	WRITE_ONCE(p->count, p->count - 1);
+	WRITE_ONCE(p->lens[c->entry.len], p->lens[c->entry.len] - 1);
 	p->delta -= c->delta;
 	bump(p);
 	kfree_rcu(c, rcu);
@@ -127,10 +128,13 @@ int ipcuckoo_pending_put(struct ipcuckoo_pending *p, struct ipcuckoo_change *cha
 	bump(p);
 	if (old) {
 		change->delta += old->delta;
+		/* The entry need not be in the contents as the packet has found it. */
+		change->exist = true;
 		hlist_replace_rcu(&old->node, &change->node);
 		list_del(&old->list);
 		kfree_rcu(old, rcu);
 	} else {
+		WRITE_ONCE(p->lens[change->entry.len], p->lens[change->entry.len] + 1);
 		hlist_add_head_rcu(&change->node, chain(p, p->chains, &change->entry));
 		WRITE_ONCE(p->count, p->count + 1);
 	}
@@ -145,6 +149,7 @@ static void copy_change(struct ipcuckoo_change *copy, struct ipcuckoo_change *c)
 	copy->number = c->number;
 	copy->entry = c->entry;
 	copy->add = c->add;
+	copy->exist = c->exist;
 	copy->expires = c->expires;
 	atomic64_set(&copy->hits.packets, atomic64_read(&c->hits.packets));
 	atomic64_set(&copy->hits.bytes, atomic64_read(&c->hits.bytes));
@@ -244,7 +249,7 @@ void ipcuckoo_pending_forget(struct ipcuckoo_pending *p, u64 before)
 void ipcuckoo_pending_close(struct ipcuckoo_pending *p)
 {
 	spin_lock_bh(&p->lock);
-	p->closed = true;
+	WRITE_ONCE(p->closed, true);
 	spin_unlock_bh(&p->lock);
 }
 

@@ -36,6 +36,7 @@
  * @add:	it was added; else it was deleted
  * @delta:	by how much this changes the number of entries in the contents: -1, 0 or 1. Whoever
  *		puts the change sets it as if earlier changes were applied
+ * @exist:	an entry that exists gets the value of the change; if not, it keeps its own
  * @expires:	the second since boot in which it expires; 0: never
  * @hits:	packets that have matched it since, in a set with counters
  * @rcu:	to free it
@@ -46,6 +47,7 @@ struct ipcuckoo_change {
 	u64 number;
 	struct ipcuckoo_entry entry;
 	bool add;
+	bool exist;
 	s8 delta;
 	u32 expires;
 	struct ipcuckoo_hits hits;
@@ -61,6 +63,7 @@ struct ipcuckoo_change {
  * @seq:	incremented when a change is put or removed: readers that look at several
  *		entries look again if it has changed
  * @delta:	the sum of that of all changes
+ * @lens:	how many changes have each prefix length; read by readers, too
  * @next:	number of the next change
  * @list:	changes in the order in which they are to be applied
  * @closed:	the set is being destroyed: nothing can be put
@@ -73,6 +76,7 @@ struct ipcuckoo_pending {
 
 	spinlock_t lock;	/* see ipset.h */
 	s32 delta;
+	u16 lens[129];
 	u64 next;
 	struct list_head list;
 	bool closed;
@@ -97,6 +101,14 @@ void ipcuckoo_pending_forget(struct ipcuckoo_pending *p, u64 before);
 static inline bool ipcuckoo_pending_any(const struct ipcuckoo_pending *p)
 {
 	return unlikely(smp_load_acquire(&p->count));	/* see above */
+}
+
+/* Is there a change of this prefix length? A caller that finds none, and reads the contents
+ * afterwards, finds there what was applied, as with ipcuckoo_pending_any().
+ */
+static inline bool ipcuckoo_pending_has_len(const struct ipcuckoo_pending *p, u8 len)
+{
+	return smp_load_acquire(&p->lens[len]);	/* see above */
 }
 
 #endif /* _IPCUCKOO_PENDING_H */

@@ -127,8 +127,13 @@ static int change(struct request *r, const struct ipcuckoo_entry *entry)
 
 	if (mask->present)
 		e.addr = ipcuckoo_mask_key(mask, &e.addr);
-	ipcuckoo_ipset_apply_one(r->s, &e);
+	ret = ipcuckoo_ipset_apply_one(r->s, &e);
+	if (ret)
+		return ret;
 	ret = r->adt == IPSET_ADD ? add(r, &e) : del(r, &e);
+	/* Several elements of a range are the same one, if a mask says so. */
+	if (ret == -IPSET_ERR_EXIST && e.addr.lo != entry->addr.lo)
+		return 0;
 	return ip_set_eexist(ret, r->flags) ? 0 : ret;
 }
 
@@ -290,11 +295,12 @@ static int request_host(struct request *r, struct nlattr *tb[], struct ipcuckoo_
 	entry.addr = *addr;
 	if (r->s->set->mask.present)
 		entry.addr = ipcuckoo_mask_key(&r->s->set->mask, addr);
-	if (ipcuckoo_ipset_is_zero(&entry.addr))
+	if (ipcuckoo_ipset_is_zero(&entry.addr) && !retried)
 		return -IPSET_ERR_HASH_ELEM;
 	if (r->adt == IPSET_TEST)
 		return test(r, &entry);
-	from = entry.addr.lo;
+	/* A range is continued where it was left, whatever the mask. */
+	from = retried ? addr->lo : entry.addr.lo;
 	if (r->s->v6 || !(tb[IPSET_ATTR_IP_TO] || tb[IPSET_ATTR_CIDR]))
 		return change_one(r, &entry);
 	err = tb[IPSET_ATTR_IP_TO] ? get_range(r, tb, &from, &to) :

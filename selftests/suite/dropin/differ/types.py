@@ -67,13 +67,21 @@ class Side:
     def references(self, kind):
         return references(self.owners[kind])
 
+    def settled(self, kind):
+        """The references, once those of sets are gone that were destroyed before."""
+        for _ in range(100):
+            if not self.references(kind):
+                break
+            time.sleep(0.1)
+        return self.references(kind)
+
     def is_own(self, kind, before):
         """Has a new set added to the references that there were before?"""
         return self.references(kind) == before + 1
 
     def probe(self, kind):
         """Notes the revision of a type, and makes sure that its sets are those of this side."""
-        before = self.references(kind)
+        before = self.settled(kind)
         must(f"{self.name}: cannot create a set", "ipset", "create", "probe", kind)
         is_own = self.is_own(kind, before)
         listing = must(f"{self.name}: cannot list a set", "ipset", "list", "-t", "probe")
@@ -100,11 +108,16 @@ class Ours(Side):
     name = "ours"
     modules = ("ipcuckoo", "ipcuckoo_ipset")
     owners = dict.fromkeys(TYPES, "ipcuckoo_ipset")
+    variables = ("IPCUCKOO_KO", "IPCUCKOO_IPSET_KO")
+
+    def __init__(self):
+        super().__init__()
+        for module, name in zip(self.modules, self.variables):
+            if not os.path.isfile(os.environ.get(name, "")):
+                raise Bail(f"{name} does not name the file {module}.ko")
 
     def insert(self):
-        for module, name in zip(self.modules, ("IPCUCKOO_KO", "IPCUCKOO_IPSET_KO")):
-            if not os.environ.get(name):
-                raise Bail(f"{name} does not name {module}.ko")
+        for name in self.variables:
             must("cannot load our types", "insmod", os.environ[name])
 
     def unload(self):
