@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Reads hosts from stdin, one a line, and adds them to an existing set of ipset or nftables:
+ * Reads hosts from stdin, one a line, and adds them to an existing set of ipset or nftables; for
+ * ipset prefixes, too:
  *
  *   fill ipset 4|6 SET
  *   fill nft 4|6 TABLE SET
@@ -25,6 +26,12 @@
 /* The length of an attribute has 16 bits: a list has room for so many hosts, of both families. */
 #define HOSTS		1000
 #define MESSAGE		(64 * 1024)
+
+/* @len: length of a prefix, 0 for a host */
+struct item {
+	unsigned char addr[16];
+	uint8_t len;
+};
 
 static struct mnl_socket *nl;
 static char buffer[MESSAGE + 4096];
@@ -82,7 +89,7 @@ static void send_lot(const void *data, size_t size)
 	}
 }
 
-static void ipset_lot(char **argv, const unsigned char *hosts, unsigned int count)
+static void ipset_lot(char **argv, const struct item *items, unsigned int count)
 {
 	struct nlmsghdr *nlh = message(buffer, NFNL_SUBSYS_IPSET << 8 | IPSET_CMD_ADD, NLM_F_ACK,
 				       v6 ? NFPROTO_IPV6 : NFPROTO_IPV4, 0);
@@ -98,8 +105,10 @@ static void ipset_lot(char **argv, const unsigned char *hosts, unsigned int coun
 		ip = mnl_attr_nest_start(nlh, IPSET_ATTR_IP);
 		mnl_attr_put(nlh, NLA_F_NET_BYTEORDER |
 			     (v6 ? IPSET_ATTR_IPADDR_IPV6 : IPSET_ATTR_IPADDR_IPV4),
-			     address_size(), hosts + i * address_size());
+			     address_size(), items[i].addr);
 		mnl_attr_nest_end(nlh, ip);
+		if (items[i].len)
+			mnl_attr_put_u8(nlh, IPSET_ATTR_CIDR, items[i].len);
 		mnl_attr_put_u32(nlh, NLA_F_NET_BYTEORDER | IPSET_ATTR_LINENO, htonl(i + 1));
 		mnl_attr_nest_end(nlh, data);
 	}
@@ -107,7 +116,7 @@ static void ipset_lot(char **argv, const unsigned char *hosts, unsigned int coun
 	send_lot(nlh, nlh->nlmsg_len);
 }
 
-static void nft_lot(char **argv, const unsigned char *hosts, unsigned int count)
+static void nft_lot(char **argv, const struct item *items, unsigned int count)
 {
 	char *at = buffer;
 	struct nlmsghdr *nlh;
@@ -124,7 +133,7 @@ static void nft_lot(char **argv, const unsigned char *hosts, unsigned int count)
 	for (i = 0; i < count; i++) {
 		element = mnl_attr_nest_start(nlh, NFTA_LIST_ELEM);
 		key = mnl_attr_nest_start(nlh, NFTA_SET_ELEM_KEY);
-		mnl_attr_put(nlh, NFTA_DATA_VALUE, address_size(), hosts + i * address_size());
+		mnl_attr_put(nlh, NFTA_DATA_VALUE, address_size(), items[i].addr);
 		mnl_attr_nest_end(nlh, key);
 		mnl_attr_nest_end(nlh, element);
 	}
@@ -135,27 +144,35 @@ static void nft_lot(char **argv, const unsigned char *hosts, unsigned int count)
 	send_lot(buffer, at - buffer);
 }
 
-static unsigned int read_lot(unsigned char *hosts)
+static void parse(char *line, bool prefixes, struct item *item)
+{
+	char *slash = strchr(line, '/');
+
+	if (slash)
+		*slash = 0;
+	item->len = slash ? atoi(slash + 1) : 0;
+	if (inet_pton(v6 ? AF_INET6 : AF_INET, line, item->addr) != 1 || (slash && !prefixes)) {
+		errno = EINVAL;
+		die(line);
+	}
+}
+
+static unsigned int read_lot(bool prefixes, struct item *items)
 {
 	unsigned int count = 0;
 	char line[64];
 
 	while (count < HOSTS && fgets(line, sizeof(line), stdin)) {
 		line[strcspn(line, "\n")] = 0;
-		if (inet_pton(v6 ? AF_INET6 : AF_INET, line, hosts) != 1) {
-			errno = EINVAL;
-			die(line);
-		}
-		hosts += address_size();
-		count++;
+		parse(line, prefixes, &items[count++]);
 	}
 	return count;
 }
 
 int main(int argc, char **argv)
 {
-	void (*lot)(char **argv, const unsigned char *hosts, unsigned int count) = NULL;
-	unsigned char hosts[HOSTS * 16];
+	void (*lot)(char **argv, const struct item *items, unsigned int count) = NULL;
+	static struct item items[HOSTS];
 	unsigned int count;
 	int size = 2 * MESSAGE;
 
@@ -172,8 +189,8 @@ int main(int argc, char **argv)
 	if (!nl || mnl_socket_bind(nl, 0, MNL_SOCKET_AUTOPID) < 0)
 		die("no netlink");
 	setsockopt(mnl_socket_get_fd(nl), SOL_SOCKET, SO_SNDBUFFORCE, &size, sizeof(size));
-	while ((count = read_lot(hosts)))
-		lot(argv + 3, hosts, count);
+	while ((count = read_lot(lot == ipset_lot, items)))
+		lot(argv + 3, items, count);
 	if (ferror(stdin))
 		die("cannot read");
 	return 0;
