@@ -147,6 +147,10 @@ bench-versus:
 	@selftests/bench/versus $(if $(BOOTS),--boots $(BOOTS)) $(if $(SEED),--seed $(SEED)) \
 		$(or $(BASE),HEAD)
 
+# The kernel's own hash:ip and hash:net beside ours, and whether the bars hold. BENCH=quick, SEED=n.
+bench-dropin:
+	@selftests/bench/dropin $(if $(filter quick,$(BENCH)),--quick) $(if $(SEED),--seed $(SEED))
+
 demo:
 	@selftests/demo/run
 
@@ -232,6 +236,8 @@ help:
 	@echo '               an hour and a half, BENCH=quick is a look (SEED=n)'
 	@echo '  plot         the plot of README.md, from what bench measured last'
 	@echo '  bench-versus look-ups, load, memory beside those of another commit: BASE=..., BOOTS=4'
+	@echo '  bench-dropin the kernel'\''s own hash:ip and hash:net beside ours, in one boot: look-ups,'
+	@echo '               memory, load; figures and bars (BENCH=quick, SEED=n)'
 	@echo '  bench-filters  the published filters beside our tables, in user space'
 	@echo '  fuzz         look for inputs that upset the tool; SECONDS=60 for each kind'
 	@echo '  fuzz-netlink a million random messages to a kernel that checks itself'
@@ -240,4 +246,4 @@ help:
 .PHONY: all module spare build-module tools install uninstall load dist deb rpm check-packages \
 	check-arm64 check-boot check-secure check check-stock check-debug check-races check-filters \
 	check-config check-dropin check-kernels check-kill check-matrix torture demo bench plot \
-	bench-versus bench-filters fuzz fuzz-netlink lint clean help
+	bench-versus bench-dropin bench-filters fuzz fuzz-netlink lint clean help
