@@ -27,7 +27,7 @@ SENDERS = 3
 PAUSE_EVERY = 200
 PAUSE = 0.005
 # A request takes milliseconds, on a busy machine some seconds. It must not wait for packets to end.
-REQUEST_SECONDS = 60
+REQUEST_SECONDS = 120
 
 
 def namespace(name):
