@@ -84,6 +84,7 @@ static inline void shim_stutter(void)
  * checks that there is only one writer.
  */
 #define ASSERT_EXCLUSIVE_WRITER(x)	((void)sizeof(x))
+#define data_race(x)	(x)
 
 static inline void cpu_relax(void)
 {
