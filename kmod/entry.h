@@ -53,6 +53,20 @@ ipcuckoo_entry_kind(const struct ipcuckoo_entry *entry)
 	return entry->len == 32 ? IPCUCKOO_HOSTS4 : IPCUCKOO_NETS4;
 }
 
+/**
+ * ipcuckoo_prefix_mask() - the bits of an address that belong to a prefix
+ * @len:	length of the prefix
+ * @v6:		the address is an IPv6 address
+ */
+static inline struct ipcuckoo_key ipcuckoo_prefix_mask(unsigned int len, bool v6)
+{
+	if (!v6)
+		return (struct ipcuckoo_key){ 0, (u32)(~0ULL << (32 - len)) };
+	if (len > 64)
+		return (struct ipcuckoo_key){ ~0ULL, ~0ULL << (128 - len) };
+	return (struct ipcuckoo_key){ len ? ~0ULL << (64 - len) : 0, 0 };
+}
+
 static inline u32 ipcuckoo_code4(u32 addr, unsigned int len)
 {
 	return (len ? addr & ~0U << (32 - len) : 0) | BIT(31 - len);

@@ -24,6 +24,7 @@
 #include "attach.h"
 #include "compat.h"
 #include "hook.h"
+#include "in6.h"
 #include "log.h"
 #include "net.h"
 #include "set.h"
@@ -44,21 +45,11 @@ static __always_inline struct addresses addresses4(const struct iphdr *ip)
 	};
 }
 
-static struct ipcuckoo_key key6(const struct in6_addr *addr)
-{
-	return (struct ipcuckoo_key){
-		.hi = (u64)ntohl(addr->s6_addr32[0]) << 32 |
-		      ntohl(addr->s6_addr32[1]),
-		.lo = (u64)ntohl(addr->s6_addr32[2]) << 32 |
-		      ntohl(addr->s6_addr32[3]),
-	};
-}
-
 static __always_inline struct addresses addresses6(const struct ipv6hdr *ip)
 {
 	return (struct addresses){
-		.addr[0] = key6(&ip->saddr),
-		.addr[1] = key6(&ip->daddr),
+		.addr[0] = ipcuckoo_in6_key(&ip->saddr),
+		.addr[1] = ipcuckoo_in6_key(&ip->daddr),
 	};
 }
 
@@ -148,10 +139,8 @@ static bool concerns(const struct ipcuckoo_attachment *at,
 
 static struct in6_addr traced(const struct ipcuckoo_key *addr, bool v4)
 {
-	struct in6_addr in6;
+	struct in6_addr in6 = ipcuckoo_key_in6(addr);
 
-	put_unaligned_be64(addr->hi, in6.s6_addr);
-	put_unaligned_be64(addr->lo, in6.s6_addr + 8);
 	if (v4)
 		in6.s6_addr32[2] = htonl(0xffff);
 	return in6;

@@ -155,15 +155,6 @@ static int check_exts(struct nlattr **attrs, struct netlink_ext_ack *extack,
 	return 0;
 }
 
-static struct ipcuckoo_key netmask_bits(u8 len, bool v6)
-{
-	if (!v6)
-		return (struct ipcuckoo_key){ 0, (u32)(~0ULL << (32 - len)) };
-	if (len > 64)
-		return (struct ipcuckoo_key){ ~0ULL, ~0ULL << (128 - len) };
-	return (struct ipcuckoo_key){ ~0ULL << (64 - len), 0 };
-}
-
 /* Parse and check the mask. The set must be of one family, because its addresses must have as
  * many bits as the mask.
  */
@@ -190,7 +181,7 @@ static int parse_mask(struct nlattr **attrs, struct netlink_ext_ack *extack,
 	if (bitmask && nla_len(bitmask) == size)
 		mask->bits = ipcuckoo_wire_get_entry(options->bitmask, kind).addr;
 	else if (netmask && len && len <= 8 * size)
-		mask->bits = netmask_bits(len, v6);
+		mask->bits = ipcuckoo_prefix_mask(len, v6);
 	if (mask->bits.hi || mask->bits.lo)
 		return 0;
 	NL_SET_ERR_MSG_ATTR(extack, bitmask ?: netmask,

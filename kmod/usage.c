@@ -156,10 +156,10 @@ bool ipcuckoo_usage_crowded(struct ipcuckoo_entries *e, u32 limit, s32 more)
 	for (kind = 0; kind < IPCUCKOO_KINDS; kind++) {
 		if (!v->table[kind])
 			continue;
-		/* As above: the writer changes both at any moment. */
+		/* The writer may be changing the deadline, and below the number of entries. */
 		if (data_race(ipcuckoo_table_due(v->table[kind])))
 			return false;
-		/* likewise */
+		/* see above */
 		total += data_race(v->table[kind]->count);
 	}
 	return total >= limit;

@@ -131,12 +131,9 @@ int ipcuckoo_ipset_apply_one(struct ipcuckoo_ipset *s, const struct ipcuckoo_ent
  */
 void ipcuckoo_ipset_apply_all(struct ipcuckoo_ipset *s)
 {
+	u64 before = ipcuckoo_pending_next(&s->pending);
 	struct ipcuckoo_change c;
-	u64 before;
 
-	spin_lock_bh(&s->pending.lock);
-	before = s->pending.next;
-	spin_unlock_bh(&s->pending.lock);
 	while (ipcuckoo_pending_first(&s->pending, &c) && c.number < before && !apply(s, &c))
 		cond_resched();
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Differences between kernels, for this directory: values of a protocol, which have had names in
- * ip_set.h since 6.2.
+/* Differences between kernels, for this directory: constants of the protocol of ip_set, which
+ * ip_set.h has only since 6.2.
  */
 #ifndef _IPCUCKOO_IPSET_COMPAT_H
 #define _IPCUCKOO_IPSET_COMPAT_H

@@ -11,6 +11,7 @@
 #include <linux/netfilter/ipset/pfxlen.h>
 #include <uapi/linux/netfilter/ipset/ip_set_hash.h>
 
+#include "../in6.h"
 #include "../net.h"
 #include "apply.h"
 #include "compat.h"
@@ -42,18 +43,15 @@ static int check_byte_order(struct nlattr *tb[])
 static int get_netmask(struct nlattr *nla, bool v6, struct ipcuckoo_set_options *options)
 {
 	u8 len = nla_get_u8(nla), host = v6 ? 128 : 32;
-	struct ipcuckoo_entry all = {
-		.addr = { .hi = v6 ? ~0ULL : 0, .lo = v6 ? ~0ULL : U32_MAX },
-		.v6 = v6,
-	};
 
 	if (!len || len > host)
 		return -IPSET_ERR_INVALID_NETMASK;
 	if (len == host)
 		return 0;
-	ipcuckoo_ipset_cut(&all, len);
 	options->netmask = len;
-	options->mask = (struct ipcuckoo_mask){ .bits = all.addr, .present = true };
+	options->mask = (struct ipcuckoo_mask){
+		.bits = ipcuckoo_prefix_mask(len, v6), .present = true,
+	};
 	return 0;
 }
 
@@ -67,7 +65,7 @@ static int get_bitmask(struct nlattr *nla, bool v6, struct ipcuckoo_set_options 
 	if (v6) {
 		err = ip_set_get_ipaddr6(nla, &in);
 		if (!err)
-			bits = ipcuckoo_ipset_key6(&in.in6);
+			bits = ipcuckoo_in6_key(&in.in6);
 	} else {
 		err = ip_set_get_ipaddr4(nla, &in4);
 		if (!err)
@@ -234,11 +232,6 @@ int ipcuckoo_ipset_create(struct net *net, struct ip_set *set, bool nets, struct
 	return 0;
 }
 
-static u32 maxelem(const struct ipcuckoo_ipset *s)
-{
-	return s->closed ? 0 : s->set->maxelem;
-}
-
 /**
  * ipcuckoo_ipset_same() - were two sets created with the same options?
  * @a:		set
@@ -254,7 +247,7 @@ bool ipcuckoo_ipset_same(const struct ip_set *a, const struct ip_set *b)
 	/* ip_set knows the family by the length of the netmask, which hash:net does not have. */
 	if (!x->nets && x->v6 != y->v6)
 		return false;
-	return maxelem(x) == maxelem(y) && a->timeout == b->timeout &&
+	return ipcuckoo_ipset_maxelem(x) == ipcuckoo_ipset_maxelem(y) && a->timeout == b->timeout &&
 	       a->extensions == b->extensions && x->set->netmask == y->set->netmask &&
 	       m->present == n->present && m->bits.hi == n->bits.hi && m->bits.lo == n->bits.lo;
 }

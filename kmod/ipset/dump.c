@@ -9,6 +9,7 @@
  * (ipcuckoo_value_update()).
  */
 #include "../entries.h"
+#include "../in6.h"
 #include "../usage.h"
 #include "apply.h"
 #include "compat.h"
@@ -196,7 +197,7 @@ static bool put_addr(struct sk_buff *skb, const struct ipcuckoo_entry *entry)
 
 	if (!entry->v6)
 		return nla_put_ipaddr4(skb, IPSET_ATTR_IP, htonl(entry->addr.lo));
-	in6 = ipcuckoo_ipset_in6(&entry->addr);
+	in6 = ipcuckoo_key_in6(&entry->addr);
 	return nla_put_ipaddr6(skb, IPSET_ATTR_IP, &in6);
 }
 
@@ -309,7 +310,7 @@ static bool put_mask(struct sk_buff *skb, const struct ipcuckoo_ipset *s)
 		return nla_put_u8(skb, IPSET_ATTR_NETMASK, set->netmask);
 	if (!s->v6)
 		return nla_put_ipaddr4(skb, IPCUCKOO_IPSET_ATTR_BITMASK, htonl(set->mask.bits.lo));
-	in6 = ipcuckoo_ipset_in6(&set->mask.bits);
+	in6 = ipcuckoo_key_in6(&set->mask.bits);
 	return nla_put_ipaddr6(skb, IPCUCKOO_IPSET_ATTR_BITMASK, &in6);
 }
 
@@ -318,7 +319,7 @@ static bool put_head(struct sk_buff *skb, struct ip_set *set, u32 elements, size
 	const struct ipcuckoo_ipset *s = set->data;
 
 	if (nla_put_net32(skb, IPSET_ATTR_HASHSIZE, htonl(s->hashsize)) ||
-	    nla_put_net32(skb, IPSET_ATTR_MAXELEM, htonl(s->closed ? 0 : s->set->maxelem)) ||
+	    nla_put_net32(skb, IPSET_ATTR_MAXELEM, htonl(ipcuckoo_ipset_maxelem(s))) ||
 	    put_mask(skb, s))
 		return true;
 	if (set->flags & IPSET_CREATE_FLAG_BUCKETSIZE &&

@@ -13,13 +13,15 @@
  *   flush		user space, under the mutex: request.c
  *   cancel_gc, destroy	the end of a set: create.c. destroy must not sleep
  *
- * Each set has a struct ipcuckoo_set, which is in no tree and has no hooks, and whose contents are
- * written under its mutex, as those of all other sets. Packets cannot take a mutex. What they add
- * and delete is kept in a small table of pending changes, where other packets look first, until a
- * work item applies it (pending.h, apply.c).
+ * Each set has a struct ipcuckoo_set, whose contents are written under its mutex, as those of all
+ * other sets. Packets cannot take a mutex. What they add and delete is kept in a small table of
+ * pending changes, where other packets look first, until a work item applies it (pending.h,
+ * apply.c). The struct ipcuckoo_set is in the tree of names of the module ipcuckoo, too, so that
+ * the tool ipcuckoo finds it (names.h).
  *
- * Locks, in the order in which they are taken: the mutex of ip_set; ipcuckoo_entries.mutex; then
- * those that set.h lists under it; ipcuckoo_pending.lock before ipcuckoo_guard.lock.
+ * Locks, in the order in which they are taken: the mutex of ip_set; then sets_lock of names.c, or
+ * ipcuckoo_entries.mutex and those that set.h lists under it; ipcuckoo_pending.lock before
+ * ipcuckoo_guard.lock. ipcuckoo_net.names is not taken under the mutex of ip_set.
  */
 #ifndef _IPCUCKOO_IPSET_H
 #define _IPCUCKOO_IPSET_H
@@ -72,36 +74,27 @@ static inline u8 ipcuckoo_ipset_host_len(const struct ipcuckoo_ipset *s)
 	return s->v6 ? 128 : 32;
 }
 
-static inline struct ipcuckoo_key ipcuckoo_ipset_key6(const struct in6_addr *addr)
+/* The number of elements that the set may have: in ip_set, 0 is not "no limit". */
+static inline u32 ipcuckoo_ipset_maxelem(const struct ipcuckoo_ipset *s)
 {
-	return (struct ipcuckoo_key){
-		.hi = (u64)ntohl(addr->s6_addr32[0]) << 32 | ntohl(addr->s6_addr32[1]),
-		.lo = (u64)ntohl(addr->s6_addr32[2]) << 32 | ntohl(addr->s6_addr32[3]),
-	};
-}
-
-static inline struct in6_addr ipcuckoo_ipset_in6(const struct ipcuckoo_key *key)
-{
-	return (struct in6_addr){
-		.s6_addr32 = {
-			htonl(key->hi >> 32), htonl(key->hi),
-			htonl(key->lo >> 32), htonl(key->lo),
-		},
-	};
+	return s->closed ? 0 : READ_ONCE(s->set->maxelem);
 }
 
 /* Make an entry the prefix of its address that has the length @len. */
 static inline void ipcuckoo_ipset_cut(struct ipcuckoo_entry *entry, u8 len)
 {
-	unsigned int zero = (entry->v6 ? 128 : 32) - len;
+	const struct ipcuckoo_key mask = ipcuckoo_prefix_mask(len, entry->v6);
 
 	entry->len = len;
-	if (zero >= 64) {
-		entry->addr.lo = 0;
-		entry->addr.hi &= zero == 128 ? 0 : ~0ULL << (zero - 64);
-	} else {
-		entry->addr.lo &= ~0ULL << zero;
-	}
+	entry->addr.hi &= mask.hi;
+	entry->addr.lo &= mask.lo;
+}
+
+/* Set the bits of an address to zero that the set does not look at. */
+static inline void ipcuckoo_ipset_mask(const struct ipcuckoo_ipset *s, struct ipcuckoo_key *addr)
+{
+	if (s->set->mask.present)
+		*addr = ipcuckoo_mask_key(&s->set->mask, addr);
 }
 
 static inline bool ipcuckoo_ipset_is_zero(const struct ipcuckoo_key *key)

@@ -3,6 +3,7 @@
 #include <linux/slab.h>
 #include <uapi/linux/netfilter/ipset/ip_set_hash.h>
 
+#include "../in6.h"
 #include "../usage.h"
 #include "apply.h"
 #include "match.h"
@@ -16,12 +17,11 @@ static struct ipcuckoo_entry packet_host(const struct ipcuckoo_ipset *s,
 
 	if (s->v6) {
 		ip6addrptr(skb, src, &in6);
-		host.addr = ipcuckoo_ipset_key6(&in6);
+		host.addr = ipcuckoo_in6_key(&in6);
 	} else {
 		host.addr.lo = ntohl(ip4addr(skb, src));
 	}
-	if (s->set->mask.present)
-		host.addr = ipcuckoo_mask_key(&s->set->mask, &host.addr);
+	ipcuckoo_ipset_mask(s, &host.addr);
 	return host;
 }
 
@@ -66,12 +66,18 @@ static struct ipcuckoo_change *make_change(const struct ipcuckoo_ipset *s,
 	return c;
 }
 
+/* Is there nothing to add, or to delete? @there: the entry is in the set. */
+static bool is_idle(bool add, bool exist, bool there)
+{
+	return add ? there && !exist : !there;
+}
+
 /* The caller holds the lock of the changes: so no other packet changes the entry meanwhile. */
-static int put_change(struct ipcuckoo_ipset *s, struct ipcuckoo_change *c, bool exist)
+static int put_change(struct ipcuckoo_ipset *s, struct ipcuckoo_change *c)
 {
 	bool there = ipcuckoo_ipset_has(s, &c->entry);
 
-	if (c->add ? there && !exist : !there)
+	if (is_idle(c->add, c->exist, there))
 		return -IPSET_ERR_EXIST;
 	if (c->add && (s->closed || (!there && is_full(s))))
 		return -ENOSPC;
@@ -87,13 +93,13 @@ static int change(struct ipcuckoo_ipset *s, const struct ipcuckoo_entry *entry, 
 	int err;
 
 	/* Most packets change nothing. They take no lock. */
-	if (ipcuckoo_ipset_has(s, entry) ? add && !exist : !add)
+	if (is_idle(add, exist, ipcuckoo_ipset_has(s, entry)))
 		return -IPSET_ERR_EXIST;
 	c = make_change(s, entry, add, exist, ext);
 	if (!c)
 		return -ENOMEM;
 	spin_lock_bh(&s->pending.lock);
-	err = put_change(s, c, exist);
+	err = put_change(s, c);
 	if (!err)
 		ipcuckoo_ipset_apply_soon(s);
 	spin_unlock_bh(&s->pending.lock);

@@ -156,6 +156,23 @@ static void copy_change(struct ipcuckoo_change *copy, struct ipcuckoo_change *c)
 }
 
 /**
+ * ipcuckoo_pending_next() - the number of the next change
+ * @p:		changes of a set
+ *
+ * Context: process context.
+ * Return: a number that is greater than that of each change that was put before.
+ */
+u64 ipcuckoo_pending_next(struct ipcuckoo_pending *p)
+{
+	u64 next;
+
+	spin_lock_bh(&p->lock);
+	next = p->next;
+	spin_unlock_bh(&p->lock);
+	return next;
+}
+
+/**
  * ipcuckoo_pending_take() - copy the change of an entry, to apply it
  * @p:		changes of a set
  * @entry:	entry

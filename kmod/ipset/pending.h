@@ -89,6 +89,7 @@ void ipcuckoo_pending_exit(struct ipcuckoo_pending *p);
 struct ipcuckoo_change *ipcuckoo_pending_find(struct ipcuckoo_pending *p,
 					      const struct ipcuckoo_entry *entry);
 int ipcuckoo_pending_put(struct ipcuckoo_pending *p, struct ipcuckoo_change *change);
+u64 ipcuckoo_pending_next(struct ipcuckoo_pending *p);
 bool ipcuckoo_pending_take(struct ipcuckoo_pending *p, const struct ipcuckoo_entry *entry,
 			   struct ipcuckoo_change *copy);
 bool ipcuckoo_pending_first(struct ipcuckoo_pending *p, struct ipcuckoo_change *copy);

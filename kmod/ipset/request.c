@@ -10,6 +10,7 @@
 
 #include "../change.h"
 #include "../entries.h"
+#include "../in6.h"
 #include "apply.h"
 #include "match.h"
 #include "names.h"
@@ -46,7 +47,7 @@ static int get_addr(const struct ipcuckoo_ipset *s, struct nlattr *nla, struct i
 	if (s->v6) {
 		err = ip_set_get_ipaddr6(nla, &in);
 		if (!err)
-			*addr = ipcuckoo_ipset_key6(&in.in6);
+			*addr = ipcuckoo_in6_key(&in.in6);
 		return err;
 	}
 	err = ip_set_get_hostipaddr4(nla, &host);
@@ -121,12 +122,10 @@ static int del(struct request *r, struct ipcuckoo_entry *entry)
 /* Add or delete an element; the contents are locked. */
 static int change(struct request *r, const struct ipcuckoo_entry *entry)
 {
-	const struct ipcuckoo_mask *mask = &r->s->set->mask;
 	struct ipcuckoo_entry e = *entry;
 	int ret;
 
-	if (mask->present)
-		e.addr = ipcuckoo_mask_key(mask, &e.addr);
+	ipcuckoo_ipset_mask(r->s, &e.addr);
 	ret = ipcuckoo_ipset_apply_one(r->s, &e);
 	if (ret)
 		return ret;
@@ -188,16 +187,12 @@ static int continue_at(struct nlattr *tb[], u32 from, u32 to)
 	return -ERANGE;
 }
 
-/* Set @to to the end of the range that begins at *@from. */
+/* Get the end of the range that begins at *@from. If the range runs backwards, turn it round. */
 static int get_range(struct request *r, struct nlattr *tb[], u32 *from, u32 *to)
 {
 	struct ipcuckoo_key addr;
-	int err;
+	int err = get_addr(r->s, tb[IPSET_ATTR_IP_TO], &addr);
 
-	*to = *from;
-	if (!tb[IPSET_ATTR_IP_TO])
-		return 0;
-	err = get_addr(r->s, tb[IPSET_ATTR_IP_TO], &addr);
 	if (err)
 		return err;
 	*to = addr.lo;
@@ -293,8 +288,7 @@ static int request_host(struct request *r, struct nlattr *tb[], struct ipcuckoo_
 	int err;
 
 	entry.addr = *addr;
-	if (r->s->set->mask.present)
-		entry.addr = ipcuckoo_mask_key(&r->s->set->mask, addr);
+	ipcuckoo_ipset_mask(r->s, &entry.addr);
 	if (ipcuckoo_ipset_is_zero(&entry.addr) && !retried)
 		return -IPSET_ERR_HASH_ELEM;
 	if (r->adt == IPSET_TEST)
@@ -388,9 +382,7 @@ void ipcuckoo_ipset_flush(struct ip_set *set)
 
 	if (ipcuckoo_set_lock(s->set))
 		return;
-	spin_lock_bh(&s->pending.lock);
-	before = s->pending.next;
-	spin_unlock_bh(&s->pending.lock);
+	before = ipcuckoo_pending_next(&s->pending);
 	if (!ipcuckoo_set_flush(s->set))
 		ipcuckoo_pending_forget(&s->pending, before);
 	ipcuckoo_set_unlock(s->set);
