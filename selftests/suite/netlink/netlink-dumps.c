@@ -113,7 +113,8 @@ static void add_many(const char *name, uint32_t first, uint32_t count)
 
 static void test_dump_entries(void)
 {
-	static const size_t rooms[] = { 4096, 8192, 65536 };
+	/* The smallest is what the kernel expects of receivers: a page, or 8 KiB of larger pages. */
+	const size_t rooms[] = { MNL_SOCKET_BUFFER_SIZE, 16384, 65536 };
 	static const uint32_t counts[] = { 0, 1, 2, 1000, 100000 };
 	struct client *c[sizeof(rooms) / sizeof(*rooms)];
 	struct dump dump = {};
