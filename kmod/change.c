@@ -8,6 +8,7 @@
 #include "change.h"
 #include "event.h"
 #include "gc.h"
+#include "set_gc.h"
 #include "usage.h"
 
 /* Count a failed request to add in the statistics of the set, by reason. Return: @err. */
@@ -37,6 +38,8 @@ static bool over_limit(const struct ipcuckoo_set *set, struct ipcuckoo_entries *
 {
 	u32 limit = ipcuckoo_set_limit(set);
 
+	if (ipcuckoo_set_closed(set))
+		return true;
 	return limit && !set->forceadd &&
 	       (u64)ipcuckoo_usage_total(e) + new > limit &&
 	       (u64)ipcuckoo_usage_live(e) + new > limit;
@@ -127,8 +130,10 @@ void ipcuckoo_change_scratch_destroy(struct ipcuckoo_entries *e)
 	kfree(e);
 }
 
+/* With @update, an entry that exists gets the value of the request. */
 static int add_one(struct ipcuckoo_set *set, struct ipcuckoo_entries *e,
-		   struct ipcuckoo_entry *entry, const struct ipcuckoo_entry_attrs *attrs)
+		   struct ipcuckoo_entry *entry, const struct ipcuckoo_entry_attrs *attrs,
+		   bool update)
 {
 	struct ipcuckoo_value value;
 	int err, late;
@@ -144,7 +149,7 @@ static int add_one(struct ipcuckoo_set *set, struct ipcuckoo_entries *e,
 	err = add_value(e, entry, &value);
 	if (!err) {
 		evict(set, e, entry);
-	} else if (err == -EEXIST && has_values(e, attrs->nomatch)) {
+	} else if (err == -EEXIST && update && has_values(e, attrs->nomatch)) {
 		late = ipcuckoo_entries_update(e, entry, &value, attrs);
 		err = late ?: err;
 	}
@@ -167,7 +172,7 @@ int ipcuckoo_change_add_one(struct ipcuckoo_set *set, struct ipcuckoo_entries *e
 			    struct ipcuckoo_entry *entry,
 			    const struct ipcuckoo_entry_attrs *attrs)
 {
-	int err = add_one(set, e, entry, attrs);
+	int err = add_one(set, e, entry, attrs, true);
 
 	return err == -EEXIST ? err : count_failure(set, err);
 }
@@ -228,10 +233,13 @@ int ipcuckoo_change_add_live(struct ipcuckoo_set *set, struct ipcuckoo_entry *en
 	if (err)
 		return err;
 	gc_for(set, 1);
-	if (!exist && ipcuckoo_entries_holds(&set->entries, entry))
+	/* The addition itself finds an entry that exists, but only after it has made room for a
+	 * first exception.
+	 */
+	if (!exist && attrs->nomatch && ipcuckoo_entries_holds(&set->entries, entry))
 		return count_failure(set, -EEXIST);
-	err = add_one(set, &set->entries, entry, attrs);
-	if (err == -EEXIST)
+	err = add_one(set, &set->entries, entry, attrs, exist);
+	if (err == -EEXIST && exist)
 		return 0;
 	if (!err)
 		notify_one(set, IPCUCKOO_EVENT_ENTRIES_ADDED, entry);

@@ -63,6 +63,7 @@ struct ipcuckoo_lens {
  * @mem:	account to charge
  * @queue:	memory for searches for a free slot, until the writer is done; or NULL
  * @live:	there may be readers; false for shadows and scratch contents
+ * @loose:	a table has grown beyond what its entries need
  * @gc_pending:	a bit for each kind of which garbage collection has removed entries: the
  *		next change may have to shrink its table and to clean its hint
  * @options:	extensions of entries, enum ipcuckoo_option. Set before the first use
@@ -90,6 +91,7 @@ struct ipcuckoo_entries {
 	struct ipcuckoo_mem *mem;
 	struct ipcuckoo_search_node *queue;
 	bool live;
+	bool loose;
 	u8 gc_pending;
 	u32 options;
 	size_t records;

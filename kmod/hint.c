@@ -52,15 +52,15 @@
 #include "hint.h"
 
 /* The prefix lengths at which the deep levels begin; the last one is the end. Steps of four
- * where real IPv6 lists are dense, wider ones beyond; none spans more than the 31 lengths
+ * where real IPv6 lists are dense, wider ones beyond; none spans more than the 15 lengths
  * that fit beside DEEPER in a word.
  */
 const u8 ipcuckoo_hint_level[IPCUCKOO_HINT_LEVELS + 1] = {
-	20, 24, 28, 32, 40, 48, 64, 88, 112, 127,
+	20, 24, 28, 32, 40, 52, 67, 82, 97, 112, 127,
 };
 
-/* The maximum number of prefixes for each stride. The first levels take 1, 16 and 256 KiB,
- * in proportion to the number of prefixes.
+/* The maximum number of prefixes for each stride. The first levels take 1, 16 and 128 KiB, of IPv6
+ * 64 KiB, in proportion to the number of prefixes.
  */
 static const struct {
 	u8 stride;
@@ -91,6 +91,15 @@ static unsigned int choose_deep_bits(u32 prefixes)
 		   ilog2(DEEP_PER_PREFIX), DEEP_BITS_MAX);
 }
 
+/* The size of the first level. */
+static size_t top_size(u8 stride, bool deep)
+{
+	size_t cell = stride != IPCUCKOO_HINT_NARROW ? sizeof(u32) :
+		      deep ? sizeof(u8) : sizeof(u16);
+
+	return cell << stride;
+}
+
 /**
  * ipcuckoo_hint_size() - how much memory would the words of a hint take?
  * @prefixes:	number of prefixes
@@ -101,10 +110,10 @@ static unsigned int choose_deep_bits(u32 prefixes)
 size_t ipcuckoo_hint_size(u32 prefixes, bool deep)
 {
 	u8 stride = strides[choose_stride(prefixes)].stride;
-	size_t size = ipcuckoo_area_round(sizeof(u32) << stride);
+	size_t size = ipcuckoo_area_round(top_size(stride, deep));
 
 	if (deep)
-		size += ipcuckoo_area_round(sizeof(u32) <<
+		size += ipcuckoo_area_round(sizeof(u16) <<
 					    choose_deep_bits(prefixes));
 	return size;
 }
@@ -133,14 +142,14 @@ struct ipcuckoo_hint *ipcuckoo_hint_create(struct ipcuckoo_mem *mem,
 	h->mem = mem;
 	h->stride = strides[stride].stride;
 	h->capacity = strides[stride].prefixes;
-	err = ipcuckoo_area_alloc(&h->area[0], mem, sizeof(u32) << h->stride, how);
+	err = ipcuckoo_area_alloc(&h->area[0], mem, top_size(h->stride, deep), how);
 	if (!err && deep) {
 		h->deep_bits = choose_deep_bits(prefixes);
 		h->capacity = min_t(u64, h->capacity,
 				    2ULL * max_t(u32, prefixes, DEEP_MIN));
 		h->seed = get_random_u64();
 		err = ipcuckoo_area_alloc(&h->area[1], mem,
-					  sizeof(u32) << h->deep_bits, how);
+					  sizeof(u16) << h->deep_bits, how);
 	}
 	if (err) {
 		ipcuckoo_hint_destroy(h);
@@ -176,10 +185,26 @@ size_t ipcuckoo_hint_memory(const struct ipcuckoo_hint *h)
 		   h->area[0].size + h->area[1].size : 0;
 }
 
-static void mark(u32 *word, u32 bits)
+#define mark(word, bits) ({					\
+	typeof(word) mark_word = (word);			\
+								\
+	if (~*mark_word & (bits))				\
+		WRITE_ONCE(*mark_word, *mark_word | (bits));	\
+})
+
+/* Set bits of a word of the first level, in the form of its cell. */
+static void mark_top(struct ipcuckoo_hint *h, u64 i, u32 bits)
 {
-	if (~*word & bits)
-		WRITE_ONCE(*word, *word | bits);
+	u32 flags = bits & IPCUCKOO_HINT_FLAGS;
+
+	if (h->stride != IPCUCKOO_HINT_NARROW)
+		mark((u32 *)h->top + i, bits);
+	else if (h->deep)
+		mark((u8 *)h->top + i, flags | (bits >> (IPCUCKOO_HINT_NARROW - 1) & 0x3c) |
+		     (bits & IPCUCKOO_HINT_DEEPER) >> 24);
+	else
+		mark((u16 *)h->top + i, flags | (bits >> (IPCUCKOO_HINT_NARROW - 1) & 0xfffc) |
+		     (bits & BIT(31)) >> 16);
 }
 
 /**
@@ -189,7 +214,7 @@ static void mark(u32 *word, u32 bits)
  */
 void ipcuckoo_hint_add_host(struct ipcuckoo_hint *h, u64 hi)
 {
-	mark(&h->top[hi >> (64 - h->stride)], IPCUCKOO_HINT_HOSTS);
+	mark_top(h, hi >> (64 - h->stride), IPCUCKOO_HINT_HOSTS);
 }
 
 /* Mark a prefix in the deep levels. */
@@ -197,12 +222,12 @@ static void mark_deep(struct ipcuckoo_hint *h, const struct ipcuckoo_key *addr,
 		      unsigned int len)
 {
 	unsigned int level;
-	u32 *word;
+	u16 *word;
 
 	for (level = 0; len > ipcuckoo_hint_level[level]; level++) {
 		word = ipcuckoo_hint_deep_word(h, level, addr);
 		if (len > ipcuckoo_hint_level[level + 1])
-			mark(word, IPCUCKOO_HINT_DEEPER);
+			mark(word, BIT(15));
 		else
 			mark(word, BIT(len - ipcuckoo_hint_level[level] - 1));
 	}
@@ -220,20 +245,20 @@ void ipcuckoo_hint_add_prefix(struct ipcuckoo_hint *h,
 			      const struct ipcuckoo_key *addr,
 			      unsigned int len)
 {
-	u32 *word = &h->top[addr->hi >> (64 - h->stride)];
+	u64 word = addr->hi >> (64 - h->stride);
 	u32 i;
 
 	if (len <= h->stride) {
 		for (i = 0; i < 1U << (h->stride - len); i++)
-			mark(&word[i], IPCUCKOO_HINT_COVER);
+			mark_top(h, word + i, IPCUCKOO_HINT_COVER);
 		return;
 	}
 	if (!h->deep || len <= ipcuckoo_hint_level[0]) {
-		mark(word, BIT(len));
+		mark_top(h, word, BIT(len));
 		return;
 	}
 	mark_deep(h, addr, len);
-	mark(word, IPCUCKOO_HINT_DEEPER);
+	mark_top(h, word, IPCUCKOO_HINT_DEEPER);
 }
 
 /**
@@ -246,5 +271,14 @@ void ipcuckoo_hint_add_prefix(struct ipcuckoo_hint *h,
  */
 void ipcuckoo_hint_uncover(struct ipcuckoo_hint *h, u64 word)
 {
-	WRITE_ONCE(h->top[word], h->top[word] & ~IPCUCKOO_HINT_COVER);
+	u32 *words = h->top;
+	u16 *cells4 = h->top;
+	u8 *cells6 = h->top;
+
+	if (h->stride != IPCUCKOO_HINT_NARROW)
+		WRITE_ONCE(words[word], words[word] & ~IPCUCKOO_HINT_COVER);
+	else if (h->deep)
+		WRITE_ONCE(cells6[word], cells6[word] & ~IPCUCKOO_HINT_COVER);
+	else
+		WRITE_ONCE(cells4[word], cells4[word] & ~IPCUCKOO_HINT_COVER);
 }

@@ -2,8 +2,8 @@
 /*
  * Hints: which prefix lengths exist under an address. hint.c explains how.
  *
- * For readers (any context, under rcu_read_lock()): ipcuckoo_hint_top(),
- * ipcuckoo_hint_deep(). For the writer: the other functions.
+ * For readers (any context, under rcu_read_lock()): ipcuckoo_hint_cell4(), ipcuckoo_hint_top4(),
+ * those for IPv6, and ipcuckoo_hint_deep(). For the writer: the other functions.
  */
 #ifndef _IPCUCKOO_HINT_H
 #define _IPCUCKOO_HINT_H
@@ -21,15 +21,22 @@
 /* There are prefixes longer than those that have a bit in this word. */
 #define IPCUCKOO_HINT_DEEPER	BIT(31)
 
-/* Level i of the deep words has bits for the lengths ipcuckoo_hint_level[i] + 1 to
- * ipcuckoo_hint_level[i + 1].
+/* With this stride, the words of the first level are stored in cells of 16 bits for IPv4, and of 8
+ * for IPv6. The lowest bits of a cell are the flags; those above them are the lengths
+ * IPCUCKOO_HINT_NARROW + 1 and so on. Of IPv4, the last bit means the two longest lengths, and of
+ * IPv6 it means DEEPER. With shorter strides, a cell is a word.
  */
-#define IPCUCKOO_HINT_LEVELS	9
+#define IPCUCKOO_HINT_NARROW	16
+
+/* Level i of the deep words has bits for the lengths ipcuckoo_hint_level[i] + 1 to
+ * ipcuckoo_hint_level[i + 1]. The last of the 16 bits in which such a word is stored is DEEPER.
+ */
+#define IPCUCKOO_HINT_LEVELS	10
 extern const u8 ipcuckoo_hint_level[IPCUCKOO_HINT_LEVELS + 1];
 
 /**
  * struct ipcuckoo_hint - an index of prefix lengths
- * @top:	the first level: a word for each value of the first @stride bits
+ * @top:	the first level: a cell for each value of the first @stride bits
  * @deep:	the other levels, a hash table of words; NULL for IPv4
  * @stride:	8, 12 or 16
  * @deep_bits:	log2 of the number of words in @deep
@@ -40,8 +47,8 @@ extern const u8 ipcuckoo_hint_level[IPCUCKOO_HINT_LEVELS + 1];
  * @mem:	the account to which it is charged
  */
 struct ipcuckoo_hint {
-	u32 *top;
-	u32 *deep;
+	void *top;
+	u16 *deep;
 	u8 stride;
 	u8 deep_bits;
 	u64 seed;
@@ -52,16 +59,66 @@ struct ipcuckoo_hint {
 };
 
 /**
- * ipcuckoo_hint_top() - read the word of the first level for an address
- * @h:		hint
- * @hi:		the first 64 bits of the address, an IPv4 address at the top
+ * ipcuckoo_hint_cell4() - read the cell of the first level for an IPv4 address
+ * @h:		hint of IPv4
+ * @addr:	address, host byte order
+ *
+ * Return: 0, if no entry is under the word; IPCUCKOO_HINT_HOSTS, if there are only hosts.
  */
-static inline u32 ipcuckoo_hint_top(const struct ipcuckoo_hint *h, u64 hi)
+static inline u32 ipcuckoo_hint_cell4(const struct ipcuckoo_hint *h, u32 addr)
 {
-	return READ_ONCE(h->top[hi >> (64 - h->stride)]);
+	u32 i = addr >> (32 - h->stride);
+
+	return h->stride == IPCUCKOO_HINT_NARROW ? READ_ONCE(((const u16 *)h->top)[i]) :
+						   READ_ONCE(((const u32 *)h->top)[i]);
 }
 
-static inline u32 *ipcuckoo_hint_deep_word(const struct ipcuckoo_hint *h,
+/**
+ * ipcuckoo_hint_cell6() - read the cell of the first level for an IPv6 address
+ * @h:		hint of IPv6
+ * @hi:		the first 64 bits of the address
+ *
+ * Return: as for ipcuckoo_hint_cell4().
+ */
+static inline u32 ipcuckoo_hint_cell6(const struct ipcuckoo_hint *h, u64 hi)
+{
+	u32 i = hi >> (64 - h->stride);
+
+	return h->stride == IPCUCKOO_HINT_NARROW ? READ_ONCE(((const u8 *)h->top)[i]) :
+						   READ_ONCE(((const u32 *)h->top)[i]);
+}
+
+/**
+ * ipcuckoo_hint_top4() - read the word of the first level for an IPv4 address
+ * @h:		hint of IPv4
+ * @addr:	address, host byte order
+ */
+static inline u32 ipcuckoo_hint_top4(const struct ipcuckoo_hint *h, u32 addr)
+{
+	u32 cell = ipcuckoo_hint_cell4(h, addr), lens;
+
+	if (h->stride != IPCUCKOO_HINT_NARROW)
+		return cell;
+	lens = cell >> 2 << (IPCUCKOO_HINT_NARROW + 1);
+	return (cell & IPCUCKOO_HINT_FLAGS) | lens | (lens & BIT(30)) << 1;
+}
+
+/**
+ * ipcuckoo_hint_top6() - read the word of the first level for an IPv6 address
+ * @h:		hint of IPv6
+ * @hi:		the first 64 bits of the address
+ */
+static inline u32 ipcuckoo_hint_top6(const struct ipcuckoo_hint *h, u64 hi)
+{
+	u32 cell = ipcuckoo_hint_cell6(h, hi);
+
+	if (h->stride != IPCUCKOO_HINT_NARROW)
+		return cell;
+	return (cell & IPCUCKOO_HINT_FLAGS) | (cell & 0x3c) << (IPCUCKOO_HINT_NARROW - 1) |
+	       (cell & BIT(7)) << 24;
+}
+
+static inline u16 *ipcuckoo_hint_deep_word(const struct ipcuckoo_hint *h,
 					   unsigned int level,
 					   const struct ipcuckoo_key *addr)
 {
@@ -88,7 +145,9 @@ static inline u32 ipcuckoo_hint_deep(const struct ipcuckoo_hint *h,
 				     unsigned int level,
 				     const struct ipcuckoo_key *addr)
 {
-	return READ_ONCE(*ipcuckoo_hint_deep_word(h, level, addr));
+	u32 word = READ_ONCE(*ipcuckoo_hint_deep_word(h, level, addr));
+
+	return (word & (BIT(15) - 1)) | (word & BIT(15)) << 16;
 }
 
 /* The bits of a deep word that mean lengths of this level. */

@@ -65,22 +65,29 @@ static bool match4(struct ipcuckoo_set *set, const struct ipcuckoo_key *addr)
 	return ipcuckoo_set_match4(set, addr->lo);
 }
 
-static bool match_masked(struct ipcuckoo_set *set, const struct ipcuckoo_key *addr,
-			 bool v6)
+/* If entries have records, one look-up finds the entry that decides and its record, in hit_entry().
+ * This only keeps most packets that do not match away from it.
+ */
+static bool match_special(struct ipcuckoo_set *set, const struct ipcuckoo_key *addr,
+			  bool v6)
 {
-	struct ipcuckoo_key key = ipcuckoo_mask_key(&set->mask, addr);
+	struct ipcuckoo_key key = *addr;
 
+	if (set->mask.present)
+		key = ipcuckoo_mask_key(&set->mask, addr);
+	if (ipcuckoo_set_has_records(set))
+		return ipcuckoo_set_suspect(set, &key, v6);
 	return v6 ? ipcuckoo_set_match6(set, &key) : ipcuckoo_set_match4(set, key.lo);
 }
 
-static noinline bool matches_masked(const struct ipcuckoo_link *link, const void *ip,
-				    bool v6)
+static noinline bool matches_special(const struct ipcuckoo_link *link, const void *ip,
+				     bool v6)
 {
 	const struct addresses a = addresses_of(ip, v6);
-	u8 dir = link->dir >> IPCUCKOO_MASKED_SHIFT;
+	u8 dir = link->dir >> IPCUCKOO_SPECIAL_SHIFT;
 
-	return (dir & IPCUCKOO_DIR_SRC && match_masked(link->set, &a.addr[0], v6)) ||
-	       (dir & IPCUCKOO_DIR_DST && match_masked(link->set, &a.addr[1], v6));
+	return (dir & IPCUCKOO_DIR_SRC && match_special(link->set, &a.addr[0], v6)) ||
+	       (dir & IPCUCKOO_DIR_DST && match_special(link->set, &a.addr[1], v6));
 }
 
 static __always_inline bool matches(const struct ipcuckoo_link *link, const void *ip,
@@ -91,12 +98,12 @@ static __always_inline bool matches(const struct ipcuckoo_link *link, const void
 	if ((dir & IPCUCKOO_DIR_SRC && match(link->set, &a->addr[0])) ||
 	    (dir & IPCUCKOO_DIR_DST && match(link->set, &a->addr[1])))
 		return true;
-	return unlikely(dir >> IPCUCKOO_MASKED_SHIFT) &&
-	       matches_masked(link, ip, match == ipcuckoo_set_match6);
+	return unlikely(dir >> IPCUCKOO_SPECIAL_SHIFT) &&
+	       matches_special(link, ip, match == ipcuckoo_set_match6);
 }
 
-/* A packet matched a set whose entries have records: find the entry, and count the packet
- * for it. Return: false if no entry matches any more.
+/* A packet may match a set whose entries have records: find the entry, and count the packet
+ * for it. Return: false if no entry matches.
  */
 static bool hit_entry(const struct ipcuckoo_link *link, const struct addresses *a,
 		      bool v6, unsigned int bytes, u64 *mark)

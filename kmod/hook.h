@@ -14,8 +14,8 @@ struct ipcuckoo_set;
  * @at:		the attachment
  * @set:	its set. Packets use this, not @at->set: so replacing the chain changes
  *		the sets of all its attachments in one step
- * @dir:	enum ipcuckoo_direction; shifted by IPCUCKOO_MASKED_SHIFT if the set has a
- *		mask, so that packets need not read the mask of sets that have none
+ * @dir:	enum ipcuckoo_direction; shifted by IPCUCKOO_SPECIAL_SHIFT if the set has a mask,
+ *		or its entries have records. So packets need not ask sets that have neither
  */
 struct ipcuckoo_link {
 	struct ipcuckoo_attachment *at;
@@ -23,7 +23,7 @@ struct ipcuckoo_link {
 	u8 dir;
 };
 
-#define IPCUCKOO_MASKED_SHIFT	2
+#define IPCUCKOO_SPECIAL_SHIFT	2
 
 /**
  * struct ipcuckoo_chain - the attachments that packets run at a hook

@@ -141,7 +141,7 @@ static enum ipcuckoo_decision decide4(const struct ipcuckoo_version *v,
 	if (found || !h)
 		return found;
 	return decide_lens(v->table[IPCUCKOO_NETS4], addr, false,
-			   short_lens(ipcuckoo_hint_top(h, addr->lo << 32), h->stride),
+			   short_lens(ipcuckoo_hint_top4(h, addr->lo), h->stride),
 			   0, by);
 }
 
@@ -156,7 +156,7 @@ static enum ipcuckoo_decision decide6(const struct ipcuckoo_version *v,
 
 	if (found || !h)
 		return found;
-	top = ipcuckoo_hint_top(h, addr->hi);
+	top = ipcuckoo_hint_top6(h, addr->hi);
 	while (level < IPCUCKOO_HINT_LEVELS &&
 	       (level ? word[level - 1] : top) & IPCUCKOO_HINT_DEEPER) {
 		word[level] = ipcuckoo_hint_deep(h, level, addr);
@@ -214,7 +214,7 @@ static bool version_match4(const struct ipcuckoo_version *v,
 		return lpm_match4(v, host, by);
 	if (!h)
 		return probe_host4(v, addr);
-	word = ipcuckoo_hint_top(h, (u64)addr << 32);
+	word = ipcuckoo_hint_top4(h, addr);
 	if (word & IPCUCKOO_HINT_COVER)
 		return true;
 	if (word & IPCUCKOO_HINT_HOSTS && probe_host4(v, addr))
@@ -253,7 +253,7 @@ static bool version_match6(const struct ipcuckoo_version *v,
 		return lpm_match6(v, addr, by);
 	if (!h)
 		return probe_host6(v, addr);
-	word = ipcuckoo_hint_top(h, addr->hi);
+	word = ipcuckoo_hint_top6(h, addr->hi);
 	if (word & IPCUCKOO_HINT_COVER)
 		return true;
 	if (word & IPCUCKOO_HINT_HOSTS && probe_host6(v, addr))
@@ -365,10 +365,15 @@ static noinline bool confirm6(struct ipcuckoo_entries *e,
 	return look_up(e, addr, version_match6);
 }
 
-/* The word of the hint for an address. Without a hint the set has hosts only. */
-static u32 hint_word(const struct ipcuckoo_hint *h, u64 hi)
+/* The cell of the hint for an address. Without a hint the set has hosts only. */
+static u32 hint_cell4(const struct ipcuckoo_hint *h, u32 addr)
 {
-	return h ? ipcuckoo_hint_top(h, hi) : IPCUCKOO_HINT_HOSTS;
+	return h ? ipcuckoo_hint_cell4(h, addr) : IPCUCKOO_HINT_HOSTS;
+}
+
+static u32 hint_cell6(const struct ipcuckoo_hint *h, u64 hi)
+{
+	return h ? ipcuckoo_hint_cell6(h, hi) : IPCUCKOO_HINT_HOSTS;
 }
 
 /**
@@ -387,16 +392,16 @@ bool ipcuckoo_entries_match4(struct ipcuckoo_entries *e, u32 addr)
 	u32 seq = sample(e);
 	const struct ipcuckoo_version *v = rcu_dereference(e->version);
 	const struct ipcuckoo_table *t = v->table[IPCUCKOO_HOSTS4];
-	u32 word = hint_word(v->hint[0], (u64)addr << 32);
+	u32 cell = hint_cell4(v->hint[0], addr);
 	struct ipcuckoo_location p;
 
-	if (word & ~IPCUCKOO_HINT_HOSTS)
+	if (cell & ~IPCUCKOO_HINT_HOSTS)
 		return look_up4(e, addr);
-	if (word && likely(t)) {
+	if (cell && likely(t)) {
 		p = ipcuckoo_table_locate32(t, addr);
 		if (ipcuckoo_table_suspect(t, &p))
 			return confirm4(e, addr, seq, t, p);
-	} else if (word && v->filter) {
+	} else if (cell && v->filter) {
 		return look_up4(e, addr);
 	}
 	return undisturbed(e, seq) ? false : look_up4(e, addr);
@@ -416,16 +421,16 @@ bool ipcuckoo_entries_match6(struct ipcuckoo_entries *e,
 	u32 seq = sample(e);
 	const struct ipcuckoo_version *v = rcu_dereference(e->version);
 	const struct ipcuckoo_table *t = v->table[IPCUCKOO_HOSTS6];
-	u32 word = hint_word(v->hint[1], addr->hi);
+	u32 cell = hint_cell6(v->hint[1], addr->hi);
 	struct ipcuckoo_location p;
 
-	if (word & ~IPCUCKOO_HINT_HOSTS)
+	if (cell & ~IPCUCKOO_HINT_HOSTS)
 		return look_up(e, addr, version_match6);
-	if (word && likely(t)) {
+	if (cell && likely(t)) {
 		p = ipcuckoo_table_locate128(t, addr);
 		if (ipcuckoo_table_suspect(t, &p))
 			return confirm6(e, addr, seq, t, p);
-	} else if (word && v->filter) {
+	} else if (cell && v->filter) {
 		return look_up(e, addr, version_match6);
 	}
 	return undisturbed(e, seq) ? false : look_up(e, addr, version_match6);
@@ -463,16 +468,16 @@ bool ipcuckoo_entries_suspect4(struct ipcuckoo_entries *e, u32 addr)
 	u32 seq = sample(e);
 	const struct ipcuckoo_version *v = rcu_dereference(e->version);
 	const struct ipcuckoo_table *t = v->table[IPCUCKOO_HOSTS4];
-	u32 word = hint_word(v->hint[0], (u64)addr << 32);
+	u32 cell = hint_cell4(v->hint[0], addr);
 	struct ipcuckoo_location p;
 
-	if (word & ~IPCUCKOO_HINT_HOSTS)
+	if (cell & ~IPCUCKOO_HINT_HOSTS)
 		return true;
-	if (word && likely(t)) {
+	if (cell && likely(t)) {
 		p = ipcuckoo_table_locate32(t, addr);
 		if (ipcuckoo_table_suspect(t, &p))
 			return true;
-	} else if (word && v->filter) {
+	} else if (cell && v->filter) {
 		return true;
 	}
 	return !undisturbed(e, seq);
@@ -491,16 +496,16 @@ bool ipcuckoo_entries_suspect6(struct ipcuckoo_entries *e,
 	u32 seq = sample(e);
 	const struct ipcuckoo_version *v = rcu_dereference(e->version);
 	const struct ipcuckoo_table *t = v->table[IPCUCKOO_HOSTS6];
-	u32 word = hint_word(v->hint[1], addr->hi);
+	u32 cell = hint_cell6(v->hint[1], addr->hi);
 	struct ipcuckoo_location p;
 
-	if (word & ~IPCUCKOO_HINT_HOSTS)
+	if (cell & ~IPCUCKOO_HINT_HOSTS)
 		return true;
-	if (word && likely(t)) {
+	if (cell && likely(t)) {
 		p = ipcuckoo_table_locate128(t, addr);
 		if (ipcuckoo_table_suspect(t, &p))
 			return true;
-	} else if (word && v->filter) {
+	} else if (cell && v->filter) {
 		return true;
 	}
 	return !undisturbed(e, seq);

@@ -10,6 +10,8 @@
 #include "procfs.h"
 #include "set.h"
 #include "shadow.h"
+#include "table.h"
+#include "trim.h"
 
 static int __net_init net_begin(struct net *net)
 {
@@ -21,6 +23,7 @@ static int __net_init net_begin(struct net *net)
 	ipcuckoo_mem_open(&pernet->mem, ipcuckoo_net_memory_limit(net), ipcuckoo_record_reap);
 	pernet->sets = RB_ROOT;
 	pernet->shadows = RB_ROOT;
+	ipcuckoo_trim_init_net(pernet);
 	ipcuckoo_attach_init_net(pernet);
 	return ipcuckoo_proc_init_net(pernet);
 }
@@ -37,6 +40,7 @@ static void __net_exit net_end(struct net *net)
 
 	ipcuckoo_shadow_exit_net(pernet);
 	ipcuckoo_names_exit_net(pernet);
+	ipcuckoo_trim_exit_net(pernet);
 	ipcuckoo_proc_exit_net(pernet);
 }
 
@@ -71,9 +75,12 @@ static int __init ipcuckoo_init(void)
 	err = ipcuckoo_mem_init();
 	if (err)
 		return err;
-	err = ipcuckoo_net_init();
+	err = ipcuckoo_set_init();
 	if (err)
 		goto err_mem;
+	err = ipcuckoo_net_init();
+	if (err)
+		goto err_set;
 	err = register_pernet_subsys(&net_ops);
 	if (err)
 		goto err_net;
@@ -92,6 +99,8 @@ err_attach:
 	rcu_barrier();
 err_net:
 	ipcuckoo_net_exit();
+err_set:
+	ipcuckoo_set_exit();
 err_mem:
 	ipcuckoo_mem_exit();
 	return err;
@@ -105,7 +114,9 @@ static void __exit ipcuckoo_exit(void)
 	/* call_rcu() callbacks of this module may still be queued. */
 	rcu_barrier();
 	ipcuckoo_net_exit();
+	ipcuckoo_set_exit();
 	ipcuckoo_mem_exit();
+	ipcuckoo_search_exit();
 }
 
 module_init(ipcuckoo_init);

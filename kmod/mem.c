@@ -209,7 +209,7 @@ static noinline bool charge_later(struct ipcuckoo_mem *mem, size_t size)
  * @size:	bytes, rounding included
  * @how:	what to do if that exceeds the limit
  *
- * Context: process context, may sleep unless @how is IPCUCKOO_CHARGE_TRY.
+ * Context: process context, may sleep; any but hard interrupts if @how is IPCUCKOO_CHARGE_TRY.
  * Return: false if the limit would be exceeded, or a fatal signal ended the wait; always
  * true if @how is IPCUCKOO_CHARGE_ANYWAY.
  */

@@ -27,6 +27,7 @@
  * @shadows:	tree of shadows, by port and id
  * @shadows_count: number of shadows in @shadows
  * @shadow_id:	the id of the newest shadow
+ * @trim:	work item that gives back memory of sets after they have grown (trim.c)
  * @attached:	attachments and hooks
  * @proc:	files in /proc/net
  */
@@ -43,6 +44,7 @@ struct ipcuckoo_net {
 	struct rb_root shadows;
 	u32 shadows_count;
 	u32 shadow_id;
+	struct delayed_work trim;
 	struct ipcuckoo_attached attached;
 	struct ipcuckoo_proc proc;
 };

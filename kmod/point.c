@@ -349,12 +349,13 @@ static void free_point(struct ipcuckoo_net *pernet, struct point *point)
 
 static struct ipcuckoo_link make_link(struct ipcuckoo_attachment *at)
 {
+	bool special = at->set->mask.present || ipcuckoo_set_has_records(at->set);
 	u8 dir = at->rule.dir;
 
 	return (struct ipcuckoo_link){
 		.at = at,
 		.set = at->set,
-		.dir = at->set->mask.present ? dir << IPCUCKOO_MASKED_SHIFT : dir,
+		.dir = special ? dir << IPCUCKOO_SPECIAL_SHIFT : dir,
 	};
 }
 

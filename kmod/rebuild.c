@@ -287,6 +287,19 @@ static int fill_table(struct ipcuckoo_table *to,
 						   &extra->value, queue) : 0;
 }
 
+/* What the keys of a new table take. The codes of IPv6 prefixes shorter than 64 bits, which most
+ * are, have a low half of 0. It is not stored until @extra is a longer prefix.
+ */
+static enum ipcuckoo_key_size key_size(const struct ipcuckoo_table *old, enum ipcuckoo_kind kind,
+				       const struct extra *extra)
+{
+	if (!ipcuckoo_kind_keyed(kind))
+		return IPCUCKOO_KEY32;
+	if (!ipcuckoo_kind_is_nets(kind) || (extra && extra->key.lo))
+		return IPCUCKOO_KEY128;
+	return old ? old->key_size : IPCUCKOO_KEY64;
+}
+
 /* Which parallel arrays a new table needs: those for the options of the set; and that of
  * exceptions, if the old table has it or @extra is an exception.
  */
@@ -322,16 +335,17 @@ struct rehash {
 static int rehash_once(struct ipcuckoo_entries *e, enum ipcuckoo_kind kind,
 		       const struct rehash *r, u32 nbuckets)
 {
+	const struct ipcuckoo_table *old = ipcuckoo_version_current(e)->table[kind];
 	struct ipcuckoo_table *t;
 	int err;
 
 	if (fatal_signal_pending(current))
 		return -EINTR;
-	t = ipcuckoo_table_create_exts(e->mem, nbuckets, ipcuckoo_kind_keyed(kind),
+	t = ipcuckoo_table_create_exts(e->mem, nbuckets, key_size(old, kind, r->extra),
 				       r->exts, r->how);
 	if (IS_ERR(t))
 		return PTR_ERR(t);
-	err = fill_table(t, ipcuckoo_version_current(e)->table[kind], r->extra, e->queue);
+	err = fill_table(t, old, r->extra, e->queue);
 	if (!err)
 		err = ipcuckoo_version_replace_table(e, kind, t, r->how);
 	if (err)
@@ -367,6 +381,26 @@ static int resize(struct ipcuckoo_entries *e, enum ipcuckoo_kind kind,
 	return rehash(e, kind, &r);
 }
 
+/* The number of buckets for a table, or NULL, that grows by one part in @share. */
+static u32 grown(const struct ipcuckoo_table *t, enum ipcuckoo_kind kind,
+		 const struct extra *extra, u32 share)
+{
+	u64 count = t ? t->count : 0;
+	u32 nbuckets = ipcuckoo_table_buckets(count + count / share + 1,
+					      key_size(t, kind, extra));
+
+	if (t && nbuckets <= t->nbuckets)
+		nbuckets = min_t(u32, t->nbuckets + max(t->nbuckets / share & ~1U, 2U),
+				 IPCUCKOO_BUCKETS_MAX);
+	return nbuckets;
+}
+
+static void has_grown(struct ipcuckoo_entries *e)
+{
+	e->growths++;
+	e->loose = true;
+}
+
 /**
  * ipcuckoo_rebuild_grow() - insert an entry for which the table has no free slot
  * @e:		contents
@@ -374,8 +408,9 @@ static int resize(struct ipcuckoo_entries *e, enum ipcuckoo_kind kind,
  * @key:	its code
  * @value:	its value
  *
- * Replaces the table by a larger one; or, if the insertion failed at a low load factor, by
- * one of the same size with another key.
+ * Replaces the table by one that is larger by half, or if there is no memory for that, by a
+ * quarter; or, if the insertion failed at a low load factor, by one of the same size with
+ * another key; or, if the entry is the first of its length, by one with longer keys.
  *
  * Context: the writer; may sleep.
  * Return: 0, -ENOSPC, -ENOMEM, -EDQUOT or -EINTR; then nothing has changed.
@@ -385,28 +420,27 @@ int ipcuckoo_rebuild_grow(struct ipcuckoo_entries *e, enum ipcuckoo_kind kind,
 {
 	const struct extra extra = { .key = *key, .value = *value };
 	struct ipcuckoo_table *t = ipcuckoo_version_current(e)->table[kind];
-	u64 count = t ? t->count : 0;
-	bool early = t && ipcuckoo_table_slots(t) >= EARLY_SLOTS &&
-		     count * 1000 < ipcuckoo_table_slots(t) * EARLY;
-	u32 nbuckets;
+	bool longer = t && !ipcuckoo_table_takes(t, key);
+	bool early = t && !longer && ipcuckoo_table_slots(t) >= EARLY_SLOTS &&
+		     t->count * 1000ULL < ipcuckoo_table_slots(t) * EARLY;
 	int err;
 
+	if (longer)
+		return resize(e, kind, t->nbuckets, &extra, IPCUCKOO_CHARGE_WAIT);
 	if (t && !early && t->nbuckets == IPCUCKOO_BUCKETS_MAX)
 		return -ENOSPC;
-	nbuckets = early ? t->nbuckets :
-		   ipcuckoo_table_buckets(count + count / 4 + 1,
-					  ipcuckoo_kind_keyed(kind));
-	if (t && !early && nbuckets <= t->nbuckets)
-		nbuckets = min_t(u32, t->nbuckets + max(t->nbuckets / 4 & ~1U, 2U),
-				 IPCUCKOO_BUCKETS_MAX);
-	err = resize(e, kind, nbuckets, &extra, IPCUCKOO_CHARGE_WAIT);
-	if (err)
+	if (early) {
+		err = resize(e, kind, t->nbuckets, &extra, IPCUCKOO_CHARGE_WAIT);
+		if (!err)
+			e->rekeys++;
 		return err;
-	if (early)
-		e->rekeys++;
-	else if (t)
-		e->growths++;
-	return 0;
+	}
+	err = resize(e, kind, grown(t, kind, &extra, 2), &extra, IPCUCKOO_CHARGE_WAIT);
+	if (err == -ENOMEM || err == -EDQUOT)
+		err = resize(e, kind, grown(t, kind, &extra, 4), &extra, IPCUCKOO_CHARGE_WAIT);
+	if (!err && t)
+		has_grown(e);
+	return err;
 }
 
 /**
@@ -423,7 +457,7 @@ int ipcuckoo_rebuild_with_exceptions(struct ipcuckoo_entries *e, enum ipcuckoo_k
 	struct ipcuckoo_table *t = ipcuckoo_version_current(e)->table[kind];
 	const struct rehash r = {
 		.nbuckets = t ? t->nbuckets :
-			    ipcuckoo_table_buckets(1, ipcuckoo_kind_keyed(kind)),
+			    ipcuckoo_table_buckets(1, key_size(t, kind, NULL)),
 		.exts = needed_exts(e, t, &example),
 		.how = IPCUCKOO_CHARGE_WAIT,
 	};
@@ -448,7 +482,7 @@ static void shrink(struct ipcuckoo_entries *e, enum ipcuckoo_kind kind, u32 more
 
 	if (!err)
 		err = resize(e, kind, ipcuckoo_table_buckets(t->count * 2ULL + more,
-							     ipcuckoo_kind_keyed(kind)),
+							     key_size(t, kind, NULL)),
 			     NULL, IPCUCKOO_CHARGE_TRY);
 	if (!err)
 		e->growths++;
@@ -497,12 +531,12 @@ static int reserve_table(struct ipcuckoo_entries *e, enum ipcuckoo_kind kind, u3
 		return 0;
 	if (t)
 		want = max(want, count + count / 4);
-	nbuckets = ipcuckoo_table_buckets(want, ipcuckoo_kind_keyed(kind));
+	nbuckets = ipcuckoo_table_buckets(want, key_size(t, kind, NULL));
 	if (t && nbuckets <= t->nbuckets)
 		return 0;
 	err = resize(e, kind, nbuckets, NULL, IPCUCKOO_CHARGE_WAIT);
 	if (!err && t)
-		e->growths++;
+		has_grown(e);
 	return err;
 }
 
@@ -536,7 +570,7 @@ static int trim_table(struct ipcuckoo_entries *e, enum ipcuckoo_kind kind)
 		return 0;
 	if (!t->count)
 		return ipcuckoo_version_replace_table(e, kind, NULL, IPCUCKOO_CHARGE_TRY);
-	nbuckets = ipcuckoo_table_buckets(t->count, ipcuckoo_kind_keyed(kind));
+	nbuckets = ipcuckoo_table_buckets(t->count, key_size(t, kind, NULL));
 	return nbuckets < t->nbuckets ?
 	       resize(e, kind, nbuckets, NULL, IPCUCKOO_CHARGE_TRY) : 0;
 }
@@ -570,6 +604,7 @@ int ipcuckoo_rebuild_trim(struct ipcuckoo_entries *e)
 	int kind, err = ipcuckoo_rebuild_alloc_queue(e);
 
 	e->gc_pending = 0;
+	e->loose = false;
 	for (kind = 0; kind < IPCUCKOO_KINDS && !err; kind++)
 		err = trim_table(e, kind);
 	err = err ?: trim_hint(e, false);

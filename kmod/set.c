@@ -1,16 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Sets: see set.h. */
-#include <linux/minmax.h>
-#include <linux/sched/signal.h>
 #include <linux/slab.h>
 #include <linux/string.h>
 
 #include "event.h"
-#include "gc.h"
 #include "lookup.h"
 #include "net.h"
 #include "rebuild.h"
 #include "set.h"
+#include "set_gc.h"
+#include "trim.h"
 #include "usage.h"
 
 /**
@@ -142,15 +141,15 @@ struct ipcuckoo_set *ipcuckoo_set_after(struct ipcuckoo_net *pernet,
 	return next;
 }
 
-static size_t description_size(const struct ipcuckoo_set_options *options)
-{
-	return options->description ? strlen(options->description) + 1 : 0;
-}
+/* Memory for sets. kmalloc() would round the size of a set up to a power of two. */
+static struct kmem_cache *cache;
 
 /* Bytes of a set with these options, without its entries. */
 static size_t set_size(const struct ipcuckoo_set_options *options)
 {
-	return kmalloc_size_roundup(sizeof(struct ipcuckoo_set) + description_size(options));
+	size_t description = options->description ? strlen(options->description) + 1 : 0;
+
+	return kmem_cache_size(cache) + (description ? kmalloc_size_roundup(description) : 0);
 }
 
 static void set_free_rcu(struct rcu_head *rcu)
@@ -159,7 +158,8 @@ static void set_free_rcu(struct rcu_head *rcu)
 	struct ipcuckoo_mem *mem = set->entries.mem;
 	size_t size = set_size(&set->options);
 
-	kfree(set);
+	kfree(set->description);
+	kmem_cache_free(cache, set);
 	ipcuckoo_mem_uncharge(mem, size);
 	ipcuckoo_mem_release(mem, size);
 }
@@ -220,79 +220,6 @@ void ipcuckoo_set_erase(struct ipcuckoo_net *pernet, struct ipcuckoo_set *set)
 	pernet->sets_seq++;
 }
 
-/* Minimum number of seconds between two passes of garbage collection (gc) over a set. */
-#define GC_PERIOD	5
-
-/* Maximum number of seconds that gc sleeps. Timers stop while the machine is suspended,
- * deadlines do not: with this bound gc is at most an hour late after a resume.
- */
-#define GC_SLEEP_MAX	3600
-
-static bool has_gc(const struct ipcuckoo_set *set)
-{
-	return set->entries.options & IPCUCKOO_O_TIMEOUT;
-}
-
-/* Queue gc for the nearest deadline, unless it is queued for an earlier one. */
-static void gc_schedule(struct ipcuckoo_set *set)
-{
-	u32 at = ipcuckoo_gc_nearest(&set->entries), now = ipcuckoo_now();
-
-	lockdep_assert_held(&set->entries.mutex);
-	if (!at || set->dead)
-		return;
-	at = clamp_t(u32, at, max(set->gc_last + GC_PERIOD, now), now + GC_SLEEP_MAX);
-	if (set->gc_at && set->gc_at <= at)
-		return;
-	set->gc_at = at;
-	mod_delayed_work(ipcuckoo_wq, &set->gc, HZ * (at - now));
-}
-
-static void gc_notify(void *event, const struct ipcuckoo_entry *entry)
-{
-	ipcuckoo_event_entries_put(event, entry);
-}
-
-/* Run one part of a gc pass, from position *pos, and notify listeners of the entries that it
- * removed. Return: true if there are more parts; *pos is where the next one begins.
- */
-static bool gc_part(struct ipcuckoo_set *set, u64 *pos)
-{
-	struct ipcuckoo_event_entries event;
-	bool more;
-
-	ipcuckoo_event_entries_begin(&event, set, IPCUCKOO_EVENT_ENTRIES_EXPIRED,
-				     DIV_ROUND_UP(IPCUCKOO_GC_SLOTS, IPCUCKOO_GC_REMOVAL));
-	more = ipcuckoo_gc_part(&set->entries, pos, IPCUCKOO_GC_SLOTS,
-				gc_notify, &event);
-	ipcuckoo_event_entries_end(&event);
-	return more;
-}
-
-static void gc_work(struct work_struct *work)
-{
-	struct ipcuckoo_set *set = container_of(to_delayed_work(work),
-						struct ipcuckoo_set, gc);
-	bool due = false, more = true;
-	u64 pos = 0;
-
-	while (more) {
-		mutex_lock(&set->entries.mutex);
-		due |= ipcuckoo_expired(ipcuckoo_gc_nearest(&set->entries),
-					ipcuckoo_now());
-		more = !set->dead && gc_part(set, &pos);
-		if (!more) {
-			if (due)
-				set->gc_last = ipcuckoo_now();
-			set->gc_at = 0;
-			gc_schedule(set);
-		}
-		ipcuckoo_rebuild_free_queue(&set->entries);
-		mutex_unlock(&set->entries.mutex);
-		cond_resched();
-	}
-}
-
 /**
  * ipcuckoo_set_alloc() - allocate an empty set
  * @pernet:	namespace
@@ -315,46 +242,34 @@ struct ipcuckoo_set *ipcuckoo_set_alloc(struct ipcuckoo_net *pernet, const char 
 	if (!ipcuckoo_mem_charge(&pernet->mem, size))
 		return ERR_PTR(ipcuckoo_mem_refusal());
 	err = -ENOMEM;
-	set = kzalloc(sizeof(*set) + description_size(options), GFP_KERNEL_ACCOUNT);
+	set = kmem_cache_zalloc(cache, GFP_KERNEL);
 	if (!set)
 		goto err_uncharge;
 	seqcount_init(&set->name_seq);
 	strscpy_pad(set->name, name, sizeof(set->name));
 	set->options = *options;
-	if (options->description)
-		set->description = memcpy(set + 1, options->description,
-					  description_size(options));
+	if (options->description) {
+		set->description = kstrdup(options->description, GFP_KERNEL_ACCOUNT);
+		if (!set->description)
+			goto err_free;
+	}
 	set->pernet = pernet;
-	INIT_DELAYED_WORK(&set->gc, gc_work);
+	ipcuckoo_set_gc_init(set);
 	kref_init(&set->ref);
 	RB_CLEAR_NODE(&set->node);
 	err = ipcuckoo_entries_init(&set->entries, &pernet->mem, true);
 	if (err)
-		goto err_uncharge;
+		goto err_free;
 	set->entries.shape = options->shape;
 	set->entries.options = options->exts;
 	return set;
 
+err_free:
+	kfree(set->description);
+	kmem_cache_free(cache, set);
 err_uncharge:
-	kfree(set);
 	ipcuckoo_mem_uncharge(&pernet->mem, size);
 	return ERR_PTR(err);
-}
-
-/**
- * ipcuckoo_set_gc() - remove all expired entries now
- * @set:	set, locked
- *
- * A fatal signal ends the pass early. Reads no table in which no entry can have expired.
- */
-void ipcuckoo_set_gc(struct ipcuckoo_set *set)
-{
-	u64 pos = 0;
-
-	if (!has_gc(set))
-		return;
-	while (!fatal_signal_pending(current) && gc_part(set, &pos))
-		cond_resched();
 }
 
 /**
@@ -470,12 +385,14 @@ struct ipcuckoo_set *ipcuckoo_set_next_locked(struct ipcuckoo_net *pernet, const
  * ipcuckoo_set_unlock() - stop being the writer of a set
  * @set:	set
  *
- * Queues gc for the nearest deadline, and frees the queue of searches.
+ * Queues gc for the nearest deadline, and trimming if a table has grown; frees the queue of
+ * searches.
  */
 void ipcuckoo_set_unlock(struct ipcuckoo_set *set)
 {
-	if (has_gc(set))
-		gc_schedule(set);
+	ipcuckoo_set_gc_schedule(set);
+	if (set->entries.loose && !set->dead)
+		queue_delayed_work(ipcuckoo_wq, &set->pernet->trim, IPCUCKOO_TRIM_PERIOD);
 	ipcuckoo_rebuild_free_queue(&set->entries);
 	mutex_unlock(&set->entries.mutex);
 }
@@ -590,14 +507,28 @@ u32 ipcuckoo_set_limit(const struct ipcuckoo_set *set)
 }
 
 /**
+ * ipcuckoo_set_closed() - can no entries be added to a set?
+ * @set:	set
+ *
+ * In sets of ip_set, the maxelem 0 means that, and not "no limit".
+ */
+bool ipcuckoo_set_closed(const struct ipcuckoo_set *set)
+{
+	return set->ipset && !READ_ONCE(set->maxelem);
+}
+
+/**
  * ipcuckoo_set_change() - change the limit of a set
  * @set:	set, locked
  * @maxelem:	entries it may hold; 0: no limit
  *
- * Return: 0, or -ERANGE if the set has more than @maxelem entries.
+ * Return: 0, -ERANGE if the set has more than @maxelem entries, or -EREMOTE if it is one of ip_set
+ * and @maxelem is 0.
  */
 int ipcuckoo_set_change(struct ipcuckoo_set *set, u32 maxelem)
 {
+	if (!maxelem && set->ipset)
+		return -EREMOTE;
 	if (maxelem && ipcuckoo_usage_live(&set->entries) > maxelem)
 		return -ERANGE;
 	WRITE_ONCE(set->maxelem, maxelem);
@@ -645,6 +576,28 @@ bool ipcuckoo_set_match6(struct ipcuckoo_set *set,
 	return ipcuckoo_entries_match6(&set->entries, addr);
 }
 
+static bool is_mapped(const struct ipcuckoo_set *set, const struct ipcuckoo_key *addr, bool v6)
+{
+	return v6 && set->family == IPCUCKOO_FAMILY_ANY && ipcuckoo_key_mapped(addr);
+}
+
+/**
+ * ipcuckoo_set_suspect() - can ipcuckoo_set_hit() find an entry?
+ * @set:	set whose entries have records
+ * @addr:	address
+ * @v6:		@addr is an IPv6 address
+ *
+ * Context: softirq or process context, under rcu_read_lock().
+ * Return: false if no entry covers the address.
+ */
+bool ipcuckoo_set_suspect(struct ipcuckoo_set *set, const struct ipcuckoo_key *addr, bool v6)
+{
+	if (is_mapped(set, addr, v6))
+		return true;
+	return v6 ? ipcuckoo_entries_suspect6(&set->entries, addr) :
+		    ipcuckoo_entries_suspect4(&set->entries, addr->lo);
+}
+
 /**
  * ipcuckoo_set_hit() - count a packet for the entry that it matches
  * @set:	set whose entries have records
@@ -654,13 +607,12 @@ bool ipcuckoo_set_match6(struct ipcuckoo_set *set,
  * @mark:	set to the mark of the entry, see struct ipcuckoo_skbinfo
  *
  * Context: softirq or process context, under rcu_read_lock().
- * Return: false if no entry matches any more.
+ * Return: false if no entry matches.
  */
 bool ipcuckoo_set_hit(struct ipcuckoo_set *set, const struct ipcuckoo_key *addr,
 		      bool v6, unsigned int bytes, u64 *mark)
 {
-	bool mapped = v6 && ipcuckoo_key_mapped(addr) &&
-		      set->family == IPCUCKOO_FAMILY_ANY;
+	bool mapped = is_mapped(set, addr, v6);
 	struct ipcuckoo_skbinfo *info;
 	struct ipcuckoo_record *record;
 	struct ipcuckoo_hits *hits;
@@ -675,4 +627,26 @@ bool ipcuckoo_set_hit(struct ipcuckoo_set *set, const struct ipcuckoo_key *addr,
 	info = ipcuckoo_record_info(record);
 	*mark = info ? READ_ONCE(info->mark) : 0;
 	return true;
+}
+
+/**
+ * ipcuckoo_set_init() - prepare for making sets
+ *
+ * Return: 0 or -ENOMEM.
+ */
+int ipcuckoo_set_init(void)
+{
+	cache = kmem_cache_create(IPCUCKOO_NAME "_set", sizeof(struct ipcuckoo_set), 0,
+				  SLAB_HWCACHE_ALIGN | SLAB_ACCOUNT, NULL);
+	return cache ? 0 : -ENOMEM;
+}
+
+/**
+ * ipcuckoo_set_exit() - undo ipcuckoo_set_init()
+ *
+ * Context: when the module is unloaded, after a grace period without sets.
+ */
+void ipcuckoo_set_exit(void)
+{
+	kmem_cache_destroy(cache);
 }

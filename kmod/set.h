@@ -66,7 +66,7 @@ struct ipcuckoo_mask {
 /**
  * struct ipcuckoo_set - a set
  * @entries:	its contents; entries.mutex also protects @dead, @swaps, @gc_at,
- *		@gc_last, and changes of @maxelem
+ *		@gc_last, @trim_seen, and changes of @maxelem
  * @name:	its name, padded with zeros
  * @name_seq:	for readers of @name that hold no lock: ipcuckoo_set_name()
  * @options:	the fields from @type to @description, as a struct ipcuckoo_set_options. Only
@@ -81,11 +81,12 @@ struct ipcuckoo_mask {
  * @exts:	extensions of its entries, enum ipcuckoo_option: those of @entries
  * @shape:	the shape of its filter: that of @entries
  * @mask:	which bits of addresses it looks at; for hash:ip only
- * @description: text for people, behind the set in its memory; NULL if there is none
+ * @description: text for people; NULL if there is none
  * @pernet:	its namespace
  * @gc:		work item of garbage collection, which removes expired entries
  * @gc_at:	the second since boot for which @gc is queued; 0: it is not queued
  * @gc_last:	the second since boot in which @gc last finished a pass
+ * @trim_seen:	the generation of the contents when trim.c last looked at it
  * @swaps:	how often the set was swapped with another one
  * @ipset:	of a set of ip_set: its struct ipcuckoo_ipset (ipset/ipset.h); else NULL. ip_set
  *		gives the set its name, and destroys it. The set takes IPv4-mapped addresses for
@@ -123,6 +124,7 @@ struct ipcuckoo_set {
 	struct delayed_work gc;
 	u32 gc_at;
 	u32 gc_last;
+	u64 trim_seen;
 	u32 swaps;
 	void *ipset;
 	void (*settle)(void *ipset);
@@ -133,6 +135,9 @@ struct ipcuckoo_set {
 	struct kref ref;
 	struct rcu_head rcu;
 };
+
+int ipcuckoo_set_init(void);
+void ipcuckoo_set_exit(void);
 
 void ipcuckoo_set_name(const struct ipcuckoo_set *set, char name[IPCUCKOO_NAME_SIZE]);
 
@@ -162,12 +167,13 @@ bool ipcuckoo_set_deletes(const struct ipcuckoo_set *set);
 int ipcuckoo_set_flush(struct ipcuckoo_set *set);
 void ipcuckoo_set_replace(struct ipcuckoo_set *set, struct ipcuckoo_entries *scratch);
 u32 ipcuckoo_set_limit(const struct ipcuckoo_set *set);
+bool ipcuckoo_set_closed(const struct ipcuckoo_set *set);
 int ipcuckoo_set_change(struct ipcuckoo_set *set, u32 maxelem);
-void ipcuckoo_set_gc(struct ipcuckoo_set *set);
 size_t ipcuckoo_set_memory(struct ipcuckoo_set *set);
 bool ipcuckoo_set_match4(struct ipcuckoo_set *set, u32 addr);
 bool ipcuckoo_set_match6(struct ipcuckoo_set *set,
 			 const struct ipcuckoo_key *addr);
+bool ipcuckoo_set_suspect(struct ipcuckoo_set *set, const struct ipcuckoo_key *addr, bool v6);
 bool ipcuckoo_set_hit(struct ipcuckoo_set *set, const struct ipcuckoo_key *addr,
 		      bool v6, unsigned int bytes, u64 *mark);
 

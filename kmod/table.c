@@ -166,10 +166,29 @@ static void rest_set(struct ipcuckoo_table *t, u32 bucket, unsigned int i,
 	WRITE_ONCE(*unit, (*unit & ~(mask << shift)) | rest << shift);
 }
 
-static struct ipcuckoo_key *key_slot(const struct ipcuckoo_table *t,
-				     u32 bucket, unsigned int i)
+static struct ipcuckoo_key key_load(const struct ipcuckoo_table *t, u32 bucket, unsigned int i)
 {
-	return &t->keys[(size_t)bucket * IPCUCKOO_SLOTS + i];
+	size_t at = (size_t)bucket * IPCUCKOO_SLOTS + i;
+
+	if (t->key_size == IPCUCKOO_KEY64)
+		return (struct ipcuckoo_key){ .hi = READ_ONCE(t->keys[at]) };
+	return (struct ipcuckoo_key){
+		.hi = READ_ONCE(t->keys[2 * at]),
+		.lo = READ_ONCE(t->keys[2 * at + 1]),
+	};
+}
+
+static void key_store(struct ipcuckoo_table *t, u32 bucket, unsigned int i,
+		      const struct ipcuckoo_key *key)
+{
+	size_t at = (size_t)bucket * IPCUCKOO_SLOTS + i;
+
+	if (t->key_size == IPCUCKOO_KEY64) {
+		WRITE_ONCE(t->keys[at], key->hi);
+		return;
+	}
+	WRITE_ONCE(t->keys[2 * at], key->hi);
+	WRITE_ONCE(t->keys[2 * at + 1], key->lo);
 }
 
 /**
@@ -232,14 +251,10 @@ static void put(struct ipcuckoo_table *t, u32 bucket, unsigned int i, u32 slot,
 {
 	if (t->exts)
 		ipcuckoo_table_set_value(t, slot_number(bucket, i), value);
-	if (t->keys) {
-		struct ipcuckoo_key *to = key_slot(t, bucket, i);
-
-		WRITE_ONCE(to->hi, key->hi);
-		WRITE_ONCE(to->lo, key->lo);
-	} else if (t->rests) {
+	if (t->keys)
+		key_store(t, bucket, i, key);
+	else if (t->rests)
 		rest_set(t, bucket, i, rest);
-	}
 	smp_wmb();	/* LMM(key:A), pairs with LMM(probe:A) */
 	slot_set(t, bucket, i, slot);
 }
@@ -284,7 +299,7 @@ static u32 slot_of(const struct ipcuckoo_location *p, int choice)
 static bool find(const struct ipcuckoo_table *t, const struct ipcuckoo_key *key,
 		 const struct ipcuckoo_location *p, u32 *bucket, unsigned int *i)
 {
-	const struct ipcuckoo_key *k;
+	struct ipcuckoo_key k;
 	int choice;
 
 	for (choice = 0; choice < 2; choice++) {
@@ -297,8 +312,8 @@ static bool find(const struct ipcuckoo_table *t, const struct ipcuckoo_key *key,
 					return true;
 				continue;
 			}
-			k = key_slot(t, *bucket, *i);
-			if (k->hi == key->hi && k->lo == key->lo)
+			k = key_load(t, *bucket, *i);
+			if (k.hi == key->hi && k.lo == key->lo)
 				return true;
 		}
 	}
@@ -316,7 +331,7 @@ static struct ipcuckoo_key key_at(const struct ipcuckoo_table *t, u32 bucket,
 	u32 low;
 
 	if (t->keys)
-		return *key_slot(t, bucket, i);
+		return key_load(t, bucket, i);
 	low = rem << t->rem_shift | rest_get(t, bucket, i) << t->rest_shift;
 	if (slot & IPCUCKOO_CHOICE)
 		bucket = ipcuckoo_table_alt(t, bucket, rem);
@@ -326,27 +341,6 @@ static struct ipcuckoo_key key_at(const struct ipcuckoo_table *t, u32 bucket,
 				    div_u64(product + t->nbuckets - 1,
 					    t->nbuckets));
 	return key;
-}
-
-/**
- * ipcuckoo_search_alloc() - memory for the search of an insertion
- *
- * Context: process context, may sleep.
- * Return: a queue to be freed with ipcuckoo_search_free(), or NULL.
- */
-struct ipcuckoo_search_node *ipcuckoo_search_alloc(void)
-{
-	return kmalloc_array(IPCUCKOO_SEARCH,
-			     sizeof(struct ipcuckoo_search_node), GFP_KERNEL);
-}
-
-/**
- * ipcuckoo_search_free() - free a search queue
- * @queue:	queue, or NULL
- */
-void ipcuckoo_search_free(struct ipcuckoo_search_node *queue)
-{
-	kfree(queue);
 }
 
 static u32 entry_alt(const void *table, u32 bucket, unsigned int slot)
@@ -365,12 +359,14 @@ static void entry_move(void *table, struct ipcuckoo_guard *guard, u32 from,
 		       unsigned int from_slot, u32 to, unsigned int to_slot)
 {
 	struct ipcuckoo_table *t = table;
+	struct ipcuckoo_key key = {};
 	struct ipcuckoo_value value;
 
+	if (t->keys)
+		key = key_load(t, from, from_slot);
 	value = ipcuckoo_table_value(t, slot_number(from, from_slot));
 	put(t, to, to_slot, slot_get(t, from, from_slot) ^ IPCUCKOO_CHOICE,
-	    rest_get(t, from, from_slot),
-	    t->keys ? key_slot(t, from, from_slot) : NULL, &value);
+	    rest_get(t, from, from_slot), &key, &value);
 	vacate(t, guard, from, from_slot);
 	t->displaced++;
 }
@@ -392,7 +388,8 @@ static const struct ipcuckoo_search_ops search_ops = {
  * Context: the writer, in process context. Takes @guard->lock while it moves a path of a
  * few entries.
  * Return: 0, or an error, and then nothing has changed: -EEXIST if the entry is there,
- * -ENOSPC if the search found no free slot within its bound.
+ * -ENOSPC if the search found no free slot within its bound, or if the table has no room for
+ * such keys.
  */
 int ipcuckoo_table_insert_value(struct ipcuckoo_table *t,
 				struct ipcuckoo_guard *guard,
@@ -409,6 +406,8 @@ int ipcuckoo_table_insert_value(struct ipcuckoo_table *t,
 
 	if (find(t, key, &p, &bucket, &i))
 		return -EEXIST;
+	if (!ipcuckoo_table_takes(t, key))
+		return -ENOSPC;
 	for (choice = 0; choice < 2; choice++) {
 		free = find_free(t, p.bucket[choice]);
 		if (free < 0)
@@ -591,12 +590,12 @@ u32 ipcuckoo_table_expired(struct ipcuckoo_table *t)
 static bool same_key(const struct ipcuckoo_table *t, u32 bucket, unsigned int i,
 		     u32 rest, const struct ipcuckoo_key *key)
 {
-	const struct ipcuckoo_key *k;
+	struct ipcuckoo_key k;
 
 	if (!t->keys)
 		return rest_get(t, bucket, i) == rest;
-	k = key_slot(t, bucket, i);
-	return READ_ONCE(k->hi) == key->hi && READ_ONCE(k->lo) == key->lo;
+	k = key_load(t, bucket, i);
+	return k.hi == key->hi && k.lo == key->lo;
 }
 
 /* Find the slot of an entry, for readers: its remainder matches, and its rest or key, too.

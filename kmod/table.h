@@ -62,6 +62,18 @@ enum {
  */
 #define IPCUCKOO_LOAD_LIMIT	967
 
+/**
+ * enum ipcuckoo_key_size - how many bytes the key of an entry takes beside its slot
+ * @IPCUCKOO_KEY32:	none: keys have 32 bits
+ * @IPCUCKOO_KEY64:	keys have 128 bits, but of all of them the low half is 0
+ * @IPCUCKOO_KEY128:	keys have 128 bits
+ */
+enum ipcuckoo_key_size {
+	IPCUCKOO_KEY32	= 0,
+	IPCUCKOO_KEY64	= 8,
+	IPCUCKOO_KEY128	= 16,
+};
+
 /* A node of the search queue; see search.h. */
 struct ipcuckoo_search_node;
 
@@ -70,7 +82,9 @@ struct ipcuckoo_search_node;
  * @words:	the slots, a word for each bucket
  * @rests:	tables of 32-bit keys: the bits of each key that neither bucket nor slot
  *		holds, parallel to the slots; NULL if there are none
- * @keys:	tables of 128-bit keys: the keys, parallel to the slots; else NULL
+ * @keys:	tables of 128-bit keys: the keys, parallel to the slots, of each the high half or
+ *		both; else NULL
+ * @key_size:	enum ipcuckoo_key_size
  * @nbuckets:	number of buckets; even, but not necessarily a power of two
  * @exts:	which of @expires, @nomatch and @records exist: IPCUCKOO_EXT_*
  * @rem_shift:	tables of 32-bit keys: lowest bit of the remainder in the product
@@ -98,9 +112,10 @@ struct ipcuckoo_search_node;
 struct ipcuckoo_table {
 	u64 *words;
 	u16 *rests;
-	struct ipcuckoo_key *keys;
+	u64 *keys;
 	u32 nbuckets;
 	u8 exts;
+	u8 key_size;
 	u8 rem_shift;
 	u8 rest_shift;
 	u8 rest_bits;
@@ -277,10 +292,12 @@ static inline bool ipcuckoo_table_probe128(const struct ipcuckoo_table *t,
 
 struct ipcuckoo_search_node *ipcuckoo_search_alloc(void);
 void ipcuckoo_search_free(struct ipcuckoo_search_node *queue);
+void ipcuckoo_search_exit(void);
 
-u32 ipcuckoo_table_buckets(u64 entries, bool keyed);
+u32 ipcuckoo_table_buckets(u64 entries, enum ipcuckoo_key_size key_size);
 struct ipcuckoo_table *ipcuckoo_table_create_exts(struct ipcuckoo_mem *mem,
-						  u32 nbuckets, bool keyed,
+						  u32 nbuckets,
+						  enum ipcuckoo_key_size key_size,
 						  u8 exts, enum ipcuckoo_charge how);
 void ipcuckoo_table_destroy(struct ipcuckoo_table *t);
 void ipcuckoo_table_put_records(struct ipcuckoo_table *t);
@@ -308,6 +325,13 @@ void ipcuckoo_table_set_value(struct ipcuckoo_table *t, u64 slot,
 bool ipcuckoo_table_fetch(const struct ipcuckoo_table *t,
 			  const struct ipcuckoo_key *key,
 			  struct ipcuckoo_value *value);
+
+/* Can the table hold keys like this one? */
+static inline bool ipcuckoo_table_takes(const struct ipcuckoo_table *t,
+					const struct ipcuckoo_key *key)
+{
+	return t->key_size != IPCUCKOO_KEY64 || !key->lo;
+}
 
 /* Is a key in the table? For the writer. */
 static inline bool ipcuckoo_table_has(const struct ipcuckoo_table *t,

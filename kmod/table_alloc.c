@@ -6,6 +6,7 @@
 #include <linux/random.h>
 #include <linux/slab.h>
 
+#include "search.h"
 #include "table.h"
 
 /* Bits of the rest of a 32-bit key: a power of two, so that no rest straddles two u16. */
@@ -17,9 +18,9 @@ static unsigned int rest_bits(u32 nbuckets)
 }
 
 /* Bytes of all slots and rests. */
-static size_t slots_size(u32 nbuckets, bool keyed)
+static size_t slots_size(u32 nbuckets, enum ipcuckoo_key_size key_size)
 {
-	size_t bits = keyed ? 0 : (size_t)nbuckets * IPCUCKOO_SLOTS * rest_bits(nbuckets);
+	size_t bits = key_size ? 0 : (size_t)nbuckets * IPCUCKOO_SLOTS * rest_bits(nbuckets);
 
 	return nbuckets * sizeof(u64) + DIV_ROUND_UP(bits, 16) * sizeof(u16);
 }
@@ -33,8 +34,8 @@ static u32 cheaper_buckets(u32 n)
 	unsigned int i;
 
 	for (i = 0; i < ARRAY_SIZE(steps); i++)
-		if (n < steps[i] && ipcuckoo_area_round(slots_size(n, false)) >=
-				    ipcuckoo_area_round(slots_size(steps[i], false)))
+		if (n < steps[i] && ipcuckoo_area_round(slots_size(n, IPCUCKOO_KEY32)) >=
+				    ipcuckoo_area_round(slots_size(steps[i], IPCUCKOO_KEY32)))
 			n = steps[i];
 	return n;
 }
@@ -42,24 +43,24 @@ static u32 cheaper_buckets(u32 n)
 /**
  * ipcuckoo_table_buckets() - the number of buckets for a number of entries
  * @entries:	number of entries that must fit
- * @keyed:	keys have 128 bits, not 32
+ * @key_size:	what keys take beside the slots
  *
  * Uses all memory to which the allocation is rounded up.
  *
  * Return: an even number, IPCUCKOO_BUCKETS_MAX at most.
  */
-u32 ipcuckoo_table_buckets(u64 entries, bool keyed)
+u32 ipcuckoo_table_buckets(u64 entries, enum ipcuckoo_key_size key_size)
 {
 	u64 n = div_u64(entries * 1000, IPCUCKOO_SLOTS * IPCUCKOO_LOAD_TARGET);
-	size_t size = IPCUCKOO_SLOTS * sizeof(struct ipcuckoo_key);
+	size_t size = IPCUCKOO_SLOTS * key_size;
 
 	n = clamp_t(u64, ALIGN(n + 1, 2), IPCUCKOO_BUCKETS_MIN,
 		    IPCUCKOO_BUCKETS_MAX);
-	if (keyed) {
+	if (key_size) {
 		n = div_u64(ipcuckoo_area_round(n * size), size);
 	} else {
 		n = cheaper_buckets(n);
-		size = ipcuckoo_area_round(slots_size(n, false));
+		size = ipcuckoo_area_round(slots_size(n, IPCUCKOO_KEY32));
 		/* The divisor is the size of a bucket in half bytes: four slots of 16 bits
 		 * and their rests.
 		 */
@@ -104,7 +105,7 @@ static int alloc_values(struct ipcuckoo_table *t, u8 exts, enum ipcuckoo_charge 
  * ipcuckoo_table_create_exts() - create an empty table with a random key
  * @mem:	account to charge
  * @nbuckets:	number of buckets, from ipcuckoo_table_buckets()
- * @keyed:	keys have 128 bits, not 32
+ * @key_size:	what keys take beside the slots
  * @exts:	its parallel arrays, IPCUCKOO_EXT_*
  * @how:	what to do if that exceeds the memory limit
  *
@@ -112,11 +113,11 @@ static int alloc_values(struct ipcuckoo_table *t, u8 exts, enum ipcuckoo_charge 
  * Return: the table, or ERR_PTR(-ENOMEM, -EDQUOT or -EINTR).
  */
 struct ipcuckoo_table *ipcuckoo_table_create_exts(struct ipcuckoo_mem *mem,
-						  u32 nbuckets, bool keyed,
+						  u32 nbuckets,
+						  enum ipcuckoo_key_size key_size,
 						  u8 exts, enum ipcuckoo_charge how)
 {
-	size_t keys_size = (size_t)nbuckets * IPCUCKOO_SLOTS *
-			   sizeof(struct ipcuckoo_key);
+	size_t keys_size = (size_t)nbuckets * IPCUCKOO_SLOTS * key_size;
 	struct ipcuckoo_table *t;
 	int err;
 
@@ -125,15 +126,16 @@ struct ipcuckoo_table *ipcuckoo_table_create_exts(struct ipcuckoo_mem *mem,
 		return t;
 	t->mem = mem;
 	t->nbuckets = nbuckets;
+	t->key_size = key_size;
 	t->shrink_below = U32_MAX;
-	if (!keyed) {
+	if (!key_size) {
 		t->rest_bits = rest_bits(nbuckets);
 		t->rest_shift = ilog2(nbuckets);
 		t->rem_shift = max_t(u8, t->rest_shift, 32 - IPCUCKOO_REM_BITS);
 	}
 	choose_keys(t);
-	err = ipcuckoo_area_alloc(&t->area[0], mem, slots_size(nbuckets, keyed), how);
-	if (!err && keyed)
+	err = ipcuckoo_area_alloc(&t->area[0], mem, slots_size(nbuckets, key_size), how);
+	if (!err && key_size)
 		err = ipcuckoo_area_alloc(&t->area[1], mem, keys_size, how);
 	if (!err)
 		err = alloc_values(t, exts, how);
@@ -172,4 +174,42 @@ size_t ipcuckoo_table_memory(const struct ipcuckoo_table *t)
 {
 	return t ? kmalloc_size_roundup(sizeof(*t)) +
 		   t->area[0].size + t->area[1].size + t->area[2].size : 0;
+}
+
+/* The queue that was freed last. Many kernels clear memory when they allocate it, which would take
+ * longer than adding a single entry.
+ */
+static struct ipcuckoo_search_node *spare_queue;
+
+/**
+ * ipcuckoo_search_alloc() - memory for the search of an insertion
+ *
+ * Context: process context, may sleep.
+ * Return: a queue to be freed with ipcuckoo_search_free(), or NULL.
+ */
+struct ipcuckoo_search_node *ipcuckoo_search_alloc(void)
+{
+	struct ipcuckoo_search_node *queue = xchg(&spare_queue, NULL);
+
+	return queue ?: kmalloc_array(IPCUCKOO_SEARCH, sizeof(*queue), GFP_KERNEL);
+}
+
+/**
+ * ipcuckoo_search_free() - free a search queue
+ * @queue:	queue, or NULL
+ */
+void ipcuckoo_search_free(struct ipcuckoo_search_node *queue)
+{
+	if (queue)
+		kfree(xchg(&spare_queue, queue));
+}
+
+/**
+ * ipcuckoo_search_exit() - free the memory that is kept for the next search
+ *
+ * Context: when the module is unloaded; no set exists any more.
+ */
+void ipcuckoo_search_exit(void)
+{
+	kfree(xchg(&spare_queue, NULL));
 }

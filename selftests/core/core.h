@@ -139,6 +139,7 @@ static inline void set_exit(struct ipcuckoo_entries *e)
 /* Check that everything was freed. */
 static inline void expect_nothing_left(struct ipcuckoo_mem *mem)
 {
+	ipcuckoo_search_exit();
 	expect_equal(atomic_long_read(&mem->used), 0, "bytes charged at the end");
 	expect_equal(shim_objects, 0, "objects at the end");
 }

@@ -17,6 +17,7 @@ enum { BASES_MAX = 64 };
  *		prefixes, and nested prefixes
  * @nbases:	number of @bases
  * @shortest:	minimum prefix length, except for one in a hundred prefixes
+ * @longest:	maximum prefix length, except for one in a thousand prefixes; 0: that of the family
  */
 struct draw {
 	struct random random;
@@ -24,6 +25,7 @@ struct draw {
 	struct ipcuckoo_key bases[BASES_MAX];
 	u32 nbases;
 	u8 shortest;
+	u8 longest;
 };
 
 static inline void choose_bases(struct draw *d)
@@ -82,6 +84,8 @@ static inline struct ipcuckoo_entry draw_entry(struct draw *d)
 
 		if (!random_below(&d->random, 100))
 			shortest = 0;
+		if (d->longest && random_below(&d->random, 1000))
+			bits = d->longest + 1;
 		entry.len = shortest + random_below(&d->random, bits - shortest);
 	}
 	entry.addr = cut(draw_addr(d, entry.v6), entry.v6, entry.len);

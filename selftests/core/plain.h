@@ -9,7 +9,8 @@
 static inline struct ipcuckoo_table *
 plain_table_create(struct ipcuckoo_mem *mem, u32 nbuckets, bool keyed)
 {
-	return ipcuckoo_table_create_exts(mem, nbuckets, keyed, 0, IPCUCKOO_CHARGE_WAIT);
+	return ipcuckoo_table_create_exts(mem, nbuckets,
+					  keyed ? IPCUCKOO_KEY128 : IPCUCKOO_KEY32, 0, IPCUCKOO_CHARGE_WAIT);
 }
 
 static inline int plain_table_insert(struct ipcuckoo_table *t,

@@ -644,7 +644,8 @@ static size_t bytes_of_buckets(u32 n, bool keyed)
 
 static void check_buckets(u64 entries, bool keyed)
 {
-	u32 n = ipcuckoo_table_buckets(entries, keyed), more;
+	u32 n = ipcuckoo_table_buckets(entries, keyed ? IPCUCKOO_KEY128 :
+					   IPCUCKOO_KEY32), more;
 	size_t size = bytes_of_buckets(n, keyed), room = ipcuckoo_area_round(size);
 	u64 slots = (u64)n * IPCUCKOO_SLOTS;
 

@@ -305,6 +305,7 @@ static void test_million(bool reserve)
 	}
 	expect_equal(ipcuckoo_entries_trim(set), 0, "trim");
 	ipcuckoo_rebuild_free_queue(set);
+	ipcuckoo_search_exit();
 	expect_equal(ipcuckoo_usage_count(set, IPCUCKOO_HOSTS4), 1000000, "count");
 	if (reserve)
 		expect_equal(set->growths, 0, "growths after a reservation");

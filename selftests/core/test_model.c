@@ -124,7 +124,7 @@ static int naive_find(const struct naive *n, const struct ipcuckoo_key *addr,
  * @bases:	see struct draw
  * @low, @high:	the set grows and shrinks between these numbers of entries
  * @steps:	number of operations
- * @shortest:	see struct draw
+ * @shortest, @longest: see struct draw
  */
 struct plan {
 	const char *name;
@@ -133,6 +133,7 @@ struct plan {
 	u32 low, high;
 	u32 steps;
 	u8 shortest;
+	u8 longest;
 };
 
 struct run {
@@ -146,6 +147,7 @@ struct run {
 	u32 failures;		/* allocations that failed, without harm */
 	u32 quotas;
 	u32 hint_sizes;		/* bit n: there was a hint of stride n */
+	u32 key_sizes;		/* the sizes of keys that tables had, combined with OR */
 	const char *op;
 };
 
@@ -220,6 +222,7 @@ static void check_memory(struct run *r)
 		for (j = 0; v->table[i] && j < 2; j++)
 			bytes += v->table[i]->area[j].size;
 		objects += v->table[i] && v->table[i]->keys;
+		r->key_sizes |= v->table[i] ? v->table[i]->key_size : 0;
 	}
 	for (i = 0; i < 2; i++) {
 		bytes += v->hint[i] ? sizeof(*v->hint[i]) : 0;
@@ -232,6 +235,7 @@ static void check_memory(struct run *r)
 	}
 	context(r, expect_equal(atomic_long_read(&r->mem.used), bytes,
 				"bytes charged"));
+	ipcuckoo_search_exit();
 	context(r, expect_equal(shim_objects, objects, "objects in memory"));
 	context(r, expect_equal(ipcuckoo_usage_memory(&r->set), bytes, "memory that is reported"));
 }
@@ -571,6 +575,7 @@ static void run_plan(const struct plan *plan, u64 seed, u32 divide)
 		.weight = plan->weight,
 		.nbases = plan->bases,
 		.shortest = plan->shortest,
+		.longest = plan->longest,
 	};
 	choose_bases(&r->draw);
 	ipcuckoo_mem_open(&r->mem, 0, ipcuckoo_record_reap);
@@ -589,6 +594,8 @@ static void run_plan(const struct plan *plan, u64 seed, u32 divide)
 	       r->hint_sizes >> 8 & 1 ? "8 " : "",
 	       r->hint_sizes >> 12 & 1 ? "12 " : "",
 	       r->hint_sizes >> 16 & 1 ? "16" : "", r->failures, r->quotas);
+	if (plan->longest && divide == 1)
+		expect_equal(r->key_sizes, IPCUCKOO_KEY64 | IPCUCKOO_KEY128, "sizes of keys");
 	set_exit(&r->set);
 	expect_nothing_left(&r->mem);
 	free(r->naive.entries);
@@ -597,15 +604,16 @@ static void run_plan(const struct plan *plan, u64 seed, u32 divide)
 }
 
 static const struct plan plans[] = {
-	{ "few entries of all kinds", { 1, 1, 1, 1 }, 4, 0, 40, 20000, 1 },
-	{ "IPv4 hosts", { 1, 0, 0, 0 }, 64, 0, 6000, 15000, 0 },
-	{ "IPv6 hosts", { 0, 1, 0, 0 }, 64, 0, 6000, 15000, 0 },
-	{ "IPv4 prefixes that nest", { 1, 0, 9, 0 }, 8, 0, 300, 15000, 4 },
-	{ "IPv6 prefixes that nest", { 0, 1, 0, 9 }, 8, 0, 300, 15000, 4 },
-	{ "short IPv4 prefixes", { 1, 0, 1, 0 }, 32, 0, 70, 4000, 0 },
-	{ "IPv4 prefixes, all strides", { 1, 0, 9, 0 }, 64, 20, 1400, 15000, 9 },
-	{ "IPv6 prefixes, all strides", { 0, 1, 0, 9 }, 64, 20, 1400, 15000, 9 },
-	{ "many entries of all kinds", { 3, 3, 3, 3 }, 64, 100, 8000, 15000, 12 },
+	{ "few entries of all kinds", { 1, 1, 1, 1 }, 4, 0, 40, 20000, 1, 0 },
+	{ "IPv4 hosts", { 1, 0, 0, 0 }, 64, 0, 6000, 15000, 0, 0 },
+	{ "IPv6 hosts", { 0, 1, 0, 0 }, 64, 0, 6000, 15000, 0, 0 },
+	{ "IPv4 prefixes that nest", { 1, 0, 9, 0 }, 8, 0, 300, 15000, 4, 0 },
+	{ "IPv6 prefixes that nest", { 0, 1, 0, 9 }, 8, 0, 300, 15000, 4, 0 },
+	{ "short IPv4 prefixes", { 1, 0, 1, 0 }, 32, 0, 70, 4000, 0, 0 },
+	{ "IPv4 prefixes, all strides", { 1, 0, 9, 0 }, 64, 20, 1400, 15000, 9, 0 },
+	{ "IPv6 prefixes, all strides", { 0, 1, 0, 9 }, 64, 20, 1400, 15000, 9, 0 },
+	{ "IPv6 prefixes, few of 64 bits or longer", { 0, 1, 0, 9 }, 64, 20, 1400, 15000, 9, 63 },
+	{ "many entries of all kinds", { 3, 3, 3, 3 }, 64, 100, 8000, 15000, 12, 0 },
 };
 
 int main(void)

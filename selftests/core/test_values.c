@@ -413,6 +413,7 @@ static void check_all(struct run *r)
 		objects += 1 + !!ipcuckoo_record_comment(records[i]);
 	}
 	context(r, expect_equal(atomic_long_read(&r->mem.used), bytes, "bytes charged"));
+	ipcuckoo_search_exit();
 	context(r, expect_equal(shim_objects, objects, "objects in memory"));
 	free(records);
 }
@@ -1062,6 +1063,7 @@ static void run_plan(const struct plan *plan, u32 options, bool except, u64 seed
 	ipcuckoo_mem_close(&r->mem);
 	context(r, expect_equal(atomic_long_read(&r->mem.used), 0,
 				"bytes charged at the end"));
+	ipcuckoo_search_exit();
 	context(r, expect_equal(shim_objects, 0, "objects at the end"));
 	free(r->set.e);
 	free(r->set.book.entries);

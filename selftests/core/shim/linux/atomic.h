@@ -44,4 +44,6 @@ static inline void atomic64_inc(atomic64_t *v)
 	atomic64_add(1, v);
 }
 
+#define xchg(ptr, value)	__atomic_exchange_n(ptr, value, __ATOMIC_SEQ_CST)
+
 #endif /* _SHIM_LINUX_ATOMIC_H */
