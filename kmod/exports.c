@@ -10,6 +10,7 @@
 #include "change.h"
 #include "entries.h"
 #include "lookup.h"
+#include "mem.h"
 #include "names.h"
 #include "net.h"
 #include "usage.h"
@@ -27,6 +28,10 @@ EXPORT_SYMBOL_GPL(ipcuckoo_entries_match6);
 EXPORT_SYMBOL_GPL(ipcuckoo_entries_next_value);
 EXPORT_SYMBOL_GPL(ipcuckoo_entries_suspect4);
 EXPORT_SYMBOL_GPL(ipcuckoo_entries_suspect6);
+EXPORT_SYMBOL_GPL(ipcuckoo_mem_charge_as);
+EXPORT_SYMBOL_GPL(ipcuckoo_mem_release);
+EXPORT_SYMBOL_GPL(ipcuckoo_mem_retire);
+EXPORT_SYMBOL_GPL(ipcuckoo_mem_uncharge);
 EXPORT_SYMBOL_GPL(ipcuckoo_names_discard);
 EXPORT_SYMBOL_GPL(ipcuckoo_names_hide);
 EXPORT_SYMBOL_GPL(ipcuckoo_names_show);

@@ -4,6 +4,7 @@
 
 #include "../change.h"
 #include "../entries.h"
+#include "../usage.h"
 #include "apply.h"
 
 struct workqueue_struct *ipcuckoo_ipset_wq;
@@ -92,11 +93,13 @@ static int apply(struct ipcuckoo_ipset *s, struct ipcuckoo_change *c)
 	u32 now = ipcuckoo_now();
 	int err;
 
+	ipcuckoo_pending_begin(&s->pending, ipcuckoo_usage_total(&s->set->entries));
 	if (c->add && !ipcuckoo_expired(c->expires, now))
 		err = apply_add(s, c, now);
 	else
 		err = ipcuckoo_change_del_live(s->set, &c->entry);
 	if (err == -EINTR) {
+		ipcuckoo_pending_undone(&s->pending);
 		ipcuckoo_ipset_apply_soon(s);
 		return err;
 	}

@@ -154,7 +154,8 @@ static void settle(void *ipset)
 	ipcuckoo_ipset_apply_all(ipset);
 }
 
-static struct ipcuckoo_ipset *make_set(struct nlattr *tb[], const struct ip_set *set,
+static struct ipcuckoo_ipset *make_set(struct net *net, struct nlattr *tb[],
+				       const struct ip_set *set,
 				       const struct ipcuckoo_set_options *options)
 {
 	struct ipcuckoo_ipset *s = kzalloc(sizeof(*s), GFP_KERNEL_ACCOUNT);
@@ -164,11 +165,10 @@ static struct ipcuckoo_ipset *make_set(struct nlattr *tb[], const struct ip_set 
 	s->nets = options->type == IPCUCKOO_TYPE_HASH_NET;
 	s->v6 = set->family == NFPROTO_IPV6;
 	s->records = options->exts & IPCUCKOO_RECORD_OPTIONS;
-	s->closed = !options->maxelem;
 	s->hashsize = get_hashsize(tb[IPSET_ATTR_HASHSIZE]);
 	s->initval = get_u32(tb[IPSET_ATTR_INITVAL], get_random_u32());
 	s->bucketsize = get_bucketsize(tb[IPSET_ATTR_BUCKETSIZE]);
-	ipcuckoo_pending_init(&s->pending);
+	ipcuckoo_pending_init(&s->pending, &ipcuckoo_net(net)->mem);
 	INIT_WORK(&s->apply, ipcuckoo_ipset_apply_work);
 	INIT_WORK(&s->free, free_work);
 	return s;
@@ -214,7 +214,7 @@ int ipcuckoo_ipset_create(struct net *net, struct ip_set *set, bool nets, struct
 	options.timeout = SET_WITH_TIMEOUT(set) ? set->timeout : 0;
 	options.exts = exts_of(set);
 
-	s = make_set(tb, set, &options);
+	s = make_set(net, tb, set, &options);
 	if (!s)
 		return -ENOMEM;
 	contents = make_contents(net, set, &options);
@@ -259,7 +259,6 @@ static void free_work(struct work_struct *work)
 	struct ipcuckoo_ipset *s = container_of(work, struct ipcuckoo_ipset, free);
 
 	ipcuckoo_ipset_names_remove(s);
-	ipcuckoo_pending_exit(&s->pending);
 	kfree(s);
 }
 

@@ -156,8 +156,11 @@ static void free_snapshot(struct ipcuckoo_ipset *s, struct snapshot *snap)
 	struct ipcuckoo_area area = snap->area;
 	u32 n;
 
-	for (n = 0; snap->records && n < snap->count; n++)
+	for (n = 0; snap->records && n < snap->count; n++) {
 		ipcuckoo_record_put(unpack_element(s, snap, n).value.record, snap->mem);
+		if (!(n % 4096))
+			cond_resched();
+	}
 	ipcuckoo_area_free(&area, snap->mem);
 }
 

@@ -40,7 +40,6 @@
  * @nets:	the type is hash:net
  * @v6:		the family is inet6
  * @records:	entries have counters, comments or skbinfo
- * @closed:	no elements can be added, as maxelem is 0
  * @pending:	changes by packets
  * @apply:	work item that applies @pending
  * @hashsize:	as given, rounded up to a power of two as ip_set does. We use it for nothing else
@@ -57,7 +56,6 @@ struct ipcuckoo_ipset {
 	bool nets;
 	bool v6;
 	bool records;
-	bool closed;
 	struct ipcuckoo_pending pending;
 
 	struct work_struct apply;
@@ -74,10 +72,10 @@ static inline u8 ipcuckoo_ipset_host_len(const struct ipcuckoo_ipset *s)
 	return s->v6 ? 128 : 32;
 }
 
-/* The number of elements that the set may have: in ip_set, 0 is not "no limit". */
+/* The number of elements that the set may have. In ip_set, 0 means none, and not "no limit". */
 static inline u32 ipcuckoo_ipset_maxelem(const struct ipcuckoo_ipset *s)
 {
-	return s->closed ? 0 : READ_ONCE(s->set->maxelem);
+	return READ_ONCE(s->set->maxelem);
 }
 
 /* Make an entry the prefix of its address that has the length @len. */

@@ -218,10 +218,31 @@ static bool suspect(struct ipcuckoo_ipset *s, const struct ipcuckoo_key *addr)
 		       ipcuckoo_entries_suspect4(&s->set->entries, addr->lo);
 }
 
-static bool match_plain(struct ipcuckoo_ipset *s, const struct ipcuckoo_key *addr)
+/**
+ * ipcuckoo_ipset_match_plain() - does an address match a set without records?
+ * @s:		set, in which no change is pending
+ * @addr:	address
+ *
+ * Context: any but hard interrupts, under rcu_read_lock().
+ * Return: 1, 0, or -ENOTEMPTY if an exception decides.
+ */
+int ipcuckoo_ipset_match_plain(struct ipcuckoo_ipset *s, const struct ipcuckoo_key *addr)
 {
-	return s->v6 ? ipcuckoo_entries_match6(&s->set->entries, addr) :
-		       ipcuckoo_entries_match4(&s->set->entries, addr->lo);
+	struct ipcuckoo_entries *e = &s->set->entries;
+
+	if (!s->nets)
+		return s->v6 ? ipcuckoo_entries_match6(e, addr) :
+			       ipcuckoo_entries_match4(e, addr->lo);
+	if (!suspect(s, addr))
+		return 0;
+	switch (ipcuckoo_entries_decide(e, addr, s->v6, false, NULL)) {
+	case IPCUCKOO_MATCH:
+		return 1;
+	case IPCUCKOO_EXCEPTION:
+		return -ENOTEMPTY;
+	default:
+		return 0;
+	}
 }
 
 /* One look-up in the contents. */
@@ -230,12 +251,12 @@ static int match_contents(struct ipcuckoo_ipset *s, const struct ipcuckoo_key *a
 {
 	struct found found = {};
 
-	if (!s->nets && !s->records)
-		return match_plain(s, addr);
+	if (!s->records)
+		return ipcuckoo_ipset_match_plain(s, addr);
 	if (!suspect(s, addr))
 		return 0;
 	found.decision = ipcuckoo_entries_decide(&s->set->entries, addr, s->v6, false,
-						 s->records ? &found.record : NULL);
+						 &found.record);
 	found.hits = ipcuckoo_record_hits(found.record);
 	return answer(&found, ext, mext, flags);
 }

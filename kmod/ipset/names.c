@@ -152,7 +152,9 @@ void ipcuckoo_ipset_names_hide(struct ipcuckoo_ipset *s)
 		ipcuckoo_names_hide(s->set);
 }
 
-/* Take a set out of the list. The caller holds sets_lock, and calls free_contents() without it. */
+/* Take a set out of the list, and free its pending changes, which no packet sees any more. The
+ * caller holds sets_lock, and calls free_contents() without it.
+ */
 static struct ipcuckoo_set *take_contents(struct ipcuckoo_ipset *s)
 {
 	struct ipcuckoo_set *contents = s->set;
@@ -162,6 +164,7 @@ static struct ipcuckoo_set *take_contents(struct ipcuckoo_ipset *s)
 	WRITE_ONCE(in->pernet->ipsets, in->pernet->ipsets - 1);
 	atomic_inc(&in->freeing);
 	s->gone = true;
+	ipcuckoo_pending_exit(&s->pending);
 	return contents;
 }
 
@@ -294,4 +297,6 @@ void ipcuckoo_ipset_names_exit(void)
 	drain_workqueue(ipcuckoo_ipset_wq);
 	unregister_pernet_subsys(&net_ops);
 	destroy_workqueue(ipcuckoo_ipset_wq);
+	/* RCU may still be going to free changes. */
+	rcu_barrier();
 }

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* What packets do with sets: see packet.h. */
-#include <linux/slab.h>
 #include <uapi/linux/netfilter/ipset/ip_set_hash.h>
 
 #include "../in6.h"
@@ -9,20 +8,20 @@
 #include "match.h"
 #include "packet.h"
 
-static struct ipcuckoo_entry packet_host(const struct ipcuckoo_ipset *s,
-					 const struct sk_buff *skb, bool src)
+static struct ipcuckoo_key packet_addr(const struct ipcuckoo_ipset *s,
+				       const struct sk_buff *skb, bool src)
 {
-	struct ipcuckoo_entry host = { .len = ipcuckoo_ipset_host_len(s), .v6 = s->v6 };
+	struct ipcuckoo_key addr = {};
 	struct in6_addr in6;
 
 	if (s->v6) {
 		ip6addrptr(skb, src, &in6);
-		host.addr = ipcuckoo_in6_key(&in6);
+		addr = ipcuckoo_in6_key(&in6);
 	} else {
-		host.addr.lo = ntohl(ip4addr(skb, src));
+		addr.lo = ntohl(ip4addr(skb, src));
 	}
-	ipcuckoo_ipset_mask(s, &host.addr);
-	return host;
+	ipcuckoo_ipset_mask(s, &addr);
+	return addr;
 }
 
 /* A packet adds to hash:net, and deletes from it, the prefix of its address that has the longest of
@@ -37,25 +36,27 @@ static void cut_longest(struct ipcuckoo_ipset *s, struct ipcuckoo_entry *entry)
 }
 
 /* Is there certainly no room for one more entry? Without forceadd, and unless entries may have
- * expired, which only the work item can remove.
+ * expired, which only the work item can remove. While a change is being applied, nobody knows
+ * whether the contents have it, so the number of entries that they had before counts.
  */
 static bool is_full(struct ipcuckoo_ipset *s)
 {
-	const struct ipcuckoo_set *set = s->set;
+	const struct ipcuckoo_pending *p = &s->pending;
+	u32 limit = READ_ONCE(s->set->maxelem);
 
-	return !set->forceadd &&
-	       ipcuckoo_usage_crowded(&s->set->entries, READ_ONCE(set->maxelem), s->pending.delta);
+	return !s->set->forceadd &&
+	       ipcuckoo_usage_crowded(&s->set->entries, limit, p->applying ? S32_MAX : p->delta) &&
+	       (!p->applying || (s64)p->before + p->delta >= limit);
 }
 
-static struct ipcuckoo_change *make_change(const struct ipcuckoo_ipset *s,
+static struct ipcuckoo_change *make_change(struct ipcuckoo_ipset *s,
 					   const struct ipcuckoo_entry *entry, bool add,
 					   bool exist, const struct ip_set_ext *ext)
 {
-	struct ipcuckoo_change *c;
+	struct ipcuckoo_change *c = ipcuckoo_pending_alloc(&s->pending);
 
-	c = kzalloc(sizeof(*c), GFP_ATOMIC | __GFP_NOWARN | __GFP_ACCOUNT);
-	if (!c)
-		return NULL;
+	if (IS_ERR(c))
+		return c;
 	c->entry = *entry;
 	c->add = add;
 	c->exist = exist;
@@ -79,10 +80,25 @@ static int put_change(struct ipcuckoo_ipset *s, struct ipcuckoo_change *c)
 
 	if (is_idle(c->add, c->exist, there))
 		return -IPSET_ERR_EXIST;
-	if (c->add && (s->closed || (!there && is_full(s))))
+	if (c->add && (!ipcuckoo_ipset_maxelem(s) || (!there && is_full(s))))
 		return -ENOSPC;
 	c->delta = c->add - there;
 	return ipcuckoo_pending_put(&s->pending, c);
+}
+
+/* Put a change, or free it. */
+static int take_change(struct ipcuckoo_ipset *s, struct ipcuckoo_change *c)
+{
+	int err;
+
+	spin_lock_bh(&s->pending.lock);
+	err = put_change(s, c);
+	if (!err)
+		ipcuckoo_ipset_apply_soon(s);
+	spin_unlock_bh(&s->pending.lock);
+	if (err)
+		ipcuckoo_pending_free(c);
+	return err;
 }
 
 static int change(struct ipcuckoo_ipset *s, const struct ipcuckoo_entry *entry, bool add,
@@ -96,19 +112,29 @@ static int change(struct ipcuckoo_ipset *s, const struct ipcuckoo_entry *entry, 
 	if (is_idle(add, exist, ipcuckoo_ipset_has(s, entry)))
 		return -IPSET_ERR_EXIST;
 	c = make_change(s, entry, add, exist, ext);
-	if (!c)
-		return -ENOMEM;
-	spin_lock_bh(&s->pending.lock);
-	err = put_change(s, c);
-	if (!err)
-		ipcuckoo_ipset_apply_soon(s);
-	spin_unlock_bh(&s->pending.lock);
-	if (!err)
-		return 0;
-	kfree(c);
-	if (err != -IPSET_ERR_EXIST && err != -ENOENT)
+	err = IS_ERR(c) ? PTR_ERR(c) : take_change(s, c);
+	if (err && err != -IPSET_ERR_EXIST && err != -ENOENT)
 		ipcuckoo_ipset_log_refusal(s, err);
 	return err == -ENOSPC ? -IPSET_ERR_HASH_FULL : err;
+}
+
+/* A function of its own, so that the common test needs no more of the stack than it uses. */
+static noinline int packet_entry(struct ip_set *set, const struct sk_buff *skb,
+				 const struct ipcuckoo_key *addr, enum ipset_adt adt,
+				 struct ip_set_adt_opt *opt)
+{
+	struct ip_set_ext ext = IP_SET_INIT_KEXT(skb, opt, set);
+	struct ipcuckoo_ipset *s = set->data;
+	struct ipcuckoo_entry entry = {
+		.addr = *addr,
+		.len = ipcuckoo_ipset_host_len(s),
+		.v6 = s->v6,
+	};
+
+	if (adt == IPSET_TEST)
+		return ipcuckoo_ipset_match(s, &entry, &ext, &opt->ext, opt->cmdflags);
+	cut_longest(s, &entry);
+	return change(s, &entry, adt == IPSET_ADD, &ext, opt->cmdflags);
 }
 
 /**
@@ -127,21 +153,18 @@ int ipcuckoo_ipset_packet(struct ip_set *set, const struct sk_buff *skb,
 			  const struct xt_action_param *par, enum ipset_adt adt,
 			  struct ip_set_adt_opt *opt)
 {
-	struct ip_set_ext ext = IP_SET_INIT_KEXT(skb, opt, set);
 	struct ipcuckoo_ipset *s = set->data;
-	struct ipcuckoo_entry entry = packet_host(s, skb, opt->flags & IPSET_DIM_ONE_SRC);
+	struct ipcuckoo_key addr = packet_addr(s, skb, opt->flags & IPSET_DIM_ONE_SRC);
 	int ret;
 
 	/* As in ip_set, hash:ip cannot have the address 0. */
-	if (!s->nets && ipcuckoo_ipset_is_zero(&entry.addr))
+	if (!s->nets && ipcuckoo_ipset_is_zero(&addr))
 		return -EINVAL;
 	rcu_read_lock();
-	if (adt == IPSET_TEST) {
-		ret = ipcuckoo_ipset_match(s, &entry, &ext, &opt->ext, opt->cmdflags);
-	} else {
-		cut_longest(s, &entry);
-		ret = change(s, &entry, adt == IPSET_ADD, &ext, opt->cmdflags);
-	}
+	if (adt == IPSET_TEST && !s->records && !ipcuckoo_pending_any(&s->pending))
+		ret = ipcuckoo_ipset_match_plain(s, &addr);
+	else
+		ret = packet_entry(set, skb, &addr, adt, opt);
 	rcu_read_unlock();
 	return ret;
 }

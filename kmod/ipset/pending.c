@@ -8,12 +8,24 @@
 
 #define CHAINS	1024
 
+static size_t change_size(void)
+{
+	return kmalloc_size_roundup(sizeof(struct ipcuckoo_change));
+}
+
+static size_t chains_size(void)
+{
+	return kmalloc_size_roundup(CHAINS * sizeof(struct hlist_head));
+}
+
 /**
  * ipcuckoo_pending_init() - begin without changes
  * @p:		zeroed memory
+ * @mem:	account to charge
  */
-void ipcuckoo_pending_init(struct ipcuckoo_pending *p)
+void ipcuckoo_pending_init(struct ipcuckoo_pending *p, struct ipcuckoo_mem *mem)
 {
+	p->mem = mem;
 	spin_lock_init(&p->lock);
 	INIT_LIST_HEAD(&p->list);
 	p->seed = get_random_u32();
@@ -67,15 +79,74 @@ struct ipcuckoo_change *ipcuckoo_pending_find(struct ipcuckoo_pending *p,
 	return c;
 }
 
+/* Allocate zeroed memory, charged to the account; packets cannot wait. */
+static void *alloc(struct ipcuckoo_mem *mem, size_t size)
+{
+	void *object;
+
+	if (!ipcuckoo_mem_charge_as(mem, size, IPCUCKOO_CHARGE_TRY))
+		return ERR_PTR(-EDQUOT);
+	object = kzalloc(size, GFP_ATOMIC | __GFP_NOWARN | __GFP_ACCOUNT);
+	if (object)
+		return object;
+	ipcuckoo_mem_uncharge(mem, size);
+	return ERR_PTR(-ENOMEM);
+}
+
+/**
+ * ipcuckoo_pending_alloc() - allocate a change
+ * @p:		changes of a set
+ *
+ * Context: any but hard interrupts.
+ * Return: zeroed memory, to be passed to ipcuckoo_pending_put() or ipcuckoo_pending_free(), or
+ * ERR_PTR(-EDQUOT or -ENOMEM).
+ */
+struct ipcuckoo_change *ipcuckoo_pending_alloc(struct ipcuckoo_pending *p)
+{
+	struct ipcuckoo_change *change = alloc(p->mem, change_size());
+
+	if (!IS_ERR(change))
+		change->mem = p->mem;
+	return change;
+}
+
+/**
+ * ipcuckoo_pending_free() - free a change that no reader has seen
+ * @change:	change
+ */
+void ipcuckoo_pending_free(struct ipcuckoo_change *change)
+{
+	struct ipcuckoo_mem *mem = change->mem;
+
+	kfree(change);
+	ipcuckoo_mem_uncharge(mem, change_size());
+}
+
+static void free_retired(struct rcu_head *rcu)
+{
+	struct ipcuckoo_change *c = container_of(rcu, struct ipcuckoo_change, rcu);
+	struct ipcuckoo_mem *mem = c->mem;
+
+	ipcuckoo_pending_free(c);
+	ipcuckoo_mem_release(mem, change_size());
+}
+
+/* Free a change that readers may still use. */
+static void retire(struct ipcuckoo_change *c)
+{
+	ipcuckoo_mem_retire(c->mem, change_size());
+	call_rcu(&c->rcu, free_retired);
+}
+
 static int grow(struct ipcuckoo_pending *p)
 {
 	struct hlist_head *chains;
 
 	if (p->chains)
 		return 0;
-	chains = kcalloc(CHAINS, sizeof(*chains), GFP_ATOMIC | __GFP_NOWARN | __GFP_ACCOUNT);
-	if (!chains)
-		return -ENOMEM;
+	chains = alloc(p->mem, chains_size());
+	if (IS_ERR(chains))
+		return PTR_ERR(chains);
 	/* pairs with smp_load_acquire() in ipcuckoo_pending_find() */
 	smp_store_release(&p->chains, chains);
 	return 0;
@@ -98,7 +169,7 @@ static void remove(struct ipcuckoo_pending *p, struct ipcuckoo_change *c)
 	WRITE_ONCE(p->lens[c->entry.len], p->lens[c->entry.len] - 1);
 	p->delta -= c->delta;
 	bump(p);
-	kfree_rcu(c, rcu);
+	retire(c);
 }
 
 /**
@@ -107,7 +178,8 @@ static void remove(struct ipcuckoo_pending *p, struct ipcuckoo_change *c)
  * @change:	change, which belongs to @p on success
  *
  * Context: any but hard interrupts.
- * Return: 0, -ENOMEM, -ENOBUFS if there are too many, or -ENOENT if the set is being destroyed.
+ * Return: 0, -ENOMEM, -EDQUOT, -ENOBUFS if there are too many, or -ENOENT if the set is being
+ * destroyed.
  */
 int ipcuckoo_pending_put(struct ipcuckoo_pending *p, struct ipcuckoo_change *change)
 {
@@ -132,7 +204,7 @@ int ipcuckoo_pending_put(struct ipcuckoo_pending *p, struct ipcuckoo_change *cha
 		change->exist = true;
 		hlist_replace_rcu(&old->node, &change->node);
 		list_del(&old->list);
-		kfree_rcu(old, rcu);
+		retire(old);
 	} else {
 		WRITE_ONCE(p->lens[change->entry.len], p->lens[change->entry.len] + 1);
 		hlist_add_head_rcu(&change->node, chain(p, p->chains, &change->entry));
@@ -150,6 +222,7 @@ static void copy_change(struct ipcuckoo_change *copy, struct ipcuckoo_change *c)
 	copy->entry = c->entry;
 	copy->add = c->add;
 	copy->exist = c->exist;
+	copy->delta = c->delta;
 	copy->expires = c->expires;
 	atomic64_set(&copy->hits.packets, atomic64_read(&c->hits.packets));
 	atomic64_set(&copy->hits.bytes, atomic64_read(&c->hits.bytes));
@@ -217,6 +290,37 @@ bool ipcuckoo_pending_first(struct ipcuckoo_pending *p, struct ipcuckoo_change *
 }
 
 /**
+ * ipcuckoo_pending_begin() - begin to apply a change
+ * @p:		changes of a set
+ * @total:	number of entries in the contents
+ *
+ * Until ipcuckoo_pending_done() or ipcuckoo_pending_undone(), @total and the sum of all changes are
+ * the number of entries that the set has.
+ *
+ * Context: process context, as the writer of the contents.
+ */
+void ipcuckoo_pending_begin(struct ipcuckoo_pending *p, u32 total)
+{
+	spin_lock_bh(&p->lock);
+	p->applying = true;
+	p->before = total;
+	spin_unlock_bh(&p->lock);
+}
+
+/**
+ * ipcuckoo_pending_undone() - the change was not applied, and is still pending
+ * @p:		changes of a set
+ *
+ * Context: process context.
+ */
+void ipcuckoo_pending_undone(struct ipcuckoo_pending *p)
+{
+	spin_lock_bh(&p->lock);
+	p->applying = false;
+	spin_unlock_bh(&p->lock);
+}
+
+/**
  * ipcuckoo_pending_done() - remove a change that was applied, unless another one took its place
  * @p:		changes of a set
  * @copy:	the copy that was applied
@@ -229,9 +333,15 @@ void ipcuckoo_pending_done(struct ipcuckoo_pending *p, const struct ipcuckoo_cha
 
 	smp_wmb();	/* pairs with smp_rmb() in ipcuckoo_pending_find() */
 	spin_lock_bh(&p->lock);
+	p->applying = false;
 	c = find(p, p->chains, &copy->entry);
-	if (c && c->number == copy->number)
+	if (c && c->number == copy->number) {
 		remove(p, c);
+	} else if (c) {
+		/* The contents have what the earlier change did. */
+		c->delta -= copy->delta;
+		p->delta -= copy->delta;
+	}
 	spin_unlock_bh(&p->lock);
 }
 
@@ -277,5 +387,9 @@ void ipcuckoo_pending_close(struct ipcuckoo_pending *p)
 void ipcuckoo_pending_exit(struct ipcuckoo_pending *p)
 {
 	ipcuckoo_pending_forget(p, U64_MAX);
+	if (!p->chains)
+		return;
 	kfree(p->chains);
+	p->chains = NULL;
+	ipcuckoo_mem_uncharge(p->mem, chains_size());
 }

@@ -11,6 +11,8 @@
  * There is one change at most for each entry. A later one takes its place: before anybody applied
  * the earlier one, or meanwhile. So whoever has applied a change removes it only if it is still the
  * same one, which its number tells.
+ *
+ * The memory of changes is charged to the account of the namespace, as that of entries is.
  */
 #ifndef _IPCUCKOO_PENDING_H
 #define _IPCUCKOO_PENDING_H
@@ -20,6 +22,7 @@
 #include <linux/spinlock.h>
 
 #include "../entry.h"
+#include "../mem.h"
 #include "../value.h"
 
 /* How many changes may be pending in a set: what packets of a flood add in some milliseconds.
@@ -39,6 +42,7 @@
  * @exist:	an entry that exists gets the value of the change; if not, it keeps its own
  * @expires:	the second since boot in which it expires; 0: never
  * @hits:	packets that have matched it since, in a set with counters
+ * @mem:	the account to which it is charged
  * @rcu:	to free it
  */
 struct ipcuckoo_change {
@@ -51,6 +55,7 @@ struct ipcuckoo_change {
 	s8 delta;
 	u32 expires;
 	struct ipcuckoo_hits hits;
+	struct ipcuckoo_mem *mem;
 	struct rcu_head rcu;
 };
 
@@ -63,10 +68,13 @@ struct ipcuckoo_change {
  * @seq:	incremented when a change is put or removed: readers that look at several
  *		entries look again if it has changed
  * @delta:	the sum of that of all changes
+ * @applying:	a change is being applied: it may be in the contents and here, and count twice
+ * @before:	then: the number of entries in the contents before
  * @lens:	how many changes have each prefix length; read by readers, too
  * @next:	number of the next change
  * @list:	changes in the order in which they are to be applied
  * @closed:	the set is being destroyed: nothing can be put
+ * @mem:	the account to which changes and @chains are charged
  */
 struct ipcuckoo_pending {
 	u32 count;
@@ -76,23 +84,30 @@ struct ipcuckoo_pending {
 
 	spinlock_t lock;	/* see ipset.h */
 	s32 delta;
+	bool applying;
+	u32 before;
 	u16 lens[129];
 	u64 next;
 	struct list_head list;
 	bool closed;
+	struct ipcuckoo_mem *mem;
 };
 
-void ipcuckoo_pending_init(struct ipcuckoo_pending *p);
+void ipcuckoo_pending_init(struct ipcuckoo_pending *p, struct ipcuckoo_mem *mem);
 void ipcuckoo_pending_close(struct ipcuckoo_pending *p);
 void ipcuckoo_pending_exit(struct ipcuckoo_pending *p);
 
 struct ipcuckoo_change *ipcuckoo_pending_find(struct ipcuckoo_pending *p,
 					      const struct ipcuckoo_entry *entry);
+struct ipcuckoo_change *ipcuckoo_pending_alloc(struct ipcuckoo_pending *p);
+void ipcuckoo_pending_free(struct ipcuckoo_change *change);
 int ipcuckoo_pending_put(struct ipcuckoo_pending *p, struct ipcuckoo_change *change);
 u64 ipcuckoo_pending_next(struct ipcuckoo_pending *p);
 bool ipcuckoo_pending_take(struct ipcuckoo_pending *p, const struct ipcuckoo_entry *entry,
 			   struct ipcuckoo_change *copy);
 bool ipcuckoo_pending_first(struct ipcuckoo_pending *p, struct ipcuckoo_change *copy);
+void ipcuckoo_pending_begin(struct ipcuckoo_pending *p, u32 total);
+void ipcuckoo_pending_undone(struct ipcuckoo_pending *p);
 void ipcuckoo_pending_done(struct ipcuckoo_pending *p, const struct ipcuckoo_change *copy);
 void ipcuckoo_pending_forget(struct ipcuckoo_pending *p, u64 before);
 

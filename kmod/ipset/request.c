@@ -5,6 +5,7 @@
  * The errors are those of ip_set, in the order in which it checks, so that the tool ipset says the
  * same.
  */
+#include <linux/net.h>
 #include <uapi/linux/netfilter/ipset/ip_set_hash.h>
 #include <linux/netfilter/ipset/pfxlen.h>
 
@@ -104,7 +105,7 @@ static int add(struct request *r, struct ipcuckoo_entry *entry)
 	bool exist = r->flags & IPSET_FLAG_EXIST;
 	int err;
 
-	err = r->s->closed ? -ENOSPC : ipcuckoo_change_add_live(r->s->set, entry, &attrs, exist);
+	err = ipcuckoo_change_add_live(r->s->set, entry, &attrs, exist);
 	if (err == -EEXIST)
 		return -IPSET_ERR_EXIST;
 	if (err && err != -EINTR)
@@ -379,11 +380,16 @@ void ipcuckoo_ipset_flush(struct ip_set *set)
 {
 	struct ipcuckoo_ipset *s = set->data;
 	u64 before;
+	int err;
 
 	if (ipcuckoo_set_lock(s->set))
 		return;
 	before = ipcuckoo_pending_next(&s->pending);
-	if (!ipcuckoo_set_flush(s->set))
+	err = ipcuckoo_set_flush(s->set);
+	if (!err)
 		ipcuckoo_pending_forget(&s->pending, before);
+	else if (net_ratelimit())
+		/* ip_set cannot be told. */
+		pr_warn("Set %s was not flushed: error %d\n", set->name, err);
 	ipcuckoo_set_unlock(s->set);
 }

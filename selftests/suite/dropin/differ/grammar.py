@@ -13,6 +13,7 @@ What the kernel's own types do by chance, or wrong, is not asked for:
   entry with a timeout of a second is still there after a few commands.
 - Of a range that runs backwards, a hash:ip with a netmask stores addresses that are not masked,
   which no packet can match. So only sets of type hash:net get such ranges.
+- Of any range, a hash:ip with a bitmask does. So episodes that have such sets add hosts only.
 - Wide prefixes are added to sets of type hash:net only: in a hash:ip they are millions of entries.
 """
 import random
@@ -24,6 +25,8 @@ EPISODE_COMMANDS = 50
 # One episode in so many waits for timeouts, which takes seconds, and one has sets with forceadd.
 EXPIRY_ONE_IN = 8
 FORCEADD_ONE_IN = 8
+# Of the episodes, where there are bitmasks
+BITMASK_SHARE = 0.3
 
 # A name belongs to a kind of sets, so that a wide prefix never meets a hash:ip.
 HOST_SETS = ["a", "b", "c", "d"]
@@ -97,7 +100,7 @@ UNKNOWN = Known("inet", ())
 class Grammar:
     def __init__(self, seed, things):
         self.random = random.Random(seed)
-        self.has_bitmask = things.get("hash:ip", 0) >= 6
+        self.has_bitmask = things.get("hash:ip", 0) >= 6 and self.chance(BITMASK_SHARE)
         self.known = {}
 
     def chance(self, share):
@@ -191,6 +194,8 @@ class Grammar:
             return self.pick(INVALID[family])
         if name in NET_SETS:
             return self.pick(self.pick([HOSTS, NARROW, WIDE, WIDE])[family])
+        if self.has_bitmask:
+            return self.pick(HOSTS[family])
         return self.pick(self.pick([HOSTS, HOSTS, HOSTS, NARROW])[family])
 
     def member_options(self, name, quote):

@@ -116,9 +116,11 @@ class Ours(Side):
             if not os.path.isfile(os.environ.get(name, "")):
                 raise Bail(f"{name} does not name the file {module}.ko")
 
-    def insert(self):
+    def insert(self, *parameters):
+        """With PARAMETERS of the first module"""
         for name in self.variables:
-            must("cannot load our types", "insmod", os.environ[name])
+            must("cannot load our types", "insmod", os.environ[name], *parameters)
+            parameters = ()
 
     def unload(self):
         for module in Stock.modules:

@@ -1,0 +1,426 @@
+#!/usr/bin/python3 -ISB
+# SPDX-License-Identifier: GPL-2.0
+"""What packets change in a set counts before it is stored: for the next packet, for ipset, for the
+tool, and at the end of sets and namespaces. KTAP.
+
+Packets leave a change in a small table, from which a work item of the kernel stores it (see
+kmod/ipset/pending.h). To look at sets in between, this program stops the work item: it runs with a
+real-time priority on the one processor on which work items may run, and does not sleep.
+
+Most cases also run on the kernel's own types, which have nothing to store later: what is expected
+here is what they do. The cases after "only ours" know our limits.
+
+With DROPIN_CASES="flush list" only these cases run, and only on ours: mutants/ has faults that they
+must find."""
+import os
+import random
+import re
+import sys
+import time
+
+here = os.path.dirname(os.path.realpath(__file__))
+sys.path.insert(0, here)
+
+from differ import ktap
+from differ.firewall import Firewall
+from differ.types import Ours, Stock, call, must, need_ipset
+
+# IPCUCKOO_PENDING_MAX of kmod/ipset/pending.h
+MOST = 16384
+CPUMASK = "/sys/devices/virtual/workqueue/cpumask"
+RUNTIME = "/proc/sys/kernel/sched_rt_runtime_us"
+STORE_SECONDS = 60
+# Since Linux 6.12 other processes get some milliseconds in each second, unless this is 0.
+FAIR = "/sys/kernel/debug/sched/fair_server/cpu0/runtime"
+
+# What a rule does with a packet, by its destination port
+RULES = {
+    1: "-j SET --add-set s dst",
+    2: "-j SET --del-set s dst",
+    3: "-j SET --add-set s dst --exist --timeout 100",
+    4: "-j SET --add-set s dst --timeout 1",
+    5: "-j SET --add-set s dst --timeout 100",
+    6: "-m set --match-set s dst -j DROP",
+}
+ADD, DELETE, EXTEND, BRIEFLY, ADD_100, ASK = RULES
+
+
+def write(path, text):
+    with open(path, "w", encoding="ascii") as f:
+        f.write(text)
+
+
+def can_hold():
+    """Can a process with a real-time priority keep the others from running for seconds?"""
+    call("mount", "-t", "debugfs", "none", "/sys/kernel/debug")
+    if os.path.exists(FAIR):
+        write(FAIR, "0")
+        return True
+    version = re.match(r"(\d+)\.(\d+)", os.uname().release)
+    return tuple(map(int, version.groups())) < (6, 12)
+
+
+def address(number):
+    return f"10.1.{number >> 8}.{number & 255}"
+
+
+def wait(seconds):
+    """Without sleeping"""
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        pass
+
+
+# --- cases for all types ---
+
+def test_next_packet(fw):
+    """The next packet sees what one has added, and what one has deleted."""
+    seen = []
+    for settype in ("hash:ip", "hash:net", "hash:ip counters comment"):
+        fw.create(settype)
+        with fw.held():
+            fw.send(ADD, "10.1.0.1")
+            seen.append(fw.has("10.1.0.1") and not fw.has("10.1.0.2"))
+            fw.send(DELETE, "10.1.0.1")
+            seen.append(not fw.has("10.1.0.1"))
+            fw.send(ADD, "10.1.0.1")
+            seen.append(fw.has("10.1.0.1"))
+        seen.append(fw.has("10.1.0.1"))
+        with fw.held():
+            fw.send(DELETE, "10.1.0.1")
+            seen.append(not fw.has("10.1.0.1"))
+        seen.append(not fw.has("10.1.0.1") and not fw.members())
+    return all(seen)
+
+
+def test_user_deletes(fw):
+    """ipset deletes what a packet has just added."""
+    fw.create("hash:ip")
+    with fw.held():
+        fw.send(ADD, "10.1.0.1")
+        deleted = fw.ipset("del s 10.1.0.1")[0] == 0
+        gone = not fw.has("10.1.0.1")
+    return deleted and gone and not fw.members()
+
+
+def test_user_adds(fw):
+    """ipset finds what a packet has just added, and adds what one has just deleted."""
+    fw.create("hash:ip")
+    with fw.held():
+        fw.send(ADD, "10.1.0.1")
+        refused = fw.ipset("add s 10.1.0.1")[0] == 1
+        fw.send(DELETE, "10.1.0.1")
+        added = fw.ipset("add s 10.1.0.1")[0] == 0 and fw.has("10.1.0.1")
+    return refused and added and list(fw.members()) == ["10.1.0.1"]
+
+
+def test_flush(fw):
+    """A flush deletes what packets have just added."""
+    fw.create("hash:ip")
+    with fw.held():
+        for n in range(10):
+            fw.send(ADD, address(n))
+        fw.ipset("flush s")
+        left = [n for n in range(10) if fw.has(address(n))]
+    return not left and not fw.members()
+
+
+def test_list(fw):
+    """A list, its header and a test of ipset have what packets have just done."""
+    fw.create("hash:ip")
+    fw.ipset("add s 10.9.9.9")
+    with fw.held():
+        for n in range(10):
+            fw.send(ADD, address(n))
+        fw.send(DELETE, "10.9.9.9")
+        tested = fw.ipset("test s 10.1.0.3")[0] == 0 and fw.ipset("test s 10.9.9.9")[0] == 1
+        members = set(fw.members())
+        for n in range(10, 13):
+            fw.send(ADD, address(n))
+        header = fw.ipset("list -t s")[1]
+    return tested and members == {address(n) for n in range(10)} and \
+        "Number of entries: 13\n" in header
+
+
+def test_swap(fw):
+    """What a packet has just added goes with the set that is swapped."""
+    fw.create("hash:ip")
+    fw.ipset("create t hash:ip")
+    with fw.held():
+        fw.send(ADD, "10.1.0.1")
+        fw.ipset("swap s t")
+        gone = not fw.has("10.1.0.1")
+        fw.send(ADD, "10.1.0.2")
+    return gone and list(fw.members("t")) == ["10.1.0.1"] and list(fw.members()) == ["10.1.0.2"]
+
+
+def test_lengths(fw):
+    """A prefix that a packet has added matches, though the set stores none of its length."""
+    fw.create("hash:net")
+    fw.ipset("add s 10.9.9.0/28")
+    with fw.held():
+        fw.send(ADD, "10.1.2.17")
+        fw.ipset("del s 10.9.9.0/28")
+        found = fw.has("10.1.2.18") and not fw.has("10.1.2.32") and not fw.has("10.9.9.1")
+    return found and list(fw.members()) == ["10.1.2.16/28"]
+
+
+def timeout_of(line):
+    return int(re.search(r" timeout (\d+)", line)[1])
+
+
+def test_replaced(fw):
+    """What is deleted and added again by packets has the timeout of the second packet."""
+    fw.create("hash:ip timeout 0", (DELETE, ADD_100, ASK))
+    fw.ipset("add s 10.1.0.1 timeout 2000")
+    with fw.held():
+        fw.send(DELETE, "10.1.0.1")
+        fw.send(ADD_100, "10.1.0.1")
+    return 0 < timeout_of(fw.members()["10.1.0.1"]) <= 101
+
+
+def test_expired(fw):
+    """What has expired before it is stored is never seen again."""
+    fw.create("hash:ip timeout 0", (BRIEFLY, ASK))
+    before = []
+    with fw.held():
+        # So that their deadlines are reached at different parts of a second
+        for n in range(4):
+            fw.send(BRIEFLY, address(n))
+            before.append(fw.has(address(n)))
+            wait(0.3)
+        wait(1.8)
+        after = [n for n in range(4) if fw.has(address(n))]
+    return all(before) and not after and not fw.members()
+
+
+def test_comment(fw):
+    """A packet that extends a timeout leaves the comment as it is."""
+    fw.create("hash:ip timeout 0 comment", (EXTEND, ASK))
+    fw.ipset('add s 10.1.0.1 timeout 2000 comment mine')
+    with fw.held():
+        fw.send(EXTEND, "10.1.0.1")
+    line = fw.members()["10.1.0.1"]
+    return 0 < timeout_of(line) <= 101 and line.endswith(' comment "mine"')
+
+
+def test_counters(fw):
+    """Packets are counted for what one has just added."""
+    fw.create("hash:ip counters")
+    with fw.held():
+        fw.send(ADD, "10.1.0.1")
+        for _ in range(3):
+            fw.has("10.1.0.1")
+    fw.has("10.1.0.1")
+    # The packet that has added it, and those that have asked: 28 bytes each
+    return fw.members()["10.1.0.1"] == "10.1.0.1 packets 5 bytes 140"
+
+
+def test_last(fw):
+    """The last change of an address counts, whatever is stored meanwhile."""
+    rng = random.Random(fw.seed)
+    fw.create("hash:ip")
+    there, wrong = set(), 0
+    for n in range(6000):
+        to = address(rng.randrange(16))
+        if to in there:
+            fw.send(DELETE, to)
+            there.discard(to)
+        else:
+            fw.send(ADD, to)
+            there.add(to)
+        to = address(rng.randrange(16))
+        wrong += fw.has(to) != (to in there)
+        if not n % 5:
+            time.sleep(0)
+        if not n % 100:
+            time.sleep(0.002)
+    return not wrong and set(fw.members()) == there
+
+
+def test_full(fw):
+    """Packets fill a set up to its limit, and not further."""
+    filled = []
+    for _ in range(10):
+        fw.create("hash:ip maxelem 4")
+        for n in range(6):
+            fw.send(ADD, address(n))
+            time.sleep(0)
+        filled.append([fw.has(address(n)) for n in range(6)] == [True] * 4 + [False] * 2 and
+                      len(fw.members()) == 4)
+    return all(filled)
+
+
+def test_count(fw):
+    """Changes that undo each other leave room for as many elements as before."""
+    fw.create("hash:ip maxelem 4")
+    for n in range(8):
+        with fw.held():
+            fw.send(ADD, address(n))
+            fw.send(DELETE, address(n))
+    fw.ipset("add s 10.9.9.9")
+    with fw.held():
+        fw.send(DELETE, "10.9.9.9")
+        fw.send(ADD, "10.9.9.9")
+    for n in range(6):
+        fw.send(ADD, address(n))
+    return set(fw.members()) == {"10.9.9.9", *map(address, range(3))}
+
+
+# --- only ours ---
+
+def test_most(fw):
+    """16384 changes wait, more are refused, and later there is room again."""
+    fw.create("hash:ip maxelem 100000")
+    with fw.held():
+        for n in range(MOST + 100):
+            fw.send(ADD, address(n))
+        last = fw.has(address(MOST - 1)) and not fw.has(address(MOST))
+    held = set(fw.members())
+    for n in range(MOST, MOST + 100):
+        fw.send(ADD, address(n))
+    return last and held == set(map(address, range(MOST))) and len(fw.members()) == MOST + 100
+
+
+def test_work(fw):
+    """The work item stores all changes, without a request of user space."""
+    fw.create("hash:ip maxelem 100000")
+    with fw.held():
+        for n in range(MOST):
+            fw.send(ADD, address(n))
+    end = time.monotonic() + STORE_SECONDS
+    for n in range(MOST, 2 * MOST):
+        while not fw.has(address(n)) and time.monotonic() < end:
+            fw.send(ADD, address(n))
+            time.sleep(0)
+    return fw.has(address(2 * MOST - 1)) and len(fw.members()) == 2 * MOST
+
+
+def test_tool(fw):
+    """The tool shows what packets have just done."""
+    fw.create("hash:ip")
+    tool = os.environ["IPCUCKOO"]
+    with fw.held():
+        fw.send(ADD, "10.1.0.1")
+        fw.send(ADD, "10.1.0.2")
+        out = call(tool, "save", "s").stdout
+    return {"10.1.0.1", "10.1.0.2"} <= set(out.split())
+
+
+def test_closed(fw):
+    """A set with maxelem 0 takes nothing until its limit is changed, and never has no limit."""
+    fw.create("hash:ip maxelem 0")
+    tool = os.environ["IPCUCKOO"]
+    fw.send(ADD, "10.1.0.1")
+    refused = not fw.has("10.1.0.1") and fw.ipset("add s 10.1.0.2")[0] == 1 and \
+        call(tool, "add", "s", "10.1.0.3").returncode and not fw.members()
+    changed = call(tool, "change", "s", "maxelem", "2").returncode == 0
+    for n in range(3):
+        fw.send(ADD, address(n))
+    done = call(tool, "change", "s", "maxelem", "0")
+    return refused and changed and set(fw.members()) == {address(0), address(1)} and \
+        done.returncode and "belongs to ip_set" in done.stderr
+
+
+def test_destroy(fw):
+    """A set is destroyed while changes wait, and while one is being stored."""
+    done = []
+    for pause in (None, 0, 0.001):
+        fw.create("hash:ip")
+        must("no rules", "iptables", "-w", "-D", "OUTPUT", "-p", "udp", "--dport", str(ASK),
+             *RULES[ASK].split())
+        with fw.held():
+            for n in range(2000):
+                fw.send(ADD, address(n))
+            if pause is None:
+                must("no rules", "iptables", "-w", "-F")
+                done.append(fw.ipset("destroy s")[0] == 0)
+        if pause is not None:
+            must("no rules", "iptables", "-w", "-F")
+            time.sleep(pause)
+            done.append(fw.ipset("destroy s")[0] == 0)
+    return all(done)
+
+
+def test_namespace(fw):
+    """A namespace ends while changes wait. The kernel warns if their memory is still charged."""
+    pid = os.fork()
+    if not pid:
+        try:
+            inner = Firewall(RULES, ASK, (ADD, DELETE, ASK))
+            inner.create("hash:ip")
+            with inner.held():
+                for n in range(1000):
+                    inner.send(ADD, address(n))
+                os._exit(0)
+        finally:
+            os._exit(1)
+    return os.waitpid(pid, 0)[1] == 0
+
+
+def test_memory(fw):
+    """The memory of changes counts for the limit of the namespace, until they are stored."""
+    fw.create("hash:ip maxelem 100000")
+    with fw.held():
+        for n in range(MOST):
+            fw.send(ADD, address(n))
+    first = len(fw.members())
+    fw.ipset("flush s")
+    for begin in range(0, MOST, 1024):
+        with fw.held():
+            for n in range(begin, begin + 1024):
+                fw.send(ADD, address(n))
+        fw.members()
+    return MOST // 8 < first < MOST // 2 and len(fw.members()) == MOST
+
+
+COMMON = (
+    test_next_packet, test_user_deletes, test_user_adds, test_flush, test_list, test_swap,
+    test_lengths, test_replaced, test_expired, test_comment, test_counters, test_last, test_full,
+    test_count,
+)
+# They hold for longer than a second.
+LONG = (test_expired, test_most, test_memory)
+OURS = (test_most, test_work, test_tool, test_closed, test_destroy, test_namespace)
+
+
+def run(out, side, tests):
+    fw = Firewall(RULES, ASK, (ADD, DELETE, ASK))
+    fw.seed = out.seed
+    for test in tests:
+        name = f"{side.name}: {test.__doc__.splitlines()[0].rstrip('.')}"
+        if test in LONG and not out.can_hold:
+            out.skip(name, "this kernel lets other processes run, and has no option for that")
+        else:
+            out.case(name, test(fw))
+    must("no rules", "iptables", "-w", "-F")
+    must("cannot destroy the sets", "ipset", "destroy")
+    fw.close()
+
+
+def body(out):
+    out.seed = os.environ.get("SEED") or str(random.randrange(1 << 32))
+    out.note(f"SEED={out.seed} repeats this run")
+    os.sched_setaffinity(0, {0})
+    write(RUNTIME, "-1")
+    write(CPUMASK, "1")
+    out.can_hold = can_hold()
+    chosen = os.environ.get("DROPIN_CASES", "").split()
+    if not chosen and call("modprobe", "-n", "-a", *Stock.modules).returncode == 0:
+        side = Stock()
+        side.load()
+        run(out, side, COMMON)
+        side.unload()
+    side = Ours()
+    for tests, parameters in (COMMON + OURS, ()), ((test_memory,), ("memory_limit=1",)):
+        if chosen:
+            tests = [t for t in tests if t.__name__.removeprefix("test_") in chosen]
+        if tests:
+            side.insert(*parameters)
+            run(out, side, tests)
+            side.unload()
+    out.case("the modules are unloaded", not os.path.exists("/sys/module/ipcuckoo_ipset"))
+
+
+need_ipset()
+ktap.run(body)
