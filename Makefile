@@ -21,6 +21,7 @@ O ?= build
 KERNEL ?=
 SERIES ?=
 DEBIAN ?=
+DECISIONS ?=
 
 release := $(shell sed -n 's/.*UTS_RELEASE "\(.*\)"/\1/p' \
 	$(KDIR)/include/generated/utsrelease.h 2>/dev/null)
@@ -54,7 +55,7 @@ spare:
 	@$(MAKE) --no-print-directory O='$(O)' spare=_spare module
 
 build-module:
-	@mkdir -p $(objects)/kmod/ipset $(objects)/uapi
+	@mkdir -p $(objects)/kmod/ipset $(objects)/kmod/xt $(objects)/uapi
 	@cp -rsf $(CURDIR)/Kbuild $(CURDIR)/kmod $(CURDIR)/uapi $(objects)
 	@find $(objects) -xtype l -delete
 	@$(MAKE) --no-print-directory $(if $(V),,-s) -C $(KDIR) M=$(abspath $(objects)) \
@@ -67,7 +68,7 @@ tools:
 
 install: module spare tools
 	@DESTDIR='$(destdir)' STRIP='$(STRIP)' SIGN_KEY='$(SIGN_KEY)' SIGN_CERT='$(SIGN_CERT)' \
-		$(packaging)/module install $(release) $(KDIR) $(objects)/ipcuckoo*.ko \
+		$(packaging)/module install $(release) $(KDIR) $(objects)/*ipcuckoo*.ko \
 			$(objects)/spare/ipcuckoo_spare.ko
 	@$(make_tools) install
 	@[ -n '$(destdir)' ] || [ "$(release)" = "$$(uname -r)" ] || \
@@ -133,6 +134,10 @@ check-boot:
 # Not part of check: it takes hours. SERIES="6.12 7" are some of its kernels.
 check-matrix:
 	@$(vm)/check matrix $(SERIES)
+
+# Not part of check: fetches the programs, and builds a kernel. TESTS="fail2ban", DECISIONS=n.
+check-programs:
+	@DECISIONS=$(DECISIONS) $(vm)/check programs $(TESTS)
 
 # A part of check-boot: boots a machine with Secure Boot, five minutes.
 check-secure:
@@ -228,6 +233,8 @@ help:
 	@echo '  check-kernels  the module built for the oldest 6.1, 6.12 and 7, and a part of the suite'
 	@echo '  check-boot   boots Debian 12 and 13 with the packages, updates the kernel, breaks things;'
 	@echo '               an hour; without DEBIAN=bookworm (one of them) check-secure, too'
+	@echo '  check-programs  fail2ban, crowdsec, firewalld and others over our sets of ipset, in a'
+	@echo '               machine that systemd starts (TESTS="fail2ban crowdsec")'
 	@echo '  check-secure boots a machine with Secure Boot, enrols a key; five minutes'
 	@echo '  check-matrix the suite on each series of kernels of Debian, for hours; SERIES="6.12 7"'
 	@echo '  torture      unload the module and kill namespaces in use, fail every allocation'
@@ -245,5 +252,5 @@ help:
 
 .PHONY: all module spare build-module tools install uninstall load dist deb rpm check-packages \
 	check-arm64 check-boot check-secure check check-stock check-debug check-races check-filters \
-	check-config check-dropin check-kernels check-kill check-matrix torture demo bench plot \
-	bench-versus bench-dropin bench-filters fuzz fuzz-netlink lint clean help
+	check-config check-dropin check-kernels check-kill check-matrix check-programs torture demo \
+	bench plot bench-versus bench-dropin bench-filters fuzz fuzz-netlink lint clean help

@@ -17,14 +17,16 @@
  *	change cannot be made, undo those before it in reverse order. Then prepare the
  *	chains, which is the last step that can fail.
  *   4. Let shadows and empty contents become the contents of their sets, publish the
- *	chains, notify listeners, and release the mutexes. From here on nothing fails.
+ *	chains, redirect rules of iptables, notify listeners, and release the mutexes. From
+ *	here on nothing fails.
  *
  * A packet sees each set with its old or its new contents, and at each hook the chain from
  * before or after the commit. Contents come before chains, so that a set is never seen
  * empty under a name that it gets with its contents. There is one exception: a set that
  * loses its attachments by a swap keeps its contents until no packet looks into it any more,
  * a grace period after the chains have changed. Contents of several sets change one after
- * the other.
+ * the other. What is said here of attachments also holds for rules of iptables that refer to
+ * sets (referral.c), except that these change one after the other.
  */
 #include <linux/rtnetlink.h>
 #include <linux/sched/signal.h>
@@ -41,6 +43,7 @@
 #include "point.h"
 #include "procfs.h"
 #include "rebuild.h"
+#include "referral.h"
 #include "set.h"
 #include "shadow.h"
 #include "version.h"
@@ -53,7 +56,7 @@
  * @check:	make none of them
  * @sets:	the sets whose contents are locked
  * @chains:	attachments change
- * @swapped:	sets that are attached were swapped
+ * @swapped:	sets that are attached, or to which rules of iptables refer, were swapped
  * @rtnl:	attachments at ingress are added
  */
 struct commit {
@@ -126,11 +129,11 @@ static int check_early(struct ipcuckoo_net *pernet,
 		err = set ? refuse_create(change, set) : 0;
 		break;
 	case IPCUCKOO_COMMIT_DESTROY:
-		err = !set ? -ENOENT : set->ipset ? -EREMOTE :
-		      READ_ONCE(set->attachments) ? -EBUSY : 0;
+		err = !set ? -ENOENT : set->ipset ? -EREMOTE : ipcuckoo_set_unused(set);
 		break;
 	case IPCUCKOO_COMMIT_RENAME:
-		err = !set ? -ENOENT : set->ipset ? -EREMOTE : other ? -EEXIST : 0;
+		err = !set ? -ENOENT : set->ipset ? -EREMOTE : other ? -EEXIST :
+		      READ_ONCE(set->referral) ? -EUSERS : 0;
 		break;
 	default:
 		err = set ? 0 : -ENOENT;
@@ -182,15 +185,17 @@ static int create(struct commit *c, struct ipcuckoo_commit_change *change)
 
 static int destroy(struct commit *c, struct ipcuckoo_commit_change *change)
 {
+	int err;
+
 	change->set = ipcuckoo_set_find(c->pernet, change->name);
 	if (!change->set)
 		return -ENOENT;
 	if (change->set->ipset)
 		return -EREMOTE;
-	if (change->set->attachments)
-		return -EBUSY;
-	ipcuckoo_set_erase(c->pernet, change->set);
-	return 0;
+	err = ipcuckoo_set_unused(change->set);
+	if (!err)
+		ipcuckoo_set_erase(c->pernet, change->set);
+	return err;
 }
 
 static void move(struct commit *c, struct ipcuckoo_set *set, const char *name)
@@ -209,12 +214,15 @@ static int rename(struct commit *c, struct ipcuckoo_commit_change *change)
 		return -EREMOTE;
 	if (ipcuckoo_set_find(c->pernet, change->to))
 		return -EEXIST;
+	/* The rules would still have the old name, which is the one that users see and save. */
+	if (change->set->referral)
+		return -EUSERS;
 	move(c, change->set, change->to);
 	c->pernet->attached.seq++;
 	return 0;
 }
 
-/* Swap two sets: their names, their places in the tree, and their attachments. */
+/* Swap two sets: their names, their places in the tree, their attachments, their rules. */
 static void exchange(struct commit *c, struct ipcuckoo_set *a, struct ipcuckoo_set *b)
 {
 	char name[IPCUCKOO_NAME_SIZE];
@@ -222,6 +230,10 @@ static void exchange(struct commit *c, struct ipcuckoo_set *a, struct ipcuckoo_s
 	if (a->attachments || b->attachments) {
 		ipcuckoo_attach_exchange(c->pernet, a, b);
 		c->chains = true;
+		c->swapped = true;
+	}
+	if (a->referral || b->referral) {
+		ipcuckoo_referral_exchange(a, b);
 		c->swapped = true;
 	}
 	ipcuckoo_commit_sets_find(&c->sets, a)->swapped = true;
@@ -357,14 +369,14 @@ static int apply_one(struct commit *c, unsigned int at)
 	return err && is_accepted(change, err) ? 0 : err;
 }
 
-/* Must a set keep its contents until no packet runs the old chains? It must if it was attached
+/* Must a set keep its contents until no packet runs the old chains? It must if it was in use
  * before the commit, which swaps it: packets that run the old chains still look into it. A
- * commit after which such a set would still be attached is refused (apply_all()), because
+ * commit after which such a set would still be in use is refused (apply_all()), because
  * packets that run the new chains would find the old contents in it.
  */
 static bool is_late(const struct ipcuckoo_commit_set *set)
 {
-	return set->last && set->attached && set->swapped;
+	return set->last && set->used && set->swapped;
 }
 
 static int apply_all(struct commit *c, unsigned int *at)
@@ -377,7 +389,7 @@ static int apply_all(struct commit *c, unsigned int *at)
 	if (err)
 		--*at;
 	for (i = 0; i < c->sets.count && !err; i++) {
-		if (!is_late(&c->sets.list[i]) || !c->sets.list[i].set->attachments)
+		if (!is_late(&c->sets.list[i]) || !ipcuckoo_set_unused(c->sets.list[i].set))
 			continue;
 		*at = c->sets.list[i].last - 1;
 		err = -EXDEV;
@@ -500,8 +512,10 @@ static void finish(struct commit *c)
 	change_all_contents(c, false);
 	if (c->chains)
 		ipcuckoo_points_publish(c->pernet);
+	for (i = 0; i < c->sets.count; i++)
+		ipcuckoo_referral_publish(c->sets.list[i].set);
 	if (any_late(c)) {
-		/* Wait for packets of the old chains, which look into the sets that are late. */
+		/* Wait for packets that still look into the sets that are late. */
 		synchronize_rcu_expedited();
 		change_all_contents(c, true);
 	}
@@ -531,7 +545,7 @@ static int run(struct commit *c, unsigned int *at)
 	mutex_lock(&c->pernet->mutex);
 	sets_seq = c->pernet->sets_seq;
 	attached_seq = c->pernet->attached.seq;
-	ipcuckoo_commit_sets_note_attached(&c->sets);
+	ipcuckoo_commit_sets_note_used(&c->sets);
 	err = apply_all(c, at);
 	prepared = !err && c->chains && !c->check;
 	if (prepared)
@@ -581,18 +595,6 @@ static int lock_and_run(struct commit *c, unsigned int *at)
 	return err;
 }
 
-/* Remove the procfs file of a name that no set has. */
-static void remove_unused_file(struct ipcuckoo_net *pernet, const char *name)
-{
-	const struct ipcuckoo_set *set;
-
-	mutex_lock(&pernet->mutex);
-	set = ipcuckoo_set_find(pernet, name);
-	mutex_unlock(&pernet->mutex);
-	if (!set)
-		ipcuckoo_proc_del(pernet, name);
-}
-
 static void clean_up(struct commit *c)
 {
 	struct ipcuckoo_commit_change *change;
@@ -601,9 +603,9 @@ static void clean_up(struct commit *c)
 	for (i = 0; i < c->count; i++) {
 		change = &c->changes[i];
 		if (change->name)
-			remove_unused_file(c->pernet, change->name);
+			ipcuckoo_names_prune(c->pernet, change->name);
 		if (change->to)
-			remove_unused_file(c->pernet, change->to);
+			ipcuckoo_names_prune(c->pernet, change->to);
 		if (change->done && change->kind == IPCUCKOO_COMMIT_DESTROY)
 			ipcuckoo_names_release(change->set);
 		if (change->empty)
@@ -669,12 +671,12 @@ static int trim_shadow(struct ipcuckoo_shadow *shadow)
  * signal. -ENOENT if there is no set called @name (or @exist). CREATE: -EEXIST if there is a
  * set of that name with the same options (or @exist), -ENOTUNIQ if there is another one,
  * -E2BIG if there are IPCUCKOO_SETS_MAX. DESTROY: -EBUSY if it is attached. RENAME: -EEXIST
- * if there is a set called @to. SWAP: -ESRCH if there is none called @to, -ENOTUNIQ if
- * types or families differ. DESTROY, RENAME, SWAP, ATTACH: -EREMOTE if the set is one of ip_set.
- * -EXDEV if a set that is attached would change its contents in the commit that swaps it. REPLACE,
- * and CREATE with a shadow: -EBUSY if another request is at work on the shadow, or an error of
- * ipcuckoo_shadow_check(); CREATE: -EINVAL if the set of the shadow exists already. ATTACH: an
- * error of ipcuckoo_attach().
+ * if there is a set called @to. DESTROY, RENAME: -EUSERS if rules of iptables refer to it. SWAP:
+ * -ESRCH if there is none called @to, -ENOTUNIQ if types or families differ. DESTROY, RENAME,
+ * SWAP, ATTACH: -EREMOTE if the set is one of ip_set. -EXDEV if a set that is in use would change
+ * its contents in the commit that swaps it. REPLACE, and CREATE with a shadow: -EBUSY if another
+ * request is at work on the shadow, or an error of ipcuckoo_shadow_check(); CREATE: -EINVAL if the
+ * set of the shadow exists already. ATTACH: an error of ipcuckoo_attach().
  */
 int ipcuckoo_commit(struct ipcuckoo_net *pernet, struct ipcuckoo_commit_change *changes,
 		    unsigned int count, bool check, unsigned int *at)

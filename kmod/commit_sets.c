@@ -84,20 +84,21 @@ int ipcuckoo_commit_sets_collect(struct ipcuckoo_commit_sets *sets, struct ipcuc
 }
 
 /**
- * ipcuckoo_commit_sets_note_attached() - note which sets are attached
+ * ipcuckoo_commit_sets_note_used() - note which sets packets may look into
  * @sets:	the sets of a commit
  *
- * Not earlier: before the commit takes the namespace's mutex, sets can be attached.
+ * Not earlier: before the commit takes the namespace's mutex, sets can be attached, and rules of
+ * iptables can be added.
  *
  * Context: the namespace's mutex is held, and stays so until the commit is made.
  */
-void ipcuckoo_commit_sets_note_attached(struct ipcuckoo_commit_sets *sets)
+void ipcuckoo_commit_sets_note_used(struct ipcuckoo_commit_sets *sets)
 {
 	unsigned int i;
 
 	lockdep_assert_held(&sets->pernet->mutex);
 	for (i = 0; i < sets->count; i++)
-		sets->list[i].attached = sets->list[i].set->attachments;
+		sets->list[i].used = ipcuckoo_set_unused(sets->list[i].set);
 }
 
 /**

@@ -9,13 +9,13 @@
 /**
  * struct ipcuckoo_commit_set - a set whose contents a commit has locked
  * @set:	the set
- * @attached:	it was attached before the commit
+ * @used:	before the commit it was attached, or rules of iptables referred to it
  * @swapped:	the commit swaps it
  * @last:	number of the last change of its contents, from 1; 0: there is none
  */
 struct ipcuckoo_commit_set {
 	struct ipcuckoo_set *set;
-	bool attached;
+	bool used;
 	bool swapped;
 	unsigned int last;
 };
@@ -36,7 +36,7 @@ struct ipcuckoo_commit_sets {
 
 int ipcuckoo_commit_sets_collect(struct ipcuckoo_commit_sets *sets, struct ipcuckoo_net *pernet,
 				 const struct ipcuckoo_commit_change *changes, unsigned int count);
-void ipcuckoo_commit_sets_note_attached(struct ipcuckoo_commit_sets *sets);
+void ipcuckoo_commit_sets_note_used(struct ipcuckoo_commit_sets *sets);
 bool ipcuckoo_commit_sets_any_ipset(const struct ipcuckoo_commit_sets *sets);
 void ipcuckoo_commit_sets_free(struct ipcuckoo_commit_sets *sets);
 struct ipcuckoo_commit_set *ipcuckoo_commit_sets_find(struct ipcuckoo_commit_sets *sets,

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * What other modules of this tree may use of this one: ipcuckoo_ipset (ipset/).
+ * What other modules of this tree may use of this one: ipcuckoo_ipset (ipset/) and
+ * xt_ipcuckoo (xt/).
  *
  * The spare module has no exports. Two modules cannot export the same symbols, and no other module
  * uses the spare one.
@@ -13,6 +14,7 @@
 #include "mem.h"
 #include "names.h"
 #include "net.h"
+#include "referral.h"
 #include "usage.h"
 
 EXPORT_SYMBOL_GPL(ipcuckoo_area_alloc);
@@ -35,6 +37,7 @@ EXPORT_SYMBOL_GPL(ipcuckoo_mem_uncharge);
 EXPORT_SYMBOL_GPL(ipcuckoo_names_discard);
 EXPORT_SYMBOL_GPL(ipcuckoo_names_hide);
 EXPORT_SYMBOL_GPL(ipcuckoo_names_show);
+EXPORT_SYMBOL_GPL(ipcuckoo_names_valid);
 EXPORT_SYMBOL_GPL(ipcuckoo_net_id);
 EXPORT_SYMBOL_GPL(ipcuckoo_net_set_sync);
 EXPORT_SYMBOL_GPL(ipcuckoo_record_comment);
@@ -42,9 +45,13 @@ EXPORT_SYMBOL_GPL(ipcuckoo_record_get);
 EXPORT_SYMBOL_GPL(ipcuckoo_record_hits);
 EXPORT_SYMBOL_GPL(ipcuckoo_record_info);
 EXPORT_SYMBOL_GPL(ipcuckoo_record_put);
+EXPORT_SYMBOL_GPL(ipcuckoo_referral_get);
+EXPORT_SYMBOL_GPL(ipcuckoo_referral_put);
 EXPORT_SYMBOL_GPL(ipcuckoo_set_alloc);
 EXPORT_SYMBOL_GPL(ipcuckoo_set_flush);
 EXPORT_SYMBOL_GPL(ipcuckoo_set_lock);
+EXPORT_SYMBOL_GPL(ipcuckoo_set_match4);
+EXPORT_SYMBOL_GPL(ipcuckoo_set_match6);
 EXPORT_SYMBOL_GPL(ipcuckoo_set_memory);
 EXPORT_SYMBOL_GPL(ipcuckoo_set_name);
 EXPORT_SYMBOL_GPL(ipcuckoo_set_put);

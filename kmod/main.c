@@ -8,6 +8,7 @@
 #include "net.h"
 #include "netlink.h"
 #include "procfs.h"
+#include "referral.h"
 #include "set.h"
 #include "shadow.h"
 #include "table.h"
@@ -39,6 +40,7 @@ static void __net_exit net_end(struct net *net)
 	struct ipcuckoo_net *pernet = ipcuckoo_net(net);
 
 	ipcuckoo_shadow_exit_net(pernet);
+	ipcuckoo_referral_exit_net(pernet);
 	ipcuckoo_names_exit_net(pernet);
 	ipcuckoo_trim_exit_net(pernet);
 	ipcuckoo_proc_exit_net(pernet);

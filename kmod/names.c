@@ -60,6 +60,24 @@ void ipcuckoo_names_change(struct ipcuckoo_set *set, const char *name)
 }
 
 /**
+ * ipcuckoo_names_prune() - remove the procfs file of a name, if no set has the name
+ * @pernet:	namespace; the caller holds @pernet->names
+ * @name:	name
+ *
+ * Context: process context; takes the namespace's mutex.
+ */
+void ipcuckoo_names_prune(struct ipcuckoo_net *pernet, const char *name)
+{
+	const struct ipcuckoo_set *set;
+
+	mutex_lock(&pernet->mutex);
+	set = ipcuckoo_set_find(pernet, name);
+	mutex_unlock(&pernet->mutex);
+	if (!set)
+		ipcuckoo_proc_del(pernet, name);
+}
+
+/**
  * ipcuckoo_names_release() - drop the tree's reference to a set that was destroyed
  * @set:	set, dead and not locked
  *
@@ -143,12 +161,11 @@ void ipcuckoo_names_discard(struct ipcuckoo_set *set)
 /* Destroy a set, whose contents are locked; unlocks them. */
 static int destroy_locked(struct ipcuckoo_net *pernet, struct ipcuckoo_set *set)
 {
-	int err = 0;
+	int err;
 
 	mutex_lock(&pernet->mutex);
-	if (set->attachments)
-		err = -EBUSY;
-	else
+	err = ipcuckoo_set_unused(set);
+	if (!err)
 		ipcuckoo_set_erase(pernet, set);
 	mutex_unlock(&pernet->mutex);
 	if (!err) {
@@ -180,16 +197,18 @@ static struct ipcuckoo_set *first_set(struct ipcuckoo_net *pernet)
 	return set;
 }
 
-/* Refuse new attachments while all sets are being destroyed (@stop), or allow them again.
- * Return: 0, or -EBUSY if a set is attached already.
+/* Refuse new attachments and rules while all sets are being destroyed (@stop), or allow them again.
+ * Return: 0, -EBUSY if a set is attached already, or -EUSERS if rules of iptables refer to one.
  */
-static int stop_attaching(struct ipcuckoo_net *pernet, bool stop)
+static int stop_use(struct ipcuckoo_net *pernet, bool stop)
 {
 	int err = 0;
 
 	mutex_lock(&pernet->mutex);
 	if (stop && pernet->attached.count)
 		err = -EBUSY;
+	else if (stop && pernet->referrals)
+		err = -EUSERS;
 	else
 		pernet->destroying = stop;
 	mutex_unlock(&pernet->mutex);
@@ -201,8 +220,8 @@ static int stop_attaching(struct ipcuckoo_net *pernet, bool stop)
  * @pernet:	namespace
  *
  * Context: process context; takes the namespace's mutexes, and the sets'.
- * Return: 0; -EBUSY if any set is attached, and then none was destroyed; -EINTR for a
- * fatal signal, and then some sets may have been destroyed.
+ * Return: 0; -EBUSY if any set is attached, -EUSERS if rules of iptables refer to any set, and then
+ * none was destroyed; -EINTR for a fatal signal, and then some sets may have been destroyed.
  */
 int ipcuckoo_names_destroy_all(struct ipcuckoo_net *pernet)
 {
@@ -211,7 +230,7 @@ int ipcuckoo_names_destroy_all(struct ipcuckoo_net *pernet)
 
 	if (mutex_lock_killable(&pernet->names))
 		return -EINTR;
-	err = stop_attaching(pernet, true);
+	err = stop_use(pernet, true);
 	if (err)
 		goto out;
 	while (!err && (set = first_set(pernet))) {
@@ -220,7 +239,7 @@ int ipcuckoo_names_destroy_all(struct ipcuckoo_net *pernet)
 		err = err ?: destroy_locked(pernet, set);
 		cond_resched();
 	}
-	stop_attaching(pernet, false);
+	stop_use(pernet, false);
 out:
 	mutex_unlock(&pernet->names);
 	return err;
@@ -228,7 +247,7 @@ out:
 
 /**
  * ipcuckoo_names_exit_net() - destroy every set of a namespace that ends
- * @pernet:	namespace; it has no attachments, and no process uses it
+ * @pernet:	namespace; it has no attachments and no referrals, and no process uses it
  *
  * Ignores fatal signals: the process that unloads the module may have one, and the sets
  * must be destroyed nevertheless.

@@ -10,6 +10,7 @@ struct ipcuckoo_set;
 
 bool ipcuckoo_names_valid(const char *name);
 void ipcuckoo_names_change(struct ipcuckoo_set *set, const char *name);
+void ipcuckoo_names_prune(struct ipcuckoo_net *pernet, const char *name);
 void ipcuckoo_names_release(struct ipcuckoo_set *set);
 void ipcuckoo_names_show(struct ipcuckoo_set *set, const char *name);
 void ipcuckoo_names_hide(struct ipcuckoo_set *set);

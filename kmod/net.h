@@ -23,7 +23,9 @@
  * @sets_count:	number of sets in @sets
  * @sets_seq:	incremented when @sets changes: for dumps
  * @ipsets:	number of sets of ip_set
- * @destroying:	all sets are being destroyed, so no set can be attached
+ * @referrals:	number of sets to which rules of iptables refer
+ * @destroying:	all sets are being destroyed, so no set can be attached, and no rule of iptables can
+ *		refer to one
  * @shadows:	tree of shadows, by port and id
  * @shadows_count: number of shadows in @shadows
  * @shadow_id:	the id of the newest shadow
@@ -40,6 +42,7 @@ struct ipcuckoo_net {
 	u32 sets_count;
 	u32 sets_seq;
 	u32 ipsets;
+	u32 referrals;
 	bool destroying;
 	struct rb_root shadows;
 	u32 shadows_count;

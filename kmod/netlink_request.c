@@ -144,7 +144,7 @@ static const struct {
 	{ -EAGAIN,
 	  "the kernel is loading the module of the logger: try again in a moment" },
 	{ -EXDEV,
-	  "one commit cannot both swap an attached set and change its contents: use two commits" },
+	  "one commit cannot both swap a set in use and change its contents: use two commits" },
 	{ -ENODEV,
 	  "the module is being unloaded" },
 	{ -EDQUOT,

@@ -142,11 +142,15 @@ int ipcuckoo_nl_explain_set_del(struct genl_info *info, int err)
 
 	if (err == -ENOENT)
 		return ipcuckoo_nl_no_such_set(info->attrs, info->extack);
-	if (err != -EBUSY)
+	if (err == -EBUSY)
+		NL_SET_ERR_MSG_ATTR(info->extack, name ?: info->attrs[IPCUCKOO_A_FLAGS],
+				    "sets are attached; detach them first");
+	else if (err == -EUSERS)
+		NL_SET_ERR_MSG_ATTR(info->extack, name ?: info->attrs[IPCUCKOO_A_FLAGS],
+				    "rules of iptables refer to sets; delete these rules first");
+	else
 		return ipcuckoo_nl_explain(info->extack, err);
-	NL_SET_ERR_MSG_ATTR(info->extack, name ?: info->attrs[IPCUCKOO_A_FLAGS],
-			    "sets are attached; detach them first");
-	return err;
+	return -EBUSY;
 }
 
 int ipcuckoo_nl_set_del_doit(struct sk_buff *skb, struct genl_info *info)
@@ -193,6 +197,11 @@ int ipcuckoo_nl_explain_set_rename(struct genl_info *info, int err)
 {
 	if (err == -ENOENT)
 		return ipcuckoo_nl_no_such_set(info->attrs, info->extack);
+	if (err == -EUSERS) {
+		NL_SET_ERR_MSG_ATTR(info->extack, info->attrs[IPCUCKOO_A_SET],
+				    "rules of iptables refer to the set by its name: delete them first, or swap sets");
+		return -EBUSY;
+	}
 	if (err != -EEXIST)
 		return ipcuckoo_nl_explain(info->extack, err);
 	NL_SET_ERR_MSG_ATTR(info->extack, info->attrs[IPCUCKOO_A_SET_TO],
@@ -249,7 +258,10 @@ int ipcuckoo_nl_set_change_doit(struct sk_buff *skb, struct genl_info *info)
 		return PTR_ERR(set);
 	err = ipcuckoo_set_change(set, nla_get_u32(maxelem));
 	ipcuckoo_nl_unlock_set(set);
-	if (err)
+	if (err == -EREMOTE)
+		NL_SET_ERR_MSG_ATTR(info->extack, maxelem,
+				    "the set belongs to ip_set, where 0 is not \"no limit\": give 4294967295");
+	else if (err)
 		NL_SET_ERR_MSG_ATTR(info->extack, maxelem,
 				    "the set has more entries than that");
 	return err;
@@ -279,6 +291,7 @@ static int fill_set(struct sk_buff *skb, struct ipcuckoo_set *set)
 	       ipcuckoo_wire_put_u64(skb, IPCUCKOO_A_SLOTS, ipcuckoo_usage_slots(e)) ||
 	       nla_put_u32(skb, IPCUCKOO_A_ATTACHMENTS,
 			   READ_ONCE(set->attachments)) ||
+	       nla_put_u32(skb, IPCUCKOO_A_RULES, READ_ONCE(set->rules)) ||
 	       ipcuckoo_wire_put_u64(skb, IPCUCKOO_A_GENERATION, e->generation) ||
 	       nla_put_u32(skb, IPCUCKOO_A_GROWTHS, e->growths) ||
 	       nla_put_u32(skb, IPCUCKOO_A_REKEYS, e->rekeys) ||

@@ -207,15 +207,16 @@ static int sets_show(struct seq_file *m, void *v)
 	struct ipcuckoo_set *set = v;
 
 	if (v == SEQ_START_TOKEN) {
-		seq_puts(m, "# name type family entries maxelem slots bytes attachments\n");
+		seq_puts(m, "# name type family entries maxelem slots bytes attachments rules\n");
 		return 0;
 	}
 	strscpy(reader->shown, set->name, sizeof(reader->shown));
-	seq_printf(m, "%s %s %s %u %u %llu %zu %u\n", set->name,
+	seq_printf(m, "%s %s %s %u %u %llu %zu %u %u\n", set->name,
 		   type_name(set->type), family_name(set->family),
 		   ipcuckoo_usage_live(&set->entries), set->maxelem,
 		   ipcuckoo_usage_slots(&set->entries),
-		   ipcuckoo_set_memory(set), READ_ONCE(set->attachments));
+		   ipcuckoo_set_memory(set), READ_ONCE(set->attachments),
+		   READ_ONCE(set->rules));
 	return 0;
 }
 
@@ -449,9 +450,10 @@ static int set_show(struct seq_file *m, void *v)
 	seq_printf(m, "name %s\ntype %s\nfamily %s\nmaxelem %u\n", set->name,
 		   type_name(set->type), family_name(set->family),
 		   set->maxelem);
-	seq_printf(m, "entries %u\nslots %llu\nbytes %zu\nattachments %u\n",
+	seq_printf(m, "entries %u\nslots %llu\nbytes %zu\nattachments %u\nrules %u\n",
 		   ipcuckoo_usage_live(&set->entries), ipcuckoo_usage_slots(e),
-		   ipcuckoo_set_memory(set), READ_ONCE(set->attachments));
+		   ipcuckoo_set_memory(set), READ_ONCE(set->attachments),
+		   READ_ONCE(set->rules));
 	if (ipcuckoo_entries_approximate(e))
 		seq_printf(m, "bits %u\ncapacity %u\nmulti %s\n", e->shape.bits,
 			   e->shape.capacity, e->shape.multi ? "yes" : "no");

@@ -14,6 +14,7 @@
  *				several sets and shadows, but waits only for the first.
  *				May be held for seconds
  *   RTNL			while something is attached at ingress (point.c)
+ *   the mutex of referral.c	which rules of iptables refer to sets
  *   ipcuckoo_net.mutex		the tree of sets, the shadows, the attachments. Held for
  *				a short time only, so no entries.mutex is taken under it
  *   ipcuckoo_attached.lock	the list of attachments; device events, which come under
@@ -42,6 +43,7 @@
 #include "ipcuckoo.h"
 
 struct ipcuckoo_net;
+struct ipcuckoo_referral;
 
 /* Why additions failed. uapi/ipcuckoo.h has an attribute for each reason. */
 enum ipcuckoo_failure {
@@ -95,6 +97,8 @@ struct ipcuckoo_mask {
  *		are locked
  * @dead:	the set was destroyed; code that still has a reference must not change it
  * @attachments: number of attachments; changed under ipcuckoo_net.mutex
+ * @rules:	number of rules of iptables that refer to the set; likewise
+ * @referral:	by which these rules find the set (referral.h), or NULL if there are none; likewise
  * @failed:	failed requests to add entries, by reason. Atomic, because additions to
  *		shadows of the set count here too, under another mutex
  * @node:	in ipcuckoo_net.sets, by name; under ipcuckoo_net.mutex
@@ -130,6 +134,8 @@ struct ipcuckoo_set {
 	void (*settle)(void *ipset);
 	bool dead;
 	unsigned int attachments;
+	unsigned int rules;
+	struct ipcuckoo_referral *referral;
 	atomic64_t failed[IPCUCKOO_FAILURES];
 	struct rb_node node;
 	struct kref ref;
@@ -181,6 +187,14 @@ bool ipcuckoo_set_hit(struct ipcuckoo_set *set, const struct ipcuckoo_key *addr,
 static inline bool ipcuckoo_set_has_records(const struct ipcuckoo_set *set)
 {
 	return set->entries.options & IPCUCKOO_RECORD_OPTIONS;
+}
+
+/* May a set be destroyed? Return: 0, -EBUSY if it is attached, or -EUSERS if rules of iptables
+ * refer to it. The answer lasts as long as the caller holds ipcuckoo_net.mutex.
+ */
+static inline int ipcuckoo_set_unused(const struct ipcuckoo_set *set)
+{
+	return READ_ONCE(set->attachments) ? -EBUSY : READ_ONCE(set->referral) ? -EUSERS : 0;
 }
 
 /* Is this the set of a shadow made with CREATE, which a commit has yet to name? The caller has

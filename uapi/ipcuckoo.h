@@ -170,8 +170,9 @@
  *   EEXIST      there is such a set, attachment or (ENTRY_ADD) entry already;
  *               the set may have another type, family or other options, the
  *               attachment another order
- *   EBUSY       SET_DEL: the set is attached; COMMIT: another request is using a
- *               shadow, or two changes name the same shadow
+ *   EBUSY       SET_DEL: the set is attached; SET_DEL, SET_RENAME: rules of iptables
+ *               refer to the set; COMMIT: another request is using a shadow, or
+ *               two changes name the same shadow
  *   EAFNOSUPPORT  the set does not hold entries of this family
  *   EOPNOTSUPP  a prefix for a hash:ip or filter:ip set; an extension that the
  *               set does not have; SET_NEW: OPTIONS or FORCEADD with filter:ip;
@@ -191,9 +192,10 @@
  *               SHADOWS_MAX shadows, ATTACHMENTS_MAX attachments, or as many
  *               netfilter hooks as the kernel allows
  *   EREMOTE     SET_DEL, SET_RENAME, SET_SWAP, ATTACH: the set belongs to ip_set
- *               (the module ipcuckoo_ipset), which has created it
- *   EXDEV       COMMIT: one request would both swap an attached set and change
- *               its contents
+ *               (the module ipcuckoo_ipset), which has created it; SET_CHANGE:
+ *               likewise, and MAXELEM is 0
+ *   EXDEV       COMMIT: one request would both swap a set in use (attached, or
+ *               referred to by rules of iptables) and change its contents
  *   ENODEV      ATTACH: the module is being unloaded
  *   EPROTONOSUPPORT  ATTACH: the kernel has no ingress hooks
  *   ENOPROTOOPT  ATTACH: the kernel has no such logger
@@ -246,17 +248,19 @@
  *
  *   request: SET, or FLAGS: ALL; [FLAGS: EXIST]
  *
- *   A set that is attached cannot be destroyed. ALL destroys every set, or none
- *   if any set is attached. If the process is killed, ALL stops between two
+ *   A set that is attached, or to which rules of iptables refer
+ *   (uapi/xt_ipcuckoo.h), cannot be destroyed. ALL destroys every set, or none if
+ *   any set cannot be destroyed. If the process is killed, ALL stops between two
  *   sets. With EXIST, it is no error if there is no such set.
  *
  * IPCUCKOO_CMD_SET_GET (do: one set; dump: all sets, sorted by name)
  *
  *   request: SET (do only)
  *   reply: SET, TYPE, FAMILY, MAXELEM, NETMASK or BITMASK (if the set has one),
- *          ENTRIES, HOSTS, MEMORY, SLOTS, ATTACHMENTS, GENERATION, GROWTHS,
- *          REKEYS, DISPLACED, FALLBACKS, RETRIES, FAILED_FULL, FAILED_COPIES,
- *          FAILED_QUOTA, FAILED_MEMORY, FAILED_EXIST; OPTIONS if there are any;
+ *          ENTRIES, HOSTS, MEMORY, SLOTS, ATTACHMENTS, RULES, GENERATION,
+ *          GROWTHS, REKEYS, DISPLACED, FALLBACKS, RETRIES, FAILED_FULL,
+ *          FAILED_COPIES, FAILED_QUOTA, FAILED_MEMORY, FAILED_EXIST; OPTIONS if
+ *          there are any;
  *          TIMEOUT and EXPIRED with O_TIMEOUT; FLAGS (FORCEADD, MULTI, IPSET) if
  *          there are any; DESCRIPTION if there is one; filter:ip: BITS, CAPACITY
  *
@@ -464,22 +468,24 @@
  *
  *   request: SET, SET_TO
  *
- *   No set may have the name SET_TO. Attachments and shadows stay with the set.
+ *   No set may have the name SET_TO. Attachments and shadows stay with the set. A
+ *   set to which rules of iptables refer keeps its name: the error is EBUSY.
  *
  * IPCUCKOO_CMD_SET_SWAP (do): exchange two sets
  *
  *   request: SET, SET_TO
  *
  *   The sets must have the same type and family. Contents, limit, options and
- *   statistics move; attachments stay with the names. At each hook, a packet
- *   sees the old contents in all attachments, or the new ones in all. When the
- *   kernel has answered, no packet sees the old ones any more.
+ *   statistics move; attachments stay with the names, and so do rules of
+ *   iptables. At each hook, a packet sees the old contents in all attachments, or
+ *   the new ones in all. When the kernel has answered, no packet sees the old
+ *   ones any more.
  *
  * IPCUCKOO_CMD_SET_CHANGE (do): change the limit of a set
  *
  *   request: SET, MAXELEM
  *
- *   0 is no limit.
+ *   0 is no limit. Sets of ip_set need one.
  *
  *
  * Events
@@ -705,6 +711,8 @@ enum ipcuckoo_attr {
 	IPCUCKOO_A_CHANGES,		/* nest, the changes of COMMIT */
 
 	IPCUCKOO_A_DESCRIPTION,		/* string, what a set is for */
+
+	IPCUCKOO_A_RULES,		/* u32, rules of iptables that refer to a set */
 
 	__IPCUCKOO_A_MAX
 };

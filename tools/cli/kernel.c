@@ -49,7 +49,8 @@ static const struct {
 	const char *words;
 	const char *advice;
 } errors[] = {
-	{ -EBUSY, "it is attached", "first detach it: ipcuckoo detach %s" },
+	{ -EBUSY, "it is attached, or rules of iptables refer to it",
+	  "first detach it: ipcuckoo detach %s; and delete the rules" },
 	{ -ENOSPC, "Hash is full, cannot add more elements",
 	  "see ipcuckoo list -t %s" },
 	{ -EDQUOT, "the memory limit of the network namespace is reached",

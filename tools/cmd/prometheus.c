@@ -37,6 +37,8 @@ static const struct metric set_metrics[] = {
 	{ "slots", "Places for entries in the tables.", FIELD(nl_set, slots) },
 	{ "attachments", "How often the set is attached.",
 	  FIELD(nl_set, attachments) },
+	{ "rules", "Rules of iptables that refer to the set.",
+	  FIELD(nl_set, rules) },
 	{ "growths_total", "Tables replaced by tables of another size.",
 	  FIELD(nl_set, growths) },
 	{ "rekeys_total", "Tables replaced by tables with another hash key.",

@@ -148,6 +148,7 @@ static struct json_object *json_set(const struct nl_set *s)
 	json_add_uint(object, "slots", s->slots);
 	json_add_ratio(object, "loadfactor", ratio(s->entries, s->slots));
 	json_add_uint(object, "attachments", s->attachments);
+	json_add_uint(object, "rules", s->rules);
 	json_add_uint(object, "generation", s->generation);
 	json_add_uint(object, "growths", s->growths);
 	json_add_uint(object, "rekeys", s->rekeys);

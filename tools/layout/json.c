@@ -77,8 +77,10 @@ static void json_header(struct listing *listing)
 
 	json_items(header, set);
 	json_add_uint(header, "memsize", set->memory);
-	json_add_uint(header, "references", set->attachments);
+	json_add_uint(header, "references", set->attachments + set->rules);
 	json_add_uint(header, "numentries", set->entries);
+	if (set->rules)
+		json_add_uint(header, "rules", set->rules);
 	if (is_ipset(set))
 		json_object_object_add(header, "owner", json_object_new_string("ip_set"));
 	if (listing->tool->json)

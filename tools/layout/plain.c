@@ -62,10 +62,13 @@ static void plain_header(struct listing *listing)
 	       meaning_word(type_words, set->type), type_revision(set->type));
 	plain_items(items, count, true);
 	printf("Size in memory: %llu\nReferences: %u\nNumber of entries: %u\n",
-	       (unsigned long long)set->memory, set->attachments, set->entries);
+	       (unsigned long long)set->memory, set->attachments + set->rules,
+	       set->entries);
 	for (i = 0; i < count; i++)
 		if (items[i].label)
 			printf("%s: %s\n", items[i].label, items[i].text);
+	if (set->rules)
+		printf("Rules of iptables: %u\n", set->rules);
 	if (is_ipset(set))
 		puts("Owner: ip_set");
 	if (listing->verbose || is_approximate(set))

@@ -79,7 +79,10 @@ static void xml_header(struct listing *listing)
 	       meaning_word(type_words, set->type), type_revision(set->type));
 	xml_items(items, count);
 	printf("\n<memsize>%llu</memsize>\n<references>%u</references>\n<numentries>%u</numentries>\n",
-	       (unsigned long long)set->memory, set->attachments, set->entries);
+	       (unsigned long long)set->memory, set->attachments + set->rules,
+	       set->entries);
+	if (set->rules)
+		printf("<rules>%u</rules>\n", set->rules);
 	xml_inactive(listing);
 	puts("</header>");
 }

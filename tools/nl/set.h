@@ -41,6 +41,7 @@ struct nl_set {
 	uint32_t entries;
 	uint32_t hosts;
 	uint32_t attachments;
+	uint32_t rules;
 	uint32_t growths;
 	uint32_t rekeys;
 	uint64_t memory;

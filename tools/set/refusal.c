@@ -54,6 +54,47 @@ static char *attached_text(struct nl *nl, const char *set)
 	return NULL;
 }
 
+/* "feed (2), other (1)": the sets to which rules of iptables refer, and how many; the set @name only,
+ * unless that is NULL. Return: an allocated string, or NULL if there is none.
+ */
+static char *referred_text(struct nl *nl, const char *name)
+{
+	char *text = NULL;
+	struct nl_set *sets = NULL;
+	size_t count = 0, size, i;
+	FILE *to = open_memstream(&text, &size);
+
+	if (!to)
+		return NULL;
+	nl_sets(nl, &sets, &count);
+	for (i = 0; i < count; i++)
+		if (sets[i].rules && (!name || !strcmp(sets[i].name, name)))
+			fprintf(to, "%s%s (%u)", ftell(to) ? ", " : "", sets[i].name,
+				sets[i].rules);
+	free(sets);
+	if (!fclose(to) && size)
+		return text;
+	free(text);
+	return NULL;
+}
+
+/* Where to find rules of iptables, which do not say in which of its variants they are. */
+#define FIND_RULES	"iptables-save, ip6tables-save and their -legacy variants print them with \"--match-set\""
+
+/* @name is NULL for all sets. Return: -1 if no rule refers to a set. */
+static int fail_referred(const struct tool *tool, const char *name)
+{
+	char *referred = referred_text(tool->nl, name);
+	int status = -1;
+
+	if (referred)
+		status = fail(tool, STATUS_REFUSED,
+			      "Set cannot be destroyed: it is in use by a kernel component (rules of iptables refer to %s: delete them first; "
+			      FIND_RULES ")", referred);
+	free(referred);
+	return status;
+}
+
 /* @name is NULL for all sets. */
 int fail_destroyed(const struct tool *tool, const char *name)
 {
@@ -64,6 +105,9 @@ int fail_destroyed(const struct tool *tool, const char *name)
 		return fail_kernel(tool, name, "Set%s%s cannot be destroyed",
 				   name ? " " : "s", name ? name : "");
 	attached = attached_text(tool->nl, name);
+	status = attached ? -1 : fail_referred(tool, name);
+	if (status >= 0)
+		return status;
 	status = fail(tool, STATUS_REFUSED,
 		      attached ?
 		      "Set cannot be destroyed: it is in use by a kernel component (attached: %s; ipcuckoo detach %s first)" :
@@ -84,6 +128,10 @@ int fail_renamed(const struct tool *tool, const char *from, const char *to)
 {
 	if (is_at_fault(tool, IPCUCKOO_A_SET_TO, -EEXIST))
 		return fail_renamed_already(tool, to);
+	if (nl_error(tool->nl)->code == -EBUSY)
+		return fail(tool, STATUS_REFUSED,
+			    "Set cannot be renamed: it is in use by a kernel component (rules of iptables refer to %s by its name: delete them first, or swap sets; "
+			    FIND_RULES ")", from);
 	return fail_kernel(tool, from, "Set %s cannot be renamed", from);
 }
 

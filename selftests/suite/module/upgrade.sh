@@ -110,6 +110,28 @@ is_open()
 	[[ $(readlink "/proc/$1/fd/0") = */set/$2 ]]
 }
 
+# rule WORD: adds (-A) or deletes (-D) a rule of iptables that refers to a set
+rule()
+{
+	XTABLES_LIBDIR=$IPCUCKOO_XTABLES in_f iptables "$1" OUTPUT -m ipcuckoo --match-set live dst
+}
+
+# Test that the old module stays while rules refer to its sets, and that xt_ipcuckoo goes without.
+test_rule()
+{
+	if ! modprobe -a x_tables || ! insmod "$IPCUCKOO_XT_KO" || ! rule -A; then
+		skip "a rule of iptables" "no iptables, x_tables or libxtables-dev here"
+		return
+	fi
+	refused "a rule of iptables" "delete these rules, and add them again afterwards"
+	rule -D
+	upgrade
+	check "without the rule: status" 0 $?
+	check "without the rule: xt_ipcuckoo does not hold the old module" "" \
+		"$(cd /sys/module && ls -d xt_ipcuckoo 2> /dev/null)"
+	in_force "without the rule"
+}
+
 test_refused()
 {
 	begin_flow
@@ -127,6 +149,7 @@ test_refused()
 		"$(< "$dir/out")"
 	ipcuckoo destroy approximate
 	in_force "a filter with entries"
+	test_rule
 	end_flow "while upgrades are refused"
 }
 

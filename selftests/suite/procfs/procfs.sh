@@ -88,7 +88,7 @@ test_format()
 {
 	local keys lines
 
-	keys="name type family maxelem entries slots bytes attachments"
+	keys="name type family maxelem entries slots bytes attachments rules"
 	keys+=" generation growths rekeys displaced"
 	ask write host4 '+192.0.2.1\n+192.0.2.2\n'
 	ipcuckoo attach host4 src drop
@@ -96,19 +96,19 @@ test_format()
 	mapfile -t lines < $proc/sets
 	check "sets: one line for each set" 7 ${#lines[@]}
 	check "sets: first line" \
-		"# name type family entries maxelem slots bytes attachments" "${lines[0]}"
-	check_match "sets: an empty one" '^any hash:net any 0 0 0 [0-9]+ 0$' "${lines[1]}"
+		"# name type family entries maxelem slots bytes attachments rules" "${lines[0]}"
+	check_match "sets: an empty one" '^any hash:net any 0 0 0 [0-9]+ 0 0$' "${lines[1]}"
 	check_match "sets: one with entries, attached" \
-		'^host4 hash:ip inet 2 0 [1-9][0-9]* [1-9][0-9]* 1$' "${lines[2]}"
-	check_match "sets: one with a limit" '^small hash:ip inet 0 3 0 [0-9]+ 0$' "${lines[6]}"
+		'^host4 hash:ip inet 2 0 [1-9][0-9]* [1-9][0-9]* 1 0$' "${lines[2]}"
+	check_match "sets: one with a limit" '^small hash:ip inet 0 3 0 [0-9]+ 0 0$' "${lines[6]}"
 	check "sets and set/NAME agree" \
 		"${lines[2]}" "$(summary host4 name type family) $(summary host4 entries) $(
-		)$(summary host4 maxelem) $(summary host4 slots bytes attachments)"
+		)$(summary host4 maxelem) $(summary host4 slots bytes attachments rules)"
 	# Test that the file of a set is a summary, with a name and a value in each line.
 	mapfile -t lines < $proc/set/host4
 	check "set/NAME: names" "$keys" "${lines[*]%% *}"
 	check "set/NAME: text" "host4 hash:ip inet" "$(summary host4 name type family)"
-	check_match "set/NAME: numbers" '^0 2 [1-9][0-9]* [1-9][0-9]* 1 1 [0-9]+ 0 0$' \
+	check_match "set/NAME: numbers" '^0 2 [1-9][0-9]* [1-9][0-9]* 1 0 1 [0-9]+ 0 0$' \
 		"$(echo "${lines[*]:3}" | tr -d 'a-z' | tr -s ' ' | sed 's/^ //')"
 	ipcuckoo detach --all
 	ask write host4 '/\n'

@@ -133,7 +133,7 @@ DISPLACED RETRIES FALLBACKS EXPIRED FAILED|hosts hash:ip inet 0|nets hash:net an
 		sed '1d; 3,$s/^\(\([^ ]* \)\{3\}[^ ]*\).*/\1/' | paste -sd '|')"
 	json "stats -j" 0 '["attachments", "memory", "memory_limit", "sets", "version"]' 'sorted(d)' \
 		stats
-	json "stats -j: a set" 0 '["attachments", "displaced", "entries", "expired", "failed", "fallbacks", "family", "generation", "growths", "hosts", "loadfactor", "maxelem", "memory", "name", "rekeys", "retries", "slots", "type"]' \
+	json "stats -j: a set" 0 '["attachments", "displaced", "entries", "expired", "failed", "fallbacks", "family", "generation", "growths", "hosts", "loadfactor", "maxelem", "memory", "name", "rekeys", "retries", "rules", "slots", "type"]' \
 		'sorted(d["sets"][0])' stats
 	json "stats -j: numbers" 0 '[3, 2, true]' \
 		'[d["sets"][1]["entries"], d["sets"][1]["hosts"], d["sets"][1]["memory"] > 0]' stats

@@ -51,7 +51,7 @@ def of(name, **labels):
     return found[0]
 
 NAMES = {"entries": "entries", "hosts": "hosts", "maxelem": "maxelem", "memory_bytes": "memory",
-         "slots": "slots", "attachments": "attachments", "growths_total": "growths",
+         "slots": "slots", "attachments": "attachments", "rules": "rules", "growths_total": "growths",
          "rekeys_total": "rekeys", "displacements_total": "displaced",
          "reader_retries_total": "retries", "reader_fallbacks_total": "fallbacks",
          "expired_total": "expired"}
