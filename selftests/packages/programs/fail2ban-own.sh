@@ -1,0 +1,118 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+#
+# Our own actions for Debian's fail2ban: ipcuckoo drops all packets of a banned host, and
+# ipcuckoo-multiport rejects those to some ports.
+
+. "${0%/*}/machine"
+
+banned()
+{
+	"$IPCUCKOO" -q test "$1" "$2"
+}
+
+# check_ban NAME SET ADDRESS...: fail2ban has banned the addresses
+check_ban()
+{
+	local address
+
+	for address in "${@:3}"; do
+		busywait 20 banned "$2" "$address"
+		run_ok "$1: $address is in $2" banned "$2" "$address"
+	done
+}
+
+versions fail2ban iptables
+setup_neighbours
+on_exit 'systemctl stop fail2ban; modprobe -r ipcuckoo_ipset; ipcuckoo destroy'
+cp "$programs"/../../../tools/packaging/fail2ban/*.conf /etc/fail2ban/action.d
+# It looks for the machine's own addresses in the DNS, to find out whether there is IPv6.
+printf '[DEFAULT]\nallowipv6 = yes\n' > /etc/fail2ban/fail2ban.local
+cat > /etc/fail2ban/jail.d/test.local <<-END
+[DEFAULT]
+backend = polling
+filter = sshd
+bantime = 3600
+[drop]
+enabled = true
+logpath = /var/log/drop.log
+banaction = ipcuckoo
+[ports]
+enabled = true
+logpath = /var/log/ports.log
+protocol = tcp
+port = 22,80
+banaction = ipcuckoo-multiport
+[other]
+enabled = true
+logpath = /var/log/other.log
+protocol = udp
+port = 9
+banaction = ipcuckoo-multiport[mark=0x20000000, blocktype=DROP]
+END
+touch /var/log/{drop,ports,other}.log
+start fail2ban
+busywait 20 fail2ban-client ping
+
+run_ok "drop: ban" fail2ban-client set drop banip $BAD4 $BAD6
+check_ban "drop" f2b-drop $BAD4 $BAD6
+watch 2
+check_answers "drop" $BAD4 none none
+check_answers "drop" $BAD6 none none
+check_neighbours "drop"
+run_ok "drop: unban" fail2ban-client set drop unbanip $BAD4
+watch 2
+check_answers "drop, unbanned" $BAD4 all all
+check_answers "drop, unbanned" $BAD6 none none
+run_ok "drop: a network" fail2ban-client set drop banip 192.0.2.64/28
+check_ban "drop, a network" f2b-drop $BAD4
+watch 2
+check_answers "drop, a network" $BAD4 none none
+check_neighbours "drop, a network"
+restart fail2ban
+busywait 20 fail2ban-client ping
+check_ban "drop, after a restart" f2b-drop $BAD4 $BAD6
+watch 2
+check_answers "drop, after a restart" $BAD4 none none
+check_answers "drop, after a restart" $BAD6 none none
+check_neighbours "drop, after a restart"
+# Somebody has destroyed the set: fail2ban makes another.
+"$IPCUCKOO" detach f2b-drop
+"$IPCUCKOO" destroy f2b-drop
+run_ok "drop, without its set: ban" fail2ban-client set drop banip 198.51.100.9
+check_ban "drop, without its set" f2b-drop 198.51.100.9
+run_ok "drop: unban all" fail2ban-client unban --all
+
+run_ok "ports: ban" fail2ban-client set ports banip $BAD4 $BAD6
+check_ban "ports" f2b-ports $BAD4
+check_ban "ports" f2b-ports6 $BAD6
+watch 2
+check_answers "ports" $BAD4 all none
+check_answers "ports" $BAD6 all none
+check_neighbours "ports"
+refused=$(nsenter --net=/run/netns/peer nc -v -z -w 2 -s $BAD4 $HOST4 22 2>&1)
+check_match "ports: connections are refused, not dropped" 'refused' "$refused"
+run_ok "ports: another jail bans" fail2ban-client set other banip $BAD4
+check_ban "another jail" f2b-other $BAD4
+watch 2
+check_answers "banned by both jails" $BAD4 none none
+check_answers "banned by one jail" $BAD6 all none
+run_ok "ports: unban" fail2ban-client set ports unbanip $BAD4
+watch 2
+check_answers "banned by the other jail" $BAD4 none all
+restart fail2ban
+busywait 20 fail2ban-client ping
+check_ban "ports, after a restart" f2b-ports6 $BAD6
+check_ban "ports, after a restart" f2b-other $BAD4
+watch 2
+check_answers "ports, after a restart" $BAD6 all none
+check_answers "ports, after a restart" $BAD4 none all
+check_neighbours "ports, after a restart"
+stop fail2ban
+check "fail2ban has destroyed its sets" "" "$("$IPCUCKOO" list -n)"
+check "and its rules" "" "$({ iptables -S; ip6tables -S; } | grep ^-A)"
+check "it has logged no error but of the set that was destroyed" "" \
+	"$(grep -E 'ERROR|CRITICAL' /var/log/fail2ban.log | grep -v f2b-drop)"
+watch 1
+check_answers "stopped" $BAD4 all all
+end_with /var/log/fail2ban.log
