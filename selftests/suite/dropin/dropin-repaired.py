@@ -455,6 +455,8 @@ COMMON = (test_range_begin, test_zero_prefix, test_range_check, test_netmask, te
 OURS = (test_range_end, test_wide_range, test_bitmask, test_swap_race, test_swap_time,
         test_create_swap, test_gc_destroy, test_long_add, test_list_sets, test_list_adds,
         test_stays_found, test_memory, test_gc_comments, test_list_set, test_forceadd, test_module)
+# Point releases of kernels that the suite runs on have these faults still.
+LATE = (test_comment_kept,)
 
 
 def chosen(tests):
@@ -468,7 +470,7 @@ def run(out, side, tests):
     fw.seed = out.seed
     for test in chosen(tests):
         start = time.monotonic()
-        out.case(f"{side.name}: {test.__doc__.rstrip('.')}", test(fw))
+        out.case_of(side, test.__doc__, test(fw), test in LATE)
         out.note(f"{test.__name__}: {time.monotonic() - start:.1f} s")
     must("no rules", "iptables", "-w", "-F")
     must("cannot destroy the sets", "ipset", "destroy")

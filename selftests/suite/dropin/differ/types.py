@@ -46,11 +46,16 @@ def unload(module):
 class Side:
     """modules: in the order of loading. owners: the module that a set of each type refers to."""
     name = ""
+    is_kernels = False
     modules = ()
     owners = {}
 
     def __init__(self):
         self.revisions = {}
+
+    def case(self, text):
+        """The name of a case: the side, and the first line of TEXT"""
+        return f"{self.name}: {text.splitlines()[0].rstrip('.')}"
 
     def insert(self):
         raise NotImplementedError
@@ -94,6 +99,7 @@ class Side:
 class Stock(Side):
     """The kernel's own types"""
     name = "stock"
+    is_kernels = True
     modules = ("ip_set_hash_ip", "ip_set_hash_net")
     owners = dict(zip(TYPES, modules))
 
