@@ -5,5 +5,3 @@
 #include "set.h"
 
 EXPORT_SYMBOL_GPL(ipcuckoo_set_get);
-EXPORT_SYMBOL_GPL(ipcuckoo_set_match4);
-EXPORT_SYMBOL_GPL(ipcuckoo_set_match6);
