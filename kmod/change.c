@@ -11,8 +11,15 @@
 #include "set_gc.h"
 #include "usage.h"
 
-/* Count a failed request to add in the statistics of the set, by reason. Return: @err. */
-static int count_failure(struct ipcuckoo_set *set, int err)
+/**
+ * ipcuckoo_change_failed() - count a change that failed in the statistics of the set
+ * @set:	set
+ * @err:	error of the change; one that has no counter, or 0, is not counted
+ *
+ * Context: any.
+ * Return: @err.
+ */
+int ipcuckoo_change_failed(struct ipcuckoo_set *set, int err)
 {
 	static const int reasons[IPCUCKOO_FAILURES] = {
 		[IPCUCKOO_FAILURE_FULL] = -ENOSPC,
@@ -20,6 +27,7 @@ static int count_failure(struct ipcuckoo_set *set, int err)
 		[IPCUCKOO_FAILURE_QUOTA] = -EDQUOT,
 		[IPCUCKOO_FAILURE_MEMORY] = -ENOMEM,
 		[IPCUCKOO_FAILURE_EXIST] = -EEXIST,
+		[IPCUCKOO_FAILURE_PENDING] = -ENOBUFS,
 	};
 	int i;
 
@@ -174,7 +182,7 @@ int ipcuckoo_change_add_one(struct ipcuckoo_set *set, struct ipcuckoo_entries *e
 {
 	int err = add_one(set, e, entry, attrs, true);
 
-	return err == -EEXIST ? err : count_failure(set, err);
+	return err == -EEXIST ? err : ipcuckoo_change_failed(set, err);
 }
 
 /**
@@ -237,13 +245,13 @@ int ipcuckoo_change_add_live(struct ipcuckoo_set *set, struct ipcuckoo_entry *en
 	 * first exception.
 	 */
 	if (!exist && attrs->nomatch && ipcuckoo_entries_holds(&set->entries, entry))
-		return count_failure(set, -EEXIST);
+		return ipcuckoo_change_failed(set, -EEXIST);
 	err = add_one(set, &set->entries, entry, attrs, exist);
 	if (err == -EEXIST && exist)
 		return 0;
 	if (!err)
 		notify_one(set, IPCUCKOO_EVENT_ENTRIES_ADDED, entry);
-	return count_failure(set, err);
+	return ipcuckoo_change_failed(set, err);
 }
 
 /**
@@ -562,7 +570,7 @@ int ipcuckoo_change_add(struct ipcuckoo_set *set,
 		evict(set, &set->entries, &add.last);
 	}
 	end_addition(&add);
-	return count_failure(set, err);
+	return ipcuckoo_change_failed(set, err);
 }
 
 /* Check a batch before anything is deleted. On error @at is at the entry at fault. */

@@ -46,6 +46,7 @@ int ipcuckoo_change_del(struct ipcuckoo_set *set,
 int ipcuckoo_change_add_live(struct ipcuckoo_set *set, struct ipcuckoo_entry *entry,
 			     const struct ipcuckoo_entry_attrs *attrs, bool exist);
 int ipcuckoo_change_del_live(struct ipcuckoo_set *set, struct ipcuckoo_entry *entry);
+int ipcuckoo_change_failed(struct ipcuckoo_set *set, int err);
 
 int ipcuckoo_change_add_one(struct ipcuckoo_set *set, struct ipcuckoo_entries *e,
 			    struct ipcuckoo_entry *entry,

@@ -267,14 +267,25 @@ int ipcuckoo_nl_set_change_doit(struct sk_buff *skb, struct genl_info *info)
 	return err;
 }
 
+static u64 failed(const struct ipcuckoo_set *set, int reason)
+{
+	return atomic64_read(&set->failed[reason]);
+}
+
 static int fill_failures(struct sk_buff *skb, const struct ipcuckoo_set *set)
 {
-	int i, err = 0;
-
-	for (i = 0; i < IPCUCKOO_FAILURES && !err; i++)
-		err = ipcuckoo_wire_put_u64(skb, IPCUCKOO_A_FAILED_FULL + i,
-					    atomic64_read(&set->failed[i]));
-	return err;
+	return ipcuckoo_wire_put_u64(skb, IPCUCKOO_A_FAILED_FULL,
+				     failed(set, IPCUCKOO_FAILURE_FULL)) ||
+	       ipcuckoo_wire_put_u64(skb, IPCUCKOO_A_FAILED_COPIES,
+				     failed(set, IPCUCKOO_FAILURE_COPIES)) ||
+	       ipcuckoo_wire_put_u64(skb, IPCUCKOO_A_FAILED_QUOTA,
+				     failed(set, IPCUCKOO_FAILURE_QUOTA)) ||
+	       ipcuckoo_wire_put_u64(skb, IPCUCKOO_A_FAILED_MEMORY,
+				     failed(set, IPCUCKOO_FAILURE_MEMORY)) ||
+	       ipcuckoo_wire_put_u64(skb, IPCUCKOO_A_FAILED_EXIST,
+				     failed(set, IPCUCKOO_FAILURE_EXIST)) ||
+	       ipcuckoo_wire_put_u64(skb, IPCUCKOO_A_FAILED_PENDING,
+				     failed(set, IPCUCKOO_FAILURE_PENDING));
 }
 
 static int fill_set(struct sk_buff *skb, struct ipcuckoo_set *set)

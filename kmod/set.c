@@ -544,7 +544,10 @@ int ipcuckoo_set_change(struct ipcuckoo_set *set, u32 maxelem)
  */
 size_t ipcuckoo_set_memory(struct ipcuckoo_set *set)
 {
-	return set_size(&set->options) + ipcuckoo_usage_memory(&set->entries);
+	const struct ipcuckoo_lens *lens = set->entries.lens;
+
+	return set_size(&set->options) + (lens ? kmalloc_size_roundup(sizeof(*lens)) : 0) +
+	       ipcuckoo_usage_memory(&set->entries);
 }
 
 /**

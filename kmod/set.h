@@ -52,6 +52,7 @@ enum ipcuckoo_failure {
 	IPCUCKOO_FAILURE_QUOTA,		/* EDQUOT */
 	IPCUCKOO_FAILURE_MEMORY,	/* ENOMEM */
 	IPCUCKOO_FAILURE_EXIST,		/* EEXIST */
+	IPCUCKOO_FAILURE_PENDING,	/* ENOBUFS, of packets' changes to sets of ip_set */
 	IPCUCKOO_FAILURES
 };
 

@@ -259,7 +259,7 @@
  *   reply: SET, TYPE, FAMILY, MAXELEM, NETMASK or BITMASK (if the set has one),
  *          ENTRIES, HOSTS, MEMORY, SLOTS, ATTACHMENTS, RULES, GENERATION,
  *          GROWTHS, REKEYS, DISPLACED, FALLBACKS, RETRIES, FAILED_FULL,
- *          FAILED_COPIES, FAILED_QUOTA, FAILED_MEMORY, FAILED_EXIST; OPTIONS if
+ *          FAILED_COPIES, FAILED_QUOTA, FAILED_MEMORY, FAILED_EXIST, FAILED_PENDING; OPTIONS if
  *          there are any;
  *          TIMEOUT and EXPIRED with O_TIMEOUT; FLAGS (FORCEADD, MULTI, IPSET) if
  *          there are any; DESCRIPTION if there is one; filter:ip: BITS, CAPACITY
@@ -713,6 +713,11 @@ enum ipcuckoo_attr {
 	IPCUCKOO_A_DESCRIPTION,		/* string, what a set is for */
 
 	IPCUCKOO_A_RULES,		/* u32, rules of iptables that refer to a set */
+
+	IPCUCKOO_A_FAILED_PENDING,	/* u64, ENOBUFS: elements of a set of ip_set that packets
+					 * could not add or delete, because too many such changes
+					 * waited to be stored
+					 */
 
 	__IPCUCKOO_A_MAX
 };

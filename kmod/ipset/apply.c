@@ -85,6 +85,22 @@ static int apply_add(struct ipcuckoo_ipset *s, struct ipcuckoo_change *c, u32 no
 	return err == -EEXIST ? 0 : err;
 }
 
+/* Count packets for an entry that have matched its change while that was stored. */
+static void add_hits(struct ipcuckoo_ipset *s, struct ipcuckoo_change *c)
+{
+	struct ipcuckoo_hits *hits = NULL;
+	struct ipcuckoo_value value;
+
+	if (!atomic64_read(&c->hits.packets))
+		return;
+	if (ipcuckoo_entries_get(&s->set->entries, &c->entry, &value))
+		hits = ipcuckoo_record_hits(value.record);
+	if (hits) {
+		atomic64_add(atomic64_read(&c->hits.packets), &hits->packets);
+		atomic64_add(atomic64_read(&c->hits.bytes), &hits->bytes);
+	}
+}
+
 /* The caller has locked the contents. Return: 0; or -EINTR for a fatal signal, and then the change
  * is still pending.
  */
@@ -105,7 +121,8 @@ static int apply(struct ipcuckoo_ipset *s, struct ipcuckoo_change *c)
 	}
 	if (err && err != -ENOENT)
 		ipcuckoo_ipset_log_refusal(s, err);
-	ipcuckoo_pending_done(&s->pending, c);
+	if (ipcuckoo_pending_done(&s->pending, c) && c->add)
+		add_hits(s, c);
 	return 0;
 }
 

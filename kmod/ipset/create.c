@@ -132,6 +132,7 @@ static struct ipcuckoo_set *make_contents(struct net *net, const struct ip_set *
 					  const struct ipcuckoo_set_options *options)
 {
 	struct ipcuckoo_set *contents;
+	struct ipcuckoo_lens *lens;
 
 	contents = ipcuckoo_set_alloc(ipcuckoo_net(net), set->name, options);
 	if (IS_ERR(contents))
@@ -139,11 +140,14 @@ static struct ipcuckoo_set *make_contents(struct net *net, const struct ip_set *
 	lockdep_set_class(&contents->entries.mutex, &mutex_key);
 	if (options->type != IPCUCKOO_TYPE_HASH_NET)
 		return contents;
-	contents->entries.lens = kzalloc(sizeof(*contents->entries.lens), GFP_KERNEL_ACCOUNT);
-	if (contents->entries.lens)
-		return contents;
-	ipcuckoo_set_put(contents);
-	return ERR_PTR(-ENOMEM);
+	lens = ipcuckoo_object_alloc(&ipcuckoo_net(net)->mem, sizeof(*lens),
+				     IPCUCKOO_CHARGE_WAIT);
+	if (IS_ERR(lens)) {
+		ipcuckoo_set_put(contents);
+		return ERR_CAST(lens);
+	}
+	contents->entries.lens = lens;
+	return contents;
 }
 
 static void free_work(struct work_struct *work);
@@ -158,10 +162,11 @@ static struct ipcuckoo_ipset *make_set(struct net *net, struct nlattr *tb[],
 				       const struct ip_set *set,
 				       const struct ipcuckoo_set_options *options)
 {
-	struct ipcuckoo_ipset *s = kzalloc(sizeof(*s), GFP_KERNEL_ACCOUNT);
+	struct ipcuckoo_ipset *s = ipcuckoo_object_alloc(&ipcuckoo_net(net)->mem, sizeof(*s),
+							 IPCUCKOO_CHARGE_WAIT);
 
-	if (!s)
-		return NULL;
+	if (IS_ERR(s))
+		return s;
 	s->nets = options->type == IPCUCKOO_TYPE_HASH_NET;
 	s->v6 = set->family == NFPROTO_IPV6;
 	s->records = options->exts & IPCUCKOO_RECORD_OPTIONS;
@@ -215,11 +220,11 @@ int ipcuckoo_ipset_create(struct net *net, struct ip_set *set, bool nets, struct
 	options.exts = exts_of(set);
 
 	s = make_set(net, tb, set, &options);
-	if (!s)
-		return -ENOMEM;
+	if (IS_ERR(s))
+		return PTR_ERR(s);
 	contents = make_contents(net, set, &options);
 	if (IS_ERR(contents)) {
-		kfree(s);
+		ipcuckoo_object_free(s, &ipcuckoo_net(net)->mem, sizeof(*s));
 		return PTR_ERR(contents);
 	}
 	contents->ipset = s;

@@ -356,7 +356,7 @@ int ipcuckoo_ipset_head(struct ip_set *set, struct sk_buff *skb)
 		return err;
 	ipcuckoo_ipset_apply_all(s);
 	elements = ipcuckoo_usage_live(&s->set->entries);
-	memory = sizeof(*s) + ipcuckoo_set_memory(s->set);
+	memory = ipcuckoo_ipset_size() + ipcuckoo_set_memory(s->set);
 	ipcuckoo_set_unlock(s->set);
 	nested = nla_nest_start(skb, IPSET_ATTR_DATA);
 	if (!nested || put_head(skb, set, elements, memory))

@@ -19,7 +19,7 @@
  * apply.c). The struct ipcuckoo_set is in the tree of names of the module ipcuckoo, too, so that
  * the tool ipcuckoo finds it (names.h).
  *
- * Locks, in the order in which they are taken: the mutex of ip_set; then sets_lock of names.c, or
+ * Locks, in the order in which they are taken: the mutex of ip_set; sets_lock of names.c;
  * ipcuckoo_entries.mutex and those that set.h lists under it; ipcuckoo_pending.lock before
  * ipcuckoo_guard.lock. ipcuckoo_net.names is not taken under the mutex of ip_set.
  */
@@ -27,6 +27,7 @@
 #define _IPCUCKOO_IPSET_H
 
 #include <linux/netfilter/ipset/ip_set.h>
+#include <linux/slab.h>
 
 #include "../set.h"
 #include "pending.h"
@@ -65,6 +66,12 @@ struct ipcuckoo_ipset {
 	struct list_head node;
 	struct work_struct free;
 };
+
+/* What a struct ipcuckoo_ipset takes: it is charged to the account of the namespace. */
+static inline size_t ipcuckoo_ipset_size(void)
+{
+	return kmalloc_size_roundup(sizeof(struct ipcuckoo_ipset));
+}
 
 /* The length of the prefix of a host. */
 static inline u8 ipcuckoo_ipset_host_len(const struct ipcuckoo_ipset *s)

@@ -20,12 +20,14 @@
  * @len:	the length of its prefix, after a walk
  * @record:	its record, or NULL
  * @hits:	its counters, or NULL
+ * @change:	the change whose counters these are, or NULL
  */
 struct found {
 	enum ipcuckoo_decision decision;
 	u8 len;
 	struct ipcuckoo_record *record;
 	struct ipcuckoo_hits *hits;
+	struct ipcuckoo_change *change;
 };
 
 static bool compare(u64 value, u64 with, u8 op)
@@ -76,15 +78,39 @@ static void get_info(struct ipcuckoo_record *record, struct ip_set_skbinfo *to)
 	};
 }
 
+/* A packet was counted for a change. If that was stored meanwhile, count it for the entry. */
+static void pass_on(struct ipcuckoo_ipset *s, struct ipcuckoo_change *change)
+{
+	struct ipcuckoo_hits *hits = NULL;
+	struct ipcuckoo_value value;
+	u64 packets, bytes;
+
+	smp_mb();	/* pairs with smp_mb() in take_late_hits() */
+	if (likely(!READ_ONCE(change->stored)))
+		return;
+	ipcuckoo_pending_take_hits(change, &packets, &bytes);
+	if (ipcuckoo_entries_fetch(&s->set->entries, &change->entry, &value))
+		hits = ipcuckoo_record_hits(value.record);
+	if (hits) {
+		atomic64_add(packets, &hits->packets);
+		atomic64_add(bytes, &hits->bytes);
+	}
+}
+
 /* What the core of ip_set is told about an entry: 1, -ENOTEMPTY for an exception, 0 if the counters
  * of the entry do not match.
  */
-static int answer(const struct found *found, const struct ip_set_ext *ext,
-		  struct ip_set_ext *mext, u32 flags)
+static int answer(struct ipcuckoo_ipset *s, const struct found *found,
+		  const struct ip_set_ext *ext, struct ip_set_ext *mext, u32 flags)
 {
+	bool counted;
+
 	if (found->decision == IPCUCKOO_UNDECIDED)
 		return 0;
-	if (found->hits && !count(found->hits, ext, mext, flags))
+	counted = !found->hits || count(found->hits, ext, mext, flags);
+	if (found->change)
+		pass_on(s, found->change);
+	if (!counted)
 		return 0;
 	if (found->record)
 		get_info(found->record, &mext->skbinfo);
@@ -98,6 +124,7 @@ static struct found find_exact(struct ipcuckoo_ipset *s, const struct ipcuckoo_v
 			       const struct ipcuckoo_entry *entry)
 {
 	struct ipcuckoo_change *change = ipcuckoo_pending_find(&s->pending, entry);
+	bool count = s->set->entries.options & IPCUCKOO_O_COUNTERS;
 	struct ipcuckoo_value value;
 	bool there;
 
@@ -106,8 +133,8 @@ static struct found find_exact(struct ipcuckoo_ipset *s, const struct ipcuckoo_v
 			return (struct found){};
 		return (struct found){
 			.decision = IPCUCKOO_MATCH,
-			.hits = s->set->entries.options & IPCUCKOO_O_COUNTERS ?
-				&change->hits : NULL,
+			.hits = count ? &change->hits : NULL,
+			.change = count ? change : NULL,
 		};
 	}
 	there = v ? ipcuckoo_entries_fetch_from(v, entry, &value) :
@@ -168,8 +195,8 @@ static struct moment begin(struct ipcuckoo_ipset *s)
 
 static bool undisturbed(struct ipcuckoo_ipset *s, const struct moment *m)
 {
-	smp_rmb();	/* pairs with the barriers of bump() and ipcuckoo_guard_bump() */
-	return READ_ONCE(s->pending.seq) == m->pending &&
+	/* Its barrier pairs with those of ipcuckoo_guard_bump(), too. */
+	return ipcuckoo_pending_same(&s->pending, m->pending) && !(m->pending & 1) &&
 	       READ_ONCE(s->set->entries.guard.seq) == m->contents &&
 	       rcu_access_pointer(s->set->entries.version) == m->version;
 }
@@ -203,11 +230,11 @@ static int match_walking(struct ipcuckoo_ipset *s, const struct ipcuckoo_entry *
 			 const struct ip_set_ext *ext, struct ip_set_ext *mext, u32 flags)
 {
 	struct found found = walk(s, host, host->len);
-	int ret = answer(&found, ext, mext, flags);
+	int ret = answer(s, &found, ext, mext, flags);
 
 	while (!ret && found.decision && found.len > 1) {
 		found = walk(s, host, found.len - 1);
-		ret = answer(&found, ext, mext, flags);
+		ret = answer(s, &found, ext, mext, flags);
 	}
 	return ret;
 }
@@ -246,19 +273,39 @@ int ipcuckoo_ipset_match_plain(struct ipcuckoo_ipset *s, const struct ipcuckoo_k
 }
 
 /* One look-up in the contents. */
-static int match_contents(struct ipcuckoo_ipset *s, const struct ipcuckoo_key *addr,
-			  const struct ip_set_ext *ext, struct ip_set_ext *mext, u32 flags)
+static struct found find_contents(struct ipcuckoo_ipset *s, const struct ipcuckoo_key *addr)
 {
 	struct found found = {};
 
-	if (!s->records)
-		return ipcuckoo_ipset_match_plain(s, addr);
 	if (!suspect(s, addr))
-		return 0;
+		return found;
 	found.decision = ipcuckoo_entries_decide(&s->set->entries, addr, s->v6, false,
-						 &found.record);
+						 s->records ? &found.record : NULL);
 	found.hits = ipcuckoo_record_hits(found.record);
-	return answer(&found, ext, mext, flags);
+	return found;
+}
+
+/* Find an entry, as of one moment. What is found was there when it was read; but the entry can have
+ * come to the changes after they were read, and have left the contents before these were. Under the
+ * lock of the changes, the number is even, and does not change.
+ */
+static struct found find_once(struct ipcuckoo_ipset *s, const struct ipcuckoo_entry *entry)
+{
+	struct found found;
+	u32 seq;
+	int i;
+
+	for (i = 0; i < RETRIES; i++) {
+		seq = smp_load_acquire(&s->pending.seq);	/* pairs with bump() in pending.c */
+		found = find_exact(s, NULL, entry);
+		if (found.decision || (ipcuckoo_pending_same(&s->pending, seq) && !(seq & 1)))
+			return found;
+		cpu_relax();
+	}
+	spin_lock_bh(&s->pending.lock);
+	found = find_exact(s, NULL, entry);
+	spin_unlock_bh(&s->pending.lock);
+	return found;
 }
 
 /**
@@ -270,7 +317,7 @@ static int match_contents(struct ipcuckoo_ipset *s, const struct ipcuckoo_key *a
  */
 bool ipcuckoo_ipset_has(struct ipcuckoo_ipset *s, const struct ipcuckoo_entry *entry)
 {
-	return find_exact(s, NULL, entry).decision;
+	return find_once(s, entry).decision;
 }
 
 /**
@@ -288,13 +335,18 @@ int ipcuckoo_ipset_match(struct ipcuckoo_ipset *s, const struct ipcuckoo_entry *
 			 const struct ip_set_ext *ext, struct ip_set_ext *mext, u32 flags)
 {
 	bool host = entry->len == ipcuckoo_ipset_host_len(s);
-	bool pending = ipcuckoo_pending_any(&s->pending);
+	bool walks = host && s->nets;
 	struct found found;
+	u32 seq;
 
-	if (host && s->nets && (pending || flags & IPSET_FLAG_MATCH_COUNTERS))
+	if (host && !(walks && flags & IPSET_FLAG_MATCH_COUNTERS) &&
+	    ipcuckoo_pending_none(&s->pending, &seq)) {
+		found = find_contents(s, &entry->addr);
+		if (ipcuckoo_pending_same(&s->pending, seq))
+			return answer(s, &found, ext, mext, flags);
+	}
+	if (walks)
 		return match_walking(s, entry, ext, mext, flags);
-	if (host && !pending)
-		return match_contents(s, &entry->addr, ext, mext, flags);
-	found = find_exact(s, NULL, entry);
-	return answer(&found, ext, mext, flags);
+	found = find_once(s, entry);
+	return answer(s, &found, ext, mext, flags);
 }

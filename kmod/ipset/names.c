@@ -152,6 +152,18 @@ void ipcuckoo_ipset_names_hide(struct ipcuckoo_ipset *s)
 		ipcuckoo_names_hide(s->set);
 }
 
+/* Let no request bring changes into the contents any more. One that has found the set by its name,
+ * before that was hidden, may be doing so: it holds the mutex of the contents until it has finished.
+ * If a fatal signal ends it early, it queues the work item again.
+ */
+static void end_settling(struct ipcuckoo_ipset *s)
+{
+	mutex_lock(&s->set->entries.mutex);
+	s->set->settle = NULL;
+	mutex_unlock(&s->set->entries.mutex);
+	cancel_work_sync(&s->apply);
+}
+
 /* Take a set out of the list, and free its pending changes, which no packet sees any more. The
  * caller holds sets_lock, and calls free_contents() without it.
  */
@@ -164,7 +176,10 @@ static struct ipcuckoo_set *take_contents(struct ipcuckoo_ipset *s)
 	WRITE_ONCE(in->pernet->ipsets, in->pernet->ipsets - 1);
 	atomic_inc(&in->freeing);
 	s->gone = true;
+	end_settling(s);
 	ipcuckoo_pending_exit(&s->pending);
+	/* The account may end before ip_set destroys the set. */
+	ipcuckoo_mem_uncharge(&contents->pernet->mem, ipcuckoo_ipset_size());
 	return contents;
 }
 
@@ -175,7 +190,8 @@ static void free_contents(struct ipcuckoo_set *contents)
 	struct ipcuckoo_lens *lens = contents->entries.lens;
 
 	ipcuckoo_names_discard(contents);
-	kfree(lens);
+	if (lens)
+		ipcuckoo_object_free(lens, &in->pernet->mem, sizeof(*lens));
 	if (atomic_dec_and_test(&in->freeing))
 		wake_up_var(&in->freeing);
 }
@@ -230,7 +246,6 @@ static struct ipcuckoo_set *take_next(struct ipset_net *in)
 	s = list_first_entry_or_null(&in->sets, struct ipcuckoo_ipset, node);
 	if (s) {
 		ipcuckoo_pending_close(&s->pending);
-		cancel_work_sync(&s->apply);
 		contents = take_contents(s);
 	}
 	mutex_unlock(&sets_lock);

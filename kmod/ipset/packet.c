@@ -2,6 +2,7 @@
 /* What packets do with sets: see packet.h. */
 #include <uapi/linux/netfilter/ipset/ip_set_hash.h>
 
+#include "../change.h"
 #include "../in6.h"
 #include "../usage.h"
 #include "apply.h"
@@ -113,9 +114,22 @@ static int change(struct ipcuckoo_ipset *s, const struct ipcuckoo_entry *entry, 
 		return -IPSET_ERR_EXIST;
 	c = make_change(s, entry, add, exist, ext);
 	err = IS_ERR(c) ? PTR_ERR(c) : take_change(s, c);
-	if (err && err != -IPSET_ERR_EXIST && err != -ENOENT)
+	if (err && err != -IPSET_ERR_EXIST && err != -ENOENT) {
+		ipcuckoo_change_failed(s->set, err);
 		ipcuckoo_ipset_log_refusal(s, err);
+	}
 	return err == -ENOSPC ? -IPSET_ERR_HASH_FULL : err;
+}
+
+/* Look an address up in a set without records, if no change is pending meanwhile. */
+static bool match_plain(struct ipcuckoo_ipset *s, const struct ipcuckoo_key *addr, int *ret)
+{
+	u32 seq;
+
+	if (!ipcuckoo_pending_none(&s->pending, &seq))
+		return false;
+	*ret = ipcuckoo_ipset_match_plain(s, addr);
+	return ipcuckoo_pending_same(&s->pending, seq);
 }
 
 /* A function of its own, so that the common test needs no more of the stack than it uses. */
@@ -161,9 +175,7 @@ int ipcuckoo_ipset_packet(struct ip_set *set, const struct sk_buff *skb,
 	if (!s->nets && ipcuckoo_ipset_is_zero(&addr))
 		return -EINVAL;
 	rcu_read_lock();
-	if (adt == IPSET_TEST && !s->records && !ipcuckoo_pending_any(&s->pending))
-		ret = ipcuckoo_ipset_match_plain(s, &addr);
-	else
+	if (adt != IPSET_TEST || s->records || !match_plain(s, &addr, &ret))
 		ret = packet_entry(set, skb, &addr, adt, opt);
 	rcu_read_unlock();
 	return ret;

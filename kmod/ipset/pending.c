@@ -152,12 +152,12 @@ static int grow(struct ipcuckoo_pending *p)
 	return 0;
 }
 
-/* Let readers that look at several entries notice that changes came or went. */
+/* Let readers notice that changes come or go. Called before and after. */
 static void bump(struct ipcuckoo_pending *p)
 {
-	smp_wmb();	/* pairs with smp_load_acquire() in walk(), as in guard.h */
+	smp_wmb();	/* pairs with smp_load_acquire() of readers, as in guard.h */
 	WRITE_ONCE(p->seq, p->seq + 1);
-	smp_wmb();	/* pairs with smp_rmb() in undisturbed() */
+	smp_wmb();	/* pairs with smp_rmb() in ipcuckoo_pending_same() */
 }
 
 static void remove(struct ipcuckoo_pending *p, struct ipcuckoo_change *c)
@@ -321,21 +321,56 @@ void ipcuckoo_pending_undone(struct ipcuckoo_pending *p)
 }
 
 /**
+ * ipcuckoo_pending_take_hits() - take the packets that a change has counted
+ * @c:		change
+ * @packets:	set to their number
+ * @bytes:	set to that of their bytes
+ *
+ * Each packet is taken once, however many callers there are.
+ */
+void ipcuckoo_pending_take_hits(struct ipcuckoo_change *c, u64 *packets, u64 *bytes)
+{
+	*packets = atomic64_xchg(&c->hits.packets, 0);
+	*bytes = atomic64_xchg(&c->hits.bytes, 0);
+}
+
+/* Take the packets that have matched a change since it was copied. One that matches it later, or at
+ * the same time, finds that it is stored, and passes its count on to the contents (match.c).
+ */
+static void take_late_hits(struct ipcuckoo_change *c, struct ipcuckoo_change *copy)
+{
+	u64 packets, bytes;
+
+	atomic64_sub(atomic64_read(&copy->hits.packets), &c->hits.packets);
+	atomic64_sub(atomic64_read(&copy->hits.bytes), &c->hits.bytes);
+	WRITE_ONCE(c->stored, true);
+	smp_mb();	/* pairs with smp_mb() in pass_on() */
+	ipcuckoo_pending_take_hits(c, &packets, &bytes);
+	atomic64_set(&copy->hits.packets, packets);
+	atomic64_set(&copy->hits.bytes, bytes);
+}
+
+/**
  * ipcuckoo_pending_done() - remove a change that was applied, unless another one took its place
  * @p:		changes of a set
- * @copy:	the copy that was applied
+ * @copy:	the copy that was applied. If the change was removed, the counters become those of
+ *		the packets that have matched it since it was copied
  *
  * Context: process context.
+ * Return: whether the change was removed, so that the caller adds @copy->hits to the entry's.
  */
-void ipcuckoo_pending_done(struct ipcuckoo_pending *p, const struct ipcuckoo_change *copy)
+bool ipcuckoo_pending_done(struct ipcuckoo_pending *p, struct ipcuckoo_change *copy)
 {
 	struct ipcuckoo_change *c;
+	bool applied;
 
 	smp_wmb();	/* pairs with smp_rmb() in ipcuckoo_pending_find() */
 	spin_lock_bh(&p->lock);
 	p->applying = false;
 	c = find(p, p->chains, &copy->entry);
-	if (c && c->number == copy->number) {
+	applied = c && c->number == copy->number;
+	if (applied) {
+		take_late_hits(c, copy);
 		remove(p, c);
 	} else if (c) {
 		/* The contents have what the earlier change did. */
@@ -343,6 +378,7 @@ void ipcuckoo_pending_done(struct ipcuckoo_pending *p, const struct ipcuckoo_cha
 		p->delta -= copy->delta;
 	}
 	spin_unlock_bh(&p->lock);
+	return applied;
 }
 
 /**

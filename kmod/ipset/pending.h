@@ -42,6 +42,7 @@
  * @exist:	an entry that exists gets the value of the change; if not, it keeps its own
  * @expires:	the second since boot in which it expires; 0: never
  * @hits:	packets that have matched it since, in a set with counters
+ * @stored:	the contents have the entry, and count these packets
  * @mem:	the account to which it is charged
  * @rcu:	to free it
  */
@@ -55,6 +56,7 @@ struct ipcuckoo_change {
 	s8 delta;
 	u32 expires;
 	struct ipcuckoo_hits hits;
+	bool stored;
 	struct ipcuckoo_mem *mem;
 	struct rcu_head rcu;
 };
@@ -65,8 +67,8 @@ struct ipcuckoo_change {
  * @chains:	changes by their hash; allocated with the first change
  * @seed:	seed of the hash
  * @lock:	protects all of this; a spinlock of softirqs
- * @seq:	incremented when a change is put or removed: readers that look at several
- *		entries look again if it has changed
+ * @seq:	incremented before a change is put or removed, and afterwards: odd meanwhile.
+ *		Readers look again if it was odd, or has changed
  * @delta:	the sum of that of all changes
  * @applying:	a change is being applied: it may be in the contents and here, and count twice
  * @before:	then: the number of entries in the contents before
@@ -108,7 +110,8 @@ bool ipcuckoo_pending_take(struct ipcuckoo_pending *p, const struct ipcuckoo_ent
 bool ipcuckoo_pending_first(struct ipcuckoo_pending *p, struct ipcuckoo_change *copy);
 void ipcuckoo_pending_begin(struct ipcuckoo_pending *p, u32 total);
 void ipcuckoo_pending_undone(struct ipcuckoo_pending *p);
-void ipcuckoo_pending_done(struct ipcuckoo_pending *p, const struct ipcuckoo_change *copy);
+bool ipcuckoo_pending_done(struct ipcuckoo_pending *p, struct ipcuckoo_change *copy);
+void ipcuckoo_pending_take_hits(struct ipcuckoo_change *c, u64 *packets, u64 *bytes);
 void ipcuckoo_pending_forget(struct ipcuckoo_pending *p, u64 before);
 
 /* Are there changes? If not, the caller finds in the contents what was applied before: this pairs
@@ -117,6 +120,24 @@ void ipcuckoo_pending_forget(struct ipcuckoo_pending *p, u64 before);
 static inline bool ipcuckoo_pending_any(const struct ipcuckoo_pending *p)
 {
 	return unlikely(smp_load_acquire(&p->count));	/* see above */
+}
+
+/* Is there no change, so that the contents alone can decide about a packet? The decision counts
+ * only if ipcuckoo_pending_same() says so afterwards: a packet may add an entry, and then user space
+ * delete the prefix that covered it, or time the one that was about to expire. Its address has been
+ * in the set all the time, but only the changes have it in the end.
+ */
+static inline bool ipcuckoo_pending_none(const struct ipcuckoo_pending *p, u32 *seq)
+{
+	*seq = smp_load_acquire(&p->seq);	/* pairs with bump() in pending.c */
+	return likely(!(*seq & 1)) && !ipcuckoo_pending_any(p);
+}
+
+/* Has no change come or gone since @seq was read? It was even: none was being put or removed. */
+static inline bool ipcuckoo_pending_same(const struct ipcuckoo_pending *p, u32 seq)
+{
+	smp_rmb();	/* pairs with bump() in pending.c */
+	return likely(READ_ONCE(p->seq) == seq);
 }
 
 /* Is there a change of this prefix length? A caller that finds none, and reads the contents

@@ -16,6 +16,7 @@ const char *const failure_words[FAILURES] = {
 	[FAILURE_QUOTA] = "quota",
 	[FAILURE_MEMORY] = "memory",
 	[FAILURE_EXIST] = "exist",
+	[FAILURE_PENDING] = "pending",
 };
 
 static uint64_t failed(const struct nl_set *set)

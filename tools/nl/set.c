@@ -59,6 +59,15 @@ static void read_option(const struct nlattr **attrs, const struct option_spec *o
 		memcpy(field, mnl_attr_get_payload(attrs[option->attr]), size);
 }
 
+static const uint16_t failed_attrs[FAILURES] = {
+	[FAILURE_FULL] = IPCUCKOO_A_FAILED_FULL,
+	[FAILURE_COPIES] = IPCUCKOO_A_FAILED_COPIES,
+	[FAILURE_QUOTA] = IPCUCKOO_A_FAILED_QUOTA,
+	[FAILURE_MEMORY] = IPCUCKOO_A_FAILED_MEMORY,
+	[FAILURE_EXIST] = IPCUCKOO_A_FAILED_EXIST,
+	[FAILURE_PENDING] = IPCUCKOO_A_FAILED_PENDING,
+};
+
 int nl_read_set(const struct nlattr **attrs, void *data)
 {
 	const struct option_spec *option;
@@ -86,7 +95,7 @@ int nl_read_set(const struct nlattr **attrs, void *data)
 	set->fallbacks = nl_uint(attrs, IPCUCKOO_A_FALLBACKS);
 	set->retries = nl_uint(attrs, IPCUCKOO_A_RETRIES);
 	for (i = 0; i < FAILURES; i++)
-		set->failed[i] = nl_uint(attrs, IPCUCKOO_A_FAILED_FULL + i);
+		set->failed[i] = nl_uint(attrs, failed_attrs[i]);
 	return 0;
 }
 

@@ -9,13 +9,14 @@
 
 struct nlmsghdr;
 
-/* Why additions fail, in the order of the attributes from IPCUCKOO_A_FAILED_FULL on. */
+/* Why changes fail. */
 enum failure {
 	FAILURE_FULL,
 	FAILURE_COPIES,
 	FAILURE_QUOTA,
 	FAILURE_MEMORY,
 	FAILURE_EXIST,
+	FAILURE_PENDING,
 	FAILURES
 };
 

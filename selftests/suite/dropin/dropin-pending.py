@@ -12,6 +12,7 @@ here is what they do. The cases after "only ours" know our limits.
 
 With DROPIN_CASES="flush list" only these cases run, and only on ours: mutants/ has faults that they
 must find."""
+import json
 import os
 import random
 import re
@@ -270,16 +271,20 @@ def test_count(fw):
 # --- only ours ---
 
 def test_most(fw):
-    """16384 changes wait, more are refused, and later there is room again."""
+    """16384 changes wait, more are refused, counted and logged, and later there is room again."""
     fw.create("hash:ip maxelem 100000")
+    call("dmesg", "-C")
     with fw.held():
         for n in range(MOST + 100):
             fw.send(ADD, address(n))
         last = fw.has(address(MOST - 1)) and not fw.has(address(MOST))
     held = set(fw.members())
+    lost = json.loads(call(os.environ["IPCUCKOO"], "stats", "-j").stdout)["sets"][0]["failed"]["pending"]
+    logged = "faster than they can be stored" in call("dmesg").stdout
     for n in range(MOST, MOST + 100):
         fw.send(ADD, address(n))
-    return last and held == set(map(address, range(MOST))) and len(fw.members()) == MOST + 100
+    return (last and lost == 100 and logged and held == set(map(address, range(MOST))) and
+            len(fw.members()) == MOST + 100)
 
 
 def test_work(fw):
