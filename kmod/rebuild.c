@@ -408,7 +408,7 @@ static void has_grown(struct ipcuckoo_entries *e)
  * @key:	its code
  * @value:	its value
  *
- * Replaces the table by one that is larger by half, or if there is no memory for that, by a
+ * Replaces the table by one that is twice as large, or if there is no memory for that, larger by a
  * quarter; or, if the insertion failed at a low load factor, by one of the same size with
  * another key; or, if the entry is the first of its length, by one with longer keys.
  *
@@ -435,7 +435,7 @@ int ipcuckoo_rebuild_grow(struct ipcuckoo_entries *e, enum ipcuckoo_kind kind,
 			e->rekeys++;
 		return err;
 	}
-	err = resize(e, kind, grown(t, kind, &extra, 2), &extra, IPCUCKOO_CHARGE_WAIT);
+	err = resize(e, kind, grown(t, kind, &extra, 1), &extra, IPCUCKOO_CHARGE_WAIT);
 	if (err == -ENOMEM || err == -EDQUOT)
 		err = resize(e, kind, grown(t, kind, &extra, 4), &extra, IPCUCKOO_CHARGE_WAIT);
 	if (!err && t)

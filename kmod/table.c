@@ -274,12 +274,10 @@ static void vacate(struct ipcuckoo_table *t, struct ipcuckoo_guard *guard,
 
 static int find_free(const struct ipcuckoo_table *t, u32 bucket)
 {
-	unsigned int i;
+	u64 empty = ipcuckoo_zero_lanes(t->words[bucket], 16);
 
-	for (i = 0; i < IPCUCKOO_SLOTS; i++)
-		if (!slot_get(t, bucket, i))
-			return i;
-	return -1;
+	/* The lowest lane of these is empty. */
+	return empty ? __ffs64(empty) / 16 : -1;
 }
 
 static struct ipcuckoo_location locate(const struct ipcuckoo_table *t,
@@ -302,6 +300,8 @@ static bool find(const struct ipcuckoo_table *t, const struct ipcuckoo_key *key,
 	struct ipcuckoo_key k;
 	int choice;
 
+	if (!ipcuckoo_table_suspect(t, p))
+		return false;
 	for (choice = 0; choice < 2; choice++) {
 		*bucket = p->bucket[choice];
 		for (*i = 0; *i < IPCUCKOO_SLOTS; (*i)++) {

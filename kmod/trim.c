@@ -2,8 +2,8 @@
 /*
  * Trims sets after they have grown.
  *
- * A table to which single entries are added grows by half each time, so that few entries are
- * copied often. When the additions end, or have become rare, a work item of the namespace replaces
+ * A table to which single entries are added is doubled each time, so that few entries are copied
+ * often. When the additions end, or have become rare, a work item of the namespace replaces
  * the table by the smallest that holds the entries. It holds the mutex of the contents for as long
  * as an addition that makes the table grow: a tenth of a second for a million entries. Packets do
  * not wait for it.
