@@ -34,7 +34,7 @@ static const struct ip_set_type_variant variant = {
 	.list = ipcuckoo_ipset_list,
 	.uref = ipcuckoo_ipset_hold,
 	.same_set = ipcuckoo_ipset_same,
-	.cancel_gc = ipcuckoo_ipset_cancel,
+	IPCUCKOO_IPSET_CANCEL(ipcuckoo_ipset_cancel)
 	/* The core is to take no spinlock, under which requests could not sleep. */
 	.region_lock = true,
 };
