@@ -51,12 +51,14 @@ everything()
 	} | sed -E 's/ (timeout|packets|bytes|hashsize) [0-9]+//g'
 }
 
-# in_force NAME: cases: the module has everything that it had, and the other module is gone
+# in_force NAME [MODULES]: cases: the module has everything that it had, and the other module is
+# gone. MODULES are those that are to be loaded.
 in_force()
 {
+	local modules=${2:-ipcuckoo}
+
 	check "$1: all sets and attachments are there" "$(< "$dir/everything")" "$(everything)"
-	check "$1: only the module ipcuckoo is loaded" "ipcuckoo" \
-		"$(cd /sys/module && echo ipcuckoo*)"
+	check "$1: what is loaded: $modules" "$modules" "$(cd /sys/module && echo ipcuckoo*)"
 }
 
 make_sets()
@@ -95,13 +97,13 @@ test_upgrade()
 		"$(cd /sys/module/ipcuckoo/parameters && echo "$(< memory_limit) $(< userns)")"
 }
 
-# refused NAME MESSAGE [DIRECTORY]: cases: ipcuckoo-upgrade says why it changes nothing
+# refused NAME MESSAGE [DIRECTORY [MODULES]]: cases: ipcuckoo-upgrade says why it changes nothing
 refused()
 {
 	upgrade "${3:-}"
 	check "$1: status" 1 $?
 	check_match "$1: the message" "$2" "$(< "$dir/out")"
-	in_force "$1"
+	in_force "$1" "${4:-}"
 }
 
 # is_open PID NAME: whether the standard input of a process is the file of a set
@@ -123,7 +125,10 @@ test_rule()
 		skip "a rule of iptables" "no iptables, x_tables or libxtables-dev here"
 		return
 	fi
-	refused "a rule of iptables" "delete these rules, and add them again afterwards"
+	refused "a rule of iptables" "first attach these sets with drop, which drops more"
+	# As if an earlier run had been interrupted
+	insmod "$spare"
+	refused "a rule of iptables, and both modules" "rules of iptables refer to sets"
 	rule -D
 	upgrade
 	check "without the rule: status" 0 $?
@@ -136,6 +141,28 @@ test_refused()
 {
 	begin_flow
 	refused "no module of the second name" "cannot load the module ipcuckoo_spare" $dir/none
+# Inserts ipcuckoo_ipset, and creates a set of ipset. False if this kernel has no such sets.
+with_ipset()
+{
+	modprobe ip_set && insmod "$IPCUCKOO_IPSET_KO" && in_f ipset create other hash:ip
+}
+
+# Test that the old module stays while it has sets of ipset, and that ipcuckoo_ipset goes without.
+test_ipset()
+{
+	if ! with_ipset; then
+		skip "a set of ipset" "no ipset or ip_set here"
+		return
+	fi
+	refused "a set of ipset" "the sets of ipset .* cannot be copied" "" "ipcuckoo ipcuckoo_ipset"
+	insmod "$spare"
+	refused "a set of ipset, and both modules" "the sets of ipset .* cannot be copied" "" \
+		"ipcuckoo ipcuckoo_ipset"
+	in_f ipset destroy other
+	run_ok "without the set of ipset" upgrade
+	in_force "without the set of ipset"
+}
+
 	nsenter --net=/run/netns/f sh -c 'exec sleep 1000 < /proc/net/ipcuckoo/set/hosts' &
 	busywait 10 is_open $! hosts
 	refused "a file of the module is open" "is in use: is a file of /proc/net/ipcuckoo open"
@@ -154,6 +181,7 @@ test_refused()
 }
 
 # The new module cannot be loaded: the other one stays in force until the next try.
+	test_ipset
 test_broken()
 {
 	echo broken > $dir/broken/ipcuckoo.ko
