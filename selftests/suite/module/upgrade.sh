@@ -79,6 +79,11 @@ make_sets()
 	everything > "$dir/everything"
 }
 
+parameters()
+{
+	(cd /sys/module/ipcuckoo/parameters && echo "$(< memory_limit) $(< userns)")
+}
+
 test_upgrade()
 {
 	local i before
@@ -93,8 +98,7 @@ test_upgrade()
 	end_flow "while the module is replaced twice"
 	check "timeouts go on" 1 $(($(ipcuckoo save extra |
 		sed -n 's/.* timeout \([0-9]*\) .*/\1/p;T;q') <= before))
-	check "the parameters are kept" "64 Y" \
-		"$(cd /sys/module/ipcuckoo/parameters && echo "$(< memory_limit) $(< userns)")"
+	check "the parameters are kept" "64 Y" "$(parameters)"
 }
 
 # refused NAME MESSAGE [DIRECTORY [MODULES]]: cases: ipcuckoo-upgrade says why it changes nothing
@@ -137,10 +141,6 @@ test_rule()
 	in_force "without the rule"
 }
 
-test_refused()
-{
-	begin_flow
-	refused "no module of the second name" "cannot load the module ipcuckoo_spare" $dir/none
 # Inserts ipcuckoo_ipset, and creates a set of ipset. False if this kernel has no such sets.
 with_ipset()
 {
@@ -163,6 +163,10 @@ test_ipset()
 	in_force "without the set of ipset"
 }
 
+test_refused()
+{
+	begin_flow
+	refused "no module of the second name" "cannot load the module ipcuckoo_spare" $dir/none
 	nsenter --net=/run/netns/f sh -c 'exec sleep 1000 < /proc/net/ipcuckoo/set/hosts' &
 	busywait 10 is_open $! hosts
 	refused "a file of the module is open" "is in use: is a file of /proc/net/ipcuckoo open"
@@ -177,11 +181,11 @@ test_ipset()
 	ipcuckoo destroy approximate
 	in_force "a filter with entries"
 	test_rule
+	test_ipset
 	end_flow "while upgrades are refused"
 }
 
 # The new module cannot be loaded: the other one stays in force until the next try.
-	test_ipset
 test_broken()
 {
 	echo broken > $dir/broken/ipcuckoo.ko
@@ -194,6 +198,40 @@ test_broken()
 	run_ok "run again with a good one" upgrade
 	in_force "run again"
 	end_flow "while the new module is broken"
+}
+
+# loaded_by_others: cases: only the other module is in force, and somebody else loads the module
+loaded_by_others()
+{
+	upgrade $dir/broken
+	check "the new module is broken again: status" 2 $?
+	insmod "$ko" || bail "cannot load the module"
+}
+
+# While only the other module is in force, the kernel loads the module for somebody's set of ipset,
+# without the parameters that it had. All lists go back to it, and it gets its parameters if it can
+# be replaced.
+test_loaded_by_others()
+{
+	begin_flow
+	loaded_by_others
+	run_ok "loaded by somebody else, and run again" upgrade
+	check_match "loaded by somebody else: the message" \
+		"loaded with memory_limit=0, and not with memory_limit=64 as before" "$(< $dir/out)"
+	check "loaded by somebody else: the parameters are kept" "64 Y" "$(parameters)"
+	in_force "loaded by somebody else"
+	loaded_by_others
+	if with_ipset; then
+		refused "loaded for a set of ipset" "with userns=N, and not with userns=Y .*cannot be copied" \
+			"" "ipcuckoo ipcuckoo_ipset"
+		check "loaded for a set of ipset: the parameters are others" "0 N" "$(parameters)"
+		in_f ipset destroy other
+		run_ok "the module for ipset can be unloaded" busywait 10 rmmod ipcuckoo_ipset
+	else
+		skip "loaded for a set of ipset" "no ipset or ip_set here"
+		upgrade
+	fi
+	end_flow "while somebody else loads the module"
 }
 
 # Prints the modules that are loaded, and which of them have attachments in f.
@@ -302,6 +340,7 @@ make_sets
 test_upgrade
 test_refused
 test_broken
+test_loaded_by_others
 test_killed
 test_changes
 ipcuckoo detach --all
