@@ -4,7 +4,7 @@ import difflib
 from collections import namedtuple
 
 from .episode import show
-from .normal import given_initvals, normalise, same
+from .normal import Slack, given_initvals, normalise, same
 
 # The result of a command; seconds: how long it took
 Record = namedtuple("Record", "status out err seconds")
@@ -21,15 +21,15 @@ def difference(commands, stock, ours):
     if not len(commands) == len(stock) == len(ours):
         raise ValueError("a record is missing")
     given = given_initvals(commands)
-    lag = 0
+    lag = saves = 0
     for at, (command, a, b) in enumerate(zip(commands, stock, ours)):
         lag += abs(a.seconds - b.seconds)
-        # What is left of a timeout is rounded when it is saved: theirs down, ours up.
-        lag += "restore" in command.words and "-f" in command.words
+        # Saving rounds what is left of a timeout: ours may become a second more than theirs.
+        saves += "restore" in command.words and "-f" in command.words
         if not command.is_compared:
             continue
         for what in ("status", "out", "err"):
-            if not same(str(getattr(a, what)), str(getattr(b, what)), given, lag):
+            if not same(str(getattr(a, what)), str(getattr(b, what)), given, Slack(lag, lag + saves)):
                 return Difference(at, what, a, b)
     return None
 

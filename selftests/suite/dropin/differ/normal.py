@@ -4,11 +4,16 @@
 normalise() returns the text with placeholders, and the numbers that stood there. Some numbers may
 differ a little: RULES says by how much. Everything else has to be the same.
 """
+import math
 import re
 from collections import namedtuple
 
 # kind: a key of RULES
 Value = namedtuple("Value", "kind number")
+
+# By how many seconds timeouts of ours may be less and more than those of the kernel's own types,
+# because the commands did not take the same time on both sides, or rounded numbers were restored
+Slack = namedtuple("Slack", "less more", defaults=(0, 0))
 
 TIMEOUT = re.compile(r"\btimeout (\d+)|<timeout>(\d+)</timeout>")
 HASHSIZE = re.compile(r"\bhashsize (\d+)|<hashsize>(\d+)</hashsize>")
@@ -78,12 +83,14 @@ def take(pattern, kind, line, values):
     return pattern.sub(replace, line)
 
 
-def take_numbers(line, values):
-    """A timeout in a header is what was given, and has to be the same; one of a member counts
-    down. Only headers have a hashsize."""
+def take_numbers(line, kind, values):
+    """KIND: the type of the set. A timeout in a header is what was given, and has to be the same;
+    one of a member counts down. Only headers have a hashsize. Only hash:ip has a revision that may
+    differ: see same_revision()."""
     if line.startswith(HEADERS):
         return take(HASHSIZE, "hashsize", line, values)
-    line = take(REVISION, "revision", line, values)
+    if kind == "hash:ip":
+        line = take(REVISION, "revision", line, values)
     return take(TIMEOUT, "timeout", line, values)
 
 
@@ -91,33 +98,39 @@ def normalise(text, given):
     """(text, values). given: what given_initvals() returns for the episode"""
     values = []
     lines = [without_random_initval(without_memory(line), given) for line in text.split("\n")]
-    lines = [take_numbers(line, values) for line in with_sorted_members(lines)]
-    return "\n".join(lines), values
+    result, kind = [], None
+    for line in with_sorted_members(lines):
+        if found := TYPE.search(line):
+            kind = first(found)
+        result.append(take_numbers(line, kind, values))
+    return "\n".join(result), values
 
 
-def same_timeout(stock, ours, lag):
-    """The kernel rounds down, and the two commands did not run at the same moment after the
-    additions: @lag says by how many seconds they may be apart. 0 means forever."""
-    return abs(stock - ours) <= 2 + lag and (stock == 0) == (ours == 0)
+def same_timeout(stock, ours, slack):
+    """At the same moment ours are the same or a second more: the kernel rounds down what is left,
+    ours end at a full second after that. Whoever is late by a part of a second may show a second
+    less. 0 means forever."""
+    return -math.ceil(slack.less) <= ours - stock <= 1 + math.ceil(slack.more) and \
+        (stock == 0) == (ours == 0)
 
 
-def same_hashsize(stock, ours, _lag):
+def same_hashsize(stock, ours, _slack):
     """The kernel's table has grown with its members. Ours shows the size that was asked for."""
     return stock >= ours
 
 
-def same_revision(stock, ours, _lag):
-    """This kernel's own types may be one revision older than ours."""
+def same_revision(stock, ours, _slack):
+    """Older kernels have hash:ip without bitmask, which is revision 6."""
     return ours - stock in (0, 1)
 
 
 RULES = {"timeout": same_timeout, "hashsize": same_hashsize, "revision": same_revision}
 
 
-def same(stock, ours, given, lag=0):
+def same(stock, ours, given, slack=Slack()):
     """Are these texts the same, except for what may differ?"""
     if stock == ours:
         return True
     (text, values), (our_text, our_values) = normalise(stock, given), normalise(ours, given)
     return text == our_text and len(values) == len(our_values) and all(
-        RULES[a.kind](a.number, b.number, lag) for a, b in zip(values, our_values))
+        RULES[a.kind](a.number, b.number, slack) for a, b in zip(values, our_values))
