@@ -1,97 +1,204 @@
 #!/usr/bin/python3 -ISB
 # SPDX-License-Identifier: GPL-2.0
-"""Packets add elements to sets of our types and delete them, "-j SET", while user space lists,
-saves, restores, swaps, flushes and destroys sets, and while namespaces end. KTAP.
+"""Packets add elements to sets of our types and delete them, "-j SET", while ipset and the tool
+list, save, restore, load, swap, flush and destroy sets, and while namespaces end. KTAP.
 
 While only packets change a set, each packet must be seen by the rule behind the one that has added
-its address, and in the end the set has exactly the addresses of all packets."""
+its address, and in the end the set has exactly the addresses of all packets.
+
+The packets come from processes in the namespace of the sets, and over a link from another one, which
+are received and forwarded in softirqs:
+
+      peer                    the sets and rules
+    +--------------+        +------------------------------------+
+    |  172.31.0.2  |--veth--|  172.31.0.1                        |
+    |              |        |  10.0.0.1/8 on d0, which drops all |
+    +--------------+        +------------------------------------+
+"""
+import collections
+import contextlib
+import itertools
+import json
 import os
 import random
 import signal
 import socket
 import subprocess
 import sys
+import tempfile
 import time
 
 here = os.path.dirname(os.path.realpath(__file__))
 sys.path.insert(0, here)
 
 from differ import ktap
-from differ.net import enter
-from differ.types import Ours, call, must, need_ipset
+from differ.net import enter, namespace
+from differ.types import Ours, is_loaded, must, need_ipset
 
-PACKETS = 20000
-SECONDS = 5
+KERNEL = os.environ.get("IPCUCKOO_KERNEL")
+TOOL = os.environ["IPCUCKOO"]
+
+# packets: of each sender. seconds: of a flood with requests. ends: namespaces that end. types: of the
+# sets that requests use; emulated machines need minutes for both.
+Amount = collections.namedtuple("Amount", "packets seconds ends types")
+AMOUNTS = {"uml": Amount(10000, 4, 5, ("hash:ip", "hash:net")),
+           "uml-debug": Amount(4000, 5, 5, ("hash:ip", "hash:net"))}
+FEWER = Amount(1500, 4, 2, ("hash:net",))
+AMOUNT = AMOUNTS.get(KERNEL, FEWER)
+# A request takes milliseconds, on a busy machine some seconds. It must not wait for packets to end.
+# Emulated machines that check themselves need seconds to start a program.
+REQUEST_SECONDS = 20 if KERNEL == "uml" else 60
+END_SECONDS = 60
+# Those with an even number send from the namespace of the sets, the others over the link.
 SENDERS = 3
+# Random addresses are below these. A short list takes less time.
+MANY, FEW = 1 << 16, 1 << 13
+CHAINS = ("OUTPUT", "FORWARD")
 # More changes may be pending at once, but a machine that is busy applies few.
 PAUSE_EVERY = 200
 PAUSE = 0.005
-# A request takes milliseconds, on a busy machine some seconds. It must not wait for packets to end.
-REQUEST_SECONDS = 120
+BACKLOG = "/proc/sys/net/core/netdev_max_backlog"
 
 
-def namespace(name):
-    """Makes a namespace whose packets to 10.0.0.0/8 leave through a device that drops them."""
-    must("no namespace", "ip", "netns", "add", name)
-    for argv in (("link", "add", "d0", "type", "dummy"), ("addr", "add", "10.0.0.1/8", "dev", "d0"),
-                 ("link", "set", "d0", "up")):
-        must("no device", "ip", "-n", name, *argv)
+def write(path, text):
+    with open(path, "w", encoding="ascii") as f:
+        f.write(text)
 
 
-def inside(ns, *argv):
-    return ("ip", "netns", "exec", ns) + argv
+def handle(name):
+    return os.open(f"/run/netns/{name}", os.O_RDONLY)
 
 
-def ipset(ns, *argv, text=None):
-    return subprocess.run(inside(ns, "ipset", *argv), input=text, capture_output=True, text=True,
+@contextlib.contextmanager
+def inside(name):
+    """Meanwhile this process, and what it starts, is in the namespace."""
+    home, there = namespace(), handle(name)
+    enter(there)
+    try:
+        yield
+    finally:
+        enter(home)
+        os.close(home)
+        os.close(there)
+
+
+def make_namespaces(name):
+    """Makes the namespaces above. The other one is NAME-peer."""
+    lines = (f"netns add {name}", f"netns add {name}-peer",
+             f"-n {name} link add d0 type dummy", f"-n {name} addr add 10.0.0.1/8 dev d0",
+             f"-n {name} link set d0 up",
+             f"-n {name} link add v0 type veth peer name v0 netns {name}-peer",
+             f"-n {name} addr add 172.31.0.1/24 dev v0", f"-n {name} link set v0 up",
+             f"-n {name}-peer addr add 172.31.0.2/24 dev v0", f"-n {name}-peer link set v0 up",
+             f"-n {name}-peer route add default via 172.31.0.1")
+    for line in lines:
+        must("no network", "ip", *line.split())
+    with inside(name):
+        write("/proc/sys/net/ipv4/ip_forward", "1")
+
+
+def end_namespaces(name):
+    for each in (name, f"{name}-peer"):
+        must("cannot delete a namespace", "ip", "netns", "del", each)
+
+
+def run(program, *argv, text=""):
+    return subprocess.run([program, *argv], input=text, capture_output=True, text=True,
                           timeout=2 * REQUEST_SECONDS)
 
 
-def rule(ns, *argv):
-    must("no rule", *inside(ns, "iptables", "-w", "-A", "OUTPUT", "-d", "10.0.0.0/8", *argv))
+def ipset(*argv):
+    must("ipset has failed", "ipset", *argv)
 
 
-def rules(ns, target):
-    rule(ns, "-j", "SET", target, "s", "dst", *(["--exist"] if target == "--add-set" else []))
-    rule(ns, "-m", "set", "--match-set", "s", "dst", "-m", "comment", "--comment", "hit")
-    rule(ns, "-m", "set", "!", "--match-set", "s", "dst", "-m", "comment", "--comment", "miss")
+def rule(*argv):
+    for chain in CHAINS:
+        must("no rule", "iptables", "-w", "-A", chain, "-d", "10.0.0.0/8", *argv)
 
 
-def counted(ns, comment):
-    listing = must("no rules", *inside(ns, "iptables", "-w", "-nvxL", "OUTPUT"))
-    return next(int(line.split()[0]) for line in listing.splitlines() if f"/* {comment} */" in line)
+def delete_rules():
+    must("cannot delete the rules", "iptables", "-w", "-F")
+
+
+def rules(target):
+    rule("-m", "comment", "--comment", "sent")
+    rule("-j", "SET", target, "s", "dst", *(["--exist"] if target == "--add-set" else []))
+    rule("-m", "set", "--match-set", "s", "dst", "-m", "comment", "--comment", "hit")
+    rule("-m", "set", "!", "--match-set", "s", "dst", "-m", "comment", "--comment", "miss")
+
+
+def counted(comment):
+    """How many packets each chain has counted in the rule with this comment"""
+    found = []
+    for chain in CHAINS:
+        listing = must("no rules", "iptables", "-w", "-nvxL", chain)
+        found += [int(line.split()[0]) for line in listing.splitlines()
+                  if f"/* {comment} */" in line]
+    return found
 
 
 def address(number):
     return f"10.{number >> 16 & 255}.{number >> 8 & 255}.{number & 255}"
 
 
-def send(ns, seed, count=None):
-    """Sends packets to random addresses, COUNT or without end. Does not return."""
-    enter(os.open(f"/run/netns/{ns}", os.O_RDONLY))
-    rng = random.Random(seed)
+def addresses(seed, n):
+    """Those to which a sender sends"""
+    rng = random.Random(f"{seed}-{n}")
+    while True:
+        yield address(rng.randrange(2, MANY))
+
+
+def send(name, n, to):
+    """Sends a packet to each of these addresses."""
+    enter(handle(f"{name}-peer" if n % 2 else name))
     sock = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
-    sent = 0
-    while count is None or sent < count:
-        sock.sendto(b"", (address(rng.randrange(2, 1 << 16)), 9))
-        sent += 1
+    for sent, each in enumerate(to):
+        sock.sendto(b"", (each, 9))
         if not sent % PAUSE_EVERY:
             time.sleep(PAUSE)
-    os._exit(0)
 
 
-def senders(ns, seed, count=None):
-    pids = []
-    for n in range(SENDERS):
-        pid = os.fork()
-        if not pid:
-            signal.signal(signal.SIGTERM, signal.SIG_DFL)
-            try:
-                send(ns, f"{seed}-{n}", count)
-            finally:
-                os._exit(1)
-        pids.append(pid)
-    return pids
+def send_on(name, n):
+    """Sends packets to random addresses without end, even if the link has gone meanwhile."""
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    enter(handle(f"{name}-peer" if n % 2 else name))
+    sock = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+    while True:
+        for _ in range(PAUSE_EVERY):
+            with contextlib.suppress(OSError):
+                sock.sendto(b"", (address(random.randrange(2, FEW)), 9))
+        time.sleep(PAUSE)
+
+
+def fork(action):
+    pid = os.fork()
+    if pid:
+        return pid
+    status = 1
+    try:
+        action()
+        status = 0
+    except Exception as e:
+        print(f"# {e!r}", flush=True)
+    finally:
+        os._exit(status)
+
+
+def senders(name, seed, count):
+    return [fork(lambda n=n: send(name, n, itertools.islice(addresses(seed, n), count)))
+            for n in range(SENDERS)]
+
+
+def endless_senders(name, numbers=range(SENDERS)):
+    return [fork(lambda n=n: send_on(name, n)) for n in numbers]
+
+
+def await_packets(name, numbers=range(SENDERS)):
+    """Waits until packets of all these senders come. This process is in the namespace."""
+    end = time.monotonic() + END_SECONDS
+    while not all(counted("sent")[n % 2] for n in numbers):
+        if time.monotonic() > end:
+            raise ktap.Bail(f"no packets come to {name}")
 
 
 def wait(pids):
@@ -100,120 +207,280 @@ def wait(pids):
 
 
 def stop(pids):
+    """Whether all of them were still sending"""
     for pid in pids:
         os.kill(pid, signal.SIGTERM)
-    for pid in pids:
-        os.waitpid(pid, 0)
+    return all([os.waitpid(pid, 0)[1] == signal.SIGTERM for pid in pids])
 
 
 def expected(seed, count):
     found = set()
     for n in range(SENDERS):
-        rng = random.Random(f"{seed}-{n}")
-        found.update(address(rng.randrange(2, 1 << 16)) for _ in range(count))
+        found.update(itertools.islice(addresses(seed, n), count))
     return found
 
 
-def members(ns, name):
-    lines = ipset(ns, "save", name).stdout.splitlines()
+def members(name):
+    lines = run("ipset", "save", name).stdout.splitlines()
     return {line.split()[2] for line in lines if line.startswith("add ")}
 
 
 def alone(out, seed, packets):
     """Only packets change the set; user space lists it."""
-    namespace("alone")
-    ipset("alone", "create", "s", "hash:ip", "maxelem", "1000000", "counters", "timeout", "1000")
-    rules("alone", "--add-set")
+    ipset("create", "s", "hash:ip", "maxelem", "1000000", "counters", "timeout", "1000")
+    rules("--add-set")
     pids = senders("alone", seed, packets)
-    listed = 0
-    for _ in range(5):
-        listed += ipset("alone", "list", "s").returncode == 0
+    listed = sum(run("ipset", "list", "s").returncode == 0 for _ in range(5))
     out.case("all packets are sent", wait(pids))
     out.case("the set is listed meanwhile", listed == 5)
-    total = SENDERS * packets
-    hits, misses = counted("alone", "hit"), counted("alone", "miss")
-    out.note(f"{hits} packets of {total} were seen by the next rule, {misses} were not")
-    out.case("each packet is seen by the next rule", (hits, misses) == (total, 0))
-    found, want = members("alone", "s"), expected(seed, packets)
+    hits, misses = counted("hit"), counted("miss")
+    out.note(f"{hits} packets sent and forwarded were seen by the next rule, {misses} were not")
+    local = (SENDERS + 1) // 2
+    out.case("each packet is seen by the next rule",
+             hits == [local * packets, (SENDERS - local) * packets] and not any(misses))
+    found, want = members("s"), expected(seed, packets)
     out.note(f"{len(want)} addresses, {len(found - want)} too many, {len(want - found)} missing")
     out.case("the set has exactly the addresses of all packets", found == want)
-    must("cannot delete the rules", *inside("alone", "iptables", "-w", "-F"))
-    rules("alone", "--del-set")
+    delete_rules()
+    rules("--del-set")
     out.case("packets that delete are sent", wait(senders("alone", seed, packets)))
-    out.case("the set is empty", not members("alone", "s"))
-    out.case("no packet has matched", counted("alone", "hit") == 0)
+    out.case("the set is empty", not members("s"))
+    out.case("no packet has matched", not any(counted("hit")))
+    delete_rules()
 
 
-# What user space does while packets come; {n} is a number
-REQUESTS = (
-    ("list", "-t", "s"), ("save",), ("test", "s", "10.0.0.9"), ("-exist", "add", "s", "10.0.1.0/24"),
-    ("-exist", "del", "s", "10.0.1.0/28"), ("flush", "s"), ("swap", "s", "other"),
-    ("create", "t{n}", "hash:ip"), ("restore",), ("swap", "s", "t{n}"), ("destroy", "t{n}"),
-)
+# What user space does while packets come: the exit status that it must have, the program, and its
+# arguments. {n} is a number, {elem} an element that no packet adds, {type} that of the sets, {file}
+# a file with FED addresses. Requests are made one after the other, so each knows what the set has.
+FED = 3000
+FED_MEMBER = "10.200.0.7"
+ELEMENTS = {"hash:ip": "10.201.0.1", "hash:net": "10.201.0.16/28"}
+REQUESTS = [(int(line.split()[0]), *line.split()[1:]) for line in """\
+0 ipset list -t s
+0 ipset save
+0 ipset add s {elem}
+1 ipset add s {elem}
+0 ipset test s {elem}
+0 ipset test all s
+0 TOOL stats
+0 TOOL test s {elem}
+0 ipset del s {elem}
+1 ipset del s {elem}
+1 ipset test s {elem}
+0 TOOL load fed {file}
+0 ipset test fed {fed}
+0 TOOL add s {elem}
+0 ipset swap s other
+1 ipset test s {elem}
+0 ipset test other {elem}
+0 TOOL list s
+0 ipset -exist add s 10.0.1.0/24
+0 ipset -exist del s 10.0.1.0/28
+0 ipset create t{n} {type} comment counters maxelem 1000000
+0 ipset restore
+0 ipset rename t{n} u{n}
+0 ipset add all u{n}
+1 ipset destroy u{n}
+0 ipset del all u{n}
+0 ipset swap s u{n}
+0 TOOL save s
+0 ipset destroy u{n}
+1 ipset list -t u{n}
+0 ipset flush other
+0 ipset flush s
+1 ipset test s {elem}
+""".splitlines()]
+# The tool reads a set in parts. If it is changed during each attempt, it says so, and fails.
+MIXED = "changed during every attempt to read"
+# What another process does meanwhile, without end
+OTHERS = (("TOOL", "stats"), ("TOOL", "save", "s"), ("ipset", "list", "fed"))
 
 
-def requests(ns, end):
-    """Runs requests until END. Returns how many, and the longest time of one."""
-    done, longest, n = 0, 0, 0
-    lines = "".join(f"add t{{n}} 10.1.{i >> 8}.{i & 255}\n" for i in range(3000))
-    while time.monotonic() < end:
+def ask(report, status, argv, text=""):
+    """Runs a program, which must have this exit status."""
+    begin = time.monotonic()
+    done = run(TOOL if argv[0] == "TOOL" else argv[0], *argv[1:], text=text)
+    report["count"] += 1
+    report["longest"] = max(report["longest"], (time.monotonic() - begin, " ".join(argv)))
+    report["mixed"] += MIXED in done.stderr
+    if done.returncode != status and MIXED not in done.stderr and len(report["wrong"]) < 5:
+        report["wrong"].append(f"{' '.join(argv)}: status {done.returncode} for {status}: "
+                               f"{done.stderr.strip()[:300]}")
+
+
+def new_report():
+    return {"count": 0, "longest": (0, ""), "mixed": 0, "wrong": []}
+
+
+def requests(settype, path, seconds):
+    """Makes all requests for some seconds, at least once."""
+    report, n = new_report(), 0
+    end = time.monotonic() + seconds
+    while not n or time.monotonic() < end:
         n += 1
-        for argv in REQUESTS:
-            begin = time.monotonic()
-            ipset(ns, *(word.format(n=n) for word in argv), text=lines.format(n=n))
-            longest = max(longest, time.monotonic() - begin)
-            done += 1
-    return done, longest
+        words = {"n": n, "type": settype, "elem": ELEMENTS[settype], "file": path,
+                 "fed": FED_MEMBER}
+        lines = "".join(f"add t{n} 10.1.{i >> 8}.{i & 255}\n" for i in range(3000))
+        for status, *argv in REQUESTS:
+            ask(report, status, [word.format(**words) for word in argv], lines)
+    return report
 
 
-def mixed(out, seed, settype):
+def others(path):
+    """Makes the requests of OTHERS until it is told to end, and writes its report to a file."""
+    ended = []
+    signal.signal(signal.SIGTERM, lambda *_: ended.append(True))
+    report = new_report()
+    while not ended:
+        for argv in OTHERS:
+            ask(report, 0, argv)
+    with open(path, "w", encoding="utf-8") as f:
+        json.dump(report, f)
+
+
+def fed_file(directory):
+    path = os.path.join(directory, "fed.txt")
+    write(path, "".join(f"10.200.{i >> 8}.{i & 255}\n" for i in range(FED)))
+    return path
+
+
+def mixed(out, settype):
     """Packets add and delete, while user space makes all requests."""
-    ns = "mixed"
-    namespace(ns)
-    for name in ("s", "other"):
-        ipset(ns, "create", name, settype, "comment", "counters")
+    for name in ("s", "other", "fed"):
+        ipset("create", name, settype, "comment", "counters", "maxelem", "1000000")
+    ipset("create", "all", "list:set")
+    ipset("add", "all", "s")
     if settype == "hash:net":
-        ipset(ns, "add", "s", "10.9.9.0/28")
-    rules(ns, "--add-set")
-    rule(ns, "-j", "SET", "--del-set", "other", "dst")
-    pids = senders(ns, seed)
-    done, longest = requests(ns, time.monotonic() + SECONDS)
-    stop(pids)
-    out.note(f"{done} requests, {longest:.2f} s at most; {len(members(ns, 's'))} members")
-    out.case(f"{settype}: no request of user space takes {REQUEST_SECONDS} s under flood",
-             done and longest < REQUEST_SECONDS)
-    must("cannot delete the rules", *inside(ns, "iptables", "-w", "-F"))
-    out.case(f"{settype}: the sets are destroyed", ipset(ns, "destroy").returncode == 0)
-    must("cannot delete the namespace", "ip", "netns", "del", ns)
+        ipset("add", "s", "10.9.9.0/28")
+    rules("--add-set")
+    rule("-j", "SET", "--del-set", "other", "dst")
+    rule("-j", "SET", "--add-set", "fed", "dst")
+    rule("-j", "SET", "--add-set", "all", "dst")
+    pids = endless_senders("mixed")
+    await_packets("mixed")
+    with tempfile.TemporaryDirectory() as directory:
+        answer = os.path.join(directory, "report")
+        other = fork(lambda: others(answer))
+        report = requests(settype, fed_file(directory), AMOUNT.seconds)
+        os.kill(other, signal.SIGTERM)
+        out.case(f"{settype}: a second process makes requests", wait([other]))
+        with open(answer, encoding="utf-8") as f:
+            second = json.load(f)
+    out.case(f"{settype}: packets came until the end", stop(pids))
+    longest, which = max(tuple(each["longest"]) for each in (report, second))
+    out.note(f"{report['count']} requests beside {second['count']}, {longest:.2f} s at most:"
+             f" {which}; {report['mixed'] + second['mixed']} saw changes; {len(members('s'))}"
+             f" members; {counted('hit')} packets have matched")
+    wrong = report["wrong"] + second["wrong"]
+    out.case(f"{settype}: each request does what it should", not wrong and second["count"])
+    out.note("\n".join(wrong))
+    out.case(f"{settype}: none takes {REQUEST_SECONDS} s", longest < REQUEST_SECONDS)
+    out.case(f"{settype}: packets sent and forwarded match", all(counted("hit")))
+    delete_rules()
+    ipset("destroy", "all")
+    out.case(f"{settype}: the sets are destroyed", run("ipset", "destroy").returncode == 0)
 
 
-def ending(out, seed, rounds):
-    """Namespaces end while their packets still come."""
+# What uses a set while it is destroyed: programs, and whoever reads this file, which takes little
+# time. At least so many sets are destroyed.
+USERS = (("-exist", "add", "d", "10.202.0.1"), ("stats",), ("list", "d"))
+DESTROYED = 5
+SETS = "/proc/self/net/ipcuckoo/sets"
+
+
+def use():
+    """Uses sets until it is told to end. They may be gone, but nothing else may fail."""
+    ended = []
+    signal.signal(signal.SIGTERM, lambda *_: ended.append(True))
+    while not ended:
+        for words in USERS:
+            done = run(TOOL, *words)
+            if done.returncode and not (done.returncode == 1 and any(
+                    text in done.stderr for text in ("does not exist", MIXED))):
+                raise ktap.Bail(f"{words}: status {done.returncode}: {done.stderr}")
+
+
+def read_sets():
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    while True:
+        with open(SETS, encoding="ascii") as f:
+            f.read()
+
+
+def destroying(out):
+    """The set to which packets have just added is destroyed beside requests of the tool."""
+    rule("-m", "comment", "--comment", "sent")
+    pids = endless_senders("gone", (0, 1))
+    await_packets("gone", (0, 1))
+    users = [fork(use)]
+    readers = [fork(read_sets)] if os.path.exists(SETS) else []
+    done, failed, most = 0, 0, 0
+    end = time.monotonic() + AMOUNT.seconds
+    while done < DESTROYED or time.monotonic() < end:
+        ipset("create", "d", "hash:ip", "maxelem", "1000000")
+        rule("-j", "SET", "--add-set", "d", "dst")
+        time.sleep(random.random() * 0.05)
+        most = max(most, int(run("ipset", "list", "-t", "d").stdout.split()[-1]))
+        must("no rule", "iptables", "-w", "-D", "OUTPUT", "2")
+        must("no rule", "iptables", "-w", "-D", "FORWARD", "2")
+        done += 1
+        failed += run("ipset", "destroy", "d").returncode != 0
+    for pid in users:
+        os.kill(pid, signal.SIGTERM)
+    out.note(f"{done} sets of {most} elements at most")
+    out.case("sets are destroyed beside requests of the tool", not failed and most)
+    out.case("the tool finds them or not", wait(users))
+    out.case("packets came until the end, and the list was read", stop(pids + readers))
+    delete_rules()
+
+
+def ending(out, rounds):
+    """Namespaces end while packets still come over the link, and leave no set behind."""
+    side, sending, left = Ours(), [], 0
     for n in range(rounds):
-        ns = f"end{n}"
-        namespace(ns)
-        ipset(ns, "create", "s", "hash:ip", "timeout", "5")
-        rules(ns, "--add-set")
-        pids = senders(ns, f"{seed}-{n}")
-        time.sleep(0.3)
-        must("cannot delete the namespace", "ip", "netns", "del", ns)
-        stop(pids)
-    out.case(f"{rounds} namespaces end while packets come", True)
+        name = f"end{n}"
+        make_namespaces(name)
+        with inside(name):
+            ipset("create", "s", "hash:ip", "timeout", "5")
+            rules("--add-set")
+        # Processes that inherit a handle of the namespace would keep it.
+        pids = endless_senders(name, (1, 3))
+        with inside(name):
+            await_packets(name, (1, 3))
+        must("cannot delete a namespace", "ip", "netns", "del", name)
+        end = time.monotonic() + END_SECONDS
+        while side.references("hash:ip") and time.monotonic() < end:
+            time.sleep(0.01)
+        left += side.references("hash:ip")
+        sending.append(stop(pids))
+        must("cannot delete a namespace", "ip", "netns", "del", f"{name}-peer")
+    out.case(f"{rounds} namespaces end while packets come", sending and all(sending))
+    out.case("their sets are gone", not left)
+
+
+def within(name, test):
+    """Runs a test in a namespace of its own."""
+    make_namespaces(name)
+    with inside(name):
+        test()
+        must("cannot destroy the sets", "ipset", "destroy")
+    end_namespaces(name)
 
 
 def body(out):
     seed = os.environ.get("SEED") or str(random.randrange(1 << 32))
-    slow = os.environ.get("IPCUCKOO_KERNEL") != "uml"
     out.note(f"SEED={seed} repeats this run")
+    random.seed(seed)
+    write(BACKLOG, "100000")
     side = Ours()
     side.insert()
-    alone(out, seed, PACKETS // 5 if slow else PACKETS)
-    for settype in ("hash:ip", "hash:net"):
-        mixed(out, seed, settype)
-    ending(out, seed, 3 if slow else 10)
-    call("ip", "netns", "del", "alone")
+    within("alone", lambda: alone(out, seed, AMOUNT.packets))
+    for settype in AMOUNT.types:
+        within("mixed", lambda: mixed(out, settype))
+    within("gone", lambda: destroying(out))
+    ending(out, AMOUNT.ends)
     side.unload()
-    out.case("the modules are unloaded", not os.path.exists("/sys/module/ipcuckoo_ipset"))
+    out.case("the modules are unloaded", not is_loaded("ipcuckoo_ipset"))
 
 
 need_ipset()
