@@ -47,7 +47,7 @@ FEWER = Amount(1500, 4, 2, ("hash:net",))
 AMOUNT = AMOUNTS.get(KERNEL, FEWER)
 # A request takes milliseconds, on a busy machine some seconds. It must not wait for packets to end.
 # Emulated machines that check themselves need seconds to start a program.
-REQUEST_SECONDS = 20 if KERNEL == "uml" else 60
+REQUEST_SECONDS = 20 if KERNEL == "uml" else 120
 END_SECONDS = 60
 # Those with an even number send from the namespace of the sets, the others over the link.
 SENDERS = 3
@@ -251,7 +251,8 @@ def alone(out, seed, packets):
 
 # What user space does while packets come: the exit status that it must have, the program, and its
 # arguments. {n} is a number, {elem} an element that no packet adds, {type} that of the sets, {file}
-# a file with FED addresses. Requests are made one after the other, so each knows what the set has.
+# a file with FED addresses; without --override, load gives up if packets keep changing the set.
+# Requests are made one after the other, so each knows what the set has.
 FED = 3000
 FED_MEMBER = "10.200.0.7"
 ELEMENTS = {"hash:ip": "10.201.0.1", "hash:net": "10.201.0.16/28"}
@@ -267,7 +268,7 @@ REQUESTS = [(int(line.split()[0]), *line.split()[1:]) for line in """\
 0 ipset del s {elem}
 1 ipset del s {elem}
 1 ipset test s {elem}
-0 TOOL load fed {file}
+0 TOOL load fed {file} --override
 0 ipset test fed {fed}
 0 TOOL add s {elem}
 0 ipset swap s other
