@@ -153,8 +153,8 @@ void ipcuckoo_ipset_names_hide(struct ipcuckoo_ipset *s)
 }
 
 /* Let no request bring changes into the contents any more. One that has found the set by its name,
- * before that was hidden, may be doing so: it holds the mutex of the contents until it has finished.
- * If a fatal signal ends it early, it queues the work item again.
+ * before that was hidden, may be doing so: it holds the mutex of the contents meanwhile. If a fatal
+ * signal ends it early, it queues the work item again.
  */
 static void end_settling(struct ipcuckoo_ipset *s)
 {

@@ -123,9 +123,9 @@ static inline bool ipcuckoo_pending_any(const struct ipcuckoo_pending *p)
 }
 
 /* Is there no change, so that the contents alone can decide about a packet? The decision counts
- * only if ipcuckoo_pending_same() says so afterwards: a packet may add an entry, and then user space
- * delete the prefix that covered it, or time the one that was about to expire. Its address has been
- * in the set all the time, but only the changes have it in the end.
+ * only if ipcuckoo_pending_same() says so afterwards. Meanwhile a packet may have added an entry,
+ * and user space may have deleted the prefix that covered it, or the entry's old timeout may have
+ * passed: the address has been in the set all the time, but only the changes have it in the end.
  */
 static inline bool ipcuckoo_pending_none(const struct ipcuckoo_pending *p, u32 *seq)
 {
