@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "cli/command.h"
+#include "lib/nearest.h"
 #include "nl/option.h"
 
 /* Whether @word, perhaps after two dashes, abbreviates a name of one of ipset's commands. */

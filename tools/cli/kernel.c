@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "cli/command.h"
+#include "lib/nearest.h"
 
 static int fail_no_set(const struct tool *tool, const char *name)
 {
@@ -117,6 +118,36 @@ static int fail_permission(const struct tool *tool)
 }
 
 /**
+ * kernel_reason - write why the kernel refused a request, and what may help
+ * @error:	the error of the request
+ * @set:	the set of the request, or NULL
+ * @to:		gets the text
+ * @size:	size of @to
+ */
+void kernel_reason(const struct nl_error *error, const char *set, char *to, size_t size)
+{
+	const char *words = strerror(-error->code), *advice = NULL;
+	char help[128] = "";
+	size_t i;
+
+	for (i = 0; i < sizeof(errors) / sizeof(errors[0]); i++) {
+		if (errors[i].code == error->code) {
+			words = errors[i].words;
+			advice = errors[i].advice;
+		}
+	}
+	/* A message of the kernel is more precise. */
+	if (error->message[0]) {
+		words = error->message;
+		if (error->code == -EINVAL || error->code == -EOPNOTSUPP)
+			advice = NULL;
+	}
+	if (advice)
+		give_advice(help, sizeof(help), advice, set ? set : "--all");
+	snprintf(to, size, "%s%s", words, help);
+}
+
+/**
  * fail_kernel - print why the kernel refused the last request
  * @tool:	the run
  * @set:	the set of the request, or NULL
@@ -128,11 +159,9 @@ int fail_kernel(const struct tool *tool, const char *set, const char *format,
 		...)
 {
 	const struct nl_error error = *nl_error(tool->nl);
-	const char *words, *advice = NULL;
-	char what[256], help[128] = "";
+	char what[256], reason[KERNEL_REASON_SIZE];
 	struct nl_set unused;
 	va_list args;
-	size_t i;
 
 	if (error.code == -EPERM || error.code == -EACCES)
 		return fail_permission(tool);
@@ -142,22 +171,8 @@ int fail_kernel(const struct tool *tool, const char *set, const char *format,
 	va_start(args, format);
 	vsnprintf(what, sizeof(what), format, args);
 	va_end(args);
-	words = strerror(-error.code);
-	for (i = 0; i < sizeof(errors) / sizeof(errors[0]); i++) {
-		if (errors[i].code == error.code) {
-			words = errors[i].words;
-			advice = errors[i].advice;
-		}
-	}
-	/* A message of the kernel is more precise. */
-	if (error.message[0]) {
-		words = error.message;
-		if (error.code == -EINVAL || error.code == -EOPNOTSUPP)
-			advice = NULL;
-	}
-	if (advice)
-		give_advice(help, sizeof(help), advice, set ? set : "--all");
-	return fail(tool, STATUS_REFUSED, "%s: %s%s", what, words, help);
+	kernel_reason(&error, set, reason, sizeof(reason));
+	return fail(tool, STATUS_REFUSED, "%s: %s", what, reason);
 }
 
 /* A variable of the firmware: four bytes of attributes, then 1 if Secure Boot is on */

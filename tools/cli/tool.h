@@ -119,10 +119,6 @@ int fail_missing(const struct tool *tool, int words);
 int fail_usage(const struct tool *tool);
 int fail_memory(const struct tool *tool);
 
-/* "; did you mean ...?" with the one of @others that is spelt most like @word. */
-const char *nearest_hint(const char *word, const char *const *others,
-			 size_t count);
-
 /* Parsing. Those that return int return STATUS_OK, or another status after a message. */
 int parse_words(const struct tool *tool, struct words *words,
 		const struct keyword *keywords, int least, int most);
@@ -135,6 +131,11 @@ int parse_meaning(const struct tool *tool, const char *before,
 int parse_number(const struct tool *tool, const char *what, const char *word,
 		 long long least, long long most, long long *value);
 const char *meaning_word(const struct meaning *meanings, int value);
+
+/* Room for a message of the kernel and advice. */
+#define KERNEL_REASON_SIZE	512
+
+void kernel_reason(const struct nl_error *error, const char *set, char *to, size_t size);
 
 /* The kernel. All return STATUS_OK, or another status after a message. */
 int fail_kernel(const struct tool *tool, const char *set, const char *format,

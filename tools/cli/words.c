@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #include "cli/command.h"
+#include "lib/nearest.h"
 
 #define MAX_GUESSES	32
 

@@ -292,30 +292,39 @@ size_t packed_dedup(struct packed *entries)
 }
 
 /**
- * packed_has - find an entry
+ * packed_find - find an entry
  * @entries:	sorted entries
  * @kind:	kind of the entry
  * @entry:	the entry, packed
+ * @at:		set to its number in the array of its kind, if it is there
  *
  * Return: whether the entry is one of @entries.
  */
-bool packed_has(const struct packed *entries, enum entry_kind kind, const uint8_t *entry)
+bool packed_find(const struct packed *entries, enum entry_kind kind, const uint8_t *entry,
+		 size_t *at)
 {
 	const struct entry_array *array = &entries->kind[kind];
-	size_t size = entry_size[kind], from = 0, to = array->count, at;
+	size_t size = entry_size[kind], from = 0, to = array->count;
 	int order;
 
 	while (from < to) {
-		at = from + (to - from) / 2;
-		order = memcmp(entry, array->data + at * size, size);
+		*at = from + (to - from) / 2;
+		order = memcmp(entry, array->data + *at * size, size);
 		if (!order)
 			return true;
 		if (order < 0)
-			to = at;
+			to = *at;
 		else
-			from = at + 1;
+			from = *at + 1;
 	}
 	return false;
+}
+
+bool packed_has(const struct packed *entries, enum entry_kind kind, const uint8_t *entry)
+{
+	size_t at;
+
+	return packed_find(entries, kind, entry, &at);
 }
 
 /* Reads the sorted arrays of hosts and of prefixes of a family in one order. */

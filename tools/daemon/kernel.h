@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Changes the sets in the kernel. The functions return NULL, or what went wrong and what to do
+ * about it, allocated. Nothing has changed then, unless the text says so.
+ */
+#ifndef IPCUCKOOD_KERNEL_H
+#define IPCUCKOOD_KERNEL_H
+
+#include "daemon/target.h"
+#include "lib/extended.h"
+
+/* Open the connection if there is none, and look for the set. If it does not exist, create it; in
+ * a dry run, only say that it would be created. Sets target->options.
+ */
+char *kernel_open(struct target *target);
+/* Close the connection; the next call opens it again. */
+void kernel_close(struct daemon *daemon);
+
+/* Get the entry after the last one in *@cursor, and go on. Return: false at the end. */
+typedef bool kernel_next_fn(void *cursor, struct extended_entry *entry);
+
+/**
+ * kernel_replace - replace all entries of the set in one step
+ * @target:	the set
+ * @next:	gives the entries, each of them once; their comments stay theirs
+ * @cursor:	argument for @next
+ * @coming:	how many entries of each kind come, at least roughly; only the counts matter
+ * @append:	keep the entries of the set, too
+ */
+char *kernel_replace(struct target *target, kernel_next_fn *next, void *cursor,
+		     const struct packed *coming, bool append);
+
+/**
+ * kernel_change - add and delete entries; those to add may exist, those to delete may not
+ * @target:	the set
+ * @add:	entries to add, with their extensions
+ * @del:	entries to delete
+ * @atomic:	do all of it in one step
+ */
+char *kernel_change(struct target *target, const struct extended *add, const struct packed *del,
+		    bool atomic);
+
+/* Read all entries of the set, sorted. None if the set does not exist. */
+char *kernel_read(struct target *target, struct packed *entries);
+
+#endif /* IPCUCKOOD_KERNEL_H */

@@ -1,0 +1,7 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* The kinds of sources. */
+#include "daemon/source.h"
+
+const struct source_kind *const source_kinds[] = {
+	NULL
+};

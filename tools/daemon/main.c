@@ -1,0 +1,248 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * ipcuckood: keeps sets as their sources say. Start reading at source.h and target.h.
+ *
+ * Everything runs in one event loop: signals, timers, transfers, the control socket. Requests to
+ * the kernel are answered at once, and are therefore made without waiting in the loop.
+ */
+#include <getopt.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <systemd/sd-daemon.h>
+
+#include "daemon/config.h"
+#include "daemon/kernel.h"
+#include "daemon/log.h"
+#include "daemon/memory.h"
+#include "daemon/source.h"
+#include "daemon/store.h"
+#include "daemon/target.h"
+
+#define CONFIG_PATH	"/etc/ipcuckood.conf"
+
+/* What a run needs beside the daemon itself. */
+struct run {
+	struct daemon daemon;
+	const char *path;
+};
+
+/* Make the sets what the sources say now, and follow the sources. */
+static void start(struct daemon *daemon)
+{
+	struct config *config = daemon->config;
+	size_t i;
+
+	for (i = 0; i < config->target_count; i++) {
+		target_start(config->targets[i], daemon);
+		if (!daemon->dry_run)
+			target_apply(config->targets[i]);
+	}
+	for (i = 0; i < config->source_count; i++)
+		source_start(config->sources[i], daemon);
+}
+
+static void stop(struct daemon *daemon)
+{
+	struct config *config = daemon->config;
+	size_t i;
+
+	for (i = 0; i < config->source_count; i++)
+		source_stop(config->sources[i]);
+	for (i = 0; i < config->target_count; i++)
+		target_stop(config->targets[i]);
+}
+
+/* Give a source the contents that it had: in the old configuration, or else on disk. */
+static void find_contents(struct source *source, const struct config *old, const char *dir)
+{
+	struct source *before = old ? config_source(old, source->name) : NULL;
+
+	if (before && before->kind == source->kind &&
+	    before->target->type == source->target->type &&
+	    before->target->family == source->target->family)
+		source_inherit(source, before);
+	else if (dir)
+		source->delivered = store_load(source, dir);
+}
+
+static void find_all_contents(struct daemon *daemon, struct config *config)
+{
+	size_t i;
+
+	for (i = 0; i < config->source_count; i++)
+		find_contents(config->sources[i], daemon->config, daemon->state_dir);
+}
+
+static void log_sets_left(const struct config *old, const struct config *config)
+{
+	size_t i;
+
+	for (i = 0; i < old->target_count; i++)
+		if (!config_target(config, old->targets[i]->name))
+			log_warning("[set %s] is not in the configuration any more; it stays as it is, ipcuckoo destroy %s removes it",
+				    old->targets[i]->name, old->targets[i]->name);
+}
+
+static int on_reload(sd_event_source *event, const struct signalfd_siginfo *info, void *data)
+{
+	struct run *run = data;
+	struct daemon *daemon = &run->daemon;
+	struct config *config, *old = daemon->config;
+
+	(void)event;
+	(void)info;
+	sd_notify(0, "RELOADING=1");
+	config = config_read(run->path);
+	if (config) {
+		stop(daemon);
+		find_all_contents(daemon, config);
+		log_sets_left(old, config);
+		daemon->config = config;
+		config_free(old);
+		start(daemon);
+		log_info("the configuration was read again: %zu sets, %zu sources",
+			 config->target_count, config->source_count);
+	} else {
+		log_error("the new configuration is wrong, and the old one stays in force; correct %s, and reload again",
+			  run->path);
+	}
+	sd_notify(0, "READY=1");
+	return 0;
+}
+
+static int on_end(sd_event_source *event, const struct signalfd_siginfo *info, void *data)
+{
+	struct daemon *daemon = data;
+
+	(void)event;
+	(void)info;
+	return sd_event_exit(daemon->event, EXIT_SUCCESS);
+}
+
+/* A dry run ends when each source has answered once. */
+static void end_dry_run(struct daemon *daemon)
+{
+	struct config *config = daemon->config;
+	int status = EXIT_SUCCESS;
+	size_t i;
+
+	for (i = 0; i < config->source_count; i++) {
+		if (config->sources[i]->state == SOURCE_WAITING)
+			return;
+		if (config->sources[i]->state != SOURCE_GOOD)
+			status = EXIT_FAILURE;
+	}
+	daemon->answered = NULL;
+	for (i = 0; i < config->target_count; i++) {
+		target_apply(config->targets[i]);
+		if (config->targets[i]->problem)
+			status = EXIT_FAILURE;
+	}
+	sd_event_exit(daemon->event, status);
+}
+
+static void need_event(int result, const char *what)
+{
+	if (result >= 0)
+		return;
+	log_error("%s: %s", what, strerror(-result));
+	exit(EXIT_FAILURE);
+}
+
+static int run_daemon(struct run *run)
+{
+	struct daemon *daemon = &run->daemon;
+	sigset_t signals;
+	int status;
+
+	sigemptyset(&signals);
+	sigaddset(&signals, SIGHUP);
+	sigaddset(&signals, SIGTERM);
+	sigaddset(&signals, SIGINT);
+	sigprocmask(SIG_BLOCK, &signals, NULL);
+	signal(SIGPIPE, SIG_IGN);
+	need_event(sd_event_default(&daemon->event), "no event loop");
+	need_event(sd_event_add_signal(daemon->event, NULL, SIGHUP, on_reload, run), "SIGHUP");
+	need_event(sd_event_add_signal(daemon->event, NULL, SIGTERM, on_end, daemon), "SIGTERM");
+	need_event(sd_event_add_signal(daemon->event, NULL, SIGINT, on_end, daemon), "SIGINT");
+	/* Only if the unit has WatchdogSec */
+	need_event(sd_event_set_watchdog(daemon->event, true), "watchdog");
+	find_all_contents(daemon, daemon->config);
+	if (daemon->dry_run)
+		daemon->answered = end_dry_run;
+	start(daemon);
+	if (daemon->dry_run)
+		end_dry_run(daemon);
+	sd_notify(0, "READY=1");
+	status = sd_event_loop(daemon->event);
+	sd_notify(0, "STOPPING=1");
+	stop(daemon);
+	kernel_close(daemon);
+	config_free(daemon->config);
+	sd_event_unref(daemon->event);
+	return status < 0 ? EXIT_FAILURE : status;
+}
+
+static void print_usage(FILE *to)
+{
+	fputs("usage: ipcuckood [--config FILE] [--state DIRECTORY]\n"
+	      "       ipcuckood --check FILE       check a configuration, and change nothing\n"
+	      "       ipcuckood --dry-run          print what would change in the kernel's sets\n"
+	      "See ipcuckood(8).\n", to);
+}
+
+int main(int argc, char **argv)
+{
+	static const struct option options[] = {
+		{ "config", required_argument, NULL, 'c' },
+		{ "state", required_argument, NULL, 's' },
+		{ "check", required_argument, NULL, 'k' },
+		{ "dry-run", no_argument, NULL, 'n' },
+		{ "help", no_argument, NULL, 'h' },
+		{ "version", no_argument, NULL, 'V' },
+		{ NULL, 0, NULL, 0 }
+	};
+	struct run run = { .path = CONFIG_PATH, .daemon.state_dir = getenv("STATE_DIRECTORY") };
+	bool check = false;
+	int option;
+
+	while ((option = getopt_long(argc, argv, "c:s:nhV", options, NULL)) != -1) {
+		switch (option) {
+		case 'k':
+			check = true;
+			/* fall through */
+		case 'c':
+			run.path = optarg;
+			break;
+		case 's':
+			run.daemon.state_dir = optarg;
+			break;
+		case 'n':
+			run.daemon.dry_run = true;
+			break;
+		case 'h':
+			print_usage(stdout);
+			return EXIT_SUCCESS;
+		case 'V':
+			puts("ipcuckood v" IPCUCKOO_TOOL_VERSION);
+			return EXIT_SUCCESS;
+		default:
+			print_usage(stderr);
+			return STATUS_USAGE;
+		}
+	}
+	if (optind < argc) {
+		print_usage(stderr);
+		return STATUS_USAGE;
+	}
+	run.daemon.config = config_read(run.path);
+	if (!run.daemon.config)
+		return STATUS_USAGE;
+	if (check) {
+		printf("%s: %zu sets, %zu sources\n", run.path, run.daemon.config->target_count,
+		       run.daemon.config->source_count);
+		config_free(run.daemon.config);
+		return EXIT_SUCCESS;
+	}
+	return run_daemon(&run);
+}

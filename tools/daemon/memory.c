@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "daemon/log.h"
+#include "daemon/memory.h"
+
+static void *check(void *memory)
+{
+	if (memory)
+		return memory;
+	log_error("out of memory; the sets in the kernel stay as they are");
+	exit(EXIT_FAILURE);
+}
+
+void *need_zeros(size_t size)
+{
+	return check(calloc(1, size));
+}
+
+char *need_copy(const char *text)
+{
+	return text ? check(strdup(text)) : NULL;
+}
+
+char *need_text(const char *format, ...)
+{
+	char *text = NULL;
+	va_list args;
+
+	va_start(args, format);
+	if (vasprintf(&text, format, args) < 0)
+		text = NULL;
+	va_end(args);
+	return check(text);
+}
+
+void *need_room(void *array, size_t count)
+{
+	return check(realloc(array, (count + 2) * sizeof(void *)));
+}

@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Small allocations, which do not fail: if there is no memory for them, the daemon ends with a
+ * message. systemd starts it again; the sets in the kernel stay as they are. What depends on the
+ * size of a list is not allocated here, but where -ENOMEM can be handled.
+ */
+#ifndef IPCUCKOOD_MEMORY_H
+#define IPCUCKOOD_MEMORY_H
+
+#include <stddef.h>
+
+/* Memory filled with zeros. */
+void *need_zeros(size_t size);
+/* A copy of a text; NULL of NULL. */
+char *need_copy(const char *text);
+/* A text, as printf() would print it. */
+char *need_text(const char *format, ...) __attribute__((format(printf, 1, 2)));
+/* Room for one more pointer behind the @count pointers of an array, and for a NULL behind it. */
+void *need_room(void *array, size_t count);
+
+#endif /* IPCUCKOOD_MEMORY_H */

@@ -1,0 +1,291 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <stdarg.h>
+#include <stdlib.h>
+
+#include "daemon/log.h"
+#include "daemon/memory.h"
+#include "daemon/source.h"
+#include "daemon/store.h"
+#include "daemon/timer.h"
+
+/* Contents that change entry by entry are stored at most once in this many seconds. */
+#define SAVE_SECONDS	60
+
+#define FIELD(name)	.offset = offsetof(struct source, name)
+
+const struct config_key source_keys[] = {
+	{ "set", KEY_TEXT, FIELD(set), .needed = "set = blocklist" },
+	{ "comment", KEY_TEXT, FIELD(comment) },
+	{ "timeout", KEY_TIME, FIELD(timeout), .least = 1, .most = IPCUCKOO_TIMEOUT_MAX },
+	{ NULL }
+};
+
+struct source *source_new(const struct source_kind *kind, const char *name)
+{
+	struct source *source = need_zeros(kind->size);
+
+	source->kind = kind;
+	source->name = need_copy(name);
+	source->lag = -1;
+	return source;
+}
+
+const char *source_state_word(const struct source *source)
+{
+	static const char *const words[] = {
+		[SOURCE_WAITING] = "waiting",
+		[SOURCE_GOOD] = "good",
+		[SOURCE_FAILING] = "failing",
+		[SOURCE_REFUSED] = "refused",
+	};
+
+	return words[source->state];
+}
+
+void source_prepare(const struct source *source, struct feed *feed)
+{
+	target_prepare(source->target, feed);
+}
+
+const char *source_note(const struct source *source, const char *key)
+{
+	const struct note *note;
+
+	for (note = source->notes; note; note = note->next)
+		if (!strcmp(note->key, key))
+			return note->value;
+	return NULL;
+}
+
+static void free_note(struct note *note)
+{
+	free(note->key);
+	free(note->value);
+	free(note);
+}
+
+void source_set_note(struct source *source, const char *key, const char *value)
+{
+	struct note **at = &source->notes, *note;
+
+	while (*at && strcmp((*at)->key, key))
+		at = &(*at)->next;
+	note = *at;
+	if (note) {
+		*at = note->next;
+		free_note(note);
+	}
+	if (!value)
+		return;
+	note = need_zeros(sizeof(*note));
+	note->key = need_copy(key);
+	note->value = need_copy(value);
+	note->next = source->notes;
+	source->notes = note;
+}
+
+void source_forget_notes(struct source *source)
+{
+	while (source->notes)
+		source_set_note(source, source->notes->key, NULL);
+}
+
+static void save(struct source *source)
+{
+	struct daemon *daemon = source->daemon;
+
+	timer_stop(&source->save_timer);
+	source->unsaved = false;
+	if (daemon->state_dir && !daemon->dry_run)
+		store_save(source, daemon->state_dir);
+}
+
+static int on_save(sd_event_source *timer, uint64_t usec, void *data)
+{
+	(void)timer;
+	(void)usec;
+	save(data);
+	return 0;
+}
+
+static void save_later(struct source *source)
+{
+	if (source->unsaved)
+		return;
+	source->unsaved = true;
+	timer_start(source->daemon->event, &source->save_timer, SAVE_SECONDS * 1000, on_save,
+		    source);
+}
+
+static void set_problem(struct source *source, enum source_state state, char *problem)
+{
+	if (state == SOURCE_GOOD && source->problem)
+		log_info("[%s %s] is good again, with %zu entries", source->kind->word, source->name,
+			 contents_count(&source->contents));
+	free(source->problem);
+	source->problem = problem;
+	source->state = state;
+}
+
+static void answered(struct source *source)
+{
+	if (source->daemon->answered)
+		source->daemon->answered(source->daemon);
+}
+
+static void take_good(struct source *source)
+{
+	source->good_at = now_seconds();
+	set_problem(source, SOURCE_GOOD, NULL);
+}
+
+void source_deliver(struct source *source, struct contents *contents)
+{
+	contents_free(&source->contents);
+	source->contents = *contents;
+	memset(contents, 0, sizeof(*contents));
+	source->delivered = true;
+	source->deliveries++;
+	take_good(source);
+	source->changed_at = source->good_at;
+	if (!source->daemon->dry_run)
+		target_apply(source->target);
+	save(source);
+	answered(source);
+}
+
+static int touch(struct packed *touched, enum entry_kind kind, const uint8_t *entry)
+{
+	struct entry_array *array = &touched->kind[kind];
+
+	if (array->count == array->room && packed_grow(touched, kind, 1))
+		return -ENOMEM;
+	memcpy(array->data + array->count++ * entry_size[kind], entry, entry_size[kind]);
+	return 0;
+}
+
+int source_change(struct source *source, const struct source_change *changes, size_t count,
+		  bool atomic)
+{
+	struct packed touched = { 0 };
+	uint32_t now = now_seconds();
+	const struct member *member;
+	size_t i;
+	int err = 0;
+
+	for (i = 0; i < count && !err; i++) {
+		member = &changes[i].member;
+		if (changes[i].del || member_expired(member, now))
+			contents_del(&source->contents, member->kind, member->entry);
+		else
+			err = contents_add(&source->contents, member);
+		if (!err)
+			err = touch(&touched, member->kind, member->entry);
+	}
+	packed_sort(&touched);
+	packed_dedup(&touched);
+	take_good(source);
+	source->changed_at = source->good_at;
+	source->deliveries++;
+	target_apply_some(source->target, &touched, atomic);
+	packed_free(&touched);
+	save_later(source);
+	answered(source);
+	return err;
+}
+
+void source_confirm(struct source *source)
+{
+	take_good(source);
+	/* Its entries expire later now. */
+	if (source->timeout && source->delivered) {
+		if (!source->daemon->dry_run)
+			target_apply(source->target);
+		save_later(source);
+	}
+	answered(source);
+}
+
+static void report(struct source *source, enum source_state state, const char *format, va_list args)
+{
+	char text[1024];
+	bool same;
+
+	vsnprintf(text, sizeof(text), format, args);
+	same = source->problem && !strcmp(text, source->problem) && source->state == state;
+	set_problem(source, state, need_copy(text));
+	if (same)
+		return;
+	if (source->delivered)
+		log_error("[%s %s] %s; its last good contents stay in force (%zu entries)",
+			  source->kind->word, source->name, text,
+			  contents_count(&source->contents));
+	else
+		log_error("[%s %s] %s; it has no entries yet, and what is in the set stays there",
+			  source->kind->word, source->name, text);
+}
+
+void source_fail(struct source *source, const char *format, ...)
+{
+	va_list args;
+
+	source->failures++;
+	va_start(args, format);
+	report(source, SOURCE_FAILING, format, args);
+	va_end(args);
+	answered(source);
+}
+
+void source_refuse(struct source *source, const char *format, ...)
+{
+	va_list args;
+
+	source->refusals++;
+	va_start(args, format);
+	report(source, SOURCE_REFUSED, format, args);
+	va_end(args);
+	answered(source);
+}
+
+void source_start(struct source *source, struct daemon *daemon)
+{
+	source->daemon = daemon;
+	source->kind->start(source);
+}
+
+void source_stop(struct source *source)
+{
+	source->kind->stop(source);
+	if (source->unsaved)
+		save(source);
+}
+
+void source_inherit(struct source *source, struct source *old)
+{
+	contents_free(&source->contents);
+	source->contents = old->contents;
+	source->notes = old->notes;
+	memset(&old->contents, 0, sizeof(old->contents));
+	old->notes = NULL;
+	source->delivered = old->delivered;
+	source->good_at = old->good_at;
+	source->changed_at = old->changed_at;
+	source->deliveries = old->deliveries;
+	source->failures = old->failures;
+	source->refusals = old->refusals;
+	memcpy(source->version, old->version, sizeof(source->version));
+}
+
+void source_free(struct source *source)
+{
+	timer_stop(&source->save_timer);
+	if (source->kind->free)
+		source->kind->free(source);
+	config_free_keys(source->kind->keys, source);
+	config_free_keys(source_keys, source);
+	contents_free(&source->contents);
+	source_forget_notes(source);
+	free(source->problem);
+	free(source->name);
+	free(source);
+}

@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * A target is a set in the kernel that the daemon keeps: "[set NAME]". It has the entries of all
+ * its sources, without those that an exception covers.
+ *
+ * An entry that several sources have stays until the last of them drops it; it expires with the
+ * last of them, and has the comment of the first one that has a comment. Exceptions of a hash:net
+ * set are in the set as entries with nomatch, so that they also make holes in wider prefixes.
+ *
+ * Until each source has had contents once, entries are only added: what is in the set from before
+ * the daemon started stays in force. Afterwards the set has exactly what the sources say; what
+ * others add to it goes with the next replacement.
+ *
+ * If the kernel refuses a change, the target stays "behind": it says so, and replaces the whole set
+ * as soon as that works.
+ */
+#ifndef IPCUCKOOD_TARGET_H
+#define IPCUCKOOD_TARGET_H
+
+#include "daemon/config.h"
+#include "daemon/contents.h"
+#include "daemon/daemon.h"
+#include "lib/feed.h"
+
+struct source;
+
+/**
+ * struct target - a set that the daemon keeps
+ *
+ * Read from the configuration:
+ * @name:	name of the set
+ * @type:	IPCUCKOO_TYPE_HASH_IP or IPCUCKOO_TYPE_HASH_NET
+ * @family:	IPCUCKOO_FAMILY_*
+ * @maxelem:	limit of the number of entries of a set that the daemon creates; 0: none
+ * @timeouts:	create the set with timeouts; also if a source needs them
+ * @comments:	create the set with comments; also if a source needs them
+ * @except:	exceptions, as words
+ * @except_files: files with exceptions
+ *
+ * The rest:
+ * @daemon:	the daemon; NULL while the configuration is only checked
+ * @exceptions:	the exceptions, sorted, as prefixes and hosts
+ * @sources:	the sources; NULL ends them
+ * @options:	extensions of the kernel's set: enum ipcuckoo_option
+ * @behind:	the kernel's set is not what the sources say
+ * @problem:	why it is behind; NULL if it is not
+ * @applied_at:	when the kernel's set was changed last, in seconds since 1970; 0: never
+ * @entries:	entries that the kernel's set had then
+ * @failures:	number of refused changes
+ */
+struct target {
+	char *name;
+	int type;
+	int family;
+	uint64_t maxelem;
+	bool timeouts;
+	bool comments;
+	char **except;
+	char **except_files;
+
+	struct daemon *daemon;
+	struct packed exceptions;
+	struct source **sources;
+	size_t source_count;
+	uint32_t options;
+	bool behind;
+	char *problem;
+	uint32_t applied_at;
+	uint32_t entries;
+	uint64_t failures;
+	unsigned int attempts;
+	sd_event_source *retry;
+};
+
+extern const struct config_key target_keys[];
+
+void target_check(struct target *target, struct section *section);
+void target_free(struct target *target);
+
+/* Begin to keep the set: create it if it does not exist. Called once, before its sources start. */
+void target_start(struct target *target, struct daemon *daemon);
+void target_stop(struct target *target);
+
+/* Make the set what its sources say, in one step. */
+void target_apply(struct target *target);
+/* The same after @touched entries changed, sorted. @atomic: in one step, also if additions and
+ * deletions do not fit into one message; otherwise additions come first.
+ */
+void target_apply_some(struct target *target, const struct packed *touched, bool atomic);
+
+/* Prepare to parse entries for the set: family, expansion of prefixes, limits. */
+void target_prepare(const struct target *target, struct feed *feed);
+/* Whether each source has had contents. */
+bool target_complete(const struct target *target);
+
+#endif /* IPCUCKOOD_TARGET_H */
