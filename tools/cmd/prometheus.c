@@ -9,6 +9,7 @@
 
 #include "cli/tool.h"
 #include "cmd/stats.h"
+#include "lib/exposition.h"
 #include "set/attachment.h"
 
 /**
@@ -70,41 +71,11 @@ static unsigned long long value_of(const struct metric *metric, const void *obje
 				   *(const uint64_t *)field;
 }
 
-static bool ends_with(const char *text, const char *end)
-{
-	size_t len = strlen(text), end_len = strlen(end);
-
-	return len >= end_len && !strcmp(text + len - end_len, end);
-}
-
-static void print_head(const char *object, const char *name, const char *help)
-{
-	printf("# HELP ipcuckoo_%s%s %s\n# TYPE ipcuckoo_%s%s %s\n", object,
-	       name, help, object, name,
-	       ends_with(name, "_total") ? "counter" : "gauge");
-}
-
-/* Print a label, escaped: names of devices can contain quotes and backslashes. */
-static void print_label(const char *name, const char *value, const char *end)
-{
-	printf("%s=\"", name);
-	for (; *value; value++) {
-		if (*value == '\n') {
-			fputs("\\n", stdout);
-			continue;
-		}
-		if (*value == '"' || *value == '\\')
-			putchar('\\');
-		putchar(*value);
-	}
-	printf("\"%s", end);
-}
-
 static void print_set_labels(const struct nl_set *set)
 {
-	print_label("set", set->name, ",");
-	print_label("type", meaning_word(type_words, set->type), ",");
-	print_label("family", meaning_word(family_words, set->family), "");
+	exposition_label(stdout, "set", set->name, ",");
+	exposition_label(stdout, "type", meaning_word(type_words, set->type), ",");
+	exposition_label(stdout, "family", meaning_word(family_words, set->family), "");
 }
 
 static void print_set_metrics(const struct stats *stats)
@@ -114,27 +85,28 @@ static void print_set_metrics(const struct stats *stats)
 	int why;
 
 	for (metric = set_metrics; metric->name; metric++) {
-		print_head("set_", metric->name, metric->help);
+		exposition_head(stdout, "ipcuckoo_set_", metric->name, metric->help);
 		for (i = 0; i < stats->set_count; i++) {
 			printf("ipcuckoo_set_%s{", metric->name);
 			print_set_labels(&stats->sets[i]);
 			printf("} %llu\n", value_of(metric, &stats->sets[i]));
 		}
 	}
-	print_head("set_", "load_ratio", "Entries by slots.");
+	exposition_head(stdout, "ipcuckoo_set_", "load_ratio", "Entries by slots.");
 	for (i = 0; i < stats->set_count; i++) {
 		printf("ipcuckoo_set_load_ratio{");
 		print_set_labels(&stats->sets[i]);
 		printf("} %.4f\n",
 		       ratio(stats->sets[i].entries, stats->sets[i].slots));
 	}
-	print_head("set_", "failed_adds_total", "Requests to add that failed, by reason.");
+	exposition_head(stdout, "ipcuckoo_set_", "failed_adds_total",
+			"Requests to add that failed, by reason.");
 	for (i = 0; i < stats->set_count; i++) {
 		for (why = 0; why < FAILURES; why++) {
 			printf("ipcuckoo_set_failed_adds_total{");
 			print_set_labels(&stats->sets[i]);
 			putchar(',');
-			print_label("reason", failure_words[why], "");
+			exposition_label(stdout, "reason", failure_words[why], "");
 			printf("} %llu\n",
 			       (unsigned long long)stats->sets[i].failed[why]);
 		}
@@ -147,13 +119,12 @@ static void print_set_metrics(const struct stats *stats)
 static void print_attachment_labels(const struct nl_attachment *attachment)
 {
 	printf("attachment=\"%u\",", attachment->id);
-	print_label("set", attachment->set, ",");
-	print_label("direction",
-		    meaning_word(direction_words, attachment->direction), ",");
-	print_label("verdict",
-		    meaning_word(verdict_words, attachment->verdict), ",");
-	print_label("place", is_ingress(attachment) ? "ingress" : "ip", ",");
-	print_label("device", attachment->dev, "");
+	exposition_label(stdout, "set", attachment->set, ",");
+	exposition_label(stdout, "direction",
+			 meaning_word(direction_words, attachment->direction), ",");
+	exposition_label(stdout, "verdict", meaning_word(verdict_words, attachment->verdict), ",");
+	exposition_label(stdout, "place", is_ingress(attachment) ? "ingress" : "ip", ",");
+	exposition_label(stdout, "device", attachment->dev, "");
 }
 
 static void print_attachment_metrics(const struct stats *stats)
@@ -162,7 +133,7 @@ static void print_attachment_metrics(const struct stats *stats)
 	size_t i;
 
 	for (metric = attachment_metrics; metric->name; metric++) {
-		print_head("", metric->name, metric->help);
+		exposition_head(stdout, "ipcuckoo_", metric->name, metric->help);
 		for (i = 0; i < stats->attachment_count; i++) {
 			printf("ipcuckoo_%s{", metric->name);
 			print_attachment_labels(&stats->attachments[i]);
@@ -170,8 +141,8 @@ static void print_attachment_metrics(const struct stats *stats)
 			       value_of(metric, &stats->attachments[i]));
 		}
 	}
-	print_head("", "attachment_active",
-		   "Whether it sees packets: 0 if there is no such device, or no hook.");
+	exposition_head(stdout, "ipcuckoo_", "attachment_active",
+			"Whether it sees packets: 0 if there is no such device, or no hook.");
 	for (i = 0; i < stats->attachment_count; i++) {
 		printf("ipcuckoo_attachment_active{");
 		print_attachment_labels(&stats->attachments[i]);
@@ -181,14 +152,14 @@ static void print_attachment_metrics(const struct stats *stats)
 
 void print_prometheus(const struct stats *stats)
 {
-	print_head("", "info", "The version of the module.");
+	exposition_head(stdout, "ipcuckoo_", "info", "The version of the module.");
 	printf("ipcuckoo_info{");
-	print_label("version", stats->info.version, "} 1\n");
-	print_head("", "memory_bytes", "Memory of all tables.");
+	exposition_label(stdout, "version", stats->info.version, "} 1\n");
+	exposition_head(stdout, "ipcuckoo_", "memory_bytes", "Memory of all tables.");
 	printf("ipcuckoo_memory_bytes %llu\n",
 	       (unsigned long long)stats->info.memory);
-	print_head("", "memory_limit_bytes",
-		   "Memory that all tables may take, 0 for no limit.");
+	exposition_head(stdout, "ipcuckoo_", "memory_limit_bytes",
+			"Memory that all tables may take, 0 for no limit.");
 	printf("ipcuckoo_memory_limit_bytes %llu\n",
 	       (unsigned long long)stats->info.memory_limit);
 	print_set_metrics(stats);

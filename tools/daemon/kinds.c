@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* The kinds of sources. */
-#include "daemon/source.h"
+#include "daemon/feed.h"
 
 const struct source_kind *const source_kinds[] = {
+	&feed_kind,
 	NULL
 };

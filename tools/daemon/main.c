@@ -11,6 +11,8 @@
 #include <systemd/sd-daemon.h>
 
 #include "daemon/config.h"
+#include "daemon/control.h"
+#include "daemon/fetch.h"
 #include "daemon/kernel.h"
 #include "daemon/log.h"
 #include "daemon/memory.h"
@@ -149,11 +151,10 @@ static void need_event(int result, const char *what)
 	exit(EXIT_FAILURE);
 }
 
-static int run_daemon(struct run *run)
+static void set_up_events(struct run *run)
 {
 	struct daemon *daemon = &run->daemon;
 	sigset_t signals;
-	int status;
 
 	sigemptyset(&signals);
 	sigaddset(&signals, SIGHUP);
@@ -167,6 +168,20 @@ static int run_daemon(struct run *run)
 	need_event(sd_event_add_signal(daemon->event, NULL, SIGINT, on_end, daemon), "SIGINT");
 	/* Only if the unit has WatchdogSec */
 	need_event(sd_event_set_watchdog(daemon->event, true), "watchdog");
+}
+
+static int run_daemon(struct run *run)
+{
+	struct daemon *daemon = &run->daemon;
+	struct control *control = NULL;
+	int status;
+
+	set_up_events(run);
+	if (!daemon->dry_run) {
+		control = control_start(daemon);
+		if (!control)
+			return EXIT_FAILURE;
+	}
 	find_all_contents(daemon, daemon->config);
 	if (daemon->dry_run)
 		daemon->answered = end_dry_run;
@@ -176,19 +191,60 @@ static int run_daemon(struct run *run)
 	sd_notify(0, "READY=1");
 	status = sd_event_loop(daemon->event);
 	sd_notify(0, "STOPPING=1");
+	control_stop(control);
 	stop(daemon);
 	kernel_close(daemon);
 	config_free(daemon->config);
+	fetch_end();
 	sd_event_unref(daemon->event);
 	return status < 0 ? EXIT_FAILURE : status;
 }
 
 static void print_usage(FILE *to)
 {
-	fputs("usage: ipcuckood [--config FILE] [--state DIRECTORY]\n"
-	      "       ipcuckood --check FILE       check a configuration, and change nothing\n"
-	      "       ipcuckood --dry-run          print what would change in the kernel's sets\n"
+	fputs("usage: ipcuckood [OPTION...]               keep the sets of the configuration\n"
+	      "       ipcuckood --check FILE              check a configuration, and change nothing\n"
+	      "       ipcuckood --dry-run                 print what would change in the kernel's sets\n"
+	      "       ipcuckood status [-j|--prometheus]  show the sets and their sources\n"
+	      "       ipcuckood accept SOURCE             take what was refused\n"
+	      "       ipcuckood refresh SOURCE            fetch it now\n"
+	      "options: --config FILE, --state DIRECTORY, --control SOCKET\n"
 	      "See ipcuckood(8).\n", to);
+}
+
+static int fail_usage_of_daemon(void)
+{
+	print_usage(stderr);
+	return STATUS_USAGE;
+}
+
+/* Ask the daemon that runs. */
+static int run_client(const char *control, char **word, const char *format)
+{
+	const char *name = word[1] ? word[1] : "";
+	bool status = !strcmp(word[0], "status");
+	char *line;
+	int result;
+
+	if ((!status && strcmp(word[0], "accept") && strcmp(word[0], "refresh")) ||
+	    (!status && !word[1]) || (word[1] && (status || word[2])))
+		return fail_usage_of_daemon();
+	line = status ? need_copy(format) : need_text("%s %s", word[0], name);
+	result = control_ask(control, line);
+	free(line);
+	return result;
+}
+
+static int check_config(const char *path)
+{
+	struct config *config = config_read(path);
+
+	if (!config)
+		return STATUS_USAGE;
+	printf("%s is right: sets: %zu, sources: %zu\n", path, config->target_count,
+	       config->source_count);
+	config_free(config);
+	return EXIT_SUCCESS;
 }
 
 int main(int argc, char **argv)
@@ -196,29 +252,43 @@ int main(int argc, char **argv)
 	static const struct option options[] = {
 		{ "config", required_argument, NULL, 'c' },
 		{ "state", required_argument, NULL, 's' },
+		{ "control", required_argument, NULL, 'S' },
 		{ "check", required_argument, NULL, 'k' },
 		{ "dry-run", no_argument, NULL, 'n' },
+		{ "json", no_argument, NULL, 'j' },
+		{ "prometheus", no_argument, NULL, 'p' },
 		{ "help", no_argument, NULL, 'h' },
 		{ "version", no_argument, NULL, 'V' },
 		{ NULL, 0, NULL, 0 }
 	};
-	struct run run = { .path = CONFIG_PATH, .daemon.state_dir = getenv("STATE_DIRECTORY") };
-	bool check = false;
+	struct run run = {
+		.path = CONFIG_PATH,
+		.daemon = { .state_dir = getenv("STATE_DIRECTORY"), .control = CONTROL_PATH },
+	};
+	const char *format = "status";
 	int option;
 
-	while ((option = getopt_long(argc, argv, "c:s:nhV", options, NULL)) != -1) {
+	while ((option = getopt_long(argc, argv, "c:njhV", options, NULL)) != -1) {
 		switch (option) {
 		case 'k':
-			check = true;
-			/* fall through */
+			return check_config(optarg);
 		case 'c':
 			run.path = optarg;
 			break;
 		case 's':
 			run.daemon.state_dir = optarg;
 			break;
+		case 'S':
+			run.daemon.control = optarg;
+			break;
 		case 'n':
 			run.daemon.dry_run = true;
+			break;
+		case 'j':
+			format = "json";
+			break;
+		case 'p':
+			format = "prometheus";
 			break;
 		case 'h':
 			print_usage(stdout);
@@ -227,22 +297,11 @@ int main(int argc, char **argv)
 			puts("ipcuckood v" IPCUCKOO_TOOL_VERSION);
 			return EXIT_SUCCESS;
 		default:
-			print_usage(stderr);
-			return STATUS_USAGE;
+			return fail_usage_of_daemon();
 		}
 	}
-	if (optind < argc) {
-		print_usage(stderr);
-		return STATUS_USAGE;
-	}
+	if (optind < argc)
+		return run_client(run.daemon.control, argv + optind, format);
 	run.daemon.config = config_read(run.path);
-	if (!run.daemon.config)
-		return STATUS_USAGE;
-	if (check) {
-		printf("%s: %zu sets, %zu sources\n", run.path, run.daemon.config->target_count,
-		       run.daemon.config->source_count);
-		config_free(run.daemon.config);
-		return EXIT_SUCCESS;
-	}
-	return run_daemon(&run);
+	return run.daemon.config ? run_daemon(&run) : STATUS_USAGE;
 }

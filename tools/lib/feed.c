@@ -28,13 +28,25 @@
  * @feed:	the feed that gets the entries
  * @fault:	filled in when a line is wrong
  * @skip_rest:	the buffer begins inside a line that is too long: skip its rest
- * @began:	check_start() has checked the first bytes
+ * @began:	feed_check_start() has checked the first bytes
  */
 struct reader {
 	struct feed *feed;
 	struct feed_fault *fault;
 	bool skip_rest;
 	bool began;
+};
+
+/**
+ * struct feed_stream - a feed that arrives in parts
+ * @reader:	reads the lines
+ * @have:	number of bytes in @data
+ * @data:	what arrived and was not read yet; has room for a newline behind it
+ */
+struct feed_stream {
+	struct reader reader;
+	size_t have;
+	char data[BUFFER_SIZE + 1];
 };
 
 enum {
@@ -53,6 +65,15 @@ static const uint8_t meaning[256] = {
 	[';']	= ENDS_ENTRY,
 };
 
+/* Whether @more entries are too many. A range of many hosts is refused before it is added. */
+static bool is_above_limit(const struct feed *feed, uint64_t more, char why[ADDRESS_WHY_SIZE])
+{
+	if (!feed->limit || packed_count(&feed->entries) + more <= feed->limit)
+		return false;
+	snprintf(why, ADDRESS_WHY_SIZE, "there are more than %zu entries", feed->limit);
+	return true;
+}
+
 /**
  * feed_add - add one address, prefix or range
  * @feed:	the feed that gets the entries
@@ -60,7 +81,7 @@ static const uint8_t meaning[256] = {
  * @len:	length of the text
  * @why:	on error, set to the reason
  *
- * Return: 0, -EINVAL or -ENOMEM.
+ * Return: 0, -EINVAL, -EFBIG if there would be more entries than feed->limit, or -ENOMEM.
  */
 int feed_add(struct feed *feed, const char *text, size_t len,
 	     char why[ADDRESS_WHY_SIZE])
@@ -82,6 +103,8 @@ int feed_add(struct feed *feed, const char *text, size_t len,
 			 ", --expand adds every one" : "");
 		return -EINVAL;
 	}
+	if (is_above_limit(feed, feed->hosts_only ? address_count(&range) : 1, why))
+		return -EFBIG;
 	err = packed_add_range(&feed->entries, &range, feed->hosts_only);
 	if (err)
 		snprintf(why, ADDRESS_WHY_SIZE, "out of memory");
@@ -145,24 +168,37 @@ static size_t join_range(const char *first, const char *first_end,
 	return len + 1 + last_len;
 }
 
+/**
+ * feed_wrong_line - count and report the current line, which is wrong, and skip it
+ * @feed:	the feed
+ * @fault:	why the line is wrong; the function fills in the rest
+ * @text:	what is wrong in the line
+ * @len:	length of @text
+ */
+void feed_wrong_line(struct feed *feed, struct feed_fault *fault, const char *text, size_t len)
+{
+	fault->line = feed->lines;
+	address_quote(fault->text, sizeof(fault->text), text, len);
+	feed->skipped++;
+	if (feed->report)
+		feed->report(feed, fault);
+}
+
 /* Store the number and the text of a wrong line in reader->fault. If the feed skips wrong
- * lines, and @err is -EINVAL, also count and report the line. Return: 0 if the line is
- * skipped, or @err.
+ * lines, and @err is -EINVAL, skip it. Return: 0 if the line is skipped, or @err.
  */
 static int fault_at(struct reader *reader, const char *text, size_t len,
 		    int err)
 {
 	struct feed_fault *fault = reader->fault;
-	struct feed *feed = reader->feed;
 
-	fault->line = feed->lines;
+	if (err == -EINVAL && reader->feed->skip_invalid) {
+		feed_wrong_line(reader->feed, fault, text, len);
+		return 0;
+	}
+	fault->line = reader->feed->lines;
 	address_quote(fault->text, sizeof(fault->text), text, len);
-	if (err != -EINVAL || !feed->skip_invalid)
-		return err;
-	feed->skipped++;
-	if (feed->report)
-		feed->report(feed, fault);
-	return 0;
+	return err;
 }
 
 /*
@@ -198,10 +234,12 @@ static int read_line(struct reader *reader, const char *p, const char *end,
 		return stray_return(reader, p, len);
 	end = p + len;
 	first = skip_blanks(p, end);
-	if (first == end)
-		return cut ? too_long(reader, p, end - p) : 0;
-	if (*first == '#' || *first == ';')
+	if (first == end && cut)
+		return too_long(reader, p, end - p);
+	if (first == end || *first == '#' || *first == ';') {
+		reader->feed->blank++;
 		return 0;
+	}
 	first_end = skip_entry(first, end);
 	if (cut && first_end == end)
 		return too_long(reader, first, first_end - first);
@@ -289,11 +327,27 @@ static int read_lines(struct reader *reader, const char *p, const char *end)
 	return 0;
 }
 
-/* Refuse files that are not text, by their first bytes. @skip: length of a byte order
- * mark.
+/* Does the text begin as a web page or as XML does, after blanks? */
+static bool is_markup(const char *data, size_t len)
+{
+	const char *end = data + len;
+
+	while (data < end && (*data == '\n' || *data == '\r' || meaning[(uint8_t)*data] & BLANK))
+		data++;
+	return end - data > 1 && *data == '<' &&
+	       (data[1] == '!' || data[1] == '?' || (data[1] | 0x20) == 'h');
+}
+
+/**
+ * feed_check_start - refuse what is no list, by its first bytes
+ * @data:	the first bytes, some hundred if there are as many
+ * @len:	number of bytes
+ * @skip:	set to the length of a byte order mark
+ * @why:	set to the reason
+ *
+ * Return: 0 or -EINVAL.
  */
-static int check_start(struct reader *reader, const char *data, size_t len,
-		       size_t *skip)
+int feed_check_start(const char *data, size_t len, size_t *skip, char why[ADDRESS_WHY_SIZE])
 {
 	static const struct {
 		const char *magic;
@@ -312,21 +366,21 @@ static int check_start(struct reader *reader, const char *data, size_t len,
 	unsigned int i;
 
 	*skip = 0;
-	reader->began = true;
 	for (i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
 		if (len < kinds[i].len ||
 		    memcmp(data, kinds[i].magic, kinds[i].len))
 			continue;
-		if (!kinds[i].why) {
-			*skip = kinds[i].len;
-			return 0;
+		if (kinds[i].why) {
+			snprintf(why, ADDRESS_WHY_SIZE, "%s", kinds[i].why);
+			return -EINVAL;
 		}
-		reader->fault->line = 0;
-		snprintf(reader->fault->why, ADDRESS_WHY_SIZE, "%s",
-			 kinds[i].why);
-		return -EINVAL;
+		*skip = kinds[i].len;
+		break;
 	}
-	return 0;
+	if (!is_markup(data + *skip, len - *skip))
+		return 0;
+	snprintf(why, ADDRESS_WHY_SIZE, "is a web page (HTML) or XML, no list of addresses");
+	return -EINVAL;
 }
 
 /*
@@ -340,9 +394,12 @@ static ssize_t take_lines(struct reader *reader, const char *data, size_t len)
 	int err;
 
 	if (!reader->began) {
-		err = check_start(reader, data, len, &skip);
-		if (err)
+		reader->began = true;
+		err = feed_check_start(data, len, &skip, reader->fault->why);
+		if (err) {
+			reader->fault->line = 0;
 			return err;
+		}
 		p += skip;
 	}
 	if (reader->skip_rest) {
@@ -355,6 +412,8 @@ static ssize_t take_lines(struct reader *reader, const char *data, size_t len)
 	end = memrchr(p, '\n', data + len - p);
 	if (end) {
 		err = read_lines(reader, p, end + 1);
+		if (!err && is_above_limit(reader->feed, 0, reader->fault->why))
+			err = fault_at(reader, p, 0, -EFBIG);
 		return err ? err : end + 1 - data;
 	}
 	if (len < BUFFER_SIZE)
@@ -430,6 +489,7 @@ int feed_read(struct feed *feed, const char *path, struct feed_fault *fault)
 	fault->line = 0;
 	fault->text[0] = '\0';
 	feed->lines = 0;
+	feed->blank = 0;
 	if (!standard)
 		fd = open(path, O_RDONLY | O_CLOEXEC);
 	if (fd < 0) {
@@ -450,6 +510,76 @@ int feed_read(struct feed *feed, const char *path, struct feed_fault *fault)
 	if (!standard)
 		close(fd);
 	return err;
+}
+
+/**
+ * feed_open - begin to read a feed that arrives in parts
+ * @feed:	the feed that gets the entries
+ * @fault:	when feed_push() or feed_end() fails, set to line and reason; fault->file is
+ *		that of the caller
+ *
+ * Return: the stream, which ends with feed_close(); NULL if there is no memory.
+ */
+struct feed_stream *feed_open(struct feed *feed, struct feed_fault *fault)
+{
+	struct feed_stream *stream = malloc(sizeof(*stream));
+
+	if (!stream)
+		return NULL;
+	stream->reader = (struct reader){ .feed = feed, .fault = fault };
+	stream->have = 0;
+	fault->line = 0;
+	fault->text[0] = '\0';
+	return stream;
+}
+
+static int take_buffer(struct feed_stream *stream)
+{
+	ssize_t done = take_lines(&stream->reader, stream->data, stream->have);
+
+	if (done < 0)
+		return done;
+	stream->have -= done;
+	memmove(stream->data, stream->data + done, stream->have);
+	return 0;
+}
+
+/**
+ * feed_push - read the next part
+ * @stream:	the stream
+ * @data:	the part
+ * @len:	number of bytes
+ *
+ * Return: 0, -EINVAL for a wrong line, or another negative errno.
+ */
+int feed_push(struct feed_stream *stream, const char *data, size_t len)
+{
+	size_t some;
+	int err = 0;
+
+	for (; len && !err; data += some, len -= some) {
+		some = BUFFER_SIZE - stream->have;
+		if (some > len)
+			some = len;
+		memcpy(stream->data + stream->have, data, some);
+		stream->have += some;
+		if (stream->have == BUFFER_SIZE)
+			err = take_buffer(stream);
+	}
+	return err;
+}
+
+/* Read what is left, after the last part. Return: as feed_push(). */
+int feed_end(struct feed_stream *stream)
+{
+	if (stream->have && stream->data[stream->have - 1] != '\n')
+		stream->data[stream->have++] = '\n';
+	return stream->have ? take_buffer(stream) : 0;
+}
+
+void feed_close(struct feed_stream *stream)
+{
+	free(stream);
 }
 
 void feed_free(struct feed *feed)

@@ -29,7 +29,9 @@ struct feed_fault {
 /**
  * struct feed - the entries of files, and how to read the files
  * @entries:	result, unsorted
+ * @limit:	maximum number of entries; 0: any
  * @lines:	lines read of the current file
+ * @blank:	lines without an entry that are not wrong: comments, and empty lines
  * @skipped:	wrong lines that were skipped
  * @masked:	prefixes whose host bits were cleared
  * @family:	IPCUCKOO_FAMILY_* of the set
@@ -41,7 +43,9 @@ struct feed_fault {
  */
 struct feed {
 	struct packed entries;
+	size_t limit;
 	unsigned long lines;
+	unsigned long blank;
 	unsigned long skipped;
 	unsigned long masked;
 	uint8_t family;
@@ -55,6 +59,17 @@ struct feed {
 int feed_add(struct feed *feed, const char *text, size_t len,
 	     char why[ADDRESS_WHY_SIZE]);
 int feed_read(struct feed *feed, const char *path, struct feed_fault *fault);
+void feed_wrong_line(struct feed *feed, struct feed_fault *fault, const char *text, size_t len);
+int feed_check_start(const char *data, size_t len, size_t *skip, char why[ADDRESS_WHY_SIZE]);
+
+/* A feed that arrives in parts. */
+struct feed_stream;
+
+struct feed_stream *feed_open(struct feed *feed, struct feed_fault *fault);
+int feed_push(struct feed_stream *stream, const char *data, size_t len);
+int feed_end(struct feed_stream *stream);
+void feed_close(struct feed_stream *stream);
+
 void feed_free(struct feed *feed);
 
 #endif /* IPCUCKOO_TOOL_FEED_H */

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * The control socket: a client sends one line, a command and perhaps a name. The daemon answers with
+ * a line that is the exit status of the client, and a text; then it closes the connection.
+ */
+#ifndef IPCUCKOOD_CONTROL_H
+#define IPCUCKOOD_CONTROL_H
+
+#include "daemon/daemon.h"
+
+#define CONTROL_PATH	"/run/ipcuckood/control"
+
+struct control;
+
+/* Listen on daemon->control. Return: NULL after a message if that is not possible. */
+struct control *control_start(struct daemon *daemon);
+void control_stop(struct control *control);
+
+/* The client: send a line, and print the answer. Return: the exit status. */
+int control_ask(const char *path, const char *line);
+
+#endif /* IPCUCKOOD_CONTROL_H */

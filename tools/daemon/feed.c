@@ -1,0 +1,461 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * A feed is fetched by a schedule, and believed if it looks right. What does not look right is kept
+ * until somebody agrees or until the feed is fetched again, and the last good contents stay.
+ *
+ * Conditional requests: the ETag and Last-Modified of the last good answer are notes, and sent only
+ * if the feed is still the same (url, format, limits), and there are contents.
+ */
+#include <json-c/json.h>
+#include <stdlib.h>
+#include <strings.h>
+
+#include "daemon/body.h"
+#include "daemon/feed.h"
+#include "daemon/fetch.h"
+#include "daemon/format.h"
+#include "daemon/log.h"
+#include "daemon/memory.h"
+#include "daemon/timer.h"
+
+/* After a failure: first wait, in seconds; the longest one is the schedule. */
+#define RETRY_LEAST	60
+
+/* Feeds that are due when the daemon starts are not all fetched in the same second. */
+#define START_SECONDS	5
+
+/**
+ * struct feed_source - a feed
+ *
+ * Read from the configuration:
+ * @url:	where it is
+ * @format:	how to read it
+ * @every:	seconds between two fetches
+ * @jitter:	up to this share of @every is added to it, at random
+ * @max_size:	maximum number of bytes
+ * @max_entries: maximum number of entries
+ * @max_bad:	share of wrong lines above which it is refused
+ * @max_shrink:	share of entries that may be missing of a sudden
+ * @allow_empty: it may be empty
+ * @connect_time, @time, @slow_time: time limits, in seconds
+ *
+ * The rest:
+ * @fetch:	the transfer; NULL if there is none
+ * @timer:	starts the next one
+ * @due_at:	when that is, in seconds since 1970
+ * @fails:	number of failures since the last good answer
+ * @body:	what arrives
+ * @parsed:	its entries
+ * @bad:	number of its wrong lines; of the last answer when it is over
+ * @first_bad:	the first wrong line, for messages; NULL if there is none
+ * @pending:	entries that wait until somebody agrees
+ * @has_pending: there are such entries
+ * @pending_result: the answer they came with
+ * @size:	bytes of the last answer
+ */
+struct feed_source {
+	struct source source;
+	char *url;
+	struct format format;
+	uint64_t every;
+	double jitter;
+	uint64_t max_size;
+	uint64_t max_entries;
+	double max_bad;
+	double max_shrink;
+	bool allow_empty;
+	uint64_t connect_time;
+	uint64_t time;
+	uint64_t slow_time;
+
+	struct fetch *fetch;
+	sd_event_source *timer;
+	uint32_t due_at;
+	unsigned int fails;
+	struct body *body;
+	struct feed parsed;
+	unsigned long bad;
+	char *first_bad;
+	struct packed pending;
+	bool has_pending;
+	struct fetch_result pending_result;
+	uint64_t size;
+};
+
+static const struct meaning formats[] = {
+	{ "plain", FORMAT_PLAIN }, { "csv", FORMAT_CSV }, { "ndjson", FORMAT_NDJSON }, { NULL, 0 }
+};
+
+static const struct meaning separators[] = {
+	{ "comma", ',' }, { "semicolon", ';' }, { "tab", '\t' }, { "pipe", '|' }, { "space", ' ' },
+	{ NULL, 0 }
+};
+
+#define FIELD(name)	.offset = offsetof(struct feed_source, name)
+
+static const struct config_key feed_keys[] = {
+	{ "url", KEY_TEXT, FIELD(url), .needed = "url = https://example.org/list.txt" },
+	{ "format", KEY_WORD, FIELD(format.kind), .preset = "plain", .words = formats },
+	{ "separator", KEY_WORD, FIELD(format.separator), .preset = "comma", .words = separators },
+	{ "field", KEY_TEXT, FIELD(format.field) },
+	{ "field-to", KEY_TEXT, FIELD(format.to) },
+	{ "match-field", KEY_TEXT, FIELD(format.where) },
+	{ "match", KEY_LIST, FIELD(format.match) },
+	{ "every", KEY_TIME, FIELD(every), .preset = "1h", .least = 1, .most = 366 * 86400 },
+	{ "jitter", KEY_SHARE, FIELD(jitter), .preset = "10%" },
+	{ "max-size", KEY_SIZE, FIELD(max_size), .preset = "64M", .least = 1 },
+	{ "max-entries", KEY_NUMBER, FIELD(max_entries), .preset = "1000000", .least = 1,
+	  .most = FEED_EXPAND_MOST },
+	{ "max-bad", KEY_SHARE, FIELD(max_bad), .preset = "5%" },
+	{ "max-shrink", KEY_SHARE, FIELD(max_shrink), .preset = "50%" },
+	{ "allow-empty", KEY_SWITCH, FIELD(allow_empty), .preset = "no" },
+	{ "connect-time", KEY_TIME, FIELD(connect_time), .preset = "15s", .least = 1, .most = 3600 },
+	{ "time", KEY_TIME, FIELD(time), .preset = "10m", .least = 1, .most = 86400 },
+	{ "slow-time", KEY_TIME, FIELD(slow_time), .preset = "60s", .least = 1, .most = 86400 },
+	{ NULL }
+};
+
+static struct feed_source *feed_of(struct source *source)
+{
+	return (struct feed_source *)source;
+}
+
+static void check_feed(struct source *source, struct section *section)
+{
+	static const char *const schemes[] = { "https://", "http://", "file:///", NULL };
+	const struct feed_source *feed = feed_of(source);
+	const struct format *format = &feed->format;
+	size_t i;
+
+	for (i = 0; feed->url && schemes[i]; i++)
+		if (!strncasecmp(feed->url, schemes[i], strlen(schemes[i])))
+			break;
+	if (feed->url && !schemes[i])
+		config_fault(section, "url", "\"%.128s\" does not begin with https://, http:// or file:///",
+			     feed->url);
+	if (format->kind != FORMAT_PLAIN && !format->field)
+		config_fault(section, "format", "a line is missing that says where the address is, such as: field = %s",
+			     format->kind == FORMAT_CSV ? "1" : "cidr");
+	if (format->kind == FORMAT_PLAIN && (format->field || format->to || format->where))
+		config_fault(section, format->field ? "field" : format->to ? "field-to" : "match-field",
+			     "plain lists have no fields; say format = csv or format = ndjson");
+	if (!format->where != !format->match)
+		config_fault(section, format->where ? "match-field" : "match",
+			     "match-field and match go together: the field, and the values it may have");
+	if (format->separator != ',' && format->kind != FORMAT_CSV)
+		config_fault(section, "separator", "only csv has separators");
+}
+
+/* What the last answer is good for: changed settings mean another feed. */
+static char *identity(const struct feed_source *feed)
+{
+	const struct format *format = &feed->format;
+	char *text = need_text("%s %d %d %s %s %s", feed->url, format->kind, format->separator,
+			       format->field ? format->field : "-", format->to ? format->to : "-",
+			       format->where ? format->where : "-"), *longer;
+	size_t i;
+
+	for (i = 0; format->match && format->match[i]; i++) {
+		longer = need_text("%s %s", text, format->match[i]);
+		free(text);
+		text = longer;
+	}
+	return text;
+}
+
+static int on_due(sd_event_source *timer, uint64_t usec, void *data);
+
+static void schedule(struct feed_source *feed, uint64_t ms)
+{
+	feed->due_at = now_seconds() + ms / 1000;
+	timer_start(feed->source.daemon->event, &feed->timer, ms, on_due, feed);
+}
+
+/* The next time by the schedule */
+static uint64_t regular_ms(const struct feed_source *feed)
+{
+	return feed->every * 1000 + random_upto(feed->every * 1000 * feed->jitter);
+}
+
+static void schedule_next(struct feed_source *feed, bool good)
+{
+	uint64_t most = feed->every > RETRY_LEAST ? feed->every : RETRY_LEAST;
+	uint64_t least = feed->every < RETRY_LEAST ? feed->every : RETRY_LEAST;
+
+	feed->fails = good ? 0 : feed->fails + 1;
+	schedule(feed, good ? regular_ms(feed) : backoff_ms(feed->fails, least, most));
+}
+
+static void forget_body(struct feed_source *feed)
+{
+	body_free(feed->body);
+	feed->body = NULL;
+	feed_free(&feed->parsed);
+}
+
+static void forget_pending(struct feed_source *feed)
+{
+	packed_free(&feed->pending);
+	feed->has_pending = false;
+}
+
+/* Remember the first wrong line. struct feed is part of struct feed_source. */
+static void note_bad_line(const struct feed *parsed, const struct feed_fault *fault)
+{
+	struct feed_source *feed = (struct feed_source *)((char *)parsed -
+							  offsetof(struct feed_source, parsed));
+
+	if (!feed->first_bad)
+		feed->first_bad = need_text("line %lu, \"%s\": %s", fault->line, fault->text, fault->why);
+}
+
+static bool take_data(void *owner, const char *data, size_t len)
+{
+	struct feed_source *feed = owner;
+
+	return body_push(feed->body, data, len);
+}
+
+/* Notes of the answer with which the contents came. */
+static void note_answer(struct feed_source *feed, const struct fetch_result *result)
+{
+	struct source *source = &feed->source;
+	char *same = identity(feed), *modified_at = need_text("%u", result->modified_at);
+
+	source_set_note(source, "feed", same);
+	source_set_note(source, "etag", result->etag[0] ? result->etag : NULL);
+	source_set_note(source, "modified", result->modified[0] ? result->modified : NULL);
+	source_set_note(source, "modified-at", result->modified_at ? modified_at : NULL);
+	snprintf(source->version, sizeof(source->version), "%.127s",
+		 result->etag[0] ? result->etag : result->modified);
+	free(modified_at);
+	free(same);
+}
+
+/* Take over entries as the contents of the feed. */
+static void accept_entries(struct feed_source *feed, struct packed *entries,
+			   const struct fetch_result *result)
+{
+	struct contents contents = { 0 };
+	size_t before = contents_count(&feed->source.contents);
+
+	contents_take(&contents, entries);
+	note_answer(feed, result);
+	log_info("[feed %s] has %zu entries now, and had %zu before; %lu wrong lines were left out",
+		 feed->source.name, contents_count(&contents), before, feed->bad);
+	source_deliver(&feed->source, &contents);
+}
+
+/* Why an answer does not look right; NULL if it does. */
+static char *find_doubt(const struct feed_source *feed, size_t count)
+{
+	size_t before = contents_count(&feed->source.contents);
+	const struct feed *parsed = &feed->parsed;
+	unsigned long lines = parsed->lines - parsed->blank;
+
+	if (parsed->skipped && parsed->skipped > lines * feed->max_bad)
+		return need_text("%lu of its %lu lines are wrong, more than max-bad allows (%s)",
+				 parsed->skipped, lines, feed->first_bad);
+	if (!count && !feed->allow_empty)
+		return need_copy("it is empty");
+	if (count < before * (1 - feed->max_shrink) && !(feed->allow_empty && !count))
+		return need_text("it has only %zu entries, and had %zu: it shrank by more than max-shrink allows",
+				 count, before);
+	return NULL;
+}
+
+/* The body is complete. */
+static void judge(struct feed_source *feed, const struct fetch_result *result)
+{
+	struct packed *entries = &feed->parsed.entries;
+	char *doubt;
+
+	packed_sort(entries);
+	packed_dedup(entries);
+	feed->size = body_size(feed->body);
+	feed->bad = feed->parsed.skipped;
+	doubt = find_doubt(feed, packed_count(entries));
+	forget_pending(feed);
+	if (!doubt) {
+		accept_entries(feed, entries, result);
+		return;
+	}
+	feed->pending = *entries;
+	feed->has_pending = true;
+	feed->pending_result = *result;
+	memset(entries, 0, sizeof(*entries));
+	source_refuse(&feed->source,
+		      "%s is refused: %s; if that is right, run: ipcuckood accept %s; else ask who publishes it",
+		      feed->url, doubt, feed->source.name);
+	free(doubt);
+}
+
+static void end_fetch(void *owner, const struct fetch_result *result)
+{
+	struct feed_source *feed = owner;
+	struct source *source = &feed->source;
+	const char *why = result->why;
+	bool good = result->good;
+
+	feed->fetch = NULL;
+	if (good && result->unchanged) {
+		forget_pending(feed);
+		source_confirm(source);
+	} else if (good && body_end(feed->body)) {
+		judge(feed, result);
+	} else {
+		if (!why[0])
+			why = body_why(feed->body);
+		good = false;
+	}
+	/* The schedule goes on also if what came is refused. */
+	if (!good)
+		source_fail(source, "%s %s; it is tried again later, ipcuckood refresh %s tries at once",
+			    feed->url, why, source->name);
+	schedule_next(feed, good);
+	forget_body(feed);
+}
+
+/* Ask only for what has changed since the contents were fetched. */
+static void set_condition(const struct feed_source *feed, struct fetch_request *request)
+{
+	const struct source *source = &feed->source;
+	const char *before = source_note(source, "feed"), *modified_at;
+	char *same = identity(feed);
+
+	if (source->delivered && before && !strcmp(before, same)) {
+		request->etag = source_note(source, "etag");
+		request->modified = source_note(source, "modified");
+		modified_at = source_note(source, "modified-at");
+		if (!strncasecmp(feed->url, "file:", 5) && modified_at)
+			request->modified_at = strtoul(modified_at, NULL, 10);
+	}
+	free(same);
+}
+
+static void fetch(struct feed_source *feed)
+{
+	struct fetch_request request = {
+		.url = feed->url, .data = take_data, .done = end_fetch, .owner = feed,
+		.connect_seconds = feed->connect_time, .seconds = feed->time,
+		.slow_seconds = feed->slow_time,
+	};
+
+	if (feed->fetch)
+		return;
+	free(feed->first_bad);
+	feed->first_bad = NULL;
+	memset(&feed->parsed, 0, sizeof(feed->parsed));
+	source_prepare(&feed->source, &feed->parsed);
+	feed->parsed.limit = feed->max_entries;
+	feed->parsed.report = note_bad_line;
+	feed->body = body_new(&feed->format, &feed->parsed, feed->max_size);
+	set_condition(feed, &request);
+	if (feed->body)
+		feed->fetch = fetch_start(feed->source.daemon, &request);
+	if (feed->fetch)
+		return;
+	forget_body(feed);
+	source_fail(&feed->source, "%s cannot be fetched: out of memory", feed->url);
+	schedule_next(feed, false);
+}
+
+static int on_due(sd_event_source *timer, uint64_t usec, void *data)
+{
+	(void)timer;
+	(void)usec;
+	fetch(data);
+	return 0;
+}
+
+/* Contents from the last run are good until their time is over. */
+static void start_feed(struct source *source)
+{
+	struct feed_source *feed = feed_of(source);
+	char *same = identity(feed);
+	const char *before = source_note(source, "feed");
+	bool known = source->delivered && before && !strcmp(before, same);
+	uint32_t now = now_seconds(), due = source->good_at + feed->every;
+
+	free(same);
+	if (known && !source->version[0])
+		snprintf(source->version, sizeof(source->version), "%.127s",
+			 source_note(source, "etag") ? : source_note(source, "modified") ? : "");
+	if (source->daemon->dry_run)
+		schedule(feed, 0);
+	else if (known && source->good_at <= now && due > now)
+		schedule(feed, (due - now) * 1000ull + random_upto(feed->every * 1000 * feed->jitter));
+	else
+		schedule(feed, feed->jitter > 0 ? random_upto(START_SECONDS * 1000) : 0);
+}
+
+static void stop_feed(struct source *source)
+{
+	struct feed_source *feed = feed_of(source);
+
+	fetch_stop(feed->fetch);
+	feed->fetch = NULL;
+	timer_stop(&feed->timer);
+	forget_body(feed);
+}
+
+static void free_feed(struct source *source)
+{
+	struct feed_source *feed = feed_of(source);
+
+	forget_pending(feed);
+	free(feed->first_bad);
+}
+
+static void show_feed(const struct source *source, struct json_object *object)
+{
+	const struct feed_source *feed = (const struct feed_source *)source;
+
+	json_object_object_add(object, "url", json_object_new_string(feed->url));
+	json_object_object_add(object, "next_at", json_object_new_int64(feed->due_at));
+	json_object_object_add(object, "bytes", json_object_new_int64(feed->size));
+	json_object_object_add(object, "bad_lines", json_object_new_int64(feed->bad));
+	if (feed->first_bad)
+		json_object_object_add(object, "first_bad_line",
+				       json_object_new_string(feed->first_bad));
+	if (feed->has_pending)
+		json_object_object_add(object, "refused_entries",
+				       json_object_new_int64(packed_count(&feed->pending)));
+}
+
+static char *accept_feed(struct feed_source *feed, bool *done)
+{
+	size_t count = packed_count(&feed->pending);
+
+	*done = feed->has_pending;
+	if (!feed->has_pending)
+		return need_text("feed %s: nothing waits to be accepted%s%s", feed->source.name,
+				 feed->source.problem ? ": " : "",
+				 feed->source.problem ? feed->source.problem : "");
+	accept_entries(feed, &feed->pending, &feed->pending_result);
+	forget_pending(feed);
+	return need_text("feed %s: %zu entries were accepted", feed->source.name, count);
+}
+
+static char *do_command(struct source *source, const char *command, bool *done)
+{
+	struct feed_source *feed = feed_of(source);
+
+	if (!strcmp(command, "accept"))
+		return accept_feed(feed, done);
+	*done = true;
+	fetch(feed);
+	return need_text("feed %s is fetched; ipcuckood status shows the result", source->name);
+}
+
+const struct source_kind feed_kind = {
+	.word = "feed",
+	.size = sizeof(struct feed_source),
+	.keys = feed_keys,
+	.check = check_feed,
+	.start = start_feed,
+	.stop = stop_feed,
+	.show = show_feed,
+	.command = do_command,
+	.free = free_feed,
+};

@@ -1,0 +1,394 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * libcurl's multi interface tells which file descriptors it waits for, and when it wants to be
+ * called; sd_event does the waiting. libcurl is set up when the first transfer begins.
+ */
+#include <curl/curl.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <sys/epoll.h>
+#include <sys/stat.h>
+
+#include "daemon/fetch.h"
+#include "daemon/log.h"
+#include "daemon/memory.h"
+#include "daemon/timer.h"
+
+#define REDIRECTS_MOST	5
+/* Less than this many bytes a second is nearly nothing. */
+#define SLOW_BYTES	100
+
+/**
+ * struct fetch - a transfer
+ * @curl:	libcurl's handle
+ * @headers:	the request's headers
+ * @request:	what the caller wants
+ * @result:	what it will get
+ * @error:	libcurl's words for an error
+ * @refused:	the caller gave up
+ */
+struct fetch {
+	CURL *curl;
+	struct curl_slist *headers;
+	struct fetch_request request;
+	struct fetch_result result;
+	char error[CURL_ERROR_SIZE];
+	bool refused;
+};
+
+/* libcurl: one for all transfers. */
+static struct {
+	CURLM *multi;
+	sd_event *event;
+	sd_event_source *timer;
+} curl;
+
+/* Tell the owners of transfers that have ended. */
+static void end_transfers(void);
+
+static int on_timer(sd_event_source *timer, uint64_t usec, void *data)
+{
+	int running;
+
+	(void)timer;
+	(void)usec;
+	(void)data;
+	curl_multi_socket_action(curl.multi, CURL_SOCKET_TIMEOUT, 0, &running);
+	end_transfers();
+	return 0;
+}
+
+static int set_timer(CURLM *multi, long ms, void *data)
+{
+	(void)multi;
+	(void)data;
+	if (ms < 0)
+		timer_stop(&curl.timer);
+	else
+		timer_start(curl.event, &curl.timer, ms, on_timer, NULL);
+	return 0;
+}
+
+static int on_socket(sd_event_source *source, int fd, uint32_t events, void *data)
+{
+	int mask = 0, running;
+
+	(void)source;
+	(void)data;
+	if (events & EPOLLIN)
+		mask |= CURL_CSELECT_IN;
+	if (events & EPOLLOUT)
+		mask |= CURL_CSELECT_OUT;
+	if (events & (EPOLLERR | EPOLLHUP))
+		mask |= CURL_CSELECT_ERR;
+	curl_multi_socket_action(curl.multi, fd, mask, &running);
+	end_transfers();
+	return 0;
+}
+
+/* libcurl begins or ends to wait for a socket; @data is what was assigned to it. */
+static int set_socket(CURL *easy, curl_socket_t fd, int what, void *unused, void *data)
+{
+	sd_event_source *source = data;
+	uint32_t events = 0;
+
+	(void)easy;
+	(void)unused;
+	if (what == CURL_POLL_REMOVE) {
+		sd_event_source_disable_unref(source);
+		curl_multi_assign(curl.multi, fd, NULL);
+		return 0;
+	}
+	if (what & CURL_POLL_IN)
+		events |= EPOLLIN;
+	if (what & CURL_POLL_OUT)
+		events |= EPOLLOUT;
+	if (source)
+		return sd_event_source_set_io_events(source, events) < 0 ? -1 : 0;
+	if (sd_event_add_io(curl.event, &source, fd, events, on_socket, NULL) < 0)
+		return -1;
+	curl_multi_assign(curl.multi, fd, source);
+	return 0;
+}
+
+static void set_up(struct daemon *daemon)
+{
+	if (curl.multi)
+		return;
+	curl_global_init(CURL_GLOBAL_DEFAULT);
+	curl.event = daemon->event;
+	curl.multi = curl_multi_init();
+	if (!curl.multi) {
+		log_error("libcurl cannot be set up; the sets in the kernel stay as they are");
+		exit(EXIT_FAILURE);
+	}
+	curl_multi_setopt(curl.multi, CURLMOPT_SOCKETFUNCTION, set_socket);
+	curl_multi_setopt(curl.multi, CURLMOPT_TIMERFUNCTION, set_timer);
+	/* Feeds are fetched hours apart: no connection is worth keeping. */
+	curl_multi_setopt(curl.multi, CURLMOPT_MAXCONNECTS, 1L);
+}
+
+void fetch_end(void)
+{
+	timer_stop(&curl.timer);
+	if (!curl.multi)
+		return;
+	curl_multi_cleanup(curl.multi);
+	curl.multi = NULL;
+	curl_global_cleanup();
+}
+
+/* Copy the value of a header, without blanks around it. */
+static void copy_header(const char *data, size_t len, const char *name, char *to, size_t size)
+{
+	size_t name_len = strlen(name);
+
+	if (len <= name_len || strncasecmp(data, name, name_len))
+		return;
+	for (data += name_len, len -= name_len; len && (*data == ' ' || *data == '\t'); len--)
+		data++;
+	while (len && strchr("\r\n \t", data[len - 1]))
+		len--;
+	/* Half an ETag would never match. */
+	if (len < size) {
+		memcpy(to, data, len);
+		to[len] = '\0';
+	}
+}
+
+static size_t take_header(char *data, size_t size, size_t count, void *owner)
+{
+	struct fetch *fetch = owner;
+	size_t len = size * count;
+
+	/* Another answer begins, after a redirection. */
+	if (len > 5 && !strncmp(data, "HTTP/", 5)) {
+		fetch->result.etag[0] = '\0';
+		fetch->result.modified[0] = '\0';
+	}
+	copy_header(data, len, "ETag:", fetch->result.etag, sizeof(fetch->result.etag));
+	copy_header(data, len, "Last-Modified:", fetch->result.modified,
+		    sizeof(fetch->result.modified));
+	return len;
+}
+
+/* Only the body of a good answer is of interest; 0 is the status of a file. */
+static size_t take_data(char *data, size_t size, size_t count, void *owner)
+{
+	struct fetch *fetch = owner;
+	long status = 0;
+
+	curl_easy_getinfo(fetch->curl, CURLINFO_RESPONSE_CODE, &status);
+	if (status && (status < 200 || status > 299))
+		return size * count;
+	if (fetch->request.data(fetch->request.owner, data, size * count))
+		return size * count;
+	fetch->refused = true;
+	return 0;
+}
+
+/* libcurl would wait for whoever writes into a pipe, and read a device without end. */
+static bool check_file(struct fetch *fetch)
+{
+	static const char scheme[] = "file://";
+	struct stat status = { 0 };
+	char *path;
+	int err = 0;
+
+	if (strncasecmp(fetch->request.url, scheme, strlen(scheme)))
+		return true;
+	path = curl_easy_unescape(fetch->curl, fetch->request.url + strlen(scheme), 0, NULL);
+	if (!path || stat(path, &status))
+		err = errno;
+	curl_free(path);
+	if (err)
+		snprintf(fetch->result.why, sizeof(fetch->result.why), "cannot be opened: %s",
+			 strerror(err));
+	else if (!S_ISREG(status.st_mode))
+		snprintf(fetch->result.why, sizeof(fetch->result.why), "is not a regular file");
+	return !fetch->result.why[0];
+}
+
+static void add_header(struct fetch *fetch, const char *name, const char *value)
+{
+	char *header = need_text("%s%s", name, value);
+
+	fetch->headers = curl_slist_append(fetch->headers, header);
+	free(header);
+}
+
+static void set_headers(struct fetch *fetch, const struct fetch_request *request)
+{
+	size_t i;
+
+	if (request->etag)
+		add_header(fetch, "If-None-Match: ", request->etag);
+	if (request->modified)
+		add_header(fetch, "If-Modified-Since: ", request->modified);
+	for (i = 0; request->headers && request->headers[i]; i++)
+		add_header(fetch, request->headers[i], "");
+	if (fetch->headers)
+		curl_easy_setopt(fetch->curl, CURLOPT_HTTPHEADER, fetch->headers);
+}
+
+static void set_protocols(CURL *easy)
+{
+#if LIBCURL_VERSION_NUM >= 0x075500
+	curl_easy_setopt(easy, CURLOPT_PROTOCOLS_STR, "http,https,file");
+	curl_easy_setopt(easy, CURLOPT_REDIR_PROTOCOLS_STR, "http,https");
+#else
+	curl_easy_setopt(easy, CURLOPT_PROTOCOLS,
+			 (long)(CURLPROTO_HTTP | CURLPROTO_HTTPS | CURLPROTO_FILE));
+	curl_easy_setopt(easy, CURLOPT_REDIR_PROTOCOLS, (long)(CURLPROTO_HTTP | CURLPROTO_HTTPS));
+#endif
+}
+
+static void set_limits(CURL *easy, const struct fetch_request *request)
+{
+	curl_easy_setopt(easy, CURLOPT_CONNECTTIMEOUT, (long)request->connect_seconds);
+	curl_easy_setopt(easy, CURLOPT_TIMEOUT, (long)request->seconds);
+	curl_easy_setopt(easy, CURLOPT_LOW_SPEED_LIMIT, (long)SLOW_BYTES);
+	curl_easy_setopt(easy, CURLOPT_LOW_SPEED_TIME, (long)request->slow_seconds);
+	curl_easy_setopt(easy, CURLOPT_FOLLOWLOCATION, 1L);
+	curl_easy_setopt(easy, CURLOPT_MAXREDIRS, (long)REDIRECTS_MOST);
+}
+
+static void set_options(struct fetch *fetch, const struct fetch_request *request)
+{
+	CURL *easy = fetch->curl;
+
+	curl_easy_setopt(easy, CURLOPT_URL, request->url);
+	curl_easy_setopt(easy, CURLOPT_PRIVATE, fetch);
+	curl_easy_setopt(easy, CURLOPT_ERRORBUFFER, fetch->error);
+	curl_easy_setopt(easy, CURLOPT_NOSIGNAL, 1L);
+	curl_easy_setopt(easy, CURLOPT_USERAGENT, "ipcuckood/" IPCUCKOO_TOOL_VERSION);
+	/* All that this libcurl can decompress */
+	curl_easy_setopt(easy, CURLOPT_ACCEPT_ENCODING, "");
+	curl_easy_setopt(easy, CURLOPT_WRITEFUNCTION, take_data);
+	curl_easy_setopt(easy, CURLOPT_WRITEDATA, fetch);
+	curl_easy_setopt(easy, CURLOPT_HEADERFUNCTION, take_header);
+	curl_easy_setopt(easy, CURLOPT_HEADERDATA, fetch);
+	curl_easy_setopt(easy, CURLOPT_FILETIME, 1L);
+	if (request->modified_at) {
+		curl_easy_setopt(easy, CURLOPT_TIMECONDITION, (long)CURL_TIMECOND_IFMODSINCE);
+		curl_easy_setopt(easy, CURLOPT_TIMEVALUE_LARGE, (curl_off_t)request->modified_at);
+	}
+	if (request->post)
+		curl_easy_setopt(easy, CURLOPT_COPYPOSTFIELDS, request->post);
+	if (request->ca)
+		curl_easy_setopt(easy, CURLOPT_CAINFO, request->ca);
+	if (request->cert)
+		curl_easy_setopt(easy, CURLOPT_SSLCERT, request->cert);
+	if (request->key)
+		curl_easy_setopt(easy, CURLOPT_SSLKEY, request->key);
+	set_protocols(easy);
+	set_limits(easy, request);
+	set_headers(fetch, request);
+}
+
+struct fetch *fetch_start(struct daemon *daemon, const struct fetch_request *request)
+{
+	struct fetch *fetch;
+
+	set_up(daemon);
+	fetch = need_zeros(sizeof(*fetch));
+	fetch->request = *request;
+	fetch->request.url = need_copy(request->url);
+	fetch->curl = curl_easy_init();
+	if (!fetch->curl) {
+		fetch_stop(fetch);
+		return NULL;
+	}
+	set_options(fetch, request);
+	/* done() is called from the loop only, so read something that ends at once. */
+	if (!check_file(fetch))
+		curl_easy_setopt(fetch->curl, CURLOPT_URL, "file:///dev/null");
+	curl_multi_add_handle(curl.multi, fetch->curl);
+	return fetch;
+}
+
+void fetch_stop(struct fetch *fetch)
+{
+	if (!fetch)
+		return;
+	if (fetch->curl) {
+		curl_multi_remove_handle(curl.multi, fetch->curl);
+		curl_easy_cleanup(fetch->curl);
+	}
+	curl_slist_free_all(fetch->headers);
+	free((char *)fetch->request.url);
+	free(fetch);
+}
+
+/* libcurl has advice for programmers; these are for operators. */
+static const struct {
+	CURLcode code;
+	const char *why;
+} reasons[] = {
+	{ CURLE_PARTIAL_FILE, "ended early: the server sent less than it announced" },
+	{ CURLE_TOO_MANY_REDIRECTS, "is redirected again and again" },
+	{ CURLE_BAD_CONTENT_ENCODING, "is compressed wrongly" },
+	{ CURLE_UNSUPPORTED_PROTOCOL, "has or redirects to a scheme other than http, https or file" },
+};
+
+static void explain(struct fetch *fetch, CURLcode code)
+{
+	struct fetch_result *result = &fetch->result;
+	const char *words = fetch->error[0] ? fetch->error : curl_easy_strerror(code);
+	size_t i;
+
+	for (i = 0; i < sizeof(reasons) / sizeof(reasons[0]); i++) {
+		if (reasons[i].code == code) {
+			snprintf(result->why, sizeof(result->why), "%s", reasons[i].why);
+			return;
+		}
+	}
+	snprintf(result->why, sizeof(result->why), "cannot be fetched: %s", words);
+}
+
+static void judge(struct fetch *fetch, CURLcode code)
+{
+	struct fetch_result *result = &fetch->result;
+	curl_off_t modified = -1;
+	long unmet = 0;
+
+	curl_easy_getinfo(fetch->curl, CURLINFO_RESPONSE_CODE, &result->status);
+	curl_easy_getinfo(fetch->curl, CURLINFO_CONDITION_UNMET, &unmet);
+	curl_easy_getinfo(fetch->curl, CURLINFO_FILETIME_T, &modified);
+	if (modified > 0)
+		result->modified_at = modified;
+	/* A file that cannot be read, or the caller knows why. */
+	if (result->why[0] || fetch->refused)
+		return;
+	if (code != CURLE_OK)
+		explain(fetch, code);
+	else if (result->status == 304 || unmet)
+		result->unchanged = true;
+	else if (result->status && (result->status < 200 || result->status > 299))
+		snprintf(result->why, sizeof(result->why), "was answered with status %ld",
+			 result->status);
+	result->good = !result->why[0];
+}
+
+static void end_transfers(void)
+{
+	struct fetch_result result;
+	struct fetch_request request;
+	struct fetch *fetch;
+	struct CURLMsg *message;
+	int left;
+
+	while ((message = curl_multi_info_read(curl.multi, &left))) {
+		if (message->msg != CURLMSG_DONE)
+			continue;
+		curl_easy_getinfo(message->easy_handle, CURLINFO_PRIVATE, &fetch);
+		judge(fetch, message->data.result);
+		/* The owner may begin another transfer at once. */
+		result = fetch->result;
+		request = fetch->request;
+		fetch_stop(fetch);
+		request.done(request.owner, &result);
+	}
+}

@@ -1,0 +1,293 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <json-c/json.h>
+#include <stdlib.h>
+
+#include "daemon/config.h"
+#include "daemon/memory.h"
+#include "daemon/source.h"
+#include "daemon/status.h"
+#include "daemon/target.h"
+#include "lib/exposition.h"
+
+/* "3 minutes ago"; "never" */
+static const char *ago(uint32_t at, char text[48])
+{
+	static const struct {
+		uint32_t seconds;
+		const char *unit;
+	} units[] = { { 86400, "days" }, { 3600, "hours" }, { 60, "minutes" }, { 1, "seconds" } };
+	uint32_t now = now_seconds(), age = at < now ? now - at : 0;
+	size_t i = 0;
+
+	if (!at)
+		return strcpy(text, "never");
+	while (i < 3 && age < 2 * units[i].seconds)
+		i++;
+	snprintf(text, 48, "%u %s ago", age / units[i].seconds, units[i].unit);
+	return text;
+}
+
+/* Entries of a source that have not expired. */
+static size_t living(const struct source *source)
+{
+	uint32_t now = now_seconds();
+
+	if (source->timeout && source->good_at + source->timeout <= now)
+		return contents_count(&source->contents) - packed_count(&source->contents.plain);
+	return contents_count(&source->contents);
+}
+
+static const char *set_state(const struct target *target)
+{
+	if (target->behind)
+		return "behind";
+	return target_complete(target) ? "good" : "incomplete";
+}
+
+static void print_source(FILE *f, const struct source *source)
+{
+	char good[48], changed[48];
+
+	fprintf(f, "  %s %s: %s, %zu entries, last good answer %s, last change %s\n",
+		source->kind->word, source->name, source_state_word(source), living(source),
+		ago(source->good_at, good), ago(source->changed_at, changed));
+	if (source->problem)
+		fprintf(f, "    %s\n", source->problem);
+}
+
+char *status_text(const struct config *config)
+{
+	const struct target *target;
+	char *text = NULL, applied[48];
+	size_t size, i, j;
+	FILE *f = open_memstream(&text, &size);
+
+	for (i = 0; f && i < config->target_count; i++) {
+		target = config->targets[i];
+		fprintf(f, "set %s: %s, %u entries, changed %s\n", target->name, set_state(target),
+			target->entries, ago(target->applied_at, applied));
+		if (target->problem)
+			fprintf(f, "  %s\n", target->problem);
+		if (!target_complete(target))
+			fputs("  entries are only added until each source has answered once\n", f);
+		for (j = 0; j < target->source_count; j++)
+			print_source(f, target->sources[j]);
+	}
+	if (!f || fclose(f))
+		return need_copy("out of memory");
+	return text;
+}
+
+static void add_text(struct json_object *object, const char *key, const char *text)
+{
+	if (text)
+		json_object_object_add(object, key, json_object_new_string(text));
+}
+
+static void add_number(struct json_object *object, const char *key, uint64_t number)
+{
+	json_object_object_add(object, key, json_object_new_int64(number));
+}
+
+static struct json_object *source_object(const struct source *source)
+{
+	struct json_object *object = json_object_new_object();
+
+	add_text(object, "name", source->name);
+	add_text(object, "kind", source->kind->word);
+	add_text(object, "set", source->target->name);
+	add_text(object, "state", source_state_word(source));
+	add_text(object, "problem", source->problem);
+	add_number(object, "entries", living(source));
+	add_number(object, "good_at", source->good_at);
+	add_number(object, "changed_at", source->changed_at);
+	add_number(object, "deliveries", source->deliveries);
+	add_number(object, "failures", source->failures);
+	add_number(object, "refusals", source->refusals);
+	if (source->version[0])
+		add_text(object, "version", source->version);
+	if (source->lag >= 0)
+		json_object_object_add(object, "lag", json_object_new_double(source->lag));
+	if (source->kind->show)
+		source->kind->show(source, object);
+	return object;
+}
+
+static struct json_object *target_object(const struct target *target)
+{
+	struct json_object *object = json_object_new_object();
+
+	add_text(object, "name", target->name);
+	add_text(object, "state", set_state(target));
+	add_text(object, "problem", target->problem);
+	add_number(object, "entries", target->entries);
+	add_number(object, "applied_at", target->applied_at);
+	add_number(object, "failures", target->failures);
+	return object;
+}
+
+char *status_json(const struct config *config)
+{
+	struct json_object *object = json_object_new_object();
+	struct json_object *sets = json_object_new_array(), *sources = json_object_new_array();
+	char *text;
+	size_t i;
+
+	for (i = 0; i < config->target_count; i++)
+		json_object_array_add(sets, target_object(config->targets[i]));
+	for (i = 0; i < config->source_count; i++)
+		json_object_array_add(sources, source_object(config->sources[i]));
+	json_object_object_add(object, "sets", sets);
+	json_object_object_add(object, "sources", sources);
+	text = need_copy(json_object_to_json_string_ext(object, JSON_C_TO_STRING_PRETTY |
+							JSON_C_TO_STRING_NOSLASHESCAPE));
+	json_object_put(object);
+	return text;
+}
+
+/* A metric of sources: its number, or a negative one if the source has none. */
+struct source_metric {
+	const char *name;
+	const char *help;
+	double (*value)(const struct source *source);
+};
+
+static double is_good(const struct source *source)
+{
+	return source->state == SOURCE_GOOD;
+}
+
+static double good_seconds(const struct source *source)
+{
+	return source->good_at ? source->good_at : -1.0;
+}
+
+static double age(const struct source *source)
+{
+	return source->good_at ? (double)now_seconds() - source->good_at : -1.0;
+}
+
+static double changed_seconds(const struct source *source)
+{
+	return source->changed_at ? source->changed_at : -1.0;
+}
+
+static double entries(const struct source *source)
+{
+	return living(source);
+}
+
+static double deliveries(const struct source *source)
+{
+	return source->deliveries;
+}
+
+static double failures(const struct source *source)
+{
+	return source->failures;
+}
+
+static double refusals(const struct source *source)
+{
+	return source->refusals;
+}
+
+static double lag(const struct source *source)
+{
+	return source->lag;
+}
+
+static const struct source_metric source_metrics[] = {
+	{ "good", "Whether the last answer of the source was good.", is_good },
+	{ "last_good_timestamp_seconds", "When the source was known to be up to date.",
+	  good_seconds },
+	{ "age_seconds", "How long ago that was.", age },
+	{ "last_change_timestamp_seconds", "When its contents changed.", changed_seconds },
+	{ "entries", "Entries that the source has.", entries },
+	{ "deliveries_total", "Good answers that changed the contents.", deliveries },
+	{ "failures_total", "Answers that failed.", failures },
+	{ "refusals_total", "Answers that were refused, because they did not look right.",
+	  refusals },
+	{ "lag_seconds", "Time between a change at the source and here.", lag },
+	{ NULL, NULL, NULL }
+};
+
+static void print_source_labels(FILE *f, const struct source *source, const char *end)
+{
+	exposition_label(f, "source", source->name, ",");
+	exposition_label(f, "kind", source->kind->word, ",");
+	exposition_label(f, "set", source->target->name, end);
+}
+
+static void print_source_metrics(FILE *f, const struct config *config)
+{
+	const struct source_metric *metric;
+	double value;
+	size_t i;
+
+	for (metric = source_metrics; metric->name; metric++) {
+		exposition_head(f, "ipcuckood_source_", metric->name, metric->help);
+		for (i = 0; i < config->source_count; i++) {
+			value = metric->value(config->sources[i]);
+			if (value < 0)
+				continue;
+			fprintf(f, "ipcuckood_source_%s{", metric->name);
+			print_source_labels(f, config->sources[i], "} ");
+			fprintf(f, "%.15g\n", value);
+		}
+	}
+	exposition_head(f, "ipcuckood_source_", "info", "The version of the contents.");
+	for (i = 0; i < config->source_count; i++) {
+		fputs("ipcuckood_source_info{", f);
+		print_source_labels(f, config->sources[i], ",");
+		exposition_label(f, "version", config->sources[i]->version, "} 1\n");
+	}
+}
+
+static void print_set_metric(FILE *f, const struct config *config, const char *name,
+			     const char *help, double (*value)(const struct target *target))
+{
+	size_t i;
+
+	exposition_head(f, "ipcuckood_set_", name, help);
+	for (i = 0; i < config->target_count; i++) {
+		fprintf(f, "ipcuckood_set_%s{", name);
+		exposition_label(f, "set", config->targets[i]->name, "} ");
+		fprintf(f, "%.15g\n", value(config->targets[i]));
+	}
+}
+
+static double set_behind(const struct target *target)
+{
+	return target->behind;
+}
+
+static double set_failures(const struct target *target)
+{
+	return target->failures;
+}
+
+static double set_applied(const struct target *target)
+{
+	return target->applied_at;
+}
+
+char *status_prometheus(const struct config *config)
+{
+	char *text = NULL;
+	size_t size;
+	FILE *f = open_memstream(&text, &size);
+
+	if (f) {
+		print_set_metric(f, config, "behind", "Whether the kernel's set is not what the sources say.",
+				 set_behind);
+		print_set_metric(f, config, "failures_total", "Changes that the kernel refused.",
+				 set_failures);
+		print_set_metric(f, config, "applied_timestamp_seconds", "When the set was changed last, 0 for never.",
+				 set_applied);
+		print_source_metrics(f, config);
+	}
+	if (!f || fclose(f))
+		return need_copy("# out of memory");
+	return text;
+}

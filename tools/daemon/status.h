@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* The state of sets and sources, for people and for programs. The texts are allocated. */
+#ifndef IPCUCKOOD_STATUS_H
+#define IPCUCKOOD_STATUS_H
+
+struct config;
+
+char *status_text(const struct config *config);
+char *status_json(const struct config *config);
+/* The text format of Prometheus, version 0.0.4 */
+char *status_prometheus(const struct config *config);
+
+#endif /* IPCUCKOOD_STATUS_H */
