@@ -171,8 +171,7 @@ static void end_section(struct reader *reader)
 	} else if (section->object) {
 		source = section->object;
 		reader->set_lines[reader->config->source_count - 1] = key_line(section, "set");
-		if (source->kind->check)
-			source->kind->check(source, section);
+		source_check(source, section);
 	}
 	free(section->name);
 	memset(section, 0, sizeof(*section));

@@ -67,12 +67,13 @@ static void find_contents(struct source *source, const struct config *old, const
 		source->delivered = store_load(source, dir);
 }
 
-static void find_all_contents(struct daemon *daemon, struct config *config)
+/* @old: the configuration that was in force; NULL when the daemon starts */
+static void find_all_contents(struct config *config, const struct config *old, const char *dir)
 {
 	size_t i;
 
 	for (i = 0; i < config->source_count; i++)
-		find_contents(config->sources[i], daemon->config, daemon->state_dir);
+		find_contents(config->sources[i], old, dir);
 }
 
 static void log_sets_left(const struct config *old, const struct config *config)
@@ -97,7 +98,7 @@ static int on_reload(sd_event_source *event, const struct signalfd_siginfo *info
 	config = config_read(run->path);
 	if (config) {
 		stop(daemon);
-		find_all_contents(daemon, config);
+		find_all_contents(config, old, daemon->state_dir);
 		log_sets_left(old, config);
 		daemon->config = config;
 		config_free(old);
@@ -182,7 +183,7 @@ static int run_daemon(struct run *run)
 		if (!control)
 			return EXIT_FAILURE;
 	}
-	find_all_contents(daemon, daemon->config);
+	find_all_contents(daemon->config, NULL, daemon->state_dir);
 	if (daemon->dry_run)
 		daemon->answered = end_dry_run;
 	start(daemon);

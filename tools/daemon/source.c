@@ -2,6 +2,7 @@
 #include <stdarg.h>
 #include <stdlib.h>
 
+#include "cli/options.h"
 #include "daemon/log.h"
 #include "daemon/memory.h"
 #include "daemon/source.h"
@@ -28,6 +29,17 @@ struct source *source_new(const struct source_kind *kind, const char *name)
 	source->name = need_copy(name);
 	source->lag = -1;
 	return source;
+}
+
+void source_check(struct source *source, struct section *section)
+{
+	if (source->comment && (!is_comment(source->comment) ||
+				strlen(source->comment) > IPCUCKOO_COMMENT_MAX))
+		config_fault(section, "comment",
+			     "has a double quote or a control character, or is longer than %u bytes",
+			     IPCUCKOO_COMMENT_MAX);
+	if (source->kind->check)
+		source->kind->check(source, section);
 }
 
 const char *source_state_word(const struct source *source)
@@ -129,6 +141,7 @@ static void set_problem(struct source *source, enum source_state state, char *pr
 
 static void answered(struct source *source)
 {
+	source->answers++;
 	if (source->daemon->answered)
 		source->daemon->answered(source->daemon);
 }
@@ -270,6 +283,7 @@ void source_inherit(struct source *source, struct source *old)
 	source->delivered = old->delivered;
 	source->good_at = old->good_at;
 	source->changed_at = old->changed_at;
+	source->answers = old->answers;
 	source->deliveries = old->deliveries;
 	source->failures = old->failures;
 	source->refusals = old->refusals;

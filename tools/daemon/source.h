@@ -92,6 +92,7 @@ struct note {
  * @problem:	why its state is FAILING or REFUSED, and what to do; NULL otherwise
  * @good_at:	last good answer, in seconds since 1970; 0: none
  * @changed_at:	last good answer that changed the contents
+ * @answers:	number of answers, good or not, in this run
  * @deliveries:	number of good answers that changed the contents, in this run
  * @failures:	number of failures, in this run
  * @refusals:	number of contents refused, in this run
@@ -117,6 +118,7 @@ struct source {
 	char *problem;
 	uint32_t good_at;
 	uint32_t changed_at;
+	uint64_t answers;
 	uint64_t deliveries;
 	uint64_t failures;
 	uint64_t refusals;
@@ -172,6 +174,7 @@ void source_prepare(const struct source *source, struct feed *feed);
 
 /* For the rest of the daemon. */
 struct source *source_new(const struct source_kind *kind, const char *name);
+void source_check(struct source *source, struct section *section);
 void source_start(struct source *source, struct daemon *daemon);
 void source_stop(struct source *source);
 /* Take over contents, notes and state from a source of the old configuration. */

@@ -101,6 +101,7 @@ static struct json_object *source_object(const struct source *source)
 	add_number(object, "entries", living(source));
 	add_number(object, "good_at", source->good_at);
 	add_number(object, "changed_at", source->changed_at);
+	add_number(object, "answers", source->answers);
 	add_number(object, "deliveries", source->deliveries);
 	add_number(object, "failures", source->failures);
 	add_number(object, "refusals", source->refusals);
@@ -177,6 +178,11 @@ static double entries(const struct source *source)
 	return living(source);
 }
 
+static double answers(const struct source *source)
+{
+	return source->answers;
+}
+
 static double deliveries(const struct source *source)
 {
 	return source->deliveries;
@@ -204,6 +210,7 @@ static const struct source_metric source_metrics[] = {
 	{ "age_seconds", "How long ago that was.", age },
 	{ "last_change_timestamp_seconds", "When its contents changed.", changed_seconds },
 	{ "entries", "Entries that the source has.", entries },
+	{ "answers_total", "Answers of the source, good or not.", answers },
 	{ "deliveries_total", "Good answers that changed the contents.", deliveries },
 	{ "failures_total", "Answers that failed.", failures },
 	{ "refusals_total", "Answers that were refused, because they did not look right.",

@@ -1,0 +1,442 @@
+#!/usr/bin/python3 -ISB
+# SPDX-License-Identifier: GPL-2.0
+"""Feeds of ipcuckood: formats, conditional requests, a server that lies, restarts, reloads. The set
+in the kernel is compared with a naive reference. KTAP.
+
+SEED repeats a run; ROUNDS is the number of random changes and lies at the end (default 10). With
+words, only these tests run: "feeds.py lies random"."""
+import gzip
+import json
+import os
+import random
+import re
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+
+here = os.path.dirname(os.path.realpath(__file__))
+sys.path[:0] = [here, os.path.join(here, "../dropin")]
+
+from differ import ktap
+from fleet import server as lie
+from fleet.daemon import Daemon, members, tool, wait_for
+from fleet.reference import union
+
+# Resident memory of the daemon, whatever is sent to it
+MEMORY_KB = 50 << 10
+ROUNDS = int(os.environ.get("ROUNDS", "10"))
+SEED = int(os.environ.get("SEED") or random.randrange(1 << 32))
+
+MANY = [f"198.18.{i // 250}.{i % 250}" for i in range(1000)]
+
+
+def lines(texts):
+    return "".join(text + "\n" for text in texts)
+
+
+class Bench:
+    """A daemon, a server, and what its feeds have"""
+
+    def __init__(self, tap):
+        self.tap = tap
+        self.dir = tempfile.mkdtemp()
+        self.daemon = Daemon(self.dir)
+        self.server = lie.Server()
+
+    def config(self, sets, feeds):
+        text = ""
+        for name, keys in sets.items():
+            text += f"[set {name}]\n" + "".join(f"{k} = {v}\n" for k, v in keys.items())
+        for name, keys in feeds.items():
+            keys = {"url": self.server.url("/" + name), "jitter": "0%", **keys}
+            text += f"[feed {name}]\n" + "".join(f"{k} = {v}\n" for k, v in keys.items())
+        self.daemon.configure(text)
+
+    def begin(self, sets, feeds):
+        self.config(sets, feeds)
+        self.daemon.start()
+        for name in feeds:
+            self.daemon.answered(name, 1)
+
+    def end(self):
+        self.daemon.stop()
+        for name in tool("list", "-n").split():
+            tool("destroy", name)
+        for name in os.listdir(self.daemon.state):
+            os.unlink(os.path.join(self.daemon.state, name))
+
+    def same(self, name, text, want):
+        """A case: the set has exactly these entries."""
+        have = set(members(name))
+        self.tap.case(text, have == want)
+        if have != want:
+            self.tap.note(f"missing: {sorted(want - have)[:5]} too many: {sorted(have - want)[:5]}")
+
+    def case(self, text, passed, detail=None):
+        self.tap.case(text, bool(passed))
+        if not passed and detail is not None:
+            self.tap.note(str(detail))
+
+
+def test_formats(b):
+    v4, v6 = ["192.0.2.7", "10.1.0.0/16", "10.1.2.0/24", "10.2.0.1"], ["2001:db8::/32", "::1"]
+    csv = ["# comment", "first;last;asn;\"country\"", "10.9.0.0;10.9.1.255;1;\"XX\"",
+           "\"10.10.0.0\"; 10.10.0.255 ;2;YY", "172.16.0.1;172.16.0.1;3;XX"]
+    ndjson = [json.dumps({"net": {"cidr": "203.0.113.0/24"}}),
+              json.dumps({"net": {"cidr": ["198.51.100.1", "2001:db8:1::1"]}}),
+              json.dumps({"type": "metadata", "records": 2})]
+    b.server.say("/plain", lie.whole("\ufeff" + lines(["; x"] + v4) + "2001:db8::/32 # y\r\n::1"))
+    b.server.say("/csv", lie.whole(lines(csv), encoding="gzip"))
+    b.server.say("/ndjson", lie.whole(gzip.compress(lines(ndjson[:1]).encode()) +
+                                      gzip.compress(lines(ndjson[1:]).encode())))
+    exceptions = ["10.1.2.0/23", "192.0.2.7", "203.0.113.128/25"]
+    b.begin({"nets": {"except": " ".join(exceptions)}, "hosts": {"type": "hash:ip"}},
+            {"plain": {"set": "nets"},
+             "csv": {"set": "nets", "format": "csv", "separator": "semicolon", "field": "first",
+                     "field-to": "last", "match-field": "country", "match": "XX"},
+             "ndjson": {"set": "nets", "format": "ndjson", "field": "net.cidr"},
+             "hosts": {"set": "hosts", "url": b.server.url("/ndjson"), "format": "ndjson",
+                       "field": "net.cidr"}})
+    nets = [v4 + v6, ["10.9.0.0-10.9.1.255", "172.16.0.1"],
+            ["203.0.113.0/24", "198.51.100.1", "2001:db8:1::1"]]
+    b.same("nets", "plain, CSV and NDJSON, compressed or not, without exceptions",
+           union(nets, exceptions))
+    b.same("hosts", "a set of hosts has each host of a prefix", union(nets[2:], hosts=True))
+    b.case("no line was wrong", all(s["bad_lines"] == 0 for s in b.daemon.status()["sources"]),
+           b.daemon.status())
+    b.end()
+
+
+def test_conditions(b):
+    b.server.say("/etag", lie.whole(lines(MANY), etag='"v1"'))
+    b.server.say("/since", lie.whole(lines(MANY[:9]), modified="Tue, 24 Nov 2026 20:00:00 GMT"))
+    path = os.path.join(b.dir, "a file")
+    with open(path, "w", encoding="ascii") as f:
+        f.write(lines(MANY[:3]))
+    b.begin({"s": {}}, {"etag": {"set": "s"}, "since": {"set": "s"},
+                        "file": {"set": "s", "url": f"file://{path.replace(' ', '%20')}"}})
+    for name in ("etag", "since", "file"):
+        state = b.daemon.refresh(name)
+        b.case(f"{name}: what has not changed is not fetched again",
+               state["deliveries"] == 1 and state["state"] == "good", state)
+    b.case("the ETag was sent",
+           b.server.last_headers("/etag").get("If-None-Match") == '"v1"')
+    b.server.say("/etag", lie.whole(lines(MANY[:800]), etag='"v2"'))
+    b.daemon.refresh("etag")
+    b.same("s", "what has changed is", union([MANY[:800]]))
+    b.daemon.stop()
+    b.daemon.start()
+    b.daemon.refresh("etag")
+    b.case("the ETag is known after a restart",
+           b.server.last_headers("/etag").get("If-None-Match") == '"v2"')
+    b.config({"s": {}}, {"etag": {"set": "s", "format": "csv", "field": "1"}})
+    os.kill(b.daemon.process.pid, signal.SIGHUP)
+    wait_for(lambda: len(b.daemon.status()["sources"]) == 1)
+    b.daemon.refresh("etag")
+    b.case("and not sent if the feed is read in another way",
+           "If-None-Match" not in b.server.last_headers("/etag"))
+    b.end()
+
+
+def lies(server):
+    """(name, answer, state, pattern of the message)"""
+    big = b"203.0.113.1\n" * 5000
+    return (
+        ("empty", lie.whole(""), "refused", "it is empty"),
+        ("only comments", lie.whole("# maintenance\n"), "refused", "it is empty"),
+        ("a web page", lie.whole(lie.html()), "failing", "web page"),
+        ("a web page with status 503", lie.whole(lie.html(), status=503), "failing", "status 503"),
+        ("no such page", lie.whole("", status=404), "failing", "status 404"),
+        ("cut off", lie.cut_off(lines(MANY[:700])), "failing", "ended early"),
+        ("endless", lie.endless(big), "failing", "max-size"),
+        ("endless lines", lie.endless(b"1" * 60000), "failing", "max-size"),
+        ("endless IPv6", lie.endless(b"".join(b"2001:db8::%x\n" % i for i in range(40000))),
+         "failing", "max-(size|entries)"),
+        ("10 GB", lie.endless(big, 10 << 30), "failing", "max-size"),
+        ("slow", lie.slow(lines(MANY)), "failing", "fetched"),
+        ("silent", lie.silent(), "failing", "fetched"),
+        ("a redirection to itself", lie.redirect("/feed"), "failing", "redirected"),
+        ("a redirection to a file", lie.redirect("file:///etc/hosts"), "failing", "scheme"),
+        ("a gzip bomb", lie.bomb(), "failing", "max-size"),
+        ("a gzip bomb by its encoding", lie.bomb("gzip"), "failing", "max-size"),
+        ("half a gzip file", lie.whole(gzip.compress(lines(MANY).encode())[:-20]), "failing",
+         "cut off"),
+        ("a damaged gzip file", lie.whole(gzip.compress(lines(MANY).encode())[:40] + b"x" * 999),
+         "failing", "damaged"),
+        ("UTF-16", lie.whole(lines(MANY).encode("utf-16")), "failing", "UTF-16"),
+        ("a zip file", lie.whole(b"PK\x03\x04" + b"x" * 99), "failing", "zip"),
+        ("too many wrong lines", lie.whole(lines(MANY[:800] + ["nonsense"] * 100)), "refused",
+         "line 801, \"nonsense\""),
+        ("everything", lie.whole(lines(["0.0.0.0/0"])), "refused", "shrank"),
+        ("shrunk", lie.whole(lines(MANY[:300])), "refused", "had 1000: it shrank"),
+    )
+
+
+def test_lies(b):
+    b.server.say("/feed", lie.whole(lines(MANY)))
+    b.begin({"s": {}}, {"feed": {"set": "s", "slow-time": "3s", "time": "20s",
+                                 "max-size": "8M", "every": "1d"}})
+    want = union([MANY])
+    b.same("s", "before the lies", want)
+    for name, answer, state, pattern in lies(b.server):
+        b.server.say("/feed", answer)
+        now = b.daemon.refresh("feed")
+        b.case(f"{name}: {state}, and says why",
+               now and now["state"] == state and re.search(pattern, now["problem"]), now)
+        have = set(members("s"))
+        b.case(f"{name}: the last good contents stay", have == want, len(have ^ want))
+        b.server.say("/feed", lie.whole(lines(MANY)))
+        now = b.daemon.refresh("feed")
+        b.case(f"{name}: the truth is believed again", now["state"] == "good", now)
+    messages = b.daemon.messages()
+    b.case("messages say what to do", "ipcuckood accept feed" in messages and
+           "stay in force (1000 entries)" in messages)
+    peak = b.daemon.proc("VmHWM")
+    b.tap.note(f"most memory: {peak} kB")
+    b.case("memory is bounded", peak < MEMORY_KB, peak)
+    b.end()
+
+
+def test_accept(b):
+    b.server.say("/feed", lie.whole(lines(MANY), etag='"1"'))
+    b.begin({"s": {}}, {"feed": {"set": "s"}})
+    status, text = b.daemon.ask("accept feed")
+    b.case("without a refusal nothing is accepted", status and "nothing waits" in text, text)
+    b.server.say("/feed", lie.whole(lines(MANY[:9]), etag='"2"'))
+    b.case("9 instead of 1000 are refused", b.daemon.refresh("feed")["state"] == "refused")
+    b.case("refused twice is said once", b.daemon.refresh("feed")["refusals"] == 2 and
+           b.daemon.messages().count("had 1000: it shrank by") == 1, b.daemon.messages())
+    done = b.daemon.run("accept", "feed")
+    b.case("accept takes them", not done.returncode and "9 entries" in done.stdout, done)
+    b.same("s", "they are in force", union([MANY[:9]]))
+    state = b.daemon.refresh("feed")
+    b.case("they are the last good contents now",
+           state["state"] == "good" and state["deliveries"] == 2, state)
+    b.server.say("/feed", lie.whole(""))
+    b.daemon.refresh("feed")
+    b.daemon.ask("accept feed")
+    b.same("s", "an empty feed can be accepted, too", set())
+    b.end()
+
+
+def test_values(b):
+    """Timeouts and comments"""
+    b.server.say("/a", lie.whole(lines(MANY[:10])))
+    b.server.say("/b", lie.whole(lines(MANY[5:20])))
+    b.begin({"s": {}}, {"a": {"set": "s", "timeout": "1h", "comment": "from a"},
+                        "b": {"set": "s", "timeout": "2h", "comment": "from b"}})
+    have = members("s")
+
+    def seconds(entry):
+        return int(re.search(r"timeout (\d+)", have.get(entry, "timeout 0"))[1])
+    b.case("an entry has timeout and comment of its source",
+           3000 < seconds(MANY[0]) <= 3600 and '"from a"' in have.get(MANY[0], ""), have)
+    b.case("an entry of two sources stays as long as the longer one, with the first one's comment",
+           7000 < seconds(MANY[5]) <= 7200 and '"from a"' in have.get(MANY[5], ""), have)
+    b.config({"s": {}}, {"a": {"set": "s", "timeout": "2s"}})
+    os.kill(b.daemon.process.pid, signal.SIGHUP)
+    wait_for(lambda: len(b.daemon.status()["sources"]) == 1)
+    b.daemon.refresh("a")
+    b.case("a shorter timeout is in force after a reload",
+           wait_for(lambda: not members("s"), 20), members("s"))
+    b.case("expired entries are not counted", b.daemon.source("a")["entries"] == 0)
+    b.server.say("/a", lie.whole(lines(MANY[:10])))
+    b.daemon.refresh("a")
+    b.same("s", "the next good answer brings them back", union([MANY[:10]]))
+    b.end()
+
+
+def test_restart(b):
+    b.server.say("/a", lie.whole(lines(MANY)))
+    b.begin({"s": {"maxelem": "1100"}}, {"a": {"set": "s"}})
+    b.daemon.stop(signal.SIGKILL)
+    tool("destroy", "s")
+    port = b.server.server_address[1]
+    b.server.stop()
+    b.daemon.start()
+    b.same("s", "after a crash, the set comes from the disk", union([MANY]))
+    b.daemon.refresh("a")
+    b.case("and stays while the server is away", len(members("s")) == 1000)
+    b.server = lie.Server(port)
+    b.server.say("/a", lie.whole(lines(MANY + ["10.0.0.1"])))
+    b.daemon.refresh("a")
+    b.case("the server is followed again", "10.0.0.1" in members("s"))
+    b.server.say("/a", lie.whole(lines(MANY + [f"10.1.1.{i}" for i in range(200)])))
+    b.daemon.refresh("a")
+    b.case("a set that is full says so and stays",
+           b.daemon.set("s")["state"] == "behind" and "maxelem" in b.daemon.set("s")["problem"] and
+           len(members("s")) == 1001, b.daemon.set("s"))
+    tool("change", "s", "maxelem", "5000")
+    b.case("and is filled when there is room", wait_for(lambda: len(members("s")) == 1200))
+    b.case("the state is good then", wait_for(lambda: b.daemon.set("s")["state"] == "good"))
+    tool("destroy", "s")
+    b.config({"s": {"maxelem": "5000"}}, {"a": {"set": "s"}})
+    os.kill(b.daemon.process.pid, signal.SIGHUP)
+    b.case("a set that was destroyed is made again", wait_for(lambda: len(members("s")) == 1200))
+    # A store that was cut off must not be used.
+    b.daemon.stop()
+    path = os.path.join(b.daemon.state, "a.list")
+    with open(path, "r+", encoding="ascii") as f:
+        f.truncate(os.path.getsize(path) // 2)
+    b.server.say("/a", lie.whole("", status=500))
+    b.daemon.start()
+    b.daemon.answered("a", 1)
+    b.case("a stored list that was cut off is not used", "cut off" in b.daemon.messages())
+    b.case("and what is in the set stays", len(members("s")) == 1200, len(members("s")))
+    b.end()
+
+
+def test_incomplete(b):
+    tool("create", "s", "hash:net", "family", "any")
+    tool("add", "s", "10.9.9.9")
+    b.server.say("/a", lie.whole(lines(MANY)))
+    b.begin({"s": {}}, {"a": {"set": "s"}, "b": {"set": "s"}})
+    b.case("until each source has answered, nothing is deleted",
+           set(members("s")) == union([MANY, ["10.9.9.9"]]) and
+           b.daemon.set("s")["state"] == "incomplete", b.daemon.set("s"))
+    b.server.say("/b", lie.whole(lines(["10.8.8.8"])))
+    b.daemon.refresh("b")
+    b.same("s", "then the set has what the sources say", union([MANY, ["10.8.8.8"]]))
+    b.end()
+
+
+def test_config(b):
+    b.server.say("/a", lie.whole(lines(MANY)))
+    b.begin({"s": {}}, {"a": {"set": "s"}})
+    with open(b.daemon.config, "a", encoding="ascii") as f:
+        f.write("evry = 2h\n[feed b]\nset = t\nurl = ftp://x/\nmax-bad = 7\ncomment = a \"b\"\n")
+    done = b.daemon.run("--check", b.daemon.config)
+    for pattern in (r"config:\d+: \[feed a\] has no key \"evry\"; did you mean \"every\"\?",
+                    r"config:\d+: \[feed b\] set: there is no section \[set t\]",
+                    r"config:\d+: \[feed b\] url: .* does not begin with https://",
+                    r"config:\d+: \[feed b\] comment: has a double quote",
+                    r"config:\d+: \[feed b\] max-bad: \"7\" is not a share"):
+        b.case(f"--check: {pattern[12:40]}", done.returncode and re.search(pattern, done.stderr),
+               done.stderr)
+    os.kill(b.daemon.process.pid, signal.SIGHUP)
+    b.case("a wrong configuration is not used",
+           wait_for(lambda: "the old one stays in force" in b.daemon.messages()) and
+           len(b.daemon.status()["sources"]) == 1)
+    b.server.say("/c", lie.whole(lines(["10.7.7.7"])))
+    b.config({"s": {"except": "198.18.1.0/24"}}, {"a": {"set": "s"}, "c": {"set": "s"}})
+    os.kill(b.daemon.process.pid, signal.SIGHUP)
+    b.case("a new configuration is", wait_for(lambda: len(b.daemon.status()["sources"]) == 2))
+    b.daemon.answered("c", 1)
+    b.same("s", "with its new source and exception", union([MANY, ["10.7.7.7"]], ["198.18.1.0/24"]))
+    before = members("s")
+    b.server.say("/a", lie.whole(lines(MANY[:990] + ["10.6.6.6"])))
+    done = b.daemon.run("--dry-run")
+    b.case("--dry-run prints the difference", "+ 10.6.6.6\n" in done.stdout and
+           "- 198.18.3.249\n" in done.stdout and done.stdout.count("\n- ") == 10, done)
+    b.case("and changes nothing", members("s") == before)
+    b.end()
+
+
+def test_service(b):
+    """What systemd sees, and an idle daemon"""
+    path = os.path.join(b.dir, "notify")
+    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as notify:
+        notify.bind(path)
+        notify.settimeout(20)
+        b.daemon.env = {"NOTIFY_SOCKET": path, "WATCHDOG_USEC": "2000000"}
+        b.server.say("/a", lie.whole(lines(MANY[:5])))
+        b.begin({"s": {}}, {"a": {"set": "s"}})
+        told = [notify.recv(4096).decode() for _ in range(2)]
+        b.case("systemd is told that the daemon is ready, and that it lives",
+               any("READY=1" in t for t in told) and any("WATCHDOG=1" in t for t in told), told)
+        b.daemon.stop()
+        b.daemon.env = {}
+    b.daemon.start()
+    time.sleep(0.5)
+    b.tap.note(f"resident: {b.daemon.proc('VmRSS')} kB, private: {b.daemon.proc('RssAnon')} kB")
+    wakes = b.daemon.proc("voluntary_ctxt_switches")
+    time.sleep(3)
+    wakes = b.daemon.proc("voluntary_ctxt_switches") - wakes
+    b.case("an idle daemon does not wake up", wakes == 0, wakes)
+    text = b.daemon.run("status").stdout
+    b.case("status is for people", "feed a: " in text and "set s: good" in text, text)
+    text = b.daemon.run("status", "--prometheus").stdout
+    b.case("and for Prometheus",
+           re.search(r'^ipcuckood_source_entries\{source="a",kind="feed",set="s"\} 5$', text, re.M),
+           text)
+    bad = b.daemon.run("status", "--control", "/nowhere")
+    b.case("without a daemon, status says so", bad.returncode == 4 and "running" in bad.stderr, bad)
+    b.end()
+
+
+def test_random(b):
+    """Feeds change and lie at random; at each quiet moment the set equals the reference."""
+    rng = random.Random(SEED)
+    b.tap.note(f"SEED={SEED}")
+    areas = ["10.%d.%d.0/24", "10.%d.%d.7", "10.%d.%d.128/25", "2001:db8:%d:%d::/64",
+             "10.%d.%d.3-10.%d.%d.9"]
+
+    def draw():
+        texts = set()
+        for _ in range(rng.randint(20, 60)):
+            pair = rng.randrange(8), rng.randrange(16)
+            area = rng.choice(areas)
+            texts.add(area % (pair * (area.count("%") // 2)))
+        return sorted(texts)
+    names = ["f0", "f1", "f2"]
+    exceptions = [t for t in draw() if "-" not in t][:4]
+    good = {name: draw() for name in names}
+    for name in names:
+        b.server.say("/" + name, lie.whole(lines(good[name])))
+    b.begin({"s": {"except": " ".join(exceptions)}},
+            {name: {"set": "s", "max-shrink": "90%", "max-size": "1M"}
+             for name in names})
+    wrong = 0
+    bad = [answer for name, answer, _, _ in lies(b.server) if name not in ("slow", "silent")]
+    for at in range(ROUNDS):
+        name = rng.choice(names)
+        if rng.random() < 0.4:
+            b.server.say("/" + name, rng.choice(bad))
+        else:
+            good[name] = draw()
+            b.server.say("/" + name, lie.whole(lines(good[name])))
+        if rng.random() < 0.1:
+            b.daemon.stop(rng.choice((signal.SIGTERM, signal.SIGKILL)))
+            b.daemon.start()
+        state = b.daemon.refresh(name)
+        if not state:
+            wrong += 1
+        if set(members("s")) != union(good.values(), exceptions):
+            b.tap.note(f"round {at}, {name}: {state}")
+            wrong += 1
+    b.case(f"{ROUNDS} random changes and lies: the set equals the reference", wrong == 0)
+    b.end()
+
+
+TESTS = (test_formats, test_conditions, test_lies, test_accept, test_values, test_restart,
+         test_incomplete, test_config, test_service, test_random)
+
+
+def body(tap):
+    subprocess.run(["insmod", os.environ["IPCUCKOO_KO"]], check=True)
+    try:
+        for test in TESTS:
+            if sys.argv[1:] and test.__name__.removeprefix("test_") not in sys.argv[1:]:
+                continue
+            bench = Bench(tap)
+            begin = time.monotonic()
+            try:
+                test(bench)
+            except Exception:
+                if bench.daemon.process:
+                    bench.daemon.process.kill()
+                    tap.note(bench.daemon.messages())
+                raise
+            finally:
+                bench.server.stop()
+            tap.note(f"{test.__name__}: {time.monotonic() - begin:.1f} s")
+    finally:
+        wait_for(lambda: not subprocess.run(["rmmod", "ipcuckoo"], capture_output=True).returncode)
+
+
+if not os.path.exists(os.environ.get("IPCUCKOOD", "")):
+    ktap.skip_all("ipcuckood was not built: its libraries are not installed")
+ktap.run(body)

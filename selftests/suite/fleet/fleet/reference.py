@@ -1,0 +1,42 @@
+# SPDX-License-Identifier: GPL-2.0
+"""What a set shall have, computed naively: with sets of texts, and each entry compared with each
+exception"""
+import ipaddress
+
+
+def network(text):
+    return ipaddress.ip_network(text, strict=False)
+
+
+def canonical(net):
+    """As the tool prints it: a host without its length"""
+    return str(net.network_address) if net.prefixlen == net.max_prefixlen else str(net)
+
+
+def entries_of(texts, hosts=False):
+    """Addresses, prefixes and ranges "A-B" as entries"""
+    found = set()
+    for text in texts:
+        if "-" in text:
+            first, last = map(ipaddress.ip_address, text.split("-"))
+            nets = ipaddress.summarize_address_range(first, last)
+        else:
+            nets = [network(text)]
+        for net in nets:
+            found.update(map(str, net) if hosts else [canonical(net)])
+    return found
+
+
+def union(sources, exceptions=(), hosts=False):
+    """The entries of a set: those of its sources, without those that an exception covers. A set of
+    prefixes also has the exceptions, which end in " nomatch"."""
+    nets = [network(text) for text in exceptions]
+    result = set()
+    for texts in sources:
+        for entry in entries_of(texts, hosts):
+            net = network(entry)
+            if not any(net.version == e.version and net.subnet_of(e) for e in nets):
+                result.add(entry)
+    if not hosts:
+        result.update(canonical(e) + " nomatch" for e in nets)
+    return result
