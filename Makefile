@@ -107,6 +107,10 @@ check-races:
 check-filters:
 	@$(vm)/check filters
 
+# Part of check is a short run of the same. ROUNDS=300 random changes and lies of feeds, SEED=n.
+check-fleet:
+	@$(vm)/check fleet
+
 # Not part of check: each of its kernels takes minutes to build.
 check-config:
 	@$(vm)/check config $(TESTS)
@@ -227,6 +231,7 @@ help:
 	@echo '               module compiled for 32 bits'
 	@echo '  check-dropin  random commands of ipset, and packets, on the kernel'\''s own hash:ip and'
 	@echo '               hash:net and on ours: the same results? ROUNDS=10000, SEED=n'
+	@echo '  check-fleet  ipcuckood: feeds that change and lie; does the set follow? ROUNDS=300, SEED=n'
 	@echo '  check-arm64  the suite without tool and procfs, cross-compiled, on emulated arm64:'
 	@echo '               Debian'\''s kernel, and one with pages of 64 KiB'
 	@echo '  check-packages  builds the packages, installs them in fresh trees of Debian'
@@ -252,5 +257,5 @@ help:
 
 .PHONY: all module spare build-module tools install uninstall load dist deb rpm check-packages \
 	check-arm64 check-boot check-secure check check-stock check-debug check-races check-filters \
-	check-config check-dropin check-kernels check-kill check-matrix check-programs torture demo \
-	bench plot bench-versus bench-dropin bench-filters fuzz fuzz-netlink lint clean help
+	check-config check-dropin check-fleet check-kernels check-kill check-matrix check-programs \
+	torture demo bench plot bench-versus bench-dropin bench-filters fuzz fuzz-netlink lint clean help

@@ -178,7 +178,7 @@ def lies(server):
 def test_lies(b):
     b.server.say("/feed", lie.whole(lines(MANY)))
     b.begin({"s": {}}, {"feed": {"set": "s", "slow-time": "3s", "time": "20s",
-                                 "max-size": "8M", "every": "1d"}})
+                                 "max-size": "3M", "every": "1d"}})
     want = union([MANY])
     b.same("s", "before the lies", want)
     for name, answer, state, pattern in lies(b.server):
@@ -350,10 +350,10 @@ def test_service(b):
         b.daemon.stop()
         b.daemon.env = {}
     b.daemon.start()
-    time.sleep(0.5)
+    b.daemon.answered("a", 0)
     b.tap.note(f"resident: {b.daemon.proc('VmRSS')} kB, private: {b.daemon.proc('RssAnon')} kB")
     wakes = b.daemon.proc("voluntary_ctxt_switches")
-    time.sleep(3)
+    time.sleep(2)
     wakes = b.daemon.proc("voluntary_ctxt_switches") - wakes
     b.case("an idle daemon does not wake up", wakes == 0, wakes)
     text = b.daemon.run("status").stdout
