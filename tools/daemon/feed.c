@@ -21,6 +21,9 @@
 /* After a failure: first wait, in seconds; the longest one is the schedule. */
 #define RETRY_LEAST	60
 
+/* 1 GiB of IPv4 hosts, more than a set needs */
+#define ENTRIES_MOST	(1u << 28)
+
 /* Feeds that are due when the daemon starts are not all fetched in the same second. */
 #define START_SECONDS	5
 
@@ -105,7 +108,7 @@ static const struct config_key feed_keys[] = {
 	{ "jitter", KEY_SHARE, FIELD(jitter), .preset = "10%" },
 	{ "max-size", KEY_SIZE, FIELD(max_size), .preset = "64M", .least = 1 },
 	{ "max-entries", KEY_NUMBER, FIELD(max_entries), .preset = "1000000", .least = 1,
-	  .most = FEED_EXPAND_MOST },
+	  .most = ENTRIES_MOST },
 	{ "max-bad", KEY_SHARE, FIELD(max_bad), .preset = "5%" },
 	{ "max-shrink", KEY_SHARE, FIELD(max_shrink), .preset = "50%" },
 	{ "allow-empty", KEY_SWITCH, FIELD(allow_empty), .preset = "no" },

@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Fuzzes the bodies of feeds, in all formats, compressed or not. The first byte selects the format,
+ * the second one type and family of the set, the third one how the body is cut into parts. A body
+ * that arrives at once, and one that arrives in parts, must have the same entries.
+ */
+#define FUZZ_INSIDE
+#include <stdbool.h>
+
+#include "fuzz.h"
+#include "../../tools/daemon/body.h"
+#include "../../uapi/ipcuckoo.h"
+
+#define SIZE_MOST	(64 << 10)
+#define ENTRIES_MOST	1000
+
+static struct format new_format(uint8_t choice)
+{
+	static char *match[] = { "XX", "1", NULL };
+	static const char separators[] = { ',', ';', '\t', ' ' };
+
+	return (struct format){
+		.kind = choice % 3,
+		.separator = separators[choice / 3 % 4],
+		.field = choice & 0x10 ? "1" : "ip",
+		.to = choice & 0x20 ? (choice & 0x10 ? "2" : "a.b") : NULL,
+		.where = choice & 0x40 ? (choice & 0x10 ? "3" : "cc") : NULL,
+		.match = choice & 0x40 ? match : NULL,
+	};
+}
+
+static struct feed new_feed(uint8_t set)
+{
+	return (struct feed){
+		.family = set % 4 ? set % 4 : IPCUCKOO_FAMILY_ANY,
+		.hosts_only = set & 1 << 2,
+		.expand_limit = FEED_EXPAND_LIMIT,
+		.limit = ENTRIES_MOST,
+	};
+}
+
+/* Return: whether it is a feed. */
+static bool read_body(const struct format *format, struct feed *feed, const uint8_t *data,
+		      size_t size, size_t part)
+{
+	struct body *body = body_new(format, feed, SIZE_MOST);
+	bool good = true;
+	size_t some;
+
+	if (!body)
+		abort();
+	for (; size && good; data += some, size -= some) {
+		some = part < size ? part : size;
+		good = body_push(body, (const char *)data, some);
+	}
+	good = good && body_end(body);
+	if (!good && !body_why(body)[0])
+		abort();
+	if (body_size(body) > SIZE_MOST && good)
+		abort();
+	body_free(body);
+	packed_sort(&feed->entries);
+	return good;
+}
+
+static void check_same(const struct feed *a, const struct feed *b)
+{
+	const struct entry_array *x, *y;
+	int kind;
+
+	if (a->lines != b->lines || a->blank != b->blank || a->skipped != b->skipped)
+		abort();
+	for (kind = 0; kind < ENTRY_KINDS; kind++) {
+		x = &a->entries.kind[kind];
+		y = &b->entries.kind[kind];
+		if (x->count != y->count ||
+		    (x->count && memcmp(x->data, y->data, x->count * entry_size[kind])))
+			abort();
+	}
+	if (packed_count(&a->entries) > ENTRIES_MOST)
+		abort();
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	struct format format;
+	struct feed whole, parts;
+
+	if (size < 4)
+		return 0;
+	format = new_format(data[0]);
+	whole = new_feed(data[1]);
+	parts = new_feed(data[1]);
+	/* What it is shows in the first bytes, of which the first part needs to have enough. */
+	if (read_body(&format, &whole, data + 3, size - 3, size) &&
+	    read_body(&format, &parts, data + 3, size - 3, 64 + data[2]))
+		check_same(&whole, &parts);
+	feed_free(&whole);
+	feed_free(&parts);
+	return 0;
+}
