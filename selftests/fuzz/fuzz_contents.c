@@ -109,17 +109,13 @@ static void change(struct contents *contents, struct plain *plain, const uint8_t
 static void begin(struct contents *contents, struct plain *plain, unsigned int count)
 {
 	struct packed packed = { 0 };
-	struct entry_array *array;
 	struct member member;
 	unsigned int n;
 
 	for (n = 0; n < count; n++) {
 		fill_member(&member, n);
-		array = &packed.kind[member.kind];
-		if (array->count == array->room && packed_grow(&packed, member.kind, 1))
+		if (packed_add(&packed, member.kind, member.entry))
 			abort();
-		memcpy(array->data + array->count++ * entry_size[member.kind], member.entry,
-		       entry_size[member.kind]);
 		plain[n].there = true;
 	}
 	contents_take(contents, &packed);

@@ -244,7 +244,7 @@ static void accept_entries(struct feed_source *feed, struct packed *entries,
 
 	contents_take(&contents, entries);
 	note_answer(feed, result);
-	log_info("[feed %s] has %zu entries now, and had %zu before; %lu wrong lines were left out",
+	log_info("[feed %s] has %zu entries now, and had %zu before; wrong lines left out: %lu",
 		 feed->source.name, contents_count(&contents), before, feed->bad);
 	source_deliver(&feed->source, &contents);
 }

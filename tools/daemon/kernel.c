@@ -7,10 +7,10 @@
 #include "nl/entry.h"
 #include "nl/shadow.h"
 
-/* Entries that are handed to the kernel at once. A message holds more entries of IPv4 hosts, and
- * fewer that have long comments.
+/* Entries that are handed to the kernel at once: a message is full of IPv4 hosts, and holds fewer of
+ * others.
  */
-#define CHUNK	4096
+#define CHUNK	16384
 
 static char *explain(int code, const struct nl_error *error, const char *set)
 {
@@ -51,19 +51,24 @@ void kernel_close(struct daemon *daemon)
 	daemon->nl = NULL;
 }
 
+/* The extensions that the sources need */
+static uint32_t needed_options(const struct target *target)
+{
+	return (target->timeouts ? IPCUCKOO_O_TIMEOUT : 0) |
+	       (target->comments ? IPCUCKOO_O_COMMENT : 0);
+}
+
 static char *create(struct target *target)
 {
 	struct nl_set set = {
 		.type = target->type, .family = target->family, .maxelem = target->maxelem,
+		.options = needed_options(target),
 	};
 	int err;
 
 	strcpy(set.name, target->name);
-	if (target->timeouts)
-		set.options |= IPCUCKOO_O_TIMEOUT;
-	if (target->comments)
-		set.options |= IPCUCKOO_O_COMMENT;
 	target->options = set.options;
+	target->lacking = 0;
 	if (target->daemon->dry_run) {
 		log_info("[set %s] does not exist, and would be created", target->name);
 		return NULL;
@@ -92,10 +97,6 @@ static char *check_set(const struct target *target, const struct nl_set *set)
 	if (set->netmask || (set->flags & IPCUCKOO_F_FORCEADD))
 		return need_text("it has a netmask or forceadd, with which it cannot be kept exactly; %s",
 				 advice);
-	if (target->timeouts && !(set->options & IPCUCKOO_O_TIMEOUT))
-		return need_text("it has no timeouts, and its sources need them; %s", advice);
-	if (target->comments && !(set->options & IPCUCKOO_O_COMMENT))
-		return need_text("it has no comments, and its sources need them; %s", advice);
 	return NULL;
 }
 
@@ -125,6 +126,7 @@ char *kernel_open(struct target *target)
 		return why_failed(target, err);
 	why = check_set(target, &set);
 	target->options = set.options;
+	target->lacking = needed_options(target) & ~set.options;
 	target->entries = set.entries;
 	return why;
 }
@@ -159,22 +161,59 @@ static int remove_from_shadow(struct target *target, uint32_t shadow, const stru
 	return more;
 }
 
+static int add_to_shadow(struct target *target, uint32_t shadow, const struct packed *entries)
+{
+	struct nl_cursor cursor = { 0 };
+	struct nl_change change;
+	int more = packed_count(entries) > 0;
+
+	while (more > 0)
+		more = nl_shadow_add(target->daemon->nl, shadow, entries, &cursor, &change);
+	return more;
+}
+
+/* Entries on their way to the kernel. Those that have nothing but an address are packed, which takes
+ * less time; a set without timeouts and comments has no others but exceptions.
+ */
+struct chunk {
+	struct packed plain;
+	struct extended extended;
+	bool has_values;
+};
+
+static int chunk_add(struct chunk *chunk, const struct extended_entry *entry)
+{
+	if (!chunk->has_values && !entry->value.nomatch)
+		return packed_add(&chunk->plain, entry->kind, entry->entry);
+	chunk->extended.at[chunk->extended.count++] = *entry;
+	return 0;
+}
+
 /* Send all entries that @next gives to a shadow. Only a chunk of them is in memory. */
 static int fill_shadow(struct target *target, uint32_t shadow, kernel_next_fn *next, void *cursor)
 {
-	struct extended_entry *at = malloc(CHUNK * sizeof(*at));
-	struct extended chunk = { .at = at };
+	struct chunk chunk = {
+		.has_values = target->options & (IPCUCKOO_O_TIMEOUT | IPCUCKOO_O_COMMENT),
+	};
+	struct extended_entry entry;
 	bool more = true;
-	int err = 0;
+	int err = 0, i;
 
-	if (!at)
+	chunk.extended.at = malloc(CHUNK * sizeof(*chunk.extended.at));
+	if (!chunk.extended.at)
 		return -ENOMEM;
 	while (more && !err) {
-		for (chunk.count = 0; chunk.count < CHUNK && more; chunk.count += more)
-			more = next(cursor, &at[chunk.count]);
-		err = send_extended(target, NULL, shadow, &chunk);
+		packed_clear(&chunk.plain);
+		chunk.extended.count = 0;
+		for (i = 0; i < CHUNK && !err && (more = next(cursor, &entry)); i++)
+			err = chunk_add(&chunk, &entry);
+		if (!err)
+			err = add_to_shadow(target, shadow, &chunk.plain);
+		if (!err)
+			err = send_extended(target, NULL, shadow, &chunk.extended);
 	}
-	free(at);
+	packed_free(&chunk.plain);
+	free(chunk.extended.at);
 	return err;
 }
 
@@ -197,20 +236,79 @@ static int end_shadow(struct target *target, uint32_t shadow, int err, uint32_t 
 	return err;
 }
 
-char *kernel_replace(struct target *target, kernel_next_fn *next, void *cursor,
-		     const struct packed *coming, bool append)
+/* Replace the entries of the set @name. @old: entries that it gets, too */
+static int replace(struct target *target, const char *name, kernel_next_fn *next, void *cursor,
+		   const struct packed *coming, const struct packed *old, uint32_t flags)
 {
 	uint32_t shadow;
 	int err;
 
-	err = nl_shadow_new(target->daemon->nl, target->name, coming,
-			    append ? IPCUCKOO_F_APPEND : 0, &shadow);
-	if (!err) {
+	err = nl_shadow_new(target->daemon->nl, name, coming, flags, &shadow);
+	if (err)
+		return err;
+	/* Of an entry that comes twice, the second one stays. */
+	err = add_to_shadow(target, shadow, old);
+	if (!err)
 		err = fill_shadow(target, shadow, next, cursor);
-		/* What others change in the meantime is replaced, too. */
-		err = end_shadow(target, shadow, err, IPCUCKOO_F_OVERRIDE);
-	}
-	return err ? why_failed(target, err) : NULL;
+	/* What others change in the meantime is replaced, too. */
+	return end_shadow(target, shadow, err, IPCUCKOO_F_OVERRIDE);
+}
+
+/*
+ * The set lacks an extension: make another set that has it, fill that, and swap the two, so that
+ * packets and rules see the old contents or the new ones. What attaches the set keeps it.
+ */
+static int replace_set(struct target *target, kernel_next_fn *next, void *cursor,
+		       const struct packed *coming, bool append)
+{
+	struct nl *nl = target->daemon->nl;
+	struct packed old = { 0 };
+	struct nl_error error;
+	struct nl_set set;
+	int err;
+
+	err = nl_set_get(nl, target->name, &set);
+	if (err)
+		return err;
+	snprintf(set.name, sizeof(set.name), "%.26s.new", target->name);
+	set.options |= target->lacking;
+	/* One that is left of an attempt that was interrupted */
+	nl_set_del(nl, set.name, IPCUCKOO_F_EXIST);
+	err = nl_set_new(nl, &set, true, 0);
+	if (err)
+		return err;
+	target->options = set.options;
+	if (append)
+		err = nl_entries(nl, target->name, &old);
+	if (err >= 0)
+		err = replace(target, set.name, next, cursor, coming, &old, 0);
+	if (!err)
+		err = nl_set_swap(nl, set.name, target->name);
+	packed_free(&old);
+	error = *nl_error(nl);
+	nl_set_del(nl, set.name, 0);
+	nl_set_error(nl, &error);
+	return err;
+}
+
+char *kernel_replace(struct target *target, kernel_next_fn *next, void *cursor,
+		     const struct packed *coming, bool append)
+{
+	static const struct packed none;
+	int err;
+
+	if (target->lacking)
+		err = replace_set(target, next, cursor, coming, append);
+	else
+		err = replace(target, target->name, next, cursor, coming, &none,
+			      append ? IPCUCKOO_F_APPEND : 0);
+	if (err)
+		return why_failed(target, err);
+	if (target->lacking)
+		log_info("[set %s] has %s now, which its sources need: it was replaced by another set",
+			 target->name, target->comments ? "comments" : "timeouts");
+	target->lacking = 0;
+	return NULL;
 }
 
 /* All changes in one step. Return: -ESTALE if others have changed the set meanwhile. */

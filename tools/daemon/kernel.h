@@ -9,7 +9,7 @@
 #include "lib/extended.h"
 
 /* Open the connection if there is none, and look for the set. If it does not exist, create it; in
- * a dry run, only say that it would be created. Sets target->options.
+ * a dry run, only say that it would be created. Sets target->options and target->lacking.
  */
 char *kernel_open(struct target *target);
 /* Close the connection; the next call opens it again. */
@@ -19,7 +19,7 @@ void kernel_close(struct daemon *daemon);
 typedef bool kernel_next_fn(void *cursor, struct extended_entry *entry);
 
 /**
- * kernel_replace - replace all entries of the set in one step
+ * kernel_replace - replace all entries of the set in one step, and the set if it lacks extensions
  * @target:	the set
  * @next:	gives the entries, each of them once; their comments stay theirs
  * @cursor:	argument for @next

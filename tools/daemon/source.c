@@ -167,16 +167,6 @@ void source_deliver(struct source *source, struct contents *contents)
 	answered(source);
 }
 
-static int touch(struct packed *touched, enum entry_kind kind, const uint8_t *entry)
-{
-	struct entry_array *array = &touched->kind[kind];
-
-	if (array->count == array->room && packed_grow(touched, kind, 1))
-		return -ENOMEM;
-	memcpy(array->data + array->count++ * entry_size[kind], entry, entry_size[kind]);
-	return 0;
-}
-
 int source_change(struct source *source, const struct source_change *changes, size_t count,
 		  bool atomic)
 {
@@ -193,7 +183,7 @@ int source_change(struct source *source, const struct source_change *changes, si
 		else
 			err = contents_add(&source->contents, member);
 		if (!err)
-			err = touch(&touched, member->kind, member->entry);
+			err = packed_add(&touched, member->kind, member->entry);
 	}
 	packed_sort(&touched);
 	packed_dedup(&touched);

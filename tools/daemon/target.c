@@ -134,11 +134,12 @@ static void complete_member(const struct source *source, struct member *member)
 		member->comment = source->comment;
 }
 
-/* Find an entry in the union of the sources from number @from on, without those that expired. */
-static bool find_member(const struct target *target, size_t from, enum entry_kind kind,
-			const uint8_t *entry, struct member *result)
+/* Find an entry in the union of the sources from number @from on, without those that expired. The time
+ * is an argument because there are millions of entries, and in some machines it costs a system call.
+ */
+static bool find_member(const struct target *target, uint32_t now, size_t from,
+			enum entry_kind kind, const uint8_t *entry, struct member *result)
 {
-	uint32_t now = now_seconds();
 	struct member member;
 	bool found = false;
 	size_t i;
@@ -162,7 +163,8 @@ static bool find_member(const struct target *target, size_t from, enum entry_kin
 	return found;
 }
 
-static bool has_earlier(const struct target *target, size_t before, const struct member *member)
+static bool has_earlier(const struct target *target, uint32_t now, size_t before,
+			const struct member *member)
 {
 	struct member other;
 	size_t i;
@@ -171,7 +173,7 @@ static bool has_earlier(const struct target *target, size_t before, const struct
 		if (!contents_find(&target->sources[i]->contents, member->kind, member->entry, &other))
 			continue;
 		complete_member(target->sources[i], &other);
-		if (!member_expired(&other, now_seconds()))
+		if (!member_expired(&other, now))
 			return true;
 	}
 	return false;
@@ -180,6 +182,7 @@ static bool has_earlier(const struct target *target, size_t before, const struct
 /* Reads the union of the sources, then the exceptions. */
 struct union_cursor {
 	const struct target *target;
+	uint32_t now;
 	size_t source;
 	struct contents_cursor contents;
 	int exception_kind;
@@ -198,20 +201,19 @@ static bool next_member(struct union_cursor *cursor, struct member *member)
 			memset(&cursor->contents, 0, sizeof(cursor->contents));
 			continue;
 		}
-		if (has_earlier(target, cursor->source, member) ||
+		if (has_earlier(target, cursor->now, cursor->source, member) ||
 		    is_excepted(target, member->kind, member->entry))
 			continue;
-		/* It is not found if it has expired in the meantime. */
-		if (find_member(target, cursor->source, member->kind, member->entry, member))
+		/* It is not found if it has expired. */
+		if (find_member(target, cursor->now, cursor->source, member->kind, member->entry,
+				member))
 			return true;
 	}
 	return false;
 }
 
-static void fill_entry(const struct member *member, struct extended_entry *entry)
+static void fill_entry(const struct member *member, uint32_t now, struct extended_entry *entry)
 {
-	uint32_t now = now_seconds();
-
 	memset(entry, 0, sizeof(*entry));
 	entry->kind = member->kind;
 	memcpy(entry->entry, member->entry, entry_size[member->kind]);
@@ -245,7 +247,7 @@ static bool next_exception(struct union_cursor *cursor, struct extended_entry *e
 		member.kind = cursor->exception_kind;
 		memcpy(member.entry, array->data + cursor->exception++ * entry_size[member.kind],
 		       entry_size[member.kind]);
-		fill_entry(&member, entry);
+		fill_entry(&member, cursor->now, entry);
 		entry->value.nomatch = true;
 		return true;
 	}
@@ -259,7 +261,7 @@ static bool next_entry(void *data, struct extended_entry *entry)
 
 	if (!next_member(cursor, &member))
 		return next_exception(cursor, entry);
-	fill_entry(&member, entry);
+	fill_entry(&member, cursor->now, entry);
 	return true;
 }
 
@@ -331,21 +333,10 @@ static size_t print_missing(const struct packed *from, const struct packed *in, 
 	return count;
 }
 
-static int add_packed(struct packed *to, const struct extended_entry *entry)
-{
-	struct entry_array *array = &to->kind[entry->kind];
-
-	if (array->count == array->room && packed_grow(to, entry->kind, 1))
-		return -ENOMEM;
-	memcpy(array->data + array->count++ * entry_size[entry->kind], entry->entry,
-	       entry_size[entry->kind]);
-	return 0;
-}
-
 /* A dry run: print what would change. */
 static char *print_difference(struct target *target)
 {
-	struct union_cursor cursor = { .target = target };
+	struct union_cursor cursor = { .target = target, .now = now_seconds() };
 	struct packed want = { 0 }, have = { 0 };
 	struct extended_entry entry;
 	size_t added, deleted = 0;
@@ -353,7 +344,7 @@ static char *print_difference(struct target *target)
 	int err = 0;
 
 	while (!why && !err && next_entry(&cursor, &entry))
-		err = add_packed(&want, &entry);
+		err = packed_add(&want, entry.kind, entry.entry);
 	if (err)
 		why = need_text("out of memory");
 	if (!why) {
@@ -384,7 +375,7 @@ static bool has_any(const struct target *target)
 
 void target_apply(struct target *target)
 {
-	struct union_cursor cursor = { .target = target };
+	struct union_cursor cursor = { .target = target, .now = now_seconds() };
 	struct packed count;
 	char *why;
 
@@ -404,6 +395,7 @@ static int sort_touched(const struct target *target, const struct packed *touche
 			struct extended *add, struct packed *del)
 {
 	struct extended_entry entry = { 0 };
+	uint32_t now = now_seconds();
 	struct member member;
 	struct entry_ref ref;
 	const uint8_t *at;
@@ -415,13 +407,11 @@ static int sort_touched(const struct target *target, const struct packed *touche
 			/* The set does not have it anyway, or has it as an exception. */
 			if (is_excepted(target, ref.kind, at))
 				continue;
-			if (find_member(target, 0, ref.kind, at, &member)) {
-				fill_entry(&member, &entry);
+			if (find_member(target, now, 0, ref.kind, at, &member)) {
+				fill_entry(&member, now, &entry);
 				err = extended_add(add, entry.kind, entry.entry, &entry.value);
 			} else {
-				entry.kind = ref.kind;
-				memcpy(entry.entry, at, entry_size[ref.kind]);
-				err = add_packed(del, &entry);
+				err = packed_add(del, ref.kind, at);
 			}
 			if (err)
 				return err;
@@ -439,7 +429,7 @@ void target_apply_some(struct target *target, const struct packed *touched, bool
 	if (target->daemon->dry_run)
 		return;
 	/* The whole set is replaced as soon as that works. */
-	if (target->behind)
+	if (target->behind || target->lacking)
 		return;
 	why = target->daemon->nl ? NULL : kernel_open(target);
 	if (!why && sort_touched(target, touched, &add, &del))

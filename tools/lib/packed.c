@@ -49,6 +49,17 @@ int packed_grow(struct packed *entries, enum entry_kind kind, size_t more)
 	return 0;
 }
 
+/* Add an entry, packed. Return: 0 or -ENOMEM. */
+int packed_add(struct packed *entries, enum entry_kind kind, const uint8_t *entry)
+{
+	struct entry_array *array = &entries->kind[kind];
+
+	if (array->count == array->room && packed_grow(entries, kind, 1))
+		return -ENOMEM;
+	memcpy(array->data + array->count++ * entry_size[kind], entry, entry_size[kind]);
+	return 0;
+}
+
 /* Remove all entries, but do not free the memory. */
 void packed_clear(struct packed *entries)
 {

@@ -45,6 +45,7 @@ void packed_clear(struct packed *entries);
 void packed_free(struct packed *entries);
 size_t packed_count(const struct packed *entries);
 
+int packed_add(struct packed *entries, enum entry_kind kind, const uint8_t *entry);
 int packed_add_range(struct packed *entries,
 		     const struct address_range *range, bool hosts_only);
 

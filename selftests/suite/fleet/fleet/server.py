@@ -158,9 +158,10 @@ class Server(http.server.ThreadingHTTPServer):
         with self.lock:
             return sum(p == path for p, _ in self.requests)
 
-    def last_headers(self, path):
+    def headers(self, path, at=-1):
+        """The headers of request number @at for the path; of the last one"""
         with self.lock:
-            return [headers for p, headers in self.requests if p == path][-1]
+            return [headers for p, headers in self.requests if p == path][at]
 
     def stop(self):
         self.stopped = True
