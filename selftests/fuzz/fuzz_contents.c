@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Fuzzes the contents of a source: the input is a series of changes, three bytes each, which are also
- * made to a plain array. Both must have the same entries. Before that, the input is loaded as if it
- * had been stored.
+ * Fuzzes the contents of a source: the input is a series of changes, three bytes each, which are
+ * also made to a plain array. Both must have the same entries. Before that, the input is loaded as
+ * if it had been stored.
  */
 #define FUZZ_INSIDE
 #include <stdbool.h>

@@ -81,7 +81,8 @@ static bool is_too_large(struct body *body, uint64_t size)
 		return false;
 	snprintf(body->why, sizeof(body->why),
 		 "has more than %llu MB%s; if that is right, raise max-size",
-		 (unsigned long long)(body->limit >> 20), body->gzip ? " when it is decompressed" : "");
+		 (unsigned long long)(body->limit >> 20),
+		 body->gzip ? " when it is decompressed" : "");
 	return true;
 }
 
@@ -93,8 +94,9 @@ static bool judge(struct body *body, int err)
 	if (!err)
 		return true;
 	if (err == -EFBIG)
-		snprintf(body->why, sizeof(body->why), "line %lu: %s; if that is right, raise max-entries",
-			 fault->line, fault->why);
+		snprintf(body->why, sizeof(body->why),
+			 "line %lu: %s; if that is right, raise max-entries", fault->line,
+			 fault->why);
 	else if (err == -ENOMEM)
 		snprintf(body->why, sizeof(body->why), "is too large for the memory there is");
 	else if (fault->line)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The body of an answer: decompressed if it is a gzip file, limited, and parsed while it arrives. It
- * is never in memory as a whole.
+ * The body of an answer: decompressed if it is a gzip file, limited, and parsed while it arrives.
+ * It is never in memory as a whole.
  */
 #ifndef IPCUCKOOD_BODY_H
 #define IPCUCKOOD_BODY_H

@@ -164,7 +164,8 @@ static void end_section(struct reader *reader)
 	for (table = 0; table < 2 && section->object; table++)
 		for (key = section->keys[table]; key->word; key++)
 			if (key->needed && !section->given[table][key - section->keys[table]])
-				config_fault(section, NULL, "there is no line for %s; add one, such as: %s",
+				config_fault(section, NULL,
+					     "there is no line for %s; add one, such as: %s",
 					     key->word, key->needed);
 	if (section->object && !strcmp(section->kind, "set")) {
 		target_check(section->object, section);
@@ -241,8 +242,10 @@ static void add_source(struct reader *reader, struct section *section,
 /* Names of sources are names of files and labels of metrics. */
 static bool is_name(const char *name)
 {
-	return *name && *name != '.' && strlen(name) < 64 &&
-	       !name[strspn(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-")];
+	static const char chars[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+				    "0123456789._-";
+
+	return *name && *name != '.' && strlen(name) < 64 && !name[strspn(name, chars)];
 }
 
 /* A heading, without its brackets. */
@@ -299,14 +302,15 @@ static void take_value(struct reader *reader, const struct config_key *key, unsi
 	char why[VALUE_WHY_SIZE];
 
 	if (*given && !more)
-		fault(reader, reader->line, "[%s %s] %s: line %lu says that already; delete one of them",
-		      section->kind, section->name, key->word, *given);
+		fault(reader, reader->line,
+		      "[%s %s] %s: line %lu says that already; delete one of them", section->kind,
+		      section->name, key->word, *given);
 	if (!*given)
 		*given = reader->line;
 	section->last = key;
 	if (!value_parse(key, section->object, text, more, why))
-		fault(reader, reader->line, "[%s %s] %s: \"%.128s\" %s", section->kind, section->name,
-		      key->word, text, why);
+		fault(reader, reader->line, "[%s %s] %s: \"%.128s\" %s", section->kind,
+		      section->name, key->word, text, why);
 }
 
 /* libinih calls this for each line with a key. */
@@ -314,18 +318,21 @@ static int take_line(void *data, const char *heading, const char *word, const ch
 {
 	struct reader *reader = data;
 	struct section *section = &reader->section;
-	int table, i;
+	const struct config_key *key;
+	int table;
 
 	if (!section->line && !*heading)
 		fault(reader, reader->line,
-		      "%s: this line is in no section; write [set NAME] or [feed NAME] before it", word);
+		      "%s: this line is in no section; write [set NAME] or [feed NAME] before it",
+		      word);
 	if (!section->object || reader->cut)
 		return 1;
 	for (table = 0; table < 2; table++) {
-		for (i = 0; section->keys[table][i].word; i++) {
-			if (strcmp(section->keys[table][i].word, word))
+		for (key = section->keys[table]; key->word; key++) {
+			if (strcmp(key->word, word))
 				continue;
-			take_value(reader, &section->keys[table][i], &section->given[table][i], text);
+			take_value(reader, key, &section->given[table][key - section->keys[table]],
+				   text);
 			return 1;
 		}
 	}

@@ -65,8 +65,8 @@ struct config {
 	size_t source_count;
 };
 
-/* Read a configuration. Everything that is wrong is printed with file, line and key. Return: NULL if
- * something is wrong.
+/* Read a configuration. Everything that is wrong is printed with file, line and key. Return: NULL
+ * if something is wrong.
  */
 struct config *config_read(const char *path);
 /* The same from a stream, which @name names in messages. */

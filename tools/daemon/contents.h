@@ -54,8 +54,8 @@ struct contents_cursor {
  * yet, and nothing may have been taken over before.
  */
 void contents_take(struct contents *contents, struct packed *entries);
-/* Add an entry, or replace its expiry and comment. The comment is copied; it is cut off if it is too
- * long for the kernel, and characters that the kernel refuses become "_". Return: 0 or -ENOMEM.
+/* Add an entry, or replace its expiry and comment. The comment is copied; it is cut off if it is
+ * too long for the kernel, and characters that the kernel refuses become "_". Return: 0 or -ENOMEM.
  */
 int contents_add(struct contents *contents, const struct member *member);
 /* Return: whether the entry was there. */

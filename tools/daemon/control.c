@@ -81,12 +81,13 @@ static char *command_source(struct daemon *daemon, const char *command, const ch
 
 	*done = false;
 	if (!*name)
-		return need_text("which source? ipcuckood %s NAME; ipcuckood status lists them", command);
+		return need_text("which source? ipcuckood %s NAME; ipcuckood status lists them",
+				 command);
 	if (!source)
 		return need_text("there is no source \"%s\"; ipcuckood status lists them", name);
 	if (!source->kind->command)
-		return need_text("%s %s: a source of this kind has no command %s", source->kind->word,
-				 name, command);
+		return need_text("%s %s: a source of this kind has no command %s",
+				 source->kind->word, name, command);
 	return source->kind->command(source, command, done);
 }
 
@@ -196,7 +197,8 @@ static int on_connection(sd_event_source *io, int fd, uint32_t events, void *dat
 	client->next = control->clients;
 	control->clients = client;
 	control->count++;
-	timer_start(control->daemon->event, &client->timer, CLIENT_SECONDS * 1000, on_silence, client);
+	timer_start(control->daemon->event, &client->timer, CLIENT_SECONDS * 1000, on_silence,
+		    client);
 	return 0;
 }
 
@@ -227,7 +229,9 @@ static int connect_to(const char *path)
 	return err;
 }
 
-/* Only root and the daemon's own user may connect. Return: a file descriptor, or a negative errno. */
+/* Only root and the daemon's own user may connect. Return: a file descriptor, or a negative
+ * errno.
+ */
 static int listen_at(const char *path)
 {
 	int fd = connect_to(path), err = 0;
@@ -258,18 +262,22 @@ struct control *control_start(struct daemon *daemon)
 {
 	struct control *control = need_zeros(sizeof(*control));
 	int fd = listen_at(daemon->control);
+	int err = fd;
 
 	control->daemon = daemon;
-	if (fd == -EADDRINUSE)
-		log_error("%s: another ipcuckood runs and answers there; stop it first, or say --control PATH",
-			  daemon->control);
-	else if (fd < 0)
-		log_error("%s: cannot listen there: %s; say --control PATH", daemon->control,
-			  strerror(-fd));
-	else if (sd_event_add_io(daemon->event, &control->io, fd, EPOLLIN, on_connection, control) >= 0) {
+	if (fd >= 0)
+		err = sd_event_add_io(daemon->event, &control->io, fd, EPOLLIN, on_connection,
+				      control);
+	if (err >= 0) {
 		sd_event_source_set_io_fd_own(control->io, true);
 		return control;
 	}
+	if (err == -EADDRINUSE)
+		log_error("%s: another ipcuckood runs and answers there; stop it first, or say --control PATH",
+			  daemon->control);
+	else
+		log_error("%s: cannot listen there: %s; say --control PATH", daemon->control,
+			  strerror(-err));
 	free(control);
 	return NULL;
 }

@@ -112,7 +112,8 @@ static const struct config_key feed_keys[] = {
 	{ "max-bad", KEY_SHARE, FIELD(max_bad), .preset = "5%" },
 	{ "max-shrink", KEY_SHARE, FIELD(max_shrink), .preset = "50%" },
 	{ "allow-empty", KEY_SWITCH, FIELD(allow_empty), .preset = "no" },
-	{ "connect-time", KEY_TIME, FIELD(connect_time), .preset = "15s", .least = 1, .most = 3600 },
+	{ "connect-time", KEY_TIME, FIELD(connect_time), .preset = "15s", .least = 1,
+	  .most = 3600 },
 	{ "time", KEY_TIME, FIELD(time), .preset = "10m", .least = 1, .most = 86400 },
 	{ "slow-time", KEY_TIME, FIELD(slow_time), .preset = "60s", .least = 1, .most = 86400 },
 	{ NULL }
@@ -134,13 +135,15 @@ static void check_feed(struct source *source, struct section *section)
 		if (!strncasecmp(feed->url, schemes[i], strlen(schemes[i])))
 			break;
 	if (feed->url && !schemes[i])
-		config_fault(section, "url", "\"%.128s\" does not begin with https://, http:// or file:///",
-			     feed->url);
+		config_fault(section, "url",
+			     "\"%.128s\" does not begin with https://, http:// or file:///", feed->url);
 	if (format->kind != FORMAT_PLAIN && !format->field)
-		config_fault(section, "format", "a line is missing that says where the address is, such as: field = %s",
+		config_fault(section, "format",
+			     "a line is missing that says where the address is, such as: field = %s",
 			     format->kind == FORMAT_CSV ? "1" : "cidr");
 	if (format->kind == FORMAT_PLAIN && (format->field || format->to || format->where))
-		config_fault(section, format->field ? "field" : format->to ? "field-to" : "match-field",
+		config_fault(section,
+			     format->field ? "field" : format->to ? "field-to" : "match-field",
 			     "plain lists have no fields; say format = csv or format = ndjson");
 	if (!format->where != !format->match)
 		config_fault(section, format->where ? "match-field" : "match",
@@ -209,7 +212,8 @@ static void note_bad_line(const struct feed *parsed, const struct feed_fault *fa
 							  offsetof(struct feed_source, parsed));
 
 	if (!feed->first_bad)
-		feed->first_bad = need_text("line %lu, \"%s\": %s", fault->line, fault->text, fault->why);
+		feed->first_bad = need_text("line %lu, \"%s\": %s", fault->line, fault->text,
+					    fault->why);
 }
 
 static bool take_data(void *owner, const char *data, size_t len)
@@ -313,7 +317,8 @@ static void end_fetch(void *owner, const struct fetch_result *result)
 	}
 	/* The schedule goes on also if what came is refused. */
 	if (!good)
-		source_fail(source, "%s %s; it is tried again later, ipcuckood refresh %s tries at once",
+		source_fail(source,
+			    "%s %s; it is tried again later, ipcuckood refresh %s tries at once",
 			    feed->url, why, source->name);
 	schedule_next(feed, good);
 	forget_body(feed);
@@ -387,7 +392,8 @@ static void start_feed(struct source *source)
 	if (source->daemon->dry_run)
 		schedule(feed, 0);
 	else if (known && source->good_at <= now && due > now)
-		schedule(feed, (due - now) * 1000ull + random_upto(feed->every * 1000 * feed->jitter));
+		schedule(feed, (due - now) * 1000ull +
+			       random_upto(feed->every * 1000 * feed->jitter));
 	else
 		schedule(feed, feed->jitter > 0 ? random_upto(START_SECONDS * 1000) : 0);
 }

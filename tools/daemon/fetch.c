@@ -330,7 +330,8 @@ static const struct {
 	{ CURLE_PARTIAL_FILE, "ended early: the server sent less than it announced" },
 	{ CURLE_TOO_MANY_REDIRECTS, "is redirected again and again" },
 	{ CURLE_BAD_CONTENT_ENCODING, "is compressed wrongly" },
-	{ CURLE_UNSUPPORTED_PROTOCOL, "has or redirects to a scheme other than http, https or file" },
+	{ CURLE_UNSUPPORTED_PROTOCOL,
+	  "has or redirects to a scheme other than http, https or file" },
 };
 
 static void explain(struct fetch *fetch, CURLcode code)

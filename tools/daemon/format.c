@@ -174,7 +174,8 @@ static size_t cut_columns(char *line, char separator, char *column[COLUMNS_MOST]
 				*from++ = '\0';
 			continue;
 		}
-		column[count++] = to = ++from;
+		to = ++from;
+		column[count++] = to;
 		for (; *from && !(from[0] == '"' && from[1] != '"'); from++) {
 			from += from[0] == '"';
 			*to++ = *from;
@@ -263,7 +264,7 @@ static char *field_text(struct json_object *object, const char *name)
 static int take_object(struct parser *parser, struct json_object *object)
 {
 	const struct format *format = parser->format;
-	struct json_object *field = find_field(object, format->field);
+	struct json_object *field = find_field(object, format->field), *at;
 	char *value[VALUES] = {
 		[VALUE_TO] = field_text(object, format->to),
 		[VALUE_WHERE] = field_text(object, format->where),
@@ -276,8 +277,8 @@ static int take_object(struct parser *parser, struct json_object *object)
 		return take_record(parser, value, false);
 	}
 	for (i = 0; i < json_object_array_length(field) && !err; i++) {
-		value[VALUE_FIELD] = (char *)json_object_get_string(
-			json_object_array_get_idx(field, i));
+		at = json_object_array_get_idx(field, i);
+		value[VALUE_FIELD] = (char *)json_object_get_string(at);
 		err = take_record(parser, value, false);
 	}
 	return err;

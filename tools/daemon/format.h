@@ -15,8 +15,8 @@ enum format_kind {
  * struct format - how to read a feed
  * @kind:	the format
  * @separator:	CSV: character between columns
- * @field:	CSV: the column, a number from 1 or a heading; NDJSON: the field, "a.b" for one inside
- *		another
+ * @field:	CSV: the column, a number from 1 or a heading; NDJSON: the field, "a.b" for one
+ *		inside another
  * @to:		if not NULL, the same for the last address of a range that begins in @field
  * @where:	if not NULL, the same for the value that @match is compared with
  * @match:	only records that have one of these values are read; NULL ends them
@@ -32,8 +32,8 @@ struct format {
 
 struct parser;
 
-/* @feed: gets the entries; wrong lines are skipped and counted. @fault: gets line and reason of what
- * is wrong, also of lines that are skipped. Return: NULL if there is no memory.
+/* @feed: gets the entries; wrong lines are skipped and counted. @fault: gets line and reason of
+ * what is wrong, also of lines that are skipped. Return: NULL if there is no memory.
  */
 struct parser *parser_new(const struct format *format, struct feed *feed, struct feed_fault *fault);
 /* Return: 0 or a negative errno; then this is no such feed, and the rest is of no use. */

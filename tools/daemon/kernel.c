@@ -7,8 +7,8 @@
 #include "nl/entry.h"
 #include "nl/shadow.h"
 
-/* Entries that are handed to the kernel at once: a message is full of IPv4 hosts, and holds fewer of
- * others.
+/* Entries that are handed to the kernel at once: a message is full of IPv4 hosts, and holds fewer
+ * of others.
  */
 #define CHUNK	16384
 
@@ -84,7 +84,8 @@ static char *create(struct target *target)
 /* Is the set that exists one that the daemon can keep? */
 static char *check_set(const struct target *target, const struct nl_set *set)
 {
-	static const char advice[] = "change the configuration, or rename the set and let ipcuckood create it";
+	static const char advice[] =
+		"change the configuration, or rename the set and let ipcuckood create it";
 
 	if (is_ipset(set))
 		return need_text("it is a set of ipset, which ipcuckood does not keep; %s", advice);
@@ -172,8 +173,8 @@ static int add_to_shadow(struct target *target, uint32_t shadow, const struct pa
 	return more;
 }
 
-/* Entries on their way to the kernel. Those that have nothing but an address are packed, which takes
- * less time; a set without timeouts and comments has no others but exceptions.
+/* Entries on their way to the kernel. Those that have nothing but an address are packed, which
+ * takes less time; a set without timeouts and comments has no others but exceptions.
  */
 struct chunk {
 	struct packed plain;

@@ -132,8 +132,8 @@ static void save_later(struct source *source)
 static void set_problem(struct source *source, enum source_state state, char *problem)
 {
 	if (state == SOURCE_GOOD && source->problem)
-		log_info("[%s %s] is good again, with %zu entries", source->kind->word, source->name,
-			 contents_count(&source->contents));
+		log_info("[%s %s] is good again, with %zu entries", source->kind->word,
+			 source->name, contents_count(&source->contents));
 	free(source->problem);
 	source->problem = problem;
 	source->state = state;

@@ -40,9 +40,9 @@ struct source;
  * @start:	begin to follow the source. The loaded contents and notes are there already
  * @stop:	end it
  * @show:	add what only this kind has to the JSON of its state; or NULL
- * @command:	do a command of the control socket, "refresh" or "accept", and answer with a text for
- *		people, allocated with need_text(). Set *@done to whether it was done. NULL: there are
- *		no commands
+ * @command:	do a command of the control socket, "refresh" or "accept", and answer with a text
+ *		for people, allocated with need_text(). Set *@done to whether it was done. NULL:
+ *		there are no commands
  * @free:	free what is neither a key nor part of struct source; or NULL
  */
 struct source_kind {
@@ -61,7 +61,7 @@ enum source_state {
 	SOURCE_WAITING,		/* it has not answered since the daemon started */
 	SOURCE_GOOD,		/* its last answer was good */
 	SOURCE_FAILING,		/* it cannot be reached, or what it says cannot be read */
-	SOURCE_REFUSED,		/* what it says waits until somebody agrees: ipcuckood accept NAME */
+	SOURCE_REFUSED,		/* what it says waits until somebody agrees: "accept" */
 };
 
 /* A note: a value that is stored with the contents. */

@@ -286,12 +286,13 @@ char *status_prometheus(const struct config *config)
 	FILE *f = open_memstream(&text, &size);
 
 	if (f) {
-		print_set_metric(f, config, "behind", "Whether the kernel's set is not what the sources say.",
+		print_set_metric(f, config, "behind",
+				 "Whether the kernel's set is not what the sources say.",
 				 set_behind);
 		print_set_metric(f, config, "failures_total", "Changes that the kernel refused.",
 				 set_failures);
-		print_set_metric(f, config, "applied_timestamp_seconds", "When the set was changed last, 0 for never.",
-				 set_applied);
+		print_set_metric(f, config, "applied_timestamp_seconds",
+				 "When the set was changed last, 0 for never.", set_applied);
 		print_source_metrics(f, config);
 	}
 	if (!f || fclose(f))

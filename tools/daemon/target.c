@@ -134,8 +134,9 @@ static void complete_member(const struct source *source, struct member *member)
 		member->comment = source->comment;
 }
 
-/* Find an entry in the union of the sources from number @from on, without those that expired. The time
- * is an argument because there are millions of entries, and in some machines it costs a system call.
+/* Find an entry in the union of the sources from number @from on, without those that expired. The
+ * time is an argument because there are millions of entries, and in some machines it costs a system
+ * call.
  */
 static bool find_member(const struct target *target, uint32_t now, size_t from,
 			enum entry_kind kind, const uint8_t *entry, struct member *result)
@@ -153,7 +154,8 @@ static bool find_member(const struct target *target, uint32_t now, size_t from,
 		if (!found) {
 			*result = member;
 		} else {
-			if (!member.expires || (result->expires && member.expires > result->expires))
+			if (!member.expires ||
+			    (result->expires && member.expires > result->expires))
 				result->expires = member.expires;
 			if (!result->comment)
 				result->comment = member.comment;
@@ -166,13 +168,15 @@ static bool find_member(const struct target *target, uint32_t now, size_t from,
 static bool has_earlier(const struct target *target, uint32_t now, size_t before,
 			const struct member *member)
 {
+	const struct source *source;
 	struct member other;
 	size_t i;
 
 	for (i = 0; i < before; i++) {
-		if (!contents_find(&target->sources[i]->contents, member->kind, member->entry, &other))
+		source = target->sources[i];
+		if (!contents_find(&source->contents, member->kind, member->entry, &other))
 			continue;
-		complete_member(target->sources[i], &other);
+		complete_member(source, &other);
 		if (!member_expired(&other, now))
 			return true;
 	}
@@ -448,7 +452,7 @@ static void find_options(struct target *target)
 
 	for (i = 0; i < target->source_count; i++) {
 		target->timeouts |= target->sources[i]->timeout > 0;
-		target->comments |= target->sources[i]->comment != NULL;
+		target->comments |= !!target->sources[i]->comment;
 	}
 }
 

@@ -44,7 +44,8 @@ static void format_number(char *to, size_t size, uint64_t number, const struct u
 		if (number && number % unit->size == 0)
 			best = unit;
 	if (best)
-		snprintf(to, size, "%llu%c", (unsigned long long)(number / best->size), best->letter);
+		snprintf(to, size, "%llu%c", (unsigned long long)(number / best->size),
+			 best->letter);
 	else
 		snprintf(to, size, "%llu", (unsigned long long)number);
 }
