@@ -1,0 +1,268 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Fuzzes what sources deliver to a set, with a kernel that is an array: the functions of
+ * daemon/kernel.h are those of this file. Three sources deliver whole contents and change single
+ * entries, as the input says; the kernel refuses some changes. The set must always be the union of
+ * the sources without the exception, computed naively; or, until each source has delivered, have at
+ * least that; or be marked as behind.
+ */
+#define FUZZ_INSIDE
+#include <stdbool.h>
+
+#include "fuzz.h"
+#include "../../tools/daemon/kernel.h"
+#include "../../tools/daemon/memory.h"
+#include "../../tools/daemon/source.h"
+
+#define SOURCES	3
+#define ENTRIES	64
+#define CHANGES	8
+
+enum { DELIVER, CHANGE, CHANGE_ATOMIC, CONFIRM, FAIL, APPLY, OPERATIONS };
+
+/* What an entry is: 0: not there; 1: without expiry; else its expiry */
+static uint32_t have[SOURCES][ENTRIES], kernel[ENTRIES];
+static bool refuse;
+
+/* Entry number @n; one of eight is 10.0.0.0/28, or a prefix inside. */
+static void fill_member(struct member *member, unsigned int n)
+{
+	memset(member, 0, sizeof(*member));
+	member->kind = n % 8 ? ENTRY_HOST4 : ENTRY_NET4;
+	member->entry[0] = 10;
+	member->entry[3] = n;
+	if (member->kind == ENTRY_NET4) {
+		member->entry[3] = n & 0xf0;
+		member->entry[4] = n & 8 ? 30 : 28;
+	}
+}
+
+static unsigned int number_of(enum entry_kind kind, const uint8_t *entry)
+{
+	if (kind == ENTRY_HOST4)
+		return entry[3];
+	return (entry[3] & 0xf0) + (entry[4] == 30 ? 8 : 0);
+}
+
+/* The exception is 10.0.0.16/28. */
+static bool is_excepted(unsigned int n)
+{
+	return n >= 16 && n < 32;
+}
+
+char *kernel_open(struct target *target)
+{
+	target->daemon->nl = (struct nl *)target;
+	target->options = IPCUCKOO_O_TIMEOUT;
+	return refuse ? need_copy("refused") : NULL;
+}
+
+void kernel_close(struct daemon *daemon)
+{
+	daemon->nl = NULL;
+}
+
+static void put(const struct extended_entry *entry, uint32_t now)
+{
+	if (!entry->value.nomatch)
+		kernel[number_of(entry->kind, entry->entry)] =
+			entry->value.timeout ? now + entry->value.timeout : 1;
+}
+
+char *kernel_replace(struct target *target, kernel_next_fn *next, void *cursor,
+		     const struct packed *coming, bool append)
+{
+	uint32_t now = now_seconds();
+	struct extended_entry entry;
+
+	(void)target;
+	(void)coming;
+	if (refuse)
+		return need_copy("refused");
+	if (!append)
+		memset(kernel, 0, sizeof(kernel));
+	while (next(cursor, &entry))
+		put(&entry, now);
+	return NULL;
+}
+
+char *kernel_change(struct target *target, const struct extended *add, const struct packed *del,
+		    bool atomic)
+{
+	uint32_t now = now_seconds();
+	struct entry_ref ref;
+	size_t i;
+
+	(void)target;
+	(void)atomic;
+	if (refuse)
+		return need_copy("refused");
+	for (i = 0; i < add->count; i++)
+		put(&add->at[i], now);
+	for (ref.kind = 0; ref.kind < ENTRY_KINDS; ref.kind++)
+		for (ref.index = 0; ref.index < del->kind[ref.kind].count; ref.index++)
+			kernel[number_of(ref.kind, entry_at(del, ref))] = 0;
+	return NULL;
+}
+
+char *kernel_read(struct target *target, struct packed *entries)
+{
+	(void)target;
+	(void)entries;
+	return NULL;
+}
+
+static void check(const struct target *target)
+{
+	uint32_t want;
+	unsigned int n;
+	size_t i;
+
+	if (target->behind)
+		return;
+	for (n = 0; n < ENTRIES; n++) {
+		want = 0;
+		for (i = 0; i < SOURCES && !is_excepted(n); i++)
+			if (have[i][n] && want != 1 && (have[i][n] == 1 || have[i][n] > want))
+				want = have[i][n];
+		if (kernel[n] == want || (!want && !target_complete(target)))
+			continue;
+		/* A second may have passed since the timeout was computed. */
+		if (want > 1 && kernel[n] > 1 && kernel[n] - want + 2 <= 4)
+			continue;
+		abort();
+	}
+}
+
+/* 0: no expiry; 1: it has expired; else in so many hundred seconds */
+static uint32_t expiry(uint8_t choice)
+{
+	return choice % 4 < 2 ? choice % 4 : now_seconds() + 100 * choice;
+}
+
+static void note(uint32_t *slot, uint32_t expires)
+{
+	*slot = expires == 1 ? 0 : expires ? expires : 1;
+}
+
+static void deliver(struct source *source, uint32_t *slots, const uint8_t *data, size_t size)
+{
+	struct contents contents = { 0 };
+	struct packed plain = { 0 };
+	struct member member;
+	size_t i;
+
+	memset(slots, 0, ENTRIES * sizeof(*slots));
+	for (i = 0; i + 1 < size; i += 2) {
+		fill_member(&member, data[i] % ENTRIES);
+		if (slots[number_of(member.kind, member.entry)])
+			continue;
+		member.expires = expiry(data[i + 1]);
+		note(&slots[number_of(member.kind, member.entry)], member.expires);
+		if (member.expires ? contents_add(&contents, &member) :
+				     packed_add(&plain, member.kind, member.entry))
+			abort();
+		/* An entry is in one of both only. */
+		if (member.expires == 1)
+			slots[number_of(member.kind, member.entry)] = 0;
+		if (member.expires == 1)
+			contents_del(&contents, member.kind, member.entry);
+	}
+	contents_take(&contents, &plain);
+	source_deliver(source, &contents);
+}
+
+static void change(struct source *source, uint32_t *slots, const uint8_t *data, size_t size,
+		   bool atomic)
+{
+	struct source_change changes[CHANGES] = { 0 };
+	struct member *member;
+	size_t count = 0;
+	uint32_t *slot;
+
+	for (; count < CHANGES && 2 * count + 1 < size; count++) {
+		member = &changes[count].member;
+		fill_member(member, data[2 * count] % ENTRIES);
+		changes[count].del = data[2 * count] & 0x80;
+		member->expires = expiry(data[2 * count + 1]);
+		slot = &slots[number_of(member->kind, member->entry)];
+		note(slot, changes[count].del ? 1 : member->expires);
+	}
+	if (source_change(source, changes, count, atomic))
+		abort();
+}
+
+/* One operation: source and kind, length of its data, data. Return: how many bytes that were. */
+static size_t operate(struct target *target, const uint8_t *data, size_t size)
+{
+	unsigned int which = data[0] / 16 % SOURCES, len = size > 1 ? data[1] % 32 : 0;
+	struct source *source = target->sources[which];
+
+	if (len + 2 > size)
+		len = size > 2 ? size - 2 : 0;
+	refuse = data[0] % 16 > 13;
+	switch (data[0] % 16 % OPERATIONS) {
+	case DELIVER:
+		deliver(source, have[which], data + 2, len);
+		break;
+	case CHANGE:
+	case CHANGE_ATOMIC:
+		change(source, have[which], data + 2, len, data[0] & 1);
+		break;
+	case CONFIRM:
+		source_confirm(source);
+		break;
+	case FAIL:
+		source_fail(source, "failed");
+		break;
+	case APPLY:
+		target_apply(target);
+		break;
+	}
+	return len + 2;
+}
+
+static void except(struct target *target)
+{
+	static const uint8_t exception[] = { 10, 0, 0, 16, 28 };
+
+	if (packed_add(&target->exceptions, ENTRY_NET4, exception))
+		abort();
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	static struct daemon daemon;
+	struct source *sources[SOURCES + 1] = { NULL };
+	struct target *target = need_zeros(sizeof(*target));
+	size_t some;
+	int i;
+
+	if (!daemon.event && sd_event_default(&daemon.event) < 0)
+		abort();
+	memset(have, 0, sizeof(have));
+	memset(kernel, 0, sizeof(kernel));
+	*target = (struct target){
+		.name = need_copy("s"), .type = IPCUCKOO_TYPE_HASH_NET,
+		.family = IPCUCKOO_FAMILY_ANY, .daemon = &daemon,
+	};
+	except(target);
+	for (i = 0; i < SOURCES; i++) {
+		sources[i] = source_new(source_kinds[0], "f");
+		sources[i]->target = target;
+		sources[i]->daemon = &daemon;
+		target->sources = need_room(target->sources, i);
+		target->sources[i] = sources[i];
+		target->source_count = i + 1;
+	}
+	while (size) {
+		some = operate(target, data, size);
+		check(target);
+		data += some < size ? some : size;
+		size -= some < size ? some : size;
+	}
+	for (i = 0; i < SOURCES; i++)
+		source_free(sources[i]);
+	target_free(target);
+	return 0;
+}
