@@ -233,15 +233,17 @@ static void set_headers(struct fetch *fetch, const struct fetch_request *request
 		curl_easy_setopt(fetch->curl, CURLOPT_HTTPHEADER, fetch->headers);
 }
 
-static void set_protocols(CURL *easy)
+/* Whoever asks by TLS is not sent elsewhere without. */
+static void set_protocols(CURL *easy, bool tls)
 {
 #if LIBCURL_VERSION_NUM >= 0x075500
 	curl_easy_setopt(easy, CURLOPT_PROTOCOLS_STR, "http,https,file");
-	curl_easy_setopt(easy, CURLOPT_REDIR_PROTOCOLS_STR, "http,https");
+	curl_easy_setopt(easy, CURLOPT_REDIR_PROTOCOLS_STR, tls ? "https" : "http,https");
 #else
 	curl_easy_setopt(easy, CURLOPT_PROTOCOLS,
 			 (long)(CURLPROTO_HTTP | CURLPROTO_HTTPS | CURLPROTO_FILE));
-	curl_easy_setopt(easy, CURLOPT_REDIR_PROTOCOLS, (long)(CURLPROTO_HTTP | CURLPROTO_HTTPS));
+	curl_easy_setopt(easy, CURLOPT_REDIR_PROTOCOLS,
+			 tls ? (long)CURLPROTO_HTTPS : (long)(CURLPROTO_HTTP | CURLPROTO_HTTPS));
 #endif
 }
 
@@ -283,7 +285,7 @@ static void set_options(struct fetch *fetch, const struct fetch_request *request
 		curl_easy_setopt(easy, CURLOPT_SSLCERT, request->cert);
 	if (request->key)
 		curl_easy_setopt(easy, CURLOPT_SSLKEY, request->key);
-	set_protocols(easy);
+	set_protocols(easy, !strncasecmp(request->url, "https:", 6));
 	set_limits(easy, request);
 	set_headers(fetch, request);
 }
@@ -331,7 +333,7 @@ static const struct {
 	{ CURLE_TOO_MANY_REDIRECTS, "is redirected again and again" },
 	{ CURLE_BAD_CONTENT_ENCODING, "is compressed wrongly" },
 	{ CURLE_UNSUPPORTED_PROTOCOL,
-	  "has or redirects to a scheme other than http, https or file" },
+	  "redirects to a scheme that is not allowed: from https only to https" },
 };
 
 static void explain(struct fetch *fetch, CURLcode code)
