@@ -373,7 +373,8 @@ def test_service(b):
         b.daemon.stop()
         b.daemon.env = {}
     b.daemon.start()
-    b.daemon.answered("a", 0)
+    # Until it has gone to sleep after the last question
+    time.sleep(1)
     b.tap.note(f"resident: {b.daemon.proc('VmRSS')} kB, private: {b.daemon.proc('RssAnon')} kB")
     wakes = b.daemon.proc("voluntary_ctxt_switches")
     time.sleep(2)
