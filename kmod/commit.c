@@ -26,7 +26,8 @@
  * loses its attachments by a swap keeps its contents until no packet looks into it any more,
  * a grace period after the chains have changed. Contents of several sets change one after
  * the other. What is said here of attachments also holds for rules of iptables that refer to
- * sets (referral.c), except that these change one after the other.
+ * sets (referral.c), and for BPF programs that look sets up by their ids (ids.c), except that
+ * these change one after the other.
  */
 #include <linux/rtnetlink.h>
 #include <linux/sched/signal.h>
@@ -37,6 +38,7 @@
 #include "commit_sets.h"
 #include "compat.h"
 #include "event.h"
+#include "ids.h"
 #include "names.h"
 #include "net.h"
 #include "options.h"
@@ -56,7 +58,8 @@
  * @check:	make none of them
  * @sets:	the sets whose contents are locked
  * @chains:	attachments change
- * @swapped:	sets that are attached, or to which rules of iptables refer, were swapped
+ * @used:	sets that are attached, or to which rules of iptables refer, were swapped
+ * @swapped:	sets were swapped
  * @rtnl:	attachments at ingress are added
  */
 struct commit {
@@ -66,6 +69,7 @@ struct commit {
 	bool check;
 	struct ipcuckoo_commit_sets sets;
 	bool chains;
+	bool used;
 	bool swapped;
 	bool rtnl;
 };
@@ -88,7 +92,8 @@ static int prepare(struct commit *c, struct ipcuckoo_commit_change *change)
 	case IPCUCKOO_COMMIT_CREATE:
 		if (ipcuckoo_entries_approximate(&set->entries) && !change->shadow)
 			err = ipcuckoo_set_reserve_filter(set);
-		return err ?: ipcuckoo_proc_add(c->pernet, change->name);
+		return err ?: ipcuckoo_ids_reserve(set) ?:
+		       ipcuckoo_proc_add(c->pernet, change->name);
 	case IPCUCKOO_COMMIT_RENAME:
 		return ipcuckoo_proc_add(c->pernet, change->to);
 	case IPCUCKOO_COMMIT_ATTACH:
@@ -222,7 +227,7 @@ static int rename(struct commit *c, struct ipcuckoo_commit_change *change)
 	return 0;
 }
 
-/* Swap two sets: their names, their places in the tree, their attachments, their rules. */
+/* Swap two sets: their names, places in the tree, attachments, rules and ids. */
 static void exchange(struct commit *c, struct ipcuckoo_set *a, struct ipcuckoo_set *b)
 {
 	char name[IPCUCKOO_NAME_SIZE];
@@ -230,12 +235,14 @@ static void exchange(struct commit *c, struct ipcuckoo_set *a, struct ipcuckoo_s
 	if (a->attachments || b->attachments) {
 		ipcuckoo_attach_exchange(c->pernet, a, b);
 		c->chains = true;
-		c->swapped = true;
+		c->used = true;
 	}
 	if (a->referral || b->referral) {
 		ipcuckoo_referral_exchange(a, b);
-		c->swapped = true;
+		c->used = true;
 	}
+	c->swapped = true;
+	swap(a->id, b->id);
 	ipcuckoo_commit_sets_find(&c->sets, a)->swapped = true;
 	ipcuckoo_commit_sets_find(&c->sets, b)->swapped = true;
 	ipcuckoo_set_erase(c->pernet, a);
@@ -369,14 +376,21 @@ static int apply_one(struct commit *c, unsigned int at)
 	return err && is_accepted(change, err) ? 0 : err;
 }
 
-/* Must a set keep its contents until no packet runs the old chains? It must if it was in use
- * before the commit, which swaps it: packets that run the old chains still look into it. A
- * commit after which such a set would still be in use is refused (apply_all()), because
- * packets that run the new chains would find the old contents in it.
+/* Must a set keep its contents until no packet runs the old chains? It must if the commit swaps
+ * it: packets that run the old chains, or have looked its id up, still look into it.
  */
 static bool is_late(const struct ipcuckoo_commit_set *set)
 {
-	return set->last && set->used && set->swapped;
+	return set->last && set->swapped;
+}
+
+/* A commit is refused after which such a set is in use, as it was before: packets that run the
+ * new chains would find the old contents in it. Programs that use the id which the set has got
+ * are told to expect that (uapi/ipcuckoo_bpf.h), as nobody knows whether there are any.
+ */
+static bool is_refused(const struct ipcuckoo_commit_set *set)
+{
+	return is_late(set) && set->used && ipcuckoo_set_unused(set->set);
 }
 
 static int apply_all(struct commit *c, unsigned int *at)
@@ -389,7 +403,7 @@ static int apply_all(struct commit *c, unsigned int *at)
 	if (err)
 		--*at;
 	for (i = 0; i < c->sets.count && !err; i++) {
-		if (!is_late(&c->sets.list[i]) || !ipcuckoo_set_unused(c->sets.list[i].set))
+		if (!is_refused(&c->sets.list[i]))
 			continue;
 		*at = c->sets.list[i].last - 1;
 		err = -EXDEV;
@@ -505,6 +519,24 @@ static void notify(struct commit *c, struct ipcuckoo_commit_change *change)
 	}
 }
 
+/* Redirect rules of iptables, and look-ups by id. */
+static void publish_sets(struct commit *c)
+{
+	struct ipcuckoo_commit_change *change;
+	unsigned int i;
+
+	for (i = 0; i < c->count; i++) {
+		change = &c->changes[i];
+		if (change->done && change->kind == IPCUCKOO_COMMIT_DESTROY)
+			ipcuckoo_ids_free(change->set);
+	}
+	for (i = 0; i < c->sets.count; i++) {
+		ipcuckoo_referral_publish(c->sets.list[i].set);
+		if (!RB_EMPTY_NODE(&c->sets.list[i].set->node))
+			ipcuckoo_ids_publish(c->sets.list[i].set);
+	}
+}
+
 static void finish(struct commit *c)
 {
 	unsigned int i;
@@ -512,8 +544,7 @@ static void finish(struct commit *c)
 	change_all_contents(c, false);
 	if (c->chains)
 		ipcuckoo_points_publish(c->pernet);
-	for (i = 0; i < c->sets.count; i++)
-		ipcuckoo_referral_publish(c->sets.list[i].set);
+	publish_sets(c);
 	if (any_late(c)) {
 		/* Wait for packets that still look into the sets that are late. */
 		synchronize_rcu_expedited();
@@ -606,6 +637,8 @@ static void clean_up(struct commit *c)
 			ipcuckoo_names_prune(c->pernet, change->name);
 		if (change->to)
 			ipcuckoo_names_prune(c->pernet, change->to);
+		if (change->kind == IPCUCKOO_COMMIT_CREATE && ipcuckoo_set_is_new(change->set))
+			ipcuckoo_ids_free(change->set);
 		if (change->done && change->kind == IPCUCKOO_COMMIT_DESTROY)
 			ipcuckoo_names_release(change->set);
 		if (change->empty)
@@ -693,7 +726,7 @@ int ipcuckoo_commit(struct ipcuckoo_net *pernet, struct ipcuckoo_commit_change *
 		return -EINTR;
 	err = commit_locked(&c, at);
 	mutex_unlock(&pernet->names);
-	if (c.swapped && !err && !check)
+	if (!err && !check && (c.used || (c.swapped && ipcuckoo_ids_used())))
 		synchronize_rcu();
 	return err;
 }

@@ -256,13 +256,16 @@
  * IPCUCKOO_CMD_SET_GET (do: one set; dump: all sets, sorted by name)
  *
  *   request: SET (do only)
- *   reply: SET, TYPE, FAMILY, MAXELEM, NETMASK or BITMASK (if the set has one),
- *          ENTRIES, HOSTS, MEMORY, SLOTS, ATTACHMENTS, RULES, GENERATION,
+ *   reply: SET, SET_ID, TYPE, FAMILY, MAXELEM, NETMASK or BITMASK (if the set has
+ *          one), ENTRIES, HOSTS, MEMORY, SLOTS, ATTACHMENTS, RULES, GENERATION,
  *          GROWTHS, REKEYS, DISPLACED, FALLBACKS, RETRIES, FAILED_FULL,
  *          FAILED_COPIES, FAILED_QUOTA, FAILED_MEMORY, FAILED_EXIST; OPTIONS if
  *          there are any;
  *          TIMEOUT and EXPIRED with O_TIMEOUT; FLAGS (FORCEADD, MULTI, IPSET) if
  *          there are any; DESCRIPTION if there is one; filter:ip: BITS, CAPACITY
+ *
+ *   SET_ID is the number by which BPF programs name the set: uapi/ipcuckoo_bpf.h
+ *   says what becomes of it when sets are renamed, swapped and destroyed.
  *
  * IPCUCKOO_CMD_SET_FLUSH (do): delete all entries of a set, or of all sets
  *
@@ -468,8 +471,8 @@
  *
  *   request: SET, SET_TO
  *
- *   No set may have the name SET_TO. Attachments and shadows stay with the set. A
- *   set to which rules of iptables refer keeps its name: the error is EBUSY.
+ *   No set may have the name SET_TO. Attachments, shadows and the SET_ID stay with
+ *   the set. A set to which rules of iptables refer keeps its name: the error is EBUSY.
  *
  * IPCUCKOO_CMD_SET_SWAP (do): exchange two sets
  *
@@ -477,7 +480,7 @@
  *
  *   The sets must have the same type and family. Contents, limit, options and
  *   statistics move; attachments stay with the names, and so do rules of
- *   iptables. At each hook, a packet sees the old contents in all attachments, or
+ *   iptables and the SET_IDs. At each hook, a packet sees the old contents in all attachments, or
  *   the new ones in all. When the kernel has answered, no packet sees the old
  *   ones any more.
  *
@@ -713,6 +716,8 @@ enum ipcuckoo_attr {
 	IPCUCKOO_A_DESCRIPTION,		/* string, what a set is for */
 
 	IPCUCKOO_A_RULES,		/* u32, rules of iptables that refer to a set */
+
+	IPCUCKOO_A_SET_ID,		/* u32, by which BPF programs name a set; 0: it has none */
 
 	__IPCUCKOO_A_MAX
 };
