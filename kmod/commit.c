@@ -60,7 +60,7 @@
  * @chains:	attachments change
  * @used:	sets that are attached, or to which rules of iptables refer, were swapped
  * @swapped:	sets were swapped
- * @rtnl:	attachments at ingress are added
+ * @rtnl:	attachments at ingress or XDP are added
  */
 struct commit {
 	struct ipcuckoo_net *pernet;
@@ -98,7 +98,7 @@ static int prepare(struct commit *c, struct ipcuckoo_commit_change *change)
 		return ipcuckoo_proc_add(c->pernet, change->to);
 	case IPCUCKOO_COMMIT_ATTACH:
 		c->chains = true;
-		c->rtnl |= !c->check && change->at->rule.place == IPCUCKOO_PLACE_INGRESS;
+		c->rtnl |= !c->check && ipcuckoo_rule_on_device(&change->at->rule);
 		return 0;
 	default:
 		return 0;

@@ -10,6 +10,7 @@
 
 #include "change.h"
 #include "entries.h"
+#include "hook.h"
 #include "ids.h"
 #include "lookup.h"
 #include "mem.h"
@@ -31,6 +32,9 @@ EXPORT_SYMBOL_GPL(ipcuckoo_entries_match6);
 EXPORT_SYMBOL_GPL(ipcuckoo_entries_next_value);
 EXPORT_SYMBOL_GPL(ipcuckoo_entries_suspect4);
 EXPORT_SYMBOL_GPL(ipcuckoo_entries_suspect6);
+#if IS_ENABLED(CONFIG_BPF_SYSCALL)
+EXPORT_SYMBOL_GPL(ipcuckoo_hook_xdp);
+#endif
 EXPORT_SYMBOL_GPL(ipcuckoo_ids_find);
 EXPORT_SYMBOL_GPL(ipcuckoo_ids_use);
 EXPORT_SYMBOL_GPL(ipcuckoo_mem_charge_as);

@@ -3,12 +3,13 @@
  * DOC: Points, chains and taps
  *
  * A *point* is where attachments run together: a netfilter hook, a priority, and at
- * ingress the name of a device. A point has a chain, an array of its attachments in order
+ * ingress the name of a device; or XDP at a device. A point has a chain, an array of its attachments in order
  * (hook.h). A chain is never changed: attaching and detaching replace it. A point exists
  * as long as something is attached to it.
  *
  * A *tap* is a netfilter hook that the module has registered. A packet finds the chain
- * through a pointer in the tap, under rcu_read_lock(), which netfilter holds. A point has
+ * through a pointer in the tap, under rcu_read_lock(), which netfilter holds. A tap of XDP
+ * is no netfilter hook: the BPF program at the device finds it by the device's index. A point has
  * no tap if, at ingress, no device has that name now, or if registering the hook failed.
  * Then the state of its attachments says so (refresh()). A failed registration is tried
  * again at some later changes, and by retry() after a delay that grows.
@@ -56,7 +57,7 @@
 #define RETRY_MIN	HZ
 #define RETRY_MAX	(64 * HZ)
 
-/* The netfilter hooks at which attachments can run. */
+/* The hooks at which attachments can run: those of netfilter, and what programs of XDP call. */
 enum hook {
 	HOOK_IN4,
 	HOOK_IN6,
@@ -64,13 +65,15 @@ enum hook {
 	HOOK_OUT6,
 	HOOK_INGRESS4,
 	HOOK_INGRESS6,
+	HOOK_XDP4,
+	HOOK_XDP6,
 	HOOKS
 };
 
 /**
  * struct tap - a netfilter hook that is registered
  * @chain:	the chain that packets run; if NULL, they are accepted
- * @ops:	what netfilter registered
+ * @ops:	what netfilter registered; of XDP only the device
  * @hook:	which netfilter hook
  * @list:	in ipcuckoo_attached.idle, while no point uses the tap
  * @rcu:	to free it after a grace period
@@ -91,7 +94,7 @@ struct tap {
  *		other times, or if no attachment will run here
  * @hook:	which netfilter hook
  * @priority:	its priority
- * @dev:	at ingress, the name of the device, else ""
+ * @dev:	at ingress and XDP, the name of the device, else ""
  * @err:	why registering the tap failed; 0 if there is a tap, or no device
  * @list:	in ipcuckoo_attached.points
  */
@@ -141,11 +144,26 @@ static const struct {
 		IPCUCKOO_PLACE_INGRESS, NFPROTO_NETDEV, NF_NETDEV_INGRESS,
 		IPCUCKOO_FAMILY_INET6, IPCUCKOO_DIR_BOTH, ipcuckoo_hook_ingress6,
 	},
+	[HOOK_XDP4] = {
+		.place = IPCUCKOO_PLACE_XDP, .family = IPCUCKOO_FAMILY_INET,
+		.dirs = IPCUCKOO_DIR_BOTH,
+	},
+	[HOOK_XDP6] = {
+		.place = IPCUCKOO_PLACE_XDP, .family = IPCUCKOO_FAMILY_INET6,
+		.dirs = IPCUCKOO_DIR_BOTH,
+	},
 };
 
-static bool at_ingress(enum hook hook)
+static bool on_device(enum hook hook)
 {
-	return hooks[hook].place == IPCUCKOO_PLACE_INGRESS;
+	return hooks[hook].place != IPCUCKOO_PLACE_IP;
+}
+
+/* Where programs find the taps of a hook by their devices; NULL for a netfilter hook. */
+static struct xarray *xdp_taps(struct ipcuckoo_net *pernet, enum hook hook)
+{
+	return hooks[hook].place == IPCUCKOO_PLACE_XDP ?
+	       &pernet->attached.xdp[hooks[hook].family == IPCUCKOO_FAMILY_INET6] : NULL;
 }
 
 /* Taps */
@@ -184,6 +202,24 @@ struct net_device *ipcuckoo_point_device(struct net *net, const char *name,
 	return dev;
 }
 
+static int register_tap(struct ipcuckoo_net *pernet, struct tap *tap)
+{
+	struct xarray *taps = xdp_taps(pernet, tap->hook);
+
+	return taps ? xa_insert(taps, tap->ops.dev->ifindex, &tap->chain, GFP_KERNEL) :
+		      nf_register_net_hook(pernet->net, &tap->ops);
+}
+
+static void unregister_tap(struct ipcuckoo_net *pernet, struct tap *tap)
+{
+	struct xarray *taps = xdp_taps(pernet, tap->hook);
+
+	if (taps)
+		xa_erase(taps, tap->ops.dev->ifindex);
+	else
+		nf_unregister_net_hook(pernet->net, &tap->ops);
+}
+
 static struct tap *create_tap(struct ipcuckoo_net *pernet, const struct point *point,
 			      struct net_device *dev)
 {
@@ -199,7 +235,7 @@ static struct tap *create_tap(struct ipcuckoo_net *pernet, const struct point *p
 	tap->ops.hooknum = hooks[point->hook].hooknum;
 	tap->ops.priority = point->priority;
 	tap->ops.dev = dev;
-	err = nf_register_net_hook(pernet->net, &tap->ops);
+	err = register_tap(pernet, tap);
 	if (err) {
 		kfree(tap);
 		return ERR_PTR(err);
@@ -208,10 +244,12 @@ static struct tap *create_tap(struct ipcuckoo_net *pernet, const struct point *p
 	return tap;
 }
 
-/* Unregister and free a tap. Packets may still read tap->chain for one grace period. */
+/* Unregister and free a tap. Packets may still read tap->chain for one grace period, which begins
+ * when netfilter, or the array of XDP's taps, has forgotten the tap.
+ */
 static void free_tap(struct ipcuckoo_net *pernet, struct tap *tap)
 {
-	nf_unregister_net_hook(pernet->net, &tap->ops);
+	unregister_tap(pernet, tap);
 	WRITE_ONCE(pernet->attached.on_devices,
 		   pernet->attached.on_devices - !!tap->ops.dev);
 	kfree_rcu(tap, rcu);
@@ -263,7 +301,7 @@ static int connect_point(struct ipcuckoo_net *pernet, struct point *point,
 	struct tap *tap;
 
 	point->err = 0;
-	if (at_ingress(point->hook)) {
+	if (on_device(point->hook)) {
 		ASSERT_RTNL();
 		dev = ipcuckoo_point_device(pernet->net, point->dev, going);
 		if (!dev)
@@ -300,7 +338,7 @@ static bool runs_at(const struct ipcuckoo_attachment *at, enum hook hook)
 static bool runs_in(const struct ipcuckoo_attachment *at, const struct point *point)
 {
 	return runs_at(at, point->hook) && at->rule.priority == point->priority &&
-	       (!at_ingress(point->hook) || !strcmp(at->rule.dev, point->dev));
+	       (!on_device(point->hook) || !strcmp(at->rule.dev, point->dev));
 }
 
 static int create_point(struct ipcuckoo_net *pernet, enum hook hook,
@@ -316,7 +354,7 @@ static int create_point(struct ipcuckoo_net *pernet, enum hook hook,
 		return -ENOMEM;
 	point->hook = hook;
 	point->priority = at->rule.priority;
-	if (at_ingress(hook))
+	if (on_device(hook))
 		strscpy(point->dev, at->rule.dev, sizeof(point->dev));
 	list_add_tail(&point->list, &pernet->attached.points);
 	return 0;
@@ -421,7 +459,7 @@ static int connect_points(struct ipcuckoo_net *pernet, bool rtnl)
 	int err;
 
 	list_for_each_entry(point, &pernet->attached.points, list) {
-		if (!point->next || point->tap || (at_ingress(point->hook) && !rtnl))
+		if (!point->next || point->tap || (on_device(point->hook) && !rtnl))
 			continue;
 		err = connect_point(pernet, point, NULL);
 		if (err && (!point->chain || has_new(pernet, point)))
@@ -581,6 +619,8 @@ void ipcuckoo_points_init_net(struct ipcuckoo_net *pernet)
 {
 	INIT_LIST_HEAD(&pernet->attached.points);
 	INIT_LIST_HEAD(&pernet->attached.idle);
+	xa_init_flags(&pernet->attached.xdp[0], XA_FLAGS_ACCOUNT);
+	xa_init_flags(&pernet->attached.xdp[1], XA_FLAGS_ACCOUNT);
 	INIT_DELAYED_WORK(&pernet->attached.retry, retry);
 	pernet->attached.delay = RETRY_MIN;
 }
@@ -649,6 +689,8 @@ void ipcuckoo_points_exit_net(struct ipcuckoo_net *pernet)
 	lockdep_assert_held(&pernet->mutex);
 	publish(pernet);
 	free_all_idle(pernet);
+	xa_destroy(&pernet->attached.xdp[0]);
+	xa_destroy(&pernet->attached.xdp[1]);
 }
 
 /* Unregister all taps at a device that is being unregistered. */
@@ -685,14 +727,15 @@ void ipcuckoo_points_follow(struct ipcuckoo_net *pernet, const struct net_device
 	if (going)
 		disconnect_device(pernet, going);
 	list_for_each_entry(point, &pernet->attached.points, list) {
-		if (!at_ingress(point->hook))
+		if (!on_device(point->hook))
 			continue;
 		dev = ipcuckoo_point_device(pernet->net, point->dev, going);
 		if (point->tap && point->tap->ops.dev != dev)
 			disconnect_point(pernet, point);
 		point->err = 0;
 		if (dev && !point->tap && connect_point(pernet, point, going))
-			net_warn_ratelimited("ipcuckoo: the hook at the ingress of %s cannot be registered, and attachments there see no packets until it can: error %d\n",
+			net_warn_ratelimited("ipcuckoo: the hook at the %s of %s cannot be registered, and attachments there see no packets until it can: error %d\n",
+					     xdp_taps(pernet, point->hook) ? "XDP" : "ingress",
 					     point->dev, point->err);
 	}
 	refresh_soon(pernet);

@@ -409,9 +409,13 @@
  *            [FLAGS: EXIST, REPLACE, LOOPBACK, APPROXIMATE]
  *   reply: ATTACHMENT, the number of the attachment
  *
- *   PLACE is PLACE_IP by default; PLACE_INGRESS needs DEV. DEV may name a device
- *   that does not exist yet. PRIORITY is from -100000 to 100000; default: the
- *   module parameter priority.
+ *   PLACE is PLACE_IP by default; PLACE_INGRESS and PLACE_XDP need DEV. DEV may
+ *   name a device that does not exist yet. PRIORITY is from -100000 to 100000;
+ *   default: the module parameter priority.
+ *
+ *   An attachment at PLACE_XDP acts on packets while a BPF program at the device
+ *   calls bpf_xdp_ipcuckoo_run() (uapi/ipcuckoo_bpf.h). The client attaches that
+ *   program; this command does not. There is no PRIORITY, and no verdict mark.
  *
  *   The verdict mark sets the bits MARK_MASK of the packet's mark to those of
  *   MARK. MARK_MASK is all bits by default; MARK must not have others.
@@ -466,6 +470,9 @@
  *   tries again: after a second, then after twice as long each time up to about
  *   a minute, and whenever something is attached or detached, or a device
  *   changes. ATTACH itself fails if a hook that it needs cannot be registered.
+ *   STATE_NO_PROGRAM: PLACE_XDP, and the device has no program of XDP. No event
+ *   reports when that changes, and the module does not know what programs do:
+ *   STATE_ACTIVE says only that there is a program.
  *
  * IPCUCKOO_CMD_SET_RENAME (do): give a set another name
  *
@@ -781,6 +788,7 @@ enum ipcuckoo_log {
 enum ipcuckoo_attach_place {
 	IPCUCKOO_PLACE_IP	= 1,	/* PRE_ROUTING and LOCAL_OUT */
 	IPCUCKOO_PLACE_INGRESS	= 2,	/* the ingress hook of a device */
+	IPCUCKOO_PLACE_XDP	= 3,	/* a BPF program at a device */
 };
 
 /* Whether an attachment sees packets now. */
@@ -788,6 +796,7 @@ enum ipcuckoo_attachment_state {
 	IPCUCKOO_STATE_ACTIVE	 = 1,	/* yes */
 	IPCUCKOO_STATE_NO_DEVICE = 2,	/* no: there is no device of the name DEV */
 	IPCUCKOO_STATE_NO_HOOK	 = 3,	/* no: a hook could not be registered, see ERRNO */
+	IPCUCKOO_STATE_NO_PROGRAM = 4,	/* no: there is no program of XDP at the device */
 };
 
 enum ipcuckoo_verdict {

@@ -5,6 +5,10 @@
  *
  *   bpf_ipcuckoo_match4(ctx, set, addr, flags)
  *   bpf_ipcuckoo_match6(ctx, set, addr, flags)
+ *   bpf_xdp_ipcuckoo_run(ctx)
+ *
+ * Look-ups
+ * --------
  *
  * @ctx is the context of the program, struct xdp_md * or struct __sk_buff *. Its
  * network namespace is that of the packet's device, and the set is looked for
@@ -27,6 +31,14 @@
  * A set with a netmask or bitmask looks at these bits of @addr. A set of the other
  * family matches nothing; an IPv4-mapped IPv6 address also matches IPv4 entries of
  * a set of family any. No counters count.
+ *
+ * Attachments
+ * -----------
+ *
+ * bpf_xdp_ipcuckoo_run() does with a packet what is attached at IPCUCKOO_PLACE_XDP
+ * of the packet's device ("ipcuckoo attach NAME src drop xdp dev IFNAME"): it
+ * returns XDP_DROP or XDP_PASS, counts and logs. The program that this command
+ * attaches does nothing else.
  *
  * Ids
  * ---
@@ -79,6 +91,8 @@ int bpf_skb_ipcuckoo_match4(struct __sk_buff *ctx, __u32 set, __be32 addr,
 			    __u32 flags) __ksym;
 int bpf_skb_ipcuckoo_match6(struct __sk_buff *ctx, __u32 set,
 			    const struct in6_addr *addr, __u32 flags) __ksym;
+
+int bpf_xdp_ipcuckoo_run(struct xdp_md *ctx) __ksym;
 
 /* The kernel has a function for each type of ctx. */
 #define bpf_ipcuckoo_match4(ctx, set, addr, flags)				\

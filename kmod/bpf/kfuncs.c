@@ -16,6 +16,7 @@
 
 #include "compat.h"
 #include "../compat.h"
+#include "../hook.h"
 #include "../ids.h"
 #include "../net.h"
 #include "../set.h"
@@ -77,6 +78,16 @@ __bpf_kfunc int bpf_xdp_ipcuckoo_match6(struct xdp_md *ctx, u32 set, const struc
 					u32 flags)
 {
 	return match(xdp_net(ctx), set, key6(addr), true, flags);
+}
+
+__bpf_kfunc int bpf_xdp_ipcuckoo_run(struct xdp_md *ctx)
+{
+	int verdict;
+
+	rcu_read_lock();
+	verdict = ipcuckoo_hook_xdp((const struct xdp_buff *)ctx);
+	rcu_read_unlock();
+	return verdict;
 }
 
 __bpf_kfunc int bpf_skb_ipcuckoo_match4(struct __sk_buff *ctx, u32 set, __be32 addr, u32 flags)
