@@ -152,7 +152,7 @@ static void print_attachment_labels(const struct nl_attachment *attachment)
 		    meaning_word(direction_words, attachment->direction), ",");
 	print_label("verdict",
 		    meaning_word(verdict_words, attachment->verdict), ",");
-	print_label("place", is_ingress(attachment) ? "ingress" : "ip", ",");
+	print_label("place", place_text(attachment), ",");
 	print_label("device", attachment->dev, "");
 }
 

@@ -7,6 +7,8 @@
  *   bpf-load run OBJECT PROGRAM SET-ID xdp|generic|tc DEVICE...
  *						attach PROGRAM to the devices, print "attached",
  *						and detach it when standard input ends
+ *   bpf-load run OBJECT PROGRAM SET-ID libxdp DEVICE
+ *						the same, with libxdp
  */
 #include <arpa/inet.h>
 #include <bpf/bpf.h>
@@ -19,6 +21,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+#include <xdp/libxdp.h>
 
 #define DEVICES_MAX	4
 
@@ -75,12 +78,12 @@ static void set_variable(struct bpf_object *object, const char *name, const void
 		memcpy(data + at, value, size);
 }
 
-static struct bpf_object *load(const char *path, const char *only,
-			       const struct question *question)
+/* Opens the object, without the programs whose names do not begin with @only. */
+static struct bpf_object *open_object(const char *path, const char *only,
+				      const struct question *question)
 {
 	struct bpf_object *object = bpf_object__open_file(path, NULL);
 	struct bpf_program *program;
-	int err;
 
 	if (!object)
 		die(path, errno);
@@ -91,7 +94,15 @@ static struct bpf_object *load(const char *path, const char *only,
 	set_variable(object, "flags", &question->flags, sizeof(question->flags));
 	set_variable(object, "v6", &question->v6, sizeof(question->v6));
 	set_variable(object, "addr", question->addr, sizeof(question->addr));
-	err = bpf_object__load(object);
+	return object;
+}
+
+static struct bpf_object *load(const char *path, const char *only,
+			       const struct question *question)
+{
+	struct bpf_object *object = open_object(path, only, question);
+	int err = bpf_object__load(object);
+
 	if (err)
 		die("the program cannot be loaded", err);
 	return object;
@@ -171,12 +182,41 @@ static int change(const char *how, int ifindex, int fd, int attach)
 	return err ?: bpf_tc_attach(&hook, &opts);
 }
 
+/* Print "attached", and return when standard input ends. */
+static void hold(void)
+{
+	char byte;
+
+	puts("attached");
+	fflush(stdout);
+	while (read(STDIN_FILENO, &byte, 1) > 0)
+		;
+}
+
+static int run_libxdp(char **argv)
+{
+	struct question question = { .set = strtoul(argv[2], NULL, 10) };
+	struct bpf_object *object = open_object(argv[0], argv[1], &question);
+	DECLARE_LIBXDP_OPTS(xdp_program_opts, opts, .obj = object, .prog_name = argv[1]);
+	struct xdp_program *program = xdp_program__create(&opts);
+	int err = libxdp_get_error(program), ifindex = if_nametoindex(argv[4]);
+
+	if (!err)
+		err = xdp_program__attach(program, ifindex, XDP_MODE_NATIVE, 0);
+	if (err)
+		die(argv[4], err);
+	hold();
+	err = xdp_program__detach(program, ifindex, XDP_MODE_NATIVE, 0);
+	if (err)
+		die("it cannot be detached", err);
+	return 0;
+}
+
 static int run(char **argv)
 {
 	struct question question = { .set = strtoul(argv[2], NULL, 10) };
 	struct bpf_object *object = load(argv[0], argv[1], &question);
 	int fd = find_program(object, argv[1]), ifindex[DEVICES_MAX], count = 0, i, err;
-	char byte;
 
 	for (; argv[4 + count] && count < DEVICES_MAX; count++) {
 		ifindex[count] = if_nametoindex(argv[4 + count]);
@@ -186,24 +226,28 @@ static int run(char **argv)
 		if (err)
 			die(argv[4 + count], err);
 	}
-	puts("attached");
-	fflush(stdout);
-	while (read(STDIN_FILENO, &byte, 1) > 0)
-		;
+	hold();
 	for (i = 0; i < count; i++)
 		change(argv[3], ifindex[i], fd, 0);
 	bpf_object__close(object);
 	return 0;
 }
 
+static int print_warning(enum libbpf_print_level level, const char *format, va_list args)
+{
+	return level == LIBBPF_WARN ? vfprintf(stderr, format, args) : 0;
+}
+
 int main(int argc, char **argv)
 {
-	libbpf_set_strict_mode(LIBBPF_STRICT_ALL);
+	libbpf_set_print(print_warning);
 	if (argc >= 5 && !strcmp(argv[1], "ask"))
 		return ask(argv + 2);
-	if (argc >= 6 && !strcmp(argv[1], "run"))
+	if (argc == 7 && !strcmp(argv[1], "run") && !strcmp(argv[5], "libxdp"))
+		return run_libxdp(argv + 2);
+	if (argc >= 7 && !strcmp(argv[1], "run"))
 		return run(argv + 2);
 	fprintf(stderr, "usage: bpf-load ask OBJECT SET-ID ADDRESS [FLAGS] |\n"
-		"       bpf-load run OBJECT PROGRAM SET-ID xdp|generic|tc DEVICE...\n");
+		"       bpf-load run OBJECT PROGRAM SET-ID xdp|generic|tc|libxdp DEVICE...\n");
 	return 2;
 }
