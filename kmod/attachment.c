@@ -113,9 +113,10 @@ u8 ipcuckoo_attachment_state(const struct ipcuckoo_attachment *at, struct net *n
 		return at->state;
 	rcu_read_lock();
 	dev = dev_get_by_index_rcu(net, READ_ONCE(at->ifindex));
-	/* Without RTNL, the pointers must not be followed. */
+	/* The pointers change under RTNL. Without it they must not be followed. */
 	for (mode = 0; dev && mode < __MAX_XDP_MODE; mode++)
-		program |= data_race(dev->xdp_state[mode].prog || dev->xdp_state[mode].link);
+		program |= READ_ONCE(dev->xdp_state[mode].prog) ||
+			   READ_ONCE(dev->xdp_state[mode].link);
 	rcu_read_unlock();
 	return program ? IPCUCKOO_STATE_ACTIVE : IPCUCKOO_STATE_NO_PROGRAM;
 }

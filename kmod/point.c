@@ -3,15 +3,15 @@
  * DOC: Points, chains and taps
  *
  * A *point* is where attachments run together: a netfilter hook, a priority, and at
- * ingress the name of a device; or XDP at a device. A point has a chain, an array of its attachments in order
- * (hook.h). A chain is never changed: attaching and detaching replace it. A point exists
- * as long as something is attached to it.
+ * ingress the name of a device; or XDP at a device. A point has a chain, an array of its
+ * attachments in order (hook.h). A chain is never changed: attaching and detaching replace
+ * it. A point exists as long as something is attached to it.
  *
  * A *tap* is a netfilter hook that the module has registered. A packet finds the chain
  * through a pointer in the tap, under rcu_read_lock(), which netfilter holds. A tap of XDP
- * is no netfilter hook: the BPF program at the device finds it by the device's index. A point has
- * no tap if, at ingress, no device has that name now, or if registering the hook failed.
- * Then the state of its attachments says so (refresh()). A failed registration is tried
+ * is no netfilter hook: the BPF program at the device finds it by the device's index, and
+ * the function that it calls takes rcu_read_lock(). A point has no tap if, at ingress and
+ * XDP, no device has that name now, or if registering the hook failed. Then the state of its attachments says so (refresh()). A failed registration is tried
  * again at some later changes, and by retry() after a delay that grows.
  *
  * When the last attachment of a point is detached, its tap stays registered but idle: its
