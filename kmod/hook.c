@@ -491,8 +491,8 @@ static __always_inline u32 run_frame(const struct ipcuckoo_chain *chain,
 	return XDP_PASS;
 }
 
-/* Find the IP header of a frame, behind all VLAN tags: see tags_before(). Return: whether there is a
- * complete one.
+/* Find the IP header of a frame, behind all VLAN tags: see tags_before(). Return: whether there is
+ * a complete one.
  */
 static __always_inline bool find_ip(struct frame *frame)
 {

@@ -11,8 +11,9 @@
  * through a pointer in the tap, under rcu_read_lock(), which netfilter holds. A tap of XDP
  * is no netfilter hook: the BPF program at the device finds it by the device's index, and
  * the function that it calls takes rcu_read_lock(). A point has no tap if, at ingress and
- * XDP, no device has that name now, or if registering the hook failed. Then the state of its attachments says so (refresh()). A failed registration is tried
- * again at some later changes, and by retry() after a delay that grows.
+ * XDP, no device has that name now, or if registering the hook failed. Then the state of
+ * its attachments says so (refresh()). A failed registration is tried again at some later
+ * changes, and by retry() after a delay that grows.
  *
  * When the last attachment of a point is detached, its tap stays registered but idle: its
  * chain is NULL, and each packet pays one test for it. The reason is that unregistering
