@@ -376,23 +376,6 @@ static int apply_one(struct commit *c, unsigned int at)
 	return err && is_accepted(change, err) ? 0 : err;
 }
 
-/* Must a set keep its contents until no packet runs the old chains? It must if the commit swaps
- * it: packets that run the old chains, or have looked its id up, still look into it.
- */
-static bool is_late(const struct ipcuckoo_commit_set *set)
-{
-	return set->last && set->swapped;
-}
-
-/* A commit is refused after which such a set is in use, as it was before: packets that run the
- * new chains would find the old contents in it. Programs that use the id which the set has got
- * are told to expect that (uapi/ipcuckoo_bpf.h), as nobody knows whether there are any.
- */
-static bool is_refused(const struct ipcuckoo_commit_set *set)
-{
-	return is_late(set) && set->used && ipcuckoo_set_unused(set->set);
-}
-
 static int apply_all(struct commit *c, unsigned int *at)
 {
 	unsigned int i;
@@ -403,7 +386,7 @@ static int apply_all(struct commit *c, unsigned int *at)
 	if (err)
 		--*at;
 	for (i = 0; i < c->sets.count && !err; i++) {
-		if (!is_refused(&c->sets.list[i]))
+		if (!ipcuckoo_commit_set_refused(&c->sets.list[i]))
 			continue;
 		*at = c->sets.list[i].last - 1;
 		err = -EXDEV;
@@ -438,25 +421,15 @@ static void change_contents(struct ipcuckoo_commit_change *change)
 
 /* Step 4: change the contents of sets. Of several changes of a set's contents only the last is
  * made, so packets never see what is between them. @late: do this for the sets for which
- * is_late() is true; or else for the others.
+ * ipcuckoo_commit_set_late() is true; or else for the others.
  */
 static void change_all_contents(struct commit *c, bool late)
 {
 	unsigned int i;
 
 	for (i = 0; i < c->sets.count; i++)
-		if (c->sets.list[i].last && is_late(&c->sets.list[i]) == late)
+		if (c->sets.list[i].last && ipcuckoo_commit_set_late(&c->sets.list[i]) == late)
 			change_contents(&c->changes[c->sets.list[i].last - 1]);
-}
-
-static bool any_late(const struct commit *c)
-{
-	unsigned int i;
-
-	for (i = 0; i < c->sets.count; i++)
-		if (is_late(&c->sets.list[i]))
-			return true;
-	return false;
 }
 
 /* Do what is left of a change after contents and chains: references, generations, and the end
@@ -545,7 +518,7 @@ static void finish(struct commit *c)
 	if (c->chains)
 		ipcuckoo_points_publish(c->pernet);
 	publish_sets(c);
-	if (any_late(c)) {
+	if (ipcuckoo_commit_sets_any_late(&c->sets)) {
 		/* Wait for packets that still look into the sets that are late. */
 		synchronize_rcu_expedited();
 		change_all_contents(c, true);
@@ -670,21 +643,6 @@ static int commit_locked(struct commit *c, unsigned int *at)
 	return err;
 }
 
-/* Trim the tables of a shadow before any lock of the commit is taken. Trimming is optional, and
- * may fail without memory. Return: 0; or -EINTR for a fatal signal.
- */
-static int trim_shadow(struct ipcuckoo_shadow *shadow)
-{
-	if (mutex_lock_killable(&shadow->entries.mutex))
-		return -EINTR;
-	/* Do not trim a filter: an empty one would be freed, but a new set must have one. */
-	if (!shadow->spent && !ipcuckoo_entries_approximate(&shadow->entries))
-		ipcuckoo_entries_trim(&shadow->entries);
-	ipcuckoo_rebuild_free_queue(&shadow->entries);
-	mutex_unlock(&shadow->entries.mutex);
-	return 0;
-}
-
 /**
  * ipcuckoo_commit() - make changes of sets and names, all or none
  * @pernet:	namespace
@@ -721,7 +679,7 @@ int ipcuckoo_commit(struct ipcuckoo_net *pernet, struct ipcuckoo_commit_change *
 
 	for (*at = 0; *at < count && !err; ++*at)
 		if (changes[*at].shadow && !check)
-			err = trim_shadow(changes[*at].shadow);
+			err = ipcuckoo_shadow_trim(changes[*at].shadow);
 	if (err || mutex_lock_killable(&pernet->names))
 		return -EINTR;
 	err = commit_locked(&c, at);
