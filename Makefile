@@ -17,6 +17,8 @@ TESTS ?=
 BENCH ?=
 # Where everything is built; the sources may be read-only.
 O ?= build
+# The kernel, if it is not found: ipcuckoo_bpf needs its type information (kmod/bpf/types.sh).
+BTF ?=
 # Which of Debian's kernels the tests, the demo and bench boot: selftests/vm/kernel reads it.
 KERNEL ?=
 SERIES ?=
@@ -33,8 +35,8 @@ destdir := $(if $(DESTDIR),$(abspath $(DESTDIR)))
 
 # Do not pass these variables on to other Makefiles, which use the names for something else: the
 # kernel's Makefile would call itself forever if it inherited "build".
-MAKEOVERRIDES := $(filter-out O=% build=% spare=%,$(MAKEOVERRIDES))
-unexport O build spare
+MAKEOVERRIDES := $(filter-out O=% build=% spare=% BTF=%,$(MAKEOVERRIDES))
+unexport O build spare BTF
 
 make_tools = $(MAKE) --no-print-directory -C tools \
 	O='$(if $(filter /%,$(O)),$(O),../$(O))/tools' DESTDIR='$(destdir)' PREFIX='$(PREFIX)' \
@@ -43,23 +45,25 @@ make_tools = $(MAKE) --no-print-directory -C tools \
 all: module tools
 
 # Each kernel has its own object directory, a tree of links to the sources, so that building
-# for one does not undo what was built for another. No BTF: headers come without a vmlinux.
+# for one does not undo what was built for another. kbuild makes no BTF, as a kernel may refuse a
+# module whose BTF is not of its own build; kmod/bpf/ makes some for one module.
 module:
 	@[ -n '$(release)' ] || \
 		{ echo 'no kernel headers: install linux-headers-amd64, or say KDIR=' >&2; exit 1; }
 	@mkdir -p $(objects)
-	@flock $(objects) $(MAKE) --no-print-directory O='$(O)' spare='$(spare)' build-module
+	@flock $(objects) $(MAKE) --no-print-directory O='$(O)' spare='$(spare)' BTF='$(BTF)' \
+		build-module
 
 # The same module under a second name, for upgrades: tools/ipcuckoo-upgrade.
 spare:
 	@$(MAKE) --no-print-directory O='$(O)' spare=_spare module
 
 build-module:
-	@mkdir -p $(objects)/kmod/ipset $(objects)/kmod/xt $(objects)/uapi
+	@mkdir -p $(addprefix $(objects)/kmod/,ipset xt bpf) $(objects)/uapi
 	@cp -rsf $(CURDIR)/Kbuild $(CURDIR)/kmod $(CURDIR)/uapi $(objects)
 	@find $(objects) -xtype l -delete
 	@$(MAKE) --no-print-directory $(if $(V),,-s) -C $(KDIR) M=$(abspath $(objects)) \
-		CONFIG_DEBUG_INFO_BTF_MODULES= $(if $(C),C=$(C) CF="$(CF)") \
+		CONFIG_DEBUG_INFO_BTF_MODULES= $(if $(BTF),BTF=$(abspath $(BTF))) $(if $(C),C=$(C) CF="$(CF)") \
 		$(if $(spare),IPCUCKOO_SPARE=1) modules
 	@echo '  MODULE  $(objects)/ipcuckoo$(spare).ko'
 
@@ -205,7 +209,8 @@ help:
 	@echo 'Build (KDIR=... for another kernel than the running one, O=... for another directory;'
 	@echo 'ARCH=arm64 CROSS_COMPILE=aarch64-linux-gnu- for another processor, SYSROOT=... for a root'
 	@echo 'file system of it with libmnl and json-c):'
-	@echo '  all          the module and the tool'
+	@echo '  all          the modules and the tool; BTF=file is the kernel (vmlinux or vmlinuz), if it'
+	@echo '               is not found: ipcuckoo_bpf needs it'
 	@echo '  spare        the module under a second name, for ipcuckoo-upgrade'
 	@echo '  install      all of them, for the kernel of KDIR (DESTDIR, PREFIX); SIGN_KEY=file and'
 	@echo '               SIGN_CERT=file sign the module'

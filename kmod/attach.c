@@ -2,14 +2,16 @@
 /**
  * DOC: Attachments
  *
- * An attachment lets a set act on packets, at one of two places:
+ * An attachment lets a set act on packets, at one of three places:
  *
  *  - IP: at PRE_ROUTING, which all incoming packets pass, and at LOCAL_OUT, which all
  *    packets that the machine sends pass. By default at a priority before
  *    defragmentation, so that fragments from blocked addresses never fill its queues;
- *  - ingress: at the ingress hook of one device, before the IP stack.
+ *  - ingress: at the ingress hook of one device, before the IP stack;
+ *  - XDP: in a BPF program at one device, before the kernel makes an skb of a frame. User space
+ *    attaches the program.
  *
- * point.c registers the netfilter hooks.
+ * point.c registers the netfilter hooks, and lets programs find what they run.
  *
  * Each attachment has a reference to the module, so that the module cannot be unloaded
  * while a firewall relies on it.
@@ -183,11 +185,6 @@ static int check_attach(struct ipcuckoo_net *pernet, const char *name, bool repl
 	return same->rule.order == new->rule.order ? -EEXIST : -ENOTUNIQ;
 }
 
-static bool is_ingress(const struct ipcuckoo_attachment *at)
-{
-	return at->rule.place == IPCUCKOO_PLACE_INGRESS;
-}
-
 /* Remove and free the attachments that are marked as detaching; if @err, keep them and
  * clear the mark.
  */
@@ -282,7 +279,7 @@ static int attach_locked(struct ipcuckoo_net *pernet, const char *name, bool rep
 		finish_detaching(pernet, err);
 		return err;
 	}
-	err = ipcuckoo_points_prepare(pernet, is_ingress(at));
+	err = ipcuckoo_points_prepare(pernet, ipcuckoo_rule_on_device(&at->rule));
 	if (err) {
 		ipcuckoo_attach_remove(pernet, at);
 	} else {
@@ -346,7 +343,7 @@ void ipcuckoo_attach_discard(struct ipcuckoo_net *pernet, struct ipcuckoo_attach
  *		of the attachment that exists
  *
  * Context: process context; takes the namespace's mutex, and RTNL before it if the
- * attachment is at ingress.
+ * attachment is at ingress or XDP.
  * Return: 0;
  * -ENOENT if there is no such set, or all sets are being destroyed;
  * -EOPNOTSUPP if the set is approximate and @rule does not accept that;
@@ -364,14 +361,14 @@ int ipcuckoo_attach(struct ipcuckoo_net *pernet, const char *name,
 
 	if (IS_ERR(at))
 		return PTR_ERR(at);
-	/* Taps at ingress are registered under RTNL (point.c), which is taken first. */
-	if (is_ingress(at))
+	/* Taps of devices are registered under RTNL (point.c), which is taken first. */
+	if (ipcuckoo_rule_on_device(rule))
 		rtnl_lock();
 	mutex_lock(&pernet->mutex);
 	err = attach_locked(pernet, name, replace, at);
 	*id = at->id;
 	mutex_unlock(&pernet->mutex);
-	if (rule->place == IPCUCKOO_PLACE_INGRESS)
+	if (ipcuckoo_rule_on_device(rule))
 		rtnl_unlock();
 	if (err)
 		ipcuckoo_attach_discard(pernet, at);

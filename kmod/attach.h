@@ -7,6 +7,7 @@
 #include <linux/spinlock.h>
 #include <linux/types.h>
 #include <linux/workqueue.h>
+#include <linux/xarray.h>
 
 #include "attachment.h"
 
@@ -24,7 +25,9 @@ struct ipcuckoo_set;
  * @points:	where attachments run (point.c)
  * @idle:	taps that no point uses (point.c)
  * @idle_count:	length of @idle
- * @on_devices:	number of taps at the ingress of devices, idle ones included
+ * @on_devices:	number of taps of devices, idle ones included
+ * @xdp:	for IPv4 and IPv6: the taps of XDP, by the index of their device. Packets read
+ *		them under rcu_read_lock(); each entry points to the pointer to a chain
  * @retry:	work item that tries again to register hooks
  * @delay:	jiffies until @retry runs again
  *
@@ -40,6 +43,7 @@ struct ipcuckoo_attached {
 	struct list_head idle;
 	unsigned int idle_count;
 	unsigned int on_devices;
+	struct xarray xdp[2];
 	struct delayed_work retry;
 	unsigned long delay;
 };

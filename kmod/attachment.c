@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Attachments as objects: see attachment.h. */
+#include <linux/netdevice.h>
 #include <linux/err.h>
 #include <linux/percpu.h>
 #include <linux/slab.h>
@@ -89,6 +90,35 @@ void ipcuckoo_attachment_retire(struct ipcuckoo_attachment *at, struct ipcuckoo_
 	at->mem = mem;
 	ipcuckoo_mem_retire(mem, attachment_size());
 	call_rcu(&at->rcu, free_rcu);
+}
+
+/**
+ * ipcuckoo_attachment_state() - does an attachment see packets?
+ * @at:		attachment; the namespace's mutex is held
+ * @net:	namespace
+ *
+ * XDP attachments see packets while a program runs at their device that calls ipcuckoo_hook_xdp().
+ * The kernel tells nobody when programs come and go, nor which functions they call. So this looks
+ * whether the device has any program at all.
+ *
+ * Return: enum ipcuckoo_attachment_state.
+ */
+u8 ipcuckoo_attachment_state(const struct ipcuckoo_attachment *at, struct net *net)
+{
+	const struct net_device *dev;
+	bool program = false;
+	int mode;
+
+	if (at->state != IPCUCKOO_STATE_ACTIVE || at->rule.place != IPCUCKOO_PLACE_XDP)
+		return at->state;
+	rcu_read_lock();
+	dev = dev_get_by_index_rcu(net, READ_ONCE(at->ifindex));
+	/* The pointers change under RTNL. Without it they must not be followed. */
+	for (mode = 0; dev && mode < __MAX_XDP_MODE; mode++)
+		program |= READ_ONCE(dev->xdp_state[mode].prog) ||
+			   READ_ONCE(dev->xdp_state[mode].link);
+	rcu_read_unlock();
+	return program ? IPCUCKOO_STATE_ACTIVE : IPCUCKOO_STATE_NO_PROGRAM;
 }
 
 /**

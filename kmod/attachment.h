@@ -10,8 +10,11 @@
 #include <linux/types.h>
 #include <linux/u64_stats_sync.h>
 
+#include "ipcuckoo.h"
+
 struct ipcuckoo_mem;
 struct ipcuckoo_set;
+struct net;
 
 /* Larger than any priority that netfilter or nftables has a name for. */
 #define IPCUCKOO_PRIORITY_MAX	100000
@@ -66,7 +69,8 @@ struct ipcuckoo_counter {
  * @rule:	which packets it acts on, and how
  * @set:	the set, with a reference; under ipcuckoo_net.mutex
  * @detaching:	it is being detached; under ipcuckoo_net.mutex
- * @state:	enum ipcuckoo_attachment_state; under ipcuckoo_net.mutex
+ * @state:	enum ipcuckoo_attachment_state, but for IPCUCKOO_STATE_NO_PROGRAM, which
+ *		ipcuckoo_attachment_state() adds; under ipcuckoo_net.mutex
  * @err:	why a hook is missing, if @state is IPCUCKOO_STATE_NO_HOOK
  * @list:	in ipcuckoo_attached.list
  * @mem:	the account to uncharge when it is freed
@@ -90,9 +94,16 @@ struct ipcuckoo_attachment {
 	struct ratelimit_state limit;
 };
 
+/* Does a rule belong to one device, at its ingress or in XDP? */
+static inline bool ipcuckoo_rule_on_device(const struct ipcuckoo_rule *rule)
+{
+	return rule->place != IPCUCKOO_PLACE_IP;
+}
+
 struct ipcuckoo_attachment *ipcuckoo_attachment_alloc(struct ipcuckoo_mem *mem);
 void ipcuckoo_attachment_free(struct ipcuckoo_attachment *at, struct ipcuckoo_mem *mem);
 void ipcuckoo_attachment_retire(struct ipcuckoo_attachment *at, struct ipcuckoo_mem *mem);
+u8 ipcuckoo_attachment_state(const struct ipcuckoo_attachment *at, struct net *net);
 struct ipcuckoo_counter
 ipcuckoo_attachment_count(const struct ipcuckoo_attachment *at);
 

@@ -26,7 +26,8 @@
  * loses its attachments by a swap keeps its contents until no packet looks into it any more,
  * a grace period after the chains have changed. Contents of several sets change one after
  * the other. What is said here of attachments also holds for rules of iptables that refer to
- * sets (referral.c), except that these change one after the other.
+ * sets (referral.c), and for BPF programs that look sets up by their ids (ids.c), except that
+ * these change one after the other.
  */
 #include <linux/rtnetlink.h>
 #include <linux/sched/signal.h>
@@ -37,6 +38,7 @@
 #include "commit_sets.h"
 #include "compat.h"
 #include "event.h"
+#include "ids.h"
 #include "names.h"
 #include "net.h"
 #include "options.h"
@@ -56,8 +58,9 @@
  * @check:	make none of them
  * @sets:	the sets whose contents are locked
  * @chains:	attachments change
- * @swapped:	sets that are attached, or to which rules of iptables refer, were swapped
- * @rtnl:	attachments at ingress are added
+ * @used:	sets that are attached, or to which rules of iptables refer, were swapped
+ * @swapped:	sets were swapped
+ * @rtnl:	attachments at ingress or XDP are added
  */
 struct commit {
 	struct ipcuckoo_net *pernet;
@@ -66,6 +69,7 @@ struct commit {
 	bool check;
 	struct ipcuckoo_commit_sets sets;
 	bool chains;
+	bool used;
 	bool swapped;
 	bool rtnl;
 };
@@ -88,12 +92,13 @@ static int prepare(struct commit *c, struct ipcuckoo_commit_change *change)
 	case IPCUCKOO_COMMIT_CREATE:
 		if (ipcuckoo_entries_approximate(&set->entries) && !change->shadow)
 			err = ipcuckoo_set_reserve_filter(set);
-		return err ?: ipcuckoo_proc_add(c->pernet, change->name);
+		return err ?: ipcuckoo_ids_reserve(set) ?:
+		       ipcuckoo_proc_add(c->pernet, change->name);
 	case IPCUCKOO_COMMIT_RENAME:
 		return ipcuckoo_proc_add(c->pernet, change->to);
 	case IPCUCKOO_COMMIT_ATTACH:
 		c->chains = true;
-		c->rtnl |= !c->check && change->at->rule.place == IPCUCKOO_PLACE_INGRESS;
+		c->rtnl |= !c->check && ipcuckoo_rule_on_device(&change->at->rule);
 		return 0;
 	default:
 		return 0;
@@ -222,7 +227,7 @@ static int rename(struct commit *c, struct ipcuckoo_commit_change *change)
 	return 0;
 }
 
-/* Swap two sets: their names, their places in the tree, their attachments, their rules. */
+/* Swap two sets: their names, places in the tree, attachments, rules and ids. */
 static void exchange(struct commit *c, struct ipcuckoo_set *a, struct ipcuckoo_set *b)
 {
 	char name[IPCUCKOO_NAME_SIZE];
@@ -230,12 +235,14 @@ static void exchange(struct commit *c, struct ipcuckoo_set *a, struct ipcuckoo_s
 	if (a->attachments || b->attachments) {
 		ipcuckoo_attach_exchange(c->pernet, a, b);
 		c->chains = true;
-		c->swapped = true;
+		c->used = true;
 	}
 	if (a->referral || b->referral) {
 		ipcuckoo_referral_exchange(a, b);
-		c->swapped = true;
+		c->used = true;
 	}
+	c->swapped = true;
+	swap(a->id, b->id);
 	ipcuckoo_commit_sets_find(&c->sets, a)->swapped = true;
 	ipcuckoo_commit_sets_find(&c->sets, b)->swapped = true;
 	ipcuckoo_set_erase(c->pernet, a);
@@ -369,16 +376,6 @@ static int apply_one(struct commit *c, unsigned int at)
 	return err && is_accepted(change, err) ? 0 : err;
 }
 
-/* Must a set keep its contents until no packet runs the old chains? It must if it was in use
- * before the commit, which swaps it: packets that run the old chains still look into it. A
- * commit after which such a set would still be in use is refused (apply_all()), because
- * packets that run the new chains would find the old contents in it.
- */
-static bool is_late(const struct ipcuckoo_commit_set *set)
-{
-	return set->last && set->used && set->swapped;
-}
-
 static int apply_all(struct commit *c, unsigned int *at)
 {
 	unsigned int i;
@@ -389,7 +386,7 @@ static int apply_all(struct commit *c, unsigned int *at)
 	if (err)
 		--*at;
 	for (i = 0; i < c->sets.count && !err; i++) {
-		if (!is_late(&c->sets.list[i]) || !ipcuckoo_set_unused(c->sets.list[i].set))
+		if (!ipcuckoo_commit_set_refused(&c->sets.list[i]))
 			continue;
 		*at = c->sets.list[i].last - 1;
 		err = -EXDEV;
@@ -424,25 +421,15 @@ static void change_contents(struct ipcuckoo_commit_change *change)
 
 /* Step 4: change the contents of sets. Of several changes of a set's contents only the last is
  * made, so packets never see what is between them. @late: do this for the sets for which
- * is_late() is true; or else for the others.
+ * ipcuckoo_commit_set_late() is true; or else for the others.
  */
 static void change_all_contents(struct commit *c, bool late)
 {
 	unsigned int i;
 
 	for (i = 0; i < c->sets.count; i++)
-		if (c->sets.list[i].last && is_late(&c->sets.list[i]) == late)
+		if (c->sets.list[i].last && ipcuckoo_commit_set_late(&c->sets.list[i]) == late)
 			change_contents(&c->changes[c->sets.list[i].last - 1]);
-}
-
-static bool any_late(const struct commit *c)
-{
-	unsigned int i;
-
-	for (i = 0; i < c->sets.count; i++)
-		if (is_late(&c->sets.list[i]))
-			return true;
-	return false;
 }
 
 /* Do what is left of a change after contents and chains: references, generations, and the end
@@ -505,6 +492,24 @@ static void notify(struct commit *c, struct ipcuckoo_commit_change *change)
 	}
 }
 
+/* Redirect rules of iptables, and look-ups by id. */
+static void publish_sets(struct commit *c)
+{
+	struct ipcuckoo_commit_change *change;
+	unsigned int i;
+
+	for (i = 0; i < c->count; i++) {
+		change = &c->changes[i];
+		if (change->done && change->kind == IPCUCKOO_COMMIT_DESTROY)
+			ipcuckoo_ids_free(change->set);
+	}
+	for (i = 0; i < c->sets.count; i++) {
+		ipcuckoo_referral_publish(c->sets.list[i].set);
+		if (!RB_EMPTY_NODE(&c->sets.list[i].set->node))
+			ipcuckoo_ids_publish(c->sets.list[i].set);
+	}
+}
+
 static void finish(struct commit *c)
 {
 	unsigned int i;
@@ -512,9 +517,8 @@ static void finish(struct commit *c)
 	change_all_contents(c, false);
 	if (c->chains)
 		ipcuckoo_points_publish(c->pernet);
-	for (i = 0; i < c->sets.count; i++)
-		ipcuckoo_referral_publish(c->sets.list[i].set);
-	if (any_late(c)) {
+	publish_sets(c);
+	if (ipcuckoo_commit_sets_any_late(&c->sets)) {
 		/* Wait for packets that still look into the sets that are late. */
 		synchronize_rcu_expedited();
 		change_all_contents(c, true);
@@ -606,6 +610,8 @@ static void clean_up(struct commit *c)
 			ipcuckoo_names_prune(c->pernet, change->name);
 		if (change->to)
 			ipcuckoo_names_prune(c->pernet, change->to);
+		if (change->kind == IPCUCKOO_COMMIT_CREATE && ipcuckoo_set_is_new(change->set))
+			ipcuckoo_ids_free(change->set);
 		if (change->done && change->kind == IPCUCKOO_COMMIT_DESTROY)
 			ipcuckoo_names_release(change->set);
 		if (change->empty)
@@ -635,21 +641,6 @@ static int commit_locked(struct commit *c, unsigned int *at)
 		err = lock_and_run(c, at);
 	clean_up(c);
 	return err;
-}
-
-/* Trim the tables of a shadow before any lock of the commit is taken. Trimming is optional, and
- * may fail without memory. Return: 0; or -EINTR for a fatal signal.
- */
-static int trim_shadow(struct ipcuckoo_shadow *shadow)
-{
-	if (mutex_lock_killable(&shadow->entries.mutex))
-		return -EINTR;
-	/* Do not trim a filter: an empty one would be freed, but a new set must have one. */
-	if (!shadow->spent && !ipcuckoo_entries_approximate(&shadow->entries))
-		ipcuckoo_entries_trim(&shadow->entries);
-	ipcuckoo_rebuild_free_queue(&shadow->entries);
-	mutex_unlock(&shadow->entries.mutex);
-	return 0;
 }
 
 /**
@@ -688,12 +679,12 @@ int ipcuckoo_commit(struct ipcuckoo_net *pernet, struct ipcuckoo_commit_change *
 
 	for (*at = 0; *at < count && !err; ++*at)
 		if (changes[*at].shadow && !check)
-			err = trim_shadow(changes[*at].shadow);
+			err = ipcuckoo_shadow_trim(changes[*at].shadow);
 	if (err || mutex_lock_killable(&pernet->names))
 		return -EINTR;
 	err = commit_locked(&c, at);
 	mutex_unlock(&pernet->names);
-	if (c.swapped && !err && !check)
+	if (!err && !check && (c.used || (c.swapped && ipcuckoo_ids_used())))
 		synchronize_rcu();
 	return err;
 }

@@ -102,6 +102,45 @@ void ipcuckoo_commit_sets_note_used(struct ipcuckoo_commit_sets *sets)
 }
 
 /**
+ * ipcuckoo_commit_set_late() - must a set keep its contents until no packet runs the old chains?
+ * @set:	set
+ *
+ * It must if the commit swaps it: packets that run the old chains, or have looked its id up, still
+ * look into it.
+ */
+bool ipcuckoo_commit_set_late(const struct ipcuckoo_commit_set *set)
+{
+	return set->last && set->swapped;
+}
+
+/**
+ * ipcuckoo_commit_set_refused() - is a commit refused because of a set?
+ * @set:	set, after the commit's changes of names
+ *
+ * It is if such a set is in use, as it was before: packets that run the new chains would find the
+ * old contents in it. Programs that use the id which the set has got are told to expect that
+ * (uapi/ipcuckoo_bpf.h), as nobody knows whether there are any.
+ */
+bool ipcuckoo_commit_set_refused(const struct ipcuckoo_commit_set *set)
+{
+	return ipcuckoo_commit_set_late(set) && set->used && ipcuckoo_set_unused(set->set);
+}
+
+/**
+ * ipcuckoo_commit_sets_any_late() - is ipcuckoo_commit_set_late() true for any of the sets?
+ * @sets:	the sets of a commit
+ */
+bool ipcuckoo_commit_sets_any_late(const struct ipcuckoo_commit_sets *sets)
+{
+	unsigned int i;
+
+	for (i = 0; i < sets->count; i++)
+		if (ipcuckoo_commit_set_late(&sets->list[i]))
+			return true;
+	return false;
+}
+
+/**
  * ipcuckoo_commit_sets_any_ipset() - is any of the sets one of ip_set?
  * @sets:	the sets of a commit
  */

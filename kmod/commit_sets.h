@@ -37,6 +37,9 @@ struct ipcuckoo_commit_sets {
 int ipcuckoo_commit_sets_collect(struct ipcuckoo_commit_sets *sets, struct ipcuckoo_net *pernet,
 				 const struct ipcuckoo_commit_change *changes, unsigned int count);
 void ipcuckoo_commit_sets_note_used(struct ipcuckoo_commit_sets *sets);
+bool ipcuckoo_commit_set_late(const struct ipcuckoo_commit_set *set);
+bool ipcuckoo_commit_set_refused(const struct ipcuckoo_commit_set *set);
+bool ipcuckoo_commit_sets_any_late(const struct ipcuckoo_commit_sets *sets);
 bool ipcuckoo_commit_sets_any_ipset(const struct ipcuckoo_commit_sets *sets);
 void ipcuckoo_commit_sets_free(struct ipcuckoo_commit_sets *sets);
 struct ipcuckoo_commit_set *ipcuckoo_commit_sets_find(struct ipcuckoo_commit_sets *sets,

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * What other modules of this tree may use of this one: ipcuckoo_ipset (ipset/) and
- * xt_ipcuckoo (xt/).
+ * What other modules of this tree may use of this one: ipcuckoo_ipset (ipset/),
+ * xt_ipcuckoo (xt/) and ipcuckoo_bpf (bpf/).
  *
  * The spare module has no exports. Two modules cannot export the same symbols, and no other module
  * uses the spare one.
@@ -10,6 +10,8 @@
 
 #include "change.h"
 #include "entries.h"
+#include "hook.h"
+#include "ids.h"
 #include "lookup.h"
 #include "mem.h"
 #include "names.h"
@@ -31,6 +33,11 @@ EXPORT_SYMBOL_GPL(ipcuckoo_entries_match6);
 EXPORT_SYMBOL_GPL(ipcuckoo_entries_next_value);
 EXPORT_SYMBOL_GPL(ipcuckoo_entries_suspect4);
 EXPORT_SYMBOL_GPL(ipcuckoo_entries_suspect6);
+#if IS_ENABLED(CONFIG_BPF_SYSCALL)
+EXPORT_SYMBOL_GPL(ipcuckoo_hook_xdp);
+#endif
+EXPORT_SYMBOL_GPL(ipcuckoo_ids_find);
+EXPORT_SYMBOL_GPL(ipcuckoo_ids_use);
 EXPORT_SYMBOL_GPL(ipcuckoo_mem_charge_as);
 EXPORT_SYMBOL_GPL(ipcuckoo_mem_release);
 EXPORT_SYMBOL_GPL(ipcuckoo_mem_retire);

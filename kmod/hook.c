@@ -20,6 +20,7 @@
 #include <linux/skbuff.h>
 #include <linux/slab.h>
 #include <linux/u64_stats_sync.h>
+#include <net/xdp.h>
 
 #include "attach.h"
 #include "compat.h"
@@ -209,8 +210,8 @@ static noinline unsigned int hit(const struct ipcuckoo_link *link, struct sk_buf
 	packets = count(at->counter, bytes);
 	if (trace_ipcuckoo_match_enabled())
 		trace(link, skb, device(state), &a, v6);
-	if (at->rule.log.to)
-		ipcuckoo_log(at, link->set, packets, skb, state);
+	if (at->rule.log.to && ipcuckoo_log_due(at, packets))
+		ipcuckoo_log(at, link->set, skb, state);
 	switch (at->rule.verdict) {
 	case IPCUCKOO_VERDICT_DROP:
 		return NF_DROP;
@@ -398,4 +399,147 @@ unsigned int ipcuckoo_hook_ingress6(void *priv, struct sk_buff *skb,
 		return NF_ACCEPT;
 	ip = skb_header_pointer(skb, skb_network_offset(skb) + tags, sizeof(copy), &copy);
 	return ip && ip->version == 6 ? run6(chain, skb, state, ip, tags) : NF_ACCEPT;
+}
+
+/* XDP */
+
+/* How much of a packet is copied for a logger or a tracer, from the IP header on. */
+#define SAMPLE	128
+
+/* A frame in XDP, and where its IP header is. */
+struct frame {
+	const struct xdp_buff *xdp;
+	const void *ip;
+	bool v6;
+};
+
+/* Make a packet for a logger or a tracer, which know no frames. Return: NULL without memory. */
+static struct sk_buff *copy_frame(const struct frame *frame)
+{
+	const struct xdp_buff *xdp = frame->xdp;
+	unsigned int front = frame->ip - xdp->data;
+	unsigned int size = min_t(unsigned int, xdp->data_end - xdp->data, front + SAMPLE);
+	struct sk_buff *skb = alloc_skb(size, GFP_ATOMIC | __GFP_NOWARN);
+
+	if (!skb)
+		return NULL;
+	skb_put_data(skb, xdp->data, size);
+	skb->dev = xdp->rxq->dev;
+	skb->protocol = htons(frame->v6 ? ETH_P_IPV6 : ETH_P_IP);
+	skb_reset_mac_header(skb);
+	skb_pull(skb, front);
+	skb_reset_network_header(skb);
+	skb->mac_len = front;
+	return skb;
+}
+
+static noinline void report(const struct ipcuckoo_link *link, const struct frame *frame,
+			    const struct addresses *a, bool log)
+{
+	struct net_device *dev = frame->xdp->rxq->dev;
+	const struct nf_hook_state state = {
+		.hook = NF_NETDEV_INGRESS, .pf = NFPROTO_NETDEV, .in = dev, .net = dev_net(dev),
+	};
+	struct sk_buff *skb = copy_frame(frame);
+
+	if (!skb)
+		return;
+	if (trace_ipcuckoo_match_enabled())
+		trace(link, skb, dev, a, frame->v6);
+	if (log)
+		ipcuckoo_log(link->at, link->set, skb, &state);
+	kfree_skb(skb);
+}
+
+/* What hit() does, for a frame. Return: XDP_DROP, XDP_PASS, or NO_VERDICT. */
+static noinline u32 hit_frame(const struct ipcuckoo_link *link, const struct frame *frame,
+			      const struct addresses *a)
+{
+	/* Of all fragments, if the frame has some. */
+	unsigned int bytes = xdp_get_buff_len((struct xdp_buff *)frame->xdp) -
+			     (frame->ip - frame->xdp->data);
+	struct ipcuckoo_attachment *at = link->at;
+	u64 packets, mark;
+	bool log;
+
+	if (ipcuckoo_set_has_records(link->set) &&
+	    !hit_entry(link, a, frame->v6, bytes, &mark))
+		return NO_VERDICT;
+	packets = count(at->counter, bytes);
+	log = at->rule.log.to && ipcuckoo_log_due(at, packets);
+	if (log || trace_ipcuckoo_match_enabled())
+		report(link, frame, a, log);
+	return at->rule.verdict == IPCUCKOO_VERDICT_DROP ? XDP_DROP :
+	       at->rule.verdict == IPCUCKOO_VERDICT_ACCEPT ? XDP_PASS : NO_VERDICT;
+}
+
+static __always_inline u32 run_frame(const struct ipcuckoo_chain *chain,
+				     const struct frame *frame, const struct addresses *a,
+				     set_match_fn match)
+{
+	const struct ipcuckoo_link *link = chain->link, *end = link + chain->count;
+	const struct net_device *dev = frame->xdp->rxq->dev;
+	u32 verdict;
+
+	for (; link < end; link++) {
+		if (!concerns(link->at, dev) || !matches(link, frame->ip, a, match))
+			continue;
+		verdict = hit_frame(link, frame, a);
+		if (verdict != NO_VERDICT)
+			return verdict;
+	}
+	return XDP_PASS;
+}
+
+/* Find the IP header of a frame, behind all VLAN tags: see tags_before(). Return: whether there is
+ * a complete one.
+ */
+static __always_inline bool find_ip(struct frame *frame)
+{
+	const void *at = frame->xdp->data, *end = frame->xdp->data_end;
+	__be16 protocol;
+
+	if (at + ETH_HLEN > end)
+		return false;
+	protocol = ((const struct ethhdr *)at)->h_proto;
+	at += ETH_HLEN;
+	while (unlikely(eth_type_vlan(protocol))) {
+		if (at + VLAN_HLEN > end)
+			return false;
+		protocol = ((const struct vlan_hdr *)at)->h_vlan_encapsulated_proto;
+		at += VLAN_HLEN;
+	}
+	frame->ip = at;
+	frame->v6 = protocol == htons(ETH_P_IPV6);
+	if (frame->v6)
+		return at + sizeof(struct ipv6hdr) <= end &&
+		       ((const struct ipv6hdr *)at)->version == 6;
+	return protocol == htons(ETH_P_IP) && at + sizeof(struct iphdr) <= end &&
+	       ((const struct iphdr *)at)->version == 4;
+}
+
+/**
+ * ipcuckoo_hook_xdp() - run the chain of a device for a frame
+ * @xdp:	the frame, in the context of a BPF program
+ *
+ * Context: softirq or process context, under rcu_read_lock().
+ * Return: XDP_DROP; or XDP_PASS, also if it is no IP packet, or nothing is attached at the device.
+ */
+u32 ipcuckoo_hook_xdp(const struct xdp_buff *xdp)
+{
+	const struct net_device *dev = xdp->rxq->dev;
+	const struct ipcuckoo_chain *chain;
+	struct frame frame = { .xdp = xdp };
+	struct addresses a;
+	void *slot;
+
+	if (!find_ip(&frame))
+		return XDP_PASS;
+	slot = xa_load(&ipcuckoo_net(dev_net(dev))->attached.xdp[frame.v6], dev->ifindex);
+	chain = slot ? chain_of(slot) : NULL;
+	if (!chain)
+		return XDP_PASS;
+	a = addresses_of(frame.ip, frame.v6);
+	return frame.v6 ? run_frame(chain, &frame, &a, ipcuckoo_set_match6) :
+			  run_frame(chain, &frame, &a, match4);
 }

@@ -8,6 +8,7 @@
 
 struct ipcuckoo_attachment;
 struct ipcuckoo_set;
+struct xdp_buff;
 
 /**
  * struct ipcuckoo_link - an attachment in a chain
@@ -46,5 +47,7 @@ nf_hookfn ipcuckoo_hook_out4;
 nf_hookfn ipcuckoo_hook_out6;
 nf_hookfn ipcuckoo_hook_ingress4;
 nf_hookfn ipcuckoo_hook_ingress6;
+
+u32 ipcuckoo_hook_xdp(const struct xdp_buff *xdp);
 
 #endif /* _IPCUCKOO_HOOK_H */

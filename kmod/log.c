@@ -22,7 +22,7 @@ static enum nf_log_type log_type(const struct ipcuckoo_rule *rule)
 	return rule->log.to == IPCUCKOO_LOG_NFLOG ? NF_LOG_TYPE_ULOG : NF_LOG_TYPE_LOG;
 }
 
-/* The families for which rules need loggers: the last one at ingress, the others elsewhere.
+/* The families for which rules need loggers: the last one at ingress and XDP, the others elsewhere.
  * A kernel without IPv6 has no logger for it.
  */
 static const u8 families[] = {
@@ -35,8 +35,7 @@ static const u8 families[] = {
 
 static bool needs(const struct ipcuckoo_rule *rule, u8 family)
 {
-	return rule->log.to && (family == NFPROTO_NETDEV) ==
-			       (rule->place == IPCUCKOO_PLACE_INGRESS);
+	return rule->log.to && (family == NFPROTO_NETDEV) == ipcuckoo_rule_on_device(rule);
 }
 
 /* A work item loads the modules of loggers. A request must not wait for modprobe: it holds
@@ -140,18 +139,32 @@ void ipcuckoo_log_put(const struct ipcuckoo_rule *rule)
 }
 
 /**
- * ipcuckoo_log() - log a packet that matched, if it is the N-th and within the rate
+ * ipcuckoo_log_due() - is a packet that matched to be logged?
  * @at:		the attachment, whose rule has logging
- * @set:	the set that the packet matched
  * @packets:	number of matches on this CPU, including this one
+ *
+ * Context: softirq or process context.
+ * Return: whether it is the N-th and within the rate, which then counts it.
+ */
+bool ipcuckoo_log_due(struct ipcuckoo_attachment *at, u64 packets)
+{
+	u32 rest;
+
+	div_u64_rem(packets, at->rule.log.every, &rest);
+	return !rest && __ratelimit(&at->limit);
+}
+
+/**
+ * ipcuckoo_log() - log a packet that matched
+ * @at:		the attachment, for which ipcuckoo_log_due() was true
+ * @set:	the set that the packet matched
  * @skb:	the packet
  * @state:	the hook state
  *
  * Context: softirq or process context, under rcu_read_lock().
  */
-void ipcuckoo_log(struct ipcuckoo_attachment *at, const struct ipcuckoo_set *set,
-		  u64 packets, const struct sk_buff *skb,
-		  const struct nf_hook_state *state)
+void ipcuckoo_log(const struct ipcuckoo_attachment *at, const struct ipcuckoo_set *set,
+		  const struct sk_buff *skb, const struct nf_hook_state *state)
 {
 	static const char * const verdicts[] = {
 		[IPCUCKOO_VERDICT_DROP] = "drop",
@@ -161,11 +174,7 @@ void ipcuckoo_log(struct ipcuckoo_attachment *at, const struct ipcuckoo_set *set
 	};
 	struct nf_loginfo info = { .type = log_type(&at->rule) };
 	char name[IPCUCKOO_NAME_SIZE];
-	u32 rest;
 
-	div_u64_rem(packets, at->rule.log.every, &rest);
-	if (rest || !__ratelimit(&at->limit))
-		return;
 	if (info.type == NF_LOG_TYPE_ULOG) {
 		info.u.ulog.group = at->rule.log.group;
 	} else {

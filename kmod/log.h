@@ -13,9 +13,9 @@ struct sk_buff;
 
 int ipcuckoo_log_get(const struct ipcuckoo_rule *rule);
 void ipcuckoo_log_put(const struct ipcuckoo_rule *rule);
-void ipcuckoo_log(struct ipcuckoo_attachment *at, const struct ipcuckoo_set *set,
-		  u64 packets, const struct sk_buff *skb,
-		  const struct nf_hook_state *state);
+bool ipcuckoo_log_due(struct ipcuckoo_attachment *at, u64 packets);
+void ipcuckoo_log(const struct ipcuckoo_attachment *at, const struct ipcuckoo_set *set,
+		  const struct sk_buff *skb, const struct nf_hook_state *state);
 void ipcuckoo_log_exit(void);
 
 #endif /* _IPCUCKOO_LOG_H */

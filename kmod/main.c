@@ -4,6 +4,7 @@
 #include <net/genetlink.h>
 
 #include "attach.h"
+#include "ids.h"
 #include "names.h"
 #include "net.h"
 #include "netlink.h"
@@ -24,6 +25,7 @@ static int __net_init net_begin(struct net *net)
 	ipcuckoo_mem_open(&pernet->mem, ipcuckoo_net_memory_limit(net), ipcuckoo_record_reap);
 	pernet->sets = RB_ROOT;
 	pernet->shadows = RB_ROOT;
+	ipcuckoo_ids_init_net(pernet);
 	ipcuckoo_trim_init_net(pernet);
 	ipcuckoo_attach_init_net(pernet);
 	return ipcuckoo_proc_init_net(pernet);
@@ -42,6 +44,7 @@ static void __net_exit net_end(struct net *net)
 	ipcuckoo_shadow_exit_net(pernet);
 	ipcuckoo_referral_exit_net(pernet);
 	ipcuckoo_names_exit_net(pernet);
+	ipcuckoo_ids_exit_net(pernet);
 	ipcuckoo_trim_exit_net(pernet);
 	ipcuckoo_proc_exit_net(pernet);
 }

@@ -6,6 +6,7 @@
 #include <linux/string.h>
 
 #include "event.h"
+#include "ids.h"
 #include "names.h"
 #include "net.h"
 #include "procfs.h"
@@ -170,6 +171,7 @@ static int destroy_locked(struct ipcuckoo_net *pernet, struct ipcuckoo_set *set)
 	mutex_unlock(&pernet->mutex);
 	if (!err) {
 		set->dead = true;
+		ipcuckoo_ids_free(set);
 		ipcuckoo_entries_flush(&set->entries);
 		ipcuckoo_event_set(set, set->name, IPCUCKOO_EVENT_SET_DESTROYED);
 	}

@@ -10,6 +10,7 @@
 #include <net/netns/generic.h>
 
 #include "attach.h"
+#include "ids.h"
 #include "mem.h"
 #include "procfs.h"
 
@@ -22,6 +23,7 @@
  * @sets:	tree of sets, by name
  * @sets_count:	number of sets in @sets
  * @sets_seq:	incremented when @sets changes: for dumps
+ * @ids:	by which BPF programs find sets
  * @ipsets:	number of sets of ip_set
  * @referrals:	number of sets to which rules of iptables refer
  * @destroying:	all sets are being destroyed, so no set can be attached, and no rule of iptables can
@@ -41,6 +43,7 @@ struct ipcuckoo_net {
 	struct rb_root sets;
 	u32 sets_count;
 	u32 sets_seq;
+	struct ipcuckoo_ids ids;
 	u32 ipsets;
 	u32 referrals;
 	bool destroying;

@@ -60,12 +60,33 @@ static int get_log(struct genl_info *info, struct ipcuckoo_rule *rule)
 	return 0;
 }
 
+/* XDP comes before netfilter, and before the kernel has made a packet that has a mark. */
+static int check_xdp(struct genl_info *info, struct ipcuckoo_rule *rule)
+{
+	struct nlattr **attrs = info->attrs;
+
+	if (attrs[IPCUCKOO_A_PRIORITY]) {
+		NL_SET_ERR_MSG_ATTR(info->extack, attrs[IPCUCKOO_A_PRIORITY],
+				    "XDP comes before netfilter, so it has no PRIORITY");
+		return -EINVAL;
+	}
+	if (rule->verdict == IPCUCKOO_VERDICT_MARK) {
+		NL_SET_ERR_MSG_ATTR(info->extack, attrs[IPCUCKOO_A_VERDICT],
+				    "packets have no mark in XDP: attach at ingress");
+		return -EINVAL;
+	}
+	rule->priority = 0;
+	return ipcuckoo_nl_need(attrs, IPCUCKOO_A_DEV, info->extack) ? 0 : -EINVAL;
+}
+
 static int check_place(struct genl_info *info, struct ipcuckoo_rule *rule)
 {
 	struct nlattr **attrs = info->attrs;
 
 	if (!attrs[IPCUCKOO_A_PLACE])
 		rule->place = IPCUCKOO_PLACE_IP;
+	if (rule->place == IPCUCKOO_PLACE_XDP)
+		return check_xdp(info, rule);
 	if (!attrs[IPCUCKOO_A_PRIORITY])
 		rule->priority = ipcuckoo_hook_priority;
 	if (rule->priority < -IPCUCKOO_PRIORITY_MAX ||

@@ -294,6 +294,7 @@ static int fill_set(struct sk_buff *skb, struct ipcuckoo_set *set)
 
 	return nla_put_string(skb, IPCUCKOO_A_SET, set->name) ||
 	       ipcuckoo_options_fill(skb, set) ||
+	       nla_put_u32(skb, IPCUCKOO_A_SET_ID, set->id) ||
 	       nla_put_u32(skb, IPCUCKOO_A_ENTRIES, ipcuckoo_usage_live(&set->entries)) ||
 	       nla_put_u32(skb, IPCUCKOO_A_HOSTS, ipcuckoo_usage_live(&set->entries) -
 			   ipcuckoo_usage_live_of(e, IPCUCKOO_NETS4) -

@@ -3,15 +3,17 @@
  * DOC: Points, chains and taps
  *
  * A *point* is where attachments run together: a netfilter hook, a priority, and at
- * ingress the name of a device. A point has a chain, an array of its attachments in order
- * (hook.h). A chain is never changed: attaching and detaching replace it. A point exists
- * as long as something is attached to it.
+ * ingress the name of a device; or XDP at a device. A point has a chain, an array of its
+ * attachments in order (hook.h). A chain is never changed: attaching and detaching replace
+ * it. A point exists as long as something is attached to it.
  *
  * A *tap* is a netfilter hook that the module has registered. A packet finds the chain
- * through a pointer in the tap, under rcu_read_lock(), which netfilter holds. A point has
- * no tap if, at ingress, no device has that name now, or if registering the hook failed.
- * Then the state of its attachments says so (refresh()). A failed registration is tried
- * again at some later changes, and by retry() after a delay that grows.
+ * through a pointer in the tap, under rcu_read_lock(), which netfilter holds. A tap of XDP
+ * is no netfilter hook: the BPF program at the device finds it by the device's index, and
+ * the function that it calls takes rcu_read_lock(). A point has no tap if, at ingress and
+ * XDP, no device has that name now, or if registering the hook failed. Then the state of
+ * its attachments says so (refresh()). A failed registration is tried again at some later
+ * changes, and by retry() after a delay that grows.
  *
  * When the last attachment of a point is detached, its tap stays registered but idle: its
  * chain is NULL, and each packet pays one test for it. The reason is that unregistering
@@ -46,42 +48,11 @@
 #include "net.h"
 #include "point.h"
 #include "set.h"
-
-/* Maximum number of idle taps in a namespace. Each costs every packet that passes its
- * hook a function call.
- */
-#define IDLE_MAX	64
+#include "tap.h"
 
 /* Delay, in jiffies, before retry() tries again to register hooks. */
 #define RETRY_MIN	HZ
 #define RETRY_MAX	(64 * HZ)
-
-/* The netfilter hooks at which attachments can run. */
-enum hook {
-	HOOK_IN4,
-	HOOK_IN6,
-	HOOK_OUT4,
-	HOOK_OUT6,
-	HOOK_INGRESS4,
-	HOOK_INGRESS6,
-	HOOKS
-};
-
-/**
- * struct tap - a netfilter hook that is registered
- * @chain:	the chain that packets run; if NULL, they are accepted
- * @ops:	what netfilter registered
- * @hook:	which netfilter hook
- * @list:	in ipcuckoo_attached.idle, while no point uses the tap
- * @rcu:	to free it after a grace period
- */
-struct tap {
-	struct ipcuckoo_chain __rcu *chain;
-	struct nf_hook_ops ops;
-	enum hook hook;
-	struct list_head list;
-	struct rcu_head rcu;
-};
 
 /**
  * struct point - where attachments run together
@@ -91,64 +62,20 @@ struct tap {
  *		other times, or if no attachment will run here
  * @hook:	which netfilter hook
  * @priority:	its priority
- * @dev:	at ingress, the name of the device, else ""
+ * @dev:	at ingress and XDP, the name of the device, else ""
  * @err:	why registering the tap failed; 0 if there is a tap, or no device
  * @list:	in ipcuckoo_attached.points
  */
 struct point {
-	struct tap *tap;
+	struct ipcuckoo_tap *tap;
 	struct ipcuckoo_chain *chain;
 	struct ipcuckoo_chain *next;
-	enum hook hook;
+	enum ipcuckoo_hook hook;
 	int priority;
 	char dev[IFNAMSIZ];
 	int err;
 	struct list_head list;
 };
-
-/* Properties of each hook: which attachments run there (place, family, directions), and
- * how it is registered.
- */
-static const struct {
-	u8 place;
-	u8 pf;
-	u8 hooknum;
-	u8 family;
-	u8 dirs;
-	nf_hookfn *fn;
-} hooks[HOOKS] = {
-	[HOOK_IN4] = {
-		IPCUCKOO_PLACE_IP, NFPROTO_IPV4, NF_INET_PRE_ROUTING,
-		IPCUCKOO_FAMILY_INET, IPCUCKOO_DIR_BOTH, ipcuckoo_hook4,
-	},
-	[HOOK_IN6] = {
-		IPCUCKOO_PLACE_IP, NFPROTO_IPV6, NF_INET_PRE_ROUTING,
-		IPCUCKOO_FAMILY_INET6, IPCUCKOO_DIR_BOTH, ipcuckoo_hook6,
-	},
-	[HOOK_OUT4] = {
-		IPCUCKOO_PLACE_IP, NFPROTO_IPV4, NF_INET_LOCAL_OUT,
-		IPCUCKOO_FAMILY_INET, IPCUCKOO_DIR_DST, ipcuckoo_hook_out4,
-	},
-	[HOOK_OUT6] = {
-		IPCUCKOO_PLACE_IP, NFPROTO_IPV6, NF_INET_LOCAL_OUT,
-		IPCUCKOO_FAMILY_INET6, IPCUCKOO_DIR_DST, ipcuckoo_hook_out6,
-	},
-	[HOOK_INGRESS4] = {
-		IPCUCKOO_PLACE_INGRESS, NFPROTO_NETDEV, NF_NETDEV_INGRESS,
-		IPCUCKOO_FAMILY_INET, IPCUCKOO_DIR_BOTH, ipcuckoo_hook_ingress4,
-	},
-	[HOOK_INGRESS6] = {
-		IPCUCKOO_PLACE_INGRESS, NFPROTO_NETDEV, NF_NETDEV_INGRESS,
-		IPCUCKOO_FAMILY_INET6, IPCUCKOO_DIR_BOTH, ipcuckoo_hook_ingress6,
-	},
-};
-
-static bool at_ingress(enum hook hook)
-{
-	return hooks[hook].place == IPCUCKOO_PLACE_INGRESS;
-}
-
-/* Taps */
 
 static bool is_registered(const struct net_device *dev)
 {
@@ -184,70 +111,6 @@ struct net_device *ipcuckoo_point_device(struct net *net, const char *name,
 	return dev;
 }
 
-static struct tap *create_tap(struct ipcuckoo_net *pernet, const struct point *point,
-			      struct net_device *dev)
-{
-	struct tap *tap = kzalloc(sizeof(*tap), GFP_KERNEL_ACCOUNT | __GFP_NOWARN);
-	int err;
-
-	if (!tap)
-		return ERR_PTR(-ENOMEM);
-	tap->hook = point->hook;
-	tap->ops.hook = hooks[point->hook].fn;
-	tap->ops.priv = &tap->chain;
-	tap->ops.pf = hooks[point->hook].pf;
-	tap->ops.hooknum = hooks[point->hook].hooknum;
-	tap->ops.priority = point->priority;
-	tap->ops.dev = dev;
-	err = nf_register_net_hook(pernet->net, &tap->ops);
-	if (err) {
-		kfree(tap);
-		return ERR_PTR(err);
-	}
-	WRITE_ONCE(pernet->attached.on_devices, pernet->attached.on_devices + !!dev);
-	return tap;
-}
-
-/* Unregister and free a tap. Packets may still read tap->chain for one grace period. */
-static void free_tap(struct ipcuckoo_net *pernet, struct tap *tap)
-{
-	nf_unregister_net_hook(pernet->net, &tap->ops);
-	WRITE_ONCE(pernet->attached.on_devices,
-		   pernet->attached.on_devices - !!tap->ops.dev);
-	kfree_rcu(tap, rcu);
-}
-
-static void free_idle(struct ipcuckoo_net *pernet, struct tap *tap)
-{
-	list_del(&tap->list);
-	pernet->attached.idle_count--;
-	free_tap(pernet, tap);
-}
-
-static void free_all_idle(struct ipcuckoo_net *pernet)
-{
-	struct tap *tap, *next;
-
-	list_for_each_entry_safe(tap, next, &pernet->attached.idle, list)
-		free_idle(pernet, tap);
-}
-
-static struct tap *take_idle(struct ipcuckoo_net *pernet, const struct point *point,
-			     const struct net_device *dev)
-{
-	struct tap *tap;
-
-	list_for_each_entry(tap, &pernet->attached.idle, list) {
-		if (tap->hook != point->hook || tap->ops.dev != dev ||
-		    tap->ops.priority != point->priority)
-			continue;
-		list_del(&tap->list);
-		pernet->attached.idle_count--;
-		return tap;
-	}
-	return NULL;
-}
-
 /* Points */
 
 /* Give a point a tap, so that packets run its chain. Does nothing at ingress if there is
@@ -260,16 +123,16 @@ static int connect_point(struct ipcuckoo_net *pernet, struct point *point,
 			 const struct net_device *going)
 {
 	struct net_device *dev = NULL;
-	struct tap *tap;
+	struct ipcuckoo_tap *tap;
 
 	point->err = 0;
-	if (at_ingress(point->hook)) {
+	if (ipcuckoo_hook_on_device(point->hook)) {
 		ASSERT_RTNL();
 		dev = ipcuckoo_point_device(pernet->net, point->dev, going);
 		if (!dev)
 			return 0;
 	}
-	tap = take_idle(pernet, point, dev) ?: create_tap(pernet, point, dev);
+	tap = ipcuckoo_tap_get(pernet, point->hook, point->priority, dev);
 	if (IS_ERR(tap)) {
 		point->err = PTR_ERR(tap);
 		return point->err;
@@ -284,26 +147,24 @@ static void disconnect_point(struct ipcuckoo_net *pernet, struct point *point)
 {
 	if (!point->tap)
 		return;
-	RCU_INIT_POINTER(point->tap->chain, NULL);
-	list_add(&point->tap->list, &pernet->attached.idle);
-	pernet->attached.idle_count++;
+	ipcuckoo_tap_put(pernet, point->tap);
 	point->tap = NULL;
 }
 
-static bool runs_at(const struct ipcuckoo_attachment *at, enum hook hook)
+static bool runs_at(const struct ipcuckoo_attachment *at, enum ipcuckoo_hook hook)
 {
-	return !at->detaching && at->rule.place == hooks[hook].place &&
-	       at->set->family & hooks[hook].family &&
-	       at->rule.dir & hooks[hook].dirs;
+	return !at->detaching && at->rule.place == ipcuckoo_hooks[hook].place &&
+	       at->set->family & ipcuckoo_hooks[hook].family &&
+	       at->rule.dir & ipcuckoo_hooks[hook].dirs;
 }
 
 static bool runs_in(const struct ipcuckoo_attachment *at, const struct point *point)
 {
 	return runs_at(at, point->hook) && at->rule.priority == point->priority &&
-	       (!at_ingress(point->hook) || !strcmp(at->rule.dev, point->dev));
+	       (!ipcuckoo_hook_on_device(point->hook) || !strcmp(at->rule.dev, point->dev));
 }
 
-static int create_point(struct ipcuckoo_net *pernet, enum hook hook,
+static int create_point(struct ipcuckoo_net *pernet, enum ipcuckoo_hook hook,
 			const struct ipcuckoo_attachment *at)
 {
 	struct point *point;
@@ -316,7 +177,7 @@ static int create_point(struct ipcuckoo_net *pernet, enum hook hook,
 		return -ENOMEM;
 	point->hook = hook;
 	point->priority = at->rule.priority;
-	if (at_ingress(hook))
+	if (ipcuckoo_hook_on_device(hook))
 		strscpy(point->dev, at->rule.dev, sizeof(point->dev));
 	list_add_tail(&point->list, &pernet->attached.points);
 	return 0;
@@ -329,7 +190,7 @@ static int create_points(struct ipcuckoo_net *pernet)
 	int hook, err;
 
 	list_for_each_entry(at, &pernet->attached.list, list) {
-		for (hook = 0; hook < HOOKS; hook++) {
+		for (hook = 0; hook < IPCUCKOO_HOOKS; hook++) {
 			err = runs_at(at, hook) ? create_point(pernet, hook, at) : 0;
 			if (err)
 				return err;
@@ -421,7 +282,7 @@ static int connect_points(struct ipcuckoo_net *pernet, bool rtnl)
 	int err;
 
 	list_for_each_entry(point, &pernet->attached.points, list) {
-		if (!point->next || point->tap || (at_ingress(point->hook) && !rtnl))
+		if (!point->next || point->tap || (ipcuckoo_hook_on_device(point->hook) && !rtnl))
 			continue;
 		err = connect_point(pernet, point, NULL);
 		if (err && (!point->chain || has_new(pernet, point)))
@@ -581,6 +442,8 @@ void ipcuckoo_points_init_net(struct ipcuckoo_net *pernet)
 {
 	INIT_LIST_HEAD(&pernet->attached.points);
 	INIT_LIST_HEAD(&pernet->attached.idle);
+	xa_init_flags(&pernet->attached.xdp[0], XA_FLAGS_ACCOUNT);
+	xa_init_flags(&pernet->attached.xdp[1], XA_FLAGS_ACCOUNT);
 	INIT_DELAYED_WORK(&pernet->attached.retry, retry);
 	pernet->attached.delay = RETRY_MIN;
 }
@@ -636,8 +499,7 @@ void ipcuckoo_points_finish(struct ipcuckoo_net *pernet)
 {
 	drop_prepared(pernet);
 	refresh_soon(pernet);
-	if (pernet->attached.idle_count > IDLE_MAX)
-		free_all_idle(pernet);
+	ipcuckoo_tap_limit_idle(pernet);
 }
 
 /**
@@ -648,21 +510,20 @@ void ipcuckoo_points_exit_net(struct ipcuckoo_net *pernet)
 {
 	lockdep_assert_held(&pernet->mutex);
 	publish(pernet);
-	free_all_idle(pernet);
+	ipcuckoo_tap_free_idle(pernet, NULL);
+	xa_destroy(&pernet->attached.xdp[0]);
+	xa_destroy(&pernet->attached.xdp[1]);
 }
 
 /* Unregister all taps at a device that is being unregistered. */
 static void disconnect_device(struct ipcuckoo_net *pernet, const struct net_device *going)
 {
 	struct point *point;
-	struct tap *tap, *next;
 
 	list_for_each_entry(point, &pernet->attached.points, list)
 		if (point->tap && point->tap->ops.dev == going)
 			disconnect_point(pernet, point);
-	list_for_each_entry_safe(tap, next, &pernet->attached.idle, list)
-		if (tap->ops.dev == going)
-			free_idle(pernet, tap);
+	ipcuckoo_tap_free_idle(pernet, going);
 }
 
 /**
@@ -685,14 +546,16 @@ void ipcuckoo_points_follow(struct ipcuckoo_net *pernet, const struct net_device
 	if (going)
 		disconnect_device(pernet, going);
 	list_for_each_entry(point, &pernet->attached.points, list) {
-		if (!at_ingress(point->hook))
+		if (!ipcuckoo_hook_on_device(point->hook))
 			continue;
 		dev = ipcuckoo_point_device(pernet->net, point->dev, going);
 		if (point->tap && point->tap->ops.dev != dev)
 			disconnect_point(pernet, point);
 		point->err = 0;
 		if (dev && !point->tap && connect_point(pernet, point, going))
-			net_warn_ratelimited("ipcuckoo: the hook at the ingress of %s cannot be registered, and attachments there see no packets until it can: error %d\n",
+			net_warn_ratelimited("ipcuckoo: the hook at the %s of %s cannot be registered, and attachments there see no packets until it can: error %d\n",
+					     ipcuckoo_hooks[point->hook].place == IPCUCKOO_PLACE_XDP ?
+					     "XDP" : "ingress",
 					     point->dev, point->err);
 	}
 	refresh_soon(pernet);

@@ -280,6 +280,12 @@ static int attachments_show(struct seq_file *m, void *v)
 		[IPCUCKOO_STATE_ACTIVE] = "active",
 		[IPCUCKOO_STATE_NO_DEVICE] = "no-device",
 		[IPCUCKOO_STATE_NO_HOOK] = "no-hook",
+		[IPCUCKOO_STATE_NO_PROGRAM] = "no-program",
+	};
+	static const char * const places[] = {
+		[IPCUCKOO_PLACE_IP] = "ip",
+		[IPCUCKOO_PLACE_INGRESS] = "ingress",
+		[IPCUCKOO_PLACE_XDP] = "xdp",
 	};
 	const struct ipcuckoo_attachment *at;
 	struct ipcuckoo_counter sum;
@@ -295,8 +301,9 @@ static int attachments_show(struct seq_file *m, void *v)
 		   at->rule.mark, at->rule.mask, at->rule.order,
 		   *at->rule.dev ? at->rule.dev : "*",
 		   at->rule.loopback ? "yes" : "no",
-		   at->rule.place == IPCUCKOO_PLACE_INGRESS ? "ingress" : "ip",
-		   at->rule.priority, states[at->state], sum.packets, sum.bytes);
+		   places[at->rule.place], at->rule.priority,
+		   states[ipcuckoo_attachment_state(at, at->set->pernet->net)], sum.packets,
+		   sum.bytes);
 	return 0;
 }
 

@@ -85,6 +85,9 @@ struct ipcuckoo_mask {
  * @shape:	the shape of its filter: that of @entries
  * @mask:	which bits of addresses it looks at; for hash:ip only
  * @description: text for people; NULL if there is none
+ * @id:		by which BPF programs find it (ids.h), or 0: in a set of ip_set, or before it is
+ *		created and after it was destroyed. Changed under ipcuckoo_net.names; and under all
+ *		the mutexes that protect the name, except at these two moments
  * @pernet:	its namespace
  * @gc:		work item of garbage collection, which removes expired entries
  * @gc_at:	the second since boot for which @gc is queued; 0: it is not queued
@@ -125,6 +128,7 @@ struct ipcuckoo_set {
 		struct ipcuckoo_mask mask;
 		const char *description;
 	);
+	u32 id;
 	struct ipcuckoo_net *pernet;
 	struct delayed_work gc;
 	u32 gc_at;

@@ -497,3 +497,24 @@ out:
 	ipcuckoo_set_unlock(set);
 	return err;
 }
+
+/**
+ * ipcuckoo_shadow_trim() - trim the tables of a shadow that is to be committed
+ * @shadow:	shadow, not locked
+ *
+ * Trimming is optional, and may fail without memory.
+ *
+ * Context: process context, before any lock of the commit is taken.
+ * Return: 0; or -EINTR for a fatal signal.
+ */
+int ipcuckoo_shadow_trim(struct ipcuckoo_shadow *shadow)
+{
+	if (mutex_lock_killable(&shadow->entries.mutex))
+		return -EINTR;
+	/* Do not trim a filter: an empty one would be freed, but a new set must have one. */
+	if (!shadow->spent && !ipcuckoo_entries_approximate(&shadow->entries))
+		ipcuckoo_entries_trim(&shadow->entries);
+	ipcuckoo_rebuild_free_queue(&shadow->entries);
+	mutex_unlock(&shadow->entries.mutex);
+	return 0;
+}

@@ -56,6 +56,7 @@ int ipcuckoo_shadow_del(struct ipcuckoo_shadow *shadow,
 			const struct ipcuckoo_batch *batch, bool exist,
 			struct ipcuckoo_change_result *result);
 int ipcuckoo_shadow_check(struct ipcuckoo_shadow *shadow, bool override);
+int ipcuckoo_shadow_trim(struct ipcuckoo_shadow *shadow);
 void ipcuckoo_shadow_swap_in(struct ipcuckoo_shadow *shadow);
 int ipcuckoo_shadow_commit(struct ipcuckoo_shadow *shadow, bool override,
 			   u32 *entries);

@@ -222,7 +222,9 @@ static int fill_log(struct sk_buff *skb, const struct ipcuckoo_rule *rule)
 
 static int fill_state(struct sk_buff *skb, const struct ipcuckoo_attachment *at)
 {
-	return nla_put_u8(skb, IPCUCKOO_A_STATE, at->state) ||
+	u8 state = ipcuckoo_attachment_state(at, at->set->pernet->net);
+
+	return nla_put_u8(skb, IPCUCKOO_A_STATE, state) ||
 	       (at->err && nla_put_u32(skb, IPCUCKOO_A_ERRNO, -at->err));
 }
 

@@ -256,13 +256,16 @@
  * IPCUCKOO_CMD_SET_GET (do: one set; dump: all sets, sorted by name)
  *
  *   request: SET (do only)
- *   reply: SET, TYPE, FAMILY, MAXELEM, NETMASK or BITMASK (if the set has one),
- *          ENTRIES, HOSTS, MEMORY, SLOTS, ATTACHMENTS, RULES, GENERATION,
+ *   reply: SET, SET_ID, TYPE, FAMILY, MAXELEM, NETMASK or BITMASK (if the set has
+ *          one), ENTRIES, HOSTS, MEMORY, SLOTS, ATTACHMENTS, RULES, GENERATION,
  *          GROWTHS, REKEYS, DISPLACED, FALLBACKS, RETRIES, FAILED_FULL,
  *          FAILED_COPIES, FAILED_QUOTA, FAILED_MEMORY, FAILED_EXIST, FAILED_PENDING; OPTIONS if
  *          there are any;
  *          TIMEOUT and EXPIRED with O_TIMEOUT; FLAGS (FORCEADD, MULTI, IPSET) if
  *          there are any; DESCRIPTION if there is one; filter:ip: BITS, CAPACITY
+ *
+ *   SET_ID is the number by which BPF programs name the set: uapi/ipcuckoo_bpf.h
+ *   says what becomes of it when sets are renamed, swapped and destroyed.
  *
  * IPCUCKOO_CMD_SET_FLUSH (do): delete all entries of a set, or of all sets
  *
@@ -406,9 +409,13 @@
  *            [FLAGS: EXIST, REPLACE, LOOPBACK, APPROXIMATE]
  *   reply: ATTACHMENT, the number of the attachment
  *
- *   PLACE is PLACE_IP by default; PLACE_INGRESS needs DEV. DEV may name a device
- *   that does not exist yet. PRIORITY is from -100000 to 100000; default: the
- *   module parameter priority.
+ *   PLACE is PLACE_IP by default; PLACE_INGRESS and PLACE_XDP need DEV. DEV may
+ *   name a device that does not exist yet. PRIORITY is from -100000 to 100000;
+ *   default: the module parameter priority.
+ *
+ *   An attachment at PLACE_XDP acts on packets while a BPF program at the device
+ *   calls bpf_xdp_ipcuckoo_run() (uapi/ipcuckoo_bpf.h). The client attaches that
+ *   program; this command does not. There is no PRIORITY, and no verdict mark.
  *
  *   The verdict mark sets the bits MARK_MASK of the packet's mark to those of
  *   MARK. MARK_MASK is all bits by default; MARK must not have others.
@@ -463,13 +470,16 @@
  *   tries again: after a second, then after twice as long each time up to about
  *   a minute, and whenever something is attached or detached, or a device
  *   changes. ATTACH itself fails if a hook that it needs cannot be registered.
+ *   STATE_NO_PROGRAM: PLACE_XDP, and the device has no program of XDP. No event
+ *   reports when that changes, and the module does not know what programs do:
+ *   STATE_ACTIVE says only that there is a program.
  *
  * IPCUCKOO_CMD_SET_RENAME (do): give a set another name
  *
  *   request: SET, SET_TO
  *
- *   No set may have the name SET_TO. Attachments and shadows stay with the set. A
- *   set to which rules of iptables refer keeps its name: the error is EBUSY.
+ *   No set may have the name SET_TO. Attachments, shadows and the SET_ID stay with
+ *   the set. A set to which rules of iptables refer keeps its name: the error is EBUSY.
  *
  * IPCUCKOO_CMD_SET_SWAP (do): exchange two sets
  *
@@ -477,7 +487,7 @@
  *
  *   The sets must have the same type and family. Contents, limit, options and
  *   statistics move; attachments stay with the names, and so do rules of
- *   iptables. At each hook, a packet sees the old contents in all attachments, or
+ *   iptables and the SET_IDs. At each hook, a packet sees the old contents in all attachments, or
  *   the new ones in all. When the kernel has answered, no packet sees the old
  *   ones any more.
  *
@@ -718,6 +728,7 @@ enum ipcuckoo_attr {
 					 * could not add or delete, because too many such changes
 					 * waited to be stored
 					 */
+	IPCUCKOO_A_SET_ID,		/* u32, by which BPF programs name a set; 0: it has none */
 
 	__IPCUCKOO_A_MAX
 };
@@ -781,6 +792,7 @@ enum ipcuckoo_log {
 enum ipcuckoo_attach_place {
 	IPCUCKOO_PLACE_IP	= 1,	/* PRE_ROUTING and LOCAL_OUT */
 	IPCUCKOO_PLACE_INGRESS	= 2,	/* the ingress hook of a device */
+	IPCUCKOO_PLACE_XDP	= 3,	/* a BPF program at a device */
 };
 
 /* Whether an attachment sees packets now. */
@@ -788,6 +800,7 @@ enum ipcuckoo_attachment_state {
 	IPCUCKOO_STATE_ACTIVE	 = 1,	/* yes */
 	IPCUCKOO_STATE_NO_DEVICE = 2,	/* no: there is no device of the name DEV */
 	IPCUCKOO_STATE_NO_HOOK	 = 3,	/* no: a hook could not be registered, see ERRNO */
+	IPCUCKOO_STATE_NO_PROGRAM = 4,	/* no: there is no program of XDP at the device */
 };
 
 enum ipcuckoo_verdict {

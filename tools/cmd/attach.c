@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* attach and detach. */
+#include <stdlib.h>
+
 #include "cli/output.h"
 #include "cmd/attach.h"
 #include "set/attachment.h"
 #include "set/filter.h"
 #include "set/guard.h"
+#include "set/program.h"
 #include "set/refusal.h"
 
 static int parse_dev(const struct tool *tool, const char *dev,
@@ -78,12 +81,14 @@ struct attach_options {
 	const char *rate;
 	const char *every;
 	bool ingress;
+	bool xdp;
 	bool loopback;
 	bool log;
 };
 
 #define ATTACH_KEYWORDS(options) \
 	{ .word = "ingress", .flag = &(options).ingress }, \
+	{ .word = "xdp", .flag = &(options).xdp }, \
 	{ .word = "dev", .value = &(options).dev }, \
 	{ .word = "order", .value = &(options).order }, \
 	{ .word = "priority", .value = &(options).priority }, \
@@ -158,8 +163,12 @@ static int parse_options(const struct tool *tool,
 		status = parse_dev(tool, options->dev, to);
 	if (!status)
 		status = parse_log(tool, options, to);
+	if (options->ingress && options->xdp && !status)
+		status = fail(tool, STATUS_USAGE, "ingress and xdp are two places: give one of them");
 	if (options->ingress)
 		to->place = IPCUCKOO_PLACE_INGRESS;
+	if (options->xdp)
+		to->place = IPCUCKOO_PLACE_XDP;
 	if (options->loopback)
 		to->flags |= IPCUCKOO_F_LOOPBACK;
 	return status;
@@ -229,6 +238,19 @@ static int print_attached(const struct tool *tool, const struct nl_set *set,
 	return STATUS_OK;
 }
 
+static int check_xdp(const struct tool *tool, const struct nl_attachment *attachment)
+{
+	if (!attachment->dev[0])
+		return fail(tool, STATUS_USAGE, "xdp is that of a device, as in: xdp dev eth0");
+	if (attachment->has_priority)
+		return fail(tool, STATUS_USAGE,
+			    "xdp comes before netfilter, so it has no priority; order N says what runs first");
+	if (attachment->verdict == IPCUCKOO_VERDICT_MARK)
+		return fail(tool, STATUS_USAGE,
+			    "packets have no mark in xdp: use ingress dev %s", attachment->dev);
+	return STATUS_OK;
+}
+
 int parse_attach(const struct tool *tool, struct words *words,
 		 struct nl_attachment *attachment)
 {
@@ -251,6 +273,8 @@ int parse_attach(const struct tool *tool, struct words *words,
 	if (!status && options.ingress && !options.dev)
 		status = fail(tool, STATUS_USAGE,
 			      "ingress is that of a device, as in: ingress dev eth0");
+	if (!status && options.xdp)
+		status = check_xdp(tool, attachment);
 	if (approximate)
 		attachment->flags |= IPCUCKOO_F_APPROXIMATE;
 	if (replace)
@@ -274,10 +298,15 @@ int run_attach(struct tool *tool, struct words *words)
 		status = check_approximate(tool, &set, &attachment);
 	if (!status)
 		status = guard_attach(tool, &attachment, NULL, NULL);
+	if (!status)
+		status = program_attach(tool, &attachment);
 	if (status)
 		return status;
-	if (nl_attach(tool->nl, &attachment, &id))
-		return fail_attach(tool, attachment.set);
+	if (nl_attach(tool->nl, &attachment, &id)) {
+		status = fail_attach(tool, attachment.set);
+		program_tidy(tool, &attachment, 1);
+		return status;
+	}
 	return print_attached(tool, &set, &attachment, id);
 }
 
@@ -305,7 +334,7 @@ static int parse_detach(const struct tool *tool, const struct words *words,
 	static const struct keyword known[] = {
 		{ .word = "src" }, { .word = "dst" }, { .word = "both" },
 		{ .word = "drop" }, { .word = "accept" }, { .word = "count" },
-		{ .word = "mark" }, { .word = "dev" }, { .word = "ingress" },
+		{ .word = "mark" }, { .word = "dev" }, { .word = "ingress" }, { .word = "xdp" },
 		{ .word = "order" }, { .word = "priority" },
 		{ .word = "loopback" }, { .word = NULL }
 	};
@@ -342,11 +371,20 @@ static int parse_detach(const struct tool *tool, const struct words *words,
 
 static int detach(struct tool *tool, const struct nl_attachment *from)
 {
+	struct nl_attachment *before;
 	struct json_object *object;
 	uint32_t detached;
+	size_t count;
 	int err;
 
+	if (nl_attachments(tool->nl, &before, &count) < 0) {
+		before = NULL;
+		count = 0;
+	}
 	err = nl_detach(tool->nl, from, &detached);
+	if (!err)
+		program_tidy(tool, before, count);
+	free(before);
 	if (err == -ENOENT && from->id)
 		return fail(tool, STATUS_REFUSED,
 			    "there is no attachment %u; see ipcuckoo stats",

@@ -183,7 +183,7 @@ const struct command commands[] = {
 	  "  ipcuckoo load feed drop.txt more.txt\n"
 	  "  curl -s https://example.net/list | ipcuckoo load feed -\n" },
 	{ "attach", run_attach, 0, { NULL },
-	  "NAME src|dst|both drop|accept|count|mark VALUE[/MASK] [[ingress] dev IFNAME] [order N] [priority N] [loopback] [log [nflog GROUP] [rate N/s] [every N]] [--replace] [--approximate]",
+	  "NAME src|dst|both drop|accept|count|mark VALUE[/MASK] [[ingress|xdp] dev IFNAME] [order N] [priority N] [loopback] [log [nflog GROUP] [rate N/s] [every N]] [--replace] [--approximate]",
 	  "make a set act on packets",
 	  "src, dst, both  which address of the packet is looked up\n"
 	  "drop            drop the packet\n"
@@ -196,6 +196,8 @@ const struct command commands[] = {
 	  "dev IFNAME      only packets of this interface\n"
 	  "ingress         run in the ingress hook of the interface, before the rest\n"
 	  "                of netfilter; sees no packets that this machine sends\n"
+	  "xdp             run in a BPF program at the interface, before the kernel makes a\n"
+	  "                packet of what arrives; the program is attached beside others\n"
 	  "priority N      priority of the netfilter hook; default: -450 (before\n"
 	  "                defragmentation), or the module parameter priority. accept\n"
 	  "                does not skip attachments at other priorities\n"
@@ -213,9 +215,10 @@ const struct command commands[] = {
 	  "  ipcuckoo attach friends src accept\n"
 	  "  ipcuckoo attach feed both mark 0x1/0xff dev eth0\n"
 	  "  ipcuckoo attach feed src drop ingress dev eth0\n"
+	  "  ipcuckoo attach feed src drop xdp dev eth0\n"
 	  "  ipcuckoo attach feed src count --replace\n" },
 	{ "detach", run_detach, 0, { NULL },
-	  "NAME [src|dst|both] [drop|accept|count|mark [VALUE[/MASK]]] [[ingress] dev IFNAME] [order N] [priority N] [loopback] [log ...] | id N | --all",
+	  "NAME [src|dst|both] [drop|accept|count|mark [VALUE[/MASK]]] [[ingress|xdp] dev IFNAME] [order N] [priority N] [loopback] [log ...] | id N | --all",
 	  "remove attachments of a set, or of all sets",
 	  "Removes every attachment of the set that has the given options, which are\n"
 	  "those of attach. log and its options are ignored.\n"

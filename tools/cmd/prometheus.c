@@ -123,7 +123,7 @@ static void print_attachment_labels(const struct nl_attachment *attachment)
 	exposition_label(stdout, "direction",
 			 meaning_word(direction_words, attachment->direction), ",");
 	exposition_label(stdout, "verdict", meaning_word(verdict_words, attachment->verdict), ",");
-	exposition_label(stdout, "place", is_ingress(attachment) ? "ingress" : "ip", ",");
+	exposition_label(stdout, "place", place_text(attachment), ",");
 	exposition_label(stdout, "device", attachment->dev, "");
 }
 

@@ -56,7 +56,7 @@ static void print_attachments(const struct stats *stats)
 		table_add(&table, "%s",
 			  meaning_word(direction_words, a->direction));
 		table_add(&table, "%s", verdict_text(a, verdict));
-		table_add(&table, "%s", is_ingress(a) ? "ingress" : "ip");
+		table_add(&table, "%s", place_text(a));
 		table_add(&table, "%d", a->priority);
 		table_add(&table, "%s", a->dev[0] ? a->dev : "-");
 		table_add(&table, "%s",

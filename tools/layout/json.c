@@ -83,8 +83,11 @@ static void json_header(struct listing *listing)
 		json_add_uint(header, "rules", set->rules);
 	if (is_ipset(set))
 		json_object_object_add(header, "owner", json_object_new_string("ip_set"));
-	if (listing->tool->json)
+	if (listing->tool->json) {
+		if (set->id)
+			json_add_uint(header, "id", set->id);
 		json_add_ratio(header, "loadfactor", load_factor(set));
+	}
 	if (is_approximate(set))
 		json_filter(header, set);
 	json_inactive(header, listing);

@@ -71,6 +71,8 @@ static void plain_header(struct listing *listing)
 		printf("Rules of iptables: %u\n", set->rules);
 	if (is_ipset(set))
 		puts("Owner: ip_set");
+	if (listing->verbose && set->id)
+		printf("Id: %u\n", set->id);
 	if (listing->verbose || is_approximate(set))
 		printf("Load factor: %.2f\n", load_factor(set));
 	if (is_approximate(set))

@@ -87,6 +87,7 @@ int nl_read_set(const struct nlattr **attrs, void *data)
 	set->memory = nl_uint(attrs, IPCUCKOO_A_MEMORY);
 	set->slots = nl_uint(attrs, IPCUCKOO_A_SLOTS);
 	set->attachments = nl_uint(attrs, IPCUCKOO_A_ATTACHMENTS);
+	set->id = nl_uint(attrs, IPCUCKOO_A_SET_ID);
 	set->rules = nl_uint(attrs, IPCUCKOO_A_RULES);
 	set->generation = nl_uint(attrs, IPCUCKOO_A_GENERATION);
 	set->growths = nl_uint(attrs, IPCUCKOO_A_GROWTHS);

@@ -39,6 +39,7 @@ struct nl_set {
 	uint32_t timeout;
 	char description[IPCUCKOO_DESCRIPTION_MAX + 1];
 	uint64_t expired;
+	uint32_t id;
 	uint32_t entries;
 	uint32_t hosts;
 	uint32_t attachments;

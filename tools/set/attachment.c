@@ -35,13 +35,16 @@ const char *state_text(const struct nl_attachment *attachment,
 		return "active";
 	if (attachment->state == IPCUCKOO_STATE_NO_DEVICE)
 		return "no device";
+	if (attachment->state == IPCUCKOO_STATE_NO_PROGRAM)
+		return "no program";
 	snprintf(text, STATE_TEXT_SIZE, "no hook: %s", strerror(attachment->missing));
 	return text;
 }
 
-bool is_ingress(const struct nl_attachment *attachment)
+const char *place_text(const struct nl_attachment *attachment)
 {
-	return attachment->place == IPCUCKOO_PLACE_INGRESS;
+	return attachment->place == IPCUCKOO_PLACE_XDP ? "xdp" :
+	       attachment->place == IPCUCKOO_PLACE_INGRESS ? "ingress" : "ip";
 }
 
 #define LOG_TEXT_SIZE	80
@@ -64,13 +67,15 @@ static const char *log_text(const struct nl_attachment *attachment,
 const char *attachment_text(const struct nl_attachment *attachment,
 			    char text[ATTACHMENT_TEXT_SIZE])
 {
-	char verdict[VERDICT_TEXT_SIZE], log[LOG_TEXT_SIZE];
+	char verdict[VERDICT_TEXT_SIZE], log[LOG_TEXT_SIZE], priority[32] = "";
 
-	snprintf(text, ATTACHMENT_TEXT_SIZE, "%s %s order %d priority %d%s%s%s%s%s",
+	if (attachment->place != IPCUCKOO_PLACE_XDP)
+		snprintf(priority, sizeof(priority), " priority %d", attachment->priority);
+	snprintf(text, ATTACHMENT_TEXT_SIZE, "%s %s order %d%s%s%s%s%s%s%s",
 		 meaning_word(direction_words, attachment->direction),
-		 verdict_text(attachment, verdict), attachment->order,
-		 attachment->priority,
-		 is_ingress(attachment) ? " ingress" : "",
+		 verdict_text(attachment, verdict), attachment->order, priority,
+		 attachment->place > IPCUCKOO_PLACE_IP ? " " : "",
+		 attachment->place > IPCUCKOO_PLACE_IP ? place_text(attachment) : "",
 		 attachment->dev[0] ? " dev " : "", attachment->dev,
 		 attachment->flags & IPCUCKOO_F_LOOPBACK ? " loopback" : "",
 		 log_text(attachment, log));
@@ -104,7 +109,7 @@ struct json_object *json_attachment(const struct nl_attachment *attachment)
 		json_add_uint(object, "mask", attachment->mark_mask);
 	}
 	json_add_int(object, "order", attachment->order);
-	json_add_string(object, "place", is_ingress(attachment) ? "ingress" : "ip");
+	json_add_string(object, "place", place_text(attachment));
 	json_add_int(object, "priority", attachment->priority);
 	if (attachment->dev[0])
 		json_add_string(object, "dev", attachment->dev);

@@ -16,7 +16,8 @@ bool is_active(const struct nl_attachment *attachment);
 /* "active", "no device", "no hook: Cannot allocate memory" */
 const char *state_text(const struct nl_attachment *attachment,
 		       char text[STATE_TEXT_SIZE]);
-bool is_ingress(const struct nl_attachment *attachment);
+/* "ip", "ingress", "xdp" */
+const char *place_text(const struct nl_attachment *attachment);
 /* "mark 0x1/0xff" */
 const char *verdict_text(const struct nl_attachment *attachment,
 			 char text[VERDICT_TEXT_SIZE]);

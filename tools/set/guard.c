@@ -112,7 +112,7 @@ static bool endangers(const struct nl_attachment *attachment, int end)
 	if (end == SERVER)
 		return attachment->direction & IPCUCKOO_DIR_DST;
 	return attachment->direction & IPCUCKOO_DIR_SRC ||
-	       attachment->place != IPCUCKOO_PLACE_INGRESS;
+	       attachment->place <= IPCUCKOO_PLACE_IP;
 }
 
 static bool has_bits(const uint8_t *a, const uint8_t *b, unsigned int bits)

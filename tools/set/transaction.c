@@ -12,6 +12,7 @@
 #include "nl/commit.h"
 #include "nl/shadow.h"
 #include "set/plan.h"
+#include "set/program.h"
 #include "set/refusal.h"
 
 /* Collecting changes */
@@ -374,6 +375,27 @@ static int send_message(struct transaction *t, struct work *work)
 	return err ? fail_change(t, work, err) : STATUS_OK;
 }
 
+/* Before the commit, so that nothing has changed if a program cannot be attached. */
+static int attach_programs(struct transaction *t)
+{
+	int status = STATUS_OK;
+	size_t i;
+
+	for (i = 0; i < t->step_count && !status; i++)
+		if (t->steps[i].kind == STEP_ATTACH)
+			status = program_attach(&t->steps[i].line, &t->steps[i].attachment);
+	return status;
+}
+
+static void tidy_programs(struct transaction *t)
+{
+	size_t i;
+
+	for (i = 0; i < t->step_count; i++)
+		if (t->steps[i].kind == STEP_ATTACH)
+			program_tidy(t->tool, &t->steps[i].attachment, 1);
+}
+
 int transaction_apply(struct transaction *t, bool check)
 {
 	int status;
@@ -388,8 +410,12 @@ int transaction_apply(struct transaction *t, bool check)
 		t->works[i]->plan = PLAN_SHADOW;
 	}
 	status = fill_shadows(t);
+	if (!status && !check)
+		status = attach_programs(t);
 	if (!status)
 		status = commit(t, check);
+	if (status && !check)
+		tidy_programs(t);
 	/* A commit that was made has used them up. */
 	if (status || check)
 		drop_shadows(t);

@@ -285,7 +285,7 @@ Members:
 	json "list -j" 0 '{"elems": ["192.0.2.4", "192.0.2.5", "192.0.2.6", "192.0.2.7"], "family": "inet", "keys": ["header", "members", "name", "revision", "type"], "nets": [1, 4]}' \
 		'{"elems": [m["elem"] for m in d[0]["members"]], "family": d[0]["header"]["family"], "keys": sorted(d[0]), "nets": [d[0]["header"]["references"], d[0]["header"]["numentries"]]}' \
 		list hosts
-	json "list -j: the header" 0 '["family", "loadfactor", "maxelem", "memsize", "numentries", "references"]' \
+	json "list -j: the header" 0 '["family", "id", "loadfactor", "maxelem", "memsize", "numentries", "references"]' \
 		'sorted(d[0]["header"])' list hosts
 	json "list -t -j has no members" 0 '["header", "name", "revision", "type"]' 'sorted(d[0])' list hosts --terse
 	# Test that sets are listed in the order of their names.

@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * The functions of the module ipcuckoo_bpf that BPF programs call. uapi/ipcuckoo_bpf.h is their
+ * manual, ../ids.c says what an id names.
+ *
+ * The verifier has checked the arguments: ctx is the context of the program, and addr points to 16
+ * bytes that can be read. XDP programs run with softirqs disabled, which protects them as
+ * rcu_read_lock() does; but test runs and other kernels may not, so each function takes it.
+ *
+ * The types of this file become the type information of the module: see types.sh.
+ */
+#include <linux/filter.h>
+#include <linux/netdevice.h>
+#include <net/sock.h>
+#include <net/xdp.h>
+
+#include "compat.h"
+#include "../compat.h"
+#include "../hook.h"
+#include "../ids.h"
+#include "../net.h"
+#include "../set.h"
+#include "ipcuckoo_bpf.h"
+#include "kfuncs.h"
+
+/* The contexts of programs are these structures of the kernel. A packet that the machine sends has
+ * no device yet at some hooks.
+ */
+static const struct net *xdp_net(const struct xdp_md *ctx)
+{
+	return dev_net(((const struct xdp_buff *)ctx)->rxq->dev);
+}
+
+static const struct net *skb_net(const struct __sk_buff *ctx)
+{
+	const struct sk_buff *skb = (const struct sk_buff *)ctx;
+
+	return skb->dev ? dev_net(skb->dev) : sock_net(skb->sk);
+}
+
+/* In a packet, an address may be anywhere. */
+static struct ipcuckoo_key key6(const struct in6_addr *addr)
+{
+	return (struct ipcuckoo_key){
+		.hi = get_unaligned_be64(addr->s6_addr),
+		.lo = get_unaligned_be64(addr->s6_addr + 8),
+	};
+}
+
+static int match(const struct net *net, u32 id, struct ipcuckoo_key addr, bool v6, u32 flags)
+{
+	struct ipcuckoo_set *set;
+	int result;
+
+	if (unlikely(flags & ~BPF_IPCUCKOO_APPROXIMATE))
+		return -EINVAL;
+	rcu_read_lock();
+	set = ipcuckoo_ids_find(ipcuckoo_net(net), id);
+	if (unlikely(!set)) {
+		result = -ENOENT;
+	} else if (unlikely(ipcuckoo_entries_approximate(&set->entries) && !flags)) {
+		result = -EOPNOTSUPP;
+	} else {
+		if (set->mask.present)
+			addr = ipcuckoo_mask_key(&set->mask, &addr);
+		result = v6 ? ipcuckoo_set_match6(set, &addr) : ipcuckoo_set_match4(set, addr.lo);
+	}
+	rcu_read_unlock();
+	return result;
+}
+
+__bpf_kfunc int bpf_xdp_ipcuckoo_match4(struct xdp_md *ctx, u32 set, __be32 addr, u32 flags)
+{
+	return match(xdp_net(ctx), set, (struct ipcuckoo_key){ .lo = ntohl(addr) }, false, flags);
+}
+
+__bpf_kfunc int bpf_xdp_ipcuckoo_match6(struct xdp_md *ctx, u32 set, const struct in6_addr *addr,
+					u32 flags)
+{
+	return match(xdp_net(ctx), set, key6(addr), true, flags);
+}
+
+__bpf_kfunc int bpf_xdp_ipcuckoo_run(struct xdp_md *ctx)
+{
+	int verdict;
+
+	rcu_read_lock();
+	verdict = ipcuckoo_hook_xdp((const struct xdp_buff *)ctx);
+	rcu_read_unlock();
+	return verdict;
+}
+
+__bpf_kfunc int bpf_skb_ipcuckoo_match4(struct __sk_buff *ctx, u32 set, __be32 addr, u32 flags)
+{
+	return match(skb_net(ctx), set, (struct ipcuckoo_key){ .lo = ntohl(addr) }, false, flags);
+}
+
+__bpf_kfunc int bpf_skb_ipcuckoo_match6(struct __sk_buff *ctx, u32 set,
+					const struct in6_addr *addr, u32 flags)
+{
+	return match(skb_net(ctx), set, key6(addr), true, flags);
+}

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * The module ipcuckoo_bpf: functions of ours for BPF programs (kfuncs.c), in a module of its own.
+ * It needs type information that belongs to one build of the kernel (BTF). Many kernels refuse a
+ * module whose type information does not fit. This must not happen to the module that has the sets.
+ *
+ * A program that calls one of the functions has a reference to this module as long as it is loaded,
+ * and this module uses symbols of ipcuckoo. So neither is unloaded while a firewall relies on it.
+ */
+#include <linux/module.h>
+
+#include "compat.h"
+#include "../ids.h"
+#include "../net.h"
+#include "kfuncs.h"
+#include "numbers.h"	/* made by types.sh */
+
+#ifdef IPCUCKOO_KFUNC_NUMBERS
+
+/* The kernel's macros BTF_ID() and so on leave the numbers to resolve_btfids, which packages of
+ * kernel headers do not always have.
+ */
+static struct btf_id_set8 functions = {
+	.cnt = IPCUCKOO_KFUNCS,
+	.flags = BTF_SET8_KFUNCS,
+	.pairs = { IPCUCKOO_KFUNC_NUMBERS },
+};
+
+static const struct btf_kfunc_id_set set = {
+	.owner = THIS_MODULE,
+	.set = &functions,
+};
+
+static int __init register_functions(void)
+{
+	int err = register_btf_kfunc_id_set(BPF_PROG_TYPE_XDP, &set);
+
+	err = err ?: register_btf_kfunc_id_set(BPF_PROG_TYPE_SCHED_CLS, &set);
+	if (err)
+		pr_err("ipcuckoo_bpf: the kernel does not accept the functions for BPF programs (error %d). Maybe the module was built for another build of this kernel: build it again\n",
+		       err);
+	return err;
+}
+
+#else
+
+static int __init register_functions(void)
+{
+	pr_err("ipcuckoo_bpf: built without BTF, so BPF programs cannot use sets: %s; then build the module again\n",
+	       IPCUCKOO_NO_TYPES);
+	return -EOPNOTSUPP;
+}
+
+#endif
+
+static int __init ipcuckoo_bpf_init(void)
+{
+	ipcuckoo_ids_use();
+	return register_functions();
+}
+
+/* Nothing to undo: the functions are forgotten with the type information of the module. */
+static void __exit ipcuckoo_bpf_exit(void)
+{
+}
+
+module_init(ipcuckoo_bpf_init);
+module_exit(ipcuckoo_bpf_exit);
+
+MODULE_LICENSE("GPL");
+MODULE_DESCRIPTION("Functions for BPF programs that look addresses up in sets of ipcuckoo");
+MODULE_VERSION(IPCUCKOO_VERSION);

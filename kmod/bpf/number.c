@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Prints the numbers that functions have in the type information (BTF) of a module:
+ *
+ *	number BASE TYPES FUNCTION...
+ *
+ * BASE is the kernel's BTF, TYPES the module's, whose numbers go on where those of BASE end. Prints
+ * a header for main.c, with the numbers in ascending order, as the kernel searches them. Runs on
+ * the machine that builds the module; types.sh calls it. The kernel's documentation, bpf/btf.rst,
+ * describes the format.
+ */
+#include <errno.h>
+#include <linux/btf.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Since Linux 6.0. */
+#define KIND_ENUM64	19
+
+struct blob {
+	const char *path;
+	const struct btf_header *header;
+	const char *types;
+	const char *strings;
+};
+
+static void die(const char *path, const char *reason)
+{
+	fprintf(stderr, "number: %s: %s\n", path, reason);
+	exit(1);
+}
+
+static struct blob read_blob(const char *path)
+{
+	struct blob blob = { .path = path };
+	FILE *file = fopen(path, "rb");
+	size_t size = 0, room = 0, got;
+	char *data = NULL;
+
+	if (!file)
+		die(path, strerror(errno));
+	do {
+		room += 1 << 20;
+		data = realloc(data, room);
+		if (!data)
+			die(path, "no memory");
+		got = fread(data + size, 1, room - size, file);
+		size += got;
+	} while (got);
+	fclose(file);
+	blob.header = (const void *)data;
+	if (size < sizeof(*blob.header) || blob.header->magic != BTF_MAGIC)
+		die(path, "no BTF, or of a machine with the other byte order");
+	blob.types = data + blob.header->hdr_len + blob.header->type_off;
+	blob.strings = data + blob.header->hdr_len + blob.header->str_off;
+	if (blob.types + blob.header->type_len > data + size ||
+	    blob.strings + blob.header->str_len > data + size)
+		die(path, "the file is cut off");
+	return blob;
+}
+
+/* Bytes of a type, its members included. */
+static size_t type_size(const struct blob *blob, const struct btf_type *type)
+{
+	static const struct {
+		size_t fixed, member;
+	} extra[] = {
+		[BTF_KIND_INT] = { 4, 0 },
+		[BTF_KIND_ARRAY] = { sizeof(struct btf_array), 0 },
+		[BTF_KIND_STRUCT] = { 0, sizeof(struct btf_member) },
+		[BTF_KIND_UNION] = { 0, sizeof(struct btf_member) },
+		[BTF_KIND_ENUM] = { 0, sizeof(struct btf_enum) },
+		[BTF_KIND_FUNC_PROTO] = { 0, sizeof(struct btf_param) },
+		[BTF_KIND_VAR] = { sizeof(struct btf_var), 0 },
+		[BTF_KIND_DATASEC] = { 0, sizeof(struct btf_var_secinfo) },
+		[BTF_KIND_DECL_TAG] = { sizeof(struct btf_decl_tag), 0 },
+		[KIND_ENUM64] = { 0, 12 },
+	};
+	unsigned int kind = BTF_INFO_KIND(type->info);
+
+	if (!kind || kind > KIND_ENUM64)
+		die(blob->path, "there is a kind of type that this program does not know");
+	return sizeof(*type) + extra[kind].fixed +
+	       extra[kind].member * BTF_INFO_VLEN(type->info);
+}
+
+static const struct btf_type *next_type(const struct blob *blob, const struct btf_type *type)
+{
+	const char *next = type ? (const char *)type + type_size(blob, type) : blob->types;
+
+	return next < blob->types + blob->header->type_len ? (const void *)next : NULL;
+}
+
+static unsigned int count_types(const struct blob *blob)
+{
+	const struct btf_type *type = NULL;
+	unsigned int count = 0;
+
+	while ((type = next_type(blob, type)))
+		count++;
+	return count;
+}
+
+/* Names before the end of the base's strings are in the base: no function of the module has one. */
+static const char *type_name(const struct blob *base, const struct blob *module,
+			     const struct btf_type *type)
+{
+	return type->name_off < base->header->str_len ? "" :
+	       module->strings + (type->name_off - base->header->str_len);
+}
+
+static int is_one_of(const char *name, char **names)
+{
+	while (*names && strcmp(name, *names))
+		names++;
+	return !!*names;
+}
+
+int main(int argc, char **argv)
+{
+	const struct btf_type *type = NULL;
+	struct blob base, module;
+	unsigned int id;
+	int left;
+
+	if (argc < 4) {
+		fprintf(stderr, "usage: number BASE TYPES FUNCTION...\n");
+		return 2;
+	}
+	base = read_blob(argv[1]);
+	module = read_blob(argv[2]);
+	left = argc - 3;
+	printf("#define IPCUCKOO_KFUNCS %d\n#define IPCUCKOO_KFUNC_NUMBERS", left);
+	/* The number 0 is void. */
+	id = count_types(&base) + 1;
+	for (; (type = next_type(&module, type)); id++) {
+		if (BTF_INFO_KIND(type->info) != BTF_KIND_FUNC ||
+		    !is_one_of(type_name(&base, &module, type), argv + 3))
+			continue;
+		printf(" { %u, 0 },", id);
+		left--;
+	}
+	puts("");
+	if (left)
+		die(argv[2], "not each of the functions is in it once");
+	return 0;
+}

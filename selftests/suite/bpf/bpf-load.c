@@ -1,0 +1,253 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Loads a program of an object file of BPF, with libbpf:
+ *
+ *   bpf-load ask OBJECT SET-ID ADDRESS [FLAGS]	run ask_xdp and ask_tc on a packet in this
+ *						network namespace, print both results
+ *   bpf-load run OBJECT PROGRAM SET-ID xdp|generic|tc DEVICE...
+ *						attach PROGRAM to the devices, print "attached",
+ *						and detach it when standard input ends
+ *   bpf-load run OBJECT PROGRAM SET-ID libxdp DEVICE
+ *						the same, with libxdp
+ */
+#include <arpa/inet.h>
+#include <bpf/bpf.h>
+#include <bpf/btf.h>
+#include <bpf/libbpf.h>
+#include <errno.h>
+#include <linux/if_link.h>
+#include <net/if.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include <xdp/libxdp.h>
+
+#define DEVICES_MAX	4
+
+/* Variables of the programs */
+struct question {
+	uint32_t set;
+	uint32_t flags;
+	uint32_t v6;
+	unsigned char addr[16];
+};
+
+static void die(const char *what, int err)
+{
+	fprintf(stderr, "bpf-load: %s: %s\n", what, strerror(err < 0 ? -err : err));
+	exit(1);
+}
+
+/* Finds a global variable of the object. Return: the map that has it, and @at is set to its offset in
+ * the map's value; or NULL.
+ */
+static struct bpf_map *find_variable(struct bpf_object *object, const char *name, size_t *at)
+{
+	const struct btf *btf = bpf_object__btf(object);
+	const struct btf_var_secinfo *var;
+	const struct btf_type *type;
+	struct bpf_map *map;
+	int i;
+
+	bpf_object__for_each_map(map, object) {
+		/* A map of variables has the value type of its section. */
+		type = btf__type_by_id(btf, bpf_map__btf_value_type_id(map));
+		if (!type || !btf_is_datasec(type))
+			continue;
+		var = btf_var_secinfos(type);
+		for (i = 0; i < btf_vlen(type); i++, var++) {
+			*at = var->offset;
+			if (!strcmp(btf__name_by_offset(btf, btf__type_by_id(btf, var->type)->name_off),
+				    name))
+				return map;
+		}
+	}
+	return NULL;
+}
+
+/* Sets a global variable, if the object has it. */
+static void set_variable(struct bpf_object *object, const char *name, const void *value,
+			 size_t size)
+{
+	size_t at, room;
+	struct bpf_map *map = find_variable(object, name, &at);
+	char *data = map ? (char *)bpf_map__initial_value(map, &room) : NULL;
+
+	if (data)
+		memcpy(data + at, value, size);
+}
+
+/* Opens the object, without the programs whose names do not begin with @only. */
+static struct bpf_object *open_object(const char *path, const char *only,
+				      const struct question *question)
+{
+	struct bpf_object *object = bpf_object__open_file(path, NULL);
+	struct bpf_program *program;
+
+	if (!object)
+		die(path, errno);
+	bpf_object__for_each_program(program, object)
+		if (strncmp(bpf_program__name(program), only, strlen(only)))
+			bpf_program__set_autoload(program, false);
+	set_variable(object, "set", &question->set, sizeof(question->set));
+	set_variable(object, "flags", &question->flags, sizeof(question->flags));
+	set_variable(object, "v6", &question->v6, sizeof(question->v6));
+	set_variable(object, "addr", question->addr, sizeof(question->addr));
+	return object;
+}
+
+static struct bpf_object *load(const char *path, const char *only,
+			       const struct question *question)
+{
+	struct bpf_object *object = open_object(path, only, question);
+	int err = bpf_object__load(object);
+
+	if (err)
+		die("the program cannot be loaded", err);
+	return object;
+}
+
+static int find_program(struct bpf_object *object, const char *name)
+{
+	struct bpf_program *program = bpf_object__find_program_by_name(object, name);
+
+	if (!program)
+		die(name, ENOENT);
+	return bpf_program__fd(program);
+}
+
+static int read_result(struct bpf_object *object)
+{
+	size_t at;
+	struct bpf_map *map = find_variable(object, "result", &at);
+	unsigned int key = 0;
+	char value[64];
+	int result;
+
+	if (!map || bpf_map__value_size(map) > sizeof(value) ||
+	    bpf_map_lookup_elem(bpf_map__fd(map), &key, value))
+		die("the result cannot be read", errno);
+	memcpy(&result, value + at, sizeof(result));
+	return result;
+}
+
+static int ask_program(struct bpf_object *object, const char *name)
+{
+	unsigned char packet[64] = { [12] = 0x08, [14] = 0x45 }, out[128];
+	LIBBPF_OPTS(bpf_test_run_opts, opts, .data_in = packet, .data_size_in = sizeof(packet),
+		    .data_out = out, .data_size_out = sizeof(out), .repeat = 1);
+	int err = bpf_prog_test_run_opts(find_program(object, name), &opts);
+
+	if (err)
+		die(name, err);
+	return read_result(object);
+}
+
+static int ask(char **argv)
+{
+	struct question question = {
+		.set = strtoul(argv[1], NULL, 10),
+		.v6 = !!strchr(argv[2], ':'),
+		.flags = argv[3] ? strtoul(argv[3], NULL, 0) : 0,
+	};
+	struct bpf_object *object;
+	int xdp, tc;
+
+	if (inet_pton(question.v6 ? AF_INET6 : AF_INET, argv[2], question.addr) != 1)
+		die(argv[2], EINVAL);
+	object = load(argv[0], "ask_", &question);
+	xdp = ask_program(object, "ask_xdp");
+	tc = ask_program(object, "ask_tc");
+	printf("xdp %d tc %d\n", xdp, tc);
+	bpf_object__close(object);
+	return 0;
+}
+
+static int change(const char *how, int ifindex, int fd, int attach)
+{
+	LIBBPF_OPTS(bpf_tc_hook, hook, .ifindex = ifindex, .attach_point = BPF_TC_INGRESS);
+	LIBBPF_OPTS(bpf_tc_opts, opts, .prog_fd = fd, .handle = 1, .priority = 1);
+	int err;
+
+	if (strcmp(how, "tc"))
+		return bpf_xdp_attach(ifindex, attach ? fd : -1,
+				      strcmp(how, "xdp") ? XDP_FLAGS_SKB_MODE : XDP_FLAGS_DRV_MODE,
+				      NULL);
+	if (!attach) {
+		hook.attach_point = BPF_TC_INGRESS | BPF_TC_EGRESS;
+		return bpf_tc_hook_destroy(&hook);
+	}
+	err = bpf_tc_hook_create(&hook);
+	return err ?: bpf_tc_attach(&hook, &opts);
+}
+
+/* Print "attached", and return when standard input ends. */
+static void hold(void)
+{
+	char byte;
+
+	puts("attached");
+	fflush(stdout);
+	while (read(STDIN_FILENO, &byte, 1) > 0)
+		;
+}
+
+static int run_libxdp(char **argv)
+{
+	struct question question = { .set = strtoul(argv[2], NULL, 10) };
+	struct bpf_object *object = open_object(argv[0], argv[1], &question);
+	DECLARE_LIBXDP_OPTS(xdp_program_opts, opts, .obj = object, .prog_name = argv[1]);
+	struct xdp_program *program = xdp_program__create(&opts);
+	int err = libxdp_get_error(program), ifindex = if_nametoindex(argv[4]);
+
+	if (!err)
+		err = xdp_program__attach(program, ifindex, XDP_MODE_NATIVE, 0);
+	if (err)
+		die(argv[4], err);
+	hold();
+	err = xdp_program__detach(program, ifindex, XDP_MODE_NATIVE, 0);
+	if (err)
+		die("it cannot be detached", err);
+	return 0;
+}
+
+static int run(char **argv)
+{
+	struct question question = { .set = strtoul(argv[2], NULL, 10) };
+	struct bpf_object *object = load(argv[0], argv[1], &question);
+	int fd = find_program(object, argv[1]), ifindex[DEVICES_MAX], count = 0, i, err;
+
+	for (; argv[4 + count] && count < DEVICES_MAX; count++) {
+		ifindex[count] = if_nametoindex(argv[4 + count]);
+		if (!ifindex[count])
+			die(argv[4 + count], errno);
+		err = change(argv[3], ifindex[count], fd, 1);
+		if (err)
+			die(argv[4 + count], err);
+	}
+	hold();
+	for (i = 0; i < count; i++)
+		change(argv[3], ifindex[i], fd, 0);
+	bpf_object__close(object);
+	return 0;
+}
+
+static int print_warning(enum libbpf_print_level level, const char *format, va_list args)
+{
+	return level == LIBBPF_WARN ? vfprintf(stderr, format, args) : 0;
+}
+
+int main(int argc, char **argv)
+{
+	libbpf_set_print(print_warning);
+	if (argc >= 5 && !strcmp(argv[1], "ask"))
+		return ask(argv + 2);
+	if (argc == 7 && !strcmp(argv[1], "run") && !strcmp(argv[5], "libxdp"))
+		return run_libxdp(argv + 2);
+	if (argc >= 7 && !strcmp(argv[1], "run"))
+		return run(argv + 2);
+	fprintf(stderr, "usage: bpf-load ask OBJECT SET-ID ADDRESS [FLAGS] |\n"
+		"       bpf-load run OBJECT PROGRAM SET-ID xdp|generic|tc|libxdp DEVICE...\n");
+	return 2;
+}

@@ -1,0 +1,235 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+#
+# Tests the functions of the module ipcuckoo_bpf in XDP and tc programs: what they answer, which set
+# an id names while sets are renamed, swapped and destroyed, packets that programs drop, and that
+# loaded programs keep the modules.
+
+. "${0%/*}/../../lib/lib.sh"
+
+load=$IPCUCKOO_TESTS/bpf-load
+object=$IPCUCKOO_TESTS/match.bpf.o
+example=$IPCUCKOO_TESTS/drop.bpf.o
+
+# id NAME: the id of a set
+id()
+{
+	ipcuckoo -json list -t "$1" | jq -r '.[0].header.id'
+}
+
+# ask ID ADDRESS [FLAGS]: what both programs are told in the firewall's namespace
+ask()
+{
+	in_f "$load" ask "$object" "$@"
+}
+
+# both RESULT: what ask prints if both programs are told the same
+both()
+{
+	echo "xdp $1 tc $1"
+}
+
+pings()
+{
+	nsenter --net="/run/netns/$1" ping -c 3 -i 0.05 -W 1 "$2" |
+		sed -n 's/.* \([0-9]*\) received.*/\1/p'
+}
+
+# hold NAMESPACE OBJECT PROGRAM ID HOW DEVICE...: attaches a program until let_go
+hold()
+{
+	coproc holder { exec nsenter --net="/run/netns/$1" "$load" run "${@:2}" 2>&1; }
+	exec 5>&"${holder[1]}"
+	IFS= read -r -t 120 -u "${holder[0]}" line
+	[ "$line" = attached ] || not_ok "a program is attached ($*)" attached "$line"
+}
+
+let_go()
+{
+	local pid=$holder_PID
+
+	exec 5>&-
+	eval "exec ${holder[1]}>&-"
+	wait "$pid"
+}
+
+load_modules()
+{
+	[ -f "${IPCUCKOO_BPF_KO:-}" ] || skip_all "this kernel has no BTF (CONFIG_DEBUG_INFO_BTF)"
+	[ -x "$load" ] || skip_all "the test was built without clang or libbpf"
+	load_module
+	on_exit "rmmod ipcuckoo_bpf 2> /dev/null"
+	check "without the module, the program is not loaded" "no such function" \
+		"$(no_function)"
+	run_ok "the module is loaded" insmod "$IPCUCKOO_BPF_KO"
+}
+
+no_function()
+{
+	ask 1 192.0.2.1 > out 2>&1 && echo "it was"
+	grep -q "bpf_.*_ipcuckoo_match4'.*not found" out && echo "no such function" || cat out
+}
+
+test_answers()
+{
+	local set
+
+	ipcuckoo create a hash:net family any
+	ipcuckoo add a 192.0.2.0/24 2001:db8::/32
+	ipcuckoo add a 192.0.2.128/25 nomatch
+	set=$(id a)
+	check_match "a set has an id" "^[1-9][0-9]*$" "$set"
+	check "an IPv4 address that matches" "$(both 1)" "$(ask "$set" 192.0.2.1)"
+	check "one that does not" "$(both 0)" "$(ask "$set" 192.0.3.1)"
+	check "one under an exception" "$(both 0)" "$(ask "$set" 192.0.2.200)"
+	check "an IPv6 address that matches" "$(both 1)" "$(ask "$set" 2001:db8::1)"
+	check "one that does not" "$(both 0)" "$(ask "$set" 2001:db9::1)"
+	check "an IPv4-mapped one" "$(both 1)" "$(ask "$set" ::ffff:192.0.2.1)"
+	check "flags that there are not" "$(both -22)" "$(ask "$set" 192.0.2.1 2)"
+	check "an id that no set has" "$(both -2)" "$(ask $((set + 100)) 192.0.2.1)"
+	check "the id 0" "$(both -2)" "$(ask 0 192.0.2.1)"
+	check "an id that no set can have" "$(both -2)" "$(ask 4294967295 192.0.2.1)"
+	check "the id in a namespace without sets" "$(both -2)" \
+		"$(in_c "$load" ask "$object" "$set" 192.0.2.1)"
+	ipcuckoo create m hash:ip netmask 24
+	ipcuckoo add m 198.51.100.7
+	check "a set with a netmask" "$(both 1)" "$(ask "$(id m)" 198.51.100.99)"
+	ipcuckoo create f filter:ip maxelem 100
+	ipcuckoo add f 192.0.2.1
+	check "an approximate set" "$(both -95)" "$(ask "$(id f)" 192.0.2.1)"
+	check "an approximate set that is accepted" "$(both 1)" "$(ask "$(id f)" 192.0.2.1 1)"
+	ipcuckoo destroy
+}
+
+test_ids()
+{
+	local a b
+
+	ipcuckoo create a hash:ip
+	ipcuckoo create b hash:ip
+	ipcuckoo add a 192.0.2.1
+	ipcuckoo add b 192.0.2.2
+	a=$(id a) b=$(id b)
+	ipcuckoo rename a c
+	check "rename: the set keeps its id" "$a $(both 1)" "$(id c) $(ask "$a" 192.0.2.1)"
+	ipcuckoo swap b c
+	check "swap: the names keep their ids" "$b $a" "$(id b) $(id c)"
+	check "swap: the ids have the other contents" "$(both 1) $(both 0)" \
+		"$(ask "$a" 192.0.2.2) $(ask "$a" 192.0.2.1)"
+	printf '192.0.2.3\n' > list
+	ipcuckoo load c list > /dev/null
+	check "load: the new contents" "$(both 1) $(both 0)" \
+		"$(ask "$a" 192.0.2.3) $(ask "$a" 192.0.2.2)"
+	ipcuckoo destroy c
+	check "destroy: no set has the id" "$(both -2)" "$(ask "$a" 192.0.2.3)"
+	ipcuckoo create c hash:ip
+	check "create again: another id" "$(both -2) 1" "$(ask "$a" 192.0.2.3) $(($(id c) > b))"
+	ipcuckoo destroy
+	check "destroy all: no set has the id" "$(both -2)" "$(ask "$b" 192.0.2.2)"
+	test_restore
+}
+
+# A restore that swaps sets is one commit: the ids must be those of the names.
+test_restore()
+{
+	local a b
+
+	ipcuckoo create a hash:ip
+	ipcuckoo add a 192.0.2.1
+	a=$(id a)
+	ipcuckoo restore <<-END
+	create b hash:ip
+	add b 192.0.2.2
+	swap a b
+	destroy b
+	END
+	check "one commit creates, swaps and destroys" "$a $(both 1) $(both 0)" \
+		"$(id a) $(ask "$a" 192.0.2.2) $(ask "$a" 192.0.2.1)"
+	ipcuckoo create b hash:ip
+	b=$(id b)
+	ipcuckoo restore 2> /dev/null <<-END
+	swap a b
+	rename a x
+	create a hash:ip
+	create b hash:net
+	END
+	check "a commit that fails leaves ids as they were" "$a $b $(both 1)" \
+		"$(id a) $(id b) $(ask "$a" 192.0.2.2)"
+	ipcuckoo destroy
+}
+
+# drops HOW OBJECT PROGRAM ID: pings are dropped as soon as the client is in the set, and not any
+# more as soon as it is not
+drops()
+{
+	local how=$1 name="$1, $3"
+
+	hold f "$2" "$3" "$4" "$how" c0 s0
+	check "$name: packets pass" "3 3" "$(pings c $FC4) $(pings s $FS4)"
+	ipcuckoo add live $C4
+	check "$name: an entry counts at once, for its address only" "0 3" \
+		"$(pings c $FC4) $(pings s $FS4)"
+	ipcuckoo del live $C4
+	check "$name: a deleted one does not" 3 "$(pings c $FC4)"
+	if [ -n "$ipv6" ] && [ "$2" = "$object" ]; then
+		ipcuckoo add live $C6
+		check "$name: IPv6" "0 3" "$(pings c $FC6) $(pings c $FC4)"
+		ipcuckoo del live $C6
+	fi
+	run_status "$name: the module is kept" 1 rmmod ipcuckoo_bpf
+	run_status "$name: ipcuckoo is kept" 1 rmmod ipcuckoo
+	let_go
+	ipcuckoo add live $C4
+	check "$name: detached, it drops nothing" 3 "$(pings c $FC4)"
+	ipcuckoo flush live
+}
+
+test_packets()
+{
+	ipcuckoo create live hash:net family any
+	drops generic "$object" drop_xdp "$(id live)"
+	drops xdp "$object" drop_xdp "$(id live)"
+	drops tc "$object" drop_tc "$(id live)"
+	drops generic "$example" drop "$(id live)"
+}
+
+# create_with_id ID: creates the set live in the namespace s, so that it has this id
+create_with_id()
+{
+	local i
+
+	for ((i = 1; i < $1; i++)); do
+		in_s "$IPCUCKOO" create live hash:ip
+		in_s "$IPCUCKOO" destroy live
+	done
+	in_s "$IPCUCKOO" create live hash:ip
+	in_s "$IPCUCKOO" -json list -t live | jq -r '.[0].header.id'
+}
+
+test_namespaces()
+{
+	local set
+
+	set=$(id live)
+	ipcuckoo add live $FS4
+	check "sets of two namespaces have the same id" "$set" "$(create_with_id "$set")"
+	hold s "$object" drop_xdp "$set" generic eth0
+	check "the namespace of the device decides: a set of another one is not asked" \
+		3 "$(pings s $FS4)"
+	in_s "$IPCUCKOO" add live $FS4
+	check "its own set is" 0 "$(pings s $FS4)"
+	let_go
+	in_s "$IPCUCKOO" destroy
+}
+
+mkdir -p /tmp/bpf && cd /tmp/bpf || bail "no place for files"
+setup_net
+load_modules
+test_answers
+test_ids
+test_packets
+test_namespaces
+run_ok "the module can be unloaded when no program is loaded" rmmod ipcuckoo_bpf
+cleanup_net
+run_ok "so can ipcuckoo" unload_module
+ktap_done

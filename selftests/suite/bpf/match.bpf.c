@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: GPL-2.0
+/* BPF programs that look addresses up in sets; bpf-load.c loads them. */
+#include <linux/bpf.h>
+#include <linux/if_ether.h>
+#include <linux/in6.h>
+#include <linux/ip.h>
+#include <linux/ipv6.h>
+#include <linux/pkt_cls.h>
+#include <bpf/bpf_endian.h>
+#include <bpf/bpf_helpers.h>
+
+#include "ipcuckoo_bpf.h"
+
+/* What the loader asks */
+const volatile __u32 set;
+const volatile __u32 flags;
+const volatile __u32 v6;
+struct in6_addr addr;
+
+/* The answer */
+int result;
+
+#define ASK(ctx)								\
+	(v6 ? bpf_ipcuckoo_match6(ctx, set, &addr, flags) :			\
+	      bpf_ipcuckoo_match4(ctx, set, addr.s6_addr32[0], flags))
+
+SEC("xdp")
+int ask_xdp(struct xdp_md *ctx)
+{
+	result = ASK(ctx);
+	return XDP_PASS;
+}
+
+SEC("tc")
+int ask_tc(struct __sk_buff *ctx)
+{
+	result = ASK(ctx);
+	return TC_ACT_OK;
+}
+
+/* 1: the source of the packet matches. */
+#define MATCHES(ctx) ({								\
+	void *data = (void *)(long)(ctx)->data, *end = (void *)(long)(ctx)->data_end; \
+	struct ethhdr *eth = data;						\
+	struct iphdr *ip = data + sizeof(*eth);					\
+	struct ipv6hdr *ip6 = data + sizeof(*eth);				\
+	int found = 0;								\
+	if ((void *)(ip + 1) <= end && eth->h_proto == bpf_htons(ETH_P_IP))	\
+		found = bpf_ipcuckoo_match4(ctx, set, ip->saddr, flags);	\
+	else if ((void *)(ip6 + 1) <= end && eth->h_proto == bpf_htons(ETH_P_IPV6)) \
+		found = bpf_ipcuckoo_match6(ctx, set, &ip6->saddr, flags);	\
+	found; })
+
+SEC("xdp")
+int drop_xdp(struct xdp_md *ctx)
+{
+	return MATCHES(ctx) == 1 ? XDP_DROP : XDP_PASS;
+}
+
+SEC("tc")
+int drop_tc(struct __sk_buff *ctx)
+{
+	return MATCHES(ctx) == 1 ? TC_ACT_SHOT : TC_ACT_OK;
+}
+
+char _license[] SEC("license") = "GPL";

@@ -1,0 +1,260 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+#
+# Tests attachments in XDP: which packets they see, with drivers that run programs and with others;
+# that programs of others stay; states, save and restore, and what is refused.
+
+. "${0%/*}/../../lib/lib.sh"
+. "${0%/*}/../../lib/lib-net.sh"
+
+load=$IPCUCKOO_TESTS/bpf-load
+object=$IPCUCKOO_TESTS/match.bpf.o
+some=${SLOW:+200}
+some=${some:-500}
+
+# pings COUNT FROM-NAMESPACE TO: prints how many pings were answered
+pings()
+{
+	nsenter --net="/run/netns/$2" ping -c "$1" -i 0.05 -W 1 "$3" |
+		sed -n 's/.* \([0-9]*\) received.*/\1/p'
+}
+
+# seen: prints how many packets the first attachment has counted
+seen()
+{
+	counters | sed -n '1s/ .*//p'
+}
+
+# has_program DEV: prints the mode of the XDP program at a device of the firewall, or nothing
+has_program()
+{
+	in_f ip -json link show "$1" | jq -r '.[0].xdp.mode // empty |
+		if . == 1 then "driver" elif . == 2 then "generic" else . end'
+}
+
+# What libxdp has pinned does not go with the devices, and keeps the modules.
+forget_programs()
+{
+	rm -rf /sys/fs/bpf/xdp
+}
+
+# state: the state of the first attachment
+state()
+{
+	ipcuckoo -json stats | jq -r '.attachments[0] | .state // "active"'
+}
+
+make_sets()
+{
+	packets -s "$seed" generate nets 1000 | grep -v '/[89]$' > $lists/nets4
+	packets -6 -s "$seed" generate nets 500 > $lists/nets6
+	packets -s "$seed" generate nets 300 > $lists/friends
+	cat $lists/nets4 $lists/nets6 > $lists/any
+	ipcuckoo create any hash:net family any
+	ipcuckoo load any $lists/any > /dev/null
+	ipcuckoo create friends hash:net
+	ipcuckoo load friends $lists/friends > /dev/null
+	ipcuckoo create all hash:net family any
+	ipcuckoo add all 0.0.0.0/0 ::/0
+	ipcuckoo create client hash:net family any counters
+	ipcuckoo add client $C4 $C6 10.9.0.0/16
+}
+
+test_first()
+{
+	check "without attachments there is no program" "" "$(has_program c0)"
+	run_ok "a set is attached" ipcuckoo attach any src drop xdp dev c0
+	check "the driver runs the program" "driver active" "$(has_program c0) $(state)"
+	check_match "stats shows the place" " xdp +0 +c0 " "$(ipcuckoo stats)"
+	run_ok "it is detached" ipcuckoo detach any src drop xdp dev c0
+	check "so is the program" "" "$(has_program c0)"
+}
+
+test_verdicts()
+{
+	attach_fresh "any src drop xdp dev c0"
+	fates "IPv4, src drop" -n "$some" -k tuifl -r src,drop,$lists/any check cs
+	attach_fresh "any src drop xdp dev c0"
+	fates "IPv6, src drop" -6 -n "$some" -k tuifl -r src,drop,$lists/any check cs
+	attach_fresh "any dst drop xdp dev s0"
+	fates "IPv4, dst drop" -n "$some" -r dst,drop,$lists/any check sc
+	attach_fresh "friends src accept xdp dev c0" "all src count xdp dev c0" \
+		"any src drop xdp dev c0"
+	fates "accept, count and drop, in their order" -n "$some" -k tui \
+		-r src,accept,$lists/friends -r src,count,$lists/everything \
+		-r src,drop,$lists/any check cs
+	attach_fresh "client src drop xdp dev s0"
+	check "another device's packets are not seen" "3 0" "$(pings 3 c $S4) $(seen)"
+}
+
+test_details()
+{
+	attach_fresh "client src drop log xdp dev c0"
+	ipcuckoo flush client
+	ipcuckoo add client $C4
+	# Without this, only packets of the first namespace are logged.
+	echo 1 > /proc/sys/net/netfilter/nf_log_all_netns
+	dmesg -C
+	check "drops are counted" "0 3" "$(pings 3 c $FC4) $(seen)"
+	check "also for the entry" "packets 3" "$(ipcuckoo list client | grep -o 'packets [0-9]*')"
+	check_match "and logged" "ipcuckoo client drop: IN=c0 OUT= .*SRC=$C4 DST=$FC4 .*PROTO=ICMP" \
+		"$(dmesg)"
+	ipcuckoo add client 10.9.0.0/16
+	in_c ip link add link eth0 name v type vlan id 5
+	in_f ip link add link c0 name v type vlan id 5
+	in_c ip addr add 10.9.0.2/24 dev v
+	in_f ip addr add 10.9.0.1/24 dev v
+	in_c ip link set v up
+	in_f ip link set v up
+	attach_fresh "all src count xdp dev c0"
+	check "the VLAN works" 1 "$(busywait 10 in_c ping -c 1 -W 1 10.9.0.1 && echo 1)"
+	attach_fresh "client src drop xdp dev c0"
+	check "packets of a VLAN are seen at the device below it" "0 1" \
+		"$(pings 3 c 10.9.0.1) $(($(seen) >= 3))"
+	ipcuckoo detach --all
+	check_match "a driver without XDP: generic mode, which the tool says" "^v: .*generic mode" \
+		"$(ipcuckoo attach client src drop xdp dev v)"
+	check "it drops" "generic 0" "$(has_program v) $(pings 3 c 10.9.0.1)"
+	ipcuckoo detach --all
+	check "detached, it does not" " 3" "$(has_program v) $(pings 3 c 10.9.0.1)"
+}
+
+test_states()
+{
+	attach_fresh "client src drop xdp dev c0"
+	in_f ip link set dev c0 xdp off
+	check "somebody removes the program" "no program" "$(state)"
+	check_match "list says so" "Sees no packets: src drop order 300 xdp dev c0: no program" \
+		"$(ipcuckoo list client)"
+	run_ok "attach -exist puts it back" ipcuckoo -exist attach client src drop xdp dev c0
+	check "it drops again" "active 0" "$(state) $(pings 3 c $FC4)"
+	run_status "the module cannot be unloaded" 1 rmmod ipcuckoo_bpf
+	ipcuckoo detach --all
+	check_match "a device that does not exist: a warning" "there is no device new0 now" \
+		"$(ipcuckoo attach client src drop xdp dev new0 2>&1)"
+	check "and the state" "no device" "$(state)"
+	in_f ip link add new0 type veth peer name new1
+	check "when it exists, there is no program" "no program" "$(state)"
+	ipcuckoo -exist attach client src drop xdp dev new0
+	check "attach -exist attaches it" "driver active" "$(has_program new0) $(state)"
+	run_ok "the device can be deleted" in_f ip link del new0
+	ipcuckoo detach --all
+	forget_programs
+}
+
+test_save()
+{
+	attach_fresh "client src drop xdp dev c0 order 7" "all src count xdp dev s0"
+	ipcuckoo save --all > saved
+	check_match "save --all" "attach client src drop order 7 xdp dev c0" "$(grep ^attach saved)"
+	ipcuckoo detach --all
+	check "detach --all removes the programs" "" "$(has_program c0)$(has_program s0)"
+	ipcuckoo destroy
+	run_ok "restore" ipcuckoo restore -file saved
+	check "restores the programs" "driver driver" "$(has_program c0) $(has_program s0)"
+	check "they run" "0 3" "$(pings 3 c $FC4) $(pings 3 s $FS4)"
+	ipcuckoo detach client
+	check "a program stays while another device's attachments go" " driver" \
+		"$(has_program c0) $(has_program s0)"
+	ipcuckoo detach --all
+	run_status "a restore that fails" 1 ipcuckoo restore <<-END
+	attach client src drop xdp dev c0
+	create client hash:ip
+	END
+	check "leaves no program" "" "$(has_program c0)"
+	nsenter --net=/run/netns/f "$IPCUCKOO" monitor > events 2>&1 &
+	busywait 10 grep -q listening events
+	ipcuckoo attach client src drop xdp dev c0
+	busywait 10 grep -q xdp events
+	check_match "monitor" "client src drop order 300 xdp dev c0" "$(< events)"
+	kill $! 2> /dev/null
+	wait $! 2> /dev/null
+	ipcuckoo detach --all
+}
+
+# hold HOW PROGRAM: attaches a program of somebody else to c0 until let_go
+hold()
+{
+	coproc holder { exec nsenter --net=/run/netns/f "$load" run "$object" "$2" 1 "$1" c0 2>&1; }
+	exec 5>&"${holder[1]}"
+	IFS= read -r -t 120 -u "${holder[0]}" line
+	[ "$line" = attached ] || not_ok "a program is attached ($*)" attached "$line"
+}
+
+let_go()
+{
+	local pid=$holder_PID
+
+	exec 5>&-
+	eval "exec ${holder[1]}>&-"
+	wait "$pid"
+}
+
+# programs: the programs that the dispatcher runs
+programs()
+{
+	bpftool -j prog show 2> /dev/null |
+		jq -r '[.[] | select(.type == "ext") | .name] | unique | join(" ")'
+}
+
+test_others()
+{
+	hold libxdp drop_xdp
+	run_ok "beside a program that libxdp has attached" ipcuckoo attach client src drop xdp dev c0
+	check "both are there" "drop_xdp ipcuckoo_xdp" "$(programs)"
+	check "ours runs" 0 "$(pings 3 c $FC4)"
+	ipcuckoo detach --all
+	check "ours goes, the other one stays" "drop_xdp 3" "$(programs) $(pings 3 c $FC4)"
+	ipcuckoo attach client src drop xdp dev c0
+	let_go
+	check "the other one goes, ours stays" "ipcuckoo_xdp 0" "$(programs) $(pings 3 c $FC4)"
+	ipcuckoo detach --all
+	hold xdp drop_xdp
+	run_error "a program that leaves no room" 3 "at c0 is an XDP program that was not attached with libxdp" \
+		ipcuckoo attach client src drop xdp dev c0
+	check "nothing is attached" 0 "$(counters | wc -l)"
+	let_go
+}
+
+test_refused()
+{
+	run_error "no device" 2 "xdp is that of a device" ipcuckoo attach client src drop xdp
+	run_error "a priority" 2 "no priority" ipcuckoo attach client src drop xdp dev c0 priority 1
+	run_error "a mark" 2 "no mark in xdp" ipcuckoo attach client src mark 1 xdp dev c0
+	run_error "two places" 2 "two places" ipcuckoo attach client src drop xdp ingress dev c0
+	run_error "no such set" 3 "does not exist" ipcuckoo attach none src drop xdp dev c0
+	check "no program is left" "" "$(has_program c0)"
+	SSH_CONNECTION="$C4 4000 $FC4 22" run_error "your own SSH session" 3 "$C4" \
+		ipcuckoo attach client src drop xdp dev c0
+}
+
+load_modules()
+{
+	[ -f "${IPCUCKOO_BPF_KO:-}" ] || skip_all "this kernel has no BTF (CONFIG_DEBUG_INFO_BTF)"
+	[ -x "$load" ] || skip_all "the test was built without clang or libbpf"
+	mountpoint -q /sys/fs/bpf || mount -t bpf bpf /sys/fs/bpf || bail "no bpffs"
+	load_module
+	on_exit "rmmod ipcuckoo_bpf 2> /dev/null"
+	insmod "$IPCUCKOO_BPF_KO" || bail "no $IPCUCKOO_BPF_KO"
+}
+
+load_modules
+setup_quiet_net
+cd $lists || bail "no $lists"
+list_of $lists/everything 0.0.0.0/1 128.0.0.0/1
+make_sets
+test_first
+test_verdicts
+test_details
+test_states
+test_save
+test_others
+test_refused
+# End with an attachment to a device of a namespace that is destroyed.
+attach_fresh "all src count xdp dev c0"
+cleanup_net
+forget_programs
+run_ok "ipcuckoo_bpf can be unloaded after its namespace was destroyed" \
+	busywait 10 rmmod ipcuckoo_bpf
+run_ok "so can ipcuckoo" unload_module
+ktap_done
