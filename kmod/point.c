@@ -151,6 +151,11 @@ static void disconnect_point(struct ipcuckoo_net *pernet, struct point *point)
 	point->tap = NULL;
 }
 
+static bool is_xdp(const struct point *point)
+{
+	return ipcuckoo_hooks[point->hook].place == IPCUCKOO_PLACE_XDP;
+}
+
 static bool runs_at(const struct ipcuckoo_attachment *at, enum ipcuckoo_hook hook)
 {
 	return !at->detaching && at->rule.place == ipcuckoo_hooks[hook].place &&
@@ -554,9 +559,8 @@ void ipcuckoo_points_follow(struct ipcuckoo_net *pernet, const struct net_device
 		point->err = 0;
 		if (dev && !point->tap && connect_point(pernet, point, going))
 			net_warn_ratelimited("ipcuckoo: the hook at the %s of %s cannot be registered, and attachments there see no packets until it can: error %d\n",
-					     ipcuckoo_hooks[point->hook].place == IPCUCKOO_PLACE_XDP ?
-					     "XDP" : "ingress",
-					     point->dev, point->err);
+					     is_xdp(point) ? "XDP" : "ingress", point->dev,
+					     point->err);
 	}
 	refresh_soon(pernet);
 }
