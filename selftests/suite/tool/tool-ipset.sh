@@ -847,7 +847,7 @@ test_sizes()
 		both save x
 		both -o xml list x
 		json "JSON has none of $words" 0 \
-			'["family", "loadfactor", "maxelem", "memsize", "numentries", "references"]' \
+			'["family", "id", "loadfactor", "maxelem", "memsize", "numentries", "references"]' \
 			'sorted(d[0]["header"])' list -t x
 		both destroy x
 	done

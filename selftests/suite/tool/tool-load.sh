@@ -57,8 +57,10 @@ test_load_nothing()
 	wrong "nothing on standard input" "$nothing" load nets - < /dev/null
 	printf '%s\n' '# moved' '' > moved
 	wrong "comments only" "$nothing" load nets empty moved
+	printf '%s\n' 'Not' 'found' > words
+	wrong "no valid line with --skip-invalid" "$nothing" load nets words --skip-invalid
 	printf '%s\n' '<html>' 'Not found' > page
-	wrong "no valid line with --skip-invalid" "$nothing" load nets page --skip-invalid
+	wrong "a web page" "page is a web page (HTML) or XML" load nets page --skip-invalid
 	expect "-q prints no message" 2 "" "" -q load nets empty
 	expect "an error prints no JSON" 2 "" "$nothing" -j load nets empty
 	unchanged "none of these loads changed the set" nets

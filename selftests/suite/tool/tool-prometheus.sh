@@ -111,7 +111,7 @@ test_failed()
 	"$IPCUCKOO" -q -exist add small 192.0.2.1
 	"$IPCUCKOO" -q add small 192.0.2.2 192.0.2.3
 	json "additions in requests" \
-		0 '{"copies": 0, "exist": 1, "full": 1, "memory": 0, "quota": 0}' \
+		0 '{"copies": 0, "exist": 1, "full": 1, "memory": 0, "pending": 0, "quota": 0}' \
 		"$what" stats
 	seq -f '10.1.%g.1' 1 20 | "$IPCUCKOO" -q load small -
 	# cat reads the file at once, and so writes once. From a pipe it may take two writes.
@@ -120,12 +120,12 @@ test_failed()
 	echo +192.0.2.2 > /proc/net/ipcuckoo/set/small
 	echo +192.0.2.3 > /proc/net/ipcuckoo/set/small
 	json "additions by load and through procfs" \
-		0 '{"copies": 0, "exist": 1, "full": 4, "memory": 0, "quota": 0}' \
+		0 '{"copies": 0, "exist": 1, "full": 4, "memory": 0, "pending": 0, "quota": 0}' \
 		"$what" stats
 	for _ in {1..10}; do
 		"$IPCUCKOO" -q add copies 192.0.2.1
 	done
-	json "copies" 0 '{"copies": 2, "exist": 0, "full": 0, "memory": 0, "quota": 0}' \
+	json "copies" 0 '{"copies": 2, "exist": 0, "full": 0, "memory": 0, "pending": 0, "quota": 0}' \
 		"${what/small/copies}" stats
 	agrees "Prometheus shows them, too" "5 sets 4 attachments"
 }
