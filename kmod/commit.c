@@ -368,11 +368,15 @@ static bool changes_contents(const struct ipcuckoo_commit_change *change)
 static int apply_one(struct commit *c, unsigned int at)
 {
 	struct ipcuckoo_commit_change *change = &c->changes[at];
+	struct ipcuckoo_commit_set *set;
 	int err = apply(c, change);
 
 	change->done = !err && !swaps_nothing(change);
-	if (change->done && changes_contents(change))
-		ipcuckoo_commit_sets_find(&c->sets, change->set)->last = at + 1;
+	if (change->done && changes_contents(change)) {
+		set = ipcuckoo_commit_sets_find(&c->sets, change->set);
+		set->last = at + 1;
+		set->changed_late = set->swapped;
+	}
 	return err && is_accepted(change, err) ? 0 : err;
 }
 

@@ -105,12 +105,15 @@ void ipcuckoo_commit_sets_note_used(struct ipcuckoo_commit_sets *sets)
  * ipcuckoo_commit_set_late() - must a set keep its contents until no packet runs the old chains?
  * @set:	set
  *
- * It must if the commit swaps it: packets that run the old chains, or have looked its id up, still
- * look into it.
+ * It must if it was in use before the commit, which swaps it: packets that run the old chains still
+ * look into it. It also must if it was swapped before its contents change, and is not in use:
+ * programs that have looked its id up may still look into it. A set that comes into use by a swap has
+ * its new contents before.
  */
 bool ipcuckoo_commit_set_late(const struct ipcuckoo_commit_set *set)
 {
-	return set->last && set->swapped;
+	return set->last && ((set->used && set->swapped) ||
+			     (set->changed_late && !ipcuckoo_set_unused(set->set)));
 }
 
 /**

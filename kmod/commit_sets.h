@@ -12,12 +12,14 @@
  * @used:	before the commit it was attached, or rules of iptables referred to it
  * @swapped:	the commit swaps it
  * @last:	number of the last change of its contents, from 1; 0: there is none
+ * @changed_late: that change comes after a swap of the set
  */
 struct ipcuckoo_commit_set {
 	struct ipcuckoo_set *set;
 	bool used;
 	bool swapped;
 	unsigned int last;
+	bool changed_late;
 };
 
 /**

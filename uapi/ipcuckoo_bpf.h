@@ -54,7 +54,7 @@
  *
  *   swap: the other contents. The names keep their ids. When the request has
  *   returned, no program sees the old contents any more under the id. If the same
- *   commit also flushes or replaces the contents which it swaps out, then programs
+ *   commit also flushes the contents after it has swapped them out, then programs
  *   that have the id of the name under which these end may see them for one more
  *   grace period of RCU (milliseconds).
  *
