@@ -42,7 +42,7 @@ TOOL = os.environ["IPCUCKOO"]
 # sets that requests use; emulated machines need minutes for both.
 Amount = collections.namedtuple("Amount", "packets seconds ends types")
 AMOUNTS = {"uml": Amount(10000, 4, 5, ("hash:ip", "hash:net")),
-           "uml-debug": Amount(4000, 5, 5, ("hash:ip", "hash:net"))}
+           "uml-debug": Amount(1500, 4, 2, ("hash:ip", "hash:net"))}
 FEWER = Amount(1500, 4, 2, ("hash:net",))
 AMOUNT = AMOUNTS.get(KERNEL, FEWER)
 # A request takes milliseconds, on a busy machine some seconds. It must not wait for packets to end.
