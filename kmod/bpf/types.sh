@@ -12,7 +12,7 @@
 # says of itself; else where distributions have kernels. That can be an ELF file, a compressed
 # kernel for x86, or BTF.
 #
-# If pahole or the kernel's types are missing, says so, writes the reason to NUMBERS.h, and succeeds:
+# If pahole, a compiler or the kernel's types are missing, says so, writes the reason to NUMBERS.h, and succeeds:
 # the module is built, and says the same when it is loaded.
 
 set -u
@@ -102,6 +102,8 @@ find_base()
 pahole=${PAHOLE:-pahole}
 command -v "$pahole" > /dev/null ||
 	give_up "pahole is missing: install the package pahole (or dwarves)"
+[ -x "${0%/*}/number" ] ||
+	give_up "there is no compiler for programs of this machine: name it with HOSTCC=gcc"
 find_base ||
 	give_up "the types of the kernel $release are not found: give its vmlinux or vmlinuz with BTF=FILE"
 "$pahole" --btf_base "$work/base" --btf_encode_detached "$types" -J "$object" ||

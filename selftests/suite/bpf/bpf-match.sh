@@ -56,6 +56,8 @@ let_go()
 load_modules()
 {
 	[ -f "${IPCUCKOO_BPF_KO:-}" ] || skip_all "this kernel has no BTF (CONFIG_DEBUG_INFO_BTF)"
+	! grep -q "built without BTF" "$IPCUCKOO_BPF_KO" ||
+		skip_all "the module was built without BTF, as make has said"
 	[ -x "$load" ] || skip_all "the test was built without clang or libbpf"
 	load_module
 	on_exit "rmmod ipcuckoo_bpf 2> /dev/null"

@@ -231,6 +231,8 @@ test_refused()
 load_modules()
 {
 	[ -f "${IPCUCKOO_BPF_KO:-}" ] || skip_all "this kernel has no BTF (CONFIG_DEBUG_INFO_BTF)"
+	! grep -q "built without BTF" "$IPCUCKOO_BPF_KO" ||
+		skip_all "the module was built without BTF, as make has said"
 	[ -x "$load" ] || skip_all "the test was built without clang or libbpf"
 	mountpoint -q /sys/fs/bpf || mount -t bpf bpf /sys/fs/bpf || bail "no bpffs"
 	load_module
