@@ -107,8 +107,8 @@ void ipcuckoo_commit_sets_note_used(struct ipcuckoo_commit_sets *sets)
  *
  * It must if it was in use before the commit, which swaps it: packets that run the old chains still
  * look into it. It also must if it was swapped before its contents change, and is not in use:
- * programs that have looked its id up may still look into it. A set that comes into use by a swap has
- * its new contents before.
+ * programs that have looked its id up may still look into it. A set that comes into use by a swap
+ * has its new contents before.
  */
 bool ipcuckoo_commit_set_late(const struct ipcuckoo_commit_set *set)
 {
