@@ -618,15 +618,10 @@ bool ipcuckoo_set_hit(struct ipcuckoo_set *set, const struct ipcuckoo_key *addr,
 	bool mapped = is_mapped(set, addr, v6);
 	struct ipcuckoo_skbinfo *info;
 	struct ipcuckoo_record *record;
-	struct ipcuckoo_hits *hits;
 
 	if (ipcuckoo_entries_decide(&set->entries, addr, v6, mapped, &record) != IPCUCKOO_MATCH)
 		return false;
-	hits = ipcuckoo_record_hits(record);
-	if (hits) {
-		atomic64_inc(&hits->packets);
-		atomic64_add(bytes, &hits->bytes);
-	}
+	ipcuckoo_record_count(record, 1, bytes);
 	info = ipcuckoo_record_info(record);
 	*mark = info ? READ_ONCE(info->mark) : 0;
 	return true;

@@ -88,17 +88,11 @@ static int apply_add(struct ipcuckoo_ipset *s, struct ipcuckoo_change *c, u32 no
 /* Count packets for an entry that have matched its change while that was stored. */
 static void add_hits(struct ipcuckoo_ipset *s, struct ipcuckoo_change *c)
 {
-	struct ipcuckoo_hits *hits = NULL;
+	u64 packets = atomic64_read(&c->hits.packets);
 	struct ipcuckoo_value value;
 
-	if (!atomic64_read(&c->hits.packets))
-		return;
-	if (ipcuckoo_entries_get(&s->set->entries, &c->entry, &value))
-		hits = ipcuckoo_record_hits(value.record);
-	if (hits) {
-		atomic64_add(atomic64_read(&c->hits.packets), &hits->packets);
-		atomic64_add(atomic64_read(&c->hits.bytes), &hits->bytes);
-	}
+	if (packets && ipcuckoo_entries_get(&s->set->entries, &c->entry, &value))
+		ipcuckoo_record_count(value.record, packets, atomic64_read(&c->hits.bytes));
 }
 
 /* The caller has locked the contents. Return: 0; or -EINTR for a fatal signal, and then the change

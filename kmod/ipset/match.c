@@ -81,7 +81,6 @@ static void get_info(struct ipcuckoo_record *record, struct ip_set_skbinfo *to)
 /* A packet was counted for a change. If that was stored meanwhile, count it for the entry. */
 static void pass_on(struct ipcuckoo_ipset *s, struct ipcuckoo_change *change)
 {
-	struct ipcuckoo_hits *hits = NULL;
 	struct ipcuckoo_value value;
 	u64 packets, bytes;
 
@@ -90,11 +89,7 @@ static void pass_on(struct ipcuckoo_ipset *s, struct ipcuckoo_change *change)
 		return;
 	ipcuckoo_pending_take_hits(change, &packets, &bytes);
 	if (ipcuckoo_entries_fetch(&s->set->entries, &change->entry, &value))
-		hits = ipcuckoo_record_hits(value.record);
-	if (hits) {
-		atomic64_add(packets, &hits->packets);
-		atomic64_add(bytes, &hits->bytes);
-	}
+		ipcuckoo_record_count(value.record, packets, bytes);
 }
 
 /* What the core of ip_set is told about an entry: 1, -ENOTEMPTY for an exception, 0 if the counters
@@ -285,9 +280,11 @@ static struct found find_contents(struct ipcuckoo_ipset *s, const struct ipcucko
 	return found;
 }
 
-/* Find an entry, as of one moment. What is found was there when it was read; but the entry can have
- * come to the changes after they were read, and have left the contents before these were. Under the
- * lock of the changes, the number is even, and does not change.
+/* Find an entry, as of one moment. An entry that is found was in the set when it was read. One that
+ * is not found may have been in the set all the time: after the changes were read, and before the
+ * contents were, a packet has added it to the changes, and then user space has deleted it from the
+ * contents, or it has expired there. The sequence number tells. A caller that holds the lock of the
+ * changes has its answer at once, because nobody else changes the number.
  */
 static struct found find_once(struct ipcuckoo_ipset *s, const struct ipcuckoo_entry *entry)
 {

@@ -42,15 +42,10 @@ static enum ipcuckoo_decision decide(struct ipcuckoo_set *set, const struct ipcu
 {
 	struct ipcuckoo_record *record = NULL;
 	enum ipcuckoo_decision decision;
-	struct ipcuckoo_hits *hits;
 
 	decision = ipcuckoo_entries_decide(&set->entries, addr, v6, is_mapped(set, addr, v6),
 					   count ? &record : NULL);
-	hits = ipcuckoo_record_hits(record);
-	if (hits) {
-		atomic64_inc(&hits->packets);
-		atomic64_add(bytes, &hits->bytes);
-	}
+	ipcuckoo_record_count(record, 1, bytes);
 	return decision;
 }
 
