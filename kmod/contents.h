@@ -75,6 +75,7 @@ struct ipcuckoo_lens {
  *		contents. Set before the first use
  * @layout:	incremented when a version is published: positions are invalid then
  * @generation:	incremented with every change, except for removing expired entries
+ * @by_packets:	how many of these changes packets have made (ipset/apply.c)
  * @growths:	number of tables that were replaced by one of another size
  * @rekeys:	number of tables that were replaced by one of the same size with another key,
  *		after an insertion failed at a low load factor
@@ -100,6 +101,7 @@ struct ipcuckoo_entries {
 	struct ipcuckoo_filter_shape shape;
 	u32 layout;
 	u64 generation;
+	u64 by_packets;
 	u32 growths;
 	u32 rekeys;
 	u64 displaced;

@@ -42,6 +42,17 @@ void ipcuckoo_shadow_put(struct ipcuckoo_shadow *shadow)
 	kref_put(&shadow->ref, shadow_free);
 }
 
+/* The generation of the set's contents, as far as it concerns the shadow. Packets may change a set
+ * of ip_set without end. A shadow that replaces all entries replaces theirs, too; but one that began
+ * with the entries of the set must not lose what packets have added since.
+ */
+static u64 generation(const struct ipcuckoo_shadow *shadow)
+{
+	const struct ipcuckoo_entries *live = &shadow->set->entries;
+
+	return shadow->append ? live->generation : live->generation - live->by_packets;
+}
+
 /* Initialise a shadow: options, capacity, and with @append a copy of the set's entries. The
  * caller holds the mutexes of the set and of the shadow.
  */
@@ -54,7 +65,8 @@ static int shadow_begin(struct ipcuckoo_shadow *shadow, bool append,
 
 	shadow->entries.shape = live->shape;
 	shadow->entries.options = live->options;
-	shadow->generation = live->generation;
+	shadow->append = append;
+	shadow->generation = generation(shadow);
 	shadow->swaps = shadow->set->swaps;
 	for (kind = 0; kind < IPCUCKOO_KINDS; kind++) {
 		u32 count = append ? ipcuckoo_usage_count(live, kind) : 0;
@@ -436,6 +448,9 @@ static bool over_limit(struct ipcuckoo_shadow *shadow)
  * @shadow:	shadow, locked, and its set
  * @override:	it can even if the set has changed since the shadow was created
  *
+ * What packets have changed in a set of ip_set is no change here, unless the shadow began with the
+ * entries of the set.
+ *
  * Return: 0; -ESTALE if the set has changed, or the shadow was committed before; -ESTALE
  * also with @override if the set was swapped, because it has another name now than its
  * shadow was created for; -ENOSPC if the shadow has more entries than the set's limit.
@@ -445,7 +460,7 @@ int ipcuckoo_shadow_check(struct ipcuckoo_shadow *shadow, bool override)
 	const struct ipcuckoo_set *set = shadow->set;
 
 	if (shadow->spent || shadow->swaps != set->swaps ||
-	    (!override && shadow->generation != set->entries.generation))
+	    (!override && shadow->generation != generation(shadow)))
 		return -ESTALE;
 	return over_limit(shadow) ? -ENOSPC : 0;
 }

@@ -12,7 +12,9 @@ struct sock;
  * struct ipcuckoo_shadow - the next contents of a set
  * @entries:	the contents; entries.mutex protects @changed, @unchanged and @spent too
  * @set:	the set, with a reference
- * @generation:	the generation of the set's contents when the shadow was created
+ * @append:	it began with the entries of the set
+ * @generation:	the generation of the set's contents when the shadow was created; without
+ *		@append, packets' changes do not count (ipcuckoo_shadow_check())
  * @swaps:	ipcuckoo_set.swaps at that time
  * @changed:	number of entries that SHADOW_ADD added
  * @unchanged:	number of entries of SHADOW_ADD that existed in the shadow already
@@ -26,6 +28,7 @@ struct sock;
 struct ipcuckoo_shadow {
 	struct ipcuckoo_entries entries;
 	struct ipcuckoo_set *set;
+	bool append;
 	u64 generation;
 	u32 swaps;
 	u32 changed;

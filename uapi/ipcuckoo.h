@@ -360,7 +360,8 @@
  *
  *   If the set has changed since SHADOW_NEW, the error is ESTALE. With OVERRIDE
  *   the shadow is committed all the same, and these changes are lost. If the set
- *   was swapped since SHADOW_NEW, the error is ESTALE in any case.
+ *   was swapped since SHADOW_NEW, the error is ESTALE in any case. What packets
+ *   have changed in a set of ip_set counts only if SHADOW_NEW had APPEND.
  *
  * IPCUCKOO_CMD_SHADOW_DEL (do): delete a shadow
  *

@@ -100,14 +100,17 @@ static void add_hits(struct ipcuckoo_ipset *s, struct ipcuckoo_change *c)
  */
 static int apply(struct ipcuckoo_ipset *s, struct ipcuckoo_change *c)
 {
+	struct ipcuckoo_entries *e = &s->set->entries;
+	u64 generation = e->generation;
 	u32 now = ipcuckoo_now();
 	int err;
 
-	ipcuckoo_pending_begin(&s->pending, ipcuckoo_usage_total(&s->set->entries));
+	ipcuckoo_pending_begin(&s->pending, ipcuckoo_usage_total(e));
 	if (c->add && !ipcuckoo_expired(c->expires, now))
 		err = apply_add(s, c, now);
 	else
 		err = ipcuckoo_change_del_live(s->set, &c->entry);
+	e->by_packets += e->generation - generation;
 	if (err == -EINTR) {
 		ipcuckoo_pending_undone(&s->pending);
 		ipcuckoo_ipset_apply_soon(s);
