@@ -598,13 +598,10 @@ static bool same_key(const struct ipcuckoo_table *t, u32 bucket, unsigned int i,
 	return k.hi == key->hi && k.lo == key->lo;
 }
 
-/* Find the slot of an entry, for readers: its remainder matches, and its rest or key, too.
- * This reads the slots again instead of getting them from ipcuckoo_table_suspect(). Which
- * bucket has the entry cannot be predicted, so there is no branch on that.
- */
-static __always_inline bool confirm(const struct ipcuckoo_table *t,
-				    const struct ipcuckoo_location *p,
-				    const struct ipcuckoo_key *key, u64 *slot)
+/* Find the slot of an entry among all whose remainder matches. */
+static noinline bool confirm_any(const struct ipcuckoo_table *t,
+				 const struct ipcuckoo_location *p,
+				 const struct ipcuckoo_key *key, u64 *slot)
 {
 	unsigned int i, choice;
 	u64 lanes[2], match[2];
@@ -625,6 +622,32 @@ static __always_inline bool confirm(const struct ipcuckoo_table *t,
 		match[choice] &= match[choice] - 1;
 	}
 	return false;
+}
+
+/* Find the slot of an entry, for readers: its remainder matches, and its rest or key, too.
+ * This reads the slots again instead of getting them from ipcuckoo_table_suspect(). The first
+ * slot whose remainder matches is nearly always the right one. In which bucket it is cannot be
+ * predicted, so there is no branch on that.
+ */
+static __always_inline bool confirm(const struct ipcuckoo_table *t,
+				    const struct ipcuckoo_location *p,
+				    const struct ipcuckoo_key *key, u64 *slot)
+{
+	u64 lanes[2], match, second;
+	unsigned int i;
+	u32 bucket;
+
+	ipcuckoo_table_read(t, p, lanes);
+	match = ipcuckoo_zero_lanes(lanes[0], 16);
+	second = match ? 0 : ~0ULL;
+	match |= ipcuckoo_zero_lanes(lanes[1], 16) & second;
+	smp_rmb();	/* LMM(probe:A), pairs with LMM(key:A) */
+	if (!match)
+		return false;
+	bucket = p->bucket[0] ^ ((p->bucket[0] ^ p->bucket[1]) & (u32)second);
+	i = __ffs64(match) / 16;
+	*slot = slot_number(bucket, i);
+	return likely(same_key(t, bucket, i, p->rest, key)) || confirm_any(t, p, key, slot);
 }
 
 /**
