@@ -14,6 +14,9 @@
 /* Up to this many entries, an insertion sort is faster than sorting by bytes. */
 #define SMALL_SORT	32
 
+/* Hosts of IPv4 that are sorted in passes, from one array to another and back: 256 KiB. */
+#define SPARE_HOSTS	65536
+
 const uint8_t entry_size[ENTRY_KINDS] = {
 	[ENTRY_HOST4]	= IPCUCKOO_HOST4_SIZE,
 	[ENTRY_HOST6]	= IPCUCKOO_HOST6_SIZE,
@@ -177,19 +180,16 @@ static void sort_small(uint8_t *data, size_t count, size_t size)
 }
 
 /*
- * Sort entries by the bytes from @byte on (American flag sort): swap each entry into the
- * part of the array for its byte, then sort each part by the next byte. The sort is in
- * place, so that a list of millions needs no second array.
+ * Swap each entry into the part of the array for its byte @byte (one pass of American flag sort).
+ * @tail is set to the ends of the parts. Inlined, so that there is a copy for hosts of IPv4.
  */
-static void sort_from(uint8_t *data, size_t count, size_t size, size_t byte)
+static inline __attribute__((always_inline))
+void sort_parts(uint8_t *data, size_t count, size_t size, size_t byte, size_t tail[256])
 {
-	size_t head[256], tail[256] = { 0 }, at, i;
+	size_t head[256], at, i;
 	unsigned int b, to;
 
-	if (count <= SMALL_SORT) {
-		sort_small(data, count, size);
-		return;
-	}
+	memset(tail, 0, 256 * sizeof(*tail));
 	for (i = 0; i < count; i++)
 		tail[data[i * size + byte]]++;
 	for (at = 0, b = 0; b < 256; b++) {
@@ -207,6 +207,22 @@ static void sort_from(uint8_t *data, size_t count, size_t size, size_t byte)
 					     data + head[to]++ * size, size);
 		}
 	}
+}
+
+/*
+ * Sort entries by the bytes from @byte on: into parts by this byte, then each part by the next
+ * byte. The sort is in place, so that a list of millions needs no second array.
+ */
+static void sort_from(uint8_t *data, size_t count, size_t size, size_t byte)
+{
+	size_t tail[256], at;
+	unsigned int b;
+
+	if (count <= SMALL_SORT) {
+		sort_small(data, count, size);
+		return;
+	}
+	sort_parts(data, count, size, byte, tail);
 	if (++byte == size)
 		return;
 	for (at = 0, b = 0; b < 256; at = tail[b++])
@@ -214,41 +230,56 @@ static void sort_from(uint8_t *data, size_t count, size_t size, size_t byte)
 			sort_from(data + at * size, tail[b] - at, size, byte);
 }
 
-/*
- * Sort IPv4 hosts by radix, with four stable passes from the last byte to the first. Most
- * entries of lists are IPv4 hosts, and they are small, so a second array is affordable;
- * this is six times as fast. Return: false if there is no memory for it.
- */
-static bool sort_hosts4(struct entry_array *array)
+/* Sort IPv4 hosts by the bytes from @byte on, with a stable pass for each, the last byte first. */
+static void sort_passes4(uint8_t *data, size_t count, size_t byte, uint32_t *spare)
 {
-	uint32_t *from = (uint32_t *)array->data;
-	size_t at[4][256] = { 0 }, i, sum, n;
-	uint32_t *spare, *swap, *to;
+	uint32_t *from = (uint32_t *)data, *to = spare, *swap;
+	size_t at[256], i, sum, n, last;
 	unsigned int b;
-	int byte;
 
-	spare = malloc(array->count * sizeof(*spare));
-	if (!spare)
-		return false;
-	for (i = 0; i < array->count; i++)
-		for (byte = 0; byte < 4; byte++)
-			at[byte][array->data[4 * i + byte]]++;
-	for (byte = 0; byte < 4; byte++) {
+	for (last = 3; last + 1 > byte; last--) {
+		memset(at, 0, sizeof(at));
+		for (i = 0; i < count; i++)
+			at[((uint8_t *)(from + i))[last]]++;
 		for (sum = 0, b = 0; b < 256; b++) {
-			n = at[byte][b];
-			at[byte][b] = sum;
+			n = at[b];
+			at[b] = sum;
 			sum += n;
 		}
-	}
-	for (to = spare, byte = 3; byte >= 0; byte--) {
-		for (i = 0; i < array->count; i++)
-			to[at[byte][((uint8_t *)(from + i))[byte]]++] = from[i];
+		for (i = 0; i < count; i++)
+			to[at[((uint8_t *)(from + i))[last]]++] = from[i];
 		swap = from;
 		from = to;
 		to = swap;
 	}
-	free(spare);
-	return true;
+	if (from == spare)
+		memcpy(data, spare, count * sizeof(*spare));
+}
+
+/*
+ * Sort IPv4 hosts by the bytes from @byte on. Most entries of lists are IPv4 hosts. As soon as a
+ * part fits in @spare, of SPARE_HOSTS hosts, it is sorted in passes, which is six times as fast as
+ * going on in place.
+ */
+static void sort_hosts4(uint8_t *data, size_t count, size_t byte, uint32_t *spare)
+{
+	size_t tail[256], at;
+	unsigned int b;
+
+	if (count <= SMALL_SORT) {
+		sort_small(data, count, sizeof(*spare));
+		return;
+	}
+	if (count <= SPARE_HOSTS) {
+		sort_passes4(data, count, byte, spare);
+		return;
+	}
+	sort_parts(data, count, sizeof(*spare), byte, tail);
+	if (++byte == sizeof(*spare))
+		return;
+	for (at = 0, b = 0; b < 256; at = tail[b++])
+		if (tail[b] - at > 1)
+			sort_hosts4(data + at * sizeof(*spare), tail[b] - at, byte, spare);
 }
 
 /**
@@ -257,16 +288,39 @@ static bool sort_hosts4(struct entry_array *array)
  */
 void packed_sort(struct packed *entries)
 {
+	uint32_t spare[SPARE_HOSTS];
 	struct entry_array *array;
 	int kind;
 
 	for (kind = 0; kind < ENTRY_KINDS; kind++) {
 		array = &entries->kind[kind];
-		if (array->count <= 1 ||
-		    (kind == ENTRY_HOST4 && sort_hosts4(array)))
+		if (array->count <= 1)
 			continue;
-		sort_from(array->data, array->count, entry_size[kind], 0);
+		if (kind == ENTRY_HOST4)
+			sort_hosts4(array->data, array->count, 0, spare);
+		else
+			sort_from(array->data, array->count, entry_size[kind], 0);
 	}
+}
+
+/* Inlined, so that there is a copy for hosts of IPv4. */
+static inline __attribute__((always_inline))
+size_t dedup(struct entry_array *array, size_t size)
+{
+	uint8_t *last = array->data, *at, *end = array->data + array->count * size;
+	size_t before = array->count;
+
+	if (!before)
+		return 0;
+	for (at = last + size; at < end; at += size) {
+		if (!memcmp(last, at, size))
+			continue;
+		last += size;
+		if (last != at)
+			memcpy(last, at, size);
+	}
+	array->count = (last - array->data) / size + 1;
+	return before - array->count;
 }
 
 /**
@@ -277,28 +331,13 @@ void packed_sort(struct packed *entries)
  */
 size_t packed_dedup(struct packed *entries)
 {
-	size_t dropped = 0, i, kept, size;
-	struct entry_array *array;
+	size_t dropped = 0;
 	int kind;
 
-	for (kind = 0; kind < ENTRY_KINDS; kind++) {
-		array = &entries->kind[kind];
-		size = entry_size[kind];
-		if (!array->count)
-			continue;
-		for (kept = 1, i = 1; i < array->count; i++) {
-			uint8_t *last = array->data + (kept - 1) * size;
-			uint8_t *this = array->data + i * size;
-
-			if (!memcmp(last, this, size))
-				continue;
-			if (last + size != this)
-				memcpy(last + size, this, size);
-			kept++;
-		}
-		dropped += array->count - kept;
-		array->count = kept;
-	}
+	for (kind = 0; kind < ENTRY_KINDS; kind++)
+		dropped += kind == ENTRY_HOST4 ?
+			   dedup(&entries->kind[kind], IPCUCKOO_HOST4_SIZE) :
+			   dedup(&entries->kind[kind], entry_size[kind]);
 	return dropped;
 }
 
