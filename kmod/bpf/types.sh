@@ -12,8 +12,8 @@
 # says of itself; else where distributions have kernels. That can be an ELF file, a compressed
 # kernel for x86, or BTF.
 #
-# If pahole, a compiler or the kernel's types are missing, says so, writes the reason to NUMBERS.h, and succeeds:
-# the module is built, and says the same when it is loaded.
+# If pahole, a compiler or the kernel's types are missing, says so, writes the reason to NUMBERS.h,
+# and succeeds: the module is built, and says the same when it is loaded.
 
 set -u
 

@@ -6,9 +6,8 @@
 # loaded programs keep the modules.
 
 . "${0%/*}/../../lib/lib.sh"
+. "${0%/*}/../../lib/lib-bpf.sh"
 
-load=$IPCUCKOO_TESTS/bpf-load
-object=$IPCUCKOO_TESTS/match.bpf.o
 example=$IPCUCKOO_TESTS/drop.bpf.o
 
 # id NAME: the id of a set
@@ -33,24 +32,6 @@ pings()
 {
 	nsenter --net="/run/netns/$1" ping -c 3 -i 0.05 -W 1 "$2" |
 		sed -n 's/.* \([0-9]*\) received.*/\1/p'
-}
-
-# hold NAMESPACE OBJECT PROGRAM ID HOW DEVICE...: attaches a program until let_go
-hold()
-{
-	coproc holder { exec nsenter --net="/run/netns/$1" "$load" run "${@:2}" 2>&1; }
-	exec 5>&"${holder[1]}"
-	IFS= read -r -t 120 -u "${holder[0]}" line
-	[ "$line" = attached ] || not_ok "a program is attached ($*)" attached "$line"
-}
-
-let_go()
-{
-	local pid=$holder_PID
-
-	exec 5>&-
-	eval "exec ${holder[1]}>&-"
-	wait "$pid"
 }
 
 load_modules()

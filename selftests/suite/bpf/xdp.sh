@@ -6,9 +6,8 @@
 
 . "${0%/*}/../../lib/lib.sh"
 . "${0%/*}/../../lib/lib-net.sh"
+. "${0%/*}/../../lib/lib-bpf.sh"
 
-load=$IPCUCKOO_TESTS/bpf-load
-object=$IPCUCKOO_TESTS/match.bpf.o
 some=${SLOW:+200}
 some=${some:-500}
 
@@ -172,24 +171,6 @@ test_save()
 	ipcuckoo detach --all
 }
 
-# hold HOW PROGRAM: attaches a program of somebody else to c0 until let_go
-hold()
-{
-	coproc holder { exec nsenter --net=/run/netns/f "$load" run "$object" "$2" 1 "$1" c0 2>&1; }
-	exec 5>&"${holder[1]}"
-	IFS= read -r -t 120 -u "${holder[0]}" line
-	[ "$line" = attached ] || not_ok "a program is attached ($*)" attached "$line"
-}
-
-let_go()
-{
-	local pid=$holder_PID
-
-	exec 5>&-
-	eval "exec ${holder[1]}>&-"
-	wait "$pid"
-}
-
 # programs: the programs that the dispatcher runs
 programs()
 {
@@ -199,7 +180,7 @@ programs()
 
 test_others()
 {
-	hold libxdp drop_xdp
+	hold f "$object" drop_xdp 1 libxdp c0
 	run_ok "beside a program that libxdp has attached" ipcuckoo attach client src drop xdp dev c0
 	check "both are there" "drop_xdp ipcuckoo_xdp" "$(programs)"
 	check "ours runs" 0 "$(pings 3 c $FC4)"
@@ -209,7 +190,7 @@ test_others()
 	let_go
 	check "the other one goes, ours stays" "ipcuckoo_xdp 0" "$(programs) $(pings 3 c $FC4)"
 	ipcuckoo detach --all
-	hold xdp drop_xdp
+	hold f "$object" drop_xdp 1 xdp c0
 	run_error "a program that leaves no room" 3 "at c0 is an XDP program that was not attached with libxdp" \
 		ipcuckoo attach client src drop xdp dev c0
 	check "nothing is attached" 0 "$(counters | wc -l)"
