@@ -350,7 +350,7 @@ static noinline bool confirm4(struct ipcuckoo_entries *e, u32 addr, u32 seq,
 			      const struct ipcuckoo_table *t,
 			      struct ipcuckoo_location p)
 {
-	if (!t->exts && ipcuckoo_table_confirm(t, p, NULL) && undisturbed(e, seq))
+	if (!t->exts && ipcuckoo_table_holds_first32(t, &p) && undisturbed(e, seq))
 		return true;
 	return look_up4(e, addr);
 }

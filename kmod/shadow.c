@@ -42,9 +42,9 @@ void ipcuckoo_shadow_put(struct ipcuckoo_shadow *shadow)
 	kref_put(&shadow->ref, shadow_free);
 }
 
-/* The generation of the set's contents, as far as it concerns the shadow. Packets may change a set
- * of ip_set without end. A shadow that replaces all entries replaces theirs, too; but one that began
- * with the entries of the set must not lose what packets have added since.
+/* The generation of the set's contents, as far as it concerns the shadow. Packets may change a
+ * set of ip_set without end. A shadow that replaces all entries replaces theirs, too; but one
+ * that began with the entries of the set must not lose what packets have added since.
  */
 static u64 generation(const struct ipcuckoo_shadow *shadow)
 {

@@ -135,33 +135,12 @@ static void slot_set(struct ipcuckoo_table *t, u32 bucket, unsigned int i,
 	WRITE_ONCE(t->words[bucket], word | (u64)slot << 16 * i);
 }
 
-/* The u16 that holds the rest of a slot, and the shift of the rest in it. */
-static u16 *rest_unit(const struct ipcuckoo_table *t, u32 bucket,
-		      unsigned int i, unsigned int *shift)
-{
-	size_t bit = ((size_t)bucket * IPCUCKOO_SLOTS + i) * t->rest_bits;
-
-	*shift = bit % 16;
-	return &t->rests[bit / 16];
-}
-
-static u32 rest_get(const struct ipcuckoo_table *t, u32 bucket, unsigned int i)
-{
-	unsigned int shift;
-	const u16 *unit;
-
-	if (!t->rests)
-		return 0;
-	unit = rest_unit(t, bucket, i, &shift);
-	return READ_ONCE(*unit) >> shift & (BIT(t->rest_bits) - 1);
-}
-
 static void rest_set(struct ipcuckoo_table *t, u32 bucket, unsigned int i,
 		     u32 rest)
 {
 	u32 mask = BIT(t->rest_bits) - 1;
 	unsigned int shift;
-	u16 *unit = rest_unit(t, bucket, i, &shift);
+	u16 *unit = ipcuckoo_table_rest_unit(t, bucket, i, &shift);
 
 	WRITE_ONCE(*unit, (*unit & ~(mask << shift)) | rest << shift);
 }
@@ -308,7 +287,7 @@ static bool find(const struct ipcuckoo_table *t, const struct ipcuckoo_key *key,
 			if (slot_get(t, *bucket, *i) != slot_of(p, choice))
 				continue;
 			if (!t->keys) {
-				if (rest_get(t, *bucket, *i) == p->rest)
+				if (ipcuckoo_table_rest(t, *bucket, *i) == p->rest)
 					return true;
 				continue;
 			}
@@ -332,7 +311,7 @@ static struct ipcuckoo_key key_at(const struct ipcuckoo_table *t, u32 bucket,
 
 	if (t->keys)
 		return key_load(t, bucket, i);
-	low = rem << t->rem_shift | rest_get(t, bucket, i) << t->rest_shift;
+	low = rem << t->rem_shift | ipcuckoo_table_rest(t, bucket, i) << t->rest_shift;
 	if (slot & IPCUCKOO_CHOICE)
 		bucket = ipcuckoo_table_alt(t, bucket, rem);
 	/* The one multiple of nbuckets whose top bits are these. */
@@ -366,7 +345,7 @@ static void entry_move(void *table, struct ipcuckoo_guard *guard, u32 from,
 		key = key_load(t, from, from_slot);
 	value = ipcuckoo_table_value(t, slot_number(from, from_slot));
 	put(t, to, to_slot, slot_get(t, from, from_slot) ^ IPCUCKOO_CHOICE,
-	    rest_get(t, from, from_slot), &key, &value);
+	    ipcuckoo_table_rest(t, from, from_slot), &key, &value);
 	vacate(t, guard, from, from_slot);
 	t->displaced++;
 }
@@ -593,7 +572,7 @@ static bool same_key(const struct ipcuckoo_table *t, u32 bucket, unsigned int i,
 	struct ipcuckoo_key k;
 
 	if (!t->keys)
-		return rest_get(t, bucket, i) == rest;
+		return ipcuckoo_table_rest(t, bucket, i) == rest;
 	k = key_load(t, bucket, i);
 	return k.hi == key->hi && k.lo == key->lo;
 }
@@ -625,27 +604,17 @@ static noinline bool confirm_any(const struct ipcuckoo_table *t,
 }
 
 /* Find the slot of an entry, for readers: its remainder matches, and its rest or key, too.
- * This reads the slots again instead of getting them from ipcuckoo_table_suspect(). The first
- * slot whose remainder matches is nearly always the right one. In which bucket it is cannot be
- * predicted, so there is no branch on that.
+ * The first slot whose remainder matches is nearly always the right one.
  */
 static __always_inline bool confirm(const struct ipcuckoo_table *t,
 				    const struct ipcuckoo_location *p,
 				    const struct ipcuckoo_key *key, u64 *slot)
 {
-	u64 lanes[2], match, second;
 	unsigned int i;
 	u32 bucket;
 
-	ipcuckoo_table_read(t, p, lanes);
-	match = ipcuckoo_zero_lanes(lanes[0], 16);
-	second = match ? 0 : ~0ULL;
-	match |= ipcuckoo_zero_lanes(lanes[1], 16) & second;
-	smp_rmb();	/* LMM(probe:A), pairs with LMM(key:A) */
-	if (!match)
+	if (!ipcuckoo_table_first(t, p, &bucket, &i))
 		return false;
-	bucket = p->bucket[0] ^ ((p->bucket[0] ^ p->bucket[1]) & (u32)second);
-	i = __ffs64(match) / 16;
 	*slot = slot_number(bucket, i);
 	return likely(same_key(t, bucket, i, p->rest, key)) || confirm_any(t, p, key, slot);
 }

@@ -252,6 +252,63 @@ static inline bool ipcuckoo_table_suspect(const struct ipcuckoo_table *t,
 	       ipcuckoo_zero_lanes(lanes[1], 16);
 }
 
+/* Find the first slot whose remainder matches. This reads the slots again instead of getting them
+ * from ipcuckoo_table_suspect(). In which bucket the slot is cannot be predicted, so there is no
+ * branch on that. The caller may read what belongs to the slot afterwards.
+ */
+static __always_inline bool ipcuckoo_table_first(const struct ipcuckoo_table *t,
+						 const struct ipcuckoo_location *p, u32 *bucket,
+						 unsigned int *i)
+{
+	u64 lanes[2], match, second;
+
+	ipcuckoo_table_read(t, p, lanes);
+	match = ipcuckoo_zero_lanes(lanes[0], 16);
+	second = match ? 0 : ~0ULL;
+	match |= ipcuckoo_zero_lanes(lanes[1], 16) & second;
+	smp_rmb();	/* LMM(probe:A), pairs with LMM(key:A) */
+	if (!match)
+		return false;
+	*bucket = p->bucket[0] ^ ((p->bucket[0] ^ p->bucket[1]) & (u32)second);
+	*i = __ffs64(match) / 16;
+	return true;
+}
+
+/* The u16 that holds the rest of a slot, and the shift of the rest in it. */
+static inline u16 *ipcuckoo_table_rest_unit(const struct ipcuckoo_table *t, u32 bucket,
+					    unsigned int i, unsigned int *shift)
+{
+	size_t bit = ((size_t)bucket * IPCUCKOO_SLOTS + i) * t->rest_bits;
+
+	*shift = bit % 16;
+	return &t->rests[bit / 16];
+}
+
+/* The rest of a slot; 0 in tables that have none. */
+static inline u32 ipcuckoo_table_rest(const struct ipcuckoo_table *t, u32 bucket, unsigned int i)
+{
+	unsigned int shift;
+	const u16 *unit;
+
+	if (!t->rests)
+		return 0;
+	unit = ipcuckoo_table_rest_unit(t, bucket, i, &shift);
+	return READ_ONCE(*unit) >> shift & (BIT(t->rest_bits) - 1);
+}
+
+/* Does the first slot whose remainder matches hold a 32-bit key? If not, another one may.
+ * The answer is valid under the condition of ipcuckoo_table_probe32().
+ */
+static __always_inline bool ipcuckoo_table_holds_first32(const struct ipcuckoo_table *t,
+							 const struct ipcuckoo_location *p)
+{
+	unsigned int i;
+	u32 bucket;
+
+	return ipcuckoo_table_first(t, p, &bucket, &i) &&
+	       ipcuckoo_table_rest(t, bucket, i) == p->rest;
+}
+
 bool ipcuckoo_table_confirm(const struct ipcuckoo_table *t,
 			    struct ipcuckoo_location p,
 			    const struct ipcuckoo_key *key);
