@@ -54,6 +54,11 @@ const char *source_state_word(const struct source *source)
 	return words[source->state];
 }
 
+const char *source_list(const struct source *source)
+{
+	return source->kind->list ? source->kind->list(source) : source->name;
+}
+
 void source_prepare(const struct source *source, struct feed *feed)
 {
 	target_prepare(source->target, feed);
@@ -278,6 +283,8 @@ void source_inherit(struct source *source, struct source *old)
 	source->failures = old->failures;
 	source->refusals = old->refusals;
 	memcpy(source->version, old->version, sizeof(source->version));
+	if (source->kind->inherit)
+		source->kind->inherit(source, old);
 }
 
 void source_free(struct source *source)
