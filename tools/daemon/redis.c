@@ -29,6 +29,8 @@
 #define PIECE_SIZE	(256u << 10)
 /* Firewalls do not all renew the snapshot at the same time: after up to so many milliseconds. */
 #define RENEW_MS	5000
+/* When there is no list, it is asked for again after so many seconds at most. */
+#define AGAIN_MOST	10
 /* The most words of a command */
 #define WORDS_MOST	12
 /* A server that has something new so often in a second, without any change, lies. */
@@ -558,8 +560,9 @@ static void no_list(struct redis_source *redis)
 	source_fail(&redis->source,
 		    "there is no list %s in Redis at %s; if it was lost there, or was never there, publish all of it: ipcuckoo publish %s --file FILE",
 		    list_of(redis), engine_server(redis->reader), list_of(redis));
-	timer_start(redis->source.daemon->event, &redis->again, redis->heartbeat * 1000, on_again,
-		    redis);
+	timer_start(redis->source.daemon->event, &redis->again,
+		    (redis->heartbeat < AGAIN_MOST ? redis->heartbeat : AGAIN_MOST) * 1000,
+		    on_again, redis);
 }
 
 static void on_head(void *owner, const redisReply *reply)

@@ -166,6 +166,7 @@ void source_deliver(struct source *source, struct contents *contents)
 	source->deliveries++;
 	take_good(source);
 	source->changed_at = source->good_at;
+	target_need_all(source->target, &source->contents);
 	if (!source->daemon->dry_run)
 		target_apply(source->target);
 	save(source);
@@ -187,6 +188,8 @@ int source_change(struct source *source, const struct source_change *changes, si
 			contents_del(&source->contents, member->kind, member->entry);
 		else
 			err = contents_add(&source->contents, member);
+		if (!changes[i].del)
+			target_need(source->target, member);
 		if (!err)
 			err = packed_add(&touched, member->kind, member->entry);
 	}
