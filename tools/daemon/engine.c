@@ -44,6 +44,7 @@ typedef int array_size;
  * @functions:	makes replies, with limits
  * @make:	makes replies
  * @cost:	memory of the reply that arrives
+ * @expected:	number of replies that have not come yet
  * @deadline:	ends the connection if no reply comes
  * @retry:	connects
  * @at:		index of the address
@@ -65,6 +66,7 @@ struct engine {
 	redisReplyObjectFunctions functions;
 	const redisReplyObjectFunctions *make;
 	size_t cost;
+	unsigned int expected;
 	sd_event_source *deadline;
 	sd_event_source *retry;
 	size_t at;
@@ -135,8 +137,9 @@ const char *engine_check_server(const char *server)
 	return NULL;
 }
 
-/* hiredis makes a reply as its parts arrive. These functions refuse what is too large; hiredis
- * takes that for a lack of memory, and ends the connection.
+/* hiredis makes a reply as its parts arrive, by these functions. They refuse what is too large, and
+ * what nobody asked for, by which hiredis would end the program. It takes that for a lack of memory,
+ * and ends the connection.
  */
 static bool pay(struct engine *engine, size_t cost)
 {
@@ -150,23 +153,62 @@ static bool pay(struct engine *engine, size_t cost)
 	return true;
 }
 
-static void *make_string(const redisReadTask *task, char *text, size_t len)
+/* A part of a reply may be made. */
+static bool may_make(const redisReadTask *task, size_t cost)
 {
 	struct engine *engine = task->privdata;
 
-	return pay(engine, len) ? engine->make->createString(task, text, len) : NULL;
+	if (!task->parent && !engine->expected) {
+		if (!engine->why[0])
+			snprintf(engine->why, sizeof(engine->why),
+				 "sent a reply that nobody asked for; is that Redis?");
+		return false;
+	}
+	return pay(engine, cost);
+}
+
+static const redisReplyObjectFunctions *make_of(const redisReadTask *task)
+{
+	const struct engine *engine = task->privdata;
+
+	return engine->make;
+}
+
+static void *make_string(const redisReadTask *task, char *text, size_t len)
+{
+	return may_make(task, len) ? make_of(task)->createString(task, text, len) : NULL;
 }
 
 static void *make_array(const redisReadTask *task, array_size count)
 {
-	struct engine *engine = task->privdata;
+	size_t cost = SIZE_MAX;
 
-	if ((size_t)count > ENGINE_REPLY_MOST / ELEMENT_COST) {
-		pay(engine, SIZE_MAX);
-		return NULL;
-	}
-	return pay(engine, count * ELEMENT_COST) ? engine->make->createArray(task, count) : NULL;
+	if ((size_t)count <= ENGINE_REPLY_MOST / ELEMENT_COST)
+		cost = (size_t)count * ELEMENT_COST;
+	return may_make(task, cost) ? make_of(task)->createArray(task, count) : NULL;
 }
+
+static void *make_integer(const redisReadTask *task, long long number)
+{
+	return may_make(task, 0) ? make_of(task)->createInteger(task, number) : NULL;
+}
+
+static void *make_nil(const redisReadTask *task)
+{
+	return may_make(task, 0) ? make_of(task)->createNil(task) : NULL;
+}
+
+#if HIREDIS_MAJOR >= 1
+static void *make_double(const redisReadTask *task, double number, char *text, size_t len)
+{
+	return may_make(task, len) ? make_of(task)->createDouble(task, number, text, len) : NULL;
+}
+
+static void *make_bool(const redisReadTask *task, int value)
+{
+	return may_make(task, 0) ? make_of(task)->createBool(task, value) : NULL;
+}
+#endif
 
 static void limit_replies(struct engine *engine)
 {
@@ -176,6 +218,12 @@ static void limit_replies(struct engine *engine)
 	engine->functions = *reader->fn;
 	engine->functions.createString = make_string;
 	engine->functions.createArray = make_array;
+	engine->functions.createInteger = make_integer;
+	engine->functions.createNil = make_nil;
+#if HIREDIS_MAJOR >= 1
+	engine->functions.createDouble = make_double;
+	engine->functions.createBool = make_bool;
+#endif
 	reader->fn = &engine->functions;
 	reader->privdata = engine;
 }
@@ -320,6 +368,7 @@ static void on_pending(redisAsyncContext *redis, void *data, void *privdata)
 
 	free(pending);
 	engine->cost = 0;
+	engine->expected--;
 	/* NULL: the connection is being closed. */
 	if (!data || engine->why[0] || engine->closed) {
 		note_error(engine, redis);
@@ -345,6 +394,7 @@ void engine_send(struct engine *engine, engine_reply_fn *reply, unsigned int sec
 		engine_fail(engine, "cannot be used any more");
 		return;
 	}
+	engine->expected++;
 	timer_start(engine->event, &engine->deadline,
 		    (seconds + engine->config->connect_time) * 1000, on_deadline, engine);
 }
@@ -361,6 +411,7 @@ static void on_auth(redisAsyncContext *redis, void *data, void *privdata)
 	struct engine *engine = privdata;
 
 	engine->cost = 0;
+	engine->expected--;
 	if (!reply || engine->why[0]) {
 		note_error(engine, redis);
 		return;
@@ -404,6 +455,7 @@ static void authenticate(struct engine *engine)
 	read_password(engine, password);
 	if (engine->why[0])
 		return;
+	engine->expected++;
 	redisAsyncCommandArgv(engine->redis, on_auth, engine, config->user ? 3 : 2, words, NULL);
 	explicit_bzero(password, sizeof(password));
 }
@@ -521,6 +573,7 @@ static bool begin(struct engine *engine)
 	redis->ev.cleanup = clean_up;
 	engine->wanted = 0;
 	engine->cost = 0;
+	engine->expected = 0;
 	limit_replies(engine);
 	if (sd_event_add_io(engine->event, &engine->io, redis->c.fd, 0, on_io, engine) < 0)
 		return false;

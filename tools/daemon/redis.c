@@ -643,6 +643,7 @@ static const char *read_entry(const redisReply *entry,
 	const redisReply *id, *fields, *data;
 	size_t i, before = batch->changes.count;
 	uint64_t seq, ms;
+	int err;
 
 	if (entry->type != REDIS_REPLY_ARRAY || entry->elements != 2)
 		return "it is no entry of a stream";
@@ -661,23 +662,18 @@ static const char *read_entry(const redisReply *entry,
 		return "it has no number";
 	if (seq != batch->at.seq + 1)
 		return "GAP";
+	batch->replaced = !strcmp(fields->element[2]->str, "v");
+	if (!batch->replaced && strcmp(fields->element[2]->str, "c"))
+		return "it has a field that this ipcuckood does not know; update ipcuckood";
+	err = batch->replaced ? 0 : list_parse_changes((const uint8_t *)data->str, data->len, limits,
+						       &batch->changes, why);
+	if (err)
+		return err == -ENOMEM ? "there is not enough memory for it" : why;
+	batch->atomic |= batch->changes.count > before + 1;
 	memset(batch->at.id, 0, sizeof(batch->at.id));
 	memcpy(batch->at.id, id->str, id->len);
 	batch->at.seq = seq;
-	batch->replaced = !strcmp(fields->element[2]->str, "v");
-	if (batch->replaced)
-		return NULL;
-	if (strcmp(fields->element[2]->str, "c"))
-		return "it has a field that this ipcuckood does not know; update ipcuckood";
-	switch (list_parse_changes((const uint8_t *)data->str, data->len, limits, &batch->changes,
-				   why)) {
-	case 0:
-		batch->atomic |= batch->changes.count > before + 1;
-		return NULL;
-	case -ENOMEM:
-		return "there is not enough memory for it";
-	}
-	return why;
+	return NULL;
 }
 
 /* Read the entries of a reply to XREAD: [[key, entries]]. Return: whether all is right. */

@@ -28,7 +28,7 @@ from fleet.daemon import Daemon, members, tool, wait_for
 ROUNDS = int(os.environ.get("ROUNDS", "20"))
 SEED = int(os.environ.get("SEED") or random.randrange(1 << 32))
 # Resident memory of a daemon, whatever is sent to it
-MEMORY_KB = 70 << 10
+MEMORY_KB = 50 << 10
 # Seconds for a change to be in force everywhere
 SOON = 30
 BRIDGE = "10.99.0.1"
@@ -350,13 +350,12 @@ def test_renewed(b):
         host.daemon.publish("feed", f"203.0.113.{i}\n")
         want.add(f"203.0.113.{i}")
     b.case("160 changes are in force", host.has(want), host.daemon.messages())
-    first = int(b.redis.head("feed")["snapshot-seq"])
+    first = 1
 
     def renewed():
         host.daemon.publish("feed", "203.0.113.1\n")
         time.sleep(0.2)
-        return int(b.redis.head("feed")["snapshot-seq"]) > first and first or \
-            int(b.redis.head("feed")["snapshot-seq"]) > 100
+        return int(b.redis.head("feed")["snapshot-seq"]) > first
     b.case("the snapshot is renewed", wait_for(renewed), b.redis.head("feed"))
     b.case("the list is the same", set(b.redis.entries("feed")) == want and host.has(want))
     state = host.source()
@@ -404,6 +403,7 @@ def test_gone(b):
     path = os.path.join(b.dir, "password")
     with open(path, "w", encoding="ascii") as f:
         f.write("secret\n")
+    # It can only read, and not even report.
     keys = {"user": "reader", "password-file": path}
     reader = b.host("reader")
     reader.configure(b.server(), keys)
@@ -414,6 +414,13 @@ def test_gone(b):
     b.case("and cannot publish", status == 3 and "does not let this user write" in text, text)
     b.case("which is said of reports, too", wait_for(
         lambda: "report = no" in reader.daemon.messages()), reader.daemon.messages())
+    b.redis.ask("ACL", "SETUSER", "reader", "reset", "on", ">secret", "%R~ipcuckoo:*",
+                "%W~ipcuckoo:*:fleet", "+hmget", "+hget", "+hgetall", "+hset", "+getrange",
+                "+xread", "+xrange")
+    reader.daemon.process.send_signal(signal.SIGHUP)
+    b.case("with the rights in the manual, it reports", wait_for(lambda: any(
+        h["name"] == "reader" and h["state"] == "in force"
+        for h in reader.fleet()[1].get("hosts", []))), reader.fleet())
     with open(path, "w", encoding="ascii") as f:
         f.write("wrong\n")
     reader.daemon.process.send_signal(signal.SIGHUP)
@@ -436,8 +443,10 @@ def lies():
     good = head_and(engine.head_of(), struct.pack(">BI4s", 0, 1, b"\1\2\3\4"))
     return (
         ("HTTP", {"HMGET": b"HTTP/1.1 400 Bad Request\r\n\r\n"}, "cannot be used"),
-        ("an endless string", {"HMGET": engine.endless(b"$100000000000\r\n")}, "MB"),
-        ("an endless array", {"HMGET": engine.endless(b"*100000\r\n", b":1\r\n" * 9999)}, ""),
+        ("an endless string", {"HMGET": engine.endless(b"$100000000000\r\n")}, "MB|in time"),
+        ("an endless array", {"HMGET": engine.endless(b"*100000\r\n", b":1\r\n" * 9999)}, "makes no sense|nobody asked"),
+        ("a reply that nobody asked for", {"HMGET": engine.array(*[engine.bulk(None)] * 6) + b"+x\r\n"},
+         "no list|nobody asked"),
         ("a huge array", {"HMGET": b"*2147483647\r\n"}, "MB"),
         ("many arrays", {"HMGET": engine.endless(b"*6\r\n", b"*9999\r\n")}, ""),
         ("a negative length", {"HMGET": b"*-7\r\n"}, ""),
@@ -452,10 +461,10 @@ def lies():
          "damaged"),
         ("a version with a path", {"HMGET": engine.head_of(version=b"../x")}, "damaged"),
         ("a wrong id", {"HMGET": engine.head_of(at=b"x")}, "damaged"),
-        ("a snapshot of 1 TB", {"HMGET": engine.head_of(size=10 ** 12)}, "max-size"),
+        ("a snapshot of 1 TB", head_and(engine.head_of(size=10 ** 12), b"x" * 99), "max-size"),
         ("a snapshot that is short", head_and(engine.head_of(size=99), b"\0"), "as a whole"),
         ("a snapshot that is long", head_and(engine.head_of(size=9), b"x" * 99), "makes no sense"),
-        ("no snapshot", {"HMGET": engine.head_of(), "GETRANGE": engine.bulk(None)}, "no sense"),
+        ("no snapshot", head_and(engine.head_of(), None), "no sense"),
         ("nonsense in it", head_and(engine.head_of(), b"nonsense!"), "snapshot is wrong"),
         ("too many entries", head_and(engine.head_of(), struct.pack(">BI4s", 0, 1 << 31, b"")),
          "snapshot is wrong"),
@@ -489,7 +498,7 @@ def test_lies(b):
     host = b.begin()
     want = set(MANY[:100])
     liar = engine.Liar()
-    good = host.source()["good_at"]
+    good, peak = host.source()["good_at"], 0
     for name, answers, pattern in lies():
         host.daemon.stop()
         liar.answers = answers
@@ -497,14 +506,13 @@ def test_lies(b):
         host.daemon.start()
         now = wait_for(lambda: (s := host.source())["failures"] and s, SOON)
         b.case(f"{name}: fails, and says why", now and now["state"] == "failing" and
-               pattern in now["problem"], now or host.source())
+               re.search(pattern, now["problem"]), now or host.source())
         b.case(f"{name}: the last good contents stay", set(host.members()) == want,
                len(host.members()))
-        peak = host.daemon.proc("VmHWM")
-        if peak >= MEMORY_KB:
-            b.case(f"{name}: memory is bounded", False, peak)
+        peak = max(peak, host.daemon.proc("VmHWM"))
     liar.stop()
     b.tap.note(f"most memory: {peak} kB")
+    b.case("memory is bounded", peak < MEMORY_KB, peak)
     host.daemon.stop()
     host.configure(b.server())
     host.daemon.start()
