@@ -241,7 +241,7 @@ const struct command commands[] = {
 	  "\n"
 	  "  ipcuckoo unblock 192.0.2.1\n" },
 	{ "publish", run_publish, 0, { NULL },
-	  "LIST [ENTRY...] [timeout N] [comment TEXT] [--delete] [--empty] [--control SOCKET]",
+	  "LIST [ENTRY...] [timeout N] [comment TEXT] [--delete] [--file FILE] [--empty] [--control SOCKET]",
 	  "change a list that a fleet shares",
 	  "Adds entries to a list in Redis, which ipcuckood follows on all firewalls\n"
 	  "of a fleet: see [redis NAME] in ipcuckood(8). The ipcuckood of this machine\n"

@@ -222,7 +222,7 @@ void list_free_changes(struct list_changes *changes)
 }
 
 /**
- * struct section - a section of a snapshot
+ * struct snapshot_section - a section of a snapshot
  * @kind:	kind of its entries
  * @timed:	they expire
  * @comment:	their comment, or NULL

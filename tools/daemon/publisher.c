@@ -14,13 +14,17 @@
 #include "daemon/publisher.h"
 #include "daemon/timer.h"
 
-/* A client gets an answer after this many seconds at most, a whole list after more. */
+/* A client gets an answer after this many seconds at most; after so many times that if a whole list
+ * is on its way.
+ */
 #define ANSWER_SECONDS	5
-#define UPLOAD_SECONDS	120
+#define UPLOAD_FACTOR	24
 /* The connection is closed when there was nothing to write for so many seconds. */
 #define LINGER_SECONDS	5
-/* Reports wait for this time, so that many changes make one report. */
-#define REPORT_MS	200
+/* Reports wait for this time or twice as long, at random, so that many changes make one report, and
+ * not all hosts report in the same moment.
+ */
+#define REPORT_MS	150
 /* A snapshot is sent in pieces of this size. */
 #define PIECE_SIZE	(256u << 10)
 /* The stream may be this many times longer than what it keeps, while nobody renews the snapshot. */
@@ -46,6 +50,7 @@ enum job_kind { JOB_CHANGE, JOB_REPLACE, JOB_RENEW, JOB_FLEET };
  * @json:	JOB_FLEET: answer as JSON
  * @request:	the client that waits; NULL if nobody does
  * @expires:	answers the client
+ * @waited:	how often that was put off
  * @publisher:	whose job it is
  */
 struct job {
@@ -62,6 +67,7 @@ struct job {
 	bool json;
 	struct request *request;
 	sd_event_source *expires;
+	unsigned int waited;
 	struct publisher *publisher;
 };
 
@@ -560,7 +566,17 @@ static int on_expires(sd_event_source *timer, uint64_t usec, void *data)
 				 (unsigned long long)publisher->config.queue));
 		return 0;
 	}
-	answer(job, STATUS_REFUSED, need_text("%s; nothing was done, try again", reason(publisher)));
+	if (job->kind != JOB_FLEET && engine_is_ready(publisher->engine) &&
+	    ++job->waited < UPLOAD_FACTOR) {
+		timer_start(publisher->config.event, &job->expires, ANSWER_SECONDS * 1000,
+			    on_expires, job);
+		return 0;
+	}
+	answer(job, STATUS_REFUSED,
+	       need_text("%s; %s", reason(publisher),
+			 publisher->jobs == job && publisher->busy && job->kind == JOB_REPLACE ?
+			 "the list may have been published or not: look at ipcuckoo fleet status, or publish it again" :
+			 "nothing was done, try again"));
 	/* Its reply may be on the way. */
 	if (publisher->jobs == job && publisher->busy)
 		close_engine(publisher);
@@ -588,9 +604,8 @@ static struct job *add_job(struct publisher *publisher, enum job_kind kind,
 		at = &(*at)->next;
 	*at = job;
 	if (request || kind == JOB_RENEW)
-		timer_start(publisher->config.event, &job->expires,
-			    (kind == JOB_REPLACE || kind == JOB_RENEW ? UPLOAD_SECONDS :
-							ANSWER_SECONDS) * 1000, on_expires, job);
+		timer_start(publisher->config.event, &job->expires, ANSWER_SECONDS * 1000,
+			    on_expires, job);
 	return job;
 }
 
@@ -649,8 +664,8 @@ void publisher_report(struct publisher *publisher, const struct publisher_report
 	if (publisher->report_due)
 		return;
 	publisher->report_due = true;
-	timer_start(publisher->config.event, &publisher->report_timer, REPORT_MS, on_report,
-		    publisher);
+	timer_start(publisher->config.event, &publisher->report_timer,
+		    REPORT_MS + random_upto(REPORT_MS), on_report, publisher);
 }
 
 const char *publisher_problem(const struct publisher *publisher)
@@ -692,8 +707,8 @@ void publisher_free(struct publisher *publisher)
 	if (!publisher)
 		return;
 	if (publisher->waiting)
-		log_error("[redis] changes that waited to be published are lost: %llu; publish them again",
-			  (unsigned long long)publisher->waiting);
+		log_error("[redis %s] changes that waited to be published are lost: %llu; publish them again",
+			  publisher->config.source, (unsigned long long)publisher->waiting);
 	publisher_pause(publisher);
 	while (publisher->jobs)
 		free_job(publisher, publisher->jobs);

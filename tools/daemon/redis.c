@@ -253,13 +253,28 @@ static void set_number_note(struct source *source, const char *key, uint64_t num
 	source_set_note(source, key, text);
 }
 
+/* What the contents depend on: another list, or a set that takes other entries. */
+static char *identity(const struct redis_source *redis)
+{
+	return need_text("%s %d %d", list_of(redis), redis->source.target->type,
+			 redis->source.target->family);
+}
+
+static void set_identity(struct redis_source *redis)
+{
+	char *text = identity(redis);
+
+	source_set_note(&redis->source, "list", text);
+	free(text);
+}
+
 /* Remember a position, before the contents are delivered that belong to it. */
 static void set_position(struct redis_source *redis, const struct list_position *position)
 {
 	struct source *source = &redis->source;
 
 	redis->here = *position;
-	source_set_note(source, "list", list_of(redis));
+	set_identity(redis);
 	set_number_note(source, "seq", position->seq);
 	source_set_note(source, "id", position->id);
 	source_set_note(source, "version", position->version);
@@ -289,17 +304,20 @@ static void load_position(struct redis_source *redis)
 	const char *list = source_note(source, "list"), *seq = source_note(source, "seq");
 	const char *id = source_note(source, "id"), *version = source_note(source, "version");
 	struct list_position *here = &redis->here;
+	char *same = identity(redis);
 	uint64_t ms;
 
 	memset(here, 0, sizeof(*here));
-	if (!source->delivered || !list || !seq || !id || !version || strcmp(list, list_of(redis)) ||
+	if (!source->delivered || !list || !seq || !id || !version || strcmp(list, same) ||
 	    !list_number(seq, strlen(seq), &here->seq) || !list_parse_id(id, strlen(id), &ms) ||
 	    !list_is_version(version, strlen(version))) {
+		memset(here, 0, sizeof(*here));
 		redis->distrust = true;
-		return;
+	} else {
+		strcpy(here->id, id);
+		strcpy(here->version, version);
 	}
-	strcpy(here->id, id);
-	strcpy(here->version, version);
+	free(same);
 }
 
 static void set_limits(const struct redis_source *redis, struct list_limits *limits)
@@ -724,10 +742,14 @@ static int apply_fresh(struct redis_source *redis, const struct list_changes *ch
 	return err;
 }
 
-static bool too_many(struct redis_source *redis, const struct contents *contents, size_t more)
+static bool too_many(struct redis_source *redis, const struct contents *contents,
+		     const struct list_changes *changes)
 {
 	char why[LIST_WHY_SIZE];
+	size_t i, more = 0;
 
+	for (i = 0; i < changes->count; i++)
+		more += !changes->at[i].del;
 	if (contents_count(contents) + more <= redis->max_entries)
 		return false;
 	snprintf(why, sizeof(why), "it has grown to more than %llu entries; allow more with max-entries",
@@ -751,7 +773,7 @@ static void purge(struct redis_source *redis, bool now)
 static void take_changes(struct redis_source *redis, struct batch *batch)
 {
 	purge(redis, false);
-	if (too_many(redis, &redis->source.contents, batch->changes.count))
+	if (too_many(redis, &redis->source.contents, &batch->changes))
 		return;
 	set_position(redis, &batch->at);
 	engine_good(redis->reader);
@@ -768,7 +790,7 @@ static void take_batch(struct redis_source *redis, struct batch *batch, bool gap
 {
 	bool fresh = redis->step == CATCH_UP;
 
-	if (fresh && too_many(redis, &redis->contents, batch->changes.count))
+	if (fresh && too_many(redis, &redis->contents, &batch->changes))
 		return;
 	if (fresh && apply_fresh(redis, &batch->changes)) {
 		give_up(redis, true, "there is not enough memory for its changes");
@@ -839,7 +861,9 @@ static void follow(struct redis_source *redis)
 
 	if (!catch_up)
 		redis->step = FOLLOW;
-	snprintf(ms, sizeof(ms), "%llu", (unsigned long long)redis->heartbeat * 1000);
+	/* Not all firewalls ask in the same moment when nothing has changed. */
+	snprintf(ms, sizeof(ms), "%llu", (unsigned long long)(redis->heartbeat * 1000 -
+							      random_upto(redis->heartbeat * 250)));
 	if (!catch_up) {
 		words[count++] = "BLOCK";
 		words[count++] = ms;

@@ -266,6 +266,11 @@ def test_agree(b):
     wait_for(lambda: seen.add(sum(m.startswith("172.16.") for m in hosts[1].members())) or
              max(seen) >= 600, SOON)
     b.case("600 entries of one publication come in one step", seen <= {0, 600}, seen)
+    hosts[0].publish("203.0.113.4")
+    hosts[1].daemon.ask("status")
+    lag = hosts[1].source()["lag"]
+    b.tap.note(f"from the stream to the set: {lag * 1000:.1f} ms")
+    b.case("a change is in force in less than a second", lag < 1, lag)
     text = hosts[1].daemon.run("status", "--prometheus").stdout
     b.case("lag and version are metrics", "ipcuckood_source_lag_seconds{" in text and
            re.search(r'source_info\{.*version="\d+ \d+-\d+"', text), text)
@@ -294,6 +299,18 @@ def test_restart(b):
     host.publish("203.0.113.2")
     want |= {"203.0.113.2"}
     b.case("after a reload, too", host.has(want), host.daemon.messages())
+    host.configure(b.server(), sets="family = inet\n")
+    host.daemon.process.send_signal(signal.SIGHUP)
+    host.publish("2001:db8::7", "203.0.113.3")
+    want |= {"203.0.113.3"}
+    tool("destroy", "s")
+    b.case("what does not fit into the set is left out, and counted",
+           host.has(want) and host.source()["left_out"] == 1, host.source())
+    tool("destroy", "s")
+    host.configure(b.server())
+    host.daemon.process.send_signal(signal.SIGHUP)
+    want |= {"2001:db8::7"}
+    b.case("and read when the set takes it", host.has(want), host.daemon.messages())
     host.daemon.ask("refresh feed")
     b.case("refresh reads the snapshot again", wait_for(
         lambda: host.source()["deliveries"] and host.source()["state"] == "good") and
@@ -534,6 +551,35 @@ def test_config(b):
     b.case("--check: addresses of all kinds are right", not done.returncode, done.stderr)
 
 
+def test_million(b):
+    """A million addresses, beside load of the same file"""
+    host = b.begin(**{"max-entries": "2000000"})
+    path = os.path.join(b.dir, "million")
+    with open(path, "w", encoding="ascii") as f:
+        f.writelines(f"100.{64 + (i >> 16)}.{i >> 8 & 255}.{i & 255}\n" for i in range(1000000))
+    tool("create", "other", "hash:net", "family", "any")
+    begin = time.monotonic()
+    tool("load", "other", path)
+    load = time.monotonic() - begin
+    status, text = host.publish("--file", path)
+    published = time.monotonic()
+    b.case("a million addresses are published", not status, text)
+    b.case("and in force", wait_for(lambda: host.daemon.set("s")["entries"] == 1000000))
+    follow = time.monotonic() - published
+    host.daemon.stop()
+    for name in os.listdir(host.daemon.state):
+        os.unlink(os.path.join(host.daemon.state, name))
+    tool("destroy", "s")
+    begin = time.monotonic()
+    host.daemon.start()
+    b.case("a new follower has them", wait_for(
+        lambda: host.daemon.set("s")["entries"] == 1000000))
+    b.tap.note(f"load: {load:.2f} s; in force after the publication: {follow:.2f} s; on a new "
+               f"follower: {time.monotonic() - begin:.2f} s")
+    b.case("in 4 bytes each", int(b.redis.head("feed")["bytes"]) == 4000005, b.redis.head("feed"))
+    b.tap.note(f"most memory: {host.daemon.proc('VmHWM')} kB")
+
+
 class Round:
     """Random changes and faults. What was published is in @want; what is taken back was in force
     everywhere at the last quiet moment, so the order of publications does not matter."""
@@ -648,7 +694,7 @@ def test_random(b):
 
 
 TESTS = (test_config, test_publish, test_timeouts, test_agree, test_restart, test_trimmed,
-         test_renewed, test_gone, test_lies, test_random)
+         test_renewed, test_gone, test_lies, test_million, test_random)
 
 
 def body(tap):
