@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Fuzzes what the daemon reads of a list in Redis, and what a client publishes. The first byte selects
- * what the rest is: a snapshot, the changes of an entry of the stream, the head, or lines to publish.
- * What was read is packed again, and must be read as the same.
+ * Fuzzes what the daemon reads of a list in Redis, and what a client publishes. The first byte
+ * selects what the rest is: a snapshot, the changes of an entry of the stream, the head, or lines
+ * to publish. What was read is packed again, and must be read as the same.
  */
 #define FUZZ_INSIDE
 #include <stdbool.h>

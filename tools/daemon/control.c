@@ -231,8 +231,8 @@ static void answer_client(struct client *client)
 	}
 }
 
-/* The line has arrived: does a body follow? @rest bytes of it have come with the line. Return: false
- * if the client is to be sent away.
+/* The line has arrived: does a body follow? @rest bytes of it have come with the line. Return:
+ * false if the client is to be sent away.
  */
 static bool begin_body(struct client *client, const char *from, size_t rest)
 {

@@ -138,8 +138,8 @@ const char *engine_check_server(const char *server)
 }
 
 /* hiredis makes a reply as its parts arrive, by these functions. They refuse what is too large, and
- * what nobody asked for, by which hiredis would end the program. It takes that for a lack of memory,
- * and ends the connection.
+ * what nobody asked for: hiredis would end the program if it got such a reply. It takes a refusal for
+ * a lack of memory, and ends the connection.
  */
 static bool pay(struct engine *engine, size_t cost)
 {
@@ -326,7 +326,13 @@ static void settle(struct engine *engine)
 
 static void note_error(struct engine *engine, const redisAsyncContext *redis)
 {
-	if (!engine->why[0] && redis->errstr && redis->errstr[0])
+	if (engine->why[0] || !redis->errstr || !redis->errstr[0])
+		return;
+	/* That is all that hiredis knows of some errors of TLS. */
+	if (engine->config->tls && !strcmp(redis->errstr, strerror(0)))
+		snprintf(engine->why, sizeof(engine->why),
+			 "does not come to terms by TLS; see tls-ca, tls-cert and tls-key");
+	else
 		snprintf(engine->why, sizeof(engine->why), "cannot be used: %s", redis->errstr);
 }
 
@@ -510,10 +516,8 @@ static bool start_tls(struct engine *engine)
 	host = split_server(engine_server(engine), &port);
 	if (!engine->tls) {
 		redisInitOpenSSL();
-		engine->tls = redisCreateSSLContext(config->ca_file,
-						    config->ca_file ? NULL : "/etc/ssl/certs",
-						    config->cert_file, config->key_file, host,
-						    &error);
+		engine->tls = redisCreateSSLContext(config->ca_file, NULL, config->cert_file,
+						    config->key_file, host, &error);
 	}
 	free(host);
 	if (!engine->tls) {

@@ -22,7 +22,8 @@
  * @user:	user, or NULL
  * @password_file: file whose first line is the password, or NULL
  * @tls:	use TLS
- * @ca_file:	certificates of those who may sign that of the server; NULL: those of the system
+ * @ca_file:	certificates of those who may sign that of the server; needed with @tls, since
+ *		hiredis does not compare the name in a certificate
  * @cert_file:	certificate of this machine, or NULL
  * @key_file:	its private key, or NULL
  * @connect_time: time limit of connecting and of a command, in seconds

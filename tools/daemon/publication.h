@@ -6,8 +6,8 @@
  *   198.51.100.0/24,1795561103
  *   203.0.113.9,0,a comment
  *
- * A line is an entry, the second at which it expires (0: never), and its comment, as in the files in
- * which the daemon stores contents. Empty lines, and what is behind "#" or ";", are ignored.
+ * A line is an entry, the second at which it expires (0: never), and its comment, as in the files
+ * in which the daemon stores contents. Empty lines, and what is behind "#" or ";", are ignored.
  */
 #ifndef IPCUCKOOD_PUBLICATION_H
 #define IPCUCKOOD_PUBLICATION_H
@@ -15,8 +15,9 @@
 #include "daemon/list.h"
 #include "daemon/request.h"
 
-/* Read and pack the body, as the arguments of the request say: "add" and "del" as changes, "replace"
- * as a snapshot, and so does "clear", which may be empty. Return: NULL, or what is wrong, allocated.
+/* Read and pack the body, as the arguments of the request say: "add" and "del" as changes,
+ * "replace" as a snapshot, and "clear" as one that may be empty. Return: NULL, or what is wrong,
+ * allocated.
  */
 char *publication_read(const struct request *request, struct list_bytes *bytes, size_t *count);
 

@@ -163,6 +163,9 @@ static void check_tls(const struct redis_source *redis, struct section *section)
 	if (engine->tls && !engine_has_tls())
 		config_fault(section, "tls",
 			     "this ipcuckood was built without TLS for Redis, because hiredis_ssl was not there; use a tunnel such as stunnel, or build it with hiredis 1.0 or newer");
+	if (engine->tls && !engine->ca_file)
+		config_fault(section, "tls",
+			     "a line is missing that says who signs the certificate of Redis, such as: tls-ca = /etc/redis-ca.pem");
 	if (!engine->tls && (engine->ca_file || engine->cert_file || engine->key_file))
 		config_fault(section, engine->ca_file ? "tls-ca" :
 				      engine->cert_file ? "tls-cert" : "tls-key",

@@ -149,7 +149,7 @@ extern const struct config_key source_keys[];
 extern const struct source_kind *const source_kinds[];
 /* The name of the list that a source shares; its own name if it has none. */
 const char *source_list(const struct source *source);
-/* Why this program was built without a kind, and what to do; NULL if there is no such kind at all. */
+/* Why this program was built without a kind, and what to do; NULL if there is no such kind. */
 const char *source_kind_missing(const char *word);
 
 /* Replace the contents by @contents, which are empty afterwards. The kernel's set changes in one

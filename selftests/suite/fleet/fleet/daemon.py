@@ -70,11 +70,11 @@ class Daemon:
         return subprocess.run(self.command(*words), capture_output=True, text=True,
                               timeout=SECONDS)
 
-    def start(self):
+    def start(self, wait=True):
         with open(self.log, "a", encoding="utf-8") as log:
             self.process = subprocess.Popen(self.command(), stderr=log, stdout=log,
                                             env={**os.environ, **self.env})
-        return wait_for(self.status)
+        return wait_for(self.status) if wait else None
 
     def stop(self, how=signal.SIGTERM):
         self.process.send_signal(how)
@@ -98,7 +98,7 @@ class Daemon:
         return int(status), text
 
     def publish(self, name, lines, how="add", wait=True):
-        """Publishes lines of text, without the tool. Without @wait, does not wait for the answer."""
+        """Publishes lines of text, without the tool; waits for the answer only with @wait."""
         with socket.socket(socket.AF_UNIX) as s:
             s.settimeout(SECONDS)
             s.connect(self.control)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""A real redis-server, a server that lies instead of it, and what a list in Redis is, read naively"""
+"""A real redis-server, a server that lies instead of it, and the list in Redis, read naively"""
 import ipaddress
 import os
 import signal
