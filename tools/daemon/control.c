@@ -204,7 +204,8 @@ static void pass_request(struct client *client, const char *command, char *name)
 	waiting->client = client;
 	waiting->args = need_text("%.*s", (int)strcspn(args, " "), args);
 	waiting->request = (struct request){
-		.command = command, .args = waiting->args, .body = client->body, .size = client->size,
+		.command = command, .args = waiting->args,
+		.body = client->body, .size = client->size,
 	};
 	client->waiting = waiting;
 	/* The source answers in time, and needs the body only now. */
@@ -257,7 +258,8 @@ static bool begin_body(struct client *client, const char *from, size_t rest)
 
 static bool read_body(struct client *client, int fd)
 {
-	ssize_t got = recv(fd, client->body + client->got, client->size - client->got, MSG_DONTWAIT);
+	ssize_t got = recv(fd, client->body + client->got, client->size - client->got,
+			   MSG_DONTWAIT);
 
 	if (got < 0)
 		return errno == EAGAIN || errno == EINTR;

@@ -138,8 +138,8 @@ const char *engine_check_server(const char *server)
 }
 
 /* hiredis makes a reply as its parts arrive, by these functions. They refuse what is too large, and
- * what nobody asked for: hiredis would end the program if it got such a reply. It takes a refusal for
- * a lack of memory, and ends the connection.
+ * what nobody asked for: hiredis would end the program if it got such a reply. It takes a refusal
+ * for a lack of memory, and ends the connection.
  */
 static bool pay(struct engine *engine, size_t cost)
 {

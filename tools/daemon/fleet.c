@@ -115,7 +115,8 @@ static int compare_hosts(const void *a, const void *b)
 
 static char *show_json(const struct fleet *fleet, bool all)
 {
-	struct json_object *object = json_object_new_object(), *hosts = json_object_new_array(), *one;
+	struct json_object *object = json_object_new_object();
+	struct json_object *hosts = json_object_new_array(), *one;
 	const struct host *host;
 	char *text;
 	size_t i;

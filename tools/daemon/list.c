@@ -120,9 +120,12 @@ static bool take_number(struct input *input, uint32_t *number)
 /* A comment and its zero. An empty one would be no comment. */
 static const char *take_comment(struct input *input)
 {
-	size_t most = input->left < IPCUCKOO_COMMENT_MAX + 1 ? input->left : IPCUCKOO_COMMENT_MAX + 1;
-	const uint8_t *end = most ? memchr(input->at, '\0', most) : NULL;
+	size_t most = IPCUCKOO_COMMENT_MAX + 1;
+	const uint8_t *end;
 
+	if (most > input->left)
+		most = input->left;
+	end = most ? memchr(input->at, '\0', most) : NULL;
 	if (!end || end == input->at)
 		return NULL;
 	return (const char *)take(input, end + 1 - input->at);

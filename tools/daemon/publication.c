@@ -74,7 +74,9 @@ static int take_entries(struct publication *publication, const struct packed *en
 	int err = 0;
 
 	for (ref.kind = 0; ref.kind < ENTRY_KINDS; ref.kind++) {
-		for (ref.index = 0; ref.index < entries->kind[ref.kind].count && !err; ref.index++) {
+		for (ref.index = 0; ref.index < entries->kind[ref.kind].count; ref.index++) {
+			if (err)
+				return err;
 			member.kind = ref.kind;
 			memcpy(member.entry, entry_at(entries, ref), entry_size[ref.kind]);
 			err = take_member(publication, &member);

@@ -257,7 +257,7 @@ static char *explain(const struct publisher *publisher, const char *error)
 	return need_text("Redis refuses it: %.200s", error);
 }
 
-/* Return: whether the reply is an error; then the job, if it is one, is over or will be repeated. */
+/* Return: whether the reply is an error; then the job, if there is one, is over or is repeated. */
 static bool take_error(struct publisher *publisher, struct job *job, const redisReply *reply)
 {
 	char *why;

@@ -686,8 +686,9 @@ static const char *read_entry(const redisReply *entry,
 	batch->replaced = !strcmp(fields->element[2]->str, "v");
 	if (!batch->replaced && strcmp(fields->element[2]->str, "c"))
 		return "it has a field that this ipcuckood does not know; update ipcuckood";
-	err = batch->replaced ? 0 : list_parse_changes((const uint8_t *)data->str, data->len, limits,
-						       &batch->changes, why);
+	err = batch->replaced ? 0 :
+	      list_parse_changes((const uint8_t *)data->str, data->len, limits, &batch->changes,
+				 why);
 	if (err)
 		return err == -ENOMEM ? "there is not enough memory for it" : why;
 	batch->atomic |= batch->changes.count > before + 1;

@@ -44,8 +44,8 @@ struct source;
  * @command:	do a command of the control socket, "refresh" or "accept", and answer with a text
  *		for people, allocated with need_text(). Set *@done to whether it was done. NULL:
  *		there are no commands
- * @request:	answer a request of the control socket, "publish" or "fleet", now or later (request.h);
- *		NULL: it has none
+ * @request:	answer a request of the control socket, "publish" or "fleet", now or later; see
+ *		request.h. NULL: there are none
  * @list:	the name of the list for which requests come; NULL: that of the source
  * @inherit:	take over what only this kind has from a source of the old configuration, which is
  *		stopped; or NULL

@@ -197,6 +197,9 @@ def test_publish(b):
         status, text = host.replace(lines)
         b.case(f"a file with {lines}: refused", status and pattern in text, text)
     b.case("nothing changed", host.has(set(want) - {MANY[0]}))
+    done = host.daemon.run("--dry-run")
+    b.case("--dry-run finds no difference", not done.returncode and
+           "0 entries would be added, 0 deleted" in done.stdout, done)
     status, text = host.replace([], "--empty")
     b.case("--empty makes it empty", status == 0 and host.has(["192.0.2.128/25 nomatch"]), text)
     status, text = host.fleet()
@@ -462,7 +465,8 @@ def lies():
     return (
         ("HTTP", {"HMGET": b"HTTP/1.1 400 Bad Request\r\n\r\n"}, "cannot be used"),
         ("an endless string", {"HMGET": engine.endless(b"$100000000000\r\n")}, "MB|in time"),
-        ("an endless array", {"HMGET": engine.endless(b"*100000\r\n", b":1\r\n" * 9999)}, "makes no sense|nobody asked"),
+        ("an endless array", {"HMGET": engine.endless(b"*100000\r\n", b":1\r\n" * 9999)},
+         "makes no sense|nobody asked"),
         ("a reply that nobody asked for",
          {"HMGET": engine.array(*[engine.bulk(None)] * 6) + b"+x\r\n"}, "no list|nobody asked"),
         ("a huge array", {"HMGET": b"*2147483647\r\n"}, "MB"),

@@ -50,7 +50,8 @@ class Redis:
     def start(self, *options):
         self.process = subprocess.Popen(
             ["redis-server", "--dir", self.dir, "--port", str(self.port), "--bind",
-             *sorted({self.address, "127.0.0.1"}), "--unixsocket", os.path.join(self.dir, "socket"), "--appendonly", "yes",
+             *sorted({self.address, "127.0.0.1"}), "--unixsocket",
+             os.path.join(self.dir, "socket"), "--appendonly", "yes",
              "--appendfsync", "always", "--save", "", "--protected-mode", "no", "--logfile",
              os.path.join(self.dir, "log"), *options])
         if not wait_for(self.answers, 20):
