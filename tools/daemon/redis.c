@@ -825,6 +825,20 @@ static void take_batch(struct redis_source *redis, struct batch *batch, bool gap
 	ask_head(redis);
 }
 
+/* Nothing is behind the last change that was read. */
+static void take_silence(struct redis_source *redis)
+{
+	if (redis->step != CATCH_UP) {
+		purge(redis, true);
+		ask_head(redis);
+	} else if (redis->fresh.seq >= redis->head.seq) {
+		deliver_fresh(redis);
+	} else {
+		give_up(redis, true,
+			"changes behind its snapshot are missing; publish all of it again");
+	}
+}
+
 static void on_changes(void *owner, const redisReply *reply)
 {
 	struct redis_source *redis = owner;
@@ -834,16 +848,8 @@ static void on_changes(void *owner, const redisReply *reply)
 	uint64_t before = batch.at.seq;
 	bool whole;
 
-	/* There was nothing. */
 	if (reply->type == REDIS_REPLY_NIL) {
-		if (redis->step == CATCH_UP && redis->fresh.seq >= redis->head.seq)
-			deliver_fresh(redis);
-		else if (redis->step == CATCH_UP)
-			give_up(redis, true, "changes behind its snapshot are missing; publish all of it again");
-		else {
-			purge(redis, true);
-			ask_head(redis);
-		}
+		take_silence(redis);
 		return;
 	}
 	if (!expect(redis, reply, reply->type == REDIS_REPLY_ARRAY))
