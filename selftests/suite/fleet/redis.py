@@ -27,6 +27,8 @@ from fleet.daemon import Daemon, members, tool, wait_for
 
 ROUNDS = int(os.environ.get("ROUNDS", "20"))
 SEED = int(os.environ.get("SEED") or random.randrange(1 << 32))
+# Firewalls of the largest fleet: in "make check-fleet", and in a short run
+HOSTS = 50 if ROUNDS >= 100 else 8
 # Resident memory of a daemon, whatever is sent to it
 MEMORY_KB = 50 << 10
 # Seconds for a change to be in force everywhere
@@ -586,6 +588,27 @@ def test_million(b):
     b.tap.note(f"most memory: {host.daemon.proc('VmHWM')} kB")
 
 
+def test_many(b):
+    """How soon a ban is in force on many firewalls, as each of them measures it"""
+    hosts = b.fleet([f"fw{i}" for i in range(1, HOSTS + 1)], heartbeat="60s")
+    hosts[0].replace(MANY)
+    b.case(f"{HOSTS} firewalls have the list", all(host.has(MANY, 90) for host in hosts))
+    lags = []
+    for i in range(20):
+        hosts[i % HOSTS].daemon.publish("feed", f"203.0.113.{i}\n")
+        seq = int(b.redis.head("feed")["seq"])
+        for host in hosts:
+            wait_for(lambda h=host: h.source()["seq"] == seq)
+            lags.append(host.source()["lag"] * 1000)
+    lags.sort()
+    half, most = lags[len(lags) // 2], lags[len(lags) * 99 // 100]
+    b.tap.note(f"in force on {HOSTS} firewalls: {half:.0f} ms at the median, {most:.0f} ms at p99")
+    b.case("p99 is below a second", most < 1000, lags[-10:])
+    b.case("all have all of it", all(host.has(MANY + [f"203.0.113.{i}" for i in range(20)])
+                                     for host in hosts))
+    b.case("and say so", wait_for(lambda: not hosts[0].fleet()[0]), hosts[0].fleet())
+
+
 class Round:
     """Random changes and faults. What was published is in @want; what is taken back was in force
     everywhere at the last quiet moment, so the order of publications does not matter."""
@@ -700,7 +723,8 @@ def test_random(b):
 
 
 TESTS = (test_config, test_publish, test_timeouts, test_agree, test_restart, test_trimmed,
-         test_renewed, test_gone, test_lies, test_million, test_random)
+         test_renewed, test_gone, test_lies, test_million, test_many,
+         test_random)
 
 
 def body(tap):
