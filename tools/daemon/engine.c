@@ -53,6 +53,7 @@ typedef int array_size;
  * @ready:	commands can be sent
  * @calling:	hiredis is at work, and its context must not be freed
  * @why:	why the connection is given up; "" if hiredis knows
+ * @round:	the same for each address that has failed since the last success
  * @closed:	engine_close() was called while hiredis was at work
  * @tls:	what connections with TLS share
  */
@@ -75,6 +76,7 @@ struct engine {
 	bool ready;
 	bool calling;
 	char why[256];
+	char round[600];
 	bool closed;
 	void *tls;
 };
@@ -288,12 +290,13 @@ static void free_engine(struct engine *engine)
 /* Try the next address at once, and wait when all have failed. */
 static void lose(struct engine *engine)
 {
-	size_t count = 0;
-	char why[512];
+	size_t count = 0, len = strlen(engine->round);
+	char why[sizeof(engine->round)];
 
 	while (engine->config->servers[count])
 		count++;
-	snprintf(why, sizeof(why), "%.200s %.255s", engine_server(engine),
+	snprintf(engine->round + len, sizeof(engine->round) - len, "%s%.200s %.255s",
+		 len ? "; " : "", engine_server(engine),
 		 engine->why[0] ? engine->why : "closed the connection");
 	engine->why[0] = '\0';
 	engine->at = (engine->at + 1) % count;
@@ -304,6 +307,9 @@ static void lose(struct engine *engine)
 	engine->tried = 0;
 	timer_start(engine->event, &engine->retry,
 		    backoff_ms(++engine->attempts, RETRY_LEAST, RETRY_MOST), on_retry, engine);
+	memcpy(why, engine->round, sizeof(why));
+	engine->round[0] = '\0';
+	/* The user may close the connection, and then it is gone. */
 	engine->user.lost(engine->user.owner, why);
 }
 
@@ -354,6 +360,7 @@ void engine_good(struct engine *engine)
 {
 	engine->tried = 0;
 	engine->attempts = 0;
+	engine->round[0] = '\0';
 }
 
 static int on_deadline(sd_event_source *timer, uint64_t usec, void *data)

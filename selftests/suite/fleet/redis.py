@@ -455,6 +455,11 @@ def test_gone(b):
     b.case("the next address is tried", wait_for(
         lambda: reader.source()["server"].endswith("socket") and
         reader.source()["state"] == "good"), reader.source())
+    reader.configure("127.0.0.1:1 127.0.0.1:2")
+    reader.daemon.process.send_signal(signal.SIGHUP)
+    b.case("if none can be used, all of them are named", wait_for(
+        lambda: re.search(r"127.0.0.1:1 .*; 127.0.0.1:2 ", reader.source().get("problem") or "")),
+        reader.source())
     b.redis.ask("CONFIG", "SET", "maxmemory", "1")
     status, text = host.publish("203.0.113.4")
     b.case("an engine without memory: refused, with advice", status == 3 and "maxmemory" in text,
