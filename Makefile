@@ -111,7 +111,7 @@ check-races:
 check-filters:
 	@$(vm)/check filters
 
-# Part of check is a short run of the same. ROUNDS=300 random changes and lies of feeds, SEED=n.
+# Part of check is a short run of the same. ROUNDS=300 random changes, lies and faults, SEED=n.
 check-fleet:
 	@$(vm)/check fleet
 
@@ -236,7 +236,7 @@ help:
 	@echo '               module compiled for 32 bits'
 	@echo '  check-dropin  random commands of ipset, and packets, on the kernel'\''s own hash:ip and'
 	@echo '               hash:net and on ours: the same results? ROUNDS=10000, SEED=n'
-	@echo '  check-fleet  ipcuckood: feeds that change and lie; does the set follow? ROUNDS=300, SEED=n'
+	@echo '  check-fleet  ipcuckood: feeds and Redis that change and lie; do the sets follow? ROUNDS=300, SEED=n'
 	@echo '  check-arm64  the suite without tool and procfs, cross-compiled, on emulated arm64:'
 	@echo '               Debian'\''s kernel, and one with pages of 64 KiB'
 	@echo '  check-packages  builds the packages, installs them in fresh trees of Debian'

@@ -124,6 +124,15 @@ FILE *outside_stdin(void)
 	return now.input;
 }
 
+int outside_connect(int fd, const struct sockaddr *address, socklen_t size)
+{
+	(void)fd;
+	(void)address;
+	(void)size;
+	errno = ECONNREFUSED;
+	return -1;
+}
+
 /* Something is always there to be read. */
 int outside_poll(struct pollfd *polled, nfds_t count, int timeout)
 {

@@ -80,6 +80,9 @@ int outside_socket_option(const struct mnl_socket *socket, int option, void *val
 ssize_t outside_send(const struct mnl_socket *socket, const void *message, size_t size);
 ssize_t outside_receive(const struct mnl_socket *socket, void *to, size_t size);
 
+/* No ipcuckood answers. */
+int outside_connect(int fd, const struct sockaddr *address, socklen_t size);
+
 /* The headers that declare these functions are included above, because glibc redirects some
  * declarations to names of its own, and would redirect our functions, too.
  */
@@ -92,6 +95,7 @@ ssize_t outside_receive(const struct mnl_socket *socket, void *to, size_t size);
 #undef stdin
 #define stdin					outside_stdin()
 #define poll(polled, count, timeout)		outside_poll(polled, count, timeout)
+#define connect(fd, address, size)		outside_connect(fd, address, size)
 #define sigprocmask(how, set, old)		outside_sigprocmask(how, set, old)
 #define getaddrinfo(name, service, hints, found) \
 	outside_getaddrinfo(name, service, hints, found)

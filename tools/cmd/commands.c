@@ -240,6 +240,33 @@ const struct command commands[] = {
 	  "of them is not blocked.\n"
 	  "\n"
 	  "  ipcuckoo unblock 192.0.2.1\n" },
+	{ "publish", run_publish, 0, { NULL },
+	  "LIST [ENTRY...] [timeout N] [comment TEXT] [--delete] [--file FILE] [--empty] [--control SOCKET]",
+	  "change a list that a fleet shares",
+	  "Adds entries to a list in Redis, which ipcuckood follows on all firewalls\n"
+	  "of a fleet: see [redis NAME] in ipcuckood(8). The ipcuckood of this machine\n"
+	  "publishes them. All entries of a command change in one step. While Redis\n"
+	  "is away, ipcuckood publishes them later, and the exit status is 3.\n"
+	  "timeout N     they expire N seconds from now, everywhere in the same second\n"
+	  "--delete      delete them; it is no error if they are not there\n"
+	  "--file FILE   replace all entries of the list by those of FILE, in one step,\n"
+	  "              or make the list: an entry a line, and perhaps the second since\n"
+	  "              1970 at which it expires, and a comment: ENTRY,SECOND,COMMENT\n"
+	  "--empty       with --file, the list may become empty\n"
+	  "--control SOCKET  the control socket of ipcuckood\n"
+	  "\n"
+	  "  ipcuckoo publish feed 192.0.2.7 timeout 3600 comment scanner\n"
+	  "  ipcuckoo publish feed 192.0.2.7 --delete\n"
+	  "  ipcuckoo publish feed --file list.txt\n" },
+	{ "fleet", run_fleet, 0, { NULL },
+	  "status [LIST] [--control SOCKET]",
+	  "show which firewalls have a shared list in force",
+	  "Shows, for each firewall of a fleet, which change of a list in Redis it has\n"
+	  "in force: whether it lags, its kernel refuses the list, or it was not heard\n"
+	  "of. Exit status 0: all of them have all of the list; 1: some have not.\n"
+	  "LIST may be left out if there is only one.\n"
+	  "\n"
+	  "  ipcuckoo fleet status feed\n" },
 	{ "stats", run_stats, 0, { NULL },
 	  "[--prometheus]",
 	  "show attachments with counters, sets and memory",

@@ -202,6 +202,10 @@ static void fault_kind(struct reader *reader, const char *heading, size_t len)
 		count++;
 	}
 	snprintf(word, sizeof(word), "%.*s", (int)len, heading);
+	if (source_kind_missing(word)) {
+		fault(reader, reader->line, "[%s]: %s", heading, source_kind_missing(word));
+		return;
+	}
 	fault(reader, reader->line,
 	      "[%s]: there are no sections of the kind \"%s\"%s; sets are [set NAME], their sources [feed NAME]",
 	      heading, word, nearest_hint(word, words, count));

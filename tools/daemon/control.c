@@ -7,16 +7,20 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include "cli/daemon.h"
 #include "daemon/config.h"
 #include "daemon/control.h"
 #include "daemon/log.h"
 #include "daemon/memory.h"
+#include "daemon/request.h"
 #include "daemon/source.h"
 #include "daemon/status.h"
 #include "daemon/timer.h"
 
 #define LINE_MOST	256
 #define CLIENTS_MOST	16
+/* The most bytes that may follow a line */
+#define BODY_MOST	(256u << 20)
 /* A client that is silent for this long is sent away. */
 #define CLIENT_SECONDS	10
 
@@ -28,6 +32,10 @@
  * @timer:	sends it away
  * @line:	the command, as far as it has arrived
  * @have:	length of @line
+ * @body:	what follows the line; NULL if nothing does
+ * @size:	length of @body, as the line says
+ * @got:	how much of it has arrived
+ * @waiting:	a request that is not answered yet, or NULL
  * @answer:	the answer; NULL until there is one
  * @len:	its length
  * @sent:	how much of it was sent
@@ -39,9 +47,25 @@ struct client {
 	sd_event_source *timer;
 	char line[LINE_MOST];
 	size_t have;
+	char *body;
+	size_t size;
+	size_t got;
+	struct waiting *waiting;
 	char *answer;
 	size_t len;
 	size_t sent;
+};
+
+/**
+ * struct waiting - a request that is answered later
+ * @request:	what the source has of it
+ * @client:	who asked; NULL if the client has gone
+ * @args:	what the request points to
+ */
+struct waiting {
+	struct request request;
+	struct client *client;
+	char *args;
 };
 
 struct control {
@@ -61,7 +85,10 @@ static void close_client(struct client *client)
 	client->control->count--;
 	sd_event_source_disable_unref(client->io);
 	timer_stop(&client->timer);
+	if (client->waiting)
+		client->waiting->client = NULL;
 	free(client->answer);
+	free(client->body);
 	free(client);
 }
 
@@ -106,21 +133,144 @@ static char *run_command(struct daemon *daemon, const char *command, const char 
 	return need_text("there is no command \"%s\"", command);
 }
 
+static void send_answer(struct client *client, int status, char *text)
+{
+	client->answer = need_text("%d\n%s%s", status, text,
+				   *text && text[strlen(text) - 1] == '\n' ? "" : "\n");
+	client->len = strlen(client->answer);
+	free(text);
+	timer_start(client->control->daemon->event, &client->timer, CLIENT_SECONDS * 1000,
+		    on_silence, client);
+	sd_event_source_set_io_events(client->io, EPOLLOUT);
+}
+
+void request_answer(struct request *request, int status, char *text)
+{
+	struct waiting *waiting = (struct waiting *)request;
+
+	if (waiting->client) {
+		waiting->client->waiting = NULL;
+		send_answer(waiting->client, status, text);
+	} else {
+		free(text);
+	}
+	free(waiting->args);
+	free(waiting);
+}
+
+/* The source with this name, or that has a list with this name. Without a name, the only one that
+ * has lists. Return: NULL, and what is wrong in *@wrong.
+ */
+static struct source *find_lists(struct daemon *daemon, const char *name, char **wrong)
+{
+	struct config *config = daemon->config;
+	struct source *found = NULL, *source;
+	size_t i, count = 0;
+
+	for (i = 0; i < config->source_count; i++) {
+		source = config->sources[i];
+		if (!source->kind->request ||
+		    (*name && strcmp(source->name, name) && strcmp(source_list(source), name)))
+			continue;
+		if (!found || !strcmp(source->name, name))
+			found = source;
+		count++;
+	}
+	if (!found && *name)
+		*wrong = need_text("there is no list \"%s\": the configuration of ipcuckood has no section [redis %s]; ipcuckood status shows what it has",
+				   name, name);
+	else if (!found)
+		*wrong = need_copy("the configuration of ipcuckood has no section [redis NAME], so it shares no list");
+	else if (!*name && count > 1)
+		*wrong = need_copy("which list? there are several; ipcuckood status shows them");
+	return *wrong ? NULL : found;
+}
+
+/* "publish NAME HOW SIZE" and "fleet NAME [json]"; "-" is no name. The source answers. */
+static void pass_request(struct client *client, const char *command, char *name)
+{
+	char *args = name + strcspn(name, " "), *wrong = NULL;
+	struct waiting *waiting;
+	struct source *source;
+
+	if (*args)
+		*args++ = '\0';
+	source = find_lists(client->control->daemon, strcmp(name, "-") ? name : "", &wrong);
+	if (!source) {
+		send_answer(client, STATUS_REFUSED, wrong);
+		return;
+	}
+	waiting = need_zeros(sizeof(*waiting));
+	waiting->client = client;
+	waiting->args = need_text("%.*s", (int)strcspn(args, " "), args);
+	waiting->request = (struct request){
+		.command = command, .args = waiting->args,
+		.body = client->body, .size = client->size,
+	};
+	client->waiting = waiting;
+	/* The source answers in time, and needs the body only now. */
+	timer_stop(&client->timer);
+	sd_event_source_set_io_events(client->io, 0);
+	source->kind->request(source, &waiting->request);
+}
+
 static void answer_client(struct client *client)
 {
-	char *command = client->line, *name;
+	char *command = client->line, *name, *text;
 	bool done;
-	char *text;
 
 	name = command + strcspn(command, " ");
 	if (*name)
 		*name++ = '\0';
-	text = run_command(client->control->daemon, command, name, &done);
-	client->answer = need_text("%d\n%s%s", done ? STATUS_OK : STATUS_REFUSED, text,
-				   *text && text[strlen(text) - 1] == '\n' ? "" : "\n");
-	client->len = strlen(client->answer);
-	free(text);
-	sd_event_source_set_io_events(client->io, EPOLLOUT);
+	if (!strcmp(command, "publish")) {
+		pass_request(client, "publish", name);
+	} else if (!strcmp(command, "fleet")) {
+		pass_request(client, "fleet", name);
+	} else {
+		text = run_command(client->control->daemon, command, name, &done);
+		send_answer(client, done ? STATUS_OK : STATUS_REFUSED, text);
+	}
+}
+
+/* The line has arrived: does a body follow? @rest bytes of it have come with the line. Return:
+ * false if the client is to be sent away.
+ */
+static bool begin_body(struct client *client, const char *from, size_t rest)
+{
+	const char *size = strrchr(client->line, ' ');
+
+	if (strncmp(client->line, "publish ", 8)) {
+		answer_client(client);
+		return true;
+	}
+	client->size = size ? strtoul(size + 1, NULL, 10) : 0;
+	if (client->size > BODY_MOST || rest > client->size)
+		return false;
+	client->body = malloc(client->size + 1);
+	if (!client->body)
+		return false;
+	memcpy(client->body, from, rest);
+	client->got = rest;
+	if (client->got == client->size)
+		answer_client(client);
+	return true;
+}
+
+static bool read_body(struct client *client, int fd)
+{
+	ssize_t got = recv(fd, client->body + client->got, client->size - client->got,
+			   MSG_DONTWAIT);
+
+	if (got < 0)
+		return errno == EAGAIN || errno == EINTR;
+	if (!got)
+		return false;
+	client->got += got;
+	timer_start(client->control->daemon->event, &client->timer, CLIENT_SECONDS * 1000,
+		    on_silence, client);
+	if (client->got == client->size)
+		answer_client(client);
+	return true;
 }
 
 /* Return: false if the client is to be sent away. */
@@ -129,6 +279,8 @@ static bool read_client(struct client *client, int fd)
 	char *end;
 	ssize_t got;
 
+	if (client->body)
+		return read_body(client, fd);
 	got = recv(fd, client->line + client->have, LINE_MOST - 1 - client->have, MSG_DONTWAIT);
 	if (got < 0)
 		return errno == EAGAIN || errno == EINTR;
@@ -139,9 +291,8 @@ static bool read_client(struct client *client, int fd)
 	end = strchr(client->line, '\n');
 	if (!end)
 		return client->have < LINE_MOST - 1;
-	*end = '\0';
-	answer_client(client);
-	return true;
+	*end++ = '\0';
+	return begin_body(client, end, client->line + client->have - end);
 }
 
 static bool write_client(struct client *client, int fd)
@@ -202,39 +353,12 @@ static int on_connection(sd_event_source *io, int fd, uint32_t events, void *dat
 	return 0;
 }
 
-static bool fill_address(struct sockaddr_un *address, const char *path)
-{
-	memset(address, 0, sizeof(*address));
-	address->sun_family = AF_UNIX;
-	if (strlen(path) >= sizeof(address->sun_path))
-		return false;
-	strcpy(address->sun_path, path);
-	return true;
-}
-
-static int connect_to(const char *path)
-{
-	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0), err;
-	struct sockaddr_un address;
-
-	if (fd < 0)
-		return -errno;
-	if (!fill_address(&address, path))
-		err = -ENAMETOOLONG;
-	else
-		err = connect(fd, (struct sockaddr *)&address, sizeof(address)) ? -errno : 0;
-	if (!err)
-		return fd;
-	close(fd);
-	return err;
-}
-
 /* Only root and the daemon's own user may connect. Return: a file descriptor, or a negative
  * errno.
  */
 static int listen_at(const char *path)
 {
-	int fd = connect_to(path), err = 0;
+	int fd = daemon_connect(path), err = 0;
 	struct sockaddr_un address;
 	mode_t mask;
 
@@ -247,7 +371,7 @@ static int listen_at(const char *path)
 		return -errno;
 	unlink(path);
 	mask = umask(0177);
-	if (!fill_address(&address, path))
+	if (!daemon_address(&address, path))
 		err = -ENAMETOOLONG;
 	else if (bind(fd, (struct sockaddr *)&address, sizeof(address)) || listen(fd, CLIENTS_MOST))
 		err = -errno;
@@ -295,21 +419,11 @@ void control_stop(struct control *control)
 
 int control_ask(const char *path, const char *line)
 {
-	int fd = connect_to(path), status = STATUS_REFUSED;
-	FILE *f = fd < 0 ? NULL : fdopen(fd, "r+");
-	int c;
+	int fd = daemon_connect(path);
 
-	if (!f) {
-		log_error("%s: no ipcuckood answers there: %s; is it running? systemctl status ipcuckood",
-			  path, strerror(-fd));
-		return STATUS_ABSENT;
-	}
-	fprintf(f, "%s\n", line);
-	fflush(f);
-	if (fscanf(f, "%d%*1[\n]", &status) != 1)
-		log_error("%s: ipcuckood did not answer", path);
-	while ((c = getc(f)) != EOF)
-		putc(c, status ? stderr : stdout);
-	fclose(f);
-	return status;
+	if (fd >= 0)
+		return daemon_ask(fd, line, NULL, 0);
+	log_error("%s: no ipcuckood answers there: %s; is it running? systemctl status ipcuckood",
+		  path, strerror(-fd));
+	return STATUS_ABSENT;
 }

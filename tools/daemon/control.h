@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The control socket: a client sends one line, a command and perhaps a name. The daemon answers
- * with a line that is the exit status of the client, and a text; then it closes the connection.
+ * The control socket: a client sends one line, a command and perhaps a name. A line "publish NAME
+ * HOW SIZE" is followed by SIZE bytes. The daemon answers with a line that is the exit status of the
+ * client, and a text; then it closes the connection.
  */
 #ifndef IPCUCKOOD_CONTROL_H
 #define IPCUCKOOD_CONTROL_H
 
+#include "cli/daemon.h"
 #include "daemon/daemon.h"
-
-#define CONTROL_PATH	"/run/ipcuckood/control"
 
 struct control;
 

@@ -54,6 +54,11 @@ const char *source_state_word(const struct source *source)
 	return words[source->state];
 }
 
+const char *source_list(const struct source *source)
+{
+	return source->kind->list ? source->kind->list(source) : source->name;
+}
+
 void source_prepare(const struct source *source, struct feed *feed)
 {
 	target_prepare(source->target, feed);
@@ -161,6 +166,7 @@ void source_deliver(struct source *source, struct contents *contents)
 	source->deliveries++;
 	take_good(source);
 	source->changed_at = source->good_at;
+	target_need_all(source->target, &source->contents);
 	if (!source->daemon->dry_run)
 		target_apply(source->target);
 	save(source);
@@ -182,6 +188,8 @@ int source_change(struct source *source, const struct source_change *changes, si
 			contents_del(&source->contents, member->kind, member->entry);
 		else
 			err = contents_add(&source->contents, member);
+		if (!changes[i].del)
+			target_need(source->target, member);
 		if (!err)
 			err = packed_add(&touched, member->kind, member->entry);
 	}
@@ -278,6 +286,8 @@ void source_inherit(struct source *source, struct source *old)
 	source->failures = old->failures;
 	source->refusals = old->refusals;
 	memcpy(source->version, old->version, sizeof(source->version));
+	if (source->kind->inherit)
+		source->kind->inherit(source, old);
 }
 
 void source_free(struct source *source)

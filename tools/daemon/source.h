@@ -29,6 +29,7 @@
 #include "daemon/target.h"
 
 struct json_object;
+struct request;
 struct source;
 
 /**
@@ -43,6 +44,11 @@ struct source;
  * @command:	do a command of the control socket, "refresh" or "accept", and answer with a text
  *		for people, allocated with need_text(). Set *@done to whether it was done. NULL:
  *		there are no commands
+ * @request:	answer a request of the control socket, "publish" or "fleet", now or later; see
+ *		request.h. NULL: there are none
+ * @list:	the name of the list for which requests come; NULL: that of the source
+ * @inherit:	take over what only this kind has from a source of the old configuration, which is
+ *		stopped; or NULL
  * @free:	free what is neither a key nor part of struct source; or NULL
  */
 struct source_kind {
@@ -54,6 +60,9 @@ struct source_kind {
 	void (*stop)(struct source *source);
 	void (*show)(const struct source *source, struct json_object *object);
 	char *(*command)(struct source *source, const char *command, bool *done);
+	void (*request)(struct source *source, struct request *request);
+	const char *(*list)(const struct source *source);
+	void (*inherit)(struct source *source, struct source *old);
 	void (*free)(struct source *source);
 };
 
@@ -138,6 +147,10 @@ struct source_change {
 extern const struct config_key source_keys[];
 /* All kinds (kinds.c); NULL ends them. */
 extern const struct source_kind *const source_kinds[];
+/* The name of the list that a source shares; its own name if it has none. */
+const char *source_list(const struct source *source);
+/* Why this program was built without a kind, and what to do; NULL if there is no such kind. */
+const char *source_kind_missing(const char *word);
 
 /* Replace the contents by @contents, which are empty afterwards. The kernel's set changes in one
  * step. What a kind refuses to believe it must not deliver: see source_refuse().

@@ -435,6 +435,12 @@ void target_apply_some(struct target *target, const struct packed *touched, bool
 	/* The whole set is replaced as soon as that works. */
 	if (target->behind || target->lacking)
 		return;
+	/* The first entry with a timeout or comment: the set has to become one that stores it. */
+	if ((target->timeouts && !(target->options & IPCUCKOO_O_TIMEOUT)) ||
+	    (target->comments && !(target->options & IPCUCKOO_O_COMMENT))) {
+		target_apply(target);
+		return;
+	}
 	why = target->daemon->nl ? NULL : kernel_open(target);
 	if (!why && sort_touched(target, touched, &add, &del))
 		why = need_text("out of memory");
@@ -445,6 +451,22 @@ void target_apply_some(struct target *target, const struct packed *touched, bool
 	end_change(target, why);
 }
 
+void target_need(struct target *target, const struct member *member)
+{
+	target->timeouts |= member->expires > 0;
+	target->comments |= !!member->comment;
+}
+
+void target_need_all(struct target *target, const struct contents *contents)
+{
+	/* Behind the entries that have neither */
+	struct contents_cursor cursor = { .kind = ENTRY_KINDS };
+	struct member member;
+
+	while (!(target->timeouts && target->comments) && contents_next(contents, &cursor, &member))
+		target_need(target, &member);
+}
+
 /* Its sources may need timeouts or comments. */
 static void find_options(struct target *target)
 {
@@ -453,6 +475,7 @@ static void find_options(struct target *target)
 	for (i = 0; i < target->source_count; i++) {
 		target->timeouts |= target->sources[i]->timeout > 0;
 		target->comments |= !!target->sources[i]->comment;
+		target_need_all(target, &target->sources[i]->contents);
 	}
 }
 

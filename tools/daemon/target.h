@@ -32,8 +32,8 @@ struct source;
  * @type:	IPCUCKOO_TYPE_HASH_IP or IPCUCKOO_TYPE_HASH_NET
  * @family:	IPCUCKOO_FAMILY_*
  * @maxelem:	limit of the number of entries of a set that the daemon creates; 0: none
- * @timeouts:	create the set with timeouts; also if a source needs them
- * @comments:	create the set with comments; also if a source needs them
+ * @timeouts:	create the set with timeouts; also if a source or an entry needs them
+ * @comments:	create the set with comments; also if a source or an entry needs them
  * @except:	exceptions, as words
  * @except_files: files with exceptions
  *
@@ -89,6 +89,12 @@ void target_apply(struct target *target);
  * deletions do not fit into one message; otherwise additions come first.
  */
 void target_apply_some(struct target *target, const struct packed *touched, bool atomic);
+
+/* The set needs to store timeout and comment of this entry, or of all of these. If it does not, the
+ * next change replaces it by one that does.
+ */
+void target_need(struct target *target, const struct member *member);
+void target_need_all(struct target *target, const struct contents *contents);
 
 /* Prepare to parse entries for the set: family, expansion of prefixes, limits. */
 void target_prepare(const struct target *target, struct feed *feed);

@@ -307,11 +307,13 @@ void packed_sort(struct packed *entries)
 static inline __attribute__((always_inline))
 size_t dedup(struct entry_array *array, size_t size)
 {
-	uint8_t *last = array->data, *at, *end = array->data + array->count * size;
+	uint8_t *last = array->data, *at, *end;
 	size_t before = array->count;
 
+	/* An empty array may be NULL, to which nothing can be added. */
 	if (!before)
 		return 0;
+	end = last + before * size;
 	for (at = last + size; at < end; at += size) {
 		if (!memcmp(last, at, size))
 			continue;

@@ -414,7 +414,9 @@ def test_random(b):
             {name: {"set": "s", "max-shrink": "90%", "max-size": "1M"}
              for name in names})
     wrong = 0
-    bad = [answer for name, answer, _, _ in lies(b.server) if name not in ("slow", "silent")]
+    # Its 300 addresses are more than these feeds have, so that is no lie here.
+    bad = [answer for name, answer, _, _ in lies(b.server)
+           if name not in ("slow", "silent", "shrunk")]
     for at in range(ROUNDS):
         name = rng.choice(names)
         if rng.random() < 0.4:

@@ -21,17 +21,23 @@ def wait_for(what, seconds=SECONDS):
         time.sleep(0.02)
 
 
-def tool(*words, check=True):
-    done = subprocess.run([os.environ["IPCUCKOO"], *words], capture_output=True, text=True)
+def inside(netns):
+    """How a command line begins that runs in a network namespace; None: in this one"""
+    return ["ip", "netns", "exec", netns] if netns else []
+
+
+def tool(*words, check=True, netns=None):
+    done = subprocess.run([*inside(netns), os.environ["IPCUCKOO"], *words], capture_output=True,
+                          text=True)
     if check and done.returncode:
         raise RuntimeError(f"ipcuckoo {' '.join(words)}: {done.stderr}")
     return done.stdout
 
 
-def members(name):
+def members(name, netns=None):
     """The entries of a set in the kernel: entry, or "entry nomatch", and its other words"""
     found = {}
-    for line in tool("save", name, check=False).splitlines():
+    for line in tool("save", name, check=False, netns=netns).splitlines():
         if match := re.match(r"add \S+ (\S+)(.*)", line):
             rest = match[2]
             nomatch = " nomatch" in rest
@@ -40,8 +46,9 @@ def members(name):
 
 
 class Daemon:
-    def __init__(self, directory):
+    def __init__(self, directory, netns=None):
         self.dir = directory
+        self.netns = netns
         self.state = os.path.join(directory, "state")
         self.config = os.path.join(directory, "config")
         self.control = os.path.join(directory, "control")
@@ -55,7 +62,7 @@ class Daemon:
             f.write(text)
 
     def command(self, *words):
-        return [os.environ["IPCUCKOOD"], "--config", self.config, "--state", self.state,
+        return [*inside(self.netns), os.environ["IPCUCKOOD"], "--config", self.config, "--state", self.state,
                 "--control", self.control, *words]
 
     def run(self, *words):
@@ -63,11 +70,11 @@ class Daemon:
         return subprocess.run(self.command(*words), capture_output=True, text=True,
                               timeout=SECONDS)
 
-    def start(self):
+    def start(self, wait=True):
         with open(self.log, "a", encoding="utf-8") as log:
             self.process = subprocess.Popen(self.command(), stderr=log, stdout=log,
                                             env={**os.environ, **self.env})
-        return wait_for(self.status)
+        return wait_for(self.status) if wait else None
 
     def stop(self, how=signal.SIGTERM):
         self.process.send_signal(how)
@@ -89,6 +96,15 @@ class Daemon:
             return None
         status, _, text = data.decode().partition("\n")
         return int(status), text
+
+    def publish(self, name, lines, how="add", wait=True):
+        """Publishes lines of text, without the tool; waits for the answer only with @wait."""
+        with socket.socket(socket.AF_UNIX) as s:
+            s.settimeout(SECONDS)
+            s.connect(self.control)
+            data = lines.encode()
+            s.sendall(f"publish {name} {how} {len(data)}\n".encode() + data)
+            return s.recv(4096).decode() if wait else None
 
     def status(self):
         answer = self.ask("json")

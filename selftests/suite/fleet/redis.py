@@ -1,0 +1,772 @@
+#!/usr/bin/python3 -ISB
+# SPDX-License-Identifier: GPL-2.0
+"""Lists that ipcuckood shares in Redis, with a real redis-server and a server that lies. The sets
+in the kernel are compared with what was published, and with the list as Redis has it, read naively.
+KTAP.
+
+SEED repeats a run; ROUNDS is the number of random changes and faults at the end (default 20). With
+words, only these tests run: "redis.py lies random"."""
+import json
+import os
+import random
+import re
+import shutil
+import signal
+import struct
+import subprocess
+import sys
+import tempfile
+import time
+
+here = os.path.dirname(os.path.realpath(__file__))
+sys.path[:0] = [here, os.path.join(here, "../dropin")]
+
+from differ import ktap
+from fleet import engine
+from fleet.daemon import Daemon, members, tool, wait_for
+
+ROUNDS = int(os.environ.get("ROUNDS", "20"))
+SEED = int(os.environ.get("SEED") or random.randrange(1 << 32))
+# Firewalls of the largest fleet: in "make check-fleet", and in a short run
+HOSTS = 50 if ROUNDS >= 100 else 8
+# Resident memory of a daemon, whatever is sent to it
+MEMORY_KB = 50 << 10
+# Seconds for a change to be in force everywhere
+SOON = 30
+BRIDGE = "10.99.0.1"
+
+MANY = [f"198.18.{i // 250}.{i % 250}" for i in range(1000)]
+
+
+def ip(*words):
+    subprocess.run(["ip", *words], check=True)
+
+
+class Host:
+    """A firewall: a daemon, in a network namespace of its own if it has a number"""
+
+    def __init__(self, directory, name, number=None):
+        self.name = name
+        self.netns = name if number else None
+        self.link = f"v-{name}"
+        if number:
+            ip("netns", "add", name)
+            ip("link", "add", self.link, "type", "veth", "peer", "name", "eth0", "netns", name)
+            ip("link", "set", self.link, "master", "bridge", "up")
+            ip("-n", name, "addr", "add", f"10.99.0.{number + 1}/24", "dev", "eth0")
+            ip("-n", name, "link", "set", "eth0", "up")
+        self.daemon = Daemon(os.path.join(directory, name), self.netns)
+
+    def configure(self, server, keys=None, sets=""):
+        keys = {"set": "s", "server": server, "heartbeat": "2s", "connect-time": "3s",
+                "host": self.name, **(keys or {})}
+        self.daemon.configure(f"[set s]\n{sets}[redis feed]\n" +
+                              "".join(f"{k} = {v}\n" for k, v in keys.items()))
+
+    def members(self):
+        return members("s", self.netns)
+
+    def publish(self, *words):
+        """Exit status and output of the tool"""
+        done = subprocess.run([os.environ["IPCUCKOO"], "publish", "feed", *words, "--control",
+                               self.daemon.control], capture_output=True, text=True)
+        return done.returncode, done.stdout + done.stderr
+
+    def replace(self, entries, *words):
+        path = os.path.join(self.daemon.dir, "list")
+        with open(path, "w", encoding="ascii") as f:
+            f.write("".join(entry + "\n" for entry in entries))
+        return self.publish("--file", path, *words)
+
+    def has(self, entries, seconds=SOON):
+        want = set(entries)
+        return wait_for(lambda: set(self.members()) == want, seconds)
+
+    def source(self):
+        return self.daemon.source("feed")
+
+    def fleet(self):
+        done = subprocess.run([os.environ["IPCUCKOO"], "fleet", "status", "feed", "-j", "--control",
+                               self.daemon.control], capture_output=True, text=True)
+        return done.returncode, json.loads(done.stdout or "{}")
+
+    def remove(self):
+        if self.daemon.process:
+            self.daemon.stop(signal.SIGKILL)
+        for name in tool("list", "-n", netns=self.netns).split():
+            tool("destroy", name, netns=self.netns)
+        if self.netns:
+            ip("link", "del", "dev", self.link)
+            ip("netns", "del", self.netns)
+
+
+class Bench:
+    """A redis-server, and firewalls"""
+
+    def __init__(self, tap):
+        self.tap = tap
+        self.dir = tempfile.mkdtemp()
+        self.hosts = []
+        self.bridge = False
+        self.redis = None
+
+    def host(self, name="here", number=None):
+        host = Host(self.dir, name, number)
+        self.hosts.append(host)
+        return host
+
+    def begin(self, **keys):
+        """One firewall, and a list"""
+        self.redis = engine.Redis(self.dir)
+        host = self.host()
+        host.configure(self.server(), keys)
+        host.daemon.start()
+        host.replace(MANY[:100])
+        if not host.has(MANY[:100]):
+            raise RuntimeError("the list does not arrive: " + host.daemon.messages())
+        return host
+
+    def fleet(self, names, **keys):
+        """A namespace for each name, and Redis on the bridge between them"""
+        ip("link", "add", "bridge", "type", "bridge")
+        self.bridge = True
+        ip("addr", "add", f"{BRIDGE}/24", "dev", "bridge")
+        ip("link", "set", "bridge", "up")
+        self.redis = engine.Redis(self.dir, BRIDGE)
+        for number, name in enumerate(names, 1):
+            host = self.host(name, number)
+            host.configure(f"{BRIDGE}:{self.redis.port}", keys)
+            host.daemon.start()
+        return self.hosts
+
+    def server(self):
+        return f"127.0.0.1:{self.redis.port}"
+
+    def case(self, text, passed, detail=None):
+        self.tap.case(text, bool(passed))
+        if not passed and detail is not None:
+            self.tap.note(str(detail)[:3000])
+
+    def end(self):
+        for host in self.hosts:
+            host.remove()
+        if self.redis and self.redis.process.poll() is None:
+            self.redis.kill()
+        if self.bridge:
+            ip("link", "del", "bridge")
+        shutil.rmtree(self.dir)
+
+
+def test_publish(b):
+    b.redis = engine.Redis(b.dir)
+    host = b.host()
+    host.configure(b.server(), sets="except = 192.0.2.128/25\n")
+    host.daemon.start()
+    status, text = host.publish("192.0.2.1")
+    b.case("a list that does not exist is not made by an entry",
+           status == 3 and "--file" in text, text)
+    b.case("and the source says what to do", wait_for(
+        lambda: "publish feed --file" in (host.source().get("problem") or "")), host.source())
+    mixed = MANY[:500] + ["10.1.0.0/16", "2001:db8::1", "2001:db8:1::/48"]
+    status, text = host.replace(mixed)
+    b.case("a file makes it", status == 0 and "entries: 503" in text, text)
+    want = mixed + ["192.0.2.128/25 nomatch"]
+    b.case("the set has it", host.has(want), len(host.members()))
+    b.case("Redis has it, read naively", set(b.redis.entries("feed")) == set(mixed))
+    used = int(b.redis.head("feed")["bytes"])
+    b.case("in 4 bytes an IPv4 host", used == 4 * 500 + 5 + 17 + 16 + 4 * 5, used)
+    status, text = host.publish("203.0.113.7", "203.0.113.0/26", "timeout", "3600", "comment",
+                                "a scanner")
+    b.case("entries are added, with values", status == 0 and host.has(
+        want + ["203.0.113.7", "203.0.113.0/26"]), text)
+    value = host.members().get("203.0.113.7", "")
+    b.case("and the set has the values",
+           re.fullmatch(r'timeout 3[56]\d\d comment "a scanner"', value), value)
+    before = int(b.redis.head("feed")["seq"])
+    host.publish("203.0.113.7", "timeout", "3600", "comment", "a scanner")
+    status, text = host.publish("203.0.113.7", "203.0.113.0/26", MANY[0], "--delete")
+    b.case("entries are deleted", status == 0 and host.has(set(want) - {MANY[0]}), text)
+    status, text = host.publish("203.0.113.7", "--delete")
+    b.case("twice is no error, and ordered",
+           status == 0 and int(b.redis.head("feed")["seq"]) == before + 3, text)
+    for words, pattern in ((("nonsense",), "nonsense"), (("192.0.2.1", "timeout", "x"), "timeout"),
+                           (("192.0.2.1", "--delete", "timeout", "5"), "--delete"),
+                           ((), "which entries"), (("192.0.2.1", "comment", 'a "b"'), "quote")):
+        status, text = host.publish(*words)
+        b.case(f"publish {' '.join(words)}: refused", status and pattern in text, text)
+    for lines, pattern in ((["192.0.2.1", "no"], "line 2"), ([], "--empty"),
+                           (["192.0.2.1,soon"], "line 1"), (["# nothing"], "--empty")):
+        status, text = host.replace(lines)
+        b.case(f"a file with {lines}: refused", status and pattern in text, text)
+    b.case("nothing changed", host.has(set(want) - {MANY[0]}))
+    done = host.daemon.run("--dry-run")
+    b.case("--dry-run finds no difference", not done.returncode and
+           "0 entries would be added, 0 deleted" in done.stdout, done)
+    status, text = host.replace([], "--empty")
+    b.case("--empty makes it empty", status == 0 and host.has(["192.0.2.128/25 nomatch"]), text)
+    status, text = host.fleet()
+    b.case("fleet status: in force here", wait_for(lambda: host.fleet()[0] == 0), text)
+    bad = subprocess.run([os.environ["IPCUCKOO"], "publish", "x", "192.0.2.1", "--control",
+                          host.daemon.control], capture_output=True, text=True)
+    b.case("an unknown list is refused", bad.returncode == 3 and "[redis x]" in bad.stderr, bad)
+    bad = subprocess.run([os.environ["IPCUCKOO"], "fleet", "status", "--control", "/nowhere"],
+                         capture_output=True, text=True)
+    b.case("so is a daemon that is not there", bad.returncode == 4, bad)
+
+
+def test_timeouts(b):
+    """All let go in the same second."""
+    hosts = b.fleet(["fw1", "fw2"])
+    hosts[0].replace([f"192.0.2.1,{int(time.time()) + 1000}", "192.0.2.2"])
+    for host in hosts:
+        b.case(f"{host.name} has the list", host.has(["192.0.2.1", "192.0.2.2"]),
+               host.daemon.messages())
+    # The second one is away when the entry is published.
+    hosts[1].daemon.stop()
+    hosts[0].publish("192.0.2.3", "timeout", "8")
+    end = time.time() + 8
+    hosts[0].has(["192.0.2.1", "192.0.2.2", "192.0.2.3"])
+    time.sleep(3)
+    hosts[1].daemon.start()
+    b.case("who was away gets it, with the time that is left",
+           hosts[1].has(["192.0.2.1", "192.0.2.2", "192.0.2.3"]))
+    left = [int(re.search(r"timeout (\d+)", host.members().get("192.0.2.3", "timeout 999"))[1])
+            for host in hosts]
+    b.case("the same time is left on both", abs(left[0] - left[1]) <= 1 and left[0] <= 6, left)
+    gone = []
+    for host in hosts:
+        wait_for(lambda h=host: "192.0.2.3" not in h.members(), SOON)
+        gone.append(time.time() - end)
+    b.case("both let go in the same second", all(-1.5 < g < 2.5 for g in gone), gone)
+    b.case("nothing else went", all(host.has(["192.0.2.1", "192.0.2.2"]) for host in hosts))
+
+
+def test_agree(b):
+    hosts = b.fleet(["fw1", "fw2"])
+    hosts[0].replace(MANY)
+    b.case("both have the list", all(host.has(MANY) for host in hosts))
+    hosts[0].publish("203.0.113.1")
+    hosts[1].publish("203.0.113.2")
+    both = MANY + ["203.0.113.1", "203.0.113.2"]
+    b.case("each one's ban is in force on both", all(host.has(both) for host in hosts))
+    hosts[1].publish("203.0.113.1", "--delete")
+    b.case("one takes back the ban of the other",
+           all(host.has(set(both) - {"203.0.113.1"}) for host in hosts))
+    b.case("fleet status says that all have it", wait_for(lambda: hosts[1].fleet()[0] == 0),
+           hosts[1].fleet())
+    hosts[0].daemon.process.send_signal(signal.SIGSTOP)
+    hosts[1].publish("203.0.113.3")
+    b.case("who lags is shown", wait_for(lambda: any(
+        h["name"] == "fw1" and h["state"] in ("lags", "not heard of")
+        for h in hosts[1].fleet()[1].get("hosts", []))), hosts[1].fleet())
+    b.case("and who was not heard of", wait_for(lambda: any(
+        h["name"] == "fw1" and h["state"] == "not heard of"
+        for h in hosts[1].fleet()[1].get("hosts", []))), hosts[1].fleet())
+    hosts[0].daemon.process.send_signal(signal.SIGCONT)
+    b.case("until it is there again", wait_for(lambda: hosts[1].fleet()[0] == 0), hosts[1].fleet())
+    # One step: no moment with a part of it
+    more = [f"172.16.{i // 250}.{i % 250}" for i in range(600)]
+    hosts[0].publish(*more)
+    seen = set()
+    wait_for(lambda: seen.add(sum(m.startswith("172.16.") for m in hosts[1].members())) or
+             max(seen) >= 600, SOON)
+    b.case("600 entries of one publication come in one step", seen <= {0, 600}, seen)
+    hosts[0].publish("203.0.113.4")
+    hosts[1].daemon.ask("status")
+    lag = hosts[1].source()["lag"]
+    b.tap.note(f"from the stream to the set: {lag * 1000:.1f} ms")
+    b.case("a change is in force in less than a second", lag < 1, lag)
+    text = hosts[1].daemon.run("status", "--prometheus").stdout
+    b.case("lag and version are metrics", "ipcuckood_source_lag_seconds{" in text and
+           re.search(r'source_info\{.*version="\d+ \d+-\d+"', text), text)
+
+
+def test_restart(b):
+    host = b.begin()
+    want = set(MANY[:100])
+    host.daemon.stop()
+    tool("destroy", "s")
+    b.redis.pause()
+    host.daemon.start()
+    b.case("after a restart, the set comes from the disk", host.has(want))
+    b.redis.go_on()
+    wait_for(lambda: host.source()["state"] == "good")
+    b.case("it goes on where it was", host.source()["deliveries"] == 0 and
+           host.daemon.messages().count("has 100 entries now") == 1, host.daemon.messages())
+    host.publish("203.0.113.1")
+    want |= {"203.0.113.1"}
+    host.has(want)
+    host.daemon.stop(signal.SIGKILL)
+    host.daemon.start()
+    b.case("after a crash, too: changes that were not stored come again", host.has(want))
+    host.daemon.process.send_signal(signal.SIGHUP)
+    wait_for(lambda: "was read again" in host.daemon.messages())
+    host.publish("203.0.113.2")
+    want |= {"203.0.113.2"}
+    b.case("after a reload, too", host.has(want), host.daemon.messages())
+    host.configure(b.server(), sets="family = inet\n")
+    host.daemon.process.send_signal(signal.SIGHUP)
+    host.publish("2001:db8::7", "203.0.113.3")
+    want |= {"203.0.113.3"}
+    tool("destroy", "s")
+    b.case("what does not fit into the set is left out, and counted",
+           host.has(want) and host.source()["left_out"] == 1, host.source())
+    tool("destroy", "s")
+    host.configure(b.server())
+    host.daemon.process.send_signal(signal.SIGHUP)
+    want |= {"2001:db8::7"}
+    b.case("and read when the set takes it", host.has(want), host.daemon.messages())
+    host.daemon.ask("refresh feed")
+    b.case("refresh reads the snapshot again", wait_for(
+        lambda: host.source()["deliveries"] and host.source()["state"] == "good") and
+        host.has(want), host.source())
+
+
+def test_trimmed(b):
+    host = b.begin()
+    want = set(MANY[:100])
+    for i in range(5):
+        host.publish(f"203.0.113.{i}")
+        want.add(f"203.0.113.{i}")
+    host.has(want)
+    host.daemon.stop()
+    other = b.host("other")
+    other.configure(b.server())
+    other.daemon.start()
+    other.publish("203.0.113.9", MANY[0], "--delete")
+    other.replace(sorted(want | {"10.9.9.9"}))
+    other.publish("10.8.8.8")
+    b.redis.ask("XTRIM", b.redis.key("feed", "changes"), "MAXLEN", "1")
+    other.daemon.stop()
+    host.daemon.start()
+    want |= {"10.9.9.9", "10.8.8.8"}
+    b.case("who was away too long takes the snapshot, and the changes behind it", host.has(want))
+    b.case("and says so", "the snapshot is read" in host.daemon.messages())
+    # While it follows, a change is lost.
+    b.redis.ask("HINCRBY", b.redis.key("feed", "head"), "seq", 1)
+    host.publish("10.7.7.7")
+    b.case("a missing change is noticed, also behind the snapshot",
+           wait_for(lambda: "missing" in (host.source().get("problem") or "")), host.source())
+    b.case("and the last good contents stay", set(host.members()) >= want)
+    host.replace(MANY[:50])
+    b.case("a new snapshot mends it", host.has(MANY[:50]), host.source())
+    b.redis.ask("FLUSHALL")
+    host.daemon.process.send_signal(signal.SIGHUP)
+    b.case("a list that is gone empties nothing", wait_for(
+        lambda: host.source()["state"] == "failing" and
+        "there is no list" in host.source()["problem"]) and host.has(MANY[:50]), host.source())
+    host.replace(MANY[:70])
+    b.case("and one that is made again is followed", host.has(MANY[:70]))
+    version = b.redis.head("feed")["version"]
+    b.redis.ask("DEL", b.redis.key("feed", "snapshot:" + version))
+    host.daemon.ask("refresh feed")
+    b.case("a snapshot that is missing empties nothing", wait_for(
+        lambda: "not there as a whole" in (host.source().get("problem") or "")) and
+        host.has(MANY[:70]), host.source())
+
+
+def test_renewed(b):
+    host = b.begin(keep="100")
+    want = set(MANY[:100])
+    for i in range(160):
+        host.daemon.publish("feed", f"203.0.113.{i}\n")
+        want.add(f"203.0.113.{i}")
+    b.case("160 changes are in force", host.has(want), host.daemon.messages())
+    first = 1
+
+    def renewed():
+        host.daemon.publish("feed", "203.0.113.1\n")
+        time.sleep(0.2)
+        return int(b.redis.head("feed")["snapshot-seq"]) > first
+    b.case("the snapshot is renewed", wait_for(renewed), b.redis.head("feed"))
+    b.case("the list is the same", set(b.redis.entries("feed")) == want and host.has(want))
+    state = host.source()
+    b.case("and nobody had to read it", state["deliveries"] > 100 and "missing" not in
+           host.daemon.messages(), state)
+    host.daemon.stop()
+    for name in os.listdir(host.daemon.state):
+        os.unlink(os.path.join(host.daemon.state, name))
+    host.daemon.start()
+    b.case("a new follower reads it", host.has(want))
+
+
+def test_gone(b):
+    """The engine is killed, comes back, is read-only, refuses the password."""
+    host = b.begin(queue="5")
+    want = set(MANY[:100])
+    b.redis.kill()
+    b.case("the engine gone: said, and the list stays", wait_for(
+        lambda: host.source()["state"] == "failing") and host.has(want), host.source())
+    failures = host.source()["failures"]
+    wait_for(lambda: host.source()["failures"] >= failures + 2)
+    b.case("it is said once", host.daemon.messages().count("it is tried again, at least") <= 2,
+           host.daemon.messages())
+    status, text = host.publish("203.0.113.1", "203.0.113.2")
+    b.case("a publication waits, and that is said",
+           status == 3 and "not published yet" in text, text)
+    status, text = host.publish(*MANY[500:510])
+    b.case("up to a limit", status == 3 and "queue = 5" in text, text)
+    host.daemon.process.send_signal(signal.SIGHUP)
+    time.sleep(1)
+    b.redis.start()
+    want |= {"203.0.113.1", "203.0.113.2"}
+    b.case("it is published when the engine is there again, even after a reload", host.has(want),
+           host.daemon.messages())
+    b.case("the state is good", wait_for(lambda: host.source()["state"] == "good"), host.source())
+    b.redis.pause()
+    time.sleep(7)
+    b.case("an engine that is silent is noticed", host.source()["state"] == "failing",
+           host.source())
+    b.redis.go_on()
+    host.publish("203.0.113.3")
+    want |= {"203.0.113.3"}
+    b.case("and followed again", host.has(want))
+    b.redis.ask("ACL", "SETUSER", "reader", "on", ">secret", "~ipcuckoo:*", "+@read",
+                "+@connection")
+    path = os.path.join(b.dir, "password")
+    with open(path, "w", encoding="ascii") as f:
+        f.write("secret\n")
+    # It can only read, and not even report.
+    keys = {"user": "reader", "password-file": path}
+    reader = b.host("reader")
+    reader.configure(b.server(), keys)
+    reader.daemon.start()
+    b.case("a user that can only read follows",
+           wait_for(lambda: reader.source()["state"] == "good"), reader.source())
+    status, text = reader.publish("203.0.113.9")
+    b.case("and cannot publish", status == 3 and "does not let this user write" in text, text)
+    b.case("which is said of reports, too", wait_for(
+        lambda: "report = no" in reader.daemon.messages()), reader.daemon.messages())
+    b.redis.ask("ACL", "SETUSER", "reader", "reset", "on", ">secret", "%R~ipcuckoo:*",
+                "%W~ipcuckoo:*:fleet", "+hmget", "+hget", "+hgetall", "+hset", "+getrange",
+                "+xread", "+xrange")
+    reader.daemon.process.send_signal(signal.SIGHUP)
+    b.case("with the rights in the manual, it reports", wait_for(lambda: any(
+        h["name"] == "reader" and h["state"] == "in force"
+        for h in reader.fleet()[1].get("hosts", []))), reader.fleet())
+    with open(path, "w", encoding="ascii") as f:
+        f.write("wrong\n")
+    reader.daemon.process.send_signal(signal.SIGHUP)
+    b.case("a wrong password is said", wait_for(
+        lambda: "password" in (reader.source().get("problem") or "")), reader.source())
+    # Two addresses: nobody answers at the first one.
+    reader.configure(f"127.0.0.1:1 {b.redis.dir}/socket")
+    reader.daemon.process.send_signal(signal.SIGHUP)
+    b.case("the next address is tried", wait_for(
+        lambda: reader.source()["server"].endswith("socket") and
+        reader.source()["state"] == "good"), reader.source())
+    reader.configure("127.0.0.1:1 127.0.0.1:2")
+    reader.daemon.process.send_signal(signal.SIGHUP)
+    b.case("if none can be used, all of them are named", wait_for(
+        lambda: re.search(r"127.0.0.1:1 .*; 127.0.0.1:2 ", reader.source().get("problem") or "")),
+        reader.source())
+    b.redis.ask("CONFIG", "SET", "maxmemory", "1")
+    status, text = host.publish("203.0.113.4")
+    b.case("an engine without memory: refused, with advice", status == 3 and "maxmemory" in text,
+           text)
+
+
+def lies():
+    """(name, answers by command, pattern of the message)"""
+    good = head_and(engine.head_of(), struct.pack(">BI4s", 0, 1, b"\1\2\3\4"))
+    return (
+        ("HTTP", {"HMGET": b"HTTP/1.1 400 Bad Request\r\n\r\n"}, "cannot be used"),
+        ("an endless string", {"HMGET": engine.endless(b"$100000000000\r\n")}, "MB|in time"),
+        ("an endless array", {"HMGET": engine.endless(b"*100000\r\n", b":1\r\n" * 9999)},
+         "makes no sense|nobody asked"),
+        ("a reply that nobody asked for",
+         {"HMGET": engine.array(*[engine.bulk(None)] * 6) + b"+x\r\n"}, "no list|nobody asked"),
+        ("a huge array", {"HMGET": b"*2147483647\r\n"}, "MB"),
+        ("many arrays", {"HMGET": engine.endless(b"*6\r\n", b"*9999\r\n")}, ""),
+        ("a negative length", {"HMGET": b"*-7\r\n"}, ""),
+        ("cut off", {"HMGET": engine.closing(b"*6\r\n$1\r\n1\r\n")}, "closed"),
+        ("silent", {"HMGET": engine.silent}, "in time"),
+        ("closed at once", {}, "closed"),
+        ("a status", {"HMGET": b"+OK\r\n"}, "makes no sense"),
+        ("an error", {"HMGET": b"-ERR no\r\n"}, "refuses to show it: ERR no"),
+        ("no list", {"HMGET": engine.array(*[engine.bulk(None)] * 6)}, "there is no list"),
+        ("another format", {"HMGET": engine.head_of(form=b"2")}, "format 2"),
+        ("half a head", {"HMGET": engine.array(engine.bulk(b"1"), *[engine.bulk(None)] * 5)},
+         "damaged"),
+        ("a version with a path", {"HMGET": engine.head_of(version=b"../x")}, "damaged"),
+        ("a wrong id", {"HMGET": engine.head_of(at=b"x")}, "damaged"),
+        ("a snapshot of 1 TB", head_and(engine.head_of(size=10 ** 12), b"x" * 99), "max-size"),
+        ("a snapshot that is short", head_and(engine.head_of(size=99), b"\0"), "as a whole"),
+        ("a snapshot that is long", head_and(engine.head_of(size=9), b"x" * 99), "makes no sense"),
+        ("no snapshot", head_and(engine.head_of(), None), "no sense"),
+        ("nonsense in it", head_and(engine.head_of(), b"nonsense!"), "snapshot is wrong"),
+        ("too many entries", head_and(engine.head_of(), struct.pack(">BI4s", 0, 1 << 31, b"")),
+         "snapshot is wrong"),
+        ("an entry twice", head_and(engine.head_of(size=13), struct.pack(
+            ">BI8s", 0, 2, b"\1\2\3\4" * 2)), "snapshot is wrong"),
+        ("a prefix with host bits", head_and(engine.head_of(size=10), struct.pack(
+            ">BI5s", 2, 1, b"\1\2\3\4\x08")), "snapshot is wrong"),
+        ("a gap behind it", {**good, "XREAD": engine.stream((b"9-0", 9, b"c", b"\0\1\2\3\4"))},
+         "missing"),
+        ("nothing behind it", {**head_and(engine.head_of(seq=9), good["GETRANGE"], True),
+                               "XREAD": b"*-1\r\n"}, "missing"),
+        ("a change that is nonsense", {**good, "XREAD": engine.stream(
+            (b"8-0", 8, b"c", b"\xff\1\2"))}, "number 7 is wrong"),
+        ("a change that is cut off", {**good, "XREAD": engine.stream(
+            (b"8-0", 8, b"c", b"\0\1\2\3"))}, "number 7 is wrong"),
+        ("an unknown field", {**good, "XREAD": engine.stream((b"8-0", 8, b"z", b"x"))},
+         "does not know"),
+        ("replaced again and again", {**good, "XREAD": engine.stream((b"8-0", 8, b"v", b"a"))},
+         "contradict"),
+        ("a large change", {**good, "XREAD": engine.stream((b"8-0", 8, b"c", b"\0" * 99999))},
+         "number 7 is wrong"),
+    )
+
+
+def head_and(head, snapshot, packed=False):
+    return {"HMGET": head, "GETRANGE": snapshot if packed else engine.bulk(snapshot),
+            "XREAD": b"*-1\r\n", "XRANGE": engine.array()}
+
+
+def test_lies(b):
+    host = b.begin()
+    want = set(MANY[:100])
+    liar = engine.Liar()
+    good, peak = host.source()["good_at"], 0
+    for name, answers, pattern in lies():
+        host.daemon.stop()
+        liar.answers = answers
+        host.configure(f"127.0.0.1:{liar.port}", {"report": "no", "max-size": "1M"})
+        host.daemon.start()
+        now = wait_for(lambda: (s := host.source())["failures"] and s, SOON)
+        b.case(f"{name}: fails, and says why", now and now["state"] == "failing" and
+               re.search(pattern, now["problem"]), now or host.source())
+        b.case(f"{name}: the last good contents stay", set(host.members()) == want,
+               len(host.members()))
+        peak = max(peak, host.daemon.proc("VmHWM"))
+    liar.stop()
+    b.tap.note(f"most memory: {peak} kB")
+    b.case("memory is bounded", peak < MEMORY_KB, peak)
+    host.daemon.stop()
+    host.configure(b.server())
+    host.daemon.start()
+    b.case("the truth is believed again", wait_for(
+        lambda: host.source()["state"] == "good" and host.source()["good_at"] >= good), host.source())
+
+
+def test_config(b):
+    host = b.host()
+    host.configure("localhost", {"list": "a b", "user": "x", "tls-ca": "/x", "heartbeat": "0s"})
+    done = host.daemon.run("--check", host.daemon.config)
+    for pattern in (r"\[redis feed\] server: \"localhost\": write HOST:PORT",
+                    r"\[redis feed\] list: \"a b\" is no name", r"user: .* password-file = ",
+                    r"tls-ca: .* tls = yes", r"heartbeat: \"0s\""):
+        b.case(f"--check: {pattern[-24:]}", done.returncode and re.search(pattern, done.stderr),
+               done.stderr)
+    host.configure("192.0.2.1:1 [2001:db8::1]:6379 /run/redis.sock")
+    done = host.daemon.run("--check", host.daemon.config)
+    b.case("--check: addresses of all kinds are right", not done.returncode, done.stderr)
+
+
+def test_million(b):
+    """A million addresses, beside load of the same file"""
+    host = b.begin(**{"max-entries": "2000000"})
+    path = os.path.join(b.dir, "million")
+    with open(path, "w", encoding="ascii") as f:
+        f.writelines(f"100.{64 + (i >> 16)}.{i >> 8 & 255}.{i & 255}\n" for i in range(1000000))
+    tool("create", "other", "hash:net", "family", "any")
+    begin = time.monotonic()
+    tool("load", "other", path)
+    load = time.monotonic() - begin
+    status, text = host.publish("--file", path)
+    published = time.monotonic()
+    b.case("a million addresses are published", not status, text)
+    full = re.compile(r"Number of entries: 1000000\b")
+    b.case("and in force", wait_for(lambda: full.search(tool("list", "-t", "s"))))
+    follow = time.monotonic() - published
+    host.daemon.stop()
+    for name in os.listdir(host.daemon.state):
+        os.unlink(os.path.join(host.daemon.state, name))
+    tool("destroy", "s")
+    host.daemon.start(wait=False)
+    begin = time.monotonic()
+    b.case("a new follower has them", wait_for(
+        lambda: full.search(tool("list", "-t", "s", check=False))))
+    b.tap.note(f"load: {load:.2f} s; in force after the publication: {follow:.2f} s; on a new "
+               f"follower: {time.monotonic() - begin:.2f} s")
+    b.case("in 4 bytes each", int(b.redis.head("feed")["bytes"]) == 4000005, b.redis.head("feed"))
+    b.tap.note(f"most memory: {host.daemon.proc('VmHWM')} kB")
+
+
+def test_many(b):
+    """How soon a ban is in force on many firewalls, as each of them measures it"""
+    hosts = b.fleet([f"fw{i}" for i in range(1, HOSTS + 1)], heartbeat="60s")
+    hosts[0].replace(MANY)
+    b.case(f"{HOSTS} firewalls have the list", all(host.has(MANY, 90) for host in hosts))
+    lags = []
+    for i in range(20):
+        hosts[i % HOSTS].daemon.publish("feed", f"203.0.113.{i}\n")
+        seq = int(b.redis.head("feed")["seq"])
+        for host in hosts:
+            wait_for(lambda h=host: h.source()["seq"] == seq)
+            lags.append(host.source()["lag"] * 1000)
+    lags.sort()
+    half, most = lags[len(lags) // 2], lags[len(lags) * 99 // 100]
+    b.tap.note(f"in force on {HOSTS} firewalls: {half:.0f} ms at the median, {most:.0f} ms at p99")
+    b.case("p99 is below a second", most < 1000, lags[-10:])
+    b.case("all have all of it", all(host.has(MANY + [f"203.0.113.{i}" for i in range(20)])
+                                     for host in hosts))
+    b.case("and say so", wait_for(lambda: not hosts[0].fleet()[0]), hosts[0].fleet())
+
+
+class Round:
+    """Random changes and faults. What was published is in @want; what is taken back was in force
+    everywhere at the last quiet moment, so the order of publications does not matter."""
+
+    def __init__(self, b, rng):
+        self.b, self.rng = b, rng
+        self.want = set()
+        self.settled = set()
+        self.next = 0
+        self.paused = self.killed = False
+        self.parted = set()
+        self.wrong = 0
+
+    def fresh(self):
+        self.next += 1
+        return f"172.{16 + self.next // 62500}.{self.next // 250 % 250}.{self.next % 250}"
+
+    def ban(self):
+        entries = [self.fresh() for _ in range(self.rng.choice((1, 1, 1, 5, 40)))]
+        self.send(entries)
+        self.want.update(entries)
+
+    def unban(self):
+        if self.settled:
+            entries = self.rng.sample(sorted(self.settled), min(3, len(self.settled)))
+            self.send(entries, "del")
+            self.want.difference_update(entries)
+            self.settled.difference_update(entries)
+
+    def send(self, entries, how="add"):
+        """What the daemon has, it publishes, now or later."""
+        host = self.rng.choice(self.b.hosts)
+        host.daemon.publish("feed", "".join(e + "\n" for e in entries), how, wait=False)
+
+    def engine(self):
+        redis = self.b.redis
+        if self.killed:
+            redis.start()
+        elif self.paused:
+            redis.go_on()
+        elif self.rng.random() < 0.5:
+            redis.kill()
+            self.killed = True
+            return
+        else:
+            redis.pause()
+            self.paused = True
+            return
+        self.killed = self.paused = False
+
+    def part(self):
+        host = self.rng.choice(self.b.hosts)
+        down = host not in self.parted
+        ip("link", "set", host.link, "down" if down else "up")
+        (self.parted.add if down else self.parted.discard)(host)
+
+    def restart(self):
+        host = self.rng.choice(self.b.hosts)
+        # What waits is lost with a daemon that is killed.
+        if not host.source()["waiting"]:
+            host.daemon.stop(self.rng.choice((signal.SIGKILL, signal.SIGTERM)))
+            host.daemon.start()
+
+    def trim(self):
+        if not self.killed and not self.paused:
+            self.b.redis.ask("XTRIM", self.b.redis.key("feed", "changes"), "MAXLEN", "100000")
+
+    def quiet(self):
+        """All faults end. The sets have to become what was published."""
+        if self.killed or self.paused:
+            self.engine()
+        for host in sorted(self.parted, key=lambda h: h.name):
+            ip("link", "set", host.link, "up")
+        self.parted.clear()
+        for host in self.b.hosts:
+            if not host.has(self.want, 90):
+                have = set(host.members())
+                self.wrong += 1
+                self.b.tap.note(f"{host.name}: missing {sorted(self.want - have)[:5]}, too many "
+                                f"{sorted(have - self.want)[:5]}: {host.source()}")
+                self.b.tap.note(host.daemon.messages()[-1500:])
+        found = set(self.b.redis.entries("feed"))
+        if found != self.want:
+            self.wrong += 1
+            self.b.tap.note(f"Redis: {sorted(found ^ self.want)[:5]}")
+        self.settled = set(self.want)
+
+
+def test_random(b):
+    rng = random.Random(SEED)
+    b.tap.note(f"SEED={SEED}")
+    hosts = b.fleet(["fw1", "fw2", "fw3"], keep="200")
+    hosts[0].replace(MANY[:50])
+    run = Round(b, rng)
+    run.want = set(MANY[:50])
+    run.quiet()
+    acts = [run.ban] * 6 + [run.unban] * 3 + [run.engine, run.part, run.restart, run.trim]
+    for at in range(ROUNDS):
+        for _ in range(rng.randint(3, 12)):
+            rng.choice(acts)()
+            time.sleep(rng.choice((0, 0, 0.05, 0.3)))
+        run.quiet()
+        if rng.random() < 0.2:
+            run.want = set(rng.sample(MANY, 60))
+            status, text = hosts[at % 3].replace(sorted(run.want))
+            run.wrong += bool(status)
+            run.quiet()
+        if run.wrong > 3:
+            break
+    b.case(f"{ROUNDS} rounds of changes and faults: all sets equal what was published",
+           run.wrong == 0)
+
+
+TESTS = (test_config, test_publish, test_timeouts, test_agree, test_restart, test_trimmed,
+         test_renewed, test_gone, test_lies, test_million, test_many,
+         test_random)
+
+
+def body(tap):
+    subprocess.run(["insmod", os.environ["IPCUCKOO_KO"]], check=True)
+    subprocess.run(["ip", "link", "set", "lo", "up"], check=True)
+    try:
+        for test in TESTS:
+            if sys.argv[1:] and test.__name__.removeprefix("test_") not in sys.argv[1:]:
+                continue
+            bench = Bench(tap)
+            begin = time.monotonic()
+            try:
+                test(bench)
+            except Exception:
+                for host in bench.hosts:
+                    tap.note(host.daemon.messages()[-3000:] if os.path.exists(host.daemon.log)
+                             else host.name)
+                raise
+            finally:
+                bench.end()
+            tap.note(f"{test.__name__}: {time.monotonic() - begin:.1f} s")
+    finally:
+        wait_for(lambda: not subprocess.run(["rmmod", "ipcuckoo"], capture_output=True).returncode)
+
+
+def has_redis():
+    with tempfile.NamedTemporaryFile("w", suffix=".conf") as f:
+        f.write("[set s]\n[redis feed]\nset = s\nserver = /x\n")
+        f.flush()
+        return not subprocess.run([os.environ["IPCUCKOOD"], "--check", f.name],
+                                  capture_output=True).returncode
+
+
+if not os.path.exists(os.environ.get("IPCUCKOOD", "")):
+    ktap.skip_all("ipcuckood was not built: its libraries are not installed")
+if not has_redis():
+    ktap.skip_all("ipcuckood was built without hiredis")
+if not shutil.which("redis-server"):
+    ktap.skip_all("there is no redis-server")
+ktap.run(body)

@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * A connection to Redis, or to what speaks its protocol, such as Valkey. It connects, says the
+ * password, and tries again when it is lost: the addresses in turn, then after a time that doubles.
+ *
+ * Nothing that arrives is believed: a reply is bounded, and a command has a time limit.
+ */
+#ifndef IPCUCKOOD_ENGINE_H
+#define IPCUCKOOD_ENGINE_H
+
+#include <hiredis/hiredis.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <systemd/sd-event.h>
+
+/* A connection ends if a reply needs more memory than this. */
+#define ENGINE_REPLY_MOST	(32u << 20)
+
+/**
+ * struct engine_config - where Redis is
+ * @servers:	addresses, "HOST:PORT", "[HOST]:PORT" or a path that begins with "/"; NULL ends them
+ * @user:	user, or NULL
+ * @password_file: file whose first line is the password, or NULL
+ * @tls:	use TLS
+ * @ca_file:	certificates of those who may sign that of the server; needed with @tls, since
+ *		hiredis does not compare the name in a certificate
+ * @cert_file:	certificate of this machine, or NULL
+ * @key_file:	its private key, or NULL
+ * @connect_time: time limit of connecting and of a command, in seconds
+ */
+struct engine_config {
+	char **servers;
+	char *user;
+	char *password_file;
+	bool tls;
+	char *ca_file;
+	char *cert_file;
+	char *key_file;
+	uint64_t connect_time;
+};
+
+struct engine;
+
+/* A reply. It is freed afterwards. The function is not called if the connection is lost. */
+typedef void engine_reply_fn(void *owner, const redisReply *reply);
+
+/**
+ * struct engine_user - what uses a connection
+ * @owner:	argument of the functions
+ * @ready:	the connection can be used. Replies to what was sent before do not come any more
+ * @lost:	no address can be used. It is tried again later
+ */
+struct engine_user {
+	void *owner;
+	void (*ready)(void *owner);
+	void (*lost)(void *owner, const char *why);
+};
+
+/* Begin to connect. The configuration has to stay. */
+struct engine *engine_open(sd_event *event, const struct engine_config *config,
+			   const struct engine_user *user);
+/* Close it. Can be called at any time, also by the functions of the user. NULL is ignored. */
+void engine_close(struct engine *engine);
+
+/* Send a command of @count words. The reply has to come within @seconds and connect_time. Replies
+ * come in the order of the commands.
+ */
+void engine_send(struct engine *engine, engine_reply_fn *reply, unsigned int seconds, int count,
+		 const char *const *words, const size_t *sizes);
+/* Give the connection up, and try again, with the next address. */
+void engine_fail(struct engine *engine, const char *format, ...)
+	__attribute__((format(printf, 2, 3)));
+/* The connection is of use: the time until the next attempt is short again. */
+void engine_good(struct engine *engine);
+bool engine_is_ready(const struct engine *engine);
+/* The address in use, or the one that is tried. */
+const char *engine_server(const struct engine *engine);
+
+/* Why an address is wrong; NULL if it is right. */
+const char *engine_check_server(const char *server);
+/* Whether this program can use TLS. */
+bool engine_has_tls(void);
+
+#endif /* IPCUCKOOD_ENGINE_H */

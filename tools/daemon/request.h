@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* A request of a client of the control socket whose answer may come later. */
+#ifndef IPCUCKOOD_REQUEST_H
+#define IPCUCKOOD_REQUEST_H
+
+#include <stddef.h>
+
+/**
+ * struct request - a request
+ * @command:	"publish", "fleet"
+ * @args:	the words behind the name of the source
+ * @body:	what the client sent behind the line; NULL if there is nothing
+ * @size:	its length
+ */
+struct request {
+	const char *command;
+	const char *args;
+	const char *body;
+	size_t size;
+};
+
+/* Answer a request with an exit status (cli/tool.h) and a text, which must be allocated and is
+ * freed. Each request is answered once; it is gone afterwards. The client may have gone before.
+ */
+void request_answer(struct request *request, int status, char *text);
+
+#endif /* IPCUCKOOD_REQUEST_H */
