@@ -767,6 +767,6 @@ if not os.path.exists(os.environ.get("IPCUCKOOD", "")):
     ktap.skip_all("ipcuckood was not built: its libraries are not installed")
 if not has_redis():
     ktap.skip_all("ipcuckood was built without hiredis")
-if not shutil.which("redis-server"):
-    ktap.skip_all("there is no redis-server")
+if not shutil.which(engine.PROGRAM):
+    ktap.skip_all("there is no Redis: install redis-tools")
 ktap.run(body)

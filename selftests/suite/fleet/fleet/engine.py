@@ -2,6 +2,7 @@
 """A real redis-server, a server that lies instead of it, and the list in Redis, read naively"""
 import ipaddress
 import os
+import shutil
 import signal
 import socket
 import struct
@@ -37,6 +38,11 @@ def read_reply(f):
     return [read_reply(f) for _ in range(int(rest))]
 
 
+# The package redis-tools has the server under this name. The package redis-server, which only adds
+# another name, would start one on the machine where the tests are run.
+PROGRAM = "redis-check-rdb"
+
+
 class Redis:
     """Writes to disk each command before it answers, so that a kill loses nothing."""
 
@@ -53,7 +59,7 @@ class Redis:
              *sorted({self.address, "127.0.0.1"}), "--unixsocket",
              os.path.join(self.dir, "socket"), "--appendonly", "yes",
              "--appendfsync", "always", "--save", "", "--protected-mode", "no", "--logfile",
-             os.path.join(self.dir, "log"), *options])
+             os.path.join(self.dir, "log"), *options], executable=shutil.which(PROGRAM))
         if not wait_for(self.answers, 20):
             raise RuntimeError("redis-server does not start")
 
