@@ -75,7 +75,7 @@ LEFT_OUT = [
     "No packet was sent over a wire: packets begin and end in the loop that measures.",
     "Packets a second are those of pktgen, on one processor: it hands them over as a driver does, but "
     "no driver does any work. XDP programs run in the kernel's generic mode, after a packet has got "
-    "its buffer; in a driver they run before, which makes XDP faster than all else here.",
+    "its buffer; in a driver they run before, and can drop more packets a second.",
     "Commands of operators are measured on the stock kernel in an emulated machine, which does not "
     "slow everything down by the same factor: ratios are indicative, with a margin of 3 to their "
     "bars, and seconds say nothing. On User Mode Linux the ratios "
