@@ -250,7 +250,7 @@ help:
 	@echo '  torture      unload the module and kill namespaces in use, fail every allocation'
 	@echo '  check-filters  the published filters that bench-filters compares with ours'
 	@echo '  bench        ours beside ipset and nftables: figures, bars, a page with plots;'
-	@echo '               an hour and a half, BENCH=quick is a look (SEED=n)'
+	@echo '               more than two hours, BENCH=quick is a look (SEED=n)'
 	@echo '  plot         the plot of README.md, from what bench measured last'
 	@echo '  bench-versus look-ups, load, memory beside those of another commit: BASE=..., BOOTS=4'
 	@echo '  bench-dropin the kernel'\''s own hash:ip and hash:net beside ours, in one boot: look-ups,'

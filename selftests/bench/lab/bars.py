@@ -14,6 +14,8 @@ ENDS_TOLERANCE = 0.02
 
 # The addresses that are looked up by default
 USUAL = {"traffic": "uniform", "answer": "miss"}
+# Each packet has another address
+MANY = {"traffic": "many", "answer": "hit"}
 HOSTS4 = {"family": "inet", "type": "hash:ip"}
 HOSTS6 = {"family": "inet6", "type": "hash:ip"}
 NETS4 = {"family": "inet", "type": "hash:net"}
@@ -37,6 +39,18 @@ def times(part, rivals, **params):
         require(case, "ipcuckoo", *rivals)
         rival = min(rivals, key=lambda s: Figure(case.values(s)).median)
         return Figure(case.ratios(rival, "ipcuckoo"))
+    return value
+
+
+def packets(ours, rivals, **params):
+    """How many times as many packets a second ours handles; of several rivals, the best counts."""
+    def value(m):
+        case = m.one("pps", **params)
+        if not case:
+            return None
+        require(case, ours, *rivals)
+        rival = max(rivals, key=lambda s: case.figure(s).median)
+        return Figure(case.ratios(ours, rival))
     return value
 
 
@@ -220,4 +234,23 @@ BARS = [
     Bar("garbage collection of 1M entries, hold of the lock",
         "99.9 % of the holds take so long at most",
         "<=", 50, "us", longest_hold(1_000_000)),
+    Bar("drops a second, 1M IPv4 hosts, ingress", "so many times those of the better nftables set",
+        ">=", 1.3, "x", packets("ipcuckoo-ingress", ["nft-ingress", "nft-size-ingress"],
+                                entries=1_000_000, **HOSTS4, **MANY)),
+    Bar("drops a second, 1M IPv4 hosts, PRE_ROUTING",
+        "so many times those of ipset in iptables raw",
+        ">=", 2, "x", packets("ipcuckoo-prerouting", ["ipset-raw"],
+                              entries=1_000_000, **HOSTS4, **MANY)),
+    Bar("drops a second, country prefixes, XDP", "so many times those of a BPF LPM trie",
+        ">=", 5, "x", packets("ipcuckoo-xdp", ["bpf-lpm-xdp"],
+                              lists="countries", **NETS4, **MANY)),
+    Bar("drops a second, 1M IPv4 hosts, XDP", "so many times those of a BPF hash",
+        ">=", 1.2, "x", packets("ipcuckoo-xdp", ["bpf-hash-xdp"],
+                                entries=1_000_000, **HOSTS4, **MANY)),
+    Bar("drops a second, 1M IPv4 hosts, ours in XDP", "so many times those of ours at ingress",
+        ">=", 1, "x", packets("ipcuckoo-xdp", ["ipcuckoo-ingress"],
+                              entries=1_000_000, **HOSTS4, **MANY)),
+    Bar("non-members a second, 1M IPv4 hosts, ingress", "so many times those without a filter",
+        ">=", 0.85, "x", packets("ipcuckoo-ingress", ["none"], entries=1_000_000, **HOSTS4,
+                                 **{**MANY, "answer": "miss"})),
 ]

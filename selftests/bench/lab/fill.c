@@ -4,7 +4,9 @@
  * ipset prefixes, too:
  *
  *   fill ipset 4|6 SET
- *   fill nft 4|6 TABLE SET
+ *   fill nft 4|6 TABLE SET [netdev]
+ *
+ * The TABLE is one of the addresses' family, or of netdev.
  *
  * Sends the same requests as ipset and nft, but parses lines faster: with these programs, ten
  * million lines would take longer than all measurements. The resulting sets are the same.
@@ -126,7 +128,8 @@ static void nft_lot(char **argv, const struct item *items, unsigned int count)
 	nlh = message(at, NFNL_MSG_BATCH_BEGIN, 0, AF_UNSPEC, NFNL_SUBSYS_NFTABLES);
 	at += nlh->nlmsg_len;
 	nlh = message(at, NFNL_SUBSYS_NFTABLES << 8 | NFT_MSG_NEWSETELEM,
-		      NLM_F_CREATE | NLM_F_ACK, v6 ? NFPROTO_IPV6 : NFPROTO_IPV4, 0);
+		      NLM_F_CREATE | NLM_F_ACK,
+		      argv[2] ? NFPROTO_NETDEV : v6 ? NFPROTO_IPV6 : NFPROTO_IPV4, 0);
 	mnl_attr_put_strz(nlh, NFTA_SET_ELEM_LIST_TABLE, argv[0]);
 	mnl_attr_put_strz(nlh, NFTA_SET_ELEM_LIST_SET, argv[1]);
 	list = mnl_attr_nest_start(nlh, NFTA_SET_ELEM_LIST_ELEMENTS);
@@ -178,10 +181,11 @@ int main(int argc, char **argv)
 
 	if (argc == 4 && !strcmp(argv[1], "ipset"))
 		lot = ipset_lot;
-	else if (argc == 5 && !strcmp(argv[1], "nft"))
+	else if ((argc == 5 || (argc == 6 && !strcmp(argv[5], "netdev"))) &&
+		 !strcmp(argv[1], "nft"))
 		lot = nft_lot;
 	if (!lot) {
-		fprintf(stderr, "usage: fill ipset 4|6 SET | fill nft 4|6 TABLE SET\n");
+		fprintf(stderr, "usage: fill ipset 4|6 SET | fill nft 4|6 TABLE SET [netdev]\n");
 		return 2;
 	}
 	v6 = !strcmp(argv[2], "6");

@@ -3,8 +3,11 @@
 from typing import NamedTuple
 
 from measurements import Case, Figure
+from plots import split_place
 
 RIVALS = ("ipset", "nft", "nft-size")
+# Not rivals where packets are counted
+FLOORS = ("ipcuckoo", "all", "none")
 # Ratios above this are not listed.
 LEAD = 1.5
 
@@ -22,12 +25,24 @@ class Lead(NamedTuple):
 
 def leads(measurements):
     """Yields all ratios."""
+    for case in measurements.select("pps"):
+        yield from leads_of_packets(case)
     for case in measurements.cases.values():
         subjects = case.subjects()
         if "ipcuckoo" in subjects:
             for rival in RIVALS:
                 if rival in subjects:
                     yield Lead(case, rival, Figure(case.ratios(rival, "ipcuckoo")))
+
+
+def leads_of_packets(case):
+    """Subjects are compared with ours at the same place. They take longer for a packet by as much
+    as ours handles more of them."""
+    for rival in case.samples:
+        name, place = split_place(rival)
+        ours = f"ipcuckoo-{place}"
+        if name not in FLOORS and case.has(ours):
+            yield Lead(case, rival, Figure(case.ratios(ours, rival)))
 
 
 def least_leads(measurements):

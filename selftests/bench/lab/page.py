@@ -6,16 +6,18 @@ from html import escape
 
 from bars import MISSING, OK
 from leads import least_leads, least_leads_words
-from plots import SUBJECTS, all_plots
+from plots import all_plots, name_of
 
 STYLE = """
 :root { color-scheme: light dark;
   --paper: #fcfcfa; --ink: #23262b; --soft: #646a73; --grid: #dddfe2; --panel: #ffffff;
   --edge: #e3e4e6; --ours: #0a7d62; --ipset: #d1621b; --nft: #3f63c8; --nft-size: #8b6fd0; --filter: #8a7a1f;
+  --bpf-hash: #a8407f; --bpf-filter: #5f8f2f; --bpf-lpm: #2f8fa8;
   --lines: #80868f; --bar: #c0304a; --ok: #0a7d62; --short: #c0304a; --missing: #96690a; }
 @media (prefers-color-scheme: dark) { :root {
   --paper: #16181c; --ink: #e4e6ea; --soft: #9aa1ab; --grid: #33373e; --panel: #1d2025;
   --edge: #2d3138; --ours: #3fc8a2; --ipset: #f0904f; --nft: #86a4f4; --nft-size: #b9a2f2; --filter: #d3c15a;
+  --bpf-hash: #e58ac4; --bpf-filter: #a5d06a; --bpf-lpm: #6cc6dd;
   --lines: #9aa1ab; --bar: #ff7a90; --ok: #3fc8a2; --short: #ff7a90; --missing: #e0b04c; } }
 * { box-sizing: border-box; }
 body { margin: 0; background: var(--paper); color: var(--ink);
@@ -71,6 +73,9 @@ LEFT_OUT = [
     "Its kernel does not map memory with huge pages; the host does. So the cost of address "
     "translation in large tables (ours, theirs, and the area of the line reads) may differ.",
     "No packet was sent over a wire: packets begin and end in the loop that measures.",
+    "Packets a second are those of pktgen, on one processor: it hands them over as a driver does, but "
+    "no driver does any work. XDP programs run in the kernel's generic mode, after a packet has got "
+    "its buffer; in a driver they run before, and can drop more packets a second.",
     "Commands of operators are measured on the stock kernel in an emulated machine, which does not "
     "slow everything down by the same factor: ratios are indicative, with a margin of 3 to their "
     "bars, and seconds say nothing. On User Mode Linux the ratios "
@@ -158,7 +163,7 @@ def leads_table(measurements):
     rows = "".join(
         f'<tr><td class="n">{number(f.median)}x</td><td class="n">'
         f"{f.spread_text(number)}</td><td>{escape(lead.case.part)}</td>"
-        f"<td>{escape(lead.case.title())}</td><td>{escape(SUBJECTS[lead.rival][0])}</td></tr>"
+        f"<td>{escape(lead.case.title())}</td><td>{escape(name_of(lead.rival))}</td></tr>"
         for lead in found[0] for f in [lead.figure])
     table = ("<details open><summary>They are</summary><div class='scroll'><table><thead><tr>"
              "<th class='n'>So many times ours</th><th class='n'>Quartiles</th><th>Part</th>"
@@ -174,7 +179,7 @@ def details(measurements):
         for subject in case.samples:
             f = case.figure(subject)
             rows.append(f"<tr><td>{escape(case.part)}</td><td>{escape(case.title())}</td>"
-                        f"<td>{escape(SUBJECTS.get(subject, (subject,))[0])}</td>"
+                        f"<td>{escape(name_of(subject))}</td>"
                         f'<td class="n">{number(f.median)}</td><td class="n">'
                         f"{f.spread_text(number)}</td><td>{escape(case.units[subject])}</td>"
                         f'<td class="n">{f.rounds}</td></tr>')

@@ -15,9 +15,32 @@ SUBJECTS = {
     "filter": ("filter:ip, 32 bits", 9, "pt 12 ps 0.7 lw 1.7 dt 4"),
     "lines": ("two line reads", 5, "pt 6 ps 0.7 lw 1.7 dt 3"),
     "floor": ("a hook that does nothing", 5, "pt 6 ps 0.7 lw 1.7 dt 3"),
+    # Only where packets are counted
+    "nft-interval": ("nftables set with intervals", 3, "pt 5 ps 0.6 lw 1.7"),
+    "nft-pipapo": ("nftables concatenation", 4, "pt 4 ps 0.7 lw 1.7 dt 2"),
+    "bpf-hash": ("BPF hash", 10, "pt 8 ps 0.7 lw 1.7"),
+    "bpf-filter": ("BPF as xdp-filter does", 11, "pt 8 ps 0.7 lw 1.7"),
+    "bpf-lpm": ("BPF LPM trie", 12, "pt 8 ps 0.7 lw 1.7"),
+    "all": ("drop everything", 5, "pt 6 ps 0.7 lw 1.7 dt 3"),
+    "none": ("no filter", 5, "pt 6 ps 0.7 lw 1.7 dt 3"),
 }
+# Where packets are counted, the name of a subject ends with its place.
+PLACES = {"xdp": "XDP", "ingress": "ingress", "prerouting": "PRE_ROUTING", "raw": "iptables raw"}
 COLOURS = {1: "--ours", 2: "--ipset", 3: "--nft", 4: "--nft-size", 5: "--lines", 6: "--bar",
-           7: "--grid", 8: "--ink", 9: "--filter"}
+           7: "--grid", 8: "--ink", 9: "--filter", 10: "--bpf-hash", 11: "--bpf-filter",
+           12: "--bpf-lpm"}
+
+
+def split_place(subject):
+    """A subject where packets are counted, as (subject, place); others have the place None."""
+    name, _, place = subject.rpartition("-")
+    return (name, place) if name in SUBJECTS and place in PLACES else (subject, None)
+
+
+def name_of(subject):
+    name, place = split_place(subject)
+    words = SUBJECTS.get(name, (name,))[0]
+    return f"{words}, {PLACES[place]}" if place else words
 
 
 def colour(n):
@@ -105,11 +128,11 @@ def themed(svg, name):
     svg = re.sub(r"(url\(#)", rf"\1{name}-", svg)
 
     def variable(m):
-        return f"var({COLOURS[int(m[1])]})"
+        return f"var({COLOURS[int(m[1], 16 if m[0].startswith('#') else 10)]})"
 
     svg = re.sub(r"rgb\(\s*8,\s*254,\s*7\)|#08fe07", "var(--paper)", svg, flags=re.I)
     svg = re.sub(r"rgb\(\s*(\d+),\s*254,\s*\1\)", variable, svg)
-    svg = re.sub(r"#(0\d)fe\1", variable, svg, flags=re.I)
+    svg = re.sub(r"#(0[\da-f])fe\1", variable, svg, flags=re.I)
     svg = re.sub(r"(stroke|fill|color)=(['\"])black\2", r"\1=\2var(--ink)\2", svg)
     return svg
 
@@ -402,10 +425,39 @@ def writer_plots(m):
                        "reader and writer are slowed down, each in its own way.")
 
 
+def packets_plot(m, answer, title, text, **params):
+    """Groups are places, because subjects at one place are compared with each other."""
+    plot = Plot(f"pps-{answer}-{params['traffic']}-{params['type'].partition(':')[2]}", title, text)
+    groups = {}
+    for case in m.select("pps", answer=answer, **params):
+        for subject in case.samples:
+            name, place = split_place(subject)
+            groups.setdefault(PLACES.get(place, "not filtered"), {})[name] = case.figure(subject)
+    order = [*PLACES.values(), "not filtered"]
+    grouped(plot, sorted(groups.items(), key=lambda g: order.index(g[0])))
+    plot.size = (1140, 360)
+    plot.set('set ylabel "million packets a second"')
+    return plot
+
+
+def packets_plots(m):
+    million = {"entries": 1_000_000, "family": "inet", "type": "hash:ip", "traffic": "many"}
+    yield packets_plot(m, "hit", "Drops a second, 1M IPv4 hosts",
+                       "Each packet is from another member. Building it takes most of the time of "
+                       "the fastest: what drops everything shows how fast dropping can be.",
+                       **million)
+    yield packets_plot(m, "miss", "Deliveries a second, 1M IPv4 hosts",
+                       "The same with non-members, which a socket gets.", **million)
+    yield packets_plot(m, "hit", "Drops a second, the countries' prefixes",
+                       "Each packet is from another address, of some prefixes in a row.",
+                       lists="countries", family="inet", type="hash:net", traffic="many")
+
+
 def all_plots(m):
     """Sections of plots: (heading, [Plot])."""
     return [
         ("What a packet pays", [*look_up_plots(m), length_plot(m), traffic_plot(m)]),
+        ("Packets a second", [*packets_plots(m)]),
         ("What the operator waits for", [*control_plots(m)]),
         ("Memory", [memory_plot(m), kinds_plot(m)]),
         ("Under change", [insert_plot(m), *writer_plots(m)]),

@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * XDP programs that drop packets whose address is in a map of BPF, for pps: the source of IPv4
+ * packets, the destination of IPv6 packets. maps.c loads one of them, and fills its map.
+ *
+ *   hash4, hash6	a hash table
+ *   lpm4, lpm6		a trie of prefixes
+ *   filter4, filter6	as xdp-filter does: a hash table with a value for each processor, which
+ *			has flags and a counter; source and destination are looked up, and what
+ *			becomes of packets is counted
+ *   all		no map: drops everything
+ */
+#include <linux/bpf.h>
+#include <linux/if_ether.h>
+#include <linux/in6.h>
+#include <linux/ip.h>
+#include <linux/ipv6.h>
+#include <bpf/bpf_endian.h>
+#include <bpf/bpf_helpers.h>
+
+/* Flags of entries: which address of a packet they are for */
+#define SOURCE		1
+#define DESTINATION	2
+/* A counter is above them. */
+#define ONE		4
+
+struct prefix4 {
+	__u32 len;
+	__be32 addr;
+};
+
+struct prefix6 {
+	__u32 len;
+	struct in6_addr addr;
+};
+
+/* maps.c says how many entries there are. */
+#define MAP(name, kind, key_type, value_type, flags)		\
+	struct {						\
+		__uint(type, kind);				\
+		__uint(max_entries, 1);				\
+		__type(key, key_type);				\
+		__type(value, value_type);			\
+		__uint(map_flags, flags);			\
+	} name SEC(".maps")
+
+MAP(map_hash4, BPF_MAP_TYPE_HASH, __be32, __u8, 0);
+MAP(map_hash6, BPF_MAP_TYPE_HASH, struct in6_addr, __u8, 0);
+MAP(map_lpm4, BPF_MAP_TYPE_LPM_TRIE, struct prefix4, __u8, BPF_F_NO_PREALLOC);
+MAP(map_lpm6, BPF_MAP_TYPE_LPM_TRIE, struct prefix6, __u8, BPF_F_NO_PREALLOC);
+MAP(map_filter4, BPF_MAP_TYPE_PERCPU_HASH, __be32, __u64, 0);
+MAP(map_filter6, BPF_MAP_TYPE_PERCPU_HASH, struct in6_addr, __u64, 0);
+
+/* By what becomes of packets */
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, XDP_REDIRECT + 1);
+	__type(key, __u32);
+	__type(value, __u64);
+} fates SEC(".maps");
+
+/* Return: the header behind that of Ethernet, or NULL if it is of another protocol. */
+static __always_inline void *header(struct xdp_md *ctx, __u16 protocol, __u32 size)
+{
+	struct ethhdr *eth = (void *)(long)ctx->data;
+	void *ip = eth + 1;
+
+	if (ip + size > (void *)(long)ctx->data_end || eth->h_proto != bpf_htons(protocol))
+		return NULL;
+	return ip;
+}
+
+static __always_inline struct iphdr *header4(struct xdp_md *ctx)
+{
+	return header(ctx, ETH_P_IP, sizeof(struct iphdr));
+}
+
+static __always_inline struct ipv6hdr *header6(struct xdp_md *ctx)
+{
+	return header(ctx, ETH_P_IPV6, sizeof(struct ipv6hdr));
+}
+
+static __always_inline int fate(void *map, const void *key)
+{
+	return bpf_map_lookup_elem(map, key) ? XDP_DROP : XDP_PASS;
+}
+
+SEC("xdp")
+int hash4(struct xdp_md *ctx)
+{
+	struct iphdr *ip = header4(ctx);
+
+	return ip ? fate(&map_hash4, &ip->saddr) : XDP_PASS;
+}
+
+SEC("xdp")
+int hash6(struct xdp_md *ctx)
+{
+	struct ipv6hdr *ip = header6(ctx);
+
+	return ip ? fate(&map_hash6, &ip->daddr) : XDP_PASS;
+}
+
+SEC("xdp")
+int lpm4(struct xdp_md *ctx)
+{
+	struct iphdr *ip = header4(ctx);
+	struct prefix4 key = { .len = 32 };
+
+	if (!ip)
+		return XDP_PASS;
+	key.addr = ip->saddr;
+	return fate(&map_lpm4, &key);
+}
+
+SEC("xdp")
+int lpm6(struct xdp_md *ctx)
+{
+	struct ipv6hdr *ip = header6(ctx);
+	struct prefix6 key = { .len = 128 };
+
+	if (!ip)
+		return XDP_PASS;
+	key.addr = ip->daddr;
+	return fate(&map_lpm6, &key);
+}
+
+static __always_inline int is_filtered(void *map, const void *key, __u64 flag)
+{
+	__u64 *value = bpf_map_lookup_elem(map, key);
+
+	if (!value || !(*value & flag))
+		return 0;
+	*value += ONE;
+	return 1;
+}
+
+static __always_inline int count(__u32 verdict)
+{
+	__u64 *packets = bpf_map_lookup_elem(&fates, &verdict);
+
+	if (packets)
+		++*packets;
+	return verdict;
+}
+
+SEC("xdp")
+int filter4(struct xdp_md *ctx)
+{
+	struct iphdr *ip = header4(ctx);
+
+	if (!ip)
+		return count(XDP_PASS);
+	return count(is_filtered(&map_filter4, &ip->daddr, DESTINATION) ||
+		     is_filtered(&map_filter4, &ip->saddr, SOURCE) ? XDP_DROP : XDP_PASS);
+}
+
+SEC("xdp")
+int filter6(struct xdp_md *ctx)
+{
+	struct ipv6hdr *ip = header6(ctx);
+
+	if (!ip)
+		return count(XDP_PASS);
+	return count(is_filtered(&map_filter6, &ip->daddr, DESTINATION) ||
+		     is_filtered(&map_filter6, &ip->saddr, SOURCE) ? XDP_DROP : XDP_PASS);
+}
+
+SEC("xdp")
+int all(struct xdp_md *ctx)
+{
+	return XDP_DROP;
+}
+
+char _license[] SEC("license") = "GPL";
