@@ -4,7 +4,8 @@
  *
  * For readers (any context, under rcu_read_lock(), without a lock):
  * ipcuckoo_table_probe32() and ipcuckoo_table_probe128(), which call
- * ipcuckoo_table_suspect() and ipcuckoo_table_confirm(); and ipcuckoo_table_fetch().
+ * ipcuckoo_table_suspect() and ipcuckoo_table_confirm(); ipcuckoo_table_holds_first32(), which
+ * is faster but may miss the key; and ipcuckoo_table_fetch().
  * For the one writer (process context, serialised by the caller): the other functions.
  */
 #ifndef _IPCUCKOO_TABLE_H
@@ -254,7 +255,7 @@ static inline bool ipcuckoo_table_suspect(const struct ipcuckoo_table *t,
 
 /* Find the first slot whose remainder matches. This reads the slots again instead of getting them
  * from ipcuckoo_table_suspect(). In which bucket the slot is cannot be predicted, so there is no
- * branch on that. The caller may read what belongs to the slot afterwards.
+ * branch on that. The read barrier allows the caller to read the slot's rest or key next.
  */
 static __always_inline bool ipcuckoo_table_first(const struct ipcuckoo_table *t,
 						 const struct ipcuckoo_location *p, u32 *bucket,

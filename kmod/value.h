@@ -147,15 +147,20 @@ void ipcuckoo_record_reap(struct work_struct *work);
 void ipcuckoo_record_get(struct ipcuckoo_record *r);
 size_t ipcuckoo_record_memory(const struct ipcuckoo_record *r);
 
+/* Count packets. For readers. */
+static inline void ipcuckoo_hits_add(struct ipcuckoo_hits *hits, u64 packets, u64 bytes)
+{
+	atomic64_add(packets, &hits->packets);
+	atomic64_add(bytes, &hits->bytes);
+}
+
 /* Count packets for the entry of a record, if it has counters. @r may be NULL. For readers. */
 static inline void ipcuckoo_record_count(struct ipcuckoo_record *r, u64 packets, u64 bytes)
 {
 	struct ipcuckoo_hits *hits = ipcuckoo_record_hits(r);
 
-	if (!hits)
-		return;
-	atomic64_add(packets, &hits->packets);
-	atomic64_add(bytes, &hits->bytes);
+	if (hits)
+		ipcuckoo_hits_add(hits, packets, bytes);
 }
 
 #endif /* _IPCUCKOO_VALUE_H */

@@ -53,10 +53,8 @@ static bool compare(u64 value, u64 with, u8 op)
 static bool count(struct ipcuckoo_hits *hits, const struct ip_set_ext *ext,
 		  const struct ip_set_ext *mext, u32 flags)
 {
-	if (ext->packets != ULLONG_MAX && !(flags & IPSET_FLAG_SKIP_COUNTER_UPDATE)) {
-		atomic64_add(ext->bytes, &hits->bytes);
-		atomic64_add(ext->packets, &hits->packets);
-	}
+	if (ext->packets != ULLONG_MAX && !(flags & IPSET_FLAG_SKIP_COUNTER_UPDATE))
+		ipcuckoo_hits_add(hits, ext->packets, ext->bytes);
 	return !(flags & IPSET_FLAG_MATCH_COUNTERS) ||
 	       (compare(atomic64_read(&hits->packets), mext->packets, mext->packets_op) &&
 		compare(atomic64_read(&hits->bytes), mext->bytes, mext->bytes_op));
