@@ -53,7 +53,7 @@ static bool send_all(int fd, const char *data, size_t size)
 int daemon_ask(int fd, const char *line, const void *body, size_t size)
 {
 	bool sent = send_all(fd, line, strlen(line)) && send_all(fd, "\n", 1) &&
-		    send_all(fd, body, size), table = !strncmp(line, "fleet", 5);
+		    send_all(fd, body, size);
 	FILE *f = fdopen(fd, "r");
 	int status = STATUS_REFUSED, c;
 
@@ -64,7 +64,7 @@ int daemon_ask(int fd, const char *line, const void *body, size_t size)
 	if (fscanf(f, "%d%*1[\n]", &status) != 1)
 		fprintf(stderr, "ipcuckood did not answer%s\n", sent ? "" : ", and did not read all");
 	while ((c = getc(f)) != EOF)
-		putc(c, status && !(table && status == STATUS_NO) ? stderr : stdout);
+		putc(c, status == STATUS_OK || status == STATUS_NO ? stdout : stderr);
 	fclose(f);
 	return status;
 }

@@ -13,8 +13,8 @@
 bool daemon_address(struct sockaddr_un *address, const char *path);
 /* Connect. Return: a file descriptor, or a negative errno. */
 int daemon_connect(const char *path);
-/* Send a line and what follows it, and print the answer: to stderr if its status is not 0, and the
- * line is not "fleet". The descriptor is closed. Return: the status.
+/* Send a line and what follows it, and print the answer: to stdout if its status is STATUS_OK or
+ * STATUS_NO, else to stderr. The descriptor is closed. Return: the status.
  */
 int daemon_ask(int fd, const char *line, const void *body, size_t size);
 

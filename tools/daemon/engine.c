@@ -53,7 +53,7 @@ typedef int array_size;
  * @ready:	commands can be sent
  * @calling:	hiredis is at work, and its context must not be freed
  * @why:	why the connection is given up; "" if hiredis knows
- * @round:	the same for each address that has failed since the last success
+ * @round:	why each address was given up that has failed since the last success
  * @closed:	engine_close() was called while hiredis was at work
  * @tls:	what connections with TLS share
  */

@@ -39,12 +39,19 @@ struct fleet {
 
 char *fleet_report(const struct publisher_report *report, uint64_t heartbeat)
 {
-	/* The texts were checked: digits, letters a to f, and "-". */
-	return need_text("{\"seq\":%llu,\"id\":\"%s\",\"version\":\"%s\",\"entries\":%zu,\"behind\":%s,\"at\":%u,\"heartbeat\":%llu}",
-			 (unsigned long long)report->position.seq, report->position.id,
-			 report->position.version, report->entries,
-			 report->behind ? "true" : "false", now_seconds(),
-			 (unsigned long long)heartbeat);
+	struct json_object *object = json_object_new_object();
+	char *text;
+
+	json_object_object_add(object, "seq", json_object_new_int64(report->position.seq));
+	json_object_object_add(object, "id", json_object_new_string(report->position.id));
+	json_object_object_add(object, "version", json_object_new_string(report->position.version));
+	json_object_object_add(object, "entries", json_object_new_int64(report->entries));
+	json_object_object_add(object, "behind", json_object_new_boolean(report->behind));
+	json_object_object_add(object, "at", json_object_new_int64(now_seconds()));
+	json_object_object_add(object, "heartbeat", json_object_new_int64(heartbeat));
+	text = need_copy(json_object_to_json_string_ext(object, JSON_C_TO_STRING_PLAIN));
+	json_object_put(object);
+	return text;
 }
 
 struct fleet *fleet_new(const char *list, uint64_t seq)

@@ -163,11 +163,16 @@ static char *pack_all(struct publication *publication)
 	return err ? need_copy("out of memory") : NULL;
 }
 
+bool publication_is_whole(const struct request *request)
+{
+	return !strcmp(request->args, "replace") || !strcmp(request->args, "clear");
+}
+
 char *publication_read(const struct request *request, struct list_bytes *bytes, size_t *count)
 {
 	struct publication publication = {
 		.del = !strcmp(request->args, "del"), .bytes = bytes,
-		.replace = !strcmp(request->args, "replace") || !strcmp(request->args, "clear"),
+		.replace = publication_is_whole(request),
 	};
 	char *wrong;
 

@@ -15,6 +15,9 @@
 #include "daemon/list.h"
 #include "daemon/request.h"
 
+/* Does the request replace the whole list? */
+bool publication_is_whole(const struct request *request);
+
 /* Read and pack the body, as the arguments of the request say: "add" and "del" as changes,
  * "replace" as a snapshot, and "clear" as one that may be empty. Return: NULL, or what is wrong,
  * allocated.

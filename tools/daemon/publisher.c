@@ -108,7 +108,7 @@ static const char change_script[] =
 	"if format ~= ARGV[1] then return {err = 'FORMAT ' .. format} end "
 	"if redis.call('XLEN', KEYS[2]) >= tonumber(ARGV[2]) then return {err = 'FULL'} end "
 	"local n = redis.call('HINCRBY', KEYS[1], 'seq', 1) "
-	"local id = redis.call('XADD', KEYS[2], '*', 'n', n, 'c', ARGV[3]) "
+	"redis.call('XADD', KEYS[2], '*', 'n', n, 'c', ARGV[3]) "
 	"redis.call('SET', KEYS[3], tostring(n), 'EX', 3600) "
 	"return tostring(n)";
 

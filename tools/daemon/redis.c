@@ -33,7 +33,7 @@
 #define AGAIN_MOST	10
 /* The most words of a command */
 #define WORDS_MOST	12
-/* A server that has something new so often in a second, without any change, lies. */
+/* A server whose answers make us read the head more often than this in a second is not believed. */
 #define HEADS_MOST	50
 
 /* What is being read. */
@@ -72,7 +72,7 @@ enum step {
  * @snapshot:	the snapshot, as far as it has arrived
  * @distrust:	read the snapshot, whatever is in force
  * @left_out:	entries that did not fit into the set
- * @warned:	that was said
+ * @warned:	a warning about @left_out was logged
  * @again:	asks for the head again, when there is no list
  * @renew:	makes @renew_due true
  * @renew_due:	renew the snapshot if the head says that this is necessary
@@ -346,11 +346,16 @@ static void note_left_out(struct redis_source *redis, uint64_t count)
 
 /* --- the snapshot --- */
 
+static void forget_snapshot(struct redis_source *redis)
+{
+	free(redis->snapshot.data);
+	memset(&redis->snapshot, 0, sizeof(redis->snapshot));
+}
+
 static void forget_fresh(struct redis_source *redis)
 {
 	contents_free(&redis->contents);
-	free(redis->snapshot.data);
-	memset(&redis->snapshot, 0, sizeof(redis->snapshot));
+	forget_snapshot(redis);
 }
 
 /* Snapshot and changes have been read: they are in force now. */
@@ -380,8 +385,7 @@ static void end_snapshot(struct redis_source *redis)
 	set_limits(redis, &limits);
 	err = list_parse_snapshot(redis->snapshot.data, redis->snapshot.size, &limits,
 				  &redis->contents, why);
-	free(redis->snapshot.data);
-	memset(&redis->snapshot, 0, sizeof(redis->snapshot));
+	forget_snapshot(redis);
 	if (err) {
 		snprintf(text, sizeof(text), "its snapshot is wrong: %.200s; publish all of it again: ipcuckoo publish %s --file FILE",
 			 why, list_of(redis));
@@ -650,6 +654,9 @@ struct batch {
 	bool replaced;
 };
 
+/* What read_entry() returns if the number of a change does not follow that of the one before */
+static const char gap[] = "changes are missing before it";
+
 /* The text of a reply that must be a string; NULL otherwise. */
 static const char *string_of(const redisReply *reply)
 {
@@ -682,7 +689,7 @@ static const char *read_entry(const redisReply *entry,
 	    !list_number(fields->element[1]->str, fields->element[1]->len, &seq))
 		return "it has no number";
 	if (seq != batch->at.seq + 1)
-		return "GAP";
+		return gap;
 	batch->replaced = !strcmp(fields->element[2]->str, "v");
 	if (!batch->replaced && strcmp(fields->element[2]->str, "c"))
 		return "it has a field that this ipcuckood does not know; update ipcuckood";
@@ -719,7 +726,7 @@ static bool read_batch(struct redis_source *redis, const redisReply *reply, stru
 		wrong = read_entry(entries->element[i], batch, &limits, why);
 		if (!wrong)
 			continue;
-		if (!strcmp(wrong, "GAP"))
+		if (wrong == gap)
 			return true;
 		snprintf(text, sizeof(text), "a change behind number %llu is wrong: %.200s; publish all of it again: ipcuckoo publish %s --file FILE",
 			 (unsigned long long)batch->at.seq, wrong, list_of(redis));
@@ -790,7 +797,13 @@ static void take_changes(struct redis_source *redis, struct batch *batch)
 	renew_later(redis);
 }
 
-static void take_batch(struct redis_source *redis, struct batch *batch, bool gap)
+static void give_up_gap(struct redis_source *redis)
+{
+	give_up(redis, true, "changes behind its snapshot are missing; publish all of it again");
+}
+
+/* @missing: the batch is empty, because the next change is missing in the stream. */
+static void take_batch(struct redis_source *redis, struct batch *batch, bool missing)
 {
 	bool fresh = redis->step == CATCH_UP;
 
@@ -806,19 +819,19 @@ static void take_batch(struct redis_source *redis, struct batch *batch, bool gap
 		take_changes(redis, batch);
 	if (!engine_is_ready(redis->reader))
 		return;
-	if (!gap && !batch->replaced) {
+	if (!missing && !batch->replaced) {
 		if (redis->renew_due && !fresh)
 			ask_head(redis);
 		else
 			follow(redis);
 		return;
 	}
-	if (gap)
+	if (missing)
 		log_info("[redis %s] changes behind number %llu are missing in the stream: the snapshot is read",
 			 redis->source.name, (unsigned long long)batch->at.seq);
-	/* While it catches up, a newer snapshot has to come, or else the list is damaged. */
-	if (gap && fresh) {
-		give_up(redis, true, "changes behind its snapshot are missing; publish all of it again");
+	/* The snapshot was read just now: to read it again at once would lead here again. */
+	if (missing && fresh) {
+		give_up_gap(redis);
 		return;
 	}
 	redis->distrust = true;
@@ -834,8 +847,7 @@ static void take_silence(struct redis_source *redis)
 	} else if (redis->fresh.seq >= redis->head.seq) {
 		deliver_fresh(redis);
 	} else {
-		give_up(redis, true,
-			"changes behind its snapshot are missing; publish all of it again");
+		give_up_gap(redis);
 	}
 }
 
@@ -1017,7 +1029,7 @@ static void request_redis(struct source *source, struct request *request)
 	if (wrong) {
 		free(bytes.data);
 		request_answer(request, STATUS_REFUSED, wrong);
-	} else if (!strcmp(request->args, "replace") || !strcmp(request->args, "clear")) {
+	} else if (publication_is_whole(request)) {
 		publisher_replace(redis->publisher, &bytes, count, request);
 	} else {
 		publisher_change(redis->publisher, &bytes, count, request);

@@ -209,27 +209,6 @@ void sort_parts(uint8_t *data, size_t count, size_t size, size_t byte, size_t ta
 	}
 }
 
-/*
- * Sort entries by the bytes from @byte on: into parts by this byte, then each part by the next
- * byte. The sort is in place, so that a list of millions needs no second array.
- */
-static void sort_from(uint8_t *data, size_t count, size_t size, size_t byte)
-{
-	size_t tail[256], at;
-	unsigned int b;
-
-	if (count <= SMALL_SORT) {
-		sort_small(data, count, size);
-		return;
-	}
-	sort_parts(data, count, size, byte, tail);
-	if (++byte == size)
-		return;
-	for (at = 0, b = 0; b < 256; at = tail[b++])
-		if (tail[b] - at > 1)
-			sort_from(data + at * size, tail[b] - at, size, byte);
-}
-
 /* Sort IPv4 hosts by the bytes from @byte on, with a stable pass for each, the last byte first. */
 static void sort_passes4(uint8_t *data, size_t count, size_t byte, uint32_t *spare)
 {
@@ -237,7 +216,7 @@ static void sort_passes4(uint8_t *data, size_t count, size_t byte, uint32_t *spa
 	size_t at[256], i, sum, n, last;
 	unsigned int b;
 
-	for (last = 3; last + 1 > byte; last--) {
+	for (last = sizeof(*spare); last-- > byte; ) {
 		memset(at, 0, sizeof(at));
 		for (i = 0; i < count; i++)
 			at[((uint8_t *)(from + i))[last]]++;
@@ -257,29 +236,34 @@ static void sort_passes4(uint8_t *data, size_t count, size_t byte, uint32_t *spa
 }
 
 /*
- * Sort IPv4 hosts by the bytes from @byte on. Most entries of lists are IPv4 hosts. As soon as a
- * part fits in @spare, of SPARE_HOSTS hosts, it is sorted in passes, which is six times as fast as
- * going on in place.
+ * Sort entries by the bytes from @byte on: into parts by this byte, in place, so that a list of
+ * millions needs no second array; then each part by the next byte. Most entries of lists are IPv4
+ * hosts. As soon as a part of them fits in @spare, of SPARE_HOSTS hosts, it is sorted in passes,
+ * which is six times as fast as going on in place.
  */
-static void sort_hosts4(uint8_t *data, size_t count, size_t byte, uint32_t *spare)
+static void sort_from(uint8_t *data, size_t count, size_t size, size_t byte, uint32_t *spare)
 {
+	bool hosts4 = size == IPCUCKOO_HOST4_SIZE;
 	size_t tail[256], at;
 	unsigned int b;
 
 	if (count <= SMALL_SORT) {
-		sort_small(data, count, sizeof(*spare));
+		sort_small(data, count, size);
 		return;
 	}
-	if (count <= SPARE_HOSTS) {
+	if (hosts4 && count <= SPARE_HOSTS) {
 		sort_passes4(data, count, byte, spare);
 		return;
 	}
-	sort_parts(data, count, sizeof(*spare), byte, tail);
-	if (++byte == sizeof(*spare))
+	if (hosts4)
+		sort_parts(data, count, IPCUCKOO_HOST4_SIZE, byte, tail);
+	else
+		sort_parts(data, count, size, byte, tail);
+	if (++byte == size)
 		return;
 	for (at = 0, b = 0; b < 256; at = tail[b++])
 		if (tail[b] - at > 1)
-			sort_hosts4(data + at * sizeof(*spare), tail[b] - at, byte, spare);
+			sort_from(data + at * size, tail[b] - at, size, byte, spare);
 }
 
 /**
@@ -294,12 +278,8 @@ void packed_sort(struct packed *entries)
 
 	for (kind = 0; kind < ENTRY_KINDS; kind++) {
 		array = &entries->kind[kind];
-		if (array->count <= 1)
-			continue;
-		if (kind == ENTRY_HOST4)
-			sort_hosts4(array->data, array->count, 0, spare);
-		else
-			sort_from(array->data, array->count, entry_size[kind], 0);
+		if (array->count > 1)
+			sort_from(array->data, array->count, entry_size[kind], 0, spare);
 	}
 }
 
