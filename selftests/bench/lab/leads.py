@@ -36,8 +36,8 @@ def leads(measurements):
 
 
 def leads_of_packets(case):
-    """Subjects are compared with ours at the same place. They take longer for a packet by as much
-    as ours handles more of them."""
+    """Yields how many times as long as ours, at the same place, a subject takes for a packet: ours
+    handles so many times as many packets a second."""
     for rival in case.samples:
         name, place = split_place(rival)
         ours = f"ipcuckoo-{place}"

@@ -59,6 +59,12 @@ class Entries:
             f.seek(0, os.SEEK_END)
             f.write(tail.encode())
 
+    def texts(self):
+        path = f"{work}/texts"
+        self.write(path)
+        with open(path, encoding="ascii") as f:
+            return f.read().split()
+
 
 class Hosts(Entries):
     """Different hosts of a seed; from number first to before number last of all."""
@@ -75,12 +81,6 @@ class Hosts(Entries):
     def part(self, first, last):
         assert last <= len(self)
         return Hosts(self.seed, self.of, self.inet, self.first + first, self.first + last)
-
-    def texts(self):
-        path = f"{work}/texts"
-        self.write(path)
-        with open(path, encoding="ascii") as f:
-            return f.read().split()
 
 
 class Countries(Entries):

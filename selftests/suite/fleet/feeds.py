@@ -24,6 +24,7 @@ from differ import ktap
 from fleet import server as lie
 from fleet.daemon import Daemon, members, tool, wait_for
 from fleet.reference import union
+from fleet.runner import run_tests
 
 # Resident memory of the daemon, whatever is sent to it
 MEMORY_KB = 50 << 10
@@ -67,6 +68,15 @@ class Bench:
             tool("destroy", name)
         for name in os.listdir(self.daemon.state):
             os.unlink(os.path.join(self.daemon.state, name))
+
+    def explain(self):
+        if not self.daemon.process:
+            return "the daemon was not started"
+        self.daemon.process.kill()
+        return self.daemon.messages()
+
+    def close(self):
+        self.server.stop()
 
     def same(self, name, text, want):
         """A case: the set has exactly these entries."""
@@ -442,25 +452,7 @@ TESTS = (test_formats, test_conditions, test_lies, test_accept, test_values, tes
 
 
 def body(tap):
-    subprocess.run(["insmod", os.environ["IPCUCKOO_KO"]], check=True)
-    try:
-        for test in TESTS:
-            if sys.argv[1:] and test.__name__.removeprefix("test_") not in sys.argv[1:]:
-                continue
-            bench = Bench(tap)
-            begin = time.monotonic()
-            try:
-                test(bench)
-            except Exception:
-                if bench.daemon.process:
-                    bench.daemon.process.kill()
-                    tap.note(bench.daemon.messages())
-                raise
-            finally:
-                bench.server.stop()
-            tap.note(f"{test.__name__}: {time.monotonic() - begin:.1f} s")
-    finally:
-        wait_for(lambda: not subprocess.run(["rmmod", "ipcuckoo"], capture_output=True).returncode)
+    run_tests(tap, TESTS, Bench)
 
 
 if not os.path.exists(os.environ.get("IPCUCKOOD", "")):

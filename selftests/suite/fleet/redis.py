@@ -24,6 +24,7 @@ sys.path[:0] = [here, os.path.join(here, "../dropin")]
 from differ import ktap
 from fleet import engine
 from fleet.daemon import Daemon, members, tool, wait_for
+from fleet.runner import run_tests
 
 ROUNDS = int(os.environ.get("ROUNDS", "20"))
 SEED = int(os.environ.get("SEED") or random.randrange(1 << 32))
@@ -147,7 +148,11 @@ class Bench:
         if not passed and detail is not None:
             self.tap.note(str(detail)[:3000])
 
-    def end(self):
+    def explain(self):
+        return "\n".join(host.daemon.messages()[-3000:] if os.path.exists(host.daemon.log)
+                         else f"{host.name}: the daemon was not started" for host in self.hosts)
+
+    def close(self):
         for host in self.hosts:
             host.remove()
         if self.redis and self.redis.process.poll() is None:
@@ -733,26 +738,7 @@ TESTS = (test_config, test_publish, test_timeouts, test_agree, test_restart, tes
 
 
 def body(tap):
-    subprocess.run(["insmod", os.environ["IPCUCKOO_KO"]], check=True)
-    subprocess.run(["ip", "link", "set", "lo", "up"], check=True)
-    try:
-        for test in TESTS:
-            if sys.argv[1:] and test.__name__.removeprefix("test_") not in sys.argv[1:]:
-                continue
-            bench = Bench(tap)
-            begin = time.monotonic()
-            try:
-                test(bench)
-            except Exception:
-                for host in bench.hosts:
-                    tap.note(host.daemon.messages()[-3000:] if os.path.exists(host.daemon.log)
-                             else host.name)
-                raise
-            finally:
-                bench.end()
-            tap.note(f"{test.__name__}: {time.monotonic() - begin:.1f} s")
-    finally:
-        wait_for(lambda: not subprocess.run(["rmmod", "ipcuckoo"], capture_output=True).returncode)
+    run_tests(tap, TESTS, Bench)
 
 
 def has_redis():

@@ -62,8 +62,8 @@ class Daemon:
             f.write(text)
 
     def command(self, *words):
-        return [*inside(self.netns), os.environ["IPCUCKOOD"], "--config", self.config, "--state", self.state,
-                "--control", self.control, *words]
+        return [*inside(self.netns), os.environ["IPCUCKOOD"], "--config", self.config,
+                "--state", self.state, "--control", self.control, *words]
 
     def run(self, *words):
         """Runs the program to its end."""
