@@ -31,8 +31,6 @@ EXPORT_SYMBOL_GPL(ipcuckoo_entries_get);
 EXPORT_SYMBOL_GPL(ipcuckoo_entries_match4);
 EXPORT_SYMBOL_GPL(ipcuckoo_entries_match6);
 EXPORT_SYMBOL_GPL(ipcuckoo_entries_next_value);
-EXPORT_SYMBOL_GPL(ipcuckoo_entries_suspect4);
-EXPORT_SYMBOL_GPL(ipcuckoo_entries_suspect6);
 #if IS_ENABLED(CONFIG_BPF_SYSCALL)
 EXPORT_SYMBOL_GPL(ipcuckoo_hook_xdp);
 #endif

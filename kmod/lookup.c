@@ -336,6 +336,74 @@ static noinline bool look_up(struct ipcuckoo_entries *e,
 	return look_up_by(e, addr, match, &by);
 }
 
+/**
+ * enum outlook - what the hint and the slots of a host say about an address
+ * @NOTHING:	no entry covers it, if no writer disturbed the look-up
+ * @HOST:	a slot has the remainder of the host; nothing else can cover it
+ * @ANYTHING:	a prefix may cover it, or a fingerprint may match
+ */
+enum outlook {
+	NOTHING,
+	HOST,
+	ANYTHING,
+};
+
+/* The beginning of a look-up, and the end of most: @p is set for HOST. */
+static __always_inline enum outlook outlook4(const struct ipcuckoo_version *v, u32 addr,
+					     struct ipcuckoo_location *p)
+{
+	const struct ipcuckoo_table *t = v->table[IPCUCKOO_HOSTS4];
+	const struct ipcuckoo_hint *h = v->hint[0];
+	/* Without a hint the set has hosts only. */
+	u32 cell = h ? ipcuckoo_hint_cell4(h, addr) : IPCUCKOO_HINT_HOSTS;
+
+	if (cell & ~IPCUCKOO_HINT_HOSTS)
+		return ANYTHING;
+	if (!cell)
+		return NOTHING;
+	if (unlikely(!t))
+		return v->filter ? ANYTHING : NOTHING;
+	*p = ipcuckoo_table_locate32(t, addr);
+	return ipcuckoo_table_suspect(t, p) ? HOST : NOTHING;
+}
+
+static __always_inline enum outlook outlook6(const struct ipcuckoo_version *v,
+					     const struct ipcuckoo_key *addr,
+					     struct ipcuckoo_location *p)
+{
+	const struct ipcuckoo_table *t = v->table[IPCUCKOO_HOSTS6];
+	const struct ipcuckoo_hint *h = v->hint[1];
+	u32 cell = h ? ipcuckoo_hint_cell6(h, addr->hi) : IPCUCKOO_HINT_HOSTS;
+
+	if (cell & ~IPCUCKOO_HINT_HOSTS)
+		return ANYTHING;
+	if (!cell)
+		return NOTHING;
+	if (unlikely(!t))
+		return v->filter ? ANYTHING : NOTHING;
+	*p = ipcuckoo_table_locate128(t, addr);
+	return ipcuckoo_table_suspect(t, p) ? HOST : NOTHING;
+}
+
+/* Decide by the entry of a host for which the outlook was HOST. The clock is read after the table
+ * here, which can only mistake a valid entry for an expired one: then look up again. Return:
+ * UNDECIDED if that is necessary, for this or another reason.
+ */
+static __always_inline enum ipcuckoo_decision
+decide_host(struct ipcuckoo_entries *e, u32 seq, const struct ipcuckoo_table *t,
+	    struct ipcuckoo_location p, const struct ipcuckoo_key *key,
+	    struct ipcuckoo_record **record)
+{
+	struct ipcuckoo_value value;
+
+	if (!ipcuckoo_table_fetch_at(t, p, key, &value) ||
+	    (value.expires && ipcuckoo_expired(value.expires, ipcuckoo_now())) ||
+	    !undisturbed(e, seq))
+		return IPCUCKOO_UNDECIDED;
+	*record = value.record;
+	return value.nomatch ? IPCUCKOO_EXCEPTION : IPCUCKOO_MATCH;
+}
+
 /* These are separate functions, and not inlined, so that the common miss in
  * ipcuckoo_entries_match4() needs no stack frame and saves no register.
  */
@@ -350,8 +418,14 @@ static noinline bool confirm4(struct ipcuckoo_entries *e, u32 addr, u32 seq,
 			      const struct ipcuckoo_table *t,
 			      struct ipcuckoo_location p)
 {
-	if (!t->exts && ipcuckoo_table_holds_first32(t, &p) && undisturbed(e, seq))
+	struct ipcuckoo_record *record;
+
+	if (!t->exts) {
+		if (ipcuckoo_table_holds_first32(t, &p) && undisturbed(e, seq))
+			return true;
+	} else if (decide_host(e, seq, t, p, NULL, &record) == IPCUCKOO_MATCH) {
 		return true;
+	}
 	return look_up4(e, addr);
 }
 
@@ -360,20 +434,15 @@ static noinline bool confirm6(struct ipcuckoo_entries *e,
 			      const struct ipcuckoo_table *t,
 			      struct ipcuckoo_location p)
 {
-	if (!t->exts && ipcuckoo_table_confirm(t, p, addr) && undisturbed(e, seq))
+	struct ipcuckoo_record *record;
+
+	if (!t->exts) {
+		if (ipcuckoo_table_confirm(t, p, addr) && undisturbed(e, seq))
+			return true;
+	} else if (decide_host(e, seq, t, p, addr, &record) == IPCUCKOO_MATCH) {
 		return true;
+	}
 	return look_up(e, addr, version_match6);
-}
-
-/* The cell of the hint for an address. Without a hint the set has hosts only. */
-static u32 hint_cell4(const struct ipcuckoo_hint *h, u32 addr)
-{
-	return h ? ipcuckoo_hint_cell4(h, addr) : IPCUCKOO_HINT_HOSTS;
-}
-
-static u32 hint_cell6(const struct ipcuckoo_hint *h, u64 hi)
-{
-	return h ? ipcuckoo_hint_cell6(h, hi) : IPCUCKOO_HINT_HOSTS;
 }
 
 /**
@@ -391,20 +460,16 @@ bool ipcuckoo_entries_match4(struct ipcuckoo_entries *e, u32 addr)
 {
 	u32 seq = sample(e);
 	const struct ipcuckoo_version *v = rcu_dereference(e->version);
-	const struct ipcuckoo_table *t = v->table[IPCUCKOO_HOSTS4];
-	u32 cell = hint_cell4(v->hint[0], addr);
 	struct ipcuckoo_location p;
 
-	if (cell & ~IPCUCKOO_HINT_HOSTS)
-		return look_up4(e, addr);
-	if (cell && likely(t)) {
-		p = ipcuckoo_table_locate32(t, addr);
-		if (ipcuckoo_table_suspect(t, &p))
-			return confirm4(e, addr, seq, t, p);
-	} else if (cell && v->filter) {
+	switch (outlook4(v, addr, &p)) {
+	case NOTHING:
+		return undisturbed(e, seq) ? false : look_up4(e, addr);
+	case HOST:
+		return confirm4(e, addr, seq, v->table[IPCUCKOO_HOSTS4], p);
+	default:
 		return look_up4(e, addr);
 	}
-	return undisturbed(e, seq) ? false : look_up4(e, addr);
 }
 
 /**
@@ -420,20 +485,16 @@ bool ipcuckoo_entries_match6(struct ipcuckoo_entries *e,
 {
 	u32 seq = sample(e);
 	const struct ipcuckoo_version *v = rcu_dereference(e->version);
-	const struct ipcuckoo_table *t = v->table[IPCUCKOO_HOSTS6];
-	u32 cell = hint_cell6(v->hint[1], addr->hi);
 	struct ipcuckoo_location p;
 
-	if (cell & ~IPCUCKOO_HINT_HOSTS)
-		return look_up(e, addr, version_match6);
-	if (cell && likely(t)) {
-		p = ipcuckoo_table_locate128(t, addr);
-		if (ipcuckoo_table_suspect(t, &p))
-			return confirm6(e, addr, seq, t, p);
-	} else if (cell && v->filter) {
+	switch (outlook6(v, addr, &p)) {
+	case NOTHING:
+		return undisturbed(e, seq) ? false : look_up(e, addr, version_match6);
+	case HOST:
+		return confirm6(e, addr, seq, v->table[IPCUCKOO_HOSTS6], p);
+	default:
 		return look_up(e, addr, version_match6);
 	}
-	return undisturbed(e, seq) ? false : look_up(e, addr, version_match6);
 }
 
 /**
@@ -453,80 +514,31 @@ bool ipcuckoo_entries_match_mapped(struct ipcuckoo_entries *e,
 }
 
 /**
- * ipcuckoo_entries_suspect4() - can an IPv4 address have an entry in the set?
+ * ipcuckoo_entries_suspect() - can an address have an entry in the set?
  * @e:		contents
- * @addr:	address, host byte order
+ * @addr:	address
+ * @v6:		it is an IPv6 address
  *
- * Tells most misses at the cost of ipcuckoo_entries_match4(), for callers that need more than
- * a yes or no of the others.
+ * The first part of ipcuckoo_entries_decide(), for a caller that needs the second only later.
  *
  * Context: softirq or process context, under rcu_read_lock().
  * Return: false if at some moment during the call no entry covers the address.
  */
-bool ipcuckoo_entries_suspect4(struct ipcuckoo_entries *e, u32 addr)
+bool ipcuckoo_entries_suspect(struct ipcuckoo_entries *e, const struct ipcuckoo_key *addr, bool v6)
 {
 	u32 seq = sample(e);
 	const struct ipcuckoo_version *v = rcu_dereference(e->version);
-	const struct ipcuckoo_table *t = v->table[IPCUCKOO_HOSTS4];
-	u32 cell = hint_cell4(v->hint[0], addr);
 	struct ipcuckoo_location p;
+	enum outlook outlook;
 
-	if (cell & ~IPCUCKOO_HINT_HOSTS)
-		return true;
-	if (cell && likely(t)) {
-		p = ipcuckoo_table_locate32(t, addr);
-		if (ipcuckoo_table_suspect(t, &p))
-			return true;
-	} else if (cell && v->filter) {
-		return true;
-	}
-	return !undisturbed(e, seq);
+	outlook = v6 ? outlook6(v, addr, &p) : outlook4(v, addr->lo, &p);
+	return outlook != NOTHING || !undisturbed(e, seq);
 }
 
-/**
- * ipcuckoo_entries_suspect6() - can an IPv6 address have an entry in the set?
- * @e:		contents
- * @addr:	address
- *
- * Context and return: as for ipcuckoo_entries_suspect4().
- */
-bool ipcuckoo_entries_suspect6(struct ipcuckoo_entries *e,
-			       const struct ipcuckoo_key *addr)
-{
-	u32 seq = sample(e);
-	const struct ipcuckoo_version *v = rcu_dereference(e->version);
-	const struct ipcuckoo_table *t = v->table[IPCUCKOO_HOSTS6];
-	u32 cell = hint_cell6(v->hint[1], addr->hi);
-	struct ipcuckoo_location p;
-
-	if (cell & ~IPCUCKOO_HINT_HOSTS)
-		return true;
-	if (cell && likely(t)) {
-		p = ipcuckoo_table_locate128(t, addr);
-		if (ipcuckoo_table_suspect(t, &p))
-			return true;
-	} else if (cell && v->filter) {
-		return true;
-	}
-	return !undisturbed(e, seq);
-}
-
-/**
- * ipcuckoo_entries_decide() - what does the entry decide that covers an address?
- * @e:		contents
- * @addr:	address
- * @v6:		it is an IPv6 address
- * @mapped:	it is IPv4-mapped, and an IPv4 entry may cover it
- * @record:	set to the record of the entry that decides, which is valid until
- *		rcu_read_unlock(), or NULL if it has none; NULL if the set has no records
- *
- * Context: softirq or process context, under rcu_read_lock().
- * Return: the decision of the longest entry that covers the address. Without @record, and
- * without exceptions and timeouts in the set, any entry decides.
- */
-enum ipcuckoo_decision
-ipcuckoo_entries_decide(struct ipcuckoo_entries *e, const struct ipcuckoo_key *addr, bool v6,
-			bool mapped, struct ipcuckoo_record **record)
+/* Not inlined, like look_up4(). */
+static noinline enum ipcuckoo_decision
+decide_any(struct ipcuckoo_entries *e, const struct ipcuckoo_key *addr, bool v6, bool mapped,
+	   struct ipcuckoo_record **record)
 {
 	struct lpm by = {};
 	bool found;
@@ -537,8 +549,47 @@ ipcuckoo_entries_decide(struct ipcuckoo_entries *e, const struct ipcuckoo_key *a
 		return found ? IPCUCKOO_MATCH : by.decision;
 	}
 	look_up_by(e, addr, mapped ? lpm_match_mapped : v6 ? lpm_match6 : lpm_match4, &by);
-	*record = by.decision ? by.record : NULL;
+	if (by.decision)
+		*record = by.record;
 	return by.decision;
+}
+
+/**
+ * ipcuckoo_entries_decide() - what does the entry decide that covers an address?
+ * @e:		contents
+ * @addr:	address
+ * @v6:		it is an IPv6 address
+ * @mapped:	it is IPv4-mapped, and an IPv4 entry may cover it
+ * @record:	if an entry decides, set to its record, which is valid until rcu_read_unlock(), or
+ *		to NULL if it has none; NULL if the set has no records
+ *
+ * Context: softirq or process context, under rcu_read_lock().
+ * Return: the decision of the longest entry that covers the address. Without @record, and
+ * without exceptions and timeouts in the set, any entry decides.
+ */
+enum ipcuckoo_decision
+ipcuckoo_entries_decide(struct ipcuckoo_entries *e, const struct ipcuckoo_key *addr, bool v6,
+			bool mapped, struct ipcuckoo_record **record)
+{
+	u32 seq = sample(e);
+	const struct ipcuckoo_version *v = rcu_dereference(e->version);
+	enum ipcuckoo_decision decision;
+	struct ipcuckoo_record *unused;
+	struct ipcuckoo_location p;
+	enum outlook outlook;
+
+	if (unlikely(mapped))
+		return decide_any(e, addr, v6, mapped, record);
+	outlook = v6 ? outlook6(v, addr, &p) : outlook4(v, addr->lo, &p);
+	if (outlook == NOTHING && undisturbed(e, seq))
+		return IPCUCKOO_UNDECIDED;
+	if (outlook == HOST) {
+		decision = decide_host(e, seq, v->table[v6 ? IPCUCKOO_HOSTS6 : IPCUCKOO_HOSTS4], p,
+				       addr, record ?: &unused);
+		if (decision)
+			return decision;
+	}
+	return decide_any(e, addr, v6, mapped, record);
 }
 
 /**

@@ -595,10 +595,7 @@ static bool is_mapped(const struct ipcuckoo_set *set, const struct ipcuckoo_key 
  */
 bool ipcuckoo_set_suspect(struct ipcuckoo_set *set, const struct ipcuckoo_key *addr, bool v6)
 {
-	if (is_mapped(set, addr, v6))
-		return true;
-	return v6 ? ipcuckoo_entries_suspect6(&set->entries, addr) :
-		    ipcuckoo_entries_suspect4(&set->entries, addr->lo);
+	return is_mapped(set, addr, v6) || ipcuckoo_entries_suspect(&set->entries, addr, v6);
 }
 
 /**

@@ -642,6 +642,29 @@ bool ipcuckoo_table_confirm(const struct ipcuckoo_table *t,
 }
 
 /**
+ * ipcuckoo_table_fetch_at() - get the extensions of a key if a slot holds it
+ * @t:		table
+ * @p:		location of the key
+ * @key:	the key; unused if keys have 32 bits
+ * @value:	set if the key is found; valid under the same condition as the answer
+ *
+ * Like ipcuckoo_table_confirm(), the second part of a look-up.
+ *
+ * Context: any, under rcu_read_lock().
+ * Return: as for ipcuckoo_table_confirm().
+ */
+bool ipcuckoo_table_fetch_at(const struct ipcuckoo_table *t, struct ipcuckoo_location p,
+			     const struct ipcuckoo_key *key, struct ipcuckoo_value *value)
+{
+	u64 slot;
+
+	if (!confirm(t, &p, key, &slot))
+		return false;
+	*value = ipcuckoo_table_value(t, slot);
+	return true;
+}
+
+/**
  * ipcuckoo_table_fetch() - look a key up, and get its extensions
  * @t:		table
  * @key:	the key
@@ -655,12 +678,8 @@ bool ipcuckoo_table_fetch(const struct ipcuckoo_table *t,
 			  struct ipcuckoo_value *value)
 {
 	struct ipcuckoo_location p = locate(t, key);
-	u64 slot;
 
-	if (!ipcuckoo_table_suspect(t, &p) || !confirm(t, &p, key, &slot))
-		return false;
-	*value = ipcuckoo_table_value(t, slot);
-	return true;
+	return ipcuckoo_table_suspect(t, &p) && ipcuckoo_table_fetch_at(t, p, key, value);
 }
 
 /**

@@ -5,7 +5,8 @@
  * For readers (any context, under rcu_read_lock(), without a lock):
  * ipcuckoo_table_probe32() and ipcuckoo_table_probe128(), which call
  * ipcuckoo_table_suspect() and ipcuckoo_table_confirm(); ipcuckoo_table_holds_first32(), which
- * is faster but may miss the key; and ipcuckoo_table_fetch().
+ * is faster but may miss the key; and ipcuckoo_table_fetch(), which calls
+ * ipcuckoo_table_fetch_at().
  * For the one writer (process context, serialised by the caller): the other functions.
  */
 #ifndef _IPCUCKOO_TABLE_H
@@ -380,6 +381,10 @@ struct ipcuckoo_value ipcuckoo_table_value(const struct ipcuckoo_table *t,
 					   u64 slot);
 void ipcuckoo_table_set_value(struct ipcuckoo_table *t, u64 slot,
 			      const struct ipcuckoo_value *value);
+bool ipcuckoo_table_fetch_at(const struct ipcuckoo_table *t,
+			     struct ipcuckoo_location p,
+			     const struct ipcuckoo_key *key,
+			     struct ipcuckoo_value *value);
 bool ipcuckoo_table_fetch(const struct ipcuckoo_table *t,
 			  const struct ipcuckoo_key *key,
 			  struct ipcuckoo_value *value);

@@ -232,12 +232,6 @@ static int match_walking(struct ipcuckoo_ipset *s, const struct ipcuckoo_entry *
 	return ret;
 }
 
-static bool suspect(struct ipcuckoo_ipset *s, const struct ipcuckoo_key *addr)
-{
-	return s->v6 ? ipcuckoo_entries_suspect6(&s->set->entries, addr) :
-		       ipcuckoo_entries_suspect4(&s->set->entries, addr->lo);
-}
-
 /**
  * ipcuckoo_ipset_match_plain() - does an address match a set without records?
  * @s:		set, in which no change is pending
@@ -253,8 +247,6 @@ int ipcuckoo_ipset_match_plain(struct ipcuckoo_ipset *s, const struct ipcuckoo_k
 	if (!s->nets)
 		return s->v6 ? ipcuckoo_entries_match6(e, addr) :
 			       ipcuckoo_entries_match4(e, addr->lo);
-	if (!suspect(s, addr))
-		return 0;
 	switch (ipcuckoo_entries_decide(e, addr, s->v6, false, NULL)) {
 	case IPCUCKOO_MATCH:
 		return 1;
@@ -270,8 +262,6 @@ static struct found find_contents(struct ipcuckoo_ipset *s, const struct ipcucko
 {
 	struct found found = {};
 
-	if (!suspect(s, addr))
-		return found;
 	found.decision = ipcuckoo_entries_decide(&s->set->entries, addr, s->v6, false,
 						 s->records ? &found.record : NULL);
 	found.hits = ipcuckoo_record_hits(found.record);

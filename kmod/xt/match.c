@@ -49,15 +49,6 @@ static enum ipcuckoo_decision decide(struct ipcuckoo_set *set, const struct ipcu
 	return decision;
 }
 
-/* Can no entry of the set cover the address? Most packets are done with this. */
-static bool is_miss(struct ipcuckoo_set *set, const struct ipcuckoo_key *addr, bool v6)
-{
-	if (is_mapped(set, addr, v6))
-		return false;
-	return v6 ? !ipcuckoo_entries_suspect6(&set->entries, addr) :
-		    !ipcuckoo_entries_suspect4(&set->entries, addr->lo);
-}
-
 /* Does an address match the set, as the flags of a rule want it? */
 static bool matches(struct ipcuckoo_set *set, const struct ipcuckoo_key *addr, bool v6,
 		    unsigned int bytes, u32 flags)
@@ -69,8 +60,6 @@ static bool matches(struct ipcuckoo_set *set, const struct ipcuckoo_key *addr, b
 
 	if (!exceptions && !count)
 		return v6 ? ipcuckoo_set_match6(set, addr) : ipcuckoo_set_match4(set, addr->lo);
-	if (is_miss(set, addr, v6))
-		return false;
 	return decide(set, addr, v6, bytes, count) ==
 	       (exceptions ? IPCUCKOO_EXCEPTION : IPCUCKOO_MATCH);
 }
