@@ -66,33 +66,39 @@ static bool match4(struct ipcuckoo_set *set, const struct ipcuckoo_key *addr)
 	return ipcuckoo_set_match4(set, addr->lo);
 }
 
-/* If entries have records, one look-up finds the entry that decides and its record, in hit_entry().
- * This only keeps most packets that do not match away from it.
+/* Look an address up in a set that has a mask, or whose entries have records. Those are counted
+ * here, because one look-up finds both whether the address matches and by which entry.
  */
-static bool match_special(struct ipcuckoo_set *set, const struct ipcuckoo_key *addr,
-			  bool v6)
+static bool match_special(struct ipcuckoo_set *set, const struct ipcuckoo_key *addr, bool v6,
+			  unsigned int bytes, u64 *mark)
 {
 	struct ipcuckoo_key key = *addr;
 
 	if (set->mask.present)
 		key = ipcuckoo_mask_key(&set->mask, addr);
 	if (ipcuckoo_set_has_records(set))
-		return ipcuckoo_set_suspect(set, &key, v6);
+		return ipcuckoo_set_hit(set, &key, v6, bytes, mark);
 	return v6 ? ipcuckoo_set_match6(set, &key) : ipcuckoo_set_match4(set, key.lo);
 }
 
-static noinline bool matches_special(const struct ipcuckoo_link *link, const void *ip,
-				     bool v6)
+static noinline bool matches_special(const struct ipcuckoo_link *link, const void *ip, bool v6,
+				     unsigned int bytes, u64 *mark)
 {
 	const struct addresses a = addresses_of(ip, v6);
 	u8 dir = link->dir >> IPCUCKOO_SPECIAL_SHIFT;
 
-	return (dir & IPCUCKOO_DIR_SRC && match_special(link->set, &a.addr[0], v6)) ||
-	       (dir & IPCUCKOO_DIR_DST && match_special(link->set, &a.addr[1], v6));
+	return (dir & IPCUCKOO_DIR_SRC &&
+		match_special(link->set, &a.addr[0], v6, bytes, mark)) ||
+	       (dir & IPCUCKOO_DIR_DST &&
+		match_special(link->set, &a.addr[1], v6, bytes, mark));
 }
 
+/* Does a packet match? Its @bytes are counted for the entry, if that has counters, and @mark is set
+ * to that of the entry, if it has one.
+ */
 static __always_inline bool matches(const struct ipcuckoo_link *link, const void *ip,
-				    const struct addresses *a, set_match_fn match)
+				    const struct addresses *a, set_match_fn match,
+				    unsigned int bytes, u64 *mark)
 {
 	u8 dir = link->dir;
 
@@ -100,27 +106,7 @@ static __always_inline bool matches(const struct ipcuckoo_link *link, const void
 	    (dir & IPCUCKOO_DIR_DST && match(link->set, &a->addr[1])))
 		return true;
 	return unlikely(dir >> IPCUCKOO_SPECIAL_SHIFT) &&
-	       matches_special(link, ip, match == ipcuckoo_set_match6);
-}
-
-/* A packet may match a set whose entries have records: find the entry, and count the packet
- * for it. Return: false if no entry matches.
- */
-static bool hit_entry(const struct ipcuckoo_link *link, const struct addresses *a,
-		      bool v6, unsigned int bytes, u64 *mark)
-{
-	const struct ipcuckoo_mask *mask = &link->set->mask;
-	struct addresses by = *a;
-	u8 dir = link->at->rule.dir;
-
-	if (mask->present) {
-		by.addr[0] = ipcuckoo_mask_key(mask, &a->addr[0]);
-		by.addr[1] = ipcuckoo_mask_key(mask, &a->addr[1]);
-	}
-	return (dir & IPCUCKOO_DIR_SRC &&
-		ipcuckoo_set_hit(link->set, &by.addr[0], v6, bytes, mark)) ||
-	       (dir & IPCUCKOO_DIR_DST &&
-		ipcuckoo_set_hit(link->set, &by.addr[1], v6, bytes, mark));
+	       matches_special(link, ip, match == ipcuckoo_set_match6, bytes, mark);
 }
 
 static const struct net_device *device(const struct nf_hook_state *state)
@@ -155,9 +141,11 @@ static struct in6_addr traced(const struct ipcuckoo_key *addr, bool v4)
 }
 
 static void trace(const struct ipcuckoo_link *link, const struct sk_buff *skb,
-		  const struct net_device *dev, const struct addresses *a, bool v6)
+		  const struct net_device *dev, const void *ip)
 {
-	struct in6_addr src = traced(&a->addr[0], !v6), dst = traced(&a->addr[1], !v6);
+	bool v6 = ((const struct iphdr *)ip)->version == 6;
+	const struct addresses a = addresses_of(ip, v6);
+	struct in6_addr src = traced(&a.addr[0], !v6), dst = traced(&a.addr[1], !v6);
 
 	trace_ipcuckoo_match(link->at, link->set, skb, dev, &src, &dst);
 }
@@ -191,25 +179,20 @@ static u64 count(struct ipcuckoo_counter __percpu *counter, unsigned int bytes)
  */
 #define NO_VERDICT	UINT_MAX
 
-/* Act on a packet that matched. Not inlined: the addresses of packets that do not match
- * stay in registers, and this function reads them from the header again.
+/* Act on a packet that matched; @mark is that of the entry, 0 if it has none. Not inlined: the
+ * addresses of packets that do not match stay in registers.
  *
  * Return: NF_DROP, NF_ACCEPT or NO_VERDICT.
  */
 static noinline unsigned int hit(const struct ipcuckoo_link *link, struct sk_buff *skb,
 				 const struct nf_hook_state *state, const void *ip,
-				 unsigned int bytes, bool v6)
+				 unsigned int bytes, u64 mark)
 {
-	const struct addresses a = addresses_of(ip, v6);
 	struct ipcuckoo_attachment *at = link->at;
-	u64 packets, mark = 0;
+	u64 packets = count(at->counter, bytes);
 
-	if (ipcuckoo_set_has_records(link->set) &&
-	    !hit_entry(link, &a, v6, bytes, &mark))
-		return NO_VERDICT;
-	packets = count(at->counter, bytes);
 	if (trace_ipcuckoo_match_enabled())
-		trace(link, skb, device(state), &a, v6);
+		trace(link, skb, device(state), ip);
 	if (at->rule.log.to && ipcuckoo_log_due(at, packets))
 		ipcuckoo_log(at, link->set, skb, state);
 	switch (at->rule.verdict) {
@@ -239,12 +222,14 @@ static __always_inline unsigned int run(const struct ipcuckoo_chain *chain,
 	const struct net_device *dev = device(state);
 	const struct ipcuckoo_link *link = chain->link, *end = link + chain->count;
 	unsigned int verdict;
+	u64 mark;
 
 	for (; link < end; link++) {
-		if (!concerns(link->at, dev) || !matches(link, ip, a, match))
+		mark = 0;
+		if (!concerns(link->at, dev) ||
+		    !matches(link, ip, a, match, skb->len - tags, &mark))
 			continue;
-		verdict = hit(link, skb, state, ip, skb->len - tags,
-			      match == ipcuckoo_set_match6);
+		verdict = hit(link, skb, state, ip, skb->len - tags, mark);
 		if (verdict != NO_VERDICT)
 			return verdict;
 	}
@@ -433,8 +418,7 @@ static struct sk_buff *copy_frame(const struct frame *frame)
 	return skb;
 }
 
-static noinline void report(const struct ipcuckoo_link *link, const struct frame *frame,
-			    const struct addresses *a, bool log)
+static noinline void report(const struct ipcuckoo_link *link, const struct frame *frame, bool log)
 {
 	struct net_device *dev = frame->xdp->rxq->dev;
 	const struct nf_hook_state state = {
@@ -445,30 +429,27 @@ static noinline void report(const struct ipcuckoo_link *link, const struct frame
 	if (!skb)
 		return;
 	if (trace_ipcuckoo_match_enabled())
-		trace(link, skb, dev, a, frame->v6);
+		trace(link, skb, dev, frame->ip);
 	if (log)
 		ipcuckoo_log(link->at, link->set, skb, &state);
 	kfree_skb(skb);
 }
 
-/* What hit() does, for a frame. Return: XDP_DROP, XDP_PASS, or NO_VERDICT. */
-static noinline u32 hit_frame(const struct ipcuckoo_link *link, const struct frame *frame,
-			      const struct addresses *a)
+/* The length of a frame from its IP header on, of all fragments if it has some. */
+static __always_inline unsigned int frame_bytes(const struct frame *frame)
 {
-	/* Of all fragments, if the frame has some. */
-	unsigned int bytes = xdp_get_buff_len((struct xdp_buff *)frame->xdp) -
-			     (frame->ip - frame->xdp->data);
-	struct ipcuckoo_attachment *at = link->at;
-	u64 packets, mark;
-	bool log;
+	return xdp_get_buff_len((struct xdp_buff *)frame->xdp) - (frame->ip - frame->xdp->data);
+}
 
-	if (ipcuckoo_set_has_records(link->set) &&
-	    !hit_entry(link, a, frame->v6, bytes, &mark))
-		return NO_VERDICT;
-	packets = count(at->counter, bytes);
-	log = at->rule.log.to && ipcuckoo_log_due(at, packets);
+/* What hit() does, for a frame, which has no mark. Return: XDP_DROP, XDP_PASS, or NO_VERDICT. */
+static noinline u32 hit_frame(const struct ipcuckoo_link *link, const struct frame *frame)
+{
+	struct ipcuckoo_attachment *at = link->at;
+	u64 packets = count(at->counter, frame_bytes(frame));
+	bool log = at->rule.log.to && ipcuckoo_log_due(at, packets);
+
 	if (log || trace_ipcuckoo_match_enabled())
-		report(link, frame, a, log);
+		report(link, frame, log);
 	return at->rule.verdict == IPCUCKOO_VERDICT_DROP ? XDP_DROP :
 	       at->rule.verdict == IPCUCKOO_VERDICT_ACCEPT ? XDP_PASS : NO_VERDICT;
 }
@@ -480,11 +461,13 @@ static __always_inline u32 run_frame(const struct ipcuckoo_chain *chain,
 	const struct ipcuckoo_link *link = chain->link, *end = link + chain->count;
 	const struct net_device *dev = frame->xdp->rxq->dev;
 	u32 verdict;
+	u64 mark;
 
 	for (; link < end; link++) {
-		if (!concerns(link->at, dev) || !matches(link, frame->ip, a, match))
+		if (!concerns(link->at, dev) ||
+		    !matches(link, frame->ip, a, match, frame_bytes(frame), &mark))
 			continue;
-		verdict = hit_frame(link, frame, a);
+		verdict = hit_frame(link, frame);
 		if (verdict != NO_VERDICT)
 			return verdict;
 	}

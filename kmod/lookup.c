@@ -513,28 +513,6 @@ bool ipcuckoo_entries_match_mapped(struct ipcuckoo_entries *e,
 	return look_up(e, addr, version_match_mapped);
 }
 
-/**
- * ipcuckoo_entries_suspect() - can an address have an entry in the set?
- * @e:		contents
- * @addr:	address
- * @v6:		it is an IPv6 address
- *
- * The first part of ipcuckoo_entries_decide(), for a caller that needs the second only later.
- *
- * Context: softirq or process context, under rcu_read_lock().
- * Return: false if at some moment during the call no entry covers the address.
- */
-bool ipcuckoo_entries_suspect(struct ipcuckoo_entries *e, const struct ipcuckoo_key *addr, bool v6)
-{
-	u32 seq = sample(e);
-	const struct ipcuckoo_version *v = rcu_dereference(e->version);
-	struct ipcuckoo_location p;
-	enum outlook outlook;
-
-	outlook = v6 ? outlook6(v, addr, &p) : outlook4(v, addr->lo, &p);
-	return outlook != NOTHING || !undisturbed(e, seq);
-}
-
 /* Not inlined, like look_up4(). */
 static noinline enum ipcuckoo_decision
 decide_any(struct ipcuckoo_entries *e, const struct ipcuckoo_key *addr, bool v6, bool mapped,

@@ -22,7 +22,6 @@ bool ipcuckoo_entries_match6(struct ipcuckoo_entries *e,
 			     const struct ipcuckoo_key *addr);
 bool ipcuckoo_entries_match_mapped(struct ipcuckoo_entries *e,
 				   const struct ipcuckoo_key *addr);
-bool ipcuckoo_entries_suspect(struct ipcuckoo_entries *e, const struct ipcuckoo_key *addr, bool v6);
 enum ipcuckoo_decision
 ipcuckoo_entries_decide(struct ipcuckoo_entries *e, const struct ipcuckoo_key *addr, bool v6,
 			bool mapped, struct ipcuckoo_record **record);

@@ -585,20 +585,6 @@ static bool is_mapped(const struct ipcuckoo_set *set, const struct ipcuckoo_key 
 }
 
 /**
- * ipcuckoo_set_suspect() - can ipcuckoo_set_hit() find an entry?
- * @set:	set whose entries have records
- * @addr:	address
- * @v6:		@addr is an IPv6 address
- *
- * Context: softirq or process context, under rcu_read_lock().
- * Return: false if no entry covers the address.
- */
-bool ipcuckoo_set_suspect(struct ipcuckoo_set *set, const struct ipcuckoo_key *addr, bool v6)
-{
-	return is_mapped(set, addr, v6) || ipcuckoo_entries_suspect(&set->entries, addr, v6);
-}
-
-/**
  * ipcuckoo_set_hit() - count a packet for the entry that it matches
  * @set:	set whose entries have records
  * @addr:	address
