@@ -13,6 +13,16 @@
 /* A set cannot have both masks: IPSET_ERR_BITMASK_NETMASK_EXCL. */
 #define IPCUCKOO_IPSET_ERR_TWO_MASKS	(IPSET_ERR_SKBINFO + 1)
 
+/* Is a hash:ip of the other family another set, if both have the same options ("ipset -exist create")?
+ * ip_set of 6.1 compares the lengths of the netmasks, which differ; since 6.2, with bitmasks, it
+ * compares their bits only. Of hash:net it never compared the family.
+ */
+#ifdef IPCUCKOO_HAVE_IPSET_BITMASK
+#define IPCUCKOO_IPSET_FAMILY_COUNTS	false
+#else
+#define IPCUCKOO_IPSET_FAMILY_COUNTS	true
+#endif
+
 /* Since 6.8, and stable releases of February 2024 (6.1.79), ip_set calls cancel_gc() before it
  * destroys a set, and destroy() from a callback of RCU, which must not sleep. Older ones call only
  * destroy(), in process context under the mutex of ip_set, and free the set at once. Kbuild finds

@@ -249,8 +249,7 @@ bool ipcuckoo_ipset_same(const struct ip_set *a, const struct ip_set *b)
 	const struct ipcuckoo_ipset *x = a->data, *y = b->data;
 	const struct ipcuckoo_mask *m = &x->set->mask, *n = &y->set->mask;
 
-	/* ip_set knows the family by the length of the netmask, which hash:net does not have. */
-	if (!x->nets && x->v6 != y->v6)
+	if (IPCUCKOO_IPSET_FAMILY_COUNTS && !x->nets && x->v6 != y->v6)
 		return false;
 	return ipcuckoo_ipset_maxelem(x) == ipcuckoo_ipset_maxelem(y) && a->timeout == b->timeout &&
 	       a->extensions == b->extensions && x->set->netmask == y->set->netmask &&
