@@ -11,6 +11,7 @@ decisions=${DECISIONS:-100}
 # How long to wait for all of them: starting a process takes some 30 ms here, or more on a busy host.
 patience=$((60 + decisions / 100))
 bouncer=/etc/crowdsec/bouncers/crowdsec-firewall-bouncer.yaml.local
+dropin=/etc/systemd/system/crowdsec-firewall-bouncer.service.d
 mine=crowdsec-blacklists
 mine6=crowdsec6-blacklists
 
@@ -55,6 +56,11 @@ start crowdsec
 busywait 20 cscli decisions list || bail "crowdsec does not answer"
 
 mode iptables
+# systemd would end the bouncer together with the iptables or ipset that it has just started to clean
+# up, if it finds them in time, and the sets would stay, whatever module they are from.
+mkdir -p $dropin
+printf '[Service]\nKillMode=mixed\n' > $dropin/test.conf
+systemctl daemon-reload
 start crowdsec-firewall-bouncer
 run_ok "a decision" cscli decisions add --ip $BAD4 --duration 30s
 run_ok "a decision, IPv6" cscli decisions add --ip $BAD6 --duration 30s
@@ -154,7 +160,6 @@ ipset destroy
 run_ok "all decisions are deleted" cscli decisions delete --all
 
 # Sets of our own, which are attached: no rules, and no sets of ipset
-dropin=/etc/systemd/system/crowdsec-firewall-bouncer.service.d
 mkdir -p $dropin
 cp "$programs/../../../tools/packaging/crowdsec-firewall-bouncer.conf" $dropin
 systemctl daemon-reload

@@ -33,6 +33,9 @@ cat > /etc/fail2ban/jail.d/test.local <<-END
 backend = polling
 filter = sshd
 bantime = 3600
+# Debian enables it, and it needs a log that this machine does not have.
+[sshd]
+enabled = false
 [drop]
 enabled = true
 logpath = /var/log/drop.log
