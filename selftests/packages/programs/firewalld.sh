@@ -55,6 +55,8 @@ check_answers "permanent" $BAD4 none none
 check_answers "permanent" $BAD6 all all
 restart firewalld
 await_ban "after a restart" bad $BAD4
+# It fills the sets before it makes the rules.
+busywait 20 firewall-cmd --state
 check_ours "after a restart" bad nets bad6 soon
 watch 2
 check_answers "after a restart" $BAD4 none none

@@ -87,7 +87,8 @@ test_million()
 	rm $lists/million
 }
 
-# Test that smaller sets use as much memory as the README says.
+# Test that smaller sets use as much memory as the README says, to a tenth of a byte. Of a thousand
+# hosts, a byte is in the structure of the set, whose locks differ from kernel to kernel.
 test_sizes()
 {
 	local n bar
@@ -95,7 +96,8 @@ test_sizes()
 	while read -r n bar; do
 		ipcuckoo create some hash:ip
 		head -n "$n" $lists/million | ipcuckoo load some - > /dev/null
-		within "bytes per host, $n of them" "$(calc "$(field some bytes) / $n")" "$bar" bytes
+		within "bytes per host, $n of them" \
+			"$(printf %.1f "$(calc "$(field some bytes) / $n")")" "$bar" bytes
 		ipcuckoo destroy some
 	done <<-END
 	600000 2.3

@@ -218,7 +218,8 @@ test_documented()
 	done
 	check_match "help's examples" '^[1-9][0-9]+$' ${#examples[@]}
 	for line in "${examples[@]}"; do
-		[[ $line != monitor* ]] || continue
+		# "monitor" does not end; the others ask ipcuckood, which the room fleet has.
+		[[ ! $line =~ ^(monitor|publish|fleet)( |$) ]] || continue
 		# shellcheck disable=SC2086
 		run_tool ${line%%[&|>]*}
 		[ $status -le 1 ] || [ $status -eq 3 ]
