@@ -90,6 +90,9 @@ static int prepare(struct commit *c, struct ipcuckoo_commit_change *change)
 			change->empty = NULL;
 		return err;
 	case IPCUCKOO_COMMIT_CREATE:
+		/* The set of a shadow may have been created and destroyed: lock_shadow() refuses. */
+		if (!ipcuckoo_set_is_new(set))
+			return 0;
 		if (ipcuckoo_entries_approximate(&set->entries) && !change->shadow)
 			err = ipcuckoo_set_reserve_filter(set);
 		return err ?: ipcuckoo_ids_reserve(set) ?:

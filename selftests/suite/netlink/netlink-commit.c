@@ -450,6 +450,25 @@ static void test_contents(void)
 	ktap_case("stale shadows are refused, the last shadow counts, contents are not mixed");
 }
 
+/* The shadow of a set that was destroyed makes no new set. If the attempt left an id behind, the kernel
+ * would warn when the module is unloaded.
+ */
+static void test_destroyed(void)
+{
+	struct nlmsghdr *nlh;
+	struct answer answer;
+	uint32_t shadow;
+
+	expect_equal(set_new(cl, "a", IPCUCKOO_TYPE_HASH_IP, IPCUCKOO_FAMILY_INET), 0, "a");
+	shadow = shadow_new(cl, "a", 0);
+	everything(cl, IPCUCKOO_CMD_SET_DEL);
+	nlh = commit_begin(cl);
+	put_new_filled(nlh, "a", shadow);
+	expect_equal(commit_ask(cl, &answer), -EINVAL, "create: %s", answer.message);
+	expect_equal(figure(cl, NULL, IPCUCKOO_A_SETS), 0, "sets");
+	ktap_case("the shadow of a set that was destroyed makes no new set");
+}
+
 int main(void)
 {
 	fixture_begin("netlink-commit");
@@ -458,6 +477,7 @@ int main(void)
 	test_missing();
 	test_refused();
 	test_contents();
+	test_destroyed();
 	test_random();
 	return fixture_end();
 }
