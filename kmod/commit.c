@@ -90,7 +90,7 @@ static int prepare(struct commit *c, struct ipcuckoo_commit_change *change)
 			change->empty = NULL;
 		return err;
 	case IPCUCKOO_COMMIT_CREATE:
-		/* The set of a shadow may have been created and destroyed: lock_shadow() refuses. */
+		/* The set of a shadow may be destroyed by now: lock_shadow() refuses it. */
 		if (!ipcuckoo_set_is_new(set))
 			return 0;
 		if (ipcuckoo_entries_approximate(&set->entries) && !change->shadow)

@@ -13,9 +13,9 @@
 /* A set cannot have both masks: IPSET_ERR_BITMASK_NETMASK_EXCL. */
 #define IPCUCKOO_IPSET_ERR_TWO_MASKS	(IPSET_ERR_SKBINFO + 1)
 
-/* Is a hash:ip of the other family another set, if both have the same options ("ipset -exist create")?
- * ip_set of 6.1 compares the lengths of the netmasks, which differ; since 6.2, with bitmasks, it
- * compares their bits only. Of hash:net it never compared the family.
+/* Is a hash:ip of the other family another set for "ipset -exist create", if the options are the
+ * same? ip_set of 6.1 compares the lengths of the netmasks, which differ; since 6.2, with
+ * bitmasks, it compares their bits only. Of hash:net it never compared the family.
  */
 #ifdef IPCUCKOO_HAVE_IPSET_BITMASK
 #define IPCUCKOO_IPSET_FAMILY_COUNTS	false
