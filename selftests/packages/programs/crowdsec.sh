@@ -185,6 +185,7 @@ stop crowdsec-firewall-bouncer
 watch 1
 check_answers "our own sets, stopped" $BAD6 all all
 "$IPCUCKOO" detach --all
-check "the bouncer has logged no error" "" \
-	"$(grep -E 'level="?(error|fatal)' /var/log/crowdsec-firewall-bouncer.log)"
+check "the bouncer has logged no error, but that crowdsec did not answer during its restart" "" \
+	"$(grep -E 'level="?(error|fatal)' /var/log/crowdsec-firewall-bouncer.log |
+		grep -v 'connect: connection refused')"
 end_with /var/log/crowdsec-firewall-bouncer.log
