@@ -19,9 +19,17 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 /* Elements of one system call */
 #define BATCH		4096
+
+/*
+ * How often to try again, a millisecond later each time, when there is no memory for an element. The
+ * tree of prefixes of Linux 7 takes elements from a cache, which User Mode Linux fills up only when
+ * its clock ticks.
+ */
+#define TRIES		1000
 
 #define KEY_MAX		20
 #define SOURCE		1
@@ -82,19 +90,38 @@ static unsigned int read_batch(const struct layout *layout, unsigned char *keys)
 	return count;
 }
 
+/* Adds the elements of a batch. */
+static void add(int map, const struct layout *layout, const unsigned char *keys,
+		const unsigned char *values, unsigned int count)
+{
+	const struct timespec ms = { .tv_nsec = 1000 * 1000 };
+	unsigned int done, tries = 0;
+
+	while (count) {
+		done = count;
+		if (bpf_map_update_batch(map, keys, values, &done, NULL)) {
+			if (errno != ENOMEM || tries == TRIES)
+				die("the map cannot be filled", errno);
+			tries = done ? 0 : tries + 1;
+			nanosleep(&ms, NULL);
+		}
+		count -= done;
+		keys += done * layout->key_size;
+		values += done * layout->value_size;
+	}
+}
+
 static unsigned int fill(int map, const struct layout *layout)
 {
 	static unsigned char keys[BATCH * KEY_MAX], values[BATCH * sizeof(uint64_t)];
 	uint64_t flags = SOURCE | DESTINATION;
-	unsigned int count, done, i, sum = 0;
+	unsigned int count, i, sum = 0;
 
 	/* One processor: a batch has one value an element, also of maps with one for each. */
 	for (i = 0; layout->flags && i < BATCH; i++)
 		memcpy(values + i * sizeof(flags), &flags, sizeof(flags));
 	while ((count = read_batch(layout, keys))) {
-		done = count;
-		if (bpf_map_update_batch(map, keys, values, &done, NULL) || done != count)
-			die("the map cannot be filled", errno);
+		add(map, layout, keys, values, count);
 		sum += count;
 	}
 	return sum;
