@@ -66,8 +66,9 @@ static bool match4(struct ipcuckoo_set *set, const struct ipcuckoo_key *addr)
 	return ipcuckoo_set_match4(set, addr->lo);
 }
 
-/* Look an address up in a set that has a mask, or whose entries have records. Those are counted
- * here, because one look-up finds both whether the address matches and by which entry.
+/* Look an address up in a set that has a mask, or whose entries have records. In the latter case,
+ * one look-up finds both whether the address matches and the entry, and the packet is counted for
+ * the entry at once.
  */
 static bool match_special(struct ipcuckoo_set *set, const struct ipcuckoo_key *addr, bool v6,
 			  unsigned int bytes, u64 *mark)
@@ -221,15 +222,15 @@ static __always_inline unsigned int run(const struct ipcuckoo_chain *chain,
 {
 	const struct net_device *dev = device(state);
 	const struct ipcuckoo_link *link = chain->link, *end = link + chain->count;
-	unsigned int verdict;
+	unsigned int verdict, bytes = skb->len - tags;
 	u64 mark;
 
 	for (; link < end; link++) {
 		mark = 0;
 		if (!concerns(link->at, dev) ||
-		    !matches(link, ip, a, match, skb->len - tags, &mark))
+		    !matches(link, ip, a, match, bytes, &mark))
 			continue;
-		verdict = hit(link, skb, state, ip, skb->len - tags, mark);
+		verdict = hit(link, skb, state, ip, bytes, mark);
 		if (verdict != NO_VERDICT)
 			return verdict;
 	}
@@ -436,16 +437,17 @@ static noinline void report(const struct ipcuckoo_link *link, const struct frame
 }
 
 /* The length of a frame from its IP header on, of all fragments if it has some. */
-static __always_inline unsigned int frame_bytes(const struct frame *frame)
+static unsigned int frame_bytes(const struct frame *frame)
 {
 	return xdp_get_buff_len((struct xdp_buff *)frame->xdp) - (frame->ip - frame->xdp->data);
 }
 
 /* What hit() does, for a frame, which has no mark. Return: XDP_DROP, XDP_PASS, or NO_VERDICT. */
-static noinline u32 hit_frame(const struct ipcuckoo_link *link, const struct frame *frame)
+static noinline u32 hit_frame(const struct ipcuckoo_link *link, const struct frame *frame,
+			      unsigned int bytes)
 {
 	struct ipcuckoo_attachment *at = link->at;
-	u64 packets = count(at->counter, frame_bytes(frame));
+	u64 packets = count(at->counter, bytes);
 	bool log = at->rule.log.to && ipcuckoo_log_due(at, packets);
 
 	if (log || trace_ipcuckoo_match_enabled())
@@ -460,14 +462,15 @@ static __always_inline u32 run_frame(const struct ipcuckoo_chain *chain,
 {
 	const struct ipcuckoo_link *link = chain->link, *end = link + chain->count;
 	const struct net_device *dev = frame->xdp->rxq->dev;
+	unsigned int bytes = frame_bytes(frame);
 	u32 verdict;
-	u64 mark;
+	u64 mark;	/* not used: a frame has none */
 
 	for (; link < end; link++) {
 		if (!concerns(link->at, dev) ||
-		    !matches(link, frame->ip, a, match, frame_bytes(frame), &mark))
+		    !matches(link, frame->ip, a, match, bytes, &mark))
 			continue;
-		verdict = hit_frame(link, frame);
+		verdict = hit_frame(link, frame, bytes);
 		if (verdict != NO_VERDICT)
 			return verdict;
 	}

@@ -348,46 +348,33 @@ enum outlook {
 	ANYTHING,
 };
 
-/* The beginning of a look-up, and the end of most: @p is set for HOST. */
-static __always_inline enum outlook outlook4(const struct ipcuckoo_version *v, u32 addr,
-					     struct ipcuckoo_location *p)
+/* The beginning of a look-up, and the end of most: @p is set for HOST. @v6 is a constant in all
+ * callers, so that each gets the code of one family.
+ */
+static __always_inline enum outlook outlook(const struct ipcuckoo_version *v,
+					    const struct ipcuckoo_key *addr, bool v6,
+					    struct ipcuckoo_location *p)
 {
-	const struct ipcuckoo_table *t = v->table[IPCUCKOO_HOSTS4];
-	const struct ipcuckoo_hint *h = v->hint[0];
+	const struct ipcuckoo_table *t = v->table[v6 ? IPCUCKOO_HOSTS6 : IPCUCKOO_HOSTS4];
+	const struct ipcuckoo_hint *h = v->hint[v6];
 	/* Without a hint the set has hosts only. */
-	u32 cell = h ? ipcuckoo_hint_cell4(h, addr) : IPCUCKOO_HINT_HOSTS;
+	u32 cell = IPCUCKOO_HINT_HOSTS;
 
+	if (h)
+		cell = v6 ? ipcuckoo_hint_cell6(h, addr->hi) : ipcuckoo_hint_cell4(h, addr->lo);
 	if (cell & ~IPCUCKOO_HINT_HOSTS)
 		return ANYTHING;
 	if (!cell)
 		return NOTHING;
 	if (unlikely(!t))
 		return v->filter ? ANYTHING : NOTHING;
-	*p = ipcuckoo_table_locate32(t, addr);
-	return ipcuckoo_table_suspect(t, p) ? HOST : NOTHING;
-}
-
-static __always_inline enum outlook outlook6(const struct ipcuckoo_version *v,
-					     const struct ipcuckoo_key *addr,
-					     struct ipcuckoo_location *p)
-{
-	const struct ipcuckoo_table *t = v->table[IPCUCKOO_HOSTS6];
-	const struct ipcuckoo_hint *h = v->hint[1];
-	u32 cell = h ? ipcuckoo_hint_cell6(h, addr->hi) : IPCUCKOO_HINT_HOSTS;
-
-	if (cell & ~IPCUCKOO_HINT_HOSTS)
-		return ANYTHING;
-	if (!cell)
-		return NOTHING;
-	if (unlikely(!t))
-		return v->filter ? ANYTHING : NOTHING;
-	*p = ipcuckoo_table_locate128(t, addr);
+	*p = v6 ? ipcuckoo_table_locate128(t, addr) : ipcuckoo_table_locate32(t, addr->lo);
 	return ipcuckoo_table_suspect(t, p) ? HOST : NOTHING;
 }
 
 /* Decide by the entry of a host for which the outlook was HOST. The clock is read after the table
- * here, which can only mistake a valid entry for an expired one: then look up again. Return:
- * UNDECIDED if that is necessary, for this or another reason.
+ * here, which can only mistake a valid entry for an expired one: then look up again. @record may
+ * be NULL. Return: UNDECIDED if that is necessary, for this or another reason.
  */
 static __always_inline enum ipcuckoo_decision
 decide_host(struct ipcuckoo_entries *e, u32 seq, const struct ipcuckoo_table *t,
@@ -400,7 +387,8 @@ decide_host(struct ipcuckoo_entries *e, u32 seq, const struct ipcuckoo_table *t,
 	    (value.expires && ipcuckoo_expired(value.expires, ipcuckoo_now())) ||
 	    !undisturbed(e, seq))
 		return IPCUCKOO_UNDECIDED;
-	*record = value.record;
+	if (record)
+		*record = value.record;
 	return value.nomatch ? IPCUCKOO_EXCEPTION : IPCUCKOO_MATCH;
 }
 
@@ -418,12 +406,10 @@ static noinline bool confirm4(struct ipcuckoo_entries *e, u32 addr, u32 seq,
 			      const struct ipcuckoo_table *t,
 			      struct ipcuckoo_location p)
 {
-	struct ipcuckoo_record *record;
-
 	if (!t->exts) {
 		if (ipcuckoo_table_holds_first32(t, &p) && undisturbed(e, seq))
 			return true;
-	} else if (decide_host(e, seq, t, p, NULL, &record) == IPCUCKOO_MATCH) {
+	} else if (decide_host(e, seq, t, p, NULL, NULL) == IPCUCKOO_MATCH) {
 		return true;
 	}
 	return look_up4(e, addr);
@@ -434,12 +420,10 @@ static noinline bool confirm6(struct ipcuckoo_entries *e,
 			      const struct ipcuckoo_table *t,
 			      struct ipcuckoo_location p)
 {
-	struct ipcuckoo_record *record;
-
 	if (!t->exts) {
 		if (ipcuckoo_table_confirm(t, p, addr) && undisturbed(e, seq))
 			return true;
-	} else if (decide_host(e, seq, t, p, addr, &record) == IPCUCKOO_MATCH) {
+	} else if (decide_host(e, seq, t, p, addr, NULL) == IPCUCKOO_MATCH) {
 		return true;
 	}
 	return look_up(e, addr, version_match6);
@@ -460,9 +444,10 @@ bool ipcuckoo_entries_match4(struct ipcuckoo_entries *e, u32 addr)
 {
 	u32 seq = sample(e);
 	const struct ipcuckoo_version *v = rcu_dereference(e->version);
+	const struct ipcuckoo_key key = { .lo = addr };
 	struct ipcuckoo_location p;
 
-	switch (outlook4(v, addr, &p)) {
+	switch (outlook(v, &key, false, &p)) {
 	case NOTHING:
 		return undisturbed(e, seq) ? false : look_up4(e, addr);
 	case HOST:
@@ -487,7 +472,7 @@ bool ipcuckoo_entries_match6(struct ipcuckoo_entries *e,
 	const struct ipcuckoo_version *v = rcu_dereference(e->version);
 	struct ipcuckoo_location p;
 
-	switch (outlook6(v, addr, &p)) {
+	switch (outlook(v, addr, true, &p)) {
 	case NOTHING:
 		return undisturbed(e, seq) ? false : look_up(e, addr, version_match6);
 	case HOST:
@@ -552,18 +537,17 @@ ipcuckoo_entries_decide(struct ipcuckoo_entries *e, const struct ipcuckoo_key *a
 	u32 seq = sample(e);
 	const struct ipcuckoo_version *v = rcu_dereference(e->version);
 	enum ipcuckoo_decision decision;
-	struct ipcuckoo_record *unused;
 	struct ipcuckoo_location p;
-	enum outlook outlook;
+	enum outlook first;
 
 	if (unlikely(mapped))
 		return decide_any(e, addr, v6, mapped, record);
-	outlook = v6 ? outlook6(v, addr, &p) : outlook4(v, addr->lo, &p);
-	if (outlook == NOTHING && undisturbed(e, seq))
+	first = v6 ? outlook(v, addr, true, &p) : outlook(v, addr, false, &p);
+	if (first == NOTHING && undisturbed(e, seq))
 		return IPCUCKOO_UNDECIDED;
-	if (outlook == HOST) {
+	if (first == HOST) {
 		decision = decide_host(e, seq, v->table[v6 ? IPCUCKOO_HOSTS6 : IPCUCKOO_HOSTS4], p,
-				       addr, record ?: &unused);
+				       addr, record);
 		if (decision)
 			return decision;
 	}
