@@ -104,6 +104,8 @@ static void add(int map, const struct layout *layout, const unsigned char *keys,
 				die("the map cannot be filled", errno);
 			tries = done ? 0 : tries + 1;
 			nanosleep(&ms, NULL);
+		} else if (done != count) {
+			die("the map cannot be filled", errno);
 		}
 		count -= done;
 		keys += done * layout->key_size;

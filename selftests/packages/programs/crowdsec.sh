@@ -56,8 +56,8 @@ start crowdsec
 busywait 20 cscli decisions list || bail "crowdsec does not answer"
 
 mode iptables
-# systemd would end the bouncer together with the iptables or ipset that it has just started to clean
-# up, if it finds them in time, and the sets would stay, whatever module they are from.
+# By default, systemd ends all processes of a service at once. That may end the iptables or ipset which
+# the bouncer has started to clean up, and then its sets stay, whatever module they are from.
 mkdir -p $dropin
 printf '[Service]\nKillMode=mixed\n' > $dropin/test.conf
 systemctl daemon-reload
@@ -160,7 +160,6 @@ ipset destroy
 run_ok "all decisions are deleted" cscli decisions delete --all
 
 # Sets of our own, which are attached: no rules, and no sets of ipset
-mkdir -p $dropin
 cp "$programs/../../../tools/packaging/crowdsec-firewall-bouncer.conf" $dropin
 systemctl daemon-reload
 start crowdsec-firewall-bouncer
