@@ -381,6 +381,12 @@ static void test_there_and_back(const struct shape *shape)
 	home = slot_word(t, p.bucket[0], 0);
 	fill_bucket(t, &guard, p.bucket[0], NULL);
 	fill_bucket(t, &guard, p.bucket[1], &guest);
+	if (ipcuckoo_table_has(t, &pusher[0]) || ipcuckoo_table_has(t, &pusher[1])) {
+		/* The same key was drawn again, to fill a bucket: begin again. */
+		ipcuckoo_table_destroy(t);
+		test_there_and_back(shape);
+		return;
+	}
 	expect_equal(t->displaced, 0, "displaced so far");
 
 	expect_equal(ipcuckoo_table_delete(t, &guard, &guest), 0, "deletion");
