@@ -3,7 +3,8 @@
  * Hints: which prefix lengths exist under an address. hint.c explains how.
  *
  * For readers (any context, under rcu_read_lock()): ipcuckoo_hint_cell4(), ipcuckoo_hint_top4(),
- * those for IPv6, and ipcuckoo_hint_deep(). For the writer: the other functions.
+ * those for IPv6, ipcuckoo_hint_deep() and
+ * ipcuckoo_hint_together(). For the writer: the other functions.
  */
 #ifndef _IPCUCKOO_HINT_H
 #define _IPCUCKOO_HINT_H
@@ -157,6 +158,36 @@ static inline u32 ipcuckoo_hint_lens(u32 word, unsigned int level)
 			    ipcuckoo_hint_level[level];
 
 	return word & (BIT(lens) - 1);
+}
+
+/* So many of the deep levels are read together. They have the lengths up to 52. */
+#define IPCUCKOO_HINT_TOGETHER	5
+
+/**
+ * ipcuckoo_hint_together() - which lengths up to 52 do prefixes near an IPv6 address have?
+ * @h:		hint
+ * @addr:	address
+ * @word:	word of the first level; set to the word of the last level that is read: with
+ *		DEEPER if there are longer prefixes
+ *
+ * At which level the prefixes near an address end cannot be predicted, so the words of all
+ * these levels are read, without a branch between them. A word under one without DEEPER
+ * belongs to other prefixes, and does not count.
+ *
+ * Return: bit n means length n.
+ */
+static inline u64 ipcuckoo_hint_together(const struct ipcuckoo_hint *h,
+					 const struct ipcuckoo_key *addr, u32 *word)
+{
+	u64 lens = *word & ~IPCUCKOO_HINT_FLAGS & ~IPCUCKOO_HINT_DEEPER;
+	unsigned int level;
+
+	for (level = 0; level < IPCUCKOO_HINT_TOGETHER; level++) {
+		/* All bits, or none, as DEEPER is the sign. */
+		*word = (s32)*word >> 31 & ipcuckoo_hint_deep(h, level, addr);
+		lens |= (u64)ipcuckoo_hint_lens(*word, level) << (ipcuckoo_hint_level[level] + 1);
+	}
+	return lens;
 }
 
 struct ipcuckoo_hint *ipcuckoo_hint_create(struct ipcuckoo_mem *mem,

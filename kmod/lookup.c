@@ -30,6 +30,8 @@
  * share a table: a reader that sees a deletion in that table, but not the bump
  * before it, must not miss what was added to the newer version earlier.
  */
+#include <linux/percpu.h>
+
 #include "lookup.h"
 
 /* A look-up that a writer disturbs is repeated so many times; then the reader takes the
@@ -38,16 +40,17 @@
  */
 #define RETRIES	8
 
-static bool probe32(const struct ipcuckoo_table *t, u32 key)
-{
-	return t && ipcuckoo_table_probe32(t, key);
-}
+/* An IPv6 host that matches waits for a second cache miss in a large table: after its slot, its
+ * key is read. It waits for one if both are read at once, which needs the key's lines of both
+ * buckets before it is known whether either is needed. Among a million hosts that takes 45 ns from
+ * a look-up that matches, and adds 30 to one that does not (selftests/bench/versus). So it is done
+ * while most look-ups match. Each processor counts, up for a match and down for none, from 0 to
+ * HITS_MAX; keys are read early from HITS_MANY on.
+ */
+#define HITS_MANY	4
+#define HITS_MAX	8
 
-static bool probe128(const struct ipcuckoo_table *t,
-		     const struct ipcuckoo_key *key)
-{
-	return t && ipcuckoo_table_probe128(t, key);
-}
+static DEFINE_PER_CPU(int, recent_hits);
 
 /* Probe for a host: in the table of hosts, or in the filter that an approximate set has
  * instead.
@@ -199,16 +202,43 @@ static bool lpm_match_mapped(const struct ipcuckoo_version *v,
 	return by->decision == IPCUCKOO_MATCH;
 }
 
+/* Probe for prefixes of two lengths, which can be the same. Real lists have the longer lengths more
+ * often, so these come first; still, which length matches cannot be predicted. With two probes at
+ * once there are fewer branches that the processor mispredicts.
+ */
+static __always_inline bool probe_two4(const struct ipcuckoo_table *t, u32 addr,
+				       unsigned int one, unsigned int two)
+{
+	struct ipcuckoo_location p[2], *q;
+	bool found[2];
+	u64 slot;
+
+	if (!t)
+		return false;
+	p[0] = ipcuckoo_table_locate32(t, ipcuckoo_code4(addr, one));
+	p[1] = ipcuckoo_table_locate32(t, ipcuckoo_code4(addr, two));
+	found[0] = ipcuckoo_table_suspect(t, &p[0]);
+	found[1] = ipcuckoo_table_suspect(t, &p[1]);
+	if (!(found[0] | found[1]))
+		return false;
+	q = &p[!found[0]];
+	if (ipcuckoo_table_first(t, q, &slot) &&
+	    (likely(ipcuckoo_table_rest(t, slot) == q->rest) ||
+	     ipcuckoo_table_confirm(t, *q, NULL, &slot)))
+		return true;
+	return found[0] && found[1] && ipcuckoo_table_first(t, &p[1], &slot) &&
+	       ipcuckoo_table_confirm(t, p[1], NULL, &slot);
+}
+
 /* Versions share hints. A hint may have marks of entries that were added after @v was
- * replaced, in tables that @v does not have: probe32() and probe_host4() test for that.
+ * replaced, in tables that @v does not have: everything that probes tests for that.
  */
 static bool version_match4(const struct ipcuckoo_version *v,
 			   const struct ipcuckoo_key *host, struct lpm *by)
 {
 	const struct ipcuckoo_hint *h = v->hint[0];
-	u32 addr = host->lo;
-	unsigned int len;
-	u32 lens, word;
+	u32 addr = host->lo, lens, word;
+	unsigned int one, two;
 
 	if (v->lpm)
 		return lpm_match4(v, host, by);
@@ -219,24 +249,40 @@ static bool version_match4(const struct ipcuckoo_version *v,
 		return true;
 	if (word & IPCUCKOO_HINT_HOSTS && probe_host4(v, addr))
 		return true;
-	for (lens = word & ~IPCUCKOO_HINT_FLAGS; lens; lens &= lens - 1) {
-		len = __ffs(lens);
-		if (probe32(v->table[IPCUCKOO_NETS4], ipcuckoo_code4(addr, len)))
+	lens = word & ~IPCUCKOO_HINT_FLAGS;
+	while (lens) {
+		one = __fls(lens);
+		lens ^= BIT(one);
+		two = lens ? __fls(lens) : one;
+		lens &= ~BIT(two);
+		if (probe_two4(v->table[IPCUCKOO_NETS4], addr, one, two))
 			return true;
 	}
 	return false;
 }
 
-/* Probe for prefixes of the lengths first + n, for each bit n of @lens. */
+/* Probe for prefixes of the lengths first + n, for each bit n of @lens, longest first. A mark of
+ * their length makes it likely that there is one, so begin to read its key with its slot.
+ */
 static bool match_lens6(const struct ipcuckoo_version *v,
-			const struct ipcuckoo_key *addr, u32 lens,
+			const struct ipcuckoo_key *addr, u64 lens,
 			unsigned int first)
 {
+	const struct ipcuckoo_table *t = v->table[IPCUCKOO_NETS6];
+	struct ipcuckoo_location p;
 	struct ipcuckoo_key code;
+	unsigned int n;
+	u64 slot;
 
-	for (; lens; lens &= lens - 1) {
-		code = ipcuckoo_code6(addr, first + __ffs(lens));
-		if (probe128(v->table[IPCUCKOO_NETS6], &code))
+	if (!t)
+		return false;
+	for (; lens; lens ^= BIT_ULL(n)) {
+		n = fls64(lens) - 1;
+		code = ipcuckoo_code6(addr, first + n);
+		p = ipcuckoo_table_locate128(t, &code);
+		ipcuckoo_table_prefetch_keys(t, &p);
+		if (ipcuckoo_table_first(t, &p, &slot) &&
+		    ipcuckoo_table_confirm(t, p, &code, &slot))
 			return true;
 	}
 	return false;
@@ -258,10 +304,11 @@ static bool version_match6(const struct ipcuckoo_version *v,
 		return true;
 	if (word & IPCUCKOO_HINT_HOSTS && probe_host6(v, addr))
 		return true;
-	if (match_lens6(v, addr, word & ~IPCUCKOO_HINT_FLAGS &
-			~IPCUCKOO_HINT_DEEPER, 0))
+	if (!(word & ~IPCUCKOO_HINT_FLAGS))
+		return false;
+	if (match_lens6(v, addr, ipcuckoo_hint_together(h, addr, &word), 0))
 		return true;
-	for (level = 0; word & IPCUCKOO_HINT_DEEPER &&
+	for (level = IPCUCKOO_HINT_TOGETHER; word & IPCUCKOO_HINT_DEEPER &&
 	     level < IPCUCKOO_HINT_LEVELS; level++) {
 		word = ipcuckoo_hint_deep(h, level, addr);
 		if (match_lens6(v, addr, ipcuckoo_hint_lens(word, level),
@@ -348,17 +395,19 @@ enum outlook {
 	ANYTHING,
 };
 
-/* The beginning of a look-up, and the end of most: @p is set for HOST. @v6 is a constant in all
- * callers, so that each gets the code of one family.
+/* The beginning of a look-up, and the end of most. For HOST, @slot is set to the number of the
+ * slot. With @keys, begin to read keys at once. @v6 and @keys are constants in all callers, so that
+ * each gets code of its own.
  */
 static __always_inline enum outlook outlook(const struct ipcuckoo_version *v,
-					    const struct ipcuckoo_key *addr, bool v6,
-					    struct ipcuckoo_location *p)
+					    const struct ipcuckoo_key *addr, bool v6, bool keys,
+					    u64 *slot)
 {
 	const struct ipcuckoo_table *t = v->table[v6 ? IPCUCKOO_HOSTS6 : IPCUCKOO_HOSTS4];
 	const struct ipcuckoo_hint *h = v->hint[v6];
 	/* Without a hint the set has hosts only. */
 	u32 cell = IPCUCKOO_HINT_HOSTS;
+	struct ipcuckoo_location p;
 
 	if (h)
 		cell = v6 ? ipcuckoo_hint_cell6(h, addr->hi) : ipcuckoo_hint_cell4(h, addr->lo);
@@ -368,8 +417,19 @@ static __always_inline enum outlook outlook(const struct ipcuckoo_version *v,
 		return NOTHING;
 	if (unlikely(!t))
 		return v->filter ? ANYTHING : NOTHING;
-	*p = v6 ? ipcuckoo_table_locate128(t, addr) : ipcuckoo_table_locate32(t, addr->lo);
-	return ipcuckoo_table_suspect(t, p) ? HOST : NOTHING;
+	p = v6 ? ipcuckoo_table_locate128(t, addr) : ipcuckoo_table_locate32(t, addr->lo);
+	if (keys)
+		ipcuckoo_table_prefetch_keys(t, &p);
+	return ipcuckoo_table_first(t, &p, slot) ? HOST : NOTHING;
+}
+
+/* Is a slot that outlook() has found that of the host? Its rest is computed again: if outlook()
+ * kept it until here, misses would have to save registers.
+ */
+static __always_inline bool is_host(const struct ipcuckoo_table *t, u64 slot,
+				    const struct ipcuckoo_key *key, bool v6)
+{
+	return ipcuckoo_table_same(t, slot, v6 ? 0 : ipcuckoo_table_locate32(t, key->lo).rest, key);
 }
 
 /* Decide by the entry of a host for which the outlook was HOST. The clock is read after the table
@@ -378,13 +438,14 @@ static __always_inline enum outlook outlook(const struct ipcuckoo_version *v,
  */
 static __always_inline enum ipcuckoo_decision
 decide_host(struct ipcuckoo_entries *e, u32 seq, const struct ipcuckoo_table *t,
-	    struct ipcuckoo_location p, const struct ipcuckoo_key *key,
-	    struct ipcuckoo_record **record)
+	    u64 slot, const struct ipcuckoo_key *key, bool v6, struct ipcuckoo_record **record)
 {
 	struct ipcuckoo_value value;
 
-	if (!ipcuckoo_table_fetch_at(t, p, key, &value) ||
-	    (value.expires && ipcuckoo_expired(value.expires, ipcuckoo_now())) ||
+	if (!is_host(t, slot, key, v6))
+		return IPCUCKOO_UNDECIDED;
+	value = ipcuckoo_table_value(t, slot);
+	if ((value.expires && ipcuckoo_expired(value.expires, ipcuckoo_now())) ||
 	    !undisturbed(e, seq))
 		return IPCUCKOO_UNDECIDED;
 	if (record)
@@ -393,7 +454,7 @@ decide_host(struct ipcuckoo_entries *e, u32 seq, const struct ipcuckoo_table *t,
 }
 
 /* These are separate functions, and not inlined, so that the common miss in
- * ipcuckoo_entries_match4() needs no stack frame and saves no register.
+ * ipcuckoo_entries_match4() needs no stack frame.
  */
 static noinline bool look_up4(struct ipcuckoo_entries *e, u32 addr)
 {
@@ -403,30 +464,54 @@ static noinline bool look_up4(struct ipcuckoo_entries *e, u32 addr)
 }
 
 static noinline bool confirm4(struct ipcuckoo_entries *e, u32 addr, u32 seq,
-			      const struct ipcuckoo_table *t,
-			      struct ipcuckoo_location p)
+			      const struct ipcuckoo_table *t, u64 slot)
 {
+	const struct ipcuckoo_key key = { .lo = addr };
+
 	if (!t->exts) {
-		if (ipcuckoo_table_holds_first32(t, &p) && undisturbed(e, seq))
+		if (is_host(t, slot, &key, false) && undisturbed(e, seq))
 			return true;
-	} else if (decide_host(e, seq, t, p, NULL, NULL) == IPCUCKOO_MATCH) {
+	} else if (decide_host(e, seq, t, slot, &key, false, NULL) == IPCUCKOO_MATCH) {
 		return true;
 	}
 	return look_up4(e, addr);
 }
 
+/* Look prefixes up in the version that the caller has found already. */
+static noinline bool look_further4(struct ipcuckoo_entries *e, u32 addr, u32 seq,
+				   const struct ipcuckoo_version *v)
+{
+	const struct ipcuckoo_key key = { .lo = addr };
+	struct lpm by;
+	bool found = version_match4(v, &key, &by);
+
+	return undisturbed(e, seq) ? found : look_up4(e, addr);
+}
+
 static noinline bool confirm6(struct ipcuckoo_entries *e,
 			      const struct ipcuckoo_key *addr, u32 seq,
-			      const struct ipcuckoo_table *t,
-			      struct ipcuckoo_location p)
+			      const struct ipcuckoo_table *t, u64 slot)
 {
-	if (!t->exts) {
-		if (ipcuckoo_table_confirm(t, p, addr) && undisturbed(e, seq))
-			return true;
-	} else if (decide_host(e, seq, t, p, addr, NULL) == IPCUCKOO_MATCH) {
-		return true;
-	}
-	return look_up(e, addr, version_match6);
+	bool found;
+
+	if (!t->exts)
+		found = is_host(t, slot, addr, true) && undisturbed(e, seq);
+	else
+		found = decide_host(e, seq, t, slot, addr, true, NULL) == IPCUCKOO_MATCH;
+	if (!found)
+		return look_up(e, addr, version_match6);
+	if (this_cpu_read(recent_hits) < HITS_MAX)
+		this_cpu_inc(recent_hits);
+	return true;
+}
+
+static noinline bool look_further6(struct ipcuckoo_entries *e, const struct ipcuckoo_key *addr,
+				   u32 seq, const struct ipcuckoo_version *v)
+{
+	struct lpm by;
+	bool found = version_match6(v, addr, &by);
+
+	return undisturbed(e, seq) ? found : look_up(e, addr, version_match6);
 }
 
 /**
@@ -445,16 +530,47 @@ bool ipcuckoo_entries_match4(struct ipcuckoo_entries *e, u32 addr)
 	u32 seq = sample(e);
 	const struct ipcuckoo_version *v = rcu_dereference(e->version);
 	const struct ipcuckoo_key key = { .lo = addr };
-	struct ipcuckoo_location p;
+	u64 slot;
 
-	switch (outlook(v, &key, false, &p)) {
+	switch (outlook(v, &key, false, false, &slot)) {
 	case NOTHING:
 		return undisturbed(e, seq) ? false : look_up4(e, addr);
 	case HOST:
-		return confirm4(e, addr, seq, v->table[IPCUCKOO_HOSTS4], p);
+		return confirm4(e, addr, seq, v->table[IPCUCKOO_HOSTS4], slot);
 	default:
-		return look_up4(e, addr);
+		return look_further4(e, addr, seq, v);
 	}
+}
+
+static __always_inline bool match6(struct ipcuckoo_entries *e, const struct ipcuckoo_key *addr,
+				   bool keys)
+{
+	u32 seq = sample(e);
+	const struct ipcuckoo_version *v = rcu_dereference(e->version);
+	u64 slot;
+
+	switch (outlook(v, addr, true, keys, &slot)) {
+	case NOTHING:
+		return undisturbed(e, seq) ? false : look_up(e, addr, version_match6);
+	case HOST:
+		return confirm6(e, addr, seq, v->table[IPCUCKOO_HOSTS6], slot);
+	default:
+		return look_further6(e, addr, seq, v);
+	}
+}
+
+/* Not inlined, so that the common miss needs no stack frame. */
+static noinline bool match6_among_hits(struct ipcuckoo_entries *e, const struct ipcuckoo_key *addr)
+{
+	bool found;
+
+	if (this_cpu_read(recent_hits) >= HITS_MANY)
+		found = match6(e, addr, true);
+	else
+		found = match6(e, addr, false);
+	if (!found)
+		this_cpu_dec(recent_hits);
+	return found;
 }
 
 /**
@@ -468,18 +584,10 @@ bool ipcuckoo_entries_match4(struct ipcuckoo_entries *e, u32 addr)
 bool ipcuckoo_entries_match6(struct ipcuckoo_entries *e,
 			     const struct ipcuckoo_key *addr)
 {
-	u32 seq = sample(e);
-	const struct ipcuckoo_version *v = rcu_dereference(e->version);
-	struct ipcuckoo_location p;
-
-	switch (outlook(v, addr, true, &p)) {
-	case NOTHING:
-		return undisturbed(e, seq) ? false : look_up(e, addr, version_match6);
-	case HOST:
-		return confirm6(e, addr, seq, v->table[IPCUCKOO_HOSTS6], p);
-	default:
-		return look_up(e, addr, version_match6);
-	}
+	/* Look-ups that interrupt each other may count below 0. */
+	if (this_cpu_read(recent_hits) > 0)
+		return match6_among_hits(e, addr);
+	return match6(e, addr, false);
 }
 
 /**
@@ -537,17 +645,17 @@ ipcuckoo_entries_decide(struct ipcuckoo_entries *e, const struct ipcuckoo_key *a
 	u32 seq = sample(e);
 	const struct ipcuckoo_version *v = rcu_dereference(e->version);
 	enum ipcuckoo_decision decision;
-	struct ipcuckoo_location p;
 	enum outlook first;
+	u64 slot;
 
 	if (unlikely(mapped))
 		return decide_any(e, addr, v6, mapped, record);
-	first = v6 ? outlook(v, addr, true, &p) : outlook(v, addr, false, &p);
+	first = v6 ? outlook(v, addr, true, false, &slot) : outlook(v, addr, false, false, &slot);
 	if (first == NOTHING && undisturbed(e, seq))
 		return IPCUCKOO_UNDECIDED;
 	if (first == HOST) {
-		decision = decide_host(e, seq, v->table[v6 ? IPCUCKOO_HOSTS6 : IPCUCKOO_HOSTS4], p,
-				       addr, record);
+		decision = decide_host(e, seq, v->table[v6 ? IPCUCKOO_HOSTS6 : IPCUCKOO_HOSTS4],
+				       slot, addr, v6, record);
 		if (decision)
 			return decision;
 	}

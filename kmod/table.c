@@ -140,27 +140,15 @@ static void rest_set(struct ipcuckoo_table *t, u32 bucket, unsigned int i,
 {
 	u32 mask = BIT(t->rest_bits) - 1;
 	unsigned int shift;
-	u16 *unit = ipcuckoo_table_rest_unit(t, bucket, i, &shift);
+	u16 *unit = ipcuckoo_table_rest_unit(t, ipcuckoo_table_slot(bucket, i), &shift);
 
 	WRITE_ONCE(*unit, (*unit & ~(mask << shift)) | rest << shift);
-}
-
-static struct ipcuckoo_key key_load(const struct ipcuckoo_table *t, u32 bucket, unsigned int i)
-{
-	size_t at = (size_t)bucket * IPCUCKOO_SLOTS + i;
-
-	if (t->key_size == IPCUCKOO_KEY64)
-		return (struct ipcuckoo_key){ .hi = READ_ONCE(t->keys[at]) };
-	return (struct ipcuckoo_key){
-		.hi = READ_ONCE(t->keys[2 * at]),
-		.lo = READ_ONCE(t->keys[2 * at + 1]),
-	};
 }
 
 static void key_store(struct ipcuckoo_table *t, u32 bucket, unsigned int i,
 		      const struct ipcuckoo_key *key)
 {
-	size_t at = (size_t)bucket * IPCUCKOO_SLOTS + i;
+	u64 at = ipcuckoo_table_slot(bucket, i);
 
 	if (t->key_size == IPCUCKOO_KEY64) {
 		WRITE_ONCE(t->keys[at], key->hi);
@@ -215,11 +203,6 @@ void ipcuckoo_table_set_value(struct ipcuckoo_table *t, u64 slot,
 		smp_store_release(&t->records[slot], value->record);
 }
 
-static u64 slot_number(u32 bucket, unsigned int i)
-{
-	return (u64)bucket * IPCUCKOO_SLOTS + i;
-}
-
 /* Store an entry in slot @i of a bucket, which is empty. @slot is what the slot itself holds
  * (slot_of()), @rest or @key what the parallel array holds. The slot is written last, so that
  * a reader who sees it sees what belongs to it.
@@ -229,7 +212,7 @@ static void put(struct ipcuckoo_table *t, u32 bucket, unsigned int i, u32 slot,
 		const struct ipcuckoo_value *value)
 {
 	if (t->exts)
-		ipcuckoo_table_set_value(t, slot_number(bucket, i), value);
+		ipcuckoo_table_set_value(t, ipcuckoo_table_slot(bucket, i), value);
 	if (t->keys)
 		key_store(t, bucket, i, key);
 	else if (t->rests)
@@ -276,25 +259,16 @@ static u32 slot_of(const struct ipcuckoo_location *p, int choice)
 static bool find(const struct ipcuckoo_table *t, const struct ipcuckoo_key *key,
 		 const struct ipcuckoo_location *p, u32 *bucket, unsigned int *i)
 {
-	struct ipcuckoo_key k;
 	int choice;
 
 	if (!ipcuckoo_table_suspect(t, p))
 		return false;
 	for (choice = 0; choice < 2; choice++) {
 		*bucket = p->bucket[choice];
-		for (*i = 0; *i < IPCUCKOO_SLOTS; (*i)++) {
-			if (slot_get(t, *bucket, *i) != slot_of(p, choice))
-				continue;
-			if (!t->keys) {
-				if (ipcuckoo_table_rest(t, *bucket, *i) == p->rest)
-					return true;
-				continue;
-			}
-			k = key_load(t, *bucket, *i);
-			if (k.hi == key->hi && k.lo == key->lo)
+		for (*i = 0; *i < IPCUCKOO_SLOTS; (*i)++)
+			if (slot_get(t, *bucket, *i) == slot_of(p, choice) &&
+			    ipcuckoo_table_same(t, ipcuckoo_table_slot(*bucket, *i), p->rest, key))
 				return true;
-		}
 	}
 	return false;
 }
@@ -303,6 +277,7 @@ static bool find(const struct ipcuckoo_table *t, const struct ipcuckoo_key *key,
 static struct ipcuckoo_key key_at(const struct ipcuckoo_table *t, u32 bucket,
 				  unsigned int i)
 {
+	u64 number = ipcuckoo_table_slot(bucket, i);
 	u32 slot = slot_get(t, bucket, i);
 	struct ipcuckoo_key key = {};
 	u32 rem = slot_rem(slot);
@@ -310,8 +285,8 @@ static struct ipcuckoo_key key_at(const struct ipcuckoo_table *t, u32 bucket,
 	u32 low;
 
 	if (t->keys)
-		return key_load(t, bucket, i);
-	low = rem << t->rem_shift | ipcuckoo_table_rest(t, bucket, i) << t->rest_shift;
+		return ipcuckoo_table_key(t, number);
+	low = rem << t->rem_shift | ipcuckoo_table_rest(t, number) << t->rest_shift;
 	if (slot & IPCUCKOO_CHOICE)
 		bucket = ipcuckoo_table_alt(t, bucket, rem);
 	/* The one multiple of nbuckets whose top bits are these. */
@@ -337,15 +312,16 @@ static int entry_free(const void *table, u32 bucket)
 static void entry_move(void *table, struct ipcuckoo_guard *guard, u32 from,
 		       unsigned int from_slot, u32 to, unsigned int to_slot)
 {
+	u64 slot = ipcuckoo_table_slot(from, from_slot);
 	struct ipcuckoo_table *t = table;
 	struct ipcuckoo_key key = {};
 	struct ipcuckoo_value value;
 
 	if (t->keys)
-		key = key_load(t, from, from_slot);
-	value = ipcuckoo_table_value(t, slot_number(from, from_slot));
+		key = ipcuckoo_table_key(t, slot);
+	value = ipcuckoo_table_value(t, slot);
 	put(t, to, to_slot, slot_get(t, from, from_slot) ^ IPCUCKOO_CHOICE,
-	    ipcuckoo_table_rest(t, from, from_slot), &key, &value);
+	    ipcuckoo_table_rest(t, slot), &key, &value);
 	vacate(t, guard, from, from_slot);
 	t->displaced++;
 }
@@ -426,7 +402,7 @@ int ipcuckoo_table_delete(struct ipcuckoo_table *t,
 	if (!find(t, key, &p, &bucket, &i))
 		return -ENOENT;
 	if (t->exts & IPCUCKOO_EXT_EXPIRES &&
-	    ipcuckoo_expired(t->expires[slot_number(bucket, i)], t->expired_at))
+	    ipcuckoo_expired(t->expires[ipcuckoo_table_slot(bucket, i)], t->expired_at))
 		t->expired--;
 	spin_lock_bh(&guard->lock);
 	vacate(t, guard, bucket, i);
@@ -452,7 +428,7 @@ bool ipcuckoo_table_find(const struct ipcuckoo_table *t,
 
 	if (!find(t, key, &p, &bucket, &i))
 		return false;
-	*slot = slot_number(bucket, i);
+	*slot = ipcuckoo_table_slot(bucket, i);
 	return true;
 }
 
@@ -565,18 +541,6 @@ u32 ipcuckoo_table_expired(struct ipcuckoo_table *t)
 	return t->expired;
 }
 
-/* Does the parallel array have this rest, or this key, for a slot? */
-static bool same_key(const struct ipcuckoo_table *t, u32 bucket, unsigned int i,
-		     u32 rest, const struct ipcuckoo_key *key)
-{
-	struct ipcuckoo_key k;
-
-	if (!t->keys)
-		return ipcuckoo_table_rest(t, bucket, i) == rest;
-	k = key_load(t, bucket, i);
-	return k.hi == key->hi && k.lo == key->lo;
-}
-
 /* Find the slot of an entry among all whose remainder matches. */
 static noinline bool confirm_any(const struct ipcuckoo_table *t,
 				 const struct ipcuckoo_location *p,
@@ -593,30 +557,13 @@ static noinline bool confirm_any(const struct ipcuckoo_table *t,
 		choice = !match[0];
 		i = __ffs64(match[choice]) / 16;
 		/* A lane above one that is 0 may be reported too; see bucket.h. */
+		*slot = ipcuckoo_table_slot(p->bucket[choice], i);
 		if (!(u16)(lanes[choice] >> 16 * i) &&
-		    same_key(t, p->bucket[choice], i, p->rest, key)) {
-			*slot = slot_number(p->bucket[choice], i);
+		    ipcuckoo_table_same(t, *slot, p->rest, key))
 			return true;
-		}
 		match[choice] &= match[choice] - 1;
 	}
 	return false;
-}
-
-/* Find the slot of an entry, for readers: its remainder matches, and its rest or key, too.
- * The first slot whose remainder matches is nearly always the right one.
- */
-static __always_inline bool confirm(const struct ipcuckoo_table *t,
-				    const struct ipcuckoo_location *p,
-				    const struct ipcuckoo_key *key, u64 *slot)
-{
-	unsigned int i;
-	u32 bucket;
-
-	if (!ipcuckoo_table_first(t, p, &bucket, &i))
-		return false;
-	*slot = slot_number(bucket, i);
-	return likely(same_key(t, bucket, i, p->rest, key)) || confirm_any(t, p, key, slot);
 }
 
 /**
@@ -624,44 +571,20 @@ static __always_inline bool confirm(const struct ipcuckoo_table *t,
  * @t:		table
  * @p:		location of the key
  * @key:	the key; unused if keys have 32 bits, because @p has all of such a key
+ * @slot:	the slot that ipcuckoo_table_first() has found; set to the slot of the key
  *
- * The second part of a look-up, after ipcuckoo_table_suspect() has found a remainder that
- * matches: compares the rest, or the key, in the parallel array.
+ * The second part of a look-up: compares the rest, or the key, in the parallel array. The first
+ * slot whose remainder matches is nearly always the right one.
  *
  * Context: any, under rcu_read_lock().
  * Return: true if the key is in the table, under the condition of
  * ipcuckoo_table_probe32().
  */
-bool ipcuckoo_table_confirm(const struct ipcuckoo_table *t,
-			    struct ipcuckoo_location p,
-			    const struct ipcuckoo_key *key)
+bool ipcuckoo_table_confirm(const struct ipcuckoo_table *t, struct ipcuckoo_location p,
+			    const struct ipcuckoo_key *key, u64 *slot)
 {
-	u64 slot;
-
-	return confirm(t, &p, key, &slot);
-}
-
-/**
- * ipcuckoo_table_fetch_at() - get the extensions of a key if a slot holds it
- * @t:		table
- * @p:		location of the key
- * @key:	the key; unused if keys have 32 bits
- * @value:	set if the key is found; valid under the same condition as the answer
- *
- * Like ipcuckoo_table_confirm(), the second part of a look-up.
- *
- * Context: any, under rcu_read_lock().
- * Return: as for ipcuckoo_table_confirm().
- */
-bool ipcuckoo_table_fetch_at(const struct ipcuckoo_table *t, struct ipcuckoo_location p,
-			     const struct ipcuckoo_key *key, struct ipcuckoo_value *value)
-{
-	u64 slot;
-
-	if (!confirm(t, &p, key, &slot))
-		return false;
-	*value = ipcuckoo_table_value(t, slot);
-	return true;
+	return likely(ipcuckoo_table_same(t, *slot, p.rest, key)) ||
+	       confirm_any(t, &p, key, slot);
 }
 
 /**
@@ -678,8 +601,12 @@ bool ipcuckoo_table_fetch(const struct ipcuckoo_table *t,
 			  struct ipcuckoo_value *value)
 {
 	struct ipcuckoo_location p = locate(t, key);
+	u64 slot;
 
-	return ipcuckoo_table_suspect(t, &p) && ipcuckoo_table_fetch_at(t, p, key, value);
+	if (!ipcuckoo_table_first(t, &p, &slot) || !ipcuckoo_table_confirm(t, p, key, &slot))
+		return false;
+	*value = ipcuckoo_table_value(t, slot);
+	return true;
 }
 
 /**

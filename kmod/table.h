@@ -3,10 +3,8 @@
  * The exact cuckoo table. table.c explains how it works.
  *
  * For readers (any context, under rcu_read_lock(), without a lock):
- * ipcuckoo_table_probe32() and ipcuckoo_table_probe128(), which call
- * ipcuckoo_table_suspect() and ipcuckoo_table_confirm(); ipcuckoo_table_holds_first32(), which
- * is faster but may miss the key; and ipcuckoo_table_fetch(), which calls
- * ipcuckoo_table_fetch_at().
+ * ipcuckoo_table_probe32() and ipcuckoo_table_probe128(); ipcuckoo_table_fetch(); and their
+ * parts: ipcuckoo_table_suspect(), ipcuckoo_table_first() and ipcuckoo_table_confirm().
  * For the one writer (process context, serialised by the caller): the other functions.
  */
 #ifndef _IPCUCKOO_TABLE_H
@@ -17,6 +15,7 @@
 #include <linux/compiler.h>
 #include <linux/hash.h>
 #include <linux/jhash.h>
+#include <linux/prefetch.h>
 #include <linux/rcupdate.h>
 #include <linux/types.h>
 
@@ -254,66 +253,103 @@ static inline bool ipcuckoo_table_suspect(const struct ipcuckoo_table *t,
 	       ipcuckoo_zero_lanes(lanes[1], 16);
 }
 
-/* Find the first slot whose remainder matches. This reads the slots again instead of getting them
- * from ipcuckoo_table_suspect(). In which bucket the slot is cannot be predicted, so there is no
- * branch on that. The read barrier allows the caller to read the slot's rest or key next.
+/* The number of a slot. */
+static inline u64 ipcuckoo_table_slot(u32 bucket, unsigned int i)
+{
+	return (u64)bucket * IPCUCKOO_SLOTS + i;
+}
+
+/**
+ * ipcuckoo_table_first() - find the first slot whose remainder matches
+ * @t:		table
+ * @p:		location of a key
+ * @slot:	set to the number of the slot
+ *
+ * Nearly always this is the slot of the key, if the table has it. In which bucket it is cannot
+ * be predicted, so there is no branch on that. The read barrier allows the caller to read the
+ * slot's rest, key or extensions next.
+ *
+ * Context: any, under rcu_read_lock().
+ * Return: as for ipcuckoo_table_suspect().
  */
 static __always_inline bool ipcuckoo_table_first(const struct ipcuckoo_table *t,
-						 const struct ipcuckoo_location *p, u32 *bucket,
-						 unsigned int *i)
+						 const struct ipcuckoo_location *p, u64 *slot)
 {
-	u64 lanes[2], match, second;
+	u64 lanes[2], match[2], second;
+	u32 bucket;
 
 	ipcuckoo_table_read(t, p, lanes);
-	match = ipcuckoo_zero_lanes(lanes[0], 16);
-	second = match ? 0 : ~0ULL;
-	match |= ipcuckoo_zero_lanes(lanes[1], 16) & second;
-	smp_rmb();	/* LMM(probe:A), pairs with LMM(key:A) */
-	if (!match)
+	match[0] = ipcuckoo_zero_lanes(lanes[0], 16);
+	match[1] = ipcuckoo_zero_lanes(lanes[1], 16);
+	if (likely(!(match[0] | match[1])))
 		return false;
-	*bucket = p->bucket[0] ^ ((p->bucket[0] ^ p->bucket[1]) & (u32)second);
-	*i = __ffs64(match) / 16;
+	smp_rmb();	/* LMM(probe:A), pairs with LMM(key:A) */
+	second = match[0] ? 0 : ~0ULL;
+	bucket = p->bucket[0] ^ ((p->bucket[0] ^ p->bucket[1]) & (u32)second);
+	*slot = ipcuckoo_table_slot(bucket, __ffs64(match[0] | (match[1] & second)) / 16);
 	return true;
 }
 
-/* The u16 that holds the rest of a slot, and the shift of the rest in it. */
-static inline u16 *ipcuckoo_table_rest_unit(const struct ipcuckoo_table *t, u32 bucket,
-					    unsigned int i, unsigned int *shift)
+/* Begin to read the keys of both buckets of a location. */
+static inline void ipcuckoo_table_prefetch_keys(const struct ipcuckoo_table *t,
+						const struct ipcuckoo_location *p)
 {
-	size_t bit = ((size_t)bucket * IPCUCKOO_SLOTS + i) * t->rest_bits;
+	size_t size = t->key_size * IPCUCKOO_SLOTS;
+
+	prefetch((const char *)t->keys + p->bucket[0] * size);
+	prefetch((const char *)t->keys + p->bucket[1] * size);
+}
+
+/* The u16 that holds the rest of a slot, and the shift of the rest in it. */
+static inline u16 *ipcuckoo_table_rest_unit(const struct ipcuckoo_table *t, u64 slot,
+					    unsigned int *shift)
+{
+	size_t bit = (size_t)slot * t->rest_bits;
 
 	*shift = bit % 16;
 	return &t->rests[bit / 16];
 }
 
 /* The rest of a slot; 0 in tables that have none. */
-static inline u32 ipcuckoo_table_rest(const struct ipcuckoo_table *t, u32 bucket, unsigned int i)
+static inline u32 ipcuckoo_table_rest(const struct ipcuckoo_table *t, u64 slot)
 {
 	unsigned int shift;
 	const u16 *unit;
 
 	if (!t->rests)
 		return 0;
-	unit = ipcuckoo_table_rest_unit(t, bucket, i, &shift);
+	unit = ipcuckoo_table_rest_unit(t, slot, &shift);
 	return READ_ONCE(*unit) >> shift & (BIT(t->rest_bits) - 1);
 }
 
-/* Does the first slot whose remainder matches hold a 32-bit key? If not, another one may.
- * The answer is valid under the condition of ipcuckoo_table_probe32().
- */
-static __always_inline bool ipcuckoo_table_holds_first32(const struct ipcuckoo_table *t,
-							 const struct ipcuckoo_location *p)
+/* The key of a slot, in tables that have keys. */
+static inline struct ipcuckoo_key ipcuckoo_table_key(const struct ipcuckoo_table *t, u64 slot)
 {
-	unsigned int i;
-	u32 bucket;
-
-	return ipcuckoo_table_first(t, p, &bucket, &i) &&
-	       ipcuckoo_table_rest(t, bucket, i) == p->rest;
+	if (t->key_size == IPCUCKOO_KEY64)
+		return (struct ipcuckoo_key){ .hi = READ_ONCE(t->keys[slot]) };
+	return (struct ipcuckoo_key){
+		.hi = READ_ONCE(t->keys[2 * slot]),
+		.lo = READ_ONCE(t->keys[2 * slot + 1]),
+	};
 }
 
-bool ipcuckoo_table_confirm(const struct ipcuckoo_table *t,
-			    struct ipcuckoo_location p,
-			    const struct ipcuckoo_key *key);
+/* Does a slot whose remainder matches have this rest, or this key? @key is unused if keys have 32
+ * bits, because remainder and rest are all of such a key. The answer is valid under the condition
+ * of ipcuckoo_table_probe32().
+ */
+static inline bool ipcuckoo_table_same(const struct ipcuckoo_table *t, u64 slot, u32 rest,
+				       const struct ipcuckoo_key *key)
+{
+	struct ipcuckoo_key k;
+
+	if (!t->keys)
+		return ipcuckoo_table_rest(t, slot) == rest;
+	k = ipcuckoo_table_key(t, slot);
+	return k.hi == key->hi && k.lo == key->lo;
+}
+
+bool ipcuckoo_table_confirm(const struct ipcuckoo_table *t, struct ipcuckoo_location p,
+			    const struct ipcuckoo_key *key, u64 *slot);
 
 /**
  * ipcuckoo_table_probe32() - look a 32-bit key up, once
@@ -328,9 +364,9 @@ static inline bool ipcuckoo_table_probe32(const struct ipcuckoo_table *t,
 					  u32 key)
 {
 	struct ipcuckoo_location p = ipcuckoo_table_locate32(t, key);
+	u64 slot;
 
-	return unlikely(ipcuckoo_table_suspect(t, &p)) &&
-	       ipcuckoo_table_confirm(t, p, NULL);
+	return ipcuckoo_table_first(t, &p, &slot) && ipcuckoo_table_confirm(t, p, NULL, &slot);
 }
 
 /**
@@ -344,9 +380,9 @@ static inline bool ipcuckoo_table_probe128(const struct ipcuckoo_table *t,
 					   const struct ipcuckoo_key *key)
 {
 	struct ipcuckoo_location p = ipcuckoo_table_locate128(t, key);
+	u64 slot;
 
-	return unlikely(ipcuckoo_table_suspect(t, &p)) &&
-	       ipcuckoo_table_confirm(t, p, key);
+	return ipcuckoo_table_first(t, &p, &slot) && ipcuckoo_table_confirm(t, p, key, &slot);
 }
 
 struct ipcuckoo_search_node *ipcuckoo_search_alloc(void);
@@ -381,10 +417,6 @@ struct ipcuckoo_value ipcuckoo_table_value(const struct ipcuckoo_table *t,
 					   u64 slot);
 void ipcuckoo_table_set_value(struct ipcuckoo_table *t, u64 slot,
 			      const struct ipcuckoo_value *value);
-bool ipcuckoo_table_fetch_at(const struct ipcuckoo_table *t,
-			     struct ipcuckoo_location p,
-			     const struct ipcuckoo_key *key,
-			     struct ipcuckoo_value *value);
 bool ipcuckoo_table_fetch(const struct ipcuckoo_table *t,
 			  const struct ipcuckoo_key *key,
 			  struct ipcuckoo_value *value);

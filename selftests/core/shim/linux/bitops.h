@@ -7,6 +7,11 @@
 #define BIT(n)		(1UL << (n))
 #define BIT_ULL(n)	(1ULL << (n))
 
+static inline unsigned long __fls(unsigned long x)
+{
+	return 8 * sizeof(x) - 1 - __builtin_clzl(x);
+}
+
 static inline unsigned long __ffs(unsigned long x)
 {
 	return __builtin_ctzl(x);
