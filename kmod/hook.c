@@ -152,11 +152,14 @@ static void trace(const struct ipcuckoo_link *link, const struct sk_buff *skb,
 }
 
 /* Count a packet on this CPU. Return: the packets counted on this CPU, including this one.
- * On 32-bit machines readers use @syncp to get consistent 64-bit numbers.
+ *
+ * With instructions for it, this is two instructions. Without, each operation of this_cpu disables
+ * interrupts, so disable them once for both; mm/vmstat.c makes the same difference. On 32-bit
+ * machines readers use @syncp to get consistent 64-bit numbers.
  */
 static u64 count(struct ipcuckoo_counter __percpu *counter, unsigned int bytes)
 {
-#ifdef CONFIG_64BIT
+#if defined(CONFIG_64BIT) && defined(CONFIG_HAVE_CMPXCHG_LOCAL)
 	this_cpu_add(counter->bytes, bytes);
 	return this_cpu_inc_return(counter->packets);
 #else
