@@ -57,6 +57,8 @@ bantime = 3600
 banaction = iptables-ipset-proto6-allports
 END
 touch /var/log/{sshd,everything,expiring,long}.log
+# Another test may have run in this machine.
+: > /var/log/fail2ban.log
 start fail2ban
 busywait 20 fail2ban-client ping
 
