@@ -8,8 +8,9 @@
 . "${0%/*}/machine"
 
 decisions=${DECISIONS:-100}
-# How long to wait for all of them: starting a process takes some 30 ms here, or more on a busy host.
-patience=$((60 + decisions / 100))
+# How long to wait for all of them: the bouncer takes a tenth of a second for each, or more on a busy
+# host.
+patience=$((60 + decisions / 4))
 bouncer=/etc/crowdsec/bouncers/crowdsec-firewall-bouncer.yaml.local
 dropin=/etc/systemd/system/crowdsec-firewall-bouncer.service.d
 mine=crowdsec-blacklists
