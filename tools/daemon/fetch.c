@@ -10,6 +10,7 @@
 #include <strings.h>
 #include <sys/epoll.h>
 #include <sys/stat.h>
+#include <time.h>
 
 #include "daemon/fetch.h"
 #include "daemon/log.h"
@@ -34,6 +35,8 @@ struct fetch {
 	struct curl_slist *headers;
 	struct fetch_request request;
 	struct fetch_result result;
+	time_t begun;
+	char date[64];
 	char error[CURL_ERROR_SIZE];
 	bool refused;
 };
@@ -167,7 +170,9 @@ static size_t take_header(char *data, size_t size, size_t count, void *owner)
 	if (len > 5 && !strncmp(data, "HTTP/", 5)) {
 		fetch->result.etag[0] = '\0';
 		fetch->result.modified[0] = '\0';
+		fetch->date[0] = '\0';
 	}
+	copy_header(data, len, "Date:", fetch->date, sizeof(fetch->date));
 	copy_header(data, len, "ETag:", fetch->result.etag, sizeof(fetch->result.etag));
 	copy_header(data, len, "Last-Modified:", fetch->result.modified,
 		    sizeof(fetch->result.modified));
@@ -298,6 +303,7 @@ struct fetch *fetch_start(struct daemon *daemon, const struct fetch_request *req
 	fetch = need_zeros(sizeof(*fetch));
 	fetch->request = *request;
 	fetch->request.url = need_copy(request->url);
+	fetch->begun = time(NULL);
 	fetch->curl = curl_easy_init();
 	if (!fetch->curl) {
 		fetch_stop(fetch);
@@ -351,6 +357,17 @@ static void explain(struct fetch *fetch, CURLcode code)
 	snprintf(result->why, sizeof(result->why), "cannot be fetched: %s", words);
 }
 
+/* Times of changes are in seconds. If something changes in the second in which it is read, and once
+ * more behind that, the second change has the same time. So the time says which of the two was read
+ * only if that second, and one more for clocks that are late, had passed: RFC 9110, 8.8.2.2.
+ */
+static bool tells_versions_apart(const struct fetch *fetch, curl_off_t modified)
+{
+	time_t date = fetch->date[0] ? curl_getdate(fetch->date, NULL) : -1;
+
+	return modified + 1 < (date < 0 ? fetch->begun : date);
+}
+
 static void judge(struct fetch *fetch, CURLcode code)
 {
 	struct fetch_result *result = &fetch->result;
@@ -360,7 +377,9 @@ static void judge(struct fetch *fetch, CURLcode code)
 	curl_easy_getinfo(fetch->curl, CURLINFO_RESPONSE_CODE, &result->status);
 	curl_easy_getinfo(fetch->curl, CURLINFO_CONDITION_UNMET, &unmet);
 	curl_easy_getinfo(fetch->curl, CURLINFO_FILETIME_T, &modified);
-	if (modified > 0)
+	if (!tells_versions_apart(fetch, modified))
+		result->modified[0] = '\0';
+	else if (modified > 0)
 		result->modified_at = modified;
 	/* A file that cannot be read, or the caller knows why. */
 	if (result->why[0] || fetch->refused)

@@ -16,6 +16,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from email.utils import formatdate
 
 here = os.path.dirname(os.path.realpath(__file__))
 sys.path[:0] = [here, os.path.join(here, "../dropin")]
@@ -126,6 +127,7 @@ def test_conditions(b):
     path = os.path.join(b.dir, "a file")
     with open(path, "w", encoding="ascii") as f:
         f.write(lines(MANY[:3]))
+    os.utime(path, (1, time.time() - 1000))
     b.begin({"s": {}}, {"etag": {"set": "s"}, "since": {"set": "s"},
                         "file": {"set": "s", "url": f"file://{path.replace(' ', '%20')}"}})
     for name in ("etag", "since", "file"):
@@ -137,6 +139,20 @@ def test_conditions(b):
     b.server.say("/etag", lie.whole(lines(MANY[:800]), etag='"v2"'))
     b.daemon.refresh("etag")
     b.same("s", "what has changed is", union([MANY[:800]]))
+    # The time of a change that is not over yet says nothing.
+    soon = time.time() + 1000
+    for count in 4, 5:
+        with open(path, "w", encoding="ascii") as f:
+            f.write(lines(MANY[-count:]))
+        os.utime(path, (soon, soon))
+        b.daemon.refresh("file")
+        b.same("s", f"file: {count} lines, changed at the same time as before",
+               union([MANY[:800], MANY[-count:]]))
+    for count in 20, 30:
+        b.server.say("/since", lie.whole(lines(MANY[-count:]), modified=formatdate(usegmt=True)))
+        b.daemon.refresh("since")
+    b.same("s", "Last-Modified: changed twice within a second",
+           union([MANY[:800], MANY[-30:]]))
     b.daemon.stop()
     b.daemon.start()
     b.daemon.refresh("etag")
