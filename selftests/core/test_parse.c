@@ -703,6 +703,97 @@ static void test_sort(void)
 	ktap_case("entries of all kinds are sorted");
 }
 
+/* A few addresses at both ends of the space and in it, and prefixes of all lengths */
+static void add_random(struct packed *entries)
+{
+	enum entry_kind kind = random64() % ENTRY_KINDS;
+	unsigned int bytes = is_v6(kind) ? 16 : 4, bit;
+	uint8_t entry[IPCUCKOO_NET6_SIZE] = { 0 };
+
+	if (random64() % 4 == 0)
+		memset(entry, 0xff, bytes);
+	entry[0] ^= random64() & 0xc0;
+	entry[bytes - 1] ^= random64() & 0x07;
+	if (is_net(kind)) {
+		entry[bytes] = random64() % 2 ? random64() % (8 * bytes) : 8 * bytes - 1 - random64() % 4;
+		for (bit = entry[bytes]; bit < 8 * bytes; bit++)
+			entry[bit / 8] &= ~(0x80 >> bit % 8);
+	}
+	packed_add(entries, kind, entry);
+}
+
+/* Bit by bit */
+static bool covers(enum entry_kind wide, const uint8_t *by, enum entry_kind kind,
+		   const uint8_t *entry)
+{
+	unsigned int bytes = is_v6(kind) ? 16 : 4, bit;
+	unsigned int by_len = is_net(wide) ? by[bytes] : 8 * bytes;
+	unsigned int len = is_net(kind) ? entry[bytes] : 8 * bytes;
+
+	if (is_v6(wide) != is_v6(kind) || by_len > len)
+		return false;
+	for (bit = 0; bit < by_len; bit++)
+		if ((by[bit / 8] ^ entry[bit / 8]) & 0x80 >> bit % 8)
+			return false;
+	return true;
+}
+
+static bool is_covered(const struct packed *except, enum entry_kind kind, const uint8_t *entry)
+{
+	struct entry_ref ref;
+
+	for (ref.kind = 0; ref.kind < ENTRY_KINDS; ref.kind++)
+		for (ref.index = 0; ref.index < except->kind[ref.kind].count; ref.index++)
+			if (covers(ref.kind, entry_at(except, ref), kind, entry))
+				return true;
+	return false;
+}
+
+static void test_without(void)
+{
+	unsigned int round, i, holes = 0;
+	struct entry_ref ref;
+
+	for (round = 0; round < 20000; round++) {
+		struct packed entries = { 0 }, except = { 0 }, rest = { 0 };
+		size_t want = 0;
+
+		for (i = random64() % 40; i; i--)
+			add_random(&entries);
+		for (i = random64() % 4; i; i--)
+			add_random(&except);
+		packed_sort(&entries);
+		packed_dedup(&entries);
+		packed_sort(&except);
+		expect_equal(packed_without(&entries, &except, &rest), 0, "result");
+		for (ref.kind = 0; ref.kind < ENTRY_KINDS; ref.kind++) {
+			size_t at = 0;
+
+			for (ref.index = 0; ref.index < entries.kind[ref.kind].count; ref.index++) {
+				const uint8_t *entry = entry_at(&entries, ref);
+
+				if (is_covered(&except, ref.kind, entry)) {
+					holes++;
+					continue;
+				}
+				expect(at < rest.kind[ref.kind].count &&
+				       !memcmp(rest.kind[ref.kind].data +
+					       at++ * entry_size[ref.kind], entry,
+					       entry_size[ref.kind]),
+				       "round %u: entry %zu of kind %d stays", round, ref.index,
+				       ref.kind);
+			}
+			want += at;
+		}
+		expect_equal(packed_count(&rest), want, "entries that stay");
+		packed_free(&entries);
+		packed_free(&except);
+		packed_free(&rest);
+	}
+	expect(holes > 10000, "exceptions cover entries: %u", holes);
+	ktap_case("entries without those that others cover, compared bit by bit");
+}
+
 static void test_data(const char *dir)
 {
 	struct feed all = { .family = ANY, .expand_limit = FEED_EXPAND_LIMIT };
@@ -810,6 +901,7 @@ int main(void)
 	test_random_ranges();
 	test_packed();
 	test_sort();
+	test_without();
 	if (data && *data) {
 		test_data(data);
 	} else {

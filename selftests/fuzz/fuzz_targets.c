@@ -2,9 +2,10 @@
 /*
  * Fuzzes what sources deliver to a set, with a kernel that is an array: the functions of
  * daemon/kernel.h are those of this file. Three sources deliver whole contents and change single
- * entries, as the input says; the kernel refuses some changes. The set must always be the union of
- * the sources without the exception, computed naively; or, until each source has delivered, have at
- * least that; or be marked as behind.
+ * entries, as the input says; the kernel refuses some changes. The first byte may say that there is
+ * only one source, or no expiry, since then the kernel gets arrays. The set must always be the union
+ * of the sources without the exception, computed naively; or, until each source has delivered, have
+ * at least that; or be marked as behind.
  */
 #define FUZZ_INSIDE
 #include <stdbool.h>
@@ -22,7 +23,8 @@ enum { DELIVER, CHANGE, CHANGE_ATOMIC, CONFIRM, FAIL, APPLY, OPERATIONS };
 
 /* What an entry is: 0: not there; 1: without expiry; else its expiry */
 static uint32_t have[SOURCES][ENTRIES], kernel[ENTRIES];
-static bool refuse;
+static unsigned int source_count;
+static bool refuse, timeless;
 
 /* Entry number @n; one of eight is 10.0.0.0/28, or a prefix inside. */
 static void fill_member(struct member *member, unsigned int n)
@@ -53,7 +55,7 @@ static bool is_excepted(unsigned int n)
 char *kernel_open(struct target *target)
 {
 	target->daemon->nl = (struct nl *)target;
-	target->options = IPCUCKOO_O_TIMEOUT;
+	target->options = timeless ? 0 : IPCUCKOO_O_TIMEOUT;
 	return refuse ? need_copy("refused") : NULL;
 }
 
@@ -69,19 +71,35 @@ static void put(const struct extended_entry *entry, uint32_t now)
 			entry->value.timeout ? now + entry->value.timeout : 1;
 }
 
-char *kernel_replace(struct target *target, kernel_next_fn *next, void *cursor,
-		     const struct packed *coming, bool append)
+/* As the kernel does with a shadow that has the entry already: its values stay. */
+static void put_plain(const struct packed *plain)
+{
+	struct entry_ref ref;
+	uint32_t *slot;
+
+	for (ref.kind = 0; ref.kind < ENTRY_KINDS; ref.kind++) {
+		for (ref.index = 0; ref.index < plain->kind[ref.kind].count; ref.index++) {
+			slot = &kernel[number_of(ref.kind, entry_at(plain, ref))];
+			if (!*slot)
+				*slot = 1;
+		}
+	}
+}
+
+char *kernel_replace(struct target *target, const struct kernel_entries *entries, bool append)
 {
 	uint32_t now = now_seconds();
 	struct extended_entry entry;
+	const struct packed *plain;
 
 	(void)target;
-	(void)coming;
 	if (refuse)
 		return need_copy("refused");
 	if (!append)
 		memset(kernel, 0, sizeof(kernel));
-	while (next(cursor, &entry))
+	while (entries->plain(entries->cursor, &plain) > 0)
+		put_plain(plain);
+	while (entries->next(entries->cursor, &entry))
 		put(&entry, now);
 	return NULL;
 }
@@ -122,7 +140,7 @@ static void check(const struct target *target)
 		return;
 	for (n = 0; n < ENTRIES; n++) {
 		want = 0;
-		for (i = 0; i < SOURCES && !is_excepted(n); i++)
+		for (i = 0; i < source_count && !is_excepted(n); i++)
 			if (have[i][n] && want != 1 && (have[i][n] == 1 || have[i][n] > want))
 				want = have[i][n];
 		if (kernel[n] == want || (!want && !target_complete(target)))
@@ -137,6 +155,8 @@ static void check(const struct target *target)
 /* 0: no expiry; 1: it has expired; else in so many hundred seconds */
 static uint32_t expiry(uint8_t choice)
 {
+	if (timeless)
+		return 0;
 	return choice % 4 < 2 ? choice % 4 : now_seconds() + 100 * choice;
 }
 
@@ -195,7 +215,7 @@ static void change(struct source *source, uint32_t *slots, const uint8_t *data, 
 /* One operation: source and kind, length of its data, data. Return: how many bytes that were. */
 static size_t operate(struct target *target, const uint8_t *data, size_t size)
 {
-	unsigned int which = data[0] / 16 % SOURCES, len = size > 1 ? data[1] % 32 : 0;
+	unsigned int which = data[0] / 16 % source_count, len = size > 1 ? data[1] % 32 : 0;
 	struct source *source = target->sources[which];
 
 	if (len + 2 > size)
@@ -235,8 +255,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	static struct daemon daemon;
 	struct source *sources[SOURCES + 1] = { NULL };
 	struct target *target = need_zeros(sizeof(*target));
+	unsigned int i;
 	size_t some;
-	int i;
 
 	if (!daemon.event && sd_event_default(&daemon.event) < 0)
 		abort();
@@ -247,7 +267,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		.family = IPCUCKOO_FAMILY_ANY, .daemon = &daemon,
 	};
 	except(target);
-	for (i = 0; i < SOURCES; i++) {
+	source_count = size && data[0] & 0x20 ? 1 : SOURCES;
+	timeless = size && data[0] & 0x40;
+	for (i = 0; i < source_count; i++) {
 		sources[i] = source_new(source_kinds[0], "f");
 		sources[i]->target = target;
 		sources[i]->daemon = &daemon;
@@ -261,7 +283,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		data += some < size ? some : size;
 		size -= some < size ? some : size;
 	}
-	for (i = 0; i < SOURCES; i++)
+	for (i = 0; i < source_count; i++)
 		source_free(sources[i]);
 	target_free(target);
 	return 0;

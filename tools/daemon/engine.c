@@ -46,6 +46,7 @@ typedef int array_size;
  * @cost:	memory of the reply that arrives
  * @expected:	number of replies that have not come yet
  * @deadline:	ends the connection if no reply comes
+ * @limit_ms:	its time for the command that was sent last
  * @retry:	connects
  * @at:		index of the address
  * @tried:	number of addresses that failed since the last success
@@ -69,6 +70,7 @@ struct engine {
 	size_t cost;
 	unsigned int expected;
 	sd_event_source *deadline;
+	uint64_t limit_ms;
 	sd_event_source *retry;
 	size_t at;
 	size_t tried;
@@ -387,7 +389,11 @@ static void on_pending(redisAsyncContext *redis, void *data, void *privdata)
 		note_error(engine, redis);
 		return;
 	}
-	timer_stop(&engine->deadline);
+	/* The next reply has its time from now on. */
+	if (engine->expected)
+		timer_start(engine->event, &engine->deadline, engine->limit_ms, on_deadline, engine);
+	else
+		timer_stop(&engine->deadline);
 	reply(engine->user.owner, data);
 }
 
@@ -408,8 +414,8 @@ void engine_send(struct engine *engine, engine_reply_fn *reply, unsigned int sec
 		return;
 	}
 	engine->expected++;
-	timer_start(engine->event, &engine->deadline,
-		    (seconds + engine->config->connect_time) * 1000, on_deadline, engine);
+	engine->limit_ms = (seconds + engine->config->connect_time) * 1000;
+	timer_start(engine->event, &engine->deadline, engine->limit_ms, on_deadline, engine);
 }
 
 static void become_ready(struct engine *engine)

@@ -69,6 +69,7 @@ static char *create(struct target *target)
 	strcpy(set.name, target->name);
 	target->options = set.options;
 	target->lacking = 0;
+	target->default_timeout = 0;
 	if (target->daemon->dry_run) {
 		log_info("[set %s] does not exist, and would be created", target->name);
 		return NULL;
@@ -128,6 +129,7 @@ char *kernel_open(struct target *target)
 	why = check_set(target, &set);
 	target->options = set.options;
 	target->lacking = needed_options(target) & ~set.options;
+	target->default_timeout = set.timeout;
 	target->entries = set.entries;
 	return why;
 }
@@ -190,23 +192,38 @@ static int chunk_add(struct chunk *chunk, const struct extended_entry *entry)
 	return 0;
 }
 
-/* Send all entries that @next gives to a shadow. Only a chunk of them is in memory. */
-static int fill_shadow(struct target *target, uint32_t shadow, kernel_next_fn *next, void *cursor)
+static int fill_plain(struct target *target, uint32_t shadow, const struct kernel_entries *entries)
+{
+	const struct packed *plain;
+	int err;
+
+	do {
+		err = entries->plain(entries->cursor, &plain);
+		if (err > 0)
+			err = add_to_shadow(target, shadow, plain) ? : 1;
+	} while (err > 0);
+	return err;
+}
+
+/* Send all entries to a shadow. Of those that come one by one, only a chunk is in memory. */
+static int fill_shadow(struct target *target, uint32_t shadow, const struct kernel_entries *entries)
 {
 	struct chunk chunk = {
 		.has_values = target->options & (IPCUCKOO_O_TIMEOUT | IPCUCKOO_O_COMMENT),
 	};
 	struct extended_entry entry;
+	int err = fill_plain(target, shadow, entries), i;
 	bool more = true;
-	int err = 0, i;
 
+	if (err)
+		return err;
 	chunk.extended.at = malloc(CHUNK * sizeof(*chunk.extended.at));
 	if (!chunk.extended.at)
 		return -ENOMEM;
 	while (more && !err) {
 		packed_clear(&chunk.plain);
 		chunk.extended.count = 0;
-		for (i = 0; i < CHUNK && !err && (more = next(cursor, &entry)); i++)
+		for (i = 0; i < CHUNK && !err && (more = entries->next(entries->cursor, &entry)); i++)
 			err = chunk_add(&chunk, &entry);
 		if (!err)
 			err = add_to_shadow(target, shadow, &chunk.plain);
@@ -238,19 +255,19 @@ static int end_shadow(struct target *target, uint32_t shadow, int err, uint32_t 
 }
 
 /* Replace the entries of the set @name. @old: entries that it gets, too */
-static int replace(struct target *target, const char *name, kernel_next_fn *next, void *cursor,
-		   const struct packed *coming, const struct packed *old, uint32_t flags)
+static int replace(struct target *target, const char *name, const struct kernel_entries *entries,
+		   const struct packed *old, uint32_t flags)
 {
 	uint32_t shadow;
 	int err;
 
-	err = nl_shadow_new(target->daemon->nl, name, coming, flags, &shadow);
+	err = nl_shadow_new(target->daemon->nl, name, &entries->coming, flags, &shadow);
 	if (err)
 		return err;
 	/* Of an entry that comes twice, the second one stays. */
 	err = add_to_shadow(target, shadow, old);
 	if (!err)
-		err = fill_shadow(target, shadow, next, cursor);
+		err = fill_shadow(target, shadow, entries);
 	/* What others change in the meantime is replaced, too. */
 	return end_shadow(target, shadow, err, IPCUCKOO_F_OVERRIDE);
 }
@@ -259,8 +276,7 @@ static int replace(struct target *target, const char *name, kernel_next_fn *next
  * The set lacks an extension: make another set that has it, fill that, and swap the two, so that
  * packets and rules see the old contents or the new ones. What attaches the set keeps it.
  */
-static int replace_set(struct target *target, kernel_next_fn *next, void *cursor,
-		       const struct packed *coming, bool append)
+static int replace_set(struct target *target, const struct kernel_entries *entries, bool append)
 {
 	struct nl *nl = target->daemon->nl;
 	struct packed old = { 0 };
@@ -282,7 +298,7 @@ static int replace_set(struct target *target, kernel_next_fn *next, void *cursor
 	if (append)
 		err = nl_entries(nl, target->name, &old);
 	if (err >= 0)
-		err = replace(target, set.name, next, cursor, coming, &old, 0);
+		err = replace(target, set.name, entries, &old, 0);
 	if (!err)
 		err = nl_set_swap(nl, set.name, target->name);
 	packed_free(&old);
@@ -292,16 +308,15 @@ static int replace_set(struct target *target, kernel_next_fn *next, void *cursor
 	return err;
 }
 
-char *kernel_replace(struct target *target, kernel_next_fn *next, void *cursor,
-		     const struct packed *coming, bool append)
+char *kernel_replace(struct target *target, const struct kernel_entries *entries, bool append)
 {
 	static const struct packed none;
 	int err;
 
 	if (target->lacking)
-		err = replace_set(target, next, cursor, coming, append);
+		err = replace_set(target, entries, append);
 	else
-		err = replace(target, target->name, next, cursor, coming, &none,
+		err = replace(target, target->name, entries, &none,
 			      append ? IPCUCKOO_F_APPEND : 0);
 	if (err)
 		return why_failed(target, err);

@@ -18,16 +18,29 @@ void kernel_close(struct daemon *daemon);
 /* Get the entry after the last one in *@cursor, and go on. Return: false at the end. */
 typedef bool kernel_next_fn(void *cursor, struct extended_entry *entry);
 
-/**
- * kernel_replace - replace all entries of the set in one step, and the set if it lacks extensions
- * @target:	the set
- * @next:	gives the entries, each of them once; their comments stay theirs
- * @cursor:	argument for @next
- * @coming:	how many entries of each kind come, at least roughly; only the counts matter
- * @append:	keep the entries of the set, too
+/* Get arrays of entries that have nothing but an address. They are valid until the next call.
+ * Return: 1; 0 at the end; or -ENOMEM.
  */
-char *kernel_replace(struct target *target, kernel_next_fn *next, void *cursor,
-		     const struct packed *coming, bool append);
+typedef int kernel_plain_fn(void *cursor, const struct packed **entries);
+
+/**
+ * struct kernel_entries - the entries that a set shall have
+ * @plain:	gives arrays of them. An entry may be in several, if it has no other values in @next
+ * @next:	gives the others one by one, behind all arrays; their comments stay theirs
+ * @cursor:	argument of both
+ * @coming:	how many entries of each kind come, at least roughly; only the counts matter
+ */
+struct kernel_entries {
+	kernel_plain_fn *plain;
+	kernel_next_fn *next;
+	void *cursor;
+	struct packed coming;
+};
+
+/* Replace all entries of the set in one step, and the set if it lacks extensions. @append: keep the
+ * entries of the set, too.
+ */
+char *kernel_replace(struct target *target, const struct kernel_entries *entries, bool append);
 
 /**
  * kernel_change - add and delete entries; those to add may exist, those to delete may not

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
+#include <endian.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -259,15 +260,59 @@ static bool take_section(struct input *input, struct snapshot_section *section)
 	return section->count <= input->left / size;
 }
 
+/* Whether entries are of their kind, in ascending order, and none is repeated. Most are hosts of
+ * IPv4: in this order they are compared as numbers.
+ */
+static bool are_entries(enum entry_kind kind, const uint8_t *data, size_t count)
+{
+	size_t size = entry_size[kind], i;
+	uint32_t last, next;
+
+	if (kind != ENTRY_HOST4) {
+		for (i = 0; i < count; i++)
+			if (!is_entry(kind, data + i * size) ||
+			    (i && memcmp(data + (i - 1) * size, data + i * size, size) >= 0))
+				return false;
+		return true;
+	}
+	for (last = 0, i = 0; i < count; i++, last = next) {
+		memcpy(&next, data + 4 * i, 4);
+		next = be32toh(next);
+		if (i && last >= next)
+			return false;
+	}
+	return true;
+}
+
+/* A section of entries without expiry and comment: all of it at once. */
+static int take_plain(struct input *input, const struct snapshot_section *section,
+		      struct list_limits *limits, struct packed *plain)
+{
+	struct entry_array *array = &plain->kind[section->kind];
+	size_t size = (size_t)section->count * entry_size[section->kind];
+	const uint8_t *data = take(input, size);
+
+	if (array->count || !data || !are_entries(section->kind, data, section->count))
+		return -EINVAL;
+	if (!fits(limits, section->kind)) {
+		limits->left_out += section->count - 1;
+		return 0;
+	}
+	if (packed_grow(plain, section->kind, section->count))
+		return -ENOMEM;
+	memcpy(array->data, data, size);
+	array->count = section->count;
+	return 0;
+}
+
 /* Entries without expiry and comment come first, in one section of each kind, since adding to
  * contents the same entry as plain and with a value would be slow.
  */
-static int take_entry(struct contents *contents, struct packed *plain, const struct member *member)
+static int take_entry(struct contents *contents, const struct packed *plain,
+		      const struct member *member)
 {
 	struct member other;
 
-	if (!member->expires && !member->comment)
-		return packed_add(plain, member->kind, member->entry);
 	if (packed_has(plain, member->kind, member->entry) ||
 	    contents_find(contents, member->kind, member->entry, &other))
 		return -EEXIST;
@@ -276,7 +321,8 @@ static int take_entry(struct contents *contents, struct packed *plain, const str
 
 /* Return: 0, -EINVAL if its entries are wrong or not in order, -EEXIST if one is there already. */
 static int take_entries(struct input *input, const struct snapshot_section *section,
-			struct list_limits *limits, struct contents *contents, struct packed *plain)
+			struct list_limits *limits, struct contents *contents,
+			const struct packed *plain)
 {
 	struct member member = { .kind = section->kind, .comment = section->comment };
 	const uint8_t *entry, *last = NULL;
@@ -287,8 +333,6 @@ static int take_entries(struct input *input, const struct snapshot_section *sect
 
 	if (!fit)
 		limits->left_out += section->count - 1;
-	if (!section->timed && !section->comment && plain->kind[section->kind].count)
-		return -EINVAL;
 	for (i = 0; i < section->count && !err; i++) {
 		entry = take(input, size);
 		if (!is_entry(section->kind, entry) || (last && memcmp(last, entry, size) >= 0))
@@ -318,16 +362,15 @@ int list_parse_snapshot(const uint8_t *data, size_t size, struct list_limits *li
 			err = -EINVAL;
 			break;
 		}
-		/* Plain sections come before all others: see take_entry(). */
-		if (section.timed || section.comment)
-			valued = true;
-		else if (valued)
-			err = -EINVAL;
 		total += section.count;
+		valued |= section.timed || section.comment;
 		if (total > limits->most)
 			err = -E2BIG;
-		if (!err)
+		else if (section.timed || section.comment)
 			err = take_entries(&input, &section, limits, contents, &plain);
+		else
+			/* Plain sections come before all others: see take_entry(). */
+			err = valued ? -EINVAL : take_plain(&input, &section, limits, &plain);
 	}
 	if (err == -E2BIG)
 		snprintf(why, LIST_WHY_SIZE, "it has more than %llu entries; allow more with max-entries",
@@ -339,8 +382,6 @@ int list_parse_snapshot(const uint8_t *data, size_t size, struct list_limits *li
 		snprintf(why, LIST_WHY_SIZE, "it cannot be read before byte %zu of %zu",
 			 size - input.left, size);
 	if (!err) {
-		/* It is sorted already; plain entries are added to what has only others. */
-		packed_sort(&plain);
 		contents->plain = plain;
 		return 0;
 	}

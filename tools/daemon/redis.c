@@ -25,8 +25,11 @@
 
 /* Number of entries of the stream in a reply: each is at most LIST_CHANGES_MOST. */
 #define ENTRIES_AT_ONCE	"64"
-/* A snapshot is read in pieces of this size. */
+/* A snapshot is read in pieces of this size. So many are asked for before the first one has come, so
+ * that the way to Redis and back does not count for each of them.
+ */
 #define PIECE_SIZE	(256u << 10)
+#define PIECES_AHEAD	4
 /* Firewalls do not all renew the snapshot at the same time: after up to so many milliseconds. */
 #define RENEW_MS	5000
 /* When there is no list, it is asked for again after so many seconds at most. */
@@ -70,6 +73,7 @@ enum step {
  * @fresh:	what is being read: @here when it was read
  * @contents:	its contents
  * @snapshot:	the snapshot, as far as it has arrived
+ * @asked_for:	how much of it has been asked for
  * @distrust:	read the snapshot, whatever is in force
  * @left_out:	entries that did not fit into the set
  * @warned:	a warning about @left_out was logged
@@ -101,6 +105,7 @@ struct redis_source {
 	struct list_position fresh;
 	struct contents contents;
 	struct list_bytes snapshot;
+	uint64_t asked_for;
 	bool distrust;
 	uint64_t left_out;
 	bool warned;
@@ -350,6 +355,7 @@ static void forget_snapshot(struct redis_source *redis)
 {
 	free(redis->snapshot.data);
 	memset(&redis->snapshot, 0, sizeof(redis->snapshot));
+	redis->asked_for = 0;
 }
 
 static void forget_fresh(struct redis_source *redis)
@@ -399,7 +405,7 @@ static void end_snapshot(struct redis_source *redis)
 	follow(redis);
 }
 
-static void ask_piece(struct redis_source *redis);
+static void ask_pieces(struct redis_source *redis);
 
 static void on_piece(void *owner, const redisReply *reply)
 {
@@ -424,21 +430,25 @@ static void on_piece(void *owner, const redisReply *reply)
 	snapshot->data = grown;
 	memcpy(grown + snapshot->size, reply->str, reply->len);
 	snapshot->size += reply->len;
-	ask_piece(redis);
+	if (snapshot->size == redis->head.bytes)
+		end_snapshot(redis);
+	else
+		ask_pieces(redis);
 }
 
-static void ask_piece(struct redis_source *redis)
+static void ask_pieces(struct redis_source *redis)
 {
 	char *rest = need_text("snapshot:%s", redis->head.snapshot.version);
 	char *key = list_key(list_of(redis), rest), first[24], last[24];
 	const char *const words[] = { "GETRANGE", key, first, last };
 
-	snprintf(first, sizeof(first), "%zu", redis->snapshot.size);
-	snprintf(last, sizeof(last), "%zu", redis->snapshot.size + PIECE_SIZE - 1);
-	if (redis->snapshot.size == redis->head.bytes)
-		end_snapshot(redis);
-	else
+	while (redis->asked_for < redis->head.bytes &&
+	       redis->asked_for - redis->snapshot.size < PIECES_AHEAD * PIECE_SIZE) {
+		snprintf(first, sizeof(first), "%llu", (unsigned long long)redis->asked_for);
+		redis->asked_for += PIECE_SIZE;
+		snprintf(last, sizeof(last), "%llu", (unsigned long long)redis->asked_for - 1);
 		send_words(redis, on_piece, 0, words, 4);
+	}
 	free(key);
 	free(rest);
 }
@@ -455,7 +465,10 @@ static void begin_snapshot(struct redis_source *redis)
 		return;
 	}
 	redis->step = SNAPSHOT;
-	ask_piece(redis);
+	if (redis->head.bytes)
+		ask_pieces(redis);
+	else
+		end_snapshot(redis);
 }
 
 /* --- the head --- */

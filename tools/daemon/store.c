@@ -30,19 +30,22 @@
 static void save_entries(const struct source *source, FILE *f)
 {
 	struct contents_cursor cursor = { 0 };
-	char text[ADDRESS_TEXT_SIZE];
+	char text[ADDRESS_TEXT_SIZE + 1], *end;
 	struct member member;
 	size_t count = 0;
 
 	while (contents_next(&source->contents, &cursor, &member)) {
-		*entry_format(text, member.kind, member.entry) = '\0';
-		fputs(text, f);
-		if (member.expires || member.comment)
-			fprintf(f, ",%u", member.expires);
-		if (member.comment)
-			fprintf(f, ",%s", member.comment);
-		fputc('\n', f);
+		end = entry_format(text, member.kind, member.entry);
 		count++;
+		if (!member.expires && !member.comment) {
+			/* There may be millions of these. */
+			*end++ = '\n';
+			fwrite_unlocked(text, end - text, 1, f);
+			continue;
+		}
+		*end = '\0';
+		fprintf(f, "%s,%u%s%s\n", text, member.expires, member.comment ? "," : "",
+			member.comment ? member.comment : "");
 	}
 	fprintf(f, "#! end %zu\n", count);
 }

@@ -183,15 +183,61 @@ static bool has_earlier(const struct target *target, uint32_t now, size_t before
 	return false;
 }
 
-/* Reads the union of the sources, then the exceptions. */
+/* Reads the union of the sources, then the exceptions. If @arrays, the entries of sources that have
+ * neither expiry nor comment come first, as arrays; @array is the source whose array is next, and
+ * @rest what exceptions leave of one.
+ */
 struct union_cursor {
 	const struct target *target;
 	uint32_t now;
+	bool arrays;
+	size_t array;
+	struct packed rest;
 	size_t source;
 	struct contents_cursor contents;
 	int exception_kind;
 	size_t exception;
 };
+
+/*
+ * Whether entries without expiry and comment can be sent as the sorted arrays in which the sources
+ * have them, which saves most of the time. They must not get the values that another source, or the
+ * set itself, has for them: so the set stores no values, or there is one source, which has none.
+ */
+static bool can_send_arrays(const struct target *target)
+{
+	const struct source *source;
+
+	if (!((target->options | target->lacking) & (IPCUCKOO_O_TIMEOUT | IPCUCKOO_O_COMMENT)))
+		return true;
+	if (target->source_count != 1 || target->default_timeout)
+		return false;
+	source = target->sources[0];
+	return !source->timeout && !source->comment;
+}
+
+static int next_array(void *data, const struct packed **entries)
+{
+	struct union_cursor *cursor = data;
+	const struct target *target = cursor->target;
+	const struct packed *plain;
+
+	packed_free(&cursor->rest);
+	if (!cursor->arrays || cursor->array == target->source_count)
+		return 0;
+	plain = &target->sources[cursor->array++]->contents.plain;
+	*entries = plain;
+	if (!packed_count(&target->exceptions))
+		return 1;
+	*entries = &cursor->rest;
+	return packed_without(plain, &target->exceptions, &cursor->rest) ? -ENOMEM : 1;
+}
+
+/* Where the entries of a source begin that come one by one: behind those that came as an array */
+static void begin_contents(struct union_cursor *cursor)
+{
+	cursor->contents = (struct contents_cursor){ .kind = cursor->arrays ? ENTRY_KINDS : 0 };
+}
 
 /* The next entry of the union: each one once, where the first source that has it has it. */
 static bool next_member(struct union_cursor *cursor, struct member *member)
@@ -202,12 +248,18 @@ static bool next_member(struct union_cursor *cursor, struct member *member)
 		if (!contents_next(&target->sources[cursor->source]->contents, &cursor->contents,
 				   member)) {
 			cursor->source++;
-			memset(&cursor->contents, 0, sizeof(cursor->contents));
+			begin_contents(cursor);
 			continue;
 		}
 		if (has_earlier(target, cursor->now, cursor->source, member) ||
 		    is_excepted(target, member->kind, member->entry))
 			continue;
+		if (cursor->source + 1 == target->source_count) {
+			complete_member(target->sources[cursor->source], member);
+			if (member_expired(member, cursor->now))
+				continue;
+			return true;
+		}
 		/* It is not found if it has expired. */
 		if (find_member(target, cursor->now, cursor->source, member->kind, member->entry,
 				member))
@@ -377,20 +429,33 @@ static bool has_any(const struct target *target)
 	return packed_count(&target->exceptions);
 }
 
+static char *replace(struct target *target)
+{
+	struct union_cursor cursor = {
+		.target = target, .now = now_seconds(), .arrays = can_send_arrays(target),
+	};
+	const struct kernel_entries entries = {
+		.plain = next_array, .next = next_entry, .cursor = &cursor,
+		.coming = coming(target),
+	};
+	char *why;
+
+	begin_contents(&cursor);
+	why = kernel_replace(target, &entries, !target_complete(target));
+	packed_free(&cursor.rest);
+	return why;
+}
+
 void target_apply(struct target *target)
 {
-	struct union_cursor cursor = { .target = target, .now = now_seconds() };
-	struct packed count;
 	char *why;
 
 	/* In a dry run, main() calls this when all sources have answered. */
 	why = kernel_open(target);
-	if (!why && target->daemon->dry_run) {
+	if (!why && target->daemon->dry_run)
 		why = print_difference(target);
-	} else if (!why && has_any(target)) {
-		count = coming(target);
-		why = kernel_replace(target, next_entry, &cursor, &count, !target_complete(target));
-	}
+	else if (!why && has_any(target))
+		why = replace(target);
 	end_change(target, why);
 }
 

@@ -42,6 +42,7 @@ struct source;
  * @exceptions:	the exceptions, sorted, as prefixes and hosts
  * @sources:	the sources; NULL ends them
  * @options:	extensions of the kernel's set: enum ipcuckoo_option
+ * @default_timeout: the kernel's set gives this timeout to entries that come without one
  * @lacking:	extensions that it needs and does not have: it is replaced by another set
  * @behind:	the kernel's set is not what the sources say
  * @problem:	why it is behind; NULL if it is not
@@ -64,6 +65,7 @@ struct target {
 	struct source **sources;
 	size_t source_count;
 	uint32_t options;
+	uint32_t default_timeout;
 	uint32_t lacking;
 	bool behind;
 	char *problem;

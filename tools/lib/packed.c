@@ -444,6 +444,95 @@ size_t packed_covered(const struct packed *entries)
 	return covered;
 }
 
+/* The number of sorted entries that are less than @key, which is as long as an entry. */
+static size_t count_less(const struct entry_array *array, size_t size, const uint8_t *key)
+{
+	size_t from = 0, to = array->count, at;
+
+	while (from < to) {
+		at = from + (to - from) / 2;
+		if (memcmp(array->data + at * size, key, size) < 0)
+			from = at + 1;
+		else
+			to = at;
+	}
+	return from;
+}
+
+/* The range of the array of @kind that @except, an entry of the same family, is or covers: it
+ * begins at *@from, and ends before *@to. In sorted arrays, what a prefix covers is in one place.
+ */
+static void find_covered(const struct packed *entries, enum entry_kind kind, const uint8_t *except,
+			 enum entry_kind except_kind, size_t *from, size_t *to)
+{
+	const struct entry_array *array = &entries->kind[kind];
+	uint8_t first[IPCUCKOO_NET6_SIZE], last[IPCUCKOO_NET6_SIZE];
+	unsigned int bytes = is_v6(kind) ? 16 : 4, bit, len;
+
+	len = is_net(except_kind) ? except[bytes] : 8 * bytes;
+	memcpy(first, except, bytes);
+	memcpy(last, except, bytes);
+	for (bit = len; bit < 8 * bytes; bit++)
+		last[bit / 8] |= 0x80 >> bit % 8;
+	first[bytes] = len;
+	last[bytes] = 0xff;
+	*from = count_less(array, entry_size[kind], first);
+	*to = count_less(array, entry_size[kind], last);
+	/* No prefix is as long as 0xff, but a host may be the last address itself. */
+	if (!is_net(kind) && *to < array->count &&
+	    !memcmp(array->data + *to * entry_size[kind], last, bytes))
+		++*to;
+}
+
+static int copy_range(const struct packed *entries, enum entry_kind kind, size_t from, size_t to,
+		      struct packed *rest)
+{
+	size_t size = entry_size[kind];
+	struct entry_array *array = &rest->kind[kind];
+
+	if (to <= from)
+		return 0;
+	/* At once for all that can come, as realloc() may copy. */
+	if (packed_grow(rest, kind, entries->kind[kind].count - from))
+		return -ENOMEM;
+	memcpy(array->data + array->count * size, entries->kind[kind].data + from * size,
+	       (to - from) * size);
+	array->count += to - from;
+	return 0;
+}
+
+/**
+ * packed_without - copy entries, without those that others cover
+ * @entries:	sorted entries
+ * @except:	sorted entries: those that are equal to one of them or inside are left out
+ * @rest:	the copy, sorted; empty before
+ *
+ * Return: 0, or -ENOMEM; then @rest has a part of them.
+ */
+int packed_without(const struct packed *entries, const struct packed *except, struct packed *rest)
+{
+	enum entry_kind kind, except_kind;
+	const uint8_t *hole;
+	struct merge merge;
+	size_t at, from, to;
+	int err = 0;
+
+	for (kind = 0; kind < ENTRY_KINDS && !err; kind++) {
+		merge_start(&merge, except, is_v6(kind) ? ENTRY_HOST6 : ENTRY_HOST4);
+		for (at = 0; !err && (hole = merge_next(&merge, &except_kind)); ) {
+			if (is_net(kind) && !is_net(except_kind))
+				continue;
+			find_covered(entries, kind, hole, except_kind, &from, &to);
+			err = copy_range(entries, kind, at, from, rest);
+			if (to > at)
+				at = to;
+		}
+		if (!err)
+			err = copy_range(entries, kind, at, entries->kind[kind].count, rest);
+	}
+	return err;
+}
+
 /**
  * entry_format - write an entry as text
  * @to:		a buffer of ADDRESS_TEXT_SIZE bytes

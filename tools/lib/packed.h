@@ -52,6 +52,8 @@ int packed_add_range(struct packed *entries,
 void packed_sort(struct packed *entries);
 size_t packed_dedup(struct packed *entries);
 size_t packed_covered(const struct packed *entries);
+int packed_without(const struct packed *entries, const struct packed *except,
+		   struct packed *rest);
 bool packed_find(const struct packed *entries, enum entry_kind kind, const uint8_t *entry,
 		 size_t *at);
 bool packed_has(const struct packed *entries, enum entry_kind kind, const uint8_t *entry);

@@ -246,6 +246,36 @@ def test_timeouts(b):
     b.case("nothing else went", all(host.has(["192.0.2.1", "192.0.2.2"]) for host in hosts))
 
 
+def test_values(b):
+    """Entries of the snapshot, with and without values, in sets that have values or not"""
+    tool("create", "s", "hash:net", "family", "any", "timeout", "60")
+    b.redis = engine.Redis(b.dir)
+    host = b.host()
+    host.configure(b.server(), sets="except = 198.18.0.64/26\n")
+    host.daemon.start()
+    left = {entry for entry in MANY[:200] if not entry.startswith("198.18.0.") or
+            not 64 <= int(entry.rsplit(".")[-1]) < 128}
+    want = left | {"198.18.0.64/26 nomatch", "203.0.113.7"}
+    until = int(time.time()) + 1000
+    host.replace(MANY[:200] + [f"203.0.113.7,{until}", f"198.18.0.65,{until}"])
+    b.case("exceptions are left out of a snapshot", host.has(want), len(host.members()))
+    found = host.members()
+    wrong = {e: found[e] for e in left if found[e] != "timeout 0"}
+    b.case("without expiry, none expires, though the set has a default timeout", not wrong, wrong)
+    b.case("with expiry, it does", re.fullmatch(r"timeout 9\d\d", found["203.0.113.7"]), found)
+    host.daemon.stop()
+    tool("destroy", "s")
+    host.configure(b.server(), sets="except = 198.18.0.64/26\n")
+    host.daemon.start()
+    b.case("a set that the daemon creates gets the same", host.has(want), len(host.members()))
+    host.daemon.ask("refresh feed")
+    b.case("and again when the snapshot is read again", wait_for(
+        lambda: host.source()["deliveries"]) and host.has(want), host.source())
+    found = host.members()
+    b.case("with the same values", all(found[e] == "timeout 0" for e in left) and
+           re.fullmatch(r"timeout 9\d\d", found["203.0.113.7"]), found["203.0.113.7"])
+
+
 def test_agree(b):
     hosts = b.fleet(["fw1", "fw2"])
     hosts[0].replace(MANY)
@@ -732,7 +762,7 @@ def test_random(b):
            run.wrong == 0)
 
 
-TESTS = (test_config, test_publish, test_timeouts, test_agree, test_restart, test_trimmed,
+TESTS = (test_config, test_publish, test_timeouts, test_values, test_agree, test_restart, test_trimmed,
          test_renewed, test_gone, test_lies, test_million, test_many,
          test_random)
 
