@@ -164,6 +164,12 @@ bench-versus:
 bench-dropin:
 	@selftests/bench/dropin $(if $(filter quick,$(BENCH)),--quick) $(if $(SEED),--seed $(SEED))
 
+# Lists that a fleet shares in Redis: BENCH=quick, SEED=n; PARTS="snapshot" are some of its parts
+# (selftests/bench/fleet/run).
+bench-fleet:
+	@selftests/bench/fleet/run $(if $(filter quick,$(BENCH)),--quick) \
+		$(if $(SEED),--seed $(SEED)) $(PARTS)
+
 demo:
 	@selftests/demo/run
 
@@ -255,6 +261,7 @@ help:
 	@echo '  bench-versus look-ups, load, memory beside those of another commit: BASE=..., BOOTS=4'
 	@echo '  bench-dropin the kernel'\''s own hash:ip and hash:net beside ours, in one boot: look-ups,'
 	@echo '               memory, load; figures and bars (BENCH=quick, SEED=n)'
+	@echo '  bench-fleet  lists that a fleet shares in Redis: figures and bars (BENCH=quick, SEED=n)'
 	@echo '  bench-filters  the published filters beside our tables, in user space'
 	@echo '  fuzz         look for inputs that upset the tool; SECONDS=60 for each kind'
 	@echo '  fuzz-netlink a million random messages to a kernel that checks itself'
@@ -263,4 +270,5 @@ help:
 .PHONY: all module spare build-module tools install uninstall load dist deb rpm check-packages \
 	check-arm64 check-boot check-secure check check-stock check-debug check-races check-filters \
 	check-config check-dropin check-fleet check-kernels check-kill check-matrix check-programs \
-	torture demo bench plot bench-versus bench-dropin bench-filters fuzz fuzz-netlink lint clean help
+	torture demo bench plot bench-versus bench-dropin bench-filters bench-fleet fuzz fuzz-netlink \
+	lint clean help
