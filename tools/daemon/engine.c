@@ -12,13 +12,11 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
-#ifdef IPCUCKOO_REDIS_TLS
-#include <hiredis/hiredis_ssl.h>
-#endif
 
 #include "daemon/engine.h"
 #include "daemon/memory.h"
 #include "daemon/timer.h"
+#include "daemon/tls.h"
 
 /* Times between two attempts, in seconds */
 #define RETRY_LEAST	1
@@ -52,6 +50,7 @@ typedef int array_size;
  * @tried:	number of addresses that failed since the last success
  * @attempts:	number of rounds that failed
  * @ready:	commands can be sent
+ * @heard:	a reply has come by this connection
  * @calling:	hiredis is at work, and its context must not be freed
  * @why:	why the connection is given up; "" if hiredis knows
  * @round:	why each address was given up that has failed since the last success
@@ -76,11 +75,12 @@ struct engine {
 	size_t tried;
 	unsigned int attempts;
 	bool ready;
+	bool heard;
 	bool calling;
 	char why[256];
 	char round[600];
 	bool closed;
-	void *tls;
+	struct tls *tls;
 };
 
 /* A command that waits for its reply */
@@ -282,10 +282,7 @@ static void free_engine(struct engine *engine)
 {
 	timer_stop(&engine->deadline);
 	timer_stop(&engine->retry);
-#ifdef IPCUCKOO_REDIS_TLS
-	if (engine->tls)
-		redisFreeSSLContext(engine->tls);
-#endif
+	tls_free(engine->tls);
 	free(engine);
 }
 
@@ -334,12 +331,17 @@ static void settle(struct engine *engine)
 
 static void note_error(struct engine *engine, const redisAsyncContext *redis)
 {
-	if (engine->why[0] || !redis->errstr || !redis->errstr[0])
+	bool connected = redis->c.flags & REDIS_CONNECTED || tls_is_up(engine->tls);
+
+	if (engine->why[0] ||
+	    (connected && tls_problem(engine->tls, engine->why, sizeof(engine->why))) ||
+	    !redis->errstr || !redis->errstr[0])
 		return;
-	/* That is all that hiredis knows of some errors of TLS. */
-	if (engine->config->tls && !strcmp(redis->errstr, strerror(0)))
+	/* It may have gone away before we have read what it refuses. */
+	if (connected && engine->tls && !engine->heard)
 		snprintf(engine->why, sizeof(engine->why),
-			 "does not come to terms by TLS; see tls-ca, tls-cert and tls-key");
+			 "closed the connection before it has answered (%s); does it want another certificate? See tls-cert and tls-key",
+			 redis->errstr);
 	else
 		snprintf(engine->why, sizeof(engine->why), "cannot be used: %s", redis->errstr);
 }
@@ -371,7 +373,12 @@ static int on_deadline(sd_event_source *timer, uint64_t usec, void *data)
 
 	(void)timer;
 	(void)usec;
-	engine_fail(engine, "does not answer in time; is it running, and does the network reach it?");
+	if (engine->config->tls && engine->redis && engine->redis->c.flags & REDIS_CONNECTED &&
+	    !tls_is_up(engine->tls))
+		engine_fail(engine, "does not answer by TLS in time; is that its tls-port?");
+	else
+		engine_fail(engine,
+			    "does not answer in time; is it running, and does the network reach it?");
 	return 0;
 }
 
@@ -389,6 +396,7 @@ static void on_pending(redisAsyncContext *redis, void *data, void *privdata)
 		note_error(engine, redis);
 		return;
 	}
+	engine->heard = true;
 	/* The next reply has its time from now on. */
 	if (engine->expected)
 		timer_start(engine->event, &engine->deadline, engine->limit_ms, on_deadline, engine);
@@ -436,6 +444,7 @@ static void on_auth(redisAsyncContext *redis, void *data, void *privdata)
 		return;
 	}
 	timer_stop(&engine->deadline);
+	engine->heard = true;
 	if (reply->type == REDIS_REPLY_ERROR)
 		engine_fail(engine,
 			    "refuses user or password: %.150s; see user and password-file",
@@ -518,44 +527,22 @@ static int on_io(sd_event_source *io, int fd, uint32_t events, void *data)
 /* Return: whether it worked; otherwise engine->why says what did not. */
 static bool start_tls(struct engine *engine)
 {
-#ifdef IPCUCKOO_REDIS_TLS
-	const struct engine_config *config = engine->config;
-	redisSSLContextError error = 0;
 	char *host;
+	bool begun;
 	int port;
 
-	if (!config->tls)
+	if (!engine->config->tls)
 		return true;
-	host = split_server(engine_server(engine), &port);
-	if (!engine->tls) {
-		redisInitOpenSSL();
-		engine->tls = redisCreateSSLContext(config->ca_file, NULL, config->cert_file,
-						    config->key_file, host, &error);
-	}
-	free(host);
-	if (!engine->tls) {
-		snprintf(engine->why, sizeof(engine->why),
-			 "needs TLS, and that cannot be started: %s; see tls-ca, tls-cert and tls-key",
-			 redisSSLContextGetError(error));
+	if (!engine->tls)
+		engine->tls = tls_new(engine->config, engine->why, sizeof(engine->why));
+	if (!engine->tls)
 		return false;
-	}
-	if (redisInitiateSSLWithContext(&engine->redis->c, engine->tls) == REDIS_OK)
-		return true;
-	note_error(engine, engine->redis);
-	return false;
-#else
-	(void)engine;
-	return true;
-#endif
-}
-
-bool engine_has_tls(void)
-{
-#ifdef IPCUCKOO_REDIS_TLS
-	return true;
-#else
-	return false;
-#endif
+	host = split_server(engine_server(engine), &port);
+	begun = tls_start(engine->tls, &engine->redis->c, host);
+	free(host);
+	if (!begun && !tls_problem(engine->tls, engine->why, sizeof(engine->why)))
+		note_error(engine, engine->redis);
+	return begun;
 }
 
 /* Let hiredis connect, without waiting. Return: whether it has begun. */
@@ -591,6 +578,7 @@ static bool begin(struct engine *engine)
 	engine->wanted = 0;
 	engine->cost = 0;
 	engine->expected = 0;
+	engine->heard = false;
 	limit_replies(engine);
 	if (sd_event_add_io(engine->event, &engine->io, redis->c.fd, 0, on_io, engine) < 0)
 		return false;

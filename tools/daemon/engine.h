@@ -22,8 +22,9 @@
  * @user:	user, or NULL
  * @password_file: file whose first line is the password, or NULL
  * @tls:	use TLS
- * @ca_file:	certificates of those who may sign that of the server; needed with @tls, since
- *		hiredis does not compare the name in a certificate
+ * @ca_file:	certificates of those who may sign that of the server; needed with @tls
+ * @tls_name:	the name that the certificate of the server needs to have; NULL: its address in
+ *		@servers
  * @cert_file:	certificate of this machine, or NULL
  * @key_file:	its private key, or NULL
  * @connect_time: time limit of connecting and of a command, in seconds
@@ -34,6 +35,7 @@ struct engine_config {
 	char *password_file;
 	bool tls;
 	char *ca_file;
+	char *tls_name;
 	char *cert_file;
 	char *key_file;
 	uint64_t connect_time;
@@ -78,7 +80,5 @@ const char *engine_server(const struct engine *engine);
 
 /* Why an address is wrong; NULL if it is right. */
 const char *engine_check_server(const char *server);
-/* Whether this program can use TLS. */
-bool engine_has_tls(void);
 
 #endif /* IPCUCKOOD_ENGINE_H */

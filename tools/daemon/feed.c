@@ -41,6 +41,7 @@
  * @max_shrink:	share of entries that may be missing of a sudden
  * @allow_empty: it may be empty
  * @connect_time, @time, @slow_time: time limits, in seconds
+ * @ca_file, @cert_file, @key_file: files for TLS; NULL: the system's authorities, no certificate
  *
  * The rest:
  * @fetch:	the transfer; NULL if there is none
@@ -70,6 +71,9 @@ struct feed_source {
 	uint64_t connect_time;
 	uint64_t time;
 	uint64_t slow_time;
+	char *ca_file;
+	char *cert_file;
+	char *key_file;
 
 	struct fetch *fetch;
 	sd_event_source *timer;
@@ -116,6 +120,9 @@ static const struct config_key feed_keys[] = {
 	  .most = 3600 },
 	{ "time", KEY_TIME, FIELD(time), .preset = "10m", .least = 1, .most = 86400 },
 	{ "slow-time", KEY_TIME, FIELD(slow_time), .preset = "60s", .least = 1, .most = 86400 },
+	{ "tls-ca", KEY_TEXT, FIELD(ca_file) },
+	{ "tls-cert", KEY_TEXT, FIELD(cert_file) },
+	{ "tls-key", KEY_TEXT, FIELD(key_file) },
 	{ NULL }
 };
 
@@ -145,6 +152,9 @@ static void check_feed(struct source *source, struct section *section)
 		config_fault(section,
 			     format->field ? "field" : format->to ? "field-to" : "match-field",
 			     "plain lists have no fields; say format = csv or format = ndjson");
+	if (!feed->cert_file != !feed->key_file)
+		config_fault(section, feed->cert_file ? "tls-cert" : "tls-key",
+			     "tls-cert and tls-key go together");
 	if (!format->where != !format->match)
 		config_fault(section, format->where ? "match-field" : "match",
 			     "match-field and match go together: the field, and the values it may have");
@@ -347,6 +357,7 @@ static void fetch(struct feed_source *feed)
 		.url = feed->url, .data = take_data, .done = end_fetch, .owner = feed,
 		.connect_seconds = feed->connect_time, .seconds = feed->time,
 		.slow_seconds = feed->slow_time,
+		.ca = feed->ca_file, .cert = feed->cert_file, .key = feed->key_file,
 	};
 
 	if (feed->fetch)

@@ -354,7 +354,10 @@ static void explain(struct fetch *fetch, CURLcode code)
 			return;
 		}
 	}
-	snprintf(result->why, sizeof(result->why), "cannot be fetched: %s", words);
+	snprintf(result->why, sizeof(result->why), "cannot be fetched: %s%s", words,
+		 code == CURLE_PEER_FAILED_VERIFICATION || code == CURLE_SSL_CACERT_BADFILE ?
+		 "; is tls-ca the authority that has signed its certificate?" :
+		 code == CURLE_SSL_CERTPROBLEM ? "; see tls-cert and tls-key" : "");
 }
 
 /* Times of changes are in seconds. If something changes in the second in which it is read, and once

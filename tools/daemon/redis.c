@@ -22,6 +22,7 @@
 #include "daemon/publisher.h"
 #include "daemon/redis.h"
 #include "daemon/timer.h"
+#include "daemon/tls.h"
 
 /* Number of entries of the stream in a reply: each is at most LIST_CHANGES_MOST. */
 #define ENTRIES_AT_ONCE	"64"
@@ -126,6 +127,7 @@ static const struct config_key redis_keys[] = {
 	{ "password-file", KEY_TEXT, FIELD(engine.password_file) },
 	{ "tls", KEY_SWITCH, FIELD(engine.tls), .preset = "no" },
 	{ "tls-ca", KEY_TEXT, FIELD(engine.ca_file) },
+	{ "tls-name", KEY_TEXT, FIELD(engine.tls_name) },
 	{ "tls-cert", KEY_TEXT, FIELD(engine.cert_file) },
 	{ "tls-key", KEY_TEXT, FIELD(engine.key_file) },
 	{ "connect-time", KEY_TIME, FIELD(engine.connect_time), .preset = "15s", .least = 1,
@@ -165,15 +167,16 @@ static void check_tls(const struct redis_source *redis, struct section *section)
 {
 	const struct engine_config *engine = &redis->engine;
 
-	if (engine->tls && !engine_has_tls())
+	if (engine->tls && !tls_is_built())
 		config_fault(section, "tls",
-			     "this ipcuckood was built without TLS for Redis, because hiredis_ssl was not there; use a tunnel such as stunnel, or build it with hiredis 1.0 or newer");
+			     "this ipcuckood was built without TLS for Redis, because hiredis_ssl or OpenSSL was not there; use a tunnel such as stunnel, or build it with hiredis 1.0 or newer and OpenSSL");
 	if (engine->tls && !engine->ca_file)
 		config_fault(section, "tls",
 			     "a line is missing that says who signs the certificate of Redis, such as: tls-ca = /etc/redis-ca.pem");
-	if (!engine->tls && (engine->ca_file || engine->cert_file || engine->key_file))
+	if (!engine->tls && (engine->ca_file || engine->tls_name || engine->cert_file ||
+			     engine->key_file))
 		config_fault(section, engine->ca_file ? "tls-ca" :
-				      engine->cert_file ? "tls-cert" : "tls-key",
+				      engine->tls_name ? "tls-name" : engine->cert_file ? "tls-cert" : "tls-key",
 			     "this has no effect without the line: tls = yes");
 	if (!engine->cert_file != !engine->key_file)
 		config_fault(section, engine->cert_file ? "tls-cert" : "tls-key",

@@ -55,6 +55,7 @@ class Daemon:
         self.log = os.path.join(directory, "log")
         os.makedirs(self.state, exist_ok=True)
         self.process = None
+        self.program = os.environ["IPCUCKOOD"]
         self.env = {}
 
     def configure(self, text):
@@ -62,7 +63,7 @@ class Daemon:
             f.write(text)
 
     def command(self, *words):
-        return [*inside(self.netns), os.environ["IPCUCKOOD"], "--config", self.config,
+        return [*inside(self.netns), self.program, "--config", self.config,
                 "--state", self.state, "--control", self.control, *words]
 
     def run(self, *words):

@@ -46,20 +46,21 @@ PROGRAM = "redis-check-rdb"
 class Redis:
     """Writes to disk each command before it answers, so that a kill loses nothing."""
 
-    def __init__(self, directory, address="127.0.0.1", port=6390):
-        self.dir = os.path.join(directory, "redis")
+    def __init__(self, directory, address="127.0.0.1", port=6390, options=()):
+        self.dir = os.path.join(directory, f"redis-{port}")
         os.makedirs(self.dir, exist_ok=True)
         self.address, self.port = address, port
         self.process = None
+        self.options = options
         self.start()
 
-    def start(self, *options):
+    def start(self):
         self.process = subprocess.Popen(
             ["redis-server", "--dir", self.dir, "--port", str(self.port), "--bind",
              *sorted({self.address, "127.0.0.1"}), "--unixsocket",
              os.path.join(self.dir, "socket"), "--appendonly", "yes",
              "--appendfsync", "always", "--save", "", "--protected-mode", "no", "--logfile",
-             os.path.join(self.dir, "log"), *options], executable=shutil.which(PROGRAM))
+             os.path.join(self.dir, "log"), *self.options], executable=shutil.which(PROGRAM))
         if not wait_for(self.answers, 20):
             raise RuntimeError("redis-server does not start")
 

@@ -139,16 +139,21 @@ class Handler(http.server.BaseHTTPRequestHandler):
 class Server(http.server.ThreadingHTTPServer):
     daemon_threads = True
 
-    def __init__(self, port=0):
+    def __init__(self, port=0, tls=None):
+        """@tls: a context of Python's ssl; the server speaks https then"""
         super().__init__(("127.0.0.1", port), Handler)
+        self.scheme = "https" if tls else "http"
+        if tls:
+            self.socket = tls.wrap_socket(self.socket, server_side=True,
+                                          do_handshake_on_connect=False)
         self.lock = threading.Lock()
         self.answers = {}
         self.requests = []
         self.stopped = False
         threading.Thread(target=self.serve_forever, args=(0.05,), daemon=True).start()
 
-    def url(self, path):
-        return f"http://127.0.0.1:{self.server_address[1]}{path}"
+    def url(self, path, host="127.0.0.1"):
+        return f"{self.scheme}://{host}:{self.server_address[1]}{path}"
 
     def say(self, path, answer):
         with self.lock:
