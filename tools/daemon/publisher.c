@@ -4,14 +4,16 @@
  * their order. A job that is interrupted because the connection is lost is done again: a script
  * remembers under a token what it has answered, so nothing is published twice.
  *
- * The scripts run in Redis, each in one step. They write nothing if they refuse.
+ * Changes that a client was told to wait are on disk (backlog.h) before it is told.
  */
 #include <stdlib.h>
 
-#include "daemon/fleet.h"
+#include "daemon/backlog.h"
+#include "daemon/job.h"
 #include "daemon/log.h"
 #include "daemon/memory.h"
 #include "daemon/publisher.h"
+#include "daemon/script.h"
 #include "daemon/timer.h"
 
 /* A client gets an answer after this many seconds at most; after so many times that if a whole list
@@ -30,52 +32,17 @@
 /* The stream may be this many times longer than what it keeps, while nobody renews the snapshot. */
 #define STREAM_FACTOR	8
 
-#define TOKEN_SIZE	33
+/* A publication that may have arrived is not sent again when Redis may have forgotten its token. */
+#define AGAIN_SECONDS	(SCRIPT_TOKEN_SECONDS - 600)
+
 #define WORDS_MOST	16
-
-enum job_kind { JOB_CHANGE, JOB_REPLACE, JOB_RENEW, JOB_FLEET };
-
-/**
- * struct job - something to write
- * @kind:	what it is
- * @next:	the next job
- * @bytes:	JOB_CHANGE: changes; JOB_REPLACE and JOB_RENEW: a snapshot
- * @count:	number of changes or entries
- * @token:	JOB_CHANGE, JOB_REPLACE: names the publication
- * @version:	JOB_REPLACE, JOB_RENEW: the version that the snapshot gets
- * @sent:	how much of the snapshot has been sent
- * @position:	JOB_RENEW: what is in the snapshot
- * @old:	JOB_RENEW: the version that it replaces
- * @fleet:	JOB_FLEET: what was read
- * @json:	JOB_FLEET: answer as JSON
- * @request:	the client that waits; NULL if nobody does
- * @expires:	answers the client
- * @waited:	how often that was put off
- * @publisher:	whose job it is
- */
-struct job {
-	enum job_kind kind;
-	struct job *next;
-	struct list_bytes bytes;
-	size_t count;
-	char token[TOKEN_SIZE];
-	char version[LIST_VERSION_SIZE];
-	size_t sent;
-	struct list_position position;
-	char old[LIST_VERSION_SIZE];
-	struct fleet *fleet;
-	bool json;
-	struct request *request;
-	sd_event_source *expires;
-	unsigned int waited;
-	struct publisher *publisher;
-};
 
 /**
  * struct publisher - what writes to a list
  * @config:	what it was made with
  * @engine:	the connection; NULL if there is none
  * @jobs:	the queue
+ * @backlog:	what waits, on disk; NULL if there is no directory for it
  * @waiting:	number of changes in it
  * @report:	the last report
  * @report_due:	it has not been written yet
@@ -89,6 +56,7 @@ struct publisher {
 	struct publisher_config config;
 	struct engine *engine;
 	struct job *jobs;
+	struct backlog *backlog;
 	uint64_t waiting;
 	struct publisher_report report;
 	bool report_due;
@@ -98,54 +66,6 @@ struct publisher {
 	bool busy;
 	char why[512];
 };
-
-/* KEYS: head, changes, done. ARGV: format, most, changes */
-static const char change_script[] =
-	"local done = redis.call('GET', KEYS[3]) "
-	"if done then return done end "
-	"local format = redis.call('HGET', KEYS[1], 'format') "
-	"if not format then return {err = 'NOLIST'} end "
-	"if format ~= ARGV[1] then return {err = 'FORMAT ' .. format} end "
-	"if redis.call('XLEN', KEYS[2]) >= tonumber(ARGV[2]) then return {err = 'FULL'} end "
-	"local n = redis.call('HINCRBY', KEYS[1], 'seq', 1) "
-	"redis.call('XADD', KEYS[2], '*', 'n', n, 'c', ARGV[3]) "
-	"redis.call('SET', KEYS[3], tostring(n), 'EX', 3600) "
-	"return tostring(n)";
-
-/* KEYS: head, changes, done, the new snapshot. ARGV: format, version, size, keep, how keys of
- * snapshots begin
- */
-static const char replace_script[] =
-	"local done = redis.call('GET', KEYS[3]) "
-	"if done then return done end "
-	"local format = redis.call('HGET', KEYS[1], 'format') "
-	"if format and format ~= ARGV[1] then return {err = 'FORMAT ' .. format} end "
-	"if redis.call('STRLEN', KEYS[4]) ~= tonumber(ARGV[3]) then return {err = 'CUT'} end "
-	"local old = redis.call('HGET', KEYS[1], 'version') "
-	"local n = redis.call('HINCRBY', KEYS[1], 'seq', 1) "
-	"local id = redis.call('XADD', KEYS[2], 'MAXLEN', '~', ARGV[4], '*', 'n', n, 'v', ARGV[2]) "
-	"redis.call('PERSIST', KEYS[4]) "
-	"redis.call('HSET', KEYS[1], 'format', ARGV[1], 'version', ARGV[2], 'bytes', ARGV[3], "
-	"'snapshot-seq', n, 'snapshot-id', id) "
-	"if old then redis.call('EXPIRE', ARGV[5] .. old, 600) end "
-	"redis.call('SET', KEYS[3], tostring(n), 'EX', 3600) "
-	"return tostring(n)";
-
-/* KEYS: head, changes, the new snapshot. ARGV: format, version, size, keep, how keys of snapshots
- * begin, the old version, number and id of the last change in the snapshot
- */
-static const char renew_script[] =
-	"local head = redis.call('HMGET', KEYS[1], 'format', 'version') "
-	"if head[1] ~= ARGV[1] or head[2] ~= ARGV[6] then return {err = 'OLD'} end "
-	"local at = redis.call('XRANGE', KEYS[2], ARGV[8], ARGV[8]) "
-	"if #at ~= 1 or at[1][2][1] ~= 'n' or at[1][2][2] ~= ARGV[7] then return {err = 'OLD'} end "
-	"if redis.call('STRLEN', KEYS[3]) ~= tonumber(ARGV[3]) then return {err = 'CUT'} end "
-	"redis.call('PERSIST', KEYS[3]) "
-	"redis.call('HSET', KEYS[1], 'version', ARGV[2], 'bytes', ARGV[3], 'snapshot-seq', ARGV[7], "
-	"'snapshot-id', ARGV[8]) "
-	"redis.call('EXPIRE', ARGV[5] .. head[2], 600) "
-	"redis.call('XTRIM', KEYS[2], 'MAXLEN', '~', ARGV[4]) "
-	"return 'OK'";
 
 /* A command that is being put together. Its words are freed when it was sent. */
 struct command {
@@ -192,22 +112,6 @@ static void send_command(struct publisher *publisher, struct command *command, c
 		free(command->words[i]);
 }
 
-static void random_hex(char *to, size_t bytes)
-{
-	for (; bytes; bytes--, to += 2)
-		sprintf(to, "%02x", (unsigned int)random_upto(255));
-}
-
-static void answer(struct job *job, int status, char *text)
-{
-	if (job->request)
-		request_answer(job->request, status, text);
-	else
-		free(text);
-	job->request = NULL;
-	timer_stop(&job->expires);
-}
-
 static void free_job(struct publisher *publisher, struct job *job)
 {
 	struct job **at = &publisher->jobs;
@@ -218,43 +122,31 @@ static void free_job(struct publisher *publisher, struct job *job)
 		*at = job->next;
 	if (job->kind == JOB_CHANGE)
 		publisher->waiting -= job->count;
-	if (job->request)
-		answer(job, STATUS_REFUSED, need_copy("the daemon gave it up"));
-	timer_stop(&job->expires);
-	fleet_free(job->fleet);
-	free(job->bytes.data);
-	free(job);
+	job_free(job);
+}
+
+/* Put changes on disk. Return: whether they are there. */
+static bool store(struct publisher *publisher, struct job *job)
+{
+	struct backlog_change change = {
+		.bytes = job->bytes, .count = job->count, .since = job->since,
+		.sent_at = job->sent_at,
+	};
+
+	if (!job->stored && publisher->backlog) {
+		memcpy(change.token, job->token, sizeof(change.token));
+		job->stored = backlog_add(publisher->backlog, &change);
+	}
+	return job->stored;
 }
 
 /* The first job is done, well or not. */
 static void end_job(struct publisher *publisher)
 {
+	if (publisher->jobs->stored)
+		backlog_done(publisher->backlog, publisher->jobs->token);
 	free_job(publisher, publisher->jobs);
 	work(publisher);
-}
-
-/* What an error of Redis or of a script means, and what to do. */
-static char *explain(const struct publisher *publisher, const char *error)
-{
-	const char *list = publisher->config.list;
-
-	if (!strncmp(error, "NOLIST", 6))
-		return need_text("there is no list %s in Redis; make it: ipcuckoo publish %s --file FILE",
-				 list, list);
-	if (!strncmp(error, "FORMAT", 6))
-		return need_text("the list %s in Redis has another format (%.32s), and this ipcuckood knows format %d; update the older one",
-				 list, error + strcspn(error, " "), LIST_FORMAT);
-	if (!strncmp(error, "FULL", 4))
-		return need_text("the stream of changes is full, because no daemon renews the snapshot; look at ipcuckood status where publish = yes, or publish all of the list: ipcuckoo publish %s --file FILE",
-				 list);
-	if (!strncmp(error, "CUT", 3))
-		return need_copy("the list did not arrive as a whole; publish it again");
-	if (!strncmp(error, "NOPERM", 6))
-		return need_text("Redis does not let this user write: %.200s; give another user, or publish on another firewall",
-				 error);
-	if (!strncmp(error, "OOM", 3))
-		return need_text("Redis has no memory left: %.200s; raise its maxmemory", error);
-	return need_text("Redis refuses it: %.200s", error);
 }
 
 /* Return: whether the reply is an error; then the job, if there is one, is over or is repeated. */
@@ -276,11 +168,11 @@ static bool take_error(struct publisher *publisher, struct job *job, const redis
 	}
 	if (!job)
 		return true;
-	why = explain(publisher, reply->str);
+	why = script_error(publisher->config.list, reply->str);
 	if (!job->request && job->kind != JOB_RENEW)
 		log_error("[redis %s] %zu changes that waited were not published, and are lost: %s",
 			  publisher->config.source, job->count, why);
-	answer(job, STATUS_REFUSED, why);
+	job_answer(job, STATUS_REFUSED, why);
 	end_job(publisher);
 	return true;
 }
@@ -300,18 +192,38 @@ static void on_published(void *owner, const redisReply *reply)
 	if (!job->request)
 		log_info("[redis %s] published what waited: change %llu, entries: %zu",
 			 publisher->config.source, (unsigned long long)seq, job->count);
-	answer(job, STATUS_OK,
+	job_answer(job, STATUS_OK,
 	       need_text("published to %s: change %llu, entries: %zu", publisher->config.list,
 			 (unsigned long long)seq, job->count));
+	end_job(publisher);
+}
+
+/* Redis may have done it, and does not remember that any more. */
+static void give_up_change(struct publisher *publisher, struct job *job)
+{
+	log_error("[redis %s] %zu changes that waited were sent hours ago, and Redis has not answered; whether they were published is not known: publish them again",
+		  publisher->config.source, job->count);
+	job_answer(job, STATUS_REFUSED, need_copy("whether it was published is not known; publish it again"));
 	end_job(publisher);
 }
 
 static void send_change(struct publisher *publisher, struct job *job)
 {
 	struct command command = { .count = 0 };
+	uint32_t now = now_seconds();
+
+	if (job->sent_at && now > job->sent_at && now - job->sent_at > AGAIN_SECONDS) {
+		give_up_change(publisher, job);
+		return;
+	}
+	if (!job->sent_at) {
+		job->sent_at = now;
+		if (job->stored)
+			backlog_sent(publisher->backlog, job->token, now);
+	}
 
 	add_word(&command, need_copy("EVAL"));
-	add_word(&command, need_copy(change_script));
+	add_word(&command, need_copy(script_change));
 	add_word(&command, need_copy("3"));
 	add_key(publisher, &command, "head");
 	add_key(publisher, &command, "changes");
@@ -337,7 +249,7 @@ static void send_commit(struct publisher *publisher, struct job *job)
 	bool renew = job->kind == JOB_RENEW;
 
 	add_word(&command, need_copy("EVAL"));
-	add_word(&command, need_copy(renew ? renew_script : replace_script));
+	add_word(&command, need_copy(renew ? script_renew : script_replace));
 	add_word(&command, need_copy(renew ? "3" : "4"));
 	add_key(publisher, &command, "head");
 	add_key(publisher, &command, "changes");
@@ -394,7 +306,7 @@ static void answer_fleet(struct publisher *publisher, const redisReply *reply)
 		    reply->element[i + 1]->type == REDIS_REPLY_STRING)
 			fleet_add(job->fleet, reply->element[i]->str, reply->element[i + 1]->str);
 	text = fleet_show(job->fleet, job->json, &all);
-	answer(job, all ? STATUS_OK : STATUS_NO, text);
+	job_answer(job, all ? STATUS_OK : STATUS_NO, text);
 }
 
 static void on_fleet(void *owner, const redisReply *reply)
@@ -423,7 +335,7 @@ static void on_fleet_seq(void *owner, const redisReply *reply)
 		fleet_free(job->fleet);
 		job->fleet = fleet_new(publisher->config.list, seq);
 	} else {
-		answer(job, STATUS_REFUSED, explain(publisher, "NOLIST"));
+		job_answer(job, STATUS_REFUSED, script_error(publisher->config.list, "NOLIST"));
 		end_job(publisher);
 		return;
 	}
@@ -508,7 +420,7 @@ static void on_ready(void *owner)
 	publisher->why[0] = '\0';
 	if (job && (job->kind == JOB_REPLACE || job->kind == JOB_RENEW)) {
 		job->sent = 0;
-		random_hex(job->version, 12);
+		job_new_version(job);
 	}
 	work(publisher);
 }
@@ -551,6 +463,18 @@ static const char *reason(const struct publisher *publisher)
 	return publisher->why[0] ? publisher->why : "Redis does not answer";
 }
 
+static void answer_waits(struct publisher *publisher, struct job *job)
+{
+	bool stored = store(publisher, job);
+
+	job_answer(job, STATUS_REFUSED,
+	       need_text("not published yet: %s; it is published as soon as Redis answers%s; changes that wait: %llu, at most %llu",
+			 reason(publisher),
+			 stored ? "" : ", but is lost if the daemon ends before, as it cannot be stored",
+			 (unsigned long long)publisher->waiting,
+			 (unsigned long long)publisher->config.queue));
+}
+
 /* The client has waited long enough. Changes wait on; all else is given up. */
 static int on_expires(sd_event_source *timer, uint64_t usec, void *data)
 {
@@ -560,10 +484,7 @@ static int on_expires(sd_event_source *timer, uint64_t usec, void *data)
 	(void)timer;
 	(void)usec;
 	if (job->kind == JOB_CHANGE) {
-		answer(job, STATUS_REFUSED,
-		       need_text("not published yet: %s; it is published as soon as Redis answers; changes that wait: %llu, at most %llu",
-				 reason(publisher), (unsigned long long)publisher->waiting,
-				 (unsigned long long)publisher->config.queue));
+		answer_waits(publisher, job);
 		return 0;
 	}
 	if (job->kind != JOB_FLEET && engine_is_ready(publisher->engine) &&
@@ -572,7 +493,7 @@ static int on_expires(sd_event_source *timer, uint64_t usec, void *data)
 			    on_expires, job);
 		return 0;
 	}
-	answer(job, STATUS_REFUSED,
+	job_answer(job, STATUS_REFUSED,
 	       need_text("%s; %s", reason(publisher),
 			 publisher->jobs == job && publisher->busy && job->kind == JOB_REPLACE ?
 			 "the list may have been published or not: look at ipcuckoo fleet status, or publish it again" :
@@ -588,9 +509,8 @@ static int on_expires(sd_event_source *timer, uint64_t usec, void *data)
 static struct job *add_job(struct publisher *publisher, enum job_kind kind,
 			   struct list_bytes *bytes, size_t count, struct request *request)
 {
-	struct job *job = need_zeros(sizeof(*job)), **at = &publisher->jobs;
+	struct job *job = job_new(kind), **at = &publisher->jobs;
 
-	job->kind = kind;
 	job->publisher = publisher;
 	job->count = count;
 	job->request = request;
@@ -598,8 +518,6 @@ static struct job *add_job(struct publisher *publisher, enum job_kind kind,
 		job->bytes = *bytes;
 		memset(bytes, 0, sizeof(*bytes));
 	}
-	random_hex(job->token, 16);
-	random_hex(job->version, 12);
 	while (*at)
 		at = &(*at)->next;
 	*at = job;
@@ -678,11 +596,35 @@ uint64_t publisher_waiting(const struct publisher *publisher)
 	return publisher ? publisher->waiting : 0;
 }
 
+/* What waited when the daemon ended */
+static void load_backlog(struct publisher *publisher)
+{
+	const struct publisher_config *config = &publisher->config;
+	struct backlog_change change;
+	struct job *job;
+
+	publisher->backlog = backlog_open(config->state_dir, config->source, config->list);
+	while (backlog_take(publisher->backlog, &change)) {
+		job = add_job(publisher, JOB_CHANGE, &change.bytes, change.count, NULL);
+		memcpy(job->token, change.token, sizeof(job->token));
+		job->since = change.since;
+		job->sent_at = change.sent_at;
+		job->stored = true;
+		publisher->waiting += change.count;
+	}
+	if (publisher->waiting)
+		log_info("[redis %s] changes that waited to be published when the daemon ended: %llu; they are published as soon as Redis answers",
+			 config->source, (unsigned long long)publisher->waiting);
+}
+
 struct publisher *publisher_new(const struct publisher_config *config)
 {
 	struct publisher *publisher = need_zeros(sizeof(*publisher));
 
 	publisher->config = *config;
+	if (config->state_dir)
+		load_backlog(publisher);
+	work(publisher);
 	return publisher;
 }
 
@@ -704,13 +646,23 @@ void publisher_resume(struct publisher *publisher, const struct publisher_config
 
 void publisher_free(struct publisher *publisher)
 {
+	uint64_t lost = 0;
+	struct job *job;
+
 	if (!publisher)
 		return;
-	if (publisher->waiting)
-		log_error("[redis %s] changes that waited to be published are lost: %llu; publish them again",
-			  publisher->config.source, (unsigned long long)publisher->waiting);
 	publisher_pause(publisher);
-	while (publisher->jobs)
-		free_job(publisher, publisher->jobs);
+	while ((job = publisher->jobs)) {
+		if (job->kind == JOB_CHANGE && !store(publisher, job))
+			lost += job->count;
+		if (job->kind == JOB_CHANGE && job->request && job->stored)
+			job_answer(job, STATUS_REFUSED,
+			       need_copy("not published yet: the daemon ends; it is published when the daemon runs again and Redis answers"));
+		free_job(publisher, job);
+	}
+	if (lost)
+		log_error("[redis %s] changes that waited to be published are lost: %llu; publish them again",
+			  publisher->config.source, (unsigned long long)lost);
+	backlog_close(publisher->backlog);
 	free(publisher);
 }

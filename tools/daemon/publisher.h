@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * Writes to a list in Redis: publishes changes and whole lists, renews the snapshot, and reports
- * what this host has in force. Changes wait while Redis is away, up to a limit.
+ * what this host has in force. Changes wait while Redis is away, up to a limit, also if the daemon ends.
  *
  * It has a connection of its own, since that of the follower waits for changes. The connection is
  * made when there is something to write, and closed when there was nothing for some time.
@@ -19,6 +19,7 @@
  * @engine:	where Redis is
  * @source:	name of the source, for messages
  * @list:	name of the list
+ * @state_dir:	directory for what waits; NULL: it is lost when the daemon ends
  * @host:	name of this host
  * @queue:	maximum number of changes that wait
  * @keep:	number of changes that the stream keeps
@@ -29,6 +30,7 @@ struct publisher_config {
 	const struct engine_config *engine;
 	const char *source;
 	const char *list;
+	const char *state_dir;
 	const char *host;
 	uint64_t queue;
 	uint64_t keep;
@@ -48,7 +50,7 @@ struct publisher *publisher_new(const struct publisher_config *config);
 /* Stop to write; and go on later, perhaps with another configuration. NULL is ignored. */
 void publisher_pause(struct publisher *publisher);
 void publisher_resume(struct publisher *publisher, const struct publisher_config *config);
-/* What waits is lost, and a message says so. NULL is ignored. */
+/* What waits is published when there is a publisher for this list again. NULL is ignored. */
 void publisher_free(struct publisher *publisher);
 
 /* Publish changes in one step. @bytes are the changes, packed; they are empty afterwards. */

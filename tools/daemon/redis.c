@@ -956,6 +956,7 @@ static void start_redis(struct source *source)
 	if (!redis->host)
 		redis->host = own_name();
 	config.host = redis->host;
+	config.state_dir = source->daemon->dry_run ? NULL : source->daemon->state_dir;
 	load_position(redis);
 	if (redis->publisher)
 		publisher_resume(redis->publisher, &config);
@@ -1003,10 +1004,13 @@ static void show_redis(const struct source *source, struct json_object *object)
 				       json_object_new_string(engine_server(redis->reader)));
 	json_object_object_add(object, "seq", json_object_new_int64(redis->here.seq));
 	json_object_object_add(object, "left_out", json_object_new_int64(redis->left_out));
-	json_object_object_add(object, "waiting",
-			       json_object_new_int64(publisher_waiting(redis->publisher)));
 	if (problem)
 		json_object_object_add(object, "publish_problem", json_object_new_string(problem));
+}
+
+static uint64_t count_waiting(const struct source *source)
+{
+	return publisher_waiting(((const struct redis_source *)source)->publisher);
 }
 
 /* "refresh": connect again, and compare. */
@@ -1063,6 +1067,7 @@ const struct source_kind redis_kind = {
 	.command = do_command,
 	.request = request_redis,
 	.list = show_list,
+	.waiting = count_waiting,
 	.inherit = inherit_redis,
 	.free = free_redis,
 };

@@ -47,6 +47,7 @@ struct source;
  * @request:	answer a request of the control socket, "publish" or "fleet", now or later; see
  *		request.h. NULL: there are none
  * @list:	the name of the list for which requests come; NULL: that of the source
+ * @waiting:	the number of changes that wait to be published; NULL: it publishes nothing
  * @inherit:	take over what only this kind has from a source of the old configuration, which is
  *		stopped; or NULL
  * @free:	free what is neither a key nor part of struct source; or NULL
@@ -62,6 +63,7 @@ struct source_kind {
 	char *(*command)(struct source *source, const char *command, bool *done);
 	void (*request)(struct source *source, struct request *request);
 	const char *(*list)(const struct source *source);
+	uint64_t (*waiting)(const struct source *source);
 	void (*inherit)(struct source *source, struct source *old);
 	void (*free)(struct source *source);
 };

@@ -53,6 +53,9 @@ static void print_source(FILE *f, const struct source *source)
 		ago(source->good_at, good), ago(source->changed_at, changed));
 	if (source->problem)
 		fprintf(f, "    %s\n", source->problem);
+	if (source->kind->waiting && source->kind->waiting(source))
+		fprintf(f, "    changes that wait to be published: %llu\n",
+			(unsigned long long)source->kind->waiting(source));
 }
 
 char *status_text(const struct config *config)
@@ -109,6 +112,8 @@ static struct json_object *source_object(const struct source *source)
 		add_text(object, "version", source->version);
 	if (source->lag >= 0)
 		json_object_object_add(object, "lag", json_object_new_double(source->lag));
+	if (source->kind->waiting)
+		add_number(object, "waiting", source->kind->waiting(source));
 	if (source->kind->show)
 		source->kind->show(source, object);
 	return object;
@@ -203,6 +208,11 @@ static double lag(const struct source *source)
 	return source->lag;
 }
 
+static double waiting(const struct source *source)
+{
+	return source->kind->waiting ? source->kind->waiting(source) : -1.0;
+}
+
 static const struct source_metric source_metrics[] = {
 	{ "good", "Whether the last answer of the source was good.", is_good },
 	{ "last_good_timestamp_seconds", "When the source was known to be up to date.",
@@ -216,6 +226,7 @@ static const struct source_metric source_metrics[] = {
 	{ "refusals_total", "Answers that were refused, because they did not look right.",
 	  refusals },
 	{ "lag_seconds", "Time between a change at the source and here.", lag },
+	{ "waiting", "Changes that wait to be published.", waiting },
 	{ NULL, NULL, NULL }
 };
 

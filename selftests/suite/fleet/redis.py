@@ -501,6 +501,69 @@ def test_gone(b):
            text)
 
 
+def test_waiting(b):
+    """What waits to be published survives the daemon, and is published once."""
+    host = b.begin()
+    want = set(MANY[:100])
+    path = os.path.join(host.daemon.state, "feed@feed.waiting")
+
+    def waiting():
+        return host.source()["waiting"]
+
+    def seq():
+        return int(b.redis.head("feed")["seq"])
+    before = seq()
+    b.redis.kill()
+    for words in (("203.0.113.1", "203.0.113.2"), ("203.0.113.3",), ("203.0.113.3", "--delete")):
+        status, text = host.publish(*words)
+        b.case(f"publish {' '.join(words)} waits", status == 3 and "not published yet" in text, text)
+    host.daemon.stop(signal.SIGKILL)
+    host.daemon.start()
+    b.case("after a crash it still waits", waiting() == 4, host.source())
+    b.case("which is a metric", re.search(r"^ipcuckood_source_waiting{.*} 4$", host.daemon.run(
+        "status", "--prometheus").stdout, re.M))
+    b.case("and in the status", "wait to be published: 4" in host.daemon.run("status").stdout)
+    host.daemon.publish("feed", "203.0.113.4\n", wait=False)
+    wait_for(lambda: waiting() == 5)
+    host.daemon.stop()
+    with open(path, "a", encoding="ascii") as f:
+        f.write("change 0123 1 5 0 00cb00")
+    host.daemon.start()
+    b.case("what no client was told to wait survives an orderly end; a line that is cut off is none",
+           waiting() == 5 and "cannot be read" not in host.daemon.messages(), host.source())
+    b.redis.start()
+    want |= {"203.0.113.1", "203.0.113.2", "203.0.113.4"}
+    b.case("all of it is published when Redis is there, in its order",
+           wait_for(lambda: not waiting()) is not None and host.has(want), host.source())
+    b.case("each once", seq() == before + 4, seq() - before)
+    b.case("and nothing waits on disk", not os.path.exists(path))
+    # Redis does what was sent, but the daemon is killed before it knows.
+    before = seq()
+    host.publish("203.0.113.5")
+    b.redis.pause()
+    status, text = host.publish("203.0.113.6")
+    host.daemon.stop(signal.SIGKILL)
+    b.redis.go_on()
+    want |= {"203.0.113.5", "203.0.113.6"}
+    done = wait_for(lambda: seq() == before + 2, 5)
+    b.case("a change is published, and its daemon does not know", status == 3 and done, text)
+    host.daemon.start()
+    b.case("it is sent again, and not published twice", wait_for(
+        lambda: not waiting() and not os.path.exists(path)) and seq() == before + 2 and
+        host.has(want), seq() - before)
+    b.case("as Redis has it, read naively", set(b.redis.entries("feed")) == want)
+    b.redis.kill()
+    host.publish("203.0.113.7")
+    host.daemon.stop()
+    with open(path, "r+", encoding="ascii") as f:
+        text = f.read()
+        f.seek(0)
+        f.write(text.replace("00cb007107", "00cb0071zz"))
+    host.daemon.start()
+    b.case("a file that is damaged: said, and not used",
+           not waiting() and "line 2 of" in host.daemon.messages(), host.daemon.messages())
+
+
 def lies():
     """(name, answers by command, pattern of the message)"""
     good = head_and(engine.head_of(), struct.pack(">BI4s", 0, 1, b"\1\2\3\4"))
@@ -707,10 +770,11 @@ class Round:
 
     def restart(self):
         host = self.rng.choice(self.b.hosts)
-        # What waits is lost with a daemon that is killed.
-        if not host.source()["waiting"]:
-            host.daemon.stop(self.rng.choice((signal.SIGKILL, signal.SIGTERM)))
-            host.daemon.start()
+        # What was just handed over, without waiting for an answer, is lost with a daemon that is
+        # killed.
+        how = (signal.SIGTERM,) if host.source()["waiting"] else (signal.SIGKILL, signal.SIGTERM)
+        host.daemon.stop(self.rng.choice(how))
+        host.daemon.start()
 
     def trim(self):
         if not self.killed and not self.paused:
@@ -763,7 +827,8 @@ def test_random(b):
 
 
 TESTS = (test_config, test_publish, test_timeouts, test_values, test_agree, test_restart, test_trimmed,
-         test_renewed, test_gone, test_lies, test_million, test_many,
+         test_renewed, test_gone, test_waiting,
+         test_lies, test_million, test_many,
          test_random)
 
 

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <string.h>
+
+#include "daemon/list.h"
+#include "daemon/memory.h"
+#include "daemon/script.h"
+
+#define TEXT_OF(number)	#number
+#define TEXT(number)	TEXT_OF(number)
+
+const char script_change[] =
+	"local done = redis.call('GET', KEYS[3]) "
+	"if done then return done end "
+	"local format = redis.call('HGET', KEYS[1], 'format') "
+	"if not format then return {err = 'NOLIST'} end "
+	"if format ~= ARGV[1] then return {err = 'FORMAT ' .. format} end "
+	"if redis.call('XLEN', KEYS[2]) >= tonumber(ARGV[2]) then return {err = 'FULL'} end "
+	"local n = redis.call('HINCRBY', KEYS[1], 'seq', 1) "
+	"redis.call('XADD', KEYS[2], '*', 'n', n, 'c', ARGV[3]) "
+	"redis.call('SET', KEYS[3], tostring(n), 'EX', " TEXT(SCRIPT_TOKEN_SECONDS) ") "
+	"return tostring(n)";
+
+const char script_replace[] =
+	"local done = redis.call('GET', KEYS[3]) "
+	"if done then return done end "
+	"local format = redis.call('HGET', KEYS[1], 'format') "
+	"if format and format ~= ARGV[1] then return {err = 'FORMAT ' .. format} end "
+	"if redis.call('STRLEN', KEYS[4]) ~= tonumber(ARGV[3]) then return {err = 'CUT'} end "
+	"local old = redis.call('HGET', KEYS[1], 'version') "
+	"local n = redis.call('HINCRBY', KEYS[1], 'seq', 1) "
+	"local id = redis.call('XADD', KEYS[2], 'MAXLEN', '~', ARGV[4], '*', 'n', n, 'v', ARGV[2]) "
+	"redis.call('PERSIST', KEYS[4]) "
+	"redis.call('HSET', KEYS[1], 'format', ARGV[1], 'version', ARGV[2], 'bytes', ARGV[3], "
+	"'snapshot-seq', n, 'snapshot-id', id) "
+	"if old then redis.call('EXPIRE', ARGV[5] .. old, 600) end "
+	"redis.call('SET', KEYS[3], tostring(n), 'EX', " TEXT(SCRIPT_TOKEN_SECONDS) ") "
+	"return tostring(n)";
+
+const char script_renew[] =
+	"local head = redis.call('HMGET', KEYS[1], 'format', 'version') "
+	"if head[1] ~= ARGV[1] or head[2] ~= ARGV[6] then return {err = 'OLD'} end "
+	"local at = redis.call('XRANGE', KEYS[2], ARGV[8], ARGV[8]) "
+	"if #at ~= 1 or at[1][2][1] ~= 'n' or at[1][2][2] ~= ARGV[7] then return {err = 'OLD'} end "
+	"if redis.call('STRLEN', KEYS[3]) ~= tonumber(ARGV[3]) then return {err = 'CUT'} end "
+	"redis.call('PERSIST', KEYS[3]) "
+	"redis.call('HSET', KEYS[1], 'version', ARGV[2], 'bytes', ARGV[3], 'snapshot-seq', ARGV[7], "
+	"'snapshot-id', ARGV[8]) "
+	"redis.call('EXPIRE', ARGV[5] .. head[2], 600) "
+	"redis.call('XTRIM', KEYS[2], 'MAXLEN', '~', ARGV[4]) "
+	"return 'OK'";
+
+char *script_error(const char *list, const char *error)
+{
+	if (!strncmp(error, "NOLIST", 6))
+		return need_text("there is no list %s in Redis; make it: ipcuckoo publish %s --file FILE",
+				 list, list);
+	if (!strncmp(error, "FORMAT", 6))
+		return need_text("the list %s in Redis has another format (%.32s), and this ipcuckood knows format %d; update the older one",
+				 list, error + strcspn(error, " "), LIST_FORMAT);
+	if (!strncmp(error, "FULL", 4))
+		return need_text("the stream of changes is full, because no daemon renews the snapshot; look at ipcuckood status where publish = yes, or publish all of the list: ipcuckoo publish %s --file FILE",
+				 list);
+	if (!strncmp(error, "CUT", 3))
+		return need_copy("the list did not arrive as a whole; publish it again");
+	if (!strncmp(error, "NOPERM", 6))
+		return need_text("Redis does not let this user write: %.200s; give another user, or publish on another firewall",
+				 error);
+	if (!strncmp(error, "OOM", 3))
+		return need_text("Redis has no memory left: %.200s; raise its maxmemory", error);
+	return need_text("Redis refuses it: %.200s", error);
+}
