@@ -15,6 +15,7 @@
 
 #include "daemon/engine.h"
 #include "daemon/memory.h"
+#include "daemon/sentinel.h"
 #include "daemon/timer.h"
 #include "daemon/tls.h"
 
@@ -35,7 +36,10 @@ typedef int array_size;
  * struct engine - a connection
  * @event:	the event loop
  * @config:	where to connect
+ * @write:	to the primary
  * @user:	what uses it
+ * @servers:	what Sentinel has answered; NULL if it has to be asked
+ * @sentinel:	the question, while it is asked
  * @redis:	the context of hiredis; NULL while there is none
  * @io:		its file descriptor in the event loop
  * @wanted:	events that hiredis waits for
@@ -60,7 +64,10 @@ typedef int array_size;
 struct engine {
 	sd_event *event;
 	const struct engine_config *config;
+	bool write;
 	struct engine_user user;
+	char **servers;
+	struct sentinel *sentinel;
 	redisAsyncContext *redis;
 	sd_event_source *io;
 	uint32_t wanted;
@@ -91,9 +98,15 @@ struct pending {
 
 static int on_retry(sd_event_source *timer, uint64_t usec, void *data);
 
+/* The addresses; NULL if Sentinel has to be asked. */
+static char **servers_of(const struct engine *engine)
+{
+	return engine->config->sentinel ? engine->servers : engine->config->servers;
+}
+
 const char *engine_server(const struct engine *engine)
 {
-	return engine->config->servers[engine->at];
+	return servers_of(engine) ? servers_of(engine)[engine->at] : "Sentinel";
 }
 
 bool engine_is_ready(const struct engine *engine)
@@ -278,38 +291,74 @@ static void clean_up(void *data)
 	timer_stop(&engine->deadline);
 }
 
+static void forget_servers(struct engine *engine)
+{
+	size_t i;
+
+	for (i = 0; engine->servers && engine->servers[i]; i++)
+		free(engine->servers[i]);
+	free(engine->servers);
+	engine->servers = NULL;
+	engine->at = 0;
+}
+
 static void free_engine(struct engine *engine)
 {
+	sentinel_close(engine->sentinel);
+	forget_servers(engine);
 	timer_stop(&engine->deadline);
 	timer_stop(&engine->retry);
 	tls_free(engine->tls);
 	free(engine);
 }
 
-/* Try the next address at once, and wait when all have failed. */
-static void lose(struct engine *engine)
+/* All addresses have failed. */
+static void wait_long(struct engine *engine)
 {
-	size_t count = 0, len = strlen(engine->round);
 	char why[sizeof(engine->round)];
 
-	while (engine->config->servers[count])
-		count++;
-	snprintf(engine->round + len, sizeof(engine->round) - len, "%s%.200s %.255s",
-		 len ? "; " : "", engine_server(engine),
-		 engine->why[0] ? engine->why : "closed the connection");
-	engine->why[0] = '\0';
-	engine->at = (engine->at + 1) % count;
-	if (++engine->tried < count) {
-		timer_start(engine->event, &engine->retry, 1, on_retry, engine);
-		return;
-	}
 	engine->tried = 0;
+	forget_servers(engine);
 	timer_start(engine->event, &engine->retry,
 		    backoff_ms(++engine->attempts, RETRY_LEAST, RETRY_MOST), on_retry, engine);
 	memcpy(why, engine->round, sizeof(why));
 	engine->round[0] = '\0';
 	/* The user may close the connection, and then it is gone. */
 	engine->user.lost(engine->user.owner, why);
+}
+
+/* Try the next address at once, and wait when all have failed. */
+static void lose(struct engine *engine)
+{
+	size_t count = 0, len = strlen(engine->round);
+	char **servers = servers_of(engine);
+
+	while (servers[count])
+		count++;
+	snprintf(engine->round + len, sizeof(engine->round) - len, "%s%.200s %.255s",
+		 len ? "; " : "", engine_server(engine),
+		 engine->why[0] ? engine->why : "closed the connection");
+	engine->why[0] = '\0';
+	engine->at = (engine->at + 1) % count;
+	if (++engine->tried < count)
+		timer_start(engine->event, &engine->retry, 1, on_retry, engine);
+	else
+		wait_long(engine);
+}
+
+/* Sentinel has answered, or cannot be asked. */
+static void on_servers(void *owner, char **servers, const char *why)
+{
+	struct engine *engine = owner;
+
+	engine->sentinel = NULL;
+	engine->servers = servers;
+	if (servers) {
+		timer_start(engine->event, &engine->retry, 0, on_retry, engine);
+		return;
+	}
+	snprintf(engine->round, sizeof(engine->round), "Sentinel cannot be asked: %.500s", why);
+	wait_long(engine);
 }
 
 /* After each call of hiredis: is the connection given up, or lost? */
@@ -592,6 +641,11 @@ static int on_retry(sd_event_source *timer, uint64_t usec, void *data)
 	(void)timer;
 	(void)usec;
 	timer_stop(&engine->retry);
+	if (!servers_of(engine)) {
+		engine->sentinel = sentinel_ask(engine->event, engine->config, engine->write,
+						on_servers, engine);
+		return 0;
+	}
 	engine->calling = true;
 	if (begin(engine)) {
 		redisAsyncSetConnectCallback(engine->redis, on_connected);
@@ -605,13 +659,14 @@ static int on_retry(sd_event_source *timer, uint64_t usec, void *data)
 	return 0;
 }
 
-struct engine *engine_open(sd_event *event, const struct engine_config *config,
+struct engine *engine_open(sd_event *event, const struct engine_config *config, bool write,
 			   const struct engine_user *user)
 {
 	struct engine *engine = need_zeros(sizeof(*engine));
 
 	engine->event = event;
 	engine->config = config;
+	engine->write = write;
 	engine->user = *user;
 	timer_start(event, &engine->retry, 0, on_retry, engine);
 	return engine;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * A connection to Redis, or to what speaks its protocol, such as Valkey. It connects, says the
- * password, and tries again when it is lost: the addresses in turn, then after a time that doubles.
+ * password, and tries again when it is lost: the addresses in turn, then after a time that doubles. The
+ * addresses are those of the configuration, or Sentinel is asked for them, each time anew.
  *
  * Nothing that arrives is believed: a reply is bounded, and a command has a time limit.
  */
@@ -19,6 +20,9 @@
 /**
  * struct engine_config - where Redis is
  * @servers:	addresses, "HOST:PORT", "[HOST]:PORT" or a path that begins with "/"; NULL ends them
+ * @sentinel:	instead of @servers: the name that Sentinel has for the primary, and the addresses of
+ *		sentinels; NULL ends them
+ * @sentinel_password_file: file whose first line is the password of the sentinels, or NULL
  * @user:	user, or NULL
  * @password_file: file whose first line is the password, or NULL
  * @tls:	use TLS
@@ -31,6 +35,8 @@
  */
 struct engine_config {
 	char **servers;
+	char **sentinel;
+	char *sentinel_password_file;
 	char *user;
 	char *password_file;
 	bool tls;
@@ -58,8 +64,10 @@ struct engine_user {
 	void (*lost)(void *owner, const char *why);
 };
 
-/* Begin to connect. The configuration has to stay. */
-struct engine *engine_open(sd_event *event, const struct engine_config *config,
+/* Begin to connect. The configuration has to stay. @write: to the primary, if Sentinel is asked;
+ * otherwise to a replica, and to the primary if there is none.
+ */
+struct engine *engine_open(sd_event *event, const struct engine_config *config, bool write,
 			   const struct engine_user *user);
 /* Close it. Can be called at any time, also by the functions of the user. NULL is ignored. */
 void engine_close(struct engine *engine);
@@ -75,7 +83,7 @@ void engine_fail(struct engine *engine, const char *format, ...)
 /* The connection is of use: the time until the next attempt is short again. */
 void engine_good(struct engine *engine);
 bool engine_is_ready(const struct engine *engine);
-/* The address in use, or the one that is tried. */
+/* The address in use, or the one that is tried; "Sentinel" while that is asked. */
 const char *engine_server(const struct engine *engine);
 
 /* Why an address is wrong; NULL if it is right. */

@@ -169,6 +169,12 @@ static bool take_error(struct publisher *publisher, struct job *job, const redis
 	if (!job)
 		return true;
 	why = script_error(publisher->config.list, reply->str);
+	/* Nobody hears of it any more, and somebody will mend it: the changes go on waiting. */
+	if (job->kind == JOB_CHANGE && !job->request && script_is_for_now(reply->str)) {
+		engine_fail(publisher->engine, "takes no changes: %s", why);
+		free(why);
+		return true;
+	}
 	if (!job->request && job->kind != JOB_RENEW)
 		log_error("[redis %s] %zu changes that waited were not published, and are lost: %s",
 			  publisher->config.source, job->count, why);
@@ -449,7 +455,7 @@ static void work(struct publisher *publisher)
 	}
 	if (!publisher->engine)
 		publisher->engine = engine_open(publisher->config.event, publisher->config.engine,
-						&user);
+						true, &user);
 	if (!engine_is_ready(publisher->engine))
 		return;
 	if (publisher->jobs)

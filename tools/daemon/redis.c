@@ -121,7 +121,9 @@ struct redis_source {
 #define FIELD(name)	.offset = offsetof(struct redis_source, name)
 
 static const struct config_key redis_keys[] = {
-	{ "server", KEY_LIST, FIELD(engine.servers), .needed = "server = redis.example.org:6379" },
+	{ "server", KEY_LIST, FIELD(engine.servers) },
+	{ "sentinel", KEY_LIST, FIELD(engine.sentinel) },
+	{ "sentinel-password-file", KEY_TEXT, FIELD(engine.sentinel_password_file) },
 	{ "list", KEY_TEXT, FIELD(list) },
 	{ "user", KEY_TEXT, FIELD(engine.user) },
 	{ "password-file", KEY_TEXT, FIELD(engine.password_file) },
@@ -183,18 +185,44 @@ static void check_tls(const struct redis_source *redis, struct section *section)
 			     "tls-cert and tls-key go together");
 }
 
-static void check_redis(struct source *source, struct section *section)
+static void check_addresses(struct section *section, const char *key, char **addresses)
 {
-	const struct redis_source *redis = redis_of(source);
 	const char *why;
 	size_t i;
 
-	for (i = 0; redis->engine.servers && redis->engine.servers[i]; i++) {
-		why = engine_check_server(redis->engine.servers[i]);
+	for (i = 0; addresses && addresses[i]; i++) {
+		why = engine_check_server(addresses[i]);
 		if (why)
-			config_fault(section, "server", "\"%.128s\": %s", redis->engine.servers[i],
-				     why);
+			config_fault(section, key, "\"%.128s\": %s", addresses[i], why);
 	}
+}
+
+static void check_servers(const struct redis_source *redis, struct section *section)
+{
+	const struct engine_config *engine = &redis->engine;
+
+	check_addresses(section, "server", engine->servers);
+	if (engine->sentinel)
+		check_addresses(section, "sentinel", engine->sentinel + 1);
+	if (engine->sentinel && !engine->sentinel[1])
+		config_fault(section, "sentinel",
+			     "the addresses of the sentinels are missing, such as: sentinel = mymaster 192.0.2.1:26379 192.0.2.2:26379");
+	if (engine->sentinel && engine->servers)
+		config_fault(section, "sentinel",
+			     "server and sentinel exclude each other: with sentinel, the sentinels say where Redis is");
+	if (!engine->sentinel && !engine->servers)
+		config_fault(section, NULL,
+			     "a line is missing that says where Redis is, such as: server = redis.example.org:6379");
+	if (engine->sentinel_password_file && !engine->sentinel)
+		config_fault(section, "sentinel-password-file",
+			     "this has no effect without the line sentinel");
+}
+
+static void check_redis(struct source *source, struct section *section)
+{
+	const struct redis_source *redis = redis_of(source);
+
+	check_servers(redis, section);
 	if (!list_is_name(list_of(redis)))
 		config_fault(section, "list",
 			     "\"%.128s\" is no name of a list: it has letters, digits, \".\", \"_\" and \"-\", at most %d of them",
@@ -962,7 +990,7 @@ static void start_redis(struct source *source)
 		publisher_resume(redis->publisher, &config);
 	else
 		redis->publisher = publisher_new(&config);
-	redis->reader = engine_open(source->daemon->event, &redis->engine, &user);
+	redis->reader = engine_open(source->daemon->event, &redis->engine, false, &user);
 }
 
 static void stop_redis(struct source *source)

@@ -49,6 +49,17 @@ const char script_renew[] =
 	"redis.call('XTRIM', KEYS[2], 'MAXLEN', '~', ARGV[4]) "
 	"return 'OK'";
 
+bool script_is_for_now(const char *error)
+{
+	static const char *const errors[] = { "NOLIST", "FORMAT", "FULL", "NOPERM", "OOM" };
+	size_t i;
+
+	for (i = 0; i < sizeof(errors) / sizeof(errors[0]); i++)
+		if (!strncmp(error, errors[i], strlen(errors[i])))
+			return true;
+	return false;
+}
+
 char *script_error(const char *list, const char *error)
 {
 	if (!strncmp(error, "NOLIST", 6))

@@ -3,6 +3,8 @@
 #ifndef IPCUCKOOD_SCRIPT_H
 #define IPCUCKOOD_SCRIPT_H
 
+#include <stdbool.h>
+
 /* A publication that comes again within so many seconds is known by its token.
  */
 #define SCRIPT_TOKEN_SECONDS	21600
@@ -18,6 +20,8 @@ extern const char script_replace[];
  */
 extern const char script_renew[];
 
+/* Whether an error of a script or of Redis says what may be different later. */
+bool script_is_for_now(const char *error);
 /* What an error of a script or of Redis means for a list, and what to do. Allocated. */
 char *script_error(const char *list, const char *error);
 

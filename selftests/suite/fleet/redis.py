@@ -110,6 +110,7 @@ class Bench:
         self.hosts = []
         self.bridge = False
         self.redis = None
+        self.others = []
 
     def host(self, name="here", number=None):
         host = Host(self.dir, name, number)
@@ -155,8 +156,9 @@ class Bench:
     def close(self):
         for host in self.hosts:
             host.remove()
-        if self.redis and self.redis.process.poll() is None:
-            self.redis.kill()
+        for server in (self.redis, *self.others):
+            if server and server.process.poll() is None:
+                server.kill()
         if self.bridge:
             ip("link", "del", "bridge")
         shutil.rmtree(self.dir)
@@ -564,6 +566,81 @@ def test_waiting(b):
            not waiting() and "line 2 of" in host.daemon.messages(), host.daemon.messages())
 
 
+def test_sentinel(b):
+    """The primary is killed, and its replica becomes the primary."""
+    b.redis = engine.Redis(b.dir)
+    replica = engine.Redis(b.dir, port=6391, options=(
+        "--replicaof", f"127.0.0.1 {b.redis.port}", "--repl-diskless-sync-delay", "0"))
+    sentinels = [engine.Sentinel(b.dir, 26390 + i, "fleet", b.redis) for i in range(3)]
+    b.others = [replica, *sentinels]
+    addresses = " ".join(f"127.0.0.1:{s.port}" for s in sentinels)
+    hosts = [b.host("fw1"), b.host("fw2")]
+    for i, host in enumerate(hosts):
+        # The daemons share the machine, so each has a set of its own.
+        keys = {"sentinel": f"fleet {addresses}", "set": "s" if not i else "t",
+                "heartbeat": "2s", "connect-time": "3s", "host": host.name}
+        host.daemon.configure(f"[set {keys['set']}]\n[redis feed]\n" +
+                              "".join(f"{k} = {v}\n" for k, v in keys.items()))
+        host.set = keys["set"]
+
+    def everywhere(entries, seconds=60):
+        return all(wait_for(lambda h=host: set(members(h.set)) == set(entries), seconds)
+                   for host in hosts)
+    b.case("the replica follows", wait_for(
+        lambda: b"master_link_status:up" in replica.ask("INFO", "replication"), 20))
+    b.case("Sentinel knows it", wait_for(
+        lambda: sentinels[0].ask("SENTINEL", "REPLICAS", "fleet"), 30))
+    hosts[0].daemon.start()
+    status, text = hosts[0].replace(MANY[:100])
+    b.case("Sentinel says where to publish", status == 0, text)
+    hosts[1].daemon.start()
+    want = set(MANY[:100])
+    b.case("and where to follow", everywhere(want), hosts[1].source())
+    b.case("which is the replica", wait_for(lambda: hosts[1].source()["server"].endswith(":6391")),
+           hosts[1].source())
+    status, text = hosts[1].publish("203.0.113.1")
+    both = int(b.redis.ask("WAIT", 1, 10000))
+    want |= {"203.0.113.1"}
+    b.case("a ban is acknowledged by both", status == 0 and both == 1, (text, both))
+    b.redis.kill()
+    killed = time.monotonic()
+    status, text = hosts[0].publish("203.0.113.2")
+    want |= {"203.0.113.2"}
+    b.case("a ban while the primary is gone is published, or waits",
+           status == 0 or "not published yet" in text, text)
+    b.case("it is in force everywhere, and the one before is not lost", everywhere(want),
+           [host.source() for host in hosts])
+    b.tap.note(f"in force {time.monotonic() - killed:.1f} s after the primary was killed")
+    b.case("the replica is the primary now", set(replica.entries("feed")) == want)
+    status, text = hosts[1].publish("203.0.113.1", "--delete")
+    want -= {"203.0.113.1"}
+    b.case("an unban is published to it", status == 0 and everywhere(want), text)
+    # It returns, and Sentinel makes it a replica.
+    b.redis.start()
+    b.case("the old primary returns as a replica", wait_for(
+        lambda: b"master_link_status:up" in b.redis.ask("INFO", "replication"), 60))
+    hosts[0].publish("203.0.113.3")
+    want |= {"203.0.113.3"}
+    b.case("and nothing that it had before comes back", everywhere(want) and wait_for(
+        lambda: set(b.redis.entries("feed")) == want), [host.source() for host in hosts])
+    for sentinel in sentinels:
+        sentinel.kill()
+    status, text = hosts[0].publish("203.0.113.4")
+    hosts[1].daemon.ask("refresh feed")
+    b.case("without sentinels: said, and what is in force stays", wait_for(
+        lambda: "Sentinel cannot be asked" in (hosts[1].source().get("problem") or "")) and
+        set(members(hosts[1].set)) >= want, hosts[1].source())
+    sentinels[2].start()
+    b.case("one that is back is enough to find the primary", everywhere(want | {"203.0.113.4"}),
+           [host.source() for host in hosts])
+    hosts[1].daemon.configure(f"[set t]\n[redis feed]\nset = t\nsentinel = nobody {addresses}\n"
+                              "connect-time = 3s\n")
+    hosts[1].daemon.process.send_signal(signal.SIGHUP)
+    b.case("a name that Sentinel does not know: said", wait_for(
+        lambda: "no primary of the name nobody" in (hosts[1].source().get("problem") or "")),
+        hosts[1].source())
+
+
 def lies():
     """(name, answers by command, pattern of the message)"""
     good = head_and(engine.head_of(), struct.pack(">BI4s", 0, 1, b"\1\2\3\4"))
@@ -654,6 +731,14 @@ def test_config(b):
     for pattern in (r"\[redis feed\] server: \"localhost\": write HOST:PORT",
                     r"\[redis feed\] list: \"a b\" is no name", r"user: .* password-file = ",
                     r"tls-ca: .* tls = yes", r"heartbeat: \"0s\""):
+        b.case(f"--check: {pattern[-24:]}", done.returncode and re.search(pattern, done.stderr),
+               done.stderr)
+    for keys, pattern in (("", "such as: server ="), ("sentinel = a\n", "addresses of the sentinels"),
+                          ("sentinel = a b\n", r"sentinel: \"b\": write HOST:PORT"),
+                          ("sentinel = a b:1\nserver = c:1\n", "exclude each other"),
+                          ("server = c:1\nsentinel-password-file = /x\n", "without the line")):
+        host.daemon.configure(f"[set s]\n[redis feed]\nset = s\n{keys}")
+        done = host.daemon.run("--check", host.daemon.config)
         b.case(f"--check: {pattern[-24:]}", done.returncode and re.search(pattern, done.stderr),
                done.stderr)
     host.configure("192.0.2.1:1 [2001:db8::1]:6379 /run/redis.sock")
@@ -828,7 +913,7 @@ def test_random(b):
 
 TESTS = (test_config, test_publish, test_timeouts, test_values, test_agree, test_restart, test_trimmed,
          test_renewed, test_gone, test_waiting,
-         test_lies, test_million, test_many,
+         test_sentinel, test_lies, test_million, test_many,
          test_random)
 
 

@@ -231,3 +231,24 @@ def closing(data):
         connection.sendall(data)
         connection.shutdown(socket.SHUT_RDWR)
     return send
+
+
+class Sentinel(Redis):
+    """A real redis-sentinel, one of three that watch a primary; two of them have to agree"""
+
+    def __init__(self, directory, port, name, primary):
+        os.makedirs(os.path.join(directory, f"redis-{port}"))
+        self.config = os.path.join(directory, f"redis-{port}", "sentinel.conf")
+        with open(self.config, "w", encoding="ascii") as f:
+            f.write(f"sentinel monitor {name} {primary.address} {primary.port} 2\n"
+                    f"sentinel down-after-milliseconds {name} 1000\n"
+                    f"sentinel failover-timeout {name} 5000\n")
+        super().__init__(directory, port=port)
+
+    def start(self):
+        self.process = subprocess.Popen(
+            ["redis-sentinel", self.config, "--port", str(self.port), "--dir", self.dir,
+             "--protected-mode", "no", "--logfile", os.path.join(self.dir, "log")],
+            executable=shutil.which(PROGRAM))
+        if not wait_for(self.answers, 20):
+            raise RuntimeError("redis-sentinel does not start")
