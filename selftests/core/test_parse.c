@@ -715,7 +715,8 @@ static void add_random(struct packed *entries)
 	entry[0] ^= random64() & 0xc0;
 	entry[bytes - 1] ^= random64() & 0x07;
 	if (is_net(kind)) {
-		entry[bytes] = random64() % 2 ? random64() % (8 * bytes) : 8 * bytes - 1 - random64() % 4;
+		entry[bytes] = random64() % 2 ? random64() % (8 * bytes) :
+						8 * bytes - 1 - random64() % 4;
 		for (bit = entry[bytes]; bit < 8 * bytes; bit++)
 			entry[bit / 8] &= ~(0x80 >> bit % 8);
 	}

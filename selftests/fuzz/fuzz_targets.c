@@ -3,9 +3,9 @@
  * Fuzzes what sources deliver to a set, with a kernel that is an array: the functions of
  * daemon/kernel.h are those of this file. Three sources deliver whole contents and change single
  * entries, as the input says; the kernel refuses some changes. The first byte may say that there is
- * only one source, or no expiry, since then the kernel gets arrays. The set must always be the union
- * of the sources without the exception, computed naively; or, until each source has delivered, have
- * at least that; or be marked as behind.
+ * only one source, or no expiry, since then the kernel gets arrays. The set must always be the
+ * union of the sources without the exception, computed naively; or, until each source has
+ * delivered, have at least that; or be marked as behind.
  */
 #define FUZZ_INSIDE
 #include <stdbool.h>

@@ -8,9 +8,9 @@
  *   done 5f3e...
  *
  * A change has its token, the number of its entries, since when it waits, when it was sent, and the
- * packed changes. The file is removed when nothing waits any more, and written anew when it is opened,
- * or when most of it is done. A last line that was cut off is as good as none: nobody was told that it
- * is there.
+ * packed changes. The file is removed when nothing waits any more, and written anew when it is
+ * opened, or when most of it is done. A last line that was cut off is as good as none: nobody was
+ * told that it is there.
  */
 #include <stdlib.h>
 #include <unistd.h>
@@ -262,7 +262,7 @@ bool backlog_done(struct backlog *backlog, const char *token)
 	if (!backlog->file || backlog->failed || !backlog->count ||
 	    (backlog->done > DONE_MOST && backlog->done > backlog->count))
 		return rewrite(backlog);
-	/* No need to wait for the disk: if the line is lost, the change is sent again, by its token. */
+	/* No need to wait for the disk: without the line, the change comes again, by its token. */
 	fprintf(backlog->file, "done %s\n", token);
 	fflush(backlog->file);
 	return true;

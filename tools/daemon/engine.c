@@ -448,7 +448,8 @@ static void on_pending(redisAsyncContext *redis, void *data, void *privdata)
 	engine->heard = true;
 	/* The next reply has its time from now on. */
 	if (engine->expected)
-		timer_start(engine->event, &engine->deadline, engine->limit_ms, on_deadline, engine);
+		timer_start(engine->event, &engine->deadline, engine->limit_ms, on_deadline,
+			    engine);
 	else
 		timer_stop(&engine->deadline);
 	reply(engine->user.owner, data);

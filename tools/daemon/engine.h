@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * A connection to Redis, or to what speaks its protocol, such as Valkey. It connects, says the
- * password, and tries again when it is lost: the addresses in turn, then after a time that doubles. The
- * addresses are those of the configuration, or Sentinel is asked for them, each time anew.
+ * password, and tries again when it is lost: the addresses in turn, then after a time that doubles.
+ * The addresses are those of the configuration, or Sentinel is asked for them, each time anew.
  *
  * Nothing that arrives is believed: a reply is bounded, and a command has a time limit.
  */

@@ -223,8 +223,12 @@ static int fill_shadow(struct target *target, uint32_t shadow, const struct kern
 	while (more && !err) {
 		packed_clear(&chunk.plain);
 		chunk.extended.count = 0;
-		for (i = 0; i < CHUNK && !err && (more = entries->next(entries->cursor, &entry)); i++)
+		for (i = 0; i < CHUNK && !err; i++) {
+			more = entries->next(entries->cursor, &entry);
+			if (!more)
+				break;
 			err = chunk_add(&chunk, &entry);
+		}
 		if (!err)
 			err = add_to_shadow(target, shadow, &chunk.plain);
 		if (!err)

@@ -209,7 +209,8 @@ static void give_up_change(struct publisher *publisher, struct job *job)
 {
 	log_error("[redis %s] %zu changes that waited were sent hours ago, and Redis has not answered; whether they were published is not known: publish them again",
 		  publisher->config.source, job->count);
-	job_answer(job, STATUS_REFUSED, need_copy("whether it was published is not known; publish it again"));
+	job_answer(job, STATUS_REFUSED,
+		   need_copy("whether it was published is not known; publish it again"));
 	end_job(publisher);
 }
 

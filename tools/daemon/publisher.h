@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * Writes to a list in Redis: publishes changes and whole lists, renews the snapshot, and reports
- * what this host has in force. Changes wait while Redis is away, up to a limit, also if the daemon ends.
+ * what this host has in force. Changes wait while Redis is away, up to a limit, also if the daemon
+ * ends.
  *
  * It has a connection of its own, since that of the follower waits for changes. The connection is
  * made when there is something to write, and closed when there was nothing for some time.

@@ -26,8 +26,8 @@
 
 /* Number of entries of the stream in a reply: each is at most LIST_CHANGES_MOST. */
 #define ENTRIES_AT_ONCE	"64"
-/* A snapshot is read in pieces of this size. So many are asked for before the first one has come, so
- * that the way to Redis and back does not count for each of them.
+/* A snapshot is read in pieces of this size. So many are asked for before the first one has come,
+ * so that the way to Redis and back does not count for each of them.
  */
 #define PIECE_SIZE	(256u << 10)
 #define PIECES_AHEAD	4
@@ -178,7 +178,8 @@ static void check_tls(const struct redis_source *redis, struct section *section)
 	if (!engine->tls && (engine->ca_file || engine->tls_name || engine->cert_file ||
 			     engine->key_file))
 		config_fault(section, engine->ca_file ? "tls-ca" :
-				      engine->tls_name ? "tls-name" : engine->cert_file ? "tls-cert" : "tls-key",
+				      engine->tls_name ? "tls-name" :
+				      engine->cert_file ? "tls-cert" : "tls-key",
 			     "this has no effect without the line: tls = yes");
 	if (!engine->cert_file != !engine->key_file)
 		config_fault(section, engine->cert_file ? "tls-cert" : "tls-key",

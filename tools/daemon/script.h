@@ -11,8 +11,8 @@
 
 /* Publish changes. KEYS: head, changes, done. ARGV: format, most, changes */
 extern const char script_change[];
-/* Publish a whole list. KEYS: head, changes, done, the new snapshot. ARGV: format, version, size, keep,
- * how keys of snapshots begin
+/* Publish a whole list. KEYS: head, changes, done, the new snapshot. ARGV: format, version, size,
+ * keep, how keys of snapshots begin
  */
 extern const char script_replace[];
 /* Renew the snapshot. KEYS: head, changes, the new snapshot. ARGV: format, version, size, keep, how

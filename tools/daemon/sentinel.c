@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * A sentinel speaks the protocol of Redis, so an engine without a sentinel of its own connects to it,
- * tries the sentinels in turn, and limits what they say.
+ * A sentinel speaks the protocol of Redis, so an engine without a sentinel of its own connects to
+ * it, tries the sentinels in turn, and limits what they say.
  */
 #include <stdlib.h>
 #include <string.h>

@@ -7,13 +7,13 @@
 
 struct sentinel;
 
-/* The answer: addresses to try in turn, allocated, NULL ends them; or NULL, and why there are none. It
- * comes once; the question is over then.
+/* The answer: addresses to try in turn, allocated, NULL ends them; or NULL, and why there are none.
+ * It comes once; the question is over then.
  */
 typedef void sentinel_fn(void *owner, char **servers, const char *why);
 
-/* Ask the addresses in config->sentinel. @write: for the primary; otherwise for its replicas, in any
- * order, and then the primary. The configuration has to stay.
+/* Ask the addresses in config->sentinel. @write: for the primary; otherwise for its replicas, in
+ * any order, and then the primary. The configuration has to stay.
  */
 struct sentinel *sentinel_ask(sd_event *event, const struct engine_config *config, bool write,
 			      sentinel_fn *done, void *owner);

@@ -154,7 +154,8 @@ bool tls_problem(const struct tls *tls, char *why, size_t size)
 			 X509_verify_cert_error_string(code));
 	else if (tls->alert[0])
 		snprintf(why, size, "refuses TLS: %s; see tls-cert and tls-key", tls->alert);
-	else if (!SSL_is_init_finished(tls->ssl) && ERR_GET_LIB(ERR_peek_last_error()) == ERR_LIB_SSL)
+	else if (!SSL_is_init_finished(tls->ssl) &&
+		 ERR_GET_LIB(ERR_peek_last_error()) == ERR_LIB_SSL)
 		snprintf(why, size, "cannot be used by TLS: %.80s; is that its tls-port?", reason());
 	else
 		return false;

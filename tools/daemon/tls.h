@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * TLS for connections to Redis. hiredis moves the data; what it does not do is done here: the name in
- * the server's certificate is compared, and what went wrong is said.
+ * TLS for connections to Redis. hiredis moves the data; what it does not do is done here: the name
+ * in the server's certificate is compared, and what went wrong is said.
  */
 #ifndef IPCUCKOOD_TLS_H
 #define IPCUCKOOD_TLS_H

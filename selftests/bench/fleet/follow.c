@@ -4,15 +4,15 @@
  *
  *   follow [-r] [-s] [-n CHANGES] FOLLOWERS PUBLISH-PORT PORT...
  *
- * All followers connect to the PORTs in turn, read the head of the list "feed", with -s its snapshot,
- * too, and wait for changes. Then so many changes are published at PUBLISH-PORT, one after the other,
- * each when all followers have read the one before. With -r each follower reports every change, by a
- * connection that it keeps for some seconds, as ipcuckood does.
+ * All followers connect to the PORTs in turn, read the head of the list "feed", with -s its
+ * snapshot, too, and wait for changes. Then so many changes are published at PUBLISH-PORT, one
+ * after the other, each when all followers have read the one before. With -r each follower reports
+ * every change, by a connection that it keeps for some seconds, as ipcuckood does.
  *
  * Prints a line when all have joined, with the seconds that took, and goes on when it reads a line.
- * Then it prints a line of JSON: for the median of the changes, the seconds until followers had read it
- * (median, 99th percentile, last); and ends when it reads another line. One process does all of it,
- * so the seconds are those of Redis and of this process.
+ * Then it prints a line of JSON: for the median of the changes, the seconds until followers had
+ * read it (median, 99th percentile, last); and ends when it reads another line. One process does
+ * all of it, so the seconds are those of Redis and of this process.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -247,7 +247,8 @@ static void report(struct follower *f, int port, double at)
 	if (f->report_fd >= 0 && f->report_at && at >= f->report_at) {
 		snprintf(host, sizeof(host), "firewall-%u", (unsigned int)(f - followers));
 		snprintf(text, sizeof(text),
-			 "{\"seq\":%llu,\"id\":\"%s\",\"version\":\"%s\",\"entries\":1000000,\"behind\":false,\"at\":%ld,\"heartbeat\":60}",
+			 "{\"seq\":%llu,\"id\":\"%s\",\"version\":\"%s\",\"entries\":1000000,"
+			 "\"behind\":false,\"at\":%ld,\"heartbeat\":60}",
 			 (unsigned long long)f->seq, f->id, f->version, (long)time(NULL));
 		len = redisFormatCommandArgv(&command, 4, words, NULL);
 		/* It may not be connected yet. */
@@ -329,8 +330,10 @@ static uint64_t publish(redisContext *redis, unsigned int number)
 	redisReply *reply;
 	uint64_t seq;
 
-	reply = redisCommand(redis, "EVAL %s 3 " KEY "head " KEY "changes " KEY "done:%08x%08lx %d 800000 %b",
-			     script_change, number, (long)now(), LIST_FORMAT, change, sizeof(change));
+	reply = redisCommand(redis,
+			     "EVAL %s 3 " KEY "head " KEY "changes " KEY "done:%08x%08lx %d 800000 %b",
+			     script_change, number, (long)now(), LIST_FORMAT, change,
+			     sizeof(change));
 	if (!reply || reply->type != REDIS_REPLY_STRING)
 		die("nothing can be published");
 	seq = strtoull(reply->str, NULL, 10);

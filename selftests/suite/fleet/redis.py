@@ -518,7 +518,8 @@ def test_waiting(b):
     b.redis.kill()
     for words in (("203.0.113.1", "203.0.113.2"), ("203.0.113.3",), ("203.0.113.3", "--delete")):
         status, text = host.publish(*words)
-        b.case(f"publish {' '.join(words)} waits", status == 3 and "not published yet" in text, text)
+        b.case(f"publish {' '.join(words)} waits",
+               status == 3 and "not published yet" in text, text)
     host.daemon.stop(signal.SIGKILL)
     host.daemon.start()
     b.case("after a crash it still waits", waiting() == 4, host.source())
@@ -531,7 +532,7 @@ def test_waiting(b):
     with open(path, "a", encoding="ascii") as f:
         f.write("change 0123 1 5 0 00cb00")
     host.daemon.start()
-    b.case("what no client was told to wait survives an orderly end; a line that is cut off is none",
+    b.case("what no client was told of survives an orderly end; a line that is cut off is none",
            waiting() == 5 and "cannot be read" not in host.daemon.messages(), host.source())
     b.redis.start()
     want |= {"203.0.113.1", "203.0.113.2", "203.0.113.4"}
@@ -733,7 +734,8 @@ def test_config(b):
                     r"tls-ca: .* tls = yes", r"heartbeat: \"0s\""):
         b.case(f"--check: {pattern[-24:]}", done.returncode and re.search(pattern, done.stderr),
                done.stderr)
-    for keys, pattern in (("", "such as: server ="), ("sentinel = a\n", "addresses of the sentinels"),
+    for keys, pattern in (("", "such as: server ="),
+                          ("sentinel = a\n", "addresses of the sentinels"),
                           ("sentinel = a b\n", r"sentinel: \"b\": write HOST:PORT"),
                           ("sentinel = a b:1\nserver = c:1\n", "exclude each other"),
                           ("server = c:1\nsentinel-password-file = /x\n", "without the line")):
@@ -911,10 +913,9 @@ def test_random(b):
            run.wrong == 0)
 
 
-TESTS = (test_config, test_publish, test_timeouts, test_values, test_agree, test_restart, test_trimmed,
-         test_renewed, test_gone, test_waiting,
-         test_sentinel, test_lies, test_million, test_many,
-         test_random)
+TESTS = (test_config, test_publish, test_timeouts, test_values, test_agree, test_restart,
+         test_trimmed, test_renewed, test_gone, test_waiting, test_sentinel, test_lies,
+         test_million, test_many, test_random)
 
 
 def body(tap):

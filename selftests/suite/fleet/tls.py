@@ -1,7 +1,7 @@
 #!/usr/bin/python3 -ISB
 # SPDX-License-Identifier: GPL-2.0
-"""TLS of ipcuckood: feeds from an HTTPS server, and lists in a real redis-server that speaks TLS, with
-certificates that are right or wrong. KTAP.
+"""TLS of ipcuckood: feeds from an HTTPS server, and lists in a real redis-server that speaks TLS,
+with certificates that are right or wrong. KTAP.
 
 Debian 12's hiredis has no TLS. Where ipcuckood was built with it, lists in Redis are tested with
 build/tls/ipcuckood, if that is there: see ../../vm/tls. With words, only these tests run:
@@ -133,7 +133,8 @@ def test_https(b):
     feed(right, tls_ca="/nowhere")
     b.bad("https: no file of authorities: refused", "/nowhere|tls-ca")
     feed(server(b.elsewhere), tls_ca=ca)
-    b.bad("https: a certificate for another name: refused", "certificate.*127.0.0.1|127.0.0.1.*cert")
+    b.bad("https: a certificate for another name: refused",
+          "certificate.*127.0.0.1|127.0.0.1.*cert")
     feed(server(b.foreign), tls_ca=ca)
     b.bad("https: a foreign certificate: refused", "certificate")
     plain = lie.Server()
