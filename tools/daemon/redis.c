@@ -22,7 +22,6 @@
 #include "daemon/publisher.h"
 #include "daemon/redis.h"
 #include "daemon/timer.h"
-#include "daemon/tls.h"
 
 /* Number of entries of the stream in a reply: each is at most LIST_CHANGES_MOST. */
 #define ENTRIES_AT_ONCE	"64"
@@ -165,73 +164,15 @@ static const char *show_list(const struct source *source)
 	return list_of((const struct redis_source *)source);
 }
 
-static void check_tls(const struct redis_source *redis, struct section *section)
-{
-	const struct engine_config *engine = &redis->engine;
-
-	if (engine->tls && !tls_is_built())
-		config_fault(section, "tls",
-			     "this ipcuckood was built without TLS for Redis, because hiredis_ssl or OpenSSL was not there; use a tunnel such as stunnel, or build it with hiredis 1.0 or newer and OpenSSL");
-	if (engine->tls && !engine->ca_file)
-		config_fault(section, "tls",
-			     "a line is missing that says who signs the certificate of Redis, such as: tls-ca = /etc/redis-ca.pem");
-	if (!engine->tls && (engine->ca_file || engine->tls_name || engine->cert_file ||
-			     engine->key_file))
-		config_fault(section, engine->ca_file ? "tls-ca" :
-				      engine->tls_name ? "tls-name" :
-				      engine->cert_file ? "tls-cert" : "tls-key",
-			     "this has no effect without the line: tls = yes");
-	if (!engine->cert_file != !engine->key_file)
-		config_fault(section, engine->cert_file ? "tls-cert" : "tls-key",
-			     "tls-cert and tls-key go together");
-}
-
-static void check_addresses(struct section *section, const char *key, char **addresses)
-{
-	const char *why;
-	size_t i;
-
-	for (i = 0; addresses && addresses[i]; i++) {
-		why = engine_check_server(addresses[i]);
-		if (why)
-			config_fault(section, key, "\"%.128s\": %s", addresses[i], why);
-	}
-}
-
-static void check_servers(const struct redis_source *redis, struct section *section)
-{
-	const struct engine_config *engine = &redis->engine;
-
-	check_addresses(section, "server", engine->servers);
-	if (engine->sentinel)
-		check_addresses(section, "sentinel", engine->sentinel + 1);
-	if (engine->sentinel && !engine->sentinel[1])
-		config_fault(section, "sentinel",
-			     "the addresses of the sentinels are missing, such as: sentinel = mymaster 192.0.2.1:26379 192.0.2.2:26379");
-	if (engine->sentinel && engine->servers)
-		config_fault(section, "sentinel",
-			     "server and sentinel exclude each other: with sentinel, the sentinels say where Redis is");
-	if (!engine->sentinel && !engine->servers)
-		config_fault(section, NULL,
-			     "a line is missing that says where Redis is, such as: server = redis.example.org:6379");
-	if (engine->sentinel_password_file && !engine->sentinel)
-		config_fault(section, "sentinel-password-file",
-			     "this has no effect without the line sentinel");
-}
-
 static void check_redis(struct source *source, struct section *section)
 {
 	const struct redis_source *redis = redis_of(source);
 
-	check_servers(redis, section);
+	engine_check_config(&redis->engine, section);
 	if (!list_is_name(list_of(redis)))
 		config_fault(section, "list",
 			     "\"%.128s\" is no name of a list: it has letters, digits, \".\", \"_\" and \"-\", at most %d of them",
 			     list_of(redis), LIST_NAME_MOST);
-	if (redis->engine.user && !redis->engine.password_file)
-		config_fault(section, "user",
-			     "a line is missing that says where the password is, such as: password-file = /etc/ipcuckood.redis");
-	check_tls(redis, section);
 }
 
 /* --- what goes wrong --- */
