@@ -20,8 +20,8 @@
 #include "daemon/memory.h"
 
 #define HEAD		"# ipcuckood waiting 1\n"
-/* The file is written anew when so many changes in it are done, and more than wait. */
-#define DONE_MOST	1000
+/* The file is written anew when so many lines in it are of no use any more, and more than are. */
+#define STALE_MOST	1000
 
 /**
  * struct backlog - the file
@@ -31,7 +31,7 @@
  * @changes:	what waits, in its order
  * @count:	how many that are
  * @taken:	how many backlog_take() has given
- * @done:	number of changes in the file that do not wait any more
+ * @stale:	number of lines in the file that say nothing that is true still
  * @failed:	a message said that it cannot be written
  */
 struct backlog {
@@ -41,7 +41,7 @@ struct backlog {
 	struct backlog_change **changes;
 	size_t count;
 	size_t taken;
-	size_t done;
+	size_t stale;
 	bool failed;
 };
 
@@ -211,7 +211,7 @@ static bool rewrite(struct backlog *backlog)
 	size_t i;
 
 	close_file(backlog);
-	backlog->done = 0;
+	backlog->stale = 0;
 	if (!backlog->count) {
 		unlink(backlog->path);
 	} else {
@@ -228,11 +228,17 @@ static bool rewrite(struct backlog *backlog)
 	return good;
 }
 
+/* After a failure, what is in the file is not known. */
+static bool needs_rewrite(const struct backlog *backlog)
+{
+	return !backlog->file || backlog->failed || !backlog->count ||
+	       (backlog->stale > STALE_MOST && backlog->stale > backlog->count);
+}
+
 bool backlog_add(struct backlog *backlog, const struct backlog_change *change)
 {
 	keep(backlog, change);
-	/* After a failure, what is in the file is not known. */
-	if (!backlog->file || backlog->failed)
+	if (needs_rewrite(backlog))
 		return rewrite(backlog);
 	write_change(backlog->file, change);
 	return flush(backlog);
@@ -245,7 +251,8 @@ bool backlog_sent(struct backlog *backlog, const char *token, uint32_t at)
 	if (!change)
 		return true;
 	change->sent_at = at;
-	if (!backlog->file || backlog->failed)
+	backlog->stale++;
+	if (needs_rewrite(backlog))
 		return rewrite(backlog);
 	fprintf(backlog->file, "sent %s %u\n", token, at);
 	return flush(backlog);
@@ -258,9 +265,8 @@ bool backlog_done(struct backlog *backlog, const char *token)
 	if (!change)
 		return true;
 	drop(backlog, change);
-	backlog->done++;
-	if (!backlog->file || backlog->failed || !backlog->count ||
-	    (backlog->done > DONE_MOST && backlog->done > backlog->count))
+	backlog->stale++;
+	if (needs_rewrite(backlog))
 		return rewrite(backlog);
 	/* No need to wait for the disk: without the line, the change comes again, by its token. */
 	fprintf(backlog->file, "done %s\n", token);

@@ -49,6 +49,7 @@
  * @report_refused: Redis refuses it, and that was said
  * @report_timer: writes the report
  * @linger:	closes the connection
+ * @refused:	Redis takes no changes now, and they wait
  * @busy:	a command was sent, and its reply has not come yet
  * @why:	why Redis cannot be used; "" if it can
  */
@@ -63,6 +64,7 @@ struct publisher {
 	bool report_refused;
 	sd_event_source *report_timer;
 	sd_event_source *linger;
+	bool refused;
 	bool busy;
 	char why[512];
 };
@@ -140,6 +142,14 @@ static bool store(struct publisher *publisher, struct job *job)
 	return job->stored;
 }
 
+/* Changes are sent for the first time; or, if @at is 0, they were refused, as if never sent. */
+static void note_sent(struct publisher *publisher, struct job *job, uint32_t at)
+{
+	job->sent_at = at;
+	if (job->stored)
+		backlog_sent(publisher->backlog, job->token, at);
+}
+
 /* The first job is done, well or not. */
 static void end_job(struct publisher *publisher)
 {
@@ -171,6 +181,8 @@ static bool take_error(struct publisher *publisher, struct job *job, const redis
 	why = script_error(publisher->config.list, reply->str);
 	/* Nobody hears of it any more, and somebody will mend it: the changes go on waiting. */
 	if (job->kind == JOB_CHANGE && !job->request && script_is_for_now(reply->str)) {
+		publisher->refused = true;
+		note_sent(publisher, job, 0);
 		engine_fail(publisher->engine, "takes no changes: %s", why);
 		free(why);
 		return true;
@@ -198,6 +210,7 @@ static void on_published(void *owner, const redisReply *reply)
 	if (!job->request)
 		log_info("[redis %s] published what waited: change %llu, entries: %zu",
 			 publisher->config.source, (unsigned long long)seq, job->count);
+	publisher->refused = false;
 	job_answer(job, STATUS_OK,
 	       need_text("published to %s: change %llu, entries: %zu", publisher->config.list,
 			 (unsigned long long)seq, job->count));
@@ -223,11 +236,8 @@ static void send_change(struct publisher *publisher, struct job *job)
 		give_up_change(publisher, job);
 		return;
 	}
-	if (!job->sent_at) {
-		job->sent_at = now;
-		if (job->stored)
-			backlog_sent(publisher->backlog, job->token, now);
-	}
+	if (!job->sent_at)
+		note_sent(publisher, job, now);
 
 	add_word(&command, need_copy("EVAL"));
 	add_word(&command, need_copy(script_change));
@@ -553,7 +563,17 @@ void publisher_change(struct publisher *publisher, struct list_bytes *bytes, siz
 void publisher_replace(struct publisher *publisher, struct list_bytes *bytes, size_t count,
 		       struct request *request)
 {
-	add_job(publisher, JOB_REPLACE, bytes, count, request);
+	struct job *job = add_job(publisher, JOB_REPLACE, bytes, count, request), **at;
+
+	/* A whole list is what mends it if changes are refused: it does not wait behind them. */
+	if (publisher->refused && publisher->jobs != job) {
+		for (at = &publisher->jobs; *at != job; at = &(*at)->next)
+			;
+		*at = job->next;
+		job->next = publisher->jobs;
+		publisher->jobs = job;
+		close_engine(publisher);
+	}
 	work(publisher);
 }
 

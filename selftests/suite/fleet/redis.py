@@ -565,6 +565,16 @@ def test_waiting(b):
     host.daemon.start()
     b.case("a file that is damaged: said, and not used",
            not waiting() and "line 2 of" in host.daemon.messages(), host.daemon.messages())
+    # Redis comes back without the list.
+    host.publish("203.0.113.8")
+    b.redis.start()
+    b.redis.ask("FLUSHALL")
+    b.case("while there is no list, changes go on waiting", wait_for(
+        lambda: "there is no list" in (host.source().get("publish_problem") or "")) and
+        waiting() == 1, host.source())
+    status, text = host.replace(MANY[:30])
+    b.case("and the list is made again before them", status == 0 and
+           host.has(MANY[:30] + ["203.0.113.8"]) and not waiting(), (text, host.source()))
 
 
 def test_sentinel(b):
