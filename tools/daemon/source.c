@@ -300,6 +300,7 @@ void source_free(struct source *source)
 	contents_free(&source->contents);
 	source_forget_notes(source);
 	free(source->problem);
+	free(source->warning);
 	free(source->name);
 	free(source);
 }

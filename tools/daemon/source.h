@@ -101,6 +101,7 @@ struct note {
  * @delivered:	it has had contents, now or in an earlier run
  * @state:	state
  * @problem:	why its state is FAILING or REFUSED, and what to do; NULL otherwise
+ * @warning:	what is left out of a good answer, and what to do; or NULL. The kind sets it
  * @good_at:	last good answer, in seconds since 1970; 0: none
  * @changed_at:	last good answer that changed the contents
  * @answers:	number of answers, good or not, in this run
@@ -127,6 +128,7 @@ struct source {
 	bool delivered;
 	enum source_state state;
 	char *problem;
+	char *warning;
 	uint32_t good_at;
 	uint32_t changed_at;
 	uint64_t answers;

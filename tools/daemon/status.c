@@ -53,6 +53,8 @@ static void print_source(FILE *f, const struct source *source)
 		ago(source->good_at, good), ago(source->changed_at, changed));
 	if (source->problem)
 		fprintf(f, "    %s\n", source->problem);
+	if (source->warning)
+		fprintf(f, "    warning: %s\n", source->warning);
 	if (source->kind->waiting && source->kind->waiting(source))
 		fprintf(f, "    changes that wait to be published: %llu\n",
 			(unsigned long long)source->kind->waiting(source));
@@ -101,6 +103,7 @@ static struct json_object *source_object(const struct source *source)
 	add_text(object, "set", source->target->name);
 	add_text(object, "state", source_state_word(source));
 	add_text(object, "problem", source->problem);
+	add_text(object, "warning", source->warning);
 	add_number(object, "entries", living(source));
 	add_number(object, "good_at", source->good_at);
 	add_number(object, "changed_at", source->changed_at);
