@@ -77,7 +77,7 @@ static uint64_t fold(uint64_t a, uint64_t b)
 	return (uint64_t)product ^ (uint64_t)(product >> 64);
 }
 
-static uint64_t hash(enum entry_kind kind, const uint8_t *entry)
+uint64_t entry_hash(enum entry_kind kind, const uint8_t *entry)
 {
 	static uint64_t key[3];
 	uint64_t word[3] = { 0 };
@@ -93,7 +93,7 @@ static uint64_t hash(enum entry_kind kind, const uint8_t *entry)
 /* Where an entry belongs: not hash % room, so that the room need not be a power of two. */
 static size_t home(const struct contents *contents, enum entry_kind kind, const uint8_t *entry)
 {
-	return (unsigned __int128)hash(kind, entry) * contents->room >> 64;
+	return (unsigned __int128)entry_hash(kind, entry) * contents->room >> 64;
 }
 
 static size_t behind(const struct contents *contents, size_t at)

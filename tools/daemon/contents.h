@@ -73,6 +73,9 @@ size_t contents_purge(struct contents *contents, uint32_t now);
 size_t contents_count(const struct contents *contents);
 void contents_free(struct contents *contents);
 
+/* A hash of an entry, for hash tables. Its key is random: others choose the addresses. */
+uint64_t entry_hash(enum entry_kind kind, const uint8_t *entry);
+
 /* Seconds since 1970. */
 uint32_t now_seconds(void);
 

@@ -2,9 +2,11 @@
 /* The kinds of sources. Some need a library, and are left out if it was not there. */
 #include "daemon/feed.h"
 #include "daemon/redis.h"
+#include "daemon/routes.h"
 
 const struct source_kind *const source_kinds[] = {
 	&feed_kind,
+	&routes_kind,
 #ifdef IPCUCKOO_REDIS
 	&redis_kind,
 #endif
