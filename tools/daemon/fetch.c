@@ -258,7 +258,8 @@ static void set_limits(CURL *easy, const struct fetch_request *request)
 	curl_easy_setopt(easy, CURLOPT_TIMEOUT, (long)request->seconds);
 	curl_easy_setopt(easy, CURLOPT_LOW_SPEED_LIMIT, (long)SLOW_BYTES);
 	curl_easy_setopt(easy, CURLOPT_LOW_SPEED_TIME, (long)request->slow_seconds);
-	curl_easy_setopt(easy, CURLOPT_FOLLOWLOCATION, 1L);
+	/* libcurl would send the headers to whoever the redirection names. */
+	curl_easy_setopt(easy, CURLOPT_FOLLOWLOCATION, request->secret ? 0L : 1L);
 	curl_easy_setopt(easy, CURLOPT_MAXREDIRS, (long)REDIRECTS_MOST);
 }
 

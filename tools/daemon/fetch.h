@@ -18,6 +18,7 @@ struct fetch_result;
  * @modified_at: for a file: when it was changed last, in seconds since 1970; 0: unknown
  * @headers:	more headers, "Name: value"; NULL, or ended by NULL
  * @post:	body of a POST request; NULL: it is a GET request
+ * @secret:	the headers have a secret, so no redirection is followed
  * @ca, @cert, @key: files for TLS; NULL: the system's authorities, no certificate
  * @connect_seconds: time limit of the connection
  * @seconds:	time limit of everything; 0: none
@@ -33,6 +34,7 @@ struct fetch_request {
 	uint32_t modified_at;
 	const char *const *headers;
 	const char *post;
+	bool secret;
 	const char *ca, *cert, *key;
 	uint64_t connect_seconds;
 	uint64_t seconds;
