@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* The kinds of sources. Some need a library, and are left out if it was not there. */
+#include "daemon/crowdsec.h"
 #include "daemon/feed.h"
 #include "daemon/redis.h"
 #include "daemon/routes.h"
@@ -7,6 +8,7 @@
 const struct source_kind *const source_kinds[] = {
 	&feed_kind,
 	&routes_kind,
+	&crowdsec_kind,
 #ifdef IPCUCKOO_REDIS
 	&redis_kind,
 #endif

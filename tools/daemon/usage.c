@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <stdlib.h>
+#include <string.h>
+
+#include "daemon/contents.h"
+#include "daemon/log.h"
+#include "daemon/memory.h"
+#include "daemon/timer.h"
+#include "daemon/usage.h"
+
+/* CrowdSec may have been updated: ask again whether it takes metrics, after a day. */
+#define AGAIN_SECONDS	86400
+
+/**
+ * struct usage - reports
+ * @config:	whom to tell, and what
+ * @started_at:	when this began, in seconds since 1970
+ * @timer:	sends the next report
+ * @fetch:	the request that runs; or NULL
+ * @state:	"waiting" and so on
+ */
+struct usage {
+	struct usage_config config;
+	uint32_t started_at;
+	sd_event_source *timer;
+	struct fetch *fetch;
+	const char *state;
+};
+
+static const char waiting[] = "waiting", sent[] = "sent", failing[] = "failing";
+static const char not_taken[] = "not taken";
+
+static int on_due(sd_event_source *timer, uint64_t usec, void *data);
+
+static void schedule(struct usage *usage)
+{
+	uint64_t seconds = usage->state == not_taken ? AGAIN_SECONDS : usage->config.every;
+
+	timer_start(usage->config.daemon->event, &usage->timer, seconds * 1000, on_due, usage);
+}
+
+void usage_add_active(struct json_object *items, const char *origin, const char *family,
+		      uint64_t count)
+{
+	struct json_object *item = json_object_new_object(), *labels = json_object_new_object();
+
+	json_object_object_add(labels, "origin", json_object_new_string(origin));
+	json_object_object_add(labels, "ip_type", json_object_new_string(family));
+	json_object_object_add(item, "name", json_object_new_string("active_decisions"));
+	json_object_object_add(item, "unit", json_object_new_string("ip"));
+	json_object_object_add(item, "value", json_object_new_int64(count));
+	json_object_object_add(item, "labels", labels);
+	json_object_array_add(items, item);
+}
+
+/* The report: {"remediation_components": [{..., "metrics": [{"items": [...], "meta": {...}}]}]} */
+static struct json_object *make_report(const struct usage *usage)
+{
+	struct json_object *report = json_object_new_object(), *metrics = json_object_new_object();
+	struct json_object *bouncer = json_object_new_object(), *meta = json_object_new_object();
+	struct json_object *items = json_object_new_array(), *list;
+
+	usage->config.fill(usage->config.owner, items);
+	json_object_object_add(meta, "utc_now_timestamp", json_object_new_int64(now_seconds()));
+	json_object_object_add(meta, "window_size_seconds",
+			       json_object_new_int64(usage->config.every));
+	json_object_object_add(metrics, "items", items);
+	json_object_object_add(metrics, "meta", meta);
+	list = json_object_new_array();
+	json_object_array_add(list, metrics);
+	json_object_object_add(bouncer, "type", json_object_new_string("ipcuckood"));
+	json_object_object_add(bouncer, "version", json_object_new_string(IPCUCKOO_TOOL_VERSION));
+	json_object_object_add(bouncer, "feature_flags", json_object_new_array());
+	json_object_object_add(bouncer, "utc_startup_timestamp",
+			       json_object_new_int64(usage->started_at));
+	json_object_object_add(bouncer, "metrics", list);
+	list = json_object_new_array();
+	json_object_array_add(list, bouncer);
+	json_object_object_add(report, "remediation_components", list);
+	json_object_object_add(report, "log_processors", json_object_new_array());
+	return report;
+}
+
+/* The answer has nothing in it. */
+static bool take_data(void *owner, const char *data, size_t len)
+{
+	(void)owner;
+	(void)data;
+	(void)len;
+	return true;
+}
+
+static void note_failure(struct usage *usage, const char *why)
+{
+	if (usage->state != failing)
+		log_warning("[crowdsec %s] usage metrics are not sent: %s %s; they are tried again later, and the set is not affected",
+			    usage->config.source, usage->config.lapi->url, why);
+	usage->state = failing;
+}
+
+static void on_done(void *owner, const struct fetch_result *result)
+{
+	struct usage *usage = owner;
+	char why[LAPI_WHY_SIZE];
+
+	usage->fetch = NULL;
+	if (result->good) {
+		usage->state = sent;
+	} else if (result->status == 404) {
+		if (usage->state != not_taken)
+			log_info("[crowdsec %s] CrowdSec at %s takes no usage metrics, which is so before version 1.6.3: they are not sent",
+				 usage->config.source, usage->config.lapi->url);
+		usage->state = not_taken;
+	} else {
+		lapi_explain(usage->config.lapi, result, why);
+		note_failure(usage, why);
+	}
+	schedule(usage);
+}
+
+static int on_due(sd_event_source *timer, uint64_t usec, void *data)
+{
+	struct usage *usage = data;
+	struct fetch_request request = { .data = take_data, .done = on_done, .owner = usage };
+	struct json_object *report = make_report(usage);
+	char why[LAPI_WHY_SIZE];
+
+	(void)timer;
+	(void)usec;
+	usage->fetch = lapi_ask(usage->config.daemon, usage->config.lapi, "/v1/usage-metrics",
+				json_object_to_json_string_ext(report, JSON_C_TO_STRING_PLAIN),
+				&request, why);
+	json_object_put(report);
+	if (!usage->fetch) {
+		note_failure(usage, why);
+		schedule(usage);
+	}
+	return 0;
+}
+
+struct usage *usage_start(const struct usage_config *config)
+{
+	struct usage *usage = need_zeros(sizeof(*usage));
+
+	usage->config = *config;
+	usage->started_at = now_seconds();
+	usage->state = waiting;
+	schedule(usage);
+	return usage;
+}
+
+void usage_stop(struct usage *usage)
+{
+	if (!usage)
+		return;
+	fetch_stop(usage->fetch);
+	timer_stop(&usage->timer);
+	free(usage);
+}
+
+const char *usage_state(const struct usage *usage)
+{
+	return usage ? usage->state : "off";
+}

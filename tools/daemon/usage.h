@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Usage metrics: what a bouncer tells CrowdSec about itself from time to time. CrowdSec takes them
+ * from 1.6.3 on, and "cscli metrics" shows them.
+ */
+#ifndef IPCUCKOOD_USAGE_H
+#define IPCUCKOOD_USAGE_H
+
+#include <json-c/json.h>
+
+#include "daemon/lapi.h"
+
+/**
+ * struct usage_config - whom to tell, and what
+ * @daemon:	the daemon
+ * @lapi:	the Local API
+ * @source:	name of the source, for messages
+ * @every:	seconds between two reports
+ * @fill:	adds the metrics to an array: usage_add()
+ * @owner:	its argument
+ */
+struct usage_config {
+	struct daemon *daemon;
+	const struct lapi *lapi;
+	const char *source;
+	uint64_t every;
+	void (*fill)(void *owner, struct json_object *items);
+	void *owner;
+};
+
+struct usage;
+
+/* Begin to report; the first time after @every seconds. */
+struct usage *usage_start(const struct usage_config *config);
+void usage_stop(struct usage *usage);
+/* "waiting", "sent", "failing", or "not taken" by this CrowdSec; "off" if @usage is NULL. */
+const char *usage_state(const struct usage *usage);
+
+/* Add a number of decisions that are in force. @family: "ipv4" or "ipv6". */
+void usage_add_active(struct json_object *items, const char *origin, const char *family,
+		      uint64_t count);
+
+#endif /* IPCUCKOOD_USAGE_H */
