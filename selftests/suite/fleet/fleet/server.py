@@ -58,13 +58,14 @@ def cut_off(text):
     return Answer(send)
 
 
-def endless(piece, length=None):
-    """Sends without end, or announces a length and begins to."""
+def endless(piece, length=None, first=b""):
+    """Sends @first, and then @piece without end; or announces a length and begins to."""
     def send(handler):
         handler.send_response(200)
         if length:
             handler.send_header("Content-Length", str(length))
         handler.end_headers()
+        handler.wfile.write(first)
         while not handler.server.stopped:
             handler.wfile.write(piece)
     return Answer(send)
