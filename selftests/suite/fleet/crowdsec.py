@@ -6,7 +6,6 @@ in the kernel is compared with a naive reference: entries and the seconds they h
 
 SEED repeats a run; ROUNDS is the number of random changes and lies at the end (default 10). With
 words, only these tests run: "crowdsec.py lies random"."""
-import ipaddress
 import json
 import os
 import random
@@ -35,6 +34,8 @@ EARLY, LATE = 3, 5
 SOON = 5
 # Seconds for a change to be in force
 PATIENCE = 30
+# Decisions of a large list: in "make check-fleet", and in a short run
+MANY = 1000000 if ROUNDS >= 100 else 50000
 
 
 def seconds_of(words):
@@ -408,6 +409,44 @@ def test_restart(b):
     b.end()
 
 
+def test_many(b):
+    """A large list: time and memory, of all of it and of one more"""
+    text = b'{"new": [' + b",".join(
+        b'{"duration":"%dh59m57.123456789s","id":%d,"origin":"CAPI","scenario":"crowdsecurity/'
+        b'ssh-bf","scope":"Ip","type":"ban","uuid":"5a1b5f0e-4c3d-4e0f-9a69-0c2d5fd8a7d3",'
+        b'"value":"%d.%d.%d.%d"}' % (i % 90 + 1, i + 1, 11 + (i >> 24), i >> 16 & 255,
+                                     i >> 8 & 255, i & 255) for i in range(MANY)) + b"]}"
+    b.lapi.number = MANY
+    b.lapi.lie(lie.whole(text), times=1)
+    began = time.monotonic()
+    b.config()
+    b.daemon.start(wait=False)
+    there = wait_for(lambda: (d := b.daemon.status()) and d["sources"][0]["answers"], 600)
+    b.tap.note(f"{MANY} decisions, {len(text) >> 20} MB: in force after "
+               f"{time.monotonic() - began:.1f} s")
+    have = members("s")
+    b.case(f"{MANY} decisions are in force", there and len(have) == MANY, len(have))
+    b.case("each has its time", all(
+        abs(seconds_of(have[f"11.{i >> 16 & 255}.{i >> 8 & 255}.{i & 255}"]) -
+            (i % 90 + 2) * 3600) < 300 for i in range(0, MANY, 997)))
+    peak = b.daemon.proc("VmHWM")
+    b.tap.note(f"most memory: {peak} kB, {(peak << 10) / MANY:.0f} bytes for each")
+    b.case("memory is bounded", peak << 10 < (20 << 20) + 160 * MANY, peak)
+    began = time.monotonic()
+    b.lapi.add("192.0.2.1")
+    b.case("one more gets in", wait_for(lambda: "192.0.2.1" in tool("test", "s", "192.0.2.1",
+                                                                   check=False), 60))
+    b.tap.note(f"one more: in force after {time.monotonic() - began:.2f} s, "
+               "of which the interval is up to 1 s")
+    b.lapi.lie(lie.whole(text), times=1)
+    deliveries = b.source()["deliveries"]
+    b.daemon.refresh("lapi")
+    b.case("all of it again changes only what differs",
+           b.source()["deliveries"] == deliveries + 1 and len(members("s")) == MANY and
+           b.daemon.messages().count("entries now, and had") == 1, b.daemon.messages())
+    b.end()
+
+
 def test_config(b):
     b.lapi.add("192.0.2.1")
     b.config()
@@ -589,8 +628,8 @@ def test_random(b):
     b.end()
 
 
-TESTS = (test_decisions, test_left_out, test_lies, test_lost, test_restart, test_config, test_usage,
-         test_tls, test_random)
+TESTS = (test_decisions, test_left_out, test_lies, test_lost, test_restart, test_many, test_config,
+         test_usage, test_tls, test_random)
 
 
 def body(tap):
