@@ -67,6 +67,7 @@ enum left_out { LEFT_SCOPE, LEFT_TYPE, LEFT_WRONG, LEFT_UNFIT, LEFT_OUTS };
  * @due_at:	when that is, in seconds since 1970
  * @fails:	number of failures since the last good answer
  * @answer:	what arrives
+ * @asked_at:	when it was asked for, in seconds since 1970
  * @whole:	it has all decisions
  * @synced:	changes are enough; otherwise all decisions have to come
  * @whole_at:	when all decisions were asked for, in seconds since 1970; 0: never
@@ -103,6 +104,7 @@ struct crowdsec_source {
 	uint32_t due_at;
 	unsigned int fails;
 	struct answer *answer;
+	uint32_t asked_at;
 	bool whole;
 	bool synced;
 	uint32_t whole_at;
@@ -325,6 +327,18 @@ static void purge(struct crowdsec_source *crowdsec)
 	contents_purge(&crowdsec->source.contents, now);
 }
 
+/* The contents become what the decisions say. Return: 0 or -ENOMEM. */
+static int change_contents(struct crowdsec_source *crowdsec, const struct decisions *touched)
+{
+	uint32_t now = now_seconds(), asked_at = crowdsec->asked_at;
+	const struct enforcement what = {
+		.now = &crowdsec->now, .labels = crowdsec->labels,
+		.comment = crowdsec->comment_from, .spread = now > asked_at ? now - asked_at : 0,
+	};
+
+	return enforce(&crowdsec->source, &what, touched);
+}
+
 /* All decisions have arrived. Return: 0 or -ENOMEM. */
 static int take_whole(struct crowdsec_source *crowdsec)
 {
@@ -334,8 +348,7 @@ static int take_whole(struct crowdsec_source *crowdsec)
 	memset(&crowdsec->new, 0, sizeof(crowdsec->new));
 	labels_free(crowdsec->labels);
 	crowdsec->labels = crowdsec->new_labels;
-	return enforce(&crowdsec->source, &crowdsec->now, crowdsec->labels, crowdsec->comment_from,
-		       NULL);
+	return change_contents(crowdsec, NULL);
 }
 
 /* New decisions, and some that have ended: a decision in both lists has ended. Return: 0 or
@@ -359,8 +372,7 @@ static int take_changes(struct crowdsec_source *crowdsec)
 	if (err)
 		return err;
 	decisions_sort(gone);
-	return enforce(&crowdsec->source, &crowdsec->now, crowdsec->labels, crowdsec->comment_from,
-		       gone);
+	return change_contents(crowdsec, gone);
 }
 
 /* --- requests --- */
@@ -508,10 +520,11 @@ static bool is_whole_due(const struct crowdsec_source *crowdsec)
 static void begin_answer(struct crowdsec_source *crowdsec)
 {
 	forget_answer(crowdsec);
+	crowdsec->asked_at = now_seconds();
 	crowdsec->whole = is_whole_due(crowdsec);
 	crowdsec->new_labels = crowdsec->labels;
 	if (crowdsec->whole) {
-		crowdsec->whole_at = now_seconds();
+		crowdsec->whole_at = crowdsec->asked_at;
 		crowdsec->new_labels = labels_new();
 		memset(crowdsec->left_out, 0, sizeof(crowdsec->left_out));
 	}

@@ -4,9 +4,7 @@
 #include "daemon/enforce.h"
 #include "daemon/log.h"
 
-/* When an entry expires is computed from how long a decision still lasts. If this gives another
- * second for the same decision the next time, that is no change.
- */
+/* Clocks and rounding: if a decision ends so much earlier or later, that is no change. */
 #define SAME_SECONDS	2
 
 /* More changes than this replace all contents, which takes less memory. */
@@ -15,9 +13,7 @@
 /**
  * struct work - contents that are compared with decisions
  * @source:	the source
- * @now:	the decisions
- * @labels:	where they are from
- * @comment:	what comments are made from
+ * @what:	what they shall be
  * @changes:	the differences
  * @count:	how many there are
  * @room:	room for so many
@@ -25,9 +21,7 @@
  */
 struct work {
 	struct source *source;
-	const struct decisions *now;
-	const struct labels *labels;
-	enum comment_from comment;
+	const struct enforcement *what;
 	struct source_change *changes;
 	size_t count;
 	size_t room;
@@ -56,15 +50,15 @@ static int add_change(struct work *work, bool del, const struct member *member)
 static void make_member(const struct work *work, const struct decision *decision,
 			struct member *member)
 {
-	const struct label *label = labels_get(work->labels, decision->label);
+	const struct label *label = labels_get(work->what->labels, decision->label);
 
 	memset(member, 0, sizeof(*member));
 	member->kind = decision->kind;
 	memcpy(member->entry, decision->entry, sizeof(member->entry));
 	member->expires = decision->expires;
-	if (work->comment == COMMENT_ORIGIN && label->origin[0])
+	if (work->what->comment == COMMENT_ORIGIN && label->origin[0])
 		member->comment = label->origin;
-	else if (work->comment == COMMENT_SCENARIO && label->scenario[0])
+	else if (work->what->comment == COMMENT_SCENARIO && label->scenario[0])
 		member->comment = label->scenario;
 }
 
@@ -81,10 +75,13 @@ static bool same_comment(const char *stored, const char *comment)
 	return stored[i] == comment[i];
 }
 
-static bool is_same(const struct member *stored, const struct member *member)
+static bool is_same(const struct work *work, const struct member *stored,
+		    const struct member *member)
 {
+	uint64_t early = (uint64_t)work->what->spread + SAME_SECONDS;
+
 	return stored->expires <= member->expires + (uint64_t)SAME_SECONDS &&
-	       member->expires <= stored->expires + (uint64_t)SAME_SECONDS &&
+	       member->expires <= stored->expires + early &&
 	       same_comment(stored->comment, member->comment);
 }
 
@@ -98,7 +95,7 @@ static int compare_entry(void *owner, const struct decision *longest, enum entry
 	if (!longest)
 		return there ? add_change(work, true, &stored) : 0;
 	make_member(work, longest, &member);
-	return there && is_same(&stored, &member) ? 0 : add_change(work, false, &member);
+	return there && is_same(work, &stored, &member) ? 0 : add_change(work, false, &member);
 }
 
 /* Entries that no decision concerns any more. */
@@ -109,7 +106,7 @@ static int find_gone(struct work *work)
 	int err = 0;
 
 	while (!err && contents_next(&work->source->contents, &cursor, &stored))
-		if (!decisions_find(work->now, stored.kind, stored.entry))
+		if (!decisions_find(work->what->now, stored.kind, stored.entry))
 			err = add_change(work, true, &stored);
 	return err;
 }
@@ -122,7 +119,7 @@ static int build_entry(void *owner, const struct decision *longest, enum entry_k
 
 	make_member(work, longest, &member);
 	if (contents_find(&work->source->contents, kind, entry, &stored) &&
-	    is_same(&stored, &member))
+	    is_same(work, &stored, &member))
 		member.expires = stored.expires;
 	return contents_add(&work->contents, &member);
 }
@@ -132,13 +129,13 @@ static int replace_all(struct work *work)
 	struct source *source = work->source;
 	size_t before = contents_count(&source->contents);
 
-	if (decisions_walk(work->now, build_entry, work)) {
+	if (decisions_walk(work->what->now, build_entry, work)) {
 		contents_free(&work->contents);
 		return -ENOMEM;
 	}
 	log_info("[%s %s] has %zu entries now, and had %zu before, by %zu decisions",
 		 source->kind->word, source->name, contents_count(&work->contents), before,
-		 work->now->count);
+		 work->what->now->count);
 	source_deliver(source, &work->contents);
 	return 0;
 }
@@ -148,17 +145,14 @@ static int compare(struct work *work, const struct decisions *touched)
 	int err;
 
 	if (touched)
-		return decisions_walk_touched(work->now, touched, compare_entry, work);
-	err = decisions_walk(work->now, compare_entry, work);
+		return decisions_walk_touched(work->what->now, touched, compare_entry, work);
+	err = decisions_walk(work->what->now, compare_entry, work);
 	return err ? err : find_gone(work);
 }
 
-int enforce(struct source *source, const struct decisions *now, const struct labels *labels,
-	    enum comment_from comment, const struct decisions *touched)
+int enforce(struct source *source, const struct enforcement *what, const struct decisions *touched)
 {
-	struct work work = {
-		.source = source, .now = now, .labels = labels, .comment = comment,
-	};
+	struct work work = { .source = source, .what = what };
 	int err;
 
 	if (!source->delivered)
