@@ -42,6 +42,9 @@
 /* What has expired is removed from memory at most once in this many seconds. */
 #define PURGE_SECONDS	60
 
+/* If the clock jumps by more than this, somebody has set it. */
+#define CLOCK_SECONDS	5
+
 #define NS_PER_SECOND	1000000000ll
 
 /* Why decisions are left out. */
@@ -71,6 +74,7 @@ enum left_out { LEFT_SCOPE, LEFT_TYPE, LEFT_WRONG, LEFT_UNFIT, LEFT_OUTS };
  * @whole:	it has all decisions
  * @synced:	changes are enough; otherwise all decisions have to come
  * @whole_at:	when all decisions were asked for, in seconds since 1970; 0: never
+ * @offset:	how far the clock was ahead of the time since boot then, in seconds
  * @import:	the last answer had many new decisions
  * @doubted:	the last answer with all decisions had so few that it was not believed
  * @now:	the decisions that are in force
@@ -108,6 +112,7 @@ struct crowdsec_source {
 	bool whole;
 	bool synced;
 	uint32_t whole_at;
+	int64_t offset;
 	bool import;
 	bool doubted;
 	struct decisions now;
@@ -399,6 +404,7 @@ static void give_up(struct crowdsec_source *crowdsec, const char *why)
 	uint64_t interval = crowdsec->interval;
 
 	crowdsec->synced = false;
+	crowdsec->doubted = false;
 	source_fail(&crowdsec->source, "%s %s; it is asked again, at least every %llu seconds",
 		    crowdsec->lapi.url, why,
 		    (unsigned long long)(interval > RETRY_MOST ? interval : RETRY_MOST));
@@ -509,12 +515,21 @@ static char *make_path(const struct crowdsec_source *crowdsec)
 	return add_list(path, "scenarios_not_containing", crowdsec->without);
 }
 
+/* How far the clock is ahead of the time since boot. It changes when somebody sets the clock. */
+static int64_t clock_offset(void)
+{
+	struct timespec clock, boot;
+
+	clock_gettime(CLOCK_REALTIME, &clock);
+	clock_gettime(CLOCK_BOOTTIME, &boot);
+	return clock.tv_sec - boot.tv_sec;
+}
+
+/* If the clock was set, the seconds at which decisions end are wrong. */
 static bool is_whole_due(const struct crowdsec_source *crowdsec)
 {
-	uint32_t now = now_seconds();
-
-	return !crowdsec->synced || now < crowdsec->whole_at ||
-	       now - crowdsec->whole_at >= crowdsec->resync;
+	return !crowdsec->synced || now_seconds() - crowdsec->whole_at >= crowdsec->resync ||
+	       llabs(clock_offset() - crowdsec->offset) > CLOCK_SECONDS;
 }
 
 static void begin_answer(struct crowdsec_source *crowdsec)
@@ -525,6 +540,7 @@ static void begin_answer(struct crowdsec_source *crowdsec)
 	crowdsec->new_labels = crowdsec->labels;
 	if (crowdsec->whole) {
 		crowdsec->whole_at = crowdsec->asked_at;
+		crowdsec->offset = clock_offset();
 		crowdsec->new_labels = labels_new();
 		memset(crowdsec->left_out, 0, sizeof(crowdsec->left_out));
 	}
@@ -564,56 +580,13 @@ static int on_due(sd_event_source *timer, uint64_t usec, void *data)
 
 /* --- the kind --- */
 
-/* The number of the first label with the same origin; lists have a name, too. */
-static size_t first_label(const struct labels *labels, size_t number)
-{
-	const struct label *label = labels_get(labels, number), *other;
-	size_t i;
-
-	for (i = 0; i < number; i++) {
-		other = labels_get(labels, i);
-		if (!strcmp(other->origin, label->origin) &&
-		    (strcmp(label->origin, "lists") || !strcmp(other->scenario, label->scenario)))
-			break;
-	}
-	return i;
-}
-
-/* The metrics: how many decisions are in force, by origin and family */
-static void fill_usage(void *owner, struct json_object *items)
-{
-	const struct crowdsec_source *crowdsec = owner;
-	size_t count = crowdsec->labels ? labels_count(crowdsec->labels) : 0, i, first;
-	uint64_t (*counts)[2] = need_zeros((count + 1) * sizeof(*counts));
-	const struct label *label;
-	char *origin;
-	int v6;
-
-	for (i = 0; i < crowdsec->now.count; i++)
-		counts[crowdsec->now.at[i].label][is_v6(crowdsec->now.at[i].kind)]++;
-	for (i = count; i-- > 0;) {
-		first = first_label(crowdsec->labels, i);
-		label = labels_get(crowdsec->labels, i);
-		origin = strcmp(label->origin, "lists") ? need_copy(label->origin) :
-							  need_text("lists:%s", label->scenario);
-		for (v6 = 0; v6 < 2; v6++) {
-			if (first < i)
-				counts[first][v6] += counts[i][v6];
-			else if (counts[i][v6])
-				usage_add_active(items, origin, v6 ? "ipv6" : "ipv4",
-						 counts[i][v6]);
-		}
-		free(origin);
-	}
-	free(counts);
-}
-
 static void start_crowdsec(struct source *source)
 {
 	struct crowdsec_source *crowdsec = crowdsec_of(source);
 	const struct usage_config config = {
 		.daemon = source->daemon, .lapi = &crowdsec->lapi, .source = source->name,
-		.every = crowdsec->metrics_every, .fill = fill_usage, .owner = crowdsec,
+		.every = crowdsec->metrics_every, .now = &crowdsec->now,
+		.labels = &crowdsec->labels,
 	};
 
 	if (crowdsec->metrics_every && !source->daemon->dry_run)

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
+#include <json-c/json.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "daemon/contents.h"
 #include "daemon/log.h"
 #include "daemon/memory.h"
 #include "daemon/timer.h"
@@ -39,8 +39,8 @@ static void schedule(struct usage *usage)
 	timer_start(usage->config.daemon->event, &usage->timer, seconds * 1000, on_due, usage);
 }
 
-void usage_add_active(struct json_object *items, const char *origin, const char *family,
-		      uint64_t count)
+static void add_active(struct json_object *items, const char *origin, const char *family,
+		       uint64_t count)
 {
 	struct json_object *item = json_object_new_object(), *labels = json_object_new_object();
 
@@ -53,6 +53,50 @@ void usage_add_active(struct json_object *items, const char *origin, const char 
 	json_object_array_add(items, item);
 }
 
+/* The number of the first label with the same origin; lists have a name, too. */
+static size_t first_label(const struct labels *labels, size_t number)
+{
+	const struct label *label = labels_get(labels, number), *other;
+	size_t i;
+
+	for (i = 0; i < number; i++) {
+		other = labels_get(labels, i);
+		if (!strcmp(other->origin, label->origin) &&
+		    (strcmp(label->origin, "lists") || !strcmp(other->scenario, label->scenario)))
+			break;
+	}
+	return i;
+}
+
+/* Count the decisions that are in force, by origin and family. */
+static void add_counts(const struct decisions *now, const struct labels *labels,
+		       struct json_object *items)
+{
+	size_t count = labels_count(labels), i, first;
+	uint64_t (*counts)[2] = need_zeros(count * sizeof(*counts));
+	const struct label *label;
+	char *origin;
+	int v6;
+
+	for (i = 0; i < now->count; i++)
+		counts[now->at[i].label][is_v6(now->at[i].kind)]++;
+	/* From the end: all with the same origin have been added when the first of them comes. */
+	for (i = count; i-- > 0;) {
+		first = first_label(labels, i);
+		label = labels_get(labels, i);
+		origin = strcmp(label->origin, "lists") ? need_copy(label->origin) :
+							  need_text("lists:%s", label->scenario);
+		for (v6 = 0; v6 < 2; v6++) {
+			if (first < i)
+				counts[first][v6] += counts[i][v6];
+			else if (counts[i][v6])
+				add_active(items, origin, v6 ? "ipv6" : "ipv4", counts[i][v6]);
+		}
+		free(origin);
+	}
+	free(counts);
+}
+
 /* The report: {"remediation_components": [{..., "metrics": [{"items": [...], "meta": {...}}]}]} */
 static struct json_object *make_report(const struct usage *usage)
 {
@@ -60,7 +104,8 @@ static struct json_object *make_report(const struct usage *usage)
 	struct json_object *bouncer = json_object_new_object(), *meta = json_object_new_object();
 	struct json_object *items = json_object_new_array(), *list;
 
-	usage->config.fill(usage->config.owner, items);
+	if (*usage->config.labels)
+		add_counts(usage->config.now, *usage->config.labels, items);
 	json_object_object_add(meta, "utc_now_timestamp", json_object_new_int64(now_seconds()));
 	json_object_object_add(meta, "window_size_seconds",
 			       json_object_new_int64(usage->config.every));

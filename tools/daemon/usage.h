@@ -5,8 +5,7 @@
 #ifndef IPCUCKOOD_USAGE_H
 #define IPCUCKOOD_USAGE_H
 
-#include <json-c/json.h>
-
+#include "daemon/decisions.h"
 #include "daemon/lapi.h"
 
 /**
@@ -15,16 +14,16 @@
  * @lapi:	the Local API
  * @source:	name of the source, for messages
  * @every:	seconds between two reports
- * @fill:	adds the metrics to an array: usage_add()
- * @owner:	its argument
+ * @now:	the decisions that are in force
+ * @labels:	where they are from; it may become another pointer, and is NULL at first
  */
 struct usage_config {
 	struct daemon *daemon;
 	const struct lapi *lapi;
 	const char *source;
 	uint64_t every;
-	void (*fill)(void *owner, struct json_object *items);
-	void *owner;
+	const struct decisions *now;
+	struct labels *const *labels;
 };
 
 struct usage;
@@ -34,9 +33,5 @@ struct usage *usage_start(const struct usage_config *config);
 void usage_stop(struct usage *usage);
 /* "waiting", "sent", "failing", or "not taken" by this CrowdSec; "off" if @usage is NULL. */
 const char *usage_state(const struct usage *usage);
-
-/* Add a number of decisions that are in force. @family: "ipv4" or "ipv6". */
-void usage_add_active(struct json_object *items, const char *origin, const char *family,
-		      uint64_t count);
 
 #endif /* IPCUCKOOD_USAGE_H */

@@ -334,6 +334,10 @@ def test_lost(b):
     deliveries = b.source()["deliveries"]
     b.daemon.refresh("lapi")
     b.case("no difference, no change", b.source()["deliveries"] == deliveries)
+    b.lapi.delay = 5
+    b.daemon.refresh("lapi")
+    b.case("nor if the answer takes long", b.source()["deliveries"] == deliveries, b.source())
+    b.lapi.delay = 0
     b.reload({"resync": "3s"})
     b.lapi.add("203.0.113.3")
     b.lapi.pulled()
@@ -406,6 +410,25 @@ def test_restart(b):
            wait_for(lambda: "cannot be read: No such file" in b.problem()))
     b.case("what is in force stays", not b.differences(), b.differences())
     b.case("the key is in no message", "another-key" not in b.daemon.messages())
+    b.end()
+
+
+def test_clock(b):
+    """Somebody sets the clock of the firewall; the Local API is on another machine."""
+    for i in range(20):
+        b.lapi.add(f"198.18.0.{i}", 3600)
+    b.begin()
+    for hours in (2, -2):
+        startups = b.lapi.asked(startup=True)
+        with b.lapi.lock:
+            time.clock_settime(time.CLOCK_REALTIME, time.time() + hours * 3600)
+            b.lapi.shift(hours * 3600)
+        b.case(f"the clock is set by {hours} hours: all are asked for", wait_for(
+            lambda: b.lapi.asked(startup=True) > startups, PATIENCE))
+        b.settle()
+        b.in_force(f"the clock is set by {hours} hours: the set has what it had")
+        state = b.source()
+        b.case("and so has the daemon", state["entries"] == state["decisions"] == 20, state)
     b.end()
 
 
@@ -628,8 +651,8 @@ def test_random(b):
     b.end()
 
 
-TESTS = (test_decisions, test_left_out, test_lies, test_lost, test_restart, test_many, test_config,
-         test_usage, test_tls, test_random)
+TESTS = (test_decisions, test_left_out, test_lies, test_lost, test_restart, test_clock, test_many,
+         test_config, test_usage, test_tls, test_random)
 
 
 def body(tap):

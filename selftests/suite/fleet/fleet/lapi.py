@@ -75,7 +75,9 @@ class Handler(http.server.BaseHTTPRequestHandler):
         elif not self.is_allowed():
             self.say(403, {"message": "access forbidden"})
         elif url.path == "/v1/decisions/stream":
-            self.say(200, *lapi.stream(query))
+            parts = lapi.stream(query)
+            time.sleep(lapi.delay)
+            self.say(200, *parts)
         elif url.path == "/v1/decisions":
             self.say(200, lapi.list(query))
         else:
@@ -134,6 +136,8 @@ class Lapi(http.server.ThreadingHTTPServer):
         self.metrics = []
         self.metrics_status = 201
         self.chunked = False
+        # Seconds that an answer takes
+        self.delay = 0
         self.stopped = False
         self.scheme = "https" if tls else "http"
         if tls:
@@ -179,6 +183,14 @@ class Lapi(http.server.ThreadingHTTPServer):
         """A decision vanishes without notice."""
         with self.lock:
             del self.decisions[number]
+
+    def shift(self, seconds):
+        """The clock was set: not that of the machine where the Local API is."""
+        with self.lock:
+            self.pull += seconds
+            for decision in self.decisions.values():
+                decision.created += seconds
+                decision.until += seconds
 
     def active(self, slack=0):
         """Decisions that last for more than @slack seconds from now on"""
