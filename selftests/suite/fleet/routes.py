@@ -27,6 +27,8 @@ ROUNDS = int(os.environ.get("ROUNDS", "10"))
 SEED = int(os.environ.get("SEED") or random.randrange(1 << 32))
 # More than the receive buffer of the daemon can hold messages about
 STORM = 30000
+# Routes that stay while the table is read again and again
+STABLE = 20000
 # Resident memory of a daemon that follows so many routes
 MEMORY_KB = 50 << 10
 # Seconds for a change to be in force; several readings of the table, if one was not exact
@@ -115,7 +117,7 @@ class Bench:
         for name in tool("list", "-n").split():
             tool("destroy", name)
         ip("nexthop", "flush")
-        for table in (TABLE, 200, 1000):
+        for table in (TABLE, 200, 1000, 1001):
             rtnetlink.flush(table)
 
 
@@ -223,7 +225,10 @@ def test_protocol(b):
     b.same("types and protocol, in a table with a large number",
            {"192.0.2.1", "192.0.2.2", "2001:db8::1", "2001:db8::2"})
     b.delete("192.0.2.1/32", 1000, metric=12)
-    b.same("those of another protocol do not count", {"192.0.2.2", "2001:db8::1", "2001:db8::2"})
+    b.add("192.0.2.1/32", 1001, type_="prohibit")
+    b.add("192.0.2.3/32", 1000, type_="prohibit")
+    b.same("those of another protocol or table do not count",
+           {"192.0.2.2", "192.0.2.3", "2001:db8::1", "2001:db8::2"})
     b.daemon.stop()
     b.start()
     b.same("nor when the table is read", **keys)
@@ -419,6 +424,35 @@ def test_lost(b):
     b.same("a storm that it follows", seconds=60)
 
 
+def test_changing(b):
+    """The table changes while it is read: the kernel skips routes then. None of them may leave."""
+    stay = [f"2001:db8:1:{i >> 8:x}::{i & 255:x}/128" for i in range(STABLE)]
+    move = [f"2001:db8:0:{i:x}::/64" for i in range(400)]
+    b.kernel.storm(NEWROUTE, stay, TABLE)
+    b.begin()
+    b.same(f"{STABLE} routes")
+    child = os.fork()
+    if not child:
+        while True:
+            b.kernel.storm(NEWROUTE, move, TABLE)
+            b.kernel.storm(DELROUTE, move, TABLE, type_=None, proto=0)
+    least, reads = STABLE, 0
+    try:
+        end = time.monotonic() + 10
+        while time.monotonic() < end:
+            b.daemon.ask("refresh r")
+            time.sleep(0.05)
+            state = b.source()
+            least = min(least, state["entries"])
+            reads += 1
+    finally:
+        os.kill(child, signal.SIGKILL)
+        os.waitpid(child, 0)
+    b.tap.note(f"read {reads} times")
+    b.case("none of them leaves while the table is read and changes", least == STABLE, state)
+    b.same("in the end the set equals the table", seconds=60)
+
+
 def test_limit(b):
     b.begin(max_entries=100)
     b.kernel.storm(NEWROUTE, many(1, 100), TABLE)
@@ -475,7 +509,7 @@ class Round:
         self.nets += [f"10.{a}.0.0/18" for a in range(3)] + ["0.0.0.0/0", "10.0.0.0/7"]
         self.nets += [f"2001:db8:{a}::/{length}" for a in range(4) for length in (48, 64, 120, 128)]
         self.nets += ["::/0", "2000::/15"]
-        self.tables = [TABLE, TABLE, TABLE, 1000, 1000, 200]
+        self.tables = [TABLE, TABLE, TABLE, 1000, 1000, 200, 1001]
 
     def keys(self):
         rng = self.rng
@@ -592,7 +626,7 @@ def test_random(b):
 
 
 TESTS = (test_config, test_follow, test_replace, test_protocol, test_wide, test_hosts, test_hold,
-         test_restart, test_nexthop, test_lost, test_limit, test_idle, test_random)
+         test_restart, test_nexthop, test_lost, test_changing, test_limit, test_idle, test_random)
 # Without routes of IPv6
 TESTS_V4 = (test_config, test_lost, test_limit, test_idle)
 
