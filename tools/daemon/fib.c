@@ -98,7 +98,8 @@ bool fib_del(struct fib *fib, const struct fib_route *route)
 
 	if (!room)
 		return false;
-	at = hole = find_slot(fib, route);
+	hole = find_slot(fib, route);
+	at = hole;
 	if (fib->slots[hole].kind == FREE)
 		return false;
 	count(fib, &fib->slots[hole], -1);

@@ -224,6 +224,13 @@ static void refuse(struct routes_source *routes)
 	schedule(routes, AGAIN_MOST * 1000);
 }
 
+static const char *why_refused(const struct routes_source *routes, const struct fib_route *route)
+{
+	if (destination_is_too_short(&routes->rules, route->kind, route->entry))
+		return "would block too much; if that is meant, lower min-length or min-length6";
+	return "has too many hosts for a set of the type hash:ip; a set of the type hash:net takes it";
+}
+
 /* Routes that are left out are an error of whoever announces them, or of the configuration. */
 static void warn_left_out(struct routes_source *routes)
 {
@@ -244,9 +251,7 @@ static void warn_left_out(struct routes_source *routes)
 	while (!(route->flags & FIB_REFUSED));
 	*entry_format(text, route->kind, route->entry) = '\0';
 	source->warning = need_text("routes left out: %zu, such as %s, which %s", routes->left_out,
-		text, destination_is_too_short(&routes->rules, route->kind, route->entry) ?
-		"would block too much; if that is meant, lower min-length or min-length6" :
-		"has too many hosts for a set of the type hash:ip; a set of the type hash:net takes it");
+				    text, why_refused(routes, route));
 	if (routes->left_out < before)
 		return;
 	source->refusals += routes->left_out - before;
