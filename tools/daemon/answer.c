@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * The signs between values are read here, the values themselves by json-c's tokener, which takes
- * them in parts: the names of the lists, and each decision. So an answer of any length needs no more
- * memory than its largest decision.
+ * them in parts: the names of the lists, and each decision. So an answer of any length needs no
+ * more memory than its largest decision.
  */
 #include <errno.h>
 #include <json-c/json.h>
@@ -14,7 +14,7 @@
 #include "daemon/memory.h"
 #include "lib/address.h"
 
-/* The largest decision in bytes, and the deepest one. CrowdSec's have some 200 bytes, and no depth. */
+/* The largest decision in bytes, and the deepest one. CrowdSec's have some 200 bytes, no depth. */
 #define VALUE_MOST	(64 << 10)
 #define DEPTH_MOST	16
 

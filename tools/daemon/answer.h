@@ -45,7 +45,7 @@ struct answer;
 
 /* @limit: maximum number of bytes. @list: the answer is a list, from /v1/decisions. */
 struct answer *answer_new(bool list, uint64_t limit, answer_fn *take, void *owner);
-/* Return: false if the answer is of no use; answer_why() says why, or it is "" if @take ended it. */
+/* Return: false if the answer is of no use; answer_why() says why, or is "" if @take ended it. */
 bool answer_push(struct answer *answer, const char *data, size_t len);
 bool answer_end(struct answer *answer);
 const char *answer_why(const struct answer *answer);

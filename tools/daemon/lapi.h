@@ -32,7 +32,8 @@ struct lapi {
 void lapi_check(const struct lapi *lapi, struct section *section);
 
 /* Ask for @path, which begins with a slash; with @post as the body if it is not NULL. Of @request,
- * data, done and owner are set. Return: NULL if that cannot be begun; @why says why, and what to do.
+ * data, done and owner are set. Return: NULL if that cannot be begun; then @why says why, and what
+ * to do.
  */
 struct fetch *lapi_ask(struct daemon *daemon, const struct lapi *lapi, const char *path,
 		       const char *post, struct fetch_request *request, char why[LAPI_WHY_SIZE]);

@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# Our own bouncer, ipcuckood, at Debian's crowdsec, as systemd runs both: bans, unbans and their end,
-# two decisions about one address, many at once, restarts, and packets that get through or do not.
+# Our own bouncer, ipcuckood, at Debian's crowdsec, as systemd runs both: bans, unbans, ends of
+# decisions, two about one address, many at once, restarts, and packets that get through or do not.
 # After each step, what the set has is compared with what the Local API says (crowdsec-compare).
 # DECISIONS is how many are imported at once.
 
@@ -227,8 +227,10 @@ if dpkg --compare-versions "$(dpkg-query -W -f '${Version}' crowdsec)" lt 1.6.3;
 else
 	check_match "usage metrics are sent" '"usage_metrics": ?"sent"' "$(ipcuckood status -j)"
 fi
-check "no error but that crowdsec was away" "" "$(journalctl -b -p err --no-pager -o cat -u ipcuckood |
-	grep -v 'cannot be fetched: Failed to connect' | grep -v '^ipcuckood.service:')"
-note "memory: $(sed -n 's/^VmHWM:[[:space:]]*//p' "/proc/$(systemctl show -P MainPID ipcuckood)/status")"
+check "no error but that crowdsec was away" "" \
+	"$(journalctl -b -p err --no-pager -o cat -u ipcuckood |
+		grep -v 'cannot be fetched: Failed to connect' | grep -v '^ipcuckood.service:')"
+pid=$(systemctl show -P MainPID ipcuckood)
+note "memory: $(sed -n 's/^VmHWM:[[:space:]]*//p' "/proc/$pid/status")"
 stop ipcuckood
 end_with <(journalctl -b --no-pager -u ipcuckood)

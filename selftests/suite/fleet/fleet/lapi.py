@@ -284,7 +284,8 @@ def reference(decisions, types=("ban",), v4_only=False):
 
 
 def make_certificates(directory):
-    """An authority, a server's certificate for 127.0.0.1, a bouncer's, and one of another authority"""
+    """An authority, a server's certificate for 127.0.0.1, a bouncer's, and one that another
+    authority has signed"""
     def openssl(*words):
         subprocess.run(["openssl", *words], check=True, capture_output=True, cwd=directory)
 
