@@ -447,7 +447,7 @@ def test_many(b):
             f'"value":"11.{i >> 16 & 255}.{i >> 8 & 255}.{i & 255}"}}' for i in range(MANY)) + "]}"
     text = make()
     b.lapi.number = MANY
-    b.lapi.lie(lie.whole(text), times=1)
+    b.lapi.lie(lie.whole(text), times=1, startup=True)
     began = time.monotonic()
     b.config({"max-entries": 2 * MANY})
     b.daemon.start(wait=False)
@@ -467,7 +467,7 @@ def test_many(b):
     b.case("one more gets in", wait_for(lambda: b.source()["entries"] == MANY + 1, 60))
     b.tap.note(f"one more: in force after {time.monotonic() - began:.2f} s, "
                "of which the interval is up to 1 s")
-    b.lapi.lie(lie.whole(make()), times=1)
+    b.lapi.lie(lie.whole(make()), times=1, startup=True)
     deliveries = b.source()["deliveries"]
     b.daemon.refresh("lapi")
     b.case("all of it again changes only what differs",

@@ -66,7 +66,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
         query = {k: v[0] for k, v in urllib.parse.parse_qs(url.query).items()}
         with lapi.lock:
             lapi.requests.append((url.path, query, dict(self.headers)))
-            lie = lapi.next_lie()
+            lie = lapi.next_lie(query)
         if lie:
             # The real one notes the request also if its answer is lost.
             lapi.pulled()
@@ -200,13 +200,15 @@ class Lapi(http.server.ThreadingHTTPServer):
 
     # --- requests ---
 
-    def lie(self, answer, times=1 << 30):
-        """The next answers are lies: a fleet.server.Answer. None: no more of them"""
+    def lie(self, answer, times=1 << 30, startup=False):
+        """The next answers are lies: a fleet.server.Answer. None: no more of them. With startup,
+        only those to who asks for all decisions"""
         with self.lock:
-            self.lies = [answer, times] if answer else []
+            self.lies = [answer, times, startup] if answer else []
 
-    def next_lie(self):
-        if not self.lies or not self.lies[1]:
+    def next_lie(self, query):
+        if not self.lies or not self.lies[1] or \
+                self.lies[2] and query.get("startup") != "true":
             return None
         self.lies[1] -= 1
         return self.lies[0]
