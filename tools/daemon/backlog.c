@@ -23,14 +23,33 @@
 /* The file is written anew when so many lines in it are of no use any more, and more than are. */
 #define STALE_MOST	1000
 
+/* Changes are found by their token in one of so many lists. */
+#define BUCKETS		65536
+
+/**
+ * struct waiting - a change that waits
+ * @change:	the change
+ * @next:	the one behind it
+ * @prev:	the one before it
+ * @chain:	another one in the same bucket
+ */
+struct waiting {
+	struct backlog_change change;
+	struct waiting *next;
+	struct waiting *prev;
+	struct waiting *chain;
+};
+
 /**
  * struct backlog - the file
  * @path:	its name
  * @source:	the source, for messages
  * @file:	the open file; NULL while nothing waits
- * @changes:	what waits, in its order
+ * @first:	what waits, in its order
+ * @last:	the last of it
+ * @buckets:	the same by the token
  * @count:	how many that are
- * @taken:	how many backlog_take() has given
+ * @take:	what backlog_take() gives next
  * @stale:	number of lines in the file that say nothing that is true still
  * @failed:	a message said that it cannot be written
  */
@@ -38,49 +57,64 @@ struct backlog {
 	char *path;
 	char *source;
 	FILE *file;
-	struct backlog_change **changes;
+	struct waiting *first;
+	struct waiting *last;
+	struct waiting **buckets;
 	size_t count;
-	size_t taken;
+	struct waiting *take;
 	size_t stale;
 	bool failed;
 };
 
-static struct backlog_change *find(struct backlog *backlog, const char *token)
+static struct waiting **bucket(const struct backlog *backlog, const char *token)
 {
-	size_t i;
+	uint32_t hash = 2166136261u;
 
-	/* It is the first one, but for a file that is damaged. */
-	for (i = 0; i < backlog->count; i++)
-		if (!strcmp(backlog->changes[i]->token, token))
-			return backlog->changes[i];
-	return NULL;
+	for (; *token; token++)
+		hash = (hash ^ (unsigned char)*token) * 16777619u;
+	return &backlog->buckets[(hash ^ hash >> 16) % BUCKETS];
+}
+
+static struct waiting *find(const struct backlog *backlog, const char *token)
+{
+	struct waiting *at = *bucket(backlog, token);
+
+	while (at && strcmp(at->change.token, token))
+		at = at->chain;
+	return at;
 }
 
 static void keep(struct backlog *backlog, const struct backlog_change *change)
 {
-	struct backlog_change *at = need_zeros(sizeof(*at));
+	struct waiting *at = need_zeros(sizeof(*at)), **chain = bucket(backlog, change->token);
+	struct list_bytes *bytes = &at->change.bytes;
 
-	backlog->changes = need_room(backlog->changes, backlog->count);
-	backlog->changes[backlog->count++] = at;
-	*at = *change;
-	at->bytes = (struct list_bytes){ 0 };
-	at->bytes.data = need_zeros(change->bytes.size + 1);
-	memcpy(at->bytes.data, change->bytes.data, change->bytes.size);
-	at->bytes.size = change->bytes.size;
-	at->bytes.room = change->bytes.size + 1;
+	at->change = *change;
+	bytes->data = need_zeros(change->bytes.size + 1);
+	memcpy(bytes->data, change->bytes.data, change->bytes.size);
+	bytes->room = change->bytes.size + 1;
+	at->chain = *chain;
+	*chain = at;
+	at->prev = backlog->last;
+	*(at->prev ? &at->prev->next : &backlog->first) = at;
+	backlog->last = at;
+	backlog->count++;
 }
 
-static void drop(struct backlog *backlog, struct backlog_change *change)
+static void drop(struct backlog *backlog, struct waiting *at)
 {
-	size_t at = 0;
+	struct waiting **chain = bucket(backlog, at->change.token);
 
-	while (backlog->changes[at] != change)
-		at++;
+	while (*chain != at)
+		chain = &(*chain)->chain;
+	*chain = at->chain;
+	*(at->prev ? &at->prev->next : &backlog->first) = at->next;
+	*(at->next ? &at->next->prev : &backlog->last) = at->prev;
+	if (backlog->take == at)
+		backlog->take = at->next;
 	backlog->count--;
-	memmove(backlog->changes + at, backlog->changes + at + 1,
-		(backlog->count - at) * sizeof(*backlog->changes));
-	free(change->bytes.data);
-	free(change);
+	free(at->change.bytes.data);
+	free(at);
 }
 
 /* --- reading --- */
@@ -118,7 +152,8 @@ static bool read_hex(const char *text, struct backlog_change *change)
 /* Return: whether the line is right. */
 static bool read_line(struct backlog *backlog, char *line)
 {
-	struct backlog_change change = { .count = 0 }, *found;
+	struct backlog_change change = { .count = 0 };
+	struct waiting *found;
 	int at = 0;
 	bool good;
 
@@ -133,7 +168,7 @@ static bool read_line(struct backlog *backlog, char *line)
 	if (sscanf(line, "sent %32s %u", change.token, &change.sent_at) == 2) {
 		found = find(backlog, change.token);
 		if (found)
-			found->sent_at = change.sent_at;
+			found->change.sent_at = change.sent_at;
 		return found;
 	}
 	if (sscanf(line, "done %32s", change.token) == 1) {
@@ -207,8 +242,8 @@ static void close_file(struct backlog *backlog)
 static bool rewrite(struct backlog *backlog)
 {
 	char *temporary = need_text("%s.new", backlog->path);
+	const struct waiting *at;
 	bool good = true;
-	size_t i;
 
 	close_file(backlog);
 	backlog->stale = 0;
@@ -218,8 +253,8 @@ static bool rewrite(struct backlog *backlog)
 		backlog->file = fopen(temporary, "we");
 		if (backlog->file)
 			fputs(HEAD, backlog->file);
-		for (i = 0; backlog->file && i < backlog->count; i++)
-			write_change(backlog->file, backlog->changes[i]);
+		for (at = backlog->first; backlog->file && at; at = at->next)
+			write_change(backlog->file, &at->change);
 		good = flush(backlog) && !rename(temporary, backlog->path);
 		if (!good)
 			unlink(temporary);
@@ -246,11 +281,11 @@ bool backlog_add(struct backlog *backlog, const struct backlog_change *change)
 
 bool backlog_sent(struct backlog *backlog, const char *token, uint32_t at)
 {
-	struct backlog_change *change = find(backlog, token);
+	struct waiting *found = find(backlog, token);
 
-	if (!change)
+	if (!found)
 		return true;
-	change->sent_at = at;
+	found->change.sent_at = at;
 	backlog->stale++;
 	if (needs_rewrite(backlog))
 		return rewrite(backlog);
@@ -260,11 +295,11 @@ bool backlog_sent(struct backlog *backlog, const char *token, uint32_t at)
 
 bool backlog_done(struct backlog *backlog, const char *token)
 {
-	struct backlog_change *change = find(backlog, token);
+	struct waiting *found = find(backlog, token);
 
-	if (!change)
+	if (!found)
 		return true;
-	drop(backlog, change);
+	drop(backlog, found);
 	backlog->stale++;
 	if (needs_rewrite(backlog))
 		return rewrite(backlog);
@@ -278,9 +313,10 @@ bool backlog_take(struct backlog *backlog, struct backlog_change *change)
 {
 	const struct backlog_change *from;
 
-	if (backlog->taken == backlog->count)
+	if (!backlog->take)
 		return false;
-	from = backlog->changes[backlog->taken++];
+	from = &backlog->take->change;
+	backlog->take = backlog->take->next;
 	*change = *from;
 	change->bytes.data = need_zeros(from->bytes.size);
 	memcpy(change->bytes.data, from->bytes.data, from->bytes.size);
@@ -294,7 +330,9 @@ struct backlog *backlog_open(const char *dir, const char *source, const char *li
 
 	backlog->path = need_text("%s/%s@%s.waiting", dir, source, list);
 	backlog->source = need_copy(source);
+	backlog->buckets = need_zeros(BUCKETS * sizeof(*backlog->buckets));
 	read_file(backlog);
+	backlog->take = backlog->first;
 	rewrite(backlog);
 	return backlog;
 }
@@ -304,9 +342,9 @@ void backlog_close(struct backlog *backlog)
 	if (!backlog)
 		return;
 	close_file(backlog);
-	while (backlog->count)
-		drop(backlog, backlog->changes[backlog->count - 1]);
-	free(backlog->changes);
+	while (backlog->last)
+		drop(backlog, backlog->last);
+	free(backlog->buckets);
 	free(backlog->source);
 	free(backlog->path);
 	free(backlog);

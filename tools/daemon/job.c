@@ -7,8 +7,43 @@
 
 static void random_hex(char *to, size_t bytes)
 {
-	for (; bytes; bytes--, to += 2)
-		sprintf(to, "%02x", (unsigned int)random_upto(255));
+	uint64_t number = 0;
+	size_t i;
+
+	/* One number has eight bytes: to ask the kernel for each byte takes long. */
+	for (i = 0; i < bytes; i++, number >>= 8) {
+		if (i % 8 == 0)
+			number = random_upto(UINT64_MAX);
+		sprintf(to + 2 * i, "%02x", (unsigned int)(number & 255));
+	}
+}
+
+void job_queue_add(struct job_queue *queue, struct job *job)
+{
+	*(queue->last ? &queue->last->next : &queue->first) = job;
+	queue->last = job;
+}
+
+void job_queue_add_first(struct job_queue *queue, struct job *job)
+{
+	job->next = queue->first;
+	queue->first = job;
+	if (!queue->last)
+		queue->last = job;
+}
+
+void job_queue_remove(struct job_queue *queue, struct job *job)
+{
+	struct job *at = queue->first, *before = NULL;
+
+	for (; at && at != job; at = at->next)
+		before = at;
+	if (!at)
+		return;
+	*(before ? &before->next : &queue->first) = job->next;
+	if (queue->last == job)
+		queue->last = before;
+	job->next = NULL;
 }
 
 struct job *job_new(enum job_kind kind)

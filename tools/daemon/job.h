@@ -55,6 +55,17 @@ struct job {
 	struct publisher *publisher;
 };
 
+/* Jobs in their order. */
+struct job_queue {
+	struct job *first;
+	struct job *last;
+};
+
+void job_queue_add(struct job_queue *queue, struct job *job);
+void job_queue_add_first(struct job_queue *queue, struct job *job);
+/* Nothing happens if it is not there. */
+void job_queue_remove(struct job_queue *queue, struct job *job);
+
 /* A job that is in no queue, with a token and a version. */
 struct job *job_new(enum job_kind kind);
 /* Choose another version, as the parts of the old one may be in Redis. */

@@ -56,7 +56,7 @@
 struct publisher {
 	struct publisher_config config;
 	struct engine *engine;
-	struct job *jobs;
+	struct job_queue jobs;
 	struct backlog *backlog;
 	uint64_t waiting;
 	struct publisher_report report;
@@ -116,12 +116,7 @@ static void send_command(struct publisher *publisher, struct command *command, c
 
 static void free_job(struct publisher *publisher, struct job *job)
 {
-	struct job **at = &publisher->jobs;
-
-	while (*at && *at != job)
-		at = &(*at)->next;
-	if (*at)
-		*at = job->next;
+	job_queue_remove(&publisher->jobs, job);
 	if (job->kind == JOB_CHANGE)
 		publisher->waiting -= job->count;
 	job_free(job);
@@ -153,9 +148,9 @@ static void note_sent(struct publisher *publisher, struct job *job, uint32_t at)
 /* The first job is done, well or not. */
 static void end_job(struct publisher *publisher)
 {
-	if (publisher->jobs->stored)
-		backlog_done(publisher->backlog, publisher->jobs->token);
-	free_job(publisher, publisher->jobs);
+	if (publisher->jobs.first->stored)
+		backlog_done(publisher->backlog, publisher->jobs.first->token);
+	free_job(publisher, publisher->jobs.first);
 	work(publisher);
 }
 
@@ -198,7 +193,7 @@ static bool take_error(struct publisher *publisher, struct job *job, const redis
 static void on_published(void *owner, const redisReply *reply)
 {
 	struct publisher *publisher = owner;
-	struct job *job = publisher->jobs;
+	struct job *job = publisher->jobs.first;
 	uint64_t seq;
 
 	if (take_error(publisher, job, reply))
@@ -256,7 +251,7 @@ static void on_renewed(void *owner, const redisReply *reply)
 	struct publisher *publisher = owner;
 
 	/* Somebody else may have renewed it, which is as good. */
-	if (!take_error(publisher, publisher->jobs, reply))
+	if (!take_error(publisher, publisher->jobs.first, reply))
 		end_job(publisher);
 }
 
@@ -289,7 +284,7 @@ static void send_commit(struct publisher *publisher, struct job *job)
 static void on_piece(void *owner, const redisReply *reply)
 {
 	struct publisher *publisher = owner;
-	struct job *job = publisher->jobs;
+	struct job *job = publisher->jobs.first;
 
 	if (take_error(publisher, job, reply))
 		return;
@@ -313,7 +308,7 @@ static void send_piece(struct publisher *publisher, struct job *job)
 
 static void answer_fleet(struct publisher *publisher, const redisReply *reply)
 {
-	struct job *job = publisher->jobs;
+	struct job *job = publisher->jobs.first;
 	char *text;
 	size_t i;
 	bool all;
@@ -330,7 +325,7 @@ static void on_fleet(void *owner, const redisReply *reply)
 {
 	struct publisher *publisher = owner;
 
-	if (take_error(publisher, publisher->jobs, reply))
+	if (take_error(publisher, publisher->jobs.first, reply))
 		return;
 	if (reply->type != REDIS_REPLY_ARRAY) {
 		engine_fail(publisher->engine, "answers HGETALL with nonsense");
@@ -343,7 +338,7 @@ static void on_fleet(void *owner, const redisReply *reply)
 static void on_fleet_seq(void *owner, const redisReply *reply)
 {
 	struct publisher *publisher = owner;
-	struct job *job = publisher->jobs;
+	struct job *job = publisher->jobs.first;
 	uint64_t seq;
 
 	if (take_error(publisher, job, reply))
@@ -410,7 +405,7 @@ static int on_linger(sd_event_source *timer, uint64_t usec, void *data)
 
 	(void)timer;
 	(void)usec;
-	if (!publisher->busy && !publisher->jobs && !publisher->report_due)
+	if (!publisher->busy && !publisher->jobs.first && !publisher->report_due)
 		close_engine(publisher);
 	return 0;
 }
@@ -431,7 +426,7 @@ static void send_job(struct publisher *publisher, struct job *job)
 static void on_ready(void *owner)
 {
 	struct publisher *publisher = owner;
-	struct job *job = publisher->jobs;
+	struct job *job = publisher->jobs.first;
 
 	publisher->busy = false;
 	publisher->why[0] = '\0';
@@ -458,7 +453,7 @@ static void work(struct publisher *publisher)
 
 	if (publisher->busy)
 		return;
-	if (!publisher->jobs && !publisher->report_due) {
+	if (!publisher->jobs.first && !publisher->report_due) {
 		if (publisher->engine)
 			timer_start(publisher->config.event, &publisher->linger,
 				    LINGER_SECONDS * 1000, on_linger, publisher);
@@ -469,8 +464,8 @@ static void work(struct publisher *publisher)
 						true, &user);
 	if (!engine_is_ready(publisher->engine))
 		return;
-	if (publisher->jobs)
-		send_job(publisher, publisher->jobs);
+	if (publisher->jobs.first)
+		send_job(publisher, publisher->jobs.first);
 	else
 		send_report(publisher);
 }
@@ -497,6 +492,7 @@ static int on_expires(sd_event_source *timer, uint64_t usec, void *data)
 {
 	struct job *job = data;
 	struct publisher *publisher = job->publisher;
+	bool at_work = publisher->jobs.first == job && publisher->busy;
 
 	(void)timer;
 	(void)usec;
@@ -512,11 +508,11 @@ static int on_expires(sd_event_source *timer, uint64_t usec, void *data)
 	}
 	job_answer(job, STATUS_REFUSED,
 	       need_text("%s; %s", reason(publisher),
-			 publisher->jobs == job && publisher->busy && job->kind == JOB_REPLACE ?
+			 at_work && job->kind == JOB_REPLACE ?
 			 "the list may have been published or not: look at ipcuckoo fleet status, or publish it again" :
 			 "nothing was done, try again"));
 	/* Its reply may be on the way. */
-	if (publisher->jobs == job && publisher->busy)
+	if (at_work)
 		close_engine(publisher);
 	free_job(publisher, job);
 	work(publisher);
@@ -526,7 +522,7 @@ static int on_expires(sd_event_source *timer, uint64_t usec, void *data)
 static struct job *add_job(struct publisher *publisher, enum job_kind kind,
 			   struct list_bytes *bytes, size_t count, struct request *request)
 {
-	struct job *job = job_new(kind), **at = &publisher->jobs;
+	struct job *job = job_new(kind);
 
 	job->publisher = publisher;
 	job->count = count;
@@ -535,9 +531,7 @@ static struct job *add_job(struct publisher *publisher, enum job_kind kind,
 		job->bytes = *bytes;
 		memset(bytes, 0, sizeof(*bytes));
 	}
-	while (*at)
-		at = &(*at)->next;
-	*at = job;
+	job_queue_add(&publisher->jobs, job);
 	if (request || kind == JOB_RENEW)
 		timer_start(publisher->config.event, &job->expires, ANSWER_SECONDS * 1000,
 			    on_expires, job);
@@ -563,15 +557,12 @@ void publisher_change(struct publisher *publisher, struct list_bytes *bytes, siz
 void publisher_replace(struct publisher *publisher, struct list_bytes *bytes, size_t count,
 		       struct request *request)
 {
-	struct job *job = add_job(publisher, JOB_REPLACE, bytes, count, request), **at;
+	struct job *job = add_job(publisher, JOB_REPLACE, bytes, count, request);
 
 	/* A whole list is what mends it if changes are refused: it does not wait behind them. */
-	if (publisher->refused && publisher->jobs != job) {
-		for (at = &publisher->jobs; *at != job; at = &(*at)->next)
-			;
-		*at = job->next;
-		job->next = publisher->jobs;
-		publisher->jobs = job;
+	if (publisher->refused && publisher->jobs.first != job) {
+		job_queue_remove(&publisher->jobs, job);
+		job_queue_add_first(&publisher->jobs, job);
 		close_engine(publisher);
 	}
 	work(publisher);
@@ -679,7 +670,7 @@ void publisher_free(struct publisher *publisher)
 	if (!publisher)
 		return;
 	publisher_pause(publisher);
-	while ((job = publisher->jobs)) {
+	while ((job = publisher->jobs.first)) {
 		if (job->kind == JOB_CHANGE && !store(publisher, job))
 			lost += job->count;
 		if (job->kind == JOB_CHANGE && job->request && job->stored)

@@ -577,6 +577,34 @@ def test_waiting(b):
            host.has(MANY[:30] + ["203.0.113.8"]) and not waiting(), (text, host.source()))
 
 
+def waiting_file(host, lines):
+    """Replaces the file of what waits."""
+    path = os.path.join(host.daemon.state, "feed@feed.waiting")
+    with open(path, "w", encoding="ascii") as f:
+        f.write("# ipcuckood waiting 1\n" + "".join(line + "\n" for line in lines))
+    return path
+
+
+def waiting_line(number, sent=0):
+    return f"change {number:032x} 1 {int(time.time())} {sent} 000a{number:06x}"
+
+
+def test_unstored(b):
+    """The file of what waits is long."""
+    host = b.begin()
+    b.redis.kill()
+
+    def waiting():
+        return host.source()["waiting"]
+    # It is long.
+    host.daemon.stop()
+    waiting_file(host, [waiting_line(i) for i in range(1, 200001)])
+    host.daemon.start()
+    with open(f"/proc/{host.daemon.process.pid}/stat", encoding="ascii") as f:
+        used = int(f.read().rsplit(")", 1)[1].split()[11]) / os.sysconf("SC_CLK_TCK")
+    b.case("200000 changes are read in a few seconds", waiting() == 200000 and used < 10, used)
+
+
 def test_sentinel(b):
     """The primary is killed, and its replica becomes the primary."""
     b.redis = engine.Redis(b.dir)
@@ -925,7 +953,7 @@ def test_random(b):
 
 
 TESTS = (test_config, test_publish, test_timeouts, test_values, test_agree, test_restart,
-         test_trimmed, test_renewed, test_gone, test_waiting, test_sentinel, test_lies,
+         test_trimmed, test_renewed, test_gone, test_waiting, test_unstored, test_sentinel, test_lies,
          test_million, test_many, test_random)
 
 
