@@ -52,6 +52,7 @@ struct waiting {
  * @take:	what backlog_take() gives next
  * @stale:	number of lines in the file that say nothing that is true still
  * @failed:	a message said that it cannot be written
+ * @unread:	it could not be read, and stays as it is: nothing is stored
  */
 struct backlog {
 	char *path;
@@ -64,6 +65,7 @@ struct backlog {
 	struct waiting *take;
 	size_t stale;
 	bool failed;
+	bool unread;
 };
 
 static struct waiting **bucket(const struct backlog *backlog, const char *token)
@@ -180,6 +182,29 @@ static bool read_line(struct backlog *backlog, char *line)
 	return false;
 }
 
+/* Nothing of it is used, and it stays: it may be readable when the daemon starts again. */
+static void leave_file(struct backlog *backlog, const char *what, int error)
+{
+	while (backlog->last)
+		drop(backlog, backlog->last);
+	backlog->unread = true;
+	log_error("[redis %s] %s cannot be %s: %s; the changes in it wait until it can be read, and the daemon starts again; until then, changes that wait are not stored",
+		  backlog->source, backlog->path, what, strerror(error));
+}
+
+/* Line @number is wrong: keep the file under another name. */
+static void put_aside(struct backlog *backlog, unsigned long number)
+{
+	char *bad = need_text("%s.bad", backlog->path);
+
+	if (rename(backlog->path, bad))
+		leave_file(backlog, "read, nor renamed", errno);
+	else
+		log_warning("[redis %s] line %lu of %s makes no sense; changes that waited to be published before it are published, those behind it are not: publish them again; the file is kept as %s",
+			    backlog->source, number, backlog->path, bad);
+	free(bad);
+}
+
 static void read_file(struct backlog *backlog)
 {
 	FILE *f = fopen(backlog->path, "re");
@@ -188,21 +213,25 @@ static void read_file(struct backlog *backlog)
 	size_t room = 0;
 	bool good;
 
-	if (!f && errno == ENOENT)
+	if (!f) {
+		if (errno != ENOENT)
+			leave_file(backlog, "read", errno);
 		return;
-	good = f && getline(&line, &room, f) > 0 && !strcmp(line, HEAD);
+	}
+	errno = 0;
+	good = getline(&line, &room, f) > 0 && !strcmp(line, HEAD);
 	/* A line without its end was cut off. */
 	while (good && getline(&line, &room, f) > 0 && strchr(line, '\n')) {
 		number++;
 		*strchr(line, '\n') = '\0';
 		good = read_line(backlog, line);
 	}
-	if (!good)
-		log_warning("[redis %s] line %lu of %s cannot be read; changes that waited to be published before it are published, those behind it are lost: publish them again",
-			    backlog->source, number, backlog->path);
+	if (ferror(f))
+		leave_file(backlog, "read", errno);
+	else if (!good)
+		put_aside(backlog, number);
 	free(line);
-	if (f)
-		fclose(f);
+	fclose(f);
 }
 
 /* --- writing --- */
@@ -272,6 +301,8 @@ static bool needs_rewrite(const struct backlog *backlog)
 
 bool backlog_add(struct backlog *backlog, const struct backlog_change *change)
 {
+	if (backlog->unread)
+		return false;
 	keep(backlog, change);
 	if (needs_rewrite(backlog))
 		return rewrite(backlog);
@@ -333,7 +364,8 @@ struct backlog *backlog_open(const char *dir, const char *source, const char *li
 	backlog->buckets = need_zeros(BUCKETS * sizeof(*backlog->buckets));
 	read_file(backlog);
 	backlog->take = backlog->first;
-	rewrite(backlog);
+	if (!backlog->unread)
+		rewrite(backlog);
 	return backlog;
 }
 

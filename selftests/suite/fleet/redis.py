@@ -565,6 +565,9 @@ def test_waiting(b):
     host.daemon.start()
     b.case("a file that is damaged: said, and not used",
            not waiting() and "line 2 of" in host.daemon.messages(), host.daemon.messages())
+    with open(path + ".bad", encoding="ascii") as f:
+        b.case("it is kept under another name", "00cb0071zz" in f.read() and
+               f"{path}.bad" in host.daemon.messages(), host.daemon.messages())
     # Redis comes back without the list.
     host.publish("203.0.113.8")
     b.redis.start()
@@ -590,12 +593,45 @@ def waiting_line(number, sent=0):
 
 
 def test_unstored(b):
-    """The file of what waits is long."""
+    """The file of what waits cannot be read."""
     host = b.begin()
     b.redis.kill()
+    lost = "is lost if the daemon ends"
 
     def waiting():
         return host.source()["waiting"]
+    # Of another version
+    host.daemon.stop()
+    path = waiting_file(host, [waiting_line(1)])
+    with open(path, "r+", encoding="ascii") as f:
+        text = f.read().replace("waiting 1", "waiting 2")
+        f.seek(0)
+        f.write(text)
+    host.daemon.start()
+    with open(path + ".bad", encoding="ascii") as f:
+        b.case("a file of another version: said, and kept", f.read() == text and
+               "line 1 of" in host.daemon.messages() and not waiting(), host.daemon.messages())
+    # It cannot be opened, or cannot be read.
+    for name, make in (("that cannot be opened", lambda: os.symlink(path, path)),
+                       ("that cannot be read", lambda: os.mkdir(path))):
+        host.daemon.stop()
+        if os.path.exists(path):
+            os.unlink(path)
+        os.unlink(host.daemon.log)
+        make()
+        host.daemon.start()
+        b.case(f"a file {name}: said", "cannot be read: " in host.daemon.messages(),
+               host.daemon.messages())
+        status, text = host.publish("203.0.113.6")
+        b.case(f"a file {name}: what waits is not called stored", status == 3 and lost in text,
+               text)
+        host.daemon.stop()
+        b.case(f"a file {name}: it stays", os.path.lexists(path) and not os.path.isfile(path))
+        if os.path.islink(path):
+            os.unlink(path)
+        else:
+            os.rmdir(path)
+        host.daemon.start()
     # It is long.
     host.daemon.stop()
     waiting_file(host, [waiting_line(i) for i in range(1, 200001)])
