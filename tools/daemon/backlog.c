@@ -12,6 +12,7 @@
  * opened, or when most of it is done. A last line that was cut off is as good as none: nobody was
  * told that it is there.
  */
+#include <fcntl.h>
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -42,6 +43,7 @@ struct waiting {
 
 /**
  * struct backlog - the file
+ * @dir:	its directory
  * @path:	its name
  * @source:	the source, for messages
  * @file:	the open file; NULL while nothing waits
@@ -55,6 +57,7 @@ struct waiting {
  * @unread:	it could not be read, and stays as it is: nothing is stored
  */
 struct backlog {
+	char *dir;
 	char *path;
 	char *source;
 	FILE *file;
@@ -161,8 +164,9 @@ static bool read_line(struct backlog *backlog, char *line)
 
 	if (sscanf(line, "change %32s %zu %u %u %n", change.token, &change.count, &change.since,
 		   &change.sent_at, &at) == 4 && at) {
-		good = !find(backlog, change.token) && read_hex(line + at, &change);
-		if (good)
+		good = read_hex(line + at, &change);
+		/* A change that was written again is the same. */
+		if (good && !find(backlog, change.token))
 			keep(backlog, &change);
 		free(change.bytes.data);
 		return good;
@@ -248,16 +252,35 @@ static void write_change(FILE *f, const struct backlog_change *change)
 }
 
 /* Return: whether all that was written is on the disk. */
-static bool flush(struct backlog *backlog)
+static bool sync_file(FILE *f)
 {
-	bool good = backlog->file && !fflush(backlog->file) && !ferror(backlog->file) &&
-		    !fsync(fileno(backlog->file));
+	return f && !fflush(f) && !ferror(f) && !fsync(fileno(f));
+}
 
+/* Return: whether the names in the directory are on the disk. */
+static bool sync_dir(const char *dir)
+{
+	int fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	bool good = fd >= 0 && !fsync(fd);
+
+	if (fd >= 0)
+		close(fd);
+	return good;
+}
+
+/* Say it once if something was not stored. Return: whether it was. */
+static bool say_stored(struct backlog *backlog, bool good)
+{
 	if (!good && !backlog->failed)
 		log_error("[redis %s] what waits to be published cannot be stored in %s: %s; it is lost if the daemon ends before Redis answers",
 			  backlog->source, backlog->path, strerror(errno));
 	backlog->failed = !good;
 	return good;
+}
+
+static bool flush(struct backlog *backlog)
+{
+	return say_stored(backlog, sync_file(backlog->file));
 }
 
 static void close_file(struct backlog *backlog)
@@ -284,9 +307,14 @@ static bool rewrite(struct backlog *backlog)
 			fputs(HEAD, backlog->file);
 		for (at = backlog->first; backlog->file && at; at = at->next)
 			write_change(backlog->file, &at->change);
-		good = flush(backlog) && !rename(temporary, backlog->path);
-		if (!good)
+		good = say_stored(backlog, sync_file(backlog->file) &&
+					   !rename(temporary, backlog->path) &&
+					   sync_dir(backlog->dir));
+		if (!good) {
 			unlink(temporary);
+			/* It is not the file of that name. */
+			close_file(backlog);
+		}
 	}
 	free(temporary);
 	return good;
@@ -301,10 +329,13 @@ static bool needs_rewrite(const struct backlog *backlog)
 
 bool backlog_add(struct backlog *backlog, const struct backlog_change *change)
 {
+	bool again = find(backlog, change->token);
+
 	if (backlog->unread)
 		return false;
-	keep(backlog, change);
-	if (needs_rewrite(backlog))
+	if (!again)
+		keep(backlog, change);
+	if (again || needs_rewrite(backlog))
 		return rewrite(backlog);
 	write_change(backlog->file, change);
 	return flush(backlog);
@@ -359,6 +390,7 @@ struct backlog *backlog_open(const char *dir, const char *source, const char *li
 {
 	struct backlog *backlog = need_zeros(sizeof(*backlog));
 
+	backlog->dir = need_copy(dir);
 	backlog->path = need_text("%s/%s@%s.waiting", dir, source, list);
 	backlog->source = need_copy(source);
 	backlog->buckets = need_zeros(BUCKETS * sizeof(*backlog->buckets));
@@ -379,5 +411,6 @@ void backlog_close(struct backlog *backlog)
 	free(backlog->buckets);
 	free(backlog->source);
 	free(backlog->path);
+	free(backlog->dir);
 	free(backlog);
 }

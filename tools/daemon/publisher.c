@@ -141,16 +141,19 @@ static bool store(struct publisher *publisher, struct job *job)
 static void note_sent(struct publisher *publisher, struct job *job, uint32_t at)
 {
 	job->sent_at = at;
-	if (job->stored)
+	/* What could not be stored may have been written since. */
+	if (publisher->backlog)
 		backlog_sent(publisher->backlog, job->token, at);
 }
 
 /* The first job is done, well or not. */
 static void end_job(struct publisher *publisher)
 {
-	if (publisher->jobs.first->stored)
-		backlog_done(publisher->backlog, publisher->jobs.first->token);
-	free_job(publisher, publisher->jobs.first);
+	struct job *job = publisher->jobs.first;
+
+	if (job->kind == JOB_CHANGE && publisher->backlog)
+		backlog_done(publisher->backlog, job->token);
+	free_job(publisher, job);
 	work(publisher);
 }
 

@@ -593,16 +593,64 @@ def waiting_line(number, sent=0):
 
 
 def test_unstored(b):
-    """The file of what waits cannot be read."""
+    """The file of what waits cannot be read, or cannot be written."""
     host = b.begin()
+    want = set(MANY[:100])
     b.redis.kill()
     lost = "is lost if the daemon ends"
 
     def waiting():
         return host.source()["waiting"]
+    # Its new version cannot be written.
+    host.daemon.stop()
+    path = waiting_file(host, [])
+    host.daemon.start()
+    os.mkdir(path + ".new")
+    status, text = host.publish("203.0.113.1")
+    b.case("what cannot be stored: the client is told", status == 3 and lost in text, text)
+    os.rmdir(path + ".new")
+    status, text = host.publish("203.0.113.2")
+    b.case("later it can, and nothing is said", status == 3 and lost not in text, text)
+    host.daemon.stop()
+    host.daemon.start()
+    b.case("after an orderly end both wait, each once",
+           waiting() == 2 and "makes no sense" not in host.daemon.messages(), host.source())
+    want |= {"203.0.113.1", "203.0.113.2"}
+    # What could not be stored is published, and is not stored later.
+    host.daemon.stop()
+    waiting_file(host, [])
+    host.daemon.start()
+    os.mkdir(path + ".new")
+    host.publish("203.0.113.1")
+    os.rmdir(path + ".new")
+    host.publish("203.0.113.2")
+    b.redis.start()
+    b.case("both are published", wait_for(lambda: not waiting()) is not None and host.has(want),
+           host.source())
+    b.case("and nothing waits on disk", wait_for(lambda: not os.path.exists(path), 5))
+    # It can be written, and not be put in its place.
+    b.redis.kill()
+    os.mkdir(path)
+    for address in ("203.0.113.3", "203.0.113.4"):
+        status, text = host.publish(address)
+        b.case(f"a directory has its name: {address} is not called stored",
+               status == 3 and lost in text, text)
+    os.rmdir(path)
+    host.publish("203.0.113.5")
+    host.daemon.stop(signal.SIGKILL)
+    host.daemon.start()
+    b.case("all of it is stored with the next change", waiting() == 3, host.source())
+    # A line that was written twice
+    host.daemon.stop()
+    line = waiting_line(1)
+    waiting_file(host, [line, line, waiting_line(2)])
+    host.daemon.start()
+    b.case("a change that is there twice waits once, and what is behind it waits",
+           waiting() == 2 and "makes no sense" not in host.daemon.messages(),
+           host.daemon.messages())
     # Of another version
     host.daemon.stop()
-    path = waiting_file(host, [waiting_line(1)])
+    waiting_file(host, [line])
     with open(path, "r+", encoding="ascii") as f:
         text = f.read().replace("waiting 1", "waiting 2")
         f.seek(0)
