@@ -168,24 +168,23 @@ static bool take_error(struct publisher *publisher, struct job *job, const redis
 		return false;
 	}
 	/* Another address may be that of the primary; and one that starts will be there soon. */
-	if (!strncmp(reply->str, "READONLY", 8) || !strncmp(reply->str, "LOADING", 7) ||
-	    !strncmp(reply->str, "MASTERDOWN", 10) || !strncmp(reply->str, "CLUSTERDOWN", 11) ||
-	    !strncmp(reply->str, "TRYAGAIN", 8) || !strncmp(reply->str, "NOREPLICAS", 10)) {
-		engine_fail(publisher->engine, "cannot be written to: %.150s", reply->str);
+	if (script_is_elsewhere(reply->str)) {
+		engine_fail(publisher->engine, "cannot be written to: %.150s",
+			    script_bare_error(reply->str));
 		return true;
 	}
 	if (!job)
 		return true;
 	why = script_error(publisher->config.list, reply->str);
 	/* Nobody hears of it any more, and somebody will mend it: the changes go on waiting. */
-	if (job->kind == JOB_CHANGE && !job->request && script_is_for_now(reply->str)) {
+	if (job->kind == JOB_CHANGE && !job->request && !script_is_final(reply->str)) {
 		publisher->refused = true;
 		note_sent(publisher, job, 0);
 		engine_fail(publisher->engine, "takes no changes: %s", why);
 		free(why);
 		return true;
 	}
-	if (!job->request && job->kind != JOB_RENEW)
+	if (!job->request && job->kind == JOB_CHANGE)
 		log_error("[redis %s] %zu changes that waited were not published, and are lost: %s",
 			  publisher->config.source, job->count, why);
 	job_answer(job, STATUS_REFUSED, why);

@@ -49,19 +49,46 @@ const char script_renew[] =
 	"redis.call('XTRIM', KEYS[2], 'MAXLEN', '~', ARGV[4]) "
 	"return 'OK'";
 
-bool script_is_for_now(const char *error)
+const char *script_bare_error(const char *error)
 {
-	static const char *const errors[] = { "NOLIST", "FORMAT", "FULL", "NOPERM", "OOM" };
-	size_t i;
+	const char *at, *bare = error;
 
-	for (i = 0; i < sizeof(errors) / sizeof(errors[0]); i++)
-		if (!strncmp(error, errors[i], strlen(errors[i])))
+	if (strncmp(error, "ERR Error running script", 24))
+		return error;
+	for (at = strstr(error, ": -"); at; at = strstr(at + 1, ": -"))
+		if (at[3] >= 'A' && at[3] <= 'Z')
+			bare = at + 3;
+	return bare;
+}
+
+static bool begins_with_one(const char *error, const char *const *codes)
+{
+	error = script_bare_error(error);
+	for (; *codes; codes++)
+		if (!strncmp(error, *codes, strlen(*codes)))
 			return true;
 	return false;
 }
 
+bool script_is_elsewhere(const char *error)
+{
+	static const char *const codes[] = {
+		"READONLY", "LOADING", "MASTERDOWN", "CLUSTERDOWN", "TRYAGAIN", "NOREPLICAS", NULL
+	};
+
+	return begins_with_one(error, codes);
+}
+
+bool script_is_final(const char *error)
+{
+	static const char *const codes[] = { "ERR string exceeds maximum allowed size", NULL };
+
+	return begins_with_one(error, codes);
+}
+
 char *script_error(const char *list, const char *error)
 {
+	error = script_bare_error(error);
 	if (!strncmp(error, "NOLIST", 6))
 		return need_text("there is no list %s in Redis; make it: ipcuckoo publish %s --file FILE",
 				 list, list);

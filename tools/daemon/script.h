@@ -20,8 +20,15 @@ extern const char script_replace[];
  */
 extern const char script_renew[];
 
-/* Whether an error of a script or of Redis says what may be different later. */
-bool script_is_for_now(const char *error);
+/* An error of a script or of Redis as Redis 7 sends it. Before, an error of a command in a script is
+ * the end of another text:
+ * "ERR Error running script (call to f_...): @user_script:1: @user_script: 1: -READONLY ..."
+ */
+const char *script_bare_error(const char *error);
+/* Whether an error says that another server, or this one soon, can be written to. */
+bool script_is_elsewhere(const char *error);
+/* Whether an error says that Redis can never take the data, whatever is done there. */
+bool script_is_final(const char *error);
 /* What an error of a script or of Redis means for a list, and what to do. Allocated. */
 char *script_error(const char *list, const char *error);
 

@@ -689,6 +689,55 @@ def test_unstored(b):
     b.case("200000 changes are read in a few seconds", waiting() == 200000 and used < 10, used)
 
 
+def old_error(text):
+    """An error of a command in a script, before Redis 7"""
+    return ("ERR Error running script (call to f_0123456789abcdef0123456789abcdef01234567): "
+            f"@user_script:1: @user_script: 1: -{text}")
+
+
+REFUSALS = (
+    ("MISCONF Redis is configured to save RDB snapshots, but it cannot", "takes no changes: .*MISC"),
+    ("BUSY Redis is busy running a script", "takes no changes: .*BUSY"),
+    ("NOAUTH Authentication required.", "takes no changes: .*NOAUTH"),
+    ("MOVED 3999 127.0.0.1:6381", "takes no changes: .*MOVED"),
+    ("WRONGTYPE Operation against a key holding the wrong kind of value", "takes no .*WRONGTYPE"),
+    ("NOPERM this user has no permissions", "does not let this user write"),
+    ("READONLY You can't write against a read only replica.", "written to: READONLY"),
+    (old_error("READONLY You can't write against a read only replica."), "written to: READONLY"),
+    (old_error("NOREPLICAS Not enough good replicas to write."), "written to: NOREPLICAS"),
+    (old_error("OOM command not allowed when used memory > 'maxmemory'."), "raise its maxmemory"),
+)
+
+
+def test_refused(b):
+    """Redis refuses what waits, with all kinds of errors."""
+    host = b.host()
+    liar = engine.Liar()
+    host.configure(f"127.0.0.1:{liar.port}", {"report": "no"})
+
+    def restart():
+        if host.daemon.process:
+            host.daemon.stop()
+        waiting_file(host, [waiting_line(1)])
+        host.daemon.start()
+
+    def problem(pattern):
+        return wait_for(lambda: re.search(pattern, host.source().get("publish_problem") or ""),
+                        SOON)
+
+    for text, pattern in REFUSALS:
+        liar.answers = {"EVAL": f"-{text}\r\n".encode()}
+        restart()
+        b.case(f"{text[-40:]}: said, and the change goes on waiting", problem(pattern) and
+               host.source()["waiting"] == 1, host.source())
+    liar.answers = {"EVAL": b"-ERR string exceeds maximum allowed size (512MB)\r\n"}
+    restart()
+    b.case("what Redis can never take is given up, and that is said", wait_for(
+        lambda: not host.source()["waiting"]) is not None and
+        "and are lost: " in host.daemon.messages(), host.daemon.messages())
+    liar.stop()
+
+
 def test_sentinel(b):
     """The primary is killed, and its replica becomes the primary."""
     b.redis = engine.Redis(b.dir)
@@ -1037,8 +1086,8 @@ def test_random(b):
 
 
 TESTS = (test_config, test_publish, test_timeouts, test_values, test_agree, test_restart,
-         test_trimmed, test_renewed, test_gone, test_waiting, test_unstored, test_sentinel, test_lies,
-         test_million, test_many, test_random)
+         test_trimmed, test_renewed, test_gone, test_waiting, test_unstored, test_refused, test_sentinel,
+         test_lies, test_million, test_many, test_random)
 
 
 def body(tap):
