@@ -21,7 +21,8 @@ enum job_kind { JOB_CHANGE, JOB_REPLACE, JOB_RENEW, JOB_FLEET };
  * @count:	number of changes or entries
  * @token:	JOB_CHANGE, JOB_REPLACE: names the publication
  * @since:	JOB_CHANGE: when it was queued, in seconds since 1970
- * @sent_at:	JOB_CHANGE: when it was sent for the first time; 0: never
+ * @sent_at:	JOB_CHANGE: when it was sent for the first time; 0: never, or each time it was refused
+ * @unknown:	JOB_CHANGE: an earlier attempt got no reply, and may have been done
  * @stored:	JOB_CHANGE: it is on disk
  * @version:	JOB_REPLACE, JOB_RENEW: the version that the snapshot gets
  * @sent:	how much of the snapshot has been sent
@@ -42,6 +43,7 @@ struct job {
 	char token[TOKEN_SIZE];
 	uint32_t since;
 	uint32_t sent_at;
+	bool unknown;
 	bool stored;
 	char version[LIST_VERSION_SIZE];
 	size_t sent;

@@ -137,7 +137,7 @@ static bool store(struct publisher *publisher, struct job *job)
 	return job->stored;
 }
 
-/* Changes are sent for the first time; or, if @at is 0, they were refused, as if never sent. */
+/* Changes are sent; or, if @at is 0, they were refused, as if never sent. */
 static void note_sent(struct publisher *publisher, struct job *job, uint32_t at)
 {
 	job->sent_at = at;
@@ -157,6 +157,13 @@ static void end_job(struct publisher *publisher)
 	work(publisher);
 }
 
+/* Redis has not done what the first job sent last. Of an earlier attempt, this says nothing. */
+static void note_refused(struct publisher *publisher, struct job *job)
+{
+	if (job && job->kind == JOB_CHANGE && !job->unknown)
+		note_sent(publisher, job, 0);
+}
+
 /* Return: whether the reply is an error; then the job, if there is one, is over or is repeated. */
 static bool take_error(struct publisher *publisher, struct job *job, const redisReply *reply)
 {
@@ -167,6 +174,7 @@ static bool take_error(struct publisher *publisher, struct job *job, const redis
 		engine_good(publisher->engine);
 		return false;
 	}
+	note_refused(publisher, job);
 	/* Another address may be that of the primary; and one that starts will be there soon. */
 	if (script_is_elsewhere(reply->str)) {
 		engine_fail(publisher->engine, "cannot be written to: %.150s",
@@ -179,7 +187,6 @@ static bool take_error(struct publisher *publisher, struct job *job, const redis
 	/* Nobody hears of it any more, and somebody will mend it: the changes go on waiting. */
 	if (job->kind == JOB_CHANGE && !job->request && !script_is_final(reply->str)) {
 		publisher->refused = true;
-		note_sent(publisher, job, 0);
 		engine_fail(publisher->engine, "takes no changes: %s", why);
 		free(why);
 		return true;
@@ -233,7 +240,10 @@ static void send_change(struct publisher *publisher, struct job *job)
 		give_up_change(publisher, job);
 		return;
 	}
-	if (!job->sent_at)
+	/* Every reply ends an attempt, so there was none to this one. */
+	if (job->sent_at)
+		job->unknown = true;
+	else
 		note_sent(publisher, job, now);
 
 	add_word(&command, need_copy("EVAL"));

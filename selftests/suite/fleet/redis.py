@@ -715,21 +715,39 @@ def test_refused(b):
     liar = engine.Liar()
     host.configure(f"127.0.0.1:{liar.port}", {"report": "no"})
 
-    def restart():
+    def restart(sent=0):
         if host.daemon.process:
             host.daemon.stop()
-        waiting_file(host, [waiting_line(1)])
+        path = waiting_file(host, [waiting_line(1, sent)])
         host.daemon.start()
+        return path
 
     def problem(pattern):
         return wait_for(lambda: re.search(pattern, host.source().get("publish_problem") or ""),
                         SOON)
 
+    def sent_at(path):
+        """As the file says, after an orderly end"""
+        host.daemon.stop()
+        with open(path, encoding="ascii") as f:
+            return int(re.findall(r"^(?:change \w+ 1 \d+|sent \w+) (\d+)", f.read(), re.M)[-1])
+    before = int(time.time()) - 7200
     for text, pattern in REFUSALS:
         liar.answers = {"EVAL": f"-{text}\r\n".encode()}
-        restart()
+        path = restart()
         b.case(f"{text[-40:]}: said, and the change goes on waiting", problem(pattern) and
                host.source()["waiting"] == 1, host.source())
+        b.case(f"{text[-40:]}: it is not taken for sent", sent_at(path) == 0)
+        path = restart(before)
+        b.case(f"{text[-40:]}: unless an earlier attempt got no reply",
+               problem(pattern) and sent_at(path) == before)
+    # The connection is lost, and then the change is refused.
+    liar.answers = {}
+    path = restart()
+    problem("closed the connection")
+    liar.answers = {"EVAL": b"-NOPERM no\r\n"}
+    b.case("an attempt that gets no reply is remembered when the next one is refused",
+           problem("does not let") and sent_at(path) > before)
     liar.answers = {"EVAL": b"-ERR string exceeds maximum allowed size (512MB)\r\n"}
     restart()
     b.case("what Redis can never take is given up, and that is said", wait_for(
