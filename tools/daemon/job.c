@@ -52,9 +52,12 @@ struct job *job_new(enum job_kind kind)
 
 	job->kind = kind;
 	job->since = now_seconds();
-	random_hex(job->token, 16);
-	job_new_version(job);
 	return job;
+}
+
+void job_new_token(struct job *job)
+{
+	random_hex(job->token, 16);
 }
 
 void job_new_version(struct job *job)

@@ -68,9 +68,11 @@ void job_queue_add_first(struct job_queue *queue, struct job *job);
 /* Nothing happens if it is not there. */
 void job_queue_remove(struct job_queue *queue, struct job *job);
 
-/* A job that is in no queue, with a token and a version. */
+/* A job that is in no queue, without a token and a version. */
 struct job *job_new(enum job_kind kind);
-/* Choose another version, as the parts of the old one may be in Redis. */
+/* Name the publication. */
+void job_new_token(struct job *job);
+/* Choose a version; another one if it is sent again, as parts of the old one may be in Redis. */
 void job_new_version(struct job *job);
 /* Answer the client, if one waits. @text is allocated. */
 void job_answer(struct job *job, int status, char *text);

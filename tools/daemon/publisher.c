@@ -34,7 +34,6 @@
 
 /* A publication that may have arrived is not sent again when Redis may have forgotten its token. */
 #define AGAIN_SECONDS	(SCRIPT_TOKEN_SECONDS - 600)
-
 #define WORDS_MOST	16
 
 /**
@@ -562,7 +561,7 @@ void publisher_change(struct publisher *publisher, struct list_bytes *bytes, siz
 		return;
 	}
 	publisher->waiting += count;
-	add_job(publisher, JOB_CHANGE, bytes, count, request);
+	job_new_token(add_job(publisher, JOB_CHANGE, bytes, count, request));
 	work(publisher);
 }
 
@@ -571,6 +570,8 @@ void publisher_replace(struct publisher *publisher, struct list_bytes *bytes, si
 {
 	struct job *job = add_job(publisher, JOB_REPLACE, bytes, count, request);
 
+	job_new_token(job);
+	job_new_version(job);
 	/* A whole list is what mends it if changes are refused: it does not wait behind them. */
 	if (publisher->refused && publisher->jobs.first != job) {
 		job_queue_remove(&publisher->jobs, job);
@@ -585,6 +586,7 @@ void publisher_renew(struct publisher *publisher, struct list_bytes *bytes,
 {
 	struct job *job = add_job(publisher, JOB_RENEW, bytes, 0, NULL);
 
+	job_new_version(job);
 	job->position = *position;
 	snprintf(job->old, sizeof(job->old), "%s", old);
 	work(publisher);
