@@ -5,6 +5,9 @@
  * that change. If not, it reads the snapshot and the changes behind it, and delivers both in one
  * step, so that the set never goes back to what the snapshot had.
  *
+ * A replica that lags shows an older list, which is not taken: only the primary is believed that
+ * the list has gone back, because it was lost and made again, or restored from a backup.
+ *
  * Then it waits for changes. When none came for a heartbeat, it compares the head with what it has.
  *
  * Version, number and id of the last change are notes, so they are stored with the contents.
@@ -43,6 +46,7 @@
 enum step {
 	AWAY,		/* nothing: there is no connection */
 	HEAD,		/* the head */
+	PRIMARY,	/* whether it is the primary that shows an older list */
 	POSITION,	/* whether the last change in force is in the stream */
 	SNAPSHOT,	/* the snapshot */
 	CATCH_UP,	/* the changes behind the snapshot */
@@ -75,6 +79,8 @@ enum step {
  * @snapshot:	the snapshot, as far as it has arrived
  * @asked_for:	how much of it has been asked for
  * @distrust:	read the snapshot, whatever is in force
+ * @older:	a list was refused because it is older than what is in force
+ * @accepted:	somebody has agreed that an older list is taken
  * @left_out:	entries that did not fit into the set
  * @warned:	a warning about @left_out was logged
  * @again:	asks for the head again, when there is no list
@@ -107,6 +113,8 @@ struct redis_source {
 	struct list_bytes snapshot;
 	uint64_t asked_for;
 	bool distrust;
+	bool older;
+	bool accepted;
 	uint64_t left_out;
 	bool warned;
 	sd_event_source *again;
@@ -210,6 +218,14 @@ static void send_words(struct redis_source *redis, engine_reply_fn *reply, unsig
 	for (i = 0; i < count; i++)
 		sizes[i] = strlen(words[i]);
 	engine_send(redis->reader, reply, seconds, count, words, sizes);
+}
+
+/* What is in force is what the list has. */
+static void trust(struct redis_source *redis)
+{
+	redis->older = false;
+	redis->accepted = false;
+	engine_good(redis->reader);
 }
 
 /* --- what is in force --- */
@@ -348,7 +364,7 @@ static void deliver_fresh(struct redis_source *redis)
 		 (unsigned long long)redis->fresh.seq, list_of(redis));
 	redis->distrust = false;
 	set_position(redis, &redis->fresh);
-	engine_good(redis->reader);
+	trust(redis);
 	source_deliver(&redis->source, &redis->contents);
 	report(redis);
 	redis->step = FOLLOW;
@@ -457,7 +473,7 @@ static int on_again(sd_event_source *timer, uint64_t usec, void *data)
 /* What is in force is what the list has: nothing is new. */
 static void confirm(struct redis_source *redis)
 {
-	engine_good(redis->reader);
+	trust(redis);
 	source_confirm(&redis->source);
 	report(redis);
 }
@@ -549,13 +565,48 @@ static void renew_later(struct redis_source *redis)
 			    on_renew, redis);
 }
 
+/* The answer is [role, ...]. */
+static void on_role(void *owner, const redisReply *reply)
+{
+	struct redis_source *redis = owner;
+	const char *role = reply->type == REDIS_REPLY_ARRAY && reply->elements &&
+			   reply->element[0]->type == REDIS_REPLY_STRING ?
+			   reply->element[0]->str : NULL;
+
+	if (role && !strcmp(role, "master")) {
+		log_info("[redis %s] the primary has gone back to change %llu of the list %s, from %llu: the snapshot is read",
+			 redis->source.name, (unsigned long long)redis->head.seq, list_of(redis),
+			 (unsigned long long)redis->here.seq);
+		begin_snapshot(redis);
+		return;
+	}
+	redis->older = true;
+	engine_fail(redis->reader,
+		    "is behind: it has change %llu of the list %s, and %llu is in force here%s",
+		    (unsigned long long)redis->head.seq, list_of(redis),
+		    (unsigned long long)redis->here.seq,
+		    role ? "" :
+		    "; it does not say whether it is the primary: let the user run ROLE (+role)");
+}
+
+static void ask_role(struct redis_source *redis)
+{
+	const char *const words[] = { "ROLE" };
+
+	redis->step = PRIMARY;
+	send_words(redis, on_role, 0, words, 1);
+}
+
 static void judge_head(struct redis_source *redis)
 {
 	const struct list_head *head = &redis->head;
+	bool older = head->seq < redis->here.seq;
 
 	if (redis->renew_due)
 		renew(redis);
-	if (redis->distrust || head->seq < redis->here.seq) {
+	if (older && !redis->accepted) {
+		ask_role(redis);
+	} else if (redis->distrust || older) {
 		begin_snapshot(redis);
 	} else if (is_same(&redis->here, &head->snapshot)) {
 		if (head->seq == redis->here.seq)
@@ -773,7 +824,7 @@ static void take_changes(struct redis_source *redis, struct batch *batch)
 	if (too_many(redis, &redis->source.contents, &batch->changes))
 		return;
 	set_position(redis, &batch->at);
-	engine_good(redis->reader);
+	trust(redis);
 	if (source_change(&redis->source, batch->changes.at, batch->changes.count, batch->atomic)) {
 		give_up(redis, true, "there is not enough memory for its changes");
 		return;
@@ -901,7 +952,9 @@ static void on_lost(void *owner, const char *why)
 	timer_stop(&redis->again);
 	forget_fresh(redis);
 	redis->step = AWAY;
-	source_fail(&redis->source, "%s; it is tried again, at least every 30 seconds", why);
+	source_fail(&redis->source, "%s; it is tried again, at least every 30 seconds%s%s", why,
+		    redis->older ? "; if the list was published anew or restored, take it with: ipcuckood accept " : "",
+		    redis->older ? redis->source.name : "");
 }
 
 static char *own_name(void)
@@ -983,17 +1036,19 @@ static uint64_t count_waiting(const struct source *source)
 	return publisher_waiting(((const struct redis_source *)source)->publisher);
 }
 
-/* "refresh": connect again, and compare. */
+/* "refresh": connect again, and compare. "accept": take also an older list. */
 static char *do_command(struct source *source, const char *command, bool *done)
 {
 	struct redis_source *redis = redis_of(source);
+	bool accept = strcmp(command, "refresh");
 
-	*done = !strcmp(command, "refresh");
+	*done = !accept || redis->older;
 	if (!*done)
 		return need_text("redis %s: nothing waits to be accepted", source->name);
 	stop_redis(source);
 	start_redis(source);
 	redis->distrust = true;
+	redis->accepted = accept;
 	return need_text("redis %s is read again; ipcuckood status shows the result", source->name);
 }
 

@@ -476,7 +476,7 @@ def test_gone(b):
         lambda: "report = no" in reader.daemon.messages()), reader.daemon.messages())
     b.redis.ask("ACL", "SETUSER", "reader", "reset", "on", ">secret", "%R~ipcuckoo:*",
                 "%W~ipcuckoo:*:fleet", "+hmget", "+hget", "+hgetall", "+hset", "+getrange",
-                "+xread", "+xrange")
+                "+xread", "+xrange", "+role")
     reader.daemon.process.send_signal(signal.SIGHUP)
     b.case("with the rights in the manual, it reports", wait_for(lambda: any(
         h["name"] == "reader" and h["state"] == "in force"
@@ -762,6 +762,68 @@ def test_refused(b):
         lambda: not host.source()["waiting"]) is not None and
         "and are lost: " in host.daemon.messages(), host.daemon.messages())
     liar.stop()
+
+
+def test_behind(b):
+    """A replica that lags is not followed back; a primary is, and so is what was accepted."""
+    host = b.begin()
+    want = set(MANY[:100])
+    replica = engine.Redis(b.dir, port=6391, options=(
+        "--replicaof", f"127.0.0.1 {b.redis.port}", "--repl-diskless-sync-delay", "0"))
+    b.others = [replica]
+
+    def caught_up():
+        return replica.answers() and replica.head("feed") == b.redis.head("feed")
+    b.case("the replica has the list", wait_for(caught_up, 20))
+    old = set(want)
+
+    def lag():
+        """From now on it has no primary."""
+        replica.ask("REPLICAOF", "127.0.0.1", "1")
+        for entry in ("203.0.113.1", "203.0.113.2"):
+            host.publish(entry)
+            want.add(entry)
+        return host.has(want)
+
+    def follow(servers):
+        host.daemon.stop()
+        host.configure(servers)
+        host.daemon.start()
+    b.case("it lags", lag() and replica.head("feed") != b.redis.head("feed"))
+    here = f"127.0.0.1:{replica.port}"
+    follow(f"{here} {b.server()}")
+    b.case("a replica that lags is left for the next address", wait_for(
+        lambda: host.source()["state"] == "good" and
+        host.source()["server"] == b.server()), host.source())
+    b.case("and no ban is removed", set(host.members()) == want and
+           "the snapshot is read" not in host.daemon.messages(), host.daemon.messages())
+    follow(here)
+    b.case("if there is no other, that is said", wait_for(
+        lambda: re.search(r"is behind: it has change 1 of the list feed, and 3 is in force here; "
+                          r"it is tried again.*ipcuckood accept feed",
+                          host.source().get("problem") or "")), host.source())
+    # Whatever else goes wrong, it is no reason to go back.
+    host.daemon.ask("refresh feed")
+    failures = host.source()["failures"]
+    wait_for(lambda: host.source()["failures"] > failures)
+    b.case("and the bans stay, also after a refresh", set(host.members()) == want, host.source())
+    replica.ask("ACL", "SETUSER", "default", "-role")
+    b.case("so they do if it does not say whether it is the primary", wait_for(
+        lambda: "(+role)" in (host.source().get("problem") or "")) and
+        set(host.members()) == want, host.source())
+    b.case("the older list can be accepted", host.daemon.ask("accept feed")[0] == 0 and
+           host.has(old) and wait_for(lambda: host.source()["state"] == "good"), host.source())
+    b.case("and then nothing waits", host.daemon.ask("accept feed")[0] != 0)
+    follow(b.server())
+    b.case("the newer one is followed again", host.has(want), host.source())
+    follow(here)
+    failures = host.source()["failures"]
+    wait_for(lambda: host.source()["failures"] > failures)
+    b.case("what was accepted once is not believed again", set(host.members()) == want)
+    replica.ask("ACL", "SETUSER", "default", "+role")
+    replica.ask("REPLICAOF", "NO", "ONE")
+    b.case("when it is the primary, its list is followed, though older", host.has(old),
+           host.source())
 
 
 def test_sentinel(b):
@@ -1112,8 +1174,8 @@ def test_random(b):
 
 
 TESTS = (test_config, test_publish, test_timeouts, test_values, test_agree, test_restart,
-         test_trimmed, test_renewed, test_gone, test_waiting, test_unstored, test_refused, test_sentinel,
-         test_lies, test_million, test_many, test_random)
+         test_trimmed, test_renewed, test_gone, test_waiting, test_unstored, test_refused,
+         test_behind, test_sentinel, test_lies, test_million, test_many, test_random)
 
 
 def body(tap):
