@@ -55,6 +55,7 @@ typedef int array_size;
  * @attempts:	number of rounds that failed
  * @ready:	commands can be sent
  * @heard:	a reply has come by this connection
+ * @good:	it was of use
  * @calling:	hiredis is at work, and its context must not be freed
  * @why:	why the connection is given up; "" if hiredis knows
  * @round:	why each address was given up that has failed since the last success
@@ -83,6 +84,7 @@ struct engine {
 	unsigned int attempts;
 	bool ready;
 	bool heard;
+	bool good;
 	bool calling;
 	char why[256];
 	char round[600];
@@ -327,7 +329,9 @@ static void wait_long(struct engine *engine)
 	engine->user.lost(engine->user.owner, why);
 }
 
-/* Try the next address at once, and wait when all have failed. */
+/* Try the next address at once, and wait when all have failed. What Sentinel said before a
+ * connection was of use may be out of date: it is asked again.
+ */
 static void lose(struct engine *engine)
 {
 	size_t count = 0, len = strlen(engine->round);
@@ -340,7 +344,11 @@ static void lose(struct engine *engine)
 		 engine->why[0] ? engine->why : "closed the connection");
 	engine->why[0] = '\0';
 	engine->at = (engine->at + 1) % count;
-	if (++engine->tried < count)
+	if (engine->config->sentinel && engine->good)
+		forget_servers(engine);
+	else
+		engine->tried++;
+	if (engine->tried < count)
 		timer_start(engine->event, &engine->retry, 1, on_retry, engine);
 	else
 		wait_long(engine);
@@ -411,6 +419,7 @@ void engine_fail(struct engine *engine, const char *format, ...)
 
 void engine_good(struct engine *engine)
 {
+	engine->good = true;
 	engine->tried = 0;
 	engine->attempts = 0;
 	engine->round[0] = '\0';
@@ -629,6 +638,7 @@ static bool begin(struct engine *engine)
 	engine->cost = 0;
 	engine->expected = 0;
 	engine->heard = false;
+	engine->good = false;
 	limit_replies(engine);
 	if (sd_event_add_io(engine->event, &engine->io, redis->c.fd, 0, on_io, engine) < 0)
 		return false;

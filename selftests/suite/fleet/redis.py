@@ -863,6 +863,15 @@ def test_sentinel(b):
     both = int(b.redis.ask("WAIT", 1, 10000))
     want |= {"203.0.113.1"}
     b.case("a ban is acknowledged by both", status == 0 and both == 1, (text, both))
+    # Its connection ends: the addresses of the old answer are not used any more.
+    for client in replica.ask("CLIENT", "LIST").decode().splitlines():
+        if "cmd=xread " in client:
+            replica.ask("CLIENT", "KILL", "ID", re.match(r"id=(\d+)", client)[1])
+    hosts[0].publish("203.0.113.9")
+    want |= {"203.0.113.9"}
+    b.case("whoever loses a replica asks Sentinel again, and finds it", everywhere(want) and
+           all(host.source()["server"].endswith(":6391") for host in hosts),
+           [host.source() for host in hosts])
     b.redis.kill()
     killed = time.monotonic()
     status, text = hosts[0].publish("203.0.113.2")
