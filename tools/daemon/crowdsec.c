@@ -10,6 +10,11 @@
  * decisions are asked for again after many new ones, and from time to time ("resync"). They are
  * compared with what is in force, and only the difference changes the set.
  *
+ * When CrowdSec gets a list anew, it deletes older decisions about the same addresses from its
+ * database without a word. Whoever deletes the decision that is left there unbans the address, but
+ * here the older one remains. So all decisions are asked for again after a decision was deleted
+ * whose entry has another one.
+ *
  * By default the Local API sends only the longest of several decisions about an address, and says
  * nothing when that is deleted and a shorter one remains. "dedup=false" asks for all of them.
  */
@@ -44,6 +49,9 @@
 
 /* If the clock jumps by more than this, somebody has set it. */
 #define CLOCK_SECONDS	5
+
+/* A decision that ends when it would have lasted so many seconds more was deleted. */
+#define DELETED_SECONDS	10
 
 #define NS_PER_SECOND	1000000000ll
 
@@ -370,6 +378,8 @@ static int take_changes(struct crowdsec_source *crowdsec)
 	err = decisions_merge(&crowdsec->now, new);
 	if (err)
 		return err;
+	if (decisions_outlived(&crowdsec->now, gone, now_seconds() + DELETED_SECONDS))
+		crowdsec->synced = false;
 	decisions_remove(&crowdsec->now, gone, now_seconds());
 	/* All entries that are touched */
 	for (i = 0; i < new->count && !err; i++)

@@ -124,6 +124,34 @@ static const struct decision *longest(const struct decisions *list, size_t from,
 	return found;
 }
 
+bool decisions_outlived(const struct decisions *list, const struct decisions *gone, uint32_t until)
+{
+	const struct decision *entry, *decision;
+	size_t at = 0, i = 0, next;
+	bool deleted, other;
+
+	while (i < gone->count) {
+		entry = &gone->at[i];
+		longest(gone, i, &next);
+		deleted = other = false;
+		for (; at < list->count; at++) {
+			decision = &list->at[at];
+			if (compare_entries(decision, entry->kind, entry->entry) > 0)
+				break;
+			while (i < next && compare(&gone->at[i], decision) < 0)
+				i++;
+			if (i < next && !compare(&gone->at[i], decision))
+				deleted |= decision->expires > until;
+			else if (!compare_entries(decision, entry->kind, entry->entry))
+				other |= decision->expires > until;
+		}
+		if (deleted && other)
+			return true;
+		i = next;
+	}
+	return false;
+}
+
 int decisions_walk(const struct decisions *list, decisions_fn *call, void *owner)
 {
 	const struct decision *found;

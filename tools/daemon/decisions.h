@@ -62,6 +62,10 @@ int decisions_add(struct decisions *list, const struct decision *decision);
 void decisions_sort(struct decisions *list);
 /* Remove decisions: those of @gone, and those that have expired. Both are sorted. */
 void decisions_remove(struct decisions *list, const struct decisions *gone, uint32_t now);
+/* Whether an entry keeps another decision than those of @gone, though one of them would have lasted
+ * until after @until: somebody has deleted it. Both are sorted; @gone is not removed yet.
+ */
+bool decisions_outlived(const struct decisions *list, const struct decisions *gone, uint32_t until);
 /* Take over those of @more. Both are sorted. Return: 0 or -ENOMEM; then nothing has changed. */
 int decisions_merge(struct decisions *list, const struct decisions *more);
 /* Call @call for each entry. Return: what it returned last. */

@@ -182,7 +182,8 @@ def test_decisions(b):
     b.lapi.chunked = True
     b.lapi.add("192.0.2.10", 1000)
     b.in_force("an answer in pieces, with the new ones first")
-    b.case("after the first request, only changes were asked for", b.lapi.asked(startup=True) == 1)
+    b.case("all decisions were asked for at first, and after each time that one of two was deleted",
+           b.lapi.asked(startup=True) == 3, b.lapi.asked(startup=True))
     state = b.source()
     b.case("nothing was left out", not any(state[k] for k in ("other_scopes", "other_types",
                                                               "wrong", "left_out")), state)
@@ -364,6 +365,42 @@ def test_lost(b):
     b.in_force("an import")
     b.case("after an import, all are asked for", wait_for(
         lambda: b.lapi.asked(startup=True) > startups, PATIENCE))
+    b.end()
+
+
+def test_renewed(b):
+    """CrowdSec gets a list anew, and deletes older decisions about its addresses silently."""
+    for origin in ("CAPI", "lists"):
+        b.lapi.add("192.0.2.1", origin=origin)
+    old = [b.lapi.add(f"198.18.0.{i}", origin="CAPI") for i in range(20)]
+    b.lapi.add("192.0.2.9", 15)
+    b.begin()
+    b.lapi.add("192.0.2.9")
+    for number in old:
+        b.lapi.drop(number)
+    new = [b.lapi.add(f"198.18.0.{i}", 7200, origin="CAPI") for i in range(20)]
+    b.in_force("the list is there anew")
+    b.case("which is a change", b.lapi.asked(startup=True) == 1)
+    b.lapi.delete(new[0])
+    b.case("an unban of the decision that CrowdSec shows is in force soon", wait_for(
+        lambda: "198.18.0.0" not in members("s"), PATIENCE), members("s").get("198.18.0.0"))
+    b.settle()
+    b.settle()
+    b.case("all decisions were asked for once", b.lapi.asked(startup=True) == 2,
+           b.lapi.asked(startup=True))
+    b.case("the others stay", not b.differences(), b.differences())
+    b.lapi.drop(new[1])
+    again = [b.lapi.add(f"198.18.0.{i}", 7200) for i in range(20)]
+    with b.lapi.lock:
+        b.lapi.delete(again[2])
+        b.lapi.delete(new[2])
+    b.in_force("an address both of whose decisions are deleted goes")
+    # One of its two decisions ends by itself.
+    time.sleep(16)
+    b.settle()
+    b.case("no decision that ends in time is a reason to ask", b.lapi.asked(startup=True) == 2,
+           b.lapi.asked(startup=True))
+    b.in_force("in the end all is right")
     b.end()
 
 
@@ -659,8 +696,8 @@ def test_random(b):
     b.end()
 
 
-TESTS = (test_decisions, test_left_out, test_lies, test_lost, test_restart, test_clock, test_many,
-         test_config, test_usage, test_tls, test_random)
+TESTS = (test_decisions, test_left_out, test_lies, test_lost, test_renewed, test_restart,
+         test_clock, test_many, test_config, test_usage, test_tls, test_random)
 
 
 def body(tap):
