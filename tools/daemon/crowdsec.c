@@ -56,7 +56,7 @@
 #define NS_PER_SECOND	1000000000ll
 
 /* Why decisions are left out. */
-enum left_out { LEFT_SCOPE, LEFT_TYPE, LEFT_WRONG, LEFT_UNFIT, LEFT_OUTS };
+enum left_out { LEFT_TYPE, LEFT_WRONG, LEFT_UNFIT, LEFT_OUTS };
 
 /**
  * struct crowdsec_source - a Local API
@@ -190,7 +190,6 @@ static void check_crowdsec(struct source *source, struct section *section)
 /* --- reading an answer --- */
 
 static const char *const left_out_texts[LEFT_OUTS] = {
-	[LEFT_SCOPE] = "decisions with the scope %s are left out; a set takes those with the scopes ip and range",
 	[LEFT_TYPE] = "decisions of the type %s are left out; to take them, name it behind: types = ban",
 	[LEFT_WRONG] = "a decision is left out: %s",
 	[LEFT_UNFIT] = "decisions do not fit into the set and are left out, such as %s; a set with type = hash:net and family = any takes all of them",
@@ -282,7 +281,8 @@ static int take_decision(void *owner, const struct answer_decision *from)
 	if (from->deleted && crowdsec->whole)
 		return 0;
 	if (strcasecmp(from->scope, "ip") && strcasecmp(from->scope, "range"))
-		return leave_out(crowdsec, from, LEFT_SCOPE, from->scope, NULL);
+		return leave_out(crowdsec, from, LEFT_WRONG, from->scope,
+				 "that is none of the scopes that were asked for, ip and range");
 	if (!is_wanted_type(crowdsec, from->type))
 		return leave_out(crowdsec, from, LEFT_TYPE, from->type, NULL);
 	if (address_parse(from->value, strlen(from->value), &range, why))
@@ -628,7 +628,6 @@ static void free_crowdsec(struct source *source)
 static void show_crowdsec(const struct source *source, struct json_object *object)
 {
 	static const char *const names[LEFT_OUTS] = {
-		[LEFT_SCOPE] = "other_scopes",
 		[LEFT_TYPE] = "other_types",
 		[LEFT_WRONG] = "wrong",
 		[LEFT_UNFIT] = "left_out",
