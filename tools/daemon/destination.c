@@ -53,26 +53,30 @@ static int expand(const struct destination_rules *rules, enum entry_kind kind,
 	return err;
 }
 
+/* Remove what is there twice. Return: 0, or -EFBIG if there is too much all the same. */
+static int fold(const struct destination_rules *rules, struct packed *want)
+{
+	packed_sort(want);
+	packed_dedup(want);
+	return packed_count(want) > rules->max_entries ? -EFBIG : 0;
+}
+
 int destination_collect(const struct destination_rules *rules, const struct fib *fib,
 			struct packed *want)
 {
 	const struct fib_route *route;
 	size_t at = 0;
-	uint64_t more;
 	int err = 0;
 
 	while (!err && (route = fib_next(fib, &at))) {
 		if (route->flags & FIB_REFUSED)
 			continue;
-		more = rules->hosts_only ? 1ull << host_bits(route->kind, route->entry) : 1;
-		if (packed_count(want) + more > rules->max_entries)
-			err = -EFBIG;
-		else
-			err = expand(rules, route->kind, route->entry, want);
+		err = expand(rules, route->kind, route->entry, want);
+		/* Not for each route, as it looks at all entries. */
+		if (!err && packed_count(want) > 2 * rules->max_entries + FEED_EXPAND_LIMIT)
+			err = fold(rules, want);
 	}
-	packed_sort(want);
-	packed_dedup(want);
-	return err;
+	return err ? err : fold(rules, want);
 }
 
 static void note_change(struct changes *changes, bool del, enum entry_kind kind,

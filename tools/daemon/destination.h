@@ -12,6 +12,12 @@
 /* If more entries change at once, the whole set is replaced, in one step. */
 #define CHANGES_MOST	1024
 
+/* Several routes may have one entry: no more routes are kept than so many times the entries that
+ * are allowed, and ROUTES_MORE.
+ */
+#define ROUTES_FOLD	4
+#define ROUTES_MORE	65536
+
 /**
  * struct destination_rules - which destinations the set may have
  * @hosts_only:	it is a set of hosts: a prefix stands for its hosts

@@ -54,7 +54,7 @@
  * @fresh:	while it is: what has been read
  * @touched:	destinations whose routes have changed in this turn of the event loop
  * @read_again:	the table has to be read again
- * @too_many:	there are more routes than the set may have entries
+ * @too_many:	there are more routes than are kept
  * @no_memory:	there was no memory for a route
  * @due:	reads the table
  * @read_at:	when it was read last, in milliseconds
@@ -215,12 +215,24 @@ static void give_up(struct routes_source *routes, const char *why)
 	schedule(routes, backoff_ms(++routes->attempts, 1, AGAIN_MOST));
 }
 
+/* The most routes that are kept in memory */
+static uint64_t routes_most(const struct routes_source *routes)
+{
+	return routes->rules.max_entries * ROUTES_FOLD + ROUTES_MORE;
+}
+
+/* There are more entries than the set may have, or more routes than are kept. */
 static void refuse(struct routes_source *routes)
 {
+	bool entries = !routes->too_many;
+
 	disconnect(routes);
 	source_refuse(&routes->source,
-		      "the routing table %s has more than %llu entries for the set; if that is right, raise max-entries",
-		      routes->table_name, (unsigned long long)routes->rules.max_entries);
+		      "the routing table %s has more than %llu %s; if that is right, raise max-entries",
+		      routes->table_name, entries ?
+		      (unsigned long long)routes->rules.max_entries :
+		      (unsigned long long)routes_most(routes),
+		      entries ? "entries for the set" : "routes, more than are kept in memory");
 	schedule(routes, AGAIN_MOST * 1000);
 }
 
@@ -445,7 +457,7 @@ static void add_route(struct routes_source *routes, struct fib *fib, struct fib_
 		del_held(fib, route);
 	if (fib_add(fib, route))
 		routes->no_memory = true;
-	if (fib->used - fib->held > routes->rules.max_entries)
+	if (fib->used - fib->held > routes_most(routes))
 		routes->too_many = true;
 }
 

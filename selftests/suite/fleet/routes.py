@@ -457,6 +457,15 @@ def test_limit(b):
     b.begin(max_entries=100)
     b.kernel.storm(NEWROUTE, many(1, 100), TABLE)
     b.same("100 entries are allowed")
+    b.kernel.storm(NEWROUTE, many(1, 100), TABLE, metric=5)
+    b.kernel.storm(NEWROUTE, [f"{i}.0.0.0/7" for i in range(12, 28, 2)], TABLE)
+    reads = b.source()["reads"]
+    b.daemon.ask("refresh r")
+    b.case("a second route to each, and routes that are left out, are no entries", wait_for(
+        lambda: b.source()["reads"] > reads and b.source()["routes"] == 200) and
+        b.source()["state"] == "good" and b.source()["left_out"] == 8, b.source())
+    b.same("and they are the same entries")
+    b.kernel.storm(DELROUTE, many(1, 100), TABLE, type_=None, proto=0, metric=5)
     b.add("192.0.2.1/32")
     b.case("more are refused, which is said", wait_for(
         lambda: b.source()["state"] == "refused" and "max-entries" in b.source()["problem"]),
@@ -471,6 +480,13 @@ def test_limit(b):
     b.case("a table that is too large when it is read", wait_for(
         lambda: b.source()["state"] == "refused"), b.source())
     b.case("is refused, too", len(members("s")) == 91)
+    b.config(max_entries=1, min_length=32)
+    b.kernel.storm(NEWROUTE, [f"10.{64 + (i >> 15)}.{i >> 7 & 255}.{i << 1 & 255}/31"
+                              for i in range(66000)], TABLE)
+    b.reload()
+    b.case("more routes than are kept are refused, whatever they mean", wait_for(
+        lambda: "more than 65540 routes, more than are kept in memory; if that is right, raise "
+        "max-entries" in (b.source().get("problem") or "")), b.source())
 
 
 def test_idle(b):
