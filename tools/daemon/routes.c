@@ -157,6 +157,9 @@ static void check_routes(struct source *source, struct section *section)
 				     "\"%.64s\" is none of the types that drop packets: blackhole, unreachable, prohibit",
 				     routes->types[i]);
 	}
+	if (source->timeout)
+		config_fault(section, "timeout",
+			     "routes have no time limit, and an entry would expire while its route is there; leave this out");
 }
 
 /* --- what goes wrong --- */

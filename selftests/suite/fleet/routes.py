@@ -123,12 +123,13 @@ class Bench:
 
 def test_config(b):
     b.config(table="nonsense", protocol="256", types="blackhole unicast", min_length="33",
-             family="4", hold="x")
+             family="4", hold="x", timeout="1h")
     done = b.daemon.run("--check", b.daemon.config)
     for pattern in (r"table: \"nonsense\" is neither a number .*rt_tables",
                     r"protocol: \"256\" is neither", r"types: \"unicast\" is none",
                     r"min-length: \"33\" has to be from 0 to 32", r"family: \"4\" has to be any",
-                    r"hold: \"x\" is not a time"):
+                    r"hold: \"x\" is not a time",
+                    r"timeout: routes have no time limit"):
         b.case(f"--check: {pattern[:24]}", done.returncode and re.search(pattern, done.stderr),
                done.stderr)
     b.daemon.configure("[set s]\n[routes r]\nset = s\n")
