@@ -29,6 +29,8 @@
 #define READ_MS		1000
 /* After a failure or an inexact answer, it is read again after so many seconds at most. */
 #define AGAIN_MOST	60
+/* After so many inexact answers in a row, a warning says what that means. */
+#define INEXACT_MOST	5
 /* What is held until the table has been read exactly */
 #define UNTIL_EXACT	UINT32_MAX
 
@@ -59,9 +61,11 @@
  * @due:	reads the table
  * @read_at:	when it was read last, in milliseconds
  * @attempts:	failures and inexact answers since the last exact one
+ * @inexact:	inexact answers since the last exact one
  * @holding:	removes entries that were held
  * @hold_runs:	@holding runs
- * @left_out:	number of routes that @warning speaks of
+ * @left_out:	number of routes that the warning speaks of
+ * @unsure:	it says that the table is never read exactly
  * @reads, @losses: how often the table was read, and messages were lost
  */
 struct routes_source {
@@ -88,9 +92,11 @@ struct routes_source {
 	sd_event_source *due;
 	uint64_t read_at;
 	unsigned int attempts;
+	unsigned int inexact;
 	sd_event_source *holding;
 	bool hold_runs;
 	size_t left_out;
+	bool unsure;
 	uint64_t reads;
 	uint64_t losses;
 };
@@ -247,30 +253,53 @@ static const char *why_refused(const struct routes_source *routes, const struct 
 }
 
 /* Routes that are left out are an error of whoever announces them, or of the configuration. */
-static void warn_left_out(struct routes_source *routes)
+static char *text_left_out(const struct routes_source *routes)
 {
-	size_t before = routes->left_out, at = 0;
-	struct source *source = &routes->source;
 	char text[ADDRESS_TEXT_SIZE];
 	const struct fib_route *route;
+	size_t at = 0;
 
-	routes->left_out = routes->fib.refused;
-	if (routes->left_out == before)
-		return;
-	free(source->warning);
-	source->warning = NULL;
-	if (!routes->left_out)
-		return;
 	do
 		route = fib_next(&routes->fib, &at);
 	while (!(route->flags & FIB_REFUSED));
 	*entry_format(text, route->kind, route->entry) = '\0';
-	source->warning = need_text("routes left out: %zu, such as %s, which %s", routes->left_out,
-				    text, why_refused(routes, route));
-	if (routes->left_out < before)
+	return need_text("routes left out: %zu, such as %s, which %s", routes->left_out, text,
+			 why_refused(routes, route));
+}
+
+static char *text_unsure(const struct routes_source *routes)
+{
+	return need_text("the routing table %s changes each time while it is read, so entries stay whose routes have gone without a message; let the routing daemon put the blackholes into a table of their own",
+			 routes->table_name);
+}
+
+/* Show what is wrong with the table, though it was read. */
+static void update_warning(struct routes_source *routes)
+{
+	bool unsure = routes->inexact >= INEXACT_MOST, was_unsure = routes->unsure;
+	struct source *source = &routes->source;
+	char *left_out = NULL, *inexact = NULL;
+	size_t before = routes->left_out;
+
+	if (routes->fib.refused == before && unsure == was_unsure)
 		return;
-	source->refusals += routes->left_out - before;
-	log_error("[routes %s] %s", source->name, source->warning);
+	routes->left_out = routes->fib.refused;
+	routes->unsure = unsure;
+	if (routes->left_out)
+		left_out = text_left_out(routes);
+	if (unsure)
+		inexact = text_unsure(routes);
+	free(source->warning);
+	source->warning = left_out && inexact ? need_text("%s; %s", left_out, inexact) :
+			  left_out ? need_copy(left_out) : inexact ? need_copy(inexact) : NULL;
+	if (routes->left_out > before) {
+		source->refusals += routes->left_out - before;
+		log_error("[routes %s] %s", source->name, left_out);
+	}
+	if (unsure && !was_unsure)
+		log_warning("[routes %s] %s", source->name, inexact);
+	free(left_out);
+	free(inexact);
 }
 
 /* --- changes of the set --- */
@@ -519,6 +548,7 @@ static void adopt(struct routes_source *routes, bool exact)
 	routes->reading = false;
 	routes->reads++;
 	routes->attempts = exact ? 0 : routes->attempts + 1;
+	routes->inexact = exact ? 0 : routes->inexact + 1;
 	if (exact) {
 		schedule(routes, routes->every * 1000);
 	} else {
@@ -544,7 +574,7 @@ static void on_turn(void *owner, enum rtnetlink_turn turn, const char *why)
 		adopt(routes, turn == RTNETLINK_READ);
 	else if (!routes->reading)
 		apply_touched(routes);
-	warn_left_out(routes);
+	update_warning(routes);
 	if (turn == RTNETLINK_FAILED) {
 		give_up(routes, why);
 	} else if (turn == RTNETLINK_LOST) {

@@ -432,13 +432,33 @@ def test_changing(b):
     b.kernel.storm(NEWROUTE, stay, TABLE)
     b.begin()
     b.same(f"{STABLE} routes")
-    child = os.fork()
-    if not child:
-        while True:
-            b.kernel.storm(NEWROUTE, move, TABLE)
-            b.kernel.storm(DELROUTE, move, TABLE, type_=None, proto=0)
+
+    def churn(table):
+        """A child that changes a table without end"""
+        child = os.fork()
+        while not child:
+            b.kernel.storm(NEWROUTE, move, table)
+            b.kernel.storm(DELROUTE, move, table, type_=None, proto=0)
+        return child
+
+    child = churn(200)
+    for _ in range(8):
+        reads = b.source()["reads"]
+        b.daemon.ask("refresh r")
+        wait_for(lambda: b.source()["reads"] > reads)
+    os.kill(child, signal.SIGKILL)
+    os.waitpid(child, 0)
+    b.case("changes of another table do not matter", b.source()["reads"] > 8 and
+           "warning" not in b.source(), b.source())
+    child = churn(TABLE)
     least, reads = STABLE, 0
     try:
+        # It reads again by itself, each time later.
+        warned = wait_for(lambda: "table of their own" in b.source().get("warning", ""), 90)
+        b.case("a table that changes whenever it is read: a warning says what to do", warned,
+               b.source())
+        b.case("the journal does so, once", b.daemon.messages().count("table of their own") == 1,
+               b.daemon.messages())
         end = time.monotonic() + 10
         while time.monotonic() < end:
             b.daemon.ask("refresh r")
@@ -452,6 +472,8 @@ def test_changing(b):
     b.tap.note(f"read {reads} times")
     b.case("none of them leaves while the table is read and changes", least == STABLE, state)
     b.same("in the end the set equals the table", seconds=60)
+    b.daemon.ask("refresh r")
+    b.case("and the warning has gone", wait_for(lambda: "warning" not in b.source()), b.source())
 
 
 def test_limit(b):
