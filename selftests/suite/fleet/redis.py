@@ -848,9 +848,14 @@ def test_sentinel(b):
                    for host in hosts)
     b.case("the replica follows", wait_for(
         lambda: b"master_link_status:up" in replica.ask("INFO", "replication"), 20))
+
+    def knows(sentinel):
+        """Sentinel looks every ten seconds whether a replica has its primary."""
+        replicas = sentinel.ask("SENTINEL", "REPLICAS", "fleet")
+        fields = dict(zip(replicas[0][::2], replicas[0][1::2])) if replicas else {}
+        return fields.get(b"flags") == b"slave" and fields.get(b"master-link-status") == b"ok"
     # The daemons may ask any of them.
-    b.case("each Sentinel knows it", wait_for(
-        lambda: all(s.ask("SENTINEL", "REPLICAS", "fleet") for s in sentinels), 60))
+    b.case("each Sentinel knows it", wait_for(lambda: all(map(knows, sentinels)), 60))
     hosts[0].daemon.start()
     status, text = hosts[0].replace(MANY[:100])
     b.case("Sentinel says where to publish", status == 0, text)
