@@ -101,13 +101,7 @@ watch 2
 check_answers "deleted" $BAD4 all all
 check_answers "deleted" $BAD6 none none
 
-# Many: 100.64.0.0 and following, and the neighbour as the last
-awk -v n="$decisions" -v bad=$BAD4 'BEGIN {
-	print "duration,scope,value,reason,type"
-	for (i = 0; i < n - 1; i++)
-		printf "4h,ip,100.%d.%d.%d,many,ban\n", 64 + int(i / 65536), int(i / 256) % 256, i % 256
-	printf "4h,ip,%s,many,ban\n", bad
-}' > /run/many.csv
+many_decisions "$decisions" > /run/many.csv
 begin=$(now)
 run_ok "$decisions decisions are imported" cscli decisions import -i /run/many.csv
 imported=$(now)

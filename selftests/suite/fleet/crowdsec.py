@@ -12,6 +12,7 @@ import os
 import random
 import re
 import signal
+import ssl
 import sys
 import tempfile
 import time
@@ -22,6 +23,7 @@ sys.path[:0] = [here, os.path.join(here, "../dropin")]
 from differ import ktap
 from fleet import lapi as fake
 from fleet import server as lie
+from fleet.authority import Authority, server_context
 from fleet.daemon import Daemon, members, tool, wait_for
 from fleet.runner import run_tests
 
@@ -601,26 +603,25 @@ def test_usage(b):
 
 
 def test_tls(b):
-    directory = os.path.join(b.dir, "tls")
-    os.mkdir(directory)
-    fake.make_certificates(directory)
-
-    def path(name):
-        return os.path.join(directory, name)
+    ours, theirs = Authority(b.dir, "ours"), Authority(b.dir, "theirs")
+    bouncer, stranger = ours.sign("firewall"), theirs.sign("firewall")
+    context = server_context(ours.sign("lapi", "IP:127.0.0.1"), ours.cert)
+    # Who has no certificate has a key.
+    context.verify_mode = ssl.CERT_OPTIONAL
     b.lapi.stop()
-    b.lapi = fake.Lapi(tls=directory)
+    b.lapi = fake.Lapi(tls=context)
     b.lapi.add("192.0.2.1")
-    b.begin({"tls-ca": path("ca.pem")})
+    b.begin({"tls-ca": ours.cert})
     b.case("TLS with an authority of one's own", not b.differences(), b.source())
-    b.reload({"key-file": None, "tls-ca": path("ca.pem"), "tls-cert": path("bouncer.pem"),
-              "tls-key": path("bouncer.key")})
+    b.reload({"key-file": None, "tls-ca": ours.cert, "tls-cert": bouncer[0],
+              "tls-key": bouncer[1]})
     b.lapi.add("192.0.2.2")
     b.in_force("a certificate instead of a key")
     for name, keys in (("an unknown authority of the server", {}),
-                       ("another authority of the server", {"tls-ca": path("other.pem")}),
+                       ("another authority of the server", {"tls-ca": theirs.cert}),
                        ("a certificate of another authority",
-                        {"key-file": None, "tls-ca": path("ca.pem"),
-                         "tls-cert": path("stranger.pem"), "tls-key": path("stranger.key")})):
+                        {"key-file": None, "tls-ca": ours.cert, "tls-cert": stranger[0],
+                         "tls-key": stranger[1]})):
         b.config(keys)
         os.kill(b.daemon.process.pid, signal.SIGHUP)
         b.case(f"{name}: refused", wait_for(lambda: b.source()["state"] == "failing"), b.source())

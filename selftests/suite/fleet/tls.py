@@ -22,7 +22,7 @@ sys.path[:0] = [here, os.path.join(here, "../dropin")]
 from differ import ktap
 from fleet import engine
 from fleet import server as lie
-from fleet.authority import Authority
+from fleet.authority import Authority, server_context
 from fleet.daemon import Daemon, members, tool, wait_for
 from fleet.runner import run_tests
 
@@ -102,18 +102,9 @@ class Bench:
         shutil.rmtree(self.dir)
 
 
-def context(pair, ca=None):
-    made = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    made.load_cert_chain(*pair)
-    if ca:
-        made.load_verify_locations(ca)
-        made.verify_mode = ssl.CERT_REQUIRED
-    return made
-
-
 def test_https(b):
     def server(pair, ca=None):
-        made = lie.Server(tls=context(pair, ca))
+        made = lie.Server(tls=server_context(pair, ca))
         made.say("/l", lie.whole("".join(e + "\n" for e in MANY)))
         b.end.append(made.stop)
         return made
@@ -155,7 +146,7 @@ def test_https(b):
     right.stop()
     port = right.server_address[1]
     b.end.remove(right.stop)
-    liar = lie.Server(port, context(b.foreign))
+    liar = lie.Server(port, server_context(b.foreign))
     b.end.append(liar.stop)
     liar.say("/l", lie.whole("192.0.2.1\n"))
     state = b.daemon.refresh("l")

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 """Certificates for tests, made by openssl"""
 import os
+import ssl
 import subprocess
 
 
@@ -32,3 +33,14 @@ class Authority:
         openssl("x509", "-req", "-in", request, "-CA", self.cert, "-CAkey", self.key,
                 "-CAcreateserial", "-days", days, "-extfile", extensions, "-out", cert)
         return cert, key
+
+
+def server_context(pair, ca=None):
+    """A context of Python's ssl for a server with this certificate and key. With @ca, clients need a
+    certificate that it has signed."""
+    made = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    made.load_cert_chain(*pair)
+    if ca:
+        made.load_verify_locations(ca)
+        made.verify_mode = ssl.CERT_REQUIRED
+    return made

@@ -4,12 +4,12 @@ last, as the real one does, and sends what has changed since."""
 import http.server
 import ipaddress
 import json
-import os
 import ssl
-import subprocess
 import threading
 import time
 import urllib.parse
+
+from fleet.server import Background
 
 KEY = "c2VjcmV0IGtleSBvZiBhIGJvdW5jZXI"
 # As the real one: what ended so long before the last request is sent once more, in seconds
@@ -119,13 +119,11 @@ class Handler(http.server.BaseHTTPRequestHandler):
         pass
 
 
-class Lapi(http.server.ThreadingHTTPServer):
-    daemon_threads = True
-
+class Lapi(Background):
     def __init__(self, port=0, tls=None, old=None):
-        """@tls: a directory with certificates, see make_certificates(). @old: a Lapi that was
-        stopped, whose decisions this one has."""
-        super().__init__(("127.0.0.1", port), Handler)
+        """@tls: a context of Python's ssl. @old: a Lapi that was stopped, whose decisions this one
+        has."""
+        super().__init__(port, Handler, tls)
         self.lock = threading.RLock()
         self.key = KEY
         self.decisions = old.decisions if old else {}
@@ -138,27 +136,10 @@ class Lapi(http.server.ThreadingHTTPServer):
         self.chunked = False
         # Seconds that an answer takes
         self.delay = 0
-        self.stopped = False
-        self.scheme = "https" if tls else "http"
-        if tls:
-            context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-            context.load_cert_chain(os.path.join(tls, "server.pem"),
-                                    os.path.join(tls, "server.key"))
-            context.load_verify_locations(os.path.join(tls, "ca.pem"))
-            context.verify_mode = ssl.CERT_OPTIONAL
-            self.socket = context.wrap_socket(self.socket, server_side=True)
-        threading.Thread(target=self.serve_forever, args=(0.05,), daemon=True).start()
+        self.start()
 
     def url(self):
         return f"{self.scheme}://127.0.0.1:{self.server_address[1]}"
-
-    def stop(self):
-        self.stopped = True
-        self.shutdown()
-        self.server_close()
-
-    def handle_error(self, request, client_address):
-        pass
 
     # --- decisions ---
 
@@ -283,25 +264,3 @@ def reference(decisions, types=("ban",), v4_only=False):
         if entry not in result or d.until > result[entry].until:
             result[entry] = d
     return result
-
-
-def make_certificates(directory):
-    """An authority, a server's certificate for 127.0.0.1, a bouncer's, and one that another
-    authority has signed"""
-    def openssl(*words):
-        subprocess.run(["openssl", *words], check=True, capture_output=True, cwd=directory)
-
-    def sign(name, authority, subject, extension):
-        with open(os.path.join(directory, "extension"), "w", encoding="ascii") as f:
-            f.write(extension)
-        openssl("req", "-newkey", "rsa:2048", "-nodes", "-keyout", f"{name}.key", "-subj", subject,
-                "-out", f"{name}.csr")
-        openssl("x509", "-req", "-in", f"{name}.csr", "-CA", f"{authority}.pem", "-CAkey",
-                f"{authority}.key", "-CAcreateserial", "-days", "2", "-extfile", "extension",
-                "-out", f"{name}.pem")
-    for name in ("ca", "other"):
-        openssl("req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-keyout",
-                f"{name}.key", "-subj", f"/CN={name}", "-out", f"{name}.pem")
-    sign("server", "ca", "/CN=lapi", "subjectAltName=IP:127.0.0.1\n")
-    sign("bouncer", "ca", "/CN=firewall/OU=bouncer-ou", "extendedKeyUsage=clientAuth\n")
-    sign("stranger", "other", "/CN=firewall/OU=bouncer-ou", "extendedKeyUsage=clientAuth\n")

@@ -137,21 +137,38 @@ class Handler(http.server.BaseHTTPRequestHandler):
         pass
 
 
-class Server(http.server.ThreadingHTTPServer):
+class Background(http.server.ThreadingHTTPServer):
+    """A server whose threads answer while the test goes on, from start() to stop()"""
     daemon_threads = True
 
-    def __init__(self, port=0, tls=None):
+    def __init__(self, port, handler, tls=None):
         """@tls: a context of Python's ssl; the server speaks https then"""
-        super().__init__(("127.0.0.1", port), Handler)
+        super().__init__(("127.0.0.1", port), handler)
         self.scheme = "https" if tls else "http"
         if tls:
             self.socket = tls.wrap_socket(self.socket, server_side=True,
                                           do_handshake_on_connect=False)
+        self.stopped = False
+
+    def start(self):
+        threading.Thread(target=self.serve_forever, args=(0.05,), daemon=True).start()
+
+    def stop(self):
+        self.stopped = True
+        self.shutdown()
+        self.server_close()
+
+    def handle_error(self, request, client_address):
+        pass
+
+
+class Server(Background):
+    def __init__(self, port=0, tls=None):
+        super().__init__(port, Handler, tls)
         self.lock = threading.Lock()
         self.answers = {}
         self.requests = []
-        self.stopped = False
-        threading.Thread(target=self.serve_forever, args=(0.05,), daemon=True).start()
+        self.start()
 
     def url(self, path, host="127.0.0.1"):
         return f"{self.scheme}://{host}:{self.server_address[1]}{path}"
@@ -168,11 +185,3 @@ class Server(http.server.ThreadingHTTPServer):
         """The headers of request number @at for the path; of the last one"""
         with self.lock:
             return [headers for p, headers in self.requests if p == path][at]
-
-    def stop(self):
-        self.stopped = True
-        self.shutdown()
-        self.server_close()
-
-    def handle_error(self, request, client_address):
-        pass
