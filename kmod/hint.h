@@ -3,8 +3,8 @@
  * Hints: which prefix lengths exist under an address. hint.c explains how.
  *
  * For readers (any context, under rcu_read_lock()): ipcuckoo_hint_cell4(), ipcuckoo_hint_top4(),
- * those for IPv6, ipcuckoo_hint_deep() and
- * ipcuckoo_hint_together(). For the writer: the other functions.
+ * those for IPv6, ipcuckoo_hint_deep() and ipcuckoo_hint_together(). For the writer: the other
+ * functions.
  */
 #ifndef _IPCUCKOO_HINT_H
 #define _IPCUCKOO_HINT_H
@@ -183,7 +183,7 @@ static inline u64 ipcuckoo_hint_together(const struct ipcuckoo_hint *h,
 	unsigned int level;
 
 	for (level = 0; level < IPCUCKOO_HINT_TOGETHER; level++) {
-		/* All bits, or none, as DEEPER is the sign. */
+		/* DEEPER is the sign bit: the shift makes all bits of it, or none. */
 		*word = (s32)*word >> 31 & ipcuckoo_hint_deep(h, level, addr);
 		lens |= (u64)ipcuckoo_hint_lens(*word, level) << (ipcuckoo_hint_level[level] + 1);
 	}

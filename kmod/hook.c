@@ -153,9 +153,10 @@ static void trace(const struct ipcuckoo_link *link, const struct sk_buff *skb,
 
 /* Count a packet on this CPU. Return: the packets counted on this CPU, including this one.
  *
- * With instructions for it, this is two instructions. Without, each operation of this_cpu disables
- * interrupts, so disable them once for both; mm/vmstat.c makes the same difference. On 32-bit
- * machines readers use @syncp to get consistent 64-bit numbers.
+ * Where the processor has instructions for per-CPU variables, this takes two of them. Elsewhere,
+ * each this_cpu operation disables interrupts, so this function disables them once for both
+ * additions; mm/vmstat.c distinguishes the same two cases. On 32-bit machines readers use @syncp to
+ * get consistent 64-bit numbers.
  */
 static u64 count(struct ipcuckoo_counter __percpu *counter, unsigned int bytes)
 {

@@ -40,12 +40,13 @@
  */
 #define RETRIES	8
 
-/* An IPv6 host that matches waits for a second cache miss in a large table: after its slot, its
- * key is read. It waits for one if both are read at once, which needs the key's lines of both
- * buckets before it is known whether either is needed. Among a million hosts that takes 45 ns from
- * a look-up that matches, and adds 30 to one that does not (selftests/bench/versus). So it is done
- * while most look-ups match. Each processor counts, up for a match and down for none, from 0 to
- * HITS_MAX; keys are read early from HITS_MANY on.
+/* In a large table, a look-up that finds an IPv6 host waits for two cache misses, one after the
+ * other: first it reads the slot, then the key. If it prefetches the keys of both buckets before it
+ * reads the slots, it waits for one. But a look-up that finds nothing has then fetched the keys in
+ * vain. Among a million hosts, prefetching saves a match 45 ns and costs a miss 30
+ * (selftests/bench/versus). So look-ups prefetch while most of them match: each processor adds 1
+ * to @recent_hits for a match, and subtracts 1 for a miss, within 0 to HITS_MAX, and prefetches
+ * while the number is at least HITS_MANY.
  */
 #define HITS_MANY	4
 #define HITS_MAX	8
@@ -202,9 +203,9 @@ static bool lpm_match_mapped(const struct ipcuckoo_version *v,
 	return by->decision == IPCUCKOO_MATCH;
 }
 
-/* Probe for prefixes of two lengths, which can be the same. Real lists have the longer lengths more
- * often, so these come first; still, which length matches cannot be predicted. With two probes at
- * once there are fewer branches that the processor mispredicts.
+/* Probe for prefixes of two lengths, which can be the same. The processor cannot predict which of
+ * the lengths under an address matches. One branch for two probes is mispredicted less often than
+ * two branches. The caller begins with the longest lengths, because real lists have more of these.
  */
 static __always_inline bool probe_two4(const struct ipcuckoo_table *t, u32 addr,
 				       unsigned int one, unsigned int two)
@@ -231,7 +232,7 @@ static __always_inline bool probe_two4(const struct ipcuckoo_table *t, u32 addr,
 }
 
 /* Versions share hints. A hint may have marks of entries that were added after @v was
- * replaced, in tables that @v does not have: everything that probes tests for that.
+ * replaced, in tables that @v does not have: each function that probes a table tests for NULL.
  */
 static bool version_match4(const struct ipcuckoo_version *v,
 			   const struct ipcuckoo_key *host, struct lpm *by)
@@ -261,8 +262,8 @@ static bool version_match4(const struct ipcuckoo_version *v,
 	return false;
 }
 
-/* Probe for prefixes of the lengths first + n, for each bit n of @lens, longest first. A mark of
- * their length makes it likely that there is one, so begin to read its key with its slot.
+/* Probe for prefixes of the lengths first + n, for each bit n of @lens, longest first. As the hint
+ * says that the length exists, the prefix is likely there: so prefetch its key with its slot.
  */
 static bool match_lens6(const struct ipcuckoo_version *v,
 			const struct ipcuckoo_key *addr, u64 lens,
@@ -396,7 +397,7 @@ enum outlook {
 };
 
 /* The beginning of a look-up, and the end of most. For HOST, @slot is set to the number of the
- * slot. With @keys, begin to read keys at once. @v6 and @keys are constants in all callers, so that
+ * slot. With @keys, prefetch the keys. @v6 and @keys are constants in all callers, so that
  * each gets code of its own.
  */
 static __always_inline enum outlook outlook(const struct ipcuckoo_version *v,
@@ -423,8 +424,8 @@ static __always_inline enum outlook outlook(const struct ipcuckoo_version *v,
 	return ipcuckoo_table_first(t, &p, slot) ? HOST : NOTHING;
 }
 
-/* Is a slot that outlook() has found that of the host? Its rest is computed again: if outlook()
- * kept it until here, misses would have to save registers.
+/* Does a slot that outlook() has found hold the host? This computes the rest of the host again: if
+ * outlook() returned it, look-ups that find nothing would have to save registers, too.
  */
 static __always_inline bool is_host(const struct ipcuckoo_table *t, u64 slot,
 				    const struct ipcuckoo_key *key, bool v6)

@@ -290,7 +290,7 @@ static __always_inline bool ipcuckoo_table_first(const struct ipcuckoo_table *t,
 	return true;
 }
 
-/* Begin to read the keys of both buckets of a location. */
+/* Prefetch the keys of both buckets of a location. */
 static inline void ipcuckoo_table_prefetch_keys(const struct ipcuckoo_table *t,
 						const struct ipcuckoo_location *p)
 {
