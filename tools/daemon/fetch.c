@@ -361,9 +361,12 @@ static void explain(struct fetch *fetch, CURLcode code)
 		 code == CURLE_SSL_CERTPROBLEM ? "; see tls-cert and tls-key" : "");
 }
 
-/* Times of changes are in seconds. If something changes in the second in which it is read, and once
- * more behind that, the second change has the same time. So the time says which of the two was read
- * only if that second, and one more for clocks that are late, had passed: RFC 9110, 8.8.2.2.
+/* Can a later transfer ask whether the file or page has changed since @modified? Such times have
+ * whole seconds. If the file changes twice in one second, and is read between the two changes, both
+ * versions have the same time, and the second one would stay unseen. So the time is of use only if
+ * its second had passed when the file was read, and one more, as the kernel's time of a change may
+ * be late: RFC 9110, 8.8.2.2. A web server says by its own clock, in the header Date, when it
+ * answered.
  */
 static bool tells_versions_apart(const struct fetch *fetch, curl_off_t modified)
 {
