@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Changes of a list, as the stream in Redis has them. */
+#ifndef IPCUCKOOD_BATCH_H
+#define IPCUCKOOD_BATCH_H
+
+#include <hiredis/hiredis.h>
+
+#include "daemon/list.h"
+
+/**
+ * struct batch - changes of one reply
+ * @at:		where they lead
+ * @changes:	the changes; comments point into the reply
+ * @atomic:	some of them were published in one step
+ * @replaced:	the list was replaced behind them
+ */
+struct batch {
+	struct list_position at;
+	struct list_changes changes;
+	bool atomic;
+	bool replaced;
+};
+
+/**
+ * batch_entries() - find the entries in a reply to XREAD
+ * @reply:	the reply
+ *
+ * Return: the entries, an array; NULL if it is no such reply.
+ */
+const redisReply *batch_entries(const redisReply *reply);
+
+/**
+ * batch_read() - read entries of the stream
+ * @batch:	result; its position is that in front of the entries when it is called
+ * @entries:	the entries
+ * @limits:	which entries of the list are of use
+ * @why:	room for a reason
+ *
+ * It ends at an entry that replaces the list, and in front of one whose number is not the next one:
+ * if that is the first one, the position stays as it was.
+ *
+ * Return: NULL, or what is wrong with the entry behind the position.
+ */
+const char *batch_read(struct batch *batch, const redisReply *entries, struct list_limits *limits,
+		       char why[LIST_WHY_SIZE]);
+
+/**
+ * batch_free() - free the changes
+ * @batch:	the changes
+ */
+void batch_free(struct batch *batch);
+
+#endif /* IPCUCKOOD_BATCH_H */
