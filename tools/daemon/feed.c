@@ -359,6 +359,7 @@ static void fetch(struct feed_source *feed)
 		.slow_seconds = feed->slow_time,
 		.ca = feed->ca_file, .cert = feed->cert_file, .key = feed->key_file,
 	};
+	const char *why = "out of memory";
 
 	if (feed->fetch)
 		return;
@@ -371,11 +372,11 @@ static void fetch(struct feed_source *feed)
 	feed->body = body_new(&feed->format, &feed->parsed, feed->max_size);
 	set_condition(feed, &request);
 	if (feed->body)
-		feed->fetch = fetch_start(feed->source.daemon, &request);
+		feed->fetch = fetch_start(feed->source.daemon, &request, &why);
 	if (feed->fetch)
 		return;
 	forget_body(feed);
-	source_fail(&feed->source, "%s cannot be fetched: out of memory", feed->url);
+	source_fail(&feed->source, "%s cannot be fetched: %s", feed->url, why);
 	schedule_next(feed, false);
 }
 

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * libcurl's multi interface tells which file descriptors it waits for, and when it wants to be
- * called; sd_event does the waiting. libcurl is set up when the first transfer begins.
+ * called; sd_event does the waiting. libcurl is loaded and set up when the first transfer begins.
  */
-#include <curl/curl.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,7 +12,7 @@
 #include <time.h>
 
 #include "daemon/fetch.h"
-#include "daemon/log.h"
+#include "daemon/libcurl.h"
 #include "daemon/memory.h"
 #include "daemon/timer.h"
 
@@ -58,7 +57,7 @@ static int on_timer(sd_event_source *timer, uint64_t usec, void *data)
 	(void)timer;
 	(void)usec;
 	(void)data;
-	curl_multi_socket_action(curl.multi, CURL_SOCKET_TIMEOUT, 0, &running);
+	libcurl.multi_socket_action(curl.multi, CURL_SOCKET_TIMEOUT, 0, &running);
 	end_transfers();
 	return 0;
 }
@@ -86,7 +85,7 @@ static int on_socket(sd_event_source *source, int fd, uint32_t events, void *dat
 		mask |= CURL_CSELECT_OUT;
 	if (events & (EPOLLERR | EPOLLHUP))
 		mask |= CURL_CSELECT_ERR;
-	curl_multi_socket_action(curl.multi, fd, mask, &running);
+	libcurl.multi_socket_action(curl.multi, fd, mask, &running);
 	end_transfers();
 	return 0;
 }
@@ -101,7 +100,7 @@ static int set_socket(CURL *easy, curl_socket_t fd, int what, void *unused, void
 	(void)unused;
 	if (what == CURL_POLL_REMOVE) {
 		sd_event_source_disable_unref(source);
-		curl_multi_assign(curl.multi, fd, NULL);
+		libcurl.multi_assign(curl.multi, fd, NULL);
 		return 0;
 	}
 	if (what & CURL_POLL_IN)
@@ -112,25 +111,30 @@ static int set_socket(CURL *easy, curl_socket_t fd, int what, void *unused, void
 		return sd_event_source_set_io_events(source, events) < 0 ? -1 : 0;
 	if (sd_event_add_io(curl.event, &source, fd, events, on_socket, NULL) < 0)
 		return -1;
-	curl_multi_assign(curl.multi, fd, source);
+	libcurl.multi_assign(curl.multi, fd, source);
 	return 0;
 }
 
-static void set_up(struct daemon *daemon)
+/* Return: NULL, or why there can be no transfers. */
+static const char *set_up(struct daemon *daemon)
 {
+	const char *problem;
+
 	if (curl.multi)
-		return;
-	curl_global_init(CURL_GLOBAL_DEFAULT);
+		return NULL;
+	problem = libcurl_load();
+	if (problem)
+		return problem;
+	libcurl.global_init(CURL_GLOBAL_DEFAULT);
 	curl.event = daemon->event;
-	curl.multi = curl_multi_init();
-	if (!curl.multi) {
-		log_error("libcurl cannot be set up; the sets in the kernel stay as they are");
-		exit(EXIT_FAILURE);
-	}
-	curl_multi_setopt(curl.multi, CURLMOPT_SOCKETFUNCTION, set_socket);
-	curl_multi_setopt(curl.multi, CURLMOPT_TIMERFUNCTION, set_timer);
+	curl.multi = libcurl.multi_init();
+	if (!curl.multi)
+		return "libcurl cannot be set up";
+	libcurl.multi_setopt(curl.multi, CURLMOPT_SOCKETFUNCTION, set_socket);
+	libcurl.multi_setopt(curl.multi, CURLMOPT_TIMERFUNCTION, set_timer);
 	/* Feeds are fetched hours apart: no connection is worth keeping. */
-	curl_multi_setopt(curl.multi, CURLMOPT_MAXCONNECTS, 1L);
+	libcurl.multi_setopt(curl.multi, CURLMOPT_MAXCONNECTS, 1L);
+	return NULL;
 }
 
 void fetch_end(void)
@@ -138,9 +142,9 @@ void fetch_end(void)
 	timer_stop(&curl.timer);
 	if (!curl.multi)
 		return;
-	curl_multi_cleanup(curl.multi);
+	libcurl.multi_cleanup(curl.multi);
 	curl.multi = NULL;
-	curl_global_cleanup();
+	libcurl.global_cleanup();
 }
 
 /* Copy the value of a header, without blanks around it. */
@@ -185,7 +189,7 @@ static size_t take_data(char *data, size_t size, size_t count, void *owner)
 	struct fetch *fetch = owner;
 	long status = 0;
 
-	curl_easy_getinfo(fetch->curl, CURLINFO_RESPONSE_CODE, &status);
+	libcurl.easy_getinfo(fetch->curl, CURLINFO_RESPONSE_CODE, &status);
 	if (status && (status < 200 || status > 299))
 		return size * count;
 	if (fetch->request.data(fetch->request.owner, data, size * count))
@@ -204,10 +208,10 @@ static bool check_file(struct fetch *fetch)
 
 	if (strncasecmp(fetch->request.url, scheme, strlen(scheme)))
 		return true;
-	path = curl_easy_unescape(fetch->curl, fetch->request.url + strlen(scheme), 0, NULL);
+	path = libcurl.easy_unescape(fetch->curl, fetch->request.url + strlen(scheme), 0, NULL);
 	if (!path || stat(path, &status))
 		err = errno;
-	curl_free(path);
+	libcurl.free(path);
 	if (err)
 		snprintf(fetch->result.why, sizeof(fetch->result.why), "cannot be opened: %s",
 			 strerror(err));
@@ -220,7 +224,7 @@ static void add_header(struct fetch *fetch, const char *name, const char *value)
 {
 	char *header = need_text("%s%s", name, value);
 
-	fetch->headers = curl_slist_append(fetch->headers, header);
+	fetch->headers = libcurl.slist_append(fetch->headers, header);
 	free(header);
 }
 
@@ -235,86 +239,90 @@ static void set_headers(struct fetch *fetch, const struct fetch_request *request
 	for (i = 0; request->headers && request->headers[i]; i++)
 		add_header(fetch, request->headers[i], "");
 	if (fetch->headers)
-		curl_easy_setopt(fetch->curl, CURLOPT_HTTPHEADER, fetch->headers);
+		libcurl.easy_setopt(fetch->curl, CURLOPT_HTTPHEADER, fetch->headers);
 }
 
 /* Whoever asks by TLS is not sent elsewhere without. */
 static void set_protocols(CURL *easy, bool tls)
 {
 #if LIBCURL_VERSION_NUM >= 0x075500
-	curl_easy_setopt(easy, CURLOPT_PROTOCOLS_STR, "http,https,file");
-	curl_easy_setopt(easy, CURLOPT_REDIR_PROTOCOLS_STR, tls ? "https" : "http,https");
+	libcurl.easy_setopt(easy, CURLOPT_PROTOCOLS_STR, "http,https,file");
+	libcurl.easy_setopt(easy, CURLOPT_REDIR_PROTOCOLS_STR, tls ? "https" : "http,https");
 #else
-	curl_easy_setopt(easy, CURLOPT_PROTOCOLS,
+	libcurl.easy_setopt(easy, CURLOPT_PROTOCOLS,
 			 (long)(CURLPROTO_HTTP | CURLPROTO_HTTPS | CURLPROTO_FILE));
-	curl_easy_setopt(easy, CURLOPT_REDIR_PROTOCOLS,
+	libcurl.easy_setopt(easy, CURLOPT_REDIR_PROTOCOLS,
 			 tls ? (long)CURLPROTO_HTTPS : (long)(CURLPROTO_HTTP | CURLPROTO_HTTPS));
 #endif
 }
 
 static void set_limits(CURL *easy, const struct fetch_request *request)
 {
-	curl_easy_setopt(easy, CURLOPT_CONNECTTIMEOUT, (long)request->connect_seconds);
-	curl_easy_setopt(easy, CURLOPT_TIMEOUT, (long)request->seconds);
-	curl_easy_setopt(easy, CURLOPT_LOW_SPEED_LIMIT, (long)SLOW_BYTES);
-	curl_easy_setopt(easy, CURLOPT_LOW_SPEED_TIME, (long)request->slow_seconds);
+	libcurl.easy_setopt(easy, CURLOPT_CONNECTTIMEOUT, (long)request->connect_seconds);
+	libcurl.easy_setopt(easy, CURLOPT_TIMEOUT, (long)request->seconds);
+	libcurl.easy_setopt(easy, CURLOPT_LOW_SPEED_LIMIT, (long)SLOW_BYTES);
+	libcurl.easy_setopt(easy, CURLOPT_LOW_SPEED_TIME, (long)request->slow_seconds);
 	/* libcurl would send the headers to whoever the redirection names. */
-	curl_easy_setopt(easy, CURLOPT_FOLLOWLOCATION, request->secret ? 0L : 1L);
-	curl_easy_setopt(easy, CURLOPT_MAXREDIRS, (long)REDIRECTS_MOST);
+	libcurl.easy_setopt(easy, CURLOPT_FOLLOWLOCATION, request->secret ? 0L : 1L);
+	libcurl.easy_setopt(easy, CURLOPT_MAXREDIRS, (long)REDIRECTS_MOST);
 }
 
 static void set_options(struct fetch *fetch, const struct fetch_request *request)
 {
 	CURL *easy = fetch->curl;
 
-	curl_easy_setopt(easy, CURLOPT_URL, request->url);
-	curl_easy_setopt(easy, CURLOPT_PRIVATE, fetch);
-	curl_easy_setopt(easy, CURLOPT_ERRORBUFFER, fetch->error);
-	curl_easy_setopt(easy, CURLOPT_NOSIGNAL, 1L);
-	curl_easy_setopt(easy, CURLOPT_USERAGENT, "ipcuckood/" IPCUCKOO_TOOL_VERSION);
+	libcurl.easy_setopt(easy, CURLOPT_URL, request->url);
+	libcurl.easy_setopt(easy, CURLOPT_PRIVATE, fetch);
+	libcurl.easy_setopt(easy, CURLOPT_ERRORBUFFER, fetch->error);
+	libcurl.easy_setopt(easy, CURLOPT_NOSIGNAL, 1L);
+	libcurl.easy_setopt(easy, CURLOPT_USERAGENT, "ipcuckood/" IPCUCKOO_TOOL_VERSION);
 	/* All that this libcurl can decompress */
-	curl_easy_setopt(easy, CURLOPT_ACCEPT_ENCODING, "");
-	curl_easy_setopt(easy, CURLOPT_WRITEFUNCTION, take_data);
-	curl_easy_setopt(easy, CURLOPT_WRITEDATA, fetch);
-	curl_easy_setopt(easy, CURLOPT_HEADERFUNCTION, take_header);
-	curl_easy_setopt(easy, CURLOPT_HEADERDATA, fetch);
-	curl_easy_setopt(easy, CURLOPT_FILETIME, 1L);
+	libcurl.easy_setopt(easy, CURLOPT_ACCEPT_ENCODING, "");
+	libcurl.easy_setopt(easy, CURLOPT_WRITEFUNCTION, take_data);
+	libcurl.easy_setopt(easy, CURLOPT_WRITEDATA, fetch);
+	libcurl.easy_setopt(easy, CURLOPT_HEADERFUNCTION, take_header);
+	libcurl.easy_setopt(easy, CURLOPT_HEADERDATA, fetch);
+	libcurl.easy_setopt(easy, CURLOPT_FILETIME, 1L);
 	if (request->modified_at) {
-		curl_easy_setopt(easy, CURLOPT_TIMECONDITION, (long)CURL_TIMECOND_IFMODSINCE);
-		curl_easy_setopt(easy, CURLOPT_TIMEVALUE_LARGE, (curl_off_t)request->modified_at);
+		libcurl.easy_setopt(easy, CURLOPT_TIMECONDITION, (long)CURL_TIMECOND_IFMODSINCE);
+		libcurl.easy_setopt(easy, CURLOPT_TIMEVALUE_LARGE, (curl_off_t)request->modified_at);
 	}
 	if (request->post)
-		curl_easy_setopt(easy, CURLOPT_COPYPOSTFIELDS, request->post);
+		libcurl.easy_setopt(easy, CURLOPT_COPYPOSTFIELDS, request->post);
 	if (request->ca)
-		curl_easy_setopt(easy, CURLOPT_CAINFO, request->ca);
+		libcurl.easy_setopt(easy, CURLOPT_CAINFO, request->ca);
 	if (request->cert)
-		curl_easy_setopt(easy, CURLOPT_SSLCERT, request->cert);
+		libcurl.easy_setopt(easy, CURLOPT_SSLCERT, request->cert);
 	if (request->key)
-		curl_easy_setopt(easy, CURLOPT_SSLKEY, request->key);
+		libcurl.easy_setopt(easy, CURLOPT_SSLKEY, request->key);
 	set_protocols(easy, !strncasecmp(request->url, "https:", 6));
 	set_limits(easy, request);
 	set_headers(fetch, request);
 }
 
-struct fetch *fetch_start(struct daemon *daemon, const struct fetch_request *request)
+struct fetch *fetch_start(struct daemon *daemon, const struct fetch_request *request,
+			  const char **why)
 {
 	struct fetch *fetch;
 
-	set_up(daemon);
+	*why = set_up(daemon);
+	if (*why)
+		return NULL;
 	fetch = need_zeros(sizeof(*fetch));
 	fetch->request = *request;
 	fetch->request.url = need_copy(request->url);
 	fetch->begun = time(NULL);
-	fetch->curl = curl_easy_init();
+	fetch->curl = libcurl.easy_init();
 	if (!fetch->curl) {
 		fetch_stop(fetch);
+		*why = "out of memory";
 		return NULL;
 	}
 	set_options(fetch, request);
 	/* done() is called from the loop only, so read something that ends at once. */
 	if (!check_file(fetch))
-		curl_easy_setopt(fetch->curl, CURLOPT_URL, "file:///dev/null");
-	curl_multi_add_handle(curl.multi, fetch->curl);
+		libcurl.easy_setopt(fetch->curl, CURLOPT_URL, "file:///dev/null");
+	libcurl.multi_add_handle(curl.multi, fetch->curl);
 	return fetch;
 }
 
@@ -323,10 +331,10 @@ void fetch_stop(struct fetch *fetch)
 	if (!fetch)
 		return;
 	if (fetch->curl) {
-		curl_multi_remove_handle(curl.multi, fetch->curl);
-		curl_easy_cleanup(fetch->curl);
+		libcurl.multi_remove_handle(curl.multi, fetch->curl);
+		libcurl.easy_cleanup(fetch->curl);
 	}
-	curl_slist_free_all(fetch->headers);
+	libcurl.slist_free_all(fetch->headers);
 	free((char *)fetch->request.url);
 	free(fetch);
 }
@@ -346,7 +354,7 @@ static const struct {
 static void explain(struct fetch *fetch, CURLcode code)
 {
 	struct fetch_result *result = &fetch->result;
-	const char *words = fetch->error[0] ? fetch->error : curl_easy_strerror(code);
+	const char *words = fetch->error[0] ? fetch->error : libcurl.easy_strerror(code);
 	size_t i;
 
 	for (i = 0; i < sizeof(reasons) / sizeof(reasons[0]); i++) {
@@ -370,7 +378,7 @@ static void explain(struct fetch *fetch, CURLcode code)
  */
 static bool tells_versions_apart(const struct fetch *fetch, curl_off_t modified)
 {
-	time_t date = fetch->date[0] ? curl_getdate(fetch->date, NULL) : -1;
+	time_t date = fetch->date[0] ? libcurl.getdate(fetch->date, NULL) : -1;
 
 	return modified + 1 < (date < 0 ? fetch->begun : date);
 }
@@ -381,9 +389,9 @@ static void judge(struct fetch *fetch, CURLcode code)
 	curl_off_t modified = -1;
 	long unmet = 0;
 
-	curl_easy_getinfo(fetch->curl, CURLINFO_RESPONSE_CODE, &result->status);
-	curl_easy_getinfo(fetch->curl, CURLINFO_CONDITION_UNMET, &unmet);
-	curl_easy_getinfo(fetch->curl, CURLINFO_FILETIME_T, &modified);
+	libcurl.easy_getinfo(fetch->curl, CURLINFO_RESPONSE_CODE, &result->status);
+	libcurl.easy_getinfo(fetch->curl, CURLINFO_CONDITION_UNMET, &unmet);
+	libcurl.easy_getinfo(fetch->curl, CURLINFO_FILETIME_T, &modified);
 	if (!tells_versions_apart(fetch, modified))
 		result->modified[0] = '\0';
 	else if (modified > 0)
@@ -409,10 +417,10 @@ static void end_transfers(void)
 	struct CURLMsg *message;
 	int left;
 
-	while ((message = curl_multi_info_read(curl.multi, &left))) {
+	while ((message = libcurl.multi_info_read(curl.multi, &left))) {
 		if (message->msg != CURLMSG_DONE)
 			continue;
-		curl_easy_getinfo(message->easy_handle, CURLINFO_PRIVATE, &fetch);
+		libcurl.easy_getinfo(message->easy_handle, CURLINFO_PRIVATE, &fetch);
 		judge(fetch, message->data.result);
 		/* The owner may begin another transfer at once. */
 		result = fetch->result;

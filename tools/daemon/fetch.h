@@ -66,8 +66,11 @@ struct fetch_result {
 
 struct fetch;
 
-/* Begin a transfer. Return: NULL if there is no memory; never calls @done itself. */
-struct fetch *fetch_start(struct daemon *daemon, const struct fetch_request *request);
+/* Begin a transfer. Never calls @done itself. Return: NULL if that fails; then @why says what is
+ * wrong.
+ */
+struct fetch *fetch_start(struct daemon *daemon, const struct fetch_request *request,
+			  const char **why);
 /* Give up a transfer. NULL is none. */
 void fetch_stop(struct fetch *fetch);
 /* The last thing, after all transfers: free what libcurl has. */

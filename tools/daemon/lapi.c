@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include <curl/curl.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,6 +11,8 @@
 
 /* CrowdSec's keys have 32 to 72 characters; whoever makes his own may use more. */
 #define KEY_SIZE	512
+
+#define UNRESERVED	"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~"
 
 static bool has_scheme(const char *url, const char *scheme)
 {
@@ -104,6 +105,7 @@ struct fetch *lapi_ask(struct daemon *daemon, const struct lapi *lapi, const cha
 {
 	char key[KEY_SIZE] = "", header[KEY_SIZE + 16];
 	const char *headers[] = { "Content-Type: application/json", header, NULL };
+	const char *problem;
 	struct fetch *fetch;
 	char *url;
 
@@ -123,9 +125,9 @@ struct fetch *lapi_ask(struct daemon *daemon, const struct lapi *lapi, const cha
 	request->connect_seconds = lapi->connect_time;
 	request->seconds = lapi->time;
 	request->slow_seconds = lapi->slow_time;
-	fetch = fetch_start(daemon, request);
+	fetch = fetch_start(daemon, request, &problem);
 	if (!fetch)
-		snprintf(why, LAPI_WHY_SIZE, "cannot be asked: out of memory");
+		snprintf(why, LAPI_WHY_SIZE, "cannot be asked: %s", problem);
 	explicit_bzero(key, sizeof(key));
 	explicit_bzero(header, sizeof(header));
 	free(url);
@@ -151,15 +153,29 @@ void lapi_explain(const struct lapi *lapi, const struct fetch_result *result,
 			 "was answered that nothing has changed, which was not the question");
 }
 
+/* A word as a part of a query: what RFC 3986 does not call unreserved is escaped. Allocated. */
+static char *escape(const char *word)
+{
+	char *text = need_zeros(3 * strlen(word) + 1), *end = text;
+
+	for (; *word; word++) {
+		if (strchr(UNRESERVED, *word))
+			*end++ = *word;
+		else
+			end += sprintf(end, "%%%02X", (unsigned char)*word);
+	}
+	return text;
+}
+
 char *lapi_escape_list(char *const *words)
 {
 	char *list = need_copy(""), *longer, *escaped;
 	size_t i;
 
 	for (i = 0; words && words[i]; i++) {
-		escaped = curl_easy_escape(NULL, words[i], 0);
-		longer = need_text("%s%s%s", list, i ? "%2C" : "", escaped ? escaped : "");
-		curl_free(escaped);
+		escaped = escape(words[i]);
+		longer = need_text("%s%s%s", list, i ? "%2C" : "", escaped);
+		free(escaped);
 		free(list);
 		list = longer;
 	}

@@ -29,6 +29,8 @@ from fleet.runner import run_tests
 
 # Resident memory of the daemon, whatever is sent to it
 MEMORY_KB = 50 << 10
+# Resident memory of a daemon that has no sources
+IDLE_KB = 5 << 10
 ROUNDS = int(os.environ.get("ROUNDS", "10"))
 SEED = int(os.environ.get("SEED") or random.randrange(1 << 32))
 
@@ -417,6 +419,55 @@ def test_service(b):
     b.end()
 
 
+def test_idle(b):
+    """What a daemon without sources has in memory"""
+    b.config({}, {})
+    b.daemon.start()
+    time.sleep(1)
+    size = b.daemon.proc("VmRSS")
+    b.case(f"without sources it takes at most {IDLE_KB} kB", size <= IDLE_KB, size)
+    b.tap.note(f"resident: {size} kB, private: {b.daemon.proc('RssAnon')} kB")
+    loaded = b.daemon.libraries()
+    b.case("neither libcurl nor OpenSSL is loaded",
+           not any(name.startswith(("libcurl", "libssl")) for name in loaded), loaded)
+    wakes = b.daemon.proc("voluntary_ctxt_switches")
+    time.sleep(2)
+    wakes = b.daemon.proc("voluntary_ctxt_switches") - wakes
+    b.case("it does not wake up", wakes == 0, wakes)
+    b.server.say("/a", lie.whole(lines(MANY[:5])))
+    b.config({"s": {}}, {"a": {"set": "s"}})
+    b.daemon.process.send_signal(signal.SIGHUP)
+    wait_for(lambda: b.daemon.status()["sources"])
+    b.daemon.answered("a", 1)
+    b.same("s", "a feed that is new is fetched", set(MANY[:5]))
+    b.tap.note(f"resident with a feed: {b.daemon.proc('VmRSS')} kB, "
+               f"private: {b.daemon.proc('RssAnon')} kB")
+    b.end()
+
+
+def test_library(b):
+    """libcurl is loaded when it is needed; until then, it may be missing"""
+    directory = os.path.join(b.dir, "lib")
+    os.mkdir(directory)
+    fakes = [os.path.join(directory, name) for name in ("libcurl.so.4", "libcurl-gnutls.so.4")]
+    for path in fakes:
+        with open(path, "w", encoding="ascii"):
+            pass
+    b.daemon.env = {"LD_LIBRARY_PATH": directory}
+    b.server.say("/a", lie.whole(lines(MANY[:5])))
+    b.begin({"s": {}}, {"a": {"set": "s"}})
+    source = b.daemon.source("a")
+    b.case("without libcurl, a feed fails, and says why",
+           source["state"] == "failing" and "libcurl cannot be loaded" in source["problem"], source)
+    for path in fakes:
+        os.unlink(path)
+    b.case("when it is there, the next attempt succeeds",
+           b.daemon.refresh("a")["state"] == "good", b.daemon.source("a"))
+    b.same("s", "the set has what the feed has", set(MANY[:5]))
+    b.daemon.env = {}
+    b.end()
+
+
 def test_random(b):
     """Feeds change and lie at random; at each quiet moment the set equals the reference."""
     rng = random.Random(SEED)
@@ -464,7 +515,8 @@ def test_random(b):
 
 
 TESTS = (test_formats, test_conditions, test_lies, test_accept, test_values, test_restart,
-         test_incomplete, test_replaced, test_config, test_service, test_random)
+         test_incomplete, test_replaced, test_config, test_service, test_idle,
+         test_library, test_random)
 
 
 def body(tap):

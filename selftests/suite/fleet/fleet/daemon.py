@@ -135,3 +135,8 @@ class Daemon:
         """A number of /proc/PID/status"""
         with open(f"/proc/{self.process.pid}/status", encoding="ascii") as f:
             return int(re.search(rf"^{key}:\s+(\d+)", f.read(), re.M)[1])
+
+    def libraries(self):
+        """The files that are mapped into its memory, without directories"""
+        with open(f"/proc/{self.process.pid}/maps", encoding="utf-8") as f:
+            return {os.path.basename(line.split()[-1]) for line in f if "/" in line}
