@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "daemon/libcurl.h"
-#include "daemon/library.h"
+#include "lib/library.h"
 
 #define LIBCURL_FUNCTION(name)	{ "curl_" #name, offsetof(struct libcurl, name) },
 

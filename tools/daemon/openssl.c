@@ -2,7 +2,7 @@
 #ifdef IPCUCKOO_REDIS_TLS
 #include <hiredis/hiredis.h>
 
-#include "daemon/library.h"
+#include "lib/library.h"
 #include "daemon/openssl.h"
 
 #define TEXT_OF(macro)		#macro

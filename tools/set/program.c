@@ -11,14 +11,14 @@ static bool is_xdp(const struct nl_attachment *attachment)
 	return attachment->place == IPCUCKOO_PLACE_XDP;
 }
 
-#ifdef XDP_OBJECT
+#ifdef IPCUCKOO_XDP
 
-#include <bpf/libbpf.h>
 #include <errno.h>
 #include <spawn.h>
 #include <sys/wait.h>
 #include <unistd.h>
-#include <xdp/libxdp.h>
+
+#include "set/libxdp.h"
 
 #define PROGRAM	"ipcuckoo_xdp"
 #define MODULE	"ipcuckoo_bpf"
@@ -59,11 +59,17 @@ static int hear_xdp(enum libxdp_print_level level, const char *format, va_list a
 	return 0;
 }
 
-static void begin(void)
+/* Load libxdp. Return: NULL, or why that failed. */
+static const char *begin(void)
 {
-	libbpf_set_print(hear_bpf);
-	libxdp_set_print(hear_xdp);
+	const char *problem = libxdp_load();
+
+	if (problem)
+		return problem;
+	libxdp.libbpf_set_print(hear_bpf);
+	libxdp.libxdp_set_print(hear_xdp);
 	reason[0] = '\0';
+	return NULL;
 }
 
 /* Load the module with the function that the program calls. Programs do not load it. */
@@ -89,12 +95,12 @@ static struct xdp_program *find(struct xdp_multiprog *all)
 {
 	struct xdp_program *program = NULL;
 
-	if (xdp_multiprog__is_legacy(all)) {
-		program = xdp_multiprog__main_prog(all);
-		return program && !strcmp(xdp_program__name(program), PROGRAM) ? program : NULL;
+	if (libxdp.xdp_multiprog__is_legacy(all)) {
+		program = libxdp.xdp_multiprog__main_prog(all);
+		return program && !strcmp(libxdp.xdp_program__name(program), PROGRAM) ? program : NULL;
 	}
-	while ((program = xdp_multiprog__next_prog(program, all)))
-		if (!strcmp(xdp_program__name(program), PROGRAM))
+	while ((program = libxdp.xdp_multiprog__next_prog(program, all)))
+		if (!strcmp(libxdp.xdp_program__name(program), PROGRAM))
 			break;
 	return program;
 }
@@ -102,17 +108,17 @@ static struct xdp_program *find(struct xdp_multiprog *all)
 static struct xdp_program *open_program(void)
 {
 	LIBBPF_OPTS(bpf_object_open_opts, open, .object_name = PROGRAM);
-	struct bpf_object *object = bpf_object__open_mem(program_begin, program_end - program_begin,
-							 &open);
+	struct bpf_object *object = libxdp.bpf_object__open_mem(program_begin,
+								program_end - program_begin, &open);
 	DECLARE_LIBXDP_OPTS(xdp_program_opts, options, .obj = object, .prog_name = PROGRAM);
 	struct xdp_program *program;
 
 	if (!object)
 		return NULL;
-	program = xdp_program__create(&options);
-	if (!libxdp_get_error(program))
+	program = libxdp.xdp_program__create(&options);
+	if (!libxdp.libxdp_get_error(program))
 		return program;
-	bpf_object__close(object);
+	libxdp.bpf_object__close(object);
 	return NULL;
 }
 
@@ -124,8 +130,8 @@ static int attach_mode(int ifindex, enum xdp_attach_mode mode)
 
 	if (!program)
 		return -EINVAL;
-	err = xdp_program__attach(program, ifindex, mode, 0);
-	xdp_program__close(program);
+	err = libxdp.xdp_program__attach(program, ifindex, mode, 0);
+	libxdp.xdp_program__close(program);
 	return err;
 }
 
@@ -148,16 +154,16 @@ static int attach_best(int ifindex, enum xdp_attach_mode there, bool *generic)
 
 static int attach(const struct tool *tool, const char *dev, int ifindex)
 {
-	struct xdp_multiprog *all = xdp_multiprog__get_from_ifindex(ifindex);
+	struct xdp_multiprog *all = libxdp.xdp_multiprog__get_from_ifindex(ifindex);
 	enum xdp_attach_mode there = XDP_MODE_UNSPEC;
 	bool generic, found = false, legacy = false;
 	int err;
 
-	if (!libxdp_get_error(all)) {
-		there = xdp_multiprog__attach_mode(all);
+	if (!libxdp.libxdp_get_error(all)) {
+		there = libxdp.xdp_multiprog__attach_mode(all);
 		found = find(all);
-		legacy = xdp_multiprog__is_legacy(all);
-		xdp_multiprog__close(all);
+		legacy = libxdp.xdp_multiprog__is_legacy(all);
+		libxdp.xdp_multiprog__close(all);
 	}
 	if (found)
 		return STATUS_OK;
@@ -177,6 +183,7 @@ static int attach(const struct tool *tool, const char *dev, int ifindex)
 
 int program_attach(const struct tool *tool, const struct nl_attachment *attachment)
 {
+	const char *problem;
 	int ifindex, status;
 
 	if (!is_xdp(attachment))
@@ -187,10 +194,12 @@ int program_attach(const struct tool *tool, const struct nl_attachment *attachme
 		     attachment->dev);
 		return STATUS_OK;
 	}
+	problem = begin();
+	if (problem)
+		return fail(tool, STATUS_REFUSED, "%s; without it, attach at ingress", problem);
 	status = load_module(tool);
 	if (status)
 		return status;
-	begin();
 	return attach(tool, attachment->dev, ifindex);
 }
 
@@ -200,14 +209,16 @@ static void detach(const struct tool *tool, const char *dev)
 	struct xdp_program *program;
 	struct xdp_multiprog *all;
 
-	begin();
-	all = ifindex ? xdp_multiprog__get_from_ifindex(ifindex) : NULL;
-	if (!all || libxdp_get_error(all))
+	/* Without libxdp, the program stays, and passes all packets. */
+	if (begin())
+		return;
+	all = ifindex ? libxdp.xdp_multiprog__get_from_ifindex(ifindex) : NULL;
+	if (!all || libxdp.libxdp_get_error(all))
 		return;
 	program = find(all);
 	if (program)
-		err = xdp_program__detach(program, ifindex, xdp_multiprog__attach_mode(all), 0);
-	xdp_multiprog__close(all);
+		err = libxdp.xdp_program__detach(program, ifindex, libxdp.xdp_multiprog__attach_mode(all), 0);
+	libxdp.xdp_multiprog__close(all);
 	if (err)
 		warn(tool, "the XDP program cannot be removed from %s: %s%s%s; it passes all packets",
 		     dev, strerror(-err), reason[0] ? ": " : "", reason);

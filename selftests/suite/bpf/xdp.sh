@@ -204,7 +204,12 @@ test_refused()
 	run_error "a mark" 2 "no mark in xdp" ipcuckoo attach client src mark 1 xdp dev c0
 	run_error "two places" 2 "two places" ipcuckoo attach client src drop xdp ingress dev c0
 	run_error "no such set" 3 "does not exist" ipcuckoo attach none src drop xdp dev c0
+	mkdir $lists/broken
+	: > $lists/broken/libxdp.so.1
+	LD_LIBRARY_PATH=$lists/broken run_error "no libxdp" 3 "libxdp cannot be loaded" \
+		ipcuckoo attach client src drop xdp dev c0
 	check "no program is left" "" "$(has_program c0)"
+	check "no attachment is left" 0 "$(counters | wc -l)"
 	SSH_CONNECTION="$C4 4000 $FC4 22" run_error "your own SSH session" 3 "$C4" \
 		ipcuckoo attach client src drop xdp dev c0
 }

@@ -2,7 +2,7 @@
 #include <dlfcn.h>
 #include <stdio.h>
 
-#include "daemon/library.h"
+#include "lib/library.h"
 
 static char problem[320];
 
@@ -36,7 +36,7 @@ const char *library_load(struct library *library)
 	for (function = library->functions; function->name; function++) {
 		address = dlsym(handle, function->name);
 		if (!address) {
-			snprintf(problem, sizeof(problem), "%s is another version than this ipcuckood was built for: %s",
+			snprintf(problem, sizeof(problem), "%s is another version than this program was built for: %s",
 				 library->title, dlerror());
 			dlclose(handle);
 			return problem;

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * A shared library that is loaded when a source needs it. What it has in memory, with the libraries
- * that it needs itself, is more than the rest of the daemon; and most daemons need only some.
+ * A shared library that is loaded when it is needed. Linked to the tool, it would make each command
+ * start later; linked to the daemon, it would take more memory, with the libraries that it needs
+ * itself, than the rest of the daemon.
  */
-#ifndef IPCUCKOOD_LIBRARY_H
-#define IPCUCKOOD_LIBRARY_H
+#ifndef IPCUCKOO_TOOL_LIBRARY_H
+#define IPCUCKOO_TOOL_LIBRARY_H
 
 #include <stddef.h>
 
@@ -36,11 +37,11 @@ struct library {
 
 /**
  * library_load() - load a library, unless that was done before
- * @library:	the library; it stays until the daemon ends
+ * @library:	the library; it stays until the program ends
  *
  * Return: NULL, or why it cannot be used, a text that stays until the next call. Then its functions
  * must not be called.
  */
 const char *library_load(struct library *library);
 
-#endif /* IPCUCKOOD_LIBRARY_H */
+#endif /* IPCUCKOO_TOOL_LIBRARY_H */
