@@ -30,6 +30,7 @@
  * share a table: a reader that sees a deletion in that table, but not the bump
  * before it, must not miss what was added to the newer version earlier.
  */
+#include <linux/log2.h>
 #include <linux/percpu.h>
 
 #include "lookup.h"
@@ -231,6 +232,11 @@ static __always_inline bool probe_two4(const struct ipcuckoo_table *t, u32 addr,
 	       ipcuckoo_table_confirm(t, p[1], NULL, &slot);
 }
 
+static __always_inline bool probe_net4(const struct ipcuckoo_table *t, u32 addr, unsigned int len)
+{
+	return t && ipcuckoo_table_probe32(t, ipcuckoo_code4(addr, len));
+}
+
 /* Versions share hints. A hint may have marks of entries that were added after @v was
  * replaced, in tables that @v does not have: each function that probes a table tests for NULL.
  */
@@ -240,6 +246,7 @@ static bool version_match4(const struct ipcuckoo_version *v,
 	const struct ipcuckoo_hint *h = v->hint[0];
 	u32 addr = host->lo, lens, word;
 	unsigned int one, two;
+	bool single;
 
 	if (v->lpm)
 		return lpm_match4(v, host, by);
@@ -251,9 +258,16 @@ static bool version_match4(const struct ipcuckoo_version *v,
 	if (word & IPCUCKOO_HINT_HOSTS && probe_host4(v, addr))
 		return true;
 	lens = word & ~IPCUCKOO_HINT_FLAGS;
+	/* All prefixes of many lists have one length. Then this branch is always predicted. */
+	single = is_power_of_2(READ_ONCE(h->lens));
 	while (lens) {
 		one = __fls(lens);
 		lens ^= BIT(one);
+		if (single) {
+			if (probe_net4(v->table[IPCUCKOO_NETS4], addr, one))
+				return true;
+			continue;
+		}
 		two = lens ? __fls(lens) : one;
 		lens &= ~BIT(two);
 		if (probe_two4(v->table[IPCUCKOO_NETS4], addr, one, two))
