@@ -9,6 +9,11 @@ static inline int ilog2(u64 x)
 	return 63 - __builtin_clzll(x);
 }
 
+static inline bool is_power_of_2(unsigned long x)
+{
+	return x && !(x & (x - 1));
+}
+
 static inline unsigned long roundup_pow_of_two(unsigned long x)
 {
 	return x < 2 ? 1 : 1UL << (ilog2(x - 1) + 1);
