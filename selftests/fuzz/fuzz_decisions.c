@@ -75,13 +75,34 @@ static bool read_answer(struct reading *reading, const uint8_t *data, size_t siz
 	return good;
 }
 
+/* Is there a sign behind a digit, as in -1-5? json-c refuses that, but if "-5" arrives later, it
+ * ignores it (0.16).
+ */
+static bool has_odd_number(const uint8_t *data, size_t size)
+{
+	bool text = false;
+	size_t i;
+
+	for (i = 0; i < size; i++) {
+		if (data[i] == '"')
+			text = !text;
+		else if (text && data[i] == '\\')
+			i++;
+		else if (!text && i && (data[i] == '-' || data[i] == '+') && data[i - 1] &&
+			 strchr("0123456789.+-", data[i - 1]))
+			return true;
+	}
+	return false;
+}
+
 static void fuzz_answer(uint8_t choice, const uint8_t *data, size_t size)
 {
 	struct reading whole = { 0 }, parts = { 0 };
 	bool good = read_answer(&whole, data + 1, size - 1, size, choice);
+	bool same = read_answer(&parts, data + 1, size - 1, 1 + data[0] % 64, choice) == good &&
+		    whole.size == parts.size && !memcmp(whole.text, parts.text, whole.size);
 
-	if (read_answer(&parts, data + 1, size - 1, 1 + data[0] % 64, choice) != good ||
-	    whole.size != parts.size || memcmp(whole.text, parts.text, whole.size))
+	if (!same && !has_odd_number(data + 1, size - 1))
 		abort();
 	free(whole.text);
 	free(parts.text);
