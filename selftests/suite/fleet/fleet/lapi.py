@@ -165,6 +165,12 @@ class Lapi(Background):
         with self.lock:
             del self.decisions[number]
 
+    def flush(self, seconds):
+        """Forgets decisions that ended so many seconds ago, as the real one does after some days."""
+        with self.lock:
+            for number in [n for n, d in self.decisions.items() if d.until < time.time() - seconds]:
+                self.drop(number)
+
     def shift(self, seconds):
         """The clock was set: not that of the machine where the Local API is."""
         with self.lock:
