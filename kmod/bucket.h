@@ -19,12 +19,14 @@ static inline u32 ipcuckoo_bucket_alt(u32 bucket, u32 hash, u32 nbuckets)
 	return h - bucket + (h < bucket ? nbuckets : 0);
 }
 
-/* A word whose lanes of @bits bits are all 1. Multiplied by a slot, all lanes are that slot. */
-#define IPCUCKOO_LANES(bits)	(~0ULL / (~0ULL >> (64 - (bits))))
+/* A word whose lanes of @bits bits are all 1. Multiplied by a slot, all lanes are that slot. The
+ * first lane is the lowest; bits above the last whole lane are 0.
+ */
+#define IPCUCKOO_LANES(bits)	((~0ULL >> 64 % (bits)) / (~0ULL >> (64 - (bits))))
 
 /* Find lanes of @x that are 0: sets the top bit of each such lane. May also set the top bit
  * of lanes above the lowest one that is 0. So the lowest bit set is exact, and so is a
- * comparison of the result with 0.
+ * comparison of the result with 0. Bits of @x above the last whole lane do not matter.
  */
 static __always_inline u64 ipcuckoo_zero_lanes(u64 x, unsigned int bits)
 {

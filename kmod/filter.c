@@ -309,7 +309,7 @@ static int insert(struct ipcuckoo_filter *f, struct ipcuckoo_guard *guard,
 		slot_set(f, p->bucket[choice], free, p->fp);
 		return 0;
 	}
-	if (!ipcuckoo_search(f, &search_ops, p->bucket, queue, &path))
+	if (!ipcuckoo_search(f, &search_ops, IPCUCKOO_SLOTS, p->bucket, queue, &path))
 		return -ENOSPC;
 	spin_lock_bh(&guard->lock);
 	node = ipcuckoo_search_move(f, &search_ops, guard, queue, &path, &i);

@@ -217,8 +217,11 @@ static __always_inline bool probe_two4(const struct ipcuckoo_table *t, u32 addr,
 
 	if (!t)
 		return false;
-	p[0] = ipcuckoo_table_locate32(t, ipcuckoo_code4(addr, one));
-	p[1] = ipcuckoo_table_locate32(t, ipcuckoo_code4(addr, two));
+	if (unlikely(t->narrow))
+		return ipcuckoo_table_probe_narrow(t, ipcuckoo_code4(addr, one)) ||
+		       ipcuckoo_table_probe_narrow(t, ipcuckoo_code4(addr, two));
+	p[0] = ipcuckoo_table_locate_wide(t, ipcuckoo_code4(addr, one));
+	p[1] = ipcuckoo_table_locate_wide(t, ipcuckoo_code4(addr, two));
 	found[0] = ipcuckoo_table_suspect(t, &p[0]);
 	found[1] = ipcuckoo_table_suspect(t, &p[1]);
 	if (!(found[0] | found[1]))
@@ -402,7 +405,7 @@ static noinline bool look_up(struct ipcuckoo_entries *e,
  * enum outlook - what the hint and the slots of a host say about an address
  * @NOTHING:	no entry covers it, if no writer disturbed the look-up
  * @HOST:	a slot has the remainder of the host; nothing else can cover it
- * @ANYTHING:	a prefix may cover it, or a fingerprint may match
+ * @ANYTHING:	a prefix may cover it, or a fingerprint or a slot of a narrow table may match
  */
 enum outlook {
 	NOTHING,
@@ -432,7 +435,9 @@ static __always_inline enum outlook outlook(const struct ipcuckoo_version *v,
 		return NOTHING;
 	if (unlikely(!t))
 		return v->filter ? ANYTHING : NOTHING;
-	p = v6 ? ipcuckoo_table_locate128(t, addr) : ipcuckoo_table_locate32(t, addr->lo);
+	if (!v6 && unlikely(t->narrow))
+		return ANYTHING;
+	p = v6 ? ipcuckoo_table_locate128(t, addr) : ipcuckoo_table_locate_wide(t, addr->lo);
 	if (keys)
 		ipcuckoo_table_prefetch_keys(t, &p);
 	return ipcuckoo_table_first(t, &p, slot) ? HOST : NOTHING;
@@ -444,7 +449,8 @@ static __always_inline enum outlook outlook(const struct ipcuckoo_version *v,
 static __always_inline bool is_host(const struct ipcuckoo_table *t, u64 slot,
 				    const struct ipcuckoo_key *key, bool v6)
 {
-	return ipcuckoo_table_same(t, slot, v6 ? 0 : ipcuckoo_table_locate32(t, key->lo).rest, key);
+	return ipcuckoo_table_same(t, slot,
+				   v6 ? 0 : ipcuckoo_table_locate_wide(t, key->lo).rest, key);
 }
 
 /* Decide by the entry of a host for which the outlook was HOST. The clock is read after the table

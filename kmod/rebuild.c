@@ -18,6 +18,7 @@
  */
 #include <linux/err.h>
 #include <linux/kernel.h>
+#include <linux/math64.h>
 #include <linux/minmax.h>
 #include <linux/sched.h>
 #include <linux/sched/signal.h>
@@ -381,13 +382,19 @@ static int resize(struct ipcuckoo_entries *e, enum ipcuckoo_kind kind,
 	return rehash(e, kind, &r);
 }
 
+/* The number of buckets for a new table in the place of @t, or NULL, that is to hold @entries. */
+static u32 buckets(const struct ipcuckoo_entries *e, const struct ipcuckoo_table *t,
+		   enum ipcuckoo_kind kind, const struct extra *extra, u64 entries)
+{
+	return ipcuckoo_table_buckets(entries, key_size(t, kind, extra), needed_exts(e, t, extra));
+}
+
 /* The number of buckets for a table, or NULL, that grows by one part in @share. */
-static u32 grown(const struct ipcuckoo_table *t, enum ipcuckoo_kind kind,
-		 const struct extra *extra, u32 share)
+static u32 grown(const struct ipcuckoo_entries *e, const struct ipcuckoo_table *t,
+		 enum ipcuckoo_kind kind, const struct extra *extra, u32 share)
 {
 	u64 count = t ? t->count : 0;
-	u32 nbuckets = ipcuckoo_table_buckets(count + count / share + 1,
-					      key_size(t, kind, extra));
+	u32 nbuckets = buckets(e, t, kind, extra, count + count / share + 1);
 
 	if (t && nbuckets <= t->nbuckets)
 		nbuckets = min_t(u32, t->nbuckets + max(t->nbuckets / share & ~1U, 2U),
@@ -435,12 +442,19 @@ int ipcuckoo_rebuild_grow(struct ipcuckoo_entries *e, enum ipcuckoo_kind kind,
 			e->rekeys++;
 		return err;
 	}
-	err = resize(e, kind, grown(t, kind, &extra, 1), &extra, IPCUCKOO_CHARGE_WAIT);
+	err = resize(e, kind, grown(e, t, kind, &extra, 1), &extra, IPCUCKOO_CHARGE_WAIT);
 	if (err == -ENOMEM || err == -EDQUOT)
-		err = resize(e, kind, grown(t, kind, &extra, 4), &extra, IPCUCKOO_CHARGE_WAIT);
+		err = resize(e, kind, grown(e, t, kind, &extra, 4), &extra, IPCUCKOO_CHARGE_WAIT);
 	if (!err && t)
 		has_grown(e);
 	return err;
+}
+
+/* The number of entries that a table is made for, or has. */
+static u64 room(const struct ipcuckoo_table *t)
+{
+	return max_t(u64, t->count,
+		     div_u64(ipcuckoo_table_slots(t) * IPCUCKOO_LOAD_TARGET, 1000));
 }
 
 /**
@@ -456,8 +470,9 @@ int ipcuckoo_rebuild_with_exceptions(struct ipcuckoo_entries *e, enum ipcuckoo_k
 	const struct extra example = { .value.nomatch = true };
 	struct ipcuckoo_table *t = ipcuckoo_version_current(e)->table[kind];
 	const struct rehash r = {
-		.nbuckets = t ? t->nbuckets :
-			    ipcuckoo_table_buckets(1, key_size(t, kind, NULL)),
+		/* A narrow table is replaced by one that is not: it needs more buckets. */
+		.nbuckets = t && !t->narrow ? t->nbuckets :
+			    buckets(e, t, kind, &example, t ? room(t) : 1),
 		.exts = needed_exts(e, t, &example),
 		.how = IPCUCKOO_CHARGE_WAIT,
 	};
@@ -481,8 +496,7 @@ static void shrink(struct ipcuckoo_entries *e, enum ipcuckoo_kind kind, u32 more
 	int err = ipcuckoo_rebuild_alloc_queue(e);
 
 	if (!err)
-		err = resize(e, kind, ipcuckoo_table_buckets(t->count * 2ULL + more,
-							     key_size(t, kind, NULL)),
+		err = resize(e, kind, buckets(e, t, kind, NULL, t->count * 2ULL + more),
 			     NULL, IPCUCKOO_CHARGE_TRY);
 	if (!err)
 		e->growths++;
@@ -531,7 +545,7 @@ static int reserve_table(struct ipcuckoo_entries *e, enum ipcuckoo_kind kind, u3
 		return 0;
 	if (t)
 		want = max(want, count + count / 4);
-	nbuckets = ipcuckoo_table_buckets(want, key_size(t, kind, NULL));
+	nbuckets = buckets(e, t, kind, NULL, want);
 	if (t && nbuckets <= t->nbuckets)
 		return 0;
 	err = resize(e, kind, nbuckets, NULL, IPCUCKOO_CHARGE_WAIT);
@@ -570,7 +584,7 @@ static int trim_table(struct ipcuckoo_entries *e, enum ipcuckoo_kind kind)
 		return 0;
 	if (!t->count)
 		return ipcuckoo_version_replace_table(e, kind, NULL, IPCUCKOO_CHARGE_TRY);
-	nbuckets = ipcuckoo_table_buckets(t->count, key_size(t, kind, NULL));
+	nbuckets = buckets(e, t, kind, NULL, t->count);
 	return nbuckets < t->nbuckets ?
 	       resize(e, kind, nbuckets, NULL, IPCUCKOO_CHARGE_TRY) : 0;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The search for a free slot, for all tables of buckets with four slots whose entries can
+ * The search for a free slot, for all tables of buckets with a few slots whose entries can
  * move to one other bucket: the exact table (table.c) and the filter (filter.c). They
  * implement the move of one entry. The order of moves, on which readers rely, is
  * implemented once, here. The functions are inlined, so that each table has a copy with
@@ -80,12 +80,13 @@ static inline bool ipcuckoo_search_queued(const struct ipcuckoo_search_node *que
 }
 
 /* Find the shortest path from one of the two buckets in @root to a free slot, breadth
- * first. Changes nothing in the table. Return: false if there is none within the bound.
+ * first, in a table of buckets with @slots slots. Changes nothing in the table. Return:
+ * false if there is none within the bound.
  */
 static __always_inline bool
 ipcuckoo_search(const void *table, const struct ipcuckoo_search_ops *ops,
-		const u32 root[2], struct ipcuckoo_search_node *queue,
-		struct ipcuckoo_path *path)
+		unsigned int slots, const u32 root[2],
+		struct ipcuckoo_search_node *queue, struct ipcuckoo_path *path)
 {
 	unsigned int tail = 2;
 	u32 bucket;
@@ -94,7 +95,7 @@ ipcuckoo_search(const void *table, const struct ipcuckoo_search_ops *ops,
 	queue[1] = (struct ipcuckoo_search_node){ root[1], .root = 1 };
 	for (path->node = 0; path->node < tail; path->node++) {
 		bucket = queue[path->node].bucket;
-		for (path->slot = 0; path->slot < IPCUCKOO_SLOTS; path->slot++) {
+		for (path->slot = 0; path->slot < slots; path->slot++) {
 			path->dst = ops->alt(table, bucket, path->slot);
 			if (ops->free(table, path->dst) >= 0)
 				return true;

@@ -12,9 +12,9 @@
  * Structure
  * ---------
  *
- * A table has buckets of four slots. An entry is in one of two buckets. A slot holds a
- * flag that it is used, a flag that this is the entry's second bucket (the choice), and a
- * remainder; 0 is an empty slot.
+ * A table has buckets of four or five slots. An entry is in one of two buckets. A slot holds
+ * a flag that this is the entry's second bucket (the choice), and a remainder; 0 is an empty
+ * slot.
  *
  * A cuckoo filter [Fan 2014] stores a short fingerprint in the slot, and has false
  * positives. Keys of 32 bits leave room for better: a permutation (bijection.h) is applied
@@ -24,14 +24,19 @@
  * table is made from the slots alone. This is quotienting, or permutation-based cuckoo
  * hashing [Arbitman 2010].
  *
- * A slot has 16 bits, so a bucket is one word, and a remainder has 14 bits. With 2^18
- * buckets or more that is enough. In a smaller table up to 16 more bits of each key, the
- * rest, are in an array parallel to the slots, which is read only when a remainder
+ * A bucket is one word of 64 bits. Four slots have 16 bits each, and a remainder has 14 bits.
+ * With 2^18 buckets or more that is enough. In a smaller table up to 16 more bits of each
+ * key, the rest, are in an array parallel to the slots, which is read only when a remainder
  * matches. Keys of 128 bits are handled in the same way: their remainder is 14 bits of a
  * hash, and the array holds the whole key. So these tables are exact too.
  *
  * If a set has extensions (value.h), further arrays parallel to the slots hold them, which
  * only look-ups that match read.
+ *
+ * If there are eight times as many buckets, a bucket has so few keys that 2047 different
+ * remainders are enough. Such a table, if it has no extensions, is narrow: slots have 12 bits,
+ * and buckets five slots (ipcuckoo_narrow), so it takes a fifth less memory. The slot holds
+ * the remainder plus 1, so that no bit is needed to tell a used slot from an empty one.
  *
  * The number of buckets is even, and otherwise arbitrary, so that a table can have the
  * size that its entries need.
@@ -80,7 +85,8 @@
  * If the slot has all of the key, a match was right when the slot was read, and would need
  * no check. Words are stored whole, with WRITE_ONCE(). So are the u16 that hold several
  * rests: the rests beside the one that is written keep their values. On a 32-bit machine a
- * reader may read the halves of a word at different moments; no slot straddles them.
+ * reader may read the halves of a word at different moments; no slot straddles them, because
+ * there are no narrow tables (IPCUCKOO_BUCKETS_NARROW).
  *
  * selftests/core/weakmem.c enumerates the executions of this protocol under a
  * weak memory model and shows each barrier above to be necessary.
@@ -115,24 +121,46 @@
 /* Slots read between two calls of cond_resched(). */
 #define RESCHED_SLOTS	65536
 
-static_assert(BIT(IPCUCKOO_REM_BITS) == IPCUCKOO_CHOICE);
-
-static u32 slot_rem(u32 slot)
+static u32 slot_mask(const struct ipcuckoo_table *t)
 {
-	return slot & (IPCUCKOO_CHOICE - 1);
+	return BIT(ipcuckoo_table_format(t)->bits) - 1;
 }
 
 static u32 slot_get(const struct ipcuckoo_table *t, u32 bucket, unsigned int i)
 {
-	return (u16)(t->words[bucket] >> 16 * i);
+	return t->words[bucket] >> ipcuckoo_table_format(t)->bits * i & slot_mask(t);
 }
 
 static void slot_set(struct ipcuckoo_table *t, u32 bucket, unsigned int i,
 		     u32 slot)
 {
-	u64 word = t->words[bucket] & ~((u64)U16_MAX << 16 * i);
+	unsigned int shift = ipcuckoo_table_format(t)->bits * i;
+	u64 word = t->words[bucket] & ~((u64)slot_mask(t) << shift);
 
-	WRITE_ONCE(t->words[bucket], word | (u64)slot << 16 * i);
+	WRITE_ONCE(t->words[bucket], word | (u64)slot << shift);
+}
+
+/* The remainder in a used slot. */
+static u32 slot_rem(const struct ipcuckoo_table *t, u32 slot)
+{
+	const struct ipcuckoo_format *f = ipcuckoo_table_format(t);
+
+	return (slot & ~f->choice) - f->used;
+}
+
+/* The bucket of the slot with this number. */
+static u32 bucket_of(const struct ipcuckoo_table *t, u64 slot)
+{
+	/* A table has less than 2^32 slots, and divisors that are constant cost little. */
+	return t->narrow ? (u32)slot / ipcuckoo_narrow.slots : (u32)slot / ipcuckoo_wide.slots;
+}
+
+/* What the slot with this number holds. */
+static u32 slot_at(const struct ipcuckoo_table *t, u64 slot)
+{
+	u32 bucket = bucket_of(t, slot);
+
+	return slot_get(t, bucket, slot - ipcuckoo_table_slot(t, bucket, 0));
 }
 
 static void rest_set(struct ipcuckoo_table *t, u32 bucket, unsigned int i,
@@ -140,7 +168,7 @@ static void rest_set(struct ipcuckoo_table *t, u32 bucket, unsigned int i,
 {
 	u32 mask = BIT(t->rest_bits) - 1;
 	unsigned int shift;
-	u16 *unit = ipcuckoo_table_rest_unit(t, ipcuckoo_table_slot(bucket, i), &shift);
+	u16 *unit = ipcuckoo_table_rest_unit(t, ipcuckoo_table_slot(t, bucket, i), &shift);
 
 	WRITE_ONCE(*unit, (*unit & ~(mask << shift)) | rest << shift);
 }
@@ -148,7 +176,7 @@ static void rest_set(struct ipcuckoo_table *t, u32 bucket, unsigned int i,
 static void key_store(struct ipcuckoo_table *t, u32 bucket, unsigned int i,
 		      const struct ipcuckoo_key *key)
 {
-	u64 at = ipcuckoo_table_slot(bucket, i);
+	u64 at = ipcuckoo_table_slot(t, bucket, i);
 
 	if (t->key_size == IPCUCKOO_KEY64) {
 		WRITE_ONCE(t->keys[at], key->hi);
@@ -212,7 +240,7 @@ static void put(struct ipcuckoo_table *t, u32 bucket, unsigned int i, u32 slot,
 		const struct ipcuckoo_value *value)
 {
 	if (t->exts)
-		ipcuckoo_table_set_value(t, ipcuckoo_table_slot(bucket, i), value);
+		ipcuckoo_table_set_value(t, ipcuckoo_table_slot(t, bucket, i), value);
 	if (t->keys)
 		key_store(t, bucket, i, key);
 	else if (t->rests)
@@ -236,10 +264,12 @@ static void vacate(struct ipcuckoo_table *t, struct ipcuckoo_guard *guard,
 
 static int find_free(const struct ipcuckoo_table *t, u32 bucket)
 {
-	u64 empty = ipcuckoo_zero_lanes(t->words[bucket], 16);
+	u64 word = t->words[bucket];
+	u64 empty = t->narrow ? ipcuckoo_zero_lanes(word, ipcuckoo_narrow.bits) :
+				ipcuckoo_zero_lanes(word, ipcuckoo_wide.bits);
 
 	/* The lowest lane of these is empty. */
-	return empty ? __ffs64(empty) / 16 : -1;
+	return empty ? __ffs64(empty) / ipcuckoo_table_format(t)->bits : -1;
 }
 
 static struct ipcuckoo_location locate(const struct ipcuckoo_table *t,
@@ -250,9 +280,12 @@ static struct ipcuckoo_location locate(const struct ipcuckoo_table *t,
 }
 
 /* The content of an entry's slot in its first or second bucket. */
-static u32 slot_of(const struct ipcuckoo_location *p, int choice)
+static u32 slot_of(const struct ipcuckoo_table *t, const struct ipcuckoo_location *p,
+		   int choice)
 {
-	return IPCUCKOO_VALID | (choice ? IPCUCKOO_CHOICE : 0) | p->rem;
+	const struct ipcuckoo_format *f = ipcuckoo_table_format(t);
+
+	return (f->used + p->rem) | (choice ? f->choice : 0);
 }
 
 /* Find the slot of an entry, for the writer. */
@@ -261,35 +294,37 @@ static bool find(const struct ipcuckoo_table *t, const struct ipcuckoo_key *key,
 {
 	int choice;
 
-	if (!ipcuckoo_table_suspect(t, p))
+	if (!(t->narrow ? __ipcuckoo_table_suspect(t, p, &ipcuckoo_narrow) :
+			  ipcuckoo_table_suspect(t, p)))
 		return false;
 	for (choice = 0; choice < 2; choice++) {
 		*bucket = p->bucket[choice];
-		for (*i = 0; *i < IPCUCKOO_SLOTS; (*i)++)
-			if (slot_get(t, *bucket, *i) == slot_of(p, choice) &&
-			    ipcuckoo_table_same(t, ipcuckoo_table_slot(*bucket, *i), p->rest, key))
+		for (*i = 0; *i < ipcuckoo_table_format(t)->slots; (*i)++)
+			if (slot_get(t, *bucket, *i) == slot_of(t, p, choice) &&
+			    ipcuckoo_table_same(t, ipcuckoo_table_slot(t, *bucket, *i),
+						p->rest, key))
 				return true;
 	}
 	return false;
 }
 
-/* The key of a used slot. */
-static struct ipcuckoo_key key_at(const struct ipcuckoo_table *t, u32 bucket,
-				  unsigned int i)
+/* The key of a used slot: the inverse of ipcuckoo_table_locate32(). */
+static struct ipcuckoo_key key_at(const struct ipcuckoo_table *t, u64 number)
 {
-	u64 number = ipcuckoo_table_slot(bucket, i);
-	u32 slot = slot_get(t, bucket, i);
+	u32 bucket = bucket_of(t, number), slot = slot_at(t, number);
+	u32 rem = slot_rem(t, slot), low;
 	struct ipcuckoo_key key = {};
-	u32 rem = slot_rem(slot);
-	u64 product;
-	u32 low;
+	u64 product, second;
 
 	if (t->keys)
 		return ipcuckoo_table_key(t, number);
-	low = rem << t->rem_shift | ipcuckoo_table_rest(t, number) << t->rest_shift;
-	if (slot & IPCUCKOO_CHOICE)
+	if (slot & ipcuckoo_table_format(t)->choice)
 		bucket = ipcuckoo_table_alt(t, bucket, rem);
-	/* The one multiple of nbuckets whose top bits are these. */
+	/* The first multiple of rems whose top bits are these ... */
+	second = (u64)rem << 32 | (u64)ipcuckoo_table_rest(t, number) << t->rest_shift;
+	low = t->narrow ? div_u64(second + IPCUCKOO_NARROW_REMS - 1, IPCUCKOO_NARROW_REMS) :
+			  second >> IPCUCKOO_REM_BITS;
+	/* ... and from there on, the first of nbuckets. */
 	product = (u64)bucket << 32 | low;
 	key.lo = ipcuckoo_unpermute(&t->bijection, t->inverse,
 				    div_u64(product + t->nbuckets - 1,
@@ -301,7 +336,7 @@ static u32 entry_alt(const void *table, u32 bucket, unsigned int slot)
 {
 	const struct ipcuckoo_table *t = table;
 
-	return ipcuckoo_table_alt(t, bucket, slot_rem(slot_get(t, bucket, slot)));
+	return ipcuckoo_table_alt(t, bucket, slot_rem(t, slot_get(t, bucket, slot)));
 }
 
 static int entry_free(const void *table, u32 bucket)
@@ -312,15 +347,15 @@ static int entry_free(const void *table, u32 bucket)
 static void entry_move(void *table, struct ipcuckoo_guard *guard, u32 from,
 		       unsigned int from_slot, u32 to, unsigned int to_slot)
 {
-	u64 slot = ipcuckoo_table_slot(from, from_slot);
 	struct ipcuckoo_table *t = table;
+	u64 slot = ipcuckoo_table_slot(t, from, from_slot);
 	struct ipcuckoo_key key = {};
 	struct ipcuckoo_value value;
 
 	if (t->keys)
 		key = ipcuckoo_table_key(t, slot);
 	value = ipcuckoo_table_value(t, slot);
-	put(t, to, to_slot, slot_get(t, from, from_slot) ^ IPCUCKOO_CHOICE,
+	put(t, to, to_slot, slot_get(t, from, from_slot) ^ ipcuckoo_table_format(t)->choice,
 	    ipcuckoo_table_rest(t, slot), &key, &value);
 	vacate(t, guard, from, from_slot);
 	t->displaced++;
@@ -367,16 +402,17 @@ int ipcuckoo_table_insert_value(struct ipcuckoo_table *t,
 		free = find_free(t, p.bucket[choice]);
 		if (free < 0)
 			continue;
-		put(t, p.bucket[choice], free, slot_of(&p, choice), p.rest, key,
+		put(t, p.bucket[choice], free, slot_of(t, &p, choice), p.rest, key,
 		    value);
 		t->count++;
 		return 0;
 	}
-	if (!ipcuckoo_search(t, &search_ops, p.bucket, queue, &path))
+	if (!ipcuckoo_search(t, &search_ops, ipcuckoo_table_format(t)->slots, p.bucket, queue,
+			     &path))
 		return -ENOSPC;
 	spin_lock_bh(&guard->lock);
 	node = ipcuckoo_search_move(t, &search_ops, guard, queue, &path, &i);
-	put(t, p.bucket[node], i, slot_of(&p, node), p.rest, key, value);
+	put(t, p.bucket[node], i, slot_of(t, &p, node), p.rest, key, value);
 	spin_unlock_bh(&guard->lock);
 	t->count++;
 	return 0;
@@ -402,7 +438,7 @@ int ipcuckoo_table_delete(struct ipcuckoo_table *t,
 	if (!find(t, key, &p, &bucket, &i))
 		return -ENOENT;
 	if (t->exts & IPCUCKOO_EXT_EXPIRES &&
-	    ipcuckoo_expired(t->expires[ipcuckoo_table_slot(bucket, i)], t->expired_at))
+	    ipcuckoo_expired(t->expires[ipcuckoo_table_slot(t, bucket, i)], t->expired_at))
 		t->expired--;
 	spin_lock_bh(&guard->lock);
 	vacate(t, guard, bucket, i);
@@ -428,7 +464,7 @@ bool ipcuckoo_table_find(const struct ipcuckoo_table *t,
 
 	if (!find(t, key, &p, &bucket, &i))
 		return false;
-	*slot = ipcuckoo_table_slot(bucket, i);
+	*slot = ipcuckoo_table_slot(t, bucket, i);
 	return true;
 }
 
@@ -448,14 +484,11 @@ bool ipcuckoo_table_next(const struct ipcuckoo_table *t, u64 *pos,
 	u64 end = ipcuckoo_table_slots(t);
 
 	while (*pos < end) {
-		unsigned int i = *pos % IPCUCKOO_SLOTS;
-		u32 bucket = *pos / IPCUCKOO_SLOTS;
-
 		if (!(++*pos % RESCHED_SLOTS))
 			cond_resched();
-		if (!slot_get(t, bucket, i))
+		if (!slot_at(t, *pos - 1))
 			continue;
-		*key = key_at(t, bucket, i);
+		*key = key_at(t, *pos - 1);
 		return true;
 	}
 	return false;
@@ -476,18 +509,13 @@ bool ipcuckoo_table_next_expired(struct ipcuckoo_table *t, u64 *pos,
 				 u64 stop, struct ipcuckoo_key *key)
 {
 	u32 now = ipcuckoo_now(), expires;
-	unsigned int i;
-	u32 bucket;
 
 	for (; *pos < stop; (*pos)++) {
 		expires = t->expires[*pos];
-		bucket = *pos / IPCUCKOO_SLOTS;
-		i = *pos % IPCUCKOO_SLOTS;
-		if (!expires || !slot_get(t, bucket, i))
+		if (!expires || !slot_at(t, *pos))
 			continue;
 		if (ipcuckoo_expired(expires, now)) {
-			*key = key_at(t, bucket, i);
-			(*pos)++;
+			*key = key_at(t, (*pos)++);
 			return true;
 		}
 		t->gc_nearest = min_not_zero(t->gc_nearest, expires);
@@ -507,7 +535,7 @@ static u32 count_expired(struct ipcuckoo_table *t, u32 now)
 		if (!(slot % RESCHED_SLOTS))
 			cond_resched();
 		expires = t->expires[slot];
-		if (!expires || !slot_get(t, slot / IPCUCKOO_SLOTS, slot % IPCUCKOO_SLOTS))
+		if (!expires || !slot_at(t, slot))
 			continue;
 		if (ipcuckoo_expired(expires, now))
 			expired++;
@@ -541,29 +569,38 @@ u32 ipcuckoo_table_expired(struct ipcuckoo_table *t)
 	return t->expired;
 }
 
-/* Find the slot of an entry among all whose remainder matches. */
-static noinline bool confirm_any(const struct ipcuckoo_table *t,
-				 const struct ipcuckoo_location *p,
-				 const struct ipcuckoo_key *key, u64 *slot)
+static __always_inline bool __confirm_any(const struct ipcuckoo_table *t,
+					  const struct ipcuckoo_location *p,
+					  const struct ipcuckoo_format *f,
+					  const struct ipcuckoo_key *key, u64 *slot)
 {
 	unsigned int i, choice;
 	u64 lanes[2], match[2];
 
-	ipcuckoo_table_read(t, p, lanes);
-	match[0] = ipcuckoo_zero_lanes(lanes[0], 16);
-	match[1] = ipcuckoo_zero_lanes(lanes[1], 16);
+	ipcuckoo_table_read(t, p, f, lanes);
+	match[0] = ipcuckoo_zero_lanes(lanes[0], f->bits);
+	match[1] = ipcuckoo_zero_lanes(lanes[1], f->bits);
 	smp_rmb();	/* LMM(probe:A), pairs with LMM(key:A) */
 	while (match[0] | match[1]) {
 		choice = !match[0];
-		i = __ffs64(match[choice]) / 16;
+		i = __ffs64(match[choice]) / f->bits;
 		/* A lane above one that is 0 may be reported too; see bucket.h. */
-		*slot = ipcuckoo_table_slot(p->bucket[choice], i);
-		if (!(u16)(lanes[choice] >> 16 * i) &&
+		*slot = ipcuckoo_table_slot(t, p->bucket[choice], i);
+		if (!(lanes[choice] >> f->bits * i & slot_mask(t)) &&
 		    ipcuckoo_table_same(t, *slot, p->rest, key))
 			return true;
 		match[choice] &= match[choice] - 1;
 	}
 	return false;
+}
+
+/* Find the slot of an entry among all whose remainder matches. */
+static noinline bool confirm_any(const struct ipcuckoo_table *t,
+				 const struct ipcuckoo_location *p,
+				 const struct ipcuckoo_key *key, u64 *slot)
+{
+	return t->narrow ? __confirm_any(t, p, &ipcuckoo_narrow, key, slot) :
+			   __confirm_any(t, p, &ipcuckoo_wide, key, slot);
 }
 
 /**
@@ -588,6 +625,24 @@ bool ipcuckoo_table_confirm(const struct ipcuckoo_table *t, struct ipcuckoo_loca
 }
 
 /**
+ * ipcuckoo_table_probe_narrow() - ipcuckoo_table_probe32() for narrow tables
+ * @t:		narrow table
+ * @key:	key
+ *
+ * Not inlined, so that look-ups in other tables take no longer.
+ *
+ * Context and return: as for ipcuckoo_table_probe32().
+ */
+bool ipcuckoo_table_probe_narrow(const struct ipcuckoo_table *t, u32 key)
+{
+	struct ipcuckoo_location p = ipcuckoo_table_locate32(t, key);
+	u64 slot;
+
+	return __ipcuckoo_table_first(t, &p, &ipcuckoo_narrow, &slot) &&
+	       ipcuckoo_table_confirm(t, p, NULL, &slot);
+}
+
+/**
  * ipcuckoo_table_fetch() - look a key up, and get its extensions
  * @t:		table
  * @key:	the key
@@ -600,9 +655,14 @@ bool ipcuckoo_table_fetch(const struct ipcuckoo_table *t,
 			  const struct ipcuckoo_key *key,
 			  struct ipcuckoo_value *value)
 {
-	struct ipcuckoo_location p = locate(t, key);
+	struct ipcuckoo_location p;
 	u64 slot;
 
+	if (t->narrow) {
+		*value = (struct ipcuckoo_value){};
+		return ipcuckoo_table_probe_narrow(t, key->lo);
+	}
+	p = locate(t, key);
 	if (!ipcuckoo_table_first(t, &p, &slot) || !ipcuckoo_table_confirm(t, p, key, &slot))
 		return false;
 	*value = ipcuckoo_table_value(t, slot);
@@ -623,7 +683,7 @@ void ipcuckoo_table_put_records(struct ipcuckoo_table *t)
 		return;
 	for (slot = 0; slot < end; slot++) {
 		/* If the entry was deleted, its record may have been freed. */
-		if (slot_get(t, slot / IPCUCKOO_SLOTS, slot % IPCUCKOO_SLOTS))
+		if (slot_at(t, slot))
 			ipcuckoo_record_put(t->records[slot], t->mem);
 		if (!(slot % RESCHED_SLOTS))
 			cond_resched();

@@ -27,7 +27,7 @@
 #include "value.h"
 
 enum {
-	/* Slots per bucket: the usual choice; tables fill to 0.98. */
+	/* Slots per bucket, except in narrow tables: the usual choice; tables fill to 0.98. */
 	IPCUCKOO_SLOTS		= 4,
 
 	/* Maximum number of buckets that a search for a free slot queues. With 512 the
@@ -37,14 +37,14 @@ enum {
 	 */
 	IPCUCKOO_SEARCH		= 512,
 
-	/* The bits of a slot: two flags above a remainder. */
-	IPCUCKOO_VALID		= 1 << 15,
-	IPCUCKOO_CHOICE		= 1 << 14,
+	/* Bits of a remainder. In narrow tables, 11 bits also say that a slot is empty. */
 	IPCUCKOO_REM_BITS	= 14,
+	IPCUCKOO_NARROW_REMS	= (1 << 11) - 1,
 
 	IPCUCKOO_BUCKETS_MIN	= 4,
-	/* At this size remainders have 7 significant bits; 8 were measured to be enough,
-	 * and 134 million entries are more than IPv4 lists have.
+	/* At this size, 7 bits of a remainder are enough to tell the keys of a bucket apart.
+	 * Tables were measured to fill up with 8 such bits, and 134 million entries are more
+	 * than IPv4 lists have.
 	 */
 	IPCUCKOO_BUCKETS_MAX	= 1 << 25,
 	/* With at least this many buckets, bucket and slot hold all of a 32-bit key, and
@@ -52,6 +52,16 @@ enum {
 	 */
 	IPCUCKOO_BUCKETS_WHOLE	= 1 << (32 - IPCUCKOO_REM_BITS),
 };
+
+/* With at least this many buckets, a table of 32-bit keys without extensions is narrow: bucket and
+ * slot still hold all of a key. A 32-bit machine reads the halves of a word one after the other,
+ * so it has no narrow tables, of which one slot is in both halves. Tests of the core define a
+ * smaller number: their narrow tables have rests.
+ */
+#ifndef IPCUCKOO_BUCKETS_NARROW
+#define IPCUCKOO_BUCKETS_NARROW	\
+	(BITS_PER_LONG == 64 ? ALIGN(DIV_ROUND_UP(1ULL << 32, IPCUCKOO_NARROW_REMS), 2) : U32_MAX)
+#endif
 
 /* Load factor (in 1/1000) of new tables if the number of entries is known. Insertions still
  * succeed well above it.
@@ -75,11 +85,40 @@ enum ipcuckoo_key_size {
 	IPCUCKOO_KEY128	= 16,
 };
 
+/**
+ * struct ipcuckoo_format - the slots of a word
+ * @bits:	bits of a slot
+ * @slots:	number of slots
+ * @used:	what a slot with a remainder of 0 holds; others hold this and their remainder. 0 is
+ *		an empty slot
+ * @choice:	flag: the bucket is the entry's second bucket
+ */
+struct ipcuckoo_format {
+	u8 bits;
+	u8 slots;
+	u16 used;
+	u16 choice;
+};
+
+static const struct ipcuckoo_format ipcuckoo_wide = {
+	.bits = 16,
+	.slots = IPCUCKOO_SLOTS,
+	.used = 1 << 15,
+	.choice = 1 << IPCUCKOO_REM_BITS,
+};
+
+static const struct ipcuckoo_format ipcuckoo_narrow = {
+	.bits = 12,
+	.slots = 5,
+	.used = 1,
+	.choice = IPCUCKOO_NARROW_REMS + 1,
+};
+
 /* A node of the search queue; see search.h. */
 struct ipcuckoo_search_node;
 
 /**
- * struct ipcuckoo_table - buckets of four slots
+ * struct ipcuckoo_table - buckets of four or five slots
  * @words:	the slots, a word for each bucket
  * @rests:	tables of 32-bit keys: the bits of each key that neither bucket nor slot
  *		holds, parallel to the slots; NULL if there are none
@@ -88,10 +127,11 @@ struct ipcuckoo_search_node;
  * @key_size:	enum ipcuckoo_key_size
  * @nbuckets:	number of buckets; even, but not necessarily a power of two
  * @exts:	which of @expires, @nomatch and @records exist: IPCUCKOO_EXT_*
- * @rem_shift:	tables of 32-bit keys: lowest bit of the remainder in the product
- *		(ipcuckoo_table_locate32())
- * @rest_shift:	tables of 32-bit keys: lowest bit of the rest in the product
+ * @rest_shift:	tables of 32-bit keys: lowest bit of the rest (ipcuckoo_table_locate32()); 32
+ *		if there are none
  * @rest_bits:	bits of each rest: 0, 1, 2, 4, 8 or 16
+ * @narrow:	buckets have five slots, in ipcuckoo_narrow format
+ * @rems:	tables of 32-bit keys: number of different remainders
  * @bijection:	key of the permutation; tables with @keys use its factors as seeds of
  *		their hash
  * @expires:	deadlines of entries, parallel to the slots (struct ipcuckoo_value)
@@ -117,9 +157,10 @@ struct ipcuckoo_table {
 	u32 nbuckets;
 	u8 exts;
 	u8 key_size;
-	u8 rem_shift;
 	u8 rest_shift;
 	u8 rest_bits;
+	bool narrow;
+	u16 rems;
 	struct ipcuckoo_bijection bijection;
 
 	u32 *expires;
@@ -140,7 +181,7 @@ struct ipcuckoo_table {
 /**
  * struct ipcuckoo_location - the slots in which an entry can be, and what they hold then
  * @bucket:	its first and its second bucket
- * @rem:	its remainder: what the slot holds, without flags
+ * @rem:	its remainder
  * @rest:	its rest, in tables that have rests
  */
 struct ipcuckoo_location {
@@ -149,6 +190,12 @@ struct ipcuckoo_location {
 	u32 rest;
 };
 
+static inline const struct ipcuckoo_format *
+ipcuckoo_table_format(const struct ipcuckoo_table *t)
+{
+	return t->narrow ? &ipcuckoo_narrow : &ipcuckoo_wide;
+}
+
 /* The other bucket of an entry with remainder @rem in @bucket. */
 static inline u32 ipcuckoo_table_alt(const struct ipcuckoo_table *t,
 				     u32 bucket, u32 rem)
@@ -156,22 +203,38 @@ static inline u32 ipcuckoo_table_alt(const struct ipcuckoo_table *t,
 	return ipcuckoo_bucket_alt(bucket, rem * GOLDEN_RATIO_32, t->nbuckets);
 }
 
-/* Split the permuted key. The high word of the product is the bucket. The products of the
- * keys of a bucket are nbuckets apart, and nbuckets >= 2^rest_shift; so the top bits of
- * the low word, down to rest_shift, distinguish all keys of a bucket. If nbuckets is a
- * power of two, bucket and top bits are simply the high and low bits of the permuted key.
+/* Split the permuted key, the first part of a look-up. The high word of the product is
+ * the bucket. The low word is multiplied in turn, by the number of remainders: the high word of
+ * that is the remainder. These second products of the keys of a bucket are nbuckets * rems apart,
+ * which is at least 2^rest_shift; so the remainder and the top bits of the low word, down to
+ * rest_shift, distinguish all keys of a bucket. If both factors are powers of two, bucket,
+ * remainder and rest are simply the bits of the permuted key, from the highest on.
  */
-static inline struct ipcuckoo_location
-ipcuckoo_table_locate32(const struct ipcuckoo_table *t, u32 key)
+static __always_inline struct ipcuckoo_location
+__ipcuckoo_table_locate32(const struct ipcuckoo_table *t, u32 key, u32 rems)
 {
 	u64 product = (u64)ipcuckoo_permute(&t->bijection, key) * t->nbuckets;
+	u64 second = (u64)(u32)product * rems;
 	struct ipcuckoo_location p;
 
 	p.bucket[0] = product >> 32;
-	p.rem = (u32)product >> t->rem_shift;
-	p.rest = ((u32)product & (BIT(t->rem_shift) - 1)) >> t->rest_shift;
+	p.rem = second >> 32;
+	p.rest = (u64)(u32)second >> t->rest_shift;
 	p.bucket[1] = ipcuckoo_table_alt(t, p.bucket[0], p.rem);
 	return p;
+}
+
+static inline struct ipcuckoo_location
+ipcuckoo_table_locate32(const struct ipcuckoo_table *t, u32 key)
+{
+	return __ipcuckoo_table_locate32(t, key, t->rems);
+}
+
+/* The same in a table that is not narrow, without a multiplication. */
+static inline struct ipcuckoo_location
+ipcuckoo_table_locate_wide(const struct ipcuckoo_table *t, u32 key)
+{
+	return __ipcuckoo_table_locate32(t, key, 1 << IPCUCKOO_REM_BITS);
 }
 
 /**
@@ -212,7 +275,7 @@ ipcuckoo_table_locate128(const struct ipcuckoo_table *t,
 
 	p.bucket[0] = (u64)ipcuckoo_hash128(key, t->bijection.mul, &rem) *
 		      t->nbuckets >> 32;
-	p.rem = rem & (IPCUCKOO_CHOICE - 1);
+	p.rem = rem & (BIT(IPCUCKOO_REM_BITS) - 1);
 	p.rest = 0;
 	p.bucket[1] = ipcuckoo_table_alt(t, p.bucket[0], p.rem);
 	return p;
@@ -222,19 +285,30 @@ ipcuckoo_table_locate128(const struct ipcuckoo_table *t,
  * buckets are always read: the two reads overlap, and a branch between them could be
  * mispredicted. Each word is read once and whole.
  */
-static inline void ipcuckoo_table_read(const struct ipcuckoo_table *t,
-				       const struct ipcuckoo_location *p,
-				       u64 lanes[2])
+static __always_inline void
+ipcuckoo_table_read(const struct ipcuckoo_table *t, const struct ipcuckoo_location *p,
+		    const struct ipcuckoo_format *f, u64 lanes[2])
 {
-	lanes[0] = (IPCUCKOO_VALID | p->rem) * IPCUCKOO_LANES(16);
-	lanes[1] = lanes[0] | IPCUCKOO_CHOICE * IPCUCKOO_LANES(16);
+	lanes[0] = (f->used + p->rem) * IPCUCKOO_LANES(f->bits);
+	lanes[1] = lanes[0] | f->choice * IPCUCKOO_LANES(f->bits);
 	lanes[0] ^= READ_ONCE(t->words[p->bucket[0]]);
 	lanes[1] ^= READ_ONCE(t->words[p->bucket[1]]);
 }
 
+static __always_inline bool
+__ipcuckoo_table_suspect(const struct ipcuckoo_table *t, const struct ipcuckoo_location *p,
+			 const struct ipcuckoo_format *f)
+{
+	u64 lanes[2];
+
+	ipcuckoo_table_read(t, p, f, lanes);
+	return ipcuckoo_zero_lanes(lanes[0], f->bits) |
+	       ipcuckoo_zero_lanes(lanes[1], f->bits);
+}
+
 /**
  * ipcuckoo_table_suspect() - does the remainder of any slot match?
- * @t:		table
+ * @t:		table that is not narrow
  * @p:		location of a key
  *
  * The first part of a look-up, and for non-members nearly always the last.
@@ -246,22 +320,37 @@ static inline void ipcuckoo_table_read(const struct ipcuckoo_table *t,
 static inline bool ipcuckoo_table_suspect(const struct ipcuckoo_table *t,
 					  const struct ipcuckoo_location *p)
 {
-	u64 lanes[2];
-
-	ipcuckoo_table_read(t, p, lanes);
-	return ipcuckoo_zero_lanes(lanes[0], 16) |
-	       ipcuckoo_zero_lanes(lanes[1], 16);
+	return __ipcuckoo_table_suspect(t, p, &ipcuckoo_wide);
 }
 
 /* The number of a slot. */
-static inline u64 ipcuckoo_table_slot(u32 bucket, unsigned int i)
+static inline u64 ipcuckoo_table_slot(const struct ipcuckoo_table *t, u32 bucket, unsigned int i)
 {
-	return (u64)bucket * IPCUCKOO_SLOTS + i;
+	return (u64)bucket * ipcuckoo_table_format(t)->slots + i;
+}
+
+static __always_inline bool
+__ipcuckoo_table_first(const struct ipcuckoo_table *t, const struct ipcuckoo_location *p,
+		       const struct ipcuckoo_format *f, u64 *slot)
+{
+	u64 lanes[2], match[2], second;
+	u32 bucket;
+
+	ipcuckoo_table_read(t, p, f, lanes);
+	match[0] = ipcuckoo_zero_lanes(lanes[0], f->bits);
+	match[1] = ipcuckoo_zero_lanes(lanes[1], f->bits);
+	if (likely(!(match[0] | match[1])))
+		return false;
+	smp_rmb();	/* LMM(probe:A), pairs with LMM(key:A) */
+	second = match[0] ? 0 : ~0ULL;
+	bucket = p->bucket[0] ^ ((p->bucket[0] ^ p->bucket[1]) & (u32)second);
+	*slot = (u64)bucket * f->slots + (u32)__ffs64(match[0] | (match[1] & second)) / f->bits;
+	return true;
 }
 
 /**
  * ipcuckoo_table_first() - find the first slot whose remainder matches
- * @t:		table
+ * @t:		table that is not narrow
  * @p:		location of a key
  * @slot:	set to the number of the slot
  *
@@ -275,19 +364,7 @@ static inline u64 ipcuckoo_table_slot(u32 bucket, unsigned int i)
 static __always_inline bool ipcuckoo_table_first(const struct ipcuckoo_table *t,
 						 const struct ipcuckoo_location *p, u64 *slot)
 {
-	u64 lanes[2], match[2], second;
-	u32 bucket;
-
-	ipcuckoo_table_read(t, p, lanes);
-	match[0] = ipcuckoo_zero_lanes(lanes[0], 16);
-	match[1] = ipcuckoo_zero_lanes(lanes[1], 16);
-	if (likely(!(match[0] | match[1])))
-		return false;
-	smp_rmb();	/* LMM(probe:A), pairs with LMM(key:A) */
-	second = match[0] ? 0 : ~0ULL;
-	bucket = p->bucket[0] ^ ((p->bucket[0] ^ p->bucket[1]) & (u32)second);
-	*slot = ipcuckoo_table_slot(bucket, __ffs64(match[0] | (match[1] & second)) / 16);
-	return true;
+	return __ipcuckoo_table_first(t, p, &ipcuckoo_wide, slot);
 }
 
 /* Prefetch the keys of both buckets of a location. */
@@ -350,6 +427,7 @@ static inline bool ipcuckoo_table_same(const struct ipcuckoo_table *t, u64 slot,
 
 bool ipcuckoo_table_confirm(const struct ipcuckoo_table *t, struct ipcuckoo_location p,
 			    const struct ipcuckoo_key *key, u64 *slot);
+bool ipcuckoo_table_probe_narrow(const struct ipcuckoo_table *t, u32 key);
 
 /**
  * ipcuckoo_table_probe32() - look a 32-bit key up, once
@@ -363,9 +441,12 @@ bool ipcuckoo_table_confirm(const struct ipcuckoo_table *t, struct ipcuckoo_loca
 static inline bool ipcuckoo_table_probe32(const struct ipcuckoo_table *t,
 					  u32 key)
 {
-	struct ipcuckoo_location p = ipcuckoo_table_locate32(t, key);
+	struct ipcuckoo_location p;
 	u64 slot;
 
+	if (unlikely(t->narrow))
+		return ipcuckoo_table_probe_narrow(t, key);
+	p = ipcuckoo_table_locate_wide(t, key);
 	return ipcuckoo_table_first(t, &p, &slot) && ipcuckoo_table_confirm(t, p, NULL, &slot);
 }
 
@@ -389,7 +470,7 @@ struct ipcuckoo_search_node *ipcuckoo_search_alloc(void);
 void ipcuckoo_search_free(struct ipcuckoo_search_node *queue);
 void ipcuckoo_search_exit(void);
 
-u32 ipcuckoo_table_buckets(u64 entries, enum ipcuckoo_key_size key_size);
+u32 ipcuckoo_table_buckets(u64 entries, enum ipcuckoo_key_size key_size, u8 exts);
 struct ipcuckoo_table *ipcuckoo_table_create_exts(struct ipcuckoo_mem *mem,
 						  u32 nbuckets,
 						  enum ipcuckoo_key_size key_size,
@@ -439,7 +520,7 @@ static inline bool ipcuckoo_table_has(const struct ipcuckoo_table *t,
 
 static inline u64 ipcuckoo_table_slots(const struct ipcuckoo_table *t)
 {
-	return (u64)t->nbuckets * IPCUCKOO_SLOTS;
+	return (u64)t->nbuckets * ipcuckoo_table_format(t)->slots;
 }
 
 /* Can there be expired entries? For the writer. */

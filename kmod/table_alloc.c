@@ -9,20 +9,56 @@
 #include "search.h"
 #include "table.h"
 
-/* Bits of the rest of a 32-bit key: a power of two, so that no rest straddles two u16. */
-static unsigned int rest_bits(u32 nbuckets)
+/* The format of a table follows from the other parameters with which it is created. */
+static bool is_narrow(u32 nbuckets, enum ipcuckoo_key_size key_size, u8 exts)
 {
-	unsigned int bits = IPCUCKOO_REM_BITS + ilog2(nbuckets);
+	return !key_size && !exts && nbuckets >= IPCUCKOO_BUCKETS_NARROW;
+}
 
-	return bits < 32 ? roundup_pow_of_two(32 - bits) : 0;
+static u32 number_of_rems(bool narrow)
+{
+	return narrow ? IPCUCKOO_NARROW_REMS : BIT(IPCUCKOO_REM_BITS);
+}
+
+/* A rest has 16 bits at most. */
+static_assert((u64)IPCUCKOO_BUCKETS_MIN << IPCUCKOO_REM_BITS >= BIT_ULL(16));
+static_assert((u64)IPCUCKOO_BUCKETS_NARROW * IPCUCKOO_NARROW_REMS >= BIT_ULL(16));
+
+/* Lowest bit of the rest of a 32-bit key: see ipcuckoo_table_locate32(). */
+static unsigned int rest_shift(u32 nbuckets, bool narrow)
+{
+	return min(ilog2((u64)nbuckets * number_of_rems(narrow)), 32);
+}
+
+/* Bits of the rest of a 32-bit key: a power of two, so that no rest straddles two u16. */
+static unsigned int rest_bits(u32 nbuckets, bool narrow)
+{
+	unsigned int shift = rest_shift(nbuckets, narrow);
+
+	return shift < 32 ? roundup_pow_of_two(32 - shift) : 0;
+}
+
+/* Bits of all rests of a bucket. */
+static unsigned int rests_bits(u32 nbuckets, bool narrow)
+{
+	return (narrow ? ipcuckoo_narrow.slots : ipcuckoo_wide.slots) *
+	       rest_bits(nbuckets, narrow);
 }
 
 /* Bytes of all slots and rests. */
-static size_t slots_size(u32 nbuckets, enum ipcuckoo_key_size key_size)
+static size_t slots_size(u32 nbuckets, enum ipcuckoo_key_size key_size, bool narrow)
 {
-	size_t bits = key_size ? 0 : (size_t)nbuckets * IPCUCKOO_SLOTS * rest_bits(nbuckets);
+	size_t bits = key_size ? 0 : (size_t)nbuckets * rests_bits(nbuckets, narrow);
 
 	return nbuckets * sizeof(u64) + DIV_ROUND_UP(bits, 16) * sizeof(u16);
+}
+
+/* The number of buckets for a number of entries, of which each bucket has @slots slots. */
+static u32 least_buckets(u64 entries, unsigned int slots)
+{
+	u64 n = div_u64(entries * 1000, slots * IPCUCKOO_LOAD_TARGET);
+
+	return clamp_t(u64, ALIGN(n + 1, 2), IPCUCKOO_BUCKETS_MIN, IPCUCKOO_BUCKETS_MAX);
 }
 
 /* With a few more buckets the rests may have fewer bits, and the table may be smaller. */
@@ -34,8 +70,9 @@ static u32 cheaper_buckets(u32 n)
 	unsigned int i;
 
 	for (i = 0; i < ARRAY_SIZE(steps); i++)
-		if (n < steps[i] && ipcuckoo_area_round(slots_size(n, IPCUCKOO_KEY32)) >=
-				    ipcuckoo_area_round(slots_size(steps[i], IPCUCKOO_KEY32)))
+		if (n < steps[i] &&
+		    ipcuckoo_area_round(slots_size(n, IPCUCKOO_KEY32, false)) >=
+		    ipcuckoo_area_round(slots_size(steps[i], IPCUCKOO_KEY32, false)))
 			n = steps[i];
 	return n;
 }
@@ -44,27 +81,28 @@ static u32 cheaper_buckets(u32 n)
  * ipcuckoo_table_buckets() - the number of buckets for a number of entries
  * @entries:	number of entries that must fit
  * @key_size:	what keys take beside the slots
+ * @exts:	the table's parallel arrays, IPCUCKOO_EXT_*
  *
  * Uses all memory to which the allocation is rounded up.
  *
  * Return: an even number, IPCUCKOO_BUCKETS_MAX at most.
  */
-u32 ipcuckoo_table_buckets(u64 entries, enum ipcuckoo_key_size key_size)
+u32 ipcuckoo_table_buckets(u64 entries, enum ipcuckoo_key_size key_size, u8 exts)
 {
-	u64 n = div_u64(entries * 1000, IPCUCKOO_SLOTS * IPCUCKOO_LOAD_TARGET);
+	u64 n = least_buckets(entries, ipcuckoo_wide.slots);
+	bool narrow = is_narrow(n, key_size, exts);
 	size_t size = IPCUCKOO_SLOTS * key_size;
 
-	n = clamp_t(u64, ALIGN(n + 1, 2), IPCUCKOO_BUCKETS_MIN,
-		    IPCUCKOO_BUCKETS_MAX);
 	if (key_size) {
 		n = div_u64(ipcuckoo_area_round(n * size), size);
 	} else {
-		n = cheaper_buckets(n);
-		size = ipcuckoo_area_round(slots_size(n, IPCUCKOO_KEY32));
-		/* The divisor is the size of a bucket in half bytes: four slots of 16 bits
-		 * and their rests.
-		 */
-		n = div_u64(2 * (u64)size, 16 + rest_bits(n));
+		if (narrow)
+			n = max_t(u64, least_buckets(entries, ipcuckoo_narrow.slots),
+				  IPCUCKOO_BUCKETS_NARROW);
+		else
+			n = cheaper_buckets(n);
+		size = ipcuckoo_area_round(slots_size(n, IPCUCKOO_KEY32, narrow));
+		n = div_u64(8 * (u64)size, 64 + rests_bits(n, narrow));
 	}
 	return min_t(u64, round_down(n, 2), IPCUCKOO_BUCKETS_MAX);
 }
@@ -104,7 +142,7 @@ static int alloc_values(struct ipcuckoo_table *t, u8 exts, enum ipcuckoo_charge 
 /**
  * ipcuckoo_table_create_exts() - create an empty table with a random key
  * @mem:	account to charge
- * @nbuckets:	number of buckets, from ipcuckoo_table_buckets()
+ * @nbuckets:	number of buckets: from ipcuckoo_table_buckets(), with the same parameters
  * @key_size:	what keys take beside the slots
  * @exts:	its parallel arrays, IPCUCKOO_EXT_*
  * @how:	what to do if that exceeds the memory limit
@@ -129,12 +167,14 @@ struct ipcuckoo_table *ipcuckoo_table_create_exts(struct ipcuckoo_mem *mem,
 	t->key_size = key_size;
 	t->shrink_below = U32_MAX;
 	if (!key_size) {
-		t->rest_bits = rest_bits(nbuckets);
-		t->rest_shift = ilog2(nbuckets);
-		t->rem_shift = max_t(u8, t->rest_shift, 32 - IPCUCKOO_REM_BITS);
+		t->narrow = is_narrow(nbuckets, key_size, exts);
+		t->rems = number_of_rems(t->narrow);
+		t->rest_bits = rest_bits(nbuckets, t->narrow);
+		t->rest_shift = rest_shift(nbuckets, t->narrow);
 	}
 	choose_keys(t);
-	err = ipcuckoo_area_alloc(&t->area[0], mem, slots_size(nbuckets, key_size), how);
+	err = ipcuckoo_area_alloc(&t->area[0], mem, slots_size(nbuckets, key_size, t->narrow),
+				  how);
 	if (!err && key_size)
 		err = ipcuckoo_area_alloc(&t->area[1], mem, keys_size, how);
 	if (!err)

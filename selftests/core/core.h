@@ -80,12 +80,17 @@ static inline struct ipcuckoo_key cut(struct ipcuckoo_key addr, bool v6,
 	return addr;
 }
 
-/* The first permuted key that a table maps to @bucket and a remainder of @low or more: the inverse
- * of ipcuckoo_table_locate32(), except for bits that the table drops.
+/* The first permuted key whose product has @bucket and @low, or more, as its words: the inverse of
+ * the first step of ipcuckoo_table_locate32().
  */
 static inline u32 permuted_first(u32 nbuckets, u32 bucket, u32 low)
 {
 	return (((u64)bucket << 32 | low) + nbuckets - 1) / nbuckets;
+}
+
+static inline unsigned int slots_of_bucket(const struct ipcuckoo_table *t)
+{
+	return ipcuckoo_table_format(t)->slots;
 }
 
 static inline struct ipcuckoo_key key_of_permuted(const struct ipcuckoo_table *t, u32 y)

@@ -354,7 +354,8 @@ static void prepare_v6_reuse(struct stress *s)
 static bool addr_at(const struct ipcuckoo_table *t, u32 bucket, u32 rem,
 		    u32 rest, struct addr *a)
 {
-	u32 low = rem << t->rem_shift | rest << t->rest_shift;
+	u64 second = (u64)rem << 32 | (u64)rest << t->rest_shift;
+	u32 low = (second + t->rems - 1) / t->rems;
 	struct ipcuckoo_location p;
 
 	a->v6 = false;
@@ -366,14 +367,14 @@ static bool addr_at(const struct ipcuckoo_table *t, u32 bucket, u32 rem,
 /* How many different rests there are for a remainder. */
 static u32 rests_of(const struct ipcuckoo_table *t)
 {
-	return 1U << (t->rem_shift - t->rest_shift);
+	return 1U << (32 - t->rest_shift);
 }
 
 /* Create the smallest table whose rests have @bits bits. */
 static const struct ipcuckoo_table *reserve_rests(struct stress *s, u32 bits)
 {
 	const struct ipcuckoo_table *t;
-	u32 n = IPCUCKOO_SLOTS;
+	u32 n = 4;
 
 	do {
 		reserve(s, IPCUCKOO_HOSTS4, n);
@@ -406,14 +407,14 @@ static struct addr any_at(struct stress *s, const struct ipcuckoo_table *t,
 static void prepare_v4_reuse(struct stress *s, u32 bits)
 {
 	const struct ipcuckoo_table *t = reserve_rests(s, bits);
-	u32 buckets = max(16 / bits / IPCUCKOO_SLOTS, 1U);
-	u32 slots = buckets * IPCUCKOO_SLOTS, slot = random_below(&s->random, slots);
+	u32 per_bucket = slots_of_bucket(t), buckets = max(16 / bits / per_bucket, 1U);
+	u32 slots = buckets * per_bucket, slot = random_below(&s->random, slots);
 	u32 first = random_below(&s->random, t->nbuckets / buckets) * buckets;
-	u32 bucket = first + slot / IPCUCKOO_SLOTS, ones = rests_of(t) - 1, rem, rest, i;
+	u32 bucket = first + slot / per_bucket, ones = rests_of(t) - 1, rem, rest, i;
 	struct addr a, b, mixed[2];
 
 	do {
-		rem = random_below(&s->random, IPCUCKOO_CHOICE - slots - 1);
+		rem = random_below(&s->random, t->rems - slots - 1);
 		rest = random_below(&s->random, ones + 1);
 	} while (!addr_at(t, bucket, rem, rest, &a) ||
 		 !addr_at(t, bucket, rem + 1, ~rest & ones, &b) ||
@@ -427,7 +428,7 @@ static void prepare_v4_reuse(struct stress *s, u32 bits)
 		if (i == slot)
 			add(s, &s->churn[0]);
 		else
-			member(s, any_at(s, t, first + i / IPCUCKOO_SLOTS, rem + 2 + i));
+			member(s, any_at(s, t, first + i / per_bucket, rem + 2 + i));
 	}
 	for (i = 0; i < t->nbuckets; i++)
 		if (i < first || i >= first + buckets)
@@ -460,6 +461,112 @@ static void prepare_v4_reuse2(struct stress *s)
 static void prepare_v4_reuse1(struct stress *s)
 {
 	prepare_v4_reuse(s, 1);
+}
+
+/* A random host of a role whose first bucket is @bucket. */
+static struct addr host_in(struct stress *s, const struct ipcuckoo_table *t, u32 bucket,
+			   enum role role)
+{
+	u32 first = permuted_first(t->nbuckets, bucket, 0), count;
+	struct addr a = {};
+
+	count = permuted_first(t->nbuckets, bucket, U32_MAX) - first;
+	do {
+		a.key = key_of_permuted(t, first + random_below(&s->random, count));
+	} while (a.key.lo >> 30 != role);
+	return a;
+}
+
+/* Add a member whose first bucket is @bucket, if it is not there yet. */
+static struct ipcuckoo_entry member_in(struct stress *s, const struct ipcuckoo_table *t, u32 bucket)
+{
+	struct addr a = host_in(s, t, bucket, MEMBER);
+	struct ipcuckoo_entry entry = host_entry(&a);
+
+	if (!ipcuckoo_entries_has(&s->set, &entry)) {
+		add(s, &entry);
+		member(s, a);
+	}
+	return entry;
+}
+
+static bool is_full(const struct ipcuckoo_table *t, u32 bucket)
+{
+	u64 word = t->words[bucket];
+
+	return !(t->narrow ? ipcuckoo_zero_lanes(word, 12) : ipcuckoo_zero_lanes(word, 16));
+}
+
+/* Choose a transient host whose first bucket is @bucket, and fill both of its buckets with
+ * members. To add it, an entry of @bucket has to be moved.
+ */
+static void prepare_push(struct stress *s, const struct ipcuckoo_table *t, u32 bucket)
+{
+	struct addr a = host_in(s, t, bucket, TRANSIENT);
+	struct ipcuckoo_location p = ipcuckoo_table_locate32(t, a.key.lo);
+	int choice;
+
+	s->churn[s->nchurn++] = host_entry(&a);
+	for (choice = 0; choice < 2; choice++)
+		while (!is_full(t, p.bucket[choice]))
+			member_in(s, t, p.bucket[choice]);
+}
+
+/* The host with this bucket and remainder; false if there is none, or if it could be a member. */
+static bool stranger_at(const struct ipcuckoo_table *t, u32 bucket, u32 rem, struct addr *a)
+{
+	return addr_at(t, bucket, rem, 0, a) && a->key.lo >> 30 != MEMBER;
+}
+
+/* Choose a transient host that will be in the third slot of a bucket, of which each half of the
+ * word has a part. Hosts whose slots would be one of the parts alone are non-members.
+ */
+static void prepare_halves(struct stress *s, const struct ipcuckoo_table *t)
+{
+	struct addr a, low, high;
+	u32 bucket, slot;
+
+	do {
+		bucket = random_below(&s->random, t->nbuckets);
+		slot = random_below(&s->random, t->rems) + 1;
+	} while (t->words[bucket] || !(slot & 0xff) || !(slot & 0xf00) ||
+		 !stranger_at(t, bucket, slot - 1, &a) ||
+		 !stranger_at(t, bucket, (slot & 0xff) - 1, &low) ||
+		 !stranger_at(t, bucket, (slot & 0xf00) - 1, &high));
+	while (!(t->words[bucket] >> 12))
+		member_in(s, t, bucket);
+	s->churn[s->nchurn++] = host_entry(&a);
+	non_member(s, low);
+	non_member(s, high);
+}
+
+/* A table that is narrow, because it is made for very many entries, but has few of them: a member
+ * that two transient hosts push from one of its buckets to the other and back. It is in the first
+ * slot of both, where a search begins.
+ */
+static void prepare_v4_narrow(struct stress *s)
+{
+	struct ipcuckoo_entry pushed, first;
+	struct ipcuckoo_location p;
+	struct ipcuckoo_table *t;
+	struct addr a;
+	int i;
+
+	reserve(s, IPCUCKOO_HOSTS4, max_t(u32, IPCUCKOO_BUCKETS_NARROW, 1 << 20) * IPCUCKOO_SLOTS);
+	t = rcu_access_pointer(s->set.version)->table[IPCUCKOO_HOSTS4];
+	must(!t->narrow, "the table is not narrow");
+	t->shrink_below = 0;
+	pushed = member_in(s, t, random_below(&s->random, t->nbuckets));
+	p = ipcuckoo_table_locate32(t, pushed.addr.lo);
+	prepare_push(s, t, p.bucket[0]);
+	a = host_in(s, t, p.bucket[1], TRANSIENT);
+	first = host_entry(&a);
+	add(s, &first);
+	prepare_push(s, t, p.bucket[1]);
+	del(s, &first);
+	prepare_halves(s, t);
+	for (i = 0; i < 16; i++)
+		non_member(s, random_addr(s, NON_MEMBER, false));
 }
 
 static void change_reuse(struct stress *s)
@@ -844,6 +951,7 @@ static const struct mode modes[] = {
 	{ "v4-move", prepare_v4_move, change_v4 },
 	{ "v6-move", prepare_v6_move, change_v6 },
 	{ "v4-whole", prepare_v4_whole, change_v4 },
+	{ "v4-narrow", prepare_v4_narrow, change_reuse },
 	{ "v4-nested", prepare_v4_nested, change_nested },
 	{ "v6-nested", prepare_v6_nested, change_nested },
 	{ "mapped", prepare_mapped, change_nested },

@@ -222,7 +222,7 @@ static void test_sizes(void)
 		{ 1024, false, 20 }, { 1500, false, 20 }, { 4096, false, 10 },
 		{ 10006, false, 10 }, { 16384, false, 10 }, { 65536, false, 5 }, { 131072, false, 3 },
 		{ 1 << 18, false, 3 }, { 300000, false, 2 }, { 393216, false, 2 },
-		{ 1 << 20, false, 1 },
+		{ 1 << 20, false, 1 }, { 2098178, false, 1 }, { 2600000, false, 1 },
 		{ 1024, true, 20 }, { 1500, true, 10 }, { 10006, true, 5 },
 		{ 65536, true, 2 }, { 250000, true, 1 },
 	};
@@ -233,13 +233,14 @@ static void test_sizes(void)
 	for (i = 0; i < ARRAY_SIZE(sizes); i++) {
 		struct load l = {};
 
-		slots = sizes[i].nbuckets * IPCUCKOO_SLOTS;
+		slots = sizes[i].nbuckets * (sizes[i].nbuckets < IPCUCKOO_BUCKETS_NARROW ? 4 : 5);
 		for (j = 0; j < sizes[i].tables; j++)
 			load_add(&l, fill(sizes[i].nbuckets, sizes[i].keyed, &random, 0));
 		snprintf(name, sizeof(name), "%u slots, %s", slots,
 			 sizes[i].keyed ? "keyed" :
 			 sizes[i].nbuckets < IPCUCKOO_BUCKETS_WHOLE ?
-			 "with rests" : "without rests");
+			 "with rests" : sizes[i].nbuckets < IPCUCKOO_BUCKETS_NARROW ?
+			 "without rests" : "narrow");
 		load_case(&l, slots < SMALL_SLOTS ? LOAD_BAR_SMALL : LOAD_BAR, name);
 	}
 }

@@ -305,6 +305,7 @@ int main(void)
 	test_bijection();
 	test_hosts(1000000, skip, "16-bit slots");
 	test_hosts(400000, skip + 5, "32-bit slots");
+	test_hosts(10000000, skip + 5, "12-bit slots");
 	test_nets(skip + 5);
 	free(bitmap);
 	expect_nothing_left(&mem);

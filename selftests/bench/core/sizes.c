@@ -14,7 +14,7 @@ static size_t table_bytes(u32 n)
 	static struct ipcuckoo_mem mem;
 	static size_t bytes;
 	static u32 last;
-	u32 buckets = ipcuckoo_table_buckets(n, IPCUCKOO_KEY32);
+	u32 buckets = ipcuckoo_table_buckets(n, IPCUCKOO_KEY32, 0);
 	struct ipcuckoo_table *table;
 
 	if (buckets != last) {

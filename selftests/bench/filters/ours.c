@@ -41,7 +41,7 @@ static struct filter *table_create(const struct filter_params *params)
 	ipcuckoo_guard_init(&ours->guard);
 	ours->queue = ipcuckoo_search_alloc();
 	ours->table = plain_table_create(&ours->mem,
-		ipcuckoo_table_buckets(params->n, IPCUCKOO_KEY32), false);
+		ipcuckoo_table_buckets(params->n, IPCUCKOO_KEY32, 0), false);
 	if (!ours->queue || IS_ERR(ours->table))
 		abort();
 	return &ours->filter;
