@@ -1089,6 +1089,7 @@ class Round:
         self.next = 0
         self.paused = self.killed = False
         self.parted = set()
+        self.unanswered = []
         self.wrong = 0
 
     def fresh(self):
@@ -1108,9 +1109,26 @@ class Round:
             self.settled.difference_update(entries)
 
     def send(self, entries, how="add"):
-        """What the daemon has, it publishes, now or later."""
+        """What the daemon has, it publishes, now or later, whether somebody waits or not."""
         host = self.rng.choice(self.b.hosts)
-        host.daemon.publish("feed", "".join(e + "\n" for e in entries), how, wait=False)
+        answer = host.daemon.hand_over("feed", "".join(e + "\n" for e in entries), how)
+        if self.rng.random() < 0.5:
+            answer.close()
+        else:
+            self.unanswered.append((answer, f"{host.name}: {how} {entries[:3]}"))
+
+    def read_answers(self):
+        """A daemon that ends does not answer, and one that does not reach Redis says so."""
+        for answer, what in self.unanswered:
+            try:
+                text = answer.recv(4096).decode()
+            except OSError as e:
+                text = "" if isinstance(e, ConnectionError) else f"1\n{e}"
+            answer.close()
+            if text and not text.startswith(("0\n", "3\nnot published yet: ")):
+                self.wrong += 1
+                self.b.tap.note(f"{what}: {text}")
+        self.unanswered.clear()
 
     def engine(self):
         redis = self.b.redis
@@ -1160,6 +1178,7 @@ class Round:
                 self.b.tap.note(f"{host.name}: missing {sorted(self.want - have)[:5]}, too many "
                                 f"{sorted(have - self.want)[:5]}: {host.source()}")
                 self.b.tap.note(host.daemon.messages()[-1500:])
+        self.read_answers()
         found = set(self.b.redis.entries("feed"))
         if found != self.want:
             self.wrong += 1
@@ -1187,6 +1206,7 @@ def test_random(b):
             run.wrong += bool(status)
             run.quiet()
         if run.wrong > 3:
+            b.tap.note(f"given up in round {at}")
             break
     b.case(f"{ROUNDS} rounds of changes and faults: all sets equal what was published",
            run.wrong == 0)

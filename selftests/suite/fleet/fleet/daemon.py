@@ -98,13 +98,18 @@ class Daemon:
         status, _, text = data.decode().partition("\n")
         return int(status), text
 
+    def hand_over(self, name, lines, how="add"):
+        """Publishes lines of text, without the tool; returns the socket that gets the answer."""
+        s = socket.socket(socket.AF_UNIX)
+        s.settimeout(SECONDS)
+        s.connect(self.control)
+        data = lines.encode()
+        s.sendall(f"publish {name} {how} {len(data)}\n".encode() + data)
+        return s
+
     def publish(self, name, lines, how="add", wait=True):
-        """Publishes lines of text, without the tool; waits for the answer only with @wait."""
-        with socket.socket(socket.AF_UNIX) as s:
-            s.settimeout(SECONDS)
-            s.connect(self.control)
-            data = lines.encode()
-            s.sendall(f"publish {name} {how} {len(data)}\n".encode() + data)
+        """The same, and waits for the answer only with @wait"""
+        with self.hand_over(name, lines, how) as s:
             return s.recv(4096).decode() if wait else None
 
     def status(self):
