@@ -158,6 +158,11 @@ void request_answer(struct request *request, int status, char *text)
 	free(waiting);
 }
 
+bool request_is_awaited(const struct request *request)
+{
+	return ((const struct waiting *)request)->client;
+}
+
 /* The source with this name, or that has a list with this name. Without a name, the only one that
  * has lists. Return: NULL, and what is wrong in *@wrong.
  */

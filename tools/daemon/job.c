@@ -65,6 +65,11 @@ void job_new_version(struct job *job)
 	random_hex(job->version, 12);
 }
 
+bool job_is_awaited(const struct job *job)
+{
+	return job->request && request_is_awaited(job->request);
+}
+
 void job_answer(struct job *job, int status, char *text)
 {
 	if (job->request)

@@ -74,6 +74,8 @@ struct job *job_new(enum job_kind kind);
 void job_new_token(struct job *job);
 /* Choose a version; another one if it is sent again, as parts of the old one may be in Redis. */
 void job_new_version(struct job *job);
+/* Whether a client waits for its answer. */
+bool job_is_awaited(const struct job *job);
 /* Answer the client, if one waits. @text is allocated. */
 void job_answer(struct job *job, int status, char *text);
 void job_free(struct job *job);

@@ -184,13 +184,13 @@ static bool take_error(struct publisher *publisher, struct job *job, const redis
 		return true;
 	why = script_error(publisher->config.list, reply->str);
 	/* Nobody hears of it any more, and somebody will mend it: the changes go on waiting. */
-	if (job->kind == JOB_CHANGE && !job->request && !script_is_final(reply->str)) {
+	if (job->kind == JOB_CHANGE && !job_is_awaited(job) && !script_is_final(reply->str)) {
 		publisher->refused = true;
 		engine_fail(publisher->engine, "takes no changes: %s", why);
 		free(why);
 		return true;
 	}
-	if (!job->request && job->kind == JOB_CHANGE)
+	if (!job_is_awaited(job) && job->kind == JOB_CHANGE)
 		log_error("[redis %s] %zu changes that waited were not published, and are lost: %s",
 			  publisher->config.source, job->count, why);
 	job_answer(job, STATUS_REFUSED, why);

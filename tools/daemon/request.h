@@ -3,6 +3,7 @@
 #ifndef IPCUCKOOD_REQUEST_H
 #define IPCUCKOOD_REQUEST_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 /**
@@ -23,5 +24,8 @@ struct request {
  * freed. Each request is answered once; it is gone afterwards. The client may have gone before.
  */
 void request_answer(struct request *request, int status, char *text);
+
+/* Whether the client still waits for the answer. */
+bool request_is_awaited(const struct request *request);
 
 #endif /* IPCUCKOOD_REQUEST_H */

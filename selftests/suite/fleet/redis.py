@@ -766,6 +766,13 @@ def test_refused(b):
     b.case("what Redis can never take is given up, and that is said", wait_for(
         lambda: not host.source()["waiting"]) is not None and
         "and are lost: " in host.daemon.messages(), host.daemon.messages())
+    liar.answers = {"EVAL": engine.later(b"-NOPERM no\r\n", 1)}
+    answer = host.daemon.publish("feed", "192.0.2.1\n")
+    b.case("who waits is told, and publishes it again", answer.startswith("3\n") and
+           "does not let" in answer and not host.source()["waiting"], answer)
+    host.daemon.publish("feed", "192.0.2.1\n", wait=False)
+    b.case("of who has gone, the change goes on waiting", problem("does not let") and
+           host.source()["waiting"] == 1, host.source())
     liar.stop()
 
 

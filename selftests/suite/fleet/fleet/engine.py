@@ -226,6 +226,13 @@ def silent(connection):
     connection.recv(1)
 
 
+def later(data, seconds):
+    def send(connection):
+        time.sleep(seconds)
+        connection.sendall(data)
+    return send
+
+
 def closing(data):
     def send(connection):
         connection.sendall(data)
