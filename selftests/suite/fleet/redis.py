@@ -6,6 +6,7 @@ KTAP.
 
 SEED repeats a run; ROUNDS is the number of random changes and faults at the end (default 20). With
 words, only these tests run: "redis.py lies random"."""
+import fcntl
 import json
 import os
 import random
@@ -16,6 +17,7 @@ import struct
 import subprocess
 import sys
 import tempfile
+import termios
 import time
 
 here = os.path.dirname(os.path.realpath(__file__))
@@ -1085,6 +1087,11 @@ def test_many(b):
     b.case("and say so", wait_for(lambda: not hosts[0].fleet()[0]), hosts[0].fleet())
 
 
+def unread(s):
+    """How many bytes the other end of a local socket has not read"""
+    return struct.unpack("i", fcntl.ioctl(s, termios.TIOCOUTQ, bytes(4)))[0]
+
+
 class Round:
     """Random changes and faults. What was published is in @want; what is taken back was in force
     everywhere at the last quiet moment, so the order of publications does not matter."""
@@ -1118,15 +1125,17 @@ class Round:
     def send(self, entries, how="add"):
         """What the daemon has, it publishes, now or later, whether somebody waits or not."""
         host = self.rng.choice(self.b.hosts)
-        answer = host.daemon.hand_over("feed", "".join(e + "\n" for e in entries), how)
-        if self.rng.random() < 0.5:
+        lines = "".join(e + "\n" for e in entries)
+        answer = host.daemon.hand_over("feed", lines, how)
+        # The daemon reads this much at once.
+        if len(lines) < 200 and self.rng.random() < 0.5:
             answer.close()
         else:
-            self.unanswered.append((answer, f"{host.name}: {how} {entries[:3]}"))
+            self.unanswered.append((answer, host, f"{how} {entries[:3]}"))
 
     def read_answers(self):
         """A daemon that ends does not answer, and one that does not reach Redis says so."""
-        for answer, what in self.unanswered:
+        for answer, host, what in self.unanswered:
             try:
                 text = answer.recv(4096).decode()
             except OSError as e:
@@ -1134,7 +1143,7 @@ class Round:
             answer.close()
             if text and not text.startswith(("0\n", "3\nnot published yet: ")):
                 self.wrong += 1
-                self.b.tap.note(f"{what}: {text}")
+                self.b.tap.note(f"{host.name}: {what}: {text}")
         self.unanswered.clear()
 
     def engine(self):
@@ -1161,8 +1170,11 @@ class Round:
 
     def restart(self):
         host = self.rng.choice(self.b.hosts)
-        # What was just handed over, without waiting for an answer, is lost with a daemon that is
-        # killed.
+        # What was just handed over is lost with a daemon that ends before it has read it, or is
+        # killed before it has stored it.
+        for answer, owner, _ in self.unanswered:
+            if owner is host:
+                wait_for(lambda a=answer: not unread(a), SOON)
         how = (signal.SIGTERM,) if host.source()["waiting"] else (signal.SIGKILL, signal.SIGTERM)
         host.daemon.stop(self.rng.choice(how))
         host.daemon.start()
