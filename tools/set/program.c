@@ -208,16 +208,23 @@ static void detach(const struct tool *tool, const char *dev)
 	int ifindex = if_nametoindex(dev), err = 0;
 	struct xdp_program *program;
 	struct xdp_multiprog *all;
+	const char *problem;
 
-	/* Without libxdp, the program stays, and passes all packets. */
-	if (begin())
+	if (!ifindex)
 		return;
-	all = ifindex ? libxdp.xdp_multiprog__get_from_ifindex(ifindex) : NULL;
+	problem = begin();
+	if (problem) {
+		warn(tool, "the XDP program cannot be removed from %s: %s; it passes all packets",
+		     dev, problem);
+		return;
+	}
+	all = libxdp.xdp_multiprog__get_from_ifindex(ifindex);
 	if (!all || libxdp.libxdp_get_error(all))
 		return;
 	program = find(all);
 	if (program)
-		err = libxdp.xdp_program__detach(program, ifindex, libxdp.xdp_multiprog__attach_mode(all), 0);
+		err = libxdp.xdp_program__detach(program, ifindex,
+						 libxdp.xdp_multiprog__attach_mode(all), 0);
 	libxdp.xdp_multiprog__close(all);
 	if (err)
 		warn(tool, "the XDP program cannot be removed from %s: %s%s%s; it passes all packets",

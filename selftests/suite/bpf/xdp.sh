@@ -210,6 +210,12 @@ test_refused()
 		ipcuckoo attach client src drop xdp dev c0
 	check "no program is left" "" "$(has_program c0)"
 	check "no attachment is left" 0 "$(counters | wc -l)"
+	ipcuckoo attach client src drop xdp dev c0
+	check_match "no libxdp to detach with" "cannot be removed from c0: libxdp cannot be loaded" \
+		"$(LD_LIBRARY_PATH=$lists/broken ipcuckoo detach client 2>&1)"
+	ipcuckoo attach client src drop xdp dev c0
+	ipcuckoo detach client
+	check "the next one removes the program" "" "$(has_program c0)"
 	SSH_CONNECTION="$C4 4000 $FC4 22" run_error "your own SSH session" 3 "$C4" \
 		ipcuckoo attach client src drop xdp dev c0
 }
