@@ -254,7 +254,7 @@ void ipcuckoo_hint_add_prefix(struct ipcuckoo_hint *h,
 		return;
 	}
 	if (!h->deep || len <= ipcuckoo_hint_level[0]) {
-		/* Only how fast look-ups are depends on this. */
+		/* This affects the speed of look-ups only, so it needs no barrier. */
 		WRITE_ONCE(h->lens, h->lens | BIT(len));
 		mark_top(h, word, BIT(len));
 		return;

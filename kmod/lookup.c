@@ -261,7 +261,7 @@ static bool version_match4(const struct ipcuckoo_version *v,
 	if (word & IPCUCKOO_HINT_HOSTS && probe_host4(v, addr))
 		return true;
 	lens = word & ~IPCUCKOO_HINT_FLAGS;
-	/* All prefixes of many lists have one length. Then this branch is always predicted. */
+	/* In many lists all prefixes have one length. Then the branch below is always predicted. */
 	single = is_power_of_2(READ_ONCE(h->lens));
 	while (lens) {
 		one = __fls(lens);
