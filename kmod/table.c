@@ -13,8 +13,8 @@
  * ---------
  *
  * A table has buckets of four or five slots. An entry is in one of two buckets. A slot holds
- * a flag that this is the entry's second bucket (the choice), and a remainder; 0 is an empty
- * slot.
+ * a flag that this is the entry's second bucket (the choice), and a remainder plus 1; 0 is an
+ * empty slot.
  *
  * A cuckoo filter [Fan 2014] stores a short fingerprint in the slot, and has false
  * positives. Keys of 32 bits leave room for better: a permutation (bijection.h) is applied
@@ -24,19 +24,18 @@
  * table is made from the slots alone. This is quotienting, or permutation-based cuckoo
  * hashing [Arbitman 2010].
  *
- * A bucket is one word of 64 bits. Four slots have 16 bits each, and a remainder has 14 bits.
- * With 2^18 buckets or more that is enough. In a smaller table up to 16 more bits of each
- * key, the rest, are in an array parallel to the slots, which is read only when a remainder
- * matches. Keys of 128 bits are handled in the same way: their remainder is 14 bits of a
- * hash, and the array holds the whole key. So these tables are exact too.
+ * A bucket is one word of 64 bits. Four slots have 16 bits each, so there are 2^15 - 1
+ * different remainders. With 131,078 buckets or more that is enough. In a smaller table up to 16
+ * more bits of each key, the rest, are in an array parallel to the slots, which is read only when
+ * a remainder matches. Keys of 128 bits are handled in the same way: their remainder is 14 bits of
+ * a hash, and the array holds the whole key. So these tables are exact too.
  *
  * If a set has extensions (value.h), further arrays parallel to the slots hold them, which
  * only look-ups that match read.
  *
- * If there are eight times as many buckets, a bucket has so few keys that 2047 different
+ * If there are sixteen times as many buckets, a bucket has so few keys that 2^11 - 1 different
  * remainders are enough. Such a table, if it has no extensions, is narrow: slots have 12 bits,
- * and buckets five slots (ipcuckoo_narrow), so it takes a fifth less memory. The slot holds
- * the remainder plus 1, so that no bit is needed to tell a used slot from an empty one.
+ * and buckets five slots (ipcuckoo_narrow), so it takes a fifth less memory.
  *
  * The number of buckets is even, and otherwise arbitrary, so that a table can have the
  * size that its entries need.
@@ -143,9 +142,7 @@ static void slot_set(struct ipcuckoo_table *t, u32 bucket, unsigned int i,
 /* The remainder in a used slot. */
 static u32 slot_rem(const struct ipcuckoo_table *t, u32 slot)
 {
-	const struct ipcuckoo_format *f = ipcuckoo_table_format(t);
-
-	return (slot & ~f->choice) - f->used;
+	return (slot & ~ipcuckoo_table_format(t)->choice) - 1;
 }
 
 /* The bucket of the slot with this number. */
@@ -283,9 +280,7 @@ static struct ipcuckoo_location locate(const struct ipcuckoo_table *t,
 static u32 slot_of(const struct ipcuckoo_table *t, const struct ipcuckoo_location *p,
 		   int choice)
 {
-	const struct ipcuckoo_format *f = ipcuckoo_table_format(t);
-
-	return (f->used + p->rem) | (choice ? f->choice : 0);
+	return (p->rem + 1) | (choice ? ipcuckoo_table_format(t)->choice : 0);
 }
 
 /* Find the slot of an entry, for the writer. */
@@ -323,7 +318,7 @@ static struct ipcuckoo_key key_at(const struct ipcuckoo_table *t, u64 number)
 	/* The first multiple of rems whose top bits are these ... */
 	second = (u64)rem << 32 | (u64)ipcuckoo_table_rest(t, number) << t->rest_shift;
 	low = t->narrow ? div_u64(second + IPCUCKOO_NARROW_REMS - 1, IPCUCKOO_NARROW_REMS) :
-			  second >> IPCUCKOO_REM_BITS;
+			  div_u64(second + IPCUCKOO_REMS - 1, IPCUCKOO_REMS);
 	/* ... and from there on, the first of nbuckets. */
 	product = (u64)bucket << 32 | low;
 	key.lo = ipcuckoo_unpermute(&t->bijection, t->inverse,

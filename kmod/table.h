@@ -37,9 +37,13 @@ enum {
 	 */
 	IPCUCKOO_SEARCH		= 512,
 
-	/* Bits of a remainder. In narrow tables, 11 bits also say that a slot is empty. */
-	IPCUCKOO_REM_BITS	= 14,
+	/* Number of different remainders of 32-bit keys. One more number of as many bits says that
+	 * a slot is empty.
+	 */
+	IPCUCKOO_REMS		= (1 << 15) - 1,
 	IPCUCKOO_NARROW_REMS	= (1 << 11) - 1,
+	/* Bits of the remainder of a 128-bit key. */
+	IPCUCKOO_HASH_BITS	= 14,
 
 	IPCUCKOO_BUCKETS_MIN	= 4,
 	/* At this size, 7 bits of a remainder are enough to tell the keys of a bucket apart.
@@ -47,11 +51,14 @@ enum {
 	 * than IPv4 lists have.
 	 */
 	IPCUCKOO_BUCKETS_MAX	= 1 << 25,
-	/* With at least this many buckets, bucket and slot hold all of a 32-bit key, and
-	 * there is no rest.
-	 */
-	IPCUCKOO_BUCKETS_WHOLE	= 1 << (32 - IPCUCKOO_REM_BITS),
 };
+
+/* The least number of buckets with which bucket and slot hold @bits bits of each 32-bit key. */
+#define IPCUCKOO_BUCKETS_FOR(bits, rems)	\
+	((u32)ALIGN(DIV_ROUND_UP(1ULL << (bits), (rems)), 2))
+
+/* With at least this many buckets, there is no rest. */
+#define IPCUCKOO_BUCKETS_WHOLE	IPCUCKOO_BUCKETS_FOR(32, IPCUCKOO_REMS)
 
 /* With at least this many buckets, a table of 32-bit keys without extensions is narrow: bucket and
  * slot still hold all of a key. A 32-bit machine reads the halves of a word one after the other,
@@ -60,13 +67,16 @@ enum {
  */
 #ifndef IPCUCKOO_BUCKETS_NARROW
 #define IPCUCKOO_BUCKETS_NARROW	\
-	(BITS_PER_LONG == 64 ? ALIGN(DIV_ROUND_UP(1ULL << 32, IPCUCKOO_NARROW_REMS), 2) : U32_MAX)
+	(BITS_PER_LONG == 64 ? IPCUCKOO_BUCKETS_FOR(32, IPCUCKOO_NARROW_REMS) : U32_MAX)
 #endif
 
 /* Load factor (in 1/1000) of new tables if the number of entries is known. Insertions still
  * succeed well above it.
  */
 #define IPCUCKOO_LOAD_TARGET	955
+
+/* Load factor (in 1/1000) up to which a new table is made smaller so as to save a page. */
+#define IPCUCKOO_LOAD_ROUNDED	962
 
 /* Load factor (in 1/1000) up to which insertions rarely fail: a table need not grow for
  * entries that keep it below.
@@ -89,28 +99,25 @@ enum ipcuckoo_key_size {
  * struct ipcuckoo_format - the slots of a word
  * @bits:	bits of a slot
  * @slots:	number of slots
- * @used:	what a slot with a remainder of 0 holds; others hold this and their remainder. 0 is
- *		an empty slot
  * @choice:	flag: the bucket is the entry's second bucket
+ *
+ * Beside the flag, a slot holds the entry's remainder plus 1: 0 is an empty slot.
  */
 struct ipcuckoo_format {
 	u8 bits;
 	u8 slots;
-	u16 used;
 	u16 choice;
 };
 
 static const struct ipcuckoo_format ipcuckoo_wide = {
 	.bits = 16,
 	.slots = IPCUCKOO_SLOTS,
-	.used = 1 << 15,
-	.choice = 1 << IPCUCKOO_REM_BITS,
+	.choice = IPCUCKOO_REMS + 1,
 };
 
 static const struct ipcuckoo_format ipcuckoo_narrow = {
 	.bits = 12,
 	.slots = 5,
-	.used = 1,
 	.choice = IPCUCKOO_NARROW_REMS + 1,
 };
 
@@ -207,8 +214,7 @@ static inline u32 ipcuckoo_table_alt(const struct ipcuckoo_table *t,
  * the bucket. The low word is multiplied in turn, by the number of remainders: the high word of
  * that is the remainder. These second products of the keys of a bucket are nbuckets * rems apart,
  * which is at least 2^rest_shift; so the remainder and the top bits of the low word, down to
- * rest_shift, distinguish all keys of a bucket. If both factors are powers of two, bucket,
- * remainder and rest are simply the bits of the permuted key, from the highest on.
+ * rest_shift, distinguish all keys of a bucket.
  */
 static __always_inline struct ipcuckoo_location
 __ipcuckoo_table_locate32(const struct ipcuckoo_table *t, u32 key, u32 rems)
@@ -230,11 +236,11 @@ ipcuckoo_table_locate32(const struct ipcuckoo_table *t, u32 key)
 	return __ipcuckoo_table_locate32(t, key, t->rems);
 }
 
-/* The same in a table that is not narrow, without a multiplication. */
+/* The same in a table that is not narrow: a shift and a subtraction for a multiplication. */
 static inline struct ipcuckoo_location
 ipcuckoo_table_locate_wide(const struct ipcuckoo_table *t, u32 key)
 {
-	return __ipcuckoo_table_locate32(t, key, 1 << IPCUCKOO_REM_BITS);
+	return __ipcuckoo_table_locate32(t, key, IPCUCKOO_REMS);
 }
 
 /**
@@ -275,7 +281,7 @@ ipcuckoo_table_locate128(const struct ipcuckoo_table *t,
 
 	p.bucket[0] = (u64)ipcuckoo_hash128(key, t->bijection.mul, &rem) *
 		      t->nbuckets >> 32;
-	p.rem = rem & (BIT(IPCUCKOO_REM_BITS) - 1);
+	p.rem = rem & (BIT(IPCUCKOO_HASH_BITS) - 1);
 	p.rest = 0;
 	p.bucket[1] = ipcuckoo_table_alt(t, p.bucket[0], p.rem);
 	return p;
@@ -289,7 +295,7 @@ static __always_inline void
 ipcuckoo_table_read(const struct ipcuckoo_table *t, const struct ipcuckoo_location *p,
 		    const struct ipcuckoo_format *f, u64 lanes[2])
 {
-	lanes[0] = (f->used + p->rem) * IPCUCKOO_LANES(f->bits);
+	lanes[0] = (p->rem + 1) * IPCUCKOO_LANES(f->bits);
 	lanes[1] = lanes[0] | f->choice * IPCUCKOO_LANES(f->bits);
 	lanes[0] ^= READ_ONCE(t->words[p->bucket[0]]);
 	lanes[1] ^= READ_ONCE(t->words[p->bucket[1]]);

@@ -3,6 +3,7 @@
 #include <linux/err.h>
 #include <linux/log2.h>
 #include <linux/math64.h>
+#include <linux/mm.h>
 #include <linux/random.h>
 #include <linux/slab.h>
 
@@ -17,11 +18,11 @@ static bool is_narrow(u32 nbuckets, enum ipcuckoo_key_size key_size, u8 exts)
 
 static u32 number_of_rems(bool narrow)
 {
-	return narrow ? IPCUCKOO_NARROW_REMS : BIT(IPCUCKOO_REM_BITS);
+	return narrow ? IPCUCKOO_NARROW_REMS : IPCUCKOO_REMS;
 }
 
 /* A rest has 16 bits at most. */
-static_assert((u64)IPCUCKOO_BUCKETS_MIN << IPCUCKOO_REM_BITS >= BIT_ULL(16));
+static_assert((u64)IPCUCKOO_BUCKETS_MIN * IPCUCKOO_REMS >= BIT_ULL(16));
 static_assert((u64)IPCUCKOO_BUCKETS_NARROW * IPCUCKOO_NARROW_REMS >= BIT_ULL(16));
 
 /* Lowest bit of the rest of a 32-bit key: see ipcuckoo_table_locate32(). */
@@ -64,8 +65,11 @@ static u32 least_buckets(u64 entries, unsigned int slots)
 /* With a few more buckets the rests may have fewer bits, and the table may be smaller. */
 static u32 cheaper_buckets(u32 n)
 {
+	/* From these numbers on, rests have 8, 4, 2, 1 and no bits. */
 	static const u32 steps[] = {
-		1 << 10, 1 << 14, 1 << 16, 1 << 17, IPCUCKOO_BUCKETS_WHOLE,
+		IPCUCKOO_BUCKETS_FOR(24, IPCUCKOO_REMS), IPCUCKOO_BUCKETS_FOR(28, IPCUCKOO_REMS),
+		IPCUCKOO_BUCKETS_FOR(30, IPCUCKOO_REMS), IPCUCKOO_BUCKETS_FOR(31, IPCUCKOO_REMS),
+		IPCUCKOO_BUCKETS_WHOLE,
 	};
 	unsigned int i;
 
@@ -77,13 +81,38 @@ static u32 cheaper_buckets(u32 n)
 	return n;
 }
 
+/* How many buckets of a table of 32-bit keys, with about @n of them, fit into @size bytes. */
+static u32 buckets_in(size_t size, u32 n, bool narrow)
+{
+	u64 fit = div_u64(8 * (u64)size, 64 + rests_bits(n, narrow));
+
+	return min_t(u64, round_down(fit, 2), IPCUCKOO_BUCKETS_MAX);
+}
+
+/* @n buckets of a table of 32-bit keys, and those that fit into the same memory; or a few less if
+ * that saves a page.
+ */
+static u32 round_buckets(u64 entries, u32 n, bool narrow)
+{
+	size_t size = ipcuckoo_area_round(slots_size(n, IPCUCKOO_KEY32, narrow));
+	u32 less;
+
+	if (size > 2 * PAGE_SIZE && !narrow) {
+		less = buckets_in(size - PAGE_SIZE, n, narrow);
+		if (entries * 1000 <= (u64)less * IPCUCKOO_SLOTS * IPCUCKOO_LOAD_ROUNDED &&
+		    ipcuckoo_area_round(slots_size(less, IPCUCKOO_KEY32, narrow)) < size)
+			return less;
+	}
+	return buckets_in(size, n, narrow);
+}
+
 /**
  * ipcuckoo_table_buckets() - the number of buckets for a number of entries
  * @entries:	number of entries that must fit
  * @key_size:	what keys take beside the slots
  * @exts:	the table's parallel arrays, IPCUCKOO_EXT_*
  *
- * Uses all memory to which the allocation is rounded up.
+ * Uses all memory to which the allocation is rounded.
  *
  * Return: an even number, IPCUCKOO_BUCKETS_MAX at most.
  */
@@ -95,16 +124,12 @@ u32 ipcuckoo_table_buckets(u64 entries, enum ipcuckoo_key_size key_size, u8 exts
 
 	if (key_size) {
 		n = div_u64(ipcuckoo_area_round(n * size), size);
-	} else {
-		if (narrow)
-			n = max_t(u64, least_buckets(entries, ipcuckoo_narrow.slots),
-				  IPCUCKOO_BUCKETS_NARROW);
-		else
-			n = cheaper_buckets(n);
-		size = ipcuckoo_area_round(slots_size(n, IPCUCKOO_KEY32, narrow));
-		n = div_u64(8 * (u64)size, 64 + rests_bits(n, narrow));
+		return min_t(u64, round_down(n, 2), IPCUCKOO_BUCKETS_MAX);
 	}
-	return min_t(u64, round_down(n, 2), IPCUCKOO_BUCKETS_MAX);
+	n = narrow ? max_t(u32, least_buckets(entries, ipcuckoo_narrow.slots),
+			   IPCUCKOO_BUCKETS_NARROW) :
+		     cheaper_buckets(n);
+	return round_buckets(entries, n, narrow);
 }
 
 static void choose_keys(struct ipcuckoo_table *t)

@@ -221,7 +221,7 @@ static void test_sizes(void)
 	} sizes[] = {
 		{ 1024, false, 20 }, { 1500, false, 20 }, { 4096, false, 10 },
 		{ 10006, false, 10 }, { 16384, false, 10 }, { 65536, false, 5 }, { 131072, false, 3 },
-		{ 1 << 18, false, 3 }, { 300000, false, 2 }, { 393216, false, 2 },
+		{ 131078, false, 3 }, { 300000, false, 2 }, { 393216, false, 2 },
 		{ 1 << 20, false, 1 }, { 2098178, false, 1 }, { 2600000, false, 1 },
 		{ 1024, true, 20 }, { 1500, true, 10 }, { 10006, true, 5 },
 		{ 65536, true, 2 }, { 250000, true, 1 },

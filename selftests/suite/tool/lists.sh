@@ -100,8 +100,8 @@ test_sizes()
 			"$(printf %.1f "$(calc "$(field some bytes) / $n")")" "$bar" bytes
 		ipcuckoo destroy some
 	done <<-END
-	600000 2.3
-	300000 2.4
+	600000 2.1
+	300000 2.2
 	65000 2.7
 	5000 3.5
 	1000 9.2
