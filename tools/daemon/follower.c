@@ -9,6 +9,7 @@
  * the list has gone back, because it was lost and made again, or restored from a backup.
  *
  * Then it waits for changes. When none came for a heartbeat, it compares the head with what it has.
+ * Now and then it compares the clocks, too.
  *
  * Version, number and id of the last change are notes, so they are stored with the contents.
  */
@@ -402,6 +403,21 @@ static void on_head(void *owner, const redisReply *reply)
 		judge_head(follower);
 }
 
+static void on_clock(void *owner, const redisReply *reply)
+{
+	struct follower *follower = owner;
+
+	clock_compare(&follower->clock, follower->source, engine_server(follower->reader), reply);
+}
+
+static void ask_clock(struct follower *follower)
+{
+	const char *const words[] = { "TIME" };
+
+	if (clock_ask(&follower->clock))
+		engine_send(follower->reader, on_clock, 0, 1, words, NULL);
+}
+
 static void ask_head(struct follower *follower)
 {
 	char *key = list_key(follower->config.list, "head");
@@ -414,6 +430,7 @@ static void ask_head(struct follower *follower)
 	follower->asked_at = now_seconds();
 	if (++follower->asked > HEADS_MOST)
 		give_up(follower, true, "its answers contradict each other; is that Redis?");
+	ask_clock(follower);
 	engine_send(follower->reader, on_head, 0, 2 + LIST_HEAD_FIELDS, words, NULL);
 	free(key);
 }
@@ -607,6 +624,7 @@ static void on_ready(void *owner)
 
 	timer_stop(&follower->again);
 	forget_fresh(follower);
+	follower->clock.asked_ms = 0;
 	ask_head(follower);
 }
 

@@ -5,6 +5,7 @@
 #ifndef IPCUCKOOD_FOLLOWER_H
 #define IPCUCKOOD_FOLLOWER_H
 
+#include "daemon/clock.h"
 #include "daemon/engine.h"
 #include "daemon/list.h"
 #include "daemon/snapshot.h"
@@ -58,6 +59,7 @@ enum follower_step {
  * @source:	the source
  * @config:	what it needs to know
  * @reader:	the connection
+ * @clock:	compares the clocks of Redis and of this machine
  * @step:	what is being read
  * @head:	the last head that was read
  * @fresh:	what is being read: @here when it was read
@@ -81,6 +83,7 @@ struct follower {
 	struct source *source;
 	struct follower_config config;
 	struct engine *reader;
+	struct clock_check clock;
 	enum follower_step step;
 	struct list_head head;
 	struct list_position fresh;

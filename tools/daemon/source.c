@@ -28,6 +28,7 @@ struct source *source_new(const struct source_kind *kind, const char *name)
 	source->kind = kind;
 	source->name = need_copy(name);
 	source->lag = -1;
+	source->clock_difference = -1;
 	return source;
 }
 

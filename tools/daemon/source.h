@@ -101,7 +101,8 @@ struct note {
  * @delivered:	it has had contents, now or in an earlier run
  * @state:	state
  * @problem:	why its state is FAILING or REFUSED, and what to do; NULL otherwise
- * @warning:	what is left out of a good answer, and what to do; or NULL. The kind sets it
+ * @warning:	what is not as it should be although the answer is good, and what to do; or NULL. The
+ *		kind sets it
  * @good_at:	last good answer, in seconds since 1970; 0: none
  * @changed_at:	last good answer that changed the contents
  * @answers:	number of answers, good or not, in this run
@@ -109,6 +110,8 @@ struct note {
  * @failures:	number of failures, in this run
  * @refusals:	number of contents refused, in this run
  * @lag:	for streams: seconds between a change at the source and here; negative: unknown
+ * @clock_difference: seconds by which the clocks of the source and of this machine differ; negative:
+ *		unknown
  * @version:	the source's own name of what the contents are: an ETag, an id, a serial number; ""
  *		if there is none. The kind sets it
  * @unsaved:	the stored contents are older
@@ -136,6 +139,7 @@ struct source {
 	uint64_t failures;
 	uint64_t refusals;
 	double lag;
+	double clock_difference;
 	char version[128];
 	bool unsaved;
 	sd_event_source *save_timer;

@@ -117,6 +117,9 @@ static struct json_object *source_object(const struct source *source)
 		add_text(object, "version", source->version);
 	if (source->lag >= 0)
 		json_object_object_add(object, "lag", json_object_new_double(source->lag));
+	if (source->clock_difference >= 0)
+		json_object_object_add(object, "clock_difference",
+				       json_object_new_double(source->clock_difference));
 	if (source->kind->waiting)
 		add_number(object, "waiting", source->kind->waiting(source));
 	if (source->kind->show)
@@ -213,6 +216,11 @@ static double lag(const struct source *source)
 	return source->lag;
 }
 
+static double clock_difference(const struct source *source)
+{
+	return source->clock_difference;
+}
+
 /* Not a label of its own name: each version would be another time series. */
 static double version(const struct source *source)
 {
@@ -239,6 +247,8 @@ static const struct source_metric source_metrics[] = {
 	{ "refusals_total", "Answers that were refused, because they did not look right.",
 	  refusals },
 	{ "lag_seconds", "Time between a change at the source and here.", lag },
+	{ "clock_difference_seconds",
+	  "By how much the clocks of the source and of this machine differ.", clock_difference },
 	{ "version", "CRC-32 of the version of the contents: the same where that is the same.", version },
 	{ "waiting", "Changes that wait to be published.", waiting },
 	{ NULL, NULL, NULL }

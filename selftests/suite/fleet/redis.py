@@ -325,6 +325,9 @@ def test_agree(b):
     crc = binascii.crc32(hosts[1].source()["version"].encode())
     b.case("lag and version are metrics", "ipcuckood_source_lag_seconds{" in text and
            re.search(rf"source_version\{{.*\}} {crc}$", text, re.M), text)
+    b.case("the clocks agree, and that is a metric",
+           re.search(r"source_clock_difference_seconds\{.*\} 0$", text, re.M) and
+           "warning" not in hosts[1].source(), text)
 
 
 def test_restart(b):
@@ -485,7 +488,7 @@ def test_gone(b):
         lambda: "report = no" in reader.daemon.messages()), reader.daemon.messages())
     b.redis.ask("ACL", "SETUSER", "reader", "reset", "on", ">secret", "%R~ipcuckoo:*",
                 "%W~ipcuckoo:*:fleet", "+hmget", "+hget", "+hgetall", "+hset", "+getrange",
-                "+xread", "+xrange", "+role")
+                "+xread", "+xrange", "+role", "+time")
     reader.daemon.process.send_signal(signal.SIGHUP)
     b.case("with the rights in the manual, it reports", wait_for(lambda: any(
         h["name"] == "reader" and h["state"] == "in force"
@@ -1015,6 +1018,48 @@ def test_lies(b):
         lambda: host.source()["state"] == "good" and host.source()["good_at"] >= good), host.source())
 
 
+def test_clock(b):
+    """A Redis whose clock differs from that of this machine"""
+    host = b.host()
+    liar = engine.Liar()
+    good = head_and(engine.head_of(), struct.pack(">BI4s", 0, 1, b"\1\2\3\4"), False)
+
+    def tell(seconds):
+        def send(connection):
+            connection.sendall(engine.array(engine.bulk(b"%d" % (time.time() + seconds)),
+                                            engine.bulk(b"999999")))
+        liar.answers = {**good, "TIME": send, "XREAD": engine.later(b"*-1\r\n", 1)}
+
+    def warning():
+        return host.source().get("warning", "")
+
+    host.configure(f"127.0.0.1:{liar.port}", {"report": "no"})
+    tell(37)
+    host.daemon.start()
+    b.case("a machine that is behind is warned", wait_for(
+        lambda: re.search(r"is 3[78] seconds behind that of Redis at 127\.0\.0\.1.* later here",
+                          warning())), host.source())
+    b.case("and the list is in force all the same", wait_for(
+        lambda: host.source()["state"] == "good"), host.source())
+    tell(-3600)
+    host.daemon.ask("refresh feed")
+    b.case("a machine that is ahead is warned", wait_for(
+        lambda: re.search(r"is (3599|3600) seconds ahead of that .* earlier here", warning())),
+        host.source())
+    text = host.daemon.run("status", "--prometheus").stdout
+    b.case("the difference is a metric", re.search(
+        r"source_clock_difference_seconds\{.*\} (3599|3600)", text), text)
+    tell(0)
+    host.daemon.ask("refresh feed")
+    b.case("the warning ends when the clocks agree", wait_for(lambda: not warning()),
+           host.source())
+    liar.answers = {**good, "TIME": engine.array(engine.bulk(b"x"), engine.bulk(b"-1"))}
+    host.daemon.ask("refresh feed")
+    b.case("nonsense for a time is ignored", wait_for(
+        lambda: host.source()["state"] == "good" and not warning()), host.source())
+    liar.stop()
+
+
 def test_config(b):
     host = b.host()
     host.configure("localhost", {"list": "a b", "user": "x", "tls-ca": "/x", "heartbeat": "0s"})
@@ -1233,7 +1278,7 @@ def test_random(b):
            run.wrong == 0)
 
 
-TESTS = (test_config, test_publish, test_timeouts, test_values, test_agree, test_restart,
+TESTS = (test_config, test_clock, test_publish, test_timeouts, test_values, test_agree, test_restart,
          test_trimmed, test_renewed, test_gone, test_waiting, test_unstored, test_refused,
          test_behind, test_sentinel, test_lies, test_million, test_many, test_random)
 

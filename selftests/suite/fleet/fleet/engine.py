@@ -176,7 +176,7 @@ def stream(*entries):
 
 class Liar:
     """Speaks the protocol of Redis as far as @answers has answers: a command to bytes, or to a
-    function that gets the connection. None closes it."""
+    function that gets the connection. None closes it. It does not know TIME without an answer."""
 
     def __init__(self):
         self.answers = {}
@@ -198,7 +198,8 @@ class Liar:
             f = connection.makefile("rb")
             try:
                 while words := read_reply(f):
-                    answer = self.answers.get(words[0].decode())
+                    answer = {"TIME": b"-ERR unknown command\r\n",
+                              **self.answers}.get(words[0].decode())
                     if answer is None:
                         return
                     if callable(answer):

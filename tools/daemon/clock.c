@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <stdlib.h>
+#include <time.h>
+
+#include "daemon/clock.h"
+#include "daemon/list.h"
+#include "daemon/log.h"
+#include "daemon/memory.h"
+#include "daemon/source.h"
+
+#define ASK_MS		(600 * 1000)
+/* Less is not worth a message: seconds are what an expiry is counted in. */
+#define DIFFERENCE_MS	2000
+
+static uint64_t now_ms(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_REALTIME, &now);
+	return now.tv_sec * 1000ULL + now.tv_nsec / 1000000;
+}
+
+bool clock_ask(struct clock_check *check)
+{
+	uint64_t now = now_ms();
+
+	if (check->asked_ms && now >= check->asked_ms && now - check->asked_ms < ASK_MS)
+		return false;
+	check->asked_ms = now;
+	return true;
+}
+
+/* The answer is [seconds, microseconds]. */
+static bool read_time(const redisReply *reply, uint64_t *ms)
+{
+	uint64_t parts[2];
+	size_t i;
+
+	if (reply->type != REDIS_REPLY_ARRAY || reply->elements != 2)
+		return false;
+	for (i = 0; i < 2; i++)
+		if (reply->element[i]->type != REDIS_REPLY_STRING ||
+		    !list_number(reply->element[i]->str, reply->element[i]->len, &parts[i]))
+			return false;
+	*ms = parts[0] * 1000 + parts[1] / 1000;
+	return parts[0] <= UINT32_MAX && parts[1] < 1000000;
+}
+
+void clock_compare(struct clock_check *check, struct source *source, const char *server,
+		   const redisReply *reply)
+{
+	uint64_t now = now_ms(), theirs, difference;
+	bool behind;
+
+	if (!read_time(reply, &theirs))
+		return;
+	/* It was read at some time between question and answer. */
+	behind = theirs > now;
+	difference = behind ? theirs - now : theirs < check->asked_ms ? check->asked_ms - theirs : 0;
+	source->clock_difference = difference / 1000.0;
+	free(source->warning);
+	source->warning = NULL;
+	if (difference >= DIFFERENCE_MS)
+		source->warning = need_text("the clock of this machine is %llu seconds %s that of Redis at %s: entries expire that much %s here than where the clock is that of Redis; set the clocks, with NTP",
+					    (unsigned long long)(difference + 500) / 1000,
+					    behind ? "behind" : "ahead of", server,
+					    behind ? "later" : "earlier");
+	if (source->warning && !check->differs)
+		log_warning("[redis %s] %s", source->name, source->warning);
+	else if (!source->warning && check->differs)
+		log_info("[redis %s] the clocks of this machine and of Redis at %s agree again",
+			 source->name, server);
+	check->differs = source->warning;
+}
