@@ -65,7 +65,9 @@ static const uint8_t meaning[256] = {
 	[';']	= ENDS_ENTRY,
 };
 
-/* Whether @more entries are too many. A range of many hosts is refused before it is added. */
+/* Whether @more entries are too many. A range of many hosts is refused before it is added; how many
+ * prefixes another one becomes shows afterwards.
+ */
 static bool is_above_limit(const struct feed *feed, uint64_t more, char why[ADDRESS_WHY_SIZE])
 {
 	if (!feed->limit || packed_count(&feed->entries) + more <= feed->limit)
@@ -106,11 +108,12 @@ int feed_add(struct feed *feed, const char *text, size_t len,
 	if (is_above_limit(feed, feed->hosts_only ? address_count(&range) : 1, why))
 		return -EFBIG;
 	err = packed_add_range(&feed->entries, &range, feed->hosts_only);
-	if (err)
+	if (err) {
 		snprintf(why, ADDRESS_WHY_SIZE, "out of memory");
-	else
-		feed->masked += range.masked;
-	return err;
+		return err;
+	}
+	feed->masked += range.masked;
+	return is_above_limit(feed, 0, why) ? -EFBIG : 0;
 }
 
 /* Whether a text looks like an address, perhaps a wrong one, not like a word or number. */
