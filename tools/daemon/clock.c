@@ -9,7 +9,7 @@
 #include "daemon/source.h"
 
 #define ASK_MS		(600 * 1000)
-/* Less is not worth a message: seconds are what an expiry is counted in. */
+/* Entries expire at full seconds, so smaller differences do not matter. */
 #define DIFFERENCE_MS	2000
 
 static uint64_t now_ms(void)
@@ -20,7 +20,7 @@ static uint64_t now_ms(void)
 	return now.tv_sec * 1000ULL + now.tv_nsec / 1000000;
 }
 
-bool clock_ask(struct clock_check *check)
+bool clock_due(struct clock_check *check)
 {
 	uint64_t now = now_ms();
 
@@ -42,33 +42,59 @@ static bool read_time(const redisReply *reply, uint64_t *ms)
 		if (reply->element[i]->type != REDIS_REPLY_STRING ||
 		    !list_number(reply->element[i]->str, reply->element[i]->len, &parts[i]))
 			return false;
+	if (parts[0] > UINT32_MAX || parts[1] >= 1000000)
+		return false;
 	*ms = parts[0] * 1000 + parts[1] / 1000;
-	return parts[0] <= UINT32_MAX && parts[1] < 1000000;
+	return true;
+}
+
+static void set_warning(struct source *source, char *warning)
+{
+	free(source->warning);
+	source->warning = warning;
+}
+
+static void note_refused(struct clock_check *check, struct source *source, const char *server)
+{
+	source->clock_difference = -1;
+	set_warning(source, NULL);
+	if (!check->refused)
+		log_info("[redis %s] Redis at %s does not tell its time, so the clocks are not compared: let the user run TIME (+time)",
+			 source->name, server);
+	check->refused = true;
 }
 
 void clock_compare(struct clock_check *check, struct source *source, const char *server,
 		   const redisReply *reply)
 {
-	uint64_t now = now_ms(), theirs, difference;
+	uint64_t now = now_ms(), theirs, ms;
 	bool behind;
 
-	if (!read_time(reply, &theirs))
+	if (!read_time(reply, &theirs)) {
+		note_refused(check, source, server);
 		return;
-	/* It was read at some time between question and answer. */
+	}
+	/* Redis read its clock after it was asked, and before the answer was here. Only a time outside
+	 * of that is a difference.
+	 */
 	behind = theirs > now;
-	difference = behind ? theirs - now : theirs < check->asked_ms ? check->asked_ms - theirs : 0;
-	source->clock_difference = difference / 1000.0;
-	free(source->warning);
-	source->warning = NULL;
-	if (difference >= DIFFERENCE_MS)
-		source->warning = need_text("the clock of this machine is %llu seconds %s that of Redis at %s: entries expire that much %s here than where the clock is that of Redis; set the clocks, with NTP",
-					    (unsigned long long)(difference + 500) / 1000,
-					    behind ? "behind" : "ahead of", server,
-					    behind ? "later" : "earlier");
+	ms = behind ? theirs - now : theirs < check->asked_ms ? check->asked_ms - theirs : 0;
+	source->clock_difference = ms / 1000.0;
+	set_warning(source, ms < DIFFERENCE_MS ? NULL : need_text(
+		"the clock of this machine is %llu seconds %s that of Redis at %s, so entries with a timeout expire that much %s here; set both clocks by NTP",
+		(unsigned long long)(ms + 500) / 1000, behind ? "behind" : "ahead of", server,
+		behind ? "later" : "earlier"));
 	if (source->warning && !check->differs)
 		log_warning("[redis %s] %s", source->name, source->warning);
 	else if (!source->warning && check->differs)
 		log_info("[redis %s] the clocks of this machine and of Redis at %s agree again",
 			 source->name, server);
 	check->differs = source->warning;
+}
+
+void clock_forget(struct clock_check *check, struct source *source)
+{
+	check->asked_ms = 0;
+	source->clock_difference = -1;
+	set_warning(source, NULL);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Compares the clock of Redis with that of this machine. When an entry expires is a second of the
- * clock: firewalls whose clocks differ do not let go of it together.
+ * Compares the clock of Redis with that of this machine. The time at which an entry expires is a
+ * second of the clock: a firewall whose clock is wrong lets go of it too early or too late.
  */
 #ifndef IPCUCKOOD_CLOCK_H
 #define IPCUCKOOD_CLOCK_H
@@ -13,31 +13,41 @@
 struct source;
 
 /**
- * struct clock_check - when the clock of Redis was asked for; zeros if never
- * @asked_ms:	when that was, in milliseconds since 1970
- * @differs:	the clocks were found to differ
+ * struct clock_check - a comparison of clocks; zeros before the first one
+ * @asked_ms:	when Redis was asked for its clock, in milliseconds since 1970; 0: ask again
+ * @differs:	the last comparison found a difference, which was logged
+ * @refused:	it was logged that Redis does not tell its time
  */
 struct clock_check {
 	uint64_t asked_ms;
 	bool differs;
+	bool refused;
 };
 
 /**
- * clock_ask() - is it time to ask for the clock?
- * @check:	the check; if it is time, it expects that the caller sends the command TIME now
+ * clock_due() - should Redis be asked for its clock now?
+ * @check:	the check
  *
- * Return: whether it was not asked for in the last ten minutes.
+ * Return: true if it was not asked in the last ten minutes. The caller then sends the command TIME.
  */
-bool clock_ask(struct clock_check *check);
+bool clock_due(struct clock_check *check);
 
 /**
  * clock_compare() - take the answer to TIME
  * @check:	the check
  * @source:	the source. Its clock_difference is set, and its warning if that is two seconds or more
  * @server:	address of Redis, for messages
- * @reply:	the answer. One that has no time, as the user may not run TIME, is ignored
+ * @reply:	the answer. If it is no time, because the user may not run TIME for instance, nothing is
+ *		known any more
  */
 void clock_compare(struct clock_check *check, struct source *source, const char *server,
 		   const redisReply *reply);
+
+/**
+ * clock_forget() - the connection is lost: the difference is not known any more
+ * @check:	the check
+ * @source:	the source
+ */
+void clock_forget(struct clock_check *check, struct source *source);
 
 #endif /* IPCUCKOOD_CLOCK_H */

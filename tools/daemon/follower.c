@@ -9,7 +9,7 @@
  * the list has gone back, because it was lost and made again, or restored from a backup.
  *
  * Then it waits for changes. When none came for a heartbeat, it compares the head with what it has.
- * Now and then it compares the clocks, too.
+ * Every ten minutes it also compares the clocks of Redis and of this machine (clock.h).
  *
  * Version, number and id of the last change are notes, so they are stored with the contents.
  */
@@ -71,6 +71,23 @@ static void trust(struct follower *follower)
 	follower->older = false;
 	follower->accepted = false;
 	engine_good(follower->reader);
+}
+
+/* --- the clock --- */
+
+static void on_clock(void *owner, const redisReply *reply)
+{
+	struct follower *follower = owner;
+
+	clock_compare(&follower->clock, follower->source, engine_server(follower->reader), reply);
+}
+
+static void ask_clock(struct follower *follower)
+{
+	const char *const words[] = { "TIME" };
+
+	if (clock_due(&follower->clock))
+		engine_send(follower->reader, on_clock, 0, 1, words, NULL);
 }
 
 /* --- what is in force --- */
@@ -403,21 +420,6 @@ static void on_head(void *owner, const redisReply *reply)
 		judge_head(follower);
 }
 
-static void on_clock(void *owner, const redisReply *reply)
-{
-	struct follower *follower = owner;
-
-	clock_compare(&follower->clock, follower->source, engine_server(follower->reader), reply);
-}
-
-static void ask_clock(struct follower *follower)
-{
-	const char *const words[] = { "TIME" };
-
-	if (clock_ask(&follower->clock))
-		engine_send(follower->reader, on_clock, 0, 1, words, NULL);
-}
-
 static void ask_head(struct follower *follower)
 {
 	char *key = list_key(follower->config.list, "head");
@@ -599,8 +601,10 @@ static void follow(struct follower *follower)
 	int count = 3;
 	char ms[24];
 
-	if (!catch_up)
+	if (!catch_up) {
 		follower->step = FOLLOW;
+		ask_clock(follower);
+	}
 	/* Not all firewalls ask in the same moment when nothing has changed. */
 	snprintf(ms, sizeof(ms), "%llu", (unsigned long long)(follower->config.heartbeat * 1000 -
 							      random_upto(follower->config.heartbeat * 250)));
@@ -624,7 +628,6 @@ static void on_ready(void *owner)
 
 	timer_stop(&follower->again);
 	forget_fresh(follower);
-	follower->clock.asked_ms = 0;
 	ask_head(follower);
 }
 
@@ -634,6 +637,7 @@ static void on_lost(void *owner, const char *why)
 
 	timer_stop(&follower->again);
 	forget_fresh(follower);
+	clock_forget(&follower->clock, follower->source);
 	follower->step = AWAY;
 	source_fail(follower->source, "%s; it is tried again, at least every 30 seconds%s%s", why,
 		    follower->older ? "; if the list was published anew or restored, take it with: ipcuckood accept " : "",
@@ -659,6 +663,7 @@ void follower_stop(struct follower *follower)
 	timer_stop(&follower->again);
 	timer_stop(&follower->renew);
 	forget_fresh(follower);
+	clock_forget(&follower->clock, follower->source);
 }
 
 void follower_distrust(struct follower *follower, bool accept)

@@ -101,8 +101,7 @@ struct note {
  * @delivered:	it has had contents, now or in an earlier run
  * @state:	state
  * @problem:	why its state is FAILING or REFUSED, and what to do; NULL otherwise
- * @warning:	what is not as it should be although the answer is good, and what to do; or NULL. The
- *		kind sets it
+ * @warning:	what is wrong although the contents are good, and what to do; or NULL. The kind sets it
  * @good_at:	last good answer, in seconds since 1970; 0: none
  * @changed_at:	last good answer that changed the contents
  * @answers:	number of answers, good or not, in this run

@@ -221,7 +221,7 @@ static double clock_difference(const struct source *source)
 	return source->clock_difference;
 }
 
-/* Not a label of its own name: each version would be another time series. */
+/* A checksum: with the version as a label, each version would begin a new time series. */
 static double version(const struct source *source)
 {
 	const unsigned char *text = (const unsigned char *)source->version;
@@ -248,8 +248,8 @@ static const struct source_metric source_metrics[] = {
 	  refusals },
 	{ "lag_seconds", "Time between a change at the source and here.", lag },
 	{ "clock_difference_seconds",
-	  "By how much the clocks of the source and of this machine differ.", clock_difference },
-	{ "version", "CRC-32 of the version of the contents: the same where that is the same.", version },
+	  "Difference between the clocks of the source and of this machine.", clock_difference },
+	{ "version", "CRC-32 of the version of the contents.", version },
 	{ "waiting", "Changes that wait to be published.", waiting },
 	{ NULL, NULL, NULL }
 };

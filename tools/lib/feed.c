@@ -65,8 +65,8 @@ static const uint8_t meaning[256] = {
 	[';']	= ENDS_ENTRY,
 };
 
-/* Whether @more entries are too many. A range of many hosts is refused before it is added; how many
- * prefixes another one becomes shows afterwards.
+/* Would @more entries exceed the limit? For a set of hosts that is known before a range is added. How
+ * many prefixes a range becomes is known afterwards only.
  */
 static bool is_above_limit(const struct feed *feed, uint64_t more, char why[ADDRESS_WHY_SIZE])
 {
@@ -83,7 +83,8 @@ static bool is_above_limit(const struct feed *feed, uint64_t more, char why[ADDR
  * @len:	length of the text
  * @why:	on error, set to the reason
  *
- * Return: 0, -EINVAL, -EFBIG if there would be more entries than feed->limit, or -ENOMEM.
+ * Return: 0; -EINVAL; -EFBIG if there are more entries than feed->limit, perhaps with those of the
+ * text; or -ENOMEM.
  */
 int feed_add(struct feed *feed, const char *text, size_t len,
 	     char why[ADDRESS_WHY_SIZE])

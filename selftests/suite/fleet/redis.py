@@ -1053,10 +1053,38 @@ def test_clock(b):
     host.daemon.ask("refresh feed")
     b.case("the warning ends when the clocks agree", wait_for(lambda: not warning()),
            host.source())
+    tell(37)
+    host.daemon.ask("refresh feed")
+    b.case("a warning that is there", wait_for(warning), host.source())
     liar.answers = {**good, "TIME": engine.array(engine.bulk(b"x"), engine.bulk(b"-1"))}
     host.daemon.ask("refresh feed")
-    b.case("nonsense for a time is ignored", wait_for(
-        lambda: host.source()["state"] == "good" and not warning()), host.source())
+    b.case("does not stay when Redis does not tell its time", wait_for(
+        lambda: host.source()["state"] == "good" and not warning() and
+        "clock_difference" not in host.source()), host.source())
+    b.case("which is said", wait_for(
+        lambda: "let the user run TIME" in host.daemon.messages()), host.daemon.messages())
+    # The clock of this machine is set, while changes keep coming: there is no heartbeat.
+    start = time.time() - time.monotonic()
+    changes = iter(range(7, 1 << 30))
+
+    def constant(connection):
+        connection.sendall(engine.array(engine.bulk(b"%d" % (time.monotonic() + start)),
+                                        engine.bulk(b"0")))
+
+    def change(connection):
+        time.sleep(0.2)
+        n = next(changes)
+        # There is nothing behind the snapshot, which has change 7.
+        connection.sendall(engine.stream((b"%d-0" % n, n, b"c", b"\0\1\2\3\4")) if n > 7 else
+                           b"*-1\r\n")
+    liar.answers = {**good, "TIME": constant, "XREAD": change}
+    host.daemon.ask("refresh feed")
+    b.case("the clocks agree", wait_for(
+        lambda: host.source().get("clock_difference", 9) < 2), host.source())
+    for seconds, pattern in ((3600, "seconds ahead of that"), (-3600, "^$")):
+        time.clock_settime(time.CLOCK_REALTIME, time.time() + seconds)
+        b.case(f"the clock is set by {seconds} seconds, which is noticed without a new connection",
+               wait_for(lambda p=pattern: re.search(p, warning())), host.source())
     liar.stop()
 
 

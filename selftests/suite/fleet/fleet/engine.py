@@ -176,7 +176,7 @@ def stream(*entries):
 
 class Liar:
     """Speaks the protocol of Redis as far as @answers has answers: a command to bytes, or to a
-    function that gets the connection. None closes it. It does not know TIME without an answer."""
+    function that gets the connection. None closes it, but for TIME an error is the answer."""
 
     def __init__(self):
         self.answers = {}
