@@ -24,16 +24,17 @@
  * table is made from the slots alone. This is quotienting, or permutation-based cuckoo
  * hashing [Arbitman 2010].
  *
- * A bucket is one word of 64 bits. Four slots have 16 bits each, so there are 2^15 - 1
- * different remainders. With 131,078 buckets or more that is enough. In a smaller table up to 16
- * more bits of each key, the rest, are in an array parallel to the slots, which is read only when
- * a remainder matches. Keys of 128 bits are handled in the same way: their remainder is 14 bits of
- * a hash, and the array holds the whole key. So these tables are exact too.
+ * A bucket is one word of 64 bits. Four slots have 16 bits each: one bit is the choice, and 15
+ * hold the remainder plus 1, so there are 2^15 - 1 different remainders. With 131,078 buckets or
+ * more, bucket and remainder are all of the key. In a smaller table up to 16 more bits of each
+ * key, the rest, are in an array parallel to the slots, which is read only when a remainder
+ * matches. Keys of 128 bits are handled in the same way: their remainder is 14 bits of a hash, and
+ * the array holds the whole key. So these tables are exact too.
  *
  * If a set has extensions (value.h), further arrays parallel to the slots hold them, which
  * only look-ups that match read.
  *
- * If there are sixteen times as many buckets, a bucket has so few keys that 2^11 - 1 different
+ * A table with sixteen times as many buckets has so few keys in each that 2^11 - 1 different
  * remainders are enough. Such a table, if it has no extensions, is narrow: slots have 12 bits,
  * and buckets five slots (ipcuckoo_narrow), so it takes a fifth less memory.
  *

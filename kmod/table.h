@@ -37,12 +37,14 @@ enum {
 	 */
 	IPCUCKOO_SEARCH		= 512,
 
-	/* Number of different remainders of 32-bit keys. One more number of as many bits says that
-	 * a slot is empty.
+	/* Remainders of 32-bit keys are less than this. A slot stores the remainder plus 1, in 15
+	 * bits, or in 11 if the table is narrow, because 0 means that it is empty.
 	 */
 	IPCUCKOO_REMS		= (1 << 15) - 1,
 	IPCUCKOO_NARROW_REMS	= (1 << 11) - 1,
-	/* Bits of the remainder of a 128-bit key. */
+	/* Bits of the remainder of a 128-bit key. With 15 of them, the remainder plus 1 could be as
+	 * large as the choice flag.
+	 */
 	IPCUCKOO_HASH_BITS	= 14,
 
 	IPCUCKOO_BUCKETS_MIN	= 4,
@@ -74,9 +76,6 @@ enum {
  * succeed well above it.
  */
 #define IPCUCKOO_LOAD_TARGET	955
-
-/* Load factor (in 1/1000) up to which a new table is made smaller so as to save a page. */
-#define IPCUCKOO_LOAD_ROUNDED	962
 
 /* Load factor (in 1/1000) up to which insertions rarely fail: a table need not grow for
  * entries that keep it below.
@@ -236,7 +235,9 @@ ipcuckoo_table_locate32(const struct ipcuckoo_table *t, u32 key)
 	return __ipcuckoo_table_locate32(t, key, t->rems);
 }
 
-/* The same in a table that is not narrow: a shift and a subtraction for a multiplication. */
+/* The same for a table that is not narrow. The number of remainders is a constant here, so that no
+ * multiplication is necessary.
+ */
 static inline struct ipcuckoo_location
 ipcuckoo_table_locate_wide(const struct ipcuckoo_table *t, u32 key)
 {

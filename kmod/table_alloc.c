@@ -3,7 +3,6 @@
 #include <linux/err.h>
 #include <linux/log2.h>
 #include <linux/math64.h>
-#include <linux/mm.h>
 #include <linux/random.h>
 #include <linux/slab.h>
 
@@ -81,38 +80,13 @@ static u32 cheaper_buckets(u32 n)
 	return n;
 }
 
-/* How many buckets of a table of 32-bit keys, with about @n of them, fit into @size bytes. */
-static u32 buckets_in(size_t size, u32 n, bool narrow)
-{
-	u64 fit = div_u64(8 * (u64)size, 64 + rests_bits(n, narrow));
-
-	return min_t(u64, round_down(fit, 2), IPCUCKOO_BUCKETS_MAX);
-}
-
-/* @n buckets of a table of 32-bit keys, and those that fit into the same memory; or a few less if
- * that saves a page.
- */
-static u32 round_buckets(u64 entries, u32 n, bool narrow)
-{
-	size_t size = ipcuckoo_area_round(slots_size(n, IPCUCKOO_KEY32, narrow));
-	u32 less;
-
-	if (size > 2 * PAGE_SIZE && !narrow) {
-		less = buckets_in(size - PAGE_SIZE, n, narrow);
-		if (entries * 1000 <= (u64)less * IPCUCKOO_SLOTS * IPCUCKOO_LOAD_ROUNDED &&
-		    ipcuckoo_area_round(slots_size(less, IPCUCKOO_KEY32, narrow)) < size)
-			return less;
-	}
-	return buckets_in(size, n, narrow);
-}
-
 /**
  * ipcuckoo_table_buckets() - the number of buckets for a number of entries
  * @entries:	number of entries that must fit
  * @key_size:	what keys take beside the slots
  * @exts:	the table's parallel arrays, IPCUCKOO_EXT_*
  *
- * Uses all memory to which the allocation is rounded.
+ * Uses all memory to which the allocation is rounded up.
  *
  * Return: an even number, IPCUCKOO_BUCKETS_MAX at most.
  */
@@ -124,12 +98,16 @@ u32 ipcuckoo_table_buckets(u64 entries, enum ipcuckoo_key_size key_size, u8 exts
 
 	if (key_size) {
 		n = div_u64(ipcuckoo_area_round(n * size), size);
-		return min_t(u64, round_down(n, 2), IPCUCKOO_BUCKETS_MAX);
+	} else {
+		if (narrow)
+			n = max_t(u64, least_buckets(entries, ipcuckoo_narrow.slots),
+				  IPCUCKOO_BUCKETS_NARROW);
+		else
+			n = cheaper_buckets(n);
+		size = ipcuckoo_area_round(slots_size(n, IPCUCKOO_KEY32, narrow));
+		n = div_u64(8 * (u64)size, 64 + rests_bits(n, narrow));
 	}
-	n = narrow ? max_t(u32, least_buckets(entries, ipcuckoo_narrow.slots),
-			   IPCUCKOO_BUCKETS_NARROW) :
-		     cheaper_buckets(n);
-	return round_buckets(entries, n, narrow);
+	return min_t(u64, round_down(n, 2), IPCUCKOO_BUCKETS_MAX);
 }
 
 static void choose_keys(struct ipcuckoo_table *t)
