@@ -112,7 +112,7 @@ void ipcuckoo_event_set(struct ipcuckoo_set *set, const char *name,
 	struct sk_buff *skb;
 	void *header;
 
-	if (!wanted(set->pernet))
+	if (set->hidden || !wanted(set->pernet))
 		return;
 	skb = begin(event, SET_SIZE, &header);
 	if (!skb || ipcuckoo_options_fill(skb, set) || put_contents(skb, set, name)) {
@@ -198,7 +198,7 @@ void ipcuckoo_event_entries_begin(struct ipcuckoo_event_entries *entries,
 	*entries = (struct ipcuckoo_event_entries){
 		.set = set,
 		.event = event,
-		.on = count && wanted(set->pernet),
+		.on = count && !set->hidden && wanted(set->pernet),
 		.size = min_t(u64, HEADER_SIZE + (u64)count * each, MESSAGE_SIZE),
 	};
 }

@@ -90,17 +90,31 @@ void ipcuckoo_names_release(struct ipcuckoo_set *set)
 	ipcuckoo_set_put(set);
 }
 
+/* Tell listeners that a set of ip_set, which is locked, is gone. They hear no more of it. */
+static void conceal(struct ipcuckoo_set *set)
+{
+	ipcuckoo_event_set(set, set->name, IPCUCKOO_EVENT_SET_DESTROYED);
+	set->hidden = true;
+}
+
 /**
  * ipcuckoo_names_hide() - take a set of ip_set out of the tree
  * @set:	set. A commit may have found it before, but the set is not freed until that has
  *		unlocked ipcuckoo_net.names
+ * @moves:	it will be shown again, under a name that no other set has now. Otherwise listeners
+ *		are told that it is gone
  *
- * Context: process context; takes ipcuckoo_net.mutex.
+ * Context: process context; takes the set's mutex and ipcuckoo_net.mutex.
  */
-void ipcuckoo_names_hide(struct ipcuckoo_set *set)
+void ipcuckoo_names_hide(struct ipcuckoo_set *set, bool moves)
 {
 	struct ipcuckoo_net *pernet = set->pernet;
 
+	if (!moves) {
+		mutex_lock(&set->entries.mutex);
+		conceal(set);
+		mutex_unlock(&set->entries.mutex);
+	}
 	mutex_lock(&pernet->mutex);
 	if (!RB_EMPTY_NODE(&set->node))
 		ipcuckoo_set_erase(pernet, set);
@@ -118,7 +132,7 @@ void ipcuckoo_names_show(struct ipcuckoo_set *set, const char *name)
 {
 	struct ipcuckoo_net *pernet = set->pernet;
 	char old[IPCUCKOO_NAME_SIZE];
-	bool shown;
+	bool shown, known;
 
 	mutex_lock(&set->entries.mutex);
 	if (set->dead) {
@@ -126,16 +140,20 @@ void ipcuckoo_names_show(struct ipcuckoo_set *set, const char *name)
 		return;
 	}
 	mutex_lock(&pernet->mutex);
+	shown = !ipcuckoo_set_find(pernet, name);
+	if (!shown)
+		conceal(set);
+	known = !set->hidden;
+	set->hidden = !shown;
 	strscpy(old, set->name, sizeof(old));
 	ipcuckoo_names_change(set, name);
-	shown = !ipcuckoo_set_find(pernet, name);
 	if (shown)
 		ipcuckoo_set_insert(pernet, set);
 	mutex_unlock(&pernet->mutex);
-	if (strcmp(old, name))
-		ipcuckoo_event_names(pernet, IPCUCKOO_EVENT_SET_RENAMED, old, name);
-	else if (shown)
+	if (!known)
 		ipcuckoo_event_set(set, name, IPCUCKOO_EVENT_SET_NEW);
+	else if (strcmp(old, name))
+		ipcuckoo_event_names(pernet, IPCUCKOO_EVENT_SET_RENAMED, old, name);
 	mutex_unlock(&set->entries.mutex);
 }
 
@@ -152,9 +170,8 @@ void ipcuckoo_names_discard(struct ipcuckoo_set *set)
 	mutex_lock(&pernet->names);
 	mutex_lock(&set->entries.mutex);
 	set->dead = true;
-	ipcuckoo_event_set(set, set->name, IPCUCKOO_EVENT_SET_DESTROYED);
 	mutex_unlock(&set->entries.mutex);
-	ipcuckoo_names_hide(set);
+	ipcuckoo_names_hide(set, false);
 	mutex_unlock(&pernet->names);
 	ipcuckoo_names_release(set);
 }

@@ -13,7 +13,7 @@ void ipcuckoo_names_change(struct ipcuckoo_set *set, const char *name);
 void ipcuckoo_names_prune(struct ipcuckoo_net *pernet, const char *name);
 void ipcuckoo_names_release(struct ipcuckoo_set *set);
 void ipcuckoo_names_show(struct ipcuckoo_set *set, const char *name);
-void ipcuckoo_names_hide(struct ipcuckoo_set *set);
+void ipcuckoo_names_hide(struct ipcuckoo_set *set, bool moves);
 void ipcuckoo_names_discard(struct ipcuckoo_set *set);
 
 int ipcuckoo_names_destroy_all(struct ipcuckoo_net *pernet);

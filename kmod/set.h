@@ -68,8 +68,8 @@ struct ipcuckoo_mask {
 
 /**
  * struct ipcuckoo_set - a set
- * @entries:	its contents; entries.mutex also protects @dead, @swaps, @gc_at,
- *		@gc_last, @trim_seen, and changes of @maxelem
+ * @entries:	its contents; entries.mutex also protects @dead, @hidden, @swaps,
+ *		@gc_at, @gc_last, @trim_seen, and changes of @maxelem
  * @name:	its name, padded with zeros
  * @name_seq:	for readers of @name that hold no lock: ipcuckoo_set_name()
  * @options:	the fields from @type to @description, as a struct ipcuckoo_set_options. Only
@@ -97,6 +97,7 @@ struct ipcuckoo_mask {
  * @ipset:	of a set of ip_set: its struct ipcuckoo_ipset (ipset/ipset.h); else NULL. ip_set
  *		gives the set its name, and destroys it. The set takes IPv4-mapped addresses for
  *		IPv6 ones. It is in the tree, except while another set there has its name
+ * @hidden:	for @ipset: listeners do not know of the set, and get no events about it
  * @settle:	for @ipset: bring what packets have added and deleted into the contents, which
  *		are locked
  * @dead:	the set was destroyed; code that still has a reference must not change it
@@ -137,6 +138,7 @@ struct ipcuckoo_set {
 	u32 swaps;
 	void *ipset;
 	void (*settle)(void *ipset);
+	bool hidden;
 	bool dead;
 	unsigned int attachments;
 	unsigned int rules;

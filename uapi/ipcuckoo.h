@@ -516,6 +516,11 @@
  *   attributes: SET, TYPE, FAMILY, MAXELEM, ENTRIES, GENERATION; if the set has
  *               them: OPTIONS, TIMEOUT, EXPIRED, FLAGS, BITS, CAPACITY, NETMASK,
  *               BITMASK, DESCRIPTION
+ *   A set of ip_set that is shown under its name only now may have entries
+ *   already: ENTRIES of SET_NEW says how many. If ip_set has swapped sets, or
+ *   renamed one to the former name of another, each is reported as SET_DESTROYED
+ *   and then as SET_NEW. Nothing is sent about a set that is not shown, because
+ *   another one has its name.
  * SET_RENAMED, SET_SWAPPED
  *   attributes: SET, SET_TO, as in the request
  * ENTRIES_ADDED, ENTRIES_DELETED

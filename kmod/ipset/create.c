@@ -138,6 +138,7 @@ static struct ipcuckoo_set *make_contents(struct net *net, const struct ip_set *
 	if (IS_ERR(contents))
 		return contents;
 	lockdep_set_class(&contents->entries.mutex, &mutex_key);
+	contents->hidden = true;
 	if (options->type != IPCUCKOO_TYPE_HASH_NET)
 		return contents;
 	lens = ipcuckoo_object_alloc(&ipcuckoo_net(net)->mem, sizeof(*lens),

@@ -96,6 +96,22 @@ static unsigned int collect(struct ipset_net *in, struct wanted **list)
 	return n;
 }
 
+/* Has no other set the name that a set will have? Then an event can say that it was renamed. Sets
+ * may have exchanged their names, for which there is no event that tells of one set at a time.
+ */
+static bool moves(const struct wanted *list, unsigned int n, unsigned int i)
+{
+	unsigned int j;
+
+	if (!strcmp(list[i].set->name, list[i].name))
+		return true;
+	for (j = 0; j < n; j++)
+		if (j != i && (!strcmp(list[j].set->name, list[i].name) ||
+			       !strcmp(list[j].name, list[i].set->name)))
+			return false;
+	return true;
+}
+
 /* Show sets under the names that they have in ip_set. First, all of them are hidden, so that two of
  * them can have exchanged their names.
  */
@@ -109,7 +125,7 @@ static void sync_names(struct ipcuckoo_net *pernet)
 	nfnl_unlock(NFNL_SUBSYS_IPSET);
 	mutex_lock(&pernet->names);
 	for (i = 0; i < n; i++)
-		ipcuckoo_names_hide(list[i].set);
+		ipcuckoo_names_hide(list[i].set, moves(list, n, i));
 	for (i = 0; i < n; i++)
 		ipcuckoo_names_show(list[i].set, list[i].name);
 	mutex_unlock(&pernet->names);
@@ -149,7 +165,7 @@ void ipcuckoo_ipset_names_add(struct ipcuckoo_ipset *s)
 void ipcuckoo_ipset_names_hide(struct ipcuckoo_ipset *s)
 {
 	if (!s->gone)
-		ipcuckoo_names_hide(s->set);
+		ipcuckoo_names_hide(s->set, false);
 }
 
 /* Let no request bring changes into the contents any more. One that has found the set by its name,
