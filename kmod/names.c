@@ -131,8 +131,9 @@ void ipcuckoo_names_hide(struct ipcuckoo_set *set, bool moves)
 void ipcuckoo_names_show(struct ipcuckoo_set *set, const char *name)
 {
 	struct ipcuckoo_net *pernet = set->pernet;
+	const struct ipcuckoo_set *other;
 	char old[IPCUCKOO_NAME_SIZE];
-	bool shown, known;
+	bool known, taken;
 
 	mutex_lock(&set->entries.mutex);
 	if (set->dead) {
@@ -140,19 +141,25 @@ void ipcuckoo_names_show(struct ipcuckoo_set *set, const char *name)
 		return;
 	}
 	mutex_lock(&pernet->mutex);
-	shown = !ipcuckoo_set_find(pernet, name);
-	if (!shown)
+	/* If this is one of ip_set, too, it is being destroyed. */
+	other = ipcuckoo_set_find(pernet, name);
+	if (other)
 		conceal(set);
 	known = !set->hidden;
-	set->hidden = !shown;
+	set->hidden = other;
 	strscpy(old, set->name, sizeof(old));
+	taken = other && !other->ipset && (!set->taken || strcmp(old, name));
+	set->taken = other && !other->ipset;
 	ipcuckoo_names_change(set, name);
-	if (shown)
+	if (!other)
 		ipcuckoo_set_insert(pernet, set);
 	mutex_unlock(&pernet->mutex);
-	if (!known)
+	if (taken)
+		pr_warn_ratelimited("ipcuckoo: the set %s of ip_set is not shown, because ipcuckoo has a set of that name: rename one of them\n",
+				    name);
+	if (!set->hidden && !known)
 		ipcuckoo_event_set(set, name, IPCUCKOO_EVENT_SET_NEW);
-	else if (strcmp(old, name))
+	else if (known && strcmp(old, name))
 		ipcuckoo_event_names(pernet, IPCUCKOO_EVENT_SET_RENAMED, old, name);
 	mutex_unlock(&set->entries.mutex);
 }

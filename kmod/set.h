@@ -68,8 +68,8 @@ struct ipcuckoo_mask {
 
 /**
  * struct ipcuckoo_set - a set
- * @entries:	its contents; entries.mutex also protects @dead, @hidden, @swaps,
- *		@gc_at, @gc_last, @trim_seen, and changes of @maxelem
+ * @entries:	its contents; entries.mutex also protects @dead, @hidden, @taken,
+ *		@swaps, @gc_at, @gc_last, @trim_seen, and changes of @maxelem
  * @name:	its name, padded with zeros
  * @name_seq:	for readers of @name that hold no lock: ipcuckoo_set_name()
  * @options:	the fields from @type to @description, as a struct ipcuckoo_set_options. Only
@@ -98,6 +98,7 @@ struct ipcuckoo_mask {
  *		gives the set its name, and destroys it. The set takes IPv4-mapped addresses for
  *		IPv6 ones. It is in the tree, except while another set there has its name
  * @hidden:	for @ipset: listeners do not know of the set, and get no events about it
+ * @taken:	for @ipset: when it was to be shown, one that is not of ip_set had its name
  * @settle:	for @ipset: bring what packets have added and deleted into the contents, which
  *		are locked
  * @dead:	the set was destroyed; code that still has a reference must not change it
@@ -139,6 +140,7 @@ struct ipcuckoo_set {
 	void *ipset;
 	void (*settle)(void *ipset);
 	bool hidden;
+	bool taken;
 	bool dead;
 	unsigned int attachments;
 	unsigned int rules;
