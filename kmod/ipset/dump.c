@@ -8,6 +8,8 @@
  * to the records of entries. Whoever changes an entry then replaces its record
  * (ipcuckoo_value_update()).
  */
+#include <linux/net.h>
+
 #include "../entries.h"
 #include "../in6.h"
 #include "../usage.h"
@@ -184,6 +186,9 @@ void ipcuckoo_ipset_hold(struct ip_set *set, struct netlink_callback *cb, bool s
 			snap = make_snapshot(s);
 			ipcuckoo_set_unlock(s->set);
 		}
+		if (snap == ERR_PTR(-EDQUOT) && net_ratelimit())
+			pr_warn("Set %s is not listed: a copy of it would exceed the memory limit of its network namespace; ipcuckoo can list it\n",
+				set->name);
 		cb->args[IPSET_CB_PRIVATE] = (unsigned long)snap;
 	} else if (snap) {
 		if (!IS_ERR(snap))
@@ -274,8 +279,12 @@ int ipcuckoo_ipset_list(const struct ip_set *set, struct sk_buff *skb,
 	struct element el;
 	void *end;
 
+	/* ip_set puts this error into the message that ends the dump, where libmnl does not look.
+	 * To ipset, the set would be empty. So set the flag for which libmnl fails.
+	 */
 	if (IS_ERR(snap)) {
 		cb->args[IPSET_CB_ARG0] = 0;
+		nlmsg_hdr(skb)->nlmsg_flags |= NLM_F_DUMP_INTR;
 		return PTR_ERR(snap);
 	}
 	adt = nla_nest_start(skb, IPSET_ATTR_ADT);
