@@ -6,6 +6,7 @@
  * afterwards. So ours is freed by a work item. Older kernels have no such callback: see compat.h.
  */
 #include <linux/log2.h>
+#include <linux/net.h>
 #include <linux/random.h>
 #include <linux/slab.h>
 #include <linux/netfilter/ipset/pfxlen.h>
@@ -180,6 +181,15 @@ static struct ipcuckoo_ipset *make_set(struct net *net, struct nlattr *tb[],
 	return s;
 }
 
+/* ipset only says "Disk quota exceeded". */
+static int refuse(const struct ip_set *set, int err)
+{
+	if (err == -EDQUOT && net_ratelimit())
+		pr_warn("Set %s is not created: the memory limit of its network namespace is reached\n",
+			set->name);
+	return err;
+}
+
 /**
  * ipcuckoo_ipset_create() - begin a set
  * @net:	its network namespace
@@ -222,11 +232,11 @@ int ipcuckoo_ipset_create(struct net *net, struct ip_set *set, bool nets, struct
 
 	s = make_set(net, tb, set, &options);
 	if (IS_ERR(s))
-		return PTR_ERR(s);
+		return refuse(set, PTR_ERR(s));
 	contents = make_contents(net, set, &options);
 	if (IS_ERR(contents)) {
 		ipcuckoo_object_free(s, &ipcuckoo_net(net)->mem, sizeof(*s));
-		return PTR_ERR(contents);
+		return refuse(set, PTR_ERR(contents));
 	}
 	contents->ipset = s;
 	contents->settle = settle;
