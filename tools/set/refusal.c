@@ -12,8 +12,21 @@ static bool is_at_fault(const struct tool *tool, int attribute, int code)
 	return error->code == code && error->attribute == attribute;
 }
 
+/* Has ip_set created the set @name? */
+static bool belongs_to_ipset(const struct tool *tool, const char *name)
+{
+	struct nl_set set;
+
+	return !nl_set_get(tool->nl, name, &set) && is_ipset(&set);
+}
+
 int fail_created_already(const struct tool *tool, const char *name)
 {
+	if (belongs_to_ipset(tool, name))
+		return fail(tool, STATUS_REFUSED,
+			    "Set cannot be created: set with the same name already exists (%s belongs to ip_set%s: choose another name, or destroy it with ipset)",
+			    name, tool->exist ?
+			    ", and has another type or family, or other options or another limit" : "");
 	return fail(tool, STATUS_REFUSED,
 		    "Set cannot be created: set with the same name already exists (%s%s)",
 		    name, tool->exist ?
@@ -150,6 +163,10 @@ int fail_swapped(const struct tool *tool, const char *name, const char *other)
 		return fail(tool, STATUS_REFUSED,
 			    "The sets cannot be swapped: their type does not match (%s and %s differ in type or family)",
 			    name, other);
+	if (nl_error(tool->nl)->code == -EREMOTE)
+		return fail(tool, STATUS_REFUSED,
+			    "The sets %s and %s cannot be swapped: %s belongs to ip_set: use ipset, or rules of iptables that refer to it",
+			    name, other, belongs_to_ipset(tool, name) ? name : other);
 	return fail_kernel(tool, name, "The sets %s and %s cannot be swapped", name,
 			   other);
 }
