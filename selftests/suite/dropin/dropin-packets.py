@@ -15,12 +15,7 @@ sys.path.insert(0, here)
 from differ import ktap
 from differ.episode import parse, substitute
 from differ.trial import Trial
-from differ.types import call, need_ipset
-
-
-def flavours():
-    return [flavour for flavour in ("legacy", "nft")
-            if call(f"iptables-{flavour}", "-nL", "INPUT").returncode == 0]
+from differ.types import flavours, need_ipset
 
 
 def variants(episodes, there):

@@ -1,8 +1,9 @@
 #!/usr/bin/python3 -ISB
 # SPDX-License-Identifier: GPL-2.0
 """Runs random commands on the kernel's own hash:ip and hash:net and on ours: both must give the
-same exit status, output and errors. An episode of some 50 commands is a case; if its results
-differ, commands are left out while they still do. KTAP.
+same exit status, output and errors. In one episode in four, packets meet rules of iptables that
+refer to the sets: the same packets must arrive. An episode of some 50 commands is a case; if its
+results differ, commands are left out while they still do. KTAP.
 
 SEED chooses the commands, ROUNDS their number. With DROPIN_SELF=1 both sides are the kernel's own
 types."""
@@ -36,7 +37,7 @@ def body(out):
     todo = episodes(seed, rounds, trial.things())
     for at in range(0, len(todo), BATCH):
         trial.run(todo[at:at + BATCH])
-    trial.finish()
+    trial.finish(needs_packets=True)
     trial.close()
 
 

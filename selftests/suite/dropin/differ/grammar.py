@@ -15,16 +15,22 @@ What the kernel's own types do by chance, or wrong, is not asked for:
   which no packet can match. So only sets of type hash:net get such ranges.
 - Of any range, a hash:ip with a bitmask does. So episodes that have such sets add hosts only.
 - Wide prefixes are added to sets of type hash:net only: in a hash:ip they are millions of entries.
+- A packet does not make the hash larger: what it adds is lost if its place in the hash is taken.
+  A set that is full may take it or not. So in the episodes with packets, no set has a small hash,
+  and each has room for all that is added. What rules do by chance, rules.py says.
 """
 import random
 from collections import namedtuple
 
 from .episode import Command, Episode
+from .rules import FLAVOURS, Rules
 
 EPISODE_COMMANDS = 50
-# One episode in so many waits for timeouts, which takes seconds, and one has sets with forceadd.
+# One episode in so many waits for timeouts, which takes seconds, one has sets with forceadd, and
+# some have packets.
 EXPIRY_ONE_IN = 8
 FORCEADD_ONE_IN = 8
+PACKETS_ONE_IN = 4
 # Of the episodes, where there are bitmasks
 BITMASK_SHARE = 0.3
 
@@ -66,6 +72,7 @@ INVALID = {
 FAMILIES = ["inet", "inet6"], ["ipv5", ""]
 HASHSIZES = ["1024", "64", "1", "100", "1000", "512"], ["0", "x", "-1", "4294967296"]
 LARGE_HASHSIZES = ["2048", "4096", "65536"]
+LEAST_HASHSIZE = 1024
 FEW = ["3", "2", "5", "8", "1"], ["x", "-1", "4294967296"]
 MANY = ["65536", "1000000", "4294967295"], ["x", "-1", "99999999999"]
 TIMEOUTS = ["600", "0", "1000", "2147483", "86400"], ["-1", "x", "4294968", "99999999999"]
@@ -102,6 +109,10 @@ class Grammar:
         self.random = random.Random(seed)
         self.has_bitmask = things.get("hash:ip", 0) >= 6 and self.chance(BITMASK_SHARE)
         self.known = {}
+        self.families = ["inet", "inet6"] if "ipv6" in things else ["inet"]
+        self.flavours = [flavour for flavour in FLAVOURS if flavour in things]
+        # The rules of an episode that has packets
+        self.rules = None
 
     def chance(self, share):
         return self.random.random() < share
@@ -152,7 +163,7 @@ class Grammar:
                 ("skbinfo", 0.3, list),
                 ("netmask", 0.15 if kind == "hash:ip" else 0.01,
                  lambda: [self.value(NETMASKS[family])]),
-                ("bucketsize", 0.1, lambda: [self.value(BUCKETSIZES)]),
+                ("bucketsize", 0 if self.rules else 0.1, lambda: [self.value(BUCKETSIZES)]),
                 ("initval", 0.1, lambda: [self.value(INITVALS)]),
                 ("nomatch", 0.005, list),
                 ("range", 0.005, lambda: ["10.0.0.0/24"]),
@@ -163,10 +174,17 @@ class Grammar:
             words += ["bitmask", self.value(BITMASKS[family])]
         words += self.sizes()
         if self.chance(0.02):
-            words += self.pick([["timeout", "5"], ["counters"], ["-exist"], ["nonsense"]])
+            words += self.pick([["timeout", "500"], ["counters"], ["-exist"], ["nonsense"]])
         return words
 
+    def large_sizes(self):
+        return self.pick([[], ["maxelem", self.pick(MANY[0])],
+                          ["hashsize", self.pick(LARGE_HASHSIZES)],
+                          ["hashsize", str(LEAST_HASHSIZE), "maxelem", self.pick(MANY[0])]])
+
     def sizes(self):
+        if self.rules:
+            return self.large_sizes()
         kind = self.random.random()
         if kind < 0.25:
             return ["maxelem", self.value(FEW)]
@@ -211,7 +229,7 @@ class Grammar:
                 ("skbqueue", "skbinfo", lambda: [self.value(QUEUES)])):
             if self.chance(0.3 if needs in options else ODD_SHARE):
                 words += [option, *make()]
-        if self.chance(0.2 if name in NET_SETS else ODD_SHARE):
+        if self.chance((0.35 if self.rules else 0.2) if name in NET_SETS else ODD_SHARE):
             words.append("nomatch")
         return words
 
@@ -251,10 +269,14 @@ class Grammar:
 
     # --- sets as a whole ---
 
+    def is_referred(self, name):
+        """Do rules prevent that the set is renamed or destroyed?"""
+        return self.rules is not None and name in self.rules.referred
+
     def rename(self):
         names = self.pick([HOST_SETS, NET_SETS])
         old, new = self.name(names), self.pick(names)
-        if old in self.known and new not in self.known:
+        if old in self.known and new not in self.known and not self.is_referred(old):
             self.known[new] = self.known.pop(old)
         return ["rename", old, new]
 
@@ -272,10 +294,12 @@ class Grammar:
 
     def destroy(self):
         if self.chance(0.1):
-            self.known.clear()
+            if not any(map(self.is_referred, self.known)):
+                self.known.clear()
             return ["destroy"]
         name = self.any_name()
-        self.known.pop(name, None)
+        if not self.is_referred(name):
+            self.known.pop(name, None)
         return ["destroy", name]
 
     def show(self):
@@ -392,9 +416,59 @@ class Grammar:
                 commands.append(Command(("list", "-t", "f")))
         return commands
 
+    # --- episodes with packets ---
+
+    def simple_options(self, kind, family):
+        """Options that no kernel refuses"""
+        words = ["family", family] if family == "inet6" else []
+        words += self.pick([[], [], ["counters"], ["timeout", "600"], ["timeout", "0", "counters"],
+                            ["comment", "counters"], ["timeout", "600", "comment", "skbinfo"]])
+        if kind == "hash:ip" and self.chance(0.15):
+            words += ["netmask", self.pick(NETMASKS[family][0])]
+        return [*words, *self.large_sizes()]
+
+    def create_for_rules(self):
+        """Sets of one family, and perhaps some of the other one, and a list"""
+        family = "inet6" if "inet6" in self.families and self.chance(0.3) else "inet"
+        other = "inet" if family == "inet6" else "inet6"
+        sets = [("a", "hash:ip", family), ("m", "hash:net", family)]
+        sets += [each for each in (("b", "hash:ip", other), ("n", "hash:net", other),
+                                   ("c", "hash:ip", family), ("o", "hash:net", family))
+                 if self.chance(0.25)]
+        for name, kind, of in sets:
+            options = self.simple_options(kind, of)
+            self.known[name] = Known(of, options)
+            yield Command(("create", name, kind, *options))
+        if self.chance(0.2):
+            yield Command(tuple(self.create_list()))
+
+    def names_for_rules(self, family):
+        """The names of sets of a family, and of those of type hash:net"""
+        names = [name for name, known in self.known.items() if known.family == family]
+        return names, [name for name in names if name in NET_SETS]
+
+    def packets_episode(self, count):
+        """Packets between the commands meet rules that refer to the sets, and change them."""
+        self.rules = Rules(self.random, self.pick(self.flavours))
+        commands = list(self.create_for_rules())
+        commands += [Command(tuple(self.add())) for _ in range(4)]
+        for family in self.families:
+            names, nets = self.names_for_rules(family)
+            if names:
+                commands.append(self.rules.add(family, names, nets))
+        while sum(c.words[0] != "SEND" for c in commands) < count - 8:
+            if self.chance(0.08):
+                commands.append(self.rules.change_rules(self.names_for_rules))
+            else:
+                commands += self.one()
+            commands += [self.rules.send() for _ in range(self.pick([0, 0, 1, 1, 2, 3]))]
+        return [*commands, *self.rules.finish(), *self.finish()]
+
     def episode(self, number, count):
         self.known = {}
         make = self.plain_episode
+        if number % PACKETS_ONE_IN == 1 and self.flavours:
+            make = self.packets_episode
         if number % FORCEADD_ONE_IN == FORCEADD_ONE_IN - 1:
             make = self.forceadd_episode
         elif number % EXPIRY_ONE_IN == EXPIRY_ONE_IN - 2:

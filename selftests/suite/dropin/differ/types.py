@@ -7,6 +7,7 @@ import subprocess
 import time
 
 from .ktap import Bail, skip_all
+from .rules import FLAVOURS
 
 TYPES = ("hash:ip", "hash:net")
 UNLOAD_SECONDS = 60
@@ -160,9 +161,15 @@ def sides():
     return own(), own()
 
 
+def flavours():
+    """Those of iptables that work here"""
+    return [flavour for flavour in FLAVOURS if shutil.which(f"iptables-{flavour}") and
+            call(f"iptables-{flavour}", "-nL", "INPUT").returncode == 0]
+
+
 def things(side):
     """What episodes may need: revisions by the name of a thing"""
-    found = dict(side.revisions)
+    found = dict(side.revisions) | dict.fromkeys(flavours(), 0)
     if os.path.isdir("/proc/sys/net/ipv6"):
         found["ipv6"] = 0
     if call("ipset", "create", "probe", "list:set").returncode == 0:
