@@ -11,11 +11,14 @@ Most cases also run on the kernel's own types, which have nothing to store later
 here is what they do. The cases after "only ours" know our limits.
 
 With DROPIN_CASES="flush list" only these cases run, and only on ours: mutants/ has faults that they
-must find."""
+must find. The cases after "only with pauses" need a module that lets a process wait in the middle of
+a look-up, which mutants/stutter.patch makes."""
+import contextlib
 import json
 import os
 import random
 import re
+import signal
 import sys
 import time
 
@@ -33,6 +36,11 @@ RUNTIME = "/proc/sys/kernel/sched_rt_runtime_us"
 STORE_SECONDS = 60
 # Since Linux 6.12 other processes get some milliseconds in each second, unless this is 0.
 FAIR = "/sys/kernel/debug/sched/fair_server/cpu0/runtime"
+
+# Parameters of the module, and the points at which a process can wait: see mutants/stutter.patch.
+PARAMETERS = "/sys/module/ipcuckoo/parameters"
+NONE_PENDING, NOT_AMONG_CHANGES, FIRST_LOOK, APPLYING, APPLIED, FOUND_BY_NAME = range(1, 7)
+PAUSE_SECONDS = 20
 
 # What a rule does with a packet, by its destination port
 RULES = {
@@ -381,6 +389,163 @@ def test_memory(fw):
     return MOST // 8 < first < MOST // 2 and len(fw.members()) == MOST
 
 
+# --- only with pauses ---
+
+def parameter(name, value=None):
+    path = f"{PARAMETERS}/{name}"
+    if value is not None:
+        write(path, str(value))
+    with open(path, encoding="ascii") as f:
+        return f.read().strip()
+
+
+def execute(*argv):
+    """Becomes another program, which prints nothing."""
+    null = os.open(os.devnull, os.O_RDWR)
+    for fd in range(3):
+        os.dup2(null, fd)
+    os.execvp(argv[0], argv)
+
+
+def await_pause():
+    """Waits until the process pauses, and lets only it run."""
+    end = time.monotonic() + PAUSE_SECONDS
+    while parameter("pausing") != "Y":
+        os.sched_yield()
+        if time.monotonic() > end:
+            raise ktap.Bail("no process pauses")
+
+
+@contextlib.contextmanager
+def paused(point, action, skip=0):
+    """A process does ACTION, and waits at POINT until this ends, but not the first SKIP times. Then
+    what is given has its exit status, or minus the signal that has ended it."""
+    found = []
+    parameter("point", point)
+    parameter("skip", skip)
+    pid = os.fork()
+    if not pid:
+        try:
+            parameter("pause", os.getpid())
+            os._exit(action())
+        finally:
+            os._exit(2)
+    try:
+        await_pause()
+        yield pid, found
+    finally:
+        parameter("pause", 0)
+        found.append(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]))
+
+
+def is_missed(fw, point):
+    """Does a packet to 10.1.0.1 match, though the prefix that covers it changes meanwhile? A packet
+    adds a long one, and then user space deletes the short one."""
+    for n in range(8):
+        fw.ipset(f"add s 10.8.{n}.0/24")
+    fw.ipset("add s 10.9.9.9")
+    fw.ipset("add s 10.1.0.0/24")
+    with fw.held():
+        if point == NOT_AMONG_CHANGES:
+            fw.send(ADD, "10.2.0.1")
+        with paused(point, lambda: fw.has("10.1.0.1")) as (_, found):
+            fw.send(ADD, "10.1.0.1")
+            fw.ipset("del s 10.1.0.0/24")
+    return found != [1] or not fw.has("10.1.0.1")
+
+
+def test_missed_plain(fw):
+    """A packet that has found no change does not miss a prefix that is added then."""
+    fw.create("hash:net")
+    return not is_missed(fw, NONE_PENDING)
+
+
+def test_missed_records(fw):
+    """Nor does one in a set with counters."""
+    fw.create("hash:net counters")
+    return not is_missed(fw, NONE_PENDING)
+
+
+def test_missed_walk(fw):
+    """A packet that asks for one length after the other does not miss a prefix that is added then."""
+    fw.create("hash:net")
+    return not is_missed(fw, NOT_AMONG_CHANGES)
+
+
+def test_missed_host(fw):
+    """A packet that is not among the changes does not miss that its timeout is extended then."""
+    fw.create("hash:ip timeout 0", (EXTEND, ADD_100, ASK))
+    fw.ipset("add s 10.1.0.1 timeout 2")
+    with fw.held():
+        fw.send(ADD_100, "10.1.0.2")
+        with paused(NOT_AMONG_CHANGES, lambda: fw.has("10.1.0.1")) as (_, found):
+            fw.send(EXTEND, "10.1.0.1")
+            wait(3.2)
+    return found == [1] and fw.has("10.1.0.1")
+
+
+def test_added_twice(fw):
+    """What two packets add at the same time counts once."""
+    fw.create("hash:ip maxelem 2")
+    with fw.held():
+        with paused(FIRST_LOOK, lambda: fw.send(ADD, "10.1.0.1")) as (_, found):
+            fw.send(ADD, "10.1.0.1")
+        fw.send(ADD, "10.1.0.2")
+        both = fw.has("10.1.0.1") and fw.has("10.1.0.2")
+    return found == [0] and both and len(fw.members()) == 2
+
+
+def test_killed(fw):
+    """A change is not lost, nor its number, if who was about to store it is killed."""
+    fw.create("hash:ip maxelem 4")
+    with fw.held():
+        fw.send(ADD, "10.1.0.1")
+        with paused(APPLYING, lambda: execute("ipset", "list", "s")) as (pid, found):
+            os.kill(pid, signal.SIGKILL)
+        left = fw.has("10.1.0.1")
+        # The limit is reached with two of user space and two of packets.
+        fw.ipset("add s 10.2.0.1")
+        fw.ipset("add s 10.2.0.2")
+        fw.send(ADD, "10.1.0.2")
+        fw.send(ADD, "10.1.0.3")
+        full = fw.has("10.1.0.2") and not fw.has("10.1.0.3")
+    return found == [-signal.SIGKILL] and left and full and \
+        set(fw.members()) == {"10.1.0.1", "10.1.0.2", "10.2.0.1", "10.2.0.2"}
+
+
+def test_counted(fw):
+    """Each packet is counted once, though what it matches is being stored meanwhile."""
+    fw.create("hash:ip counters")
+    with fw.held():
+        fw.send(ADD, "10.1.0.1")
+        fw.has("10.1.0.1")
+        with paused(APPLIED, lambda: execute("ipset", "list", "s")):
+            for _ in range(3):
+                fw.has("10.1.0.1")
+        fw.has("10.1.0.1")
+    return fw.members()["10.1.0.1"] == "10.1.0.1 packets 6 bytes 168"
+
+
+def test_settled(fw):
+    """What waits in a set that is destroyed is not stored for a request that has found it before."""
+    argv = os.environ["IPCUCKOO"], "test", "s", "10.1.0.1"
+    found = []
+    for is_destroyed in (False, True):
+        fw.create("hash:ip")
+        fw.ipset("create t hash:ip")
+        with fw.held():
+            fw.send(ADD, "10.1.0.1")
+            # Its first request asks what set that is.
+            with paused(FOUND_BY_NAME, lambda: execute(*argv), 1) as (_, status):
+                if is_destroyed:
+                    fw.ipset("swap s t")
+                    fw.ipset("destroy t")
+                    # Its end is a work item.
+                    time.sleep(0.1)
+        found += status
+    return found == [0, 1]
+
+
 COMMON = (
     test_next_packet, test_user_deletes, test_user_adds, test_flush, test_list, test_swap,
     test_lengths, test_replaced, test_expired, test_comment, test_counters, test_last, test_full,
@@ -389,8 +554,10 @@ COMMON = (
 # A repair of 2026 ("do not update comments from kernel-side hash adds", 6.1.183)
 LATE = (test_comment,)
 # They hold for longer than a second.
-LONG = (test_expired, test_most, test_memory)
+LONG = (test_expired, test_most, test_memory, test_missed_host)
 OURS = (test_most, test_work, test_tool, test_closed, test_destroy, test_namespace)
+PAUSES = (test_missed_plain, test_missed_records, test_missed_walk, test_missed_host,
+          test_added_twice, test_killed, test_counted, test_settled)
 
 
 def run(out, side, tests):
@@ -421,7 +588,7 @@ def body(out):
         run(out, side, COMMON)
         side.unload()
     side = Ours()
-    for tests, parameters in (COMMON + OURS, ()), ((test_memory,), ("memory_limit=1",)):
+    for tests, parameters in (COMMON + OURS + (PAUSES if chosen else ()), ()), ((test_memory,), ("memory_limit=1",)):
         if chosen:
             tests = [t for t in tests if t.__name__.removeprefix("test_") in chosen]
         if tests:
