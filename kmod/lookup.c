@@ -687,21 +687,20 @@ ipcuckoo_entries_decide(struct ipcuckoo_entries *e, const struct ipcuckoo_key *a
  * ipcuckoo_entries_fetch_from() - is this entry in a version of exact contents?
  * @v:		version
  * @entry:	entry, host bits zero
+ * @now:	the second since boot, read before the tables: see decide(). If a look-up asks for
+ *		several entries, it is the same for all of them
  * @value:	set to its value; the record in it is valid until rcu_read_unlock()
- *
- * As in decide(), the clock is read before the table.
  *
  * Context: softirq or process context, under rcu_read_lock().
  * Return: false if the entry is not there, or has expired. The answer is valid only if no entry
  * was moved or deleted meanwhile, which the caller checks.
  */
 bool ipcuckoo_entries_fetch_from(const struct ipcuckoo_version *v,
-				 const struct ipcuckoo_entry *entry,
+				 const struct ipcuckoo_entry *entry, u32 now,
 				 struct ipcuckoo_value *value)
 {
 	const struct ipcuckoo_key key = ipcuckoo_entry_code(&entry->addr, entry->v6, entry->len);
 	const struct ipcuckoo_table *t = v->table[ipcuckoo_entry_kind(entry)];
-	u32 now = ipcuckoo_now();
 
 	return t && ipcuckoo_table_fetch(t, &key, value) &&
 	       !ipcuckoo_expired(value->expires, now);
@@ -721,19 +720,22 @@ bool ipcuckoo_entries_fetch_from(const struct ipcuckoo_version *v,
 bool ipcuckoo_entries_fetch(struct ipcuckoo_entries *e, const struct ipcuckoo_entry *entry,
 			    struct ipcuckoo_value *value)
 {
+	u32 seq, now;
 	bool found;
-	u32 seq;
 	int i;
 
 	for (i = 0; i < RETRIES; i++) {
 		seq = sample(e);
-		found = ipcuckoo_entries_fetch_from(rcu_dereference(e->version), entry, value);
+		now = ipcuckoo_now();
+		found = ipcuckoo_entries_fetch_from(rcu_dereference(e->version), entry, now,
+						    value);
 		if (undisturbed(e, seq))
 			return found;
 		cpu_relax();
 	}
 	spin_lock_bh(&e->guard.lock);
-	found = ipcuckoo_entries_fetch_from(rcu_dereference(e->version), entry, value);
+	now = ipcuckoo_now();
+	found = ipcuckoo_entries_fetch_from(rcu_dereference(e->version), entry, now, value);
 	spin_unlock_bh(&e->guard.lock);
 	return found;
 }

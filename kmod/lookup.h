@@ -26,7 +26,7 @@ enum ipcuckoo_decision
 ipcuckoo_entries_decide(struct ipcuckoo_entries *e, const struct ipcuckoo_key *addr, bool v6,
 			bool mapped, struct ipcuckoo_record **record);
 bool ipcuckoo_entries_fetch_from(const struct ipcuckoo_version *v,
-				 const struct ipcuckoo_entry *entry,
+				 const struct ipcuckoo_entry *entry, u32 now,
 				 struct ipcuckoo_value *value);
 bool ipcuckoo_entries_fetch(struct ipcuckoo_entries *e, const struct ipcuckoo_entry *entry,
 			    struct ipcuckoo_value *value);

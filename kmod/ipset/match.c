@@ -111,10 +111,11 @@ static int answer(struct ipcuckoo_ipset *s, const struct found *found,
 }
 
 /* Find an entry among the changes, or else in the contents; @v is their version, or NULL for the
- * current one. Prefixes that cover the entry do not count.
+ * current one. Prefixes that cover the entry do not count. @now was read before anything else: an
+ * entry that expires later is still in the set.
  */
 static struct found find_exact(struct ipcuckoo_ipset *s, const struct ipcuckoo_version *v,
-			       const struct ipcuckoo_entry *entry)
+			       const struct ipcuckoo_entry *entry, u32 now)
 {
 	struct ipcuckoo_change *change = ipcuckoo_pending_find(&s->pending, entry);
 	bool count = s->set->entries.options & IPCUCKOO_O_COUNTERS;
@@ -122,7 +123,7 @@ static struct found find_exact(struct ipcuckoo_ipset *s, const struct ipcuckoo_v
 	bool there;
 
 	if (change) {
-		if (!change->add || ipcuckoo_expired(change->expires, ipcuckoo_now()))
+		if (!change->add || ipcuckoo_expired(change->expires, now))
 			return (struct found){};
 		return (struct found){
 			.decision = IPCUCKOO_MATCH,
@@ -130,7 +131,7 @@ static struct found find_exact(struct ipcuckoo_ipset *s, const struct ipcuckoo_v
 			.change = count ? change : NULL,
 		};
 	}
-	there = v ? ipcuckoo_entries_fetch_from(v, entry, &value) :
+	there = v ? ipcuckoo_entries_fetch_from(v, entry, now, &value) :
 		    ipcuckoo_entries_fetch(&s->set->entries, entry, &value);
 	if (!there)
 		return (struct found){};
@@ -150,8 +151,16 @@ static bool has_len(struct ipcuckoo_ipset *s, u8 len)
 	       ipcuckoo_usage_has_len(&s->set->entries, len);
 }
 
+/* What a walk has begun with: it counts only if all of it but the time is the same at its end. */
+struct moment {
+	u32 pending;
+	u32 contents;
+	u32 now;
+	const struct ipcuckoo_version *version;
+};
+
 /* Find the longest prefix that covers an address and is not longer than @len. */
-static struct found walk_once(struct ipcuckoo_ipset *s, const struct ipcuckoo_version *v,
+static struct found walk_once(struct ipcuckoo_ipset *s, const struct moment *m,
 			      const struct ipcuckoo_entry *host, u8 len)
 {
 	struct ipcuckoo_entry prefix = *host;
@@ -161,19 +170,16 @@ static struct found walk_once(struct ipcuckoo_ipset *s, const struct ipcuckoo_ve
 		if (!has_len(s, len))
 			continue;
 		ipcuckoo_ipset_cut(&prefix, len);
-		found = find_exact(s, v, &prefix);
+		found = find_exact(s, m->version, &prefix, m->now);
 		found.len = len;
 	}
 	return found;
 }
 
-/* What a walk has begun with: it counts only if all of it is the same at its end. */
-struct moment {
-	u32 pending;
-	u32 contents;
-	const struct ipcuckoo_version *version;
-};
-
+/* The clock is read once. Otherwise a walk could miss a host that is covered all the time: it finds
+ * no longer prefix, then user space adds one, and then the shorter prefix expires that covered the
+ * host until then.
+ */
 static struct moment begin(struct ipcuckoo_ipset *s)
 {
 	struct moment m;
@@ -182,6 +188,7 @@ static struct moment begin(struct ipcuckoo_ipset *s)
 	m.pending = smp_load_acquire(&s->pending.seq);
 	/* pairs with ipcuckoo_guard_bump() */
 	m.contents = smp_load_acquire(&s->set->entries.guard.seq);
+	m.now = ipcuckoo_now();
 	m.version = rcu_dereference(s->set->entries.version);
 	return m;
 }
@@ -205,14 +212,15 @@ static struct found walk(struct ipcuckoo_ipset *s, const struct ipcuckoo_entry *
 
 	for (i = 0; i < RETRIES; i++) {
 		m = begin(s);
-		found = walk_once(s, m.version, host, len);
+		found = walk_once(s, &m, host, len);
 		if (undisturbed(s, &m))
 			return found;
 		cpu_relax();
 	}
 	spin_lock_bh(&s->pending.lock);
 	spin_lock_bh(&s->set->entries.guard.lock);
-	found = walk_once(s, rcu_dereference(s->set->entries.version), host, len);
+	m = begin(s);
+	found = walk_once(s, &m, host, len);
 	spin_unlock_bh(&s->set->entries.guard.lock);
 	spin_unlock_bh(&s->pending.lock);
 	return found;
@@ -282,13 +290,13 @@ static struct found find_once(struct ipcuckoo_ipset *s, const struct ipcuckoo_en
 
 	for (i = 0; i < RETRIES; i++) {
 		seq = smp_load_acquire(&s->pending.seq);	/* pairs with bump() in pending.c */
-		found = find_exact(s, NULL, entry);
+		found = find_exact(s, NULL, entry, ipcuckoo_now());
 		if (found.decision || (ipcuckoo_pending_same(&s->pending, seq) && !(seq & 1)))
 			return found;
 		cpu_relax();
 	}
 	spin_lock_bh(&s->pending.lock);
-	found = find_exact(s, NULL, entry);
+	found = find_exact(s, NULL, entry, ipcuckoo_now());
 	spin_unlock_bh(&s->pending.lock);
 	return found;
 }

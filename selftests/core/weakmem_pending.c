@@ -31,7 +31,8 @@
  * one: so the stores with which an operation begins to count come after those of the one before.
  *
  * An entry of the contents is one word, because weakmem.c is about these, and the contents have one
- * version. No timeout passes beside a look-up for two prefixes: walk() reads the clock for each.
+ * version. No timeout passes beside a look-up for two prefixes, because walk() reads the clock once,
+ * when it begins.
  */
 #undef NDEBUG
 #include <assert.h>

@@ -472,6 +472,19 @@ def test_missed_walk(fw):
     return not is_missed(fw, NOT_AMONG_CHANGES)
 
 
+def test_expired_walk(fw):
+    """A packet that asks for one length after the other has one time for all of them."""
+    fw.create("hash:net timeout 0", (ADD_100, ASK))
+    for element in "10.9.9.9", "10.8.0.0/24", "10.1.0.0/24 timeout 3":
+        fw.ipset(f"add s {element}")
+    with fw.held():
+        fw.send(ADD_100, "10.2.0.1")
+        with paused(NOT_AMONG_CHANGES, lambda: fw.has("10.1.0.1"), 1) as (_, found):
+            fw.ipset("add s 10.1.0.1")
+            wait(4.2)
+    return found == [1]
+
+
 def test_missed_host(fw):
     """A packet that is not among the changes does not miss that its timeout is extended then."""
     fw.create("hash:ip timeout 0", (EXTEND, ADD_100, ASK))
@@ -554,10 +567,10 @@ COMMON = (
 # A repair of 2026 ("do not update comments from kernel-side hash adds", 6.1.183)
 LATE = (test_comment,)
 # They hold for longer than a second.
-LONG = (test_expired, test_most, test_memory, test_missed_host)
+LONG = (test_expired, test_most, test_memory, test_missed_host, test_expired_walk)
 OURS = (test_most, test_work, test_tool, test_closed, test_destroy, test_namespace)
-PAUSES = (test_missed_plain, test_missed_records, test_missed_walk, test_missed_host,
-          test_added_twice, test_killed, test_counted, test_settled)
+PAUSES = (test_missed_plain, test_missed_records, test_missed_walk, test_expired_walk,
+          test_missed_host, test_added_twice, test_killed, test_counted, test_settled)
 
 
 def run(out, side, tests):
