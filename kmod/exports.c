@@ -65,7 +65,7 @@ EXPORT_SYMBOL_GPL(ipcuckoo_set_name);
 EXPORT_SYMBOL_GPL(ipcuckoo_set_put);
 EXPORT_SYMBOL_GPL(ipcuckoo_set_unlock);
 EXPORT_SYMBOL_GPL(ipcuckoo_usage_crowded);
-EXPORT_SYMBOL_GPL(ipcuckoo_usage_has_len);
 EXPORT_SYMBOL_GPL(ipcuckoo_usage_live);
 EXPORT_SYMBOL_GPL(ipcuckoo_usage_longest);
 EXPORT_SYMBOL_GPL(ipcuckoo_usage_total);
+EXPORT_SYMBOL_GPL(ipcuckoo_usage_with_len);

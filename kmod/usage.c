@@ -248,16 +248,17 @@ void ipcuckoo_usage_drop_lens(struct ipcuckoo_entries *e, const struct ipcuckoo_
 }
 
 /**
- * ipcuckoo_usage_has_len() - has any entry a prefix of this length?
- * @e:		contents with lens
+ * ipcuckoo_usage_with_len() - how many entries have a prefix of this length?
+ * @e:		contents
  * @len:	length
  *
  * Context: any.
- * Return: true also for some time after the last one was removed.
+ * Return: their number, 0 for contents without lens. Entries that have expired, or were removed just
+ * now, count for some time.
  */
-bool ipcuckoo_usage_has_len(const struct ipcuckoo_entries *e, u8 len)
+u32 ipcuckoo_usage_with_len(const struct ipcuckoo_entries *e, u8 len)
 {
-	return READ_ONCE(e->lens->count[len]);
+	return e->lens ? READ_ONCE(e->lens->count[len]) : 0;
 }
 
 /**

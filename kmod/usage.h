@@ -20,7 +20,7 @@ void ipcuckoo_usage_clear_lens(struct ipcuckoo_entries *e);
 void ipcuckoo_usage_add_lens(struct ipcuckoo_entries *e, const struct ipcuckoo_version *v,
 			     struct ipcuckoo_lens *old);
 void ipcuckoo_usage_drop_lens(struct ipcuckoo_entries *e, const struct ipcuckoo_lens *old);
-bool ipcuckoo_usage_has_len(const struct ipcuckoo_entries *e, u8 len);
+u32 ipcuckoo_usage_with_len(const struct ipcuckoo_entries *e, u8 len);
 u8 ipcuckoo_usage_longest(const struct ipcuckoo_entries *e);
 
 #endif /* _IPCUCKOO_USAGE_H */

@@ -105,7 +105,8 @@ static int apply(struct ipcuckoo_ipset *s, struct ipcuckoo_change *c)
 	u32 now = ipcuckoo_now();
 	int err;
 
-	ipcuckoo_pending_begin(&s->pending, ipcuckoo_usage_total(e));
+	ipcuckoo_pending_begin(&s->pending, ipcuckoo_usage_total(e), c->entry.len,
+			       ipcuckoo_usage_with_len(e, c->entry.len));
 	if (c->add && !ipcuckoo_expired(c->expires, now))
 		err = apply_add(s, c, now);
 	else

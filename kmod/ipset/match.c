@@ -148,7 +148,7 @@ static struct found find_exact(struct ipcuckoo_ipset *s, const struct ipcuckoo_v
 static bool has_len(struct ipcuckoo_ipset *s, u8 len)
 {
 	return ipcuckoo_pending_has_len(&s->pending, len) ||
-	       ipcuckoo_usage_has_len(&s->set->entries, len);
+	       ipcuckoo_usage_with_len(&s->set->entries, len);
 }
 
 /* What a walk has begun with: it counts only if all of it but the time is the same at its end. */

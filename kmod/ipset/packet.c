@@ -25,14 +25,30 @@ static struct ipcuckoo_key packet_addr(const struct ipcuckoo_ipset *s,
 	return addr;
 }
 
+/* The longest of all prefix lengths in a set, 0 if it is empty. */
+static u8 longest(struct ipcuckoo_ipset *s)
+{
+	const struct ipcuckoo_entries *e = &s->set->entries;
+	u8 len = ipcuckoo_ipset_host_len(s);
+
+	if (!ipcuckoo_pending_any(&s->pending))
+		return ipcuckoo_usage_longest(e);
+	spin_lock_bh(&s->pending.lock);
+	while (len && ipcuckoo_pending_with_len(&s->pending, len,
+						ipcuckoo_usage_with_len(e, len)) <= 0)
+		len--;
+	spin_unlock_bh(&s->pending.lock);
+	return len;
+}
+
 /* A packet adds to hash:net, and deletes from it, the prefix of its address that has the longest of
  * all lengths in the set.
  */
 static void cut_longest(struct ipcuckoo_ipset *s, struct ipcuckoo_entry *entry)
 {
-	u8 len = ipcuckoo_usage_longest(&s->set->entries);
+	u8 len = s->nets ? longest(s) : 0;
 
-	if (s->nets && len)
+	if (len)
 		ipcuckoo_ipset_cut(entry, len);
 }
 

@@ -160,6 +160,13 @@ static void bump(struct ipcuckoo_pending *p)
 	smp_wmb();	/* pairs with smp_rmb() in ipcuckoo_pending_same() */
 }
 
+/* Changes of this prefix length alter the number of entries by so many more. */
+static void count_delta(struct ipcuckoo_pending *p, u8 len, s8 delta)
+{
+	p->delta += delta;
+	p->delta_len[len] += delta;
+}
+
 static void remove(struct ipcuckoo_pending *p, struct ipcuckoo_change *c)
 {
 	bump(p);
@@ -167,7 +174,7 @@ static void remove(struct ipcuckoo_pending *p, struct ipcuckoo_change *c)
 	list_del(&c->list);
 	WRITE_ONCE(p->count, p->count - 1);
 	WRITE_ONCE(p->lens[c->entry.len], p->lens[c->entry.len] - 1);
-	p->delta -= c->delta;
+	count_delta(p, c->entry.len, -c->delta);
 	bump(p);
 	retire(c);
 }
@@ -196,7 +203,7 @@ int ipcuckoo_pending_put(struct ipcuckoo_pending *p, struct ipcuckoo_change *cha
 	if (!old && p->count >= IPCUCKOO_PENDING_MAX)
 		return -ENOBUFS;
 	change->number = p->next++;
-	p->delta += change->delta;
+	count_delta(p, change->entry.len, change->delta);
 	bump(p);
 	if (old) {
 		change->delta += old->delta;
@@ -293,18 +300,39 @@ bool ipcuckoo_pending_first(struct ipcuckoo_pending *p, struct ipcuckoo_change *
  * ipcuckoo_pending_begin() - begin to apply a change
  * @p:		changes of a set
  * @total:	number of entries in the contents
+ * @len:	prefix length of the change
+ * @with_len:	number of entries in the contents that have this length
  *
  * Until ipcuckoo_pending_done() or ipcuckoo_pending_undone(), @total and the sum of all changes are
- * the number of entries that the set has.
+ * the number of entries that the set has. It is the same with those of this length.
  *
  * Context: process context, as the writer of the contents.
  */
-void ipcuckoo_pending_begin(struct ipcuckoo_pending *p, u32 total)
+void ipcuckoo_pending_begin(struct ipcuckoo_pending *p, u32 total, u8 len, u32 with_len)
 {
 	spin_lock_bh(&p->lock);
 	p->applying = true;
 	p->before = total;
+	p->len = len;
+	p->before_len = with_len;
 	spin_unlock_bh(&p->lock);
+}
+
+/**
+ * ipcuckoo_pending_with_len() - how many entries of a prefix length does the set have?
+ * @p:		changes of a set, whose lock is held
+ * @len:	the length
+ * @with_len:	number of entries in the contents that have this length
+ *
+ * Context: any but hard interrupts.
+ * Return: the number of entries, as if all changes were in the contents.
+ */
+s64 ipcuckoo_pending_with_len(const struct ipcuckoo_pending *p, u8 len, u32 with_len)
+{
+	lockdep_assert_held(&p->lock);
+	if (p->applying && p->len == len)
+		with_len = p->before_len;
+	return (s64)with_len + p->delta_len[len];
 }
 
 /**
@@ -375,7 +403,7 @@ bool ipcuckoo_pending_done(struct ipcuckoo_pending *p, struct ipcuckoo_change *c
 	} else if (c) {
 		/* The contents have what the earlier change did. */
 		c->delta -= copy->delta;
-		p->delta -= copy->delta;
+		count_delta(p, copy->entry.len, -copy->delta);
 	}
 	spin_unlock_bh(&p->lock);
 	return applied;

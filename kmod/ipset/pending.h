@@ -70,8 +70,11 @@ struct ipcuckoo_change {
  * @seq:	incremented before a change is put or removed, and afterwards: odd meanwhile.
  *		Readers look again if it was odd, or has changed
  * @delta:	the sum of that of all changes
+ * @delta_len:	the sum of that of the changes of each prefix length
  * @applying:	a change is being applied: it may be in the contents and here, and count twice
  * @before:	then: the number of entries in the contents before
+ * @len:	then: its prefix length
+ * @before_len:	then: the number of entries of that length in the contents before
  * @lens:	how many changes have each prefix length; read by readers, too
  * @next:	number of the next change
  * @list:	changes in the order in which they are to be applied
@@ -86,8 +89,11 @@ struct ipcuckoo_pending {
 
 	spinlock_t lock;	/* see ipset.h */
 	s32 delta;
+	s16 delta_len[129];
 	bool applying;
+	u8 len;
 	u32 before;
+	u32 before_len;
 	u16 lens[129];
 	u64 next;
 	struct list_head list;
@@ -108,7 +114,8 @@ u64 ipcuckoo_pending_next(struct ipcuckoo_pending *p);
 bool ipcuckoo_pending_take(struct ipcuckoo_pending *p, const struct ipcuckoo_entry *entry,
 			   struct ipcuckoo_change *copy);
 bool ipcuckoo_pending_first(struct ipcuckoo_pending *p, struct ipcuckoo_change *copy);
-void ipcuckoo_pending_begin(struct ipcuckoo_pending *p, u32 total);
+void ipcuckoo_pending_begin(struct ipcuckoo_pending *p, u32 total, u8 len, u32 with_len);
+s64 ipcuckoo_pending_with_len(const struct ipcuckoo_pending *p, u8 len, u32 with_len);
 void ipcuckoo_pending_undone(struct ipcuckoo_pending *p);
 bool ipcuckoo_pending_done(struct ipcuckoo_pending *p, struct ipcuckoo_change *copy);
 void ipcuckoo_pending_take_hits(struct ipcuckoo_change *c, u64 *packets, u64 *bytes);

@@ -174,6 +174,24 @@ def test_lengths(fw):
     return found and list(fw.members()) == ["10.1.2.16/28"]
 
 
+def test_longest(fw):
+    """A packet changes the prefix of the longest length, of which those before have left some."""
+    seen = []
+    for first, packets, left in (
+            (("10.1.0.0/16",), (DELETE, ADD), ["10.1.2.3"]),
+            (("10.1.0.0/16", "10.1.2.0/24"), (DELETE, DELETE), []),
+            (("10.1.0.0/16", "10.9.9.9"), (DELETE,), ["10.1.0.0/16", "10.9.9.9"]),
+            (("10.1.0.0/16", "10.1.2.3"), (DELETE, ADD, DELETE), [])):
+        fw.create("hash:net")
+        for element in first:
+            fw.ipset(f"add s {element}")
+        with fw.held():
+            for port in packets:
+                fw.send(port, "10.1.2.3")
+        seen.append(sorted(fw.members()) == sorted(left))
+    return all(seen)
+
+
 def timeout_of(line):
     return int(re.search(r" timeout (\d+)", line)[1])
 
@@ -561,7 +579,7 @@ def test_settled(fw):
 
 COMMON = (
     test_next_packet, test_user_deletes, test_user_adds, test_flush, test_list, test_swap,
-    test_lengths, test_replaced, test_expired, test_comment, test_counters, test_last, test_full,
+    test_lengths, test_longest, test_replaced, test_expired, test_comment, test_counters, test_last, test_full,
     test_count,
 )
 # A repair of 2026 ("do not update comments from kernel-side hash adds", 6.1.183)
