@@ -253,8 +253,8 @@ void ipcuckoo_usage_drop_lens(struct ipcuckoo_entries *e, const struct ipcuckoo_
  * @len:	length
  *
  * Context: any.
- * Return: their number, 0 for contents without lens. Entries that have expired, or were removed just
- * now, count for some time.
+ * Return: their number, 0 for contents without lens. Entries that have expired count until they are
+ * removed.
  */
 u32 ipcuckoo_usage_with_len(const struct ipcuckoo_entries *e, u8 len)
 {
