@@ -135,9 +135,10 @@ check-packages:
 check-kernels:
 	@$(vm)/check kernels $(TESTS)
 
-# Not part of check: boots Debian with the packages, an hour. DEBIAN=bookworm is one release.
+# Not part of check: boots Debian with the packages, more than an hour. DEBIAN=bookworm is one release,
+# PARTS=ipset a part of the test (see test_boot).
 check-boot:
-	@$(vm)/check boot $(DEBIAN)
+	@PARTS="$(PARTS)" $(vm)/check boot $(DEBIAN)
 
 # Not part of check: it takes hours. SERIES="6.12 7" are some of its kernels.
 check-matrix:
@@ -249,7 +250,8 @@ help:
 	@echo '  check-packages  builds the packages, installs them in fresh trees of Debian'
 	@echo '  check-kernels  the module built for the oldest 6.1, 6.12 and 7, and a part of the suite'
 	@echo '  check-boot   boots Debian 12 and 13 with the packages, updates the kernel, breaks things;'
-	@echo '               an hour; without DEBIAN=bookworm (one of them) check-secure, too'
+	@echo '               more than an hour; without DEBIAN=bookworm (one of them) check-secure, too;'
+	@echo '               PARTS=ipset: only that sets of ipset are ours after a reboot, and stay'
 	@echo '  check-programs  fail2ban, crowdsec, firewalld and others over our sets of ipset; ipcuckood'
 	@echo '               with crowdsec and BIRD; in a machine that systemd starts (TESTS="fail2ban")'
 	@echo '  check-secure boots a machine with Secure Boot, enrols a key; five minutes'
