@@ -25,13 +25,24 @@ ENOUGH_FOR_PACKETS = 2000
 
 
 def full_set(command, record):
-    """The name of the set that was too full for what a command adds; None if it did not fail so"""
+    """The name of the set that was too full for what a command adds; None if it did not fail so, or
+    if that cannot be seen, because the command reads a file"""
     if "Hash is full" not in record.err:
         return None
     line = re.search(r"Error in line (\d+):", record.err)
-    words = shlex.split(command.input.splitlines()[int(line[1]) - 1]) if line else command.words
+    if line:
+        lines = command.input.splitlines()
+        words = shlex.split(lines[int(line[1]) - 1]) if int(line[1]) <= len(lines) else []
+    else:
+        words = command.words
     words = [word for word in words if word not in ("-exist", "-!")]
-    return words[1] if words[0] == "add" else None
+    return words[1] if words[:1] == ["add"] else None
+
+
+def has_forceadd(commands, name):
+    """Does any of the commands create a set of this name with forceadd?"""
+    lines = (line for c in commands for line in (shlex.join(c.words), *c.input.splitlines()))
+    return any("forceadd" in words and name in words for words in map(str.split, lines))
 
 
 def with_new_hash(commands, at, name):
@@ -122,10 +133,11 @@ class Trial:
     def has_overfilled(self, episode, found):
         """The kernel's own types take an entry into a set that is full if another one has left its
         place in the hash, which may have been the same entry. So ours are fine to refuse one if the
-        kernel's own do in a new hash. What follows cannot be compared."""
+        kernel's own do in a new hash, but not in a set with forceadd: that always finds an entry to
+        replace. What follows cannot be compared."""
         command = episode.commands[found.at]
         name = full_set(command, found.ours)
-        if not name or found.stock.status:
+        if not name or found.stock.status or has_forceadd(episode.commands[:found.at], name):
             return False
         commands = with_new_hash(episode.commands, found.at, name)
         last = self.records(self.stock, [Episode(episode.name, commands)])[0][-1]
