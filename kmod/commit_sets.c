@@ -174,17 +174,18 @@ void ipcuckoo_commit_sets_free(struct ipcuckoo_commit_sets *sets)
  * not say which locks it counts. As soon as it counts two, every lock of the class passes for
  * held (match_held_lock()), and every one may be unlocked. So two are enough, and lockdep
  * checks what it would check with all of them: the order of this class and others, and
- * lockdep_assert_held().
+ * lockdep_assert_held(). Contents of sets of ip_set have a class of their own, and are counted on
+ * their own.
  */
 #define LOCKDEP_HELD	2
 
 /* Called after contents were locked: count them, and take them out of lockdep's record again
  * if it counts enough of them.
  */
-static void hold(struct ipcuckoo_commit_sets *sets, struct ipcuckoo_entries *e)
+static void hold(struct ipcuckoo_commit_sets *sets, struct ipcuckoo_entries *e, bool ipset)
 {
 	mutex_release(&e->mutex.dep_map, _RET_IP_);
-	if (sets->held++ < LOCKDEP_HELD)
+	if (sets->held[ipset]++ < LOCKDEP_HELD)
 		mutex_acquire_nest(&e->mutex.dep_map, 0, 1, &sets->pernet->names.dep_map,
 				   _RET_IP_);
 }
@@ -192,15 +193,29 @@ static void hold(struct ipcuckoo_commit_sets *sets, struct ipcuckoo_entries *e)
 /* Called before contents are unlocked, which takes one lock out of lockdep's record: put one
  * in if the record does not count these contents.
  */
-static void drop(struct ipcuckoo_commit_sets *sets, struct ipcuckoo_entries *e)
+static void drop(struct ipcuckoo_commit_sets *sets, struct ipcuckoo_entries *e, bool ipset)
 {
-	if (sets->held-- > LOCKDEP_HELD)
+	if (sets->held[ipset]-- > LOCKDEP_HELD)
 		mutex_acquire_nest(&e->mutex.dep_map, 0, 1, &sets->pernet->names.dep_map,
 				   _RET_IP_);
 }
 
+static bool try_hold(struct ipcuckoo_commit_sets *sets, struct ipcuckoo_set *set)
+{
+	if (!mutex_trylock(&set->entries.mutex))
+		return false;
+	hold(sets, &set->entries, set->ipset);
+	return true;
+}
+
+static void let_go(struct ipcuckoo_commit_sets *sets, struct ipcuckoo_set *set)
+{
+	drop(sets, &set->entries, set->ipset);
+	mutex_unlock(&set->entries.mutex);
+}
+
 /**
- * ipcuckoo_commit_sets_hold() - lock the contents of a set or of a shadow, beside the others
+ * ipcuckoo_commit_sets_hold() - lock the contents of a shadow, beside those of the sets
  * @sets:	the sets of a commit
  * @e:		contents
  *
@@ -210,7 +225,7 @@ bool ipcuckoo_commit_sets_hold(struct ipcuckoo_commit_sets *sets, struct ipcucko
 {
 	if (!mutex_trylock(&e->mutex))
 		return false;
-	hold(sets, e);
+	hold(sets, e, false);
 	return true;
 }
 
@@ -221,7 +236,7 @@ bool ipcuckoo_commit_sets_hold(struct ipcuckoo_commit_sets *sets, struct ipcucko
  */
 void ipcuckoo_commit_sets_drop(struct ipcuckoo_commit_sets *sets, struct ipcuckoo_entries *e)
 {
-	drop(sets, e);
+	drop(sets, e, false);
 	mutex_unlock(&e->mutex);
 }
 
@@ -235,16 +250,16 @@ static struct ipcuckoo_set *try_lock(struct ipcuckoo_commit_sets *sets, struct i
 
 	for (i = 0; i < sets->count; i++) {
 		set = sets->list[i].set;
-		if (set != first && !ipcuckoo_commit_sets_hold(sets, &set->entries))
+		if (set != first && !try_hold(sets, set))
 			break;
 	}
 	if (i == sets->count)
 		return NULL;
 	while (i--)
 		if (sets->list[i].set != first)
-			ipcuckoo_commit_sets_drop(sets, &sets->list[i].set->entries);
+			let_go(sets, sets->list[i].set);
 	if (first)
-		ipcuckoo_commit_sets_drop(sets, &first->entries);
+		let_go(sets, first);
 	return set;
 }
 
@@ -265,7 +280,7 @@ int ipcuckoo_commit_sets_lock(struct ipcuckoo_commit_sets *sets)
 	while ((busy = try_lock(sets, busy))) {
 		if (mutex_lock_killable(&busy->entries.mutex))
 			return -EINTR;
-		hold(sets, &busy->entries);
+		hold(sets, &busy->entries, busy->ipset);
 	}
 	for (i = 0; i < sets->count; i++)
 		if (!sets->list[i].set->dead)
@@ -282,7 +297,7 @@ void ipcuckoo_commit_sets_unlock(struct ipcuckoo_commit_sets *sets)
 	unsigned int i;
 
 	for (i = 0; i < sets->count; i++) {
-		drop(sets, &sets->list[i].set->entries);
+		drop(sets, &sets->list[i].set->entries, sets->list[i].set->ipset);
 		ipcuckoo_set_unlock(sets->list[i].set);
 	}
 }

@@ -27,13 +27,13 @@ struct ipcuckoo_commit_set {
  * @pernet:	their namespace, whose names are locked
  * @list:	the sets, sorted by address
  * @count:	how many
- * @held:	number of contents that are locked now, of sets and of shadows
+ * @held:	how many contents are locked now: of sets and of shadows; of sets of ip_set
  */
 struct ipcuckoo_commit_sets {
 	struct ipcuckoo_net *pernet;
 	struct ipcuckoo_commit_set *list;
 	unsigned int count;
-	unsigned int held;
+	unsigned int held[2];
 };
 
 int ipcuckoo_commit_sets_collect(struct ipcuckoo_commit_sets *sets, struct ipcuckoo_net *pernet,
