@@ -45,10 +45,10 @@ def has_forceadd(commands, name):
     return any("forceadd" in words and name in words for words in map(str.split, lines))
 
 
-def with_new_hash(commands, at, name):
-    """The commands up to @at, before which the set gets a hash without places of deleted entries"""
-    return [*commands[:at], Command(("save", name, "-f", "full")), Command(("flush", name)),
-            Command(("-exist", "restore", "-f", "full")), commands[at]]
+def new_hash(name):
+    """Commands by which a set gets a hash without places of deleted entries"""
+    return [Command(("save", name, "-f", "full")), Command(("flush", name)),
+            Command(("-exist", "restore", "-f", "full"))]
 
 
 class Trial:
@@ -112,7 +112,7 @@ class Trial:
         ours = self.records(self.ours, episodes)
         for episode, a, b in zip(episodes, stock, ours):
             found = difference(episode.commands, a, b)
-            if found and self.has_overfilled(episode, found):
+            if found and self.has_overfilled(episode, found, b):
                 a, found = a[:found.at], None
             self.count(episode, a)
             if found:
@@ -130,18 +130,24 @@ class Trial:
             if command.words[:1] == ("SEND",):
                 self.sent[not record.out.startswith("0 ")] += 1
 
-    def has_overfilled(self, episode, found):
+    def has_overfilled(self, episode, found, ours):
         """The kernel's own types take an entry into a set that is full if another one has left its
-        place in the hash, which may have been the same entry. So ours are fine to refuse one if the
-        kernel's own do in a new hash, but not in a set with forceadd: that always finds an entry to
-        replace. What follows cannot be compared."""
-        command = episode.commands[found.at]
-        name = full_set(command, found.ours)
-        if not name or found.stock.status or has_forceadd(episode.commands[:found.at], name):
+        place in the hash, which may have been the same entry. So ours are fine to refuse some if the
+        kernel's own do the same as ours with a new hash before each of these. It may show later: of
+        a range, both refuse a part. A set with forceadd always finds an entry to replace, so it may
+        refuse none. What follows cannot be compared."""
+        commands = episode.commands[:found.at + 1]
+        longer, places = [], []
+        for command, record in zip(commands, ours):
+            name = full_set(command, record)
+            if name and not has_forceadd(commands, name):
+                longer += new_hash(name)
+            places.append(len(longer))
+            longer.append(command)
+        if len(longer) == len(commands):
             return False
-        commands = with_new_hash(episode.commands, found.at, name)
-        last = self.records(self.stock, [Episode(episode.name, commands)])[0][-1]
-        if difference([command], [last], [found.ours]):
+        stock = self.records(self.stock, [Episode(episode.name, longer)])[0]
+        if difference(commands, [stock[at] for at in places], ours[:found.at + 1]):
             return False
         self.overfilled += 1
         self.ktap.note(f"{episode.name}: more than maxelem in stock, so the rest is left out:")
