@@ -83,9 +83,19 @@ took()
 	note "$1: $(awk "BEGIN { printf \"%.2f\", $(now) - $2 }") s"
 }
 
+# crowdsec keeps decisions that were deleted, and tells each new bouncer of them. The bouncer of Debian,
+# which the next test starts, would run ipset for each.
+forget()
+{
+	rm -rf $data && mv $data.before $data
+}
+
 versions crowdsec systemd
 setup_neighbours
-on_exit 'systemctl stop ipcuckood crowdsec; "$IPCUCKOO" detach --all; "$IPCUCKOO" destroy; modprobe -r ipcuckoo'
+data=/var/lib/crowdsec/data
+cp -a $data $data.before
+on_exit 'systemctl stop ipcuckood crowdsec; "$IPCUCKOO" detach --all; "$IPCUCKOO" destroy; modprobe -r ipcuckoo
+	forget'
 # There is no internet, and no list of everybody's.
 sed -i '/online_client:/,/credentials_path:/d' /etc/crowdsec/config.yaml
 # As crowdsec advises when it starts
