@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include <stdlib.h>
 #include <time.h>
 
 #include "daemon/clock.h"
@@ -48,16 +47,10 @@ static bool read_time(const redisReply *reply, uint64_t *ms)
 	return true;
 }
 
-static void set_warning(struct source *source, char *warning)
-{
-	free(source->warning);
-	source->warning = warning;
-}
-
 static void note_refused(struct clock_check *check, struct source *source, const char *server)
 {
 	source->clock_difference = -1;
-	set_warning(source, NULL);
+	source_set_warning(source, NULL);
 	if (!check->refused)
 		log_info("[redis %s] Redis at %s does not tell its time, so the clocks are not compared: let the user run TIME (+time)",
 			 source->name, server);
@@ -80,7 +73,7 @@ void clock_compare(struct clock_check *check, struct source *source, const char 
 	behind = theirs > now;
 	ms = behind ? theirs - now : theirs < check->asked_ms ? check->asked_ms - theirs : 0;
 	source->clock_difference = ms / 1000.0;
-	set_warning(source, ms < DIFFERENCE_MS ? NULL : need_text(
+	source_set_warning(source, ms < DIFFERENCE_MS ? NULL : need_text(
 		"the clock of this machine is %llu seconds %s that of Redis at %s, so entries with a timeout expire that much %s here; set both clocks by NTP",
 		(unsigned long long)(ms + 500) / 1000, behind ? "behind" : "ahead of", server,
 		behind ? "later" : "earlier"));
@@ -96,5 +89,5 @@ void clock_forget(struct clock_check *check, struct source *source)
 {
 	check->asked_ms = 0;
 	source->clock_difference = -1;
-	set_warning(source, NULL);
+	source_set_warning(source, NULL);
 }

@@ -289,9 +289,9 @@ static void update_warning(struct routes_source *routes)
 		left_out = text_left_out(routes);
 	if (unsure)
 		inexact = text_unsure(routes);
-	free(source->warning);
-	source->warning = left_out && inexact ? need_text("%s; %s", left_out, inexact) :
-			  left_out ? need_copy(left_out) : inexact ? need_copy(inexact) : NULL;
+	source_set_warning(source, left_out && inexact ? need_text("%s; %s", left_out, inexact) :
+				   left_out ? need_copy(left_out) :
+				   inexact ? need_copy(inexact) : NULL);
 	if (routes->left_out > before) {
 		source->refusals += routes->left_out - before;
 		log_error("[routes %s] %s", source->name, left_out);

@@ -237,6 +237,12 @@ static void report(struct source *source, enum source_state state, const char *f
 			  source->kind->word, source->name, text);
 }
 
+void source_set_warning(struct source *source, char *warning)
+{
+	free(source->warning);
+	source->warning = warning;
+}
+
 void source_fail(struct source *source, const char *format, ...)
 {
 	va_list args;

@@ -171,6 +171,9 @@ void source_deliver(struct source *source, struct contents *contents);
 int source_change(struct source *source, const struct source_change *changes, size_t count,
 		  bool atomic);
 
+/* Set the warning, which belongs to the source then; NULL: there is none. */
+void source_set_warning(struct source *source, char *warning);
+
 /* The source has answered that nothing has changed. */
 void source_confirm(struct source *source);
 
