@@ -174,8 +174,8 @@ void ipcuckoo_commit_sets_free(struct ipcuckoo_commit_sets *sets)
  * not say which locks it counts. As soon as it counts two, every lock of the class passes for
  * held (match_held_lock()), and every one may be unlocked. So two are enough, and lockdep
  * checks what it would check with all of them: the order of this class and others, and
- * lockdep_assert_held(). Contents of sets of ip_set have a class of their own, and are counted on
- * their own.
+ * lockdep_assert_held(). The contents of sets of ip_set have a class of their own, so they are
+ * counted apart from the others: @ipset in the functions below.
  */
 #define LOCKDEP_HELD	2
 
@@ -200,18 +200,18 @@ static void drop(struct ipcuckoo_commit_sets *sets, struct ipcuckoo_entries *e, 
 				   _RET_IP_);
 }
 
-static bool try_hold(struct ipcuckoo_commit_sets *sets, struct ipcuckoo_set *set)
+static bool try_hold(struct ipcuckoo_commit_sets *sets, struct ipcuckoo_entries *e, bool ipset)
 {
-	if (!mutex_trylock(&set->entries.mutex))
+	if (!mutex_trylock(&e->mutex))
 		return false;
-	hold(sets, &set->entries, set->ipset);
+	hold(sets, e, ipset);
 	return true;
 }
 
-static void let_go(struct ipcuckoo_commit_sets *sets, struct ipcuckoo_set *set)
+static void let_go(struct ipcuckoo_commit_sets *sets, struct ipcuckoo_entries *e, bool ipset)
 {
-	drop(sets, &set->entries, set->ipset);
-	mutex_unlock(&set->entries.mutex);
+	drop(sets, e, ipset);
+	mutex_unlock(&e->mutex);
 }
 
 /**
@@ -223,10 +223,7 @@ static void let_go(struct ipcuckoo_commit_sets *sets, struct ipcuckoo_set *set)
  */
 bool ipcuckoo_commit_sets_hold(struct ipcuckoo_commit_sets *sets, struct ipcuckoo_entries *e)
 {
-	if (!mutex_trylock(&e->mutex))
-		return false;
-	hold(sets, e, false);
-	return true;
+	return try_hold(sets, e, false);
 }
 
 /**
@@ -236,8 +233,7 @@ bool ipcuckoo_commit_sets_hold(struct ipcuckoo_commit_sets *sets, struct ipcucko
  */
 void ipcuckoo_commit_sets_drop(struct ipcuckoo_commit_sets *sets, struct ipcuckoo_entries *e)
 {
-	drop(sets, e, false);
-	mutex_unlock(&e->mutex);
+	let_go(sets, e, false);
 }
 
 /* Lock the contents of all sets but @first, which is locked or NULL. Return: a set that
@@ -250,16 +246,16 @@ static struct ipcuckoo_set *try_lock(struct ipcuckoo_commit_sets *sets, struct i
 
 	for (i = 0; i < sets->count; i++) {
 		set = sets->list[i].set;
-		if (set != first && !try_hold(sets, set))
+		if (set != first && !try_hold(sets, &set->entries, set->ipset))
 			break;
 	}
 	if (i == sets->count)
 		return NULL;
 	while (i--)
 		if (sets->list[i].set != first)
-			let_go(sets, sets->list[i].set);
+			let_go(sets, &sets->list[i].set->entries, sets->list[i].set->ipset);
 	if (first)
-		let_go(sets, first);
+		let_go(sets, &first->entries, first->ipset);
 	return set;
 }
 

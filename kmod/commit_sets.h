@@ -27,7 +27,8 @@ struct ipcuckoo_commit_set {
  * @pernet:	their namespace, whose names are locked
  * @list:	the sets, sorted by address
  * @count:	how many
- * @held:	how many contents are locked now: of sets and of shadows; of sets of ip_set
+ * @held:	how many contents are locked now: [1] of sets of ip_set, [0] of other sets and of
+ *		shadows
  */
 struct ipcuckoo_commit_sets {
 	struct ipcuckoo_net *pernet;
