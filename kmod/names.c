@@ -141,7 +141,7 @@ void ipcuckoo_names_show(struct ipcuckoo_set *set, const char *name)
 		return;
 	}
 	mutex_lock(&pernet->mutex);
-	/* If this is one of ip_set, too, it is being destroyed. */
+	/* If the other set is one of ip_set as well, it is being destroyed. */
 	other = ipcuckoo_set_find(pernet, name);
 	if (other)
 		conceal(set);

@@ -98,7 +98,7 @@ struct ipcuckoo_mask {
  *		gives the set its name, and destroys it. The set takes IPv4-mapped addresses for
  *		IPv6 ones. It is in the tree, except while another set there has its name
  * @hidden:	for @ipset: listeners do not know of the set, and get no events about it
- * @taken:	for @ipset: when it was to be shown, one that is not of ip_set had its name
+ * @taken:	for @ipset: the set is not shown, because a set that is none of ip_set has its name
  * @settle:	for @ipset: bring what packets have added and deleted into the contents, which
  *		are locked
  * @dead:	the set was destroyed; code that still has a reference must not change it

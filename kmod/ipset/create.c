@@ -181,7 +181,7 @@ static struct ipcuckoo_ipset *make_set(struct net *net, struct nlattr *tb[],
 	return s;
 }
 
-/* ipset only says "Disk quota exceeded". */
+/* Log which set the memory limit refuses: ipset prints "Disk quota exceeded", and no more. */
 static int refuse(const struct ip_set *set, int err)
 {
 	if (err == -EDQUOT && net_ratelimit())

@@ -96,8 +96,9 @@ static unsigned int collect(struct ipset_net *in, struct wanted **list)
 	return n;
 }
 
-/* Has no other set the name that a set will have? Then an event can say that it was renamed. Sets
- * may have exchanged their names, for which there is no event that tells of one set at a time.
+/* Can an event tell listeners that set @i was renamed? Not if another set has its new name, or will
+ * have its old one: ip_set has swapped sets then, or renamed several, and in between listeners
+ * would know two sets of one name.
  */
 static bool moves(const struct wanted *list, unsigned int n, unsigned int i)
 {

@@ -160,7 +160,7 @@ static void bump(struct ipcuckoo_pending *p)
 	smp_wmb();	/* pairs with smp_rmb() in ipcuckoo_pending_same() */
 }
 
-/* Changes of this prefix length alter the number of entries by so many more. */
+/* Add the delta of a change with this prefix length to the sums. */
 static void count_delta(struct ipcuckoo_pending *p, u8 len, s8 delta)
 {
 	p->delta += delta;
@@ -304,7 +304,8 @@ bool ipcuckoo_pending_first(struct ipcuckoo_pending *p, struct ipcuckoo_change *
  * @with_len:	number of entries in the contents that have this length
  *
  * Until ipcuckoo_pending_done() or ipcuckoo_pending_undone(), @total and the sum of all changes are
- * the number of entries that the set has. It is the same with those of this length.
+ * the number of entries that the set has. Likewise, @with_len and the sum of the changes of length
+ * @len are the number of its entries of that length.
  *
  * Context: process context, as the writer of the contents.
  */

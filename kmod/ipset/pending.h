@@ -70,11 +70,11 @@ struct ipcuckoo_change {
  * @seq:	incremented before a change is put or removed, and afterwards: odd meanwhile.
  *		Readers look again if it was odd, or has changed
  * @delta:	the sum of that of all changes
- * @delta_len:	the sum of that of the changes of each prefix length
+ * @delta_len:	for each prefix length, the sum of that of the changes that have this length
  * @applying:	a change is being applied: it may be in the contents and here, and count twice
  * @before:	then: the number of entries in the contents before
- * @len:	then: its prefix length
- * @before_len:	then: the number of entries of that length in the contents before
+ * @len:	then: the prefix length of that change
+ * @before_len:	then: the number of entries with this prefix length in the contents before
  * @lens:	how many changes have each prefix length; read by readers, too
  * @next:	number of the next change
  * @list:	changes in the order in which they are to be applied
