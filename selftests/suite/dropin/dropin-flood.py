@@ -10,13 +10,18 @@ The packets come from processes in the namespace of the sets, and over a link fr
 are received and forwarded in softirqs:
 
       peer                    the sets and rules
-    +--------------+        +------------------------------------+
-    |  172.31.0.2  |--veth--|  172.31.0.1                        |
-    |              |        |  10.0.0.1/8 on d0, which drops all |
-    +--------------+        +------------------------------------+
+    +--------------+        +------------------------------------------------+
+    |  172.31.0.2  |--veth--|  172.31.0.1                                    |
+    |  fd00::2     |        |  fd00::1                                       |
+    |              |        |  10.0.0.1/8, fd01::1/64 on d0, which drops all |
+    +--------------+        +------------------------------------------------+
+
+SEED=n repeats a run. DROPIN_CASES="ip net6" are the only FLOODS beside requests; otherwise it is all
+of them, or, where each takes a minute or more, as many as AMOUNTS says, drawn by the seed.
 """
 import collections
 import contextlib
+import ipaddress
 import itertools
 import json
 import os
@@ -32,19 +37,24 @@ here = os.path.dirname(os.path.realpath(__file__))
 sys.path.insert(0, here)
 
 from differ import ktap
-from differ.net import enter, namespace
+from differ.net import enter, has_ipv6, namespace
 from differ.types import Ours, is_loaded, must, need_ipset
 
 KERNEL = os.environ.get("IPCUCKOO_KERNEL")
 TOOL = os.environ["IPCUCKOO"]
 
-# packets: of each sender. seconds: of a flood with requests. ends: namespaces that end. types: of the
-# sets that requests use; emulated machines need minutes for both.
-Amount = collections.namedtuple("Amount", "packets seconds ends types")
-AMOUNTS = {"uml": Amount(10000, 4, 5, ("hash:ip", "hash:net")),
-           "uml-debug": Amount(1500, 4, 2, ("hash:ip", "hash:net"))}
-FEWER = Amount(1500, 4, 2, ("hash:net",))
-AMOUNT = AMOUNTS.get(KERNEL, FEWER)
+# network: where the packets go
+Family = collections.namedtuple("Family", "name number iptables network")
+INET = Family("inet", socket.AF_INET, "iptables", ipaddress.ip_network("10.0.0.0/8"))
+INET6 = Family("inet6", socket.AF_INET6, "ip6tables", ipaddress.ip_network("fd01::/64"))
+# Floods beside requests: the type and the family of the sets
+FLOODS = {"ip": ("hash:ip", INET), "net": ("hash:net", INET),
+          "ip6": ("hash:ip", INET6), "net6": ("hash:net", INET6)}
+# packets: of each sender. seconds: of a flood beside requests. ends: namespaces that end. floods: how
+# many of FLOODS
+Amount = collections.namedtuple("Amount", "packets seconds ends floods")
+AMOUNTS = {"uml": Amount(10000, 4, 5, len(FLOODS)), "uml-debug": Amount(1500, 4, 2, 2)}
+AMOUNT = AMOUNTS.get(KERNEL, Amount(1500, 4, 2, 1))
 # A request takes milliseconds, on a busy machine some seconds. It must not wait for packets to end.
 # Emulated machines that check themselves need seconds to start a program.
 REQUEST_SECONDS = 20 if KERNEL == "uml" else 120
@@ -58,6 +68,8 @@ CHAINS = ("OUTPUT", "FORWARD")
 PAUSE_EVERY = 200
 PAUSE = 0.005
 BACKLOG = "/proc/sys/net/core/netdev_max_backlog"
+# The family of the sets and packets; within() changes it.
+family = INET
 
 
 def write(path, text):
@@ -91,10 +103,17 @@ def make_namespaces(name):
              f"-n {name} addr add 172.31.0.1/24 dev v0", f"-n {name} link set v0 up",
              f"-n {name}-peer addr add 172.31.0.2/24 dev v0", f"-n {name}-peer link set v0 up",
              f"-n {name}-peer route add default via 172.31.0.1")
+    if has_ipv6():
+        lines += (f"-n {name} addr add fd01::1/64 dev d0 nodad",
+                  f"-n {name} addr add fd00::1/64 dev v0 nodad",
+                  f"-n {name}-peer addr add fd00::2/64 dev v0 nodad",
+                  f"-n {name}-peer route add default via fd00::1")
     for line in lines:
         must("no network", "ip", *line.split())
     with inside(name):
         write("/proc/sys/net/ipv4/ip_forward", "1")
+        if has_ipv6():
+            write("/proc/sys/net/ipv6/conf/all/forwarding", "1")
 
 
 def end_namespaces(name):
@@ -111,13 +130,21 @@ def ipset(*argv):
     must("ipset has failed", "ipset", *argv)
 
 
+def create(name, settype, *options):
+    ipset("create", name, settype, "family", family.name, *options)
+
+
+def iptables(*argv):
+    return must("iptables has failed", family.iptables, "-w", *argv)
+
+
 def rule(*argv):
     for chain in CHAINS:
-        must("no rule", "iptables", "-w", "-A", chain, "-d", "10.0.0.0/8", *argv)
+        iptables("-A", chain, "-d", str(family.network), *argv)
 
 
 def delete_rules():
-    must("cannot delete the rules", "iptables", "-w", "-F")
+    iptables("-F")
 
 
 def rules(target):
@@ -131,14 +158,14 @@ def counted(comment):
     """How many packets each chain has counted in the rule with this comment"""
     found = []
     for chain in CHAINS:
-        listing = must("no rules", "iptables", "-w", "-nvxL", chain)
+        listing = iptables("-nvxL", chain)
         found += [int(line.split()[0]) for line in listing.splitlines()
                   if f"/* {comment} */" in line]
     return found
 
 
 def address(number):
-    return f"10.{number >> 16 & 255}.{number >> 8 & 255}.{number & 255}"
+    return str(family.network[number])
 
 
 def addresses(seed, n):
@@ -151,7 +178,7 @@ def addresses(seed, n):
 def send(name, n, to):
     """Sends a packet to each of these addresses."""
     enter(handle(f"{name}-peer" if n % 2 else name))
-    sock = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+    sock = socket.socket(family.number, socket.SOCK_DGRAM)
     for sent, each in enumerate(to):
         sock.sendto(b"", (each, 9))
         if not sent % PAUSE_EVERY:
@@ -162,7 +189,7 @@ def send_on(name, n):
     """Sends packets to random addresses without end, even if the link has gone meanwhile."""
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
     enter(handle(f"{name}-peer" if n % 2 else name))
-    sock = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+    sock = socket.socket(family.number, socket.SOCK_DGRAM)
     while True:
         for _ in range(PAUSE_EVERY):
             with contextlib.suppress(OSError):
@@ -227,7 +254,7 @@ def members(name):
 
 def alone(out, seed, packets):
     """Only packets change the set; user space lists it."""
-    ipset("create", "s", "hash:ip", "maxelem", "1000000", "counters", "timeout", "1000")
+    create("s", "hash:ip", "maxelem", "1000000", "counters", "timeout", "1000")
     rules("--add-set")
     pids = senders("alone", seed, packets)
     listed = sum(run("ipset", "list", "s").returncode == 0 for _ in range(5))
@@ -250,12 +277,15 @@ def alone(out, seed, packets):
 
 
 # What user space does while packets come: the exit status that it must have, the program, and its
-# arguments. {n} is a number, {elem} an element that no packet adds, {type} that of the sets, {file}
-# a file with FED addresses. Packets change the set that is loaded, which is no reason to give up.
+# arguments. {n} is a number, {elem} an element that no packet adds, {wide} one that packets add
+# hosts of, and {part} a part of that, {type} is that of the sets, {file} a file with FED addresses,
+# and {fed} one of these. Packets change the set that is loaded, which is no reason to give up.
 # Requests are made one after the other, so each knows what the set has.
 FED = 3000
-FED_MEMBER = "10.200.0.7"
-ELEMENTS = {"hash:ip": "10.201.0.1", "hash:net": "10.201.0.16/28"}
+# The first of them, of what a new set is filled with, and of {elem}
+FED_AT, FILL_AT, ELEM_AT = 200 << 16, 1 << 16, 201 << 16
+# So many elements can be in the set that drops others when it is full.
+FULL = 500
 REQUESTS = [(int(line.split()[0]), *line.split()[1:]) for line in """\
 0 ipset list -t s
 0 ipset save
@@ -275,9 +305,11 @@ REQUESTS = [(int(line.split()[0]), *line.split()[1:]) for line in """\
 1 ipset test s {elem}
 0 ipset test other {elem}
 0 TOOL list s
-0 ipset -exist add s 10.0.1.0/24
-0 ipset -exist del s 10.0.1.0/28
-0 ipset create t{n} {type} comment counters maxelem 1000000
+0 ipset -exist add s {wide}
+0 ipset -exist del s {part}
+0 ipset -exist add full {elem}
+0 ipset list full
+0 ipset create t{n} {type} family {family} comment counters maxelem 1000000
 0 ipset restore
 0 ipset rename t{n} u{n}
 0 ipset add all u{n}
@@ -313,15 +345,24 @@ def new_report():
     return {"count": 0, "longest": (0, ""), "mixed": 0, "wrong": []}
 
 
+def prefix(settype, number, bits):
+    """The prefix of 2^bits addresses from this one on. hash:ip has only hosts of IPv6."""
+    if not bits or (settype, family) == ("hash:ip", INET6):
+        return address(number)
+    return f"{address(number)}/{family.network.max_prefixlen - bits}"
+
+
 def requests(settype, path, seconds):
     """Makes all requests for some seconds, at least once."""
     report, n = new_report(), 0
     end = time.monotonic() + seconds
     while not n or time.monotonic() < end:
         n += 1
-        words = {"n": n, "type": settype, "elem": ELEMENTS[settype], "file": path,
-                 "fed": FED_MEMBER}
-        lines = "".join(f"add t{n} 10.1.{i >> 8}.{i & 255}\n" for i in range(3000))
+        words = {"n": n, "type": settype, "family": family.name, "file": path,
+                 "elem": prefix(settype, ELEM_AT, 4 if settype == "hash:net" else 0),
+                 "wide": prefix(settype, 256, 8), "part": prefix(settype, 256, 4),
+                 "fed": address(FED_AT + 7)}
+        lines = "".join(f"add t{n} {address(FILL_AT + i)}\n" for i in range(3000))
         for status, *argv in REQUESTS:
             ask(report, status, [word.format(**words) for word in argv], lines)
     return report
@@ -341,21 +382,24 @@ def others(path):
 
 def fed_file(directory):
     path = os.path.join(directory, "fed.txt")
-    write(path, "".join(f"10.200.{i >> 8}.{i & 255}\n" for i in range(FED)))
+    write(path, "".join(f"{address(FED_AT + i)}\n" for i in range(FED)))
     return path
 
 
 def mixed(out, settype):
     """Packets add and delete, while user space makes all requests."""
+    what = f"{settype}, {family.name}"
     for name in ("s", "other", "fed"):
-        ipset("create", name, settype, "comment", "counters", "maxelem", "1000000")
+        create(name, settype, "comment", "counters", "maxelem", "1000000")
+    create("full", settype, "counters", "forceadd", "maxelem", str(FULL))
     ipset("create", "all", "list:set")
     ipset("add", "all", "s")
     if settype == "hash:net":
-        ipset("add", "s", "10.9.9.0/28")
+        ipset("add", "s", prefix(settype, 9 << 16, 4))
     rules("--add-set")
     rule("-j", "SET", "--del-set", "other", "dst")
     rule("-j", "SET", "--add-set", "fed", "dst")
+    rule("-j", "SET", "--add-set", "full", "dst", "--exist")
     rule("-j", "SET", "--add-set", "all", "dst")
     pids = endless_senders("mixed")
     await_packets("mixed")
@@ -364,22 +408,25 @@ def mixed(out, settype):
         other = fork(lambda: others(answer))
         report = requests(settype, fed_file(directory), AMOUNT.seconds)
         os.kill(other, signal.SIGTERM)
-        out.case(f"{settype}: a second process makes requests", wait([other]))
+        out.case(f"{what}: a second process makes requests", wait([other]))
         with open(answer, encoding="utf-8") as f:
             second = json.load(f)
-    out.case(f"{settype}: packets came until the end", stop(pids))
+    out.case(f"{what}: packets came until the end", stop(pids))
     longest, which = max(tuple(each["longest"]) for each in (report, second))
     out.note(f"{report['count']} requests beside {second['count']}, {longest:.2f} s at most:"
              f" {which}; {report['mixed'] + second['mixed']} saw changes; {len(members('s'))}"
              f" members; {counted('hit')} packets have matched")
     wrong = report["wrong"] + second["wrong"]
-    out.case(f"{settype}: each request does what it should", not wrong and second["count"])
+    out.case(f"{what}: each request does what it should", not wrong and second["count"])
     out.note("\n".join(wrong))
-    out.case(f"{settype}: none takes {REQUEST_SECONDS} s", longest < REQUEST_SECONDS)
-    out.case(f"{settype}: packets sent and forwarded match", all(counted("hit")))
+    out.case(f"{what}: none takes {REQUEST_SECONDS} s", longest < REQUEST_SECONDS)
+    out.case(f"{what}: packets sent and forwarded match", all(counted("hit")))
     delete_rules()
+    kept = len(members("full"))
+    out.note(f"{kept} members in the set that drops others when it is full")
+    out.case(f"{what}: a full set drops elements for new ones", FULL // 2 < kept <= FULL)
     ipset("destroy", "all")
-    out.case(f"{settype}: the sets are destroyed", run("ipset", "destroy").returncode == 0)
+    out.case(f"{what}: the sets are destroyed", run("ipset", "destroy").returncode == 0)
 
 
 # What uses a set while it is destroyed: programs, and whoever reads this file, which takes little
@@ -418,12 +465,12 @@ def destroying(out):
     done, failed, most = 0, 0, 0
     end = time.monotonic() + AMOUNT.seconds
     while done < DESTROYED or time.monotonic() < end:
-        ipset("create", "d", "hash:ip", "maxelem", "1000000")
+        create("d", "hash:ip", "maxelem", "1000000")
         rule("-j", "SET", "--add-set", "d", "dst")
         time.sleep(random.random() * 0.05)
         most = max(most, int(run("ipset", "list", "-t", "d").stdout.split()[-1]))
-        must("no rule", "iptables", "-w", "-D", "OUTPUT", "2")
-        must("no rule", "iptables", "-w", "-D", "FORWARD", "2")
+        for chain in CHAINS:
+            iptables("-D", chain, "2")
         done += 1
         failed += run("ipset", "destroy", "d").returncode != 0
     for pid in users:
@@ -442,7 +489,7 @@ def ending(out, rounds):
         name = f"end{n}"
         make_namespaces(name)
         with inside(name):
-            ipset("create", "s", "hash:ip", "timeout", "5")
+            create("s", "hash:ip", "timeout", "5")
             rules("--add-set")
         # Processes that inherit a handle of the namespace would keep it.
         pids = endless_senders(name, (1, 3))
@@ -459,13 +506,26 @@ def ending(out, rounds):
     out.case("their sets are gone", not left)
 
 
-def within(name, test):
-    """Runs a test in a namespace of its own."""
+def within(name, test, of=INET):
+    """Runs a test in a namespace of its own, with sets and packets of this family."""
+    global family
+    family = of
     make_namespaces(name)
     with inside(name):
         test()
         must("cannot destroy the sets", "ipset", "destroy")
     end_namespaces(name)
+    family = INET
+
+
+def floods():
+    """Which floods beside requests this run has"""
+    chosen = os.environ.get("DROPIN_CASES", "").split()
+    for name in chosen:
+        if name not in FLOODS:
+            raise ktap.Bail(f"DROPIN_CASES: no flood has the name {name}; there are {' '.join(FLOODS)}")
+    possible = [name for name in FLOODS if FLOODS[name][1] is INET or has_ipv6()]
+    return chosen or random.sample(possible, min(AMOUNT.floods, len(possible)))
 
 
 def body(out):
@@ -476,8 +536,9 @@ def body(out):
     side = Ours()
     side.insert()
     within("alone", lambda: alone(out, seed, AMOUNT.packets))
-    for settype in AMOUNT.types:
-        within("mixed", lambda: mixed(out, settype))
+    for name in floods():
+        settype, of = FLOODS[name]
+        within("mixed", lambda: mixed(out, settype), of)
     within("gone", lambda: destroying(out))
     ending(out, AMOUNT.ends)
     side.unload()
