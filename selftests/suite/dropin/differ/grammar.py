@@ -11,6 +11,9 @@ What the kernel's own types do by chance, or wrong, is not asked for:
   larger hashsize get the default maxelem and few entries.
 - Short timeouts are followed by a SLEEP at once (see expiry()), because nobody knows whether an
   entry with a timeout of a second is still there after a few commands.
+- An entry that is added again after it has expired keeps its counters, if it has not been collected
+  and no others are given. So in sets with counters, those that expire are no other HOSTS, and are
+  always added with counters.
 - Of a range that runs backwards, a hash:ip with a netmask stores addresses that are not masked,
   which no packet can match. So only sets of type hash:net get such ranges.
 - Of any range, a hash:ip with a bitmask does. So episodes that have such sets add hosts only.
@@ -46,6 +49,7 @@ HOSTS = {
     "inet6": ["2001:db8::", "2001:db8::1", "2001:db8::2", "2001:db8:0:1::1", "fe80::1", "::1", "::",
               "ffff:ffff:ffff:ffff:ffff:ffff:ffff:ffff", "2001:db8::1/128", "::ffff:10.0.0.1"],
 }
+EXPIRING = ["10.9.0.1", "10.9.0.2", "10.9.0.3", "10.9.0.4"]
 # Few hosts each
 NARROW = {
     "inet": ["10.0.0.0/30", "10.0.0.4/31", "10.0.0.0/29", "10.0.0.9/28", "192.0.2.0/24",
@@ -368,12 +372,14 @@ class Grammar:
     def expiry(self):
         """Members that expire while the episode sleeps, and some that take their places"""
         name = self.pick(["a", "m"])
-        lines = [f"add {name} {self.pick(HOSTS['inet'])} timeout {self.pick(['1', '1', '600'])}"
-                 for _ in range(self.random.randrange(1, 6))]
-        yield Command(("-exist", "restore"), "".join(line + "\n" for line in lines))
+        counts = "counters" in self.known[name].options
+        hosts = EXPIRING if counts else HOSTS["inet"]
+        lines = [f"add {name} {self.pick(hosts)} timeout {self.pick(['1', '1', '600'])}"
+                 f"{' packets 1 bytes 28' * counts}\n" for _ in range(self.random.randrange(1, 6))]
+        yield Command(("-exist", "restore"), "".join(lines))
         yield Command(("SLEEP",))
         yield Command(tuple(self.pick([["list", "-t", name], ["list", name], ["save", name],
-                                       ["test", name, self.pick(HOSTS["inet"])]])))
+                                       ["test", name, self.pick(hosts)]])))
 
     def expiry_episode(self, count):
         commands = []

@@ -53,7 +53,7 @@ def sort_key(line):
 
 
 def is_member(line, in_members):
-    return in_members or line.startswith(("add ", "<member>"))
+    return line.startswith(("add ", "<member>")) or in_members and line != "Members:"
 
 
 def with_sorted_members(lines):
@@ -71,7 +71,8 @@ def with_sorted_members(lines):
         result += sorted(run, key=sort_key)
         run = []
         result.append(line)
-        in_members = in_members or line == "Members:"
+        # "save -t" with plain output has members, but not the line "Members:" before them.
+        in_members = in_members or line.startswith("Number of entries: ")
     return result + sorted(run, key=sort_key)
 
 
