@@ -89,10 +89,11 @@ static int apply_add(struct ipcuckoo_ipset *s, struct ipcuckoo_change *c, u32 no
 static void add_hits(struct ipcuckoo_ipset *s, struct ipcuckoo_change *c)
 {
 	u64 packets = atomic64_read(&c->hits.packets);
+	u64 bytes = atomic64_read(&c->hits.bytes);
 	struct ipcuckoo_value value;
 
-	if (packets && ipcuckoo_entries_get(&s->set->entries, &c->entry, &value))
-		ipcuckoo_record_count(value.record, packets, atomic64_read(&c->hits.bytes));
+	if ((packets || bytes) && ipcuckoo_entries_get(&s->set->entries, &c->entry, &value))
+		ipcuckoo_record_count(value.record, packets, bytes);
 }
 
 /* The caller has locked the contents. Return: 0; or -EINTR for a fatal signal, and then the change

@@ -349,9 +349,25 @@ void ipcuckoo_pending_undone(struct ipcuckoo_pending *p)
 	spin_unlock_bh(&p->lock);
 }
 
+/* What was added to @hits and not yet taken. Each unit is taken once: of two callers that read the same
+ * @taken, one changes it, and the other one looks again.
+ */
+static u64 take(atomic64_t *taken, const atomic64_t *hits)
+{
+	s64 before = atomic64_read(taken), now;
+
+	do {
+		now = atomic64_read(hits);
+		/* Another caller has read @hits later than this one. */
+		if (now - before <= 0)
+			return 0;
+	} while (!atomic64_try_cmpxchg(taken, &before, now));
+	return now - before;
+}
+
 /**
- * ipcuckoo_pending_take_hits() - take the packets that a change has counted
- * @c:		change
+ * ipcuckoo_pending_take_hits() - take the packets that a change has counted since it was stored
+ * @c:		change that is stored
  * @packets:	set to their number
  * @bytes:	set to that of their bytes
  *
@@ -359,8 +375,8 @@ void ipcuckoo_pending_undone(struct ipcuckoo_pending *p)
  */
 void ipcuckoo_pending_take_hits(struct ipcuckoo_change *c, u64 *packets, u64 *bytes)
 {
-	*packets = atomic64_xchg(&c->hits.packets, 0);
-	*bytes = atomic64_xchg(&c->hits.bytes, 0);
+	*packets = take(&c->taken.packets, &c->hits.packets);
+	*bytes = take(&c->taken.bytes, &c->hits.bytes);
 }
 
 /* Take the packets that have matched a change since it was copied. One that matches it later, or at
@@ -370,9 +386,10 @@ static void take_late_hits(struct ipcuckoo_change *c, struct ipcuckoo_change *co
 {
 	u64 packets, bytes;
 
-	atomic64_sub(atomic64_read(&copy->hits.packets), &c->hits.packets);
-	atomic64_sub(atomic64_read(&copy->hits.bytes), &c->hits.bytes);
-	WRITE_ONCE(c->stored, true);
+	atomic64_set(&c->taken.packets, atomic64_read(&copy->hits.packets));
+	atomic64_set(&c->taken.bytes, atomic64_read(&copy->hits.bytes));
+	/* pairs with try_cmpxchg() in take(): pass_on() has read @stored before that */
+	smp_store_release(&c->stored, true);
 	smp_mb();	/* pairs with smp_mb() in pass_on() */
 	ipcuckoo_pending_take_hits(c, &packets, &bytes);
 	atomic64_set(&copy->hits.packets, packets);

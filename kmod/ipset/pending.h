@@ -40,9 +40,11 @@
  * @delta:	by how much this changes the number of entries in the contents: -1, 0 or 1. Whoever
  *		puts the change sets it as if earlier changes were applied
  * @exist:	an entry that exists gets the value of the change; if not, it keeps its own
- * @expires:	the second since boot in which it expires; 0: never
- * @hits:	packets that have matched it since, in a set with counters
  * @stored:	the contents have the entry, and count these packets
+ * @expires:	the second since boot in which it expires; 0: never
+ * @hits:	packets that have matched it since, in a set with counters. Nothing is subtracted
+ *		from them, because rules compare them
+ * @taken:	if @stored: how many of @hits the entry in the contents has, or has in a moment
  * @mem:	the account to which it is charged
  * @rcu:	to free it
  */
@@ -54,9 +56,10 @@ struct ipcuckoo_change {
 	bool add;
 	bool exist;
 	s8 delta;
+	bool stored;
 	u32 expires;
 	struct ipcuckoo_hits hits;
-	bool stored;
+	struct ipcuckoo_hits taken;
 	struct ipcuckoo_mem *mem;
 	struct rcu_head rcu;
 };
