@@ -396,9 +396,10 @@ unsigned int ipcuckoo_hook_ingress6(void *priv, struct sk_buff *skb,
 /* How much of a packet is copied for a logger or a tracer, from the IP header on. */
 #define SAMPLE	128
 
-/* A frame in XDP, and where its IP header is. */
+/* A frame in XDP, the device whose attachments it runs, and where its IP header is. */
 struct frame {
 	const struct xdp_buff *xdp;
+	struct net_device *dev;
 	const void *ip;
 	bool v6;
 };
@@ -414,7 +415,7 @@ static struct sk_buff *copy_frame(const struct frame *frame)
 	if (!skb)
 		return NULL;
 	skb_put_data(skb, xdp->data, size);
-	skb->dev = xdp->rxq->dev;
+	skb->dev = frame->dev;
 	skb->protocol = htons(frame->v6 ? ETH_P_IPV6 : ETH_P_IP);
 	skb_reset_mac_header(skb);
 	skb_pull(skb, front);
@@ -425,16 +426,16 @@ static struct sk_buff *copy_frame(const struct frame *frame)
 
 static noinline void report(const struct ipcuckoo_link *link, const struct frame *frame, bool log)
 {
-	struct net_device *dev = frame->xdp->rxq->dev;
 	const struct nf_hook_state state = {
-		.hook = NF_NETDEV_INGRESS, .pf = NFPROTO_NETDEV, .in = dev, .net = dev_net(dev),
+		.hook = NF_NETDEV_INGRESS, .pf = NFPROTO_NETDEV, .in = frame->dev,
+		.net = dev_net(frame->dev),
 	};
 	struct sk_buff *skb = copy_frame(frame);
 
 	if (!skb)
 		return;
 	if (trace_ipcuckoo_match_enabled())
-		trace(link, skb, dev, frame->ip);
+		trace(link, skb, frame->dev, frame->ip);
 	if (log)
 		ipcuckoo_log(link->at, link->set, skb, &state);
 	kfree_skb(skb);
@@ -465,13 +466,12 @@ static __always_inline u32 run_frame(const struct ipcuckoo_chain *chain,
 				     set_match_fn match)
 {
 	const struct ipcuckoo_link *link = chain->link, *end = link + chain->count;
-	const struct net_device *dev = frame->xdp->rxq->dev;
 	unsigned int bytes = frame_bytes(frame);
 	u32 verdict;
 	u64 mark;	/* not used: a frame has none */
 
 	for (; link < end; link++) {
-		if (!concerns(link->at, dev) ||
+		if (!concerns(link->at, frame->dev) ||
 		    !matches(link, frame->ip, a, match, bytes, &mark))
 			continue;
 		verdict = hit_frame(link, frame, bytes);
@@ -508,6 +508,30 @@ static __always_inline bool find_ip(struct frame *frame)
 	       ((const struct iphdr *)at)->version == 4;
 }
 
+static const struct ipcuckoo_chain *chain_at(const struct net_device *dev, bool v6)
+{
+	void *slot = xa_load(&ipcuckoo_net(dev_net(dev))->attached.xdp[v6], dev->ifindex);
+
+	return slot ? chain_of(slot) : NULL;
+}
+
+/* Find the chain that a frame runs, and its device. A bond lets its ports run its program, and so
+ * does a device of Hyper-V with its virtual function (both have IFF_SLAVE): there the frame comes
+ * from the port, and what it shall run is attached at the device above.
+ */
+static const struct ipcuckoo_chain *find_chain(struct frame *frame)
+{
+	struct net_device *dev = frame->xdp->rxq->dev;
+	const struct ipcuckoo_chain *chain = chain_at(dev, frame->v6);
+
+	if (!chain && dev->flags & IFF_SLAVE) {
+		dev = netdev_master_upper_dev_get_rcu(dev);
+		chain = dev ? chain_at(dev, frame->v6) : NULL;
+	}
+	frame->dev = dev;
+	return chain;
+}
+
 /**
  * ipcuckoo_hook_xdp() - run the chain of a device for a frame
  * @xdp:	the frame, in the context of a BPF program
@@ -517,16 +541,13 @@ static __always_inline bool find_ip(struct frame *frame)
  */
 u32 ipcuckoo_hook_xdp(const struct xdp_buff *xdp)
 {
-	const struct net_device *dev = xdp->rxq->dev;
 	const struct ipcuckoo_chain *chain;
 	struct frame frame = { .xdp = xdp };
 	struct addresses a;
-	void *slot;
 
 	if (!find_ip(&frame))
 		return XDP_PASS;
-	slot = xa_load(&ipcuckoo_net(dev_net(dev))->attached.xdp[frame.v6], dev->ifindex);
-	chain = slot ? chain_of(slot) : NULL;
+	chain = find_chain(&frame);
 	if (!chain)
 		return XDP_PASS;
 	a = addresses_of(frame.ip, frame.v6);

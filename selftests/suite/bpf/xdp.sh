@@ -141,6 +141,35 @@ test_states()
 	forget_programs
 }
 
+# A bond gives its program to its ports, whose frames it then sees as theirs.
+test_bond()
+{
+	if ! in_f ip link add b0 type bond mode active-backup miimon 100 2> /dev/null; then
+		skip "a bond" "this kernel has no bonds"
+		return
+	fi
+	in_f ip link add p0 type veth peer name p1
+	in_f ip link set p1 netns c
+	in_f ip link set p0 master b0
+	in_f ip addr add 10.9.1.1/24 dev b0
+	in_c ip addr add 10.9.1.2/24 dev p1
+	in_f ip link set b0 up
+	in_c ip link set p1 up
+	check "the bond works" 1 "$(busywait 10 in_c ping -c 1 -W 1 10.9.1.1 && echo 1)"
+	attach_fresh "client src drop log xdp dev b0"
+	dmesg -C
+	check "a bond: the drivers of its ports run the program" "driver active" \
+		"$(has_program b0) $(state)"
+	check "its packets are seen" "0 3" "$(pings 3 c 10.9.1.1) $(seen)"
+	check_match "and logged as the bond's" "ipcuckoo client drop: IN=b0 OUT= .*SRC=10.9.1.2 " \
+		"$(dmesg)"
+	attach_fresh "client src drop xdp dev c0"
+	check "nothing is attached to it any more" 3 "$(pings 3 c 10.9.1.1)"
+	ipcuckoo detach --all
+	in_f ip link del b0
+	in_f ip link del p0
+}
+
 test_save()
 {
 	attach_fresh "client src drop xdp dev c0 order 7" "all src count xdp dev s0"
@@ -241,6 +270,7 @@ test_first
 test_verdicts
 test_details
 test_states
+test_bond
 test_save
 test_others
 test_refused
