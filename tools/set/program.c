@@ -14,7 +14,10 @@ static bool is_xdp(const struct nl_attachment *attachment)
 #ifdef IPCUCKOO_XDP
 
 #include <errno.h>
+#include <net/if_arp.h>
 #include <spawn.h>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -181,6 +184,23 @@ static int attach(const struct tool *tool, const char *dev, int ifindex)
 	return STATUS_OK;
 }
 
+/* Do the frames of a device begin with an Ethernet header? Those of some tunnels have none, others
+ * show a program the packet in which they came.
+ */
+static bool is_ethernet(const char *dev)
+{
+	int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	struct ifreq request = { 0 };
+	bool known;
+
+	snprintf(request.ifr_name, sizeof(request.ifr_name), "%s", dev);
+	known = fd >= 0 && !ioctl(fd, SIOCGIFHWADDR, &request);
+	if (fd >= 0)
+		close(fd);
+	return !known || request.ifr_hwaddr.sa_family == ARPHRD_ETHER ||
+	       request.ifr_hwaddr.sa_family == ARPHRD_LOOPBACK;
+}
+
 int program_attach(const struct tool *tool, const struct nl_attachment *attachment)
 {
 	const char *problem;
@@ -194,6 +214,10 @@ int program_attach(const struct tool *tool, const struct nl_attachment *attachme
 		     attachment->dev);
 		return STATUS_OK;
 	}
+	if (!is_ethernet(attachment->dev))
+		return fail(tool, STATUS_REFUSED,
+			    "%s has no Ethernet frames, which programs of XDP need: attach the set at ingress",
+			    attachment->dev);
 	problem = begin();
 	if (problem)
 		return fail(tool, STATUS_REFUSED, "%s; without it, attach at ingress", problem);

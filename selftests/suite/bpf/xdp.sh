@@ -231,6 +231,12 @@ test_refused()
 	run_error "no device" 2 "xdp is that of a device" ipcuckoo attach client src drop xdp
 	run_error "a priority" 2 "no priority" ipcuckoo attach client src drop xdp dev c0 priority 1
 	run_error "a mark" 2 "no mark in xdp" ipcuckoo attach client src mark 1 xdp dev c0
+	if in_f ip link add t0 type ipip local $FC4 remote $C4 2> /dev/null; then
+		run_error "a tunnel" 3 "t0 has no Ethernet frames" \
+			ipcuckoo attach client src drop xdp dev t0
+	else
+		skip "a tunnel" "this kernel has no tunnels of IPv4 in IPv4"
+	fi
 	run_error "two places" 2 "two places" ipcuckoo attach client src drop xdp ingress dev c0
 	run_error "no such set" 3 "does not exist" ipcuckoo attach none src drop xdp dev c0
 	mkdir $lists/broken
