@@ -531,6 +531,19 @@ static void disconnect_device(struct ipcuckoo_net *pernet, const struct net_devi
 	ipcuckoo_tap_free_idle(pernet, going);
 }
 
+/* Make the taps idle that are at a device which has another name now. This comes before any point
+ * gets a tap: a device has only one in XDP for each family, and another point may need it.
+ */
+static void disconnect_others(struct ipcuckoo_net *pernet, const struct net_device *going)
+{
+	struct point *point;
+
+	list_for_each_entry(point, &pernet->attached.points, list)
+		if (point->tap && ipcuckoo_hook_on_device(point->hook) &&
+		    point->tap->ops.dev != ipcuckoo_point_device(pernet->net, point->dev, going))
+			disconnect_point(pernet, point);
+}
+
 /**
  * ipcuckoo_points_follow() - update the points at ingress after a device has changed
  * @pernet:	namespace, whose mutex is held
@@ -543,21 +556,18 @@ static void disconnect_device(struct ipcuckoo_net *pernet, const struct net_devi
  */
 void ipcuckoo_points_follow(struct ipcuckoo_net *pernet, const struct net_device *going)
 {
-	const struct net_device *dev;
 	struct point *point;
 
 	lockdep_assert_held(&pernet->mutex);
 	ASSERT_RTNL();
 	if (going)
 		disconnect_device(pernet, going);
+	disconnect_others(pernet, going);
 	list_for_each_entry(point, &pernet->attached.points, list) {
 		if (!ipcuckoo_hook_on_device(point->hook))
 			continue;
-		dev = ipcuckoo_point_device(pernet->net, point->dev, going);
-		if (point->tap && point->tap->ops.dev != dev)
-			disconnect_point(pernet, point);
 		point->err = 0;
-		if (dev && !point->tap && connect_point(pernet, point, going))
+		if (!point->tap && connect_point(pernet, point, going))
 			net_warn_ratelimited("ipcuckoo: the hook at the %s of %s cannot be registered, and attachments there see no packets until it can: error %d\n",
 					     is_xdp(point) ? "XDP" : "ingress", point->dev,
 					     point->err);

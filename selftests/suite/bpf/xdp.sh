@@ -139,6 +139,20 @@ test_states()
 	run_ok "the device can be deleted" in_f ip link del new0
 	ipcuckoo detach --all
 	forget_programs
+	test_renamed
+}
+
+# At the attachment to its new name first, while the other one still has the device.
+test_renamed()
+{
+	in_f ip link add old0 type veth peer name old1
+	ipcuckoo attach client src drop xdp dev new0 2> /dev/null
+	ipcuckoo attach client src drop xdp dev old0
+	in_f ip link set old0 name new0
+	check "a device that is renamed to what another attachment waits for" "active" "$(state)"
+	ipcuckoo detach --all
+	check "its program goes" "" "$(has_program new0)"
+	in_f ip link del new0
 }
 
 # A bond gives its program to its ports, whose frames it then sees as theirs.
