@@ -438,7 +438,7 @@ static noinline void report(const struct ipcuckoo_link *link, const struct frame
 		trace(link, skb, frame->dev, frame->ip);
 	if (log)
 		ipcuckoo_log(link->at, link->set, skb, &state);
-	kfree_skb(skb);
+	consume_skb(skb);
 }
 
 /* The length of a frame from its IP header on, of all fragments if it has some. */
