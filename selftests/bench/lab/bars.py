@@ -19,6 +19,8 @@ MANY = {"traffic": "many", "answer": "hit"}
 HOSTS4 = {"family": "inet", "type": "hash:ip"}
 HOSTS6 = {"family": "inet6", "type": "hash:ip"}
 NETS4 = {"family": "inet", "type": "hash:net"}
+NETS6 = {"family": "inet6", "type": "hash:net"}
+HITS = {"traffic": "uniform", "answer": "hit"}
 
 
 class Incomplete(Exception):
@@ -42,6 +44,20 @@ def times(part, rivals, **params):
     return value
 
 
+def least_times(rivals, **params):
+    """The same of a packet in the hook, of the case in which it is the least. Sets of prefixes have
+    no nft-size."""
+    def value(m):
+        figures = []
+        for case in m.select("hook", **params):
+            there = [s for s in rivals if s != "nft-size" or case.params["type"] == "hash:ip"]
+            require(case, "ipcuckoo", *there)
+            rival = min(there, key=lambda s: Figure(case.values(s)).median)
+            figures.append(Figure(case.ratios(rival, "ipcuckoo")))
+        return min(figures, key=lambda f: f.median, default=None)
+    return value
+
+
 def packets(ours, rivals, **params):
     """How many times as many packets a second ours handles; of several rivals, the best counts."""
     def value(m):
@@ -54,10 +70,10 @@ def packets(ours, rivals, **params):
     return value
 
 
-def beside_lines(**params):
+def beside_lines(serial, **params):
     """The time of a bare look-up, divided by that of two reads of lines of the same footprint."""
     def value(m):
-        case = m.one("bare", serial=True, **params)
+        case = m.one("bare", serial=serial, **params)
         if not case:
             return None
         require(case, "ipcuckoo", "lines")
@@ -92,6 +108,14 @@ def most_memory(low, high):
                 max(sizes) < high * (1 - ENDS_TOLERANCE):
             return None
         return worst
+    return value
+
+
+def memory(**params):
+    """Bits an entry, by what the kernel has grown"""
+    def value(m):
+        case = m.one("memory", by="growth", **params)
+        return case.figure("ipcuckoo") if case and case.has("ipcuckoo") else None
     return value
 
 
@@ -197,6 +221,13 @@ def look_up(name, what, limit, rivals, **params):
                times("hook", rivals, serial=True, **params))
 
 
+def hits(name, what, limit, rivals):
+    """A bar of packets that match, in all cases"""
+    return Bar(name, what, ">=", limit, "x",
+               least_times(rivals, serial=False, answer="hit"),
+               least_times(rivals, serial=True, answer="hit"))
+
+
 def serial(name, what, limit, value):
     return Bar(name, what, "<=", limit, "x", value, value)
 
@@ -210,11 +241,25 @@ BARS = [
             1.5, ["ipset"], entries=10_000_000, **HOSTS4, **USUAL),
     serial("bare look-up, 1M IPv4, misses, one at a time",
            "ours takes so many times two random reads of lines of its footprint",
-           1.5, beside_lines(entries=1_000_000, **HOSTS4, **USUAL)),
+           1.5, beside_lines(True, entries=1_000_000, **HOSTS4, **USUAL)),
+    Bar("bare look-up, 10M IPv4, misses",
+        "ours takes so many times two random reads of lines of its footprint",
+        "<=", 2.5, "x", beside_lines(False, entries=10_000_000, **HOSTS4, **USUAL),
+        beside_lines(True, entries=10_000_000, **HOSTS4, **USUAL)),
     look_up("look-up, country prefixes, misses, ipset", "hash:net takes so many times ours",
             10, ["ipset"], lists="countries", **NETS4, **USUAL),
     look_up("look-up, 1M IPv6, misses, ipset", "hash:ip family inet6 takes so many times ours",
             3, ["ipset"], entries=1_000_000, **HOSTS6, **USUAL),
+    hits("look-up, hits, ipset", "takes so many times ours, in the case where that is the least",
+         2, ["ipset"]),
+    hits("look-up, hits, nftables",
+         "the better set, by ours, in the case where that is the least", 1.5, ["nft", "nft-size"]),
+    look_up("look-up, 1M IPv6, hits, ipset", "hash:ip family inet6 takes so many times ours",
+            3, ["ipset"], entries=1_000_000, **HOSTS6, **HITS),
+    look_up("look-up, country prefixes, hits, ipset", "hash:net takes so many times ours",
+            8, ["ipset"], lists="countries", **NETS4, **HITS),
+    look_up("look-up, country prefixes, IPv6, hits, ipset", "hash:net takes so many times ours",
+            8, ["ipset"], lists="countries", **NETS6, **HITS),
     look_up("hook with an empty set attached",
             "iptables raw and an empty ipset cost so many times ours",
             3, ["ipset"], entries=0, **HOSTS4, **USUAL),
@@ -222,6 +267,12 @@ BARS = [
         "<=", 20, "bits", most_memory(MEMORY_STEP, 16_000_001)),
     Bar("memory per IPv4 entry, worst from 10k to 840k", "all allocations",
         "<=", 36, "bits", most_memory(10_000, MEMORY_STEP)),
+    Bar("memory per IPv4 entry, 10M hosts", "by growth",
+        "<=", 13.6, "bits", memory(entries=10_000_000, **HOSTS4)),
+    Bar("memory per entry, country prefixes, IPv4", "by growth",
+        "<=", 40, "bits", memory(**NETS4)),
+    Bar("memory per entry, country prefixes, IPv6", "by growth",
+        "<=", 160, "bits", memory(**NETS6)),
     Bar("load 1M from a text file", "ipset restore takes so many times ours",
         ">=", 10, "x", times("load", ["ipset"], entries=1_000_000, **HOSTS4)),
     Bar("replace 1M", "ipset restore to a temporary set, swap, destroy take so many times ours",
