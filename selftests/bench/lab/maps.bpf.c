@@ -34,6 +34,9 @@ struct prefix6 {
 	struct in6_addr addr;
 };
 
+/* BPF_MAP_TYPE_RHASH; a number, which headers of older kernels lack */
+#define RHASH		35
+
 /* maps.c says how many entries there are. */
 #define MAP(name, kind, key_type, value_type, flags)		\
 	struct {						\
@@ -46,6 +49,8 @@ struct prefix6 {
 
 MAP(map_hash4, BPF_MAP_TYPE_HASH, __be32, __u8, 0);
 MAP(map_hash6, BPF_MAP_TYPE_HASH, struct in6_addr, __u8, 0);
+MAP(map_rhash4, RHASH, __be32, __u8, BPF_F_NO_PREALLOC);
+MAP(map_rhash6, RHASH, struct in6_addr, __u8, BPF_F_NO_PREALLOC);
 MAP(map_lpm4, BPF_MAP_TYPE_LPM_TRIE, struct prefix4, __u8, BPF_F_NO_PREALLOC);
 MAP(map_lpm6, BPF_MAP_TYPE_LPM_TRIE, struct prefix6, __u8, BPF_F_NO_PREALLOC);
 MAP(map_filter4, BPF_MAP_TYPE_PERCPU_HASH, __be32, __u64, 0);
@@ -99,6 +104,22 @@ int hash6(struct xdp_md *ctx)
 	struct ipv6hdr *ip = header6(ctx);
 
 	return ip ? fate(&map_hash6, &ip->daddr) : XDP_PASS;
+}
+
+SEC("xdp")
+int rhash4(struct xdp_md *ctx)
+{
+	struct iphdr *ip = header4(ctx);
+
+	return ip ? fate(&map_rhash4, &ip->saddr) : XDP_PASS;
+}
+
+SEC("xdp")
+int rhash6(struct xdp_md *ctx)
+{
+	struct ipv6hdr *ip = header6(ctx);
+
+	return ip ? fate(&map_rhash6, &ip->daddr) : XDP_PASS;
 }
 
 SEC("xdp")

@@ -7,6 +7,10 @@
  *
  * ENTRIES is the size of the map, 0 if the program has none. The program is there until the device
  * is deleted.
+ *
+ *   maps has-rhash
+ *
+ * The exit status is 0 if the kernel has the maps of rhash4 and rhash6.
  */
 #include <arpa/inet.h>
 #include <bpf/bpf.h>
@@ -20,18 +24,21 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 /* Elements of one system call */
 #define BATCH		4096
 
 /*
- * How often to try again, a millisecond later each time, when there is no memory for an element. The
- * tree of prefixes of Linux 7 takes elements from a cache, which User Mode Linux fills up only when
- * its clock ticks.
+ * How often to try again, a millisecond later each time, when there is no memory for an element. Some
+ * maps of Linux 7 take elements from a cache, which User Mode Linux fills up only when its clock
+ * ticks. A map that grows may be busy with that.
  */
 #define TRIES		1000
 
 #define KEY_MAX		20
+/* BPF_MAP_TYPE_RHASH, as in maps.bpf.c */
+#define RHASH		35
 #define SOURCE		1
 #define DESTINATION	2
 
@@ -100,7 +107,7 @@ static void add(int map, const struct layout *layout, const unsigned char *keys,
 	while (count) {
 		done = count;
 		if (bpf_map_update_batch(map, keys, values, &done, NULL)) {
-			if (errno != ENOMEM || tries == TRIES)
+			if ((errno != ENOMEM && errno != EBUSY) || tries == TRIES)
 				die("the map cannot be filled", errno);
 			tries = done ? 0 : tries + 1;
 			nanosleep(&ms, NULL);
@@ -152,6 +159,17 @@ static struct bpf_object *load(const char *path, const char *name, unsigned int 
 	return object;
 }
 
+static bool has_rhash(void)
+{
+	LIBBPF_OPTS(bpf_map_create_opts, opts, .map_flags = BPF_F_NO_PREALLOC);
+	int map = bpf_map_create(RHASH, "rhash", sizeof(uint32_t), 1, 1, &opts);
+
+	if (map < 0)
+		return false;
+	close(map);
+	return true;
+}
+
 int main(int argc, char **argv)
 {
 	unsigned int entries = argc == 5 ? strtoul(argv[4], NULL, 10) : 0;
@@ -161,8 +179,10 @@ int main(int argc, char **argv)
 	char name[32];
 	int err;
 
+	if (argc == 2 && !strcmp(argv[1], "has-rhash"))
+		return !has_rhash();
 	if (argc != 5) {
-		fprintf(stderr, "usage: maps OBJECT PROGRAM DEVICE ENTRIES\n");
+		fprintf(stderr, "usage: maps OBJECT PROGRAM DEVICE ENTRIES | maps has-rhash\n");
 		return 2;
 	}
 	object = load(argv[1], argv[2], entries);

@@ -12,12 +12,12 @@ STYLE = """
 :root { color-scheme: light dark;
   --paper: #fcfcfa; --ink: #23262b; --soft: #646a73; --grid: #dddfe2; --panel: #ffffff;
   --edge: #e3e4e6; --ours: #0a7d62; --ipset: #d1621b; --nft: #3f63c8; --nft-size: #8b6fd0; --filter: #8a7a1f;
-  --bpf-hash: #a8407f; --bpf-filter: #5f8f2f; --bpf-lpm: #2f8fa8;
+  --bpf-hash: #a8407f; --bpf-filter: #5f8f2f; --bpf-lpm: #2f8fa8; --bpf-rhash: #7a5c3e;
   --lines: #80868f; --bar: #c0304a; --ok: #0a7d62; --short: #c0304a; --missing: #96690a; }
 @media (prefers-color-scheme: dark) { :root {
   --paper: #16181c; --ink: #e4e6ea; --soft: #9aa1ab; --grid: #33373e; --panel: #1d2025;
   --edge: #2d3138; --ours: #3fc8a2; --ipset: #f0904f; --nft: #86a4f4; --nft-size: #b9a2f2; --filter: #d3c15a;
-  --bpf-hash: #e58ac4; --bpf-filter: #a5d06a; --bpf-lpm: #6cc6dd;
+  --bpf-hash: #e58ac4; --bpf-filter: #a5d06a; --bpf-lpm: #6cc6dd; --bpf-rhash: #d0b08c;
   --lines: #9aa1ab; --bar: #ff7a90; --ok: #3fc8a2; --short: #ff7a90; --missing: #e0b04c; } }
 * { box-sizing: border-box; }
 body { margin: 0; background: var(--paper); color: var(--ink);

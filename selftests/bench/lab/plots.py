@@ -19,6 +19,7 @@ SUBJECTS = {
     "nft-interval": ("nftables set with intervals", 3, "pt 5 ps 0.6 lw 1.7"),
     "nft-pipapo": ("nftables concatenation", 4, "pt 4 ps 0.7 lw 1.7 dt 2"),
     "bpf-hash": ("BPF hash", 10, "pt 8 ps 0.7 lw 1.7"),
+    "bpf-rhash": ("BPF rhash", 13, "pt 8 ps 0.7 lw 1.7 dt 2"),
     "bpf-filter": ("BPF as xdp-filter does", 11, "pt 8 ps 0.7 lw 1.7"),
     "bpf-lpm": ("BPF LPM trie", 12, "pt 8 ps 0.7 lw 1.7"),
     "all": ("drop everything", 5, "pt 6 ps 0.7 lw 1.7 dt 3"),
@@ -28,7 +29,7 @@ SUBJECTS = {
 PLACES = {"xdp": "XDP", "ingress": "ingress", "prerouting": "PRE_ROUTING", "raw": "iptables raw"}
 COLOURS = {1: "--ours", 2: "--ipset", 3: "--nft", 4: "--nft-size", 5: "--lines", 6: "--bar",
            7: "--grid", 8: "--ink", 9: "--filter", 10: "--bpf-hash", 11: "--bpf-filter",
-           12: "--bpf-lpm"}
+           12: "--bpf-lpm", 13: "--bpf-rhash"}
 
 
 def split_place(subject):
