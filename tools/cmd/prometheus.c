@@ -142,7 +142,7 @@ static void print_attachment_metrics(const struct stats *stats)
 		}
 	}
 	exposition_head(stdout, "ipcuckoo_", "attachment_active",
-			"Whether it sees packets: 0 if there is no such device, or no hook.");
+			"Whether it sees packets: 0 if there is no such device, no hook or no program.");
 	for (i = 0; i < stats->attachment_count; i++) {
 		printf("ipcuckoo_attachment_active{");
 		print_attachment_labels(&stats->attachments[i]);
