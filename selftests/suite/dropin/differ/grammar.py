@@ -372,7 +372,7 @@ class Grammar:
     def expiry(self):
         """Members that expire while the episode sleeps, and some that take their places"""
         name = self.pick(["a", "m"])
-        counts = "counters" in self.known[name].options
+        counts = "counters" in self.known.get(name, UNKNOWN).options
         hosts = EXPIRING if counts else HOSTS["inet"]
         lines = [f"add {name} {self.pick(hosts)} timeout {self.pick(['1', '1', '600'])}"
                  f"{' packets 1 bytes 28' * counts}\n" for _ in range(self.random.randrange(1, 6))]
