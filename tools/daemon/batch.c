@@ -53,11 +53,13 @@ static const char *read_entry(const redisReply *entry, struct batch *batch,
 		return "it has no number";
 	if (seq != batch->at.seq + 1)
 		return gap;
+	/* What is in force does not become what the snapshot has by going on behind it. */
 	batch->replaced = !strcmp(fields->element[2]->str, "v");
-	if (!batch->replaced && strcmp(fields->element[2]->str, "c"))
+	if (batch->replaced)
+		return NULL;
+	if (strcmp(fields->element[2]->str, "c"))
 		return "it has a field that this ipcuckood does not know; update ipcuckood";
-	err = batch->replaced ? 0 :
-	      list_parse_changes((const uint8_t *)data->str, data->len, limits, &batch->changes,
+	err = list_parse_changes((const uint8_t *)data->str, data->len, limits, &batch->changes,
 				 why);
 	if (err)
 		return err == -ENOMEM ? "there is not enough memory for it" : why;

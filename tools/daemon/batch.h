@@ -9,7 +9,7 @@
 
 /**
  * struct batch - changes of one reply
- * @at:		where they lead
+ * @at:		where they lead: behind the last change that was read
  * @changes:	the changes; comments point into the reply
  * @atomic:	some of them were published in one step
  * @replaced:	the list was replaced behind them
@@ -36,7 +36,7 @@ const redisReply *batch_entries(const redisReply *reply);
  * @limits:	which entries of the list are of use
  * @why:	room for a reason
  *
- * It ends at an entry that replaces the list, and in front of one whose number is not the next one:
+ * It ends in front of an entry that replaces the list, and of one whose number is not the next one:
  * if that is the first one, the position stays as it was.
  *
  * Return: NULL, or what is wrong with the entry behind the position.

@@ -588,7 +588,7 @@ static void on_changes(void *owner, const redisReply *reply)
 		return;
 	}
 	if (read_batch(follower, reply, &batch))
-		take_batch(follower, &batch, batch.at.seq == before);
+		take_batch(follower, &batch, batch.at.seq == before && !batch.replaced);
 	batch_free(&batch);
 }
 

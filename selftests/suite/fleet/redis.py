@@ -371,6 +371,35 @@ def test_restart(b):
         host.has(want), host.source())
 
 
+def test_replaced(b):
+    """The list is replaced by one that cannot be used yet, behind changes that can"""
+    host = b.begin()
+    other = b.host("other")
+    for how in ("read again", "started again"):
+        host.replace(MANY[:100])
+        other.configure(b.server(), {"max-entries": "150"})
+        other.daemon.start()
+        wait_for(lambda: other.source()["entries"] == 100, SOON)
+        other.daemon.stop()
+        host.publish("203.0.113.1")
+        host.replace(MANY)
+        other.daemon.start()
+        b.case("a list that is too large is not taken", wait_for(
+            lambda: "more than 150 entries" in (other.source().get("problem") or ""), SOON),
+            other.source())
+        b.case("a change in front of it is", wait_for(
+            lambda: other.source()["entries"] == 101, SOON), other.source())
+        other.configure(b.server(), {"max-entries": "5000"})
+        if how == "read again":
+            other.daemon.process.send_signal(signal.SIGHUP)
+        else:
+            other.daemon.stop()
+            other.daemon.start()
+        b.case(f"it is when there is room for it, and the configuration is {how}", wait_for(
+            lambda: other.source()["entries"] == len(MANY), SOON), other.source())
+        other.daemon.stop()
+
+
 def test_trimmed(b):
     host = b.begin()
     want = set(MANY[:100])
@@ -1307,8 +1336,9 @@ def test_random(b):
 
 
 TESTS = (test_config, test_clock, test_publish, test_timeouts, test_values, test_agree, test_restart,
-         test_trimmed, test_renewed, test_gone, test_waiting, test_unstored, test_refused,
-         test_behind, test_sentinel, test_lies, test_million, test_many, test_random)
+         test_replaced, test_trimmed, test_renewed, test_gone, test_waiting,
+         test_unstored, test_refused, test_behind, test_sentinel, test_lies, test_million,
+         test_many, test_random)
 
 
 def body(tap):
