@@ -37,7 +37,8 @@ const redisReply *batch_entries(const redisReply *reply);
  * @why:	room for a reason
  *
  * It ends in front of an entry that replaces the list, and of one whose number is not the next one:
- * if that is the first one, the position stays as it was.
+ * if that is the first one, the position stays as it was. The position also moves when no change
+ * fits into the set.
  *
  * Return: NULL, or what is wrong with the entry behind the position.
  */

@@ -539,7 +539,7 @@ static void take_batch(struct follower *follower, struct batch *batch, bool miss
 	}
 	if (fresh)
 		follower->fresh = batch->at;
-	else if (batch->changes.count)
+	else if (batch->at.seq != follower->here.seq)
 		take_changes(follower, batch);
 	if (!engine_is_ready(follower->reader))
 		return;

@@ -371,6 +371,27 @@ def test_restart(b):
         host.has(want), host.source())
 
 
+def test_left_out(b):
+    """Changes of which none fits into the set"""
+    host = b.begin()
+    other = b.host("other")
+    other.configure(b.server(), {"publish": "no"}, "family = inet\n")
+    other.daemon.start()
+    wait_for(lambda: other.source()["state"] == "good", SOON)
+    host.publish("2001:db8::1")
+    b.case("a change that does not fit is passed over", wait_for(
+        lambda: other.source()["seq"] == int(b.redis.head("feed")["seq"])), other.source())
+    before = b.redis.commands()
+    time.sleep(2)
+    count = b.redis.commands() - before
+    b.case("and not asked for again and again", count < 50, count)
+    host.publish("2001:db8::2", "2001:db8::3")
+    host.publish("203.0.113.1")
+    b.case("and so are others", wait_for(
+        lambda: other.source()["seq"] == int(b.redis.head("feed")["seq"])) and
+        other.source()["left_out"] == 3, other.source())
+
+
 def test_replaced(b):
     """The list is replaced by one that cannot be used yet, behind changes that can"""
     host = b.begin()
@@ -1336,7 +1357,7 @@ def test_random(b):
 
 
 TESTS = (test_config, test_clock, test_publish, test_timeouts, test_values, test_agree, test_restart,
-         test_replaced, test_trimmed, test_renewed, test_gone, test_waiting,
+         test_left_out, test_replaced, test_trimmed, test_renewed, test_gone, test_waiting,
          test_unstored, test_refused, test_behind, test_sentinel, test_lies, test_million,
          test_many, test_random)
 

@@ -2,6 +2,7 @@
 """A real redis-server, a server that lies instead of it, and the list in Redis, read naively"""
 import ipaddress
 import os
+import re
 import shutil
 import signal
 import socket
@@ -74,6 +75,11 @@ class Redis:
         with socket.create_connection(("127.0.0.1", self.port), SECONDS) as s:
             s.sendall(pack(*words))
             return read_reply(s.makefile("rb"))
+
+    def commands(self):
+        """How many it has got"""
+        text = self.ask("INFO", "stats").decode()
+        return int(re.search(r"total_commands_processed:(\d+)", text)[1])
 
     def kill(self):
         self.process.kill()
