@@ -24,9 +24,6 @@
 
 #define HEAD	"# ipcuckood 1\n"
 
-/* The longest line: a comment or a note of this length. */
-#define LINE_SIZE	2048
-
 static void save_entries(const struct source *source, FILE *f)
 {
 	struct contents_cursor cursor = { 0 };
@@ -139,20 +136,22 @@ static int load_entry(struct contents *contents, struct feed *feed, char *line)
 	return err;
 }
 
-/* Return: 0, or a negative errno: -EINVAL for a file that is cut off or no such file. */
+/* Return: 0, or a negative errno: -EINVAL for a file that is cut off or no such file. Notes may have
+ * any length: that of a feed has all values of match.
+ */
 static int load(struct source *source, FILE *f, struct contents *contents)
 {
 	struct feed feed = { 0 }, valued = { 0 };
-	char line[LINE_SIZE];
-	size_t count = 0;
+	size_t count = 0, room = 0;
+	char *line = NULL;
 	int err = 0;
 
 	source_prepare(source, &feed);
 	source_prepare(source, &valued);
-	if (!fgets(line, sizeof(line), f) || strcmp(line, HEAD))
-		return -EINVAL;
+	if (getline(&line, &room, f) < 0 || strcmp(line, HEAD))
+		err = -EINVAL;
 	while (!err) {
-		if (!fgets(line, sizeof(line), f)) {
+		if (getline(&line, &room, f) < 0) {
 			err = -EINVAL;
 			break;
 		}
@@ -164,6 +163,7 @@ static int load(struct source *source, FILE *f, struct contents *contents)
 			count++;
 		}
 	}
+	free(line);
 	packed_free(&valued.entries);
 	if (err == 1)
 		contents_take(contents, &feed.entries);

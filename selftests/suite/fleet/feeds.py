@@ -314,6 +314,21 @@ def test_restart(b):
     b.daemon.answered("a", 1)
     b.case("a stored list that was cut off is not used", "cut off" in b.daemon.messages())
     b.case("and what is in the set stays", len(members("s")) == 1200, len(members("s")))
+    # The values of match are stored, too, so that other ones mean another list.
+    wanted = [str(64512 + i) for i in range(500)]
+    b.server.say("/a", lie.whole(lines(f"198.51.100.{i},{64512 + i}" for i in range(100))))
+    b.config({"s": {}}, {"a": {"set": "s", "format": "csv", "field": "1", "match-field": "2",
+                               "max-shrink": "100%",
+                               "match": "\n  ".join(" ".join(wanted[i:i + 20])
+                                                    for i in range(0, 500, 20))}})
+    os.kill(b.daemon.process.pid, signal.SIGHUP)
+    b.case("a list with 500 values of match", wait_for(
+        lambda: b.daemon.source("a")["entries"] == 100), b.daemon.source("a"))
+    b.daemon.stop()
+    b.server.say("/a", lie.whole("", status=500))
+    b.daemon.start()
+    b.case("comes from the disk after a restart", b.daemon.source("a")["entries"] == 100,
+           b.daemon.messages())
     b.end()
 
 
