@@ -260,7 +260,9 @@ static char *field_text(struct json_object *object, const char *name)
 	return found ? (char *)json_object_get_string(found) : NULL;
 }
 
-/* The field may be a list of addresses. */
+/* The field may be a list of addresses. The line is blank if none of them is used, and is counted
+ * once, however many there are.
+ */
 static int take_object(struct parser *parser, struct json_object *object)
 {
 	const struct format *format = parser->format;
@@ -269,18 +271,21 @@ static int take_object(struct parser *parser, struct json_object *object)
 		[VALUE_TO] = field_text(object, format->to),
 		[VALUE_WHERE] = field_text(object, format->where),
 	};
-	size_t i;
+	unsigned long blank = parser->feed->blank;
+	size_t count, i;
 	int err = 0;
 
 	if (!json_object_is_type(field, json_type_array)) {
 		value[VALUE_FIELD] = field ? (char *)json_object_get_string(field) : NULL;
 		return take_record(parser, value, false);
 	}
-	for (i = 0; i < json_object_array_length(field) && !err; i++) {
+	count = json_object_array_length(field);
+	for (i = 0; i < count && !err; i++) {
 		at = json_object_array_get_idx(field, i);
 		value[VALUE_FIELD] = (char *)json_object_get_string(at);
 		err = take_record(parser, value, false);
 	}
+	parser->feed->blank = blank + (parser->feed->blank - blank == count);
 	return err;
 }
 

@@ -123,6 +123,24 @@ def test_formats(b):
     b.end()
 
 
+def test_arrays(b):
+    """NDJSON with more addresses than lines, of which most are not wanted"""
+    good = [json.dumps({"country": c, "net": [f"10.{i}.{j}.0/24" for j in range(50)]})
+            for i, c in enumerate(("XX", "YY", "ZZ"))]
+    wrong = [json.dumps({"country": "XX", "net": f"nonsense {i}"}) for i in range(50)]
+    b.server.say("/a", lie.whole(lines(good)))
+    b.begin({"s": {}}, {"a": {"set": "s", "format": "ndjson", "field": "net",
+                              "match-field": "country", "match": "XX"}})
+    want = union([[f"10.0.{j}.0/24" for j in range(50)]])
+    b.same("s", "the addresses of one country", want)
+    b.server.say("/a", lie.whole(lines(good + wrong)))
+    state = b.daemon.refresh("a")
+    b.case("too many wrong lines are refused", state["state"] == "refused" and
+           "50 of its 51 lines are wrong" in state["problem"], state)
+    b.same("s", "and the last good contents stay", want)
+    b.end()
+
+
 def test_conditions(b):
     b.server.say("/etag", lie.whole(lines(MANY), etag='"v1"'))
     b.server.say("/since", lie.whole(lines(MANY[:9]), modified="Tue, 24 Nov 2026 20:00:00 GMT"))
@@ -529,8 +547,8 @@ def test_random(b):
     b.end()
 
 
-TESTS = (test_formats, test_conditions, test_lies, test_accept, test_values, test_restart,
-         test_incomplete, test_replaced, test_config, test_service, test_idle,
+TESTS = (test_formats, test_arrays, test_conditions, test_lies, test_accept, test_values,
+         test_restart, test_incomplete, test_replaced, test_config, test_service, test_idle,
          test_library, test_random)
 
 
