@@ -40,6 +40,7 @@
  * @max_bad:	share of wrong lines above which it is refused
  * @max_shrink:	share of entries that may be missing of a sudden
  * @allow_empty: it may be empty
+ * @min_length, @min_length6: length of the shortest prefixes that it may have
  * @connect_time, @time, @slow_time: time limits, in seconds
  * @ca_file, @cert_file, @key_file: files for TLS; NULL: the system's authorities, no certificate
  *
@@ -68,6 +69,8 @@ struct feed_source {
 	double max_bad;
 	double max_shrink;
 	bool allow_empty;
+	uint64_t min_length;
+	uint64_t min_length6;
 	uint64_t connect_time;
 	uint64_t time;
 	uint64_t slow_time;
@@ -116,6 +119,8 @@ static const struct config_key feed_keys[] = {
 	{ "max-bad", KEY_SHARE, FIELD(max_bad), .preset = "5%" },
 	{ "max-shrink", KEY_SHARE, FIELD(max_shrink), .preset = "50%" },
 	{ "allow-empty", KEY_SWITCH, FIELD(allow_empty), .preset = "no" },
+	{ "min-length", KEY_NUMBER, FIELD(min_length), .preset = "8", .most = 32 },
+	{ "min-length6", KEY_NUMBER, FIELD(min_length6), .preset = "16", .most = 128 },
 	{ "connect-time", KEY_TIME, FIELD(connect_time), .preset = "15s", .least = 1,
 	  .most = 3600 },
 	{ "time", KEY_TIME, FIELD(time), .preset = "10m", .least = 1, .most = 86400 },
@@ -263,6 +268,39 @@ static void accept_entries(struct feed_source *feed, struct packed *entries,
 	source_deliver(&feed->source, &contents);
 }
 
+/* A prefix that would block too much: an error of whoever publishes the list, or its last line,
+ * of which a digit was cut off. One that is in force was agreed to. NULL if there is none.
+ */
+static const uint8_t *find_short(const struct feed_source *feed, enum entry_kind kind)
+{
+	const struct entry_array *array = &feed->parsed.entries.kind[kind];
+	uint64_t least = is_v6(kind) ? feed->min_length6 : feed->min_length;
+	size_t size = entry_size[kind], i;
+	const uint8_t *entry = array->data;
+	struct member member;
+
+	for (i = 0; i < array->count; i++, entry += size)
+		if (entry[size - 1] < least &&
+		    !contents_find(&feed->source.contents, kind, entry, &member))
+			return entry;
+	return NULL;
+}
+
+static char *find_short_prefix(const struct feed_source *feed)
+{
+	const uint8_t *entry = find_short(feed, ENTRY_NET4);
+	enum entry_kind kind = entry ? ENTRY_NET4 : ENTRY_NET6;
+	char text[ADDRESS_TEXT_SIZE];
+
+	if (!entry)
+		entry = find_short(feed, ENTRY_NET6);
+	if (!entry)
+		return NULL;
+	*entry_format(text, kind, entry) = '\0';
+	return need_text("it has %s, which would block too much: it is shorter than min-length%s allows",
+			 text, is_v6(kind) ? "6" : "");
+}
+
 /* Why an answer does not look right; NULL if it does. */
 static char *find_doubt(const struct feed_source *feed, size_t count)
 {
@@ -278,7 +316,7 @@ static char *find_doubt(const struct feed_source *feed, size_t count)
 	if (count < before * (1 - feed->max_shrink) && !(feed->allow_empty && !count))
 		return need_text("it has only %zu entries, and had %zu: it shrank by more than max-shrink allows",
 				 count, before);
-	return NULL;
+	return find_short_prefix(feed);
 }
 
 /* The body is complete. */

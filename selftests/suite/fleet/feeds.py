@@ -217,6 +217,10 @@ def lies(server):
         ("too many wrong lines", lie.whole(lines(MANY[:800] + ["nonsense"] * 100)), "refused",
          "line 801, \"nonsense\""),
         ("everything", lie.whole(lines(["0.0.0.0/0"])), "refused", "shrank"),
+        ("a longer prefix, cut off", lie.whole(lines(MANY) + "203.0.113.0/2"), "refused",
+         "192.0.0.0/2, .* min-length allows"),
+        ("half of IPv6", lie.whole(lines(MANY + ["::-7fff:" + ":".join(["ffff"] * 7)])), "refused",
+         "::/1, .* min-length6 allows"),
         ("shrunk", lie.whole(lines(MANY[:300])), "refused", "had 1000: it shrank"),
     )
 
@@ -265,6 +269,12 @@ def test_accept(b):
     b.daemon.refresh("feed")
     b.daemon.ask("accept feed")
     b.same("s", "an empty feed can be accepted, too", set())
+    b.server.say("/feed", lie.whole(lines(["224.0.0.0/3"])))
+    b.case("a short prefix is refused", b.daemon.refresh("feed")["state"] == "refused")
+    b.daemon.ask("accept feed")
+    b.server.say("/feed", lie.whole(lines(["224.0.0.0/3", "10.0.0.0/8"])))
+    b.case("and not any more when it was accepted", b.daemon.refresh("feed")["state"] == "good")
+    b.same("s", "it is in force then", {"224.0.0.0/3", "10.0.0.0/8"})
     b.end()
 
 
