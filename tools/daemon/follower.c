@@ -526,6 +526,14 @@ static void give_up_gap(struct follower *follower)
 	give_up(follower, true, "changes behind its snapshot are missing; publish all of it again");
 }
 
+/* There are changes that the stream does not have. */
+static void miss_changes(struct follower *follower)
+{
+	log_info("[redis %s] changes behind number %llu are missing in the stream: the snapshot is read",
+		 follower->source->name, (unsigned long long)follower->here.seq);
+	follower->distrust = true;
+}
+
 /* @missing: the batch is empty, because the next change is missing in the stream. */
 static void take_batch(struct follower *follower, struct batch *batch, bool missing)
 {
@@ -550,14 +558,13 @@ static void take_batch(struct follower *follower, struct batch *batch, bool miss
 			follow(follower);
 		return;
 	}
-	if (missing)
-		log_info("[redis %s] changes behind number %llu are missing in the stream: the snapshot is read",
-			 follower->source->name, (unsigned long long)batch->at.seq);
 	/* The snapshot was read just now: to read it again at once would lead here again. */
 	if (missing && fresh) {
 		give_up_gap(follower);
 		return;
 	}
+	if (missing)
+		miss_changes(follower);
 	follower->distrust = true;
 	ask_head(follower);
 }
@@ -567,6 +574,9 @@ static void take_silence(struct follower *follower)
 {
 	if (follower->step != CATCH_UP) {
 		purge(follower, true);
+		/* The head was read before: its changes would have come. */
+		if (follower->head.seq > follower->here.seq)
+			miss_changes(follower);
 		ask_head(follower);
 	} else if (follower->fresh.seq >= follower->head.seq) {
 		deliver_fresh(follower);

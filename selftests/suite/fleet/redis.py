@@ -449,6 +449,20 @@ def test_trimmed(b):
     b.case("and the last good contents stay", set(host.members()) >= want)
     host.replace(MANY[:50])
     b.case("a new snapshot mends it", host.has(MANY[:50]), host.source())
+    # The newest changes are gone, and nothing comes behind them.
+    host.daemon.stop()
+    other.daemon.start()
+    other.publish("10.6.6.6", "10.5.5.5")
+    other.publish("10.4.4.4")
+    changes = b.redis.key("feed", "changes")
+    newest = [entry[0] for entry in b.redis.ask("XREVRANGE", changes, "+", "-", "COUNT", "2")]
+    b.redis.ask("XDEL", changes, *newest)
+    other.daemon.stop()
+    host.daemon.start()
+    b.case("changes that are missing at the end of the stream are noticed",
+           wait_for(lambda: "missing" in (host.source().get("problem") or "")), host.source())
+    host.replace(MANY[:50])
+    b.case("and a new snapshot mends that", host.has(MANY[:50]), host.source())
     b.redis.ask("FLUSHALL")
     host.daemon.process.send_signal(signal.SIGHUP)
     b.case("a list that is gone empties nothing", wait_for(
