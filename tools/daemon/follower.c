@@ -140,12 +140,26 @@ static void forget_fresh(struct follower *follower)
 	snapshot_forget(&follower->snapshot);
 }
 
+/* Return: true if there are, and then the connection is given up. */
+static bool too_many(struct follower *follower, size_t count)
+{
+	char why[LIST_WHY_SIZE];
+
+	if (count <= follower->config.max_entries)
+		return false;
+	snprintf(why, sizeof(why), "it has grown to more than %llu entries; allow more with max-entries",
+		 (unsigned long long)follower->config.max_entries);
+	give_up(follower, true, why);
+	return true;
+}
+
 /* Snapshot and changes have been read: they are in force now. */
 static void deliver_fresh(struct follower *follower)
 {
 	size_t before = contents_count(&follower->source->contents);
 
-	contents_purge(&follower->contents, now_seconds());
+	if (too_many(follower, contents_purge(&follower->contents, now_seconds())))
+		return;
 	log_info("[redis %s] has %zu entries now, and had %zu before: change %llu of the list %s",
 		 follower->source->name, contents_count(&follower->contents), before,
 		 (unsigned long long)follower->fresh.seq, follower->config.list);
@@ -477,20 +491,17 @@ static int apply_fresh(struct follower *follower, const struct list_changes *cha
 	return err;
 }
 
-static bool too_many(struct follower *follower, const struct contents *contents,
-		     const struct list_changes *changes)
+/* Whether changes make too many entries of those in force. Most are far from that: then it is not
+ * looked at each of them.
+ */
+static bool are_too_many(struct follower *follower, const struct list_changes *changes)
 {
-	char why[LIST_WHY_SIZE];
-	size_t i, more = 0;
+	struct contents *contents = &follower->source->contents;
 
-	for (i = 0; i < changes->count; i++)
-		more += !changes->at[i].del;
-	if (contents_count(contents) + more <= follower->config.max_entries)
+	if (contents_count(contents) + changes->count <= follower->config.max_entries)
 		return false;
-	snprintf(why, sizeof(why), "it has grown to more than %llu entries; allow more with max-entries",
-		 (unsigned long long)follower->config.max_entries);
-	give_up(follower, true, why);
-	return true;
+	contents_purge(contents, now_seconds());
+	return too_many(follower, source_count_after(contents, changes->at, changes->count));
 }
 
 /* Remove expired entries: not often, because that looks at all entries. */
@@ -508,7 +519,7 @@ static void purge(struct follower *follower, bool now)
 static void take_changes(struct follower *follower, struct batch *batch)
 {
 	purge(follower, false);
-	if (too_many(follower, &follower->source->contents, &batch->changes))
+	if (are_too_many(follower, &batch->changes))
 		return;
 	set_position(follower, &batch->at);
 	trust(follower);
@@ -539,12 +550,14 @@ static void take_batch(struct follower *follower, struct batch *batch, bool miss
 {
 	bool fresh = follower->step == CATCH_UP;
 
-	if (fresh && too_many(follower, &follower->contents, &batch->changes))
-		return;
 	if (fresh && apply_fresh(follower, &batch->changes)) {
 		give_up(follower, true, "there is not enough memory for its changes");
 		return;
 	}
+	/* Changes behind these may delete some. */
+	if (fresh && contents_count(&follower->contents) / 2 > follower->config.max_entries &&
+	    too_many(follower, SIZE_MAX))
+		return;
 	if (fresh)
 		follower->fresh = batch->at;
 	else if (batch->at.seq != follower->here.seq)

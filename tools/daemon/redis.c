@@ -219,6 +219,42 @@ static char *do_command(struct source *source, const char *command, bool *done)
 	return need_text("redis %s is read again; ipcuckood status shows the result", source->name);
 }
 
+/* How many entries the list has after changes; 0 if that is not known. */
+static size_t count_after(const struct redis_source *redis, const struct list_bytes *bytes)
+{
+	struct list_limits limits = { .family = IPCUCKOO_FAMILY_ANY, .most = UINT64_MAX };
+	const struct contents *contents = &redis->source.contents;
+	struct list_changes changes = { 0 };
+	char why[LIST_WHY_SIZE];
+	size_t count = 0;
+
+	if (redis->source.delivered &&
+	    !list_parse_changes(bytes->data, bytes->size, &limits, &changes, why))
+		count = source_count_after(contents, changes.at, changes.count);
+	list_free_changes(&changes);
+	return count;
+}
+
+/* What followers would refuse; NULL if they would not. */
+static char *find_too_many(const struct redis_source *redis, const struct request *request,
+			   const struct list_bytes *bytes, size_t count)
+{
+	const char *name = redis->source.name;
+
+	if (bytes->size > redis->max_size)
+		return need_text("the list has %zu bytes when it is packed, more than max-size of redis %s allows; followers would refuse it",
+				 bytes->size, name);
+	/* A deletion makes less, whatever there is. */
+	if (!strcmp(request->args, "add"))
+		count = count_after(redis, bytes);
+	else if (!publication_is_whole(request))
+		count = 0;
+	if (count <= redis->max_entries)
+		return NULL;
+	return need_text("the list would have more than %llu entries, which max-entries of redis %s does not allow; followers would refuse it",
+			 (unsigned long long)redis->max_entries, name);
+}
+
 static void request_redis(struct source *source, struct request *request)
 {
 	struct redis_source *redis = redis_of(source);
@@ -235,9 +271,8 @@ static void request_redis(struct source *source, struct request *request)
 				  source->name);
 	if (!wrong)
 		wrong = publication_read(request, &bytes, &count);
-	if (!wrong && bytes.size > redis->max_size)
-		wrong = need_text("the list has %zu bytes when it is packed, more than max-size of redis %s allows; followers would refuse it",
-				  bytes.size, source->name);
+	if (!wrong)
+		wrong = find_too_many(redis, request, &bytes, count);
 	if (wrong) {
 		free(bytes.data);
 		request_answer(request, STATUS_REFUSED, wrong);

@@ -174,6 +174,34 @@ void source_deliver(struct source *source, struct contents *contents)
 	answered(source);
 }
 
+/* The last change of an entry counts. */
+size_t source_count_after(const struct contents *contents, const struct source_change *changes,
+			  size_t count)
+{
+	size_t result = contents_count(contents);
+	struct contents seen = { 0 };
+	uint32_t now = now_seconds();
+	const struct member *member;
+	struct member there;
+	bool del, has;
+
+	while (count--) {
+		member = &changes[count].member;
+		if (contents_find(&seen, member->kind, member->entry, &there))
+			continue;
+		if (contents_add(&seen, member)) {
+			result = SIZE_MAX;
+			break;
+		}
+		del = changes[count].del || member_expired(member, now);
+		has = contents_find(contents, member->kind, member->entry, &there);
+		result += !del && !has;
+		result -= del && has;
+	}
+	contents_free(&seen);
+	return result;
+}
+
 int source_change(struct source *source, const struct source_change *changes, size_t count,
 		  bool atomic)
 {

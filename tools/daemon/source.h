@@ -171,6 +171,10 @@ void source_deliver(struct source *source, struct contents *contents);
 int source_change(struct source *source, const struct source_change *changes, size_t count,
 		  bool atomic);
 
+/* How many entries contents would have after changes; SIZE_MAX if there is no memory. */
+size_t source_count_after(const struct contents *contents, const struct source_change *changes,
+			  size_t count);
+
 /* Set the warning, which belongs to the source then; NULL: there is none. */
 void source_set_warning(struct source *source, char *warning);
 

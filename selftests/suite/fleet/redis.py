@@ -421,6 +421,34 @@ def test_replaced(b):
         other.daemon.stop()
 
 
+def test_full(b):
+    """A list that has as many entries as max-entries allows"""
+    host = b.begin(**{"max-entries": "100"})
+    seq = host.source()["seq"]
+    host.publish(MANY[5])
+    host.publish(MANY[6], "--delete")
+    host.daemon.publish("feed", f"{MANY[7]}\n203.0.113.1\n{MANY[7]}\n")
+    want = set(MANY[:100]) - {MANY[6]} | {"203.0.113.1"}
+    b.case("entries that it has can be published again, and others in their place",
+           wait_for(lambda: host.source()["seq"] == seq + 3, SOON) and host.has(want),
+           host.source())
+    for what, (status, text) in (("one more", host.publish("203.0.113.2")),
+                                 ("a longer list", host.replace(MANY[:101]))):
+        b.case(f"{what} is refused, and not published", status and "max-entries" in text, text)
+    other = b.host("other")
+    other.configure(b.server())
+    other.daemon.start()
+    wait_for(lambda: other.source()["state"] == "good", SOON)
+    other.publish("203.0.113.2")
+    b.case("who gets one more from elsewhere fails, and says why", wait_for(
+        lambda: "more than 100 entries" in (host.source().get("problem") or ""), SOON),
+        host.source())
+    other.publish(MANY[8], "--delete")
+    host.daemon.ask("refresh feed")
+    b.case("until there is one less",
+           host.has(want - {MANY[8]} | {"203.0.113.2"}), host.source())
+
+
 def test_trimmed(b):
     host = b.begin()
     want = set(MANY[:100])
@@ -1371,9 +1399,9 @@ def test_random(b):
 
 
 TESTS = (test_config, test_clock, test_publish, test_timeouts, test_values, test_agree, test_restart,
-         test_left_out, test_replaced, test_trimmed, test_renewed, test_gone, test_waiting,
-         test_unstored, test_refused, test_behind, test_sentinel, test_lies, test_million,
-         test_many, test_random)
+         test_left_out, test_replaced, test_full, test_trimmed, test_renewed, test_gone,
+         test_waiting, test_unstored, test_refused, test_behind, test_sentinel, test_lies,
+         test_million, test_many, test_random)
 
 
 def body(tap):
