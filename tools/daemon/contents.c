@@ -32,6 +32,13 @@ uint32_t now_seconds(void)
 	return time(NULL);
 }
 
+uint32_t shift_time(uint32_t at, int64_t seconds)
+{
+	int64_t result = at + seconds;
+
+	return result < 1 ? 1 : result > UINT32_MAX ? UINT32_MAX : result;
+}
+
 static int compare_comments(const void *a, const void *b)
 {
 	return strcmp(((const struct comment *)a)->text, ((const struct comment *)b)->text);
@@ -306,6 +313,18 @@ size_t contents_purge(struct contents *contents, uint32_t now)
 			at++;
 	}
 	return contents_count(contents);
+}
+
+void contents_shift(struct contents *contents, int64_t seconds)
+{
+	struct member_slot *slot;
+	size_t at;
+
+	for (at = 0; at < contents->room; at++) {
+		slot = &contents->slots[at];
+		if (slot->kind != ENTRY_KINDS && slot->expires)
+			slot->expires = shift_time(slot->expires, seconds);
+	}
 }
 
 size_t contents_count(const struct contents *contents)

@@ -617,6 +617,20 @@ static void stop_crowdsec(struct source *source)
 	forget_answer(crowdsec);
 }
 
+/* Decisions have durations, and LAPI's answer said when they end by the clock as it was. What was
+ * stored in an earlier run is compared with the next answer, as all decisions are asked for then.
+ */
+static void set_clock(struct source *source, int64_t seconds)
+{
+	struct crowdsec_source *crowdsec = crowdsec_of(source);
+
+	decisions_shift(&crowdsec->new, seconds);
+	if (!source->good_here)
+		return;
+	decisions_shift(&crowdsec->now, seconds);
+	contents_shift(&source->contents, seconds);
+}
+
 static void free_crowdsec(struct source *source)
 {
 	struct crowdsec_source *crowdsec = crowdsec_of(source);
@@ -672,5 +686,6 @@ const struct source_kind crowdsec_kind = {
 	.stop = stop_crowdsec,
 	.show = show_crowdsec,
 	.command = do_command,
+	.clock_set = set_clock,
 	.free = free_crowdsec,
 };

@@ -203,6 +203,14 @@ const struct decision *decisions_find(const struct decisions *list, enum entry_k
 	return longest(list, from, &end);
 }
 
+void decisions_shift(struct decisions *list, int64_t seconds)
+{
+	size_t i;
+
+	for (i = 0; i < list->count; i++)
+		list->at[i].expires = shift_time(list->at[i].expires, seconds);
+}
+
 void decisions_free(struct decisions *list)
 {
 	free(list->at);

@@ -5,10 +5,15 @@
  * Everything runs in one event loop: signals, timers, transfers, the control socket. Requests to
  * the kernel are answered at once, and are therefore made without waiting in the loop.
  */
+#include <errno.h>
 #include <getopt.h>
 #include <signal.h>
 #include <stdlib.h>
+#include <sys/epoll.h>
+#include <sys/timerfd.h>
 #include <systemd/sd-daemon.h>
+#include <time.h>
+#include <unistd.h>
 
 #include "daemon/config.h"
 #include "daemon/control.h"
@@ -22,10 +27,21 @@
 
 #define CONFIG_PATH	"/etc/ipcuckood.conf"
 
-/* What a run needs beside the daemon itself. */
+/* A time that does not come */
+#define TIME_NEVER	((time_t)((1ull << (8 * sizeof(time_t) - 1)) - 1))
+
+/**
+ * struct run - what a run needs beside the daemon itself
+ * @daemon:	the daemon
+ * @path:	the configuration
+ * @clock_fd:	becomes readable when the clock is set
+ * @clock_ahead: how far the clock was ahead of the time since boot, in milliseconds
+ */
 struct run {
 	struct daemon daemon;
 	const char *path;
+	int clock_fd;
+	int64_t clock_ahead;
 };
 
 /* Make the sets what the sources say now, and follow the sources. */
@@ -144,6 +160,65 @@ static void end_dry_run(struct daemon *daemon)
 	sd_event_exit(daemon->event, status);
 }
 
+/* How many milliseconds the clock is ahead of the time since boot: that changes when it is set. */
+static int64_t clock_ahead(void)
+{
+	struct timespec clock, boot;
+
+	clock_gettime(CLOCK_REALTIME, &clock);
+	clock_gettime(CLOCK_BOOTTIME, &boot);
+	return (clock.tv_sec - boot.tv_sec) * 1000ll + (clock.tv_nsec - boot.tv_nsec) / 1000000;
+}
+
+/* Be told when the clock is set the next time. */
+static int wait_for_clock(struct run *run)
+{
+	/* The kernel cancels the timer when the clock is set. */
+	const struct itimerspec never = { .it_value.tv_sec = TIME_NEVER };
+
+	run->clock_ahead = clock_ahead();
+	return timerfd_settime(run->clock_fd, TFD_TIMER_ABSTIME | TFD_TIMER_CANCEL_ON_SET, &never,
+			       NULL) ? -errno : 0;
+}
+
+/* The kernel counts down the time that entries had left by the old clock. */
+static int on_clock(sd_event_source *io, int fd, uint32_t events, void *data)
+{
+	struct run *run = data;
+	struct config *config = run->daemon.config;
+	int64_t before = run->clock_ahead, seconds;
+	uint64_t count;
+	size_t i;
+
+	(void)io;
+	(void)events;
+	while (read(fd, &count, sizeof(count)) < 0 && errno == EINTR)
+		;
+	wait_for_clock(run);
+	seconds = (run->clock_ahead - before) / 1000;
+	log_info("the clock was set by %lld seconds: entries with a timeout get the time that they have left by it",
+		 (long long)seconds);
+	for (i = 0; i < config->source_count; i++)
+		source_clock_set(config->sources[i], seconds);
+	for (i = 0; i < config->target_count; i++)
+		if (config->targets[i]->timeouts)
+			target_apply(config->targets[i]);
+	return 0;
+}
+
+static int watch_clock(struct run *run)
+{
+	int err;
+
+	run->clock_fd = timerfd_create(CLOCK_REALTIME, TFD_CLOEXEC | TFD_NONBLOCK);
+	if (run->clock_fd < 0)
+		return -errno;
+	err = wait_for_clock(run);
+	if (err)
+		return err;
+	return sd_event_add_io(run->daemon.event, NULL, run->clock_fd, EPOLLIN, on_clock, run);
+}
+
 static void need_event(int result, const char *what)
 {
 	if (result >= 0)
@@ -167,6 +242,8 @@ static void set_up_events(struct run *run)
 	need_event(sd_event_add_signal(daemon->event, NULL, SIGHUP, on_reload, run), "SIGHUP");
 	need_event(sd_event_add_signal(daemon->event, NULL, SIGTERM, on_end, daemon), "SIGTERM");
 	need_event(sd_event_add_signal(daemon->event, NULL, SIGINT, on_end, daemon), "SIGINT");
+	if (!daemon->dry_run)
+		need_event(watch_clock(run), "no watch over the clock");
 	/* Only if the unit has WatchdogSec */
 	need_event(sd_event_set_watchdog(daemon->event, true), "watchdog");
 }

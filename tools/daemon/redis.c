@@ -204,6 +204,21 @@ static uint64_t count_waiting(const struct source *source)
 	return publisher_waiting(((const struct redis_source *)source)->publisher);
 }
 
+/* Connect again, and read the snapshot; also an older one if @accept. */
+static void read_again(struct redis_source *redis, bool accept)
+{
+	stop_redis(&redis->source);
+	start_redis(&redis->source);
+	follower_distrust(&redis->follower, accept);
+}
+
+/* Entries expire by the clock. If it was ahead, some may have been removed that have not expired. */
+static void set_clock(struct source *source, int64_t seconds)
+{
+	if (seconds < 0)
+		read_again(redis_of(source), false);
+}
+
 /* "refresh": connect again, and compare. "accept": take also an older list. */
 static char *do_command(struct source *source, const char *command, bool *done)
 {
@@ -213,9 +228,7 @@ static char *do_command(struct source *source, const char *command, bool *done)
 	*done = !accept || redis->follower.older;
 	if (!*done)
 		return need_text("redis %s: nothing waits to be accepted", source->name);
-	stop_redis(source);
-	start_redis(source);
-	follower_distrust(&redis->follower, accept);
+	read_again(redis, accept);
 	return need_text("redis %s is read again; ipcuckood status shows the result", source->name);
 }
 
@@ -295,6 +308,7 @@ const struct source_kind redis_kind = {
 	.request = request_redis,
 	.list = show_list,
 	.waiting = count_waiting,
+	.clock_set = set_clock,
 	.inherit = inherit_redis,
 	.free = free_redis,
 };

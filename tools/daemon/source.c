@@ -155,6 +155,7 @@ static void answered(struct source *source)
 static void take_good(struct source *source)
 {
 	source->good_at = now_seconds();
+	source->good_here = true;
 	set_problem(source, SOURCE_GOOD, NULL);
 }
 
@@ -306,6 +307,15 @@ void source_stop(struct source *source)
 		save(source);
 }
 
+void source_clock_set(struct source *source, int64_t seconds)
+{
+	/* What was stored in an earlier run has the time of another clock. */
+	if (source->good_here)
+		source->good_at = shift_time(source->good_at, seconds);
+	if (source->kind->clock_set)
+		source->kind->clock_set(source, seconds);
+}
+
 void source_inherit(struct source *source, struct source *old)
 {
 	contents_free(&source->contents);
@@ -315,6 +325,7 @@ void source_inherit(struct source *source, struct source *old)
 	old->notes = NULL;
 	source->delivered = old->delivered;
 	source->good_at = old->good_at;
+	source->good_here = old->good_here;
 	source->changed_at = old->changed_at;
 	source->answers = old->answers;
 	source->deliveries = old->deliveries;

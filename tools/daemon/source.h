@@ -48,6 +48,7 @@ struct source;
  *		request.h. NULL: there are none
  * @list:	the name of the list for which requests come; NULL: that of the source
  * @waiting:	the number of changes that wait to be published; NULL: it publishes nothing
+ * @clock_set:	the clock was set by so many seconds; or NULL
  * @inherit:	take over what only this kind has from a source of the old configuration, which is
  *		stopped; or NULL
  * @free:	free what is neither a key nor part of struct source; or NULL
@@ -64,6 +65,7 @@ struct source_kind {
 	void (*request)(struct source *source, struct request *request);
 	const char *(*list)(const struct source *source);
 	uint64_t (*waiting)(const struct source *source);
+	void (*clock_set)(struct source *source, int64_t seconds);
 	void (*inherit)(struct source *source, struct source *old);
 	void (*free)(struct source *source);
 };
@@ -103,6 +105,7 @@ struct note {
  * @problem:	why its state is FAILING or REFUSED, and what to do; NULL otherwise
  * @warning:	what is wrong although the contents are good, and what to do; or NULL. The kind sets it
  * @good_at:	last good answer, in seconds since 1970; 0: none
+ * @good_here:	that was in this run
  * @changed_at:	last good answer that changed the contents
  * @answers:	number of answers, good or not, in this run
  * @deliveries:	number of good answers that changed the contents, in this run
@@ -132,6 +135,7 @@ struct source {
 	char *problem;
 	char *warning;
 	uint32_t good_at;
+	bool good_here;
 	uint32_t changed_at;
 	uint64_t answers;
 	uint64_t deliveries;
@@ -204,6 +208,8 @@ struct source *source_new(const struct source_kind *kind, const char *name);
 void source_check(struct source *source, struct section *section);
 void source_start(struct source *source, struct daemon *daemon);
 void source_stop(struct source *source);
+/* The clock was set by so many seconds. */
+void source_clock_set(struct source *source, int64_t seconds);
 /* Take over contents, notes and state from a source of the old configuration. */
 void source_inherit(struct source *source, struct source *old);
 void source_free(struct source *source);

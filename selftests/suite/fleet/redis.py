@@ -1180,6 +1180,22 @@ def test_clock(b):
     liar.stop()
 
 
+def test_clock_set(b):
+    """The clock is set while entries are in force whose time it is"""
+    host = b.begin()
+    until = int(time.time()) + 30000
+    host.replace([MANY[0], f"{MANY[1]},{until - 29000}", f"{MANY[2]},{until}"])
+    b.case("the list is in force", host.has(MANY[:3]), host.source())
+    for seconds, want in ((7200, {MANY[0], MANY[2]}), (-7200, set(MANY[:3]))):
+        time.clock_settime(time.CLOCK_REALTIME, time.time() + seconds)
+        b.case(f"set by {seconds} seconds: what has expired by it is not in force, all else is",
+               host.has(want), host.members())
+        left = re.search(r"timeout (\d+)", host.members().get(MANY[2], "timeout 0"))
+        b.case("and lasts as long as it has to by it",
+               abs(time.time() + int(left[1]) - until) < 5, left[0])
+    b.case("which is said", "the clock was set by" in host.daemon.messages())
+
+
 def test_config(b):
     host = b.host()
     host.configure("localhost", {"list": "a b", "user": "x", "tls-ca": "/x", "heartbeat": "0s"})
@@ -1398,10 +1414,10 @@ def test_random(b):
            run.wrong == 0)
 
 
-TESTS = (test_config, test_clock, test_publish, test_timeouts, test_values, test_agree, test_restart,
-         test_left_out, test_replaced, test_full, test_trimmed, test_renewed, test_gone,
-         test_waiting, test_unstored, test_refused, test_behind, test_sentinel, test_lies,
-         test_million, test_many, test_random)
+TESTS = (test_config, test_clock, test_clock_set, test_publish, test_timeouts, test_values,
+         test_agree, test_restart, test_left_out, test_replaced, test_full, test_trimmed,
+         test_renewed, test_gone, test_waiting, test_unstored, test_refused, test_behind,
+         test_sentinel, test_lies, test_million, test_many, test_random)
 
 
 def body(tap):
