@@ -73,7 +73,9 @@ static bool begins_with_one(const char *error, const char *const *codes)
 bool script_is_elsewhere(const char *error)
 {
 	static const char *const codes[] = {
-		"READONLY", "LOADING", "MASTERDOWN", "CLUSTERDOWN", "TRYAGAIN", "NOREPLICAS", NULL
+		"READONLY", "LOADING", "MASTERDOWN", "NOREPLICAS",
+		/* Of a cluster, another server has the list. */
+		"MOVED", "ASK ", "CLUSTERDOWN", "TRYAGAIN", NULL
 	};
 
 	return begins_with_one(error, codes);

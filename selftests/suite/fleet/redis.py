@@ -811,7 +811,7 @@ REFUSALS = (
     ("MISCONF Redis is configured to save RDB snapshots, but it cannot", "takes no changes: .*MISC"),
     ("BUSY Redis is busy running a script", "takes no changes: .*BUSY"),
     ("NOAUTH Authentication required.", "takes no changes: .*NOAUTH"),
-    ("MOVED 3999 127.0.0.1:6381", "takes no changes: .*MOVED"),
+    ("MOVED 3999 127.0.0.1:6381", "written to: MOVED"),
     ("WRONGTYPE Operation against a key holding the wrong kind of value", "takes no .*WRONGTYPE"),
     ("NOPERM this user has no permissions", "does not let this user write"),
     ("READONLY You can't write against a read only replica.", "written to: READONLY"),
@@ -935,6 +935,27 @@ def test_behind(b):
     replica.ask("REPLICAOF", "NO", "ONE")
     b.case("when it is the primary, its list is followed, though older", host.has(old),
            host.source())
+
+
+def test_cluster(b):
+    """Two servers share the slots; the first one that is named has not that of the list."""
+    one, two = [engine.Redis(b.dir, port=port, options=("--cluster-enabled", "yes"))
+                for port in (6391, 6392)]
+    b.redis, b.others = one, [two]
+    one.ask("CLUSTER", "ADDSLOTSRANGE", "0", "8191")
+    two.ask("CLUSTER", "ADDSLOTSRANGE", "8192", "16383")
+    one.ask("CLUSTER", "MEET", "127.0.0.1", str(two.port))
+    wait_for(lambda: all(b"cluster_state:ok" in r.ask("CLUSTER", "INFO") for r in (one, two)), SOON)
+    slot = int(one.ask("CLUSTER", "KEYSLOT", one.key("feed", "head")))
+    servers = (two, one) if slot < 8192 else (one, two)
+    host = b.host()
+    host.configure(" ".join(f"127.0.0.1:{server.port}" for server in servers))
+    host.daemon.start()
+    done = host.replace(MANY[:100])
+    b.case("a list is published to the server that has its slot", not done[0], done)
+    done = host.publish("203.0.113.1")
+    b.case("and so is a change", not done[0], done)
+    b.case("both are in force", host.has(MANY[:100] + ["203.0.113.1"]), host.source())
 
 
 def test_sentinel(b):
@@ -1417,7 +1438,7 @@ def test_random(b):
 TESTS = (test_config, test_clock, test_clock_set, test_publish, test_timeouts, test_values,
          test_agree, test_restart, test_left_out, test_replaced, test_full, test_trimmed,
          test_renewed, test_gone, test_waiting, test_unstored, test_refused, test_behind,
-         test_sentinel, test_lies, test_million, test_many, test_random)
+         test_cluster, test_sentinel, test_lies, test_million, test_many, test_random)
 
 
 def body(tap):
