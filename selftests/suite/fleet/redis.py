@@ -1384,8 +1384,11 @@ class Round:
         host.daemon.start()
 
     def trim(self):
+        """Nothing of what is in the snapshot stays in the stream."""
+        redis = self.b.redis
         if not self.killed and not self.paused:
-            self.b.redis.ask("XTRIM", self.b.redis.key("feed", "changes"), "MAXLEN", "100000")
+            redis.ask("XTRIM", redis.key("feed", "changes"), "MINID",
+                      redis.head("feed")["snapshot-id"])
 
     def quiet(self):
         """All faults end. The sets have to become what was published."""
