@@ -60,7 +60,7 @@ typedef int array_size;
  * @why:	why the connection is given up; "" if hiredis knows
  * @round:	why each address was given up that has failed since the last success
  * @closed:	engine_close() was called while hiredis was at work
- * @tls:	what connections with TLS share
+ * @tls:	certificates and keys of the connection, or of the last one
  */
 struct engine {
 	sd_event *event;
@@ -592,8 +592,9 @@ static bool start_tls(struct engine *engine)
 
 	if (!engine->config->tls)
 		return true;
-	if (!engine->tls)
-		engine->tls = tls_new(engine->config, engine->why, sizeof(engine->why));
+	/* The files are read each time: certificates are renewed while the daemon runs. */
+	tls_free(engine->tls);
+	engine->tls = tls_new(engine->config, engine->why, sizeof(engine->why));
 	if (!engine->tls)
 		return false;
 	host = split_server(engine_server(engine), &port);

@@ -8,7 +8,7 @@
 #include "daemon/openssl.h"
 
 /**
- * struct tls - what the connections of an engine share; there is one at a time
+ * struct tls - the certificates and keys of an engine's connection, and that
  * @config:	what it was made with
  * @context:	certificates and keys
  * @ssl:	the connection. hiredis frees it; but not if it could not even begin

@@ -220,6 +220,14 @@ def test_redis(b):
           "(refuses TLS: |another certificate).*tls-cert")
     follow(tls_cert=b.client[0], tls_key=b.stranger[1])
     b.bad("Redis: a key of another certificate: refused", "tls-key, and ")
+    renewed = [os.path.join(b.dir, name) for name in ("renewed.pem", "renewed.key")]
+    for pair, what in ((b.stranger, "before"), (b.client, "after")):
+        for source, path_of in zip(pair, renewed):
+            shutil.copy(source, path_of)
+        if what == "before":
+            follow(tls_cert=renewed[0], tls_key=renewed[1])
+            b.bad("Redis: one that has to be renewed: refused", "tls-cert")
+    b.good("Redis: until it is, without a restart")
     follow(tls_cert=b.client[0], tls_key=b.client[1])
     b.good("Redis: the right one")
     b.redis.ask("ACL", "SETUSER", "reader", "reset", "on", ">secret", "%R~ipcuckoo:*",
