@@ -493,13 +493,18 @@ def test_comments_replaced(fw):
         for text in texts:
             restore(text, "-exist")
 
+    def seen():
+        return max((len(each) for each in found.values()), default=0)
+
     with Children(replace, flood(fw, EXTEND, len(numbers)), flood(fw, ADD_AGAIN, len(numbers))):
-        end = time.monotonic() + 3
-        while time.monotonic() < end:
+        begin = time.monotonic()
+        # A machine that checks itself needs longer to replace one.
+        while time.monotonic() < begin + (3 if seen() > 1 else 60):
             for line in fw.members().values():
                 found.setdefault(line.split()[0], set()).add(line.split('"')[1])
+    print(f"# {seen()} comments of an element", flush=True)
     return all(found.get(host, set()) <= allowed[host] and found.get(host) for host in allowed) and \
-        max(len(each) for each in found.values()) > 1
+        seen() > 1
 
 
 def test_torn(fw):
