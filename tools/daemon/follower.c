@@ -565,7 +565,10 @@ static void take_batch(struct follower *follower, struct batch *batch, bool miss
 	if (!engine_is_ready(follower->reader))
 		return;
 	if (!missing && !batch->replaced) {
-		if (follower->renew_due && !fresh)
+		/* Do not wait for silence: a busy list has none. */
+		if (fresh && follower->fresh.seq >= follower->head.seq)
+			deliver_fresh(follower);
+		else if (follower->renew_due && !fresh)
 			ask_head(follower);
 		else
 			follow(follower);
