@@ -375,16 +375,25 @@ static int send_message(struct transaction *t, struct work *work)
 	return err ? fail_change(t, work, err) : STATUS_OK;
 }
 
-/* Before the commit, so that nothing has changed if a program cannot be attached. */
-static int attach_programs(struct transaction *t)
+/* Before the commit, so that nothing has changed if a program cannot be attached. With -exist all
+ * else is committed nevertheless, and @partial is set: at boot, a library that is missing must not
+ * leave all other sets out of force.
+ */
+static int attach_programs(struct transaction *t, int *partial)
 {
-	int status = STATUS_OK;
-	size_t i;
+	const struct step *step;
+	int status;
 
-	for (i = 0; i < t->step_count && !status; i++)
-		if (t->steps[i].kind == STEP_ATTACH)
-			status = program_attach(&t->steps[i].line, &t->steps[i].attachment);
-	return status;
+	for (step = t->steps; step < t->steps + t->step_count; step++) {
+		if (step->kind != STEP_ATTACH)
+			continue;
+		status = program_attach(&step->line, &step->attachment);
+		if (status && !step->line.exist)
+			return status;
+		if (status)
+			*partial = status;
+	}
+	return STATUS_OK;
 }
 
 static void tidy_programs(struct transaction *t)
@@ -398,7 +407,7 @@ static void tidy_programs(struct transaction *t)
 
 int transaction_apply(struct transaction *t, bool check)
 {
-	int status;
+	int status, partial = STATUS_OK;
 	size_t i;
 
 	for (i = 0; i < t->count; i++) {
@@ -411,7 +420,7 @@ int transaction_apply(struct transaction *t, bool check)
 	}
 	status = fill_shadows(t);
 	if (!status && !check)
-		status = attach_programs(t);
+		status = attach_programs(t, &partial);
 	if (!status)
 		status = commit(t, check);
 	if (status && !check)
@@ -419,5 +428,7 @@ int transaction_apply(struct transaction *t, bool check)
 	/* A commit that was made has used them up. */
 	if (status || check)
 		drop_shadows(t);
-	return status;
+	if (!status && partial)
+		warn(t->tool, "all else was restored; what is attached at xdp there sees no packets");
+	return status ? status : partial;
 }

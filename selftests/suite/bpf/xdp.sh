@@ -259,6 +259,17 @@ test_refused()
 		ipcuckoo attach client src drop xdp dev c0
 	check "no program is left" "" "$(has_program c0)"
 	check "no attachment is left" 0 "$(counters | wc -l)"
+	printf 'attach client src drop xdp dev c0\nattach all src count\n' > boot
+	LD_LIBRARY_PATH=$lists/broken run_error "restore without libxdp" 1 "libxdp cannot be loaded" \
+		ipcuckoo restore -file boot
+	check "changes nothing" 0 "$(counters | wc -l)"
+	LD_LIBRARY_PATH=$lists/broken run_error "with -exist, too" 1 "all else was restored" \
+		ipcuckoo -exist restore -file boot
+	check "but restores all else" "active no program" \
+		"$(ipcuckoo -json stats | jq -r '[.attachments[] | .state // "active"] | sort | join(" ")')"
+	run_ok "when it can be loaded, the same restores the program" ipcuckoo -exist restore -file boot
+	check "which is there" "active" "$(state)"
+	ipcuckoo detach --all
 	ipcuckoo attach client src drop xdp dev c0
 	check_match "no libxdp to detach with" "cannot be removed from c0: libxdp cannot be loaded" \
 		"$(LD_LIBRARY_PATH=$lists/broken ipcuckoo detach client 2>&1)"
