@@ -138,20 +138,23 @@ static int attach_mode(int ifindex, enum xdp_attach_mode mode)
 	return err;
 }
 
-/* Attach in the mode of the programs that are there; else in the driver, or if that has no XDP, in
- * the kernel's generic mode.
+/* Attach in the mode of the programs that are there; else in the driver, or if that has no XDP or
+ * refuses the program, in the kernel's generic mode. Then @generic says why.
  */
-static int attach_best(int ifindex, enum xdp_attach_mode there, bool *generic)
+static int attach_best(int ifindex, enum xdp_attach_mode there, const char **generic)
 {
 	int err;
 
-	*generic = there == XDP_MODE_SKB;
+	*generic = there == XDP_MODE_SKB ? "this one runs, like those that are there," : NULL;
 	if (there != XDP_MODE_UNSPEC)
 		return attach_mode(ifindex, there);
 	err = attach_mode(ifindex, XDP_MODE_NATIVE);
-	if (err != -EOPNOTSUPP && err != -EINVAL)
+	if (err == -EOPNOTSUPP)
+		*generic = "the driver runs no XDP programs, so this one runs";
+	else if (err == -EINVAL || err == -ERANGE)
+		*generic = "the driver refuses this XDP program, perhaps because the MTU is too large, so it runs";
+	else
 		return err;
-	*generic = true;
 	return attach_mode(ifindex, XDP_MODE_SKB);
 }
 
@@ -159,7 +162,8 @@ static int attach(const struct tool *tool, const char *dev, int ifindex)
 {
 	struct xdp_multiprog *all = libxdp.xdp_multiprog__get_from_ifindex(ifindex);
 	enum xdp_attach_mode there = XDP_MODE_UNSPEC;
-	bool generic, found = false, legacy = false;
+	bool found = false, legacy = false;
+	const char *generic;
 	int err;
 
 	if (!libxdp.libxdp_get_error(all)) {
@@ -179,8 +183,7 @@ static int attach(const struct tool *tool, const char *dev, int ifindex)
 			    "the XDP program cannot be attached to %s: %s%s%s", dev, strerror(-err),
 			    reason[0] ? ": " : "", reason);
 	if (generic && !tool->quiet && !tool->json)
-		printf("%s: the driver runs no XDP programs, so this one runs in generic mode, which is slower.\n",
-		       dev);
+		printf("%s: %s in generic mode, which is slower.\n", dev, generic);
 	return STATUS_OK;
 }
 
