@@ -4,10 +4,12 @@
 in the kernel are compared with what was published, and with the list as Redis has it, read naively.
 KTAP.
 
-SEED repeats a run; ROUNDS is the number of random changes and faults at the end (default 20). With
-words, only these tests run: "redis.py lies random"."""
+SEED repeats a run; ROUNDS is the number of rounds of random changes and faults at the end (default
+20); from 100 on, 50 firewalls have them, not three. With words, only these tests run: "redis.py lies
+random"."""
 import binascii
 import collections
+import contextlib
 import fcntl
 import itertools
 import json
@@ -40,6 +42,7 @@ MEMORY_KB = 50 << 10
 # Seconds for a change to be in force everywhere
 SOON = 30
 BRIDGE = "10.99.0.1"
+REPLICA = 6391
 
 MANY = [f"198.18.{i // 250}.{i % 250}" for i in range(1000)]
 
@@ -54,6 +57,7 @@ class Host:
     def __init__(self, directory, name, number=None):
         self.name = name
         self.netns = name if number else None
+        self.disk = False
         self.link = f"v-{name}"
         if number:
             ip("netns", "add", name)
@@ -96,9 +100,28 @@ class Host:
                                self.daemon.control], capture_output=True, text=True)
         return done.returncode, json.loads(done.stdout or "{}")
 
+    def nft(self, command):
+        subprocess.run(["ip", "netns", "exec", self.netns, "nft", command], check=True)
+
+    def limit(self):
+        """Give its state a small disk of its own."""
+        subprocess.run(["mount", "-t", "tmpfs", "-o", "size=256k", "state", self.daemon.state],
+                       check=True)
+        self.disk = True
+
+    def fill(self):
+        with contextlib.suppress(OSError), open(f"{self.daemon.state}/fill", "wb", 0) as f:
+            while f.write(bytes(4096)):
+                pass
+
+    def empty(self):
+        os.unlink(f"{self.daemon.state}/fill")
+
     def remove(self):
         if self.daemon.process:
             self.daemon.stop(signal.SIGKILL)
+        if self.disk:
+            subprocess.run(["umount", self.daemon.state], check=True)
         for name in tool("list", "-n", netns=self.netns).split():
             tool("destroy", name, netns=self.netns)
         if self.netns:
@@ -116,6 +139,7 @@ class Bench:
         self.bridge = False
         self.redis = None
         self.others = []
+        self.gate = None
 
     def host(self, name="here", number=None):
         host = Host(self.dir, name, number)
@@ -133,16 +157,27 @@ class Bench:
             raise RuntimeError("the list does not arrive: " + host.daemon.messages())
         return host
 
-    def fleet(self, names, **keys):
-        """A namespace for each name, and Redis on the bridge between them"""
+    def fleet(self, names, rng=None, **keys):
+        """A namespace for each name, and Redis on the bridge between them. With @rng also a replica,
+        and a gate to the primary; each firewall has these addresses in a random order.
+        """
         ip("link", "add", "bridge", "type", "bridge")
         self.bridge = True
         ip("addr", "add", f"{BRIDGE}/24", "dev", "bridge")
         ip("link", "set", "bridge", "up")
         self.redis = engine.Redis(self.dir, BRIDGE)
+        ports = [self.redis.port]
+        if rng:
+            self.others.append(engine.Redis(self.dir, BRIDGE, REPLICA, (
+                "--replicaof", BRIDGE, str(self.redis.port))))
+            self.gate = engine.Gate(BRIDGE, self.redis.port)
+            ports += [REPLICA, self.gate.port]
         for number, name in enumerate(names, 1):
             host = self.host(name, number)
-            host.configure(f"{BRIDGE}:{self.redis.port}", keys)
+            if rng:
+                rng.shuffle(ports)
+                host.limit()
+            host.configure(" ".join(f"{BRIDGE}:{port}" for port in ports), keys)
             host.daemon.start()
         return self.hosts
 
@@ -161,6 +196,8 @@ class Bench:
     def close(self):
         for host in self.hosts:
             host.remove()
+        if self.gate:
+            self.gate.stop()
         for server in (self.redis, *self.others):
             if server and server.process.poll() is None:
                 server.kill()
@@ -1289,6 +1326,7 @@ def test_many(b):
     half, most = lags[len(lags) // 2], lags[len(lags) * 99 // 100]
     b.tap.note(f"in force on {HOSTS} firewalls: {half:.0f} ms at the median, {most:.0f} ms at p99")
     b.case("p99 is below a second", most < 1000, lags[-10:])
+    b.case("the median is below 100 ms", half < 100, lags[:10])
     b.case("all have all of it", all(host.has(MANY + [f"203.0.113.{i}" for i in range(20)])
                                      for host in hosts))
     b.case("and say so", wait_for(lambda: not hosts[0].fleet()[0]), hosts[0].fleet())
@@ -1308,8 +1346,11 @@ class Round:
         self.want = set()
         self.settled = set()
         self.next = 0
-        self.paused = self.killed = False
-        self.parted = set()
+        self.servers = [b.redis, *b.others]
+        # Which servers, and which firewalls, have which fault
+        self.paused, self.killed = set(), set()
+        self.parted, self.dropping, self.full = set(), set(), set()
+        self.count = collections.Counter()
         self.unanswered = []
         self.wrong = 0
 
@@ -1353,30 +1394,64 @@ class Round:
                 self.b.tap.note(f"{host.name}: {what}: {text}")
         self.unanswered.clear()
 
+    def revive(self, server):
+        if server in self.killed:
+            server.start()
+        elif server in self.paused:
+            server.go_on()
+        self.killed.discard(server)
+        self.paused.discard(server)
+
     def engine(self):
-        redis = self.b.redis
-        if self.killed:
-            redis.start()
-        elif self.paused:
-            redis.go_on()
+        """The primary or the replica is killed, or stops for a while, or goes on."""
+        server = self.rng.choice(self.servers)
+        if server in self.killed | self.paused:
+            self.revive(server)
         elif self.rng.random() < 0.5:
-            redis.kill()
-            self.killed = True
-            return
+            server.kill()
+            self.killed.add(server)
         else:
-            redis.pause()
-            self.paused = True
-            return
-        self.killed = self.paused = False
+            server.pause()
+            self.paused.add(server)
+
+    def toggle(self, hosts, begin, end):
+        """A random firewall gets a fault, or loses it; @hosts are those that have it."""
+        host = self.rng.choice(self.b.hosts)
+        if host in hosts:
+            hosts.remove(host)
+            end(host)
+        else:
+            hosts.add(host)
+            begin(host)
 
     def part(self):
-        host = self.rng.choice(self.b.hosts)
-        down = host not in self.parted
-        ip("link", "set", host.link, "down" if down else "up")
-        (self.parted.add if down else self.parted.discard)(host)
+        self.toggle(self.parted, lambda h: ip("link", "set", h.link, "down"),
+                    lambda h: ip("link", "set", h.link, "up"))
+
+    def drop(self):
+        """Packets are dropped in one direction."""
+        hook = self.rng.choice(("input", "output"))
+        self.toggle(self.dropping, lambda h: h.nft(
+            "add table inet part; add chain inet part c "
+            f"{{ type filter hook {hook} priority 0; policy drop; }}"),
+                    lambda h: h.nft("delete table inet part"))
+
+    def fill(self):
+        """There is no room where the daemon stores its state."""
+        self.toggle(self.full, Host.fill, Host.empty)
+
+    def slow(self):
+        self.b.gate.slow = not self.b.gate.slow
+
+    def lie(self):
+        """Who comes through the gate gets lies."""
+        self.b.gate.answers = {} if self.b.gate.answers else self.rng.choice(lies())[1]
 
     def restart(self):
         host = self.rng.choice(self.b.hosts)
+        # What waits, and cannot be stored, is lost with the daemon: whoever publishes is told so.
+        if host in self.full:
+            return
         # What was just handed over is lost with a daemon that ends before it has read it, or is
         # killed before it has stored it.
         for answer, owner, _ in self.unanswered:
@@ -1389,17 +1464,23 @@ class Round:
     def trim(self):
         """Nothing of what is in the snapshot stays in the stream."""
         redis = self.b.redis
-        if not self.killed and not self.paused:
+        if redis not in self.killed | self.paused:
             redis.ask("XTRIM", redis.key("feed", "changes"), "MINID",
                       redis.head("feed")["snapshot-id"])
 
     def quiet(self):
         """All faults end. The sets have to become what was published."""
-        if self.killed or self.paused:
-            self.engine()
-        for host in sorted(self.parted, key=lambda h: h.name):
+        for server in self.servers:
+            self.revive(server)
+        for host in self.parted:
             ip("link", "set", host.link, "up")
-        self.parted.clear()
+        for host in self.dropping:
+            host.nft("delete table inet part")
+        for host in self.full:
+            host.empty()
+        for hosts in (self.parted, self.dropping, self.full):
+            hosts.clear()
+        self.b.gate.slow, self.b.gate.answers = False, {}
         for host in self.b.hosts:
             if not host.has(self.want, 90):
                 have = set(host.members())
@@ -1416,29 +1497,34 @@ class Round:
 
 
 def test_random(b):
+    """Random changes and faults, on a primary with a replica, some of them through a gate"""
     rng = random.Random(SEED)
     b.tap.note(f"SEED={SEED}")
-    hosts = b.fleet(["fw1", "fw2", "fw3"], keep="200")
+    count = HOSTS if ROUNDS >= 100 else 3
+    hosts = b.fleet([f"fw{n}" for n in range(1, count + 1)], rng, keep="200")
     hosts[0].replace(MANY[:50])
     run = Round(b, rng)
     run.want = set(MANY[:50])
     run.quiet()
-    acts = [run.ban] * 6 + [run.unban] * 3 + [run.engine, run.part, run.restart, run.trim]
+    faults = [run.engine, run.part, run.drop, run.restart, run.trim, run.fill, run.slow, run.lie]
     for at in range(ROUNDS):
-        for _ in range(rng.randint(3, 12)):
-            rng.choice(acts)()
+        for _ in range(rng.randint(3, 10 + count)):
+            act = rng.choice(rng.choice(([run.ban, run.ban, run.unban], faults)))
+            run.count[act.__name__] += 1
+            act()
             time.sleep(rng.choice((0, 0, 0.05, 0.3)))
         run.quiet()
         if rng.random() < 0.2:
             run.want = set(rng.sample(MANY, 60))
-            status, text = hosts[at % 3].replace(sorted(run.want))
+            status, text = hosts[at % count].replace(sorted(run.want))
             run.wrong += bool(status)
             run.quiet()
         if run.wrong > 3:
             b.tap.note(f"given up in round {at}")
             break
-    b.case(f"{ROUNDS} rounds of changes and faults: all sets equal what was published",
-           run.wrong == 0)
+    b.tap.note(f"{sum(run.count[f.__name__] for f in faults)} faults: {dict(run.count)}")
+    b.case(f"{count} firewalls, {ROUNDS} rounds of changes and faults: all sets equal what was"
+           " published", run.wrong == 0)
 
 
 TESTS = (test_config, test_clock, test_clock_set, test_publish, test_timeouts, test_values,

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
 """A real redis-server, a server that lies instead of it, and the list in Redis, read naively"""
+import contextlib
 import ipaddress
 import os
 import re
@@ -184,9 +185,9 @@ class Liar:
     """Speaks the protocol of Redis as far as @answers has answers: a command to bytes, or to a
     function that gets the connection. None closes it, but for TIME an error is the answer."""
 
-    def __init__(self):
+    def __init__(self, address="127.0.0.1"):
         self.answers = {}
-        self.listener = socket.create_server(("127.0.0.1", 0))
+        self.listener = socket.create_server((address, 0))
         self.port = self.listener.getsockname()[1]
         self.stopped = False
         threading.Thread(target=self.accept, daemon=True).start()
@@ -218,6 +219,36 @@ class Liar:
     def stop(self):
         self.stopped = True
         self.listener.close()
+
+
+class Gate(Liar):
+    """Passes connections on to a server; slowly, if @slow. While it has @answers, it lies instead."""
+
+    def __init__(self, address, port):
+        self.behind = address, port
+        self.slow = False
+        super().__init__(address)
+
+    def serve(self, connection):
+        if self.answers:
+            super().serve(connection)
+            return
+        with connection, contextlib.suppress(OSError):
+            with socket.create_connection(self.behind) as server:
+                back = threading.Thread(target=self.pump, args=(server, connection), daemon=True)
+                back.start()
+                self.pump(connection, server)
+                back.join()
+
+    def pump(self, source, to):
+        with contextlib.suppress(OSError):
+            # A liar has no old connections either.
+            while not self.answers and (data := source.recv(300 if self.slow else 65536)):
+                time.sleep(0.1 * self.slow)
+                to.sendall(data)
+        for each in (source, to):
+            with contextlib.suppress(OSError):
+                each.shutdown(socket.SHUT_RDWR)
 
 
 def endless(first, piece=b"x" * 65536):
