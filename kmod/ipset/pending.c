@@ -349,8 +349,8 @@ void ipcuckoo_pending_undone(struct ipcuckoo_pending *p)
 	spin_unlock_bh(&p->lock);
 }
 
-/* What was added to @hits and not yet taken. Each unit is taken once: of two callers that read the same
- * @taken, one changes it, and the other one looks again.
+/* Take what was added to @hits and not yet taken. Each unit is taken once: of two callers that read
+ * the same @taken, one changes it, and the other one looks again.
  */
 static u64 take(atomic64_t *taken, const atomic64_t *hits)
 {
