@@ -41,8 +41,8 @@ def read_reply(f):
 
 
 # The package redis-tools has the server under this name. The package redis-server, which only adds
-# another name, would start one on the machine where the tests are run.
-PROGRAM = "redis-check-rdb"
+# another name, would start one on the machine where the tests are run. valkey-tools is like it.
+PROGRAM = os.environ.get("ENGINE") or "redis-check-rdb"
 
 
 class Redis:
