@@ -119,7 +119,7 @@ static const struct config_key feed_keys[] = {
 	{ "max-bad", KEY_SHARE, FIELD(max_bad), .preset = "5%" },
 	{ "max-shrink", KEY_SHARE, FIELD(max_shrink), .preset = "50%" },
 	{ "allow-empty", KEY_SWITCH, FIELD(allow_empty), .preset = "no" },
-	{ "min-length", KEY_NUMBER, FIELD(min_length), .preset = "8", .most = 32 },
+	{ "min-length", KEY_NUMBER, FIELD(min_length), .preset = "4", .most = 32 },
 	{ "min-length6", KEY_NUMBER, FIELD(min_length6), .preset = "16", .most = 128 },
 	{ "connect-time", KEY_TIME, FIELD(connect_time), .preset = "15s", .least = 1,
 	  .most = 3600 },
