@@ -521,12 +521,13 @@ static void take_changes(struct follower *follower, struct batch *batch)
 	purge(follower, false);
 	if (are_too_many(follower, &batch->changes))
 		return;
-	set_position(follower, &batch->at);
 	trust(follower);
+	/* If some of the changes are missing then, all come again: twice is like once. */
 	if (source_change(follower->source, batch->changes.at, batch->changes.count, batch->atomic)) {
 		give_up(follower, true, "there is not enough memory for its changes");
 		return;
 	}
+	set_position(follower, &batch->at);
 	position_note_lag(follower->source, &follower->here);
 	report(follower);
 	renew_later(follower);
