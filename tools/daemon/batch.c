@@ -53,7 +53,7 @@ static const char *read_entry(const redisReply *entry, struct batch *batch,
 		return "it has no number";
 	if (seq != batch->at.seq + 1)
 		return gap;
-	/* What is in force does not become what the snapshot has by going on behind it. */
+	/* The changes behind it are changes of the new list: its snapshot has to be read first. */
 	batch->replaced = !strcmp(fields->element[2]->str, "v");
 	if (batch->replaced)
 		return NULL;

@@ -70,7 +70,7 @@ bool contents_next(const struct contents *contents, struct contents_cursor *curs
 		   struct member *member);
 /* Remove what has expired. Return: the number of entries that are left. */
 size_t contents_purge(struct contents *contents, uint32_t now);
-/* Let the entries that expire do so so many seconds later. */
+/* Add @seconds, which may be negative, to the time at which each entry expires, if it does. */
 void contents_shift(struct contents *contents, int64_t seconds);
 size_t contents_count(const struct contents *contents);
 void contents_free(struct contents *contents);
@@ -80,7 +80,7 @@ uint64_t entry_hash(enum entry_kind kind, const uint8_t *entry);
 
 /* Seconds since 1970. */
 uint32_t now_seconds(void);
-/* A second since 1970, so many seconds later; never 0, which means that an entry does not expire. */
+/* @at + @seconds, but at least 1: 0 means that an entry does not expire. */
 uint32_t shift_time(uint32_t at, int64_t seconds);
 
 static inline bool member_expired(const struct member *member, uint32_t now)

@@ -617,8 +617,9 @@ static void stop_crowdsec(struct source *source)
 	forget_answer(crowdsec);
 }
 
-/* Decisions have durations, and LAPI's answer said when they end by the clock as it was. What was
- * stored in an earlier run is compared with the next answer, as all decisions are asked for then.
+/* LAPI says how long decisions last. When they end was computed with the clock as it was, and has to
+ * be corrected. Decisions that were stored in an earlier run are replaced by the next answer, which
+ * has all of them.
  */
 static void set_clock(struct source *source, int64_t seconds)
 {

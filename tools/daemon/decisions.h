@@ -76,7 +76,7 @@ int decisions_walk_touched(const struct decisions *list, const struct decisions 
 /* The longest decision about an entry; NULL if there is none. */
 const struct decision *decisions_find(const struct decisions *list, enum entry_kind kind,
 				      const uint8_t *entry);
-/* Let all of them end so many seconds later. */
+/* Add @seconds, which may be negative, to the time at which each decision ends. */
 void decisions_shift(struct decisions *list, int64_t seconds);
 void decisions_free(struct decisions *list);
 

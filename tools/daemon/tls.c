@@ -8,7 +8,7 @@
 #include "daemon/openssl.h"
 
 /**
- * struct tls - the certificates and keys of an engine's connection, and that
+ * struct tls - a connection with TLS, and the certificates and keys that it uses
  * @config:	what it was made with
  * @context:	certificates and keys
  * @ssl:	the connection. hiredis frees it; but not if it could not even begin

@@ -429,6 +429,6 @@ int transaction_apply(struct transaction *t, bool check)
 	if (status || check)
 		drop_shadows(t);
 	if (!status && partial)
-		warn(t->tool, "all else was restored; what is attached at xdp there sees no packets");
+		warn(t->tool, "all else was restored; attachments at xdp whose program is missing see no packets");
 	return status ? status : partial;
 }

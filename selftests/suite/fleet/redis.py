@@ -1226,7 +1226,7 @@ def test_clock(b):
     def change(connection):
         time.sleep(0.2)
         n = next(changes[connection])
-        # There is never nothing behind the snapshot, which has change 7.
+        # Each request gets one more change behind the snapshot, which has change 7.
         connection.sendall(engine.stream((b"%d-0" % n, n, b"c", b"\0\1\2\3\4")))
     liar.answers = {**good, "TIME": constant, "XREAD": change}
     host.daemon.ask("refresh feed")
