@@ -8,7 +8,7 @@
 
 . "${0%/*}/machine"
 
-tools=$programs/../../../tools
+set=rtbh
 peer=/run/peer
 table=100
 hold=40
@@ -65,16 +65,6 @@ peer()
 	birdc -s $peer.ctl "$@" > /run/said 2>&1
 }
 
-is_blocked()
-{
-	"$IPCUCKOO" -q test rtbh "$1"
-}
-
-is_free()
-{
-	! is_blocked "$1"
-}
-
 has_routes()
 {
 	[ "$({ ip -4 route show table $table; ip -6 route show table $table; } 2> /dev/null |
@@ -105,9 +95,7 @@ versions bird2 systemd
 setup_neighbours
 on_exit 'systemctl stop ipcuckood bird; "$IPCUCKOO" detach --all
 	"$IPCUCKOO" destroy; modprobe -r ipcuckoo'
-install -m 755 "$IPCUCKOOD" /usr/sbin/ipcuckood
-sed 's|@SBINDIR@|/usr/sbin|' "$tools/ipcuckood.service.in" > /etc/systemd/system/ipcuckood.service
-systemctl daemon-reload
+install_daemon
 manual_config > /etc/bird/bird.conf
 check_match "the manual has a configuration" 'kernel table 100;' "$(cat /etc/bird/bird.conf)"
 run_ok "BIRD finds nothing wrong with it" bird -p -c /etc/bird/bird.conf

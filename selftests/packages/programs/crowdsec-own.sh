@@ -8,7 +8,7 @@
 
 . "${0%/*}/machine"
 
-tools=$programs/../../../tools
+source="crowdsec local"
 decisions=${DECISIONS:-120000}
 patience=$((60 + decisions / 200))
 key=/etc/ipcuckood.crowdsec
@@ -32,11 +32,6 @@ configure()
 	printf '%s\n' '[set crowdsec]' '[crowdsec local]' 'set = crowdsec' \
 		'key-file = /run/credentials/ipcuckood.service/crowdsec' 'comment-from = origin' \
 		'metrics-every = 10s' "$@" > /etc/ipcuckood.conf
-}
-
-state_is()
-{
-	ipcuckood status | grep -q "crowdsec local: $1"
 }
 
 entries()
@@ -104,17 +99,15 @@ start crowdsec
 busywait 20 cscli decisions list || bail "crowdsec does not answer"
 
 # As the manual says
-install -m 755 "$IPCUCKOOD" /usr/sbin/ipcuckood
-sed 's|@SBINDIR@|/usr/sbin|' "$tools/ipcuckood.service.in" > /etc/systemd/system/ipcuckood.service
 (umask 077; cscli bouncers add ipcuckood -o raw > $key)
 (umask 077; cscli bouncers add reader -o raw > /run/reader.key)
 mkdir -p $dropin
 printf '[Service]\nLoadCredential=crowdsec:%s\n' $key > $dropin/override.conf
-systemctl daemon-reload
+install_daemon
 configure 'interval = 1s'
 start ipcuckood
-busywait 30 state_is good
-run_ok "the key that systemd hands over is used" state_is good
+busywait 30 source_is good
+run_ok "the key that systemd hands over is used" source_is good
 run_ok "the set is attached" "$IPCUCKOO" attach crowdsec src drop
 
 run_ok "a decision" cscli decisions add --ip $BAD4 --duration 20s
@@ -170,7 +163,7 @@ check_neighbours "many"
 since=$(now)
 begin=$(now)
 restart ipcuckood
-busywait $patience state_is good
+busywait $patience source_is good
 took "our bouncer starts again and has all of them after" "$begin"
 note "of which it computed $(computed) s"
 until=$(now)
@@ -192,8 +185,8 @@ run_ok "a decision that ends soon" cscli decisions add --range 203.0.113.0/24 --
 busywait 20 is_member crowdsec 203.0.113.0/24
 run_ok "a decision that ends soon is in force" is_member crowdsec 203.0.113.0/24
 stop crowdsec
-busywait 30 state_is failing
-run_ok "crowdsec is away: status says so" state_is failing
+busywait 30 source_is failing
+run_ok "crowdsec is away: status says so" source_is failing
 busywait 40 is_no_member crowdsec 203.0.113.0/24
 run_ok "crowdsec is away: a decision ends" is_no_member crowdsec 203.0.113.0/24
 watch 2
@@ -209,7 +202,7 @@ check_same "crowdsec started again"
 
 systemctl kill -s KILL ipcuckood
 run_ok "while our bouncer is dead, an unban" cscli decisions delete --ip $BAD6
-busywait 60 state_is good
+busywait 60 source_is good
 busywait 30 is_no_member crowdsec $BAD6
 check_same "our bouncer was killed"
 watch 2

@@ -6,7 +6,8 @@
 
 . "${0%/*}/machine"
 
-tools=$programs/../../../tools
+set=block
+source="feed own"
 list=/etc/blocklist.txt
 [ -x "${IPCUCKOOD:-}" ] || skip_all "ipcuckood was not built: its libraries are not installed"
 
@@ -15,21 +16,6 @@ configure()
 {
 	printf '%s\n' '[set block]' '[feed own]' 'set = block' "url = file://$list" 'every = 1s' \
 		'jitter = 0%' "$@" > /etc/ipcuckood.conf
-}
-
-is_blocked()
-{
-	"$IPCUCKOO" -q test block "$1"
-}
-
-is_free()
-{
-	! is_blocked "$1"
-}
-
-state_is()
-{
-	/usr/sbin/ipcuckood status | grep -q "feed own: $1"
 }
 
 # process KEY: a line of the daemon's /proc/PID/status
@@ -41,15 +27,13 @@ process()
 versions systemd libinih1
 setup_neighbours
 on_exit 'systemctl stop ipcuckood; "$IPCUCKOO" detach --all; "$IPCUCKOO" destroy; modprobe -r ipcuckoo'
-install -m 755 "$IPCUCKOOD" /usr/sbin/ipcuckood
-sed 's|@SBINDIR@|/usr/sbin|' "$tools/ipcuckood.service.in" > /etc/systemd/system/ipcuckood.service
-systemctl daemon-reload
+install_daemon
 printf '%s\n' $BAD4 $BAD6 198.51.100.0/24 > $list
 configure
 
 start ipcuckood
 check "the feed is in force when the unit is started" "good" \
-	"$(busywait 20 state_is good && echo good)"
+	"$(busywait 20 source_is good && echo good)"
 run_ok "the set is attached" "$IPCUCKOO" attach block src drop
 watch 2
 check_answers "started" $BAD4 none none
@@ -66,7 +50,7 @@ printf '%s\n' $BAD4 $BAD6 > $list
 busywait 10 is_free 198.51.100.1
 run_ok "what leaves the list leaves the set" is_free 198.51.100.1
 : > $list
-busywait 10 state_is refused
+busywait 10 source_is refused
 watch 2
 check_answers "the list is empty" $BAD4 none none
 check_match "the journal says so, as an error" 'it is empty; .*ipcuckood accept own' \
@@ -84,15 +68,15 @@ check_match "the journal names line and key" 'ipcuckood\.conf:7: .*"evry"; did y
 run_ok "the old configuration is in force" is_blocked $BAD4
 configure 'comment = ours'
 run_ok "reload, without a mistake" systemctl reload ipcuckood
-busywait 20 state_is good
-run_ok "the new configuration is in force" state_is good
+busywait 20 source_is good
+run_ok "the new configuration is in force" source_is good
 check_match "the set has comments now" "add block $BAD4.* comment \"ours\"" \
 	"$("$IPCUCKOO" save block)"
 
 since=$(now)
 systemctl kill -s KILL ipcuckood
-busywait 30 state_is good
-run_ok "a daemon that was killed is started again" state_is good
+busywait 30 source_is good
+run_ok "a daemon that was killed is started again" source_is good
 until=$(now)
 sleep 0.2
 check_answers "killed, and started again" $BAD4 none none

@@ -7,7 +7,8 @@
 
 . "${0%/*}/machine"
 
-tools=$programs/../../../tools
+set=block
+source="feed www"
 www=/srv/feeds
 asked=/run/asked
 [ -x "${IPCUCKOOD:-}" ] || skip_all "ipcuckood was not built: its libraries are not installed"
@@ -35,21 +36,6 @@ answered_again()
 	busywait 20 eval '[ "$(answers "'"$1"'")" -gt '"$before"' ]'
 }
 
-is_blocked()
-{
-	"$IPCUCKOO" -q test block "$1"
-}
-
-is_free()
-{
-	! is_blocked "$1"
-}
-
-state_is()
-{
-	/usr/sbin/ipcuckood status | grep -q "feed www: $1"
-}
-
 versions nginx libcurl4
 on_exit 'systemctl stop ipcuckood nginx; "$IPCUCKOO" destroy; modprobe -r ipcuckoo'
 mkdir -p $www
@@ -68,15 +54,13 @@ cat > /etc/nginx/nginx.conf <<-'END'
 		}
 	}
 END
-install -m 755 "$IPCUCKOOD" /usr/sbin/ipcuckood
-sed 's|@SBINDIR@|/usr/sbin|' "$tools/ipcuckood.service.in" > /etc/systemd/system/ipcuckood.service
 printf '%s\n' '[set block]' '[feed www]' 'set = block' 'url = http://127.0.0.1:8081/list.txt' \
 	'every = 1s' 'jitter = 0%' > /etc/ipcuckood.conf
-systemctl daemon-reload
+install_daemon
 list 192.0.2.66
 start nginx
 start ipcuckood
-check "the feed is in force" "good" "$(busywait 20 state_is good && echo good)"
+check "the feed is in force" "good" "$(busywait 20 source_is good && echo good)"
 run_ok "its first address" is_blocked 192.0.2.66
 run_ok "and its last one" is_blocked 203.0.113.200
 check_match "it came compressed, and was asked for without a condition" '^200 gzip -*$' \
@@ -91,23 +75,23 @@ run_ok "an answer without a change again" answered_again '^304 '
 
 mv $www/list.txt $www/kept
 run_ok "the list is gone" answered_again '^404 '
-busywait 20 state_is failing
-run_ok "which is said" state_is failing
+busywait 20 source_is failing
+run_ok "which is said" source_is failing
 run_ok "the last one stays in force" is_blocked 192.0.2.67
 mv $www/kept $www/list.txt
-check "it is there again" "good" "$(busywait 60 state_is good && echo good)"
+check "it is there again" "good" "$(busywait 60 source_is good && echo good)"
 
 printf '%s\n' 192.0.2.67 203.0.113.0/2 > $www/list.txt
-busywait 20 state_is refused
+busywait 20 source_is refused
 check_match "a list that was cut off is refused" 'shrank|too much' "$(/usr/sbin/ipcuckood status)"
 run_ok "the last one stays in force" is_blocked 203.0.113.200
 
 list 192.0.2.68
 stop nginx
-busywait 20 state_is failing
+busywait 20 source_is failing
 run_ok "without nginx, too" is_blocked 203.0.113.200
 start nginx
 busywait 60 is_blocked 192.0.2.68
 run_ok "the new list, when nginx is back" is_blocked 192.0.2.68
-check "all is good" "good" "$(busywait 20 state_is good && echo good)"
+check "all is good" "good" "$(busywait 20 source_is good && echo good)"
 end_with <(journalctl -b --no-pager -u ipcuckood -u nginx)
