@@ -433,6 +433,8 @@ def mixed(out, settype):
 # time. At least so many sets are destroyed.
 USERS = (("-exist", "add", "d", "10.202.0.1"), ("stats",), ("list", "d"))
 DESTROYED = 5
+# The second is said if the set has been created again since the request was refused.
+NOT_FOUND = ("does not exist", "there is no set of that name", MIXED)
 SETS = "/proc/self/net/ipcuckoo/sets"
 
 
@@ -444,7 +446,7 @@ def use():
         for words in USERS:
             done = run(TOOL, *words)
             if done.returncode and not (done.returncode == 1 and any(
-                    text in done.stderr for text in ("does not exist", MIXED))):
+                    text in done.stderr for text in NOT_FOUND)):
                 raise ktap.Bail(f"{words}: status {done.returncode}: {done.stderr}")
 
 
