@@ -264,12 +264,22 @@ static int nft_begin(const struct lab_run *run)
 	return nft_set ? 0 : -ENOENT;
 }
 
+/* Before Linux 6.17 a look-up returned whether there is an element, and set a pointer to it. */
+typedef bool (*nft_lookup_old)(const struct net *net, const struct nft_set *set, const u32 *key,
+			       const struct nft_set_ext **ext);
+typedef const struct nft_set_ext *(*nft_lookup_new)(const struct net *net,
+						    const struct nft_set *set, const u32 *key);
+
 static __always_inline bool nft_match(const struct lab_run *run, const struct nft_set *s,
 				      const void *key)
 {
 	const struct nft_set_ext *ext;
 
-	return s->ops->lookup(run->net, s, key, &ext);
+	if (__same_type(s->ops->lookup, nft_lookup_old))
+		return ((nft_lookup_old)(void *)s->ops->lookup)(run->net, s, key, &ext);
+	BUILD_BUG_ON(!__same_type(s->ops->lookup, nft_lookup_old) &&
+		     !__same_type(s->ops->lookup, nft_lookup_new));
+	return ((nft_lookup_new)(void *)s->ops->lookup)(run->net, s, key);
 }
 
 static u32 nft_chunk(const struct lab_run *run)
