@@ -14,7 +14,8 @@
  * ---------
  *
  * The first level is an array of words, indexed by the first bits of the address; their
- * number is the stride. The word of an address has
+ * number is the stride. (Large hints of IPv4 have a shorter stride for multicast and reserved
+ * addresses, which saves an eighth of the array.) The word of an address has
  *
  *  - COVER if a prefix no longer than the stride covers the address. Such a prefix sets
  *    COVER in all words that it covers. COVER is exact: it is the answer of a look-up in
@@ -59,7 +60,7 @@ const u8 ipcuckoo_hint_level[IPCUCKOO_HINT_LEVELS + 1] = {
 	20, 24, 28, 32, 40, 52, 67, 82, 97, 112, 127,
 };
 
-/* The maximum number of prefixes for each stride. The first levels take 1, 16 and 128 KiB, of IPv6
+/* The maximum number of prefixes for each stride. The first levels take 1, 16 and 112 KiB, of IPv6
  * 64 KiB, in proportion to the number of prefixes.
  */
 static const struct {
@@ -94,10 +95,11 @@ static unsigned int choose_deep_bits(u32 prefixes)
 /* The size of the first level. */
 static size_t top_size(u8 stride, bool deep)
 {
-	size_t cell = stride != IPCUCKOO_HINT_NARROW ? sizeof(u32) :
-		      deep ? sizeof(u8) : sizeof(u16);
-
-	return cell << stride;
+	if (stride != IPCUCKOO_HINT_NARROW)
+		return sizeof(u32) << stride;
+	if (deep)
+		return sizeof(u8) << stride;
+	return sizeof(u16) * IPCUCKOO_HINT_CELLS4 + sizeof(u32) * IPCUCKOO_HINT_HIGH_WORDS;
 }
 
 /**
@@ -132,7 +134,7 @@ struct ipcuckoo_hint *ipcuckoo_hint_create(struct ipcuckoo_mem *mem,
 					   u32 prefixes, bool deep,
 					   enum ipcuckoo_charge how)
 {
-	unsigned int stride = choose_stride(prefixes);
+	unsigned int i = choose_stride(prefixes);
 	struct ipcuckoo_hint *h;
 	int err;
 
@@ -140,8 +142,8 @@ struct ipcuckoo_hint *ipcuckoo_hint_create(struct ipcuckoo_mem *mem,
 	if (IS_ERR(h))
 		return h;
 	h->mem = mem;
-	h->stride = strides[stride].stride;
-	h->capacity = strides[stride].prefixes;
+	h->stride = strides[i].stride;
+	h->capacity = strides[i].prefixes;
 	err = ipcuckoo_area_alloc(&h->area[0], mem, top_size(h->stride, deep), how);
 	if (!err && deep) {
 		h->deep_bits = choose_deep_bits(prefixes);
@@ -156,6 +158,8 @@ struct ipcuckoo_hint *ipcuckoo_hint_create(struct ipcuckoo_mem *mem,
 		return ERR_PTR(err);
 	}
 	h->top = h->area[0].data;
+	if (h->stride == IPCUCKOO_HINT_NARROW && !deep)
+		h->high = (u32 *)((u16 *)h->top + IPCUCKOO_HINT_CELLS4);
 	h->deep = h->area[1].data;
 	return h;
 }
@@ -192,12 +196,41 @@ size_t ipcuckoo_hint_memory(const struct ipcuckoo_hint *h)
 		WRITE_ONCE(*mark_word, *mark_word | (bits));	\
 })
 
-/* Set bits of a word of the first level, in the form of its cell. */
-static void mark_top(struct ipcuckoo_hint *h, u64 i, u32 bits)
+#define clear_cover(word) ({					\
+	typeof(word) clear_word = (word);			\
+								\
+	WRITE_ONCE(*clear_word, *clear_word & ~IPCUCKOO_HINT_COVER);	\
+})
+
+/* Is the word of an address one of @high? */
+static bool is_high(const struct ipcuckoo_hint *h, u64 hi)
+{
+	return ipcuckoo_hint_stride(h, hi) != h->stride;
+}
+
+static u32 *high_word(struct ipcuckoo_hint *h, u64 hi)
+{
+	return &h->high[hi >> (64 - IPCUCKOO_HINT_HIGH_STRIDE) & (IPCUCKOO_HINT_HIGH_WORDS - 1)];
+}
+
+static void mark_high(struct ipcuckoo_hint *h, u64 hi, u32 bits)
+{
+	u16 *last = (u16 *)h->top + IPCUCKOO_HINT_HIGH_CELL;
+
+	mark(high_word(h, hi), bits);
+	mark(last, (bits & IPCUCKOO_HINT_HOSTS) |
+	     (bits & ~IPCUCKOO_HINT_HOSTS ? IPCUCKOO_HINT_HIGH_ANY : 0));
+}
+
+/* Set bits of the word of the first level for an address, in the form of its cell. */
+static void mark_top(struct ipcuckoo_hint *h, u64 hi, u32 bits)
 {
 	u32 flags = bits & IPCUCKOO_HINT_FLAGS;
+	u64 i = hi >> (64 - h->stride);
 
-	if (h->stride != IPCUCKOO_HINT_NARROW)
+	if (is_high(h, hi))
+		mark_high(h, hi, bits);
+	else if (h->stride != IPCUCKOO_HINT_NARROW)
 		mark((u32 *)h->top + i, bits);
 	else if (h->deep)
 		mark((u8 *)h->top + i, flags | (bits >> (IPCUCKOO_HINT_NARROW - 1) & 0x3c) |
@@ -214,7 +247,7 @@ static void mark_top(struct ipcuckoo_hint *h, u64 i, u32 bits)
  */
 void ipcuckoo_hint_add_host(struct ipcuckoo_hint *h, u64 hi)
 {
-	mark_top(h, hi >> (64 - h->stride), IPCUCKOO_HINT_HOSTS);
+	mark_top(h, hi, IPCUCKOO_HINT_HOSTS);
 }
 
 /* Mark a prefix in the deep levels. */
@@ -245,42 +278,45 @@ void ipcuckoo_hint_add_prefix(struct ipcuckoo_hint *h,
 			      const struct ipcuckoo_key *addr,
 			      unsigned int len)
 {
-	u64 word = addr->hi >> (64 - h->stride);
-	u32 i;
+	u64 hi = addr->hi, last;
 
-	if (len <= h->stride) {
-		for (i = 0; i < 1U << (h->stride - len); i++)
-			mark_top(h, word + i, IPCUCKOO_HINT_COVER);
+	if (len <= ipcuckoo_hint_stride(h, hi)) {
+		last = hi | ~0ULL >> len;
+		/* Behind the last word of all addresses, @hi is 0. */
+		do {
+			mark_top(h, hi, IPCUCKOO_HINT_COVER);
+			hi += BIT_ULL(64 - ipcuckoo_hint_stride(h, hi));
+		} while (hi && hi < last);
 		return;
 	}
 	if (!h->deep || len <= ipcuckoo_hint_level[0]) {
 		/* This affects the speed of look-ups only, so it needs no barrier. */
 		WRITE_ONCE(h->lens, h->lens | BIT(len));
-		mark_top(h, word, BIT(len));
+		mark_top(h, hi, BIT(len));
 		return;
 	}
 	mark_deep(h, addr, len);
-	mark_top(h, word, IPCUCKOO_HINT_DEEPER);
+	mark_top(h, hi, IPCUCKOO_HINT_DEEPER);
 }
 
 /**
  * ipcuckoo_hint_uncover() - clear COVER in a word of the first level
  * @h:		hint
- * @word:	index of the word; the caller has checked that no prefix which is still in
- *		the table needs COVER in it
+ * @hi:		the first 64 bits of its addresses; the caller has checked that no prefix which is
+ *		still in the table needs COVER in it
  *
  * Context: the writer, after it has deleted the prefix from its table.
  */
-void ipcuckoo_hint_uncover(struct ipcuckoo_hint *h, u64 word)
+void ipcuckoo_hint_uncover(struct ipcuckoo_hint *h, u64 hi)
 {
-	u32 *words = h->top;
-	u16 *cells4 = h->top;
-	u8 *cells6 = h->top;
+	u64 i = hi >> (64 - h->stride);
 
-	if (h->stride != IPCUCKOO_HINT_NARROW)
-		WRITE_ONCE(words[word], words[word] & ~IPCUCKOO_HINT_COVER);
+	if (is_high(h, hi))
+		clear_cover(high_word(h, hi));
+	else if (h->stride != IPCUCKOO_HINT_NARROW)
+		clear_cover((u32 *)h->top + i);
 	else if (h->deep)
-		WRITE_ONCE(cells6[word], cells6[word] & ~IPCUCKOO_HINT_COVER);
+		clear_cover((u8 *)h->top + i);
 	else
-		WRITE_ONCE(cells4[word], cells4[word] & ~IPCUCKOO_HINT_COVER);
+		clear_cover((u16 *)h->top + i);
 }

@@ -29,6 +29,18 @@
  */
 #define IPCUCKOO_HINT_NARROW	16
 
+/* Of IPv4, such a first level ends at 224.0.0.0. Addresses from there on are multicast or reserved:
+ * few lists have prefixes there, and few packets come from there. A word for each /8 suffices. One
+ * more cell is for all of them, so that no branch is necessary: it says whether there are hosts, or
+ * anything else.
+ */
+#define IPCUCKOO_HINT_HIGH		0xe0000000
+#define IPCUCKOO_HINT_HIGH_STRIDE	8
+#define IPCUCKOO_HINT_HIGH_WORDS	32
+#define IPCUCKOO_HINT_HIGH_CELL		(IPCUCKOO_HINT_HIGH >> (32 - IPCUCKOO_HINT_NARROW))
+#define IPCUCKOO_HINT_HIGH_ANY		BIT(2)
+#define IPCUCKOO_HINT_CELLS4		(IPCUCKOO_HINT_HIGH_CELL + 2)	/* an even number */
+
 /* Level i of the deep words has bits for the lengths ipcuckoo_hint_level[i] + 1 to
  * ipcuckoo_hint_level[i + 1]. The last of the 16 bits in which such a word is stored is DEEPER.
  */
@@ -38,8 +50,9 @@ extern const u8 ipcuckoo_hint_level[IPCUCKOO_HINT_LEVELS + 1];
 /**
  * struct ipcuckoo_hint - an index of prefix lengths
  * @top:	the first level: a cell for each value of the first @stride bits
+ * @high:	IPv4 with narrow cells: the words of addresses from IPCUCKOO_HINT_HIGH on
  * @deep:	the other levels, a hash table of words; NULL for IPv4
- * @stride:	8, 12 or 16
+ * @stride:	8, 12 or 16; see ipcuckoo_hint_stride()
  * @deep_bits:	log2 of the number of words in @deep
  * @lens:	IPv4: bit n: a prefix of length n, longer than the stride, has been marked
  * @seed:	of the hash of @deep
@@ -50,6 +63,7 @@ extern const u8 ipcuckoo_hint_level[IPCUCKOO_HINT_LEVELS + 1];
  */
 struct ipcuckoo_hint {
 	void *top;
+	u32 *high;
 	u16 *deep;
 	u8 stride;
 	u8 deep_bits;
@@ -67,13 +81,15 @@ struct ipcuckoo_hint {
  * @addr:	address, host byte order
  *
  * Return: 0, if no entry is under the word; IPCUCKOO_HINT_HOSTS, if there are only hosts.
+ * Otherwise ipcuckoo_hint_top4() tells more.
  */
 static inline u32 ipcuckoo_hint_cell4(const struct ipcuckoo_hint *h, u32 addr)
 {
 	u32 i = addr >> (32 - h->stride);
 
-	return h->stride == IPCUCKOO_HINT_NARROW ? READ_ONCE(((const u16 *)h->top)[i]) :
-						   READ_ONCE(((const u32 *)h->top)[i]);
+	if (h->stride != IPCUCKOO_HINT_NARROW)
+		return READ_ONCE(((const u32 *)h->top)[i]);
+	return READ_ONCE(((const u16 *)h->top)[min_t(u32, i, IPCUCKOO_HINT_HIGH_CELL)]);
 }
 
 /**
@@ -102,6 +118,8 @@ static inline u32 ipcuckoo_hint_top4(const struct ipcuckoo_hint *h, u32 addr)
 
 	if (h->stride != IPCUCKOO_HINT_NARROW)
 		return cell;
+	if (addr >= IPCUCKOO_HINT_HIGH)
+		return READ_ONCE(h->high[addr >> 24 & (IPCUCKOO_HINT_HIGH_WORDS - 1)]);
 	lens = cell >> 2 << (IPCUCKOO_HINT_NARROW + 1);
 	return (cell & IPCUCKOO_HINT_FLAGS) | lens | (lens & BIT(30)) << 1;
 }
@@ -119,6 +137,17 @@ static inline u32 ipcuckoo_hint_top6(const struct ipcuckoo_hint *h, u64 hi)
 		return cell;
 	return (cell & IPCUCKOO_HINT_FLAGS) | (cell & 0x3c) << (IPCUCKOO_HINT_NARROW - 1) |
 	       (cell & BIT(7)) << 24;
+}
+
+/**
+ * ipcuckoo_hint_stride() - how many bits of an address choose its word of the first level?
+ * @h:		hint
+ * @hi:		the first 64 bits of the address, an IPv4 address at the top
+ */
+static inline unsigned int ipcuckoo_hint_stride(const struct ipcuckoo_hint *h, u64 hi)
+{
+	return h->stride == IPCUCKOO_HINT_NARROW && !h->deep && hi >> 32 >= IPCUCKOO_HINT_HIGH ?
+	       IPCUCKOO_HINT_HIGH_STRIDE : h->stride;
 }
 
 static inline u16 *ipcuckoo_hint_deep_word(const struct ipcuckoo_hint *h,
@@ -203,6 +232,6 @@ void ipcuckoo_hint_add_host(struct ipcuckoo_hint *h, u64 hi);
 void ipcuckoo_hint_add_prefix(struct ipcuckoo_hint *h,
 			      const struct ipcuckoo_key *addr,
 			      unsigned int len);
-void ipcuckoo_hint_uncover(struct ipcuckoo_hint *h, u64 word);
+void ipcuckoo_hint_uncover(struct ipcuckoo_hint *h, u64 hi);
 
 #endif /* _IPCUCKOO_HINT_H */

@@ -203,24 +203,27 @@ static void uncover(struct ipcuckoo_hint *h, const struct ipcuckoo_table *nets,
 		    const struct ipcuckoo_entry *entry)
 {
 	struct ipcuckoo_key addr = ipcuckoo_entry_top(&entry->addr, entry->v6);
-	u64 word = addr.hi >> (64 - h->stride);
-	u64 end = word + (1U << (h->stride - entry->len));
+	const u64 last = addr.hi | ~0ULL >> entry->len;
+	u64 hi = addr.hi;
 	int len;
 
 	if (shortest(nets, &entry->addr, entry->v6, 0, entry->len - 1) >= 0)
 		return;
-	while (word < end) {
-		addr.hi = word << (64 - h->stride);
+	/* Behind the last word of all addresses, @hi is 0. */
+	do {
+		addr.hi = hi;
 		addr.lo = 0;
 		if (!entry->v6)
-			addr = (struct ipcuckoo_key){ .lo = addr.hi >> 32 };
-		len = shortest(nets, &addr, entry->v6, entry->len + 1, h->stride);
-		if (len < 0)
-			ipcuckoo_hint_uncover(h, word++);
-		else
-			word += 1U << (h->stride - len);
+			addr = (struct ipcuckoo_key){ .lo = hi >> 32 };
+		len = shortest(nets, &addr, entry->v6, entry->len + 1,
+			       ipcuckoo_hint_stride(h, hi));
+		if (len < 0) {
+			ipcuckoo_hint_uncover(h, hi);
+			len = ipcuckoo_hint_stride(h, hi);
+		}
+		hi += BIT_ULL(64 - len);
 		cond_resched();
-	}
+	} while (hi && hi < last);
 }
 
 /**
@@ -239,12 +242,15 @@ static void uncover(struct ipcuckoo_hint *h, const struct ipcuckoo_table *nets,
 void ipcuckoo_rebuild_unmark(struct ipcuckoo_hint *h, const struct ipcuckoo_table *t,
 			     const struct ipcuckoo_entry *entry, bool gc)
 {
+	unsigned int stride;
+
 	if (!h)
 		return;
 	h->stale++;
-	if (!ipcuckoo_kind_is_nets(ipcuckoo_entry_kind(entry)) || entry->len > h->stride)
+	stride = ipcuckoo_hint_stride(h, ipcuckoo_entry_top(&entry->addr, entry->v6).hi);
+	if (!ipcuckoo_kind_is_nets(ipcuckoo_entry_kind(entry)) || entry->len > stride)
 		return;
-	if (gc && h->stride - entry->len > GC_UNCOVER)
+	if (gc && stride - entry->len > GC_UNCOVER)
 		h->stale |= STALE_MUCH;
 	else
 		uncover(h, t, entry);

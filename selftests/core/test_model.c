@@ -611,6 +611,7 @@ static const struct plan plans[] = {
 	{ "IPv6 prefixes that nest", { 0, 1, 0, 9 }, 8, 0, 300, 15000, 4, 0 },
 	{ "short IPv4 prefixes", { 1, 0, 1, 0 }, 32, 0, 70, 4000, 0, 0 },
 	{ "IPv4 prefixes, all strides", { 1, 0, 9, 0 }, 64, 20, 1400, 15000, 9, 0 },
+	{ "IPv4 prefixes of all lengths, the largest stride", { 1, 0, 9, 0 }, 64, 900, 1500, 15000, 0, 0 },
 	{ "IPv6 prefixes, all strides", { 0, 1, 0, 9 }, 64, 20, 1400, 15000, 9, 0 },
 	{ "IPv6 prefixes, few of 64 bits or longer", { 0, 1, 0, 9 }, 64, 20, 1400, 15000, 9, 63 },
 	{ "many entries of all kinds", { 3, 3, 3, 3 }, 64, 100, 8000, 15000, 12, 0 },
