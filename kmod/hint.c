@@ -32,6 +32,9 @@
  * word, which then has the bits of all of them. If a reader finds bits of other prefixes, it
  * ignores those that are not for lengths of its level; for the others it probes in vain.
  *
+ * In many lists all prefixes have one length. It is in @only, and a look-up that finds any
+ * mark of a prefix in the first level probes for this length alone.
+ *
  * All marks but COVER are hints: a mark without an entry makes a reader probe in vain; an
  * entry without its mark would make a reader miss it. So a mark is set when its entry is
  * in the table, and is never cleared. If too many marks are stale, the hint is rebuilt
@@ -41,7 +44,8 @@
  * -----------
  *
  * Only the writer changes words. Setting marks needs no bump of the sequence number: the
- * addition takes effect when the last mark is set. Clearing COVER is the last part of a
+ * addition takes effect when the last mark is set. That a list has prefixes of several
+ * lengths (@only is 0) is such a mark. Clearing COVER is the last part of a
  * deletion, which bumped the number before it removed the prefix from the table.
  */
 #include <linux/err.h>
@@ -289,9 +293,13 @@ void ipcuckoo_hint_add_prefix(struct ipcuckoo_hint *h,
 		} while (hi && hi < last);
 		return;
 	}
+	if (!h->first) {
+		h->first = len;
+		WRITE_ONCE(h->only, len);
+	} else if (len != h->first) {
+		WRITE_ONCE(h->only, 0);
+	}
 	if (!h->deep || len <= ipcuckoo_hint_level[0]) {
-		/* This affects the speed of look-ups only, so it needs no barrier. */
-		WRITE_ONCE(h->lens, h->lens | BIT(len));
 		mark_top(h, hi, BIT(len));
 		return;
 	}

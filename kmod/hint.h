@@ -54,7 +54,9 @@ extern const u8 ipcuckoo_hint_level[IPCUCKOO_HINT_LEVELS + 1];
  * @deep:	the other levels, a hash table of words; NULL for IPv4
  * @stride:	8, 12 or 16; see ipcuckoo_hint_stride()
  * @deep_bits:	log2 of the number of words in @deep
- * @lens:	IPv4: bit n: a prefix of length n, longer than the stride, has been marked
+ * @only:	the length of all marked prefixes longer than the stride; 0 if there are
+ *		several lengths, or none
+ * @first:	such a prefix of this length was marked first; writer only
  * @seed:	of the hash of @deep
  * @capacity:	with more prefixes than this, try to replace it by a larger hint
  * @stale:	number of entries deleted since it was made, whose marks may remain
@@ -67,7 +69,8 @@ struct ipcuckoo_hint {
 	u16 *deep;
 	u8 stride;
 	u8 deep_bits;
-	u32 lens;
+	u8 only;
+	u8 first;
 	u64 seed;
 	u32 capacity;
 	u32 stale;

@@ -30,7 +30,6 @@
  * share a table: a reader that sees a deletion in that table, but not the bump
  * before it, must not miss what was added to the newer version earlier.
  */
-#include <linux/log2.h>
 #include <linux/percpu.h>
 
 #include "lookup.h"
@@ -249,7 +248,6 @@ static bool version_match4(const struct ipcuckoo_version *v,
 	const struct ipcuckoo_hint *h = v->hint[0];
 	u32 addr = host->lo, lens, word;
 	unsigned int one, two;
-	bool single;
 
 	if (v->lpm)
 		return lpm_match4(v, host, by);
@@ -261,16 +259,15 @@ static bool version_match4(const struct ipcuckoo_version *v,
 	if (word & IPCUCKOO_HINT_HOSTS && probe_host4(v, addr))
 		return true;
 	lens = word & ~IPCUCKOO_HINT_FLAGS;
-	/* In many lists all prefixes have one length. Then the branch below is always predicted. */
-	single = is_power_of_2(READ_ONCE(h->lens));
+	if (!lens)
+		return false;
+	/* If it is the only length, it is known before the word has been read from memory. */
+	one = READ_ONCE(h->only);
+	if (one)
+		return probe_net4(v->table[IPCUCKOO_NETS4], addr, one);
 	while (lens) {
 		one = __fls(lens);
 		lens ^= BIT(one);
-		if (single) {
-			if (probe_net4(v->table[IPCUCKOO_NETS4], addr, one))
-				return true;
-			continue;
-		}
 		two = lens ? __fls(lens) : one;
 		lens &= ~BIT(two);
 		if (probe_two4(v->table[IPCUCKOO_NETS4], addr, one, two))
@@ -310,7 +307,7 @@ static bool version_match6(const struct ipcuckoo_version *v,
 			   const struct ipcuckoo_key *addr, struct lpm *by)
 {
 	const struct ipcuckoo_hint *h = v->hint[1];
-	unsigned int level;
+	unsigned int level, only;
 	u32 word;
 
 	if (v->lpm)
@@ -324,6 +321,9 @@ static bool version_match6(const struct ipcuckoo_version *v,
 		return true;
 	if (!(word & ~IPCUCKOO_HINT_FLAGS))
 		return false;
+	only = READ_ONCE(h->only);
+	if (only)
+		return match_lens6(v, addr, 1, only);
 	if (match_lens6(v, addr, ipcuckoo_hint_together(h, addr, &word), 0))
 		return true;
 	for (level = IPCUCKOO_HINT_TOGETHER; word & IPCUCKOO_HINT_DEEPER &&
