@@ -33,50 +33,47 @@
 #define CREATE_TRACE_POINTS
 #include "ipcuckoo_trace.h"
 
-/* The addresses of a packet, source and destination. */
-struct addresses {
-	struct ipcuckoo_key addr[2];
-};
-
-static __always_inline struct addresses addresses4(const struct iphdr *ip)
+/* An address of a packet: its source, or its destination. */
+static __always_inline struct ipcuckoo_key key4(const struct iphdr *ip, bool dst)
 {
-	return (struct addresses){
-		.addr[0].lo = ntohl(ip->saddr),
-		.addr[1].lo = ntohl(ip->daddr),
-	};
+	return (struct ipcuckoo_key){ .lo = ntohl(dst ? ip->daddr : ip->saddr) };
 }
 
-static __always_inline struct addresses addresses6(const struct ipv6hdr *ip)
+static __always_inline struct ipcuckoo_key key6(const struct ipv6hdr *ip, bool dst)
 {
-	return (struct addresses){
-		.addr[0] = ipcuckoo_in6_key(&ip->saddr),
-		.addr[1] = ipcuckoo_in6_key(&ip->daddr),
-	};
+	return ipcuckoo_in6_key(dst ? &ip->daddr : &ip->saddr);
 }
 
-static struct addresses addresses_of(const void *ip, bool v6)
+static struct ipcuckoo_key key_of(const void *ip, bool v6, bool dst)
 {
-	return v6 ? addresses6(ip) : addresses4(ip);
+	return v6 ? key6(ip, dst) : key4(ip, dst);
 }
 
-typedef bool (*set_match_fn)(struct ipcuckoo_set *set, const struct ipcuckoo_key *addr);
+typedef bool (*match_fn)(struct ipcuckoo_set *set, const void *ip, bool dst);
 
-static bool match4(struct ipcuckoo_set *set, const struct ipcuckoo_key *addr)
+static __always_inline bool match4(struct ipcuckoo_set *set, const void *ip, bool dst)
 {
-	return ipcuckoo_set_match4(set, addr->lo);
+	return ipcuckoo_set_match4(set, key4(ip, dst).lo);
+}
+
+static __always_inline bool match6(struct ipcuckoo_set *set, const void *ip, bool dst)
+{
+	const struct ipcuckoo_key key = key6(ip, dst);
+
+	return ipcuckoo_set_match6(set, &key);
 }
 
 /* Look an address up in a set that has a mask, or whose entries have records. In the latter case,
  * one look-up finds both whether the address matches and the entry, and the packet is counted for
  * the entry at once.
  */
-static bool match_special(struct ipcuckoo_set *set, const struct ipcuckoo_key *addr, bool v6,
+static bool match_special(struct ipcuckoo_set *set, const void *ip, bool v6, bool dst,
 			  unsigned int bytes, u64 *mark)
 {
-	struct ipcuckoo_key key = *addr;
+	struct ipcuckoo_key key = key_of(ip, v6, dst);
 
 	if (set->mask.present)
-		key = ipcuckoo_mask_key(&set->mask, addr);
+		key = ipcuckoo_mask_key(&set->mask, &key);
 	if (ipcuckoo_set_has_records(set))
 		return ipcuckoo_set_hit(set, &key, v6, bytes, mark);
 	return v6 ? ipcuckoo_set_match6(set, &key) : ipcuckoo_set_match4(set, key.lo);
@@ -85,29 +82,27 @@ static bool match_special(struct ipcuckoo_set *set, const struct ipcuckoo_key *a
 static noinline bool matches_special(const struct ipcuckoo_link *link, const void *ip, bool v6,
 				     unsigned int bytes, u64 *mark)
 {
-	const struct addresses a = addresses_of(ip, v6);
 	u8 dir = link->dir >> IPCUCKOO_SPECIAL_SHIFT;
 
 	return (dir & IPCUCKOO_DIR_SRC &&
-		match_special(link->set, &a.addr[0], v6, bytes, mark)) ||
+		match_special(link->set, ip, v6, false, bytes, mark)) ||
 	       (dir & IPCUCKOO_DIR_DST &&
-		match_special(link->set, &a.addr[1], v6, bytes, mark));
+		match_special(link->set, ip, v6, true, bytes, mark));
 }
 
 /* Does a packet match? Its @bytes are counted for the entry, if that has counters, and @mark is set
  * to that of the entry, if it has one.
  */
 static __always_inline bool matches(const struct ipcuckoo_link *link, const void *ip,
-				    const struct addresses *a, set_match_fn match,
-				    unsigned int bytes, u64 *mark)
+				    match_fn match, unsigned int bytes, u64 *mark)
 {
 	u8 dir = link->dir;
 
-	if ((dir & IPCUCKOO_DIR_SRC && match(link->set, &a->addr[0])) ||
-	    (dir & IPCUCKOO_DIR_DST && match(link->set, &a->addr[1])))
+	if ((dir & IPCUCKOO_DIR_SRC && match(link->set, ip, false)) ||
+	    (dir & IPCUCKOO_DIR_DST && match(link->set, ip, true)))
 		return true;
 	return unlikely(dir >> IPCUCKOO_SPECIAL_SHIFT) &&
-	       matches_special(link, ip, match == ipcuckoo_set_match6, bytes, mark);
+	       matches_special(link, ip, match == match6, bytes, mark);
 }
 
 static const struct net_device *device(const struct nf_hook_state *state)
@@ -132,9 +127,9 @@ static bool concerns(const struct ipcuckoo_attachment *at,
 	return !ifindex || ifindex == dev->ifindex;
 }
 
-static struct in6_addr traced(const struct ipcuckoo_key *addr, bool v4)
+static struct in6_addr traced(struct ipcuckoo_key addr, bool v4)
 {
-	struct in6_addr in6 = ipcuckoo_key_in6(addr);
+	struct in6_addr in6 = ipcuckoo_key_in6(&addr);
 
 	if (v4)
 		in6.s6_addr32[2] = htonl(0xffff);
@@ -145,8 +140,8 @@ static void trace(const struct ipcuckoo_link *link, const struct sk_buff *skb,
 		  const struct net_device *dev, const void *ip)
 {
 	bool v6 = ((const struct iphdr *)ip)->version == 6;
-	const struct addresses a = addresses_of(ip, v6);
-	struct in6_addr src = traced(&a.addr[0], !v6), dst = traced(&a.addr[1], !v6);
+	struct in6_addr src = traced(key_of(ip, v6, false), !v6);
+	struct in6_addr dst = traced(key_of(ip, v6, true), !v6);
 
 	trace_ipcuckoo_match(link->at, link->set, skb, dev, &src, &dst);
 }
@@ -184,8 +179,8 @@ static u64 count(struct ipcuckoo_counter __percpu *counter, unsigned int bytes)
  */
 #define NO_VERDICT	UINT_MAX
 
-/* Act on a packet that matched; @mark is that of the entry, 0 if it has none. Not inlined: the
- * addresses of packets that do not match stay in registers.
+/* Act on a packet that matched; @mark is that of the entry, 0 if it has none. Not inlined: packets
+ * that do not match need no registers for it.
  *
  * Return: NF_DROP, NF_ACCEPT or NO_VERDICT.
  */
@@ -221,8 +216,7 @@ static noinline unsigned int hit(const struct ipcuckoo_link *link, struct sk_buf
 static __always_inline unsigned int run(const struct ipcuckoo_chain *chain,
 					struct sk_buff *skb,
 					const struct nf_hook_state *state, const void *ip,
-					unsigned int tags, const struct addresses *a,
-					set_match_fn match)
+					unsigned int tags, match_fn match)
 {
 	const struct net_device *dev = device(state);
 	const struct ipcuckoo_link *link = chain->link, *end = link + chain->count;
@@ -232,33 +226,13 @@ static __always_inline unsigned int run(const struct ipcuckoo_chain *chain,
 	for (; link < end; link++) {
 		mark = 0;
 		if (!concerns(link->at, dev) ||
-		    !matches(link, ip, a, match, bytes, &mark))
+		    !matches(link, ip, match, bytes, &mark))
 			continue;
 		verdict = hit(link, skb, state, ip, bytes, mark);
 		if (verdict != NO_VERDICT)
 			return verdict;
 	}
 	return NF_ACCEPT;
-}
-
-static __always_inline unsigned int run4(const struct ipcuckoo_chain *chain,
-					 struct sk_buff *skb,
-					 const struct nf_hook_state *state,
-					 const struct iphdr *ip, unsigned int tags)
-{
-	const struct addresses a = addresses4(ip);
-
-	return run(chain, skb, state, ip, tags, &a, match4);
-}
-
-static __always_inline unsigned int run6(const struct ipcuckoo_chain *chain,
-					 struct sk_buff *skb,
-					 const struct nf_hook_state *state,
-					 const struct ipv6hdr *ip, unsigned int tags)
-{
-	const struct addresses a = addresses6(ip);
-
-	return run(chain, skb, state, ip, tags, &a, ipcuckoo_set_match6);
 }
 
 /* @priv of a hook points to the pointer to its chain. */
@@ -275,7 +249,7 @@ unsigned int ipcuckoo_hook4(void *priv, struct sk_buff *skb,
 {
 	const struct ipcuckoo_chain *chain = chain_of(priv);
 
-	return chain ? run4(chain, skb, state, ip_hdr(skb), 0) : NF_ACCEPT;
+	return chain ? run(chain, skb, state, ip_hdr(skb), 0, match4) : NF_ACCEPT;
 }
 
 unsigned int ipcuckoo_hook6(void *priv, struct sk_buff *skb,
@@ -283,7 +257,7 @@ unsigned int ipcuckoo_hook6(void *priv, struct sk_buff *skb,
 {
 	const struct ipcuckoo_chain *chain = chain_of(priv);
 
-	return chain ? run6(chain, skb, state, ipv6_hdr(skb), 0) : NF_ACCEPT;
+	return chain ? run(chain, skb, state, ipv6_hdr(skb), 0, match6) : NF_ACCEPT;
 }
 
 /* A packet that the machine sends was routed before LOCAL_OUT. If an attachment has changed
@@ -371,7 +345,7 @@ unsigned int ipcuckoo_hook_ingress4(void *priv, struct sk_buff *skb,
 	if (tags < 0)
 		return NF_ACCEPT;
 	ip = skb_header_pointer(skb, skb_network_offset(skb) + tags, sizeof(copy), &copy);
-	return ip && ip->version == 4 ? run4(chain, skb, state, ip, tags) : NF_ACCEPT;
+	return ip && ip->version == 4 ? run(chain, skb, state, ip, tags, match4) : NF_ACCEPT;
 }
 
 unsigned int ipcuckoo_hook_ingress6(void *priv, struct sk_buff *skb,
@@ -388,7 +362,7 @@ unsigned int ipcuckoo_hook_ingress6(void *priv, struct sk_buff *skb,
 	if (tags < 0)
 		return NF_ACCEPT;
 	ip = skb_header_pointer(skb, skb_network_offset(skb) + tags, sizeof(copy), &copy);
-	return ip && ip->version == 6 ? run6(chain, skb, state, ip, tags) : NF_ACCEPT;
+	return ip && ip->version == 6 ? run(chain, skb, state, ip, tags, match6) : NF_ACCEPT;
 }
 
 /* XDP */
@@ -462,8 +436,7 @@ static noinline u32 hit_frame(const struct ipcuckoo_link *link, const struct fra
 }
 
 static __always_inline u32 run_frame(const struct ipcuckoo_chain *chain,
-				     const struct frame *frame, const struct addresses *a,
-				     set_match_fn match)
+				     const struct frame *frame, match_fn match)
 {
 	const struct ipcuckoo_link *link = chain->link, *end = link + chain->count;
 	unsigned int bytes = frame_bytes(frame);
@@ -472,7 +445,7 @@ static __always_inline u32 run_frame(const struct ipcuckoo_chain *chain,
 
 	for (; link < end; link++) {
 		if (!concerns(link->at, frame->dev) ||
-		    !matches(link, frame->ip, a, match, bytes, &mark))
+		    !matches(link, frame->ip, match, bytes, &mark))
 			continue;
 		verdict = hit_frame(link, frame, bytes);
 		if (verdict != NO_VERDICT)
@@ -543,14 +516,11 @@ u32 ipcuckoo_hook_xdp(const struct xdp_buff *xdp)
 {
 	const struct ipcuckoo_chain *chain;
 	struct frame frame = { .xdp = xdp };
-	struct addresses a;
 
 	if (!find_ip(&frame))
 		return XDP_PASS;
 	chain = find_chain(&frame);
 	if (!chain)
 		return XDP_PASS;
-	a = addresses_of(frame.ip, frame.v6);
-	return frame.v6 ? run_frame(chain, &frame, &a, ipcuckoo_set_match6) :
-			  run_frame(chain, &frame, &a, match4);
+	return frame.v6 ? run_frame(chain, &frame, match6) : run_frame(chain, &frame, match4);
 }

@@ -7,11 +7,21 @@
 
 #include "key.h"
 
+/* Half an address. In packets, addresses are at multiples of 4 bytes only. */
+struct ipcuckoo_in6_half {
+	__be64 value;
+} __packed __aligned(4);
+
+static inline u64 ipcuckoo_in6_half(const __be32 *at)
+{
+	return be64_to_cpu(((const struct ipcuckoo_in6_half *)at)->value);
+}
+
 static inline struct ipcuckoo_key ipcuckoo_in6_key(const struct in6_addr *addr)
 {
 	return (struct ipcuckoo_key){
-		.hi = (u64)ntohl(addr->s6_addr32[0]) << 32 | ntohl(addr->s6_addr32[1]),
-		.lo = (u64)ntohl(addr->s6_addr32[2]) << 32 | ntohl(addr->s6_addr32[3]),
+		.hi = ipcuckoo_in6_half(&addr->s6_addr32[0]),
+		.lo = ipcuckoo_in6_half(&addr->s6_addr32[2]),
 	};
 }
 

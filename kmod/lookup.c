@@ -449,8 +449,13 @@ static __always_inline enum outlook outlook(const struct ipcuckoo_version *v,
 static __always_inline bool is_host(const struct ipcuckoo_table *t, u64 slot,
 				    const struct ipcuckoo_key *key, bool v6)
 {
-	return ipcuckoo_table_same(t, slot,
-				   v6 ? 0 : ipcuckoo_table_locate_wide(t, key->lo).rest, key);
+	struct ipcuckoo_key stored;
+
+	if (!v6)
+		return ipcuckoo_table_rest(t, slot) ==
+		       ipcuckoo_table_locate_wide(t, key->lo).rest;
+	stored = ipcuckoo_table_key(t, slot);
+	return stored.hi == key->hi && stored.lo == key->lo;
 }
 
 /* Decide by the entry of a host for which the outlook was HOST. The clock is read after the table
