@@ -14,8 +14,8 @@ ENDS_TOLERANCE = 0.02
 
 # The addresses that are looked up by default
 USUAL = {"traffic": "uniform", "answer": "miss"}
-# Each packet has another address
-MANY = {"traffic": "many", "answer": "hit"}
+# Packets as a driver hands them over, each with another address
+FRAMES = {"traffic": "frames", "answer": "hit"}
 HOSTS4 = {"family": "inet", "type": "hash:ip"}
 HOSTS6 = {"family": "inet6", "type": "hash:ip"}
 NETS4 = {"family": "inet", "type": "hash:net"}
@@ -287,21 +287,21 @@ BARS = [
         "<=", 50, "us", longest_hold(1_000_000)),
     Bar("drops a second, 1M IPv4 hosts, ingress", "so many times those of the better nftables set",
         ">=", 1.3, "x", packets("ipcuckoo-ingress", ["nft-ingress", "nft-size-ingress"],
-                                entries=1_000_000, **HOSTS4, **MANY)),
+                                entries=1_000_000, **HOSTS4, **FRAMES)),
     Bar("drops a second, 1M IPv4 hosts, PRE_ROUTING",
         "so many times those of ipset in iptables raw",
         ">=", 2, "x", packets("ipcuckoo-prerouting", ["ipset-raw"],
-                              entries=1_000_000, **HOSTS4, **MANY)),
+                              entries=1_000_000, **HOSTS4, **FRAMES)),
     Bar("drops a second, country prefixes, XDP", "so many times those of a BPF LPM trie",
-        ">=", 5, "x", packets("ipcuckoo-xdp", ["bpf-lpm-xdp"],
-                              lists="countries", **NETS4, **MANY)),
+        ">=", 5, "x", packets("ipcuckoo-native", ["bpf-lpm-native"],
+                              lists="countries", **NETS4, **FRAMES)),
     Bar("drops a second, 1M IPv4 hosts, XDP", "so many times those of a BPF hash",
-        ">=", 1.2, "x", packets("ipcuckoo-xdp", ["bpf-hash-xdp"],
-                                entries=1_000_000, **HOSTS4, **MANY)),
+        ">=", 1.2, "x", packets("ipcuckoo-native", ["bpf-hash-native"],
+                                entries=1_000_000, **HOSTS4, **FRAMES)),
     Bar("drops a second, 1M IPv4 hosts, ours in XDP", "so many times those of ours at ingress",
-        ">=", 1, "x", packets("ipcuckoo-xdp", ["ipcuckoo-ingress"],
-                              entries=1_000_000, **HOSTS4, **MANY)),
+        ">=", 1, "x", packets("ipcuckoo-native", ["ipcuckoo-ingress"],
+                              entries=1_000_000, **HOSTS4, **FRAMES)),
     Bar("non-members a second, 1M IPv4 hosts, ingress", "so many times those without a filter",
         ">=", 0.85, "x", packets("ipcuckoo-ingress", ["none"], entries=1_000_000, **HOSTS4,
-                                 **{**MANY, "answer": "miss"})),
+                                 **{**FRAMES, "answer": "miss"})),
 ]

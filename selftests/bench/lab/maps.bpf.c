@@ -9,6 +9,12 @@
  *			has flags and a counter; source and destination are looked up, and what
  *			becomes of packets is counted
  *   all		no map: drops everything
+ *
+ * "frames_" in front of a name makes a program for test runs, in which all frames come from the same
+ * data: it gives each frame the next of a list of addresses. Also:
+ *
+ *   frames_ipcuckoo	what our module drops at the device
+ *   frames_pass	drops nothing: the kernel makes packets of frames, and hands them on in lists
  */
 #include <linux/bpf.h>
 #include <linux/if_ether.h>
@@ -17,6 +23,8 @@
 #include <linux/ipv6.h>
 #include <bpf/bpf_endian.h>
 #include <bpf/bpf_helpers.h>
+
+#include "ipcuckoo_bpf.h"
 
 /* Flags of entries: which address of a packet they are for */
 #define SOURCE		1
@@ -90,12 +98,28 @@ static __always_inline int fate(void *map, const void *key)
 	return bpf_map_lookup_elem(map, key) ? XDP_DROP : XDP_PASS;
 }
 
-SEC("xdp")
-int hash4(struct xdp_md *ctx)
+static __always_inline int in_hash4(struct xdp_md *ctx)
 {
 	struct iphdr *ip = header4(ctx);
 
 	return ip ? fate(&map_hash4, &ip->saddr) : XDP_PASS;
+}
+
+static __always_inline int in_lpm4(struct xdp_md *ctx)
+{
+	struct iphdr *ip = header4(ctx);
+	struct prefix4 key = { .len = 32 };
+
+	if (!ip)
+		return XDP_PASS;
+	key.addr = ip->saddr;
+	return fate(&map_lpm4, &key);
+}
+
+SEC("xdp")
+int hash4(struct xdp_md *ctx)
+{
+	return in_hash4(ctx);
 }
 
 SEC("xdp")
@@ -125,13 +149,7 @@ int rhash6(struct xdp_md *ctx)
 SEC("xdp")
 int lpm4(struct xdp_md *ctx)
 {
-	struct iphdr *ip = header4(ctx);
-	struct prefix4 key = { .len = 32 };
-
-	if (!ip)
-		return XDP_PASS;
-	key.addr = ip->saddr;
-	return fate(&map_lpm4, &key);
+	return in_lpm4(ctx);
 }
 
 SEC("xdp")
@@ -187,10 +205,93 @@ int filter6(struct xdp_md *ctx)
 		     is_filtered(&map_filter6, &ip->saddr, SOURCE) ? XDP_DROP : XDP_PASS);
 }
 
+static __always_inline int drop(struct xdp_md *ctx)
+{
+	return XDP_DROP;
+}
+
 SEC("xdp")
 int all(struct xdp_md *ctx)
 {
-	return XDP_DROP;
+	return drop(ctx);
+}
+
+/**
+ * struct progress - where in its list a program is
+ * @mask:	the number of addresses, a power of two, less 1
+ * @next:	number of the next one
+ * @sum:	the sum of the words of the IP header, without source and checksum
+ * @dropped:	how many frames were dropped
+ */
+struct progress {
+	__u32 mask;
+	__u32 next;
+	__u32 sum;
+	__u32 unused;
+	__u64 dropped;
+};
+
+MAP(addresses, BPF_MAP_TYPE_ARRAY, __u32, __be32, BPF_F_MMAPABLE);
+MAP(progress_of, BPF_MAP_TYPE_ARRAY, __u32, struct progress, 0);
+
+/* Lets a program decide about a frame with the next address, and counts it if it is dropped. */
+static __always_inline int next_frame(struct xdp_md *ctx, int (*decide)(struct xdp_md *ctx))
+{
+	struct iphdr *ip = header4(ctx);
+	struct progress *progress;
+	__u32 i = 0, sum;
+	__be32 *addr;
+	int verdict;
+
+	progress = bpf_map_lookup_elem(&progress_of, &i);
+	if (!progress || !ip)
+		return XDP_ABORTED;
+	i = progress->next++ & progress->mask;
+	addr = bpf_map_lookup_elem(&addresses, &i);
+	if (!addr)
+		return XDP_ABORTED;
+	sum = progress->sum + (*addr & 0xffff) + (*addr >> 16);
+	sum = (sum & 0xffff) + (sum >> 16);
+	ip->saddr = *addr;
+	ip->check = ~((sum & 0xffff) + (sum >> 16));
+	verdict = decide(ctx);
+	progress->dropped += verdict == XDP_DROP;
+	return verdict;
+}
+
+SEC("xdp")
+int frames_hash4(struct xdp_md *ctx)
+{
+	return next_frame(ctx, in_hash4);
+}
+
+SEC("xdp")
+int frames_lpm4(struct xdp_md *ctx)
+{
+	return next_frame(ctx, in_lpm4);
+}
+
+SEC("xdp")
+int frames_ipcuckoo(struct xdp_md *ctx)
+{
+	return next_frame(ctx, bpf_xdp_ipcuckoo_run);
+}
+
+static __always_inline int pass(struct xdp_md *ctx)
+{
+	return XDP_PASS;
+}
+
+SEC("xdp")
+int frames_pass(struct xdp_md *ctx)
+{
+	return next_frame(ctx, pass);
+}
+
+SEC("xdp")
+int frames_all(struct xdp_md *ctx)
+{
+	return next_frame(ctx, drop);
 }
 
 char _license[] SEC("license") = "GPL";

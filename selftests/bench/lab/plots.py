@@ -26,7 +26,8 @@ SUBJECTS = {
     "none": ("no filter", 5, "pt 6 ps 0.7 lw 1.7 dt 3"),
 }
 # Where packets are counted, the name of a subject ends with its place.
-PLACES = {"xdp": "XDP", "ingress": "ingress", "prerouting": "PRE_ROUTING", "raw": "iptables raw"}
+PLACES = {"native": "XDP", "xdp": "generic XDP", "ingress": "ingress", "prerouting": "PRE_ROUTING",
+          "raw": "iptables raw"}
 COLOURS = {1: "--ours", 2: "--ipset", 3: "--nft", 4: "--nft-size", 5: "--lines", 6: "--bar",
            7: "--grid", 8: "--ink", 9: "--filter", 10: "--bpf-hash", 11: "--bpf-filter",
            12: "--bpf-lpm", 13: "--bpf-rhash"}
@@ -442,16 +443,15 @@ def packets_plot(m, answer, title, text, **params):
 
 
 def packets_plots(m):
-    million = {"entries": 1_000_000, "family": "inet", "type": "hash:ip", "traffic": "many"}
+    million = {"entries": 1_000_000, "family": "inet", "type": "hash:ip", "traffic": "frames"}
     yield packets_plot(m, "hit", "Drops a second, 1M IPv4 hosts",
-                       "Each packet is from another member. Building it takes most of the time of "
-                       "the fastest: what drops everything shows how fast dropping can be.",
-                       **million)
+                       "Each frame is from another member. What drops everything shows how fast "
+                       "dropping can be.", **million)
     yield packets_plot(m, "miss", "Deliveries a second, 1M IPv4 hosts",
                        "The same with non-members, which a socket gets.", **million)
     yield packets_plot(m, "hit", "Drops a second, the countries' prefixes",
-                       "Each packet is from another address, of some prefixes in a row.",
-                       lists="countries", family="inet", type="hash:net", traffic="many")
+                       "Each frame is from another address, of all prefixes.",
+                       lists="countries", family="inet", type="hash:net", traffic="frames")
 
 
 def all_plots(m):
