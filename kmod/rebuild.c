@@ -615,6 +615,10 @@ static int trim_hint(struct ipcuckoo_entries *e, bool v6)
  * ipcuckoo_rebuild_trim() - replace tables and hints by the smallest that suffice
  * @e:		exact contents
  *
+ * Hints come first. Garbage collection leaves marks of short prefixes that have expired. They do
+ * no harm in a longest-prefix match; but without tables that have deadlines, look-ups would take
+ * them for the answer.
+ *
  * Context: the writer; may sleep.
  * Return: 0, -ENOSPC, -ENOMEM, -EDQUOT or -EINTR. It can fail because it needs memory
  * itself; the entries are the same in any case.
@@ -625,8 +629,9 @@ int ipcuckoo_rebuild_trim(struct ipcuckoo_entries *e)
 
 	e->gc_pending = 0;
 	e->loose = false;
+	err = err ?: trim_hint(e, false);
+	err = err ?: trim_hint(e, true);
 	for (kind = 0; kind < IPCUCKOO_KINDS && !err; kind++)
 		err = trim_table(e, kind);
-	err = err ?: trim_hint(e, false);
-	return err ?: trim_hint(e, true);
+	return err;
 }

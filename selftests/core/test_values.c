@@ -1258,6 +1258,47 @@ static void test_signal_in_deletion(void)
 	ktap_case("a prefix does not match after its deletion, even with a fatal signal");
 }
 
+/* Garbage collection leaves the marks of short prefixes in the hint. When the set is trimmed, no
+ * look-up may take them for a match, also if there is no memory for a part of that.
+ */
+static void test_trim_after_gc(void)
+{
+	struct ipcuckoo_entry entry = { .len = 24 }, all = {};
+	struct ipcuckoo_value value;
+	struct ipcuckoo_entries *e;
+	unsigned long at;
+	u64 pos;
+	u32 i;
+
+	for (at = 0; at < 6; at++) {
+		e = calloc(1, sizeof(*e));
+		if (!e || ipcuckoo_entries_init(e, &account, true))
+			exit(1);
+		e->options = IPCUCKOO_O_TIMEOUT;
+		mutex_lock(&e->mutex);
+		value = (struct ipcuckoo_value){ .expires = ipcuckoo_now() + 3 };
+		for (i = 0; i < 40; i++) {
+			entry.addr.lo = 0x0a000000 + (i << 8);
+			expect_equal(ipcuckoo_entries_add_value(e, &entry, &value), 0, "a prefix");
+		}
+		expect_equal(ipcuckoo_entries_add_value(e, &all, &value), 0, "0.0.0.0/0");
+		shim_seconds += 10;
+		for (pos = 0; ipcuckoo_gc_part(e, &pos, 4096, NULL, NULL);)
+			;
+		expect_equal(ipcuckoo_usage_total(e), 0, "entries");
+		shim_fail_at = at;
+		ipcuckoo_entries_trim(e);
+		shim_fail_at = 0;
+		rcu_read_lock();
+		expect(!ipcuckoo_entries_match4(e, 0x01020304), "no match, failure %lu", at);
+		rcu_read_unlock();
+		set_exit(e);
+		free(e);
+	}
+	expect_nothing_left(&account);
+	ktap_case("expired prefixes do not match when the set is trimmed");
+}
+
 int main(void)
 {
 	u64 seed = ktap_begin("test_values");
@@ -1291,5 +1332,6 @@ int main(void)
 	test_flushes();
 	test_signals();
 	test_signal_in_deletion();
+	test_trim_after_gc();
 	return ktap_end();
 }
