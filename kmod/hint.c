@@ -15,7 +15,7 @@
  *
  * The first level is an array of words, indexed by the first bits of the address; their
  * number is the stride. (Large hints of IPv4 have a shorter stride for multicast and reserved
- * addresses, which saves an eighth of the array.) The word of an address has
+ * addresses, which saves nearly an eighth of the array.) The word of an address has
  *
  *  - COVER if a prefix no longer than the stride covers the address. Such a prefix sets
  *    COVER in all words that it covers. COVER is exact: it is the answer of a look-up in
@@ -64,7 +64,7 @@ const u8 ipcuckoo_hint_level[IPCUCKOO_HINT_LEVELS + 1] = {
 	20, 24, 28, 32, 40, 52, 67, 82, 97, 112, 127,
 };
 
-/* The maximum number of prefixes for each stride. The first levels take 1, 16 and 112 KiB, of IPv6
+/* The maximum number of prefixes for each stride. The first levels take 1, 16 and 116 KiB, of IPv6
  * 64 KiB, in proportion to the number of prefixes.
  */
 static const struct {

@@ -49,7 +49,8 @@ extern const u8 ipcuckoo_hint_level[IPCUCKOO_HINT_LEVELS + 1];
 
 /**
  * struct ipcuckoo_hint - an index of prefix lengths
- * @top:	the first level: a cell for each value of the first @stride bits
+ * @top:	the first level: a cell for each value of the first @stride bits; narrow cells of
+ *		IPv4 end with that of all addresses from IPCUCKOO_HINT_HIGH on
  * @high:	IPv4 with narrow cells: the words of addresses from IPCUCKOO_HINT_HIGH on
  * @deep:	the other levels, a hash table of words; NULL for IPv4
  * @stride:	8, 12 or 16; see ipcuckoo_hint_stride()
@@ -60,7 +61,7 @@ extern const u8 ipcuckoo_hint_level[IPCUCKOO_HINT_LEVELS + 1];
  * @seed:	of the hash of @deep
  * @capacity:	with more prefixes than this, try to replace it by a larger hint
  * @stale:	number of entries deleted since it was made, whose marks may remain
- * @area:	memory of @top and @deep
+ * @area:	memory of @top with @high, and of @deep
  * @mem:	the account to which it is charged
  */
 struct ipcuckoo_hint {

@@ -7,12 +7,12 @@
 
 #include "key.h"
 
-/* Half an address. In packets, addresses are at multiples of 4 bytes only. */
+/* Half an address. In packets, it may be anywhere: frames of XDP begin at even addresses only. */
 struct ipcuckoo_in6_half {
 	__be64 value;
-} __packed __aligned(4);
+} __packed;
 
-static inline u64 ipcuckoo_in6_half(const __be32 *at)
+static inline u64 ipcuckoo_in6_half(const void *at)
 {
 	return be64_to_cpu(((const struct ipcuckoo_in6_half *)at)->value);
 }

@@ -145,7 +145,8 @@ static enum ipcuckoo_decision decide4(const struct ipcuckoo_version *v,
 	if (found || !h)
 		return found;
 	return decide_lens(v->table[IPCUCKOO_NETS4], addr, false,
-			   short_lens(ipcuckoo_hint_top4(h, addr->lo), h->stride),
+			   short_lens(ipcuckoo_hint_top4(h, addr->lo),
+				      ipcuckoo_hint_stride(h, addr->lo << 32)),
 			   0, by);
 }
 

@@ -18,6 +18,7 @@
 #include "../compat.h"
 #include "../hook.h"
 #include "../ids.h"
+#include "../in6.h"
 #include "../net.h"
 #include "../set.h"
 #include "ipcuckoo_bpf.h"
@@ -36,15 +37,6 @@ static const struct net *skb_net(const struct __sk_buff *ctx)
 	const struct sk_buff *skb = (const struct sk_buff *)ctx;
 
 	return skb->dev ? dev_net(skb->dev) : sock_net(skb->sk);
-}
-
-/* In a packet, an address may be anywhere. */
-static struct ipcuckoo_key key6(const struct in6_addr *addr)
-{
-	return (struct ipcuckoo_key){
-		.hi = get_unaligned_be64(addr->s6_addr),
-		.lo = get_unaligned_be64(addr->s6_addr + 8),
-	};
 }
 
 static int match(const struct net *net, u32 id, struct ipcuckoo_key addr, bool v6, u32 flags)
@@ -77,7 +69,7 @@ __bpf_kfunc int bpf_xdp_ipcuckoo_match4(struct xdp_md *ctx, u32 set, __be32 addr
 __bpf_kfunc int bpf_xdp_ipcuckoo_match6(struct xdp_md *ctx, u32 set, const struct in6_addr *addr,
 					u32 flags)
 {
-	return match(xdp_net(ctx), set, key6(addr), true, flags);
+	return match(xdp_net(ctx), set, ipcuckoo_in6_key(addr), true, flags);
 }
 
 __bpf_kfunc int bpf_xdp_ipcuckoo_run(struct xdp_md *ctx)
@@ -98,5 +90,5 @@ __bpf_kfunc int bpf_skb_ipcuckoo_match4(struct __sk_buff *ctx, u32 set, __be32 a
 __bpf_kfunc int bpf_skb_ipcuckoo_match6(struct __sk_buff *ctx, u32 set,
 					const struct in6_addr *addr, u32 flags)
 {
-	return match(skb_net(ctx), set, key6(addr), true, flags);
+	return match(skb_net(ctx), set, ipcuckoo_in6_key(addr), true, flags);
 }
