@@ -107,6 +107,7 @@ static void list_insert(struct ipcuckoo_net *pernet,
 	list_add(&new->list, &at->list);
 	resolve(pernet->net, new, NULL);
 	spin_unlock(&pernet->attached.lock);
+	new->program = ipcuckoo_attachment_has_program(new, pernet->net);
 	WRITE_ONCE(pernet->attached.count, pernet->attached.count + 1);
 }
 
@@ -456,7 +457,46 @@ void ipcuckoo_attach_exchange(struct ipcuckoo_net *pernet, struct ipcuckoo_set *
 	WRITE_ONCE(b->attachments, attachments);
 }
 
-/* A device is registered, unregistered or renamed. The notifier runs under RTNL. A holder
+/* Look at which devices of XDP attachments programs run now. With @tell, notify listeners if that
+ * has changed.
+ */
+static void follow_programs(struct ipcuckoo_net *pernet, bool tell)
+{
+	struct ipcuckoo_attachment *at;
+	bool program;
+
+	list_for_each_entry(at, &pernet->attached.list, list) {
+		program = ipcuckoo_attachment_has_program(at, pernet->net);
+		if (program == at->program)
+			continue;
+		at->program = program;
+		if (tell)
+			ipcuckoo_event_attachment(at, at->set->name,
+						  IPCUCKOO_EVENT_STATE_CHANGED);
+	}
+}
+
+/* A device has changed, perhaps its XDP program. There is no event if it is down, or if the program
+ * belongs to a link of BPF.
+ */
+static void device_changed(struct ipcuckoo_net *pernet, const struct net_device *dev)
+{
+	struct ipcuckoo_attachment *at;
+	bool concerned = false;
+
+	spin_lock(&pernet->attached.lock);
+	list_for_each_entry(at, &pernet->attached.list, list)
+		concerned |= at->rule.place == IPCUCKOO_PLACE_XDP &&
+			     at->ifindex == dev->ifindex;
+	spin_unlock(&pernet->attached.lock);
+	if (!concerned)
+		return;
+	mutex_lock(&pernet->mutex);
+	follow_programs(pernet, true);
+	mutex_unlock(&pernet->mutex);
+}
+
+/* A device is registered, unregistered, renamed or changed. The notifier runs under RTNL. A holder
  * of the namespace's mutex may be waiting for memory, so the mutex is taken only if an
  * attachment is concerned: then hooks follow the device, and listeners are notified. This
  * is no deadlock, as no holder of the mutex takes RTNL. There is no event for alternative
@@ -470,6 +510,8 @@ static int device_event(struct notifier_block *nb, unsigned long event,
 	struct ipcuckoo_attachment *at;
 	bool follow = false;
 
+	if (event == NETDEV_CHANGE)
+		device_changed(pernet, dev);
 	if (event == NETDEV_UNREGISTER)
 		going = dev;
 	else if (event != NETDEV_REGISTER && event != NETDEV_CHANGENAME)
@@ -482,6 +524,7 @@ static int device_event(struct notifier_block *nb, unsigned long event,
 	if (follow || (going && READ_ONCE(pernet->attached.on_devices))) {
 		mutex_lock(&pernet->mutex);
 		ipcuckoo_points_follow(pernet, going);
+		follow_programs(pernet, false);
 		mutex_unlock(&pernet->mutex);
 	}
 	return NOTIFY_DONE;

@@ -93,24 +93,23 @@ void ipcuckoo_attachment_retire(struct ipcuckoo_attachment *at, struct ipcuckoo_
 }
 
 /**
- * ipcuckoo_attachment_state() - does an attachment see packets?
- * @at:		attachment; the namespace's mutex is held
+ * ipcuckoo_attachment_has_program() - does a program run at the device of an XDP attachment?
+ * @at:		attachment
  * @net:	namespace
  *
- * XDP attachments see packets while a program runs at their device that calls ipcuckoo_hook_xdp().
- * The kernel tells nobody when programs come and go, nor which functions they call. So this looks
- * whether the device has any program at all.
+ * The kernel does not tell which functions a program calls. So this looks whether the device has
+ * any program at all.
  *
- * Return: enum ipcuckoo_attachment_state.
+ * Return: false also for other attachments.
  */
-u8 ipcuckoo_attachment_state(const struct ipcuckoo_attachment *at, struct net *net)
+bool ipcuckoo_attachment_has_program(const struct ipcuckoo_attachment *at, struct net *net)
 {
 	const struct net_device *dev;
 	bool program = false;
 	int mode;
 
-	if (at->state != IPCUCKOO_STATE_ACTIVE || at->rule.place != IPCUCKOO_PLACE_XDP)
-		return at->state;
+	if (at->rule.place != IPCUCKOO_PLACE_XDP)
+		return false;
 	rcu_read_lock();
 	dev = dev_get_by_index_rcu(net, READ_ONCE(at->ifindex));
 	/* The pointers change under RTNL. Without it they must not be followed. */
@@ -118,7 +117,24 @@ u8 ipcuckoo_attachment_state(const struct ipcuckoo_attachment *at, struct net *n
 		program |= READ_ONCE(dev->xdp_state[mode].prog) ||
 			   READ_ONCE(dev->xdp_state[mode].link);
 	rcu_read_unlock();
-	return program ? IPCUCKOO_STATE_ACTIVE : IPCUCKOO_STATE_NO_PROGRAM;
+	return program;
+}
+
+/**
+ * ipcuckoo_attachment_state() - does an attachment see packets?
+ * @at:		attachment; the namespace's mutex is held
+ * @net:	namespace
+ *
+ * XDP attachments see packets while a program runs at their device that calls ipcuckoo_hook_xdp().
+ *
+ * Return: enum ipcuckoo_attachment_state.
+ */
+u8 ipcuckoo_attachment_state(const struct ipcuckoo_attachment *at, struct net *net)
+{
+	if (at->state != IPCUCKOO_STATE_ACTIVE || at->rule.place != IPCUCKOO_PLACE_XDP)
+		return at->state;
+	return ipcuckoo_attachment_has_program(at, net) ? IPCUCKOO_STATE_ACTIVE :
+							  IPCUCKOO_STATE_NO_PROGRAM;
 }
 
 /**

@@ -71,6 +71,8 @@ struct ipcuckoo_counter {
  * @detaching:	it is being detached; under ipcuckoo_net.mutex
  * @state:	enum ipcuckoo_attachment_state, but for IPCUCKOO_STATE_NO_PROGRAM, which
  *		ipcuckoo_attachment_state() adds; under ipcuckoo_net.mutex
+ * @program:	a program ran at its device when that was looked at last, to notify listeners of
+ *		changes; under ipcuckoo_net.mutex
  * @err:	why a hook is missing, if @state is IPCUCKOO_STATE_NO_HOOK
  * @list:	in ipcuckoo_attached.list
  * @mem:	the account to uncharge when it is freed
@@ -87,6 +89,7 @@ struct ipcuckoo_attachment {
 	struct ipcuckoo_set *set ____cacheline_aligned_in_smp;
 	bool detaching;
 	u8 state;
+	bool program;
 	int err;
 	struct list_head list;
 	struct ipcuckoo_mem *mem;
@@ -103,6 +106,7 @@ static inline bool ipcuckoo_rule_on_device(const struct ipcuckoo_rule *rule)
 struct ipcuckoo_attachment *ipcuckoo_attachment_alloc(struct ipcuckoo_mem *mem);
 void ipcuckoo_attachment_free(struct ipcuckoo_attachment *at, struct ipcuckoo_mem *mem);
 void ipcuckoo_attachment_retire(struct ipcuckoo_attachment *at, struct ipcuckoo_mem *mem);
+bool ipcuckoo_attachment_has_program(const struct ipcuckoo_attachment *at, struct net *net);
 u8 ipcuckoo_attachment_state(const struct ipcuckoo_attachment *at, struct net *net);
 struct ipcuckoo_counter
 ipcuckoo_attachment_count(const struct ipcuckoo_attachment *at);

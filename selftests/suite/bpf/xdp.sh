@@ -209,9 +209,16 @@ test_save()
 	ipcuckoo attach client src drop xdp dev c0
 	busywait 10 grep -q xdp events
 	check_match "monitor" "client src drop order 300 xdp dev c0" "$(< events)"
+	in_f ip link set dev c0 xdp off
+	check "monitor says that somebody has removed the program" 0 \
+		"$(busywait 10 grep "^state client .* xdp dev c0: no program$" events; echo $?)"
+	ipcuckoo -exist attach client src drop xdp dev c0
+	check "and that it is there again" 0 \
+		"$(busywait 10 grep "^state client .* xdp dev c0: active$" events; echo $?)"
 	kill $! 2> /dev/null
 	wait $! 2> /dev/null
 	ipcuckoo detach --all
+	forget_programs
 }
 
 # programs: the programs that the dispatcher runs
