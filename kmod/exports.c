@@ -30,6 +30,7 @@ EXPORT_SYMBOL_GPL(ipcuckoo_entries_fetch_from);
 EXPORT_SYMBOL_GPL(ipcuckoo_entries_get);
 EXPORT_SYMBOL_GPL(ipcuckoo_entries_match4);
 EXPORT_SYMBOL_GPL(ipcuckoo_entries_match6);
+EXPORT_SYMBOL_GPL(ipcuckoo_entries_match_mapped);
 EXPORT_SYMBOL_GPL(ipcuckoo_entries_next_value);
 #if IS_ENABLED(CONFIG_BPF_SYSCALL)
 EXPORT_SYMBOL_GPL(ipcuckoo_hook_xdp);
@@ -58,8 +59,6 @@ EXPORT_SYMBOL_GPL(ipcuckoo_referral_put);
 EXPORT_SYMBOL_GPL(ipcuckoo_set_alloc);
 EXPORT_SYMBOL_GPL(ipcuckoo_set_flush);
 EXPORT_SYMBOL_GPL(ipcuckoo_set_lock);
-EXPORT_SYMBOL_GPL(ipcuckoo_set_match4);
-EXPORT_SYMBOL_GPL(ipcuckoo_set_match6);
 EXPORT_SYMBOL_GPL(ipcuckoo_set_memory);
 EXPORT_SYMBOL_GPL(ipcuckoo_set_name);
 EXPORT_SYMBOL_GPL(ipcuckoo_set_put);

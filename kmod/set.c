@@ -550,35 +550,6 @@ size_t ipcuckoo_set_memory(struct ipcuckoo_set *set)
 	       ipcuckoo_usage_memory(&set->entries);
 }
 
-/**
- * ipcuckoo_set_match4() - does an IPv4 address match a set?
- * @set:	set
- * @addr:	address, host byte order
- *
- * Context: softirq or process context, under rcu_read_lock().
- */
-bool ipcuckoo_set_match4(struct ipcuckoo_set *set, u32 addr)
-{
-	return ipcuckoo_entries_match4(&set->entries, addr);
-}
-
-/**
- * ipcuckoo_set_match6() - does an IPv6 address match a set?
- * @set:	set
- * @addr:	address. If it is IPv4-mapped and the family of the set is any, IPv4 entries
- *		can match it, too
- *
- * Context: softirq or process context, under rcu_read_lock().
- */
-bool ipcuckoo_set_match6(struct ipcuckoo_set *set,
-			 const struct ipcuckoo_key *addr)
-{
-	if (unlikely(ipcuckoo_key_mapped(addr)) &&
-	    set->family == IPCUCKOO_FAMILY_ANY)
-		return ipcuckoo_entries_match_mapped(&set->entries, addr);
-	return ipcuckoo_entries_match6(&set->entries, addr);
-}
-
 static bool is_mapped(const struct ipcuckoo_set *set, const struct ipcuckoo_key *addr, bool v6)
 {
 	return v6 && set->family == IPCUCKOO_FAMILY_ANY && ipcuckoo_key_mapped(addr);

@@ -41,6 +41,7 @@
 
 #include "entries.h"
 #include "ipcuckoo.h"
+#include "lookup.h"
 
 struct ipcuckoo_net;
 struct ipcuckoo_referral;
@@ -185,11 +186,25 @@ u32 ipcuckoo_set_limit(const struct ipcuckoo_set *set);
 bool ipcuckoo_set_closed(const struct ipcuckoo_set *set);
 int ipcuckoo_set_change(struct ipcuckoo_set *set, u32 maxelem);
 size_t ipcuckoo_set_memory(struct ipcuckoo_set *set);
-bool ipcuckoo_set_match4(struct ipcuckoo_set *set, u32 addr);
-bool ipcuckoo_set_match6(struct ipcuckoo_set *set,
-			 const struct ipcuckoo_key *addr);
 bool ipcuckoo_set_hit(struct ipcuckoo_set *set, const struct ipcuckoo_key *addr,
 		      bool v6, unsigned int bytes, u64 *mark);
+
+/* Does an IPv4 address (host byte order) match a set? As for ipcuckoo_entries_match4(). */
+static __always_inline bool ipcuckoo_set_match4(struct ipcuckoo_set *set, u32 addr)
+{
+	return ipcuckoo_entries_match4(&set->entries, addr);
+}
+
+/* Does an IPv6 address match a set? If it is IPv4-mapped, and the family of the set is any, IPv4
+ * entries can match it, too.
+ */
+static __always_inline bool ipcuckoo_set_match6(struct ipcuckoo_set *set,
+						const struct ipcuckoo_key *addr)
+{
+	if (unlikely(ipcuckoo_key_mapped(addr)) && set->family == IPCUCKOO_FAMILY_ANY)
+		return ipcuckoo_entries_match_mapped(&set->entries, addr);
+	return ipcuckoo_entries_match6(&set->entries, addr);
+}
 
 /* Do the entries of a set have records? Then each packet that matches looks its entry up. */
 static inline bool ipcuckoo_set_has_records(const struct ipcuckoo_set *set)
