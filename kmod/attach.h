@@ -4,15 +4,18 @@
 #define _IPCUCKOO_ATTACH_H
 
 #include <linux/list.h>
+#include <linux/netdevice.h>
 #include <linux/spinlock.h>
 #include <linux/types.h>
 #include <linux/workqueue.h>
-#include <linux/xarray.h>
 
 #include "attachment.h"
 
 struct ipcuckoo_net;
 struct ipcuckoo_set;
+
+/* Few machines attach sets to more devices than that in XDP. */
+#define IPCUCKOO_XDP_LISTS	8
 
 /**
  * struct ipcuckoo_attached - the attachments of a network namespace
@@ -26,8 +29,8 @@ struct ipcuckoo_set;
  * @idle:	taps that no point uses (point.c)
  * @idle_count:	length of @idle
  * @on_devices:	number of taps of devices, idle ones included
- * @xdp:	for IPv4 and IPv6: the taps of XDP, by the index of their device. Packets read
- *		them under rcu_read_lock(); each entry points to the pointer to a chain
+ * @xdp:	for IPv4 and IPv6: the taps of XDP, in lists by the index of their device. Packets
+ *		read them under rcu_read_lock()
  * @retry:	work item that tries again to register hooks
  * @delay:	jiffies until @retry runs again
  *
@@ -43,10 +46,17 @@ struct ipcuckoo_attached {
 	struct list_head idle;
 	unsigned int idle_count;
 	unsigned int on_devices;
-	struct xarray xdp[2];
+	struct hlist_head xdp[2][IPCUCKOO_XDP_LISTS];
 	struct delayed_work retry;
 	unsigned long delay;
 };
+
+/* The list that has the XDP tap of a device, if there is one, for IPv4 or IPv6. */
+static inline struct hlist_head *ipcuckoo_xdp_taps(struct ipcuckoo_attached *attached,
+						   const struct net_device *dev, bool v6)
+{
+	return &attached->xdp[v6][(unsigned int)dev->ifindex % IPCUCKOO_XDP_LISTS];
+}
 
 /**
  * struct ipcuckoo_attach_selector - which attachments to detach

@@ -29,6 +29,7 @@
 #include "log.h"
 #include "net.h"
 #include "set.h"
+#include "tap.h"
 
 #define CREATE_TRACE_POINTS
 #include "ipcuckoo_trace.h"
@@ -483,9 +484,13 @@ static __always_inline bool find_ip(struct frame *frame)
 
 static const struct ipcuckoo_chain *chain_at(const struct net_device *dev, bool v6)
 {
-	void *slot = xa_load(&ipcuckoo_net(dev_net(dev))->attached.xdp[v6], dev->ifindex);
+	const struct ipcuckoo_tap *tap;
 
-	return slot ? chain_of(slot) : NULL;
+	hlist_for_each_entry_rcu(tap, ipcuckoo_xdp_taps(&ipcuckoo_net(dev_net(dev))->attached,
+							dev, v6), node)
+		if (tap->ops.dev == dev)
+			return rcu_dereference(tap->chain);
+	return NULL;
 }
 
 /* Find the chain that a frame runs, and its device. A bond lets its ports run its program, and so

@@ -447,8 +447,6 @@ void ipcuckoo_points_init_net(struct ipcuckoo_net *pernet)
 {
 	INIT_LIST_HEAD(&pernet->attached.points);
 	INIT_LIST_HEAD(&pernet->attached.idle);
-	xa_init_flags(&pernet->attached.xdp[0], XA_FLAGS_ACCOUNT);
-	xa_init_flags(&pernet->attached.xdp[1], XA_FLAGS_ACCOUNT);
 	INIT_DELAYED_WORK(&pernet->attached.retry, retry);
 	pernet->attached.delay = RETRY_MIN;
 }
@@ -516,8 +514,6 @@ void ipcuckoo_points_exit_net(struct ipcuckoo_net *pernet)
 	lockdep_assert_held(&pernet->mutex);
 	publish(pernet);
 	ipcuckoo_tap_free_idle(pernet, NULL);
-	xa_destroy(&pernet->attached.xdp[0]);
-	xa_destroy(&pernet->attached.xdp[1]);
 }
 
 /* Unregister all taps at a device that is being unregistered. */

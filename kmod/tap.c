@@ -49,27 +49,31 @@ const struct ipcuckoo_hook_kind ipcuckoo_hooks[IPCUCKOO_HOOKS] = {
 	},
 };
 
-/* Where programs find the taps of a hook by their devices; NULL for a netfilter hook. */
-static struct xarray *xdp_taps(struct ipcuckoo_net *pernet, enum ipcuckoo_hook hook)
+/* Where programs find a tap by its device; NULL if it is a netfilter hook. */
+static struct hlist_head *xdp_taps(struct ipcuckoo_net *pernet, const struct ipcuckoo_tap *tap)
 {
-	return ipcuckoo_hooks[hook].place == IPCUCKOO_PLACE_XDP ?
-	       &pernet->attached.xdp[ipcuckoo_hooks[hook].family == IPCUCKOO_FAMILY_INET6] : NULL;
+	const struct ipcuckoo_hook_kind *kind = &ipcuckoo_hooks[tap->hook];
+
+	if (kind->place != IPCUCKOO_PLACE_XDP)
+		return NULL;
+	return ipcuckoo_xdp_taps(&pernet->attached, tap->ops.dev,
+				 kind->family == IPCUCKOO_FAMILY_INET6);
 }
 
 static int register_tap(struct ipcuckoo_net *pernet, struct ipcuckoo_tap *tap)
 {
-	struct xarray *taps = xdp_taps(pernet, tap->hook);
+	struct hlist_head *taps = xdp_taps(pernet, tap);
 
-	return taps ? xa_insert(taps, tap->ops.dev->ifindex, &tap->chain, GFP_KERNEL) :
-		      nf_register_net_hook(pernet->net, &tap->ops);
+	if (!taps)
+		return nf_register_net_hook(pernet->net, &tap->ops);
+	hlist_add_head_rcu(&tap->node, taps);
+	return 0;
 }
 
 static void unregister_tap(struct ipcuckoo_net *pernet, struct ipcuckoo_tap *tap)
 {
-	struct xarray *taps = xdp_taps(pernet, tap->hook);
-
-	if (taps)
-		xa_erase(taps, tap->ops.dev->ifindex);
+	if (xdp_taps(pernet, tap))
+		hlist_del_rcu(&tap->node);
 	else
 		nf_unregister_net_hook(pernet->net, &tap->ops);
 }
@@ -99,7 +103,7 @@ static struct ipcuckoo_tap *create_tap(struct ipcuckoo_net *pernet, enum ipcucko
 }
 
 /* Unregister and free a tap. Packets may still read tap->chain for one grace period, which begins
- * when netfilter, or the array of XDP's taps, has forgotten the tap.
+ * when netfilter, or the list of XDP's taps, has forgotten the tap.
  */
 static void free_tap(struct ipcuckoo_net *pernet, struct ipcuckoo_tap *tap)
 {

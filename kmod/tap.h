@@ -27,11 +27,12 @@ enum ipcuckoo_hook {
 };
 
 /**
- * struct ipcuckoo_tap - a netfilter hook that is registered
+ * struct ipcuckoo_tap - a netfilter hook that is registered, or a device at XDP
  * @chain:	the chain that packets run; if NULL, they are accepted
  * @ops:	what netfilter registered; of XDP only the device
  * @hook:	which netfilter hook
  * @list:	in ipcuckoo_attached.idle, while no point uses the tap
+ * @node:	of XDP: in ipcuckoo_attached.xdp
  * @rcu:	to free it after a grace period
  */
 struct ipcuckoo_tap {
@@ -39,6 +40,7 @@ struct ipcuckoo_tap {
 	struct nf_hook_ops ops;
 	enum ipcuckoo_hook hook;
 	struct list_head list;
+	struct hlist_node node;
 	struct rcu_head rcu;
 };
 
