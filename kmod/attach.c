@@ -458,7 +458,7 @@ void ipcuckoo_attach_exchange(struct ipcuckoo_net *pernet, struct ipcuckoo_set *
 }
 
 /* Look at which devices of XDP attachments programs run now. With @tell, notify listeners if that
- * has changed.
+ * has changed; without, ipcuckoo_points_follow() has notified them.
  */
 static void follow_programs(struct ipcuckoo_net *pernet, bool tell)
 {
@@ -476,8 +476,8 @@ static void follow_programs(struct ipcuckoo_net *pernet, bool tell)
 	}
 }
 
-/* A device has changed, perhaps its XDP program. There is no event if it is down, or if the program
- * belongs to a link of BPF.
+/* A device has changed, perhaps its XDP program. The kernel tells that only of devices that are up,
+ * and not of programs that were attached with a link of BPF.
  */
 static void device_changed(struct ipcuckoo_net *pernet, const struct net_device *dev)
 {

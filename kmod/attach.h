@@ -4,7 +4,6 @@
 #define _IPCUCKOO_ATTACH_H
 
 #include <linux/list.h>
-#include <linux/netdevice.h>
 #include <linux/spinlock.h>
 #include <linux/types.h>
 #include <linux/workqueue.h>
@@ -14,7 +13,7 @@
 struct ipcuckoo_net;
 struct ipcuckoo_set;
 
-/* Few machines attach sets to more devices than that in XDP. */
+/* The number of lists of XDP's taps. Few machines attach sets to more devices in XDP. */
 #define IPCUCKOO_XDP_LISTS	8
 
 /**
@@ -53,9 +52,9 @@ struct ipcuckoo_attached {
 
 /* The list that has the XDP tap of a device, if there is one, for IPv4 or IPv6. */
 static inline struct hlist_head *ipcuckoo_xdp_taps(struct ipcuckoo_attached *attached,
-						   const struct net_device *dev, bool v6)
+						   unsigned int ifindex, bool v6)
 {
-	return &attached->xdp[v6][(unsigned int)dev->ifindex % IPCUCKOO_XDP_LISTS];
+	return &attached->xdp[v6][ifindex % IPCUCKOO_XDP_LISTS];
 }
 
 /**

@@ -32,8 +32,8 @@
  * word, which then has the bits of all of them. If a reader finds bits of other prefixes, it
  * ignores those that are not for lengths of its level; for the others it probes in vain.
  *
- * In many lists all prefixes have one length. It is in @only, and a look-up that finds any
- * mark of a prefix in the first level probes for this length alone.
+ * In many lists all prefixes have one length. Then @only is that length, and a look-up that
+ * finds any mark of a prefix in the first level probes for it alone.
  *
  * All marks but COVER are hints: a mark without an entry makes a reader probe in vain; an
  * entry without its mark would make a reader miss it. So a mark is set when its entry is
@@ -44,8 +44,8 @@
  * -----------
  *
  * Only the writer changes words. Setting marks needs no bump of the sequence number: the
- * addition takes effect when the last mark is set. That a list has prefixes of several
- * lengths (@only is 0) is such a mark. Clearing COVER is the last part of a
+ * addition takes effect when the last mark is set. @only is such a mark: it becomes 0 when a
+ * prefix of a second length is added, and stays 0. Clearing COVER is the last part of a
  * deletion, which bumped the number before it removed the prefix from the table.
  */
 #include <linux/err.h>
@@ -212,16 +212,11 @@ static bool is_high(const struct ipcuckoo_hint *h, u64 hi)
 	return ipcuckoo_hint_stride(h, hi) != h->stride;
 }
 
-static u32 *high_word(struct ipcuckoo_hint *h, u64 hi)
-{
-	return &h->high[hi >> (64 - IPCUCKOO_HINT_HIGH_STRIDE) & (IPCUCKOO_HINT_HIGH_WORDS - 1)];
-}
-
 static void mark_high(struct ipcuckoo_hint *h, u64 hi, u32 bits)
 {
 	u16 *last = (u16 *)h->top + IPCUCKOO_HINT_HIGH_CELL;
 
-	mark(high_word(h, hi), bits);
+	mark(ipcuckoo_hint_high(h, hi >> 32), bits);
 	mark(last, (bits & IPCUCKOO_HINT_HOSTS) |
 	     (bits & ~IPCUCKOO_HINT_HOSTS ? IPCUCKOO_HINT_HIGH_ANY : 0));
 }
@@ -286,7 +281,7 @@ void ipcuckoo_hint_add_prefix(struct ipcuckoo_hint *h,
 
 	if (len <= ipcuckoo_hint_stride(h, hi)) {
 		last = hi | ~0ULL >> len;
-		/* Behind the last word of all addresses, @hi is 0. */
+		/* Behind the last word of the address space, @hi wraps around to 0. */
 		do {
 			mark_top(h, hi, IPCUCKOO_HINT_COVER);
 			hi += BIT_ULL(64 - ipcuckoo_hint_stride(h, hi));
@@ -320,7 +315,7 @@ void ipcuckoo_hint_uncover(struct ipcuckoo_hint *h, u64 hi)
 	u64 i = hi >> (64 - h->stride);
 
 	if (is_high(h, hi))
-		clear_cover(high_word(h, hi));
+		clear_cover(ipcuckoo_hint_high(h, hi >> 32));
 	else if (h->stride != IPCUCKOO_HINT_NARROW)
 		clear_cover((u32 *)h->top + i);
 	else if (h->deep)

@@ -111,6 +111,12 @@ static inline u32 ipcuckoo_hint_cell6(const struct ipcuckoo_hint *h, u64 hi)
 						   READ_ONCE(((const u32 *)h->top)[i]);
 }
 
+/* The word of an IPv4 address from IPCUCKOO_HINT_HIGH on, if cells are narrow. */
+static inline u32 *ipcuckoo_hint_high(const struct ipcuckoo_hint *h, u32 addr)
+{
+	return &h->high[(addr - IPCUCKOO_HINT_HIGH) >> (32 - IPCUCKOO_HINT_HIGH_STRIDE)];
+}
+
 /**
  * ipcuckoo_hint_top4() - read the word of the first level for an IPv4 address
  * @h:		hint of IPv4
@@ -123,7 +129,7 @@ static inline u32 ipcuckoo_hint_top4(const struct ipcuckoo_hint *h, u32 addr)
 	if (h->stride != IPCUCKOO_HINT_NARROW)
 		return cell;
 	if (addr >= IPCUCKOO_HINT_HIGH)
-		return READ_ONCE(h->high[addr >> 24 & (IPCUCKOO_HINT_HIGH_WORDS - 1)]);
+		return READ_ONCE(*ipcuckoo_hint_high(h, addr));
 	lens = cell >> 2 << (IPCUCKOO_HINT_NARROW + 1);
 	return (cell & IPCUCKOO_HINT_FLAGS) | lens | (lens & BIT(30)) << 1;
 }

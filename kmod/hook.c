@@ -484,10 +484,10 @@ static __always_inline bool find_ip(struct frame *frame)
 
 static const struct ipcuckoo_chain *chain_at(const struct net_device *dev, bool v6)
 {
+	struct ipcuckoo_attached *attached = &ipcuckoo_net(dev_net(dev))->attached;
 	const struct ipcuckoo_tap *tap;
 
-	hlist_for_each_entry_rcu(tap, ipcuckoo_xdp_taps(&ipcuckoo_net(dev_net(dev))->attached,
-							dev, v6), node)
+	hlist_for_each_entry_rcu(tap, ipcuckoo_xdp_taps(attached, dev->ifindex, v6), node)
 		if (tap->ops.dev == dev)
 			return rcu_dereference(tap->chain);
 	return NULL;

@@ -5,23 +5,15 @@
 
 #include <linux/in6.h>
 
+#include "compat.h"
 #include "key.h"
 
-/* Half an address. In packets, it may be anywhere: frames of XDP begin at even addresses only. */
-struct ipcuckoo_in6_half {
-	__be64 value;
-} __packed;
-
-static inline u64 ipcuckoo_in6_half(const void *at)
-{
-	return be64_to_cpu(((const struct ipcuckoo_in6_half *)at)->value);
-}
-
+/* In a frame of XDP, @addr may be at any even address. */
 static inline struct ipcuckoo_key ipcuckoo_in6_key(const struct in6_addr *addr)
 {
 	return (struct ipcuckoo_key){
-		.hi = ipcuckoo_in6_half(&addr->s6_addr32[0]),
-		.lo = ipcuckoo_in6_half(&addr->s6_addr32[2]),
+		.hi = get_unaligned_be64(addr->s6_addr),
+		.lo = get_unaligned_be64(addr->s6_addr + 8),
 	};
 }
 

@@ -146,7 +146,7 @@ static enum ipcuckoo_decision decide4(const struct ipcuckoo_version *v,
 		return found;
 	return decide_lens(v->table[IPCUCKOO_NETS4], addr, false,
 			   short_lens(ipcuckoo_hint_top4(h, addr->lo),
-				      ipcuckoo_hint_stride(h, addr->lo << 32)),
+				      ipcuckoo_hint_stride(h, ipcuckoo_entry_top(addr, false).hi)),
 			   0, by);
 }
 
@@ -262,7 +262,7 @@ static bool version_match4(const struct ipcuckoo_version *v,
 	lens = word & ~IPCUCKOO_HINT_FLAGS;
 	if (!lens)
 		return false;
-	/* If it is the only length, it is known before the word has been read from memory. */
+	/* If all prefixes have one length, the probe does not wait for the word. */
 	one = READ_ONCE(h->only);
 	if (one)
 		return probe_net4(v->table[IPCUCKOO_NETS4], addr, one);
@@ -450,13 +450,8 @@ static __always_inline enum outlook outlook(const struct ipcuckoo_version *v,
 static __always_inline bool is_host(const struct ipcuckoo_table *t, u64 slot,
 				    const struct ipcuckoo_key *key, bool v6)
 {
-	struct ipcuckoo_key stored;
-
-	if (!v6)
-		return ipcuckoo_table_rest(t, slot) ==
-		       ipcuckoo_table_locate_wide(t, key->lo).rest;
-	stored = ipcuckoo_table_key(t, slot);
-	return stored.hi == key->hi && stored.lo == key->lo;
+	return v6 ? ipcuckoo_table_same_key(t, slot, key) :
+		    ipcuckoo_table_rest(t, slot) == ipcuckoo_table_locate_wide(t, key->lo).rest;
 }
 
 /* Decide by the entry of a host for which the outlook was HOST. The clock is read after the table

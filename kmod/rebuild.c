@@ -209,7 +209,7 @@ static void uncover(struct ipcuckoo_hint *h, const struct ipcuckoo_table *nets,
 
 	if (shortest(nets, &entry->addr, entry->v6, 0, entry->len - 1) >= 0)
 		return;
-	/* Behind the last word of all addresses, @hi is 0. */
+	/* Behind the last word of the address space, @hi wraps around to 0. */
 	do {
 		addr.hi = hi;
 		addr.lo = 0;

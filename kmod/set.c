@@ -550,11 +550,6 @@ size_t ipcuckoo_set_memory(struct ipcuckoo_set *set)
 	       ipcuckoo_usage_memory(&set->entries);
 }
 
-static bool is_mapped(const struct ipcuckoo_set *set, const struct ipcuckoo_key *addr, bool v6)
-{
-	return v6 && set->family == IPCUCKOO_FAMILY_ANY && ipcuckoo_key_mapped(addr);
-}
-
 /**
  * ipcuckoo_set_hit() - count a packet for the entry that it matches
  * @set:	set whose entries have records
@@ -569,11 +564,11 @@ static bool is_mapped(const struct ipcuckoo_set *set, const struct ipcuckoo_key 
 bool ipcuckoo_set_hit(struct ipcuckoo_set *set, const struct ipcuckoo_key *addr,
 		      bool v6, unsigned int bytes, u64 *mark)
 {
-	bool mapped = is_mapped(set, addr, v6);
 	struct ipcuckoo_skbinfo *info;
 	struct ipcuckoo_record *record;
 
-	if (ipcuckoo_entries_decide(&set->entries, addr, v6, mapped, &record) != IPCUCKOO_MATCH)
+	if (ipcuckoo_entries_decide(&set->entries, addr, v6,
+				    ipcuckoo_set_mapped(set, addr, v6), &record) != IPCUCKOO_MATCH)
 		return false;
 	ipcuckoo_record_count(record, 1, bytes);
 	info = ipcuckoo_record_info(record);

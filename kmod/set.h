@@ -195,13 +195,18 @@ static __always_inline bool ipcuckoo_set_match4(struct ipcuckoo_set *set, u32 ad
 	return ipcuckoo_entries_match4(&set->entries, addr);
 }
 
-/* Does an IPv6 address match a set? If it is IPv4-mapped, and the family of the set is any, IPv4
- * entries can match it, too.
- */
+/* Is this an IPv4-mapped IPv6 address, and the set's family any? Then IPv4 entries can match it. */
+static inline bool ipcuckoo_set_mapped(const struct ipcuckoo_set *set,
+				       const struct ipcuckoo_key *addr, bool v6)
+{
+	return v6 && ipcuckoo_key_mapped(addr) && set->family == IPCUCKOO_FAMILY_ANY;
+}
+
+/* Does an IPv6 address match a set? As for ipcuckoo_entries_match6(). */
 static __always_inline bool ipcuckoo_set_match6(struct ipcuckoo_set *set,
 						const struct ipcuckoo_key *addr)
 {
-	if (unlikely(ipcuckoo_key_mapped(addr)) && set->family == IPCUCKOO_FAMILY_ANY)
+	if (unlikely(ipcuckoo_set_mapped(set, addr, true)))
 		return ipcuckoo_entries_match_mapped(&set->entries, addr);
 	return ipcuckoo_entries_match6(&set->entries, addr);
 }

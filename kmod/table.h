@@ -417,6 +417,17 @@ static inline struct ipcuckoo_key ipcuckoo_table_key(const struct ipcuckoo_table
 	};
 }
 
+/* Is this the key of a slot, in a table that has keys? Valid under the condition of
+ * ipcuckoo_table_probe32().
+ */
+static inline bool ipcuckoo_table_same_key(const struct ipcuckoo_table *t, u64 slot,
+					   const struct ipcuckoo_key *key)
+{
+	const struct ipcuckoo_key stored = ipcuckoo_table_key(t, slot);
+
+	return stored.hi == key->hi && stored.lo == key->lo;
+}
+
 /* Does a slot whose remainder matches have this rest, or this key? @key is unused if keys have 32
  * bits, because remainder and rest are all of such a key. The answer is valid under the condition
  * of ipcuckoo_table_probe32().
@@ -424,12 +435,8 @@ static inline struct ipcuckoo_key ipcuckoo_table_key(const struct ipcuckoo_table
 static inline bool ipcuckoo_table_same(const struct ipcuckoo_table *t, u64 slot, u32 rest,
 				       const struct ipcuckoo_key *key)
 {
-	struct ipcuckoo_key k;
-
-	if (!t->keys)
-		return ipcuckoo_table_rest(t, slot) == rest;
-	k = ipcuckoo_table_key(t, slot);
-	return k.hi == key->hi && k.lo == key->lo;
+	return t->keys ? ipcuckoo_table_same_key(t, slot, key) :
+			 ipcuckoo_table_rest(t, slot) == rest;
 }
 
 bool ipcuckoo_table_confirm(const struct ipcuckoo_table *t, struct ipcuckoo_location p,

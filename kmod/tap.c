@@ -56,7 +56,7 @@ static struct hlist_head *xdp_taps(struct ipcuckoo_net *pernet, const struct ipc
 
 	if (kind->place != IPCUCKOO_PLACE_XDP)
 		return NULL;
-	return ipcuckoo_xdp_taps(&pernet->attached, tap->ops.dev,
+	return ipcuckoo_xdp_taps(&pernet->attached, tap->ops.dev->ifindex,
 				 kind->family == IPCUCKOO_FAMILY_INET6);
 }
 

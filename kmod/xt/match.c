@@ -31,11 +31,6 @@
 static_assert(sizeof(struct xt_ipcuckoo_info) == IPCUCKOO_NAME_SIZE + 16);
 static_assert(offsetof(struct xt_ipcuckoo_info, referral) == IPCUCKOO_NAME_SIZE + 8);
 
-static bool is_mapped(const struct ipcuckoo_set *set, const struct ipcuckoo_key *addr, bool v6)
-{
-	return v6 && ipcuckoo_key_mapped(addr) && set->family == IPCUCKOO_FAMILY_ANY;
-}
-
 /* Look an address up in an exact set. If @count, count the packet for the entry that decides. */
 static enum ipcuckoo_decision decide(struct ipcuckoo_set *set, const struct ipcuckoo_key *addr,
 				     bool v6, unsigned int bytes, bool count)
@@ -43,7 +38,8 @@ static enum ipcuckoo_decision decide(struct ipcuckoo_set *set, const struct ipcu
 	struct ipcuckoo_record *record = NULL;
 	enum ipcuckoo_decision decision;
 
-	decision = ipcuckoo_entries_decide(&set->entries, addr, v6, is_mapped(set, addr, v6),
+	decision = ipcuckoo_entries_decide(&set->entries, addr, v6,
+					   ipcuckoo_set_mapped(set, addr, v6),
 					   count ? &record : NULL);
 	ipcuckoo_record_count(record, 1, bytes);
 	return decision;
