@@ -98,6 +98,14 @@ static __always_inline int fate(void *map, const void *key)
 	return bpf_map_lookup_elem(map, key) ? XDP_DROP : XDP_PASS;
 }
 
+/* The program NAME: a function, which other programs use as well, decides about each packet. */
+#define PROGRAM(name, decide)			\
+	SEC("xdp")				\
+	int name(struct xdp_md *ctx)		\
+	{					\
+		return decide(ctx);		\
+	}
+
 static __always_inline int in_hash4(struct xdp_md *ctx)
 {
 	struct iphdr *ip = header4(ctx);
@@ -116,11 +124,7 @@ static __always_inline int in_lpm4(struct xdp_md *ctx)
 	return fate(&map_lpm4, &key);
 }
 
-SEC("xdp")
-int hash4(struct xdp_md *ctx)
-{
-	return in_hash4(ctx);
-}
+PROGRAM(hash4, in_hash4)
 
 SEC("xdp")
 int hash6(struct xdp_md *ctx)
@@ -146,11 +150,7 @@ int rhash6(struct xdp_md *ctx)
 	return ip ? fate(&map_rhash6, &ip->daddr) : XDP_PASS;
 }
 
-SEC("xdp")
-int lpm4(struct xdp_md *ctx)
-{
-	return in_lpm4(ctx);
-}
+PROGRAM(lpm4, in_lpm4)
 
 SEC("xdp")
 int lpm6(struct xdp_md *ctx)
@@ -210,25 +210,25 @@ static __always_inline int drop(struct xdp_md *ctx)
 	return XDP_DROP;
 }
 
-SEC("xdp")
-int all(struct xdp_md *ctx)
+static __always_inline int pass(struct xdp_md *ctx)
 {
-	return drop(ctx);
+	return XDP_PASS;
 }
+
+PROGRAM(all, drop)
 
 /**
  * struct progress - where in its list a program is
+ * @dropped:	how many frames were dropped
  * @mask:	the number of addresses, a power of two, less 1
  * @next:	number of the next one
  * @sum:	the sum of the words of the IP header, without source and checksum
- * @dropped:	how many frames were dropped
  */
 struct progress {
+	__u64 dropped;
 	__u32 mask;
 	__u32 next;
 	__u32 sum;
-	__u32 unused;
-	__u64 dropped;
 };
 
 MAP(addresses, BPF_MAP_TYPE_ARRAY, __u32, __be32, BPF_F_MMAPABLE);
@@ -259,39 +259,18 @@ static __always_inline int next_frame(struct xdp_md *ctx, int (*decide)(struct x
 	return verdict;
 }
 
-SEC("xdp")
-int frames_hash4(struct xdp_md *ctx)
-{
-	return next_frame(ctx, in_hash4);
-}
+/* The program frames_NAME: a function decides about each frame. */
+#define FRAMES(name, decide)			\
+	SEC("xdp")				\
+	int frames_##name(struct xdp_md *ctx)	\
+	{					\
+		return next_frame(ctx, decide);	\
+	}
 
-SEC("xdp")
-int frames_lpm4(struct xdp_md *ctx)
-{
-	return next_frame(ctx, in_lpm4);
-}
-
-SEC("xdp")
-int frames_ipcuckoo(struct xdp_md *ctx)
-{
-	return next_frame(ctx, bpf_xdp_ipcuckoo_run);
-}
-
-static __always_inline int pass(struct xdp_md *ctx)
-{
-	return XDP_PASS;
-}
-
-SEC("xdp")
-int frames_pass(struct xdp_md *ctx)
-{
-	return next_frame(ctx, pass);
-}
-
-SEC("xdp")
-int frames_all(struct xdp_md *ctx)
-{
-	return next_frame(ctx, drop);
-}
+FRAMES(hash4, in_hash4)
+FRAMES(lpm4, in_lpm4)
+FRAMES(ipcuckoo, bpf_xdp_ipcuckoo_run)
+FRAMES(pass, pass)
+FRAMES(all, drop)
 
 char _license[] SEC("license") = "GPL";

@@ -10,8 +10,9 @@
  *
  *   maps OBJECT frames_PROGRAM DEVICE ENTRIES FILE ADDRESSES
  *
- * does not attach it, but runs it with frames that the kernel puts into pages of its own, as a driver
- * does that has received them on the device. It writes "ready", and then obeys lines of stdin:
+ * runs the program in place of attaching it, in test runs of the kernel: with frames in pages, as a
+ * driver has them that has received them on the device. It writes "ready", and then obeys lines of
+ * stdin:
  *
  *   from FILE	where the frames come from: as many addresses as ADDRESSES says, a power of two, of 4
  *		bytes each
@@ -165,7 +166,7 @@ static FILE *open_file(const char *path)
 	return f;
 }
 
-/* What the program finds addresses with: "lpm4" of "frames_lpm4" */
+/* The name of a program without "frames_" in front: programs of both names use the same map. */
 static const char *kind_of(const char *program)
 {
 	return program + (strncmp(program, FRAMES, strlen(FRAMES)) ? 0 : strlen(FRAMES));
@@ -213,11 +214,10 @@ static bool has_rhash(void)
 
 /* As in maps.bpf.c */
 struct progress {
+	uint64_t dropped;
 	uint32_t mask;
 	uint32_t next;
 	uint32_t sum;
-	uint32_t unused;
-	uint64_t dropped;
 };
 
 /* A packet of UDP */
