@@ -339,13 +339,20 @@ static void renew_later(struct follower *follower)
 			    on_renew, follower);
 }
 
-/* The answer is [role, ...]. */
-static void on_role(void *owner, const redisReply *reply)
+/* The answer to ROLE is [role, ...], and that of a replica is [role, address, port, state, ...].
+ * Return: the word at @at, or NULL if the server does not say it.
+ */
+static const char *word_of_role(const redisReply *reply, size_t at)
+{
+	return reply->type == REDIS_REPLY_ARRAY && reply->elements > at &&
+	       reply->element[at]->type == REDIS_REPLY_STRING ? reply->element[at]->str : NULL;
+}
+
+/* The list here is newer than the one of the server. */
+static void on_role_of_older(void *owner, const redisReply *reply)
 {
 	struct follower *follower = owner;
-	const char *role = reply->type == REDIS_REPLY_ARRAY && reply->elements &&
-			   reply->element[0]->type == REDIS_REPLY_STRING ?
-			   reply->element[0]->str : NULL;
+	const char *role = word_of_role(reply, 0);
 
 	if (role && !strcmp(role, "master")) {
 		log_info("[redis %s] the primary has gone back to change %llu of the list %s, from %llu: the snapshot is read",
@@ -363,12 +370,41 @@ static void on_role(void *owner, const redisReply *reply)
 		    "; it does not say whether it is the primary: let the user run ROLE (+role)");
 }
 
-static void ask_role(struct follower *follower)
+static void no_list(struct follower *follower)
+{
+	uint64_t seconds = follower->config.heartbeat;
+
+	source_fail(follower->source,
+		    "there is no list %s in Redis at %s; if it was lost there, or was never there, publish all of it: ipcuckoo publish %s --file FILE",
+		    follower->config.list, engine_server(follower->reader), follower->config.list);
+	timer_start(follower->source->daemon->event, &follower->again,
+		    (seconds < AGAIN_MOST ? seconds : AGAIN_MOST) * 1000, on_again, follower);
+}
+
+/* The server has no list. If it is a replica that has not got its primary's data yet, another server
+ * may have the list.
+ */
+static void on_role_of_listless(void *owner, const redisReply *reply)
+{
+	struct follower *follower = owner;
+	const char *role = word_of_role(reply, 0);
+	const char *state = word_of_role(reply, 3);
+
+	if (role && !strcmp(role, "slave") && state && strcmp(state, "connected"))
+		engine_fail(follower->reader,
+			    "is a replica that has not got the data of its primary, and so has no list %s",
+			    follower->config.list);
+	else
+		no_list(follower);
+}
+
+static void ask_role(struct follower *follower,
+		     void (*answered)(void *owner, const redisReply *reply))
 {
 	const char *const words[] = { "ROLE" };
 
 	follower->step = PRIMARY;
-	engine_send(follower->reader, on_role, 0, 1, words, NULL);
+	engine_send(follower->reader, answered, 0, 1, words, NULL);
 }
 
 static void judge_head(struct follower *follower)
@@ -379,7 +415,7 @@ static void judge_head(struct follower *follower)
 	if (follower->renew_due)
 		renew(follower);
 	if (older && !follower->accepted) {
-		ask_role(follower);
+		ask_role(follower, on_role_of_older);
 	} else if (follower->distrust || older) {
 		begin_snapshot(follower);
 	} else if (position_is_same(&follower->here, &head->snapshot)) {
@@ -389,17 +425,6 @@ static void judge_head(struct follower *follower)
 	} else {
 		ask_position(follower);
 	}
-}
-
-static void no_list(struct follower *follower)
-{
-	uint64_t seconds = follower->config.heartbeat;
-
-	source_fail(follower->source,
-		    "there is no list %s in Redis at %s; if it was lost there, or was never there, publish all of it: ipcuckoo publish %s --file FILE",
-		    follower->config.list, engine_server(follower->reader), follower->config.list);
-	timer_start(follower->source->daemon->event, &follower->again,
-		    (seconds < AGAIN_MOST ? seconds : AGAIN_MOST) * 1000, on_again, follower);
 }
 
 static void on_head(void *owner, const redisReply *reply)
@@ -427,7 +452,7 @@ static void on_head(void *owner, const redisReply *reply)
 	}
 	err = list_parse_head(text, len, &follower->head, why);
 	if (err == -ENOENT)
-		no_list(follower);
+		ask_role(follower, on_role_of_listless);
 	else if (err)
 		give_up(follower, true, why);
 	else

@@ -40,7 +40,7 @@ struct follower_config {
 enum follower_step {
 	AWAY,		/* nothing: there is no connection */
 	HEAD,		/* the head */
-	PRIMARY,	/* whether it is the primary that shows an older list */
+	PRIMARY,	/* whether it is the primary that shows an older list, or none */
 	POSITION,	/* whether the last change in force is in the stream */
 	SNAPSHOT,	/* the snapshot */
 	CATCH_UP,	/* the changes behind the snapshot */

@@ -8,9 +8,17 @@
 #define TEXT_OF(number)	#number
 #define TEXT(number)	TEXT_OF(number)
 
+/* Comes before each script looks at the list. It changes nothing, but it is a command that writes:
+ * only the primary allows it. Otherwise a replica that has not got the list yet would answer that
+ * there is no list. It must also be one that takes memory: Redis checks its limit of memory only
+ * before the first command of a script that writes.
+ */
+#define ONLY_PRIMARY	"redis.call('SETRANGE', KEYS[3], 0, '') "
+
 const char script_change[] =
 	"local done = redis.call('GET', KEYS[3]) "
 	"if done then return done end "
+	ONLY_PRIMARY
 	"local format = redis.call('HGET', KEYS[1], 'format') "
 	"if not format then return {err = 'NOLIST'} end "
 	"if format ~= ARGV[1] then return {err = 'FORMAT ' .. format} end "
@@ -23,6 +31,7 @@ const char script_change[] =
 const char script_replace[] =
 	"local done = redis.call('GET', KEYS[3]) "
 	"if done then return done end "
+	ONLY_PRIMARY
 	"local format = redis.call('HGET', KEYS[1], 'format') "
 	"if format and format ~= ARGV[1] then return {err = 'FORMAT ' .. format} end "
 	"if redis.call('STRLEN', KEYS[4]) ~= tonumber(ARGV[3]) then return {err = 'CUT'} end "
@@ -37,6 +46,7 @@ const char script_replace[] =
 	"return tostring(n)";
 
 const char script_renew[] =
+	ONLY_PRIMARY
 	"local head = redis.call('HMGET', KEYS[1], 'format', 'version') "
 	"if head[1] ~= ARGV[1] or head[2] ~= ARGV[6] then return {err = 'OLD'} end "
 	"local at = redis.call('XRANGE', KEYS[2], ARGV[8], ARGV[8]) "

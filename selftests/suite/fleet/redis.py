@@ -918,7 +918,7 @@ def test_behind(b):
     """A replica that lags is not followed back; a primary is, and so is what was accepted."""
     host = b.begin()
     want = set(MANY[:100])
-    replica = engine.Redis(b.dir, port=6391, options=(
+    replica = engine.Redis(b.dir, port=REPLICA, options=(
         "--replicaof", f"127.0.0.1 {b.redis.port}", "--repl-diskless-sync-delay", "0"))
     b.others = [replica]
 
@@ -976,10 +976,32 @@ def test_behind(b):
            host.source())
 
 
+def test_empty_replica(b):
+    """A replica that has not got the list yet is no reason to refuse a publication."""
+    host = b.begin()
+    replica = engine.Redis(b.dir, port=REPLICA, options=("--replicaof", "127.0.0.1 1"))
+    b.others = [replica]
+    host.daemon.stop()
+    host.configure(f"127.0.0.1:{replica.port} {b.server()}")
+    host.daemon.start()
+    for entry in ("203.0.113.1", "203.0.113.2"):
+        status, text = host.publish(entry)
+        b.case(f"{entry} is published to the primary", status == 0, text)
+    status, text = host.replace(MANY[:50])
+    b.case("and so is a whole list", status == 0 and host.has(MANY[:50]), (text, host.source()))
+    b.case("the replica got nothing", replica.ask("KEYS", "*") == [])
+    host.daemon.stop()
+    host.configure(f"127.0.0.1:{replica.port}")
+    host.daemon.start()
+    b.case("if there is no other server, that is said, and the list stays in force", wait_for(
+        lambda: "has not got the data of its primary, and so has no list feed" in
+        (host.source().get("problem") or "")) and host.has(MANY[:50]), host.source())
+
+
 def test_cluster(b):
     """Two servers share the slots; the first one that is named has not that of the list."""
     one, two = [engine.Redis(b.dir, port=port, options=("--cluster-enabled", "yes"))
-                for port in (6391, 6392)]
+                for port in (REPLICA, REPLICA + 1)]
     b.redis, b.others = one, [two]
     one.ask("CLUSTER", "ADDSLOTSRANGE", "0", "8191")
     two.ask("CLUSTER", "ADDSLOTSRANGE", "8192", "16383")
@@ -1000,7 +1022,7 @@ def test_cluster(b):
 def test_sentinel(b):
     """The primary is killed, and its replica becomes the primary."""
     b.redis = engine.Redis(b.dir)
-    replica = engine.Redis(b.dir, port=6391, options=(
+    replica = engine.Redis(b.dir, port=REPLICA, options=(
         "--replicaof", f"127.0.0.1 {b.redis.port}", "--repl-diskless-sync-delay", "0"))
     sentinels = [engine.Sentinel(b.dir, 26390 + i, "fleet", b.redis) for i in range(3)]
     b.others = [replica, *sentinels]
@@ -1033,7 +1055,7 @@ def test_sentinel(b):
     hosts[1].daemon.start()
     want = set(MANY[:100])
     b.case("and where to follow", everywhere(want), hosts[1].source())
-    b.case("which is the replica", wait_for(lambda: hosts[1].source()["server"].endswith(":6391")),
+    b.case("which is the replica", wait_for(lambda: hosts[1].source()["server"].endswith(f":{REPLICA}")),
            hosts[1].source())
     status, text = hosts[1].publish("203.0.113.1")
     both = int(b.redis.ask("WAIT", 1, 10000))
@@ -1046,7 +1068,7 @@ def test_sentinel(b):
     hosts[0].publish("203.0.113.9")
     want |= {"203.0.113.9"}
     b.case("whoever loses a replica asks Sentinel again, and finds it", everywhere(want) and
-           all(host.source()["server"].endswith(":6391") for host in hosts),
+           all(host.source()["server"].endswith(f":{REPLICA}") for host in hosts),
            [host.source() for host in hosts])
     b.redis.kill()
     killed = time.monotonic()
@@ -1090,13 +1112,14 @@ def test_sentinel(b):
 def lies():
     """(name, answers by command, pattern of the message)"""
     good = head_and(engine.head_of(), struct.pack(">BI4s", 0, 1, b"\1\2\3\4"))
+    no_head, primary = engine.array(*[engine.bulk(None)] * 6), engine.array(engine.bulk(b"master"))
     return (
         ("HTTP", {"HMGET": b"HTTP/1.1 400 Bad Request\r\n\r\n"}, "cannot be used"),
         ("an endless string", {"HMGET": engine.endless(b"$100000000000\r\n")}, "MB|in time"),
         ("an endless array", {"HMGET": engine.endless(b"*100000\r\n", b":1\r\n" * 9999)},
          "makes no sense|nobody asked"),
         ("a reply that nobody asked for",
-         {"HMGET": engine.array(*[engine.bulk(None)] * 6) + b"+x\r\n"}, "no list|nobody asked"),
+         {"HMGET": no_head + b"+x\r\n", "ROLE": primary}, "no list|nobody asked"),
         ("a huge array", {"HMGET": b"*2147483647\r\n"}, "MB"),
         ("many arrays", {"HMGET": engine.endless(b"*6\r\n", b"*9999\r\n")}, ""),
         ("a negative length", {"HMGET": b"*-7\r\n"}, ""),
@@ -1105,7 +1128,7 @@ def lies():
         ("closed at once", {}, "closed"),
         ("a status", {"HMGET": b"+OK\r\n"}, "makes no sense"),
         ("an error", {"HMGET": b"-ERR no\r\n"}, "refuses to show it: ERR no"),
-        ("no list", {"HMGET": engine.array(*[engine.bulk(None)] * 6)}, "there is no list"),
+        ("no list", {"HMGET": no_head, "ROLE": primary}, "there is no list"),
         ("another format", {"HMGET": engine.head_of(form=b"2")}, "format 2"),
         ("half a head", {"HMGET": engine.array(engine.bulk(b"1"), *[engine.bulk(None)] * 5)},
          "damaged"),
@@ -1530,7 +1553,7 @@ def test_random(b):
 TESTS = (test_config, test_clock, test_clock_set, test_publish, test_timeouts, test_values,
          test_agree, test_restart, test_left_out, test_replaced, test_full, test_trimmed,
          test_renewed, test_gone, test_waiting, test_unstored, test_refused, test_behind,
-         test_cluster, test_sentinel, test_lies, test_million, test_many, test_random)
+         test_empty_replica, test_cluster, test_sentinel, test_lies, test_million, test_many, test_random)
 
 
 def body(tap):
