@@ -171,6 +171,22 @@ bool ipcuckoo_filter_probe(const struct ipcuckoo_filter *f,
 	       ipcuckoo_zero_lanes(READ_ONCE(w2[1]) ^ m, 32);
 }
 
+/**
+ * ipcuckoo_filter_prefetch() - prefetch what ipcuckoo_filter_probe() reads
+ * @f:		filter
+ * @addr:	the element; an IPv4 address in its IPv4-mapped form
+ *
+ * Context: any, under rcu_read_lock().
+ */
+void ipcuckoo_filter_prefetch(const struct ipcuckoo_filter *f, const struct ipcuckoo_key *addr)
+{
+	const struct ipcuckoo_filter_location p = locate(f, addr);
+	size_t size = f->shape.bits * IPCUCKOO_SLOTS / 8;
+
+	prefetch(f->words + p.bucket[0] * size);
+	prefetch(f->words + p.bucket[1] * size);
+}
+
 static u32 slot_get(const struct ipcuckoo_filter *f, u32 bucket, unsigned int i)
 {
 	const u64 *w = f->words;

@@ -3,7 +3,7 @@
  * The cuckoo filter. filter.c explains how it works.
  *
  * For readers (any context, under rcu_read_lock(), without a lock):
- * ipcuckoo_filter_probe().
+ * ipcuckoo_filter_probe() and ipcuckoo_filter_prefetch().
  * For the one writer (process context, serialised by the caller): the other functions.
  */
 #ifndef _IPCUCKOO_FILTER_H
@@ -53,6 +53,8 @@ struct ipcuckoo_filter {
 
 bool ipcuckoo_filter_probe(const struct ipcuckoo_filter *f,
 			   const struct ipcuckoo_key *addr);
+void ipcuckoo_filter_prefetch(const struct ipcuckoo_filter *f,
+			      const struct ipcuckoo_key *addr);
 
 u32 ipcuckoo_filter_buckets(const struct ipcuckoo_filter_shape *shape);
 struct ipcuckoo_filter *

@@ -79,6 +79,27 @@ struct ipcuckoo_hint {
 	struct ipcuckoo_mem *mem;
 };
 
+/* Where the cell of the first level for an IPv4 address is, which is a u16 if cells are narrow, and
+ * a u32 otherwise.
+ */
+static inline const void *ipcuckoo_hint_cell_at4(const struct ipcuckoo_hint *h, u32 addr)
+{
+	u32 i = addr >> (32 - h->stride);
+
+	if (h->stride != IPCUCKOO_HINT_NARROW)
+		return (const u32 *)h->top + i;
+	return (const u16 *)h->top + min_t(u32, i, IPCUCKOO_HINT_HIGH_CELL);
+}
+
+/* Likewise for IPv6, where narrow cells are of type u8. */
+static inline const void *ipcuckoo_hint_cell_at6(const struct ipcuckoo_hint *h, u64 hi)
+{
+	u32 i = hi >> (64 - h->stride);
+
+	return h->stride == IPCUCKOO_HINT_NARROW ? (const void *)((const u8 *)h->top + i) :
+						   (const u32 *)h->top + i;
+}
+
 /**
  * ipcuckoo_hint_cell4() - read the cell of the first level for an IPv4 address
  * @h:		hint of IPv4
@@ -89,11 +110,10 @@ struct ipcuckoo_hint {
  */
 static inline u32 ipcuckoo_hint_cell4(const struct ipcuckoo_hint *h, u32 addr)
 {
-	u32 i = addr >> (32 - h->stride);
+	const void *cell = ipcuckoo_hint_cell_at4(h, addr);
 
-	if (h->stride != IPCUCKOO_HINT_NARROW)
-		return READ_ONCE(((const u32 *)h->top)[i]);
-	return READ_ONCE(((const u16 *)h->top)[min_t(u32, i, IPCUCKOO_HINT_HIGH_CELL)]);
+	return h->stride == IPCUCKOO_HINT_NARROW ? READ_ONCE(*(const u16 *)cell) :
+						   READ_ONCE(*(const u32 *)cell);
 }
 
 /**
@@ -105,10 +125,10 @@ static inline u32 ipcuckoo_hint_cell4(const struct ipcuckoo_hint *h, u32 addr)
  */
 static inline u32 ipcuckoo_hint_cell6(const struct ipcuckoo_hint *h, u64 hi)
 {
-	u32 i = hi >> (64 - h->stride);
+	const void *cell = ipcuckoo_hint_cell_at6(h, hi);
 
-	return h->stride == IPCUCKOO_HINT_NARROW ? READ_ONCE(((const u8 *)h->top)[i]) :
-						   READ_ONCE(((const u32 *)h->top)[i]);
+	return h->stride == IPCUCKOO_HINT_NARROW ? READ_ONCE(*(const u8 *)cell) :
+						   READ_ONCE(*(const u32 *)cell);
 }
 
 /* The word of an IPv4 address from IPCUCKOO_HINT_HIGH on, if cells are narrow. */

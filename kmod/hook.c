@@ -28,6 +28,7 @@
 #include "in6.h"
 #include "log.h"
 #include "net.h"
+#include "prefetch.h"
 #include "set.h"
 #include "tap.h"
 
@@ -80,15 +81,40 @@ static bool match_special(struct ipcuckoo_set *set, const void *ip, bool v6, boo
 	return v6 ? ipcuckoo_set_match6(set, &key) : ipcuckoo_set_match4(set, key.lo);
 }
 
-static noinline bool matches_special(const struct ipcuckoo_link *link, const void *ip, bool v6,
-				     unsigned int bytes, u64 *mark)
+static void prefetch_for(const struct ipcuckoo_set *set, const void *ip, bool v6, bool dst)
 {
-	u8 dir = link->dir >> IPCUCKOO_SPECIAL_SHIFT;
+	struct ipcuckoo_key key = key_of(ip, v6, dst);
 
+	if (set->mask.present)
+		key = ipcuckoo_mask_key(&set->mask, &key);
+	if (v6)
+		ipcuckoo_prefetch6(&set->entries, &key);
+	else
+		ipcuckoo_prefetch4(&set->entries, key.lo);
+}
+
+static bool matches_special(const struct ipcuckoo_link *link, u8 dir, const void *ip, bool v6,
+			    unsigned int bytes, u64 *mark)
+{
 	return (dir & IPCUCKOO_DIR_SRC &&
 		match_special(link->set, ip, v6, false, bytes, mark)) ||
 	       (dir & IPCUCKOO_DIR_DST &&
 		match_special(link->set, ip, v6, true, bytes, mark));
+}
+
+/* What matches() does for links whose direction is shifted. */
+static noinline bool run_special(const struct ipcuckoo_link *link, const void *ip, bool v6,
+				 unsigned int bytes, u64 *mark)
+{
+	u8 dir = link->dir >> IPCUCKOO_SPECIAL_SHIFT;
+
+	if (link->at->rule.verdict != IPCUCKOO_VERDICT_PREFETCH)
+		return matches_special(link, dir, ip, v6, bytes, mark);
+	if (dir & IPCUCKOO_DIR_SRC)
+		prefetch_for(link->set, ip, v6, false);
+	if (dir & IPCUCKOO_DIR_DST)
+		prefetch_for(link->set, ip, v6, true);
+	return false;
 }
 
 /* Does a packet match? Its @bytes are counted for the entry, if that has counters, and @mark is set
@@ -103,7 +129,7 @@ static __always_inline bool matches(const struct ipcuckoo_link *link, const void
 	    (dir & IPCUCKOO_DIR_DST && match(link->set, ip, true)))
 		return true;
 	return unlikely(dir >> IPCUCKOO_SPECIAL_SHIFT) &&
-	       matches_special(link, ip, match == match6, bytes, mark);
+	       run_special(link, ip, match == match6, bytes, mark);
 }
 
 static const struct net_device *device(const struct nf_hook_state *state)

@@ -16,7 +16,8 @@ struct xdp_buff;
  * @set:	its set. Packets use this, not @at->set: so replacing the chain changes
  *		the sets of all its attachments in one step
  * @dir:	enum ipcuckoo_direction; shifted by IPCUCKOO_SPECIAL_SHIFT if the set has a mask,
- *		or its entries have records. So packets need not ask sets that have neither
+ *		its entries have records, or the verdict is prefetch. So other links need not be
+ *		tested for each of these
  */
 struct ipcuckoo_link {
 	struct ipcuckoo_attachment *at;

@@ -30,8 +30,6 @@
  * share a table: a reader that sees a deletion in that table, but not the bump
  * before it, must not miss what was added to the newer version earlier.
  */
-#include <linux/percpu.h>
-
 #include "lookup.h"
 
 /* A look-up that a writer disturbs is repeated so many times; then the reader takes the
@@ -45,13 +43,12 @@
  * reads the slots, it waits for one. But a look-up that finds nothing has then fetched the keys in
  * vain. Among a million hosts, prefetching saves a match 45 ns and costs a miss 30
  * (selftests/bench/versus). So look-ups prefetch while most of them match: each processor adds 1
- * to @recent_hits for a match, and subtracts 1 for a miss, within 0 to HITS_MAX, and prefetches
- * while the number is at least HITS_MANY.
+ * to ipcuckoo_recent_hits for a match, and subtracts 1 for a miss, within 0 to HITS_MAX, and
+ * prefetches while the number is at least IPCUCKOO_HITS_MANY.
  */
-#define HITS_MANY	4
 #define HITS_MAX	8
 
-static DEFINE_PER_CPU(int, recent_hits);
+DEFINE_PER_CPU(int, ipcuckoo_recent_hits);
 
 /* Probe for a host: in the table of hosts, or in the filter that an approximate set has
  * instead.
@@ -522,8 +519,8 @@ static noinline bool confirm6(struct ipcuckoo_entries *e,
 		found = decide_host(e, seq, t, slot, addr, true, NULL) == IPCUCKOO_MATCH;
 	if (!found)
 		return look_up(e, addr, version_match6);
-	if (this_cpu_read(recent_hits) < HITS_MAX)
-		this_cpu_inc(recent_hits);
+	if (this_cpu_read(ipcuckoo_recent_hits) < HITS_MAX)
+		this_cpu_inc(ipcuckoo_recent_hits);
 	return true;
 }
 
@@ -586,12 +583,12 @@ static noinline bool match6_among_hits(struct ipcuckoo_entries *e, const struct 
 {
 	bool found;
 
-	if (this_cpu_read(recent_hits) >= HITS_MANY)
+	if (ipcuckoo_lookups_match())
 		found = match6(e, addr, true);
 	else
 		found = match6(e, addr, false);
 	if (!found)
-		this_cpu_dec(recent_hits);
+		this_cpu_dec(ipcuckoo_recent_hits);
 	return found;
 }
 
@@ -607,7 +604,7 @@ bool ipcuckoo_entries_match6(struct ipcuckoo_entries *e,
 			     const struct ipcuckoo_key *addr)
 {
 	/* Look-ups that interrupt each other may count below 0. */
-	if (this_cpu_read(recent_hits) > 0)
+	if (this_cpu_read(ipcuckoo_recent_hits) > 0)
 		return match6_among_hits(e, addr);
 	return match6(e, addr, false);
 }

@@ -3,6 +3,8 @@
 #ifndef _IPCUCKOO_LOOKUP_H
 #define _IPCUCKOO_LOOKUP_H
 
+#include <linux/percpu.h>
+
 #include "contents.h"
 
 /**
@@ -17,6 +19,10 @@ enum ipcuckoo_decision {
 	IPCUCKOO_EXCEPTION,
 };
 
+#define IPCUCKOO_HITS_MANY	4
+
+DECLARE_PER_CPU(int, ipcuckoo_recent_hits);
+
 bool ipcuckoo_entries_match4(struct ipcuckoo_entries *e, u32 addr);
 bool ipcuckoo_entries_match6(struct ipcuckoo_entries *e,
 			     const struct ipcuckoo_key *addr);
@@ -30,5 +36,11 @@ bool ipcuckoo_entries_fetch_from(const struct ipcuckoo_version *v,
 				 struct ipcuckoo_value *value);
 bool ipcuckoo_entries_fetch(struct ipcuckoo_entries *e, const struct ipcuckoo_entry *entry,
 			    struct ipcuckoo_value *value);
+
+/* Did most of the recent look-ups on this CPU, of addresses of IPv6, match? See lookup.c. */
+static inline bool ipcuckoo_lookups_match(void)
+{
+	return this_cpu_read(ipcuckoo_recent_hits) >= IPCUCKOO_HITS_MANY;
+}
 
 #endif /* _IPCUCKOO_LOOKUP_H */

@@ -48,6 +48,11 @@ static int get_log(struct genl_info *info, struct ipcuckoo_rule *rule)
 		ipcuckoo_nl_need(attrs, IPCUCKOO_A_LOG, info->extack);
 		return -EINVAL;
 	}
+	if (rule->verdict == IPCUCKOO_VERDICT_PREFETCH) {
+		NL_SET_ERR_MSG_ATTR(info->extack, attrs[IPCUCKOO_A_LOG],
+				    "prefetch looks nothing up, so there is nothing to log");
+		return -EINVAL;
+	}
 	rule->log.to = nla_get_u8(attrs[IPCUCKOO_A_LOG]);
 	if (group && rule->log.to != IPCUCKOO_LOG_NFLOG) {
 		NL_SET_ERR_MSG_ATTR(info->extack, group, "LOG_GROUP is valid only if LOG is nflog");
@@ -95,8 +100,13 @@ static int check_place(struct genl_info *info, struct ipcuckoo_rule *rule)
 				    "a priority is a number from -100000 to 100000");
 		return -ERANGE;
 	}
-	if (rule->place != IPCUCKOO_PLACE_INGRESS)
-		return 0;
+	if (rule->place != IPCUCKOO_PLACE_INGRESS) {
+		if (rule->verdict != IPCUCKOO_VERDICT_PREFETCH)
+			return 0;
+		NL_SET_ERR_MSG_ATTR(info->extack, attrs[IPCUCKOO_A_VERDICT],
+				    "prefetch is for a place before the look-up: ingress or XDP");
+		return -EINVAL;
+	}
 	if (!IS_ENABLED(CONFIG_NETFILTER_INGRESS)) {
 		NL_SET_ERR_MSG_ATTR(info->extack, attrs[IPCUCKOO_A_PLACE],
 				    "this kernel has no netfilter hooks at ingress");
@@ -112,6 +122,7 @@ static int check_rule(struct genl_info *info, struct ipcuckoo_rule *rule)
 		[IPCUCKOO_VERDICT_ACCEPT] = IPCUCKOO_ORDER_ACCEPT,
 		[IPCUCKOO_VERDICT_MARK] = IPCUCKOO_ORDER_MARK,
 		[IPCUCKOO_VERDICT_COUNT] = IPCUCKOO_ORDER_COUNT,
+		[IPCUCKOO_VERDICT_PREFETCH] = IPCUCKOO_ORDER_PREFETCH,
 	};
 	struct nlattr **attrs = info->attrs;
 	bool mark = rule->verdict == IPCUCKOO_VERDICT_MARK;

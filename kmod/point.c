@@ -215,7 +215,8 @@ static void free_point(struct ipcuckoo_net *pernet, struct point *point)
 
 static struct ipcuckoo_link make_link(struct ipcuckoo_attachment *at)
 {
-	bool special = at->set->mask.present || ipcuckoo_set_has_records(at->set);
+	bool special = at->set->mask.present || ipcuckoo_set_has_records(at->set) ||
+		       at->rule.verdict == IPCUCKOO_VERDICT_PREFETCH;
 	u8 dir = at->rule.dir;
 
 	return (struct ipcuckoo_link){

@@ -275,6 +275,7 @@ static int attachments_show(struct seq_file *m, void *v)
 		[IPCUCKOO_VERDICT_ACCEPT] = "accept",
 		[IPCUCKOO_VERDICT_MARK] = "mark",
 		[IPCUCKOO_VERDICT_COUNT] = "count",
+		[IPCUCKOO_VERDICT_PREFETCH] = "prefetch",
 	};
 	static const char * const states[] = {
 		[IPCUCKOO_STATE_ACTIVE] = "active",

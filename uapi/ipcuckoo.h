@@ -110,7 +110,8 @@
  *
  *   a direction   which address of the packet is looked up: source, destination,
  *                 or either of them
- *   a verdict     what happens if the set contains it: drop, accept, mark, count
+ *   a verdict     what happens if the set contains it: drop, accept, mark, count;
+ *                 or prefetch, which does not ask whether the set contains it
  *   a place       PLACE_IP, the netfilter hooks PRE_ROUTING and LOCAL_OUT, or
  *                 PLACE_INGRESS, the ingress hook of a device
  *   a priority    that of the netfilter hook
@@ -418,12 +419,19 @@
  *   calls bpf_xdp_ipcuckoo_run() (uapi/ipcuckoo_bpf.h). The client attaches that
  *   program; this command does not. There is no PRIORITY, and no verdict mark.
  *
+ *   The verdict prefetch is valid at PLACE_INGRESS and PLACE_XDP, without LOG. It
+ *   looks nothing up and counts nothing: it lets the processor fetch what look-ups
+ *   of the packet in this set will read. Packets come in batches, and each batch
+ *   passes XDP, ingress and PLACE_IP one after the other. So attach the set with
+ *   another verdict at a later place: its look-ups do not wait for memory then.
+ *
  *   The verdict mark sets the bits MARK_MASK of the packet's mark to those of
  *   MARK. MARK_MASK is all bits by default; MARK must not have others.
  *
  *   Attachments run in ascending ORDER, those of the same order in the order in
- *   which they were made. Default: ORDER_ACCEPT, ORDER_COUNT, ORDER_MARK or
- *   ORDER_DROP, by verdict, so that accept comes first.
+ *   which they were made. Default: ORDER_PREFETCH, ORDER_ACCEPT, ORDER_COUNT,
+ *   ORDER_MARK or ORDER_DROP, by verdict, so that accept comes before all that
+ *   looks up.
  *
  *   To attach an approximate set with verdict drop or accept, APPROXIMATE must
  *   be given: the client accepts that non-members are dropped, or are not seen
@@ -814,6 +822,7 @@ enum ipcuckoo_verdict {
 	IPCUCKOO_VERDICT_ACCEPT	= 2,	/* end this chain, not later ones */
 	IPCUCKOO_VERDICT_MARK	= 3,	/* mark = (mark & ~MARK_MASK) | MARK; go on */
 	IPCUCKOO_VERDICT_COUNT	= 4,	/* count the packet; go on */
+	IPCUCKOO_VERDICT_PREFETCH = 5,	/* prefetch what later look-ups read; go on */
 };
 
 enum ipcuckoo_event {
@@ -834,6 +843,7 @@ enum ipcuckoo_event {
 
 /* Default ORDER, by verdict. */
 enum ipcuckoo_order {
+	IPCUCKOO_ORDER_PREFETCH	= 0,
 	IPCUCKOO_ORDER_ACCEPT	= 100,
 	IPCUCKOO_ORDER_COUNT	= 200,
 	IPCUCKOO_ORDER_MARK	= 200,

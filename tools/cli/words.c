@@ -41,6 +41,7 @@ const struct meaning verdict_words[] = {
 	{ "accept",	IPCUCKOO_VERDICT_ACCEPT },
 	{ "count",	IPCUCKOO_VERDICT_COUNT },
 	{ "mark",	IPCUCKOO_VERDICT_MARK },
+	{ "prefetch",	IPCUCKOO_VERDICT_PREFETCH },
 	{ NULL, 0 }
 };
 

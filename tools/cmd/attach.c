@@ -44,7 +44,7 @@ static int parse_mark(const struct tool *tool, char *word,
 	return status;
 }
 
-/* Parse NAME src|dst|both drop|accept|count|mark [VALUE[/MASK]] */
+/* Parse NAME src|dst|both drop|accept|count|prefetch|mark [VALUE[/MASK]] */
 static int parse_action(const struct tool *tool, const struct words *words,
 			const struct keyword *keywords,
 			struct nl_attachment *to)
@@ -219,7 +219,8 @@ static int print_attached(const struct tool *tool, const struct nl_set *set,
 	char now[RATE_TEXT_SIZE], full[RATE_TEXT_SIZE];
 	struct json_object *object;
 
-	if (!tool->json && !tool->quiet && is_approximate(set))
+	if (!tool->json && !tool->quiet && is_approximate(set) &&
+	    attachment->verdict != IPCUCKOO_VERDICT_PREFETCH)
 		printf("Set %s is approximate: %s of all non-members (addresses that are not in the set) now, %s when it is full, are %s.\n",
 		       set->name, rate_text(filter_rate_now(set), now),
 		       rate_text(filter_rate_full(set), full),
@@ -251,6 +252,22 @@ static int check_xdp(const struct tool *tool, const struct nl_attachment *attach
 	return STATUS_OK;
 }
 
+/* It helps look-ups that come later. */
+static int check_prefetch(const struct tool *tool, const struct nl_attachment *attachment)
+{
+	if (attachment->verdict != IPCUCKOO_VERDICT_PREFETCH)
+		return STATUS_OK;
+	if (attachment->place <= IPCUCKOO_PLACE_IP)
+		return fail(tool, STATUS_USAGE,
+			    "prefetch is for a place before the one that looks packets up: use ingress dev %s or xdp dev %s",
+			    attachment->dev[0] ? attachment->dev : "eth0",
+			    attachment->dev[0] ? attachment->dev : "eth0");
+	if (attachment->log)
+		return fail(tool, STATUS_USAGE,
+			    "prefetch looks nothing up, so there is nothing to log");
+	return STATUS_OK;
+}
+
 int parse_attach(const struct tool *tool, struct words *words,
 		 struct nl_attachment *attachment)
 {
@@ -275,6 +292,8 @@ int parse_attach(const struct tool *tool, struct words *words,
 			      "ingress is that of a device, as in: ingress dev eth0");
 	if (!status && options.xdp)
 		status = check_xdp(tool, attachment);
+	if (!status)
+		status = check_prefetch(tool, attachment);
 	if (approximate)
 		attachment->flags |= IPCUCKOO_F_APPROXIMATE;
 	if (replace)
@@ -327,14 +346,15 @@ static bool is_number(const char *word)
 	return word && *word >= '0' && *word <= '9';
 }
 
-/* Parse NAME [src|dst|both] [drop|accept|count|mark [VALUE[/MASK]]], or id N */
+/* Parse NAME [src|dst|both] [drop|accept|count|prefetch|mark [VALUE[/MASK]]], or id N */
 static int parse_detach(const struct tool *tool, const struct words *words,
 			struct nl_attachment *from)
 {
 	static const struct keyword known[] = {
 		{ .word = "src" }, { .word = "dst" }, { .word = "both" },
 		{ .word = "drop" }, { .word = "accept" }, { .word = "count" },
-		{ .word = "mark" }, { .word = "dev" }, { .word = "ingress" }, { .word = "xdp" },
+		{ .word = "mark" }, { .word = "prefetch" },
+		{ .word = "dev" }, { .word = "ingress" }, { .word = "xdp" },
 		{ .word = "order" }, { .word = "priority" },
 		{ .word = "loopback" }, { .word = NULL }
 	};

@@ -183,7 +183,7 @@ const struct command commands[] = {
 	  "  ipcuckoo load feed drop.txt more.txt\n"
 	  "  curl -s https://example.net/list | ipcuckoo load feed -\n" },
 	{ "attach", run_attach, 0, { NULL },
-	  "NAME src|dst|both drop|accept|count|mark VALUE[/MASK] [[ingress|xdp] dev IFNAME] [order N] [priority N] [loopback] [log [nflog GROUP] [rate N/s] [every N]] [--replace] [--approximate]",
+	  "NAME src|dst|both drop|accept|count|prefetch|mark VALUE[/MASK] [[ingress|xdp] dev IFNAME] [order N] [priority N] [loopback] [log [nflog GROUP] [rate N/s] [every N]] [--replace] [--approximate]",
 	  "make a set act on packets",
 	  "src, dst, both  which address of the packet is looked up\n"
 	  "drop            drop the packet\n"
@@ -218,7 +218,7 @@ const struct command commands[] = {
 	  "  ipcuckoo attach feed src drop xdp dev eth0\n"
 	  "  ipcuckoo attach feed src count --replace\n" },
 	{ "detach", run_detach, 0, { NULL },
-	  "NAME [src|dst|both] [drop|accept|count|mark [VALUE[/MASK]]] [[ingress|xdp] dev IFNAME] [order N] [priority N] [loopback] [log ...] | id N | --all",
+	  "NAME [src|dst|both] [drop|accept|count|prefetch|mark [VALUE[/MASK]]] [[ingress|xdp] dev IFNAME] [order N] [priority N] [loopback] [log ...] | id N | --all",
 	  "remove attachments of a set, or of all sets",
 	  "Removes every attachment of the set that has the given options, which are\n"
 	  "those of attach. log and its options are ignored.\n"

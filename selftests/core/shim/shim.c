@@ -2,6 +2,7 @@
 /* The functions that the shim's headers declare: memory, grace periods, random numbers. */
 #include <linux/compiler.h>
 #include <linux/mm.h>
+#include <linux/prefetch.h>
 #include <linux/random.h>
 #include <linux/rcupdate.h>
 #include <linux/sched.h>
@@ -22,6 +23,7 @@
 #define POISON_FREE	0x6b
 
 __thread unsigned int shim_atomic_depth;
+__thread void (*shim_prefetched)(const void *at);
 
 void shim_bug(const char *what, const char *file, int line)
 {

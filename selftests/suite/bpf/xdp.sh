@@ -82,6 +82,13 @@ test_verdicts()
 	fates "accept, count and drop, in their order" -n "$some" -k tui \
 		-r src,accept,$lists/friends -r src,count,$lists/everything \
 		-r src,drop,$lists/any check cs
+	# Each is a rule for the reference, too; that of prefetch matches nothing.
+	attach_fresh "any src prefetch xdp dev c0" "any src drop"
+	fates "prefetch, and src drop without xdp" -n "$some" -k tui \
+		-r src,count,/dev/null -r src,drop,$lists/any check cs
+	attach_fresh "any src prefetch xdp dev c0" "any src drop ingress dev c0"
+	fates "prefetch, and src drop at ingress, IPv6" -6 -n "$some" -k tui \
+		-r src,count,/dev/null -r src,drop,$lists/any check cs
 	attach_fresh "client src drop xdp dev s0"
 	check "another device's packets are not seen" "3 0" "$(pings 3 c $S4) $(seen)"
 }

@@ -7,7 +7,7 @@
 #define _GNU_SOURCE
 #include "fixture.h"
 
-#define PIECES	5
+#define PIECES	6
 
 /* A value for @at: the attribute is missing. No attribute has such a number. */
 #define MISSING(attr)	(AT(attr) << 16)
@@ -336,8 +336,13 @@ static const struct refused attachments[] = {
 	  { STR(SET, "hosts"), U8(DIRECTION, 4), U8(VERDICT, 1) }, MALFORMED, AT(DIRECTION) },
 	{ "ATTACH: verdict 0", CMD(ATTACH),
 	  { STR(SET, "hosts"), U8(DIRECTION, 1), U8(VERDICT, 0) }, MALFORMED, AT(VERDICT) },
-	{ "ATTACH: verdict 5", CMD(ATTACH),
-	  { STR(SET, "hosts"), U8(DIRECTION, 1), U8(VERDICT, 5) }, MALFORMED, AT(VERDICT) },
+	{ "ATTACH: verdict 6", CMD(ATTACH),
+	  { STR(SET, "hosts"), U8(DIRECTION, 1), U8(VERDICT, 6) }, MALFORMED, AT(VERDICT) },
+	{ "ATTACH: prefetch without a place", CMD(ATTACH),
+	  { STR(SET, "hosts"), U8(DIRECTION, 1), U8(VERDICT, 5) }, EINVAL, AT(VERDICT) },
+	{ "ATTACH: prefetch with a log", CMD(ATTACH),
+	  { STR(SET, "hosts"), U8(DIRECTION, 1), U8(VERDICT, 5), U8(PLACE, 3), STR(DEV, "eth0"),
+	    U8(LOG, 1) }, EINVAL, AT(LOG) },
 	{ "ATTACH: mark without a mark", CMD(ATTACH),
 	  { STR(SET, "hosts"), U8(DIRECTION, 1), U8(VERDICT, 3) }, EINVAL, MISSING(MARK) },
 	{ "ATTACH: a mark to drop", CMD(ATTACH),

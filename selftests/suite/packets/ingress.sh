@@ -19,6 +19,9 @@ make_sets()
 	cat $lists/nets4 $lists/nets6 > $lists/any
 	ipcuckoo create any hash:net family any
 	ipcuckoo load any $lists/any > /dev/null
+	packets -s "$seed" generate nets 1000 | sed 's/\.[0-9]*\/[0-9]*$/.0\/24/' | sort -u > $lists/masked
+	ipcuckoo create masked hash:ip netmask 24
+	sed 's/\/24$//' $lists/masked | ipcuckoo load masked - > /dev/null
 	ipcuckoo create all hash:net family any
 	ipcuckoo add all 0.0.0.0/0 ::/0
 	ipcuckoo create client hash:net family any
@@ -46,6 +49,16 @@ test_verdicts()
 	fates "ingress, IPv6, src drop" -6 -n "$some" -k tuifl -r src,drop,$lists/any check cs
 	attach_fresh "any dst drop ingress dev s0"
 	fates "ingress, IPv4, dst drop" -n "$some" -r dst,drop,$lists/any check sc
+	# Each is a rule for the reference, too; that of prefetch matches nothing.
+	attach_fresh "any both prefetch ingress dev c0" "any src drop"
+	fates "ingress, IPv4, prefetch, before src drop" -n "$some" -k tuifl \
+		-r src,count,/dev/null -r src,drop,$lists/any check cs
+	attach_fresh "any both prefetch ingress dev c0" "any src drop ingress dev c0"
+	fates "ingress, IPv6, prefetch, and src drop at the same place" -6 -n "$some" -k tuifl \
+		-r src,count,/dev/null -r src,drop,$lists/any check cs
+	attach_fresh "masked src prefetch ingress dev c0" "masked src drop"
+	fates "ingress, prefetch of a set with a netmask" -n "$some" \
+		-r src,count,/dev/null -r src,drop,$lists/masked check cs
 	# The set has only the client's address, so packets that come back through s0 do not match.
 	attach_fresh "client src drop ingress dev s0"
 	check "another device's packets are not seen" "3 0" "$(pings 3 c $S4) $(seen)"

@@ -96,13 +96,13 @@ test_detach()
 	# Test that the words that attached a set also detach it, and only that attachment.
 	for words in "nets src mark 0x1/0xff" "nets src mark 0x2/0xff" "nets src count order 7" \
 		"nets src count dev eth0" "nets src count ingress dev eth0" \
-		"nets src count priority 10" "nets src count loopback"; do
+		"nets src prefetch ingress dev eth0" "nets src count priority 10" "nets src count loopback"; do
 		# shellcheck disable=SC2086
 		fine "attach $words" attach $words
 	done
 	for words in "nets src mark 0x1/0xff" "nets src mark 0x2/0xff" "nets src count order 7" \
-		"nets src count ingress dev eth0" "nets src count dev eth0" \
-		"nets src count priority 10" "nets src count loopback"; do
+		"nets src count ingress dev eth0" "nets src prefetch ingress dev eth0" \
+		"nets src count dev eth0" "nets src count priority 10" "nets src count loopback"; do
 		# shellcheck disable=SC2086
 		json "detach $words" 0 '{"detached": 1, "set": "nets"}' d detach $words
 		# shellcheck disable=SC2086
@@ -110,6 +110,13 @@ test_detach()
 		check "detach $words again: there is none" 3 "$status"
 	done
 	wrong "ingress without a device" "ingress is that of a device" attach nets src drop ingress
+	wrong "prefetch where packets are looked up" \
+		"prefetch is for a place before the one that looks packets up: use ingress dev eth0 or xdp dev eth0" \
+		attach nets src prefetch
+	wrong "likewise, with a device" "use ingress dev eth7 or xdp dev eth7" \
+		attach nets src prefetch dev eth7
+	wrong "a log of prefetch" "prefetch looks nothing up, so there is nothing to log" \
+		attach nets src prefetch ingress dev eth0 log
 	wrong "a priority out of range" \
 		"'100001' is out of range -100000-100000 (priority)" attach nets src drop priority 100001
 	json "detach all attachments of a set" 0 '{"detached": 1, "set": "nets"}' d detach nets

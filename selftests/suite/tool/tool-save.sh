@@ -23,6 +23,7 @@ make_firewall()
 	"$IPCUCKOO" attach hosts dst mark 0x1/0xff dev eth7
 	"$IPCUCKOO" attach kept both count priority 5
 	"$IPCUCKOO" attach kept src drop ingress dev eth7
+	"$IPCUCKOO" attach nets both prefetch ingress dev eth7
 	"$IPCUCKOO" -q attach many dst drop --approximate
 	modprobe -q nfnetlink_log &&
 		"$IPCUCKOO" attach nets dst count log nflog 7 rate 0 every 9 2> /dev/null ||

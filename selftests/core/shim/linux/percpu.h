@@ -3,6 +3,7 @@
 #define _SHIM_LINUX_PERCPU_H
 
 /* Each thread is a processor. */
+#define DECLARE_PER_CPU(type, name)	extern _Thread_local type name
 #define DEFINE_PER_CPU(type, name)	_Thread_local type name
 #define this_cpu_read(variable)		(variable)
 #define this_cpu_inc(variable)		((void)(variable)++)
