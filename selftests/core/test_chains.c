@@ -622,20 +622,62 @@ static void test_key_at(void)
 	ktap_case("the key of an entry can be computed from its bucket and slot");
 }
 
+/* The low and the high word of the product of @word and both words of @seed, computed bit by bit. */
+static void product_of(u32 word, const u32 seed[2], u32 product[2])
+{
+	u64 sum = 0, shifted = (u64)seed[1] << 32 | seed[0];
+	u32 i;
+
+	for (i = 0; i < 32; i++, shifted <<= 1)
+		if (word >> i & 1)
+			sum += shifted;
+	product[0] = sum;
+	product[1] = sum >> 32;
+}
+
 static void test_hash(void)
 {
-	u32 seed[2] = { 0, 0 }, other, i;
+	u32 seed[2], other, i, product[2];
 	struct ipcuckoo_key key;
 
 	for (i = 0; i < 1000; i++) {
 		key.hi = random_u64(&rnd);
 		key.lo = random_u64(&rnd);
 		seed[0] = random_u32(&rnd);
+		seed[1] = random_u32(&rnd);
+		product_of(key.lo, seed, product);
 		expect_equal(ipcuckoo_hash128(&key, seed, &other),
-			     jhash2((u32[]){ key.hi >> 32, key.hi, key.lo >> 32, key.lo },
-				    4, seed[0]), "hash of %llx:%llx", key.hi, key.lo);
+			     jhash_3words((key.hi >> 32) + product[1], key.hi + product[0],
+					  (key.lo >> 32) + seed[1], seed[0]),
+			     "hash of %llx:%llx", key.hi, key.lo);
 	}
-	ktap_case("the hash of 128 bits begins with that of jhash2()");
+	ktap_case("the hash of 128 bits begins with that of jhash_3words()");
+}
+
+/* Test keys that differ in the top bits of their words: no secret number must make many of them the
+ * same.
+ */
+static void test_hash_top(void)
+{
+	static u64 hashes[256];
+	u32 seed[2], other, i, j, round, same = 0;
+	struct ipcuckoo_key base, key;
+
+	for (round = 0; round < (quick ? 100 : 1000); round++) {
+		base = (struct ipcuckoo_key){ random_u64(&rnd), random_u64(&rnd) };
+		seed[0] = random_u32(&rnd);
+		seed[1] = random_u32(&rnd);
+		for (i = 0; i < 256; i++) {
+			key.hi = base.hi ^ (u64)(i & 3) << 62 ^ (u64)(i >> 2 & 3) << 30;
+			key.lo = base.lo ^ (u64)(i >> 4 & 3) << 62 ^ (u64)(i >> 6) << 30;
+			hashes[i] = (u64)ipcuckoo_hash128(&key, seed, &other) << 32;
+			hashes[i] |= other;
+			for (j = 0; j < i; j++)
+				same += hashes[j] == hashes[i];
+		}
+	}
+	expect_equal(same, 0, "pairs of keys with the same hash");
+	ktap_case("keys that differ in the top bits of their words have different hashes");
 }
 
 /* Test lanes with values at which a carry could give a wrong result. */
@@ -789,6 +831,7 @@ int main(void)
 	queue = ipcuckoo_search_alloc();
 	test_bijection();
 	test_hash();
+	test_hash_top();
 	test_alternates();
 	test_key_at();
 	test_zero_lanes();

@@ -93,15 +93,17 @@ static struct likeness likeness(const struct run *r,
 		     entry->addr.lo };
 	u32 s[3], i;
 	struct likeness like;
+	u64 product;
 	u64 max = (1ULL << r->plan->shape.bits) - 1;
 
 	if (!entry->v6)
 		k[2] = 0xffff;
+	product = k[3] * (f->seed[1] * (1ULL << 32) + f->seed[0]);
+	k[0] += product / (1ULL << 32);
+	k[1] += product;
 	for (i = 0; i < 3; i++)
-		s[i] = 0xdeadbeef + sizeof(k) + f->seed[0] + k[i];
+		s[i] = 0xdeadbeef + 3 * sizeof(k[0]) + f->seed[0] + k[i];
 	s[2] += f->seed[1];
-	__jhash_mix(s[0], s[1], s[2]);
-	s[0] += k[3];
 	__jhash_final(s[0], s[1], s[2]);
 	like.print = s[1] * max / (1ULL << 32) + 1;
 	like.bucket[0] = (u64)s[2] * f->nbuckets / (1ULL << 32);
