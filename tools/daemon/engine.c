@@ -417,6 +417,20 @@ void engine_fail(struct engine *engine, const char *format, ...)
 		settle(engine);
 }
 
+/* The answer of a replica is ["slave", address, port, state, ...]. */
+const char *engine_unconnected(const redisReply *role)
+{
+	const redisReply *state;
+
+	if (role->type != REDIS_REPLY_ARRAY || role->elements < 4 ||
+	    role->element[0]->type != REDIS_REPLY_STRING ||
+	    strcmp(role->element[0]->str, "slave"))
+		return NULL;
+	state = role->element[3];
+	return state->type == REDIS_REPLY_STRING && strcmp(state->str, "connected") ?
+	       state->str : NULL;
+}
+
 void engine_good(struct engine *engine)
 {
 	engine->good = true;

@@ -339,20 +339,20 @@ static void renew_later(struct follower *follower)
 			    on_renew, follower);
 }
 
-/* The answer to ROLE is [role, ...], and that of a replica is [role, address, port, state, ...].
- * Return: the word at @at, or NULL if the server does not say it.
- */
-static const char *word_of_role(const redisReply *reply, size_t at)
+/* The answer to ROLE is [role, ...]. Return: the role, or NULL if the server does not say it. */
+static const char *role_of(const redisReply *reply)
 {
-	return reply->type == REDIS_REPLY_ARRAY && reply->elements > at &&
-	       reply->element[at]->type == REDIS_REPLY_STRING ? reply->element[at]->str : NULL;
+	return reply->type == REDIS_REPLY_ARRAY && reply->elements &&
+	       reply->element[0]->type == REDIS_REPLY_STRING ? reply->element[0]->str : NULL;
 }
+
+#define ALLOW_ROLE	"; it does not say whether it is the primary: let the user run ROLE (+role)"
 
 /* The list here is newer than the one of the server. */
 static void on_role_of_older(void *owner, const redisReply *reply)
 {
 	struct follower *follower = owner;
-	const char *role = word_of_role(reply, 0);
+	const char *role = role_of(reply);
 
 	if (role && !strcmp(role, "master")) {
 		log_info("[redis %s] the primary has gone back to change %llu of the list %s, from %llu: the snapshot is read",
@@ -366,36 +366,35 @@ static void on_role_of_older(void *owner, const redisReply *reply)
 		    "is behind: it has change %llu of the list %s, and %llu is in force here%s",
 		    (unsigned long long)follower->head.seq, follower->config.list,
 		    (unsigned long long)follower->here.seq,
-		    role ? "" :
-		    "; it does not say whether it is the primary: let the user run ROLE (+role)");
+		    role ? "" : ALLOW_ROLE);
 }
 
-static void no_list(struct follower *follower)
+static void no_list(struct follower *follower, bool has_role)
 {
 	uint64_t seconds = follower->config.heartbeat;
 
 	source_fail(follower->source,
-		    "there is no list %s in Redis at %s; if it was lost there, or was never there, publish all of it: ipcuckoo publish %s --file FILE",
-		    follower->config.list, engine_server(follower->reader), follower->config.list);
+		    "there is no list %s in Redis at %s; if it was lost there, or was never there, publish all of it: ipcuckoo publish %s --file FILE%s",
+		    follower->config.list, engine_server(follower->reader), follower->config.list,
+		    has_role ? "" : ALLOW_ROLE);
 	timer_start(follower->source->daemon->event, &follower->again,
 		    (seconds < AGAIN_MOST ? seconds : AGAIN_MOST) * 1000, on_again, follower);
 }
 
-/* The server has no list. If it is a replica that has not got its primary's data yet, another server
+/* The server has no list. If it is a replica that may not have its primary's data, another server
  * may have the list.
  */
 static void on_role_of_listless(void *owner, const redisReply *reply)
 {
 	struct follower *follower = owner;
-	const char *role = word_of_role(reply, 0);
-	const char *state = word_of_role(reply, 3);
+	const char *state = engine_unconnected(reply);
 
-	if (role && !strcmp(role, "slave") && state && strcmp(state, "connected"))
+	if (state)
 		engine_fail(follower->reader,
-			    "is a replica that has not got the data of its primary, and so has no list %s",
-			    follower->config.list);
+			    "is a replica that is not connected to its primary (%.20s), and has no list %s",
+			    state, follower->config.list);
 	else
-		no_list(follower);
+		no_list(follower, role_of(reply));
 }
 
 static void ask_role(struct follower *follower,

@@ -346,22 +346,46 @@ static void on_fleet(void *owner, const redisReply *reply)
 	end_job(publisher);
 }
 
+/* The server has no list. If it is a replica that may not have its primary's data, another server
+ * may have the list.
+ */
+static void on_fleet_role(void *owner, const redisReply *reply)
+{
+	struct publisher *publisher = owner;
+	const char *state = engine_unconnected(reply);
+
+	publisher->busy = false;
+	if (state) {
+		engine_fail(publisher->engine,
+			    "is a replica that is not connected to its primary (%.20s), and has no list %s",
+			    state, publisher->config.list);
+		return;
+	}
+	job_answer(publisher->jobs.first, STATUS_REFUSED,
+		   script_error(publisher->config.list, "NOLIST"));
+	end_job(publisher);
+}
+
 static void on_fleet_seq(void *owner, const redisReply *reply)
 {
+	struct command command = { .count = 0 };
 	struct publisher *publisher = owner;
 	struct job *job = publisher->jobs.first;
 	uint64_t seq;
 
-	if (take_error(publisher, job, reply))
-		return;
-	if (reply->type == REDIS_REPLY_STRING && list_number(reply->str, reply->len, &seq)) {
-		fleet_free(job->fleet);
-		job->fleet = fleet_new(publisher->config.list, seq);
-	} else {
-		job_answer(job, STATUS_REFUSED, script_error(publisher->config.list, "NOLIST"));
-		end_job(publisher);
+	if (reply->type == REDIS_REPLY_NIL) {
+		add_word(&command, need_copy("ROLE"));
+		send_command(publisher, &command, NULL, 0, on_fleet_role);
 		return;
 	}
+	if (take_error(publisher, job, reply))
+		return;
+	if (reply->type != REDIS_REPLY_STRING || !list_number(reply->str, reply->len, &seq)) {
+		engine_fail(publisher->engine, "answers HGET with nonsense");
+		return;
+	}
+	fleet_free(job->fleet);
+	job->fleet = fleet_new(publisher->config.list, seq);
 	work(publisher);
 }
 

@@ -8,10 +8,11 @@
 #define TEXT_OF(number)	#number
 #define TEXT(number)	TEXT_OF(number)
 
-/* Comes before each script looks at the list. It changes nothing, but it is a command that writes:
- * only the primary allows it. Otherwise a replica that has not got the list yet would answer that
- * there is no list. It must also be one that takes memory: Redis checks its limit of memory only
- * before the first command of a script that writes.
+/* Each script runs this before it reads the list. SETRANGE of nothing changes nothing, and makes no
+ * key, but it is a command that writes, so a replica refuses it (READONLY). Without it, a replica
+ * that has not got its primary's data would answer that there is no list. It has to be a command
+ * that Redis also refuses when it has no memory left: Redis looks at that only until the first
+ * command of a script that writes.
  */
 #define ONLY_PRIMARY	"redis.call('SETRANGE', KEYS[3], 0, '') "
 

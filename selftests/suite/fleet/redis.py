@@ -989,12 +989,17 @@ def test_empty_replica(b):
         b.case(f"{entry} is published to the primary", status == 0, text)
     status, text = host.replace(MANY[:50])
     b.case("and so is a whole list", status == 0 and host.has(MANY[:50]), (text, host.source()))
+    # The connection on which the daemon has published is closed by then.
+    time.sleep(6)
+    status, found = host.fleet()
+    b.case("the state of the fleet is that of the primary's list", status == 0 and found.get("seq") == 4,
+           (status, found))
     b.case("the replica got nothing", replica.ask("KEYS", "*") == [])
     host.daemon.stop()
     host.configure(f"127.0.0.1:{replica.port}")
     host.daemon.start()
     b.case("if there is no other server, that is said, and the list stays in force", wait_for(
-        lambda: "has not got the data of its primary, and so has no list feed" in
+        lambda: "is a replica that is not connected to its primary" in
         (host.source().get("problem") or "")) and host.has(MANY[:50]), host.source())
 
 
