@@ -82,14 +82,20 @@ static bool same_log(const struct ipcuckoo_rule *a, const struct ipcuckoo_rule *
 	       a->log.rate == b->log.rate && a->log.every == b->log.every;
 }
 
+static bool prefetches(const struct ipcuckoo_attachment *at)
+{
+	return at->rule.verdict == IPCUCKOO_VERDICT_PREFETCH;
+}
+
 /* Does REPLACE with @b replace @a? Yes if both look up the same addresses of the same
- * packets in the same set.
+ * packets in the same set, or prefetch for the same ones.
  */
 static bool same_object(const struct ipcuckoo_attachment *a,
 			const struct ipcuckoo_attachment *b)
 {
 	return a->set == b->set && a->rule.place == b->rule.place &&
-	       a->rule.dir == b->rule.dir && !strcmp(a->rule.dev, b->rule.dev);
+	       a->rule.dir == b->rule.dir && prefetches(a) == prefetches(b) &&
+	       !strcmp(a->rule.dev, b->rule.dev);
 }
 
 /* Insert an attachment behind those of the same or a lower order. From now on device

@@ -2,9 +2,9 @@
 /*
  * Hints: which prefix lengths exist under an address. hint.c explains how.
  *
- * For readers (any context, under rcu_read_lock()): ipcuckoo_hint_cell4(), ipcuckoo_hint_top4(),
- * those for IPv6, ipcuckoo_hint_deep() and ipcuckoo_hint_together(). For the writer: the other
- * functions.
+ * For readers (any context, under rcu_read_lock()): ipcuckoo_hint_cell_at4(),
+ * ipcuckoo_hint_cell4(), ipcuckoo_hint_top4(), those for IPv6, ipcuckoo_hint_deep() and
+ * ipcuckoo_hint_together(). For the writer: the other functions.
  */
 #ifndef _IPCUCKOO_HINT_H
 #define _IPCUCKOO_HINT_H

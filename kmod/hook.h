@@ -16,8 +16,8 @@ struct xdp_buff;
  * @set:	its set. Packets use this, not @at->set: so replacing the chain changes
  *		the sets of all its attachments in one step
  * @dir:	enum ipcuckoo_direction; shifted by IPCUCKOO_SPECIAL_SHIFT if the set has a mask,
- *		its entries have records, or the verdict is prefetch. So other links need not be
- *		tested for each of these
+ *		its entries have records, or the verdict is prefetch. So a packet makes one
+ *		test for all three, and only such links need more
  */
 struct ipcuckoo_link {
 	struct ipcuckoo_attachment *at;

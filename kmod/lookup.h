@@ -37,7 +37,9 @@ bool ipcuckoo_entries_fetch_from(const struct ipcuckoo_version *v,
 bool ipcuckoo_entries_fetch(struct ipcuckoo_entries *e, const struct ipcuckoo_entry *entry,
 			    struct ipcuckoo_value *value);
 
-/* Did most of the recent look-ups on this CPU, of addresses of IPv6, match? See lookup.c. */
+/* Have most recent look-ups of IPv6 hosts on this CPU matched? Then keys are prefetched: see
+ * lookup.c.
+ */
 static inline bool ipcuckoo_lookups_match(void)
 {
 	return this_cpu_read(ipcuckoo_recent_hits) >= IPCUCKOO_HITS_MANY;

@@ -20,8 +20,6 @@ static void prefetch_slots(const struct ipcuckoo_table *t, const struct ipcuckoo
 {
 	prefetch(&t->words[p->bucket[0]]);
 	prefetch(&t->words[p->bucket[1]]);
-	if (t->keys && ipcuckoo_lookups_match())
-		ipcuckoo_table_prefetch_keys(t, p);
 }
 
 static void prefetch32(const struct ipcuckoo_table *t, u32 key)
@@ -31,11 +29,13 @@ static void prefetch32(const struct ipcuckoo_table *t, u32 key)
 	prefetch_slots(t, &p);
 }
 
-static void prefetch128(const struct ipcuckoo_table *t, const struct ipcuckoo_key *key)
+static void prefetch128(const struct ipcuckoo_table *t, const struct ipcuckoo_key *key, bool keys)
 {
 	const struct ipcuckoo_location p = ipcuckoo_table_locate128(t, key);
 
 	prefetch_slots(t, &p);
+	if (keys)
+		ipcuckoo_table_prefetch_keys(t, &p);
 }
 
 /**
@@ -77,7 +77,7 @@ void ipcuckoo_prefetch4(const struct ipcuckoo_entries *e, u32 addr)
  * @addr:	address
  *
  * As ipcuckoo_prefetch4(). If the address is IPv4-mapped, IPv4 entries that may match it are not
- * fetched, because such packets are rare.
+ * fetched, because such packets are rare. Keys are fetched when look-ups fetch them, too.
  *
  * Context: softirq or process context, under rcu_read_lock().
  */
@@ -95,11 +95,11 @@ void ipcuckoo_prefetch6(const struct ipcuckoo_entries *e, const struct ipcuckoo_
 		only = READ_ONCE(h->only);
 		if (nets && only) {
 			code = ipcuckoo_code6(addr, only);
-			prefetch128(nets, &code);
+			prefetch128(nets, &code, true);
 		}
 	}
 	if (hosts)
-		prefetch128(hosts, addr);
+		prefetch128(hosts, addr, ipcuckoo_lookups_match());
 	else if (v->filter)
 		ipcuckoo_filter_prefetch(v->filter, addr);
 }

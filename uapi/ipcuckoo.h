@@ -423,15 +423,18 @@
  *   looks nothing up and counts nothing: it lets the processor fetch what look-ups
  *   of the packet in this set will read. Packets come in batches, and each batch
  *   passes XDP, ingress and PLACE_IP one after the other. So attach the set with
- *   another verdict at a later place: its look-ups do not wait for memory then.
+ *   another verdict at a later place: its look-ups wait less for memory then.
+ *   Tables of hosts, and of prefixes if all have one length, are fetched, and
+ *   filters; of other prefixes only what says which lengths to look for, and of
+ *   entries no timeouts and counters.
  *
  *   The verdict mark sets the bits MARK_MASK of the packet's mark to those of
  *   MARK. MARK_MASK is all bits by default; MARK must not have others.
  *
  *   Attachments run in ascending ORDER, those of the same order in the order in
  *   which they were made. Default: ORDER_PREFETCH, ORDER_ACCEPT, ORDER_COUNT,
- *   ORDER_MARK or ORDER_DROP, by verdict, so that accept comes before all that
- *   looks up.
+ *   ORDER_MARK or ORDER_DROP, by verdict, so that prefetch comes first, and accept
+ *   before what counts, marks or drops.
  *
  *   To attach an approximate set with verdict drop or accept, APPROXIMATE must
  *   be given: the client accepts that non-members are dropped, or are not seen
@@ -442,7 +445,8 @@
  *   it is no error, unless the request has an ORDER that differs.
  *
  *   With REPLACE, the attachment replaces all attachments of the set with the
- *   same direction, device and place. At each hook, a packet sees the old
+ *   same direction, device and place; one with the verdict prefetch replaces, and
+ *   is replaced by, only one with the same verdict. At each hook, a packet sees the old
  *   attachments or the new one; none slips through between them. The counters of
  *   the new attachment begin at 0. If the only such attachment is the same as
  *   the new one, nothing changes.

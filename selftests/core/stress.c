@@ -21,6 +21,7 @@
 #include <linux/ktime.h>
 
 #include "core.h"
+#include "prefetch.h"
 
 enum {
 	BATCH		= 64,	/* look-ups in one read-side section */
@@ -996,6 +997,16 @@ static bool own_record(struct ipcuckoo_record *record,
 	return true;
 }
 
+static void fetch(struct stress *s, const struct addr *a)
+{
+	rcu_read_lock();
+	if (a->v6)
+		ipcuckoo_prefetch6(&s->set, &a->key);
+	else
+		ipcuckoo_prefetch4(&s->set, a->key.lo);
+	rcu_read_unlock();
+}
+
 /* Does an address match? Sets @wrong if the record is of another entry. Gets the record as packets
  * do.
  */
@@ -1004,6 +1015,8 @@ static bool matches(struct stress *s, const struct addr *a, bool *wrong)
 	u32 floor = __atomic_load_n(&s->floor, __ATOMIC_ACQUIRE);
 	struct ipcuckoo_record *record;
 
+	if (a->key.lo % 16 == 0)
+		fetch(s, a);
 	if (!(s->set.options & IPCUCKOO_RECORD_OPTIONS))
 		return match(&s->set, &a->key, a->v6);
 	if (ipcuckoo_entries_decide(&s->set, &a->key, a->v6, false, &record) != IPCUCKOO_MATCH)

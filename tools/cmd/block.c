@@ -50,7 +50,8 @@ static int attach_set(struct tool *tool, bool *drops)
 	if (nl_attachments(tool->nl, &all, &count) < 0)
 		return fail_kernel(tool, NULL, "cannot read the attachments");
 	for (i = 0; i < count; i++) {
-		if (strcmp(all[i].set, BLOCK_SET))
+		if (strcmp(all[i].set, BLOCK_SET) ||
+		    all[i].verdict == IPCUCKOO_VERDICT_PREFETCH)
 			continue;
 		attached = true;
 		*drops |= drops_all(&all[i]);

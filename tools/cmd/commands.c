@@ -191,8 +191,10 @@ const struct command commands[] = {
 	  "                allowlist); the rest of netfilter still decides\n"
 	  "count           count the packet, and go on (a dry run)\n"
 	  "mark            set the mark to (mark & ~MASK) | VALUE, and go on\n"
-	  "order N         attachments run in ascending order; default: accept 100,\n"
-	  "                count and mark 200, drop 300\n"
+	  "prefetch        look nothing up; let the processor fetch what look-ups at a\n"
+	  "                later place will read (with ingress or xdp only)\n"
+	  "order N         attachments run in ascending order; default: prefetch 0,\n"
+	  "                accept 100, count and mark 200, drop 300\n"
 	  "dev IFNAME      only packets of this interface\n"
 	  "ingress         run in the ingress hook of the interface, before the rest\n"
 	  "                of netfilter; sees no packets that this machine sends\n"
@@ -216,6 +218,7 @@ const struct command commands[] = {
 	  "  ipcuckoo attach feed both mark 0x1/0xff dev eth0\n"
 	  "  ipcuckoo attach feed src drop ingress dev eth0\n"
 	  "  ipcuckoo attach feed src drop xdp dev eth0\n"
+	  "  ipcuckoo attach feed src prefetch ingress dev eth0\n"
 	  "  ipcuckoo attach feed src count --replace\n" },
 	{ "detach", run_detach, 0, { NULL },
 	  "NAME [src|dst|both] [drop|accept|count|prefetch|mark [VALUE[/MASK]]] [[ingress|xdp] dev IFNAME] [order N] [priority N] [loopback] [log ...] | id N | --all",

@@ -62,6 +62,11 @@ static void print_attachments(const struct stats *stats)
 		table_add(&table, "%s",
 			  a->flags & IPCUCKOO_F_LOOPBACK ? "seen" : "exempt");
 		table_add(&table, "%s", state_text(a, state));
+		if (a->verdict == IPCUCKOO_VERDICT_PREFETCH) {
+			table_add(&table, "-");
+			table_add(&table, "-");
+			continue;
+		}
 		table_add(&table, "%llu", (unsigned long long)a->packets);
 		table_add(&table, "%llu", (unsigned long long)a->bytes);
 	}

@@ -807,6 +807,8 @@ static uint32_t attach(const char *set, uint8_t dir, uint8_t verdict, int32_t or
 	if (verdict == IPCUCKOO_VERDICT_MARK)
 		mnl_attr_put_u32(h, IPCUCKOO_A_MARK, order & 0xff);
 	mnl_attr_put_u32(h, IPCUCKOO_A_ORDER, order);
+	if (verdict == IPCUCKOO_VERDICT_PREFETCH)
+		mnl_attr_put_u8(h, IPCUCKOO_A_PLACE, IPCUCKOO_PLACE_INGRESS);
 	if (dev)
 		mnl_attr_put_strz(h, IPCUCKOO_A_DEV, dev);
 	must(h, "attach");
@@ -822,7 +824,8 @@ static void detach(uint32_t id)
 }
 
 /* At any time, at least one of two attachments, or the one with direction src before and after
- * that, drops the members of @set. @other is attached in many ways that let packets pass.
+ * that, drops the members of @set. @other is attached in many ways that let packets pass, and for
+ * @set the processor prefetches from time to time.
  */
 static int attachments(const char *set, const char *other)
 {
@@ -831,7 +834,7 @@ static int attachments(const char *set, const char *other)
 		IPCUCKOO_VERDICT_ACCEPT,
 	};
 	static const char * const devs[] = { NULL, "c0", "s0", "none0" };
-	uint32_t drop[2] = {}, ids[8] = {};
+	uint32_t drop[2] = {}, ids[9] = {};
 	unsigned long changes = 0;
 	struct nlmsghdr *h;
 	unsigned int i;
@@ -852,10 +855,12 @@ static int attachments(const char *set, const char *other)
 			changes += 2;
 			continue;
 		}
-		i = rng_below(8);
+		i = rng_below(9);
 		if (ids[i]) {
 			detach(ids[i]);
 			ids[i] = 0;
+		} else if (i == 8) {
+			ids[i] = attach(set, IPCUCKOO_DIR_BOTH, IPCUCKOO_VERDICT_PREFETCH, 0, "c0");
 		} else {
 			ids[i] = attach(other, 1 + i % 3,
 					verdicts[i < 4 ? 0 : i < 6 ? 1 : 2],
@@ -863,7 +868,7 @@ static int attachments(const char *set, const char *other)
 		}
 		changes++;
 	}
-	for (i = 0; i < 8; i++)
+	for (i = 0; i < 9; i++)
 		if (ids[i])
 			detach(ids[i]);
 	attach(set, IPCUCKOO_DIR_SRC, IPCUCKOO_VERDICT_DROP, IPCUCKOO_ORDER_DROP, NULL);

@@ -68,6 +68,18 @@ test_replace()
 	fine "--replace with another device" attach hosts src drop dev eth0 --replace
 	json "does not replace the attachment without a device" \
 		0 4 'len([a for a in d["attachments"] if a["set"] == "hosts"])' stats
+	fine "prefetch beside a drop at ingress" attach hosts src drop ingress dev eth0
+	fine "--replace with prefetch" attach hosts src prefetch ingress dev eth0 --replace
+	fine "--replace prefetch by itself, with another order" \
+		attach hosts src prefetch ingress dev eth0 order 5 --replace
+	fine "--replace the drop by a count" attach hosts src count ingress dev eth0 --replace
+	json "prefetch and other verdicts do not replace each other" \
+		0 '[["count", 200], ["prefetch", 5]]' \
+		'sorted([a["verdict"], a["order"]] for a in d["attachments"] if a["place"] == "ingress")' \
+		stats
+	run_tool stats
+	check_match "prefetch counts nothing" \
+		' prefetch +ingress +-450 +eth0 +exempt +(active|no device) +- +-'$'\n' "$out"
 	fine "done with it" detach hosts
 }
 
@@ -198,6 +210,13 @@ test_block()
 		1 "" "10.0.0.0/8 is not blocked" unblock 10.0.0.0/8
 	json "unblock -j" 0 '{"set": "blocklist", "unblocked": 2, "unchanged": 0}' d \
 		unblock 192.0.2.0/24 2001:db8::/32
+	# Test that block attaches a set for which the processor only prefetches.
+	"$IPCUCKOO" detach blocklist
+	"$IPCUCKOO" attach blocklist src prefetch ingress dev nowhere0
+	expect "attached to prefetch only" 0 "192.0.2.1 is blocked." "" block 192.0.2.1
+	json "then it is attached to drop, too" 0 '["drop", "prefetch"]' \
+		'sorted(a["verdict"] for a in d["attachments"] if a["set"] == "blocklist")' stats
+	"$IPCUCKOO" -q unblock 192.0.2.1
 	# Test that block does not change other attachments of the set, and says so.
 	"$IPCUCKOO" detach blocklist
 	"$IPCUCKOO" attach blocklist src count
