@@ -16,20 +16,24 @@
 #include "lookup.h"
 #include "prefetch.h"
 
-static void prefetch_slots(const struct ipcuckoo_table *t, const struct ipcuckoo_location *p)
+/* The next three are inlined in any case: where prefetch() is __builtin_prefetch(), GCC takes a
+ * function that does nothing else for one without effect, and drops the calls.
+ */
+static __always_inline void prefetch_slots(const struct ipcuckoo_table *t, const struct ipcuckoo_location *p)
 {
 	prefetch(&t->words[p->bucket[0]]);
 	prefetch(&t->words[p->bucket[1]]);
 }
 
-static void prefetch32(const struct ipcuckoo_table *t, u32 key)
+static __always_inline void prefetch32(const struct ipcuckoo_table *t, u32 key)
 {
 	const struct ipcuckoo_location p = ipcuckoo_table_locate32(t, key);
 
 	prefetch_slots(t, &p);
 }
 
-static void prefetch128(const struct ipcuckoo_table *t, const struct ipcuckoo_key *key, bool keys)
+static __always_inline void prefetch128(const struct ipcuckoo_table *t,
+					const struct ipcuckoo_key *key, bool keys)
 {
 	const struct ipcuckoo_location p = ipcuckoo_table_locate128(t, key);
 

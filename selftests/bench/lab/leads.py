@@ -7,7 +7,7 @@ from plots import split_place
 
 RIVALS = ("ipset", "nft", "nft-size")
 # Not rivals where packets are counted
-FLOORS = ("ipcuckoo", "all", "none")
+FLOORS = ("ipcuckoo", "ipcuckoo-prefetched", "all", "none")
 # Ratios above this are not listed.
 LEAD = 1.5
 

@@ -16,6 +16,8 @@
  *
  *   from FILE	where the frames come from: as many addresses as ADDRESSES says, a power of two, of 4
  *		bytes each
+ *   batch COUNT	how many frames follow each other before the kernel handles those that were not
+ *		dropped; 64 by default
  *   run COUNT	runs so many frames, each with the next address. Writes how many microseconds this
  *		took, and how many frames were dropped
  *
@@ -287,8 +289,9 @@ static uint32_t sum_words(const struct frame *frame)
 	return sum;
 }
 
-/* Runs the program with @count frames. Return: the microseconds. */
-static double run(int program, const char *device, struct frame *frame, unsigned int count)
+/* Runs the program with @count frames, @batch at a time. Return: the microseconds. */
+static double run(int program, const char *device, struct frame *frame, unsigned int count,
+		  unsigned int batch)
 {
 	struct xdp_md context = {
 		.data_end = sizeof(*frame),
@@ -297,7 +300,7 @@ static double run(int program, const char *device, struct frame *frame, unsigned
 	LIBBPF_OPTS(bpf_test_run_opts, opts,
 		    .data_in = frame, .data_size_in = sizeof(*frame),
 		    .ctx_in = &context, .ctx_size_in = sizeof(context),
-		    .repeat = count, .flags = BPF_F_TEST_XDP_LIVE_FRAMES);
+		    .repeat = count, .batch_size = batch, .flags = BPF_F_TEST_XDP_LIVE_FRAMES);
 	struct timespec begin, end;
 
 	clock_gettime(CLOCK_MONOTONIC, &begin);
@@ -314,7 +317,7 @@ static void serve(struct bpf_object *object, int program, const char *device,
 	int map = bpf_object__find_map_fd_by_name(object, "progress_of");
 	struct progress progress = {};
 	char word[8], argument[64];
-	unsigned int first = 0;
+	unsigned int first = 0, batch = 0;
 	struct frame frame;
 	double us;
 
@@ -328,10 +331,14 @@ static void serve(struct bpf_object *object, int program, const char *device,
 			read_addresses(list, argument, addresses);
 			continue;
 		}
+		if (!strcmp(word, "batch")) {
+			batch = strtoul(argument, NULL, 10);
+			continue;
+		}
 		progress.dropped = 0;
 		if (bpf_map_update_elem(map, &first, &progress, BPF_ANY))
 			die("progress", errno);
-		us = run(program, device, &frame, strtoul(argument, NULL, 10));
+		us = run(program, device, &frame, strtoul(argument, NULL, 10), batch);
 		if (bpf_map_lookup_elem(map, &first, &progress))
 			die("progress", errno);
 		printf("%.0f %llu\n", us, (unsigned long long)progress.dropped);

@@ -16,6 +16,7 @@ SUBJECTS = {
     "lines": ("two line reads", 5, "pt 6 ps 0.7 lw 1.7 dt 3"),
     "floor": ("a hook that does nothing", 5, "pt 6 ps 0.7 lw 1.7 dt 3"),
     # Only where packets are counted
+    "ipcuckoo-prefetched": ("ipcuckoo, prefetched", 9, "pt 12 ps 0.7 lw 1.7 dt 4"),
     "nft-interval": ("nftables set with intervals", 3, "pt 5 ps 0.6 lw 1.7"),
     "nft-pipapo": ("nftables concatenation", 4, "pt 4 ps 0.7 lw 1.7 dt 2"),
     "bpf-hash": ("BPF hash", 10, "pt 8 ps 0.7 lw 1.7"),
