@@ -19,7 +19,8 @@
 /* The next three are inlined in any case: where prefetch() is __builtin_prefetch(), GCC takes a
  * function that does nothing else for one without effect, and drops the calls.
  */
-static __always_inline void prefetch_slots(const struct ipcuckoo_table *t, const struct ipcuckoo_location *p)
+static __always_inline void prefetch_slots(const struct ipcuckoo_table *t,
+					   const struct ipcuckoo_location *p)
 {
 	prefetch(&t->words[p->bucket[0]]);
 	prefetch(&t->words[p->bucket[1]]);
