@@ -65,6 +65,15 @@ static __always_inline bool match6(struct ipcuckoo_set *set, const void *ip, boo
 	return ipcuckoo_set_match6(set, &key);
 }
 
+/* An address of a packet as it is looked up in a set that may have a mask. */
+static struct ipcuckoo_key masked_key(const struct ipcuckoo_set *set, const void *ip, bool v6,
+				      bool dst)
+{
+	struct ipcuckoo_key key = key_of(ip, v6, dst);
+
+	return set->mask.present ? ipcuckoo_mask_key(&set->mask, &key) : key;
+}
+
 /* Look an address up in a set that has a mask, or whose entries have records. In the latter case,
  * one look-up finds both whether the address matches and the entry, and the packet is counted for
  * the entry at once.
@@ -72,10 +81,8 @@ static __always_inline bool match6(struct ipcuckoo_set *set, const void *ip, boo
 static bool match_special(struct ipcuckoo_set *set, const void *ip, bool v6, bool dst,
 			  unsigned int bytes, u64 *mark)
 {
-	struct ipcuckoo_key key = key_of(ip, v6, dst);
+	const struct ipcuckoo_key key = masked_key(set, ip, v6, dst);
 
-	if (set->mask.present)
-		key = ipcuckoo_mask_key(&set->mask, &key);
 	if (ipcuckoo_set_has_records(set))
 		return ipcuckoo_set_hit(set, &key, v6, bytes, mark);
 	return v6 ? ipcuckoo_set_match6(set, &key) : ipcuckoo_set_match4(set, key.lo);
@@ -83,10 +90,8 @@ static bool match_special(struct ipcuckoo_set *set, const void *ip, bool v6, boo
 
 static void prefetch_for(const struct ipcuckoo_set *set, const void *ip, bool v6, bool dst)
 {
-	struct ipcuckoo_key key = key_of(ip, v6, dst);
+	const struct ipcuckoo_key key = masked_key(set, ip, v6, dst);
 
-	if (set->mask.present)
-		key = ipcuckoo_mask_key(&set->mask, &key);
 	if (v6)
 		ipcuckoo_prefetch6(&set->entries, &key);
 	else

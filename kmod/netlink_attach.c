@@ -100,13 +100,13 @@ static int check_place(struct genl_info *info, struct ipcuckoo_rule *rule)
 				    "a priority is a number from -100000 to 100000");
 		return -ERANGE;
 	}
-	if (rule->place != IPCUCKOO_PLACE_INGRESS) {
-		if (rule->verdict != IPCUCKOO_VERDICT_PREFETCH)
-			return 0;
+	if (rule->place == IPCUCKOO_PLACE_IP && rule->verdict == IPCUCKOO_VERDICT_PREFETCH) {
 		NL_SET_ERR_MSG_ATTR(info->extack, attrs[IPCUCKOO_A_VERDICT],
 				    "prefetch is for a place before the look-up: ingress or XDP");
 		return -EINVAL;
 	}
+	if (rule->place != IPCUCKOO_PLACE_INGRESS)
+		return 0;
 	if (!IS_ENABLED(CONFIG_NETFILTER_INGRESS)) {
 		NL_SET_ERR_MSG_ATTR(info->extack, attrs[IPCUCKOO_A_PLACE],
 				    "this kernel has no netfilter hooks at ingress");

@@ -446,10 +446,10 @@
  *
  *   With REPLACE, the attachment replaces all attachments of the set with the
  *   same direction, device and place; one with the verdict prefetch replaces, and
- *   is replaced by, only one with the same verdict. At each hook, a packet sees the old
- *   attachments or the new one; none slips through between them. The counters of
- *   the new attachment begin at 0. If the only such attachment is the same as
- *   the new one, nothing changes.
+ *   is replaced by, only one with the same verdict. At each hook, a packet sees
+ *   the old attachments or the new one; none slips through between them. The
+ *   counters of the new attachment begin at 0. If the only such attachment is the
+ *   same as the new one, nothing changes.
  *
  *   With LOG, packets that match are logged: every LOG_EVERY-th packet, counted
  *   on each CPU (default: 1, all), and at most LOG_RATE a second (default:

@@ -252,7 +252,7 @@ static int check_xdp(const struct tool *tool, const struct nl_attachment *attach
 	return STATUS_OK;
 }
 
-/* It helps look-ups that come later. */
+/* prefetch comes before the place where packets are looked up in the set. */
 static int check_prefetch(const struct tool *tool, const struct nl_attachment *attachment)
 {
 	if (attachment->verdict != IPCUCKOO_VERDICT_PREFETCH)

@@ -418,17 +418,21 @@ void engine_fail(struct engine *engine, const char *format, ...)
 }
 
 /* The answer of a replica is ["slave", address, port, state, ...]. */
-const char *engine_unconnected(const redisReply *role)
+bool engine_leave_unconnected(struct engine *engine, const redisReply *role, const char *list)
 {
 	const redisReply *state;
 
 	if (role->type != REDIS_REPLY_ARRAY || role->elements < 4 ||
 	    role->element[0]->type != REDIS_REPLY_STRING ||
 	    strcmp(role->element[0]->str, "slave"))
-		return NULL;
+		return false;
 	state = role->element[3];
-	return state->type == REDIS_REPLY_STRING && strcmp(state->str, "connected") ?
-	       state->str : NULL;
+	if (state->type != REDIS_REPLY_STRING || !strcmp(state->str, "connected"))
+		return false;
+	engine_fail(engine,
+		    "is a replica that is not connected to its primary (%.20s), and has no list %s",
+		    state->str, list);
+	return true;
 }
 
 void engine_good(struct engine *engine)

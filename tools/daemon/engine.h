@@ -83,11 +83,11 @@ void engine_fail(struct engine *engine, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 /* The connection is of use: the time until the next attempt is short again. */
 void engine_good(struct engine *engine);
-/* Does an answer to ROLE say that the server is a replica that is not connected to its primary? Then
- * that it does not have something does not mean much. Return: the state of the connection, such as
- * "sync"; NULL if it is connected, is the primary, or does not say it.
+/* The server has no list of this name, and @role is its answer to ROLE. If it is a replica that is not
+ * connected to its primary, it may lack what the primary has: call engine_fail(), so that the next
+ * address is tried. Return: whether that was done.
  */
-const char *engine_unconnected(const redisReply *role);
+bool engine_leave_unconnected(struct engine *engine, const redisReply *role, const char *list);
 bool engine_is_ready(const struct engine *engine);
 /* The address in use, or the one that is tried; "Sentinel" while that is asked. */
 const char *engine_server(const struct engine *engine);

@@ -381,24 +381,15 @@ static void no_list(struct follower *follower, bool has_role)
 		    (seconds < AGAIN_MOST ? seconds : AGAIN_MOST) * 1000, on_again, follower);
 }
 
-/* The server has no list. If it is a replica that may not have its primary's data, another server
- * may have the list.
- */
 static void on_role_of_listless(void *owner, const redisReply *reply)
 {
 	struct follower *follower = owner;
-	const char *state = engine_unconnected(reply);
 
-	if (state)
-		engine_fail(follower->reader,
-			    "is a replica that is not connected to its primary (%.20s), and has no list %s",
-			    state, follower->config.list);
-	else
+	if (!engine_leave_unconnected(follower->reader, reply, follower->config.list))
 		no_list(follower, role_of(reply));
 }
 
-static void ask_role(struct follower *follower,
-		     void (*answered)(void *owner, const redisReply *reply))
+static void ask_role(struct follower *follower, engine_reply_fn *answered)
 {
 	const char *const words[] = { "ROLE" };
 

@@ -346,21 +346,13 @@ static void on_fleet(void *owner, const redisReply *reply)
 	end_job(publisher);
 }
 
-/* The server has no list. If it is a replica that may not have its primary's data, another server
- * may have the list.
- */
 static void on_fleet_role(void *owner, const redisReply *reply)
 {
 	struct publisher *publisher = owner;
-	const char *state = engine_unconnected(reply);
 
 	publisher->busy = false;
-	if (state) {
-		engine_fail(publisher->engine,
-			    "is a replica that is not connected to its primary (%.20s), and has no list %s",
-			    state, publisher->config.list);
+	if (engine_leave_unconnected(publisher->engine, reply, publisher->config.list))
 		return;
-	}
 	job_answer(publisher->jobs.first, STATUS_REFUSED,
 		   script_error(publisher->config.list, "NOLIST"));
 	end_job(publisher);

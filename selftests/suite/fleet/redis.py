@@ -1558,7 +1558,8 @@ def test_random(b):
 TESTS = (test_config, test_clock, test_clock_set, test_publish, test_timeouts, test_values,
          test_agree, test_restart, test_left_out, test_replaced, test_full, test_trimmed,
          test_renewed, test_gone, test_waiting, test_unstored, test_refused, test_behind,
-         test_empty_replica, test_cluster, test_sentinel, test_lies, test_million, test_many, test_random)
+         test_empty_replica, test_cluster, test_sentinel, test_lies, test_million, test_many,
+         test_random)
 
 
 def body(tap):
