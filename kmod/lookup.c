@@ -403,11 +403,15 @@ static noinline bool look_up(struct ipcuckoo_entries *e,
  * enum outlook - what the hint and the slots of a host say about an address
  * @NOTHING:	no entry covers it, if no writer disturbed the look-up
  * @HOST:	a slot has the remainder of the host; nothing else can cover it
- * @ANYTHING:	a prefix may cover it, or a fingerprint or a slot of a narrow table may match
+ * @PREFIX:	all prefixes have one length (but for those that are shorter than the stride of the
+ *		hint), and nothing but one of them can cover it; from IPCUCKOO_HINT_HIGH on, hosts
+ *		and short prefixes of IPv4 can, too
+ * @ANYTHING:	any entry may cover it, or a fingerprint or a slot of a narrow table may match
  */
 enum outlook {
 	NOTHING,
 	HOST,
+	PREFIX,
 	ANYTHING,
 };
 
@@ -428,7 +432,7 @@ static __always_inline enum outlook outlook(const struct ipcuckoo_version *v,
 	if (h)
 		cell = v6 ? ipcuckoo_hint_cell6(h, addr->hi) : ipcuckoo_hint_cell4(h, addr->lo);
 	if (cell & ~IPCUCKOO_HINT_HOSTS)
-		return ANYTHING;
+		return cell & IPCUCKOO_HINT_FLAGS || !READ_ONCE(h->only) ? ANYTHING : PREFIX;
 	if (!cell)
 		return NOTHING;
 	if (unlikely(!t))
@@ -533,6 +537,52 @@ static noinline bool look_further6(struct ipcuckoo_entries *e, const struct ipcu
 	return undisturbed(e, seq) ? found : look_up(e, addr, version_match6);
 }
 
+/* Look an address up for which the outlook was PREFIX, which is common: many lists have prefixes of one
+ * length. This calls nothing, so that registers are saved once at most. Return: whether it could tell,
+ * for @found to be set.
+ */
+static __always_inline bool match_only(const struct ipcuckoo_version *v,
+				       const struct ipcuckoo_key *addr, bool v6, bool *found)
+{
+	const struct ipcuckoo_table *t = v->table[v6 ? IPCUCKOO_NETS6 : IPCUCKOO_NETS4];
+	unsigned int only = READ_ONCE(v->hint[v6]->only);
+	struct ipcuckoo_location p;
+	struct ipcuckoo_key code;
+	u64 slot;
+
+	if (!only || v->lpm || !t || (!v6 && (t->narrow || addr->lo >= IPCUCKOO_HINT_HIGH)))
+		return false;
+	if (v6) {
+		code = ipcuckoo_code6(addr, only);
+		p = ipcuckoo_table_locate128(t, &code);
+		ipcuckoo_table_prefetch_keys(t, &p);
+	} else {
+		p = ipcuckoo_table_locate_wide(t, ipcuckoo_code4(addr->lo, only));
+	}
+	*found = ipcuckoo_table_first(t, &p, &slot);
+	return !*found || (v6 ? ipcuckoo_table_same_key(t, slot, &code) :
+				ipcuckoo_table_rest(t, slot) == p.rest);
+}
+
+static noinline bool look_for_prefix4(struct ipcuckoo_entries *e, u32 addr, u32 seq,
+				  const struct ipcuckoo_version *v)
+{
+	const struct ipcuckoo_key key = { .lo = addr };
+	bool found;
+
+	return match_only(v, &key, false, &found) && undisturbed(e, seq) ?
+	       found : look_further4(e, addr, seq, v);
+}
+
+static noinline bool look_for_prefix6(struct ipcuckoo_entries *e, const struct ipcuckoo_key *addr,
+				  u32 seq, const struct ipcuckoo_version *v)
+{
+	bool found;
+
+	return match_only(v, addr, true, &found) && undisturbed(e, seq) ?
+	       found : look_further6(e, addr, seq, v);
+}
+
 /**
  * ipcuckoo_entries_match4() - is an IPv4 address in the set?
  * @e:		contents
@@ -556,6 +606,8 @@ bool ipcuckoo_entries_match4(struct ipcuckoo_entries *e, u32 addr)
 		return undisturbed(e, seq) ? false : look_up4(e, addr);
 	case HOST:
 		return confirm4(e, addr, seq, v->table[IPCUCKOO_HOSTS4], slot);
+	case PREFIX:
+		return look_for_prefix4(e, addr, seq, v);
 	default:
 		return look_further4(e, addr, seq, v);
 	}
@@ -573,6 +625,8 @@ static __always_inline bool match6(struct ipcuckoo_entries *e, const struct ipcu
 		return undisturbed(e, seq) ? false : look_up(e, addr, version_match6);
 	case HOST:
 		return confirm6(e, addr, seq, v->table[IPCUCKOO_HOSTS6], slot);
+	case PREFIX:
+		return look_for_prefix6(e, addr, seq, v);
 	default:
 		return look_further6(e, addr, seq, v);
 	}
