@@ -463,10 +463,10 @@ void ipcuckoo_attach_exchange(struct ipcuckoo_net *pernet, struct ipcuckoo_set *
 	WRITE_ONCE(b->attachments, attachments);
 }
 
-/* Look at which devices of XDP attachments programs run now. With @tell, notify listeners if that
- * has changed; without, ipcuckoo_points_follow() has notified them.
+/* Look at which devices of XDP attachments programs run now, and notify listeners of what has changed.
+ * ipcuckoo_points_follow() has done so for attachments whose states it changed.
  */
-static void follow_programs(struct ipcuckoo_net *pernet, bool tell)
+static void follow_programs(struct ipcuckoo_net *pernet)
 {
 	struct ipcuckoo_attachment *at;
 	bool program;
@@ -476,9 +476,7 @@ static void follow_programs(struct ipcuckoo_net *pernet, bool tell)
 		if (program == at->program)
 			continue;
 		at->program = program;
-		if (tell)
-			ipcuckoo_event_attachment(at, at->set->name,
-						  IPCUCKOO_EVENT_STATE_CHANGED);
+		ipcuckoo_event_attachment(at, at->set->name, IPCUCKOO_EVENT_STATE_CHANGED);
 	}
 }
 
@@ -498,7 +496,7 @@ static void device_changed(struct ipcuckoo_net *pernet, const struct net_device 
 	if (!concerned)
 		return;
 	mutex_lock(&pernet->mutex);
-	follow_programs(pernet, true);
+	follow_programs(pernet);
 	mutex_unlock(&pernet->mutex);
 }
 
@@ -530,7 +528,7 @@ static int device_event(struct notifier_block *nb, unsigned long event,
 	if (follow || (going && READ_ONCE(pernet->attached.on_devices))) {
 		mutex_lock(&pernet->mutex);
 		ipcuckoo_points_follow(pernet, going);
-		follow_programs(pernet, false);
+		follow_programs(pernet);
 		mutex_unlock(&pernet->mutex);
 	}
 	return NOTIFY_DONE;

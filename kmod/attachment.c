@@ -93,6 +93,25 @@ void ipcuckoo_attachment_retire(struct ipcuckoo_attachment *at, struct ipcuckoo_
 }
 
 /**
+ * ipcuckoo_device_has_program() - does an XDP program run at a device?
+ * @dev:	device
+ *
+ * Programs that a bond lets its ports run are not at the ports.
+ *
+ * Context: any, under rcu_read_lock().
+ */
+bool ipcuckoo_device_has_program(const struct net_device *dev)
+{
+	int mode;
+
+	/* The pointers change under RTNL. Without it they must not be followed. */
+	for (mode = 0; mode < __MAX_XDP_MODE; mode++)
+		if (READ_ONCE(dev->xdp_state[mode].prog) || READ_ONCE(dev->xdp_state[mode].link))
+			return true;
+	return false;
+}
+
+/**
  * ipcuckoo_attachment_has_program() - does a program run at the device of an XDP attachment?
  * @at:		attachment
  * @net:	namespace
@@ -105,17 +124,13 @@ void ipcuckoo_attachment_retire(struct ipcuckoo_attachment *at, struct ipcuckoo_
 bool ipcuckoo_attachment_has_program(const struct ipcuckoo_attachment *at, struct net *net)
 {
 	const struct net_device *dev;
-	bool program = false;
-	int mode;
+	bool program;
 
 	if (at->rule.place != IPCUCKOO_PLACE_XDP)
 		return false;
 	rcu_read_lock();
 	dev = dev_get_by_index_rcu(net, READ_ONCE(at->ifindex));
-	/* The pointers change under RTNL. Without it they must not be followed. */
-	for (mode = 0; dev && mode < __MAX_XDP_MODE; mode++)
-		program |= READ_ONCE(dev->xdp_state[mode].prog) ||
-			   READ_ONCE(dev->xdp_state[mode].link);
+	program = dev && ipcuckoo_device_has_program(dev);
 	rcu_read_unlock();
 	return program;
 }

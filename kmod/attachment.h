@@ -106,6 +106,7 @@ static inline bool ipcuckoo_rule_on_device(const struct ipcuckoo_rule *rule)
 struct ipcuckoo_attachment *ipcuckoo_attachment_alloc(struct ipcuckoo_mem *mem);
 void ipcuckoo_attachment_free(struct ipcuckoo_attachment *at, struct ipcuckoo_mem *mem);
 void ipcuckoo_attachment_retire(struct ipcuckoo_attachment *at, struct ipcuckoo_mem *mem);
+bool ipcuckoo_device_has_program(const struct net_device *dev);
 bool ipcuckoo_attachment_has_program(const struct ipcuckoo_attachment *at, struct net *net);
 u8 ipcuckoo_attachment_state(const struct ipcuckoo_attachment *at, struct net *net);
 struct ipcuckoo_counter

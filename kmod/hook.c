@@ -513,32 +513,38 @@ static __always_inline bool find_ip(struct frame *frame)
 	       ((const struct iphdr *)at)->version == 4;
 }
 
-static const struct ipcuckoo_chain *chain_at(const struct net_device *dev, bool v6)
+/* Run what is attached at a device. Attachments that name it differently have chains of their own, as
+ * at ingress: accept ends the chain, and the other one still runs.
+ */
+static u32 run_device(const struct frame *frame)
 {
+	const struct net_device *dev = frame->dev;
 	struct ipcuckoo_attached *attached = &ipcuckoo_net(dev_net(dev))->attached;
+	const struct ipcuckoo_chain *chain;
 	const struct ipcuckoo_tap *tap;
+	u32 verdict;
 
-	hlist_for_each_entry_rcu(tap, ipcuckoo_xdp_taps(attached, dev->ifindex, v6), node)
-		if (tap->ops.dev == dev)
-			return rcu_dereference(tap->chain);
-	return NULL;
+	hlist_for_each_entry_rcu(tap, ipcuckoo_xdp_taps(attached, dev->ifindex, frame->v6), node) {
+		chain = tap->ops.dev == dev ? rcu_dereference(tap->chain) : NULL;
+		if (!chain)
+			continue;
+		verdict = frame->v6 ? run_frame(chain, frame, match6) :
+				      run_frame(chain, frame, match4);
+		if (verdict == XDP_DROP)
+			return verdict;
+	}
+	return XDP_PASS;
 }
 
-/* Find the chain that a frame runs, and its device. A bond lets its ports run its program, and so
- * does a device of Hyper-V with its virtual function (both have IFF_SLAVE): there the frame comes
- * from the port, and what it shall run is attached at the device above.
+/* The device at which the program that has got a frame was attached. A bond lets its ports run its
+ * program, and so does a device of Hyper-V with its virtual function (both have IFF_SLAVE): there the
+ * frame comes from the port.
  */
-static const struct ipcuckoo_chain *find_chain(struct frame *frame)
+static struct net_device *program_device(struct net_device *dev)
 {
-	struct net_device *dev = frame->xdp->rxq->dev;
-	const struct ipcuckoo_chain *chain = chain_at(dev, frame->v6);
-
-	if (!chain && dev->flags & IFF_SLAVE) {
-		dev = netdev_master_upper_dev_get_rcu(dev);
-		chain = dev ? chain_at(dev, frame->v6) : NULL;
-	}
-	frame->dev = dev;
-	return chain;
+	if (likely(!(dev->flags & IFF_SLAVE)) || ipcuckoo_device_has_program(dev))
+		return dev;
+	return netdev_master_upper_dev_get_rcu(dev) ?: dev;
 }
 
 /**
@@ -550,13 +556,10 @@ static const struct ipcuckoo_chain *find_chain(struct frame *frame)
  */
 u32 ipcuckoo_hook_xdp(const struct xdp_buff *xdp)
 {
-	const struct ipcuckoo_chain *chain;
 	struct frame frame = { .xdp = xdp };
 
 	if (!find_ip(&frame))
 		return XDP_PASS;
-	chain = find_chain(&frame);
-	if (!chain)
-		return XDP_PASS;
-	return frame.v6 ? run_frame(chain, &frame, match6) : run_frame(chain, &frame, match4);
+	frame.dev = program_device(xdp->rxq->dev);
+	return run_device(&frame);
 }

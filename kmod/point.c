@@ -404,10 +404,13 @@ static void refresh(struct ipcuckoo_net *pernet)
 	bool missing = any_missing(pernet);
 	struct ipcuckoo_attachment *at;
 
-	list_for_each_entry(at, &pernet->attached.list, list)
-		if (update_state(pernet, at, missing))
-			ipcuckoo_event_attachment(at, at->set->name,
-						  IPCUCKOO_EVENT_STATE_CHANGED);
+	list_for_each_entry(at, &pernet->attached.list, list) {
+		if (!update_state(pernet, at, missing))
+			continue;
+		/* The event says this, too. */
+		at->program = ipcuckoo_attachment_has_program(at, pernet->net);
+		ipcuckoo_event_attachment(at, at->set->name, IPCUCKOO_EVENT_STATE_CHANGED);
+	}
 	if (missing)
 		mod_delayed_work(ipcuckoo_wq, &pernet->attached.retry,
 				 pernet->attached.delay);
@@ -529,7 +532,7 @@ static void disconnect_device(struct ipcuckoo_net *pernet, const struct net_devi
 }
 
 /* Make the taps idle that are at a device which has another name now. This comes before any point
- * gets a tap: a device has only one in XDP for each family, and another point may need it.
+ * gets a tap, so that another point can take them.
  */
 static void disconnect_others(struct ipcuckoo_net *pernet, const struct net_device *going)
 {

@@ -162,6 +162,39 @@ test_renamed()
 	in_f ip link del new0
 }
 
+# Attachments that name a device differently have chains of their own, which all run.
+test_names()
+{
+	in_f ip link property add dev c0 altname other0
+	attach_fresh "client src drop xdp dev c0" "all src count xdp dev other0"
+	check "a name and an alternative name: both attachments run" "0 3" "$(pings 3 c $FC4) $(seen)"
+	ipcuckoo detach all
+	ipcuckoo -exist attach client src drop xdp dev c0
+	check "one is detached: the other one runs" "0 6" "$(pings 3 c $FC4) $(seen)"
+	ipcuckoo detach --all
+	in_f ip link property del dev c0 altname other0
+}
+
+# The kernel does not tell that the program of a device is removed which is down. It is found out
+# when something happens to another device.
+test_events()
+{
+	in_f ip link add down0 type veth peer name down1
+	in_f ip link add old0 type veth peer name old1
+	attach_fresh "client src drop xdp dev down0" "all src count xdp dev old0"
+	nsenter --net=/run/netns/f "$IPCUCKOO" monitor > events 2>&1 &
+	busywait 10 grep -q listening events
+	in_f ip link set down0 xdp off
+	in_f ip link set old0 name new0
+	run_ok "an event says that the program of a device is gone" \
+		busywait 10 grep -q "dev down0.*no program" events
+	check "and one that the other device is" 1 "$(grep -c "dev old0" events)"
+	kill $!
+	ipcuckoo detach --all
+	in_f ip link del down0
+	in_f ip link del new0
+}
+
 # A bond gives its program to its ports, whose frames it then sees as theirs.
 test_bond()
 {
@@ -171,17 +204,19 @@ test_bond()
 	fi
 	in_f ip link add p0 type veth peer name p1
 	in_f ip link set p1 netns c
+	ipcuckoo attach all src count xdp dev p0
+	in_f ip link set p0 xdp off
 	in_f ip link set p0 master b0
 	in_f ip addr add 10.9.1.1/24 dev b0
 	in_c ip addr add 10.9.1.2/24 dev p1
 	in_f ip link set b0 up
 	in_c ip link set p1 up
 	check "the bond works" 1 "$(busywait 10 in_c ping -c 1 -W 1 10.9.1.1 && echo 1)"
-	attach_fresh "client src drop log xdp dev b0"
+	ipcuckoo attach client src drop log xdp dev b0
 	dmesg -C
-	check "a bond: the drivers of its ports run the program" "driver active" \
-		"$(has_program b0) $(state)"
-	check "its packets are seen" "0 3" "$(pings 3 c 10.9.1.1) $(seen)"
+	check "a bond: the drivers of its ports run the program" "driver" "$(has_program b0)"
+	check "its packets are seen, and not by what is attached to a port without a program" \
+		"0 0 3 " "$(pings 3 c 10.9.1.1) $(counters | sed 's/ .*//' | tr '\n' ' ')"
 	check_match "and logged as the bond's" "ipcuckoo client drop: IN=b0 OUT= .*SRC=10.9.1.2 " \
 		"$(dmesg)"
 	attach_fresh "client src drop xdp dev c0"
@@ -315,6 +350,8 @@ test_first
 test_verdicts
 test_details
 test_states
+test_names
+test_events
 test_bond
 test_save
 test_others
