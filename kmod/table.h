@@ -259,7 +259,8 @@ ipcuckoo_table_locate_wide(const struct ipcuckoo_table *t, u32 key)
  * d = odd * 2^k. Bits 32 to 63 of d * secret are bits 32-k to 63-k of odd * secret, and so as good
  * as random (multiply-shift, Dietzfelbinger 1996): a guess is right once in 2^31. If each word had
  * a secret factor of 32 bits instead, keys that differ in the top bit of each word would always
- * have the same hash.
+ * have the same hash. Different sums can still have one hash, as this is no cryptographic one: a
+ * table in which too many keys have the same buckets gets other seeds.
  */
 static inline u32 ipcuckoo_hash128(const struct ipcuckoo_key *key,
 				   const u32 seed[2], u32 *other)
@@ -380,9 +381,9 @@ static __always_inline bool ipcuckoo_table_first(const struct ipcuckoo_table *t,
 	return __ipcuckoo_table_first(t, p, &ipcuckoo_wide, slot);
 }
 
-/* Prefetch the keys of both buckets of a location. */
-static inline void ipcuckoo_table_prefetch_keys(const struct ipcuckoo_table *t,
-						const struct ipcuckoo_location *p)
+/* Prefetch the keys of both buckets of a location. Inlined in any case, as prefetch.c says. */
+static __always_inline void
+ipcuckoo_table_prefetch_keys(const struct ipcuckoo_table *t, const struct ipcuckoo_location *p)
 {
 	size_t size = t->key_size * IPCUCKOO_SLOTS;
 

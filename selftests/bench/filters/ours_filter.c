@@ -7,8 +7,8 @@
  * in the published filter (cuckoo.c) it is i xor h(f). Both functions are their own
  * inverses; this one is so for any even number of buckets, so that memory follows the
  * capacity. It searches for the shortest chain of moves before it moves anything, so a
- * refusal costs no eviction and loses nothing. It has its own hash, jhash of the 128 bits
- * of a mapped address.
+ * refusal costs no eviction and loses nothing. It has its own hash, ipcuckoo_hash128() of a
+ * mapped address.
  *
  * It is "multi" here: like the published one, it stores elements that match already, and
  * can delete.
