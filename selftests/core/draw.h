@@ -18,6 +18,8 @@ enum { BASES_MAX = 64 };
  * @nbases:	number of @bases
  * @shortest:	minimum prefix length, except for one in a hundred prefixes
  * @longest:	maximum prefix length, except for one in a thousand prefixes; 0: that of the family
+ * @only:	if it is not 0, the length of all prefixes of IPv4, and half that of IPv6, except for
+ *		one in a hundred, which are so short that they cover words of the hint
  */
 struct draw {
 	struct random random;
@@ -26,6 +28,7 @@ struct draw {
 	u32 nbases;
 	u8 shortest;
 	u8 longest;
+	u8 only;
 };
 
 static inline void choose_bases(struct draw *d)
@@ -66,28 +69,33 @@ static inline struct ipcuckoo_key draw_addr(struct draw *d, bool v6)
 	return addr;
 }
 
+static inline u8 draw_len(struct draw *d, bool v6)
+{
+	u32 shortest = d->shortest, bits = family_bits(v6);
+	bool odd = !random_below(&d->random, 100);
+
+	if (d->only)
+		return odd ? 4 + random_below(&d->random, 5) : (u32)d->only << v6;
+	if (odd)
+		shortest = 0;
+	if (d->longest && random_below(&d->random, 1000))
+		bits = d->longest + 1;
+	return shortest + random_below(&d->random, bits - shortest);
+}
+
 static inline struct ipcuckoo_entry draw_entry(struct draw *d)
 {
 	const u8 *weight = d->weight;
-	u32 kind = 0, pick, bits;
 	struct ipcuckoo_entry entry;
+	u32 kind = 0, pick;
 
 	pick = random_below(&d->random,
 			    weight[0] + weight[1] + weight[2] + weight[3]);
 	while (pick >= weight[kind])
 		pick -= weight[kind++];
 	entry.v6 = kind == IPCUCKOO_HOSTS6 || kind == IPCUCKOO_NETS6;
-	bits = family_bits(entry.v6);
-	entry.len = bits;
-	if (kind == IPCUCKOO_NETS4 || kind == IPCUCKOO_NETS6) {
-		u32 shortest = d->shortest;
-
-		if (!random_below(&d->random, 100))
-			shortest = 0;
-		if (d->longest && random_below(&d->random, 1000))
-			bits = d->longest + 1;
-		entry.len = shortest + random_below(&d->random, bits - shortest);
-	}
+	entry.len = kind == IPCUCKOO_NETS4 || kind == IPCUCKOO_NETS6 ?
+		    draw_len(d, entry.v6) : family_bits(entry.v6);
 	entry.addr = cut(draw_addr(d, entry.v6), entry.v6, entry.len);
 	return entry;
 }

@@ -48,6 +48,7 @@ struct addr {
  *		they must have their own extensions
  * @floor:	records with a smaller number belong to entries that have expired
  * @turn:	the member whose timeout is renewed next
+ * @len:	the length of fresh entries, of IPv4 and IPv6; 0 for hosts
  * @limit:	number of look-ups to do
  * @deadline:	time at which to stop in any case
  * @lookups:	number of look-ups done
@@ -66,6 +67,7 @@ struct stress {
 	bool visits;
 	u32 floor;
 	u32 turn;
+	u8 len[2];
 	u64 limit;
 	double deadline;
 	u64 lookups;
@@ -180,8 +182,8 @@ static void non_member(struct stress *s, struct addr a)
 	s->non_members[s->n_non_members++] = a;
 }
 
-/* A host that is not in the set yet */
-static struct ipcuckoo_entry fresh_host(struct stress *s, enum role role, bool v6)
+/* A host, or prefix, that is not in the set yet */
+static struct ipcuckoo_entry fresh_entry(struct stress *s, enum role role, bool v6)
 {
 	struct ipcuckoo_entry entry;
 	struct addr a;
@@ -189,19 +191,24 @@ static struct ipcuckoo_entry fresh_host(struct stress *s, enum role role, bool v
 	do {
 		a = random_addr(s, role, v6);
 		entry = host_entry(&a);
+		entry.len = s->len[v6] ?: entry.len;
+		entry.addr = cut(a.key, v6, entry.len);
 	} while (ipcuckoo_entries_has(&s->set, &entry));
 	return entry;
 }
 
-/* Add @n hosts to a table of that capacity; @nchurn of them are replaced again and again. */
-static void prepare_hosts(struct stress *s, bool v6, u32 n, u32 nchurn)
+/* Add @n entries to a table of that capacity; @nchurn of them are replaced again and again. */
+static void prepare_moves(struct stress *s, bool v6, u32 n, u32 nchurn)
 {
 	struct ipcuckoo_entry entry;
 	u32 i;
 
-	reserve(s, v6 ? IPCUCKOO_HOSTS6 : IPCUCKOO_HOSTS4, n);
+	if (s->len[v6])
+		reserve(s, v6 ? IPCUCKOO_NETS6 : IPCUCKOO_NETS4, n);
+	else
+		reserve(s, v6 ? IPCUCKOO_HOSTS6 : IPCUCKOO_HOSTS4, n);
 	for (i = 0; i < n; i++) {
-		entry = fresh_host(s, i < nchurn ? TRANSIENT : MEMBER, v6);
+		entry = fresh_entry(s, i < nchurn ? TRANSIENT : MEMBER, v6);
 		add(s, &entry);
 		if (i < nchurn)
 			s->churn[s->nchurn++] = entry;
@@ -213,16 +220,16 @@ static void prepare_hosts(struct stress *s, bool v6, u32 n, u32 nchurn)
 		non_member(s, random_addr(s, NON_MEMBER, v6));
 }
 
-/* Replace a host by another one. The table is so full that this needs displacements. If these fail,
+/* Replace an entry by another one. The table is so full that this needs displacements. If these fail,
  * the table grows, and is trimmed afterwards.
  */
-static void change_host(struct stress *s, bool v6)
+static void change_entry(struct stress *s, bool v6)
 {
 	struct ipcuckoo_entry *entry = &s->churn[random_below(&s->random, s->nchurn)];
 	u32 layout = s->set.layout;
 
 	del(s, entry);
-	*entry = fresh_host(s, TRANSIENT, v6);
+	*entry = fresh_entry(s, TRANSIENT, v6);
 	add(s, entry);
 	if (s->set.layout != layout)
 		ipcuckoo_entries_trim(&s->set);
@@ -230,28 +237,41 @@ static void change_host(struct stress *s, bool v6)
 
 static void prepare_v4_move(struct stress *s)
 {
-	prepare_hosts(s, false, 61, 12);
+	prepare_moves(s, false, 61, 12);
 }
 
 static void prepare_v6_move(struct stress *s)
 {
-	prepare_hosts(s, true, 61, 12);
+	prepare_moves(s, true, 61, 12);
+}
+
+/* Prefixes of one length */
+static void prepare_v4_nets(struct stress *s)
+{
+	s->len[false] = 24;
+	prepare_moves(s, false, 61, 12);
+}
+
+static void prepare_v6_nets(struct stress *s)
+{
+	s->len[true] = 48;
+	prepare_moves(s, true, 61, 12);
 }
 
 /* Only a large table has no rests. */
 static void prepare_v4_whole(struct stress *s)
 {
-	prepare_hosts(s, false, 1000000, 60000);
+	prepare_moves(s, false, 1000000, 60000);
 }
 
 static void change_v4(struct stress *s)
 {
-	change_host(s, false);
+	change_entry(s, false);
 }
 
 static void change_v6(struct stress *s)
 {
-	change_host(s, true);
+	change_entry(s, true);
 }
 
 /* Lengths of prefixes that replace each other around one network: it is always covered. */
@@ -642,7 +662,7 @@ static void change_remake(struct stress *s)
 	for (i = 0; i < n; i++) {
 		struct ipcuckoo_entry entry;
 
-		entry = fresh_host(s, TRANSIENT, random_below(&s->random, 2));
+		entry = fresh_entry(s, TRANSIENT, random_below(&s->random, 2));
 		if (random_below(&s->random, 3))
 			shorten(s, &entry);
 		if (ipcuckoo_entries_has(&s->set, &entry))
@@ -675,7 +695,7 @@ static void prepare_filter(struct stress *s, u8 bits)
 	f = rcu_access_pointer(s->set.version)->filter;
 	f->shape.capacity = 64;
 	for (i = 0; i < 60; i++) {
-		entry = fresh_host(s, i < 12 ? TRANSIENT : MEMBER, i & 1);
+		entry = fresh_entry(s, i < 12 ? TRANSIENT : MEMBER, i & 1);
 		if (ipcuckoo_entries_add(&s->set, &entry))
 			continue;
 		if (i < 12)
@@ -692,7 +712,7 @@ static void change_filter(struct stress *s)
 
 	del(s, entry);
 	do {
-		*entry = fresh_host(s, TRANSIENT, random_below(&s->random, 2));
+		*entry = fresh_entry(s, TRANSIENT, random_below(&s->random, 2));
 	} while (ipcuckoo_entries_add(&s->set, entry));
 }
 
@@ -866,7 +886,7 @@ static void prepare_values(struct stress *s, bool v6)
 	for (i = 0; i < 49 + 24 + 4; i++) {
 		enum role role = i < 49 ? MEMBER : i < 49 + 24 ? TRANSIENT : NON_MEMBER;
 
-		entry = fresh_host(s, role, v6);
+		entry = fresh_entry(s, role, v6);
 		if (role == TRANSIENT) {
 			s->churn[s->nchurn++] = entry;
 			continue;
@@ -920,7 +940,7 @@ static void prepare_revive(struct stress *s)
 {
 	s->set.options = IPCUCKOO_O_TIMEOUT | IPCUCKOO_O_SKBINFO;
 	s->visits = true;
-	s->churn[s->nchurn++] = fresh_host(s, TRANSIENT, false);
+	s->churn[s->nchurn++] = fresh_entry(s, TRANSIENT, false);
 }
 
 static void change_revive(struct stress *s)
@@ -951,6 +971,8 @@ static void change_renew(struct stress *s)
 static const struct mode modes[] = {
 	{ "v4-move", prepare_v4_move, change_v4 },
 	{ "v6-move", prepare_v6_move, change_v6 },
+	{ "v4-nets", prepare_v4_nets, change_v4 },
+	{ "v6-nets", prepare_v6_nets, change_v6 },
 	{ "v4-whole", prepare_v4_whole, change_v4 },
 	{ "v4-narrow", prepare_v4_narrow, change_reuse },
 	{ "v4-nested", prepare_v4_nested, change_nested },

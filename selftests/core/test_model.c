@@ -124,7 +124,7 @@ static int naive_find(const struct naive *n, const struct ipcuckoo_key *addr,
  * @bases:	see struct draw
  * @low, @high:	the set grows and shrinks between these numbers of entries
  * @steps:	number of operations
- * @shortest, @longest: see struct draw
+ * @shortest, @longest, @only: see struct draw
  */
 struct plan {
 	const char *name;
@@ -134,6 +134,7 @@ struct plan {
 	u32 steps;
 	u8 shortest;
 	u8 longest;
+	u8 only;
 };
 
 struct run {
@@ -576,6 +577,7 @@ static void run_plan(const struct plan *plan, u64 seed, u32 divide)
 		.nbases = plan->bases,
 		.shortest = plan->shortest,
 		.longest = plan->longest,
+		.only = plan->only,
 	};
 	choose_bases(&r->draw);
 	ipcuckoo_mem_open(&r->mem, 0, ipcuckoo_record_reap);
@@ -604,17 +606,21 @@ static void run_plan(const struct plan *plan, u64 seed, u32 divide)
 }
 
 static const struct plan plans[] = {
-	{ "few entries of all kinds", { 1, 1, 1, 1 }, 4, 0, 40, 20000, 1, 0 },
-	{ "IPv4 hosts", { 1, 0, 0, 0 }, 64, 0, 6000, 15000, 0, 0 },
-	{ "IPv6 hosts", { 0, 1, 0, 0 }, 64, 0, 6000, 15000, 0, 0 },
-	{ "IPv4 prefixes that nest", { 1, 0, 9, 0 }, 8, 0, 300, 15000, 4, 0 },
-	{ "IPv6 prefixes that nest", { 0, 1, 0, 9 }, 8, 0, 300, 15000, 4, 0 },
-	{ "short IPv4 prefixes", { 1, 0, 1, 0 }, 32, 0, 70, 4000, 0, 0 },
-	{ "IPv4 prefixes, all strides", { 1, 0, 9, 0 }, 64, 20, 1400, 15000, 9, 0 },
-	{ "IPv4 prefixes of all lengths, the largest stride", { 1, 0, 9, 0 }, 64, 900, 1500, 15000, 0, 0 },
-	{ "IPv6 prefixes, all strides", { 0, 1, 0, 9 }, 64, 20, 1400, 15000, 9, 0 },
-	{ "IPv6 prefixes, few of 64 bits or longer", { 0, 1, 0, 9 }, 64, 20, 1400, 15000, 9, 63 },
-	{ "many entries of all kinds", { 3, 3, 3, 3 }, 64, 100, 8000, 15000, 12, 0 },
+	{ "few entries of all kinds", { 1, 1, 1, 1 }, 4, 0, 40, 20000, 1, 0, 0 },
+	{ "IPv4 hosts", { 1, 0, 0, 0 }, 64, 0, 6000, 15000, 0, 0, 0 },
+	{ "IPv6 hosts", { 0, 1, 0, 0 }, 64, 0, 6000, 15000, 0, 0, 0 },
+	{ "IPv4 prefixes that nest", { 1, 0, 9, 0 }, 8, 0, 300, 15000, 4, 0, 0 },
+	{ "IPv6 prefixes that nest", { 0, 1, 0, 9 }, 8, 0, 300, 15000, 4, 0, 0 },
+	{ "short IPv4 prefixes", { 1, 0, 1, 0 }, 32, 0, 70, 4000, 0, 0, 0 },
+	{ "IPv4 prefixes, all strides", { 1, 0, 9, 0 }, 64, 20, 1400, 15000, 9, 0, 0 },
+	{ "IPv4 prefixes of all lengths, the largest stride", { 1, 0, 9, 0 }, 64, 900, 1500, 15000,
+	  0, 0, 0 },
+	{ "IPv6 prefixes, all strides", { 0, 1, 0, 9 }, 64, 20, 1400, 15000, 9, 0, 0 },
+	{ "IPv6 prefixes, few of 64 bits or longer", { 0, 1, 0, 9 }, 64, 20, 1400, 15000, 9, 63, 0 },
+	{ "IPv4 prefixes of one length", { 0, 0, 1, 0 }, 64, 20, 1500, 15000, 0, 0, 24 },
+	{ "IPv6 prefixes of one length", { 0, 0, 0, 1 }, 64, 20, 1500, 15000, 0, 0, 24 },
+	{ "hosts, and prefixes of one length", { 1, 1, 4, 4 }, 64, 0, 900, 15000, 0, 0, 30 },
+	{ "many entries of all kinds", { 3, 3, 3, 3 }, 64, 100, 8000, 15000, 12, 0, 0 },
 };
 
 int main(void)
