@@ -417,16 +417,25 @@ void engine_fail(struct engine *engine, const char *format, ...)
 		settle(engine);
 }
 
-/* The answer of a replica is ["slave", address, port, state, ...]. */
-bool engine_leave_unconnected(struct engine *engine, const redisReply *role, const char *list)
+const char *engine_role(const redisReply *reply)
 {
+	return reply->type == REDIS_REPLY_ARRAY && reply->elements &&
+	       reply->element[0]->type == REDIS_REPLY_STRING ? reply->element[0]->str : NULL;
+}
+
+/* The answer of a replica is ["slave", address, port, state, ...]. */
+bool engine_leave_replica(struct engine *engine, const redisReply *reply, const char *list)
+{
+	const char *role = engine_role(reply);
 	const redisReply *state;
 
-	if (role->type != REDIS_REPLY_ARRAY || role->elements < 4 ||
-	    role->element[0]->type != REDIS_REPLY_STRING ||
-	    strcmp(role->element[0]->str, "slave"))
+	if (!role) {
+		engine_fail(engine, "has no list %s%s", list, ENGINE_ALLOW_ROLE);
+		return true;
+	}
+	if (strcmp(role, "slave") || reply->elements < 4)
 		return false;
-	state = role->element[3];
+	state = reply->element[3];
 	if (state->type != REDIS_REPLY_STRING || !strcmp(state->str, "connected"))
 		return false;
 	engine_fail(engine,

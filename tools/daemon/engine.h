@@ -83,11 +83,18 @@ void engine_fail(struct engine *engine, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 /* The connection is of use: the time until the next attempt is short again. */
 void engine_good(struct engine *engine);
-/* The server has no list of this name, and @role is its answer to ROLE. If it is a replica that is not
- * connected to its primary, it may lack what the primary has: call engine_fail(), so that the next
- * address is tried. Return: whether that was done.
+/* @reply is the answer to ROLE, [role, ...]. Return: the role, or NULL if the server does not say it,
+ * because the user may not run ROLE, for instance.
  */
-bool engine_leave_unconnected(struct engine *engine, const redisReply *role, const char *list);
+const char *engine_role(const redisReply *reply);
+/* The end of a message if engine_role() is NULL */
+#define ENGINE_ALLOW_ROLE \
+	"; it does not say whether it is the primary: let the user run ROLE (+role)"
+/* The server has no list of this name, and @reply is its answer to ROLE. If it is a replica that is
+ * not connected to its primary, or does not say what it is, it may lack what the primary has: call
+ * engine_fail(), so that the next address is tried. Return: whether that was done.
+ */
+bool engine_leave_replica(struct engine *engine, const redisReply *reply, const char *list);
 bool engine_is_ready(const struct engine *engine);
 /* The address in use, or the one that is tried; "Sentinel" while that is asked. */
 const char *engine_server(const struct engine *engine);

@@ -339,20 +339,11 @@ static void renew_later(struct follower *follower)
 			    on_renew, follower);
 }
 
-/* The answer to ROLE is [role, ...]. Return: the role, or NULL if the server does not say it. */
-static const char *role_of(const redisReply *reply)
-{
-	return reply->type == REDIS_REPLY_ARRAY && reply->elements &&
-	       reply->element[0]->type == REDIS_REPLY_STRING ? reply->element[0]->str : NULL;
-}
-
-#define ALLOW_ROLE	"; it does not say whether it is the primary: let the user run ROLE (+role)"
-
 /* The list here is newer than the one of the server. */
 static void on_role_of_older(void *owner, const redisReply *reply)
 {
 	struct follower *follower = owner;
-	const char *role = role_of(reply);
+	const char *role = engine_role(reply);
 
 	if (role && !strcmp(role, "master")) {
 		log_info("[redis %s] the primary has gone back to change %llu of the list %s, from %llu: the snapshot is read",
@@ -366,17 +357,16 @@ static void on_role_of_older(void *owner, const redisReply *reply)
 		    "is behind: it has change %llu of the list %s, and %llu is in force here%s",
 		    (unsigned long long)follower->head.seq, follower->config.list,
 		    (unsigned long long)follower->here.seq,
-		    role ? "" : ALLOW_ROLE);
+		    role ? "" : ENGINE_ALLOW_ROLE);
 }
 
-static void no_list(struct follower *follower, bool has_role)
+static void no_list(struct follower *follower)
 {
 	uint64_t seconds = follower->config.heartbeat;
 
 	source_fail(follower->source,
-		    "there is no list %s in Redis at %s; if it was lost there, or was never there, publish all of it: ipcuckoo publish %s --file FILE%s",
-		    follower->config.list, engine_server(follower->reader), follower->config.list,
-		    has_role ? "" : ALLOW_ROLE);
+		    "there is no list %s in Redis at %s; if it was lost there, or was never there, publish all of it: ipcuckoo publish %s --file FILE",
+		    follower->config.list, engine_server(follower->reader), follower->config.list);
 	timer_start(follower->source->daemon->event, &follower->again,
 		    (seconds < AGAIN_MOST ? seconds : AGAIN_MOST) * 1000, on_again, follower);
 }
@@ -385,8 +375,8 @@ static void on_role_of_listless(void *owner, const redisReply *reply)
 {
 	struct follower *follower = owner;
 
-	if (!engine_leave_unconnected(follower->reader, reply, follower->config.list))
-		no_list(follower, role_of(reply));
+	if (!engine_leave_replica(follower->reader, reply, follower->config.list))
+		no_list(follower);
 }
 
 static void ask_role(struct follower *follower, engine_reply_fn *answered)

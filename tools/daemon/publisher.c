@@ -351,7 +351,7 @@ static void on_fleet_role(void *owner, const redisReply *reply)
 	struct publisher *publisher = owner;
 
 	publisher->busy = false;
-	if (engine_leave_unconnected(publisher->engine, reply, publisher->config.list))
+	if (engine_leave_replica(publisher->engine, reply, publisher->config.list))
 		return;
 	job_answer(publisher->jobs.first, STATUS_REFUSED,
 		   script_error(publisher->config.list, "NOLIST"));

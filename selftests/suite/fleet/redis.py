@@ -995,12 +995,34 @@ def test_empty_replica(b):
     b.case("the state of the fleet is that of the primary's list", status == 0 and found.get("seq") == 4,
            (status, found))
     b.case("the replica got nothing", replica.ask("KEYS", "*") == [])
-    host.daemon.stop()
-    host.configure(f"127.0.0.1:{replica.port}")
-    host.daemon.start()
-    b.case("if there is no other server, that is said, and the list stays in force", wait_for(
-        lambda: "is a replica that is not connected to its primary" in
-        (host.source().get("problem") or "")) and host.has(MANY[:50]), host.source())
+
+    def follow(servers):
+        host.daemon.stop()
+        host.configure(servers)
+        host.daemon.start()
+
+    def problem(pattern):
+        return wait_for(lambda: re.search(pattern, host.source().get("problem") or ""))
+    here = f"127.0.0.1:{replica.port}"
+    follow(here)
+    b.case("if there is no other server, that is said, and the list stays in force",
+           problem("is a replica that is not connected to its primary") and host.has(MANY[:50]),
+           host.source())
+    # What it is cannot be known then.
+    replica.ask("ACL", "SETUSER", "default", "-role")
+    follow(f"{here} {b.server()}")
+    status, found = host.fleet()
+    b.case("a replica that does not say its role: the fleet is that of the primary's list",
+           found.get("seq") == 4, (status, found))
+    b.case("and the list is followed there", wait_for(
+        lambda: host.source()["state"] == "good" and host.source()["server"] == b.server()),
+           host.source())
+    follow(here)
+    b.case("if there is no other server, the missing right is named, and the list stays",
+           problem(r"has no list feed; .*\(\+role\)") and host.has(MANY[:50]), host.source())
+    status, text = host.daemon.ask("fleet feed")
+    b.case("and so it is to who asks for the fleet, without advice to publish", status == 3 and
+           "(+role)" in text and "--file" not in text, (status, text))
 
 
 def test_cluster(b):
