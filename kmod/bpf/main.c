@@ -15,15 +15,15 @@
 #include "kfuncs.h"
 #include "numbers.h"	/* made by types.sh */
 
-#ifdef IPCUCKOO_KFUNC_NUMBERS
+#ifdef IPCUCKOO_KFUNC_IDS
 
-/* The kernel's macros BTF_ID() and so on leave the numbers to resolve_btfids, which packages of
- * kernel headers do not always have.
+/* The kernel's macros BTF_ID() and so on have resolve_btfids fill in the BTF type ids. Packages of
+ * kernel headers do not always contain that program, so number.c prints the ids instead.
  */
 static struct btf_id_set8 functions = {
 	.cnt = IPCUCKOO_KFUNCS,
 	.flags = BTF_SET8_KFUNCS,
-	.pairs = { IPCUCKOO_KFUNC_NUMBERS },
+	.pairs = { IPCUCKOO_KFUNC_IDS },
 };
 
 static const struct btf_kfunc_id_set set = {

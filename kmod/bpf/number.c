@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Prints the numbers that functions have in the type information (BTF) of a module:
+ * Prints the BTF type ids of functions of a module:
  *
  *	number BASE TYPES FUNCTION...
  *
- * BASE is the kernel's BTF, TYPES the module's, whose numbers go on where those of BASE end. Prints
- * a header for main.c, with the numbers in ascending order, as the kernel searches them. Runs on
- * the machine that builds the module; types.sh calls it. The kernel's documentation, bpf/btf.rst,
- * describes the format.
+ * BASE is the BTF of vmlinux, TYPES that of the module. The type ids of TYPES continue after the
+ * last type id of vmlinux. Prints a header for main.c, with the type ids in ascending order, as the
+ * kernel finds them by binary search. Runs on the machine that builds the module; types.sh compiles
+ * and runs it. The kernel's documentation, bpf/btf.rst, describes the format.
  */
 #include <errno.h>
 #include <linux/btf.h>
@@ -80,7 +80,7 @@ static size_t type_size(const struct blob *blob, const struct btf_type *type)
 	unsigned int kind = BTF_INFO_KIND(type->info);
 
 	if (!kind || kind > KIND_ENUM64)
-		die(blob->path, "there is a kind of type that this program does not know");
+		die(blob->path, "the BTF has a kind of type that number.c does not know");
 	return sizeof(*type) + extra[kind].fixed +
 	       extra[kind].member * BTF_INFO_VLEN(type->info);
 }
@@ -131,8 +131,8 @@ int main(int argc, char **argv)
 	base = read_blob(argv[1]);
 	module = read_blob(argv[2]);
 	left = argc - 3;
-	printf("#define IPCUCKOO_KFUNCS %d\n#define IPCUCKOO_KFUNC_NUMBERS", left);
-	/* The number 0 is void. */
+	printf("#define IPCUCKOO_KFUNCS %d\n#define IPCUCKOO_KFUNC_IDS", left);
+	/* Type id 0 is void. */
 	id = count_types(&base) + 1;
 	for (; (type = next_type(&module, type)); id++) {
 		if (BTF_INFO_KIND(type->info) != BTF_KIND_FUNC ||
@@ -143,6 +143,6 @@ int main(int argc, char **argv)
 	}
 	puts("");
 	if (left)
-		die(argv[2], "not each of the functions is in it once");
+		die(argv[2], "a kfunc is missing from the BTF or occurs twice");
 	return 0;
 }

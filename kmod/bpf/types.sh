@@ -6,14 +6,15 @@
 #
 #   types.sh KDIR RELEASE OBJECT NUMBERS.h TYPES.btf FUNCTION...
 #
-# OBJECT is compiled, with debug information. NUMBERS.h gets the numbers that the types of the
-# FUNCTIONs have. The types of a module go on where those of the kernel end, so this looks for the
-# kernel: the file BTF of the environment; else the vmlinux in KDIR; if RELEASE is running, what it
-# says of itself; else where distributions have kernels. That can be an ELF file, a compressed
-# kernel for x86, or BTF.
+# OBJECT is compiled, with debug information. NUMBERS.h gets the BTF type ids of the FUNCTIONs, as
+# number.c finds them. The type ids of a module continue after the last type id of vmlinux, so this
+# looks for the kernel: the file BTF of the environment; else the vmlinux in KDIR; if RELEASE is
+# running, /sys/kernel/btf/vmlinux; else where distributions have kernels. That can be an ELF file,
+# a compressed kernel for x86, or BTF.
 #
-# If pahole, a compiler or the kernel's types are missing, says so, writes the reason to NUMBERS.h,
-# and succeeds: the module is built, and says the same when it is loaded.
+# If the kernel, a program or the BTF does not allow that, says why, writes the reason to NUMBERS.h,
+# and succeeds: the module is built, and says the same when it is loaded. The same make builds the
+# other modules, which need no BTF and must not fail because of this one.
 
 set -u
 
@@ -97,17 +98,33 @@ find_base()
 	return 1
 }
 
-[ -n "${KERNEL_HAS_BTF:-}" ] ||
-	give_up "the kernel has no CONFIG_DEBUG_INFO_BTF: use one that has"
+# has_option NAME: whether the kernel was configured with it. We run make with
+# CONFIG_DEBUG_INFO_BTF_MODULES= (see Makefile), so make's variable does not say it.
+has_option()
+{
+	grep -qsx "$1=y" "$kdir/include/config/auto.conf"
+}
+
+for option in CONFIG_DEBUG_INFO_BTF CONFIG_DEBUG_INFO_BTF_MODULES; do
+	has_option $option || give_up "the kernel has no $option: use one that has"
+done
 pahole=${PAHOLE:-pahole}
 command -v "$pahole" > /dev/null ||
 	give_up "pahole is missing: install the package pahole (or dwarves)"
-[ -x "${0%/*}/number" ] ||
-	give_up "there is no compiler for programs of this machine: name it with HOSTCC=gcc"
+hostcc=${HOSTCC:-gcc}
+command -v "${hostcc%% *}" > /dev/null ||
+	give_up "no host compiler (${hostcc%% *}): set HOSTCC=gcc"
+# shellcheck disable=SC2086 # a compiler and its options
+$hostcc -Wall -O2 -o "$work/number" "${0%/*}/number.c" ||
+	give_up "${hostcc%% *} cannot compile number.c: install the headers of the C library (libc6-dev)"
 find_base ||
 	give_up "the types of the kernel $release are not found: give its vmlinux or vmlinuz with BTF=FILE"
+"${OBJCOPY:-objcopy}" --dump-section .debug_info="$work/dwarf" "$object" "$work/copy" 2> /dev/null
+[ -s "$work/dwarf" ] ||
+	give_up "${object##*/} has no debug information (DWARF): compile it without -g0 and LTO"
 "$pahole" --btf_base "$work/base" --btf_encode_detached "$types" -J "$object" ||
-	give_up "$pahole cannot read the module: install a newer one"
+	rm -f "$types"
 [ -s "$types" ] ||
-	give_up "the kernel's configuration makes no debug information: use another one"
-"${0%/*}/number" "$work/base" "$types" "$@" > "$numbers"
+	give_up "$pahole makes no BTF of ${object##*/}: install a newer one"
+"$work/number" "$work/base" "$types" "$@" > "$numbers" ||
+	give_up "number.c does not find the functions in the BTF: use another pahole, or a newer ipcuckoo"
