@@ -7,6 +7,8 @@
  * A program that calls one of the functions has a reference to this module as long as it is loaded,
  * and this module uses symbols of ipcuckoo. So neither is unloaded while a firewall relies on it.
  */
+#include <linux/kernfs.h>
+#include <linux/kobject.h>
 #include <linux/module.h>
 
 #include "compat.h"
@@ -31,10 +33,38 @@ static const struct btf_kfunc_id_set set = {
 	.set = &functions,
 };
 
+/* Whether the kernel has accepted the BTF of this module: if so, /sys/kernel/btf has a file of its
+ * name. Without CONFIG_SYSFS we cannot tell.
+ */
+static bool __init kernel_has_types(void)
+{
+	struct kernfs_node *dir, *file;
+	bool found;
+
+	if (!IS_ENABLED(CONFIG_SYSFS))
+		return true;
+	dir = kernfs_find_and_get(kernel_kobj->sd, "btf");
+	file = dir ? kernfs_find_and_get(dir, THIS_MODULE->name) : NULL;
+	found = file;
+	kernfs_put(file);
+	kernfs_put(dir);
+	return found;
+}
+
+/* A kernel with CONFIG_MODULE_ALLOW_BTF_MISMATCH (as Debian's 6.1 and 6.12) loads a module whose
+ * BTF does not fit, but without the BTF. The BTF may also have been stripped. In both cases
+ * register_btf_kfunc_id_set() registers nothing and returns 0, and programs do not find the
+ * functions. So check first.
+ */
 static int __init register_functions(void)
 {
-	int err = register_btf_kfunc_id_set(BPF_PROG_TYPE_XDP, &set);
+	int err;
 
+	if (!kernel_has_types()) {
+		pr_err("ipcuckoo_bpf: the kernel has no BTF of this module, so BPF programs cannot use sets. Maybe the module was built for another build of this kernel, or stripped: build it again\n");
+		return -EOPNOTSUPP;
+	}
+	err = register_btf_kfunc_id_set(BPF_PROG_TYPE_XDP, &set);
 	err = err ?: register_btf_kfunc_id_set(BPF_PROG_TYPE_SCHED_CLS, &set);
 	if (err)
 		pr_err("ipcuckoo_bpf: the kernel does not accept the functions for BPF programs (error %d). Maybe the module was built for another build of this kernel: build it again\n",

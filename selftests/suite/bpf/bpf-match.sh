@@ -44,7 +44,28 @@ load_modules()
 	on_exit "rmmod ipcuckoo_bpf 2> /dev/null"
 	check "without the module, the program is not loaded" "no such function" \
 		"$(no_function)"
+	refuses_without_types
 	run_ok "the module is loaded" insmod "$IPCUCKOO_BPF_KO"
+}
+
+# refuses NAME: insmod fails, and the kernel's log has a line about BTF of the module
+refuses()
+{
+	dmesg -C
+	run_status "$1 is refused" 1 insmod ./ipcuckoo_bpf.ko
+	check_match "$1: the log says why" \
+		"the kernel has no BTF of this module|failed to validate module .ipcuckoo_bpf. BTF" \
+		"$(dmesg)"
+}
+
+# A kernel that allows a mismatch of BTF (Debian's 6.1 and 6.12) drops the BTF and loads the module.
+refuses_without_types()
+{
+	objcopy --remove-section .BTF "$IPCUCKOO_BPF_KO" ipcuckoo_bpf.ko
+	refuses "a module whose BTF was stripped"
+	echo "this is no BTF, though it is long enough for a header" > garbage
+	objcopy --update-section .BTF=garbage "$IPCUCKOO_BPF_KO" ipcuckoo_bpf.ko
+	refuses "a module whose BTF does not fit"
 }
 
 no_function()
