@@ -4,8 +4,13 @@
  * manual, ../ids.c says what an id names.
  *
  * The verifier has checked the arguments: ctx is the context of the program, and addr points to 16
- * bytes that can be read. XDP programs run with softirqs disabled, which protects them as
- * rcu_read_lock() does; but test runs and other kernels may not, so each function takes it.
+ * bytes that can be read.
+ *
+ * Every caller is an RCU reader already, but not in the same way: drivers run XDP programs with
+ * softirqs disabled and without rcu_read_lock(), tc runs programs for sent packets under
+ * rcu_read_lock_bh(), and BPF_PROG_TEST_RUN runs them under rcu_read_lock(), in 6.1 with softirqs
+ * enabled. Grace periods wait for all of these. But with CONFIG_PROVE_RCU, rcu_dereference() warns
+ * if it is not under rcu_read_lock(), so each function takes it.
  *
  * The types of this file become the type information of the module: see types.sh.
  */
@@ -24,8 +29,10 @@
 #include "ipcuckoo_bpf.h"
 #include "kfuncs.h"
 
-/* The contexts of programs are these structures of the kernel. A packet that the machine sends has
- * no device yet at some hooks.
+/* The contexts of programs are these structures of the kernel. skb->dev is set at every hook of
+ * SCHED_CLS programs (clsact, tcx, netkit, filters of qdiscs) and in test runs. If it is not set,
+ * skb_net() takes the socket's namespace, as the kernel's bpf_skb_ct_lookup() does; only programs
+ * of other types, such as cgroup_skb, would need that.
  */
 static const struct net *xdp_net(const struct xdp_md *ctx)
 {
