@@ -197,6 +197,23 @@ test_packets()
 	drops generic "$example" drop "$(id live)"
 }
 
+# The program in C that ipcuckoo(8) shows loads the example.
+test_manual()
+{
+	local loader=$IPCUCKOO_TESTS/drop-load
+
+	if [ ! -x "$loader" ]; then
+		skip "the manual's program" "the test was built without bpftool"
+		return
+	fi
+	run_ok "the manual's program loads the example" in_f "$loader" c0 "$(id live)"
+	ipcuckoo add live $C4
+	check "it drops packets from the set" "0 3" "$(pings c $FC4) $(pings s $FS4)"
+	run_ok "ip link takes it off" in_f ip link set dev c0 xdp off
+	check "then packets pass" 3 "$(pings c $FC4)"
+	ipcuckoo flush live
+}
+
 # create_with_id ID: creates the set live in the namespace s, so that it has this id
 create_with_id()
 {
@@ -232,6 +249,7 @@ load_modules
 test_answers
 test_ids
 test_packets
+test_manual
 test_namespaces
 run_ok "the module can be unloaded when no program is loaded" rmmod ipcuckoo_bpf
 cleanup_net
