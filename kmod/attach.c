@@ -463,8 +463,8 @@ void ipcuckoo_attach_exchange(struct ipcuckoo_net *pernet, struct ipcuckoo_set *
 	WRITE_ONCE(b->attachments, attachments);
 }
 
-/* Look at which devices of XDP attachments programs run now, and notify listeners of what has changed.
- * ipcuckoo_points_follow() has done so for attachments whose states it changed.
+/* Look at which devices of XDP attachments programs run now, and notify listeners of what has
+ * changed. ipcuckoo_points_follow() has done so for attachments whose states it changed.
  */
 static void follow_programs(struct ipcuckoo_net *pernet)
 {

@@ -513,8 +513,8 @@ static __always_inline bool find_ip(struct frame *frame)
 	       ((const struct iphdr *)at)->version == 4;
 }
 
-/* Run what is attached at a device. Attachments that name it differently have chains of their own, as
- * at ingress: accept ends the chain, and the other one still runs.
+/* Run what is attached at a device. Attachments that name it differently have chains of their own,
+ * as at ingress: accept ends the chain, and the other one still runs.
  */
 static u32 run_device(const struct frame *frame)
 {
@@ -537,8 +537,8 @@ static u32 run_device(const struct frame *frame)
 }
 
 /* The device at which the program that has got a frame was attached. A bond lets its ports run its
- * program, and so does a device of Hyper-V with its virtual function (both have IFF_SLAVE): there the
- * frame comes from the port.
+ * program, and so does a device of Hyper-V with its virtual function (both have IFF_SLAVE): there
+ * the frame comes from the port.
  */
 static struct net_device *program_device(struct net_device *dev)
 {

@@ -537,9 +537,9 @@ static noinline bool look_further6(struct ipcuckoo_entries *e, const struct ipcu
 	return undisturbed(e, seq) ? found : look_up(e, addr, version_match6);
 }
 
-/* Look an address up for which the outlook was PREFIX, which is common: many lists have prefixes of one
- * length. This calls nothing, so that registers are saved once at most. Return: whether it could tell,
- * for @found to be set.
+/* Look an address up for which the outlook was PREFIX, which is common: many lists have prefixes
+ * of one length. This calls nothing, so that registers are saved once at most. Return: whether it
+ * could tell, and has set @found.
  */
 static __always_inline bool match_only(const struct ipcuckoo_version *v,
 				       const struct ipcuckoo_key *addr, bool v6, bool *found)
@@ -565,7 +565,7 @@ static __always_inline bool match_only(const struct ipcuckoo_version *v,
 }
 
 static noinline bool look_for_prefix4(struct ipcuckoo_entries *e, u32 addr, u32 seq,
-				  const struct ipcuckoo_version *v)
+				      const struct ipcuckoo_version *v)
 {
 	const struct ipcuckoo_key key = { .lo = addr };
 	bool found;
@@ -575,7 +575,7 @@ static noinline bool look_for_prefix4(struct ipcuckoo_entries *e, u32 addr, u32 
 }
 
 static noinline bool look_for_prefix6(struct ipcuckoo_entries *e, const struct ipcuckoo_key *addr,
-				  u32 seq, const struct ipcuckoo_version *v)
+				      u32 seq, const struct ipcuckoo_version *v)
 {
 	bool found;
 
