@@ -319,14 +319,12 @@ int run_attach(struct tool *tool, struct words *words)
 		status = guard_attach(tool, &attachment, NULL, NULL);
 	if (!status)
 		status = program_attach(tool, &attachment);
-	if (status)
-		return status;
-	if (nl_attach(tool->nl, &attachment, &id)) {
+	if (!status && nl_attach(tool->nl, &attachment, &id)) {
 		status = fail_attach(tool, attachment.set);
 		program_tidy(tool, &attachment, 1);
-		return status;
 	}
-	return print_attached(tool, &set, &attachment, id);
+	program_unlock();
+	return status ? status : print_attached(tool, &set, &attachment, id);
 }
 
 static bool find_meaning(const struct meaning *meanings, const char *word,

@@ -14,17 +14,20 @@ static bool is_xdp(const struct nl_attachment *attachment)
 #ifdef IPCUCKOO_XDP
 
 #include <errno.h>
+#include <fcntl.h>
 #include <net/if_arp.h>
-#include <spawn.h>
+#include <sys/file.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "set/libxdp.h"
 
 #define PROGRAM	"ipcuckoo_xdp"
 #define MODULE	"ipcuckoo_bpf"
+
+/* Only root can open it, so nobody else can keep the lock. */
+#define LOCK_FILE	"/run/ipcuckoo.lock"
 
 /* The compiled program is a part of this one. */
 __asm__(".pushsection .rodata\n"
@@ -40,12 +43,8 @@ static char reason[256];
 
 static void keep_reason(const char *format, va_list args)
 {
-	size_t len;
-
 	vsnprintf(reason, sizeof(reason), format, args);
-	len = strlen(reason);
-	if (len && reason[len - 1] == '\n')
-		reason[len - 1] = '\0';
+	reason[strcspn(reason, "\n")] = '\0';
 }
 
 static int hear_bpf(enum libbpf_print_level level, const char *format, va_list args)
@@ -67,30 +66,68 @@ static const char *begin(void)
 {
 	const char *problem = libxdp_load();
 
+	reason[0] = '\0';
 	if (problem)
 		return problem;
 	libxdp.libbpf_set_print(hear_bpf);
 	libxdp.libxdp_set_print(hear_xdp);
-	reason[0] = '\0';
 	return NULL;
 }
 
-/* Load the module with the function that the program calls. Programs do not load it. */
+static int lock_fd = -1;
+
+/* Where the file cannot be made, go on without the lock: that is no reason to let packets pass. */
+static void take_lock(void)
+{
+	if (lock_fd >= 0)
+		return;
+	lock_fd = open(LOCK_FILE, O_RDONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+	if (lock_fd >= 0)
+		while (flock(lock_fd, LOCK_EX) && errno == EINTR)
+			;
+}
+
+void program_unlock(void)
+{
+	if (lock_fd >= 0)
+		close(lock_fd);
+	lock_fd = -1;
+}
+
+static bool is_module_loaded(void)
+{
+	return !access("/sys/module/" MODULE, F_OK);
+}
+
+/* Load the module. The last line that modprobe prints, which says why it failed, is kept. */
+static void run_modprobe(void)
+{
+	FILE *output = popen("exec modprobe " MODULE " 2>&1", "re");
+	char line[sizeof(reason)];
+
+	if (!output) {
+		snprintf(reason, sizeof(reason), "modprobe: %s", strerror(errno));
+		return;
+	}
+	while (fgets(line, sizeof(line), output)) {
+		line[strcspn(line, "\n")] = '\0';
+		if (line[0])
+			strcpy(reason, line);
+	}
+	pclose(output);
+}
+
+/* Loading a BPF program does not load the module that provides its kfuncs. */
 static int load_module(const struct tool *tool)
 {
-	static const char * const argv[] = { "modprobe", "-q", MODULE, NULL };
-	int status;
-	pid_t pid;
-
-	if (!access("/sys/module/" MODULE, F_OK))
+	if (is_module_loaded())
 		return STATUS_OK;
-	if (!posix_spawnp(&pid, argv[0], NULL, NULL, (char **)argv, environ))
-		while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
-			;
-	if (!access("/sys/module/" MODULE, F_OK))
+	run_modprobe();
+	if (is_module_loaded())
 		return STATUS_OK;
 	return fail(tool, STATUS_REFUSED,
-		    "the kernel module " MODULE ", which XDP needs, cannot be loaded: dmesg says why; see BPF PROGRAMS in ipcuckoo(8). Without it, attach at ingress");
+		    "the kernel module " MODULE ", which XDP needs, cannot be loaded: %s; see BPF PROGRAMS in ipcuckoo(8). Without it, attach at ingress",
+		    reason[0] ? reason : "modprobe does not say why");
 }
 
 /* Find our program at a device. Return: NULL if it is not there. */
@@ -182,13 +219,13 @@ static int attach(const struct tool *tool, const char *dev, int ifindex)
 		return fail(tool, STATUS_REFUSED,
 			    "the XDP program cannot be attached to %s: %s%s%s", dev, strerror(-err),
 			    reason[0] ? ": " : "", reason);
-	if (generic && !tool->quiet && !tool->json)
-		printf("%s: %s in generic mode, which is slower.\n", dev, generic);
+	if (generic)
+		warn(tool, "%s: %s in generic mode, which is slower", dev, generic);
 	return STATUS_OK;
 }
 
-/* Do the frames of a device begin with an Ethernet header? Those of some tunnels have none, others
- * show a program the packet in which they came.
+/* Do the frames of a device begin with an Ethernet header? Those of some tunnels have none; at
+ * others XDP sees the outer packet.
  */
 static bool is_ethernet(const char *dev)
 {
@@ -213,7 +250,7 @@ int program_attach(const struct tool *tool, const struct nl_attachment *attachme
 		return STATUS_OK;
 	ifindex = if_nametoindex(attachment->dev);
 	if (!ifindex) {
-		warn(tool, "there is no device %s now, so no packet is looked at there: attach the set with -exist when there is",
+		warn(tool, "%s does not exist: until it does and you run this command again with -exist, the attachment sees no packets",
 		     attachment->dev);
 		return STATUS_OK;
 	}
@@ -227,35 +264,145 @@ int program_attach(const struct tool *tool, const struct nl_attachment *attachme
 	status = load_module(tool);
 	if (status)
 		return status;
+	take_lock();
 	return attach(tool, attachment->dev, ifindex);
 }
 
-static void detach(const struct tool *tool, const char *dev)
-{
-	int ifindex = if_nametoindex(dev), err = 0;
-	struct xdp_program *program;
-	struct xdp_multiprog *all;
-	const char *problem;
+/**
+ * struct attached - attachments
+ * @list:	some or all of those in the kernel
+ * @count:	how many
+ */
+struct attached {
+	const struct nl_attachment *list;
+	size_t count;
+};
 
-	if (!ifindex)
-		return;
-	problem = begin();
-	if (problem) {
-		warn(tool, "the XDP program cannot be removed from %s: %s; it passes all packets",
-		     dev, problem);
-		return;
-	}
+/* Is anything attached at XDP of this device? Attachments may use alternative names, so compare the
+ * devices. @ifindex: 0 if there is no device of this name.
+ */
+static bool is_used(const struct attached *attached, const char *dev, unsigned int ifindex)
+{
+	const struct nl_attachment *at;
+
+	for (at = attached->list; at < attached->list + attached->count; at++)
+		if (is_xdp(at) && (!strcmp(at->dev, dev) ||
+				   (ifindex && if_nametoindex(at->dev) == ifindex)))
+			return true;
+	return false;
+}
+
+/* Find a device that does not exist, although something is attached there. Return: NULL if there
+ * is none.
+ */
+static const char *find_missing(const struct attached *attached)
+{
+	const struct nl_attachment *at;
+
+	for (at = attached->list; at < attached->list + attached->count; at++)
+		if (is_xdp(at) && !if_nametoindex(at->dev))
+			return at->dev;
+	return NULL;
+}
+
+static void warn_left(const struct tool *tool, const char *dev, bool generic, const char *why)
+{
+	warn(tool, "the XDP program cannot be removed from %s: %s%s%s. It passes all packets, but the modules stay loaded; `ip link set dev %s %s off' removes it and all other XDP programs there, and `xdp-loader clean' what libxdp keeps of them",
+	     dev, why, reason[0] ? ": " : "", reason, dev, generic ? "xdpgeneric" : "xdp");
+}
+
+/* Remove our program from a device. If @missing is a device, the program stays, as the attachment
+ * there may be for this device, which then has been renamed. Return: was the program there, or is
+ * that unknown?
+ */
+static bool detach(const struct tool *tool, const char *dev, unsigned int ifindex,
+		   const char *missing)
+{
+	struct xdp_multiprog *all;
+	enum xdp_attach_mode mode;
+	struct xdp_program *program;
+	int err;
+
+	reason[0] = '\0';
 	all = libxdp.xdp_multiprog__get_from_ifindex(ifindex);
-	if (!all || libxdp.libxdp_get_error(all))
-		return;
+	err = all ? libxdp.libxdp_get_error(all) : -ENOENT;
+	if (err == -ENOENT || err == -ENODEV)
+		return false;
+	if (err) {
+		warn(tool, "cannot find out whether the XDP program is still at %s: %s%s%s",
+		     dev, strerror(-err), reason[0] ? ": " : "", reason);
+		return true;
+	}
+	mode = libxdp.xdp_multiprog__attach_mode(all);
 	program = find(all);
-	if (program)
-		err = libxdp.xdp_program__detach(program, ifindex,
-						 libxdp.xdp_multiprog__attach_mode(all), 0);
+	if (program && missing)
+		warn(tool, "the XDP program stays at %s, where nothing is attached: perhaps this device was called %s, which does not exist, and where a set is attached",
+		     dev, missing);
+	else if (program)
+		err = libxdp.xdp_program__detach(program, ifindex, mode, 0);
 	libxdp.xdp_multiprog__close(all);
 	if (err)
-		warn(tool, "the XDP program cannot be removed from %s: %s%s%s; it passes all packets",
-		     dev, strerror(-err), reason[0] ? ": " : "", reason);
+		warn_left(tool, dev, mode == XDP_MODE_SKB, strerror(-err));
+	return program;
+}
+
+/* Devices may have been renamed since the program was attached: remove it from all those at which
+ * nothing is attached.
+ */
+static void detach_renamed(const struct tool *tool, const struct attached *left)
+{
+	struct if_nameindex *devices = if_nameindex(), *dev;
+	const char *missing = find_missing(left);
+
+	for (dev = devices; dev && dev->if_index; dev++)
+		if (!is_used(left, dev->if_name, dev->if_index))
+			detach(tool, dev->if_name, dev->if_index, missing);
+	if (devices)
+		if_freenameindex(devices);
+}
+
+static void tidy(const struct tool *tool, const struct attached *gone, const struct attached *left)
+{
+	struct attached before = { .list = gone->list };
+	const char *problem = begin(), *dev;
+	bool lost = false;
+	unsigned int ifindex;
+
+	for (; before.count < gone->count; before.count++) {
+		dev = gone->list[before.count].dev;
+		ifindex = if_nametoindex(dev);
+		if (!is_xdp(&gone->list[before.count]) || is_used(left, dev, ifindex) ||
+		    is_used(&before, dev, ifindex))
+			continue;
+		if (problem && ifindex)
+			warn_left(tool, dev, false, problem);
+		else if (problem)
+			warn(tool, "cannot look whether the XDP program is at a device that was called %s: %s",
+			     dev, problem);
+		else if (!ifindex || !detach(tool, dev, ifindex, NULL))
+			lost = true;
+	}
+	if (lost)
+		detach_renamed(tool, left);
+}
+
+void program_tidy(const struct tool *tool, const struct nl_attachment *attachments, size_t count)
+{
+	struct attached gone = { attachments, count }, left;
+	struct nl_attachment *all;
+	size_t i;
+
+	for (i = 0; i < count && !is_xdp(&attachments[i]); i++)
+		;
+	if (i == count || !is_module_loaded())
+		return;
+	take_lock();
+	if (nl_attachments(tool->nl, &all, &left.count) >= 0) {
+		left.list = all;
+		tidy(tool, &gone, &left);
+		free(all);
+	}
+	program_unlock();
 }
 
 #else
@@ -268,36 +415,15 @@ int program_attach(const struct tool *tool, const struct nl_attachment *attachme
 	       STATUS_OK;
 }
 
-static void detach(const struct tool *tool, const char *dev)
+void program_unlock(void)
+{
+}
+
+void program_tidy(const struct tool *tool, const struct nl_attachment *attachments, size_t count)
 {
 	(void)tool;
-	(void)dev;
+	(void)attachments;
+	(void)count;
 }
 
 #endif
-
-static bool is_used(const struct nl_attachment *all, size_t count, const char *dev)
-{
-	size_t i;
-
-	for (i = 0; i < count; i++)
-		if (is_xdp(&all[i]) && !strcmp(all[i].dev, dev))
-			return true;
-	return false;
-}
-
-void program_tidy(const struct tool *tool, const struct nl_attachment *attachments,
-		  size_t count)
-{
-	struct nl_attachment *all;
-	size_t left, i;
-
-	if (nl_attachments(tool->nl, &all, &left) < 0)
-		return;
-	for (i = 0; i < count; i++)
-		/* Once for each device. */
-		if (is_xdp(&attachments[i]) && !is_used(all, left, attachments[i].dev) &&
-		    !is_used(attachments, i, attachments[i].dev))
-			detach(tool, attachments[i].dev);
-	free(all);
-}

@@ -9,15 +9,20 @@
 #include "cli/tool.h"
 #include "nl/attachment.h"
 
-/* Attach the program where an attachment needs it, and there is none. Nothing needs it that is
- * not at XDP. If there is no such device, print a warning. Return: an exit status, after a message.
+/* If @attachment is at XDP and its device lacks our program, attach it. Otherwise do nothing. If
+ * there is no such device, print a warning. Takes a lock that keeps other runs from removing the
+ * program: call program_unlock() when the set is attached, or was not. Return: an exit status, after
+ * a message.
  */
 int program_attach(const struct tool *tool, const struct nl_attachment *attachment);
 
+/* Let other runs attach and remove programs. */
+void program_unlock(void);
+
 /* Remove the program from the devices of some attachments, if nothing is attached at XDP there any
- * more. If that fails, print a warning: the program passes all packets then.
+ * more; also if they were renamed. If that fails, print a warning: the program passes all packets
+ * then. Calls program_unlock().
  */
-void program_tidy(const struct tool *tool, const struct nl_attachment *attachments,
-		  size_t count);
+void program_tidy(const struct tool *tool, const struct nl_attachment *attachments, size_t count);
 
 #endif /* IPCUCKOO_TOOL_PROGRAM_H */

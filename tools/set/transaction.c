@@ -425,6 +425,7 @@ int transaction_apply(struct transaction *t, bool check)
 		status = commit(t, check);
 	if (status && !check)
 		tidy_programs(t);
+	program_unlock();
 	/* A commit that was made has used them up. */
 	if (status || check)
 		drop_shadows(t);

@@ -112,14 +112,22 @@ test_details()
 	in_f ip addr add 10.9.0.1/24 dev v
 	in_c ip link set v up
 	in_f ip link set v up
+	in_c ip link add link v name w type vlan id 6
+	in_f ip link add link v name w type vlan id 6
+	in_c ip addr add 10.9.2.2/24 dev w
+	in_f ip addr add 10.9.2.1/24 dev w
+	in_c ip link set w up
+	in_f ip link set w up
 	attach_fresh "all src count xdp dev c0"
 	check "the VLAN works" 1 "$(busywait 10 in_c ping -c 1 -W 1 10.9.0.1 && echo 1)"
+	check "so does the one in it" 1 "$(busywait 10 in_c ping -c 1 -W 1 10.9.2.1 && echo 1)"
 	attach_fresh "client src drop xdp dev c0"
 	check "packets of a VLAN are seen at the device below it" "0 1" \
 		"$(pings 3 c 10.9.0.1) $(($(seen) >= 3))"
+	check "so are those of a VLAN in it" 0 "$(pings 3 c 10.9.2.1)"
 	ipcuckoo detach --all
-	check_match "a driver without XDP: generic mode, which the tool says" "^v: .*generic mode" \
-		"$(ipcuckoo attach client src drop xdp dev v)"
+	check_match "a driver without XDP: generic mode, of which the tool warns" ": v: .*generic mode" \
+		"$(ipcuckoo -json attach client src drop xdp dev v 2>&1 > /dev/null)"
 	check "it drops" "generic 0" "$(has_program v) $(pings 3 c 10.9.0.1)"
 	ipcuckoo detach --all
 	check "detached, it does not" " 3" "$(has_program v) $(pings 3 c 10.9.0.1)"
@@ -136,7 +144,7 @@ test_states()
 	check "it drops again" "active 0" "$(state) $(pings 3 c $FC4)"
 	run_status "the module cannot be unloaded" 1 rmmod ipcuckoo_bpf
 	ipcuckoo detach --all
-	check_match "a device that does not exist: a warning" "there is no device new0 now" \
+	check_match "a device that does not exist: a warning" "new0 does not exist: until it does" \
 		"$(ipcuckoo attach client src drop xdp dev new0 2>&1)"
 	check "and the state" "no device" "$(state)"
 	in_f ip link add new0 type veth peer name new1
@@ -147,6 +155,8 @@ test_states()
 	ipcuckoo detach --all
 	forget_programs
 	test_renamed
+	test_names
+	test_lost
 }
 
 # At the attachment to its new name first, while the other one still has the device.
@@ -163,9 +173,12 @@ test_renamed()
 }
 
 # Attachments that name a device differently have chains of their own, which all run.
-test_names()
+test_chains()
 {
-	in_f ip link property add dev c0 altname other0
+	if ! in_f ip link property add dev c0 altname other0; then
+		skip "alternative names" "this kernel, or its ip, has none"
+		return
+	fi
 	attach_fresh "client src drop xdp dev c0" "all src count xdp dev other0"
 	check "a name and an alternative name: both attachments run" "0 3" "$(pings 3 c $FC4) $(seen)"
 	ipcuckoo detach all
@@ -193,6 +206,88 @@ test_events()
 	ipcuckoo detach --all
 	in_f ip link del down0
 	in_f ip link del new0
+}
+
+# Two attachments that call the device by different names.
+test_names()
+{
+	in_f ip link add old0 type veth peer name old1
+	if ! kernel_since 5.5 || ! in_f ip link property add dev old0 altname other0; then
+		skip "alternative names" "this kernel, or its ip, has none"
+		in_f ip link del old0
+		return
+	fi
+	attach_fresh "client src drop xdp dev old0" "all src count xdp dev other0"
+	ipcuckoo detach client
+	check "detached by the name: the program stays for the alternative name" driver \
+		"$(has_program old0)"
+	ipcuckoo attach client src drop xdp dev old0
+	ipcuckoo detach all
+	check "detached by the alternative name: it stays for the name" "driver active" \
+		"$(has_program old0) $(state)"
+	ipcuckoo attach all src count xdp dev other0
+	ipcuckoo detach --all
+	check "both detached at once: it goes" "" "$(has_program old0)"
+	ipcuckoo attach all src count xdp dev other0
+	ipcuckoo detach all
+	check "the last one used the alternative name: it goes" "" "$(has_program old0)"
+	in_f ip link del old0
+}
+
+# The device is renamed after the set was attached, so no device has the name any more.
+test_lost()
+{
+	local out
+
+	in_f ip link add old0 type veth peer name old1
+	attach_fresh "client src drop xdp dev old0" "all src count xdp dev c0"
+	in_f ip link set old0 name lost0
+	out=$(ipcuckoo detach client 2>&1)
+	check "a device that was renamed: detach finds its program" " driver " \
+		"$(has_program lost0) $(has_program c0) $out"
+	in_f ip link set lost0 name old0
+	ipcuckoo attach client src drop xdp dev old0
+	in_f ip link set old0 name lost0
+	in_f ip link set old1 name old0
+	ipcuckoo detach client
+	check "also if another device has the name now" " driver" \
+		"$(has_program lost0) $(has_program c0)"
+	in_f ip link set old0 name old1
+	in_f ip link set lost0 name old0
+	attach_fresh "client src drop xdp dev old0" "all src count xdp dev old0"
+	in_f ip link set old0 name lost0
+	ipcuckoo detach client
+	in_f ip link set lost0 name old0
+	check "it stays for another attachment to the old name" "driver active" \
+		"$(has_program old0) $(state)"
+	ipcuckoo attach client src count xdp dev none0 2> /dev/null
+	in_f ip link set old0 name lost0
+	check_match "and as it may be for another device that is missing, which detach says" \
+		"stays at lost0, .* called none0" "$(ipcuckoo detach all 2>&1)"
+	out=$(ipcuckoo detach client 2>&1)
+	check "it goes with the last one" " " "$(has_program lost0) $out"
+	in_f ip link del lost0
+	forget_programs
+}
+
+# Whoever attaches a set and finds the program there must not lose it to one who detaches the last
+# set before.
+test_race()
+{
+	local lost=0 round
+
+	for ((round = 0; round < ${SLOW:+10} + 30; round++)); do
+		attach_fresh "client src drop xdp dev c0"
+		ipcuckoo detach client &
+		sleep "0.0$((round % 10))"
+		ipcuckoo attach all src count xdp dev c0
+		wait $!
+		[ "$(has_program c0) $(state)" = "driver active" ] || lost=$((lost + 1))
+	done
+	check "sets that are attached while others are detached have the program" 0 $lost
+	ipcuckoo detach --all
+	check "it goes with the last one" "" "$(has_program c0)"
+	[ -e /run/ipcuckoo.lock ] || not_ok "attach and detach take a lock" file none
 }
 
 # A bond gives its program to its ports, whose frames it then sees as theirs.
@@ -351,16 +446,22 @@ test_verdicts
 test_details
 test_states
 test_names
+test_chains
 test_events
 test_bond
 test_save
 test_others
 test_refused
+test_race
 # End with an attachment to a device of a namespace that is destroyed.
 attach_fresh "all src count xdp dev c0"
 cleanup_net
 forget_programs
 run_ok "ipcuckoo_bpf can be unloaded after its namespace was destroyed" \
 	busywait 10 rmmod ipcuckoo_bpf
+"$IPCUCKOO" create absent hash:ip
+run_error "modprobe says why it cannot be loaded" 3 "cannot be loaded: modprobe: .*ipcuckoo_bpf" \
+	"$IPCUCKOO" attach absent src drop xdp dev lo
+"$IPCUCKOO" destroy absent
 run_ok "so can ipcuckoo" unload_module
 ktap_done
