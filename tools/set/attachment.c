@@ -120,7 +120,10 @@ struct json_object *json_attachment(const struct nl_attachment *attachment)
 	json_add_bool(object, "active", is_active(attachment));
 	if (!is_active(attachment))
 		json_add_string(object, "state", state_text(attachment, state));
-	json_add_uint(object, "packets", attachment->packets);
-	json_add_uint(object, "bytes", attachment->bytes);
+	/* prefetch counts nothing. */
+	if (attachment->verdict != IPCUCKOO_VERDICT_PREFETCH) {
+		json_add_uint(object, "packets", attachment->packets);
+		json_add_uint(object, "bytes", attachment->bytes);
+	}
 	return object;
 }

@@ -77,6 +77,9 @@ test_replace()
 		0 '[["count", 200], ["prefetch", 5]]' \
 		'sorted([a["verdict"], a["order"]] for a in d["attachments"] if a["place"] == "ingress")' \
 		stats
+	json "prefetch has no counters in JSON" 0 '[["count", true, true], ["prefetch", false, false]]' \
+		'sorted([a["verdict"], "packets" in a, "bytes" in a] for a in d["attachments"] if a["place"] == "ingress")' \
+		stats
 	run_tool stats
 	check_match "prefetch counts nothing" \
 		' prefetch +ingress +-450 +eth0 +exempt +(active|no device) +- +-'$'\n' "$out"
