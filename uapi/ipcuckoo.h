@@ -483,8 +483,9 @@
  *   tries again: after a second, then after twice as long each time up to about
  *   a minute, and whenever something is attached or detached, or a device
  *   changes. ATTACH itself fails if a hook that it needs cannot be registered.
- *   STATE_NO_PROGRAM: PLACE_XDP, and the device has no program of XDP. No event
- *   reports when that changes, and the module does not know what programs do:
+ *   STATE_NO_PROGRAM: PLACE_XDP, and the device has no program of XDP. An event
+ *   reports when that changes, unless the device is down or the program was
+ *   attached with a link of BPF. The module does not know what programs do:
  *   STATE_ACTIVE says only that there is a program.
  *
  * IPCUCKOO_CMD_SET_RENAME (do): give a set another name
