@@ -10,6 +10,8 @@
 
 some=${SLOW:+200}
 some=${some:-500}
+rounds=${SLOW:+10}
+rounds=${rounds:-30}
 
 # pings COUNT FROM-NAMESPACE TO: prints how many pings were answered
 pings()
@@ -276,7 +278,7 @@ test_race()
 {
 	local lost=0 round
 
-	for ((round = 0; round < ${SLOW:+10} + 30; round++)); do
+	for ((round = 0; round < rounds; round++)); do
 		attach_fresh "client src drop xdp dev c0"
 		ipcuckoo detach client &
 		sleep "0.0$((round % 10))"
