@@ -116,26 +116,6 @@ bool engine_is_ready(const struct engine *engine)
 	return engine && engine->ready;
 }
 
-static size_t count_servers(const struct engine *engine)
-{
-	char **servers = servers_of(engine);
-	size_t count = 0;
-
-	while (servers && servers[count])
-		count++;
-	return count;
-}
-
-bool engine_has_others(const struct engine *engine)
-{
-	return count_servers(engine) > 1;
-}
-
-bool engine_has_next(const struct engine *engine)
-{
-	return engine->tried + 1 < count_servers(engine);
-}
-
 /* Cut "HOST:PORT" or "[HOST]:PORT". Return: the host, allocated; NULL if it is neither. */
 static char *split_server(const char *server, int *port)
 {
@@ -354,8 +334,11 @@ static void wait_long(struct engine *engine)
  */
 static void lose(struct engine *engine)
 {
-	size_t count = count_servers(engine), len = strlen(engine->round);
+	size_t count = 0, len = strlen(engine->round);
+	char **servers = servers_of(engine);
 
+	while (servers[count])
+		count++;
 	snprintf(engine->round + len, sizeof(engine->round) - len, "%s%.200s %.255s",
 		 len ? "; " : "", engine_server(engine),
 		 engine->why[0] ? engine->why : "closed the connection");

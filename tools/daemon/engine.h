@@ -99,11 +99,6 @@ bool engine_is_ready(const struct engine *engine);
 /* The address in use, or the one that is tried; "Sentinel" while that is asked. */
 const char *engine_server(const struct engine *engine);
 
-/* Whether there are other addresses. */
-bool engine_has_others(const struct engine *engine);
-/* Whether engine_fail() leads to one that was not tried since an address was last of use. */
-bool engine_has_next(const struct engine *engine);
-
 /* Call config_fault() for what is wrong in a configuration (engine_config.c). */
 void engine_check_config(const struct engine_config *config, struct section *section);
 /* Why an address is wrong; NULL if it is right. */

@@ -69,7 +69,6 @@ static bool expect(struct follower *follower, const redisReply *reply, bool righ
 static void trust(struct follower *follower)
 {
 	follower->older = false;
-	follower->listless = false;
 	follower->accepted = false;
 	engine_good(follower->reader);
 }
@@ -376,15 +375,8 @@ static void on_role_of_listless(void *owner, const redisReply *reply)
 {
 	struct follower *follower = owner;
 
-	if (engine_leave_replica(follower->reader, reply, follower->config.list))
-		return;
-	/* A primary that has lost the list may not be the primary any more: look at the others. */
-	if (!strcmp(engine_role(reply), "master") && engine_has_others(follower->reader)) {
-		follower->listless = true;
-		engine_fail(follower->reader, "has no list %s", follower->config.list);
-		return;
-	}
-	no_list(follower);
+	if (!engine_leave_replica(follower->reader, reply, follower->config.list))
+		no_list(follower);
 }
 
 static void ask_role(struct follower *follower, engine_reply_fn *answered)
@@ -671,31 +663,17 @@ static void on_ready(void *owner)
 	ask_head(follower);
 }
 
-/* What to do if no address is of use. Allocated. */
-static char *advice(const struct follower *follower)
-{
-	if (follower->older)
-		return need_text("; if the list was published anew or restored, take it with: ipcuckood accept %s",
-				 follower->source->name);
-	if (follower->listless)
-		return need_text("; if the list was lost, or was never there, publish all of it: ipcuckoo publish %s --file FILE",
-				 follower->config.list);
-	return need_copy("");
-}
-
 static void on_lost(void *owner, const char *why)
 {
 	struct follower *follower = owner;
-	char *what_to_do = advice(follower);
 
-	follower->listless = false;
 	timer_stop(&follower->again);
 	forget_fresh(follower);
 	clock_forget(&follower->clock, follower->source);
 	follower->step = AWAY;
-	source_fail(follower->source, "%s; it is tried again, at least every 30 seconds%s", why,
-		    what_to_do);
-	free(what_to_do);
+	source_fail(follower->source, "%s; it is tried again, at least every 30 seconds%s%s", why,
+		    follower->older ? "; if the list was published anew or restored, take it with: ipcuckood accept " : "",
+		    follower->older ? follower->source->name : "");
 }
 
 void follower_start(struct follower *follower, struct source *source,

@@ -66,7 +66,6 @@ enum follower_step {
  * @contents:	its contents
  * @snapshot:	the snapshot, as far as it has arrived
  * @distrust:	read the snapshot, whatever is in force
- * @listless:	a primary was left because it has no list, since an address was last of use
  * @accepted:	somebody has agreed that an older list is taken
  * @warned:	a warning about @left_out was logged
  * @again:	asks for the head again, when there is no list
@@ -91,7 +90,6 @@ struct follower {
 	struct contents contents;
 	struct snapshot snapshot;
 	bool distrust;
-	bool listless;
 	bool accepted;
 	bool warned;
 	sd_event_source *again;

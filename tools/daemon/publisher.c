@@ -163,17 +163,6 @@ static void note_refused(struct publisher *publisher, struct job *job)
 		note_sent(publisher, job, 0);
 }
 
-/* The server has no list. It may be an old primary that has lost it: advise to make the list only
- * when the other addresses were tried. Return: whether the next one is tried.
- */
-static bool leave_listless(struct publisher *publisher)
-{
-	if (!engine_has_next(publisher->engine))
-		return false;
-	engine_fail(publisher->engine, "has no list %s", publisher->config.list);
-	return true;
-}
-
 /* Return: whether the reply is an error; then the job, if there is one, is over or is repeated. */
 static bool take_error(struct publisher *publisher, struct job *job, const redisReply *reply)
 {
@@ -193,10 +182,6 @@ static bool take_error(struct publisher *publisher, struct job *job, const redis
 	}
 	if (!job)
 		return true;
-	if (script_is_no_list(reply->str) && leave_listless(publisher)) {
-		publisher->refused = true;
-		return true;
-	}
 	why = script_error(publisher->config.list, reply->str);
 	/* Nobody hears of it any more, and somebody will mend it: the changes go on waiting. */
 	if (job->kind == JOB_CHANGE && !job_is_awaited(job) && !script_is_final(reply->str)) {
@@ -366,8 +351,7 @@ static void on_fleet_role(void *owner, const redisReply *reply)
 	struct publisher *publisher = owner;
 
 	publisher->busy = false;
-	if (engine_leave_replica(publisher->engine, reply, publisher->config.list) ||
-	    leave_listless(publisher))
+	if (engine_leave_replica(publisher->engine, reply, publisher->config.list))
 		return;
 	job_answer(publisher->jobs.first, STATUS_REFUSED,
 		   script_error(publisher->config.list, "NOLIST"));

@@ -99,17 +99,10 @@ bool script_is_final(const char *error)
 	return begins_with_one(error, codes);
 }
 
-bool script_is_no_list(const char *error)
-{
-	static const char *const codes[] = { "NOLIST", NULL };
-
-	return begins_with_one(error, codes);
-}
-
 char *script_error(const char *list, const char *error)
 {
 	error = script_bare_error(error);
-	if (script_is_no_list(error))
+	if (!strncmp(error, "NOLIST", 6))
 		return need_text("there is no list %s in Redis; make it: ipcuckoo publish %s --file FILE",
 				 list, list);
 	if (!strncmp(error, "FORMAT", 6))

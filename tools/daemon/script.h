@@ -29,8 +29,6 @@ const char *script_bare_error(const char *error);
 bool script_is_elsewhere(const char *error);
 /* Whether an error says that Redis can never take the data, whatever is done there. */
 bool script_is_final(const char *error);
-/* Whether an error says that there is no list. */
-bool script_is_no_list(const char *error);
 /* What an error of a script or of Redis means for a list, and what to do. Allocated. */
 char *script_error(const char *list, const char *error);
 

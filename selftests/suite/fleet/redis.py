@@ -1026,50 +1026,6 @@ def test_empty_replica(b):
            "(+role)" in text and "--file" not in text, (status, text))
 
 
-def test_empty_primary(b):
-    """An old primary has come back without its data, and is the first address."""
-    host = b.begin()
-    old = engine.Redis(b.dir, port=REPLICA)
-    b.others = [old]
-    want = set(MANY[:100])
-    here = f"127.0.0.1:{old.port}"
-    host.daemon.stop()
-    host.configure(f"{here} {b.server()}", {"report": "no"})
-    host.daemon.start()
-    status, text = host.publish("203.0.113.1")
-    want.add("203.0.113.1")
-    b.case("a change is published where the list is", status == 0, text)
-    b.case("and the list is followed there", host.has(want) and wait_for(
-        lambda: host.source()["server"] == b.server()), host.source())
-    # The connection on which the daemon has published is closed by then.
-    time.sleep(6)
-    status, found = host.fleet()
-    b.case("the state of the fleet is that of the list", found.get("seq") == 2, (status, found))
-    b.case("the old primary got nothing", old.ask("KEYS", "*") == [])
-    time.sleep(6)
-    b.redis.ask("FLUSHALL")
-    status, text = host.publish("203.0.113.2")
-    b.case("if no address has the list: to make it is advised at once", status == 3 and
-           "there is no list feed" in text and "--file" in text, text)
-    b.case("and nothing waits then", host.source()["waiting"] == 0, host.source())
-    time.sleep(6)
-    status, text = host.daemon.ask("fleet feed")
-    b.case("also to who asks for the fleet", status == 3 and "--file" in text, (status, text))
-    b.case("both addresses are named, and the last good list stays", wait_for(
-        lambda: re.search(f"{here} has no list feed; {b.server()} has no list feed; .*--file",
-                          host.source().get("problem") or "")) and host.has(want), host.source())
-    status, text = host.replace(MANY[:50])
-    b.case("the list that is made is followed", status == 0 and host.has(MANY[:50]),
-           (text, host.source()))
-    old.ask("FLUSHALL")
-    b.redis.kill()
-    time.sleep(6)
-    status, text = host.publish("203.0.113.3")
-    b.case("if the next address does not answer, a change waits, and both are named",
-           status == 3 and f"{here} has no list feed; {b.server()} " in text and
-           "--file" not in text, text)
-
-
 def test_cluster(b):
     """Two servers share the slots; the first one that is named has not that of the list."""
     one, two = [engine.Redis(b.dir, port=port, options=("--cluster-enabled", "yes"))
@@ -1625,8 +1581,8 @@ def test_random(b):
 TESTS = (test_config, test_clock, test_clock_set, test_publish, test_timeouts, test_values,
          test_agree, test_restart, test_left_out, test_replaced, test_full, test_trimmed,
          test_renewed, test_gone, test_waiting, test_unstored, test_refused, test_behind,
-         test_empty_replica, test_empty_primary, test_cluster, test_sentinel, test_lies,
-         test_million, test_many, test_random)
+         test_empty_replica, test_cluster, test_sentinel, test_lies, test_million, test_many,
+         test_random)
 
 
 def body(tap):
