@@ -542,9 +542,15 @@ static u32 run_device(const struct frame *frame)
  */
 static struct net_device *program_device(struct net_device *dev)
 {
-	if (likely(!(dev->flags & IFF_SLAVE)) || ipcuckoo_device_has_program(dev))
-		return dev;
-	return netdev_master_upper_dev_get_rcu(dev) ?: dev;
+	struct net_device *master;
+
+	while (unlikely(dev->flags & IFF_SLAVE) && !ipcuckoo_device_has_program(dev)) {
+		master = netdev_master_upper_dev_get_rcu(dev);
+		if (!master)
+			break;
+		dev = master;
+	}
+	return dev;
 }
 
 /**

@@ -403,9 +403,9 @@ static noinline bool look_up(struct ipcuckoo_entries *e,
  * enum outlook - what the hint and the slots of a host say about an address
  * @NOTHING:	no entry covers it, if no writer disturbed the look-up
  * @HOST:	a slot has the remainder of the host; nothing else can cover it
- * @PREFIX:	all prefixes have one length (but for those that are shorter than the stride of the
- *		hint), and nothing but one of them can cover it; from IPCUCKOO_HINT_HIGH on, hosts
- *		and short prefixes of IPv4 can, too
+ * @PREFIX:	all prefixes that are longer than the stride of the hint have one length, and
+ *		nothing but one of these can cover it; of IPv4 from IPCUCKOO_HINT_HIGH on, shorter
+ *		prefixes can, too
  * @ANYTHING:	any entry may cover it, or a fingerprint or a slot of a narrow table may match
  */
 enum outlook {

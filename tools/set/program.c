@@ -29,6 +29,9 @@ static bool is_xdp(const struct nl_attachment *attachment)
 /* Only root can open it, so nobody else can keep the lock. */
 #define LOCK_FILE	"/run/ipcuckoo.lock"
 
+/* How often to try to take the lock, ten times a second */
+#define LOCK_TRIES	100
+
 /* The compiled program is a part of this one. */
 __asm__(".pushsection .rodata\n"
 	".balign 8\n"
@@ -76,15 +79,26 @@ static const char *begin(void)
 
 static int lock_fd = -1;
 
-/* Where the file cannot be made, go on without the lock: that is no reason to let packets pass. */
-static void take_lock(void)
+/* Where the file cannot be made, or somebody keeps the lock, go on without it: that is no reason to
+ * let packets pass.
+ */
+static void take_lock(const struct tool *tool)
 {
+	int tries = LOCK_TRIES;
+
 	if (lock_fd >= 0)
 		return;
 	lock_fd = open(LOCK_FILE, O_RDONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
-	if (lock_fd >= 0)
-		while (flock(lock_fd, LOCK_EX) && errno == EINTR)
-			;
+	if (lock_fd < 0)
+		return;
+	while (flock(lock_fd, LOCK_EX | LOCK_NB)) {
+		if (!tries--) {
+			warn(tool, "another ipcuckoo has kept " LOCK_FILE " locked for %d seconds: going on without it",
+			     LOCK_TRIES / 10);
+			return;
+		}
+		usleep(100000);
+	}
 }
 
 void program_unlock(void)
@@ -126,7 +140,7 @@ static int load_module(const struct tool *tool)
 	if (is_module_loaded())
 		return STATUS_OK;
 	return fail(tool, STATUS_REFUSED,
-		    "the kernel module " MODULE ", which XDP needs, cannot be loaded: %s; see BPF PROGRAMS in ipcuckoo(8). Without it, attach at ingress",
+		    "the kernel module " MODULE ", which XDP needs, cannot be loaded: %s; dmesg may say more; see BPF PROGRAMS in ipcuckoo(8). Without it, attach at ingress",
 		    reason[0] ? reason : "modprobe does not say why");
 }
 
@@ -264,7 +278,7 @@ int program_attach(const struct tool *tool, const struct nl_attachment *attachme
 	status = load_module(tool);
 	if (status)
 		return status;
-	take_lock();
+	take_lock(tool);
 	return attach(tool, attachment->dev, ifindex);
 }
 
@@ -394,13 +408,13 @@ void program_tidy(const struct tool *tool, const struct nl_attachment *attachmen
 
 	for (i = 0; i < count && !is_xdp(&attachments[i]); i++)
 		;
-	if (i == count || !is_module_loaded())
-		return;
-	take_lock();
-	if (nl_attachments(tool->nl, &all, &left.count) >= 0) {
-		left.list = all;
-		tidy(tool, &gone, &left);
-		free(all);
+	if (i < count && is_module_loaded()) {
+		take_lock(tool);
+		if (nl_attachments(tool->nl, &all, &left.count) >= 0) {
+			left.list = all;
+			tidy(tool, &gone, &left);
+			free(all);
+		}
 	}
 	program_unlock();
 }
