@@ -203,10 +203,8 @@ static void prepare_moves(struct stress *s, bool v6, u32 n, u32 nchurn)
 	struct ipcuckoo_entry entry;
 	u32 i;
 
-	if (s->len[v6])
-		reserve(s, v6 ? IPCUCKOO_NETS6 : IPCUCKOO_NETS4, n);
-	else
-		reserve(s, v6 ? IPCUCKOO_HOSTS6 : IPCUCKOO_HOSTS4, n);
+	entry = fresh_entry(s, MEMBER, v6);
+	reserve(s, ipcuckoo_entry_kind(&entry), n);
 	for (i = 0; i < n; i++) {
 		entry = fresh_entry(s, i < nchurn ? TRANSIENT : MEMBER, v6);
 		add(s, &entry);

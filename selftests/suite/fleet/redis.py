@@ -1004,6 +1004,7 @@ def test_empty_replica(b):
 
     def problem(pattern):
         return wait_for(lambda: re.search(pattern, host.source().get("problem") or ""))
+
     here = f"127.0.0.1:{replica.port}"
     follow(here)
     b.case("if there is no other server, that is said, and the list stays in force",
