@@ -135,8 +135,7 @@ static void print_attachment_metrics(const struct stats *stats)
 	for (metric = attachment_metrics; metric->name; metric++) {
 		exposition_head(stdout, "ipcuckoo_", metric->name, metric->help);
 		for (i = 0; i < stats->attachment_count; i++) {
-			/* It counts nothing. */
-			if (stats->attachments[i].verdict == IPCUCKOO_VERDICT_PREFETCH)
+			if (!counts_packets(&stats->attachments[i]))
 				continue;
 			printf("ipcuckoo_%s{", metric->name);
 			print_attachment_labels(&stats->attachments[i]);

@@ -62,7 +62,7 @@ static void print_attachments(const struct stats *stats)
 		table_add(&table, "%s",
 			  a->flags & IPCUCKOO_F_LOOPBACK ? "seen" : "exempt");
 		table_add(&table, "%s", state_text(a, state));
-		if (a->verdict == IPCUCKOO_VERDICT_PREFETCH) {
+		if (!counts_packets(a)) {
 			table_add(&table, "-");
 			table_add(&table, "-");
 			continue;

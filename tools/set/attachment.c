@@ -28,6 +28,11 @@ bool is_active(const struct nl_attachment *attachment)
 	return !attachment->state || attachment->state == IPCUCKOO_STATE_ACTIVE;
 }
 
+bool counts_packets(const struct nl_attachment *attachment)
+{
+	return attachment->verdict != IPCUCKOO_VERDICT_PREFETCH;
+}
+
 const char *state_text(const struct nl_attachment *attachment,
 		       char text[STATE_TEXT_SIZE])
 {
@@ -120,8 +125,7 @@ struct json_object *json_attachment(const struct nl_attachment *attachment)
 	json_add_bool(object, "active", is_active(attachment));
 	if (!is_active(attachment))
 		json_add_string(object, "state", state_text(attachment, state));
-	/* prefetch counts nothing. */
-	if (attachment->verdict != IPCUCKOO_VERDICT_PREFETCH) {
+	if (counts_packets(attachment)) {
 		json_add_uint(object, "packets", attachment->packets);
 		json_add_uint(object, "bytes", attachment->bytes);
 	}

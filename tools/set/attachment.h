@@ -13,6 +13,8 @@
 #define STATE_TEXT_SIZE		80
 
 bool is_active(const struct nl_attachment *attachment);
+/* Whether the attachment counts packets: all but those with the verdict prefetch do. */
+bool counts_packets(const struct nl_attachment *attachment);
 /* "active", "no device", "no hook: Cannot allocate memory" */
 const char *state_text(const struct nl_attachment *attachment,
 		       char text[STATE_TEXT_SIZE]);
