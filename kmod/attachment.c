@@ -96,7 +96,7 @@ void ipcuckoo_attachment_retire(struct ipcuckoo_attachment *at, struct ipcuckoo_
  * ipcuckoo_device_has_program() - does an XDP program run at a device?
  * @dev:	device
  *
- * Programs that a bond lets its ports run are not at the ports.
+ * A bond makes its ports run its program, which then is at the bond only.
  *
  * Context: any, under rcu_read_lock().
  */

@@ -538,8 +538,9 @@ static noinline bool look_further6(struct ipcuckoo_entries *e, const struct ipcu
 }
 
 /* Look an address up for which the outlook was PREFIX, which is common: many lists have prefixes
- * of one length. This calls nothing, so that registers are saved once at most. Return: whether it
- * could tell, and has set @found.
+ * of one length. This calls nothing, so that registers are saved once at most. Return: true if
+ * @found says whether the address matches; false if look_further4() or look_further6() has to
+ * find out, for instance because the writer has set @only to 0 since.
  */
 static __always_inline bool match_only(const struct ipcuckoo_version *v,
 				       const struct ipcuckoo_key *addr, bool v6, bool *found)

@@ -19,7 +19,7 @@ enum ipcuckoo_decision {
 	IPCUCKOO_EXCEPTION,
 };
 
-/* For ipcuckoo_lookups_match(). lookup.c explains both. */
+/* lookup.c explains this threshold and the counter that is compared with it. */
 #define IPCUCKOO_HITS_MANY	4
 
 DECLARE_PER_CPU(int, ipcuckoo_recent_hits);

@@ -407,7 +407,7 @@ static void refresh(struct ipcuckoo_net *pernet)
 	list_for_each_entry(at, &pernet->attached.list, list) {
 		if (!update_state(pernet, at, missing))
 			continue;
-		/* The event says this, too. */
+		/* This event has the whole state: follow_programs() need not send another one. */
 		at->program = ipcuckoo_attachment_has_program(at, pernet->net);
 		ipcuckoo_event_attachment(at, at->set->name, IPCUCKOO_EVENT_STATE_CHANGED);
 	}

@@ -381,7 +381,9 @@ static __always_inline bool ipcuckoo_table_first(const struct ipcuckoo_table *t,
 	return __ipcuckoo_table_first(t, p, &ipcuckoo_wide, slot);
 }
 
-/* Prefetch the keys of both buckets of a location. Inlined in any case, as prefetch.c says. */
+/* Prefetch the keys of both buckets of a location. Always inlined, because GCC drops calls of a
+ * function that only prefetches: see prefetch.c.
+ */
 static __always_inline void
 ipcuckoo_table_prefetch_keys(const struct ipcuckoo_table *t, const struct ipcuckoo_location *p)
 {

@@ -29,7 +29,7 @@ static bool is_xdp(const struct nl_attachment *attachment)
 /* Only root can open it, so nobody else can keep the lock. */
 #define LOCK_FILE	"/run/ipcuckoo.lock"
 
-/* How often to try to take the lock, ten times a second */
+/* How many times to try to take the lock, ten times a second */
 #define LOCK_TRIES	100
 
 /* The compiled program is a part of this one. */
@@ -325,9 +325,9 @@ static void warn_left(const struct tool *tool, const char *dev, bool generic, co
 	     dev, why, reason[0] ? ": " : "", reason, dev, generic ? "xdpgeneric" : "xdp");
 }
 
-/* Remove our program from a device. If @missing is a device, the program stays, as the attachment
- * there may be for this device, which then has been renamed. Return: was the program there, or is
- * that unknown?
+/* Remove our program from a device. @missing: the name of a device that does not exist, at which a
+ * set is attached; or NULL. As @dev may be that device, renamed, the program stays there then.
+ * Return: was the program there, or is that unknown?
  */
 static bool detach(const struct tool *tool, const char *dev, unsigned int ifindex,
 		   const char *missing)
@@ -375,6 +375,9 @@ static void detach_renamed(const struct tool *tool, const struct attached *left)
 		if_freenameindex(devices);
 }
 
+/* Remove our program from the devices of the attachments @gone, but not where one of those that are
+ * @left still needs it. Each device is looked at once: @before has the attachments that were done.
+ */
 static void tidy(const struct tool *tool, const struct attached *gone, const struct attached *left)
 {
 	struct attached before = { .list = gone->list };
