@@ -369,7 +369,7 @@ static int rehash(struct ipcuckoo_entries *e, enum ipcuckoo_kind kind,
 	for (attempt = 0; attempt < ATTEMPTS && err == -ENOSPC; attempt++) {
 		err = rehash_once(e, kind, r, nbuckets);
 		if (attempt)
-			nbuckets += nbuckets / 16 & ~1U;
+			nbuckets += max(nbuckets / 16 & ~1U, 2U);
 		nbuckets = min_t(u32, nbuckets, IPCUCKOO_BUCKETS_MAX);
 	}
 	return err;
@@ -439,7 +439,8 @@ int ipcuckoo_rebuild_grow(struct ipcuckoo_entries *e, enum ipcuckoo_kind kind,
 	int err;
 
 	if (longer)
-		return resize(e, kind, t->nbuckets, &extra, IPCUCKOO_CHARGE_WAIT);
+		return resize(e, kind, max(t->nbuckets, buckets(e, t, kind, &extra, t->count + 1ULL)),
+			      &extra, IPCUCKOO_CHARGE_WAIT);
 	if (t && !early && t->nbuckets == IPCUCKOO_BUCKETS_MAX)
 		return -ENOSPC;
 	if (early) {

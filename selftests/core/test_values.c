@@ -16,6 +16,7 @@
 
 #include "draw.h"
 #include "value.h"
+#include "version.h"
 
 /* Reference */
 
@@ -1299,6 +1300,61 @@ static void test_trim_after_gc(void)
 	ktap_case("expired prefixes do not match when the set is trimmed");
 }
 
+/* Add random prefixes until every slot of their table is taken. Returns whether it came to that:
+ * the table may have grown before.
+ */
+static bool fill_up(struct ipcuckoo_entries *e, struct random *random, bool v6)
+{
+	enum ipcuckoo_kind kind = v6 ? IPCUCKOO_NETS6 : IPCUCKOO_NETS4;
+	const struct ipcuckoo_table *t;
+	struct ipcuckoo_entry entry;
+	u32 i;
+
+	for (i = 0; i < 64; i++) {
+		entry = v6 ? entry6(random_u64(random), 0, 16 + random_below(random, 48)) :
+			     entry4(random_u64(random), 8 + random_below(random, 24));
+		ipcuckoo_entries_add(e, &entry);
+		t = ipcuckoo_version_current(e)->table[kind];
+		if (t->count == ipcuckoo_table_slots(t))
+			return true;
+	}
+	return false;
+}
+
+/* If every slot of a table is taken, the first entry that needs another kind of table finds room:
+ * the first prefix of 64 bits or longer, which has a longer key, and the first exception.
+ */
+static void test_full(u64 seed)
+{
+	struct random random = random_seed(seed);
+	struct ipcuckoo_value value = {};
+	struct ipcuckoo_entries *e;
+	struct ipcuckoo_entry entry;
+	u32 round, full[2] = {};
+	bool longer;
+
+	for (round = 0; round < 2000; round++) {
+		longer = round % 2;
+		e = calloc(1, sizeof(*e));
+		if (!e || ipcuckoo_entries_init(e, &account, true))
+			exit(1);
+		mutex_lock(&e->mutex);
+		if (fill_up(e, &random, longer)) {
+			full[longer]++;
+			entry = longer ? entry6(1, 2, 127) : entry4(1, 31);
+			value.nomatch = !longer;
+			expect_equal(ipcuckoo_entries_add_value(e, &entry, &value), 0,
+				     "round %u", round);
+		}
+		set_exit(e);
+		free(e);
+	}
+	printf("# %u and %u tables were full\n", full[0], full[1]);
+	expect(full[0] && full[1], "both cases have occurred");
+	expect_nothing_left(&account);
+	ktap_case("full tables take the first exception, and the first long prefix");
+}
+
 int main(void)
 {
 	u64 seed = ktap_begin("test_values");
@@ -1333,5 +1389,6 @@ int main(void)
 	test_signals();
 	test_signal_in_deletion();
 	test_trim_after_gc();
+	test_full(seed);
 	return ktap_end();
 }
