@@ -15,12 +15,12 @@
 #include "../ids.h"
 #include "../net.h"
 #include "kfuncs.h"
-#include "numbers.h"	/* made by types.sh */
+#include "type_ids.h"	/* made by types.sh */
 
 #ifdef IPCUCKOO_KFUNC_IDS
 
 /* The kernel's macros BTF_ID() and so on have resolve_btfids fill in the BTF type ids. Packages of
- * kernel headers do not always contain that program, so number.c prints the ids instead.
+ * kernel headers do not always contain that program, so type_ids.c prints the ids instead.
  */
 static struct btf_id_set8 functions = {
 	.cnt = IPCUCKOO_KFUNCS,

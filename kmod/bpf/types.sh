@@ -4,21 +4,21 @@
 # Makes the type information (BTF) of the module ipcuckoo_bpf, by which the kernel checks programs
 # that call its functions:
 #
-#   types.sh KDIR RELEASE OBJECT NUMBERS.h TYPES.btf FUNCTION...
+#   types.sh KDIR RELEASE OBJECT TYPE_IDS.h TYPES.btf FUNCTION...
 #
-# OBJECT is compiled, with debug information. NUMBERS.h gets the BTF type ids of the FUNCTIONs, as
-# number.c finds them. The type ids of a module continue after the last type id of vmlinux, so this
+# OBJECT is compiled, with debug information. TYPE_IDS.h gets the BTF type ids of the FUNCTIONs, as
+# type_ids.c finds them. The type ids of a module continue after the last type id of vmlinux, so this
 # looks for the kernel: the file BTF of the environment; else the vmlinux in KDIR; if RELEASE is
 # running, /sys/kernel/btf/vmlinux; else where distributions have kernels. That can be an ELF file,
 # a compressed kernel for x86, or BTF.
 #
-# If the kernel, a program or the BTF does not allow that, says why, writes the reason to NUMBERS.h,
+# If the kernel, a program or the BTF does not allow that, says why, writes the reason to TYPE_IDS.h,
 # and succeeds: the module is built, and says the same when it is loaded. The same make builds the
 # other modules, which need no BTF and must not fail because of this one.
 
 set -u
 
-kdir=$1 release=$2 object=$3 numbers=$4 types=$5
+kdir=$1 release=$2 object=$3 type_ids=$4 types=$5
 shift 5
 work=$types.work
 trap 'rm -rf "$work"' EXIT
@@ -29,7 +29,7 @@ mkdir -p "$work" || exit
 give_up()
 {
 	echo "  BTF     none, so BPF programs cannot use sets: $1" >&2
-	printf '#define IPCUCKOO_NO_TYPES "%s"\n' "$1" > "$numbers" || exit
+	printf '#define IPCUCKOO_NO_TYPES "%s"\n' "$1" > "$type_ids" || exit
 	: > "$types"
 	exit
 }
@@ -115,8 +115,8 @@ hostcc=${HOSTCC:-gcc}
 command -v "${hostcc%% *}" > /dev/null ||
 	give_up "no host compiler (${hostcc%% *}): set HOSTCC=gcc"
 # shellcheck disable=SC2086 # a compiler and its options
-$hostcc -Wall -O2 -o "$work/number" "${0%/*}/number.c" ||
-	give_up "${hostcc%% *} cannot compile number.c: install the headers of the C library (libc6-dev)"
+$hostcc -Wall -O2 -o "$work/type_ids" "${0%/*}/type_ids.c" ||
+	give_up "${hostcc%% *} cannot compile type_ids.c: install the headers of the C library (libc6-dev)"
 find_base ||
 	give_up "the types of the kernel $release are not found: give its vmlinux or vmlinuz with BTF=FILE"
 "${OBJCOPY:-objcopy}" --dump-section .debug_info="$work/dwarf" "$object" "$work/copy" 2> /dev/null
@@ -126,5 +126,5 @@ find_base ||
 	rm -f "$types"
 [ -s "$types" ] ||
 	give_up "$pahole makes no BTF of ${object##*/}: install a newer one"
-"$work/number" "$work/base" "$types" "$@" > "$numbers" ||
-	give_up "number.c does not find the functions in the BTF: use another pahole, or a newer ipcuckoo"
+"$work/type_ids" "$work/base" "$types" "$@" > "$type_ids" ||
+	give_up "type_ids.c does not find the functions in the BTF: use another pahole, or a newer ipcuckoo"

@@ -2,7 +2,7 @@
 /*
  * Prints the BTF type ids of functions of a module:
  *
- *	number BASE TYPES FUNCTION...
+ *	type_ids BASE TYPES FUNCTION...
  *
  * BASE is the BTF of vmlinux, TYPES that of the module. The type ids of TYPES continue after the
  * last type id of vmlinux. Prints a header for main.c, with the type ids in ascending order, as the
@@ -27,7 +27,7 @@ struct blob {
 
 static void die(const char *path, const char *reason)
 {
-	fprintf(stderr, "number: %s: %s\n", path, reason);
+	fprintf(stderr, "type_ids: %s: %s\n", path, reason);
 	exit(1);
 }
 
@@ -80,7 +80,7 @@ static size_t type_size(const struct blob *blob, const struct btf_type *type)
 	unsigned int kind = BTF_INFO_KIND(type->info);
 
 	if (!kind || kind > KIND_ENUM64)
-		die(blob->path, "the BTF has a kind of type that number.c does not know");
+		die(blob->path, "the BTF has a kind of type that type_ids.c does not know");
 	return sizeof(*type) + extra[kind].fixed +
 	       extra[kind].member * BTF_INFO_VLEN(type->info);
 }
@@ -125,7 +125,7 @@ int main(int argc, char **argv)
 	int left;
 
 	if (argc < 4) {
-		fprintf(stderr, "usage: number BASE TYPES FUNCTION...\n");
+		fprintf(stderr, "usage: type_ids BASE TYPES FUNCTION...\n");
 		return 2;
 	}
 	base = read_blob(argv[1]);
