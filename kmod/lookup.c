@@ -406,12 +406,14 @@ static noinline bool look_up(struct ipcuckoo_entries *e,
  * @PREFIX:	all prefixes that are longer than the stride of the hint have one length, and
  *		nothing but one of these can cover it; of IPv4 from IPCUCKOO_HINT_HIGH on, shorter
  *		prefixes can, too
- * @ANYTHING:	any entry may cover it, or a fingerprint or a slot of a narrow table may match
+ * @NARROW:	nothing but the host can cover it, but the table is narrow, so its slots were not read
+ * @ANYTHING:	any entry may cover it, or a fingerprint may match
  */
 enum outlook {
 	NOTHING,
 	HOST,
 	PREFIX,
+	NARROW,
 	ANYTHING,
 };
 
@@ -438,7 +440,7 @@ static __always_inline enum outlook outlook(const struct ipcuckoo_version *v,
 	if (unlikely(!t))
 		return v->filter ? ANYTHING : NOTHING;
 	if (!v6 && unlikely(t->narrow))
-		return ANYTHING;
+		return NARROW;
 	p = v6 ? ipcuckoo_table_locate128(t, addr) : ipcuckoo_table_locate_wide(t, addr->lo);
 	if (keys)
 		ipcuckoo_table_prefetch_keys(t, &p);
@@ -498,6 +500,19 @@ static noinline bool confirm4(struct ipcuckoo_entries *e, u32 addr, u32 seq,
 		return true;
 	}
 	return look_up4(e, addr);
+}
+
+/* Look an address up for which the outlook was NARROW. Like match_only(), this calls nothing. */
+static noinline bool look_in_narrow4(struct ipcuckoo_entries *e, u32 addr, u32 seq,
+				     const struct ipcuckoo_table *t)
+{
+	struct ipcuckoo_location p = ipcuckoo_table_locate_narrow(t, addr);
+	u64 slot;
+	bool found = ipcuckoo_table_first_narrow(t, &p, &slot);
+
+	if ((found && ipcuckoo_table_rest(t, slot) != p.rest) || !undisturbed(e, seq))
+		return look_up4(e, addr);
+	return found;
 }
 
 /* Look prefixes up in the version that the caller has found already. */
@@ -609,6 +624,8 @@ bool ipcuckoo_entries_match4(struct ipcuckoo_entries *e, u32 addr)
 		return confirm4(e, addr, seq, v->table[IPCUCKOO_HOSTS4], slot);
 	case PREFIX:
 		return look_for_prefix4(e, addr, seq, v);
+	case NARROW:
+		return look_in_narrow4(e, addr, seq, v->table[IPCUCKOO_HOSTS4]);
 	default:
 		return look_further4(e, addr, seq, v);
 	}

@@ -631,10 +631,10 @@ bool ipcuckoo_table_confirm(const struct ipcuckoo_table *t, struct ipcuckoo_loca
  */
 bool ipcuckoo_table_probe_narrow(const struct ipcuckoo_table *t, u32 key)
 {
-	struct ipcuckoo_location p = ipcuckoo_table_locate32(t, key);
+	struct ipcuckoo_location p = ipcuckoo_table_locate_narrow(t, key);
 	u64 slot;
 
-	return __ipcuckoo_table_first(t, &p, &ipcuckoo_narrow, &slot) &&
+	return ipcuckoo_table_first_narrow(t, &p, &slot) &&
 	       ipcuckoo_table_confirm(t, p, NULL, &slot);
 }
 

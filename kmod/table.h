@@ -244,6 +244,13 @@ ipcuckoo_table_locate_wide(const struct ipcuckoo_table *t, u32 key)
 	return __ipcuckoo_table_locate32(t, key, IPCUCKOO_REMS);
 }
 
+/* Likewise for a narrow table. */
+static inline struct ipcuckoo_location
+ipcuckoo_table_locate_narrow(const struct ipcuckoo_table *t, u32 key)
+{
+	return __ipcuckoo_table_locate32(t, key, IPCUCKOO_NARROW_REMS);
+}
+
 /**
  * ipcuckoo_hash128() - 64 bits of hash of a 128-bit key
  * @key:	key
@@ -379,6 +386,14 @@ static __always_inline bool ipcuckoo_table_first(const struct ipcuckoo_table *t,
 						 const struct ipcuckoo_location *p, u64 *slot)
 {
 	return __ipcuckoo_table_first(t, p, &ipcuckoo_wide, slot);
+}
+
+/* Likewise for a narrow table. */
+static __always_inline bool ipcuckoo_table_first_narrow(const struct ipcuckoo_table *t,
+							const struct ipcuckoo_location *p,
+							u64 *slot)
+{
+	return __ipcuckoo_table_first(t, p, &ipcuckoo_narrow, slot);
 }
 
 /* Prefetch the keys of both buckets of a location. Always inlined, because GCC drops calls of a
