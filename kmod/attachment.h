@@ -15,6 +15,7 @@
 struct ipcuckoo_mem;
 struct ipcuckoo_set;
 struct net;
+struct net_device;
 
 /* Larger than any priority that netfilter or nftables has a name for. */
 #define IPCUCKOO_PRIORITY_MAX	100000
