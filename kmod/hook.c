@@ -85,7 +85,7 @@ static bool match_special(struct ipcuckoo_set *set, const void *ip, bool v6, boo
 
 	if (ipcuckoo_set_has_records(set))
 		return ipcuckoo_set_hit(set, &key, v6, bytes, mark);
-	return v6 ? ipcuckoo_set_match6(set, &key) : ipcuckoo_set_match4(set, key.lo);
+	return ipcuckoo_set_match(set, &key, v6);
 }
 
 static void prefetch_for(const struct ipcuckoo_set *set, const void *ip, bool v6, bool dst)

@@ -211,6 +211,18 @@ static __always_inline bool ipcuckoo_set_match6(struct ipcuckoo_set *set,
 	return ipcuckoo_entries_match6(&set->entries, addr);
 }
 
+/* Does an address match a set, which may be of the other family? Attachments run only for the family
+ * of their set, so they need not ask that. The filter of a set knows no family: it would take some
+ * addresses of the other one for members.
+ */
+static inline bool ipcuckoo_set_match(struct ipcuckoo_set *set, const struct ipcuckoo_key *addr,
+				      bool v6)
+{
+	if (!(set->family & (v6 ? IPCUCKOO_FAMILY_INET6 : IPCUCKOO_FAMILY_INET)))
+		return false;
+	return v6 ? ipcuckoo_set_match6(set, addr) : ipcuckoo_set_match4(set, addr->lo);
+}
+
 /* Do the entries of a set have records? Then each packet that matches looks its entry up. */
 static inline bool ipcuckoo_set_has_records(const struct ipcuckoo_set *set)
 {

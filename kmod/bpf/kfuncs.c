@@ -62,7 +62,7 @@ static int match(const struct net *net, u32 id, struct ipcuckoo_key addr, bool v
 	} else {
 		if (set->mask.present)
 			addr = ipcuckoo_mask_key(&set->mask, &addr);
-		result = v6 ? ipcuckoo_set_match6(set, &addr) : ipcuckoo_set_match4(set, addr.lo);
+		result = ipcuckoo_set_match(set, &addr, v6);
 	}
 	rcu_read_unlock();
 	return result;

@@ -55,7 +55,7 @@ static bool matches(struct ipcuckoo_set *set, const struct ipcuckoo_key *addr, b
 		     !(flags & XT_IPCUCKOO_NO_UPDATE);
 
 	if (!exceptions && !count)
-		return v6 ? ipcuckoo_set_match6(set, addr) : ipcuckoo_set_match4(set, addr->lo);
+		return ipcuckoo_set_match(set, addr, v6);
 	return decide(set, addr, v6, bytes, count) ==
 	       (exceptions ? IPCUCKOO_EXCEPTION : IPCUCKOO_MATCH);
 }

@@ -102,6 +102,8 @@ test_answers()
 	ipcuckoo add f 192.0.2.1
 	check "an approximate set" "$(both -95)" "$(ask "$(id f)" 192.0.2.1)"
 	check "an approximate set that is accepted" "$(both 1)" "$(ask "$(id f)" 192.0.2.1 1)"
+	check "an approximate set of IPv4 has no IPv6 addresses" "$(both 0)" \
+		"$(ask "$(id f)" ::ffff:192.0.2.1 1)"
 	ipcuckoo destroy
 }
 
