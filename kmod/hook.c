@@ -402,10 +402,21 @@ unsigned int ipcuckoo_hook_ingress6(void *priv, struct sk_buff *skb,
 /* How much of a packet is copied for a logger or a tracer, from the IP header on. */
 #define SAMPLE	128
 
-/* A frame in XDP, the device whose attachments it runs, and where its IP header is. */
+/**
+ * struct frame - a frame in XDP
+ * @xdp:	the frame
+ * @dev:	the device whose attachments it runs
+ * @begin:	its first bytes, in one piece of memory, or a copy of them
+ * @end:	where that piece or copy ends
+ * @tags:	the length of VLAN tags that are left out of a copy
+ * @ip:		the IP header, between @begin and @end
+ * @v6:		which is one of IPv6
+ */
 struct frame {
 	const struct xdp_buff *xdp;
 	struct net_device *dev;
+	const void *begin, *end;
+	unsigned int tags;
 	const void *ip;
 	bool v6;
 };
@@ -413,14 +424,13 @@ struct frame {
 /* Make a packet for a logger or a tracer, which know no frames. Return: NULL without memory. */
 static struct sk_buff *copy_frame(const struct frame *frame)
 {
-	const struct xdp_buff *xdp = frame->xdp;
-	unsigned int front = frame->ip - xdp->data;
-	unsigned int size = min_t(unsigned int, xdp->data_end - xdp->data, front + SAMPLE);
+	unsigned int front = frame->ip - frame->begin;
+	unsigned int size = min_t(unsigned int, frame->end - frame->begin, front + SAMPLE);
 	struct sk_buff *skb = alloc_skb(size, GFP_ATOMIC | __GFP_NOWARN);
 
 	if (!skb)
 		return NULL;
-	skb_put_data(skb, xdp->data, size);
+	skb_put_data(skb, frame->begin, size);
 	skb->dev = frame->dev;
 	skb->protocol = htons(frame->v6 ? ETH_P_IPV6 : ETH_P_IP);
 	skb_reset_mac_header(skb);
@@ -450,7 +460,8 @@ static noinline void report(const struct ipcuckoo_link *link, const struct frame
 /* The length of a frame from its IP header on, of all fragments if it has some. */
 static unsigned int frame_bytes(const struct frame *frame)
 {
-	return xdp_get_buff_len((struct xdp_buff *)frame->xdp) - (frame->ip - frame->xdp->data);
+	return xdp_get_buff_len((struct xdp_buff *)frame->xdp) - frame->tags -
+	       (frame->ip - frame->begin);
 }
 
 /* What hit() does, for a frame, which has no mark. Return: XDP_DROP, XDP_PASS, or NO_VERDICT. */
@@ -491,7 +502,7 @@ static __always_inline u32 run_frame(const struct ipcuckoo_chain *chain,
  */
 static __always_inline bool find_ip(struct frame *frame)
 {
-	const void *at = frame->xdp->data, *end = frame->xdp->data_end;
+	const void *at = frame->begin, *end = frame->end;
 	__be16 protocol;
 
 	if (at + ETH_HLEN > end)
@@ -553,6 +564,58 @@ static struct net_device *program_device(struct net_device *dev)
 	return dev;
 }
 
+/* Copy bytes of a frame that is in several pieces of memory. Return: how many there were. */
+static unsigned int copy_bytes(struct xdp_buff *xdp, unsigned int from, void *to, unsigned int size)
+{
+	const struct skb_shared_info *info = xdp_get_shared_info_from_buff(xdp);
+	unsigned int length = xdp->data_end - xdp->data, copied = 0, part, i = 0;
+	const void *piece = xdp->data;
+
+	while (piece && copied < size) {
+		if (from < length) {
+			part = min(length - from, size - copied);
+			memcpy(to + copied, piece + from, part);
+			copied += part;
+			from = length;
+		}
+		from -= length;
+		if (i == info->nr_frags)
+			break;
+		piece = skb_frag_address_safe(&info->frags[i]);
+		length = skb_frag_size(&info->frags[i++]);
+	}
+	return copied;
+}
+
+/* Run what is attached for a frame whose IP header is not in its first piece of memory. Drivers hand
+ * over such frames only to programs that can handle fragments (xdp.frags). Some drivers, as mlx5, put
+ * all bytes of a frame into fragments then. The copy is without VLAN tags, of which there may be any
+ * number.
+ */
+static noinline u32 run_fragments(struct xdp_buff *xdp)
+{
+	struct {
+		struct ethhdr ethernet;
+		u8 ip[SAMPLE];
+	} __packed copy;
+	struct frame frame = { .xdp = xdp, .begin = &copy };
+	struct vlan_hdr tag;
+
+	if (copy_bytes(xdp, 0, &copy.ethernet, ETH_HLEN) < ETH_HLEN)
+		return XDP_PASS;
+	while (eth_type_vlan(copy.ethernet.h_proto)) {
+		if (copy_bytes(xdp, ETH_HLEN + frame.tags, &tag, VLAN_HLEN) < VLAN_HLEN)
+			return XDP_PASS;
+		copy.ethernet.h_proto = tag.h_vlan_encapsulated_proto;
+		frame.tags += VLAN_HLEN;
+	}
+	frame.end = copy.ip + copy_bytes(xdp, ETH_HLEN + frame.tags, copy.ip, SAMPLE);
+	if (!find_ip(&frame))
+		return XDP_PASS;
+	frame.dev = program_device(xdp->rxq->dev);
+	return run_device(&frame);
+}
+
 /**
  * ipcuckoo_hook_xdp() - run the chain of a device for a frame
  * @xdp:	the frame, in the context of a BPF program
@@ -562,10 +625,11 @@ static struct net_device *program_device(struct net_device *dev)
  */
 u32 ipcuckoo_hook_xdp(const struct xdp_buff *xdp)
 {
-	struct frame frame = { .xdp = xdp };
+	struct frame frame = { .xdp = xdp, .begin = xdp->data, .end = xdp->data_end };
 
 	if (!find_ip(&frame))
-		return XDP_PASS;
+		return xdp_buff_has_frags((struct xdp_buff *)xdp) ?
+		       run_fragments((struct xdp_buff *)xdp) : XDP_PASS;
 	frame.dev = program_device(xdp->rxq->dev);
 	return run_device(&frame);
 }

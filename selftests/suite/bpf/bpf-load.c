@@ -4,6 +4,10 @@
  *
  *   bpf-load ask OBJECT SET-ID ADDRESS [FLAGS]	run ask_xdp and ask_tc on a packet in this
  *						network namespace, print both results
+ *   bpf-load fragments OBJECT BYTES TAGS ADDRESS	run what is attached at lo in XDP for a frame from
+ *						ADDRESS with TAGS VLAN tags, of which only the first
+ *						BYTES are not in fragments, print the verdict
+ *						and the length of the packet
  *   bpf-load run OBJECT PROGRAM SET-ID xdp|generic|tc DEVICE...
  *						attach PROGRAM to the devices, print "attached",
  *						and detach it when standard input ends
@@ -164,6 +168,41 @@ static int ask(char **argv)
 	return 0;
 }
 
+/* Runs run_fragments. Return: its answer */
+static int run_test(const char *path, uint32_t bytes, unsigned char *frame, size_t size)
+{
+	struct question question = { .flags = bytes };
+	struct bpf_object *object = load(path, "run_fragments", &question);
+	LIBBPF_OPTS(bpf_test_run_opts, opts, .data_in = frame, .data_size_in = size, .repeat = 1);
+	int err = bpf_prog_test_run_opts(find_program(object, "run_fragments"), &opts), result;
+
+	if (err)
+		die("run_fragments", err);
+	result = read_result(object);
+	bpf_object__close(object);
+	return result;
+}
+
+static int fragments(char **argv)
+{
+	static unsigned char frame[9000], *at;
+	uint32_t bytes = strtoul(argv[1], NULL, 10), tags = strtoul(argv[2], NULL, 10);
+	int v6 = !!strchr(argv[3], ':');
+	int linear = run_test(argv[0], 0, frame, sizeof(frame));
+
+	if (linear < (int)bytes || linear >= (int)sizeof(frame))
+		die("the kernel does not put the frame into fragments", EINVAL);
+	/* run_fragments cuts off what is in front of it. */
+	for (at = frame + linear - bytes + 12; tags; tags--, at += 4)
+		at[0] = 0x81;
+	memcpy(at, v6 ? "\x86\xdd\x60" : "\x08\x00\x45", 3);
+	if (inet_pton(v6 ? AF_INET6 : AF_INET, argv[3], at + 2 + (v6 ? 8 : 12)) != 1)
+		die(argv[3], EINVAL);
+	printf("%d %td\n", run_test(argv[0], bytes, frame, sizeof(frame)),
+	       frame + sizeof(frame) - (at + 2));
+	return 0;
+}
+
 static int change(const char *how, int ifindex, int fd, int attach)
 {
 	LIBBPF_OPTS(bpf_tc_hook, hook, .ifindex = ifindex, .attach_point = BPF_TC_INGRESS);
@@ -243,11 +282,14 @@ int main(int argc, char **argv)
 	libbpf_set_print(print_warning);
 	if (argc >= 5 && !strcmp(argv[1], "ask"))
 		return ask(argv + 2);
+	if (argc == 6 && !strcmp(argv[1], "fragments"))
+		return fragments(argv + 2);
 	if (argc == 7 && !strcmp(argv[1], "run") && !strcmp(argv[5], "libxdp"))
 		return run_libxdp(argv + 2);
 	if (argc >= 7 && !strcmp(argv[1], "run"))
 		return run(argv + 2);
 	fprintf(stderr, "usage: bpf-load ask OBJECT SET-ID ADDRESS [FLAGS] |\n"
+		"       bpf-load fragments OBJECT BYTES TAGS ADDRESS |\n"
 		"       bpf-load run OBJECT PROGRAM SET-ID xdp|generic|tc|libxdp DEVICE...\n");
 	return 2;
 }

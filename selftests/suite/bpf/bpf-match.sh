@@ -6,6 +6,7 @@
 # loaded programs keep the modules.
 
 . "${0%/*}/../../lib/lib.sh"
+. "${0%/*}/../../lib/lib-net.sh"
 . "${0%/*}/../../lib/lib-bpf.sh"
 
 example=$IPCUCKOO_TESTS/drop.bpf.o
@@ -216,6 +217,45 @@ test_manual()
 	ipcuckoo flush live
 }
 
+# drops_fragments BYTES TAGS: frames of which only the first BYTES are not in fragments are dropped as
+# others are. Adds the lengths of those that are to $dropped.
+drops_fragments()
+{
+	local name="$1 bytes are not in fragments, $2 tags" address verdict length
+
+	for address in 192.0.2.1 192.0.3.1 2001:db8::1 2001:db9::1; do
+		read -r verdict length < <(in_f "$load" fragments "$object" "$1" "$2" "$address")
+		case $address in
+		*.2.* | *db8*)
+			check "$name, $address: dropped" 1 "$verdict"
+			dropped=$((dropped + length))
+			;;
+		*)
+			check "$name, $address: passed" 2 "$verdict"
+			;;
+		esac
+	done
+}
+
+# The kernel's attachment is enough: bpf-load runs a program of its own.
+test_fragments()
+{
+	local bytes dropped=0
+
+	ipcuckoo create parts hash:net family any
+	ipcuckoo add parts 192.0.2.0/24 2001:db8::/32
+	run_ok "a set is attached" ipcuckoo attach parts src drop xdp dev lo loopback
+	for bytes in 14 15 33 60; do
+		drops_fragments "$bytes" 0
+	done
+	drops_fragments 14 1
+	drops_fragments 20 3
+	drops_fragments 14 1000
+	check "packets and bytes are counted" "14 $dropped" "$(counters)"
+	ipcuckoo detach --all
+	ipcuckoo destroy parts
+}
+
 # create_with_id ID: creates the set live in the namespace s, so that it has this id
 create_with_id()
 {
@@ -252,6 +292,7 @@ test_answers
 test_ids
 test_packets
 test_manual
+test_fragments
 test_namespaces
 run_ok "the module can be unloaded when no program is loaded" rmmod ipcuckoo_bpf
 cleanup_net

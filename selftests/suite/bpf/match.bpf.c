@@ -57,6 +57,24 @@ int drop_xdp(struct xdp_md *ctx)
 	return MATCHES(ctx) == 1 ? XDP_DROP : XDP_PASS;
 }
 
+/* Runs what is attached at the device, for a frame of which only the first bytes are not in fragments:
+ * as many as the loader asks in flags, or all if that is 0. The answer is the number of bytes, or the
+ * verdict.
+ */
+SEC("xdp.frags")
+int run_fragments(struct xdp_md *ctx)
+{
+	int bytes = (int)(ctx->data_end - ctx->data);
+
+	if (!flags)
+		result = bytes;
+	else if (bpf_xdp_adjust_head(ctx, bytes - (int)flags))
+		result = -1;
+	else
+		result = bpf_xdp_ipcuckoo_run(ctx);
+	return XDP_PASS;
+}
+
 SEC("tc")
 int drop_tc(struct __sk_buff *ctx)
 {
