@@ -323,6 +323,8 @@ int run_attach(struct tool *tool, struct words *words)
 		status = fail_attach(tool, attachment.set);
 		program_tidy(tool, &attachment, 1);
 	}
+	if (!status)
+		status = program_confirm(tool, &attachment);
 	program_unlock();
 	return status ? status : print_attached(tool, &set, &attachment, id);
 }

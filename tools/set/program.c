@@ -19,6 +19,7 @@ static bool is_xdp(const struct nl_attachment *attachment)
 #include <sys/file.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "set/libxdp.h"
@@ -26,11 +27,16 @@ static bool is_xdp(const struct nl_attachment *attachment)
 #define PROGRAM	"ipcuckoo_xdp"
 #define MODULE	"ipcuckoo_bpf"
 
+/* The name of libxdp's own program */
+#define DISPATCHER	"xdp_dispatcher"
+
+#define NO_FILES	"libxdp's files about it are not in /sys/fs/bpf here. ip netns exec hides that directory, nsenter --net does not"
+
 /* Only root can open it, so nobody else can keep the lock. */
 #define LOCK_FILE	"/run/ipcuckoo.lock"
 
-/* How many times to try to take the lock, ten times a second */
-#define LOCK_TRIES	100
+/* How long to try to take the lock, in seconds, ten times in each */
+#define LOCK_SECONDS	10
 
 /* The compiled program is a part of this one. */
 __asm__(".pushsection .rodata\n"
@@ -79,26 +85,47 @@ static const char *begin(void)
 
 static int lock_fd = -1;
 
+/* When the lock was taken, and whether this run has gone on without it */
+static time_t locked_at;
+static bool unlocked;
+
+static time_t now(void)
+{
+	struct timespec time;
+
+	clock_gettime(CLOCK_MONOTONIC, &time);
+	return time.tv_sec;
+}
+
 /* Where the file cannot be made, or somebody keeps the lock, go on without it: that is no reason to
  * let packets pass.
  */
 static void take_lock(const struct tool *tool)
 {
-	int tries = LOCK_TRIES;
+	int tries = 10 * LOCK_SECONDS;
 
 	if (lock_fd >= 0)
 		return;
+	unlocked = true;
 	lock_fd = open(LOCK_FILE, O_RDONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
 	if (lock_fd < 0)
 		return;
 	while (flock(lock_fd, LOCK_EX | LOCK_NB)) {
 		if (!tries--) {
 			warn(tool, "another ipcuckoo has kept " LOCK_FILE " locked for %d seconds: going on without it",
-			     LOCK_TRIES / 10);
+			     LOCK_SECONDS);
 			return;
 		}
 		usleep(100000);
 	}
+	unlocked = false;
+	locked_at = now();
+}
+
+/* Can another run have removed a program, because one of the two went on without the lock? */
+static bool was_unlocked(void)
+{
+	return unlocked || (lock_fd >= 0 && now() - locked_at >= LOCK_SECONDS);
 }
 
 void program_unlock(void)
@@ -106,6 +133,7 @@ void program_unlock(void)
 	if (lock_fd >= 0)
 		close(lock_fd);
 	lock_fd = -1;
+	unlocked = false;
 }
 
 static bool is_module_loaded(void)
@@ -159,6 +187,17 @@ static struct xdp_program *find(struct xdp_multiprog *all)
 	return program;
 }
 
+/* libxdp's dispatcher runs the programs of a device, and files in /sys/fs/bpf say which ones these
+ * are. Without the files, libxdp takes the dispatcher for a program of somebody else.
+ */
+static bool is_dispatcher_only(struct xdp_multiprog *all)
+{
+	struct xdp_program *program = libxdp.xdp_multiprog__is_legacy(all) ?
+				      libxdp.xdp_multiprog__main_prog(all) : NULL;
+
+	return program && !strcmp(libxdp.xdp_program__name(program), DISPATCHER);
+}
+
 static struct xdp_program *open_program(void)
 {
 	LIBBPF_OPTS(bpf_object_open_opts, open, .object_name = PROGRAM);
@@ -204,6 +243,8 @@ static int attach_best(int ifindex, enum xdp_attach_mode there, const char **gen
 		*generic = "the driver runs no XDP programs, so this one runs";
 	else if (err == -EINVAL || err == -ERANGE)
 		*generic = "the driver refuses this XDP program, perhaps because the MTU is too large, so it runs";
+	else if (err == -ENOSPC || err == -ENOMEM)
+		*generic = "the driver has too few queues, or too little memory, for XDP programs, so this one runs";
 	else
 		return err;
 	return attach_mode(ifindex, XDP_MODE_SKB);
@@ -213,7 +254,7 @@ static int attach(const struct tool *tool, const char *dev, int ifindex)
 {
 	struct xdp_multiprog *all = libxdp.xdp_multiprog__get_from_ifindex(ifindex);
 	enum xdp_attach_mode there = XDP_MODE_UNSPEC;
-	bool found = false, legacy = false;
+	bool found = false, legacy = false, unknown = false;
 	const char *generic;
 	int err;
 
@@ -221,10 +262,14 @@ static int attach(const struct tool *tool, const char *dev, int ifindex)
 		there = libxdp.xdp_multiprog__attach_mode(all);
 		found = find(all);
 		legacy = libxdp.xdp_multiprog__is_legacy(all);
+		unknown = is_dispatcher_only(all);
 		libxdp.xdp_multiprog__close(all);
 	}
 	if (found)
 		return STATUS_OK;
+	if (unknown)
+		return fail(tool, STATUS_REFUSED,
+			    "cannot find out which XDP programs run at %s: " NO_FILES, dev);
 	if (legacy)
 		return fail(tool, STATUS_REFUSED,
 			    "at %s is an XDP program that was not attached with libxdp, and leaves no room for another: detach it, or attach the set at ingress", dev);
@@ -260,7 +305,7 @@ int program_attach(const struct tool *tool, const struct nl_attachment *attachme
 	const char *problem;
 	int ifindex, status;
 
-	if (!is_xdp(attachment))
+	if (!is_xdp(attachment) || tool->spare)
 		return STATUS_OK;
 	ifindex = if_nametoindex(attachment->dev);
 	if (!ifindex) {
@@ -280,6 +325,11 @@ int program_attach(const struct tool *tool, const struct nl_attachment *attachme
 		return status;
 	take_lock(tool);
 	return attach(tool, attachment->dev, ifindex);
+}
+
+int program_confirm(const struct tool *tool, const struct nl_attachment *attachment)
+{
+	return is_xdp(attachment) && was_unlocked() ? program_attach(tool, attachment) : STATUS_OK;
 }
 
 /**
@@ -347,6 +397,12 @@ static bool detach(const struct tool *tool, const char *dev, unsigned int ifinde
 		     dev, strerror(-err), reason[0] ? ": " : "", reason);
 		return true;
 	}
+	if (is_dispatcher_only(all)) {
+		libxdp.xdp_multiprog__close(all);
+		warn(tool, "cannot find out whether the XDP program is still at %s: " NO_FILES ". If it is, it passes all packets, and the modules stay loaded; ipcuckoo detach --all removes it where the directory is visible",
+		     dev);
+		return true;
+	}
 	mode = libxdp.xdp_multiprog__attach_mode(all);
 	program = find(all);
 	if (program && missing)
@@ -411,7 +467,7 @@ void program_tidy(const struct tool *tool, const struct nl_attachment *attachmen
 
 	for (i = 0; i < count && !is_xdp(&attachments[i]); i++)
 		;
-	if (i < count && is_module_loaded()) {
+	if (i < count && !tool->spare && is_module_loaded()) {
 		take_lock(tool);
 		if (nl_attachments(tool->nl, &all, &left.count) >= 0) {
 			left.list = all;
@@ -430,6 +486,13 @@ int program_attach(const struct tool *tool, const struct nl_attachment *attachme
 	       fail(tool, STATUS_REFUSED,
 		    "this program was built without clang or libxdp, so it has no program for XDP: attach the set at ingress, or build it with them") :
 	       STATUS_OK;
+}
+
+int program_confirm(const struct tool *tool, const struct nl_attachment *attachment)
+{
+	(void)tool;
+	(void)attachment;
+	return STATUS_OK;
 }
 
 void program_unlock(void)

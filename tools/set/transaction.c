@@ -396,6 +396,20 @@ static int attach_programs(struct transaction *t, int *partial)
 	return STATUS_OK;
 }
 
+/* After the commit, which cannot be undone any more. */
+static void confirm_programs(struct transaction *t, int *partial)
+{
+	const struct step *step;
+	int status;
+
+	for (step = t->steps; step < t->steps + t->step_count; step++) {
+		status = step->kind == STEP_ATTACH ?
+			 program_confirm(&step->line, &step->attachment) : STATUS_OK;
+		if (status)
+			*partial = status;
+	}
+}
+
 static void tidy_programs(struct transaction *t)
 {
 	size_t i;
@@ -425,6 +439,8 @@ int transaction_apply(struct transaction *t, bool check)
 		status = commit(t, check);
 	if (status && !check)
 		tidy_programs(t);
+	else if (!check)
+		confirm_programs(t, &partial);
 	program_unlock();
 	/* A commit that was made has used them up. */
 	if (status || check)

@@ -383,6 +383,56 @@ test_others()
 	let_go
 }
 
+# ip netns exec mounts a /sys of its own, in which libxdp's files are not.
+test_hidden()
+{
+	ipcuckoo attach client src drop xdp dev c0
+	check_match "detach where libxdp's files are not says that the program may be left" \
+		"cannot find out whether the XDP program is still at c0" \
+		"$(ip netns exec f "$IPCUCKOO" detach --all 2>&1)"
+	check "it is" driver "$(has_program c0)"
+	run_error "attach refuses there" 3 "cannot find out which XDP programs run at c0" \
+		ip netns exec f "$IPCUCKOO" attach client src drop xdp dev c0
+	run_ok "elsewhere it does not" ipcuckoo attach client src drop xdp dev c0
+	ipcuckoo detach --all
+	check "and detach removes the program" "" "$(has_program c0)"
+}
+
+test_queues()
+{
+	in_f ip link add few0 numrxqueues 1 numtxqueues 1 type veth \
+		peer name many0 numrxqueues 4 numtxqueues 4
+	in_f ip link set few0 up
+	in_f ip link set many0 up
+	check_match "a driver that has too few queues: generic mode" ": few0: .*generic mode" \
+		"$(ipcuckoo -json attach client src drop xdp dev few0 2>&1 > /dev/null)"
+	check "the program is there" "generic active" "$(has_program few0) $(state)"
+	ipcuckoo detach --all
+	in_f ip link del few0
+}
+
+# ipcuckoo-upgrade copies attachments to ipcuckoo_spare. The program runs those of ipcuckoo.
+test_spare()
+{
+	local spare=${IPCUCKOO_KO%/*}/spare/ipcuckoo_spare.ko
+
+	if [ ! -f "$spare" ]; then
+		skip "the spare module" "make spare has not built it"
+		return
+	fi
+	insmod "$spare"
+	ipcuckoo --spare create client hash:ip
+	run_ok "a set of the spare module is attached" \
+		ipcuckoo --spare attach client src drop xdp dev c0
+	check "without a program" "" "$(has_program c0)"
+	ipcuckoo attach client src drop xdp dev c0
+	ipcuckoo --spare detach --all
+	check "when it is detached, the program of ipcuckoo stays" driver "$(has_program c0)"
+	ipcuckoo detach --all
+	ipcuckoo --spare destroy
+	rmmod ipcuckoo_spare
+}
+
 test_refused()
 {
 	run_error "no device" 2 "xdp is that of a device" ipcuckoo attach client src drop xdp
@@ -449,6 +499,9 @@ test_events
 test_bond
 test_save
 test_others
+test_hidden
+test_queues
+test_spare
 test_refused
 test_race
 # End with an attachment to a device of a namespace that is destroyed.
