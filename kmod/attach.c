@@ -11,7 +11,8 @@
  *  - XDP: in a BPF program at one device, before the kernel makes an skb of a frame. User space
  *    attaches the program.
  *
- * point.c registers the netfilter hooks, and lets programs find what they run.
+ * point.c makes the chains of attachments. tap.c registers the netfilter hook that runs a chain, or
+ * lets the BPF program at a device find it.
  *
  * Each attachment has a reference to the module, so that the module cannot be unloaded
  * while a firewall relies on it.
@@ -45,9 +46,9 @@ static void release(struct ipcuckoo_attachment *at)
 }
 
 /* Look up the device of an attachment by its name. @going is a device that is being
- * unregistered, or NULL; it does not count any more. The caller holds
- * ipcuckoo_attached.lock, so that of two concurrent look-ups the later one stores its
- * result last. Return: true if the device has changed.
+ * unregistered and must not be found, or NULL. The caller holds ipcuckoo_attached.lock, so
+ * that of two concurrent look-ups the later one stores its result last. Return: true if the
+ * device has changed.
  */
 static bool resolve(struct net *net, struct ipcuckoo_attachment *at,
 		    const struct net_device *going)
@@ -87,8 +88,8 @@ static bool prefetches(const struct ipcuckoo_attachment *at)
 	return at->rule.verdict == IPCUCKOO_VERDICT_PREFETCH;
 }
 
-/* Does REPLACE with @b replace @a? Yes if both look up the same addresses of the same
- * packets in the same set, or prefetch for the same ones.
+/* Does attaching @b with the flag REPLACE replace @a? Yes if both look up the same addresses of
+ * the same packets in the same set, or if both prefetch for such look-ups.
  */
 static bool same_object(const struct ipcuckoo_attachment *a,
 			const struct ipcuckoo_attachment *b)
@@ -149,8 +150,8 @@ static struct ipcuckoo_attachment *find_same(struct ipcuckoo_net *pernet,
 	return NULL;
 }
 
-/* Mark the attachments that the new one replaces. Return: 0; -EEXIST if it would replace
- * one attachment only, which is equal to it; -E2BIG if too many would be left.
+/* Mark the attachments that the new one replaces. Return: 0; -EEXIST if it would replace only
+ * one attachment, and that is equal to it; -E2BIG if there would be too many attachments.
  */
 static int mark_replaced(struct ipcuckoo_net *pernet, struct ipcuckoo_attachment *new)
 {
@@ -212,7 +213,7 @@ static void finish_detaching(struct ipcuckoo_net *pernet, int err)
 }
 
 /* Insert an attachment into the list, and take its references to the module and to its set.
- * It acts on packets only when ipcuckoo_points_publish() has published chains that have it.
+ * It does not act on packets before ipcuckoo_points_publish() has published chains with it.
  * Return: 0, or -ENODEV if the module is being unloaded.
  */
 static int insert(struct ipcuckoo_net *pernet, struct ipcuckoo_attachment *at)
@@ -228,7 +229,7 @@ static int insert(struct ipcuckoo_net *pernet, struct ipcuckoo_attachment *at)
 /**
  * ipcuckoo_attach_remove() - undo ipcuckoo_attach_add()
  * @pernet:	namespace, whose mutex is held
- * @at:		attachment, which no chain has
+ * @at:		attachment, which is in no chain
  */
 void ipcuckoo_attach_remove(struct ipcuckoo_net *pernet, struct ipcuckoo_attachment *at)
 {
@@ -262,7 +263,7 @@ int ipcuckoo_attach_add(struct ipcuckoo_net *pernet, const char *name,
 /**
  * ipcuckoo_attach_announce() - number an attachment, and notify listeners of it
  * @pernet:	namespace, whose mutex is held
- * @at:		attachment that packets see by now
+ * @at:		attachment, whose chains have been published
  * @name:	the name that its set had when it was attached
  */
 void ipcuckoo_attach_announce(struct ipcuckoo_net *pernet, struct ipcuckoo_attachment *at,
@@ -299,14 +300,14 @@ static int attach_locked(struct ipcuckoo_net *pernet, const char *name, bool rep
 }
 
 /**
- * ipcuckoo_attach_prepare() - make an attachment that is to be attached
+ * ipcuckoo_attach_prepare() - allocate an attachment and get its logger
  * @pernet:	namespace
- * @rule:	what it shall do
+ * @rule:	which packets it will act on, and how
  *
  * Context: process context; may sleep.
- * Return: an attachment, to be attached or to be given to
+ * Return: an attachment, which the caller attaches or passes to
  * ipcuckoo_attach_discard(); or ERR_PTR(-ENOPROTOOPT) if there is no logger for it,
- * -EAGAIN while the module of one is being loaded, -EDQUOT, -ENOMEM or -EINTR.
+ * -EAGAIN while the module of the logger is being loaded, -EDQUOT, -ENOMEM or -EINTR.
  */
 struct ipcuckoo_attachment *ipcuckoo_attach_prepare(struct ipcuckoo_net *pernet,
 						    const struct ipcuckoo_rule *rule)
@@ -433,14 +434,14 @@ int ipcuckoo_detach(struct ipcuckoo_net *pernet, u32 id, const char *name,
 }
 
 /**
- * ipcuckoo_attach_exchange() - let two sets exchange their attachments
+ * ipcuckoo_attach_exchange() - exchange the attachments of two sets
  * @pernet:	namespace, whose mutex is held
  * @a:		set
  * @b:		another set, of the same type and family
  *
- * Packets see no change before ipcuckoo_points_publish(). Then a packet runs at each hook all
- * attachments as they were before, or all as they are now; packets that began before may still
- * be under way for one grace period. A second call undoes the first.
+ * Packets see no change before ipcuckoo_points_publish(). From then on a packet runs at each hook
+ * either the chain from before the exchange or the one from after it; the former for one grace
+ * period at most. A second call undoes the first.
  */
 void ipcuckoo_attach_exchange(struct ipcuckoo_net *pernet, struct ipcuckoo_set *a,
 			      struct ipcuckoo_set *b)
@@ -463,8 +464,9 @@ void ipcuckoo_attach_exchange(struct ipcuckoo_net *pernet, struct ipcuckoo_set *
 	WRITE_ONCE(b->attachments, attachments);
 }
 
-/* Look at which devices of XDP attachments programs run now, and notify listeners of what has
- * changed. ipcuckoo_points_follow() has done so for attachments whose states it changed.
+/* Check for each attachment at XDP whether its device has a program now, and notify listeners of
+ * each change. ipcuckoo_points_follow() has done so already for attachments whose states it
+ * changed.
  */
 static void follow_programs(struct ipcuckoo_net *pernet)
 {
@@ -480,8 +482,8 @@ static void follow_programs(struct ipcuckoo_net *pernet)
 	}
 }
 
-/* A device has changed, perhaps its XDP program. The kernel tells that only of devices that are up,
- * and not of programs that were attached with a link of BPF.
+/* A device has changed, perhaps its XDP program. The kernel sends this event only for devices that
+ * are up, and not for programs that are attached with a BPF link.
  */
 static void device_changed(struct ipcuckoo_net *pernet, const struct net_device *dev)
 {
@@ -501,9 +503,9 @@ static void device_changed(struct ipcuckoo_net *pernet, const struct net_device 
 }
 
 /* A device is registered, unregistered, renamed or changed. The notifier runs under RTNL. A holder
- * of the namespace's mutex may be waiting for memory, so the mutex is taken only if an
- * attachment is concerned: then hooks follow the device, and listeners are notified. This
- * is no deadlock, as no holder of the mutex takes RTNL. There is no event for alternative
+ * of the namespace's mutex may be waiting for memory, so the notifier takes the mutex only if an
+ * attachment is concerned: then hooks follow the device, and listeners are notified. It cannot
+ * deadlock, because no holder of the mutex takes RTNL. There is no event for alternative
  * names: they are looked up again at the next event.
  */
 static int device_event(struct notifier_block *nb, unsigned long event,

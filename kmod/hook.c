@@ -2,9 +2,10 @@
 /**
  * DOC: Packets
  *
- * The functions that netfilter calls for each packet. Each runs the chain of its hook: an
- * array of attachments, in order. A packet that matches the set of an attachment gets its
- * verdict, and drop and accept end the chain. point.c makes the chains and registers the
+ * The functions that netfilter calls for each packet, and at the end of this file the one that
+ * a BPF program calls for each frame in XDP. Each runs the chain of its hook: an array of
+ * attachments, in order. A packet that matches the set of an attachment gets the verdict of the
+ * attachment, and drop and accept end the chain. point.c makes the chains, tap.c registers the
  * hooks.
  */
 #include <linux/if_ether.h>
@@ -35,7 +36,7 @@
 #define CREATE_TRACE_POINTS
 #include "ipcuckoo_trace.h"
 
-/* An address of a packet: its source, or its destination. */
+/* The source address of a packet, or its destination address if @dst. */
 static __always_inline struct ipcuckoo_key key4(const struct iphdr *ip, bool dst)
 {
 	return (struct ipcuckoo_key){ .lo = ntohl(dst ? ip->daddr : ip->saddr) };
@@ -65,7 +66,7 @@ static __always_inline bool match6(struct ipcuckoo_set *set, const void *ip, boo
 	return ipcuckoo_set_match6(set, &key);
 }
 
-/* An address of a packet as it is looked up in a set that may have a mask. */
+/* An address of a packet, masked if the set has a mask. */
 static struct ipcuckoo_key masked_key(const struct ipcuckoo_set *set, const void *ip, bool v6,
 				      bool dst)
 {
@@ -74,9 +75,8 @@ static struct ipcuckoo_key masked_key(const struct ipcuckoo_set *set, const void
 	return set->mask.present ? ipcuckoo_mask_key(&set->mask, &key) : key;
 }
 
-/* Look an address up in a set that has a mask, or whose entries have records. In the latter case,
- * one look-up finds both whether the address matches and the entry, and the packet is counted for
- * the entry at once.
+/* Look an address up in a set that has a mask, or whose entries have records. If they have records,
+ * the look-up also returns the entry that matches, and the packet is counted for that entry here.
  */
 static bool match_special(struct ipcuckoo_set *set, const void *ip, bool v6, bool dst,
 			  unsigned int bytes, u64 *mark)
@@ -107,7 +107,7 @@ static bool matches_special(const struct ipcuckoo_link *link, u8 dir, const void
 		match_special(link->set, ip, v6, true, bytes, mark));
 }
 
-/* What matches() does for links whose direction is shifted. */
+/* The slow path of matches(), for links whose direction is shifted (struct ipcuckoo_link). */
 static noinline bool run_special(const struct ipcuckoo_link *link, const void *ip, bool v6,
 				 unsigned int bytes, u64 *mark)
 {
@@ -122,8 +122,8 @@ static noinline bool run_special(const struct ipcuckoo_link *link, const void *i
 	return false;
 }
 
-/* Does a packet match? Its @bytes are counted for the entry, if that has counters, and @mark is set
- * to that of the entry, if it has one.
+/* Does a packet match? If the entry that matches has counters, count the packet's @bytes for it. If
+ * the entry has a mark, set @mark to it.
  */
 static __always_inline bool matches(const struct ipcuckoo_link *link, const void *ip,
 				    match_fn match, unsigned int bytes, u64 *mark)
@@ -211,8 +211,8 @@ static u64 count(struct ipcuckoo_counter __percpu *counter, unsigned int bytes)
  */
 #define NO_VERDICT	UINT_MAX
 
-/* Act on a packet that matched; @mark is that of the entry, 0 if it has none. Not inlined: packets
- * that do not match need no registers for it.
+/* Act on a packet that matched an entry; @mark is the mark of the entry, or 0 if it has none. Not
+ * inlined, so that packets that do not match need no registers for this.
  *
  * Return: NF_DROP, NF_ACCEPT or NO_VERDICT.
  */
@@ -275,7 +275,7 @@ static const struct ipcuckoo_chain *chain_of(void *priv)
 	return rcu_dereference(*slot);
 }
 
-/* The IP stack has checked the network header before it calls the next two. */
+/* The IP stack has checked the network header before it calls these two functions. */
 unsigned int ipcuckoo_hook4(void *priv, struct sk_buff *skb,
 			    const struct nf_hook_state *state)
 {
@@ -360,8 +360,8 @@ static __always_inline int tags_before(const struct sk_buff *skb, __be16 protoco
 	return eth_type_vlan(skb->protocol) ? walk_tags(skb, protocol) : -1;
 }
 
-/* At ingress the packet was not checked yet. A packet without a complete IP header is
- * accepted here: the IP stack will drop it.
+/* At ingress the IP stack has not checked the packet yet. A packet without a complete IP header
+ * is accepted here: the IP stack will drop it.
  */
 unsigned int ipcuckoo_hook_ingress4(void *priv, struct sk_buff *skb,
 				    const struct nf_hook_state *state)
@@ -399,7 +399,7 @@ unsigned int ipcuckoo_hook_ingress6(void *priv, struct sk_buff *skb,
 
 /* XDP */
 
-/* How much of a packet is copied for a logger or a tracer, from the IP header on. */
+/* The number of bytes, from the IP header on, that are copied for a logger or a tracer. */
 #define SAMPLE	128
 
 /**
@@ -421,7 +421,9 @@ struct frame {
 	bool v6;
 };
 
-/* Make a packet for a logger or a tracer, which know no frames. Return: NULL without memory. */
+/* Copy a frame into an skb for a logger or a tracer, which take no frames. Return: NULL without
+ * memory.
+ */
 static struct sk_buff *copy_frame(const struct frame *frame)
 {
 	unsigned int front = frame->ip - frame->begin;
@@ -457,14 +459,14 @@ static noinline void report(const struct ipcuckoo_link *link, const struct frame
 	consume_skb(skb);
 }
 
-/* The length of a frame from its IP header on, of all fragments if it has some. */
+/* The length of a frame from its IP header on, fragments included. */
 static unsigned int frame_bytes(const struct frame *frame)
 {
 	return xdp_get_buff_len((struct xdp_buff *)frame->xdp) - frame->tags -
 	       (frame->ip - frame->begin);
 }
 
-/* What hit() does, for a frame, which has no mark. Return: XDP_DROP, XDP_PASS, or NO_VERDICT. */
+/* As hit(), but for a frame, which has no mark. Return: XDP_DROP, XDP_PASS, or NO_VERDICT. */
 static noinline u32 hit_frame(const struct ipcuckoo_link *link, const struct frame *frame,
 			      unsigned int bytes)
 {
@@ -524,8 +526,9 @@ static __always_inline bool find_ip(struct frame *frame)
 	       ((const struct iphdr *)at)->version == 4;
 }
 
-/* Run what is attached at a device. Attachments that name it differently have chains of their own,
- * as at ingress: accept ends the chain, and the other one still runs.
+/* Run all chains of a device. As at ingress, attachments that name the device differently (by its
+ * name, or by an alternative name) are in different chains. The verdict accept ends one chain; the
+ * others still run.
  */
 static u32 run_device(const struct frame *frame)
 {
@@ -547,9 +550,9 @@ static u32 run_device(const struct frame *frame)
 	return XDP_PASS;
 }
 
-/* The device at which the program that has got a frame was attached. A bond lets its ports run its
- * program, and so does a device of Hyper-V with its virtual function (both have IFF_SLAVE): there
- * the frame comes from the port.
+/* Find the device to which the running program was attached, from the device that received the
+ * frame. A bond has its ports run its program, and a Hyper-V device has its virtual function run
+ * it. Both lower devices have IFF_SLAVE, and no program of their own.
  */
 static struct net_device *program_device(struct net_device *dev)
 {

@@ -13,9 +13,9 @@
  * or are exceptions (nomatch), the longest entry that covers the address and has
  * not expired decides: longest-prefix match, "lpm" in the names below. An lpm
  * look-up probes for the host, and then for the prefix lengths of the hint, longest
- * first. The COVER flag of the hint does not decide it. An lpm look-up starts only
- * when a probe has found a remainder that matches, or the hint has marks of prefixes: most
- * misses do not need it.
+ * first. The COVER flag of the hint is no answer then, because the short prefix may have
+ * expired or be an exception. An lpm look-up starts only when a probe has found a remainder
+ * that matches, or the hint has marks of prefixes: most misses do not need it.
  *
  * Consistency
  * -----------
@@ -32,9 +32,9 @@
  */
 #include "lookup.h"
 
-/* A look-up that a writer disturbs is repeated so many times; then the reader takes the
- * lock. A writer that never pauses disturbs 4 % of all look-ups. Eight in a row, with a
- * probability of 0.04^8, do not happen in practice.
+/* The maximum number of lockless attempts. If a writer disturbs all of them, the reader takes
+ * the lock. A writer that never pauses disturbs 4 % of all look-ups. Eight disturbed attempts in
+ * a row, with a probability of 0.04^8, do not happen in practice.
  */
 #define RETRIES	8
 
@@ -89,9 +89,9 @@ struct lpm {
 };
 
 /* Probe for one entry that covers the address. The callers read the clock (by->now) before
- * the tables. So if an entry has expired by then, whatever was added while it was still
- * valid is visible to this look-up already, and no packet slips through between an entry
- * that expires and one that was added in time to take over.
+ * the tables. If the entry has expired by then, anything that was added while it was still
+ * valid is already visible to this look-up. So no packet slips through between an entry
+ * that expires and another one that was added before that.
  */
 static enum ipcuckoo_decision decide(const struct ipcuckoo_table *t,
 				     const struct ipcuckoo_key *key, struct lpm *by)
@@ -402,11 +402,11 @@ static noinline bool look_up(struct ipcuckoo_entries *e,
 /**
  * enum outlook - what the hint and the slots of a host say about an address
  * @NOTHING:	no entry covers it, if no writer disturbed the look-up
- * @HOST:	a slot has the remainder of the host; nothing else can cover it
+ * @HOST:	a slot has the remainder of the host; no other entry can cover the address
  * @PREFIX:	all prefixes that are longer than the stride of the hint have one length, and
- *		nothing but one of these can cover it; of IPv4 from IPCUCKOO_HINT_HIGH on, shorter
- *		prefixes can, too
- * @NARROW:	nothing but the host can cover it, but the table is narrow, so its slots were not read
+ *		only one of these can cover the address. If that is an IPv4 address from
+ *		IPCUCKOO_HINT_HIGH on, a shorter prefix can cover it, too
+ * @NARROW:	only the host can cover the address; its table is narrow, and was not read
  * @ANYTHING:	any entry may cover it, or a fingerprint may match
  */
 enum outlook {
@@ -417,9 +417,9 @@ enum outlook {
 	ANYTHING,
 };
 
-/* The beginning of a look-up, and the end of most. For HOST, @slot is set to the number of the
- * slot. With @keys, prefetch the keys. @v6 and @keys are constants in all callers, so that
- * each gets code of its own.
+/* The first part of a look-up, which suffices for most packets. For HOST, @slot is set to the
+ * number of the slot. With @keys, prefetch the keys. @v6 and @keys are constants in all callers,
+ * so that the compiler makes special code for each of them.
  */
 static __always_inline enum outlook outlook(const struct ipcuckoo_version *v,
 					    const struct ipcuckoo_key *addr, bool v6, bool keys,
@@ -448,7 +448,7 @@ static __always_inline enum outlook outlook(const struct ipcuckoo_version *v,
 }
 
 /* Does a slot that outlook() has found hold the host? This computes the rest of the host again: if
- * outlook() returned it, look-ups that find nothing would have to save registers, too.
+ * outlook() returned the rest, look-ups that find nothing would have to save registers, too.
  */
 static __always_inline bool is_host(const struct ipcuckoo_table *t, u64 slot,
 				    const struct ipcuckoo_key *key, bool v6)
@@ -457,9 +457,10 @@ static __always_inline bool is_host(const struct ipcuckoo_table *t, u64 slot,
 		    ipcuckoo_table_rest(t, slot) == ipcuckoo_table_locate_wide(t, key->lo).rest;
 }
 
-/* Decide by the entry of a host for which the outlook was HOST. The clock is read after the table
- * here, which can only mistake a valid entry for an expired one: then look up again. @record may
- * be NULL. Return: UNDECIDED if that is necessary, for this or another reason.
+/* Decide by the entry of a host for which the outlook was HOST. Unlike decide(), this reads the
+ * clock after the table. So an entry that was valid when the table was read may seem to have
+ * expired, and the caller looks up again. @record may be NULL. Return: IPCUCKOO_UNDECIDED if the
+ * caller has to look up again, for this or another reason.
  */
 static __always_inline enum ipcuckoo_decision
 decide_host(struct ipcuckoo_entries *e, u32 seq, const struct ipcuckoo_table *t,
@@ -502,7 +503,7 @@ static noinline bool confirm4(struct ipcuckoo_entries *e, u32 addr, u32 seq,
 	return look_up4(e, addr);
 }
 
-/* Look an address up for which the outlook was NARROW. Like match_only(), this calls nothing. */
+/* Look an address up for which the outlook was NARROW. Calls nothing, unless a writer disturbs it. */
 static noinline bool look_in_narrow4(struct ipcuckoo_entries *e, u32 addr, u32 seq,
 				     const struct ipcuckoo_table *t)
 {
@@ -515,7 +516,7 @@ static noinline bool look_in_narrow4(struct ipcuckoo_entries *e, u32 addr, u32 s
 	return found;
 }
 
-/* Look prefixes up in the version that the caller has found already. */
+/* Look the address up in the version that the caller has loaded already. */
 static noinline bool look_further4(struct ipcuckoo_entries *e, u32 addr, u32 seq,
 				   const struct ipcuckoo_version *v)
 {
@@ -553,9 +554,9 @@ static noinline bool look_further6(struct ipcuckoo_entries *e, const struct ipcu
 }
 
 /* Look an address up for which the outlook was PREFIX, which is common: many lists have prefixes
- * of one length. This calls nothing, so that registers are saved once at most. Return: true if
+ * of one length. This calls no function, so that registers are saved once at most. Return: true if
  * @found says whether the address matches; false if look_further4() or look_further6() has to
- * find out, for instance because the writer has set @only to 0 since.
+ * find out, for instance because the writer has set the hint's @only to 0 in the meantime.
  */
 static __always_inline bool match_only(const struct ipcuckoo_version *v,
 				       const struct ipcuckoo_key *addr, bool v6, bool *found)
@@ -723,7 +724,7 @@ decide_any(struct ipcuckoo_entries *e, const struct ipcuckoo_key *addr, bool v6,
  * @v6:		it is an IPv6 address
  * @mapped:	it is IPv4-mapped, and an IPv4 entry may cover it
  * @record:	if an entry decides, set to its record, which is valid until rcu_read_unlock(), or
- *		to NULL if it has none; NULL if the set has no records
+ *		to NULL if it has none. The caller passes NULL if the set has no records
  *
  * Context: softirq or process context, under rcu_read_lock().
  * Return: the decision of the longest entry that covers the address. Without @record, and

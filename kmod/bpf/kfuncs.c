@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * The functions of the module ipcuckoo_bpf that BPF programs call. uapi/ipcuckoo_bpf.h is their
- * manual, ../ids.c says what an id names.
+ * manual; ../ids.c says how an id names a set.
  *
  * The verifier has checked the arguments: ctx is the context of the program, and addr points to 16
  * bytes that can be read.
@@ -29,7 +29,7 @@
 #include "ipcuckoo_bpf.h"
 #include "kfuncs.h"
 
-/* The contexts of programs are these structures of the kernel. skb->dev is set at every hook of
+/* The context of a program is a struct xdp_buff or sk_buff. skb->dev is set at every hook of
  * SCHED_CLS programs (clsact, tcx, netkit, filters of qdiscs) and in test runs. If it is not set,
  * skb_net() takes the socket's namespace, as the kernel's bpf_skb_ct_lookup() does; only programs
  * of other types, such as cgroup_skb, would need that.

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The module ipcuckoo_bpf: functions of ours for BPF programs (kfuncs.c), in a module of its own.
- * It needs type information that belongs to one build of the kernel (BTF). Many kernels refuse a
- * module whose type information does not fit. This must not happen to the module that has the sets.
+ * The module ipcuckoo_bpf: functions for BPF programs (kfuncs.c). It needs type information (BTF)
+ * that belongs to one build of the kernel, and many kernels refuse a module whose BTF does not fit.
+ * This must not happen to the module that has the sets, so this is a separate module.
  *
  * A program that calls one of the functions has a reference to this module as long as it is loaded,
  * and this module uses symbols of ipcuckoo. So neither is unloaded while a firewall relies on it.
@@ -89,7 +89,7 @@ static int __init ipcuckoo_bpf_init(void)
 	return register_functions();
 }
 
-/* Nothing to undo: the functions are forgotten with the type information of the module. */
+/* Nothing to undo: when the kernel frees the BTF of the module, it forgets the functions, too. */
 static void __exit ipcuckoo_bpf_exit(void)
 {
 }

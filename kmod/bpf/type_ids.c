@@ -102,7 +102,9 @@ static unsigned int count_types(const struct blob *blob)
 	return count;
 }
 
-/* Names before the end of the base's strings are in the base: no function of the module has one. */
+/* A name whose offset is within the strings of the base is a name of the base. Functions of the
+ * module have none of these.
+ */
 static const char *type_name(const struct blob *base, const struct blob *module,
 			     const struct btf_type *type)
 {
