@@ -49,8 +49,8 @@ static void free_if_empty(struct ipcuckoo_entries *e)
  * @data:	passed to @removed
  *
  * Skips tables in which no entry can have expired. Between two parts, a displacement may
- * move an expired entry to slots that this pass has read already. The entry does not match
- * any more, and its deadline is counted in gc_nearest, so another pass removes it.
+ * move an expired entry to a slot that this pass has read already. The entry does not match
+ * any more, and gc_nearest includes its deadline, so another pass removes it.
  * The generation does not change, because shadows and dumps leave out expired entries
  * anyway. If few entries are left in a table, the next change of the set shrinks it: gc
  * does not, because writers would wait while it fills a new table. If no entries are left
@@ -105,7 +105,7 @@ static bool same_entry(const struct ipcuckoo_entry *a, const struct ipcuckoo_ent
 	       a->addr.lo == b->addr.lo;
 }
 
-/* The position of a slot that is chosen at random from all tables. */
+/* The position of a random slot of all tables. */
 static u64 random_position(struct ipcuckoo_entries *e)
 {
 	const struct ipcuckoo_version *v = ipcuckoo_version_current(e);

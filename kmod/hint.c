@@ -25,8 +25,8 @@
  *  - for IPv6, such bits up to length 20, and DEEPER if there are longer prefixes.
  *
  * The prefixes of IPv6 lists are concentrated in small parts of the address space:
- * 2a00::/16 alone has prefixes of all lengths, but 2a00:1234::/28 has those of one or two.
- * So there are further levels, at the lengths in ipcuckoo_hint_level[]. A word of such a
+ * 2a00::/16 alone has prefixes of all lengths, but 2a00:1234::/28 has prefixes of only one or
+ * two. So there are further levels, at the lengths in ipcuckoo_hint_level[]. A word of such a
  * level has bits for the lengths up to the next level, and DEEPER. The words of all these
  * levels are in one hash table, which stores no keys: different prefixes can have the same
  * word, which then has the bits of all of them. If a reader finds bits of other prefixes, it
@@ -45,8 +45,8 @@
  *
  * Only the writer changes words. Setting marks needs no bump of the sequence number: the
  * addition takes effect when the last mark is set. @only is such a mark: it becomes 0 when a
- * prefix of a second length is added, and stays 0. Clearing COVER is the last part of a
- * deletion, which bumped the number before it removed the prefix from the table.
+ * prefix of a second length is added, and stays 0. Clearing COVER is the last step of a
+ * deletion; the bump came before, when the prefix was removed from the table.
  */
 #include <linux/err.h>
 #include <linux/kernel.h>
@@ -64,8 +64,8 @@ const u8 ipcuckoo_hint_level[IPCUCKOO_HINT_LEVELS + 1] = {
 	20, 24, 28, 32, 40, 52, 67, 82, 97, 112, 127,
 };
 
-/* The maximum number of prefixes for each stride. The first levels take 1, 16 and 116 KiB, of IPv6
- * 64 KiB, in proportion to the number of prefixes.
+/* The maximum number of prefixes for each stride. With these strides, the first level takes 1, 16
+ * and 116 KiB (64 KiB instead of 116 for IPv6): more memory for more prefixes.
  */
 static const struct {
 	u8 stride;
@@ -221,7 +221,9 @@ static void mark_high(struct ipcuckoo_hint *h, u64 hi, u32 bits)
 	     (bits & ~IPCUCKOO_HINT_HOSTS ? IPCUCKOO_HINT_HIGH_ANY : 0));
 }
 
-/* Set bits of the word of the first level for an address, in the form of its cell. */
+/* Set bits in the word of the first level for an address. A word can be stored in a narrow cell,
+ * in which some bits have other positions (hint.h).
+ */
 static void mark_top(struct ipcuckoo_hint *h, u64 hi, u32 bits)
 {
 	u32 flags = bits & IPCUCKOO_HINT_FLAGS;

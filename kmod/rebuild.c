@@ -34,25 +34,27 @@ enum {
 	EARLY_SLOTS	= 4096,
 	EARLY		= 900,
 
-	/* New keys (and somewhat larger tables) that are tried in a row. */
+	/* Maximum number of tables that are tried in a row, each with a new key, and the later
+	 * ones with more buckets.
+	 */
 	ATTEMPTS	= 6,
 
 	/* A table shrinks when deletions leave less than one in SHRINK_SHARE slots in use. */
 	SHRINK_SHARE	= 8,
 
 	/* A deletion may leave stale marks in a hint, which counts such deletions. Never
-	 * rebuild a hint that counts no more than STALE_MIN. STALE_MUCH is set in the
-	 * count to have the next change rebuild it.
+	 * rebuild a hint while the count is STALE_MIN or less. Setting STALE_MUCH in the
+	 * count makes the next change rebuild the hint.
 	 */
 	STALE_MIN	= 1024,
 	STALE_MUCH	= 1 << 30,
 
-	/* Garbage collection cleans up to 2^GC_UNCOVER words of a hint for a prefix. */
+	/* When garbage collection removes a prefix, it clears COVER in up to 2^GC_UNCOVER words. */
 	GC_UNCOVER	= 6,
 };
 
 /**
- * ipcuckoo_rebuild_alloc_queue() - allocate memory for searches for a free slot
+ * ipcuckoo_rebuild_alloc_queue() - allocate the memory that searches for a free slot use
  * @e:		contents
  *
  * Context: the writer; ipcuckoo_rebuild_free_queue() frees it.
@@ -66,7 +68,7 @@ int ipcuckoo_rebuild_alloc_queue(struct ipcuckoo_entries *e)
 }
 
 /**
- * ipcuckoo_rebuild_free_queue() - free the memory that searches for a slot use
+ * ipcuckoo_rebuild_free_queue() - free the memory that searches for a free slot use
  * @e:		contents
  *
  * The first insertion after this allocates it again.
@@ -196,7 +198,7 @@ static int shortest(const struct ipcuckoo_table *nets,
 
 /* A short prefix was deleted: clear its COVER marks unless other prefixes need them. A
  * shorter prefix that covers it needs all of them; a longer one needs the marks of the
- * words that it covers. A signal does not end this: a mark that stays would let addresses
+ * words that it covers. A signal does not end this loop: if it left a mark, addresses would
  * match that no entry covers. There are 2^16 words at most.
  */
 static void uncover(struct ipcuckoo_hint *h, const struct ipcuckoo_table *nets,
@@ -294,8 +296,8 @@ static int fill_table(struct ipcuckoo_table *to,
 						   &extra->value, queue) : 0;
 }
 
-/* What the keys of a new table take. The codes of IPv6 prefixes shorter than 64 bits, which most
- * are, have a low half of 0. It is not stored until @extra is a longer prefix.
+/* The size of the keys in a new table. Most IPv6 prefixes are shorter than 64 bits. The low half of
+ * their codes is 0, and is not stored as long as no longer prefix (@extra) is added.
  */
 static enum ipcuckoo_key_size key_size(const struct ipcuckoo_table *old, enum ipcuckoo_kind kind,
 				       const struct extra *extra)
@@ -307,8 +309,8 @@ static enum ipcuckoo_key_size key_size(const struct ipcuckoo_table *old, enum ip
 	return old ? old->key_size : IPCUCKOO_KEY64;
 }
 
-/* Which parallel arrays a new table needs: those for the options of the set; and that of
- * exceptions, if the old table has it or @extra is an exception.
+/* The parallel arrays that a new table needs: those for the options of the set; and the array
+ * of exceptions, if the old table has it or @extra is an exception.
  */
 static u8 needed_exts(const struct ipcuckoo_entries *e, const struct ipcuckoo_table *old,
 		      const struct extra *extra)
@@ -388,14 +390,14 @@ static int resize(struct ipcuckoo_entries *e, enum ipcuckoo_kind kind,
 	return rehash(e, kind, &r);
 }
 
-/* The number of buckets for a new table in the place of @t, or NULL, that is to hold @entries. */
+/* The number of buckets of a table for @entries, which will replace @t (NULL if there is none). */
 static u32 buckets(const struct ipcuckoo_entries *e, const struct ipcuckoo_table *t,
 		   enum ipcuckoo_kind kind, const struct extra *extra, u64 entries)
 {
 	return ipcuckoo_table_buckets(entries, key_size(t, kind, extra), needed_exts(e, t, extra));
 }
 
-/* The number of buckets for a table, or NULL, that grows by one part in @share. */
+/* The number of buckets of @t (NULL if there is no table yet) after it has grown by 1/@share. */
 static u32 grown(const struct ipcuckoo_entries *e, const struct ipcuckoo_table *t,
 		 enum ipcuckoo_kind kind, const struct extra *extra, u32 share)
 {
@@ -423,7 +425,7 @@ static void has_grown(struct ipcuckoo_entries *e)
  *
  * Replaces the table by one that is twice as large, or if there is no memory for that, larger by a
  * quarter; or, if the insertion failed at a low load factor, by one of the same size with
- * another key; or, if the entry is the first of its length, by one with longer keys.
+ * another key; or, if the keys of the table are too short for the entry, by one with longer keys.
  *
  * Context: the writer; may sleep.
  * Return: 0, -ENOSPC, -ENOMEM, -EDQUOT or -EINTR; then nothing has changed.
@@ -457,7 +459,7 @@ int ipcuckoo_rebuild_grow(struct ipcuckoo_entries *e, enum ipcuckoo_kind kind,
 	return err;
 }
 
-/* The number of entries that a table is made for, or has. */
+/* The number of entries that a table was made for, or that it has if these are more. */
 static u64 room(const struct ipcuckoo_table *t)
 {
 	return max_t(u64, t->count,
@@ -487,15 +489,16 @@ int ipcuckoo_rebuild_with_exceptions(struct ipcuckoo_entries *e, enum ipcuckoo_k
 	return ipcuckoo_rebuild_alloc_queue(e) ?: rehash(e, kind, &r);
 }
 
-/* Is a table nearly empty, even after @more additions, and may it be shrunk? */
+/* Will a table be nearly empty even after @more additions, and may it be shrunk? */
 static bool sparse(const struct ipcuckoo_table *t, u32 more)
 {
 	return ipcuckoo_table_slots(t) > IPCUCKOO_SHRINK_SLOTS && t->count < t->shrink_below &&
 	       (u64)t->count + more < ipcuckoo_table_slots(t) / SHRINK_SHARE;
 }
 
-/* Replace a table by a smaller one. Without memory for it, the larger one stays, and the
- * next attempt comes when half as many entries are left, which need half as much memory.
+/* Replace a table by a smaller one. If there is no memory for it, the larger table stays, and
+ * the next attempt comes when only half as many entries are left, which need half as much
+ * memory.
  */
 static void shrink(struct ipcuckoo_entries *e, enum ipcuckoo_kind kind, u32 more)
 {
@@ -616,9 +619,9 @@ static int trim_hint(struct ipcuckoo_entries *e, bool v6)
  * ipcuckoo_rebuild_trim() - replace tables and hints by the smallest that suffice
  * @e:		exact contents
  *
- * Hints come first. Garbage collection leaves marks of short prefixes that have expired. They do
- * no harm in a longest-prefix match; but without tables that have deadlines, look-ups would take
- * them for the answer.
+ * Hints come first, because garbage collection leaves COVER marks of some short prefixes that have
+ * expired. A longest-prefix match does not rely on COVER. But once trimming has freed all tables
+ * with deadlines, look-ups do rely on it, and such a mark would be a wrong answer.
  *
  * Context: the writer; may sleep.
  * Return: 0, -ENOSPC, -ENOMEM, -EDQUOT or -EINTR. It can fail because it needs memory

@@ -13,8 +13,8 @@
  * ---------
  *
  * A table has buckets of four or five slots. An entry is in one of two buckets. A slot holds
- * a flag that this is the entry's second bucket (the choice), and a remainder plus 1; 0 is an
- * empty slot.
+ * a flag, the choice, which is set if this is the second bucket of its entry, and a remainder
+ * plus 1; 0 is an empty slot.
  *
  * A cuckoo filter [Fan 2014] stores a short fingerprint in the slot, and has false
  * positives. Keys of 32 bits leave room for better: a permutation (bijection.h) is applied
@@ -83,10 +83,10 @@
  * parallel arrays was emptied, the sequence number is bumped before the slot is used again.
  *
  * If the slot has all of the key, a match was right when the slot was read, and would need
- * no check. Words are stored whole, with WRITE_ONCE(). So are the u16 that hold several
- * rests: the rests beside the one that is written keep their values. On a 32-bit machine a
- * reader may read the halves of a word at different moments; no slot straddles them, because
- * there are no narrow tables (IPCUCKOO_BUCKETS_NARROW).
+ * no check. Words are stored whole, with WRITE_ONCE(), and so is each u16 that holds several
+ * rests; the other rests in it keep their values. On a 32-bit machine a reader may read the
+ * halves of a word at different moments. But no slot straddles the halves, because there are
+ * no narrow tables on such machines (IPCUCKOO_BUCKETS_NARROW).
  *
  * selftests/core/weakmem.c enumerates the executions of this protocol under a
  * weak memory model and shows each barrier above to be necessary.
@@ -94,9 +94,9 @@
  * Parameters
  * ----------
  *
- * With IPCUCKOO_SEARCH the first insertion fails at a load factor of 0.97. If one fails
- * much earlier, that is bad luck, or an attacker chose the entries; the caller then makes a
- * new table with a new key from the entries of this one (rebuild.c).
+ * If searches visit up to IPCUCKOO_SEARCH buckets, the first insertion fails at a load factor
+ * of 0.97. If one fails much earlier, that is bad luck, or an attacker chose the entries; the
+ * caller then makes a new table with a new key from the entries of this one (rebuild.c).
  *
  * References
  * ----------
