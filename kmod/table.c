@@ -266,7 +266,7 @@ static int find_free(const struct ipcuckoo_table *t, u32 bucket)
 	u64 empty = t->narrow ? ipcuckoo_zero_lanes(word, ipcuckoo_narrow.bits) :
 				ipcuckoo_zero_lanes(word, ipcuckoo_wide.bits);
 
-	/* The lowest lane of these is empty. */
+	/* The lowest of these lanes is empty; the ones above it need not be (bucket.h). */
 	return empty ? __ffs64(empty) / ipcuckoo_table_format(t)->bits : -1;
 }
 
@@ -316,11 +316,13 @@ static struct ipcuckoo_key key_at(const struct ipcuckoo_table *t, u64 number)
 		return ipcuckoo_table_key(t, number);
 	if (slot & ipcuckoo_table_format(t)->choice)
 		bucket = ipcuckoo_table_alt(t, bucket, rem);
-	/* The first multiple of rems whose top bits are these ... */
+	/* The smallest low word of the product that has at least this remainder and rest ... */
 	second = (u64)rem << 32 | (u64)ipcuckoo_table_rest(t, number) << t->rest_shift;
 	low = t->narrow ? div_u64(second + IPCUCKOO_NARROW_REMS - 1, IPCUCKOO_NARROW_REMS) :
 			  div_u64(second + IPCUCKOO_REMS - 1, IPCUCKOO_REMS);
-	/* ... and from there on, the first of nbuckets. */
+	/* ... and the smallest permuted key of the bucket that has at least this low word. No other
+	 * key of the bucket has the same remainder and rest, so this is the key of the slot.
+	 */
 	product = (u64)bucket << 32 | low;
 	key.lo = ipcuckoo_unpermute(&t->bijection, t->inverse,
 				    div_u64(product + t->nbuckets - 1,
