@@ -85,6 +85,10 @@ static int __init register_functions(void)
 
 static int __init ipcuckoo_bpf_init(void)
 {
+	int err = ipcuckoo_check_version(THIS_MODULE->name, IPCUCKOO_VERSION);
+
+	if (err)
+		return err;
 	ipcuckoo_ids_use();
 	return register_functions();
 }

@@ -131,7 +131,8 @@ static int __init ipcuckoo_ipset_init(void)
 {
 	int err;
 
-	err = ipcuckoo_ipset_names_init();
+	err = ipcuckoo_check_version(THIS_MODULE->name, IPCUCKOO_VERSION);
+	err = err ?: ipcuckoo_ipset_names_init();
 	if (err)
 		return err;
 	err = register_type(&hash_ip, "ip_set_hash_ip");

@@ -170,7 +170,8 @@ static struct xt_match xt_matches[] __read_mostly = {
 
 static int __init xt_ipcuckoo_init(void)
 {
-	return xt_register_matches(xt_matches, ARRAY_SIZE(xt_matches));
+	return ipcuckoo_check_version(THIS_MODULE->name, IPCUCKOO_VERSION) ?:
+	       xt_register_matches(xt_matches, ARRAY_SIZE(xt_matches));
 }
 
 static void __exit xt_ipcuckoo_exit(void)
