@@ -590,10 +590,10 @@ static unsigned int copy_bytes(struct xdp_buff *xdp, unsigned int from, void *to
 	return copied;
 }
 
-/* Run what is attached for a frame whose IP header is not in its first piece of memory. Drivers hand
- * over such frames only to programs that can handle fragments (xdp.frags). Some drivers, as mlx5, put
- * all bytes of a frame into fragments then. The copy is without VLAN tags, of which there may be any
- * number.
+/* Run what is attached for a frame whose IP header is not in its first piece of memory. Drivers
+ * hand over such frames only to programs that can handle fragments (xdp.frags). Some drivers, as
+ * mlx5, put all bytes of a frame into fragments then. The copy is without VLAN tags, of which
+ * there may be any number.
  */
 static noinline u32 run_fragments(struct xdp_buff *xdp)
 {

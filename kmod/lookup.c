@@ -503,7 +503,9 @@ static noinline bool confirm4(struct ipcuckoo_entries *e, u32 addr, u32 seq,
 	return look_up4(e, addr);
 }
 
-/* Look an address up for which the outlook was NARROW. Calls nothing, unless a writer disturbs it. */
+/* Look an address up for which the outlook was NARROW. This calls nothing, unless a writer
+ * disturbs it.
+ */
 static noinline bool look_in_narrow4(struct ipcuckoo_entries *e, u32 addr, u32 seq,
 				     const struct ipcuckoo_table *t)
 {

@@ -111,26 +111,6 @@ err_mem:
 	return err;
 }
 
-/**
- * ipcuckoo_check_version() - may another module of this tree use this one?
- * @module:	name of the other module
- * @version:	its IPCUCKOO_VERSION
- *
- * Modules that use our exported symbols also read our structures, which can differ between versions.
- * A package that is upgraded replaces the files of all modules, but not the one that is loaded.
- *
- * Context: any.
- * Return: 0; or -ENOEXEC if the versions differ, after a message in the kernel's log.
- */
-int ipcuckoo_check_version(const char *module, const char *version)
-{
-	if (!strcmp(version, IPCUCKOO_VERSION))
-		return 0;
-	pr_err("ipcuckoo: %s has version %s, and cannot use this module, which has version %s: run ipcuckoo-upgrade, or restart the machine\n",
-	       module, version, IPCUCKOO_VERSION);
-	return -ENOEXEC;
-}
-
 static void __exit ipcuckoo_exit(void)
 {
 	ipcuckoo_nl_exit();

@@ -438,11 +438,13 @@ int ipcuckoo_rebuild_grow(struct ipcuckoo_entries *e, enum ipcuckoo_kind kind,
 	bool longer = t && !ipcuckoo_table_takes(t, key);
 	bool early = t && !longer && ipcuckoo_table_slots(t) >= EARLY_SLOTS &&
 		     t->count * 1000ULL < ipcuckoo_table_slots(t) * EARLY;
+	u32 least;
 	int err;
 
-	if (longer)
-		return resize(e, kind, max(t->nbuckets, buckets(e, t, kind, &extra, t->count + 1ULL)),
-			      &extra, IPCUCKOO_CHARGE_WAIT);
+	if (longer) {
+		least = buckets(e, t, kind, &extra, t->count + 1ULL);
+		return resize(e, kind, max(t->nbuckets, least), &extra, IPCUCKOO_CHARGE_WAIT);
+	}
 	if (t && !early && t->nbuckets == IPCUCKOO_BUCKETS_MAX)
 		return -ENOSPC;
 	if (early) {
