@@ -365,6 +365,14 @@ static const struct ipcuckoo_search_ops search_ops = {
 	.move = entry_move,
 };
 
+/* An entry can have expired when it is added, if its batch has taken longer than its timeout. */
+static void count_inserted(struct ipcuckoo_table *t, const struct ipcuckoo_value *value)
+{
+	t->count++;
+	if (ipcuckoo_expired(value->expires, t->expired_at))
+		t->expired++;
+}
+
 /**
  * ipcuckoo_table_insert_value() - add an entry
  * @t:		table
@@ -402,7 +410,7 @@ int ipcuckoo_table_insert_value(struct ipcuckoo_table *t,
 			continue;
 		put(t, p.bucket[choice], free, slot_of(t, &p, choice), p.rest, key,
 		    value);
-		t->count++;
+		count_inserted(t, value);
 		return 0;
 	}
 	if (!ipcuckoo_search(t, &search_ops, ipcuckoo_table_format(t)->slots, p.bucket, queue,
@@ -412,7 +420,7 @@ int ipcuckoo_table_insert_value(struct ipcuckoo_table *t,
 	node = ipcuckoo_search_move(t, &search_ops, guard, queue, &path, &i);
 	put(t, p.bucket[node], i, slot_of(t, &p, node), p.rest, key, value);
 	spin_unlock_bh(&guard->lock);
-	t->count++;
+	count_inserted(t, value);
 	return 0;
 }
 

@@ -1355,6 +1355,34 @@ static void test_full(u64 seed)
 	ktap_case("full tables take the first exception, and the first long prefix");
 }
 
+/* An entry of a batch that takes longer than its timeout has expired when it is added. The number of
+ * expired entries, which was counted in this second already, includes it all the same.
+ */
+static void test_added_late(void)
+{
+	struct ipcuckoo_value value = { .expires = ipcuckoo_now() + 1 };
+	struct ipcuckoo_entry first = host4(1), late = host4(2);
+	struct ipcuckoo_entries *e = calloc(1, sizeof(*e));
+
+	if (!e || ipcuckoo_entries_init(e, &account, true))
+		exit(1);
+	e->options = IPCUCKOO_O_TIMEOUT;
+	mutex_lock(&e->mutex);
+	expect_equal(ipcuckoo_entries_add_value(e, &first, &value), 0, "an entry");
+	shim_seconds += 2;
+	expect_equal(ipcuckoo_usage_live(e), 0, "entries before");
+	expect_equal(ipcuckoo_entries_add_value(e, &late, &value), 0, "an entry that has expired");
+	expect_equal(ipcuckoo_usage_live(e), 0, "entries that have not expired");
+	expect_equal(ipcuckoo_entries_remove(e, &first, false), 0, "removal of the first");
+	expect_equal(ipcuckoo_usage_live(e), 0, "entries after its removal");
+	expect_equal(ipcuckoo_entries_remove(e, &late, false), 0, "removal of the other");
+	expect_equal(ipcuckoo_usage_live(e), 0, "entries at the end");
+	set_exit(e);
+	free(e);
+	expect_nothing_left(&account);
+	ktap_case("an entry that has expired when it is added does not count");
+}
+
 int main(void)
 {
 	u64 seed = ktap_begin("test_values");
@@ -1390,5 +1418,6 @@ int main(void)
 	test_signal_in_deletion();
 	test_trim_after_gc();
 	test_full(seed);
+	test_added_late();
 	return ktap_end();
 }
