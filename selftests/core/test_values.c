@@ -1355,8 +1355,8 @@ static void test_full(u64 seed)
 	ktap_case("full tables take the first exception, and the first long prefix");
 }
 
-/* An entry of a batch that takes longer than its timeout has expired when it is added. The number of
- * expired entries, which was counted in this second already, includes it all the same.
+/* An entry of a batch that takes longer than its timeout has expired when it is added. The number
+ * of expired entries, which was counted in this second already, includes it all the same.
  */
 static void test_added_late(void)
 {
