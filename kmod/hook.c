@@ -410,8 +410,8 @@ unsigned int ipcuckoo_hook_ingress6(void *priv, struct sk_buff *skb,
  * @rest:	the length of what is behind that copy
  * @v6:		the header is one of IPv6
  *
- * The kernel clears it for each frame, with stores, as long as it has 32 bytes at most. A larger one
- * is cleared with rep stos, which takes 10 ns.
+ * Kernels that clear the stack do it here for each frame: with stores, if the structure has at
+ * most 32 bytes. A larger one would be cleared with rep stos, which takes 10 ns.
  */
 struct frame {
 	const struct xdp_buff *xdp;

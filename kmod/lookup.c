@@ -503,7 +503,9 @@ static noinline bool confirm4(struct ipcuckoo_entries *e, u32 addr, u32 seq,
 	return look_up4(e, addr);
 }
 
-/* Does a slot that look_in_narrow4() has found hold the host? Separate, for the reason of is_host(). */
+/* Does a slot that look_in_narrow4() has found hold the host? Like is_host(), this computes the
+ * rest again.
+ */
 static noinline bool confirm_narrow4(struct ipcuckoo_entries *e, u32 addr, u32 seq,
 				     const struct ipcuckoo_table *t, u64 slot)
 {
