@@ -6,12 +6,12 @@
  */
 #include <limits.h>
 #include <stdlib.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "cli/output.h"
 #include "cmd/commands.h"
 #include "lib/feed.h"
+#include "lib/monotonic.h"
 #include "set/bulk.h"
 #include "set/filter.h"
 
@@ -45,21 +45,13 @@ struct load {
 	bool bar;
 };
 
-static double now(void)
-{
-	struct timespec time;
-
-	clock_gettime(CLOCK_MONOTONIC, &time);
-	return time.tv_sec + time.tv_nsec / 1e9;
-}
-
 static void show_progress(void *data, size_t done, size_t all)
 {
 	static const char full[] = "########################################";
 	struct load *load = data;
 	int width = all ? done * BAR_WIDTH / all : BAR_WIDTH;
 
-	if (!load->bar && now() - load->started < PROGRESS_AFTER)
+	if (!load->bar && monotonic_seconds() - load->started < PROGRESS_AFTER)
 		return;
 	load->bar = true;
 	fprintf(stderr, "\r%s [%-*.*s] %zu of %zu", load->bulk.set, BAR_WIDTH,
@@ -150,7 +142,7 @@ static void print_count(unsigned long long count, const char *one,
 static void print_summary(const struct load *load)
 {
 	const struct bulk *bulk = &load->bulk;
-	double seconds = now() - load->started;
+	double seconds = monotonic_seconds() - load->started;
 
 	if (load->tool->json) {
 		print_json_summary(load, seconds);
@@ -229,7 +221,7 @@ static int load_files(struct load *load, const struct nl_set *set, char **file,
 
 int run_load(struct tool *tool, struct words *words)
 {
-	struct load load = { .tool = tool, .started = now() };
+	struct load load = { .tool = tool, .started = monotonic_seconds() };
 	bool expand = false;
 	const struct keyword keywords[] = {
 		{ .word = "--append", .flag = &load.bulk.append },

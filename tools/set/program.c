@@ -19,9 +19,9 @@ static bool is_xdp(const struct nl_attachment *attachment)
 #include <sys/file.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "lib/monotonic.h"
 #include "set/libxdp.h"
 
 #define PROGRAM	"ipcuckoo_xdp"
@@ -30,7 +30,7 @@ static bool is_xdp(const struct nl_attachment *attachment)
 /* The name of libxdp's own program */
 #define DISPATCHER	"xdp_dispatcher"
 
-#define NO_FILES	"libxdp's files about it are not in /sys/fs/bpf here. ip netns exec hides that directory, nsenter --net does not"
+#define NO_FILES	"libxdp's files about that device are not in /sys/fs/bpf here. ip netns exec hides that directory, nsenter --net does not"
 
 /* Only root can open it, so nobody else can keep the lock. */
 #define LOCK_FILE	"/run/ipcuckoo.lock"
@@ -86,16 +86,8 @@ static const char *begin(void)
 static int lock_fd = -1;
 
 /* When the lock was taken, and whether this run has gone on without it */
-static time_t locked_at;
+static double locked_at;
 static bool unlocked;
-
-static time_t now(void)
-{
-	struct timespec time;
-
-	clock_gettime(CLOCK_MONOTONIC, &time);
-	return time.tv_sec;
-}
 
 /* Where the file cannot be made, or somebody keeps the lock, go on without it: that is no reason to
  * let packets pass.
@@ -119,13 +111,13 @@ static void take_lock(const struct tool *tool)
 		usleep(100000);
 	}
 	unlocked = false;
-	locked_at = now();
+	locked_at = monotonic_seconds();
 }
 
 /* Can another run have removed a program, because one of the two went on without the lock? */
 static bool was_unlocked(void)
 {
-	return unlocked || (lock_fd >= 0 && now() - locked_at >= LOCK_SECONDS);
+	return unlocked || (lock_fd >= 0 && monotonic_seconds() - locked_at >= LOCK_SECONDS);
 }
 
 void program_unlock(void)

@@ -11,9 +11,9 @@
 
 /* If @attachment is at XDP and its device lacks our program, attach it. Otherwise do nothing. If
  * there is no such device, print a warning. Takes a lock that keeps other runs from removing the
- * program: call program_unlock() when the set is attached, or was not. With --spare, it does nothing:
- * the program runs what is attached in the module ipcuckoo, not in ipcuckoo_spare. Return: an exit
- * status, after a message.
+ * program: call program_unlock() when the set is attached, or was not. With --spare, this does
+ * nothing: the program runs what is attached in the module ipcuckoo, not in ipcuckoo_spare. Return:
+ * an exit status, after a message.
  */
 int program_attach(const struct tool *tool, const struct nl_attachment *attachment);
 
