@@ -362,6 +362,12 @@ static int rehash_once(struct ipcuckoo_entries *e, enum ipcuckoo_kind kind,
 	return err;
 }
 
+/* @nbuckets after it has grown by 1/@share, and by two at least: small tables grow, too. */
+static u32 enlarged(u32 nbuckets, u32 share)
+{
+	return min_t(u32, nbuckets + max(nbuckets / share & ~1U, 2U), IPCUCKOO_BUCKETS_MAX);
+}
+
 static int rehash(struct ipcuckoo_entries *e, enum ipcuckoo_kind kind,
 		  const struct rehash *r)
 {
@@ -371,8 +377,7 @@ static int rehash(struct ipcuckoo_entries *e, enum ipcuckoo_kind kind,
 	for (attempt = 0; attempt < ATTEMPTS && err == -ENOSPC; attempt++) {
 		err = rehash_once(e, kind, r, nbuckets);
 		if (attempt)
-			nbuckets += max(nbuckets / 16 & ~1U, 2U);
-		nbuckets = min_t(u32, nbuckets, IPCUCKOO_BUCKETS_MAX);
+			nbuckets = enlarged(nbuckets, 16);
 	}
 	return err;
 }
@@ -405,8 +410,7 @@ static u32 grown(const struct ipcuckoo_entries *e, const struct ipcuckoo_table *
 	u32 nbuckets = buckets(e, t, kind, extra, count + count / share + 1);
 
 	if (t && nbuckets <= t->nbuckets)
-		nbuckets = min_t(u32, t->nbuckets + max(t->nbuckets / share & ~1U, 2U),
-				 IPCUCKOO_BUCKETS_MAX);
+		nbuckets = enlarged(t->nbuckets, share);
 	return nbuckets;
 }
 
