@@ -407,7 +407,7 @@ unsigned int ipcuckoo_hook_ingress6(void *priv, struct sk_buff *skb,
  * @xdp:	the frame, or a copy of its beginning
  * @dev:	the device whose attachments it runs
  * @ip:		its IP header
- * @rest:	the length of what is behind that copy
+ * @rest:	the number of bytes after that copy; 0 if there is no copy
  * @v6:		the header is one of IPv6
  *
  * Kernels that clear the stack do it here for each frame: with stores, if the structure has at
@@ -568,7 +568,7 @@ static struct net_device *program_device(struct net_device *dev)
 	return dev;
 }
 
-/* Copy bytes of a frame that is in several pieces of memory. Return: how many there were. */
+/* Copy bytes of a frame that is in several pieces of memory. Return: the number of bytes copied. */
 static unsigned int copy_bytes(struct xdp_buff *xdp, unsigned int from, void *to, unsigned int size)
 {
 	const struct skb_shared_info *info = xdp_get_shared_info_from_buff(xdp);

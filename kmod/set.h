@@ -211,9 +211,9 @@ static __always_inline bool ipcuckoo_set_match6(struct ipcuckoo_set *set,
 	return ipcuckoo_entries_match6(&set->entries, addr);
 }
 
-/* Does an address match a set, which may be of the other family? Attachments run only for the
- * family of their set, so they need not ask that. The filter of a set knows no family: it would
- * take some addresses of the other one for members.
+/* Does an address match a set? BPF programs and rules of iptables look addresses up in sets of the
+ * other family, too; attachments do not. A filter does not know families: it would take some
+ * addresses of the other one for members.
  */
 static inline bool ipcuckoo_set_match(struct ipcuckoo_set *set, const struct ipcuckoo_key *addr,
 				      bool v6)

@@ -37,9 +37,9 @@
  *
  * bpf_xdp_ipcuckoo_run() does with a packet what is attached at IPCUCKOO_PLACE_XDP
  * of the packet's device ("ipcuckoo attach NAME src drop xdp dev IFNAME"): it
- * returns XDP_DROP or XDP_PASS, counts and logs. A program of the section
- * xdp.frags may call it for frames that are in fragments: it finds the IP header
- * in any of them. The program that this command attaches does nothing else.
+ * returns XDP_DROP or XDP_PASS, counts and logs. The program that this command
+ * attaches only calls this function. Programs of the section xdp.frags may call it,
+ * too: the IP header may be in any fragment of the frame.
  *
  * Ids
  * ---

@@ -20,8 +20,9 @@ static void discard(struct lab_traffic *t)
 	kfree(t);
 }
 
-/* Read all of a file. kernel_read_file() would do that, but Linux 7 with the security module IPE warns
- * of files for which it knows no purpose. Return: the number of bytes, which the caller frees.
+/* Read all of a file into memory that the caller frees with vfree(). kernel_read_file() would do that,
+ * but the security module IPE of Linux 7 warns about files for which it knows no purpose. Return: the
+ * number of bytes.
  */
 static ssize_t read_all(const char *path, void **data)
 {

@@ -192,7 +192,7 @@ static int fragments(char **argv)
 
 	if (linear < (int)bytes || linear >= (int)sizeof(frame))
 		die("the kernel does not put the frame into fragments", EINVAL);
-	/* run_fragments cuts off what is in front of it. */
+	/* run_fragments cuts off the bytes before this frame. */
 	for (at = frame + linear - bytes + 12; tags; tags--, at += 4)
 		at[0] = 0x81;
 	memcpy(at, v6 ? "\x86\xdd\x60" : "\x08\x00\x45", 3);
