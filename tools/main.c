@@ -4,6 +4,7 @@
  * in cmd/commands.c.
  */
 #include "cmd/commands.h"
+#include "lib/descriptors.h"
 
 int main(int argc, char **argv)
 {
@@ -12,6 +13,7 @@ int main(int argc, char **argv)
 	struct tool tool = { 0 };
 	int status;
 
+	reserve_standard_descriptors();
 	setvbuf(stdout, buffer, _IOFBF, sizeof(buffer));
 	status = run_words(&tool, &words);
 	nl_close(tool.nl);

@@ -24,6 +24,7 @@
 #include "daemon/source.h"
 #include "daemon/store.h"
 #include "daemon/target.h"
+#include "lib/descriptors.h"
 
 #define CONFIG_PATH	"/etc/ipcuckood.conf"
 
@@ -346,6 +347,7 @@ int main(int argc, char **argv)
 	const char *format = "status";
 	int option;
 
+	reserve_standard_descriptors();
 	while ((option = getopt_long(argc, argv, "c:njhV", options, NULL)) != -1) {
 		switch (option) {
 		case 'k':

@@ -275,6 +275,25 @@ test_file()
 	start_over
 }
 
+# Test that a command whose standard input or output is closed does not take its own connection to the
+# kernel for it.
+test_closed()
+{
+	make_sets
+	"$IPCUCKOO" save > sets
+	run_error "save -file without standard output" 0 '^$' \
+		bash -c '"$IPCUCKOO" save -file kept >&-'
+	check "saves" "$(< sets)" "$(< kept)"
+	run_error "save without standard output" 1 "the output cannot be written: Bad file descriptor" \
+		bash -c '"$IPCUCKOO" save >&-'
+	run_error "restore without standard input" 1 "Bad file descriptor" \
+		timeout 60 bash -c '"$IPCUCKOO" restore <&-'
+	run_error "load without standard input" 2 "Bad file descriptor" \
+		timeout 60 bash -c '"$IPCUCKOO" load hosts - <&-'
+	run_error "list without standard error" 0 "^hosts" bash -c '"$IPCUCKOO" list -n 2>&-'
+	start_over
+}
+
 test_unit()
 {
 	local start stop reload
@@ -320,6 +339,7 @@ test_all_or_none
 test_together
 test_single_lines
 test_exist
+test_closed
 test_unit
 test_file
 ktap_done
