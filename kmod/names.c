@@ -61,7 +61,8 @@ void ipcuckoo_names_change(struct ipcuckoo_set *set, const char *name)
 }
 
 /**
- * ipcuckoo_names_prune() - remove the procfs file of a name, if no set has the name
+ * ipcuckoo_names_prune() - remove the procfs file of a name, if no set has the name, or only one of
+ *	ip_set, which has no file
  * @pernet:	namespace; the caller holds @pernet->names
  * @name:	name
  *
@@ -70,11 +71,13 @@ void ipcuckoo_names_change(struct ipcuckoo_set *set, const char *name)
 void ipcuckoo_names_prune(struct ipcuckoo_net *pernet, const char *name)
 {
 	const struct ipcuckoo_set *set;
+	bool of_ours;
 
 	mutex_lock(&pernet->mutex);
 	set = ipcuckoo_set_find(pernet, name);
+	of_ours = set && !set->ipset;
 	mutex_unlock(&pernet->mutex);
-	if (!set)
+	if (!of_ours)
 		ipcuckoo_proc_del(pernet, name);
 }
 

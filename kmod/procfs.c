@@ -335,7 +335,8 @@ static const struct proc_ops attachments_file_ops = {
  * @unused:	in ipcuckoo_proc.unused, or empty
  * @pde:	its procfs entry
  * @opens:	how many times it is open; under ipcuckoo_net.mutex
- * @named:	a set has the name, or is about to get it; under ipcuckoo_net.mutex
+ * @named:	a set has the name, or is about to get it, and this is not a set of ip_set; under
+ *		ipcuckoo_net.mutex. If it is false, the file is not opened any more
  * @name:	the name
  */
 struct set_file {
@@ -415,15 +416,19 @@ static void removal_work(struct work_struct *work)
 	mutex_unlock(&pernet->names);
 }
 
-/* Take a reference to the set that has the name of a file, and count the file as open.
- * Return: NULL if no set has the name.
+/* Take a reference to the set that has the name of a file, and count the file as open. A set of
+ * ip_set has no file. It can have the name of one that is about to be removed, and that must not be
+ * opened again.
+ * Return: NULL if no set that has a file has the name.
  */
 static struct ipcuckoo_set *use_file(struct ipcuckoo_net *pernet, struct set_file *file)
 {
 	struct ipcuckoo_set *set;
 
 	mutex_lock(&pernet->mutex);
-	set = ipcuckoo_set_find(pernet, file->name);
+	set = file->named ? ipcuckoo_set_find(pernet, file->name) : NULL;
+	if (set && set->ipset)
+		set = NULL;
 	if (set) {
 		kref_get(&set->ref);
 		file->opens++;
@@ -577,8 +582,8 @@ static bool reuse_file(struct ipcuckoo_net *pernet, const char *name)
 /**
  * ipcuckoo_proc_add() - make sure that there is a file for a name
  * @pernet:	namespace; the caller holds @pernet->names
- * @name:	a name that no set has. The caller then gives it to a set, or calls
- *		ipcuckoo_proc_del() on failure
+ * @name:	a name that no set has, or a set of ip_set. The caller then gives it to a set, or
+ *		calls ipcuckoo_proc_del() on failure
  *
  * Context: process context; takes the namespace's mutex.
  * Return: 0, -ENOMEM, -EDQUOT, or -EINTR for a fatal signal.
@@ -615,7 +620,7 @@ err_uncharge:
 /**
  * ipcuckoo_proc_del() - remove the file of a name
  * @pernet:	namespace; the caller holds @pernet->names
- * @name:	a name that no set has any more, or that none ever had
+ * @name:	a name that no set has any more, or that none ever had; sets of ip_set do not count
  *
  * If the file is open, it is removed after the last close.
  *
