@@ -129,6 +129,8 @@ static const struct {
 	  "the set does not hold addresses of this family" },
 	{ -EOPNOTSUPP,
 	  "a set of this type holds hosts only; make a hash:net set for prefixes" },
+	{ -EADDRNOTAVAIL,
+	  "the set belongs to ip_set, whose hash:ip has no 0.0.0.0 or ::, and hash:net no /0" },
 	{ -EEXIST,
 	  "the entry is in the set already" },
 	{ -ENOENT,

@@ -371,6 +371,27 @@ def test_refused(fw):
     return all(good)
 
 
+NONE = "the set belongs to ip_set, whose hash:ip has no 0.0.0.0 or ::, and hash:net no /0"
+# Neither has ip_set such elements, nor can ipset restore them.
+NO_ELEMENTS = (("n", "0.0.0.0/0"), ("s", "0.0.0.0"), ("masked", "0.0.0.7"))
+
+
+def test_no_elements(fw):
+    """Elements that ip_set cannot have are not added by the tool either."""
+    filled(fw)
+    must_ipset(fw, "create masked hash:ip netmask 24")
+    before, good = contents(fw), []
+    for name, element in NO_ELEMENTS:
+        for line, text in ((f"add {name} {element}", ""), (f"load {name} -", element + "\n"),
+                           ("restore", f"add {name} {element}\n")):
+            status, _, err = tool(line, text)
+            good.append(same(f"{line} ({element})", (status, NONE in err),
+                             (3 if line.startswith("load") else 1, True)))
+        good.append(same(f"ipset add {name} {element}", ipset(fw, f"add {name} {element}")[0], 1))
+        good.append(same(f"after {element}", contents(fw), before))
+    return all(good)
+
+
 def test_all(fw):
     """flush and destroy of all sets are for those of the tool."""
     filled(fw)
@@ -416,6 +437,40 @@ def test_same_name(fw):
     shown("destroy own")
     good += [same("afterwards", "Owner: ip_set" in shown("list own"), True),
              same("names", shown("list -n"), "own\ns\n")]
+    return all(good)
+
+
+FILES = "/proc/net/ipcuckoo/set"
+
+
+def test_same_name_file(fw):
+    """A set of ipset has no file in procfs, not even that of a set that had its name."""
+    fw.create("hash:ip", ())
+    shown("create own hash:ip")
+    with open(f"{FILES}/own", "rb"):
+        shown("destroy own")
+        must_ipset(fw, "create own hash:ip")
+        good = [same("owner", "Owner: ip_set" in shown("list own"), True)]
+        try:
+            with open(f"{FILES}/own", "rb"):
+                found = "opened"
+        except FileNotFoundError:
+            found = "no file"
+        good.append(same("the file that is about to be removed", found, "no file"))
+    await_same("files", lambda: os.listdir(FILES), [])
+    return all(good)
+
+
+def test_same_name_commit(fw):
+    """A commit that fails because ipset creates the set leaves no file of it."""
+    fw.create("hash:ip", ())
+    preload = os.path.join(os.environ["IPCUCKOO_TESTS"], "before-commit.so")
+    done = subprocess.run(["env", "COMMITS=1", "BEFORE_COMMIT=ipset create own hash:net",
+                           f"LD_PRELOAD={preload}", TOOL, "restore"], text=True,
+                          input="create own hash:ip\ncreate two hash:ip\n", capture_output=True)
+    good = [same("restore", (done.returncode, "already exists" in done.stderr), (1, True)),
+            same("files", os.listdir(FILES), [])]
+    must_ipset(fw, "destroy own")
     return all(good)
 
 
@@ -872,7 +927,8 @@ def compare(out, kind, newest, stock_survey, our_survey):
 # --- all of it ---
 
 TESTS = (test_list, test_stats, test_lost, test_top, test_save, test_monitor, test_monitor_names,
-         test_refused, test_all, test_accepted, test_same_name, test_same_name_log,
+         test_refused, test_no_elements, test_all, test_accepted, test_same_name,
+         test_same_name_file, test_same_name_commit, test_same_name_log,
          test_same_name_events)
 
 
