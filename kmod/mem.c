@@ -146,7 +146,8 @@ static unsigned long not_counted(const struct ipcuckoo_mem *mem, unsigned long l
  * Up to the limit, adding to mem->used is enough. Above it, the result depends on mem->used and
  * mem->retiring, and mem->lock is held while both are read. Without it, ipcuckoo_mem_release()
  * could come in between: the memory that it releases would count as used, but not as retiring,
- * and the charge could fail without need.
+ * and the charge could fail without need. For the same reason bytes are added only when it is
+ * known that they fit: while bytes that do not fit are in mem->used, other charges would fail.
  *
  * ipcuckoo_mem_uncharge() does not take the lock. Memory that is uncharged, but not yet
  * released, is missing in mem->used and still counted in mem->retiring, so it is subtracted
@@ -155,17 +156,22 @@ static unsigned long not_counted(const struct ipcuckoo_mem *mem, unsigned long l
  */
 static bool charge(struct ipcuckoo_mem *mem, size_t size)
 {
-	unsigned long limit = READ_ONCE(mem->limit), used;
+	const unsigned long limit = READ_ONCE(mem->limit);
+	long used = atomic_long_read(&mem->used);
+	unsigned long more;
 	bool fits;
 
-	used = atomic_long_add_return(size, &mem->used);
-	if (used <= limit || !limit)
+	do {
+		fits = !limit || used + size <= limit;
+	} while (fits && !atomic_long_try_cmpxchg(&mem->used, &used, used + size));
+	if (fits)
 		return true;
 	spin_lock_bh(&mem->lock);
 	used = atomic_long_read(&mem->used);
-	fits = used - min(used, not_counted(mem, limit)) <= limit;
-	if (!fits)
-		atomic_long_sub(size, &mem->used);
+	do {
+		more = used + size;
+		fits = more - min(more, not_counted(mem, limit)) <= limit;
+	} while (fits && !atomic_long_try_cmpxchg(&mem->used, &used, more));
 	spin_unlock_bh(&mem->lock);
 	return fits;
 }

@@ -9,9 +9,10 @@ static inline long atomic_long_read(const atomic_long_t *v)
 	return __atomic_load_n(&v->counter, __ATOMIC_RELAXED);
 }
 
-static inline long atomic_long_add_return(long i, atomic_long_t *v)
+static inline bool atomic_long_try_cmpxchg(atomic_long_t *v, long *old, long new)
 {
-	return __atomic_add_fetch(&v->counter, i, __ATOMIC_SEQ_CST);
+	return __atomic_compare_exchange_n(&v->counter, old, new, false, __ATOMIC_SEQ_CST,
+					   __ATOMIC_RELAXED);
 }
 
 static inline void atomic_long_add(long i, atomic_long_t *v)
