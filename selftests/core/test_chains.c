@@ -7,6 +7,8 @@
  *
  * QUICK=1 does a tenth of the random tests, for emulated machines.
  */
+#include <pthread.h>
+
 #include "core.h"
 
 static struct random rnd;
@@ -820,6 +822,40 @@ static void test_areas(void)
 	ktap_case("memory is rounded, charged, limited");
 }
 
+static bool charging_ends;
+
+static void *charge_too_much(void *unused)
+{
+	while (!READ_ONCE(charging_ends))
+		expect(!ipcuckoo_mem_charge_as(&mem, PAGE_SIZE + 1, IPCUCKOO_CHARGE_TRY),
+		       "a charge beyond the limit");
+	return unused;
+}
+
+/* While another thread tries to charge more than the limit, what fits is charged. */
+static void test_charges(void)
+{
+	pthread_t thread;
+	u32 i, refused = 0;
+
+	mem.limit = PAGE_SIZE;
+	charging_ends = false;
+	if (pthread_create(&thread, NULL, charge_too_much, NULL))
+		exit(1);
+	for (i = 0; i < (quick ? 10000 : 1000000); i++) {
+		if (ipcuckoo_mem_charge_as(&mem, PAGE_SIZE, IPCUCKOO_CHARGE_TRY))
+			ipcuckoo_mem_uncharge(&mem, PAGE_SIZE);
+		else
+			refused++;
+	}
+	WRITE_ONCE(charging_ends, true);
+	pthread_join(thread, NULL);
+	mem.limit = 0;
+	expect_equal(refused, 0, "charges refused that fit");
+	expect_equal(atomic_long_read(&mem.used), 0, "bytes charged");
+	ktap_case("a charge that is refused does not disturb others");
+}
+
 int main(void)
 {
 	u64 seed = ktap_begin("test_chains");
@@ -839,6 +875,7 @@ int main(void)
 	if (IPCUCKOO_BUCKETS_NARROW > 1 << 20)
 		test_buckets();
 	test_areas();
+	test_charges();
 	test_displacement();
 	ipcuckoo_search_free(queue);
 	expect_nothing_left(&mem);
