@@ -134,15 +134,20 @@ char *kernel_open(struct target *target)
 	return why;
 }
 
-/* Send entries with their extensions, to the set or to a shadow. Return: 0 or a negative errno. */
-static int send_extended(struct target *target, const char *set, uint32_t shadow,
-			 const struct extended *entries)
+/* The extensions of the entries that come from sources */
+static uint32_t source_options(const struct target *target)
 {
-	struct nl_extended extended = {
-		.entries = entries,
-		.options = (target->options & (IPCUCKOO_O_TIMEOUT | IPCUCKOO_O_COMMENT)) |
-			   (target->type == IPCUCKOO_TYPE_HASH_NET ? NL_NOMATCH : 0),
-	};
+	return (target->options & (IPCUCKOO_O_TIMEOUT | IPCUCKOO_O_COMMENT)) |
+	       (target->type == IPCUCKOO_TYPE_HASH_NET ? NL_NOMATCH : 0);
+}
+
+/* Send entries with their extensions @options, to the set or to a shadow. Return: 0 or a negative
+ * errno.
+ */
+static int send_extended(struct target *target, const char *set, uint32_t shadow,
+			 const struct extended *entries, uint32_t options)
+{
+	struct nl_extended extended = { .entries = entries, .options = options };
 	struct nl_change change;
 	int more = entries->count > 0;
 
@@ -232,7 +237,8 @@ static int fill_shadow(struct target *target, uint32_t shadow, const struct kern
 		if (!err)
 			err = add_to_shadow(target, shadow, &chunk.plain);
 		if (!err)
-			err = send_extended(target, NULL, shadow, &chunk.extended);
+			err = send_extended(target, NULL, shadow, &chunk.extended,
+					    source_options(target));
 	}
 	packed_free(&chunk.plain);
 	free(chunk.extended.at);
@@ -258,9 +264,39 @@ static int end_shadow(struct target *target, uint32_t shadow, int err, uint32_t 
 	return err;
 }
 
+/**
+ * struct old - the entries of a set that another set replaces
+ * @plain:	the entries, if none of them has extensions: they take less memory there
+ * @extended:	the entries, otherwise
+ * @options:	the extensions that are sent with @extended
+ */
+struct old {
+	struct packed plain;
+	struct extended extended;
+	uint32_t options;
+};
+
+static int read_old(struct target *target, const struct nl_set *set, struct old *old)
+{
+	struct nl *nl = target->daemon->nl;
+	int err = nl_entries(nl, target->name, &old->plain);
+
+	old->options = set->options | (set->type == IPCUCKOO_TYPE_HASH_NET ? NL_NOMATCH : 0);
+	if (err < 0 || !old->plain.has_extensions)
+		return err;
+	packed_free(&old->plain);
+	return nl_extended_entries(nl, target->name, &old->extended);
+}
+
+static void free_old(struct old *old)
+{
+	packed_free(&old->plain);
+	extended_free(&old->extended);
+}
+
 /* Replace the entries of the set @name. @old: entries that it gets, too */
 static int replace(struct target *target, const char *name, const struct kernel_entries *entries,
-		   const struct packed *old, uint32_t flags)
+		   const struct old *old, uint32_t flags)
 {
 	uint32_t shadow;
 	int err;
@@ -269,7 +305,9 @@ static int replace(struct target *target, const char *name, const struct kernel_
 	if (err)
 		return err;
 	/* Of an entry that comes twice, the second one stays. */
-	err = add_to_shadow(target, shadow, old);
+	err = add_to_shadow(target, shadow, &old->plain);
+	if (!err)
+		err = send_extended(target, NULL, shadow, &old->extended, old->options);
 	if (!err)
 		err = fill_shadow(target, shadow, entries);
 	/* What others change in the meantime is replaced, too. */
@@ -283,38 +321,39 @@ static int replace(struct target *target, const char *name, const struct kernel_
 static int replace_set(struct target *target, const struct kernel_entries *entries, bool append)
 {
 	struct nl *nl = target->daemon->nl;
-	struct packed old = { 0 };
+	struct old old = { 0 };
 	struct nl_error error;
 	struct nl_set set;
 	int err;
 
 	err = nl_set_get(nl, target->name, &set);
-	if (err)
+	if (!err && append)
+		err = read_old(target, &set, &old);
+	if (err < 0) {
+		free_old(&old);
 		return err;
+	}
 	snprintf(set.name, sizeof(set.name), "%.26s.new", target->name);
 	set.options |= target->lacking;
 	/* One that is left of an attempt that was interrupted */
 	nl_set_del(nl, set.name, IPCUCKOO_F_EXIST);
 	err = nl_set_new(nl, &set, true, 0);
-	if (err)
-		return err;
-	target->options = set.options;
-	if (append)
-		err = nl_entries(nl, target->name, &old);
-	if (err >= 0)
+	if (!err) {
+		target->options = set.options;
 		err = replace(target, set.name, entries, &old, 0);
-	if (!err)
-		err = nl_set_swap(nl, set.name, target->name);
-	packed_free(&old);
-	error = *nl_error(nl);
-	nl_set_del(nl, set.name, 0);
-	nl_set_error(nl, &error);
+		if (!err)
+			err = nl_set_swap(nl, set.name, target->name);
+		error = *nl_error(nl);
+		nl_set_del(nl, set.name, 0);
+		nl_set_error(nl, &error);
+	}
+	free_old(&old);
 	return err;
 }
 
 char *kernel_replace(struct target *target, const struct kernel_entries *entries, bool append)
 {
-	static const struct packed none;
+	static const struct old none;
 	int err;
 
 	if (target->lacking)
@@ -342,7 +381,7 @@ static int change_shadow(struct target *target, const struct extended *add,
 	err = nl_shadow_new(target->daemon->nl, target->name, &none, IPCUCKOO_F_APPEND, &shadow);
 	if (err)
 		return err;
-	err = send_extended(target, NULL, shadow, add);
+	err = send_extended(target, NULL, shadow, add, source_options(target));
 	if (!err)
 		err = remove_from_shadow(target, shadow, del);
 	return end_shadow(target, shadow, err, 0);
@@ -354,7 +393,7 @@ static int change_set(struct target *target, const struct extended *add, const s
 	struct nl_change change;
 	int err;
 
-	err = send_extended(target, target->name, 0, add);
+	err = send_extended(target, target->name, 0, add, source_options(target));
 	if (err || !packed_count(del))
 		return err;
 	return nl_entry_del(target->daemon->nl, target->name, del, IPCUCKOO_F_EXIST, &change);

@@ -397,6 +397,37 @@ def test_replaced(b):
     b.end()
 
 
+def test_kept(b):
+    """A set made by hand is replaced before each source has answered: its entries stay as they
+    were."""
+    tool("create", "s", "hash:net", "family", "any", "timeout", "0", "counters", "skbinfo")
+    tool("add", "s", "198.51.100.0/24", "nomatch")
+    tool("add", "s", "198.51.0.0/16", "timeout", "1000")
+    tool("add", "s", "10.9.9.9", "packets", "7", "bytes", "700", "skbmark", "0x1/0xff")
+    tool("create", "t", "hash:net", "family", "any", "comment")
+    tool("add", "t", "2001:db8::/32", "nomatch", "comment", "an exception")
+    tool("add", "t", "10.9.9.9", "comment", "by hand")
+    before = members("s")
+    b.server.say("/a", lie.whole(lines(MANY[:5])))
+    b.server.say("/b", lie.whole(lines(MANY[:5])))
+    b.begin({"s": {}, "t": {}},
+            {"a": {"set": "s", "comment": "from a"}, "missing": {"set": "s"},
+             "b": {"set": "t", "timeout": "1h"}, "absent": {"set": "t"}})
+    have = members("s")
+    b.case("the set has comments now", have.get(MANY[0], "").endswith('comment "from a"'), have)
+    b.case("an exception stays one", "198.51.100.0/24 nomatch" in have, have)
+    left = re.search(r"timeout (\d+)", have.get("198.51.0.0/16", ""))
+    b.case("an entry that expires still does", left and 800 < int(left[1]) <= 1000, have)
+    b.case("counters and marks stay", have.get("10.9.9.9") == before["10.9.9.9"], have)
+    b.case("there are no other entries", set(have) == set(before) | set(MANY[:5]), have)
+    have = members("t")
+    b.case("the other set has timeouts now", have.get(MANY[0], "").startswith("timeout"), have)
+    b.case("comments stay, those of exceptions, too",
+           have.get("10.9.9.9") == 'timeout 0 comment "by hand"' and
+           have.get("2001:db8::/32 nomatch") == 'timeout 0 comment "an exception"', have)
+    b.end()
+
+
 def test_config(b):
     b.server.say("/a", lie.whole(lines(MANY)))
     b.begin({"s": {}}, {"a": {"set": "s"}})
@@ -558,8 +589,8 @@ def test_random(b):
 
 
 TESTS = (test_formats, test_arrays, test_conditions, test_lies, test_accept, test_values,
-         test_restart, test_incomplete, test_replaced, test_config, test_service, test_idle,
-         test_library, test_random)
+         test_restart, test_incomplete, test_replaced, test_kept, test_config, test_service,
+         test_idle, test_library, test_random)
 
 
 def body(tap):
