@@ -4,13 +4,18 @@
 #include "daemon/kernel.h"
 #include "daemon/log.h"
 #include "daemon/memory.h"
-#include "nl/entry.h"
+#include "nl/commit.h"
 #include "nl/shadow.h"
 
 /* Entries that are handed to the kernel at once: a message is full of IPv4 hosts, and holds fewer
  * of others.
  */
 #define CHUNK	16384
+
+/* The name that a new set has in the request that swaps it with an old one. Names of sets in the
+ * configuration have no "~".
+ */
+#define NEW_SET	"ipcuckood~new"
 
 static char *explain(int code, const struct nl_error *error, const char *set)
 {
@@ -56,6 +61,11 @@ static uint32_t needed_options(const struct target *target)
 {
 	return (target->timeouts ? IPCUCKOO_O_TIMEOUT : 0) |
 	       (target->comments ? IPCUCKOO_O_COMMENT : 0);
+}
+
+static const char *lacking_word(const struct target *target)
+{
+	return target->lacking & IPCUCKOO_O_COMMENT ? "comments" : "timeouts";
 }
 
 static char *create(struct target *target)
@@ -245,23 +255,42 @@ static int fill_shadow(struct target *target, uint32_t shadow, const struct kern
 	return err;
 }
 
+/* Delete a shadow after another request has failed; its error stays the last one. */
+static void drop_shadow(struct target *target, uint32_t shadow)
+{
+	struct nl *nl = target->daemon->nl;
+	struct nl_error error = *nl_error(nl);
+
+	nl_shadow_del(nl, shadow);
+	nl_set_error(nl, &error);
+}
+
 /* Commit a shadow after @err is 0, or else delete it. */
 static int end_shadow(struct target *target, uint32_t shadow, int err, uint32_t flags)
 {
-	struct nl *nl = target->daemon->nl;
 	struct nl_change change;
-	struct nl_error error;
 
 	if (!err)
-		err = nl_shadow_commit(nl, shadow, flags, &change);
-	if (!err) {
+		err = nl_shadow_commit(target->daemon->nl, shadow, flags, &change);
+	if (err)
+		drop_shadow(target, shadow);
+	else
 		target->entries = change.entries;
-		return 0;
-	}
-	error = *nl_error(nl);
-	nl_shadow_del(nl, shadow);
-	nl_set_error(nl, &error);
 	return err;
+}
+
+/* Replace the entries of the set. @flags: IPCUCKOO_F_APPEND keeps those that it has, too. */
+static int replace(struct target *target, const struct kernel_entries *entries, uint32_t flags)
+{
+	uint32_t shadow;
+	int err;
+
+	err = nl_shadow_new(target->daemon->nl, target->name, &entries->coming, flags, &shadow);
+	if (err)
+		return err;
+	err = fill_shadow(target, shadow, entries);
+	/* What others change in the meantime is replaced, too. */
+	return end_shadow(target, shadow, err, IPCUCKOO_F_OVERRIDE);
 }
 
 /**
@@ -294,78 +323,83 @@ static void free_old(struct old *old)
 	extended_free(&old->extended);
 }
 
-/* Replace the entries of the set @name. @old: entries that it gets, too */
-static int replace(struct target *target, const char *name, const struct kernel_entries *entries,
-		   const struct old *old, uint32_t flags)
+/* Of an entry that comes twice, the second one stays. */
+static int fill_new(struct target *target, uint32_t shadow, const struct old *old,
+		    const struct kernel_entries *entries)
 {
-	uint32_t shadow;
-	int err;
+	int err = add_to_shadow(target, shadow, &old->plain);
 
-	err = nl_shadow_new(target->daemon->nl, name, &entries->coming, flags, &shadow);
-	if (err)
-		return err;
-	/* Of an entry that comes twice, the second one stays. */
-	err = add_to_shadow(target, shadow, &old->plain);
 	if (!err)
 		err = send_extended(target, NULL, shadow, &old->extended, old->options);
+	return err ? err : fill_shadow(target, shadow, entries);
+}
+
+/* Create a set from the shadow, swap it with the old one, and destroy the old one, in one step:
+ * nobody else sees the name of the new set, and an interruption leaves none of that name.
+ */
+static int swap_in(struct target *target, uint32_t shadow)
+{
+	struct nl *nl = target->daemon->nl;
+	int err = nl_commit_begin(nl, 0);
+
 	if (!err)
-		err = fill_shadow(target, shadow, entries);
-	/* What others change in the meantime is replaced, too. */
-	return end_shadow(target, shadow, err, IPCUCKOO_F_OVERRIDE);
+		err = nl_set_new_filled(nl, NEW_SET, shadow);
+	if (!err)
+		err = nl_set_swap(nl, NEW_SET, target->name);
+	if (!err)
+		err = nl_set_del(nl, NEW_SET, 0);
+	return err ? err : nl_commit_send(nl);
 }
 
 /*
- * The set lacks an extension: make another set that has it, fill that, and swap the two, so that
- * packets and rules see the old contents or the new ones. What attaches the set keeps it.
+ * The set lacks an extension: fill a set that has it, and swap the two, so that packets and rules
+ * see the old contents or the new ones. What attaches the set keeps it.
  */
 static int replace_set(struct target *target, const struct kernel_entries *entries, bool append)
 {
 	struct nl *nl = target->daemon->nl;
 	struct old old = { 0 };
-	struct nl_error error;
+	uint32_t shadow = 0;
 	struct nl_set set;
 	int err;
 
 	err = nl_set_get(nl, target->name, &set);
 	if (!err && append)
 		err = read_old(target, &set, &old);
-	if (err < 0) {
-		free_old(&old);
-		return err;
-	}
-	snprintf(set.name, sizeof(set.name), "%.26s.new", target->name);
-	set.options |= target->lacking;
-	/* One that is left of an attempt that was interrupted */
-	nl_set_del(nl, set.name, IPCUCKOO_F_EXIST);
-	err = nl_set_new(nl, &set, true, 0);
-	if (!err) {
+	if (err >= 0) {
+		strcpy(set.name, NEW_SET);
+		set.options |= target->lacking;
 		target->options = set.options;
-		err = replace(target, set.name, entries, &old, 0);
-		if (!err)
-			err = nl_set_swap(nl, set.name, target->name);
-		error = *nl_error(nl);
-		nl_set_del(nl, set.name, 0);
-		nl_set_error(nl, &error);
+		err = nl_shadow_create(nl, &set, true, &entries->coming, &shadow);
 	}
+	if (!err)
+		err = fill_new(target, shadow, &old, entries);
+	if (!err)
+		err = swap_in(target, shadow);
+	if (err && shadow)
+		drop_shadow(target, shadow);
+	if (!err && !nl_set_get(nl, target->name, &set))
+		target->entries = set.entries;
 	free_old(&old);
 	return err;
 }
 
 char *kernel_replace(struct target *target, const struct kernel_entries *entries, bool append)
 {
-	static const struct old none;
 	int err;
 
 	if (target->lacking)
 		err = replace_set(target, entries, append);
 	else
-		err = replace(target, target->name, entries, &none,
-			      append ? IPCUCKOO_F_APPEND : 0);
+		err = replace(target, entries, append ? IPCUCKOO_F_APPEND : 0);
+	if (target->lacking && (err == -EEXIST || err == -ENOTUNIQ))
+		return need_text("it has to be replaced by one that stores %s, and for that ipcuckood needs the name " NEW_SET ", which another set has; run: ipcuckoo rename " NEW_SET " NAME",
+				 lacking_word(target));
 	if (err)
 		return why_failed(target, err);
 	if (target->lacking)
 		log_info("[set %s] has %s now, which its sources need: it was replaced by another set",
-			 target->name, target->comments ? "comments" : "timeouts");
+			 target->name, lacking_word(target));
 	target->lacking = 0;
 	return NULL;
 }

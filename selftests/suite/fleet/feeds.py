@@ -397,6 +397,28 @@ def test_replaced(b):
     b.end()
 
 
+def test_names(b):
+    """To replace a set, the daemon destroys no other one, whatever that is called."""
+    b.server.say("/a", lie.whole(lines(MANY[:5])))
+    b.begin({"s": {}}, {"a": {"set": "s"}})
+    for name in ("s.new", "ipcuckood~new"):
+        tool("create", name, "hash:ip")
+        tool("add", name, "10.9.9.9")
+    b.config({"s": {}}, {"a": {"set": "s", "comment": "from a"}})
+    os.kill(b.daemon.process.pid, signal.SIGHUP)
+    b.case("if another set has the name that it needs, the daemon says so",
+           wait_for(lambda: "name ipcuckood~new" in b.daemon.set("s").get("problem", ""), 10),
+           b.daemon.set("s"))
+    tool("rename", "ipcuckood~new", "other")
+    b.case("when the name is free, the set is replaced",
+           wait_for(lambda: members("s").get(MANY[0]) == 'comment "from a"'), members("s"))
+    b.case("no set is left over, and none is missing",
+           sorted(tool("list", "-n").split()) == ["other", "s", "s.new"], tool("list", "-n"))
+    for name in ("s.new", "other"):
+        b.same(name, f"the set {name}, made by hand, is as it was", {"10.9.9.9"})
+    b.end()
+
+
 def test_kept(b):
     """A set made by hand is replaced before each source has answered: its entries stay as they
     were."""
@@ -589,8 +611,8 @@ def test_random(b):
 
 
 TESTS = (test_formats, test_arrays, test_conditions, test_lies, test_accept, test_values,
-         test_restart, test_incomplete, test_replaced, test_kept, test_config, test_service,
-         test_idle, test_library, test_random)
+         test_restart, test_incomplete, test_replaced, test_names, test_kept, test_config,
+         test_service, test_idle, test_library, test_random)
 
 
 def body(tap):
