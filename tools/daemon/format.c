@@ -12,6 +12,9 @@
 /* The longest line of CSV and NDJSON. */
 #define LINE_MOST	(64 << 10)
 
+/* So many first bytes show what the feed is. */
+#define START_SIZE	512
+
 /* The most columns that are looked at, and the deepest JSON. */
 #define COLUMNS_MOST	64
 #define DEPTH_MOST	16
@@ -28,7 +31,9 @@ enum value { VALUE_FIELD, VALUE_TO, VALUE_WHERE, VALUES };
  * @line:	the line so far
  * @len:	its length
  * @skip_rest:	the line is too long: skip its rest
- * @began:	the first bytes were looked at
+ * @start:	CSV, NDJSON: the first bytes, until there are enough of them to look at
+ * @start_len:	how many there are
+ * @began:	CSV, NDJSON: the first bytes were looked at, and read
  * @titled:	CSV: the first record was read
  * @column:	CSV: number of the column of each value, from 0
  * @tokener:	NDJSON: parses a line
@@ -41,6 +46,8 @@ struct parser {
 	char *line;
 	size_t len;
 	bool skip_rest;
+	char start[START_SIZE];
+	size_t start_len;
 	bool began;
 	bool titled;
 	size_t column[VALUES];
@@ -329,29 +336,12 @@ static int take_line(struct parser *parser)
 	return take_ndjson(parser, len);
 }
 
-/* Look at the beginning. Blanks may come before what shows that it is a web page. */
-static int check_start(struct parser *parser, const char **data, size_t *len)
-{
-	size_t skip;
-	int err;
-
-	parser->began = true;
-	err = feed_check_start(*data, *len, &skip, parser->fault->why);
-	*data += skip;
-	*len -= skip;
-	return err;
-}
-
-int parser_push(struct parser *parser, const char *data, size_t len)
+static int push_lines(struct parser *parser, const char *data, size_t len)
 {
 	const char *newline;
 	size_t some;
 	int err = 0;
 
-	if (parser->stream)
-		return feed_push(parser->stream, data, len);
-	if (!parser->began && len)
-		err = check_start(parser, &data, &len);
 	for (; len && !err; data += some, len -= some) {
 		newline = memchr(data, '\n', len);
 		some = newline ? (size_t)(newline - data) : len;
@@ -369,9 +359,50 @@ int parser_push(struct parser *parser, const char *data, size_t len)
 	return err;
 }
 
+/* Look at the first bytes, then read them. */
+static int begin(struct parser *parser)
+{
+	size_t skip;
+	int err;
+
+	parser->began = true;
+	err = feed_check_start(parser->start, parser->start_len, &skip, parser->fault->why);
+	return err ? err : push_lines(parser, parser->start + skip, parser->start_len - skip);
+}
+
+int parser_push(struct parser *parser, const char *data, size_t len)
+{
+	size_t some;
+	int err;
+
+	if (parser->stream)
+		return feed_push(parser->stream, data, len);
+	if (!parser->began) {
+		some = START_SIZE - parser->start_len;
+		if (some > len)
+			some = len;
+		memcpy(parser->start + parser->start_len, data, some);
+		parser->start_len += some;
+		if (parser->start_len < START_SIZE)
+			return 0;
+		err = begin(parser);
+		if (err)
+			return err;
+		data += some;
+		len -= some;
+	}
+	return push_lines(parser, data, len);
+}
+
 int parser_end(struct parser *parser)
 {
+	int err = 0;
+
 	if (parser->stream)
 		return feed_end(parser->stream);
-	return parser->len || parser->skip_rest ? take_line(parser) : 0;
+	if (!parser->began)
+		err = begin(parser);
+	if (!err && (parser->len || parser->skip_rest))
+		err = take_line(parser);
+	return err;
 }

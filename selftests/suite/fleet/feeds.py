@@ -141,6 +141,30 @@ def test_arrays(b):
     b.end()
 
 
+def test_starts(b):
+    """The first bytes of CSV and NDJSON say what it is, compressed or not."""
+    want = {"203.0.113.7", "198.51.100.0/24"}
+    texts = {"csv": lines(sorted(want)), "ndjson": lines(f'{{"1": "{e}"}}' for e in want)}
+    for kind, text in texts.items():
+        b.server.say(f"/{kind}", lie.whole("\ufeff" + text))
+    b.begin({kind: {} for kind in texts},
+            {kind: {"set": kind, "format": kind, "field": "1", "max-bad": "50%", "every": "1d"}
+             for kind in texts})
+    for kind, text in texts.items():
+        b.same(kind, f"{kind}: a byte order mark is no part of the first line", want)
+        for name, answer, pattern in (("UTF-16", text.encode("utf-16"), "UTF-16"),
+                                      ("a web page", lie.html(), "web page")):
+            b.server.say(f"/{kind}", lie.whole(answer))
+            now = b.daemon.refresh(kind)
+            b.case(f"{kind}: {name} is refused, and named",
+                   now["state"] == "failing" and pattern in now["problem"], now)
+        b.server.say(f"/{kind}", lie.whole("\ufeff" + text, encoding="gzip"))
+        now = b.daemon.refresh(kind)
+        b.case(f"{kind}: compressed, it is read", now["state"] == "good", now)
+        b.same(kind, f"{kind}: and has the same entries", want)
+    b.end()
+
+
 def test_conditions(b):
     b.server.say("/etag", lie.whole(lines(MANY), etag='"v1"'))
     b.server.say("/since", lie.whole(lines(MANY[:9]), modified="Tue, 24 Nov 2026 20:00:00 GMT"))
@@ -610,8 +634,8 @@ def test_random(b):
     b.end()
 
 
-TESTS = (test_formats, test_arrays, test_conditions, test_lies, test_accept, test_values,
-         test_restart, test_incomplete, test_replaced, test_names, test_kept, test_config,
+TESTS = (test_formats, test_arrays, test_starts, test_conditions, test_lies, test_accept,
+         test_values, test_restart, test_incomplete, test_replaced, test_names, test_kept, test_config,
          test_service, test_idle, test_library, test_random)
 
 
