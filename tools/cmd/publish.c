@@ -57,17 +57,20 @@ static int send_body(const struct publish *publish, const char *list, const char
 	return ask(publish->tool, publish->control, line, body, size);
 }
 
-/* All of a file, which is allocated. */
+/* All of a file, which is allocated. A file of which only a part can be read is no list. */
 static int read_file(const struct tool *tool, char **body, size_t *size)
 {
-	FILE *f = strcmp(tool->file, "-") ? fopen(tool->file, "re") : stdin;
+	bool standard = !strcmp(tool->file, "-");
+	FILE *f = standard ? stdin : fopen(tool->file, "re");
+	const char *name = standard ? "(standard input)" : tool->file;
 	size_t room = 1 << 16, got;
+	int status = STATUS_OK;
 	char *grown;
 
 	*body = NULL;
 	*size = 0;
 	if (!f)
-		return fail(tool, STATUS_USAGE, "%s: %s", tool->file, strerror(errno));
+		return fail(tool, STATUS_USAGE, "%s: %s", name, strerror(errno));
 	do {
 		grown = *size < FILE_MOST ? realloc(*body, room) : NULL;
 		if (!grown)
@@ -76,11 +79,16 @@ static int read_file(const struct tool *tool, char **body, size_t *size)
 		got = fread(*body + *size, 1, room - *size, f);
 		*size += got;
 		room *= 2;
-	} while (got);
-	if (f != stdin)
+	} while (got && !ferror(f));
+	if (!grown)
+		status = fail(tool, STATUS_USAGE, "%s is larger than %u MB, or than the memory",
+			      name, FILE_MOST >> 20);
+	else if (ferror(f))
+		status = fail(tool, STATUS_USAGE,
+			      "%s cannot be read: %s; nothing was published", name, strerror(errno));
+	if (!standard)
 		fclose(f);
-	return grown ? STATUS_OK : fail(tool, STATUS_USAGE, "%s is larger than %u MB, or than the memory",
-					tool->file, FILE_MOST >> 20);
+	return status;
 }
 
 static int publish_file(const struct publish *publish, const char *list)

@@ -18,6 +18,7 @@ import random
 import re
 import shutil
 import signal
+import socket
 import struct
 import subprocess
 import sys
@@ -76,10 +77,10 @@ class Host:
     def members(self):
         return members("s", self.netns)
 
-    def publish(self, *words):
+    def publish(self, *words, stdin=None):
         """Exit status and output of the tool"""
         done = subprocess.run([os.environ["IPCUCKOO"], "publish", "feed", *words, "--control",
-                               self.daemon.control], capture_output=True, text=True)
+                               self.daemon.control], capture_output=True, text=True, stdin=stdin)
         return done.returncode, done.stdout + done.stderr
 
     def replace(self, entries, *words):
@@ -87,6 +88,17 @@ class Host:
         with open(path, "w", encoding="ascii") as f:
             f.write("".join(entry + "\n" for entry in entries))
         return self.publish("--file", path, *words)
+
+    def publish_cut(self, entries):
+        """Publishes standard input, a connection that is reset behind these entries."""
+        with socket.create_server(("127.0.0.1", 0)) as server:
+            sender = socket.create_connection(server.getsockname())
+            receiver, _ = server.accept()
+        sender.sendall("".join(entry + "\n" for entry in entries).encode())
+        sender.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        sender.close()
+        with receiver:
+            return self.publish("--file", "-", stdin=receiver)
 
     def has(self, entries, seconds=SOON):
         want = set(entries)
@@ -247,6 +259,12 @@ def test_publish(b):
                            (["192.0.2.1,soon"], "line 1"), (["# nothing"], "--empty")):
         status, text = host.replace(lines)
         b.case(f"a file with {lines}: refused", status and pattern in text, text)
+    status, text = host.publish("--file", host.daemon.dir, "--empty")
+    b.case("a directory is refused, and named",
+           status == 2 and f"{host.daemon.dir} cannot be read: Is a directory" in text, text)
+    status, text = host.publish_cut(MANY[:9])
+    b.case("standard input that ends with an error is refused",
+           status == 2 and "(standard input) cannot be read: Connection reset" in text, text)
     b.case("nothing changed", host.has(set(want) - {MANY[0]}))
     done = host.daemon.run("--dry-run")
     b.case("--dry-run finds no difference", not done.returncode and
