@@ -74,6 +74,7 @@ static const struct config_key no_keys[] = { { NULL } };
 static void fault(struct reader *reader, unsigned long line, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
 
+/* @line: 0 if it is no fault of a line */
 static void fault(struct reader *reader, unsigned long line, const char *format, ...)
 {
 	char text[1024];
@@ -82,7 +83,10 @@ static void fault(struct reader *reader, unsigned long line, const char *format,
 	va_start(args, format);
 	vsnprintf(text, sizeof(text), format, args);
 	va_end(args);
-	log_error("%s:%lu: %s", reader->file, line, text);
+	if (line)
+		log_error("%s:%lu: %s", reader->file, line, text);
+	else
+		log_error("%s: %s", reader->file, text);
 	reader->wrong = true;
 }
 
@@ -364,8 +368,12 @@ static char *read_line(char *to, int size, void *data)
 	const char *text;
 	size_t len;
 
-	if (!fgets(to, size, reader->f))
+	if (!fgets(to, size, reader->f)) {
+		if (ferror(reader->f))
+			fault(reader, 0, "cannot be read: %s; name another file",
+			      strerror(errno));
 		return NULL;
+	}
 	len = strlen(to);
 	/* The rest of a line that was too long is read, and ignored. */
 	if (reader->cut) {

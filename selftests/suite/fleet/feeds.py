@@ -491,6 +491,13 @@ def test_config(b):
     b.case("a wrong configuration is not used",
            wait_for(lambda: "the old one stays in force" in b.daemon.messages()) and
            len(b.daemon.status()["sources"]) == 1)
+    os.unlink(b.daemon.config)
+    os.mkdir(b.daemon.config)
+    os.kill(b.daemon.process.pid, signal.SIGHUP)
+    b.case("nor is one that cannot be read",
+           wait_for(lambda: f"{b.daemon.config}: cannot be read" in b.daemon.messages(), 10) and
+           len(b.daemon.status()["sources"]) == 1, b.daemon.messages())
+    os.rmdir(b.daemon.config)
     b.server.say("/c", lie.whole(lines(["10.7.7.7"])))
     b.config({"s": {"except": "198.18.1.0/24"}}, {"a": {"set": "s"}, "c": {"set": "s"}})
     os.kill(b.daemon.process.pid, signal.SIGHUP)
