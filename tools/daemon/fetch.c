@@ -383,6 +383,19 @@ static bool tells_versions_apart(const struct fetch *fetch, curl_off_t modified)
 	return modified + 1 < (date < 0 ? fetch->begun : date);
 }
 
+/* libcurl takes an error of reading a file, which has no status, for the end of the file. */
+static void check_length(struct fetch *fetch)
+{
+	curl_off_t length = -1, got = 0;
+
+	libcurl.easy_getinfo(fetch->curl, CURLINFO_CONTENT_LENGTH_DOWNLOAD_T, &length);
+	libcurl.easy_getinfo(fetch->curl, CURLINFO_SIZE_DOWNLOAD_T, &got);
+	if (!fetch->result.status && got < length)
+		snprintf(fetch->result.why, sizeof(fetch->result.why),
+			 "ended early: of its %lld bytes, %lld can be read; dmesg may say why",
+			 (long long)length, (long long)got);
+}
+
 static void judge(struct fetch *fetch, CURLcode code)
 {
 	struct fetch_result *result = &fetch->result;
@@ -406,6 +419,8 @@ static void judge(struct fetch *fetch, CURLcode code)
 	else if (result->status && (result->status < 200 || result->status > 299))
 		snprintf(result->why, sizeof(result->why), "was answered with status %ld",
 			 result->status);
+	else
+		check_length(fetch);
 	result->good = !result->why[0];
 }
 

@@ -274,6 +274,26 @@ def test_lies(b):
     b.end()
 
 
+def test_files(b):
+    """Files that cannot be read, or not to their ends"""
+    path = os.path.join(b.dir, "list")
+    with open(path, "w", encoding="ascii") as f:
+        f.write(lines(MANY[:5]))
+    keys = {"set": "s", "allow-empty": "yes", "max-bad": "100%"}
+    b.begin({"s": {}}, {"a": {**keys, "url": f"file://{path}"}})
+    # The kernel says that it has a page, and that is not true.
+    short = "/sys/class/net/lo/address"
+    for name, pattern in ((short, "ended early: of its 4096 bytes, 18 can"),
+                          (b.dir, "not a regular file"), (path + "x", "No such file")):
+        b.config({"s": {}}, {"a": {**keys, "url": f"file://{name}"}})
+        b.daemon.process.send_signal(signal.SIGHUP)
+        b.case(f"{pattern}: that is said",
+               wait_for(lambda: pattern in b.daemon.source("a").get("problem", ""), 10),
+               b.daemon.source("a"))
+        b.same("s", "and the last good contents stay", set(MANY[:5]))
+    b.end()
+
+
 def test_accept(b):
     b.server.say("/feed", lie.whole(lines(MANY), etag='"1"'))
     b.begin({"s": {}}, {"feed": {"set": "s"}})
@@ -641,9 +661,9 @@ def test_random(b):
     b.end()
 
 
-TESTS = (test_formats, test_arrays, test_starts, test_conditions, test_lies, test_accept,
-         test_values, test_restart, test_incomplete, test_replaced, test_names, test_kept, test_config,
-         test_service, test_idle, test_library, test_random)
+TESTS = (test_formats, test_arrays, test_starts, test_conditions, test_lies, test_files,
+         test_accept, test_values, test_restart, test_incomplete, test_replaced, test_names,
+         test_kept, test_config, test_service, test_idle, test_library, test_random)
 
 
 def body(tap):
