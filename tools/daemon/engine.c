@@ -551,7 +551,7 @@ static void read_password(struct engine *engine, char password[512])
 	if (!password[0])
 		snprintf(engine->why, sizeof(engine->why),
 			 "needs the password in %.100s, which cannot be read: %s", path,
-			 f ? "its first line is empty" : strerror(errno));
+			 f && !ferror(f) ? "its first line is empty" : strerror(errno));
 	if (f)
 		fclose(f);
 }

@@ -60,6 +60,13 @@ static bool is_key(const char *key)
 	return i;
 }
 
+static bool fail_read(const char *path, char why[LAPI_WHY_SIZE])
+{
+	snprintf(why, LAPI_WHY_SIZE, "needs the API key in %.200s, which cannot be read: %s", path,
+		 strerror(errno));
+	return false;
+}
+
 /* The first line of the file. Return: false, with the reason, if it cannot be used. */
 static bool read_key(const char *path, char key[KEY_SIZE], char why[LAPI_WHY_SIZE])
 {
@@ -68,11 +75,8 @@ static bool read_key(const char *path, char key[KEY_SIZE], char why[LAPI_WHY_SIZ
 	bool good;
 
 	key[0] = '\0';
-	if (!f) {
-		snprintf(why, LAPI_WHY_SIZE, "needs the API key in %.200s, which cannot be read: %s",
-			 path, strerror(errno));
-		return false;
-	}
+	if (!f)
+		return fail_read(path, why);
 	good = !fstat(fileno(f), &status) && !(status.st_mode & S_IRWXO);
 	if (!good)
 		snprintf(why, LAPI_WHY_SIZE,
@@ -80,6 +84,8 @@ static bool read_key(const char *path, char key[KEY_SIZE], char why[LAPI_WHY_SIZ
 			 path, path);
 	if (good && fgets(key, KEY_SIZE, f))
 		key[strcspn(key, "\r\n")] = '\0';
+	else if (good && ferror(f))
+		good = fail_read(path, why);
 	fclose(f);
 	if (good && !is_key(key)) {
 		snprintf(why, LAPI_WHY_SIZE,

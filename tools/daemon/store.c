@@ -136,6 +136,12 @@ static int load_entry(struct contents *contents, struct feed *feed, char *line)
 	return err;
 }
 
+/* Why there is no further line. */
+static int end_error(FILE *f)
+{
+	return ferror(f) ? -errno : -EINVAL;
+}
+
 /* Return: 0, or a negative errno: -EINVAL for a file that is cut off or no such file. Notes may have
  * any length: that of a feed has all values of match.
  */
@@ -148,11 +154,13 @@ static int load(struct source *source, FILE *f, struct contents *contents)
 
 	source_prepare(source, &feed);
 	source_prepare(source, &valued);
-	if (getline(&line, &room, f) < 0 || strcmp(line, HEAD))
+	if (getline(&line, &room, f) < 0)
+		err = end_error(f);
+	else if (strcmp(line, HEAD))
 		err = -EINVAL;
 	while (!err) {
 		if (getline(&line, &room, f) < 0) {
-			err = -EINVAL;
+			err = end_error(f);
 			break;
 		}
 		line[strcspn(line, "\n")] = '\0';

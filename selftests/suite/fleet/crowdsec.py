@@ -456,6 +456,9 @@ def test_restart(b):
     os.unlink(b.key_file)
     b.case("nor one that is not there",
            wait_for(lambda: "cannot be read: No such file" in b.problem()))
+    os.mkdir(b.key_file, 0o700)
+    b.case("nor a directory",
+           wait_for(lambda: "cannot be read: Is a directory" in b.problem()), b.problem())
     b.case("what is in force stays", not b.differences(), b.differences())
     b.case("the key is in no message", "another-key" not in b.daemon.messages())
     b.end()

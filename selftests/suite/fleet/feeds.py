@@ -386,6 +386,13 @@ def test_restart(b):
     b.daemon.answered("a", 1)
     b.case("a stored list that was cut off is not used", "cut off" in b.daemon.messages())
     b.case("and what is in the set stays", len(members("s")) == 1200, len(members("s")))
+    b.daemon.stop()
+    os.unlink(path)
+    os.mkdir(path)
+    b.daemon.start()
+    b.case("one that cannot be read is not used, and named",
+           f"{path} cannot be used: Is a directory" in b.daemon.messages(), b.daemon.messages())
+    os.rmdir(path)
     # The values of match are stored, too, so that other ones mean another list.
     wanted = [str(64512 + i) for i in range(500)]
     b.server.say("/a", lie.whole(lines(f"198.51.100.{i},{64512 + i}" for i in range(100))))

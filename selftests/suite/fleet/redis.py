@@ -648,6 +648,10 @@ def test_gone(b):
     reader.daemon.process.send_signal(signal.SIGHUP)
     b.case("a wrong password is said", wait_for(
         lambda: "password" in (reader.source().get("problem") or "")), reader.source())
+    reader.configure(b.server(), {**keys, "password-file": b.dir})
+    reader.daemon.process.send_signal(signal.SIGHUP)
+    b.case("so is a file that cannot be read", wait_for(lambda: "cannot be read: Is a directory" in (
+        reader.source().get("problem") or "")), reader.source())
     # Two addresses: nobody answers at the first one.
     reader.configure(f"127.0.0.1:1 {b.redis.dir}/socket")
     reader.daemon.process.send_signal(signal.SIGHUP)
