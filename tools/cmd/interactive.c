@@ -44,7 +44,8 @@ int run_interactive(struct tool *tool, struct words *words)
 		fputs("ipcuckoo> ", stdout);
 		fflush(stdout);
 		len = getline(&line, &room, stdin);
-		if (len < 0)
+		/* Half a line may come before an error. */
+		if (len < 0 || ferror(stdin))
 			break;
 		if (is_text(line, len))
 			more = run_line(tool, line);
@@ -52,6 +53,9 @@ int run_interactive(struct tool *tool, struct words *words)
 			fail(tool, STATUS_USAGE, "a NUL byte in the line");
 	}
 	free(line);
+	if (ferror(stdin))
+		return fail(tool, STATUS_REFUSED, "standard input cannot be read: %s",
+			    strerror(errno));
 	return STATUS_OK;
 }
 

@@ -416,6 +416,11 @@ test_quit()
 	lines 'quit now\nlist\n'
 	both -
 	lines ''
+	# Test that an error of reading is no end. ipset does not notice it.
+	for words in restore -; do
+		run_error "$words: a directory as standard input" 1 \
+			"standard input cannot be read: Is a directory" "$IPCUCKOO" $words < .
+	done
 }
 
 test_numbers()
