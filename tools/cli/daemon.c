@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include <errno.h>
-#include <stdio.h>
+#include <stdarg.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -50,21 +51,91 @@ static bool send_all(int fd, const char *data, size_t size)
 	return true;
 }
 
-int daemon_ask(int fd, const char *line, const void *body, size_t size)
+/* Read until the other end closes the connection. Return: what came, allocated, with a zero behind
+ * it; NULL if there is no memory.
+ */
+static char *read_all(int fd, size_t *size)
+{
+	char *data = NULL, *grown;
+	size_t room = 0;
+	ssize_t got;
+
+	*size = 0;
+	do {
+		if (room - *size < 2) {
+			room = room ? 2 * room : 1 << 16;
+			grown = realloc(data, room);
+			if (!grown) {
+				free(data);
+				return NULL;
+			}
+			data = grown;
+		}
+		got = recv(fd, data + *size, room - *size - 1, 0);
+		if (got > 0)
+			*size += got;
+	} while (got > 0 || (got < 0 && errno == EINTR));
+	data[*size] = '\0';
+	return data;
+}
+
+static int refuse(FILE *err, const char *format, ...) PRINTF(2, 3);
+
+static int refuse(FILE *err, const char *format, ...)
+{
+	va_list args;
+
+	if (err) {
+		va_start(args, format);
+		vfprintf(err, format, args);
+		va_end(args);
+		fputc('\n', err);
+	}
+	return STATUS_REFUSED;
+}
+
+/* @data: an answer, with a zero behind it */
+static int print_answer(const char *data, size_t size, FILE *out, FILE *err)
+{
+	size_t want = SIZE_MAX, got;
+	char *at = NULL;
+	int status = strtol(data, &at, 10);
+
+	if (*at == ' ')
+		want = strtoul(at + 1, &at, 10);
+	if (at == data || *at++ != '\n')
+		return refuse(err, "ipcuckood did not answer; try again, journalctl -u ipcuckood may say why");
+	got = data + size - at;
+	if (want == SIZE_MAX)
+		refuse(err, "ipcuckood is older than this program, so it is not known whether all of its answer has come; restart it: systemctl restart ipcuckood");
+	else if (want != got)
+		return refuse(err,
+			      "the answer of ipcuckood was cut off: %zu of %zu bytes have come; try again",
+			      got, want);
+	if (status != STATUS_OK && status != STATUS_NO)
+		out = err;
+	if (out)
+		fwrite(at, 1, got, out);
+	return status;
+}
+
+int daemon_ask(int fd, const char *line, const void *body, size_t size, FILE *out, FILE *err)
 {
 	bool sent = send_all(fd, line, strlen(line)) && send_all(fd, "\n", 1) &&
 		    send_all(fd, body, size);
-	FILE *f = fdopen(fd, "r");
-	int status = STATUS_REFUSED, c;
+	size_t got;
+	char *data;
+	int status;
 
-	if (!f) {
-		close(fd);
-		return STATUS_REFUSED;
-	}
-	if (fscanf(f, "%d%*1[\n]", &status) != 1)
-		fprintf(stderr, "ipcuckood did not answer%s\n", sent ? "" : ", and did not read all");
-	while ((c = getc(f)) != EOF)
-		putc(c, status == STATUS_OK || status == STATUS_NO ? stdout : stderr);
-	fclose(f);
+	/* All of it is read before any is printed: the daemon does not wait for a slow pager. */
+	data = read_all(fd, &got);
+	close(fd);
+	if (!data)
+		return refuse(err, "out of memory: the answer of ipcuckood is too large");
+	if (!got && !sent)
+		status = refuse(err, "ipcuckood has not read all, and did not answer; try again, journalctl -u ipcuckood may say why");
+	else
+		status = print_answer(data, got, out, err);
+	free(data);
 	return status;
 }

@@ -5,6 +5,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <sys/un.h>
 
 #define CONTROL_PATH	"/run/ipcuckood/control"
@@ -13,9 +14,19 @@
 bool daemon_address(struct sockaddr_un *address, const char *path);
 /* Connect. Return: a file descriptor, or a negative errno. */
 int daemon_connect(const char *path);
-/* Send a line and what follows it, and print the answer: to stdout if its status is STATUS_OK or
- * STATUS_NO, else to stderr. The descriptor is closed. Return: the status.
+/**
+ * daemon_ask() - send a line and what follows it, and print the answer
+ * @fd:		the connection, which is closed
+ * @line:	the line
+ * @body:	what follows it
+ * @size:	length of @body
+ * @out:	gets an answer with STATUS_OK or STATUS_NO; NULL: it is not printed
+ * @err:	gets other answers, and what went wrong; NULL: they are not printed
+ *
+ * An answer that was cut off is not printed.
+ *
+ * Return: the status of the answer; STATUS_REFUSED if there is none, or not all of it.
  */
-int daemon_ask(int fd, const char *line, const void *body, size_t size);
+int daemon_ask(int fd, const char *line, const void *body, size_t size, FILE *out, FILE *err);
 
 #endif /* IPCUCKOO_TOOL_DAEMON_H */

@@ -42,7 +42,7 @@ static int ask(const struct tool *tool, const char *control, const char *line, c
 		control = CONTROL_PATH;
 	fd = daemon_connect(control);
 	if (fd >= 0)
-		return daemon_ask(fd, line, body, size);
+		return daemon_ask(fd, line, body, size, stdout, stderr);
 	return fail(tool, fd == -EACCES || fd == -EPERM ? STATUS_DENIED : STATUS_ABSENT,
 		    "%s: no ipcuckood answers there: %s; is it running? systemctl status ipcuckood",
 		    control, strerror(-fd));

@@ -133,14 +133,21 @@ static char *run_command(struct daemon *daemon, const char *command, const char 
 	return need_text("there is no command \"%s\"", command);
 }
 
-static void send_answer(struct client *client, int status, char *text)
+static void restart_timer(struct client *client)
 {
-	client->answer = need_text("%d\n%s%s", status, text,
-				   *text && text[strlen(text) - 1] == '\n' ? "" : "\n");
-	client->len = strlen(client->answer);
-	free(text);
 	timer_start(client->control->daemon->event, &client->timer, CLIENT_SECONDS * 1000,
 		    on_silence, client);
+}
+
+static void send_answer(struct client *client, int status, char *text)
+{
+	size_t len = strlen(text);
+	bool whole = len && text[len - 1] == '\n';
+
+	client->answer = need_text("%d %zu\n%s%s", status, len + !whole, text, whole ? "" : "\n");
+	client->len = strlen(client->answer);
+	free(text);
+	restart_timer(client);
 	sd_event_source_set_io_events(client->io, EPOLLOUT);
 }
 
@@ -271,8 +278,7 @@ static bool read_body(struct client *client, int fd)
 	if (!got)
 		return false;
 	client->got += got;
-	timer_start(client->control->daemon->event, &client->timer, CLIENT_SECONDS * 1000,
-		    on_silence, client);
+	restart_timer(client);
 	if (client->got == client->size)
 		answer_client(client);
 	return true;
@@ -308,6 +314,7 @@ static bool write_client(struct client *client, int fd)
 	if (sent < 0)
 		return errno == EAGAIN || errno == EINTR;
 	client->sent += sent;
+	restart_timer(client);
 	return client->sent < client->len;
 }
 
@@ -353,8 +360,7 @@ static int on_connection(sd_event_source *io, int fd, uint32_t events, void *dat
 	client->next = control->clients;
 	control->clients = client;
 	control->count++;
-	timer_start(control->daemon->event, &client->timer, CLIENT_SECONDS * 1000, on_silence,
-		    client);
+	restart_timer(client);
 	return 0;
 }
 
@@ -427,7 +433,7 @@ int control_ask(const char *path, const char *line)
 	int fd = daemon_connect(path);
 
 	if (fd >= 0)
-		return daemon_ask(fd, line, NULL, 0);
+		return daemon_ask(fd, line, NULL, 0, stdout, stderr);
 	log_error("%s: no ipcuckood answers there: %s; is it running? systemctl status ipcuckood",
 		  path, strerror(-fd));
 	return STATUS_ABSENT;

@@ -31,7 +31,7 @@ sys.path[:0] = [here, os.path.join(here, "../dropin")]
 
 from differ import ktap
 from fleet import engine
-from fleet.daemon import Daemon, members, tool, wait_for
+from fleet.daemon import Daemon, members, read_answer, tool, wait_for
 from fleet.runner import run_tests
 
 ROUNDS = int(os.environ.get("ROUNDS", "20"))
@@ -928,9 +928,9 @@ def test_refused(b):
         lambda: not host.source()["waiting"]) is not None and
         "and are lost: " in host.daemon.messages(), host.daemon.messages())
     liar.answers = {"EVAL": engine.later(b"-NOPERM no\r\n", 1)}
-    answer = host.daemon.publish("feed", "192.0.2.1\n")
-    b.case("who waits is told, and publishes it again", answer.startswith("3\n") and
-           "does not let" in answer and not host.source()["waiting"], answer)
+    status, text = host.daemon.publish("feed", "192.0.2.1\n")
+    b.case("who waits is told, and publishes it again", status == 3 and "does not let" in text and
+           not host.source()["waiting"], (status, text))
     host.daemon.publish("feed", "192.0.2.1\n", wait=False)
     b.case("of who has gone, the change goes on waiting", problem("does not let") and
            host.source()["waiting"] == 1, host.source())
@@ -1459,13 +1459,14 @@ class Round:
         """A daemon that ends does not answer, and one that does not reach Redis says so."""
         for answer, host, what in self.unanswered:
             try:
-                text = answer.recv(4096).decode()
+                found = read_answer(answer)
             except OSError as e:
-                text = "" if isinstance(e, ConnectionError) else f"1\n{e}"
+                found = None if isinstance(e, ConnectionError) else (1, str(e))
             answer.close()
-            if text and not text.startswith(("0\n", "3\nnot published yet: ")):
+            if found and found[0] and not (found[0] == 3 and
+                                           found[1].startswith("not published yet: ")):
                 self.wrong += 1
-                self.b.tap.note(f"{host.name}: {what}: {text}")
+                self.b.tap.note(f"{host.name}: {what}: {found}")
         self.unanswered.clear()
 
     def revive(self, server):

@@ -45,6 +45,20 @@ def members(name, netns=None):
     return found
 
 
+def read_answer(s):
+    """What the daemon sends until it closes the connection: status and text; None if it has ended"""
+    data = b""
+    while part := s.recv(65536):
+        data += part
+    if not data:
+        return None
+    head, _, text = data.partition(b"\n")
+    status, length = head.split()
+    if int(length) != len(text):
+        raise RuntimeError(f"an answer was cut off: {len(text)} of {int(length)} bytes")
+    return int(status), text.decode()
+
+
 class Daemon:
     def __init__(self, directory, netns=None):
         self.dir = directory
@@ -90,13 +104,9 @@ class Daemon:
                 s.settimeout(SECONDS)
                 s.connect(self.control)
                 s.sendall(line.encode() + b"\n")
-                data = b""
-                while part := s.recv(65536):
-                    data += part
+                return read_answer(s)
         except OSError:
             return None
-        status, _, text = data.decode().partition("\n")
-        return int(status), text
 
     def hand_over(self, name, lines, how="add"):
         """Publishes lines of text, without the tool; returns the socket that gets the answer."""
@@ -108,9 +118,9 @@ class Daemon:
         return s
 
     def publish(self, name, lines, how="add", wait=True):
-        """The same, and waits for the answer only with @wait"""
+        """The same, and waits for the answer only with @wait: status and text"""
         with self.hand_over(name, lines, how) as s:
-            return s.recv(4096).decode() if wait else None
+            return read_answer(s) if wait else None
 
     def status(self):
         answer = self.ask("json")
