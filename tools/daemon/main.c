@@ -326,7 +326,7 @@ static int check_config(const char *path)
 	return EXIT_SUCCESS;
 }
 
-int main(int argc, char **argv)
+static int run_words(int argc, char **argv)
 {
 	static const struct option options[] = {
 		{ "config", required_argument, NULL, 'c' },
@@ -384,4 +384,15 @@ int main(int argc, char **argv)
 		return run_client(run.daemon.control, argv + optind, format);
 	run.daemon.config = config_read(run.path);
 	return run.daemon.config ? run_daemon(&run) : STATUS_USAGE;
+}
+
+int main(int argc, char **argv)
+{
+	int status = run_words(argc, argv);
+
+	if ((fflush(stdout) || ferror(stdout)) && status <= STATUS_NO) {
+		log_error("the output cannot be written: %s", strerror(errno));
+		status = STATUS_REFUSED;
+	}
+	return status;
 }
