@@ -65,7 +65,9 @@ static bool expect(struct follower *follower, const redisReply *reply, bool righ
 	return right;
 }
 
-/* What is in force is what the list has. */
+/* What is in force is what the list has, and the server has shown the stream. One that only shows
+ * the head is of no use, and is not called good: another one may be.
+ */
 static void trust(struct follower *follower)
 {
 	follower->older = false;
@@ -248,9 +250,13 @@ static int on_again(sd_event_source *timer, uint64_t usec, void *data)
 	return 0;
 }
 
-/* What is in force is what the list has: nothing is new. */
+/* If the head says that nothing is new, what is in force is what the list has. Until the server has
+ * shown the stream, take_silence() does this.
+ */
 static void confirm(struct follower *follower)
 {
+	if (!follower->streams || follower->head.seq != follower->here.seq)
+		return;
 	trust(follower);
 	source_confirm(follower->source);
 	report(follower);
@@ -271,8 +277,7 @@ static void on_position(void *owner, const redisReply *reply)
 	    fields->element[1]->type == REDIS_REPLY_STRING &&
 	    list_number(fields->element[1]->str, fields->element[1]->len, &seq) &&
 	    seq == follower->here.seq) {
-		if (seq == follower->head.seq)
-			confirm(follower);
+		confirm(follower);
 		follow(follower);
 		return;
 	}
@@ -399,8 +404,7 @@ static void judge_head(struct follower *follower)
 	} else if (follower->distrust || older) {
 		begin_snapshot(follower);
 	} else if (position_is_same(&follower->here, &head->snapshot)) {
-		if (head->seq == follower->here.seq)
-			confirm(follower);
+		confirm(follower);
 		follow(follower);
 	} else {
 		ask_position(follower);
@@ -556,6 +560,7 @@ static void take_batch(struct follower *follower, struct batch *batch, bool miss
 {
 	bool fresh = follower->step == CATCH_UP;
 
+	follower->streams = true;
 	if (fresh && apply_fresh(follower, &batch->changes)) {
 		give_up(follower, true, "there is not enough memory for its changes");
 		return;
@@ -594,12 +599,20 @@ static void take_batch(struct follower *follower, struct batch *batch, bool miss
 /* Nothing is behind the last change that was read. */
 static void take_silence(struct follower *follower)
 {
+	bool first = !follower->streams;
+
+	follower->streams = true;
 	if (follower->step != CATCH_UP) {
 		purge(follower, true);
 		/* The head was read before: its changes would have come. */
 		if (follower->head.seq > follower->here.seq)
 			miss_changes(follower);
-		ask_head(follower);
+		if (first && !follower->distrust) {
+			confirm(follower);
+			follow(follower);
+		} else {
+			ask_head(follower);
+		}
 	} else if (follower->fresh.seq >= follower->head.seq) {
 		deliver_fresh(follower);
 	} else {
@@ -624,10 +637,10 @@ static void on_changes(void *owner, const redisReply *reply)
 	batch_free(&batch);
 }
 
-/* Ask for changes. While it catches up, without waiting for them. */
+/* Ask for changes. While it catches up, and the first time, without waiting for them. */
 static void follow(struct follower *follower)
 {
-	bool catch_up = follower->step == CATCH_UP;
+	bool catch_up = follower->step == CATCH_UP, wait = !catch_up && follower->streams;
 	char *key = list_key(follower->config.list, "changes");
 	const char *words[WORDS_MOST] = { "XREAD", "COUNT", ENTRIES_AT_ONCE };
 	int count = 3;
@@ -640,14 +653,14 @@ static void follow(struct follower *follower)
 	/* Not all firewalls ask in the same moment when nothing has changed. */
 	snprintf(ms, sizeof(ms), "%llu", (unsigned long long)(follower->config.heartbeat * 1000 -
 							      random_upto(follower->config.heartbeat * 250)));
-	if (!catch_up) {
+	if (wait) {
 		words[count++] = "BLOCK";
 		words[count++] = ms;
 	}
 	words[count++] = "STREAMS";
 	words[count++] = key;
 	words[count++] = catch_up ? follower->fresh.id : follower->here.id;
-	engine_send(follower->reader, on_changes, catch_up ? 0 : follower->config.heartbeat, count,
+	engine_send(follower->reader, on_changes, wait ? follower->config.heartbeat : 0, count,
 		    words, NULL);
 	free(key);
 }
@@ -660,6 +673,7 @@ static void on_ready(void *owner)
 
 	timer_stop(&follower->again);
 	forget_fresh(follower);
+	follower->streams = false;
 	ask_head(follower);
 }
 

@@ -44,7 +44,7 @@ enum follower_step {
 	POSITION,	/* whether the last change in force is in the stream */
 	SNAPSHOT,	/* the snapshot */
 	CATCH_UP,	/* the changes behind the snapshot */
-	FOLLOW,		/* changes, as they come */
+	FOLLOW,		/* changes, first those that are there, then as they come */
 };
 
 /**
@@ -67,6 +67,7 @@ enum follower_step {
  * @snapshot:	the snapshot, as far as it has arrived
  * @distrust:	read the snapshot, whatever is in force
  * @accepted:	somebody has agreed that an older list is taken
+ * @streams:	the server has shown the stream since it was connected
  * @warned:	a warning about @left_out was logged
  * @again:	asks for the head again, when there is no list
  * @renew:	makes @renew_due true
@@ -91,6 +92,7 @@ struct follower {
 	struct snapshot snapshot;
 	bool distrust;
 	bool accepted;
+	bool streams;
 	bool warned;
 	sd_event_source *again;
 	sd_event_source *renew;

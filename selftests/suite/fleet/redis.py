@@ -1244,6 +1244,50 @@ def test_lies(b):
         lambda: host.source()["state"] == "good" and host.source()["good_at"] >= good), host.source())
 
 
+def test_stream_refused(b):
+    """Servers that show the head of the list, but not its changes"""
+    host = b.host()
+    liars = [engine.Liar(), engine.Liar()]
+    heads = []
+
+    def head(connection):
+        heads.append(time.monotonic())
+        connection.sendall(engine.head_of())
+    good = {**head_and(None, struct.pack(">BI4s", 0, 1, b"\1\2\3\4")), "HMGET": head,
+            "XREAD": engine.later(b"*-1\r\n", 1)}
+    bad = {**good, "XREAD": b"-NOPERM no permissions to run the 'xread' command\r\n"}
+    for liar in liars:
+        liar.answers = good
+    host.configure(" ".join(f"127.0.0.1:{liar.port}" for liar in liars), {"report": "no"})
+    host.daemon.start()
+    b.case("the list is in force", wait_for(lambda: host.source()["state"] == "good") and
+           host.has(["1.2.3.4"]), host.source())
+    for how in ("in force already", "not in force yet"):
+        said = len(host.daemon.messages())
+        heads.clear()
+        for liar in liars:
+            liar.answers = bad
+        if how == "not in force yet":
+            host.daemon.stop()
+            for name in os.listdir(host.daemon.state):
+                os.unlink(os.path.join(host.daemon.state, name))
+            host.daemon.start()
+        b.case(f"a list {how}: the refusal is said", wait_for(
+            lambda: re.search(r"(refuses to show it: NOPERM.*){2}tried again",
+                              host.source().get("problem") or ""), SOON), host.source())
+        time.sleep(5)
+        b.case(f"a list {how}: all servers are tried, and then later again", len(heads) < 20,
+               f"{len(heads)} heads: {host.source()}")
+        said = host.daemon.messages()[said:]
+        b.case(f"a list {how}: nothing else is said", "contradict" not in said, said)
+        liars[1].answers = good
+        b.case(f"a list {how}: a server that shows it is used", wait_for(
+            lambda: host.source()["state"] == "good", SOON) and
+            host.source()["server"].endswith(f":{liars[1].port}"), host.source())
+    for liar in liars:
+        liar.stop()
+
+
 def test_clock(b):
     """A Redis whose clock differs from that of this machine"""
     host = b.host()
@@ -1605,8 +1649,8 @@ def test_random(b):
 TESTS = (test_config, test_clock, test_clock_set, test_publish, test_timeouts, test_values,
          test_agree, test_restart, test_left_out, test_replaced, test_full, test_trimmed,
          test_renewed, test_gone, test_waiting, test_unstored, test_refused, test_behind,
-         test_empty_replica, test_cluster, test_sentinel, test_lies, test_million, test_many,
-         test_random)
+         test_empty_replica, test_cluster, test_sentinel, test_lies, test_stream_refused, test_million,
+         test_many, test_random)
 
 
 def body(tap):
