@@ -48,6 +48,7 @@
  * @report_refused: Redis refuses it, and that was said
  * @report_timer: writes the report
  * @linger:	closes the connection
+ * @replica:	the server is a replica: it can be read, but what is written to it is lost
  * @refused:	Redis takes no changes now, and they wait
  * @busy:	a command was sent, and its reply has not come yet
  * @why:	why Redis cannot be used; "" if it can
@@ -63,6 +64,7 @@ struct publisher {
 	bool report_refused;
 	sd_event_source *report_timer;
 	sd_event_source *linger;
+	bool replica;
 	bool refused;
 	bool busy;
 	char why[512];
@@ -449,19 +451,33 @@ static void send_job(struct publisher *publisher, struct job *job)
 		send_commit(publisher, job);
 }
 
-/* The connection can be used: what was at work is done again, from its beginning. */
-static void on_ready(void *owner)
+/* What was at work is done again, from its beginning. */
+static void on_role(void *owner, const redisReply *reply)
 {
 	struct publisher *publisher = owner;
 	struct job *job = publisher->jobs.first;
+	const char *role = engine_role(reply);
 
 	publisher->busy = false;
+	publisher->replica = role && !strcmp(role, "slave");
 	publisher->why[0] = '\0';
 	if (job && (job->kind == JOB_REPLACE || job->kind == JOB_RENEW)) {
 		job->sent = 0;
 		job_new_version(job);
 	}
 	work(publisher);
+}
+
+/* The connection can be used. A replica may take what is written to it, and then it is lost: see
+ * replica-read-only in redis.conf.
+ */
+static void on_ready(void *owner)
+{
+	struct command command = { .count = 0 };
+	struct publisher *publisher = owner;
+
+	add_word(&command, need_copy("ROLE"));
+	send_command(publisher, &command, NULL, 0, on_role);
 }
 
 /* The follower says that Redis is away. */
@@ -477,10 +493,11 @@ static void on_lost(void *owner, const char *why)
 static void work(struct publisher *publisher)
 {
 	const struct engine_user user = { publisher, on_ready, on_lost };
+	struct job *job = publisher->jobs.first;
 
 	if (publisher->busy)
 		return;
-	if (!publisher->jobs.first && !publisher->report_due) {
+	if (!job && !publisher->report_due) {
 		if (publisher->engine)
 			timer_start(publisher->config.event, &publisher->linger,
 				    LINGER_SECONDS * 1000, on_linger, publisher);
@@ -491,8 +508,10 @@ static void work(struct publisher *publisher)
 						true, &user);
 	if (!engine_is_ready(publisher->engine))
 		return;
-	if (publisher->jobs.first)
-		send_job(publisher, publisher->jobs.first);
+	if (publisher->replica && !(job && job->kind == JOB_FLEET))
+		engine_fail(publisher->engine, "is a replica, and cannot be written to");
+	else if (job)
+		send_job(publisher, job);
 	else
 		send_report(publisher);
 }

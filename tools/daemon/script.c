@@ -9,10 +9,12 @@
 #define TEXT(number)	TEXT_OF(number)
 
 /* Each script runs this before it reads the list. SETRANGE of nothing changes nothing, and makes no
- * key, but it is a command that writes, so a replica refuses it (READONLY). Without it, a replica
- * that has not got its primary's data would answer that there is no list. It has to be a command
- * that Redis also refuses when it has no memory left: Redis looks at that only until the first
- * command of a script that writes.
+ * key, but it is a command that writes, so a replica refuses it (READONLY), unless its
+ * configuration says "replica-read-only no". Without it, a replica that has not got its primary's
+ * data would answer that there is no list. The publisher asks for the role before, but a primary
+ * can become a replica in between; a script cannot ask, as Redis does not let it run ROLE. It has
+ * to be a command that Redis also refuses when it has no memory left: Redis looks at that only
+ * until the first command of a script that writes.
  */
 #define ONLY_PRIMARY	"redis.call('SETRANGE', KEYS[3], 0, '') "
 

@@ -717,6 +717,9 @@ def test_waiting(b):
     # Redis does what was sent, but the daemon is killed before it knows.
     before = seq()
     host.publish("203.0.113.5")
+    # The connection on which it was reported is free for the next change.
+    wait_for(lambda: json.loads(b.redis.ask("HGET", b.redis.key("feed", "fleet"), "here") or b"{}")
+             .get("seq") == before + 1)
     b.redis.pause()
     status, text = host.publish("203.0.113.6")
     host.daemon.stop(signal.SIGKILL)
@@ -863,6 +866,10 @@ def test_unstored(b):
     b.case("200000 changes are read in a few seconds", waiting() == 200000 and used < 10, used)
 
 
+# An answer to ROLE
+PRIMARY = engine.array(engine.bulk(b"master"))
+
+
 def old_error(text):
     """An error of a command in a script, before Redis 7"""
     return ("ERR Error running script (call to f_0123456789abcdef0123456789abcdef01234567): "
@@ -906,8 +913,9 @@ def test_refused(b):
         with open(path, encoding="ascii") as f:
             return int(re.findall(r"^(?:change \w+ 1 \d+|sent \w+) (\d+)", f.read(), re.M)[-1])
     before = int(time.time()) - 7200
+    primary = {"ROLE": PRIMARY}
     for text, pattern in REFUSALS:
-        liar.answers = {"EVAL": f"-{text}\r\n".encode()}
+        liar.answers = {**primary, "EVAL": f"-{text}\r\n".encode()}
         path = restart()
         b.case(f"{text[-40:]}: said, and the change goes on waiting", problem(pattern) and
                host.source()["waiting"] == 1, host.source())
@@ -916,18 +924,18 @@ def test_refused(b):
         b.case(f"{text[-40:]}: unless an earlier attempt got no reply",
                problem(pattern) and sent_at(path) == before)
     # The connection is lost, and then the change is refused.
-    liar.answers = {}
+    liar.answers = primary
     path = restart()
     problem("closed the connection")
-    liar.answers = {"EVAL": b"-NOPERM no\r\n"}
+    liar.answers = {**primary, "EVAL": b"-NOPERM no\r\n"}
     b.case("an attempt that gets no reply is remembered when the next one is refused",
            problem("does not let") and sent_at(path) > before)
-    liar.answers = {"EVAL": b"-ERR string exceeds maximum allowed size (512MB)\r\n"}
+    liar.answers = {**primary, "EVAL": b"-ERR string exceeds maximum allowed size (512MB)\r\n"}
     restart()
     b.case("what Redis can never take is given up, and that is said", wait_for(
         lambda: not host.source()["waiting"]) is not None and
         "and are lost: " in host.daemon.messages(), host.daemon.messages())
-    liar.answers = {"EVAL": engine.later(b"-NOPERM no\r\n", 1)}
+    liar.answers = {**primary, "EVAL": engine.later(b"-NOPERM no\r\n", 1)}
     status, text = host.daemon.publish("feed", "192.0.2.1\n")
     b.case("who waits is told, and publishes it again", status == 3 and "does not let" in text and
            not host.source()["waiting"], (status, text))
@@ -1049,6 +1057,54 @@ def test_empty_replica(b):
            "(+role)" in text and "--file" not in text, (status, text))
 
 
+def test_writable_replica(b):
+    """What is written to a replica is lost, whether the replica accepts it or not."""
+    host = b.begin()
+    replica = engine.Redis(b.dir, port=REPLICA, options=(
+        "--replicaof", f"127.0.0.1 {b.redis.port}", "--repl-diskless-sync-delay", "0"))
+    b.others = [replica]
+    want = set(MANY[:100])
+    for read_only in ("yes", "no"):
+        name = f"replica-read-only {read_only}"
+        replica.ask("CONFIG", "SET", "replica-read-only", read_only)
+        b.case(f"{name}: the replica has the list", wait_for(
+            lambda: replica.head("feed") == b.redis.head("feed"), 20))
+        host.daemon.stop()
+        # With a short heartbeat, the next report would come on the connection to the primary.
+        host.configure(f"127.0.0.1:{replica.port} {b.server()}", {"heartbeat": "60s"})
+        b.redis.ask("DEL", b.redis.key("feed", "fleet"))
+        host.daemon.start()
+        b.case(f"{name}: the list is followed there", wait_for(
+            lambda: host.source()["state"] == "good" and
+            host.source()["server"].endswith(f":{replica.port}")), host.source())
+        b.case(f"{name}: the report goes to the primary", wait_for(
+            lambda: b.redis.ask("HGET", b.redis.key("feed", "fleet"), "here"), 10),
+               host.source())
+        before = int(b.redis.head("feed")["seq"])
+        status, text = host.publish(f"203.0.113.{before}")
+        want |= {f"203.0.113.{before}"}
+        b.case(f"{name}: a change goes to the primary", status == 0 and
+               int(b.redis.head("feed")["seq"]) == before + 1, (text, b.redis.head("feed")))
+        b.case(f"{name}: the primary has it, and it is in force", host.has(want) and
+               set(b.redis.entries("feed")) == want, (host.source(), replica.head("feed")))
+        host.daemon.stop()
+        host.configure(f"127.0.0.1:{replica.port}")
+        host.daemon.start()
+        status, text = host.publish("203.0.113.99")
+        b.case(f"{name}: if no primary is named, a change waits, and that is said", status == 3 and
+               re.search("not published yet: .*is a replica", text) and
+               int(b.redis.head("feed")["seq"]) == before + 1, text)
+        # Without a change that waits before it
+        host.daemon.stop()
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(os.path.join(host.daemon.state, "feed@feed.waiting"))
+        host.configure(f"127.0.0.1:{replica.port}", {"report": "no"})
+        host.daemon.start()
+        status, found = host.fleet()
+        b.case(f"{name}: the fleet can be read there, as it was before", status != 3 and
+               found.get("seq") == before + 1, (status, found))
+
+
 def test_cluster(b):
     """Two servers share the slots; the first one that is named has not that of the list."""
     one, two = [engine.Redis(b.dir, port=port, options=("--cluster-enabled", "yes"))
@@ -1163,14 +1219,14 @@ def test_sentinel(b):
 def lies():
     """(name, answers by command, pattern of the message)"""
     good = head_and(engine.head_of(), struct.pack(">BI4s", 0, 1, b"\1\2\3\4"))
-    no_head, primary = engine.array(*[engine.bulk(None)] * 6), engine.array(engine.bulk(b"master"))
+    no_head = engine.array(*[engine.bulk(None)] * 6)
     return (
         ("HTTP", {"HMGET": b"HTTP/1.1 400 Bad Request\r\n\r\n"}, "cannot be used"),
         ("an endless string", {"HMGET": engine.endless(b"$100000000000\r\n")}, "MB|in time"),
         ("an endless array", {"HMGET": engine.endless(b"*100000\r\n", b":1\r\n" * 9999)},
          "makes no sense|nobody asked"),
         ("a reply that nobody asked for",
-         {"HMGET": no_head + b"+x\r\n", "ROLE": primary}, "no list|nobody asked"),
+         {"HMGET": no_head + b"+x\r\n", "ROLE": PRIMARY}, "no list|nobody asked"),
         ("a huge array", {"HMGET": b"*2147483647\r\n"}, "MB"),
         ("many arrays", {"HMGET": engine.endless(b"*6\r\n", b"*9999\r\n")}, ""),
         ("a negative length", {"HMGET": b"*-7\r\n"}, ""),
@@ -1179,7 +1235,7 @@ def lies():
         ("closed at once", {}, "closed"),
         ("a status", {"HMGET": b"+OK\r\n"}, "makes no sense"),
         ("an error", {"HMGET": b"-ERR no\r\n"}, "refuses to show it: ERR no"),
-        ("no list", {"HMGET": no_head, "ROLE": primary}, "there is no list"),
+        ("no list", {"HMGET": no_head, "ROLE": PRIMARY}, "there is no list"),
         ("another format", {"HMGET": engine.head_of(form=b"2")}, "format 2"),
         ("half a head", {"HMGET": engine.array(engine.bulk(b"1"), *[engine.bulk(None)] * 5)},
          "damaged"),
@@ -1649,8 +1705,8 @@ def test_random(b):
 TESTS = (test_config, test_clock, test_clock_set, test_publish, test_timeouts, test_values,
          test_agree, test_restart, test_left_out, test_replaced, test_full, test_trimmed,
          test_renewed, test_gone, test_waiting, test_unstored, test_refused, test_behind,
-         test_empty_replica, test_cluster, test_sentinel, test_lies, test_stream_refused, test_million,
-         test_many, test_random)
+         test_empty_replica, test_writable_replica, test_cluster, test_sentinel, test_lies,
+         test_stream_refused, test_million, test_many, test_random)
 
 
 def body(tap):
