@@ -423,24 +423,36 @@ const char *engine_role(const redisReply *reply)
 	       reply->element[0]->type == REDIS_REPLY_STRING ? reply->element[0]->str : NULL;
 }
 
-/* The answer of a replica is ["slave", address, port, state, ...]. */
-bool engine_leave_replica(struct engine *engine, const redisReply *reply, const char *list)
+bool engine_has_others(const struct engine *engine)
 {
-	const char *role = engine_role(reply);
-	const redisReply *state;
+	return !engine->config->sentinel && engine->config->servers[1];
+}
 
-	if (!role) {
+/* What keeps a replica from having what its primary has; NULL: nothing. The answer of a replica to
+ * ROLE is ["slave", address, port, state, ...].
+ */
+static const char *replica_state(const redisReply *reply)
+{
+	const redisReply *state = reply->elements < 4 ? NULL : reply->element[3];
+
+	return strcmp(engine_role(reply), "slave") || !state || state->type != REDIS_REPLY_STRING ||
+	       !strcmp(state->str, "connected") ? NULL : state->str;
+}
+
+bool engine_leave_listless(struct engine *engine, const redisReply *reply, const char *list)
+{
+	if (!engine_role(reply))
 		engine_fail(engine, "has no list %s%s", list, ENGINE_ALLOW_ROLE);
-		return true;
-	}
-	if (strcmp(role, "slave") || reply->elements < 4)
+	else if (replica_state(reply))
+		engine_fail(engine,
+			    "is a replica that is not connected to its primary (%.20s), and has no list %s",
+			    replica_state(reply), list);
+	else if (engine_has_others(engine))
+		engine_fail(engine,
+			    "has no list %s; if it was lost, or never made: ipcuckoo publish %s --file FILE",
+			    list, list);
+	else
 		return false;
-	state = reply->element[3];
-	if (state->type != REDIS_REPLY_STRING || !strcmp(state->str, "connected"))
-		return false;
-	engine_fail(engine,
-		    "is a replica that is not connected to its primary (%.20s), and has no list %s",
-		    state->str, list);
 	return true;
 }
 

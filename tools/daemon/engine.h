@@ -90,11 +90,14 @@ const char *engine_role(const redisReply *reply);
 /* The end of a message if engine_role() is NULL */
 #define ENGINE_ALLOW_ROLE \
 	"; it does not say whether it is the primary: let the user run ROLE (+role)"
-/* The server has no list of this name, and @reply is its answer to ROLE. If it is a replica that is
- * not connected to its primary, or does not say what it is, it may lack what the primary has: call
- * engine_fail(), so that the next address is tried. Return: whether that was done.
+/* Whether the configuration names several servers. Those that Sentinel names have one primary. */
+bool engine_has_others(const struct engine *engine);
+/* The server has no list of this name, and @reply is its answer to ROLE. If another server may have
+ * it, call engine_fail(), so that the next address is tried: if this is a replica that is not
+ * connected to its primary, or does not say what it is, or if the configuration names other
+ * servers. Return: whether that was done.
  */
-bool engine_leave_replica(struct engine *engine, const redisReply *reply, const char *list);
+bool engine_leave_listless(struct engine *engine, const redisReply *reply, const char *list);
 bool engine_is_ready(const struct engine *engine);
 /* The address in use, or the one that is tried; "Sentinel" while that is asked. */
 const char *engine_server(const struct engine *engine);

@@ -380,7 +380,7 @@ static void on_role_of_listless(void *owner, const redisReply *reply)
 {
 	struct follower *follower = owner;
 
-	if (!engine_leave_replica(follower->reader, reply, follower->config.list))
+	if (!engine_leave_listless(follower->reader, reply, follower->config.list))
 		no_list(follower);
 }
 

@@ -49,6 +49,7 @@
  * @report_timer: writes the report
  * @linger:	closes the connection
  * @replica:	the server is a replica: it can be read, but what is written to it is lost
+ * @listless:	the server has no list, and others are named
  * @refused:	Redis takes no changes now, and they wait
  * @busy:	a command was sent, and its reply has not come yet
  * @why:	why Redis cannot be used; "" if it can
@@ -65,9 +66,10 @@ struct publisher {
 	sd_event_source *report_timer;
 	sd_event_source *linger;
 	bool replica;
+	bool listless;
 	bool refused;
 	bool busy;
-	char why[512];
+	char why[640];
 };
 
 /* A command that is being put together. Its words are freed when it was sent. */
@@ -216,6 +218,7 @@ static void on_published(void *owner, const redisReply *reply)
 		log_info("[redis %s] published what waited: change %llu, entries: %zu",
 			 publisher->config.source, (unsigned long long)seq, job->count);
 	publisher->refused = false;
+	publisher->listless = false;
 	job_answer(job, STATUS_OK,
 	       need_text("published to %s: change %llu, entries: %zu", publisher->config.list,
 			 (unsigned long long)seq, job->count));
@@ -353,7 +356,7 @@ static void on_fleet_role(void *owner, const redisReply *reply)
 	struct publisher *publisher = owner;
 
 	publisher->busy = false;
-	if (engine_leave_replica(publisher->engine, reply, publisher->config.list))
+	if (engine_leave_listless(publisher->engine, reply, publisher->config.list))
 		return;
 	job_answer(publisher->jobs.first, STATUS_REFUSED,
 		   script_error(publisher->config.list, "NOLIST"));
@@ -460,6 +463,10 @@ static void on_role(void *owner, const redisReply *reply)
 
 	publisher->busy = false;
 	publisher->replica = role && !strcmp(role, "slave");
+	/* A whole list makes it. */
+	if (publisher->listless && !(job && job->kind == JOB_REPLACE) &&
+	    engine_leave_listless(publisher->engine, reply, publisher->config.list))
+		return;
 	publisher->why[0] = '\0';
 	if (job && (job->kind == JOB_REPLACE || job->kind == JOB_RENEW)) {
 		job->sent = 0;
@@ -468,14 +475,34 @@ static void on_role(void *owner, const redisReply *reply)
 	work(publisher);
 }
 
+static void on_format(void *owner, const redisReply *reply)
+{
+	struct publisher *publisher = owner;
+
+	publisher->listless = reply->type == REDIS_REPLY_NIL;
+}
+
+static void ask_format(struct publisher *publisher)
+{
+	struct command command = { .count = 0 };
+
+	add_word(&command, need_copy("HGET"));
+	add_key(publisher, &command, "head");
+	add_word(&command, need_copy("format"));
+	send_command(publisher, &command, NULL, 0, on_format);
+}
+
 /* The connection can be used. A replica may take what is written to it, and then it is lost: see
- * replica-read-only in redis.conf.
+ * replica-read-only in redis.conf. Reports to a server without a list would be lost, too.
  */
 static void on_ready(void *owner)
 {
 	struct command command = { .count = 0 };
 	struct publisher *publisher = owner;
 
+	publisher->listless = false;
+	if (engine_has_others(publisher->engine))
+		ask_format(publisher);
 	add_word(&command, need_copy("ROLE"));
 	send_command(publisher, &command, NULL, 0, on_role);
 }
@@ -607,8 +634,10 @@ void publisher_replace(struct publisher *publisher, struct list_bytes *bytes, si
 
 	job_new_token(job);
 	job_new_version(job);
-	/* A whole list is what mends it if changes are refused: it does not wait behind them. */
-	if (publisher->refused && publisher->jobs.first != job) {
+	/* A whole list is what mends it if changes are refused, or if there is no list: it does not
+	 * wait behind them.
+	 */
+	if (publisher->refused || publisher->listless) {
 		job_queue_remove(&publisher->jobs, job);
 		job_queue_add_first(&publisher->jobs, job);
 		close_engine(publisher);

@@ -1057,6 +1057,62 @@ def test_empty_replica(b):
            "(+role)" in text and "--file" not in text, (status, text))
 
 
+def test_empty_primary(b):
+    """A primary without the list is named first, and one that has it behind it."""
+    host = b.begin(keep="100")
+    empty = engine.Redis(b.dir, port=REPLICA)
+    b.others = [empty]
+    want = set(MANY[:100])
+    host.daemon.stop()
+    b.redis.ask("DEL", b.redis.key("feed", "fleet"))
+    host.configure(f"127.0.0.1:{empty.port} {b.server()}", {"keep": "100"})
+    host.daemon.start()
+    b.case("the list is followed where it is", wait_for(
+        lambda: host.source()["state"] == "good" and host.source()["server"] == b.server()),
+           host.source())
+    b.case("the report goes there", wait_for(
+        lambda: b.redis.ask("HGET", b.redis.key("feed", "fleet"), "here"), 10), host.source())
+    status, text = host.publish("203.0.113.1")
+    want |= {"203.0.113.1"}
+    b.case("a change goes there", status == 0 and host.has(want), (text, host.source()))
+    # The connection on which the daemon has published is closed by then.
+    time.sleep(6)
+    status, found = host.fleet()
+    b.case("and so does who asks for the fleet", status == 0 and found.get("seq") == 2,
+           (status, found))
+    for i in range(60):
+        host.daemon.publish("feed", f"203.0.113.{i}\n")
+        want.add(f"203.0.113.{i}")
+
+    def renewed():
+        host.daemon.publish("feed", "203.0.113.1\n")
+        time.sleep(0.2)
+        return int(b.redis.head("feed")["snapshot-seq"]) > 1
+    b.case("the snapshot is renewed there", wait_for(renewed, SOON), b.redis.head("feed"))
+    b.case("the empty one got nothing", empty.ask("KEYS", "*") == [], empty.ask("KEYS", "*"))
+    # All are empty.
+    b.redis.ask("FLUSHALL")
+    host.daemon.stop()
+    host.daemon.start()
+    advice = rf"(:{REPLICA}|{b.server()}) has no list feed; .*ipcuckoo publish feed --file"
+    b.case("if no server has it, that is said of all, with advice", wait_for(
+        lambda: len(re.findall(advice.replace(".*", "[^;]*"), host.source().get("problem") or "")) == 2),
+           host.source())
+    b.case("and the list stays in force", set(host.members()) == want, len(host.members()))
+    status, text = host.daemon.ask("fleet feed")
+    b.case("who asks for the fleet is told, too", status == 3 and re.search(advice, text), text)
+    status, text = host.publish("203.0.113.200")
+    b.case("and who publishes a change, which waits", status == 3 and re.search(
+        "not published yet: .*" + advice, text) and host.source()["waiting"] == 1, text)
+    status, text = host.replace(MANY[:50])
+    b.case("a whole list makes it, and what waits is published behind it", status == 0 and
+           host.has(MANY[:50] + ["203.0.113.200"], 60) and not host.source()["waiting"],
+           (text, host.source()))
+    b.case("on the server that is named first",
+           set(empty.entries("feed")) == {*MANY[:50], "203.0.113.200"} and
+           b.redis.ask("KEYS", "*") == [], b.redis.ask("KEYS", "*"))
+
+
 def test_writable_replica(b):
     """What is written to a replica is lost, whether the replica accepts it or not."""
     host = b.begin()
@@ -1705,8 +1761,8 @@ def test_random(b):
 TESTS = (test_config, test_clock, test_clock_set, test_publish, test_timeouts, test_values,
          test_agree, test_restart, test_left_out, test_replaced, test_full, test_trimmed,
          test_renewed, test_gone, test_waiting, test_unstored, test_refused, test_behind,
-         test_empty_replica, test_writable_replica, test_cluster, test_sentinel, test_lies,
-         test_stream_refused, test_million, test_many, test_random)
+         test_empty_replica, test_empty_primary, test_writable_replica, test_cluster,
+         test_sentinel, test_lies, test_stream_refused, test_million, test_many, test_random)
 
 
 def body(tap):
