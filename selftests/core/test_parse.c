@@ -3,7 +3,9 @@
  * Tests the tool's parser of addresses and list files: what it accepts, what it refuses and with
  * which message, and how fast it is.
  *
- * Links address.c, packed.c and feed.c of ../../tools/lib.
+ * Also tests what makes valid UTF-8 of any text.
+ *
+ * Links address.c, packed.c, feed.c and utf8.c of ../../tools/lib.
  * With IPCUCKOO_DATA, also reads the real lists in that directory.
  */
 #define _FILE_OFFSET_BITS 64
@@ -18,6 +20,7 @@
 #include "../lib/ktap.h"
 #include "../../uapi/ipcuckoo.h"
 #include "../../tools/lib/feed.h"
+#include "../../tools/lib/utf8.h"
 
 #define V4	IPCUCKOO_FAMILY_INET
 #define V6	IPCUCKOO_FAMILY_INET6
@@ -591,6 +594,102 @@ static void test_round_trip(void)
 	ktap_case("200000 random entries are the same after formatting and parsing");
 }
 
+/* A character in UTF-8, as RFC 3629 says. Return: its length. */
+static int encode(unsigned int c, char text[5])
+{
+	int bytes = c < 0x80 ? 1 : c < 0x800 ? 2 : c < 0x10000 ? 3 : 4, i;
+
+	for (i = bytes - 1; i > 0; i--, c >>= 6)
+		text[i] = 0x80 | (c & 0x3f);
+	text[0] = bytes == 1 ? c : (0xff00 >> bytes & 0xff) | c;
+	text[bytes] = '\0';
+	return bytes;
+}
+
+static void test_utf8_characters(void)
+{
+	char text[5];
+	unsigned int c;
+	int bytes;
+
+	for (c = 1; c < 0x120000; c++) {
+		bytes = encode(c, text);
+		if (c > 0x10ffff || (c >= 0xd800 && c < 0xe000))
+			bytes = -1;
+		if (!expect(utf8_next(text) == bytes && utf8_is_valid(text) == (bytes > 0),
+			    "U+%04X: %d bytes, not %d", c, utf8_next(text), bytes))
+			break;
+	}
+	ktap_case("UTF-8: all characters are valid; surrogates and higher numbers are not");
+}
+
+static void test_utf8_repair(void)
+{
+	/* R is U+FFFD. */
+	static const struct {
+		const char *text;
+		const char *valid;
+	} cases[] = {
+		{ "", "" },
+		{ "plain", "plain" },
+		{ "caf\xc3\xa9", "caf\xc3\xa9" },
+		{ "caf\xe9", "cafR" },
+		{ "caf\xe9s", "cafRs" },
+		{ "\x80\xbf", "RR" },
+		/* Cut off */
+		{ "\xc3", "R" },
+		{ "\xe2\x82", "R" },
+		{ "\xf0\x9f\x98", "R" },
+		{ "\xe2\x82\xe2\x82\xac", "R\xe2\x82\xac" },
+		/* Longer than it has to be; surrogates; above U+10FFFF */
+		{ "\xc0\x80", "RR" },
+		{ "\xe0\x9f\xbf", "RRR" },
+		{ "\xf0\x8f\xbf\xbf", "RRRR" },
+		{ "\xed\xa0\x80", "RRR" },
+		{ "\xf4\x90\x80\x80", "RRRR" },
+		{ "\xff\xfe\xfd", "RRR" },
+		/* The example of the Unicode Standard */
+		{ "\x61\xf1\x80\x80\xe1\x80\xc2\x62\x80\x63\x80\xbf\x64", "aRRRbRcRRd" },
+	};
+	char expected[64], *end, *valid;
+	const char *at;
+	size_t i;
+
+	for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		for (at = cases[i].valid, end = expected; *at; at++)
+			end = *at == 'R' ? stpcpy(end, UTF8_REPLACEMENT) : mempcpy(end, at, 1);
+		*end = '\0';
+		valid = utf8_repair(cases[i].text);
+		expect(!strcmp(valid, expected), "case %zu: \"%s\", not \"%s\"", i, valid,
+		       expected);
+		expect(utf8_is_valid(valid), "case %zu is valid then", i);
+		free(valid);
+	}
+	ktap_case("UTF-8: what is no character is replaced");
+}
+
+static void test_utf8_random(void)
+{
+	static const unsigned char bytes[] = "\x01" "a\x7f\x80\x8f\x90\x9f\xa0\xbf\xc0\xc1\xc2"
+					     "\xdf\xe0\xe1\xed\xee\xef\xf0\xf1\xf4\xf5\xff";
+	char text[9], *valid, *again;
+	unsigned int n, i;
+
+	for (n = 0; n < 200000; n++) {
+		for (i = 0; i < sizeof(text) - 1; i++)
+			text[i] = bytes[random64() % (sizeof(bytes) - 1)];
+		text[random64() % sizeof(text)] = '\0';
+		text[sizeof(text) - 1] = '\0';
+		valid = utf8_repair(text);
+		again = utf8_repair(valid);
+		expect(utf8_is_valid(valid) && !strcmp(valid, again), "repaired once");
+		expect(utf8_is_valid(text) == !strcmp(text, valid), "only if it has to be");
+		free(valid);
+		free(again);
+	}
+	ktap_case("UTF-8: 200000 random texts become valid");
+}
+
 /* The prefixes of a range must be adjacent, and the fewest: no size occurs three times. */
 static void check_split(const struct address_range *range)
 {
@@ -903,6 +1002,9 @@ int main(void)
 	test_packed();
 	test_sort();
 	test_without();
+	test_utf8_characters();
+	test_utf8_repair();
+	test_utf8_random();
 	if (data && *data) {
 		test_data(data);
 	} else {

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "cli/output.h"
+#include "lib/json.h"
 
 /* Return @memory, which holds a line of output; exit if its allocation failed. */
 static void *need(void *memory)
@@ -37,7 +38,7 @@ const char *size_text(uint64_t bytes, char text[SIZE_TEXT_SIZE])
 void json_add_string(struct json_object *object, const char *key,
 		     const char *value)
 {
-	json_object_object_add(object, key, json_object_new_string(value));
+	json_object_object_add(object, key, json_new_text(value));
 }
 
 void json_add_uint(struct json_object *object, const char *key,

@@ -18,7 +18,6 @@
  * By default the Local API sends only the longest of several decisions about an address, and says
  * nothing when that is deleted and a shorter one remains. "dedup=false" asks for all of them.
  */
-#include <json-c/json.h>
 #include <stdlib.h>
 #include <strings.h>
 #include <time.h>
@@ -32,6 +31,7 @@
 #include "daemon/memory.h"
 #include "daemon/timer.h"
 #include "daemon/usage.h"
+#include "lib/json.h"
 
 /* After a failure: first and longest wait, in seconds. The interval may be shorter, or longer. */
 #define RETRY_LEAST	5
@@ -650,7 +650,7 @@ static void show_crowdsec(const struct source *source, struct json_object *objec
 	const struct crowdsec_source *crowdsec = (const struct crowdsec_source *)source;
 	int i;
 
-	json_object_object_add(object, "url", json_object_new_string(crowdsec->lapi.url));
+	json_object_object_add(object, "url", json_new_text(crowdsec->lapi.url));
 	json_object_object_add(object, "next_at", json_object_new_int64(crowdsec->due_at));
 	json_object_object_add(object, "resync_at", json_object_new_int64(crowdsec->whole_at));
 	json_object_object_add(object, "decisions", json_object_new_int64(crowdsec->now.count));
@@ -659,7 +659,7 @@ static void show_crowdsec(const struct source *source, struct json_object *objec
 		json_object_object_add(object, names[i],
 				       json_object_new_int64(crowdsec->left_out[i]));
 	json_object_object_add(object, "usage_metrics",
-			       json_object_new_string(usage_state(crowdsec->usage)));
+			       json_new_text(usage_state(crowdsec->usage)));
 }
 
 /* "refresh": ask for all decisions now. */

@@ -6,7 +6,6 @@
  * Conditional requests: the ETag and Last-Modified of the last good answer are notes, and sent only
  * if the feed is still the same (url, format, limits), and there are contents.
  */
-#include <json-c/json.h>
 #include <stdlib.h>
 #include <strings.h>
 
@@ -17,6 +16,7 @@
 #include "daemon/log.h"
 #include "daemon/memory.h"
 #include "daemon/timer.h"
+#include "lib/json.h"
 
 /* After a failure: first wait, in seconds; the longest one is the schedule. */
 #define RETRY_LEAST	60
@@ -470,13 +470,13 @@ static void show_feed(const struct source *source, struct json_object *object)
 {
 	const struct feed_source *feed = (const struct feed_source *)source;
 
-	json_object_object_add(object, "url", json_object_new_string(feed->url));
+	json_object_object_add(object, "url", json_new_text(feed->url));
 	json_object_object_add(object, "next_at", json_object_new_int64(feed->due_at));
 	json_object_object_add(object, "bytes", json_object_new_int64(feed->size));
 	json_object_object_add(object, "bad_lines", json_object_new_int64(feed->bad));
 	if (feed->first_bad)
 		json_object_object_add(object, "first_bad_line",
-				       json_object_new_string(feed->first_bad));
+				       json_new_text(feed->first_bad));
 	if (feed->has_pending)
 		json_object_object_add(object, "refused_entries",
 				       json_object_new_int64(packed_count(&feed->pending)));

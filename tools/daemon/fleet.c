@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include <json-c/json.h>
 #include <stdlib.h>
 
 #include "daemon/fleet.h"
 #include "daemon/memory.h"
+#include "lib/json.h"
 
 /* A host that did not report for so many of its heartbeats is not heard of any more. */
 #define MISSED_MOST	3
@@ -43,8 +43,8 @@ char *fleet_report(const struct publisher_report *report, uint64_t heartbeat)
 	char *text;
 
 	json_object_object_add(object, "seq", json_object_new_int64(report->position.seq));
-	json_object_object_add(object, "id", json_object_new_string(report->position.id));
-	json_object_object_add(object, "version", json_object_new_string(report->position.version));
+	json_object_object_add(object, "id", json_new_text(report->position.id));
+	json_object_object_add(object, "version", json_new_text(report->position.version));
 	json_object_object_add(object, "entries", json_object_new_int64(report->entries));
 	json_object_object_add(object, "behind", json_object_new_boolean(report->behind));
 	json_object_object_add(object, "at", json_object_new_int64(now_seconds()));
@@ -128,15 +128,15 @@ static char *show_json(const struct fleet *fleet, bool all)
 	char *text;
 	size_t i;
 
-	json_object_object_add(object, "list", json_object_new_string(fleet->list));
+	json_object_object_add(object, "list", json_new_text(fleet->list));
 	json_object_object_add(object, "seq", json_object_new_int64(fleet->seq));
 	json_object_object_add(object, "all", json_object_new_boolean(all));
 	json_object_object_add(object, "hosts", hosts);
 	for (i = 0; i < fleet->count; i++) {
 		host = fleet->hosts[i];
 		one = json_object_new_object();
-		json_object_object_add(one, "name", json_object_new_string(host->name));
-		json_object_object_add(one, "state", json_object_new_string(state_words[host->state]));
+		json_object_object_add(one, "name", json_new_text(host->name));
+		json_object_object_add(one, "state", json_new_text(state_words[host->state]));
 		json_object_object_add(one, "seq", json_object_new_int64(host->seq));
 		json_object_object_add(one, "entries", json_object_new_int64(host->entries));
 		json_object_object_add(one, "at", json_object_new_int64(host->at));

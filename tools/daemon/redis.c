@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include <json-c/json.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -9,6 +8,7 @@
 #include "daemon/publication.h"
 #include "daemon/publisher.h"
 #include "daemon/redis.h"
+#include "lib/json.h"
 
 /**
  * struct redis_source - a list
@@ -189,14 +189,14 @@ static void show_redis(const struct source *source, struct json_object *object)
 	const char *problem = publisher_problem(redis->publisher);
 	const char *server = follower_server(&redis->follower);
 
-	json_object_object_add(object, "list", json_object_new_string(list_of(redis)));
+	json_object_object_add(object, "list", json_new_text(list_of(redis)));
 	if (server)
-		json_object_object_add(object, "server", json_object_new_string(server));
+		json_object_object_add(object, "server", json_new_text(server));
 	json_object_object_add(object, "seq", json_object_new_int64(redis->follower.here.seq));
 	json_object_object_add(object, "left_out",
 			       json_object_new_int64(redis->follower.left_out));
 	if (problem)
-		json_object_object_add(object, "publish_problem", json_object_new_string(problem));
+		json_object_object_add(object, "publish_problem", json_new_text(problem));
 }
 
 static uint64_t count_waiting(const struct source *source)

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include <json-c/json.h>
 #include <stdlib.h>
 #include <string.h>
 #include <zlib.h>
@@ -10,6 +9,7 @@
 #include "daemon/status.h"
 #include "daemon/target.h"
 #include "lib/exposition.h"
+#include "lib/json.h"
 
 /* "3 minutes ago"; "never" */
 static const char *ago(uint32_t at, char text[48])
@@ -88,7 +88,7 @@ char *status_text(const struct config *config)
 static void add_text(struct json_object *object, const char *key, const char *text)
 {
 	if (text)
-		json_object_object_add(object, key, json_object_new_string(text));
+		json_object_object_add(object, key, json_new_text(text));
 }
 
 static void add_number(struct json_object *object, const char *key, uint64_t number)

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include <json-c/json.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -7,6 +6,7 @@
 #include "daemon/memory.h"
 #include "daemon/timer.h"
 #include "daemon/usage.h"
+#include "lib/json.h"
 
 /* CrowdSec may have been updated: ask again whether it takes metrics, after a day. */
 #define AGAIN_SECONDS	86400
@@ -44,10 +44,10 @@ static void add_active(struct json_object *items, const char *origin, const char
 {
 	struct json_object *item = json_object_new_object(), *labels = json_object_new_object();
 
-	json_object_object_add(labels, "origin", json_object_new_string(origin));
-	json_object_object_add(labels, "ip_type", json_object_new_string(family));
-	json_object_object_add(item, "name", json_object_new_string("active_decisions"));
-	json_object_object_add(item, "unit", json_object_new_string("ip"));
+	json_object_object_add(labels, "origin", json_new_text(origin));
+	json_object_object_add(labels, "ip_type", json_new_text(family));
+	json_object_object_add(item, "name", json_new_text("active_decisions"));
+	json_object_object_add(item, "unit", json_new_text("ip"));
 	json_object_object_add(item, "value", json_object_new_int64(count));
 	json_object_object_add(item, "labels", labels);
 	json_object_array_add(items, item);
@@ -113,8 +113,8 @@ static struct json_object *make_report(const struct usage *usage)
 	json_object_object_add(metrics, "meta", meta);
 	list = json_object_new_array();
 	json_object_array_add(list, metrics);
-	json_object_object_add(bouncer, "type", json_object_new_string("ipcuckood"));
-	json_object_object_add(bouncer, "version", json_object_new_string(IPCUCKOO_TOOL_VERSION));
+	json_object_object_add(bouncer, "type", json_new_text("ipcuckood"));
+	json_object_object_add(bouncer, "version", json_new_text(IPCUCKOO_TOOL_VERSION));
 	json_object_object_add(bouncer, "feature_flags", json_object_new_array());
 	json_object_object_add(bouncer, "utc_startup_timestamp",
 			       json_object_new_int64(usage->started_at));

@@ -7,6 +7,7 @@
 
 #include "cli/output.h"
 #include "layout/show.h"
+#include "lib/json.h"
 #include "set/attachment.h"
 #include "set/filter.h"
 
@@ -23,7 +24,7 @@ static void json_next(const struct listing *listing)
 
 static void json_name(struct listing *listing)
 {
-	struct json_object *name = json_object_new_string(listing->set->name);
+	struct json_object *name = json_new_text(listing->set->name);
 
 	json_next(listing);
 	printf("{\"name\":%s}", json_text(name));
@@ -82,7 +83,7 @@ static void json_header(struct listing *listing)
 	if (set->rules)
 		json_add_uint(header, "rules", set->rules);
 	if (is_ipset(set))
-		json_object_object_add(header, "owner", json_object_new_string("ip_set"));
+		json_object_object_add(header, "owner", json_new_text("ip_set"));
 	if (listing->tool->json) {
 		if (set->id)
 			json_add_uint(header, "id", set->id);
@@ -91,7 +92,7 @@ static void json_header(struct listing *listing)
 	if (is_approximate(set))
 		json_filter(header, set);
 	json_inactive(header, listing);
-	name = json_object_new_string(set->name);
+	name = json_new_text(set->name);
 	json_next(listing);
 	printf("{\"name\":%s,\"type\":\"%s\",\"revision\":%u,\"header\":%s",
 	       json_text(name), meaning_word(type_words, set->type),
@@ -114,7 +115,7 @@ static void json_value(const struct listing *listing)
 		} else if (items[i].kind == VALUE_NUMBER) {
 			fputs(items[i].text, stdout);
 		} else {
-			word = json_object_new_string(items[i].text);
+			word = json_new_text(items[i].text);
 			fputs(json_text(word), stdout);
 			json_object_put(word);
 		}

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include <stdbool.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "lib/exposition.h"
+#include "lib/utf8.h"
 
 static bool ends_with(const char *text, const char *end)
 {
@@ -17,18 +19,22 @@ void exposition_head(FILE *f, const char *before, const char *name, const char *
 		ends_with(name, "_total") ? "counter" : "gauge");
 }
 
-/* Names of devices can contain quotes and backslashes. */
+/* Names of devices can contain quotes, backslashes, and bytes that are no UTF-8. */
 void exposition_label(FILE *f, const char *name, const char *value, const char *end)
 {
+	const char *before;
+	int bytes;
+
 	fprintf(f, "%s=\"", name);
-	for (; *value; value++) {
-		if (*value == '\n') {
+	for (; *value; value += abs(bytes)) {
+		bytes = utf8_next(value);
+		before = *value == '"' || *value == '\\' ? "\\" : "";
+		if (bytes < 0)
+			fputs(UTF8_REPLACEMENT, f);
+		else if (*value == '\n')
 			fputs("\\n", f);
-			continue;
-		}
-		if (*value == '"' || *value == '\\')
-			putc('\\', f);
-		putc(*value, f);
+		else
+			fprintf(f, "%s%.*s", before, bytes, value);
 	}
 	fprintf(f, "\"%s", end);
 }

@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0
 #
 # Tests stats --prometheus: its output is parsed by the rules of the format, and compared with
-# stats -j. Also tests that additions that fail are counted by the reason.
+# stats -j. Also tests that additions that fail are counted by the reason, and that text which is not
+# in UTF-8 gives valid output.
 
 . "${0%/*}/tool-functions"
 
@@ -41,8 +42,8 @@ def read(text):
     assert set(kinds) == set(helps), "HELP and TYPE for each"
     return samples
 
-s = read(open("prom").read())
-d = json.load(open("out"))
+s = read(open("prom", encoding="utf-8", errors="strict").read())
+d = json.load(open("out", encoding="utf-8", errors="strict"))
 
 def of(name, **labels):
     found = [v for (n, have), v in s.items() if n == "ipcuckoo_" + name and
@@ -130,9 +131,24 @@ test_failed()
 	agrees "Prometheus shows them, too" "5 sets 4 attachments"
 }
 
+test_bytes()
+{
+	"$IPCUCKOO" create odd hash:ip comment
+	"$IPCUCKOO" add odd 192.0.2.1 comment $'caf\xe9'
+	"$IPCUCKOO" attach odd src count dev $'caf\xe9'
+	agrees "a name of a device that is not in UTF-8" "6 sets 5 attachments"
+	check "Prometheus shows it with U+FFFD" yes \
+		"$(LC_ALL=C grep -q $'device="caf\xef\xbf\xbd"' prom && echo yes)"
+	run_tool -j list odd
+	check "a comment that is not in UTF-8" "'caf\\ufffd'" "$(python3 -c 'import json
+d = json.load(open("out", encoding="utf-8", errors="strict"))
+print(ascii(d[0]["members"][0]["comment"]))' 2>&1)"
+}
+
 load_module memory_limit=64
 test_format
 test_failed
+test_bytes
 "$IPCUCKOO" detach --all
 "$IPCUCKOO" destroy --all
 ktap_done
