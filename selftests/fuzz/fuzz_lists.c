@@ -121,7 +121,8 @@ static void read_publication(uint8_t choice, const uint8_t *data, size_t size)
 {
 	static const char *const how[] = { "add", "del", "replace", "clear" };
 	struct request request = {
-		.command = "publish", .args = how[choice % 4], .body = (const char *)data, .size = size,
+		.command = "publish", .how = how[choice % 4],
+		.body = (const char *)data, .size = size,
 	};
 	struct list_limits limits = { .family = IPCUCKOO_FAMILY_ANY, .most = UINT64_MAX };
 	struct list_changes changes = { 0 };

@@ -33,8 +33,9 @@ struct publish {
 	bool empty;
 };
 
+/* @out: gets the answer; NULL: it is not printed */
 static int ask(const struct tool *tool, const char *control, const char *line, const void *body,
-	       size_t size)
+	       size_t size, FILE *out)
 {
 	int fd;
 
@@ -42,7 +43,7 @@ static int ask(const struct tool *tool, const char *control, const char *line, c
 		control = CONTROL_PATH;
 	fd = daemon_connect(control);
 	if (fd >= 0)
-		return daemon_ask(fd, line, body, size, stdout, stderr);
+		return daemon_ask(fd, line, body, size, out, tool->quiet ? NULL : stderr);
 	return fail(tool, fd == -EACCES || fd == -EPERM ? STATUS_DENIED : STATUS_ABSENT,
 		    "%s: no ipcuckood answers there: %s; is it running? systemctl status ipcuckood",
 		    control, strerror(-fd));
@@ -51,10 +52,13 @@ static int ask(const struct tool *tool, const char *control, const char *line, c
 static int send_body(const struct publish *publish, const char *list, const char *how,
 		     const char *body, size_t size)
 {
+	const struct tool *tool = publish->tool;
 	char line[256];
 
-	snprintf(line, sizeof(line), "publish %s %s %zu", list, how, size);
-	return ask(publish->tool, publish->control, line, body, size);
+	snprintf(line, sizeof(line), "publish %s %s%s %zu", list, how, tool->json ? " json" : "",
+		 size);
+	return ask(tool, publish->control, line, body, size,
+		   tool->json || !tool->quiet ? stdout : NULL);
 }
 
 /* All of a file, which is allocated. A file of which only a part can be read is no list. */
@@ -222,5 +226,5 @@ int run_fleet(struct tool *tool, struct words *words)
 	if (words->count > 1 && !is_list(list))
 		return fail(tool, STATUS_USAGE, "\"%s\" is no name of a list", list);
 	snprintf(line, sizeof(line), "fleet %s %s", list, tool->json ? "json" : "text");
-	return ask(tool, control, line, NULL, 0);
+	return ask(tool, control, line, NULL, 0, stdout);
 }

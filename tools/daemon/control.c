@@ -60,12 +60,12 @@ struct client {
  * struct waiting - a request that is answered later
  * @request:	what the source has of it
  * @client:	who asked; NULL if the client has gone
- * @args:	what the request points to
+ * @how:	what the request points to
  */
 struct waiting {
 	struct request request;
 	struct client *client;
-	char *args;
+	char *how;
 };
 
 struct control {
@@ -161,7 +161,7 @@ void request_answer(struct request *request, int status, char *text)
 	} else {
 		free(text);
 	}
-	free(waiting->args);
+	free(waiting->how);
 	free(waiting);
 }
 
@@ -198,15 +198,27 @@ static struct source *find_lists(struct daemon *daemon, const char *name, char *
 	return *wrong ? NULL : found;
 }
 
-/* "publish NAME HOW SIZE" and "fleet NAME [json]"; "-" is no name. The source answers. */
+/* Cut the first word off. Return: the others. */
+static char *cut_word(char *words)
+{
+	words += strcspn(words, " ");
+	if (*words)
+		*words++ = '\0';
+	return words;
+}
+
+/* "publish NAME HOW [json] SIZE" and "fleet NAME [json]"; "-" is no name. The source answers. */
 static void pass_request(struct client *client, const char *command, char *name)
 {
-	char *args = name + strcspn(name, " "), *wrong = NULL;
+	char *how = cut_word(name), *format = how, *wrong = NULL;
 	struct waiting *waiting;
 	struct source *source;
 
-	if (*args)
-		*args++ = '\0';
+	if (client->body)
+		format = cut_word(how);
+	else
+		how = "";
+	cut_word(format);
 	source = find_lists(client->control->daemon, strcmp(name, "-") ? name : "", &wrong);
 	if (!source) {
 		send_answer(client, STATUS_REFUSED, wrong);
@@ -214,9 +226,9 @@ static void pass_request(struct client *client, const char *command, char *name)
 	}
 	waiting = need_zeros(sizeof(*waiting));
 	waiting->client = client;
-	waiting->args = need_text("%.*s", (int)strcspn(args, " "), args);
+	waiting->how = need_copy(how);
 	waiting->request = (struct request){
-		.command = command, .args = waiting->args,
+		.command = command, .how = waiting->how, .json = !strcmp(format, "json"),
 		.body = client->body, .size = client->size,
 	};
 	client->waiting = waiting;
@@ -228,12 +240,9 @@ static void pass_request(struct client *client, const char *command, char *name)
 
 static void answer_client(struct client *client)
 {
-	char *command = client->line, *name, *text;
+	char *command = client->line, *name = cut_word(command), *text;
 	bool done;
 
-	name = command + strcspn(command, " ");
-	if (*name)
-		*name++ = '\0';
 	if (!strcmp(command, "publish")) {
 		pass_request(client, "publish", name);
 	} else if (!strcmp(command, "fleet")) {

@@ -29,7 +29,6 @@ enum job_kind { JOB_CHANGE, JOB_REPLACE, JOB_RENEW, JOB_FLEET };
  * @position:	JOB_RENEW: what is in the snapshot
  * @old:	JOB_RENEW: the version that it replaces
  * @fleet:	JOB_FLEET: what was read
- * @json:	JOB_FLEET: answer as JSON
  * @request:	the client that waits; NULL if nobody does
  * @expires:	answers the client
  * @waited:	how often that was put off
@@ -50,7 +49,6 @@ struct job {
 	struct list_position position;
 	char old[LIST_VERSION_SIZE];
 	struct fleet *fleet;
-	bool json;
 	struct request *request;
 	sd_event_source *expires;
 	unsigned int waited;

@@ -165,23 +165,24 @@ static char *pack_all(struct publication *publication)
 
 bool publication_is_whole(const struct request *request)
 {
-	return !strcmp(request->args, "replace") || !strcmp(request->args, "clear");
+	return !strcmp(request->how, "replace") || !strcmp(request->how, "clear");
 }
 
 char *publication_read(const struct request *request, struct list_bytes *bytes, size_t *count)
 {
 	struct publication publication = {
-		.del = !strcmp(request->args, "del"), .bytes = bytes,
+		.del = !strcmp(request->how, "del"), .bytes = bytes,
 		.replace = publication_is_whole(request),
 	};
 	char *wrong;
 
-	if (!publication.del && !publication.replace && strcmp(request->args, "add"))
-		return need_text("publish: say add, del, replace or clear, and not \"%s\"", request->args);
+	if (!publication.del && !publication.replace && strcmp(request->how, "add"))
+		return need_text("publish: say add, del, replace or clear, and not \"%s\"",
+				 request->how);
 	wrong = read_lines(&publication, request->body, request->body ? request->size : 0);
 	if (!wrong && publication.replace)
 		wrong = pack_all(&publication);
-	if (!wrong && !bytes->size && strcmp(request->args, "clear"))
+	if (!wrong && !bytes->size && strcmp(request->how, "clear"))
 		wrong = need_copy("there is no entry in the list; say --empty if it shall be empty");
 	contents_free(&publication.contents);
 	packed_free(&publication.plain);

@@ -15,6 +15,7 @@
 #include "daemon/publisher.h"
 #include "daemon/script.h"
 #include "daemon/timer.h"
+#include "lib/json.h"
 
 /* A client gets an answer after this many seconds at most; after so many times that if a whole list
  * is on its way.
@@ -202,6 +203,25 @@ static bool take_error(struct publisher *publisher, struct job *job, const redis
 	return true;
 }
 
+/* The answer to a publication that was done */
+static char *published_text(const struct publisher *publisher, const struct job *job, uint64_t seq)
+{
+	struct json_object *object;
+	char *text;
+
+	if (!job->request || !job->request->json)
+		return need_text("published to %s: change %llu, entries: %zu",
+				 publisher->config.list, (unsigned long long)seq, job->count);
+	object = json_object_new_object();
+	json_object_object_add(object, "list", json_new_text(publisher->config.list));
+	json_object_object_add(object, "published", json_object_new_boolean(true));
+	json_object_object_add(object, "change", json_object_new_int64(seq));
+	json_object_object_add(object, "entries", json_object_new_int64(job->count));
+	text = need_copy(json_object_to_json_string_ext(object, JSON_C_TO_STRING_NOSLASHESCAPE));
+	json_object_put(object);
+	return text;
+}
+
 static void on_published(void *owner, const redisReply *reply)
 {
 	struct publisher *publisher = owner;
@@ -219,9 +239,7 @@ static void on_published(void *owner, const redisReply *reply)
 			 publisher->config.source, (unsigned long long)seq, job->count);
 	publisher->refused = false;
 	publisher->listless = false;
-	job_answer(job, STATUS_OK,
-	       need_text("published to %s: change %llu, entries: %zu", publisher->config.list,
-			 (unsigned long long)seq, job->count));
+	job_answer(job, STATUS_OK, published_text(publisher, job, seq));
 	end_job(publisher);
 }
 
@@ -333,7 +351,7 @@ static void answer_fleet(struct publisher *publisher, const redisReply *reply)
 		if (reply->element[i]->type == REDIS_REPLY_STRING &&
 		    reply->element[i + 1]->type == REDIS_REPLY_STRING)
 			fleet_add(job->fleet, reply->element[i]->str, reply->element[i + 1]->str);
-	text = fleet_show(job->fleet, job->json, &all);
+	text = fleet_show(job->fleet, job->request && job->request->json, &all);
 	job_answer(job, all ? STATUS_OK : STATUS_NO, text);
 }
 
@@ -656,11 +674,9 @@ void publisher_renew(struct publisher *publisher, struct list_bytes *bytes,
 	work(publisher);
 }
 
-void publisher_fleet(struct publisher *publisher, bool json, struct request *request)
+void publisher_fleet(struct publisher *publisher, struct request *request)
 {
-	struct job *job = add_job(publisher, JOB_FLEET, NULL, 0, request);
-
-	job->json = json;
+	add_job(publisher, JOB_FLEET, NULL, 0, request);
 	work(publisher);
 }
 

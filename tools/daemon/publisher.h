@@ -66,7 +66,7 @@ void publisher_renew(struct publisher *publisher, struct list_bytes *bytes,
 /* Report what this host has in force, soon. */
 void publisher_report(struct publisher *publisher, const struct publisher_report *report);
 /* Answer who has what in force. */
-void publisher_fleet(struct publisher *publisher, bool json, struct request *request);
+void publisher_fleet(struct publisher *publisher, struct request *request);
 /* Why nothing can be written; NULL if it can, or nothing is to be written. */
 const char *publisher_problem(const struct publisher *publisher);
 /* Number of changes that wait. */

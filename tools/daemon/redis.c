@@ -258,7 +258,7 @@ static char *find_too_many(const struct redis_source *redis, const struct reques
 		return need_text("the list has %zu bytes when it is packed, more than max-size of redis %s allows; followers would refuse it",
 				 bytes->size, name);
 	/* A deletion makes less, whatever there is. */
-	if (!strcmp(request->args, "add"))
+	if (!strcmp(request->how, "add"))
 		count = count_after(redis, bytes);
 	else if (!publication_is_whole(request))
 		count = 0;
@@ -276,7 +276,7 @@ static void request_redis(struct source *source, struct request *request)
 	size_t count;
 
 	if (!strcmp(request->command, "fleet")) {
-		publisher_fleet(redis->publisher, !strcmp(request->args, "json"), request);
+		publisher_fleet(redis->publisher, request);
 		return;
 	}
 	if (!redis->publish)

@@ -9,13 +9,15 @@
 /**
  * struct request - a request
  * @command:	"publish", "fleet"
- * @args:	the words behind the name of the source
+ * @how:	"publish": what to do with the entries; "" with "fleet"
+ * @json:	answer as JSON
  * @body:	what the client sent behind the line; NULL if there is nothing
  * @size:	its length
  */
 struct request {
 	const char *command;
-	const char *args;
+	const char *how;
+	bool json;
 	const char *body;
 	size_t size;
 };

@@ -77,10 +77,11 @@ class Host:
     def members(self):
         return members("s", self.netns)
 
-    def publish(self, *words, stdin=None):
+    def publish(self, *words, options=(), stdin=None):
         """Exit status and output of the tool"""
-        done = subprocess.run([os.environ["IPCUCKOO"], "publish", "feed", *words, "--control",
-                               self.daemon.control], capture_output=True, text=True, stdin=stdin)
+        done = subprocess.run([os.environ["IPCUCKOO"], *options, "publish", "feed", *words,
+                               "--control", self.daemon.control], capture_output=True, text=True,
+                              stdin=stdin)
         return done.returncode, done.stdout + done.stderr
 
     def replace(self, entries, *words):
@@ -218,6 +219,14 @@ class Bench:
         shutil.rmtree(self.dir)
 
 
+def parse(text):
+    """A JSON document; None if the text is none"""
+    try:
+        return json.loads(text)
+    except ValueError:
+        return None
+
+
 def test_publish(b):
     b.redis = engine.Redis(b.dir)
     host = b.host()
@@ -250,6 +259,16 @@ def test_publish(b):
     status, text = host.publish("203.0.113.7", "--delete")
     b.case("twice is no error, and ordered",
            status == 0 and int(b.redis.head("feed")["seq"]) == before + 3, text)
+    status, text = host.publish(MANY[0], "--delete", options=["-j"])
+    b.case("-j: an object is printed", status == 0 and parse(text) == {
+        "list": "feed", "published": True, "change": before + 4, "entries": 1}, text)
+    status, text = host.publish(MANY[0], "--delete", options=["-q"])
+    b.case("-q: what was published is not printed", status == 0 and text == "", text)
+    status, text = host.publish(MANY[0], "--delete", options=["-q", "-j"])
+    b.case("-q -j: the object is printed", status == 0 and
+           (parse(text) or {}).get("change") == before + 6, text)
+    status, text = host.publish("--file", "/dev/null", options=["-q"])
+    b.case("-q: nor what the daemon refuses", status == 3 and text == "", text)
     for words, pattern in ((("nonsense",), "nonsense"), (("192.0.2.1", "timeout", "x"), "timeout"),
                            (("192.0.2.1", "--delete", "timeout", "5"), "--delete"),
                            ((), "which entries"), (("192.0.2.1", "comment", 'a "b"'), "quote")):
