@@ -22,9 +22,10 @@
  *
  * A packet sees each set with its old or its new contents, and at each hook the chain from
  * before or after the commit. Contents come before chains, so that a set is never seen
- * empty under a name that it gets with its contents. There is one exception: a set that
+ * empty under a name that it gets with its contents. There are two exceptions. A set that
  * loses its attachments by a swap keeps its contents until no packet looks into it any more,
- * a grace period after the chains have changed. Contents of several sets change one after
+ * a grace period after the chains have changed; so does a set that is destroyed, in which
+ * BPF programs may look until then. Contents of several sets change one after
  * the other. What is said here of attachments also holds for rules of iptables that refer to
  * sets (referral.c), and for BPF programs that look sets up by their ids (ids.c), except that
  * these change one after the other.
@@ -379,6 +380,7 @@ static int apply_one(struct commit *c, unsigned int at)
 		set = ipcuckoo_commit_sets_find(&c->sets, change->set);
 		set->last = at + 1;
 		set->changed_late = set->swapped;
+		set->destroyed = change->kind == IPCUCKOO_COMMIT_DESTROY;
 	}
 	return err && is_accepted(change, err) ? 0 : err;
 }
@@ -525,11 +527,10 @@ static void finish(struct commit *c)
 	if (c->chains)
 		ipcuckoo_points_publish(c->pernet);
 	publish_sets(c);
-	if (ipcuckoo_commit_sets_any_late(&c->sets)) {
-		/* Wait for packets that still look into the sets that are late. */
+	/* Wait for packets that still look into the sets that are late. */
+	if (ipcuckoo_commit_sets_any_read(&c->sets))
 		synchronize_rcu_expedited();
-		change_all_contents(c, true);
-	}
+	change_all_contents(c, true);
 	for (i = 0; i < c->count; i++)
 		if (c->changes[i].done)
 			settle_change(&c->changes[i]);

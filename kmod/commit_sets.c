@@ -6,6 +6,7 @@
 #include <linux/sort.h>
 
 #include "commit_sets.h"
+#include "ids.h"
 #include "net.h"
 #include "shadow.h"
 
@@ -106,14 +107,15 @@ void ipcuckoo_commit_sets_note_used(struct ipcuckoo_commit_sets *sets)
  * @set:	set
  *
  * It must if it was in use before the commit, which swaps it: packets that run the old chains still
- * look into it. It also must if it was swapped before its contents change, and is not in use:
- * programs that have looked its id up may still look into it. A set that comes into use by a swap
- * has its new contents before.
+ * look into it. It also must if it was swapped before its contents change, or is destroyed, and is
+ * not in use: programs that have looked its id up may still look into it. A set that comes into use
+ * by a swap has its new contents before.
  */
 bool ipcuckoo_commit_set_late(const struct ipcuckoo_commit_set *set)
 {
 	return set->last && ((set->used && set->swapped) ||
-			     (set->changed_late && !ipcuckoo_set_unused(set->set)));
+			     ((set->changed_late || set->destroyed) &&
+			      !ipcuckoo_set_unused(set->set)));
 }
 
 /**
@@ -130,15 +132,21 @@ bool ipcuckoo_commit_set_refused(const struct ipcuckoo_commit_set *set)
 }
 
 /**
- * ipcuckoo_commit_sets_any_late() - is ipcuckoo_commit_set_late() true for any of the sets?
+ * ipcuckoo_commit_sets_any_read() - may anybody still look into a set that is late?
  * @sets:	the sets of a commit
+ *
+ * Only programs look into a set that is destroyed and was not swapped.
+ *
+ * Context: after ipcuckoo_ids_free() and ipcuckoo_ids_publish() of all of them.
  */
-bool ipcuckoo_commit_sets_any_late(const struct ipcuckoo_commit_sets *sets)
+bool ipcuckoo_commit_sets_any_read(const struct ipcuckoo_commit_sets *sets)
 {
+	const bool programs = ipcuckoo_ids_used();
 	unsigned int i;
 
 	for (i = 0; i < sets->count; i++)
-		if (ipcuckoo_commit_set_late(&sets->list[i]))
+		if (ipcuckoo_commit_set_late(&sets->list[i]) &&
+		    (programs || sets->list[i].swapped))
 			return true;
 	return false;
 }

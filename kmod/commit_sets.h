@@ -13,6 +13,7 @@
  * @swapped:	the commit swaps it
  * @last:	number of the last change of its contents, from 1; 0: there is none
  * @changed_late: that change comes after a swap of the set
+ * @destroyed:	that change destroys the set
  */
 struct ipcuckoo_commit_set {
 	struct ipcuckoo_set *set;
@@ -20,6 +21,7 @@ struct ipcuckoo_commit_set {
 	bool swapped;
 	unsigned int last;
 	bool changed_late;
+	bool destroyed;
 };
 
 /**
@@ -42,7 +44,7 @@ int ipcuckoo_commit_sets_collect(struct ipcuckoo_commit_sets *sets, struct ipcuc
 void ipcuckoo_commit_sets_note_used(struct ipcuckoo_commit_sets *sets);
 bool ipcuckoo_commit_set_late(const struct ipcuckoo_commit_set *set);
 bool ipcuckoo_commit_set_refused(const struct ipcuckoo_commit_set *set);
-bool ipcuckoo_commit_sets_any_late(const struct ipcuckoo_commit_sets *sets);
+bool ipcuckoo_commit_sets_any_read(const struct ipcuckoo_commit_sets *sets);
 bool ipcuckoo_commit_sets_any_ipset(const struct ipcuckoo_commit_sets *sets);
 void ipcuckoo_commit_sets_free(struct ipcuckoo_commit_sets *sets);
 struct ipcuckoo_commit_set *ipcuckoo_commit_sets_find(struct ipcuckoo_commit_sets *sets,

@@ -19,18 +19,23 @@
  * or had it a moment ago. Then the set, and the tables that it reads, stay until
  * rcu_read_unlock().
  *
- * Look-ups that began before a swap may still be at work in a set that has lost its id. So
+ * Look-ups that began before a swap may still be at work in a set that has lost its id, and those
+ * that began before a set was destroyed may still be at work in that. So
  *
- *  - a commit which swaps a set and changes its contents does the latter a grace period later
- *    (commit.c);
+ *  - a commit which changes the contents of a set after it has swapped it does that a grace period
+ *    after it has published the ids (commit.c);
+ *  - who destroys a set takes its id away, and clears it a grace period later: a program is told
+ *    what the set has, or that there is no set;
  *  - a commit which has swapped sets waits for a grace period before it returns, so that the next
- *    request can change or destroy the old set. Without programs that would be in vain: it asks
- *    ipcuckoo_ids_used(), after it has published the ids.
+ *    request can change or destroy the old set.
  *
- * The order of the two matters: ipcuckoo_ids_used() reads @used after a full barrier,
- * LMM(ids:A). ipcuckoo_ids_use() writes it when ipcuckoo_bpf is loaded, before another full
- * barrier, LMM(ids:B); a program that calls ipcuckoo_ids_find() can be loaded only after that. So
- * if a commit reads false, all look-ups begin after LMM(ids:A), and find the new sets.
+ * Without programs the last two waits would be in vain. ipcuckoo_ids_used() says whether there can
+ * be programs. It is asked after the ids were published or freed.
+ *
+ * That order matters. ipcuckoo_ids_used() reads @used after a full barrier, LMM(ids:A).
+ * ipcuckoo_ids_use() writes it when ipcuckoo_bpf is loaded, before another full barrier,
+ * LMM(ids:B); a program that calls ipcuckoo_ids_find() can be loaded only after that. So if the
+ * answer is false, all look-ups begin after LMM(ids:A), and find what was published before.
  */
 #include <linux/cache.h>
 
@@ -116,7 +121,7 @@ void ipcuckoo_ids_publish(struct ipcuckoo_set *set)
 /**
  * ipcuckoo_ids_used() - can any program look sets up by their ids?
  *
- * Context: after ipcuckoo_ids_publish().
+ * Context: after ipcuckoo_ids_publish() or ipcuckoo_ids_free().
  */
 bool ipcuckoo_ids_used(void)
 {

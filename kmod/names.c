@@ -199,6 +199,9 @@ static int destroy_locked(struct ipcuckoo_net *pernet, struct ipcuckoo_set *set)
 	if (!err) {
 		set->dead = true;
 		ipcuckoo_ids_free(set);
+		/* A program that has found the set must not see it empty. */
+		if (ipcuckoo_ids_used())
+			synchronize_rcu_expedited();
 		ipcuckoo_entries_flush(&set->entries);
 		ipcuckoo_event_set(set, set->name, IPCUCKOO_EVENT_SET_DESTROYED);
 	}

@@ -54,10 +54,13 @@
  *   rename: no change. The set keeps its id.
  *
  *   swap: the other contents. The names keep their ids. When the request has
- *   returned, no program sees the old contents any more under the id. If the same
- *   commit also flushes the contents after it has swapped them out, then programs
- *   that have the id of the name under which these end may see them for one more
- *   grace period of RCU (milliseconds).
+ *   returned, no program sees the old contents any more under the id. A commit that
+ *   also changes the contents of a set which it swaps cannot do both at the same
+ *   moment. If it swaps the set out and then flushes it, programs that have the id
+ *   of the name under which the contents end may see them for one more grace period
+ *   of RCU (milliseconds). If it first changes the set and then swaps it, programs
+ *   that have the id which the set had see the new contents until the swap. So fill
+ *   a set that no program uses, and swap it in.
  *
  *   destroy: -ENOENT. A program does not keep a set from being destroyed. The id
  *   is not given to another set until 2147483647 others were created.

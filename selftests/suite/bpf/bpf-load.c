@@ -4,6 +4,8 @@
  *
  *   bpf-load ask OBJECT SET-ID ADDRESS [FLAGS]	run ask_xdp and ask_tc on a packet in this
  *						network namespace, print both results
+ *   bpf-load watch OBJECT SET-ID ADDRESS		print "attached", run watch_xdp until standard input
+ *						ends, and print its result
  *   bpf-load fragments OBJECT BYTES TAGS ADDRESS	run what is attached at lo in XDP for a frame from
  *						ADDRESS with TAGS VLAN tags, of which only the first
  *						BYTES are not in fragments, print the verdict
@@ -21,6 +23,7 @@
 #include <errno.h>
 #include <linux/if_link.h>
 #include <net/if.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -136,11 +139,11 @@ static int read_result(struct bpf_object *object)
 	return result;
 }
 
-static int ask_program(struct bpf_object *object, const char *name)
+static int run_program(struct bpf_object *object, const char *name, int times)
 {
 	unsigned char packet[64] = { [12] = 0x08, [14] = 0x45 }, out[128];
 	LIBBPF_OPTS(bpf_test_run_opts, opts, .data_in = packet, .data_size_in = sizeof(packet),
-		    .data_out = out, .data_size_out = sizeof(out), .repeat = 1);
+		    .data_out = out, .data_size_out = sizeof(out), .repeat = times);
 	int err = bpf_prog_test_run_opts(find_program(object, name), &opts);
 
 	if (err)
@@ -148,22 +151,41 @@ static int ask_program(struct bpf_object *object, const char *name)
 	return read_result(object);
 }
 
-static int ask(char **argv)
+/* Loads the programs that ask about a set and an address. @argv: OBJECT SET-ID ADDRESS [FLAGS] */
+static struct bpf_object *load_question(char **argv, const char *only)
 {
 	struct question question = {
 		.set = strtoul(argv[1], NULL, 10),
 		.v6 = !!strchr(argv[2], ':'),
 		.flags = argv[3] ? strtoul(argv[3], NULL, 0) : 0,
 	};
-	struct bpf_object *object;
-	int xdp, tc;
 
 	if (inet_pton(question.v6 ? AF_INET6 : AF_INET, argv[2], question.addr) != 1)
 		die(argv[2], EINVAL);
-	object = load(argv[0], "ask_", &question);
-	xdp = ask_program(object, "ask_xdp");
-	tc = ask_program(object, "ask_tc");
+	return load(argv[0], only, &question);
+}
+
+static int ask(char **argv)
+{
+	struct bpf_object *object = load_question(argv, "ask_");
+	int xdp = run_program(object, "ask_xdp", 1), tc = run_program(object, "ask_tc", 1);
+
 	printf("xdp %d tc %d\n", xdp, tc);
+	bpf_object__close(object);
+	return 0;
+}
+
+static int watch(char **argv)
+{
+	struct bpf_object *object = load_question(argv, "watch_");
+	struct pollfd input = { .fd = STDIN_FILENO, .events = POLLIN };
+	int result = run_program(object, "watch_xdp", 1);
+
+	puts("attached");
+	fflush(stdout);
+	while (!poll(&input, 1, 0))
+		result = run_program(object, "watch_xdp", 10000);
+	printf("%d\n", result);
 	bpf_object__close(object);
 	return 0;
 }
@@ -282,6 +304,8 @@ int main(int argc, char **argv)
 	libbpf_set_print(print_warning);
 	if (argc >= 5 && !strcmp(argv[1], "ask"))
 		return ask(argv + 2);
+	if (argc == 5 && !strcmp(argv[1], "watch"))
+		return watch(argv + 2);
 	if (argc == 6 && !strcmp(argv[1], "fragments"))
 		return fragments(argv + 2);
 	if (argc == 7 && !strcmp(argv[1], "run") && !strcmp(argv[5], "libxdp"))
@@ -289,6 +313,7 @@ int main(int argc, char **argv)
 	if (argc >= 7 && !strcmp(argv[1], "run"))
 		return run(argv + 2);
 	fprintf(stderr, "usage: bpf-load ask OBJECT SET-ID ADDRESS [FLAGS] |\n"
+		"       bpf-load watch OBJECT SET-ID ADDRESS |\n"
 		"       bpf-load fragments OBJECT BYTES TAGS ADDRESS |\n"
 		"       bpf-load run OBJECT PROGRAM SET-ID xdp|generic|tc|libxdp DEVICE...\n");
 	return 2;

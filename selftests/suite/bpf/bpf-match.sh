@@ -181,6 +181,42 @@ test_restore()
 	ipcuckoo destroy
 }
 
+# watch_end WORD...: a program asks about a member of a set again and again, while "ipcuckoo WORD..."
+# ends the set. Prints the answers of watch_xdp.
+watch_end()
+{
+	local answers line pid
+
+	ipcuckoo create ends hash:ip
+	ipcuckoo add ends 192.0.2.1
+	coproc watcher { in_f "$load" watch "$object" "$(id ends)" 192.0.2.1 2>&1; }
+	pid=$watcher_PID
+	exec 5>&"${watcher[1]}"
+	IFS= read -r -t 120 -u "${watcher[0]}" line
+	ipcuckoo "$@"
+	exec 5>&-
+	eval "exec ${watcher[1]}>&-"
+	IFS= read -r -t 120 -u "${watcher[0]}" answers
+	wait "$pid"
+	[ "$line" = attached ] && echo "$answers" || echo "$line"
+}
+
+# The address matches, or the id names no set: at no moment there is a set without the address. A commit
+# that changes many sets takes so long that a program would see that.
+test_destroyed()
+{
+	local i
+
+	printf 'create other%d hash:ip\n' {1..300} | ipcuckoo restore
+	{ echo "destroy ends"; printf 'flush other%d\n' {1..300}; } > end
+	for ((i = 0; i < 20; i++)); do
+		watch_end restore -file end
+	done > answers
+	watch_end destroy ends >> answers
+	watch_end destroy >> answers
+	check "no program sees a set empty that is destroyed" "" "$(grep -vx '[145]' answers)"
+}
+
 # drops HOW OBJECT PROGRAM ID: pings are dropped as soon as the client is in the set, and not any
 # more as soon as it is not
 drops()
@@ -306,6 +342,7 @@ setup_net
 load_modules
 test_answers
 test_ids
+test_destroyed
 test_packets
 test_manual
 test_fragments
