@@ -254,12 +254,16 @@ static bool comments_fit(const struct nlattr *attr, u32 total)
 	return p == end;
 }
 
-static bool timeouts_fit(const struct nlattr *attr, u32 total)
-{
-	const u8 *p = nla_data(attr);
+/* ipset accepts no longer timeout, so it could not restore what it saves. */
+#define IPSET_TIMEOUT_MAX	((UINT_MAX >> 1) / MSEC_PER_SEC)
 
-	for (; total--; p += IPCUCKOO_TIMEOUT_SIZE)
-		if (get_unaligned_be32(p) > IPCUCKOO_TIMEOUT_MAX)
+/* Is no timeout longer than @max? */
+static bool timeouts_fit(const struct nlattr *attr, u32 max)
+{
+	const u8 *p = nla_data(attr), *end = p + nla_len(attr);
+
+	for (; p < end; p += IPCUCKOO_TIMEOUT_SIZE)
+		if (get_unaligned_be32(p) > max)
 			return false;
 	return true;
 }
@@ -285,7 +289,7 @@ static int get_exts(struct genl_info *info, struct ipcuckoo_batch *batch, u32 to
 		}
 	}
 	attr = info->attrs[IPCUCKOO_A_TIMEOUTS];
-	if (attr && !timeouts_fit(attr, total)) {
+	if (attr && !timeouts_fit(attr, IPCUCKOO_TIMEOUT_MAX)) {
 		NL_SET_ERR_MSG_ATTR(info->extack, attr,
 				    "a timeout has 2147483647 seconds at most");
 		return -ERANGE;
@@ -293,11 +297,12 @@ static int get_exts(struct genl_info *info, struct ipcuckoo_batch *batch, u32 to
 	return 0;
 }
 
-/* Check that the set has each extension that a request sets. Return: 0; or -EOPNOTSUPP if
- * not, and then the extended ACK says which one it has not.
+/* Check that the set has each extension that a request sets. Return: 0; -EOPNOTSUPP if not, and
+ * then the extended ACK says which one it has not; or -ERANGE if a timeout is too long for ipset.
  */
 int ipcuckoo_nl_check_exts(struct genl_info *info, const struct ipcuckoo_set *set)
 {
+	const struct nlattr *timeouts = info->attrs[IPCUCKOO_A_TIMEOUTS];
 	const struct ipcuckoo_wire_ext *ext;
 
 	for (ext = ipcuckoo_wire_exts; ext < ipcuckoo_wire_exts + IPCUCKOO_WIRE_EXTS; ext++) {
@@ -310,6 +315,11 @@ int ipcuckoo_nl_check_exts(struct genl_info *info, const struct ipcuckoo_set *se
 		if (info->extack)
 			info->extack->_msg = ext->sentence;
 		return -EOPNOTSUPP;
+	}
+	if (timeouts && set->ipset && !timeouts_fit(timeouts, IPSET_TIMEOUT_MAX)) {
+		NL_SET_ERR_MSG_ATTR(info->extack, timeouts,
+				    "the set belongs to ip_set, where a timeout has 2147483 seconds at most");
+		return -ERANGE;
 	}
 	return 0;
 }

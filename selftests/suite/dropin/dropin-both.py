@@ -389,6 +389,11 @@ def test_no_elements(fw):
                              (3 if line.startswith("load") else 1, True)))
         good.append(same(f"ipset add {name} {element}", ipset(fw, f"add {name} {element}")[0], 1))
         good.append(same(f"after {element}", contents(fw), before))
+    must_ipset(fw, "create timed hash:ip timeout 0")
+    status, _, err = tool("add timed 10.0.0.1 timeout 2147484")
+    good += [same("a longer timeout", (status, "2147483 seconds at most" in err), (1, True)),
+             same("ipset", ipset(fw, "add timed 10.0.0.1 timeout 2147484")[0], 1),
+             same("the longest", tool("add timed 10.0.0.1 timeout 2147483")[0], 0)]
     return all(good)
 
 
