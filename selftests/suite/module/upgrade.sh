@@ -61,6 +61,7 @@ in_force()
 	check "$1: what is loaded: $modules" "$modules" "$(cd /sys/module && echo ipcuckoo*)"
 }
 
+# The set -q has the name of an option, and +few is saved before it.
 make_sets()
 {
 	ipcuckoo create hosts hash:ip family any counters &&
@@ -71,6 +72,10 @@ make_sets()
 		ipcuckoo add extra 198.18.7.0/24 timeout 5000 comment "a b" skbmark 0x7/0xff &&
 		ipcuckoo add extra 198.18.7.9 nomatch &&
 		ipcuckoo create live hash:ip maxelem 1000000 &&
+		ipcuckoo create +few hash:ip &&
+		ipcuckoo add +few 198.18.9.8 &&
+		ipcuckoo create -- -q hash:ip &&
+		ipcuckoo add -- -q 198.18.9.9 &&
 		ipcuckoo attach hosts src drop > /dev/null &&
 		ipcuckoo attach nets src drop priority 7 log > /dev/null &&
 		ipcuckoo attach extra both mark 3/7 dev c0 loopback > /dev/null &&
