@@ -21,6 +21,40 @@ upgrade()
 	"$program" --modules "${1:-$dir/good}" > "$dir/out" 2>&1
 }
 
+# hooked TIME COMMANDS: runs ipcuckoo-upgrade as upgrade() does, and COMMANDS when it first calls a
+# program (the tool: in f) with words that match the pattern TIME; in the place of this program if
+# they end with exit. They find the program in the array "call", and use the sets with $f.
+hooked()
+{
+	mkdir $dir/unhooked
+	hook_tool=$IPCUCKOO hook_time=$1 hook_commands=$2 IPCUCKOO=$dir/bin/ipcuckoo PATH=$dir/bin:$PATH \
+		"$program" --modules $dir/good > $dir/out 2>&1
+}
+
+# Writes the program that hooked() has in the place of others.
+make_hook()
+{
+	cat > $dir/bin/hook <<- 'EOF'
+		#!/bin/bash
+		PATH=${PATH#*:}
+		name=${0##*/}
+		call=("$name" "$@")
+		[ "$name" != ipcuckoo ] || call[0]=$hook_tool
+		f="nsenter --net=/run/netns/f $hook_tool"
+		# shellcheck disable=SC2053
+		if [[ "$name $*" == $hook_time ]] &&
+			[[ $name != ipcuckoo || /proc/self/ns/net -ef /run/netns/f ]] &&
+			rmdir /tmp/upgrade/unhooked 2> /dev/null; then
+			eval "$hook_commands"
+		fi
+		exec "${call[@]}"
+	EOF
+	chmod +x $dir/bin/hook
+	ln -s hook $dir/bin/ipcuckoo
+	ln -s hook $dir/bin/rmmod
+	ln -s hook $dir/bin/insmod
+}
+
 begin_flow()
 {
 	# The other processes shall not wait for it, where there is one processor.
@@ -42,11 +76,17 @@ end_flow()
 	check "$1: no wrong verdict (seed $seed)" 0 $status
 }
 
-# Prints all sets and attachments of f and of the first namespace, without what changes by itself.
+in_tenant()
+{
+	nsenter --net="/run/netns/tenant  a" "$@"
+}
+
+# Prints all sets and attachments of three namespaces, without what changes by itself.
 everything()
 {
 	{
 		ipcuckoo save --all
+		in_tenant "$IPCUCKOO" save --all
 		"$IPCUCKOO" save --all
 	} | sed -E 's/ (timeout|packets|bytes|hashsize) [0-9]+//g'
 }
@@ -61,7 +101,8 @@ in_force()
 	check "$1: what is loaded: $modules" "$modules" "$(cd /sys/module && echo ipcuckoo*)"
 }
 
-# The set -q has the name of an option, and +few is saved before it.
+# The set -q has the name of an option, and +few is saved before it. The set blanks is not attached,
+# because a set that is attached keeps the module in use.
 make_sets()
 {
 	ipcuckoo create hosts hash:ip family any counters &&
@@ -79,6 +120,8 @@ make_sets()
 		ipcuckoo attach hosts src drop > /dev/null &&
 		ipcuckoo attach nets src drop priority 7 log > /dev/null &&
 		ipcuckoo attach extra both mark 3/7 dev c0 loopback > /dev/null &&
+		in_tenant "$IPCUCKOO" create blanks hash:ip &&
+		in_tenant "$IPCUCKOO" add blanks 198.18.9.7 &&
 		"$IPCUCKOO" create here hash:ip family inet6 &&
 		"$IPCUCKOO" add here 2001:db8::7 || bail "cannot create the sets"
 	everything > "$dir/everything"
@@ -185,6 +228,11 @@ test_refused()
 		"$(< "$dir/out")"
 	ipcuckoo destroy approximate
 	in_force "a filter with entries"
+	hooked 'ipcuckoo --force -name list' 'exit 1'
+	check "a namespace whose sets cannot be listed: status" 1 $?
+	check_match "a namespace whose sets cannot be listed: the message" \
+		"cannot list the sets of the network namespace /run/netns/f" "$(< "$dir/out")"
+	in_force "a namespace whose sets cannot be listed"
 	test_rule
 	test_ipset
 	end_flow "while upgrades are refused"
@@ -334,12 +382,15 @@ test_changes()
 [ -n "$ipv6" ] || skip_all "no IPv6 in this kernel, and packets are of both families"
 [ -f "$spare" ] || bail "no $spare: make spare"
 note "SEED=$seed repeats this run"
-mkdir -p $dir/{good,none,broken}
+mkdir -p $dir/{good,none,broken,bin}
+make_hook
 ln -s "$ko" "$spare" $dir/good
 ln -s "$ko" $dir/none
 ln -s "$spare" $dir/broken
 load_module memory_limit=64 userns=1
 setup_quiet_net
+on_exit "ip netns del 'tenant  a'"
+ip netns add "tenant  a"
 in_f "$helpers/churn-writer" -s "$seed" lists $dir || bail "cannot write the lists"
 make_sets
 test_upgrade
