@@ -325,6 +325,23 @@ killed_at()
 	note "killed with $(loaded) loaded"
 }
 
+# Two runs at once: the second one must not take the first one's spare module for that of a run that
+# was interrupted.
+test_twice()
+{
+	begin_flow
+	hooked 'rmmod ipcuckoo' "$program --modules $dir/good > $dir/second 2>&1; echo \$? >> $dir/second"
+	check "a second run at once: status of the first one" 0 $?
+	check_match "a second run at once: message and status of the second one" \
+		"another ipcuckoo-upgrade is running; wait until it has ended.1$" "$(< $dir/second)"
+	in_force "a second run at once"
+	hooked 'rmmod ipcuckoo' 'kill -KILL $PPID; exit 1'
+	check "killed alone: status" 137 $?
+	run_ok "killed alone, and run again" upgrade
+	in_force "killed alone, and run again"
+	end_flow "while it runs twice at once"
+}
+
 test_killed()
 {
 	local both="ipcuckoo:attached ipcuckoo_spare:attached"
@@ -398,6 +415,7 @@ test_refused
 test_broken
 test_loaded_by_others
 test_killed
+test_twice
 test_changes
 ipcuckoo detach --all
 run_ok "the module can be unloaded" unload_module
