@@ -287,6 +287,38 @@ test_loaded_by_others()
 	end_flow "while somebody else loads the module"
 }
 
+# created_by_others COMMANDS: runs ipcuckoo-upgrade. Once the old module is removed, the kernel loads
+# the new one for the COMMANDS of somebody else.
+created_by_others()
+{
+	hooked 'rmmod ipcuckoo' \
+		"rmmod ipcuckoo || exit; insmod $ko memory_limit=64 userns=1 && $1; exit 0"
+}
+
+# What somebody has created while there was no module is kept, and all lists come back to it.
+test_created_by_others()
+{
+	begin_flow
+	created_by_others '$f create hosts hash:ip family any counters && $f attach hosts src drop &&
+		$f create extra hash:net timeout 0 counters comment skbinfo &&
+		$f add extra 198.18.7.0/24 timeout 9000 comment "a b" skbmark 0x7/0xff'
+	check "somebody attaches a set meanwhile: status" 0 $?
+	in_force "somebody attaches a set meanwhile"
+	check_match "somebody adds an entry meanwhile: it has the new timeout" \
+		"198.18.7.0/24 timeout (9000|8[0-9]{3}) " "$(ipcuckoo save extra)"
+	created_by_others '$f create nets hash:net family any description "prefixes of $HOSTNAME"'
+	check "somebody only creates a set meanwhile: status" 0 $?
+	in_force "somebody only creates a set meanwhile"
+	created_by_others '$f create hosts hash:net'
+	check "somebody creates a set with other options: status" 2 $?
+	check_match "somebody creates a set with other options: the message" \
+		"hosts.*cannot restore the sets; .* detach and destroy it" "$(< $dir/out)"
+	ipcuckoo destroy hosts
+	run_ok "that set is destroyed, and it is run again" upgrade
+	in_force "that set is destroyed, and it is run again"
+	end_flow "while somebody creates sets"
+}
+
 # Prints the modules that are loaded, and which of them have attachments in f.
 loaded()
 {
@@ -337,7 +369,12 @@ test_twice()
 	in_force "a second run at once"
 	hooked 'rmmod ipcuckoo' 'kill -KILL $PPID; exit 1'
 	check "killed alone: status" 137 $?
+	# The old module has all sets, and is not attached.
+	ipcuckoo del +few 198.18.9.8
 	run_ok "killed alone, and run again" upgrade
+	run_error "what was deleted before it was run again stays so" 1 "is NOT in set" \
+		ipcuckoo test +few 198.18.9.8
+	ipcuckoo add +few 198.18.9.8
 	in_force "killed alone, and run again"
 	end_flow "while it runs twice at once"
 }
@@ -414,6 +451,7 @@ test_upgrade
 test_refused
 test_broken
 test_loaded_by_others
+test_created_by_others
 test_killed
 test_twice
 test_changes
