@@ -357,6 +357,43 @@ killed_at()
 	note "killed with $(loaded) loaded"
 }
 
+# Test what is changed in the old module between the copies. The hook comes before the old module is
+# detached, or before it is removed; the monitors need some time.
+test_changes_between()
+{
+	begin_flow
+	ipcuckoo add live 10.9.9.1
+	hooked 'ipcuckoo --force --json detach --all' '$f del +few 198.18.9.8; $f flush live; sleep 1
+		$f -exist add extra 198.18.7.0/24 timeout 12000 comment "a b" skbmark 0x7/0xff; sleep 1'
+	check "entries change: status" 0 $?
+	note "$(< $dir/out)"
+	run_error "an entry that was deleted stays so" 1 "is NOT in set" ipcuckoo test +few 198.18.9.8
+	run_error "a set that was flushed stays so" 1 "is NOT in set" ipcuckoo test live 10.9.9.1
+	check_match "a timeout that was renewed stays so" "198.18.7.0/24 timeout 1[12][0-9]{3} " \
+		"$(ipcuckoo save extra)"
+	ipcuckoo add +few 198.18.9.8
+	in_force "entries change"
+	hooked 'rmmod ipcuckoo' '$f del +few 198.18.9.8; $f add live 10.9.9.2'
+	check "entries change too late: status" 4 $?
+	check_match "entries change too late: they are printed" \
+		"/netns/f are lost; repeat them:.deleted \+few 198.18.9.8.added live 10.9.9.2" "$(< $dir/out)"
+	in_force "entries change too late"
+	hooked 'ipcuckoo --spare --force -exist restore' '$f create other hash:ip; sleep 1'
+	check "a set is created: status" 1 $?
+	check_match "a set is created: the message" \
+		"more than entries meanwhile \(new other .*; nothing was changed" "$(< $dir/out)"
+	ipcuckoo destroy other
+	in_force "a set is created"
+	hooked 'ipcuckoo --force --json detach --all' '$f attach live dst count; $f detach extra; sleep 1'
+	check "sets are attached and detached: status" 1 $?
+	# No other set is printed as detached: the next line is the message.
+	check_match "sets are attached and detached: the message" \
+		"repeat them:.attached live [-a-z0-9 ]*.detached extra [-/a-z0-9 ]*.ipcuckoo-upgrade: others" \
+		"$(< $dir/out)"
+	in_force "sets are attached and detached"
+	end_flow "while sets change between the copies"
+}
+
 # Two runs at once: the second one must not take the first one's spare module for that of a run that
 # was interrupted.
 test_twice()
@@ -419,7 +456,7 @@ test_changes()
 	change_live &
 	sleep 1
 	upgrade
-	check_match "upgrade while a set changes" '^0|^1 .*: the sets change all the time; .*' \
+	check_match "upgrade while a set changes" '^0|^4|^1 .*: the sets change all the time; .*' \
 		"$? $(< "$dir/out")"
 	rm $dir/run
 	wait $!
@@ -454,6 +491,7 @@ test_loaded_by_others
 test_created_by_others
 test_killed
 test_twice
+test_changes_between
 test_changes
 ipcuckoo detach --all
 run_ok "the module can be unloaded" unload_module
