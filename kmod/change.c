@@ -138,17 +138,16 @@ void ipcuckoo_change_scratch_destroy(struct ipcuckoo_entries *e)
 	kfree(e);
 }
 
-/* With @update, an entry that exists gets the value of the request. */
+/* Add an entry in the form that the set stores. With @update, one that exists gets the value of the
+ * request.
+ */
 static int add_one(struct ipcuckoo_set *set, struct ipcuckoo_entries *e,
-		   struct ipcuckoo_entry *entry, const struct ipcuckoo_entry_attrs *attrs,
+		   const struct ipcuckoo_entry *entry, const struct ipcuckoo_entry_attrs *attrs,
 		   bool update)
 {
 	struct ipcuckoo_value value;
 	int err, late;
 
-	err = ipcuckoo_set_normalize(set, entry);
-	if (err)
-		return err;
 	if (over_limit(set, e, 1) && !ipcuckoo_entries_holds(e, entry))
 		return -ENOSPC;
 	err = ipcuckoo_value_make(&value, e->options, attrs, e->mem);
@@ -180,8 +179,10 @@ int ipcuckoo_change_add_one(struct ipcuckoo_set *set, struct ipcuckoo_entries *e
 			    struct ipcuckoo_entry *entry,
 			    const struct ipcuckoo_entry_attrs *attrs)
 {
-	int err = add_one(set, e, entry, attrs, true);
+	int err = ipcuckoo_set_normalize_new(set, entry);
 
+	if (!err)
+		err = add_one(set, e, entry, attrs, true);
 	return err == -EEXIST ? err : ipcuckoo_change_failed(set, err);
 }
 
@@ -379,7 +380,7 @@ static int prepare_entries(struct addition *add, struct ipcuckoo_batch_cursor *a
 	while (ipcuckoo_batch_next(add->batch, at, &entry)) {
 		if (fatal_signal_pending(current))
 			return -EINTR;
-		err = ipcuckoo_set_normalize(add->set, &entry);
+		err = ipcuckoo_set_normalize_new(add->set, &entry);
 		if (err)
 			return err;
 		kind = ipcuckoo_entry_kind(&entry);

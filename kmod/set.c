@@ -422,8 +422,8 @@ static bool host_bits_zero(const struct ipcuckoo_entry *entry)
  * code that walks a batch a second time, after all its entries passed this check, calls
  * this again to bring them to that form, and ignores the return value.
  *
- * Return: 0 if the set can hold the entry; -EINVAL, -EAFNOSUPPORT, -EOPNOTSUPP or
- * -EADDRNOTAVAIL as uapi/ipcuckoo.h describes them.
+ * Return: 0 if the set can hold the entry; -EINVAL, -EAFNOSUPPORT or -EOPNOTSUPP as
+ * uapi/ipcuckoo.h describes them.
  */
 int ipcuckoo_set_normalize(const struct ipcuckoo_set *set,
 			   struct ipcuckoo_entry *entry)
@@ -449,11 +449,29 @@ int ipcuckoo_set_normalize(const struct ipcuckoo_set *set,
 		return -EOPNOTSUPP;
 	if (set->mask.present)
 		entry->addr = ipcuckoo_mask_key(&set->mask, &entry->addr);
-	/* ip_set would not add these. Its rules do not look for them, nor can ipset restore them. */
-	if (set->ipset && (set->type == IPCUCKOO_TYPE_HASH_NET ? !entry->len :
-			   !(entry->addr.hi | entry->addr.lo)))
-		return -EADDRNOTAVAIL;
 	return 0;
+}
+
+/**
+ * ipcuckoo_set_normalize_new() - check an entry that a request adds, and bring it to that form
+ * @set:	set
+ * @entry:	entry
+ *
+ * Does what ipcuckoo_set_normalize() does, and refuses an element of a set of ip_set that ip_set
+ * would refuse: its rules would not look for it, and ipset could not restore it. This is not for
+ * requests of ipset, which can add 0.0.0.0 as a part of a range.
+ *
+ * Return: as ipcuckoo_set_normalize(); or -EADDRNOTAVAIL.
+ */
+int ipcuckoo_set_normalize_new(const struct ipcuckoo_set *set, struct ipcuckoo_entry *entry)
+{
+	int err = ipcuckoo_set_normalize(set, entry);
+
+	if (err || !set->ipset)
+		return err;
+	if (set->type == IPCUCKOO_TYPE_HASH_NET ? entry->len : entry->addr.hi | entry->addr.lo)
+		return 0;
+	return -EADDRNOTAVAIL;
 }
 
 /**

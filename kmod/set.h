@@ -179,6 +179,7 @@ void ipcuckoo_set_unlock(struct ipcuckoo_set *set);
 
 int ipcuckoo_set_normalize(const struct ipcuckoo_set *set,
 			   struct ipcuckoo_entry *entry);
+int ipcuckoo_set_normalize_new(const struct ipcuckoo_set *set, struct ipcuckoo_entry *entry);
 bool ipcuckoo_set_deletes(const struct ipcuckoo_set *set);
 int ipcuckoo_set_flush(struct ipcuckoo_set *set);
 void ipcuckoo_set_replace(struct ipcuckoo_set *set, struct ipcuckoo_entries *scratch);

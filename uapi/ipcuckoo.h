@@ -175,8 +175,9 @@
  *               refer to the set; COMMIT: another request is using a shadow, or
  *               two changes name the same shadow
  *   EAFNOSUPPORT  the set does not hold entries of this family
- *   EADDRNOTAVAIL  the set is one of ip_set, which has no such elements: 0.0.0.0 and
- *               :: in a hash:ip, prefixes of length 0 in a hash:net
+ *   EADDRNOTAVAIL  ENTRY_ADD, SHADOW_ADD: the set is one of ip_set, which does not
+ *               add such elements: 0.0.0.0 and :: to a hash:ip, prefixes of
+ *               length 0 to a hash:net
  *   EOPNOTSUPP  a prefix for a hash:ip or filter:ip set; an extension that the
  *               set does not have; SET_NEW: OPTIONS or FORCEADD with filter:ip;
  *               ENTRY_GET: the set is approximate; ENTRY_DEL, SHADOW_REMOVE: the
