@@ -518,9 +518,11 @@ static void on_ready(void *owner)
 	struct command command = { .count = 0 };
 	struct publisher *publisher = owner;
 
-	publisher->listless = false;
+	/* Until that is answered, what was known of the last server counts. */
 	if (engine_has_others(publisher->engine))
 		ask_format(publisher);
+	else
+		publisher->listless = false;
 	add_word(&command, need_copy("ROLE"));
 	send_command(publisher, &command, NULL, 0, on_role);
 }
