@@ -23,7 +23,8 @@ upgrade()
 
 # hooked TIME COMMANDS: runs ipcuckoo-upgrade as upgrade() does, and COMMANDS when it first calls a
 # program (the tool: in f) with words that match the pattern TIME; in the place of this program if
-# they end with exit. They find the program in the array "call", and use the sets with $f.
+# they end with exit. They find the program in the array "call", and use the sets with $f. With
+# hook_silent=1, monitors get no events, as in a network namespace of another user namespace.
 hooked()
 {
 	mkdir $dir/unhooked
@@ -41,6 +42,10 @@ make_hook()
 		call=("$name" "$@")
 		[ "$name" != ipcuckoo ] || call[0]=$hook_tool
 		f="nsenter --net=/run/netns/f $hook_tool"
+		if [ -n "${hook_silent:-}" ] && [ "$name $*" = "ipcuckoo monitor" ]; then
+			echo "listening: there are no events"
+			exec sleep 1000
+		fi
 		# shellcheck disable=SC2053
 		if [[ "$name $*" == $hook_time ]] &&
 			[[ $name != ipcuckoo || /proc/self/ns/net -ef /run/netns/f ]] &&
@@ -78,7 +83,7 @@ end_flow()
 
 in_tenant()
 {
-	nsenter --net="/run/netns/tenant  a" "$@"
+	nsenter --net="/run/netns/tenant  1" "$@"
 }
 
 # Prints all sets and attachments of three namespaces, without what changes by itself.
@@ -378,6 +383,21 @@ test_changes_between()
 	check_match "entries change too late: they are printed" \
 		"/netns/f are lost; repeat them:.deleted \+few 198.18.9.8.added live 10.9.9.2" "$(< $dir/out)"
 	in_force "entries change too late"
+	hook_silent=1 hooked 'ipcuckoo --force --json detach --all' \
+		'$f del +few 198.18.9.8; $f add live 10.9.9.3'
+	check "entries change, without events: status" 0 $?
+	note "$(< $dir/out)"
+	run_error "an entry that was deleted stays so" 1 "is NOT in set" ipcuckoo test +few 198.18.9.8
+	run_ok "an entry that was added stays so" ipcuckoo -q test live 10.9.9.3
+	ipcuckoo add +few 198.18.9.8
+	ipcuckoo flush live
+	in_force "entries change, without events"
+	hooked 'ipcuckoo --force --json detach --all' 'nsenter --net=/run/netns/c $hook_tool create late hash:ip'
+	check "a set is created in another namespace: status" 1 $?
+	check_match "a set is created in another namespace: the message" \
+		"in another network namespace meanwhile; run this again; nothing was changed" "$(< $dir/out)"
+	in_c "$IPCUCKOO" destroy late
+	in_force "a set is created in another namespace"
 	hooked 'ipcuckoo --spare --force -exist restore' '$f create other hash:ip; sleep 1'
 	check "a set is created: status" 1 $?
 	check_match "a set is created: the message" \
@@ -480,8 +500,8 @@ ln -s "$ko" $dir/none
 ln -s "$spare" $dir/broken
 load_module memory_limit=64 userns=1
 setup_quiet_net
-on_exit "ip netns del 'tenant  a'"
-ip netns add "tenant  a"
+on_exit "ip netns del 'tenant  1'"
+ip netns add "tenant  1"
 in_f "$helpers/churn-writer" -s "$seed" lists $dir || bail "cannot write the lists"
 make_sets
 test_upgrade
