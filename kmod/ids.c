@@ -19,8 +19,8 @@
  * or had it a moment ago. Then the set, and the tables that it reads, stay until
  * rcu_read_unlock().
  *
- * Look-ups that began before a swap may still be at work in a set that has lost its id, and those
- * that began before a set was destroyed may still be at work in that. So
+ * Look-ups that began before a swap may still be at work in a set that has lost its id. Look-ups
+ * that began before a set was destroyed may still be at work in that set. So
  *
  *  - a commit which changes the contents of a set after it has swapped it does that a grace period
  *    after it has published the ids (commit.c);

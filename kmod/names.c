@@ -61,10 +61,11 @@ void ipcuckoo_names_change(struct ipcuckoo_set *set, const char *name)
 }
 
 /**
- * ipcuckoo_names_prune() - remove the procfs file of a name, if no set has the name, or only one of
- *	ip_set, which has no file
+ * ipcuckoo_names_prune() - remove the procfs file of a name, unless a set with a file has the name
  * @pernet:	namespace; the caller holds @pernet->names
  * @name:	name
+ *
+ * Sets of ip_set have no files.
  *
  * Context: process context; takes the namespace's mutex.
  */

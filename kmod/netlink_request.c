@@ -254,7 +254,7 @@ static bool comments_fit(const struct nlattr *attr, u32 total)
 	return p == end;
 }
 
-/* ipset accepts no longer timeout, so it could not restore what it saves. */
+/* The longest timeout in seconds that ipset accepts: it could not restore a longer one. */
 #define IPSET_TIMEOUT_MAX	((UINT_MAX >> 1) / MSEC_PER_SEC)
 
 /* Is no timeout longer than @max? */

@@ -453,12 +453,12 @@ int ipcuckoo_set_normalize(const struct ipcuckoo_set *set,
 }
 
 /**
- * ipcuckoo_set_normalize_new() - check an entry that a request adds, and bring it to that form
+ * ipcuckoo_set_normalize_new() - check an entry to be added, and bring it to the set's form
  * @set:	set
  * @entry:	entry
  *
- * Does what ipcuckoo_set_normalize() does, and refuses an element of a set of ip_set that ip_set
- * would refuse: its rules would not look for it, and ipset could not restore it. This is not for
+ * Does what ipcuckoo_set_normalize() does. If the set is one of ip_set, also refuses an entry that
+ * ip_set would refuse: rules would not look for it, and ipset could not restore it. This is not for
  * requests of ipset, which can add 0.0.0.0 as a part of a range.
  *
  * Return: as ipcuckoo_set_normalize(); or -EADDRNOTAVAIL.
