@@ -30,6 +30,9 @@
 
 #define CLIENT_BUFFER	(128 << 10)
 
+/* An attribute takes less than 64 KiB, so a request takes no more IPv4 hosts than these. */
+#define HOSTS4_MAX	16000
+
 /* client_read() got no answer. The value is not the negative of any errno. */
 #define NO_ANSWER	(-9999)
 
@@ -291,12 +294,14 @@ static inline void put_be32(uint8_t *to, uint32_t value)
 	to[3] = value;
 }
 
-/* Append @count consecutive hosts; @first is the first one. */
+/* Append @count consecutive hosts, HOSTS4_MAX at most; @first is the first one. */
 static inline void put_hosts4(struct nlmsghdr *nlh, uint32_t first, uint32_t count)
 {
 	uint8_t *data = malloc(4 * count);
 	uint32_t i;
 
+	if (!data || count > HOSTS4_MAX)
+		errx(2, "%u hosts are too many for a request", count);
 	for (i = 0; i < count; i++)
 		put_be32(data + 4 * i, first + i);
 	mnl_attr_put(nlh, IPCUCKOO_A_HOSTS4, 4 * count, data);
@@ -418,15 +423,25 @@ static inline uint32_t shadow_new(struct client *c, const char *name,
 	return client_ask(c, &answer) ? 0 : answer_number(&answer, IPCUCKOO_A_SHADOW);
 }
 
+/* Add consecutive hosts to a shadow, with as many requests as it takes. */
 static inline int shadow_hosts(struct client *c, uint32_t shadow, uint32_t first,
 			       uint32_t count)
 {
-	struct nlmsghdr *nlh = client_begin(c, IPCUCKOO_CMD_SHADOW_ADD);
+	struct nlmsghdr *nlh;
 	struct answer answer;
+	uint32_t n;
+	int error;
 
-	mnl_attr_put_u32(nlh, IPCUCKOO_A_SHADOW, shadow);
-	put_hosts4(nlh, first, count);
-	return client_ask(c, &answer);
+	do {
+		n = count < HOSTS4_MAX ? count : HOSTS4_MAX;
+		nlh = client_begin(c, IPCUCKOO_CMD_SHADOW_ADD);
+		mnl_attr_put_u32(nlh, IPCUCKOO_A_SHADOW, shadow);
+		put_hosts4(nlh, first, n);
+		error = client_ask(c, &answer);
+		first += n;
+		count -= n;
+	} while (!error && count);
+	return error;
 }
 
 static inline int shadow_request(struct client *c, uint8_t cmd, uint32_t shadow,

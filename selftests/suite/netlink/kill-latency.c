@@ -14,7 +14,6 @@
 
 #include "fixture.h"
 
-#define BATCH	16000
 #define BAR	1.0
 
 /* Requests that take less time are over before the child can be killed. */
@@ -72,11 +71,8 @@ static uint32_t sized_shadow(struct client *c, const char *set, uint32_t capacit
 
 static void fill_shadow(struct client *c, uint32_t shadow, uint32_t n)
 {
-	uint32_t i;
-
-	for (i = 0; i < n; i += BATCH)
-		if (shadow_hosts(c, shadow, i, n - i < BATCH ? n - i : BATCH))
-			errx(2, "a shadow takes no more");
+	if (shadow_hosts(c, shadow, 0, n))
+		errx(2, "a shadow takes no more");
 }
 
 static uint32_t how_many(const char *name)
@@ -159,8 +155,8 @@ static void grow(struct client *c)
 	uint64_t before = figure(c, "big", IPCUCKOO_A_GROWTHS);
 	uint32_t at = entries;
 
-	for (; figure(c, "big", IPCUCKOO_A_GROWTHS) == before; at += BATCH)
-		if (hosts_request(c, IPCUCKOO_CMD_ENTRY_ADD, "big", at, BATCH))
+	for (; figure(c, "big", IPCUCKOO_A_GROWTHS) == before; at += HOSTS4_MAX)
+		if (hosts_request(c, IPCUCKOO_CMD_ENTRY_ADD, "big", at, HOSTS4_MAX))
 			_exit(1);
 }
 
@@ -176,9 +172,9 @@ static void delete_all(struct client *c)
 {
 	uint32_t i;
 
-	for (i = 0; i < entries; i += BATCH)
+	for (i = 0; i < entries; i += HOSTS4_MAX)
 		hosts_request(c, IPCUCKOO_CMD_ENTRY_DEL, "big", i,
-			      entries - i < BATCH ? entries - i : BATCH);
+			      entries - i < HOSTS4_MAX ? entries - i : HOSTS4_MAX);
 }
 
 static void first_prefix(struct client *c)
@@ -281,7 +277,7 @@ static void get_expired(struct client *c)
 
 static void add_to_expired(struct client *c)
 {
-	hosts_request(c, IPCUCKOO_CMD_ENTRY_ADD, "short", entries, BATCH);
+	hosts_request(c, IPCUCKOO_CMD_ENTRY_ADD, "short", entries, HOSTS4_MAX);
 }
 
 static void dump(struct client *c)

@@ -147,7 +147,7 @@ static void test_unload(void)
 int main(void)
 {
 	fixture_begin("netlink-orphans");
-	hosts = sysconf(_SC_PAGESIZE) * 3 / 2;
+	hosts = sysconf(_SC_PAGESIZE) * 3 / 4;
 	test_deleted();
 	test_namespace();
 	test_unload();
