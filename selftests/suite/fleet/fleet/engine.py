@@ -189,11 +189,11 @@ class Liar:
         self.answers = {}
         self.listener = socket.create_server((address, 0))
         self.port = self.listener.getsockname()[1]
-        self.stopped = False
-        threading.Thread(target=self.accept, daemon=True).start()
+        self.thread = threading.Thread(target=self.accept, daemon=True)
+        self.thread.start()
 
     def accept(self):
-        while not self.stopped:
+        while True:
             try:
                 connection, _ = self.listener.accept()
             except OSError:
@@ -217,7 +217,10 @@ class Liar:
                 pass
 
     def stop(self):
-        self.stopped = True
+        """Ends the thread before the listener is closed: accept() that goes on would take a
+        connection of another server that gets the same descriptor."""
+        self.listener.shutdown(socket.SHUT_RDWR)
+        self.thread.join()
         self.listener.close()
 
 
