@@ -30,7 +30,7 @@
 
 #define CLIENT_BUFFER	(128 << 10)
 
-/* An attribute takes less than 64 KiB, so a request takes no more IPv4 hosts than these. */
+/* How many IPv4 hosts a request may have here: an attribute of netlink is shorter than 64 KiB. */
 #define HOSTS4_MAX	16000
 
 /* client_read() got no answer. The value is not the negative of any errno. */
@@ -297,15 +297,14 @@ static inline void put_be32(uint8_t *to, uint32_t value)
 /* Append @count consecutive hosts, HOSTS4_MAX at most; @first is the first one. */
 static inline void put_hosts4(struct nlmsghdr *nlh, uint32_t first, uint32_t count)
 {
-	uint8_t *data = malloc(4 * count);
+	uint8_t data[4 * HOSTS4_MAX];
 	uint32_t i;
 
-	if (!data || count > HOSTS4_MAX)
+	if (count > HOSTS4_MAX)
 		errx(2, "%u hosts are too many for a request", count);
 	for (i = 0; i < count; i++)
 		put_be32(data + 4 * i, first + i);
 	mnl_attr_put(nlh, IPCUCKOO_A_HOSTS4, 4 * count, data);
-	free(data);
 }
 
 static inline void put_net4(struct nlmsghdr *nlh, uint32_t addr, uint8_t len)
@@ -423,7 +422,9 @@ static inline uint32_t shadow_new(struct client *c, const char *name,
 	return client_ask(c, &answer) ? 0 : answer_number(&answer, IPCUCKOO_A_SHADOW);
 }
 
-/* Add consecutive hosts to a shadow, with as many requests as it takes. */
+/* Add consecutive hosts to a shadow, with as many requests as that takes. Return: 0, or the error of
+ * the first request that failed.
+ */
 static inline int shadow_hosts(struct client *c, uint32_t shadow, uint32_t first,
 			       uint32_t count)
 {

@@ -217,8 +217,8 @@ class Liar:
                 pass
 
     def stop(self):
-        """Ends the thread before the listener is closed: accept() that goes on would take a
-        connection of another server that gets the same descriptor."""
+        """Ends the thread before it closes the listener. A thread that is still in accept() would
+        take a connection to the next server, if the next listener gets the same descriptor."""
         self.listener.shutdown(socket.SHUT_RDWR)
         self.thread.join()
         self.listener.close()
