@@ -25,7 +25,7 @@
  *   -ENOENT      no set of the namespace has this id
  *   -EOPNOTSUPP  the set is approximate (filter:ip), so some addresses match that
  *                are not in it: accept that with BPF_IPCUCKOO_APPROXIMATE
- *   -EINVAL      there are other flags
+ *   -EINVAL      there are other flags, or @addr is NULL
  *
  * So compare with 1, and decide what a packet gets while the set does not exist.
  * A set with a netmask or bitmask looks at these bits of @addr. A set of the other

@@ -16,4 +16,13 @@
 #define BTF_SET8_KFUNCS	0
 #endif
 
+/* The flags of each such function. The verifier refuses pointers that may be wrong, such as those
+ * of bpf_rdonly_cast(), only with KF_TRUSTED_ARGS. Kernels without the flag always do that.
+ */
+#ifdef KF_TRUSTED_ARGS
+#define IPCUCKOO_KFUNC_FLAGS	KF_TRUSTED_ARGS
+#else
+#define IPCUCKOO_KFUNC_FLAGS	0
+#endif
+
 #endif /* _IPCUCKOO_BPF_COMPAT_H */

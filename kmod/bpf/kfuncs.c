@@ -3,8 +3,9 @@
  * The functions of the module ipcuckoo_bpf that BPF programs call. uapi/ipcuckoo_bpf.h is their
  * manual; ../ids.c says how an id names a set.
  *
- * The verifier has checked the arguments: ctx is the context of the program, and addr points to 16
- * bytes that can be read.
+ * The verifier has checked the arguments: ctx is the context of the program (see main.c for the
+ * types of programs), and addr is NULL or points to 16 bytes that can be read. 6.1 allows NULL, and
+ * the result of bpf_map_lookup_elem() that was not compared with NULL.
  *
  * Every caller is an RCU reader already, but not in the same way: drivers run XDP programs with
  * softirqs disabled and without rcu_read_lock(), tc runs programs for sent packets under
@@ -68,6 +69,11 @@ static int match(const struct net *net, u32 id, struct ipcuckoo_key addr, bool v
 	return result;
 }
 
+static int match6(const struct net *net, u32 id, const struct in6_addr *addr, u32 flags)
+{
+	return addr ? match(net, id, ipcuckoo_in6_key(addr), true, flags) : -EINVAL;
+}
+
 __bpf_kfunc int bpf_xdp_ipcuckoo_match4(struct xdp_md *ctx, u32 set, __be32 addr, u32 flags)
 {
 	return match(xdp_net(ctx), set, (struct ipcuckoo_key){ .lo = ntohl(addr) }, false, flags);
@@ -76,7 +82,7 @@ __bpf_kfunc int bpf_xdp_ipcuckoo_match4(struct xdp_md *ctx, u32 set, __be32 addr
 __bpf_kfunc int bpf_xdp_ipcuckoo_match6(struct xdp_md *ctx, u32 set, const struct in6_addr *addr,
 					u32 flags)
 {
-	return match(xdp_net(ctx), set, ipcuckoo_in6_key(addr), true, flags);
+	return match6(xdp_net(ctx), set, addr, flags);
 }
 
 __bpf_kfunc int bpf_xdp_ipcuckoo_run(struct xdp_md *ctx)
@@ -97,5 +103,5 @@ __bpf_kfunc int bpf_skb_ipcuckoo_match4(struct __sk_buff *ctx, u32 set, __be32 a
 __bpf_kfunc int bpf_skb_ipcuckoo_match6(struct __sk_buff *ctx, u32 set,
 					const struct in6_addr *addr, u32 flags)
 {
-	return match(skb_net(ctx), set, ipcuckoo_in6_key(addr), true, flags);
+	return match6(skb_net(ctx), set, addr, flags);
 }

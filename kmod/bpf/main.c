@@ -17,20 +17,36 @@
 #include "kfuncs.h"
 #include "type_ids.h"	/* made by types.sh */
 
-#ifdef IPCUCKOO_KFUNC_IDS
+#ifdef IPCUCKOO_XDP_KFUNC_IDS
 
 /* The kernel's macros BTF_ID() and so on have resolve_btfids fill in the BTF type ids. Packages of
  * kernel headers do not always contain that program, so type_ids.c prints the ids instead.
  */
-static struct btf_id_set8 functions = {
-	.cnt = IPCUCKOO_KFUNCS,
+static struct btf_id_set8 xdp_functions = {
+	.cnt = IPCUCKOO_XDP_KFUNCS,
 	.flags = BTF_SET8_KFUNCS,
-	.pairs = { IPCUCKOO_KFUNC_IDS },
+	.pairs = { IPCUCKOO_XDP_KFUNC_IDS },
 };
 
-static const struct btf_kfunc_id_set set = {
+static struct btf_id_set8 skb_functions = {
+	.cnt = IPCUCKOO_SKB_KFUNCS,
+	.flags = BTF_SET8_KFUNCS,
+	.pairs = { IPCUCKOO_SKB_KFUNC_IDS },
+};
+
+/* Each program type gets only the functions that take its context. The verifier requires the
+ * context only for an argument of the program's own context type. A tc program could pass its own
+ * memory as a struct xdp_md, which has only numbers, and xdp_net() would follow pointers that the
+ * program wrote.
+ */
+static const struct btf_kfunc_id_set xdp_set = {
 	.owner = THIS_MODULE,
-	.set = &functions,
+	.set = &xdp_functions,
+};
+
+static const struct btf_kfunc_id_set skb_set = {
+	.owner = THIS_MODULE,
+	.set = &skb_functions,
 };
 
 /* Whether the kernel has accepted the BTF of this module: if so, /sys/kernel/btf has a file of its
@@ -64,8 +80,8 @@ static int __init register_functions(void)
 		pr_err("ipcuckoo_bpf: the kernel has no BTF of this module, so BPF programs cannot use sets. Maybe the module was built for another build of this kernel, or stripped: build it again\n");
 		return -EOPNOTSUPP;
 	}
-	err = register_btf_kfunc_id_set(BPF_PROG_TYPE_XDP, &set);
-	err = err ?: register_btf_kfunc_id_set(BPF_PROG_TYPE_SCHED_CLS, &set);
+	err = register_btf_kfunc_id_set(BPF_PROG_TYPE_XDP, &xdp_set);
+	err = err ?: register_btf_kfunc_id_set(BPF_PROG_TYPE_SCHED_CLS, &skb_set);
 	if (err)
 		pr_err("ipcuckoo_bpf: the kernel does not accept the functions for BPF programs (error %d). Maybe the module was built for another build of this kernel: build it again\n",
 		       err);

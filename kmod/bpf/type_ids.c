@@ -11,6 +11,7 @@
  */
 #include <errno.h>
 #include <linux/btf.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -112,19 +113,47 @@ static const char *type_name(const struct blob *base, const struct blob *module,
 	       module->strings + (type->name_off - base->header->str_len);
 }
 
-static int is_one_of(const char *name, char **names)
+/* A function for XDP programs; the other functions are for programs whose context is a packet. */
+static bool is_for_xdp(const char *name)
+{
+	return !strncmp(name, "bpf_xdp_", 8);
+}
+
+static bool is_one_of(const char *name, char **names)
 {
 	while (*names && strcmp(name, *names))
 		names++;
-	return !!*names;
+	return *names;
+}
+
+/* Prints the ids of the functions among @names that are for XDP, or of the others. Return: how many
+ * these are.
+ */
+static int print_ids(const struct blob *base, const struct blob *module, char **names, bool xdp)
+{
+	const struct btf_type *type = NULL;
+	/* Type id 0 is void. */
+	unsigned int id = count_types(base) + 1;
+	const char *name;
+	int found = 0;
+
+	printf("#define IPCUCKOO_%s_KFUNC_IDS", xdp ? "XDP" : "SKB");
+	for (; (type = next_type(module, type)); id++) {
+		name = type_name(base, module, type);
+		if (BTF_INFO_KIND(type->info) != BTF_KIND_FUNC || !is_one_of(name, names) ||
+		    is_for_xdp(name) != xdp)
+			continue;
+		printf(" { %u, IPCUCKOO_KFUNC_FLAGS },", id);
+		found++;
+	}
+	printf("\n#define IPCUCKOO_%s_KFUNCS %d\n", xdp ? "XDP" : "SKB", found);
+	return found;
 }
 
 int main(int argc, char **argv)
 {
-	const struct btf_type *type = NULL;
 	struct blob base, module;
-	unsigned int id;
-	int left;
+	int found;
 
 	if (argc < 4) {
 		fprintf(stderr, "usage: type_ids BASE TYPES FUNCTION...\n");
@@ -132,19 +161,9 @@ int main(int argc, char **argv)
 	}
 	base = read_blob(argv[1]);
 	module = read_blob(argv[2]);
-	left = argc - 3;
-	printf("#define IPCUCKOO_KFUNCS %d\n#define IPCUCKOO_KFUNC_IDS", left);
-	/* Type id 0 is void. */
-	id = count_types(&base) + 1;
-	for (; (type = next_type(&module, type)); id++) {
-		if (BTF_INFO_KIND(type->info) != BTF_KIND_FUNC ||
-		    !is_one_of(type_name(&base, &module, type), argv + 3))
-			continue;
-		printf(" { %u, 0 },", id);
-		left--;
-	}
-	puts("");
-	if (left)
+	found = print_ids(&base, &module, argv + 3, true);
+	found += print_ids(&base, &module, argv + 3, false);
+	if (found != argc - 3)
 		die(argv[2], "a kfunc is missing from the BTF or occurs twice");
 	return 0;
 }

@@ -4,6 +4,7 @@
  *
  *   bpf-load ask OBJECT SET-ID ADDRESS [FLAGS]	run ask_xdp and ask_tc on a packet in this
  *						network namespace, print both results
+ *   bpf-load call OBJECT PROGRAM SET-ID		run PROGRAM on a packet, print its result
  *   bpf-load watch OBJECT SET-ID ADDRESS		print "attached", run watch_xdp until standard input
  *						ends, and print its result
  *   bpf-load fragments OBJECT BYTES TAGS ADDRESS	run what is attached at lo in XDP for a frame from
@@ -175,6 +176,16 @@ static int ask(char **argv)
 	return 0;
 }
 
+static int call(char **argv)
+{
+	struct question question = { .set = strtoul(argv[2], NULL, 10) };
+	struct bpf_object *object = load(argv[0], argv[1], &question);
+
+	printf("%d\n", run_program(object, argv[1], 1));
+	bpf_object__close(object);
+	return 0;
+}
+
 static int watch(char **argv)
 {
 	struct bpf_object *object = load_question(argv, "watch_");
@@ -304,6 +315,8 @@ int main(int argc, char **argv)
 	libbpf_set_print(print_warning);
 	if (argc >= 5 && !strcmp(argv[1], "ask"))
 		return ask(argv + 2);
+	if (argc == 5 && !strcmp(argv[1], "call"))
+		return call(argv + 2);
 	if (argc == 5 && !strcmp(argv[1], "watch"))
 		return watch(argv + 2);
 	if (argc == 6 && !strcmp(argv[1], "fragments"))
@@ -313,6 +326,7 @@ int main(int argc, char **argv)
 	if (argc >= 7 && !strcmp(argv[1], "run"))
 		return run(argv + 2);
 	fprintf(stderr, "usage: bpf-load ask OBJECT SET-ID ADDRESS [FLAGS] |\n"
+		"       bpf-load call OBJECT PROGRAM SET-ID |\n"
 		"       bpf-load watch OBJECT SET-ID ADDRESS |\n"
 		"       bpf-load fragments OBJECT BYTES TAGS ADDRESS |\n"
 		"       bpf-load run OBJECT PROGRAM SET-ID xdp|generic|tc|libxdp DEVICE...\n");

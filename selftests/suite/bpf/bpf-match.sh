@@ -124,6 +124,23 @@ test_answers()
 	ipcuckoo destroy
 }
 
+# call PROGRAM: the program's result, or "refused"
+call()
+{
+	in_f "$load" call "$object" "$1" 1 2> refused && return
+	grep -q "the program cannot be loaded" refused && echo refused || cat refused
+}
+
+# Arguments that are no context and no address
+test_wrong_arguments()
+{
+	check "a tc program that passes its own memory as XDP's context" refused "$(call forged_tc)"
+	check_match "the verifier says why" \
+		"calling kernel function bpf_xdp_ipcuckoo_run is not allowed" "$(< refused)"
+	check_match "an XDP program that passes no address" "^(refused|-22)$" "$(call null_xdp)"
+	check_match "a tc program that passes no address" "^(refused|-22)$" "$(call null_tc)"
+}
+
 test_ids()
 {
 	local a b
@@ -341,6 +358,7 @@ mkdir -p /tmp/bpf && cd /tmp/bpf || bail "no place for files"
 setup_net
 load_modules
 test_answers
+test_wrong_arguments
 test_ids
 test_destroyed
 test_packets

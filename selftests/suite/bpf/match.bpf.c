@@ -11,6 +11,10 @@
 
 #include "ipcuckoo_bpf.h"
 
+#ifndef NULL
+#define NULL	((void *)0)
+#endif
+
 /* What the loader asks */
 const volatile __u32 set;
 const volatile __u32 flags;
@@ -85,6 +89,33 @@ int run_fragments(struct xdp_md *ctx)
 	else
 		result = bpf_xdp_ipcuckoo_run(ctx);
 	return XDP_PASS;
+}
+
+/* Programs that must not harm the kernel: bpf-match.sh loads each. */
+
+/* The verifier must refuse this: the memory is not a context. */
+SEC("tc")
+int forged_tc(struct __sk_buff *ctx)
+{
+	struct xdp_md forged = { .data = 1 };
+
+	result = bpf_xdp_ipcuckoo_run(&forged);
+	return TC_ACT_OK;
+}
+
+/* The verifier refuses a NULL pointer (since 6.12), or the answer is an error. */
+SEC("xdp")
+int null_xdp(struct xdp_md *ctx)
+{
+	result = bpf_xdp_ipcuckoo_match6(ctx, set, NULL, 0);
+	return XDP_PASS;
+}
+
+SEC("tc")
+int null_tc(struct __sk_buff *ctx)
+{
+	result = bpf_skb_ipcuckoo_match6(ctx, set, NULL, 0);
+	return TC_ACT_OK;
 }
 
 SEC("tc")
