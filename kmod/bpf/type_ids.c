@@ -113,7 +113,7 @@ static const char *type_name(const struct blob *base, const struct blob *module,
 	       module->strings + (type->name_off - base->header->str_len);
 }
 
-/* A function for XDP programs; the other functions are for programs whose context is a packet. */
+/* Functions for XDP programs have this prefix; the other functions are for tc programs. */
 static bool is_for_xdp(const char *name)
 {
 	return !strncmp(name, "bpf_xdp_", 8);
