@@ -321,7 +321,7 @@ int run_attach(struct tool *tool, struct words *words)
 		status = program_attach(tool, &attachment);
 	if (!status && nl_attach(tool->nl, &attachment, &id)) {
 		status = fail_attach(tool, attachment.set);
-		program_tidy(tool, &attachment, 1);
+		program_tidy(tool, &attachment, 1, false);
 	}
 	if (!status)
 		status = program_confirm(tool, &attachment);
@@ -394,16 +394,20 @@ static int detach(struct tool *tool, const struct nl_attachment *from)
 	struct nl_attachment *before;
 	struct json_object *object;
 	uint32_t detached;
+	bool all = !from->set[0] && !from->id;
 	size_t count;
 	int err;
 
+	program_lock(tool);
 	if (nl_attachments(tool->nl, &before, &count) < 0) {
 		before = NULL;
 		count = 0;
+		all = true;
 	}
 	err = nl_detach(tool->nl, from, &detached);
 	if (!err)
-		program_tidy(tool, before, count);
+		program_tidy(tool, before, count, all);
+	program_unlock();
 	free(before);
 	if (err == -ENOENT && from->id)
 		return fail(tool, STATUS_REFUSED,

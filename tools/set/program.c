@@ -24,8 +24,9 @@ static bool is_xdp(const struct nl_attachment *attachment)
 #include "lib/monotonic.h"
 #include "set/libxdp.h"
 
-#define PROGRAM	"ipcuckoo_xdp"
-#define MODULE	"ipcuckoo_bpf"
+#define PROGRAM		"ipcuckoo_xdp"
+#define MODULE		"ipcuckoo_bpf"
+#define MODULE_STATE	"/sys/module/" MODULE "/initstate"
 
 /* The name of libxdp's own program */
 #define DISPATCHER	"xdp_dispatcher"
@@ -92,7 +93,7 @@ static bool unlocked;
 /* Where the file cannot be made, or somebody keeps the lock, go on without it: that is no reason to
  * let packets pass.
  */
-static void take_lock(const struct tool *tool)
+static void lock(const struct tool *tool)
 {
 	int tries = 10 * LOCK_SECONDS;
 
@@ -128,12 +129,29 @@ void program_unlock(void)
 	unlocked = false;
 }
 
-static bool is_module_loaded(void)
+/* Is the module loaded, and initialized? Before that, the kernel refuses programs that call it. */
+static bool is_module_live(void)
 {
-	return !access("/sys/module/" MODULE, F_OK);
+	FILE *file = fopen(MODULE_STATE, "re");
+	char state[sizeof("live")] = "";
+
+	if (!file)
+		return false;
+	if (!fgets(state, sizeof(state), file))
+		state[0] = '\0';
+	fclose(file);
+	return !strcmp(state, "live");
 }
 
-/* Load the module. The last line that modprobe prints, which says why it failed, is kept. */
+void program_lock(const struct tool *tool)
+{
+	if (!tool->spare && is_module_live())
+		lock(tool);
+}
+
+/* Load the module; if another run is loading it, wait for that. The last line that modprobe prints,
+ * which says why it failed, is kept.
+ */
 static void run_modprobe(void)
 {
 	FILE *output = popen("exec modprobe " MODULE " 2>&1", "re");
@@ -154,10 +172,10 @@ static void run_modprobe(void)
 /* Loading a BPF program does not load the module that provides its kfuncs. */
 static int load_module(const struct tool *tool)
 {
-	if (is_module_loaded())
+	if (is_module_live())
 		return STATUS_OK;
 	run_modprobe();
-	if (is_module_loaded())
+	if (is_module_live())
 		return STATUS_OK;
 	return fail(tool, STATUS_REFUSED,
 		    "the kernel module " MODULE ", which XDP needs, cannot be loaded: %s; dmesg may say more; see BPF PROGRAMS in ipcuckoo(8). Without it, attach at ingress",
@@ -315,13 +333,14 @@ int program_attach(const struct tool *tool, const struct nl_attachment *attachme
 	status = load_module(tool);
 	if (status)
 		return status;
-	take_lock(tool);
+	lock(tool);
 	return attach(tool, attachment->dev, ifindex);
 }
 
 int program_confirm(const struct tool *tool, const struct nl_attachment *attachment)
 {
-	return is_xdp(attachment) && was_unlocked() ? program_attach(tool, attachment) : STATUS_OK;
+	return is_xdp(attachment) && was_unlocked() && if_nametoindex(attachment->dev) ?
+	       program_attach(tool, attachment) : STATUS_OK;
 }
 
 /**
@@ -408,29 +427,33 @@ static bool detach(const struct tool *tool, const char *dev, unsigned int ifinde
 	return program;
 }
 
-/* Devices may have been renamed since the program was attached: remove it from all those at which
- * nothing is attached.
+/* Remove our program from all devices at which nothing is attached, but for those of the attachments
+ * @done. They may have been renamed since it was attached.
  */
-static void detach_renamed(const struct tool *tool, const struct attached *left)
+static void detach_everywhere(const struct tool *tool, const struct attached *done,
+			      const struct attached *left)
 {
 	struct if_nameindex *devices = if_nameindex(), *dev;
 	const char *missing = find_missing(left);
 
 	for (dev = devices; dev && dev->if_index; dev++)
-		if (!is_used(left, dev->if_name, dev->if_index))
+		if (!is_used(done, dev->if_name, dev->if_index) &&
+		    !is_used(left, dev->if_name, dev->if_index))
 			detach(tool, dev->if_name, dev->if_index, missing);
 	if (devices)
 		if_freenameindex(devices);
 }
 
-/* Remove our program from the devices of the attachments @gone, but not where one of those that are
- * @left still needs it. Each device is looked at once: @before has the attachments that were done.
+/* Remove our program from the devices of the attachments @gone, or @everywhere, but not where one of
+ * those that are @left still needs it. Each device is looked at once: @before has the attachments
+ * that were done.
  */
-static void tidy(const struct tool *tool, const struct attached *gone, const struct attached *left)
+static void tidy(const struct tool *tool, const struct attached *gone, bool everywhere,
+		 const struct attached *left)
 {
 	struct attached before = { .list = gone->list };
 	const char *problem = begin(), *dev;
-	bool lost = false;
+	bool lost = everywhere && !problem;
 	unsigned int ifindex;
 
 	for (; before.count < gone->count; before.count++) {
@@ -448,23 +471,44 @@ static void tidy(const struct tool *tool, const struct attached *gone, const str
 			lost = true;
 	}
 	if (lost)
-		detach_renamed(tool, left);
+		detach_everywhere(tool, gone, left);
 }
 
-void program_tidy(const struct tool *tool, const struct nl_attachment *attachments, size_t count)
+/* This run may have removed a program for which another one has attached a set meanwhile. */
+static void confirm_all(const struct tool *tool)
+{
+	struct nl_attachment *all;
+	size_t count, i;
+
+	if (nl_attachments(tool->nl, &all, &count) < 0)
+		return;
+	for (i = 0; i < count; i++)
+		program_confirm(tool, &all[i]);
+	free(all);
+}
+
+void program_tidy(const struct tool *tool, const struct nl_attachment *attachments, size_t count,
+		  bool everywhere)
 {
 	struct attached gone = { attachments, count }, left;
 	struct nl_attachment *all;
 	size_t i;
+	int err;
 
 	for (i = 0; i < count && !is_xdp(&attachments[i]); i++)
 		;
-	if (i < count && !tool->spare && is_module_loaded()) {
-		take_lock(tool);
-		if (nl_attachments(tool->nl, &all, &left.count) >= 0) {
+	if ((i < count || everywhere) && !tool->spare && is_module_live()) {
+		lock(tool);
+		err = nl_attachments(tool->nl, &all, &left.count);
+		if (err < 0) {
+			warn(tool, "cannot find out where the XDP program is not needed any more: %s. It stays there; it passes all packets, but the modules stay loaded",
+			     strerror(-err));
+		} else {
 			left.list = all;
-			tidy(tool, &gone, &left);
+			tidy(tool, &gone, everywhere, &left);
 			free(all);
+			if (was_unlocked())
+				confirm_all(tool);
 		}
 	}
 	program_unlock();
@@ -487,15 +531,22 @@ int program_confirm(const struct tool *tool, const struct nl_attachment *attachm
 	return STATUS_OK;
 }
 
+void program_lock(const struct tool *tool)
+{
+	(void)tool;
+}
+
 void program_unlock(void)
 {
 }
 
-void program_tidy(const struct tool *tool, const struct nl_attachment *attachments, size_t count)
+void program_tidy(const struct tool *tool, const struct nl_attachment *attachments, size_t count,
+		  bool everywhere)
 {
 	(void)tool;
 	(void)attachments;
 	(void)count;
+	(void)everywhere;
 }
 
 #endif

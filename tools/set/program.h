@@ -22,13 +22,19 @@ int program_attach(const struct tool *tool, const struct nl_attachment *attachme
  */
 int program_confirm(const struct tool *tool, const struct nl_attachment *attachment);
 
+/* If there may be programs, keep other runs from attaching and removing them: call this before the
+ * kernel is asked what is attached, to detach it and call program_tidy().
+ */
+void program_lock(const struct tool *tool);
+
 /* Let other runs attach and remove programs. */
 void program_unlock(void);
 
-/* Remove the program from the devices of some attachments, if nothing is attached at XDP there any
- * more; also if they were renamed. If that fails, print a warning: the program passes all packets
- * then. Calls program_unlock().
+/* Remove the program from the devices of some attachments, or with @everywhere from all devices, if
+ * nothing is attached at XDP there any more; also if they were renamed. If that fails, print a
+ * warning: the program passes all packets then. Calls program_unlock().
  */
-void program_tidy(const struct tool *tool, const struct nl_attachment *attachments, size_t count);
+void program_tidy(const struct tool *tool, const struct nl_attachment *attachments, size_t count,
+		  bool everywhere);
 
 #endif /* IPCUCKOO_TOOL_PROGRAM_H */

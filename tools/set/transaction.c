@@ -416,7 +416,7 @@ static void tidy_programs(struct transaction *t)
 
 	for (i = 0; i < t->step_count; i++)
 		if (t->steps[i].kind == STEP_ATTACH)
-			program_tidy(t->tool, &t->steps[i].attachment, 1);
+			program_tidy(t->tool, &t->steps[i].attachment, 1, false);
 }
 
 int transaction_apply(struct transaction *t, bool check)

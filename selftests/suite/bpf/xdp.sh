@@ -394,8 +394,10 @@ test_hidden()
 	run_error "attach refuses there" 3 "cannot find out which XDP programs run at c0" \
 		ip netns exec f "$IPCUCKOO" attach client src drop xdp dev c0
 	run_ok "elsewhere it does not" ipcuckoo attach client src drop xdp dev c0
-	ipcuckoo detach --all
-	check "and detach removes the program" "" "$(has_program c0)"
+	check_match "detach leaves it again" "cannot find out" \
+		"$(ip netns exec f "$IPCUCKOO" detach client 2>&1)"
+	check "detach --all removes it elsewhere, although nothing is attached" " " \
+		"$(ipcuckoo detach --all 2>&1) $(has_program c0)"
 }
 
 test_queues()
@@ -471,6 +473,13 @@ test_refused()
 	check "the next one removes the program" "" "$(has_program c0)"
 	SSH_CONNECTION="$C4 4000 $FC4 22" run_error "your own SSH session" 3 "$C4" \
 		ipcuckoo attach client src drop xdp dev c0
+	attach_fresh "friends src drop xdp dev c0"
+	SSH_CONNECTION="$C4 4000 $FC4 22" run_error "its address, in a set that is attached" 1 "$C4" \
+		ipcuckoo add friends "$C4"
+	echo "$C4" > $lists/mine
+	SSH_CONNECTION="$C4 4000 $FC4 22" run_error "in a file for such a set" 3 "$C4" \
+		ipcuckoo load friends $lists/mine
+	ipcuckoo detach --all
 }
 
 load_modules()
