@@ -568,25 +568,37 @@ static struct net_device *program_device(struct net_device *dev)
 	return dev;
 }
 
-/* Copy bytes of a frame that is in several pieces of memory. Return: the number of bytes copied. */
-static unsigned int copy_bytes(struct xdp_buff *xdp, unsigned int from, void *to, unsigned int size)
-{
-	const struct skb_shared_info *info = xdp_get_shared_info_from_buff(xdp);
-	unsigned int length = xdp->data_end - xdp->data, copied = 0, part, i = 0;
-	const void *piece = xdp->data;
+/**
+ * struct pieces - what is left of a frame that is in several pieces of memory
+ * @info:	has the pieces behind the first one
+ * @at:		the rest of this piece; or NULL, if the kernel has it mapped nowhere
+ * @length:	bytes of that
+ * @next:	index of the next piece in @info
+ */
+struct pieces {
+	const struct skb_shared_info *info;
+	const void *at;
+	unsigned int length;
+	unsigned int next;
+};
 
-	while (piece && copied < size) {
-		if (from < length) {
-			part = min(length - from, size - copied);
-			memcpy(to + copied, piece + from, part);
-			copied += part;
-			from = length;
-		}
-		from -= length;
-		if (i == info->nr_frags)
+/* Copy the next bytes of a frame. Return: how many were left, @size at most. */
+static unsigned int copy_bytes(struct pieces *pieces, void *to, unsigned int size)
+{
+	unsigned int copied = 0, part;
+
+	while (pieces->at && copied < size) {
+		part = min(pieces->length, size - copied);
+		memcpy(to + copied, pieces->at, part);
+		copied += part;
+		pieces->at += part;
+		pieces->length -= part;
+		if (pieces->length)
+			continue;
+		if (pieces->next == pieces->info->nr_frags)
 			break;
-		piece = skb_frag_address_safe(&info->frags[i]);
-		length = skb_frag_size(&info->frags[i++]);
+		pieces->at = skb_frag_address_safe(&pieces->info->frags[pieces->next]);
+		pieces->length = skb_frag_size(&pieces->info->frags[pieces->next++]);
 	}
 	return copied;
 }
@@ -603,19 +615,24 @@ static noinline u32 run_fragments(struct xdp_buff *xdp)
 		u8 ip[SAMPLE];
 	} __packed copy;
 	struct xdp_buff head = { .data = &copy, .rxq = xdp->rxq };
+	struct pieces pieces = {
+		.info = xdp_get_shared_info_from_buff(xdp),
+		.at = xdp->data,
+		.length = xdp->data_end - xdp->data,
+	};
 	struct frame frame = { .xdp = &head };
 	unsigned int front = ETH_HLEN, size;
 	struct vlan_hdr tag;
 
-	if (copy_bytes(xdp, 0, &copy.ethernet, ETH_HLEN) < ETH_HLEN)
+	if (copy_bytes(&pieces, &copy.ethernet, ETH_HLEN) < ETH_HLEN)
 		return XDP_PASS;
 	while (eth_type_vlan(copy.ethernet.h_proto)) {
-		if (copy_bytes(xdp, front, &tag, VLAN_HLEN) < VLAN_HLEN)
+		if (copy_bytes(&pieces, &tag, VLAN_HLEN) < VLAN_HLEN)
 			return XDP_PASS;
 		copy.ethernet.h_proto = tag.h_vlan_encapsulated_proto;
 		front += VLAN_HLEN;
 	}
-	size = copy_bytes(xdp, front, copy.ip, SAMPLE);
+	size = copy_bytes(&pieces, copy.ip, SAMPLE);
 	head.data_end = copy.ip + size;
 	frame.rest = xdp_get_buff_len(xdp) - front - size;
 	if (!find_ip(&frame))
