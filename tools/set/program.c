@@ -339,7 +339,7 @@ int program_attach(const struct tool *tool, const struct nl_attachment *attachme
 
 int program_confirm(const struct tool *tool, const struct nl_attachment *attachment)
 {
-	return is_xdp(attachment) && was_unlocked() && if_nametoindex(attachment->dev) ?
+	return is_xdp(attachment) && if_nametoindex(attachment->dev) ?
 	       program_attach(tool, attachment) : STATUS_OK;
 }
 

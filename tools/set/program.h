@@ -17,13 +17,13 @@
  */
 int program_attach(const struct tool *tool, const struct nl_attachment *attachment);
 
-/* The set is attached now. If that took so long that another run may have gone on without the lock,
- * and removed the program, attach it again. Return: as for program_attach().
+/* The set is attached now. Another run that has gone on without the lock may have removed the program
+ * before: attach it again then. Return: as for program_attach().
  */
 int program_confirm(const struct tool *tool, const struct nl_attachment *attachment);
 
-/* If there may be programs, keep other runs from attaching and removing them: call this before the
- * kernel is asked what is attached, to detach it and call program_tidy().
+/* If there may be programs, keep other runs from attaching and removing them. Whoever detaches sets
+ * calls this first, and program_tidy() in the end: what is attached must not change between.
  */
 void program_lock(const struct tool *tool);
 

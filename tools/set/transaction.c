@@ -381,13 +381,14 @@ static int send_message(struct transaction *t, struct work *work)
  */
 static int attach_programs(struct transaction *t, int *partial)
 {
-	const struct step *step;
+	struct step *step;
 	int status;
 
 	for (step = t->steps; step < t->steps + t->step_count; step++) {
 		if (step->kind != STEP_ATTACH)
 			continue;
 		status = program_attach(&step->line, &step->attachment);
+		step->no_program = status;
 		if (status && !step->line.exist)
 			return status;
 		if (status)
@@ -403,7 +404,7 @@ static void confirm_programs(struct transaction *t, int *partial)
 	int status;
 
 	for (step = t->steps; step < t->steps + t->step_count; step++) {
-		status = step->kind == STEP_ATTACH ?
+		status = step->kind == STEP_ATTACH && !step->no_program ?
 			 program_confirm(&step->line, &step->attachment) : STATUS_OK;
 		if (status)
 			*partial = status;

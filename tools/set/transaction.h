@@ -74,6 +74,7 @@ struct work {
  * @from:	the old name
  * @to:		the new name
  * @attachment:	ATTACH: how the set is attached
+ * @no_program:	ATTACH: its program at XDP could not be attached
  */
 struct step {
 	enum step_kind {
@@ -89,6 +90,7 @@ struct step {
 	char from[IPCUCKOO_NAME_SIZE];
 	char to[IPCUCKOO_NAME_SIZE];
 	struct nl_attachment attachment;
+	bool no_program;
 };
 
 /**
