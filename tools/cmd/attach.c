@@ -394,7 +394,7 @@ static int detach(struct tool *tool, const struct nl_attachment *from)
 	struct nl_attachment *before;
 	struct json_object *object;
 	uint32_t detached;
-	bool all = !from->set[0] && !from->id;
+	bool everywhere = !from->set[0] && !from->id;
 	size_t count;
 	int err;
 
@@ -402,11 +402,11 @@ static int detach(struct tool *tool, const struct nl_attachment *from)
 	if (nl_attachments(tool->nl, &before, &count) < 0) {
 		before = NULL;
 		count = 0;
-		all = true;
+		everywhere = true;
 	}
 	err = nl_detach(tool->nl, from, &detached);
 	if (!err)
-		program_tidy(tool, before, count, all);
+		program_tidy(tool, before, count, everywhere);
 	program_unlock();
 	free(before);
 	if (err == -ENOENT && from->id)

@@ -427,8 +427,8 @@ static bool detach(const struct tool *tool, const char *dev, unsigned int ifinde
 	return program;
 }
 
-/* Remove our program from all devices at which nothing is attached, but for those of the attachments
- * @done. They may have been renamed since it was attached.
+/* Remove our program from all devices at which nothing is attached: a device may have been renamed
+ * since the program was attached to it. The devices of the attachments @done were looked at before.
  */
 static void detach_everywhere(const struct tool *tool, const struct attached *done,
 			      const struct attached *left)
@@ -474,7 +474,9 @@ static void tidy(const struct tool *tool, const struct attached *gone, bool ever
 		detach_everywhere(tool, gone, left);
 }
 
-/* This run may have removed a program for which another one has attached a set meanwhile. */
+/* While this run removed a program, another run may have attached a set at the same device: attach the
+ * program again.
+ */
 static void confirm_all(const struct tool *tool)
 {
 	struct nl_attachment *all;
@@ -511,7 +513,6 @@ void program_tidy(const struct tool *tool, const struct nl_attachment *attachmen
 				confirm_all(tool);
 		}
 	}
-	program_unlock();
 }
 
 #else

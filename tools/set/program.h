@@ -23,7 +23,8 @@ int program_attach(const struct tool *tool, const struct nl_attachment *attachme
 int program_confirm(const struct tool *tool, const struct nl_attachment *attachment);
 
 /* If there may be programs, keep other runs from attaching and removing them. Whoever detaches sets
- * calls this first, and program_tidy() in the end: what is attached must not change between.
+ * calls this first, then program_tidy(), then program_unlock(): until then, no other run attaches sets
+ * at XDP.
  */
 void program_lock(const struct tool *tool);
 
@@ -32,7 +33,7 @@ void program_unlock(void);
 
 /* Remove the program from the devices of some attachments, or with @everywhere from all devices, if
  * nothing is attached at XDP there any more; also if they were renamed. If that fails, print a
- * warning: the program passes all packets then. Calls program_unlock().
+ * warning: the program passes all packets then. May take the lock: call program_unlock() afterwards.
  */
 void program_tidy(const struct tool *tool, const struct nl_attachment *attachments, size_t count,
 		  bool everywhere);

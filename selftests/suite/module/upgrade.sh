@@ -106,8 +106,8 @@ in_force()
 	check "$1: what is loaded: $modules" "$modules" "$(cd /sys/module && echo ipcuckoo*)"
 }
 
-# Sets are attached at XDP by a restore that fails, because modprobe does not find ipcuckoo_bpf; it
-# will not find it during the upgrade either.
+# Attaches a set at XDP, by a restore that fails, because modprobe does not find ipcuckoo_bpf. During the
+# upgrade modprobe does not find it either.
 attach_xdp()
 {
 	printf 'attach +few %s xdp dev c0\n' "src accept" "dst drop" |
