@@ -50,6 +50,49 @@
 
 DEFINE_PER_CPU(int, ipcuckoo_recent_hits);
 
+/* Among prefixes of several lengths, a look-up probes for each length that the hint names, until
+ * one matches. But the packets of an attack may all come from one address, or from one prefix. So
+ * each processor remembers, for each family, the address that it last found in a prefix, and the
+ * length of that prefix. The look-up of an address in the same prefix probes for that length first,
+ * which takes half the time at most: it need not know which other lengths there are. If the set
+ * does not have the prefix, the probe finds nothing, which does no harm.
+ *
+ * IPv6 prefixes longer than 64 bits are not remembered: one word suffices for the others.
+ */
+#define LAST_LEN_MAX	64
+
+/**
+ * struct last_prefix - a prefix that matched
+ * @hi:		the first 64 bits of the address that it matched, an IPv4 address at the top
+ * @len:	its length, from 1 to LAST_LEN_MAX
+ */
+struct last_prefix {
+	u64 hi;
+	u8 len;
+};
+
+static DEFINE_PER_CPU(struct last_prefix, last_prefix[2]) = { { .len = 1 }, { .len = 1 } };
+
+/* Look-ups that interrupt each other, or move to another processor here, may mix two prefixes up.
+ * Then the next look-up only takes longer, so raw_cpu operations suffice.
+ */
+static __always_inline void remember(bool v6, u64 hi, unsigned int len)
+{
+	if (v6 && len > LAST_LEN_MAX)
+		return;
+	raw_cpu_write(last_prefix[v6].hi, hi);
+	raw_cpu_write(last_prefix[v6].len, len);
+}
+
+/* Is an address in the prefix that matched last? */
+static __always_inline bool in_last_prefix(bool v6, const struct ipcuckoo_key *addr)
+{
+	u64 hi = v6 ? addr->hi : addr->lo << 32;
+
+	return !((hi ^ raw_cpu_read(last_prefix[v6].hi)) >>
+		 (LAST_LEN_MAX - raw_cpu_read(last_prefix[v6].len)));
+}
+
 /* Probe for a host: in the table of hosts, or in the filter that an approximate set has
  * instead.
  */
@@ -204,32 +247,33 @@ static bool lpm_match_mapped(const struct ipcuckoo_version *v,
 /* Probe for prefixes of two lengths, which can be the same. The processor cannot predict which of
  * the lengths under an address matches. One branch for two probes is mispredicted less often than
  * two branches. The caller begins with the longest lengths, because real lists have more of these.
+ * Return: the length that matches, or 0.
  */
-static __always_inline bool probe_two4(const struct ipcuckoo_table *t, u32 addr,
-				       unsigned int one, unsigned int two)
+static __always_inline unsigned int probe_two4(const struct ipcuckoo_table *t, u32 addr,
+					       unsigned int one, unsigned int two)
 {
-	struct ipcuckoo_location p[2], *q;
-	bool found[2];
-	u64 slot;
+	struct ipcuckoo_location p[2];
+	u64 slot, second;
 
 	if (!t)
-		return false;
-	if (unlikely(t->narrow))
-		return ipcuckoo_table_probe_narrow(t, ipcuckoo_code4(addr, one)) ||
-		       ipcuckoo_table_probe_narrow(t, ipcuckoo_code4(addr, two));
+		return 0;
+	if (unlikely(t->narrow)) {
+		if (ipcuckoo_table_probe_narrow(t, ipcuckoo_code4(addr, one)))
+			return one;
+		return ipcuckoo_table_probe_narrow(t, ipcuckoo_code4(addr, two)) ? two : 0;
+	}
 	p[0] = ipcuckoo_table_locate_wide(t, ipcuckoo_code4(addr, one));
 	p[1] = ipcuckoo_table_locate_wide(t, ipcuckoo_code4(addr, two));
-	found[0] = ipcuckoo_table_suspect(t, &p[0]);
-	found[1] = ipcuckoo_table_suspect(t, &p[1]);
-	if (!(found[0] | found[1]))
-		return false;
-	q = &p[!found[0]];
-	if (ipcuckoo_table_first(t, q, &slot) &&
-	    (likely(ipcuckoo_table_rest(t, slot) == q->rest) ||
-	     ipcuckoo_table_confirm(t, *q, NULL, &slot)))
-		return true;
-	return found[0] && found[1] && ipcuckoo_table_first(t, &p[1], &slot) &&
-	       ipcuckoo_table_confirm(t, p[1], NULL, &slot);
+	if (!ipcuckoo_table_first_of_two(t, p, &slot, &second))
+		return 0;
+	if (likely(ipcuckoo_table_rest(t, slot) == ipcuckoo_choose(p[0].rest, p[1].rest, second)))
+		return ipcuckoo_choose(one, two, second);
+	/* A slot of another key has the remainder of one: this is rare. */
+	if (ipcuckoo_table_first(t, &p[0], &slot) && ipcuckoo_table_confirm(t, p[0], NULL, &slot))
+		return one;
+	if (ipcuckoo_table_first(t, &p[1], &slot) && ipcuckoo_table_confirm(t, p[1], NULL, &slot))
+		return two;
+	return 0;
 }
 
 static __always_inline bool probe_net4(const struct ipcuckoo_table *t, u32 addr, unsigned int len)
@@ -268,8 +312,11 @@ static bool version_match4(const struct ipcuckoo_version *v,
 		lens ^= BIT(one);
 		two = lens ? __fls(lens) : one;
 		lens &= ~BIT(two);
-		if (probe_two4(v->table[IPCUCKOO_NETS4], addr, one, two))
+		one = probe_two4(v->table[IPCUCKOO_NETS4], addr, one, two);
+		if (one) {
+			remember(false, host->lo << 32, one);
 			return true;
+		}
 	}
 	return false;
 }
@@ -295,8 +342,10 @@ static bool match_lens6(const struct ipcuckoo_version *v,
 		p = ipcuckoo_table_locate128(t, &code);
 		ipcuckoo_table_prefetch_keys(t, &p);
 		if (ipcuckoo_table_first(t, &p, &slot) &&
-		    ipcuckoo_table_confirm(t, p, &code, &slot))
+		    ipcuckoo_table_confirm(t, p, &code, &slot)) {
+			remember(true, addr->hi, first + n);
 			return true;
+		}
 	}
 	return false;
 }
@@ -406,6 +455,7 @@ static noinline bool look_up(struct ipcuckoo_entries *e,
  * @PREFIX:	all prefixes that are longer than the stride of the hint have one length, and
  *		only one of these can cover the address. If that is an IPv4 address from
  *		IPCUCKOO_HINT_HIGH on, a shorter prefix can cover it, too
+ * @LAST:	any entry may cover it, and the prefix that matched last does, if the set has it
  * @NARROW:	only the host can cover the address; its table is narrow, and was not read
  * @ANYTHING:	any entry may cover it, or a fingerprint may match
  */
@@ -413,6 +463,7 @@ enum outlook {
 	NOTHING,
 	HOST,
 	PREFIX,
+	LAST,
 	NARROW,
 	ANYTHING,
 };
@@ -433,8 +484,11 @@ static __always_inline enum outlook outlook(const struct ipcuckoo_version *v,
 
 	if (h)
 		cell = v6 ? ipcuckoo_hint_cell6(h, addr->hi) : ipcuckoo_hint_cell4(h, addr->lo);
-	if (cell & ~IPCUCKOO_HINT_HOSTS)
-		return cell & IPCUCKOO_HINT_FLAGS || !READ_ONCE(h->only) ? ANYTHING : PREFIX;
+	if (cell & ~IPCUCKOO_HINT_HOSTS) {
+		if (!(cell & IPCUCKOO_HINT_FLAGS) && READ_ONCE(h->only))
+			return PREFIX;
+		return !(cell & IPCUCKOO_HINT_COVER) && in_last_prefix(v6, addr) ? LAST : ANYTHING;
+	}
 	if (!cell)
 		return NOTHING;
 	if (unlikely(!t))
@@ -564,51 +618,77 @@ static noinline bool look_further6(struct ipcuckoo_entries *e, const struct ipcu
 	return undisturbed(e, seq) ? found : look_up(e, addr, version_match6);
 }
 
-/* Look an address up for which the outlook was PREFIX, which is common: many lists have prefixes
- * of one length. This calls no function, so that registers are saved once at most. Return: true if
- * @found says whether the address matches; false if look_further4() or look_further6() has to
- * find out, for instance because the writer has set the hint's @only to 0 in the meantime.
+/* Look a prefix of length @len up that covers an address. This calls no function, so that registers
+ * are saved once at most. Return: true if @found says whether the prefix is there; false if
+ * look_further4() or look_further6() has to find out, for instance because @len is 0.
  */
-static __always_inline bool match_only(const struct ipcuckoo_version *v,
-				       const struct ipcuckoo_key *addr, bool v6, bool *found)
+static __always_inline bool match_length(const struct ipcuckoo_version *v,
+					 const struct ipcuckoo_key *addr, bool v6,
+					 unsigned int len, bool *found)
 {
 	const struct ipcuckoo_table *t = v->table[v6 ? IPCUCKOO_NETS6 : IPCUCKOO_NETS4];
-	unsigned int only = READ_ONCE(v->hint[v6]->only);
 	struct ipcuckoo_location p;
 	struct ipcuckoo_key code;
 	u64 slot;
 
-	if (!only || v->lpm || !t || (!v6 && (t->narrow || addr->lo >= IPCUCKOO_HINT_HIGH)))
+	if (!len || v->lpm || !t || (!v6 && (t->narrow || addr->lo >= IPCUCKOO_HINT_HIGH)))
 		return false;
 	if (v6) {
-		code = ipcuckoo_code6(addr, only);
+		code = ipcuckoo_code6(addr, len);
 		p = ipcuckoo_table_locate128(t, &code);
 		ipcuckoo_table_prefetch_keys(t, &p);
 	} else {
-		p = ipcuckoo_table_locate_wide(t, ipcuckoo_code4(addr->lo, only));
+		p = ipcuckoo_table_locate_wide(t, ipcuckoo_code4(addr->lo, len));
 	}
 	*found = ipcuckoo_table_first(t, &p, &slot);
 	return !*found || (v6 ? ipcuckoo_table_same_key(t, slot, &code) :
 				ipcuckoo_table_rest(t, slot) == p.rest);
 }
 
+/* Look an address up for which the outlook was PREFIX, which is common: many lists have prefixes
+ * of one length. The writer may have set the hint's @only to 0 in the meantime.
+ */
 static noinline bool look_for_prefix4(struct ipcuckoo_entries *e, u32 addr, u32 seq,
 				      const struct ipcuckoo_version *v)
 {
 	const struct ipcuckoo_key key = { .lo = addr };
+	unsigned int only = READ_ONCE(v->hint[0]->only);
 	bool found;
 
-	return match_only(v, &key, false, &found) && undisturbed(e, seq) ?
+	return match_length(v, &key, false, only, &found) && undisturbed(e, seq) ?
 	       found : look_further4(e, addr, seq, v);
 }
 
 static noinline bool look_for_prefix6(struct ipcuckoo_entries *e, const struct ipcuckoo_key *addr,
 				      u32 seq, const struct ipcuckoo_version *v)
 {
+	unsigned int only = READ_ONCE(v->hint[1]->only);
 	bool found;
 
-	return match_only(v, addr, true, &found) && undisturbed(e, seq) ?
+	return match_length(v, addr, true, only, &found) && undisturbed(e, seq) ?
 	       found : look_further6(e, addr, seq, v);
+}
+
+/* Look an address up for which the outlook was LAST: unlike above, only a match is an answer. */
+static noinline bool look_for_last4(struct ipcuckoo_entries *e, u32 addr, u32 seq,
+				    const struct ipcuckoo_version *v)
+{
+	const struct ipcuckoo_key key = { .lo = addr };
+	unsigned int len = raw_cpu_read(last_prefix[0].len);
+	bool found;
+
+	return (match_length(v, &key, false, len, &found) && found && undisturbed(e, seq)) ||
+	       look_further4(e, addr, seq, v);
+}
+
+static noinline bool look_for_last6(struct ipcuckoo_entries *e, const struct ipcuckoo_key *addr,
+				    u32 seq, const struct ipcuckoo_version *v)
+{
+	unsigned int len = raw_cpu_read(last_prefix[1].len);
+	bool found;
+
+	return (match_length(v, addr, true, len, &found) && found && undisturbed(e, seq)) ||
+	       look_further6(e, addr, seq, v);
 }
 
 /**
@@ -636,6 +716,8 @@ bool ipcuckoo_entries_match4(struct ipcuckoo_entries *e, u32 addr)
 		return confirm4(e, addr, seq, v->table[IPCUCKOO_HOSTS4], slot);
 	case PREFIX:
 		return look_for_prefix4(e, addr, seq, v);
+	case LAST:
+		return look_for_last4(e, addr, seq, v);
 	case NARROW:
 		return look_in_narrow4(e, addr, seq, v->table[IPCUCKOO_HOSTS4]);
 	default:
@@ -657,6 +739,8 @@ static __always_inline bool match6(struct ipcuckoo_entries *e, const struct ipcu
 		return confirm6(e, addr, seq, v->table[IPCUCKOO_HOSTS6], slot);
 	case PREFIX:
 		return look_for_prefix6(e, addr, seq, v);
+	case LAST:
+		return look_for_last6(e, addr, seq, v);
 	default:
 		return look_further6(e, addr, seq, v);
 	}

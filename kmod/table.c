@@ -284,14 +284,25 @@ static u32 slot_of(const struct ipcuckoo_table *t, const struct ipcuckoo_locatio
 	return (p->rem + 1) | (choice ? ipcuckoo_table_format(t)->choice : 0);
 }
 
+/* Does the remainder of any slot match? */
+static bool suspect(const struct ipcuckoo_table *t, const struct ipcuckoo_location *p)
+{
+	u64 match[2];
+
+	if (t->narrow)
+		ipcuckoo_table_match(t, p, &ipcuckoo_narrow, match);
+	else
+		ipcuckoo_table_match(t, p, &ipcuckoo_wide, match);
+	return match[0] | match[1];
+}
+
 /* Find the slot of an entry, for the writer. */
 static bool find(const struct ipcuckoo_table *t, const struct ipcuckoo_key *key,
 		 const struct ipcuckoo_location *p, u32 *bucket, unsigned int *i)
 {
 	int choice;
 
-	if (!(t->narrow ? __ipcuckoo_table_suspect(t, p, &ipcuckoo_narrow) :
-			  ipcuckoo_table_suspect(t, p)))
+	if (!suspect(t, p))
 		return false;
 	for (choice = 0; choice < 2; choice++) {
 		*bucket = p->bucket[choice];

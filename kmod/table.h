@@ -316,32 +316,16 @@ ipcuckoo_table_read(const struct ipcuckoo_table *t, const struct ipcuckoo_locati
 	lanes[1] ^= READ_ONCE(t->words[p->bucket[1]]);
 }
 
-static __always_inline bool
-__ipcuckoo_table_suspect(const struct ipcuckoo_table *t, const struct ipcuckoo_location *p,
-			 const struct ipcuckoo_format *f)
+/* Likewise. Set @match to the lanes that are 0, in the form of ipcuckoo_zero_lanes(). */
+static __always_inline void
+ipcuckoo_table_match(const struct ipcuckoo_table *t, const struct ipcuckoo_location *p,
+		     const struct ipcuckoo_format *f, u64 match[2])
 {
 	u64 lanes[2];
 
 	ipcuckoo_table_read(t, p, f, lanes);
-	return ipcuckoo_zero_lanes(lanes[0], f->bits) |
-	       ipcuckoo_zero_lanes(lanes[1], f->bits);
-}
-
-/**
- * ipcuckoo_table_suspect() - does the remainder of any slot match?
- * @t:		table that is not narrow
- * @p:		location of a key
- *
- * The first part of a look-up, and for non-members nearly always the last.
- *
- * Context: any, under rcu_read_lock().
- * Return: false if the key is not in the table; as with ipcuckoo_table_probe32(), this is
- * valid only if no entry was moved or deleted meanwhile.
- */
-static inline bool ipcuckoo_table_suspect(const struct ipcuckoo_table *t,
-					  const struct ipcuckoo_location *p)
-{
-	return __ipcuckoo_table_suspect(t, p, &ipcuckoo_wide);
+	match[0] = ipcuckoo_zero_lanes(lanes[0], f->bits);
+	match[1] = ipcuckoo_zero_lanes(lanes[1], f->bits);
 }
 
 /* The number of a slot. */
@@ -350,22 +334,34 @@ static inline u64 ipcuckoo_table_slot(const struct ipcuckoo_table *t, u32 bucket
 	return (u64)bucket * ipcuckoo_table_format(t)->slots + i;
 }
 
+/* One of two numbers, without a branch: @b if @second is all ones, @a if it is 0. */
+static __always_inline u64 ipcuckoo_choose(u64 a, u64 b, u64 second)
+{
+	return a ^ ((a ^ b) & second);
+}
+
+/* The first of the slots that ipcuckoo_table_match() has found; there is one. */
+static __always_inline u64 ipcuckoo_table_first_slot(const struct ipcuckoo_location *p,
+						     const struct ipcuckoo_format *f,
+						     const u64 match[2])
+{
+	u64 second = match[0] ? 0 : ~0ULL;
+	u32 bucket = ipcuckoo_choose(p->bucket[0], p->bucket[1], second);
+
+	return (u64)bucket * f->slots + (u32)__ffs64(match[0] | (match[1] & second)) / f->bits;
+}
+
 static __always_inline bool
 __ipcuckoo_table_first(const struct ipcuckoo_table *t, const struct ipcuckoo_location *p,
 		       const struct ipcuckoo_format *f, u64 *slot)
 {
-	u64 lanes[2], match[2], second;
-	u32 bucket;
+	u64 match[2];
 
-	ipcuckoo_table_read(t, p, f, lanes);
-	match[0] = ipcuckoo_zero_lanes(lanes[0], f->bits);
-	match[1] = ipcuckoo_zero_lanes(lanes[1], f->bits);
+	ipcuckoo_table_match(t, p, f, match);
 	if (likely(!(match[0] | match[1])))
 		return false;
 	smp_rmb();	/* LMM(probe:A), pairs with LMM(key:A) */
-	second = match[0] ? 0 : ~0ULL;
-	bucket = p->bucket[0] ^ ((p->bucket[0] ^ p->bucket[1]) & (u32)second);
-	*slot = (u64)bucket * f->slots + (u32)__ffs64(match[0] | (match[1] & second)) / f->bits;
+	*slot = ipcuckoo_table_first_slot(p, f, match);
 	return true;
 }
 
@@ -380,7 +376,8 @@ __ipcuckoo_table_first(const struct ipcuckoo_table *t, const struct ipcuckoo_loc
  * slot's rest, key or extensions next.
  *
  * Context: any, under rcu_read_lock().
- * Return: as for ipcuckoo_table_suspect().
+ * Return: false if the key is not in the table; as with ipcuckoo_table_probe32(), this is
+ * valid only if no entry was moved or deleted meanwhile.
  */
 static __always_inline bool ipcuckoo_table_first(const struct ipcuckoo_table *t,
 						 const struct ipcuckoo_location *p, u64 *slot)
@@ -388,7 +385,44 @@ static __always_inline bool ipcuckoo_table_first(const struct ipcuckoo_table *t,
 	return __ipcuckoo_table_first(t, p, &ipcuckoo_wide, slot);
 }
 
-/* Likewise for a narrow table. */
+/**
+ * ipcuckoo_table_first_of_two() - find the first slot whose remainder matches one of two keys
+ * @t:		table that is not narrow
+ * @p:		locations of the keys
+ * @slot:	set to the number of the slot
+ * @second:	set to all ones if the remainder is that of the second key, and to 0 if it is that
+ *		of the first one: for ipcuckoo_choose()
+ *
+ * As ipcuckoo_table_first(), for the first key and, if no slot has its remainder, for the second
+ * one, but with one branch for both.
+ *
+ * Context: any, under rcu_read_lock().
+ * Return: false if neither key is in the table, under the same condition as for
+ * ipcuckoo_table_first().
+ */
+static __always_inline bool ipcuckoo_table_first_of_two(const struct ipcuckoo_table *t,
+							const struct ipcuckoo_location p[2],
+							u64 *slot, u64 *second)
+{
+	u64 match[2], other[2], chosen;
+	struct ipcuckoo_location at;
+
+	ipcuckoo_table_match(t, &p[0], &ipcuckoo_wide, match);
+	ipcuckoo_table_match(t, &p[1], &ipcuckoo_wide, other);
+	if (!(match[0] | match[1] | other[0] | other[1]))
+		return false;
+	smp_rmb();	/* LMM(probe:A), pairs with LMM(key:A) */
+	chosen = match[0] | match[1] ? 0 : ~0ULL;
+	match[0] |= other[0] & chosen;
+	match[1] |= other[1] & chosen;
+	at.bucket[0] = ipcuckoo_choose(p[0].bucket[0], p[1].bucket[0], chosen);
+	at.bucket[1] = ipcuckoo_choose(p[0].bucket[1], p[1].bucket[1], chosen);
+	*slot = ipcuckoo_table_first_slot(&at, &ipcuckoo_wide, match);
+	*second = chosen;
+	return true;
+}
+
+/* As ipcuckoo_table_first(), for a narrow table. */
 static __always_inline bool ipcuckoo_table_first_narrow(const struct ipcuckoo_table *t,
 							const struct ipcuckoo_location *p,
 							u64 *slot)

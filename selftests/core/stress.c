@@ -40,6 +40,7 @@ struct addr {
 /**
  * struct stress - a mode that runs
  * @set:	the set
+ * @other:	a set that the reader asks first, and that has all addresses; NULL in most modes
  * @members:	addresses that always match
  * @non_members: addresses that never match
  * @churn:	entries that are added and deleted
@@ -60,6 +61,7 @@ struct addr {
  */
 struct stress {
 	struct ipcuckoo_entries set;
+	struct ipcuckoo_entries *other;
 	struct random random;
 	struct addr *members, *non_members;
 	struct ipcuckoo_entry *churn;
@@ -389,72 +391,124 @@ static u32 rests_of(const struct ipcuckoo_table *t)
 	return 1U << (32 - t->rest_shift);
 }
 
-/* Create the smallest table whose rests have @bits bits. */
-static const struct ipcuckoo_table *reserve_rests(struct stress *s, u32 bits)
+/* Create the smallest table of a kind whose rests have @bits bits. */
+static const struct ipcuckoo_table *reserve_rests(struct stress *s, enum ipcuckoo_kind kind,
+						  u32 bits)
 {
 	const struct ipcuckoo_table *t;
 	u32 n = 4;
 
 	do {
-		reserve(s, IPCUCKOO_HOSTS4, n);
-		t = rcu_access_pointer(s->set.version)->table[IPCUCKOO_HOSTS4];
+		reserve(s, kind, n);
+		t = rcu_access_pointer(s->set.version)->table[kind];
 		n *= 2;
 	} while (t->rest_bits > bits);
 	must(t->rest_bits != bits, "no table with rests of this width");
 	return t;
 }
 
-/* Add an entry with this first bucket and remainder. */
-static struct addr any_at(struct stress *s, const struct ipcuckoo_table *t,
+/* The IPv4 entry with this bucket, remainder and rest; false if there is none, or if it is a prefix
+ * that has no length of its own in hints.
+ */
+static bool entry_at(const struct ipcuckoo_table *t, enum ipcuckoo_kind kind, u32 bucket, u32 rem,
+		     u32 rest, struct ipcuckoo_entry *entry)
+{
+	struct addr a;
+
+	if (!addr_at(t, bucket, rem, rest, &a))
+		return false;
+	*entry = host_entry(&a);
+	if (kind == IPCUCKOO_HOSTS4)
+		return true;
+	entry->len = 31 - __ffs64(a.key.lo | BIT_ULL(32));
+	entry->addr.lo &= entry->addr.lo - 1;
+	return entry->len > IPCUCKOO_HINT_NARROW && entry->len < 32;
+}
+
+/* Add an entry with this first bucket and remainder. Return: its address. */
+static struct addr any_at(struct stress *s, const struct ipcuckoo_table *t, enum ipcuckoo_kind kind,
 			  u32 bucket, u32 rem)
 {
 	struct ipcuckoo_entry entry;
-	struct addr a;
 
-	while (!addr_at(t, bucket, rem, random_below(&s->random, rests_of(t)), &a))
+	while (!entry_at(t, kind, bucket, rem, random_below(&s->random, rests_of(t)), &entry))
 		;
-	entry = host_entry(&a);
 	add(s, &entry);
-	return a;
+	return (struct addr){ .key = entry.addr };
 }
 
-/* As prepare_v6_reuse(), with the remainder of one IPv4 host and the rest of another; both
- * combinations are non-members. The other slots of the bucket have members, and so have all slots
- * whose rests are in the same u16, which each change writes. Each other bucket has an entry, so
- * that the table does not shrink.
+/* As prepare_v6_reuse(), with the remainder of one IPv4 entry and the rest of another; both
+ * combinations, @mixed, are non-members. The other slots of the bucket have members, and so have
+ * all slots whose rests are in the same u16, which each change writes. Each other bucket has an
+ * entry, so that the table does not shrink.
  */
-static void prepare_v4_reuse(struct stress *s, u32 bits)
+static void prepare_rests(struct stress *s, enum ipcuckoo_kind kind, u32 bits,
+			  struct ipcuckoo_entry mixed[2])
 {
-	const struct ipcuckoo_table *t = reserve_rests(s, bits);
+	const struct ipcuckoo_table *t = reserve_rests(s, kind, bits);
 	u32 per_bucket = slots_of_bucket(t), buckets = max(16 / bits / per_bucket, 1U);
 	u32 slots = buckets * per_bucket, slot = random_below(&s->random, slots);
 	u32 first = random_below(&s->random, t->nbuckets / buckets) * buckets;
 	u32 bucket = first + slot / per_bucket, ones = rests_of(t) - 1, rem, rest, i;
-	struct addr a, b, mixed[2];
+	struct ipcuckoo_entry a, b;
 
 	do {
 		rem = random_below(&s->random, t->rems - slots - 1);
 		rest = random_below(&s->random, ones + 1);
-	} while (!addr_at(t, bucket, rem, rest, &a) ||
-		 !addr_at(t, bucket, rem + 1, ~rest & ones, &b) ||
-		 !addr_at(t, bucket, rem, ~rest & ones, &mixed[0]) ||
-		 !addr_at(t, bucket, rem + 1, rest, &mixed[1]));
-	s->churn[s->nchurn++] = host_entry(&a);
-	s->churn[s->nchurn++] = host_entry(&b);
-	non_member(s, mixed[0]);
-	non_member(s, mixed[1]);
+	} while (!entry_at(t, kind, bucket, rem, rest, &a) ||
+		 !entry_at(t, kind, bucket, rem + 1, ~rest & ones, &b) ||
+		 !entry_at(t, kind, bucket, rem, ~rest & ones, &mixed[0]) ||
+		 !entry_at(t, kind, bucket, rem + 1, rest, &mixed[1]));
+	s->churn[s->nchurn++] = a;
+	s->churn[s->nchurn++] = b;
+	for (i = 0; i < 2; i++)
+		non_member(s, (struct addr){ .key = mixed[i].addr });
 	for (i = 0; i < slots; i++) {
 		if (i == slot)
 			add(s, &s->churn[0]);
 		else
-			member(s, any_at(s, t, first + i / per_bucket, rem + 2 + i));
+			member(s, any_at(s, t, kind, first + i / per_bucket, rem + 2 + i));
 	}
 	for (i = 0; i < t->nbuckets; i++)
 		if (i < first || i >= first + buckets)
-			any_at(s, t, i, rem);
+			any_at(s, t, kind, i, rem);
 	del(s, &s->churn[0]);
-	must(t != rcu_access_pointer(s->set.version)->table[IPCUCKOO_HOSTS4],
-	     "the table was replaced");
+	must(t != rcu_access_pointer(s->set.version)->table[kind], "the table was replaced");
+}
+
+static void prepare_v4_reuse(struct stress *s, u32 bits)
+{
+	struct ipcuckoo_entry mixed[2];
+
+	prepare_rests(s, IPCUCKOO_HOSTS4, bits, mixed);
+}
+
+/* The same with prefixes. The reader asks another set first, which has the mixed ones. So these are
+ * the prefixes that matched last when it asks the set under test. Beside each, in the same word of
+ * the hint, both sets have another prefix, so that their prefixes have several lengths.
+ */
+static void prepare_v4_last(struct stress *s)
+{
+	struct ipcuckoo_entry mixed[2], beside;
+	int i;
+
+	prepare_rests(s, IPCUCKOO_NETS4, 8, mixed);
+	s->other = calloc(1, sizeof(*s->other));
+	if (!s->other)
+		exit(1);
+	must(ipcuckoo_entries_init(s->other, &mem, true), "init");
+	mutex_lock(&s->other->mutex);
+	for (i = 0; i < 2; i++) {
+		beside.len = 17 + i;
+		beside.addr = cut(mixed[i].addr, false, beside.len);
+		beside.addr.lo ^= BIT(15);
+		beside.v6 = false;
+		add(s, &beside);
+		must(ipcuckoo_entries_add(s->other, &beside), "add");
+		must(ipcuckoo_entries_add(s->other, &mixed[i]), "add");
+	}
+	/* The other set does not have the members. */
+	s->nmembers = 0;
 }
 
 static void prepare_v4_reuse16(struct stress *s)
@@ -982,6 +1036,7 @@ static const struct mode modes[] = {
 	{ "v4-reuse4", prepare_v4_reuse4, change_reuse },
 	{ "v4-reuse2", prepare_v4_reuse2, change_reuse },
 	{ "v4-reuse1", prepare_v4_reuse1, change_reuse },
+	{ "v4-last", prepare_v4_last, change_reuse },
 	{ "remake", prepare_remake, change_remake },
 	{ "v4-except", prepare_v4_except, change_except },
 	{ "v6-except", prepare_v6_except, change_except },
@@ -1037,6 +1092,8 @@ static bool matches(struct stress *s, const struct addr *a, bool *wrong)
 
 	if (a->key.lo % 16 == 0)
 		fetch(s, a);
+	if (s->other)
+		must(!match(s->other, &a->key, a->v6), "the other set has the address");
 	if (!(s->set.options & IPCUCKOO_RECORD_OPTIONS))
 		return match(&s->set, &a->key, a->v6);
 	if (ipcuckoo_entries_decide(&s->set, &a->key, a->v6, false, &record) != IPCUCKOO_MATCH)
@@ -1127,6 +1184,9 @@ static struct stress *prepare(const struct mode *mode)
 static void finish(struct stress *s)
 {
 	set_exit(&s->set);
+	if (s->other)
+		set_exit(s->other);
+	free(s->other);
 	free(s->members);
 	free(s->non_members);
 	free(s->churn);
