@@ -13,7 +13,8 @@
  * ANSWER says what a look-up of each address has to find: "hit", "miss", or
  * "near", a miss beside a member: it differs by one in the last octet or in a
  * bit, or is just outside of a prefix. KIND is "uniform", "zipf" (addresses that
- * repeat with frequencies of Zipf's law) or "flow" (a single address).
+ * repeat with frequencies of Zipf's law) or "flow" (a single address; a hit in one of
+ * the longest prefixes, for which ipset looks first).
  *
  * Members are the values of a keyed permutation at 0 to MEMBERS - 1. With its
  * inverse, the program knows whether an address is a member.
@@ -215,6 +216,24 @@ static void read_list(const char *path)
 	}
 }
 
+/* Draw members from the longest prefixes only. */
+static void keep_longest(void)
+{
+	addr_t size, least = ~(addr_t)0;
+	size_t n = 0;
+
+	for (size_t i = 0; i < prefix_count; i++) {
+		size = prefixes[i].last - prefixes[i].first;
+		if (size < least) {
+			least = size;
+			n = 0;
+		}
+		if (size == least)
+			prefixes[n++] = prefixes[i];
+	}
+	prefix_count = n;
+}
+
 static bool listed(addr_t a)
 {
 	size_t low = 0, high = merged_count;
@@ -321,6 +340,8 @@ static void traffic(uint64_t count, const char *answer, const char *kind,
 	pool = malloc(n * sizeof(*pool));
 	if (!pool)
 		die("no memory", NULL);
+	if (n == 1 && prefix_count && !strcmp(answer, "hit"))
+		keep_longest();
 	for (size_t i = 0; i < n; i++)
 		pool[i] = draw_address(answer, members);
 	sum = zipf(n);
