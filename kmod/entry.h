@@ -67,25 +67,25 @@ static inline struct ipcuckoo_key ipcuckoo_prefix_mask(unsigned int len, bool v6
 	return (struct ipcuckoo_key){ len ? ~0ULL << (64 - len) : 0, 0 };
 }
 
+/* The code of a prefix: its address with bit @last set, and the bits behind that cleared. */
 static inline u32 ipcuckoo_code4(u32 addr, unsigned int len)
 {
-	return (len ? addr & ~0U << (32 - len) : 0) | BIT(31 - len);
+	u32 last = 1U << (31 - len);
+
+	return (addr | last) & -last;
 }
 
 static inline struct ipcuckoo_key
 ipcuckoo_code6(const struct ipcuckoo_key *addr, unsigned int len)
 {
-	struct ipcuckoo_key code = {};
+	u64 last;
 
 	if (len < 64) {
-		code.hi = len ? addr->hi & ~0ULL << (64 - len) : 0;
-		code.hi |= BIT_ULL(63 - len);
-		return code;
+		last = 1ULL << (63 - len);
+		return (struct ipcuckoo_key){ .hi = (addr->hi | last) & -last };
 	}
-	code.hi = addr->hi;
-	code.lo = len > 64 ? addr->lo & ~0ULL << (128 - len) : 0;
-	code.lo |= BIT_ULL(127 - len);
-	return code;
+	last = 1ULL << (127 - len);
+	return (struct ipcuckoo_key){ .hi = addr->hi, .lo = (addr->lo | last) & -last };
 }
 
 /**

@@ -308,10 +308,10 @@ static bool version_match4(const struct ipcuckoo_version *v,
 	if (one)
 		return probe_net4(v->table[IPCUCKOO_NETS4], addr, one);
 	while (lens) {
+		/* If there is one length only, it is the lowest bit, too. */
 		one = __fls(lens);
-		lens ^= BIT(one);
-		two = lens ? __fls(lens) : one;
-		lens &= ~BIT(two);
+		two = __fls((lens ^ BIT(one)) | (lens & -lens));
+		lens &= ~(BIT(one) | BIT(two));
 		one = probe_two4(v->table[IPCUCKOO_NETS4], addr, one, two);
 		if (one) {
 			remember(false, host->lo << 32, one);
