@@ -50,47 +50,45 @@
 
 DEFINE_PER_CPU(int, ipcuckoo_recent_hits);
 
-/* Among prefixes of several lengths, a look-up probes for each length that the hint names, until
+/* Among entries of several lengths, a look-up probes for each length that the hint names, until
  * one matches. But the packets of an attack may all come from one address, or from one prefix. So
- * each processor remembers, for each family, the address that it last found in a prefix, and the
- * length of that prefix. The look-up of an address in the same prefix probes for that length first,
- * which takes half the time at most: it need not know which other lengths there are. If the set
- * does not have the prefix, the probe finds nothing, which does no harm.
- *
- * IPv6 prefixes longer than 64 bits are not remembered: one word suffices for the others.
+ * each processor remembers, for each family, the address that it last found among several lengths,
+ * and the length of its entry. The look-up of an address that the same entry covers probes for that
+ * length first, which takes half the time at most: it need not know which other lengths there are.
+ * If the set does not have the entry, the probe finds nothing, which does no harm.
  */
-#define LAST_LEN_MAX	64
 
 /**
- * struct last_prefix - a prefix that matched
+ * struct last_entry - an entry that matched
  * @hi:		the first 64 bits of the address that it matched, an IPv4 address at the top
- * @len:	its length, from 1 to LAST_LEN_MAX
+ * @shift:	how many of the last bits of @hi it does not compare
+ * @len:	its length
  */
-struct last_prefix {
+struct last_entry {
 	u64 hi;
+	u8 shift;
 	u8 len;
 };
 
-static DEFINE_PER_CPU(struct last_prefix, last_prefix[2]) = { { .len = 1 }, { .len = 1 } };
+/* At first, these are the hosts 0.0.0.0 and ::, whether a set has them or not. */
+static DEFINE_PER_CPU(struct last_entry, last_entry[2]) = { { .len = 32 }, { .len = 128 } };
 
-/* Look-ups that interrupt each other, or move to another processor here, may mix two prefixes up.
+/* Look-ups that interrupt each other, or move to another processor here, may mix two entries up.
  * Then the next look-up only takes longer, so raw_cpu operations suffice.
  */
 static __always_inline void remember(bool v6, u64 hi, unsigned int len)
 {
-	if (v6 && len > LAST_LEN_MAX)
-		return;
-	raw_cpu_write(last_prefix[v6].hi, hi);
-	raw_cpu_write(last_prefix[v6].len, len);
+	raw_cpu_write(last_entry[v6].hi, hi);
+	raw_cpu_write(last_entry[v6].shift, len < 64 ? 64 - len : 0);
+	raw_cpu_write(last_entry[v6].len, len);
 }
 
-/* Is an address in the prefix that matched last? */
-static __always_inline bool in_last_prefix(bool v6, const struct ipcuckoo_key *addr)
+/* Does the entry that matched last cover an address? Only its first 64 bits are compared. */
+static __always_inline bool in_last_entry(bool v6, const struct ipcuckoo_key *addr)
 {
 	u64 hi = v6 ? addr->hi : addr->lo << 32;
 
-	return !((hi ^ raw_cpu_read(last_prefix[v6].hi)) >>
-		 (LAST_LEN_MAX - raw_cpu_read(last_prefix[v6].len)));
+	return !((hi ^ raw_cpu_read(last_entry[v6].hi)) >> raw_cpu_read(last_entry[v6].shift));
 }
 
 /* Probe for a host: in the table of hosts, or in the filter that an approximate set has
@@ -298,8 +296,10 @@ static bool version_match4(const struct ipcuckoo_version *v,
 	word = ipcuckoo_hint_top4(h, addr);
 	if (word & IPCUCKOO_HINT_COVER)
 		return true;
-	if (word & IPCUCKOO_HINT_HOSTS && probe_host4(v, addr))
+	if (word & IPCUCKOO_HINT_HOSTS && probe_host4(v, addr)) {
+		remember(false, host->lo << 32, 32);
 		return true;
+	}
 	lens = word & ~IPCUCKOO_HINT_FLAGS;
 	if (!lens)
 		return false;
@@ -364,8 +364,10 @@ static bool version_match6(const struct ipcuckoo_version *v,
 	word = ipcuckoo_hint_top6(h, addr->hi);
 	if (word & IPCUCKOO_HINT_COVER)
 		return true;
-	if (word & IPCUCKOO_HINT_HOSTS && probe_host6(v, addr))
+	if (word & IPCUCKOO_HINT_HOSTS && probe_host6(v, addr)) {
+		remember(true, addr->hi, 128);
 		return true;
+	}
 	if (!(word & ~IPCUCKOO_HINT_FLAGS))
 		return false;
 	only = READ_ONCE(h->only);
@@ -455,7 +457,7 @@ static noinline bool look_up(struct ipcuckoo_entries *e,
  * @PREFIX:	all prefixes that are longer than the stride of the hint have one length, and
  *		only one of these can cover the address. If that is an IPv4 address from
  *		IPCUCKOO_HINT_HIGH on, a shorter prefix can cover it, too
- * @LAST:	any entry may cover it, and the prefix that matched last does, if the set has it
+ * @LAST:	any entry may cover it, and the one that matched last does, if the set has it
  * @NARROW:	only the host can cover the address; its table is narrow, and was not read
  * @ANYTHING:	any entry may cover it, or a fingerprint may match
  */
@@ -487,7 +489,7 @@ static __always_inline enum outlook outlook(const struct ipcuckoo_version *v,
 	if (cell & ~IPCUCKOO_HINT_HOSTS) {
 		if (!(cell & IPCUCKOO_HINT_FLAGS) && READ_ONCE(h->only))
 			return PREFIX;
-		return !(cell & IPCUCKOO_HINT_COVER) && in_last_prefix(v6, addr) ? LAST : ANYTHING;
+		return !(cell & IPCUCKOO_HINT_COVER) && in_last_entry(v6, addr) ? LAST : ANYTHING;
 	}
 	if (!cell)
 		return NOTHING;
@@ -618,31 +620,41 @@ static noinline bool look_further6(struct ipcuckoo_entries *e, const struct ipcu
 	return undisturbed(e, seq) ? found : look_up(e, addr, version_match6);
 }
 
-/* Look a prefix of length @len up that covers an address. This calls no function, so that registers
- * are saved once at most. Return: true if @found says whether the prefix is there; false if
- * look_further4() or look_further6() has to find out, for instance because @len is 0.
+/* Probe for an entry by its code, and only for this one. This calls no function, so that registers
+ * are saved once at most; @kind is a constant in all callers. Return: true if @found says whether
+ * the entry is there; false if look_further4() or look_further6() has to find out.
  */
-static __always_inline bool match_length(const struct ipcuckoo_version *v,
+static __always_inline bool probe_code(const struct ipcuckoo_version *v, enum ipcuckoo_kind kind,
+				       const struct ipcuckoo_key *code, bool *found)
+{
+	const struct ipcuckoo_table *t = v->table[kind];
+	struct ipcuckoo_location p;
+	u64 slot;
+
+	if (v->lpm || !t)
+		return false;
+	if (ipcuckoo_kind_keyed(kind)) {
+		p = ipcuckoo_table_locate128(t, code);
+		ipcuckoo_table_prefetch_keys(t, &p);
+		*found = ipcuckoo_table_first(t, &p, &slot);
+		return !*found || ipcuckoo_table_same_key(t, slot, code);
+	}
+	if (t->narrow)
+		return false;
+	p = ipcuckoo_table_locate_wide(t, code->lo);
+	*found = ipcuckoo_table_first(t, &p, &slot);
+	return !*found || ipcuckoo_table_rest(t, slot) == p.rest;
+}
+
+static __always_inline bool probe_prefix(const struct ipcuckoo_version *v,
 					 const struct ipcuckoo_key *addr, bool v6,
 					 unsigned int len, bool *found)
 {
-	const struct ipcuckoo_table *t = v->table[v6 ? IPCUCKOO_NETS6 : IPCUCKOO_NETS4];
-	struct ipcuckoo_location p;
-	struct ipcuckoo_key code;
-	u64 slot;
+	const struct ipcuckoo_key code = v6 ? ipcuckoo_code6(addr, len) :
+				(struct ipcuckoo_key){ .lo = ipcuckoo_code4(addr->lo, len) };
 
-	if (!len || v->lpm || !t || (!v6 && (t->narrow || addr->lo >= IPCUCKOO_HINT_HIGH)))
-		return false;
-	if (v6) {
-		code = ipcuckoo_code6(addr, len);
-		p = ipcuckoo_table_locate128(t, &code);
-		ipcuckoo_table_prefetch_keys(t, &p);
-	} else {
-		p = ipcuckoo_table_locate_wide(t, ipcuckoo_code4(addr->lo, len));
-	}
-	*found = ipcuckoo_table_first(t, &p, &slot);
-	return !*found || (v6 ? ipcuckoo_table_same_key(t, slot, &code) :
-				ipcuckoo_table_rest(t, slot) == p.rest);
+	return v6 ? probe_code(v, IPCUCKOO_NETS6, &code, found) :
+		    probe_code(v, IPCUCKOO_NETS4, &code, found);
 }
 
 /* Look an address up for which the outlook was PREFIX, which is common: many lists have prefixes
@@ -655,8 +667,8 @@ static noinline bool look_for_prefix4(struct ipcuckoo_entries *e, u32 addr, u32 
 	unsigned int only = READ_ONCE(v->hint[0]->only);
 	bool found;
 
-	return match_length(v, &key, false, only, &found) && undisturbed(e, seq) ?
-	       found : look_further4(e, addr, seq, v);
+	return only && addr < IPCUCKOO_HINT_HIGH && probe_prefix(v, &key, false, only, &found) &&
+	       undisturbed(e, seq) ? found : look_further4(e, addr, seq, v);
 }
 
 static noinline bool look_for_prefix6(struct ipcuckoo_entries *e, const struct ipcuckoo_key *addr,
@@ -665,7 +677,7 @@ static noinline bool look_for_prefix6(struct ipcuckoo_entries *e, const struct i
 	unsigned int only = READ_ONCE(v->hint[1]->only);
 	bool found;
 
-	return match_length(v, addr, true, only, &found) && undisturbed(e, seq) ?
+	return only && probe_prefix(v, addr, true, only, &found) && undisturbed(e, seq) ?
 	       found : look_further6(e, addr, seq, v);
 }
 
@@ -674,21 +686,23 @@ static noinline bool look_for_last4(struct ipcuckoo_entries *e, u32 addr, u32 se
 				    const struct ipcuckoo_version *v)
 {
 	const struct ipcuckoo_key key = { .lo = addr };
-	unsigned int len = raw_cpu_read(last_prefix[0].len);
-	bool found;
+	unsigned int len = raw_cpu_read(last_entry[0].len);
+	bool sure, found;
 
-	return (match_length(v, &key, false, len, &found) && found && undisturbed(e, seq)) ||
-	       look_further4(e, addr, seq, v);
+	sure = len == 32 ? probe_code(v, IPCUCKOO_HOSTS4, &key, &found) :
+			   probe_prefix(v, &key, false, len, &found);
+	return (sure && found && undisturbed(e, seq)) || look_further4(e, addr, seq, v);
 }
 
 static noinline bool look_for_last6(struct ipcuckoo_entries *e, const struct ipcuckoo_key *addr,
 				    u32 seq, const struct ipcuckoo_version *v)
 {
-	unsigned int len = raw_cpu_read(last_prefix[1].len);
-	bool found;
+	unsigned int len = raw_cpu_read(last_entry[1].len);
+	bool sure, found;
 
-	return (match_length(v, addr, true, len, &found) && found && undisturbed(e, seq)) ||
-	       look_further6(e, addr, seq, v);
+	sure = len == 128 ? probe_code(v, IPCUCKOO_HOSTS6, addr, &found) :
+			    probe_prefix(v, addr, true, len, &found);
+	return (sure && found && undisturbed(e, seq)) || look_further6(e, addr, seq, v);
 }
 
 /**

@@ -484,7 +484,7 @@ static void prepare_v4_reuse(struct stress *s, u32 bits)
 }
 
 /* The same with prefixes. The reader asks another set first, which has the mixed ones. So these are
- * the prefixes that matched last when it asks the set under test. Beside each, in the same word of
+ * the entries that matched last when it asks the set under test. Beside each, in the same word of
  * the hint, both sets have another prefix, so that their prefixes have several lengths.
  */
 static void prepare_v4_last(struct stress *s)
