@@ -67,7 +67,9 @@ static inline struct ipcuckoo_key ipcuckoo_prefix_mask(unsigned int len, bool v6
 	return (struct ipcuckoo_key){ len ? ~0ULL << (64 - len) : 0, 0 };
 }
 
-/* The code of a prefix: its address with bit @last set, and the bits behind that cleared. */
+/* The code of a prefix: its address with bit @last set, and the bits behind that cleared. All other
+ * bits of -@last are 1.
+ */
 static inline u32 ipcuckoo_code4(u32 addr, unsigned int len)
 {
 	u32 last = 1U << (31 - len);

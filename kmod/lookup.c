@@ -52,10 +52,11 @@ DEFINE_PER_CPU(int, ipcuckoo_recent_hits);
 
 /* Among entries of several lengths, a look-up probes for each length that the hint names, until
  * one matches. But the packets of an attack may all come from one address, or from one prefix. So
- * each processor remembers, for each family, the address that it last found among several lengths,
- * and the length of its entry. The look-up of an address that the same entry covers probes for that
+ * each processor remembers, for each family, the address that it last found in this way, and the
+ * length of the entry. The look-up of an address that the same entry covers probes for that
  * length first, which takes half the time at most: it need not know which other lengths there are.
- * If the set does not have the entry, the probe finds nothing, which does no harm.
+ * If the set does not have the entry, for instance because another set was looked up before, this
+ * costs a probe that finds nothing.
  */
 
 /**
@@ -74,21 +75,30 @@ struct last_entry {
 static DEFINE_PER_CPU(struct last_entry, last_entry[2]) = { { .len = 32 }, { .len = 128 } };
 
 /* Look-ups that interrupt each other, or move to another processor here, may mix two entries up.
- * Then the next look-up only takes longer, so raw_cpu operations suffice.
+ * Then the next look-up only takes longer, so nothing disables interrupts or preemption for this.
+ * But the length is read only once: codes are made of the length that was compared.
  */
 static __always_inline void remember(bool v6, u64 hi, unsigned int len)
 {
-	raw_cpu_write(last_entry[v6].hi, hi);
-	raw_cpu_write(last_entry[v6].shift, len < 64 ? 64 - len : 0);
-	raw_cpu_write(last_entry[v6].len, len);
+	struct last_entry *last = raw_cpu_ptr(&last_entry[v6]);
+
+	WRITE_ONCE(last->hi, hi);
+	WRITE_ONCE(last->shift, len < 64 ? 64 - len : 0);
+	WRITE_ONCE(last->len, len);
 }
 
 /* Does the entry that matched last cover an address? Only its first 64 bits are compared. */
 static __always_inline bool in_last_entry(bool v6, const struct ipcuckoo_key *addr)
 {
+	const struct last_entry *last = raw_cpu_ptr(&last_entry[v6]);
 	u64 hi = v6 ? addr->hi : addr->lo << 32;
 
-	return !((hi ^ raw_cpu_read(last_entry[v6].hi)) >> raw_cpu_read(last_entry[v6].shift));
+	return !((hi ^ READ_ONCE(last->hi)) >> READ_ONCE(last->shift));
+}
+
+static __always_inline unsigned int last_len(bool v6)
+{
+	return READ_ONCE(raw_cpu_ptr(&last_entry[v6])->len);
 }
 
 /* Probe for a host: in the table of hosts, or in the filter that an approximate set has
@@ -266,7 +276,7 @@ static __always_inline unsigned int probe_two4(const struct ipcuckoo_table *t, u
 		return 0;
 	if (likely(ipcuckoo_table_rest(t, slot) == ipcuckoo_choose(p[0].rest, p[1].rest, second)))
 		return ipcuckoo_choose(one, two, second);
-	/* A slot of another key has the remainder of one: this is rare. */
+	/* The slot is another key's, with the same remainder. This is rare: try both in full. */
 	if (ipcuckoo_table_first(t, &p[0], &slot) && ipcuckoo_table_confirm(t, p[0], NULL, &slot))
 		return one;
 	if (ipcuckoo_table_first(t, &p[1], &slot) && ipcuckoo_table_confirm(t, p[1], NULL, &slot))
@@ -305,10 +315,14 @@ static bool version_match4(const struct ipcuckoo_version *v,
 		return false;
 	/* If all prefixes have one length, the probe does not wait for the word. */
 	one = READ_ONCE(h->only);
-	if (one)
-		return probe_net4(v->table[IPCUCKOO_NETS4], addr, one);
+	if (one) {
+		if (!probe_net4(v->table[IPCUCKOO_NETS4], addr, one))
+			return false;
+		remember(false, host->lo << 32, one);
+		return true;
+	}
 	while (lens) {
-		/* If there is one length only, it is the lowest bit, too. */
+		/* The two longest lengths. If only one is left, which is the lowest, it is both. */
 		one = __fls(lens);
 		two = __fls((lens ^ BIT(one)) | (lens & -lens));
 		lens &= ~(BIT(one) | BIT(two));
@@ -681,12 +695,14 @@ static noinline bool look_for_prefix6(struct ipcuckoo_entries *e, const struct i
 	       found : look_further6(e, addr, seq, v);
 }
 
-/* Look an address up for which the outlook was LAST: unlike above, only a match is an answer. */
+/* Look an address up for which the outlook was LAST. That the entry is not there is no answer:
+ * another one may cover the address.
+ */
 static noinline bool look_for_last4(struct ipcuckoo_entries *e, u32 addr, u32 seq,
 				    const struct ipcuckoo_version *v)
 {
 	const struct ipcuckoo_key key = { .lo = addr };
-	unsigned int len = raw_cpu_read(last_entry[0].len);
+	unsigned int len = last_len(false);
 	bool sure, found;
 
 	sure = len == 32 ? probe_code(v, IPCUCKOO_HOSTS4, &key, &found) :
@@ -697,7 +713,7 @@ static noinline bool look_for_last4(struct ipcuckoo_entries *e, u32 addr, u32 se
 static noinline bool look_for_last6(struct ipcuckoo_entries *e, const struct ipcuckoo_key *addr,
 				    u32 seq, const struct ipcuckoo_version *v)
 {
-	unsigned int len = raw_cpu_read(last_entry[1].len);
+	unsigned int len = last_len(true);
 	bool sure, found;
 
 	sure = len == 128 ? probe_code(v, IPCUCKOO_HOSTS6, addr, &found) :

@@ -49,7 +49,7 @@ static __always_inline void prefetch128(const struct ipcuckoo_table *t,
  * @addr:	address, host byte order
  *
  * Of prefixes with several lengths, only the hint is fetched: without having read it, one cannot
- * know which lengths the look-up will probe.
+ * know which lengths the look-up will probe. The entry that matched last is in the caches anyway.
  *
  * Context: softirq or process context, under rcu_read_lock().
  */

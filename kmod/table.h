@@ -4,7 +4,7 @@
  *
  * For readers (any context, under rcu_read_lock(), without a lock):
  * ipcuckoo_table_probe32() and ipcuckoo_table_probe128(); ipcuckoo_table_fetch(); and their
- * parts: ipcuckoo_table_suspect(), ipcuckoo_table_first() and ipcuckoo_table_confirm().
+ * parts: ipcuckoo_table_first(), ipcuckoo_table_first_of_two() and ipcuckoo_table_confirm().
  * For the one writer (process context, serialised by the caller): the other functions.
  */
 #ifndef _IPCUCKOO_TABLE_H

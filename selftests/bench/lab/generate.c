@@ -14,7 +14,7 @@
  * "near", a miss beside a member: it differs by one in the last octet or in a
  * bit, or is just outside of a prefix. KIND is "uniform", "zipf" (addresses that
  * repeat with frequencies of Zipf's law) or "flow" (a single address; a hit in one of
- * the longest prefixes, for which ipset looks first).
+ * the longest prefixes, or a host if the list has hosts, as ipset looks for these first).
  *
  * Members are the values of a keyed permutation at 0 to MEMBERS - 1. With its
  * inverse, the program knows whether an address is a member.
@@ -216,7 +216,7 @@ static void read_list(const char *path)
 	}
 }
 
-/* Draw members from the longest prefixes only. */
+/* Keep only the longest prefixes (or the hosts), to draw hits from. listed() knows all of them. */
 static void keep_longest(void)
 {
 	addr_t size, least = ~(addr_t)0;

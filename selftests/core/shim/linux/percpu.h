@@ -6,8 +6,7 @@
 #define DECLARE_PER_CPU(type, name)	extern _Thread_local type name
 #define DEFINE_PER_CPU(type, name)	_Thread_local type name
 #define this_cpu_read(variable)		(variable)
-#define raw_cpu_read(variable)		(variable)
-#define raw_cpu_write(variable, value)	((void)((variable) = (value)))
+#define raw_cpu_ptr(pointer)		(pointer)
 #define this_cpu_inc(variable)		((void)(variable)++)
 #define this_cpu_dec(variable)		((void)(variable)--)
 
