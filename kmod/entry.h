@@ -67,8 +67,8 @@ static inline struct ipcuckoo_key ipcuckoo_prefix_mask(unsigned int len, bool v6
 	return (struct ipcuckoo_key){ len ? ~0ULL << (64 - len) : 0, 0 };
 }
 
-/* The code of a prefix: its address with bit @last set, and the bits behind that cleared. All other
- * bits of -@last are 1.
+/* The code of a prefix: its address with bit @last set, and the bits behind that cleared. -@last is
+ * a mask of bit @last and all bits above it.
  */
 static inline u32 ipcuckoo_code4(u32 addr, unsigned int len)
 {

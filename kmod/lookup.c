@@ -62,7 +62,7 @@ DEFINE_PER_CPU(int, ipcuckoo_recent_hits);
 /**
  * struct last_entry - an entry that matched
  * @hi:		the first 64 bits of the address that it matched, an IPv4 address at the top
- * @shift:	how many of the last bits of @hi it does not compare
+ * @shift:	how many of the last bits of @hi the entry leaves open
  * @len:	its length
  */
 struct last_entry {

@@ -40,7 +40,8 @@ struct addr {
 /**
  * struct stress - a mode that runs
  * @set:	the set
- * @other:	a set that the reader asks first, and that has all addresses; NULL in most modes
+ * @other:	a set in which the reader looks each address up first, and finds it; NULL in most
+ *		modes
  * @members:	addresses that always match
  * @non_members: addresses that never match
  * @churn:	entries that are added and deleted
@@ -415,14 +416,11 @@ static bool entry_at(const struct ipcuckoo_table *t, enum ipcuckoo_kind kind, u3
 {
 	struct addr a;
 
-	if (!addr_at(t, bucket, rem, rest, &a))
+	/* No prefix has the code 0. */
+	if (!addr_at(t, bucket, rem, rest, &a) || !a.key.lo)
 		return false;
-	*entry = host_entry(&a);
-	if (kind == IPCUCKOO_HOSTS4)
-		return true;
-	entry->len = 31 - __ffs64(a.key.lo | BIT_ULL(32));
-	entry->addr.lo &= entry->addr.lo - 1;
-	return entry->len > IPCUCKOO_HINT_NARROW && entry->len < 32;
+	*entry = ipcuckoo_entry_decode(kind, &a.key);
+	return entry->len > IPCUCKOO_HINT_NARROW;
 }
 
 /* Add an entry with this first bucket and remainder. Return: its address. */
@@ -440,7 +438,8 @@ static struct addr any_at(struct stress *s, const struct ipcuckoo_table *t, enum
 /* As prepare_v6_reuse(), with the remainder of one IPv4 entry and the rest of another; both
  * combinations, @mixed, are non-members. The other slots of the bucket have members, and so have
  * all slots whose rests are in the same u16, which each change writes. Each other bucket has an
- * entry, so that the table does not shrink. The caller frees the slot. Return: the table.
+ * entry, so that the table does not shrink. The first of the two is in the set until the caller
+ * calls free_slot(). Return: the table.
  */
 static const struct ipcuckoo_table *prepare_rests(struct stress *s, enum ipcuckoo_kind kind,
 						  u32 bits, struct ipcuckoo_entry mixed[2])
@@ -475,7 +474,9 @@ static const struct ipcuckoo_table *prepare_rests(struct stress *s, enum ipcucko
 	return t;
 }
 
-/* Make room for the entries that the writer adds in turn, in the slot that one of them has. */
+/* Delete the first of the two entries that the writer then adds and deletes in turn: its slot is
+ * the only free one in their bucket.
+ */
 static void free_slot(struct stress *s, enum ipcuckoo_kind kind, const struct ipcuckoo_table *t)
 {
 	del(s, &s->churn[0]);
