@@ -98,49 +98,40 @@ static void prefetch_for(const struct ipcuckoo_set *set, const void *ip, bool v6
 		ipcuckoo_prefetch4(&set->entries, key.lo);
 }
 
-static bool matches_special(const struct ipcuckoo_link *link, u8 dir, const void *ip, bool v6,
-			    unsigned int bytes, u64 *mark)
+/* Does a packet match a link whose direction is shifted (struct ipcuckoo_link)? If the entry that
+ * matches has counters, count the packet's @bytes for it. If the entry has a mark, set @mark to it.
+ */
+static noinline bool matches_special(const struct ipcuckoo_link *link, const void *ip, bool v6,
+				     unsigned int bytes, u64 *mark)
 {
+	u8 dir = link->dir >> IPCUCKOO_SPECIAL_SHIFT;
+
+	if (link->at->rule.verdict == IPCUCKOO_VERDICT_PREFETCH) {
+		if (dir & IPCUCKOO_DIR_SRC)
+			prefetch_for(link->set, ip, v6, false);
+		if (dir & IPCUCKOO_DIR_DST)
+			prefetch_for(link->set, ip, v6, true);
+		return false;
+	}
 	return (dir & IPCUCKOO_DIR_SRC &&
 		match_special(link->set, ip, v6, false, bytes, mark)) ||
 	       (dir & IPCUCKOO_DIR_DST &&
 		match_special(link->set, ip, v6, true, bytes, mark));
 }
 
-/* The slow path of matches(), for links whose direction is shifted (struct ipcuckoo_link). */
-static noinline bool run_special(const struct ipcuckoo_link *link, const void *ip, bool v6,
-				 unsigned int bytes, u64 *mark)
+static bool is_special(const struct ipcuckoo_link *link)
 {
-	u8 dir = link->dir >> IPCUCKOO_SPECIAL_SHIFT;
-
-	if (link->at->rule.verdict != IPCUCKOO_VERDICT_PREFETCH)
-		return matches_special(link, dir, ip, v6, bytes, mark);
-	if (dir & IPCUCKOO_DIR_SRC)
-		prefetch_for(link->set, ip, v6, false);
-	if (dir & IPCUCKOO_DIR_DST)
-		prefetch_for(link->set, ip, v6, true);
-	return false;
+	return unlikely(link->dir >> IPCUCKOO_SPECIAL_SHIFT);
 }
 
-/* Does a packet match? If the entry that matches has counters, count the packet's @bytes for it. If
- * the entry has a mark, set @mark to it.
+/* Does a packet match a link whose direction is not shifted? This reads the direction again after
+ * the first look-up, so that it needs no register meanwhile.
  */
 static __always_inline bool matches(const struct ipcuckoo_link *link, const void *ip,
-				    match_fn match, unsigned int bytes, u64 *mark)
+				    match_fn match)
 {
-	u8 dir = link->dir;
-
-	if ((dir & IPCUCKOO_DIR_SRC && match(link->set, ip, false)) ||
-	    (dir & IPCUCKOO_DIR_DST && match(link->set, ip, true)))
-		return true;
-	return unlikely(dir >> IPCUCKOO_SPECIAL_SHIFT) &&
-	       run_special(link, ip, match == match6, bytes, mark);
-}
-
-static const struct net_device *device(const struct nf_hook_state *state)
-{
-	return state->hook == NF_INET_LOCAL_OUT && state->pf != NFPROTO_NETDEV ?
-	       state->out : state->in;
+	return (link->dir & IPCUCKOO_DIR_SRC && match(link->set, ip, false)) ||
+	       (link->dir & IPCUCKOO_DIR_DST && match(link->set, ip, true));
 }
 
 /* Does an attachment act on packets of this device? @dev can be NULL: kernels before 6.11
@@ -185,7 +176,7 @@ static void trace(const struct ipcuckoo_link *link, const struct sk_buff *skb,
  * additions; mm/vmstat.c distinguishes the same two cases. On 32-bit machines readers use @syncp to
  * get consistent 64-bit numbers.
  */
-static u64 count(struct ipcuckoo_counter __percpu *counter, unsigned int bytes)
+static u64 count_return(struct ipcuckoo_counter __percpu *counter, unsigned int bytes)
 {
 #if defined(CONFIG_64BIT) && defined(CONFIG_HAVE_CMPXCHG_LOCAL)
 	this_cpu_add(counter->bytes, bytes);
@@ -206,62 +197,78 @@ static u64 count(struct ipcuckoo_counter __percpu *counter, unsigned int bytes)
 #endif
 }
 
-/* The packet continues with the next attachment of the chain. No verdict of netfilter has
- * this value.
- */
-#define NO_VERDICT	UINT_MAX
+/* As count_return(), but without the number, which makes the instructions cheaper. */
+static __always_inline void count(struct ipcuckoo_counter __percpu *counter, unsigned int bytes)
+{
+#if defined(CONFIG_64BIT) && defined(CONFIG_HAVE_CMPXCHG_LOCAL)
+	this_cpu_add(counter->bytes, bytes);
+	this_cpu_inc(counter->packets);
+#else
+	count_return(counter, bytes);
+#endif
+}
 
-/* Act on a packet that matched an entry; @mark is the mark of the entry, or 0 if it has none. Not
- * inlined, so that packets that do not match need no registers for this.
- *
- * Return: NF_DROP, NF_ACCEPT or NO_VERDICT.
+/* Count, trace, log and mark a packet that matched. @mark is the mark of the entry, or 0 if it has
+ * none. Not inlined, so that the packets of most rules need no registers for this.
  */
-static noinline unsigned int hit(const struct ipcuckoo_link *link, struct sk_buff *skb,
-				 const struct nf_hook_state *state, const void *ip,
-				 unsigned int bytes, u64 mark)
+static noinline void act(const struct ipcuckoo_link *link, struct sk_buff *skb,
+			 const struct nf_hook_state *state, const void *ip, unsigned int bytes,
+			 u64 mark)
 {
 	struct ipcuckoo_attachment *at = link->at;
-	u64 packets = count(at->counter, bytes);
+	u64 packets = count_return(at->counter, bytes);
 
 	if (trace_ipcuckoo_match_enabled())
-		trace(link, skb, device(state), ip);
+		trace(link, skb, state->in ?: state->out, ip);
 	if (at->rule.log.to && ipcuckoo_log_due(at, packets))
 		ipcuckoo_log(at, link->set, skb, state);
-	switch (at->rule.verdict) {
-	case IPCUCKOO_VERDICT_DROP:
-		return NF_DROP;
-	case IPCUCKOO_VERDICT_ACCEPT:
-		return NF_ACCEPT;
-	case IPCUCKOO_VERDICT_MARK:
-		mark = mark ?: (u64)at->rule.mask << 32 | at->rule.mark;
-		skb->mark = (skb->mark & ~(u32)(mark >> 32)) | (u32)mark;
-		break;
-	default:
-		break;
-	}
-	return NO_VERDICT;
+	if (at->rule.verdict != IPCUCKOO_VERDICT_MARK)
+		return;
+	mark = mark ?: (u64)at->rule.mask << 32 | at->rule.mark;
+	skb->mark = (skb->mark & ~(u32)(mark >> 32)) | (u32)mark;
+}
+
+/* Run a link whose direction is shifted (struct ipcuckoo_link). Return: its verdict. */
+static noinline u32 run_special(const struct ipcuckoo_link *link, struct sk_buff *skb,
+				const struct nf_hook_state *state, const void *ip,
+				unsigned int bytes, bool v6)
+{
+	u64 mark = 0;
+
+	if (!matches_special(link, ip, v6, bytes, &mark))
+		return IPCUCKOO_NO_VERDICT;
+	act(link, skb, state, ip, bytes, mark);
+	return link->verdict;
 }
 
 /* Run a chain. Inlined into the hook of each family, so that the look-up is a direct call.
- * @tags is the length of the VLAN tags in front of the IP header, which are not counted.
+ * @tags is the length of the VLAN tags in front of the IP header, which are not counted. @out says
+ * that the machine sends the packet.
  */
 static __always_inline unsigned int run(const struct ipcuckoo_chain *chain,
 					struct sk_buff *skb,
 					const struct nf_hook_state *state, const void *ip,
-					unsigned int tags, match_fn match)
+					unsigned int tags, bool out, match_fn match)
 {
-	const struct net_device *dev = device(state);
-	const struct ipcuckoo_link *link = chain->link, *end = link + chain->count;
-	unsigned int verdict, bytes = skb->len - tags;
-	u64 mark;
+	const struct ipcuckoo_link *link;
+	u32 verdict;
 
-	for (; link < end; link++) {
-		mark = 0;
-		if (!concerns(link->at, dev) ||
-		    !matches(link, ip, match, bytes, &mark))
+	for (link = chain->link; link->at; link++) {
+		if (!concerns(link->at, out ? state->out : state->in))
 			continue;
-		verdict = hit(link, skb, state, ip, bytes, mark);
-		if (verdict != NO_VERDICT)
+		if (matches(link, ip, match)) {
+			if (unlikely(link->acts || trace_ipcuckoo_match_enabled()))
+				act(link, skb, state, ip, skb->len - tags, 0);
+			else
+				count(link->at->counter, skb->len - tags);
+			verdict = link->verdict;
+		} else if (is_special(link)) {
+			verdict = run_special(link, skb, state, ip, skb->len - tags,
+					      match == match6);
+		} else {
+			continue;
+		}
+		if (verdict != IPCUCKOO_NO_VERDICT)
 			return verdict;
 	}
 	return NF_ACCEPT;
@@ -275,21 +282,34 @@ static const struct ipcuckoo_chain *chain_of(void *priv)
 	return rcu_dereference(*slot);
 }
 
-/* The IP stack has checked the network header before it calls these two functions. */
-unsigned int ipcuckoo_hook4(void *priv, struct sk_buff *skb,
-			    const struct nf_hook_state *state)
+/* The IP stack has checked the network header before it calls these functions. */
+
+static __always_inline unsigned int hook4(void *priv, struct sk_buff *skb,
+					  const struct nf_hook_state *state, bool out)
 {
 	const struct ipcuckoo_chain *chain = chain_of(priv);
 
-	return chain ? run(chain, skb, state, ip_hdr(skb), 0, match4) : NF_ACCEPT;
+	return chain ? run(chain, skb, state, ip_hdr(skb), 0, out, match4) : NF_ACCEPT;
+}
+
+static __always_inline unsigned int hook6(void *priv, struct sk_buff *skb,
+					  const struct nf_hook_state *state, bool out)
+{
+	const struct ipcuckoo_chain *chain = chain_of(priv);
+
+	return chain ? run(chain, skb, state, ipv6_hdr(skb), 0, out, match6) : NF_ACCEPT;
+}
+
+unsigned int ipcuckoo_hook4(void *priv, struct sk_buff *skb,
+			    const struct nf_hook_state *state)
+{
+	return hook4(priv, skb, state, false);
 }
 
 unsigned int ipcuckoo_hook6(void *priv, struct sk_buff *skb,
 			    const struct nf_hook_state *state)
 {
-	const struct ipcuckoo_chain *chain = chain_of(priv);
-
-	return chain ? run(chain, skb, state, ipv6_hdr(skb), 0, match6) : NF_ACCEPT;
+	return hook6(priv, skb, state, false);
 }
 
 /* A packet that the machine sends was routed before LOCAL_OUT. If an attachment has changed
@@ -308,7 +328,7 @@ unsigned int ipcuckoo_hook_out4(void *priv, struct sk_buff *skb,
 				const struct nf_hook_state *state)
 {
 	u32 mark = skb->mark;
-	unsigned int verdict = ipcuckoo_hook4(priv, skb, state);
+	unsigned int verdict = hook4(priv, skb, state, true);
 
 	if (verdict != NF_ACCEPT || likely(skb->mark == mark))
 		return verdict;
@@ -319,7 +339,7 @@ unsigned int ipcuckoo_hook_out6(void *priv, struct sk_buff *skb,
 				const struct nf_hook_state *state)
 {
 	u32 mark = skb->mark;
-	unsigned int verdict = ipcuckoo_hook6(priv, skb, state);
+	unsigned int verdict = hook6(priv, skb, state, true);
 
 	if (verdict != NF_ACCEPT || likely(skb->mark == mark))
 		return verdict;
@@ -377,7 +397,7 @@ unsigned int ipcuckoo_hook_ingress4(void *priv, struct sk_buff *skb,
 	if (tags < 0)
 		return NF_ACCEPT;
 	ip = skb_header_pointer(skb, skb_network_offset(skb) + tags, sizeof(copy), &copy);
-	return ip && ip->version == 4 ? run(chain, skb, state, ip, tags, match4) : NF_ACCEPT;
+	return ip && ip->version == 4 ? run(chain, skb, state, ip, tags, false, match4) : NF_ACCEPT;
 }
 
 unsigned int ipcuckoo_hook_ingress6(void *priv, struct sk_buff *skb,
@@ -394,7 +414,7 @@ unsigned int ipcuckoo_hook_ingress6(void *priv, struct sk_buff *skb,
 	if (tags < 0)
 		return NF_ACCEPT;
 	ip = skb_header_pointer(skb, skb_network_offset(skb) + tags, sizeof(copy), &copy);
-	return ip && ip->version == 6 ? run(chain, skb, state, ip, tags, match6) : NF_ACCEPT;
+	return ip && ip->version == 6 ? run(chain, skb, state, ip, tags, false, match6) : NF_ACCEPT;
 }
 
 /* XDP */
@@ -467,34 +487,39 @@ static __always_inline unsigned int frame_bytes(const struct frame *frame)
 	       frame->rest;
 }
 
-/* As hit(), but for a frame, which has no mark. Return: XDP_DROP, XDP_PASS, or NO_VERDICT. */
+/* Count a frame that matched, and trace and log it. Return: XDP_DROP, XDP_PASS, or
+ * IPCUCKOO_NO_VERDICT.
+ */
 static noinline u32 hit_frame(const struct ipcuckoo_link *link, const struct frame *frame,
 			      unsigned int bytes)
 {
 	struct ipcuckoo_attachment *at = link->at;
-	u64 packets = count(at->counter, bytes);
+	u64 packets = count_return(at->counter, bytes);
 	bool log = at->rule.log.to && ipcuckoo_log_due(at, packets);
 
 	if (log || trace_ipcuckoo_match_enabled())
 		report(link, frame, log);
 	return at->rule.verdict == IPCUCKOO_VERDICT_DROP ? XDP_DROP :
-	       at->rule.verdict == IPCUCKOO_VERDICT_ACCEPT ? XDP_PASS : NO_VERDICT;
+	       at->rule.verdict == IPCUCKOO_VERDICT_ACCEPT ? XDP_PASS : IPCUCKOO_NO_VERDICT;
 }
 
 static __always_inline u32 run_frame(const struct ipcuckoo_chain *chain,
 				     const struct frame *frame, match_fn match)
 {
-	const struct ipcuckoo_link *link = chain->link, *end = link + chain->count;
 	unsigned int bytes = frame_bytes(frame);
+	const struct ipcuckoo_link *link;
 	u32 verdict;
 	u64 mark;	/* not used: a frame has none */
 
-	for (; link < end; link++) {
-		if (!concerns(link->at, frame->dev) ||
-		    !matches(link, frame->ip, match, bytes, &mark))
+	for (link = chain->link; link->at; link++) {
+		if (!concerns(link->at, frame->dev))
+			continue;
+		if (!matches(link, frame->ip, match) &&
+		    !(is_special(link) &&
+		      matches_special(link, frame->ip, match == match6, bytes, &mark)))
 			continue;
 		verdict = hit_frame(link, frame, bytes);
-		if (verdict != NO_VERDICT)
+		if (verdict != IPCUCKOO_NO_VERDICT)
 			return verdict;
 	}
 	return XDP_PASS;

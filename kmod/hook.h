@@ -10,19 +10,29 @@ struct ipcuckoo_attachment;
 struct ipcuckoo_set;
 struct xdp_buff;
 
+/* The verdict of a link after which the packet continues with the next one. No verdict of netfilter
+ * or of XDP has this value.
+ */
+#define IPCUCKOO_NO_VERDICT	U32_MAX
+
 /**
  * struct ipcuckoo_link - an attachment in a chain
  * @at:		the attachment
  * @set:	its set. Packets use this, not @at->set: so replacing the chain changes
  *		the sets of all its attachments in one step
+ * @verdict:	what netfilter does with packets that match: NF_DROP, NF_ACCEPT or
+ *		IPCUCKOO_NO_VERDICT
  * @dir:	enum ipcuckoo_direction; shifted by IPCUCKOO_SPECIAL_SHIFT if the set has a mask,
  *		its entries have records, or the verdict is prefetch. So a packet makes one
  *		test for all three, and only such links need more
+ * @acts:	packets that match are logged or marked
  */
 struct ipcuckoo_link {
 	struct ipcuckoo_attachment *at;
 	struct ipcuckoo_set *set;
+	u32 verdict;
 	u8 dir;
+	bool acts;
 };
 
 #define IPCUCKOO_SPECIAL_SHIFT	2
@@ -30,12 +40,10 @@ struct ipcuckoo_link {
 /**
  * struct ipcuckoo_chain - the attachments that packets run at a hook
  * @rcu:	to free it after a grace period
- * @count:	number of attachments
- * @link:	the attachments, in the order in which they run
+ * @link:	the attachments, in the order in which they run. Of the last element @at is NULL
  */
 struct ipcuckoo_chain {
 	struct rcu_head rcu;
-	unsigned int count;
 	struct ipcuckoo_link link[];
 };
 

@@ -213,16 +213,31 @@ static void free_point(struct ipcuckoo_net *pernet, struct point *point)
 
 /* Chains */
 
+/* What netfilter does with a packet that matches. */
+static u32 verdict_of(const struct ipcuckoo_rule *rule)
+{
+	switch (rule->verdict) {
+	case IPCUCKOO_VERDICT_DROP:
+		return NF_DROP;
+	case IPCUCKOO_VERDICT_ACCEPT:
+		return NF_ACCEPT;
+	default:
+		return IPCUCKOO_NO_VERDICT;
+	}
+}
+
 static struct ipcuckoo_link make_link(struct ipcuckoo_attachment *at)
 {
 	bool special = at->set->mask.present || ipcuckoo_set_has_records(at->set) ||
 		       at->rule.verdict == IPCUCKOO_VERDICT_PREFETCH;
-	u8 dir = at->rule.dir;
+	const struct ipcuckoo_rule *rule = &at->rule;
 
 	return (struct ipcuckoo_link){
 		.at = at,
 		.set = at->set,
-		.dir = special ? dir << IPCUCKOO_SPECIAL_SHIFT : dir,
+		.verdict = verdict_of(rule),
+		.dir = special ? rule->dir << IPCUCKOO_SPECIAL_SHIFT : rule->dir,
+		.acts = rule->log.to || rule->verdict == IPCUCKOO_VERDICT_MARK,
 	};
 }
 
@@ -232,19 +247,21 @@ static struct ipcuckoo_chain *make_chain(struct ipcuckoo_net *pernet,
 {
 	struct ipcuckoo_attachment *at;
 	struct ipcuckoo_chain *chain;
-	unsigned int count = 0;
+	struct ipcuckoo_link *link;
+	size_t count = 0;
 
 	list_for_each_entry(at, &pernet->attached.list, list)
 		count += runs_in(at, point);
 	if (!count)
 		return NULL;
-	chain = kzalloc(struct_size(chain, link, count),
+	chain = kzalloc(struct_size(chain, link, count + 1),
 			GFP_KERNEL_ACCOUNT | __GFP_NOWARN);
 	if (!chain)
 		return ERR_PTR(-ENOMEM);
+	link = chain->link;
 	list_for_each_entry(at, &pernet->attached.list, list)
 		if (runs_in(at, point))
-			chain->link[chain->count++] = make_link(at);
+			*link++ = make_link(at);
 	return chain;
 }
 
