@@ -42,9 +42,9 @@
  * other: first it reads the slot, then the key. If it prefetches the keys of both buckets before it
  * reads the slots, it waits for one. But a look-up that finds nothing has then fetched the keys in
  * vain. Among a million hosts, prefetching saves a match 45 ns and costs a miss 30
- * (selftests/bench/versus). So look-ups prefetch while most of them match: each processor adds 1
- * to ipcuckoo_recent_hits for a match, and subtracts 1 for a miss, within 0 to HITS_MAX, and
- * prefetches while the number is at least IPCUCKOO_HITS_MANY.
+ * (selftests/bench/versus). So look-ups prefetch while most of them find a slot: each processor
+ * adds 1 to ipcuckoo_recent_hits if a slot has the remainder of the host, and subtracts 1 if none
+ * has, within 0 to HITS_MAX, and prefetches while the number is at least IPCUCKOO_HITS_MANY.
  */
 #define HITS_MAX	8
 
@@ -485,12 +485,13 @@ enum outlook {
 };
 
 /* The first part of a look-up, which suffices for most packets. For HOST, @slot is set to the
- * number of the slot. With @keys, prefetch the keys. @v6 and @keys are constants in all callers,
- * so that the compiler makes special code for each of them.
+ * number of the slot, and @rest to the rest of the host, if it is an IPv4 address. With @keys,
+ * prefetch the keys. @v6 and @keys are constants in all callers, so that the compiler makes special
+ * code for each of them.
  */
 static __always_inline enum outlook outlook(const struct ipcuckoo_version *v,
 					    const struct ipcuckoo_key *addr, bool v6, bool keys,
-					    u64 *slot)
+					    u64 *slot, u32 *rest)
 {
 	const struct ipcuckoo_table *t = v->table[v6 ? IPCUCKOO_HOSTS6 : IPCUCKOO_HOSTS4];
 	const struct ipcuckoo_hint *h = v->hint[v6];
@@ -514,17 +515,15 @@ static __always_inline enum outlook outlook(const struct ipcuckoo_version *v,
 	p = v6 ? ipcuckoo_table_locate128(t, addr) : ipcuckoo_table_locate_wide(t, addr->lo);
 	if (keys)
 		ipcuckoo_table_prefetch_keys(t, &p);
+	*rest = p.rest;
 	return ipcuckoo_table_first(t, &p, slot) ? HOST : NOTHING;
 }
 
-/* Does a slot that outlook() has found hold the host? This computes the rest of the host again: if
- * outlook() returned the rest, look-ups that find nothing would have to save registers, too.
- */
-static __always_inline bool is_host(const struct ipcuckoo_table *t, u64 slot,
+/* Does the slot that outlook() has found hold the host? */
+static __always_inline bool is_host(const struct ipcuckoo_table *t, u64 slot, u32 rest,
 				    const struct ipcuckoo_key *key, bool v6)
 {
-	return v6 ? ipcuckoo_table_same_key(t, slot, key) :
-		    ipcuckoo_table_rest(t, slot) == ipcuckoo_table_locate_wide(t, key->lo).rest;
+	return v6 ? ipcuckoo_table_same_key(t, slot, key) : ipcuckoo_table_rest(t, slot) == rest;
 }
 
 /* Decide by the entry of a host for which the outlook was HOST. Unlike decide(), this reads the
@@ -533,12 +532,12 @@ static __always_inline bool is_host(const struct ipcuckoo_table *t, u64 slot,
  * caller has to look up again, for this or another reason.
  */
 static __always_inline enum ipcuckoo_decision
-decide_host(struct ipcuckoo_entries *e, u32 seq, const struct ipcuckoo_table *t,
-	    u64 slot, const struct ipcuckoo_key *key, bool v6, struct ipcuckoo_record **record)
+decide_host(struct ipcuckoo_entries *e, u32 seq, const struct ipcuckoo_table *t, u64 slot, u32 rest,
+	    const struct ipcuckoo_key *key, bool v6, struct ipcuckoo_record **record)
 {
 	struct ipcuckoo_value value;
 
-	if (!is_host(t, slot, key, v6))
+	if (!is_host(t, slot, rest, key, v6))
 		return IPCUCKOO_UNDECIDED;
 	value = ipcuckoo_table_value(t, slot);
 	if ((value.expires && ipcuckoo_expired(value.expires, ipcuckoo_now())) ||
@@ -549,8 +548,10 @@ decide_host(struct ipcuckoo_entries *e, u32 seq, const struct ipcuckoo_table *t,
 	return value.nomatch ? IPCUCKOO_EXCEPTION : IPCUCKOO_MATCH;
 }
 
-/* These are separate functions, and not inlined, so that the common miss in
- * ipcuckoo_entries_match4() needs no stack frame.
+/* The functions from here on are not inlined into ipcuckoo_entries_match4() and
+ * ipcuckoo_entries_match6(), which packets call, and which call one of these last. So those two
+ * need no stack frame: neither for hosts that are not in the set, nor for those that are in it
+ * without a timeout.
  */
 static noinline bool look_up4(struct ipcuckoo_entries *e, u32 addr)
 {
@@ -559,30 +560,26 @@ static noinline bool look_up4(struct ipcuckoo_entries *e, u32 addr)
 	return look_up(e, &key, version_match4);
 }
 
-static noinline bool confirm4(struct ipcuckoo_entries *e, u32 addr, u32 seq,
-			      const struct ipcuckoo_table *t, u64 slot)
+static noinline bool look_up6(struct ipcuckoo_entries *e, const struct ipcuckoo_key *addr)
+{
+	return look_up(e, addr, version_match6);
+}
+
+/* Look up a host for which the outlook was HOST, in a table with extensions. */
+static noinline bool look_at_value4(struct ipcuckoo_entries *e, u32 addr, u32 seq,
+				    const struct ipcuckoo_table *t, u64 slot, u32 rest)
 {
 	const struct ipcuckoo_key key = { .lo = addr };
 
-	if (!t->exts) {
-		if (is_host(t, slot, &key, false) && undisturbed(e, seq))
-			return true;
-	} else if (decide_host(e, seq, t, slot, &key, false, NULL) == IPCUCKOO_MATCH) {
-		return true;
-	}
-	return look_up4(e, addr);
+	return decide_host(e, seq, t, slot, rest, &key, false, NULL) == IPCUCKOO_MATCH ||
+	       look_up4(e, addr);
 }
 
-/* Does a slot that look_in_narrow4() has found hold the host? Like is_host(), this computes the
- * rest again.
- */
-static noinline bool confirm_narrow4(struct ipcuckoo_entries *e, u32 addr, u32 seq,
-				     const struct ipcuckoo_table *t, u64 slot)
+static noinline bool look_at_value6(struct ipcuckoo_entries *e, const struct ipcuckoo_key *addr,
+				    u32 seq, const struct ipcuckoo_table *t, u64 slot)
 {
-	if (ipcuckoo_table_rest(t, slot) == ipcuckoo_table_locate_narrow(t, addr).rest &&
-	    undisturbed(e, seq))
-		return true;
-	return look_up4(e, addr);
+	return decide_host(e, seq, t, slot, 0, addr, true, NULL) == IPCUCKOO_MATCH ||
+	       look_up6(e, addr);
 }
 
 /* Look an address up for which the outlook was NARROW. */
@@ -590,11 +587,13 @@ static noinline bool look_in_narrow4(struct ipcuckoo_entries *e, u32 addr, u32 s
 				     const struct ipcuckoo_table *t)
 {
 	struct ipcuckoo_location p = ipcuckoo_table_locate_narrow(t, addr);
+	bool found;
 	u64 slot;
 
-	if (ipcuckoo_table_first_narrow(t, &p, &slot))
-		return confirm_narrow4(e, addr, seq, t, slot);
-	return undisturbed(e, seq) ? false : look_up4(e, addr);
+	found = ipcuckoo_table_first_narrow(t, &p, &slot);
+	if ((!found || ipcuckoo_table_rest(t, slot) == p.rest) && undisturbed(e, seq))
+		return found;
+	return look_up4(e, addr);
 }
 
 /* Look the address up in the version that the caller has loaded already. */
@@ -608,30 +607,13 @@ static noinline bool look_further4(struct ipcuckoo_entries *e, u32 addr, u32 seq
 	return undisturbed(e, seq) ? found : look_up4(e, addr);
 }
 
-static noinline bool confirm6(struct ipcuckoo_entries *e,
-			      const struct ipcuckoo_key *addr, u32 seq,
-			      const struct ipcuckoo_table *t, u64 slot)
-{
-	bool found;
-
-	if (!t->exts)
-		found = is_host(t, slot, addr, true) && undisturbed(e, seq);
-	else
-		found = decide_host(e, seq, t, slot, addr, true, NULL) == IPCUCKOO_MATCH;
-	if (!found)
-		return look_up(e, addr, version_match6);
-	if (this_cpu_read(ipcuckoo_recent_hits) < HITS_MAX)
-		this_cpu_inc(ipcuckoo_recent_hits);
-	return true;
-}
-
 static noinline bool look_further6(struct ipcuckoo_entries *e, const struct ipcuckoo_key *addr,
 				   u32 seq, const struct ipcuckoo_version *v)
 {
 	struct lpm by;
 	bool found = version_match6(v, addr, &by);
 
-	return undisturbed(e, seq) ? found : look_up(e, addr, version_match6);
+	return undisturbed(e, seq) ? found : look_up6(e, addr);
 }
 
 /* Probe for an entry by its code, and only for this one. This calls no function, so that registers
@@ -737,13 +719,20 @@ bool ipcuckoo_entries_match4(struct ipcuckoo_entries *e, u32 addr)
 	u32 seq = sample(e);
 	const struct ipcuckoo_version *v = rcu_dereference(e->version);
 	const struct ipcuckoo_key key = { .lo = addr };
+	const struct ipcuckoo_table *t;
 	u64 slot;
+	u32 rest;
 
-	switch (outlook(v, &key, false, false, &slot)) {
+	switch (outlook(v, &key, false, false, &slot, &rest)) {
 	case NOTHING:
 		return undisturbed(e, seq) ? false : look_up4(e, addr);
 	case HOST:
-		return confirm4(e, addr, seq, v->table[IPCUCKOO_HOSTS4], slot);
+		t = v->table[IPCUCKOO_HOSTS4];
+		if (unlikely(t->exts))
+			return look_at_value4(e, addr, seq, t, slot, rest);
+		if (is_host(t, slot, rest, &key, false) && undisturbed(e, seq))
+			return true;
+		return look_up4(e, addr);
 	case PREFIX:
 		return look_for_prefix4(e, addr, seq, v);
 	case LAST:
@@ -760,13 +749,25 @@ static __always_inline bool match6(struct ipcuckoo_entries *e, const struct ipcu
 {
 	u32 seq = sample(e);
 	const struct ipcuckoo_version *v = rcu_dereference(e->version);
+	const struct ipcuckoo_table *t;
 	u64 slot;
+	u32 rest;
 
-	switch (outlook(v, addr, true, keys, &slot)) {
+	switch (outlook(v, addr, true, keys, &slot, &rest)) {
 	case NOTHING:
-		return undisturbed(e, seq) ? false : look_up(e, addr, version_match6);
+		/* Look-ups that interrupt each other may count below 0. */
+		if (this_cpu_read(ipcuckoo_recent_hits) > 0)
+			this_cpu_dec(ipcuckoo_recent_hits);
+		return undisturbed(e, seq) ? false : look_up6(e, addr);
 	case HOST:
-		return confirm6(e, addr, seq, v->table[IPCUCKOO_HOSTS6], slot);
+		t = v->table[IPCUCKOO_HOSTS6];
+		if (this_cpu_read(ipcuckoo_recent_hits) < HITS_MAX)
+			this_cpu_inc(ipcuckoo_recent_hits);
+		if (unlikely(t->exts))
+			return look_at_value6(e, addr, seq, t, slot);
+		if (is_host(t, slot, rest, addr, true) && undisturbed(e, seq))
+			return true;
+		return look_up6(e, addr);
 	case PREFIX:
 		return look_for_prefix6(e, addr, seq, v);
 	case LAST:
@@ -776,18 +777,10 @@ static __always_inline bool match6(struct ipcuckoo_entries *e, const struct ipcu
 	}
 }
 
-/* Not inlined, so that the common miss needs no stack frame. */
-static noinline bool match6_among_hits(struct ipcuckoo_entries *e, const struct ipcuckoo_key *addr)
+/* Not inlined, so that look-ups that do not prefetch save fewer registers. */
+static noinline bool match6_with_keys(struct ipcuckoo_entries *e, const struct ipcuckoo_key *addr)
 {
-	bool found;
-
-	if (ipcuckoo_lookups_match())
-		found = match6(e, addr, true);
-	else
-		found = match6(e, addr, false);
-	if (!found)
-		this_cpu_dec(ipcuckoo_recent_hits);
-	return found;
+	return match6(e, addr, true);
 }
 
 /**
@@ -801,10 +794,7 @@ static noinline bool match6_among_hits(struct ipcuckoo_entries *e, const struct 
 bool ipcuckoo_entries_match6(struct ipcuckoo_entries *e,
 			     const struct ipcuckoo_key *addr)
 {
-	/* Look-ups that interrupt each other may count below 0. */
-	if (this_cpu_read(ipcuckoo_recent_hits) > 0)
-		return match6_among_hits(e, addr);
-	return match6(e, addr, false);
+	return ipcuckoo_lookups_match() ? match6_with_keys(e, addr) : match6(e, addr, false);
 }
 
 /**
@@ -864,15 +854,17 @@ ipcuckoo_entries_decide(struct ipcuckoo_entries *e, const struct ipcuckoo_key *a
 	enum ipcuckoo_decision decision;
 	enum outlook first;
 	u64 slot;
+	u32 rest;
 
 	if (unlikely(mapped))
 		return decide_any(e, addr, v6, mapped, record);
-	first = v6 ? outlook(v, addr, true, false, &slot) : outlook(v, addr, false, false, &slot);
+	first = v6 ? outlook(v, addr, true, false, &slot, &rest) :
+		     outlook(v, addr, false, false, &slot, &rest);
 	if (first == NOTHING && undisturbed(e, seq))
 		return IPCUCKOO_UNDECIDED;
 	if (first == HOST) {
 		decision = decide_host(e, seq, v->table[v6 ? IPCUCKOO_HOSTS6 : IPCUCKOO_HOSTS4],
-				       slot, addr, v6, record);
+				       slot, rest, addr, v6, record);
 		if (decision)
 			return decision;
 	}

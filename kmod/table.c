@@ -164,7 +164,7 @@ static u32 slot_at(const struct ipcuckoo_table *t, u64 slot)
 static void rest_set(struct ipcuckoo_table *t, u32 bucket, unsigned int i,
 		     u32 rest)
 {
-	u32 mask = BIT(t->rest_bits) - 1;
+	u32 mask = t->rest_mask;
 	unsigned int shift;
 	u16 *unit = ipcuckoo_table_rest_unit(t, ipcuckoo_table_slot(t, bucket, i), &shift);
 

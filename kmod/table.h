@@ -136,6 +136,7 @@ struct ipcuckoo_search_node;
  * @rest_shift:	tables of 32-bit keys: lowest bit of the rest (ipcuckoo_table_locate32()); 32
  *		if there are none
  * @rest_bits:	bits of each rest: 0, 1, 2, 4, 8 or 16
+ * @rest_mask:	a mask of that many bits
  * @narrow:	buckets have five slots, in ipcuckoo_narrow format
  * @rems:	tables of 32-bit keys: number of different remainders
  * @bijection:	key of the permutation; tables with @keys use its factors as seeds of
@@ -167,6 +168,7 @@ struct ipcuckoo_table {
 	u8 rest_bits;
 	bool narrow;
 	u16 rems;
+	u16 rest_mask;
 	struct ipcuckoo_bijection bijection;
 
 	u32 *expires;
@@ -310,7 +312,11 @@ static __always_inline void
 ipcuckoo_table_read(const struct ipcuckoo_table *t, const struct ipcuckoo_location *p,
 		    const struct ipcuckoo_format *f, u64 lanes[2])
 {
-	lanes[0] = (p->rem + 1) * IPCUCKOO_LANES(f->bits);
+	u64 ones = IPCUCKOO_LANES(f->bits);
+
+	/* Otherwise GCC makes shifts and additions of the product, which take more time. */
+	OPTIMIZER_HIDE_VAR(ones);
+	lanes[0] = (p->rem + 1) * ones;
 	lanes[1] = lanes[0] | f->choice * IPCUCKOO_LANES(f->bits);
 	lanes[0] ^= READ_ONCE(t->words[p->bucket[0]]);
 	lanes[1] ^= READ_ONCE(t->words[p->bucket[1]]);
@@ -436,10 +442,10 @@ static __always_inline bool ipcuckoo_table_first_narrow(const struct ipcuckoo_ta
 static __always_inline void
 ipcuckoo_table_prefetch_keys(const struct ipcuckoo_table *t, const struct ipcuckoo_location *p)
 {
-	size_t size = t->key_size * IPCUCKOO_SLOTS;
+	size_t size = t->key_size;
 
-	prefetch((const char *)t->keys + p->bucket[0] * size);
-	prefetch((const char *)t->keys + p->bucket[1] * size);
+	prefetch((const char *)t->keys + p->bucket[0] * size * IPCUCKOO_SLOTS);
+	prefetch((const char *)t->keys + p->bucket[1] * size * IPCUCKOO_SLOTS);
 }
 
 /* The u16 that holds the rest of a slot, and the shift of the rest in it. */
@@ -461,7 +467,7 @@ static inline u32 ipcuckoo_table_rest(const struct ipcuckoo_table *t, u64 slot)
 	if (!t->rests)
 		return 0;
 	unit = ipcuckoo_table_rest_unit(t, slot, &shift);
-	return READ_ONCE(*unit) >> shift & (BIT(t->rest_bits) - 1);
+	return READ_ONCE(*unit) >> shift & t->rest_mask;
 }
 
 /* The key of a slot, in tables that have keys. */

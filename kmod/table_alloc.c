@@ -173,6 +173,7 @@ struct ipcuckoo_table *ipcuckoo_table_create_exts(struct ipcuckoo_mem *mem,
 		t->narrow = is_narrow(nbuckets, key_size, exts);
 		t->rems = number_of_rems(t->narrow);
 		t->rest_bits = rest_bits(nbuckets, t->narrow);
+		t->rest_mask = BIT(t->rest_bits) - 1;
 		t->rest_shift = rest_shift(nbuckets, t->narrow);
 	}
 	choose_keys(t);

@@ -20,6 +20,9 @@
 #define __aligned(x)	__attribute__((__aligned__(x)))
 #define barrier()	__asm__ __volatile__("" : : : "memory")
 
+/* The compiler knows nothing about the value of a variable from here on. */
+#define OPTIMIZER_HIDE_VAR(var)	__asm__("" : "+r" (var))
+
 #ifndef static_assert
 #define static_assert(cond, ...)	_Static_assert(cond, #cond)
 #endif
