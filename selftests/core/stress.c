@@ -491,34 +491,59 @@ static void prepare_v4_reuse(struct stress *s, u32 bits)
 	free_slot(s, IPCUCKOO_HOSTS4, t);
 }
 
-/* The same with prefixes. The reader asks another set first, which has the mixed ones. So these are
- * the entries that matched last when it asks the set under test. Beside each, in the same word of
- * the hint, both sets have another prefix, so that their prefixes have several lengths. In a narrow
- * table, the reader would not probe for the last entry alone.
+/* Make another set, which has a mixed entry that the set under test does not have. The reader asks it
+ * first, so that this is the entry that matched last when it asks the set under test. Near the entry,
+ * in the same word of the hint, both sets have a prefix of length @len, which does not cover it. The
+ * caller chooses another length for each call: only where prefixes have several lengths, a look-up
+ * tries the entry that matched last.
+ */
+static void add_to_other(struct stress *s, const struct ipcuckoo_entry *mixed, u8 len)
+{
+	struct ipcuckoo_entry near = {
+		.addr = cut(mixed->addr, mixed->v6, len), .len = len, .v6 = mixed->v6,
+	};
+
+	if (!s->other) {
+		s->other = calloc(1, sizeof(*s->other));
+		if (!s->other)
+			exit(1);
+		must(ipcuckoo_entries_init(s->other, &mem, true), "init");
+		mutex_lock(&s->other->mutex);
+	}
+	if (mixed->v6)
+		near.addr.hi ^= 1ULL << (64 - len);
+	else
+		near.addr.lo ^= 1U << (32 - len);
+	add(s, &near);
+	must(ipcuckoo_entries_add(s->other, &near), "add");
+	if (!ipcuckoo_entries_has(s->other, mixed))
+		must(ipcuckoo_entries_add(s->other, mixed), "add");
+	/* The other set does not have the members. */
+	s->nmembers = 0;
+}
+
+/* As prepare_v4_reuse(), with prefixes. In a narrow table, the reader would not probe for the last
+ * entry alone.
  */
 static void prepare_v4_last(struct stress *s)
 {
-	struct ipcuckoo_entry mixed[2], beside;
+	struct ipcuckoo_entry mixed[2];
 	const struct ipcuckoo_table *t = prepare_rests(s, IPCUCKOO_NETS4, 8, mixed);
-	int i;
 
-	s->other = calloc(1, sizeof(*s->other));
-	if (!s->other)
-		exit(1);
-	must(ipcuckoo_entries_init(s->other, &mem, true), "init");
-	mutex_lock(&s->other->mutex);
-	for (i = 0; i < 2; i++) {
-		beside.len = 17 + i;
-		beside.addr = cut(mixed[i].addr, false, beside.len);
-		beside.addr.lo ^= BIT(15);
-		beside.v6 = false;
-		add(s, &beside);
-		must(ipcuckoo_entries_add(s->other, &beside), "add");
-		must(ipcuckoo_entries_add(s->other, &mixed[i]), "add");
-	}
+	add_to_other(s, &mixed[0], 17);
+	add_to_other(s, &mixed[1], 18);
 	free_slot(s, IPCUCKOO_NETS4, t);
-	/* The other set does not have the members. */
-	s->nmembers = 0;
+}
+
+/* As prepare_v6_reuse(). */
+static void prepare_v6_last(struct stress *s)
+{
+	struct ipcuckoo_entry mixed;
+
+	prepare_v6_reuse(s);
+	mixed = host_entry(&s->non_members[0]);
+	add_to_other(s, &mixed, 40);
+	add_to_other(s, &mixed, 41);
 }
 
 static void prepare_v4_reuse16(struct stress *s)
@@ -1047,6 +1072,7 @@ static const struct mode modes[] = {
 	{ "v4-reuse2", prepare_v4_reuse2, change_reuse },
 	{ "v4-reuse1", prepare_v4_reuse1, change_reuse },
 	{ "v4-last", prepare_v4_last, change_reuse },
+	{ "v6-last", prepare_v6_last, change_reuse },
 	{ "remake", prepare_remake, change_remake },
 	{ "v4-except", prepare_v4_except, change_except },
 	{ "v6-except", prepare_v6_except, change_except },
