@@ -98,8 +98,8 @@ static void prefetch_for(const struct ipcuckoo_set *set, const void *ip, bool v6
 		ipcuckoo_prefetch4(&set->entries, key.lo);
 }
 
-/* Does a packet match a link whose direction is shifted (struct ipcuckoo_link)? If the entry that
- * matches has counters, count the packet's @bytes for it. If the entry has a mark, set @mark to it.
+/* Does a packet match a special link (is_special())? If the entry that matches has counters, count
+ * the packet's @bytes for it. If the entry has a mark, set @mark to it.
  */
 static noinline bool matches_special(const struct ipcuckoo_link *link, const void *ip, bool v6,
 				     unsigned int bytes, u64 *mark)
@@ -119,13 +119,14 @@ static noinline bool matches_special(const struct ipcuckoo_link *link, const voi
 		match_special(link->set, ip, v6, true, bytes, mark));
 }
 
+/* Is the direction of a link shifted? struct ipcuckoo_link says for which links it is. */
 static bool is_special(const struct ipcuckoo_link *link)
 {
 	return unlikely(link->dir >> IPCUCKOO_SPECIAL_SHIFT);
 }
 
-/* Does a packet match a link whose direction is not shifted? This reads the direction again after
- * the first look-up, so that it needs no register meanwhile.
+/* Does a packet match a link that is not special? This function reads the direction again after the
+ * first look-up, so that the direction needs no register during the look-up.
  */
 static __always_inline bool matches(const struct ipcuckoo_link *link, const void *ip,
 				    match_fn match)
@@ -197,7 +198,7 @@ static u64 count_return(struct ipcuckoo_counter __percpu *counter, unsigned int 
 #endif
 }
 
-/* As count_return(), but without the number, which makes the instructions cheaper. */
+/* Count a packet, like count_return(). As no number is returned, cheaper instructions do. */
 static __always_inline void count(struct ipcuckoo_counter __percpu *counter, unsigned int bytes)
 {
 #if defined(CONFIG_64BIT) && defined(CONFIG_HAVE_CMPXCHG_LOCAL)
@@ -228,7 +229,7 @@ static noinline void act(const struct ipcuckoo_link *link, struct sk_buff *skb,
 	skb->mark = (skb->mark & ~(u32)(mark >> 32)) | (u32)mark;
 }
 
-/* Run a link whose direction is shifted (struct ipcuckoo_link). Return: its verdict. */
+/* Run a special link. Return: its verdict if the packet matches, or IPCUCKOO_NO_VERDICT. */
 static noinline u32 run_special(const struct ipcuckoo_link *link, struct sk_buff *skb,
 				const struct nf_hook_state *state, const void *ip,
 				unsigned int bytes, bool v6)

@@ -548,10 +548,10 @@ decide_host(struct ipcuckoo_entries *e, u32 seq, const struct ipcuckoo_table *t,
 	return value.nomatch ? IPCUCKOO_EXCEPTION : IPCUCKOO_MATCH;
 }
 
-/* The functions from here on are not inlined into ipcuckoo_entries_match4() and
- * ipcuckoo_entries_match6(), which packets call, and which call one of these last. So those two
- * need no stack frame: neither for hosts that are not in the set, nor for those that are in it
- * without a timeout.
+/* Packets call ipcuckoo_entries_match4() and ipcuckoo_entries_match6(). Each of these two looks for
+ * the host itself. What it cannot decide, it leaves to one of the functions from here on, which are
+ * not inlined, and which it calls last, with a jump. So these functions do not make it save
+ * registers, or use the stack, for packets that it decides itself.
  */
 static noinline bool look_up4(struct ipcuckoo_entries *e, u32 addr)
 {

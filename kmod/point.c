@@ -228,9 +228,9 @@ static u32 verdict_of(const struct ipcuckoo_rule *rule)
 
 static struct ipcuckoo_link make_link(struct ipcuckoo_attachment *at)
 {
-	bool special = at->set->mask.present || ipcuckoo_set_has_records(at->set) ||
-		       at->rule.verdict == IPCUCKOO_VERDICT_PREFETCH;
 	const struct ipcuckoo_rule *rule = &at->rule;
+	bool special = at->set->mask.present || ipcuckoo_set_has_records(at->set) ||
+		       rule->verdict == IPCUCKOO_VERDICT_PREFETCH;
 
 	return (struct ipcuckoo_link){
 		.at = at,

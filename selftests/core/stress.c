@@ -491,11 +491,12 @@ static void prepare_v4_reuse(struct stress *s, u32 bits)
 	free_slot(s, IPCUCKOO_HOSTS4, t);
 }
 
-/* Make another set, which has a mixed entry that the set under test does not have. The reader asks it
- * first, so that this is the entry that matched last when it asks the set under test. Near the entry,
- * in the same word of the hint, both sets have a prefix of length @len, which does not cover it. The
- * caller chooses another length for each call: only where prefixes have several lengths, a look-up
- * tries the entry that matched last.
+/* Add @mixed to the other set, and make that set if there is none. The set under test does not have
+ * @mixed. The reader asks the other set first. So @mixed is the entry that matched last when the
+ * reader asks the set under test. Both sets also get a prefix of length @len near @mixed. Its mark
+ * is in the same word of the hint, but it does not cover @mixed. Each call needs another @len,
+ * because a look-up tries the entry that matched last only if the prefixes of the set have several
+ * lengths.
  */
 static void add_to_other(struct stress *s, const struct ipcuckoo_entry *mixed, u8 len)
 {
@@ -535,7 +536,7 @@ static void prepare_v4_last(struct stress *s)
 	free_slot(s, IPCUCKOO_NETS4, t);
 }
 
-/* As prepare_v6_reuse(). */
+/* As prepare_v6_reuse(), but the other set has the non-member that is mixed of two keys. */
 static void prepare_v6_last(struct stress *s)
 {
 	struct ipcuckoo_entry mixed;
