@@ -11,6 +11,9 @@
 
 ktap_begun=1	# this is not a test: print no KTAP, except "Bail out!"
 wrong=0
+hosts=("$IPCUCKOO_DATA/ipsum.txt")
+nets4=("$IPCUCKOO_DATA"/country-*-ipv4.txt)
+nets6=("$IPCUCKOO_DATA"/country-*-ipv6.txt)
 
 fail()
 {
@@ -18,65 +21,16 @@ fail()
 	wrong=1
 }
 
-# Sets the arrays hosts, nets4 and nets6 to files with hosts and prefixes, and hosts_name and
-# nets_name to the names of their sets.
-find_lists()
-{
-	local data=${IPCUCKOO_DATA:-}
-
-	if [ -n "$data" ] && [ -e "$data/ipsum.txt" ]; then
-		hosts=("$data/ipsum.txt")
-		nets4=("$data"/country-*-ipv4.txt)
-		nets6=("$data"/country-*-ipv6.txt)
-		hosts_name=ipsum
-		nets_name=countries
-		return
-	fi
-	hosts=("$lists/hosts")
-	nets4=("$lists/nets4")
-	nets6=("$lists/nets6")
-	hosts_name=hosts
-	nets_name=prefixes
-	generate_lists
-}
-
-generate_lists()
-{
-	echo "  There are no real lists here; these are random ones, of seed $seed."
-	python3 - "$seed" "$lists" <<-'END'
-	import random, socket, sys
-	random.seed(int(sys.argv[1]))
-	dir = sys.argv[2]
-	def net(bits, family, head):
-	    length = random.randrange(17, 28) if bits == 32 else random.randrange(28, 65)
-	    addr = head(random.getrandbits(bits)) >> (bits - length) << (bits - length)
-	    return socket.inet_ntop(family, addr.to_bytes(bits // 8, "big")) + f"/{length}"
-	def four(x):
-	    return (16 + (x >> 24) % 96) << 24 | x & 0xffffff
-	def six(x):
-	    return 1 << 125 | x >> 4
-	with open(dir + "/hosts", "w") as f:
-	    for x in {four(random.getrandbits(32)) for _ in range(120000)}:
-	        print(socket.inet_ntoa(x.to_bytes(4, "big")), file=f)
-	with open(dir + "/nets4", "w") as f:
-	    for x in {net(32, socket.AF_INET, four) for _ in range(20000)}:
-	        print(x, file=f)
-	with open(dir + "/nets6", "w") as f:
-	    for x in {net(128, socket.AF_INET6, six) for _ in range(20000)}:
-	        print(x, file=f)
-	END
-}
-
 # Prints examples, one a line: the expected fate (blocked or passed), the address, and a remark.
 choose_examples()
 {
-	python3 - "$seed" "$hosts_name" "${#hosts[@]}" "${#nets4[@]}" \
+	python3 - "$seed" "${#hosts[@]}" "${#nets4[@]}" \
 		"${hosts[@]}" "${nets4[@]}" "${nets6[@]}" <<-'END'
 	import random, re, socket, sys
 	from bisect import bisect
 	from os.path import basename
-	seed, hosts_name, n, m = int(sys.argv[1]), sys.argv[2], int(sys.argv[3]), int(sys.argv[4])
-	files = sys.argv[5:]
+	seed, n, m = map(int, sys.argv[1:4])
+	files = sys.argv[4:]
 	random.seed(seed)
 
 	def read(paths, family, bits):
@@ -139,14 +93,14 @@ choose_examples()
 	    show("passed", beside, lists.bits, "next to it, on no list")
 
 	def listed(e):
-	    return f"on {hosts_name}" + (f", which {e[3][0]} feeds name" if e[3] else "")
+	    return f"on ipsum, which {e[3][0]} feeds name"
 	def inside(e):
 	    where = re.sub(r"country-(..)-.*", r"\1", e[4])
 	    return f"in {e[2]}" + (f" ({where})" if len(where) == 2 else "")
 
 	for entries in hosts, nets4, nets6:
 	    random.shuffle(entries)
-	hosts.sort(key=lambda e: -int((e[3] or [0])[0]))
+	hosts.sort(key=lambda e: -int(e[3][0]))
 	pair(four, hosts[:3000], listed)
 	pair(four, nets4, inside)
 	pair(six, nets6, inside)
@@ -229,8 +183,8 @@ counted()
 
 load_ours()
 {
-	ipcuckoo load "$hosts_name" "${hosts[@]}" > /dev/null &&
-	ipcuckoo load "$nets_name" "${nets4[@]}" "${nets6[@]}" > /dev/null
+	ipcuckoo load ipsum "${hosts[@]}" > /dev/null &&
+	ipcuckoo load countries "${nets4[@]}" "${nets6[@]}" > /dev/null
 }
 
 load_ipset()
@@ -248,14 +202,14 @@ load_lists()
 	local kib
 
 	kib=$(kernel_kib)
-	ipcuckoo create "$hosts_name" hash:ip && ipcuckoo create "$nets_name" hash:net family any &&
-		ipcuckoo attach "$hosts_name" src drop > /dev/null &&
-		ipcuckoo attach "$nets_name" src drop > /dev/null || bail "cannot create the sets"
+	ipcuckoo create ipsum hash:ip && ipcuckoo create countries hash:net family any &&
+		ipcuckoo attach ipsum src drop > /dev/null &&
+		ipcuckoo attach countries src drop > /dev/null || bail "cannot create the sets"
 	seconds_of load_ours || bail "cannot load the lists"
 	our_seconds=$took
 	our_kib=$(($(kernel_kib) - kib))
-	printf '  %-10s %8s IPv4 hosts\n' "$hosts_name" "$(with_commas "$(count_entries "${hosts[@]}")")"
-	printf '  %-10s %8s prefixes of %d lengths, IPv4 and IPv6 in one set\n' "$nets_name" \
+	printf '  %-10s %8s IPv4 hosts\n' ipsum "$(with_commas "$(count_entries "${hosts[@]}")")"
+	printf '  %-10s %8s prefixes of %d lengths, IPv4 and IPv6 in one set\n' countries \
 		"$(with_commas "$(count_entries "${nets4[@]}" "${nets6[@]}")")" \
 		"$(count_lengths "${nets4[@]}" "${nets6[@]}")"
 }
@@ -315,7 +269,6 @@ echo "client -> firewall -> server; the firewall forwards, and has the lists."
 echo
 load_module
 setup_quiet_net
-find_lists
 examples=$(choose_examples) || bail "cannot choose examples"
 load_lists
 echo

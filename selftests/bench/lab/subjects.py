@@ -87,7 +87,7 @@ class Countries(Entries):
     """The prefixes of all countries for which there are lists, each once"""
 
     def __init__(self, inet):
-        paths = sorted(glob.glob(f"{os.environ.get('IPCUCKOO_DATA', '')}/country-*-ipv"
+        paths = sorted(glob.glob(f"{os.environ['IPCUCKOO_DATA']}/country-*-ipv"
                                  f"{VERSION[inet]}.txt"))
         if not paths:
             die(f"no real lists of {inet} here")

@@ -343,12 +343,8 @@ test_mapped()
 # Public lists
 test_real_lists()
 {
-	local data=${IPCUCKOO_DATA:-} files
+	local data=$IPCUCKOO_DATA files
 
-	if [ -z "$data" ]; then
-		skip "real lists" "IPCUCKOO_DATA is not set"
-		return
-	fi
 	set_of ipsum hash:ip inet "$data/ipsum.txt"
 	fates "ipsum, as hosts" -n "$many" -r "src,drop,$data/ipsum.txt,set=ipsum" check cs
 	ipcuckoo detach --all

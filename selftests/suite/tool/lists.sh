@@ -210,12 +210,8 @@ test_same()
 
 test_real_lists()
 {
-	local data=${IPCUCKOO_DATA:-}
+	local data=$IPCUCKOO_DATA
 
-	if [ -z "$data" ]; then
-		skip "real lists" "there is no directory of real lists"
-		return
-	fi
 	ipcuckoo create ipsum hash:ip
 	note "$(ipcuckoo load ipsum "$data/ipsum.txt")"
 	same_as "ipsum" ipsum "$data/ipsum.txt"
