@@ -9,11 +9,11 @@
 . "${0%/*}/../lib/lib-net.sh"
 . "${0%/*}/../lib/measure.sh"
 
+hosts=$data/ipsum.txt
+nets4=("$data"/country-*-ipv4.txt)
+nets6=("$data"/country-*-ipv6.txt)
 ktap_begun=1	# this is not a test: print no KTAP, except "Bail out!"
 wrong=0
-hosts=("$IPCUCKOO_DATA/ipsum.txt")
-nets4=("$IPCUCKOO_DATA"/country-*-ipv4.txt)
-nets6=("$IPCUCKOO_DATA"/country-*-ipv6.txt)
 
 fail()
 {
@@ -24,25 +24,23 @@ fail()
 # Prints examples, one a line: the expected fate (blocked or passed), the address, and a remark.
 choose_examples()
 {
-	python3 - "$seed" "${#hosts[@]}" "${#nets4[@]}" \
-		"${hosts[@]}" "${nets4[@]}" "${nets6[@]}" <<-'END'
-	import random, re, socket, sys
+	python3 - "$seed" "$data" <<-'END'
+	import random, socket, sys
 	from bisect import bisect
+	from glob import glob
 	from os.path import basename
-	seed, n, m = map(int, sys.argv[1:4])
-	files = sys.argv[4:]
-	random.seed(seed)
+	random.seed(int(sys.argv[1]))
 
-	def read(paths, family, bits):
-	    for path in paths:
+	def read(names, family, bits):
+	    for path in sorted(glob(f"{sys.argv[2]}/{names}.txt")):
 	        with open(path) as f:
 	            for line in f:
-	                word, *rest = line.split("#")[0].split() or [""]
+	                word, *feeds = line.split("#")[0].split() or [""]
 	                if word:
 	                    addr, _, length = word.partition("/")
 	                    first = int.from_bytes(socket.inet_pton(family, addr), "big")
 	                    span = 1 << bits - int(length or bits)
-	                    yield first, first + span - 1, word, rest, basename(path)
+	                    yield first, first + span - 1, word, feeds, basename(path)
 
 	def text(addr, bits):
 	    family = socket.AF_INET if bits == 32 else socket.AF_INET6
@@ -77,9 +75,9 @@ choose_examples()
 	        few = [e for e in entries if low <= e[0] >> self.bits - 8 < high][:100]
 	        return [e for e in few if self.beside(e) is not None]
 
-	hosts = list(read(files[:n], socket.AF_INET, 32))
-	nets4 = list(read(files[n:n + m], socket.AF_INET, 32))
-	nets6 = list(read(files[n + m:], socket.AF_INET6, 128))
+	hosts = list(read("ipsum", socket.AF_INET, 32))
+	nets4 = list(read("country-*-ipv4", socket.AF_INET, 32))
+	nets6 = list(read("country-*-ipv6", socket.AF_INET6, 128))
 	four, six = Lists(32, hosts + nets4), Lists(128, nets6)
 
 	def show(fate, addr, bits, who):
@@ -95,8 +93,7 @@ choose_examples()
 	def listed(e):
 	    return f"on ipsum, which {e[3][0]} feeds name"
 	def inside(e):
-	    where = re.sub(r"country-(..)-.*", r"\1", e[4])
-	    return f"in {e[2]}" + (f" ({where})" if len(where) == 2 else "")
+	    return f"in {e[2]} ({e[4].split('-')[1]})"
 
 	for entries in hosts, nets4, nets6:
 	    random.shuffle(entries)
@@ -104,7 +101,7 @@ choose_examples()
 	pair(four, hosts[:3000], listed)
 	pair(four, nets4, inside)
 	pair(six, nets6, inside)
-	pair(six, [e for e in nets6 if "/48" in e[2]] or nets6, inside)
+	pair(six, [e for e in nets6 if "/48" in e[2]], inside)
 	show("passed", four.non_member(), 32, "on no list")
 	show("passed", six.non_member(), 128, "on no list")
 	END
@@ -183,7 +180,7 @@ counted()
 
 load_ours()
 {
-	ipcuckoo load ipsum "${hosts[@]}" > /dev/null &&
+	ipcuckoo load ipsum "$hosts" > /dev/null &&
 	ipcuckoo load countries "${nets4[@]}" "${nets6[@]}" > /dev/null
 }
 
@@ -208,7 +205,7 @@ load_lists()
 	seconds_of load_ours || bail "cannot load the lists"
 	our_seconds=$took
 	our_kib=$(($(kernel_kib) - kib))
-	printf '  %-10s %8s IPv4 hosts\n' ipsum "$(with_commas "$(count_entries "${hosts[@]}")")"
+	printf '  %-10s %8s IPv4 hosts\n' ipsum "$(with_commas "$(count_entries "$hosts")")"
 	printf '  %-10s %8s prefixes of %d lengths, IPv4 and IPv6 in one set\n' countries \
 		"$(with_commas "$(count_entries "${nets4[@]}" "${nets6[@]}")")" \
 		"$(count_lengths "${nets4[@]}" "${nets6[@]}")"
@@ -230,7 +227,7 @@ send_thousands()
 {
 	local before rules
 
-	rules=(-r "$(rule_of "${hosts[@]}")" -r "$(rule_of "${nets4[@]}" "${nets6[@]}")")
+	rules=(-r "$(rule_of "$hosts")" -r "$(rule_of "${nets4[@]}" "${nets6[@]}")")
 	before=$(counted)
 	many_packets -n 2000 "${rules[@]}"
 	many_packets -6 -n 1500 "${rules[@]}"
@@ -249,13 +246,13 @@ compare_ipset()
 {
 	local kib count
 
-	restore_file hosts hash:ip inet "${hosts[@]}" > /tmp/hosts.ipset
+	restore_file hosts hash:ip inet "$hosts" > /tmp/hosts.ipset
 	restore_file nets4 hash:net inet "${nets4[@]}" > /tmp/nets4.ipset
 	restore_file nets6 hash:net inet6 "${nets6[@]}" > /tmp/nets6.ipset
 	kib=$(kernel_kib)
 	seconds_of load_ipset || bail "ipset cannot load the lists"
 	kib=$(($(kernel_kib) - kib))
-	count=$(with_commas "$(count_entries "${hosts[@]}" "${nets4[@]}" "${nets6[@]}")")
+	count=$(with_commas "$(count_entries "$hosts" "${nets4[@]}" "${nets6[@]}")")
 	printf '  %-30s %14s %17s\n' "$count entries" "file to blocked" "kernel memory"
 	printf '  %-30s %12.2f s %13.2f MiB\n' \
 		"ipcuckoo" "$our_seconds" "$(calc "$our_kib / 1024")" \

@@ -6,6 +6,7 @@
 # packet at a hook is one of the test's.
 
 helpers=$IPCUCKOO_TESTS
+data=$IPCUCKOO_TESTS/data
 lists=/tmp/lists
 
 # The seed of all random numbers in a test. Set SEED to repeat a run.

@@ -87,10 +87,10 @@ class Countries(Entries):
     """The prefixes of all countries for which there are lists, each once"""
 
     def __init__(self, inet):
-        paths = sorted(glob.glob(f"{os.environ['IPCUCKOO_DATA']}/country-*-ipv"
+        paths = sorted(glob.glob(f"{os.environ['IPCUCKOO_TESTS']}/data/country-*-ipv"
                                  f"{VERSION[inet]}.txt"))
         if not paths:
-            die(f"no real lists of {inet} here")
+            die(f"no lists of countries for {inet}: {os.environ['IPCUCKOO_TESTS']}/data")
         self.argv = ["awk", "/^[0-9a-f]/ && !seen[$1]++ { print $1 }", *paths]
 
     def __len__(self):

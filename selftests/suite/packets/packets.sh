@@ -343,7 +343,7 @@ test_mapped()
 # Public lists
 test_real_lists()
 {
-	local data=$IPCUCKOO_DATA files
+	local files
 
 	set_of ipsum hash:ip inet "$data/ipsum.txt"
 	fates "ipsum, as hosts" -n "$many" -r "src,drop,$data/ipsum.txt,set=ipsum" check cs

@@ -28,7 +28,7 @@ same_as()
 
 	shift 2
 	members "$set" > $lists/have
-	cat "$@" > $lists/want
+	cat "$@" > $lists/want || bail "cannot read $*"
 	out=$(packets same $lists/want $lists/have 2>&1)
 	check "$name" "$(grep -c '^[0-9a-f]' $lists/have)" "$out"
 }
@@ -210,8 +210,6 @@ test_same()
 
 test_real_lists()
 {
-	local data=$IPCUCKOO_DATA
-
 	ipcuckoo create ipsum hash:ip
 	note "$(ipcuckoo load ipsum "$data/ipsum.txt")"
 	same_as "ipsum" ipsum "$data/ipsum.txt"

@@ -285,8 +285,8 @@ real()
 test_real()
 {
 	# Test that real lists are loaded correctly.
-	real "ipsum, as hosts" hash:ip "$IPCUCKOO_DATA"/ipsum.txt
-	real "countries, in one set" hash:net "$IPCUCKOO_DATA"/country-*.txt
+	real "ipsum, as hosts" hash:ip "$IPCUCKOO_TESTS"/data/ipsum.txt
+	real "countries, in one set" hash:net "$IPCUCKOO_TESTS"/data/country-*.txt
 }
 
 load_module
