@@ -64,7 +64,7 @@ build-module:
 	@find $(objects) -xtype l -delete
 	@$(packaging)/version header $(objects)/kmod/release.h
 	@$(MAKE) --no-print-directory $(if $(V),,-s) -C $(KDIR) M=$(abspath $(objects)) \
-		CONFIG_DEBUG_INFO_BTF_MODULES= $(if $(BTF),BTF=$(abspath $(BTF))) $(if $(C),C=$(C) CF="$(CF)") \
+		CONFIG_DEBUG_INFO_BTF_MODULES= $(if $(BTF),BTF=$(abspath $(BTF))) \
 		$(if $(spare),IPCUCKOO_SPARE=1) modules
 	@echo '  MODULE  $(objects)/ipcuckoo$(spare).ko'
 
@@ -206,8 +206,9 @@ check-kill:
 	@$(vm)/deps debug
 	@$(vm)/run --kernel uml --timeout 3600 --plain -- kill-latency $(or $(ENTRIES),10000000)
 
+# Part of check.
 lint:
-	@$(vm)/lint
+	@$(vm)/check lint
 
 clean:
 	@$(make_tools) clean
@@ -270,7 +271,7 @@ help:
 	@echo '  bench-filters  the published filters beside our tables, in user space'
 	@echo '  fuzz         look for inputs that upset the tool; SECONDS=60 for each kind'
 	@echo '  fuzz-netlink a million random messages to a kernel that checks itself'
-	@echo '  lint         checkpatch, sparse, and whether calls between the module'\''s files go down'
+	@echo '  lint         checkpatch and sparse on the module, and whether calls between files go down'
 
 .PHONY: all module spare build-module tools install uninstall load dist deb rpm check-packages \
 	check-arm64 check-boot check-secure check check-stock check-debug check-filters check-rest \
