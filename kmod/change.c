@@ -49,8 +49,8 @@ static bool crowded(const struct ipcuckoo_set *set, struct ipcuckoo_entries *e, 
 	       (limit && (u64)ipcuckoo_usage_total(e) + new > limit);
 }
 
-/* Would @new more entries in @e exceed the limit of the set? With forceadd the answer is no, because
- * evict() makes room afterwards.
+/* Would @new more entries in @e exceed the limit of the set? With forceadd the answer is no,
+ * because evict() makes room afterwards.
  */
 static bool over_limit(const struct ipcuckoo_set *set, struct ipcuckoo_entries *e, u32 new)
 {
@@ -212,9 +212,9 @@ int ipcuckoo_change_del_one(struct ipcuckoo_set *set, struct ipcuckoo_entries *e
 
 /* Single entries of a set */
 
-/* May entries have expired whose room @more entries need? Then the caller calls ipcuckoo_set_gc(),
- * but not for an entry that exists: that needs no room. There is one pass in a second at most, because
- * each finds out when the next entry expires.
+/* May entries have expired whose room @more entries need? Then the caller calls
+ * ipcuckoo_set_gc(), but not for an entry that exists: that needs no room. There is one pass in
+ * a second at most, because each finds out when the next entry expires.
  */
 static bool needs_gc(struct ipcuckoo_set *set, u32 more)
 {
