@@ -106,7 +106,10 @@ check-stock:
 check-debug:
 	@$(vm)/check debug $(TESTS)
 
-# What .ci/run runs beside check: debug, filters and kernels, in the same time.
+check-races:
+	@$(vm)/check races $(TESTS)
+
+# What .ci/run runs beside check: debug, races, filters and kernels.
 check-rest:
 	@$(vm)/check rest
 
@@ -239,8 +242,9 @@ help:
 	@echo '  check        user-space tests, and the suite on User Mode Linux and on the stock'
 	@echo '               kernel; TESTS="a.sh b.sh" runs these only, on the stock kernel'
 	@echo '  check-stock  all of the suite on the stock kernel, emulated: most of an hour'
-	@echo '  check-debug  the suite on kernels that check themselves, and look for data races (TESTS)'
-	@echo '  check-rest   check-debug, check-filters and check-kernels in the same time'
+	@echo '  check-debug  the suite on kernels that check themselves (TESTS)'
+	@echo '  check-races  concurrent programs on the kernel that looks for data races (TESTS)'
+	@echo '  check-rest   check-debug, -races, -filters and -kernels'
 	@echo '  check-kill   kill -9 in the middle of every kind of request to a set of 10,000,000'
 	@echo '  check-config the suite on kernels without procfs, IPv6 or hooks at ingress, and the'
 	@echo '               module compiled for 32 bits'
@@ -274,7 +278,7 @@ help:
 	@echo '  lint         checkpatch and sparse on the module, and whether calls between files go down'
 
 .PHONY: all module spare build-module tools install uninstall load dist deb rpm check-packages \
-	check-arm64 check-boot check-secure check check-stock check-debug check-filters check-rest \
+	check-arm64 check-boot check-secure check check-stock check-debug check-races check-filters check-rest \
 	check-config check-dropin check-fleet check-kernels check-kill check-matrix check-programs \
 	torture demo bench plot bench-versus bench-dropin bench-filters bench-fleet fuzz fuzz-netlink \
 	lint clean help
