@@ -12,7 +12,6 @@
 #include "netlink.h"
 #include "netlink_request.h"
 #include "options.h"
-#include "release.h"
 #include "shadow.h"
 #include "wire.h"
 

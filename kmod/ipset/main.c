@@ -4,7 +4,6 @@
 #include <linux/netfilter/nfnetlink.h>
 
 #include "../net.h"
-#include "../release.h"
 #include "compat.h"
 #include "create.h"
 #include "dump.h"

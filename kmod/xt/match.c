@@ -24,7 +24,6 @@
 #include "../names.h"
 #include "../net.h"
 #include "../referral.h"
-#include "../release.h"
 #include "../set.h"
 #include "xt_ipcuckoo.h"
 

@@ -8,7 +8,6 @@
 #include <stdlib.h>
 
 #include "cli/command.h"
-#include "release.h"
 
 /* Print a message, with the name of the file at the end of its first line. */
 static void print_with_file(const char *file, const char *format, va_list args)
@@ -24,7 +23,7 @@ static void print_with_file(const char *file, const char *format, va_list args)
 static void print_name(void)
 {
 	fflush(stdout);
-	fputs("ipcuckoo v" IPCUCKOO_RELEASE ": ", stderr);
+	fputs("ipcuckoo v" IPCUCKOO_TOOL_VERSION ": ", stderr);
 }
 
 static void print_message(const struct tool *tool, const char *before,
