@@ -152,6 +152,11 @@ check-programs:
 check-secure:
 	@$(vm)/check secure
 
+# Random, differential and exhaustive tests at their full sizes, with a new seed or SEED=n.
+# PARTS="core dropin" are some of the parts (see check_soak() in vm/check), ROUNDS=n and MESSAGES=n sizes.
+soak:
+	@PARTS="$(PARTS)" $(vm)/check soak
+
 torture:
 	@$(vm)/check torture
 
@@ -192,12 +197,6 @@ fuzz:
 	@$(vm)/deps fuzz
 	@$(MAKE) --no-print-directory -C selftests/fuzz fuzz $(if $(SECONDS),SECONDS=$(SECONDS)) \
 		$(if $(TARGETS),TARGETS='$(TARGETS)')
-
-# A million messages, made of sound ones, to a kernel that checks itself: MESSAGES=n, SEED=n.
-fuzz-netlink:
-	@$(vm)/deps debug
-	@MESSAGES=$(or $(MESSAGES),1000000) SEED=$(SEED) $(vm)/run --kernel uml-debug \
-		--timeout 7200 -- netlink-hostile
 
 # kill -9 of every kind of request to sets of ENTRIES=10000000: some minutes, and 8 GB of memory.
 check-kill:
@@ -256,6 +255,9 @@ help:
 	@echo '               with crowdsec and BIRD; in a machine that systemd starts (TESTS="fail2ban")'
 	@echo '  check-secure boots a machine with Secure Boot, enrols a key; five minutes'
 	@echo '  check-matrix the suite on each series of kernels of Debian, for hours; SERIES="6.12 7"'
+	@echo '  soak         random, differential and exhaustive tests, larger than in check, with a new'
+	@echo '               seed: hours, before an issue is resolved; SEED=n repeats a run; PARTS="core'
+	@echo '               filters fuzz suite dropin fleet netlink races" are its parts; ROUNDS=n'
 	@echo '  torture      unload the module and kill namespaces in use, fail every allocation'
 	@echo '  check-filters  the published filters that bench-filters compares with ours'
 	@echo '  bench        ours beside ipset and nftables: figures, bars, a page with plots;'
@@ -267,11 +269,10 @@ help:
 	@echo '  bench-fleet  lists that a fleet shares in Redis: figures and bars (BENCH=quick, SEED=n)'
 	@echo '  bench-filters  the published filters beside our tables, in user space'
 	@echo '  fuzz         look for inputs that upset the tool; SECONDS=60 for each kind'
-	@echo '  fuzz-netlink a million random messages to a kernel that checks itself'
 	@echo '  lint         checkpatch, sparse, and whether calls between the module'\''s files go down'
 
 .PHONY: all module spare build-module tools install uninstall load dist deb rpm check-packages \
 	check-arm64 check-boot check-secure check check-stock check-debug check-races check-filters \
 	check-config check-dropin check-fleet check-kernels check-kill check-matrix check-programs \
-	torture demo bench plot bench-versus bench-dropin bench-filters bench-fleet fuzz fuzz-netlink \
+	soak torture demo bench plot bench-versus bench-dropin bench-filters bench-fleet fuzz \
 	lint clean help
