@@ -1,0 +1,511 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+#
+# The module is replaced by ipcuckoo-upgrade while packets flow. Packets of addresses in the sets
+# must never pass, packets of others must never be dropped: neither during the upgrade, nor if it
+# is refused, fails, or is killed, nor when it is then run again. churn-flow.c sends and checks the
+# packets.
+
+. "${0%/*}/../../lib/lib.sh"
+. "${0%/*}/../../lib/lib-net.sh"
+
+dir=/tmp/upgrade
+program=$(realpath "${0%/*}/../../../tools/ipcuckoo-upgrade")
+ko=$(realpath "$IPCUCKOO_KO")
+spare=${ko%/*}/spare/ipcuckoo_spare.ko
+flow=
+
+# upgrade [DIRECTORY]: runs ipcuckoo-upgrade with the modules of a directory
+upgrade()
+{
+	PATH=$dir/fast:$PATH "$program" --modules "${1:-$dir/good}" > "$dir/out" 2>&1
+}
+
+# hooked TIME COMMANDS: runs ipcuckoo-upgrade as upgrade() does, in a process group of its own, and
+# COMMANDS when it first calls a program (the tool: in f) with words that match the pattern TIME; in the
+# place of this program if they end with exit. They use the sets with $f. With hook_silent=1, monitors
+# get no events, as in a network namespace of another user namespace.
+hooked()
+{
+	mkdir $dir/unhooked
+	hook_tool=$IPCUCKOO hook_time=$1 hook_commands=$2 IPCUCKOO=$dir/bin/ipcuckoo \
+		PATH=$dir/bin:$dir/fast:$PATH \
+		setsid --wait "$program" --modules $dir/good > $dir/out 2>&1
+}
+
+# Writes the program that hooked() has in the place of others. Most of the time of an upgrade goes into
+# starting programs, so it is for a small shell.
+make_hook()
+{
+	cat > $dir/bin/hook <<- 'EOF'
+		#!/bin/sh
+		PATH=${PATH#*:}
+		name=${0##*/}
+		f="nsenter --net=/run/netns/f $hook_tool"
+		if [ -n "${hook_silent:-}" ] && [ "$name $*" = "ipcuckoo monitor" ]; then
+			echo "listening: there are no events"
+			exec sleep 1000
+		fi
+		case "$name $*" in
+		$hook_time)
+			if { [ $name != ipcuckoo ] || [ /proc/self/ns/net -ef /run/netns/f ]; } &&
+				rmdir /tmp/upgrade/unhooked 2> /dev/null; then
+				eval "$hook_commands"
+			fi
+			;;
+		esac
+		[ $name != ipcuckoo ] || name=$hook_tool
+		exec "$name" "$@"
+	EOF
+	chmod +x $dir/bin/hook
+	ln -s hook $dir/bin/ipcuckoo
+	ln -s hook $dir/bin/rmmod
+	ln -s hook $dir/bin/insmod
+}
+
+begin_flow()
+{
+	# The other processes shall not wait for it, where there is one processor. Each step of an upgrade
+	# takes longer than the pause.
+	nice -n 5 "$helpers/churn-flow" -c 0 -s "$seed" -p 5000 "$dir/hosts+$dir/nets" "$dir/non-members" \
+		> "$dir/flow" 2>&1 &
+	flow=$!
+	busywait 60 grep -q flowing "$dir/flow" || bail "no packets: $(< "$dir/flow")"
+}
+
+# end_flow NAME: a case: no packet was wrongly dropped or passed since begin_flow
+end_flow()
+{
+	local status
+
+	kill -TERM "$flow"
+	wait "$flow"
+	status=$?
+	note "$(sed 1d "$dir/flow")"
+	check "$1: no wrong verdict (seed $seed)" 0 $status
+}
+
+in_tenant()
+{
+	nsenter --net="/run/netns/tenant  1" "$@"
+}
+
+# Prints all sets and attachments of three namespaces, without what changes by itself.
+everything()
+{
+	{
+		ipcuckoo save --all
+		in_tenant "$IPCUCKOO" save --all
+		"$IPCUCKOO" save --all
+	} | sed -E 's/ (timeout|packets|bytes|hashsize) [0-9]+//g'
+}
+
+# in_force NAME [MODULES]: cases: the module has everything that it had, and the other module is
+# gone. MODULES are those that are to be loaded.
+in_force()
+{
+	local modules=${2:-ipcuckoo}
+
+	check "$1: all sets and attachments are there" "$(< "$dir/everything")" "$(everything)"
+	check "$1: what is loaded: $modules" "$modules" "$(cd /sys/module && echo ipcuckoo*)"
+}
+
+# Attaches a set at XDP, by a restore that fails, because modprobe does not find ipcuckoo_bpf. During the
+# upgrade modprobe does not find it either.
+attach_xdp()
+{
+	printf 'attach +few %s xdp dev c0\n' "src accept" "dst drop" |
+		ipcuckoo -exist restore 2> "$dir/out"
+	check_match "upgrade: at XDP, sets are attached without a program" \
+		"no program.*no program" "$(ipcuckoo stats | paste -sd ' ')"
+}
+
+# The set -q has the name of an option, and +few is saved before it. The set blanks is not attached,
+# because a set that is attached keeps the module in use.
+make_sets()
+{
+	ipcuckoo create hosts hash:ip family any counters &&
+		ipcuckoo load hosts $dir/hosts > /dev/null &&
+		ipcuckoo create nets hash:net family any description "prefixes of $HOSTNAME" &&
+		ipcuckoo load nets $dir/nets > /dev/null &&
+		ipcuckoo create extra hash:net timeout 0 counters comment skbinfo &&
+		ipcuckoo add extra 198.18.7.0/24 timeout 5000 comment "a b" skbmark 0x7/0xff &&
+		ipcuckoo add extra 198.18.7.9 nomatch &&
+		ipcuckoo create live hash:ip maxelem 1000000 &&
+		ipcuckoo create +few hash:ip &&
+		ipcuckoo add +few 198.18.9.8 &&
+		ipcuckoo create -- -q hash:ip &&
+		ipcuckoo add -- -q 198.18.9.9 &&
+		ipcuckoo attach hosts src drop > /dev/null &&
+		ipcuckoo attach nets src drop priority 7 log > /dev/null &&
+		ipcuckoo attach extra both mark 3/7 dev c0 loopback > /dev/null &&
+		in_tenant "$IPCUCKOO" create blanks hash:ip &&
+		in_tenant "$IPCUCKOO" add blanks 198.18.9.7 &&
+		"$IPCUCKOO" create here hash:ip family inet6 &&
+		"$IPCUCKOO" add here 2001:db8::7 || bail "cannot create the sets"
+	attach_xdp
+	everything > "$dir/everything"
+}
+
+parameters()
+{
+	(cd /sys/module/ipcuckoo/parameters && echo "$(< memory_limit) $(< userns)")
+}
+
+test_upgrade()
+{
+	local i before
+
+	before=$(ipcuckoo save extra | sed -n 's/.* timeout \([0-9]*\) .*/\1/p;T;q')
+	begin_flow
+	for i in 1 2; do
+		run_ok "upgrade $i" upgrade
+		note "$(< "$dir/out")"
+		in_force "upgrade $i"
+	done
+	end_flow "while the module is replaced twice"
+	check "timeouts go on" 1 $(($(ipcuckoo save extra |
+		sed -n 's/.* timeout \([0-9]*\) .*/\1/p;T;q') <= before))
+	check "the parameters are kept" "64 Y" "$(parameters)"
+}
+
+# refused NAME MESSAGE [DIRECTORY [MODULES]]: cases: ipcuckoo-upgrade says why it changes nothing
+refused()
+{
+	upgrade "${3:-}"
+	check "$1: status" 1 $?
+	check_match "$1: the message" "$2" "$(< "$dir/out")"
+	in_force "$1" "${4:-}"
+}
+
+# is_open PID NAME: whether the standard input of a process is the file of a set
+is_open()
+{
+	[[ $(readlink "/proc/$1/fd/0") = */set/$2 ]]
+}
+
+# rule WORD: adds (-A) or deletes (-D) a rule of iptables that refers to a set
+rule()
+{
+	XTABLES_LIBDIR=$IPCUCKOO_XTABLES in_f iptables "$1" OUTPUT -m ipcuckoo --match-set live dst
+}
+
+# Test that the old module stays while rules refer to its sets, and that xt_ipcuckoo goes without.
+test_rule()
+{
+	if ! modprobe -a x_tables || ! insmod "$IPCUCKOO_XT_KO" || ! rule -A; then
+		skip "a rule of iptables" "no iptables, x_tables or libxtables-dev here"
+		return
+	fi
+	refused "a rule of iptables" "first attach these sets with drop, which drops more"
+	# As if an earlier run had been interrupted
+	insmod "$spare"
+	refused "a rule of iptables, and both modules" "rules of iptables refer to sets"
+	rule -D
+	upgrade
+	check "without the rule: status" 0 $?
+	check "without the rule: xt_ipcuckoo does not hold the old module" "" \
+		"$(cd /sys/module && ls -d xt_ipcuckoo 2> /dev/null)"
+	in_force "without the rule"
+}
+
+# Inserts ipcuckoo_ipset, and creates a set of ipset. False if this kernel has no such sets.
+with_ipset()
+{
+	modprobe ip_set && insmod "$IPCUCKOO_IPSET_KO" && in_f ipset create other hash:ip
+}
+
+# Test that the old module stays while it has sets of ipset, and that ipcuckoo_ipset goes without.
+test_ipset()
+{
+	if ! with_ipset; then
+		skip "a set of ipset" "no ipset or ip_set here"
+		return
+	fi
+	refused "a set of ipset" "the sets of ipset .* cannot be copied" "" "ipcuckoo ipcuckoo_ipset"
+	insmod "$spare"
+	refused "a set of ipset, and both modules" "the sets of ipset .* cannot be copied" "" \
+		"ipcuckoo ipcuckoo_ipset"
+	in_f ipset destroy other
+	run_ok "without the set of ipset" upgrade
+	in_force "without the set of ipset"
+}
+
+test_refused()
+{
+	begin_flow
+	refused "no module of the second name" "cannot load the module ipcuckoo_spare" $dir/none
+	nsenter --net=/run/netns/f sh -c 'exec sleep 1000 < /proc/net/ipcuckoo/set/hosts' &
+	busywait 10 is_open $! hosts
+	refused "a file of the module is open" "is in use: is a file of /proc/net/ipcuckoo open"
+	kill $!
+	wait $! 2> /dev/null
+	ipcuckoo create approximate filter:ip capacity 100 fpp 0.01
+	ipcuckoo add approximate 198.18.0.1
+	upgrade
+	check "a filter with entries: status" 1 $?
+	check_match "a filter with entries: the message" "entries of approximate, .* cannot be copied" \
+		"$(< "$dir/out")"
+	ipcuckoo destroy approximate
+	in_force "a filter with entries"
+	hooked 'ipcuckoo --force -name list' 'exit 1'
+	check "a namespace whose sets cannot be listed: status" 1 $?
+	check_match "a namespace whose sets cannot be listed: the message" \
+		"cannot list the sets of the network namespace /run/netns/f" "$(< "$dir/out")"
+	in_force "a namespace whose sets cannot be listed"
+	test_rule
+	test_ipset
+	end_flow "while upgrades are refused"
+}
+
+# The new module cannot be loaded: the other one stays in force until the next try.
+test_broken()
+{
+	echo broken > $dir/broken/ipcuckoo.ko
+	begin_flow
+	upgrade $dir/broken
+	check "the new module is broken: status" 2 $?
+	check_match "the new module is broken: the message" \
+		"ipcuckoo_spare stays loaded, so that all lists stay in force" "$(< "$dir/out")"
+	check "the other one is loaded" ipcuckoo_spare "$(cd /sys/module && echo ipcuckoo*)"
+	run_ok "run again with a good one" upgrade
+	in_force "run again"
+	end_flow "while the new module is broken"
+}
+
+# loaded_by_others: cases: only the other module is in force, and somebody else loads the module
+loaded_by_others()
+{
+	upgrade $dir/broken
+	check "the new module is broken again: status" 2 $?
+	insmod "$ko" || bail "cannot load the module"
+}
+
+# While only the other module is in force, the kernel loads the module for somebody's set of ipset,
+# without the parameters that it had. All lists go back to it, and it gets its parameters if it can
+# be replaced.
+test_loaded_by_others()
+{
+	begin_flow
+	loaded_by_others
+	run_ok "loaded by somebody else, and run again" upgrade
+	check_match "loaded by somebody else: the message" \
+		"loaded with memory_limit=0, and not with memory_limit=64 as before" "$(< $dir/out)"
+	check "loaded by somebody else: the parameters are kept" "64 Y" "$(parameters)"
+	in_force "loaded by somebody else"
+	loaded_by_others
+	if with_ipset; then
+		refused "loaded for a set of ipset" "with userns=N, and not with userns=Y .*cannot be copied" \
+			"" "ipcuckoo ipcuckoo_ipset"
+		check "loaded for a set of ipset: the parameters are others" "0 N" "$(parameters)"
+		in_f ipset destroy other
+		run_ok "the module for ipset can be unloaded" busywait 10 rmmod ipcuckoo_ipset
+	else
+		skip "loaded for a set of ipset" "no ipset or ip_set here"
+		upgrade
+	fi
+	end_flow "while somebody else loads the module"
+}
+
+# created_by_others COMMANDS: runs ipcuckoo-upgrade. Once the old module is removed, the kernel loads
+# the new one for the COMMANDS of somebody else.
+created_by_others()
+{
+	hooked 'rmmod ipcuckoo' \
+		"rmmod ipcuckoo || exit; insmod $ko memory_limit=64 userns=1 && $1; exit 0"
+}
+
+# What somebody has created while there was no module is kept, and all lists come back to it.
+test_created_by_others()
+{
+	begin_flow
+	created_by_others '$f create hosts hash:ip family any counters && $f attach hosts src drop &&
+		$f create extra hash:net timeout 0 counters comment skbinfo &&
+		$f add extra 198.18.7.0/24 timeout 9000 comment "a b" skbmark 0x7/0xff'
+	check "somebody attaches a set meanwhile: status" 0 $?
+	in_force "somebody attaches a set meanwhile"
+	check_match "somebody adds an entry meanwhile: it has the new timeout" \
+		"198.18.7.0/24 timeout (9000|8[0-9]{3}) " "$(ipcuckoo save extra)"
+	created_by_others '$f create nets hash:net family any description "prefixes of $HOSTNAME"'
+	check "somebody only creates a set meanwhile: status" 0 $?
+	in_force "somebody only creates a set meanwhile"
+	created_by_others '$f create hosts hash:net'
+	check "somebody creates a set with other options: status" 2 $?
+	check_match "somebody creates a set with other options: the message" \
+		"hosts.*cannot restore the sets; .* detach and destroy it" "$(< $dir/out)"
+	ipcuckoo destroy hosts
+	run_ok "that set is destroyed, and it is run again" upgrade
+	in_force "that set is destroyed, and it is run again"
+	end_flow "while somebody creates sets"
+}
+
+# Prints the modules that are loaded, and which of them have attachments in f.
+loaded()
+{
+	local name
+
+	for name in ipcuckoo ipcuckoo_spare; do
+		[ ! -d /sys/module/$name ] || echo "$name$(in_f awk '!/^#/ { print ":attached"; exit }' \
+			/proc/net/$name/attachments)"
+	done | paste -sd ' '
+}
+
+# Test what is changed in the old module between the copies. The hook comes before the old module is
+# detached, or before it is removed; the monitors need some time.
+test_changes_between()
+{
+	begin_flow
+	ipcuckoo add live 10.9.9.1
+	hooked 'ipcuckoo --force --json detach --all' '$f del +few 198.18.9.8; $f flush live; sleep 1
+		$f -exist add extra 198.18.7.0/24 timeout 12000 comment "a b" skbmark 0x7/0xff; sleep 1'
+	check "entries change: status" 0 $?
+	note "$(< $dir/out)"
+	run_error "an entry that was deleted stays so" 1 "is NOT in set" ipcuckoo test +few 198.18.9.8
+	run_error "a set that was flushed stays so" 1 "is NOT in set" ipcuckoo test live 10.9.9.1
+	check_match "a timeout that was renewed stays so" "198.18.7.0/24 timeout 1[12][0-9]{3} " \
+		"$(ipcuckoo save extra)"
+	ipcuckoo add +few 198.18.9.8
+	in_force "entries change"
+	hooked 'rmmod ipcuckoo' '$f del +few 198.18.9.8; $f add live 10.9.9.2'
+	check "entries change too late: status" 4 $?
+	check_match "entries change too late: they are printed" \
+		"/netns/f are lost; repeat them:.deleted \+few 198.18.9.8.added live 10.9.9.2" "$(< $dir/out)"
+	in_force "entries change too late"
+	hook_silent=1 hooked 'ipcuckoo --force --json detach --all' \
+		'$f del +few 198.18.9.8; $f add live 10.9.9.3'
+	check "entries change, without events: status" 0 $?
+	note "$(< $dir/out)"
+	run_error "an entry that was deleted stays so" 1 "is NOT in set" ipcuckoo test +few 198.18.9.8
+	run_ok "an entry that was added stays so" ipcuckoo -q test live 10.9.9.3
+	ipcuckoo add +few 198.18.9.8
+	ipcuckoo flush live
+	in_force "entries change, without events"
+	hooked 'ipcuckoo --force --json detach --all' 'nsenter --net=/run/netns/c $hook_tool create late hash:ip'
+	check "a set is created in another namespace: status" 1 $?
+	check_match "a set is created in another namespace: the message" \
+		"in another network namespace meanwhile; run this again; nothing was changed" "$(< $dir/out)"
+	in_c "$IPCUCKOO" destroy late
+	in_force "a set is created in another namespace"
+	hooked 'ipcuckoo --spare --force -exist restore' '$f create other hash:ip; sleep 1'
+	check "a set is created: status" 1 $?
+	check_match "a set is created: the message" \
+		"more than entries meanwhile \(new other .*; nothing was changed" "$(< $dir/out)"
+	ipcuckoo destroy other
+	in_force "a set is created"
+	hooked 'ipcuckoo --force --json detach --all' '$f attach live dst count; $f detach extra; sleep 1'
+	check "sets are attached and detached: status" 1 $?
+	# No other set is printed as detached: a message follows.
+	check_match "sets are attached and detached: the message" \
+		"repeat them:.attached live [-a-z0-9 ]*.detached extra [-/a-z0-9 ]*.ipcuckoo.*ipcuckoo-upgrade: others" \
+		"$(< $dir/out)"
+	in_force "sets are attached and detached"
+	end_flow "while sets change between the copies"
+}
+
+# Two runs at once: the second one must not take the first one's spare module for that of a run that
+# was interrupted.
+test_twice()
+{
+	begin_flow
+	hooked 'rmmod ipcuckoo' "$program --modules $dir/good > $dir/second 2>&1; echo \$? >> $dir/second"
+	check "a second run at once: status of the first one" 0 $?
+	check_match "a second run at once: message and status of the second one" \
+		"another ipcuckoo-upgrade is running; wait until it has ended.1$" "$(< $dir/second)"
+	in_force "a second run at once"
+	hooked 'rmmod ipcuckoo' 'kill -KILL $PPID; exit 1'
+	check "killed alone: status" 137 $?
+	# The old module has all sets, and is not attached.
+	ipcuckoo del +few 198.18.9.8
+	run_ok "killed alone, and run again" upgrade
+	run_error "what was deleted before it was run again stays so" 1 "is NOT in set" \
+		ipcuckoo test +few 198.18.9.8
+	ipcuckoo add +few 198.18.9.8
+	in_force "killed alone, and run again"
+	end_flow "while it runs twice at once"
+}
+
+# killed_at NAME TIME STATE: cases: ipcuckoo-upgrade is killed with all that it has started, when it is
+# about to call a program as in hooked(); then loaded() prints STATE. Run again, it succeeds.
+killed_at()
+{
+	hooked "$2" 'kill -KILL 0'
+	check "killed $1" "137 $3" "$? $(loaded)"
+	run_ok "killed $1, and run again" upgrade
+}
+
+test_killed()
+{
+	local both="ipcuckoo:attached ipcuckoo_spare:attached"
+
+	begin_flow
+	killed_at "before the spare module is filled" 'ipcuckoo --spare --force -exist restore' \
+		"ipcuckoo:attached ipcuckoo_spare"
+	killed_at "after the spare module is filled" 'ipcuckoo --force --json detach --all' "$both"
+	killed_at "after the old module is detached" 'rmmod ipcuckoo' "ipcuckoo ipcuckoo_spare:attached"
+	killed_at "after the old module is removed" "insmod */ipcuckoo.ko *" "ipcuckoo_spare:attached"
+	killed_at "after the new module is filled" 'ipcuckoo --spare --force detach --all' "$both"
+	in_force "killed and run again"
+	end_flow "while upgrades are killed"
+}
+
+# Adds hosts to the set live until the file "run" is gone, and notes which were accepted.
+change_live()
+{
+	local i host
+
+	for ((i = 0; i < 60000; i++)); do
+		[ -e $dir/run ] || return
+		host=10.77.$((i / 256)).$((i % 256))
+		ipcuckoo add live $host 2> /dev/null && echo $host >> $dir/accepted
+		sleep 0.3
+	done
+}
+
+# A change that the tool has confirmed must survive, or be named. On a slow machine the sets may
+# never rest; then nothing is upgraded.
+test_changes()
+{
+	touch $dir/run
+	change_live &
+	sleep 1
+	upgrade
+	check_match "upgrade while a set changes" '^0|^4|^1 .*: the sets change all the time; .*' \
+		"$? $(< "$dir/out")"
+	rm $dir/run
+	wait $!
+	note "$(< "$dir/out")"
+	ipcuckoo save live | awk '$1 == "add" { print $3 }' > $dir/present
+	check_match "changes were accepted" '^[1-9]' "$(wc -l < $dir/accepted)"
+	grep -o '10\.77\.[0-9.]*' $dir/out >> $dir/present
+	check "none was lost without a word" "" \
+		"$(sort -u $dir/present | comm -13 - <(sort $dir/accepted))"
+	ipcuckoo flush live
+	in_force "upgrade while a set changes"
+}
+
+[ -n "$ipv6" ] || skip_all "no IPv6 in this kernel, and packets are of both families"
+[ -f "$spare" ] || bail "no $spare: make spare"
+note "SEED=$seed repeats this run"
+mkdir -p $dir/{good,none,broken,bin,fast}
+make_hook
+ln -s "$helpers/enter-net" $dir/fast/nsenter
+ln -s "$ko" "$spare" $dir/good
+ln -s "$ko" $dir/none
+ln -s "$spare" $dir/broken
+load_module memory_limit=64 userns=1
+setup_quiet_net
+on_exit "ip netns del 'tenant  1'"
+ip netns add "tenant  1"
+in_f "$helpers/churn-writer" -s "$seed" lists $dir || bail "cannot write the lists"
+make_sets
+procs() { awk '/^processes/ { print $2 }' /proc/stat; }
+P=$(procs); upgrade; note "$(($(procs) - P - 3)) processes $(< $dir/out)"
+in_force first
+test_killed
+begin_flow
+created_by_others '$f create nets hash:net family any description "prefixes of $HOSTNAME"'
+check "somebody only creates a set meanwhile: status" 0 $?
+in_force "somebody only creates a set meanwhile"
+end_flow x
+test_changes_between
+ktap_done
