@@ -37,20 +37,27 @@ int ipcuckoo_change_failed(struct ipcuckoo_set *set, int err)
 	return err;
 }
 
-/* Would @new more entries in @e exceed the limit of the set? Counting the live entries
- * may take a pass over the tables, so the cheap total, which includes expired entries, is
- * compared first. With forceadd the answer is no, because evict() makes room afterwards.
+/* Would @new more entries in @e exceed the limit of the set if no entry had expired? This costs
+ * little, and is nearly always enough. The answer for the entries that have not expired may take a
+ * pass over the tables.
  */
-static bool over_limit(const struct ipcuckoo_set *set, struct ipcuckoo_entries *e,
-		       u32 new)
+static bool crowded(const struct ipcuckoo_set *set, struct ipcuckoo_entries *e, u32 new)
 {
 	u32 limit = ipcuckoo_set_limit(set);
 
+	return ipcuckoo_set_closed(set) ||
+	       (limit && (u64)ipcuckoo_usage_total(e) + new > limit);
+}
+
+/* Would @new more entries in @e exceed the limit of the set? With forceadd the answer is no, because
+ * evict() makes room afterwards.
+ */
+static bool over_limit(const struct ipcuckoo_set *set, struct ipcuckoo_entries *e, u32 new)
+{
 	if (ipcuckoo_set_closed(set))
 		return true;
-	return limit && !set->forceadd &&
-	       (u64)ipcuckoo_usage_total(e) + new > limit &&
-	       (u64)ipcuckoo_usage_live(e) + new > limit;
+	return crowded(set, e, new) && !set->forceadd &&
+	       (u64)ipcuckoo_usage_live(e) + new > ipcuckoo_set_limit(set);
 }
 
 /* Can adding an existing entry change what is stored for it? Not if the set has no
@@ -148,7 +155,7 @@ static int add_one(struct ipcuckoo_set *set, struct ipcuckoo_entries *e,
 	struct ipcuckoo_value value;
 	int err, late;
 
-	if (over_limit(set, e, 1) && !ipcuckoo_entries_holds(e, entry))
+	if (crowded(set, e, 1) && !ipcuckoo_entries_holds(e, entry) && over_limit(set, e, 1))
 		return -ENOSPC;
 	err = ipcuckoo_value_make(&value, e->options, attrs, e->mem);
 	if (err)
@@ -205,13 +212,14 @@ int ipcuckoo_change_del_one(struct ipcuckoo_set *set, struct ipcuckoo_entries *e
 
 /* Single entries of a set */
 
-/* Remove expired entries if @more entries could exceed the limit. */
-static void gc_for(struct ipcuckoo_set *set, u32 more)
+/* May entries have expired whose room @more entries need? Then the caller calls ipcuckoo_set_gc(),
+ * but not for an entry that exists: that needs no room. There is one pass in a second at most, because
+ * each finds out when the next entry expires.
+ */
+static bool needs_gc(struct ipcuckoo_set *set, u32 more)
 {
-	u32 limit = ipcuckoo_set_limit(set);
-
-	if (limit && (u64)ipcuckoo_usage_live(&set->entries) + more > limit)
-		ipcuckoo_set_gc(set);
+	return crowded(set, &set->entries, more) &&
+	       ipcuckoo_expired(ipcuckoo_gc_nearest(&set->entries), ipcuckoo_now());
 }
 
 static void notify_one(struct ipcuckoo_set *set, enum ipcuckoo_event what,
@@ -241,7 +249,8 @@ int ipcuckoo_change_add_live(struct ipcuckoo_set *set, struct ipcuckoo_entry *en
 
 	if (err)
 		return err;
-	gc_for(set, 1);
+	if (needs_gc(set, 1) && !ipcuckoo_entries_holds(&set->entries, entry))
+		ipcuckoo_set_gc(set);
 	/* The addition itself finds an entry that exists, but only after it has made room for a
 	 * first exception.
 	 */
@@ -349,6 +358,25 @@ static int make_value(struct addition *add, const struct ipcuckoo_batch_cursor *
 	return ipcuckoo_value_make(&add->values[at->n], e->options, &attrs, e->mem);
 }
 
+/* Remove expired entries if the batch could exceed the limit. This comes first: gc must not remove
+ * entries that prepare_entries() has found.
+ */
+static void make_room(struct addition *add)
+{
+	struct ipcuckoo_batch_cursor at = IPCUCKOO_BATCH_BEGIN;
+	u32 more = ipcuckoo_batch_total(add->batch);
+	struct ipcuckoo_entry entry;
+
+	if (!needs_gc(add->set, more))
+		return;
+	while (ipcuckoo_batch_next(add->batch, &at, &entry))
+		if (!ipcuckoo_set_normalize(add->set, &entry) &&
+		    ipcuckoo_entries_holds(&add->set->entries, &entry))
+			more--;
+	if (needs_gc(add->set, more))
+		ipcuckoo_set_gc(add->set);
+}
+
 /* Check that @new more entries do not exceed the limit; @new counts an entry each time that
  * it comes in the batch. Return: 0, -ENOSPC, or an error of count_distinct().
  */
@@ -357,7 +385,7 @@ static int check_limit(struct addition *add, u32 new)
 	struct ipcuckoo_set *set = add->set;
 	int err;
 
-	if (!over_limit(set, &set->entries, new))
+	if (!new || !over_limit(set, &set->entries, new))
 		return 0;
 	err = set->entries.shape.multi ? 0 : count_distinct(add, &new);
 	if (err)
@@ -409,8 +437,7 @@ static int prepare_add(struct addition *add, struct ipcuckoo_batch_cursor *at)
 	enum ipcuckoo_kind kind;
 	int err;
 
-	/* This comes first: gc must not remove entries that prepare_entries() has found. */
-	gc_for(add->set, ipcuckoo_batch_total(add->batch));
+	make_room(add);
 	err = prepare_entries(add, at, more, &new);
 	if (!err)
 		err = check_limit(add, new);

@@ -118,8 +118,9 @@ static void change_value(struct ipcuckoo_entries *e, struct ipcuckoo_table *t,
 {
 	struct ipcuckoo_value old = ipcuckoo_table_value(t, slot), next = *value;
 
-	/* The cached number of expired entries may count this one: invalidate it. */
-	t->expired_at = 0;
+	/* The number of expired entries may count this one. To count them again takes a pass. */
+	t->expired += ipcuckoo_expired(value->expires, t->expired_at);
+	t->expired -= ipcuckoo_expired(old.expires, t->expired_at);
 	e->generation++;
 	if (!value->nomatch && !old.nomatch &&
 	    !ipcuckoo_expired(old.expires, ipcuckoo_now())) {
