@@ -114,6 +114,7 @@ static void list_insert(struct ipcuckoo_net *pernet,
 	list_add(&new->list, &at->list);
 	resolve(pernet->net, new, NULL);
 	spin_unlock(&pernet->attached.lock);
+	list_add_tail(&new->change, &pernet->attached.changes);
 	new->program = ipcuckoo_attachment_has_program(new, pernet->net);
 	WRITE_ONCE(pernet->attached.count, pernet->attached.count + 1);
 }
@@ -124,6 +125,8 @@ static void list_remove(struct ipcuckoo_net *pernet,
 	spin_lock(&pernet->attached.lock);
 	list_del(&at->list);
 	spin_unlock(&pernet->attached.lock);
+	list_del_init(&at->change);
+	ipcuckoo_points_leave(at);
 	WRITE_ONCE(pernet->attached.count, pernet->attached.count - 1);
 }
 
@@ -150,6 +153,18 @@ static struct ipcuckoo_attachment *find_same(struct ipcuckoo_net *pernet,
 	return NULL;
 }
 
+static void mark_changed(struct ipcuckoo_net *pernet, struct ipcuckoo_attachment *at)
+{
+	if (list_empty(&at->change))
+		list_add_tail(&at->change, &pernet->attached.changes);
+}
+
+static void mark_detaching(struct ipcuckoo_net *pernet, struct ipcuckoo_attachment *at)
+{
+	at->detaching = true;
+	mark_changed(pernet, at);
+}
+
 /* Mark the attachments that the new one replaces. Return: 0; -EEXIST if it would replace only
  * one attachment, and that is equal to it; -E2BIG if there would be too many attachments.
  */
@@ -168,7 +183,8 @@ static int mark_replaced(struct ipcuckoo_net *pernet, struct ipcuckoo_attachment
 	if (pernet->attached.count - replaced >= IPCUCKOO_ATTACHMENTS_MAX)
 		return -E2BIG;
 	list_for_each_entry(at, &pernet->attached.list, list)
-		at->detaching = same_object(at, new);
+		if (same_object(at, new))
+			mark_detaching(pernet, at);
 	return 0;
 }
 
@@ -200,7 +216,7 @@ static void finish_detaching(struct ipcuckoo_net *pernet, int err)
 {
 	struct ipcuckoo_attachment *at, *next;
 
-	list_for_each_entry_safe(at, next, &pernet->attached.list, list) {
+	list_for_each_entry_safe(at, next, &pernet->attached.changes, change) {
 		if (!at->detaching)
 			continue;
 		at->detaching = false;
@@ -318,6 +334,7 @@ struct ipcuckoo_attachment *ipcuckoo_attach_prepare(struct ipcuckoo_net *pernet,
 	if (IS_ERR(at))
 		return at;
 	at->rule = *rule;
+	INIT_LIST_HEAD(&at->change);
 	ratelimit_state_init(&at->limit, rule->log.rate ? HZ : 0,
 			     min_t(u32, rule->log.rate, INT_MAX));
 	/* Do not log how many samples the limit suppressed: suppressing them is its purpose. */
@@ -419,8 +436,10 @@ int ipcuckoo_detach(struct ipcuckoo_net *pernet, u32 id, const char *name,
 	*count = 0;
 	mutex_lock(&pernet->mutex);
 	list_for_each_entry(at, &pernet->attached.list, list) {
-		at->detaching = id ? at->id == id : selected(at, name, selector);
-		*count += at->detaching;
+		if (id ? at->id != id : !selected(at, name, selector))
+			continue;
+		mark_detaching(pernet, at);
+		++*count;
 	}
 	if (*count) {
 		err = ipcuckoo_points_prepare(pernet, false);
@@ -456,6 +475,7 @@ void ipcuckoo_attach_exchange(struct ipcuckoo_net *pernet, struct ipcuckoo_set *
 		if (old != a && old != b)
 			continue;
 		at->set = old == a ? b : a;
+		mark_changed(pernet, at);
 		kref_get(&at->set->ref);
 		ipcuckoo_set_put(old);
 	}

@@ -207,8 +207,7 @@ int ipcuckoo_pending_put(struct ipcuckoo_pending *p, struct ipcuckoo_change *cha
 	bump(p);
 	if (old) {
 		change->delta += old->delta;
-		/* The entry need not be in the contents as the packet has found it. */
-		change->exist = true;
+		change->fresh = !old->add || old->fresh;
 		hlist_replace_rcu(&old->node, &change->node);
 		list_del(&old->list);
 		retire(old);
@@ -229,6 +228,7 @@ static void copy_change(struct ipcuckoo_change *copy, struct ipcuckoo_change *c)
 	copy->entry = c->entry;
 	copy->add = c->add;
 	copy->exist = c->exist;
+	copy->fresh = c->fresh;
 	copy->delta = c->delta;
 	copy->expires = c->expires;
 	atomic64_set(&copy->hits.packets, atomic64_read(&c->hits.packets));
@@ -419,7 +419,8 @@ bool ipcuckoo_pending_done(struct ipcuckoo_pending *p, struct ipcuckoo_change *c
 		take_late_hits(c, copy);
 		remove(p, c);
 	} else if (c) {
-		/* The contents have what the earlier change did. */
+		/* The contents have what the earlier change did, or what user space did after that. */
+		c->fresh = false;
 		c->delta -= copy->delta;
 		count_delta(p, copy->entry.len, -copy->delta);
 	}

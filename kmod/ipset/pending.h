@@ -40,6 +40,8 @@
  * @delta:	by how much this changes the number of entries in the contents: -1, 0 or 1. Whoever
  *		puts the change sets it as if earlier changes were applied
  * @exist:	an entry that exists gets the value of the change; if not, it keeps its own
+ * @fresh:	the entry was deleted before it was added, and the contents may not know that: what they
+ *		have is replaced, and nothing of it stays
  * @stored:	the contents have the entry, and count these packets
  * @expires:	the second since boot in which it expires; 0: never
  * @hits:	packets that have matched it since, in a set with counters. Nothing is subtracted
@@ -55,6 +57,7 @@ struct ipcuckoo_change {
 	struct ipcuckoo_entry entry;
 	bool add;
 	bool exist;
+	bool fresh;
 	s8 delta;
 	bool stored;
 	u32 expires;
