@@ -3,9 +3,9 @@
  * Tests the tool's parser of addresses and list files: what it accepts, what it refuses and with
  * which message, and how fast it is.
  *
- * Also tests what makes valid UTF-8 of any text.
+ * Also tests what makes valid UTF-8 of any text, and what reads times.
  *
- * Links address.c, packed.c, feed.c and utf8.c of ../../tools/lib.
+ * Links address.c, packed.c, feed.c, utf8.c and duration.c of ../../tools/lib.
  * With IPCUCKOO_DATA, also reads the real lists in that directory.
  */
 #define _FILE_OFFSET_BITS 64
@@ -14,11 +14,13 @@
 #endif
 #include <dirent.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <string.h>
 #include <sys/socket.h>
 
 #include "../lib/ktap.h"
 #include "../../uapi/ipcuckoo.h"
+#include "../../tools/lib/duration.h"
 #include "../../tools/lib/feed.h"
 #include "../../tools/lib/utf8.h"
 
@@ -983,6 +985,52 @@ static void test_speed(bool judge)
 	ktap_case("a million lines are parsed in time");
 }
 
+static void test_durations(void)
+{
+	static const struct {
+		const char *text;
+		uint64_t seconds;
+	} good[] = {
+		{ "0", 0 }, { "90", 90 }, { "90s", 90 }, { "15m", 900 }, { "2h", 7200 },
+		{ "7d", 604800 }, { "2w", 1209600 }, { "1h30m", 5400 }, { "1w2d3h4m5s", 788645 },
+		{ "1d5s", 86405 }, { "0s", 0 }, { "0h30m", 1800 },
+		{ "18446744073709551615", UINT64_MAX }, { "18446744073709551614s", UINT64_MAX - 1 },
+		{ "30500568904943w", 18446744073709526400ull },
+		{ "30500568904943w25215s", UINT64_MAX },
+	};
+	static const char *const bad[] = {
+		"", "h", "-1", "+1", " 1", "1 ", "1 h", "1h 30m", "1H", "1x", "1hm", "1h30", "30m1h",
+		"1h1h", "1.5h", "010", "010s", "1h030m", "0x10", "1h-", "18446744073709551616",
+		"30500568904944w", "30500568904943w25216s",
+	};
+	static const struct {
+		uint64_t seconds;
+		const char *text;
+	} shown[] = {
+		{ 0, "0s" }, { 59, "59s" }, { 90, "90s" }, { 900, "15m" }, { 5400, "90m" },
+		{ 86400, "1d" }, { 604800, "1w" }, { 2147483647, "2147483647s" },
+		{ UINT64_MAX, "18446744073709551615s" },
+	};
+	char text[DURATION_TEXT_SIZE];
+	uint64_t seconds;
+	size_t i;
+
+	for (i = 0; i < sizeof(good) / sizeof(good[0]); i++)
+		expect(duration_parse(good[i].text, &seconds) && seconds == good[i].seconds,
+		       "\"%s\": %" PRIu64, good[i].text, seconds);
+	ktap_case("times with units and without");
+	for (i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
+		expect(!duration_parse(bad[i], &seconds), "\"%s\": %" PRIu64, bad[i], seconds);
+	ktap_case("what is no time");
+	for (i = 0; i < sizeof(shown) / sizeof(shown[0]); i++) {
+		duration_format(shown[i].seconds, text);
+		expect(!strcmp(text, shown[i].text), "%" PRIu64 ": %s", shown[i].seconds, text);
+		expect(duration_parse(text, &seconds) && seconds == shown[i].seconds,
+		       "\"%s\" is read as %" PRIu64, text, seconds);
+	}
+	ktap_case("times are shown as they are read");
+}
+
 int main(void)
 {
 	const char *data = getenv("IPCUCKOO_DATA");
@@ -1005,6 +1053,7 @@ int main(void)
 	test_utf8_characters();
 	test_utf8_repair();
 	test_utf8_random();
+	test_durations();
 	if (data && *data) {
 		test_data(data);
 	} else {

@@ -18,17 +18,17 @@ static const struct option_spec specs[] = {
 #define OPTION(name, word, kind, types, ...)				\
 	[OPTION_##name] = { word, VALUE_##kind, types, __VA_ARGS__ }
 	OPTION(TIMEOUT,	"timeout",	NUMBER,	FOR_ALL, IPCUCKOO_TIMEOUT_MAX,
-	       IPCUCKOO_O_TIMEOUT, NO_TIMEOUT),
+	       IPCUCKOO_O_TIMEOUT, true, NO_TIMEOUT),
 	OPTION(PACKETS,	"packets",	NUMBER,	FOR_ALL, INT64_MAX,
-	       IPCUCKOO_O_COUNTERS, NO_COUNTERS),
+	       IPCUCKOO_O_COUNTERS, false, NO_COUNTERS),
 	OPTION(BYTES,	"bytes",	NUMBER,	FOR_ALL, INT64_MAX,
-	       IPCUCKOO_O_COUNTERS, NO_COUNTERS),
-	OPTION(COMMENT,	"comment",	WORD,	FOR_ALL, 0, IPCUCKOO_O_COMMENT, NO_COMMENT),
-	OPTION(SKBMARK,	"skbmark",	WORD,	FOR_ALL, 0, IPCUCKOO_O_SKBINFO, NO_SKBINFO),
-	OPTION(SKBPRIO,	"skbprio",	WORD,	FOR_ALL, 0, IPCUCKOO_O_SKBINFO, NO_SKBINFO),
+	       IPCUCKOO_O_COUNTERS, false, NO_COUNTERS),
+	OPTION(COMMENT,	"comment",	WORD,	FOR_ALL, 0, IPCUCKOO_O_COMMENT, false, NO_COMMENT),
+	OPTION(SKBMARK,	"skbmark",	WORD,	FOR_ALL, 0, IPCUCKOO_O_SKBINFO, false, NO_SKBINFO),
+	OPTION(SKBPRIO,	"skbprio",	WORD,	FOR_ALL, 0, IPCUCKOO_O_SKBINFO, false, NO_SKBINFO),
 	OPTION(SKBQUEUE, "skbqueue",	NUMBER,	FOR_ALL, UINT16_MAX,
-	       IPCUCKOO_O_SKBINFO, NO_SKBINFO),
-	OPTION(NOMATCH,	"nomatch",	FLAG,	FOR(HASH_NET), 0, 0, NULL),
+	       IPCUCKOO_O_SKBINFO, false, NO_SKBINFO),
+	OPTION(NOMATCH,	"nomatch",	FLAG,	FOR(HASH_NET), 0, 0, false, NULL),
 #undef OPTION
 	[OPTIONS] = { .word = NULL }
 };
@@ -55,9 +55,13 @@ int options_read(const struct tool *tool, const struct option_spec *table,
 	status = parse_words(tool, words, keywords, least, most);
 	for (i = 0; table[i].word && !status; i++) {
 		values[i].given |= !!values[i].word;
-		if (values[i].given && table[i].most)
-			status = parse_number(tool, table[i].word, values[i].word, 0,
-					      table[i].most, &values[i].number);
+		if (!values[i].given || !table[i].most)
+			continue;
+		status = table[i].time ?
+			 parse_time(tool, table[i].word, values[i].word, 0, table[i].most,
+				    &values[i].number) :
+			 parse_number(tool, table[i].word, values[i].word, 0, table[i].most,
+				      &values[i].number);
 	}
 	return status;
 }

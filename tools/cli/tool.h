@@ -130,6 +130,8 @@ int parse_meaning(const struct tool *tool, const char *before,
 		  const char *word, int *value);
 int parse_number(const struct tool *tool, const char *what, const char *word,
 		 long long least, long long most, long long *value);
+int parse_time(const struct tool *tool, const char *what, const char *word,
+	       long long least, long long most, long long *value);
 const char *meaning_word(const struct meaning *meanings, int value);
 
 /* Room for a message of the kernel and advice. */

@@ -4,9 +4,11 @@
  * keywords, some with a value. A keyword can be written with two dashes, an option with
  * one dash or two. An unknown word is an error; the message suggests a similar one.
  */
+#include <ctype.h>
 #include <stdlib.h>
 
 #include "cli/command.h"
+#include "lib/duration.h"
 #include "lib/nearest.h"
 
 #define MAX_GUESSES	32
@@ -289,5 +291,35 @@ int parse_number(const struct tool *tool, const char *what, const char *word,
 	if (errno || *value < least || *value > most)
 		return fail_syntax(tool, "'%s' is out of range %lld-%lld (%s)",
 				   word, least, most, what);
+	return STATUS_OK;
+}
+
+/**
+ * parse_time - read a time: a number as parse_number() does, or numbers with units, as in 1h30m
+ * @tool:	the run
+ * @what:	name of the time for the error message
+ * @word:	the time
+ * @least:	shortest time allowed
+ * @most:	longest time allowed
+ * @value:	the result in seconds
+ *
+ * Return: STATUS_OK, or STATUS_SYNTAX after a message.
+ */
+int parse_time(const struct tool *tool, const char *what, const char *word,
+	       long long least, long long most, long long *value)
+{
+	const char *units = word + strspn(word, "0123456789");
+	char in_seconds[64];
+	uint64_t seconds;
+
+	snprintf(in_seconds, sizeof(in_seconds), "%s in seconds, or as in " DURATION_EXAMPLES, what);
+	if (units == word || !isalpha((unsigned char)*units) || strchr("xX", *units))
+		return parse_number(tool, in_seconds, word, least, most, value);
+	if (!duration_parse(word, &seconds))
+		return fail_syntax(tool, "'%s' is invalid as number (%s)", word, in_seconds);
+	*value = seconds;
+	if (seconds < (uint64_t)least || seconds > (uint64_t)most)
+		return fail_syntax(tool, "'%s' is out of range %lld-%lld (%s)", word, least, most,
+				   in_seconds);
 	return STATUS_OK;
 }

@@ -39,11 +39,12 @@ const struct command commands[] = {
 	  "  ipcuckoo create hosts6 hash:ip family inet6 maxelem 100000\n"
 	  "  ipcuckoo create many filter:ip family inet6 fpp 0.001 capacity 2000000\n" },
 	{ "add", run_add, COMMAND_IPSET | COMMAND_TYPED, { "-A" },
-	  "NAME ENTRY... [timeout N] [packets N] [bytes N] [comment TEXT] [skbmark MARK[/MASK]] [skbprio MAJOR:MINOR] [skbqueue N] [nomatch] [--expand] [--check]",
+	  "NAME ENTRY... [timeout TIME] [packets N] [bytes N] [comment TEXT] [skbmark MARK[/MASK]] [skbprio MAJOR:MINOR] [skbqueue N] [nomatch] [--expand] [--check]",
 	  "add entries",
 	  ENTRY_HELP
 	  "Each option except nomatch needs the option of the set that stores it:\n"
-	  "timeout, counters, comment or skbinfo. nomatch makes the entries\n"
+	  "timeout, counters, comment or skbinfo. TIME is in seconds, or has units:\n"
+	  "90s, 15m, 1h30m, 7d; 0 is for ever. nomatch makes the entries\n"
 	  "exceptions, in any hash:net set: if several entries cover an address, the\n"
 	  "longest one decides, and the address is not in the set if that is an\n"
 	  "exception.\n"
@@ -53,7 +54,8 @@ const struct command commands[] = {
 	  "not added, unless the set is multi.\n"
 	  "\n"
 	  "  ipcuckoo add feed 192.0.2.0/24 2001:db8::/32\n"
-	  "  ipcuckoo add feed 198.51.100.7-198.51.100.90 -exist\n" },
+	  "  ipcuckoo add feed 198.51.100.7-198.51.100.90 -exist\n"
+	  "  ipcuckoo add guests 192.0.2.1 timeout 1h30m\n" },
 	{ "del", run_del, COMMAND_IPSET | COMMAND_TYPED, { "-D" },
 	  "NAME ENTRY... [--expand] [--check]",
 	  "delete entries",
@@ -244,13 +246,14 @@ const struct command commands[] = {
 	  "\n"
 	  "  ipcuckoo unblock 192.0.2.1\n" },
 	{ "publish", run_publish, 0, { NULL },
-	  "LIST [ENTRY...] [timeout N] [comment TEXT] [--delete] [--file FILE] [--empty] [--control SOCKET]",
+	  "LIST [ENTRY...] [timeout TIME] [comment TEXT] [--delete] [--file FILE] [--empty] [--control SOCKET]",
 	  "change a list that a fleet shares",
 	  "Adds entries to a list in Redis, which ipcuckood follows on all firewalls\n"
 	  "of a fleet: see [redis NAME] in ipcuckood(8). The ipcuckood of this machine\n"
 	  "publishes them. All entries of a command change in one step. While Redis\n"
 	  "is away, ipcuckood publishes them later, and the exit status is 3.\n"
-	  "timeout N     they expire N seconds from now, everywhere in the same second\n"
+	  "timeout TIME  they expire that long from now (seconds, 15m, 1h30m, 7d),\n"
+	  "              everywhere in the same second\n"
 	  "--delete      delete them; it is no error if they are not there\n"
 	  "--file FILE   replace all entries of the list by those of FILE, in one step,\n"
 	  "              or make the list: an entry a line, and perhaps the second since\n"
@@ -258,7 +261,7 @@ const struct command commands[] = {
 	  "--empty       with --file, the list may become empty\n"
 	  "--control SOCKET  the control socket of ipcuckood\n"
 	  "\n"
-	  "  ipcuckoo publish feed 192.0.2.7 timeout 3600 comment scanner\n"
+	  "  ipcuckoo publish feed 192.0.2.7 timeout 1h comment scanner\n"
 	  "  ipcuckoo publish feed 192.0.2.7 --delete\n"
 	  "  ipcuckoo publish feed --file list.txt\n" },
 	{ "fleet", run_fleet, 0, { NULL },

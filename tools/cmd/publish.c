@@ -149,8 +149,8 @@ static int publish_entries(const struct publish *publish, const char *list, stru
 	int status;
 
 	if (publish->timeout) {
-		status = parse_number(tool, "timeout", publish->timeout, 0, IPCUCKOO_TIMEOUT_MAX,
-				      &expires);
+		status = parse_time(tool, "timeout", publish->timeout, 0, IPCUCKOO_TIMEOUT_MAX,
+				    &expires);
 		if (status)
 			return status;
 		expires = expires ? time(NULL) + expires : 0;

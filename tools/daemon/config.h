@@ -22,7 +22,7 @@ enum key_kind {
 	KEY_LIST,	/* char **: its words, of all continuation lines; NULL ends them */
 	KEY_NUMBER,	/* uint64_t, from @least to @most */
 	KEY_SIZE,	/* uint64_t: bytes, "32M" */
-	KEY_TIME,	/* uint64_t: seconds, "90", "15m", "2h", "7d" */
+	KEY_TIME,	/* uint64_t: seconds, "90", "15m", "1h30m" */
 	KEY_SHARE,	/* double from 0 to 1: "5%" */
 	KEY_SWITCH,	/* bool: yes or no */
 	KEY_WORD,	/* int: the meaning of one of @words */

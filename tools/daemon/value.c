@@ -4,8 +4,9 @@
 
 #include "daemon/memory.h"
 #include "daemon/value.h"
+#include "lib/duration.h"
 
-/* A unit of sizes or times: the letter, and how many bytes or seconds it is. */
+/* A unit of sizes: the letter, and how many bytes it is. */
 struct unit {
 	char letter;
 	uint64_t size;
@@ -13,10 +14,6 @@ struct unit {
 
 static const struct unit sizes[] = {
 	{ 'K', 1 << 10 }, { 'M', 1 << 20 }, { 'G', 1 << 30 }, { 0, 0 }
-};
-
-static const struct unit times[] = {
-	{ 's', 1 }, { 'm', 60 }, { 'h', 3600 }, { 'd', 86400 }, { 'w', 7 * 86400 }, { 0, 0 }
 };
 
 static const struct unit none[] = { { 0, 0 } };
@@ -27,7 +24,7 @@ static const struct {
 } numbers[] = {
 	[KEY_NUMBER]	= { none, "a number" },
 	[KEY_SIZE]	= { sizes, "a number of bytes, such as 500K, 32M or 1G" },
-	[KEY_TIME]	= { times, "a time, such as 90s, 15m, 2h or 7d" },
+	[KEY_TIME]	= { none, "a time, such as " DURATION_EXAMPLES },
 };
 
 static void *field_of(const struct config_key *key, const void *object)
@@ -36,29 +33,30 @@ static void *field_of(const struct config_key *key, const void *object)
 }
 
 /* A number as a person would write it, with the largest unit that divides it. */
-static void format_number(char *to, size_t size, uint64_t number, const struct unit *unit)
+static void format_number(char to[DURATION_TEXT_SIZE], uint64_t number, enum key_kind kind)
 {
-	const struct unit *best = NULL;
+	const struct unit *unit = numbers[kind].units, *best = NULL;
 
 	for (; unit->letter; unit++)
 		if (number && number % unit->size == 0)
 			best = unit;
-	if (best)
-		snprintf(to, size, "%llu%c", (unsigned long long)(number / best->size),
-			 best->letter);
+	if (kind == KEY_TIME)
+		duration_format(number, to);
+	else if (best)
+		snprintf(to, DURATION_TEXT_SIZE, "%llu%c",
+			 (unsigned long long)(number / best->size), best->letter);
 	else
-		snprintf(to, size, "%llu", (unsigned long long)number);
+		snprintf(to, DURATION_TEXT_SIZE, "%llu", (unsigned long long)number);
 }
 
 static bool check_limits(const struct config_key *key, uint64_t number, char *why)
 {
-	const struct unit *units = numbers[key->kind].units;
-	char least[32], most[32];
+	char least[DURATION_TEXT_SIZE], most[DURATION_TEXT_SIZE];
 
 	if (number >= key->least && (!key->most || number <= key->most))
 		return true;
-	format_number(least, sizeof(least), key->least, units);
-	format_number(most, sizeof(most), key->most, units);
+	format_number(least, key->least, key->kind);
+	format_number(most, key->most, key->kind);
 	if (key->most)
 		snprintf(why, VALUE_WHY_SIZE, "has to be from %s to %s", least, most);
 	else
@@ -66,10 +64,8 @@ static bool check_limits(const struct config_key *key, uint64_t number, char *wh
 	return false;
 }
 
-static bool parse_number_value(const struct config_key *key, uint64_t *field, const char *text,
-			       char *why)
+static bool parse_units(const struct unit *unit, uint64_t *field, const char *text)
 {
-	const struct unit *unit = numbers[key->kind].units;
 	char *end = NULL;
 
 	errno = 0;
@@ -77,13 +73,23 @@ static bool parse_number_value(const struct config_key *key, uint64_t *field, co
 	while (end && *end && unit->letter && *end != unit->letter)
 		unit++;
 	if (!end || errno || (*end && (!unit->letter || end[1])) ||
-	    (*end && *field > UINT64_MAX / unit->size)) {
-		snprintf(why, VALUE_WHY_SIZE, "is not %s", numbers[key->kind].what);
+	    (*end && *field > UINT64_MAX / unit->size))
 		return false;
-	}
 	if (*end)
 		*field *= unit->size;
-	return check_limits(key, *field, why);
+	return true;
+}
+
+static bool parse_number_value(const struct config_key *key, uint64_t *field, const char *text,
+			       char *why)
+{
+	bool good = key->kind == KEY_TIME ? duration_parse(text, field) :
+		    parse_units(numbers[key->kind].units, field, text);
+
+	if (good)
+		return check_limits(key, *field, why);
+	snprintf(why, VALUE_WHY_SIZE, "is not %s", numbers[key->kind].what);
+	return false;
 }
 
 static bool parse_share(double *field, const char *text, char *why)

@@ -35,6 +35,7 @@ enum value_kind {
  * @most:	the value is a number from 0 to @most; 0: it is another number, or none
  * @extension:	enum ipcuckoo_option: a set with the option has this extension; the option of
  *		an entry sets its value
+ * @time:	the number is one of seconds; units may be written with it
  * @refusal:	message if the set does not take the option because of its type, or, for an
  *		option of entries, because it lacks @extension
  *
@@ -61,6 +62,7 @@ struct option_spec {
 	uint32_t types;
 	long long most;
 	uint32_t extension;
+	bool time;
 	const char *refusal;
 	const char *value;
 	uint16_t attr;

@@ -131,11 +131,11 @@ const struct option_spec set_options[] = {
 	  .attr = IPCUCKOO_A_BITMASK, FIELD(bitmask),
 	  .show = show_bitmask,
 	  .help = "compare only the bits of addresses that are 1 in ADDRESS" },
-	{ "timeout", VALUE_NUMBER, FOR_EXACT, .value = "N",
+	{ "timeout", VALUE_NUMBER, FOR_EXACT, .value = "TIME",
 	  .attr = IPCUCKOO_A_TIMEOUT, FIELD(timeout), .extension = IPCUCKOO_O_TIMEOUT,
-	  .most = IPCUCKOO_TIMEOUT_MAX,
-	  .help = "entries expire after N seconds, at most 68 years, unless add\n\t"
-		  "gives them another timeout; 0: never" },
+	  .most = IPCUCKOO_TIMEOUT_MAX, .time = true,
+	  .help = "entries expire after that time, such as 90, 15m or 7d (at most 68\n\t"
+		  "years), unless add gives them another timeout; 0: never" },
 	{ "counters", VALUE_FLAG, FOR_EXACT, .extension = IPCUCKOO_O_COUNTERS,
 	  .help = "count packets and bytes for each entry" },
 	{ "comment", VALUE_FLAG, FOR_EXACT, .extension = IPCUCKOO_O_COMMENT,

@@ -87,6 +87,46 @@ test_agree()
 	"$IPCUCKOO" destroy e
 }
 
+# left ENTRY: prints the seconds that an entry has left
+left()
+{
+	"$IPCUCKOO" list t | sed -n "s/^$1 timeout //p"
+}
+
+test_units()
+{
+	local entry seconds has
+
+	# Test that times may have units, on the command line and in a file; a list shows seconds.
+	fine "a set with a time of two units" create t hash:ip timeout 1h30m
+	check_match "the header has seconds" ' timeout 5400$' "$("$IPCUCKOO" save t | grep '^create')"
+	fine "the timeout of the set" add t 192.0.2.1
+	fine "minutes" add t 192.0.2.2 timeout 30m
+	fine "seconds as a unit" add t 192.0.2.3 timeout 900s
+	fine "seconds" add t 192.0.2.4 timeout 900
+	fine "hexadecimal seconds" add t 192.0.2.5 timeout 0x384
+	fine "never" add t 192.0.2.6 timeout 0
+	fine "in a file" restore < <(echo 'add t 192.0.2.7 timeout 2d')
+	while read -r entry seconds; do
+		has=$(left 192.0.2."$entry")
+		[ "$has" -le "$seconds" ] && [ "$has" -gt $((seconds * 9 / 10 - 1)) ]
+		check "192.0.2.$entry expires after $seconds seconds ($has left)" 0 $?
+	done <<-'END'
+	1 5400
+	2 1800
+	3 900
+	4 900
+	5 900
+	6 0
+	7 172800
+	END
+	bad "a unit that there is not" "'5y' is invalid as number (timeout in seconds, or as in 90s" \
+		add t 192.0.2.8 timeout 5y
+	bad "more than the longest time" "'3551w' is out of range 0-2147483647 (timeout" \
+		add t 192.0.2.8 timeout 3551w
+}
+
 load_module
 test_agree
+test_units
 ktap_done

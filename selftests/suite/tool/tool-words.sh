@@ -141,6 +141,13 @@ test_bad_values()
 		bad "maxelem '$value'" "'$value' is invalid as number (maxelem)" \
 			create a hash:ip maxelem "$value"
 	done
+	for value in 1x x "" 1h30 30m1h 010 1.5h; do
+		bad "timeout '$value'" "'$value' is invalid as number (timeout" create a hash:ip timeout "$value"
+	done
+	for value in 2147483648 3551w -1; do
+		bad "timeout '$value'" "'$value' is out of range 0-2147483647 (timeout" \
+			create a hash:ip timeout "$value"
+	done
 	wrong "direction" 'unknown direction "scr"; did you mean "src"?' attach a scr drop
 	wrong "verdict" 'unknown verdict "dorp"; did you mean "drop"?' attach a src dorp
 	wrong "a mark needs a value" 'mark needs a value' attach a src mark
