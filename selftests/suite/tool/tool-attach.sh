@@ -14,9 +14,10 @@ test_attach()
 	ask json out 'd["attachment"]'
 	first=$answer
 	fine "attach" attach hosts dst accept
-	fine "everything" attach hosts both mark 0x1/0xff order -7 dev eth0 loopback
+	expect "everything" 0 "" "there is no device eth0: the attachment sees packets as soon as" \
+		attach hosts both mark 0x1/0xff order -7 dev eth0 loopback
 	fine "a mark alone" attach nets dst mark 16
-	fine "words in another order" attach nets both count loopback dev a-device.0 order 0x10
+	fine "words in another order" -q attach nets both count loopback dev a-device.0 order 0x10
 	json "stats -j" 0 '[["hosts", "both", "mark", -7, "eth0", true, 1, 255], ["nets", "both", "count", 16, "a-device.0", true, null, null], ["hosts", "dst", "accept", 100, null, false, null, null], ["nets", "dst", "mark", 200, null, false, 16, 4294967295], ["nets", "src", "drop", 300, null, false, null, null]]' \
 		'[[a.get(k) for k in ("set", "direction", "verdict", "order", "dev", "loopback", "mark", "mask")] for a in d["attachments"]]' \
 		stats
@@ -65,14 +66,14 @@ test_replace()
 	first=$answer
 	json "the same again changes nothing" 0 "$first" 'd["attachment"]' attach hosts src mark 1 --replace
 	fine "--replace without an attachment attaches" attach hosts both count --replace
-	fine "--replace with another device" attach hosts src drop dev eth0 --replace
+	fine "--replace with another device" -q attach hosts src drop dev eth0 --replace
 	json "does not replace the attachment without a device" \
 		0 4 'len([a for a in d["attachments"] if a["set"] == "hosts"])' stats
-	fine "prefetch beside a drop at ingress" attach hosts src drop ingress dev eth0
-	fine "--replace with prefetch" attach hosts src prefetch ingress dev eth0 --replace
+	fine "prefetch beside a drop at ingress" -q attach hosts src drop ingress dev eth0
+	fine "--replace with prefetch" -q attach hosts src prefetch ingress dev eth0 --replace
 	fine "--replace prefetch by itself, with another order" \
-		attach hosts src prefetch ingress dev eth0 order 5 --replace
-	fine "--replace the drop by a count" attach hosts src count ingress dev eth0 --replace
+		-q attach hosts src prefetch ingress dev eth0 order 5 --replace
+	fine "--replace the drop by a count" -q attach hosts src count ingress dev eth0 --replace
 	json "prefetch and other verdicts do not replace each other" \
 		0 '[["count", 200], ["prefetch", 5]]' \
 		'sorted([a["verdict"], a["order"]] for a in d["attachments"] if a["place"] == "ingress")' \
@@ -215,7 +216,7 @@ test_block()
 		unblock 192.0.2.0/24 2001:db8::/32
 	# Test that block attaches a set for which the processor only prefetches.
 	"$IPCUCKOO" detach blocklist
-	"$IPCUCKOO" attach blocklist src prefetch ingress dev nowhere0
+	"$IPCUCKOO" -q attach blocklist src prefetch ingress dev nowhere0
 	expect "attached to prefetch only" 0 "192.0.2.1 is blocked." "" block 192.0.2.1
 	json "then it is attached to drop, too" 0 '["drop", "prefetch"]' \
 		'sorted(a["verdict"] for a in d["attachments"] if a["set"] == "blocklist")' stats
@@ -226,10 +227,63 @@ test_block()
 	expect "attached to count only" 3 "" "$not_blocked" block 192.0.2.1
 	"$IPCUCKOO" attach blocklist dst drop
 	expect "attached to drop only packets to its addresses" 3 "" "$not_blocked" block 192.0.2.1
-	"$IPCUCKOO" attach blocklist src drop dev nowhere0
+	"$IPCUCKOO" -q attach blocklist src drop dev nowhere0
 	expect "attached to drop only packets of one device" 3 "" "$not_blocked" block 192.0.2.1
 	"$IPCUCKOO" attach blocklist both drop
 	expect "attached to drop, too" 0 "192.0.2.3 is blocked." "" block 192.0.2.3
+}
+
+# left ENTRY: prints the seconds that an entry of the blocklist has left
+left()
+{
+	"$IPCUCKOO" list blocklist | sed -n "s/^$1 timeout //p"
+}
+
+test_block_for_a_time()
+{
+	local command
+
+	start_over
+	# Test that block takes a time, and without one blocks until unblock.
+	expect "block for a time" 0 "192.0.2.1 is blocked, for 90m from now." "" \
+		block 192.0.2.1 timeout 1h30m
+	check_match "it ends by itself" '^(5400|53[0-9][0-9])$' "$(left 192.0.2.1)"
+	expect "several" 0 "1 blocked, 1 blocked already, for 60s from now." "" \
+		block 192.0.2.1 192.0.2.2 timeout 60
+	check_match "those that were blocked already get the time, too" '^(60|[345][0-9])$' \
+		"$(left 192.0.2.1)"
+	expect "without a time" 0 "192.0.2.1 was blocked already." "" block 192.0.2.1
+	check "it is blocked until unblock" 0 "$(left 192.0.2.1)"
+	json "with -j" 0 '{"blocked": 1, "set": "blocklist", "unchanged": 0}' d \
+		block 192.0.2.3 timeout 1d
+	wrong "no time" "'soon' is invalid as number (timeout" block 192.0.2.4 timeout soon
+	# Test that a set that was made without timeouts can be made again, as the message says,
+	# and that its entries, options and attachments stay.
+	start_over
+	"$IPCUCKOO" create blocklist hash:net family any maxelem 1000 comment description "our list"
+	"$IPCUCKOO" add blocklist 192.0.2.0/24 comment "in blocklist 7"
+	"$IPCUCKOO" add blocklist 2001:db8::1
+	"$IPCUCKOO" block 192.0.2.9
+	expect "a set without timeouts" 3 "" "the set blocklist was made without timeouts" \
+		block 198.51.100.1 timeout 1h
+	command=$(sed -n 's/^  //p' err)
+	mkdir -p bin
+	ln -sf "$IPCUCKOO" bin/ipcuckoo
+	PATH=$work/bin:$PATH run_ok "what the message says" bash -o pipefail -c "$command"
+	expect "makes it again, with all that it has" 0 \
+'create blocklist hash:net family any maxelem 1000 timeout 0 comment description "our list"
+add blocklist 192.0.2.9 timeout 0
+add blocklist 2001:db8::1 timeout 0
+add blocklist 192.0.2.0/24 timeout 0 comment "in blocklist 7"' "" save blocklist
+	expect "and no other set is left" 0 blocklist "" list -n
+	json "it is attached" 0 '[["blocklist", "src", "drop"]]' \
+		'[[a["set"], a["direction"], a["verdict"]] for a in d["attachments"]]' stats
+	expect "now it takes a time" 0 "198.51.100.1 is blocked, for 1h from now." "" \
+		block 198.51.100.1 timeout 1h
+	start_over
+	"$IPCUCKOO" create blocklist filter:ip multi
+	expect "a filter has no timeouts" 3 "" "the set blocklist is approximate, and stores no timeouts" \
+		block 198.51.100.1 timeout 1h
 }
 
 load_module
@@ -240,5 +294,6 @@ test_detach
 test_replace
 test_stats
 test_block
+test_block_for_a_time
 start_over
 ktap_done
