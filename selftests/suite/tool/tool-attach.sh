@@ -159,7 +159,7 @@ DISPLACED RETRIES FALLBACKS EXPIRED FAILED|hosts hash:ip inet 0|nets hash:net an
 		'sorted(d["sets"][0])' stats
 	json "stats -j: numbers" 0 '[3, 2, true]' \
 		'[d["sets"][1]["entries"], d["sets"][1]["hosts"], d["sets"][1]["memory"] > 0]' stats
-	check_match "version" '^ipcuckoo v([0-9.]+) \(module v[0-9.]+\), protocol version: 7$' \
+	check_match "version" '^ipcuckoo v([0-9][^ ]*) \(module v[0-9][^ ]*\), protocol version: 7$' \
 		"$(run_tool version; echo "$out")"
 	json "version -j" 0 true 'd["tool"] == d["module"]' version
 }
