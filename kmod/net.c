@@ -6,6 +6,7 @@
 #include <linux/netfilter_ipv4.h>
 
 #include "net.h"
+#include "release.h"
 
 unsigned int ipcuckoo_net_id;
 

@@ -12,6 +12,7 @@
 #include "netlink.h"
 #include "netlink_request.h"
 #include "options.h"
+#include "release.h"
 #include "shadow.h"
 #include "wire.h"
 

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 
 #include "cli/command.h"
+#include "release.h"
 
 /* Print a message, with the name of the file at the end of its first line. */
 static void print_with_file(const char *file, const char *format, va_list args)
@@ -23,7 +24,7 @@ static void print_with_file(const char *file, const char *format, va_list args)
 static void print_name(void)
 {
 	fflush(stdout);
-	fputs("ipcuckoo v" IPCUCKOO_TOOL_VERSION ": ", stderr);
+	fputs("ipcuckoo v" IPCUCKOO_RELEASE ": ", stderr);
 }
 
 static void print_message(const struct tool *tool, const char *before,

@@ -144,7 +144,7 @@ def test_stats(fw):
                      [("n", "hash:net", 2, 65536), ("own", "hash:ip", 0, 0),
                       ("s", "hash:ip", 2, 65536)]),
                 sum(each["memory"] for each in sets.values()) <= found["memory"],
-                re.search(r"^ipcuckoo [0-9.]+: 3 sets, ", table),
+                re.search(r"^ipcuckoo [0-9]\S+: 3 sets, ", table),
                 re.search(r"^s +hash:ip +inet +2 ", table, re.M),
                 'ipcuckoo_set_entries{set="s",type="hash:ip",family="inet"} 2' in gauges,
                 'ipcuckoo_set_entries{set="n",type="hash:net",family="inet"} 2' in gauges])
