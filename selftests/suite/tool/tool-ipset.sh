@@ -423,30 +423,40 @@ test_quit()
 	done
 }
 
+# What messages call the value of an option.
+name_of()
+{
+	case $1 in
+	timeout)	echo "timeout in seconds, or as in 90s, 15m, 2h, 1h30m or 7d" ;;
+	*)		echo "$1" ;;
+	esac
+}
+
 test_numbers()
 {
 	local option words
 
 	# Test that hexadecimal numbers are accepted as ipset accepts them, and that numbers with a
-	# leading zero, which ipset reads as octal, are always refused.
+	# leading zero, which ipset reads as octal, are always refused. Times may have units, which
+	# ipset does not know, see tool-words.sh.
 	script <<-'END'
 	create x hash:ip timeout 0x10 maxelem 0X20 hashsize 0x40
 	list -t x
 	destroy
 	create x hash:ip timeout 08
-	create x hash:ip timeout 5s
+	create x hash:ip timeout 5x
 	create x hash:ip timeout 0x
 	END
 	for option in timeout maxelem hashsize bucketsize initval; do
 		for words in 010 00 0600; do
-			bad "create $option $words" "'$words' is invalid as number ($option; a leading zero: octal or decimal?)" \
+			bad "create $option $words" "'$words' is invalid as number ($(name_of $option); a leading zero: octal or decimal?)" \
 				create x hash:ip $option $words
 		done
 	done
 	bad "create netmask" "'010' is invalid as number" create x hash:ip netmask 010
 	"$IPCUCKOO" create x hash:net timeout 5 counters skbinfo
 	for option in timeout packets bytes skbqueue; do
-		bad "add $option" "'010' is invalid as number ($option; a leading zero" \
+		bad "add $option" "'010' is invalid as number ($(name_of $option); a leading zero" \
 			add x 192.0.2.1 $option 010
 		echo "add x 192.0.2.1 $option 010" > file
 		expect "add $option in a file" 1 "" "Error in line 1: Syntax error: '010' is invalid as number" \
