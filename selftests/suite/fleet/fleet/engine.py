@@ -86,6 +86,11 @@ class Redis:
         self.process.kill()
         self.process.wait()
 
+    def lose(self):
+        """After kill(): it starts again with nothing."""
+        shutil.rmtree(self.dir)
+        os.makedirs(self.dir)
+
     def pause(self):
         self.process.send_signal(signal.SIGSTOP)
 
