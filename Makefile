@@ -108,7 +108,7 @@ check-debug:
 check-races:
 	@$(vm)/check races $(TESTS)
 
-# What .ci/run runs beside check: debug, races, filters and kernels.
+# What .ci/run runs beside check: the suite on uml-debug, races, filters and kernels.
 check-rest:
 	@$(vm)/check rest
 
@@ -156,6 +156,11 @@ check-programs:
 check-secure:
 	@$(vm)/check secure
 
+# Random, differential and exhaustive tests at their full sizes, with a new seed or SEED=n.
+# PARTS="core dropin" are some of the parts (see check_soak() in vm/check), ROUNDS=n and MESSAGES=n sizes.
+soak:
+	@PARTS="$(PARTS)" $(vm)/check soak
+
 torture:
 	@$(vm)/check torture
 
@@ -197,12 +202,6 @@ fuzz:
 	@$(MAKE) --no-print-directory -C selftests/fuzz fuzz $(if $(SECONDS),SECONDS=$(SECONDS)) \
 		$(if $(TARGETS),TARGETS='$(TARGETS)')
 
-# A million messages, made of sound ones, to a kernel that checks itself: MESSAGES=n, SEED=n.
-fuzz-netlink:
-	@$(vm)/deps debug
-	@MESSAGES=$(or $(MESSAGES),1000000) SEED=$(SEED) $(vm)/run --kernel uml-debug \
-		--timeout 7200 -- netlink-hostile
-
 # kill -9 of every kind of request to sets of ENTRIES=10000000: some minutes, and 8 GB of memory.
 check-kill:
 	@$(vm)/deps debug
@@ -243,7 +242,7 @@ help:
 	@echo '  check-stock  all of the suite on the stock kernel, emulated: most of an hour'
 	@echo '  check-debug  the suite on kernels that check themselves (TESTS)'
 	@echo '  check-races  concurrent programs on the kernel that looks for data races (TESTS)'
-	@echo '  check-rest   check-debug, -races, -filters and -kernels'
+	@echo '  check-rest   the suite with KASAN and lockdep, check-races, -filters and -kernels'
 	@echo '  check-kill   kill -9 in the middle of every kind of request to a set of 10,000,000'
 	@echo '  check-config the suite on kernels without procfs, IPv6 or hooks at ingress, and the'
 	@echo '               module compiled for 32 bits'
@@ -262,6 +261,9 @@ help:
 	@echo '               with crowdsec and BIRD; in a machine that systemd starts (TESTS="fail2ban")'
 	@echo '  check-secure boots a machine with Secure Boot, enrols a key; five minutes'
 	@echo '  check-matrix the suite on each series of kernels of Debian, for hours; SERIES="6.12 7"'
+	@echo '  soak         random, differential and exhaustive tests, larger than in check, with a new'
+	@echo '               seed: hours, before an issue is resolved; SEED=n repeats a run; PARTS="core'
+	@echo '               filters fuzz suite dropin fleet netlink races" are its parts; ROUNDS=n'
 	@echo '  torture      unload the module and kill namespaces in use, fail every allocation'
 	@echo '  check-filters  the published filters that bench-filters compares with ours'
 	@echo '  bench        ours beside ipset and nftables: figures, bars, a page with plots;'
@@ -273,11 +275,10 @@ help:
 	@echo '  bench-fleet  lists that a fleet shares in Redis: figures and bars (BENCH=quick, SEED=n)'
 	@echo '  bench-filters  the published filters beside our tables, in user space'
 	@echo '  fuzz         look for inputs that upset the tool; SECONDS=60 for each kind'
-	@echo '  fuzz-netlink a million random messages to a kernel that checks itself'
 	@echo '  lint         checkpatch and sparse on the module, and whether calls between files go down'
 
 .PHONY: all module spare build-module tools install uninstall load dist deb rpm check-packages \
 	check-arm64 check-boot check-secure check check-stock check-debug check-races check-filters check-rest \
 	check-config check-dropin check-fleet check-kernels check-kill check-matrix check-programs \
-	torture demo bench plot bench-versus bench-dropin bench-filters bench-fleet fuzz fuzz-netlink \
+	soak torture demo bench plot bench-versus bench-dropin bench-filters bench-fleet fuzz \
 	lint clean help

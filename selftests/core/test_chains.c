@@ -5,7 +5,7 @@
  * The tests search for keys with given buckets, using the functions of readers, so that an
  * insertion has to move exactly the entries that the test wants.
  *
- * QUICK=1 does a tenth of the random tests, for emulated machines.
+ * DIVIDE=n does one n-th of the random tests.
  */
 #include <pthread.h>
 
@@ -14,7 +14,6 @@
 static struct random rnd;
 static struct ipcuckoo_mem mem;
 static struct ipcuckoo_search_node *queue;
-static u32 quick;
 
 /* A kind of table, small enough to read all of it. */
 struct shape {
@@ -475,7 +474,7 @@ static void test_smallest(bool keyed)
 
 static void test_displacement(void)
 {
-	u32 i, j;
+	u32 i, j, n = ktap_share(20), tables = ktap_share(50);
 
 	test_trees();
 	for (i = 0; i < 10; i++) {
@@ -486,10 +485,10 @@ static void test_displacement(void)
 	}
 	ktap_case("of entries with the same two buckets, one more than their slots is refused");
 	for (i = 0; i < ARRAY_SIZE(shapes); i++)
-		for (j = 0; j < (quick ? 1 : 20); j++)
+		for (j = 0; j < n; j++)
 			test_there_and_back(&shapes[i]);
 	ktap_case("an entry that is displaced and displaced back is unchanged");
-	for (i = 0; i < (quick ? 5 : 50); i++) {
+	for (i = 0; i < tables; i++) {
 		test_smallest(false);
 		test_smallest(true);
 	}
@@ -501,7 +500,7 @@ static void test_displacement(void)
 static void test_bijection(void)
 {
 	struct ipcuckoo_bijection b;
-	u32 inverse[3], i, j, x;
+	u32 inverse[3], words = ktap_share(50000), i, j, x;
 
 	for (i = 0; i < 100; i++) {
 		get_random_bytes(&b, sizeof(b));
@@ -511,7 +510,7 @@ static void test_bijection(void)
 			expect_equal(b.mul[j] * inverse[j], 1U, "inverse of %u",
 				     b.mul[j]);
 		}
-		for (j = 0; j < (quick ? 2000 : 50000); j++) {
+		for (j = 0; j < words; j++) {
 			x = j < 64 ? (j < 32 ? 1U << j : ~(1U << (j - 32))) :
 				     random_u32(&rnd);
 			expect_equal(ipcuckoo_unpermute(&b, inverse,
@@ -528,15 +527,23 @@ static const u32 bucket_counts[] = {
 	(1 << 20) + 1234, 2098176, 2098178, 2098180, 3000000, 1 << 22,
 };
 
+/* In larger tables, about so many buckets are tested. All have the same arithmetic, so that this takes
+ * the square of a share.
+ */
+static u32 buckets_to_test(void)
+{
+	return ktap_share(ktap_share(2000000));
+}
+
 /* The two buckets of an entry differ, and the alternate of each is the other one. */
 static void test_alternates(void)
 {
 	struct ipcuckoo_table t = {};
-	u32 i, j, bucket, alt, rem, step;
+	u32 buckets = buckets_to_test(), i, j, bucket, alt, rem, step;
 
 	for (i = 0; i < ARRAY_SIZE(bucket_counts); i++) {
 		t.nbuckets = bucket_counts[i];
-		step = 1 + t.nbuckets / (quick ? 5000 : 2000000);
+		step = 1 + t.nbuckets / buckets;
 		for (bucket = 0; bucket < t.nbuckets; bucket += step) {
 			for (j = 0; j < 16; j++) {
 				rem = (j < 2 ? -j : random_u32(&rnd)) % IPCUCKOO_REMS;
@@ -602,12 +609,12 @@ static void check_key_at(struct ipcuckoo_table *t, struct ipcuckoo_key key,
 /* Test every bucket, with its first, its last and some other keys. */
 static void test_key_at(void)
 {
-	u32 i, j, bucket, first, count, step;
+	u32 buckets = buckets_to_test(), i, j, bucket, first, count, step;
 	struct ipcuckoo_table *t;
 
 	for (i = 0; i < ARRAY_SIZE(bucket_counts); i++) {
 		t = create(bucket_counts[i], false);
-		step = 1 + t->nbuckets / (quick ? 2000 : 2000000);
+		step = 1 + t->nbuckets / buckets;
 		for (bucket = 0; bucket < t->nbuckets; bucket += step) {
 			first = permuted_first(t->nbuckets, bucket, 0);
 			count = permuted_count(t->nbuckets, bucket);
@@ -662,10 +669,10 @@ static void test_hash(void)
 static void test_hash_top(void)
 {
 	static u64 hashes[256];
-	u32 seed[2], other, i, j, round, same = 0;
+	u32 seed[2], rounds = ktap_share(1000), other, i, j, round, same = 0;
 	struct ipcuckoo_key base, key;
 
-	for (round = 0; round < (quick ? 100 : 1000); round++) {
+	for (round = 0; round < rounds; round++) {
 		base = (struct ipcuckoo_key){ random_u64(&rnd), random_u64(&rnd) };
 		seed[0] = random_u32(&rnd);
 		seed[1] = random_u32(&rnd);
@@ -770,9 +777,9 @@ static void check_buckets(u64 entries, bool keyed)
 
 static void test_buckets(void)
 {
-	u64 entries, step;
+	u64 all = ktap_share(200000), entries, step;
 
-	for (entries = 0; entries < (quick ? 3000 : 200000); entries++) {
+	for (entries = 0; entries < all; entries++) {
 		check_buckets(entries, false);
 		check_buckets(entries, true);
 	}
@@ -790,10 +797,10 @@ static void test_buckets(void)
 static void test_areas(void)
 {
 	struct ipcuckoo_area area = {};
+	u32 sizes = ktap_share(100000), i;
 	size_t size, real;
-	u32 i;
 
-	for (i = 0; i < (quick ? 1000 : 100000); i++) {
+	for (i = 0; i < sizes; i++) {
 		size = i < 10000 ? i + 1 : random_u32(&rnd) >> random_below(&rnd, 24);
 		size += !size;
 		real = ipcuckoo_area_round(size);
@@ -836,13 +843,13 @@ static void *charge_too_much(void *unused)
 static void test_charges(void)
 {
 	pthread_t thread;
-	u32 i, refused = 0;
+	u32 charges = ktap_share(1000000), i, refused = 0;
 
 	mem.limit = PAGE_SIZE;
 	charging_ends = false;
 	if (pthread_create(&thread, NULL, charge_too_much, NULL))
 		exit(1);
-	for (i = 0; i < (quick ? 10000 : 1000000); i++) {
+	for (i = 0; i < charges; i++) {
 		if (ipcuckoo_mem_charge_as(&mem, PAGE_SIZE, IPCUCKOO_CHARGE_TRY))
 			ipcuckoo_mem_uncharge(&mem, PAGE_SIZE);
 		else
@@ -860,7 +867,6 @@ int main(void)
 {
 	u64 seed = ktap_begin("test_chains");
 
-	quick = ktap_option("QUICK", 0);
 	rnd = random_seed(seed);
 	shim_random_seed(seed);
 	ipcuckoo_mem_open(&mem, 0, ipcuckoo_record_reap);

@@ -854,13 +854,16 @@ static bool is_covered(const struct packed *except, enum entry_kind kind, const 
 
 static void test_without(void)
 {
+	struct packed entries = { 0 }, except = { 0 }, rest = { 0 };
 	unsigned int round, i, holes = 0;
 	struct entry_ref ref;
 
 	for (round = 0; round < 20000; round++) {
-		struct packed entries = { 0 }, except = { 0 }, rest = { 0 };
 		size_t want = 0;
 
+		packed_clear(&entries);
+		packed_clear(&except);
+		packed_clear(&rest);
 		for (i = random64() % 40; i; i--)
 			add_random(&entries);
 		for (i = random64() % 4; i; i--)
@@ -889,10 +892,10 @@ static void test_without(void)
 			want += at;
 		}
 		expect_equal(packed_count(&rest), want, "entries that stay");
-		packed_free(&entries);
-		packed_free(&except);
-		packed_free(&rest);
 	}
+	packed_free(&entries);
+	packed_free(&except);
+	packed_free(&rest);
 	expect(holes > 10000, "exceptions cover entries: %u", holes);
 	ktap_case("entries without those that others cover, compared bit by bit");
 }

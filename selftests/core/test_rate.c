@@ -3,7 +3,8 @@
  * Counts false positives of the filter, and compares their rate with the one that filter.c derives.
  * Also tests how full a filter gets, and that it always has room for its capacity.
  *
- * NON_MEMBERS	how many are looked up for each width (100,000,000), half of each family
+ * For each width, 100,000,000 non-members are looked up, half of each family. DIVIDE=n looks up one n-th
+ * of them, and fills filters up to one n-th of the capacities.
  */
 #include <math.h>
 
@@ -81,13 +82,14 @@ static u64 count_matches(const struct ipcuckoo_filter *f, u64 n)
 	return found;
 }
 
-static void test_rate(u8 bits, u32 divide)
+/* A filter for MEMBERS, filled with @members of them. */
+static void test_rate(u8 bits, u32 members)
 {
-	u64 non_members = ktap_option("NON_MEMBERS", 100000000) / divide, found;
+	u64 non_members = (u64)ktap_share(100000000) * members / MEMBERS, found;
 	struct ipcuckoo_filter *f = create(MEMBERS, bits, false);
 	double slots = 4.0 * f->nbuckets, load, rate, sigma;
 
-	expect_equal(fill(f, MEMBERS / divide), 0, "members");
+	expect_equal(fill(f, members), 0, "members");
 	load = f->count / slots;
 	rate = 8 * load / ((1ULL << bits) - 1);
 	found = count_matches(f, non_members);
@@ -109,7 +111,7 @@ static void test_rate(u8 bits, u32 divide)
  */
 static void test_capacity(u8 bits, bool multi)
 {
-	u32 capacity, n = 0, max = ktap_option("QUICK", 0) ? 300 : 3000;
+	u32 capacity, n = 0, max = ktap_share(3000);
 	struct ipcuckoo_filter *f;
 
 	for (capacity = 1; capacity <= max; capacity++, n++) {
@@ -159,9 +161,8 @@ int main(void)
 	queue = ipcuckoo_search_alloc();
 	ipcuckoo_guard_init(&guard);
 	for (bits = 8; bits <= 32; bits *= 2)
-		test_rate(bits, 1);
-	/* The filter is a third full. */
-	test_rate(8, 3);
+		test_rate(bits, MEMBERS);
+	test_rate(8, MEMBERS / 3);
 	for (bits = 8; bits <= 32; bits *= 2) {
 		test_capacity(bits, false);
 		test_capacity(bits, true);

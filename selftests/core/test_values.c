@@ -9,7 +9,7 @@
  *
  * Memory fails as in test_model.c: a failure must change nothing and leak nothing.
  *
- * QUICK=1 does a tenth of the work, for emulated machines.
+ * DIVIDE=n does one n-th of the operations.
  */
 #include <pthread.h>
 #include <sched.h>
@@ -996,11 +996,11 @@ static void bulk(struct run *r)
 {
 	struct addition a = { .side = &r->set };
 	char comment[IPCUCKOO_COMMENT_MAX];
+	u32 i, n = ktap_share(5000);
 	u64 slots;
-	u32 i;
 
 	r->op = "bulk";
-	for (i = 0; i < 5000; i++) {
+	for (i = 0; i < n; i++) {
 		a.entry = host4(0x0a000000 + 7 * i);
 		if (in_table(r->set.e, &a.entry))
 			continue;
@@ -1053,7 +1053,7 @@ static void run_plan(const struct plan *plan, u32 options, bool except, u64 seed
 	r->set.e->options = options;
 	for (r->step = 0; r->step < steps && !ktap_failing(); r->step++)
 		run_step(r);
-	if (plan->bulk && steps >= 100)
+	if (plan->bulk)
 		bulk(r);
 	r->op = "end";
 	if (r->shadow.e)
@@ -1330,10 +1330,10 @@ static void test_full(u64 seed)
 	struct ipcuckoo_value value = {};
 	struct ipcuckoo_entries *e;
 	struct ipcuckoo_entry entry;
-	u32 round, full[2] = {};
+	u32 round, rounds = max_t(u32, ktap_share(2000), 100), full[2] = {};
 	bool longer;
 
-	for (round = 0; round < 2000; round++) {
+	for (round = 0; round < rounds; round++) {
 		longer = round % 2;
 		e = calloc(1, sizeof(*e));
 		if (!e || ipcuckoo_entries_init(e, &account, true))
@@ -1386,7 +1386,7 @@ static void test_added_late(void)
 int main(void)
 {
 	u64 seed = ktap_begin("test_values");
-	u32 steps = ktap_option("STEPS", ktap_option("QUICK", 0) ? 40 : 250);
+	u32 steps = ktap_share(250);
 	u32 options, i, except;
 
 	for (options = 0; options <= IPCUCKOO_O_ALL; options++) {

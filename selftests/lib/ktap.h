@@ -50,6 +50,14 @@ static inline unsigned long ktap_option(const char *name, unsigned long value)
 	return text && *text ? strtoul(text, NULL, 0) : value;
 }
 
+/* How much of random work to do: one $DIVIDE-th of @work, at least 1. */
+static inline unsigned long ktap_share(unsigned long work)
+{
+	unsigned long share = work / ktap_option("DIVIDE", 1);
+
+	return share ? share : 1;
+}
+
 __attribute__((format(printf, 2, 3)))
 static inline bool expect(bool held, const char *format, ...)
 {
