@@ -18,10 +18,10 @@ enough=${SLOW:+5000}
 enough=${enough:-20000}
 rounds=${SLOW:+1}
 rounds=${rounds:-2}
-# A phase takes half a minute on the debug kernel. Unless ROUNDS is set, it leaves out the phases
-# whose changes are also part of "all changes at once".
+# A phase takes half a minute on the kernels debug and kcsan. Unless ROUNDS is set, they leave out the
+# phases whose changes are also part of "all changes at once".
 brief=
-[ "${IPCUCKOO_KERNEL:-}" != debug ] || [ -n "${ROUNDS:-}" ] || brief=1
+[ -z "$SLOW" ] || [ -n "${ROUNDS:-}" ] || brief=1
 
 # The lists of addresses that packets come from. The addresses of the first list are in no set.
 hosts="non-members hosts"
