@@ -26,6 +26,7 @@
  * @ids:	by which BPF programs find sets
  * @ipsets:	number of sets of ip_set
  * @referrals:	number of sets to which rules of iptables refer
+ * @referring:	number of processes that are releasing a rule (referral.c)
  * @destroying:	all sets are being destroyed, so no set can be attached, and no rule of iptables can
  *		refer to one
  * @shadows:	tree of shadows, by port and id
@@ -46,6 +47,7 @@ struct ipcuckoo_net {
 	struct ipcuckoo_ids ids;
 	u32 ipsets;
 	u32 referrals;
+	atomic_t referring;
 	bool destroying;
 	struct rb_root shadows;
 	u32 shadows_count;

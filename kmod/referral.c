@@ -19,27 +19,23 @@
  *
  * A rule may be released after the namespace's data of this module has ended, because the order in
  * which modules leave a namespace is the reverse of that in which they were loaded. So the end of
- * the namespace cuts its referrals off, and the last rule frees what is left. A static mutex keeps
- * both from happening at the same time: ipcuckoo_net.mutex cannot, because it ends, too.
+ * the namespace cuts its referrals off, and the last rule frees what is left. Who releases a rule
+ * first counts itself in ipcuckoo_net.referring, under the spinlock under which referrals are cut
+ * off: so the end of the namespace waits until nobody who releases a rule uses it any more.
  */
-#include <linux/mutex.h>
+#include <linux/atomic.h>
 #include <linux/rbtree.h>
 #include <linux/rcupdate.h>
 #include <linux/slab.h>
+#include <linux/spinlock.h>
+#include <linux/wait_bit.h>
 
 #include "net.h"
 #include "referral.h"
 #include "set.h"
 
-/* Protects ipcuckoo_referral.pernet and .rules. Taken before ipcuckoo_net.mutex. */
-static DEFINE_MUTEX(lock);
-
-/* The caller holds both mutexes. */
-static void count(struct ipcuckoo_set *set, int more)
-{
-	set->referral->rules += more;
-	WRITE_ONCE(set->rules, set->referral->rules);
-}
+/* Protects ipcuckoo_referral.pernet of all namespaces. */
+static DEFINE_SPINLOCK(lock);
 
 /* Give a set a referral, if it has none. Return: 0 or -ENOMEM. */
 static int make(struct ipcuckoo_net *pernet, struct ipcuckoo_set *set)
@@ -85,40 +81,63 @@ struct ipcuckoo_referral *ipcuckoo_referral_get(struct ipcuckoo_net *pernet, con
 	struct ipcuckoo_set *set;
 	int err;
 
-	mutex_lock(&lock);
 	mutex_lock(&pernet->mutex);
 	set = ipcuckoo_set_find(pernet, name);
 	err = check(pernet, set, approximate) ?: make(pernet, set);
 	if (!err)
-		count(set, 1);
+		WRITE_ONCE(set->rules, atomic_inc_return(&set->referral->rules));
 	referral = err ? ERR_PTR(err) : set->referral;
 	mutex_unlock(&pernet->mutex);
-	mutex_unlock(&lock);
 	return referral;
 }
 
-/* Separate a referral from its set. The caller holds both mutexes. */
+/* Separate a referral from its set. The mutex of their namespace is held. */
 static void cut(struct ipcuckoo_referral *referral, struct ipcuckoo_set *set)
 {
 	WRITE_ONCE(set->referral, NULL);
 	WRITE_ONCE(set->rules, 0);
-	referral->pernet->referrals--;
+	set->pernet->referrals--;
+	spin_lock(&lock);
 	referral->pernet = NULL;
+	spin_unlock(&lock);
 	rcu_assign_pointer(referral->set, NULL);
 }
 
-/* One rule less refers to a set. */
-static void drop(struct ipcuckoo_referral *referral)
+/* One rule less refers to a set. Return: whether it was the last one. */
+static bool drop(struct ipcuckoo_referral *referral, struct ipcuckoo_net *pernet)
 {
-	struct ipcuckoo_net *pernet = referral->pernet;
 	struct ipcuckoo_set *set;
+	bool last;
 
 	mutex_lock(&pernet->mutex);
+	/* NULL if the namespace has begun to end. */
 	set = rcu_dereference_protected(referral->set, lockdep_is_held(&pernet->mutex));
-	count(set, -1);
-	if (!referral->rules)
+	last = atomic_dec_and_test(&referral->rules);
+	if (set && last)
 		cut(referral, set);
+	else if (set)
+		WRITE_ONCE(set->rules, atomic_read(&referral->rules));
 	mutex_unlock(&pernet->mutex);
+	return last;
+}
+
+/* Let the namespace of a referral stay until release_net(). Return: NULL if it has ended. */
+static struct ipcuckoo_net *hold_net(struct ipcuckoo_referral *referral)
+{
+	struct ipcuckoo_net *pernet;
+
+	spin_lock(&lock);
+	pernet = referral->pernet;
+	if (pernet)
+		atomic_inc(&pernet->referring);
+	spin_unlock(&lock);
+	return pernet;
+}
+
+static void release_net(struct ipcuckoo_net *pernet)
+{
+	if (atomic_dec_and_test(&pernet->referring))
+		wake_up_var(&pernet->referring);
 }
 
 /**
@@ -129,15 +148,15 @@ static void drop(struct ipcuckoo_referral *referral)
  */
 void ipcuckoo_referral_put(struct ipcuckoo_referral *referral)
 {
+	struct ipcuckoo_net *pernet = hold_net(referral);
 	bool last;
 
-	mutex_lock(&lock);
-	if (referral->pernet)
-		drop(referral);
-	else
-		referral->rules--;
-	last = !referral->rules;
-	mutex_unlock(&lock);
+	if (pernet) {
+		last = drop(referral, pernet);
+		release_net(pernet);
+	} else {
+		last = atomic_dec_and_test(&referral->rules);
+	}
 	/* Packets reach it only through rules, and none of these is left. */
 	if (last)
 		kfree(referral);
@@ -185,7 +204,6 @@ void ipcuckoo_referral_exit_net(struct ipcuckoo_net *pernet)
 	struct ipcuckoo_set *set;
 	struct rb_node *node;
 
-	mutex_lock(&lock);
 	mutex_lock(&pernet->mutex);
 	for (node = rb_first(&pernet->sets); node; node = rb_next(node)) {
 		set = rb_entry(node, struct ipcuckoo_set, node);
@@ -194,5 +212,5 @@ void ipcuckoo_referral_exit_net(struct ipcuckoo_net *pernet)
 	}
 	WARN_ON(pernet->referrals);
 	mutex_unlock(&pernet->mutex);
-	mutex_unlock(&lock);
+	wait_var_event(&pernet->referring, !atomic_read(&pernet->referring));
 }

@@ -6,6 +6,7 @@
 #ifndef _IPCUCKOO_REFERRAL_H
 #define _IPCUCKOO_REFERRAL_H
 
+#include <linux/atomic.h>
 #include <linux/types.h>
 
 struct ipcuckoo_net;
@@ -15,7 +16,7 @@ struct ipcuckoo_set;
  * struct ipcuckoo_referral - what all rules share that refer to one name of a set
  * @set:	the set that has the name. Packets read it under rcu_read_lock(). NULL after the
  *		namespace's data has ended; otherwise it changes under ipcuckoo_net.mutex
- * @pernet:	the namespace, or NULL after its data has ended
+ * @pernet:	the namespace, or NULL after its data has ended; under a spinlock of referral.c
  * @rules:	how many rules refer to the name
  *
  * Not charged to the account of the namespace, which ends before the last rule may be released.
@@ -23,7 +24,7 @@ struct ipcuckoo_set;
 struct ipcuckoo_referral {
 	struct ipcuckoo_set __rcu *set;
 	struct ipcuckoo_net *pernet;
-	unsigned int rules;
+	atomic_t rules;
 };
 
 struct ipcuckoo_referral *ipcuckoo_referral_get(struct ipcuckoo_net *pernet, const char *name,

@@ -14,7 +14,6 @@
  *				several sets and shadows, but waits only for the first.
  *				May be held for seconds
  *   RTNL			while something is attached at ingress (point.c)
- *   the mutex of referral.c	which rules of iptables refer to sets
  *   ipcuckoo_net.mutex		the tree of sets, the shadows, the attachments. Held for
  *				a short time only, so no entries.mutex is taken under it
  *   ipcuckoo_attached.lock	the list of attachments; device events, which come under
