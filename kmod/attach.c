@@ -24,6 +24,7 @@
 #include <linux/rtnetlink.h>
 
 #include "attach.h"
+#include "compat.h"
 #include "event.h"
 #include "log.h"
 #include "net.h"
@@ -359,6 +360,7 @@ void ipcuckoo_attach_discard(struct ipcuckoo_net *pernet, struct ipcuckoo_attach
  * -ENOTUNIQ if there is one with this rule but another order;
  * -E2BIG if there are IPCUCKOO_ATTACHMENTS_MAX attachments;
  * -ENODEV if the module is being unloaded;
+ * -EINTR for a fatal signal;
  * -ENOMEM, an error of ipcuckoo_attach_prepare() or of nf_register_net_hook().
  */
 int ipcuckoo_attach(struct ipcuckoo_net *pernet, const char *name,
@@ -370,14 +372,16 @@ int ipcuckoo_attach(struct ipcuckoo_net *pernet, const char *name,
 	if (IS_ERR(at))
 		return PTR_ERR(at);
 	/* Taps of devices are registered under RTNL (point.c), which is taken first. */
-	if (ipcuckoo_rule_on_device(rule))
-		rtnl_lock();
+	err = ipcuckoo_rule_on_device(rule) ? ipcuckoo_rtnl_lock_killable() : 0;
+	if (err)
+		goto out;
 	mutex_lock(&pernet->mutex);
 	err = attach_locked(pernet, name, replace, at);
 	*id = at->id;
 	mutex_unlock(&pernet->mutex);
 	if (ipcuckoo_rule_on_device(rule))
 		rtnl_unlock();
+out:
 	if (err)
 		ipcuckoo_attach_discard(pernet, at);
 	return err;
