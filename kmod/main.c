@@ -47,6 +47,8 @@ static void __net_exit net_end(struct net *net)
 	ipcuckoo_ids_exit_net(pernet);
 	ipcuckoo_trim_exit_net(pernet);
 	ipcuckoo_proc_exit_net(pernet);
+	if (pernet->wq)
+		destroy_workqueue(pernet->wq);
 }
 
 /* Retiring memory is charged to the account in struct ipcuckoo_net, which the core frees

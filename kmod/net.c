@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Module parameters, the workqueue, and the memory limit of a network namespace: see net.h. */
+/* Module parameters, workqueues, and the memory limit of a network namespace: see net.h. */
 #include <linux/minmax.h>
 #include <linux/module.h>
 #include <linux/moduleparam.h>
@@ -11,17 +11,48 @@ unsigned int ipcuckoo_net_id;
 
 struct workqueue_struct *ipcuckoo_wq;
 
+/* How many work items of a namespace run at the same time. Each that waits for a lock keeps a
+ * thread of the kernel.
+ */
+#define WORKERS		16
+
 /**
- * ipcuckoo_net_init() - create the workqueue that namespaces share
+ * ipcuckoo_net_init() - create the workqueue of what belongs to no namespace
  *
  * Context: before the first namespace is initialised.
  * Return: 0 or -ENOMEM.
  */
 int __init ipcuckoo_net_init(void)
 {
-	/* Unbound: work items hold mutexes, or wait for RTNL or modprobe, for seconds. */
+	/* Unbound: work items wait for modprobe for seconds. */
 	ipcuckoo_wq = alloc_workqueue("ipcuckoo", WQ_UNBOUND, 0);
 	return ipcuckoo_wq ? 0 : -ENOMEM;
+}
+
+/**
+ * ipcuckoo_net_need_wq() - create the workqueue of a namespace, unless it has one
+ * @pernet:	namespace, which is about to get a set
+ *
+ * A workqueue runs a limited number of work items at the same time. If namespaces shared one, the
+ * items of a namespace, which wait for the locks of busy sets, could keep those of another waiting.
+ * Most namespaces never have a set, and need none.
+ *
+ * Context: process context.
+ * Return: 0 or -ENOMEM.
+ */
+int ipcuckoo_net_need_wq(struct ipcuckoo_net *pernet)
+{
+	struct workqueue_struct *wq;
+
+	if (READ_ONCE(pernet->wq))
+		return 0;
+	/* Unbound: work items hold mutexes, or wait for RTNL, for seconds. */
+	wq = alloc_workqueue("ipcuckoo", WQ_UNBOUND, WORKERS);
+	if (!wq)
+		return -ENOMEM;
+	if (cmpxchg(&pernet->wq, NULL, wq))
+		destroy_workqueue(wq);
+	return 0;
 }
 
 /**

@@ -19,6 +19,9 @@
  * @net:	the namespace
  * @names:	see set.h
  * @mutex:	see set.h
+ * @wq:		runs the work items of the namespace; NULL before its first set. The items take any
+ *		lock that set.h lists. Do not flush it, or cancel an item synchronously, while
+ *		holding a lock that the item takes
  * @mem:	account of the memory of sets and all that belongs to them
  * @sets:	tree of sets, by name
  * @sets_count:	number of sets in @sets
@@ -40,6 +43,7 @@ struct ipcuckoo_net {
 	struct net *net;
 	struct mutex names;	/* see set.h */
 	struct mutex mutex;	/* see set.h */
+	struct workqueue_struct *wq;
 	struct ipcuckoo_mem mem;
 	struct rb_root sets;
 	u32 sets_count;
@@ -80,14 +84,12 @@ extern bool ipcuckoo_userns;
 
 extern unsigned int ipcuckoo_net_id;
 
-/* Runs all work of the module except freeing memory, which ipcuckoo_free_wq does. The work
- * items take any lock that set.h lists. Do not flush this workqueue, or cancel a work item
- * synchronously, while holding a lock that the item takes.
- */
+/* Runs what belongs to no namespace: log.c loads modules there. */
 extern struct workqueue_struct *ipcuckoo_wq;
 
 int ipcuckoo_net_init(void);
 void ipcuckoo_net_exit(void);
+int ipcuckoo_net_need_wq(struct ipcuckoo_net *pernet);
 unsigned long ipcuckoo_net_memory_limit(const struct net *net);
 void ipcuckoo_net_sync(struct ipcuckoo_net *pernet);
 void ipcuckoo_net_set_sync(void (*sync)(struct ipcuckoo_net *pernet));

@@ -429,8 +429,7 @@ static void refresh(struct ipcuckoo_net *pernet)
 		ipcuckoo_event_attachment(at, at->set->name, IPCUCKOO_EVENT_STATE_CHANGED);
 	}
 	if (missing)
-		mod_delayed_work(ipcuckoo_wq, &pernet->attached.retry,
-				 pernet->attached.delay);
+		mod_delayed_work(pernet->wq, &pernet->attached.retry, pernet->attached.delay);
 }
 
 /* Store the states as refresh() does, and let retry() begin with the shortest delay again:

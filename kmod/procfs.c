@@ -443,7 +443,7 @@ static void unuse_file(struct ipcuckoo_net *pernet, struct set_file *file,
 	mutex_lock(&pernet->mutex);
 	if (!--file->opens && !file->named) {
 		list_add_tail(&file->unused, &pernet->proc.unused);
-		queue_work(ipcuckoo_wq, &pernet->proc.removal);
+		queue_work(pernet->wq, &pernet->proc.removal);
 	}
 	mutex_unlock(&pernet->mutex);
 	ipcuckoo_set_put(set);

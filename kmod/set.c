@@ -239,6 +239,9 @@ struct ipcuckoo_set *ipcuckoo_set_alloc(struct ipcuckoo_net *pernet, const char 
 	struct ipcuckoo_set *set;
 	int err;
 
+	err = ipcuckoo_net_need_wq(pernet);
+	if (err)
+		return ERR_PTR(err);
 	if (!ipcuckoo_mem_charge(&pernet->mem, size))
 		return ERR_PTR(ipcuckoo_mem_refusal());
 	err = -ENOMEM;
@@ -392,7 +395,7 @@ void ipcuckoo_set_unlock(struct ipcuckoo_set *set)
 {
 	ipcuckoo_set_gc_schedule(set);
 	if (set->entries.loose && !set->dead)
-		queue_delayed_work(ipcuckoo_wq, &set->pernet->trim, IPCUCKOO_TRIM_PERIOD);
+		queue_delayed_work(set->pernet->wq, &set->pernet->trim, IPCUCKOO_TRIM_PERIOD);
 	ipcuckoo_rebuild_free_queue(&set->entries);
 	mutex_unlock(&set->entries.mutex);
 }

@@ -42,7 +42,7 @@ void ipcuckoo_set_gc_schedule(struct ipcuckoo_set *set)
 	if (set->gc_at && set->gc_at <= at)
 		return;
 	set->gc_at = at;
-	mod_delayed_work(ipcuckoo_wq, &set->gc, HZ * (at - now));
+	mod_delayed_work(set->pernet->wq, &set->gc, HZ * (at - now));
 }
 
 static void gc_notify(void *event, const struct ipcuckoo_entry *entry)
