@@ -8,8 +8,8 @@
  *   1. Take ipcuckoo_net.names, so that no other commit is under way. Allocate what takes
  *	memory: filters of new sets, empty contents for sets that are flushed, procfs files
  *	for new names.
- *   2. Lock the contents of all sets that the changes name, and the shadows. Check the
- *	shadows.
+ *   2. Claim all sets that the changes name, so that nobody else begins to change them, and
+ *	lock their contents (lock.h), and the shadows. Check the shadows.
  *   3. Under ipcuckoo_net.mutex, apply the changes of names and attachments one after the
  *	other, each to what the ones before it have left. Code that looks for a set by name
  *	takes the mutex, and packets read chains only, so that nobody sees this; but for
@@ -40,6 +40,7 @@
 #include "compat.h"
 #include "event.h"
 #include "ids.h"
+#include "lock.h"
 #include "names.h"
 #include "net.h"
 #include "options.h"
@@ -57,6 +58,7 @@
  * @changes:	its changes
  * @count:	how many
  * @check:	make none of them
+ * @until:	until when the commit waits for names and sets
  * @sets:	the sets whose contents are locked
  * @chains:	attachments change
  * @used:	sets that are attached, or to which rules of iptables refer, were swapped
@@ -68,6 +70,7 @@ struct commit {
 	struct ipcuckoo_commit_change *changes;
 	unsigned int count;
 	bool check;
+	unsigned long until;
 	struct ipcuckoo_commit_sets sets;
 	bool chains;
 	bool used;
@@ -163,7 +166,7 @@ static int lock_shadow(struct commit *c, struct ipcuckoo_commit_change *change)
 	if (!shadow)
 		return 0;
 	/* Do not wait: only another request of the same socket can hold this lock. */
-	if (!ipcuckoo_commit_sets_hold(&c->sets, &shadow->entries))
+	if (!ipcuckoo_commit_sets_hold(&c->sets, shadow))
 		return -EBUSY;
 	if (change->kind == IPCUCKOO_COMMIT_CREATE)
 		err = !ipcuckoo_set_is_new(shadow->set) ? -EINVAL :
@@ -173,7 +176,7 @@ static int lock_shadow(struct commit *c, struct ipcuckoo_commit_change *change)
 	else
 		err = ipcuckoo_shadow_check(shadow, change->override);
 	if (err)
-		ipcuckoo_commit_sets_drop(&c->sets, &shadow->entries);
+		ipcuckoo_commit_sets_drop(&c->sets, shadow);
 	return err;
 }
 
@@ -582,7 +585,7 @@ static void unlock_shadows(struct commit *c, unsigned int count)
 {
 	while (count--)
 		if (c->changes[count].shadow)
-			ipcuckoo_commit_sets_drop(&c->sets, &c->changes[count].shadow->entries);
+			ipcuckoo_commit_sets_drop(&c->sets, c->changes[count].shadow);
 }
 
 static int lock_and_run(struct commit *c, unsigned int *at)
@@ -590,7 +593,7 @@ static int lock_and_run(struct commit *c, unsigned int *at)
 	unsigned int i;
 	int err;
 
-	err = ipcuckoo_commit_sets_lock(&c->sets);
+	err = ipcuckoo_commit_sets_lock(&c->sets, c->until);
 	if (err)
 		return err;
 	for (i = 0; i < c->count && !err; i++) {
@@ -667,7 +670,8 @@ static int commit_locked(struct commit *c, unsigned int *at)
  * Context: process context; takes all mutexes of set.h, and RTNL if something is attached
  * at ingress.
  * Return: 0, or an error; then nothing has changed. -ENOMEM, -EDQUOT, -EINTR for a fatal
- * signal. -ENOENT if there is no set called @name (or @exist). CREATE: -EEXIST if there is a
+ * signal, -EAGAIN if other writers keep the names or a set for longer than a request may wait.
+ * -ENOENT if there is no set called @name (or @exist). CREATE: -EEXIST if there is a
  * set of that name with the same options (or @exist), -ENOTUNIQ if there is another one,
  * -E2BIG if there are IPCUCKOO_SETS_MAX. DESTROY: -EBUSY if it is attached. RENAME: -EEXIST
  * if there is a set called @to. DESTROY, RENAME: -EUSERS if rules of iptables refer to it. SWAP:
@@ -682,16 +686,20 @@ int ipcuckoo_commit(struct ipcuckoo_net *pernet, struct ipcuckoo_commit_change *
 {
 	struct commit c = {
 		.pernet = pernet, .changes = changes, .count = count, .check = check,
+		.until = ipcuckoo_lock_limit(),
 	};
 	int err = 0;
 
 	for (*at = 0; *at < count && !err; ++*at)
 		if (changes[*at].shadow && !check)
-			err = ipcuckoo_shadow_trim(changes[*at].shadow);
-	if (err || mutex_lock_killable(&pernet->names))
-		return -EINTR;
+			err = ipcuckoo_shadow_trim(changes[*at].shadow, c.until);
+	err = err ?: ipcuckoo_lock_names(pernet, c.until);
+	if (err) {
+		*at = count;
+		return err;
+	}
 	err = commit_locked(&c, at);
-	mutex_unlock(&pernet->names);
+	ipcuckoo_unlock_names(pernet);
 	if (!err && !check && (c.used || (c.swapped && ipcuckoo_ids_used())))
 		synchronize_rcu();
 	return err;

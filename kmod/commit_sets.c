@@ -7,6 +7,7 @@
 
 #include "commit_sets.h"
 #include "ids.h"
+#include "lock.h"
 #include "net.h"
 #include "shadow.h"
 
@@ -208,88 +209,89 @@ static void drop(struct ipcuckoo_commit_sets *sets, struct ipcuckoo_entries *e, 
 				   _RET_IP_);
 }
 
-static bool try_hold(struct ipcuckoo_commit_sets *sets, struct ipcuckoo_entries *e, bool ipset)
-{
-	if (!mutex_trylock(&e->mutex))
-		return false;
-	hold(sets, e, ipset);
-	return true;
-}
-
-static void let_go(struct ipcuckoo_commit_sets *sets, struct ipcuckoo_entries *e, bool ipset)
-{
-	drop(sets, e, ipset);
-	mutex_unlock(&e->mutex);
-}
-
 /**
  * ipcuckoo_commit_sets_hold() - lock the contents of a shadow, beside those of the sets
  * @sets:	the sets of a commit
- * @e:		contents
+ * @shadow:	shadow
  *
  * Return: false if somebody else has locked them; to be unlocked by ipcuckoo_commit_sets_drop().
  */
-bool ipcuckoo_commit_sets_hold(struct ipcuckoo_commit_sets *sets, struct ipcuckoo_entries *e)
+bool ipcuckoo_commit_sets_hold(struct ipcuckoo_commit_sets *sets, struct ipcuckoo_shadow *shadow)
 {
-	return try_hold(sets, e, false);
+	if (down_trylock(&shadow->turn))
+		return false;
+	WARN_ON(!mutex_trylock(&shadow->entries.mutex));
+	hold(sets, &shadow->entries, false);
+	return true;
 }
 
 /**
  * ipcuckoo_commit_sets_drop() - unlock contents that ipcuckoo_commit_sets_hold() has locked
  * @sets:	the sets of a commit
- * @e:		contents
+ * @shadow:	shadow
  */
-void ipcuckoo_commit_sets_drop(struct ipcuckoo_commit_sets *sets, struct ipcuckoo_entries *e)
+void ipcuckoo_commit_sets_drop(struct ipcuckoo_commit_sets *sets, struct ipcuckoo_shadow *shadow)
 {
-	let_go(sets, e, false);
+	drop(sets, &shadow->entries, false);
+	mutex_unlock(&shadow->entries.mutex);
+	up(&shadow->turn);
 }
 
-/* Lock the contents of all sets but @first, which is locked or NULL. Return: a set that
- * has another writer, and then none is locked; or NULL.
- */
-static struct ipcuckoo_set *try_lock(struct ipcuckoo_commit_sets *sets, struct ipcuckoo_set *first)
+static void unlock_first(struct ipcuckoo_commit_sets *sets, unsigned int count)
 {
-	struct ipcuckoo_set *set = NULL;
+	struct ipcuckoo_set *set;
+
+	while (count--) {
+		set = sets->list[count].set;
+		drop(sets, &set->entries, set->ipset);
+		ipcuckoo_set_unlock(set);
+	}
+}
+
+static void disclaim_all(struct ipcuckoo_commit_sets *sets)
+{
 	unsigned int i;
 
-	for (i = 0; i < sets->count; i++) {
-		set = sets->list[i].set;
-		if (set != first && !try_hold(sets, &set->entries, set->ipset))
-			break;
-	}
-	if (i == sets->count)
-		return NULL;
-	while (i--)
-		if (sets->list[i].set != first)
-			let_go(sets, &sets->list[i].set->entries, sets->list[i].set->ipset);
-	if (first)
-		let_go(sets, &first->entries, first->ipset);
-	return set;
+	for (i = 0; i < sets->count; i++)
+		ipcuckoo_disclaim(sets->list[i].set);
 }
 
 /**
  * ipcuckoo_commit_sets_lock() - lock the contents of all sets
  * @sets:	the sets of a commit
+ * @until:	from ipcuckoo_lock_limit()
  *
- * Waits for the writer of one set at a time, and holds no other set's lock meanwhile: so a
- * fatal signal ends it, and no writer waits for two.
+ * Claims them first, so that this waits only for writers that have begun (lock.h). Waiting for one
+ * set while others are locked cannot deadlock: who has locked the contents of a set waits neither
+ * for those of another one, nor for the names, which let one commit do this at a time.
  *
- * Return: 0, or -EINTR for a fatal signal.
+ * Return: 0, -EINTR for a fatal signal, or -EAGAIN; with -EAGAIN the sets stay claimed.
  */
-int ipcuckoo_commit_sets_lock(struct ipcuckoo_commit_sets *sets)
+int ipcuckoo_commit_sets_lock(struct ipcuckoo_commit_sets *sets, unsigned long until)
 {
-	struct ipcuckoo_set *busy = NULL;
+	struct ipcuckoo_set *set;
 	unsigned int i;
+	int err;
 
-	while ((busy = try_lock(sets, busy))) {
-		if (mutex_lock_killable(&busy->entries.mutex))
-			return -EINTR;
-		hold(sets, &busy->entries, busy->ipset);
+	for (i = 0; i < sets->count; i++)
+		ipcuckoo_claim(sets->list[i].set);
+	for (i = 0; i < sets->count; i++) {
+		set = sets->list[i].set;
+		err = ipcuckoo_lock_claimed(set, until);
+		if (err)
+			goto err_unlock;
+		hold(sets, &set->entries, set->ipset);
 	}
 	for (i = 0; i < sets->count; i++)
 		if (!sets->list[i].set->dead)
 			ipcuckoo_set_settle(sets->list[i].set);
 	return 0;
+
+err_unlock:
+	unlock_first(sets, i);
+	if (err != -EAGAIN)
+		disclaim_all(sets);
+	return err;
 }
 
 /**
@@ -298,10 +300,6 @@ int ipcuckoo_commit_sets_lock(struct ipcuckoo_commit_sets *sets)
  */
 void ipcuckoo_commit_sets_unlock(struct ipcuckoo_commit_sets *sets)
 {
-	unsigned int i;
-
-	for (i = 0; i < sets->count; i++) {
-		drop(sets, &sets->list[i].set->entries, sets->list[i].set->ipset);
-		ipcuckoo_set_unlock(sets->list[i].set);
-	}
+	unlock_first(sets, sets->count);
+	disclaim_all(sets);
 }

@@ -49,9 +49,9 @@ bool ipcuckoo_commit_sets_any_ipset(const struct ipcuckoo_commit_sets *sets);
 void ipcuckoo_commit_sets_free(struct ipcuckoo_commit_sets *sets);
 struct ipcuckoo_commit_set *ipcuckoo_commit_sets_find(struct ipcuckoo_commit_sets *sets,
 						      struct ipcuckoo_set *set);
-int ipcuckoo_commit_sets_lock(struct ipcuckoo_commit_sets *sets);
+int ipcuckoo_commit_sets_lock(struct ipcuckoo_commit_sets *sets, unsigned long until);
 void ipcuckoo_commit_sets_unlock(struct ipcuckoo_commit_sets *sets);
-bool ipcuckoo_commit_sets_hold(struct ipcuckoo_commit_sets *sets, struct ipcuckoo_entries *e);
-void ipcuckoo_commit_sets_drop(struct ipcuckoo_commit_sets *sets, struct ipcuckoo_entries *e);
+bool ipcuckoo_commit_sets_hold(struct ipcuckoo_commit_sets *sets, struct ipcuckoo_shadow *shadow);
+void ipcuckoo_commit_sets_drop(struct ipcuckoo_commit_sets *sets, struct ipcuckoo_shadow *shadow);
 
 #endif /* _IPCUCKOO_COMMIT_SETS_H */

@@ -12,6 +12,7 @@
 #include "entries.h"
 #include "hook.h"
 #include "ids.h"
+#include "lock.h"
 #include "lookup.h"
 #include "mem.h"
 #include "names.h"
@@ -38,6 +39,8 @@ EXPORT_SYMBOL_GPL(ipcuckoo_hook_xdp);
 #endif
 EXPORT_SYMBOL_GPL(ipcuckoo_ids_find);
 EXPORT_SYMBOL_GPL(ipcuckoo_ids_use);
+EXPORT_SYMBOL_GPL(ipcuckoo_lock_contents_anyway);
+EXPORT_SYMBOL_GPL(ipcuckoo_lock_names_anyway);
 EXPORT_SYMBOL_GPL(ipcuckoo_mem_charge_as);
 EXPORT_SYMBOL_GPL(ipcuckoo_mem_release);
 EXPORT_SYMBOL_GPL(ipcuckoo_mem_retire);
@@ -64,6 +67,8 @@ EXPORT_SYMBOL_GPL(ipcuckoo_set_memory);
 EXPORT_SYMBOL_GPL(ipcuckoo_set_name);
 EXPORT_SYMBOL_GPL(ipcuckoo_set_put);
 EXPORT_SYMBOL_GPL(ipcuckoo_set_unlock);
+EXPORT_SYMBOL_GPL(ipcuckoo_unlock_contents);
+EXPORT_SYMBOL_GPL(ipcuckoo_unlock_names);
 EXPORT_SYMBOL_GPL(ipcuckoo_usage_crowded);
 EXPORT_SYMBOL_GPL(ipcuckoo_usage_live);
 EXPORT_SYMBOL_GPL(ipcuckoo_usage_longest);

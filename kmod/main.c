@@ -5,6 +5,7 @@
 
 #include "attach.h"
 #include "ids.h"
+#include "lock.h"
 #include "names.h"
 #include "net.h"
 #include "netlink.h"
@@ -20,8 +21,7 @@ static int __net_init net_begin(struct net *net)
 	struct ipcuckoo_net *pernet = ipcuckoo_net(net);
 
 	pernet->net = net;
-	mutex_init(&pernet->names);
-	mutex_init(&pernet->mutex);
+	ipcuckoo_lock_init(pernet);
 	ipcuckoo_mem_open(&pernet->mem, ipcuckoo_net_memory_limit(net), ipcuckoo_record_reap);
 	pernet->sets = RB_ROOT;
 	pernet->shadows = RB_ROOT;

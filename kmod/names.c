@@ -7,6 +7,7 @@
 
 #include "event.h"
 #include "ids.h"
+#include "lock.h"
 #include "names.h"
 #include "net.h"
 #include "procfs.h"
@@ -115,9 +116,9 @@ void ipcuckoo_names_hide(struct ipcuckoo_set *set, bool moves)
 	struct ipcuckoo_net *pernet = set->pernet;
 
 	if (!moves) {
-		mutex_lock(&set->entries.mutex);
+		ipcuckoo_lock_contents_anyway(set);
 		conceal(set);
-		mutex_unlock(&set->entries.mutex);
+		ipcuckoo_unlock_contents(set);
 	}
 	mutex_lock(&pernet->mutex);
 	if (!RB_EMPTY_NODE(&set->node))
@@ -139,9 +140,9 @@ void ipcuckoo_names_show(struct ipcuckoo_set *set, const char *name)
 	char old[IPCUCKOO_NAME_SIZE];
 	bool known, taken;
 
-	mutex_lock(&set->entries.mutex);
+	ipcuckoo_lock_contents_anyway(set);
 	if (set->dead) {
-		mutex_unlock(&set->entries.mutex);
+		ipcuckoo_unlock_contents(set);
 		return;
 	}
 	mutex_lock(&pernet->mutex);
@@ -165,30 +166,33 @@ void ipcuckoo_names_show(struct ipcuckoo_set *set, const char *name)
 		ipcuckoo_event_set(set, name, IPCUCKOO_EVENT_SET_NEW);
 	else if (known && strcmp(old, name))
 		ipcuckoo_event_names(pernet, IPCUCKOO_EVENT_SET_RENAMED, old, name);
-	mutex_unlock(&set->entries.mutex);
+	ipcuckoo_unlock_contents(set);
 }
 
 /**
  * ipcuckoo_names_discard() - free a set of ip_set
  * @set:	set that nobody uses any more, except through ipcuckoo
  *
- * Context: process context; takes ipcuckoo_net.names, and waits for garbage collection of the set.
+ * Context: process context, but no request: takes ipcuckoo_net.names, and waits for garbage
+ * collection of the set.
  */
 void ipcuckoo_names_discard(struct ipcuckoo_set *set)
 {
 	struct ipcuckoo_net *pernet = set->pernet;
 
-	mutex_lock(&pernet->names);
-	mutex_lock(&set->entries.mutex);
+	ipcuckoo_lock_names_anyway(pernet);
+	ipcuckoo_lock_contents_anyway(set);
 	set->dead = true;
-	mutex_unlock(&set->entries.mutex);
+	ipcuckoo_unlock_contents(set);
 	ipcuckoo_names_hide(set, false);
-	mutex_unlock(&pernet->names);
+	ipcuckoo_unlock_names(pernet);
 	ipcuckoo_names_release(set);
 }
 
-/* Destroy a set, whose contents are locked; unlocks them. */
-static int destroy_locked(struct ipcuckoo_net *pernet, struct ipcuckoo_set *set)
+/* Destroy a set, whose contents are locked; unlocks them. @ending: so does the namespace, and no
+ * program looks sets up in it any more.
+ */
+static int destroy_locked(struct ipcuckoo_net *pernet, struct ipcuckoo_set *set, bool ending)
 {
 	int err;
 
@@ -201,12 +205,12 @@ static int destroy_locked(struct ipcuckoo_net *pernet, struct ipcuckoo_set *set)
 		set->dead = true;
 		ipcuckoo_ids_free(set);
 		/* A program that has found the set must not see it empty. */
-		if (ipcuckoo_ids_used())
+		if (!ending && ipcuckoo_ids_used())
 			synchronize_rcu_expedited();
 		ipcuckoo_entries_flush(&set->entries);
 		ipcuckoo_event_set(set, set->name, IPCUCKOO_EVENT_SET_DESTROYED);
 	}
-	mutex_unlock(&set->entries.mutex);
+	ipcuckoo_unlock_contents(set);
 	if (err)
 		return err;
 	ipcuckoo_proc_del(pernet, set->name);
@@ -248,33 +252,55 @@ static int stop_use(struct ipcuckoo_net *pernet, bool stop)
 	return err;
 }
 
+/* Claim all sets, or give up these claims. The names are locked. */
+static void claim_all(struct ipcuckoo_net *pernet, void (*claim)(struct ipcuckoo_set *set))
+{
+	struct rb_node *node;
+
+	mutex_lock(&pernet->mutex);
+	for (node = rb_first(&pernet->sets); node; node = rb_next(node))
+		claim(rb_entry(node, struct ipcuckoo_set, node));
+	mutex_unlock(&pernet->mutex);
+}
+
+/* Lock a set that is claimed, for ipcuckoo_names_destroy_all() and _flush_all(). */
+static int lock_next(struct ipcuckoo_set *set, unsigned long until)
+{
+	cond_resched();
+	return fatal_signal_pending(current) ? -EINTR : ipcuckoo_lock_claimed(set, until);
+}
+
 /**
  * ipcuckoo_names_destroy_all() - destroy every set but those of ip_set
  * @pernet:	namespace
  *
  * Context: process context; takes the namespace's mutexes, and the sets'.
  * Return: 0; -EBUSY if any set is attached, -EUSERS if rules of iptables refer to any set, and then
- * none was destroyed; -EINTR for a fatal signal, and then some sets may have been destroyed.
+ * none was destroyed; -EINTR for a fatal signal, or -EAGAIN if it takes longer than a request may,
+ * and then some sets may have been destroyed.
  */
 int ipcuckoo_names_destroy_all(struct ipcuckoo_net *pernet)
 {
+	unsigned long until = ipcuckoo_lock_limit();
 	struct ipcuckoo_set *set;
 	int err;
 
-	if (mutex_lock_killable(&pernet->names))
-		return -EINTR;
+	err = ipcuckoo_lock_names(pernet, until);
+	if (err)
+		return err;
 	err = stop_use(pernet, true);
 	if (err)
 		goto out;
+	claim_all(pernet, ipcuckoo_claim);
 	while (!err && (set = first_set(pernet))) {
-		err = fatal_signal_pending(current) ? -EINTR :
-		      mutex_lock_killable(&set->entries.mutex);
-		err = err ?: destroy_locked(pernet, set);
-		cond_resched();
+		err = ipcuckoo_lock_expired(until) ? -EAGAIN : lock_next(set, until);
+		err = err ?: destroy_locked(pernet, set, false);
 	}
+	if (err != -EAGAIN)
+		claim_all(pernet, ipcuckoo_disclaim);
 	stop_use(pernet, false);
 out:
-	mutex_unlock(&pernet->names);
+	ipcuckoo_unlock_names(pernet);
 	return err;
 }
 
@@ -289,25 +315,24 @@ void ipcuckoo_names_exit_net(struct ipcuckoo_net *pernet)
 {
 	struct ipcuckoo_set *set;
 
-	mutex_lock(&pernet->names);
+	ipcuckoo_lock_names_anyway(pernet);
 	while ((set = first_set(pernet))) {
-		mutex_lock(&set->entries.mutex);
-		WARN_ON(destroy_locked(pernet, set));
+		ipcuckoo_lock_contents_anyway(set);
+		WARN_ON(destroy_locked(pernet, set, true));
 		cond_resched();
 	}
-	mutex_unlock(&pernet->names);
+	ipcuckoo_unlock_names(pernet);
 }
 
 /* Flush one set, for ipcuckoo_names_flush_all(). */
-static int flush_next(struct ipcuckoo_set *set)
+static int flush_next(struct ipcuckoo_set *set, unsigned long until)
 {
-	int err;
+	int err = lock_next(set, until);
 
-	if (fatal_signal_pending(current) || mutex_lock_killable(&set->entries.mutex))
-		return -EINTR;
+	if (err)
+		return err;
 	err = ipcuckoo_set_flush(set);
-	mutex_unlock(&set->entries.mutex);
-	cond_resched();
+	ipcuckoo_unlock_contents(set);
 	return err;
 }
 
@@ -316,25 +341,30 @@ static int flush_next(struct ipcuckoo_set *set)
  * @pernet:	namespace
  *
  * Context: process context; takes the namespace's mutexes, and the sets'.
- * Return: 0, -ENOMEM, or -EINTR for a fatal signal; on error some sets may have been
- * flushed.
+ * Return: 0, -ENOMEM, -EINTR for a fatal signal, or -EAGAIN if writers keep a set for longer than a
+ * request may wait; on error some sets may have been flushed.
  */
 int ipcuckoo_names_flush_all(struct ipcuckoo_net *pernet)
 {
+	unsigned long until = ipcuckoo_lock_limit();
 	struct ipcuckoo_set *set, *next;
-	int err = 0;
+	int err;
 
 	/* Sets are walked by name. Without this lock the walk could visit a set twice, or
 	 * miss one, because it was renamed.
 	 */
-	if (mutex_lock_killable(&pernet->names))
-		return -EINTR;
+	err = ipcuckoo_lock_names(pernet, until);
+	if (err)
+		return err;
+	claim_all(pernet, ipcuckoo_claim);
 	for (set = ipcuckoo_set_next(pernet, ""); set; set = next) {
 		if (!set->ipset)
-			err = err ?: flush_next(set);
-		next = err == -EINTR ? NULL : ipcuckoo_set_after(pernet, set);
+			err = flush_next(set, until);
+		next = err ? NULL : ipcuckoo_set_after(pernet, set);
 		ipcuckoo_set_put(set);
 	}
-	mutex_unlock(&pernet->names);
+	if (err != -EAGAIN)
+		claim_all(pernet, ipcuckoo_disclaim);
+	ipcuckoo_unlock_names(pernet);
 	return err;
 }

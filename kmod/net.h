@@ -4,7 +4,10 @@
 #define _IPCUCKOO_NET_H
 
 #include <linux/cred.h>
+#include <linux/mutex.h>
+#include <linux/semaphore.h>
 #include <linux/user_namespace.h>
+#include <linux/wait.h>
 #include <linux/workqueue.h>
 #include <net/net_namespace.h>
 #include <net/netns/generic.h>
@@ -17,8 +20,10 @@
 /**
  * struct ipcuckoo_net - the module's data of one network namespace
  * @net:	the namespace
+ * @names_turn:	comes before @names (lock.h)
  * @names:	see set.h
  * @mutex:	see set.h
+ * @claims:	those who stand back because a set is claimed (lock.h)
  * @wq:		runs the work items of the namespace; NULL before its first set. The items take any
  *		lock that set.h lists. Do not flush it, or cancel an item synchronously, while
  *		holding a lock that the item takes
@@ -41,8 +46,10 @@
  */
 struct ipcuckoo_net {
 	struct net *net;
+	struct semaphore names_turn;
 	struct mutex names;	/* see set.h */
 	struct mutex mutex;	/* see set.h */
+	wait_queue_head_t claims;
 	struct workqueue_struct *wq;
 	struct ipcuckoo_mem mem;
 	struct rb_root sets;

@@ -230,11 +230,27 @@ static struct genl_ops ops[] __ro_after_init = {
 	OP(COMMIT, commit_policy, .doit = ipcuckoo_nl_commit_doit),
 };
 
+/* For how long the requests of one sendmsg() may begin, in milliseconds. */
+#define BEGIN_MS	250
+
+/* Has it been longer since the first of our requests in a sendmsg() began? They are in one skb, of
+ * which netlink does not use the time stamp.
+ */
+static bool comes_late(struct sk_buff *skb)
+{
+	if (!skb->tstamp)
+		skb->tstamp = ktime_get();
+	return ktime_ms_delta(ktime_get(), skb->tstamp) > BEGIN_MS;
+}
+
 /* Generic netlink calls this before the handler of each request that is not a dump. It
  * refuses the request with -EINTR if the process has a fatal signal: one sendmsg() can carry
  * thousands of requests, and none may begin then. Netlink sends no ACK for a request that
  * returns -EINTR, and continues with the next one. So handlers must return -EINTR only for a
  * fatal signal.
+ *
+ * For the same reason a request is refused with -EAGAIN if those before it in its sendmsg() have
+ * taken long: generic netlink handles all of them under cb_lock (lock.h).
  *
  * A request may name a set that ip_set has renamed. Dumps bring the names up to date themselves.
  */
@@ -243,6 +259,8 @@ static int begin_request(ipcuckoo_genl_op *op, struct sk_buff *skb,
 {
 	if (fatal_signal_pending(current))
 		return -EINTR;
+	if (comes_late(skb))
+		return ipcuckoo_nl_explain(info->extack, -EAGAIN);
 	ipcuckoo_net_sync(ipcuckoo_net(genl_info_net(info)));
 	return 0;
 }

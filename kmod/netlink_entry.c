@@ -5,6 +5,7 @@
 #include <net/sock.h>
 
 #include "compat.h"
+#include "lock.h"
 #include "net.h"
 #include "netlink.h"
 #include "netlink_request.h"
@@ -312,7 +313,8 @@ static int lock_dumped(struct netlink_callback *cb, struct entry_dump *dump)
 
 	if (!dump->set)
 		return begin_dump(cb, dump);
-	err = ipcuckoo_set_lock(dump->set);
+	/* This is called from recvmsg(), which holds no lock of generic netlink. */
+	err = ipcuckoo_set_lock(dump->set, IPCUCKOO_FOREVER);
 	if (err == -ENOENT)
 		NL_SET_ERR_MSG(cb->extack, "the set was destroyed");
 	return err;

@@ -8,6 +8,7 @@
 #include "compat.h"
 #include "attach.h"
 #include "commit.h"
+#include "lock.h"
 #include "names.h"
 #include "net.h"
 #include "netlink_request.h"
@@ -98,9 +99,11 @@ struct ipcuckoo_set *ipcuckoo_nl_lock_attr_set(struct net *net, struct nlattr **
 
 	if (!name)
 		return ERR_PTR(-EINVAL);
-	set = ipcuckoo_set_get_locked(ipcuckoo_net(net), name);
+	set = ipcuckoo_set_get_locked(ipcuckoo_net(net), name, ipcuckoo_lock_limit());
 	if (set == ERR_PTR(-ENOENT))
 		ipcuckoo_nl_no_such_set(attrs, extack);
+	else if (IS_ERR(set))
+		ipcuckoo_nl_explain(extack, PTR_ERR(set));
 	return set;
 }
 
@@ -144,7 +147,7 @@ static const struct {
 	{ -ENOPROTOOPT,
 	  "this kernel has no such logger: nf_log_syslog or nfnetlink_log cannot be loaded" },
 	{ -EAGAIN,
-	  "the kernel is loading the module of the logger: try again in a moment" },
+	  "other requests or writers are busy, or a logger is being loaded: send it again" },
 	{ -EXDEV,
 	  "one commit cannot both swap a set in use and change its contents: use two commits" },
 	{ -ENODEV,

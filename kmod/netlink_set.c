@@ -6,6 +6,7 @@
 
 #include "compat.h"
 #include "commit.h"
+#include "lock.h"
 #include "names.h"
 #include "net.h"
 #include "netlink.h"
@@ -360,6 +361,7 @@ int ipcuckoo_nl_set_get_dumpit(struct sk_buff *skb, struct netlink_callback *cb)
 {
 	struct ipcuckoo_net *pernet = ipcuckoo_net(sock_net(skb->sk));
 	struct set_dump *dump = (void *)cb->ctx;
+	const unsigned long until = *dump->last ? IPCUCKOO_FOREVER : ipcuckoo_lock_limit();
 	struct ipcuckoo_set *set;
 	int err = 0;
 
@@ -369,21 +371,23 @@ int ipcuckoo_nl_set_get_dumpit(struct sk_buff *skb, struct netlink_callback *cb)
 	mutex_lock(&pernet->mutex);
 	cb->seq = pernet->sets_seq + 1;
 	mutex_unlock(&pernet->mutex);
-	while (!err && (set = ipcuckoo_set_next_locked(pernet, dump->last))) {
-		if (IS_ERR(set))
-			return PTR_ERR(set);
+	while (!err && (set = ipcuckoo_set_next_locked(pernet, dump->last, until))) {
+		if (IS_ERR(set)) {
+			err = PTR_ERR(set);
+			break;
+		}
 		err = dump_set(skb, cb, dump, set);
-		mutex_unlock(&set->entries.mutex);
-		ipcuckoo_set_put(set);
+		ipcuckoo_nl_unlock_set(set);
 	}
-	return skb->len;
+	return skb->len ?: err;
 }
 
 static int flush_one(struct ipcuckoo_net *pernet, const char *name)
 {
-	struct ipcuckoo_set *set = ipcuckoo_set_get_locked(pernet, name);
+	struct ipcuckoo_set *set;
 	int err;
 
+	set = ipcuckoo_set_get_locked(pernet, name, ipcuckoo_lock_limit());
 	if (IS_ERR(set))
 		return PTR_ERR(set);
 	err = ipcuckoo_set_flush(set);

@@ -5,6 +5,7 @@
 #include <net/sock.h>
 
 #include "batch.h"
+#include "lock.h"
 #include "net.h"
 #include "netlink.h"
 #include "netlink_request.h"
@@ -33,7 +34,7 @@ static struct ipcuckoo_set *make_locked_set(struct genl_info *info)
 	struct ipcuckoo_set *set = ipcuckoo_nl_make_set(info);
 
 	if (!IS_ERR(set))
-		mutex_lock(&set->entries.mutex);
+		ipcuckoo_lock_contents_anyway(set);
 	return set;
 }
 

@@ -51,6 +51,7 @@
 #include <linux/uaccess.h>
 
 #include "attach.h"
+#include "lock.h"
 #include "net.h"
 #include "procfs.h"
 #include "procfs_command.h"
@@ -172,7 +173,7 @@ static void *sets_start(struct seq_file *m, loff_t *pos)
 		ipcuckoo_net_sync(list_net(m));
 		return SEQ_START_TOKEN;
 	}
-	return ipcuckoo_set_next_locked(list_net(m), reader->last);
+	return ipcuckoo_set_next_locked(list_net(m), reader->last, IPCUCKOO_FOREVER);
 }
 
 static bool is_set(const void *v)
@@ -186,7 +187,7 @@ static void sets_stop(struct seq_file *m, void *v)
 
 	if (!is_set(v))
 		return;
-	mutex_unlock(&set->entries.mutex);
+	ipcuckoo_set_unlock(set);
 	ipcuckoo_set_put(set);
 }
 
@@ -198,7 +199,7 @@ static void *sets_next(struct seq_file *m, void *v, loff_t *pos)
 	if (is_set(v))
 		strscpy(reader->last, reader->shown, sizeof(reader->last));
 	sets_stop(m, v);
-	return ipcuckoo_set_next_locked(list_net(m), reader->last);
+	return ipcuckoo_set_next_locked(list_net(m), reader->last, IPCUCKOO_FOREVER);
 }
 
 static int sets_show(struct seq_file *m, void *v)
@@ -410,10 +411,10 @@ static void removal_work(struct work_struct *work)
 						 proc.removal);
 	struct set_file *file;
 
-	mutex_lock(&pernet->names);
+	ipcuckoo_lock_names_anyway(pernet);
 	while ((file = take_unused(pernet)))
 		remove_file(file, &pernet->mem);
-	mutex_unlock(&pernet->names);
+	ipcuckoo_unlock_names(pernet);
 }
 
 /* Take a reference to the set that has the name of a file, and count the file as open. A set of
@@ -453,13 +454,10 @@ static int set_show(struct seq_file *m, void *v)
 {
 	struct ipcuckoo_set *set = m->private;
 	struct ipcuckoo_entries *e = &set->entries;
+	int err = ipcuckoo_set_lock(set, IPCUCKOO_FOREVER);
 
-	if (mutex_lock_killable(&e->mutex))
-		return -EINTR;
-	if (set->dead) {
-		mutex_unlock(&e->mutex);
-		return -ENOENT;
-	}
+	if (err)
+		return err;
 	seq_printf(m, "name %s\ntype %s\nfamily %s\nmaxelem %u\n", set->name,
 		   type_name(set->type), family_name(set->family),
 		   set->maxelem);
@@ -473,7 +471,7 @@ static int set_show(struct seq_file *m, void *v)
 	seq_printf(m, "generation %llu\ngrowths %u\nrekeys %u\ndisplaced %llu\n",
 		   e->generation, e->growths, e->rekeys,
 		   ipcuckoo_usage_displaced(e));
-	mutex_unlock(&e->mutex);
+	ipcuckoo_set_unlock(set);
 	return 0;
 }
 

@@ -8,6 +8,7 @@
 
 #include "change.h"
 #include "compat.h"
+#include "lock.h"
 #include "procfs_command.h"
 #include "set.h"
 
@@ -206,7 +207,7 @@ static int apply_script(struct ipcuckoo_set *set, const struct script *script)
 int ipcuckoo_proc_run(struct ipcuckoo_set *set, char *text)
 {
 	struct script script = {};
-	int err = parse_script(set, text, &script) ?: ipcuckoo_set_lock(set);
+	int err = parse_script(set, text, &script) ?: ipcuckoo_set_lock(set, IPCUCKOO_LAST);
 
 	if (err)
 		return err;

@@ -4,6 +4,7 @@
 #include <linux/string.h>
 
 #include "event.h"
+#include "lock.h"
 #include "lookup.h"
 #include "net.h"
 #include "rebuild.h"
@@ -257,6 +258,7 @@ struct ipcuckoo_set *ipcuckoo_set_alloc(struct ipcuckoo_net *pernet, const char 
 			goto err_free;
 	}
 	set->pernet = pernet;
+	sema_init(&set->turn, 1);
 	ipcuckoo_set_gc_init(set);
 	kref_init(&set->ref);
 	RB_CLEAR_NODE(&set->node);
@@ -289,7 +291,7 @@ int ipcuckoo_set_reserve_filter(struct ipcuckoo_set *set)
 	static const u32 none[IPCUCKOO_KINDS];
 	int err;
 
-	mutex_lock(&set->entries.mutex);
+	ipcuckoo_lock_contents_anyway(set);
 	err = ipcuckoo_entries_reserve(&set->entries, none);
 	ipcuckoo_set_unlock(set);
 	return err;
@@ -298,25 +300,28 @@ int ipcuckoo_set_reserve_filter(struct ipcuckoo_set *set)
 /**
  * ipcuckoo_set_lock() - become the writer of a set
  * @set:	set
+ * @until:	from ipcuckoo_lock_limit(), IPCUCKOO_FOREVER or IPCUCKOO_LAST
  *
  * Context: process context; takes the set's mutex.
- * Return: 0, -ENOENT if the set was destroyed, or -EINTR if a fatal signal came while
- * the caller waited for another writer.
+ * Return: 0, -ENOENT if the set was destroyed, -EINTR if a fatal signal came while the caller
+ * waited for another writer, or -EAGAIN if it has waited until @until.
  */
-int ipcuckoo_set_lock(struct ipcuckoo_set *set)
+int ipcuckoo_set_lock(struct ipcuckoo_set *set, unsigned long until)
 {
-	if (mutex_lock_killable(&set->entries.mutex))
-		return -EINTR;
-	if (!set->dead)
-		return 0;
-	mutex_unlock(&set->entries.mutex);
-	return -ENOENT;
+	int err = ipcuckoo_lock_contents(set, until);
+
+	if (!err && set->dead) {
+		ipcuckoo_unlock_contents(set);
+		err = -ENOENT;
+	}
+	return err;
 }
 
 /**
  * ipcuckoo_set_get_locked() - become the writer of the set that has a name
  * @pernet:	namespace
  * @name:	name
+ * @until:	from ipcuckoo_lock_limit(), or IPCUCKOO_FOREVER
  *
  * After this has found the set, and before it has locked it, a commit may destroy the set or
  * give the name to another set. Then this looks for the name again. So the caller always gets
@@ -325,15 +330,16 @@ int ipcuckoo_set_lock(struct ipcuckoo_set *set)
  * Context: process context; takes the namespace's mutex, and the set's, which keeps the
  * name from changing.
  * Return: a set with a reference, locked; ERR_PTR(-ENOENT) if no set has the name, or
- * ERR_PTR(-EINTR) for a fatal signal.
+ * ERR_PTR(-EINTR or -EAGAIN).
  */
-struct ipcuckoo_set *ipcuckoo_set_get_locked(struct ipcuckoo_net *pernet, const char *name)
+struct ipcuckoo_set *ipcuckoo_set_get_locked(struct ipcuckoo_net *pernet, const char *name,
+					     unsigned long until)
 {
 	struct ipcuckoo_set *set;
 	int err;
 
 	while ((set = ipcuckoo_set_get(pernet, name))) {
-		err = ipcuckoo_set_lock(set);
+		err = ipcuckoo_set_lock(set, until);
 		if (!err && !strcmp(set->name, name)) {
 			ipcuckoo_set_settle(set);
 			return set;
@@ -341,7 +347,7 @@ struct ipcuckoo_set *ipcuckoo_set_get_locked(struct ipcuckoo_net *pernet, const 
 		if (!err)
 			ipcuckoo_set_unlock(set);
 		ipcuckoo_set_put(set);
-		if (err == -EINTR)
+		if (err && err != -ENOENT)
 			return ERR_PTR(err);
 	}
 	return ERR_PTR(-ENOENT);
@@ -351,22 +357,24 @@ struct ipcuckoo_set *ipcuckoo_set_get_locked(struct ipcuckoo_net *pernet, const 
  * ipcuckoo_set_next_locked() - lock the set that follows a name
  * @pernet:	namespace
  * @name:	the first set whose name is greater is returned; "" for the first set
+ * @until:	from ipcuckoo_lock_limit(), or IPCUCKOO_FOREVER
  *
  * For lists. Like ipcuckoo_set_get_locked(), this looks again if a commit has changed names
  * before the set was locked. So a list never shows a name that no set has, and never leaves
  * out a name that a set had all the time.
  *
  * Context: process context; takes the namespace's mutex, and the set's.
- * Return: a set with a reference, locked, NULL, or ERR_PTR(-EINTR) for a fatal signal.
+ * Return: a set with a reference, locked, NULL, or ERR_PTR(-EINTR or -EAGAIN).
  */
-struct ipcuckoo_set *ipcuckoo_set_next_locked(struct ipcuckoo_net *pernet, const char *name)
+struct ipcuckoo_set *ipcuckoo_set_next_locked(struct ipcuckoo_net *pernet, const char *name,
+					      unsigned long until)
 {
 	struct ipcuckoo_set *set;
 	bool is_next;
 	int err;
 
 	while ((set = ipcuckoo_set_next(pernet, name))) {
-		err = mutex_lock_killable(&set->entries.mutex);
+		err = ipcuckoo_lock_contents(set, until);
 		if (!err) {
 			mutex_lock(&pernet->mutex);
 			is_next = after(pernet, name) == set;
@@ -375,11 +383,11 @@ struct ipcuckoo_set *ipcuckoo_set_next_locked(struct ipcuckoo_net *pernet, const
 				ipcuckoo_set_settle(set);
 				return set;
 			}
-			mutex_unlock(&set->entries.mutex);
+			ipcuckoo_unlock_contents(set);
 		}
 		ipcuckoo_set_put(set);
 		if (err)
-			return ERR_PTR(-EINTR);
+			return ERR_PTR(err);
 	}
 	return NULL;
 }
@@ -397,7 +405,7 @@ void ipcuckoo_set_unlock(struct ipcuckoo_set *set)
 	if (set->entries.loose && !set->dead)
 		queue_delayed_work(set->pernet->wq, &set->pernet->trim, IPCUCKOO_TRIM_PERIOD);
 	ipcuckoo_rebuild_free_queue(&set->entries);
-	mutex_unlock(&set->entries.mutex);
+	ipcuckoo_unlock_contents(set);
 }
 
 /* Is this ::ffff:0:0/96, or an address or a prefix in it? */

@@ -11,8 +11,7 @@
  *				space (procfs.c)
  *   ipcuckoo_entries.mutex	the contents of one set. The holder may then take the
  *				mutex of a shadow of that set; a commit holds those of
- *				several sets and shadows, but waits only for the first.
- *				May be held for seconds
+ *				several sets and shadows. May be held for seconds
  *   RTNL			while something is attached at ingress (point.c)
  *   ipcuckoo_net.mutex		the tree of sets, the shadows, the attachments. Held for
  *				a short time only, so no entries.mutex is taken under it
@@ -21,11 +20,10 @@
  *   ipcuckoo_guard.lock	held while entries move; a reader whose look-up was
  *				disturbed too often takes it too
  *
- * A request takes the first two before it changes anything, and a fatal signal ends its
- * wait for them.
+ * A request takes the first two before it changes anything. lock.h says how it waits for them.
  *
  * All but the last lock are taken in process context only. A set's name changes under
- * the first three, and may be read under any one of them. Code that holds none of them,
+ * names, entries.mutex and ipcuckoo_net.mutex, and may be read under any one of them. Code that holds none of them,
  * such as the packet path, reads the name with ipcuckoo_set_name().
  */
 #ifndef _IPCUCKOO_SET_H
@@ -34,6 +32,7 @@
 #include <linux/atomic.h>
 #include <linux/kref.h>
 #include <linux/rbtree.h>
+#include <linux/semaphore.h>
 #include <linux/seqlock.h>
 #include <linux/stddef.h>
 #include <linux/workqueue.h>
@@ -44,6 +43,13 @@
 
 struct ipcuckoo_net;
 struct ipcuckoo_referral;
+
+/* By whom a set can be claimed, those first who stand back for the others (lock.h). */
+enum ipcuckoo_claim {
+	IPCUCKOO_CLAIM_REQUEST,
+	IPCUCKOO_CLAIM_COMMIT,
+	IPCUCKOO_CLAIMS
+};
 
 /* Why additions failed. uapi/ipcuckoo.h has an attribute for each reason. */
 enum ipcuckoo_failure {
@@ -68,6 +74,8 @@ struct ipcuckoo_mask {
 
 /**
  * struct ipcuckoo_set - a set
+ * @turn:	comes before @entries.mutex (lock.h)
+ * @claim:	until when the set is claimed (lock.h), in jiffies; 0: it is not
  * @entries:	its contents; entries.mutex also protects @dead, @hidden, @taken,
  *		@swaps, @gc_at, @gc_last, @trim_seen, and changes of @maxelem
  * @name:	its name, padded with zeros
@@ -114,6 +122,8 @@ struct ipcuckoo_mask {
  */
 struct ipcuckoo_set {
 	struct ipcuckoo_entries entries;
+	struct semaphore turn;
+	unsigned long claim[IPCUCKOO_CLAIMS];
 	char name[IPCUCKOO_NAME_SIZE];
 	seqcount_t name_seq;
 
@@ -171,9 +181,11 @@ struct ipcuckoo_set *ipcuckoo_set_after(struct ipcuckoo_net *pernet,
 					const struct ipcuckoo_set *set);
 void ipcuckoo_set_put(struct ipcuckoo_set *set);
 
-int ipcuckoo_set_lock(struct ipcuckoo_set *set);
-struct ipcuckoo_set *ipcuckoo_set_get_locked(struct ipcuckoo_net *pernet, const char *name);
-struct ipcuckoo_set *ipcuckoo_set_next_locked(struct ipcuckoo_net *pernet, const char *name);
+int ipcuckoo_set_lock(struct ipcuckoo_set *set, unsigned long until);
+struct ipcuckoo_set *ipcuckoo_set_get_locked(struct ipcuckoo_net *pernet, const char *name,
+					     unsigned long until);
+struct ipcuckoo_set *ipcuckoo_set_next_locked(struct ipcuckoo_net *pernet, const char *name,
+					      unsigned long until);
 void ipcuckoo_set_unlock(struct ipcuckoo_set *set);
 
 int ipcuckoo_set_normalize(const struct ipcuckoo_set *set,

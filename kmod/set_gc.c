@@ -5,6 +5,7 @@
 
 #include "event.h"
 #include "gc.h"
+#include "lock.h"
 #include "net.h"
 #include "rebuild.h"
 #include "set_gc.h"
@@ -74,7 +75,7 @@ static void gc_work(struct work_struct *work)
 	u64 pos = 0;
 
 	while (more) {
-		mutex_lock(&set->entries.mutex);
+		ipcuckoo_lock_contents_anyway(set);
 		due |= ipcuckoo_expired(ipcuckoo_gc_nearest(&set->entries),
 					ipcuckoo_now());
 		more = !set->dead && gc_part(set, &pos);
@@ -85,7 +86,7 @@ static void gc_work(struct work_struct *work)
 			ipcuckoo_set_gc_schedule(set);
 		}
 		ipcuckoo_rebuild_free_queue(&set->entries);
-		mutex_unlock(&set->entries.mutex);
+		ipcuckoo_unlock_contents(set);
 		cond_resched();
 	}
 }

@@ -5,6 +5,7 @@
 #include <net/sock.h>
 
 #include "event.h"
+#include "lock.h"
 #include "net.h"
 #include "rebuild.h"
 #include "shadow.h"
@@ -184,6 +185,7 @@ static struct ipcuckoo_shadow *shadow_alloc(struct ipcuckoo_net *pernet,
 		ipcuckoo_object_free(shadow, &pernet->mem, sizeof(*shadow));
 		return ERR_PTR(err);
 	}
+	sema_init(&shadow->turn, 1);
 	kref_init(&shadow->ref);
 	RB_CLEAR_NODE(&shadow->node);
 	kref_get(&set->ref);
@@ -347,6 +349,24 @@ void ipcuckoo_shadow_exit_net(struct ipcuckoo_net *pernet)
 	}
 }
 
+/* Lock a shadow that other requests of its socket may be using. */
+static int lock(struct ipcuckoo_shadow *shadow, unsigned long until)
+{
+	int err = ipcuckoo_lock_turn(&shadow->turn, until);
+
+	/* ipcuckoo_shadow_commit() has locked the set. */
+	if (!err)
+		mutex_lock_nested(&shadow->entries.mutex, SINGLE_DEPTH_NESTING);
+	return err;
+}
+
+static void unlock(struct ipcuckoo_shadow *shadow)
+{
+	ipcuckoo_rebuild_free_queue(&shadow->entries);
+	mutex_unlock(&shadow->entries.mutex);
+	up(&shadow->turn);
+}
+
 /**
  * ipcuckoo_shadow_add() - add entries to a shadow
  * @shadow:	shadow
@@ -354,8 +374,9 @@ void ipcuckoo_shadow_exit_net(struct ipcuckoo_net *pernet)
  * @result:	filled in
  *
  * Context: process context; takes the shadow's mutex.
- * Return: 0, -ESTALE if the shadow was committed, -EINTR for a fatal signal, or another
- * error of uapi/ipcuckoo.h. On error the entries before the one at fault have been added.
+ * Return: 0, -ESTALE if the shadow was committed, -EINTR for a fatal signal, -EAGAIN if another
+ * request uses the shadow for too long, or another error of uapi/ipcuckoo.h. On error the entries
+ * before the one at fault have been added.
  */
 int ipcuckoo_shadow_add(struct ipcuckoo_shadow *shadow,
 			const struct ipcuckoo_batch *batch,
@@ -363,16 +384,17 @@ int ipcuckoo_shadow_add(struct ipcuckoo_shadow *shadow,
 {
 	struct ipcuckoo_entry_attrs attrs;
 	struct ipcuckoo_entry entry;
-	int err = 0;
+	int err;
 
-	*result = (struct ipcuckoo_change_result){ .at = IPCUCKOO_BATCH_BEGIN };
-	if (mutex_lock_killable(&shadow->entries.mutex))
-		return -EINTR;
+	*result = (struct ipcuckoo_change_result){ .at.kind = IPCUCKOO_KINDS };
+	err = lock(shadow, ipcuckoo_lock_limit());
+	if (err)
+		return err;
 	if (shadow->spent) {
-		result->at.kind = IPCUCKOO_KINDS;
 		err = -ESTALE;
 		goto out;
 	}
+	result->at = (struct ipcuckoo_batch_cursor)IPCUCKOO_BATCH_BEGIN;
 	while (ipcuckoo_batch_next(batch, &result->at, &entry)) {
 		attrs = ipcuckoo_batch_attrs(batch, &result->at, shadow->set->timeout);
 		err = ipcuckoo_change_add_one(shadow->set, &shadow->entries, &entry,
@@ -388,8 +410,7 @@ int ipcuckoo_shadow_add(struct ipcuckoo_shadow *shadow,
 out:
 	shadow->changed += result->changed;
 	shadow->unchanged += result->unchanged;
-	ipcuckoo_rebuild_free_queue(&shadow->entries);
-	mutex_unlock(&shadow->entries.mutex);
+	unlock(shadow);
 	return err;
 }
 
@@ -401,24 +422,23 @@ out:
  * @result:	filled in
  *
  * Context: process context; takes the shadow's mutex.
- * Return: 0, -ESTALE if the shadow was committed, -EINTR for a fatal signal, or another
- * error of uapi/ipcuckoo.h. On error the entries before the one at fault have been
- * deleted.
+ * Return: as ipcuckoo_shadow_add(). On error the entries before the one at fault have been deleted.
  */
 int ipcuckoo_shadow_del(struct ipcuckoo_shadow *shadow,
 			const struct ipcuckoo_batch *batch, bool exist,
 			struct ipcuckoo_change_result *result)
 {
 	struct ipcuckoo_entry entry;
-	int err = 0;
+	int err;
 
-	*result = (struct ipcuckoo_change_result){ .at = IPCUCKOO_BATCH_BEGIN };
-	if (mutex_lock_killable(&shadow->entries.mutex))
-		return -EINTR;
-	if (shadow->spent) {
-		result->at.kind = IPCUCKOO_KINDS;
+	*result = (struct ipcuckoo_change_result){ .at.kind = IPCUCKOO_KINDS };
+	err = lock(shadow, ipcuckoo_lock_limit());
+	if (err)
+		return err;
+	if (shadow->spent)
 		err = -ESTALE;
-	}
+	else
+		result->at = (struct ipcuckoo_batch_cursor)IPCUCKOO_BATCH_BEGIN;
 	while (!err && ipcuckoo_batch_next(batch, &result->at, &entry)) {
 		err = ipcuckoo_change_del_one(shadow->set, &shadow->entries, &entry);
 		if (!err) {
@@ -428,8 +448,7 @@ int ipcuckoo_shadow_del(struct ipcuckoo_shadow *shadow,
 			err = 0;
 		}
 	}
-	ipcuckoo_rebuild_free_queue(&shadow->entries);
-	mutex_unlock(&shadow->entries.mutex);
+	unlock(shadow);
 	return err;
 }
 
@@ -485,19 +504,21 @@ void ipcuckoo_shadow_swap_in(struct ipcuckoo_shadow *shadow)
  *
  * Context: process context; takes the mutexes of the set and of the shadow.
  * Return: 0, or an error, and then nothing has changed: -ENOENT if the set was destroyed, or
- * does not exist yet; -EINTR for a fatal signal; or an error of ipcuckoo_shadow_check().
+ * does not exist yet; -EINTR for a fatal signal; -EAGAIN if others use the set or the shadow for
+ * too long; or an error of ipcuckoo_shadow_check().
  */
 int ipcuckoo_shadow_commit(struct ipcuckoo_shadow *shadow, bool override,
 			   u32 *entries)
 {
+	unsigned long until = ipcuckoo_lock_limit();
 	struct ipcuckoo_set *set = shadow->set;
 	int err;
 
-	err = ipcuckoo_set_lock(set);
+	err = ipcuckoo_set_lock(set, until);
 	if (err)
 		return err;
-	err = -EINTR;
-	if (mutex_lock_killable_nested(&shadow->entries.mutex, SINGLE_DEPTH_NESTING))
+	err = lock(shadow, until);
+	if (err)
 		goto out;
 	err = ipcuckoo_set_is_new(set) ? -ENOENT : ipcuckoo_shadow_check(shadow, override);
 	if (!err) {
@@ -507,7 +528,7 @@ int ipcuckoo_shadow_commit(struct ipcuckoo_shadow *shadow, bool override,
 		ipcuckoo_event_set(set, set->name, IPCUCKOO_EVENT_SET_REPLACED);
 		*entries = ipcuckoo_usage_live(&set->entries);
 	}
-	mutex_unlock(&shadow->entries.mutex);
+	unlock(shadow);
 out:
 	ipcuckoo_set_unlock(set);
 	return err;
@@ -516,20 +537,22 @@ out:
 /**
  * ipcuckoo_shadow_trim() - trim the tables of a shadow that is to be committed
  * @shadow:	shadow, not locked
+ * @until:	from ipcuckoo_lock_limit()
  *
  * Trimming is optional, and may fail without memory.
  *
  * Context: process context, before any lock of the commit is taken.
- * Return: 0; or -EINTR for a fatal signal.
+ * Return: 0, -EINTR or -EAGAIN.
  */
-int ipcuckoo_shadow_trim(struct ipcuckoo_shadow *shadow)
+int ipcuckoo_shadow_trim(struct ipcuckoo_shadow *shadow, unsigned long until)
 {
-	if (mutex_lock_killable(&shadow->entries.mutex))
-		return -EINTR;
+	int err = lock(shadow, until);
+
+	if (err)
+		return err;
 	/* Do not trim a filter: an empty one would be freed, but a new set must have one. */
 	if (!shadow->spent && !ipcuckoo_entries_approximate(&shadow->entries))
 		ipcuckoo_entries_trim(&shadow->entries);
-	ipcuckoo_rebuild_free_queue(&shadow->entries);
-	mutex_unlock(&shadow->entries.mutex);
+	unlock(shadow);
 	return 0;
 }

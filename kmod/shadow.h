@@ -11,6 +11,7 @@ struct sock;
 /**
  * struct ipcuckoo_shadow - the next contents of a set
  * @entries:	the contents; entries.mutex protects @changed, @unchanged and @spent too
+ * @turn:	comes before entries.mutex (lock.h)
  * @set:	the set, with a reference
  * @append:	it began with the entries of the set
  * @generation:	the generation of the set's contents when the shadow was created; without
@@ -27,6 +28,7 @@ struct sock;
  */
 struct ipcuckoo_shadow {
 	struct ipcuckoo_entries entries;
+	struct semaphore turn;
 	struct ipcuckoo_set *set;
 	bool append;
 	u64 generation;
@@ -59,7 +61,7 @@ int ipcuckoo_shadow_del(struct ipcuckoo_shadow *shadow,
 			const struct ipcuckoo_batch *batch, bool exist,
 			struct ipcuckoo_change_result *result);
 int ipcuckoo_shadow_check(struct ipcuckoo_shadow *shadow, bool override);
-int ipcuckoo_shadow_trim(struct ipcuckoo_shadow *shadow);
+int ipcuckoo_shadow_trim(struct ipcuckoo_shadow *shadow, unsigned long until);
 void ipcuckoo_shadow_swap_in(struct ipcuckoo_shadow *shadow);
 int ipcuckoo_shadow_commit(struct ipcuckoo_shadow *shadow, bool override,
 			   u32 *entries);

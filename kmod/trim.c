@@ -11,6 +11,7 @@
  * Whoever unlocks a set whose tables have grown queues the work item (ipcuckoo_set_unlock()). It
  * queues itself again until no set is left whose tables are larger than necessary.
  */
+#include "lock.h"
 #include "net.h"
 #include "rebuild.h"
 #include "set.h"
@@ -34,7 +35,7 @@ static void trim(struct ipcuckoo_set *set)
 {
 	struct ipcuckoo_entries *e = &set->entries;
 
-	if (ipcuckoo_set_lock(set))
+	if (ipcuckoo_set_lock(set, IPCUCKOO_LAST))
 		return;
 	if (e->loose && !is_growing(set)) {
 		/* If there is no memory for this, the tables stay as they are until they grow. */

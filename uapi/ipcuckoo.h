@@ -203,7 +203,12 @@
  *   ENODEV      ATTACH: the module is being unloaded
  *   EPROTONOSUPPORT  ATTACH: the kernel has no ingress hooks
  *   ENOPROTOOPT  ATTACH: the kernel has no such logger
- *   EAGAIN      ATTACH: the module of the logger is being loaded; try again soon
+ *   EAGAIN      other requests, or writers of the files in /proc, keep a set, its
+ *               shadow or the namespace busy for longer than a quarter of a
+ *               second; or the requests before this one in the same sendmsg()
+ *               have taken as long; ATTACH: the module of the logger is being
+ *               loaded. Send the request again. With ALL, some sets may have been
+ *               destroyed or flushed; otherwise nothing has changed
  *   EPERM       CAP_NET_ADMIN is missing (see the top)
  *
  * If an object changes while it is dumped, messages of the dump carry
@@ -254,8 +259,8 @@
  *
  *   A set that is attached, or to which rules of iptables refer
  *   (uapi/xt_ipcuckoo.h), cannot be destroyed. ALL destroys every set, or none if
- *   any set cannot be destroyed. If the process is killed, ALL stops between two
- *   sets. With EXIST, it is no error if there is no such set.
+ *   any set cannot be destroyed. If the process is killed, or with EAGAIN, ALL stops
+ *   between two sets. With EXIST, it is no error if there is no such set.
  *
  * IPCUCKOO_CMD_SET_GET (do: one set; dump: all sets, sorted by name)
  *
@@ -275,8 +280,8 @@
  *
  *   request: SET, or FLAGS: ALL; [FLAGS: EXIST]
  *
- *   The entries of each set are deleted in one step. If the process is killed,
- *   ALL stops between two sets. With EXIST, it is no error if there is no such
+ *   The entries of each set are deleted in one step. If the process is killed, or
+ *   with EAGAIN, ALL stops between two sets. With EXIST, it is no error if there is no such
  *   set.
  *
  * IPCUCKOO_CMD_ENTRY_ADD (do): add entries to a set

@@ -4,6 +4,7 @@
 
 #include "../change.h"
 #include "../entries.h"
+#include "../lock.h"
 #include "../usage.h"
 #include "apply.h"
 
@@ -164,7 +165,7 @@ static bool apply_some(struct ipcuckoo_ipset *s)
 	bool more = true;
 	unsigned int n;
 
-	if (ipcuckoo_set_lock(s->set))
+	if (ipcuckoo_set_lock(s->set, IPCUCKOO_FOREVER))
 		return false;
 	for (n = 0; more && n < BATCH; n++) {
 		more = !READ_ONCE(s->pending.closed) && ipcuckoo_pending_first(&s->pending, &c);

@@ -12,6 +12,7 @@
 
 #include "../entries.h"
 #include "../in6.h"
+#include "../lock.h"
 #include "../usage.h"
 #include "apply.h"
 #include "compat.h"
@@ -180,7 +181,7 @@ void ipcuckoo_ipset_hold(struct ip_set *set, struct netlink_callback *cb, bool s
 	struct snapshot *snap = (void *)cb->args[IPSET_CB_PRIVATE];
 
 	if (start) {
-		snap = ERR_PTR(ipcuckoo_set_lock(s->set));
+		snap = ERR_PTR(ipcuckoo_set_lock(s->set, IPCUCKOO_FOREVER));
 		if (!snap) {
 			ipcuckoo_ipset_apply_all(s);
 			snap = make_snapshot(s);
@@ -360,7 +361,7 @@ int ipcuckoo_ipset_head(struct ip_set *set, struct sk_buff *skb)
 	u32 elements;
 	int err;
 
-	err = ipcuckoo_set_lock(s->set);
+	err = ipcuckoo_set_lock(s->set, IPCUCKOO_FOREVER);
 	if (err)
 		return err;
 	ipcuckoo_ipset_apply_all(s);

@@ -12,6 +12,7 @@
 #include <linux/wait_bit.h>
 #include <net/netns/generic.h>
 
+#include "../lock.h"
 #include "../names.h"
 #include "../net.h"
 #include "apply.h"
@@ -124,12 +125,12 @@ static void sync_names(struct ipcuckoo_net *pernet)
 	nfnl_lock(NFNL_SUBSYS_IPSET);
 	n = collect(ipset_net(pernet->net), &list);
 	nfnl_unlock(NFNL_SUBSYS_IPSET);
-	mutex_lock(&pernet->names);
+	ipcuckoo_lock_names_anyway(pernet);
 	for (i = 0; i < n; i++)
 		ipcuckoo_names_hide(list[i].set, moves(list, n, i));
 	for (i = 0; i < n; i++)
 		ipcuckoo_names_show(list[i].set, list[i].name);
-	mutex_unlock(&pernet->names);
+	ipcuckoo_unlock_names(pernet);
 	for (i = 0; i < n; i++)
 		ipcuckoo_set_put(list[i].set);
 	kvfree(list);
@@ -175,9 +176,9 @@ void ipcuckoo_ipset_names_hide(struct ipcuckoo_ipset *s)
  */
 static void end_settling(struct ipcuckoo_ipset *s)
 {
-	mutex_lock(&s->set->entries.mutex);
+	ipcuckoo_lock_contents_anyway(s->set);
 	s->set->settle = NULL;
-	mutex_unlock(&s->set->entries.mutex);
+	ipcuckoo_unlock_contents(s->set);
 	cancel_work_sync(&s->apply);
 }
 

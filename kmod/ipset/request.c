@@ -12,6 +12,7 @@
 #include "../change.h"
 #include "../entries.h"
 #include "../in6.h"
+#include "../lock.h"
 #include "apply.h"
 #include "match.h"
 #include "names.h"
@@ -139,7 +140,7 @@ static int change(struct request *r, const struct ipcuckoo_entry *entry)
 
 static int change_one(struct request *r, const struct ipcuckoo_entry *entry)
 {
-	int ret = ipcuckoo_set_lock(r->s->set);
+	int ret = ipcuckoo_set_lock(r->s->set, IPCUCKOO_FOREVER);
 
 	if (ret)
 		return ret;
@@ -270,7 +271,7 @@ static int change_prefixes(struct request *r, struct nlattr *tb[], u32 from, u32
 static int change_range(struct request *r, struct nlattr *tb[], u32 from, u32 to,
 			int (*each)(struct request *r, struct nlattr *tb[], u32 from, u32 to))
 {
-	int ret = ipcuckoo_set_lock(r->s->set);
+	int ret = ipcuckoo_set_lock(r->s->set, IPCUCKOO_FOREVER);
 
 	if (ret)
 		return ret;
@@ -382,7 +383,7 @@ void ipcuckoo_ipset_flush(struct ip_set *set)
 	u64 before;
 	int err;
 
-	if (ipcuckoo_set_lock(s->set))
+	if (ipcuckoo_set_lock(s->set, IPCUCKOO_FOREVER))
 		return;
 	before = ipcuckoo_pending_next(&s->pending);
 	err = ipcuckoo_set_flush(s->set);

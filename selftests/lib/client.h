@@ -203,13 +203,26 @@ static inline int client_send(struct client *c, const void *data, size_t size)
 		      (struct sockaddr *)&kernel, sizeof(kernel)) < 0 ? -errno : 0;
 }
 
-/* Send the request and read its answer. */
-static inline int client_ask(struct client *c, struct answer *answer)
+/* Send the request once, and read its answer. */
+static inline int client_ask_once(struct client *c, struct answer *answer)
 {
 	struct nlmsghdr *nlh = (struct nlmsghdr *)c->out;
 	int error = client_send(c, nlh, nlh->nlmsg_len);
 
 	return error ? error : client_read(c, answer);
+}
+
+/* Send the request and read its answer; as long as the kernel says EAGAIN, send it again. Each answer
+ * may take the quarter of a second for which a request waits for others.
+ */
+static inline int client_ask(struct client *c, struct answer *answer)
+{
+	int left = 1000, error;
+
+	do
+		error = client_ask_once(c, answer);
+	while (error == -EAGAIN && left-- && !usleep(10000));
+	return error;
 }
 
 static inline int client_resolve(struct client *c)

@@ -97,7 +97,7 @@ int nl_attach(struct nl *nl, const struct nl_attachment *attachment,
 	put_rule(nlh, attachment, attachment->verdict == IPCUCKOO_VERDICT_MARK);
 	put_log(nlh, attachment);
 	*id = 0;
-	return nl_talk_loading(nl, nlh, read_attached, id);
+	return nl_talk(nl, read_attached, id);
 }
 
 int nl_detach(struct nl *nl, const struct nl_attachment *attachment,

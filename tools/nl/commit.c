@@ -104,5 +104,5 @@ int nl_commit_send(struct nl *nl)
 		return 0;
 	nlh->nlmsg_len = nl->commit.size;
 	nlh->nlmsg_seq = ++nl->seq;
-	return nl_talk_loading(nl, nlh, NULL, NULL);
+	return nl_ask(nl, nlh, NULL, NULL);
 }

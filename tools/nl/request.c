@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <time.h>
 
+#include "lib/monotonic.h"
 #include "nl/request.h"
 
 /* Some kernel headers are older than these constants; their values are ABI. */
@@ -266,8 +267,8 @@ static int read_message(struct nl *nl, const struct nlmsghdr *nlh,
 	return 0;
 }
 
-/* Send a request, and read its complete answer. */
-static int talk(struct nl *nl, const struct nlmsghdr *nlh, nl_answer_fn *answer,
+/* Send a request once, and read its complete answer. */
+static int talk_once(struct nl *nl, const struct nlmsghdr *nlh, nl_answer_fn *answer,
 		void *data)
 {
 	int len, result = 0;
@@ -291,28 +292,29 @@ static int talk(struct nl *nl, const struct nlmsghdr *nlh, nl_answer_fn *answer,
 	}
 }
 
+/* The kernel returns EAGAIN if others keep a set busy, or while it loads the module of a logger. For
+ * how long a request is sent again then, and after which pause.
+ */
+#define AGAIN_SECONDS	30
+#define AGAIN_PAUSE_MS	20
+
+int nl_ask(struct nl *nl, const struct nlmsghdr *nlh, nl_answer_fn *answer, void *data)
+{
+	const struct timespec pause = { .tv_nsec = AGAIN_PAUSE_MS * 1000000 };
+	const double end = monotonic_seconds() + AGAIN_SECONDS;
+	int err;
+
+	do {
+		err = talk_once(nl, nlh, answer, data);
+	} while (err == -EAGAIN && monotonic_seconds() < end && !nanosleep(&pause, NULL));
+	return err;
+}
+
 int nl_talk(struct nl *nl, nl_answer_fn *answer, void *data)
 {
 	if (nl->commit.open)
 		return nl_commit_append(nl);
-	return talk(nl, (const struct nlmsghdr *)nl->request, answer, data);
-}
-
-#define LOAD_SECONDS	30
-#define LOAD_POLL_MS	20
-
-int nl_talk_loading(struct nl *nl, const struct nlmsghdr *nlh, nl_answer_fn *answer,
-		    void *data)
-{
-	const struct timespec pause = { .tv_nsec = LOAD_POLL_MS * 1000000 };
-	int left = LOAD_SECONDS * 1000 / LOAD_POLL_MS, err;
-
-	if (nl->commit.open)
-		return nl_commit_append(nl);
-	do {
-		err = talk(nl, nlh, answer, data);
-	} while (err == -EAGAIN && left-- && !nanosleep(&pause, NULL));
-	return err;
+	return nl_ask(nl, (const struct nlmsghdr *)nl->request, answer, data);
 }
 
 /*

@@ -85,12 +85,8 @@ int nl_put_entries(struct nl *nl, struct nlmsghdr *nlh,
  * to it.
  */
 int nl_talk(struct nl *nl, nl_answer_fn *answer, void *data);
-/* The same for a request @nlh that attaches a set. The kernel may have to load the module
- * of a logger, and returns -EAGAIN until then: send the request again every LOAD_POLL_MS,
- * for at most LOAD_SECONDS.
- */
-int nl_talk_loading(struct nl *nl, const struct nlmsghdr *nlh, nl_answer_fn *answer,
-		    void *data);
+/* The same for a request @nlh, which is sent even while a commit is open. */
+int nl_ask(struct nl *nl, const struct nlmsghdr *nlh, nl_answer_fn *answer, void *data);
 int nl_commit_append(struct nl *nl);
 int nl_dump(struct nl *nl, uint8_t cmd, const char *set,
 	    void (*forget)(void *data), nl_answer_fn *answer, void *data);

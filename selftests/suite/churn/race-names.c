@@ -43,10 +43,9 @@ static void make_sets(struct client *c)
 	int i, error = 0;
 
 	for (i = 0; i < 3; i++)
-		/* The first one may have to wait until the kernel has loaded the logger. */
 		if (set_new(c, names[i], IPCUCKOO_TYPE_HASH_IP, IPCUCKOO_FAMILY_INET) ||
 		    hosts_request(c, IPCUCKOO_CMD_ENTRY_ADD, names[i], INADDR_LOOPBACK, 1) ||
-		    !wait_until((error = attach_logged(c, names[i])) != -EAGAIN, 10) || error)
+		    (error = attach_logged(c, names[i])))
 			errx(1, "cannot create sets: %d", error);
 }
 
