@@ -4,6 +4,7 @@
 #include <linux/module.h>
 #include <linux/moduleparam.h>
 #include <linux/netfilter_ipv4.h>
+#include <linux/srcu.h>
 
 #include "net.h"
 
@@ -87,12 +88,13 @@ int ipcuckoo_check_version(const char *module, const char *version)
 }
 
 /* ip_set tells nobody that it has renamed or swapped sets. So before somebody looks for a set by
- * name, the module ipcuckoo_ipset compares all names, if it is loaded.
+ * name, the module ipcuckoo_ipset compares all names, if it is loaded. Its function is called under
+ * SRCU, because it sleeps: nobody who calls it waits for another one.
  */
 
-static DEFINE_MUTEX(sync_lock);
+DEFINE_STATIC_SRCU(sync_srcu);
 
-static void (*sync_names)(struct ipcuckoo_net *pernet);
+static ipcuckoo_sync_fn sync_names;
 
 /**
  * ipcuckoo_net_set_sync() - say which function brings the names of sets of ip_set up to date
@@ -100,27 +102,33 @@ static void (*sync_names)(struct ipcuckoo_net *pernet);
  *
  * Context: process context; waits for the previous function to return.
  */
-void ipcuckoo_net_set_sync(void (*sync)(struct ipcuckoo_net *pernet))
+void ipcuckoo_net_set_sync(ipcuckoo_sync_fn sync)
 {
-	mutex_lock(&sync_lock);
-	sync_names = sync;
-	mutex_unlock(&sync_lock);
+	WRITE_ONCE(sync_names, sync);
+	synchronize_srcu(&sync_srcu);
 }
 
 /**
  * ipcuckoo_net_sync() - bring the names of sets of ip_set up to date
  * @pernet:	namespace
+ * @until:	from ipcuckoo_lock_limit(), or IPCUCKOO_FOREVER
  *
- * Context: process context, without locks; takes the mutex of ip_set.
+ * Context: process context, without locks.
+ * Return: 0, -EINTR or -EAGAIN.
  */
-void ipcuckoo_net_sync(struct ipcuckoo_net *pernet)
+int ipcuckoo_net_sync(struct ipcuckoo_net *pernet, unsigned long until)
 {
+	ipcuckoo_sync_fn sync;
+	int idx, err = 0;
+
 	if (!READ_ONCE(pernet->ipsets))
-		return;
-	mutex_lock(&sync_lock);
-	if (sync_names)
-		sync_names(pernet);
-	mutex_unlock(&sync_lock);
+		return 0;
+	idx = srcu_read_lock(&sync_srcu);
+	sync = READ_ONCE(sync_names);
+	if (sync)
+		err = sync(pernet, until);
+	srcu_read_unlock(&sync_srcu, idx);
+	return err;
 }
 
 /* In MiB. A larger limit in bytes would overflow an unsigned long. */

@@ -98,8 +98,12 @@ int ipcuckoo_net_init(void);
 void ipcuckoo_net_exit(void);
 int ipcuckoo_net_need_wq(struct ipcuckoo_net *pernet);
 unsigned long ipcuckoo_net_memory_limit(const struct net *net);
-void ipcuckoo_net_sync(struct ipcuckoo_net *pernet);
-void ipcuckoo_net_set_sync(void (*sync)(struct ipcuckoo_net *pernet));
+
+/* Brings the names of sets of ip_set up to date: see ipcuckoo_net_sync(). */
+typedef int (*ipcuckoo_sync_fn)(struct ipcuckoo_net *pernet, unsigned long until);
+
+int ipcuckoo_net_sync(struct ipcuckoo_net *pernet, unsigned long until);
+void ipcuckoo_net_set_sync(ipcuckoo_sync_fn sync);
 
 static inline struct ipcuckoo_net *ipcuckoo_net(const struct net *net)
 {

@@ -8,6 +8,7 @@
 
 #include "compat.h"
 #include "event.h"
+#include "lock.h"
 #include "net.h"
 #include "netlink.h"
 #include "netlink_request.h"
@@ -257,12 +258,13 @@ static bool comes_late(struct sk_buff *skb)
 static int begin_request(ipcuckoo_genl_op *op, struct sk_buff *skb,
 			 struct genl_info *info)
 {
+	int err;
+
 	if (fatal_signal_pending(current))
 		return -EINTR;
-	if (comes_late(skb))
-		return ipcuckoo_nl_explain(info->extack, -EAGAIN);
-	ipcuckoo_net_sync(ipcuckoo_net(genl_info_net(info)));
-	return 0;
+	err = comes_late(skb) ? -EAGAIN :
+	      ipcuckoo_net_sync(ipcuckoo_net(genl_info_net(info)), ipcuckoo_lock_limit());
+	return ipcuckoo_nl_explain(info->extack, err);
 }
 
 /**

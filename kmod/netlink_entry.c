@@ -293,7 +293,9 @@ static int begin_dump(struct netlink_callback *cb, struct entry_dump *dump)
 			    cb->extack);
 	if (err)
 		return err;
-	ipcuckoo_net_sync(ipcuckoo_net(sock_net(cb->skb->sk)));
+	err = ipcuckoo_net_sync(ipcuckoo_net(sock_net(cb->skb->sk)), ipcuckoo_lock_limit());
+	if (err)
+		return ipcuckoo_nl_explain(cb->extack, err);
 	set = ipcuckoo_nl_lock_attr_set(sock_net(cb->skb->sk), attrs, cb->extack);
 	if (IS_ERR(set))
 		return PTR_ERR(set);

@@ -367,7 +367,7 @@ int ipcuckoo_nl_set_get_dumpit(struct sk_buff *skb, struct netlink_callback *cb)
 
 	BUILD_BUG_ON(sizeof(*dump) > sizeof(cb->ctx));
 	if (!*dump->last)
-		ipcuckoo_net_sync(pernet);
+		err = ipcuckoo_net_sync(pernet, until);
 	mutex_lock(&pernet->mutex);
 	cb->seq = pernet->sets_seq + 1;
 	mutex_unlock(&pernet->mutex);

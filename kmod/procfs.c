@@ -167,11 +167,12 @@ static int list_release(struct inode *inode, struct file *file)
 static void *sets_start(struct seq_file *m, loff_t *pos)
 {
 	struct list_reader *reader = m->private;
+	int err;
 
 	if (!*pos) {
 		*reader->last = '\0';
-		ipcuckoo_net_sync(list_net(m));
-		return SEQ_START_TOKEN;
+		err = ipcuckoo_net_sync(list_net(m), IPCUCKOO_FOREVER);
+		return err ? ERR_PTR(err) : SEQ_START_TOKEN;
 	}
 	return ipcuckoo_set_next_locked(list_net(m), reader->last, IPCUCKOO_FOREVER);
 }

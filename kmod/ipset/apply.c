@@ -5,10 +5,9 @@
 #include "../change.h"
 #include "../entries.h"
 #include "../lock.h"
+#include "../net.h"
 #include "../usage.h"
 #include "apply.h"
-
-struct workqueue_struct *ipcuckoo_ipset_wq;
 
 /* How many changes are applied before the mutex of the contents is given to others, and how many
  * times that before other sets have their turn.
@@ -49,7 +48,7 @@ void ipcuckoo_ipset_log_refusal(struct ipcuckoo_ipset *s, int err)
  */
 void ipcuckoo_ipset_apply_soon(struct ipcuckoo_ipset *s)
 {
-	queue_work(ipcuckoo_ipset_wq, &s->apply);
+	queue_work(s->set->pernet->wq, &s->apply);
 }
 
 /* A packet sets no comment: an entry that exists keeps its own. It is copied, because garbage

@@ -5,9 +5,6 @@
 
 #include "ipset.h"
 
-/* Runs the work items of all sets. */
-extern struct workqueue_struct *ipcuckoo_ipset_wq;
-
 void ipcuckoo_ipset_apply_work(struct work_struct *work);
 void ipcuckoo_ipset_apply_soon(struct ipcuckoo_ipset *s);
 int ipcuckoo_ipset_apply_one(struct ipcuckoo_ipset *s, const struct ipcuckoo_entry *entry);

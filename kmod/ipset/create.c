@@ -152,8 +152,6 @@ static struct ipcuckoo_set *make_contents(struct net *net, const struct ip_set *
 	return contents;
 }
 
-static void free_work(struct work_struct *work);
-
 /* See struct ipcuckoo_set. */
 static void settle(void *ipset)
 {
@@ -177,7 +175,9 @@ static struct ipcuckoo_ipset *make_set(struct net *net, struct nlattr *tb[],
 	s->bucketsize = get_bucketsize(tb[IPSET_ATTR_BUCKETSIZE]);
 	ipcuckoo_pending_init(&s->pending, &ipcuckoo_net(net)->mem);
 	INIT_WORK(&s->apply, ipcuckoo_ipset_apply_work);
-	INIT_WORK(&s->free, free_work);
+	INIT_WORK(&s->free, ipcuckoo_ipset_free_work);
+	/* One reference is that of ip_set, the other one that of the list of sets. */
+	refcount_set(&s->ref, 2);
 	return s;
 }
 
@@ -269,17 +269,12 @@ bool ipcuckoo_ipset_same(const struct ip_set *a, const struct ip_set *b)
 
 /* --- the end --- */
 
-static void free_work(struct work_struct *work)
-{
-	struct ipcuckoo_ipset *s = container_of(work, struct ipcuckoo_ipset, free);
-
-	ipcuckoo_ipset_names_remove(s);
-	kfree(s);
-}
-
 /**
- * ipcuckoo_ipset_cancel() - stop the work items of a set that is about to be destroyed
+ * ipcuckoo_ipset_cancel() - prepare for the end of a set that is about to be destroyed
  * @set:	set; packets may still be using it
+ *
+ * Does not wait for those who have locked the contents: every request to ip_set, in any namespace,
+ * waits for the mutex of ip_set.
  *
  * Context: process context, under the mutex of ip_set.
  */
@@ -287,10 +282,8 @@ void ipcuckoo_ipset_cancel(struct ip_set *set)
 {
 	struct ipcuckoo_ipset *s = set->data;
 
-	s->owner = NULL;
 	ipcuckoo_pending_close(&s->pending);
-	cancel_work_sync(&s->apply);
-	ipcuckoo_ipset_names_hide(s);
+	ipcuckoo_ipset_names_forget(s);
 }
 
 /**
@@ -311,6 +304,7 @@ void ipcuckoo_ipset_destroy(struct ip_set *set)
 		 */
 		synchronize_rcu();
 	}
-	queue_work(ipcuckoo_ipset_wq, &s->free);
 	set->data = NULL;
+	ipcuckoo_ipset_names_remove(s);
+	ipcuckoo_ipset_put(s);
 }

@@ -19,14 +19,19 @@
  * apply.c). The struct ipcuckoo_set is in the tree of names of the module ipcuckoo, too, so that
  * the tool ipcuckoo finds it (names.h).
  *
- * Locks, in the order in which they are taken: the mutex of ip_set; sets_lock of names.c;
+ * Locks, in the order in which they are taken: the mutex of ip_set; ipset_net.lock of names.c;
  * ipcuckoo_entries.mutex and those that set.h lists under it; ipcuckoo_pending.lock before
  * ipcuckoo_guard.lock. ipcuckoo_net.names is not taken under the mutex of ip_set.
+ *
+ * The mutex of ip_set is one for all namespaces. So a request that adds or deletes waits under it
+ * for a limited time only (request.c), and destroying a set does not wait at all. A flush, and the
+ * first part of a list, wait until a writer of that one set is done.
  */
 #ifndef _IPCUCKOO_IPSET_H
 #define _IPCUCKOO_IPSET_H
 
 #include <linux/netfilter/ipset/ip_set.h>
+#include <linux/refcount.h>
 #include <linux/slab.h>
 
 #include "../set.h"
@@ -35,9 +40,10 @@
 /**
  * struct ipcuckoo_ipset - what ip_set.data points to
  * @set:	the contents
+ * @ref:	references: of ip_set, and of the list of sets
  * @gone:	the contents are being freed, or were: the set was destroyed, or its namespace has
  *		ended
- * @owner:	the set of ip_set; NULL once that is being destroyed. Under the mutex of ip_set
+ * @owner:	the set of ip_set; NULL once that is being destroyed. See struct ipset_net
  * @nets:	the type is hash:net
  * @v6:		the family is inet6
  * @records:	entries have counters, comments or skbinfo
@@ -48,11 +54,12 @@
  * @initval:	as given, or a random number
  * @bucketsize:	as given
  * @node:	in the list of all sets of the namespace
- * @free:	work item that frees the set
+ * @free:	work item that frees the contents
  */
 struct ipcuckoo_ipset {
 	struct ipcuckoo_set *set;
 	const struct ip_set *owner;
+	refcount_t ref;
 	bool gone;
 	bool nets;
 	bool v6;
@@ -71,6 +78,12 @@ struct ipcuckoo_ipset {
 static inline size_t ipcuckoo_ipset_size(void)
 {
 	return kmalloc_size_roundup(sizeof(struct ipcuckoo_ipset));
+}
+
+static inline void ipcuckoo_ipset_put(struct ipcuckoo_ipset *s)
+{
+	if (refcount_dec_and_test(&s->ref))
+		kfree(s);
 }
 
 /* The length of the prefix of a host. */

@@ -13,8 +13,9 @@
 
 void ipcuckoo_ipset_names_add(struct ipcuckoo_ipset *s);
 void ipcuckoo_ipset_names_check(struct ipcuckoo_ipset *s);
-void ipcuckoo_ipset_names_hide(struct ipcuckoo_ipset *s);
+void ipcuckoo_ipset_names_forget(struct ipcuckoo_ipset *s);
 void ipcuckoo_ipset_names_remove(struct ipcuckoo_ipset *s);
+void ipcuckoo_ipset_free_work(struct work_struct *work);
 
 int ipcuckoo_ipset_names_init(void);
 void ipcuckoo_ipset_names_exit(void);

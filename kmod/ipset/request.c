@@ -138,9 +138,19 @@ static int change(struct request *r, const struct ipcuckoo_entry *entry)
 	return ip_set_eexist(ret, r->flags) ? 0 : ret;
 }
 
+/* Lock the contents, but wait for other writers for a limited time only. Return: 0; an error; or
+ * -ERANGE, and then the core calls again after it has let others have the mutex of ip_set.
+ */
+static int lock(struct request *r)
+{
+	int err = ipcuckoo_set_lock(r->s->set, ipcuckoo_lock_limit());
+
+	return err == -EAGAIN ? -ERANGE : err;
+}
+
 static int change_one(struct request *r, const struct ipcuckoo_entry *entry)
 {
-	int ret = ipcuckoo_set_lock(r->s->set, IPCUCKOO_FOREVER);
+	int ret = lock(r);
 
 	if (ret)
 		return ret;
@@ -271,10 +281,10 @@ static int change_prefixes(struct request *r, struct nlattr *tb[], u32 from, u32
 static int change_range(struct request *r, struct nlattr *tb[], u32 from, u32 to,
 			int (*each)(struct request *r, struct nlattr *tb[], u32 from, u32 to))
 {
-	int ret = ipcuckoo_set_lock(r->s->set, IPCUCKOO_FOREVER);
+	int ret = lock(r);
 
 	if (ret)
-		return ret;
+		return ret == -ERANGE ? continue_at(tb, from, to) : ret;
 	ret = each(r, tb, from, to);
 	ipcuckoo_set_unlock(r->s->set);
 	return ret;
