@@ -3,28 +3,69 @@
  * Sets. A set belongs to one network namespace; it has a name, a type, a family, and
  * contents (struct ipcuckoo_entries).
  *
- * Locks, in the order in which they are taken:
+ * Locks, in the order in which they are taken. "0.1 s a million": about that, for each million
+ * entries of the set. "A limit" is that of lock.h: a quarter of a second.
  *
- *   ipcuckoo_net.names		serialises commits, which create, destroy and rename
- *				sets, and adding and removing their procfs files. No
- *				holder waits for a process that may be waiting for user
- *				space (procfs.c)
- *   ipcuckoo_entries.mutex	the contents of one set. The holder may then take the
- *				mutex of a shadow of that set; a commit holds those of
- *				several sets and shadows. May be held for seconds
- *   RTNL			while something is attached at ingress (point.c)
- *   ipcuckoo_net.mutex		the tree of sets, the shadows, the attachments. Held for
- *				a short time only, so no entries.mutex is taken under it
- *   ipcuckoo_attached.lock	the list of attachments; device events, which come under
- *				RTNL, read the list under this lock alone
- *   ipcuckoo_guard.lock	held while entries move; a reader whose look-up was
- *				disturbed too often takes it too
+ *   protects			held at most			who waits
  *
- * A request takes the first two before it changes anything. lock.h says how it waits for them.
+ *   cb_lock of generic netlink, which holds it for reading while it calls a request
  *
- * All but the last lock are taken in process context only. A set's name changes under
- * names, entries.mutex and ipcuckoo_net.mutex, and may be read under any one of them. Code that holds none of them,
- * such as the packet path, reads the name with ipcuckoo_set_name().
+ *   the list of families	a limit for the requests	who registers a family; then every
+ *				before it in its sendmsg(),	request on the machine
+ *				two for its own waits, and its
+ *				work: 0.1 s a million, 10 us a
+ *				change of a commit
+ *
+ *   the mutex of ip_set (ipset/ipset.h), one for all namespaces
+ *
+ *   sets of ip_set		a limit; a flush and the first	requests of ipset, in any namespace;
+ *				part of a list: until one	a work item of ours (ipset/names.c)
+ *				writer of that set is done
+ *
+ *   ipcuckoo_net.names, after ipcuckoo_net.names_turn
+ *
+ *   serialises commits, which	a limit, RTNL, and the work	requests, for a limit; work items
+ *   create, destroy and rename	of the commit. No holder waits
+ *   sets, and adding and	for a process that may be
+ *   removing their procfs files	waiting for user space (procfs.c)
+ *
+ *   ipcuckoo_entries.mutex, after ipcuckoo_set.turn or ipcuckoo_shadow.turn
+ *
+ *   the contents of one set.	0.1 s a million, and the grace	requests, for a limit; commits, for
+ *   The holder may then take	period after which retired	one in all; files and dumps, until
+ *   the mutex of a shadow of	memory is free (mem.c)		a fatal signal; work items. None of
+ *   that set; a commit holds					another namespace
+ *   those of several sets
+ *
+ *   RTNL, while something is attached at ingress (point.c)
+ *
+ *   devices			as ipcuckoo_net.mutex		the machine; our requests, until a
+ *								fatal signal
+ *
+ *   ipcuckoo_net.mutex
+ *
+ *   the tree of sets, the	a microsecond; a commit: one	all of the namespace, and device
+ *   shadows, the attachments.	for each change, the chains of	events of it, which come under RTNL,
+ *   No entries.mutex is taken	the attachments, and an		if something is attached there
+ *   under it			expedited grace period
+ *
+ *   ipcuckoo_attached.lock
+ *
+ *   the list of attachments	1,024 attachments		device events, which come under RTNL
+ *
+ *   ipcuckoo_guard.lock
+ *
+ *   held while entries move	one path of moves		a reader whose look-up was disturbed
+ *								too often
+ *
+ * What belongs to all namespaces is held for a few instructions only: the spinlocks of referral.c
+ * and ipset/names.c. Work items of a namespace run in a workqueue of its own, but for those that
+ * free memory (mem.c), which wait for nothing. At the end of a namespace the kernel waits for the
+ * holders of these locks, and until the memory of its sets is free.
+ *
+ * All but the last lock are taken in process context only. A set's name changes under names,
+ * entries.mutex and ipcuckoo_net.mutex, and may be read under any one of them. Code that holds none
+ * of them, such as the packet path, reads the name with ipcuckoo_set_name().
  */
 #ifndef _IPCUCKOO_SET_H
 #define _IPCUCKOO_SET_H
