@@ -57,6 +57,12 @@ DEFINE_PER_CPU(int, ipcuckoo_recent_hits);
  * length first, which takes half the time at most: it need not know which other lengths there are.
  * If the set does not have the entry, for instance because another set was looked up before, this
  * costs a probe that finds nothing.
+ *
+ * The other set may be one of another network namespace. So whoever measures the time of look-ups,
+ * to some nanoseconds and on the same processor, can tell whether the last packet that matched
+ * there came from a prefix that he asks for. The caches of the processor tell him as much about
+ * the tables themselves. A secret of each set, which would have to be mixed into the address of
+ * each look-up, would hide only the former.
  */
 
 /**
