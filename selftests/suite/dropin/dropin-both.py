@@ -759,9 +759,12 @@ def limit_create(fw):
             all(QUOTA in err for status, _, err in found if status),
             same("sets", set(ipset(fw, "list -n")[1].split()) - {"y"}, names),
             same("sets of the tool", set(shown("list -n").split()) - {"y"}, names),
-            same("account", account() <= before, True),
             bool(re.search(r"Set (x\d+|y) is not created: the memory limit of its network "
                            r"namespace is reached\n", call("dmesg").stdout))]
+    # A hash:ip may fit where a hash:net, which takes more, was refused. It is created at most once.
+    good.append([status for status, *_ in found].count(0) <= 1)
+    ipset(fw, "destroy y")
+    good.append(await_same("account", lambda: account() <= before, True))
     return all(good)
 
 
