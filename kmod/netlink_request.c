@@ -88,22 +88,26 @@ int ipcuckoo_nl_no_such_set(struct nlattr **attrs, struct netlink_ext_ack *extac
 	return -ENOENT;
 }
 
-/* Find and lock the set that attributes name. Return: the set with a reference, to be
- * released with ipcuckoo_nl_unlock_set(), or ERR_PTR().
+/* Find and lock the set that attributes name. Sets of ip_set may have names that ours cannot have, so
+ * a name is refused only if there is no such set. Return: the set with a reference, to be released
+ * with ipcuckoo_nl_unlock_set(), or ERR_PTR().
  */
 struct ipcuckoo_set *ipcuckoo_nl_lock_attr_set(struct net *net, struct nlattr **attrs,
 					       struct netlink_ext_ack *extack)
 {
-	const char *name = ipcuckoo_nl_name(attrs, extack);
+	struct nlattr *attr = ipcuckoo_nl_need(attrs, IPCUCKOO_A_SET, extack);
 	struct ipcuckoo_set *set;
 
-	if (!name)
+	if (!attr)
 		return ERR_PTR(-EINVAL);
-	set = ipcuckoo_set_get_locked(ipcuckoo_net(net), name, ipcuckoo_lock_limit());
-	if (set == ERR_PTR(-ENOENT))
+	set = ipcuckoo_set_get_locked(ipcuckoo_net(net), nla_data(attr), ipcuckoo_lock_limit());
+	if (set == ERR_PTR(-ENOENT)) {
+		if (!ipcuckoo_nl_check_name(attr, extack))
+			return ERR_PTR(-EINVAL);
 		ipcuckoo_nl_no_such_set(attrs, extack);
-	else if (IS_ERR(set))
+	} else if (IS_ERR(set)) {
 		ipcuckoo_nl_explain(extack, PTR_ERR(set));
+	}
 	return set;
 }
 

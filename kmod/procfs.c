@@ -112,6 +112,14 @@ static void put_holds(struct net *net)
 
 /* The two lists */
 
+/* Print a name as one word: that of a set of ip_set, or of a device, can have any bytes. Blanks, what
+ * is not printable ASCII, and backslashes are written as in /proc/mounts, such as \040.
+ */
+static void show_name(struct seq_file *m, const char *name)
+{
+	seq_escape_str(m, name, ESCAPE_OCTAL | ESCAPE_NAP | ESCAPE_APPEND, " \\");
+}
+
 /**
  * struct list_reader - state of an open list
  * @net:	its network namespace
@@ -213,7 +221,8 @@ static int sets_show(struct seq_file *m, void *v)
 		return 0;
 	}
 	strscpy(reader->shown, set->name, sizeof(reader->shown));
-	seq_printf(m, "%s %s %s %u %u %llu %zu %u %u\n", set->name,
+	show_name(m, set->name);
+	seq_printf(m, " %s %s %u %u %llu %zu %u %u\n",
 		   type_name(set->type), family_name(set->family),
 		   ipcuckoo_usage_live(&set->entries), set->maxelem,
 		   ipcuckoo_usage_slots(&set->entries),
@@ -299,11 +308,12 @@ static int attachments_show(struct seq_file *m, void *v)
 	}
 	at = list_entry(v, struct ipcuckoo_attachment, list);
 	sum = ipcuckoo_attachment_count(at);
-	seq_printf(m, "%u %s %s %s 0x%x/0x%x %d %s %s %s %d %s %llu %llu\n", at->id,
-		   at->set->name, dirs[at->rule.dir], verdicts[at->rule.verdict],
-		   at->rule.mark, at->rule.mask, at->rule.order,
-		   *at->rule.dev ? at->rule.dev : "*",
-		   at->rule.loopback ? "yes" : "no",
+	seq_printf(m, "%u ", at->id);
+	show_name(m, at->set->name);
+	seq_printf(m, " %s %s 0x%x/0x%x %d ", dirs[at->rule.dir], verdicts[at->rule.verdict],
+		   at->rule.mark, at->rule.mask, at->rule.order);
+	show_name(m, *at->rule.dev ? at->rule.dev : "*");
+	seq_printf(m, " %s %s %d %s %llu %llu\n", at->rule.loopback ? "yes" : "no",
 		   places[at->rule.place], at->rule.priority,
 		   states[ipcuckoo_attachment_state(at, at->set->pernet->net)], sum.packets,
 		   sum.bytes);
