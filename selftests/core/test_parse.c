@@ -238,7 +238,19 @@ static void test_prefixes(void)
 		{ "10.0.0.0/", "!no prefix length behind the slash" },
 		{ "10.0.0.0/08", "!the prefix length has a leading zero" },
 		{ "10.0.0.0/8/8", "!the prefix length is no number from 0 to 32" },
-		{ "10.0.0.0/255.0.0.0", "!prefix length is greater than 32" },
+		{ "10.0.0.0/255.0.0.0", "!a netmask: write the prefix length, /8" },
+		{ "10.0.0.0/255.255.255.252", "!a netmask: write the prefix length, /30" },
+		{ "10.0.0.1/255.255.255.255", "!a netmask: write the prefix length, /32" },
+		{ "0.0.0.0/0.0.0.0", "!a netmask: write the prefix length, /0" },
+		{ "10.0.0.0/255.0.255.0", "!a netmask whose bits do not stand in a row is no prefix" },
+		{ "10.0.0.0/0.0.0.255", "!a netmask whose bits do not stand in a row is no prefix" },
+		{ "10.0.0.0/255.0.0", "!the prefix length is no number from 0 to 32" },
+		{ "10.0.0.0/ffff::", "!the prefix length is no number from 0 to 32" },
+		{ "2001:db8::/ffff:ffff::", "!a netmask: write the prefix length, /32" },
+		{ "2001:db8::/255.255.0.0", "!the prefix length is no number from 0 to 128" },
+		{ "10.1.2.3/0", "!/0 means every address: if that is meant, write 0.0.0.0/0" },
+		{ "2001:db8::/0", "!/0 means every address: if that is meant, write ::/0" },
+		{ "::1/0", "!/0 means every address: if that is meant, write ::/0" },
 		{ "10.0.0.0/-1", "!the ends of a range are addresses, not prefixes" },
 		{ "/8", "!no address" },
 		{ "10.0.0/8", "!3 octets where an IPv4 address has 4" },
@@ -340,6 +352,10 @@ struct file_example {
 	const char *expected;	/* entries, or "!line: text: why" */
 };
 
+#define JSON	"is JSON, and a list has an address in each line"
+#define COMMANDS	"has commands, as save prints them, which ipcuckoo restore -file FILE runs"
+#define HOSTS	"a hosts file names hosts, which a resolver blocks, as dnsmasq --addn-hosts=FILE does; a list has addresses"
+#define CUT_OFF	"the list ends here without a newline: is the prefix cut off? if not, end the line"
 #define CARRIAGE_RETURN	\
 	"a carriage return inside the line: old Mac line ends?"
 #define FILE_EXAMPLE(data, expected) { data, sizeof(data) - 1, expected }
@@ -416,9 +432,40 @@ static void test_files(void)
 		FILE_EXAMPLE("\0\n", "!1: \\x00: not an IP address"),
 		FILE_EXAMPLE("192.0.2.1 \0\n", "192.0.2.1"),
 		FILE_EXAMPLE("\"192.0.2.1\"\n", "!1: \"192.0.2.1\": not an IP address"),
-		FILE_EXAMPLE("\xff\xfe" "1\0.\0", "!0: : is UTF-16; convert it to UTF-8"),
-		FILE_EXAMPLE("\x1f\x8b\x08", "!0: : is compressed; pipe it through zcat"),
-		FILE_EXAMPLE("PK\x03\x04", "!0: : is a zip archive; pipe it through funzip"),
+		/* Other files */
+		FILE_EXAMPLE("{\"a\": 1}\n", "!0: : " JSON),
+		FILE_EXAMPLE(" \n [\n {\"a\": 1}]", "!0: : " JSON),
+		FILE_EXAMPLE("[\"192.0.2.1\"]", "!0: : " JSON),
+		FILE_EXAMPLE("\xef\xbb\xbf{", "!0: : " JSON),
+		FILE_EXAMPLE("[]", "!0: : " JSON),
+		FILE_EXAMPLE("[2001:db8::1]\n", "!1: [2001:db8::1]: brackets do not belong around an address here"),
+		FILE_EXAMPLE("create feed hash:net family inet\nadd feed 192.0.2.1\n", "!0: : " COMMANDS),
+		FILE_EXAMPLE("# a save\n# of today\nadd feed 192.0.2.1\n", "!0: : " COMMANDS),
+		FILE_EXAMPLE("adder\n", "!1: adder: not an IP address"),
+		FILE_EXAMPLE("# hosts\n127.0.0.1 localhost\n", "!2: 127.0.0.1 localhost: " HOSTS),
+		FILE_EXAMPLE("192.0.2.1\n0.0.0.0\tads.example.net # x\n", "!2: 0.0.0.0\\x09ads.example.net # x: " HOSTS),
+		FILE_EXAMPLE("::1 ip6-localhost ip6-loopback\n", "!1: ::1 ip6-localhost ip6-loopback: " HOSTS),
+		FILE_EXAMPLE("127.0.0.1\n::1 # loopback\n0.0.0.0 ; x\n::,a.b\n", "0.0.0.0 127.0.0.1 :: ::1"),
+		FILE_EXAMPLE("0.0.0.0 reserved\n192.0.2.1 ads.example.net\n", "0.0.0.0 192.0.2.1"),
+		/* A last line that may be the beginning of a longer one */
+		FILE_EXAMPLE("192.0.2.1\n203.0.113.0/2", "!2: 203.0.113.0/2: " CUT_OFF),
+		FILE_EXAMPLE("0.0.0.0/1", "!1: 0.0.0.0/1: " CUT_OFF),
+		FILE_EXAMPLE("10.0.0.0/3\r", "!1: 10.0.0.0/3: " CUT_OFF),
+		FILE_EXAMPLE("2001:db8::/3", "!1: 2001:db8::/3: " CUT_OFF),
+		FILE_EXAMPLE("2001:db8::/12", "!1: 2001:db8::/12: " CUT_OFF),
+		FILE_EXAMPLE("203.0.113.0/2\n", "192.0.0.0/2"),
+		FILE_EXAMPLE("203.0.113.0/2 ", "192.0.0.0/2"),
+		FILE_EXAMPLE("203.0.113.0/2 x", "192.0.0.0/2"),
+		FILE_EXAMPLE("203.0.113.0/2\n192.0.2.1", "192.0.0.0/2 192.0.2.1"),
+		FILE_EXAMPLE("10.0.0.0/4", "0.0.0.0/4"),
+		FILE_EXAMPLE("10.0.0.0/24", "10.0.0.0/24"),
+		FILE_EXAMPLE("0.0.0.0/0", "0.0.0.0/0"),
+		FILE_EXAMPLE("2001:db8::/13", "2000::/13"),
+		FILE_EXAMPLE("2001:db8::/32", "2001:db8::/32"),
+		FILE_EXAMPLE("2001:db8::", "2001:db8::"),
+		FILE_EXAMPLE("\xff\xfe" "1\0.\0", "!0: : is UTF-16, not UTF-8"),
+		FILE_EXAMPLE("\x1f\x8b\x08", "!0: : is compressed"),
+		FILE_EXAMPLE("PK\x03\x04", "!0: : is a zip archive"),
 	};
 	static const struct file_example inet[] = {
 		FILE_EXAMPLE("192.0.2.1\n::1\n", "!2: ::1: an IPv6 address, but the set's family is inet"),

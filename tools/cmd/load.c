@@ -73,11 +73,20 @@ static void report_line(const struct feed *feed, const struct feed_fault *fault)
 			fault->line, fault->text, fault->why);
 }
 
-static int fail_feed(const struct tool *tool, const struct feed_fault *fault,
+/* @file: as the user named it */
+static int fail_feed(const struct load *load, const struct feed_fault *fault, const char *file,
 		     int err)
 {
 	int status = err == -ENOMEM ? STATUS_REFUSED : STATUS_USAGE;
+	const struct tool *tool = load->tool;
 
+	if (!fault->line && fault->convert)
+		return fail(tool, status, "%s %s; type: %s%s%s | ipcuckoo load %s -",
+			    fault->file, fault->why, fault->convert, strcmp(file, "-") ? " " : "",
+			    strcmp(file, "-") ? file : "", load->bulk.set);
+	if (!fault->line && strstr(file, "://"))
+		return fail(tool, status, "%s is no file; type: curl -fsS %s | ipcuckoo load %s -", file,
+			    file, load->bulk.set);
 	if (!fault->line)
 		return fail(tool, status, "%s %s", fault->file, fault->why);
 	return fail(tool, status, "%s:%lu: \"%s\": %s%s", fault->file,
@@ -96,7 +105,7 @@ static int read_files(struct load *load, const struct nl_set *set, char **file,
 	for (i = 0; i < count; i++) {
 		err = feed_read(feed, file[i], &fault);
 		if (err)
-			return fail_feed(load->tool, &fault, err);
+			return fail_feed(load, &fault, file[i], err);
 	}
 	if (feed->skipped > REPORT_MOST)
 		warn(load->tool, "%lu more lines skipped",

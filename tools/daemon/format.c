@@ -366,7 +366,7 @@ static int begin(struct parser *parser)
 	int err;
 
 	parser->began = true;
-	err = feed_check_start(parser->start, parser->start_len, &skip, parser->fault->why);
+	err = feed_check_start(parser->start, parser->start_len, &skip, parser->fault);
 	return err ? err : push_lines(parser, parser->start + skip, parser->start_len - skip);
 }
 

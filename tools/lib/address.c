@@ -341,6 +341,23 @@ static int parse_address(const char *text, size_t len, struct u128 *address,
 	return 0;
 }
 
+/* Say which prefix length a netmask stands for. */
+static int refuse_netmask(const char *text, size_t len, unsigned int max, char *why)
+{
+	struct u128 mask, ones = host_bits(max), zeros;
+	unsigned int bits;
+	uint8_t family;
+
+	if (parse_address(text, len, &mask, &family, why) || width(family) != max)
+		return refuse(why, "the prefix length is no number from 0 to %u", max);
+	for (bits = 0; bits <= max; bits++) {
+		zeros = host_bits(max - bits);
+		if (mask.hi == (ones.hi & ~zeros.hi) && mask.lo == (ones.lo & ~zeros.lo))
+			return refuse(why, "a netmask: write the prefix length, /%u", bits);
+	}
+	return refuse(why, "a netmask whose bits do not stand in a row is no prefix");
+}
+
 static int parse_prefix_len(const char *text, size_t len, unsigned int max,
 			    unsigned int *prefix_len, char *why)
 {
@@ -349,6 +366,8 @@ static int parse_prefix_len(const char *text, size_t len, unsigned int max,
 
 	if (!len)
 		return refuse(why, "no prefix length behind the slash");
+	if (memchr(text, '.', len) || memchr(text, ':', len))
+		return refuse_netmask(text, len, max, why);
 	for (i = 0; i < len; i++) {
 		if (!is_digit(text[i]))
 			return refuse(why,
@@ -381,11 +400,25 @@ static int parse_prefix(const char *text, size_t len, const char *slash,
 		return err;
 	bits = host_bits(width(range->family) - prefix_len);
 	range->masked = (address.hi & bits.hi) || (address.lo & bits.lo);
+	/* Probably not what was meant, and the whole world if it is taken. */
+	if (!prefix_len && range->masked)
+		return refuse(why, "/0 means every address: if that is meant, write %s/0",
+			      range->family == IPCUCKOO_FAMILY_INET ? "0.0.0.0" : "::");
 	range->first.hi = address.hi & ~bits.hi;
 	range->first.lo = address.lo & ~bits.lo;
 	range->last.hi = address.hi | bits.hi;
 	range->last.lo = address.lo | bits.lo;
 	return 0;
+}
+
+bool address_may_be_cut(const char *text, size_t len)
+{
+	const char *slash = memchr(text, '/', len), *end = text + len, *p;
+	unsigned int most = memchr(text, ':', len) ? 128 : 32, value = 0;
+
+	for (p = slash ? slash + 1 : end; p < end && is_digit(*p) && value <= most; p++)
+		value = value * 10 + (*p - '0');
+	return p == end && value && value * 10 <= most;
 }
 
 static int parse_range(const char *text, size_t len, const char *dash,

@@ -46,6 +46,9 @@ int address_parse(const char *text, size_t len, struct address_range *range,
 int address_fit(struct address_range *range, uint8_t family,
 		char why[ADDRESS_WHY_SIZE]);
 
+/* Could the text be the beginning of a longer prefix, which is a small part of this one? */
+bool address_may_be_cut(const char *text, size_t len);
+
 /* Length of the largest prefix that begins where the range begins and lies inside it. */
 unsigned int address_block(const struct address_range *range);
 bool address_is_host(const struct address_range *range);

@@ -8,6 +8,7 @@
  * Files are read, not mapped. So pipes work in the same way, and only one buffer of the
  * file is in memory.
  */
+#include <ctype.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -28,12 +29,15 @@
  * @feed:	the feed that gets the entries
  * @fault:	filled in when a line is wrong
  * @skip_rest:	the buffer begins inside a line that is too long: skip its rest
+ * @open:	where the last line of a file ends without a newline; or NULL. The daemon, whose feeds
+ *		arrive in parts, has min-length instead
  * @began:	feed_check_start() has checked the first bytes
  */
 struct reader {
 	struct feed *feed;
 	struct feed_fault *fault;
 	bool skip_rest;
+	const char *open;
 	bool began;
 };
 
@@ -223,11 +227,47 @@ static int too_long(struct reader *reader, const char *text, size_t len)
 	return fault_at(reader, text, len, -EINVAL);
 }
 
+/* Is it a line of a hosts file, which names a host that has no address of its own? */
+static bool is_hosts_line(const char *first, const char *first_end, const char *end)
+{
+	static const char *const nowhere[] = { "0.0.0.0", "127.0.0.1", "::", "::1" };
+	const char *name = skip_blanks(first_end, end), *p;
+	size_t len = first_end - first, i;
+
+	for (i = 0; i < sizeof(nowhere) / sizeof(nowhere[0]); i++)
+		if (len == strlen(nowhere[i]) && !memcmp(first, nowhere[i], len))
+			break;
+	if (i == sizeof(nowhere) / sizeof(nowhere[0]) || name == first_end)
+		return false;
+	for (p = name; p < end && (isalnum((unsigned char)*p) || strchr("-_.", *p)); p++)
+		;
+	if (p < end && !(meaning[(uint8_t)*p] & ENDS_ENTRY))
+		return false;
+	return memchr(name, '.', p - name) || (p - name >= 9 && !memcmp(name, "localhost", 9)) ||
+	       (p - name >= 4 && !memcmp(name, "ip6-", 4));
+}
+
+static int hosts_line(struct reader *reader, const char *text, size_t len)
+{
+	snprintf(reader->fault->why, ADDRESS_WHY_SIZE,
+		 "a hosts file names hosts, which a resolver blocks, as dnsmasq --addn-hosts=FILE does; a list has addresses");
+	return fault_at(reader, text, len, -EINVAL);
+}
+
+/* A last line without its newline may be cut off: 10.0.0.0/2 is far more than 10.0.0.0/24. */
+static int cut_off(struct reader *reader, const char *text, size_t len)
+{
+	snprintf(reader->fault->why, ADDRESS_WHY_SIZE,
+		 "the list ends here without a newline: is the prefix cut off? if not, end the line");
+	return fault_at(reader, text, len, -EINVAL);
+}
+
 /* Read any line, [p, end) without its newline. @cut: the line is longer than that. */
 static int read_line(struct reader *reader, const char *p, const char *end,
 		     bool cut)
 {
 	char joined[2 * ADDRESS_TEXT_SIZE];
+	bool last = end == reader->open;
 	const char *first, *first_end;
 	size_t len = end - p;
 	int err;
@@ -247,6 +287,10 @@ static int read_line(struct reader *reader, const char *p, const char *end,
 	first_end = skip_entry(first, end);
 	if (cut && first_end == end)
 		return too_long(reader, first, first_end - first);
+	if (is_hosts_line(first, first_end, end))
+		return hosts_line(reader, p, end - p);
+	if (last && first_end == end && address_may_be_cut(first, end - first))
+		return cut_off(reader, first, end - first);
 	len = join_range(first, first_end, end, joined, sizeof(joined));
 	if (len)
 		first = joined;
@@ -331,15 +375,65 @@ static int read_lines(struct reader *reader, const char *p, const char *end)
 	return 0;
 }
 
+/* The text behind blanks and ends of lines. */
+static const char *skip_space(const char *p, const char *end)
+{
+	while (p < end && (*p == '\n' || *p == '\r' || meaning[(uint8_t)*p] & BLANK))
+		p++;
+	return p;
+}
+
 /* Does the text begin as a web page or as XML does, after blanks? */
 static bool is_markup(const char *data, size_t len)
 {
 	const char *end = data + len;
 
-	while (data < end && (*data == '\n' || *data == '\r' || meaning[(uint8_t)*data] & BLANK))
-		data++;
+	data = skip_space(data, end);
 	return end - data > 1 && *data == '<' &&
 	       (data[1] == '!' || data[1] == '?' || (data[1] | 0x20) == 'h');
+}
+
+/* Does it begin as JSON does? A list may begin with an address in brackets, which is wrong as well. */
+static bool is_json(const char *data, size_t len)
+{
+	const char *end = data + len;
+
+	data = skip_space(data, end);
+	if (data < end && *data == '[')
+		data = skip_space(data + 1, end);
+	else if (data == end || *data != '{')
+		return false;
+	return data == end || (*data && strchr("{[\"]", *data));
+}
+
+static bool begins_with(const char *data, size_t len, const char *word)
+{
+	size_t word_len = strlen(word);
+
+	return len > word_len && !memcmp(data, word, word_len) && data[word_len] == ' ';
+}
+
+/* Refuse what is no plain list, and what nobody would take for CSV or NDJSON. */
+static int check_plain(const char *data, size_t len, struct feed_fault *fault)
+{
+	const char *why = NULL, *end = data + len;
+
+	while (data < end && *data == '#') {
+		data = memchr(data, '\n', end - data);
+		data = data ? data + 1 : end;
+	}
+	len = end - data;
+	if (is_json(data, len)) {
+		why = "is JSON, and a list has an address in each line";
+		fault->convert = "jq -r '.. | strings | select(test(\"^[0-9a-fA-F]*[.:][0-9a-fA-F.:]*(/[0-9]+)?$\"))'";
+	} else if (begins_with(data, len, "create") || begins_with(data, len, "add")) {
+		why = "has commands, as save prints them, which ipcuckoo restore -file FILE runs";
+		fault->convert = "sed -n 's/^add [^ ]* \\([^ ]*\\).*/\\1/p'";
+	}
+	if (!why)
+		return 0;
+	snprintf(fault->why, ADDRESS_WHY_SIZE, "%s", why);
+	return -EINVAL;
 }
 
 /**
@@ -347,35 +441,38 @@ static bool is_markup(const char *data, size_t len)
  * @data:	the first bytes, some hundred if there are as many
  * @len:	number of bytes
  * @skip:	set to the length of a byte order mark
- * @why:	set to the reason
+ * @fault:	set to the reason, and to what makes a list of the file
  *
  * Return: 0 or -EINVAL.
  */
-int feed_check_start(const char *data, size_t len, size_t *skip, char why[ADDRESS_WHY_SIZE])
+int feed_check_start(const char *data, size_t len, size_t *skip, struct feed_fault *fault)
 {
 	static const struct {
 		const char *magic;
 		unsigned char len;
 		const char *why;
+		const char *convert;
 	} kinds[] = {
-		{ "\xef\xbb\xbf",	3, NULL },
-		{ "\xff\xfe",		2, "is UTF-16; convert it to UTF-8" },
-		{ "\xfe\xff",		2, "is UTF-16; convert it to UTF-8" },
-		{ "\x1f\x8b",		2, "is compressed; pipe it through zcat" },
-		{ "BZh",		3, "is compressed; pipe it through bzcat" },
-		{ "\xfd" "7zXZ",	5, "is compressed; pipe it through xzcat" },
-		{ "\x28\xb5\x2f\xfd",	4, "is compressed; pipe it through zstdcat" },
-		{ "PK\x03\x04",		4, "is a zip archive; pipe it through funzip" },
+		{ "\xef\xbb\xbf",	3, NULL, NULL },
+		{ "\xff\xfe",		2, "is UTF-16, not UTF-8", "iconv -f UTF-16 -t UTF-8" },
+		{ "\xfe\xff",		2, "is UTF-16, not UTF-8", "iconv -f UTF-16 -t UTF-8" },
+		{ "\x1f\x8b",		2, "is compressed", "zcat" },
+		{ "BZh",		3, "is compressed", "bzcat" },
+		{ "\xfd" "7zXZ",	5, "is compressed", "xzcat" },
+		{ "\x28\xb5\x2f\xfd",	4, "is compressed", "zstdcat" },
+		{ "PK\x03\x04",		4, "is a zip archive", "funzip" },
 	};
 	unsigned int i;
 
 	*skip = 0;
+	fault->convert = NULL;
 	for (i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
 		if (len < kinds[i].len ||
 		    memcmp(data, kinds[i].magic, kinds[i].len))
 			continue;
 		if (kinds[i].why) {
-			snprintf(why, ADDRESS_WHY_SIZE, "%s", kinds[i].why);
+			snprintf(fault->why, ADDRESS_WHY_SIZE, "%s", kinds[i].why);
+			fault->convert = kinds[i].convert;
 			return -EINVAL;
 		}
 		*skip = kinds[i].len;
@@ -383,7 +480,7 @@ int feed_check_start(const char *data, size_t len, size_t *skip, char why[ADDRES
 	}
 	if (!is_markup(data + *skip, len - *skip))
 		return 0;
-	snprintf(why, ADDRESS_WHY_SIZE, "is a web page (HTML) or XML, no list of addresses");
+	snprintf(fault->why, ADDRESS_WHY_SIZE, "is a web page (HTML) or XML, no list of addresses");
 	return -EINVAL;
 }
 
@@ -399,7 +496,9 @@ static ssize_t take_lines(struct reader *reader, const char *data, size_t len)
 
 	if (!reader->began) {
 		reader->began = true;
-		err = feed_check_start(data, len, &skip, reader->fault->why);
+		err = feed_check_start(data, len, &skip, reader->fault);
+		if (!err)
+			err = check_plain(data + skip, len - skip, reader->fault);
 		if (err) {
 			reader->fault->line = 0;
 			return err;
@@ -463,8 +562,10 @@ static int read_all(struct reader *reader, int fd, char *data)
 		}
 		last = have < (ssize_t)BUFFER_SIZE;
 		/* Terminate the last line; the buffer has one more byte for that. */
-		if (last && have && data[have - 1] != '\n')
+		if (last && have && data[have - 1] != '\n') {
+			reader->open = data + have;
 			data[have++] = '\n';
+		}
 		done = take_lines(reader, data, have);
 		if (done < 0)
 			return done;
@@ -492,6 +593,7 @@ int feed_read(struct feed *feed, const char *path, struct feed_fault *fault)
 	fault->file = standard ? "(standard input)" : path;
 	fault->line = 0;
 	fault->text[0] = '\0';
+	fault->convert = NULL;
 	feed->lines = 0;
 	feed->blank = 0;
 	if (!standard)
@@ -534,6 +636,7 @@ struct feed_stream *feed_open(struct feed *feed, struct feed_fault *fault)
 	stream->have = 0;
 	fault->line = 0;
 	fault->text[0] = '\0';
+	fault->convert = NULL;
 	return stream;
 }
 

@@ -18,12 +18,14 @@
  * @line:	number of the line; 0 if the file itself cannot be used
  * @text:	the entry, quoted for messages
  * @why:	what is wrong with the line
+ * @convert:	if @line is 0: a command that makes a list of the file, whose name belongs at its end; or NULL
  */
 struct feed_fault {
 	const char *file;
 	unsigned long line;
 	char text[64];
 	char why[ADDRESS_WHY_SIZE];
+	const char *convert;
 };
 
 /**
@@ -60,7 +62,7 @@ int feed_add(struct feed *feed, const char *text, size_t len,
 	     char why[ADDRESS_WHY_SIZE]);
 int feed_read(struct feed *feed, const char *path, struct feed_fault *fault);
 void feed_wrong_line(struct feed *feed, struct feed_fault *fault, const char *text, size_t len);
-int feed_check_start(const char *data, size_t len, size_t *skip, char why[ADDRESS_WHY_SIZE]);
+int feed_check_start(const char *data, size_t len, size_t *skip, struct feed_fault *fault);
 
 /* A feed that arrives in parts. */
 struct feed_stream;

@@ -124,9 +124,9 @@ test_load_faults()
 	wrong "no such file" 'nowhere cannot be opened: No such file or directory' load nets nowhere
 	wrong "a directory" '. cannot be read: Is a directory' load nets .
 	gzip -c plain > compressed
-	wrong "compressed" 'compressed is compressed; pipe it through zcat' load nets compressed
+	wrong "compressed" 'compressed is compressed; type: zcat compressed | ipcuckoo load nets -' load nets compressed
 	printf '\xff\xfe1\0' > utf16
-	wrong "UTF-16" 'utf16 is UTF-16; convert it to UTF-8' load nets utf16
+	wrong "UTF-16" 'utf16 is UTF-16, not UTF-8; type: iconv ' load nets utf16
 	printf '%0300000d\n192.0.2.1\n' 7 > long
 	wrong "a very long line" 'long:1: ' load nets long
 	unchanged "none of these loads changed the set" nets
