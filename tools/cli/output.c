@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "cli/output.h"
+#include "lib/escape.h"
 #include "lib/json.h"
 
 /* Return @memory, which holds a line of output; exit if its allocation failed. */
@@ -77,8 +78,12 @@ void json_add_rate(struct json_object *object, const char *key, double value)
 
 const char *json_text(struct json_object *object)
 {
-	return need((void *)json_object_to_json_string_ext(object,
-				JSON_C_TO_STRING_NOSLASHESCAPE));
+	static char *escaped;
+
+	free(escaped);
+	escaped = escape_json(need((void *)json_object_to_json_string_ext(object,
+							JSON_C_TO_STRING_NOSLASHESCAPE)));
+	return need(escaped);
 }
 
 void json_print(struct json_object *object)
@@ -116,6 +121,14 @@ void table_add(struct table *table, const char *format, ...)
 	len = vasprintf(&cell, format, args);
 	va_end(args);
 	table->cells[table->count++] = need(len < 0 ? NULL : cell);
+}
+
+void table_add_name(struct table *table, const char *name)
+{
+	char *text = need(malloc(ESCAPED_SIZE(strlen(name))));
+
+	table_add(table, "%s", escape_text(name, " ", "\\x", text));
+	free(text);
 }
 
 static void print_cell(const char *text, int width, bool right, bool last)

@@ -26,7 +26,7 @@ void json_add_bool(struct json_object *object, const char *key, bool value);
 void json_add_rate(struct json_object *object, const char *key, double value);
 /* With two digits after the decimal point. */
 void json_add_ratio(struct json_object *object, const char *key, double value);
-/* The object as one line. The string is valid as long as the object. */
+/* The object as one line, without control characters. Valid until the next call. */
 const char *json_text(struct json_object *object);
 /* Print an object on a line of its own, and free it. */
 void json_print(struct json_object *object);
@@ -63,6 +63,8 @@ struct table {
 
 void table_add(struct table *table, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
+/* Add a name of others: blanks in it are escaped, too, so that columns do not shift. */
+void table_add_name(struct table *table, const char *name);
 /* Print the table and free its cells. */
 void table_print(struct table *table);
 

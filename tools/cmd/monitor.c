@@ -10,6 +10,7 @@
 
 #include "cli/output.h"
 #include "cmd/commands.h"
+#include "lib/escape.h"
 #include "nl/event.h"
 #include "set/attachment.h"
 
@@ -50,9 +51,11 @@ static int print_entry(enum entry_kind kind, const uint8_t *entry, void *data)
 static void print_event(const struct nl_event *event)
 {
 	char text[ATTACHMENT_TEXT_SIZE], state[STATE_TEXT_SIZE];
+	char name[ESCAPED_SIZE(IPCUCKOO_NAME_SIZE)];
 	const struct nl_set *set = &event->set;
 
-	printf("%s %s", meaning_word(event_words, event->type), set->name);
+	printf("%s %s", meaning_word(event_words, event->type),
+	       escape_text(set->name, " ", "\\x", name));
 	if (is_attachment(event))
 		printf(" %s", attachment_text(&event->attachment, text));
 	else if (event->type == IPCUCKOO_EVENT_SET_NEW)
@@ -63,7 +66,7 @@ static void print_event(const struct nl_event *event)
 	else if (event->type == IPCUCKOO_EVENT_SET_CHANGED)
 		printf(" maxelem %u", set->maxelem);
 	else if (event->to[0])
-		printf(" %s", event->to);
+		printf(" %s", escape_text(event->to, " ", "\\x", name));
 	if (event->type == IPCUCKOO_EVENT_STATE_CHANGED)
 		printf(": %s", state_text(&event->attachment, state));
 	packed_walk(&event->entries, print_entry, NULL);

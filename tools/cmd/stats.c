@@ -52,13 +52,13 @@ static void print_attachments(const struct stats *stats)
 
 		table_add(&table, "%u", a->id);
 		table_add(&table, "%d", a->order);
-		table_add(&table, "%s", a->set);
+		table_add_name(&table, a->set);
 		table_add(&table, "%s",
 			  meaning_word(direction_words, a->direction));
 		table_add(&table, "%s", verdict_text(a, verdict));
 		table_add(&table, "%s", place_text(a));
 		table_add(&table, "%d", a->priority);
-		table_add(&table, "%s", a->dev[0] ? a->dev : "-");
+		table_add_name(&table, a->dev[0] ? a->dev : "-");
 		table_add(&table, "%s",
 			  a->flags & IPCUCKOO_F_LOOPBACK ? "seen" : "exempt");
 		table_add(&table, "%s", state_text(a, state));
@@ -95,7 +95,7 @@ static void print_sets(const struct stats *stats)
 	for (i = 0; i < stats->set_count; i++) {
 		const struct nl_set *s = &stats->sets[i];
 
-		table_add(&table, "%s", s->name);
+		table_add_name(&table, s->name);
 		table_add(&table, "%s", meaning_word(type_words, s->type));
 		table_add(&table, "%s", meaning_word(family_words, s->family));
 		table_add(&table, "%u", s->entries);

@@ -3,6 +3,7 @@
 #include "cli/options.h"
 #include "cli/output.h"
 #include "cmd/commands.h"
+#include "lib/escape.h"
 #include "nl/entry.h"
 #include "set/bulk.h"
 #include "set/filter.h"
@@ -26,6 +27,7 @@ static int print_test(const struct tool *tool, const struct nl_set *set,
 	struct entry_ref ref = first_entry(entries);
 	char text[ADDRESS_TEXT_SIZE], match[ADDRESS_TEXT_SIZE];
 	const char *yes = is_approximate(set) ? "may be" : "is";
+	char name[ESCAPED_SIZE(IPCUCKOO_NAME_SIZE)];
 	struct json_object *object;
 
 	entry_text(entries, ref, text);
@@ -46,7 +48,7 @@ static int print_test(const struct tool *tool, const struct nl_set *set,
 		fprintf(stderr, "%s%s %s in set %s.\n",
 			test->found ? "Warning: " : "",
 			asked_text(asked, entries, text),
-			test->found ? yes : "is NOT", set->name);
+			test->found ? yes : "is NOT", escape_text(set->name, "", "\\x", name));
 	return test->found ? STATUS_OK : STATUS_NO;
 }
 

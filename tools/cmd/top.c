@@ -95,7 +95,7 @@ static void print_ranking(const struct ranking *ranking)
 
 		table_add(&table, "%llu", (unsigned long long)hit->packets);
 		table_add(&table, "%llu", (unsigned long long)hit->bytes);
-		table_add(&table, "%s", hit->set);
+		table_add_name(&table, hit->set);
 		table_add(&table, "%s", hit->entry);
 	}
 	table_print(&table);

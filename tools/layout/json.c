@@ -94,9 +94,9 @@ static void json_header(struct listing *listing)
 	json_inactive(header, listing);
 	name = json_new_text(set->name);
 	json_next(listing);
-	printf("{\"name\":%s,\"type\":\"%s\",\"revision\":%u,\"header\":%s",
-	       json_text(name), meaning_word(type_words, set->type),
-	       type_revision(set->type), json_text(header));
+	printf("{\"name\":%s,\"type\":\"%s\",\"revision\":%u,\"header\":",
+	       json_text(name), meaning_word(type_words, set->type), type_revision(set->type));
+	fputs(json_text(header), stdout);
 	json_object_put(name);
 	json_object_put(header);
 }

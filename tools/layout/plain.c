@@ -2,6 +2,7 @@
 /* Plain text, and the commands of save that create the sets again. */
 #include "cli/globals.h"
 #include "layout/show.h"
+#include "lib/escape.h"
 #include "set/attachment.h"
 #include "set/filter.h"
 
@@ -28,8 +29,25 @@ static void plain_inactive(const struct listing *listing)
 		       state_text(at, state));
 }
 
+/* Names of sets of ip_set can have any bytes. */
+static const char *shown_name(const struct nl_set *set)
+{
+	static char name[ESCAPED_SIZE(IPCUCKOO_NAME_SIZE)];
+
+	return escape_text(set->name, "", "\\x", name);
+}
+
+/* A value: on a terminal, without control characters of others. */
+static const char *shown_text(const struct listing *listing, const char *text)
+{
+	static char escaped[ESCAPED_SIZE(OPTION_TEXT_SIZE)];
+
+	return listing->terminal ? escape_text(text, "", "\\x", escaped) : text;
+}
+
 /* Print options or extensions, and a newline. @labels: leave out those that have labels. */
-static void plain_items(const struct header_item *items, size_t count, bool labels)
+static void plain_items(const struct listing *listing, const struct header_item *items, size_t count,
+			bool labels)
 {
 	static const char *const formats[] = {
 		[VALUE_FLAG] = " %s",
@@ -41,13 +59,14 @@ static void plain_items(const struct header_item *items, size_t count, bool labe
 
 	for (i = 0; i < count; i++)
 		if (!labels || !items[i].label)
-			printf(formats[items[i].kind], items[i].word, items[i].text);
+			printf(formats[items[i].kind], items[i].word,
+			       shown_text(listing, items[i].text));
 	putc_unlocked('\n', stdout);
 }
 
 static void plain_name(struct listing *listing)
 {
-	puts(listing->set->name);
+	puts(shown_name(listing->set));
 }
 
 static void plain_header(struct listing *listing)
@@ -58,15 +77,15 @@ static void plain_header(struct listing *listing)
 
 	if (listing->count > 1)
 		fputc('\n', stdout);
-	printf("Name: %s\nType: %s\nRevision: %u\nHeader:", set->name,
+	printf("Name: %s\nType: %s\nRevision: %u\nHeader:", shown_name(set),
 	       meaning_word(type_words, set->type), type_revision(set->type));
-	plain_items(items, count, true);
+	plain_items(listing, items, count, true);
 	printf("Size in memory: %llu\nReferences: %u\nNumber of entries: %u\n",
 	       (unsigned long long)set->memory, set->attachments + set->rules,
 	       set->entries);
 	for (i = 0; i < count; i++)
 		if (items[i].label)
-			printf("%s: %s\n", items[i].label, items[i].text);
+			printf("%s: %s\n", items[i].label, shown_text(listing, items[i].text));
 	if (set->rules)
 		printf("Rules of iptables: %u\n", set->rules);
 	if (is_ipset(set))
@@ -85,7 +104,7 @@ static void plain_value(const struct listing *listing)
 {
 	struct header_item items[HEADER_ITEMS];
 
-	plain_items(items, value_items(listing, items), false);
+	plain_items(listing, items, value_items(listing, items), false);
 }
 
 static int plain_member(enum entry_kind kind, const uint8_t *entry, void *data)
@@ -102,7 +121,7 @@ static void plain_members(struct listing *listing, const struct packed *entries)
 {
 	if (!entries) {
 		printf("Members: not listed: " UNLISTABLE "; ask for one with: ipcuckoo test %s ADDRESS\n",
-		       listing->set->name);
+		       shown_name(listing->set));
 		return;
 	}
 	puts("Members:");
@@ -130,7 +149,7 @@ static void save_header(struct listing *listing)
 
 	printf("create %s%s %s", save_dashes(listing), set->name,
 	       meaning_word(type_words, set->type));
-	plain_items(items, header_items(set, items), false);
+	plain_items(listing, items, header_items(set, items), false);
 }
 
 static int save_member(enum entry_kind kind, const uint8_t *entry, void *data)

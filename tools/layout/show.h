@@ -21,6 +21,9 @@
  * @verbose:	--verbose: print also what ipset does not have
  * @ipset:	--ipset: refuse what ipset cannot restore
  * @own:	leave out sets of ip_set, unless one is named
+ * @named:	the user has named the set: then it is an error if it is gone
+ * @gone:	@set is left out: it was destroyed since the sets were read, or cannot be saved
+ * @terminal:	the plain list goes to a terminal
  * @attached:	save --all: print also the commands that attach the sets
  * @attachments: all attachments, for list; NULL if they are not needed
  * @attachment_count: number of @attachments
@@ -38,6 +41,9 @@ struct listing {
 	bool verbose;
 	bool ipset;
 	bool own;
+	bool named;
+	bool gone;
+	bool terminal;
 	bool attached;
 	struct nl_attachment *attachments;
 	size_t attachment_count;

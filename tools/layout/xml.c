@@ -1,23 +1,47 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* XML. Names of sets and comments can contain < and &, which are escaped, but no quotes
- * that would end an attribute.
+/* XML. Names of sets and comments can have any bytes: U+FFFD stands for those that XML cannot have, as
+ * it does in JSON, and references to characters for others that cannot be printed.
  */
+#include <stdlib.h>
+
 #include "layout/show.h"
+#include "lib/escape.h"
+#include "lib/utf8.h"
 #include "set/attachment.h"
+
+/* These two are valid UTF-8, and no XML. */
+static bool is_no_character(unsigned int code)
+{
+	return code == 0xfffe || code == 0xffff;
+}
+
+/* Print a character that cannot be printed as it is. @bytes: as utf8_next() has returned it */
+static void xml_odd(const char *text, int bytes)
+{
+	unsigned int code = bytes < 0 ? 0 : utf8_code(text, bytes);
+
+	if ((code >= 0x7f && !is_no_character(code)) || code == '\n' || code == '\r' || code == '\t')
+		printf("&#%u;", code);
+	else
+		fputs(UTF8_REPLACEMENT, stdout);
+}
 
 static void xml_text(const char *text)
 {
-	for (; *text; text++) {
-		switch (*text) {
-		case '<':
+	int bytes, unused;
+
+	for (; *text; text += abs(bytes)) {
+		bytes = utf8_next(text);
+		if (*text == '<')
 			fputs("&lt;", stdout);
-			break;
-		case '&':
+		else if (*text == '&')
 			fputs("&amp;", stdout);
-			break;
-		default:
-			putc_unlocked(*text, stdout);
-		}
+		else if (*text == '"')
+			fputs("&quot;", stdout);
+		else if (!escape_prints(text, &unused) || is_no_character(utf8_code(text, bytes)))
+			xml_odd(text, bytes);
+		else
+			fwrite_unlocked(text, 1, bytes, stdout);
 	}
 }
 

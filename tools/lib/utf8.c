@@ -51,6 +51,16 @@ int utf8_next(const char *text)
 	return form->bytes ? form->bytes : -1;
 }
 
+unsigned int utf8_code(const char *text, int bytes)
+{
+	unsigned int code = bytes == 1 ? *text : *text & (0x7f >> bytes);
+	int i;
+
+	for (i = 1; i < bytes; i++)
+		code = code << 6 | (text[i] & 0x3f);
+	return code;
+}
+
 bool utf8_is_valid(const char *text)
 {
 	int bytes;

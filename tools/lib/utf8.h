@@ -21,6 +21,9 @@
  */
 int utf8_next(const char *text);
 
+/* The number of the character of @bytes bytes, as utf8_next() has found it */
+unsigned int utf8_code(const char *text, int bytes);
+
 bool utf8_is_valid(const char *text);
 
 /**

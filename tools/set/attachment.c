@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "cli/output.h"
+#include "lib/escape.h"
 #include "set/attachment.h"
 
 const char *verdict_text(const struct nl_attachment *attachment,
@@ -73,6 +74,7 @@ const char *attachment_text(const struct nl_attachment *attachment,
 			    char text[ATTACHMENT_TEXT_SIZE])
 {
 	char verdict[VERDICT_TEXT_SIZE], log[LOG_TEXT_SIZE], priority[32] = "";
+	char dev[ESCAPED_SIZE(IFNAMSIZ)];
 
 	if (attachment->place != IPCUCKOO_PLACE_XDP)
 		snprintf(priority, sizeof(priority), " priority %d", attachment->priority);
@@ -81,7 +83,8 @@ const char *attachment_text(const struct nl_attachment *attachment,
 		 verdict_text(attachment, verdict), attachment->order, priority,
 		 attachment->place > IPCUCKOO_PLACE_IP ? " " : "",
 		 attachment->place > IPCUCKOO_PLACE_IP ? place_text(attachment) : "",
-		 attachment->dev[0] ? " dev " : "", attachment->dev,
+		 attachment->dev[0] ? " dev " : "",
+		 escape_text(attachment->dev, "\"", "/x", dev),
 		 attachment->flags & IPCUCKOO_F_LOOPBACK ? " loopback" : "",
 		 log_text(attachment, log));
 	return text;

@@ -9,7 +9,7 @@
 #include "nl/attachment.h"
 
 #define VERDICT_TEXT_SIZE	40
-#define ATTACHMENT_TEXT_SIZE	320
+#define ATTACHMENT_TEXT_SIZE	384
 #define STATE_TEXT_SIZE		80
 
 bool is_active(const struct nl_attachment *attachment);
@@ -23,7 +23,9 @@ const char *place_text(const struct nl_attachment *attachment);
 /* "mark 0x1/0xff" */
 const char *verdict_text(const struct nl_attachment *attachment,
 			 char text[VERDICT_TEXT_SIZE]);
-/* "src drop order 300 priority -450 dev eth0": the arguments of attach after the name */
+/* "src drop order 300 priority -450 dev eth0": the arguments of attach after the name. What a name of a
+ * device has and a line of restore cannot have, such as quotes, is written as /x22: no name has a slash.
+ */
 const char *attachment_text(const struct nl_attachment *attachment,
 			    char text[ATTACHMENT_TEXT_SIZE]);
 struct json_object *json_attachment(const struct nl_attachment *attachment);
