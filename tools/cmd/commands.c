@@ -232,12 +232,15 @@ const struct command commands[] = {
 	  "  ipcuckoo detach feed src drop ingress dev eth0\n"
 	  "  ipcuckoo detach id 3\n" },
 	{ "block", run_block, 0, { NULL },
-	  "ENTRY...",
+	  "ENTRY... [timeout TIME]",
 	  "drop all packets from these addresses",
 	  "Adds the addresses to the set " BLOCK_SET ". On first use, the set is\n"
-	  "created (hash:net, family any) and attached (src drop).\n"
+	  "created (hash:net, family any, timeout 0) and attached (src drop).\n"
+	  "timeout TIME  end the block by itself after that time: seconds, 15m, 1h30m,\n"
+	  "              7d. Without it, the addresses are blocked until unblock\n"
 	  "\n"
-	  "  ipcuckoo block 192.0.2.1 2001:db8::/32\n" },
+	  "  ipcuckoo block 192.0.2.1 2001:db8::/32\n"
+	  "  ipcuckoo block 198.51.100.7 timeout 1h\n" },
 	{ "unblock", run_unblock, 0, { NULL },
 	  "ENTRY...",
 	  "stop blocking these addresses",

@@ -208,7 +208,9 @@ test_block()
 		"10.1.0.0/16 is still blocked, by 10.0.0.0/8" unblock 10.1.0.0/16
 	expect "an IPv6 prefix blocked twice" 0 "2001:db8:1::/48 is unblocked." \
 		"2001:db8:1::/48 is still blocked, by 2001:db8::/32" unblock 2001:db8:1::/48
-	expect "a prefix with one inside it" 0 "10.0.0.0/8 is unblocked." "" unblock 10.0.0.0/8
+	expect "a prefix with one inside it" 0 "10.0.0.0/8 is unblocked." \
+		"10.0.0.0/8 is not blocked any more, but 1 entry inside it is blocked (ipcuckoo unblock 10.1.0.0/24)" \
+		unblock 10.0.0.0/8
 	expect "the prefix inside does not block it" \
 		1 "" "10.0.0.0/8 is not blocked" unblock 10.0.0.0/8
 	json "unblock -j" 0 '{"set": "blocklist", "unblocked": 2, "unchanged": 0}' d \
@@ -232,6 +234,59 @@ test_block()
 	expect "attached to drop, too" 0 "192.0.2.3 is blocked." "" block 192.0.2.3
 }
 
+# left ENTRY: prints the seconds that an entry of the blocklist has left
+left()
+{
+	"$IPCUCKOO" list blocklist | sed -n "s/^$1 timeout //p"
+}
+
+test_block_for_a_time()
+{
+	local command
+
+	start_over
+	# Test that block takes a time, and without one blocks until unblock.
+	expect "block for a time" 0 "192.0.2.1 is blocked, for 90m from now." "" \
+		block 192.0.2.1 timeout 1h30m
+	check_match "it ends by itself" '^(5400|53[0-9][0-9])$' "$(left 192.0.2.1)"
+	expect "several" 0 "1 blocked, 1 blocked already, for 1m from now." "" \
+		block 192.0.2.1 192.0.2.2 timeout 60
+	check_match "those that were blocked already get the time, too" '^(60|[345][0-9])$' \
+		"$(left 192.0.2.1)"
+	expect "without a time" 0 "192.0.2.1 was blocked already." "" block 192.0.2.1
+	check "it is blocked until unblock" 0 "$(left 192.0.2.1)"
+	json "with -j" 0 '{"blocked": 1, "set": "blocklist", "unchanged": 0}' d \
+		block 192.0.2.3 timeout 1d
+	wrong "no time" "'soon' is invalid as number (timeout" block 192.0.2.4 timeout soon
+	# Test that a set that was made without timeouts can be made again, as the message says,
+	# and that its entries, options and attachments stay.
+	start_over
+	"$IPCUCKOO" create blocklist hash:net family any maxelem 1000 comment description "our list"
+	"$IPCUCKOO" add blocklist 192.0.2.0/24 comment "in blocklist 7"
+	"$IPCUCKOO" add blocklist 2001:db8::1
+	"$IPCUCKOO" block 192.0.2.9
+	expect "a set without timeouts" 3 "" "the set blocklist was made without timeouts" \
+		block 198.51.100.1 timeout 1h
+	command=$(sed -n 's/^  //p' err)
+	mkdir -p bin
+	ln -sf "$IPCUCKOO" bin/ipcuckoo
+	PATH=$work/bin:$PATH run_ok "what the message says" bash -o pipefail -c "$command"
+	expect "makes it again, with all that it has" 0 \
+'create blocklist hash:net family any maxelem 1000 timeout 0 comment description "our list"
+add blocklist 192.0.2.0/24 timeout 0 comment "in blocklist 7"
+add blocklist 192.0.2.9 timeout 0
+add blocklist 2001:db8::1 timeout 0' "" save blocklist
+	expect "and no other set is left" 0 blocklist "" list -n
+	json "it is attached" 0 '[["blocklist", "src", "drop"]]' \
+		'[[a["set"], a["direction"], a["verdict"]] for a in d["attachments"]]' stats
+	expect "now it takes a time" 0 "198.51.100.1 is blocked, for 1h from now." "" \
+		block 198.51.100.1 timeout 1h
+	start_over
+	"$IPCUCKOO" create blocklist filter:ip multi
+	expect "a filter has no timeouts" 3 "" "the set blocklist is approximate, and stores no timeouts" \
+		block 198.51.100.1 timeout 1h
+}
+
 load_module
 need_ingress
 make_sets
@@ -240,5 +295,6 @@ test_detach
 test_replace
 test_stats
 test_block
+test_block_for_a_time
 start_over
 ktap_done
