@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "cli/command.h"
-#include "lib/nearest.h"
+#include "cli/hint.h"
+#include "lib/address.h"
 #include "nl/option.h"
 
 /* Whether @word, perhaps after two dashes, abbreviates a name of one of ipset's commands. */
@@ -30,6 +31,17 @@ static bool is_called(const struct command *command, const char *word)
 	return !strcmp(command->name, word);
 }
 
+/* The command that has this very name */
+static const struct command *find_called(const char *word)
+{
+	const struct command *command;
+
+	for (command = commands; command->name; command++)
+		if (is_called(command, word))
+			return command;
+	return NULL;
+}
+
 /**
  * find_command - find a command by its name
  * @word:	one of its names, or an abbreviation if it is one of ipset's commands
@@ -38,11 +50,10 @@ static bool is_called(const struct command *command, const char *word)
  */
 const struct command *find_command(const char *word)
 {
-	const struct command *command;
+	const struct command *command = find_called(word);
 
-	for (command = commands; command->name; command++)
-		if (is_called(command, word))
-			return command;
+	if (command)
+		return command;
 	for (command = commands; command->name; command++)
 		if (begins(command, word))
 			return command;
@@ -66,20 +77,23 @@ const char *command_usage(const struct command *command)
 	return usage;
 }
 
-const char *command_hint(const char *name)
+const char *command_example(const struct command *command, char *text, size_t size)
 {
-	const char *names[32];
-	size_t count;
+	const char *example = strstr(command->help, "\n  ipcuckoo ");
 
-	for (count = 0; commands[count].name; count++)
-		names[count] = commands[count].name;
-	return nearest_hint(name, names, count);
+	*text = '\0';
+	if (example)
+		snprintf(text, size, "%.*s", (int)strcspn(example + 3, "\n"), example + 3);
+	return text;
 }
 
-/* Print that there is no command of this name. */
-int fail_command(const struct tool *tool, const char *name)
+/* Print that there is no command of this name. @words: the words behind it */
+int fail_command(const struct tool *tool, const char *name, const struct words *words)
 {
+	char quoted[64];
+
+	address_quote(quoted, sizeof(quoted), name, strlen(name));
 	return fail(tool, STATUS_USAGE,
 		    "No command specified: unknown argument %s%s\nTry `ipcuckoo help' for more information.",
-		    name, command_hint(name));
+		    quoted, command_hint(tool, name, words));
 }

@@ -9,6 +9,8 @@ enum {
 	COMMAND_IPSET	= 1 << 0,	/* ipset has this command */
 	COMMAND_TYPED	= 1 << 1,	/* its options depend on the type of the set */
 	COMMAND_CREATE	= 1 << 2,	/* it has the options of sets (nl/option.h) */
+	COMMAND_LOSES	= 1 << 3,	/* entries or sets may be lost: no hint to it but for a slip */
+	COMMAND_FILE	= 1 << 4,	/* it reads or writes what -file names */
 };
 
 #define COMMAND_ALIASES	3
@@ -41,8 +43,8 @@ extern const struct command commands[];
 const struct command *find_command(const char *word);
 /* The grammar, without the name. Valid until the next call. */
 const char *command_usage(const struct command *command);
-/* "; did you mean ...?" with the command that is spelt most like @name; "" if none is. */
-const char *command_hint(const char *name);
-int fail_command(const struct tool *tool, const char *name);
+/* An example of how to use a command, from its help. */
+const char *command_example(const struct command *command, char *text, size_t size);
+int fail_command(const struct tool *tool, const char *name, const struct words *words);
 
 #endif /* IPCUCKOO_TOOL_COMMAND_H */

@@ -10,10 +10,16 @@
 #include <unistd.h>
 
 #include "cli/command.h"
+#include "lib/address.h"
 #include "lib/nearest.h"
+
+#define MAKE_OTHERS \
+	" (hosts and prefixes, IPv4 and IPv6; ipcuckoo help create shows other types and families)"
 
 static int fail_no_set(const struct tool *tool, const char *name)
 {
+	struct address_range range;
+	char why[ADDRESS_WHY_SIZE];
 	const char **names = NULL;
 	struct nl_set *sets;
 	size_t count, i;
@@ -31,13 +37,22 @@ static int fail_no_set(const struct tool *tool, const char *name)
 			      name, tool->command->name,
 			      nearest_hint(name, names, names ? count : 0),
 			      tool->command->name);
+	else if (!address_parse(name, strlen(name), &range, why))
+		status = fail(tool, STATUS_REFUSED,
+			      "The set with the given name does not exist: \"%s\"; the name of a set comes before an address, as in: ipcuckoo %s %s %s",
+			      name, strstr(tool->command->usage, "ENTRY") ?
+			      tool->command->name : "test", count ? sets[0].name : "NAME", name);
+	else if (!strncmp(tool->command->usage, "NAME FILE", 9) && !access(name, F_OK))
+		status = fail(tool, STATUS_REFUSED,
+			      "The set with the given name does not exist: \"%s\"; the name of a set comes before files, as in: ipcuckoo %s %s %s",
+			      name, tool->command->name, count ? sets[0].name : "NAME", name);
 	else if (!names)
 		status = fail(tool, STATUS_REFUSED,
-			      "The set with the given name does not exist: \"%s\"; make it with: ipcuckoo create %s hash:ip",
+			      "The set with the given name does not exist: \"%s\"; make it with: ipcuckoo create %s hash:net family any" MAKE_OTHERS,
 			      name, name);
 	else
 		status = fail(tool, STATUS_REFUSED,
-			      "The set with the given name does not exist: \"%s\"%s\nSee ipcuckoo list -n, or make it with: ipcuckoo create %s hash:ip",
+			      "The set with the given name does not exist: \"%s\"%s\nSee ipcuckoo list -n, or make it with: ipcuckoo create %s hash:net family any" MAKE_OTHERS,
 			      name, nearest_hint(name, names, count), name);
 	free(names);
 	free(sets);
@@ -272,6 +287,15 @@ int connect_module(struct tool *tool)
 		    strerror(-err));
 }
 
+/* Is it the name of a set that exists? ip_set gives its sets names that ours cannot have. */
+static bool is_foreign_set(struct tool *tool, const char *name, struct nl_set *set)
+{
+	size_t len = strlen(name);
+
+	return len && len < IPCUCKOO_NAME_SIZE && !open_module(tool) &&
+	       !nl_set_get(tool->nl, name, set);
+}
+
 /**
  * find_set - connect to the module, and ask about a set
  * @tool:	the run
@@ -284,6 +308,8 @@ int find_set(struct tool *tool, const char *name, struct nl_set *set)
 {
 	int status;
 
+	if (!is_set_name(name) && is_foreign_set(tool, name, set))
+		return STATUS_OK;
 	status = parse_name(tool, name);
 	if (!status)
 		status = connect_module(tool);

@@ -8,15 +8,40 @@
 #include <stdlib.h>
 
 #include "cli/command.h"
+#include "cli/hint.h"
+#include "lib/escape.h"
 
-/* Print a message, with the name of the file at the end of its first line. */
-static void print_with_file(const char *file, const char *format, va_list args)
+/* Words and names that messages repeat may have control characters, but no line of a message has. */
+static void print_line(const char *text, size_t len)
 {
-	char *text = NULL;
-	int len = vasprintf(&text, format, args) < 0 ? 0 : strcspn(text, "\n");
+	char *line = strndup(text, len), *escaped = malloc(ESCAPED_SIZE(len));
 
-	if (len)
-		fprintf(stderr, "%.*s (file %s)%s", len, text, file, text + len);
+	if (line && escaped)
+		fputs(escape_text(line, "", "\\x", escaped), stderr);
+	free(escaped);
+	free(line);
+}
+
+/* Print the lines of a message. @file: the name of the file that belongs at the end of the first line;
+ * or NULL
+ */
+static void print_text(const char *file, const char *format, va_list args)
+{
+	char *text, *line;
+	size_t len;
+
+	if (vasprintf(&text, format, args) < 0)
+		return;
+	for (line = text;; line += len + 1) {
+		len = strcspn(line, "\n");
+		print_line(line, len);
+		if (file && line == text)
+			fprintf(stderr, " (file %s)", file);
+		if (!line[len])
+			break;
+		fputc('\n', stderr);
+	}
+	fputc('\n', stderr);
 	free(text);
 }
 
@@ -33,11 +58,7 @@ static void print_message(const struct tool *tool, const char *before,
 	if (tool->line)
 		fprintf(stderr, "Error in line %lu: ", tool->line);
 	fputs(before, stderr);
-	if (tool->line && tool->file)
-		print_with_file(tool->file, format, args);
-	else
-		vfprintf(stderr, format, args);
-	fputc('\n', stderr);
+	print_text(tool->line ? tool->file : NULL, format, args);
 }
 
 /**
@@ -88,9 +109,8 @@ void warn(const struct tool *tool, const char *format, ...)
 		return;
 	print_name();
 	va_start(args, format);
-	vfprintf(stderr, format, args);
+	print_text(NULL, format, args);
 	va_end(args);
-	fputc('\n', stderr);
 }
 
 int fail_memory(const struct tool *tool)
@@ -101,20 +121,34 @@ int fail_memory(const struct tool *tool)
 int fail_usage(const struct tool *tool)
 {
 	const struct command *command = tool->command;
+	char example[128];
 
 	return fail(tool, STATUS_USAGE,
-		    "wrong words for %s\nusage: ipcuckoo %s %s\nTry `ipcuckoo help %s' for more information.",
-		    command->name, command->name, command_usage(command),
-		    command->name);
+		    "wrong words for %s, which is used as in: %s\nusage: ipcuckoo %s %s\nTry `ipcuckoo help %s' for more information.",
+		    command->name, command_example(command, example, sizeof(example)),
+		    command->name, command_usage(command), command->name);
 }
 
-/* Print that a command has too few arguments. @words: the number it has. */
-int fail_missing(const struct tool *tool, int words)
+/* Word @number of the grammar of a command, from 0 */
+static void copy_word(const struct command *command, int number, char *to, size_t size)
+{
+	const char *word = command_usage(command);
+
+	while (number--)
+		word += strcspn(word, " ") + 1;
+	snprintf(to, size, "%.*s", (int)strcspn(word, " ."), word);
+}
+
+/* Print that a command has too few arguments. @words: those that it has */
+int fail_missing(const struct tool *tool, const struct words *words)
 {
 	const struct command *command = tool->command;
+	char missing[64], example[128];
 
+	copy_word(command, words->count, missing, sizeof(missing));
 	return fail(tool, STATUS_USAGE,
-		    "Missing %smandatory argument to command %s\nusage: ipcuckoo %s %s\nTry `ipcuckoo help %s' for more information.",
-		    words ? "second " : "", command->name, command->name,
-		    command_usage(command), command->name);
+		    "Missing %smandatory argument to command %s: %s%s%s%s\nusage: ipcuckoo %s %s\nTry `ipcuckoo help %s' for more information.",
+		    words->count ? "second " : "", command->name, missing, missing_hint(command, words),
+		    *command_example(command, example, sizeof(example)) ? ", as in: " : "", example,
+		    command->name, command_usage(command), command->name);
 }

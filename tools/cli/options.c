@@ -9,10 +9,11 @@
 #include "nl/option.h"
 
 /* ipset's messages for extensions that the set does not have. */
-#define NO_TIMEOUT	"Timeout cannot be used: set was created without timeout support"
-#define NO_COUNTERS	"Packet/byte counters cannot be used: set was created without counter support"
-#define NO_COMMENT	"Comment cannot be used: set was created without comment support"
-#define NO_SKBINFO	"Skbinfo mapping cannot be used: set was created without skbinfo support"
+#define LIKE(option)	" (as it would have after: ipcuckoo create NAME hash:net " option ")"
+#define NO_TIMEOUT	"Timeout cannot be used: set was created without timeout support" LIKE("timeout 0")
+#define NO_COUNTERS	"Packet/byte counters cannot be used: set was created without counter support" LIKE("counters")
+#define NO_COMMENT	"Comment cannot be used: set was created without comment support" LIKE("comment")
+#define NO_SKBINFO	"Skbinfo mapping cannot be used: set was created without skbinfo support" LIKE("skbinfo")
 
 static const struct option_spec specs[] = {
 #define OPTION(name, word, kind, types, ...)				\
@@ -97,7 +98,7 @@ int options_check(const struct tool *tool, const struct options *options,
 		if (!options->of[i].given)
 			continue;
 		if (!is_for(&specs[i], set->type))
-			return fail_unknown(tool, no_keywords, specs[i].word);
+			return fail_unknown(tool, specs[i].word);
 		if (specs[i].refusal && !(set->options & specs[i].extension))
 			return fail(tool, STATUS_REFUSED, "%s", specs[i].refusal);
 	}
@@ -111,7 +112,7 @@ int options_only(const struct tool *tool, const struct options *options,
 
 	for (i = 0; i < OPTIONS; i++)
 		if (options->of[i].given && i != (int)option)
-			return fail_unknown(tool, no_keywords, specs[i].word);
+			return fail_unknown(tool, specs[i].word);
 	return STATUS_OK;
 }
 

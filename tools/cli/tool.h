@@ -115,15 +115,15 @@ int fail(const struct tool *tool, int status, const char *format, ...)
 	PRINTF(3, 4);
 void warn(const struct tool *tool, const char *format, ...) PRINTF(2, 3);
 int fail_syntax(const struct tool *tool, const char *format, ...) PRINTF(2, 3);
-int fail_missing(const struct tool *tool, int words);
+int fail_missing(const struct tool *tool, const struct words *words);
 int fail_usage(const struct tool *tool);
 int fail_memory(const struct tool *tool);
 
 /* Parsing. Those that return int return STATUS_OK, or another status after a message. */
 int parse_words(const struct tool *tool, struct words *words,
 		const struct keyword *keywords, int least, int most);
-int fail_unknown(const struct tool *tool, const struct keyword *keywords,
-		 const char *word);
+int fail_unknown(const struct tool *tool, const char *word);
+bool is_set_name(const char *name);
 int parse_name(const struct tool *tool, const char *name);
 int parse_meaning(const struct tool *tool, const char *before,
 		  const char *behind, const struct meaning *meanings,

@@ -8,6 +8,8 @@
 #include <stdlib.h>
 
 #include "cli/command.h"
+#include "cli/hint.h"
+#include "lib/address.h"
 #include "lib/duration.h"
 #include "lib/nearest.h"
 
@@ -91,26 +93,19 @@ static const struct keyword *find_keyword(const struct keyword *keywords,
 }
 
 /**
- * fail_unknown - print that a word is unknown, and suggest a similar one
+ * fail_unknown - print that a word is unknown, and what was perhaps meant
  * @tool:	the run
- * @keywords:	the known keywords
  * @word:	the word
  *
  * Return: STATUS_USAGE.
  */
-int fail_unknown(const struct tool *tool, const struct keyword *keywords,
-		 const char *word)
+int fail_unknown(const struct tool *tool, const char *word)
 {
-	const char *known[MAX_GUESSES];
-	size_t count = 0;
-
-	for (; keywords->word && count < MAX_GUESSES; keywords++)
-		known[count++] = keywords->word;
 	return fail(tool, STATUS_USAGE,
 		    tool->command->flags & COMMAND_TYPED ?
 		    "Unknown argument: `%s'%s\nusage: ipcuckoo %s %s\nTry `ipcuckoo help %s' for more information." :
 		    "Unknown argument %s%s\nusage: ipcuckoo %s %s\nTry `ipcuckoo help %s' for more information.",
-		    word, nearest_hint(word, known, count),
+		    word, word_hint(tool->command, word),
 		    tool->command->name, command_usage(tool->command),
 		    tool->command->name);
 }
@@ -177,13 +172,48 @@ int parse_words(const struct tool *tool, struct words *words,
 			if (status)
 				return status;
 		} else if (kept == most || (option && kept && kept >= least)) {
-			return fail_unknown(tool, keywords, word);
+			return fail_unknown(tool, word);
 		} else {
 			words->word[kept++] = word;
 		}
 	}
 	words->count = kept;
-	return kept < least ? fail_missing(tool, kept) : STATUS_OK;
+	return kept < least ? fail_missing(tool, words) : STATUS_OK;
+}
+
+/* Why a set cannot have a name, whatever its length; NULL if it can. Sets of ip_set may have others.
+ * @better: set to the name with underscores instead of what cannot be part of it
+ */
+static const char *name_fault(const char *name, char better[IPCUCKOO_NAME_SIZE])
+{
+	const char *why = NULL;
+	char *c;
+
+	snprintf(better, IPCUCKOO_NAME_SIZE, "%s", name);
+	if (!strcmp(name, ".") || !strcmp(name, ".."))
+		why = "a set is also a file in /proc/net/ipcuckoo/set";
+	for (c = better; *c; c++) {
+		if (*c > ' ' && *c < 0x7f && *c != '"' && *c != '/' && (!why || *c != '.'))
+			continue;
+		if (*c == '/')
+			why = "a set is also a file in /proc/net/ipcuckoo/set, so / cannot be part of its name";
+		else if (*c == '"')
+			why = "double quotes stand around words in files for restore";
+		else if (*c == ' ')
+			why = "blanks stand between words in files and lists";
+		else if (*c != '.')
+			why = "letters beyond ASCII and control characters are not the same on every terminal";
+		*c = '_';
+	}
+	return why;
+}
+
+/* Whether one of our sets could have this name, apart from its length */
+bool is_set_name(const char *name)
+{
+	char unused[IPCUCKOO_NAME_SIZE];
+
+	return *name && !name_fault(name, unused);
 }
 
 /**
@@ -195,14 +225,9 @@ int parse_words(const struct tool *tool, struct words *words,
  */
 int parse_name(const struct tool *tool, const char *name)
 {
+	char quoted[80], better[IPCUCKOO_NAME_SIZE];
+	const char *why = name_fault(name, better);
 	size_t len = strlen(name);
-	char quoted[80];
-	bool is_name;
-	size_t i;
-
-	is_name = strcmp(name, ".") && strcmp(name, "..");
-	for (i = 0; i < len; i++)
-		is_name &= name[i] > ' ' && name[i] < 0x7f && !strchr("\"/", name[i]);
 
 	address_quote(quoted, sizeof(quoted), name, len);
 	if (!len)
@@ -210,10 +235,9 @@ int parse_name(const struct tool *tool, const char *name)
 	if (len >= IPCUCKOO_NAME_SIZE)
 		return fail_syntax(tool, "setname '%s' is longer than %d characters",
 				   quoted, IPCUCKOO_NAME_SIZE - 1);
-	if (!is_name)
-		return fail_syntax(tool,
-				   "\"%s\" is no name of a set: ASCII letters, digits and punctuation but \" and / make names, . and .. are none",
-				   quoted);
+	if (why)
+		return fail_syntax(tool, "\"%s\" is no name of a set: %s; %s would be one",
+				   quoted, why, better);
 	return STATUS_OK;
 }
 
@@ -232,7 +256,7 @@ int parse_meaning(const struct tool *tool, const char *before,
 		  const char *behind, const struct meaning *meanings,
 		  const char *word, int *value)
 {
-	const char *known[MAX_GUESSES];
+	const char *known[MAX_GUESSES], *hint;
 	size_t count = 0, len = 0, i;
 	char all[128];
 
@@ -246,8 +270,10 @@ int parse_meaning(const struct tool *tool, const char *before,
 	for (i = 0; i < count; i++)
 		len += snprintf(all + len, sizeof(all) - len, "%s%s",
 				i ? ", " : "", known[i]);
-	return fail_syntax(tool, "%s%s%s%s\nKnown are: %s", before, word, behind,
-			   nearest_hint(word, known, count), all);
+	hint = nearest_hint(word, known, count);
+	if (!*hint && tool->command)
+		hint = word_hint(tool->command, word);
+	return fail_syntax(tool, "%s%s%s%s\nKnown are: %s", before, word, behind, hint, all);
 }
 
 /* Find the word for a value in a table. If there are several, the first is the usual one.

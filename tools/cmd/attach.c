@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* attach and detach. */
+#include <ctype.h>
+#include <limits.h>
 #include <stdlib.h>
 
 #include "cli/output.h"
@@ -10,15 +12,33 @@
 #include "set/program.h"
 #include "set/refusal.h"
 
-static int parse_dev(const struct tool *tool, const char *dev,
+/* Copy a name, and put bytes in the place of "/x22" and the like (see attachment_text()). @size: more
+ * is cut off, and then the copy is as long as no name is
+ */
+static void read_dev(const char *from, char *to, size_t size)
+{
+	bool escaped;
+
+	for (; *from && --size; from += escaped ? 4 : 1) {
+		escaped = !strncmp(from, "/x", 2) && isxdigit((unsigned char)from[2]) &&
+			  isxdigit((unsigned char)from[3]) && strncmp(from, "/x00", 4);
+		*to++ = escaped ? (char)strtoul((char []) { from[2], from[3], 0 }, NULL, 16) : *from;
+	}
+	*to = '\0';
+}
+
+static int parse_dev(const struct tool *tool, const char *word,
 		     struct nl_attachment *to)
 {
-	size_t len = strlen(dev);
+	char dev[sizeof(to->dev) + 1];
+	size_t len;
 
+	read_dev(word, dev, sizeof(dev));
+	len = strlen(dev);
 	if (!len || len >= sizeof(to->dev) || strpbrk(dev, "/ \t\n:") ||
 	    !strcmp(dev, ".") || !strcmp(dev, ".."))
 		return fail(tool, STATUS_USAGE,
-			    "\"%s\" is no name of a network device", dev);
+			    "\"%s\" is no name of a network device", word);
 	strcpy(to->dev, dev);
 	return STATUS_OK;
 }
@@ -44,32 +64,82 @@ static int parse_mark(const struct tool *tool, char *word,
 	return status;
 }
 
+static bool find_meaning(const struct meaning *meanings, const char *word,
+			 uint8_t *value)
+{
+	for (; meanings->word; meanings++) {
+		if (!strcmp(meanings->word, word)) {
+			*value = meanings->value;
+			return true;
+		}
+	}
+	return false;
+}
+
+/* Check that name, direction and verdict are there, in this order, and show the command as it
+ * would be right. A word that is none of them is refused later.
+ */
+static int check_order(const struct tool *tool, const struct words *words)
+{
+	const char *set = words->word[0], *first, *second;
+	uint8_t unused;
+
+	first = words->count > 1 ? words->word[1] : "";
+	second = words->count > 2 ? words->word[2] : "";
+	if (!*first)
+		return fail(tool, STATUS_USAGE,
+			    "direction: src, dst or both, and verdict: drop, accept, count, mark or prefetch, are missing, as in: ipcuckoo attach %s src drop",
+			    set);
+	if (find_meaning(direction_words, set, &unused) &&
+	    find_meaning(verdict_words, first, &unused))
+		return fail(tool, STATUS_USAGE,
+			    "the name of the set comes first, as in: ipcuckoo attach %s %s %s",
+			    *second ? second : "NAME", set, first);
+	if (find_meaning(verdict_words, first, &unused) &&
+	    find_meaning(direction_words, second, &unused))
+		return fail(tool, STATUS_USAGE,
+			    "the direction comes before the verdict: ipcuckoo attach %s %s %s",
+			    set, second, first);
+	if (find_meaning(verdict_words, first, &unused))
+		return fail(tool, STATUS_USAGE,
+			    "direction: src, dst or both is missing before %s, as in: ipcuckoo attach %s src %s",
+			    first, set, first);
+	if (!*second && find_meaning(direction_words, first, &unused))
+		return fail(tool, STATUS_USAGE,
+			    "verdict: drop, accept, count, mark or prefetch is missing, as in: ipcuckoo attach %s %s drop",
+			    set, first);
+	return STATUS_OK;
+}
+
 /* Parse NAME src|dst|both drop|accept|count|prefetch|mark [VALUE[/MASK]] */
 static int parse_action(const struct tool *tool, const struct words *words,
-			const struct keyword *keywords,
 			struct nl_attachment *to)
 {
-	int direction, status, verdict;
+	int direction, status, verdict, taken = 3;
 
 	status = parse_name(tool, words->word[0]);
+	if (!status)
+		status = check_order(tool, words);
 	if (!status)
 		status = parse_meaning(tool, "unknown direction \"", "\"", direction_words,
 				       words->word[1], &direction);
 	if (!status)
 		status = parse_meaning(tool, "unknown verdict \"", "\"", verdict_words,
-				       words->word[2], &verdict);
+				       words->count > 2 ? words->word[2] : "", &verdict);
 	if (status)
 		return status;
 	strcpy(to->set, words->word[0]);
 	to->direction = direction;
 	to->verdict = verdict;
-	if (verdict != IPCUCKOO_VERDICT_MARK)
-		return words->count == 3 ? STATUS_OK :
-		       fail_unknown(tool, keywords, words->word[3]);
-	if (words->count == 3)
-		return fail(tool, STATUS_USAGE,
-			    "mark needs a value, as in: mark 0x1/0xff");
-	return parse_mark(tool, words->word[3], to);
+	if (verdict == IPCUCKOO_VERDICT_MARK) {
+		if (words->count == taken)
+			return fail(tool, STATUS_USAGE,
+				    "mark needs a value, as in: mark 0x1/0xff");
+		status = parse_mark(tool, words->word[taken++], to);
+	}
+	if (!status && words->count > taken)
+		status = fail_unknown(tool, words->word[taken]);
+	return status;
 }
 
 /* The options after the verdict. attach sets them; detach selects attachments by them. */
@@ -216,8 +286,14 @@ int check_approximate(const struct tool *tool, const struct nl_set *set,
 static int print_attached(const struct tool *tool, const struct nl_set *set,
 			  const struct nl_attachment *attachment, uint32_t id)
 {
+	bool absent = attachment->dev[0] && !if_nametoindex(attachment->dev);
 	char now[RATE_TEXT_SIZE], full[RATE_TEXT_SIZE];
 	struct json_object *object;
+
+	/* At XDP, program_attach() has said more. */
+	if (absent && attachment->place != IPCUCKOO_PLACE_XDP)
+		warn(tool, "Warning: there is no device %s: the attachment sees packets as soon as there is one",
+		     attachment->dev);
 
 	if (!tool->json && !tool->quiet && is_approximate(set) &&
 	    attachment->verdict != IPCUCKOO_VERDICT_PREFETCH)
@@ -231,6 +307,10 @@ static int print_attached(const struct tool *tool, const struct nl_set *set,
 	json_add_string(object, "set", attachment->set);
 	if (id)
 		json_add_uint(object, "attachment", id);
+	if (absent) {
+		json_add_bool(object, "active", false);
+		json_add_string(object, "state", "no device");
+	}
 	if (is_approximate(set)) {
 		json_add_rate(object, "fppnow", filter_rate_now(set));
 		json_add_rate(object, "fppfull", filter_rate_full(set));
@@ -282,9 +362,9 @@ int parse_attach(const struct tool *tool, struct words *words,
 	int status;
 
 	*attachment = (struct nl_attachment) { 0 };
-	status = parse_words(tool, words, keywords, 3, 4);
+	status = parse_words(tool, words, keywords, 1, INT_MAX);
 	if (!status)
-		status = parse_action(tool, words, keywords, attachment);
+		status = parse_action(tool, words, attachment);
 	if (!status)
 		status = parse_options(tool, &options, attachment);
 	if (!status && options.ingress && !options.dev)
@@ -329,18 +409,6 @@ int run_attach(struct tool *tool, struct words *words)
 	return status ? status : print_attached(tool, &set, &attachment, id);
 }
 
-static bool find_meaning(const struct meaning *meanings, const char *word,
-			 uint8_t *value)
-{
-	for (; meanings->word; meanings++) {
-		if (!strcmp(meanings->word, word)) {
-			*value = meanings->value;
-			return true;
-		}
-	}
-	return false;
-}
-
 static bool is_number(const char *word)
 {
 	return word && *word >= '0' && *word <= '9';
@@ -350,14 +418,6 @@ static bool is_number(const char *word)
 static int parse_detach(const struct tool *tool, const struct words *words,
 			struct nl_attachment *from)
 {
-	static const struct keyword known[] = {
-		{ .word = "src" }, { .word = "dst" }, { .word = "both" },
-		{ .word = "drop" }, { .word = "accept" }, { .word = "count" },
-		{ .word = "mark" }, { .word = "prefetch" },
-		{ .word = "dev" }, { .word = "ingress" }, { .word = "xdp" },
-		{ .word = "order" }, { .word = "priority" },
-		{ .word = "loopback" }, { .word = NULL }
-	};
 	long long id;
 	int i, status;
 
@@ -383,7 +443,7 @@ static int parse_detach(const struct tool *tool, const struct words *words,
 					 &from->direction) &&
 			   !find_meaning(verdict_words, words->word[i],
 					 &from->verdict)) {
-			return fail_unknown(tool, known, words->word[i]);
+			return fail_unknown(tool, words->word[i]);
 		}
 	}
 	return STATUS_OK;

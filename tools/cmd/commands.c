@@ -75,7 +75,7 @@ const struct command commands[] = {
 	  "set because of an exception.\n"
 	  "\n"
 	  "  ipcuckoo test feed 192.0.2.1 && echo listed\n" },
-	{ "destroy", run_destroy, COMMAND_IPSET, { "x", "-X" },
+	{ "destroy", run_destroy, COMMAND_IPSET | COMMAND_LOSES, { "x", "-X" },
 	  "[NAME | --all]",
 	  "destroy a set, or all sets",
 	  "Without a name, all sets are destroyed, as with ipset. An attached set\n"
@@ -83,7 +83,7 @@ const struct command commands[] = {
 	  "With -exist, it is no error if there is no such set.\n"
 	  "\n"
 	  "  ipcuckoo destroy feed\n" },
-	{ "list", run_list, COMMAND_IPSET, { "-L" },
+	{ "list", run_list, COMMAND_IPSET | COMMAND_FILE, { "-L" },
 	  "[NAME] [-t] [-n] [--verbose]",
 	  "show a set, or all sets",
 	  "-t, -terse    do not show entries\n"
@@ -92,7 +92,7 @@ const struct command commands[] = {
 	  "\n"
 	  "  ipcuckoo list feed\n"
 	  "  ipcuckoo list -t -j\n" },
-	{ "save", run_save, COMMAND_IPSET, { "-S" },
+	{ "save", run_save, COMMAND_IPSET | COMMAND_FILE, { "-S" },
 	  "[NAME | --all] [--ipset]",
 	  "print the commands that create a set, or all sets, again",
 	  "restore reads the output. With -file FILE, save writes it to FILE, and\n"
@@ -102,7 +102,7 @@ const struct command commands[] = {
 	  "\n"
 	  "  ipcuckoo save --all -file sets\n"
 	  "  ipcuckoo save feed --ipset\n" },
-	{ "restore", run_restore, COMMAND_IPSET, { "-R" },
+	{ "restore", run_restore, COMMAND_IPSET | COMMAND_LOSES | COMMAND_FILE, { "-R" },
 	  "[--check]",
 	  "run the commands of a file: all of them, or none",
 	  "Reads commands as save prints them, one a line, from standard input or\n"
@@ -113,7 +113,7 @@ const struct command commands[] = {
 	  "\n"
 	  "  ipcuckoo restore -file sets\n"
 	  "  ipcuckoo restore --check -file sets\n" },
-	{ "flush", run_flush, COMMAND_IPSET, { "-F" },
+	{ "flush", run_flush, COMMAND_IPSET | COMMAND_LOSES, { "-F" },
 	  "[NAME | --all]",
 	  "delete all entries of a set, or of all sets",
 	  "Without a name, all sets are flushed, as with ipset.\n"
@@ -125,7 +125,7 @@ const struct command commands[] = {
 	  "Attachments of the set stay.\n"
 	  "\n"
 	  "  ipcuckoo rename feed feed.old\n" },
-	{ "swap", run_swap, COMMAND_IPSET, { "w", "-W" },
+	{ "swap", run_swap, COMMAND_IPSET | COMMAND_LOSES, { "w", "-W" },
 	  "NAME NAME",
 	  "exchange the names of two sets, in one step",
 	  "The sets must have the same type and family. Attachments stay with the\n"
@@ -164,7 +164,7 @@ const struct command commands[] = {
 	  "fingerprint. Exit status 1 if it is 0.\n"
 	  "\n"
 	  "  ipcuckoo count many 2001:db8::1\n" },
-	{ "load", run_load, 0, { "replace" },
+	{ "load", run_load, COMMAND_LOSES, { "replace" },
 	  "NAME FILE... [--append] [--skip-invalid] [--override] [--expand] [--check]",
 	  "replace the entries of a set by those of files, in one step",
 	  "The files have one address, prefix or range a line. # and ; begin\n"
@@ -323,6 +323,19 @@ int exit_status(const struct command *command, int status)
 	return ipset && status > STATUS_USAGE ? STATUS_NO : status;
 }
 
+static int fail_no_command(const struct tool *tool)
+{
+	return fail(tool, STATUS_USAGE,
+		    "No command specified.\nTry `ipcuckoo help' for more information. To begin:\n"
+		    "  ipcuckoo block 192.0.2.7                   drop all packets of an address\n"
+		    "  ipcuckoo unblock 192.0.2.7                 let them pass again\n"
+		    "  ipcuckoo create feed hash:net family any   make a set for addresses and prefixes\n"
+		    "  ipcuckoo load feed list.txt                fill it with those of a list\n"
+		    "  ipcuckoo attach feed src drop              drop the packets that come from them\n"
+		    "  ipcuckoo list -t                           show all sets\n"
+		    "  ipcuckoo stats                             show what is attached, with counters");
+}
+
 static int run(struct tool *tool, struct words *words)
 {
 	const char *name;
@@ -336,9 +349,7 @@ static int run(struct tool *tool, struct words *words)
 	if (!words->count) {
 		if (tool->help)
 			print_usage(stdout);
-		return tool->help ? STATUS_OK :
-		       fail(tool, STATUS_USAGE,
-			    "No command specified.\nTry `ipcuckoo help' for more information.");
+		return tool->help ? STATUS_OK : fail_no_command(tool);
 	}
 	name = words->word[0];
 	words->word++;
@@ -346,7 +357,7 @@ static int run(struct tool *tool, struct words *words)
 	words->plain--;
 	tool->command = find_command(name);
 	if (!tool->command)
-		return fail_command(tool, name);
+		return fail_command(tool, name, words);
 	if (tool->help) {
 		print_help(tool->command);
 		return STATUS_OK;

@@ -5,6 +5,28 @@
 #include "set/options.h"
 #include "set/refusal.h"
 
+static bool is_type(const char *word)
+{
+	const struct meaning *type = type_words;
+
+	while (type->word && strcmp(type->word, word))
+		type++;
+	return type->word;
+}
+
+/* What to say about a word that is no type. */
+static const char *type_hint(const struct words *words)
+{
+	const char *type = words->word[1];
+
+	if (is_type(words->word[0]) && !is_type(type))
+		return "' is unknown; the name of the set comes before its type, as in: ipcuckoo create feed hash:ip";
+	if (strchr(type, ',') || !strncmp(type, "bitmap:", 7) || !strncmp(type, "list:", 5) ||
+	    !strcmp(type, "hash:mac"))
+		return "' is unknown; ipset has such a set, and sets here have addresses and prefixes only";
+	return "' is unknown";
+}
+
 /* Parse the name and the type. They are the first words, because the type decides which
  * options may follow.
  */
@@ -14,10 +36,10 @@ static int parse_type(const struct tool *tool, const struct words *words,
 	int status, type;
 
 	if (words->count < 2)
-		return fail_missing(tool, words->count);
+		return fail_missing(tool, words);
 	status = parse_name(tool, words->word[0]);
 	if (!status)
-		status = parse_meaning(tool, "typename '", "' is unknown", type_words,
+		status = parse_meaning(tool, "typename '", type_hint(words), type_words,
 				       words->word[1], &type);
 	if (status)
 		return status;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* help: prints the table of commands. */
 #include "cli/globals.h"
+#include "cli/hint.h"
 #include "cmd/commands.h"
 #include "layout/show.h"
 #include "nl/option.h"
@@ -149,7 +150,7 @@ int run_help(struct tool *tool, struct words *words)
 	if (!command)
 		return fail(tool, STATUS_USAGE,
 			    "Unknown settype: `%s', and no command%s\nTry `ipcuckoo help' for more information.",
-			    words->word[0], command_hint(words->word[0]));
+			    words->word[0], command_hint(tool, words->word[0], NULL));
 	print_help(command);
 	return STATUS_OK;
 }

@@ -164,8 +164,7 @@ static int parse_entries(struct restore *r, const struct work *work,
 	feed->expand_limit = bulk_expand_limit(&work->set, options->expand);
 	for (i = 1; i < words->count; i++) {
 		if (i > 1 && host_looks_like_keyword(words->word[i]))
-			return fail_unknown(&r->line, no_keywords,
-					    words->word[i]);
+			return fail_unknown(&r->line, words->word[i]);
 		err = bulk_read_entry(&r->line, feed, words->word[i], why);
 		if (err)
 			return bulk_fail_entry(&r->line, &work->set,
@@ -365,7 +364,7 @@ static int follow_line(struct restore *r, struct words *words)
 		return STATUS_OK;
 	r->line.command = find_command(name);
 	if (!r->line.command)
-		return fail_command(&r->line, name);
+		return fail_command(&r->line, name, NULL);
 	if (r->line.command->run == run_quit) {
 		r->quit = true;
 		return STATUS_OK;

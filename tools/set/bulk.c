@@ -5,6 +5,7 @@
  * fails if someone has changed the set since the shadow was created; then everything
  * starts again.
  */
+#include "cli/hint.h"
 #include "cli/host.h"
 #include "cli/output.h"
 #include "lib/feed.h"
@@ -83,10 +84,10 @@ int bulk_fail_entry(const struct tool *tool, const struct nl_set *set,
 				   quoted, meaning_word(type_words, set->type));
 	if (fail_prefix_len(tool, word) || fail_bracket(tool, word, quoted))
 		return STATUS_SYNTAX;
-	return fail_syntax(tool, "cannot parse %s: resolving to %s address failed (%s)",
+	return fail_syntax(tool, "cannot parse %s: resolving to %s address failed (%s)%s",
 			   quoted, set->family == IPCUCKOO_FAMILY_ANY ? "any" :
 			   set->family == IPCUCKOO_FAMILY_INET6 ? "IPv6" : "IPv4",
-			   why);
+			   why, value_hint(tool->command, quoted));
 }
 
 uint64_t bulk_expand_limit(const struct nl_set *set, bool expand)
@@ -111,7 +112,7 @@ int bulk_read(struct tool *tool, const struct nl_set *set, char **word,
 	for (i = 0; i < count; i++) {
 		if (i && host_looks_like_keyword(word[i])) {
 			feed_free(&feed);
-			return fail_unknown(tool, no_keywords, word[i]);
+			return fail_unknown(tool, word[i]);
 		}
 		err = bulk_read_entry(tool, &feed, word[i], why);
 		if (!err)

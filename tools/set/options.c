@@ -183,7 +183,7 @@ static int check_type(const struct tool *tool, const struct option_spec *option,
 	if (!value->given)
 		return STATUS_OK;
 	if (!option->refusal && !(option->types & 1u << set->type))
-		return fail_unknown(tool, no_keywords, option->word);
+		return fail_unknown(tool, option->word);
 	if (option->old)
 		warn(tool, "Warning: Option '--%s %s' is ignored. Please upgrade your syntax.",
 		     option->word, value->word);

@@ -14,9 +14,10 @@ test_attach()
 	ask json out 'd["attachment"]'
 	first=$answer
 	fine "attach" attach hosts dst accept
-	fine "everything" attach hosts both mark 0x1/0xff order -7 dev eth0 loopback
+	expect "everything" 0 "" "there is no device eth0: the attachment sees packets as soon as" \
+		attach hosts both mark 0x1/0xff order -7 dev eth0 loopback
 	fine "a mark alone" attach nets dst mark 16
-	fine "words in another order" attach nets both count loopback dev a-device.0 order 0x10
+	fine "words in another order" -q attach nets both count loopback dev a-device.0 order 0x10
 	json "stats -j" 0 '[["hosts", "both", "mark", -7, "eth0", true, 1, 255], ["nets", "both", "count", 16, "a-device.0", true, null, null], ["hosts", "dst", "accept", 100, null, false, null, null], ["nets", "dst", "mark", 200, null, false, 16, 4294967295], ["nets", "src", "drop", 300, null, false, null, null]]' \
 		'[[a.get(k) for k in ("set", "direction", "verdict", "order", "dev", "loopback", "mark", "mask")] for a in d["attachments"]]' \
 		stats
@@ -65,14 +66,14 @@ test_replace()
 	first=$answer
 	json "the same again changes nothing" 0 "$first" 'd["attachment"]' attach hosts src mark 1 --replace
 	fine "--replace without an attachment attaches" attach hosts both count --replace
-	fine "--replace with another device" attach hosts src drop dev eth0 --replace
+	fine "--replace with another device" -q attach hosts src drop dev eth0 --replace
 	json "does not replace the attachment without a device" \
 		0 4 'len([a for a in d["attachments"] if a["set"] == "hosts"])' stats
-	fine "prefetch beside a drop at ingress" attach hosts src drop ingress dev eth0
-	fine "--replace with prefetch" attach hosts src prefetch ingress dev eth0 --replace
+	fine "prefetch beside a drop at ingress" -q attach hosts src drop ingress dev eth0
+	fine "--replace with prefetch" -q attach hosts src prefetch ingress dev eth0 --replace
 	fine "--replace prefetch by itself, with another order" \
-		attach hosts src prefetch ingress dev eth0 order 5 --replace
-	fine "--replace the drop by a count" attach hosts src count ingress dev eth0 --replace
+		-q attach hosts src prefetch ingress dev eth0 order 5 --replace
+	fine "--replace the drop by a count" -q attach hosts src count ingress dev eth0 --replace
 	json "prefetch and other verdicts do not replace each other" \
 		0 '[["count", 200], ["prefetch", 5]]' \
 		'sorted([a["verdict"], a["order"]] for a in d["attachments"] if a["place"] == "ingress")' \
@@ -113,7 +114,7 @@ test_detach()
 		"nets src count dev eth0" "nets src count ingress dev eth0" \
 		"nets src prefetch ingress dev eth0" "nets src count priority 10" "nets src count loopback"; do
 		# shellcheck disable=SC2086
-		fine "attach $words" attach $words
+		fine "attach $words" -q attach $words
 	done
 	for words in "nets src mark 0x1/0xff" "nets src mark 0x2/0xff" "nets src count order 7" \
 		"nets src count ingress dev eth0" "nets src prefetch ingress dev eth0" \
@@ -217,7 +218,7 @@ test_block()
 		unblock 192.0.2.0/24 2001:db8::/32
 	# Test that block attaches a set for which the processor only prefetches.
 	"$IPCUCKOO" detach blocklist
-	"$IPCUCKOO" attach blocklist src prefetch ingress dev nowhere0
+	"$IPCUCKOO" -q attach blocklist src prefetch ingress dev nowhere0
 	expect "attached to prefetch only" 0 "192.0.2.1 is blocked." "" block 192.0.2.1
 	json "then it is attached to drop, too" 0 '["drop", "prefetch"]' \
 		'sorted(a["verdict"] for a in d["attachments"] if a["set"] == "blocklist")' stats
@@ -228,7 +229,7 @@ test_block()
 	expect "attached to count only" 3 "" "$not_blocked" block 192.0.2.1
 	"$IPCUCKOO" attach blocklist dst drop
 	expect "attached to drop only packets to its addresses" 3 "" "$not_blocked" block 192.0.2.1
-	"$IPCUCKOO" attach blocklist src drop dev nowhere0
+	"$IPCUCKOO" -q attach blocklist src drop dev nowhere0
 	expect "attached to drop only packets of one device" 3 "" "$not_blocked" block 192.0.2.1
 	"$IPCUCKOO" attach blocklist both drop
 	expect "attached to drop, too" 0 "192.0.2.3 is blocked." "" block 192.0.2.3

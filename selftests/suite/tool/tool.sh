@@ -69,11 +69,11 @@ test_destroy()
 	# -exist.
 	expect "no such set" 1 "" 'The set with the given name does not exist: "fed"; did you mean "feed"?' destroy fed
 	expect "no such set, nothing near" 1 "" \
-		$'The set with the given name does not exist: "xyzzy"\nSee ipcuckoo list -n, or make it with: ipcuckoo create xyzzy hash:ip' \
+		$'The set with the given name does not exist: "xyzzy"\nSee ipcuckoo list -n, or make it with: ipcuckoo create xyzzy hash:net family any (hosts and prefixes, IPv4 and IPv6;' \
 		destroy xyzzy
 	fine "no such set, -exist" destroy xyzzy -exist
 	json "destroy --all -j" 0 '{"destroyed": true}' d destroy --all
-	expect "no set at all" 1 "" 'The set with the given name does not exist: "feed"; make it with: ipcuckoo create feed hash:ip' \
+	expect "no set at all" 1 "" 'The set with the given name does not exist: "feed"; make it with: ipcuckoo create feed hash:net family any' \
 		list feed
 	fine "destroy of all sets, without sets, is no error" destroy
 	expect "nothing to list" 0 "" "" list
