@@ -1,6 +1,21 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "cli/lines.h"
 
+ssize_t read_line(FILE *file, char line[LINE_MOST + 1], bool *ended)
+{
+	ssize_t len = 0;
+	int c;
+
+	while ((c = getc_unlocked(file)) != EOF && c != '\n' && len < LINE_MOST)
+		line[len++] = c;
+	line[len] = '\0';
+	*ended = c == '\n';
+	if (c != EOF && c != '\n')
+		return LINE_LONG;
+	/* Half a line may come before an error. */
+	return ferror(file) || (c == EOF && !len) ? LINE_NONE : len;
+}
+
 static bool is_blank(char c)
 {
 	return c == ' ' || c == '\t' || c == '\r' || c == '\n';

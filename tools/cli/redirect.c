@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include <fcntl.h>
+#include <limits.h>
 #include <stdio_ext.h>
 #include <stdlib.h>
+#include <sys/sendfile.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -43,6 +45,66 @@ static int open_beside(struct redirect *redirect, const struct stat *old)
 	return fd;
 }
 
+/* As many links as the kernel follows */
+#define LINKS_MOST	40
+
+/* Follow links to the file that they name, which may not exist yet. Return: its name, allocated; NULL
+ * on error.
+ */
+static char *follow_links(const char *name)
+{
+	char *path = strdup(name), *next, *slash, target[PATH_MAX];
+	ssize_t len;
+	int links;
+
+	for (links = 0; path; links++) {
+		len = readlink(path, target, sizeof(target));
+		if (len < 0)
+			return path;
+		slash = *target == '/' ? NULL : strrchr(path, '/');
+		if (links == LINKS_MOST || len == sizeof(target) ||
+		    asprintf(&next, "%.*s%.*s", slash ? (int)(slash + 1 - path) : 0, path,
+			     (int)len, target) < 0) {
+			errno = ELOOP;
+			next = NULL;
+		}
+		free(path);
+		path = next;
+	}
+	return NULL;
+}
+
+/* Write what @from has into the file @to. Return: whether all of it was written. */
+static bool copy_into(const char *from, const char *to)
+{
+	int in = open(from, O_RDONLY | O_CLOEXEC), out = open(to, O_WRONLY | O_TRUNC | O_CLOEXEC);
+	ssize_t sent = in < 0 || out < 0 ? -1 : 1;
+	int err;
+
+	while (sent > 0)
+		sent = sendfile(out, in, NULL, 1 << 30);
+	if (!sent)
+		sent = fsync(out);
+	err = errno;
+	if (in >= 0)
+		close(in);
+	if (out >= 0)
+		close(out);
+	errno = err;
+	return !sent;
+}
+
+/* Put the file that was written in the place of the old one. A file on which another one is mounted,
+ * as containers have it, cannot be replaced: write into it. Return: whether that was done.
+ */
+static bool replace(const struct redirect *redirect)
+{
+	if (!rename(redirect->beside, redirect->file))
+		return true;
+	return errno == EBUSY && copy_into(redirect->beside, redirect->file) &&
+	       !unlink(redirect->beside);
+}
+
 static int open_file(const char *name, struct redirect *redirect)
 {
 	struct stat old;
@@ -53,7 +115,7 @@ static int open_file(const char *name, struct redirect *redirect)
 	/* Do not replace a file that the user may not write to. */
 	if (there && access(name, W_OK))
 		return -1;
-	redirect->file = there ? realpath(name, NULL) : strdup(name);
+	redirect->file = follow_links(name);
 	return redirect->file ? open_beside(redirect, there ? &old : NULL) : -1;
 }
 
@@ -94,8 +156,7 @@ int redirect_end(const struct tool *tool, struct redirect *redirect, int status)
 		return status;
 	failed = fflush(stdout) || ferror(stdout) ||
 		 (redirect->file && fsync(STDOUT_FILENO));
-	if (!status && (failed || (redirect->file &&
-				   rename(redirect->beside, redirect->file))))
+	if (!status && (failed || (redirect->file && !replace(redirect))))
 		status = fail(tool, STATUS_REFUSED, "%s cannot be written: %s",
 			      tool->file, strerror(errno));
 	if (status && redirect->beside)

@@ -8,6 +8,10 @@
 /* The set that block and unblock work on. */
 #define BLOCK_SET	"blocklist"
 
+/* The first and the last line of save --all, by which restore sees whether a file is whole */
+#define SAVE_BEGIN	"# ipcuckoo save --all: the last line is \"# end\""
+#define SAVE_END	"# end"
+
 /* Return: the exit status. */
 int run_words(struct tool *tool, struct words *words);
 /* The exit status of a command whose run function returned @status. */

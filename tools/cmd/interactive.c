@@ -24,6 +24,8 @@ static bool run_line(struct tool *tool, char *line)
 		return true;
 	words.count = count;
 	one.command = NULL;
+	/* As ipset does; a line may have its own -q. */
+	one.quiet = false;
 	run_words(&one, &words);
 	tool->nl = one.nl;
 	return !one.command || one.command->run != run_quit;
@@ -31,9 +33,8 @@ static bool run_line(struct tool *tool, char *line)
 
 int run_interactive(struct tool *tool, struct words *words)
 {
-	size_t room = 0;
-	char *line = NULL;
-	bool more = true;
+	static char line[LINE_MOST + 1];
+	bool more = true, ended;
 	ssize_t len;
 	int status;
 
@@ -43,16 +44,16 @@ int run_interactive(struct tool *tool, struct words *words)
 	while (more) {
 		fputs("ipcuckoo> ", stdout);
 		fflush(stdout);
-		len = getline(&line, &room, stdin);
-		/* Half a line may come before an error. */
-		if (len < 0 || ferror(stdin))
+		len = read_line(stdin, line, &ended);
+		if (len == LINE_NONE)
 			break;
+		if (len == LINE_LONG)
+			return fail(tool, STATUS_USAGE, "the line is longer than %d bytes", LINE_MOST);
 		if (is_text(line, len))
 			more = run_line(tool, line);
 		else
 			fail(tool, STATUS_USAGE, "a NUL byte in the line");
 	}
-	free(line);
 	if (ferror(stdin))
 		return fail(tool, STATUS_REFUSED, "standard input cannot be read: %s",
 			    strerror(errno));

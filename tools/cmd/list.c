@@ -6,16 +6,20 @@
  */
 #include <inttypes.h>
 #include <stdlib.h>
+#include <sys/utsname.h>
+#include <unistd.h>
 
 #include "cli/globals.h"
 #include "cli/options.h"
 #include "cli/redirect.h"
 #include "cmd/commands.h"
 #include "layout/show.h"
+#include "lib/escape.h"
 #include "nl/attachment.h"
 #include "nl/entry.h"
 #include "set/attachment.h"
 #include "set/filter.h"
+#include "set/mask.h"
 
 /* Whether ipset cannot store an entry: a prefix of length 0, or, in a set of hosts, an
  * address of zeros.
@@ -52,6 +56,18 @@ static int check_timeouts(struct listing *listing)
 		    set->name, longest, ALIEN_TIMEOUT);
 }
 
+/* Does hash:ip of ipset have the option bitmask here? The kernel's own has it since 6.3. */
+static bool ipset_has_bitmask(void)
+{
+	unsigned int major = 0, minor = 0;
+	struct utsname name;
+
+	if (!access("/sys/module/ipcuckoo_ipset", F_OK))
+		return true;
+	return !uname(&name) && sscanf(name.release, "%u.%u", &major, &minor) == 2 &&
+	       (major > 6 || (major == 6 && minor >= 3));
+}
+
 /* Refuse to save a set for ipset if ipset cannot store it. */
 static int check_alien(struct listing *listing, const struct packed *entries)
 {
@@ -71,12 +87,36 @@ static int check_alien(struct listing *listing, const struct packed *entries)
 		return fail(listing->tool, STATUS_REFUSED,
 			    "ipset cannot hold the set %s: ipset has no family any",
 			    set->name);
+	if (has_bitmask(set) && !ipset_has_bitmask())
+		return fail(listing->tool, STATUS_REFUSED,
+			    "ipset cannot hold the set %s: its hash:ip has no option bitmask before Linux 6.3",
+			    set->name);
 	if (entries && walk_members(listing, entries, find_alien))
 		return fail(listing->tool, STATUS_REFUSED,
 			    "ipset cannot hold the set %s: it has %s as an entry",
 			    set->name, set->type == IPCUCKOO_TYPE_HASH_IP ?
 			    "a zero address" : "a prefix of length 0");
 	return check_timeouts(listing);
+}
+
+/* A set of ip_set may have a name that restore cannot read. Refuse to save it; leave it out if all sets
+ * are saved.
+ */
+static int check_name(struct listing *listing)
+{
+	char name[ESCAPED_SIZE(IPCUCKOO_NAME_SIZE)];
+
+	if (is_set_name(listing->set->name))
+		return STATUS_OK;
+	escape_text(listing->set->name, "", "\\x", name);
+	if (listing->named)
+		return fail(listing->tool, STATUS_REFUSED,
+			    "the set \"%s\" of ip_set cannot be saved: restore cannot read such a name",
+			    name);
+	warn(listing->tool,
+	     "Warning: the set \"%s\" of ip_set is left out: restore cannot read such a name", name);
+	listing->gone = true;
+	return STATUS_OK;
 }
 
 /* Refuse to save comments that restore cannot read. The tool does not create such
@@ -116,7 +156,8 @@ static void print_set(struct listing *listing, const struct packed *entries)
 }
 
 /* Read the members. If they have extensions, read the members again with them; some may
- * have expired between the two dumps.
+ * have expired between the two dumps. If all sets are listed, one that others have destroyed
+ * meanwhile is left out.
  */
 static int read_members(struct listing *listing, struct packed *entries)
 {
@@ -132,6 +173,9 @@ static int read_members(struct listing *listing, struct packed *entries)
 		err = nl_extended_entries(tool->nl, name, &listing->extended);
 		torn |= err > 0;
 	}
+	listing->gone = err == -ENOENT && !listing->named;
+	if (listing->gone)
+		return STATUS_OK;
 	if (err < 0)
 		return fail_kernel(tool, name, "cannot list set %s", name);
 	if (torn) {
@@ -157,16 +201,22 @@ static int show_set(struct listing *listing, const struct nl_set *set, bool chec
 	int status = STATUS_OK;
 
 	listing->set = &shown;
+	listing->gone = false;
+	/* Older kernels know only netmasks. */
+	if (listing->ipset)
+		mask_make_netmask(&shown);
 	if (!headers && exact)
 		status = read_members(listing, &entries);
 	if (!status && !headers && exact)
 		shown.entries = entries.has_extensions ? listing->extended.count :
 				packed_count(&entries);
 	if (!status && listing->layout == &layout_save)
+		status = check_name(listing);
+	if (!status && listing->layout == &layout_save)
 		status = check_comments(listing);
 	if (!status && check)
 		status = check_alien(listing, &entries);
-	else if (!status)
+	else if (!status && !listing->gone)
 		print_set(listing, exact ? &entries : NULL);
 	packed_free(&entries);
 	extended_free(&listing->extended);
@@ -174,8 +224,8 @@ static int show_set(struct listing *listing, const struct nl_set *set, bool chec
 	return status;
 }
 
-static int show_sets(struct listing *listing, const struct nl_set *sets,
-		     size_t count)
+/* Sets that are gone lose their names, so that no attachment of such a name is printed either. */
+static int show_sets(struct listing *listing, struct nl_set *sets, size_t count)
 {
 	const struct layout *layout = listing->layout;
 	bool names = listing->tool->names && layout->name;
@@ -195,6 +245,8 @@ static int show_sets(struct listing *listing, const struct nl_set *sets,
 	for (i = 0; i < count && !status; i++) {
 		if (!names) {
 			status = show_set(listing, &sets[i], false);
+			if (listing->gone)
+				sets[i].name[0] = '\0';
 			continue;
 		}
 		listing->set = &sets[i];
@@ -230,7 +282,7 @@ static int show_attachments(struct listing *listing, const struct nl_set *sets,
 	struct nl_attachment *all;
 	const struct nl_set *set;
 	size_t attached, i;
-	int err, status = STATUS_OK;
+	int err;
 
 	err = nl_attachments(listing->tool->nl, &all, &attached);
 	if (err < 0)
@@ -240,20 +292,16 @@ static int show_attachments(struct listing *listing, const struct nl_set *sets,
 		warn(listing->tool,
 		     "attachments were changed during every attempt to read them: the list may mix old and new ones");
 	}
-	for (i = 0; i < attached && !status; i++) {
+	for (i = 0; i < attached; i++) {
 		set = find(all[i].set, sets, count);
-		if (strchr(all[i].dev, '"'))
-			status = fail(listing->tool, STATUS_REFUSED,
-				      "the device %s has a quote in its name, which restore cannot read",
-				      all[i].dev);
-		else if (set)
+		if (set)
 			printf("attach %s%s%s %s\n",
 			       is_approximate(set) ? "--approximate " : "",
 			       needs_dashes(set->name) ? "-- " : "", set->name,
 			       attachment_text(&all[i], text));
 	}
 	free(all);
-	return status;
+	return STATUS_OK;
 }
 
 /* What is saved is to be restored beside what "ipset save" prints. Return: the number of sets left. */
@@ -284,9 +332,13 @@ static int show_all(struct listing *listing)
 	}
 	if (listing->own)
 		count = leave_out_ipset(sets, count);
+	if (listing->attached)
+		puts(SAVE_BEGIN);
 	status = show_sets(listing, sets, count);
 	if (!status && listing->attached)
 		status = show_attachments(listing, sets, count);
+	if (!status && listing->attached)
+		puts(SAVE_END);
 	free(sets);
 	if (!status && listing->torn)
 		status = STATUS_REFUSED;
@@ -330,6 +382,9 @@ static int show(struct listing *listing, struct words *words,
 	int status;
 
 	status = parse_words(tool, words, keywords, 0, 1);
+	if (!status && words->count && strchr(words->word[0], '/') && listing->own)
+		return fail(tool, STATUS_USAGE, "%s is no name of a set; to save all sets into a file: ipcuckoo save --all -file %s",
+			    words->word[0], words->word[0]);
 	if (!status && listing->attached)
 		status = check_attached(listing, words);
 	if (!status && words->count)
@@ -340,6 +395,8 @@ static int show(struct listing *listing, struct words *words,
 		status = redirect_begin(tool, &redirect);
 	if (status)
 		return status;
+	listing->named = words->count;
+	listing->terminal = listing->layout == &layout_plain && isatty(STDOUT_FILENO);
 	status = words->count ? show_sets(listing, &set, 1) : show_all(listing);
 	return redirect_end(tool, &redirect, status);
 }

@@ -42,6 +42,8 @@ struct binding {
  * @last:	index of the name that find_work() found last
  * @feed:	the entries of the current line
  * @quit:	a line was quit, so the lines after it are not read
+ * @open:	the first line of save --all was read, and the last one was not
+ * @cut:	the line has no newline, so that it may be cut off
  */
 struct restore {
 	struct tool *tool;
@@ -52,6 +54,8 @@ struct restore {
 	size_t last;
 	struct feed feed;
 	bool quit;
+	bool open;
+	bool cut;
 };
 
 static struct binding *bind_name(struct restore *r, const char *name,
@@ -386,38 +390,88 @@ static int take_line(struct restore *r, char *text)
 	struct words words = { .word = word };
 	int status;
 
+	if (*text == '#')
+		r->open = !strcmp(text, SAVE_BEGIN) || (r->open && strcmp(text, SAVE_END));
 	words.count = split_line(text, word);
 	if (words.count < 0)
 		return fail(&r->line, STATUS_USAGE,
-			    "too many words, or a quote without its end");
+			    "too many words, or a quote without its end%s",
+			    r->cut ? "; the file ends here without a newline: is it cut off?" : "");
 	if (!words.count)
 		return STATUS_OK;
+	/* ipset takes such a line, too, so it is no error. */
+	if (r->cut && address_may_be_cut(word[words.count - 1], strlen(word[words.count - 1])))
+		warn(&r->line,
+		     "Warning: line %lu ends without a newline: was it cut off? %s is taken as it is",
+		     r->line.line, word[words.count - 1]);
 	status = take_globals(&r->line, &words);
 	/* -file in a line has no effect: messages show the name of the input. */
 	r->line.file = r->tool->file;
 	return status || !words.count ? status : follow_line(r, &words);
 }
 
-static int read_file(struct restore *r, FILE *file)
+/* Refuse what is compressed, or is no text. @skip: set to the length of a byte order mark */
+static int check_start(const struct tool *tool, const char *text, size_t len, size_t *skip)
 {
+	const char *name = tool->file ? tool->file : "standard input";
+	struct feed_fault fault;
+
+	if (!feed_check_start(text, len, skip, &fault))
+		return STATUS_OK;
+	if (!fault.convert)
+		return fail(tool, STATUS_USAGE, "%s %s", name, fault.why);
+	return fail(tool, STATUS_USAGE, "%s %s; type: %s%s%s | ipcuckoo restore", name, fault.why,
+		    fault.convert, tool->file ? " " : "", tool->file ? tool->file : "");
+}
+
+/* @len: that of @text, or LINE_LONG */
+static int check_line(struct restore *r, const char *text, ssize_t len)
+{
+	if (len == LINE_LONG)
+		return fail(&r->line, STATUS_USAGE,
+			    "the line is longer than %d bytes: is this a file of ipcuckoo save?",
+			    LINE_MOST);
+	return is_text(text, len) ? STATUS_OK :
+	       fail(&r->line, STATUS_USAGE, "a NUL byte in the line");
+}
+
+static int read_lines(struct restore *r, FILE *file)
+{
+	static char text[LINE_MOST + 1];
 	unsigned long number = 0;
 	int status = STATUS_OK;
-	char *text = NULL;
-	size_t room = 0;
+	size_t skip = 0;
+	bool ended;
 	ssize_t len;
 
-	while (!status && !r->quit && (len = getline(&text, &room, file)) >= 0) {
+	while (!status && !r->quit && (len = read_line(file, text, &ended)) != LINE_NONE) {
 		/* Options of a line apply only to that line. */
 		r->line = *r->tool;
 		r->line.line = ++number;
-		status = is_text(text, len) ? take_line(r, text) :
-			 fail(&r->line, STATUS_USAGE, "a NUL byte in the line");
+		r->cut = !ended;
+		if (number == 1)
+			status = check_start(r->tool, text, len < 0 ? LINE_MOST : len, &skip);
+		if (!status)
+			status = check_line(r, text, len);
+		if (!status)
+			status = take_line(r, text + skip);
+		skip = 0;
 	}
-	free(text);
+	return status;
+}
+
+static int read_file(struct restore *r, FILE *file)
+{
+	const char *name = r->tool->file ? r->tool->file : "standard input";
+	int status = read_lines(r, file);
+
 	if (!status && ferror(file))
-		status = fail(r->tool, STATUS_REFUSED, "%s cannot be read: %s",
-			      r->tool->file ? r->tool->file : "standard input",
-			      strerror(errno));
+		return fail(r->tool, STATUS_REFUSED, "%s cannot be read: %s", name,
+			    strerror(errno));
+	if (!status && r->open && !r->quit)
+		return fail(r->tool, STATUS_USAGE,
+			    "%s is cut off: the last line of what ipcuckoo save --all has printed is missing. Nothing was changed; save it again, or delete its first line to restore what is there",
+			    name);
 	return status;
 }
 

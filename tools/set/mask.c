@@ -68,6 +68,22 @@ const char *mask_text(const struct nl_set *set, char text[ADDRESS_TEXT_SIZE])
 	return text;
 }
 
+void mask_make_netmask(struct nl_set *set)
+{
+	size_t bits = is_six(set) ? 128 : 32, ones = 0, i;
+
+	while (ones < bits && set->bitmask[ones / 8] & (0x80 >> ones % 8))
+		ones++;
+	for (i = ones; i < bits; i++)
+		if (set->bitmask[i / 8] & (0x80 >> i % 8))
+			return;
+	if (!ones)
+		return;
+	memset(set->bitmask, 0, sizeof(set->bitmask));
+	/* A netmask of all bits is the same as none. */
+	set->netmask = ones < bits ? ones : 0;
+}
+
 bool mask_bits(const struct nl_set *set, uint8_t mask[IPCUCKOO_HOST6_SIZE])
 {
 	size_t i;

@@ -11,6 +11,9 @@
 int parse_mask(const struct tool *tool, const char *netmask,
 	       const char *bitmask, struct nl_set *set);
 
+/* If the bits of a bitmask stand in a row, make it the netmask that means the same. */
+void mask_make_netmask(struct nl_set *set);
+
 bool has_bitmask(const struct nl_set *set);
 const char *mask_text(const struct nl_set *set, char text[ADDRESS_TEXT_SIZE]);
 

@@ -284,20 +284,22 @@ static int make_plan(struct transaction *t, struct work *work,
 	return err;
 }
 
-static int fail_fault(struct tool *tool, const struct fault *fault)
+static int fail_fault(const struct transaction *t, const struct fault *fault)
 {
 	const struct change *change = fault->change;
+	const char *name = transaction_name(t, fault->work, change->line);
 	char text[ADDRESS_TEXT_SIZE];
+	struct tool *tool = t->tool;
 
 	*entry_format(text, change->kind, change->entry) = '\0';
 	tool->line = change->line;
 	if (fault->code == -EEXIST)
 		return fail(tool, STATUS_REFUSED,
 			    "Element cannot be added to the set: it's already added (%s, set %s; nothing was changed; -exist accepts that)",
-			    text, fault->work->set.name);
+			    text, name);
 	return fail(tool, STATUS_REFUSED,
 		    "Element cannot be deleted from the set: it's not added (%s, set %s; nothing was changed; -exist accepts that)",
-		    text, fault->work->set.name);
+		    text, name);
 }
 
 /* Number of entries that are in the set now and will stay. */
@@ -356,12 +358,12 @@ static unsigned long find_full_line(const struct work *work)
 	return line;
 }
 
-static int fail_full(struct tool *tool, const struct work *work)
+static int fail_full(const struct transaction *t, const struct work *work)
 {
-	tool->line = find_full_line(work);
-	return fail(tool, STATUS_REFUSED,
-		    "Hash is full, cannot add more elements (set %s; nothing was changed)",
-		    work->set.name);
+	t->tool->line = find_full_line(work);
+	return fail(t->tool, STATUS_REFUSED,
+		    "Hash is full, cannot add more elements (set %s, maxelem %u; nothing was changed)",
+		    transaction_name(t, work, t->tool->line), work->set.maxelem);
 }
 
 static int check_entries(struct transaction *t)
@@ -377,11 +379,11 @@ static int check_entries(struct transaction *t)
 					   "cannot read set %s", work->set.name);
 	}
 	if (fault.change)
-		return fail_fault(t->tool, &fault);
+		return fail_fault(t, &fault);
 	for (i = 0; i < t->count; i++) {
 		work = t->works[i];
 		if (is_overfull(work))
-			return fail_full(t->tool, work);
+			return fail_full(t, work);
 	}
 	return STATUS_OK;
 }

@@ -41,6 +41,23 @@ struct work *transaction_work(struct transaction *t, const struct nl_set *set)
 	return work;
 }
 
+const char *transaction_name(const struct transaction *t, const struct work *work,
+			     unsigned long line)
+{
+	const char *name = work->set.name;
+	const struct step *step;
+
+	for (step = t->steps; step < t->steps + t->step_count && step->line.line < line; step++) {
+		if (step->kind != STEP_RENAME && step->kind != STEP_SWAP)
+			continue;
+		if (step->work == work)
+			name = step->to;
+		else if (step->kind == STEP_SWAP && step->other == work)
+			name = step->from;
+	}
+	return name;
+}
+
 int transaction_step(struct transaction *t, const struct step *step)
 {
 	struct step *steps = grow(t->steps, t->step_count, sizeof(*steps));
@@ -182,9 +199,21 @@ static void drop_shadow(struct transaction *t, struct work *work)
 	work->shadow = 0;
 }
 
+/* The line that changes the entries of a set last; the whole input for a set that is created. */
+static unsigned long last_line(const struct work *work)
+{
+	unsigned long line = 0;
+	size_t i;
+
+	for (i = 0; i < work->count; i++)
+		if (work->changes[i].line > line)
+			line = work->changes[i].line;
+	return line;
+}
+
 static int fail_change(struct transaction *t, const struct work *work, int err)
 {
-	const char *name = work->set.name;
+	const char *name = transaction_name(t, work, last_line(work));
 
 	if (err == -ESTALE)
 		return fail(t->tool, STATUS_REFUSED,
@@ -194,7 +223,7 @@ static int fail_change(struct transaction *t, const struct work *work, int err)
 		return fail(t->tool, STATUS_REFUSED,
 			    "Hash is full, cannot add more elements (set %s; nothing was changed)",
 			    name);
-	return fail_kernel(t->tool, work->created ? NULL : name, "%s the set %s (nothing was changed)",
+	return fail_kernel(t->tool, work->created ? NULL : work->set.name, "%s the set %s (nothing was changed)",
 			   work->created ? "cannot create" : "cannot change", name);
 }
 

@@ -113,6 +113,9 @@ struct transaction {
  * return int 0 or -ENOMEM.
  */
 struct work *transaction_work(struct transaction *t, const struct nl_set *set);
+/* The name that a set has in a line of the input */
+const char *transaction_name(const struct transaction *t, const struct work *work,
+			     unsigned long line);
 int transaction_step(struct transaction *t, const struct step *step);
 int work_change(struct work *work, const struct packed *entries, bool add,
 		bool exist, unsigned long line, const struct entry_value *value);

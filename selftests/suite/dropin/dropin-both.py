@@ -180,7 +180,8 @@ def test_save(fw):
     saved = ipset(fw, "save s")[1]
     ours = shown("save s")
     header = "create s hash:ip family inet maxelem 65536 counters comment\n"
-    good = [same("save", shown("save"), own), same("save --all", shown("save --all"), own),
+    whole = f'# ipcuckoo save --all: the last line is "# end"\n{own}# end\n'
+    good = [same("save", shown("save"), own), same("save --all", shown("save --all"), whole),
             same("save s", sorted(ours.splitlines()[1:]), sorted(saved.splitlines()[1:])),
             ours.startswith(header), same("--ipset", shown("save s --ipset"), ours)]
     fw.rules(())

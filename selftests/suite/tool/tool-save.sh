@@ -35,7 +35,7 @@ test_save()
 	make_firewall
 	expect "save --all" 0 "" "the entries of many are not saved" save --all -file saved
 	"$IPCUCKOO" save > sets
-	check "is what save prints, and what attaches" "$(< sets)" "$(grep -v ^attach saved)"
+	check "is what save prints, and what attaches" "$(< sets)" "$(grep -v '^attach\|^#' saved)"
 	check "one line each" "$("$IPCUCKOO" -j stats | python3 -c '
 import json, sys
 print(len(json.load(sys.stdin)["attachments"]))')" "$(grep -c ^attach saved)"
@@ -44,7 +44,7 @@ print(len(json.load(sys.stdin)["attachments"]))')" "$(grep -c ^attach saved)"
 	check "brings all of it back" "$(< saved)" "$("$IPCUCKOO" save --all)"
 	fine "once more, -exist" -exist restore -file saved
 	check "changes nothing" "$(< saved)" "$("$IPCUCKOO" save --all)"
-	expect "without it" 1 "" "Error in line 1: Set cannot be created" restore -file saved
+	expect "without it" 1 "" "Error in line 2: Set cannot be created" restore -file saved
 	fine "--check" -exist restore --check -file saved
 	grep '^attach' saved > attached
 	expect "--check of what is attached already" 1 "" "Error in line 1: Set " \
