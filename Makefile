@@ -62,6 +62,7 @@ build-module:
 	@mkdir -p $(addprefix $(objects)/kmod/,ipset xt bpf) $(objects)/uapi
 	@cp -rsf $(CURDIR)/Kbuild $(CURDIR)/kmod $(CURDIR)/uapi $(objects)
 	@find $(objects) -xtype l -delete
+	@$(packaging)/version header $(objects)/kmod/release.h
 	@$(MAKE) --no-print-directory $(if $(V),,-s) -C $(KDIR) M=$(abspath $(objects)) \
 		CONFIG_DEBUG_INFO_BTF_MODULES= $(if $(BTF),BTF=$(abspath $(BTF))) \
 		$(if $(spare),IPCUCKOO_SPARE=1) modules

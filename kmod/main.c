@@ -11,6 +11,7 @@
 #include "netlink.h"
 #include "procfs.h"
 #include "referral.h"
+#include "release.h"
 #include "set.h"
 #include "shadow.h"
 #include "table.h"

@@ -7,6 +7,7 @@
 #include <linux/srcu.h>
 
 #include "net.h"
+#include "release.h"
 
 unsigned int ipcuckoo_net_id;
 

@@ -68,9 +68,6 @@ struct ipcuckoo_net {
 	struct ipcuckoo_proc proc;
 };
 
-/* The version of module, tool and packages: whatever else needs it reads this line. */
-#define IPCUCKOO_VERSION	"0.1.0"
-
 int ipcuckoo_check_version(const char *module, const char *version);
 
 /* The name of the netlink family, and of the directory in /proc/net. */

@@ -13,6 +13,7 @@
 #include "netlink.h"
 #include "netlink_request.h"
 #include "options.h"
+#include "release.h"
 #include "shadow.h"
 #include "wire.h"
 

@@ -14,6 +14,7 @@
 #include "compat.h"
 #include "../ids.h"
 #include "../net.h"
+#include "../release.h"
 #include "kfuncs.h"
 #include "type_ids.h"	/* made by types.sh */
 

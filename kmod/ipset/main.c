@@ -4,6 +4,7 @@
 #include <linux/netfilter/nfnetlink.h>
 
 #include "../net.h"
+#include "../release.h"
 #include "compat.h"
 #include "create.h"
 #include "dump.h"

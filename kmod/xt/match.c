@@ -24,6 +24,7 @@
 #include "../names.h"
 #include "../net.h"
 #include "../referral.h"
+#include "../release.h"
 #include "../set.h"
 #include "xt_ipcuckoo.h"
 

@@ -227,8 +227,8 @@ trap 'exit 130' INT
 
 # --- module and tool ---
 
-# The version, with which the messages of the tool begin
-tool_version=$("${BASH_SOURCE[0]%/*}/../../tools/packaging/version")
+# The release, with which the messages of the tool begin
+tool_release=$("${BASH_SOURCE[0]%/*}/../../tools/packaging/version" release)
 
 # kernel_since VERSION: whether this kernel is of VERSION, such as 6.16, or newer
 kernel_since()

@@ -10,6 +10,7 @@
 #include "cli/command.h"
 #include "cli/hint.h"
 #include "lib/escape.h"
+#include "release.h"
 
 /* Words and names that messages repeat may have control characters, but no line of a message has. */
 static void print_line(const char *text, size_t len)
@@ -48,7 +49,7 @@ static void print_text(const char *file, const char *format, va_list args)
 static void print_name(void)
 {
 	fflush(stdout);
-	fputs("ipcuckoo v" IPCUCKOO_TOOL_VERSION ": ", stderr);
+	fputs("ipcuckoo v" IPCUCKOO_RELEASE ": ", stderr);
 }
 
 static void print_message(const struct tool *tool, const char *before,

@@ -12,6 +12,7 @@
 #include "cmd/commands.h"
 #include "lib/feed.h"
 #include "lib/monotonic.h"
+#include "release.h"
 #include "set/bulk.h"
 #include "set/filter.h"
 
@@ -68,7 +69,7 @@ static void clear_progress(struct load *load)
 static void report_line(const struct feed *feed, const struct feed_fault *fault)
 {
 	if (feed->skipped <= REPORT_MOST)
-		fprintf(stderr, "ipcuckoo v" IPCUCKOO_TOOL_VERSION
+		fprintf(stderr, "ipcuckoo v" IPCUCKOO_RELEASE
 			": %s:%lu: \"%s\": %s; skipped\n", fault->file,
 			fault->line, fault->text, fault->why);
 }

@@ -2,6 +2,7 @@
 /* version: prints the versions of the tool and of the module. */
 #include "cli/output.h"
 #include "cmd/commands.h"
+#include "release.h"
 
 /*
  * Programs that run ipset search the line that it prints for a version and a protocol
@@ -23,7 +24,7 @@ static void print_version_line(const char *module)
 	if (called_ipset())
 		puts("ipset v" IPSET_VERSION IPSET_PROTOCOL);
 	else
-		printf("ipcuckoo v" IPCUCKOO_TOOL_VERSION "%s" IPSET_PROTOCOL "\n", module);
+		printf("ipcuckoo v" IPCUCKOO_VERSION "%s" IPSET_PROTOCOL "\n", module);
 }
 
 int print_tool_version(const struct tool *tool)
@@ -35,7 +36,7 @@ int print_tool_version(const struct tool *tool)
 		return STATUS_OK;
 	}
 	object = json_object_new_object();
-	json_add_string(object, "tool", IPCUCKOO_TOOL_VERSION);
+	json_add_string(object, "tool", IPCUCKOO_VERSION);
 	json_print(object);
 	return STATUS_OK;
 }
@@ -57,7 +58,7 @@ int run_version(struct tool *tool, struct words *words)
 	known = !open_module(tool) && !nl_info(tool->nl, &info);
 	if (tool->json) {
 		object = json_object_new_object();
-		json_add_string(object, "tool", IPCUCKOO_TOOL_VERSION);
+		json_add_string(object, "tool", IPCUCKOO_VERSION);
 		if (known)
 			json_add_string(object, "module", info.version);
 		else

@@ -15,6 +15,7 @@
 #include "daemon/libcurl.h"
 #include "daemon/memory.h"
 #include "daemon/timer.h"
+#include "release.h"
 
 #define REDIRECTS_MOST	5
 /* Less than this many bytes a second is nearly nothing. */
@@ -275,7 +276,7 @@ static void set_options(struct fetch *fetch, const struct fetch_request *request
 	libcurl.easy_setopt(easy, CURLOPT_PRIVATE, fetch);
 	libcurl.easy_setopt(easy, CURLOPT_ERRORBUFFER, fetch->error);
 	libcurl.easy_setopt(easy, CURLOPT_NOSIGNAL, 1L);
-	libcurl.easy_setopt(easy, CURLOPT_USERAGENT, "ipcuckood/" IPCUCKOO_TOOL_VERSION);
+	libcurl.easy_setopt(easy, CURLOPT_USERAGENT, "ipcuckood/" IPCUCKOO_RELEASE);
 	/* All that this libcurl can decompress */
 	libcurl.easy_setopt(easy, CURLOPT_ACCEPT_ENCODING, "");
 	libcurl.easy_setopt(easy, CURLOPT_WRITEFUNCTION, take_data);

@@ -25,6 +25,7 @@
 #include "daemon/store.h"
 #include "daemon/target.h"
 #include "lib/descriptors.h"
+#include "release.h"
 
 #define CONFIG_PATH	"/etc/ipcuckood.conf"
 
@@ -374,7 +375,7 @@ static int run_words(int argc, char **argv)
 			print_usage(stdout);
 			return EXIT_SUCCESS;
 		case 'V':
-			puts("ipcuckood v" IPCUCKOO_TOOL_VERSION);
+			puts("ipcuckood v" IPCUCKOO_VERSION);
 			return EXIT_SUCCESS;
 		default:
 			return fail_usage_of_daemon();

@@ -7,6 +7,7 @@
 #include "daemon/timer.h"
 #include "daemon/usage.h"
 #include "lib/json.h"
+#include "release.h"
 
 /* CrowdSec may have been updated: ask again whether it takes metrics, after a day. */
 #define AGAIN_SECONDS	86400
@@ -114,7 +115,7 @@ static struct json_object *make_report(const struct usage *usage)
 	list = json_object_new_array();
 	json_object_array_add(list, metrics);
 	json_object_object_add(bouncer, "type", json_new_text("ipcuckood"));
-	json_object_object_add(bouncer, "version", json_new_text(IPCUCKOO_TOOL_VERSION));
+	json_object_object_add(bouncer, "version", json_new_text(IPCUCKOO_VERSION));
 	json_object_object_add(bouncer, "feature_flags", json_object_new_array());
 	json_object_object_add(bouncer, "utc_startup_timestamp",
 			       json_object_new_int64(usage->started_at));

@@ -81,7 +81,7 @@ refuses_other_version()
 	sed "s/${version//./\\.}/$other/g" "$IPCUCKOO_BPF_KO" > ipcuckoo_bpf.ko
 	run_status "a module of another version is refused" 1 insmod ./ipcuckoo_bpf.ko
 	check_match "the log says why" \
-		"ipcuckoo_bpf has version $other, and cannot use this module, which has version $version" \
+		"ipcuckoo_bpf has version ${other//+/\\+}, and cannot use this module, which has version ${version//+/\\+}" \
 		"$(dmesg)"
 }
 

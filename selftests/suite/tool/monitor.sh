@@ -335,7 +335,7 @@ test_ends()
 	run_ok "a monitor does not prevent unloading the module" unload_module
 	wait "$monitor"
 	check "the monitor says that the module was unloaded" \
-		"4 ipcuckoo v$tool_version: the kernel module was unloaded" \
+		"4 ipcuckoo v$tool_release: the kernel module was unloaded" \
 		"$? $(cat gone.err)"
 }
 

@@ -144,7 +144,7 @@ test_load_faults()
 	run_tool load nets worse --skip-invalid
 	out=${out%, in *}
 	judge "more than ten invalid lines" \
-		0 "nets: 1 entry, 15 lines skipped" "ipcuckoo v$tool_version: 5 more lines skipped"
+		0 "nets: 1 entry, 15 lines skipped" "ipcuckoo v$tool_release: 5 more lines skipped"
 	check "messages name ten of them" \
 		10 "$(grep -c '^ipcuckoo v[0-9.]*: worse:.*; skipped$' err)"
 	expect "-q prints no message about them" 0 "" "" -q load nets worse --skip-invalid

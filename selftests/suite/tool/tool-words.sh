@@ -28,7 +28,7 @@ test_absent()
 	done
 	expect "not loaded, quiet" 1 "" "" -q list
 	expect "not loaded, JSON" 1 "" "not loaded" -j list
-	check_match "not loaded: version" '^0 ipcuckoo v[0-9.]+ \(module not loaded\), protocol version: 7$' \
+	check_match "not loaded: version" '^0 ipcuckoo v[0-9][^ ]* \(module not loaded\), protocol version: 7$' \
 		"$(run_tool version; echo "$status $out")"
 }
 
@@ -39,7 +39,7 @@ test_version()
 	run_tool --version
 	version=${out#ipcuckoo v}
 	version=${version%, *}
-	check_match "--version" '^ipcuckoo v[0-9]+\.[0-9]+[0-9.]*, protocol version: 7$' "$out"
+	check_match "--version" "^ipcuckoo v${tool_release//./\\.}(\\+[0-9]+\\.g[0-9a-f]{8}(\\.dirty)?)?, protocol version: 7\$" "$out"
 	expect "-V" 0 "$out" "" -V
 	expect "-V behind a command" 0 "$out" "" list -V
 	json "-V -j" 0 "{\"tool\": \"$version\"}" d -V
@@ -193,10 +193,10 @@ test_denied()
 		status=$?
 		want=1
 		[[ $words != block* ]] || want=5
-		check "nobody: $words" "$want ipcuckoo v$tool_version: Kernel error received: Operation not permitted (this needs root or CAP_NET_ADMIN)" \
+		check "nobody: $words" "$want ipcuckoo v$tool_release: Kernel error received: Operation not permitted (this needs root or CAP_NET_ADMIN)" \
 			"$status $(cat out err)"
 	done
-	check_match "nobody: version" '^ipcuckoo v[0-9.]+ \(module loaded, its version needs root to read\), protocol version: 7$' \
+	check_match "nobody: version" '^ipcuckoo v[0-9][^ ]* \(module loaded, its version needs root to read\), protocol version: 7$' \
 		"$("${nobody[@]}" ./ipcuckoo version)"
 	expect "no set was created" 0 "" "" list
 }

@@ -301,7 +301,7 @@ Members:
 	expect "no such set, -j" 1 "" 'The set with the given name does not exist: "m"' list m -j
 	# Test that a failure to write the output is an error.
 	"$IPCUCKOO" list > /dev/full 2> err
-	check "a full disk" "1 ipcuckoo v$tool_version: the output cannot be written: No space left on device" \
+	check "a full disk" "1 ipcuckoo v$tool_release: the output cannot be written: No space left on device" \
 		"$? $(< err)"
 	"$IPCUCKOO" detach hosts
 }
