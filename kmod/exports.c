@@ -25,7 +25,7 @@ EXPORT_SYMBOL_GPL(ipcuckoo_area_free);
 EXPORT_SYMBOL_GPL(ipcuckoo_change_add_live);
 EXPORT_SYMBOL_GPL(ipcuckoo_change_del_live);
 EXPORT_SYMBOL_GPL(ipcuckoo_change_failed);
-EXPORT_SYMBOL_GPL(ipcuckoo_check_version);
+EXPORT_SYMBOL_GPL(ipcuckoo_check_abi);
 EXPORT_SYMBOL_GPL(ipcuckoo_entries_decide);
 EXPORT_SYMBOL_GPL(ipcuckoo_entries_fetch);
 EXPORT_SYMBOL_GPL(ipcuckoo_entries_fetch_from);

@@ -68,25 +68,28 @@ void ipcuckoo_net_exit(void)
 }
 
 /**
- * ipcuckoo_check_version() - may another module of this tree use this one?
+ * ipcuckoo_check_abi() - may another module of this tree use this one?
  * @module:	name of the other module
  * @version:	its IPCUCKOO_VERSION
+ * @abi:	its IPCUCKOO_ABI
  *
- * Modules that use our exported symbols also read our structures, which can differ between
- * versions. A package that is upgraded replaces the files of all modules, but not the one that
- * is loaded.
+ * Modules that use our exported symbols also read our structures. A package that is upgraded
+ * replaces the files of all modules, but not the one that is loaded; then those that are loaded
+ * later are of another version, and may use this one if both were compiled with the same
+ * declarations (abi.sh).
  *
  * Context: any.
- * Return: 0; or -ENOEXEC if the versions differ, after a message in the kernel's log.
+ * Return: 0; or -ENOEXEC if the declarations differ, after a message in the kernel's log.
  */
-int ipcuckoo_check_version(const char *module, const char *version)
+int ipcuckoo_check_abi(const char *module, const char *version, const char *abi)
 {
-	if (!strcmp(version, IPCUCKOO_VERSION))
+	if (!strcmp(abi, IPCUCKOO_ABI))
 		return 0;
-	pr_err("ipcuckoo: %s has version %s, and cannot use this module, which has version %s: run ipcuckoo-upgrade, or restart the machine\n",
-	       module, version, IPCUCKOO_VERSION);
+	pr_err("ipcuckoo: %s has version %s (ABI %s), and cannot use this module, which has version %s (ABI %s): run ipcuckoo-upgrade, or restart the machine\n",
+	       module, version, abi, IPCUCKOO_VERSION, IPCUCKOO_ABI);
 	return -ENOEXEC;
 }
+MODULE_INFO(abi, IPCUCKOO_ABI);
 
 /* ip_set tells nobody that it has renamed or swapped sets. So before somebody looks for a set by
  * name, the module ipcuckoo_ipset compares all names, if it is loaded. Its function is called under

@@ -68,7 +68,7 @@ struct ipcuckoo_net {
 	struct ipcuckoo_proc proc;
 };
 
-int ipcuckoo_check_version(const char *module, const char *version);
+int ipcuckoo_check_abi(const char *module, const char *version, const char *abi);
 
 /* The name of the netlink family, and of the directory in /proc/net. */
 #ifdef IPCUCKOO_SPARE

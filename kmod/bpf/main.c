@@ -102,7 +102,7 @@ static int __init register_functions(void)
 
 static int __init ipcuckoo_bpf_init(void)
 {
-	int err = ipcuckoo_check_version(THIS_MODULE->name, IPCUCKOO_VERSION);
+	int err = ipcuckoo_check_abi(THIS_MODULE->name, IPCUCKOO_VERSION, IPCUCKOO_ABI);
 
 	if (err)
 		return err;
@@ -121,3 +121,4 @@ module_exit(ipcuckoo_bpf_exit);
 MODULE_LICENSE("GPL");
 MODULE_DESCRIPTION("Functions for BPF programs that look addresses up in sets of ipcuckoo");
 MODULE_VERSION(IPCUCKOO_VERSION);
+MODULE_INFO(abi, IPCUCKOO_ABI);

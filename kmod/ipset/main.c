@@ -132,7 +132,7 @@ static int __init ipcuckoo_ipset_init(void)
 {
 	int err;
 
-	err = ipcuckoo_check_version(THIS_MODULE->name, IPCUCKOO_VERSION);
+	err = ipcuckoo_check_abi(THIS_MODULE->name, IPCUCKOO_VERSION, IPCUCKOO_ABI);
 	err = err ?: ipcuckoo_ipset_names_init();
 	if (err)
 		return err;
@@ -168,3 +168,4 @@ module_exit(ipcuckoo_ipset_exit);
 MODULE_LICENSE("GPL");
 MODULE_DESCRIPTION("The types hash:ip and hash:net of ip_set, in the tables of ipcuckoo");
 MODULE_VERSION(IPCUCKOO_VERSION);
+MODULE_INFO(abi, IPCUCKOO_ABI);

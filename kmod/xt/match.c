@@ -171,7 +171,7 @@ static struct xt_match xt_matches[] __read_mostly = {
 
 static int __init xt_ipcuckoo_init(void)
 {
-	return ipcuckoo_check_version(THIS_MODULE->name, IPCUCKOO_VERSION) ?:
+	return ipcuckoo_check_abi(THIS_MODULE->name, IPCUCKOO_VERSION, IPCUCKOO_ABI) ?:
 	       xt_register_matches(xt_matches, ARRAY_SIZE(xt_matches));
 }
 
@@ -186,5 +186,6 @@ module_exit(xt_ipcuckoo_exit);
 MODULE_LICENSE("GPL");
 MODULE_DESCRIPTION("Rules of iptables that look addresses up in sets of ipcuckoo");
 MODULE_VERSION(IPCUCKOO_VERSION);
+MODULE_INFO(abi, IPCUCKOO_ABI);
 MODULE_ALIAS("ipt_ipcuckoo");
 MODULE_ALIAS("ip6t_ipcuckoo");

@@ -250,6 +250,31 @@ load_module()
 	on_exit "unload_quietly"
 }
 
+# check_versions FILE: cases: a module that uses ipcuckoo, which is loaded, is loaded if only its version
+# is another one, and refused if it was compiled with other structures
+check_versions()
+{
+	local name=${1##*/} version abi other_version other_abi
+
+	name=${name%.ko}
+	version=$(< /sys/module/ipcuckoo/version)
+	abi=$(modinfo -F abi "$IPCUCKOO_KO")
+	other_version=${version//[0-9]/9}
+	other_abi=${abi//[0-9a-f]/f}
+	check "$name was compiled with the declarations of ipcuckoo" "$abi" "$(modinfo -F abi "$1")"
+	sed "s/${version//./\\.}/$other_version/g" "$1" > other.ko
+	run_ok "$name of another version is loaded" insmod ./other.ko
+	check "$name has the other version" "$other_version" "$(cat "/sys/module/$name/version")"
+	run_ok "$name is unloaded" rmmod "$name"
+	sed "s/$abi/$other_abi/g" other.ko > other-abi.ko
+	dmesg -C
+	run_status "$name of another ABI is refused" 1 insmod ./other-abi.ko
+	check_match "the kernel's log says why" \
+		"$name has version ${other_version//+/\\+} \\(ABI $other_abi\\), and cannot use this module, which has version ${version//+/\\+} \\(ABI $abi\\)" \
+		"$(dmesg)"
+	check "$name is not loaded" "" "$(ls -d "/sys/module/$name" 2> /dev/null)"
+}
+
 # need_ingress: skips the program if the kernel has no netfilter hooks at ingress. The module must
 # be loaded.
 need_ingress()
