@@ -20,7 +20,7 @@ test_attach()
 		expect "attach $words" 3 "" "$attach_error" attach nets $words
 	done
 	expect "-q refuses, too" 3 "" "" -q attach nets src drop
-	for words in "src count" "src accept" "src mark 1" "dst drop ingress dev eth0"; do
+	for words in "src count" "src accept" "src mark 1" "dst drop ingress dev lo"; do
 		# shellcheck disable=SC2086
 		fine "attach $words" attach nets $words
 	done
