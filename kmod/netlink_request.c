@@ -88,9 +88,9 @@ int ipcuckoo_nl_no_such_set(struct nlattr **attrs, struct netlink_ext_ack *extac
 	return -ENOENT;
 }
 
-/* Find and lock the set that attributes name. Sets of ip_set may have names that ours cannot have, so
- * a name is refused only if there is no such set. Return: the set with a reference, to be released
- * with ipcuckoo_nl_unlock_set(), or ERR_PTR().
+/* Find and lock the set that attributes name. Sets of ip_set may have names that ours cannot have,
+ * so a name is refused only if there is no such set. Return: the set with a reference, to be
+ * released with ipcuckoo_nl_unlock_set(), or ERR_PTR().
  */
 struct ipcuckoo_set *ipcuckoo_nl_lock_attr_set(struct net *net, struct nlattr **attrs,
 					       struct netlink_ext_ack *extack)

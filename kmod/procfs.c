@@ -112,8 +112,8 @@ static void put_holds(struct net *net)
 
 /* The two lists */
 
-/* Print a name as one word: that of a set of ip_set, or of a device, can have any bytes. Blanks, what
- * is not printable ASCII, and backslashes are written as in /proc/mounts, such as \040.
+/* Print a name as one word: that of a set of ip_set, or of a device, can have any bytes. Blanks,
+ * what is not printable ASCII, and backslashes are written as in /proc/mounts, such as \040.
  */
 static void show_name(struct seq_file *m, const char *name)
 {

@@ -1104,7 +1104,7 @@ test_transaction()
 	"$IPCUCKOO" change hosts maxelem 2
 	printf 'create new hash:ip\nadd nets 192.0.2.0/24\nadd hosts 192.0.2.2\nadd hosts 192.0.2.3\n' > file
 	expect "one entry more than the limit" \
-		1 "" "Error in line 4: Hash is full, cannot add more elements (set hosts; nothing was changed) (file file)" \
+		1 "" "Error in line 4: Hash is full, cannot add more elements (set hosts, maxelem 2; nothing was changed) (file file)" \
 		restore -file file
 	has "the other set is as it was" "" nets
 	expect "no set was created" 0 $'hosts\nnets' "" list -n
