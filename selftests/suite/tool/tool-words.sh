@@ -201,10 +201,11 @@ test_denied()
 	expect "no set was created" 0 "" "" list
 }
 
-# Prints the commands of the README, except monitor, which runs until it is interrupted.
+# Prints the commands of the README, except monitor, which runs until it is interrupted. This directory
+# takes the place of /etc, as in tool-readme.sh.
 tour()
 {
-	sed -nE '/ipcuckoo monitor/d; s/^    (# )?(ipcuckoo .*)/\2/p' "$readme"
+	sed -nE '/ipcuckoo monitor/d; s|/etc/||g; s/^    (# )?(ipcuckoo .*)/\2/p' "$readme"
 }
 
 test_documented()
