@@ -51,17 +51,18 @@ void ipcuckoo_ipset_apply_soon(struct ipcuckoo_ipset *s)
 	queue_work(s->set->pernet->wq, &s->apply);
 }
 
-/* A packet sets no comment: an entry that exists keeps its own. It is copied, because garbage
- * collection may remove the entry before it is added again.
+/* A packet sets no comment: an entry that exists keeps its own, but not one that packets have
+ * deleted before. It is copied, because garbage collection may remove the entry before it is added
+ * again.
  */
-static void keep_comment(struct ipcuckoo_ipset *s, const struct ipcuckoo_entry *entry,
+static void keep_comment(struct ipcuckoo_ipset *s, const struct ipcuckoo_change *c,
 			 struct ipcuckoo_entry_attrs *attrs, char copy[IPSET_MAX_COMMENT_SIZE + 1])
 {
 	const char *comment = NULL;
 	struct ipcuckoo_value value;
 
-	if (s->set->entries.options & IPCUCKOO_O_COMMENT &&
-	    ipcuckoo_entries_get(&s->set->entries, entry, &value))
+	if (s->set->entries.options & IPCUCKOO_O_COMMENT && !c->fresh &&
+	    ipcuckoo_entries_get(&s->set->entries, &c->entry, &value))
 		comment = ipcuckoo_record_comment(value.record);
 	if (!comment)
 		return;
@@ -79,7 +80,7 @@ static int apply_add(struct ipcuckoo_ipset *s, struct ipcuckoo_change *c, u32 no
 	};
 	int err;
 
-	keep_comment(s, &c->entry, &attrs, comment);
+	keep_comment(s, c, &attrs, comment);
 	err = ipcuckoo_change_add_live(s->set, &c->entry, &attrs, c->exist);
 	/* User space was first. */
 	return err == -EEXIST ? 0 : err;

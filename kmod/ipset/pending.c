@@ -167,6 +167,16 @@ static void count_delta(struct ipcuckoo_pending *p, u8 len, s8 delta)
 	p->delta_len[len] += delta;
 }
 
+/* A change takes the place of an earlier one: say what stays of the entry in the contents. */
+static void replace(struct ipcuckoo_change *change, const struct ipcuckoo_change *old)
+{
+	/* The entry need not be in the contents as the packet has found it. */
+	change->exist = true;
+	/* Once the contents know that the entry was deleted, user space may add it with a comment. */
+	change->later = old->copied ? change->fresh && old->add : change->fresh || old->later;
+	change->fresh |= old->fresh;
+}
+
 static void remove(struct ipcuckoo_pending *p, struct ipcuckoo_change *c)
 {
 	bump(p);
@@ -207,12 +217,12 @@ int ipcuckoo_pending_put(struct ipcuckoo_pending *p, struct ipcuckoo_change *cha
 	bump(p);
 	if (old) {
 		change->delta += old->delta;
-		/* The entry need not be in the contents as the packet has found it. */
-		change->exist = true;
+		replace(change, old);
 		hlist_replace_rcu(&old->node, &change->node);
 		list_del(&old->list);
 		retire(old);
 	} else {
+		change->fresh = false;
 		WRITE_ONCE(p->lens[change->entry.len], p->lens[change->entry.len] + 1);
 		hlist_add_head_rcu(&change->node, chain(p, p->chains, &change->entry));
 		WRITE_ONCE(p->count, p->count + 1);
@@ -229,6 +239,8 @@ static void copy_change(struct ipcuckoo_change *copy, struct ipcuckoo_change *c)
 	copy->entry = c->entry;
 	copy->add = c->add;
 	copy->exist = c->exist;
+	copy->fresh = c->fresh;
+	c->copied = true;
 	copy->delta = c->delta;
 	copy->expires = c->expires;
 	atomic64_set(&copy->hits.packets, atomic64_read(&c->hits.packets));
@@ -420,6 +432,7 @@ bool ipcuckoo_pending_done(struct ipcuckoo_pending *p, struct ipcuckoo_change *c
 		remove(p, c);
 	} else if (c) {
 		/* The contents have what the earlier change did. */
+		c->fresh = c->later;
 		c->delta -= copy->delta;
 		count_delta(p, copy->entry.len, -copy->delta);
 	}

@@ -40,6 +40,12 @@
  * @delta:	by how much this changes the number of entries in the contents: -1, 0 or 1. Whoever
  *		puts the change sets it as if earlier changes were applied
  * @exist:	an entry that exists gets the value of the change; if not, it keeps its own
+ * @fresh:	a packet has added the entry after others had deleted it, and the contents may not
+ *		know that: nothing of what they have of it stays. Whoever puts the change sets it if
+ *		the entry was not in the set
+ * @later:	what becomes of @fresh when an earlier change, that is being applied, is in the
+ *		contents
+ * @copied:	somebody applies this change, or has tried to
  * @stored:	the contents have the entry, and count these packets
  * @expires:	the second since boot in which it expires; 0: never
  * @hits:	packets that have matched it since, in a set with counters. Nothing is subtracted
@@ -55,6 +61,9 @@ struct ipcuckoo_change {
 	struct ipcuckoo_entry entry;
 	bool add;
 	bool exist;
+	bool fresh;
+	bool later;
+	bool copied;
 	s8 delta;
 	bool stored;
 	u32 expires;

@@ -206,6 +206,20 @@ def test_replaced(fw):
     return 0 < timeout_of(fw.members()["10.1.0.1"]) <= 101
 
 
+def test_new(fw):
+    """What packets have deleted and added again has no comment of before, even if another extends its timeout."""
+    fw.create("hash:ip timeout 0 comment", (DELETE, ADD_100, EXTEND, ASK))
+    lines = []
+    for last in (ADD_100, EXTEND):
+        fw.ipset("flush s")
+        fw.ipset("add s 10.1.0.1 timeout 2000 comment mine")
+        with fw.held():
+            for rule in (DELETE, ADD_100, last):
+                fw.send(rule, "10.1.0.1")
+        lines.append(fw.members()["10.1.0.1"])
+    return all(0 < timeout_of(line) <= 101 and "comment" not in line for line in lines)
+
+
 def test_expired(fw):
     """What has expired before it is stored is never seen again."""
     fw.create("hash:ip timeout 0", (BRIEFLY, ASK))
@@ -579,8 +593,8 @@ def test_settled(fw):
 
 COMMON = (
     test_next_packet, test_user_deletes, test_user_adds, test_flush, test_list, test_swap,
-    test_lengths, test_longest, test_replaced, test_expired, test_comment, test_counters, test_last, test_full,
-    test_count,
+    test_lengths, test_longest, test_replaced, test_new, test_expired, test_comment, test_counters,
+    test_last, test_full, test_count,
 )
 # A repair of 2026 ("do not update comments from kernel-side hash adds", 6.1.183)
 LATE = (test_comment,)

@@ -26,7 +26,7 @@ import random
 from collections import namedtuple
 
 from .episode import Command, Episode
-from .rules import FLAVOURS, Rules
+from .rules import CLIENTS, FLAVOURS, Rules
 
 EPISODE_COMMANDS = 50
 # One episode in so many waits for timeouts, which takes seconds, one has sets with forceadd, and
@@ -34,6 +34,8 @@ EPISODE_COMMANDS = 50
 EXPIRY_ONE_IN = 8
 FORCEADD_ONE_IN = 8
 PACKETS_ONE_IN = 4
+# Of those with packets, one in so many has rules that change an entry several times.
+CHANGES_ONE_IN = 8
 # Of the episodes, where there are bitmasks
 BITMASK_SHARE = 0.3
 
@@ -470,11 +472,30 @@ class Grammar:
             commands += [self.rules.send() for _ in range(self.pick([0, 0, 1, 1, 2, 3]))]
         return [*commands, *self.rules.finish(), *self.finish()]
 
+    def changes_episode(self, count):
+        """Each packet comes from an entry, which rules delete and add, several times for the packet."""
+        self.rules = Rules(self.random, self.pick(self.flavours))
+        family = self.pick(self.families)
+        name, kind = self.pick([("a", "hash:ip"), ("m", "hash:net")])
+        options = ["family", family]
+        for words in ["timeout", "600"], ["counters"], ["comment"], ["skbinfo"]:
+            options += words if self.chance(0.5) else []
+        self.known[name] = Known(family, options)
+        commands = [Command(("create", name, kind, *options)),
+                    self.rules.add_changes(family, name, kind == "hash:net")]
+        while len(commands) < 3 * count // 2:
+            client = self.pick(CLIENTS[family])
+            commands += [Command(("add", name, client, *self.member_options(name, str), "-exist")),
+                         self.rules.send(client), Command(("list", name))]
+        return [*commands, *self.rules.finish(), *self.finish()]
+
     def episode(self, number, count):
         self.known = {}
         make = self.plain_episode
         if number % PACKETS_ONE_IN == 1 and self.flavours:
             make = self.packets_episode
+            if number // PACKETS_ONE_IN % CHANGES_ONE_IN == CHANGES_ONE_IN - 1:
+                make = self.changes_episode
         if number % FORCEADD_ONE_IN == FORCEADD_ONE_IN - 1:
             make = self.forceadd_episode
         elif number % EXPIRY_ONE_IN == EXPIRY_ONE_IN - 2:

@@ -129,6 +129,17 @@ class Rules:
         return Command(("$", f"{PROGRAMS[family]}-{self.flavour}-restore", "-n"),
                        "".join(f"{line}\n" for line in lines))
 
+    def add_changes(self, family, name, is_net):
+        """Adds rules all of which change one set, and one that drops packets"""
+        lines = ["*filter", *self.chains(family)]
+        for _ in range(self.random.randrange(2, 5)):
+            lines.append(" ".join(["-A in", *self.change(name, "in")]))
+            if self.chance(0.3):
+                lines.append(" ".join(["-A in", *self.match(name, "in", is_net)]))
+        lines += [self.drop([name], [name] if is_net else []), "COMMIT"]
+        return Command(("$", f"{PROGRAMS[family]}-{self.flavour}-restore", "-n"),
+                       "".join(f"{line}\n" for line in lines))
+
     def add_to_missing(self):
         """A rule for a set that is not there"""
         return self.run(self.pick(self.families), "-A", "in", "-m", "set", "--match-set", "nope",
@@ -148,10 +159,10 @@ class Rules:
         names, nets = names_of(family)
         return self.add(family, names, nets) if names else self.add_to_missing()
 
-    def send(self):
+    def send(self, client=None):
         family = self.pick(self.families)
-        addresses = self.pick(CLIENTS[family]), self.pick(FIREWALLS[family])
-        if self.chance(OUTPUT_SHARE):
+        addresses = client or self.pick(CLIENTS[family]), self.pick(FIREWALLS[family])
+        if not client and self.chance(OUTPUT_SHARE):
             addresses = addresses[::-1]
         return Command(("SEND", *addresses, self.pick(COUNTS)))
 
