@@ -406,8 +406,8 @@ static u32 buckets(const struct ipcuckoo_entries *e, const struct ipcuckoo_table
 static u32 grown(const struct ipcuckoo_entries *e, const struct ipcuckoo_table *t,
 		 enum ipcuckoo_kind kind, const struct extra *extra, u32 share)
 {
-	u64 count = t ? t->count : 0;
-	u32 nbuckets = buckets(e, t, kind, extra, count + count / share + 1);
+	u32 count = t ? t->count : 0;
+	u32 nbuckets = buckets(e, t, kind, extra, (u64)count + count / share + 1);
 
 	if (t && nbuckets <= t->nbuckets)
 		nbuckets = enlarged(t->nbuckets, share);
