@@ -823,7 +823,9 @@ test_options()
 	both add q 192.0.2.11 comment "$(printf '%256s' x | tr ' ' x)"
 	both add q 192.0.2.11 comment "$(printf '%255s' x | tr ' ' x)"
 	script <<< $'list q\nsave q'
-	lines 'create t hash:ip counters comment\nadd t 192.0.2.1 packets 5 bytes 6 comment "of a file"\nadd t 192.0.2.2\n'
+	# With initval, each address has a bucket of its own. In one that it shares, ipset gives an
+	# element that is added again the counters which it had before, as far as the line has none.
+	lines 'create t hash:ip counters comment initval 0x1\nadd t 192.0.2.1 packets 5 bytes 6 comment "of a file"\nadd t 192.0.2.2\n'
 	script <<< $'restore\nlist t'
 	lines 'add t 192.0.2.1 comment again -exist\nadd t 192.0.2.3 comment new\ndel t 192.0.2.2\n'
 	script <<< $'restore\nlist t'
