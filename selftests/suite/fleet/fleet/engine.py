@@ -77,6 +77,13 @@ class Redis:
             s.sendall(pack(*words))
             return read_reply(s.makefile("rb"))
 
+    def follows(self):
+        """Has it found its primary? It closes its connections when Sentinel makes it a replica."""
+        try:
+            return b"master_link_status:up" in self.ask("INFO", "replication")
+        except OSError:
+            return False
+
     def commands(self):
         """How many it has got"""
         text = self.ask("INFO", "stats").decode()
