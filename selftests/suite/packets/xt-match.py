@@ -23,6 +23,8 @@ MATCH, EXCEPTION = "match", "exception"
 SOURCES = {4: ipaddress.ip_network("192.0.2.0/24"), 6: ipaddress.ip_network("2001:db8:1::/120")}
 TARGETS = {4: ipaddress.ip_network("10.9.0.0/20"), 6: ipaddress.ip_network("fd09::/116")}
 PACKETS = 60
+# Addresses of TARGETS
+DROPPED, NOT_DROPPED = 1, 2
 
 
 class Reference:
@@ -109,6 +111,10 @@ def verdicts(out, fw, backend, rng):
     """Random sets and packets: rules match and count as the reference says."""
     nets, hosts = Reference(), Reference()
     nets.fill(rng, 40, False, families())
+    # Whatever is drawn, one address is dropped, and one is not.
+    for version in families():
+        for n in DROPPED, NOT_DROPPED:
+            nets.entries[ipaddress.ip_network(TARGETS[version][n])] = n == NOT_DROPPED
     hosts.fill(rng, 60, True, families())
     fw.restore("create nets hash:net family any counters",
                "create hosts hash:ip family any counters",
@@ -125,6 +131,7 @@ def verdicts(out, fw, backend, rng):
         fw.rules(version, *(rule.words for rule in rules), [*drop.words, "-j", "DROP"])
         fw.count_all(version)
         packets = some_packets(rng, version, list(nets.entries) + list(hosts.entries))
+        packets += [(SOURCES[version][1], TARGETS[version][n]) for n in (DROPPED, NOT_DROPPED)]
         passed = 0
         for src, dst in packets:
             for rule in rules:
