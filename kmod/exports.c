@@ -42,6 +42,7 @@ EXPORT_SYMBOL_GPL(ipcuckoo_ids_use);
 EXPORT_SYMBOL_GPL(ipcuckoo_lock_contents_anyway);
 EXPORT_SYMBOL_GPL(ipcuckoo_lock_limit);
 EXPORT_SYMBOL_GPL(ipcuckoo_lock_names_anyway);
+EXPORT_SYMBOL_GPL(ipcuckoo_lock_wanted);
 EXPORT_SYMBOL_GPL(ipcuckoo_mem_charge_as);
 EXPORT_SYMBOL_GPL(ipcuckoo_mem_release);
 EXPORT_SYMBOL_GPL(ipcuckoo_mem_retire);

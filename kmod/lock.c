@@ -247,6 +247,19 @@ void ipcuckoo_lock_init(struct ipcuckoo_net *pernet)
 }
 
 /**
+ * ipcuckoo_lock_wanted() - does a request or a commit wait for the contents of a set?
+ * @set:	set, whose contents the caller has locked
+ *
+ * Who does one thing after another under the lock lets others have it then.
+ *
+ * Context: any.
+ */
+bool ipcuckoo_lock_wanted(const struct ipcuckoo_set *set)
+{
+	return claimed(set, IPCUCKOO_CLAIM_REQUEST);
+}
+
+/**
  * ipcuckoo_claim() - claim a set for a commit
  * @set:	set; the names are locked
  */

@@ -59,6 +59,7 @@ void ipcuckoo_lock_contents_anyway(struct ipcuckoo_set *set);
 void ipcuckoo_unlock_contents(struct ipcuckoo_set *set);
 
 void ipcuckoo_lock_init(struct ipcuckoo_net *pernet);
+bool ipcuckoo_lock_wanted(const struct ipcuckoo_set *set);
 void ipcuckoo_claim(struct ipcuckoo_set *set);
 void ipcuckoo_disclaim(struct ipcuckoo_set *set);
 

@@ -168,6 +168,9 @@ static bool apply_some(struct ipcuckoo_ipset *s)
 	if (ipcuckoo_set_lock(s->set, IPCUCKOO_FOREVER))
 		return false;
 	for (n = 0; more && n < BATCH; n++) {
+		/* A kernel that checks itself needs longer for a batch than a request waits. */
+		if (n && ipcuckoo_lock_wanted(s->set))
+			break;
 		more = !READ_ONCE(s->pending.closed) && ipcuckoo_pending_first(&s->pending, &c);
 		if (more)
 			apply(s, &c);
