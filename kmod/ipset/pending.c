@@ -172,7 +172,7 @@ static void replace(struct ipcuckoo_change *change, const struct ipcuckoo_change
 {
 	/* The entry need not be in the contents as the packet has found it. */
 	change->exist = true;
-	/* Once the contents know that the entry was deleted, user space may add it with a comment. */
+	/* Once the contents know of the deletion, user space may add the entry with a comment. */
 	change->later = old->copied ? change->fresh && old->add : change->fresh || old->later;
 	change->fresh |= old->fresh;
 }
