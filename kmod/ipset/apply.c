@@ -9,8 +9,8 @@
 #include "../usage.h"
 #include "apply.h"
 
-/* How many changes are applied before the mutex of the contents is given to others, and how many
- * times that before other sets have their turn.
+/* How many changes are applied at most before the mutex of the contents is given to others, and how
+ * many times that before other sets have their turn.
  */
 #define BATCH	64
 #define BATCHES	64
@@ -61,7 +61,7 @@ static void keep_comment(struct ipcuckoo_ipset *s, const struct ipcuckoo_change 
 	const char *comment = NULL;
 	struct ipcuckoo_value value;
 
-	if (s->set->entries.options & IPCUCKOO_O_COMMENT && !c->fresh &&
+	if (s->set->entries.options & IPCUCKOO_O_COMMENT && !c->deleted &&
 	    ipcuckoo_entries_get(&s->set->entries, &c->entry, &value))
 		comment = ipcuckoo_record_comment(value.record);
 	if (!comment)

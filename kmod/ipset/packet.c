@@ -100,7 +100,6 @@ static int put_change(struct ipcuckoo_ipset *s, struct ipcuckoo_change *c)
 	if (c->add && (!ipcuckoo_ipset_maxelem(s) || (!there && is_full(s))))
 		return -ENOSPC;
 	c->delta = c->add - there;
-	c->fresh = !there;
 	return ipcuckoo_pending_put(&s->pending, c);
 }
 

@@ -26,6 +26,7 @@ static size_t chains_size(void)
 void ipcuckoo_pending_init(struct ipcuckoo_pending *p, struct ipcuckoo_mem *mem)
 {
 	p->mem = mem;
+	p->next = 1;
 	spin_lock_init(&p->lock);
 	INIT_LIST_HEAD(&p->list);
 	p->seed = get_random_u32();
@@ -167,14 +168,15 @@ static void count_delta(struct ipcuckoo_pending *p, u8 len, s8 delta)
 	p->delta_len[len] += delta;
 }
 
-/* A change takes the place of an earlier one: say what stays of the entry in the contents. */
-static void replace(struct ipcuckoo_change *change, const struct ipcuckoo_change *old)
+/* Return: ipcuckoo_change.deleted of a change that takes the place of @old. Its delta still says
+ * whether the packet has found the entry in the set.
+ */
+static u64 deleted_by(const struct ipcuckoo_change *change, const struct ipcuckoo_change *old)
 {
-	/* The entry need not be in the contents as the packet has found it. */
-	change->exist = true;
-	/* Once the contents know of the deletion, user space may add the entry with a comment. */
-	change->later = old->copied ? change->fresh && old->add : change->fresh || old->later;
-	change->fresh |= old->fresh;
+	if (change->delta <= 0)
+		return old->deleted;
+	/* If nobody has deleted it, it has expired, which the contents learn from this change. */
+	return old->add ? change->number : old->number;
 }
 
 static void remove(struct ipcuckoo_pending *p, struct ipcuckoo_change *c)
@@ -216,13 +218,14 @@ int ipcuckoo_pending_put(struct ipcuckoo_pending *p, struct ipcuckoo_change *cha
 	count_delta(p, change->entry.len, change->delta);
 	bump(p);
 	if (old) {
+		change->deleted = deleted_by(change, old);
 		change->delta += old->delta;
-		replace(change, old);
+		/* The entry need not be in the contents as the packet has found it. */
+		change->exist = true;
 		hlist_replace_rcu(&old->node, &change->node);
 		list_del(&old->list);
 		retire(old);
 	} else {
-		change->fresh = false;
 		WRITE_ONCE(p->lens[change->entry.len], p->lens[change->entry.len] + 1);
 		hlist_add_head_rcu(&change->node, chain(p, p->chains, &change->entry));
 		WRITE_ONCE(p->count, p->count + 1);
@@ -236,11 +239,10 @@ int ipcuckoo_pending_put(struct ipcuckoo_pending *p, struct ipcuckoo_change *cha
 static void copy_change(struct ipcuckoo_change *copy, struct ipcuckoo_change *c)
 {
 	copy->number = c->number;
+	copy->deleted = c->deleted;
 	copy->entry = c->entry;
 	copy->add = c->add;
 	copy->exist = c->exist;
-	copy->fresh = c->fresh;
-	c->copied = true;
 	copy->delta = c->delta;
 	copy->expires = c->expires;
 	atomic64_set(&copy->hits.packets, atomic64_read(&c->hits.packets));
@@ -432,7 +434,8 @@ bool ipcuckoo_pending_done(struct ipcuckoo_pending *p, struct ipcuckoo_change *c
 		remove(p, c);
 	} else if (c) {
 		/* The contents have what the earlier change did. */
-		c->fresh = c->later;
+		if (c->deleted <= copy->number)
+			c->deleted = 0;
 		c->delta -= copy->delta;
 		count_delta(p, copy->entry.len, -copy->delta);
 	}

@@ -34,18 +34,15 @@
  * struct ipcuckoo_change - an entry that a packet has added or deleted
  * @node:	in the chain of its hash
  * @list:	in ipcuckoo_pending.list
- * @number:	no two changes of a set have the same
+ * @number:	no two changes of a set have the same; above 0
  * @entry:	the entry
  * @add:	it was added; else it was deleted
  * @delta:	by how much this changes the number of entries in the contents: -1, 0 or 1. Whoever
  *		puts the change sets it as if earlier changes were applied
  * @exist:	an entry that exists gets the value of the change; if not, it keeps its own
- * @fresh:	a packet has added the entry after others had deleted it, and the contents may not
- *		know that: nothing of what they have of it stays. Whoever puts the change sets it if
- *		the entry was not in the set
- * @later:	what becomes of @fresh when an earlier change, that is being applied, is in the
- *		contents
- * @copied:	somebody applies this change, or has tried to
+ * @deleted:	if it was added: the number of the change by which it had left the set before. The
+ *		contents may still have the old entry then, of which nothing stays. 0: it had not
+ *		left the set, or the contents do not have it any more
  * @stored:	the contents have the entry, and count these packets
  * @expires:	the second since boot in which it expires; 0: never
  * @hits:	packets that have matched it since, in a set with counters. Nothing is subtracted
@@ -58,12 +55,10 @@ struct ipcuckoo_change {
 	struct hlist_node node;
 	struct list_head list;
 	u64 number;
+	u64 deleted;
 	struct ipcuckoo_entry entry;
 	bool add;
 	bool exist;
-	bool fresh;
-	bool later;
-	bool copied;
 	s8 delta;
 	bool stored;
 	u32 expires;

@@ -144,6 +144,9 @@ def test_list(fw):
         fw.send(DELETE, "10.9.9.9")
         tested = fw.ipset("test s 10.1.0.3")[0] == 0 and fw.ipset("test s 10.9.9.9")[0] == 1
         members = set(fw.members())
+    # The list has stored changes. The work item may have got in line for the contents meanwhile, and
+    # would store those that follow before the next list.
+    with fw.held():
         for n in range(10, 13):
             fw.send(ADD, address(n))
         header = fw.ipset("list -t s")[1]
@@ -207,7 +210,7 @@ def test_replaced(fw):
 
 
 def test_new(fw):
-    """What packets have deleted and added again has no comment of before, even if another extends its timeout."""
+    """What packets have deleted and added again has no comment of before, also when it is extended."""
     fw.create("hash:ip timeout 0 comment", (DELETE, ADD_100, EXTEND, ASK))
     lines = []
     for last in (ADD_100, EXTEND):
@@ -540,6 +543,18 @@ def test_added_twice(fw):
     return found == [0] and both and len(fw.members()) == 2
 
 
+def test_commented(fw):
+    """A comment of user space stays, though a packet has added the element just before."""
+    fw.create("hash:ip timeout 0 comment", (DELETE, ADD_100, ASK))
+    fw.ipset("add s 10.1.0.1 timeout 2000 comment old")
+    with fw.held():
+        fw.send(DELETE, "10.1.0.1")
+        # This request stores the deletion, and then adds the element.
+        with paused(APPLIED, lambda: execute("ipset", "add", "s", "10.1.0.1", "comment", "mine")) as (_, found):
+            fw.send(ADD_100, "10.1.0.1")
+    return found == [0] and fw.members()["10.1.0.1"].endswith(' comment "mine"')
+
+
 def test_killed(fw):
     """A change is not lost, nor its number, if who was about to store it is killed."""
     fw.create("hash:ip maxelem 4")
@@ -602,7 +617,7 @@ LATE = (test_comment,)
 LONG = (test_expired, test_most, test_memory, test_missed_host, test_expired_walk)
 OURS = (test_most, test_work, test_tool, test_closed, test_destroy, test_namespace)
 PAUSES = (test_missed_plain, test_missed_records, test_missed_walk, test_expired_walk,
-          test_missed_host, test_added_twice, test_killed, test_counted, test_settled)
+          test_missed_host, test_added_twice, test_commented, test_killed, test_counted, test_settled)
 
 
 def run(out, side, tests):
