@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* How requests wait for locks: see lock.h. */
-#include <linux/jiffies.h>
 #include <linux/minmax.h>
 #include <linux/sched/signal.h>
 
@@ -36,12 +35,6 @@ bool ipcuckoo_lock_expired(unsigned long until)
 	return is_limit(until) && time_after_eq(jiffies, until);
 }
 
-/* Jiffies from now to @until, 0 if that has passed. */
-static long left(unsigned long until)
-{
-	return max_t(long, until - jiffies, 0);
-}
-
 /**
  * ipcuckoo_lock_turn() - wait for a turn
  * @turn:	a semaphore; up() ends the turn
@@ -56,7 +49,7 @@ int ipcuckoo_lock_turn(struct semaphore *turn, unsigned long until)
 {
 	if (!is_limit(until))
 		return down_killable(turn);
-	if (!down_timeout(turn, left(until)))
+	if (!down_timeout(turn, ipcuckoo_lock_left(until)))
 		return 0;
 	return fatal_signal_pending(current) ? -EINTR : -EAGAIN;
 }
@@ -130,7 +123,7 @@ static int stand_back(const struct ipcuckoo_set *set, enum ipcuckoo_claim by, un
 {
 	unsigned long end = is_limit(until) && time_before(until, seen) ? until : seen;
 
-	wait_event_killable_timeout(set->pernet->claims, claimed(set, by) != seen, left(end));
+	wait_event_killable_timeout(set->pernet->claims, claimed(set, by) != seen, ipcuckoo_lock_left(end));
 	if (fatal_signal_pending(current))
 		return -EINTR;
 	return ipcuckoo_lock_expired(until) && claimed(set, by) == seen ? -EAGAIN : 0;
@@ -250,7 +243,7 @@ void ipcuckoo_lock_init(struct ipcuckoo_net *pernet)
  * ipcuckoo_lock_wanted() - does a request or a commit wait for the contents of a set?
  * @set:	set, whose contents the caller has locked
  *
- * Who does one thing after another under the lock lets others have it then.
+ * A writer that could go on for long asks this between two changes, and unlocks the contents if so.
  *
  * Context: any.
  */

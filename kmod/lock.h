@@ -36,6 +36,8 @@
 #define _IPCUCKOO_LOCK_H
 
 #include <linux/compiler.h>
+#include <linux/jiffies.h>
+#include <linux/minmax.h>
 #include <linux/semaphore.h>
 
 struct ipcuckoo_net;
@@ -44,6 +46,12 @@ struct ipcuckoo_set;
 /* Instead of a limit: wait without one; or, in IPCUCKOO_LAST, also stand back for requests. */
 #define IPCUCKOO_FOREVER	0UL
 #define IPCUCKOO_LAST		1UL
+
+/* Jiffies from now to a limit, 0 if that has passed. */
+static inline long ipcuckoo_lock_left(unsigned long until)
+{
+	return max_t(long, until - jiffies, 0);
+}
 
 unsigned long ipcuckoo_lock_limit(void);
 bool ipcuckoo_lock_expired(unsigned long until);

@@ -202,8 +202,7 @@ static int sync_names(struct ipcuckoo_net *pernet, unsigned long until)
 	queue_work(pernet->wq, &in->sync);
 	if (until == IPCUCKOO_FOREVER)
 		return wait_var_event_killable(&in->done, is_done(in, asked)) ? -EINTR : 0;
-	if (wait_var_event_timeout(&in->done, is_done(in, asked),
-				   max_t(long, until - jiffies, 0)))
+	if (wait_var_event_timeout(&in->done, is_done(in, asked), ipcuckoo_lock_left(until)))
 		return 0;
 	return fatal_signal_pending(current) ? -EINTR : -EAGAIN;
 }
