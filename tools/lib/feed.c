@@ -10,6 +10,7 @@
  */
 #include <ctype.h>
 #include <fcntl.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -209,22 +210,20 @@ static int fault_at(struct reader *reader, const char *text, size_t len,
 	return err;
 }
 
-/*
- * Refuse a line with a carriage return that is not before the newline. In files from old
- * Macs, it ends a line; all but the first of these lines would be ignored.
- */
-static int stray_return(struct reader *reader, const char *text, size_t len)
+static int __attribute__((format(printf, 4, 5)))
+refuse_line(struct reader *reader, const char *text, size_t len, const char *why, ...)
 {
-	snprintf(reader->fault->why, ADDRESS_WHY_SIZE,
-		 "a carriage return inside the line: old Mac line ends?");
+	va_list args;
+
+	va_start(args, why);
+	vsnprintf(reader->fault->why, ADDRESS_WHY_SIZE, why, args);
+	va_end(args);
 	return fault_at(reader, text, len, -EINVAL);
 }
 
 static int too_long(struct reader *reader, const char *text, size_t len)
 {
-	snprintf(reader->fault->why, ADDRESS_WHY_SIZE,
-		 "the line is longer than %u bytes", BUFFER_SIZE);
-	return fault_at(reader, text, len, -EINVAL);
+	return refuse_line(reader, text, len, "the line is longer than %u bytes", BUFFER_SIZE);
 }
 
 /* Is it a line of a hosts file, which names a host that has no address of its own? */
@@ -247,21 +246,6 @@ static bool is_hosts_line(const char *first, const char *first_end, const char *
 	       (p - name >= 4 && !memcmp(name, "ip6-", 4));
 }
 
-static int hosts_line(struct reader *reader, const char *text, size_t len)
-{
-	snprintf(reader->fault->why, ADDRESS_WHY_SIZE,
-		 "a hosts file names hosts, which a resolver blocks, as dnsmasq --addn-hosts=FILE does; a list has addresses");
-	return fault_at(reader, text, len, -EINVAL);
-}
-
-/* A last line without its newline may be cut off: 10.0.0.0/2 is far more than 10.0.0.0/24. */
-static int cut_off(struct reader *reader, const char *text, size_t len)
-{
-	snprintf(reader->fault->why, ADDRESS_WHY_SIZE,
-		 "the list ends here without a newline: is the prefix cut off? if not, end the line");
-	return fault_at(reader, text, len, -EINVAL);
-}
-
 /* Read any line, [p, end) without its newline. @cut: the line is longer than that. */
 static int read_line(struct reader *reader, const char *p, const char *end,
 		     bool cut)
@@ -274,8 +258,10 @@ static int read_line(struct reader *reader, const char *p, const char *end,
 
 	while (!cut && len && p[len - 1] == '\r')
 		len--;
+	/* In files from old Macs it ends a line: all but the first of these lines would be ignored. */
 	if (memchr(p, '\r', len))
-		return stray_return(reader, p, len);
+		return refuse_line(reader, p, len,
+				   "a carriage return inside the line: old Mac line ends?");
 	end = p + len;
 	first = skip_blanks(p, end);
 	if (first == end && cut)
@@ -288,9 +274,12 @@ static int read_line(struct reader *reader, const char *p, const char *end,
 	if (cut && first_end == end)
 		return too_long(reader, first, first_end - first);
 	if (is_hosts_line(first, first_end, end))
-		return hosts_line(reader, p, end - p);
+		return refuse_line(reader, p, end - p,
+				   "a hosts file names hosts, which a resolver blocks, as dnsmasq --addn-hosts=FILE does; a list has addresses");
+	/* 10.0.0.0/2 is far more than 10.0.0.0/24. */
 	if (last && first_end == end && address_may_be_cut(first, end - first))
-		return cut_off(reader, first, end - first);
+		return refuse_line(reader, first, end - first,
+				   "the list ends here without a newline: is the prefix cut off? if not, end the line");
 	len = join_range(first, first_end, end, joined, sizeof(joined));
 	if (len)
 		first = joined;
