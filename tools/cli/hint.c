@@ -176,12 +176,9 @@ static bool is_device(const char *word)
 /* The keyword whose value @word is, if that is clear; else NULL. */
 static const char *keyword_of(const char *const *known, size_t count, const char *word)
 {
-	const struct meaning *family = family_words;
 	uint64_t seconds;
 
-	while (family->word && strcmp(family->word, word))
-		family++;
-	if (family->word && is_among(known, count, "family"))
+	if (find_meaning(family_words, word) && is_among(known, count, "family"))
 		return "family";
 	if (is_among(known, count, "timeout") && duration_parse(word, &seconds))
 		return "timeout";

@@ -125,6 +125,7 @@ int parse_words(const struct tool *tool, struct words *words,
 int fail_unknown(const struct tool *tool, const char *word);
 bool is_set_name(const char *name);
 int parse_name(const struct tool *tool, const char *name);
+const struct meaning *find_meaning(const struct meaning *meanings, const char *word);
 int parse_meaning(const struct tool *tool, const char *before,
 		  const char *behind, const struct meaning *meanings,
 		  const char *word, int *value);

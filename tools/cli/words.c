@@ -241,6 +241,15 @@ int parse_name(const struct tool *tool, const char *name)
 	return STATUS_OK;
 }
 
+/* Find a word in a table. Return: its row, or NULL. */
+const struct meaning *find_meaning(const struct meaning *meanings, const char *word)
+{
+	for (; meanings->word; meanings++)
+		if (!strcmp(meanings->word, word))
+			return meanings;
+	return NULL;
+}
+
 /**
  * parse_meaning - look up a word in a table
  * @tool:	the run
@@ -256,17 +265,17 @@ int parse_meaning(const struct tool *tool, const char *before,
 		  const char *behind, const struct meaning *meanings,
 		  const char *word, int *value)
 {
+	const struct meaning *found = find_meaning(meanings, word);
 	const char *known[MAX_GUESSES], *hint;
 	size_t count = 0, len = 0, i;
 	char all[128];
 
-	for (; meanings->word && count < MAX_GUESSES; meanings++) {
-		if (!strcmp(meanings->word, word)) {
-			*value = meanings->value;
-			return STATUS_OK;
-		}
-		known[count++] = meanings->word;
+	if (found) {
+		*value = found->value;
+		return STATUS_OK;
 	}
+	for (; meanings->word && count < MAX_GUESSES; meanings++)
+		known[count++] = meanings->word;
 	for (i = 0; i < count; i++)
 		len += snprintf(all + len, sizeof(all) - len, "%s%s",
 				i ? ", " : "", known[i]);

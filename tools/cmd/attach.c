@@ -64,25 +64,12 @@ static int parse_mark(const struct tool *tool, char *word,
 	return status;
 }
 
-static bool find_meaning(const struct meaning *meanings, const char *word,
-			 uint8_t *value)
-{
-	for (; meanings->word; meanings++) {
-		if (!strcmp(meanings->word, word)) {
-			*value = meanings->value;
-			return true;
-		}
-	}
-	return false;
-}
-
 /* Check that name, direction and verdict are there, in this order, and show the command as it
  * would be right. A word that is none of them is refused later.
  */
 static int check_order(const struct tool *tool, const struct words *words)
 {
 	const char *set = words->word[0], *first, *second;
-	uint8_t unused;
 
 	first = words->count > 1 ? words->word[1] : "";
 	second = words->count > 2 ? words->word[2] : "";
@@ -90,21 +77,21 @@ static int check_order(const struct tool *tool, const struct words *words)
 		return fail(tool, STATUS_USAGE,
 			    "direction: src, dst or both, and verdict: drop, accept, count, mark or prefetch, are missing, as in: ipcuckoo attach %s src drop",
 			    set);
-	if (find_meaning(direction_words, set, &unused) &&
-	    find_meaning(verdict_words, first, &unused))
+	if (find_meaning(direction_words, set) &&
+	    find_meaning(verdict_words, first))
 		return fail(tool, STATUS_USAGE,
 			    "the name of the set comes first, as in: ipcuckoo attach %s %s %s",
 			    *second ? second : "NAME", set, first);
-	if (find_meaning(verdict_words, first, &unused) &&
-	    find_meaning(direction_words, second, &unused))
+	if (find_meaning(verdict_words, first) &&
+	    find_meaning(direction_words, second))
 		return fail(tool, STATUS_USAGE,
 			    "the direction comes before the verdict: ipcuckoo attach %s %s %s",
 			    set, second, first);
-	if (find_meaning(verdict_words, first, &unused))
+	if (find_meaning(verdict_words, first))
 		return fail(tool, STATUS_USAGE,
 			    "direction: src, dst or both is missing before %s, as in: ipcuckoo attach %s src %s",
 			    first, set, first);
-	if (!*second && find_meaning(direction_words, first, &unused))
+	if (!*second && find_meaning(direction_words, first))
 		return fail(tool, STATUS_USAGE,
 			    "verdict: drop, accept, count, mark or prefetch is missing, as in: ipcuckoo attach %s %s drop",
 			    set, first);
@@ -418,6 +405,7 @@ static bool is_number(const char *word)
 static int parse_detach(const struct tool *tool, const struct words *words,
 			struct nl_attachment *from)
 {
+	const struct meaning *found;
 	long long id;
 	int i, status;
 
@@ -439,10 +427,11 @@ static int parse_detach(const struct tool *tool, const struct words *words,
 			status = parse_mark(tool, words->word[i], from);
 			if (status)
 				return status;
-		} else if (!find_meaning(direction_words, words->word[i],
-					 &from->direction) &&
-			   !find_meaning(verdict_words, words->word[i],
-					 &from->verdict)) {
+		} else if ((found = find_meaning(direction_words, words->word[i]))) {
+			from->direction = found->value;
+		} else if ((found = find_meaning(verdict_words, words->word[i]))) {
+			from->verdict = found->value;
+		} else {
 			return fail_unknown(tool, words->word[i]);
 		}
 	}

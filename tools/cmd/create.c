@@ -5,21 +5,12 @@
 #include "set/options.h"
 #include "set/refusal.h"
 
-static bool is_type(const char *word)
-{
-	const struct meaning *type = type_words;
-
-	while (type->word && strcmp(type->word, word))
-		type++;
-	return type->word;
-}
-
 /* What to say about a word that is no type. */
 static const char *type_hint(const struct words *words)
 {
 	const char *type = words->word[1];
 
-	if (is_type(words->word[0]) && !is_type(type))
+	if (find_meaning(type_words, words->word[0]) && !find_meaning(type_words, type))
 		return "' is unknown; the name of the set comes before its type, as in: ipcuckoo create feed hash:ip";
 	if (strchr(type, ',') || !strncmp(type, "bitmap:", 7) || !strncmp(type, "list:", 5) ||
 	    !strcmp(type, "hash:mac"))

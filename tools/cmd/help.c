@@ -109,18 +109,16 @@ void print_help(const struct command *command)
 static bool print_type_help(const char *word)
 {
 	const struct command *command = commands;
-	const struct meaning *type = type_words;
+	bool known = find_meaning(type_words, word);
 
-	while (type->word && strcmp(type->word, word))
-		type++;
-	for (; type->word && command->name; command++) {
+	for (; known && command->name; command++) {
 		if (!(command->flags & COMMAND_TYPED))
 			continue;
 		if (command != commands)
 			putchar('\n');
 		print_help(command);
 	}
-	return type->word;
+	return known;
 }
 
 int run_help(struct tool *tool, struct words *words)

@@ -269,7 +269,7 @@ static int read_message(struct nl *nl, const struct nlmsghdr *nlh,
 
 /* Send a request once, and read its complete answer. */
 static int talk_once(struct nl *nl, const struct nlmsghdr *nlh, nl_answer_fn *answer,
-		void *data)
+		     void *data)
 {
 	int len, result = 0;
 
