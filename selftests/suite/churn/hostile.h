@@ -14,6 +14,7 @@
 #include <sys/ioctl.h>
 
 #include "client.h"
+#include "ktap.h"
 
 /* Programs do less on emulated kernels that check themselves. */
 static inline bool hostile_slow(void)
@@ -120,6 +121,17 @@ static inline int hostile_references(void)
 	if (f)
 		fclose(f);
 	return count;
+}
+
+/* A case, the last one: detaches and deletes everything, closes @c, and unloads the module. */
+static inline void hostile_end(struct client *c)
+{
+	everything(c, IPCUCKOO_CMD_DETACH);
+	everything(c, IPCUCKOO_CMD_SET_DEL);
+	expect(wait_until(figure(c, NULL, IPCUCKOO_A_MEMORY) == 0, 10), "all memory is freed");
+	client_close(c);
+	expect(wait_until(!module_unload(), 20), "the module can be unloaded");
+	ktap_case("all memory was freed, and the module can be unloaded");
 }
 
 #endif /* _HOSTILE_H */
