@@ -7,8 +7,8 @@
  * takes while the tenant's processes only compute. In the end all processes of the tenant are killed,
  * and must be gone as soon.
  *
- * LIMIT is 4 if it is not set: other machines may be running beside this one, and who waited for a
- * tenant's commit waited until the tenant ended. "make soak" sets 1, which is what we promise.
+ * LIMIT is 4 by default, because other virtual machines may be running beside this one. The faults that
+ * this test looks for make the host wait until the tenant ends. "make soak" sets 1, which is promised.
  */
 #define _GNU_SOURCE
 #include <limits.h>
