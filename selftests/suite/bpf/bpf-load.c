@@ -2,12 +2,14 @@
 /*
  * Loads a program of an object file of BPF, with libbpf:
  *
- *   bpf-load ask OBJECT SET-ID ADDRESS [FLAGS]	run ask_xdp and ask_tc on a packet in this
- *						network namespace, print both results
  *   bpf-load call OBJECT PROGRAM SET-ID		run PROGRAM on a packet, print its result
- *   bpf-load watch OBJECT SET-ID ADDRESS		print "attached", run watch_xdp until standard input
- *						ends, and print its result
- *   bpf-load fragments OBJECT BYTES TAGS ADDRESS	run what is attached at lo in XDP for a frame from
+ *   bpf-load serve OBJECT PREFIX		load the programs whose names begin with PREFIX, and obey
+ *						each line of standard input:
+ *     ask SET-ID ADDRESS FLAGS			run ask_xdp and ask_tc on a packet in this
+ *						network namespace, print both results
+ *     watch SET-ID ADDRESS FLAGS		print "watching", run ask_again until the next line is
+ *						there, and print its result
+ *     fragments BYTES ADDRESS TAGS		run what is attached at lo in XDP for a frame from
  *						ADDRESS with TAGS VLAN tags, of which only the first
  *						BYTES are not in fragments, print the verdict
  *						and the length of the packet
@@ -74,16 +76,28 @@ static struct bpf_map *find_variable(struct bpf_object *object, const char *name
 	return NULL;
 }
 
-/* Sets a global variable, if the object has it. */
+/* Sets a global variable, if the object has it, before or after the object was loaded. */
 static void set_variable(struct bpf_object *object, const char *name, const void *value,
 			 size_t size)
 {
 	size_t at, room;
 	struct bpf_map *map = find_variable(object, name, &at);
 	char *data = map ? (char *)bpf_map__initial_value(map, &room) : NULL;
+	unsigned int key = 0;
 
-	if (data)
-		memcpy(data + at, value, size);
+	if (!data)
+		return;
+	memcpy(data + at, value, size);
+	if (bpf_map__fd(map) >= 0 && bpf_map_update_elem(bpf_map__fd(map), &key, data, BPF_ANY))
+		die(name, errno);
+}
+
+static void set_question(struct bpf_object *object, const struct question *question)
+{
+	set_variable(object, "set", &question->set, sizeof(question->set));
+	set_variable(object, "flags", &question->flags, sizeof(question->flags));
+	set_variable(object, "v6", &question->v6, sizeof(question->v6));
+	set_variable(object, "addr", question->addr, sizeof(question->addr));
 }
 
 /* Opens the object, without the programs whose names do not begin with @only. */
@@ -98,10 +112,7 @@ static struct bpf_object *open_object(const char *path, const char *only,
 	bpf_object__for_each_program(program, object)
 		if (strncmp(bpf_program__name(program), only, strlen(only)))
 			bpf_program__set_autoload(program, false);
-	set_variable(object, "set", &question->set, sizeof(question->set));
-	set_variable(object, "flags", &question->flags, sizeof(question->flags));
-	set_variable(object, "v6", &question->v6, sizeof(question->v6));
-	set_variable(object, "addr", question->addr, sizeof(question->addr));
+	set_question(object, question);
 	return object;
 }
 
@@ -152,30 +163,6 @@ static int run_program(struct bpf_object *object, const char *name, int times)
 	return read_result(object);
 }
 
-/* Loads the programs that ask about a set and an address. @argv: OBJECT SET-ID ADDRESS [FLAGS] */
-static struct bpf_object *load_question(char **argv, const char *only)
-{
-	struct question question = {
-		.set = strtoul(argv[1], NULL, 10),
-		.v6 = !!strchr(argv[2], ':'),
-		.flags = argv[3] ? strtoul(argv[3], NULL, 0) : 0,
-	};
-
-	if (inet_pton(question.v6 ? AF_INET6 : AF_INET, argv[2], question.addr) != 1)
-		die(argv[2], EINVAL);
-	return load(argv[0], only, &question);
-}
-
-static int ask(char **argv)
-{
-	struct bpf_object *object = load_question(argv, "ask_");
-	int xdp = run_program(object, "ask_xdp", 1), tc = run_program(object, "ask_tc", 1);
-
-	printf("xdp %d tc %d\n", xdp, tc);
-	bpf_object__close(object);
-	return 0;
-}
-
 static int call(char **argv)
 {
 	struct question question = { .set = strtoul(argv[2], NULL, 10) };
@@ -186,53 +173,86 @@ static int call(char **argv)
 	return 0;
 }
 
-static int watch(char **argv)
+static void ask(struct bpf_object *object)
 {
-	struct bpf_object *object = load_question(argv, "watch_");
-	struct pollfd input = { .fd = STDIN_FILENO, .events = POLLIN };
-	int result = run_program(object, "watch_xdp", 1);
+	int xdp = run_program(object, "ask_xdp", 1), tc = run_program(object, "ask_tc", 1);
 
-	puts("attached");
-	fflush(stdout);
+	printf("xdp %d tc %d\n", xdp, tc);
+}
+
+static void watch(struct bpf_object *object)
+{
+	struct pollfd input = { .fd = STDIN_FILENO, .events = POLLIN };
+	int result = 0;
+
+	set_variable(object, "result", &result, sizeof(result));
+	result = run_program(object, "ask_again", 1);
+	puts("watching");
 	while (!poll(&input, 1, 0))
-		result = run_program(object, "watch_xdp", 10000);
+		result = run_program(object, "ask_again", 10000);
 	printf("%d\n", result);
-	bpf_object__close(object);
-	return 0;
 }
 
 /* Runs run_fragments. Return: its answer */
-static int run_test(const char *path, uint32_t bytes, unsigned char *frame, size_t size)
+static int run_test(struct bpf_object *object, uint32_t bytes, unsigned char *frame, size_t size)
 {
-	struct question question = { .flags = bytes };
-	struct bpf_object *object = load(path, "run_fragments", &question);
 	LIBBPF_OPTS(bpf_test_run_opts, opts, .data_in = frame, .data_size_in = size, .repeat = 1);
-	int err = bpf_prog_test_run_opts(find_program(object, "run_fragments"), &opts), result;
+	int err;
 
+	set_variable(object, "flags", &bytes, sizeof(bytes));
+	err = bpf_prog_test_run_opts(find_program(object, "run_fragments"), &opts);
 	if (err)
 		die("run_fragments", err);
-	result = read_result(object);
-	bpf_object__close(object);
-	return result;
+	return read_result(object);
 }
 
-static int fragments(char **argv)
+static void fragments(struct bpf_object *object, uint32_t bytes, const struct question *from, uint32_t tags)
 {
-	static unsigned char frame[9000], *at;
-	uint32_t bytes = strtoul(argv[1], NULL, 10), tags = strtoul(argv[2], NULL, 10);
-	int v6 = !!strchr(argv[3], ':');
-	int linear = run_test(argv[0], 0, frame, sizeof(frame));
+	static unsigned char frame[9000];
+	unsigned char *at;
+	int linear;
 
+	memset(frame, 0, sizeof(frame));
+	linear = run_test(object, 0, frame, sizeof(frame));
 	if (linear < (int)bytes || linear >= (int)sizeof(frame))
 		die("the kernel does not put the frame into fragments", EINVAL);
 	/* run_fragments cuts off the bytes before this frame. */
 	for (at = frame + linear - bytes + 12; tags; tags--, at += 4)
 		at[0] = 0x81;
-	memcpy(at, v6 ? "\x86\xdd\x60" : "\x08\x00\x45", 3);
-	if (inet_pton(v6 ? AF_INET6 : AF_INET, argv[3], at + 2 + (v6 ? 8 : 12)) != 1)
-		die(argv[3], EINVAL);
-	printf("%d %td\n", run_test(argv[0], bytes, frame, sizeof(frame)),
+	memcpy(at, from->v6 ? "\x86\xdd\x60" : "\x08\x00\x45", 3);
+	memcpy(at + 2 + (from->v6 ? 8 : 12), from->addr, from->v6 ? 16 : 4);
+	printf("%d %td\n", run_test(object, bytes, frame, sizeof(frame)),
 	       frame + sizeof(frame) - (at + 2));
+}
+
+/* Loading takes seconds on an emulated processor: libbpf reads all types of the kernel. */
+static int serve(char **argv)
+{
+	struct question question = {};
+	struct bpf_object *object = load(argv[0], argv[1], &question);
+	char line[128], what[16], address[64];
+	uint32_t number;
+
+	setvbuf(stdin, NULL, _IONBF, 0);
+	setvbuf(stdout, NULL, _IOLBF, 0);
+	while (fgets(line, sizeof(line), stdin)) {
+		if (sscanf(line, "%15s %u %63s %u", what, &number, address, &question.flags) != 4)
+			continue;
+		question.set = number;
+		question.v6 = !!strchr(address, ':');
+		if (inet_pton(question.v6 ? AF_INET6 : AF_INET, address, question.addr) != 1)
+			die(address, EINVAL);
+		set_question(object, &question);
+		if (!strcmp(what, "ask"))
+			ask(object);
+		else if (!strcmp(what, "watch"))
+			watch(object);
+		else if (!strcmp(what, "fragments"))
+			fragments(object, number, &question, question.flags);
+		else
+			die(what, EINVAL);
+	}
+	bpf_object__close(object);
 	return 0;
 }
 
@@ -313,22 +333,16 @@ static int print_warning(enum libbpf_print_level level, const char *format, va_l
 int main(int argc, char **argv)
 {
 	libbpf_set_print(print_warning);
-	if (argc >= 5 && !strcmp(argv[1], "ask"))
-		return ask(argv + 2);
 	if (argc == 5 && !strcmp(argv[1], "call"))
 		return call(argv + 2);
-	if (argc == 5 && !strcmp(argv[1], "watch"))
-		return watch(argv + 2);
-	if (argc == 6 && !strcmp(argv[1], "fragments"))
-		return fragments(argv + 2);
+	if (argc == 4 && !strcmp(argv[1], "serve"))
+		return serve(argv + 2);
 	if (argc == 7 && !strcmp(argv[1], "run") && !strcmp(argv[5], "libxdp"))
 		return run_libxdp(argv + 2);
 	if (argc >= 7 && !strcmp(argv[1], "run"))
 		return run(argv + 2);
-	fprintf(stderr, "usage: bpf-load ask OBJECT SET-ID ADDRESS [FLAGS] |\n"
-		"       bpf-load call OBJECT PROGRAM SET-ID |\n"
-		"       bpf-load watch OBJECT SET-ID ADDRESS |\n"
-		"       bpf-load fragments OBJECT BYTES TAGS ADDRESS |\n"
+	fprintf(stderr, "usage: bpf-load call OBJECT PROGRAM SET-ID |\n"
+		"       bpf-load serve OBJECT PREFIX |\n"
 		"       bpf-load run OBJECT PROGRAM SET-ID xdp|generic|tc|libxdp DEVICE...\n");
 	return 2;
 }

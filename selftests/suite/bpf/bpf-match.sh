@@ -10,6 +10,7 @@
 . "${0%/*}/../../lib/lib-bpf.sh"
 
 example=$IPCUCKOO_TESTS/drop.bpf.o
+server=
 
 # id NAME: the id of a set
 id()
@@ -17,10 +18,35 @@ id()
 	ipcuckoo -json list -t "$1" | jq -r '.[0].header.id'
 }
 
-# ask ID ADDRESS [FLAGS]: what both programs are told in the firewall's namespace
+# begin_serve PREFIX: starts bpf-load with programs of the object, in the firewall's namespace
+begin_serve()
+{
+	in_f "$load" serve "$object" "$1" < questions > answers 2>&1 &
+	server=$!
+	exec 6> questions 7< answers
+}
+
+# Until then the programs keep the modules.
+end_serve()
+{
+	exec 6>&- 7<&-
+	wait "$server"
+}
+
+# serve WORD...: prints the answer of bpf-load to a line
+serve()
+{
+	local line
+
+	echo "$*" >&6
+	IFS= read -r -t 120 -u 7 line
+	echo "$line"
+}
+
+# ask ID ADDRESS [FLAGS]: what both programs are told
 ask()
 {
-	in_f "$load" ask "$object" "$@"
+	serve ask "$1" "$2" "${3:-0}"
 }
 
 # both RESULT: what ask prints if both programs are told the same
@@ -72,7 +98,7 @@ refuses_without_types()
 
 no_function()
 {
-	ask 1 192.0.2.1 > out 2>&1 && echo "it was"
+	in_f "$load" call "$object" ask_xdp 1 > out 2>&1 && echo "it was"
 	grep -q "bpf_.*_ipcuckoo_match4'.*not found" out && echo "no such function" || cat out
 }
 
@@ -95,8 +121,8 @@ test_answers()
 	check "an id that no set has" "$(both -2)" "$(ask $((set + 100)) 192.0.2.1)"
 	check "the id 0" "$(both -2)" "$(ask 0 192.0.2.1)"
 	check "an id that no set can have" "$(both -2)" "$(ask 4294967295 192.0.2.1)"
-	check "the id in a namespace without sets" "$(both -2)" \
-		"$(in_c "$load" ask "$object" "$set" 192.0.2.1)"
+	check "the id in a namespace without sets" "-2 -2" \
+		"$(in_c "$load" call "$object" ask_xdp "$set") $(in_c "$load" call "$object" ask_tc "$set")"
 	ipcuckoo create m hash:ip netmask 24
 	ipcuckoo add m 198.51.100.7
 	check "a set with a netmask" "$(both 1)" "$(ask "$(id m)" 198.51.100.99)"
@@ -184,23 +210,16 @@ test_restore()
 }
 
 # watch_end WORD...: a program asks about a member of a set again and again, while "ipcuckoo WORD..."
-# ends the set. Prints the answers of watch_xdp.
+# ends the set. Prints the answers of ask_again.
 watch_end()
 {
-	local answers line pid
+	local line
 
 	ipcuckoo create ends hash:ip
 	ipcuckoo add ends 192.0.2.1
-	coproc watcher { in_f "$load" watch "$object" "$(id ends)" 192.0.2.1 2>&1; }
-	pid=$watcher_PID
-	exec 5>&"${watcher[1]}"
-	IFS= read -r -t 120 -u "${watcher[0]}" line
+	line=$(serve watch "$(id ends)" 192.0.2.1 0)
 	ipcuckoo "$@"
-	exec 5>&-
-	eval "exec ${watcher[1]}>&-"
-	IFS= read -r -t 120 -u "${watcher[0]}" answers
-	wait "$pid"
-	[ "$line" = attached ] && echo "$answers" || echo "$line"
+	[ "$line" = watching ] && serve || echo "$line"
 }
 
 # The address matches, or the id names no set: at no moment there is a set without the address. A commit
@@ -213,10 +232,10 @@ test_destroyed()
 	{ echo "destroy ends"; printf 'flush other%d\n' {1..300}; } > end
 	for ((i = 0; i < 20; i++)); do
 		watch_end restore -file end
-	done > answers
-	watch_end destroy ends >> answers
-	watch_end destroy >> answers
-	check "no program sees a set empty that is destroyed" "" "$(grep -vx '[145]' answers)"
+	done > seen
+	watch_end destroy ends >> seen
+	watch_end destroy >> seen
+	check "no program sees a set empty that is destroyed" "" "$(grep -vx '[145]' seen)"
 }
 
 # drops HOW OBJECT PROGRAM ID: pings are dropped as soon as the client is in the set, and not any
@@ -278,7 +297,7 @@ drops_fragments()
 	local name="$1 bytes are not in fragments, $2 tags" address verdict length
 
 	for address in 192.0.2.1 192.0.3.1 2001:db8::1 2001:db9::1; do
-		read -r verdict length < <(in_f "$load" fragments "$object" "$1" "$2" "$address")
+		read -r verdict length < <(serve fragments "$1" "$address" "$2")
 		case $address in
 		*.2.* | *db8*)
 			check "$name, $address: dropped" 1 "$verdict"
@@ -299,12 +318,14 @@ test_fragments()
 	ipcuckoo create parts hash:net family any
 	ipcuckoo add parts 192.0.2.0/24 2001:db8::/32
 	run_ok "a set is attached" ipcuckoo attach parts src drop xdp dev lo loopback
+	begin_serve run_fragments
 	for bytes in 14 15 33 60; do
 		drops_fragments "$bytes" 0
 	done
 	drops_fragments 14 1
 	drops_fragments 20 3
 	drops_fragments 14 1000
+	end_serve
 	check "packets and bytes are counted" "14 $dropped" "$(counters)"
 	ipcuckoo detach --all
 	ipcuckoo destroy parts
@@ -342,10 +363,13 @@ test_namespaces()
 mkdir -p /tmp/bpf && cd /tmp/bpf || bail "no place for files"
 setup_net
 load_modules
+mkfifo questions answers
+begin_serve ask_
 test_answers
 test_wrong_arguments
 test_ids
 test_destroyed
+end_serve
 test_packets
 test_manual
 test_fragments

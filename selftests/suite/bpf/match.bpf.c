@@ -16,9 +16,9 @@
 #endif
 
 /* What the loader asks */
-const volatile __u32 set;
-const volatile __u32 flags;
-const volatile __u32 v6;
+volatile __u32 set;
+volatile __u32 flags;
+volatile __u32 v6;
 struct in6_addr addr;
 
 /* The answer */
@@ -39,7 +39,7 @@ int ask_xdp(struct xdp_md *ctx)
  * 4 for errors.
  */
 SEC("xdp")
-int watch_xdp(struct xdp_md *ctx)
+int ask_again(struct xdp_md *ctx)
 {
 	int found = ASK(ctx);
 
