@@ -16,21 +16,31 @@ rounds=${rounds:-30}
 # pings COUNT FROM-NAMESPACE TO: prints how many pings were answered
 pings()
 {
-	nsenter --net="/run/netns/$2" ping -c "$1" -i 0.05 -W 1 "$3" |
-		sed -n 's/.* \([0-9]*\) received.*/\1/p'
+	local out
+
+	out=$("in_$2" ping -c "$1" -i 0.01 -W 1 "$3")
+	[[ $out =~ \ ([0-9]+)\ received ]] && echo "${BASH_REMATCH[1]}"
 }
 
 # seen: prints how many packets the first attachment has counted
 seen()
 {
-	counters | sed -n '1s/ .*//p'
+	in_f awk '!/^#/ { print $(NF - 1); exit }' /proc/net/ipcuckoo/attachments
 }
 
-# has_program DEV: prints the mode of the XDP program at a device of the firewall, or nothing
+# has_program DEV: prints the mode of the XDP program at a device of the firewall, or nothing. Here and
+# below bash reads the JSON: starting jq takes longer than what is asked.
 has_program()
 {
-	in_f ip -json link show "$1" | jq -r '.[0].xdp.mode // empty |
-		if . == 1 then "driver" elif . == 2 then "generic" else . end'
+	local out mode='"xdp":\{"mode":([0-9]+)'
+
+	out=$(in_f ip -json link show "$1") || return
+	[[ $out =~ $mode ]] || return
+	case ${BASH_REMATCH[1]} in
+	1)	echo driver ;;
+	2)	echo generic ;;
+	*)	echo "mode ${BASH_REMATCH[1]}" ;;
+	esac
 }
 
 # What libxdp has pinned does not go with the devices, and keeps the modules.
@@ -42,7 +52,14 @@ forget_programs()
 # state: the state of the first attachment
 state()
 {
-	ipcuckoo -json stats | jq -r '.attachments[0] | .state // "active"'
+	local out begin='"attachments":[[:space:]]*\[[[:space:]]*\{[[:space:]]*"id":'
+
+	out=$(ipcuckoo -json stats)
+	[[ $out =~ $begin ]] || return
+	out=${out#*"${BASH_REMATCH[0]}"}
+	out=${out%%'"id":'*}
+	out=${out%%'"sets":'*}
+	[[ $out =~ '"state":'[[:space:]]*'"'([^\"]*) ]] && echo "${BASH_REMATCH[1]}" || echo active
 }
 
 make_sets()
