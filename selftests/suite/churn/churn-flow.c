@@ -4,10 +4,11 @@
  * other programs change sets. Packets from addresses in MEMBERS must never pass, packets from
  * addresses in NON-MEMBERS must never be dropped.
  *
- *   churn-flow [-c CPU] [-s SEED] MEMBERS[+FILE...] NON-MEMBERS[+FILE...]
+ *   churn-flow [-c CPU] [-s SEED] [-p MICROSECONDS] MEMBERS[+FILE...] NON-MEMBERS[+FILE...]
  *
  * A batch of packets ends in a fence: a packet of each family that always passes. Packets keep
- * their order, so once the fence has arrived, all packets of the batch that pass have arrived.
+ * their order, so once the fence has arrived, all packets of the batch that pass have arrived. The next
+ * batch begins MICROSECONDS later, 500 by default.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -273,18 +274,20 @@ static void pin(int cpu)
 
 int main(int argc, char **argv)
 {
+	unsigned int pause = 500;
 	uint64_t seed = 1;
 	int c;
 
-	while ((c = getopt(argc, argv, "c:s:")) != -1) {
+	while ((c = getopt(argc, argv, "c:p:s:")) != -1) {
 		switch (c) {
 		case 'c': pin(atoi(optarg)); break;
+		case 'p': pause = atoi(optarg); break;
 		case 's': seed = strtoull(optarg, NULL, 0); break;
 		default: return 2;
 		}
 	}
 	if (argc - optind != 2)
-		errx(2, "usage: churn-flow [-c CPU] [-s SEED] MEMBERS NON-MEMBERS");
+		errx(2, "usage: churn-flow [-c CPU] [-s SEED] [-p MICROSECONDS] MEMBERS NON-MEMBERS");
 	rng_seed(seed);
 	run_id = rng();
 	read_files(members, argv[optind], "members");
@@ -297,7 +300,7 @@ int main(int argc, char **argv)
 	while (!stop) {
 		run_batch();
 		/* Let other processes run on this processor. */
-		usleep(500);
+		usleep(pause);
 	}
 	printf("%lu packets: %lu of non-members to pass, %lu of members to drop, %lu wrong\n",
 	       passed + dropped, passed, dropped, wrong);

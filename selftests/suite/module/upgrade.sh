@@ -21,38 +21,41 @@ upgrade()
 	"$program" --modules "${1:-$dir/good}" > "$dir/out" 2>&1
 }
 
-# hooked TIME COMMANDS: runs ipcuckoo-upgrade as upgrade() does, and COMMANDS when it first calls a
-# program (the tool: in f) with words that match the pattern TIME; in the place of this program if
-# they end with exit. They find the program in the array "call", and use the sets with $f. With
-# hook_silent=1, monitors get no events, as in a network namespace of another user namespace.
+# hooked TIME COMMANDS: runs ipcuckoo-upgrade as upgrade() does, in a process group of its own, and
+# COMMANDS when it first calls a program (the tool: in f) with words that match the pattern TIME; in the
+# place of this program if they end with exit. They use the sets with $f. With hook_silent=1, monitors
+# get no events, as in a network namespace of another user namespace.
 hooked()
 {
 	mkdir $dir/unhooked
-	hook_tool=$IPCUCKOO hook_time=$1 hook_commands=$2 IPCUCKOO=$dir/bin/ipcuckoo PATH=$dir/bin:$PATH \
-		"$program" --modules $dir/good > $dir/out 2>&1
+	HOSTNAME=$HOSTNAME hook_tool=$IPCUCKOO hook_time=$1 hook_commands=$2 IPCUCKOO=$dir/bin/ipcuckoo \
+		PATH=$dir/bin:$PATH \
+		setsid --wait "$program" --modules $dir/good > $dir/out 2>&1
 }
 
-# Writes the program that hooked() has in the place of others.
+# Writes the program that hooked() has in the place of others. Most of the time of an upgrade goes into
+# starting programs, so it is for a small shell.
 make_hook()
 {
 	cat > $dir/bin/hook <<- 'EOF'
-		#!/bin/bash
+		#!/bin/sh
 		PATH=${PATH#*:}
 		name=${0##*/}
-		call=("$name" "$@")
-		[ "$name" != ipcuckoo ] || call[0]=$hook_tool
 		f="nsenter --net=/run/netns/f $hook_tool"
 		if [ -n "${hook_silent:-}" ] && [ "$name $*" = "ipcuckoo monitor" ]; then
 			echo "listening: there are no events"
 			exec sleep 1000
 		fi
-		# shellcheck disable=SC2053
-		if [[ "$name $*" == $hook_time ]] &&
-			[[ $name != ipcuckoo || /proc/self/ns/net -ef /run/netns/f ]] &&
-			rmdir /tmp/upgrade/unhooked 2> /dev/null; then
-			eval "$hook_commands"
-		fi
-		exec "${call[@]}"
+		case "$name $*" in
+		$hook_time)
+			if { [ $name != ipcuckoo ] || [ /proc/self/ns/net -ef /run/netns/f ]; } &&
+				rmdir /tmp/upgrade/unhooked 2> /dev/null; then
+				eval "$hook_commands"
+			fi
+			;;
+		esac
+		[ $name != ipcuckoo ] || name=$hook_tool
+		exec "$name" "$@"
 	EOF
 	chmod +x $dir/bin/hook
 	ln -s hook $dir/bin/ipcuckoo
@@ -62,8 +65,9 @@ make_hook()
 
 begin_flow()
 {
-	# The other processes shall not wait for it, where there is one processor.
-	nice -n 5 "$helpers/churn-flow" -c 0 -s "$seed" "$dir/hosts+$dir/nets" "$dir/non-members" \
+	# The other processes shall not wait for it, where there is one processor. Each step of an upgrade
+	# takes longer than the pause.
+	nice -n 5 "$helpers/churn-flow" -c 0 -s "$seed" -p 5000 "$dir/hosts+$dir/nets" "$dir/non-members" \
 		> "$dir/flow" 2>&1 &
 	flow=$!
 	busywait 60 grep -q flowing "$dir/flow" || bail "no packets: $(< "$dir/flow")"
@@ -346,33 +350,6 @@ loaded()
 	done | paste -sd ' '
 }
 
-# is_running PID: whether a child has not ended; the shell may have taken its status already
-is_running()
-{
-	local state
-
-	state=$(cat "/proc/$1/stat" 2> /dev/null) && [[ $state != *") Z "* ]]
-}
-
-# killed_at STATE...: starts ipcuckoo-upgrade, waits until loaded() has printed each STATE in this
-# order, and kills it with all that it has started. It may be too fast for that.
-killed_at()
-{
-	local upgrade state now
-
-	setsid "$program" --modules $dir/good > /dev/null 2>&1 &
-	upgrade=$!
-	for state; do
-		now=
-		while [ "$now" != "$state" ] && is_running $upgrade; do
-			now=$(loaded 2> /dev/null)
-		done
-	done
-	kill -KILL -- "-$upgrade" 2> /dev/null
-	wait $upgrade 2> /dev/null
-	note "killed with $(loaded) loaded"
-}
-
 # Test what is changed in the old module between the copies. The hook comes before the old module is
 # detached, or before it is removed; the monitors need some time.
 test_changes_between()
@@ -447,21 +424,26 @@ test_twice()
 	end_flow "while it runs twice at once"
 }
 
+# killed_at NAME TIME STATE: cases: ipcuckoo-upgrade is killed with all that it has started, when it is
+# about to call a program as in hooked(); then loaded() prints STATE. Run again, it succeeds.
+killed_at()
+{
+	hooked "$2" 'kill -KILL 0'
+	check "killed $1" "137 $3" "$? $(loaded)"
+	run_ok "killed $1, and run again" upgrade
+}
+
 test_killed()
 {
 	local both="ipcuckoo:attached ipcuckoo_spare:attached"
 
 	begin_flow
-	killed_at "ipcuckoo:attached ipcuckoo_spare"
-	run_ok "killed before the spare module was filled, and run again" upgrade
-	killed_at "$both"
-	run_ok "killed after the spare module was filled, and run again" upgrade
-	killed_at "ipcuckoo ipcuckoo_spare:attached"
-	run_ok "killed after the old module was detached, and run again" upgrade
-	killed_at "ipcuckoo_spare:attached"
-	run_ok "killed after the old module was removed, and run again" upgrade
-	killed_at "ipcuckoo_spare:attached" "$both"
-	run_ok "killed after the new module was filled, and run again" upgrade
+	killed_at "before the spare module is filled" 'ipcuckoo --spare --force -exist restore' \
+		"ipcuckoo:attached ipcuckoo_spare"
+	killed_at "after the spare module is filled" 'ipcuckoo --force --json detach --all' "$both"
+	killed_at "after the old module is detached" 'rmmod ipcuckoo' "ipcuckoo ipcuckoo_spare:attached"
+	killed_at "after the old module is removed" "insmod */ipcuckoo.ko *" "ipcuckoo_spare:attached"
+	killed_at "after the new module is filled" 'ipcuckoo --spare --force detach --all' "$both"
 	in_force "killed and run again"
 	end_flow "while upgrades are killed"
 }
