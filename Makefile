@@ -109,7 +109,7 @@ check-debug:
 check-races:
 	@$(vm)/check races $(TESTS)
 
-# What .ci/run runs beside check: the suite on uml-debug, races, filters and kernels.
+# What .ci/run runs beside check: filters and kernels.
 check-rest:
 	@$(vm)/check rest
 
@@ -243,7 +243,7 @@ help:
 	@echo '  check-stock  all of the suite on the stock kernel, emulated: most of an hour'
 	@echo '  check-debug  the suite on kernels that check themselves (TESTS)'
 	@echo '  check-races  concurrent programs on the kernel that looks for data races (TESTS)'
-	@echo '  check-rest   the suite with KASAN and lockdep, check-races, -filters and -kernels'
+	@echo '  check-rest   check-filters and check-kernels'
 	@echo '  check-kill   kill -9 in the middle of every kind of request to a set of 10,000,000'
 	@echo '  check-config the suite on kernels without procfs, IPv6 or hooks at ingress, and the'
 	@echo '               module compiled for 32 bits'
