@@ -316,9 +316,18 @@ static int talk(struct nlmsghdr *h, mnl_cb_t cb, void *data)
 	return ret < 0 ? errno : 0;
 }
 
+/* A request that has waited too long for others fails with EAGAIN, and has changed nothing. Send it again, as
+ * long as the tool does.
+ */
 static int ask(struct nlmsghdr *h)
 {
-	return talk(h, take, NULL);
+	time_t end = time(NULL) + 30;
+	int code;
+
+	do {
+		code = talk(h, take, NULL);
+	} while (code == EAGAIN && time(NULL) < end);
+	return code;
 }
 
 /* Send a request that must succeed. */
