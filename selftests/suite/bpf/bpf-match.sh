@@ -331,15 +331,10 @@ test_fragments()
 	ipcuckoo destroy parts
 }
 
-# create_with_id ID: creates the set live in the namespace s, so that it has this id
+# create_with_id ID: creates the set live in the namespace s, after others, so that it has this id
 create_with_id()
 {
-	local i
-
-	for ((i = 1; i < $1; i++)); do
-		in_s "$IPCUCKOO" create live hash:ip
-		in_s "$IPCUCKOO" destroy live
-	done
+	seq -f 'create other%g hash:ip' $(($1 - 1)) | in_s "$IPCUCKOO" restore
 	in_s "$IPCUCKOO" create live hash:ip
 	in_s "$IPCUCKOO" -json list -t live | jq -r '.[0].header.id'
 }
