@@ -123,7 +123,8 @@ static int stand_back(const struct ipcuckoo_set *set, enum ipcuckoo_claim by, un
 {
 	unsigned long end = is_limit(until) && time_before(until, seen) ? until : seen;
 
-	wait_event_killable_timeout(set->pernet->claims, claimed(set, by) != seen, ipcuckoo_lock_left(end));
+	wait_event_killable_timeout(set->pernet->claims, claimed(set, by) != seen,
+				    ipcuckoo_lock_left(end));
 	if (fatal_signal_pending(current))
 		return -EINTR;
 	return ipcuckoo_lock_expired(until) && claimed(set, by) == seen ? -EAGAIN : 0;
