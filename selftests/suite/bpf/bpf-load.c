@@ -206,7 +206,8 @@ static int run_test(struct bpf_object *object, uint32_t bytes, unsigned char *fr
 	return read_result(object);
 }
 
-static void fragments(struct bpf_object *object, uint32_t bytes, const struct question *from, uint32_t tags)
+static void fragments(struct bpf_object *object, uint32_t bytes, const struct question *from,
+		      uint32_t tags)
 {
 	static unsigned char frame[9000];
 	unsigned char *at;
@@ -236,8 +237,11 @@ static int serve(char **argv)
 	setvbuf(stdin, NULL, _IONBF, 0);
 	setvbuf(stdout, NULL, _IOLBF, 0);
 	while (fgets(line, sizeof(line), stdin)) {
-		if (sscanf(line, "%15s %u %63s %u", what, &number, address, &question.flags) != 4)
+		/* An empty line has only ended watch(). */
+		if (*line == '\n')
 			continue;
+		if (sscanf(line, "%15s %u %63s %u", what, &number, address, &question.flags) != 4)
+			die(line, EINVAL);
 		question.set = number;
 		question.v6 = !!strchr(address, ':');
 		if (inet_pton(question.v6 ? AF_INET6 : AF_INET, address, question.addr) != 1)
