@@ -24,13 +24,13 @@ upgrade()
 # hooked TIME COMMANDS: runs ipcuckoo-upgrade as upgrade() does, in a process group of its own, and
 # COMMANDS when it first calls a program (the tool: in f) with words that match the pattern TIME; in the
 # place of this program if they end with exit. They use the sets with $f. With hook_silent=1, monitors
-# get no events, as in a network namespace of another user namespace.
+# get no events, as in a network namespace of another user namespace. COMMANDS may use $HOSTNAME, which bash
+# sets and sh, which runs them, does not.
 hooked()
 {
 	mkdir $dir/unhooked
 	HOSTNAME=$HOSTNAME hook_tool=$IPCUCKOO hook_time=$1 hook_commands=$2 IPCUCKOO=$dir/bin/ipcuckoo \
-		PATH=$dir/bin:$PATH \
-		setsid --wait "$program" --modules $dir/good > $dir/out 2>&1
+		PATH=$dir/bin:$PATH setsid --wait "$program" --modules $dir/good > $dir/out 2>&1
 }
 
 # Writes the program that hooked() has in the place of others. Most of the time of an upgrade goes into
