@@ -115,6 +115,7 @@ static void list_insert(struct ipcuckoo_net *pernet,
 	list_add(&new->list, &at->list);
 	resolve(pernet->net, new, NULL);
 	spin_unlock(&pernet->attached.lock);
+	list_add_tail(&new->change, &pernet->attached.changes);
 	new->program = ipcuckoo_attachment_has_program(new, pernet->net);
 	WRITE_ONCE(pernet->attached.count, pernet->attached.count + 1);
 }
@@ -125,6 +126,8 @@ static void list_remove(struct ipcuckoo_net *pernet,
 	spin_lock(&pernet->attached.lock);
 	list_del(&at->list);
 	spin_unlock(&pernet->attached.lock);
+	list_del_init(&at->change);
+	ipcuckoo_points_leave(at);
 	WRITE_ONCE(pernet->attached.count, pernet->attached.count - 1);
 }
 
@@ -151,6 +154,18 @@ static struct ipcuckoo_attachment *find_same(struct ipcuckoo_net *pernet,
 	return NULL;
 }
 
+static void mark_changed(struct ipcuckoo_net *pernet, struct ipcuckoo_attachment *at)
+{
+	if (list_empty(&at->change))
+		list_add_tail(&at->change, &pernet->attached.changes);
+}
+
+static void mark_detaching(struct ipcuckoo_net *pernet, struct ipcuckoo_attachment *at)
+{
+	at->detaching = true;
+	mark_changed(pernet, at);
+}
+
 /* Mark the attachments that the new one replaces. Return: 0; -EEXIST if it would replace only
  * one attachment, and that is equal to it; -E2BIG if there would be too many attachments.
  */
@@ -169,7 +184,8 @@ static int mark_replaced(struct ipcuckoo_net *pernet, struct ipcuckoo_attachment
 	if (pernet->attached.count - replaced >= IPCUCKOO_ATTACHMENTS_MAX)
 		return -E2BIG;
 	list_for_each_entry(at, &pernet->attached.list, list)
-		at->detaching = same_object(at, new);
+		if (same_object(at, new))
+			mark_detaching(pernet, at);
 	return 0;
 }
 
@@ -201,7 +217,7 @@ static void finish_detaching(struct ipcuckoo_net *pernet, int err)
 {
 	struct ipcuckoo_attachment *at, *next;
 
-	list_for_each_entry_safe(at, next, &pernet->attached.list, list) {
+	list_for_each_entry_safe(at, next, &pernet->attached.changes, change) {
 		if (!at->detaching)
 			continue;
 		at->detaching = false;
@@ -284,14 +300,12 @@ static int attach_locked(struct ipcuckoo_net *pernet, const char *name, bool rep
 	if (err)
 		return err;
 	err = insert(pernet, at);
-	if (err) {
-		finish_detaching(pernet, err);
-		return err;
+	if (!err) {
+		err = ipcuckoo_points_prepare(pernet, ipcuckoo_rule_on_device(&at->rule));
+		if (err)
+			ipcuckoo_attach_remove(pernet, at);
 	}
-	err = ipcuckoo_points_prepare(pernet, ipcuckoo_rule_on_device(&at->rule));
-	if (err) {
-		ipcuckoo_attach_remove(pernet, at);
-	} else {
+	if (!err) {
 		ipcuckoo_points_publish(pernet);
 		ipcuckoo_attach_announce(pernet, at, name);
 	}
@@ -319,6 +333,7 @@ struct ipcuckoo_attachment *ipcuckoo_attach_prepare(struct ipcuckoo_net *pernet,
 	if (IS_ERR(at))
 		return at;
 	at->rule = *rule;
+	INIT_LIST_HEAD(&at->change);
 	ratelimit_state_init(&at->limit, rule->log.rate ? HZ : 0,
 			     min_t(u32, rule->log.rate, INT_MAX));
 	/* Do not log how many samples the limit suppressed: suppressing them is its purpose. */
@@ -423,8 +438,10 @@ int ipcuckoo_detach(struct ipcuckoo_net *pernet, u32 id, const char *name,
 	*count = 0;
 	mutex_lock(&pernet->mutex);
 	list_for_each_entry(at, &pernet->attached.list, list) {
-		at->detaching = id ? at->id == id : selected(at, name, selector);
-		*count += at->detaching;
+		if (id ? at->id != id : !selected(at, name, selector))
+			continue;
+		mark_detaching(pernet, at);
+		++*count;
 	}
 	if (*count) {
 		err = ipcuckoo_points_prepare(pernet, false);
@@ -460,6 +477,7 @@ void ipcuckoo_attach_exchange(struct ipcuckoo_net *pernet, struct ipcuckoo_set *
 		if (old != a && old != b)
 			continue;
 		at->set = old == a ? b : a;
+		mark_changed(pernet, at);
 		kref_get(&at->set->ref);
 		ipcuckoo_set_put(old);
 	}

@@ -4,6 +4,7 @@
 #define _IPCUCKOO_ATTACH_H
 
 #include <linux/list.h>
+#include <linux/rbtree.h>
 #include <linux/spinlock.h>
 #include <linux/types.h>
 #include <linux/workqueue.h>
@@ -13,8 +14,18 @@
 struct ipcuckoo_net;
 struct ipcuckoo_set;
 
-/* The number of lists of XDP's taps. Few machines attach sets to more devices in XDP. */
-#define IPCUCKOO_XDP_LISTS	8
+/* The number of lists of XDP's taps for each family. A namespace can have attachments to four times
+ * as many devices, whose indexes mostly follow each other.
+ */
+#define IPCUCKOO_XDP_LISTS	256
+
+/**
+ * struct ipcuckoo_xdp_taps - by which frames find the taps of their device
+ * @list:	for IPv4 and IPv6: the taps, in lists by the index of their device
+ */
+struct ipcuckoo_xdp_taps {
+	struct hlist_head list[2][IPCUCKOO_XDP_LISTS];
+};
 
 /**
  * struct ipcuckoo_attached - the attachments of a network namespace
@@ -24,12 +35,16 @@ struct ipcuckoo_set;
  * @count:	length of @list
  * @seq:	incremented when @list or a name in it changes: for dumps
  * @id:		the id of the newest attachment
- * @points:	where attachments run (point.c)
+ * @points:	tree of points: where attachments run (point.c)
+ * @changes:	attachments whose chains are not up to date: they are new, being detached, or have
+ *		another set
+ * @changing:	the points of @changes, while their chains are being replaced
+ * @refused:	number of points whose hook could not be registered
+ * @news:	the error of such a hook has changed, so the states of attachments are to be stored
  * @idle:	taps that no point uses (point.c)
  * @idle_count:	length of @idle
  * @on_devices:	number of taps of devices, idle ones included
- * @xdp:	for IPv4 and IPv6: the taps of XDP, in lists by the index of their device. Packets
- *		read them under rcu_read_lock()
+ * @xdp:	the taps of XDP; NULL before there is one. Frames read it under rcu_read_lock()
  * @retry:	work item that tries again to register hooks
  * @delay:	jiffies until @retry runs again
  *
@@ -41,20 +56,24 @@ struct ipcuckoo_attached {
 	u32 count;
 	u32 seq;
 	u32 id;
-	struct list_head points;
+	struct rb_root points;
+	struct list_head changes;
+	struct list_head changing;
+	unsigned int refused;
+	bool news;
 	struct list_head idle;
 	unsigned int idle_count;
 	unsigned int on_devices;
-	struct hlist_head xdp[2][IPCUCKOO_XDP_LISTS];
+	struct ipcuckoo_xdp_taps __rcu *xdp;
 	struct delayed_work retry;
 	unsigned long delay;
 };
 
-/* The list that has the XDP tap of a device, if there is one, for IPv4 or IPv6. */
-static inline struct hlist_head *ipcuckoo_xdp_taps(struct ipcuckoo_attached *attached,
+/* The list that has the taps of a device, if there are any, for IPv4 or IPv6. */
+static inline struct hlist_head *ipcuckoo_xdp_list(struct ipcuckoo_xdp_taps *taps,
 						   unsigned int ifindex, bool v6)
 {
-	return &attached->xdp[v6][ifindex % IPCUCKOO_XDP_LISTS];
+	return &taps->list[v6][ifindex % IPCUCKOO_XDP_LISTS];
 }
 
 /**

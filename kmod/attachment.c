@@ -15,9 +15,6 @@ static_assert(!IS_ENABLED(CONFIG_SMP) ||
 	      (offsetofend(struct ipcuckoo_attachment, rule) - 1) / SMP_CACHE_BYTES <
 	      offsetof(struct ipcuckoo_attachment, limit) / SMP_CACHE_BYTES);
 
-/* Number of hooks at which an attachment can run: both directions of both families. */
-#define HOOKS_MAX	4
-
 /* Estimated bytes of a hook: a point, a tap, its chain, and netfilter's array of hooks. */
 #define HOOK_SIZE	512
 
@@ -26,7 +23,7 @@ static size_t attachment_size(void)
 {
 	return kmalloc_size_roundup(sizeof(struct ipcuckoo_attachment)) +
 	       num_possible_cpus() * sizeof(struct ipcuckoo_counter) +
-	       HOOKS_MAX * HOOK_SIZE;
+	       IPCUCKOO_RUNS_MAX * HOOK_SIZE;
 }
 
 /**

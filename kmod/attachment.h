@@ -12,7 +12,9 @@
 
 #include "ipcuckoo.h"
 
+struct ipcuckoo_attachment;
 struct ipcuckoo_mem;
+struct ipcuckoo_point;
 struct ipcuckoo_set;
 struct net;
 struct net_device;
@@ -62,6 +64,21 @@ struct ipcuckoo_counter {
 	struct u64_stats_sync syncp;
 };
 
+/* Number of points at which an attachment can run: for both directions of both families. */
+#define IPCUCKOO_RUNS_MAX	4
+
+/**
+ * struct ipcuckoo_run - an attachment at one of its points
+ * @at:		the attachment
+ * @point:	the point (point.c)
+ * @list:	in the point's list of attachments
+ */
+struct ipcuckoo_run {
+	struct ipcuckoo_attachment *at;
+	struct ipcuckoo_point *point;
+	struct list_head list;
+};
+
 /**
  * struct ipcuckoo_attachment - a set acting on packets
  * @ifindex:	index of rule.dev; 0 for any device, -1 if no device has that name now
@@ -75,6 +92,9 @@ struct ipcuckoo_counter {
  * @program:	a program ran at its device when that was looked at last, to notify listeners of
  *		changes; under ipcuckoo_net.mutex
  * @err:	why a hook is missing, if @state is IPCUCKOO_STATE_NO_HOOK
+ * @change:	in ipcuckoo_attached.changes, or empty; likewise
+ * @runs:	number of its points; under ipcuckoo_net.mutex
+ * @run:	its points; likewise
  * @list:	in ipcuckoo_attached.list
  * @mem:	the account to uncharge when it is freed
  * @rcu:	to free it after a grace period
@@ -92,6 +112,9 @@ struct ipcuckoo_attachment {
 	u8 state;
 	bool program;
 	int err;
+	struct list_head change;
+	unsigned int runs;
+	struct ipcuckoo_run run[IPCUCKOO_RUNS_MAX];
 	struct list_head list;
 	struct ipcuckoo_mem *mem;
 	struct rcu_head rcu;

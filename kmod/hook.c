@@ -560,12 +560,15 @@ static __always_inline bool find_ip(struct frame *frame)
 static __always_inline u32 run_device(const struct frame *frame)
 {
 	const struct net_device *dev = frame->dev;
-	struct ipcuckoo_attached *attached = &ipcuckoo_net(dev_net(dev))->attached;
+	struct ipcuckoo_xdp_taps *taps;
 	const struct ipcuckoo_chain *chain;
 	const struct ipcuckoo_tap *tap;
 	u32 verdict;
 
-	hlist_for_each_entry_rcu(tap, ipcuckoo_xdp_taps(attached, dev->ifindex, frame->v6), node) {
+	taps = rcu_dereference(ipcuckoo_net(dev_net(dev))->attached.xdp);
+	if (!taps)
+		return XDP_PASS;
+	hlist_for_each_entry_rcu(tap, ipcuckoo_xdp_list(taps, dev->ifindex, frame->v6), node) {
 		chain = tap->ops.dev == dev ? rcu_dereference(tap->chain) : NULL;
 		if (!chain)
 			continue;

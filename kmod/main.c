@@ -15,6 +15,7 @@
 #include "set.h"
 #include "shadow.h"
 #include "table.h"
+#include "tap.h"
 #include "trim.h"
 
 static int __net_init net_begin(struct net *net)
@@ -48,6 +49,7 @@ static void __net_exit net_end(struct net *net)
 	ipcuckoo_ids_exit_net(pernet);
 	ipcuckoo_trim_exit_net(pernet);
 	ipcuckoo_proc_exit_net(pernet);
+	ipcuckoo_tap_exit_net(pernet);
 	if (pernet->wq)
 		destroy_workqueue(pernet->wq);
 }

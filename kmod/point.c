@@ -5,14 +5,16 @@
  * A *point* is where attachments run together: a netfilter hook, a priority, and at
  * ingress the name of a device; or XDP at a device. A point has a chain, an array of its
  * attachments in order (hook.h). A chain is never changed: attaching and detaching replace
- * it. A point exists as long as something is attached to it.
+ * it. A point exists as long as something is attached to it. An attachment knows its points,
+ * and a point its attachments, so a change costs what the points cost where it changes
+ * something, however many others there are.
  *
  * A *tap* is a netfilter hook that the module has registered. A packet finds the chain
  * through a pointer in the tap, under rcu_read_lock(), which netfilter holds. A tap of XDP
  * is no netfilter hook: the BPF program at the device finds it by the device's index, and
  * the function that it calls takes rcu_read_lock(). A point has no tap if, at ingress and
  * XDP, no device has that name now, or if registering the hook failed. Then the state of
- * its attachments says so (refresh()). A failed registration is tried again at some later
+ * its attachments says so (refresh()). A failed registration is tried again when the chain
  * changes, and by retry() after a delay that grows.
  *
  * When the last attachment of a point is detached, its tap stays registered but idle: its
@@ -55,7 +57,10 @@
 #define RETRY_MAX	(64 * HZ)
 
 /**
- * struct point - where attachments run together
+ * struct ipcuckoo_point - where attachments run together
+ * @node:	in ipcuckoo_attached.points, by @hook, @priority and @dev
+ * @runs:	its attachments, in the order in which they run
+ * @changing:	in ipcuckoo_attached.changing, while its chain is being replaced
  * @tap:	its tap, or NULL
  * @chain:	the chain that packets run; NULL until the first ipcuckoo_points_publish()
  * @next:	the chain that ipcuckoo_points_prepare() has made to replace @chain; NULL at
@@ -63,10 +68,13 @@
  * @hook:	which netfilter hook
  * @priority:	its priority
  * @dev:	at ingress and XDP, the name of the device, else ""
- * @err:	why registering the tap failed; 0 if there is a tap, or no device
- * @list:	in ipcuckoo_attached.points
+ * @err:	why registering the tap failed; 0 if there is a tap, or no device. Changed by
+ *		set_error()
  */
-struct point {
+struct ipcuckoo_point {
+	struct rb_node node;
+	struct list_head runs;
+	struct list_head changing;
 	struct ipcuckoo_tap *tap;
 	struct ipcuckoo_chain *chain;
 	struct ipcuckoo_chain *next;
@@ -74,7 +82,6 @@ struct point {
 	int priority;
 	char dev[IFNAMSIZ];
 	int err;
-	struct list_head list;
 };
 
 static bool is_registered(const struct net_device *dev)
@@ -113,19 +120,35 @@ struct net_device *ipcuckoo_point_device(struct net *net, const char *name,
 
 /* Points */
 
+/* The first point, or the one that follows another, in no order that matters. NULL at the end. */
+static struct ipcuckoo_point *next_point(const struct ipcuckoo_net *pernet,
+					 const struct ipcuckoo_point *point)
+{
+	return rb_entry_safe(point ? rb_next(&point->node) :
+				     rb_first(&pernet->attached.points),
+			     struct ipcuckoo_point, node);
+}
+
+static void set_error(struct ipcuckoo_net *pernet, struct ipcuckoo_point *point, int err)
+{
+	pernet->attached.refused += !!err - !!point->err;
+	pernet->attached.news |= err != point->err;
+	point->err = err;
+}
+
 /* Give a point a tap, so that packets run its chain. Does nothing at ingress if there is
  * no device, or only @going, which is being unregistered (or NULL).
  *
  * Context: under RTNL if the point is at ingress.
  * Return: 0 or an error, which point->err has too.
  */
-static int connect_point(struct ipcuckoo_net *pernet, struct point *point,
+static int connect_point(struct ipcuckoo_net *pernet, struct ipcuckoo_point *point,
 			 const struct net_device *going)
 {
 	struct net_device *dev = NULL;
 	struct ipcuckoo_tap *tap;
 
-	point->err = 0;
+	set_error(pernet, point, 0);
 	if (ipcuckoo_hook_on_device(point->hook)) {
 		ASSERT_RTNL();
 		dev = ipcuckoo_point_device(pernet->net, point->dev, going);
@@ -134,7 +157,7 @@ static int connect_point(struct ipcuckoo_net *pernet, struct point *point,
 	}
 	tap = ipcuckoo_tap_get(pernet, point->hook, point->priority, dev);
 	if (IS_ERR(tap)) {
-		point->err = PTR_ERR(tap);
+		set_error(pernet, point, PTR_ERR(tap));
 		return point->err;
 	}
 	rcu_assign_pointer(tap->chain, point->chain);
@@ -143,7 +166,7 @@ static int connect_point(struct ipcuckoo_net *pernet, struct point *point,
 }
 
 /* Make the tap of a point idle. Packets may still run the chain for one grace period. */
-static void disconnect_point(struct ipcuckoo_net *pernet, struct point *point)
+static void disconnect_point(struct ipcuckoo_net *pernet, struct ipcuckoo_point *point)
 {
 	if (!point->tap)
 		return;
@@ -151,64 +174,138 @@ static void disconnect_point(struct ipcuckoo_net *pernet, struct point *point)
 	point->tap = NULL;
 }
 
-static bool is_xdp(const struct point *point)
+static bool is_xdp(const struct ipcuckoo_point *point)
 {
 	return ipcuckoo_hooks[point->hook].place == IPCUCKOO_PLACE_XDP;
 }
 
 static bool runs_at(const struct ipcuckoo_attachment *at, enum ipcuckoo_hook hook)
 {
-	return !at->detaching && at->rule.place == ipcuckoo_hooks[hook].place &&
+	return at->rule.place == ipcuckoo_hooks[hook].place &&
 	       at->set->family & ipcuckoo_hooks[hook].family &&
 	       at->rule.dir & ipcuckoo_hooks[hook].dirs;
 }
 
-static bool runs_in(const struct ipcuckoo_attachment *at, const struct point *point)
+/* Compare a point with the one at which an attachment runs for @hook. */
+static int compare(enum ipcuckoo_hook hook, const struct ipcuckoo_rule *rule,
+		   const struct ipcuckoo_point *point)
 {
-	return runs_at(at, point->hook) && at->rule.priority == point->priority &&
-	       (!ipcuckoo_hook_on_device(point->hook) || !strcmp(at->rule.dev, point->dev));
+	if (hook != point->hook)
+		return hook < point->hook ? -1 : 1;
+	if (rule->priority != point->priority)
+		return rule->priority < point->priority ? -1 : 1;
+	return ipcuckoo_hook_on_device(hook) ? strcmp(rule->dev, point->dev) : 0;
 }
 
-static int create_point(struct ipcuckoo_net *pernet, enum ipcuckoo_hook hook,
-			const struct ipcuckoo_attachment *at)
+/* Find the point at which an attachment runs for @hook, or create it. Return: NULL without memory.
+ */
+static struct ipcuckoo_point *get_point(struct ipcuckoo_net *pernet, enum ipcuckoo_hook hook,
+					const struct ipcuckoo_rule *rule)
 {
-	struct point *point;
+	struct rb_node **link = &pernet->attached.points.rb_node, *parent = NULL;
+	struct ipcuckoo_point *point;
+	int order;
 
-	list_for_each_entry(point, &pernet->attached.points, list)
-		if (point->hook == hook && runs_in(at, point))
-			return 0;
+	while (*link) {
+		parent = *link;
+		point = rb_entry(parent, struct ipcuckoo_point, node);
+		order = compare(hook, rule, point);
+		if (!order)
+			return point;
+		link = order < 0 ? &parent->rb_left : &parent->rb_right;
+	}
 	point = kzalloc(sizeof(*point), GFP_KERNEL_ACCOUNT | __GFP_NOWARN);
 	if (!point)
-		return -ENOMEM;
+		return NULL;
+	INIT_LIST_HEAD(&point->runs);
+	INIT_LIST_HEAD(&point->changing);
 	point->hook = hook;
-	point->priority = at->rule.priority;
+	point->priority = rule->priority;
 	if (ipcuckoo_hook_on_device(hook))
-		strscpy(point->dev, at->rule.dev, sizeof(point->dev));
-	list_add_tail(&point->list, &pernet->attached.points);
-	return 0;
+		strscpy(point->dev, rule->dev, sizeof(point->dev));
+	rb_link_node(&point->node, parent, link);
+	rb_insert_color(&point->node, &pernet->attached.points);
+	return point;
 }
 
-/* Create the points that the attachments in the list need and that do not exist. */
-static int create_points(struct ipcuckoo_net *pernet)
-{
-	const struct ipcuckoo_attachment *at;
-	int hook, err;
-
-	list_for_each_entry(at, &pernet->attached.list, list) {
-		for (hook = 0; hook < IPCUCKOO_HOOKS; hook++) {
-			err = runs_at(at, hook) ? create_point(pernet, hook, at) : 0;
-			if (err)
-				return err;
-		}
-	}
-	return 0;
-}
-
-static void free_point(struct ipcuckoo_net *pernet, struct point *point)
+static void free_point(struct ipcuckoo_net *pernet, struct ipcuckoo_point *point)
 {
 	disconnect_point(pernet, point);
-	list_del(&point->list);
+	set_error(pernet, point, 0);
+	rb_erase(&point->node, &pernet->attached.points);
+	list_del(&point->changing);
 	kfree(point);
+}
+
+/* Add an attachment to its point for @hook, behind those of the same or a lower order, as in the
+ * list of all attachments.
+ */
+static int join(struct ipcuckoo_net *pernet, struct ipcuckoo_attachment *at,
+		enum ipcuckoo_hook hook)
+{
+	struct ipcuckoo_point *point = get_point(pernet, hook, &at->rule);
+	struct ipcuckoo_run *new = &at->run[at->runs], *run;
+
+	if (!point)
+		return -ENOMEM;
+	list_for_each_entry_reverse(run, &point->runs, list)
+		if (run->at->rule.order <= at->rule.order)
+			break;
+	list_add(&new->list, &run->list);
+	new->at = at;
+	new->point = point;
+	at->runs++;
+	return 0;
+}
+
+/* Add an attachment to all its points, unless it is there. */
+static int join_points(struct ipcuckoo_net *pernet, struct ipcuckoo_attachment *at)
+{
+	int hook, err = 0;
+
+	if (at->runs)
+		return 0;
+	for (hook = 0; hook < IPCUCKOO_HOOKS && !err; hook++)
+		if (runs_at(at, hook))
+			err = join(pernet, at, hook);
+	return err;
+}
+
+/**
+ * ipcuckoo_points_leave() - remove an attachment from its points
+ * @at:		attachment, which no chain has any more, or none had yet; the namespace's mutex is
+ *		held
+ *
+ * Does nothing if it is at no point.
+ */
+void ipcuckoo_points_leave(struct ipcuckoo_attachment *at)
+{
+	while (at->runs)
+		list_del(&at->run[--at->runs].list);
+}
+
+/* Collect the points whose chains have to be replaced: those of attachments that come, go, or have
+ * another set now. Return: 0 or -ENOMEM.
+ */
+static int collect_points(struct ipcuckoo_net *pernet)
+{
+	struct ipcuckoo_attached *attached = &pernet->attached;
+	struct ipcuckoo_attachment *at;
+	struct ipcuckoo_point *point;
+	unsigned int i;
+	int err;
+
+	list_for_each_entry(at, &attached->changes, change) {
+		err = join_points(pernet, at);
+		for (i = 0; i < at->runs; i++) {
+			point = at->run[i].point;
+			if (list_empty(&point->changing))
+				list_add_tail(&point->changing, &attached->changing);
+		}
+		if (err)
+			return err;
+	}
+	return 0;
 }
 
 /* Chains */
@@ -241,17 +338,16 @@ static struct ipcuckoo_link make_link(struct ipcuckoo_attachment *at)
 	};
 }
 
-/* Make the chain of a point from the list of attachments; NULL if none runs there. */
-static struct ipcuckoo_chain *make_chain(struct ipcuckoo_net *pernet,
-					 const struct point *point)
+/* Make the chain of a point; NULL if no attachment will run there. */
+static struct ipcuckoo_chain *make_chain(const struct ipcuckoo_point *point)
 {
-	struct ipcuckoo_attachment *at;
 	struct ipcuckoo_chain *chain;
 	struct ipcuckoo_link *link;
+	struct ipcuckoo_run *run;
 	size_t count = 0;
 
-	list_for_each_entry(at, &pernet->attached.list, list)
-		count += runs_in(at, point);
+	list_for_each_entry(run, &point->runs, list)
+		count += !run->at->detaching;
 	if (!count)
 		return NULL;
 	chain = kzalloc(struct_size(chain, link, count + 1),
@@ -259,19 +355,19 @@ static struct ipcuckoo_chain *make_chain(struct ipcuckoo_net *pernet,
 	if (!chain)
 		return ERR_PTR(-ENOMEM);
 	link = chain->link;
-	list_for_each_entry(at, &pernet->attached.list, list)
-		if (runs_in(at, point))
-			*link++ = make_link(at);
+	list_for_each_entry(run, &point->runs, list)
+		if (!run->at->detaching)
+			*link++ = make_link(run->at);
 	return chain;
 }
 
 static int make_chains(struct ipcuckoo_net *pernet)
 {
 	struct ipcuckoo_chain *chain;
-	struct point *point;
+	struct ipcuckoo_point *point;
 
-	list_for_each_entry(point, &pernet->attached.points, list) {
-		chain = make_chain(pernet, point);
+	list_for_each_entry(point, &pernet->attached.changing, changing) {
+		chain = make_chain(point);
 		if (IS_ERR(chain))
 			return PTR_ERR(chain);
 		point->next = chain;
@@ -282,12 +378,12 @@ static int make_chains(struct ipcuckoo_net *pernet)
 /* Changes */
 
 /* Does an attachment that is just being attached, and so has no number yet, run at this point? */
-static bool has_new(const struct ipcuckoo_net *pernet, const struct point *point)
+static bool has_new(const struct ipcuckoo_point *point)
 {
-	const struct ipcuckoo_attachment *at;
+	const struct ipcuckoo_run *run;
 
-	list_for_each_entry(at, &pernet->attached.list, list)
-		if (!at->id && runs_in(at, point))
+	list_for_each_entry(run, &point->runs, list)
+		if (!run->at->id)
 			return true;
 	return false;
 }
@@ -301,14 +397,14 @@ static bool has_new(const struct ipcuckoo_net *pernet, const struct point *point
  */
 static int connect_points(struct ipcuckoo_net *pernet, bool rtnl)
 {
-	struct point *point;
+	struct ipcuckoo_point *point;
 	int err;
 
-	list_for_each_entry(point, &pernet->attached.points, list) {
+	list_for_each_entry(point, &pernet->attached.changing, changing) {
 		if (!point->next || point->tap || (ipcuckoo_hook_on_device(point->hook) && !rtnl))
 			continue;
 		err = connect_point(pernet, point, NULL);
-		if (err && (!point->chain || has_new(pernet, point)))
+		if (err && (!point->chain || has_new(point)))
 			return err;
 	}
 	return 0;
@@ -317,17 +413,18 @@ static int connect_points(struct ipcuckoo_net *pernet, bool rtnl)
 /* Free chains and points that were prepared and not published. */
 static void drop_prepared(struct ipcuckoo_net *pernet)
 {
-	struct point *point, *next;
+	struct ipcuckoo_point *point, *next;
 
-	list_for_each_entry_safe(point, next, &pernet->attached.points, list) {
+	list_for_each_entry_safe(point, next, &pernet->attached.changing, changing) {
 		kfree(point->next);
 		point->next = NULL;
+		list_del_init(&point->changing);
 		if (!point->chain)
 			free_point(pernet, point);
 	}
 }
 
-static void replace_chain(struct point *point)
+static void replace_chain(struct ipcuckoo_point *point)
 {
 	struct ipcuckoo_chain *old = point->chain;
 
@@ -345,16 +442,19 @@ static void replace_chain(struct point *point)
  */
 static void publish(struct ipcuckoo_net *pernet)
 {
-	struct point *point, *next;
-	LIST_HEAD(leaving);
+	struct ipcuckoo_point *point, *next;
+	struct ipcuckoo_attachment *at;
 
-	list_for_each_entry_safe(point, next, &pernet->attached.points, list) {
-		if (point->next)
-			replace_chain(point);
-		else
-			list_move(&point->list, &leaving);
+	list_for_each_entry_safe(point, next, &pernet->attached.changing, changing) {
+		if (!point->next)
+			continue;
+		replace_chain(point);
+		list_del_init(&point->changing);
 	}
-	list_for_each_entry_safe(point, next, &leaving, list) {
+	list_for_each_entry(at, &pernet->attached.changes, change)
+		if (at->detaching)
+			ipcuckoo_points_leave(at);
+	list_for_each_entry_safe(point, next, &pernet->attached.changing, changing) {
 		replace_chain(point);
 		free_point(pernet, point);
 	}
@@ -363,32 +463,21 @@ static void publish(struct ipcuckoo_net *pernet)
 
 /* States */
 
-static bool any_missing(const struct ipcuckoo_net *pernet)
+/* Why a hook of an attachment is not registered; 0 if all are that have a device. */
+static int refusal_of(const struct ipcuckoo_attachment *at)
 {
-	const struct point *point;
+	unsigned int i;
 
-	list_for_each_entry(point, &pernet->attached.points, list)
-		if (point->err)
-			return true;
-	return false;
-}
-
-static int missing_hook(const struct ipcuckoo_net *pernet,
-			const struct ipcuckoo_attachment *at)
-{
-	const struct point *point;
-
-	list_for_each_entry(point, &pernet->attached.points, list)
-		if (point->err && runs_in(at, point))
-			return point->err;
+	for (i = 0; i < at->runs; i++)
+		if (at->run[i].point->err)
+			return at->run[i].point->err;
 	return 0;
 }
 
 /* Store the state of an attachment. Return: whether it has changed. */
-static bool update_state(const struct ipcuckoo_net *pernet, struct ipcuckoo_attachment *at,
-			 bool missing)
+static bool update_state(const struct ipcuckoo_net *pernet, struct ipcuckoo_attachment *at)
 {
-	int err = missing ? missing_hook(pernet, at) : 0;
+	int err = pernet->attached.refused ? refusal_of(at) : 0;
 	u8 state = err ? IPCUCKOO_STATE_NO_HOOK :
 		   READ_ONCE(at->ifindex) < 0 ? IPCUCKOO_STATE_NO_DEVICE :
 						IPCUCKOO_STATE_ACTIVE;
@@ -405,12 +494,11 @@ static bool update_state(const struct ipcuckoo_net *pernet, struct ipcuckoo_atta
  */
 static void update_new(struct ipcuckoo_net *pernet)
 {
-	bool missing = any_missing(pernet);
 	struct ipcuckoo_attachment *at;
 
-	list_for_each_entry(at, &pernet->attached.list, list)
+	list_for_each_entry(at, &pernet->attached.changes, change)
 		if (!at->id)
-			update_state(pernet, at, missing);
+			update_state(pernet, at);
 }
 
 /* Store the state of each attachment, and notify listeners of each change of a state. Queue
@@ -418,17 +506,17 @@ static void update_new(struct ipcuckoo_net *pernet)
  */
 static void refresh(struct ipcuckoo_net *pernet)
 {
-	bool missing = any_missing(pernet);
 	struct ipcuckoo_attachment *at;
 
+	pernet->attached.news = false;
 	list_for_each_entry(at, &pernet->attached.list, list) {
-		if (!update_state(pernet, at, missing))
+		if (!update_state(pernet, at))
 			continue;
 		/* This event has the whole state: follow_programs() need not send another one. */
 		at->program = ipcuckoo_attachment_has_program(at, pernet->net);
 		ipcuckoo_event_attachment(at, at->set->name, IPCUCKOO_EVENT_STATE_CHANGED);
 	}
-	if (missing)
+	if (pernet->attached.refused)
 		mod_delayed_work(pernet->wq, &pernet->attached.retry, pernet->attached.delay);
 }
 
@@ -446,11 +534,11 @@ static void retry(struct work_struct *work)
 	struct ipcuckoo_net *pernet = container_of(to_delayed_work(work),
 						 struct ipcuckoo_net,
 						 attached.retry);
-	struct point *point;
+	struct ipcuckoo_point *point;
 
 	rtnl_lock();
 	mutex_lock(&pernet->mutex);
-	list_for_each_entry(point, &pernet->attached.points, list)
+	for (point = next_point(pernet, NULL); point; point = next_point(pernet, point))
 		if (!point->tap)
 			connect_point(pernet, point, NULL);
 	pernet->attached.delay = min_t(unsigned long, 2 * pernet->attached.delay, RETRY_MAX);
@@ -465,7 +553,9 @@ static void retry(struct work_struct *work)
  */
 void ipcuckoo_points_init_net(struct ipcuckoo_net *pernet)
 {
-	INIT_LIST_HEAD(&pernet->attached.points);
+	pernet->attached.points = RB_ROOT;
+	INIT_LIST_HEAD(&pernet->attached.changes);
+	INIT_LIST_HEAD(&pernet->attached.changing);
 	INIT_LIST_HEAD(&pernet->attached.idle);
 	INIT_DELAYED_WORK(&pernet->attached.retry, retry);
 	pernet->attached.delay = RETRY_MIN;
@@ -489,7 +579,7 @@ int ipcuckoo_points_prepare(struct ipcuckoo_net *pernet, bool rtnl)
 	int err;
 
 	lockdep_assert_held(&pernet->mutex);
-	err = create_points(pernet);
+	err = collect_points(pernet);
 	if (!err)
 		err = make_chains(pernet);
 	return err ?: connect_points(pernet, rtnl);
@@ -520,8 +610,13 @@ void ipcuckoo_points_publish(struct ipcuckoo_net *pernet)
  */
 void ipcuckoo_points_finish(struct ipcuckoo_net *pernet)
 {
+	struct ipcuckoo_attachment *at, *next;
+
 	drop_prepared(pernet);
-	refresh_soon(pernet);
+	list_for_each_entry_safe(at, next, &pernet->attached.changes, change)
+		list_del_init(&at->change);
+	if (pernet->attached.news || pernet->attached.refused)
+		refresh_soon(pernet);
 	ipcuckoo_tap_limit_idle(pernet);
 }
 
@@ -531,17 +626,25 @@ void ipcuckoo_points_finish(struct ipcuckoo_net *pernet)
  */
 void ipcuckoo_points_exit_net(struct ipcuckoo_net *pernet)
 {
+	struct ipcuckoo_attachment *at;
+	struct ipcuckoo_point *point;
+
 	lockdep_assert_held(&pernet->mutex);
-	publish(pernet);
+	list_for_each_entry(at, &pernet->attached.list, list)
+		ipcuckoo_points_leave(at);
+	while ((point = next_point(pernet, NULL))) {
+		replace_chain(point);
+		free_point(pernet, point);
+	}
 	ipcuckoo_tap_free_idle(pernet, NULL);
 }
 
 /* Unregister all taps at a device that is being unregistered. */
 static void disconnect_device(struct ipcuckoo_net *pernet, const struct net_device *going)
 {
-	struct point *point;
+	struct ipcuckoo_point *point;
 
-	list_for_each_entry(point, &pernet->attached.points, list)
+	for (point = next_point(pernet, NULL); point; point = next_point(pernet, point))
 		if (point->tap && point->tap->ops.dev == going)
 			disconnect_point(pernet, point);
 	ipcuckoo_tap_free_idle(pernet, going);
@@ -552,9 +655,9 @@ static void disconnect_device(struct ipcuckoo_net *pernet, const struct net_devi
  */
 static void disconnect_others(struct ipcuckoo_net *pernet, const struct net_device *going)
 {
-	struct point *point;
+	struct ipcuckoo_point *point;
 
-	list_for_each_entry(point, &pernet->attached.points, list)
+	for (point = next_point(pernet, NULL); point; point = next_point(pernet, point))
 		if (point->tap && ipcuckoo_hook_on_device(point->hook) &&
 		    point->tap->ops.dev != ipcuckoo_point_device(pernet->net, point->dev, going))
 			disconnect_point(pernet, point);
@@ -572,17 +675,17 @@ static void disconnect_others(struct ipcuckoo_net *pernet, const struct net_devi
  */
 void ipcuckoo_points_follow(struct ipcuckoo_net *pernet, const struct net_device *going)
 {
-	struct point *point;
+	struct ipcuckoo_point *point;
 
 	lockdep_assert_held(&pernet->mutex);
 	ASSERT_RTNL();
 	if (going)
 		disconnect_device(pernet, going);
 	disconnect_others(pernet, going);
-	list_for_each_entry(point, &pernet->attached.points, list) {
+	for (point = next_point(pernet, NULL); point; point = next_point(pernet, point)) {
 		if (!ipcuckoo_hook_on_device(point->hook))
 			continue;
-		point->err = 0;
+		set_error(pernet, point, 0);
 		if (!point->tap && connect_point(pernet, point, going))
 			net_warn_ratelimited("ipcuckoo: the hook at the %s of %s cannot be registered, and attachments there see no packets until it can: error %d\n",
 					     is_xdp(point) ? "XDP" : "ingress", point->dev,

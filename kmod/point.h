@@ -13,6 +13,7 @@ void ipcuckoo_points_exit_net(struct ipcuckoo_net *pernet);
 int ipcuckoo_points_prepare(struct ipcuckoo_net *pernet, bool rtnl);
 void ipcuckoo_points_publish(struct ipcuckoo_net *pernet);
 void ipcuckoo_points_finish(struct ipcuckoo_net *pernet);
+void ipcuckoo_points_leave(struct ipcuckoo_attachment *at);
 void ipcuckoo_points_follow(struct ipcuckoo_net *pernet,
 			    const struct net_device *going);
 struct net_device *ipcuckoo_point_device(struct net *net, const char *name,

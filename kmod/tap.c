@@ -49,30 +49,39 @@ const struct ipcuckoo_hook_kind ipcuckoo_hooks[IPCUCKOO_HOOKS] = {
 	},
 };
 
-/* Where programs find a tap by its device; NULL if it is a netfilter hook. */
-static struct hlist_head *xdp_taps(struct ipcuckoo_net *pernet, const struct ipcuckoo_tap *tap)
+static bool is_xdp(const struct ipcuckoo_tap *tap)
 {
-	const struct ipcuckoo_hook_kind *kind = &ipcuckoo_hooks[tap->hook];
+	return ipcuckoo_hooks[tap->hook].place == IPCUCKOO_PLACE_XDP;
+}
 
-	if (kind->place != IPCUCKOO_PLACE_XDP)
-		return NULL;
-	return ipcuckoo_xdp_taps(&pernet->attached, tap->ops.dev->ifindex,
-				 kind->family == IPCUCKOO_FAMILY_INET6);
+/* Let programs find a tap by its device. */
+static int register_xdp(struct ipcuckoo_net *pernet, struct ipcuckoo_tap *tap)
+{
+	struct ipcuckoo_xdp_taps *taps = rcu_dereference_protected(pernet->attached.xdp,
+								   lockdep_is_held(&pernet->mutex));
+
+	if (!taps) {
+		taps = kzalloc(sizeof(*taps), GFP_KERNEL_ACCOUNT | __GFP_NOWARN);
+		if (!taps)
+			return -ENOMEM;
+		rcu_assign_pointer(pernet->attached.xdp, taps);
+	}
+	hlist_add_head_rcu(&tap->node,
+			   ipcuckoo_xdp_list(taps, tap->ops.dev->ifindex,
+					     ipcuckoo_hooks[tap->hook].family ==
+					     IPCUCKOO_FAMILY_INET6));
+	return 0;
 }
 
 static int register_tap(struct ipcuckoo_net *pernet, struct ipcuckoo_tap *tap)
 {
-	struct hlist_head *taps = xdp_taps(pernet, tap);
-
-	if (!taps)
-		return nf_register_net_hook(pernet->net, &tap->ops);
-	hlist_add_head_rcu(&tap->node, taps);
-	return 0;
+	return is_xdp(tap) ? register_xdp(pernet, tap) :
+			     nf_register_net_hook(pernet->net, &tap->ops);
 }
 
 static void unregister_tap(struct ipcuckoo_net *pernet, struct ipcuckoo_tap *tap)
 {
-	if (xdp_taps(pernet, tap))
+	if (is_xdp(tap))
 		hlist_del_rcu(&tap->node);
 	else
 		nf_unregister_net_hook(pernet->net, &tap->ops);
@@ -185,4 +194,13 @@ void ipcuckoo_tap_limit_idle(struct ipcuckoo_net *pernet)
 {
 	if (pernet->attached.idle_count > IDLE_MAX)
 		ipcuckoo_tap_free_idle(pernet, NULL);
+}
+
+/**
+ * ipcuckoo_tap_exit_net() - free what frames find the taps of a namespace by
+ * @pernet:	namespace, whose taps were unregistered a grace period ago
+ */
+void ipcuckoo_tap_exit_net(struct ipcuckoo_net *pernet)
+{
+	kfree(rcu_dereference_protected(pernet->attached.xdp, true));
 }

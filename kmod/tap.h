@@ -74,5 +74,6 @@ struct ipcuckoo_tap *ipcuckoo_tap_get(struct ipcuckoo_net *pernet, enum ipcuckoo
 void ipcuckoo_tap_put(struct ipcuckoo_net *pernet, struct ipcuckoo_tap *tap);
 void ipcuckoo_tap_free_idle(struct ipcuckoo_net *pernet, const struct net_device *dev);
 void ipcuckoo_tap_limit_idle(struct ipcuckoo_net *pernet);
+void ipcuckoo_tap_exit_net(struct ipcuckoo_net *pernet);
 
 #endif /* _IPCUCKOO_TAP_H */
