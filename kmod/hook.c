@@ -347,38 +347,69 @@ unsigned int ipcuckoo_hook_out6(void *priv, struct sk_buff *skb,
 	return reroute(skb, state, true);
 }
 
+/* Skipping VLAN tags costs time, so no frame may have more than these, unless nothing is dropped.
+ * They include the outermost one, which the stack has moved out of the frame.
+ */
+#define TAGS_MAX	16
+
+/* What tags_before() returns if there is no header of the protocol behind the tags, or if there are
+ * more than TAGS_MAX tags.
+ */
+enum { NO_HEADER = -1, TOO_DEEP = -2 };
+
 /* Skip all VLAN tags: the slow path of tags_before(). */
 static noinline int walk_tags(const struct sk_buff *skb, __be16 protocol)
 {
 	int start = skb_network_offset(skb), at = start;
+	int tags = skb_vlan_tag_present(skb);
 	const struct vlan_hdr *tag;
 	__be16 next = skb->protocol;
 	struct vlan_hdr copy;
 
-	while (eth_type_vlan(next)) {
+	for (; eth_type_vlan(next); tags++) {
+		if (tags == TAGS_MAX)
+			return TOO_DEEP;
 		tag = skb_header_pointer(skb, at, sizeof(copy), &copy);
 		if (!tag)
-			return -1;
+			return NO_HEADER;
 		next = tag->h_vlan_encapsulated_proto;
 		at += VLAN_HLEN;
 	}
-	return next == protocol ? at - start : -1;
+	return next == protocol ? at - start : NO_HEADER;
 }
 
-/* The length of the VLAN tags between the network header and a header of @protocol; -1 if
- * no header of @protocol follows the tags.
+/* The length of the VLAN tags between the network header and a header of @protocol; or NO_HEADER,
+ * or TOO_DEEP.
  *
  * The outermost tag is in skb->vlan_tci by now. The stack may still deliver the packet
  * behind any number of further tags: it removes tags of VLAN 0; a VLAN device removes its
  * tag, and may have another VLAN device on top of it, or be a port of a bridge that has
- * one. So this function skips all tags, up to the end of the frame: with a limit, more
- * tags would bypass the set. Skipping tags costs less than the stack's removing them.
+ * one. So what has too many tags is dropped if anything can be: to let it pass would bypass
+ * the set.
  */
 static __always_inline int tags_before(const struct sk_buff *skb, __be16 protocol)
 {
 	if (likely(skb->protocol == protocol))
 		return 0;
-	return eth_type_vlan(skb->protocol) ? walk_tags(skb, protocol) : -1;
+	return eth_type_vlan(skb->protocol) ? walk_tags(skb, protocol) : NO_HEADER;
+}
+
+/* Does a chain drop some packets of a device? */
+static bool can_drop(const struct ipcuckoo_chain *chain, const struct net_device *dev)
+{
+	const struct ipcuckoo_link *link;
+
+	for (link = chain->link; link->at; link++)
+		if (link->verdict == NF_DROP && concerns(link->at, dev))
+			return true;
+	return false;
+}
+
+/* The verdict for a packet in which tags_before() has found no header. */
+static noinline unsigned int without_header(const struct ipcuckoo_chain *chain, int tags,
+					    const struct nf_hook_state *state)
+{
+	return tags == TOO_DEEP && can_drop(chain, state->in) ? NF_DROP : NF_ACCEPT;
 }
 
 /* At ingress the IP stack has not checked the packet yet. A packet without a complete IP header
@@ -396,7 +427,7 @@ unsigned int ipcuckoo_hook_ingress4(void *priv, struct sk_buff *skb,
 		return NF_ACCEPT;
 	tags = tags_before(skb, htons(ETH_P_IP));
 	if (tags < 0)
-		return NF_ACCEPT;
+		return without_header(chain, tags, state);
 	ip = skb_header_pointer(skb, skb_network_offset(skb) + tags, sizeof(copy), &copy);
 	return ip && ip->version == 4 ? run(chain, skb, state, ip, tags, false, match4) : NF_ACCEPT;
 }
@@ -413,7 +444,7 @@ unsigned int ipcuckoo_hook_ingress6(void *priv, struct sk_buff *skb,
 		return NF_ACCEPT;
 	tags = tags_before(skb, htons(ETH_P_IPV6));
 	if (tags < 0)
-		return NF_ACCEPT;
+		return without_header(chain, tags, state);
 	ip = skb_header_pointer(skb, skb_network_offset(skb) + tags, sizeof(copy), &copy);
 	return ip && ip->version == 6 ? run(chain, skb, state, ip, tags, false, match6) : NF_ACCEPT;
 }
@@ -526,31 +557,37 @@ static __always_inline u32 run_frame(const struct ipcuckoo_chain *chain,
 	return XDP_PASS;
 }
 
-/* Find the IP header of a frame, behind all VLAN tags: see tags_before(). Return: whether there is
- * a complete one.
+/* Find the IP header of a frame, behind all VLAN tags: see tags_before(). Return: 0; NO_HEADER,
+ * also if it is not complete; or TOO_DEEP.
  */
-static __always_inline bool find_ip(struct frame *frame)
+static __always_inline int find_ip(struct frame *frame)
 {
 	const void *at = frame->xdp->data, *end = frame->xdp->data_end;
+	unsigned int tags;
 	__be16 protocol;
+	bool found;
 
 	if (at + ETH_HLEN > end)
-		return false;
+		return NO_HEADER;
 	protocol = ((const struct ethhdr *)at)->h_proto;
 	at += ETH_HLEN;
-	while (unlikely(eth_type_vlan(protocol))) {
+	for (tags = 0; unlikely(eth_type_vlan(protocol)); tags++) {
+		if (tags == TAGS_MAX)
+			return TOO_DEEP;
 		if (at + VLAN_HLEN > end)
-			return false;
+			return NO_HEADER;
 		protocol = ((const struct vlan_hdr *)at)->h_vlan_encapsulated_proto;
 		at += VLAN_HLEN;
 	}
 	frame->ip = at;
 	frame->v6 = protocol == htons(ETH_P_IPV6);
 	if (frame->v6)
-		return at + sizeof(struct ipv6hdr) <= end &&
-		       ((const struct ipv6hdr *)at)->version == 6;
-	return protocol == htons(ETH_P_IP) && at + sizeof(struct iphdr) <= end &&
-	       ((const struct iphdr *)at)->version == 4;
+		found = at + sizeof(struct ipv6hdr) <= end &&
+			((const struct ipv6hdr *)at)->version == 6;
+	else
+		found = protocol == htons(ETH_P_IP) && at + sizeof(struct iphdr) <= end &&
+			((const struct iphdr *)at)->version == 4;
+	return found ? 0 : NO_HEADER;
 }
 
 /* Run all chains of a device. As at ingress, attachments that name the device differently (by its
@@ -597,6 +634,32 @@ static struct net_device *program_device(struct net_device *dev)
 	return dev;
 }
 
+/* Does a chain for frames of a family drop some of a device? */
+static bool drops(const struct net_device *dev, bool v6)
+{
+	struct ipcuckoo_xdp_taps *taps;
+	const struct ipcuckoo_chain *chain;
+	const struct ipcuckoo_tap *tap;
+
+	taps = rcu_dereference(ipcuckoo_net(dev_net(dev))->attached.xdp);
+	if (!taps)
+		return false;
+	hlist_for_each_entry_rcu(tap, ipcuckoo_xdp_list(taps, dev->ifindex, v6), node) {
+		chain = tap->ops.dev == dev ? rcu_dereference(tap->chain) : NULL;
+		if (chain && can_drop(chain, dev))
+			return true;
+	}
+	return false;
+}
+
+/* The verdict for a frame with too many VLAN tags, whatever is behind them. */
+static u32 refuse(const struct xdp_buff *xdp)
+{
+	const struct net_device *dev = program_device(xdp->rxq->dev);
+
+	return drops(dev, false) || drops(dev, true) ? XDP_DROP : XDP_PASS;
+}
+
 /**
  * struct pieces - what is left of a frame that is in several pieces of memory
  * @info:	has the pieces behind the first one
@@ -634,10 +697,9 @@ static unsigned int copy_bytes(struct pieces *pieces, void *to, unsigned int siz
 
 /* Run what is attached for a frame whose IP header is not in its first piece of memory. Drivers
  * hand over such frames only to programs that can handle fragments (xdp.frags). Some drivers, as
- * mlx5, put all bytes of a frame into fragments then. The copy is without VLAN tags, of which
- * there may be any number.
+ * mlx5, put all bytes of a frame into fragments then. The copy is without VLAN tags.
  */
-static noinline u32 run_fragments(struct xdp_buff *xdp)
+static u32 run_fragments(struct xdp_buff *xdp)
 {
 	struct {
 		struct ethhdr ethernet;
@@ -650,12 +712,14 @@ static noinline u32 run_fragments(struct xdp_buff *xdp)
 		.length = xdp->data_end - xdp->data,
 	};
 	struct frame frame = { .xdp = &head };
-	unsigned int front = ETH_HLEN, size;
+	unsigned int front = ETH_HLEN, tags, size;
 	struct vlan_hdr tag;
 
 	if (copy_bytes(&pieces, &copy.ethernet, ETH_HLEN) < ETH_HLEN)
 		return XDP_PASS;
-	while (eth_type_vlan(copy.ethernet.h_proto)) {
+	for (tags = 0; eth_type_vlan(copy.ethernet.h_proto); tags++) {
+		if (tags == TAGS_MAX)
+			return refuse(xdp);
 		if (copy_bytes(&pieces, &tag, VLAN_HLEN) < VLAN_HLEN)
 			return XDP_PASS;
 		copy.ethernet.h_proto = tag.h_vlan_encapsulated_proto;
@@ -664,10 +728,18 @@ static noinline u32 run_fragments(struct xdp_buff *xdp)
 	size = copy_bytes(&pieces, copy.ip, SAMPLE);
 	head.data_end = copy.ip + size;
 	frame.rest = xdp_get_buff_len(xdp) - front - size;
-	if (!find_ip(&frame))
+	if (find_ip(&frame))
 		return XDP_PASS;
 	frame.dev = program_device(xdp->rxq->dev);
 	return run_device(&frame);
+}
+
+/* The verdict for a frame in which find_ip() has found no header. */
+static noinline u32 without_ip(struct xdp_buff *xdp, int found)
+{
+	if (found == TOO_DEEP)
+		return refuse(xdp);
+	return xdp_buff_has_frags(xdp) ? run_fragments(xdp) : XDP_PASS;
 }
 
 /**
@@ -680,10 +752,10 @@ static noinline u32 run_fragments(struct xdp_buff *xdp)
 u32 ipcuckoo_hook_xdp(const struct xdp_buff *xdp)
 {
 	struct frame frame = { .xdp = xdp };
+	int found = find_ip(&frame);
 
-	if (!find_ip(&frame))
-		return xdp_buff_has_frags((struct xdp_buff *)xdp) ?
-		       run_fragments((struct xdp_buff *)xdp) : XDP_PASS;
+	if (unlikely(found))
+		return without_ip((struct xdp_buff *)xdp, found);
 	frame.dev = program_device(xdp->rxq->dev);
 	return run_device(&frame);
 }

@@ -125,7 +125,8 @@
  *
  * PLACE_INGRESS comes before the rest of netfilter: before connection tracking,
  * the raw tables, defragmentation, bridges and routing. It sees each fragment,
- * packets for other machines, and packets behind any number of VLAN tags. It
+ * packets for other machines, and packets behind up to 16 VLAN tags; what has
+ * more tags is dropped if any attachment there has the verdict drop. It
  * does not see what the machine itself sends. Headers have not been checked
  * there: a packet without a complete IP header matches nothing. Counted bytes
  * include the padding of short frames. The device need not exist: the attachment

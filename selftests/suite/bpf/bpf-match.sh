@@ -310,6 +310,18 @@ drops_fragments()
 	done
 }
 
+# verdicts BYTES TAGS: prints the verdicts for such frames of both families, from addresses in no set
+verdicts()
+{
+	local address verdict all=()
+
+	for address in 192.0.3.1 2001:db9::1; do
+		read -r verdict _ < <(serve fragments "$1" "$address" "$2")
+		all+=("$verdict")
+	done
+	echo "${all[*]}"
+}
+
 # The kernel's attachment is enough: bpf-load runs a program of its own.
 test_fragments()
 {
@@ -324,9 +336,20 @@ test_fragments()
 	done
 	drops_fragments 14 1
 	drops_fragments 20 3
-	drops_fragments 14 1000
+	drops_fragments 14 16
+	drops_fragments 90 16
+	check "packets and bytes are counted" "16 $dropped" "$(counters)"
+	# The first 4 of these tags are not in fragments, or all 17.
+	check "frames with more than 16 tags are dropped" "1 1 1 1 1 1" \
+		"$(verdicts 14 17) $(verdicts 30 1000) $(verdicts 90 17)"
+	check "they are not counted" "16 $dropped" "$(counters)"
+	attach_fresh "parts src count xdp dev lo loopback"
+	check "where nothing is dropped, they pass" "2 2 2 2" "$(verdicts 14 17) $(verdicts 90 17)"
+	check "without being looked up" "0 0" "$(counters)"
+	attach_fresh "parts src count xdp dev lo loopback" "parts src drop xdp dev lo"
+	check "an attachment that is not for loopback devices does not drop them" "2 2" \
+		"$(verdicts 90 17)"
 	end_serve
-	check "packets and bytes are counted" "14 $dropped" "$(counters)"
 	ipcuckoo detach --all
 	ipcuckoo destroy parts
 }

@@ -3,7 +3,8 @@
 #
 # Tests ingress attachments with VLAN tags: none, one and many, of VLAN 0 and of others, 802.1Q and
 # 802.1ad, in the frame and offloaded, IPv4 and IPv6. First without an attachment, to see what the
-# kernel delivers; then no blocked packet may pass, and all others must.
+# kernel delivers; then no blocked packet may pass, and all others must. Frames with more than 16 tags
+# must not pass where anything is dropped, and must not cost more than others.
 
 . "${0%/*}/../../lib/lib.sh"
 . "${0%/*}/../../lib/lib-net.sh"
@@ -79,17 +80,18 @@ tags()
 	done
 }
 
-# priority_plan DEVICE: frames with 0 to 8 tags of VLAN 0, and with many more
+# priority_plan DEVICE DEPTH...: frames with so many tags of VLAN 0
 priority_plan()
 {
-	local family depth
+	local family depth device=$1
 
+	shift
 	for family in 4 ${ipv6:+6}; do
-		for depth in 0 1 2 3 4 5 6 7 8 9 20 100; do
-			echo "$1 $family$(tags $depth 8100)"
-			echo "$1 $family$(tags $depth 88a8)"
-			echo "$1 $family$(tags $depth 8100 88a8)"
-			echo "$1 $family$(tags $depth 88a8 88a8 8100)"
+		for depth; do
+			echo "$device $family$(tags "$depth" 8100)"
+			echo "$device $family$(tags "$depth" 88a8)"
+			echo "$device $family$(tags "$depth" 8100 88a8)"
+			echo "$device $family$(tags "$depth" 88a8 88a8 8100)"
 		done
 	done
 }
@@ -162,6 +164,29 @@ passes()
 		"$half $(awk '$2 { bytes += $3 } END { print bytes }' sent)" "$(counters)"
 }
 
+# refused NAME DEVICE PLAN: cases: frames of a plan, all of which have too many tags, pass if nothing can
+# be dropped, and none passes otherwise
+refused()
+{
+	local name=$1 device=$2 plan=$3 half
+
+	half=$(wc -l < "$plan")
+	attach_fresh "bad src count ingress dev $device"
+	deliver "$plan"
+	if kernel_since 7; then
+		skip "$name: where nothing is dropped, they pass" "Linux 7 may not deliver them"
+	else
+		check "$name: where nothing is dropped, they pass" \
+			"0 of $half, 0 of $half" "$(missing 0), $(missing 1)"
+	fi
+	check "$name: they are not looked up" "0 0" "$(counters)"
+	attach_fresh "bad src drop ingress dev $device"
+	deliver "$plan"
+	check "$name: where anything can be dropped, none passes" \
+		"$half of $half, $half of $half" "$(missing 0), $(missing 1)"
+	check "$name: and none is counted" "0 0" "$(counters)"
+}
+
 # offloaded: a plan of frames with tags behind the one that the client's VLAN device adds offloaded
 offloaded()
 {
@@ -182,13 +207,21 @@ nested_devices()
 
 test_tags()
 {
-	priority_plan eth0 > plan
+	local some="0 1 2 3 4 5 6 7 8 9 15"
+
+	# shellcheck disable=SC2086 # they are words
+	priority_plan eth0 $some 16 > plan
 	passes "VLAN 0, in the frame" c0 plan
+	priority_plan eth0 17 18 20 100 > plan
+	refused "more than 16 tags, in the frame" c0 plan
 	nested_plan eth0 > plan
 	passes "devices of VLANs" c0 plan
-	priority_plan out0 > plan
+	# shellcheck disable=SC2086 # they are words
+	priority_plan out0 $some > plan
 	offloaded 0 802.1Q tx-vlan-offload
 	passes "VLAN 0 offloaded, 802.1Q" c0 plan 1
+	priority_plan out0 16 30 > plan.deep
+	refused "16 tags and one that is offloaded" c0 plan.deep
 	in_c ip link del out0
 	offloaded 0 802.1ad tx-vlan-stag-hw-insert
 	passes "VLAN 0 offloaded, 802.1ad" c0 plan 1
@@ -196,6 +229,42 @@ test_tags()
 	offloaded 5 802.1Q tx-vlan-offload
 	passes "VLAN 5 offloaded, VLAN 0 within" c0 plan
 	in_c ip link del out0
+}
+
+# cost FRAMES: prints what a frame of 9,000 bytes costs at best, in microseconds: one that is full of
+# tags, and one without
+cost()
+{
+	in_c python3 - "$1" <<-'END'
+	import socket, sys, time
+	frames, size = int(sys.argv[1]), 9000
+	s = socket.socket(socket.AF_PACKET, socket.SOCK_RAW)
+	s.bind(("eth0", 0))
+	head = bytes.fromhex("020000000011" "020000000012")
+	tags = head + bytes.fromhex("81000005") * ((size - 14) // 4)
+	plain = head + bytes.fromhex("0800" "45000020") + bytes(size - 18)
+	best = [1e9, 1e9]
+	for _ in range(20):
+	    for kind, frame in enumerate((tags, plain)):
+	        begin = time.monotonic()
+	        for _ in range(frames):
+	            s.send(frame)
+	        best[kind] = min(best[kind], (time.monotonic() - begin) / frames)
+	print(*(f"{seconds * 1e6:.1f}" for seconds in best))
+	END
+}
+
+test_cost()
+{
+	local costs
+
+	in_f ip link set c0 mtu 9000 && in_c ip link set eth0 mtu 9000 || bail "no large frames"
+	attach_fresh "bad src drop ingress dev c0"
+	costs=$(cost 200)
+	echo "# 9,000 bytes, with tags and without: $costs us"
+	check "a frame that is full of tags costs no more than twice what one without tags costs" 1 \
+		"$(awk '{ print $1 < 2 * $2 }' <<< "$costs")"
+	in_f ip link set c0 mtu 1500 && in_c ip link set eth0 mtu 1500
 }
 
 # A bridge forwards whole frames, and only a VLAN device on the bridge removes the tag.
@@ -237,5 +306,6 @@ nsenter --net=/run/netns/f python3 -c "$receiver" $ipv6 >> received 2> receiver.
 busywait 20 test -e listening || bail "no receiver: $(< receiver.err)"
 test_tags
 test_broken
+test_cost
 test_bridge
 ktap_done
