@@ -9,9 +9,10 @@
  * number of times; then the set is full. The entry to be added is in the new table before
  * readers see the table.
  *
- * Shrinking a table, and making a larger hint for more prefixes, are optional. If there is
- * no memory for that, it is tried again when the number of entries has halved, or that of
- * prefixes has doubled, and not with each entry.
+ * Shrinking a table, making a larger hint for more prefixes, and cleaning a hint of stale marks
+ * are optional. If there is no memory for that, it is tried again when the number of entries has
+ * halved, that of prefixes has doubled, or half as many marks are stale again, and not with each
+ * entry.
  *
  * Functions that take time in proportion to the number of entries check for a fatal
  * signal. Then they return -EINTR and have changed nothing.
@@ -539,15 +540,17 @@ void ipcuckoo_rebuild_maybe_shrink(struct ipcuckoo_entries *e, enum ipcuckoo_kin
 	bool v6 = ipcuckoo_kind_keyed(kind);
 	struct ipcuckoo_hint *h = ipcuckoo_version_current(e)->hint[v6];
 	u32 count = t->count;
+	int err;
 
 	e->gc_pending &= ~BIT(kind);
 	if (sparse(t, more))
 		shrink(e, kind, more);
-	if (h && h->stale > STALE_MIN + count) {
-		h->stale = 0;
-		rebuild_hint(e, v6, ipcuckoo_usage_count(e, v6 ?
-				IPCUCKOO_NETS6 : IPCUCKOO_NETS4), IPCUCKOO_CHARGE_TRY);
-	}
+	if (!h || h->stale <= STALE_MIN + count)
+		return;
+	err = rebuild_hint(e, v6, ipcuckoo_usage_count(e, v6 ? IPCUCKOO_NETS6 : IPCUCKOO_NETS4),
+			   IPCUCKOO_CHARGE_TRY);
+	if (err && err != -EINTR)
+		h->stale = (STALE_MIN + count) / 2;
 }
 
 static int reserve_table(struct ipcuckoo_entries *e, enum ipcuckoo_kind kind, u32 more)
@@ -637,11 +640,13 @@ int ipcuckoo_rebuild_trim(struct ipcuckoo_entries *e)
 {
 	int kind, err = ipcuckoo_rebuild_alloc_queue(e);
 
-	e->gc_pending = 0;
-	e->loose = false;
 	err = err ?: trim_hint(e, false);
 	err = err ?: trim_hint(e, true);
 	for (kind = 0; kind < IPCUCKOO_KINDS && !err; kind++)
 		err = trim_table(e, kind);
+	if (!err) {
+		e->gc_pending = 0;
+		e->loose = false;
+	}
 	return err;
 }

@@ -1259,6 +1259,64 @@ static void test_signal_in_deletion(void)
 	ktap_case("a prefix does not match after its deletion, even with a fatal signal");
 }
 
+/* Add a host and delete it again, until that cleans the hint, @most times at most. Return: how often
+ * that took; 0 if the hint is not clean.
+ */
+static u32 clean_after(struct ipcuckoo_entries *e, u32 most)
+{
+	const struct ipcuckoo_hint *h = ipcuckoo_version_current(e)->hint[0];
+	struct ipcuckoo_entry host = { .addr.lo = 0x0b000001, .len = 32 };
+	u32 n;
+
+	for (n = 1; n <= most; n++) {
+		expect_equal(ipcuckoo_entries_add(e, &host), 0, "adding a host");
+		expect_equal(ipcuckoo_entries_del(e, &host), 0, "deleting it");
+		if (ipcuckoo_version_current(e)->hint[0] != h)
+			return n;
+	}
+	return 0;
+}
+
+/* A hint has many stale marks. If it cannot be cleaned without memory, that is tried again sooner; and
+ * with the next deletion, if only a signal prevented it.
+ */
+static void test_stale_hint(void)
+{
+	struct ipcuckoo_entry entry = { .addr.lo = 0x0a000000, .len = 24 };
+	struct ipcuckoo_entries *e = calloc(1, sizeof(*e));
+	u32 i, often, later;
+
+	if (!e || ipcuckoo_entries_init(e, &account, true))
+		exit(1);
+	mutex_lock(&e->mutex);
+	expect_equal(ipcuckoo_entries_add(e, &entry), 0, "a prefix");
+	entry.len = 32;
+	/* Filling a hint looks for a signal now and then. */
+	for (i = 0; i < IPCUCKOO_COPY_BATCH; i++, entry.addr.lo++)
+		expect_equal(ipcuckoo_entries_add(e, &entry), 0, "a host");
+	often = clean_after(e, 100000);
+	expect(often, "many deletions make a hint clean");
+	expect_equal(clean_after(e, 100000), often, "deletions, again");
+
+	expect_equal(clean_after(e, often - 1), 0, "fewer deletions");
+	WRITE_ONCE(account.limit, atomic_long_read(&account.used) + 64);
+	expect_equal(clean_after(e, 10), 0, "more, without memory");
+	WRITE_ONCE(account.limit, 0);
+	later = clean_after(e, 100000);
+	expect(later > often / 4 && later < often * 3 / 4, "with memory, it is clean after %u of %u",
+	       later, often);
+
+	expect_equal(clean_after(e, often - 1), 0, "fewer deletions");
+	shim_fatal_at = 1;
+	expect_equal(clean_after(e, 1), 0, "one more, and a signal");
+	shim_fatal_at = 0;
+	expect_equal(clean_after(e, 1), 1, "one more");
+	set_exit(e);
+	free(e);
+	expect_nothing_left(&account);
+	ktap_case("a hint that could not be cleaned is cleaned later");
+}
+
 /* Garbage collection leaves the marks of short prefixes in the hint. When the set is trimmed, no
  * look-up may take them for a match, also if there is no memory for a part of that.
  */
@@ -1416,6 +1474,7 @@ int main(void)
 	test_flushes();
 	test_signals();
 	test_signal_in_deletion();
+	test_stale_hint();
 	test_trim_after_gc();
 	test_full(seed);
 	test_added_late();
