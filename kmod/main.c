@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Initialises and exits the module and its network namespaces, in the right order. */
+#include <linux/memcontrol.h>
 #include <linux/module.h>
 #include <net/genetlink.h>
 
@@ -52,6 +53,7 @@ static void __net_exit net_end(struct net *net)
 	ipcuckoo_tap_exit_net(pernet);
 	if (pernet->wq)
 		destroy_workqueue(pernet->wq);
+	mem_cgroup_put(pernet->memcg);
 }
 
 /* Retiring memory is charged to the account in struct ipcuckoo_net, which the core frees

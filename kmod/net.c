@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Module parameters, workqueues, and the memory limit of a network namespace: see net.h. */
+#include <linux/memcontrol.h>
 #include <linux/minmax.h>
 #include <linux/module.h>
 #include <linux/moduleparam.h>
@@ -31,6 +32,22 @@ int __init ipcuckoo_net_init(void)
 	return ipcuckoo_wq ? 0 : -ENOMEM;
 }
 
+/* Tables that a work item allocates are charged to the cgroup of the process that created the
+ * namespace's first set: otherwise a container could fill tables, let them be trimmed, and so get
+ * memory outside its limit. The reference keeps a cgroup that was removed in memory. So the first
+ * namespace has none: there, scripts that run once create sets, and nobody is confined.
+ */
+static void need_memcg(struct ipcuckoo_net *pernet)
+{
+	struct mem_cgroup *memcg;
+
+	if (net_eq(pernet->net, &init_net))
+		return;
+	memcg = get_mem_cgroup_from_mm(current->mm);
+	if (cmpxchg(&pernet->memcg, NULL, memcg))
+		mem_cgroup_put(memcg);
+}
+
 /**
  * ipcuckoo_net_need_wq() - create the workqueue of a namespace, unless it has one
  * @pernet:	namespace, which is about to get a set
@@ -52,6 +69,7 @@ int ipcuckoo_net_need_wq(struct ipcuckoo_net *pernet)
 	wq = alloc_workqueue("ipcuckoo", WQ_UNBOUND, WORKERS);
 	if (!wq)
 		return -ENOMEM;
+	need_memcg(pernet);
 	if (cmpxchg(&pernet->wq, NULL, wq))
 		destroy_workqueue(wq);
 	return 0;

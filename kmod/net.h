@@ -27,6 +27,7 @@
  * @wq:		runs the work items of the namespace; NULL before its first set. The items take any
  *		lock that set.h lists. Do not flush it, or cancel an item synchronously, while
  *		holding a lock that the item takes
+ * @memcg:	the cgroup that @wq's items charge memory to; NULL: none
  * @mem:	account of the memory of sets and all that belongs to them
  * @sets:	tree of sets, by name
  * @sets_count:	number of sets in @sets
@@ -51,6 +52,7 @@ struct ipcuckoo_net {
 	struct mutex mutex;	/* see set.h */
 	wait_queue_head_t claims;
 	struct workqueue_struct *wq;
+	struct mem_cgroup *memcg;
 	struct ipcuckoo_mem mem;
 	struct rb_root sets;
 	u32 sets_count;

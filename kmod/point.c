@@ -42,6 +42,7 @@
 #include <linux/netfilter.h>
 #include <linux/rculist.h>
 #include <linux/rtnetlink.h>
+#include <linux/sched/mm.h>
 #include <linux/slab.h>
 
 #include "attach.h"
@@ -534,6 +535,7 @@ static void retry(struct work_struct *work)
 	struct ipcuckoo_net *pernet = container_of(to_delayed_work(work),
 						 struct ipcuckoo_net,
 						 attached.retry);
+	struct mem_cgroup *memcg = set_active_memcg(pernet->memcg);
 	struct ipcuckoo_point *point;
 
 	rtnl_lock();
@@ -545,6 +547,7 @@ static void retry(struct work_struct *work)
 	refresh(pernet);
 	mutex_unlock(&pernet->mutex);
 	rtnl_unlock();
+	set_active_memcg(memcg);
 }
 
 /**

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* When garbage collection (gc) of a set runs: see set_gc.h. */
 #include <linux/minmax.h>
+#include <linux/sched/mm.h>
 #include <linux/sched/signal.h>
 
 #include "event.h"
@@ -71,6 +72,7 @@ static void gc_work(struct work_struct *work)
 {
 	struct ipcuckoo_set *set = container_of(to_delayed_work(work),
 						struct ipcuckoo_set, gc);
+	struct mem_cgroup *memcg = set_active_memcg(set->pernet->memcg);
 	bool due = false, more = true;
 	u64 pos = 0;
 
@@ -89,6 +91,7 @@ static void gc_work(struct work_struct *work)
 		ipcuckoo_unlock_contents(set);
 		cond_resched();
 	}
+	set_active_memcg(memcg);
 }
 
 /**

@@ -11,6 +11,8 @@
  * Whoever unlocks a set whose tables have grown queues the work item (ipcuckoo_set_unlock()). It
  * queues itself again until no set is left whose tables are larger than necessary.
  */
+#include <linux/sched/mm.h>
+
 #include "lock.h"
 #include "net.h"
 #include "rebuild.h"
@@ -50,6 +52,7 @@ static void trim_work(struct work_struct *work)
 {
 	struct ipcuckoo_net *pernet = container_of(to_delayed_work(work),
 						   struct ipcuckoo_net, trim);
+	struct mem_cgroup *memcg = set_active_memcg(pernet->memcg);
 	struct ipcuckoo_set *set, *next;
 
 	for (set = ipcuckoo_set_next(pernet, ""); set; set = next) {
@@ -58,6 +61,7 @@ static void trim_work(struct work_struct *work)
 		ipcuckoo_set_put(set);
 		cond_resched();
 	}
+	set_active_memcg(memcg);
 }
 
 /**

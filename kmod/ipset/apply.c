@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Applies pending changes: see apply.h and pending.h. */
 #include <linux/net.h>
+#include <linux/sched/mm.h>
 
 #include "../change.h"
 #include "../entries.h"
@@ -191,6 +192,7 @@ static bool apply_some(struct ipcuckoo_ipset *s)
 void ipcuckoo_ipset_apply_work(struct work_struct *work)
 {
 	struct ipcuckoo_ipset *s = container_of(work, struct ipcuckoo_ipset, apply);
+	struct mem_cgroup *memcg = set_active_memcg(s->set->pernet->memcg);
 	bool more = true;
 	unsigned int n;
 
@@ -198,6 +200,7 @@ void ipcuckoo_ipset_apply_work(struct work_struct *work)
 		more = apply_some(s);
 		cond_resched();
 	}
+	set_active_memcg(memcg);
 	if (more)
 		ipcuckoo_ipset_apply_soon(s);
 }

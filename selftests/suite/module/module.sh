@@ -202,7 +202,46 @@ test_cgroup()
 	check "their tables are charged to the cgroup" 1 $(($(charged) >= size - 65536))
 	ipcuckoo destroy a
 	run_ok "destroying the set uncharges the cgroup" busywait 10 nothing_charged
+	test_cgroup_of_worker
 	unload_module
+}
+
+# A table to which entries are added bit by bit is trimmed afterwards, by a work item of its namespace.
+test_cgroup_of_worker()
+{
+	local grown size
+
+	ip netns add confined || bail "cannot make a namespace"
+	in_cgroup in_confined "$IPCUCKOO" create a hash:ip
+	# In a session, each line is a request.
+	head -n 20000 $lists/large | sed 's/^/add a /' |
+		in_cgroup in_confined "$IPCUCKOO" - > /dev/null
+	grown=$(bytes_confined)
+	run_ok "a table that has grown is trimmed" busywait 20 trimmed "$grown"
+	size=$(bytes_confined)
+	note "$grown bytes before, $size bytes in the set, $(charged) charged"
+	# Its smaller areas are not charged as such.
+	check "what the work item has allocated is charged to the cgroup" 1 \
+		$(($(charged) >= size / 2))
+	ip netns del confined
+	run_ok "the end of the namespace uncharges the cgroup" busywait 10 nothing_charged
+}
+
+in_confined()
+{
+	nsenter --net=/run/netns/confined "$@"
+}
+
+# Prints how much memory the set in the namespace takes.
+bytes_confined()
+{
+	in_confined sed -n 's/^bytes //p' /proc/net/ipcuckoo/set/a
+}
+
+# trimmed BYTES: does it take less memory than that?
+trimmed()
+{
+	[ "$(bytes_confined)" -lt "$1" ]
 }
 
 nothing_charged()
