@@ -294,14 +294,40 @@ test_closed()
 	start_over
 }
 
+# stop JOB: runs the unit's ExecStop while systemd runs a job: stop or restart
+stop()
+{
+	local command
+
+	command=$(sed -n "s|^ExecStop=/bin/sh -c '\(.*\)'\$|\1|p" "$unit")
+	command=${command//@SBINDIR@\/ipcuckoo/\"$IPCUCKOO\"}
+	printf '#!/bin/sh\necho "7 ipcuckoo.service %s running"\n' "$1" > bin/systemctl
+	PATH=$PWD/bin:$PATH sh -c "${command//\/etc\/ipcuckoo.save/saved}"
+}
+
+# A restart detaches only what the file does not attach.
+test_restart()
+{
+	mkdir bin && : > bin/systemctl && chmod +x bin/systemctl
+	"$IPCUCKOO" attach hosts both count order 77
+	"$IPCUCKOO" monitor > events &
+	busywait 10 grep -q listening events || bail "no events"
+	stop restart > /dev/null
+	check "restart: what the file attaches stays" "$(sort saved)" "$("$IPCUCKOO" save --all | sort)"
+	busywait 10 grep -q ^detached events
+	check "restart: nothing else was detached" "detached hosts both count" \
+		"$(grep ^detached events | cut -d ' ' -f 1-4)"
+	kill %%
+	wait %% 2> /dev/null
+}
+
 test_unit()
 {
-	local start stop reload
+	local start reload
 
 	# Test the unit's own commands, and that systemd understands the rest.
 	start=$(sed -n 's|^ExecStart=@SBINDIR@/ipcuckoo ||p' "$unit")
 	reload=$(sed -n 's|^ExecReload=@SBINDIR@/ipcuckoo ||p' "$unit")
-	stop=$(sed -n 's|^ExecStop=@SBINDIR@/ipcuckoo ||p' "$unit")
 	start=${start/\/etc\/ipcuckoo.save/saved}
 	reload=${reload/\/etc\/ipcuckoo.save/saved}
 	# shellcheck disable=SC2086
@@ -314,8 +340,8 @@ test_unit()
 	# shellcheck disable=SC2086
 	fine "reload" $reload
 	check "brings back what is missing" "$(sort saved)" "$("$IPCUCKOO" save --all | sort)"
-	# shellcheck disable=SC2086
-	fine "stop" $stop
+	test_restart
+	check "stop: status" 0 "$(stop stop > /dev/null 2>&1; echo $?)"
 	json "nothing is attached" 0 '[]' 'd["attachments"]' stats
 	start_over
 	echo 'nonsense' >> saved
