@@ -24,16 +24,15 @@
 #endif
 
 /* Since 6.8, and stable releases of February 2024 (6.1.79), ip_set calls cancel_gc() before it
- * destroys a set, and destroy() from a callback of RCU, which must not sleep. Older ones call only
- * destroy(), in process context under the mutex of ip_set, and free the set at once. Kbuild finds
- * out which it is.
+ * destroys a set, and destroy() when no packet uses the set any more. Older ones free a set that
+ * packets may be using: ipcuckoo_ipset cannot be loaded there. Kbuild finds out which it is.
  */
 #ifdef IPCUCKOO_HAVE_CANCEL_GC
 #define IPCUCKOO_IPSET_CANCEL(function)	.cancel_gc = (function),
-#define IPCUCKOO_IPSET_DESTROYS_AT_ONCE	false
+#define IPCUCKOO_IPSET_TOO_OLD		false
 #else
 #define IPCUCKOO_IPSET_CANCEL(function)
-#define IPCUCKOO_IPSET_DESTROYS_AT_ONCE	true
+#define IPCUCKOO_IPSET_TOO_OLD		true
 #endif
 
 #endif /* _IPCUCKOO_IPSET_COMPAT_H */

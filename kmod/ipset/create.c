@@ -3,7 +3,7 @@
  * The beginning and the end of sets: see create.h.
  *
  * ip_set destroys a set from a callback of RCU, which must not sleep, and frees struct ip_set right
- * afterwards. So ours is freed by a work item. Older kernels have no such callback: see compat.h.
+ * afterwards. So ours is freed by a work item.
  */
 #include <linux/log2.h>
 #include <linux/net.h>
@@ -290,20 +290,12 @@ void ipcuckoo_ipset_cancel(struct ip_set *set)
  * ipcuckoo_ipset_destroy() - end a set
  * @set:	set that nobody uses any more; freed by the caller
  *
- * Context: any; must not sleep. If the kernel destroys sets at once: process context, under the
- * mutex of ip_set, and packets may still be using the set, if it was swapped.
+ * Context: any; must not sleep.
  */
 void ipcuckoo_ipset_destroy(struct ip_set *set)
 {
 	struct ipcuckoo_ipset *s = set->data;
 
-	if (IPCUCKOO_IPSET_DESTROYS_AT_ONCE) {
-		ipcuckoo_ipset_cancel(set);
-		/* Before 6.7, and 6.1.68, swap does not wait for packets that have found the set
-		 * under the other name. None can find it now.
-		 */
-		synchronize_rcu();
-	}
 	set->data = NULL;
 	ipcuckoo_ipset_names_remove(s);
 	ipcuckoo_ipset_put(s);

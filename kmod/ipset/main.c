@@ -132,6 +132,10 @@ static int __init ipcuckoo_ipset_init(void)
 {
 	int err;
 
+	if (IPCUCKOO_IPSET_TOO_OLD) {
+		pr_err("ipcuckoo_ipset: the ip_set of this kernel frees sets that packets may be using: boot Linux 6.1.79, 6.8 or later, or use sets of ipcuckoo\n");
+		return -EOPNOTSUPP;
+	}
 	err = ipcuckoo_check_abi(THIS_MODULE->name, IPCUCKOO_VERSION, IPCUCKOO_ABI);
 	err = err ?: ipcuckoo_ipset_names_init();
 	if (err)
