@@ -77,3 +77,4 @@ EXPORT_SYMBOL_GPL(ipcuckoo_usage_live);
 EXPORT_SYMBOL_GPL(ipcuckoo_usage_longest);
 EXPORT_SYMBOL_GPL(ipcuckoo_usage_total);
 EXPORT_SYMBOL_GPL(ipcuckoo_usage_with_len);
+EXPORT_SYMBOL_GPL(ipcuckoo_userns);

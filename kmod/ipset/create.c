@@ -181,11 +181,16 @@ static struct ipcuckoo_ipset *make_set(struct net *net, struct nlattr *tb[],
 	return s;
 }
 
-/* Log which set the memory limit refuses: ipset prints "Disk quota exceeded", and no more. */
+/* Log why a set is refused if ipset's message does not say it: "Disk quota exceeded", or "Operation
+ * not permitted".
+ */
 static int refuse(const struct ip_set *set, int err)
 {
 	if (err == -EDQUOT && net_ratelimit())
 		pr_warn("Set %s is not created: the memory limit of its network namespace is reached\n",
+			set->name);
+	if (err == -EPERM && net_ratelimit())
+		pr_warn("Set %s is not created: only root of the machine may create sets of this type, unless the module ipcuckoo is loaded with userns=1\n",
 			set->name);
 	return err;
 }
@@ -213,6 +218,11 @@ int ipcuckoo_ipset_create(struct net *net, struct ip_set *set, bool nets, struct
 
 	if (set->family != NFPROTO_IPV4 && set->family != NFPROTO_IPV6)
 		return -IPSET_ERR_INVALID_FAMILY;
+	/* While there is such a set, the module cannot be replaced. Every user can be root of a
+	 * user namespace, and ip_set lets him create sets.
+	 */
+	if (!ns_capable(ipcuckoo_net_owner(net), CAP_NET_ADMIN))
+		return refuse(set, -EPERM);
 	err = check_byte_order(tb);
 	if (!err && !nets)
 		err = get_masks(tb, set->family == NFPROTO_IPV6, &options);

@@ -614,7 +614,8 @@ def body(out):
         run(out, side, COMMON)
         side.unload()
     side = Ours()
-    side.insert()
+    # test_grow_unprivileged() needs sets of an unprivileged user.
+    side.insert("userns=1")
     run(out, side, COMMON + OURS)
     side.unload()
     out.case("the modules are unloaded", not os.path.exists("/sys/module/ipcuckoo_ipset"))
