@@ -4,7 +4,7 @@
 # The module is replaced by ipcuckoo-upgrade while packets flow. Packets of addresses in the sets
 # must never pass, packets of others must never be dropped: neither during the upgrade, nor if it
 # is refused, fails, or is killed, nor when it is then run again. churn-flow.c sends and checks the
-# packets.
+# packets. With ROUNDS, it is killed three times as often.
 
 . "${0%/*}/../../lib/lib.sh"
 . "${0%/*}/../../lib/lib-net.sh"
@@ -134,6 +134,8 @@ make_sets()
 		ipcuckoo create live hash:ip maxelem 1000000 &&
 		ipcuckoo create +few hash:ip &&
 		ipcuckoo add +few 198.18.9.8 &&
+		ipcuckoo create full hash:ip maxelem 64 forceadd &&
+		printf '198.18.11.%s\n' {1..64} | ipcuckoo load full - > /dev/null &&
 		ipcuckoo create -- -q hash:ip &&
 		ipcuckoo add -- -q 198.18.9.9 &&
 		ipcuckoo attach hosts src drop > /dev/null &&
@@ -190,23 +192,29 @@ rule()
 	XTABLES_LIBDIR=$IPCUCKOO_XTABLES in_f iptables "$1" OUTPUT -m ipcuckoo --match-set live dst
 }
 
-# Test that the old module stays while rules refer to its sets, and that xt_ipcuckoo goes without.
+# Test that all modules stay while rules refer to sets, and that xt_ipcuckoo is loaded again without.
 test_rule()
 {
+	local identity
+
 	if ! modprobe -a x_tables || ! insmod "$IPCUCKOO_XT_KO" || ! rule -A; then
 		skip "a rule of iptables" "no iptables, x_tables or libxtables-dev here"
 		return
 	fi
+	identity=$(stat -c %i /sys/module/xt_ipcuckoo)
 	refused "a rule of iptables" "first attach these sets with drop, which drops more"
+	check "a rule of iptables: xt_ipcuckoo was not loaded anew" "$identity" \
+		"$(stat -c %i /sys/module/xt_ipcuckoo)"
 	# As if an earlier run had been interrupted
 	insmod "$spare"
 	refused "a rule of iptables, and both modules" "rules of iptables refer to sets"
 	rule -D
 	upgrade
 	check "without the rule: status" 0 $?
-	check "without the rule: xt_ipcuckoo does not hold the old module" "" \
-		"$(cd /sys/module && ls -d xt_ipcuckoo 2> /dev/null)"
+	check "without the rule: xt_ipcuckoo is another one" 1 \
+		$(($(stat -c %i /sys/module/xt_ipcuckoo) != identity))
 	in_force "without the rule"
+	rmmod xt_ipcuckoo
 }
 
 # Inserts ipcuckoo_ipset, and creates a set of ipset. False if this kernel has no such sets.
@@ -215,20 +223,30 @@ with_ipset()
 	modprobe ip_set && insmod "$IPCUCKOO_IPSET_KO" && in_f ipset create other hash:ip
 }
 
-# Test that the old module stays while it has sets of ipset, and that ipcuckoo_ipset goes without.
+# Test that the old module stays while it has sets of ipset, and that ipcuckoo_ipset is loaded again without.
 test_ipset()
 {
 	if ! with_ipset; then
 		skip "a set of ipset" "no ipset or ip_set here"
 		return
 	fi
-	refused "a set of ipset" "the sets of ipset .* cannot be copied" "" "ipcuckoo ipcuckoo_ipset"
+	refused "a set of ipset" \
+		"namespace /run/netns/f.*: other; nsenter --net=/run/netns/f ipset list.*the sets of ipset .* cannot be copied" \
+		"" "ipcuckoo ipcuckoo_ipset"
 	insmod "$spare"
 	refused "a set of ipset, and both modules" "the sets of ipset .* cannot be copied" "" \
 		"ipcuckoo ipcuckoo_ipset"
 	in_f ipset destroy other
 	run_ok "without the set of ipset" upgrade
-	in_force "without the set of ipset"
+	in_force "without the set of ipset" "ipcuckoo ipcuckoo_ipset"
+	# A program of a namespace that has no file
+	unshare --net sh -c "ipset create hidden hash:ip && echo > $dir/created && exec sleep 1000" &
+	busywait 10 test -e $dir/created
+	refused "a set of ipset in a namespace of a process" "process $! .sleep.: hidden; nsenter --net=/proc/$!/ns/net ipset" \
+		"" "ipcuckoo ipcuckoo_ipset"
+	kill $!
+	wait $! 2> /dev/null
+	run_ok "the module for ipset can be unloaded after that" busywait 10 rmmod ipcuckoo_ipset
 }
 
 test_refused()
@@ -298,6 +316,8 @@ test_loaded_by_others()
 		refused "loaded for a set of ipset" "with userns=N, and not with userns=Y .*cannot be copied" \
 			"" "ipcuckoo ipcuckoo_ipset"
 		check "loaded for a set of ipset: the parameters are others" "0 N" "$(parameters)"
+		run_error "no user can prevent upgrades by sets of ipset, without userns=1" 1 "not permitted" \
+			unshare --user --map-root-user --net ipset create mine hash:ip
 		in_f ipset destroy other
 		run_ok "the module for ipset can be unloaded" busywait 10 rmmod ipcuckoo_ipset
 	else
@@ -350,6 +370,30 @@ loaded()
 	done | paste -sd ' '
 }
 
+# Exceptions, timeouts and comments that change while the old module is in force: they are read from lists.
+test_values_between()
+{
+	hooked 'ipcuckoo --force --json detach --all' '$f add nets 198.18.200.9 nomatch
+		$f -exist add nets 198.18.200.8; $f add extra 198.18.7.8 timeout 4000 comment "x y"; sleep 1
+		$f del nets 198.18.200.8; sleep 1'
+	check "values change: status" 0 $?
+	note "$(< $dir/out)"
+	check "values change: exceptions stay exceptions" "198.18.200.9 nomatch" \
+		"$(ipcuckoo save nets | sed -n 's/^add nets \(198.18.200.[89]\b.*\)/\1/p')"
+	check_match "values change: timeout and comment" '198.18.7.8 timeout 3[89][0-9]{2} .*"x y"' \
+		"$(ipcuckoo save extra)"
+	ipcuckoo del nets 198.18.200.9
+	ipcuckoo del extra 198.18.7.8
+	in_force "values change"
+	# Each addition evicts an entry, any.
+	hooked 'ipcuckoo --force --json detach --all' 'for i in 1 2 3 4 5; do $f add full 198.18.12.$i; done
+		$f save full > /tmp/upgrade/evicted; sleep 1'
+	check "entries are evicted: status" 0 $?
+	check "entries are evicted: the same ones" "$(sort $dir/evicted)" "$(ipcuckoo save full | sort)"
+	printf '198.18.11.%s\n' {1..64} | ipcuckoo load full - > /dev/null
+	in_force "entries are evicted"
+}
+
 # Test what is changed in the old module between the copies. The hook comes before the old module is
 # detached, or before it is removed; the monitors need some time.
 test_changes_between()
@@ -367,10 +411,21 @@ test_changes_between()
 	ipcuckoo add +few 198.18.9.8
 	in_force "entries change"
 	hooked 'rmmod ipcuckoo' '$f del +few 198.18.9.8; $f add live 10.9.9.2'
-	check "entries change too late: status" 4 $?
-	check_match "entries change too late: they are printed" \
-		"/netns/f are lost; repeat them:.deleted \+few 198.18.9.8.added live 10.9.9.2" "$(< $dir/out)"
-	in_force "entries change too late"
+	check "entries change at last: status" 0 $?
+	note "$(< $dir/out)"
+	run_error "an entry that was deleted at last stays so" 1 "is NOT in set" ipcuckoo test +few 198.18.9.8
+	run_ok "an entry that was added at last stays so" ipcuckoo -q test live 10.9.9.2
+	ipcuckoo add +few 198.18.9.8
+	ipcuckoo del live 10.9.9.2
+	in_force "entries change at last"
+	hooked 'rmmod ipcuckoo' '$f add extra 198.18.7.8 timeout 77; $f del extra 198.18.7.9'
+	check "entries with values change too late: status" 4 $?
+	check_match "entries with values change too late: they are printed" \
+		"/netns/f are lost; repeat them:.*added extra 198.18.7.8" "$(< $dir/out)"
+	check_match "entries with values change too late: an exception, too" "deleted extra 198.18.7.9" \
+		"$(< $dir/out)"
+	in_force "entries with values change too late"
+	test_values_between
 	hook_silent=1 hooked 'ipcuckoo --force --json detach --all' \
 		'$f del +few 198.18.9.8; $f add live 10.9.9.3'
 	check "entries change, without events: status" 0 $?
@@ -402,6 +457,12 @@ test_changes_between()
 	end_flow "while sets change between the copies"
 }
 
+# Has another run that nobody waits for ended?
+is_done()
+{
+	flock -n /run/ipcuckoo-upgrade true && [ "$(loaded)" = ipcuckoo:attached ]
+}
+
 # Two runs at once: the second one must not take the first one's spare module for that of a run that
 # was interrupted.
 test_twice()
@@ -413,39 +474,58 @@ test_twice()
 		"another ipcuckoo-upgrade is running; wait until it has ended.1$" "$(< $dir/second)"
 	in_force "a second run at once"
 	hooked 'rmmod ipcuckoo' 'kill -KILL $PPID; exit 1'
-	check "killed alone: status" 137 $?
+	check "killed alone: status, and what is loaded" "137 ipcuckoo:attached" "$? $(loaded)"
+	check_match "killed alone: the message" "the upgrade was interrupted; nothing was changed" "$(< $dir/out)"
+	in_force "killed alone"
+	hooked 'rmmod ipcuckoo' 'kill -KILL $(cut -d" " -f6 /proc/self/stat); exec rmmod ipcuckoo'
+	check "the process that waits is killed: status" 137 $?
+	run_ok "the process that waits is killed: the upgrade goes on to its end" busywait 60 is_done
+	in_force "the process that waits is killed"
+	hooked 'rmmod ipcuckoo' 'kill -KILL $(cut -d" " -f6 /proc/self/stat) 0; exit 1'
+	check "both are killed: status, and what is loaded" "137 ipcuckoo ipcuckoo_spare:attached" "$? $(loaded)"
 	# The old module has all sets, and is not attached.
 	ipcuckoo del +few 198.18.9.8
-	run_ok "killed alone, and run again" upgrade
+	run_ok "both are killed, and run again" upgrade
 	run_error "what was deleted before it was run again stays so" 1 "is NOT in set" \
 		ipcuckoo test +few 198.18.9.8
 	ipcuckoo add +few 198.18.9.8
-	in_force "killed alone, and run again"
+	in_force "both are killed, and run again"
 	end_flow "while it runs twice at once"
 }
 
-# killed_at NAME TIME STATE: cases: ipcuckoo-upgrade is killed with all that it has started, when it is
-# about to call a program as in hooked(); then loaded() prints STATE. Run again, it succeeds.
+# killed_at NAME TIME SIGNAL MESSAGE: cases: the process that works, and all that it has started, get a signal
+# when it is about to call a program as in hooked(). Nothing is left of the upgrade, or it is complete; the
+# modules that use the other one are there.
 killed_at()
 {
-	hooked "$2" 'kill -KILL 0'
-	check "killed $1" "137 $3" "$? $(loaded)"
-	run_ok "killed $1, and run again" upgrade
+	local status
+
+	hooked "$2" "kill -$3 0; sleep 5"
+	status=$?
+	check "SIG$3 $1: status" $((128 + $(kill -l "$3"))) $status
+	check_match "SIG$3 $1: the message" "interrupted; $4" "$(< $dir/out)"
+	in_force "SIG$3 $1" "$helpers_loaded"
 }
 
 test_killed()
 {
-	local both="ipcuckoo:attached ipcuckoo_spare:attached"
+	local signal helpers_loaded=ipcuckoo
 
+	! with_ipset || helpers_loaded="ipcuckoo ipcuckoo_ipset"
+	in_f ipset destroy other 2> /dev/null
 	begin_flow
-	killed_at "before the spare module is filled" 'ipcuckoo --spare --force -exist restore' \
-		"ipcuckoo:attached ipcuckoo_spare"
-	killed_at "after the spare module is filled" 'ipcuckoo --force --json detach --all' "$both"
-	killed_at "after the old module is detached" 'rmmod ipcuckoo' "ipcuckoo ipcuckoo_spare:attached"
-	killed_at "after the old module is removed" "insmod */ipcuckoo.ko *" "ipcuckoo_spare:attached"
-	killed_at "after the new module is filled" 'ipcuckoo --spare --force detach --all' "$both"
-	in_force "killed and run again"
+	for signal in KILL ${ROUNDS:+TERM KILL}; do
+		killed_at "before the spare module is loaded" 'insmod */ipcuckoo_spare.ko *' $signal nothing
+		killed_at "before the spare module is filled" 'ipcuckoo --spare --force -exist restore' \
+			$signal nothing
+		killed_at "after the spare module is filled" 'ipcuckoo --force --json detach --all' $signal nothing
+		killed_at "after the old module is detached" 'rmmod ipcuckoo' $signal nothing
+		killed_at "after the old module is removed" "insmod */ipcuckoo.ko *" $signal "the module was replaced"
+		killed_at "after the new module is filled" 'ipcuckoo --spare --force detach --all' $signal \
+			"the module was replaced"
+	done
 	end_flow "while upgrades are killed"
+	[ "$helpers_loaded" = ipcuckoo ] || run_ok "then ipcuckoo_ipset can be unloaded" busywait 10 rmmod ipcuckoo_ipset
 }
 
 # Adds hosts to the set live until the file "run" is gone, and notes which were accepted.
@@ -489,6 +569,9 @@ note "SEED=$seed repeats this run"
 mkdir -p $dir/{good,none,broken,bin}
 make_hook
 ln -s "$ko" "$spare" $dir/good
+for other in "$IPCUCKOO_XT_KO" "$IPCUCKOO_IPSET_KO"; do
+	[ ! -f "$other" ] || ln -s "$(realpath "$other")" $dir/good
+done
 ln -s "$ko" $dir/none
 ln -s "$spare" $dir/broken
 load_module memory_limit=64 userns=1
