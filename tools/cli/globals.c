@@ -166,11 +166,11 @@ void print_globals(FILE *to)
 		fprintf(to, "  %-13s  %s\n", globals[i].words, globals[i].text);
 }
 
-void print_global_words(void)
+void print_global_words(FILE *to)
 {
 	size_t i;
 
 	for (i = 0; i < GLOBALS; i++)
-		printf(" [%s]", globals[i].words);
-	putchar('\n');
+		fprintf(to, " [%s]", globals[i].words);
+	putc('\n', to);
 }

@@ -14,6 +14,6 @@ bool needs_dashes(const char *name);
 
 /* Print the options: for help, one a line; for help --words, all in one line. */
 void print_globals(FILE *to);
-void print_global_words(void);
+void print_global_words(FILE *to);
 
 #endif /* IPCUCKOO_TOOL_GLOBALS_H */

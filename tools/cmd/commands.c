@@ -133,13 +133,17 @@ const struct command commands[] = {
 	  "\n"
 	  "  ipcuckoo swap feed feed.new\n" },
 	{ "help", run_help, COMMAND_IPSET, { "-H" },
-	  "[COMMAND | TYPE | --words]",
+	  "[COMMAND | TYPE | --words | --complete -- WORD...]",
 	  "show this help, or that of a command",
 	  "TYPE       show the commands whose options depend on the type of the set\n"
 	  "--words    print the grammar of each command, one a line, for programs.\n"
 	  "           Other names of a command follow after a |. Words in capitals\n"
 	  "           stand for a value, all others are typed as they are. The line *\n"
-	  "           has the options that every command takes.\n" },
+	  "           has the options that every command takes.\n"
+	  "--complete -- WORD...\n"
+	  "           print what can stand instead of the last WORD, which may be empty,\n"
+	  "           in a command line of these words: for shells. Words in capitals\n"
+	  "           stand for a value\n" },
 	{ "version", run_version, COMMAND_IPSET, { "-v" },
 	  "",
 	  "show the versions of tool and module", "" },

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* help: prints the table of commands. */
+#include <stdlib.h>
+
+#include "cli/complete.h"
 #include "cli/globals.h"
 #include "cli/hint.h"
 #include "cmd/commands.h"
@@ -53,19 +56,38 @@ void print_usage(FILE *to)
 }
 
 /* Print the grammar of all commands, for completion and tests. */
-static void print_words(void)
+static void print_words(FILE *to)
 {
 	const struct command *command;
 	size_t i;
 
 	for (command = commands; command->name; command++) {
-		fputs(command->name, stdout);
+		fputs(command->name, to);
 		for (i = 0; i < COMMAND_ALIASES && command->aliases[i]; i++)
-			printf("|%s", command->aliases[i]);
-		printf(" %s\n", command_usage(command));
+			fprintf(to, "|%s", command->aliases[i]);
+		fprintf(to, " %s\n", command_usage(command));
 	}
-	putchar('*');
-	print_global_words();
+	putc('*', to);
+	print_global_words(to);
+}
+
+/* Print how a command line may go on. @words: after --complete, those of the command line */
+static int print_completion(const struct tool *tool, const struct words *words)
+{
+	char *known = NULL;
+	size_t size;
+	FILE *to = open_memstream(&known, &size);
+
+	if (!to)
+		return fail(tool, STATUS_REFUSED, "%s", strerror(errno));
+	print_words(to);
+	if (fclose(to)) {
+		free(known);
+		return fail(tool, STATUS_REFUSED, "%s", strerror(errno));
+	}
+	complete(known, words->word + 1, words->count - 1);
+	free(known);
+	return STATUS_OK;
 }
 
 /* Print the options of sets, with a line above them that says which types take them. */
@@ -131,11 +153,14 @@ int run_help(struct tool *tool, struct words *words)
 	};
 	int status;
 
+	/* What follows are the words of a command line, whatever they mean here. */
+	if (words->count && !strcmp(words->word[0], "--complete"))
+		return print_completion(tool, words);
 	status = parse_words(tool, words, keywords, 0, 1);
 	if (status)
 		return status;
 	if (grammar) {
-		print_words();
+		print_words(stdout);
 		return STATUS_OK;
 	}
 	if (!words->count) {

@@ -5,6 +5,7 @@
  * Everything runs in one event loop: signals, timers, transfers, the control socket. Requests to
  * the kernel are answered at once, and are therefore made without waiting in the loop.
  */
+#include <ctype.h>
 #include <errno.h>
 #include <getopt.h>
 #include <signal.h>
@@ -15,6 +16,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "cli/complete.h"
 #include "daemon/config.h"
 #include "daemon/control.h"
 #include "daemon/fetch.h"
@@ -280,16 +282,65 @@ static int run_daemon(struct run *run)
 	return status < 0 ? EXIT_FAILURE : status;
 }
 
+static const struct option options[] = {
+	{ "config", required_argument, NULL, 'c' },
+	{ "state", required_argument, NULL, 's' },
+	{ "control", required_argument, NULL, 'S' },
+	{ "check", required_argument, NULL, 'k' },
+	{ "dry-run", no_argument, NULL, 'n' },
+	{ "json", no_argument, NULL, 'j' },
+	{ "prometheus", no_argument, NULL, 'p' },
+	{ "help", no_argument, NULL, 'h' },
+	{ "version", no_argument, NULL, 'V' },
+	{ NULL, 0, NULL, 0 }
+};
+
+/* What can be asked of the program; completion takes the commands from here. */
+static const struct {
+	const char *words;
+	const char *text;
+} uses[] = {
+	{ "[OPTION...]", "keep the sets of the configuration" },
+	{ "--check FILE", "check a configuration, and change nothing" },
+	{ "--dry-run", "print what would change in the kernel's sets" },
+	{ "status [-j|--prometheus]", "show the sets and their sources" },
+	{ "accept SOURCE", "take what was refused" },
+	{ "refresh SOURCE", "fetch it now" },
+};
+
+#define USES	(sizeof(uses) / sizeof(uses[0]))
+
 static void print_usage(FILE *to)
 {
-	fputs("usage: ipcuckood [OPTION...]               keep the sets of the configuration\n"
-	      "       ipcuckood --check FILE              check a configuration, and change nothing\n"
-	      "       ipcuckood --dry-run                 print what would change in the kernel's sets\n"
-	      "       ipcuckood status [-j|--prometheus]  show the sets and their sources\n"
-	      "       ipcuckood accept SOURCE             take what was refused\n"
-	      "       ipcuckood refresh SOURCE            fetch it now\n"
-	      "options: --config FILE, --state DIRECTORY, --control SOCKET\n"
+	size_t i;
+
+	for (i = 0; i < USES; i++)
+		fprintf(to, "%s ipcuckood %-25s %s\n", i ? "      " : "usage:", uses[i].words,
+			uses[i].text);
+	fputs("options: --config FILE, --state DIRECTORY, --control SOCKET\n"
 	      "See ipcuckood(8).\n", to);
+}
+
+/* Print how a command line may go on. The values of all options are names of files. */
+static int print_completion(char *const *word, int count)
+{
+	const struct option *option;
+	char *known = NULL;
+	size_t size, i;
+	FILE *to = open_memstream(&known, &size);
+
+	if (!to)
+		return EXIT_FAILURE;
+	for (i = 0; i < USES; i++)
+		if (islower((unsigned char)*uses[i].words))
+			fprintf(to, "%s\n", uses[i].words);
+	putc('*', to);
+	for (option = options; option->name; option++)
+		fprintf(to, " [--%s%s]", option->name, option->has_arg ? " FILE" : "");
+	if (!fclose(to))
+		complete(known, word, count);
+	free(known);
+	return EXIT_SUCCESS;
 }
 
 static int fail_usage_of_daemon(void)
@@ -329,18 +380,6 @@ static int check_config(const char *path)
 
 static int run_words(int argc, char **argv)
 {
-	static const struct option options[] = {
-		{ "config", required_argument, NULL, 'c' },
-		{ "state", required_argument, NULL, 's' },
-		{ "control", required_argument, NULL, 'S' },
-		{ "check", required_argument, NULL, 'k' },
-		{ "dry-run", no_argument, NULL, 'n' },
-		{ "json", no_argument, NULL, 'j' },
-		{ "prometheus", no_argument, NULL, 'p' },
-		{ "help", no_argument, NULL, 'h' },
-		{ "version", no_argument, NULL, 'V' },
-		{ NULL, 0, NULL, 0 }
-	};
 	struct run run = {
 		.path = CONFIG_PATH,
 		.daemon = { .state_dir = getenv("STATE_DIRECTORY"), .control = CONTROL_PATH },
@@ -349,6 +388,8 @@ static int run_words(int argc, char **argv)
 	int option;
 
 	reserve_standard_descriptors();
+	if (argc > 1 && !strcmp(argv[1], "--complete"))
+		return print_completion(argv + 2, argc - 2);
 	while ((option = getopt_long(argc, argv, "c:njhV", options, NULL)) != -1) {
 		switch (option) {
 		case 'k':
