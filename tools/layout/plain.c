@@ -45,6 +45,20 @@ static const char *shown_text(const struct listing *listing, const char *text)
 	return listing->terminal ? escape_text(text, "", "\\x", escaped) : text;
 }
 
+/* ipset's format has a number for the limit of entries, and firewalld and other programs read it:
+ * 4294967295 is no limit (set/options.c). Say so to a person, who reads it on a terminal. The
+ * layouts JSON, XML and save are for programs, and keep the number.
+ */
+static void name_no_limit(const struct listing *listing, struct header_item *items, size_t count)
+{
+	size_t i;
+
+	for (i = 0; i < count; i++)
+		if (listing->terminal && !listing->set->maxelem &&
+		    !strcmp(items[i].word, "maxelem"))
+			strcpy(items[i].text, "(no limit)");
+}
+
 /* Print options or extensions, and a newline. @labels: leave out those that have labels. */
 static void plain_items(const struct listing *listing, const struct header_item *items, size_t count,
 			bool labels)
@@ -75,6 +89,7 @@ static void plain_header(struct listing *listing)
 	struct header_item items[HEADER_ITEMS];
 	size_t count = header_items(set, items), i;
 
+	name_no_limit(listing, items, count);
 	if (listing->count > 1)
 		fputc('\n', stdout);
 	printf("Name: %s\nType: %s\nRevision: %u\nHeader:", shown_name(set),

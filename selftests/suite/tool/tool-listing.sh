@@ -15,6 +15,30 @@ change_others()
 	done
 }
 
+# Prints what the tool prints on a terminal.
+on_terminal()
+{
+	python3 -c '
+import os, pty, sys
+pty.spawn([os.environ["IPCUCKOO"], *sys.argv[1:]])' "$@" < /dev/null | tr -d '\r'
+}
+
+test_limits()
+{
+	# Test that no limit is called so on a terminal, and is the number of ipset elsewhere.
+	"$IPCUCKOO" create free hash:net timeout 60
+	"$IPCUCKOO" create bound hash:net maxelem 7
+	check "a terminal says that there is no limit" "Header: family inet maxelem (no limit) timeout 60" \
+		"$(on_terminal list free | grep ^Header)"
+	check "it shows a limit" "Header: family inet maxelem 7" "$(on_terminal list bound | grep ^Header)"
+	check "a pipe gets the number" "Header: family inet maxelem 4294967295 timeout 60" \
+		"$("$IPCUCKOO" list free | grep ^Header)"
+	check "restore gets it from a terminal" "create free hash:net family inet maxelem 4294967295 timeout 60" \
+		"$(on_terminal save free)"
+	check_match "so does JSON" '"maxelem": ?4294967295' "$(on_terminal list free -j)"
+	start_over
+}
+
 test_gone()
 {
 	local i command writer failed=
@@ -110,6 +134,7 @@ pty.spawn([os.environ["IPCUCKOO"], "list", "my list"])' < /dev/null | grep -c $'
 
 load_module
 test_gone
+test_limits
 test_files
 test_names
 start_over
