@@ -54,12 +54,16 @@ static int make(struct ipcuckoo_net *pernet, struct ipcuckoo_set *set)
 	return 0;
 }
 
-static int check(struct ipcuckoo_net *pernet, const struct ipcuckoo_set *set, bool approximate)
+static int check(struct ipcuckoo_net *pernet, const struct ipcuckoo_set *set, u8 family,
+		 bool approximate)
 {
 	if (!set || pernet->destroying)
 		return -ENOENT;
 	if (set->ipset)
 		return -EREMOTE;
+	/* No packet of the rule would match; with "!" in the rule, each would. */
+	if (!(set->family & family))
+		return -EAFNOSUPPORT;
 	return ipcuckoo_entries_approximate(&set->entries) && !approximate ? -EOPNOTSUPP : 0;
 }
 
@@ -67,15 +71,17 @@ static int check(struct ipcuckoo_net *pernet, const struct ipcuckoo_set *set, bo
  * ipcuckoo_referral_get() - let a rule refer to a set
  * @pernet:	namespace
  * @name:	the set's name
+ * @family:	IPCUCKOO_FAMILY_INET or IPCUCKOO_FAMILY_INET6: what the packets of the rule are
  * @approximate: the rule may use a set that also matches some non-members
  *
  * Context: process context; takes the namespace's mutex.
  * Return: the set's referral, to be given to ipcuckoo_referral_put(); or ERR_PTR(-ENOENT) if there
- * is no such set, or all sets are being destroyed; -EREMOTE if it is one of ip_set; -EOPNOTSUPP if
- * it is approximate and @approximate is false; -ENOMEM.
+ * is no such set, or all sets are being destroyed; -EREMOTE if it is one of ip_set;
+ * -EAFNOSUPPORT if it has no addresses of this family (sets that are swapped have the same one);
+ * -EOPNOTSUPP if it is approximate and @approximate is false; -ENOMEM.
  */
 struct ipcuckoo_referral *ipcuckoo_referral_get(struct ipcuckoo_net *pernet, const char *name,
-						bool approximate)
+						u8 family, bool approximate)
 {
 	struct ipcuckoo_referral *referral;
 	struct ipcuckoo_set *set;
@@ -83,7 +89,7 @@ struct ipcuckoo_referral *ipcuckoo_referral_get(struct ipcuckoo_net *pernet, con
 
 	mutex_lock(&pernet->mutex);
 	set = ipcuckoo_set_find(pernet, name);
-	err = check(pernet, set, approximate) ?: make(pernet, set);
+	err = check(pernet, set, family, approximate) ?: make(pernet, set);
 	if (!err)
 		WRITE_ONCE(set->rules, atomic_inc_return(&set->referral->rules));
 	referral = err ? ERR_PTR(err) : set->referral;

@@ -28,7 +28,7 @@ struct ipcuckoo_referral {
 };
 
 struct ipcuckoo_referral *ipcuckoo_referral_get(struct ipcuckoo_net *pernet, const char *name,
-						bool approximate);
+						u8 family, bool approximate);
 void ipcuckoo_referral_put(struct ipcuckoo_referral *referral);
 
 void ipcuckoo_referral_exchange(struct ipcuckoo_set *a, struct ipcuckoo_set *b);

@@ -45,9 +45,10 @@ enum xt_ipcuckoo_flag {
  * The structure is the same for programs of 32 and of 64 bits.
  *
  * Errors: ENOENT if there is no such set; EREMOTE if it is one of ip_set, for
- * which there is the match "set"; EOPNOTSUPP if it is approximate and the flag
- * APPROXIMATE is missing; EINVAL if the name or the flags are not valid; ENOMEM.
- * iptables shows no more than the number, so the kernel also logs a sentence.
+ * which there is the match "set"; EAFNOSUPPORT if it has no addresses of the
+ * rule's family; EOPNOTSUPP if it is approximate and the flag APPROXIMATE is
+ * missing; EINVAL if the name or the flags are not valid; ENOMEM. iptables shows
+ * no more than the number, so the kernel also logs a sentence.
  */
 struct xt_ipcuckoo_info {
 	char set[IPCUCKOO_NAME_SIZE];

@@ -97,7 +97,7 @@ static bool match6(const struct sk_buff *skb, struct xt_action_param *par)
 }
 
 /* iptables shows the error only as a number, or as "No such file or directory". */
-static int explain(const char *name, int err)
+static int explain(const char *name, bool v6, int err)
 {
 	switch (err) {
 	case -ENOENT:
@@ -107,6 +107,10 @@ static int explain(const char *name, int err)
 	case -EREMOTE:
 		pr_info_ratelimited("xt_ipcuckoo: %s is a set of ipset: use \"-m set --match-set %s\"\n",
 				    name, name);
+		break;
+	case -EAFNOSUPPORT:
+		pr_info_ratelimited("xt_ipcuckoo: %s has no IPv%d addresses: use a set that was created with \"family any\", or with \"family %s\"\n",
+				    name, v6 ? 6 : 4, v6 ? "inet6" : "inet");
 		break;
 	case -EOPNOTSUPP:
 		pr_info_ratelimited("xt_ipcuckoo: %s is approximate, so addresses that are not in it match, too: accept that with \"--approximate\", or use a set of the type hash:ip\n",
@@ -119,6 +123,7 @@ static int explain(const char *name, int err)
 static int check(const struct xt_mtchk_param *par)
 {
 	struct xt_ipcuckoo_info *info = par->matchinfo;
+	bool v6 = par->match->family == NFPROTO_IPV6;
 	struct ipcuckoo_referral *referral;
 
 	if (strnlen(info->set, sizeof(info->set)) == sizeof(info->set) ||
@@ -131,9 +136,10 @@ static int check(const struct xt_mtchk_param *par)
 		return -EINVAL;
 	}
 	referral = ipcuckoo_referral_get(ipcuckoo_net(par->net), info->set,
+					 v6 ? IPCUCKOO_FAMILY_INET6 : IPCUCKOO_FAMILY_INET,
 					 info->flags & XT_IPCUCKOO_APPROXIMATE);
 	if (IS_ERR(referral))
-		return explain(info->set, PTR_ERR(referral));
+		return explain(info->set, v6, PTR_ERR(referral));
 	info->referral = referral;
 	return 0;
 }

@@ -4,8 +4,10 @@
  * prints them. The kernel's side is kmod/xt/match.c, what both exchange uapi/xt_ipcuckoo.h.
  */
 #include <getopt.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <xtables.h>
 
@@ -55,8 +57,63 @@ static uint32_t parse_direction(const char *word)
 		      "ipcuckoo: --match-set needs the name of a set and a direction: --match-set NAME src, or --match-set NAME dst");
 }
 
+/* Refuse a set of another family. @line: what the kernel lists about a set: name, type, family */
+static void check_family(const char *set, bool v6, const char *line)
+{
+	char family[8];
+
+	if (sscanf(line, "%*s %*s %7s", family) != 1 || !strcmp(family, "any") ||
+	    !strcmp(family, v6 ? "inet6" : "inet"))
+		return;
+	xtables_error(PARAMETER_PROBLEM,
+		      "ipcuckoo: the set %s has no IPv%d addresses: use a set that was created with \"family any\", or with \"family %s\"",
+		      set, v6 ? 6 : 4, v6 ? "inet6" : "inet");
+}
+
+/* Does a line of the kernel's list begin with this name? It has \ooo for blanks and backslashes. */
+static bool is_line_of(const char *line, const char *set)
+{
+	unsigned int octal;
+
+	for (; *set; set++, line += *line == '\\' ? 4 : 1) {
+		octal = (unsigned char)*line;
+		if (*line == '\\' && sscanf(line, "\\%3o", &octal) != 1)
+			return false;
+		if (octal != (unsigned char)*set)
+			return false;
+	}
+	return *line == ' ';
+}
+
+/* The kernel refuses a set that does not exist, or is of another family, but tells iptables only a
+ * number; and not at all with iptables-restore --test. So look for it here. If the module is not
+ * loaded, or lists no sets (a kernel without procfs), the kernel decides alone.
+ */
+static void check_set(const char *set, bool v6)
+{
+	FILE *sets = fopen("/proc/net/ipcuckoo/sets", "re");
+	bool found = false, read = false;
+	char *line = NULL;
+	size_t size = 0;
+
+	while (sets && !found && getline(&line, &size, sets) >= 0) {
+		/* The first line explains the others. */
+		found = read && is_line_of(line, set);
+		read = true;
+	}
+	if (sets)
+		fclose(sets);
+	if (found)
+		check_family(set, v6, line);
+	free(line);
+	if (read && !found)
+		xtables_error(PARAMETER_PROBLEM,
+			      "ipcuckoo: there is no set %s: make it with \"ipcuckoo create %s hash:net family any\"",
+			      set, set);
+}
+
 /* The second word of --match-set is not known to getopt, which has set optind to it. */
-static void parse_set(struct xt_ipcuckoo_info *info, char **argv)
+static void parse_set(struct xt_ipcuckoo_info *info, bool v6, char **argv)
 {
 	if (!*optarg || strlen(optarg) >= sizeof(info->set))
 		xtables_error(PARAMETER_PROBLEM,
@@ -66,6 +123,7 @@ static void parse_set(struct xt_ipcuckoo_info *info, char **argv)
 	memcpy(info->set, optarg, strlen(optarg));
 	info->flags |= parse_direction(argv[optind]);
 	optind++;
+	check_set(info->set, v6);
 }
 
 static void refuse_inverted(const char *option, int invert)
@@ -74,13 +132,11 @@ static void refuse_inverted(const char *option, int invert)
 		xtables_error(PARAMETER_PROBLEM, "ipcuckoo: \"!\" cannot precede %s", option);
 }
 
-static int parse(int c, char **argv, int invert, unsigned int *seen, const void *entry,
-		 struct xt_entry_match **match)
+static int parse(int c, char **argv, int invert, unsigned int *seen, bool v6,
+		 struct xt_ipcuckoo_info *info)
 {
-	struct xt_ipcuckoo_info *info = info_of(*match);
 	unsigned int bit;
 
-	(void)entry;
 	if (c < OPT_MATCH_SET || c > OPT_APPROXIMATE)
 		return 0;
 	bit = 1U << (c - OPT_MATCH_SET);
@@ -90,7 +146,7 @@ static int parse(int c, char **argv, int invert, unsigned int *seen, const void 
 	*seen |= bit;
 	switch (c) {
 	case OPT_MATCH_SET:
-		parse_set(info, argv);
+		parse_set(info, v6, argv);
 		if (invert)
 			info->flags |= XT_IPCUCKOO_INVERT;
 		break;
@@ -108,6 +164,20 @@ static int parse(int c, char **argv, int invert, unsigned int *seen, const void 
 		break;
 	}
 	return 1;
+}
+
+static int parse4(int c, char **argv, int invert, unsigned int *seen, const void *entry,
+		  struct xt_entry_match **match)
+{
+	(void)entry;
+	return parse(c, argv, invert, seen, false, info_of(*match));
+}
+
+static int parse6(int c, char **argv, int invert, unsigned int *seen, const void *entry,
+		  struct xt_entry_match **match)
+{
+	(void)entry;
+	return parse(c, argv, invert, seen, true, info_of(*match));
 }
 
 static void check(unsigned int seen)
@@ -145,23 +215,29 @@ static void save(const void *ip, const struct xt_entry_match *match)
 	put(info_of(match), "--");
 }
 
-static struct xtables_match match = {
-	.version = XTABLES_VERSION,
-	.name = "ipcuckoo",
-	.revision = 0,
-	.family = NFPROTO_UNSPEC,
-	.size = XT_ALIGN(sizeof(struct xt_ipcuckoo_info)),
-	.userspacesize = offsetof(struct xt_ipcuckoo_info, referral),
-	.help = print_help,
-	.parse = parse,
-	.final_check = check,
-	.print = print,
-	.save = save,
-	.extra_opts = options,
+#define MATCH(of_family, parser) {					\
+	.version = XTABLES_VERSION,					\
+	.name = "ipcuckoo",						\
+	.revision = 0,							\
+	.family = of_family,						\
+	.size = XT_ALIGN(sizeof(struct xt_ipcuckoo_info)),		\
+	.userspacesize = offsetof(struct xt_ipcuckoo_info, referral),	\
+	.help = print_help,						\
+	.parse = parser,						\
+	.final_check = check,						\
+	.print = print,							\
+	.save = save,							\
+	.extra_opts = options,						\
+}
+
+/* iptables passes over those that are not of its family. */
+static struct xtables_match matches[] = {
+	MATCH(NFPROTO_IPV4, parse4),
+	MATCH(NFPROTO_IPV6, parse6),
 };
 
 /* iptables loads this library when it reads "-m ipcuckoo". */
 static void __attribute__((constructor)) begin(void)
 {
-	xtables_register_match(&match);
+	xtables_register_matches(matches, sizeof(matches) / sizeof(matches[0]));
 }
