@@ -76,7 +76,8 @@ static bool is_command(const char *word)
 	return command && !strcmp(command->name, word);
 }
 
-static const char *misspelt_hint(const char *name)
+/* @most: how many letters may be wrong */
+static const char *misspelt_hint(const char *name, unsigned int most)
 {
 	static char hint[64];
 	const struct command *command;
@@ -88,15 +89,30 @@ static const char *misspelt_hint(const char *name)
 		names[count] = commands[count].name;
 	nearest = nearest_word(name, names, count, &slips);
 	command = nearest ? find_command(nearest) : NULL;
-	if (!command || (command->flags & COMMAND_LOSES && slips > 1))
+	if (!command || slips > (command->flags & COMMAND_LOSES ? 1 : most))
 		return "";
 	snprintf(hint, sizeof(hint), "; did you mean \"%s\"?", nearest);
 	return hint;
 }
 
+/* An option such as -a, for which ipset has -A; NULL for others, and for what loses data */
+static const char *other_case(const char *name)
+{
+	static char other[3];
+	const struct command *command;
+
+	if (*name != '-' || !islower((unsigned char)name[1]) || name[2])
+		return NULL;
+	sprintf(other, "-%c", toupper((unsigned char)name[1]));
+	command = find_command(other);
+	return command && !(command->flags & COMMAND_LOSES) ? other : NULL;
+}
+
 const char *command_hint(const struct tool *tool, const char *name, const struct words *words)
 {
 	static char hint[HINT_SIZE];
+	const char *next = words && words->count ? words->word[0] : "";
+	const char *misspelt = misspelt_hint(name, 1);
 	char quoted[64];
 	size_t i;
 
@@ -117,11 +133,43 @@ const char *command_hint(const struct tool *tool, const char *name, const struct
 		snprintf(hint, sizeof(hint),
 			 "; ipcuckoo block %s drops all its packets, ipcuckoo add NAME %s adds it to a set",
 			 quoted, quoted);
-	else if (words && words->count && is_command(words->word[0]))
+	else if (other_case(name))
+		snprintf(hint, sizeof(hint), "; did you mean \"%s\"?", other_case(name));
+	else if (is_command(next) && is_foreign(" ipcuckoo ipset sudo ", name))
+		snprintf(hint, sizeof(hint), "; leave out %s: ipcuckoo %s%s", quoted, next,
+			 words->count > 1 ? " ..." : "");
+	else if (is_command(next))
 		snprintf(hint, sizeof(hint), "; the command comes first: ipcuckoo %s %s%s",
-			 words->word[0], quoted, words->count > 1 ? " ..." : "");
+			 next, quoted, words->count > 1 ? " ..." : "");
+	else if (!*misspelt && is_entry(next))
+		snprintf(hint, sizeof(hint),
+			 "; a command comes first, as in: ipcuckoo add %s %s, or ipcuckoo test %s %s",
+			 quoted, next, quoted, next);
 	else
-		return misspelt_hint(name);
+		return *misspelt ? misspelt : misspelt_hint(name, MAX_GUESSES);
+	return hint;
+}
+
+const char *entry_hint(const struct command *command, const char *word)
+{
+	const char *value = value_hint(command, word);
+	static char hint[HINT_SIZE];
+	char quoted[64];
+
+	address_quote(quoted, sizeof(quoted), word, strlen(word));
+	if (*value)
+		return value;
+	if (!strcmp(command->name, "add") && !access(word, F_OK))
+		snprintf(hint, sizeof(hint),
+			 "; to add the entries of a file: ipcuckoo load NAME %s --append", quoted);
+	else if (!strcmp(command->name, "block") && !strpbrk(word, ".:/"))
+		snprintf(hint, sizeof(hint),
+			 "; block takes addresses and prefixes; to drop those of a set: ipcuckoo attach NAME src drop");
+	else if (!strcmp(command->name, "unblock") && !strpbrk(word, ".:/"))
+		snprintf(hint, sizeof(hint),
+			 "; unblock takes addresses and prefixes, which ipcuckoo list blocklist shows");
+	else
+		return "";
 	return hint;
 }
 
@@ -129,11 +177,17 @@ const char *missing_hint(const struct command *command, const struct words *word
 {
 	static char hint[HINT_SIZE];
 
-	if (words->count != 1 || strncmp(command->usage, "NAME ", 5) || !is_entry(words->word[0]))
+	if (words->count != 1 || strncmp(command->usage, "NAME ", 5) ||
+	    (!is_entry(words->word[0]) &&
+	     (strncmp(command->usage, "NAME FILE", 9) || access(words->word[0], F_OK))))
 		return "";
 	snprintf(hint, sizeof(hint), "; the name of the set comes before %s", words->word[0]);
 	return hint;
 }
+
+/* What an attachment has no words for: where packets are going */
+static const char hooks[] =
+	" input output forward forwarded prerouting postrouting chain table inbound outbound ";
 
 /* What an attachment, or an entry, is not asked about */
 static const char ports[] =
@@ -180,6 +234,9 @@ static const char *keyword_of(const char *const *known, size_t count, const char
 
 	if (find_meaning(family_words, word) && is_among(known, count, "family"))
 		return "family";
+	/* A plain number could also be a limit. */
+	if (is_among(known, count, "maxelem") && !word[strspn(word, "0123456789")])
+		return "maxelem";
 	if (is_among(known, count, "timeout") && duration_parse(word, &seconds))
 		return "timeout";
 	return is_among(known, count, "dev") && is_device(word) ? "dev" : NULL;
@@ -214,6 +271,11 @@ const char *word_hint(const struct command *command, const char *word)
 
 	if (is_foreign(ports, word))
 		return "; ipcuckoo looks at addresses only: for ports and protocols let a rule look into the set, as in: iptables -A INPUT -p tcp --dport 22 -m ipcuckoo --match-set NAME src -j DROP";
+	if (is_foreign(hooks, word) && is_among(known, count, "ingress"))
+		return "; an attachment sees all packets that come in, also those to forward; with dst or both, it sees those that this machine sends, too";
+	if (is_foreign(" s m h d second seconds minute minutes min hour hours day days ", word) &&
+	    is_among(known, count, "timeout"))
+		return "; a time is one word, as in: timeout 1h30m";
 	if (is_entry(word)) {
 		snprintf(hint, sizeof(hint),
 			 "; ipcuckoo test NAME %s says whether a set has that address", word);

@@ -13,6 +13,9 @@ const char *command_hint(const struct tool *tool, const char *name, const struct
 /* About an argument that is missing behind @words */
 const char *missing_hint(const struct command *command, const struct words *words);
 
+/* Instead of a word that is no entry */
+const char *entry_hint(const struct command *command, const char *word);
+
 /* Before a word that is the value of a keyword of the command */
 const char *value_hint(const struct command *command, const char *word);
 

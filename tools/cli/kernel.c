@@ -16,6 +16,20 @@
 #define MAKE_OTHERS \
 	" (hosts and prefixes, IPv4 and IPv6; ipcuckoo help create shows other types and families)"
 
+/* A set that was perhaps meant. What loses data is proposed only if one letter is wrong. */
+static const char *set_hint(const struct tool *tool, const char *name, const char *const *names,
+			    size_t count)
+{
+	unsigned int slips;
+	const char *nearest = nearest_word(name, names, count, &slips);
+
+	if (!strcmp(name, "all") && !strncmp(tool->command->usage, "[NAME", 5) &&
+	    !(tool->command->flags & COMMAND_LOSES))
+		return "; without a name, the command is about all sets";
+	return nearest && tool->command->flags & COMMAND_LOSES && slips != 1 ? "" :
+	       nearest_hint(name, names, count);
+}
+
 static int fail_no_set(const struct tool *tool, const char *name)
 {
 	struct address_range range;
@@ -53,7 +67,7 @@ static int fail_no_set(const struct tool *tool, const char *name)
 	else
 		status = fail(tool, STATUS_REFUSED,
 			      "The set with the given name does not exist: \"%s\"%s\nSee ipcuckoo list -n, or make it with: ipcuckoo create %s hash:net family any" MAKE_OTHERS,
-			      name, nearest_hint(name, names, count), name);
+			      name, set_hint(tool, name, names, count), name);
 	free(names);
 	free(sets);
 	return status;

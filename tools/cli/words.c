@@ -318,8 +318,8 @@ int parse_number(const struct tool *tool, const char *what, const char *word,
 	errno = 0;
 	*value = strtoll(word, &end, hex ? 16 : 10);
 	if (*digits < '0' || *digits > '9' || *end)
-		return fail_syntax(tool, "'%s' is invalid as number (%s)", word,
-				   what);
+		return fail_syntax(tool, "'%s' is invalid as number (%s)%s", word, what,
+				   strcmp(what, "maxelem") ? "" : "; 0 is no limit");
 	if (!hex && digits[0] == '0' && digits[1])
 		return fail_syntax(tool, "'%s' is invalid as number (%s; a leading zero: octal or decimal?)",
 				   word, what);

@@ -82,6 +82,11 @@ static int check_order(const struct tool *tool, const struct words *words)
 		return fail(tool, STATUS_USAGE,
 			    "the name of the set comes first, as in: ipcuckoo attach %s %s %s",
 			    *second ? second : "NAME", set, first);
+	if (find_meaning(direction_words, set) &&
+	    !find_meaning(direction_words, first) && find_meaning(verdict_words, second))
+		return fail(tool, STATUS_USAGE,
+			    "the name of the set comes first, as in: ipcuckoo attach %s %s %s",
+			    first, set, second);
 	if (find_meaning(verdict_words, first) &&
 	    find_meaning(direction_words, second))
 		return fail(tool, STATUS_USAGE,

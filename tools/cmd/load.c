@@ -229,6 +229,18 @@ static int load_files(struct load *load, const struct nl_set *set, char **file,
 	return status;
 }
 
+/* Refuse a word of other commands among the files. */
+static int check_files(const struct tool *tool, const struct words *words)
+{
+	int i;
+
+	for (i = 1; i < words->count; i++)
+		if (!strcmp(words->word[i], "timeout") && access("timeout", F_OK))
+			return fail(tool, STATUS_USAGE,
+				    "load has no timeout: the entries get that of the set, as after: ipcuckoo create NAME hash:net timeout 1h");
+	return STATUS_OK;
+}
+
 int run_load(struct tool *tool, struct words *words)
 {
 	struct load load = { .tool = tool, .started = monotonic_seconds() };
@@ -245,6 +257,8 @@ int run_load(struct tool *tool, struct words *words)
 	int status;
 
 	status = parse_words(tool, words, keywords, 2, INT_MAX);
+	if (!status)
+		status = check_files(tool, words);
 	if (!status)
 		status = find_set(tool, words->word[0], &set);
 	if (status)

@@ -80,14 +80,14 @@ int bulk_fail_entry(const struct tool *tool, const struct nl_set *set,
 	address_quote(quoted, sizeof(quoted), word, strlen(word));
 	if (strchr(word, ','))
 		return fail_syntax(tool,
-				   "Elem separator in %s, but settype %s supports none.",
+				   "Elem separator in %s, but settype %s supports none. Write blanks between entries.",
 				   quoted, meaning_word(type_words, set->type));
 	if (fail_prefix_len(tool, word) || fail_bracket(tool, word, quoted))
 		return STATUS_SYNTAX;
 	return fail_syntax(tool, "cannot parse %s: resolving to %s address failed (%s)%s",
 			   quoted, set->family == IPCUCKOO_FAMILY_ANY ? "any" :
 			   set->family == IPCUCKOO_FAMILY_INET6 ? "IPv6" : "IPv4",
-			   why, value_hint(tool->command, quoted));
+			   why, entry_hint(tool->command, word));
 }
 
 uint64_t bulk_expand_limit(const struct nl_set *set, bool expand)

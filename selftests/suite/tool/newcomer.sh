@@ -53,6 +53,13 @@ test_commands()
 	mistake 2 "the command comes first: ipcuckoo add feed ..." feed add 192.0.2.1
 	mistake 2 'did you mean "unblock"?' unblok 192.0.2.1
 	mistake 2 "ipcuckoo block ENTRY drops" help ban
+	mistake 2 "leave out ipcuckoo: ipcuckoo block ..." ipcuckoo block 192.0.2.1
+	mistake 2 "leave out sudo: ipcuckoo add ..." sudo add feed 192.0.2.1
+	mistake 2 "as in: ipcuckoo add feed 192.0.2.1, or ipcuckoo test feed 192.0.2.1" feed 192.0.2.1
+	mistake 2 'did you mean "block"?' blok 192.0.2.1
+	mistake 2 'did you mean "-A"?' -a feed 192.0.2.1
+	mistake 2 'did you mean "-L"?' -l
+	wrong "an option that would lose data is not proposed" $'unknown argument -x\n' -x feed
 }
 
 test_sets()
@@ -89,6 +96,24 @@ test_sets()
 	mistake 2 "iptables -A INPUT -p tcp --dport 22 -m ipcuckoo --match-set NAME src -j DROP" \
 		add feed 192.0.2.1 port 22
 	mistake 2 "as in: ipcuckoo change feed maxelem 200000" change feed
+	mistake 2 'did you mean "maxelem 100"?' change feed 100
+	mistake 2 'did you mean "maxelem 100"?' create new hash:net 100
+	mistake 1 "0 is no limit" create new hash:net maxelem unlimited
+	mistake 2 "0 is no limit" change feed maxelem none
+	mistake 2 "a time is one word, as in: timeout 1h30m" block 192.0.2.1 timeout 1 h
+	mistake 2 "to drop those of a set: ipcuckoo attach NAME src drop" block feed
+	mistake 2 "to drop those of a set: ipcuckoo attach NAME src drop" block src 192.0.2.1
+	mistake 1 "nothing is blocked" unblock all
+	"$IPCUCKOO" -q block 203.0.113.9
+	mistake 2 "which ipcuckoo list blocklist shows" unblock all
+	"$IPCUCKOO" detach blocklist && "$IPCUCKOO" destroy blocklist || bail "cannot destroy blocklist"
+	mistake 1 "Write blanks between entries." add feed 192.0.2.1,192.0.2.2
+	: > entries
+	mistake 1 "to add the entries of a file: ipcuckoo load NAME entries --append" add feed entries
+	mistake 1 "without a name, the command is about all sets" list all
+	fine "a set whose name is like the word" create any hash:net
+	expect "flush all: another set is not proposed" 1 "" "does not exist: \"all\""$'\n' flush all
+	fine "done with it" destroy any
 	fine "0.0.0.0/0 and ::/0 themselves are entries" add feed 0.0.0.0/0 ::/0
 	fine "to be deleted again" del feed 0.0.0.0/0 ::/0
 }
@@ -118,6 +143,11 @@ test_attach()
 	mistake 2 "iptables -A INPUT -p tcp --dport 22" attach feed src drop port 22
 	mistake 2 "iptables -A INPUT -p tcp --dport 22" attach feed src drop --dport 22
 	mistake 2 'did you mean "dev eth0"?' detach feed eth0
+	mistake 2 'did you mean "dev"?' attach feed src drop on eth0
+	mistake 2 'did you mean "both"?' attach feed src,dst drop
+	mistake 2 "the name of the set comes first, as in: ipcuckoo attach feed src drop" \
+		attach src feed drop
+	mistake 2 "sees all packets that come in, also those to forward" attach feed src drop forward
 	# Test that a device that does not exist is named, and is no error.
 	expect "a device that does not exist" 0 "" \
 		"Warning: there is no device eth9: the attachment sees packets as soon as there is one" \
@@ -153,6 +183,9 @@ test_files()
 	mistake 2 'Missing second mandatory argument to command load: FILE, as in: ipcuckoo load ' load feed
 	mistake 3 "the name of a set comes before files, as in: ipcuckoo load feed list.txt" \
 		load list.txt feed
+	mistake 2 "the name of the set comes before list.txt" load list.txt
+	mistake 2 "the entries get that of the set, as after: ipcuckoo create NAME hash:net timeout 1h" \
+		load feed list.txt timeout 1h
 	mistake 2 "curl -fsS https://example.net/list | ipcuckoo load feed -" \
 		load feed https://example.net/list
 	cat > list.json <<-'END'
