@@ -86,7 +86,8 @@ uninstall:
 
 # The tree as it was committed, and packages of it; tools/README.md says more.
 dist deb rpm:
-	@$(packaging)/package $@ $(O)/$@
+	@KDIR='$(KDIR)' SIGN_KEY='$(SIGN_KEY)' SIGN_CERT='$(SIGN_CERT)' BTF='$(BTF)' \
+		$(packaging)/package $@ $(O)/$@
 
 # Into the running kernel, without installing anything.
 load: all
@@ -231,7 +232,8 @@ help:
 	@echo '  clean        remove what was built; kernels stay in the cache'
 	@echo
 	@echo 'Package (what is committed; no root needed):'
-	@echo '  deb          packages for Debian: the tool, the module for DKMS, the source'
+	@echo '  deb          packages for Debian: the tool, the modules for the kernel of KDIR (several with'
+	@echo '               blanks between them; SIGN_KEY=file and SIGN_CERT=file), their source for DKMS'
 	@echo '  rpm          packages for Fedora and RHEL, with DKMS; not tested there'
 	@echo '  dist         a tarball'
 	@echo
