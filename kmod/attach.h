@@ -20,8 +20,9 @@ struct ipcuckoo_set;
 #define IPCUCKOO_XDP_LISTS	256
 
 /**
- * struct ipcuckoo_xdp_taps - by which frames find the taps of their device
- * @list:	for IPv4 and IPv6: the taps, in lists by the index of their device
+ * struct ipcuckoo_xdp_taps - the taps of XDP of a network namespace
+ * @list:	one array of lists for IPv4, one for IPv6. The index of a tap's device says in which
+ *		list the tap is: a frame looks for the tap of its device there
  */
 struct ipcuckoo_xdp_taps {
 	struct hlist_head list[2][IPCUCKOO_XDP_LISTS];

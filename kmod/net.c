@@ -34,8 +34,9 @@ int __init ipcuckoo_net_init(void)
 
 /* Tables that a work item allocates are charged to the cgroup of the process that created the
  * namespace's first set: otherwise a container could fill tables, let them be trimmed, and so get
- * memory outside its limit. The reference keeps a cgroup that was removed in memory. So the first
- * namespace has none: there, scripts that run once create sets, and nobody is confined.
+ * memory outside its limit. The namespace's reference keeps the cgroup in memory after the cgroup
+ * was removed. So the first namespace of the machine takes no reference: scripts that run once,
+ * each in a cgroup of its own, create sets there, and no container has to be limited.
  */
 static void need_memcg(struct ipcuckoo_net *pernet)
 {

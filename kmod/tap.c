@@ -197,8 +197,9 @@ void ipcuckoo_tap_limit_idle(struct ipcuckoo_net *pernet)
 }
 
 /**
- * ipcuckoo_tap_exit_net() - free what frames find the taps of a namespace by
- * @pernet:	namespace, whose taps were unregistered a grace period ago
+ * ipcuckoo_tap_exit_net() - free the lists of XDP taps of a namespace that ends
+ * @pernet:	namespace; no frame reads the lists, as its taps were unregistered a
+ *		grace period ago
  */
 void ipcuckoo_tap_exit_net(struct ipcuckoo_net *pernet)
 {
