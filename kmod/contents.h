@@ -74,7 +74,8 @@ struct ipcuckoo_lens {
  * @shape:	shape of the filter of approximate contents; shape.bits is 0 for exact
  *		contents. Set before the first use
  * @layout:	incremented when a version is published: positions are invalid then
- * @generation:	incremented with every change, except for removing expired entries
+ * @generation:	incremented with every change, except for removing expired entries; where it
+ *		begins, see first_generation() in set.c
  * @by_packets:	how many of these changes packets have made (ipset/apply.c)
  * @growths:	number of tables that were replaced by one of another size
  * @rekeys:	number of tables that were replaced by one of the same size with another key,

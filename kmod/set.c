@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Sets: see set.h. */
+#include <linux/ktime.h>
 #include <linux/slab.h>
 #include <linux/string.h>
 
@@ -221,6 +222,14 @@ void ipcuckoo_set_erase(struct ipcuckoo_net *pernet, struct ipcuckoo_set *set)
 	pernet->sets_seq++;
 }
 
+/* Where the generation of a new set begins: at the time since boot, in units of 32 ns. Each change
+ * takes longer than that, so this is more than the generation of any older set.
+ */
+static u64 first_generation(void)
+{
+	return ktime_get_boottime_ns() >> 5;
+}
+
 /**
  * ipcuckoo_set_alloc() - allocate an empty set
  * @pernet:	namespace
@@ -267,6 +276,8 @@ struct ipcuckoo_set *ipcuckoo_set_alloc(struct ipcuckoo_net *pernet, const char 
 		goto err_free;
 	set->entries.shape = options->shape;
 	set->entries.options = options->exts;
+	set->entries.generation = first_generation();
+	set->trim_seen = set->entries.generation;
 	return set;
 
 err_free:

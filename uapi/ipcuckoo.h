@@ -141,8 +141,10 @@
  * at once. A shadow belongs to the socket that created it, and is deleted when
  * the socket is closed.
  *
- * The *generation* of a set is a number that changes with each change of its
- * contents.
+ * The *generation* of a set is a number that increases with each change of its
+ * contents. A set that is created later begins above the numbers that the sets
+ * before it have, so that a client which finds the number it knows under a name
+ * finds the same contents of the same set.
  *
  * The *memory limit* of a network namespace covers all memory that requests make
  * the kernel allocate: sets with their files, tables, hints, filters and
@@ -698,7 +700,7 @@ enum ipcuckoo_attr {
 	IPCUCKOO_A_MEMORY,		/* u64, bytes; INFO: all that the limit covers */
 	IPCUCKOO_A_SLOTS,		/* u64, places for entries in all tables */
 	IPCUCKOO_A_ATTACHMENTS,		/* u32 */
-	IPCUCKOO_A_GENERATION,		/* u64, changes with each change of the contents */
+	IPCUCKOO_A_GENERATION,		/* u64, increases with each change of the contents */
 	IPCUCKOO_A_GROWTHS,		/* u32, tables replaced by one of another size */
 	IPCUCKOO_A_REKEYS,		/* u32, tables replaced by one with another key */
 	IPCUCKOO_A_DISPLACED,		/* u64, entries moved to their other bucket */
