@@ -167,7 +167,7 @@ const char *entry_hint(const struct command *command, const char *word)
 			 "; block takes addresses and prefixes; to drop those of a set: ipcuckoo attach NAME src drop");
 	else if (!strcmp(command->name, "unblock") && !strpbrk(word, ".:/"))
 		snprintf(hint, sizeof(hint),
-			 "; unblock takes addresses and prefixes, which ipcuckoo list blocklist shows");
+			 "; unblock takes addresses and prefixes, which ipcuckoo list blocked shows");
 	else
 		return "";
 	return hint;

@@ -6,7 +6,7 @@
 #include "cli/command.h"
 
 /* The set that block and unblock work on. */
-#define BLOCK_SET	"blocklist"
+#define BLOCK_SET	"blocked"
 
 /* The first and the last line of save --all, by which restore sees whether a file is whole */
 #define SAVE_BEGIN	"# ipcuckoo save --all: the last line is \"# end\""

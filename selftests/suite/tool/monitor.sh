@@ -81,7 +81,7 @@ do_everything()
 	"$IPCUCKOO" rename many few
 	"$IPCUCKOO" destroy few
 	"$IPCUCKOO" create spare hash:net family any
-	"$IPCUCKOO" swap spare blocklist
+	"$IPCUCKOO" swap spare blocked
 	"$IPCUCKOO" change spare maxelem 1000
 	"$IPCUCKOO" destroy spare
 	"$IPCUCKOO" destroy --all
@@ -111,9 +111,9 @@ deleted nets 192.0.2.1
 added many 192.0.2.1
 attached nets src drop order 300 priority -450
 attached nets both mark 0x1/0xff order -5 priority -450 dev eth7 loopback
-new blocklist hash:net family any
-added blocklist 192.0.2.77
-attached blocklist src drop order 300 priority -450
+new blocked hash:net family any
+added blocked 192.0.2.77
+attached blocked src drop order 300 priority -450
 replaced nets 2 entries
 added nets 192.0.2.5
 deleted nets 192.0.2.4
@@ -122,14 +122,14 @@ flushed nets
 flushed many
 detached nets src drop order 300 priority -450
 detached nets both mark 0x1/0xff order -5 priority -450 dev eth7 loopback
-detached blocklist src drop order 300 priority -450
+detached blocked src drop order 300 priority -450
 renamed many few
 destroyed few
 new spare hash:net family any
-swapped spare blocklist
+swapped spare blocked
 changed spare maxelem 1000
 destroyed spare
-destroyed blocklist
+destroyed blocked
 destroyed nets" "$(sort_members < text)"
 	check "the same events as JSON" "$(cut -d ' ' -f 1,2 text)" \
 		"$(sed 's/^{"event":"\([a-z]*\)","set":"\([a-z]*\)".*/\1 \2/' json)"

@@ -105,8 +105,8 @@ test_sets()
 	mistake 2 "to drop those of a set: ipcuckoo attach NAME src drop" block src 192.0.2.1
 	mistake 1 "nothing is blocked" unblock all
 	"$IPCUCKOO" -q block 203.0.113.9
-	mistake 2 "which ipcuckoo list blocklist shows" unblock all
-	"$IPCUCKOO" detach blocklist && "$IPCUCKOO" destroy blocklist || bail "cannot destroy blocklist"
+	mistake 2 "which ipcuckoo list blocked shows" unblock all
+	"$IPCUCKOO" detach blocked && "$IPCUCKOO" destroy blocked || bail "cannot destroy blocked"
 	mistake 1 "Write blanks between entries." add feed 192.0.2.1,192.0.2.2
 	: > entries
 	mistake 1 "to add the entries of a file: ipcuckoo load NAME entries --append" add feed entries

@@ -152,7 +152,7 @@ test_stats()
 		'^ipcuckoo [0-9][^ ]*: 2 sets, 0 attachments, [0-9.]+ (B|KiB|MiB) in tables$' \
 		"${out%%$'\n'*}"
 	check "stats: sets" "NAME TYPE FAMILY ENTRIES MEMORY BYTES/ENTRY LOAD GROWTHS REKEYS \
-DISPLACED RETRIES FALLBACKS EXPIRED FAILED|hosts hash:ip inet 0|nets hash:net any 3" "$(sed -n '/^Sets:/,$p' out | tr -s ' ' |
+DISPLACED RETRIES FALLBACKS EXPIRED FAILED OWNER|hosts hash:ip inet 0|nets hash:net any 3" "$(sed -n '/^Sets:/,$p' out | tr -s ' ' |
 		sed '1d; 3,$s/^\(\([^ ]* \)\{3\}[^ ]*\).*/\1/' | paste -sd '|')"
 	json "stats -j" 0 '["attachments", "memory", "memory_limit", "sets", "version"]' 'sorted(d)' \
 		stats
@@ -167,20 +167,20 @@ DISPLACED RETRIES FALLBACKS EXPIRED FAILED|hosts hash:ip inet 0|nets hash:net an
 
 test_block()
 {
-	local not_blocked="the entries were added, but are not blocked: the set blocklist is attached, but not so that packets from its addresses are dropped on all devices (ipcuckoo attach blocklist src drop does that)"
+	local not_blocked="the entries were added, but are not blocked: the set blocked is attached, but not so that packets from its addresses are dropped on all devices (ipcuckoo attach blocked src drop does that)"
 
 	start_over
 	# Test that block works without any preparation.
-	expect "nothing is blocked yet" 1 "" "nothing is blocked: there is no set blocklist yet" \
+	expect "nothing is blocked yet" 1 "" "nothing is blocked: there is no set blocked yet" \
 		unblock 192.0.2.1
 	expect "block" 0 "192.0.2.1 is blocked." "" block 192.0.2.1
 	json "block creates the set and attaches it" 0 \
-		'[["blocklist", "hash:net", "any", "blocklist", "src", "drop"]]' \
+		'[["blocked", "hash:net", "any", "blocked", "src", "drop"]]' \
 		'[[s["name"], s["type"], s["family"], a["set"], a["direction"], a["verdict"]] for s in d["sets"] for a in d["attachments"]]' \
 		stats
 	expect "block the same address again" 0 "192.0.2.1 was blocked already." "" block 192.0.2.1
 	expect "several" 0 "2 blocked, 1 blocked already." "" block 192.0.2.1 192.0.2.0/24 2001:db8::/32
-	json "block -j" 0 '{"blocked": 1, "set": "blocklist", "unchanged": 1}' d \
+	json "block -j" 0 '{"blocked": 1, "set": "blocked", "unchanged": 1}' d \
 		block 203.0.113.1 192.0.2.1
 	expect "quiet" 0 "" "" -q block 203.0.113.2
 	wrong "block with an invalid address" \
@@ -214,31 +214,31 @@ test_block()
 		unblock 10.0.0.0/8
 	expect "the prefix inside does not block it" \
 		1 "" "10.0.0.0/8 is not blocked" unblock 10.0.0.0/8
-	json "unblock -j" 0 '{"set": "blocklist", "unblocked": 2, "unchanged": 0}' d \
+	json "unblock -j" 0 '{"set": "blocked", "unblocked": 2, "unchanged": 0}' d \
 		unblock 192.0.2.0/24 2001:db8::/32
 	# Test that block attaches a set for which the processor only prefetches.
-	"$IPCUCKOO" detach blocklist
-	"$IPCUCKOO" -q attach blocklist src prefetch ingress dev nowhere0
+	"$IPCUCKOO" detach blocked
+	"$IPCUCKOO" -q attach blocked src prefetch ingress dev nowhere0
 	expect "attached to prefetch only" 0 "192.0.2.1 is blocked." "" block 192.0.2.1
 	json "then it is attached to drop, too" 0 '["drop", "prefetch"]' \
-		'sorted(a["verdict"] for a in d["attachments"] if a["set"] == "blocklist")' stats
+		'sorted(a["verdict"] for a in d["attachments"] if a["set"] == "blocked")' stats
 	"$IPCUCKOO" -q unblock 192.0.2.1
 	# Test that block does not change other attachments of the set, and says so.
-	"$IPCUCKOO" detach blocklist
-	"$IPCUCKOO" attach blocklist src count
+	"$IPCUCKOO" detach blocked
+	"$IPCUCKOO" attach blocked src count
 	expect "attached to count only" 3 "" "$not_blocked" block 192.0.2.1
-	"$IPCUCKOO" attach blocklist dst drop
+	"$IPCUCKOO" attach blocked dst drop
 	expect "attached to drop only packets to its addresses" 3 "" "$not_blocked" block 192.0.2.1
-	"$IPCUCKOO" -q attach blocklist src drop dev nowhere0
+	"$IPCUCKOO" -q attach blocked src drop dev nowhere0
 	expect "attached to drop only packets of one device" 3 "" "$not_blocked" block 192.0.2.1
-	"$IPCUCKOO" attach blocklist both drop
+	"$IPCUCKOO" attach blocked both drop
 	expect "attached to drop, too" 0 "192.0.2.3 is blocked." "" block 192.0.2.3
 }
 
-# left ENTRY: prints the seconds that an entry of the blocklist has left
+# left ENTRY: prints the seconds that an entry of the set has left
 left()
 {
-	"$IPCUCKOO" list blocklist | sed -n "s/^$1 timeout //p"
+	"$IPCUCKOO" list blocked | sed -n "s/^$1 timeout //p"
 }
 
 test_block_for_a_time()
@@ -256,35 +256,35 @@ test_block_for_a_time()
 		"$(left 192.0.2.1)"
 	expect "without a time" 0 "192.0.2.1 was blocked already." "" block 192.0.2.1
 	check "it is blocked until unblock" 0 "$(left 192.0.2.1)"
-	json "with -j" 0 '{"blocked": 1, "set": "blocklist", "unchanged": 0}' d \
+	json "with -j" 0 '{"blocked": 1, "set": "blocked", "unchanged": 0}' d \
 		block 192.0.2.3 timeout 1d
 	wrong "no time" "'soon' is invalid as number (timeout" block 192.0.2.4 timeout soon
 	# Test that a set that was made without timeouts can be made again, as the message says,
 	# and that its entries, options and attachments stay.
 	start_over
-	"$IPCUCKOO" create blocklist hash:net family any maxelem 1000 comment description "our list"
-	"$IPCUCKOO" add blocklist 192.0.2.0/24 comment "in blocklist 7"
-	"$IPCUCKOO" add blocklist 2001:db8::1
+	"$IPCUCKOO" create blocked hash:net family any maxelem 1000 comment description "our list"
+	"$IPCUCKOO" add blocked 192.0.2.0/24 comment "in blocked 7"
+	"$IPCUCKOO" add blocked 2001:db8::1
 	"$IPCUCKOO" block 192.0.2.9
-	expect "a set without timeouts" 3 "" "the set blocklist was made without timeouts" \
+	expect "a set without timeouts" 3 "" "the set blocked was made without timeouts" \
 		block 198.51.100.1 timeout 1h
 	command=$(sed -n 's/^  //p' err)
 	mkdir -p bin
 	ln -sf "$IPCUCKOO" bin/ipcuckoo
 	PATH=$work/bin:$PATH run_ok "what the message says" bash -o pipefail -c "$command"
 	expect "makes it again, with all that it has" 0 \
-'create blocklist hash:net family any maxelem 1000 timeout 0 comment description "our list"
-add blocklist 192.0.2.0/24 timeout 0 comment "in blocklist 7"
-add blocklist 192.0.2.9 timeout 0
-add blocklist 2001:db8::1 timeout 0' "" save blocklist
-	expect "and no other set is left" 0 blocklist "" list -n
-	json "it is attached" 0 '[["blocklist", "src", "drop"]]' \
+'create blocked hash:net family any maxelem 1000 timeout 0 comment description "our list"
+add blocked 192.0.2.0/24 timeout 0 comment "in blocked 7"
+add blocked 192.0.2.9 timeout 0
+add blocked 2001:db8::1 timeout 0' "" save blocked
+	expect "and no other set is left" 0 blocked "" list -n
+	json "it is attached" 0 '[["blocked", "src", "drop"]]' \
 		'[[a["set"], a["direction"], a["verdict"]] for a in d["attachments"]]' stats
 	expect "now it takes a time" 0 "198.51.100.1 is blocked, for 1h from now." "" \
 		block 198.51.100.1 timeout 1h
 	start_over
-	"$IPCUCKOO" create blocklist filter:ip multi
-	expect "a filter has no timeouts" 3 "" "the set blocklist is approximate, and stores no timeouts" \
+	"$IPCUCKOO" create blocked filter:ip multi
+	expect "a filter has no timeouts" 3 "" "the set blocked is approximate, and stores no timeouts" \
 		block 198.51.100.1 timeout 1h
 }
 

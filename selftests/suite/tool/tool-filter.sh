@@ -266,7 +266,7 @@ test_attach()
 	expect "attach mark, quiet" 0 "" "" -q attach f src mark 1
 	fine "create an exact set, which needs no --approximate" create exact hash:ip
 	fine "attach it with --approximate" attach exact src drop --approximate
-	fine "block's set may be a filter" create blocklist filter:ip family any
+	fine "block's set may be a filter" create blocked filter:ip family any
 	expect "block does not attach a filter without --approximate" \
 		3 "" "the set is approximate" block 192.0.2.1
 	expect "unblock from a filter says why it cannot" \

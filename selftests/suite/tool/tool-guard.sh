@@ -61,12 +61,12 @@ test_entries()
 	fine "del" del nets 10.0.0.0/8
 	fine "--force" add nets 192.0.2.7 --force
 	expect "load --force" 0 "nets: *" "" --force load nets list
-	expect "block, the first time" 3 "" "192.0.2.7, the client of your SSH session, would be dropped by the set blocklist" \
+	expect "block, the first time" 3 "" "192.0.2.7, the client of your SSH session, would be dropped by the set blocked" \
 		block 192.0.2.0/24
 	expect "block that is refused creates no set" \
-		1 "" 'The set with the given name does not exist: "blocklist"' list blocklist
+		1 "" 'The set with the given name does not exist: "blocked"' list blocked
 	expect "block of others" 0 "192.0.2.8 is blocked." "" block 192.0.2.8
-	expect "block, then" 3 "" "would be dropped by the set blocklist" block 192.0.2.7
+	expect "block, then" 3 "" "would be dropped by the set blocked" block 192.0.2.7
 	expect "block --force" 0 "192.0.2.7 is blocked." "" block 192.0.2.7 --force
 	"$IPCUCKOO" create masked hash:ip netmask 24
 	fine "attach a set with a netmask" attach masked src drop
@@ -141,7 +141,7 @@ test_unknown()
 	LD_PRELOAD=
 	# Test that unblock does not say "is not blocked" of what it does not know.
 	"$IPCUCKOO" block 198.51.100.0/24
-	"$IPCUCKOO" add blocklist 198.51.100.0/25 nomatch
+	"$IPCUCKOO" add blocked 198.51.100.0/25 nomatch
 	expect "an entry blocks it" 1 "" "198.51.100.192/26 is not an entry, but is blocked by the entry 198.51.100.0/24" \
 		unblock 198.51.100.192/26
 	expect "an exception does not" 1 "" "198.51.100.64/26 is not blocked" unblock 198.51.100.64/26
