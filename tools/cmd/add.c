@@ -6,6 +6,7 @@
 #include "cmd/commands.h"
 #include "set/bulk.h"
 #include "set/filter.h"
+#include "set/refusal.h"
 
 static int change_set(struct tool *tool, struct words *words,
 		      int (*change)(struct bulk *bulk), const char *done)
@@ -42,6 +43,8 @@ static int change_set(struct tool *tool, struct words *words,
 	if (bulk.extensions)
 		bulk.value = &value;
 	status = change(&bulk);
+	if (!status)
+		warn_kept(tool, set.name);
 	if (!status && tool->json)
 		bulk_print_json(set.name, done, &bulk.change);
 	packed_free(&entries);

@@ -37,6 +37,7 @@ int run_destroy(struct tool *tool, struct words *words)
 		return status;
 	if (nl_set_del(tool->nl, name, tool->exist ? IPCUCKOO_F_EXIST : 0))
 		return fail_destroyed(tool, name);
+	warn_kept(tool, name);
 	return print_action(tool, name, "destroyed");
 }
 
@@ -53,5 +54,6 @@ int run_flush(struct tool *tool, struct words *words)
 	if (nl_set_flush(tool->nl, name))
 		return fail_kernel(tool, name, "Set%s%s cannot be flushed",
 				   name ? " " : "s", name ? name : "");
+	warn_kept(tool, name);
 	return print_action(tool, name, "flushed");
 }

@@ -15,6 +15,7 @@
 #include "release.h"
 #include "set/bulk.h"
 #include "set/filter.h"
+#include "set/refusal.h"
 
 /* Maximum number of wrong lines that --skip-invalid prints. */
 #define REPORT_MOST	10
@@ -224,8 +225,10 @@ static int load_files(struct load *load, const struct nl_set *set, char **file,
 	}
 	status = bulk_load(&load->bulk);
 	clear_progress(load);
-	if (!status)
+	if (!status) {
 		print_summary(load);
+		warn_kept(tool, set->name);
+	}
 	return status;
 }
 

@@ -29,6 +29,7 @@ int run_rename(struct tool *tool, struct words *words)
 	to = words->word[1];
 	if (nl_set_rename(tool->nl, from, to))
 		return fail_renamed(tool, from, to);
+	warn_kept(tool, from);
 	return print_action(tool, to, "renamed");
 }
 
@@ -59,5 +60,7 @@ int run_swap(struct tool *tool, struct words *words)
 		return status;
 	if (nl_set_swap(tool->nl, name, other))
 		return fail_swapped(tool, name, other);
+	warn_kept(tool, name);
+	warn_kept(tool, other);
 	return print_action(tool, name, "swapped");
 }

@@ -4,6 +4,7 @@
  */
 #include <stdlib.h>
 
+#include "cli/kept.h"
 #include "cli/output.h"
 #include "cmd/commands.h"
 #include "cmd/stats.h"
@@ -80,7 +81,7 @@ static void print_sets(const struct stats *stats)
 		{ "ENTRIES", true }, { "MEMORY", true }, { "BYTES/ENTRY", true },
 		{ "LOAD", true }, { "GROWTHS", true }, { "REKEYS", true },
 		{ "DISPLACED", true }, { "RETRIES", true }, { "FALLBACKS", true },
-		{ "EXPIRED", true }, { "FAILED", true },
+		{ "EXPIRED", true }, { "FAILED", true }, { "OWNER", false },
 		{ NULL, false }
 	};
 	struct table table = { .columns = columns };
@@ -109,6 +110,7 @@ static void print_sets(const struct stats *stats)
 		table_add(&table, "%llu", (unsigned long long)s->fallbacks);
 		table_add(&table, "%llu", (unsigned long long)s->expired);
 		table_add(&table, "%llu", (unsigned long long)failed(s));
+		table_add(&table, "%s", set_owner(s) ? set_owner(s) : "-");
 	}
 	table_print(&table);
 }
@@ -140,6 +142,8 @@ static struct json_object *json_set(const struct nl_set *s)
 	json_add_string(object, "type", meaning_word(type_words, s->type));
 	json_add_string(object, "family",
 			meaning_word(family_words, s->family));
+	if (set_owner(s))
+		json_add_string(object, "owner", set_owner(s));
 	json_add_uint(object, "maxelem", s->maxelem);
 	if (is_approximate(s)) {
 		json_add_uint(object, "bits", s->bits);

@@ -5,6 +5,7 @@
  */
 #include <stdlib.h>
 
+#include "cli/kept.h"
 #include "cli/output.h"
 #include "layout/show.h"
 #include "lib/json.h"
@@ -82,8 +83,8 @@ static void json_header(struct listing *listing)
 	json_add_uint(header, "numentries", set->entries);
 	if (set->rules)
 		json_add_uint(header, "rules", set->rules);
-	if (is_ipset(set))
-		json_object_object_add(header, "owner", json_new_text("ip_set"));
+	if (set_owner(set))
+		json_object_object_add(header, "owner", json_new_text(set_owner(set)));
 	if (listing->tool->json) {
 		if (set->id)
 			json_add_uint(header, "id", set->id);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Plain text, and the commands of save that create the sets again. */
 #include "cli/globals.h"
+#include "cli/kept.h"
 #include "layout/show.h"
 #include "lib/escape.h"
 #include "set/attachment.h"
@@ -103,8 +104,8 @@ static void plain_header(struct listing *listing)
 			printf("%s: %s\n", items[i].label, shown_text(listing, items[i].text));
 	if (set->rules)
 		printf("Rules of iptables: %u\n", set->rules);
-	if (is_ipset(set))
-		puts("Owner: ip_set");
+	if (set_owner(set))
+		printf("Owner: %s\n", set_owner(set));
 	if (listing->verbose && set->id)
 		printf("Id: %u\n", set->id);
 	if (listing->verbose || is_approximate(set))

@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli/kept.h"
 #include "set/attachment.h"
 #include "set/refusal.h"
 
@@ -182,4 +183,26 @@ int fail_attach(const struct tool *tool, const char *name)
 	return fail(tool, STATUS_REFUSED,
 		    "Set %s is attached in that way already (-exist accepts that)",
 		    name);
+}
+
+struct changed {
+	const struct tool *tool;
+	const char *set;
+};
+
+static void warn_of_one(const char *set, const void *data)
+{
+	const struct changed *changed = data;
+
+	if (!changed->set || !strcmp(changed->set, set))
+		warn(changed->tool,
+		     "Warning: ipcuckood keeps the set %s as its sources say, and undoes this change within seconds; add entries of your own to another set, or change /etc/ipcuckood.conf",
+		     set);
+}
+
+void warn_kept(const struct tool *tool, const char *set)
+{
+	const struct changed changed = { tool, set };
+
+	kept_walk(warn_of_one, &changed);
 }

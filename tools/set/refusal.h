@@ -20,4 +20,9 @@ int fail_created_already(const struct tool *tool, const char *name);
 int fail_renamed_already(const struct tool *tool, const char *to);
 int fail_swapped_missing(const struct tool *tool, const char *other);
 
+/* A command has changed a set, or all sets if @set is NULL: if ipcuckood keeps it, print a warning that
+ * says that the change will not last.
+ */
+void warn_kept(const struct tool *tool, const char *set);
+
 #endif /* IPCUCKOO_TOOL_REFUSAL_H */

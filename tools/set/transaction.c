@@ -449,6 +449,28 @@ static void tidy_programs(struct transaction *t)
 			program_tidy(t->tool, &t->steps[i].attachment, 1, false);
 }
 
+/* Whether the transaction changes a set that was there before: its entries, or which set has its name. */
+static bool changes(const struct work *work)
+{
+	return !work->created && (work->destroyed || work->flushed || work->count);
+}
+
+/* Say which of the changes will not last. */
+static void warn_all_kept(const struct transaction *t)
+{
+	size_t i;
+
+	for (i = 0; i < t->count; i++)
+		if (changes(t->works[i]))
+			warn_kept(t->tool, t->works[i]->set.name);
+	for (i = 0; i < t->step_count; i++)
+		if (t->steps[i].kind == STEP_SWAP)
+			warn_kept(t->tool, t->steps[i].to);
+	for (i = 0; i < t->step_count; i++)
+		if (t->steps[i].kind == STEP_SWAP || t->steps[i].kind == STEP_RENAME)
+			warn_kept(t->tool, t->steps[i].from);
+}
+
 int transaction_apply(struct transaction *t, bool check)
 {
 	int status, partial = STATUS_OK;
@@ -457,8 +479,12 @@ int transaction_apply(struct transaction *t, bool check)
 	for (i = 0; i < t->count; i++) {
 		if (t->works[i]->plan != PLAN_MESSAGE)
 			continue;
-		if (!check)
-			return send_message(t, t->works[i]);
+		if (!check) {
+			status = send_message(t, t->works[i]);
+			if (!status)
+				warn_all_kept(t);
+			return status;
+		}
 		/* A message cannot be checked; a commit with the same effect can. */
 		t->works[i]->plan = PLAN_SHADOW;
 	}
@@ -477,5 +503,7 @@ int transaction_apply(struct transaction *t, bool check)
 		drop_shadows(t);
 	if (!status && partial)
 		warn(t->tool, "all else was restored; attachments at xdp whose program is missing see no packets");
+	if (!status && !check)
+		warn_all_kept(t);
 	return status ? status : partial;
 }
