@@ -74,11 +74,15 @@ int fail(const struct tool *tool, int status, const char *format, ...)
 {
 	va_list args;
 
-	if (!tool->quiet) {
-		va_start(args, format);
+	va_start(args, format);
+	if (tool->said) {
+		free(*tool->said);
+		if (vasprintf(tool->said, format, args) < 0)
+			*tool->said = NULL;
+	} else if (!tool->quiet) {
 		print_message(tool, "", format, args);
-		va_end(args);
 	}
+	va_end(args);
 	return status;
 }
 

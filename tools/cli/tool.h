@@ -50,6 +50,7 @@ enum output {
  * @output:	-output: format of lists
  * @file:	-file: the file to write to, or to read from; NULL if not given
  * @line:	number of the input line that runs, for messages; 0 if there is none
+ * @said:	if not NULL, gets the text of the last message instead of stderr; to be freed
  */
 struct tool {
 	struct nl *nl;
@@ -68,6 +69,7 @@ struct tool {
 	enum output output;
 	const char *file;
 	unsigned long line;
+	char **said;
 };
 
 /**

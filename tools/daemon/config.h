@@ -20,6 +20,7 @@ struct target;
 enum key_kind {
 	KEY_TEXT,	/* char *: the value, with continuation lines appended */
 	KEY_LIST,	/* char **: its words, of all continuation lines; NULL ends them */
+	KEY_LINES,	/* char **: the value and its continuation lines; NULL ends them */
 	KEY_NUMBER,	/* uint64_t, from @least to @most */
 	KEY_SIZE,	/* uint64_t: bytes, "32M" */
 	KEY_TIME,	/* uint64_t: seconds, "90", "15m", "1h30m" */

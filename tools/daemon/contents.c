@@ -327,6 +327,39 @@ void contents_shift(struct contents *contents, int64_t seconds)
 	}
 }
 
+/* Append the entries with values that the other contents do not have, or not with these values. */
+static int compare_valued(const struct contents *contents, const struct contents *other,
+			  struct packed *touched)
+{
+	struct contents_cursor cursor = { .kind = ENTRY_KINDS };
+	struct member member, there;
+	bool same;
+
+	while (contents_next(contents, &cursor, &member)) {
+		same = contents_find(other, member.kind, member.entry, &there) &&
+		       there.expires == member.expires && !there.comment == !member.comment &&
+		       (!there.comment || !strcmp(there.comment, member.comment));
+		if (!same && packed_add(touched, member.kind, member.entry))
+			return -ENOMEM;
+	}
+	return 0;
+}
+
+int contents_compare(const struct contents *a, const struct contents *b, struct packed *touched)
+{
+	int err = packed_missing(&a->plain, &b->plain, touched);
+
+	if (!err)
+		err = packed_missing(&b->plain, &a->plain, touched);
+	if (!err)
+		err = compare_valued(a, b, touched);
+	if (!err)
+		err = compare_valued(b, a, touched);
+	packed_sort(touched);
+	packed_dedup(touched);
+	return err;
+}
+
 size_t contents_count(const struct contents *contents)
 {
 	return packed_count(&contents->plain) + contents->used;

@@ -365,6 +365,8 @@ static int on_connection(sd_event_source *io, int fd, uint32_t events, void *dat
 		return 0;
 	}
 	sd_event_source_set_io_fd_own(client->io, true);
+	/* Somebody waits for the answer: before the transfers that are ready at the same time. */
+	sd_event_source_set_priority(client->io, SD_EVENT_PRIORITY_IMPORTANT);
 	client->control = control;
 	client->next = control->clients;
 	control->clients = client;
@@ -414,6 +416,7 @@ struct control *control_start(struct daemon *daemon)
 				      control);
 	if (err >= 0) {
 		sd_event_source_set_io_fd_own(control->io, true);
+		sd_event_source_set_priority(control->io, SD_EVENT_PRIORITY_IMPORTANT);
 		return control;
 	}
 	if (err == -EADDRINUSE)

@@ -14,6 +14,7 @@ struct nl;
  * @event:	the event loop; everything runs in it, and there are no threads
  * @config:	the configuration that is in force
  * @nl:		the connection to the kernel; NULL while there is none
+ * @connections: how often it was opened: the module may be another one each time
  * @state_dir:	directory of the stored contents; NULL: nothing is stored
  * @control:	path of the control socket; NULL: there is none
  * @dry_run:	print what would change, and change neither the kernel's sets nor files
@@ -23,6 +24,7 @@ struct daemon {
 	sd_event *event;
 	struct config *config;
 	struct nl *nl;
+	unsigned int connections;
 	const char *state_dir;
 	const char *control;
 	bool dry_run;

@@ -68,6 +68,69 @@ static const char *lacking_word(const struct target *target)
 	return target->lacking & IPCUCKOO_O_COMMENT ? "comments" : "timeouts";
 }
 
+/* The daemon has changed the set, whose generation was @before: by @least at least, and by @most at
+ * most. A generation beyond that has a change of somebody else in it, which the daemon does not know.
+ */
+static void note_change(struct target *target, uint64_t before, uint64_t least, uint64_t most)
+{
+	struct nl_set set;
+
+	target->generation = 0;
+	if (nl_set_get(target->daemon->nl, target->name, &set))
+		return;
+	target->entries = set.entries;
+	target->rules = set.rules;
+	if (set.generation - before >= least && set.generation - before <= most)
+		target->generation = set.generation;
+}
+
+static int open_connection(struct daemon *daemon)
+{
+	daemon->connections++;
+	return nl_open(&daemon->nl, IPCUCKOO_FAMILY_NAME);
+}
+
+static uint64_t generation(struct target *target)
+{
+	struct nl_set set = { 0 };
+
+	nl_set_get(target->daemon->nl, target->name, &set);
+	return set.generation;
+}
+
+bool kernel_is_there(struct daemon *daemon)
+{
+	return daemon->nl || !open_connection(daemon);
+}
+
+bool kernel_find_change(struct target *target, char what[KERNEL_CHANGE_SIZE])
+{
+	struct daemon *daemon = target->daemon;
+	uint32_t entries = target->entries;
+	struct nl_set set;
+	int err = kernel_is_there(daemon) ? nl_set_get(daemon->nl, target->name, &set) : -ENOENT;
+
+	if (err == -ENOENT) {
+		if (!daemon->nl || nl_error(daemon->nl)->attribute != IPCUCKOO_A_SET) {
+			kernel_close(daemon);
+			snprintf(what, KERNEL_CHANGE_SIZE, "the module was unloaded");
+		} else {
+			snprintf(what, KERNEL_CHANGE_SIZE, "somebody else has destroyed or renamed it");
+		}
+		return true;
+	}
+	/* What is only slow or short of memory is asked again. */
+	if (err)
+		return false;
+	target->entries = set.entries;
+	target->rules = set.rules;
+	if (set.generation == target->generation)
+		return false;
+	snprintf(what, KERNEL_CHANGE_SIZE,
+		 "somebody else has changed it: it had %u entries, and has %u", entries, set.entries);
+	return true;
+}
+
 static char *create(struct target *target)
 {
 	struct nl_set set = {
@@ -87,8 +150,8 @@ static char *create(struct target *target)
 	err = nl_set_new(target->daemon->nl, &set, true, 0);
 	if (err)
 		return why_failed(target, err);
-	log_info("[set %s] did not exist, and was created; it acts on packets when it is attached: ipcuckoo attach %s src drop",
-		 target->name, target->name);
+	log_info("[set %s] did not exist, and was created", target->name);
+	target->generation = generation(target);
 	return NULL;
 }
 
@@ -120,7 +183,7 @@ char *kernel_open(struct target *target)
 	int err = 0;
 
 	if (!daemon->nl)
-		err = nl_open(&daemon->nl, IPCUCKOO_FAMILY_NAME);
+		err = open_connection(daemon);
 	if (!err)
 		err = nl_set_get(daemon->nl, target->name, &set);
 	/* Without the module, the family's id is unknown, too: that is no missing set. */
@@ -128,7 +191,7 @@ char *kernel_open(struct target *target)
 		return create(target);
 	if (err == -ENOENT) {
 		kernel_close(daemon);
-		err = nl_open(&daemon->nl, IPCUCKOO_FAMILY_NAME);
+		err = open_connection(daemon);
 		if (!err)
 			err = nl_set_get(daemon->nl, target->name, &set);
 		if (err == -ENOENT)
@@ -141,6 +204,8 @@ char *kernel_open(struct target *target)
 	target->lacking = needed_options(target) & ~set.options;
 	target->default_timeout = set.timeout;
 	target->entries = set.entries;
+	target->generation = set.generation;
+	target->rules = set.rules;
 	return why;
 }
 
@@ -151,19 +216,24 @@ static uint32_t source_options(const struct target *target)
 	       (target->type == IPCUCKOO_TYPE_HASH_NET ? NL_NOMATCH : 0);
 }
 
-/* Send entries with their extensions @options, to the set or to a shadow. Return: 0 or a negative
- * errno.
+/* Send entries with their extensions @options, to the set or to a shadow. @sum: counts what has
+ * changed. Return: 0 or a negative errno.
  */
 static int send_extended(struct target *target, const char *set, uint32_t shadow,
-			 const struct extended *entries, uint32_t options)
+			 const struct extended *entries, uint32_t options, struct nl_change *sum)
 {
 	struct nl_extended extended = { .entries = entries, .options = options };
-	struct nl_change change;
+	struct nl_change change = { 0 };
 	int more = entries->count > 0;
 
-	while (more > 0)
+	while (more > 0) {
 		more = nl_extended_add(target->daemon->nl, set, shadow, &extended,
 				       set ? IPCUCKOO_F_EXIST : 0, &change);
+		if (more >= 0 && sum) {
+			sum->changed += change.changed;
+			sum->unchanged += change.unchanged;
+		}
+	}
 	return more;
 }
 
@@ -248,7 +318,7 @@ static int fill_shadow(struct target *target, uint32_t shadow, const struct kern
 			err = add_to_shadow(target, shadow, &chunk.plain);
 		if (!err)
 			err = send_extended(target, NULL, shadow, &chunk.extended,
-					    source_options(target));
+					    source_options(target), NULL);
 	}
 	packed_free(&chunk.plain);
 	free(chunk.extended.at);
@@ -268,6 +338,7 @@ static void drop_shadow(struct target *target, uint32_t shadow)
 /* Commit a shadow after @err is 0, or else delete it. */
 static int end_shadow(struct target *target, uint32_t shadow, int err, uint32_t flags)
 {
+	uint64_t before = err ? 0 : generation(target);
 	struct nl_change change;
 
 	if (!err)
@@ -275,7 +346,7 @@ static int end_shadow(struct target *target, uint32_t shadow, int err, uint32_t 
 	if (err)
 		drop_shadow(target, shadow);
 	else
-		target->entries = change.entries;
+		note_change(target, before, 1, 1);
 	return err;
 }
 
@@ -330,7 +401,7 @@ static int fill_new(struct target *target, uint32_t shadow, const struct old *ol
 	int err = add_to_shadow(target, shadow, &old->plain);
 
 	if (!err)
-		err = send_extended(target, NULL, shadow, &old->extended, old->options);
+		err = send_extended(target, NULL, shadow, &old->extended, old->options, NULL);
 	return err ? err : fill_shadow(target, shadow, entries);
 }
 
@@ -378,8 +449,9 @@ static int replace_set(struct target *target, const struct kernel_entries *entri
 		err = swap_in(target, shadow);
 	if (err && shadow)
 		drop_shadow(target, shadow);
-	if (!err && !nl_set_get(nl, target->name, &set))
-		target->entries = set.entries;
+	/* A new set: what was changed between the swap and this cannot be told from it. */
+	if (!err)
+		note_change(target, generation(target), 0, 0);
 	free_old(&old);
 	return err;
 }
@@ -415,7 +487,7 @@ static int change_shadow(struct target *target, const struct extended *add,
 	err = nl_shadow_new(target->daemon->nl, target->name, &none, IPCUCKOO_F_APPEND, &shadow);
 	if (err)
 		return err;
-	err = send_extended(target, NULL, shadow, add, source_options(target));
+	err = send_extended(target, NULL, shadow, add, source_options(target), NULL);
 	if (!err)
 		err = remove_from_shadow(target, shadow, del);
 	return end_shadow(target, shadow, err, 0);
@@ -424,13 +496,19 @@ static int change_shadow(struct target *target, const struct extended *add,
 /* Additions first, so that nothing gets through in between that both have. */
 static int change_set(struct target *target, const struct extended *add, const struct packed *del)
 {
-	struct nl_change change;
+	struct nl_change added = { 0 }, deleted = { 0 };
+	uint64_t before = target->generation, most;
 	int err;
 
-	err = send_extended(target, target->name, 0, add, source_options(target));
-	if (err || !packed_count(del))
-		return err;
-	return nl_entry_del(target->daemon->nl, target->name, del, IPCUCKOO_F_EXIST, &change);
+	err = send_extended(target, target->name, 0, add, source_options(target), &added);
+	if (!err && packed_count(del))
+		err = nl_entry_del(target->daemon->nl, target->name, del, IPCUCKOO_F_EXIST, &deleted);
+	/* An entry that was there and has a value, such as a timeout, counts as a change, too. */
+	most = added.changed + deleted.changed +
+	       (target->options || target->type == IPCUCKOO_TYPE_HASH_NET ? added.unchanged : 0);
+	if (!err)
+		note_change(target, before, added.changed + deleted.changed, most);
+	return err;
 }
 
 char *kernel_change(struct target *target, const struct extended *add, const struct packed *del,

@@ -8,10 +8,22 @@
 #include "daemon/target.h"
 #include "lib/extended.h"
 
+#define KERNEL_CHANGE_SIZE	160
+
 /* Open the connection if there is none, and look for the set. If it does not exist, create it; in
  * a dry run, only say that it would be created. Sets target->options and target->lacking.
  */
 char *kernel_open(struct target *target);
+/* Whether the module is loaded; opens the connection. */
+bool kernel_is_there(struct daemon *daemon);
+/**
+ * kernel_find_change - look whether somebody else has changed the set
+ * @target:	the set, which the daemon has made what it shall be; reads entries and rules, too
+ * @what:	room for a sentence that says what was found
+ *
+ * Return: whether that is so, or the set is not there.
+ */
+bool kernel_find_change(struct target *target, char what[KERNEL_CHANGE_SIZE]);
 /* Close the connection; the next call opens it again. */
 void kernel_close(struct daemon *daemon);
 

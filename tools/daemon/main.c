@@ -17,6 +17,8 @@
 #include <unistd.h>
 
 #include "cli/complete.h"
+#include "cli/kept.h"
+#include "daemon/attachments.h"
 #include "daemon/config.h"
 #include "daemon/control.h"
 #include "daemon/fetch.h"
@@ -26,6 +28,7 @@
 #include "daemon/source.h"
 #include "daemon/store.h"
 #include "daemon/target.h"
+#include "daemon/watch.h"
 #include "lib/descriptors.h"
 #include "release.h"
 
@@ -38,12 +41,14 @@
  * struct run - what a run needs beside the daemon itself
  * @daemon:	the daemon
  * @path:	the configuration
+ * @kept_fd:	holds the lock of the file that says which sets the daemon keeps
  * @clock_fd:	becomes readable when the clock is set
  * @clock_ahead: how far the clock was ahead of the time since boot, in milliseconds
  */
 struct run {
 	struct daemon daemon;
 	const char *path;
+	int kept_fd;
 	int clock_fd;
 	int64_t clock_ahead;
 };
@@ -59,8 +64,28 @@ static void start(struct daemon *daemon)
 		if (!daemon->dry_run)
 			target_apply(config->targets[i]);
 	}
+	if (!daemon->dry_run)
+		watch_start(daemon);
 	for (i = 0; i < config->source_count; i++)
 		source_start(config->sources[i], daemon);
+}
+
+/* Tell other programs which sets the daemon keeps. */
+static void claim_sets(struct run *run)
+{
+	const struct daemon *daemon = &run->daemon;
+	const struct config *config = daemon->config;
+	const char **names = need_zeros((config->target_count + 1) * sizeof(*names));
+	size_t i;
+	int err;
+
+	for (i = 0; i < config->target_count; i++)
+		names[i] = config->targets[i]->name;
+	err = keep_names(daemon->control, names, &run->kept_fd);
+	if (err)
+		log_warning("the list of the sets that are kept cannot be written beside %s: %s; \"ipcuckoo\" cannot warn those who change them",
+			    daemon->control, strerror(-err));
+	free(names);
 }
 
 static void stop(struct daemon *daemon)
@@ -72,6 +97,7 @@ static void stop(struct daemon *daemon)
 		source_stop(config->sources[i]);
 	for (i = 0; i < config->target_count; i++)
 		target_stop(config->targets[i]);
+	watch_stop();
 }
 
 /* Give a source the contents that it had: in the old configuration, or else on disk. */
@@ -111,6 +137,7 @@ static int on_reload(sd_event_source *event, const struct signalfd_siginfo *info
 	struct run *run = data;
 	struct daemon *daemon = &run->daemon;
 	struct config *config, *old = daemon->config;
+	size_t i;
 
 	(void)event;
 	(void)info;
@@ -121,7 +148,11 @@ static int on_reload(sd_event_source *event, const struct signalfd_siginfo *info
 		find_all_contents(config, old, daemon->state_dir);
 		log_sets_left(old, config);
 		daemon->config = config;
+		for (i = 0; i < old->target_count; i++)
+			attachments_remove(daemon, old->targets[i],
+					   config_target(config, old->targets[i]->name));
 		config_free(old);
+		claim_sets(run);
 		start(daemon);
 		log_info("the configuration was read again: %zu sets, %zu sources",
 			 config->target_count, config->source_count);
@@ -263,6 +294,7 @@ static int run_daemon(struct run *run)
 		control = control_start(daemon);
 		if (!control)
 			return EXIT_FAILURE;
+		claim_sets(run);
 	}
 	find_all_contents(daemon->config, NULL, daemon->state_dir);
 	if (daemon->dry_run)
@@ -273,6 +305,7 @@ static int run_daemon(struct run *run)
 	sd_notify(0, "READY=1");
 	status = sd_event_loop(daemon->event);
 	sd_notify(0, "STOPPING=1");
+	keep_none(daemon->control, &run->kept_fd);
 	control_stop(control);
 	stop(daemon);
 	kernel_close(daemon);
@@ -381,7 +414,7 @@ static int check_config(const char *path)
 static int run_words(int argc, char **argv)
 {
 	struct run run = {
-		.path = CONFIG_PATH,
+		.path = CONFIG_PATH, .kept_fd = -1,
 		.daemon = { .state_dir = getenv("STATE_DIRECTORY"), .control = CONTROL_PATH },
 	};
 	const char *format = "status";

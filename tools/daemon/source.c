@@ -12,6 +12,9 @@
 /* Contents that change entry by entry are stored at most once in this many seconds. */
 #define SAVE_SECONDS	60
 
+/* A change of less than this part of a set is sent as what is added and deleted. */
+#define SMALL_PART	8
+
 #define FIELD(name)	.offset = offsetof(struct source, name)
 
 const struct config_key source_keys[] = {
@@ -159,9 +162,37 @@ static void take_good(struct source *source)
 	set_problem(source, SOURCE_GOOD, NULL);
 }
 
+/* The source had other contents. Change the kernel's set where it has to change, if that is a small part
+ * of it, or else replace all of it. Until all sources have answered, entries are only added; when the last
+ * one does, the set is replaced. @complete: all had answered before. @old: freed
+ */
+static void apply_difference(struct source *source, struct contents *old, bool complete)
+{
+	struct target *target = source->target;
+	struct packed touched = { 0 };
+	struct contents none = { 0 };
+	int err = 0;
+
+	if (complete != target_complete(target))
+		err = -EAGAIN;
+	/* The time at which its entries expire is counted from now on: all of them change. */
+	if (!err && (source->timeout || !complete))
+		err = contents_compare(&source->contents, &none, &touched);
+	if (!err && complete)
+		err = contents_compare(old, &source->contents, &touched);
+	if (err || packed_count(&touched) > target->entries / SMALL_PART)
+		target_apply(target);
+	else if (packed_count(&touched))
+		target_apply_some(target, &touched, true);
+	packed_free(&touched);
+	contents_free(old);
+}
+
 void source_deliver(struct source *source, struct contents *contents)
 {
-	contents_free(&source->contents);
+	bool complete = target_complete(source->target);
+	struct contents old = source->contents;
+
 	source->contents = *contents;
 	memset(contents, 0, sizeof(*contents));
 	source->delivered = true;
@@ -169,8 +200,10 @@ void source_deliver(struct source *source, struct contents *contents)
 	take_good(source);
 	source->changed_at = source->good_at;
 	target_need_all(source->target, &source->contents);
-	if (!source->daemon->dry_run)
-		target_apply(source->target);
+	if (source->daemon->dry_run)
+		contents_free(&old);
+	else
+		apply_difference(source, &old, complete);
 	save(source);
 	answered(source);
 }
@@ -237,11 +270,13 @@ int source_change(struct source *source, const struct source_change *changes, si
 
 void source_confirm(struct source *source)
 {
+	struct contents none = { 0 };
+
 	take_good(source);
 	/* Its entries expire later now. */
 	if (source->timeout && source->delivered) {
 		if (!source->daemon->dry_run)
-			target_apply(source->target);
+			apply_difference(source, &none, target_complete(source->target));
 		save_later(source);
 	}
 	answered(source);

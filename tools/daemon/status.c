@@ -43,7 +43,11 @@ static const char *set_state(const struct target *target)
 {
 	if (target->behind)
 		return "behind";
-	return target_complete(target) ? "good" : "incomplete";
+	if (!target_complete(target))
+		return "incomplete";
+	if (target->contested)
+		return "contested";
+	return target->acts ? "good" : "not attached";
 }
 
 static void print_source(FILE *f, const struct source *source)
@@ -75,6 +79,11 @@ char *status_text(const struct config *config)
 			target->entries, ago(target->applied_at, applied));
 		if (target->problem)
 			fprintf(f, "  %s\n", target->problem);
+		if (target->contested)
+			fputs("  somebody else changes it again and again; \"ipcuckoo monitor\" shows what they do\n",
+			      f);
+		if (target->idle)
+			fprintf(f, "  %s\n", target->idle);
 		if (!target_complete(target))
 			fputs("  entries are only added until each source has answered once\n", f);
 		for (j = 0; j < target->source_count; j++)
@@ -134,8 +143,11 @@ static struct json_object *target_object(const struct target *target)
 	add_text(object, "name", target->name);
 	add_text(object, "state", set_state(target));
 	add_text(object, "problem", target->problem);
+	json_object_object_add(object, "acts", json_object_new_boolean(target->acts));
+	add_text(object, "idle", target->idle);
 	add_number(object, "entries", target->entries);
 	add_number(object, "applied_at", target->applied_at);
+	add_number(object, "repairs", target->repairs);
 	add_number(object, "failures", target->failures);
 	return object;
 }
@@ -293,6 +305,16 @@ static double set_behind(const struct target *target)
 	return target->behind;
 }
 
+static double set_good(const struct target *target)
+{
+	return !strcmp(set_state(target), "good");
+}
+
+static double set_repairs(const struct target *target)
+{
+	return target->repairs;
+}
+
 static double set_failures(const struct target *target)
 {
 	return target->failures;
@@ -313,6 +335,11 @@ char *status_prometheus(const struct config *config)
 		print_set_metric(f, config, "behind",
 				 "Whether the kernel's set is not what the sources say.",
 				 set_behind);
+		print_set_metric(f, config, "good",
+				 "Whether the kernel has exactly what the sources say, and acts on packets by it.",
+				 set_good);
+		print_set_metric(f, config, "repairs_total",
+				 "How often somebody else had changed the set.", set_repairs);
 		print_set_metric(f, config, "failures_total", "Changes that the kernel refused.",
 				 set_failures);
 		print_set_metric(f, config, "applied_timestamp_seconds",

@@ -1,16 +1,24 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include <stdlib.h>
 
+#include "cmd/commands.h"
+#include "daemon/attachments.h"
 #include "daemon/kernel.h"
 #include "daemon/log.h"
 #include "daemon/memory.h"
+#include "daemon/merged.h"
 #include "daemon/source.h"
 #include "daemon/target.h"
 #include "daemon/timer.h"
+#include "lib/monotonic.h"
 
 /* A refused change is tried again after this many seconds, and later less often. */
 #define RETRY_LEAST	5
 #define RETRY_MOST	300
+
+/* If somebody else changes the set so often in a row, it is made what it shall be after this time. */
+#define CONTESTED_LEAST		3
+#define CONTESTED_SECONDS	4
 
 /* A prefix in a set of hosts is expanded to at most as many hosts. */
 #define EXPAND_MOST	FEED_EXPAND_LIMIT
@@ -38,6 +46,7 @@ const struct config_key target_keys[] = {
 	{ "comments", KEY_SWITCH, FIELD(comments) },
 	{ "except", KEY_LIST, FIELD(except) },
 	{ "except-file", KEY_LIST, FIELD(except_files) },
+	{ "attach", KEY_LINES, FIELD(attach) },
 	{ NULL }
 };
 
@@ -68,7 +77,16 @@ static void read_exceptions(struct target *target, struct section *section)
 
 void target_check(struct target *target, struct section *section)
 {
+	char *why;
+
 	read_exceptions(target, section);
+	if (!strcmp(target->name, BLOCK_SET))
+		config_fault(section, NULL,
+			     "that is the set of \"ipcuckoo block\", and the daemon would remove what was blocked by hand; give the set another name");
+	why = attachments_parse(target);
+	if (why)
+		config_fault(section, "attach", "%s", why);
+	free(why);
 }
 
 void target_free(struct target *target)
@@ -77,6 +95,8 @@ void target_free(struct target *target)
 	packed_free(&target->exceptions);
 	timer_stop(&target->retry);
 	free(target->sources);
+	free(target->attachments);
+	free(target->idle);
 	free(target->problem);
 	free(target->name);
 	free(target);
@@ -99,91 +119,7 @@ bool target_complete(const struct target *target)
 	return true;
 }
 
-/* Whether an exception covers an entry, or is the same. */
-static bool is_excepted(const struct target *target, enum entry_kind kind, const uint8_t *entry)
-{
-	enum entry_kind host = is_v6(kind) ? ENTRY_HOST6 : ENTRY_HOST4;
-	enum entry_kind net = is_v6(kind) ? ENTRY_NET6 : ENTRY_NET4;
-	unsigned int size = entry_size[host], len;
-	uint8_t prefix[IPCUCKOO_NET6_SIZE];
-
-	if (!is_net(kind) && packed_has(&target->exceptions, host, entry))
-		return true;
-	if (!target->exceptions.kind[net].count)
-		return false;
-	memcpy(prefix, entry, size);
-	len = is_net(kind) ? entry[size] : 8 * size - 1;
-	if (!is_net(kind))
-		prefix[size - 1] &= 0xfe;
-	for (;; len--) {
-		prefix[size] = len;
-		if (packed_has(&target->exceptions, net, prefix))
-			return true;
-		if (!len)
-			return false;
-		prefix[(len - 1) / 8] &= ~(0x80 >> (len - 1) % 8);
-	}
-}
-
-/* What an entry of a source means for the set. */
-static void complete_member(const struct source *source, struct member *member)
-{
-	if (!member->expires && source->timeout)
-		member->expires = source->good_at + source->timeout;
-	if (!member->comment)
-		member->comment = source->comment;
-}
-
-/* Find an entry in the union of the sources from number @from on, without those that expired. The
- * time is an argument because there are millions of entries, and in some machines it costs a system
- * call.
- */
-static bool find_member(const struct target *target, uint32_t now, size_t from,
-			enum entry_kind kind, const uint8_t *entry, struct member *result)
-{
-	struct member member;
-	bool found = false;
-	size_t i;
-
-	for (i = from; i < target->source_count; i++) {
-		if (!contents_find(&target->sources[i]->contents, kind, entry, &member))
-			continue;
-		complete_member(target->sources[i], &member);
-		if (member_expired(&member, now))
-			continue;
-		if (!found) {
-			*result = member;
-		} else {
-			if (!member.expires ||
-			    (result->expires && member.expires > result->expires))
-				result->expires = member.expires;
-			if (!result->comment)
-				result->comment = member.comment;
-		}
-		found = true;
-	}
-	return found;
-}
-
-static bool has_earlier(const struct target *target, uint32_t now, size_t before,
-			const struct member *member)
-{
-	const struct source *source;
-	struct member other;
-	size_t i;
-
-	for (i = 0; i < before; i++) {
-		source = target->sources[i];
-		if (!contents_find(&source->contents, member->kind, member->entry, &other))
-			continue;
-		complete_member(source, &other);
-		if (!member_expired(&other, now))
-			return true;
-	}
-	return false;
-}
-
-/* Reads the union of the sources, then the exceptions. If @arrays, the entries of sources that have
+/* Reads what the set shall have, then the exceptions. If @arrays, the entries of sources that have
  * neither expiry nor comment come first, as arrays; @array is the source whose array is next, and
  * @rest what exceptions leave of one.
  */
@@ -193,8 +129,8 @@ struct union_cursor {
 	bool arrays;
 	size_t array;
 	struct packed rest;
-	size_t source;
-	struct contents_cursor contents;
+	struct merged merged;
+	struct merged_cursor at;
 	int exception_kind;
 	size_t exception;
 };
@@ -233,39 +169,22 @@ static int next_array(void *data, const struct packed **entries)
 	return packed_without(plain, &target->exceptions, &cursor->rest) ? -ENOMEM : 1;
 }
 
-/* Where the entries of a source begin that come one by one: behind those that came as an array */
-static void begin_contents(struct union_cursor *cursor)
+/* Ask all sources about all entries, or only about those that do not come in arrays. */
+static int begin_union(struct union_cursor *cursor)
 {
-	cursor->contents = (struct contents_cursor){ .kind = cursor->arrays ? ENTRY_KINDS : 0 };
+	struct packed entries = { 0 };
+	int err = merged_collect(cursor->target, !cursor->arrays, &entries);
+
+	if (!err)
+		err = merged_read(cursor->target, cursor->now, &entries, &cursor->merged);
+	packed_free(&entries);
+	return err;
 }
 
-/* The next entry of the union: each one once, where the first source that has it has it. */
-static bool next_member(struct union_cursor *cursor, struct member *member)
+static void end_union(struct union_cursor *cursor)
 {
-	const struct target *target = cursor->target;
-
-	while (cursor->source < target->source_count) {
-		if (!contents_next(&target->sources[cursor->source]->contents, &cursor->contents,
-				   member)) {
-			cursor->source++;
-			begin_contents(cursor);
-			continue;
-		}
-		if (has_earlier(target, cursor->now, cursor->source, member) ||
-		    is_excepted(target, member->kind, member->entry))
-			continue;
-		if (cursor->source + 1 == target->source_count) {
-			complete_member(target->sources[cursor->source], member);
-			if (member_expired(member, cursor->now))
-				continue;
-			return true;
-		}
-		/* It is not found if it has expired. */
-		if (find_member(target, cursor->now, cursor->source, member->kind, member->entry,
-				member))
-			return true;
-	}
-	return false;
+	merged_free(&cursor->merged);
+	packed_free(&cursor->rest);
 }
 
 static void fill_entry(const struct member *member, uint32_t now, struct extended_entry *entry)
@@ -315,7 +234,7 @@ static bool next_entry(void *data, struct extended_entry *entry)
 	struct union_cursor *cursor = data;
 	struct member member;
 
-	if (!next_member(cursor, &member))
+	if (!merged_next(cursor->target, &cursor->merged, &cursor->at, &member))
 		return next_exception(cursor, entry);
 	fill_entry(&member, cursor->now, entry);
 	return true;
@@ -397,7 +316,7 @@ static char *print_difference(struct target *target)
 	struct extended_entry entry;
 	size_t added, deleted = 0;
 	char *why = kernel_read(target, &have);
-	int err = 0;
+	int err = begin_union(&cursor);
 
 	while (!why && !err && next_entry(&cursor, &entry))
 		err = packed_add(&want, entry.kind, entry.entry);
@@ -413,6 +332,7 @@ static char *print_difference(struct target *target)
 		       added, deleted, packed_count(&have) - deleted);
 		fflush(stdout);
 	}
+	end_union(&cursor);
 	packed_free(&want);
 	packed_free(&have);
 	return why;
@@ -440,9 +360,11 @@ static char *replace(struct target *target)
 	};
 	char *why;
 
-	begin_contents(&cursor);
-	why = kernel_replace(target, &entries, !target_complete(target));
-	packed_free(&cursor.rest);
+	if (begin_union(&cursor))
+		why = need_text("out of memory");
+	else
+		why = kernel_replace(target, &entries, !target_complete(target));
+	end_union(&cursor);
 	return why;
 }
 
@@ -459,38 +381,63 @@ void target_apply(struct target *target)
 	end_change(target, why);
 }
 
-/* Sort the touched entries into those that the set shall have now, and those that it shall not. */
-static int sort_touched(const struct target *target, const struct packed *touched,
-			struct extended *add, struct packed *del)
+/* Sort the touched entries into those that the set shall have now, and those that it shall not. An entry
+ * that an exception covers, it does not have anyway, or has as an exception.
+ */
+static int sort_touched(const struct target *target, struct packed *touched, struct extended *add,
+			struct packed *del)
 {
 	struct extended_entry entry = { 0 };
+	struct merged_cursor cursor = { 0 };
 	uint32_t now = now_seconds();
+	struct merged merged;
 	struct member member;
 	struct entry_ref ref;
 	const uint8_t *at;
-	int err;
+	int err = merged_read(target, now, touched, &merged);
 
+	while (!err && merged_next(target, &merged, &cursor, &member)) {
+		fill_entry(&member, now, &entry);
+		err = extended_add(add, entry.kind, entry.entry, &entry.value);
+	}
 	for (ref.kind = 0; ref.kind < ENTRY_KINDS; ref.kind++) {
-		for (ref.index = 0; ref.index < touched->kind[ref.kind].count; ref.index++) {
-			at = entry_at(touched, ref);
-			/* The set does not have it anyway, or has it as an exception. */
-			if (is_excepted(target, ref.kind, at))
-				continue;
-			if (find_member(target, now, 0, ref.kind, at, &member)) {
-				fill_entry(&member, now, &entry);
-				err = extended_add(add, entry.kind, entry.entry, &entry.value);
-			} else {
+		for (ref.index = 0; ref.index < merged.entries.kind[ref.kind].count && !err;
+		     ref.index++) {
+			at = entry_at(&merged.entries, ref);
+			if (!merged.value[ref.kind][ref.index].there &&
+			    !packed_covers(&target->exceptions, ref.kind, at))
 				err = packed_add(del, ref.kind, at);
-			}
-			if (err)
-				return err;
 		}
 	}
-	return 0;
+	merged_free(&merged);
+	return err;
 }
 
-void target_apply_some(struct target *target, const struct packed *touched, bool atomic)
+/* Somebody else has changed the set: make it again what the sources say. Until all have answered, only
+ * entries are added, and what others do is no news. If they do it again and again, it is said once, and
+ * waited for some seconds, so that two programs that both keep the set do not use up the processor.
+ */
+static void repair(struct target *target, const char *what)
 {
+	double now = monotonic_seconds(), since = now - target->repaired;
+
+	if (target->contested && since < CONTESTED_SECONDS)
+		return;
+	target->quick = target->repairs && since < 2 * CONTESTED_SECONDS ? target->quick + 1 : 0;
+	if (target->quick == CONTESTED_LEAST)
+		log_warning("[set %s] somebody else changes it again and again; \"ipcuckoo monitor\" shows what they do. It is made what its sources say every %d seconds",
+			    target->name, CONTESTED_SECONDS);
+	target->contested = target->quick >= CONTESTED_LEAST;
+	target->repaired = now;
+	target->repairs++;
+	if (target_complete(target) && !target->contested)
+		log_warning("[set %s] %s; it is made what its sources say", target->name, what);
+	target_apply(target);
+}
+
+void target_apply_some(struct target *target, struct packed *touched, bool atomic)
+{
+	char what[KERNEL_CHANGE_SIZE];
 	struct extended add = { 0 };
 	struct packed del = { 0 };
 	char *why;
@@ -500,6 +447,11 @@ void target_apply_some(struct target *target, const struct packed *touched, bool
 	/* The whole set is replaced as soon as that works. */
 	if (target->behind || target->lacking)
 		return;
+	/* Somebody else has changed the set: it is replaced as well. */
+	if (target->daemon->nl && kernel_find_change(target, what)) {
+		repair(target, what);
+		return;
+	}
 	/* The first entry with a timeout or comment: the set has to become one that stores it. */
 	if ((target->timeouts && !(target->options & IPCUCKOO_O_TIMEOUT)) ||
 	    (target->comments && !(target->options & IPCUCKOO_O_COMMENT))) {
@@ -514,6 +466,30 @@ void target_apply_some(struct target *target, const struct packed *touched, bool
 	extended_free(&add);
 	packed_free(&del);
 	end_change(target, why);
+}
+
+/* The set failed to change, and is not as it was then, or the module is there again: the next try need
+ * not wait for its time.
+ */
+static bool may_succeed(struct target *target)
+{
+	char what[KERNEL_CHANGE_SIZE];
+
+	return kernel_is_there(target->daemon) && target->generation &&
+	       kernel_find_change(target, what);
+}
+
+bool target_verify(struct target *target)
+{
+	char what[KERNEL_CHANGE_SIZE];
+
+	if (target->behind && may_succeed(target))
+		target_apply(target);
+	else if (!target->behind && has_any(target) && kernel_find_change(target, what))
+		repair(target, what);
+	else if (monotonic_seconds() - target->repaired > 2 * CONTESTED_SECONDS)
+		target->contested = false;
+	return target->contested || !target->generation;
 }
 
 void target_need(struct target *target, const struct member *member)

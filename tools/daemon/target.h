@@ -8,8 +8,9 @@
  * set are in the set as entries with nomatch, so that they also make holes in wider prefixes.
  *
  * Until each source has had contents once, entries are only added: what is in the set from before
- * the daemon started stays in force. Afterwards the set has exactly what the sources say; what
- * others add to it goes with the next replacement.
+ * the daemon started stays in force. Afterwards the set has exactly what the sources say. What others
+ * do to it (change, flush, destroy, rename, swap it, load the module anew) is found at the next event by
+ * the set's generation, which no other set and no other contents have had, and undone.
  *
  * If the kernel refuses a change, the target stays "behind": it says so, and replaces the whole set
  * as soon as that works.
@@ -21,6 +22,7 @@
 #include "daemon/contents.h"
 #include "daemon/daemon.h"
 #include "lib/feed.h"
+#include "nl/attachment.h"
 
 struct source;
 
@@ -36,6 +38,7 @@ struct source;
  * @comments:	create the set with comments; also if a source or an entry needs them
  * @except:	exceptions, as words
  * @except_files: files with exceptions
+ * @attach:	how the set is attached, as the words of "ipcuckoo attach" behind its name
  *
  * The rest:
  * @daemon:	the daemon; NULL while the configuration is only checked
@@ -44,6 +47,20 @@ struct source;
  * @options:	extensions of the kernel's set: enum ipcuckoo_option
  * @default_timeout: the kernel's set gives this timeout to entries that come without one
  * @lacking:	extensions that it needs and does not have: it is replaced by another set
+ * @generation:	that of the kernel's set after the last change of the daemon. If the set has another
+ *		one, somebody else has changed it; 0: unknown, so that the set is made anew
+ * @rules:	number of rules of the kernel that look the set up
+ * @repairs:	how often somebody else had changed the set
+ * @repaired:	when that was found last: monotonic_seconds()
+ * @quick:	how often in a row that was soon after the time before
+ * @contested:	they do it again and again
+ * @attachments: @attach, parsed
+ * @attachment_count: how many these are
+ * @elsewhere:	"attach = no": something that the kernel cannot know of looks the set up
+ * @was_attached: all of @attachments were there
+ * @refused_attach: one of them could not be made
+ * @acts:	packets are looked up in the set
+ * @idle:	why they are not, or not everywhere; NULL otherwise
  * @behind:	the kernel's set is not what the sources say
  * @problem:	why it is behind; NULL if it is not
  * @applied_at:	when the kernel's set was changed last, in seconds since 1970; 0: never
@@ -59,6 +76,7 @@ struct target {
 	bool comments;
 	char **except;
 	char **except_files;
+	char **attach;
 
 	struct daemon *daemon;
 	struct packed exceptions;
@@ -67,6 +85,19 @@ struct target {
 	uint32_t options;
 	uint32_t default_timeout;
 	uint32_t lacking;
+	uint64_t generation;
+	uint32_t rules;
+	uint64_t repairs;
+	double repaired;
+	unsigned int quick;
+	bool contested;
+	struct nl_attachment *attachments;
+	size_t attachment_count;
+	bool elsewhere;
+	bool was_attached;
+	bool refused_attach;
+	bool acts;
+	char *idle;
 	bool behind;
 	char *problem;
 	uint32_t applied_at;
@@ -87,10 +118,14 @@ void target_stop(struct target *target);
 
 /* Make the set what its sources say, in one step. */
 void target_apply(struct target *target);
-/* The same after @touched entries changed, sorted. @atomic: in one step, also if additions and
+/* The same after @touched entries changed, sorted; they are used up. @atomic: in one step, also if additions and
  * deletions do not fit into one message; otherwise additions come first.
  */
-void target_apply_some(struct target *target, const struct packed *touched, bool atomic);
+void target_apply_some(struct target *target, struct packed *touched, bool atomic);
+/* Look whether the kernel's set still is what the daemon has made of it, and make it so again. Return:
+ * whether to look again in a second.
+ */
+bool target_verify(struct target *target);
 
 /* The set needs to store timeout and comment of this entry, or of all of these. If it does not, the
  * next change replaces it by one that does.

@@ -150,9 +150,9 @@ static void free_list(char **list)
 	free(list);
 }
 
-static void parse_list(char ***field, const char *text, bool more)
+/* Append the parts of a text that @blanks separate. */
+static void parse_list(char ***field, const char *text, const char *blanks, bool more)
 {
-	static const char blanks[] = " \t\r\n,";
 	size_t count = 0, len;
 
 	if (!more) {
@@ -170,6 +170,11 @@ static void parse_list(char ***field, const char *text, bool more)
 	}
 }
 
+static bool is_list(const struct config_key *key)
+{
+	return key->kind == KEY_LIST || key->kind == KEY_LINES;
+}
+
 bool value_parse(const struct config_key *key, void *object, const char *text, bool more,
 		 char why[VALUE_WHY_SIZE])
 {
@@ -179,7 +184,7 @@ bool value_parse(const struct config_key *key, void *object, const char *text, b
 		snprintf(why, VALUE_WHY_SIZE, "has no value; write one, or delete the line");
 		return false;
 	}
-	if (more && key->kind != KEY_TEXT && key->kind != KEY_LIST) {
+	if (more && key->kind != KEY_TEXT && !is_list(key)) {
 		snprintf(why, VALUE_WHY_SIZE,
 			 "has a value already; an indented line continues the line before it");
 		return false;
@@ -189,7 +194,10 @@ bool value_parse(const struct config_key *key, void *object, const char *text, b
 		parse_text(field, text, more);
 		return true;
 	case KEY_LIST:
-		parse_list(field, text, more);
+		parse_list(field, text, " \t\r\n,", more);
+		return true;
+	case KEY_LINES:
+		parse_list(field, text, "\r\n", more);
 		return true;
 	case KEY_SHARE:
 		return parse_share(field, text, why);
@@ -209,7 +217,7 @@ void value_free(const struct config_key *key, void *object)
 	if (key->kind == KEY_TEXT) {
 		free(*(char **)field);
 		*(char **)field = NULL;
-	} else if (key->kind == KEY_LIST) {
+	} else if (is_list(key)) {
 		free_list(*(char ***)field);
 		*(char ***)field = NULL;
 	}
@@ -236,6 +244,7 @@ bool value_same(const struct config_key *key, const void *a, const void *b)
 	case KEY_TEXT:
 		return same_text(*(char **)x, *(char **)y);
 	case KEY_LIST:
+	case KEY_LINES:
 		return same_list(*(char ***)x, *(char ***)y);
 	case KEY_SHARE:
 		return *(double *)x == *(double *)y;

@@ -359,6 +359,125 @@ bool packed_has(const struct packed *entries, enum entry_kind kind, const uint8_
 	return packed_find(entries, kind, entry, &at);
 }
 
+/**
+ * packed_covers - whether one of some entries covers an entry, or is the same
+ * @entries:	sorted entries
+ * @kind:	kind of the entry
+ * @entry:	the entry, packed
+ */
+bool packed_covers(const struct packed *entries, enum entry_kind kind, const uint8_t *entry)
+{
+	enum entry_kind host = is_v6(kind) ? ENTRY_HOST6 : ENTRY_HOST4;
+	enum entry_kind net = is_v6(kind) ? ENTRY_NET6 : ENTRY_NET4;
+	unsigned int size = entry_size[host], len;
+	uint8_t prefix[IPCUCKOO_NET6_SIZE];
+
+	if (!is_net(kind) && packed_has(entries, host, entry))
+		return true;
+	if (!entries->kind[net].count)
+		return false;
+	memcpy(prefix, entry, size);
+	len = is_net(kind) ? entry[size] : 8 * size - 1;
+	if (!is_net(kind))
+		prefix[size - 1] &= 0xfe;
+	for (;; len--) {
+		prefix[size] = len;
+		if (packed_has(entries, net, prefix))
+			return true;
+		if (!len)
+			return false;
+		prefix[(len - 1) / 8] &= ~(0x80 >> (len - 1) % 8);
+	}
+}
+
+/* The number of the first entry from @from on that is not less than @entry: look 1, 2, 4, ... entries
+ * further, and then between the last two, so that a few steps take a few comparisons, and many not many
+ * more.
+ */
+static size_t not_less(const struct entry_array *array, size_t size, size_t from,
+		       const uint8_t *entry)
+{
+	size_t step = 1, to;
+
+	while (from + step <= array->count &&
+	       memcmp(array->data + (from + step - 1) * size, entry, size) < 0) {
+		from += step;
+		step *= 2;
+	}
+	to = from + step - 1 < array->count ? from + step - 1 : array->count;
+	while (from < to) {
+		size_t middle = from + (to - from) / 2;
+
+		if (memcmp(array->data + middle * size, entry, size) < 0)
+			from = middle + 1;
+		else
+			to = middle;
+	}
+	return from;
+}
+
+/**
+ * packed_match - find the entries that two lists have in common
+ * @a:		sorted entries, none repeated
+ * @b:		sorted entries, none repeated
+ * @visit:	called for each of them, with its numbers in both arrays of its kind
+ * @data:	its last argument
+ */
+void packed_match(const struct packed *a, const struct packed *b,
+		  void (*visit)(enum entry_kind kind, size_t in_a, size_t in_b, void *data), void *data)
+{
+	const struct entry_array *x, *y;
+	enum entry_kind kind;
+	size_t size, i, j;
+	int order;
+
+	for (kind = 0; kind < ENTRY_KINDS; kind++) {
+		x = &a->kind[kind];
+		y = &b->kind[kind];
+		size = entry_size[kind];
+		for (i = 0, j = 0; i < x->count && j < y->count;) {
+			order = memcmp(x->data + i * size, y->data + j * size, size);
+			if (!order)
+				visit(kind, i++, j++, data);
+			else if (order < 0)
+				i = not_less(x, size, i + 1, y->data + j * size);
+			else
+				j = not_less(y, size, j + 1, x->data + i * size);
+		}
+	}
+}
+
+/**
+ * packed_missing - append the entries that another list does not have
+ * @entries:	sorted entries, none repeated
+ * @in:		the other list, sorted
+ * @missing:	gets the entries
+ *
+ * Return: 0 or -ENOMEM.
+ */
+int packed_missing(const struct packed *entries, const struct packed *in, struct packed *missing)
+{
+	const struct entry_array *array, *other;
+	const uint8_t *entry;
+	enum entry_kind kind;
+	size_t size, i, at;
+
+	for (kind = 0; kind < ENTRY_KINDS; kind++) {
+		array = &entries->kind[kind];
+		other = &in->kind[kind];
+		size = entry_size[kind];
+		for (i = 0, at = 0; i < array->count; i++) {
+			entry = array->data + i * size;
+			at = not_less(other, size, at, entry);
+			if (at < other->count && !memcmp(other->data + at * size, entry, size))
+				continue;
+			if (packed_add(missing, kind, entry))
+				return -ENOMEM;
+		}
+	}
+	return 0;
+}
+
 /* Reads the sorted arrays of hosts and of prefixes of a family in one order. */
 struct merge {
 	const struct entry_array *hosts, *nets;

@@ -54,9 +54,13 @@ size_t packed_dedup(struct packed *entries);
 size_t packed_covered(const struct packed *entries);
 int packed_without(const struct packed *entries, const struct packed *except,
 		   struct packed *rest);
+int packed_missing(const struct packed *entries, const struct packed *in, struct packed *missing);
 bool packed_find(const struct packed *entries, enum entry_kind kind, const uint8_t *entry,
 		 size_t *at);
 bool packed_has(const struct packed *entries, enum entry_kind kind, const uint8_t *entry);
+bool packed_covers(const struct packed *entries, enum entry_kind kind, const uint8_t *entry);
+void packed_match(const struct packed *a, const struct packed *b,
+		  void (*visit)(enum entry_kind kind, size_t in_a, size_t in_b, void *data), void *data);
 
 char *entry_format(char *to, enum entry_kind kind, const uint8_t *entry);
 /* The text of an entry, and of the prefix of length @prefix_len that covers it. */

@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * The module's events only say that it is time to look: what they say of entries is not read, and it does
+ * no harm if some are lost. There is none if an entry only gets another timeout or comment, or becomes an
+ * exception: therefore the daemon looks every few seconds, too, which takes microseconds a set.
+ */
+#include <sys/epoll.h>
+#include <sys/socket.h>
+
+#include "daemon/attachments.h"
+#include "daemon/config.h"
+#include "daemon/timer.h"
+#include "daemon/watch.h"
+#include "nl/event.h"
+
+/* After an event: more of them may follow. */
+#define EVENT_MS	200
+/* While something is not as it should be, there are no events, or the module is missing */
+#define SOON_MS		1000
+#define IDLE_MS		3000
+
+/* Gets the events; opened after the connection number @connection of the daemon */
+static struct nl *events;
+static unsigned int connection;
+static sd_event_source *io;
+static sd_event_source *timer;
+
+static void stop_listening(void)
+{
+	io = sd_event_source_disable_unref(io);
+	nl_close(events);
+	events = NULL;
+}
+
+static int on_timer(sd_event_source *source, uint64_t usec, void *data);
+
+static int on_event(sd_event_source *source, int fd, uint32_t flags, void *data)
+{
+	struct daemon *daemon = data;
+
+	(void)fd;
+	(void)flags;
+	sd_event_source_set_enabled(source, SD_EVENT_OFF);
+	timer_start(daemon->event, &timer, EVENT_MS, on_timer, daemon);
+	return 0;
+}
+
+/* Throw away the events that have come, and be told of the next one. Return: whether that will be. */
+static bool listen_again(struct daemon *daemon)
+{
+	char byte;
+
+	/* The number of the module's family changes when it is loaded again. */
+	if (connection != daemon->connections)
+		stop_listening();
+	connection = daemon->connections;
+	if (!events) {
+		if (nl_open(&events, IPCUCKOO_FAMILY_NAME) || nl_listen(events) ||
+		    sd_event_add_io(daemon->event, &io, nl_fd(events), EPOLLIN, on_event, daemon) < 0) {
+			stop_listening();
+			return false;
+		}
+	}
+	while (recv(nl_fd(events), &byte, 1, MSG_DONTWAIT) >= 0 || errno == ENOBUFS)
+		;
+	return sd_event_source_set_enabled(io, SD_EVENT_ON) >= 0;
+}
+
+static int on_timer(sd_event_source *source, uint64_t usec, void *data)
+{
+	struct daemon *daemon = data;
+	struct config *config = daemon->config;
+	bool soon = !listen_again(daemon);
+	size_t i;
+
+	(void)source;
+	(void)usec;
+	/* What happens from here on is an event that has not been thrown away. */
+	for (i = 0; i < config->target_count; i++)
+		soon |= target_verify(config->targets[i]);
+	soon |= attachments_keep(daemon);
+	soon |= !daemon->nl || connection != daemon->connections;
+	timer_start(daemon->event, &timer, soon ? SOON_MS : IDLE_MS, on_timer, daemon);
+	return 0;
+}
+
+void watch_start(struct daemon *daemon)
+{
+	if (daemon->config->target_count)
+		on_timer(NULL, 0, daemon);
+}
+
+void watch_stop(void)
+{
+	timer_stop(&timer);
+	stop_listening();
+}

@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Compares what the sources say with what the kernel has, whenever somebody changes that. */
+#ifndef IPCUCKOOD_WATCH_H
+#define IPCUCKOOD_WATCH_H
+
+#include "daemon/daemon.h"
+
+/* Look now, and then at each change, until watch_stop(). */
+void watch_start(struct daemon *daemon);
+void watch_stop(void);
+
+#endif /* IPCUCKOOD_WATCH_H */
