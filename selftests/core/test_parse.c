@@ -355,6 +355,7 @@ struct file_example {
 #define JSON	"is JSON, and a list has an address in each line"
 #define COMMANDS	"has commands, as save prints them, which ipcuckoo restore -file FILE runs"
 #define HOSTS	"a hosts file names hosts, which a resolver blocks, as dnsmasq --addn-hosts=FILE does; a list has addresses"
+#define TWO	"has two addresses: write one in each line, a range as A-B, a netmask as A/24, text behind #; ipcuckood reads columns (format = csv)"
 #define CUT_OFF	"the list ends here without a newline: is the prefix cut off? if not, end the line"
 #define CARRIAGE_RETURN	\
 	"a carriage return inside the line: old Mac line ends?"
@@ -447,6 +448,25 @@ static void test_files(void)
 		FILE_EXAMPLE("::1 ip6-localhost ip6-loopback\n", "!1: ::1 ip6-localhost ip6-loopback: " HOSTS),
 		FILE_EXAMPLE("127.0.0.1\n::1 # loopback\n0.0.0.0 ; x\n::,a.b\n", "0.0.0.0 127.0.0.1 :: ::1"),
 		FILE_EXAMPLE("0.0.0.0 reserved\n192.0.2.1 ads.example.net\n", "0.0.0.0 192.0.2.1"),
+		/* A second address, which would be lost */
+		FILE_EXAMPLE("192.0.2.0\t192.0.2.255\t24\n", "!1: 192.0.2.0\\x09192.0.2.255\\x0924: " TWO),
+		FILE_EXAMPLE("192.0.2.1,192.0.2.2\n", "!1: 192.0.2.1,192.0.2.2: " TWO),
+		FILE_EXAMPLE("192.0.2.1 192.0.2.2\n", "!1: 192.0.2.1 192.0.2.2: " TWO),
+		FILE_EXAMPLE("192.0.2.1 (192.0.2.2)", "!1: 192.0.2.1 (192.0.2.2): " TWO),
+		FILE_EXAMPLE("192.0.2.1 to 192.0.2.9\n", "!1: 192.0.2.1 to 192.0.2.9: " TWO),
+		FILE_EXAMPLE("192.0.2.1 \xe2\x80\x93 192.0.2.9\n",
+			     "!1: 192.0.2.1 \\xe2\\x80\\x93 192.0.2.9: " TWO),
+		FILE_EXAMPLE("192.0.2.0 /24\n", "!1: 192.0.2.0 /24: " TWO),
+		FILE_EXAMPLE("192.0.2.0 255.255.255.0\n", "!1: 192.0.2.0 255.255.255.0: " TWO),
+		FILE_EXAMPLE("192.0.2.1 192.0.2.2:80\n", "!1: 192.0.2.1 192.0.2.2:80: " TWO),
+		FILE_EXAMPLE("192.0.2.1 - 192.0.2.3 192.0.2.9\n",
+			     "!1: 192.0.2.1 - 192.0.2.3 192.0.2.9: " TWO),
+		FILE_EXAMPLE("192.0.2.1 2001:db8::/32\n", "!1: 192.0.2.1 2001:db8::/32: " TWO),
+		FILE_EXAMPLE("192.0.2.1 # and 192.0.2.2\n192.0.2.3 ; 192.0.2.4\n192.0.2.5 // 192.0.2.6\n"
+			     "// 192.0.2.7\n192.0.2.8#4#2#Host#192.0.2.9\n",
+			     "192.0.2.1 192.0.2.3 192.0.2.5 192.0.2.8"),
+		FILE_EXAMPLE("192.0.2.1 2026-11-29 12:30:00 7.5 29/11/2026 4-1.2.3.4.example.net x192.0.2.2\n",
+			     "192.0.2.1"),
 		/* A last line that may be the beginning of a longer one */
 		FILE_EXAMPLE("192.0.2.1\n203.0.113.0/2", "!2: 203.0.113.0/2: " CUT_OFF),
 		FILE_EXAMPLE("0.0.0.0/1", "!1: 0.0.0.0/1: " CUT_OFF),

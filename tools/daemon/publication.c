@@ -89,7 +89,8 @@ static int take_entries(struct publication *publication, const struct packed *en
 static char *take_line(struct publication *publication, struct feed *feed, char *text,
 		       unsigned long number)
 {
-	char why[ADDRESS_WHY_SIZE], quoted[64];
+	char why[ADDRESS_WHY_SIZE], quoted[64], joined[FEED_ENTRY_SIZE];
+	const char *entry, *end;
 	struct line line;
 	int err;
 
@@ -99,7 +100,11 @@ static char *take_line(struct publication *publication, struct feed *feed, char 
 	if (!line.text)
 		return NULL;
 	packed_clear(&feed->entries);
-	err = feed_add(feed, line.text, strcspn(line.text, " \t\r#;"), why);
+	entry = line.text;
+	end = entry + strcspn(entry, "\r");
+	err = feed_cut_entry(&entry, &end, joined, why);
+	if (!err)
+		err = feed_add(feed, entry, end - entry, why);
 	if (!err)
 		err = take_entries(publication, &feed->entries, &line);
 	if (!err)

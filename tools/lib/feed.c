@@ -122,15 +122,26 @@ int feed_add(struct feed *feed, const char *text, size_t len,
 	return is_above_limit(feed, 0, why) ? -EFBIG : 0;
 }
 
+/* May the character be in an address or a prefix? */
+static bool is_part(char c)
+{
+	return c && strchr("0123456789abcdefABCDEF.:/", c);
+}
+
 /* Whether a text looks like an address, perhaps a wrong one, not like a word or number. */
 static bool looks_like_address(const char *text, size_t len)
 {
 	size_t i;
 
 	for (i = 0; i < len; i++)
-		if (!strchr("0123456789abcdefABCDEF.:/", text[i]) || !text[i])
+		if (!is_part(text[i]))
 			return false;
 	return memchr(text, '.', len) || memchr(text, ':', len);
+}
+
+static bool begins_comment(const char *p, const char *end)
+{
+	return *p == '#' || *p == ';' || (end - p > 1 && p[0] == '/' && p[1] == '/');
 }
 
 static const char *skip_blanks(const char *p, const char *end)
@@ -147,15 +158,13 @@ static const char *skip_entry(const char *p, const char *end)
 	return p;
 }
 
-/*
- * Join "A - B", a range with blanks around the dash, to "A-B" in @joined. Otherwise "- B"
- * would be ignored as a column, and only address A added. Return: length of the range; 0
- * if the line is not such a range.
+/* Join "A - B", a range with blanks around the dash, to "A-B" in @joined. Return: length of the range,
+ * and where it ends in the line; 0 if the line is not such a range.
  */
-static size_t join_range(const char *first, const char *first_end,
-			 const char *end, char *joined, size_t size)
+static size_t join_range(const char *first, const char **entry_end, const char *end,
+			 char joined[FEED_ENTRY_SIZE])
 {
-	const char *dash = skip_blanks(first_end, end), *last, *last_end;
+	const char *first_end = *entry_end, *dash = skip_blanks(first_end, end), *last, *last_end;
 	bool open = first_end > first && first_end[-1] == '-';
 	size_t len = first_end - first - open, last_len;
 
@@ -169,12 +178,110 @@ static size_t join_range(const char *first, const char *first_end,
 	last_end = skip_entry(last, end);
 	last_len = last_end - last;
 	if (!looks_like_address(first, len) ||
-	    !looks_like_address(last, last_len) || len + last_len + 1 > size)
+	    !looks_like_address(last, last_len) || len + last_len + 1 > FEED_ENTRY_SIZE)
 		return 0;
+	*entry_end = last_end;
 	memcpy(joined, first, len);
 	joined[len] = '-';
 	memcpy(joined + len + 1, last, last_len);
 	return len + 1 + last_len;
+}
+
+/* Is it a line of a hosts file, which names a host that has no address of its own? */
+static bool is_hosts_line(const char *first, const char *first_end, const char *end)
+{
+	static const char *const nowhere[] = { "0.0.0.0", "127.0.0.1", "::", "::1" };
+	const char *name = skip_blanks(first_end, end), *p;
+	size_t len = first_end - first, i;
+
+	for (i = 0; i < sizeof(nowhere) / sizeof(nowhere[0]); i++)
+		if (len == strlen(nowhere[i]) && !memcmp(first, nowhere[i], len))
+			break;
+	if (i == sizeof(nowhere) / sizeof(nowhere[0]) || name == first_end)
+		return false;
+	for (p = name; p < end && (isalnum((unsigned char)*p) || strchr("-_.", *p)); p++)
+		;
+	if (p < end && !(meaning[(uint8_t)*p] & ENDS_ENTRY))
+		return false;
+	return memchr(name, '.', p - name) || (p - name >= 9 && !memcmp(name, "localhost", 9)) ||
+	       (p - name >= 4 && !memcmp(name, "ip6-", 4));
+}
+
+/* An address, or a prefix or a port behind one: is there anything that a list could mean by it? */
+static bool is_address(const char *text, size_t len)
+{
+	const char *slash = memchr(text, '/', len), *colon = memchr(text, ':', len);
+	struct address_range range;
+	char why[ADDRESS_WHY_SIZE];
+
+	if (slash == text)
+		return len > 1 && isdigit((unsigned char)text[1]);
+	if (slash)
+		len = slash - text;
+	if (colon && memchr(text, '.', len) && colon > (char *)memchr(text, '.', len))
+		len = colon - text;
+	return looks_like_address(text, len) && !address_parse(text, len, &range, why);
+}
+
+/* Find another address behind the first one, in text that is no comment: one of the two would be
+ * lost. Return: its length, and where it is; or 0.
+ */
+static size_t find_second(const char *p, const char *end, const char **found)
+{
+	const char *start;
+
+	while (p < end && !begins_comment(p, end)) {
+		for (start = p; p < end && is_part(*p); p++)
+			;
+		if (p == start) {
+			/* Digits of a word are no address. */
+			while (p < end && (isalnum((unsigned char)*p) || *p == '_'))
+				p++;
+			p += p == start;
+			continue;
+		}
+		if (p < end && (isalnum((unsigned char)*p) || *p == '_'))
+			continue;
+		if (is_address(start, p - start)) {
+			*found = start;
+			return p - start;
+		}
+	}
+	return 0;
+}
+
+/**
+ * feed_cut_entry - find the entry of a line
+ * @line:	the line, without blanks at its beginning; on success, set to the entry
+ * @end:	where it ends, and on success the entry
+ * @joined:	room for a range that has blanks around its dash
+ * @why:	on error, set to the reason
+ *
+ * Behind the entry may be other columns and comments, but no second entry, which would be lost.
+ *
+ * Return: 0 or -EINVAL.
+ */
+int feed_cut_entry(const char **line, const char **end, char joined[FEED_ENTRY_SIZE],
+		   char why[ADDRESS_WHY_SIZE])
+{
+	const char *first_end = skip_entry(*line, *end), *second = NULL;
+	size_t len;
+
+	if (is_hosts_line(*line, first_end, *end)) {
+		snprintf(why, ADDRESS_WHY_SIZE,
+			 "a hosts file names hosts, which a resolver blocks, as dnsmasq --addn-hosts=FILE does; a list has addresses");
+		return -EINVAL;
+	}
+	len = join_range(*line, &first_end, *end, joined);
+	if (find_second(first_end, *end, &second)) {
+		snprintf(why, ADDRESS_WHY_SIZE,
+			 "has two addresses: write one in each line, a range as A-B, a netmask as A/24, text behind #; ipcuckood reads columns (format = csv)");
+		return -EINVAL;
+	}
+	if (len)
+		*line = joined;
+	*end = len ? joined + len : first_end;
+	return 0;
 }
 
 /**
@@ -226,33 +333,13 @@ static int too_long(struct reader *reader, const char *text, size_t len)
 	return refuse_line(reader, text, len, "the line is longer than %u bytes", BUFFER_SIZE);
 }
 
-/* Is it a line of a hosts file, which names a host that has no address of its own? */
-static bool is_hosts_line(const char *first, const char *first_end, const char *end)
-{
-	static const char *const nowhere[] = { "0.0.0.0", "127.0.0.1", "::", "::1" };
-	const char *name = skip_blanks(first_end, end), *p;
-	size_t len = first_end - first, i;
-
-	for (i = 0; i < sizeof(nowhere) / sizeof(nowhere[0]); i++)
-		if (len == strlen(nowhere[i]) && !memcmp(first, nowhere[i], len))
-			break;
-	if (i == sizeof(nowhere) / sizeof(nowhere[0]) || name == first_end)
-		return false;
-	for (p = name; p < end && (isalnum((unsigned char)*p) || strchr("-_.", *p)); p++)
-		;
-	if (p < end && !(meaning[(uint8_t)*p] & ENDS_ENTRY))
-		return false;
-	return memchr(name, '.', p - name) || (p - name >= 9 && !memcmp(name, "localhost", 9)) ||
-	       (p - name >= 4 && !memcmp(name, "ip6-", 4));
-}
-
 /* Read any line, [p, end) without its newline. @cut: the line is longer than that. */
 static int read_line(struct reader *reader, const char *p, const char *end,
 		     bool cut)
 {
-	char joined[2 * ADDRESS_TEXT_SIZE];
+	char joined[FEED_ENTRY_SIZE];
 	bool last = end == reader->open;
-	const char *first, *first_end;
+	const char *first, *first_end, *entry;
 	size_t len = end - p;
 	int err;
 
@@ -266,27 +353,24 @@ static int read_line(struct reader *reader, const char *p, const char *end,
 	first = skip_blanks(p, end);
 	if (first == end && cut)
 		return too_long(reader, p, end - p);
-	if (first == end || *first == '#' || *first == ';') {
+	if (first == end || begins_comment(first, end)) {
 		reader->feed->blank++;
 		return 0;
 	}
 	first_end = skip_entry(first, end);
 	if (cut && first_end == end)
 		return too_long(reader, first, first_end - first);
-	if (is_hosts_line(first, first_end, end))
-		return refuse_line(reader, p, end - p,
-				   "a hosts file names hosts, which a resolver blocks, as dnsmasq --addn-hosts=FILE does; a list has addresses");
 	/* 10.0.0.0/2 is far more than 10.0.0.0/24. */
 	if (last && first_end == end && address_may_be_cut(first, end - first))
 		return refuse_line(reader, first, end - first,
 				   "the list ends here without a newline: is the prefix cut off? if not, end the line");
-	len = join_range(first, first_end, end, joined, sizeof(joined));
-	if (len)
-		first = joined;
-	else
-		len = first_end - first;
-	err = feed_add(reader->feed, first, len, reader->fault->why);
-	return err ? fault_at(reader, first, len, err) : 0;
+	entry = first;
+	first_end = end;
+	err = feed_cut_entry(&entry, &first_end, joined, reader->fault->why);
+	if (err)
+		return fault_at(reader, first, end - first, err);
+	err = feed_add(reader->feed, entry, first_end - entry, reader->fault->why);
+	return err ? fault_at(reader, entry, first_end - entry, err) : 0;
 }
 
 static inline bool scan_octet(const char **text, uint32_t *octet)

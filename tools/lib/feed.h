@@ -12,6 +12,9 @@
 /* The same with --expand: 1 GiB of IPv4 hosts, more than a set needs. */
 #define FEED_EXPAND_MOST	(1ull << 28)
 
+/* Room for a range. */
+#define FEED_ENTRY_SIZE		(2 * ADDRESS_TEXT_SIZE)
+
 /**
  * struct feed_fault - a wrong line
  * @file:	the file, as the caller named it
@@ -61,6 +64,8 @@ struct feed {
 int feed_add(struct feed *feed, const char *text, size_t len,
 	     char why[ADDRESS_WHY_SIZE]);
 int feed_read(struct feed *feed, const char *path, struct feed_fault *fault);
+int feed_cut_entry(const char **line, const char **end, char joined[FEED_ENTRY_SIZE],
+		   char why[ADDRESS_WHY_SIZE]);
 void feed_wrong_line(struct feed *feed, struct feed_fault *fault, const char *text, size_t len);
 int feed_check_start(const char *data, size_t len, size_t *skip, struct feed_fault *fault);
 

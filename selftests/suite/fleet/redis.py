@@ -275,7 +275,9 @@ def test_publish(b):
         status, text = host.publish(*words)
         b.case(f"publish {' '.join(words)}: refused", status and pattern in text, text)
     for lines, pattern in ((["192.0.2.1", "no"], "line 2"), ([], "--empty"),
-                           (["192.0.2.1,soon"], "line 1"), (["# nothing"], "--empty")):
+                           (["192.0.2.1,soon"], "line 1"), (["# nothing"], "--empty"),
+                           (["192.0.2.1 192.0.2.2"], "two addresses"),
+                           (["127.0.0.1 localhost"], "hosts file")):
         status, text = host.replace(lines)
         b.case(f"a file with {lines}: refused", status and pattern in text, text)
     status, text = host.publish("--file", host.daemon.dir, "--empty")
@@ -288,6 +290,9 @@ def test_publish(b):
     done = host.daemon.run("--dry-run")
     b.case("--dry-run finds no difference", not done.returncode and
            "0 entries would be added, 0 deleted" in done.stdout, done)
+    status, text = host.replace(["198.51.100.0 - 198.51.100.3 # x"])
+    b.case("a range may have blanks", status == 0 and host.has(
+        ["198.51.100.0/30", "192.0.2.128/25 nomatch"]), text)
     status, text = host.replace([], "--empty")
     b.case("--empty makes it empty", status == 0 and host.has(["192.0.2.128/25 nomatch"]), text)
     status, text = host.fleet()
