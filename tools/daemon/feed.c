@@ -24,6 +24,9 @@
 /* 1 GiB of IPv4 hosts, more than a set needs */
 #define ENTRIES_MOST	(1u << 28)
 
+/* A list may lose this many entries whatever share of it they are: it says nothing of a short one. */
+#define SHRINK_LEAST	20
+
 /* Feeds that are due when the daemon starts are not all fetched in the same second. */
 #define START_SECONDS	5
 
@@ -313,7 +316,8 @@ static char *find_doubt(const struct feed_source *feed, size_t count)
 				 parsed->skipped, lines, feed->first_bad);
 	if (!count && !feed->allow_empty)
 		return need_copy("it is empty");
-	if (count < before * (1 - feed->max_shrink) && !(feed->allow_empty && !count))
+	if (count < before * (1 - feed->max_shrink) && before - count > SHRINK_LEAST &&
+	    !(feed->allow_empty && !count))
 		return need_text("it has only %zu entries, and had %zu: it shrank by more than max-shrink allows",
 				 count, before);
 	return find_short_prefix(feed);

@@ -29,6 +29,7 @@
  * @result:	what it will get
  * @error:	libcurl's words for an error
  * @refused:	the caller gave up
+ * @conditional: the answer may be that nothing has changed
  */
 struct fetch {
 	CURL *curl;
@@ -39,6 +40,7 @@ struct fetch {
 	char date[64];
 	char error[CURL_ERROR_SIZE];
 	bool refused;
+	bool conditional;
 };
 
 /* libcurl: one for all transfers. */
@@ -184,14 +186,22 @@ static size_t take_header(char *data, size_t size, size_t count, void *owner)
 	return len;
 }
 
-/* Only the body of a good answer is of interest; 0 is the status of a file. */
+/* Does an answer of this status have all of what was asked for? 0 is the status of a file; 206 has a
+ * part, which was not asked for.
+ */
+static bool is_whole(long status)
+{
+	return !status || (status >= 200 && status <= 299 && status != 206);
+}
+
+/* Only the body of a good answer is of interest. */
 static size_t take_data(char *data, size_t size, size_t count, void *owner)
 {
 	struct fetch *fetch = owner;
 	long status = 0;
 
 	libcurl.easy_getinfo(fetch->curl, CURLINFO_RESPONSE_CODE, &status);
-	if (status && (status < 200 || status > 299))
+	if (!is_whole(status))
 		return size * count;
 	if (fetch->request.data(fetch->request.owner, data, size * count))
 		return size * count;
@@ -233,6 +243,7 @@ static void set_headers(struct fetch *fetch, const struct fetch_request *request
 {
 	size_t i;
 
+	fetch->conditional = request->etag || request->modified || request->modified_at;
 	if (request->etag)
 		add_header(fetch, "If-None-Match: ", request->etag);
 	if (request->modified)
@@ -415,11 +426,13 @@ static void judge(struct fetch *fetch, CURLcode code)
 		return;
 	if (code != CURLE_OK)
 		explain(fetch, code);
-	else if (result->status == 304 || unmet)
+	else if (fetch->conditional && (result->status == 304 || unmet))
 		result->unchanged = true;
-	else if (result->status && (result->status < 200 || result->status > 299))
-		snprintf(result->why, sizeof(result->why), "was answered with status %ld",
-			 result->status);
+	else if (!is_whole(result->status))
+		snprintf(result->why, sizeof(result->why), "was answered with status %ld%s",
+			 result->status,
+			 result->status == 304 ? ": not changed since when? nothing is known of it yet" :
+			 result->status == 206 ? ": only a part, and all of it was asked for" : "");
 	else
 		check_length(fetch);
 	result->good = !result->why[0];

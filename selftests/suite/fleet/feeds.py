@@ -221,6 +221,8 @@ def lies(server):
         ("a web page", lie.whole(lie.html()), "failing", "web page"),
         ("a web page with status 503", lie.whole(lie.html(), status=503), "failing", "status 503"),
         ("no such page", lie.whole("", status=404), "failing", "status 404"),
+        ("a part of it", lie.whole(lines(MANY[:9]), status=206), "failing", "206: only a part"),
+        ("nothing new, which was not asked", lie.whole("", status=304), "failing", "304: not changed"),
         ("cut off", lie.cut_off(lines(MANY[:700])), "failing", "ended early"),
         ("endless", lie.endless(big), "failing", "max-size"),
         ("endless lines", lie.endless(b"1" * 60000), "failing", "max-size"),
@@ -320,6 +322,13 @@ def test_accept(b):
     b.server.say("/feed", lie.whole(lines(["224.0.0.0/3", "10.0.0.0/8"])))
     b.case("and not any more when it was accepted", b.daemon.refresh("feed")["state"] == "good")
     b.same("s", "it is in force then", {"224.0.0.0/3", "10.0.0.0/8"})
+    b.server.say("/feed", lie.whole(lines(MANY[:5])))
+    b.daemon.refresh("feed")
+    b.server.say("/feed", lie.whole(lines(MANY[:2])))
+    b.case("a short list may lose most of its entries", b.daemon.refresh("feed")["state"] == "good")
+    b.same("s", "2 of 5 are left", set(MANY[:2]))
+    b.server.say("/feed", lie.whole(""))
+    b.case("but not all", b.daemon.refresh("feed")["state"] == "refused")
     b.end()
 
 
