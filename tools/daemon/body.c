@@ -14,6 +14,7 @@
 /**
  * struct body - a body that arrives
  * @parser:	reads it
+ * @feed:	gets the entries
  * @fault:	what is wrong
  * @limit:	maximum number of bytes
  * @received:	bytes that arrived
@@ -27,6 +28,7 @@
  */
 struct body {
 	struct parser *parser;
+	struct feed *feed;
 	struct feed_fault fault;
 	uint64_t limit;
 	uint64_t received;
@@ -47,8 +49,9 @@ struct body *body_new(const struct format *format, struct feed *feed, uint64_t l
 
 	if (!body)
 		return NULL;
+	body->feed = feed;
 	body->limit = limit;
-	body->parser = parser_new(format, feed, &body->fault);
+	body->parser = parser_new(format, feed, &body->fault, limit);
 	if (body->parser)
 		return body;
 	free(body);
@@ -95,12 +98,13 @@ static bool judge(struct body *body, int err)
 		return true;
 	if (err == -EFBIG)
 		snprintf(body->why, sizeof(body->why),
-			 "line %lu: %s; if that is right, raise max-entries", fault->line,
-			 fault->why);
+			 "%s %lu: %s; if that is right, raise max-entries", body->feed->unit,
+			 fault->line, fault->why);
 	else if (err == -ENOMEM)
 		snprintf(body->why, sizeof(body->why), "is too large for the memory there is");
 	else if (fault->line)
-		snprintf(body->why, sizeof(body->why), "line %lu: %s", fault->line, fault->why);
+		snprintf(body->why, sizeof(body->why), "%s %lu: %s", body->feed->unit,
+			 fault->line, fault->why);
 	else
 		snprintf(body->why, sizeof(body->why), "%s", fault->why);
 	return false;

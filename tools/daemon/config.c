@@ -19,7 +19,7 @@
 #include "lib/nearest.h"
 
 /* A section has at most this many keys of each of its two tables. */
-#define KEYS_MOST	32
+#define KEYS_MOST	64
 
 /**
  * struct section - the section that is being read

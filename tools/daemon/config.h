@@ -19,7 +19,7 @@ struct target;
 /* What a value is, and what the field has to be. */
 enum key_kind {
 	KEY_TEXT,	/* char *: the value, with continuation lines appended */
-	KEY_LIST,	/* char **: its words, of all continuation lines; NULL ends them */
+	KEY_LIST,	/* char **: its words, some in quotes, of all continuation lines; NULL ends them */
 	KEY_LINES,	/* char **: the value and its continuation lines; NULL ends them */
 	KEY_NUMBER,	/* uint64_t, from @least to @most */
 	KEY_SIZE,	/* uint64_t: bytes, "32M" */

@@ -10,9 +10,11 @@
 #include <strings.h>
 
 #include "daemon/body.h"
+#include "daemon/csv.h"
 #include "daemon/feed.h"
 #include "daemon/fetch.h"
 #include "daemon/format.h"
+#include "daemon/json_feed.h"
 #include "daemon/log.h"
 #include "daemon/memory.h"
 #include "daemon/timer.h"
@@ -24,7 +26,7 @@
 /* 1 GiB of IPv4 hosts, more than a set needs */
 #define ENTRIES_MOST	(1u << 28)
 
-/* A list may lose this many entries whatever share of it they are: it says nothing of a short one. */
+/* A list may lose this many entries, whatever share they are: a share of a short one says nothing. */
 #define SHRINK_LEAST	20
 
 /* Feeds that are due when the daemon starts are not all fetched in the same second. */
@@ -96,7 +98,10 @@ struct feed_source {
 };
 
 static const struct meaning formats[] = {
-	{ "plain", FORMAT_PLAIN }, { "csv", FORMAT_CSV }, { "ndjson", FORMAT_NDJSON }, { NULL, 0 }
+	{ "plain", FORMAT_PLAIN }, { "csv", FORMAT_CSV }, { "json", FORMAT_JSON },
+	{ "rir", FORMAT_RIR }, { "p2p", FORMAT_P2P }, { "ipfilter", FORMAT_IPFILTER },
+	{ "deny", FORMAT_DENY }, { "ip-port", FORMAT_IP_PORT }, { "ndjson", FORMAT_JSON },
+	{ NULL, 0 }
 };
 
 static const struct meaning separators[] = {
@@ -112,8 +117,14 @@ static const struct config_key feed_keys[] = {
 	{ "separator", KEY_WORD, FIELD(format.separator), .preset = "comma", .words = separators },
 	{ "field", KEY_TEXT, FIELD(format.field) },
 	{ "field-to", KEY_TEXT, FIELD(format.to) },
-	{ "match-field", KEY_TEXT, FIELD(format.where) },
+	{ "field-count", KEY_TEXT, FIELD(format.count) },
+	{ "field-mask", KEY_TEXT, FIELD(format.mask) },
+	{ "field-wildcard", KEY_TEXT, FIELD(format.wildcard) },
+	{ "integers", KEY_SWITCH, FIELD(format.integers), .preset = "no" },
+	{ "match-field", KEY_TEXT, FIELD(format.match_field) },
 	{ "match", KEY_LIST, FIELD(format.match) },
+	{ "where", KEY_TEXT, FIELD(format.where) },
+	{ "filter", KEY_TEXT, FIELD(format.filter) },
 	{ "every", KEY_TIME, FIELD(every), .preset = "1h", .least = 1, .most = 366 * 86400 },
 	{ "jitter", KEY_SHARE, FIELD(jitter), .preset = "10%" },
 	{ "max-size", KEY_SIZE, FIELD(max_size), .preset = "64M", .least = 1 },
@@ -139,11 +150,69 @@ static struct feed_source *feed_of(struct source *source)
 	return (struct feed_source *)source;
 }
 
+/* The formats that have a key */
+#define IN(kind)	(1u << FORMAT_##kind)
+
+static void check_keys(const struct format *format, struct section *section)
+{
+	const struct {
+		const char *key;
+		bool given;
+		unsigned int formats;
+		const char *words;
+	} keys[] = {
+		{ "separator", format->separator != ',', IN(CSV), "csv" },
+		{ "field", format->field, IN(CSV) | IN(JSON), "csv or json" },
+		{ "field-to", format->to, IN(CSV) | IN(JSON), "csv or json" },
+		{ "field-count", format->count, IN(CSV), "csv" },
+		{ "field-mask", format->mask, IN(CSV), "csv" },
+		{ "field-wildcard", format->wildcard, IN(CSV), "csv" },
+		{ "integers", format->integers, IN(CSV), "csv" },
+		{ "match-field", format->match_field, IN(CSV) | IN(RIR) | IN(JSON), "csv, rir or json" },
+		{ "where", format->where, IN(CSV) | IN(RIR), "csv or rir" },
+		{ "filter", format->filter, IN(JSON), "json" },
+	};
+	size_t i;
+
+	for (i = 0; i < sizeof(keys) / sizeof(keys[0]); i++)
+		if (keys[i].given && !(keys[i].formats & 1u << format->kind))
+			config_fault(section, keys[i].key, "it is of no use here; say format = %s",
+				     keys[i].words);
+}
+
+static void check_format(const struct format *format, struct section *section)
+{
+	char *why = format->filter ? json_feed_check(format->filter) : NULL;
+
+	check_keys(format, section);
+	if (format->kind == FORMAT_CSV && !format->field)
+		config_fault(section, "format",
+			     "a line is missing that says where the address is, such as: field = 1");
+	if (format->kind == FORMAT_JSON && !format->field && !format->filter)
+		config_fault(section, "format",
+			     "a line is missing that says where the address is, such as: filter = .prefixes[].ip_prefix");
+	if (format->filter && (format->field || format->to || format->match_field))
+		config_fault(section, "filter",
+			     "it is instead of field, field-to and match-field; let it do what they say");
+	if (!!format->to + !!format->count + !!format->mask + !!format->wildcard > 1)
+		config_fault(section, "field",
+			     "a range has one of field-to, field-count, field-mask and field-wildcard");
+	if (!format->match_field != !format->match)
+		config_fault(section, format->match_field ? "match-field" : "match",
+			     "match-field and match go together: the field, and the values it may have");
+	if (format->where && !csv_is_condition(format->where))
+		config_fault(section, "where",
+			     "\"%.128s\" is not a column, one of >= > <= < = !=, and a value, such as: where = score >= 90",
+			     format->where);
+	if (why)
+		config_fault(section, "filter", "%.256s", why);
+	free(why);
+}
+
 static void check_feed(struct source *source, struct section *section)
 {
 	static const char *const schemes[] = { "https://", "http://", "file:///", NULL };
 	const struct feed_source *feed = feed_of(source);
-	const struct format *format = &feed->format;
 	size_t i;
 
 	for (i = 0; feed->url && schemes[i]; i++)
@@ -152,22 +221,10 @@ static void check_feed(struct source *source, struct section *section)
 	if (feed->url && !schemes[i])
 		config_fault(section, "url",
 			     "\"%.128s\" does not begin with https://, http:// or file:///", feed->url);
-	if (format->kind != FORMAT_PLAIN && !format->field)
-		config_fault(section, "format",
-			     "a line is missing that says where the address is, such as: field = %s",
-			     format->kind == FORMAT_CSV ? "1" : "cidr");
-	if (format->kind == FORMAT_PLAIN && (format->field || format->to || format->where))
-		config_fault(section,
-			     format->field ? "field" : format->to ? "field-to" : "match-field",
-			     "plain lists have no fields; say format = csv or format = ndjson");
+	check_format(&feed->format, section);
 	if (!feed->cert_file != !feed->key_file)
 		config_fault(section, feed->cert_file ? "tls-cert" : "tls-key",
 			     "tls-cert and tls-key go together");
-	if (!format->where != !format->match)
-		config_fault(section, format->where ? "match-field" : "match",
-			     "match-field and match go together: the field, and the values it may have");
-	if (format->separator != ',' && format->kind != FORMAT_CSV)
-		config_fault(section, "separator", "only csv has separators");
 }
 
 /* What the last answer is good for: changed settings mean another feed. */
@@ -175,10 +232,21 @@ static char *identity(const struct feed_source *feed)
 {
 	const struct format *format = &feed->format;
 	char *text = need_text("%s %d %d %s %s %s", feed->url, format->kind, format->separator,
-			       format->field ? format->field : "-", format->to ? format->to : "-",
-			       format->where ? format->where : "-"), *longer;
+			       format->field ? : "-", format->to ? : "-", format->match_field ? : "-");
+	const char *const more[] = {
+		format->count, format->mask, format->wildcard, format->integers ? "integers" : NULL,
+		format->where, format->filter,
+	};
+	char *longer;
 	size_t i;
 
+	for (i = 0; i < sizeof(more) / sizeof(more[0]); i++) {
+		if (!more[i])
+			continue;
+		longer = need_text("%s %zu:%s", text, i, more[i]);
+		free(text);
+		text = longer;
+	}
 	for (i = 0; format->match && format->match[i]; i++) {
 		longer = need_text("%s %s", text, format->match[i]);
 		free(text);
@@ -230,8 +298,8 @@ static void note_bad_line(const struct feed *parsed, const struct feed_fault *fa
 							  offsetof(struct feed_source, parsed));
 
 	if (!feed->first_bad)
-		feed->first_bad = need_text("line %lu, \"%s\": %s", fault->line, fault->text,
-					    fault->why);
+		feed->first_bad = need_text("%s %lu, \"%s\": %s", parsed->unit, fault->line,
+					    fault->text, fault->why);
 }
 
 static bool take_data(void *owner, const char *data, size_t len)
@@ -312,8 +380,8 @@ static char *find_doubt(const struct feed_source *feed, size_t count)
 	unsigned long lines = parsed->lines - parsed->blank;
 
 	if (parsed->skipped && parsed->skipped > lines * feed->max_bad)
-		return need_text("%lu of its %lu lines are wrong, more than max-bad allows (%s)",
-				 parsed->skipped, lines, feed->first_bad);
+		return need_text("%lu of its %lu %ss are wrong, more than max-bad allows (%s)",
+				 parsed->skipped, lines, parsed->unit, feed->first_bad);
 	if (!count && !feed->allow_empty)
 		return need_copy("it is empty");
 	if (count < before * (1 - feed->max_shrink) && before - count > SHRINK_LEAST &&

@@ -1,78 +1,60 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Plain lists are read by the tool's own reader. The lines of the other formats are collected here;
- * each is a record, which has named or numbered values.
+ * Plain lists are read by the tool's own reader, columns by csv.c, JSON by json_feed.c. Formats of
+ * other programs, which have an entry in each line, are read here.
  */
-#include <json-c/json.h>
+#include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <strings.h>
 
+#include "daemon/csv.h"
 #include "daemon/format.h"
+#include "daemon/json_feed.h"
 
-/* The longest line of CSV and NDJSON. */
+/* The longest line of the formats that are read here. */
 #define LINE_MOST	(64 << 10)
+
+/* JSON takes at most this many times the size of the largest feed in memory. */
+#define JSON_COST	4
 
 /* So many first bytes show what the feed is. */
 #define START_SIZE	512
-
-/* The most columns that are looked at, and the deepest JSON. */
-#define COLUMNS_MOST	64
-#define DEPTH_MOST	16
-
-/* One of the values of a record that are needed. */
-enum value { VALUE_FIELD, VALUE_TO, VALUE_WHERE, VALUES };
 
 /**
  * struct parser - a feed that is being read
  * @format:	how
  * @feed:	gets the entries
  * @fault:	gets what is wrong
- * @stream:	plain lists: their reader
- * @line:	the line so far
+ * @stream:	reads a plain list
+ * @csv:	reads columns
+ * @json:		reads JSON
+ * @line:	other formats: the line so far
  * @len:	its length
  * @skip_rest:	the line is too long: skip its rest
- * @start:	CSV, NDJSON: the first bytes, until there are enough of them to look at
+ * @start:	all but plain lists: the first bytes, until there are enough of them to look at
  * @start_len:	how many there are
- * @began:	CSV, NDJSON: the first bytes were looked at, and read
- * @titled:	CSV: the first record was read
- * @column:	CSV: number of the column of each value, from 0
- * @tokener:	NDJSON: parses a line
+ * @began:	all but plain lists: the first bytes were looked at, and read
  */
 struct parser {
 	const struct format *format;
 	struct feed *feed;
 	struct feed_fault *fault;
 	struct feed_stream *stream;
+	struct csv *csv;
+	struct json_feed *json;
 	char *line;
 	size_t len;
 	bool skip_rest;
 	char start[START_SIZE];
 	size_t start_len;
 	bool began;
-	bool titled;
-	size_t column[VALUES];
-	struct json_tokener *tokener;
 };
 
-static const char *value_name(const struct format *format, enum value value)
-{
-	return value == VALUE_FIELD ? format->field :
-	       value == VALUE_TO ? format->to : format->where;
-}
-
-/* The number of a column, from 0; -1 if the name is a heading. */
-static long column_number(const char *name)
-{
-	char *end;
-	long number = strtol(name, &end, 10);
-
-	return *name && !*end && number > 0 ? number - 1 : -1;
-}
-
-struct parser *parser_new(const struct format *format, struct feed *feed, struct feed_fault *fault)
+struct parser *parser_new(const struct format *format, struct feed *feed, struct feed_fault *fault,
+			  uint64_t limit)
 {
 	struct parser *parser = calloc(1, sizeof(*parser));
-	bool good;
 
 	if (!parser)
 		return NULL;
@@ -80,18 +62,24 @@ struct parser *parser_new(const struct format *format, struct feed *feed, struct
 	parser->feed = feed;
 	parser->fault = fault;
 	feed->skip_invalid = true;
+	feed->unit = "line";
 	fault->line = 0;
 	fault->text[0] = '\0';
-	if (format->kind == FORMAT_PLAIN) {
+	switch (format->kind) {
+	case FORMAT_PLAIN:
 		parser->stream = feed_open(feed, fault);
-		good = parser->stream;
-	} else {
+		break;
+	case FORMAT_CSV:
+	case FORMAT_RIR:
+		parser->csv = csv_new(format, feed, fault);
+		break;
+	case FORMAT_JSON:
+		parser->json = json_feed_new(format, feed, fault, JSON_COST * limit);
+		break;
+	default:
 		parser->line = malloc(LINE_MOST + 1);
-		if (format->kind == FORMAT_NDJSON)
-			parser->tokener = json_tokener_new_ex(DEPTH_MOST);
-		good = parser->line && (parser->tokener || format->kind != FORMAT_NDJSON);
 	}
-	if (good)
+	if (parser->stream || parser->csv || parser->json || parser->line)
 		return parser;
 	parser_free(parser);
 	return NULL;
@@ -102,238 +90,149 @@ void parser_free(struct parser *parser)
 	if (!parser)
 		return;
 	feed_close(parser->stream);
-	if (parser->tokener)
-		json_tokener_free(parser->tokener);
+	csv_free(parser->csv);
+	json_feed_free(parser->json);
 	free(parser->line);
 	free(parser);
 }
 
-/* The line cannot be used. Return: 0; the feed goes on. */
-static int wrong_line(struct parser *parser, const char *text, const char *why)
+static int take_entry(struct parser *parser, const char *text)
 {
-	snprintf(parser->fault->why, sizeof(parser->fault->why), "%s", why);
-	feed_wrong_line(parser->feed, parser->fault, text, strlen(text));
-	return 0;
+	return feed_take(parser->feed, parser->fault, text, strlen(text));
 }
 
-static char *trim(char *text)
+/* "Name, perhaps with colons:A-B" */
+static int take_p2p(struct parser *parser, char *line)
 {
-	size_t len;
+	char *colon = strrchr(line, ':');
 
-	text += strspn(text, " \t");
-	for (len = strlen(text); len && strchr(" \t", text[len - 1]); len--)
-		text[len - 1] = '\0';
-	return text;
+	if (!colon)
+		return feed_refuse(parser->feed, parser->fault, line,
+				    "not a name, a colon, and a range");
+	return take_entry(parser, feed_trim(colon + 1));
 }
 
-static bool is_wanted(const struct format *format, const char *value)
+/* Take away blanks, and zeros in front of numbers, which are decimal here. */
+static void strip_zeros(char *text)
 {
-	size_t i;
+	char *to = text, *from;
 
-	if (!format->where)
-		return true;
-	for (i = 0; value && format->match && format->match[i]; i++)
-		if (!strcmp(format->match[i], value))
-			return true;
-	return false;
-}
-
-/* Add the entry of a record. @first: it is the first record of CSV, perhaps headings. */
-static int take_record(struct parser *parser, char *const value[VALUES], bool first)
-{
-	char joined[2 * ADDRESS_TEXT_SIZE];
-	const char *text = value[VALUE_FIELD];
-	int err;
-
-	if (!text || !*text || !is_wanted(parser->format, value[VALUE_WHERE])) {
-		parser->feed->blank++;
-		return 0;
-	}
-	if (value[VALUE_TO]) {
-		snprintf(joined, sizeof(joined), "%s-%s", text, value[VALUE_TO]);
-		text = joined;
-	}
-	err = feed_add(parser->feed, text, strlen(text), parser->fault->why);
-	if (err == -EINVAL && first) {
-		parser->feed->blank++;
-		return 0;
-	}
-	if (err == -EINVAL) {
-		feed_wrong_line(parser->feed, parser->fault, text, strlen(text));
-		return 0;
-	}
-	parser->fault->line = parser->feed->lines;
-	return err;
-}
-
-/* Cut a line of CSV into columns. Inside quotes, two quotes are one. Return: how many there are. */
-static size_t cut_columns(char *line, char separator, char *column[COLUMNS_MOST])
-{
-	size_t count = 0;
-	char *from = line, *to;
-
-	while (from && count < COLUMNS_MOST) {
-		from += strspn(from, separator == ' ' ? " " : "");
-		if (*from != '"') {
-			column[count++] = from;
-			from = strchr(from, separator);
-			if (from)
-				*from++ = '\0';
+	for (from = text; *from; from++) {
+		if (*from == ' ' || *from == '\t')
 			continue;
-		}
-		to = ++from;
-		column[count++] = to;
-		for (; *from && !(from[0] == '"' && from[1] != '"'); from++) {
-			from += from[0] == '"';
-			*to++ = *from;
-		}
-		from = *from ? strchr(from + 1, separator) : NULL;
-		*to = '\0';
-		if (from)
-			from++;
-	}
-	return count;
-}
-
-/* Find the columns, by number, or by the headings in the first record. Return: 0, or -EINVAL if
- * there is no such heading.
- */
-static int find_columns(struct parser *parser, char *const *column, size_t count)
-{
-	const char *name;
-	long number;
-	size_t i;
-	int value;
-
-	for (value = 0; value < VALUES; value++) {
-		name = value_name(parser->format, value);
-		if (!name)
+		if (*from == '0' && isdigit((unsigned char)from[1]) &&
+		    (to == text || !isdigit((unsigned char)to[-1])))
 			continue;
-		number = column_number(name);
-		for (i = 0; number < 0 && i < count; i++)
-			if (!strcmp(trim(column[i]), name))
-				number = i;
-		if (number < 0) {
-			parser->fault->line = parser->feed->lines;
-			snprintf(parser->fault->why, sizeof(parser->fault->why),
-				 "the headings have no column \"%.64s\"", name);
-			return -EINVAL;
+		*to++ = *from;
+	}
+	*to = '\0';
+}
+
+/* "A - B , level , name"; a level above 127 means that it is not blocked. */
+static int take_ipfilter(struct parser *parser, char *line)
+{
+	char *level = strchr(line, ',');
+
+	if (level) {
+		*level++ = '\0';
+		if (strtol(level, NULL, 10) > 127) {
+			parser->feed->blank++;
+			return 0;
 		}
-		parser->column[value] = number;
 	}
-	return 0;
+	strip_zeros(line);
+	return take_entry(parser, line);
 }
 
-static int take_csv(struct parser *parser)
+/* "deny A;", "Deny from A B" or "Require not ip A B" */
+static int take_deny(struct parser *parser, char *line)
 {
-	const struct format *format = parser->format;
-	char *value[VALUES] = { NULL }, *column[COLUMNS_MOST];
-	size_t count = cut_columns(parser->line, format->separator, column);
-	bool first = !parser->titled;
-	int i, err;
-
-	parser->titled = true;
-	err = first ? find_columns(parser, column, count) : 0;
-	if (err)
-		return err;
-	for (i = 0; i < VALUES; i++)
-		if (value_name(format, i) && parser->column[i] < count)
-			value[i] = trim(column[parser->column[i]]);
-	if (!value[VALUE_FIELD] && !first)
-		return wrong_line(parser, parser->line, "there is no such column in this line");
-	return take_record(parser, value, first);
-}
-
-/* A value of an object, by a name such as "a.b". NULL if there is none. */
-static struct json_object *find_field(struct json_object *object, const char *name)
-{
-	char part[128];
-	size_t len;
-
-	for (; *name; name += len + (name[len] == '.')) {
-		len = strcspn(name, ".");
-		snprintf(part, sizeof(part), "%.*s", (int)len, name);
-		if (!json_object_is_type(object, json_type_object) ||
-		    !json_object_object_get_ex(object, part, &object))
-			return NULL;
-	}
-	return object;
-}
-
-static char *field_text(struct json_object *object, const char *name)
-{
-	struct json_object *found = name ? find_field(object, name) : NULL;
-
-	return found ? (char *)json_object_get_string(found) : NULL;
-}
-
-/* The field may be a list of addresses. The line is blank if none of them is used, and is counted
- * once, however many there are.
- */
-static int take_object(struct parser *parser, struct json_object *object)
-{
-	const struct format *format = parser->format;
-	struct json_object *field = find_field(object, format->field), *at;
-	char *value[VALUES] = {
-		[VALUE_TO] = field_text(object, format->to),
-		[VALUE_WHERE] = field_text(object, format->where),
+	static const char *const others[] = { "<", "order ", "require all ", "satisfy ", NULL };
+	static const char *const words[][4] = {
+		{ "deny", "from" }, { "deny" }, { "require", "not", "ip" }
 	};
-	unsigned long blank = parser->feed->blank;
-	size_t count, i;
+	char *word[256], *rest = line, *next;
+	size_t count = 0, have, i;
 	int err = 0;
 
-	if (!json_object_is_type(field, json_type_array)) {
-		value[VALUE_FIELD] = field ? (char *)json_object_get_string(field) : NULL;
-		return take_record(parser, value, false);
+	for (i = 0; others[i]; i++)
+		if (!strncasecmp(line, others[i], strlen(others[i])))
+			break;
+	if (others[i]) {
+		parser->feed->blank++;
+		return 0;
 	}
-	count = json_object_array_length(field);
-	for (i = 0; i < count && !err; i++) {
-		at = json_object_array_get_idx(field, i);
-		value[VALUE_FIELD] = (char *)json_object_get_string(at);
-		err = take_record(parser, value, false);
+	while (count < 256 && (next = strsep(&rest, " \t;")) && *next != '#')
+		if (*next)
+			word[count++] = next;
+	for (i = 0; i < 3; i++) {
+		for (have = 0; words[i][have] && have < count; have++)
+			if (strcasecmp(word[have], words[i][have]))
+				break;
+		if (!words[i][have] && have < count)
+			break;
 	}
-	parser->feed->blank = blank + (parser->feed->blank - blank == count);
+	if (i == 3 || count == 256)
+		return feed_refuse(parser->feed, parser->fault, line,
+				    "neither \"deny A;\" nor \"Deny from A\" nor \"Require not ip A\"");
+	while (have < count && !err)
+		err = take_entry(parser, word[have++]);
 	return err;
 }
 
-static int take_ndjson(struct parser *parser, size_t len)
+/* "A:port" or "[A]:port"; the port is left out. */
+static int take_ip_port(struct parser *parser, char *line)
 {
-	struct json_object *object;
-	int err;
+	const char *entry = line, *end = line + strlen(line), *colon, *first;
+	char joined[FEED_ENTRY_SIZE];
+	int err = feed_cut_entry(&entry, &end, joined, parser->fault->why);
 
-	json_tokener_reset(parser->tokener);
-	object = json_tokener_parse_ex(parser->tokener, parser->line, len + 1);
-	if (json_object_is_type(object, json_type_object))
-		err = take_object(parser, object);
-	else
-		err = wrong_line(parser, parser->line, "this is no JSON object");
-	json_object_put(object);
-	return err;
+	if (err) {
+		feed_wrong_line(parser->feed, parser->fault, line, strlen(line));
+		return 0;
+	}
+	first = entry + (*entry == '[');
+	colon = memchr(first, *entry == '[' ? ']' : ':', end - first);
+	if (colon && (*entry == '[' || !memchr(colon + 1, ':', end - colon - 1)))
+		end = colon;
+	return feed_take(parser->feed, parser->fault, first, end - first);
 }
 
 /* The end of a line. Return: 0 or a negative errno. */
 static int take_line(struct parser *parser)
 {
-	size_t len = parser->len;
+	struct feed *feed = parser->feed;
 	bool cut = parser->skip_rest;
+	char *line;
 
-	parser->feed->lines++;
-	parser->len = 0;
+	feed->lines++;
+	parser->line[parser->len] = '\0';
 	parser->skip_rest = false;
 	if (cut)
-		return wrong_line(parser, "", "the line is longer than 64 KiB");
-	while (len && parser->line[len - 1] == '\r')
-		len--;
-	parser->line[len] = '\0';
-	if (strlen(parser->line) < len)
-		return wrong_line(parser, parser->line, "there is a NUL in this line");
-	if (!len || *parser->line == '#' || *parser->line == ';') {
-		parser->feed->blank++;
+		parser->len = 0;
+	line = parser->line;
+	if (cut || strlen(line) < parser->len) {
+		parser->len = 0;
+		return feed_refuse(feed, parser->fault, line,
+				   cut ? "the line is longer than 64 KiB" :
+					 "there is a NUL in this line");
+	}
+	parser->len = 0;
+	line = feed_trim(line);
+	if (!*line || *line == '#' || *line == ';' || !strncmp(line, "//", 2)) {
+		feed->blank++;
 		return 0;
 	}
-	if (parser->format->kind == FORMAT_CSV)
-		return take_csv(parser);
-	return take_ndjson(parser, len);
+	switch (parser->format->kind) {
+	case FORMAT_P2P:
+		return take_p2p(parser, line);
+	case FORMAT_IPFILTER:
+		return take_ipfilter(parser, line);
+	case FORMAT_DENY:
+		return take_deny(parser, line);
+	default:
+		return take_ip_port(parser, line);
+	}
 }
 
 static int push_lines(struct parser *parser, const char *data, size_t len)
@@ -359,6 +258,15 @@ static int push_lines(struct parser *parser, const char *data, size_t len)
 	return err;
 }
 
+static int push(struct parser *parser, const char *data, size_t len)
+{
+	if (parser->csv)
+		return csv_push(parser->csv, data, len);
+	if (parser->json)
+		return json_feed_push(parser->json, data, len);
+	return push_lines(parser, data, len);
+}
+
 /* Look at the first bytes, then read them. */
 static int begin(struct parser *parser)
 {
@@ -367,7 +275,7 @@ static int begin(struct parser *parser)
 
 	parser->began = true;
 	err = feed_check_start(parser->start, parser->start_len, &skip, parser->fault);
-	return err ? err : push_lines(parser, parser->start + skip, parser->start_len - skip);
+	return err ? err : push(parser, parser->start + skip, parser->start_len - skip);
 }
 
 int parser_push(struct parser *parser, const char *data, size_t len)
@@ -391,7 +299,7 @@ int parser_push(struct parser *parser, const char *data, size_t len)
 		data += some;
 		len -= some;
 	}
-	return push_lines(parser, data, len);
+	return push(parser, data, len);
 }
 
 int parser_end(struct parser *parser)
@@ -402,7 +310,11 @@ int parser_end(struct parser *parser)
 		return feed_end(parser->stream);
 	if (!parser->began)
 		err = begin(parser);
-	if (!err && (parser->len || parser->skip_rest))
-		err = take_line(parser);
-	return err;
+	if (err)
+		return err;
+	if (parser->csv)
+		return csv_end(parser->csv);
+	if (parser->json)
+		return json_feed_end(parser->json);
+	return parser->len || parser->skip_rest ? take_line(parser) : 0;
 }

@@ -8,34 +8,53 @@
 enum format_kind {
 	FORMAT_PLAIN,	/* an address, prefix or range in each line: what "ipcuckoo load" reads */
 	FORMAT_CSV,	/* columns, perhaps with quotes and a line of headings */
-	FORMAT_NDJSON,	/* a JSON object in each line */
+	FORMAT_JSON,	/* JSON documents: one, or one in each line, or one behind the other */
+	FORMAT_RIR,	/* delegated files of Internet registries: columns, numbers of addresses */
+	FORMAT_P2P,	/* "name:A-B" in each line */
+	FORMAT_IPFILTER,/* "A - B , level , name" in each line, with leading zeros */
+	FORMAT_DENY,	/* "deny A;" of nginx, "Deny from A" and "Require not ip A" of Apache */
+	FORMAT_IP_PORT,	/* "A:port" or "[A]:port" in each line */
 };
 
 /**
  * struct format - how to read a feed
  * @kind:	the format
  * @separator:	CSV: character between columns
- * @field:	CSV: the column, a number from 1 or a heading; NDJSON: the field, "a.b" for one
- *		inside another
+ * @field:	CSV: the column, a number from 1 or a heading; JSON: the field, "a.b" for one inside
+ *		another, if there is no @filter
  * @to:		if not NULL, the same for the last address of a range that begins in @field
- * @where:	if not NULL, the same for the value that @match is compared with
+ * @count:	CSV: if not NULL, the column with the number of addresses from @field on
+ * @mask:	CSV: if not NULL, the column with the netmask or prefix length
+ * @wildcard:	CSV: if not NULL, the column with the inverted netmask
+ * @integers:	CSV: addresses are decimal numbers
+ * @match_field: if not NULL, the column or field that @match is compared with
  * @match:	only records that have one of these values are read; NULL ends them
+ * @where:	CSV: if not NULL, only records for which this is true are read: "score >= 90"
+ * @filter:	JSON: the program for jq that yields the addresses; or NULL
  */
 struct format {
 	int kind;
 	int separator;
 	char *field;
 	char *to;
-	char *where;
+	char *count;
+	char *mask;
+	char *wildcard;
+	bool integers;
+	char *match_field;
 	char **match;
+	char *where;
+	char *filter;
 };
 
 struct parser;
 
 /* @feed: gets the entries; wrong lines are skipped and counted. @fault: gets line and reason of
- * what is wrong, also of lines that are skipped. Return: NULL if there is no memory.
+ * what is wrong, also of lines that are skipped. @limit: the largest feed, in bytes. Return: NULL if
+ * there is no memory.
  */
-struct parser *parser_new(const struct format *format, struct feed *feed, struct feed_fault *fault);
+struct parser *parser_new(const struct format *format, struct feed *feed, struct feed_fault *fault,
+			  uint64_t limit);
 /* Return: 0 or a negative errno; then this is no such feed, and the rest is of no use. */
 int parser_push(struct parser *parser, const char *data, size_t len);
 /* The end of the feed. Return: as parser_push(). */

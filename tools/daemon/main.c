@@ -463,8 +463,11 @@ static int run_words(int argc, char **argv)
 
 int main(int argc, char **argv)
 {
-	int status = run_words(argc, argv);
+	int status;
 
+	/* libjq runs the file .jq in it before each filter. */
+	unsetenv("HOME");
+	status = run_words(argc, argv);
 	if ((fflush(stdout) || ferror(stdout)) && status <= STATUS_NO) {
 		log_error("the output cannot be written: %s", strerror(errno));
 		status = STATUS_REFUSED;

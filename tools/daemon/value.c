@@ -150,10 +150,11 @@ static void free_list(char **list)
 	free(list);
 }
 
-/* Append the parts of a text that @blanks separate. */
-static void parse_list(char ***field, const char *text, const char *blanks, bool more)
+/* Append the parts of a text that @blanks separate. Words that have blanks are in quotes. */
+static bool parse_list(char ***field, const char *text, const char *blanks, bool more, char *why)
 {
 	size_t count = 0, len;
+	bool quoted;
 
 	if (!more) {
 		free_list(*field);
@@ -162,12 +163,19 @@ static void parse_list(char ***field, const char *text, const char *blanks, bool
 	while (*field && (*field)[count])
 		count++;
 	for (text += strspn(text, blanks); *text; text += strspn(text, blanks)) {
-		len = strcspn(text, blanks);
+		quoted = *text == '"';
+		text += quoted;
+		len = strcspn(text, quoted ? "\"" : blanks);
+		if (quoted && !text[len]) {
+			snprintf(why, VALUE_WHY_SIZE, "has a quote that is not closed");
+			return false;
+		}
 		*field = need_room(*field, count);
 		(*field)[count++] = need_text("%.*s", (int)len, text);
 		(*field)[count] = NULL;
-		text += len;
+		text += len + quoted;
 	}
+	return true;
 }
 
 static bool is_list(const struct config_key *key)
@@ -194,11 +202,9 @@ bool value_parse(const struct config_key *key, void *object, const char *text, b
 		parse_text(field, text, more);
 		return true;
 	case KEY_LIST:
-		parse_list(field, text, " \t\r\n,", more);
-		return true;
+		return parse_list(field, text, " \t\r\n,", more, why);
 	case KEY_LINES:
-		parse_list(field, text, "\r\n", more);
-		return true;
+		return parse_list(field, text, "\r\n", more, why);
 	case KEY_SHARE:
 		return parse_share(field, text, why);
 	case KEY_SWITCH:

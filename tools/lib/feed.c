@@ -158,8 +158,8 @@ static const char *skip_entry(const char *p, const char *end)
 	return p;
 }
 
-/* Join "A - B", a range with blanks around the dash, to "A-B" in @joined. Return: length of the range,
- * and where it ends in the line; 0 if the line is not such a range.
+/* Join "A - B", a range with blanks around the dash, to "A-B" in @joined. Return: length of the
+ * range, and where it ends in the line; 0 if the line is not such a range.
  */
 static size_t join_range(const char *first, const char **entry_end, const char *end,
 			 char joined[FEED_ENTRY_SIZE])
@@ -298,6 +298,41 @@ void feed_wrong_line(struct feed *feed, struct feed_fault *fault, const char *te
 	feed->skipped++;
 	if (feed->report)
 		feed->report(feed, fault);
+}
+
+/* Add an entry of the current line; if it is wrong, count and report it. Return: 0, or a negative errno
+ * if the feed cannot go on.
+ */
+int feed_take(struct feed *feed, struct feed_fault *fault, const char *text, size_t len)
+{
+	int err = feed_add(feed, text, len, fault->why);
+
+	if (err == -EINVAL) {
+		feed_wrong_line(feed, fault, text, len);
+		return 0;
+	}
+	fault->line = feed->lines;
+	return err;
+}
+
+/* Count and report the current line as wrong. Return: 0; the feed goes on. */
+int feed_refuse(struct feed *feed, struct feed_fault *fault, const char *text, const char *why)
+{
+	snprintf(fault->why, sizeof(fault->why), "%s", why);
+	feed_wrong_line(feed, fault, text, strlen(text));
+	return 0;
+}
+
+/* A text without the blanks around it; it is changed. */
+char *feed_trim(char *text)
+{
+	static const char blanks[] = " \t\r";
+	size_t len;
+
+	text += strspn(text, blanks);
+	for (len = strlen(text); len && strchr(blanks, text[len - 1]); len--)
+		text[len - 1] = '\0';
+	return text;
 }
 
 /* Store the number and the text of a wrong line in reader->fault. If the feed skips wrong
@@ -486,7 +521,7 @@ static bool begins_with(const char *data, size_t len, const char *word)
 	return len > word_len && !memcmp(data, word, word_len) && data[word_len] == ' ';
 }
 
-/* Refuse what is no plain list, and what nobody would take for CSV or NDJSON. */
+/* Refuse what is no plain list, and what nobody would take for CSV or JSON. */
 static int check_plain(const char *data, size_t len, struct feed_fault *fault)
 {
 	const char *why = NULL, *end = data + len;

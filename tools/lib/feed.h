@@ -36,6 +36,7 @@ struct feed_fault {
  * @entries:	result, unsorted
  * @limit:	maximum number of entries; 0: any
  * @lines:	lines read of the current file
+ * @unit:	what a line is called, for the caller: "line", or "value" of JSON
  * @blank:	lines without an entry that are not wrong: comments, and empty lines
  * @skipped:	wrong lines that were skipped
  * @masked:	prefixes whose host bits were cleared
@@ -50,6 +51,7 @@ struct feed {
 	struct packed entries;
 	size_t limit;
 	unsigned long lines;
+	const char *unit;
 	unsigned long blank;
 	unsigned long skipped;
 	unsigned long masked;
@@ -66,6 +68,9 @@ int feed_add(struct feed *feed, const char *text, size_t len,
 int feed_read(struct feed *feed, const char *path, struct feed_fault *fault);
 int feed_cut_entry(const char **line, const char **end, char joined[FEED_ENTRY_SIZE],
 		   char why[ADDRESS_WHY_SIZE]);
+int feed_take(struct feed *feed, struct feed_fault *fault, const char *text, size_t len);
+int feed_refuse(struct feed *feed, struct feed_fault *fault, const char *text, const char *why);
+char *feed_trim(char *text);
 void feed_wrong_line(struct feed *feed, struct feed_fault *fault, const char *text, size_t len);
 int feed_check_start(const char *data, size_t len, size_t *skip, struct feed_fault *fault);
 

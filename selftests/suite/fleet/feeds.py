@@ -125,7 +125,7 @@ def test_formats(b):
 
 
 def test_arrays(b):
-    """NDJSON with more addresses than lines, of which most are not wanted"""
+    """JSON with more addresses than lines, of which most are not wanted"""
     good = [json.dumps({"country": c, "net": [f"10.{i}.{j}.0/24" for j in range(50)]})
             for i, c in enumerate(("XX", "YY", "ZZ"))]
     wrong = [json.dumps({"country": "XX", "net": f"nonsense {i}"}) for i in range(50)]
@@ -136,8 +136,8 @@ def test_arrays(b):
     b.same("s", "the addresses of one country", want)
     b.server.say("/a", lie.whole(lines(good + wrong)))
     state = b.daemon.refresh("a")
-    b.case("too many wrong lines are refused", state["state"] == "refused" and
-           "50 of its 51 lines are wrong" in state["problem"], state)
+    b.case("too many wrong values are refused", state["state"] == "refused" and
+           "50 of its 100 values are wrong" in state["problem"], state)
     b.same("s", "and the last good contents stay", want)
     b.end()
 
