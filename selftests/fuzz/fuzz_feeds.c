@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Fuzzes the bodies of feeds, in all formats, compressed or not. The first byte selects the format,
+ * Fuzzes the bodies of feeds, in all formats, compressed, in archives, or not. The first byte selects the format,
  * the second one type and family of the set, and more keys, the third one the separator, and how the body
  * is cut into parts. A body
  * that arrives at once, and one that arrives in parts, must both be refused, or have the same entries.
@@ -50,6 +50,7 @@ static struct format new_format(uint8_t choice, uint8_t set, uint8_t part)
 		.wildcard = choice & 0x80 && set & 0x40 ? "2" : NULL,
 		.where = choice & 0x80 && set & 0x80 ? "3 >= 5" : NULL,
 		.integers = set & 0x08 && kind == FORMAT_CSV,
+		.member = set & 0x08 ? "*" : NULL,
 		.filter = kind == FORMAT_JSON && set & 0x80 ? filters[set >> 4 & 3] : NULL,
 	};
 }

@@ -1,18 +1,28 @@
 // SPDX-License-Identifier: GPL-2.0-only
+/*
+ * gzip is decompressed by zlib while it arrives: libarchive would have to be loaded for it, and does
+ * not check its checksum. Archives may be compressed with it, too.
+ */
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <zlib.h>
 
 #include "daemon/body.h"
+#include "daemon/unpack.h"
 
 /* Bytes that are decompressed at once */
 #define PIECE_SIZE	(32 << 10)
+
+/* Members of an archive that are not read may have this many times the size of the largest feed. */
+#define SKIP_COST	16
 
 /* For zlib: the largest window, and a header of gzip */
 #define GZIP_WINDOW	(15 + 16)
 
 /**
  * struct body - a body that arrives
+ * @format:	how to read it
  * @parser:	reads it
  * @feed:	gets the entries
  * @fault:	what is wrong
@@ -24,9 +34,14 @@
  * @head_len:	1 if @head is in use
  * @gzip:	it is compressed, and @zlib decompresses it
  * @ended:	the end of the compressed data was there
+ * @looked:	the first bytes after decompression are in @start, or were read
+ * @start:	these bytes, until there are enough to see whether it is an archive
+ * @start_len:	number of them
+ * @archive:	it is one, and is stored in this file
  * @why:	why it is of no use
  */
 struct body {
+	const struct format *format;
 	struct parser *parser;
 	struct feed *feed;
 	struct feed_fault fault;
@@ -39,6 +54,10 @@ struct body {
 	bool gzip;
 	bool ended;
 	z_stream zlib;
+	bool looked;
+	char start[UNPACK_START_SIZE];
+	size_t start_len;
+	FILE *archive;
 	char why[BODY_WHY_SIZE];
 	char piece[PIECE_SIZE];
 };
@@ -49,6 +68,7 @@ struct body *body_new(const struct format *format, struct feed *feed, uint64_t l
 
 	if (!body)
 		return NULL;
+	body->format = format;
 	body->feed = feed;
 	body->limit = limit;
 	body->parser = parser_new(format, feed, &body->fault, limit);
@@ -64,6 +84,8 @@ void body_free(struct body *body)
 		return;
 	if (body->gzip)
 		inflateEnd(&body->zlib);
+	if (body->archive)
+		fclose(body->archive);
 	parser_free(body->parser);
 	free(body);
 }
@@ -85,7 +107,7 @@ static bool is_too_large(struct body *body, uint64_t size)
 	snprintf(body->why, sizeof(body->why),
 		 "has more than %llu MB%s; if that is right, raise max-size",
 		 (unsigned long long)(body->limit >> 20),
-		 body->gzip ? " when it is decompressed" : "");
+		 body->gzip || body->archive ? " when it is decompressed" : "");
 	return true;
 }
 
@@ -110,10 +132,90 @@ static bool judge(struct body *body, int err)
 	return false;
 }
 
+static bool fail_store(struct body *body)
+{
+	snprintf(body->why, sizeof(body->why), "is an archive that cannot be stored: %s",
+		 strerror(errno));
+	return false;
+}
+
+/* An archive is read when all of it is there. */
+static bool store(struct body *body, const char *data, size_t len)
+{
+	return fwrite(data, 1, len, body->archive) == len || fail_store(body);
+}
+
+/* Look at the first bytes, then read them. */
+static bool look(struct body *body)
+{
+	body->looked = true;
+	if (!unpack_is_archive(body->start, body->start_len))
+		return judge(body, parser_push(body->parser, body->start, body->start_len));
+	body->archive = tmpfile();
+	return body->archive ? store(body, body->start, body->start_len) : fail_store(body);
+}
+
 static bool parse(struct body *body, const char *data, size_t len)
 {
+	size_t some;
+
+	body->size += len;
+	if (is_too_large(body, body->size))
+		return false;
+	if (!body->looked) {
+		some = UNPACK_START_SIZE - body->start_len;
+		if (some > len)
+			some = len;
+		memcpy(body->start + body->start_len, data, some);
+		body->start_len += some;
+		if (body->start_len < UNPACK_START_SIZE)
+			return true;
+		if (!look(body))
+			return false;
+		data += some;
+		len -= some;
+	}
+	if (body->archive)
+		return store(body, data, len);
+	return judge(body, parser_push(body->parser, data, len));
+}
+
+static bool begin_member(void *owner)
+{
+	struct body *body = owner;
+
+	parser_free(body->parser);
+	body->parser = parser_new(body->format, body->feed, &body->fault, body->limit);
+	return judge(body, body->parser ? 0 : -ENOMEM);
+}
+
+static bool take_member(void *owner, const char *data, size_t len)
+{
+	struct body *body = owner;
+
 	body->size += len;
 	return !is_too_large(body, body->size) && judge(body, parser_push(body->parser, data, len));
+}
+
+static bool end_member(void *owner)
+{
+	struct body *body = owner;
+
+	return judge(body, parser_end(body->parser));
+}
+
+static bool read_archive(struct body *body)
+{
+	const struct unpack unpack = {
+		.member = body->format->member, .password_file = body->format->password_file,
+		.skip_most = SKIP_COST * body->limit,
+		.begin = begin_member, .data = take_member, .end = end_member, .owner = body,
+	};
+
+	if (fflush(body->archive))
+		return fail_store(body);
+	body->size = 0;
+	return unpack_read(&unpack, fileno(body->archive), body->why, sizeof(body->why));
 }
 
 /* Several compressed files may follow each other, as "cat a.gz b.gz" makes them. */
@@ -180,5 +282,7 @@ bool body_end(struct body *body)
 		snprintf(body->why, sizeof(body->why), "is a gzip file that is cut off");
 		return false;
 	}
-	return judge(body, parser_end(body->parser));
+	if (!body->looked && !look(body))
+		return false;
+	return body->archive ? read_archive(body) : judge(body, parser_end(body->parser));
 }

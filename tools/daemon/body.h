@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The body of an answer: decompressed if it is a gzip file, limited, and parsed while it arrives.
- * It is never in memory as a whole.
+ * The body of an answer: decompressed if it is a gzip file, limited, and parsed while it arrives; an
+ * archive when it has arrived, from a temporary file. It is never in memory as a whole, but for a
+ * document of JSON.
  */
 #ifndef IPCUCKOOD_BODY_H
 #define IPCUCKOOD_BODY_H

@@ -26,7 +26,7 @@
 /* 1 GiB of IPv4 hosts, more than a set needs */
 #define ENTRIES_MOST	(1u << 28)
 
-/* A list may lose this many entries, whatever share they are: a share of a short one says nothing. */
+/* A list may lose this many entries, whatever share they are: that of a short one says nothing. */
 #define SHRINK_LEAST	20
 
 /* Feeds that are due when the daemon starts are not all fetched in the same second. */
@@ -125,6 +125,8 @@ static const struct config_key feed_keys[] = {
 	{ "match", KEY_LIST, FIELD(format.match) },
 	{ "where", KEY_TEXT, FIELD(format.where) },
 	{ "filter", KEY_TEXT, FIELD(format.filter) },
+	{ "member", KEY_TEXT, FIELD(format.member) },
+	{ "archive-password-file", KEY_TEXT, FIELD(format.password_file) },
 	{ "every", KEY_TIME, FIELD(every), .preset = "1h", .least = 1, .most = 366 * 86400 },
 	{ "jitter", KEY_SHARE, FIELD(jitter), .preset = "10%" },
 	{ "max-size", KEY_SIZE, FIELD(max_size), .preset = "64M", .least = 1 },
@@ -168,7 +170,8 @@ static void check_keys(const struct format *format, struct section *section)
 		{ "field-mask", format->mask, IN(CSV), "csv" },
 		{ "field-wildcard", format->wildcard, IN(CSV), "csv" },
 		{ "integers", format->integers, IN(CSV), "csv" },
-		{ "match-field", format->match_field, IN(CSV) | IN(RIR) | IN(JSON), "csv, rir or json" },
+		{ "match-field", format->match_field, IN(CSV) | IN(RIR) | IN(JSON),
+		  "csv, rir or json" },
 		{ "where", format->where, IN(CSV) | IN(RIR), "csv or rir" },
 		{ "filter", format->filter, IN(JSON), "json" },
 	};
@@ -232,10 +235,11 @@ static char *identity(const struct feed_source *feed)
 {
 	const struct format *format = &feed->format;
 	char *text = need_text("%s %d %d %s %s %s", feed->url, format->kind, format->separator,
-			       format->field ? : "-", format->to ? : "-", format->match_field ? : "-");
+			       format->field ? : "-", format->to ? : "-",
+			       format->match_field ? : "-");
 	const char *const more[] = {
 		format->count, format->mask, format->wildcard, format->integers ? "integers" : NULL,
-		format->where, format->filter,
+		format->where, format->filter, format->member,
 	};
 	char *longer;
 	size_t i;

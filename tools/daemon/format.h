@@ -31,6 +31,8 @@ enum format_kind {
  * @match:	only records that have one of these values are read; NULL ends them
  * @where:	CSV: if not NULL, only records for which this is true are read: "score >= 90"
  * @filter:	JSON: the program for jq that yields the addresses; or NULL
+ * @member:	archives: pattern of the files that are read; NULL: there is only one
+ * @password_file: archives: a file whose first line is the password; or NULL
  */
 struct format {
 	int kind;
@@ -45,13 +47,15 @@ struct format {
 	char **match;
 	char *where;
 	char *filter;
+	char *member;
+	char *password_file;
 };
 
 struct parser;
 
 /* @feed: gets the entries; wrong lines are skipped and counted. @fault: gets line and reason of
- * what is wrong, also of lines that are skipped. @limit: the largest feed, in bytes. Return: NULL if
- * there is no memory.
+ * what is wrong, also of lines that are skipped. @limit: the largest feed, in bytes. Return: NULL
+ * if there is no memory.
  */
 struct parser *parser_new(const struct format *format, struct feed *feed, struct feed_fault *fault,
 			  uint64_t limit);

@@ -568,7 +568,9 @@ int feed_check_start(const char *data, size_t len, size_t *skip, struct feed_fau
 		{ "BZh",		3, "is compressed", "bzcat" },
 		{ "\xfd" "7zXZ",	5, "is compressed", "xzcat" },
 		{ "\x28\xb5\x2f\xfd",	4, "is compressed", "zstdcat" },
+		{ "\x04\x22\x4d\x18",	4, "is compressed", "lz4cat" },
 		{ "PK\x03\x04",		4, "is a zip archive", "funzip" },
+		{ "7z\xbc\xaf",		4, "is a 7z archive", "7z e -so" },
 	};
 	unsigned int i;
 
@@ -585,6 +587,11 @@ int feed_check_start(const char *data, size_t len, size_t *skip, struct feed_fau
 		}
 		*skip = kinds[i].len;
 		break;
+	}
+	/* An old kind of tar, for instance */
+	if (memmem(data, len < 512 ? len : 512, "\0\0\0\0", 4)) {
+		snprintf(fault->why, ADDRESS_WHY_SIZE, "is no text, as a list is: it has zeros in a row");
+		return -EINVAL;
 	}
 	if (!is_markup(data + *skip, len - *skip))
 		return 0;
