@@ -15,21 +15,6 @@
 #define SIZE_MOST	(64 << 10)
 #define ENTRIES_MOST	1000
 
-/* Filters stay, and libjq has only pointers to the ends of their stacks; and libjq 1.6 loses a text of
- * some documents that are wrong.
- */
-const char *__lsan_default_suppressions(void);
-const char *__lsan_default_options(void);
-const char *__lsan_default_suppressions(void)
-{
-	return "leak:libjq\n";
-}
-
-const char *__lsan_default_options(void)
-{
-	return "print_suppressions=0";
-}
-
 static struct format new_format(uint8_t choice, uint8_t set, uint8_t part)
 {
 	static char *match[] = { "XX", "1", NULL };
