@@ -19,8 +19,12 @@ bool daemon_address(struct sockaddr_un *address, const char *path)
 	return true;
 }
 
+/* Requests that the daemon answers later take seconds; one that stands still would be waited for. */
+#define ANSWER_SECONDS	60
+
 int daemon_connect(const char *path)
 {
+	const struct timeval patience = { .tv_sec = ANSWER_SECONDS };
 	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0), err;
 	struct sockaddr_un address;
 
@@ -30,8 +34,11 @@ int daemon_connect(const char *path)
 		err = -ENAMETOOLONG;
 	else
 		err = connect(fd, (struct sockaddr *)&address, sizeof(address)) ? -errno : 0;
-	if (!err)
+	if (!err) {
+		setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience));
+		setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof(patience));
 		return fd;
+	}
 	close(fd);
 	return err;
 }

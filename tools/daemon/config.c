@@ -468,6 +468,32 @@ struct config *config_read(const char *path)
 	return config;
 }
 
+static bool opens_files(const struct source *source, const struct config_key *key)
+{
+	bool opens = true;
+	const char *path;
+
+	for (; key->word; key++) {
+		path = key->kind == KEY_FILE ? *(char **)((char *)source + key->offset) : NULL;
+		if (!path || !access(path, R_OK))
+			continue;
+		log_error("[%s %s] %s: %s cannot be opened: %s", source->kind->word, source->name,
+			  key->word, path, strerror(errno));
+		opens = false;
+	}
+	return opens;
+}
+
+bool config_opens_files(const struct config *config)
+{
+	bool opens = true;
+	size_t i;
+
+	for (i = 0; i < config->source_count; i++)
+		opens &= opens_files(config->sources[i], config->sources[i]->kind->keys);
+	return opens;
+}
+
 void config_free(struct config *config)
 {
 	size_t i;

@@ -19,6 +19,7 @@ struct target;
 /* What a value is, and what the field has to be. */
 enum key_kind {
 	KEY_TEXT,	/* char *: the value, with continuation lines appended */
+	KEY_FILE,	/* char *: the name of a file, which has to be readable when it is used */
 	KEY_LIST,	/* char **: its words, some in quotes, of all continuation lines; NULL ends them */
 	KEY_LINES,	/* char **: the value and its continuation lines; NULL ends them */
 	KEY_NUMBER,	/* uint64_t, from @least to @most */
@@ -72,6 +73,8 @@ struct config {
 struct config *config_read(const char *path);
 /* The same from a stream, which @name names in messages. */
 struct config *config_read_stream(FILE *f, const char *name);
+/* Whether the files that it names can be opened, now and by this user. Those that cannot are printed. */
+bool config_opens_files(const struct config *config);
 void config_free(struct config *config);
 
 struct source *config_source(const struct config *config, const char *name);

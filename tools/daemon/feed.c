@@ -17,7 +17,9 @@
 #include "daemon/json_feed.h"
 #include "daemon/log.h"
 #include "daemon/memory.h"
+#include "daemon/secret.h"
 #include "daemon/timer.h"
+#include "lib/duration.h"
 #include "lib/json.h"
 
 /* After a failure: first wait, in seconds; the longest one is the schedule. */
@@ -48,6 +50,9 @@
  * @min_length, @min_length6: length of the shortest prefixes that it may have
  * @connect_time, @time, @slow_time: time limits, in seconds
  * @ca_file, @cert_file, @key_file: files for TLS; NULL: the system's authorities, no certificate
+ * @secret_file: a file with a key, which replaces "{key}" in @url and @headers, or is the password of @user
+ * @user:	user of HTTP; NULL: none
+ * @headers:	more headers, "Name: value"
  *
  * The rest:
  * @fetch:	the transfer; NULL if there is none
@@ -82,6 +87,9 @@ struct feed_source {
 	char *ca_file;
 	char *cert_file;
 	char *key_file;
+	char *secret_file;
+	char *user;
+	char **headers;
 
 	struct fetch *fetch;
 	sd_event_source *timer;
@@ -126,7 +134,7 @@ static const struct config_key feed_keys[] = {
 	{ "where", KEY_TEXT, FIELD(format.where) },
 	{ "filter", KEY_TEXT, FIELD(format.filter) },
 	{ "member", KEY_TEXT, FIELD(format.member) },
-	{ "archive-password-file", KEY_TEXT, FIELD(format.password_file) },
+	{ "archive-password-file", KEY_FILE, FIELD(format.password_file) },
 	{ "every", KEY_TIME, FIELD(every), .preset = "1h", .least = 1, .most = 366 * 86400 },
 	{ "jitter", KEY_SHARE, FIELD(jitter), .preset = "10%" },
 	{ "max-size", KEY_SIZE, FIELD(max_size), .preset = "64M", .least = 1 },
@@ -137,13 +145,16 @@ static const struct config_key feed_keys[] = {
 	{ "allow-empty", KEY_SWITCH, FIELD(allow_empty), .preset = "no" },
 	{ "min-length", KEY_NUMBER, FIELD(min_length), .preset = "4", .most = 32 },
 	{ "min-length6", KEY_NUMBER, FIELD(min_length6), .preset = "16", .most = 128 },
+	{ "key-file", KEY_FILE, FIELD(secret_file) },
+	{ "user", KEY_TEXT, FIELD(user) },
+	{ "header", KEY_LINES, FIELD(headers) },
 	{ "connect-time", KEY_TIME, FIELD(connect_time), .preset = "15s", .least = 1,
 	  .most = 3600 },
 	{ "time", KEY_TIME, FIELD(time), .preset = "10m", .least = 1, .most = 86400 },
 	{ "slow-time", KEY_TIME, FIELD(slow_time), .preset = "60s", .least = 1, .most = 86400 },
-	{ "tls-ca", KEY_TEXT, FIELD(ca_file) },
-	{ "tls-cert", KEY_TEXT, FIELD(cert_file) },
-	{ "tls-key", KEY_TEXT, FIELD(key_file) },
+	{ "tls-ca", KEY_FILE, FIELD(ca_file) },
+	{ "tls-cert", KEY_FILE, FIELD(cert_file) },
+	{ "tls-key", KEY_FILE, FIELD(key_file) },
 	{ NULL }
 };
 
@@ -212,6 +223,32 @@ static void check_format(const struct format *format, struct section *section)
 	free(why);
 }
 
+/* Does a key go where it shall, and nowhere else? */
+static void check_access(const struct feed_source *feed, struct section *section)
+{
+	bool used = feed->user || (feed->url && strstr(feed->url, SECRET_PLACE));
+	size_t i, name;
+
+	for (i = 0; feed->headers && feed->headers[i]; i++) {
+		name = strcspn(feed->headers[i], ": \t");
+		if (!name || feed->headers[i][name] != ':')
+			config_fault(section, "header",
+				     "\"%.128s\" is no name, colon and value, such as: Key: " SECRET_PLACE,
+				     feed->headers[i]);
+		used |= !!strstr(feed->headers[i], SECRET_PLACE);
+	}
+	if (feed->secret_file && !used)
+		config_fault(section, "key-file",
+			     "nothing uses the key; write " SECRET_PLACE " where it goes, in url or header, or say user = NAME if it is a password");
+	if (!feed->secret_file && used)
+		config_fault(section, feed->user ? "user" : "url",
+			     "a line is missing that says where the key or password is, such as: key-file = /etc/ipcuckood.key");
+	if (feed->secret_file && feed->url && !strncasecmp(feed->url, "http:", 5) &&
+	    !url_is_loopback(feed->url))
+		config_fault(section, "key-file",
+			     "everybody on the way could read the key; the url has to begin with https://");
+}
+
 static void check_feed(struct source *source, struct section *section)
 {
 	static const char *const schemes[] = { "https://", "http://", "file:///", NULL };
@@ -225,12 +262,25 @@ static void check_feed(struct source *source, struct section *section)
 		config_fault(section, "url",
 			     "\"%.128s\" does not begin with https://, http:// or file:///", feed->url);
 	check_format(&feed->format, section);
+	check_access(feed, section);
 	if (!feed->cert_file != !feed->key_file)
 		config_fault(section, feed->cert_file ? "tls-cert" : "tls-key",
 			     "tls-cert and tls-key go together");
 }
 
-/* What the last answer is good for: changed settings mean another feed. */
+/* FNV-1a: http://www.isthe.com/chongo/tech/comp/fnv/ */
+static uint64_t hash_text(const char *text)
+{
+	uint64_t hash = 0xcbf29ce484222325;
+
+	while (*text)
+		hash = (hash ^ (unsigned char)*text++) * 0x100000001b3;
+	return hash;
+}
+
+/* What the last answer is good for: changed settings mean another feed. A hash of them, as the URL may
+ * have a secret.
+ */
 static char *identity(const struct feed_source *feed)
 {
 	const struct format *format = &feed->format;
@@ -256,7 +306,9 @@ static char *identity(const struct feed_source *feed)
 		free(text);
 		text = longer;
 	}
-	return text;
+	longer = need_text("%016llx", (unsigned long long)hash_text(text));
+	free(text);
+	return longer;
 }
 
 static int on_due(sd_event_source *timer, uint64_t usec, void *data);
@@ -273,13 +325,17 @@ static uint64_t regular_ms(const struct feed_source *feed)
 	return feed->every * 1000 + random_upto(feed->every * 1000 * feed->jitter);
 }
 
-static void schedule_next(struct feed_source *feed, bool good)
+/* @retry_after: the server wants to be asked in so many seconds at the earliest */
+static void schedule_next(struct feed_source *feed, bool good, uint32_t retry_after)
 {
 	uint64_t most = feed->every > RETRY_LEAST ? feed->every : RETRY_LEAST;
-	uint64_t least = feed->every < RETRY_LEAST ? feed->every : RETRY_LEAST;
+	uint64_t least = feed->every < RETRY_LEAST ? feed->every : RETRY_LEAST, ms;
 
 	feed->fails = good ? 0 : feed->fails + 1;
-	schedule(feed, good ? regular_ms(feed) : backoff_ms(feed->fails, least, most));
+	ms = good ? regular_ms(feed) : backoff_ms(feed->fails, least, most);
+	if (ms < retry_after * 1000ull)
+		ms = retry_after * 1000ull + random_upto(least * 1000);
+	schedule(feed, ms);
 }
 
 static void forget_body(struct feed_source *feed)
@@ -399,7 +455,7 @@ static char *find_doubt(const struct feed_source *feed, size_t count)
 static void judge(struct feed_source *feed, const struct fetch_result *result)
 {
 	struct packed *entries = &feed->parsed.entries;
-	char *doubt;
+	char *doubt, *shown;
 
 	packed_sort(entries);
 	packed_dedup(entries);
@@ -415,9 +471,11 @@ static void judge(struct feed_source *feed, const struct fetch_result *result)
 	feed->has_pending = true;
 	feed->pending_result = *result;
 	memset(entries, 0, sizeof(*entries));
+	shown = url_shown(feed->url);
 	source_refuse(&feed->source,
 		      "%s is refused: %s; if that is right, run: ipcuckood accept %s; else ask who publishes it",
-		      feed->url, doubt, feed->source.name);
+		      shown, doubt, feed->source.name);
+	free(shown);
 	free(doubt);
 }
 
@@ -425,6 +483,7 @@ static void end_fetch(void *owner, const struct fetch_result *result)
 {
 	struct feed_source *feed = owner;
 	struct source *source = &feed->source;
+	char after[DURATION_TEXT_SIZE], *shown;
 	const char *why = result->why;
 	bool good = result->good;
 
@@ -440,11 +499,16 @@ static void end_fetch(void *owner, const struct fetch_result *result)
 		good = false;
 	}
 	/* The schedule goes on also if what came is refused. */
-	if (!good)
-		source_fail(source,
-			    "%s %s; it is tried again later, ipcuckood refresh %s tries at once",
-			    feed->url, why, source->name);
-	schedule_next(feed, good);
+	if (!good) {
+		shown = url_shown(feed->url);
+		if (result->retry_after)
+			duration_format(result->retry_after, after);
+		source_fail(source, "%s %s; it is tried again %s%s, ipcuckood refresh %s tries at once",
+			    shown, why, result->retry_after ? "as the server wants, in " : "later",
+			    result->retry_after ? after : "", source->name);
+		free(shown);
+	}
+	schedule_next(feed, good, result->retry_after);
 	forget_body(feed);
 }
 
@@ -465,15 +529,47 @@ static void set_condition(const struct feed_source *feed, struct fetch_request *
 	free(same);
 }
 
+/* Put the key into URL, headers or password, and begin. Return: NULL, or what is wrong, allocated. */
+static char *start_fetch(struct feed_source *feed, struct fetch_request *request)
+{
+	char secret[SECRET_SIZE] = "", why[SECRET_WHY_SIZE], **headers;
+	const char *problem = NULL;
+	char *url, *text = NULL;
+	size_t count = 0, i;
+
+	if (feed->secret_file && !secret_read(feed->secret_file, secret, why))
+		return need_copy(why);
+	while (feed->headers && feed->headers[count])
+		count++;
+	headers = need_zeros((count + 1) * sizeof(*headers));
+	for (i = 0; i < count; i++)
+		headers[i] = secret_insert(feed->headers[i], secret, false);
+	url = secret_insert(feed->url, secret, true);
+	request->url = url;
+	request->headers = (const char *const *)headers;
+	request->user = feed->user;
+	request->password = feed->user ? secret : NULL;
+	request->secret = feed->secret_file;
+	feed->fetch = fetch_start(feed->source.daemon, request, &problem);
+	if (!feed->fetch)
+		text = need_text("cannot be fetched: %s", problem);
+	for (i = 0; i < count; i++)
+		free(headers[i]);
+	free(headers);
+	free(url);
+	explicit_bzero(secret, sizeof(secret));
+	return text;
+}
+
 static void fetch(struct feed_source *feed)
 {
 	struct fetch_request request = {
-		.url = feed->url, .data = take_data, .done = end_fetch, .owner = feed,
+		.data = take_data, .done = end_fetch, .owner = feed, .patient = true,
 		.connect_seconds = feed->connect_time, .seconds = feed->time,
 		.slow_seconds = feed->slow_time,
 		.ca = feed->ca_file, .cert = feed->cert_file, .key = feed->key_file,
 	};
-	const char *why = "out of memory";
+	char *why = NULL, *shown;
 
 	if (feed->fetch)
 		return;
@@ -486,12 +582,15 @@ static void fetch(struct feed_source *feed)
 	feed->body = body_new(&feed->format, &feed->parsed, feed->max_size);
 	set_condition(feed, &request);
 	if (feed->body)
-		feed->fetch = fetch_start(feed->source.daemon, &request, &why);
+		why = start_fetch(feed, &request);
 	if (feed->fetch)
 		return;
 	forget_body(feed);
-	source_fail(&feed->source, "%s cannot be fetched: %s", feed->url, why);
-	schedule_next(feed, false);
+	shown = url_shown(feed->url);
+	source_fail(&feed->source, "%s %s", shown, why ? why : "cannot be fetched: out of memory");
+	schedule_next(feed, false, 0);
+	free(shown);
+	free(why);
 }
 
 static int on_due(sd_event_source *timer, uint64_t usec, void *data)
@@ -546,7 +645,10 @@ static void show_feed(const struct source *source, struct json_object *object)
 {
 	const struct feed_source *feed = (const struct feed_source *)source;
 
-	json_object_object_add(object, "url", json_new_text(feed->url));
+	char *shown = url_shown(feed->url);
+
+	json_object_object_add(object, "url", json_new_text(shown));
+	free(shown);
 	json_object_object_add(object, "next_at", json_object_new_int64(feed->due_at));
 	json_object_object_add(object, "bytes", json_object_new_int64(feed->size));
 	json_object_object_add(object, "bad_lines", json_object_new_int64(feed->bad));

@@ -14,10 +14,18 @@
 #include "daemon/fetch.h"
 #include "daemon/libcurl.h"
 #include "daemon/memory.h"
+#include "daemon/secret.h"
 #include "daemon/timer.h"
 #include "release.h"
 
 #define REDIRECTS_MOST	5
+/* So many patient transfers run at once, and so many from one host: some thousand lists of one publisher
+ * shall not look like an attack.
+ */
+#define RUNNING_MOST	32
+#define FROM_HOST_MOST	2
+/* A server may ask for as much patience as this: a week. */
+#define RETRY_AFTER_MOST	(7 * 86400)
 /* Less than this many bytes a second is nearly nothing. */
 #define SLOW_BYTES	100
 
@@ -30,6 +38,9 @@
  * @error:	libcurl's words for an error
  * @refused:	the caller gave up
  * @conditional: the answer may be that nothing has changed
+ * @host:	length of the part of the URL that names scheme and host
+ * @added:	libcurl has it
+ * @next:	the next one in curl.running or curl.waiting, which have the patient ones
  */
 struct fetch {
 	CURL *curl;
@@ -41,13 +52,20 @@ struct fetch {
 	char error[CURL_ERROR_SIZE];
 	bool refused;
 	bool conditional;
+	size_t host;
+	bool added;
+	struct fetch *next;
 };
 
-/* libcurl: one for all transfers. */
+/* libcurl: one for all transfers. Of the patient ones, those that run, and those that wait, in the order
+ * in which they came.
+ */
 static struct {
 	CURLM *multi;
 	sd_event *event;
 	sd_event_source *timer;
+	struct fetch *running;
+	struct fetch *waiting;
 } curl;
 
 /* Tell the owners of transfers that have ended. */
@@ -279,6 +297,19 @@ static void set_limits(CURL *easy, const struct fetch_request *request)
 	libcurl.easy_setopt(easy, CURLOPT_MAXREDIRS, (long)REDIRECTS_MOST);
 }
 
+/* Proxies come from the environment, as curl(1) has it: http_proxy, https_proxy, no_proxy. */
+static void set_access(struct fetch *fetch, const struct fetch_request *request)
+{
+	bool tls = !strncasecmp(request->url, "https:", 6);
+
+	if (request->user)
+		libcurl.easy_setopt(fetch->curl, CURLOPT_USERNAME, request->user);
+	if (request->password)
+		libcurl.easy_setopt(fetch->curl, CURLOPT_PASSWORD, request->password);
+	if (url_is_loopback(request->url) || (request->secret && !tls))
+		libcurl.easy_setopt(fetch->curl, CURLOPT_PROXY, "");
+}
+
 static void set_options(struct fetch *fetch, const struct fetch_request *request)
 {
 	CURL *easy = fetch->curl;
@@ -309,7 +340,66 @@ static void set_options(struct fetch *fetch, const struct fetch_request *request
 		libcurl.easy_setopt(easy, CURLOPT_SSLKEY, request->key);
 	set_protocols(easy, !strncasecmp(request->url, "https:", 6));
 	set_limits(easy, request);
+	set_access(fetch, request);
 	set_headers(fetch, request);
+}
+
+static void add(struct fetch *fetch)
+{
+	fetch->added = true;
+	fetch->begun = time(NULL);
+	libcurl.multi_add_handle(curl.multi, fetch->curl);
+}
+
+static bool may_run(const struct fetch *fetch)
+{
+	size_t running = 0, from_host = 0;
+	const struct fetch *other;
+
+	for (other = curl.running; other; other = other->next) {
+		running++;
+		from_host += other->host == fetch->host &&
+			     !strncasecmp(other->request.url, fetch->request.url, fetch->host);
+	}
+	return running < RUNNING_MOST && from_host < FROM_HOST_MOST;
+}
+
+/* Begin the patient transfers that have waited longest, as far as there is room for them. */
+static void start_waiting(void)
+{
+	struct fetch **at = &curl.waiting, *fetch;
+
+	while ((fetch = *at)) {
+		if (!may_run(fetch)) {
+			at = &fetch->next;
+			continue;
+		}
+		*at = fetch->next;
+		fetch->next = curl.running;
+		curl.running = fetch;
+		add(fetch);
+	}
+}
+
+static void wait_patiently(struct fetch *fetch)
+{
+	const char *host = strstr(fetch->request.url, "://");
+	struct fetch **last = &curl.waiting;
+
+	host = host ? host + 3 : fetch->request.url;
+	fetch->host = host + strcspn(host, "/?#") - fetch->request.url;
+	while (*last)
+		last = &(*last)->next;
+	*last = fetch;
+	start_waiting();
+}
+
+static void unlink_fetch(struct fetch **list, const struct fetch *fetch)
+{
+	while (*list && *list != fetch)
+		list = &(*list)->next;
+	if (*list)
+		*list = fetch->next;
 }
 
 struct fetch *fetch_start(struct daemon *daemon, const struct fetch_request *request,
@@ -334,7 +424,10 @@ struct fetch *fetch_start(struct daemon *daemon, const struct fetch_request *req
 	/* done() is called from the loop only, so read something that ends at once. */
 	if (!check_file(fetch))
 		libcurl.easy_setopt(fetch->curl, CURLOPT_URL, "file:///dev/null");
-	libcurl.multi_add_handle(curl.multi, fetch->curl);
+	if (request->patient)
+		wait_patiently(fetch);
+	else
+		add(fetch);
 	return fetch;
 }
 
@@ -342,13 +435,15 @@ void fetch_stop(struct fetch *fetch)
 {
 	if (!fetch)
 		return;
-	if (fetch->curl) {
+	unlink_fetch(fetch->added ? &curl.running : &curl.waiting, fetch);
+	if (fetch->added)
 		libcurl.multi_remove_handle(curl.multi, fetch->curl);
+	if (fetch->curl)
 		libcurl.easy_cleanup(fetch->curl);
-	}
 	libcurl.slist_free_all(fetch->headers);
 	free((char *)fetch->request.url);
 	free(fetch);
+	start_waiting();
 }
 
 /* libcurl has advice for programmers; these are for operators. */
@@ -411,12 +506,14 @@ static void check_length(struct fetch *fetch)
 static void judge(struct fetch *fetch, CURLcode code)
 {
 	struct fetch_result *result = &fetch->result;
-	curl_off_t modified = -1;
+	curl_off_t modified = -1, after = 0;
 	long unmet = 0;
 
 	libcurl.easy_getinfo(fetch->curl, CURLINFO_RESPONSE_CODE, &result->status);
 	libcurl.easy_getinfo(fetch->curl, CURLINFO_CONDITION_UNMET, &unmet);
 	libcurl.easy_getinfo(fetch->curl, CURLINFO_FILETIME_T, &modified);
+	libcurl.easy_getinfo(fetch->curl, CURLINFO_RETRY_AFTER, &after);
+	result->retry_after = after > RETRY_AFTER_MOST ? RETRY_AFTER_MOST : after > 0 ? after : 0;
 	if (!tells_versions_apart(fetch, modified))
 		result->modified[0] = '\0';
 	else if (modified > 0)

@@ -18,7 +18,10 @@ struct fetch_result;
  * @modified_at: for a file: when it was changed last, in seconds since 1970; 0: unknown
  * @headers:	more headers, "Name: value"; NULL, or ended by NULL
  * @post:	body of a POST request; NULL: it is a GET request
- * @secret:	the headers have a secret, so no redirection is followed
+ * @user, @password: for HTTP; NULL: none
+ * @secret:	URL, headers or password are secret: no redirection is followed, and without TLS no proxy is
+ *		asked
+ * @patient:	it may wait until fewer transfers run, and fewer from its host
  * @ca, @cert, @key: files for TLS; NULL: the system's authorities, no certificate
  * @connect_seconds: time limit of the connection
  * @seconds:	time limit of everything; 0: none
@@ -34,7 +37,9 @@ struct fetch_request {
 	uint32_t modified_at;
 	const char *const *headers;
 	const char *post;
+	const char *user, *password;
 	bool secret;
+	bool patient;
 	const char *ca, *cert, *key;
 	uint64_t connect_seconds;
 	uint64_t seconds;
@@ -53,6 +58,7 @@ struct fetch_request {
  * @etag:	ETag of the answer; "" if it had none
  * @modified:	Last-Modified, as the server wrote it; "" if it had none
  * @modified_at: when the file was changed last; 0: unknown
+ * @retry_after: the server asked not to be asked again for so many seconds; 0: it did not
  */
 struct fetch_result {
 	bool good;
@@ -62,6 +68,7 @@ struct fetch_result {
 	char etag[256];
 	char modified[64];
 	uint32_t modified_at;
+	uint32_t retry_after;
 };
 
 struct fetch;

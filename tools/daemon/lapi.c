@@ -1,18 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
-#include <sys/stat.h>
 
 #include "daemon/lapi.h"
 #include "daemon/memory.h"
-
-/* CrowdSec's keys have 32 to 72 characters; whoever makes his own may use more. */
-#define KEY_SIZE	512
-
-#define UNRESERVED	"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~"
+#include "daemon/secret.h"
 
 static bool has_scheme(const char *url, const char *scheme)
 {
@@ -49,53 +43,6 @@ void lapi_check(const struct lapi *lapi, struct section *section)
 			     "this has no effect unless the url begins with https://");
 }
 
-/* A key must not end the header. */
-static bool is_key(const char *key)
-{
-	size_t i;
-
-	for (i = 0; key[i]; i++)
-		if (key[i] <= ' ' || key[i] > '~')
-			return false;
-	return i;
-}
-
-static bool fail_read(const char *path, char why[LAPI_WHY_SIZE])
-{
-	snprintf(why, LAPI_WHY_SIZE, "needs the API key in %.200s, which cannot be read: %s", path,
-		 strerror(errno));
-	return false;
-}
-
-/* The first line of the file. Return: false, with the reason, if it cannot be used. */
-static bool read_key(const char *path, char key[KEY_SIZE], char why[LAPI_WHY_SIZE])
-{
-	FILE *f = fopen(path, "re");
-	struct stat status;
-	bool good;
-
-	key[0] = '\0';
-	if (!f)
-		return fail_read(path, why);
-	good = !fstat(fileno(f), &status) && !(status.st_mode & S_IRWXO);
-	if (!good)
-		snprintf(why, LAPI_WHY_SIZE,
-			 "needs the API key in %.200s, which every user of this machine can read; run: chmod o= %.200s, and make a new key",
-			 path, path);
-	if (good && fgets(key, KEY_SIZE, f))
-		key[strcspn(key, "\r\n")] = '\0';
-	else if (good && ferror(f))
-		good = fail_read(path, why);
-	fclose(f);
-	if (good && !is_key(key)) {
-		snprintf(why, LAPI_WHY_SIZE,
-			 "needs the API key in %.200s, but the first line of that is no key; cscli bouncers add NAME makes one",
-			 path);
-		good = false;
-	}
-	return good;
-}
-
 /* "http://host:8080/" and "/v1" */
 static char *join(const char *url, const char *path)
 {
@@ -109,14 +56,16 @@ static char *join(const char *url, const char *path)
 struct fetch *lapi_ask(struct daemon *daemon, const struct lapi *lapi, const char *path,
 		       const char *post, struct fetch_request *request, char why[LAPI_WHY_SIZE])
 {
-	char key[KEY_SIZE] = "", header[KEY_SIZE + 16];
+	char key[SECRET_SIZE] = "", header[SECRET_SIZE + 16], problem_of_key[SECRET_WHY_SIZE];
 	const char *headers[] = { "Content-Type: application/json", header, NULL };
 	const char *problem;
 	struct fetch *fetch;
 	char *url;
 
-	if (lapi->key_file && !read_key(lapi->key_file, key, why))
+	if (lapi->key_file && !secret_read(lapi->key_file, key, problem_of_key)) {
+		snprintf(why, LAPI_WHY_SIZE, "%s; cscli bouncers add NAME makes one", problem_of_key);
 		return NULL;
+	}
 	snprintf(header, sizeof(header), "X-Api-Key: %s", key);
 	if (!lapi->key_file)
 		headers[1] = NULL;
@@ -159,27 +108,13 @@ void lapi_explain(const struct lapi *lapi, const struct fetch_result *result,
 			 "was answered that nothing has changed, which was not the question");
 }
 
-/* A word as a part of a query: what RFC 3986 does not call unreserved is escaped. Allocated. */
-static char *escape(const char *word)
-{
-	char *text = need_zeros(3 * strlen(word) + 1), *end = text;
-
-	for (; *word; word++) {
-		if (strchr(UNRESERVED, *word))
-			*end++ = *word;
-		else
-			end += sprintf(end, "%%%02X", (unsigned char)*word);
-	}
-	return text;
-}
-
 char *lapi_escape_list(char *const *words)
 {
 	char *list = need_copy(""), *longer, *escaped;
 	size_t i;
 
 	for (i = 0; words && words[i]; i++) {
-		escaped = escape(words[i]);
+		escaped = url_escape(words[i]);
 		longer = need_text("%s%s%s", list, i ? "%2C" : "", escaped);
 		free(escaped);
 		free(list);

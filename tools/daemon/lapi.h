@@ -26,7 +26,7 @@ struct lapi {
 	uint64_t slow_time;
 };
 
-#define LAPI_WHY_SIZE	512
+#define LAPI_WHY_SIZE	640
 
 /* For the check of a section: call config_fault() for what is wrong. */
 void lapi_check(const struct lapi *lapi, struct section *section);

@@ -262,9 +262,9 @@ static void need_event(int result, const char *what)
 	exit(EXIT_FAILURE);
 }
 
-static void set_up_events(struct run *run)
+/* The event loop takes them. Until it runs, they wait: a reload during the start shall not end it. */
+static void block_signals(void)
 {
-	struct daemon *daemon = &run->daemon;
 	sigset_t signals;
 
 	sigemptyset(&signals);
@@ -272,6 +272,12 @@ static void set_up_events(struct run *run)
 	sigaddset(&signals, SIGTERM);
 	sigaddset(&signals, SIGINT);
 	sigprocmask(SIG_BLOCK, &signals, NULL);
+}
+
+static void set_up_events(struct run *run)
+{
+	struct daemon *daemon = &run->daemon;
+
 	signal(SIGPIPE, SIG_IGN);
 	need_event(sd_event_default(&daemon->event), "no event loop");
 	need_event(sd_event_add_signal(daemon->event, NULL, SIGHUP, on_reload, run), "SIGHUP");
@@ -403,12 +409,19 @@ static int check_config(const char *path)
 {
 	struct config *config = config_read(path);
 
+	bool opens;
+
 	if (!config)
 		return STATUS_USAGE;
-	printf("%s is right: sets: %zu, sources: %zu\n", path, config->target_count,
-	       config->source_count);
+	opens = config_opens_files(config);
+	if (!config->target_count)
+		log_error("%s has no set; write a section, [set NAME], and sources for it", path);
+	else if (opens)
+		printf("%s is right: sets: %zu, sources: %zu\n", path, config->target_count,
+		       config->source_count);
+	opens &= config->target_count > 0;
 	config_free(config);
-	return EXIT_SUCCESS;
+	return opens ? EXIT_SUCCESS : STATUS_USAGE;
 }
 
 static int run_words(int argc, char **argv)
@@ -457,6 +470,7 @@ static int run_words(int argc, char **argv)
 	}
 	if (optind < argc)
 		return run_client(run.daemon.control, argv + optind, format);
+	block_signals();
 	run.daemon.config = config_read(run.path);
 	return run.daemon.config ? run_daemon(&run) : STATUS_USAGE;
 }

@@ -178,6 +178,11 @@ static bool parse_list(char ***field, const char *text, const char *blanks, bool
 	return true;
 }
 
+static bool is_text(const struct config_key *key)
+{
+	return key->kind == KEY_TEXT || key->kind == KEY_FILE;
+}
+
 static bool is_list(const struct config_key *key)
 {
 	return key->kind == KEY_LIST || key->kind == KEY_LINES;
@@ -192,13 +197,14 @@ bool value_parse(const struct config_key *key, void *object, const char *text, b
 		snprintf(why, VALUE_WHY_SIZE, "has no value; write one, or delete the line");
 		return false;
 	}
-	if (more && key->kind != KEY_TEXT && !is_list(key)) {
+	if (more && !is_text(key) && !is_list(key)) {
 		snprintf(why, VALUE_WHY_SIZE,
 			 "has a value already; an indented line continues the line before it");
 		return false;
 	}
 	switch (key->kind) {
 	case KEY_TEXT:
+	case KEY_FILE:
 		parse_text(field, text, more);
 		return true;
 	case KEY_LIST:
@@ -220,7 +226,7 @@ void value_free(const struct config_key *key, void *object)
 {
 	void *field = field_of(key, object);
 
-	if (key->kind == KEY_TEXT) {
+	if (is_text(key)) {
 		free(*(char **)field);
 		*(char **)field = NULL;
 	} else if (is_list(key)) {
@@ -248,6 +254,7 @@ bool value_same(const struct config_key *key, const void *a, const void *b)
 
 	switch (key->kind) {
 	case KEY_TEXT:
+	case KEY_FILE:
 		return same_text(*(char **)x, *(char **)y);
 	case KEY_LIST:
 	case KEY_LINES:

@@ -5,6 +5,7 @@ in the kernel is compared with a naive reference. KTAP.
 
 SEED repeats a run; ROUNDS is the number of random changes and lies at the end (default 10). With
 words, only these tests run: "feeds.py lies random"."""
+import base64
 import gzip
 import json
 import os
@@ -404,6 +405,83 @@ def test_many(b):
     b.end()
 
 
+def test_access(b):
+    """Keys, users and proxies: the server gets them, and nobody else reads them."""
+    path, open_path = os.path.join(b.dir, "key"), os.path.join(b.dir, "open")
+    for name, mode in ((path, 0o600), (open_path, 0o644)):
+        with open(name, "w", encoding="ascii") as f:
+            f.write("s3 cret\n".replace(" ", "/"))
+        os.chmod(name, mode)
+    secret, hidden = "s3/cret", "hidden"
+    for at in ("/url?key=s3%2Fcret&other=hidden", "/header", "/user", "/inline?key=hidden"):
+        b.server.say(at, lie.whole(lines(MANY[:5])))
+    b.daemon.env = {"http_proxy": "http://192.0.2.1:3128", "https_proxy": "http://192.0.2.1:3128"}
+    host = b.server.url("")
+    b.begin({"s": {}}, {
+        "url": {"set": "s", "url": f"{host}/url?key={{key}}&other={hidden}", "key-file": path},
+        "header": {"set": "s", "url": f"{host}/header", "header": "X-Key: {key}", "key-file": path},
+        "user": {"set": "s", "url": f"{host}/user", "user": "me", "key-file": path},
+        "inline": {"set": "s", "url": f"{host.replace('//', '//me:hidden@')}/inline?key={hidden}"},
+        "open": {"set": "s", "url": f"{host}/header", "header": "X-Key: {key}",
+                 "key-file": open_path},
+        "gone": {"set": "s", "url": f"{host}/nothing?key={hidden}"}})
+    states = {name: b.daemon.source(name) for name in ("url", "header", "user", "inline")}
+    b.case("the servers know the keys, and no proxy is asked for this machine",
+           all(s["state"] == "good" for s in states.values()), states)
+    b.case("a header has the key", b.server.headers("/header").get("X-Key") == secret)
+    b.case("a password", base64.b64decode(b.server.headers("/user")["Authorization"].split()[1]) ==
+           f"me:{secret}".encode())
+    b.case("a key that everybody can read is not used", "every user" in
+           b.daemon.source("open")["problem"], b.daemon.source("open"))
+    b.case("the value of a parameter is not shown",
+           b.daemon.source("url")["url"].endswith("/url?key={key}&other=..."), states["url"])
+    b.daemon.stop()
+    told = b.daemon.messages()
+    for name in os.listdir(b.daemon.state):
+        with open(os.path.join(b.daemon.state, name), encoding="utf-8") as f:
+            told += f.read()
+    told += str(states) + str(b.daemon.status())
+    b.case("no secret in messages, state or status", secret not in told and hidden not in told and
+           "s3%2Fcret" not in told, told)
+    b.daemon.env = {}
+    b.daemon.start()
+    for keys, says in (("key-file = /x\n", "nothing uses the key"),
+                       ("header = Key {key}\nkey-file = /x\n", "is no name, colon and value"),
+                       ("user = me\n", "key-file ="),
+                       ("header = Key: {key}\nkey-file = /x\n", "https://")):
+        b.daemon.configure(f"[set s]\n[feed a]\nset = s\nurl = http://192.0.2.1/\n{keys}")
+        done = b.daemon.run("--check", b.daemon.config)
+        b.case(f"{keys!r} is refused", done.returncode == 2 and says in done.stderr, done.stderr)
+    b.daemon.configure("[set s]\n[feed a]\nset = s\nurl = https://192.0.2.1/{key}\n"
+                       "key-file = /nonexistent\n")
+    done = b.daemon.run("--check", b.daemon.config)
+    b.case("--check opens the files", done.returncode == 2 and
+           "/nonexistent cannot be opened: No such file" in done.stderr, done)
+    b.daemon.configure("# nothing\n")
+    b.case("a configuration without a set is wrong",
+           b.daemon.run("--check", b.daemon.config).returncode == 2)
+    b.end()
+
+
+def test_patience(b):
+    b.server.say("/a", lie.later(86400))
+    b.begin({"s": {}}, {"a": {"set": "s", "every": "1h"}})
+    state = b.daemon.source("a")
+    b.case("Retry-After is obeyed", 86300 < state["next_at"] - time.time() < 90100 and
+           "as the server wants, in 1d" in state["problem"], state)
+    b.daemon.stop()
+    counted = lie.Counted()
+    names = [f"f{i}" for i in range(40)]
+    for name in names:
+        b.server.say("/" + name, counted.whole(lines(MANY[:5]), 0.05))
+    b.begin({"s": {}}, {name: {"set": "s", "every": "1d", "time": "2s"} for name in names})
+    states = b.daemon.status()["sources"]
+    b.case("a host is asked for two lists at a time", 1 <= counted.most <= 2, counted.most)
+    b.case("and the others wait their turn", all(s["state"] == "good" for s in states),
+           [s["problem"] for s in states if s["state"] != "good"])
+    b.end()
+
+
 def test_restart(b):
     b.server.say("/a", lie.whole(lines(MANY)))
     b.begin({"s": {"maxelem": "1100"}}, {"a": {"set": "s"}})
@@ -724,7 +802,8 @@ def test_random(b):
 
 
 TESTS = (test_formats, test_arrays, test_starts, test_conditions, test_lies, test_files,
-         test_accept, test_values, test_many, test_restart, test_incomplete, test_replaced, test_names,
+         test_accept, test_values, test_many, test_access,
+         test_patience, test_restart, test_incomplete, test_replaced, test_names,
          test_kept, test_config, test_service, test_idle, test_library, test_random)
 
 

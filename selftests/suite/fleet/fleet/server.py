@@ -85,6 +85,37 @@ def slow(text):
     return Answer(send)
 
 
+def later(seconds):
+    """Asks the client not to come again for some time."""
+    def send(handler):
+        handler.send_response(429)
+        handler.send_header("Retry-After", str(seconds))
+        handler.send_header("Content-Length", "0")
+        handler.end_headers()
+    return Answer(send)
+
+
+class Counted:
+    """Answers that take some time; how many are under way at once, at most"""
+
+    def __init__(self):
+        self.lock = threading.Lock()
+        self.now = self.most = 0
+
+    def whole(self, text, seconds):
+        answer = whole(text)
+
+        def send(handler):
+            with self.lock:
+                self.now += 1
+                self.most = max(self.most, self.now)
+            time.sleep(seconds)
+            with self.lock:
+                self.now -= 1
+            answer.send(handler)
+        return Answer(send)
+
+
 def silent():
     """Accepts the connection, and says nothing."""
     def send(handler):

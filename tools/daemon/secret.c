@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <sys/stat.h>
+
+#include "daemon/memory.h"
+#include "daemon/secret.h"
+
+#define UNRESERVED	"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-._~"
+
+/* A key must not end a header. */
+static bool is_key(const char *key)
+{
+	size_t i;
+
+	for (i = 0; key[i]; i++)
+		if (key[i] <= ' ' || key[i] > '~')
+			return false;
+	return i;
+}
+
+bool secret_read(const char *path, char secret[SECRET_SIZE], char why[SECRET_WHY_SIZE])
+{
+	FILE *f = fopen(path, "re");
+	struct stat status;
+	bool read = false;
+
+	secret[0] = '\0';
+	why[0] = '\0';
+	if (f && !fstat(fileno(f), &status) && status.st_mode & S_IRWXO)
+		snprintf(why, SECRET_WHY_SIZE,
+			 "needs the key in %.200s, which every user of this machine can read; run: chmod o= %.200s, and make a new key",
+			 path, path);
+	else if (f)
+		read = fgets(secret, SECRET_SIZE, f);
+	if (!read && !why[0] && (!f || ferror(f)))
+		snprintf(why, SECRET_WHY_SIZE, "needs the key in %.200s, which cannot be read: %s", path,
+			 strerror(errno));
+	if (f)
+		fclose(f);
+	secret[strcspn(secret, "\r\n")] = '\0';
+	if (!why[0] && !is_key(secret))
+		snprintf(why, SECRET_WHY_SIZE,
+			 "needs the key in %.200s, but the first line of that is no key: it is empty, or has blanks or control characters",
+			 path);
+	return !why[0];
+}
+
+char *url_escape(const char *word)
+{
+	char *text = need_zeros(3 * strlen(word) + 1), *end = text;
+
+	for (; *word; word++) {
+		if (strchr(UNRESERVED, *word))
+			*end++ = *word;
+		else
+			end += sprintf(end, "%%%02X", (unsigned char)*word);
+	}
+	return text;
+}
+
+char *secret_insert(const char *text, const char *secret, bool escape)
+{
+	char *value = escape ? url_escape(secret) : need_copy(secret), *whole = need_copy("");
+	const char *place;
+	char *longer;
+
+	for (; (place = strstr(text, SECRET_PLACE)); text = place + strlen(SECRET_PLACE)) {
+		longer = need_text("%s%.*s%s", whole, (int)(place - text), text, value);
+		free(whole);
+		whole = longer;
+	}
+	longer = need_text("%s%s", whole, text);
+	explicit_bzero(value, strlen(value));
+	free(value);
+	free(whole);
+	return longer;
+}
+
+/* One parameter of a query: its value, or all of it if it has none, is not shown. */
+static char *show_parameter(char *to, const char *parameter, size_t len)
+{
+	const char *value = memchr(parameter, '=', len);
+	size_t name = value ? value + 1 - parameter : 0;
+
+	to = stpncpy(to, parameter, name);
+	if (len - name == strlen(SECRET_PLACE) && !strncmp(parameter + name, SECRET_PLACE, len - name))
+		return stpcpy(to, SECRET_PLACE);
+	return stpcpy(to, "...");
+}
+
+char *url_shown(const char *url)
+{
+	/* Behind each "?" and "&" may come three dots that were not there. */
+	char *shown = need_zeros(4 * strlen(url) + 1), *to = shown;
+	const char *host = strstr(url, "://"), *at;
+	size_t len;
+
+	host = host ? host + 3 : url;
+	at = memrchr(host, '@', strcspn(host, "/?#"));
+	to = stpncpy(to, url, host - url);
+	url = at ? at + 1 : host;
+	len = strcspn(url, "?");
+	to = stpncpy(to, url, len);
+	for (url += len; *url; url += len) {
+		*to++ = *url++;
+		len = strcspn(url, "&");
+		to = show_parameter(to, url, len);
+	}
+	return shown;
+}
+
+bool url_is_loopback(const char *url)
+{
+	static const char *const hosts[] = { "localhost", "127.", "[::1]" };
+	const char *host = strstr(url, "://"), *at;
+	size_t i;
+
+	host = host ? host + 3 : url;
+	at = memrchr(host, '@', strcspn(host, "/?#"));
+	host = at ? at + 1 : host;
+	for (i = 0; i < sizeof(hosts) / sizeof(hosts[0]); i++)
+		if (!strncasecmp(host, hosts[i], strlen(hosts[i])))
+			return true;
+	return false;
+}

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Secrets: in files, and never in what is printed. */
+#ifndef IPCUCKOOD_SECRET_H
+#define IPCUCKOOD_SECRET_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#define SECRET_SIZE	1024
+#define SECRET_WHY_SIZE	512
+
+/* Read the first line of a file that not everybody may read. @why says what is wrong and what to do, as
+ * the end of a sentence: "needs the key in FILE, ...". Return: false if it cannot be used.
+ */
+bool secret_read(const char *path, char secret[SECRET_SIZE], char why[SECRET_WHY_SIZE]);
+
+#define SECRET_PLACE	"{key}"
+
+/* A copy of a text in which each "{key}" is replaced by @secret, escaped for a URL if @escape. */
+char *secret_insert(const char *text, const char *secret, bool escape);
+
+/* A copy of a URL without its user and password and without the values of its query: they may be
+ * secrets.
+ */
+char *url_shown(const char *url);
+
+/* "http://127.0.0.1:8080/": this machine itself */
+bool url_is_loopback(const char *url);
+
+/* A word as a part of a URL: what RFC 3986 does not call unreserved is escaped. Allocated. */
+char *url_escape(const char *word);
+
+#endif /* IPCUCKOOD_SECRET_H */
