@@ -9,7 +9,7 @@
 #include "set/refusal.h"
 
 static int change_set(struct tool *tool, struct words *words,
-		      int (*change)(struct bulk *bulk), const char *done)
+		      int (*change)(struct bulk *bulk), enum bulk_kind kind, const char *done)
 {
 	struct entry_value value;
 	struct options options;
@@ -19,7 +19,7 @@ static int change_set(struct tool *tool, struct words *words,
 	int status;
 
 	status = options_parse(tool, OPTIONS_OF_ENTRIES, words, 2, INT_MAX, &options);
-	if (!status && change == bulk_del)
+	if (!status && kind == BULK_DEL)
 		status = options_only(tool, &options, OPTIONS);
 	if (!status)
 		status = find_set(tool, words->word[0], &set);
@@ -35,14 +35,16 @@ static int change_set(struct tool *tool, struct words *words,
 		return status;
 	}
 	bulk = (struct bulk) {
-		.tool = tool, .set = set.name, .entries = &entries,
+		.tool = tool, .set = set.name, .kind = &set, .entries = &entries,
 		.approximate = is_approximate(&set),
 		.extensions = options_extensions(&options) |
 			      (value.nomatch ? NL_NOMATCH : 0),
 	};
 	if (bulk.extensions)
 		bulk.value = &value;
-	status = change(&bulk);
+	status = bulk_guard(&bulk, kind, NULL);
+	if (!status)
+		status = change(&bulk);
 	if (!status)
 		warn_kept(tool, set.name);
 	if (!status && tool->json)
@@ -53,10 +55,10 @@ static int change_set(struct tool *tool, struct words *words,
 
 int run_add(struct tool *tool, struct words *words)
 {
-	return change_set(tool, words, bulk_add, "added");
+	return change_set(tool, words, bulk_add, BULK_ADD, "added");
 }
 
 int run_del(struct tool *tool, struct words *words)
 {
-	return change_set(tool, words, bulk_del, "deleted");
+	return change_set(tool, words, bulk_del, BULK_DEL, "deleted");
 }

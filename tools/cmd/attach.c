@@ -376,6 +376,8 @@ int parse_attach(const struct tool *tool, struct words *words,
 int run_attach(struct tool *tool, struct words *words)
 {
 	struct nl_attachment attachment;
+	struct guard_attach made = { .attachment = &attachment, .line = tool };
+	const struct guard_change change = { .attach = &made, .count = 1 };
 	struct nl_set set;
 	uint32_t id;
 	int status;
@@ -387,8 +389,9 @@ int run_attach(struct tool *tool, struct words *words)
 		status = find_set(tool, attachment.set, &set);
 	if (!status)
 		status = check_approximate(tool, &set, &attachment);
+	strcpy(made.set.name, attachment.set);
 	if (!status)
-		status = guard_attach(tool, &attachment, NULL, NULL);
+		status = guard(tool, &change);
 	if (!status)
 		status = program_attach(tool, &attachment);
 	if (!status && nl_attach(tool->nl, &attachment, &id)) {
@@ -492,6 +495,7 @@ int run_detach(struct tool *tool, struct words *words)
 		{ .word = NULL }
 	};
 	struct nl_attachment from = { 0 };
+	const struct guard_change change = { .detach = &from };
 	int status;
 
 	status = parse_words(tool, words, keywords, 0, 4);
@@ -505,6 +509,9 @@ int run_detach(struct tool *tool, struct words *words)
 		status = parse_options(tool, &options, &from);
 	if (!status)
 		status = connect_module(tool);
+	/* After detach --all, nothing drops. */
+	if (!status && !all)
+		status = guard(tool, &change);
 	if (status)
 		return status;
 	if (tool->exist)

@@ -13,7 +13,6 @@
 #include "nl/entry.h"
 #include "set/bulk.h"
 #include "set/filter.h"
-#include "set/guard.h"
 #include "set/refusal.h"
 
 /* Up to this many unblocked entries are tested again: a prefix may still block them. */
@@ -35,20 +34,13 @@ static bool drops_all(const struct nl_attachment *attachment)
 	       !attachment->dev[0];
 }
 
-/* Attach the set, unless it is attached already. @drops: set if an attachment drops all
- * packets from its addresses; an existing one may do something else.
+/* Find out whether the set is attached already. @drops: set if an attachment drops all packets from
+ * its addresses; an existing one may do something else.
  */
-static int attach_set(struct tool *tool, bool *drops)
+static int find_attached(struct tool *tool, bool *attached, bool *drops)
 {
-	struct nl_attachment *all, fresh = {
-		.set = BLOCK_SET,
-		.direction = IPCUCKOO_DIR_SRC,
-		.verdict = IPCUCKOO_VERDICT_DROP,
-		.flags = IPCUCKOO_F_EXIST,
-	};
-	bool attached = false;
+	struct nl_attachment *all;
 	size_t count, i;
-	uint32_t id;
 
 	if (nl_attachments(tool->nl, &all, &count) < 0)
 		return fail_kernel(tool, NULL, "cannot read the attachments");
@@ -56,15 +48,10 @@ static int attach_set(struct tool *tool, bool *drops)
 		if (strcmp(all[i].set, BLOCK_SET) ||
 		    all[i].verdict == IPCUCKOO_VERDICT_PREFETCH)
 			continue;
-		attached = true;
+		*attached = true;
 		*drops |= drops_all(&all[i]);
 	}
 	free(all);
-	if (attached)
-		return STATUS_OK;
-	if (nl_attach(tool->nl, &fresh, &id))
-		return fail_attach(tool, BLOCK_SET);
-	*drops = true;
 	return STATUS_OK;
 }
 
@@ -101,25 +88,34 @@ static int block(struct tool *tool, const struct nl_set *set, bool exists,
 		.packets = IPCUCKOO_COUNTER_KEEP, .bytes = IPCUCKOO_COUNTER_KEEP,
 	};
 	struct bulk bulk = {
-		.tool = tool, .set = BLOCK_SET, .entries = entries,
+		.tool = tool, .set = BLOCK_SET, .kind = set, .entries = entries,
 		.value = seconds < 0 ? NULL : &value,
 		.extensions = seconds < 0 ? 0 : IPCUCKOO_O_TIMEOUT,
 	};
-	const struct guard_change change = {
-		.entries = entries, .add = true, .blocked = true
+	struct nl_attachment fresh = {
+		.set = BLOCK_SET,
+		.direction = IPCUCKOO_DIR_SRC,
+		.verdict = IPCUCKOO_VERDICT_DROP,
+		.flags = IPCUCKOO_F_EXIST,
 	};
 	char time[DURATION_TEXT_SIZE], until[DURATION_TEXT_SIZE + 16] = "";
-	bool drops = false;
+	bool attached = false, drops = false;
+	uint32_t id;
 	int status;
 
-	status = guard_entries(tool, BLOCK_SET, &change);
+	status = find_attached(tool, &attached, &drops);
+	if (!status)
+		status = bulk_guard(&bulk, BULK_ADD, attached ? NULL : &fresh);
 	if (!status && !exists)
 		status = make_set(tool, set);
 	tool->exist = true;
 	if (!status)
 		status = bulk_add(&bulk);
-	if (!status)
-		status = attach_set(tool, &drops);
+	if (!status && !attached) {
+		drops = true;
+		if (nl_attach(tool->nl, &fresh, &id))
+			status = fail_attach(tool, BLOCK_SET);
+	}
 	if (status)
 		return status;
 	if (!drops)
@@ -375,15 +371,21 @@ static void print_unblocked(const struct tool *tool,
 	}
 }
 
-static int unblock(struct tool *tool, const struct packed *entries)
+static int unblock(struct tool *tool, const struct nl_set *set, const struct packed *entries)
 {
+	const struct bulk bulk = {
+		.tool = tool, .set = BLOCK_SET, .kind = set, .entries = entries
+	};
 	struct nl_change change;
-	int err;
+	int err, status;
 
 	if (!nl_fits(entries))
 		return fail(tool, STATUS_USAGE,
 			    "too many at once; use ipcuckoo del %s",
 			    BLOCK_SET);
+	status = bulk_guard(&bulk, BULK_DEL, NULL);
+	if (status)
+		return status;
 	err = nl_entry_del(tool->nl, BLOCK_SET, entries,
 			   tool->exist ? IPCUCKOO_F_EXIST : 0, &change);
 	if (err == -ENOENT)
@@ -417,7 +419,7 @@ int run_unblock(struct tool *tool, struct words *words)
 	status = bulk_read(tool, &set, words->word, words->count, NULL,
 			   &entries);
 	if (!status)
-		status = unblock(tool, &entries);
+		status = unblock(tool, &set, &entries);
 	packed_free(&entries);
 	return status;
 }

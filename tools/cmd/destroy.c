@@ -2,6 +2,7 @@
 /* destroy and flush, for one set or all sets. */
 #include "cli/output.h"
 #include "cmd/commands.h"
+#include "set/guard.h"
 #include "set/refusal.h"
 
 /* Parse "NAME", "--all", or nothing, which means all. *name is NULL for all sets. */
@@ -41,14 +42,25 @@ int run_destroy(struct tool *tool, struct words *words)
 	return print_action(tool, name, "destroyed");
 }
 
+/* For struct guard_change. @data: name of the set; NULL: all */
+static void becomes_empty(const void *data, const char *name, struct guard_set *set)
+{
+	if (!data || !strcmp(name, data))
+		set->name[0] = '\0';
+}
+
 int run_flush(struct tool *tool, struct words *words)
 {
+	struct guard_change change = { .becomes = becomes_empty };
 	const char *name;
 	int status;
 
 	status = parse_which(tool, words, &name);
 	if (!status)
 		status = connect_module(tool);
+	change.data = name;
+	if (!status)
+		status = guard(tool, &change);
 	if (status)
 		return status;
 	if (nl_set_flush(tool->nl, name))

@@ -15,6 +15,7 @@
 #include "release.h"
 #include "set/bulk.h"
 #include "set/filter.h"
+#include "set/mask.h"
 #include "set/refusal.h"
 
 /* Maximum number of wrong lines that --skip-invalid prints. */
@@ -32,6 +33,8 @@
  * @bulk:	the change
  * @duplicates:	number of repeated entries
  * @covered:	number of entries that a wider entry covers
+ * @file:	names of the files
+ * @files:	number of @file
  * @check:	--check: change nothing
  * @started:	start time in seconds
  * @bar:	the terminal shows a progress bar
@@ -42,6 +45,8 @@ struct load {
 	struct bulk bulk;
 	size_t duplicates;
 	size_t covered;
+	char **file;
+	int files;
 	bool check;
 	double started;
 	bool bar;
@@ -117,6 +122,7 @@ static int read_files(struct load *load, const struct nl_set *set, char **file,
 		return fail(load->tool, STATUS_USAGE,
 			    "there is no entry to load; nothing was changed (ipcuckoo flush %s empties a set)",
 			    load->bulk.set);
+	mask_hosts(set, &feed->entries);
 	packed_sort(&feed->entries);
 	if (!is_multi(set))
 		load->duplicates = packed_dedup(&feed->entries);
@@ -199,6 +205,71 @@ static int check_only(struct load *load, const struct nl_set *set)
 	return STATUS_OK;
 }
 
+/* Whether an entry is among those of a line. */
+static bool is_among(const struct packed *entries, enum entry_kind kind, const uint8_t *entry)
+{
+	const struct entry_array *array = &entries->kind[kind];
+	size_t i;
+
+	for (i = 0; i < array->count; i++)
+		if (!memcmp(array->data + i * entry_size[kind], entry, entry_size[kind]))
+			return true;
+	return false;
+}
+
+/* Read a file again until a line has the entry. Return: its number; 0 if there is none. */
+static unsigned long find_line(const struct load *load, const char *path, enum entry_kind kind,
+			       const uint8_t *entry)
+{
+	struct feed feed = load->feed;
+	FILE *file = fopen(path, "re");
+	struct feed_stream *stream;
+	struct feed_fault fault;
+	unsigned long line = 0;
+	char *text = NULL;
+	bool found = false;
+	size_t room = 0;
+	ssize_t len;
+
+	memset(&feed.entries, 0, sizeof(feed.entries));
+	feed.skip_invalid = true;
+	feed.report = NULL;
+	stream = file ? feed_open(&feed, &fault) : NULL;
+	while (stream && !found && (len = getline(&text, &room, file)) > 0) {
+		line++;
+		if (feed_push(stream, text, len) || feed_end(stream))
+			break;
+		found = is_among(&feed.entries, kind, entry);
+		packed_clear(&feed.entries);
+	}
+	if (stream)
+		feed_close(stream);
+	if (file)
+		fclose(file);
+	free(text);
+	packed_free(&feed.entries);
+	return found ? line : 0;
+}
+
+/* For struct bulk.where. Standard input cannot be read again. */
+static void find_place(struct tool *tool, const void *data, enum entry_kind kind,
+		       const uint8_t *entry, char *text, size_t size)
+{
+	const struct load *load = (const struct load *)((const char *)data -
+							offsetof(struct load, bulk));
+	unsigned long line;
+	int i;
+
+	(void)tool;
+	for (i = 0; i < load->files; i++) {
+		line = strcmp(load->file[i], "-") ? find_line(load, load->file[i], kind, entry) : 0;
+		if (!line)
+			continue;
+		snprintf(text, size, "%.200s:%lu: ", load->file[i], line);
+		return;
+	}
+}
+
 static int load_files(struct load *load, const struct nl_set *set, char **file,
 		      int count)
 {
@@ -212,9 +283,16 @@ static int load_files(struct load *load, const struct nl_set *set, char **file,
 		feed->report = report_line;
 	load->bulk.tool = tool;
 	load->bulk.set = set->name;
+	load->bulk.kind = set;
+	load->bulk.where = find_place;
+	load->file = file;
+	load->files = count;
 	load->bulk.approximate = is_approximate(set);
 	load->bulk.entries = &feed->entries;
 	status = read_files(load, set, file, count);
+	if (status)
+		return status;
+	status = bulk_guard(&load->bulk, BULK_LOAD, NULL);
 	if (status)
 		return status;
 	if (load->check)

@@ -33,20 +33,20 @@ int run_rename(struct tool *tool, struct words *words)
 	return print_action(tool, to, "renamed");
 }
 
-/* For guard_names(): attachments stay with the names, so those of one name get the
- * other set.
+/* For struct guard_change: attachments stay with the names, so those of one name get the other
+ * set.
  */
-static const void *swapped(const void *data, const char *name)
+static void swapped(const void *data, const char *name, struct guard_set *set)
 {
 	const char *const *two = data;
 
-	if (!strcmp(name, two[0]))
-		return two[1];
-	return strcmp(name, two[1]) ? NULL : two[0];
+	if (!strcmp(name, two[0]) || !strcmp(name, two[1]))
+		strcpy(set->name, two[!strcmp(name, two[0])]);
 }
 
 int run_swap(struct tool *tool, struct words *words)
 {
+	struct guard_change change = { .becomes = swapped };
 	const char *name, *other;
 	int status;
 
@@ -55,7 +55,8 @@ int run_swap(struct tool *tool, struct words *words)
 		return status;
 	name = words->word[0];
 	other = words->word[1];
-	status = guard_names(tool, swapped, words->word, NULL);
+	change.data = words->word;
+	status = guard(tool, &change);
 	if (status)
 		return status;
 	if (nl_set_swap(tool->nl, name, other))

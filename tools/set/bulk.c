@@ -236,6 +236,51 @@ static int remove_some(struct bulk *bulk, uint32_t shadow, struct place *place,
 				bulk->tool->exist ? IPCUCKOO_F_EXIST : 0, change);
 }
 
+static void fill_guard_set(const struct bulk *bulk, enum bulk_kind kind, struct guard_set *set)
+{
+	set->kind = bulk->kind;
+	if (kind == BULK_DEL)
+		set->out = bulk->entries;
+	else if (bulk->value && bulk->value->nomatch)
+		set->holes = bulk->entries;
+	else
+		set->in = bulk->entries;
+	if (kind == BULK_LOAD && !bulk->append)
+		set->name[0] = '\0';
+	set->where = bulk->where;
+	set->data = bulk;
+}
+
+struct bulk_change {
+	const struct bulk *bulk;
+	enum bulk_kind kind;
+};
+
+static void becomes(const void *data, const char *name, struct guard_set *set)
+{
+	const struct bulk_change *change = data;
+
+	if (!strcmp(name, change->bulk->set))
+		fill_guard_set(change->bulk, change->kind, set);
+}
+
+int bulk_guard(const struct bulk *bulk, enum bulk_kind kind, const struct nl_attachment *attach)
+{
+	const struct bulk_change data = { .bulk = bulk, .kind = kind };
+	struct guard_attach made = { .attachment = attach };
+	struct guard_change change = { .becomes = becomes, .data = &data };
+
+	if (attach) {
+		strcpy(made.set.name, bulk->set);
+		fill_guard_set(bulk, kind, &made.set);
+		change.attach = &made;
+		change.count = 1;
+	} else if (!bulk->kind->attachments) {
+		return STATUS_OK;
+	}
+	return guard(bulk->tool, &change);
+}
+
 /* Create a shadow with @flags, and change it with @some, message by message. Return: 0,
  * or a negative errno; the shadow has been deleted then.
  */
@@ -324,14 +369,6 @@ static int try_often(struct bulk *bulk, int (*try)(struct bulk *bulk), bool add,
  */
 int bulk_load(struct bulk *bulk)
 {
-	const struct guard_change change = {
-		.entries = bulk->entries, .add = true, .replace = !bulk->append
-	};
-	int err;
-
-	err = guard_entries(bulk->tool, bulk->set, &change);
-	if (err)
-		return err;
 	return try_often(bulk, try_load, true,
 			 "try again, or use --override to discard what they change");
 }
@@ -396,14 +433,8 @@ static int add(struct bulk *bulk)
  */
 int bulk_add(struct bulk *bulk)
 {
-	const struct guard_change change = {
-		.entries = bulk->entries, .add = true,
-		.nomatch = bulk->value && bulk->value->nomatch,
-	};
-	int status = guard_entries(bulk->tool, bulk->set, &change);
+	int status = add(bulk);
 
-	if (!status)
-		status = add(bulk);
 	extended_free(&bulk->extended);
 	return status;
 }
@@ -432,14 +463,9 @@ static int try_del(struct bulk *bulk)
  */
 int bulk_del(struct bulk *bulk)
 {
-	const struct guard_change change = { .entries = bulk->entries };
 	struct tool *tool = bulk->tool;
 	int err;
 
-	/* If an exception is deleted, a wider entry may match the session. */
-	err = guard_entries(tool, bulk->set, &change);
-	if (err)
-		return err;
 	if (nl_fits(bulk->entries)) {
 		err = nl_entry_del(tool->nl, bulk->set, bulk->entries,
 				   tool->exist ? IPCUCKOO_F_EXIST : 0,

@@ -8,12 +8,14 @@
 
 #include "cli/tool.h"
 #include "lib/feed.h"
+#include "nl/attachment.h"
 #include "nl/entry.h"
 
 /**
  * struct bulk - a change of many entries
  * @tool:	the run
  * @set:	the set to change
+ * @kind:	for bulk_guard(): what it is
  * @entries:	the entries, sorted; without repeated ones, unless the set is multi
  * @value:	add: the extensions of each entry; NULL if it has none
  * @extensions:	add: which extensions are sent: enum ipcuckoo_option, NL_NOMATCH
@@ -21,6 +23,7 @@
  * @approximate: the set is approximate
  * @append:	load: add to the entries of the set instead of replacing them
  * @override:	load: commit even if other processes have changed the set
+ * @where:	for bulk_guard(): see struct guard_set, of which @data is the bulk
  * @progress:	load: called with the number of entries done, and of all; may be NULL
  * @progress_data: argument for @progress
  * @change:	the result
@@ -29,6 +32,7 @@
 struct bulk {
 	struct tool *tool;
 	const char *set;
+	const struct nl_set *kind;
 	const struct packed *entries;
 	const struct entry_value *value;
 	uint32_t extensions;
@@ -36,13 +40,21 @@ struct bulk {
 	bool approximate;
 	bool append;
 	bool override;
+	void (*where)(struct tool *tool, const void *data, enum entry_kind kind,
+		      const uint8_t *entry, char *text, size_t size);
 	void (*progress)(void *data, size_t done, size_t all);
 	void *progress_data;
 	struct nl_change change;
 	unsigned int restarts;
 };
 
+enum bulk_kind { BULK_ADD, BULK_DEL, BULK_LOAD };
+
 /* All return STATUS_OK, or the exit status after a message. */
+/* Refuse a change that the guard does not allow: to be called before the change. @attach: an
+ * attachment of the set that is made together with the change; or NULL.
+ */
+int bulk_guard(const struct bulk *bulk, enum bulk_kind kind, const struct nl_attachment *attach);
 int bulk_add(struct bulk *bulk);
 int bulk_del(struct bulk *bulk);
 int bulk_load(struct bulk *bulk);

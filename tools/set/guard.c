@@ -1,11 +1,19 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
+ * One question decides: what happens to a packet, given what is attached and what the sets have?
+ * verdict() answers it for the attachments as they are, and as they will be. A change is refused if
+ * a packet of the session is dropped afterwards, and was not before.
+ *
+ * Nobody knows by which device the session comes, so there has to be no device that has an
+ * attachment of its own at which its packets would be dropped.
+ *
  * The SSH session is found in the environment of the tool. sudo and su may remove it
  * there; then it is that of the nearest ancestor process that has one. Daemons have no
  * session, and nothing is refused to them. If the environment of an ancestor cannot be
  * read, that ancestor counts as one without a session: otherwise every change would be
  * refused to daemons that a supervisor with more rights has started.
  */
+#include <inttypes.h>
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -19,19 +27,44 @@
 enum { CLIENT, SERVER, ENDS };
 
 /**
+ * struct end - an end of a connection
+ * @family:	IPCUCKOO_FAMILY_*; 0 for any address that is in no set
+ * @address:	the address, in network byte order
+ */
+struct end {
+	uint8_t family;
+	uint8_t address[IPCUCKOO_HOST6_SIZE];
+};
+
+/**
  * struct session - an SSH session
- * @end:	the addresses of its ends
- * @text:	the same as text, as in SSH_CONNECTION
+ * @end:	its ends
+ * @text:	their addresses as text, as in SSH_CONNECTION
  */
 struct session {
-	struct address_range end[ENDS];
+	struct end end[ENDS];
 	char text[ENDS][64];
 };
+
+/* IPv4 that is mapped into IPv6 becomes IPv4, as the packets are. Return: whether @text is an
+ * address.
+ */
+static bool parse_end(const char *text, struct end *end)
+{
+	char why[ADDRESS_WHY_SIZE];
+	struct address_range range;
+
+	if (address_parse(text, strlen(text), &range, why) ||
+	    address_fit(&range, IPCUCKOO_FAMILY_ANY, why) || !address_is_host(&range))
+		return false;
+	end->family = range.family;
+	address_store(&range.first, range.family, end->address);
+	return true;
+}
 
 /* Parse "CLIENT PORT SERVER PORT". Zones of link-local addresses are cut off. */
 static bool parse_session(const char *text, struct session *session)
 {
-	char why[ADDRESS_WHY_SIZE];
 	int end;
 
 	if (sscanf(text, "%63s %*s %63s", session->text[CLIENT],
@@ -39,9 +72,7 @@ static bool parse_session(const char *text, struct session *session)
 		return false;
 	for (end = 0; end < ENDS; end++) {
 		session->text[end][strcspn(session->text[end], "%")] = '\0';
-		if (address_parse(session->text[end],
-				  strlen(session->text[end]),
-				  &session->end[end], why))
+		if (!parse_end(session->text[end], &session->end[end]))
 			return false;
 	}
 	return true;
@@ -104,290 +135,574 @@ static bool find_session(struct session *session)
 	return false;
 }
 
-/* Whether an attachment drops packets of the session if its set contains this end. */
-static bool endangers(const struct nl_attachment *attachment, int end)
-{
-	if (attachment->verdict != IPCUCKOO_VERDICT_DROP)
-		return false;
-	if (end == SERVER)
-		return attachment->direction & IPCUCKOO_DIR_DST;
-	return attachment->direction & IPCUCKOO_DIR_SRC ||
-	       attachment->place <= IPCUCKOO_PLACE_IP;
-}
+/* What an address is in */
 
-static bool has_bits(const uint8_t *a, const uint8_t *b, unsigned int bits)
-{
-	unsigned int bytes = bits / 8;
-
-	return !memcmp(a, b, bytes) &&
-	       (!(bits % 8) || !((a[bytes] ^ b[bytes]) >> (8 - bits % 8)));
-}
-
-/* Whether two hosts are the same to a set with this mask. */
-static bool same_host(const uint8_t *a, const uint8_t *b, const uint8_t *mask,
-		      unsigned int bytes)
-{
-	unsigned int i;
-
-	for (i = 0; i < bytes; i++)
-		if ((a[i] ^ b[i]) & mask[i])
-			return false;
-	return true;
-}
-
-/**
- * struct cover - the entries that cover an address
- * @host:	kind of hosts of this family
- * @net:	kind of prefixes of this family
- * @bits:	number of bits of an address
- * @address:	the address, in network byte order
- * @at:		for each prefix length, whether an entry of this length covers the address
+/* What a set will have of a prefix: it has an entry, an exception, or neither, whatever is in the
+ * kernel; or that, whatever it is.
  */
-struct cover {
-	enum entry_kind host;
-	enum entry_kind net;
-	unsigned int bits;
-	uint8_t address[IPCUCKOO_HOST6_SIZE];
-	bool at[8 * IPCUCKOO_HOST6_SIZE + 1];
-};
+enum fate { FATE_IN, FATE_HOLE, FATE_OUT, FATE_SAME };
 
-static struct cover begin_cover(const struct address_range *end)
+static enum fate fate_of(const struct guard_set *set, enum entry_kind kind, const uint8_t *entry)
 {
-	bool v4 = end->family == IPCUCKOO_FAMILY_INET;
-	struct cover cover = {
-		.host = v4 ? ENTRY_HOST4 : ENTRY_HOST6,
-		.net = v4 ? ENTRY_NET4 : ENTRY_NET6,
-		.bits = v4 ? 32 : 128,
-	};
-
-	address_store(&end->first, end->family, cover.address);
-	return cover;
+	if (set->in && packed_has(set->in, kind, entry))
+		return FATE_IN;
+	if (set->holes && packed_has(set->holes, kind, entry))
+		return FATE_HOLE;
+	if (set->out && packed_has(set->out, kind, entry))
+		return FATE_OUT;
+	return FATE_SAME;
 }
 
-/* Fill in cover->at. Return: whether any of the entries covers the address. */
-static bool find_cover(const struct packed *entries, const struct nl_set *set,
-		       struct cover *cover)
+/* Whether a set changes only in the way that guard_set has entries for. */
+static bool has_changes(const struct guard_set *set)
 {
-	const struct entry_array *hosts = &entries->kind[cover->host];
-	const struct entry_array *nets = &entries->kind[cover->net];
-	uint8_t mask[IPCUCKOO_HOST6_SIZE];
-	const uint8_t *entry;
-	size_t i;
-	bool any;
-
-	if (!mask_bits(set, mask))
-		memset(mask, 0xff, sizeof(mask));
-	for (i = 0; i < hosts->count && !cover->at[cover->bits]; i++) {
-		entry = hosts->data + i * entry_size[cover->host];
-		cover->at[cover->bits] = same_host(entry, cover->address, mask,
-						   cover->bits / 8);
-	}
-	any = cover->at[cover->bits];
-	for (i = 0; i < nets->count; i++) {
-		entry = nets->data + i * entry_size[cover->net];
-		if (has_bits(entry, cover->address, entry[cover->bits / 8]))
-			any = cover->at[entry[cover->bits / 8]] = true;
-	}
-	return any;
+	return set->in || set->holes || set->out;
 }
 
-bool guard_is_no(int err)
+/* The prefix of an address; a host, as the set stores it, if @len is all of it. */
+static enum entry_kind prefix_of(const struct guard_set *set, const struct end *end,
+				 unsigned int len, uint8_t entry[IPCUCKOO_NET6_SIZE])
 {
-	return err == -ENOENT || err == -EAFNOSUPPORT || err == -EOPNOTSUPP;
-}
-
-/* Ask the kernel whether the prefix of length @len is an entry, and whether it is an
- * exception. Return: 1, 0, or a negative errno.
- */
-static int is_entry(struct tool *tool, const char *set, const struct cover *cover,
-		     unsigned int len, bool *nomatch)
-{
-	enum entry_kind kind = len == cover->bits ? cover->host : cover->net;
-	uint8_t entry[IPCUCKOO_NET6_SIZE] = { 0 };
+	unsigned int bytes = end->family == IPCUCKOO_FAMILY_INET ? 4 : 16;
+	enum entry_kind host = bytes == 4 ? ENTRY_HOST4 : ENTRY_HOST6;
 	struct packed one = { 0 };
-	struct nl_test test;
-	int err;
 
-	memcpy(entry, cover->address, (len + 7) / 8);
+	memset(entry, 0, IPCUCKOO_NET6_SIZE);
+	memcpy(entry, end->address, (len + 7) / 8);
+	if (len == 8 * bytes) {
+		one.kind[host].data = entry;
+		one.kind[host].count = 1;
+		if (set->kind)
+			mask_hosts(set->kind, &one);
+		return host;
+	}
 	if (len % 8)
 		entry[len / 8] &= 0xff << (8 - len % 8);
-	if (len < cover->bits)
-		entry[cover->bits / 8] = len;
-	one.kind[kind].data = entry;
-	one.kind[kind].count = 1;
-	err = nl_entry_test(tool->nl, set, &one, &test);
-	if (err)
-		return guard_is_no(err) ? 0 : err;
-	*nomatch = test.nomatch;
-	/* A host is also found if a prefix covers it. */
-	return (test.found || test.nomatch) &&
-	       (len < cover->bits || test.prefix_len == len);
+	entry[bytes] = len;
+	return bytes == 4 ? ENTRY_NET4 : ENTRY_NET6;
 }
 
-/* Whether the set contains the address now. Return: as guard_has. */
-static int has_now(struct tool *tool, const void *set, const struct address_range *end)
+static bool has_prefixes(const struct guard_set *set)
 {
-	struct cover cover = begin_cover(end);
-	struct packed one = { 0 };
-	struct nl_test test;
-	int err;
-
-	one.kind[cover.host].data = cover.address;
-	one.kind[cover.host].count = 1;
-	err = nl_entry_test(tool->nl, set, &one, &test);
-	if (err)
-		return guard_is_no(err) ? 0 : err;
-	return test.found;
+	return !set->kind || set->kind->type == IPCUCKOO_TYPE_HASH_NET;
 }
 
-/* Whether the set will contain the address because of the change. The longest entry that
- * covers the address decides. Return: as guard_has.
- */
-static int has_then(struct tool *tool, const struct nl_set *set,
-		     const struct address_range *end,
-		     const struct guard_change *change)
+/* Whether the change is about an entry that covers the address. */
+static bool touches(const struct guard_set *set, const struct end *end)
 {
-	struct cover cover = begin_cover(end);
-	unsigned int len = cover.bits;
-	bool nomatch = false;
-	int there;
+	unsigned int len = end->family == IPCUCKOO_FAMILY_INET ? 32 : 128;
+	uint8_t entry[IPCUCKOO_NET6_SIZE];
+	enum entry_kind kind;
 
-	if (!find_cover(change->entries, set, &cover))
+	if (!end->family || !has_changes(set))
 		return false;
-	there = change->add ? 0 : has_now(tool, set->name, end);
-	if (there)
-		return there < 0 ? there : false;
 	for (;; len--) {
-		if (cover.at[len] && change->add)
-			return !change->nomatch;
-		if (!cover.at[len] && !change->replace)
-			there = is_entry(tool, set->name, &cover, len, &nomatch);
-		if (there)
-			return there < 0 ? there : !nomatch;
-		if (!len || (set->type && set->type != IPCUCKOO_TYPE_HASH_NET))
+		kind = prefix_of(set, end, len, entry);
+		if (fate_of(set, kind, entry) != FATE_SAME)
+			return true;
+		if (!len || !has_prefixes(set))
 			return false;
 	}
 }
 
-static const char *end_text(int end)
+/* Ask the kernel about an entry of a set. Return: 1 if the set has the entry, or one that covers a
+ * host, or an exception; 0 if not; or a negative errno.
+ */
+static int ask_kernel(struct tool *tool, const struct guard_set *set, enum entry_kind kind,
+		      uint8_t *entry, struct nl_test *test)
 {
-	return end == CLIENT ? "the client of" : "the server of";
+	struct packed one = { 0 };
+	int err;
+
+	if (!*set->name)
+		return 0;
+	one.kind[kind].data = entry;
+	one.kind[kind].count = 1;
+	err = nl_entry_test(tool->nl, set->name, &one, test);
+	/* There is no such set, or it cannot hold the address. */
+	if (err == -ENOENT || err == -EAFNOSUPPORT || err == -EOPNOTSUPP)
+		return 0;
+	return err ? err : test->found || test->nomatch;
 }
 
-/* Refuse what may lock the user out: @found is 1 if it does, a negative errno if that could
- * not be found out.
+/* Whether a set contains an address: the longest entry that covers it decides. @length: set to
+ * that of the entry, if it does. Return: 1, 0, or a negative errno if the kernel could not be
+ * asked.
  */
-static int refuse(const struct tool *tool, const struct session *session, int end,
-		  const char *set, int found)
+static int contains(struct tool *tool, const struct guard_set *set, const struct end *end,
+		    unsigned int *length)
 {
+	unsigned int bits = end->family == IPCUCKOO_FAMILY_INET ? 32 : 128, top = bits;
+	uint8_t entry[IPCUCKOO_NET6_SIZE];
+	struct nl_test test = { 0 };
+	enum entry_kind kind;
+	enum fate fate;
+	int there;
+
+	if (!end->family)
+		return 0;
+	*length = bits;
+	kind = prefix_of(set, end, bits, entry);
+	there = ask_kernel(tool, set, kind, entry, &test);
+	if (there < 0 || !has_changes(set))
+		return there < 0 ? there : there && test.found;
+	/* The longest entry that the kernel has. In a set of hosts, it is the host. */
+	if (there && has_prefixes(set))
+		top = test.prefix_len;
+	for (;; --*length) {
+		kind = prefix_of(set, end, *length, entry);
+		fate = fate_of(set, kind, entry);
+		if (fate == FATE_IN || fate == FATE_HOLE)
+			return fate == FATE_IN;
+		/* Deleted, so that shorter ones decide: the kernel is asked for each of these. */
+		if (there && *length < top && fate == FATE_SAME) {
+			there = ask_kernel(tool, set, kind, entry, &test);
+			if (there < 0)
+				return there;
+			if (there)
+				return test.found;
+			there = 1;
+		} else if (there && *length == top && fate == FATE_SAME) {
+			return test.found;
+		}
+		if (!*length || !has_prefixes(set))
+			return 0;
+	}
+}
+
+/* What happens to a packet */
+
+/**
+ * struct seen - an attachment that sees packets
+ * @attachment:	the attachment
+ * @set:	what it looks addresses up in
+ * @line:	the command that attaches it; NULL if it is there already
+ * @other:	what it looks up is not the set that it looked up before, with changes of entries
+ */
+struct seen {
+	struct nl_attachment attachment;
+	struct guard_set set;
+	const struct tool *line;
+	bool other;
+};
+
+/* All attachments, in the order in which they run */
+struct world {
+	struct seen *seen;
+	size_t count;
+};
+
+/**
+ * struct packet - a packet
+ * @source:	where it comes from
+ * @destination: where it goes
+ * @out:	this machine sends it
+ * @dev:	the device by which it comes or goes; "" for one that no attachment names
+ * @loopback:	that is a loopback device
+ */
+struct packet {
+	struct end source;
+	struct end destination;
+	bool out;
+	const char *dev;
+	bool loopback;
+};
+
+/**
+ * struct cause - why a packet is dropped
+ * @seen:	the attachment that drops it
+ * @end:	its address that is in the set
+ * @length:	length of the entry that covers the address
+ */
+struct cause {
+	const struct seen *seen;
+	const struct end *end;
+	unsigned int length;
+};
+
+static bool sees(const struct nl_attachment *attachment, const struct packet *packet)
+{
+	if (packet->out && (attachment->place > IPCUCKOO_PLACE_IP ||
+			    !(attachment->direction & IPCUCKOO_DIR_DST)))
+		return false;
+	if (packet->loopback && !(attachment->flags & IPCUCKOO_F_LOOPBACK))
+		return false;
+	return !attachment->dev[0] || !strcmp(attachment->dev, packet->dev);
+}
+
+/* Whether an attachment acts on a packet. Return: as contains(). */
+static int matches(struct tool *tool, const struct seen *seen, const struct packet *packet,
+		   struct cause *cause)
+{
+	int found = 0;
+
+	cause->seen = seen;
+	cause->end = &packet->source;
+	if (seen->attachment.direction & IPCUCKOO_DIR_SRC)
+		found = contains(tool, &seen->set, cause->end, &cause->length);
+	if (found || !(seen->attachment.direction & IPCUCKOO_DIR_DST))
+		return found;
+	cause->end = &packet->destination;
+	return contains(tool, &seen->set, cause->end, &cause->length);
+}
+
+/* 0 means the default, in a request and in the answers of old modules. */
+static bool same_place(const struct nl_attachment *a, const struct nl_attachment *b)
+{
+	return a->place == b->place ||
+	       (a->place <= IPCUCKOO_PLACE_IP && b->place <= IPCUCKOO_PLACE_IP);
+}
+
+/* Whether two attachments are in one chain, which accept ends. */
+static bool same_chain(const struct nl_attachment *a, const struct nl_attachment *b)
+{
+	if (!same_place(a, b) || (a->place > IPCUCKOO_PLACE_IP && strcmp(a->dev, b->dev)))
+		return false;
+	return a->place == IPCUCKOO_PLACE_XDP || a->priority == b->priority;
+}
+
+/* Whether an attachment in front of @drop in its chain lets the packet pass. Return: as
+ * contains().
+ */
+static int is_accepted(struct tool *tool, const struct world *world, const struct seen *drop,
+		       const struct packet *packet)
+{
+	struct cause unused;
+	struct seen *seen;
+	int found = 0;
+
+	for (seen = world->seen; seen < drop && !found; seen++)
+		if (seen->attachment.verdict == IPCUCKOO_VERDICT_ACCEPT &&
+		    same_chain(&seen->attachment, &drop->attachment) &&
+		    sees(&seen->attachment, packet))
+			found = matches(tool, seen, packet, &unused);
+	return found;
+}
+
+/* Whether the attachments drop a packet. Return: as contains(). */
+static int verdict(struct tool *tool, const struct world *world, const struct packet *packet,
+		   struct cause *cause)
+{
+	struct seen *seen;
+	int found, accepted;
+
+	for (seen = world->seen; seen < world->seen + world->count; seen++) {
+		if (seen->attachment.verdict != IPCUCKOO_VERDICT_DROP ||
+		    !sees(&seen->attachment, packet))
+			continue;
+		found = matches(tool, seen, packet, cause);
+		if (!found)
+			continue;
+		accepted = found < 0 ? 0 : is_accepted(tool, world, seen, packet);
+		if (accepted < 1)
+			return accepted < 0 ? accepted : found;
+	}
+	return 0;
+}
+
+/* Before and after the change */
+
+/**
+ * struct guarded - a change, and what is attached before and after it
+ * @tool:	the run
+ * @now:	what is attached now
+ * @then:	what will be attached
+ * @detached:	some attachments go
+ */
+struct guarded {
+	struct tool *tool;
+	struct world now;
+	struct world then;
+	bool detached;
+};
+
+/* Whether nl_detach() removes an attachment. */
+static bool is_selected(const struct nl_attachment *attachment, const struct nl_attachment *by)
+{
+	if (by->id)
+		return attachment->id == by->id;
+	return !strcmp(attachment->set, by->set) &&
+	       (!by->direction || attachment->direction == by->direction) &&
+	       (!by->verdict || attachment->verdict == by->verdict) &&
+	       (!by->place || attachment->place == by->place) &&
+	       (!by->has_mark || (attachment->mark == by->mark &&
+				  attachment->mark_mask == by->mark_mask)) &&
+	       (!by->has_order || attachment->order == by->order) &&
+	       (!by->has_priority || attachment->priority == by->priority) &&
+	       (!by->dev[0] || !strcmp(attachment->dev, by->dev)) &&
+	       (!(by->flags & IPCUCKOO_F_LOOPBACK) || attachment->flags & IPCUCKOO_F_LOOPBACK);
+}
+
+/* Whether @fresh, made with --replace, takes the place of an attachment. */
+static bool is_replaced(const struct nl_attachment *attachment, const struct nl_attachment *fresh)
+{
+	return fresh->flags & IPCUCKOO_F_REPLACE && !strcmp(attachment->set, fresh->set) &&
+	       attachment->direction == fresh->direction && same_place(attachment, fresh) &&
+	       (attachment->verdict == IPCUCKOO_VERDICT_PREFETCH) ==
+	       (fresh->verdict == IPCUCKOO_VERDICT_PREFETCH) &&
+	       !strcmp(attachment->dev, fresh->dev);
+}
+
+static bool is_removed(const struct guard_change *change, const struct nl_attachment *attachment)
+{
+	size_t i;
+
+	if (change->detach && is_selected(attachment, change->detach))
+		return true;
+	for (i = 0; i < change->count; i++)
+		if (is_replaced(attachment, change->attach[i].attachment))
+			return true;
+	return false;
+}
+
+/* The default is a parameter of the module. */
+static int32_t default_priority(const struct tool *tool)
+{
+	int32_t priority = -450;
+	FILE *file = fopen(tool->spare ? "/sys/module/ipcuckoo_spare/parameters/priority" :
+					 "/sys/module/ipcuckoo/parameters/priority", "re");
+
+	if (file && fscanf(file, "%" SCNd32, &priority) != 1)
+		priority = -450;
+	if (file)
+		fclose(file);
+	return priority;
+}
+
+/* What the kernel will make of an attachment */
+static void complete(const struct tool *tool, struct nl_attachment *attachment)
+{
+	if (!attachment->has_order)
+		attachment->order = attachment->verdict == IPCUCKOO_VERDICT_ACCEPT ?
+				    IPCUCKOO_ORDER_ACCEPT : IPCUCKOO_ORDER_DROP;
+	if (!attachment->has_priority)
+		attachment->priority = default_priority(tool);
+}
+
+/* Only these can decide on packets. */
+static bool decides(const struct nl_attachment *attachment)
+{
+	return attachment->verdict == IPCUCKOO_VERDICT_DROP ||
+	       attachment->verdict == IPCUCKOO_VERDICT_ACCEPT;
+}
+
+/* Insert an attachment behind those of the same or a lower order. */
+static void insert(const struct tool *tool, struct world *world, const struct guard_attach *attach)
+{
+	struct seen fresh = {
+		.attachment = *attach->attachment, .set = attach->set, .line = attach->line,
+		.other = true,
+	};
+	size_t at = world->count++;
+
+	complete(tool, &fresh.attachment);
+	for (; at && world->seen[at - 1].attachment.order > fresh.attachment.order; at--)
+		world->seen[at] = world->seen[at - 1];
+	world->seen[at] = fresh;
+}
+
+static void look_at(struct guarded *guarded, const struct guard_change *change,
+		    const struct nl_attachment *attachment)
+{
+	struct seen *now = &guarded->now.seen[guarded->now.count], *then;
+
+	if (!decides(attachment))
+		return;
+	guarded->now.count++;
+	now->attachment = *attachment;
+	strcpy(now->set.name, attachment->set);
+	if (is_removed(change, attachment)) {
+		guarded->detached = true;
+		return;
+	}
+	then = &guarded->then.seen[guarded->then.count++];
+	*then = *now;
+	if (change->becomes)
+		change->becomes(change->data, attachment->set, &then->set);
+	then->other = strcmp(then->set.name, now->set.name);
+}
+
+/* Read what is attached. Return: STATUS_OK, or another status after a message. */
+static int look(struct guarded *guarded, const struct guard_change *change)
+{
+	const struct guard_attach *attach;
+	struct nl_attachment *all = NULL;
+	size_t count = 0, i;
+
+	if (nl_attachments(guarded->tool->nl, &all, &count) < 0)
+		return fail_kernel(guarded->tool, NULL, "cannot read the attachments");
+	guarded->now.seen = calloc(count + 1, sizeof(*guarded->now.seen));
+	guarded->then.seen = calloc(count + change->count + 1, sizeof(*guarded->then.seen));
+	if (!guarded->now.seen || !guarded->then.seen) {
+		free(all);
+		return fail_memory(guarded->tool);
+	}
+	for (i = 0; i < count; i++)
+		look_at(guarded, change, &all[i]);
+	for (i = 0; i < change->count; i++) {
+		attach = &change->attach[i];
+		/* A line of restore may say --force for what it attaches. */
+		if (decides(attach->attachment) &&
+		    !(attach->line && attach->line->force &&
+		      attach->attachment->verdict == IPCUCKOO_VERDICT_DROP))
+			insert(guarded->tool, &guarded->then, attach);
+	}
+	free(all);
+	return STATUS_OK;
+}
+
+/* Whether the change can mean anything for packets with this address. */
+static bool concerns(const struct guarded *guarded, const struct end *end)
+{
+	const struct seen *seen;
+
+	if (guarded->detached)
+		return true;
+	for (seen = guarded->then.seen; seen < guarded->then.seen + guarded->then.count; seen++)
+		if (seen->other || touches(&seen->set, end))
+			return true;
+	return false;
+}
+
+/* Whether the change makes the attachments drop a packet that they let pass now. Return: as
+ * contains().
+ */
+static int gets_worse(const struct guarded *guarded, const struct packet *packet,
+		      struct cause *cause)
+{
+	struct cause unused;
+	int found = verdict(guarded->tool, &guarded->then, packet, cause);
+
+	if (found > 0 && verdict(guarded->tool, &guarded->now, packet, &unused) > 0)
+		return 0;
+	return found;
+}
+
+/* The same for each device by which the packet may come or go. */
+static int gets_worse_somewhere(const struct guarded *guarded, struct packet *packet,
+				struct cause *cause)
+{
+	const struct world *worlds[] = { &guarded->now, &guarded->then };
+	int found, i;
+	size_t at;
+
+	packet->dev = packet->loopback ? "lo" : "";
+	found = gets_worse(guarded, packet, cause);
+	for (i = 0; i < 2 && !packet->loopback; i++) {
+		for (at = 0; at < worlds[i]->count && !found; at++) {
+			packet->dev = worlds[i]->seen[at].attachment.dev;
+			if (packet->dev[0])
+				found = gets_worse(guarded, packet, cause);
+		}
+	}
+	return found;
+}
+
+/* Where the input has an entry of a change, for the beginning of a message. */
+static void place_text(struct tool *tool, const struct guard_set *set, enum entry_kind kind,
+		       const uint8_t *entry, char text[GUARD_TEXT_SIZE])
+{
+	*text = '\0';
+	if (set->where && set->in && packed_has(set->in, kind, entry))
+		set->where(tool, set->data, kind, entry, text, GUARD_TEXT_SIZE);
+}
+
+/* The same with the entry, if it is a prefix that the change adds. */
+static const char *cause_text(struct tool *tool, const struct cause *cause,
+			      char text[GUARD_TEXT_SIZE])
+{
+	const struct guard_set *set = &cause->seen->set;
+	uint8_t entry[IPCUCKOO_NET6_SIZE];
+	enum entry_kind kind = prefix_of(set, cause->end, cause->length, entry);
+	char name[ADDRESS_TEXT_SIZE];
+	size_t len;
+
+	place_text(tool, set, kind, entry, text);
+	len = strlen(text);
+	if (set->in && is_net(kind) && packed_has(set->in, kind, entry)) {
+		*entry_format(name, kind, entry) = '\0';
+		snprintf(text + len, GUARD_TEXT_SIZE - len, "%s: ", name);
+	}
+	return text;
+}
+
+/* @who: "the client of your SSH session"; @out: what that means: "; you would be locked out";
+ * @found: 1, or a negative errno
+ */
+static int refuse(const struct guarded *guarded, const struct cause *cause, const char *address,
+		  const char *who, const char *out, int found)
+{
+	const struct seen *seen = cause->seen;
+	struct tool *tool = guarded->tool;
+	char text[GUARD_TEXT_SIZE];
+
 	if (found < 0)
 		return fail(tool, STATUS_REFUSED,
-			    "cannot find out whether %s, %s your SSH session, would be dropped by the set %s: %s; nothing was changed (--force does it all the same)",
-			    session->text[end], end_text(end), set, strerror(-found));
+			    "cannot find out whether %s, %s, would be dropped by the set %s: %s; nothing was changed (--force does it all the same)",
+			    address, who, seen->attachment.set, strerror(-found));
+	if (seen->line)
+		return fail(seen->line, STATUS_REFUSED,
+			    "Set %s cannot be attached: %s is in it, %s%s (--force does it all the same)",
+			    seen->attachment.set, address, who, out);
+	cause_text(tool, cause, text);
 	return fail(tool, STATUS_REFUSED,
-		    "%s, %s your SSH session, would be dropped by the set %s; nothing was changed (--force does it all the same)",
-		    session->text[end], end_text(end), set);
+		    "%s%s, %s, would be dropped by the set %s; nothing was changed (--force does it all the same)",
+		    text, address, who, seen->attachment.set);
 }
 
-int guard_attach(struct tool *tool, const struct nl_attachment *attachment,
-		 guard_has *has, const void *set)
+/* The session */
+
+/* A connection of the machine with itself goes through the loopback device. */
+static bool is_local(const struct end *a, const struct end *b)
 {
+	static const uint8_t one[IPCUCKOO_HOST6_SIZE] = { [15] = 1 };
+
+	if (a->family == IPCUCKOO_FAMILY_INET)
+		return a->address[0] == 127 || !memcmp(a->address, b->address, 4);
+	return !memcmp(a->address, one, sizeof(one)) ||
+	       !memcmp(a->address, b->address, sizeof(one));
+}
+
+static int check_session(const struct guarded *guarded)
+{
+	static const char *const who[] = {
+		[CLIENT] = "the client of your SSH session",
+		[SERVER] = "the server of your SSH session",
+	};
+	struct packet packet = { 0 };
 	struct session session;
-	int end, found = 0;
+	struct cause cause;
+	int out, end, found;
 
-	if (!has) {
-		has = has_now;
-		set = attachment->set;
-	}
-	if (tool->force || attachment->verdict != IPCUCKOO_VERDICT_DROP ||
-	    !find_session(&session))
+	if (!find_session(&session) ||
+	    (!concerns(guarded, &session.end[CLIENT]) && !concerns(guarded, &session.end[SERVER])))
 		return STATUS_OK;
-	for (end = 0; end < ENDS && !found; end++)
-		if (endangers(attachment, end))
-			found = has(tool, set, &session.end[end]);
-	if (!found)
-		return STATUS_OK;
-	end--;
-	if (found < 0)
-		return refuse(tool, &session, end, attachment->set, found);
-	return fail(tool, STATUS_REFUSED,
-		    "Set %s cannot be attached: %s is in it, %s your SSH session; you would be locked out (--force does it all the same)",
-		    attachment->set, session.text[end], end_text(end));
-}
-
-static int check_change(struct tool *tool, const struct nl_set *set,
-			const struct guard_change *change,
-			const struct session *session,
-			const struct nl_attachment *attachment)
-{
-	int end, found;
-
-	for (end = 0; end < ENDS; end++) {
-		if (!endangers(attachment, end))
+	packet.loopback = is_local(&session.end[CLIENT], &session.end[SERVER]);
+	for (out = 0; out < 2; out++) {
+		packet.out = out;
+		packet.source = session.end[out ? SERVER : CLIENT];
+		packet.destination = session.end[out ? CLIENT : SERVER];
+		found = gets_worse_somewhere(guarded, &packet, &cause);
+		if (!found)
 			continue;
-		found = has_then(tool, set, &session->end[end], change);
-		if (found)
-			return refuse(tool, session, end, set->name, found);
+		end = (cause.end == &packet.source) == (packet.out != 0) ? SERVER : CLIENT;
+		return refuse(guarded, &cause, session.text[end], who[end],
+			      "; you would be locked out", found);
 	}
 	return STATUS_OK;
 }
 
-int guard_entries(struct tool *tool, const char *name,
-		  const struct guard_change *change)
+int guard(struct tool *tool, const struct guard_change *change)
 {
-	const struct nl_attachment block = {
-		.direction = IPCUCKOO_DIR_SRC,
-		.verdict = IPCUCKOO_VERDICT_DROP,
-		.place = IPCUCKOO_PLACE_INGRESS,
-	};
-	struct nl_attachment *all = NULL;
-	struct nl_set set = { 0 };
-	struct session session;
-	int status = STATUS_OK;
-	size_t count = 0, i;
+	struct guarded guarded = { .tool = tool };
+	int status;
 
-	if (tool->force || !find_session(&session))
+	if (tool->force)
 		return STATUS_OK;
-	if (nl_attachments(tool->nl, &all, &count) < 0)
-		return fail_kernel(tool, NULL, "cannot read the attachments");
-	snprintf(set.name, sizeof(set.name), "%s", name);
-	if (change->blocked)
-		status = check_change(tool, &set, change, &session, &block);
-	for (i = 0; i < count && !status; i++) {
-		if (strcmp(all[i].set, name))
-			continue;
-		if (!set.type)
-			status = find_set(tool, name, &set);
-		if (!status)
-			status = check_change(tool, &set, change, &session, &all[i]);
-	}
-	free(all);
-	return status;
-}
-
-int guard_names(struct tool *tool, const void *(*becomes)(const void *data, const char *name),
-		const void *data, guard_has *has)
-{
-	struct nl_attachment *all = NULL;
-	struct session session;
-	int status = STATUS_OK, end, found;
-	size_t count = 0, i;
-	const void *set;
-
-	if (tool->force || !find_session(&session))
-		return STATUS_OK;
-	if (nl_attachments(tool->nl, &all, &count) < 0)
-		return fail_kernel(tool, NULL, "cannot read the attachments");
-	for (i = 0; i < count && !status; i++) {
-		set = becomes(data, all[i].set);
-		for (end = 0; set && end < ENDS && !status; end++) {
-			if (!endangers(&all[i], end))
-				continue;
-			found = (has ? has : has_now)(tool, set, &session.end[end]);
-			if (found)
-				status = refuse(tool, &session, end, all[i].set, found);
-		}
-	}
-	free(all);
+	status = look(&guarded, change);
+	if (!status)
+		status = check_session(&guarded);
+	free(guarded.now.seen);
+	free(guarded.then.seen);
 	return status;
 }

@@ -1,52 +1,73 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Protects users from locking themselves out: a change that would drop packets of the
- * SSH session that the tool runs in is refused, unless --force is given.
+ * Protects users from locking themselves out. A change after which the attachments, in the order in
+ * which they run, would drop packets of the SSH session that the tool runs in, and did not drop
+ * before, is refused, unless --force is given.
  */
 #ifndef IPCUCKOO_TOOL_GUARD_H
 #define IPCUCKOO_TOOL_GUARD_H
 
 #include "cli/tool.h"
+#include "lib/packed.h"
 #include "nl/attachment.h"
 
-/* A function that says whether a set contains an address, or will contain it. Return: 1, 0,
- * or a negative errno if the kernel could not be asked.
- */
-typedef int guard_has(struct tool *tool, const void *set,
-		       const struct address_range *address);
-
 /**
- * struct guard_change - a change of entries that guard_entries() checks
- * @entries:	the entries
- * @add:	they are added; otherwise deleted
- * @nomatch:	they are added as exceptions
- * @replace:	they replace all entries of the set
- * @blocked:	the set will be attached as "src drop", whatever is attached now
+ * struct guard_set - what an attachment will look addresses up in: the entries that a set in the
+ *		      kernel has now, and changes of them
+ * @name:	the set in the kernel; "" for none, because it is new or all of its entries go
+ * @kind:	type and mask of the set; needed if entries change
+ * @in:		entries that will be in the set. All of these are sorted; NULL for none
+ * @holes:	exceptions that will be in the set
+ * @out:	entries that will not be in the set
+ * @where:	says where the input has one of these entries: sets the line in @tool, or writes
+ *		"FILE:LINE: "; NULL if it is no file
+ * @data:	for @where
  */
-struct guard_change {
-	const struct packed *entries;
-	bool add;
-	bool nomatch;
-	bool replace;
-	bool blocked;
+struct guard_set {
+	char name[IPCUCKOO_NAME_SIZE];
+	const struct nl_set *kind;
+	const struct packed *in;
+	const struct packed *holes;
+	const struct packed *out;
+	void (*where)(struct tool *tool, const void *data, enum entry_kind kind,
+		      const uint8_t *entry, char *text, size_t size);
+	const void *data;
 };
 
-/* Whether an error of a test means that the set does not contain the address: there is no
- * such set, or it cannot hold the address.
- */
-bool guard_is_no(int err);
+/* Room for what struct guard_set.where writes */
+#define GUARD_TEXT_SIZE	320
 
-/* All return STATUS_OK, or another status after a message. */
-/* Without @has, ask the kernel, whatever @set is: the name is attachment->set. */
-int guard_attach(struct tool *tool, const struct nl_attachment *attachment,
-		 guard_has *has, const void *set);
-int guard_entries(struct tool *tool, const char *name,
-		  const struct guard_change *change);
-/* Check a change of what attachments look up: other sets, or changed sets. @becomes
- * returns what stands behind a name after the change, as an argument for @has; NULL if
- * the name is not concerned. Without @has, it is the name of a set in the kernel.
+/**
+ * struct guard_attach - an attachment that a change makes
+ * @attachment:	the attachment
+ * @line:	the command, or line of restore, that attaches it; NULL if the change is about
+ *		entries, and attaches the set for them
+ * @set:	what it will look addresses up in
  */
-int guard_names(struct tool *tool, const void *(*becomes)(const void *data, const char *name),
-		const void *data, guard_has *has);
+struct guard_attach {
+	const struct nl_attachment *attachment;
+	const struct tool *line;
+	struct guard_set set;
+};
+
+/**
+ * struct guard_change - a change that guard() checks
+ * @becomes:	for each attachment that there is: changes @set, which is the set that it looks up
+ *		now, into what it will look up; NULL: all stay the same
+ * @data:	for @becomes
+ * @detach:	the attachments that match are removed, as by nl_detach(); or NULL
+ * @attach:	attachments that are made
+ * @count:	number of @attach
+ */
+struct guard_change {
+	void (*becomes)(const void *data, const char *name, struct guard_set *set);
+	const void *data;
+	const struct nl_attachment *detach;
+	const struct guard_attach *attach;
+	size_t count;
+};
+
+/* Return: STATUS_OK, or another status after a message. */
+int guard(struct tool *tool, const struct guard_change *change);
 
 #endif /* IPCUCKOO_TOOL_GUARD_H */

@@ -34,6 +34,9 @@ void forget_plan(struct work *work)
 	packed_free(&work->del);
 	packed_free(&work->plain);
 	extended_free(&work->extended);
+	packed_free(&work->fates.in);
+	packed_free(&work->fates.holes);
+	packed_free(&work->fates.out);
 	work->updates = false;
 	work->exceptions = false;
 }
@@ -63,17 +66,6 @@ static int order_changes(const void *x, const void *y)
 		return order;
 	/* Changes of the same entry in one line are equal. */
 	return a->line < b->line ? -1 : a->line > b->line;
-}
-
-static int pack(struct packed *entries, const struct change *change)
-{
-	struct entry_array *array = &entries->kind[change->kind];
-	size_t size = entry_size[change->kind];
-
-	if (packed_grow(entries, change->kind, 1))
-		return -ENOMEM;
-	memcpy(array->data + array->count++ * size, change->entry, size);
-	return 0;
 }
 
 /* Ask the kernel whether this very entry is in the set; a prefix that covers it does not
@@ -161,7 +153,7 @@ static int plan_to_send(struct work *work, const struct change *change,
 	work->updates |= there;
 	return work->extensions ?
 	       extended_add(&work->extended, change->kind, change->entry, value) :
-	       pack(&work->plain, change);
+	       packed_add(&work->plain, change->kind, change->entry);
 }
 
 /* Compute the total effect of the changes of a set. @have: the entries of the set; NULL
@@ -190,7 +182,8 @@ static int settle(struct transaction *t, struct work *work,
 		then = follow(work, change, next, there, &value, fault);
 		work->exceptions |= (then && value.nomatch) || (there && nomatch);
 		if (then != there)
-			err = pack(then ? &work->add : &work->del, change);
+			err = packed_add(then ? &work->add : &work->del, change->kind,
+					 change->entry);
 		if (!err && then)
 			err = plan_to_send(work, change, &value, there);
 	}
@@ -388,7 +381,7 @@ static int check_entries(struct transaction *t)
 	return STATUS_OK;
 }
 
-/* The SSH session */
+/* The guard */
 
 /* The last change of an entry, or NULL. work->changes is sorted. */
 static const struct change *find_change(const struct work *work,
@@ -405,48 +398,50 @@ static const struct change *find_change(const struct work *work,
 	return at;
 }
 
-/* Whether this very entry will be in the set. Return: as guard_has. */
-static int will_be_there(struct tool *tool, const struct work *work,
-			 const struct change *entry, bool *nomatch)
+/* For struct guard_set.where */
+static void find_line(struct tool *tool, const void *data, enum entry_kind kind,
+		      const uint8_t *entry, char *text, size_t size)
 {
-	const struct change *change = find_change(work, entry);
-	int there;
+	struct change key = { .kind = kind };
+	const struct change *change;
 
-	if (change) {
-		*nomatch = change->value.nomatch;
-		return change->add;
-	}
-	if (work->created || work->flushed)
-		return false;
-	there = ask(tool, work, entry, nomatch);
-	return guard_is_no(there) ? false : there;
+	(void)text;
+	(void)size;
+	memcpy(key.entry, entry, entry_size[kind]);
+	change = find_change(data, &key);
+	if (change)
+		tool->line = change->line;
 }
 
-/* Whether an address will match the set @data after the transaction. Tries the host, then
- * each wider prefix: the first that will be an entry decides, and does not match if it is
- * an exception. Return: as guard_has.
- */
-static int will_have(struct tool *tool, const void *data,
-		     const struct address_range *address)
+/* Sort the entries that change by what becomes of them. Return: 0 or -ENOMEM. */
+static int fill_fates(struct work *work)
 {
-	bool v4 = address->family == IPCUCKOO_FAMILY_INET, nomatch = false;
-	struct change entry = { .kind = v4 ? ENTRY_HOST4 : ENTRY_HOST6 };
-	const struct work *work = data;
-	int bytes = v4 ? 4 : 16, len = 8 * bytes, there;
-	struct packed one = { 0 };
+	const struct change *change = work->changes, *end;
+	int err = 0;
 
-	address_store(&address->first, address->family, entry.entry);
-	one.kind[entry.kind].data = entry.entry;
-	one.kind[entry.kind].count = 1;
-	mask_hosts(&work->set, &one);
-	while (!(there = will_be_there(tool, work, &entry, &nomatch))) {
-		if (work->set.type != IPCUCKOO_TYPE_HASH_NET || !len--)
-			return false;
-		entry.kind = v4 ? ENTRY_NET4 : ENTRY_NET6;
-		entry.entry[len / 8] &= ~(0x80 >> len % 8);
-		entry.entry[bytes] = len;
+	if (!work->count)
+		return 0;
+	end = change + work->count;
+	for (; change < end && !err; change++) {
+		if (change + 1 < end && same_entry(change, change + 1))
+			continue;
+		err = packed_add(!change->add ? &work->fates.out : change->value.nomatch ?
+				 &work->fates.holes : &work->fates.in, change->kind, change->entry);
 	}
-	return there < 0 ? there : !nomatch;
+	return err;
+}
+
+static void fill_guard_set(const struct work *work, struct guard_set *set)
+{
+	strcpy(set->name, work->created || work->flushed ? "" : work->set.name);
+	if (!work->count)
+		return;
+	set->kind = &work->set;
+	set->in = &work->fates.in;
+	set->holes = &work->fates.holes;
+	set->out = &work->fates.out;
+	set->where = find_line;
+	set->data = work;
 }
 
 /* Find the set that attachments of the name @from will look up after the steps from @step on.
@@ -483,33 +478,54 @@ static const struct work *last_work(const struct transaction *t, const char *fro
 	return NULL;
 }
 
-/* For guard_names(): the set that attachments of @name will look up; NULL if that set
- * does not change.
- */
-static const void *becomes(const void *data, const char *name)
+/* For struct guard_change */
+static void becomes(const void *data, const char *name, struct guard_set *set)
 {
-	const struct transaction *t = data;
-	const struct work *work = last_work(t, name);
+	const struct work *work = last_work(data, name);
 
-	if (!work || (!work->count && !work->flushed && !strcmp(work->set.name, name)))
-		return NULL;
-	return work;
+	if (work)
+		fill_guard_set(work, set);
 }
 
-/* Whether the set that an attachment of a line will look up contains an end of the session. */
-static int guard_steps(struct transaction *t)
+/* Whether anything is attached, or will be. */
+static bool has_attachments(const struct transaction *t)
 {
-	const struct step *step;
-	int status = STATUS_OK;
-	struct tool line;
+	bool any = false;
+	size_t i;
 
-	for (step = t->steps; step < t->steps + t->step_count && !status; step++) {
-		line = step->line;
-		if (step->kind == STEP_ATTACH)
-			status = guard_attach(&line, &step->attachment, will_have,
-					      follow_steps(t, step + 1, step->attachment.set,
-							   step->work));
+	for (i = 0; i < t->count; i++)
+		any |= t->works[i]->set.attachments;
+	for (i = 0; i < t->step_count; i++)
+		any |= t->steps[i].kind == STEP_ATTACH;
+	return any;
+}
+
+static int guard_all(struct transaction *t)
+{
+	struct guard_change change = { .becomes = becomes, .data = t };
+	struct guard_attach *attach = calloc(t->step_count + 1, sizeof(*attach));
+	const struct step *step;
+	int status;
+	size_t i;
+
+	for (i = 0; attach && i < t->count; i++)
+		if (fill_fates(t->works[i])) {
+			free(attach);
+			attach = NULL;
+		}
+	if (!attach)
+		return fail_memory(t->tool);
+	change.attach = attach;
+	for (step = t->steps; step < t->steps + t->step_count; step++) {
+		if (step->kind != STEP_ATTACH)
+			continue;
+		attach[change.count].attachment = &step->attachment;
+		attach[change.count].line = &step->line;
+		fill_guard_set(follow_steps(t, step + 1, step->attachment.set, step->work),
+			       &attach[change.count++].set);
 	}
+	status = guard(t->tool, &change);
+	free(attach);
 	return status;
 }
 
@@ -517,7 +533,7 @@ int transaction_plan(struct transaction *t)
 {
 	int status = check_entries(t);
 
-	if (!status)
-		status = guard_steps(t);
-	return status ? status : guard_names(t->tool, becomes, t, will_have);
+	if (status || t->tool->force || !has_attachments(t))
+		return status;
+	return guard_all(t);
 }

@@ -34,6 +34,8 @@ enum plan {
  * @plan:	how the changes are applied
  * @add:	entries that will be in the set, and are not in it now
  * @del:	entries that are in the set now, and will not be
+ * @fates:	for the guard: what becomes of the entries that change: they will match, be exceptions,
+ *		or not be in the set
  * @exceptions:	some of @add, @del or of the entries to send are exceptions
  * @updates:	some of the entries to send are in the set already; they are sent again,
  *		for new extensions
@@ -55,6 +57,11 @@ struct work {
 	enum plan plan;
 	struct packed add;
 	struct packed del;
+	struct {
+		struct packed in;
+		struct packed holes;
+		struct packed out;
+	} fates;
 	bool exceptions;
 	bool updates;
 	struct packed plain;

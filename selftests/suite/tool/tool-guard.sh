@@ -61,6 +61,8 @@ test_entries()
 	fine "del" del nets 10.0.0.0/8
 	fine "--force" add nets 192.0.2.7 --force
 	expect "load --force" 0 "nets: *" "" --force load nets list
+	fine "dropped already, so nothing gets worse" add nets 192.0.2.0/24
+	fine "nothing is dropped" flush nets
 	expect "block, the first time" 3 "" "192.0.2.7, the client of your SSH session, would be dropped by the set blocked" \
 		block 192.0.2.0/24
 	expect "block that is refused creates no set" \
@@ -68,6 +70,7 @@ test_entries()
 	expect "block of others" 0 "192.0.2.8 is blocked." "" block 192.0.2.8
 	expect "block, then" 3 "" "would be dropped by the set blocked" block 192.0.2.7
 	expect "block --force" 0 "192.0.2.7 is blocked." "" block 192.0.2.7 --force
+	fine "nothing is dropped again" flush
 	"$IPCUCKOO" create masked hash:ip netmask 24
 	fine "attach a set with a netmask" attach masked src drop
 	expect "add of an address that the netmask makes the same" \
@@ -115,6 +118,111 @@ test_changes()
 	printf '%s\n' 'attach nets src drop --force' > file
 	fine "--force in the line" restore -file file
 	start_over
+}
+
+# The sets friends and nets of the manual, and a session from 10.0.1.2 that friends lets in
+make_friends()
+{
+	SSH_CONNECTION="10.0.1.2 5000 203.0.113.1 22"
+	"$IPCUCKOO" restore <<- END || bail "cannot make friends"
+		create friends hash:net
+		create nets hash:net
+		create empty hash:net
+		add friends 10.0.1.2
+		add nets 10.0.1.0/24
+		attach friends src accept order 10
+		attach nets src drop order 20
+	END
+	echo 10.9.9.9 > other
+}
+
+# Test that the verdict of all attachments decides, in the order in which they run.
+test_chain()
+{
+	local dropped="10.0.1.2, the client of your SSH session, would be dropped by the set nets; nothing was changed (--force does it all the same)"
+	local words status
+
+	make_friends
+	for words in "flush friends" "del friends 10.0.1.2" "swap friends empty" \
+		"swap empty friends" "detach friends" "detach friends src accept order 10" \
+		"load friends other" "-exist add friends 10.0.1.2 nomatch" \
+		"attach friends src count --replace"; do
+		case $words in
+		detach*|load*|attach*) status=3 ;;
+		*) status=1 ;;
+		esac
+		# shellcheck disable=SC2086
+		expect "$words" $status "" "$dropped" $words
+	done
+	for words in "flush friends" "swap friends empty" "del friends 10.0.1.2" \
+		"-exist add friends 10.0.1.2 nomatch"; do
+		echo "$words" > file
+		expect "restore of $words" 1 "" "$dropped" restore -file file
+		expect "restore --check of $words" 1 "" "$dropped" restore --check -file file
+	done
+	printf '%s\n' 'flush friends' 'add friends 10.0.1.0/24' 'add friends 10.0.1.2 nomatch' > file
+	expect "restore of an exception" 1 "" "$dropped" restore -file file
+	has "nothing was changed" "10.0.1.2" friends
+	# Test that what the session's packets do not come to is not refused.
+	printf '%s\n' 'flush friends' 'add friends 10.0.1.0/30' 'add nets 10.0.1.2' > file
+	fine "restore, friends still has it" restore -file file
+	fine "del of another" del nets 10.0.1.2
+	fine "add to the set behind" add nets 10.0.1.2
+	fine "swap with a set that has it" add empty 10.0.1.0/28
+	fine "both have it" swap friends empty
+	fine "detach of the set behind" detach nets
+	fine "then friends is of no use" detach friends
+	fine "attached in front again" attach friends src accept order 10
+	fine "attach behind" attach nets src drop order 20
+	expect "attach in front" 3 "" "Set nets cannot be attached: 10.0.1.2 is in it" \
+		attach nets src drop order 5 priority -450
+	expect "attach to a chain of its own" 3 "" "Set nets cannot be attached: 10.0.1.2 is in it" \
+		attach nets src drop priority 7
+	expect "attach at a place before" 3 "" "Set nets cannot be attached: 10.0.1.2 is in it" \
+		attach nets src drop ingress dev lo
+	expect "attach in the other direction" 3 "" "Set nets cannot be attached: 10.0.1.2 is in it" \
+		attach nets both drop order 20
+	fine "accept, both" attach friends both accept order 10
+	fine "attach in the other direction, behind" attach nets both drop order 20
+	fine "one accept is enough for what comes in" del nets 10.0.1.2
+	expect "the other is needed for what goes out" 3 "" "$dropped" detach friends both
+	fine "one of two in front" detach friends src
+	expect "block of an address that is let in before" 0 "10.0.1.2 is blocked." "" block 10.0.1.2
+	expect "del of what lets it in" 1 "" "$dropped" del friends 10.0.1.0/28
+	expect "unblock" 0 "10.0.1.2 is unblocked." "" unblock 10.0.1.2
+	# Test that a change which makes nothing worse is not refused.
+	fine "--force" --force detach friends
+	fine "dropped already, add" add nets 10.0.1.2
+	fine "dropped already, flush" flush friends
+	fine "dropped already, attach" attach nets src drop priority 9
+	fine "no packet is dropped any more" flush nets
+	expect "an end to that" 1 "" "$dropped" add nets 10.0.1.2
+	fine "flush of all sets leaves nothing to drop" flush
+	start_over
+	# Test accept at one device only.
+	make_friends
+	fine "for all devices" detach nets
+	fine "accept at one device" attach friends src accept dev lo order 11
+	fine "and no more at all of them" detach friends order 10
+	expect "drop at all devices" 3 "" "10.0.1.2 is in it" attach nets src drop
+	start_over
+}
+
+test_mapped()
+{
+	SSH_CONNECTION="::ffff:192.0.2.7 5000 ::ffff:203.0.113.1 22"
+	make_sets
+	"$IPCUCKOO" add nets 192.0.2.0/24
+	expect "a session from IPv4 that is mapped into IPv6" 3 "" "192.0.2.7 is in it" \
+		attach nets src drop
+	start_over
+	SSH_CONNECTION="127.0.0.1 5000 127.0.0.1 22"
+	make_sets
+	"$IPCUCKOO" add nets 127.0.0.0/8
+	fine "a session with the machine itself: loopback devices are exempt" attach nets src drop
+	expect "with loopback" 3 "" "127.0.0.1 is in it" attach nets src drop loopback
+	start_over
+	SSH_CONNECTION=$session
 }
 
 test_unknown()
@@ -191,6 +299,8 @@ export SSH_CONNECTION=$session
 test_attach
 test_entries
 test_changes
+test_chain
+test_mapped
 test_unknown
 unset SSH_CONNECTION
 test_ancestors
