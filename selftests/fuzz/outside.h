@@ -8,6 +8,7 @@
 #define FUZZ_OUTSIDE_H
 
 #include <fcntl.h>
+#include <ifaddrs.h>
 #include <libmnl/libmnl.h>
 #include <netdb.h>
 #include <poll.h>
@@ -99,6 +100,8 @@ int outside_connect(int fd, const struct sockaddr *address, socklen_t size);
 #define sigprocmask(how, set, old)		outside_sigprocmask(how, set, old)
 #define getaddrinfo(name, service, hints, found) \
 	outside_getaddrinfo(name, service, hints, found)
+/* The machine has no addresses. */
+#define getifaddrs(list)				(*(list) = NULL, -1)
 #define getnameinfo(...)			outside_getnameinfo(__VA_ARGS__)
 #define mnl_socket_open2(bus, flags)		outside_socket_open(bus, flags)
 #define mnl_socket_bind(socket, groups, pid)	outside_socket_bind(socket, groups, pid)

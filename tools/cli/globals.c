@@ -60,7 +60,7 @@ static const struct global {
 	{ "f", "file", take_file, 0, "-f, -file FILE",
 	  "write to FILE (list, save), or read from it (restore)" },
 	FLAG("", "force", force, "--force",
-	     "allow changes that drop packets of your SSH session"),
+	     "allow changes that drop your SSH session, what this machine needs, or much of the internet"),
 	FLAG("", "spare", spare, "--spare",
 	     "the sets of the module ipcuckoo_spare: see ipcuckoo-upgrade"),
 	FLAG("h", "help", help, "-h, --help", "show help, or that of the command"),

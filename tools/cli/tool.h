@@ -39,7 +39,7 @@ enum output {
  * @quiet:	-q: print no messages
  * @exist:	-exist: it is no error if something to create or add exists, or if
  *		something to delete does not exist
- * @force:	--force: allow changes that drop packets of the user's SSH session
+ * @force:	--force: allow changes that the guard refuses (set/guard.h)
  * @sorted:	-sorted: has no effect, because lists are always sorted
  * @names:	-name: list names only
  * @terse:	-terse: list no members

@@ -2,10 +2,13 @@
 /*
  * One question decides: what happens to a packet, given what is attached and what the sets have?
  * verdict() answers it for the attachments as they are, and as they will be. A change is refused if
- * a packet of the session is dropped afterwards, and was not before.
+ * a packet of the session, or from or to an address that the machine needs, is dropped afterwards
+ * and was not before.
  *
- * Nobody knows by which device the session comes, so there has to be no device that has an
- * attachment of its own at which its packets would be dropped.
+ * Nobody knows by which device such packets come, so there has to be no device that has an
+ * attachment of its own at which they would be dropped.
+ *
+ * How much of the internet is dropped is a matter of the sets alone, whatever is accepted before.
  *
  * The SSH session is found in the environment of the tool. sudo and su may remove it
  * there; then it is that of the nearest ancestor process that has one. Daemons have no
@@ -17,7 +20,10 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "lib/exposure.h"
 #include "nl/entry.h"
+#include "nl/machine.h"
+#include "set/filter.h"
 #include "set/guard.h"
 #include "set/mask.h"
 
@@ -626,13 +632,25 @@ static const char *cause_text(struct tool *tool, const struct cause *cause,
 	return text;
 }
 
+/* The same set may be attached already, and once more by the change: then that is what to name. */
+static const struct seen *find_made(const struct guarded *guarded, const struct seen *drop)
+{
+	const struct seen *seen = guarded->then.seen, *end = seen + guarded->then.count;
+
+	for (; seen < end; seen++)
+		if (seen->line && seen->attachment.verdict == IPCUCKOO_VERDICT_DROP &&
+		    !strcmp(seen->attachment.set, drop->attachment.set))
+			return seen;
+	return drop;
+}
+
 /* @who: "the client of your SSH session"; @out: what that means: "; you would be locked out";
  * @found: 1, or a negative errno
  */
 static int refuse(const struct guarded *guarded, const struct cause *cause, const char *address,
 		  const char *who, const char *out, int found)
 {
-	const struct seen *seen = cause->seen;
+	const struct seen *seen = find_made(guarded, cause->seen);
 	struct tool *tool = guarded->tool;
 	char text[GUARD_TEXT_SIZE];
 
@@ -692,6 +710,209 @@ static int check_session(const struct guarded *guarded)
 	return STATUS_OK;
 }
 
+/* What the machine needs */
+
+static int check_address(const struct guarded *guarded, const struct machine_address *address)
+{
+	bool v6 = address->family == IPCUCKOO_FAMILY_INET6;
+	struct end end = { .family = address->family };
+	struct packet packet = { .loopback = address->loopback };
+	char text[ADDRESS_TEXT_SIZE];
+	struct cause cause;
+	int found = 0, way;
+
+	memcpy(end.address, address->address, sizeof(end.address));
+	if (!concerns(guarded, &end))
+		return STATUS_OK;
+	/* What comes in and goes out, from the address and then to it */
+	for (way = 0; way < 4 && !found; way++) {
+		if (!(way < 2 ? address->source : address->destination))
+			continue;
+		packet.out = way % 2;
+		packet.source = way < 2 ? end : (struct end){ 0 };
+		packet.destination = way < 2 ? (struct end){ 0 } : end;
+		found = gets_worse_somewhere(guarded, &packet, &cause);
+	}
+	*entry_format(text, v6 ? ENTRY_HOST6 : ENTRY_HOST4, end.address) = '\0';
+	return found ? refuse(guarded, &cause, text, address->what, "", found) : STATUS_OK;
+}
+
+static int check_machine(const struct guarded *guarded)
+{
+	struct machine_address *addresses;
+	size_t count = machine_addresses(&addresses), i;
+	int status = STATUS_OK;
+
+	for (i = 0; i < count && !status; i++)
+		status = check_address(guarded, &addresses[i]);
+	free(addresses);
+	return status;
+}
+
+/* The internet */
+
+/* As an entry of a set with a mask means all addresses that the mask makes the same, it counts as a
+ * prefix of as many bits as the mask has.
+ */
+static int add_member(struct packed *to, const struct nl_set *set, enum entry_kind kind,
+		      const uint8_t *entry)
+{
+	uint8_t net[IPCUCKOO_NET6_SIZE], mask[IPCUCKOO_HOST6_SIZE];
+	unsigned int i, bits = 0;
+
+	if (is_net(kind) || !mask_bits(set, mask))
+		return packed_add(to, kind, entry);
+	for (i = 0; i < entry_size[kind]; i++)
+		bits += __builtin_popcount(mask[i]);
+	if (bits == 8u * entry_size[kind])
+		return packed_add(to, kind, entry);
+	memcpy(net, entry, entry_size[kind]);
+	net[entry_size[kind]] = bits;
+	return packed_add(to, kind + ENTRY_NET4, net);
+}
+
+static int add_members(struct packed *to, const struct nl_set *set, const struct packed *from)
+{
+	struct entry_ref ref;
+	int err = 0;
+
+	for (ref.kind = 0; from && ref.kind < ENTRY_KINDS; ref.kind++)
+		for (ref.index = 0; ref.index < from->kind[ref.kind].count && !err; ref.index++)
+			err = add_member(to, set, ref.kind, entry_at(from, ref));
+	return err;
+}
+
+/* Read the entries that a set in the kernel has, without its exceptions. Return: 0 or a negative
+ * errno.
+ */
+static int read_members(struct tool *tool, const struct nl_set *set, struct packed *to)
+{
+	struct extended extended = { 0 };
+	struct packed all = { 0 };
+	int err = nl_entries(tool->nl, set->name, &all);
+	size_t i;
+
+	if (err >= 0 && all.has_extensions)
+		err = nl_extended_entries(tool->nl, set->name, &extended);
+	if (err >= 0 && !all.has_extensions)
+		err = add_members(to, set, &all);
+	for (i = 0; i < extended.count && err >= 0; i++)
+		if (!extended.at[i].value.nomatch)
+			err = add_member(to, set, extended.at[i].kind, extended.at[i].entry);
+	packed_free(&all);
+	extended_free(&extended);
+	return err < 0 ? err : 0;
+}
+
+/* Whether hosts are all that a set has, and they are few: then it need not be read, which takes a
+ * second for millions.
+ */
+static bool is_small(const struct nl_set *set)
+{
+	uint8_t mask[IPCUCKOO_HOST6_SIZE];
+
+	return set->entries == set->hosts && !mask_bits(set, mask) &&
+	       set->hosts <= exposure_most.size[EXPOSURE_V4];
+}
+
+/* Add the entries of a set in the kernel, unless it is NULL, "", or not there. Return: as
+ * read_members().
+ */
+static int add_kernel(struct tool *tool, const char *name, struct packed *to, bool small_too)
+{
+	struct nl_set set;
+	int err;
+
+	if (!name || !*name)
+		return 0;
+	err = nl_set_get(tool->nl, name, &set);
+	if (err || is_approximate(&set) || (!small_too && is_small(&set)))
+		return err == -ENOENT ? 0 : err;
+	return read_members(tool, &set, to);
+}
+
+static void sort(struct packed *entries)
+{
+	packed_sort(entries);
+	packed_dedup(entries);
+}
+
+/* @now: the set that the attachments of this name look up now, if one of them drops; or NULL */
+static int check_growth(const struct guarded *guarded, const struct seen *then, const char *now)
+{
+	const struct guard_set *set = &then->set;
+	/* What another set has in the kernel comes with it. */
+	bool other = *set->name && (!now || strcmp(set->name, now));
+	struct packed fresh = { 0 }, old = { 0 };
+	struct tool *tool = guarded->tool;
+	struct exposure_excess excess;
+	char text[EXPOSURE_TEXT_SIZE], place[GUARD_TEXT_SIZE];
+	uint8_t mask[IPCUCKOO_HOST6_SIZE];
+	int over = 0, status = STATUS_OK;
+
+	if (!other && !set->in)
+		return STATUS_OK;
+	/* Most changes are small: of these, nothing is copied. */
+	if (!other && !mask_bits(set->kind, mask) &&
+	    !exposure_check(set->in, NULL, &exposure_most, &excess))
+		return STATUS_OK;
+	if (other)
+		over = add_kernel(tool, set->name, &fresh, false);
+	if (over >= 0)
+		over = add_members(&fresh, set->kind, set->in);
+	sort(&fresh);
+	if (over >= 0)
+		over = exposure_check(&fresh, NULL, &exposure_most, &excess);
+	if (over > 0) {
+		over = add_kernel(tool, now, &old, true);
+		sort(&old);
+		if (!over)
+			over = exposure_check(&fresh, &old, &exposure_most, &excess);
+	}
+	if (over < 0) {
+		status = fail(tool, STATUS_REFUSED,
+			      "cannot find out how much of the internet would be dropped by the set %s: %s; nothing was changed (--force does it all the same)",
+			      then->attachment.set, strerror(-over));
+	} else if (over) {
+		place_text(tool, set, excess.widest.kind, entry_at(&fresh, excess.widest), place);
+		status = fail(then->line ? then->line : tool, STATUS_REFUSED,
+			      "%sthe set %s %s; nothing was changed (--force does it all the same)",
+			      place, then->attachment.set, exposure_text(&fresh, &excess, text));
+	}
+	packed_free(&fresh);
+	packed_free(&old);
+	return status;
+}
+
+/* An attachment of a set of this name that drops, of the first @count of a world; NULL: none */
+static const struct seen *find_drop(const struct seen *seen, size_t count, const char *name)
+{
+	for (; count--; seen++)
+		if (seen->attachment.verdict == IPCUCKOO_VERDICT_DROP &&
+		    !strcmp(seen->attachment.set, name))
+			return seen;
+	return NULL;
+}
+
+static int check_internet(const struct guarded *guarded)
+{
+	const struct world *now = &guarded->now, *then = &guarded->then;
+	const struct seen *seen, *before;
+	int status = STATUS_OK;
+	size_t i;
+
+	for (i = 0; i < then->count && !status; i++) {
+		seen = &then->seen[i];
+		if (seen->attachment.verdict != IPCUCKOO_VERDICT_DROP ||
+		    (!seen->other && !seen->set.in) ||
+		    find_drop(then->seen, i, seen->attachment.set))
+			continue;
+		before = find_drop(now->seen, now->count, seen->attachment.set);
+		status = check_growth(guarded, seen, before ? before->set.name : NULL);
+	}
+	return status;
+}
+
 int guard(struct tool *tool, const struct guard_change *change)
 {
 	struct guarded guarded = { .tool = tool };
@@ -702,6 +923,10 @@ int guard(struct tool *tool, const struct guard_change *change)
 	status = look(&guarded, change);
 	if (!status)
 		status = check_session(&guarded);
+	if (!status)
+		status = check_internet(&guarded);
+	if (!status)
+		status = check_machine(&guarded);
 	free(guarded.now.seen);
 	free(guarded.then.seen);
 	return status;

@@ -1,8 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Protects users from locking themselves out. A change after which the attachments, in the order in
- * which they run, would drop packets of the SSH session that the tool runs in, and did not drop
- * before, is refused, unless --force is given.
+ * Protects users from locking themselves out, and from blocking the internet. A change is refused,
+ * unless --force is given, if after it the attachments, in the order in which they run, would drop
+ * what they did not drop before:
+ *
+ *   - packets of the SSH session that the tool runs in,
+ *   - packets from or to an address that this machine needs (nl/machine.h),
+ *   - more of the internet than one change may add (lib/exposure.h).
  */
 #ifndef IPCUCKOO_TOOL_GUARD_H
 #define IPCUCKOO_TOOL_GUARD_H

@@ -111,7 +111,7 @@ class Ours(Subject):
     def create(self, name, idle=False):
         run([self.tool, "create", name, self.type, "family", self.inet])
         if not idle:
-            run([self.tool, "attach", name, "src", "drop"])
+            run([self.tool, "--force", "attach", name, "src", "drop"])
 
     def destroy(self, name, idle=False):
         if not idle:
@@ -124,12 +124,12 @@ class Ours(Subject):
     write_replacement = write_removal = write_list
 
     def load(self, name, path):
-        run([self.tool, "load", name, path])
+        run([self.tool, "--force", "load", name, path])
 
     replace = load
 
     def bulk_add(self, name, path):
-        run([self.tool, "load", name, path, "--append"])
+        run([self.tool, "--force", "load", name, path, "--append"])
 
     def bulk_delete(self, name, path):
         run(["xargs", self.tool, "del", name], path)
@@ -141,7 +141,7 @@ class Ours(Subject):
         run([self.tool, "flush", name])
 
     def add(self, name, host):
-        run([self.tool, "add", name, host])
+        run([self.tool, "--force", "add", name, host])
 
     def delete(self, name, host):
         run([self.tool, "del", name, host])

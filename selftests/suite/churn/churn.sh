@@ -316,7 +316,7 @@ make_namespace()
 	ip -n x link set x0 up && ip -n x link set lo up && ip -n c link set px up &&
 	nsenter --net=/run/netns/x "$IPCUCKOO" create ip hash:ip family any &&
 	nsenter --net=/run/netns/x "$IPCUCKOO" load ip $dir/hosts > /dev/null &&
-	nsenter --net=/run/netns/x "$IPCUCKOO" attach ip both drop > /dev/null &&
+	nsenter --net=/run/netns/x "$IPCUCKOO" --force attach ip both drop > /dev/null &&
 	nsenter --net=/run/netns/x "$IPCUCKOO" attach ip src count > /dev/null
 }
 

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0
 #
 # Tests the tool's guard: without --force, it refuses changes that would lock out the SSH session
-# that it runs in, and nothing else.
+# that it runs in, drop addresses that the machine needs, or much of the internet; and nothing else.
 
 . "${0%/*}/tool-functions"
 
@@ -260,6 +260,118 @@ test_unknown()
 	start_over
 }
 
+# Test that one change does not block much of the internet.
+test_internet()
+{
+	local all="would drop 3702390784 more addresses of IPv4, most of them by 0.0.0.0/0; one change may add 16777216, a /8"
+	local -x SSH_CONNECTION=""
+	local words
+
+	make_sets
+	fine "a set that is not attached may have anything" add nets 0.0.0.0/0 ::/0
+	for words in "src accept" "src count" "dst mark 1"; do
+		# shellcheck disable=SC2086
+		fine "attach $words" attach nets $words order 1
+	done
+	fine "detach" detach nets
+	expect "attach drop" 3 "" "the set nets $all; nothing was changed (--force does it all the same)" \
+		attach nets src drop
+	fine "del" del nets 0.0.0.0/0
+	expect "IPv6" 3 "" "the set nets would drop 35184372088832 more /48s of IPv6, most of them by ::/0; one change may add 4294967296, a /16; nothing" \
+		attach nets src drop
+	fine "nothing is left" flush nets
+	fine "attach" attach nets src drop
+	expect "add" 1 "" "the set nets $all; nothing was changed" add nets 0.0.0.0/0
+	expect "many prefixes" 1 "" "the set nets would drop 33554432 more addresses of IPv4, most of them by 8.0.0.0/8; " \
+		add nets 8.0.0.0/8 9.0.0.0/8
+	fine "a 256th of the internet, and what is no part of it" add nets 8.0.0.0/8 240.0.0.0/4 \
+		10.0.0.0/8 2a00::/16
+	fine "exceptions" add nets 0.0.0.0/1 nomatch
+	printf '%s\n' '# comment' 192.0.2.1 '8.0.0.0/8 # there' '4.0.0.0/6, why' > wide
+	expect "load, with the line" 3 "" "wide:4: the set nets would drop 67108880 more addresses of IPv4, most of them by 4.0.0.0/6; " \
+		load nets list wide
+	expect "load --append --check" 3 "" "wide:4: the set nets" load nets wide --append --check
+	expect "load of standard input" 3 "" ": the set nets would drop" load nets - < wide
+	printf '%s\n' 'add nets 192.0.2.9' 'add nets 4.0.0.0/6' > file
+	expect "restore, with the line" 1 "" "Error in line 2: the set nets would drop 67108865 more" \
+		restore -file file
+	printf '%s\n' 'create fresh hash:net' 'add fresh 4.0.0.0/6' 'attach fresh src drop' > file
+	expect "restore of a new set" 1 "" "Error in line 3: the set fresh would drop 67108864 more" \
+		restore -file file
+	fine "--force" --force restore -file file
+	fine "it is there already" -exist restore -file file
+	expect "load of what is there" 0 "fresh: 1 entry*" "" load fresh - <<< 4.0.0.0/6
+	expect "load of more" 3 "" "would drop 67108864 more addresses of IPv4, most of them by 16.0.0.0/6" \
+		load fresh - <<< $'4.0.0.0/6\n16.0.0.0/6'
+	fine "another set" create other hash:net
+	fine "is full of it" add other 0.0.0.0/1
+	expect "swap" 1 "" "the set fresh would drop " swap fresh other
+	fine "create with a mask" create masked hash:ip netmask 4
+	fine "an entry that stands for many" add masked 16.0.0.1
+	expect "a mask" 3 "" "the set masked would drop 268435456 more addresses of IPv4, most of them by 16.0.0.0/4" \
+		attach masked dst drop
+	expect "block" 3 "" "the set blocklist $all" block 0.0.0.0/0
+	expect "which creates no set" \
+		1 "" 'The set with the given name does not exist: "blocklist"' list blocklist
+	start_over
+}
+
+# Test the addresses that the machine needs.
+test_machine()
+{
+	local -x SSH_CONNECTION=""
+	local needs words
+
+	ip link set lo up && ip address add 203.0.113.9/32 dev lo &&
+		ip route add 198.41.0.4/32 via 203.0.113.10 dev lo onlink &&
+		echo "nameserver 203.0.113.11" > resolv.conf || bail "cannot set up the machine"
+	make_sets
+	"$IPCUCKOO" create friends hash:net family any
+	fine "attach" attach nets src drop
+	while IFS=, read -r words needs; do
+		expect "add $words" 1 "" "$needs, would be dropped by the set nets; nothing was changed" \
+			add nets "$words"
+	done <<- END
+		203.0.113.9,203.0.113.9, an address of this machine
+		203.0.113.8/31,203.0.113.8/31: 203.0.113.9, an address of this machine
+		203.0.113.10,203.0.113.10, a gateway of this machine
+		203.0.113.11,203.0.113.11, a resolver of this machine
+		169.254.0.0/16,169.254.0.0/16: 169.254.169.254, a link-local address
+		fe80::/10,fe80::/10: fe80::1, a link-local address
+		8000::/1,8000::/1: fe80::1, a link-local address
+		0.0.0.0/8,0.0.0.0/8: 0.0.0.0, the address of who has none yet
+		::/128,::, the address of who has none yet
+	END
+	fine "neighbours, what is no source, and what loopback devices have" add nets 203.0.113.12 \
+		169.254.1.1 224.0.0.0/4 ff00::/8 127.0.0.0/8 ::1
+	printf '%s\n' 192.0.2.1 203.0.113.0/24 > addresses
+	expect "load" 3 "" "addresses:2: 203.0.113.0/24: 203.0.113.9, an address of this machine, would" \
+		load nets addresses
+	echo "add nets 203.0.113.0/24" > file
+	expect "restore" 1 "" "Error in line 1: 203.0.113.0/24: 203.0.113.9, an address" restore -file file
+	expect "block" 3 "" "203.0.113.10, a gateway of this machine, would be dropped by the set blocklist" \
+		block 203.0.113.10
+	expect "loopback" 3 "" "Set nets cannot be attached: 127.0.0.1 is in it, a loopback address (--force" \
+		attach nets src drop loopback
+	expect "multicast" 3 "" "Set nets cannot be attached: 224.0.0.1 is in it, a multicast address (--force" \
+		attach nets dst drop
+	fine "what lets them pass before" add friends 203.0.113.8/29
+	fine "as source and destination" attach friends both accept
+	fine "then they are not dropped" add nets 203.0.113.0/24
+	expect "flush of it" 1 "" "203.0.113.9, an address of this machine, would be dropped by the set nets" \
+		flush friends
+	expect "detach of it" 3 "" "203.0.113.9, an address of this machine, would be dropped by the set nets" \
+		detach friends
+	fine "--force" --force flush friends
+	fine "nothing gets worse" -exist add nets 203.0.113.9
+	ip address del 203.0.113.9/32 dev lo
+	ip route del 198.41.0.4/32 2> /dev/null
+	: > resolv.conf
+	fine "flush" flush nets
+	fine "addresses that it has no more" add nets 203.0.113.9 203.0.113.10 203.0.113.11
+	start_over
+}
+
 # Test that the guard looks for the session in the environments of all ancestors: sudo removes it.
 test_ancestors()
 {
@@ -293,6 +405,9 @@ expect_env()
 
 session="192.0.2.7 5000 203.0.113.1 22"
 load_module
+# The resolvers of the host are none of this machine.
+: > resolv.conf && mount --bind resolv.conf /etc/resolv.conf || bail "cannot set up the machine"
+on_exit "umount /etc/resolv.conf"
 need_ingress
 make_sets
 export SSH_CONNECTION=$session
@@ -302,6 +417,8 @@ test_changes
 test_chain
 test_mapped
 test_unknown
+test_internet
+test_machine
 unset SSH_CONNECTION
 test_ancestors
 start_over
