@@ -14,6 +14,7 @@
 #include "daemon/feed.h"
 #include "daemon/fetch.h"
 #include "daemon/format.h"
+#include "daemon/guard.h"
 #include "daemon/json_feed.h"
 #include "daemon/log.h"
 #include "daemon/memory.h"
@@ -448,7 +449,7 @@ static char *find_doubt(const struct feed_source *feed, size_t count)
 	    !(feed->allow_empty && !count))
 		return need_text("it has only %zu entries, and had %zu: it shrank by more than max-shrink allows",
 				 count, before);
-	return find_short_prefix(feed);
+	return find_short_prefix(feed) ? : guard_doubt(&feed->source, &parsed->entries);
 }
 
 /* The body is complete. */
@@ -687,6 +688,7 @@ static char *do_command(struct source *source, const char *command, bool *done)
 
 const struct source_kind feed_kind = {
 	.word = "feed",
+	.judges = true,
 	.size = sizeof(struct feed_source),
 	.keys = feed_keys,
 	.check = check_feed,

@@ -152,6 +152,7 @@ static char *create(struct target *target)
 		return why_failed(target, err);
 	log_info("[set %s] did not exist, and was created", target->name);
 	target->generation = generation(target);
+	target->own = true;
 	return NULL;
 }
 

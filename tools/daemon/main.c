@@ -23,6 +23,7 @@
 #include "daemon/control.h"
 #include "daemon/fetch.h"
 #include "daemon/kernel.h"
+#include "daemon/guard.h"
 #include "daemon/log.h"
 #include "daemon/memory.h"
 #include "daemon/source.h"
@@ -111,6 +112,7 @@ static void find_contents(struct source *source, const struct config *old, const
 		source_inherit(source, before);
 	else if (dir)
 		source->delivered = store_load(source, dir);
+	guard_start(source, source_note(source, GUARD_NOTE));
 }
 
 /* @old: the configuration that was in force; NULL when the daemon starts */

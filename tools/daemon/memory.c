@@ -15,6 +15,11 @@ static void *check(void *memory)
 	exit(EXIT_FAILURE);
 }
 
+void need_memory(int err)
+{
+	check(err ? NULL : (void *)"");
+}
+
 void *need_zeros(size_t size)
 {
 	return check(calloc(1, size));

@@ -15,6 +15,10 @@ void *need_zeros(size_t size);
 char *need_copy(const char *text);
 /* A text, as printf() would print it. */
 char *need_text(const char *format, ...) __attribute__((format(printf, 1, 2)));
+/* End in the same way if @err, of a function that returns 0 or -ENOMEM, is not 0: for the few cases
+ * in which going on would do harm.
+ */
+void need_memory(int err);
 /* Room for one more pointer behind the @count pointers of an array, and for a NULL behind it. */
 void *need_room(void *array, size_t count);
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include <stdlib.h>
 
+#include "daemon/guard.h"
 #include "daemon/merged.h"
 #include "daemon/source.h"
 #include "daemon/target.h"
@@ -42,6 +43,8 @@ static void add_member(const struct asked *asked, size_t at, struct member *memb
 {
 	struct merged_value *value = &asked->merged->value[member->kind][at];
 
+	if (guard_keeps_out(asked->source, member->kind, member->entry))
+		return;
 	complete_member(asked->source, member);
 	if (member_expired(member, asked->now))
 		return;
@@ -59,10 +62,12 @@ static void add_member(const struct asked *asked, size_t at, struct member *memb
 /* An entry of the source's array is one of those asked for. */
 static void on_match(enum entry_kind kind, size_t in_array, size_t at, void *data)
 {
+	const struct asked *asked = data;
 	struct member member = { .kind = kind };
 
-	(void)in_array;
-	add_member(data, at, &member);
+	memcpy(member.entry, asked->source->contents.plain.kind[kind].data +
+	       in_array * entry_size[kind], entry_size[kind]);
+	add_member(asked, at, &member);
 }
 
 /* The entries of the source that have values of their own */

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "cli/options.h"
+#include "daemon/guard.h"
 #include "daemon/log.h"
 #include "daemon/memory.h"
 #include "daemon/source.h"
@@ -162,37 +163,59 @@ static void take_good(struct source *source)
 	set_problem(source, SOURCE_GOOD, NULL);
 }
 
+static void note_kept_out(struct source *source)
+{
+	char *text = guard_note(source);
+
+	source_set_note(source, GUARD_NOTE, text);
+	free(text);
+}
+
 /* The source had other contents. Change the kernel's set where it has to change, if that is a small part
  * of it, or else replace all of it. Until all sources have answered, entries are only added; when the last
- * one does, the set is replaced. @complete: all had answered before. @old: freed
+ * one does, the set is replaced. @settled: nothing was in the set before but what sources say. @old: freed.
+ * @kept_out: what the guard kept out of them, freed
  */
-static void apply_difference(struct source *source, struct contents *old, bool complete)
+static void apply_difference(struct source *source, struct contents *old, struct packed *kept_out,
+			     bool settled)
 {
 	struct target *target = source->target;
 	struct packed touched = { 0 };
 	struct contents none = { 0 };
 	int err = 0;
 
-	if (complete != target_complete(target))
+	if (settled != target_settled(target))
 		err = -EAGAIN;
 	/* The time at which its entries expire is counted from now on: all of them change. */
-	if (!err && (source->timeout || !complete))
+	if (!err && (source->timeout || !settled))
 		err = contents_compare(&source->contents, &none, &touched);
-	if (!err && complete)
+	if (!err && settled)
 		err = contents_compare(old, &source->contents, &touched);
+	if (!err)
+		err = packed_missing(kept_out, &source->kept_out, &touched) ? :
+		      packed_missing(&source->kept_out, kept_out, &touched);
+	packed_sort(&touched);
+	packed_dedup(&touched);
 	if (err || packed_count(&touched) > target->entries / SMALL_PART)
 		target_apply(target);
 	else if (packed_count(&touched))
 		target_apply_some(target, &touched, true);
 	packed_free(&touched);
+	packed_free(kept_out);
 	contents_free(old);
 }
 
 void source_deliver(struct source *source, struct contents *contents)
 {
-	bool complete = target_complete(source->target);
+	bool settled = target_settled(source->target);
 	struct contents old = source->contents;
+	struct packed none = { 0 }, kept_out = { 0 };
 
+	/* Without memory for this, all of the set is replaced. */
+	if (packed_missing(&source->kept_out, &none, &kept_out))
+		settled = false;
+	guard_deliver(source, contents);
+	note_kept_out(source);
 	source->contents = *contents;
 	memset(contents, 0, sizeof(*contents));
 	source->delivered = true;
@@ -200,10 +223,12 @@ void source_deliver(struct source *source, struct contents *contents)
 	take_good(source);
 	source->changed_at = source->good_at;
 	target_need_all(source->target, &source->contents);
-	if (source->daemon->dry_run)
+	if (source->daemon->dry_run) {
+		packed_free(&kept_out);
 		contents_free(&old);
-	else
-		apply_difference(source, &old, complete);
+	} else {
+		apply_difference(source, &old, &kept_out, settled);
+	}
 	save(source);
 	answered(source);
 }
@@ -245,6 +270,8 @@ int source_change(struct source *source, const struct source_change *changes, si
 	size_t i;
 	int err = 0;
 
+	guard_change(source, changes, count);
+	note_kept_out(source);
 	for (i = 0; i < count && !err; i++) {
 		member = &changes[i].member;
 		if (changes[i].del || member_expired(member, now))
@@ -271,12 +298,13 @@ int source_change(struct source *source, const struct source_change *changes, si
 void source_confirm(struct source *source)
 {
 	struct contents none = { 0 };
+	struct packed kept_out = { 0 };
 
 	take_good(source);
 	/* Its entries expire later now. */
 	if (source->timeout && source->delivered) {
 		if (!source->daemon->dry_run)
-			apply_difference(source, &none, target_complete(source->target));
+			apply_difference(source, &none, &kept_out, target_settled(source->target));
 		save_later(source);
 	}
 	answered(source);
@@ -382,6 +410,7 @@ void source_free(struct source *source)
 	source_forget_notes(source);
 	free(source->problem);
 	free(source->warning);
+	guard_free(source);
 	free(source->name);
 	free(source);
 }

@@ -37,6 +37,7 @@ struct source;
  * @word:	"feed": its sections are "[feed NAME]"
  * @size:	size of the struct that begins with struct source
  * @keys:	its own keys; source_keys has those that all kinds have
+ * @judges:	it refuses itself what must not be blocked, so that what it delivers was agreed to
  * @check:	look at all keys together, and call config_fault() if something is wrong; or NULL
  * @start:	begin to follow the source. The loaded contents and notes are there already
  * @stop:	end it
@@ -57,6 +58,7 @@ struct source_kind {
 	const char *word;
 	size_t size;
 	const struct config_key *keys;
+	bool judges;
 	void (*check)(struct source *source, struct section *section);
 	void (*start)(struct source *source);
 	void (*stop)(struct source *source);
@@ -104,6 +106,8 @@ struct note {
  * @state:	state
  * @problem:	why its state is FAILING or REFUSED, and what to do; NULL otherwise
  * @warning:	what is wrong although the contents are good, and what to do; or NULL. The kind sets it
+ * @kept_out:	entries of the contents that the set does not get, sorted: see guard.h
+ * @kept_out_why: the reason of the first of them, if there are any
  * @good_at:	last good answer, in seconds since 1970; 0: none
  * @good_here:	that was in this run
  * @changed_at:	last good answer that changed the contents
@@ -134,6 +138,8 @@ struct source {
 	enum source_state state;
 	char *problem;
 	char *warning;
+	struct packed kept_out;
+	char *kept_out_why;
 	uint32_t good_at;
 	bool good_here;
 	uint32_t changed_at;

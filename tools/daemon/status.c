@@ -4,6 +4,7 @@
 #include <zlib.h>
 
 #include "daemon/config.h"
+#include "daemon/guard.h"
 #include "daemon/memory.h"
 #include "daemon/source.h"
 #include "daemon/status.h"
@@ -52,6 +53,7 @@ static const char *set_state(const struct target *target)
 
 static void print_source(FILE *f, const struct source *source)
 {
+	char *kept_out = guard_text(source);
 	char good[48], changed[48];
 
 	fprintf(f, "  %s %s: %s, %zu entries, last good answer %s, last change %s\n",
@@ -61,6 +63,9 @@ static void print_source(FILE *f, const struct source *source)
 		fprintf(f, "    %s\n", source->problem);
 	if (source->warning)
 		fprintf(f, "    warning: %s\n", source->warning);
+	if (kept_out)
+		fprintf(f, "    warning: %s\n", kept_out);
+	free(kept_out);
 	if (source->kind->waiting && source->kind->waiting(source))
 		fprintf(f, "    changes that wait to be published: %llu\n",
 			(unsigned long long)source->kind->waiting(source));
@@ -108,6 +113,7 @@ static void add_number(struct json_object *object, const char *key, uint64_t num
 static struct json_object *source_object(const struct source *source)
 {
 	struct json_object *object = json_object_new_object();
+	char *kept_out = guard_text(source);
 
 	add_text(object, "name", source->name);
 	add_text(object, "kind", source->kind->word);
@@ -115,6 +121,9 @@ static struct json_object *source_object(const struct source *source)
 	add_text(object, "state", source_state_word(source));
 	add_text(object, "problem", source->problem);
 	add_text(object, "warning", source->warning);
+	add_text(object, "kept_out_why", kept_out);
+	free(kept_out);
+	add_number(object, "kept_out", packed_count(&source->kept_out));
 	add_number(object, "entries", living(source));
 	add_number(object, "good_at", source->good_at);
 	add_number(object, "changed_at", source->changed_at);

@@ -3,6 +3,7 @@
 
 #include "cmd/commands.h"
 #include "daemon/attachments.h"
+#include "daemon/guard.h"
 #include "daemon/kernel.h"
 #include "daemon/log.h"
 #include "daemon/memory.h"
@@ -44,6 +45,9 @@ const struct config_key target_keys[] = {
 	{ "maxelem", KEY_NUMBER, FIELD(maxelem), .preset = "0", .most = UINT32_MAX - 1 },
 	{ "timeouts", KEY_SWITCH, FIELD(timeouts) },
 	{ "comments", KEY_SWITCH, FIELD(comments) },
+	{ "protect", KEY_SWITCH, FIELD(protect), .preset = "yes" },
+	{ "max-growth", KEY_NUMBER, FIELD(max_growth), .preset = "8", .most = 32 },
+	{ "max-growth6", KEY_NUMBER, FIELD(max_growth6), .preset = "16", .most = 48 },
 	{ "except", KEY_LIST, FIELD(except) },
 	{ "except-file", KEY_LIST, FIELD(except_files) },
 	{ "attach", KEY_LINES, FIELD(attach) },
@@ -119,6 +123,11 @@ bool target_complete(const struct target *target)
 	return true;
 }
 
+bool target_settled(const struct target *target)
+{
+	return target->own || target_complete(target);
+}
+
 /* Reads what the set shall have, then the exceptions. If @arrays, the entries of sources that have
  * neither expiry nor comment come first, as arrays; @array is the source whose array is next, and
  * @rest what exceptions leave of one.
@@ -156,17 +165,25 @@ static int next_array(void *data, const struct packed **entries)
 {
 	struct union_cursor *cursor = data;
 	const struct target *target = cursor->target;
-	const struct packed *plain;
+	const struct source *source;
+	struct packed allowed = { 0 };
+	int err = 0;
 
 	packed_free(&cursor->rest);
 	if (!cursor->arrays || cursor->array == target->source_count)
 		return 0;
-	plain = &target->sources[cursor->array++]->contents.plain;
-	*entries = plain;
-	if (!packed_count(&target->exceptions))
-		return 1;
-	*entries = &cursor->rest;
-	return packed_without(plain, &target->exceptions, &cursor->rest) ? -ENOMEM : 1;
+	source = target->sources[cursor->array++];
+	*entries = &source->contents.plain;
+	if (packed_count(&source->kept_out)) {
+		err = guard_without(source, *entries, &allowed);
+		*entries = &allowed;
+	}
+	if (!err && (packed_count(&target->exceptions) || *entries == &allowed)) {
+		err = packed_without(*entries, &target->exceptions, &cursor->rest);
+		*entries = &cursor->rest;
+	}
+	packed_free(&allowed);
+	return err ? -ENOMEM : 1;
 }
 
 /* Ask all sources about all entries, or only about those that do not come in arrays. */
@@ -363,7 +380,7 @@ static char *replace(struct target *target)
 	if (begin_union(&cursor))
 		why = need_text("out of memory");
 	else
-		why = kernel_replace(target, &entries, !target_complete(target));
+		why = kernel_replace(target, &entries, !target_settled(target));
 	end_union(&cursor);
 	return why;
 }
@@ -430,6 +447,7 @@ static void repair(struct target *target, const char *what)
 	target->contested = target->quick >= CONTESTED_LEAST;
 	target->repaired = now;
 	target->repairs++;
+	target->own = false;
 	if (target_complete(target) && !target->contested)
 		log_warning("[set %s] %s; it is made what its sources say", target->name, what);
 	target_apply(target);

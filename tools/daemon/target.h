@@ -37,6 +37,9 @@ struct source;
  * @timeouts:	create the set with timeouts; also if a source or an entry needs them
  * @comments:	create the set with comments; also if a source or an entry needs them
  * @except:	exceptions, as words
+ * @protect:	sources cannot block what the guard keeps (guard.h)
+ * @max_growth:	one change may add as much of IPv4 as a prefix of this length covers
+ * @max_growth6: the same of IPv6
  * @except_files: files with exceptions
  * @attach:	how the set is attached, as the words of "ipcuckoo attach" behind its name
  *
@@ -47,6 +50,7 @@ struct source;
  * @options:	extensions of the kernel's set: enum ipcuckoo_option
  * @default_timeout: the kernel's set gives this timeout to entries that come without one
  * @lacking:	extensions that it needs and does not have: it is replaced by another set
+ * @own:	the daemon has created the set, and nobody else has changed it since
  * @generation:	that of the kernel's set after the last change of the daemon. If the set has another
  *		one, somebody else has changed it; 0: unknown, so that the set is made anew
  * @rules:	number of rules of the kernel that look the set up
@@ -75,6 +79,9 @@ struct target {
 	bool timeouts;
 	bool comments;
 	char **except;
+	bool protect;
+	uint64_t max_growth;
+	uint64_t max_growth6;
 	char **except_files;
 	char **attach;
 
@@ -85,6 +92,7 @@ struct target {
 	uint32_t options;
 	uint32_t default_timeout;
 	uint32_t lacking;
+	bool own;
 	uint64_t generation;
 	uint32_t rules;
 	uint64_t repairs;
@@ -137,5 +145,9 @@ void target_need_all(struct target *target, const struct contents *contents);
 void target_prepare(const struct target *target, struct feed *feed);
 /* Whether each source has had contents. */
 bool target_complete(const struct target *target);
+/* Whether the kernel's set has nothing but what its sources say: all have had contents, or the daemon has
+ * created the set.
+ */
+bool target_settled(const struct target *target);
 
 #endif /* IPCUCKOOD_TARGET_H */

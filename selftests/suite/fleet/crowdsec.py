@@ -293,6 +293,41 @@ def lies():
     )
 
 
+def test_guard(b):
+    """Decisions that would block an address that the machine needs, or much of the internet, are not
+    put into the set."""
+    b.lapi.add("192.0.2.1", 3600)
+    wide = b.lapi.add("0.0.0.0/0", 3600)
+    b.lapi.add("169.254.169.254", 3600)
+    b.begin()
+    b.case("at the start", wait_for(lambda: set(members("s")) == {"192.0.2.1"}), members("s"))
+    state = b.source()
+    b.case("the source is good, and says so", state["state"] == "good" and state["kept_out"] == 2 and
+           "2 entries are not put into the set: " in state["kept_out_why"], state)
+    b.case("so does the journal", "2 entries are not put into the set: 0.0.0.0/0 has " in
+           b.daemon.messages(), b.daemon.messages())
+    b.lapi.add("192.0.2.2", 3600)
+    many = [b.lapi.add(f"{net}.0.0.0/7", 3600) for net in range(20, 40, 2)]
+    b.case("many prefixes later", wait_for(lambda: b.source()["kept_out"] == 12), b.source())
+    b.case("what else came with them is in force",
+           wait_for(lambda: set(members("s")) == {"192.0.2.1", "192.0.2.2"}), members("s"))
+    b.daemon.stop()
+    b.daemon.start()
+    b.case("after a restart, too", wait_for(
+        lambda: b.source()["kept_out"] == 12 and
+        set(members("s")) == {"192.0.2.1", "192.0.2.2"}), b.source())
+    for decision in many + [wide]:
+        b.lapi.delete(decision)
+    b.case("decisions that end are not counted any more",
+           wait_for(lambda: b.source()["kept_out"] == 1), b.source())
+    b.reload(sets={"except": "169.254.169.254"})
+    b.case("an exception is enough", wait_for(lambda: b.source()["kept_out"] == 0), b.source())
+    b.reload(sets={"protect": "no"})
+    b.case("protect = no puts it into the set",
+           wait_for(lambda: "169.254.169.254" in members("s")), members("s"))
+    b.end()
+
+
 def test_lies(b):
     for i in range(300):
         b.lapi.add(f"198.18.{i // 250}.{i % 250}")
@@ -722,7 +757,7 @@ def test_random(b):
     b.end()
 
 
-TESTS = (test_decisions, test_left_out, test_lies, test_lost, test_renewed, test_restart,
+TESTS = (test_decisions, test_left_out, test_guard, test_lies, test_lost, test_renewed, test_restart,
          test_clock, test_many, test_config, test_usage, test_tls, test_random)
 
 

@@ -333,6 +333,37 @@ def test_accept(b):
     b.end()
 
 
+def test_guard(b):
+    """What would block an address that the machine needs, or much of the internet, is refused."""
+    b.server.say("/feed", lie.whole(lines(MANY[:9])))
+    b.begin({"s": {}}, {"feed": {"set": "s"}})
+    for entries, pattern in (
+            (["169.254.0.0/16"], "169.254.0.0/16 has 169.254.169.254, a link-local address"),
+            (["fe80::1"], "fe80::1 is a link-local address"),
+            (["8.0.0.0/8", "9.0.0.0/8"], "would drop 33554432 more addresses of IPv4, most of them by 8.0.0.0/8"),
+            (["8.0.0.0/9", "9.0.0.0/9", "12.0.0.0"], "would drop 16777217 more addresses of IPv4"),
+            (["2a00::/16", "2a01::/48"], "would drop 4294967297 more /48s of IPv6")):
+        b.server.say("/feed", lie.whole(lines(MANY[:9] + entries)))
+        now = b.daemon.refresh("feed")
+        b.case(f"{entries}: refused, and says why",
+               now["state"] == "refused" and pattern in now["problem"], now)
+        b.same("s", "the last good contents stay", set(MANY[:9]))
+    b.daemon.ask("accept feed")
+    want = set(MANY[:9]) | {"2a00::/16", "2a01::/48"}
+    b.same("s", "what was accepted is in force", want)
+    b.server.say("/feed", lie.whole(lines(sorted(want) + ["8.0.0.0/8"])))
+    b.case("it counts no more, and a 256th of IPv4 is no reason",
+           b.daemon.refresh("feed")["state"] == "good")
+    b.server.say("/feed", lie.whole(lines(MANY[:9] + ["169.254.0.0/16", "4.0.0.0/6"])))
+    b.case("together with others it is refused", b.daemon.refresh("feed")["state"] == "refused")
+    b.config({"s": {"protect": "no"}}, {"feed": {"set": "s"}})
+    b.daemon.process.send_signal(signal.SIGHUP)
+    b.case("protect = no: it is not", wait_for(
+        lambda: b.daemon.refresh("feed")["state"] == "good", 10), b.daemon.source("feed"))
+    b.same("s", "it is in force", set(MANY[:9]) | {"169.254.0.0/16", "4.0.0.0/6"})
+    b.end()
+
+
 def test_values(b):
     """Timeouts and comments"""
     b.server.say("/a", lie.whole(lines(MANY[:10])))
@@ -802,7 +833,7 @@ def test_random(b):
 
 
 TESTS = (test_formats, test_arrays, test_starts, test_conditions, test_lies, test_files,
-         test_accept, test_values, test_many, test_access,
+         test_accept, test_guard, test_values, test_many, test_access,
          test_patience, test_restart, test_incomplete, test_replaced, test_names,
          test_kept, test_config, test_service, test_idle, test_library, test_random)
 

@@ -1,0 +1,368 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <stdlib.h>
+
+#include "daemon/guard.h"
+#include "daemon/log.h"
+#include "daemon/memory.h"
+#include "lib/exposure.h"
+#include "nl/machine.h"
+
+static void sort(struct packed *entries)
+{
+	packed_sort(entries);
+	packed_dedup(entries);
+}
+
+/* Copy those of @entries that @without, which is sorted, does not have. */
+static int copy_without(const struct packed *entries, const struct packed *without,
+			struct packed *to)
+{
+	struct entry_ref ref;
+	int err = 0;
+
+	for (ref.kind = 0; ref.kind < ENTRY_KINDS; ref.kind++)
+		for (ref.index = 0; ref.index < entries->kind[ref.kind].count && !err; ref.index++)
+			if (!packed_has(without, ref.kind, entry_at(entries, ref)))
+				err = packed_add(to, ref.kind, entry_at(entries, ref));
+	return err;
+}
+
+int guard_without(const struct source *source, const struct packed *entries, struct packed *rest)
+{
+	return copy_without(entries, &source->kept_out, rest);
+}
+
+/* The prefix of an address; a host if @len is all of it. */
+static enum entry_kind prefix_of(const struct machine_address *address, unsigned int len,
+				 uint8_t entry[IPCUCKOO_NET6_SIZE])
+{
+	bool v4 = address->family == IPCUCKOO_FAMILY_INET;
+	unsigned int bytes = v4 ? 4 : 16;
+
+	memset(entry, 0, IPCUCKOO_NET6_SIZE);
+	memcpy(entry, address->address, (len + 7) / 8);
+	if (len == 8 * bytes)
+		return v4 ? ENTRY_HOST4 : ENTRY_HOST6;
+	if (len % 8)
+		entry[len / 8] &= 0xff << (8 - len % 8);
+	entry[bytes] = len;
+	return v4 ? ENTRY_NET4 : ENTRY_NET6;
+}
+
+static bool covers(const struct packed *entries, const struct machine_address *address)
+{
+	unsigned int len = address->family == IPCUCKOO_FAMILY_INET ? 32 : 128;
+	uint8_t entry[IPCUCKOO_NET6_SIZE];
+
+	for (;; len--) {
+		if (packed_has(entries, prefix_of(address, len, entry), entry))
+			return true;
+		if (!len)
+			return false;
+	}
+}
+
+/**
+ * struct verdict - what is found out about entries
+ * @source:	their source
+ * @entries:	the entries, sorted
+ * @refused:	those that are not allowed, sorted
+ * @why:	the first reason, or NULL
+ */
+struct verdict {
+	const struct source *source;
+	const struct packed *entries;
+	struct packed refused;
+	char *why;
+};
+
+static int refuse_covering(struct verdict *verdict, const struct machine_address *address)
+{
+	unsigned int len = address->family == IPCUCKOO_FAMILY_INET ? 32 : 128;
+	char name[ADDRESS_TEXT_SIZE], text[ADDRESS_TEXT_SIZE];
+	uint8_t entry[IPCUCKOO_NET6_SIZE];
+	enum entry_kind kind;
+	int err = 0;
+
+	*entry_format(name, len == 32 ? ENTRY_HOST4 : ENTRY_HOST6, address->address) = '\0';
+	for (; !err; len--) {
+		kind = prefix_of(address, len, entry);
+		if (packed_has(verdict->entries, kind, entry)) {
+			*entry_format(text, kind, entry) = '\0';
+			if (!verdict->why && is_net(kind))
+				verdict->why = need_text("%s has %s, %s", text, name,
+							 address->what);
+			else if (!verdict->why)
+				verdict->why = need_text("%s is %s", name, address->what);
+			err = packed_add(&verdict->refused, kind, entry);
+		}
+		if (!len)
+			break;
+	}
+	return err;
+}
+
+/* Refuse what would drop an address that the machine needs, unless an exception keeps it. Packets
+ * of loopback devices are not dropped.
+ */
+static int check_machine(struct verdict *verdict)
+{
+	const struct packed *exceptions = &verdict->source->target->exceptions;
+	struct machine_address *addresses;
+	size_t count = machine_addresses(&addresses), i;
+	int err = 0;
+
+	for (i = 0; i < count && !err; i++)
+		if (!addresses[i].loopback && !covers(exceptions, &addresses[i]))
+			err = refuse_covering(verdict, &addresses[i]);
+	free(addresses);
+	sort(&verdict->refused);
+	return err;
+}
+
+/* All entries that are in force, of all sources of the set. Return: 0 or -ENOMEM. */
+static int collect(const struct target *target, struct packed *to)
+{
+	const struct source *source;
+	struct member member;
+	size_t i;
+	int err = 0;
+
+	for (i = 0; i < target->source_count; i++) {
+		struct contents_cursor cursor = { 0 };
+
+		source = target->sources[i];
+		while (!err && contents_next(&source->contents, &cursor, &member))
+			if (!guard_keeps_out(source, member.kind, member.entry))
+				err = packed_add(to, member.kind, member.entry);
+	}
+	sort(to);
+	return err;
+}
+
+/* Refuse the widest entry of a family, and all that are as wide: none of these is better. */
+static int refuse_widest(struct verdict *verdict, const struct packed *entries,
+			 struct entry_ref widest)
+{
+	unsigned int bytes = entry_size[widest.kind] - 1;
+	struct entry_ref ref = { .kind = widest.kind };
+	const uint8_t *entry, *most = entry_at(entries, widest);
+	int err = 0;
+
+	for (; ref.index < entries->kind[ref.kind].count && !err; ref.index++) {
+		entry = entry_at(entries, ref);
+		if (!is_net(ref.kind) || entry[bytes] <= most[bytes])
+			err = packed_add(&verdict->refused, ref.kind, entry);
+	}
+	sort(&verdict->refused);
+	return err;
+}
+
+/* Refuse the widest entries until the rest is not too much. */
+static int check_internet(struct verdict *verdict)
+{
+	const struct target *target = verdict->source->target;
+	struct exposure most = exposure_of_lengths(target->max_growth, target->max_growth6);
+	struct packed rest = { 0 }, there = { 0 };
+	char text[EXPOSURE_TEXT_SIZE];
+	struct exposure_excess excess;
+	int over = copy_without(verdict->entries, &verdict->refused, &rest);
+
+	if (!over)
+		over = exposure_check(&rest, NULL, &most, &excess);
+	if (over > 0)
+		over = collect(target, &there) ? : exposure_check(&rest, &there, &most, &excess);
+	while (over > 0) {
+		if (!verdict->why)
+			verdict->why = need_copy(exposure_text(&rest, &excess, text));
+		over = refuse_widest(verdict, &rest, excess.widest);
+		packed_free(&rest);
+		if (!over)
+			over = copy_without(verdict->entries, &verdict->refused, &rest);
+		if (!over)
+			over = exposure_check(&rest, &there, &most, &excess);
+	}
+	packed_free(&rest);
+	packed_free(&there);
+	return over;
+}
+
+/* Find out which of @entries, which are not in force, are not allowed. What exceptions cover never
+ * is in force.
+ */
+static void judge(struct verdict *verdict, const struct packed *entries)
+{
+	struct packed rest = { 0 };
+
+	need_memory(packed_without(entries, &verdict->source->target->exceptions, &rest));
+	verdict->entries = &rest;
+	if (packed_count(&rest)) {
+		need_memory(check_machine(verdict));
+		need_memory(check_internet(verdict));
+	}
+	packed_free(&rest);
+}
+
+static bool in_force(const struct source *source, enum entry_kind kind, const uint8_t *entry)
+{
+	struct member member;
+
+	return contents_find(&source->contents, kind, entry, &member) &&
+	       !guard_keeps_out(source, kind, entry);
+}
+
+char *guard_doubt(const struct source *source, const struct packed *entries)
+{
+	struct verdict verdict = { .source = source };
+	struct packed fresh = { 0 };
+	struct entry_ref ref;
+
+	if (!source->target->protect)
+		return NULL;
+	for (ref.kind = 0; ref.kind < ENTRY_KINDS; ref.kind++)
+		for (ref.index = 0; ref.index < entries->kind[ref.kind].count; ref.index++)
+			if (!in_force(source, ref.kind, entry_at(entries, ref)))
+				need_memory(packed_add(&fresh, ref.kind, entry_at(entries, ref)));
+	judge(&verdict, &fresh);
+	packed_free(&fresh);
+	packed_free(&verdict.refused);
+	return verdict.why;
+}
+
+char *guard_note(const struct source *source)
+{
+	char text[ADDRESS_TEXT_SIZE], *all = NULL;
+	struct entry_ref ref;
+	size_t size;
+	FILE *f;
+
+	if (!packed_count(&source->kept_out))
+		return NULL;
+	f = open_memstream(&all, &size);
+	need_memory(!f);
+	for (ref.kind = 0; ref.kind < ENTRY_KINDS; ref.kind++)
+		for (ref.index = 0; ref.index < source->kept_out.kind[ref.kind].count; ref.index++)
+			fprintf(f, "%s ", entry_text(&source->kept_out, ref, text));
+	need_memory(fclose(f));
+	return all;
+}
+
+char *guard_text(const struct source *source)
+{
+	size_t count = packed_count(&source->kept_out);
+
+	if (!count)
+		return NULL;
+	return need_text("%zu entr%s not put into the set: %s; if that is right, name it in except, or say max-growth = 0 or protect = no in [set %s] of the configuration",
+			 count, count == 1 ? "y is" : "ies are", source->kept_out_why,
+			 source->target->name);
+}
+
+/* Take over what is left out. @why: the reason, which is printed once as long as it stays the same;
+ * NULL for that of before
+ */
+static void keep_out(struct source *source, struct packed *kept_out, char *why)
+{
+	bool same = !why || (source->kept_out_why && !strcmp(why, source->kept_out_why));
+	char *text;
+
+	packed_free(&source->kept_out);
+	source->kept_out = *kept_out;
+	if (!same) {
+		free(source->kept_out_why);
+		source->kept_out_why = why;
+		text = guard_text(source);
+		log_error("[%s %s] %s", source->kind->word, source->name, text);
+		free(text);
+	} else {
+		free(why);
+	}
+}
+
+static bool is_guarded(const struct source *source)
+{
+	return source->target->protect && !source->kind->judges;
+}
+
+void guard_deliver(struct source *source, const struct contents *next)
+{
+	struct verdict verdict = { .source = source };
+	struct contents_cursor cursor = { 0 };
+	struct packed fresh = { 0 };
+	struct member member;
+
+	if (is_guarded(source)) {
+		while (contents_next(next, &cursor, &member))
+			if (!in_force(source, member.kind, member.entry))
+				need_memory(packed_add(&fresh, member.kind, member.entry));
+		sort(&fresh);
+		judge(&verdict, &fresh);
+		packed_free(&fresh);
+	}
+	keep_out(source, &verdict.refused, verdict.why);
+}
+
+/* The last change of an entry counts. */
+void guard_change(struct source *source, const struct source_change *changes, size_t count)
+{
+	struct packed fresh = { 0 }, changed = { 0 }, left = { 0 };
+	const struct packed none = { 0 };
+	struct verdict verdict = { .source = source };
+	struct contents seen = { 0 };
+	const struct member *member;
+	struct member there;
+
+	if (!is_guarded(source))
+		return;
+	while (count--) {
+		member = &changes[count].member;
+		if (contents_find(&seen, member->kind, member->entry, &there))
+			continue;
+		need_memory(contents_add(&seen, member));
+		need_memory(packed_add(&changed, member->kind, member->entry));
+		if (!changes[count].del && !in_force(source, member->kind, member->entry))
+			need_memory(packed_add(&fresh, member->kind, member->entry));
+	}
+	sort(&fresh);
+	sort(&changed);
+	judge(&verdict, &fresh);
+	/* What did not change stays left out. */
+	need_memory(copy_without(&source->kept_out, &changed, &left));
+	need_memory(copy_without(&verdict.refused, &none, &left));
+	sort(&left);
+	if (verdict.why || packed_count(&left) != packed_count(&source->kept_out))
+		keep_out(source, &left, verdict.why);
+	else
+		packed_free(&left);
+	packed_free(&fresh);
+	packed_free(&changed);
+	packed_free(&verdict.refused);
+	contents_free(&seen);
+}
+
+void guard_start(struct source *source, const char *text)
+{
+	struct feed feed = { .family = IPCUCKOO_FAMILY_ANY };
+	struct verdict verdict = { .source = source };
+	char why[ADDRESS_WHY_SIZE];
+	size_t len;
+
+	if (!text || !is_guarded(source))
+		return;
+	for (; *text; text += len + !!text[len]) {
+		len = strcspn(text, " ");
+		if (len)
+			feed_add(&feed, text, len, why);
+	}
+	sort(&feed.entries);
+	/* Not in force yet, so that they count as new. */
+	source->kept_out = feed.entries;
+	judge(&verdict, &feed.entries);
+	keep_out(source, &verdict.refused, verdict.why);
+}
+
+void guard_free(struct source *source)
+{
+	packed_free(&source->kept_out);
+	free(source->kept_out_why);
+}
