@@ -129,9 +129,10 @@ static void read_publication(uint8_t choice, const uint8_t *data, size_t size)
 	struct contents contents = { 0 };
 	struct list_bytes bytes = { 0 };
 	char why[LIST_WHY_SIZE], *wrong;
+	struct packed added = { 0 };
 	size_t count;
 
-	wrong = publication_read(&request, &bytes, &count);
+	wrong = publication_read(&request, &bytes, &count, &added);
 	if (wrong && !wrong[0])
 		abort();
 	/* What is published can be read by those who follow. */
@@ -144,6 +145,7 @@ static void read_publication(uint8_t choice, const uint8_t *data, size_t size)
 		abort();
 	list_free_changes(&changes);
 	contents_free(&contents);
+	packed_free(&added);
 	free(bytes.data);
 	free(wrong);
 }

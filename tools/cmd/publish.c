@@ -55,8 +55,8 @@ static int send_body(const struct publish *publish, const char *list, const char
 	const struct tool *tool = publish->tool;
 	char line[256];
 
-	snprintf(line, sizeof(line), "publish %s %s%s %zu", list, how, tool->json ? " json" : "",
-		 size);
+	snprintf(line, sizeof(line), "publish %s %s%s%s %zu", list, how, tool->json ? " json" : "",
+		 tool->force ? " force" : "", size);
 	return ask(tool, publish->control, line, body, size,
 		   tool->json || !tool->quiet ? stdout : NULL);
 }

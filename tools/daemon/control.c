@@ -207,18 +207,23 @@ static char *cut_word(char *words)
 	return words;
 }
 
-/* "publish NAME HOW [json] SIZE" and "fleet NAME [json]"; "-" is no name. The source answers. */
+/* "publish NAME HOW [json] [force] SIZE" and "fleet NAME [json]"; "-" is no name. The source answers. */
 static void pass_request(struct client *client, const char *command, char *name)
 {
-	char *how = cut_word(name), *format = how, *wrong = NULL;
+	char *how = cut_word(name), *word = how, *next, *wrong = NULL;
+	bool json = false, force = false;
 	struct waiting *waiting;
 	struct source *source;
 
 	if (client->body)
-		format = cut_word(how);
+		word = cut_word(how);
 	else
 		how = "";
-	cut_word(format);
+	for (; *word; word = next) {
+		next = cut_word(word);
+		json |= !strcmp(word, "json");
+		force |= !strcmp(word, "force");
+	}
 	source = find_lists(client->control->daemon, strcmp(name, "-") ? name : "", &wrong);
 	if (!source) {
 		send_answer(client, STATUS_REFUSED, wrong);
@@ -228,7 +233,7 @@ static void pass_request(struct client *client, const char *command, char *name)
 	waiting->client = client;
 	waiting->how = need_copy(how);
 	waiting->request = (struct request){
-		.command = command, .how = waiting->how, .json = !strcmp(format, "json"),
+		.command = command, .how = waiting->how, .json = json, .force = force,
 		.body = client->body, .size = client->size,
 	};
 	client->waiting = waiting;

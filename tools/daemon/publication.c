@@ -24,6 +24,7 @@ struct publication {
 	bool del;
 	bool replace;
 	struct list_bytes *bytes;
+	struct packed *added;
 	size_t count;
 	struct contents contents;
 	struct packed plain;
@@ -59,6 +60,9 @@ static int take_member(struct publication *publication, const struct member *mem
 	struct source_change change = { .del = publication->del, .member = *member };
 
 	publication->count++;
+	if (!publication->del &&
+	    packed_add(publication->added, member->kind, member->entry))
+		return -ENOMEM;
 	if (!publication->replace)
 		return list_pack_change(publication->bytes, &change);
 	if (!member->expires && !member->comment)
@@ -173,11 +177,12 @@ bool publication_is_whole(const struct request *request)
 	return !strcmp(request->how, "replace") || !strcmp(request->how, "clear");
 }
 
-char *publication_read(const struct request *request, struct list_bytes *bytes, size_t *count)
+char *publication_read(const struct request *request, struct list_bytes *bytes, size_t *count,
+		       struct packed *added)
 {
 	struct publication publication = {
 		.del = !strcmp(request->how, "del"), .bytes = bytes,
-		.replace = publication_is_whole(request),
+		.replace = publication_is_whole(request), .added = added,
 	};
 	char *wrong;
 
@@ -191,6 +196,8 @@ char *publication_read(const struct request *request, struct list_bytes *bytes, 
 		wrong = need_copy("there is no entry in the list; say --empty if it shall be empty");
 	contents_free(&publication.contents);
 	packed_free(&publication.plain);
+	packed_sort(added);
+	packed_dedup(added);
 	*count = publication.count;
 	return wrong;
 }

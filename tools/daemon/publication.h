@@ -19,9 +19,10 @@
 bool publication_is_whole(const struct request *request);
 
 /* Read and pack the body, as the arguments of the request say: "add" and "del" as changes,
- * "replace" as a snapshot, and "clear" as one that may be empty. Return: NULL, or what is wrong,
- * allocated.
+ * "replace" as a snapshot, and "clear" as one that may be empty. @added: gets what the list shall
+ * have, sorted. Return: NULL, or what is wrong, allocated.
  */
-char *publication_read(const struct request *request, struct list_bytes *bytes, size_t *count);
+char *publication_read(const struct request *request, struct list_bytes *bytes, size_t *count,
+		       struct packed *added);
 
 #endif /* IPCUCKOOD_PUBLICATION_H */

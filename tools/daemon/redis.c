@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include "daemon/follower.h"
+#include "daemon/guard.h"
 #include "daemon/memory.h"
 #include "daemon/publication.h"
 #include "daemon/publisher.h"
@@ -268,10 +269,25 @@ static char *find_too_many(const struct redis_source *redis, const struct reques
 			 (unsigned long long)redis->max_entries, name);
 }
 
+/* What followers would leave out; NULL if they would not. */
+static char *find_harm(const struct source *source, const struct request *request,
+		       const struct packed *added)
+{
+	char *doubt = request->force ? NULL : guard_doubt(source, added), *text;
+
+	if (!doubt)
+		return NULL;
+	text = need_text("%s; nothing was published, because firewalls would not put that into their sets (--force does it all the same)",
+			 doubt);
+	free(doubt);
+	return text;
+}
+
 static void request_redis(struct source *source, struct request *request)
 {
 	struct redis_source *redis = redis_of(source);
 	struct list_bytes bytes = { 0 };
+	struct packed added = { 0 };
 	char *wrong = NULL;
 	size_t count;
 
@@ -283,9 +299,12 @@ static void request_redis(struct source *source, struct request *request)
 		wrong = need_text("redis %s: publish = no in the configuration of ipcuckood; publish on another firewall",
 				  source->name);
 	if (!wrong)
-		wrong = publication_read(request, &bytes, &count);
+		wrong = publication_read(request, &bytes, &count, &added);
 	if (!wrong)
 		wrong = find_too_many(redis, request, &bytes, count);
+	if (!wrong)
+		wrong = find_harm(source, request, &added);
+	packed_free(&added);
 	if (wrong) {
 		free(bytes.data);
 		request_answer(request, STATUS_REFUSED, wrong);

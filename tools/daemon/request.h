@@ -11,6 +11,7 @@
  * @command:	"publish", "fleet"
  * @how:	"publish": what to do with the entries; "" with "fleet"
  * @json:	answer as JSON
+ * @force:	"publish": also what the guard refuses
  * @body:	what the client sent behind the line; NULL if there is nothing
  * @size:	its length
  */
@@ -18,6 +19,7 @@ struct request {
 	const char *command;
 	const char *how;
 	bool json;
+	bool force;
 	const char *body;
 	size_t size;
 };

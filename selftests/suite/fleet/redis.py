@@ -305,6 +305,32 @@ def test_publish(b):
     b.case("so is a daemon that is not there", bad.returncode == 4, bad)
 
 
+def test_guard(b):
+    """What would block an address that the machine needs, or much of the internet, is not published;
+    if it is all the same, the set does not get it."""
+    b.redis = engine.Redis(b.dir)
+    host = b.host()
+    host.configure(b.server())
+    host.daemon.start()
+    host.replace(MANY[:9])
+    b.case("the set has the list", host.has(MANY[:9]), host.members())
+    for words, pattern in ((("0.0.0.0/0", "::/0"), "0.0.0.0/0 has "),
+                           (("169.254.169.254",), "169.254.169.254 is a link-local address"),
+                           (("8.0.0.0/8", "9.0.0.0/8"), "would drop 33554432 more addresses of IPv4")):
+        status, text = host.publish(*words)
+        b.case(f"publish {' '.join(words)}: refused", status == 3 and pattern in text and
+               "--force does it" in text, text)
+    status, text = host.replace(MANY[:9] + ["4.0.0.0/6"])
+    b.case("a file is refused, too", status == 3 and "would drop 67108864 more" in text, text)
+    status, text = host.publish("192.0.2.222", "8.0.0.0/8", "9.0.0.0/8", options=["--force"])
+    b.case("--force publishes it", status == 0 and
+           {"8.0.0.0/8", "9.0.0.0/8"} <= set(b.redis.entries("feed")), text)
+    b.case("the set gets the rest", host.has(MANY[:9] + ["192.0.2.222"]), host.members())
+    b.case("the source says so", host.source()["kept_out"] == 2, host.source())
+    status, text = host.publish("8.0.0.0/8", "--delete")
+    b.case("a deletion", wait_for(lambda: host.source()["kept_out"] == 1), host.source())
+
+
 def test_timeouts(b):
     """All let go in the same second."""
     hosts = b.fleet(["fw1", "fw2"])
@@ -1780,7 +1806,7 @@ def test_random(b):
            " published", run.wrong == 0)
 
 
-TESTS = (test_config, test_clock, test_clock_set, test_publish, test_timeouts, test_values,
+TESTS = (test_config, test_clock, test_clock_set, test_publish, test_guard, test_timeouts, test_values,
          test_agree, test_restart, test_left_out, test_replaced, test_full, test_trimmed,
          test_renewed, test_gone, test_waiting, test_unstored, test_refused, test_behind,
          test_empty_replica, test_empty_primary, test_writable_replica, test_cluster,
