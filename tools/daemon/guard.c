@@ -65,7 +65,7 @@ static bool covers(const struct packed *entries, const struct machine_address *a
 /**
  * struct verdict - what is found out about entries
  * @source:	their source
- * @entries:	the entries, sorted
+ * @entries:	the entries, sorted; NULL: all that are in force
  * @refused:	those that are not allowed, sorted
  * @why:	the first reason, or NULL
  */
@@ -75,6 +75,20 @@ struct verdict {
 	struct packed refused;
 	char *why;
 };
+
+static bool in_force(const struct source *source, enum entry_kind kind, const uint8_t *entry)
+{
+	struct member member;
+
+	return contents_find(&source->contents, kind, entry, &member) &&
+	       !guard_keeps_out(source, kind, entry);
+}
+
+static bool is_judged(const struct verdict *verdict, enum entry_kind kind, const uint8_t *entry)
+{
+	return verdict->entries ? packed_has(verdict->entries, kind, entry) :
+				  in_force(verdict->source, kind, entry);
+}
 
 static int refuse_covering(struct verdict *verdict, const struct machine_address *address)
 {
@@ -87,7 +101,7 @@ static int refuse_covering(struct verdict *verdict, const struct machine_address
 	*entry_format(name, len == 32 ? ENTRY_HOST4 : ENTRY_HOST6, address->address) = '\0';
 	for (; !err; len--) {
 		kind = prefix_of(address, len, entry);
-		if (packed_has(verdict->entries, kind, entry)) {
+		if (is_judged(verdict, kind, entry)) {
 			*entry_format(text, kind, entry) = '\0';
 			if (!verdict->why && is_net(kind))
 				verdict->why = need_text("%s has %s, %s", text, name,
@@ -102,21 +116,30 @@ static int refuse_covering(struct verdict *verdict, const struct machine_address
 	return err;
 }
 
-/* Refuse what would drop an address that the machine needs, unless an exception keeps it. Packets
+/* Refuse what would drop addresses that the machine needs, unless an exception keeps them. Packets
  * of loopback devices are not dropped.
  */
-static int check_machine(struct verdict *verdict)
+static int check_addresses(struct verdict *verdict, const struct machine_address *addresses,
+			   size_t count)
 {
 	const struct packed *exceptions = &verdict->source->target->exceptions;
-	struct machine_address *addresses;
-	size_t count = machine_addresses(&addresses), i;
+	size_t i;
 	int err = 0;
 
 	for (i = 0; i < count && !err; i++)
 		if (!addresses[i].loopback && !covers(exceptions, &addresses[i]))
 			err = refuse_covering(verdict, &addresses[i]);
-	free(addresses);
 	sort(&verdict->refused);
+	return err;
+}
+
+static int check_machine(struct verdict *verdict)
+{
+	struct machine_address *addresses;
+	size_t count = machine_addresses(&addresses);
+	int err = check_addresses(verdict, addresses, count);
+
+	free(addresses);
 	return err;
 }
 
@@ -200,15 +223,8 @@ static void judge(struct verdict *verdict, const struct packed *entries)
 		need_memory(check_machine(verdict));
 		need_memory(check_internet(verdict));
 	}
+	verdict->entries = NULL;
 	packed_free(&rest);
-}
-
-static bool in_force(const struct source *source, enum entry_kind kind, const uint8_t *entry)
-{
-	struct member member;
-
-	return contents_find(&source->contents, kind, entry, &member) &&
-	       !guard_keeps_out(source, kind, entry);
 }
 
 char *guard_doubt(const struct source *source, const struct packed *entries)
@@ -277,6 +293,10 @@ static void keep_out(struct source *source, struct packed *kept_out, char *why)
 	} else {
 		free(why);
 	}
+	if (packed_count(kept_out))
+		return;
+	free(source->kept_out_why);
+	source->kept_out_why = NULL;
 }
 
 static bool is_guarded(const struct source *source)
@@ -347,7 +367,7 @@ void guard_start(struct source *source, const char *text)
 	char why[ADDRESS_WHY_SIZE];
 	size_t len;
 
-	if (!text || !is_guarded(source))
+	if (!text || !source->target->protect)
 		return;
 	for (; *text; text += len + !!text[len]) {
 		len = strcspn(text, " ");
@@ -359,6 +379,72 @@ void guard_start(struct source *source, const char *text)
 	source->kept_out = feed.entries;
 	judge(&verdict, &feed.entries);
 	keep_out(source, &verdict.refused, verdict.why);
+}
+
+/* The addresses that the machine needed when guard_look() looked last, and those of them that it had
+ * not needed before.
+ */
+static struct machine_address *known, *added;
+static size_t known_count, added_count;
+
+static bool is_among(const struct machine_address *one, const struct machine_address *all,
+		     size_t count)
+{
+	for (; count--; all++)
+		if (all->family == one->family &&
+		    !memcmp(all->address, one->address, sizeof(one->address)))
+			return true;
+	return false;
+}
+
+bool guard_look(void)
+{
+	struct machine_address *now;
+	size_t count = machine_addresses(&now), gone = 0, i;
+
+	free(added);
+	added = need_zeros((count + 1) * sizeof(*added));
+	added_count = 0;
+	for (i = 0; i < count && known; i++)
+		if (!is_among(&now[i], known, known_count))
+			added[added_count++] = now[i];
+	for (i = 0; i < known_count; i++)
+		gone += !is_among(&known[i], now, count);
+	free(known);
+	known = now;
+	known_count = count;
+	return added_count || gone;
+}
+
+bool guard_follow(struct source *source)
+{
+	struct verdict verdict = { .source = source };
+	const struct packed none = { 0 };
+	struct packed kept_out = { 0 };
+	size_t before = packed_count(&source->kept_out), again;
+	char *why;
+
+	if (!source->target->protect)
+		return false;
+	need_memory(copy_without(&source->kept_out, &none, &kept_out));
+	judge(&verdict, &kept_out);
+	packed_free(&kept_out);
+	again = packed_count(&verdict.refused);
+	why = verdict.why;
+	verdict.why = NULL;
+	/* What is in force was allowed, but for the new addresses. */
+	need_memory(check_addresses(&verdict, added, added_count));
+	if (verdict.why)
+		free(why);
+	else
+		verdict.why = why;
+	if (again == before && packed_count(&verdict.refused) == again) {
+		packed_free(&verdict.refused);
+		free(verdict.why);
+		return false;
+	}
+	keep_out(source, &verdict.refused, verdict.why);
+	return true;
 }
 
 void guard_free(struct source *source)

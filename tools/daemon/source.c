@@ -370,6 +370,15 @@ void source_stop(struct source *source)
 		save(source);
 }
 
+void source_follow(struct source *source)
+{
+	if (!guard_follow(source))
+		return;
+	note_kept_out(source);
+	save_later(source);
+	target_apply(source->target);
+}
+
 void source_clock_set(struct source *source, int64_t seconds)
 {
 	/* What was stored in an earlier run has the time of another clock. */

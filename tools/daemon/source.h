@@ -214,6 +214,8 @@ struct source *source_new(const struct source_kind *kind, const char *name);
 void source_check(struct source *source, struct section *section);
 void source_start(struct source *source, struct daemon *daemon);
 void source_stop(struct source *source);
+/* The machine has other addresses: see guard_follow(). */
+void source_follow(struct source *source);
 /* The clock was set by so many seconds. */
 void source_clock_set(struct source *source, int64_t seconds);
 /* Take over contents, notes and state from a source of the old configuration. */

@@ -13,6 +13,7 @@ import random
 import re
 import signal
 import ssl
+import subprocess
 import sys
 import tempfile
 import time
@@ -304,8 +305,8 @@ def test_guard(b):
     state = b.source()
     b.case("the source is good, and says so", state["state"] == "good" and state["kept_out"] == 2 and
            "2 entries are not put into the set: " in state["kept_out_why"], state)
-    b.case("so does the journal", "2 entries are not put into the set: 0.0.0.0/0 has " in
-           b.daemon.messages(), b.daemon.messages())
+    b.case("so does the journal", "2 entries are not put into the set: 169.254.169.254 is a "
+           "link-local address" in b.daemon.messages(), b.daemon.messages())
     b.lapi.add("192.0.2.2", 3600)
     many = [b.lapi.add(f"{net}.0.0.0/7", 3600) for net in range(20, 40, 2)]
     b.case("many prefixes later", wait_for(lambda: b.source()["kept_out"] == 12), b.source())
@@ -316,6 +317,16 @@ def test_guard(b):
     b.case("after a restart, too", wait_for(
         lambda: b.source()["kept_out"] == 12 and
         set(members("s")) == {"192.0.2.1", "192.0.2.2"}), b.source())
+    b.lapi.add("203.0.113.64/26", 3600)
+    b.case("a prefix is put into the set", wait_for(lambda: "203.0.113.64/26" in members("s")))
+    subprocess.run(["ip", "address", "add", "203.0.113.77/32", "dev", "lo"], check=True)
+    b.case("not any more when it has an address of the machine", wait_for(
+        lambda: "203.0.113.64/26" not in members("s"), 30), b.source())
+    b.case("that is said", "203.0.113.64/26 has 203.0.113.77, an address of this machine" in
+           b.source()["kept_out_why"], b.source())
+    subprocess.run(["ip", "address", "del", "203.0.113.77/32", "dev", "lo"], check=True)
+    b.case("and again when it has not", wait_for(
+        lambda: "203.0.113.64/26" in members("s"), 30), b.source())
     for decision in many + [wide]:
         b.lapi.delete(decision)
     b.case("decisions that end are not counted any more",
