@@ -300,10 +300,15 @@ static void block_signals(void)
 static void set_up_events(struct run *run)
 {
 	struct daemon *daemon = &run->daemon;
+	sd_event_source *hangup = NULL;
 
 	signal(SIGPIPE, SIG_IGN);
 	need_event(sd_event_default(&daemon->event), "no event loop");
-	need_event(sd_event_add_signal(daemon->event, NULL, SIGHUP, on_reload, run), "SIGHUP");
+	need_event(sd_event_add_signal(daemon->event, &hangup, SIGHUP, on_reload, run), "SIGHUP");
+	/* What is asked after the signal was sent is asked of the new configuration. */
+	sd_event_source_set_priority(hangup, SD_EVENT_PRIORITY_IMPORTANT - 1);
+	sd_event_source_set_floating(hangup, true);
+	sd_event_source_unref(hangup);
 	need_event(sd_event_add_signal(daemon->event, NULL, SIGTERM, on_end, daemon), "SIGTERM");
 	need_event(sd_event_add_signal(daemon->event, NULL, SIGINT, on_end, daemon), "SIGINT");
 	if (!daemon->dry_run)

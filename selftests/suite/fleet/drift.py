@@ -131,7 +131,7 @@ WAYS = (
     ("flushed", lambda: warns("flush", "s"), True),
     ("all sets flushed", lambda: warns("flush"), True),
     ("another list loaded", lambda: restore("flush s\nadd s 203.0.113.0/24\n"), True),
-    ("an old file restored", lambda: restore("-exist create s hash:net family any\nflush s\nadd s ::1\n"), True),
+    ("an old file restored", lambda: restore("-exist create s hash:net family any\nflush s\nadd s 203.0.113.77\n"), True),
     ("detached", lambda: warns("detach", "s"), False),
     ("detached and destroyed", lambda: (tool("detach", "s"), warns("destroy", "s"))[1], True),
     ("renamed", lambda: warns("rename", "s", "gone"), True),

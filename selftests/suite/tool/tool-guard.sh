@@ -310,9 +310,9 @@ test_internet()
 	fine "an entry that stands for many" add masked 16.0.0.1
 	expect "a mask" 3 "" "the set masked would drop 268435456 more addresses of IPv4, most of them by 16.0.0.0/4" \
 		attach masked dst drop
-	expect "block" 3 "" "the set blocklist $all" block 0.0.0.0/0
+	expect "block" 3 "" "the set blocked $all" block 0.0.0.0/0
 	expect "which creates no set" \
-		1 "" 'The set with the given name does not exist: "blocklist"' list blocklist
+		1 "" 'The set with the given name does not exist: "blocked"' list blocked
 	start_over
 }
 
@@ -349,7 +349,7 @@ test_machine()
 		load nets addresses
 	echo "add nets 203.0.113.0/24" > file
 	expect "restore" 1 "" "Error in line 1: 203.0.113.0/24: 203.0.113.9, an address" restore -file file
-	expect "block" 3 "" "203.0.113.10, a gateway of this machine, would be dropped by the set blocklist" \
+	expect "block" 3 "" "203.0.113.10, a gateway of this machine, would be dropped by the set blocked" \
 		block 203.0.113.10
 	expect "loopback" 3 "" "Set nets cannot be attached: 127.0.0.1 is in it, a loopback address (--force" \
 		attach nets src drop loopback
