@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
+#include <fcntl.h>
 #include <stdlib.h>
+#include <sys/file.h>
+#include <unistd.h>
 
 #include "daemon/kernel.h"
 #include "daemon/log.h"
@@ -11,6 +14,9 @@
  * of others.
  */
 #define CHUNK	16384
+
+/* ipcuckoo-upgrade holds a lock on this file while it runs. */
+#define UPGRADE_LOCK	"/run/ipcuckoo-upgrade"
 
 /* The name that a new set has in the request that swaps it with an old one. Names of sets in the
  * configuration have no "~".
@@ -98,6 +104,16 @@ static uint64_t generation(struct target *target)
 	return set.generation;
 }
 
+bool kernel_is_upgraded(void)
+{
+	int fd = open(UPGRADE_LOCK, O_RDONLY | O_CLOEXEC);
+	bool locked = fd >= 0 && flock(fd, LOCK_SH | LOCK_NB) && errno == EWOULDBLOCK;
+
+	if (fd >= 0)
+		close(fd);
+	return locked;
+}
+
 bool kernel_is_there(struct daemon *daemon)
 {
 	return daemon->nl || !open_connection(daemon);
@@ -139,6 +155,8 @@ static char *create(struct target *target)
 	};
 	int err;
 
+	if (kernel_is_upgraded())
+		return need_text("ipcuckoo-upgrade is replacing the module, and has not made the set yet");
 	strcpy(set.name, target->name);
 	target->options = set.options;
 	target->lacking = 0;

@@ -14,6 +14,8 @@
  * a dry run, only say that it would be created. Sets target->options and target->lacking.
  */
 char *kernel_open(struct target *target);
+/* Whether ipcuckoo-upgrade is replacing the module: sets come and go, and it wants to make them itself. */
+bool kernel_is_upgraded(void);
 /* Whether the module is loaded; opens the connection. */
 bool kernel_is_there(struct daemon *daemon);
 /**

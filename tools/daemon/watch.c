@@ -9,6 +9,7 @@
 
 #include "daemon/attachments.h"
 #include "daemon/config.h"
+#include "daemon/kernel.h"
 #include "daemon/timer.h"
 #include "daemon/watch.h"
 #include "nl/event.h"
@@ -24,6 +25,8 @@ static struct nl *events;
 static unsigned int connection;
 static sd_event_source *io;
 static sd_event_source *timer;
+/* ipcuckoo-upgrade was replacing the module when the daemon looked last. */
+static bool upgraded;
 
 static void stop_listening(void)
 {
@@ -75,6 +78,15 @@ static int on_timer(sd_event_source *source, uint64_t usec, void *data)
 
 	(void)source;
 	(void)usec;
+	if (kernel_is_upgraded()) {
+		upgraded = true;
+		timer_start(daemon->event, &timer, SOON_MS, on_timer, daemon);
+		return 0;
+	}
+	/* The sets of the new module have other generations, which is nobody's fault. */
+	for (i = 0; upgraded && i < config->target_count; i++)
+		target_apply(config->targets[i]);
+	upgraded = false;
 	/* What happens from here on is an event that has not been thrown away. */
 	for (i = 0; i < config->target_count; i++)
 		soon |= target_verify(config->targets[i]);

@@ -3,6 +3,7 @@
 """A set that ipcuckood keeps is changed by somebody else, in each way there is: it says so, and the set
 is again what its sources say within five seconds, and attached. KTAP. With words, only these tests run:
 "drift.py ways module"."""
+import fcntl
 import os
 import signal
 import socket
@@ -184,16 +185,36 @@ def test_values(b):
 def test_module(b):
     b.begin()
     b.repaired("the start")
-    tool("detach", "--all")
-    tool("destroy", "s")
-    b.case("the module is unloaded", wait_for(
-        lambda: not subprocess.run(["rmmod", "ipcuckoo"], capture_output=True).returncode))
+
+    def unload():
+        """Before the daemon makes the set again"""
+        tool("detach", "--all")
+        tool("destroy", "s", check=False)
+        return not subprocess.run(["rmmod", "ipcuckoo"], capture_output=True).returncode
+    b.case("the module is unloaded", wait_for(unload))
     b.case("that is said", wait_for(lambda: b.state()["state"] == "behind" and
                                     "modprobe" in b.state()["problem"], SECONDS), b.state())
     time.sleep(2)
     subprocess.run(["insmod", os.environ["IPCUCKOO_KO"]], check=True)
     b.repaired("the module loaded again")
     b.end()
+
+
+def test_upgrade(b):
+    """While ipcuckoo-upgrade runs, it makes the sets, and the daemon does not."""
+    b.begin()
+    b.repaired("the start")
+    with open("/run/ipcuckoo-upgrade", "a", encoding="ascii") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        time.sleep(1.5)
+        tool("detach", "s")
+        tool("destroy", "s")
+        time.sleep(2.5)
+        b.case("the set is not made while the module is replaced", "s" not in tool("list", "-n").split())
+    b.repaired("when that is over")
+    b.case("nobody else is blamed", b.state()["repairs"] == 0, b.state())
+    b.end()
+    os.unlink("/run/ipcuckoo-upgrade")
 
 
 def test_type(b):
@@ -275,7 +296,7 @@ def test_quarrel(b):
     b.end()
 
 
-TESTS = (test_ways, test_values, test_module, test_type, test_attach, test_quarrel)
+TESTS = (test_ways, test_values, test_module, test_upgrade, test_type, test_attach, test_quarrel)
 
 if not os.path.exists(os.environ.get("IPCUCKOOD", "")):
     ktap.skip_all("ipcuckood was not built: its libraries are not installed")
