@@ -123,6 +123,8 @@ static char *run_command(struct daemon *daemon, const char *command, const char 
 	*done = true;
 	if (!strcmp(command, "status"))
 		return status_text(daemon->config);
+	if (!strcmp(command, "names"))
+		return status_names(daemon->config);
 	if (!strcmp(command, "json"))
 		return status_json(daemon->config);
 	if (!strcmp(command, "prometheus"))
@@ -141,9 +143,17 @@ static void restart_timer(struct client *client)
 
 static void send_answer(struct client *client, int status, char *text)
 {
-	size_t len = strlen(text);
-	bool whole = len && text[len - 1] == '\n';
+	char *printable = status == STATUS_REFUSED ? need_printable(text) : NULL;
+	size_t len;
+	bool whole;
 
+	/* A refusal is one line, and may have words of a server. */
+	if (printable) {
+		free(text);
+		text = printable;
+	}
+	len = strlen(text);
+	whole = len && text[len - 1] == '\n';
 	client->answer = need_text("%d %zu\n%s%s", status, len + !whole, text, whole ? "" : "\n");
 	client->len = strlen(client->answer);
 	free(text);

@@ -3,6 +3,7 @@
 
 #include "daemon/fleet.h"
 #include "daemon/memory.h"
+#include "lib/escape.h"
 #include "lib/json.h"
 
 /* A host that did not report for so many of its heartbeats is not heard of any more. */
@@ -40,7 +41,6 @@ struct fleet {
 char *fleet_report(const struct publisher_report *report, uint64_t heartbeat)
 {
 	struct json_object *object = json_object_new_object();
-	char *text;
 
 	json_object_object_add(object, "seq", json_object_new_int64(report->position.seq));
 	json_object_object_add(object, "id", json_new_text(report->position.id));
@@ -49,9 +49,7 @@ char *fleet_report(const struct publisher_report *report, uint64_t heartbeat)
 	json_object_object_add(object, "behind", json_object_new_boolean(report->behind));
 	json_object_object_add(object, "at", json_object_new_int64(now_seconds()));
 	json_object_object_add(object, "heartbeat", json_object_new_int64(heartbeat));
-	text = need_copy(json_object_to_json_string_ext(object, JSON_C_TO_STRING_PLAIN));
-	json_object_put(object);
-	return text;
+	return need_json(object, JSON_C_TO_STRING_PLAIN);
 }
 
 struct fleet *fleet_new(const char *list, uint64_t seq)
@@ -103,13 +101,11 @@ static void read_report(const struct fleet *fleet, struct host *host, const char
 void fleet_add(struct fleet *fleet, const char *name, const char *report)
 {
 	struct host *host = need_zeros(sizeof(*host));
-	char *at;
+	char *cut = need_text("%.*s", HOST_MOST, name);
 
-	host->name = need_text("%.*s", HOST_MOST, name);
-	/* It goes to a terminal. */
-	for (at = host->name; *at; at++)
-		if (*at <= ' ' || *at == 0x7f)
-			*at = '_';
+	/* It goes to a terminal, into a column. */
+	host->name = escape_text(cut, " ", "\\x", need_zeros(ESCAPED_SIZE(strlen(cut))));
+	free(cut);
 	read_report(fleet, host, report);
 	fleet->hosts = need_room(fleet->hosts, fleet->count);
 	fleet->hosts[fleet->count++] = host;
@@ -125,7 +121,6 @@ static char *show_json(const struct fleet *fleet, bool all)
 	struct json_object *object = json_object_new_object();
 	struct json_object *hosts = json_object_new_array(), *one;
 	const struct host *host;
-	char *text;
 	size_t i;
 
 	json_object_object_add(object, "list", json_new_text(fleet->list));
@@ -142,10 +137,7 @@ static char *show_json(const struct fleet *fleet, bool all)
 		json_object_object_add(one, "at", json_object_new_int64(host->at));
 		json_object_array_add(hosts, one);
 	}
-	text = need_copy(json_object_to_json_string_ext(object, JSON_C_TO_STRING_PRETTY |
-							JSON_C_TO_STRING_NOSLASHESCAPE));
-	json_object_put(object);
-	return text;
+	return need_json(object, JSON_C_TO_STRING_PRETTY | JSON_C_TO_STRING_NOSLASHESCAPE);
 }
 
 static void print_host(FILE *f, const struct fleet *fleet, const struct host *host)

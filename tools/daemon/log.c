@@ -6,25 +6,22 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <syslog.h>
 
 #include "daemon/log.h"
+#include "lib/escape.h"
 
 static void print(int priority, const char *format, va_list args)
 {
-	char text[2048], *line, *rest = text;
+	char text[2048], line[ESCAPED_SIZE(sizeof(text))];
 
 	vsnprintf(text, sizeof(text), format, args);
-	while ((line = rest)) {
-		rest = strchr(line, '\n');
-		if (rest)
-			*rest++ = '\0';
-		if (getenv("JOURNAL_STREAM"))
-			fprintf(stderr, "<%d>%s\n", priority, line);
-		else
-			fprintf(stderr, "ipcuckood: %s\n", line);
-	}
+	/* Servers have written some of it: no part of it begins a line, or acts on a terminal. */
+	escape_text(text, "", "\\x", line);
+	if (getenv("JOURNAL_STREAM"))
+		fprintf(stderr, "<%d>%s\n", priority, line);
+	else
+		fprintf(stderr, "ipcuckood: %s\n", line);
 }
 
 #define DEFINE_LOG(name, priority)			\

@@ -467,6 +467,9 @@ static int run_words(int argc, char **argv)
 	reserve_standard_descriptors();
 	if (argc > 1 && !strcmp(argv[1], "--complete"))
 		return print_completion(argv + 2, argc - 2);
+	/* Completion needs the names alone: what "status" prints has words of servers in it. */
+	if (argc > 1 && !strcmp(argv[1], "--names"))
+		return control_ask(run.daemon.control, "names");
 	while ((option = getopt_long(argc, argv, "c:njhV", options, NULL)) != -1) {
 		switch (option) {
 		case 'k':

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
+#include <json-c/json.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -6,6 +7,7 @@
 
 #include "daemon/log.h"
 #include "daemon/memory.h"
+#include "lib/escape.h"
 
 static void *check(void *memory)
 {
@@ -40,6 +42,19 @@ char *need_text(const char *format, ...)
 		text = NULL;
 	va_end(args);
 	return check(text);
+}
+
+char *need_printable(const char *text)
+{
+	return escape_text(text, "", "\\x", need_zeros(ESCAPED_SIZE(strlen(text))));
+}
+
+char *need_json(struct json_object *object, int flags)
+{
+	char *text = check(escape_json(check((void *)json_object_to_json_string_ext(object, flags))));
+
+	json_object_put(object);
+	return text;
 }
 
 void *need_room(void *array, size_t count)

@@ -9,12 +9,18 @@
 
 #include <stddef.h>
 
+struct json_object;
+
 /* Memory filled with zeros. */
 void *need_zeros(size_t size);
 /* A copy of a text; NULL of NULL. */
 char *need_copy(const char *text);
 /* A text, as printf() would print it. */
 char *need_text(const char *format, ...) __attribute__((format(printf, 1, 2)));
+/* A copy of a text of others: what acts on a terminal, and the ends of lines, become \x1b and the like. */
+char *need_printable(const char *text);
+/* What an object is in JSON, which does not act on a terminal either; the object is put. */
+char *need_json(struct json_object *object, int flags);
 /* End in the same way if @err, of a function that returns 0 or -ENOMEM, is not 0: for the few cases
  * in which going on would do harm.
  */

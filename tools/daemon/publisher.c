@@ -207,7 +207,6 @@ static bool take_error(struct publisher *publisher, struct job *job, const redis
 static char *published_text(const struct publisher *publisher, const struct job *job, uint64_t seq)
 {
 	struct json_object *object;
-	char *text;
 
 	if (!job->request || !job->request->json)
 		return need_text("published to %s: change %llu, entries: %zu",
@@ -217,9 +216,7 @@ static char *published_text(const struct publisher *publisher, const struct job 
 	json_object_object_add(object, "published", json_object_new_boolean(true));
 	json_object_object_add(object, "change", json_object_new_int64(seq));
 	json_object_object_add(object, "entries", json_object_new_int64(job->count));
-	text = need_copy(json_object_to_json_string_ext(object, JSON_C_TO_STRING_NOSLASHESCAPE));
-	json_object_put(object);
-	return text;
+	return need_json(object, JSON_C_TO_STRING_NOSLASHESCAPE);
 }
 
 static void on_published(void *owner, const redisReply *reply)
@@ -532,8 +529,11 @@ static void on_lost(void *owner, const char *why)
 {
 	struct publisher *publisher = owner;
 
+	char *printable = need_printable(why);
+
 	publisher->busy = false;
-	snprintf(publisher->why, sizeof(publisher->why), "%s", why);
+	snprintf(publisher->why, sizeof(publisher->why), "%s", printable);
+	free(printable);
 }
 
 /* Send what is to be sent next, or connect, or close the connection later. */

@@ -310,14 +310,37 @@ void source_confirm(struct source *source)
 	answered(source);
 }
 
+/* libcurl says how long it has tried, and how much came: a text that differs in that is the same. */
+static bool is_same(const char *a, const char *b)
+{
+	size_t same, digits;
+
+	for (;; a += digits, b += strspn(b, "0123456789")) {
+		same = strcspn(a, "0123456789");
+		if (strncmp(a, b, same))
+			return false;
+		a += same;
+		b += same;
+		digits = strspn(a, "0123456789");
+		if (!*a || !digits)
+			return !strcmp(a, b);
+		if (strncmp(a + digits, " ms", 3) && strncmp(a + digits, " milliseconds", 13) &&
+		    strncmp(a + digits, " out of ", 8) && strncmp(a + digits, " bytes", 6) &&
+		    (digits != strspn(b, "0123456789") || strncmp(a, b, digits)))
+			return false;
+	}
+}
+
 static void report(struct source *source, enum source_state state, const char *format, va_list args)
 {
-	char text[1024];
+	char text[1024], *printable;
 	bool same;
 
 	vsnprintf(text, sizeof(text), format, args);
-	same = source->problem && !strcmp(text, source->problem) && source->state == state;
-	set_problem(source, state, need_copy(text));
+	/* Much of it is what a server says. */
+	printable = need_printable(text);
+	same = source->problem && is_same(printable, source->problem) && source->state == state;
+	set_problem(source, state, printable);
 	if (same)
 		return;
 	if (source->delivered)
@@ -332,7 +355,8 @@ static void report(struct source *source, enum source_state state, const char *f
 void source_set_warning(struct source *source, char *warning)
 {
 	free(source->warning);
-	source->warning = warning;
+	source->warning = warning ? need_printable(warning) : NULL;
+	free(warning);
 }
 
 void source_fail(struct source *source, const char *format, ...)

@@ -161,11 +161,25 @@ static struct json_object *target_object(const struct target *target)
 	return object;
 }
 
+char *status_names(const struct config *config)
+{
+	char *text = need_copy(""), *name, *longer;
+	size_t i;
+
+	for (i = 0; i < config->source_count; i++) {
+		name = need_printable(config->sources[i]->name);
+		longer = need_text("%s%s\n", text, name);
+		free(name);
+		free(text);
+		text = longer;
+	}
+	return text;
+}
+
 char *status_json(const struct config *config)
 {
 	struct json_object *object = json_object_new_object();
 	struct json_object *sets = json_object_new_array(), *sources = json_object_new_array();
-	char *text;
 	size_t i;
 
 	for (i = 0; i < config->target_count; i++)
@@ -174,10 +188,7 @@ char *status_json(const struct config *config)
 		json_object_array_add(sources, source_object(config->sources[i]));
 	json_object_object_add(object, "sets", sets);
 	json_object_object_add(object, "sources", sources);
-	text = need_copy(json_object_to_json_string_ext(object, JSON_C_TO_STRING_PRETTY |
-							JSON_C_TO_STRING_NOSLASHESCAPE));
-	json_object_put(object);
-	return text;
+	return need_json(object, JSON_C_TO_STRING_PRETTY | JSON_C_TO_STRING_NOSLASHESCAPE);
 }
 
 /* A metric of sources: its number, or a negative one if the source has none. */

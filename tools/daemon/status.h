@@ -6,6 +6,8 @@
 struct config;
 
 char *status_text(const struct config *config);
+/* A name of a source in each line, for the completion of shells */
+char *status_names(const struct config *config);
 char *status_json(const struct config *config);
 /* The text format of Prometheus, version 0.0.4 */
 char *status_prometheus(const struct config *config);

@@ -1404,6 +1404,53 @@ def test_lies(b):
         lambda: host.source()["state"] == "good" and host.source()["good_at"] >= good), host.source())
 
 
+# What a server would have a terminal, a shell, and whoever reads lines do
+EVIL = (b"\x1b]0;owned\x07\x9b1m\xe2\x80\xae$(touch run)`touch run`\nipcuckood: forged\n<3>forged\n"
+        b"  redis ghost: good\r  redis ghost: good")
+
+
+def test_hostile(b):
+    """A server whose texts act on terminals, and have lines like those of the daemon"""
+    host = b.host()
+    liar = engine.Liar()
+    error = b"-ERR " + EVIL.replace(b"\r", b"") + b"\r\n"
+    host.daemon.env = {"JOURNAL_STREAM": "1:1"}
+    fleet = {"HGET": engine.bulk(b"7"), "HGETALL": engine.array(engine.bulk(EVIL), engine.bulk(b"{}"))}
+    for name, answers, keys in (
+            ("an error", {"HMGET": error, "EVAL": error}, {}),
+            ("a refused password", {"AUTH": error}, {"password-file": host.daemon.config}),
+            ("Sentinel", {"SENTINEL": error}, {"sentinel": f"fleet 127.0.0.1:{liar.port}"})):
+        liar.answers = {**fleet, "ROLE": PRIMARY, "HSET": error, **answers}
+        host.configure(f"127.0.0.1:{liar.port}", keys)
+        if "sentinel" in keys:
+            with open(host.daemon.config, encoding="utf-8") as f:
+                text = re.sub("^server .*\n", "", f.read(), flags=re.M)
+            host.daemon.configure(text)
+        host.daemon.start()
+        problem = wait_for(lambda: host.source().get("problem"))
+        b.case(f"{name}: the source fails, and its text is quoted",
+               problem and "\\x1b]0;owned\\x07" in problem, problem)
+        shown = {"status": host.daemon.run("status").stdout,
+                 "status -j": host.daemon.run("status", "--json").stdout,
+                 "the answer to publish": "".join(map(str, host.publish("192.0.2.1"))),
+                 "fleet status": host.daemon.ask("fleet feed text")[1],
+                 "fleet status -j": host.daemon.ask("fleet feed json")[1],
+                 "the names": host.daemon.ask("names")[1]}
+        host.daemon.stop()
+        shown["the journal"] = host.daemon.messages()
+        os.unlink(host.daemon.log)
+        for what, text in shown.items():
+            b.case(f"{name}: {what}: nothing acts on a terminal, and no line is forged",
+                   all(c.isprintable() or c == "\n" for c in text) and
+                   not re.search("^(ipcuckood: |<3>)?forged|^  redis ghost", text, re.M), ascii(text))
+        b.case(f"{name}: each line of the journal is one of the daemon", re.fullmatch(
+            r"(<[346]>\[redis feed\] .*\n|<6>.*(configuration|set s).*\n)*", shown["the journal"]),
+            shown["the journal"])
+        b.case(f"{name}: completion gets the name, and nothing else", shown["the names"] == "feed\n",
+               shown["the names"])
+    liar.stop()
+
+
 def test_stream_refused(b):
     """Servers that show the head of the list, but not its changes"""
     host = b.host()
@@ -1810,7 +1857,7 @@ TESTS = (test_config, test_clock, test_clock_set, test_publish, test_guard, test
          test_agree, test_restart, test_left_out, test_replaced, test_full, test_trimmed,
          test_renewed, test_gone, test_waiting, test_unstored, test_refused, test_behind,
          test_empty_replica, test_empty_primary, test_writable_replica, test_cluster,
-         test_sentinel, test_lies, test_stream_refused, test_million, test_many, test_random)
+         test_sentinel, test_lies, test_hostile, test_stream_refused, test_million, test_many, test_random)
 
 
 def body(tap):
