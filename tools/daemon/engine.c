@@ -4,7 +4,7 @@
  * events of one source of sd-event. It frees its context itself when a connection is lost, also
  * while it calls us: after each call, engine->redis says whether the context is still there.
  *
- * hiredis looks names of hosts up by waiting for the answer. An address needs no look-up.
+ * hiredis would look names of hosts up by waiting for the answer, so it gets addresses only.
  */
 #include <errno.h>
 #include <hiredis/async.h>
@@ -15,6 +15,7 @@
 
 #include "daemon/engine.h"
 #include "daemon/memory.h"
+#include "daemon/resolve.h"
 #include "daemon/sentinel.h"
 #include "daemon/timer.h"
 #include "daemon/tls.h"
@@ -40,6 +41,7 @@ typedef int array_size;
  * @user:	what uses it
  * @servers:	what Sentinel has answered; NULL if it has to be asked
  * @sentinel:	the question, while it is asked
+ * @lookup:	the look-up of the server's name, while there is one
  * @redis:	the context of hiredis; NULL while there is none
  * @io:		its file descriptor in the event loop
  * @wanted:	events that hiredis waits for
@@ -69,6 +71,7 @@ struct engine {
 	struct engine_user user;
 	char **servers;
 	struct sentinel *sentinel;
+	struct resolve *lookup;
 	redisAsyncContext *redis;
 	sd_event_source *io;
 	uint32_t wanted;
@@ -307,6 +310,7 @@ static void forget_servers(struct engine *engine)
 static void free_engine(struct engine *engine)
 {
 	sentinel_close(engine->sentinel);
+	resolve_stop(engine->lookup);
 	forget_servers(engine);
 	timer_stop(&engine->deadline);
 	timer_stop(&engine->retry);
@@ -464,12 +468,26 @@ void engine_good(struct engine *engine)
 	engine->round[0] = '\0';
 }
 
+/* There is no address to connect to. */
+static void give_up_name(struct engine *engine, const char *why)
+{
+	snprintf(engine->why, sizeof(engine->why),
+		 "cannot be looked up: %s; an address needs no nameserver", why);
+	settle(engine);
+}
+
 static int on_deadline(sd_event_source *timer, uint64_t usec, void *data)
 {
 	struct engine *engine = data;
 
 	(void)timer;
 	(void)usec;
+	if (engine->lookup) {
+		resolve_stop(engine->lookup);
+		engine->lookup = NULL;
+		give_up_name(engine, "no nameserver answers in time");
+		return 0;
+	}
 	if (engine->config->tls && engine->redis && engine->redis->c.flags & REDIS_CONNECTED &&
 	    !tls_is_up(engine->tls))
 		engine_fail(engine, "does not answer by TLS in time; is that its tls-port?");
@@ -522,6 +540,12 @@ void engine_send(struct engine *engine, engine_reply_fn *reply, unsigned int sec
 	engine->expected++;
 	engine->limit_ms = (seconds + engine->config->connect_time) * 1000;
 	timer_start(engine->event, &engine->deadline, engine->limit_ms, on_deadline, engine);
+}
+
+static void start_deadline(struct engine *engine)
+{
+	timer_start(engine->event, &engine->deadline, engine->config->connect_time * 1000,
+		    on_deadline, engine);
 }
 
 static void become_ready(struct engine *engine)
@@ -644,21 +668,12 @@ static bool start_tls(struct engine *engine)
 	return begun;
 }
 
-/* Let hiredis connect, without waiting. Return: whether it has begun. */
-static bool begin(struct engine *engine)
+/* Let hiredis connect, without waiting. @port: 0 if @address is a path. Return: whether it has begun. */
+static bool begin(struct engine *engine, const char *address, int port)
 {
-	const char *server = engine_server(engine);
-	redisAsyncContext *redis;
-	char *host;
-	int port;
+	redisAsyncContext *redis = port ? redisAsyncConnect(address, port) :
+					  redisAsyncConnectUnix(address);
 
-	if (*server == '/') {
-		redis = redisAsyncConnectUnix(server);
-	} else {
-		host = split_server(server, &port);
-		redis = host ? redisAsyncConnect(host, port) : NULL;
-		free(host);
-	}
 	if (!redis || redis->err) {
 		snprintf(engine->why, sizeof(engine->why), "cannot be reached: %.150s",
 			 redis ? redis->errstr : "out of memory");
@@ -685,9 +700,39 @@ static bool begin(struct engine *engine)
 	return start_tls(engine);
 }
 
+static void connect_to(struct engine *engine, const char *address, int port)
+{
+	engine->calling = true;
+	if (begin(engine, address, port)) {
+		redisAsyncSetConnectCallback(engine->redis, on_connected);
+		redisAsyncSetDisconnectCallback(engine->redis, on_disconnected);
+		start_deadline(engine);
+	} else if (!engine->why[0]) {
+		snprintf(engine->why, sizeof(engine->why), "cannot be reached");
+	}
+	settle(engine);
+}
+
+static void on_address(void *owner, const char *address, const char *why)
+{
+	struct engine *engine = owner;
+	int port;
+
+	engine->lookup = NULL;
+	timer_stop(&engine->deadline);
+	free(split_server(engine_server(engine), &port));
+	if (address)
+		connect_to(engine, address, port);
+	else
+		give_up_name(engine, why);
+}
+
 static int on_retry(sd_event_source *timer, uint64_t usec, void *data)
 {
 	struct engine *engine = data;
+	const char *server;
+	int port = 0;
+	char *host;
 
 	(void)timer;
 	(void)usec;
@@ -697,16 +742,18 @@ static int on_retry(sd_event_source *timer, uint64_t usec, void *data)
 						on_servers, engine);
 		return 0;
 	}
-	engine->calling = true;
-	if (begin(engine)) {
-		redisAsyncSetConnectCallback(engine->redis, on_connected);
-		redisAsyncSetDisconnectCallback(engine->redis, on_disconnected);
-		timer_start(engine->event, &engine->deadline, engine->config->connect_time * 1000,
-			    on_deadline, engine);
-	} else if (!engine->why[0]) {
-		snprintf(engine->why, sizeof(engine->why), "cannot be reached");
+	server = engine_server(engine);
+	host = *server == '/' ? need_copy(server) : split_server(server, &port);
+	if (!port || resolve_is_address(host)) {
+		connect_to(engine, host, port);
+	} else {
+		engine->lookup = resolve_start(engine->event, host, on_address, engine);
+		if (engine->lookup)
+			start_deadline(engine);
+		else
+			give_up_name(engine, "too many files are open");
 	}
-	settle(engine);
+	free(host);
 	return 0;
 }
 

@@ -318,6 +318,10 @@ static void set_options(struct fetch *fetch, const struct fetch_request *request
 	libcurl.easy_setopt(easy, CURLOPT_PRIVATE, fetch);
 	libcurl.easy_setopt(easy, CURLOPT_ERRORBUFFER, fetch->error);
 	libcurl.easy_setopt(easy, CURLOPT_NOSIGNAL, 1L);
+#if LIBCURL_VERSION_NUM >= 0x075700
+	/* Leave a look-up of a name that takes too long to its thread, instead of waiting for it. */
+	libcurl.easy_setopt(easy, CURLOPT_QUICK_EXIT, 1L);
+#endif
 	libcurl.easy_setopt(easy, CURLOPT_USERAGENT, "ipcuckood/" IPCUCKOO_RELEASE);
 	/* All that this libcurl can decompress */
 	libcurl.easy_setopt(easy, CURLOPT_ACCEPT_ENCODING, "");

@@ -31,6 +31,7 @@ sys.path[:0] = [here, os.path.join(here, "../dropin")]
 
 from differ import ktap
 from fleet import engine
+from fleet import server as lie
 from fleet.daemon import Daemon, members, read_answer, tool, wait_for
 from fleet.runner import run_tests
 
@@ -150,6 +151,7 @@ class Bench:
         self.dir = tempfile.mkdtemp()
         self.hosts = []
         self.bridge = False
+        self.links = []
         self.redis = None
         self.others = []
         self.gate = None
@@ -214,8 +216,8 @@ class Bench:
         for server in (self.redis, *self.others):
             if server and server.process.poll() is None:
                 server.kill()
-        if self.bridge:
-            ip("link", "del", "bridge")
+        for link in self.links + ["bridge"] * self.bridge:
+            ip("link", "del", link)
         shutil.rmtree(self.dir)
 
 
@@ -1451,6 +1453,98 @@ def test_hostile(b):
     liar.stop()
 
 
+# Nobody has these addresses, and nobody says so: packets to them are dropped.
+NAMESERVERS = ("10.98.0.1", "10.98.0.2", "10.98.0.3")
+
+
+def test_nameservers(b):
+    """Three nameservers that never answer: only what needs them waits for them."""
+    b.redis = engine.Redis(b.dir)
+    server = lie.Server()
+    server.say("/near", lie.whole("192.0.2.1\n"))
+    ip("link", "add", "dead", "type", "dummy")
+    b.links.append("dead")
+    ip("addr", "add", "10.98.0.254/24", "dev", "dead")
+    ip("link", "set", "dead", "up")
+    host = b.host()
+    resolv, script = (os.path.join(b.dir, name) for name in ("resolv.conf", "in-namespace"))
+    with open(resolv, "w", encoding="ascii") as f:
+        f.write("".join(f"nameserver {address}\n" for address in NAMESERVERS))
+    with open(script, "w", encoding="ascii") as f:
+        f.write(f"#!/bin/sh\nexec unshare -m sh -c 'mount --bind {resolv} /etc/resolv.conf && "
+                f"exec \"$0\" \"$@\"' {host.daemon.program} \"$@\"\n")
+    os.chmod(script, 0o755)
+    near = f"[feed near]\nset = t\nurl = {server.url('/near')}\nevery = 1s\njitter = 0%\n"
+    away = "".join(f"[redis {name}]\nset = t\n{key} = {value}\nconnect-time = 3s\n"
+                   for name, key, value in (("name", "server", "redis.example:6379"),
+                                            ("same", "server", "redis.example:6379"),
+                                            ("sentinel", "sentinel", "x sentinel.example:26379")))
+    away += ("[feed far]\nset = t\nurl = http://feed.example/\nevery = 5s\nconnect-time = 3s\n"
+             "jitter = 0%\n")
+    host.daemon.configure(f"[set s]\nattach = no\n[set t]\nattach = no\n[redis feed]\nset = s\n"
+                          f"server = {b.server()}\n{near}{away}")
+    program, host.daemon.program = host.daemon.program, script
+    host.daemon.start()
+    b.case("a list in a Redis that is named by its address is published",
+           not host.daemon.publish("feed", "203.0.113.255\n", "replace")[0] and
+           host.has(["203.0.113.255"]), host.daemon.messages())
+    asked, forced, fetched = [], [], []
+
+    def measure(what):
+        begin = time.monotonic()
+        done = what()
+        return time.monotonic() - begin if done else 99
+    end = time.monotonic() + 45
+    for i in itertools.count():
+        if i == 60:
+            host.daemon.process.send_signal(signal.SIGHUP)
+        entry, listed = f"203.0.113.{i % 250}", f"198.51.100.{i % 250}"
+        asked.append(measure(lambda: host.daemon.ask("status")))
+        forced.append(measure(lambda e=entry: not host.daemon.publish("feed", e + "\n")[0] and
+                              wait_for(lambda: e in members("s"), 20)))
+        if i % 10 == 0:
+            server.say("/near", lie.whole(f"{listed}\n"))
+            fetched.append(measure(lambda e=listed: host.daemon.ask("refresh near") and
+                                   wait_for(lambda: e in members("t"), 20)))
+        if time.monotonic() > end:
+            break
+    asked.sort()
+    b.tap.note(f"status: {asked[len(asked) // 2] * 1000:.0f} ms at the median of {len(asked)}, "
+               f"{asked[-1] * 1000:.0f} ms at most; a ban: {max(forced) * 1000:.0f} ms at most; a feed: "
+               f"{max(fetched) * 1000:.0f} ms at most")
+    b.case("status answers", asked[len(asked) // 2] < 0.1 and asked[-1] < 1, asked[-5:])
+    b.case("a ban is in force in a second", max(forced) < 1, sorted(forced)[-5:])
+    b.case("and so is a feed that is named by its address", max(fetched) < 1, fetched)
+    for name in ("name", "same", "sentinel"):
+        b.case(f"{name}: that nothing answers is said", wait_for(lambda n=name: re.search(
+            "example:.* cannot be looked up: no nameserver answers in time",
+            host.daemon.source(n).get("problem") or "")), host.daemon.source(name))
+    b.case("so it is of a feed", wait_for(
+        lambda: host.daemon.source("far")["state"] == "failing"), host.daemon.source("far"))
+    # libcurl has a thread for each look-up, the daemon has one for each name.
+    threads = host.daemon.proc("Threads")
+    b.case("there are few threads", threads < 30, threads)
+    stopped = measure(lambda: host.daemon.stop() == 0)
+    b.case("the daemon ends when it has to", stopped < 5, stopped)
+    # The same names, when they can be looked up
+    hosts = os.path.join(b.dir, "hosts")
+    with open(hosts, "w", encoding="ascii") as f:
+        f.write("127.0.0.1 redis.example\n")
+    with open(script, "w", encoding="ascii") as f:
+        f.write(f"#!/bin/sh\nexec unshare -m sh -c 'mount --bind {hosts} /etc/hosts && "
+                f"exec \"$0\" \"$@\"' {program} \"$@\"\n")
+    host.configure(f"redis.example:{b.redis.port}")
+    host.daemon.start()
+    b.case("a name that has an address is connected to", wait_for(
+        lambda: host.source()["state"] == "good"), host.source())
+    host.configure(f"no.such.name.invalid:1 127.0.0.1:{b.redis.port}")
+    host.daemon.process.send_signal(signal.SIGHUP)
+    b.case("behind a name that has none, the next address is tried", wait_for(
+        lambda: host.source()["state"] == "good" and host.source()["server"] == b.server()),
+        host.source())
+    server.stop()
+
+
 def test_stream_refused(b):
     """Servers that show the head of the list, but not its changes"""
     host = b.host()
@@ -1857,7 +1951,8 @@ TESTS = (test_config, test_clock, test_clock_set, test_publish, test_guard, test
          test_agree, test_restart, test_left_out, test_replaced, test_full, test_trimmed,
          test_renewed, test_gone, test_waiting, test_unstored, test_refused, test_behind,
          test_empty_replica, test_empty_primary, test_writable_replica, test_cluster,
-         test_sentinel, test_lies, test_hostile, test_stream_refused, test_million, test_many, test_random)
+         test_sentinel, test_lies, test_hostile, test_nameservers, test_stream_refused,
+         test_million, test_many, test_random)
 
 
 def body(tap):
