@@ -119,7 +119,7 @@ static int print_answer(const char *data, size_t size, FILE *out, FILE *err)
 		return refuse(err,
 			      "the answer of ipcuckood was cut off: %zu of %zu bytes have come; try again",
 			      got, want);
-	if (status != STATUS_OK && status != STATUS_NO)
+	if (status != STATUS_OK && status != STATUS_NO && status != STATUS_WAITS)
 		out = err;
 	if (out)
 		fwrite(at, 1, got, out);

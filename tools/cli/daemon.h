@@ -20,7 +20,7 @@ int daemon_connect(const char *path);
  * @line:	the line
  * @body:	what follows it
  * @size:	length of @body
- * @out:	gets an answer with STATUS_OK or STATUS_NO; NULL: it is not printed
+ * @out:	gets an answer with STATUS_OK, STATUS_NO or STATUS_WAITS; NULL: it is not printed
  * @err:	gets other answers, and what went wrong; NULL: they are not printed
  *
  * An answer that was cut off is not printed.

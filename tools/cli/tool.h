@@ -20,6 +20,7 @@ enum status {
 	STATUS_ABSENT	= 4,	/* the module is not loaded */
 	STATUS_DENIED	= 5,	/* no permission */
 	STATUS_SYNTAX	= 6,	/* a wrong value; see exit_status() */
+	STATUS_WAITS	= 7,	/* not done yet, but stored, and done later */
 };
 
 /* How sets are printed. */

@@ -50,6 +50,7 @@ void print_usage(FILE *to)
 	      "  3  refused by the kernel, or failed\n"
 	      "  4  the kernel module is not loaded\n"
 	      "  5  no permission\n"
+	      "  7  not done yet, but stored, and done later: publish\n"
 	      "\nTo begin: ipcuckoo block 192.0.2.1. More: ipcuckoo help COMMAND\n",
 	      to);
 	print_types(to);

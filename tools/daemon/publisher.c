@@ -4,7 +4,8 @@
  * their order. A job that is interrupted because the connection is lost is done again: a script
  * remembers under a token what it has answered, so nothing is published twice.
  *
- * Changes that a client was told to wait are on disk (backlog.h) before it is told.
+ * Changes that a client was told to wait are on disk (backlog.h) before it is told. It is told at
+ * once if Redis is known to be away.
  */
 #include <stdlib.h>
 
@@ -53,6 +54,7 @@
  * @listless:	the server has no list, and others are named
  * @refused:	Redis takes no changes now, and they wait
  * @busy:	a command was sent, and its reply has not come yet
+ * @away:	the connection could not be made, or did not answer in time
  * @why:	why Redis cannot be used; "" if it can
  */
 struct publisher {
@@ -70,6 +72,7 @@ struct publisher {
 	bool listless;
 	bool refused;
 	bool busy;
+	bool away;
 	char why[640];
 };
 
@@ -176,6 +179,7 @@ static bool take_error(struct publisher *publisher, struct job *job, const redis
 	publisher->busy = false;
 	if (reply->type != REDIS_REPLY_ERROR) {
 		engine_good(publisher->engine);
+		publisher->away = false;
 		return false;
 	}
 	note_refused(publisher, job);
@@ -213,6 +217,7 @@ static char *published_text(const struct publisher *publisher, const struct job 
 				 publisher->config.list, (unsigned long long)seq, job->count);
 	object = json_object_new_object();
 	json_object_object_add(object, "list", json_new_text(publisher->config.list));
+	json_object_object_add(object, "state", json_object_new_string("published"));
 	json_object_object_add(object, "published", json_object_new_boolean(true));
 	json_object_object_add(object, "change", json_object_new_int64(seq));
 	json_object_object_add(object, "entries", json_object_new_int64(job->count));
@@ -444,6 +449,7 @@ static void close_engine(struct publisher *publisher)
 	engine_close(publisher->engine);
 	publisher->engine = NULL;
 	publisher->busy = false;
+	publisher->away = false;
 }
 
 static int on_linger(sd_event_source *timer, uint64_t usec, void *data)
@@ -524,16 +530,56 @@ static void on_ready(void *owner)
 	send_command(publisher, &command, NULL, 0, on_role);
 }
 
+static const char *reason(const struct publisher *publisher)
+{
+	return publisher->why[0] ? publisher->why : "Redis does not answer";
+}
+
+/* The answer to a change that is published later. @ends: the daemon ends */
+static char *waits_text(const struct publisher *publisher, const struct job *job, bool ends)
+{
+	const char *why = ends ? "the daemon ends" : reason(publisher);
+	struct json_object *object;
+
+	if (!job->request || !job->request->json || !job->stored)
+		return need_text("not published yet: %s; it is published as soon as %sRedis answers%s; changes that wait: %llu, at most %llu",
+				 why, ends ? "the daemon runs again and " : "",
+				 job->stored ? "" :
+				 ", but is lost if the daemon ends before, as it cannot be stored",
+				 (unsigned long long)publisher->waiting,
+				 (unsigned long long)publisher->config.queue);
+	object = json_object_new_object();
+	json_object_object_add(object, "list", json_new_text(publisher->config.list));
+	json_object_object_add(object, "state", json_object_new_string("waits"));
+	json_object_object_add(object, "published", json_object_new_boolean(false));
+	json_object_object_add(object, "why", json_new_text(why));
+	json_object_object_add(object, "entries", json_object_new_int64(job->count));
+	json_object_object_add(object, "waiting", json_object_new_int64(publisher->waiting));
+	return need_json(object, JSON_C_TO_STRING_NOSLASHESCAPE);
+}
+
+/* What could not be stored may get lost: nobody is to rely on it. */
+static void answer_waits(struct publisher *publisher, struct job *job, bool ends)
+{
+	bool stored = store(publisher, job);
+
+	job_answer(job, stored ? STATUS_WAITS : STATUS_REFUSED, waits_text(publisher, job, ends));
+}
+
 /* The follower says that Redis is away. */
 static void on_lost(void *owner, const char *why)
 {
 	struct publisher *publisher = owner;
-
 	char *printable = need_printable(why);
+	struct job *job;
 
 	publisher->busy = false;
+	publisher->away = true;
 	snprintf(publisher->why, sizeof(publisher->why), "%s", printable);
 	free(printable);
+	for (job = publisher->jobs.first; job; job = job->next)
+		if (job->kind == JOB_CHANGE && job->request)
+			answer_waits(publisher, job, false);
 }
 
 /* Send what is to be sent next, or connect, or close the connection later. */
@@ -563,23 +609,6 @@ static void work(struct publisher *publisher)
 		send_report(publisher);
 }
 
-static const char *reason(const struct publisher *publisher)
-{
-	return publisher->why[0] ? publisher->why : "Redis does not answer";
-}
-
-static void answer_waits(struct publisher *publisher, struct job *job)
-{
-	bool stored = store(publisher, job);
-
-	job_answer(job, STATUS_REFUSED,
-	       need_text("not published yet: %s; it is published as soon as Redis answers%s; changes that wait: %llu, at most %llu",
-			 reason(publisher),
-			 stored ? "" : ", but is lost if the daemon ends before, as it cannot be stored",
-			 (unsigned long long)publisher->waiting,
-			 (unsigned long long)publisher->config.queue));
-}
-
 /* The client has waited long enough. Changes wait on; all else is given up. */
 static int on_expires(sd_event_source *timer, uint64_t usec, void *data)
 {
@@ -590,7 +619,8 @@ static int on_expires(sd_event_source *timer, uint64_t usec, void *data)
 	(void)timer;
 	(void)usec;
 	if (job->kind == JOB_CHANGE) {
-		answer_waits(publisher, job);
+		publisher->away = true;
+		answer_waits(publisher, job, false);
 		return 0;
 	}
 	if (job->kind != JOB_FLEET && engine_is_ready(publisher->engine) &&
@@ -634,6 +664,8 @@ static struct job *add_job(struct publisher *publisher, enum job_kind kind,
 void publisher_change(struct publisher *publisher, struct list_bytes *bytes, size_t count,
 		      struct request *request)
 {
+	struct job *job;
+
 	if (publisher->waiting + count > publisher->config.queue) {
 		request_answer(request, STATUS_REFUSED,
 			       need_text("not published: %s, and %llu changes wait already; the limit is queue = %llu",
@@ -643,7 +675,10 @@ void publisher_change(struct publisher *publisher, struct list_bytes *bytes, siz
 		return;
 	}
 	publisher->waiting += count;
-	job_new_token(add_job(publisher, JOB_CHANGE, bytes, count, request));
+	job = add_job(publisher, JOB_CHANGE, bytes, count, request);
+	job_new_token(job);
+	if (publisher->away)
+		answer_waits(publisher, job, false);
 	work(publisher);
 }
 
@@ -770,8 +805,7 @@ void publisher_free(struct publisher *publisher)
 		if (job->kind == JOB_CHANGE && !store(publisher, job))
 			lost += job->count;
 		if (job->kind == JOB_CHANGE && job->request && job->stored)
-			job_answer(job, STATUS_REFUSED,
-			       need_copy("not published yet: the daemon ends; it is published when the daemon runs again and Redis answers"));
+			answer_waits(publisher, job, true);
 		free_job(publisher, job);
 	}
 	if (lost)
