@@ -12,14 +12,18 @@
  * opened, or when most of it is done. A last line that was cut off is as good as none: nobody was
  * told that it is there.
  */
+#include <dirent.h>
 #include <fcntl.h>
 #include <stdlib.h>
 #include <unistd.h>
 
 #include "daemon/backlog.h"
+#include "daemon/config.h"
 #include "daemon/log.h"
 #include "daemon/memory.h"
+#include "daemon/source.h"
 
+#define ENDING		".waiting"
 #define HEAD		"# ipcuckood waiting 1\n"
 /* The file is written anew when so many lines in it are of no use any more, and more than are. */
 #define STALE_MOST	1000
@@ -391,7 +395,7 @@ struct backlog *backlog_open(const char *dir, const char *source, const char *li
 	struct backlog *backlog = need_zeros(sizeof(*backlog));
 
 	backlog->dir = need_copy(dir);
-	backlog->path = need_text("%s/%s@%s.waiting", dir, source, list);
+	backlog->path = need_text("%s/%s@%s" ENDING, dir, source, list);
 	backlog->source = need_copy(source);
 	backlog->buckets = need_zeros(BUCKETS * sizeof(*backlog->buckets));
 	read_file(backlog);
@@ -413,4 +417,51 @@ void backlog_close(struct backlog *backlog)
 	free(backlog->path);
 	free(backlog->dir);
 	free(backlog);
+}
+
+/* --- files that nobody opens --- */
+
+/* Whether a source of the configuration opens the file @name, "SOURCE@LIST.waiting". */
+static bool is_opened(const struct config *config, const char *name)
+{
+	const struct source *source;
+	bool same = false;
+	char *own;
+	size_t i;
+
+	for (i = 0; i < config->source_count && !same; i++) {
+		source = config->sources[i];
+		if (!source->kind->waiting)
+			continue;
+		own = need_text("%s@%s" ENDING, source->name, source_list(source));
+		same = !strcmp(own, name);
+		free(own);
+	}
+	return same;
+}
+
+static void add_left(struct config *config, const char *dir, const char *name)
+{
+	const char *list = strrchr(name, '@'), *end = strrchr(name, '.');
+
+	config->left = need_room(config->left, config->left_count);
+	config->left[config->left_count++] = need_text("%s/%s", dir, name);
+	log_error("the configuration has no section [redis %.*s] with list = %.*s, so what waits to be published to that list goes on waiting, in %s/%s: put the section back until it is published, or remove the file",
+		  (int)(list - name), name, (int)(end - list - 1), list + 1, dir, name);
+}
+
+void backlog_find_left(struct config *config, const char *dir)
+{
+	const struct dirent *entry;
+	const char *end;
+	DIR *files = opendir(dir);
+
+	while (files && (entry = readdir(files))) {
+		end = strrchr(entry->d_name, '.');
+		if (end && !strcmp(end, ENDING) && strchr(entry->d_name, '@') &&
+		    !is_opened(config, entry->d_name))
+			add_left(config, dir, entry->d_name);
+	}
+	if (files)
+		closedir(files);
 }

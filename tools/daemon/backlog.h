@@ -41,4 +41,8 @@ bool backlog_done(struct backlog *backlog, const char *token);
 /* NULL is ignored. */
 void backlog_close(struct backlog *backlog);
 
+/* Note in @config, and say, which files in @dir none of its sources opens. */
+struct config;
+void backlog_find_left(struct config *config, const char *dir);
+
 #endif /* IPCUCKOOD_BACKLOG_H */

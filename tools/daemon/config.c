@@ -504,6 +504,9 @@ void config_free(struct config *config)
 		source_free(config->sources[i]);
 	for (i = 0; i < config->target_count; i++)
 		target_free(config->targets[i]);
+	for (i = 0; i < config->left_count; i++)
+		free(config->left[i]);
+	free(config->left);
 	free(config->sources);
 	free(config->targets);
 	free(config);

@@ -59,12 +59,15 @@ struct section;
  * struct config - a configuration
  * @targets:	the sets, in the order of the file
  * @sources:	the sources, in the order of the file
+ * @left:	files with changes that wait to be published for a source that is not in it
  */
 struct config {
 	struct target **targets;
 	size_t target_count;
 	struct source **sources;
 	size_t source_count;
+	char **left;
+	size_t left_count;
 };
 
 /* Read a configuration. Everything that is wrong is printed with file, line and key. Return: NULL

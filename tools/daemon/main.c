@@ -19,6 +19,7 @@
 #include "cli/complete.h"
 #include "cli/kept.h"
 #include "daemon/attachments.h"
+#include "daemon/backlog.h"
 #include "daemon/config.h"
 #include "daemon/control.h"
 #include "daemon/fetch.h"
@@ -90,6 +91,8 @@ static void start(struct daemon *daemon)
 		watch_start(daemon);
 	for (i = 0; i < config->source_count; i++)
 		source_start(config->sources[i], daemon);
+	if (daemon->state_dir && !daemon->dry_run)
+		backlog_find_left(daemon->config, daemon->state_dir);
 }
 
 /* Tell other programs which sets the daemon keeps. */

@@ -538,12 +538,13 @@ static const char *reason(const struct publisher *publisher)
 /* The answer to a change that is published later. @ends: the daemon ends */
 static char *waits_text(const struct publisher *publisher, const struct job *job, bool ends)
 {
-	const char *why = ends ? "the daemon ends" : reason(publisher);
+	const char *why = ends ? "the daemon ends, or does not have the list any more" :
+				 reason(publisher);
 	struct json_object *object;
 
 	if (!job->request || !job->request->json || !job->stored)
 		return need_text("not published yet: %s; it is published as soon as %sRedis answers%s; changes that wait: %llu, at most %llu",
-				 why, ends ? "the daemon runs again and " : "",
+				 why, ends ? "the daemon has it and " : "",
 				 job->stored ? "" :
 				 ", but is lost if the daemon ends before, as it cannot be stored",
 				 (unsigned long long)publisher->waiting,

@@ -94,6 +94,9 @@ char *status_text(const struct config *config)
 		for (j = 0; j < target->source_count; j++)
 			print_source(f, target->sources[j]);
 	}
+	for (i = 0; f && i < config->left_count; i++)
+		fprintf(f, "changes wait to be published, and no section of the configuration has their list: %s\n",
+			config->left[i]);
 	if (!f || fclose(f))
 		return need_copy("out of memory");
 	return text;
@@ -180,6 +183,7 @@ char *status_json(const struct config *config)
 {
 	struct json_object *object = json_object_new_object();
 	struct json_object *sets = json_object_new_array(), *sources = json_object_new_array();
+	struct json_object *left = json_object_new_array();
 	size_t i;
 
 	for (i = 0; i < config->target_count; i++)
@@ -187,7 +191,10 @@ char *status_json(const struct config *config)
 	for (i = 0; i < config->source_count; i++)
 		json_object_array_add(sources, source_object(config->sources[i]));
 	json_object_object_add(object, "sets", sets);
+	for (i = 0; i < config->left_count; i++)
+		json_object_array_add(left, json_new_text(config->left[i]));
 	json_object_object_add(object, "sources", sources);
+	json_object_object_add(object, "left_waiting", left);
 	return need_json(object, JSON_C_TO_STRING_PRETTY | JSON_C_TO_STRING_NOSLASHESCAPE);
 }
 

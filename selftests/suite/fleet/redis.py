@@ -817,6 +817,57 @@ def test_waiting(b):
            host.has(MANY[:30] + ["203.0.113.8"]) and not waiting(), (text, host.source()))
 
 
+def test_left(b):
+    """The section of changes that wait gets another name, or goes away."""
+    host = b.begin()
+    want = set(MANY[:100])
+    path = os.path.join(host.daemon.state, "feed@feed.waiting")
+    with open(host.daemon.config, encoding="utf-8") as f:
+        before = f.read()
+
+    def reload(text):
+        said = host.daemon.messages().count("was read again")
+        host.daemon.configure(text)
+        host.daemon.process.send_signal(signal.SIGHUP)
+        return wait_for(lambda: host.daemon.messages().count("was read again") > said)
+
+    def left():
+        found = [path] if path in host.daemon.run("status").stdout else []
+        return found if host.daemon.status()["left_waiting"] == found else None
+    b.redis.kill()
+    status, text = host.publish("203.0.113.1")
+    b.case("a change waits, and is no matter of another section", status == 7 and left() == [], text)
+    for name, text in (
+            ("another name", before.replace("[redis feed]", "[redis other]\nlist = feed")),
+            ("another list", before.replace("[redis feed]", "[redis feed]\nlist = other")),
+            ("no such section", "[set s]\n")):
+        for how in ("read again", "started again"):
+            begin = len(host.daemon.messages())
+            if how == "read again":
+                reload(text)
+            else:
+                host.daemon.stop()
+                host.daemon.start()
+            b.case(f"{name}, {how}: what stays behind is said, and what to do", wait_for(
+                lambda n=begin: re.search(
+                    rf"no section \[redis feed\] with list = feed,.*{path}: put the section back",
+                    host.daemon.messages()[n:])), host.daemon.messages())
+            b.case(f"{name}, {how}: status says so, and the file stays",
+                   left() == [path] and os.path.exists(path), host.daemon.run("status"))
+    b.redis.start()
+    reload(before)
+    want |= {"203.0.113.1"}
+    b.case("when the section is back, the change is published", host.has(want), host.source())
+    b.case("and nothing is left", left() == [] and wait_for(lambda: not os.path.exists(path)))
+    host.daemon.stop()
+    for name in ("feed@feed.waiting.bad", "x.waiting", "feed@feed.list"):
+        with open(os.path.join(host.daemon.state, name), "w", encoding="ascii"):
+            pass
+    host.daemon.start()
+    b.case("files of other kinds are none of these", host.daemon.status()["left_waiting"] == [],
+           host.daemon.status())
+
+
 def waiting_file(host, lines):
     """Replaces the file of what waits."""
     path = os.path.join(host.daemon.state, "feed@feed.waiting")
@@ -1958,7 +2009,7 @@ def test_random(b):
 
 TESTS = (test_config, test_clock, test_clock_set, test_publish, test_guard, test_timeouts, test_values,
          test_agree, test_restart, test_left_out, test_replaced, test_full, test_trimmed,
-         test_renewed, test_gone, test_waiting, test_unstored, test_refused, test_behind,
+         test_renewed, test_gone, test_waiting, test_left, test_unstored, test_refused, test_behind,
          test_empty_replica, test_empty_primary, test_writable_replica, test_cluster,
          test_sentinel, test_lies, test_hostile, test_nameservers, test_stream_refused,
          test_million, test_many, test_random)
