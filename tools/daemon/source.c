@@ -59,11 +59,6 @@ const char *source_state_word(const struct source *source)
 	return words[source->state];
 }
 
-const char *source_list(const struct source *source)
-{
-	return source->kind->list ? source->kind->list(source) : source->name;
-}
-
 void source_prepare(const struct source *source, struct feed *feed)
 {
 	target_prepare(source->target, feed);

@@ -165,7 +165,11 @@ extern const struct config_key source_keys[];
 /* All kinds (kinds.c); NULL ends them. */
 extern const struct source_kind *const source_kinds[];
 /* The name of the list that a source shares; its own name if it has none. */
-const char *source_list(const struct source *source);
+static inline const char *source_list(const struct source *source)
+{
+	return source->kind->list ? source->kind->list(source) : source->name;
+}
+
 /* Why this program was built without a kind, and what to do; NULL if there is no such kind. */
 const char *source_kind_missing(const char *word);
 
