@@ -11,13 +11,14 @@
 
 #define HOST_MOST	255
 
-enum host_state { IN_FORCE, LAGS, BEHIND, SILENT, DAMAGED };
+enum host_state { IN_FORCE, LAGS, BEHIND, IDLE, SILENT, DAMAGED };
 
 /* For people, and for JSON */
 static const char *const state_words[] = {
 	[IN_FORCE] = "in force",
 	[LAGS] = "lags",
 	[BEHIND] = "kernel refuses",
+	[IDLE] = "not attached",
 	[SILENT] = "not heard of",
 	[DAMAGED] = "report cannot be read",
 };
@@ -47,6 +48,7 @@ char *fleet_report(const struct publisher_report *report, uint64_t heartbeat)
 	json_object_object_add(object, "version", json_new_text(report->position.version));
 	json_object_object_add(object, "entries", json_object_new_int64(report->entries));
 	json_object_object_add(object, "behind", json_object_new_boolean(report->behind));
+	json_object_object_add(object, "acts", json_object_new_boolean(report->acts));
 	json_object_object_add(object, "at", json_object_new_int64(now_seconds()));
 	json_object_object_add(object, "heartbeat", json_object_new_int64(heartbeat));
 	return need_json(object, JSON_C_TO_STRING_PLAIN);
@@ -77,7 +79,7 @@ static bool get_number(struct json_object *object, const char *key, uint64_t *nu
 
 static void read_report(const struct fleet *fleet, struct host *host, const char *text)
 {
-	struct json_object *object = json_tokener_parse(text), *behind = NULL;
+	struct json_object *object = json_tokener_parse(text), *behind = NULL, *acts = NULL;
 	uint32_t now = now_seconds();
 	uint64_t heartbeat = 0;
 
@@ -87,6 +89,7 @@ static void read_report(const struct fleet *fleet, struct host *host, const char
 	    get_number(object, "entries", &host->entries) &&
 	    get_number(object, "heartbeat", &heartbeat) && heartbeat <= 86400 * 7) {
 		json_object_object_get_ex(object, "behind", &behind);
+		json_object_object_get_ex(object, "acts", &acts);
 		host->state = IN_FORCE;
 		if (host->at + MISSED_MOST * heartbeat < now)
 			host->state = SILENT;
@@ -94,6 +97,9 @@ static void read_report(const struct fleet *fleet, struct host *host, const char
 			host->state = BEHIND;
 		else if (host->seq != fleet->seq)
 			host->state = LAGS;
+		/* Older versions do not say this. */
+		else if (acts && !json_object_get_boolean(acts))
+			host->state = IDLE;
 	}
 	json_object_put(object);
 }

@@ -100,6 +100,7 @@ static void report(struct follower *follower)
 		.position = follower->here,
 		.entries = contents_count(&follower->source->contents),
 		.behind = follower->source->target->behind,
+		.acts = follower->source->target->acts,
 	};
 
 	if (follower->config.report && !follower->source->daemon->dry_run)

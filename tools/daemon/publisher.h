@@ -43,6 +43,7 @@ struct publisher_report {
 	struct list_position position;
 	size_t entries;
 	bool behind;
+	bool acts;
 };
 
 struct publisher;

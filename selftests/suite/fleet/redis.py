@@ -72,7 +72,7 @@ class Host:
     def configure(self, server, keys=None, sets=""):
         keys = {"set": "s", "server": server, "heartbeat": "2s", "connect-time": "3s",
                 "host": self.name, **(keys or {})}
-        self.daemon.configure(f"[set s]\n{sets}[redis feed]\n" +
+        self.daemon.configure(f"[set s]\nattach = no\n{sets}[redis feed]\n" +
                               "".join(f"{k} = {v}\n" for k, v in keys.items()))
 
     def members(self):
@@ -299,6 +299,15 @@ def test_publish(b):
     b.case("--empty makes it empty", status == 0 and host.has(["192.0.2.128/25 nomatch"]), text)
     status, text = host.fleet()
     b.case("fleet status: in force here", wait_for(lambda: host.fleet()[0] == 0), text)
+    with open(host.daemon.config, encoding="utf-8") as f:
+        config = f.read()
+    host.daemon.configure(config.replace("attach = no\n", ""))
+    host.daemon.process.send_signal(signal.SIGHUP)
+    b.case("fleet status: of no use where the set is not attached", wait_for(
+        lambda: host.fleet()[0] == 1 and "not attached" in str(host.fleet()[1])), host.fleet())
+    host.daemon.configure(config)
+    host.daemon.process.send_signal(signal.SIGHUP)
+    b.case("and in force again", wait_for(lambda: host.fleet()[0] == 0), host.fleet())
     bad = subprocess.run([os.environ["IPCUCKOO"], "publish", "x", "192.0.2.1", "--control",
                           host.daemon.control], capture_output=True, text=True)
     b.case("an unknown list is refused", bad.returncode == 3 and "[redis x]" in bad.stderr, bad)
@@ -1307,7 +1316,7 @@ def test_sentinel(b):
         # The daemons share the machine, so each has a set of its own.
         keys = {"sentinel": f"fleet {addresses}", "set": "s" if not i else "t",
                 "heartbeat": "2s", "connect-time": "3s", "host": host.name}
-        host.daemon.configure(f"[set {keys['set']}]\n[redis feed]\n" +
+        host.daemon.configure(f"[set {keys['set']}]\nattach = no\n[redis feed]\n" +
                               "".join(f"{k} = {v}\n" for k, v in keys.items()))
         host.set = keys["set"]
 
