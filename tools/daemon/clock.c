@@ -50,7 +50,8 @@ static bool read_time(const redisReply *reply, uint64_t *ms)
 static void note_refused(struct clock_check *check, struct source *source, const char *server)
 {
 	source->clock_difference = -1;
-	source_set_warning(source, NULL);
+	if (check->differs)
+		source_set_warning(source, NULL);
 	if (!check->refused)
 		log_info("[redis %s] Redis at %s does not tell its time, so the clocks are not compared: let the user run TIME (+time)",
 			 source->name, server);
@@ -61,7 +62,7 @@ void clock_compare(struct clock_check *check, struct source *source, const char 
 		   const redisReply *reply)
 {
 	uint64_t now = now_ms(), theirs, ms;
-	bool behind;
+	bool behind, differs;
 
 	if (!read_time(reply, &theirs)) {
 		note_refused(check, source, server);
@@ -73,21 +74,27 @@ void clock_compare(struct clock_check *check, struct source *source, const char 
 	behind = theirs > now;
 	ms = behind ? theirs - now : theirs < check->asked_ms ? check->asked_ms - theirs : 0;
 	source->clock_difference = ms / 1000.0;
-	source_set_warning(source, ms < DIFFERENCE_MS ? NULL : need_text(
-		"the clock of this machine is %llu seconds %s that of Redis at %s, so entries with a timeout expire that much %s here; set both clocks by NTP",
-		(unsigned long long)(ms + 500) / 1000, behind ? "behind" : "ahead of", server,
-		behind ? "later" : "earlier"));
-	if (source->warning && !check->differs)
+	differs = ms >= DIFFERENCE_MS;
+	/* Another warning is not removed. */
+	if (!differs && check->differs)
+		source_set_warning(source, NULL);
+	else if (differs)
+		source_set_warning(source, need_text(
+			"the clock of this machine is %llu seconds %s that of Redis at %s, so entries with a timeout expire that much %s here; set both clocks by NTP",
+			(unsigned long long)(ms + 500) / 1000, behind ? "behind" : "ahead of",
+			server, behind ? "later" : "earlier"));
+	if (differs && !check->differs)
 		log_warning("[redis %s] %s", source->name, source->warning);
-	else if (!source->warning && check->differs)
+	else if (!differs && check->differs)
 		log_info("[redis %s] the clocks of this machine and of Redis at %s agree again",
 			 source->name, server);
-	check->differs = source->warning;
+	check->differs = differs;
 }
 
 void clock_forget(struct clock_check *check, struct source *source)
 {
 	check->asked_ms = 0;
 	source->clock_difference = -1;
-	source_set_warning(source, NULL);
+	if (check->differs)
+		source_set_warning(source, NULL);
 }

@@ -311,6 +311,26 @@ static bool needs_renewal(const struct follower *follower)
 	       follower->here.seq - follower->head.snapshot.seq > follower->config.keep / 2;
 }
 
+/* A firewall that is new would not take a snapshot that is too large, and would have nothing. The old
+ * snapshot and the changes behind it are the same list.
+ */
+static bool may_renew(struct follower *follower, size_t size)
+{
+	bool may = size <= follower->config.max_size;
+
+	if (!may && !follower->too_large) {
+		source_set_warning(follower->source, need_text(
+			"the snapshot of the list %s in Redis is not renewed: it would have %zu bytes, and max-size allows %llu; raise max-size on all firewalls, or delete entries, before the stream of changes is full",
+			follower->config.list, size,
+			(unsigned long long)follower->config.max_size));
+		log_error("[redis %s] %s", follower->source->name, follower->source->warning);
+	} else if (may && follower->too_large) {
+		source_set_warning(follower->source, NULL);
+	}
+	follower->too_large = !may;
+	return may;
+}
+
 static void renew(struct follower *follower)
 {
 	struct list_bytes bytes = { 0 };
@@ -318,7 +338,8 @@ static void renew(struct follower *follower)
 	follower->renew_due = false;
 	if (follower->distrust || !needs_renewal(follower))
 		return;
-	if (!list_pack_snapshot(&bytes, &follower->source->contents, now_seconds()))
+	if (!list_pack_snapshot(&bytes, &follower->source->contents, now_seconds()) &&
+	    may_renew(follower, bytes.size))
 		publisher_renew(follower->config.publisher, &bytes, &follower->here,
 				follower->head.snapshot.version);
 	else

@@ -69,6 +69,7 @@ enum follower_step {
  * @accepted:	somebody has agreed that an older list is taken
  * @streams:	the server has shown the stream since it was connected
  * @warned:	a warning about @left_out was logged
+ * @too_large:	the snapshot is not renewed because it would be too large, and that was said
  * @again:	asks for the head again, when there is no list
  * @renew:	makes @renew_due true
  * @renew_due:	renew the snapshot if the head says that this is necessary
@@ -94,6 +95,7 @@ struct follower {
 	bool accepted;
 	bool streams;
 	bool warned;
+	bool too_large;
 	sd_event_source *again;
 	sd_event_source *renew;
 	bool renew_due;

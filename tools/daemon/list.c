@@ -516,6 +516,24 @@ static int pack_plain(struct list_bytes *bytes, const struct contents *contents,
 	return err;
 }
 
+/* Of a section of a snapshot: its flags, and the number of its entries */
+#define HEADER_SIZE	5
+
+uint64_t list_snapshot_most(const struct contents *contents)
+{
+	/* Sections without a comment, which have a header: each kind, with an expiry and without */
+	uint64_t size = 2 * ENTRY_KINDS * HEADER_SIZE;
+	struct contents_cursor cursor = { 0 };
+	struct member member;
+
+	while (contents_next(contents, &cursor, &member)) {
+		size += entry_size[member.kind] + (member.expires ? sizeof(uint32_t) : 0);
+		if (member.comment)
+			size += HEADER_SIZE + strlen(member.comment) + 1;
+	}
+	return size;
+}
+
 int list_pack_snapshot(struct list_bytes *bytes, const struct contents *contents, uint32_t now)
 {
 	struct member *members;

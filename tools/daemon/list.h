@@ -138,6 +138,8 @@ int list_parse_snapshot(const uint8_t *data, size_t size, struct list_limits *li
 
 /* Pack a change, or all contents without those that have expired. Return: 0 or -ENOMEM. */
 int list_pack_change(struct list_bytes *bytes, const struct source_change *change);
+/* No snapshot of the contents has more bytes; it may have fewer, as entries share comments. */
+uint64_t list_snapshot_most(const struct contents *contents);
 int list_pack_snapshot(struct list_bytes *bytes, const struct contents *contents, uint32_t now);
 
 #endif /* IPCUCKOOD_LIST_H */

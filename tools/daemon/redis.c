@@ -249,6 +249,24 @@ static size_t count_after(const struct redis_source *redis, const struct list_by
 	return count;
 }
 
+/* Whether a snapshot behind these changes may be larger than followers take. A change has no fewer bytes
+ * than its entry in a snapshot.
+ */
+static bool is_too_large(const struct redis_source *redis, const struct list_bytes *changes)
+{
+	const struct contents *contents = &redis->source.contents;
+	struct list_bytes all = { 0 };
+	bool too_large;
+
+	if (!redis->source.delivered ||
+	    list_snapshot_most(contents) + changes->size <= redis->max_size)
+		return false;
+	too_large = !list_pack_snapshot(&all, contents, now_seconds()) &&
+		    all.size + changes->size > redis->max_size;
+	free(all.data);
+	return too_large;
+}
+
 /* What followers would refuse; NULL if they would not. */
 static char *find_too_many(const struct redis_source *redis, const struct request *request,
 			   const struct list_bytes *bytes, size_t count)
@@ -259,8 +277,12 @@ static char *find_too_many(const struct redis_source *redis, const struct reques
 		return need_text("the list has %zu bytes when it is packed, more than max-size of redis %s allows; followers would refuse it",
 				 bytes->size, name);
 	/* A deletion makes less, whatever there is. */
-	if (!strcmp(request->how, "add"))
+	if (!strcmp(request->how, "add")) {
+		if (is_too_large(redis, bytes))
+			return need_text("the list would have more bytes than max-size of redis %s allows when it is packed; firewalls that are new would refuse it",
+					 name);
 		count = count_after(redis, bytes);
+	}
 	else if (!publication_is_whole(request))
 		count = 0;
 	if (count <= redis->max_entries)

@@ -546,6 +546,8 @@ def test_full(b):
     seq = host.source()["seq"]
     host.publish(MANY[5])
     host.publish(MANY[6], "--delete")
+    # What is refused depends on what has come back from Redis.
+    wait_for(lambda: host.source()["seq"] == seq + 2, SOON)
     host.daemon.publish("feed", f"{MANY[7]}\n203.0.113.1\n{MANY[7]}\n")
     want = set(MANY[:100]) - {MANY[6]} | {"203.0.113.1"}
     b.case("entries that it has can be published again, and others in their place",
@@ -648,6 +650,60 @@ def test_renewed(b):
         os.unlink(os.path.join(host.daemon.state, name))
     host.daemon.start()
     b.case("a new follower reads it", host.has(want))
+
+
+def test_large(b):
+    """The list does not become larger than max-size, in whatever way it grows."""
+    host = b.begin(**{"keep": "100", "max-size": "4K"})
+    want = set(MANY[:100])
+    found = None
+    for i in range(300):
+        status, found = host.daemon.publish("feed", f"203.0.113.{i % 250},{1900000000 + i},comment {i}\n")
+        if status:
+            break
+        want.add(f"203.0.113.{i % 250}")
+    b.case("a change that would make the list too large is refused",
+           status == 3 and "more bytes than max-size" in found, found)
+    b.case("not before it is", len(want) > 200 and host.has(want), len(want))
+    status, text = host.publish(*MANY[:30], "--delete")
+    want -= set(MANY[:30])
+    b.case("deletions are not refused", status == 0 and host.has(want), text)
+    # A change of an entry needs no room, and leads to a new snapshot.
+    wait_for(lambda: not host.publish(MANY[50])[0] and
+             int(b.redis.head("feed")["snapshot-seq"]) > 1, SOON)
+    head = b.redis.head("feed")
+    b.case("the snapshot is renewed, and within max-size",
+           int(head["snapshot-seq"]) > 1 and int(head["bytes"]) <= 4096, head)
+    # Somebody else has another limit, and renews nothing.
+    host.daemon.stop()
+    other = b.host("other")
+    other.configure(b.server(), {"keep": "1000000"})
+    other.daemon.start()
+    wait_for(lambda: other.source()["state"] == "good", SOON)
+    large = [f"172.16.{i // 250}.{i % 250}" for i in range(2000)]
+    other.daemon.publish("feed", "".join(entry + "\n" for entry in large))
+    want |= set(large)
+    for i in range(60):
+        other.daemon.publish("feed", f"198.51.100.{i}\n")
+        want.add(f"198.51.100.{i}")
+    before = b.redis.head("feed")
+    other.daemon.stop()
+    host.daemon.start()
+    b.case("a list that others made too large is followed", host.has(want), host.source())
+    other.daemon.start()
+    b.case("it is not renewed here, and that is said", wait_for(
+        lambda: (other.daemon.publish("feed", "198.51.100.1\n"), re.search(
+            r"not renewed: it would have \d+ bytes, and max-size allows 4096",
+            host.source().get("warning", "")))[1], SOON), host.source())
+    b.case("in the journal once", host.daemon.messages().count("is not renewed") == 1,
+           host.daemon.messages())
+    after = b.redis.head("feed")
+    b.case("the snapshot is the old one", after["version"] == before["version"], (before, after))
+    host.daemon.stop()
+    for name in os.listdir(host.daemon.state):
+        os.unlink(os.path.join(host.daemon.state, name))
+    host.daemon.start()
+    b.case("so a firewall that is new gets all of it", host.has(want), host.source())
 
 
 def test_gone(b):
@@ -2018,7 +2074,7 @@ def test_random(b):
 
 TESTS = (test_config, test_clock, test_clock_set, test_publish, test_guard, test_timeouts, test_values,
          test_agree, test_restart, test_left_out, test_replaced, test_full, test_trimmed,
-         test_renewed, test_gone, test_waiting, test_left, test_unstored, test_refused, test_behind,
+         test_renewed, test_large, test_gone, test_waiting, test_left, test_unstored, test_refused, test_behind,
          test_empty_replica, test_empty_primary, test_writable_replica, test_cluster,
          test_sentinel, test_lies, test_hostile, test_nameservers, test_stream_refused,
          test_million, test_many, test_random)
