@@ -706,6 +706,59 @@ def test_large(b):
     b.case("so a firewall that is new gets all of it", host.has(want), host.source())
 
 
+# What ipcuckood(8) says that a user needs
+FOLLOWER = ("+hmget", "+hget", "+hgetall", "+hset", "+getrange", "+xread", "+xrange", "+role", "+time")
+PUBLISHER = ("+eval", "+get", "+set", "+setex", "+setrange", "+append", "+strlen", "+hincrby", "+xadd",
+             "+xlen", "+xtrim", "+persist", "+expire")
+
+
+def test_rights(b):
+    """The rights that the manual gives to whoever publishes are enough, and allow no more."""
+    b.redis = engine.Redis(b.dir)
+    b.redis.ask("ACL", "SETUSER", "publisher", "on", ">secret", "~ipcuckoo:*", *FOLLOWER, *PUBLISHER)
+    path = os.path.join(b.dir, "password")
+    with open(path, "w", encoding="ascii") as f:
+        f.write("secret\n")
+    host = b.host()
+    host.configure(b.server(), {"user": "publisher", "password-file": path, "keep": "100"})
+    host.daemon.start()
+    b.case("the list is made", host.replace(MANY[:100])[0] == 0 and host.has(MANY[:100]), host.source())
+    status, text = host.replace(MANY[:90])
+    b.case("and replaced", status == 0 and host.has(MANY[:90]), text)
+    before = int(b.redis.head("feed")["snapshot-seq"])
+    want = set(MANY[:90])
+    for i in range(60):
+        host.daemon.publish("feed", f"203.0.113.{i}\n")
+        want.add(f"203.0.113.{i}")
+    status, text = host.publish(MANY[0], "--delete")
+    want.remove(MANY[0])
+    b.case("changes are published", status == 0 and host.has(want), text)
+    b.case("the snapshot is renewed", wait_for(
+        lambda: (host.daemon.publish("feed", "203.0.113.1\n"),
+                 int(b.redis.head("feed")["snapshot-seq"]) > before)[1], SOON), b.redis.head("feed"))
+    b.case("the report is there, and can be read", wait_for(lambda: host.fleet()[0] == 0), host.fleet())
+    host.daemon.ask("refresh feed")
+    b.case("the list is read again", wait_for(lambda: host.source()["state"] == "good") and
+           host.has(want), host.source())
+    b.case("the clocks are compared", host.source().get("clock_difference", -1) >= 0, host.source())
+    denied = b.redis.ask("ACL", "LOG")
+    b.case("Redis has denied nothing", denied == [], denied)
+    key = b.redis.key("feed", "head")
+    for words in (("FLUSHALL",), ("FLUSHDB",), ("SWAPDB", "0", "1"), ("KEYS", "*"), ("SCAN", "0"),
+                  ("CONFIG", "GET", "*"), ("SAVE",), ("SHUTDOWN",), ("DEL", key), ("RENAME", key, key),
+                  ("MIGRATE", "192.0.2.1", "1", key, "0", "1"), ("REPLICAOF", "192.0.2.1", "1"),
+                  ("GET", "other"), ("SET", "other", "x"), ("HSET", "other", "x", "y")):
+        answer = b.redis.ask("ACL", "DRYRUN", "publisher", *words)
+        b.case(f"{' '.join(words)} is denied", b"no permissions" in answer, answer)
+    with socket.create_connection(("127.0.0.1", b.redis.port), 10) as s:
+        s.sendall(engine.pack("AUTH", "publisher", "secret") +
+                  engine.pack("EVAL", "return redis.call('FLUSHALL')", "0"))
+        f = s.makefile("rb")
+        engine.read_reply(f)
+        answer = f.readline()
+    b.case("so it is in a script", answer.startswith(b"-") and b.redis.head("feed"), answer)
+
+
 def test_gone(b):
     """The engine is killed, comes back, is read-only, refuses the password."""
     host = b.begin(queue="5")
@@ -763,8 +816,7 @@ def test_gone(b):
     b.case("which is said of reports, too", wait_for(
         lambda: "report = no" in reader.daemon.messages()), reader.daemon.messages())
     b.redis.ask("ACL", "SETUSER", "reader", "reset", "on", ">secret", "%R~ipcuckoo:*",
-                "%W~ipcuckoo:*:fleet", "+hmget", "+hget", "+hgetall", "+hset", "+getrange",
-                "+xread", "+xrange", "+role", "+time")
+                "%W~ipcuckoo:*:fleet", *FOLLOWER)
     reader.daemon.process.send_signal(signal.SIGHUP)
     b.case("with the rights in the manual, it reports", wait_for(lambda: any(
         h["name"] == "reader" and h["state"] == "in force"
@@ -2074,10 +2126,10 @@ def test_random(b):
 
 TESTS = (test_config, test_clock, test_clock_set, test_publish, test_guard, test_timeouts, test_values,
          test_agree, test_restart, test_left_out, test_replaced, test_full, test_trimmed,
-         test_renewed, test_large, test_gone, test_waiting, test_left, test_unstored, test_refused, test_behind,
-         test_empty_replica, test_empty_primary, test_writable_replica, test_cluster,
-         test_sentinel, test_lies, test_hostile, test_nameservers, test_stream_refused,
-         test_million, test_many, test_random)
+         test_renewed, test_large, test_rights, test_gone, test_waiting, test_left, test_unstored,
+         test_refused, test_behind, test_empty_replica, test_empty_primary, test_writable_replica,
+         test_cluster, test_sentinel, test_lies, test_hostile, test_nameservers,
+         test_stream_refused, test_million, test_many, test_random)
 
 
 def body(tap):
