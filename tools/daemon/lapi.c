@@ -104,8 +104,7 @@ void lapi_explain(const struct lapi *lapi, const struct fetch_result *result,
 		snprintf(why, LAPI_WHY_SIZE,
 			 "was answered with status 404; is that the url of CrowdSec's Local API?");
 	else
-		snprintf(why, LAPI_WHY_SIZE, "%s", result->why[0] ? result->why :
-			 "was answered that nothing has changed, which was not the question");
+		snprintf(why, LAPI_WHY_SIZE, "%s", result->why);
 }
 
 char *lapi_escape_list(char *const *words)

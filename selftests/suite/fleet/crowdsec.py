@@ -270,7 +270,7 @@ def lies():
         ("a web page with status 500", lie.whole(lie.html(), status=500), "status 500"),
         ("forbidden", lie.whole("{}", status=403), "refuses the API key.*cscli bouncers add"),
         ("not found", lie.whole("{}", status=404), "url of CrowdSec's Local API"),
-        ("nothing has changed", lie.whole("", status=304), "nothing has changed"),
+        ("nothing has changed", lie.whole("", status=304), "not changed since when"),
         ("other JSON", lie.whole('{"message": "hello"}'), 'there is no list "new"'),
         ("a list", lie.whole("[]"), "does not answer as the Local API"),
         ("only what is deleted", lie.whole('{"deleted": []}'), 'there is no list "new"'),
