@@ -668,7 +668,9 @@ static bool start_tls(struct engine *engine)
 	return begun;
 }
 
-/* Let hiredis connect, without waiting. @port: 0 if @address is a path. Return: whether it has begun. */
+/* Let hiredis connect, without waiting. @port: 0 if @address is a path. Return: whether it has
+ * begun.
+ */
 static bool begin(struct engine *engine, const char *address, int port)
 {
 	redisAsyncContext *redis = port ? redisAsyncConnect(address, port) :

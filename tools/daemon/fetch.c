@@ -319,7 +319,7 @@ static void set_options(struct fetch *fetch, const struct fetch_request *request
 	libcurl.easy_setopt(easy, CURLOPT_ERRORBUFFER, fetch->error);
 	libcurl.easy_setopt(easy, CURLOPT_NOSIGNAL, 1L);
 #if LIBCURL_VERSION_NUM >= 0x075700
-	/* Leave a look-up of a name that takes too long to its thread, instead of waiting for it. */
+	/* A look-up of a name that takes too long is left to its thread, not waited for. */
 	libcurl.easy_setopt(easy, CURLOPT_QUICK_EXIT, 1L);
 #endif
 	libcurl.easy_setopt(easy, CURLOPT_USERAGENT, "ipcuckood/" IPCUCKOO_RELEASE);

@@ -311,18 +311,19 @@ static bool needs_renewal(const struct follower *follower)
 	       follower->here.seq - follower->head.snapshot.seq > follower->config.keep / 2;
 }
 
-/* A firewall that is new would not take a snapshot that is too large, and would have nothing. The old
- * snapshot and the changes behind it are the same list.
+/* A firewall that is new would not take a snapshot that is too large, and would have nothing. The
+ * old snapshot and the changes behind it are the same list.
  */
 static bool may_renew(struct follower *follower, size_t size)
 {
 	bool may = size <= follower->config.max_size;
+	char *warning;
 
 	if (!may && !follower->too_large) {
-		source_set_warning(follower->source, need_text(
-			"the snapshot of the list %s in Redis is not renewed: it would have %zu bytes, and max-size allows %llu; raise max-size on all firewalls, or delete entries, before the stream of changes is full",
-			follower->config.list, size,
-			(unsigned long long)follower->config.max_size));
+		warning = need_text("the snapshot of the list %s in Redis is not renewed: it would have %zu bytes, and max-size allows %llu; raise max-size on all firewalls, or delete entries, before the stream of changes is full",
+				    follower->config.list, size,
+				    (unsigned long long)follower->config.max_size);
+		source_set_warning(follower->source, warning);
 		log_error("[redis %s] %s", follower->source->name, follower->source->warning);
 	} else if (may && follower->too_large) {
 		source_set_warning(follower->source, NULL);

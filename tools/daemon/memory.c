@@ -51,10 +51,11 @@ char *need_printable(const char *text)
 
 char *need_json(struct json_object *object, int flags)
 {
-	char *text = check(escape_json(check((void *)json_object_to_json_string_ext(object, flags))));
+	const char *text = json_object_to_json_string_ext(object, flags);
+	char *escaped = check(text ? escape_json(text) : NULL);
 
 	json_object_put(object);
-	return text;
+	return escaped;
 }
 
 void *need_room(void *array, size_t count)

@@ -17,7 +17,7 @@ void *need_zeros(size_t size);
 char *need_copy(const char *text);
 /* A text, as printf() would print it. */
 char *need_text(const char *format, ...) __attribute__((format(printf, 1, 2)));
-/* A copy of a text of others: what acts on a terminal, and the ends of lines, become \x1b and the like. */
+/* A copy of a text of others: what acts on a terminal, and ends of lines, become \x1b and so on. */
 char *need_printable(const char *text);
 /* What an object is in JSON, which does not act on a terminal either; the object is put. */
 char *need_json(struct json_object *object, int flags);

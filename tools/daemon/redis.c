@@ -249,8 +249,8 @@ static size_t count_after(const struct redis_source *redis, const struct list_by
 	return count;
 }
 
-/* Whether a snapshot behind these changes may be larger than followers take. A change has no fewer bytes
- * than its entry in a snapshot.
+/* Whether a snapshot behind these changes may be larger than followers take. A change has no fewer
+ * bytes than its entry in a snapshot.
  */
 static bool is_too_large(const struct redis_source *redis, const struct list_bytes *changes)
 {
@@ -282,9 +282,9 @@ static char *find_too_many(const struct redis_source *redis, const struct reques
 			return need_text("the list would have more bytes than max-size of redis %s allows when it is packed; firewalls that are new would refuse it",
 					 name);
 		count = count_after(redis, bytes);
-	}
-	else if (!publication_is_whole(request))
+	} else if (!publication_is_whole(request)) {
 		count = 0;
+	}
 	if (count <= redis->max_entries)
 		return NULL;
 	return need_text("the list would have more than %llu entries, which max-entries of redis %s does not allow; followers would refuse it",

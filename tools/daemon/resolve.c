@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * A look-up cannot be interrupted. Whoever gives up leaves it running, and whoever asks for the same
- * host meanwhile waits for the same thread, so there is one thread for a host, however often it is
+ * A look-up cannot be interrupted. Whoever gives up leaves it running, and whoever asks for the
+ * same host meanwhile waits for the same thread, so there is one thread for a host, however often it is
  * tried. A thread shares nothing with the daemon but one end of a pair of sockets.
  */
 #include <netdb.h>

@@ -305,7 +305,7 @@ void source_confirm(struct source *source)
 	answered(source);
 }
 
-/* libcurl says how long it has tried, and how much came: a text that differs in that is the same. */
+/* libcurl says how long it tried, and how much came: texts that differ in that are the same. */
 static bool is_same(const char *a, const char *b)
 {
 	size_t same, digits;

@@ -694,7 +694,7 @@ def test_large(b):
     b.case("it is not renewed here, and that is said", wait_for(
         lambda: (other.daemon.publish("feed", "198.51.100.1\n"), re.search(
             r"not renewed: it would have \d+ bytes, and max-size allows 4096",
-            host.source().get("warning", "")))[1], SOON), host.source())
+            host.source().get("warning", "")))[1], 3 * SOON), host.source())
     b.case("in the journal once", host.daemon.messages().count("is not renewed") == 1,
            host.daemon.messages())
     after = b.redis.head("feed")
