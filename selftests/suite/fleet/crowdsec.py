@@ -41,7 +41,7 @@ PATIENCE = 30
 # Decisions of a large list: in "make check-fleet", and in a short run. User Mode Linux maps each page
 # of a process by itself, and the host allows 65,530 maps: 256 MB, which the list has to fit into as
 # JSON, several times.
-MANY = 200000 if ROUNDS >= 100 else 50000
+MANY = 200000 if ROUNDS >= 100 else 20000
 
 
 def seconds_of(words):

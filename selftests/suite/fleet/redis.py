@@ -5,7 +5,7 @@ in the kernel are compared with what was published, and with the list as Redis h
 KTAP.
 
 SEED repeats a run; ROUNDS is the number of rounds of random changes and faults at the end (default
-20); from 100 on, 50 firewalls have them, not three. With words, only these tests run: "redis.py lies
+10); from 100 on, 50 firewalls have them, not three. With words, only these tests run: "redis.py lies
 random"."""
 import binascii
 import collections
@@ -35,7 +35,7 @@ from fleet import server as lie
 from fleet.daemon import Daemon, members, read_answer, tool, wait_for
 from fleet.runner import run_tests
 
-ROUNDS = int(os.environ.get("ROUNDS", "20"))
+ROUNDS = int(os.environ.get("ROUNDS", "10"))
 SEED = int(os.environ.get("SEED") or random.randrange(1 << 32))
 # Firewalls of the largest fleet: in "make check-fleet", and in a short run
 HOSTS = 50 if ROUNDS >= 100 else 8
