@@ -409,7 +409,7 @@ test_hidden()
 		"$(ip netns exec f "$IPCUCKOO" detach --all 2>&1)"
 	check "it is" driver "$(has_program c0)"
 	run_error "attach refuses there" 3 "cannot find out which XDP programs run at c0" \
-		ip netns exec f "$IPCUCKOO" attach client src drop xdp dev c0
+		ip netns exec f "$IPCUCKOO" attach client src drop xdp dev c0 --force
 	run_ok "elsewhere it does not" ipcuckoo attach client src drop xdp dev c0
 	check_match "detach leaves it again" "cannot find out" \
 		"$(ip netns exec f "$IPCUCKOO" detach client 2>&1)"
