@@ -489,13 +489,13 @@ test_refused()
 	ipcuckoo detach client
 	check "the next one removes the program" "" "$(has_program c0)"
 	SSH_CONNECTION="$C4 4000 $FC4 22" run_error "your own SSH session" 3 "$C4" \
-		ipcuckoo attach client src drop xdp dev c0
+		in_f "$IPCUCKOO" attach client src drop xdp dev c0
 	attach_fresh "friends src drop xdp dev c0"
 	SSH_CONNECTION="$C4 4000 $FC4 22" run_error "its address, in a set that is attached" 1 "$C4" \
-		ipcuckoo add friends "$C4"
+		in_f "$IPCUCKOO" add friends "$C4"
 	echo "$C4" > $lists/mine
 	SSH_CONNECTION="$C4 4000 $FC4 22" run_error "in a file for such a set" 3 "$C4" \
-		ipcuckoo load friends $lists/mine
+		in_f "$IPCUCKOO" load friends $lists/mine
 	ipcuckoo detach --all
 }
 
