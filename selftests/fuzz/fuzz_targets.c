@@ -3,7 +3,8 @@
  * Fuzzes what sources deliver to a set, with a kernel that is an array: the functions of
  * daemon/kernel.h are those of this file. Three sources deliver whole contents and change single
  * entries, as the input says; the kernel refuses some changes. The first byte may say that there is
- * only one source, or no expiry, since then the kernel gets arrays. The set must always be the
+ * only one source, or no expiry, since then the kernel gets arrays. Somebody else changes the
+ * kernel's set, too, and that is undone at the next look. The set must always be the
  * union of the sources without the exception, computed naively; or, until each source has
  * delivered, have at least that; or be marked as behind.
  */
@@ -19,12 +20,16 @@
 #define ENTRIES	64
 #define CHANGES	8
 
-enum { DELIVER, CHANGE, CHANGE_ATOMIC, CONFIRM, FAIL, APPLY, OPERATIONS };
+enum { DELIVER, CHANGE, CHANGE_ATOMIC, CONFIRM, FAIL, APPLY, FOREIGN, OPERATIONS };
 
 /* What an entry is: 0: not there; 1: without expiry; else its expiry */
 static uint32_t have[SOURCES][ENTRIES], kernel[ENTRIES];
 static unsigned int source_count;
 static bool refuse, timeless;
+/* Somebody else has changed the kernel's set. */
+static bool foreign;
+/* The set counts as large, so that differences are sent; else all of it is replaced. */
+static bool large;
 
 /* Entry number @n; one of eight is 10.0.0.0/28, or a prefix inside. */
 static void fill_member(struct member *member, unsigned int n)
@@ -56,7 +61,26 @@ char *kernel_open(struct target *target)
 {
 	target->daemon->nl = (struct nl *)target;
 	target->options = timeless ? 0 : IPCUCKOO_O_TIMEOUT;
+	target->entries = large ? 1000 * ENTRIES : 0;
+	target->generation = 1;
 	return refuse ? need_copy("refused") : NULL;
+}
+
+bool kernel_is_there(struct daemon *daemon)
+{
+	return daemon->nl;
+}
+
+bool kernel_is_upgraded(void)
+{
+	return false;
+}
+
+bool kernel_find_change(struct target *target, char what[KERNEL_CHANGE_SIZE])
+{
+	(void)target;
+	strcpy(what, "changed");
+	return foreign;
 }
 
 void kernel_close(struct daemon *daemon)
@@ -95,6 +119,7 @@ char *kernel_replace(struct target *target, const struct kernel_entries *entries
 	(void)target;
 	if (refuse)
 		return need_copy("refused");
+	foreign = false;
 	if (!append)
 		memset(kernel, 0, sizeof(kernel));
 	while (entries->plain(entries->cursor, &plain) > 0)
@@ -136,7 +161,7 @@ static void check(const struct target *target)
 	unsigned int n;
 	size_t i;
 
-	if (target->behind)
+	if (target->behind || (foreign && target->contested))
 		return;
 	for (n = 0; n < ENTRIES; n++) {
 		want = 0;
@@ -238,6 +263,11 @@ static size_t operate(struct target *target, const uint8_t *data, size_t size)
 	case APPLY:
 		target_apply(target);
 		break;
+	case FOREIGN:
+		kernel[len ? data[2] % ENTRIES : 0] ^= 1;
+		foreign = true;
+		target_verify(target);
+		break;
 	}
 	return len + 2;
 }
@@ -269,6 +299,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	except(target);
 	source_count = size && data[0] & 0x20 ? 1 : SOURCES;
 	timeless = size && data[0] & 0x40;
+	large = size && data[0] & 0x80;
+	target->own = size && data[0] & 0x10;
+	foreign = false;
 	for (i = 0; i < source_count; i++) {
 		sources[i] = source_new(source_kinds[0], "f");
 		sources[i]->target = target;
