@@ -184,7 +184,7 @@ static void apply_difference(struct source *source, struct contents *old, struct
 	/* The time at which its entries expire is counted from now on: all of them change. */
 	if (!err && (source->timeout || !settled))
 		err = contents_compare(&source->contents, &none, &touched);
-	if (!err && settled)
+	if (!err)
 		err = contents_compare(old, &source->contents, &touched);
 	if (!err)
 		err = packed_missing(kept_out, &source->kept_out, &touched) ? :
@@ -194,7 +194,7 @@ static void apply_difference(struct source *source, struct contents *old, struct
 	if (err || packed_count(&touched) > target->entries / SMALL_PART)
 		target_apply(target);
 	else if (packed_count(&touched))
-		target_apply_some(target, &touched, true);
+		target_apply_some(target, &touched, true, !settled);
 	packed_free(&touched);
 	packed_free(kept_out);
 	contents_free(old);
@@ -283,7 +283,7 @@ int source_change(struct source *source, const struct source_change *changes, si
 	take_good(source);
 	source->changed_at = source->good_at;
 	source->deliveries++;
-	target_apply_some(source->target, &touched, atomic);
+	target_apply_some(source->target, &touched, atomic, false);
 	packed_free(&touched);
 	save_later(source);
 	answered(source);

@@ -453,7 +453,7 @@ static void repair(struct target *target, const char *what)
 	target_apply(target);
 }
 
-void target_apply_some(struct target *target, struct packed *touched, bool atomic)
+void target_apply_some(struct target *target, struct packed *touched, bool atomic, bool add_only)
 {
 	char what[KERNEL_CHANGE_SIZE];
 	struct extended add = { 0 };
@@ -479,6 +479,8 @@ void target_apply_some(struct target *target, struct packed *touched, bool atomi
 	why = target->daemon->nl ? NULL : kernel_open(target);
 	if (!why && sort_touched(target, touched, &add, &del))
 		why = need_text("out of memory");
+	if (add_only)
+		packed_clear(&del);
 	if (!why)
 		why = kernel_change(target, &add, &del, atomic);
 	extended_free(&add);

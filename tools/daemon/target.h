@@ -127,9 +127,9 @@ void target_stop(struct target *target);
 /* Make the set what its sources say, in one step. */
 void target_apply(struct target *target);
 /* The same after @touched entries changed, sorted; they are used up. @atomic: in one step, also if additions and
- * deletions do not fit into one message; otherwise additions come first.
+ * deletions do not fit into one message; otherwise additions come first. @add_only: delete nothing.
  */
-void target_apply_some(struct target *target, struct packed *touched, bool atomic);
+void target_apply_some(struct target *target, struct packed *touched, bool atomic, bool add_only);
 /* Look whether the kernel's set still is what the daemon has made of it, and make it so again. Return:
  * whether to look again in a second.
  */
