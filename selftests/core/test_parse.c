@@ -919,6 +919,102 @@ static bool is_covered(const struct packed *except, enum entry_kind kind, const 
 	return false;
 }
 
+/* What packed_match() has found, of the first list and of the second one */
+struct matched {
+	const struct packed *a, *b;
+	size_t count;
+};
+
+static void on_match(enum entry_kind kind, size_t in_a, size_t in_b, void *data)
+{
+	struct matched *matched = data;
+	struct entry_ref a = { kind, in_a }, b = { kind, in_b };
+
+	expect(!memcmp(entry_at(matched->a, a), entry_at(matched->b, b), entry_size[kind]),
+	       "entries %zu and %zu of kind %d are the same", in_a, in_b, kind);
+	matched->count++;
+}
+
+/* Lists of very different length, too */
+static void test_common(void)
+{
+	struct packed a = { 0 }, b = { 0 }, missing = { 0 }, all = { 0 };
+	struct matched matched = { &a, &b, 0 };
+	unsigned int round, i;
+	struct entry_ref ref;
+	size_t common, at;
+
+	for (round = 0; round < 3000; round++) {
+		packed_clear(&a);
+		packed_clear(&b);
+		packed_clear(&missing);
+		packed_clear(&all);
+		for (i = random64() % (round % 3 ? 8 : 300); i; i--)
+			add_random(&a);
+		for (i = random64() % (round % 5 ? 300 : 4); i; i--)
+			add_random(&b);
+		packed_unique(&a);
+		packed_unique(&b);
+		common = 0;
+		expect_equal(packed_missing(&a, &b, &missing), 0, "result");
+		for (ref.kind = 0; ref.kind < ENTRY_KINDS; ref.kind++) {
+			for (ref.index = 0, at = 0; ref.index < a.kind[ref.kind].count; ref.index++) {
+				const uint8_t *entry = entry_at(&a, ref);
+				struct entry_ref next = { ref.kind, at };
+
+				if (packed_has(&b, ref.kind, entry)) {
+					common++;
+					continue;
+				}
+				expect(at++ < missing.kind[ref.kind].count &&
+				       !memcmp(entry_at(&missing, next), entry, entry_size[ref.kind]),
+				       "round %u: entry %zu of kind %d is missing", round, ref.index,
+				       ref.kind);
+			}
+			expect_equal(missing.kind[ref.kind].count, at, "missing");
+		}
+		matched.count = 0;
+		packed_match(&a, &b, on_match, &matched);
+		expect_equal(matched.count, common, "round %u: in both", round);
+		expect_equal(packed_append(&all, &a), 0, "result");
+		expect_equal(packed_append(&all, &b), 0, "result");
+		expect_equal(packed_unique(&all), common, "repeats");
+		expect_equal(packed_count(&all), packed_count(&missing) + packed_count(&b), "union");
+	}
+	packed_free(&a);
+	packed_free(&b);
+	packed_free(&missing);
+	packed_free(&all);
+	ktap_case("what two lists have in common, and what one lacks");
+}
+
+/* Each prefix of an address covers it, and has its length. */
+static void test_prefix_of(void)
+{
+	uint8_t address[IPCUCKOO_HOST6_SIZE], entry[IPCUCKOO_NET6_SIZE];
+	unsigned int round, len, bytes, i;
+	enum entry_kind kind;
+	bool v6;
+
+	for (round = 0; round < 100; round++) {
+		v6 = round % 2;
+		bytes = v6 ? 16 : 4;
+		for (i = 0; i < sizeof(address); i++)
+			address[i] = random64();
+		for (len = 0; len <= 8 * bytes; len++) {
+			kind = entry_prefix(v6, address, len, entry);
+			expect_equal(is_v6(kind), v6, "family");
+			expect_equal(is_net(kind), len < 8 * bytes, "host");
+			expect(!is_net(kind) || entry[bytes] == len, "length %u", len);
+			expect(covers(kind, entry, v6 ? ENTRY_HOST6 : ENTRY_HOST4, address),
+			       "length %u covers", len);
+			for (i = len; i < 8 * bytes; i++)
+				expect(!(entry[i / 8] & 0x80 >> i % 8), "bit %u of %u", i, len);
+		}
+	}
+	ktap_case("the prefixes that cover an address");
+}
+
 static void test_without(void)
 {
 	struct packed entries = { 0 }, except = { 0 }, rest = { 0 };
@@ -945,6 +1041,8 @@ static void test_without(void)
 			for (ref.index = 0; ref.index < entries.kind[ref.kind].count; ref.index++) {
 				const uint8_t *entry = entry_at(&entries, ref);
 
+				expect_equal(packed_covers(&except, ref.kind, entry),
+					     is_covered(&except, ref.kind, entry), "covered");
 				if (is_covered(&except, ref.kind, entry)) {
 					holes++;
 					continue;
@@ -1120,6 +1218,8 @@ int main(int argc, char **argv)
 	test_packed();
 	test_sort();
 	test_without();
+	test_common();
+	test_prefix_of();
 	test_utf8_characters();
 	test_utf8_repair();
 	test_utf8_random();

@@ -176,8 +176,7 @@ static int parse_entries(struct restore *r, const struct work *work,
 	}
 	mask_hosts(&work->set, &feed->entries);
 	if (packed_count(&feed->entries) > 1) {
-		packed_sort(&feed->entries);
-		packed_dedup(&feed->entries);
+		packed_unique(&feed->entries);
 	}
 	return STATUS_OK;
 }

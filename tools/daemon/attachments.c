@@ -65,8 +65,7 @@ static bool is_wanted(const struct nl_attachment *want, const struct nl_attachme
 {
 	return !strcmp(want->set, have->set) && want->direction == have->direction &&
 	       want->verdict == have->verdict && !strcmp(want->dev, have->dev) &&
-	       (want->place ? want->place : IPCUCKOO_PLACE_IP) ==
-		       (have->place ? have->place : IPCUCKOO_PLACE_IP) &&
+	       same_place(want, have) &&
 	       want->mark == have->mark && want->mark_mask == have->mark_mask &&
 	       (want->flags & IPCUCKOO_F_LOOPBACK) == (have->flags & IPCUCKOO_F_LOOPBACK) &&
 	       (!want->has_order || want->order == have->order) &&

@@ -188,8 +188,7 @@ static bool del_plain(struct contents *contents, enum entry_kind kind, const uin
 
 void contents_take(struct contents *contents, struct packed *entries)
 {
-	packed_sort(entries);
-	packed_dedup(entries);
+	packed_unique(entries);
 	contents->plain = *entries;
 	memset(entries, 0, sizeof(*entries));
 }
@@ -355,8 +354,6 @@ int contents_compare(const struct contents *a, const struct contents *b, struct 
 		err = compare_valued(a, b, touched);
 	if (!err)
 		err = compare_valued(b, a, touched);
-	packed_sort(touched);
-	packed_dedup(touched);
 	return err;
 }
 

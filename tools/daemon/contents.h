@@ -72,8 +72,8 @@ bool contents_next(const struct contents *contents, struct contents_cursor *curs
 size_t contents_purge(struct contents *contents, uint32_t now);
 /* Add @seconds, which may be negative, to the time at which each entry expires, if it does. */
 void contents_shift(struct contents *contents, int64_t seconds);
-/* Collect the entries in which two contents differ: in being there, or in expiry or comment. @touched:
- * sorted, none repeated. Return: 0 or -ENOMEM.
+/* Append the entries in which two contents differ: in being there, or in expiry or comment, in any order,
+ * some of them twice. Return: 0 or -ENOMEM.
  */
 int contents_compare(const struct contents *a, const struct contents *b, struct packed *touched);
 size_t contents_count(const struct contents *contents);

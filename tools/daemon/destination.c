@@ -56,8 +56,7 @@ static int expand(const struct destination_rules *rules, enum entry_kind kind,
 /* Remove what is there twice. Return: 0, or -EFBIG if there is too much all the same. */
 static int fold(const struct destination_rules *rules, struct packed *want)
 {
-	packed_sort(want);
-	packed_dedup(want);
+	packed_unique(want);
 	return packed_count(want) > rules->max_entries ? -EFBIG : 0;
 }
 
@@ -125,8 +124,7 @@ static int expand_some(const struct destination_rules *rules, const struct packe
 				return err;
 		}
 	}
-	packed_sort(entries);
-	packed_dedup(entries);
+	packed_unique(entries);
 	return 0;
 }
 

@@ -458,8 +458,7 @@ static void judge(struct feed_source *feed, const struct fetch_result *result)
 	struct packed *entries = &feed->parsed.entries;
 	char *doubt, *shown;
 
-	packed_sort(entries);
-	packed_dedup(entries);
+	packed_unique(entries);
 	feed->size = body_size(feed->body);
 	feed->bad = feed->parsed.skipped;
 	doubt = find_doubt(feed, packed_count(entries));

@@ -4,63 +4,9 @@
 #include "daemon/guard.h"
 #include "daemon/log.h"
 #include "daemon/memory.h"
+#include "daemon/merged.h"
 #include "lib/exposure.h"
 #include "nl/machine.h"
-
-static void sort(struct packed *entries)
-{
-	packed_sort(entries);
-	packed_dedup(entries);
-}
-
-/* Copy those of @entries that @without, which is sorted, does not have. */
-static int copy_without(const struct packed *entries, const struct packed *without,
-			struct packed *to)
-{
-	struct entry_ref ref;
-	int err = 0;
-
-	for (ref.kind = 0; ref.kind < ENTRY_KINDS; ref.kind++)
-		for (ref.index = 0; ref.index < entries->kind[ref.kind].count && !err; ref.index++)
-			if (!packed_has(without, ref.kind, entry_at(entries, ref)))
-				err = packed_add(to, ref.kind, entry_at(entries, ref));
-	return err;
-}
-
-int guard_without(const struct source *source, const struct packed *entries, struct packed *rest)
-{
-	return copy_without(entries, &source->kept_out, rest);
-}
-
-/* The prefix of an address; a host if @len is all of it. */
-static enum entry_kind prefix_of(const struct machine_address *address, unsigned int len,
-				 uint8_t entry[IPCUCKOO_NET6_SIZE])
-{
-	bool v4 = address->family == IPCUCKOO_FAMILY_INET;
-	unsigned int bytes = v4 ? 4 : 16;
-
-	memset(entry, 0, IPCUCKOO_NET6_SIZE);
-	memcpy(entry, address->address, (len + 7) / 8);
-	if (len == 8 * bytes)
-		return v4 ? ENTRY_HOST4 : ENTRY_HOST6;
-	if (len % 8)
-		entry[len / 8] &= 0xff << (8 - len % 8);
-	entry[bytes] = len;
-	return v4 ? ENTRY_NET4 : ENTRY_NET6;
-}
-
-static bool covers(const struct packed *entries, const struct machine_address *address)
-{
-	unsigned int len = address->family == IPCUCKOO_FAMILY_INET ? 32 : 128;
-	uint8_t entry[IPCUCKOO_NET6_SIZE];
-
-	for (;; len--) {
-		if (packed_has(entries, prefix_of(address, len, entry), entry))
-			return true;
-		if (!len)
-			return false;
-	}
-}
 
 /**
  * struct verdict - what is found out about entries
@@ -90,17 +36,23 @@ static bool is_judged(const struct verdict *verdict, enum entry_kind kind, const
 				  in_force(verdict->source, kind, entry);
 }
 
+static enum entry_kind host_of(const struct machine_address *address)
+{
+	return address->family == IPCUCKOO_FAMILY_INET ? ENTRY_HOST4 : ENTRY_HOST6;
+}
+
 static int refuse_covering(struct verdict *verdict, const struct machine_address *address)
 {
-	unsigned int len = address->family == IPCUCKOO_FAMILY_INET ? 32 : 128;
+	bool v6 = address->family == IPCUCKOO_FAMILY_INET6;
+	unsigned int len = v6 ? 128 : 32;
 	char name[ADDRESS_TEXT_SIZE], text[ADDRESS_TEXT_SIZE];
 	uint8_t entry[IPCUCKOO_NET6_SIZE];
 	enum entry_kind kind;
 	int err = 0;
 
-	*entry_format(name, len == 32 ? ENTRY_HOST4 : ENTRY_HOST6, address->address) = '\0';
+	*entry_format(name, host_of(address), address->address) = '\0';
 	for (; !err; len--) {
-		kind = prefix_of(address, len, entry);
+		kind = entry_prefix(v6, address->address, len, entry);
 		if (is_judged(verdict, kind, entry)) {
 			*entry_format(text, kind, entry) = '\0';
 			if (!verdict->why && is_net(kind))
@@ -127,9 +79,10 @@ static int check_addresses(struct verdict *verdict, const struct machine_address
 	int err = 0;
 
 	for (i = 0; i < count && !err; i++)
-		if (!addresses[i].loopback && !covers(exceptions, &addresses[i]))
+		if (!addresses[i].loopback &&
+		    !packed_covers(exceptions, host_of(&addresses[i]), addresses[i].address))
 			err = refuse_covering(verdict, &addresses[i]);
-	sort(&verdict->refused);
+	packed_unique(&verdict->refused);
 	return err;
 }
 
@@ -140,26 +93,6 @@ static int check_machine(struct verdict *verdict)
 	int err = check_addresses(verdict, addresses, count);
 
 	free(addresses);
-	return err;
-}
-
-/* All entries that are in force, of all sources of the set. Return: 0 or -ENOMEM. */
-static int collect(const struct target *target, struct packed *to)
-{
-	const struct source *source;
-	struct member member;
-	size_t i;
-	int err = 0;
-
-	for (i = 0; i < target->source_count; i++) {
-		struct contents_cursor cursor = { 0 };
-
-		source = target->sources[i];
-		while (!err && contents_next(&source->contents, &cursor, &member))
-			if (!guard_keeps_out(source, member.kind, member.entry))
-				err = packed_add(to, member.kind, member.entry);
-	}
-	sort(to);
 	return err;
 }
 
@@ -177,7 +110,7 @@ static int refuse_widest(struct verdict *verdict, const struct packed *entries,
 		if (!is_net(ref.kind) || entry[bytes] <= most[bytes])
 			err = packed_add(&verdict->refused, ref.kind, entry);
 	}
-	sort(&verdict->refused);
+	packed_unique(&verdict->refused);
 	return err;
 }
 
@@ -189,19 +122,19 @@ static int check_internet(struct verdict *verdict)
 	struct packed rest = { 0 }, there = { 0 };
 	char text[EXPOSURE_TEXT_SIZE];
 	struct exposure_excess excess;
-	int over = copy_without(verdict->entries, &verdict->refused, &rest);
+	int over = packed_missing(verdict->entries, &verdict->refused, &rest);
 
 	if (!over)
 		over = exposure_check(&rest, NULL, &most, &excess);
 	if (over > 0)
-		over = collect(target, &there) ? : exposure_check(&rest, &there, &most, &excess);
+		over = merged_collect(target, true, &there) ? : exposure_check(&rest, &there, &most, &excess);
 	while (over > 0) {
 		if (!verdict->why)
 			verdict->why = need_copy(exposure_text(&rest, &excess, text));
 		over = refuse_widest(verdict, &rest, excess.widest);
 		packed_free(&rest);
 		if (!over)
-			over = copy_without(verdict->entries, &verdict->refused, &rest);
+			over = packed_missing(verdict->entries, &verdict->refused, &rest);
 		if (!over)
 			over = exposure_check(&rest, &there, &most, &excess);
 	}
@@ -315,7 +248,7 @@ void guard_deliver(struct source *source, const struct contents *next)
 		while (contents_next(next, &cursor, &member))
 			if (!in_force(source, member.kind, member.entry))
 				need_memory(packed_add(&fresh, member.kind, member.entry));
-		sort(&fresh);
+		packed_unique(&fresh);
 		judge(&verdict, &fresh);
 		packed_free(&fresh);
 	}
@@ -326,7 +259,6 @@ void guard_deliver(struct source *source, const struct contents *next)
 void guard_change(struct source *source, const struct source_change *changes, size_t count)
 {
 	struct packed fresh = { 0 }, changed = { 0 }, left = { 0 };
-	const struct packed none = { 0 };
 	struct verdict verdict = { .source = source };
 	struct contents seen = { 0 };
 	const struct member *member;
@@ -343,13 +275,13 @@ void guard_change(struct source *source, const struct source_change *changes, si
 		if (!changes[count].del && !in_force(source, member->kind, member->entry))
 			need_memory(packed_add(&fresh, member->kind, member->entry));
 	}
-	sort(&fresh);
-	sort(&changed);
+	packed_unique(&fresh);
+	packed_unique(&changed);
 	judge(&verdict, &fresh);
 	/* What did not change stays left out. */
-	need_memory(copy_without(&source->kept_out, &changed, &left));
-	need_memory(copy_without(&verdict.refused, &none, &left));
-	sort(&left);
+	need_memory(packed_missing(&source->kept_out, &changed, &left));
+	need_memory(packed_append(&left, &verdict.refused));
+	packed_unique(&left);
 	if (verdict.why || packed_count(&left) != packed_count(&source->kept_out))
 		keep_out(source, &left, verdict.why);
 	else
@@ -374,7 +306,7 @@ void guard_start(struct source *source, const char *text)
 		if (len)
 			feed_add(&feed, text, len, why);
 	}
-	sort(&feed.entries);
+	packed_unique(&feed.entries);
 	/* Not in force yet, so that they count as new. */
 	source->kept_out = feed.entries;
 	judge(&verdict, &feed.entries);
@@ -419,14 +351,13 @@ bool guard_look(void)
 bool guard_follow(struct source *source)
 {
 	struct verdict verdict = { .source = source };
-	const struct packed none = { 0 };
 	struct packed kept_out = { 0 };
 	size_t before = packed_count(&source->kept_out), again;
 	char *why;
 
 	if (!source->target->protect)
 		return false;
-	need_memory(copy_without(&source->kept_out, &none, &kept_out));
+	need_memory(packed_append(&kept_out, &source->kept_out));
 	judge(&verdict, &kept_out);
 	packed_free(&kept_out);
 	again = packed_count(&verdict.refused);

@@ -51,7 +51,4 @@ static inline bool guard_keeps_out(const struct source *source, enum entry_kind 
 	return packed_has(&source->kept_out, kind, entry);
 }
 
-/* Copy sorted entries of the source without what is left out. Return: 0 or -ENOMEM. */
-int guard_without(const struct source *source, const struct packed *entries, struct packed *rest);
-
 #endif /* IPCUCKOOD_GUARD_H */

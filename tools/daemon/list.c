@@ -488,23 +488,14 @@ static int pack_plain(struct list_bytes *bytes, const struct contents *contents,
 		      const struct member *members, size_t *done, size_t count)
 {
 	struct packed plain = { 0 };
-	struct member member = { 0 };
 	const struct entry_array *array;
 	uint8_t flags;
 	int err = 0;
 
 	for (; *done < count && flags_of(members + *done) < LIST_TIMED && !err; ++*done)
 		err = packed_add(&plain, members[*done].kind, members[*done].entry);
-	for (member.kind = 0; member.kind < ENTRY_KINDS && !err; member.kind++) {
-		array = &contents->plain.kind[member.kind];
-		err = packed_grow(&plain, member.kind, array->count);
-		if (err || !array->count)
-			continue;
-		memcpy(plain.kind[member.kind].data +
-		       plain.kind[member.kind].count * entry_size[member.kind], array->data,
-		       array->count * entry_size[member.kind]);
-		plain.kind[member.kind].count += array->count;
-	}
+	if (!err)
+		err = packed_append(&plain, &contents->plain);
 	packed_sort(&plain);
 	for (flags = 0; flags < ENTRY_KINDS && !err; flags++) {
 		array = &plain.kind[flags];

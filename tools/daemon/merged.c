@@ -16,17 +16,19 @@ struct asked {
 int merged_collect(const struct target *target, bool plain, struct packed *entries)
 {
 	struct contents_cursor cursor;
+	const struct source *source;
 	struct member member;
 	int err = 0;
 	size_t i;
 
 	for (i = 0; i < target->source_count && !err; i++) {
+		source = target->sources[i];
 		cursor = (struct contents_cursor){ .kind = plain ? 0 : ENTRY_KINDS };
-		while (!err && contents_next(&target->sources[i]->contents, &cursor, &member))
-			err = packed_add(entries, member.kind, member.entry);
+		while (!err && contents_next(&source->contents, &cursor, &member))
+			if (!guard_keeps_out(source, member.kind, member.entry))
+				err = packed_add(entries, member.kind, member.entry);
 	}
-	packed_sort(entries);
-	packed_dedup(entries);
+	packed_unique(entries);
 	return err;
 }
 

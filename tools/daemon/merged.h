@@ -34,7 +34,7 @@ struct merged_cursor {
 	struct entry_ref at;
 };
 
-/* Collect the entries of all sources. @plain: also those that have neither expiry nor comment of their
+/* Collect the entries of all sources, without those that the guard keeps out. @plain: also those that have neither expiry nor comment of their
  * own. Return: 0 or -ENOMEM.
  */
 int merged_collect(const struct target *target, bool plain, struct packed *entries);

@@ -196,8 +196,7 @@ char *publication_read(const struct request *request, struct list_bytes *bytes, 
 		wrong = need_copy("there is no entry in the list; say --empty if it shall be empty");
 	contents_free(&publication.contents);
 	packed_free(&publication.plain);
-	packed_sort(added);
-	packed_dedup(added);
+	packed_unique(added);
 	*count = publication.count;
 	return wrong;
 }

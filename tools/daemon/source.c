@@ -189,8 +189,7 @@ static void apply_difference(struct source *source, struct contents *old, struct
 	if (!err)
 		err = packed_missing(kept_out, &source->kept_out, &touched) ? :
 		      packed_missing(&source->kept_out, kept_out, &touched);
-	packed_sort(&touched);
-	packed_dedup(&touched);
+	packed_unique(&touched);
 	if (err || packed_count(&touched) > target->entries / SMALL_PART)
 		target_apply(target);
 	else if (packed_count(&touched))
@@ -204,10 +203,10 @@ void source_deliver(struct source *source, struct contents *contents)
 {
 	bool settled = target_settled(source->target);
 	struct contents old = source->contents;
-	struct packed none = { 0 }, kept_out = { 0 };
+	struct packed kept_out = { 0 };
 
 	/* Without memory for this, all of the set is replaced. */
-	if (packed_missing(&source->kept_out, &none, &kept_out))
+	if (packed_append(&kept_out, &source->kept_out))
 		settled = false;
 	guard_deliver(source, contents);
 	note_kept_out(source);
@@ -278,8 +277,7 @@ int source_change(struct source *source, const struct source_change *changes, si
 		if (!err)
 			err = packed_add(&touched, member->kind, member->entry);
 	}
-	packed_sort(&touched);
-	packed_dedup(&touched);
+	packed_unique(&touched);
 	take_good(source);
 	source->changed_at = source->good_at;
 	source->deliveries++;

@@ -74,8 +74,7 @@ static void read_exceptions(struct target *target, struct section *section)
 		else
 			config_fault(section, "except-file", "%s %s", wrong.file, wrong.why);
 	}
-	packed_sort(&feed.entries);
-	packed_dedup(&feed.entries);
+	packed_unique(&feed.entries);
 	target->exceptions = feed.entries;
 }
 
@@ -175,7 +174,7 @@ static int next_array(void *data, const struct packed **entries)
 	source = target->sources[cursor->array++];
 	*entries = &source->contents.plain;
 	if (packed_count(&source->kept_out)) {
-		err = guard_without(source, *entries, &allowed);
+		err = packed_missing(*entries, &source->kept_out, &allowed);
 		*entries = &allowed;
 	}
 	if (!err && (packed_count(&target->exceptions) || *entries == &allowed)) {

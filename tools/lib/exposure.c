@@ -158,36 +158,17 @@ static bool is_more(const struct exposure *size, const struct exposure *most)
 	       size->size[EXPOSURE_V6] > most->size[EXPOSURE_V6];
 }
 
-static int append(struct packed *to, const struct packed *from)
-{
-	struct entry_array *array;
-	int kind;
-
-	for (kind = 0; kind < ENTRY_KINDS; kind++) {
-		if (!from->kind[kind].count)
-			continue;
-		if (packed_grow(to, kind, from->kind[kind].count))
-			return -ENOMEM;
-		array = &to->kind[kind];
-		memcpy(array->data + array->count * entry_size[kind], from->kind[kind].data,
-		       from->kind[kind].count * entry_size[kind]);
-		array->count += from->kind[kind].count;
-	}
-	return 0;
-}
-
 /* What @entries cover and @old do not. Return: 0 or -ENOMEM. */
 static int measure_more(const struct packed *entries, const struct packed *old,
 			struct exposure *more)
 {
 	struct exposure before = exposure_measure(old);
 	struct packed all = { 0 };
-	int err = append(&all, old), i;
+	int err = packed_append(&all, old), i;
 
 	if (!err)
-		err = append(&all, entries);
-	packed_sort(&all);
-	packed_dedup(&all);
+		err = packed_append(&all, entries);
+	packed_unique(&all);
 	*more = exposure_measure(&all);
 	for (i = 0; i < EXPOSURE_FAMILIES; i++)
 		more->size[i] -= before.size[i];

@@ -360,6 +360,69 @@ bool packed_has(const struct packed *entries, enum entry_kind kind, const uint8_
 }
 
 /**
+ * packed_unique - sort entries, and remove those that come more than once
+ * @entries:	entries in any order
+ *
+ * Return: the number of entries removed.
+ */
+size_t packed_unique(struct packed *entries)
+{
+	packed_sort(entries);
+	return packed_dedup(entries);
+}
+
+/**
+ * packed_append - add all entries of another list
+ * @entries:	gets them, behind its own
+ * @more:	the other list
+ *
+ * Return: 0, or -ENOMEM; then some may have been added.
+ */
+int packed_append(struct packed *entries, const struct packed *more)
+{
+	struct entry_array *array;
+	enum entry_kind kind;
+	size_t count;
+
+	for (kind = 0; kind < ENTRY_KINDS; kind++) {
+		array = &entries->kind[kind];
+		count = more->kind[kind].count;
+		if (!count)
+			continue;
+		if (packed_grow(entries, kind, count))
+			return -ENOMEM;
+		memcpy(array->data + array->count * entry_size[kind], more->kind[kind].data,
+		       count * entry_size[kind]);
+		array->count += count;
+	}
+	return 0;
+}
+
+/**
+ * entry_prefix - the prefix of some length that covers an address
+ * @v6:		the address is one of IPv6
+ * @address:	the address, in network byte order
+ * @len:	length of the prefix
+ * @entry:	room for any entry: set to the prefix, packed; or to the host, if @len is all of the
+ *		address
+ *
+ * Return: the kind of @entry.
+ */
+enum entry_kind entry_prefix(bool v6, const uint8_t *address, unsigned int len, uint8_t *entry)
+{
+	unsigned int bytes = v6 ? 16 : 4;
+
+	memset(entry, 0, bytes + 1);
+	memcpy(entry, address, (len + 7) / 8);
+	if (len == 8 * bytes)
+		return v6 ? ENTRY_HOST6 : ENTRY_HOST4;
+	if (len % 8)
+		entry[len / 8] &= 0xff << (8 - len % 8);
+	entry[bytes] = len;
+	return v6 ? ENTRY_NET6 : ENTRY_NET4;
+}
+
+/**
  * packed_covers - whether one of some entries covers an entry, or is the same
  * @entries:	sorted entries
  * @kind:	kind of the entry

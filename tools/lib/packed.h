@@ -46,11 +46,13 @@ void packed_free(struct packed *entries);
 size_t packed_count(const struct packed *entries);
 
 int packed_add(struct packed *entries, enum entry_kind kind, const uint8_t *entry);
+int packed_append(struct packed *entries, const struct packed *more);
 int packed_add_range(struct packed *entries,
 		     const struct address_range *range, bool hosts_only);
 
 void packed_sort(struct packed *entries);
 size_t packed_dedup(struct packed *entries);
+size_t packed_unique(struct packed *entries);
 size_t packed_covered(const struct packed *entries);
 int packed_without(const struct packed *entries, const struct packed *except,
 		   struct packed *rest);
@@ -86,6 +88,8 @@ static inline bool is_v6(enum entry_kind kind)
 {
 	return kind == ENTRY_HOST6 || kind == ENTRY_NET6;
 }
+
+enum entry_kind entry_prefix(bool v6, const uint8_t *address, unsigned int len, uint8_t *entry);
 
 static inline const uint8_t *entry_at(const struct packed *entries,
 				      struct entry_ref ref)

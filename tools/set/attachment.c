@@ -29,6 +29,12 @@ bool is_active(const struct nl_attachment *attachment)
 	return !attachment->state || attachment->state == IPCUCKOO_STATE_ACTIVE;
 }
 
+bool same_place(const struct nl_attachment *a, const struct nl_attachment *b)
+{
+	return a->place == b->place ||
+	       (a->place <= IPCUCKOO_PLACE_IP && b->place <= IPCUCKOO_PLACE_IP);
+}
+
 bool counts_packets(const struct nl_attachment *attachment)
 {
 	return attachment->verdict != IPCUCKOO_VERDICT_PREFETCH;

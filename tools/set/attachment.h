@@ -13,6 +13,10 @@
 #define STATE_TEXT_SIZE		80
 
 bool is_active(const struct nl_attachment *attachment);
+/* Whether two attachments are at the same place. 0 means the default, in requests and in the answers of
+ * old modules.
+ */
+bool same_place(const struct nl_attachment *a, const struct nl_attachment *b);
 /* Whether the attachment counts packets: all but those with the verdict prefetch do. */
 bool counts_packets(const struct nl_attachment *attachment);
 /* "active", "no device", "no hook: Cannot allocate memory" */

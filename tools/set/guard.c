@@ -23,6 +23,7 @@
 #include "lib/exposure.h"
 #include "nl/entry.h"
 #include "nl/machine.h"
+#include "set/attachment.h"
 #include "set/filter.h"
 #include "set/guard.h"
 #include "set/mask.h"
@@ -169,23 +170,16 @@ static bool has_changes(const struct guard_set *set)
 static enum entry_kind prefix_of(const struct guard_set *set, const struct end *end,
 				 unsigned int len, uint8_t entry[IPCUCKOO_NET6_SIZE])
 {
-	unsigned int bytes = end->family == IPCUCKOO_FAMILY_INET ? 4 : 16;
-	enum entry_kind host = bytes == 4 ? ENTRY_HOST4 : ENTRY_HOST6;
+	enum entry_kind kind = entry_prefix(end->family == IPCUCKOO_FAMILY_INET6, end->address, len,
+					    entry);
 	struct packed one = { 0 };
 
-	memset(entry, 0, IPCUCKOO_NET6_SIZE);
-	memcpy(entry, end->address, (len + 7) / 8);
-	if (len == 8 * bytes) {
-		one.kind[host].data = entry;
-		one.kind[host].count = 1;
-		if (set->kind)
-			mask_hosts(set->kind, &one);
-		return host;
-	}
-	if (len % 8)
-		entry[len / 8] &= 0xff << (8 - len % 8);
-	entry[bytes] = len;
-	return bytes == 4 ? ENTRY_NET4 : ENTRY_NET6;
+	if (is_net(kind) || !set->kind)
+		return kind;
+	one.kind[kind].data = entry;
+	one.kind[kind].count = 1;
+	mask_hosts(set->kind, &one);
+	return kind;
 }
 
 static bool has_prefixes(const struct guard_set *set)
@@ -350,13 +344,6 @@ static int matches(struct tool *tool, const struct seen *seen, const struct pack
 		return found;
 	cause->end = &packet->destination;
 	return contains(tool, &seen->set, cause->end, &cause->length);
-}
-
-/* 0 means the default, in a request and in the answers of old modules. */
-static bool same_place(const struct nl_attachment *a, const struct nl_attachment *b)
-{
-	return a->place == b->place ||
-	       (a->place <= IPCUCKOO_PLACE_IP && b->place <= IPCUCKOO_PLACE_IP);
 }
 
 /* Whether two attachments are in one chain, which accept ends. */
@@ -605,7 +592,7 @@ static int gets_worse_somewhere(const struct guarded *guarded, struct packet *pa
 }
 
 /* Where the input has an entry of a change, for the beginning of a message. */
-static void place_text(struct tool *tool, const struct guard_set *set, enum entry_kind kind,
+static void input_place(struct tool *tool, const struct guard_set *set, enum entry_kind kind,
 		       const uint8_t *entry, char text[GUARD_TEXT_SIZE])
 {
 	*text = '\0';
@@ -623,7 +610,7 @@ static const char *cause_text(struct tool *tool, const struct cause *cause,
 	char name[ADDRESS_TEXT_SIZE];
 	size_t len;
 
-	place_text(tool, set, kind, entry, text);
+	input_place(tool, set, kind, entry, text);
 	len = strlen(text);
 	if (set->in && is_net(kind) && packed_has(set->in, kind, entry)) {
 		*entry_format(name, kind, entry) = '\0';
@@ -831,12 +818,6 @@ static int add_kernel(struct tool *tool, const char *name, struct packed *to, bo
 	return read_members(tool, &set, to);
 }
 
-static void sort(struct packed *entries)
-{
-	packed_sort(entries);
-	packed_dedup(entries);
-}
-
 /* @now: the set that the attachments of this name look up now, if one of them drops; or NULL */
 static int check_growth(const struct guarded *guarded, const struct seen *then, const char *now)
 {
@@ -860,12 +841,12 @@ static int check_growth(const struct guarded *guarded, const struct seen *then, 
 		over = add_kernel(tool, set->name, &fresh, false);
 	if (over >= 0)
 		over = add_members(&fresh, set->kind, set->in);
-	sort(&fresh);
+	packed_unique(&fresh);
 	if (over >= 0)
 		over = exposure_check(&fresh, NULL, &exposure_most, &excess);
 	if (over > 0) {
 		over = add_kernel(tool, now, &old, true);
-		sort(&old);
+		packed_unique(&old);
 		if (!over)
 			over = exposure_check(&fresh, &old, &exposure_most, &excess);
 	}
@@ -874,7 +855,7 @@ static int check_growth(const struct guarded *guarded, const struct seen *then, 
 			      "cannot find out how much of the internet would be dropped by the set %s: %s; nothing was changed (--force does it all the same)",
 			      then->attachment.set, strerror(-over));
 	} else if (over) {
-		place_text(tool, set, excess.widest.kind, entry_at(&fresh, excess.widest), place);
+		input_place(tool, set, excess.widest.kind, entry_at(&fresh, excess.widest), place);
 		status = fail(then->line ? then->line : tool, STATUS_REFUSED,
 			      "%sthe set %s %s; nothing was changed (--force does it all the same)",
 			      place, then->attachment.set, exposure_text(&fresh, &excess, text));
