@@ -55,6 +55,14 @@ static void print_name(void)
 static void print_message(const struct tool *tool, const char *before,
 			  const char *format, va_list args)
 {
+	if (tool->said) {
+		free(*tool->said);
+		if (vasprintf(tool->said, format, args) < 0)
+			*tool->said = NULL;
+		return;
+	}
+	if (tool->quiet)
+		return;
 	print_name();
 	if (tool->line)
 		fprintf(stderr, "Error in line %lu: ", tool->line);
@@ -75,13 +83,7 @@ int fail(const struct tool *tool, int status, const char *format, ...)
 	va_list args;
 
 	va_start(args, format);
-	if (tool->said) {
-		free(*tool->said);
-		if (vasprintf(tool->said, format, args) < 0)
-			*tool->said = NULL;
-	} else if (!tool->quiet) {
-		print_message(tool, "", format, args);
-	}
+	print_message(tool, "", format, args);
 	va_end(args);
 	return status;
 }
@@ -97,11 +99,9 @@ int fail_syntax(const struct tool *tool, const char *format, ...)
 {
 	va_list args;
 
-	if (!tool->quiet) {
-		va_start(args, format);
-		print_message(tool, "Syntax error: ", format, args);
-		va_end(args);
-	}
+	va_start(args, format);
+	print_message(tool, "Syntax error: ", format, args);
+	va_end(args);
 	return STATUS_SYNTAX;
 }
 

@@ -51,7 +51,8 @@ enum output {
  * @output:	-output: format of lists
  * @file:	-file: the file to write to, or to read from; NULL if not given
  * @line:	number of the input line that runs, for messages; 0 if there is none
- * @said:	if not NULL, gets the text of the last message instead of stderr; to be freed
+ * @said:	if not NULL, gets the text of the last error message, which is not printed then; the
+ *		caller frees it
  */
 struct tool {
 	struct nl *nl;

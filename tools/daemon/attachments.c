@@ -26,9 +26,14 @@ static char *parse_line(const char *set, const char *line, struct nl_attachment 
 	char *text = need_text("%s %s", set, line), *word[32], *said = NULL, *why = NULL;
 	const struct tool tool = { .command = find_command("attach"), .said = &said };
 	struct words words = { 0 };
+	int status;
 
 	split(text, word, 32, &words);
-	if (parse_attach(&tool, &words, attachment))
+	status = parse_attach(&tool, &words, attachment);
+	/* Further lines say how to use the command. */
+	if (said)
+		said[strcspn(said, "\n")] = '\0';
+	if (status)
 		why = need_text("\"%s\": %s", line, said ? said : "out of memory");
 	else if (attachment->place == IPCUCKOO_PLACE_XDP)
 		why = need_text("\"%s\": xdp needs a program, which ipcuckood has no right to load; run \"ipcuckoo attach %s %s\" yourself, and save it for the next boot: ipcuckoo save --all --file /etc/ipcuckoo.save",

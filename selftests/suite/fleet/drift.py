@@ -5,6 +5,7 @@ is again what its sources say within five seconds, and attached. KTAP. With word
 "drift.py ways module"."""
 import fcntl
 import os
+import re
 import signal
 import socket
 import subprocess
@@ -269,11 +270,15 @@ def test_attach(b):
         lambda: "dst count" not in tool("save", "--all"), SECONDS), tool("save", "--all"))
     b.case("the other one stays", "src drop" in tool("save", "--all"))
     for wrong, says in (("src", "verdict"), ("drop src", "before the verdict"), ("eth0", "direction"),
-                        ("src drop xdp dev lo", "no right to load"), ("src drop prioty 5", "prioty")):
+                        ("src drop xdp dev lo", "no right to load"), ("src drop prioty 5", "prioty"),
+                        ("src drop order x", "order"), ("src drop priority 1e9", "priority"),
+                        ("src mark 0x1x", "mark"), ("src drop log rate fast", "rate"),
+                        ("src drop dev a/b", "no name of a network device")):
         b.daemon.configure(f"[set s]\nattach = {wrong}\n")
         done = b.daemon.run("--check", b.daemon.config)
-        b.case(f"attach = {wrong}: refused", done.returncode == 2 and says in done.stderr and
-               "config:2: [set s] attach: " in done.stderr, done)
+        b.case(f"attach = {wrong}: refused, in one line", done.returncode == 2 and
+               re.fullmatch(rf"ipcuckood: \S*config:2: \[set s\] attach: .*{says}.*\n", done.stderr),
+               done)
     b.daemon.configure("[set blocked]\n")
     done = b.daemon.run("--check", b.daemon.config)
     b.case("the set of \"ipcuckoo block\" cannot be kept", done.returncode == 2 and
