@@ -38,7 +38,8 @@
  * @error:	libcurl's words for an error
  * @refused:	the caller gave up
  * @conditional: the answer may be that nothing has changed
- * @host:	length of the part of the URL that names scheme and host
+ * @host:	host and port, part of the URL
+ * @host_len:	their length
  * @added:	libcurl has it
  * @next:	the next one in curl.running or curl.waiting, which have the patient ones
  */
@@ -52,7 +53,8 @@ struct fetch {
 	char error[CURL_ERROR_SIZE];
 	bool refused;
 	bool conditional;
-	size_t host;
+	const char *host;
+	size_t host_len;
 	bool added;
 	struct fetch *next;
 };
@@ -362,8 +364,8 @@ static bool may_run(const struct fetch *fetch)
 
 	for (other = curl.running; other; other = other->next) {
 		running++;
-		from_host += other->host == fetch->host &&
-			     !strncasecmp(other->request.url, fetch->request.url, fetch->host);
+		from_host += other->host_len == fetch->host_len &&
+			     !strncasecmp(other->host, fetch->host, fetch->host_len);
 	}
 	return running < RUNNING_MOST && from_host < FROM_HOST_MOST;
 }
@@ -387,11 +389,9 @@ static void start_waiting(void)
 
 static void wait_patiently(struct fetch *fetch)
 {
-	const char *host = strstr(fetch->request.url, "://");
 	struct fetch **last = &curl.waiting;
 
-	host = host ? host + 3 : fetch->request.url;
-	fetch->host = host + strcspn(host, "/?#") - fetch->request.url;
+	fetch->host = url_host(fetch->request.url, &fetch->host_len);
 	while (*last)
 		last = &(*last)->next;
 	*last = fetch;
@@ -417,7 +417,6 @@ struct fetch *fetch_start(struct daemon *daemon, const struct fetch_request *req
 	fetch = need_zeros(sizeof(*fetch));
 	fetch->request = *request;
 	fetch->request.url = need_copy(request->url);
-	fetch->begun = time(NULL);
 	fetch->curl = libcurl.easy_init();
 	if (!fetch->curl) {
 		fetch_stop(fetch);

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
+#include <arpa/inet.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -80,6 +81,19 @@ char *secret_insert(const char *text, const char *secret, bool escape)
 	return longer;
 }
 
+const char *url_host(const char *url, size_t *len)
+{
+	const char *host = strstr(url, "://"), *at;
+
+	host = host ? host + 3 : url;
+	*len = strcspn(host, "/?#");
+	at = memrchr(host, '@', *len);
+	if (!at)
+		return host;
+	*len -= at + 1 - host;
+	return at + 1;
+}
+
 /* One parameter of a query: its value, or all of it if it has none, is not shown. */
 static char *show_parameter(char *to, const char *parameter, size_t len)
 {
@@ -96,13 +110,13 @@ char *url_shown(const char *url)
 {
 	/* Behind each "?" and "&" may come three dots that were not there. */
 	char *shown = need_zeros(4 * strlen(url) + 1), *to = shown;
-	const char *host = strstr(url, "://"), *at;
+	const char *scheme_end = strstr(url, "://"), *host;
 	size_t len;
 
-	host = host ? host + 3 : url;
-	at = memrchr(host, '@', strcspn(host, "/?#"));
-	to = stpncpy(to, url, host - url);
-	url = at ? at + 1 : host;
+	host = url_host(url, &len);
+	if (scheme_end)
+		to = stpncpy(to, url, scheme_end + 3 - url);
+	url = host;
 	len = strcspn(url, "?");
 	to = stpncpy(to, url, len);
 	for (url += len; *url; url += len) {
@@ -115,15 +129,14 @@ char *url_shown(const char *url)
 
 bool url_is_loopback(const char *url)
 {
-	static const char *const hosts[] = { "localhost", "127.", "[::1]" };
-	const char *host = strstr(url, "://"), *at;
-	size_t i;
+	struct in_addr address;
+	char name[64];
+	const char *host;
+	size_t len;
 
-	host = host ? host + 3 : url;
-	at = memrchr(host, '@', strcspn(host, "/?#"));
-	host = at ? at + 1 : host;
-	for (i = 0; i < sizeof(hosts) / sizeof(hosts[0]); i++)
-		if (!strncasecmp(host, hosts[i], strlen(hosts[i])))
-			return true;
-	return false;
+	host = url_host(url, &len);
+	snprintf(name, sizeof(name), "%.*s", (int)len, host);
+	name[strcspn(name, *name == '[' ? "]" : ":")] = '\0';
+	return !strcasecmp(name, "localhost") || !strcmp(name, "[::1") ||
+	       (inet_pton(AF_INET, name, &address) == 1 && ntohl(address.s_addr) >> 24 == 127);
 }

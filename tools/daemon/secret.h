@@ -24,7 +24,10 @@ char *secret_insert(const char *text, const char *secret, bool escape);
  */
 char *url_shown(const char *url);
 
-/* "http://127.0.0.1:8080/": this machine itself */
+/* The host of a URL, with its port and without a user; @len: set to its length. */
+const char *url_host(const char *url, size_t *len);
+
+/* Whether the host of a URL is this machine itself, as that of http://127.0.0.1:8080/ is. */
 bool url_is_loopback(const char *url);
 
 /* A word as a part of a URL: what RFC 3986 does not call unreserved is escaped. Allocated. */

@@ -483,6 +483,16 @@ def test_access(b):
         b.daemon.configure(f"[set s]\n[feed a]\nset = s\nurl = http://192.0.2.1/\n{keys}")
         done = b.daemon.run("--check", b.daemon.config)
         b.case(f"{keys!r} is refused", done.returncode == 2 and says in done.stderr, done.stderr)
+    # What only begins like this machine is another one, which would read the key.
+    for host, here in (("localhost", True), ("LOCALHOST:80", True), ("127.0.0.1:80", True),
+                       ("[::1]:80", True), ("me@127.9.9.9", True), ("localhost.example", False),
+                       ("127.example.org", False), ("127.0.0.1.example:80", False),
+                       ("localhost@192.0.2.1", False), ("[::1f]", False), ("192.0.2.127", False)):
+        b.daemon.configure(f"[set s]\n[feed a]\nset = s\nurl = http://{host}/\n"
+                           f"header = Key: {{key}}\nkey-file = {path}\n")
+        done = b.daemon.run("--check", b.daemon.config)
+        b.case(f"a key to {host} without TLS", done.returncode == (0 if here else 2) and
+               here != ("https://" in done.stderr), done.stderr)
     b.daemon.configure("[set s]\n[feed a]\nset = s\nurl = https://192.0.2.1/{key}\n"
                        "key-file = /nonexistent\n")
     done = b.daemon.run("--check", b.daemon.config)
