@@ -29,6 +29,7 @@
 #include "daemon/lapi.h"
 #include "daemon/log.h"
 #include "daemon/memory.h"
+#include "daemon/secret.h"
 #include "daemon/timer.h"
 #include "daemon/usage.h"
 #include "lib/json.h"
@@ -411,13 +412,15 @@ static void schedule_next(struct crowdsec_source *crowdsec)
 /* The answer may have been lost, so all decisions have to come. */
 static void give_up(struct crowdsec_source *crowdsec, const char *why)
 {
+	char *shown = url_shown(crowdsec->lapi.url);
 	uint64_t interval = crowdsec->interval;
 
 	crowdsec->synced = false;
 	crowdsec->doubted = false;
 	source_fail(&crowdsec->source, "%s %s; it is asked again, at least every %llu seconds",
-		    crowdsec->lapi.url, why,
+		    shown, why,
 		    (unsigned long long)(interval > RETRY_MOST ? interval : RETRY_MOST));
+	free(shown);
 	schedule(crowdsec, backoff_ms(++crowdsec->fails,
 				      interval < RETRY_LEAST ? interval : RETRY_LEAST,
 				      interval > RETRY_MOST ? interval : RETRY_MOST));
@@ -648,9 +651,11 @@ static void show_crowdsec(const struct source *source, struct json_object *objec
 		[LEFT_UNFIT] = "left_out",
 	};
 	const struct crowdsec_source *crowdsec = (const struct crowdsec_source *)source;
+	char *shown = url_shown(crowdsec->lapi.url);
 	int i;
 
-	json_object_object_add(object, "url", json_new_text(crowdsec->lapi.url));
+	json_object_object_add(object, "url", json_new_text(shown));
+	free(shown);
 	json_object_object_add(object, "next_at", json_object_new_int64(crowdsec->due_at));
 	json_object_object_add(object, "resync_at", json_object_new_int64(crowdsec->whole_at));
 	json_object_object_add(object, "decisions", json_object_new_int64(crowdsec->now.count));

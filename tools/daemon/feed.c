@@ -51,11 +51,13 @@
  * @min_length, @min_length6: length of the shortest prefixes that it may have
  * @connect_time, @time, @slow_time: time limits, in seconds
  * @ca_file, @cert_file, @key_file: files for TLS; NULL: the system's authorities, no certificate
- * @secret_file: a file with a key, which replaces "{key}" in @url and @headers, or is the password of @user
+ * @secret_file: a file with a key, which replaces "{key}" in @url and @headers, or is the
+ *		password of @user
  * @user:	user of HTTP; NULL: none
  * @headers:	more headers, "Name: value"
  *
  * The rest:
+ * @shown:	@url without what may be secret, for messages
  * @fetch:	the transfer; NULL if there is none
  * @timer:	starts the next one
  * @due_at:	when that is, in seconds since 1970
@@ -92,6 +94,7 @@ struct feed_source {
 	char *user;
 	char **headers;
 
+	char *shown;
 	struct fetch *fetch;
 	sd_event_source *timer;
 	uint32_t due_at;
@@ -253,15 +256,17 @@ static void check_access(const struct feed_source *feed, struct section *section
 static void check_feed(struct source *source, struct section *section)
 {
 	static const char *const schemes[] = { "https://", "http://", "file:///", NULL };
-	const struct feed_source *feed = feed_of(source);
+	struct feed_source *feed = feed_of(source);
 	size_t i;
 
+	feed->shown = feed->url ? url_shown(feed->url) : NULL;
 	for (i = 0; feed->url && schemes[i]; i++)
 		if (!strncasecmp(feed->url, schemes[i], strlen(schemes[i])))
 			break;
 	if (feed->url && !schemes[i])
 		config_fault(section, "url",
-			     "\"%.128s\" does not begin with https://, http:// or file:///", feed->url);
+			     "\"%.128s\" does not begin with https://, http:// or file:///",
+			     feed->shown);
 	check_format(&feed->format, section);
 	check_access(feed, section);
 	if (!feed->cert_file != !feed->key_file)
@@ -456,7 +461,7 @@ static char *find_doubt(const struct feed_source *feed, size_t count)
 static void judge(struct feed_source *feed, const struct fetch_result *result)
 {
 	struct packed *entries = &feed->parsed.entries;
-	char *doubt, *shown;
+	char *doubt;
 
 	packed_unique(entries);
 	feed->size = body_size(feed->body);
@@ -471,11 +476,9 @@ static void judge(struct feed_source *feed, const struct fetch_result *result)
 	feed->has_pending = true;
 	feed->pending_result = *result;
 	memset(entries, 0, sizeof(*entries));
-	shown = url_shown(feed->url);
 	source_refuse(&feed->source,
 		      "%s is refused: %s; if that is right, run: ipcuckood accept %s; else ask who publishes it",
-		      shown, doubt, feed->source.name);
-	free(shown);
+		      feed->shown, doubt, feed->source.name);
 	free(doubt);
 }
 
@@ -483,7 +486,7 @@ static void end_fetch(void *owner, const struct fetch_result *result)
 {
 	struct feed_source *feed = owner;
 	struct source *source = &feed->source;
-	char after[DURATION_TEXT_SIZE], *shown;
+	char when[DURATION_TEXT_SIZE + 32] = "later";
 	const char *why = result->why;
 	bool good = result->good;
 
@@ -499,15 +502,13 @@ static void end_fetch(void *owner, const struct fetch_result *result)
 		good = false;
 	}
 	/* The schedule goes on also if what came is refused. */
-	if (!good) {
-		shown = url_shown(feed->url);
-		if (result->retry_after)
-			duration_format(result->retry_after, after);
-		source_fail(source, "%s %s; it is tried again %s%s, ipcuckood refresh %s tries at once",
-			    shown, why, result->retry_after ? "as the server wants, in " : "later",
-			    result->retry_after ? after : "", source->name);
-		free(shown);
+	if (result->retry_after) {
+		strcpy(when, "as the server wants, in ");
+		duration_format(result->retry_after, when + strlen(when));
 	}
+	if (!good)
+		source_fail(source, "%s %s; it is tried again %s, ipcuckood refresh %s tries at once",
+			    feed->shown, why, when, source->name);
 	schedule_next(feed, good, result->retry_after);
 	forget_body(feed);
 }
@@ -569,7 +570,7 @@ static void fetch(struct feed_source *feed)
 		.slow_seconds = feed->slow_time,
 		.ca = feed->ca_file, .cert = feed->cert_file, .key = feed->key_file,
 	};
-	char *why = NULL, *shown;
+	char *why = NULL;
 
 	if (feed->fetch)
 		return;
@@ -586,10 +587,8 @@ static void fetch(struct feed_source *feed)
 	if (feed->fetch)
 		return;
 	forget_body(feed);
-	shown = url_shown(feed->url);
-	source_fail(&feed->source, "%s %s", shown, why ? why : "cannot be fetched: out of memory");
+	source_fail(&feed->source, "%s %s", feed->shown, why ? why : "cannot be fetched: out of memory");
 	schedule_next(feed, false, 0);
-	free(shown);
 	free(why);
 }
 
@@ -639,16 +638,14 @@ static void free_feed(struct source *source)
 
 	forget_pending(feed);
 	free(feed->first_bad);
+	free(feed->shown);
 }
 
 static void show_feed(const struct source *source, struct json_object *object)
 {
 	const struct feed_source *feed = (const struct feed_source *)source;
 
-	char *shown = url_shown(feed->url);
-
-	json_object_object_add(object, "url", json_new_text(shown));
-	free(shown);
+	json_object_object_add(object, "url", json_new_text(feed->shown));
 	json_object_object_add(object, "next_at", json_object_new_int64(feed->due_at));
 	json_object_object_add(object, "bytes", json_object_new_int64(feed->size));
 	json_object_object_add(object, "bad_lines", json_object_new_int64(feed->bad));

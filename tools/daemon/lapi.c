@@ -15,15 +15,16 @@ static bool has_scheme(const char *url, const char *scheme)
 
 static void check_url(const struct lapi *lapi, struct section *section)
 {
-	const char *url = lapi->url;
+	char *shown = url_shown(lapi->url);
 
-	if (!has_scheme(url, "https://") && !has_scheme(url, "http://"))
+	if (!has_scheme(lapi->url, "https://") && !has_scheme(lapi->url, "http://"))
 		config_fault(section, "url",
-			     "\"%.128s\" does not begin with https:// or http://", url);
-	else if (strpbrk(url, "?# \t"))
+			     "\"%.128s\" does not begin with https:// or http://", shown);
+	else if (strpbrk(lapi->url, "?# \t"))
 		config_fault(section, "url",
 			     "\"%.128s\" has to be the address of the Local API only, such as http://127.0.0.1:8080",
-			     url);
+			     shown);
+	free(shown);
 }
 
 void lapi_check(const struct lapi *lapi, struct section *section)

@@ -589,7 +589,7 @@ def test_config(b):
     b.config()
     with open(b.daemon.config, "a", encoding="ascii") as f:
         f.write("timeout = 1h\ncomment = x\ncomment-from = origin\n"
-                "[crowdsec c]\nset = s\nurl = ftp://x/\n"
+                "[crowdsec c]\nset = s\nurl = ftp://me:hidden@x/\n"
                 "[crowdsec d]\nset = s\nurl = http://x:8080?x=1\ntls-cert = /x\ninterval = 0s\n"
                 "[crowdsec e]\nset = s\nurl = http://x\nkey-file = /x\ntls-ca = /y\n"
                 "intervall = 7s\ncomment-from = value\n")
@@ -606,7 +606,8 @@ def test_config(b):
                     r"\[crowdsec e\] comment-from: "):
         b.case(f"--check: {pattern[2:40]}", done.returncode and re.search(pattern, done.stderr),
                done.stderr)
-    b.begin()
+    b.case("--check shows no password", "hidden" not in done.stderr, done.stderr)
+    b.begin({"url": b.lapi.url().replace("//", "//me:hidden@")})
     b.lapi.add("192.0.2.2")
     before = members("s")
     os.kill(b.daemon.process.pid, signal.SIGSTOP)
@@ -624,6 +625,11 @@ def test_config(b):
     text = b.daemon.run("status", "--prometheus").stdout
     b.case("metrics do, too", re.search(
         r'^ipcuckood_source_entries\{source="lapi",kind="crowdsec",set="s"\} 2$', text, re.M), text)
+    b.lapi.lie(lie.whole("[]"), times=1)
+    wait_for(lambda: b.source()["failures"])
+    told = b.daemon.messages() + str(b.daemon.status())
+    b.case("a password in the url is not shown", "hidden" not in told and
+           "127.0.0.1" in b.source()["url"], told)
     b.end()
 
 

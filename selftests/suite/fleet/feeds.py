@@ -476,6 +476,10 @@ def test_access(b):
            "s3%2Fcret" not in told, told)
     b.daemon.env = {}
     b.daemon.start()
+    b.daemon.configure(f"[set s]\n[feed a]\nset = s\nurl = ftp://me:{hidden}@x/?k={hidden}\n")
+    done = b.daemon.run("--check", b.daemon.config)
+    b.case("nor in what is wrong with the url", done.returncode == 2 and "ftp://x/?k=..." in done.stderr
+           and hidden not in done.stderr, done.stderr)
     for keys, says in (("key-file = /x\n", "nothing uses the key"),
                        ("header = Key {key}\nkey-file = /x\n", "is no name, colon and value"),
                        ("user = me\n", "key-file ="),
