@@ -161,7 +161,8 @@ static void check(const struct target *target)
 	unsigned int n;
 	size_t i;
 
-	if (target->behind || (foreign && target->contested))
+	/* Nobody has looked yet, or the daemon waits. */
+	if (target->behind || foreign)
 		return;
 	for (n = 0; n < ENTRIES; n++) {
 		want = 0;
@@ -253,6 +254,9 @@ static size_t operate(struct target *target, const uint8_t *data, size_t size)
 	case CHANGE:
 	case CHANGE_ATOMIC:
 		change(source, have[which], data + 2, len, data[0] & 1);
+		/* Before it changes entries, the daemon looks. */
+		if (foreign && !target->behind && !target->contested)
+			abort();
 		break;
 	case CONFIRM:
 		source_confirm(source);
@@ -266,7 +270,14 @@ static size_t operate(struct target *target, const uint8_t *data, size_t size)
 	case FOREIGN:
 		kernel[len ? data[2] % ENTRIES : 0] ^= 1;
 		foreign = true;
-		target_verify(target);
+		/* The connection may be lost, too, and the daemon not have looked yet. */
+		if (data[0] & 0x10)
+			kernel_close(target->daemon);
+		else
+			target_verify(target);
+		if (foreign && !(data[0] & 0x10) && !target->behind && !target->contested &&
+		    target->sources[which]->delivered)
+			abort();
 		break;
 	}
 	return len + 2;

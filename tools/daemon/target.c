@@ -437,7 +437,8 @@ static void repair(struct target *target, const char *what)
 {
 	double now = monotonic_seconds(), since = now - target->repaired;
 
-	if (target->contested && since < CONTESTED_SECONDS)
+	/* ipcuckoo-upgrade has taken the set away, and makes it again: watch.c applies all sets then. */
+	if (kernel_is_upgraded() || (target->contested && since < CONTESTED_SECONDS))
 		return;
 	target->quick = target->repairs && since < 2 * CONTESTED_SECONDS ? target->quick + 1 : 0;
 	if (target->quick == CONTESTED_LEAST)
@@ -465,7 +466,7 @@ void target_apply_some(struct target *target, struct packed *touched, bool atomi
 	if (target->behind || target->lacking)
 		return;
 	/* Somebody else has changed the set: it is replaced as well. */
-	if (target->daemon->nl && kernel_find_change(target, what)) {
+	if (kernel_find_change(target, what)) {
 		repair(target, what);
 		return;
 	}
@@ -475,13 +476,13 @@ void target_apply_some(struct target *target, struct packed *touched, bool atomi
 		target_apply(target);
 		return;
 	}
-	why = target->daemon->nl ? NULL : kernel_open(target);
-	if (!why && sort_touched(target, touched, &add, &del))
+	if (sort_touched(target, touched, &add, &del)) {
 		why = need_text("out of memory");
-	if (add_only)
-		packed_clear(&del);
-	if (!why)
+	} else {
+		if (add_only)
+			packed_clear(&del);
 		why = kernel_change(target, &add, &del, atomic);
+	}
 	extended_free(&add);
 	packed_free(&del);
 	end_change(target, why);

@@ -205,16 +205,24 @@ def test_module(b):
 
 def test_upgrade(b):
     """While ipcuckoo-upgrade runs, it makes the sets, and the daemon does not."""
+    # So many that one more is sent as a change
+    want = WANT | {f"203.0.113.{i}" for i in range(20)}
+    with open(b.list, "w", encoding="ascii") as f:
+        f.write("".join(f"{entry}\n" for entry in want))
     b.begin()
-    b.repaired("the start")
+    b.repaired("the start", want)
     with open("/run/ipcuckoo-upgrade", "a", encoding="ascii") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         time.sleep(1.5)
         tool("detach", "s")
         tool("destroy", "s")
+        # What sources say meanwhile is in the set afterwards.
+        with open(b.list, "a", encoding="ascii") as f:
+            f.write("192.0.2.99\n")
+        b.daemon.refresh("a")
         time.sleep(2.5)
         b.case("the set is not made while the module is replaced", "s" not in tool("list", "-n").split())
-    b.repaired("when that is over")
+    b.repaired("when that is over", want | {"192.0.2.99"})
     b.case("nobody else is blamed", b.state()["repairs"] == 0, b.state())
     b.end()
     os.unlink("/run/ipcuckoo-upgrade")
