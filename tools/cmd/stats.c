@@ -86,6 +86,7 @@ static void print_sets(const struct stats *stats)
 	};
 	struct table table = { .columns = columns };
 	char size[SIZE_TEXT_SIZE];
+	const char *owner;
 	size_t i;
 
 	puts("\nSets:");
@@ -110,7 +111,8 @@ static void print_sets(const struct stats *stats)
 		table_add(&table, "%llu", (unsigned long long)s->fallbacks);
 		table_add(&table, "%llu", (unsigned long long)s->expired);
 		table_add(&table, "%llu", (unsigned long long)failed(s));
-		table_add(&table, "%s", set_owner(s) ? set_owner(s) : "-");
+		owner = set_owner(s);
+		table_add(&table, "%s", owner ? owner : "-");
 	}
 	table_print(&table);
 }
@@ -136,14 +138,15 @@ static struct json_object *json_set(const struct nl_set *s)
 {
 	struct json_object *object = json_object_new_object();
 	struct json_object *failed = json_object_new_object();
+	const char *owner = set_owner(s);
 	int i;
 
 	json_add_string(object, "name", s->name);
 	json_add_string(object, "type", meaning_word(type_words, s->type));
 	json_add_string(object, "family",
 			meaning_word(family_words, s->family));
-	if (set_owner(s))
-		json_add_string(object, "owner", set_owner(s));
+	if (owner)
+		json_add_string(object, "owner", owner);
 	json_add_uint(object, "maxelem", s->maxelem);
 	if (is_approximate(s)) {
 		json_add_uint(object, "bits", s->bits);

@@ -442,7 +442,6 @@ static int run_client(const char *control, char **word, const char *format)
 static int check_config(const char *path)
 {
 	struct config *config = config_read(path);
-
 	bool opens;
 
 	if (!config)

@@ -76,6 +76,7 @@ static void json_header(struct listing *listing)
 {
 	struct json_object *header = json_object_new_object(), *name;
 	const struct nl_set *set = listing->set;
+	const char *owner = set_owner(set);
 
 	json_items(header, set);
 	json_add_uint(header, "memsize", set->memory);
@@ -83,8 +84,8 @@ static void json_header(struct listing *listing)
 	json_add_uint(header, "numentries", set->entries);
 	if (set->rules)
 		json_add_uint(header, "rules", set->rules);
-	if (set_owner(set))
-		json_object_object_add(header, "owner", json_new_text(set_owner(set)));
+	if (owner)
+		json_object_object_add(header, "owner", json_new_text(owner));
 	if (listing->tool->json) {
 		if (set->id)
 			json_add_uint(header, "id", set->id);

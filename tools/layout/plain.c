@@ -89,6 +89,7 @@ static void plain_header(struct listing *listing)
 	const struct nl_set *set = listing->set;
 	struct header_item items[HEADER_ITEMS];
 	size_t count = header_items(set, items), i;
+	const char *owner = set_owner(set);
 
 	name_no_limit(listing, items, count);
 	if (listing->count > 1)
@@ -104,8 +105,8 @@ static void plain_header(struct listing *listing)
 			printf("%s: %s\n", items[i].label, shown_text(listing, items[i].text));
 	if (set->rules)
 		printf("Rules of iptables: %u\n", set->rules);
-	if (set_owner(set))
-		printf("Owner: %s\n", set_owner(set));
+	if (owner)
+		printf("Owner: %s\n", owner);
 	if (listing->verbose && set->id)
 		printf("Id: %u\n", set->id);
 	if (listing->verbose || is_approximate(set))

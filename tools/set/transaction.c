@@ -463,12 +463,13 @@ static void warn_all_kept(const struct transaction *t)
 	for (i = 0; i < t->count; i++)
 		if (changes(t->works[i]))
 			warn_kept(t->tool, t->works[i]->set.name);
-	for (i = 0; i < t->step_count; i++)
+	for (i = 0; i < t->step_count; i++) {
+		if (t->steps[i].kind != STEP_SWAP && t->steps[i].kind != STEP_RENAME)
+			continue;
+		warn_kept(t->tool, t->steps[i].from);
 		if (t->steps[i].kind == STEP_SWAP)
 			warn_kept(t->tool, t->steps[i].to);
-	for (i = 0; i < t->step_count; i++)
-		if (t->steps[i].kind == STEP_SWAP || t->steps[i].kind == STEP_RENAME)
-			warn_kept(t->tool, t->steps[i].from);
+	}
 }
 
 int transaction_apply(struct transaction *t, bool check)
