@@ -30,7 +30,6 @@
 #include "daemon/source.h"
 #include "daemon/store.h"
 #include "daemon/target.h"
-#include "daemon/timer.h"
 #include "daemon/watch.h"
 #include "lib/descriptors.h"
 #include "release.h"
@@ -40,16 +39,12 @@
 /* A time that does not come */
 #define TIME_NEVER	((time_t)((1ull << (8 * sizeof(time_t) - 1)) - 1))
 
-/* How often to look which addresses the machine has, in milliseconds */
-#define LOOK_MS		10000
-
 /**
  * struct run - what a run needs beside the daemon itself
  * @daemon:	the daemon
  * @path:	the configuration
  * @kept_fd:	holds the lock of the file that says which sets the daemon keeps
  * @clock_fd:	becomes readable when the clock is set
- * @look:	timer to look whether the machine has other addresses
  * @clock_ahead: how far the clock was ahead of the time since boot, in milliseconds
  */
 struct run {
@@ -57,24 +52,8 @@ struct run {
 	const char *path;
 	int kept_fd;
 	int clock_fd;
-	sd_event_source *look;
 	int64_t clock_ahead;
 };
-
-static int on_look(sd_event_source *timer, uint64_t usec, void *data)
-{
-	struct run *run = data;
-	struct config *config = run->daemon.config;
-	size_t i;
-
-	(void)timer;
-	(void)usec;
-	timer_start(run->daemon.event, &run->look, LOOK_MS, on_look, run);
-	if (guard_look())
-		for (i = 0; i < config->source_count; i++)
-			source_follow(config->sources[i]);
-	return 0;
-}
 
 /* Make the sets what the sources say now, and follow the sources. */
 static void start(struct daemon *daemon)
@@ -339,14 +318,11 @@ static int run_daemon(struct run *run)
 	start(daemon);
 	if (daemon->dry_run)
 		end_dry_run(daemon);
-	else
-		on_look(NULL, 0, run);
 	sd_notify(0, "READY=1");
 	status = sd_event_loop(daemon->event);
 	sd_notify(0, "STOPPING=1");
 	keep_none(daemon->control, &run->kept_fd);
 	control_stop(control);
-	timer_stop(&run->look);
 	stop(daemon);
 	kernel_close(daemon);
 	config_free(daemon->config);

@@ -1,17 +1,21 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The module's events only say that it is time to look: what they say of entries is not read, and it does
- * no harm if some are lost. There is none if an entry only gets another timeout or comment, or becomes an
- * exception: therefore the daemon looks every few seconds, too, which takes microseconds a set.
+ * An event of the module only says that it is time to look: the daemon does not read which entries have
+ * changed, so that a lost event does no harm. The module sends no event if an entry only gets another
+ * timeout or comment, or becomes an exception. Therefore the daemon also looks every few seconds, which
+ * takes microseconds a set.
  */
 #include <sys/epoll.h>
 #include <sys/socket.h>
 
 #include "daemon/attachments.h"
 #include "daemon/config.h"
+#include "daemon/guard.h"
 #include "daemon/kernel.h"
+#include "daemon/source.h"
 #include "daemon/timer.h"
 #include "daemon/watch.h"
+#include "lib/monotonic.h"
 #include "nl/event.h"
 
 /* After an event: more of them may follow. */
@@ -20,7 +24,12 @@
 #define SOON_MS		1000
 #define IDLE_MS		3000
 
-/* Gets the events; opened after the connection number @connection of the daemon */
+/* The addresses that the machine needs are looked at less often, as that takes a dozen system calls; with
+ * IDLE_MS in addition, within ten seconds.
+ */
+#define ADDRESSES_SECONDS	6
+
+/* The connection on which the events come, and what daemon->connections was when it was opened */
 static struct nl *events;
 static unsigned int connection;
 static sd_event_source *io;
@@ -48,7 +57,8 @@ static int on_event(sd_event_source *source, int fd, uint32_t flags, void *data)
 	return 0;
 }
 
-/* Throw away the events that have come, and be told of the next one. Return: whether that will be. */
+/* Throw away the events that have come, and wake up at the next one. Return: whether events come at all.
+ */
 static bool listen_again(struct daemon *daemon)
 {
 	char byte;
@@ -69,6 +79,22 @@ static bool listen_again(struct daemon *daemon)
 	return sd_event_source_set_enabled(io, SD_EVENT_ON) >= 0;
 }
 
+/* The guard of the sources has to know when the machine gets another address, gateway or resolver. */
+static void look_at_addresses(const struct config *config)
+{
+	static double looked_at;
+	double now = monotonic_seconds();
+	size_t i;
+
+	if (looked_at && now - looked_at < ADDRESSES_SECONDS)
+		return;
+	looked_at = now;
+	if (!guard_look())
+		return;
+	for (i = 0; i < config->source_count; i++)
+		source_follow(config->sources[i]);
+}
+
 static int on_timer(sd_event_source *source, uint64_t usec, void *data)
 {
 	struct daemon *daemon = data;
@@ -87,7 +113,8 @@ static int on_timer(sd_event_source *source, uint64_t usec, void *data)
 	for (i = 0; upgraded && i < config->target_count; i++)
 		target_apply(config->targets[i]);
 	upgraded = false;
-	/* What happens from here on is an event that has not been thrown away. */
+	look_at_addresses(config);
+	/* A change from here on sends an event that has not been thrown away. */
 	for (i = 0; i < config->target_count; i++)
 		soon |= target_verify(config->targets[i]);
 	soon |= attachments_keep(daemon);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Compares what the sources say with what the kernel has, whenever somebody changes that. */
+/* Compares the sets in the kernel with what the sources say, whenever somebody changes a set. */
 #ifndef IPCUCKOOD_WATCH_H
 #define IPCUCKOOD_WATCH_H
 

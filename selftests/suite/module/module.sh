@@ -302,7 +302,7 @@ test_hook_list()
 
 in_ns()
 {
-	nsenter --net=/run/netns/"$1" "$IPCUCKOO" "${@:2}"
+	nsenter --net=/run/netns/"$1" "$IPCUCKOO" --force "${@:2}"
 }
 
 test_namespaces()

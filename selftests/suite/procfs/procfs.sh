@@ -108,7 +108,7 @@ test_format()
 	mapfile -t lines < $proc/set/host4
 	check "set/NAME: names" "$keys" "${lines[*]%% *}"
 	check "set/NAME: text" "host4 hash:ip inet" "$(summary host4 name type family)"
-	check_match "set/NAME: numbers" '^0 2 [1-9][0-9]* [1-9][0-9]* 1 0 1 [0-9]+ 0 0$' \
+	check_match "set/NAME: numbers" '^0 2 [1-9][0-9]* [1-9][0-9]* 1 0 [1-9][0-9]* [0-9]+ 0 0$' \
 		"$(echo "${lines[*]:3}" | tr -d 'a-z' | tr -s ' ' | sed 's/^ //')"
 	ipcuckoo detach --all
 	ask write host4 '/\n'
