@@ -494,6 +494,14 @@ static void insert(const struct tool *tool, struct world *world, const struct gu
 	world->seen[at] = fresh;
 }
 
+/* The kernel refuses to attach a set of ip_set, whatever is in it: its answer says why. */
+static bool is_of_ip_set(const struct tool *tool, const char *name)
+{
+	struct nl_set set;
+
+	return !nl_set_get(tool->nl, name, &set) && is_ipset(&set);
+}
+
 static void look_at(struct guarded *guarded, const struct guard_change *change,
 		    const struct nl_attachment *attachment)
 {
@@ -537,7 +545,8 @@ static int look(struct guarded *guarded, const struct guard_change *change)
 		/* A line of restore may say --force for what it attaches. */
 		if (decides(attach->attachment) &&
 		    !(attach->line && attach->line->force &&
-		      attach->attachment->verdict == IPCUCKOO_VERDICT_DROP))
+		      attach->attachment->verdict == IPCUCKOO_VERDICT_DROP) &&
+		    !is_of_ip_set(guarded->tool, attach->attachment->set))
 			insert(guarded->tool, &guarded->then, attach);
 	}
 	free(all);

@@ -555,9 +555,11 @@ def test_restart(b):
     tool("change", "s", "maxelem", "5000")
     b.case("and is filled when there is room", wait_for(lambda: len(members("s")) == 1200))
     b.case("the state is good then", wait_for(lambda: b.daemon.set("s")["state"] == "good"))
-    tool("destroy", "s")
-    b.config({"s": {"maxelem": "5000"}}, {"a": {"set": "s"}})
+    # Until the daemon has read the new limit, it would make the set with the old one.
+    b.config({"s": {"maxelem": "5000"}, "later": {}}, {"a": {"set": "s"}})
     os.kill(b.daemon.process.pid, signal.SIGHUP)
+    wait_for(lambda: len(b.daemon.status()["sets"]) == 2)
+    tool("destroy", "s")
     b.case("a set that was destroyed is made again", wait_for(lambda: len(members("s")) == 1200))
     # A store that was cut off must not be used.
     b.daemon.stop()
