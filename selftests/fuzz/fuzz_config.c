@@ -31,13 +31,13 @@ static void check_same(const struct config *a, const struct config *b)
 	if (a->target_count != b->target_count || a->source_count != b->source_count)
 		abort();
 	for (i = 0; i < a->target_count; i++)
-		if (!config_same_keys(target_keys, a->targets[i], b->targets[i]))
+		if (!value_same_all(target_keys, a->targets[i], b->targets[i]))
 			abort();
 	for (i = 0; i < a->source_count; i++) {
 		x = a->sources[i];
 		y = b->sources[i];
 		if (!x->target || x->kind != y->kind || strcmp(x->name, y->name) ||
-		    !config_same_keys(source_keys, x, y) || !config_same_keys(x->kind->keys, x, y))
+		    !value_same_all(source_keys, x, y) || !value_same_all(x->kind->keys, x, y))
 			abort();
 	}
 }

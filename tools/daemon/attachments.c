@@ -164,31 +164,30 @@ static void look(struct target *target, const struct nl_attachment *all, size_t 
 		set_idle(target, NULL);
 }
 
-bool attachments_keep(struct daemon *daemon)
+bool attachments_keep(struct daemon *daemon, struct target *const *targets, size_t number)
 {
-	const struct config *config = daemon->config;
 	struct nl_attachment *all = NULL;
 	bool again = false, refused = false;
 	size_t count, i;
 
 	if (!daemon->nl || nl_attachments(daemon->nl, &all, &count) < 0) {
-		for (i = 0; i < config->target_count; i++)
-			config->targets[i]->acts = false;
+		for (i = 0; i < number; i++)
+			targets[i]->acts = false;
 		return true;
 	}
 	/* A set that does not exist is created first: target_verify(). */
-	for (i = 0; i < config->target_count; i++)
-		if (!config->targets[i]->behind)
-			again |= keep(config->targets[i], all, count);
+	for (i = 0; i < number; i++)
+		if (!targets[i]->behind)
+			again |= keep(targets[i], all, count);
 	if (again) {
 		free(all);
 		all = NULL;
 		if (nl_attachments(daemon->nl, &all, &count) < 0)
 			count = 0;
 	}
-	for (i = 0; i < config->target_count; i++) {
-		look(config->targets[i], all, count);
-		refused |= config->targets[i]->refused_attach;
+	for (i = 0; i < number; i++) {
+		look(targets[i], all, count);
+		refused |= targets[i]->refused_attach;
 	}
 	free(all);
 	return refused;

@@ -11,11 +11,11 @@
 /* Parse the lines of "attach". Return: NULL, or what is wrong, allocated. */
 char *attachments_parse(struct target *target);
 
-/* Look where the sets of the configuration act on packets, and attach those that are not attached as
+/* Look where @number sets act on packets, and attach those that are not attached as
  * their sections say. Sets target->acts and target->idle. Return: whether to look again in a second,
  * because that was refused.
  */
-bool attachments_keep(struct daemon *daemon);
+bool attachments_keep(struct daemon *daemon, struct target *const *targets, size_t number);
 
 /* The section @was of a set was replaced by @is, or by none if that is NULL: remove the attachments that
  * it asked for, and the new one does not.

@@ -7,135 +7,37 @@
  * lines counts them. It sees the lines with sections, too, and thereby those of empty sections.
  */
 #include <ini.h>
-#include <stdarg.h>
 #include <stdlib.h>
 
 #include "daemon/config.h"
 #include "daemon/log.h"
 #include "daemon/memory.h"
+#include "daemon/section.h"
 #include "daemon/source.h"
 #include "daemon/target.h"
-#include "daemon/value.h"
 #include "lib/nearest.h"
-
-/* A section has at most this many keys of each of its two tables. */
-#define KEYS_MOST	64
-
-/**
- * struct section - the section that is being read
- * @reader:	the reader
- * @kind:	"set", "feed", ...
- * @name:	its name
- * @line:	line of its heading
- * @keys:	its two tables of keys: those that all such sections have, and those of the kind
- * @object:	the struct target or struct source; NULL: a section that is wrong itself
- * @given:	the line of each key; 0 if it is not there
- * @last:	the key of the last line
- */
-struct section {
-	struct reader *reader;
-	const char *kind;
-	char *name;
-	unsigned long line;
-	const struct config_key *keys[2];
-	void *object;
-	unsigned long given[2][KEYS_MOST];
-	const struct config_key *last;
-};
 
 /**
  * struct reader - a configuration that is being read
- * @file:	its name, for messages
+ * @file:	its name, and which line is read
  * @f:		the file
  * @config:	the result
- * @line:	number of the line
  * @indented:	the line begins with a blank
  * @cut:	the line is too long for libinih, and its rest is skipped
  * @has_cut:	there was such a line
- * @wrong:	something is wrong, and was printed
- * @section:	the section
+ * @section:	the section that is read; @object is a struct target or struct source
  * @set_lines:	for each source, the line that names its set
  */
 struct reader {
-	const char *file;
+	struct conf_file file;
 	FILE *f;
 	struct config *config;
-	unsigned long line;
 	bool indented;
 	bool cut;
 	bool has_cut;
-	bool wrong;
 	struct section section;
 	unsigned long *set_lines;
 };
-
-static const struct config_key no_keys[] = { { NULL } };
-
-static void fault(struct reader *reader, unsigned long line, const char *format, ...)
-	__attribute__((format(printf, 3, 4)));
-
-/* @line: 0 if it is no fault of a line */
-static void fault(struct reader *reader, unsigned long line, const char *format, ...)
-{
-	char text[1024];
-	va_list args;
-
-	va_start(args, format);
-	vsnprintf(text, sizeof(text), format, args);
-	va_end(args);
-	if (line)
-		log_error("%s:%lu: %s", reader->file, line, text);
-	else
-		log_error("%s: %s", reader->file, text);
-	reader->wrong = true;
-}
-
-/* The line of a key; that of the section if it is not there. */
-static unsigned long key_line(const struct section *section, const char *word)
-{
-	int table, i;
-
-	for (table = 0; table < 2 && word; table++)
-		for (i = 0; section->keys[table][i].word; i++)
-			if (!strcmp(section->keys[table][i].word, word) && section->given[table][i])
-				return section->given[table][i];
-	return section->line;
-}
-
-void config_fault(struct section *section, const char *key, const char *format, ...)
-{
-	char text[1024];
-	va_list args;
-
-	va_start(args, format);
-	vsnprintf(text, sizeof(text), format, args);
-	va_end(args);
-	fault(section->reader, key_line(section, key), "[%s %s]%s%s: %s", section->kind,
-	      section->name, key ? " " : "", key ? key : "", text);
-}
-
-static void preset_keys(const struct config_key *key, void *object)
-{
-	char why[VALUE_WHY_SIZE];
-
-	for (; key->word; key++)
-		if (key->preset && !value_parse(key, object, key->preset, false, why))
-			abort();
-}
-
-void config_free_keys(const struct config_key *key, void *object)
-{
-	for (; key->word; key++)
-		value_free(key, object);
-}
-
-bool config_same_keys(const struct config_key *key, const void *a, const void *b)
-{
-	for (; key->word; key++)
-		if (!value_same(key, a, b))
-			return false;
-	return true;
-}
 
 struct source *config_source(const struct config *config, const char *name)
 {
@@ -161,28 +63,17 @@ struct target *config_target(const struct config *config, const char *name)
 static void end_section(struct reader *reader)
 {
 	struct section *section = &reader->section;
-	const struct config_key *key;
-	struct source *source;
-	int table;
+	struct source *source = section->object;
 
-	for (table = 0; table < 2 && section->object; table++)
-		for (key = section->keys[table]; key->word; key++)
-			if (key->needed && !section->given[table][key - section->keys[table]])
-				config_fault(section, NULL,
-					     "there is no line for %s; add one, such as: %s",
-					     key->word, key->needed);
+	if (section->object)
+		section_end(section);
 	if (section->object && !strcmp(section->kind, "set")) {
 		target_check(section->object, section);
 	} else if (section->object) {
-		source = section->object;
-		reader->set_lines[reader->config->source_count - 1] = key_line(section, "set");
+		reader->set_lines[reader->config->source_count - 1] = section_line(section, "set");
 		source_check(source, section);
 	}
-	free(section->name);
-	memset(section, 0, sizeof(*section));
-	section->reader = reader;
-	section->keys[0] = no_keys;
-	section->keys[1] = no_keys;
+	section_clear(section, &reader->file);
 }
 
 static const struct source_kind *find_kind(const char *word, size_t len)
@@ -207,12 +98,13 @@ static void fault_kind(struct reader *reader, const char *heading, size_t len)
 	}
 	snprintf(word, sizeof(word), "%.*s", (int)len, heading);
 	if (source_kind_missing(word)) {
-		fault(reader, reader->line, "[%s]: %s", heading, source_kind_missing(word));
+		conf_fault(&reader->file, reader->file.line, "[%s]: %s", heading,
+			   source_kind_missing(word));
 		return;
 	}
-	fault(reader, reader->line,
-	      "[%s]: there are no sections of the kind \"%s\"%s; sets are [set NAME], their sources [feed NAME]",
-	      heading, word, nearest_hint(word, words, count));
+	conf_fault(&reader->file, reader->file.line,
+		   "[%s]: there are no sections of the kind \"%s\"%s; sets are [set NAME], their sources [feed NAME]",
+		   heading, word, nearest_hint(word, words, count));
 }
 
 static void add_target(struct reader *reader, struct section *section)
@@ -221,8 +113,8 @@ static void add_target(struct reader *reader, struct section *section)
 	struct target *target = need_zeros(sizeof(*target));
 
 	if (config_target(config, section->name))
-		fault(reader, reader->line,
-		      "[set %s]: there is such a section already; join the two", section->name);
+		conf_fault(&reader->file, reader->file.line,
+			   "[set %s]: there is such a section already; join the two", section->name);
 	target->name = need_copy(section->name);
 	section->keys[0] = target_keys;
 	config->targets = need_room(config->targets, config->target_count);
@@ -236,9 +128,9 @@ static void add_source(struct reader *reader, struct section *section,
 	struct config *config = reader->config;
 
 	if (config_source(config, section->name))
-		fault(reader, reader->line,
-		      "[%s %s]: there is a source of that name already; choose another name",
-		      kind->word, section->name);
+		conf_fault(&reader->file, reader->file.line,
+			   "[%s %s]: there is a source of that name already; choose another name",
+			   kind->word, section->name);
 	section->object = source_new(kind, section->name);
 	section->keys[0] = source_keys;
 	section->keys[1] = kind->keys;
@@ -264,19 +156,18 @@ static void begin_section(struct reader *reader, const char *heading)
 	const struct source_kind *kind = find_kind(heading, len);
 	bool set = len == 3 && !strncmp(heading, "set", 3);
 	struct section *section = &reader->section;
-	int table;
 
 	end_section(reader);
-	section->line = reader->line;
+	section->line = reader->file.line;
 	if (!kind && !set) {
 		fault_kind(reader, heading, len);
 		return;
 	}
 	section->kind = set ? "set" : kind->word;
 	if (!is_name(name) || (set && strlen(name) >= IPCUCKOO_NAME_SIZE)) {
-		fault(reader, reader->line,
-		      "[%s]: write [%s NAME], with a name of letters, digits, \".\", \"_\" and \"-\", at most %d of them",
-		      heading, section->kind, set ? IPCUCKOO_NAME_SIZE - 1 : 63);
+		conf_fault(&reader->file, reader->file.line,
+			   "[%s]: write [%s NAME], with a name of letters, digits, \".\", \"_\" and \"-\", at most %d of them",
+			   heading, section->kind, set ? IPCUCKOO_NAME_SIZE - 1 : 63);
 		return;
 	}
 	section->name = need_copy(name);
@@ -284,41 +175,7 @@ static void begin_section(struct reader *reader, const char *heading)
 		add_target(reader, section);
 	else
 		add_source(reader, section, kind);
-	for (table = 0; table < 2; table++)
-		preset_keys(section->keys[table], section->object);
-}
-
-static void fault_key(struct reader *reader, const char *word)
-{
-	const struct section *section = &reader->section;
-	const char *words[2 * KEYS_MOST];
-	size_t count = 0;
-	int table, i;
-
-	for (table = 0; table < 2; table++)
-		for (i = 0; section->keys[table][i].word && count < 2 * KEYS_MOST; i++)
-			words[count++] = section->keys[table][i].word;
-	fault(reader, reader->line, "[%s %s] has no key \"%s\"%s; see ipcuckood(8)", section->kind,
-	      section->name, word, nearest_hint(word, words, count));
-}
-
-static void take_value(struct reader *reader, const struct config_key *key, unsigned long *given,
-		       const char *text)
-{
-	struct section *section = &reader->section;
-	bool more = *given && section->last == key && reader->indented;
-	char why[VALUE_WHY_SIZE];
-
-	if (*given && !more)
-		fault(reader, reader->line,
-		      "[%s %s] %s: line %lu says that already; delete one of them", section->kind,
-		      section->name, key->word, *given);
-	if (!*given)
-		*given = reader->line;
-	section->last = key;
-	if (!value_parse(key, section->object, text, more, why))
-		fault(reader, reader->line, "[%s %s] %s: \"%.128s\" %s", section->kind,
-		      section->name, key->word, text, why);
+	section_preset(section);
 }
 
 /* libinih calls this for each line with a key. */
@@ -326,25 +183,13 @@ static int take_line(void *data, const char *heading, const char *word, const ch
 {
 	struct reader *reader = data;
 	struct section *section = &reader->section;
-	const struct config_key *key;
-	int table;
 
 	if (!section->line && !*heading)
-		fault(reader, reader->line,
-		      "%s: this line is in no section; write [set NAME] or [feed NAME] before it",
-		      word);
-	if (!section->object || reader->cut)
-		return 1;
-	for (table = 0; table < 2; table++) {
-		for (key = section->keys[table]; key->word; key++) {
-			if (strcmp(key->word, word))
-				continue;
-			take_value(reader, key, &section->given[table][key - section->keys[table]],
-				   text);
-			return 1;
-		}
-	}
-	fault_key(reader, word);
+		conf_fault(&reader->file, reader->file.line,
+			   "%s: this line is in no section; write [set NAME] or [feed NAME] before it",
+			   word);
+	if (section->object && !reader->cut)
+		section_take(section, word, text, reader->indented);
 	return 1;
 }
 
@@ -370,8 +215,8 @@ static char *read_line(char *to, int size, void *data)
 
 	if (!fgets(to, size, reader->f)) {
 		if (ferror(reader->f))
-			fault(reader, 0, "cannot be read: %s; name another file",
-			      strerror(errno));
+			conf_fault(&reader->file, 0, "cannot be read: %s; name another file",
+				   strerror(errno));
 		return NULL;
 	}
 	len = strlen(to);
@@ -381,16 +226,16 @@ static char *read_line(char *to, int size, void *data)
 		strcpy(to, "\n");
 		return to;
 	}
-	reader->line++;
+	reader->file.line++;
 	reader->cut = len + 1 == (size_t)size && to[len - 1] != '\n';
 	reader->has_cut |= reader->cut;
 	if (reader->cut)
-		fault(reader, reader->line,
-		      "the line is longer than %d characters; continue a value on the next line, which begins with a blank",
-		      size - 2);
+		conf_fault(&reader->file, reader->file.line,
+			   "the line is longer than %d characters; continue a value on the next line, which begins with a blank",
+			   size - 2);
 	text = to + strspn(to, " \t");
 	/* A byte order mark may come first. */
-	if (reader->line == 1 && !strncmp(text, "\xef\xbb\xbf", 3))
+	if (reader->file.line == 1 && !strncmp(text, "\xef\xbb\xbf", 3))
 		text += 3;
 	reader->indented = *to == ' ' || *to == '\t';
 	/* An indented line that begins with a bracket continues a value, if there is one. */
@@ -414,10 +259,10 @@ static void link_sources(struct reader *reader)
 		source = config->sources[i];
 		target = source->set ? config_target(config, source->set) : NULL;
 		if (source->set && !target)
-			fault(reader, reader->set_lines[i],
-			      "[%s %s] set: there is no section [set %s]%s", source->kind->word,
-			      source->name, source->set,
-			      nearest_hint(source->set, names, config->target_count));
+			conf_fault(&reader->file, reader->set_lines[i],
+				   "[%s %s] set: there is no section [set %s]%s",
+				   source->kind->word, source->name, source->set,
+				   nearest_hint(source->set, names, config->target_count));
 		if (!target)
 			continue;
 		source->target = target;
@@ -430,24 +275,22 @@ static void link_sources(struct reader *reader)
 
 struct config *config_read_stream(FILE *f, const char *name)
 {
-	struct reader reader = { .file = name, .f = f };
+	struct reader reader = { .file.name = name, .f = f };
 	int line;
 
 	reader.config = need_zeros(sizeof(*reader.config));
-	reader.section.reader = &reader;
-	reader.section.keys[0] = no_keys;
-	reader.section.keys[1] = no_keys;
+	section_clear(&reader.section, &reader.file);
 	line = ini_parse_stream(read_line, &reader, take_line, &reader);
 	end_section(&reader);
 	/* It counts the parts of a line that is too long as lines. */
 	if (line > 0 && !reader.has_cut)
-		fault(&reader, line,
-		      "this is neither a section, as [feed NAME], nor a line \"key = value\", nor a comment, which begins with \"#\"");
+		conf_fault(&reader.file, line,
+			   "this is neither a section, as [feed NAME], nor a line \"key = value\", nor a comment, which begins with \"#\"");
 	else if (line < 0)
-		fault(&reader, 0, "out of memory");
+		conf_fault(&reader.file, 0, "out of memory");
 	link_sources(&reader);
 	free(reader.set_lines);
-	if (!reader.wrong)
+	if (!reader.file.wrong)
 		return reader.config;
 	config_free(reader.config);
 	return NULL;

@@ -35,7 +35,7 @@
  * @body:	what follows the line; NULL if nothing does
  * @size:	length of @body, as the line says
  * @got:	how much of it has arrived
- * @waiting:	a request that is not answered yet, or NULL
+ * @request:	a request that is not answered yet, or NULL
  * @answer:	the answer; NULL until there is one
  * @len:	its length
  * @sent:	how much of it was sent
@@ -50,22 +50,10 @@ struct client {
 	char *body;
 	size_t size;
 	size_t got;
-	struct waiting *waiting;
+	struct request *request;
 	char *answer;
 	size_t len;
 	size_t sent;
-};
-
-/**
- * struct waiting - a request that is answered later
- * @request:	what the source has of it
- * @client:	who asked; NULL if the client has gone
- * @how:	what the request points to
- */
-struct waiting {
-	struct request request;
-	struct client *client;
-	char *how;
 };
 
 struct control {
@@ -85,8 +73,8 @@ static void close_client(struct client *client)
 	client->control->count--;
 	sd_event_source_disable_unref(client->io);
 	timer_stop(&client->timer);
-	if (client->waiting)
-		client->waiting->client = NULL;
+	if (client->request)
+		client->request->client = NULL;
 	free(client->answer);
 	free(client->body);
 	free(client);
@@ -161,23 +149,12 @@ static void send_answer(struct client *client, int status, char *text)
 	sd_event_source_set_io_events(client->io, EPOLLOUT);
 }
 
-void request_answer(struct request *request, int status, char *text)
+static void answer_request(void *data, int status, char *text)
 {
-	struct waiting *waiting = (struct waiting *)request;
+	struct client *client = data;
 
-	if (waiting->client) {
-		waiting->client->waiting = NULL;
-		send_answer(waiting->client, status, text);
-	} else {
-		free(text);
-	}
-	free(waiting->how);
-	free(waiting);
-}
-
-bool request_is_awaited(const struct request *request)
-{
-	return ((const struct waiting *)request)->client;
+	client->request = NULL;
+	send_answer(client, status, text);
 }
 
 /* The source with this name, or that has a list with this name. Without a name, the only one that
@@ -222,7 +199,6 @@ static void pass_request(struct client *client, const char *command, char *name)
 {
 	char *how = cut_word(name), *word = how, *next, *wrong = NULL;
 	bool json = false, force = false;
-	struct waiting *waiting;
 	struct source *source;
 
 	if (client->body)
@@ -239,18 +215,15 @@ static void pass_request(struct client *client, const char *command, char *name)
 		send_answer(client, STATUS_REFUSED, wrong);
 		return;
 	}
-	waiting = need_zeros(sizeof(*waiting));
-	waiting->client = client;
-	waiting->how = need_copy(how);
-	waiting->request = (struct request){
-		.command = command, .how = waiting->how, .json = json, .force = force,
-		.body = client->body, .size = client->size,
-	};
-	client->waiting = waiting;
+	client->request = request_new(command, how, client, answer_request);
+	client->request->json = json;
+	client->request->force = force;
+	client->request->body = client->body;
+	client->request->size = client->size;
 	/* The source answers in time, and needs the body only now. */
 	timer_stop(&client->timer);
 	sd_event_source_set_io_events(client->io, 0);
-	source->kind->request(source, &waiting->request);
+	source->kind->request(source, client->request);
 }
 
 static void answer_client(struct client *client)

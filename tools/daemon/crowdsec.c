@@ -181,11 +181,11 @@ static void check_crowdsec(struct source *source, struct section *section)
 
 	lapi_check(&crowdsec->lapi, section);
 	if (source->timeout)
-		config_fault(section, "timeout",
-			     "decisions of CrowdSec have durations of their own; set them in its profiles.yaml");
+		section_fault(section, "timeout",
+			      "decisions of CrowdSec have durations of their own; set them in its profiles.yaml");
 	if (source->comment && crowdsec->comment_from)
-		config_fault(section, "comment",
-			     "comment and comment-from do not go together; leave one of them out");
+		section_fault(section, "comment",
+			      "comment and comment-from do not go together; leave one of them out");
 }
 
 /* --- reading an answer --- */

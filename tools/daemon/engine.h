@@ -102,7 +102,7 @@ bool engine_is_ready(const struct engine *engine);
 /* The address in use, or the one that is tried; "Sentinel" while that is asked. */
 const char *engine_server(const struct engine *engine);
 
-/* Call config_fault() for what is wrong in a configuration (engine_config.c). */
+/* Call section_fault() for what is wrong in a configuration (engine_config.c). */
 void engine_check_config(const struct engine_config *config, struct section *section);
 /* Why an address is wrong; NULL if it is right. */
 const char *engine_check_server(const char *server);

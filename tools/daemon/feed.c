@@ -194,8 +194,8 @@ static void check_keys(const struct format *format, struct section *section)
 
 	for (i = 0; i < sizeof(keys) / sizeof(keys[0]); i++)
 		if (keys[i].given && !(keys[i].formats & 1u << format->kind))
-			config_fault(section, keys[i].key, "it is of no use here; say format = %s",
-				     keys[i].words);
+			section_fault(section, keys[i].key, "it is of no use here; say format = %s",
+				      keys[i].words);
 }
 
 static void check_format(const struct format *format, struct section *section)
@@ -204,26 +204,26 @@ static void check_format(const struct format *format, struct section *section)
 
 	check_keys(format, section);
 	if (format->kind == FORMAT_CSV && !format->field)
-		config_fault(section, "format",
-			     "a line is missing that says where the address is, such as: field = 1");
+		section_fault(section, "format",
+			      "a line is missing that says where the address is, such as: field = 1");
 	if (format->kind == FORMAT_JSON && !format->field && !format->filter)
-		config_fault(section, "format",
-			     "a line is missing that says where the address is, such as: filter = .prefixes[].ip_prefix");
+		section_fault(section, "format",
+			      "a line is missing that says where the address is, such as: filter = .prefixes[].ip_prefix");
 	if (format->filter && (format->field || format->to || format->match_field))
-		config_fault(section, "filter",
-			     "it is instead of field, field-to and match-field; let it do what they say");
+		section_fault(section, "filter",
+			      "it is instead of field, field-to and match-field; let it do what they say");
 	if (!!format->to + !!format->count + !!format->mask + !!format->wildcard > 1)
-		config_fault(section, "field",
-			     "a range has one of field-to, field-count, field-mask and field-wildcard");
+		section_fault(section, "field",
+			      "a range has one of field-to, field-count, field-mask and field-wildcard");
 	if (!format->match_field != !format->match)
-		config_fault(section, format->match_field ? "match-field" : "match",
-			     "match-field and match go together: the field, and the values it may have");
+		section_fault(section, format->match_field ? "match-field" : "match",
+			      "match-field and match go together: the field, and the values it may have");
 	if (format->where && !csv_is_condition(format->where))
-		config_fault(section, "where",
-			     "\"%.128s\" is not a column, one of >= > <= < = !=, and a value, such as: where = score >= 90",
-			     format->where);
+		section_fault(section, "where",
+			      "\"%.128s\" is not a column, one of >= > <= < = !=, and a value, such as: where = score >= 90",
+			      format->where);
 	if (why)
-		config_fault(section, "filter", "%.256s", why);
+		section_fault(section, "filter", "%.256s", why);
 	free(why);
 }
 
@@ -236,21 +236,21 @@ static void check_access(const struct feed_source *feed, struct section *section
 	for (i = 0; feed->headers && feed->headers[i]; i++) {
 		name = strcspn(feed->headers[i], ": \t");
 		if (!name || feed->headers[i][name] != ':')
-			config_fault(section, "header",
-				     "\"%.128s\" is no name, colon and value, such as: Key: " SECRET_PLACE,
-				     feed->headers[i]);
+			section_fault(section, "header",
+				      "\"%.128s\" is no name, colon and value, such as: Key: " SECRET_PLACE,
+				      feed->headers[i]);
 		used |= !!strstr(feed->headers[i], SECRET_PLACE);
 	}
 	if (feed->secret_file && !used)
-		config_fault(section, "key-file",
-			     "nothing uses the key; write " SECRET_PLACE " where it goes, in url or header, or say user = NAME if it is a password");
+		section_fault(section, "key-file",
+			      "nothing uses the key; write " SECRET_PLACE " where it goes, in url or header, or say user = NAME if it is a password");
 	if (!feed->secret_file && used)
-		config_fault(section, feed->user ? "user" : "url",
-			     "a line is missing that says where the key or password is, such as: key-file = /etc/ipcuckood.key");
+		section_fault(section, feed->user ? "user" : "url",
+			      "a line is missing that says where the key or password is, such as: key-file = /etc/ipcuckood.key");
 	if (feed->secret_file && feed->url && !strncasecmp(feed->url, "http:", 5) &&
 	    !url_is_loopback(feed->url))
-		config_fault(section, "key-file",
-			     "everybody on the way could read the key; the url has to begin with https://");
+		section_fault(section, "key-file",
+			      "everybody on the way could read the key; the url has to begin with https://");
 }
 
 static void check_feed(struct source *source, struct section *section)
@@ -264,14 +264,14 @@ static void check_feed(struct source *source, struct section *section)
 		if (!strncasecmp(feed->url, schemes[i], strlen(schemes[i])))
 			break;
 	if (feed->url && !schemes[i])
-		config_fault(section, "url",
-			     "\"%.128s\" does not begin with https://, http:// or file:///",
-			     feed->shown);
+		section_fault(section, "url",
+			      "\"%.128s\" does not begin with https://, http:// or file:///",
+			      feed->shown);
 	check_format(&feed->format, section);
 	check_access(feed, section);
 	if (!feed->cert_file != !feed->key_file)
-		config_fault(section, feed->cert_file ? "tls-cert" : "tls-key",
-			     "tls-cert and tls-key go together");
+		section_fault(section, feed->cert_file ? "tls-cert" : "tls-key",
+			      "tls-cert and tls-key go together");
 }
 
 /* FNV-1a: http://www.isthe.com/chongo/tech/comp/fnv/ */

@@ -18,12 +18,12 @@ static void check_url(const struct lapi *lapi, struct section *section)
 	char *shown = url_shown(lapi->url);
 
 	if (!has_scheme(lapi->url, "https://") && !has_scheme(lapi->url, "http://"))
-		config_fault(section, "url",
-			     "\"%.128s\" does not begin with https:// or http://", shown);
+		section_fault(section, "url",
+			      "\"%.128s\" does not begin with https:// or http://", shown);
 	else if (strpbrk(lapi->url, "?# \t"))
-		config_fault(section, "url",
-			     "\"%.128s\" has to be the address of the Local API only, such as http://127.0.0.1:8080",
-			     shown);
+		section_fault(section, "url",
+			      "\"%.128s\" has to be the address of the Local API only, such as http://127.0.0.1:8080",
+			      shown);
 	free(shown);
 }
 
@@ -33,15 +33,15 @@ void lapi_check(const struct lapi *lapi, struct section *section)
 
 	check_url(lapi, section);
 	if (!lapi->key_file && !lapi->cert_file)
-		config_fault(section, "key-file",
-			     "a line is missing that says where the API key is, such as: key-file = /etc/ipcuckood.crowdsec; cscli bouncers add NAME makes a key");
+		section_fault(section, "key-file",
+			      "a line is missing that says where the API key is, such as: key-file = /etc/ipcuckood.crowdsec; cscli bouncers add NAME makes a key");
 	if (!lapi->cert_file != !lapi->tls_key_file)
-		config_fault(section, lapi->cert_file ? "tls-cert" : "tls-key",
-			     "tls-cert and tls-key go together");
+		section_fault(section, lapi->cert_file ? "tls-cert" : "tls-key",
+			      "tls-cert and tls-key go together");
 	if (!tls && (lapi->ca_file || lapi->cert_file || lapi->tls_key_file))
-		config_fault(section, lapi->ca_file ? "tls-ca" :
-				      lapi->cert_file ? "tls-cert" : "tls-key",
-			     "this has no effect unless the url begins with https://");
+		section_fault(section, lapi->ca_file ? "tls-ca" :
+				       lapi->cert_file ? "tls-cert" : "tls-key",
+			      "this has no effect unless the url begins with https://");
 }
 
 /* "http://host:8080/" and "/v1" */

@@ -3,8 +3,8 @@
 #ifndef IPCUCKOOD_LAPI_H
 #define IPCUCKOOD_LAPI_H
 
-#include "daemon/config.h"
 #include "daemon/fetch.h"
+#include "daemon/section.h"
 
 /**
  * struct lapi - a Local API, and how to ask it
@@ -28,7 +28,7 @@ struct lapi {
 
 #define LAPI_WHY_SIZE	640
 
-/* For the check of a section: call config_fault() for what is wrong. */
+/* For the check of a section: call section_fault() for what is wrong. */
 void lapi_check(const struct lapi *lapi, struct section *section);
 
 /* Ask for @path, which begins with a slash; with @post as the body if it is not NULL. Of @request,

@@ -97,9 +97,9 @@ static void check_redis(struct source *source, struct section *section)
 
 	engine_check_config(&redis->engine, section);
 	if (!list_is_name(list_of(redis)))
-		config_fault(section, "list",
-			     "\"%.128s\" is no name of a list: it has letters, digits, \".\", \"_\" and \"-\", at most %d of them",
-			     list_of(redis), LIST_NAME_MOST);
+		section_fault(section, "list",
+			      "\"%.128s\" is no name of a list: it has letters, digits, \".\", \"_\" and \"-\", at most %d of them",
+			      list_of(redis), LIST_NAME_MOST);
 }
 
 static char *own_name(void)

@@ -14,6 +14,8 @@
  * @force:	"publish": also what the guard refuses
  * @body:	what the client sent behind the line; NULL if there is nothing
  * @size:	its length
+ * @client:	who has asked; NULL if the client has gone
+ * @answer:	sends the answer to @client, and frees the text
  */
 struct request {
 	const char *command;
@@ -22,7 +24,12 @@ struct request {
 	bool force;
 	const char *body;
 	size_t size;
+	void *client;
+	void (*answer)(void *client, int status, char *text);
 };
+
+struct request *request_new(const char *command, const char *how, void *client,
+			    void (*answer)(void *client, int status, char *text));
 
 /* Answer a request with an exit status (cli/tool.h) and a text, which must be allocated and is
  * freed. Each request is answered once; it is gone afterwards. The client may have gone before.

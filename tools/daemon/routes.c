@@ -145,13 +145,13 @@ static void check_routes(struct source *source, struct section *section)
 	size_t i;
 
 	if (routes->table_name && !iproute_table(routes->table_name, &routes->table))
-		config_fault(section, "table",
-			     "\"%.64s\" is neither a number from 1 on nor a name in /etc/iproute2/rt_tables",
-			     routes->table_name);
+		section_fault(section, "table",
+			      "\"%.64s\" is neither a number from 1 on nor a name in /etc/iproute2/rt_tables",
+			      routes->table_name);
 	if (routes->protocol_name && !iproute_protocol(routes->protocol_name, &routes->protocol))
-		config_fault(section, "protocol",
-			     "\"%.64s\" is neither a number from 1 to 255 nor a name in /etc/iproute2/rt_protos",
-			     routes->protocol_name);
+		section_fault(section, "protocol",
+			      "\"%.64s\" is neither a number from 1 to 255 nor a name in /etc/iproute2/rt_protos",
+			      routes->protocol_name);
 	for (i = 0; routes->types && routes->types[i]; i++) {
 		for (type = route_types; type->word; type++)
 			if (!strcmp(type->word, routes->types[i]))
@@ -159,13 +159,13 @@ static void check_routes(struct source *source, struct section *section)
 		if (type->word)
 			routes->type_mask |= 1u << type->value;
 		else
-			config_fault(section, "types",
-				     "\"%.64s\" is none of the types that drop packets: blackhole, unreachable, prohibit",
-				     routes->types[i]);
+			section_fault(section, "types",
+				      "\"%.64s\" is none of the types that drop packets: blackhole, unreachable, prohibit",
+				      routes->types[i]);
 	}
 	if (source->timeout)
-		config_fault(section, "timeout",
-			     "routes have no time limit, and an entry would expire while its route is there; leave this out");
+		section_fault(section, "timeout",
+			      "routes have no time limit, and an entry would expire while its route is there; leave this out");
 }
 
 /* --- what goes wrong --- */

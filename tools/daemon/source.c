@@ -40,9 +40,9 @@ void source_check(struct source *source, struct section *section)
 {
 	if (source->comment && (!is_comment(source->comment) ||
 				strlen(source->comment) > IPCUCKOO_COMMENT_MAX))
-		config_fault(section, "comment",
-			     "has a double quote or a control character, or is longer than %u bytes",
-			     IPCUCKOO_COMMENT_MAX);
+		section_fault(section, "comment",
+			      "has a double quote or a control character, or is longer than %u bytes",
+			      IPCUCKOO_COMMENT_MAX);
 	if (source->kind->check)
 		source->kind->check(source, section);
 }
@@ -430,8 +430,8 @@ void source_free(struct source *source)
 	timer_stop(&source->save_timer);
 	if (source->kind->free)
 		source->kind->free(source);
-	config_free_keys(source->kind->keys, source);
-	config_free_keys(source_keys, source);
+	value_free_all(source->kind->keys, source);
+	value_free_all(source_keys, source);
 	contents_free(&source->contents);
 	source_forget_notes(source);
 	free(source->problem);

@@ -23,9 +23,9 @@
 #ifndef IPCUCKOOD_SOURCE_H
 #define IPCUCKOOD_SOURCE_H
 
-#include "daemon/config.h"
 #include "daemon/contents.h"
 #include "daemon/daemon.h"
+#include "daemon/section.h"
 #include "daemon/target.h"
 
 struct json_object;
@@ -38,7 +38,7 @@ struct source;
  * @size:	size of the struct that begins with struct source
  * @keys:	its own keys; source_keys has those that all kinds have
  * @judges:	it refuses itself what must not be blocked, so that what it delivers was agreed to
- * @check:	look at all keys together, and call config_fault() if something is wrong; or NULL
+ * @check:	look at all keys together, and call section_fault() if something is wrong; or NULL
  * @start:	begin to follow the source. The loaded contents and notes are there already
  * @stop:	end it
  * @show:	add what only this kind has to the JSON of its state; or NULL

@@ -64,15 +64,15 @@ static void read_exceptions(struct target *target, struct section *section)
 
 	for (i = 0; target->except && target->except[i]; i++)
 		if (feed_add(&feed, target->except[i], strlen(target->except[i]), why))
-			config_fault(section, "except", "\"%s\": %s", target->except[i], why);
+			section_fault(section, "except", "\"%s\": %s", target->except[i], why);
 	for (i = 0; target->except_files && target->except_files[i]; i++) {
 		if (!feed_read(&feed, target->except_files[i], &wrong))
 			continue;
 		if (wrong.line)
-			config_fault(section, "except-file", "%s:%lu: \"%s\": %s", wrong.file,
-				     wrong.line, wrong.text, wrong.why);
+			section_fault(section, "except-file", "%s:%lu: \"%s\": %s", wrong.file,
+				      wrong.line, wrong.text, wrong.why);
 		else
-			config_fault(section, "except-file", "%s %s", wrong.file, wrong.why);
+			section_fault(section, "except-file", "%s %s", wrong.file, wrong.why);
 	}
 	packed_unique(&feed.entries);
 	target->exceptions = feed.entries;
@@ -84,17 +84,17 @@ void target_check(struct target *target, struct section *section)
 
 	read_exceptions(target, section);
 	if (!strcmp(target->name, BLOCK_SET))
-		config_fault(section, NULL,
-			     "that is the set of \"ipcuckoo block\", and the daemon would remove what was blocked by hand; give the set another name");
+		section_fault(section, NULL,
+			      "that is the set of \"ipcuckoo block\", and the daemon would remove what was blocked by hand; give the set another name");
 	why = attachments_parse(target);
 	if (why)
-		config_fault(section, "attach", "%s", why);
+		section_fault(section, "attach", "%s", why);
 	free(why);
 }
 
 void target_free(struct target *target)
 {
-	config_free_keys(target_keys, target);
+	value_free_all(target_keys, target);
 	packed_free(&target->exceptions);
 	timer_stop(&target->retry);
 	free(target->sources);

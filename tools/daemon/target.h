@@ -18,9 +18,9 @@
 #ifndef IPCUCKOOD_TARGET_H
 #define IPCUCKOOD_TARGET_H
 
-#include "daemon/config.h"
 #include "daemon/contents.h"
 #include "daemon/daemon.h"
+#include "daemon/section.h"
 #include "lib/feed.h"
 #include "nl/attachment.h"
 

@@ -222,7 +222,7 @@ bool value_parse(const struct config_key *key, void *object, const char *text, b
 	}
 }
 
-void value_free(const struct config_key *key, void *object)
+static void value_free(const struct config_key *key, void *object)
 {
 	void *field = field_of(key, object);
 
@@ -248,7 +248,7 @@ static bool same_list(char **a, char **b)
 	return !(a && *a) && !(b && *b);
 }
 
-bool value_same(const struct config_key *key, const void *a, const void *b)
+static bool value_same(const struct config_key *key, const void *a, const void *b)
 {
 	const void *x = field_of(key, a), *y = field_of(key, b);
 
@@ -268,4 +268,18 @@ bool value_same(const struct config_key *key, const void *a, const void *b)
 	default:
 		return *(uint64_t *)x == *(uint64_t *)y;
 	}
+}
+
+void value_free_all(const struct config_key *key, void *object)
+{
+	for (; key->word; key++)
+		value_free(key, object);
+}
+
+bool value_same_all(const struct config_key *key, const void *a, const void *b)
+{
+	for (; key->word; key++)
+		if (!value_same(key, a, b))
+			return false;
+	return true;
 }

@@ -117,7 +117,7 @@ static int on_timer(sd_event_source *source, uint64_t usec, void *data)
 	/* A change from here on sends an event that has not been thrown away. */
 	for (i = 0; i < config->target_count; i++)
 		soon |= target_verify(config->targets[i]);
-	soon |= attachments_keep(daemon);
+	soon |= attachments_keep(daemon, config->targets, config->target_count);
 	soon |= !daemon->nl || connection != daemon->connections;
 	timer_start(daemon->event, &timer, soon ? SOON_MS : IDLE_MS, on_timer, daemon);
 	return 0;
