@@ -290,7 +290,7 @@ static int take_decision(void *owner, const struct answer_decision *from)
 		return leave_out(crowdsec, from, LEFT_WRONG, from->value, why);
 	if (!from->id)
 		return leave_out(crowdsec, from, LEFT_WRONG, from->value, "it has no id");
-	source_prepare(&crowdsec->source, &limits);
+	target_prepare(crowdsec->source.target, &limits);
 	if (address_fit(&range, limits.family, why) ||
 	    (limits.hosts_only && address_count(&range) > limits.expand_limit))
 		return leave_out(crowdsec, from, LEFT_UNFIT, from->value, NULL);

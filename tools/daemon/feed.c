@@ -381,10 +381,10 @@ static void note_answer(struct feed_source *feed, const struct fetch_result *res
 	struct source *source = &feed->source;
 	char *same = identity(feed), *modified_at = need_text("%u", result->modified_at);
 
-	source_set_note(source, "feed", same);
-	source_set_note(source, "etag", result->etag[0] ? result->etag : NULL);
-	source_set_note(source, "modified", result->modified[0] ? result->modified : NULL);
-	source_set_note(source, "modified-at", result->modified_at ? modified_at : NULL);
+	notes_set(&source->notes, "feed", same);
+	notes_set(&source->notes, "etag", result->etag[0] ? result->etag : NULL);
+	notes_set(&source->notes, "modified", result->modified[0] ? result->modified : NULL);
+	notes_set(&source->notes, "modified-at", result->modified_at ? modified_at : NULL);
 	snprintf(source->version, sizeof(source->version), "%.127s",
 		 result->etag[0] ? result->etag : result->modified);
 	free(modified_at);
@@ -517,13 +517,13 @@ static void end_fetch(void *owner, const struct fetch_result *result)
 static void set_condition(const struct feed_source *feed, struct fetch_request *request)
 {
 	const struct source *source = &feed->source;
-	const char *before = source_note(source, "feed"), *modified_at;
+	const char *before = notes_get(source->notes, "feed"), *modified_at;
 	char *same = identity(feed);
 
 	if (source->delivered && before && !strcmp(before, same)) {
-		request->etag = source_note(source, "etag");
-		request->modified = source_note(source, "modified");
-		modified_at = source_note(source, "modified-at");
+		request->etag = notes_get(source->notes, "etag");
+		request->modified = notes_get(source->notes, "modified");
+		modified_at = notes_get(source->notes, "modified-at");
 		if (!strncasecmp(feed->url, "file:", 5) && modified_at)
 			request->modified_at = strtoul(modified_at, NULL, 10);
 	}
@@ -577,7 +577,7 @@ static void fetch(struct feed_source *feed)
 	free(feed->first_bad);
 	feed->first_bad = NULL;
 	memset(&feed->parsed, 0, sizeof(feed->parsed));
-	source_prepare(&feed->source, &feed->parsed);
+	target_prepare(feed->source.target, &feed->parsed);
 	feed->parsed.limit = feed->max_entries;
 	feed->parsed.report = note_bad_line;
 	feed->body = body_new(&feed->format, &feed->parsed, feed->max_size);
@@ -605,14 +605,14 @@ static void start_feed(struct source *source)
 {
 	struct feed_source *feed = feed_of(source);
 	char *same = identity(feed);
-	const char *before = source_note(source, "feed");
+	const char *before = notes_get(source->notes, "feed");
 	bool known = source->delivered && before && !strcmp(before, same);
 	uint32_t now = now_seconds(), due = source->good_at + feed->every;
 
 	free(same);
 	if (known && !source->version[0])
 		snprintf(source->version, sizeof(source->version), "%.127s",
-			 source_note(source, "etag") ? : source_note(source, "modified") ? : "");
+			 notes_get(source->notes, "etag") ? : notes_get(source->notes, "modified") ? : "");
 	if (source->daemon->dry_run)
 		schedule(feed, 0);
 	else if (known && source->good_at <= now && due > now)

@@ -115,7 +115,7 @@ static void find_contents(struct source *source, const struct config *old, const
 		source_inherit(source, before);
 	else if (dir)
 		source->delivered = store_load(source, dir);
-	guard_start(source, source_note(source, GUARD_NOTE));
+	guard_start(source, notes_get(source->notes, GUARD_NOTE));
 }
 
 /* @old: the configuration that was in force; NULL when the daemon starts */

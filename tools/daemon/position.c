@@ -16,7 +16,7 @@ static void set_identity(struct source *source, const char *list)
 {
 	char *text = identity(source, list);
 
-	source_set_note(source, "list", text);
+	notes_set(&source->notes, "list", text);
 	free(text);
 }
 
@@ -25,23 +25,23 @@ static void set_number_note(struct source *source, const char *key, uint64_t num
 	char text[24];
 
 	snprintf(text, sizeof(text), "%llu", (unsigned long long)number);
-	source_set_note(source, key, text);
+	notes_set(&source->notes, key, text);
 }
 
 void position_store(struct source *source, const char *list, const struct list_position *position)
 {
 	set_identity(source, list);
 	set_number_note(source, "seq", position->seq);
-	source_set_note(source, "id", position->id);
-	source_set_note(source, "version", position->version);
+	notes_set(&source->notes, "id", position->id);
+	notes_set(&source->notes, "version", position->version);
 	snprintf(source->version, sizeof(source->version), "%llu %s",
 		 (unsigned long long)position->seq, position->id);
 }
 
 bool position_load(const struct source *source, const char *list, struct list_position *position)
 {
-	const char *stored = source_note(source, "list"), *seq = source_note(source, "seq");
-	const char *id = source_note(source, "id"), *version = source_note(source, "version");
+	const char *stored = notes_get(source->notes, "list"), *seq = notes_get(source->notes, "seq");
+	const char *id = notes_get(source->notes, "id"), *version = notes_get(source->notes, "version");
 	char *same = identity(source, list);
 	uint64_t number, ms;
 	bool found;

@@ -59,54 +59,6 @@ const char *source_state_word(const struct source *source)
 	return words[source->state];
 }
 
-void source_prepare(const struct source *source, struct feed *feed)
-{
-	target_prepare(source->target, feed);
-}
-
-const char *source_note(const struct source *source, const char *key)
-{
-	const struct note *note;
-
-	for (note = source->notes; note; note = note->next)
-		if (!strcmp(note->key, key))
-			return note->value;
-	return NULL;
-}
-
-static void free_note(struct note *note)
-{
-	free(note->key);
-	free(note->value);
-	free(note);
-}
-
-void source_set_note(struct source *source, const char *key, const char *value)
-{
-	struct note **at = &source->notes, *note;
-
-	while (*at && strcmp((*at)->key, key))
-		at = &(*at)->next;
-	note = *at;
-	if (note) {
-		*at = note->next;
-		free_note(note);
-	}
-	if (!value)
-		return;
-	note = need_zeros(sizeof(*note));
-	note->key = need_copy(key);
-	note->value = need_copy(value);
-	note->next = source->notes;
-	source->notes = note;
-}
-
-void source_forget_notes(struct source *source)
-{
-	while (source->notes)
-		source_set_note(source, source->notes->key, NULL);
-}
-
 static void save(struct source *source)
 {
 	struct daemon *daemon = source->daemon;
@@ -162,7 +114,7 @@ static void note_kept_out(struct source *source)
 {
 	char *text = guard_note(source);
 
-	source_set_note(source, GUARD_NOTE, text);
+	notes_set(&source->notes, GUARD_NOTE, text);
 	free(text);
 }
 
@@ -433,7 +385,7 @@ void source_free(struct source *source)
 	value_free_all(source->kind->keys, source);
 	value_free_all(source_keys, source);
 	contents_free(&source->contents);
-	source_forget_notes(source);
+	notes_free(&source->notes);
 	free(source->problem);
 	free(source->warning);
 	guard_free(source);

@@ -25,6 +25,7 @@
 
 #include "daemon/contents.h"
 #include "daemon/daemon.h"
+#include "daemon/notes.h"
 #include "daemon/section.h"
 #include "daemon/target.h"
 
@@ -77,13 +78,6 @@ enum source_state {
 	SOURCE_GOOD,		/* its last answer was good */
 	SOURCE_FAILING,		/* it cannot be reached, or what it says cannot be read */
 	SOURCE_REFUSED,		/* what it says waits until somebody agrees: "accept" */
-};
-
-/* A note: a value that is stored with the contents. */
-struct note {
-	char *key;
-	char *value;
-	struct note *next;
 };
 
 /**
@@ -202,16 +196,6 @@ void source_fail(struct source *source, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 void source_refuse(struct source *source, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
-
-/* Notes. A NULL @value removes the note. source_note() returns NULL if there is none. */
-void source_set_note(struct source *source, const char *key, const char *value);
-const char *source_note(const struct source *source, const char *key);
-void source_forget_notes(struct source *source);
-
-/* Parse addresses, prefixes and ranges for the set of the source; the same as
- * target_prepare(source->target, feed).
- */
-void source_prepare(const struct source *source, struct feed *feed);
 
 /* For the rest of the daemon. */
 struct source *source_new(const struct source_kind *kind, const char *name);

@@ -98,7 +98,7 @@ static int load_note(struct source *source, char *line, size_t count)
 		value = rest + strcspn(rest, " ");
 		if (*value)
 			*value++ = '\0';
-		source_set_note(source, rest, value);
+		notes_set(&source->notes, rest, value);
 	} else if (!strcmp(line, "end")) {
 		return strtoul(rest, NULL, 10) == count ? 1 : -EINVAL;
 	}
@@ -152,8 +152,8 @@ static int load(struct source *source, FILE *f, struct contents *contents)
 	char *line = NULL;
 	int err = 0;
 
-	source_prepare(source, &feed);
-	source_prepare(source, &valued);
+	target_prepare(source->target, &feed);
+	target_prepare(source->target, &valued);
 	if (getline(&line, &room, f) < 0)
 		err = end_error(f);
 	else if (strcmp(line, HEAD))
@@ -195,7 +195,7 @@ bool store_load(struct source *source, const char *dir)
 		source->contents = contents;
 	} else {
 		/* Notes without their contents would be wrong. */
-		source_forget_notes(source);
+		notes_free(&source->notes);
 		contents_free(&contents);
 	}
 	if (err && err != -ENOENT)
