@@ -16,7 +16,6 @@
 #include "daemon/engine.h"
 #include "daemon/memory.h"
 #include "daemon/resolve.h"
-#include "daemon/sentinel.h"
 #include "daemon/timer.h"
 #include "daemon/tls.h"
 
@@ -40,7 +39,7 @@ typedef int array_size;
  * @write:	to the primary
  * @user:	what uses it
  * @servers:	what Sentinel has answered; NULL if it has to be asked
- * @sentinel:	the question, while it is asked
+ * @question:	the question where Redis is, while it is asked
  * @lookup:	the look-up of the server's name, while there is one
  * @redis:	the context of hiredis; NULL while there is none
  * @io:		its file descriptor in the event loop
@@ -70,7 +69,7 @@ struct engine {
 	bool write;
 	struct engine_user user;
 	char **servers;
-	struct sentinel *sentinel;
+	void *question;
 	struct resolve *lookup;
 	redisAsyncContext *redis;
 	sd_event_source *io;
@@ -106,7 +105,7 @@ static int on_retry(sd_event_source *timer, uint64_t usec, void *data);
 /* The addresses; NULL if Sentinel has to be asked. */
 static char **servers_of(const struct engine *engine)
 {
-	return engine->config->sentinel ? engine->servers : engine->config->servers;
+	return engine->config->finder ? engine->servers : engine->config->servers;
 }
 
 const char *engine_server(const struct engine *engine)
@@ -309,7 +308,8 @@ static void forget_servers(struct engine *engine)
 
 static void free_engine(struct engine *engine)
 {
-	sentinel_close(engine->sentinel);
+	if (engine->question)
+		engine->config->finder->give_up(engine->question);
 	resolve_stop(engine->lookup);
 	forget_servers(engine);
 	timer_stop(&engine->deadline);
@@ -348,7 +348,7 @@ static void lose(struct engine *engine)
 		 engine->why[0] ? engine->why : "closed the connection");
 	engine->why[0] = '\0';
 	engine->at = (engine->at + 1) % count;
-	if (engine->config->sentinel && engine->good)
+	if (engine->config->finder && engine->good)
 		forget_servers(engine);
 	else
 		engine->tried++;
@@ -363,7 +363,7 @@ static void on_servers(void *owner, char **servers, const char *why)
 {
 	struct engine *engine = owner;
 
-	engine->sentinel = NULL;
+	engine->question = NULL;
 	engine->servers = servers;
 	if (servers) {
 		timer_start(engine->event, &engine->retry, 0, on_retry, engine);
@@ -429,7 +429,7 @@ const char *engine_role(const redisReply *reply)
 
 bool engine_has_others(const struct engine *engine)
 {
-	return !engine->config->sentinel && engine->config->servers[1];
+	return !engine->config->finder && engine->config->servers[1];
 }
 
 /* What keeps a replica from having what its primary has; NULL: nothing. The answer of a replica to
@@ -740,8 +740,8 @@ static int on_retry(sd_event_source *timer, uint64_t usec, void *data)
 	(void)usec;
 	timer_stop(&engine->retry);
 	if (!servers_of(engine)) {
-		engine->sentinel = sentinel_ask(engine->event, engine->config, engine->write,
-						on_servers, engine);
+		engine->question = engine->config->finder->ask(engine->event, engine->config,
+							       engine->write, on_servers, engine);
 		return 0;
 	}
 	server = engine_server(engine);

@@ -17,11 +17,31 @@
 /* A connection ends if a reply needs more memory than this. */
 #define ENGINE_REPLY_MOST	(32u << 20)
 
+struct engine_config;
+
+/* The answer: addresses to try in turn, allocated, NULL ends them; or NULL, and why there are none.
+ * The answer comes once; the question is over then.
+ */
+typedef void engine_found_fn(void *owner, char **servers, const char *why);
+
+/**
+ * struct engine_finder - whom to ask where Redis is, if the configuration does not say it
+ * @ask:	ask for the primary, if @write, otherwise for its replicas, in any order, and then the
+ *		primary. The configuration has to stay. Return: the question
+ * @give_up:	give the question up
+ */
+struct engine_finder {
+	void *(*ask)(sd_event *event, const struct engine_config *config, bool write,
+		     engine_found_fn *found, void *owner);
+	void (*give_up)(void *question);
+};
+
 /**
  * struct engine_config - where Redis is
  * @servers:	addresses, "HOST:PORT", "[HOST]:PORT" or a path that begins with "/"; NULL ends them
  * @sentinel:	instead of @servers: the name that Sentinel has for the primary, and the addresses of
  *		sentinels; NULL ends them
+ * @finder:	asks @sentinel; NULL without @sentinel
  * @sentinel_password_file: file whose first line is the password of the sentinels, or NULL
  * @user:	user, or NULL
  * @password_file: file whose first line is the password, or NULL
@@ -36,6 +56,7 @@
 struct engine_config {
 	char **servers;
 	char **sentinel;
+	const struct engine_finder *finder;
 	char *sentinel_password_file;
 	char *user;
 	char *password_file;

@@ -9,6 +9,7 @@
 #include "daemon/publication.h"
 #include "daemon/publisher.h"
 #include "daemon/redis.h"
+#include "daemon/sentinel.h"
 #include "lib/json.h"
 
 /**
@@ -93,8 +94,9 @@ static const char *show_list(const struct source *source)
 
 static void check_redis(struct source *source, struct section *section)
 {
-	const struct redis_source *redis = redis_of(source);
+	struct redis_source *redis = redis_of(source);
 
+	redis->engine.finder = redis->engine.sentinel ? &sentinel_finder : NULL;
 	engine_check_config(&redis->engine, section);
 	if (!list_is_name(list_of(redis)))
 		section_fault(section, "list",

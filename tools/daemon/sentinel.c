@@ -29,16 +29,25 @@ struct sentinel {
 	struct engine *engine;
 	bool write;
 	char *primary;
-	sentinel_fn *done;
+	engine_found_fn *done;
 	void *owner;
 };
 
+static void give_up(void *question)
+{
+	struct sentinel *sentinel = question;
+
+	engine_close(sentinel->engine);
+	free(sentinel->primary);
+	free(sentinel);
+}
+
 static void finish(struct sentinel *sentinel, char **servers, const char *why)
 {
-	sentinel_fn *done = sentinel->done;
+	engine_found_fn *done = sentinel->done;
 	void *owner = sentinel->owner;
 
-	sentinel_close(sentinel);
+	give_up(sentinel);
 	done(owner, servers, why);
 }
 
@@ -161,14 +170,15 @@ static void on_lost(void *owner, const char *why)
 	finish(owner, NULL, why);
 }
 
-struct sentinel *sentinel_ask(sd_event *event, const struct engine_config *config, bool write,
-			      sentinel_fn *done, void *owner)
+static void *ask(sd_event *event, const struct engine_config *config, bool write,
+		 engine_found_fn *done, void *owner)
 {
 	struct sentinel *sentinel = need_zeros(sizeof(*sentinel));
 	const struct engine_user user = { sentinel, on_ready, on_lost };
 
 	sentinel->config = *config;
 	sentinel->config.sentinel = NULL;
+	sentinel->config.finder = NULL;
 	sentinel->config.servers = config->sentinel + 1;
 	sentinel->config.user = NULL;
 	sentinel->config.password_file = config->sentinel_password_file;
@@ -180,11 +190,7 @@ struct sentinel *sentinel_ask(sd_event *event, const struct engine_config *confi
 	return sentinel;
 }
 
-void sentinel_close(struct sentinel *sentinel)
-{
-	if (!sentinel)
-		return;
-	engine_close(sentinel->engine);
-	free(sentinel->primary);
-	free(sentinel);
-}
+const struct engine_finder sentinel_finder = {
+	.ask = ask,
+	.give_up = give_up,
+};

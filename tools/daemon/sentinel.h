@@ -5,19 +5,7 @@
 
 #include "daemon/engine.h"
 
-struct sentinel;
-
-/* The answer: addresses to try in turn, allocated, NULL ends them; or NULL, and why there are none.
- * It comes once; the question is over then.
- */
-typedef void sentinel_fn(void *owner, char **servers, const char *why);
-
-/* Ask the addresses in config->sentinel. @write: for the primary; otherwise for its replicas, in
- * any order, and then the primary. The configuration has to stay.
- */
-struct sentinel *sentinel_ask(sd_event *event, const struct engine_config *config, bool write,
-			      sentinel_fn *done, void *owner);
-/* Give the question up. NULL is ignored. */
-void sentinel_close(struct sentinel *sentinel);
+/* Asks the addresses in config->sentinel. */
+extern const struct engine_finder sentinel_finder;
 
 #endif /* IPCUCKOOD_SENTINEL_H */
