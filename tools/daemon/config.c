@@ -206,6 +206,25 @@ static void read_heading(struct reader *reader, const char *text)
 	begin_section(reader, heading);
 }
 
+/* libinih cuts a line where ";" follows a blank, and not where "#" does: both look like a comment. */
+static void find_comment(struct reader *reader, const char *text)
+{
+	bool quoted = false;
+	const char *at;
+
+	if (!*text || strchr("#;[", *text))
+		return;
+	for (at = text + 1; *at; at++) {
+		quoted ^= at[-1] == '"';
+		if ((at[-1] != ' ' && at[-1] != '\t') || (*at != ';' && (*at != '#' || quoted)))
+			continue;
+		conf_fault(&reader->file, reader->file.line,
+			   "\"%.64s\": a comment needs a line of its own; if this is part of the value, leave out the blank before \"%c\"%s",
+			   at, *at, *at == '#' ? ", or put it in quotes" : "");
+		return;
+	}
+}
+
 /* libinih calls this for a line, as it would call fgets(). */
 static char *read_line(char *to, int size, void *data)
 {
@@ -238,6 +257,7 @@ static char *read_line(char *to, int size, void *data)
 	if (reader->file.line == 1 && !strncmp(text, "\xef\xbb\xbf", 3))
 		text += 3;
 	reader->indented = *to == ' ' || *to == '\t';
+	find_comment(reader, text);
 	/* An indented line that begins with a bracket continues a value, if there is one. */
 	if (*text == '[' && !(reader->indented && reader->section.last))
 		read_heading(reader, text);
@@ -311,13 +331,25 @@ struct config *config_read(const char *path)
 	return config;
 }
 
+/* The file that a value names; NULL if it names none. */
+static const char *file_of(const struct source *source, const struct config_key *key)
+{
+	const char *text = key->kind == KEY_FILE || key->kind == KEY_TEXT ?
+			   *(char **)((char *)source + key->offset) : NULL;
+
+	if (!text || key->kind == KEY_FILE)
+		return text;
+	/* In a url, other characters may stand for those of the name. */
+	return strncasecmp(text, "file:///", 8) || strchr(text, '%') ? NULL : text + 7;
+}
+
 static bool opens_files(const struct source *source, const struct config_key *key)
 {
 	bool opens = true;
 	const char *path;
 
 	for (; key->word; key++) {
-		path = key->kind == KEY_FILE ? *(char **)((char *)source + key->offset) : NULL;
+		path = file_of(source, key);
 		if (!path || !access(path, R_OK))
 			continue;
 		log_error("[%s %s] %s: %s cannot be opened: %s", source->kind->word, source->name,

@@ -14,9 +14,6 @@
 /* The longest record. */
 #define RECORD_MOST	(64 << 10)
 
-/* The most columns that are looked at. */
-#define COLUMNS_MOST	64
-
 /* The values of a record that are needed. */
 enum value {
 	VALUE_FIELD, VALUE_TO, VALUE_COUNT, VALUE_MASK, VALUE_WILDCARD, VALUE_MATCH, VALUE_WHERE,
@@ -74,7 +71,7 @@ struct csv {
 	unsigned long more_lines;
 	char text[RECORD_MOST + 1];
 	size_t len;
-	char *start[COLUMNS_MOST];
+	char *start[CSV_COLUMNS_MOST];
 	size_t count;
 };
 
@@ -94,13 +91,6 @@ static bool parse_condition(const char *text, struct condition *condition)
 	       strcmp(condition->operator, "!") && !strchr("<>=!", *condition->value);
 }
 
-bool csv_is_condition(const char *text)
-{
-	struct condition condition;
-
-	return parse_condition(text, &condition);
-}
-
 /* The number of a column, from 0; -1 if the name is a heading. */
 static long column_number(const char *name)
 {
@@ -108,6 +98,20 @@ static long column_number(const char *name)
 	long number = strtol(name, &end, 10);
 
 	return *name && !*end && number > 0 ? number - 1 : -1;
+}
+
+bool csv_is_column(const char *name)
+{
+	long number = column_number(name);
+
+	return number < 0 ? strspn(name, "0123456789") < strlen(name) : number < CSV_COLUMNS_MOST;
+}
+
+bool csv_is_condition(const char *text)
+{
+	struct condition condition;
+
+	return parse_condition(text, &condition) && csv_is_column(condition.column);
 }
 
 struct csv *csv_new(const struct format *format, struct feed *feed, struct feed_fault *fault)
@@ -381,7 +385,7 @@ static int take_comment(struct csv *csv)
 	if (csv->titled)
 		return 0;
 	rest += strspn(rest, "#; \t");
-	for (csv->count = 0; rest && csv->count < COLUMNS_MOST; csv->count++)
+	for (csv->count = 0; rest && csv->count < CSV_COLUMNS_MOST; csv->count++)
 		csv->start[csv->count] = feed_trim(strsep(&rest, separator));
 	find_columns(csv);
 	csv->fault->line = 0;
@@ -391,7 +395,7 @@ static int take_comment(struct csv *csv)
 static void begin_value(struct csv *csv)
 {
 	csv->state = STATE_BEGIN;
-	if (csv->count < COLUMNS_MOST)
+	if (csv->count < CSV_COLUMNS_MOST)
 		csv->start[csv->count] = csv->text + csv->len;
 }
 
@@ -423,7 +427,7 @@ static void end_value(struct csv *csv)
 		csv->text[csv->len++] = '\0';
 	else
 		csv->wrong = "the line is longer than 64 KiB";
-	csv->count += csv->count < COLUMNS_MOST;
+	csv->count += csv->count < CSV_COLUMNS_MOST;
 }
 
 static int end_record(struct csv *csv)

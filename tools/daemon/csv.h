@@ -14,6 +14,11 @@ int csv_push(struct csv *csv, const char *data, size_t len);
 int csv_end(struct csv *csv);
 void csv_free(struct csv *csv);
 
+/* The most columns that are read; others may follow. */
+#define CSV_COLUMNS_MOST	64
+
+/* Can it be a column: a heading, or a number from 1 on? */
+bool csv_is_column(const char *name);
 /* Is it a comparison, as "score >= 90"? */
 bool csv_is_condition(const char *text);
 

@@ -32,6 +32,9 @@
 /* A list may lose this many entries, whatever share they are: that of a short one says nothing. */
 #define SHRINK_LEAST	20
 
+/* Lists of others are not fetched more often than this, in seconds. */
+#define EVERY_LEAST	60
+
 /* Feeds that are due when the daemon starts are not all fetched in the same second. */
 #define START_SECONDS	5
 
@@ -198,11 +201,35 @@ static void check_keys(const struct format *format, struct section *section)
 				      keys[i].words);
 }
 
+static void check_columns(const struct format *format, struct section *section)
+{
+	const struct {
+		const char *key;
+		const char *column;
+	} keys[] = {
+		{ "field", format->field },
+		{ "field-to", format->to },
+		{ "field-count", format->count },
+		{ "field-mask", format->mask },
+		{ "field-wildcard", format->wildcard },
+		{ "match-field", format->match_field },
+	};
+	size_t i;
+
+	for (i = 0; i < sizeof(keys) / sizeof(keys[0]); i++)
+		if (keys[i].column && !csv_is_column(keys[i].column))
+			section_fault(section, keys[i].key,
+				      "the column %s is not read; it is a heading, or a number from 1 to %d",
+				      keys[i].column, CSV_COLUMNS_MOST);
+}
+
 static void check_format(const struct format *format, struct section *section)
 {
 	char *why = format->filter ? json_feed_check(format->filter) : NULL;
 
 	check_keys(format, section);
+	if (format->kind != FORMAT_JSON)
+		check_columns(format, section);
 	if (format->kind == FORMAT_CSV && !format->field)
 		section_fault(section, "format",
 			      "a line is missing that says where the address is, such as: field = 1");
@@ -267,6 +294,14 @@ static void check_feed(struct source *source, struct section *section)
 		section_fault(section, "url",
 			      "\"%.128s\" does not begin with https://, http:// or file:///",
 			      feed->shown);
+	if (feed->url && strpbrk(feed->url, " \t"))
+		section_fault(section, "url",
+			      "\"%.128s\" has a blank, which no url has; in its place it has %%20",
+			      feed->shown);
+	if (feed->url && feed->every < EVERY_LEAST && !strncasecmp(feed->url, "http", 4) &&
+	    !url_is_loopback(feed->url))
+		section_fault(section, "every",
+			      "whoever publishes lists locks out those who ask that often; 1m at least, or 1h, if you are not the one who publishes it");
 	check_format(&feed->format, section);
 	check_access(feed, section);
 	if (!feed->cert_file != !feed->key_file)

@@ -12,6 +12,8 @@
 
 /* Contents that change entry by entry are stored at most once in this many seconds. */
 #define SAVE_SECONDS	60
+/* If the disk is full, for instance, they are stored again after so many seconds. */
+#define SAVE_AGAIN_SECONDS	60
 
 /* A change of less than this part of a set is sent as what is added and deleted. */
 #define SMALL_PART	8
@@ -59,14 +61,43 @@ const char *source_state_word(const struct source *source)
 	return words[source->state];
 }
 
+static int on_save(sd_event_source *timer, uint64_t usec, void *data);
+
+char *source_save_text(const struct source *source)
+{
+	if (!source->save_error)
+		return NULL;
+	return need_text("cannot be stored in %s: %s; it stays in force, but after a restart the contents stored before will be used until the source has answered",
+			 source->daemon->state_dir, strerror(-source->save_error));
+}
+
+static void note_save_error(struct source *source, int err)
+{
+	bool same = err == source->save_error;
+	char *text;
+
+	source->save_error = err;
+	text = source_save_text(source);
+	if (!same && err)
+		log_error("[%s %s] %s", source->kind->word, source->name, text);
+	else if (!same)
+		log_info("[%s %s] is stored again", source->kind->word, source->name);
+	free(text);
+}
+
+/* Store the contents. What fails is tried again. */
 static void save(struct source *source)
 {
 	struct daemon *daemon = source->daemon;
 
 	timer_stop(&source->save_timer);
 	source->unsaved = false;
-	if (daemon->state_dir && !daemon->dry_run)
-		store_save(source, daemon->state_dir);
+	if (!daemon->state_dir || daemon->dry_run)
+		return;
+	note_save_error(source, store_save(source, daemon->state_dir));
+	if (source->save_error)
+		timer_start(daemon->event, &source->save_timer, SAVE_AGAIN_SECONDS * 1000, on_save,
+			    source);
 }
 
 static int on_save(sd_event_source *timer, uint64_t usec, void *data)

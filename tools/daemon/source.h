@@ -115,6 +115,7 @@ enum source_state {
  * @version:	the source's own name of what the contents are: an ETag, an id, a serial number; ""
  *		if there is none. The kind sets it
  * @unsaved:	the stored contents are older
+ * @save_error:	why the contents could not be stored: a negative errno, or 0
  * @save_timer:	stores them
  */
 struct source {
@@ -145,6 +146,7 @@ struct source {
 	double clock_difference;
 	char version[128];
 	bool unsaved;
+	int save_error;
 	sd_event_source *save_timer;
 };
 
@@ -210,5 +212,7 @@ void source_clock_set(struct source *source, int64_t seconds);
 void source_inherit(struct source *source, struct source *old);
 void source_free(struct source *source);
 const char *source_state_word(const struct source *source);
+/* That the contents cannot be stored, and what follows; NULL if they can. Allocated. */
+char *source_save_text(const struct source *source);
 
 #endif /* IPCUCKOOD_SOURCE_H */

@@ -53,7 +53,7 @@ static const char *set_state(const struct target *target)
 
 static void print_source(FILE *f, const struct source *source)
 {
-	char *kept_out = guard_text(source);
+	char *kept_out = guard_text(source), *save = source_save_text(source);
 	char good[48], changed[48];
 
 	fprintf(f, "  %s %s: %s, %zu entries, last good answer %s, last change %s\n",
@@ -65,7 +65,10 @@ static void print_source(FILE *f, const struct source *source)
 		fprintf(f, "    warning: %s\n", source->warning);
 	if (kept_out)
 		fprintf(f, "    warning: %s\n", kept_out);
+	if (save)
+		fprintf(f, "    warning: %s\n", save);
 	free(kept_out);
+	free(save);
 	if (source->kind->waiting && source->kind->waiting(source))
 		fprintf(f, "    changes that wait to be published: %llu\n",
 			(unsigned long long)source->kind->waiting(source));
@@ -116,7 +119,7 @@ static void add_number(struct json_object *object, const char *key, uint64_t num
 static struct json_object *source_object(const struct source *source)
 {
 	struct json_object *object = json_object_new_object();
-	char *kept_out = guard_text(source);
+	char *kept_out = guard_text(source), *save = source_save_text(source);
 
 	add_text(object, "name", source->name);
 	add_text(object, "kind", source->kind->word);
@@ -125,7 +128,9 @@ static struct json_object *source_object(const struct source *source)
 	add_text(object, "problem", source->problem);
 	add_text(object, "warning", source->warning);
 	add_text(object, "kept_out_why", kept_out);
+	add_text(object, "not_stored", save);
 	free(kept_out);
+	free(save);
 	add_number(object, "kept_out", packed_count(&source->kept_out));
 	add_number(object, "entries", living(source));
 	add_number(object, "good_at", source->good_at);
@@ -273,6 +278,11 @@ static double waiting(const struct source *source)
 	return source->kind->waiting ? source->kind->waiting(source) : -1.0;
 }
 
+static double is_stored(const struct source *source)
+{
+	return !source->save_error;
+}
+
 static const struct source_metric source_metrics[] = {
 	{ "good", "Whether the last answer of the source was good.", is_good },
 	{ "last_good_timestamp_seconds", "When the source was known to be up to date.",
@@ -290,6 +300,7 @@ static const struct source_metric source_metrics[] = {
 	  "Difference between the clocks of the source and of this machine.", clock_difference },
 	{ "version", "CRC-32 of the version of the contents.", version },
 	{ "waiting", "Changes that wait to be published.", waiting },
+	{ "stored", "Whether the contents could be stored on disk.", is_stored },
 	{ NULL, NULL, NULL }
 };
 

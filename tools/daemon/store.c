@@ -59,28 +59,22 @@ static bool save(const struct source *source, FILE *f)
 	return !fflush(f) && !ferror(f) && !fsync(fileno(f));
 }
 
-bool store_save(const struct source *source, const char *dir)
+int store_save(const struct source *source, const char *dir)
 {
 	char *path = need_text("%s/%s.list", dir, source->name);
 	char *temporary = need_text("%s/%s.new", dir, source->name);
 	FILE *f = fopen(temporary, "we");
-	bool good = f && save(source, f);
-	int err = errno;
+	int err = f && save(source, f) ? 0 : -errno;
 
 	if (f)
 		fclose(f);
-	if (good && rename(temporary, path)) {
-		err = errno;
-		good = false;
-	}
-	if (!good) {
-		log_error("[%s %s] cannot be stored in %s: %s; it stays in force, but after a restart the contents stored before will be used until the source has answered",
-			  source->kind->word, source->name, path, strerror(err));
+	if (!err && rename(temporary, path))
+		err = -errno;
+	if (err)
 		unlink(temporary);
-	}
 	free(temporary);
 	free(path);
-	return good;
+	return err;
 }
 
 /* A line "#! KEY VALUE". Return: 1 at the end, 0, or -EINVAL. */

@@ -8,10 +8,8 @@
 
 #include "daemon/source.h"
 
-/* Replace the file in one step. A failure is printed, and nothing else: the contents are in force
- * all the same. Return: whether it worked.
- */
-bool store_save(const struct source *source, const char *dir);
+/* Replace the file in one step. Return: 0 or a negative errno; the contents are in force all the same. */
+int store_save(const struct source *source, const char *dir);
 /* Read contents, notes and times. What is wrong is printed, and nothing is read then. Return:
  * whether there was something.
  */

@@ -577,7 +577,22 @@ def test_restart(b):
     b.daemon.start()
     b.case("one that cannot be read is not used, and named",
            f"{path} cannot be used: Is a directory" in b.daemon.messages(), b.daemon.messages())
+
+    def stored():
+        return ("not_stored" not in b.daemon.source("a"), "cannot be stored" not in b.daemon.ask("status")[1],
+                'ipcuckood_source_stored{source="a",kind="feed",set="s"} 1\n' in b.daemon.ask("prometheus")[1])
+    for count in (11, 12):
+        b.server.say("/a", lie.whole(lines(MANY + [f"10.1.1.{i}" for i in range(count)])))
+        b.daemon.refresh("a")
+        b.case("contents that cannot be stored are in force", len(members("s")) == 1000 + count)
+    b.case("status and a metric say so", stored() == (False, False, False), (stored(), b.daemon.source("a")))
+    b.case("the journal says so once", b.daemon.messages().count("cannot be stored in") == 1)
     os.rmdir(path)
+    b.server.say("/a", lie.whole(lines(MANY)))
+    b.daemon.refresh("a")
+    b.case("they are stored again", stored() == (True, True, True) and
+           "[feed a] is stored again" in b.daemon.messages(), b.daemon.source("a"))
+    b.server.say("/a", lie.whole("", status=500))
     # The values of match are stored, too, so that other ones mean another list.
     wanted = [str(64512 + i) for i in range(500)]
     b.server.say("/a", lie.whole(lines(f"198.51.100.{i},{64512 + i}" for i in range(100))))

@@ -1658,7 +1658,7 @@ def test_nameservers(b):
                    for name, key, value in (("name", "server", "redis.example:6379"),
                                             ("same", "server", "redis.example:6379"),
                                             ("sentinel", "sentinel", "x sentinel.example:26379")))
-    away += ("[feed far]\nset = t\nurl = http://feed.example/\nevery = 5s\nconnect-time = 3s\n"
+    away += ("[feed far]\nset = t\nurl = http://feed.example/\nevery = 1m\nconnect-time = 3s\n"
              "jitter = 0%\n")
     host.daemon.configure(f"[set s]\nattach = no\n[set t]\nattach = no\n[redis feed]\nset = s\n"
                           f"server = {b.server()}\n{near}{away}")
