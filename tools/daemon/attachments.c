@@ -10,7 +10,7 @@
 #include "set/refusal.h"
 
 /* The words of a line, for the parser of the tool. The words point into @text. */
-static void split(char *text, char *word[], int most, struct words *words)
+static void split_words(char *text, char *word[], int most, struct words *words)
 {
 	char *next = text;
 
@@ -28,7 +28,7 @@ static char *parse_line(const char *set, const char *line, struct nl_attachment 
 	struct words words = { 0 };
 	int status;
 
-	split(text, word, 32, &words);
+	split_words(text, word, 32, &words);
 	status = parse_attach(&tool, &words, attachment);
 	/* Further lines say how to use the command. */
 	if (said)
@@ -77,8 +77,8 @@ static bool is_wanted(const struct nl_attachment *want, const struct nl_attachme
 	       (!want->has_priority || want->priority == have->priority);
 }
 
-static const struct nl_attachment *find(const struct nl_attachment *want,
-					const struct nl_attachment *all, size_t count)
+static const struct nl_attachment *find_wanted(const struct nl_attachment *want,
+					       const struct nl_attachment *all, size_t count)
 {
 	for (; count--; all++)
 		if (is_wanted(want, all))
@@ -112,13 +112,13 @@ static bool attach(struct target *target, size_t line, bool before)
 }
 
 /* Attach the set where its section says and it is not. Return: whether it was attached. */
-static bool keep(struct target *target, const struct nl_attachment *all, size_t count)
+static bool attach_missing(struct target *target, const struct nl_attachment *all, size_t count)
 {
 	bool refused = false, attached = false;
 	size_t i;
 
 	for (i = 0; i < target->attachment_count; i++) {
-		if (find(&target->attachments[i], all, count))
+		if (find_wanted(&target->attachments[i], all, count))
 			continue;
 		if (attach(target, i, target->was_attached))
 			attached = true;
@@ -137,7 +137,7 @@ static void set_idle(struct target *target, char *idle)
 }
 
 /* Does any attachment of the set see packets? If not, say why. */
-static void look(struct target *target, const struct nl_attachment *all, size_t count)
+static void update_acts(struct target *target, const struct nl_attachment *all, size_t count)
 {
 	char text[ATTACHMENT_TEXT_SIZE], state[STATE_TEXT_SIZE];
 	const struct nl_attachment *idle = NULL;
@@ -178,7 +178,7 @@ bool attachments_keep(struct daemon *daemon, struct target *const *targets, size
 	/* A set that does not exist is created first: target_verify(). */
 	for (i = 0; i < number; i++)
 		if (!targets[i]->behind)
-			again |= keep(targets[i], all, count);
+			again |= attach_missing(targets[i], all, count);
 	if (again) {
 		free(all);
 		all = NULL;
@@ -186,7 +186,7 @@ bool attachments_keep(struct daemon *daemon, struct target *const *targets, size
 			count = 0;
 	}
 	for (i = 0; i < number; i++) {
-		look(targets[i], all, count);
+		update_acts(targets[i], all, count);
 		refused |= targets[i]->refused_attach;
 	}
 	free(all);
@@ -201,7 +201,7 @@ void attachments_remove(struct daemon *daemon, const struct target *was, const s
 
 	for (i = 0; i < was->attachment_count; i++) {
 		remove = was->attachments[i];
-		if (is && find(&remove, is->attachments, is->attachment_count))
+		if (is && find_wanted(&remove, is->attachments, is->attachment_count))
 			continue;
 		remove.has_mark = remove.verdict == IPCUCKOO_VERDICT_MARK;
 		remove.flags &= IPCUCKOO_F_EXIST | IPCUCKOO_F_LOOPBACK;
