@@ -9,7 +9,7 @@
 
 #include "daemon/format.h"
 
-#define BODY_WHY_SIZE	320
+#define BODY_WHY_SIZE	512
 
 struct body;
 

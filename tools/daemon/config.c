@@ -12,6 +12,7 @@
 #include "daemon/config.h"
 #include "daemon/log.h"
 #include "daemon/memory.h"
+#include "daemon/secret.h"
 #include "daemon/section.h"
 #include "daemon/source.h"
 #include "daemon/target.h"
@@ -334,10 +335,10 @@ struct config *config_read(const char *path)
 /* The file that a value names; NULL if it names none. */
 static const char *file_of(const struct source *source, const struct config_key *key)
 {
-	const char *text = key->kind == KEY_FILE || key->kind == KEY_TEXT ?
+	const char *text = key->kind == KEY_FILE || key->kind == KEY_SECRET || key->kind == KEY_TEXT ?
 			   *(char **)((char *)source + key->offset) : NULL;
 
-	if (!text || key->kind == KEY_FILE)
+	if (!text || key->kind != KEY_TEXT)
 		return text;
 	/* In a url, other characters may stand for those of the name. */
 	return strncasecmp(text, "file:///", 8) || strchr(text, '%') ? NULL : text + 7;
@@ -345,15 +346,20 @@ static const char *file_of(const struct source *source, const struct config_key 
 
 static bool opens_files(const struct source *source, const struct config_key *key)
 {
+	char why[SECRET_WHY_SIZE];
 	bool opens = true;
 	const char *path;
 
 	for (; key->word; key++) {
 		path = file_of(source, key);
-		if (!path || !access(path, R_OK))
+		if (!path)
 			continue;
-		log_error("[%s %s] %s: %s cannot be opened: %s", source->kind->word, source->name,
-			  key->word, path, strerror(errno));
+		if (access(path, R_OK))
+			snprintf(why, sizeof(why), "%.200s cannot be opened: %s", path,
+				 strerror(errno));
+		else if (key->kind != KEY_SECRET || secret_check(path, "secret", why))
+			continue;
+		log_error("[%s %s] %s: %s", source->kind->word, source->name, key->word, why);
 		opens = false;
 	}
 	return opens;

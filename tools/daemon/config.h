@@ -31,7 +31,9 @@ struct config {
 struct config *config_read(const char *path);
 /* The same from a stream, which @name names in messages. */
 struct config *config_read_stream(FILE *f, const char *name);
-/* Whether the files that it names can be opened, now and by this user. Those that cannot are printed. */
+/* Whether the files that it names can be used, now and by this user: they can be opened, and not
+ * everybody can read those with secrets. Those that cannot be used are printed.
+ */
 bool config_opens_files(const struct config *config);
 void config_free(struct config *config);
 

@@ -147,10 +147,10 @@ static const struct meaning comments[] = {
 
 static const struct config_key crowdsec_keys[] = {
 	{ "url", KEY_TEXT, FIELD(lapi.url), .preset = "http://127.0.0.1:8080" },
-	{ "key-file", KEY_FILE, FIELD(lapi.key_file) },
+	{ "key-file", KEY_SECRET, FIELD(lapi.key_file) },
 	{ "tls-ca", KEY_FILE, FIELD(lapi.ca_file) },
 	{ "tls-cert", KEY_FILE, FIELD(lapi.cert_file) },
-	{ "tls-key", KEY_FILE, FIELD(lapi.tls_key_file) },
+	{ "tls-key", KEY_SECRET, FIELD(lapi.tls_key_file) },
 	{ "interval", KEY_TIME, FIELD(interval), .preset = "10s", .least = 1, .most = 3600 },
 	{ "resync", KEY_TIME, FIELD(resync), .preset = "1h", .least = 1, .most = 7 * 86400 },
 	{ "origins", KEY_LIST, FIELD(origins) },

@@ -16,6 +16,7 @@
 #include "daemon/engine.h"
 #include "daemon/memory.h"
 #include "daemon/resolve.h"
+#include "daemon/secret.h"
 #include "daemon/timer.h"
 #include "daemon/tls.h"
 
@@ -88,7 +89,7 @@ struct engine {
 	bool heard;
 	bool good;
 	bool calling;
-	char why[256];
+	char why[SECRET_WHY_SIZE];
 	char round[600];
 	bool closed;
 	struct tls *tls;
@@ -343,7 +344,7 @@ static void lose(struct engine *engine)
 
 	while (servers[count])
 		count++;
-	snprintf(engine->round + len, sizeof(engine->round) - len, "%s%.200s %.255s",
+	snprintf(engine->round + len, sizeof(engine->round) - len, "%s%.200s %.400s",
 		 len ? "; " : "", engine_server(engine),
 		 engine->why[0] ? engine->why : "closed the connection");
 	engine->why[0] = '\0';
@@ -575,35 +576,17 @@ static void on_auth(redisAsyncContext *redis, void *data, void *privdata)
 		become_ready(engine);
 }
 
-/* The first line of the file; "" and a reason in engine->why if it cannot be read. */
-static void read_password(struct engine *engine, char password[512])
-{
-	const char *path = engine->config->password_file;
-	FILE *f = fopen(path, "re");
-
-	password[0] = '\0';
-	if (f && fgets(password, 512, f))
-		password[strcspn(password, "\r\n")] = '\0';
-	if (!password[0])
-		snprintf(engine->why, sizeof(engine->why),
-			 "needs the password in %.100s, which cannot be read: %s", path,
-			 f && !ferror(f) ? "its first line is empty" : strerror(errno));
-	if (f)
-		fclose(f);
-}
-
 static void authenticate(struct engine *engine)
 {
 	const struct engine_config *config = engine->config;
-	char password[512];
+	char password[SECRET_SIZE];
 	const char *words[] = { "AUTH", config->user ? config->user : password, password };
 
 	if (!config->password_file) {
 		become_ready(engine);
 		return;
 	}
-	read_password(engine, password);
-	if (engine->why[0])
+	if (!secret_read(config->password_file, "password", password, engine->why))
 		return;
 	engine->expected++;
 	redisAsyncCommandArgv(engine->redis, on_auth, engine, config->user ? 3 : 2, words, NULL);

@@ -141,7 +141,7 @@ static const struct config_key feed_keys[] = {
 	{ "where", KEY_TEXT, FIELD(format.where) },
 	{ "filter", KEY_TEXT, FIELD(format.filter) },
 	{ "member", KEY_TEXT, FIELD(format.member) },
-	{ "archive-password-file", KEY_FILE, FIELD(format.password_file) },
+	{ "archive-password-file", KEY_SECRET, FIELD(format.password_file) },
 	{ "every", KEY_TIME, FIELD(every), .preset = "1h", .least = 1, .most = 366 * 86400 },
 	{ "jitter", KEY_SHARE, FIELD(jitter), .preset = "10%" },
 	{ "max-size", KEY_SIZE, FIELD(max_size), .preset = "64M", .least = 1 },
@@ -152,7 +152,7 @@ static const struct config_key feed_keys[] = {
 	{ "allow-empty", KEY_SWITCH, FIELD(allow_empty), .preset = "no" },
 	{ "min-length", KEY_NUMBER, FIELD(min_length), .preset = "4", .most = 32 },
 	{ "min-length6", KEY_NUMBER, FIELD(min_length6), .preset = "16", .most = 128 },
-	{ "key-file", KEY_FILE, FIELD(secret_file) },
+	{ "key-file", KEY_SECRET, FIELD(secret_file) },
 	{ "user", KEY_TEXT, FIELD(user) },
 	{ "header", KEY_LINES, FIELD(headers) },
 	{ "connect-time", KEY_TIME, FIELD(connect_time), .preset = "15s", .least = 1,
@@ -161,7 +161,7 @@ static const struct config_key feed_keys[] = {
 	{ "slow-time", KEY_TIME, FIELD(slow_time), .preset = "60s", .least = 1, .most = 86400 },
 	{ "tls-ca", KEY_FILE, FIELD(ca_file) },
 	{ "tls-cert", KEY_FILE, FIELD(cert_file) },
-	{ "tls-key", KEY_FILE, FIELD(key_file) },
+	{ "tls-key", KEY_SECRET, FIELD(key_file) },
 	{ NULL }
 };
 
@@ -573,7 +573,9 @@ static char *start_fetch(struct feed_source *feed, struct fetch_request *request
 	char *url, *text = NULL;
 	size_t count = 0, i;
 
-	if (feed->secret_file && !secret_read(feed->secret_file, secret, why))
+	if (feed->secret_file && !(feed->user ?
+				   secret_read(feed->secret_file, "password", secret, why) :
+				   secret_read_key(feed->secret_file, secret, why)))
 		return need_copy(why);
 	while (feed->headers && feed->headers[count])
 		count++;

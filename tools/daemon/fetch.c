@@ -14,7 +14,6 @@
 #include "daemon/fetch.h"
 #include "daemon/libcurl.h"
 #include "daemon/memory.h"
-#include "daemon/secret.h"
 #include "daemon/timer.h"
 #include "release.h"
 
@@ -251,6 +250,13 @@ static bool check_file(struct fetch *fetch)
 	return !fetch->result.why[0];
 }
 
+/* A private key is read by libcurl. */
+static bool check_key(struct fetch *fetch)
+{
+	return !fetch->request.key ||
+	       secret_check(fetch->request.key, "private key", fetch->result.why);
+}
+
 static void add_header(struct fetch *fetch, const char *name, const char *value)
 {
 	char *header = need_text("%s%s", name, value);
@@ -425,7 +431,7 @@ struct fetch *fetch_start(struct daemon *daemon, const struct fetch_request *req
 	}
 	set_options(fetch, request);
 	/* done() is called from the loop only, so read something that ends at once. */
-	if (!check_file(fetch))
+	if (!check_file(fetch) || !check_key(fetch))
 		libcurl.easy_setopt(fetch->curl, CURLOPT_URL, "file:///dev/null");
 	if (request->patient)
 		wait_patiently(fetch);

@@ -4,6 +4,7 @@
 #define IPCUCKOOD_FETCH_H
 
 #include "daemon/daemon.h"
+#include "daemon/secret.h"
 
 #include <stddef.h>
 #include <stdint.h>
@@ -64,7 +65,7 @@ struct fetch_result {
 	bool good;
 	bool unchanged;
 	long status;
-	char why[384];
+	char why[SECRET_WHY_SIZE];
 	char etag[256];
 	char modified[64];
 	uint32_t modified_at;

@@ -63,7 +63,7 @@ struct fetch *lapi_ask(struct daemon *daemon, const struct lapi *lapi, const cha
 	struct fetch *fetch;
 	char *url;
 
-	if (lapi->key_file && !secret_read(lapi->key_file, key, problem_of_key)) {
+	if (lapi->key_file && !secret_read_key(lapi->key_file, key, problem_of_key)) {
 		snprintf(why, LAPI_WHY_SIZE, "%s; cscli bouncers add NAME makes one", problem_of_key);
 		return NULL;
 	}

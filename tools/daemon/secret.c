@@ -12,42 +12,72 @@
 
 #define UNRESERVED	"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-._~"
 
-/* A key must not end a header. */
-static bool is_key(const char *key)
-{
-	size_t i;
-
-	for (i = 0; key[i]; i++)
-		if (key[i] <= ' ' || key[i] > '~')
-			return false;
-	return i;
-}
-
-bool secret_read(const char *path, char secret[SECRET_SIZE], char why[SECRET_WHY_SIZE])
+/* Return: the open file; NULL, with the reason, if it cannot be used. */
+static FILE *open_secret(const char *path, const char *what, char why[SECRET_WHY_SIZE])
 {
 	FILE *f = fopen(path, "re");
 	struct stat status;
-	bool read = false;
 
-	secret[0] = '\0';
-	why[0] = '\0';
-	if (f && !fstat(fileno(f), &status) && status.st_mode & S_IRWXO)
+	if (!f || fstat(fileno(f), &status)) {
+		snprintf(why, SECRET_WHY_SIZE, "needs the %s in %.200s, which cannot be read: %s", what,
+			 path, strerror(errno));
+	} else if (status.st_mode & S_IRWXO) {
 		snprintf(why, SECRET_WHY_SIZE,
-			 "needs the key in %.200s, which every user of this machine can read; run: chmod o= %.200s, and make a new key",
-			 path, path);
-	else if (f)
-		read = fgets(secret, SECRET_SIZE, f);
-	if (!read && !why[0] && (!f || ferror(f)))
-		snprintf(why, SECRET_WHY_SIZE, "needs the key in %.200s, which cannot be read: %s", path,
-			 strerror(errno));
+			 "needs the %s in %.200s, which every user of this machine can read; run: chmod o= %.200s, and make a new %s",
+			 what, path, path, what);
+	} else {
+		return f;
+	}
 	if (f)
 		fclose(f);
+	return NULL;
+}
+
+bool secret_check(const char *path, const char *what, char why[SECRET_WHY_SIZE])
+{
+	FILE *f = open_secret(path, what, why);
+
+	if (f)
+		fclose(f);
+	return f;
+}
+
+bool secret_read(const char *path, const char *what, char secret[SECRET_SIZE],
+		 char why[SECRET_WHY_SIZE])
+{
+	FILE *f = open_secret(path, what, why);
+	const char *problem = NULL;
+
+	secret[0] = '\0';
+	if (!f)
+		return false;
+	if (!fgets(secret, SECRET_SIZE, f) && ferror(f))
+		problem = strerror(errno);
+	else if (strlen(secret) == SECRET_SIZE - 1)
+		problem = "its first line is too long";
 	secret[strcspn(secret, "\r\n")] = '\0';
-	if (!why[0] && !is_key(secret))
+	if (!problem && !secret[0])
+		problem = "its first line is empty";
+	if (problem)
+		snprintf(why, SECRET_WHY_SIZE, "needs the %s in %.200s, which cannot be read: %s", what,
+			 path, problem);
+	fclose(f);
+	return !problem;
+}
+
+bool secret_read_key(const char *path, char key[SECRET_SIZE], char why[SECRET_WHY_SIZE])
+{
+	size_t i;
+
+	if (!secret_read(path, "key", key, why))
+		return false;
+	for (i = 0; key[i] > ' ' && key[i] <= '~'; i++)
+		;
+	if (key[i])
 		snprintf(why, SECRET_WHY_SIZE,
-			 "needs the key in %.200s, but the first line of that is no key: it is empty, or has blanks or control characters",
+			 "needs the key in %.200s, but the first line of that is no key: it has blanks or control characters",
 			 path);
-	return !why[0];
+	return !key[i];
 }
 
 char *url_escape(const char *word)

@@ -9,10 +9,16 @@
 #define SECRET_SIZE	1024
 #define SECRET_WHY_SIZE	512
 
-/* Read the first line of a file that not everybody may read. @why says what is wrong and what to do, as
- * the end of a sentence: "needs the key in FILE, ...". Return: false if it cannot be used.
+/* Whether a file with a secret can be read, and not by everybody. @what: what the secret is, such
+ * as "password". @why says what is wrong and what to do, as the end of a sentence: "needs the
+ * password in FILE, ...".
  */
-bool secret_read(const char *path, char secret[SECRET_SIZE], char why[SECRET_WHY_SIZE]);
+bool secret_check(const char *path, const char *what, char why[SECRET_WHY_SIZE]);
+/* Read the first line of such a file. Return: false if it cannot be used. */
+bool secret_read(const char *path, const char *what, char secret[SECRET_SIZE],
+		 char why[SECRET_WHY_SIZE]);
+/* The same, for a key: a line without blanks and control characters. */
+bool secret_read_key(const char *path, char key[SECRET_SIZE], char why[SECRET_WHY_SIZE]);
 
 #define SECRET_PLACE	"{key}"
 

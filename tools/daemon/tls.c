@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "daemon/memory.h"
+#include "daemon/secret.h"
 #include "daemon/tls.h"
 
 #ifdef IPCUCKOO_REDIS_TLS
@@ -41,6 +42,7 @@ static const char *reason(void)
 static bool read_files(struct tls *tls, char *why, size_t size)
 {
 	const struct engine_config *config = tls->config;
+	char problem[SECRET_WHY_SIZE];
 
 	openssl.ERR_clear_error();
 	if (!openssl.SSL_CTX_load_verify_locations(tls->context, config->ca_file, NULL))
@@ -50,6 +52,8 @@ static bool read_files(struct tls *tls, char *why, size_t size)
 		 openssl.SSL_CTX_use_certificate_chain_file(tls->context, config->cert_file) != 1)
 		snprintf(why, size, "needs tls-cert, and %.100s cannot be used: %.80s",
 			 config->cert_file, reason());
+	else if (config->key_file && !secret_check(config->key_file, "private key", problem))
+		snprintf(why, size, "%s", problem);
 	else if (config->key_file &&
 		 openssl.SSL_CTX_use_PrivateKey_file(tls->context, config->key_file,
 						     SSL_FILETYPE_PEM) != 1)

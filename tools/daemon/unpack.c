@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include <errno.h>
 #include <fnmatch.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "daemon/libarchive.h"
+#include "daemon/secret.h"
 #include "daemon/unpack.h"
 #include "lib/address.h"
 
@@ -187,24 +187,16 @@ static bool read_members(struct reading *reading)
 static bool set_password(struct reading *reading)
 {
 	const char *path = reading->unpack->password_file;
-	char password[512] = "";
-	FILE *f;
+	char password[SECRET_SIZE] = "", why[SECRET_WHY_SIZE];
 
-	if (!path)
-		return true;
-	f = fopen(path, "re");
-	if (f && fgets(password, sizeof(password), f))
-		password[strcspn(password, "\r\n")] = '\0';
-	if (!password[0])
-		snprintf(reading->why, reading->size,
-			 "needs the password in %.100s, which cannot be read: %s", path,
-			 f && !ferror(f) ? "its first line is empty" : strerror(errno));
-	if (f)
-		fclose(f);
-	if (password[0])
+	if (path && !secret_read(path, "password", password, why)) {
+		snprintf(reading->why, reading->size, "%s", why);
+		return false;
+	}
+	if (path)
 		libarchive.read_add_passphrase(reading->archive, password);
 	explicit_bzero(password, sizeof(password));
-	return !reading->why[0];
+	return true;
 }
 
 bool unpack_read(const struct unpack *unpack, int fd, char *why, size_t size)

@@ -180,7 +180,7 @@ static bool parse_list(char ***field, const char *text, const char *blanks, bool
 
 static bool is_text(const struct config_key *key)
 {
-	return key->kind == KEY_TEXT || key->kind == KEY_FILE;
+	return key->kind == KEY_TEXT || key->kind == KEY_FILE || key->kind == KEY_SECRET;
 }
 
 static bool is_list(const struct config_key *key)
@@ -205,6 +205,7 @@ bool value_parse(const struct config_key *key, void *object, const char *text, b
 	switch (key->kind) {
 	case KEY_TEXT:
 	case KEY_FILE:
+	case KEY_SECRET:
 		parse_text(field, text, more);
 		return true;
 	case KEY_LIST:
@@ -255,6 +256,7 @@ static bool value_same(const struct config_key *key, const void *a, const void *
 	switch (key->kind) {
 	case KEY_TEXT:
 	case KEY_FILE:
+	case KEY_SECRET:
 		return same_text(*(char **)x, *(char **)y);
 	case KEY_LIST:
 	case KEY_LINES:

@@ -15,6 +15,7 @@
 enum key_kind {
 	KEY_TEXT,	/* char *: the value, with continuation lines appended */
 	KEY_FILE,	/* char *: the name of a file, which has to be readable when it is used */
+	KEY_SECRET,	/* char *: the same, but not everybody may read the file */
 	KEY_LIST,	/* char **: its words, some in quotes, of all continuation lines; NULL ends them */
 	KEY_LINES,	/* char **: the value and its continuation lines; NULL ends them */
 	KEY_NUMBER,	/* uint64_t, from @least to @most */

@@ -473,8 +473,12 @@ def test_access(b):
         with open(name, "w", encoding="ascii") as f:
             f.write("s3 cret\n".replace(" ", "/"))
         os.chmod(name, mode)
+    words_path = os.path.join(b.dir, "words")
+    with open(words_path, "w", encoding="ascii") as f:
+        os.chmod(words_path, 0o600)
+        f.write("s3 cret\n")
     secret, hidden = "s3/cret", "hidden"
-    for at in ("/url?key=s3%2Fcret&other=hidden", "/header", "/user", "/inline?key=hidden"):
+    for at in ("/url?key=s3%2Fcret&other=hidden", "/header", "/user", "/words", "/inline?key=hidden"):
         b.server.say(at, lie.whole(lines(MANY[:5])))
     b.daemon.env = {"http_proxy": "http://192.0.2.1:3128", "https_proxy": "http://192.0.2.1:3128"}
     host = b.server.url("")
@@ -482,16 +486,19 @@ def test_access(b):
         "url": {"set": "s", "url": f"{host}/url?key={{key}}&other={hidden}", "key-file": path},
         "header": {"set": "s", "url": f"{host}/header", "header": "X-Key: {key}", "key-file": path},
         "user": {"set": "s", "url": f"{host}/user", "user": "me", "key-file": path},
+        "words": {"set": "s", "url": f"{host}/words", "user": "me", "key-file": words_path},
         "inline": {"set": "s", "url": f"{host.replace('//', '//me:hidden@')}/inline?key={hidden}"},
         "open": {"set": "s", "url": f"{host}/header", "header": "X-Key: {key}",
                  "key-file": open_path},
         "gone": {"set": "s", "url": f"{host}/nothing?key={hidden}"}})
-    states = {name: b.daemon.source(name) for name in ("url", "header", "user", "inline")}
+    states = {name: b.daemon.source(name) for name in ("url", "header", "user", "words", "inline")}
     b.case("the servers know the keys, and no proxy is asked for this machine",
            all(s["state"] == "good" for s in states.values()), states)
     b.case("a header has the key", b.server.headers("/header").get("X-Key") == secret)
     b.case("a password", base64.b64decode(b.server.headers("/user")["Authorization"].split()[1]) ==
            f"me:{secret}".encode())
+    b.case("a password with a blank", base64.b64decode(
+        b.server.headers("/words")["Authorization"].split()[1]) == b"me:s3 cret")
     b.case("a key that everybody can read is not used", "every user" in
            b.daemon.source("open")["problem"], b.daemon.source("open"))
     b.case("the value of a parameter is not shown",
@@ -503,7 +510,7 @@ def test_access(b):
             told += f.read()
     told += str(states) + str(b.daemon.status())
     b.case("no secret in messages, state or status", secret not in told and hidden not in told and
-           "s3%2Fcret" not in told, told)
+           "s3%2Fcret" not in told and "s3 cret" not in told, told)
     b.daemon.env = {}
     b.daemon.start()
     b.daemon.configure(f"[set s]\n[feed a]\nset = s\nurl = ftp://me:{hidden}@x/?k={hidden}\n")
@@ -532,6 +539,12 @@ def test_access(b):
     done = b.daemon.run("--check", b.daemon.config)
     b.case("--check opens the files", done.returncode == 2 and
            "/nonexistent cannot be opened: No such file" in done.stderr, done)
+    b.daemon.configure(f"[set s]\n[feed a]\nset = s\nurl = https://192.0.2.1/{{key}}\n"
+                       f"key-file = {open_path}\n")
+    done = b.daemon.run("--check", b.daemon.config)
+    b.case("--check says which keys everybody can read", done.returncode == 2 and
+           f"[feed a] key-file: needs the secret in {open_path}, which every user" in done.stderr,
+           done)
     b.daemon.configure("# nothing\n")
     b.case("a configuration without a set is wrong",
            b.daemon.run("--check", b.daemon.config).returncode == 2)

@@ -199,6 +199,14 @@ class Bench:
     def server(self):
         return f"127.0.0.1:{self.redis.port}"
 
+    def secret(self, text):
+        """A file with a password that only the daemon can read"""
+        path = os.path.join(self.dir, "password")
+        with open(path, "w", encoding="ascii") as f:
+            os.chmod(path, 0o600)
+            f.write(text + "\n")
+        return path
+
     def case(self, text, passed, detail=None):
         self.tap.case(text, bool(passed))
         if not passed and detail is not None:
@@ -716,9 +724,7 @@ def test_rights(b):
     """The rights that the manual gives to whoever publishes are enough, and allow no more."""
     b.redis = engine.Redis(b.dir)
     b.redis.ask("ACL", "SETUSER", "publisher", "on", ">secret", "~ipcuckoo:*", *FOLLOWER, *PUBLISHER)
-    path = os.path.join(b.dir, "password")
-    with open(path, "w", encoding="ascii") as f:
-        f.write("secret\n")
+    path = b.secret("secret")
     host = b.host()
     host.configure(b.server(), {"user": "publisher", "password-file": path, "keep": "100"})
     host.daemon.start()
@@ -801,9 +807,7 @@ def test_gone(b):
     b.case("and followed again", host.has(want))
     b.redis.ask("ACL", "SETUSER", "reader", "on", ">secret", "~ipcuckoo:*", "+@read",
                 "+@connection")
-    path = os.path.join(b.dir, "password")
-    with open(path, "w", encoding="ascii") as f:
-        f.write("secret\n")
+    path = b.secret("secret")
     # It can only read, and not even report.
     keys = {"user": "reader", "password-file": path}
     reader = b.host("reader")
@@ -821,11 +825,15 @@ def test_gone(b):
     b.case("with the rights in the manual, it reports", wait_for(lambda: any(
         h["name"] == "reader" and h["state"] == "in force"
         for h in reader.fleet()[1].get("hosts", []))), reader.fleet())
-    with open(path, "w", encoding="ascii") as f:
-        f.write("wrong\n")
+    b.secret("wrong")
     reader.daemon.process.send_signal(signal.SIGHUP)
     b.case("a wrong password is said", wait_for(
         lambda: "password" in (reader.source().get("problem") or "")), reader.source())
+    os.chmod(path, 0o644)
+    reader.daemon.process.send_signal(signal.SIGHUP)
+    b.case("a password that everybody can read is not used", wait_for(
+        lambda: "needs the password in " in (reader.source().get("problem") or "") and
+        f"run: chmod o= {path}," in reader.source()["problem"]), reader.source())
     reader.configure(b.server(), {**keys, "password-file": b.dir})
     reader.daemon.process.send_signal(signal.SIGHUP)
     b.case("so is a file that cannot be read", wait_for(lambda: "cannot be read: Is a directory" in (
@@ -1599,7 +1607,7 @@ def test_hostile(b):
     fleet = {"HGET": engine.bulk(b"7"), "HGETALL": engine.array(engine.bulk(EVIL), engine.bulk(b"{}"))}
     for name, answers, keys in (
             ("an error", {"HMGET": error, "EVAL": error}, {}),
-            ("a refused password", {"AUTH": error}, {"password-file": host.daemon.config}),
+            ("a refused password", {"AUTH": error}, {"password-file": b.secret("x")}),
             ("Sentinel", {"SENTINEL": error}, {"sentinel": f"fleet 127.0.0.1:{liar.port}"})):
         liar.answers = {**fleet, "ROLE": PRIMARY, "HSET": error, **answers}
         host.configure(f"127.0.0.1:{liar.port}", keys)
@@ -1876,6 +1884,14 @@ def test_config(b):
     host.configure("192.0.2.1:1 [2001:db8::1]:6379 /run/redis.sock")
     done = host.daemon.run("--check", host.daemon.config)
     b.case("--check: addresses of all kinds are right", not done.returncode, done.stderr)
+    path = b.secret("a password")
+    host.configure("192.0.2.1:1", {"password-file": path})
+    for mode, status in ((0o640, 0), (0o644, 2)):
+        os.chmod(path, mode)
+        done = host.daemon.run("--check", host.daemon.config)
+        b.case(f"--check: a password in a file of mode {mode:o}", done.returncode == status and
+               (f"[redis feed] password-file: needs the secret in {path}, which every user" in
+                done.stderr) == bool(status), done.stderr)
 
 
 def test_million(b):

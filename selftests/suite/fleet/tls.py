@@ -138,6 +138,15 @@ def test_https(b):
     b.good("https: the server asks for a certificate, and gets it")
     feed(asking, tls_ca=ca)
     b.bad("https: it does not get one: refused", "cannot be fetched")
+    os.chmod(b.client[1], 0o644)
+    feed(asking, tls_ca=ca, tls_cert=b.client[0], tls_key=b.client[1])
+    b.bad("https: a private key that everybody can read: not used",
+          f"needs the private key in .* chmod o= {b.client[1]}")
+    done = b.daemon.run("--check", b.daemon.config)
+    b.case("https: --check says so", done.returncode == 2 and
+           f"[feed l] tls-key: needs the secret in {b.client[1]}, which every" in done.stderr,
+           done.stderr)
+    os.chmod(b.client[1], 0o600)
     feed(asking, tls_ca=ca, tls_cert=b.stranger[0], tls_key=b.stranger[1])
     b.bad("https: it gets one of another authority: refused", "cannot be fetched")
     # What was good stays when the server shows another certificate.
@@ -220,6 +229,11 @@ def test_redis(b):
           "(refuses TLS: |another certificate).*tls-cert")
     follow(tls_cert=b.client[0], tls_key=b.stranger[1])
     b.bad("Redis: a key of another certificate: refused", "tls-key, and ")
+    os.chmod(b.client[1], 0o644)
+    follow(tls_cert=b.client[0], tls_key=b.client[1])
+    b.bad("Redis: a private key that everybody can read: not used",
+          f"needs the private key in .* chmod o= {b.client[1]}")
+    os.chmod(b.client[1], 0o600)
     renewed = [os.path.join(b.dir, name) for name in ("renewed.pem", "renewed.key")]
     for pair, what in ((b.stranger, "before"), (b.client, "after")):
         for source, path_of in zip(pair, renewed):
@@ -235,6 +249,7 @@ def test_redis(b):
                 "+xread", "+xrange")
     password = os.path.join(b.dir, "password")
     with open(password, "w", encoding="ascii") as f:
+        os.chmod(password, 0o600)
         f.write("secret\n")
     follow(tls_cert=b.client[0], tls_key=b.client[1], user="reader", password_file=password)
     b.good("Redis: a user who may only read follows by TLS")
