@@ -289,16 +289,13 @@ static const char *inside_text(const struct inside *inside, char *text, size_t s
 /* Print that an entry does not exist, and which other entry blocks it, if any. */
 static int fail_not_blocked(struct tool *tool, const struct packed *entries)
 {
-	const struct nl_error *error = nl_error(tool->nl);
 	char match[ADDRESS_TEXT_SIZE], text[ADDRESS_TEXT_SIZE], within[INSIDE_TEXT_SIZE];
 	struct entry_ref ref = first_entry(entries);
-	bool known = error->has_entry || packed_count(entries) == 1;
+	bool known = nl_error_entry(tool->nl, entries, &ref) || packed_count(entries) == 1;
 	struct inside inside;
 	uint8_t prefix_len;
 	int blocked;
 
-	if (error->has_entry)
-		ref = error->entry;
 	if (!known)
 		return fail(tool, STATUS_NO,
 			    "one of the %zu is not blocked; nothing was changed",

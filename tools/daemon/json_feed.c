@@ -24,6 +24,9 @@
 /* The longest text; of a document that is wrong, libjq 1.6 may lose one, which is never freed. */
 #define TEXT_MOST	(64 << 10)
 
+/* The separator of JSON texts (RFC 7464). libjq drops what it cuts off, and says nothing. */
+#define SEPARATOR	'\x1e'
+
 /* Bytes that the parser gets at once */
 #define PART_SIZE	(16u << 10)
 
@@ -315,7 +318,7 @@ static int parse(struct json_feed *json)
 static const char *estimate(struct json_feed *json, const char *data, size_t len)
 {
 	json->cost += len;
-	for (; len && *data && json->run <= TEXT_MOST; data++, len--) {
+	for (; len && *data && *data != SEPARATOR && json->run <= TEXT_MOST; data++, len--) {
 		if (*data == '[' || *data == '{')
 			json->cost += CONTAINER_COST;
 		else if (*data == ',')
@@ -327,6 +330,8 @@ static const char *estimate(struct json_feed *json, const char *data, size_t len
 	}
 	if (json->run > TEXT_MOST)
 		return "is JSON with a text that is longer than 64 KiB";
+	if (len && *data)
+		return "is a sequence of JSON texts with separators (RFC 7464), which is not read";
 	if (len)
 		return "is no JSON: it has a NUL";
 	if (json->cost > json->memory)

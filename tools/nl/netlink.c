@@ -23,6 +23,16 @@ const struct nl_error *nl_error(const struct nl *nl)
 	return &nl->error;
 }
 
+bool nl_error_entry(const struct nl *nl, const struct packed *entries, struct entry_ref *ref)
+{
+	const struct nl_error *error = &nl->error;
+
+	if (!error->has_entry || error->entry.index >= entries->kind[error->entry.kind].count)
+		return false;
+	*ref = error->entry;
+	return true;
+}
+
 void nl_set_error(struct nl *nl, const struct nl_error *error)
 {
 	nl->error = *error;

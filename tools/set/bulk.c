@@ -171,12 +171,11 @@ static int fail_refused(const struct bulk *bulk, bool add)
 	const struct nl_error *error = nl_error(bulk->tool->nl);
 	char text[ADDRESS_TEXT_SIZE];
 	size_t count = packed_count(bulk->entries);
-	bool known = error->has_entry || count == 1;
+	struct entry_ref ref = first_entry(bulk->entries);
+	bool known = nl_error_entry(bulk->tool->nl, bulk->entries, &ref) || count == 1;
 
-	if (error->has_entry)
-		entry_text(bulk->entries, error->entry, text);
-	else if (count == 1)
-		entry_text(bulk->entries, first_entry(bulk->entries), text);
+	if (known)
+		entry_text(bulk->entries, ref, text);
 	else
 		strcpy(text, "One of the elements");
 	if (error->code == -EEXIST && add)

@@ -454,7 +454,7 @@ static const struct work *follow_steps(const struct transaction *t, const struct
 	char name[IPCUCKOO_NAME_SIZE];
 
 	strcpy(name, from);
-	for (; work && step < t->steps + t->step_count; step++) {
+	for (; work && step < steps_end(t); step++) {
 		if (step->kind == STEP_RENAME && step->work == work)
 			strcpy(name, step->to);
 		else if (step->kind == STEP_SWAP && !strcmp(step->from, name))
@@ -516,7 +516,7 @@ static int guard_all(struct transaction *t)
 	if (!attach)
 		return fail_memory(t->tool);
 	change.attach = attach;
-	for (step = t->steps; step < t->steps + t->step_count; step++) {
+	for (step = t->steps; step < steps_end(t); step++) {
 		if (step->kind != STEP_ATTACH)
 			continue;
 		attach[change.count].attachment = &step->attachment;

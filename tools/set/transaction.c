@@ -47,7 +47,7 @@ const char *transaction_name(const struct transaction *t, const struct work *wor
 	const char *name = work->set.name;
 	const struct step *step;
 
-	for (step = t->steps; step < t->steps + t->step_count && step->line.line < line; step++) {
+	for (step = t->steps; step < steps_end(t) && step->line.line < line; step++) {
 		if (step->kind != STEP_RENAME && step->kind != STEP_SWAP)
 			continue;
 		if (step->work == work)
@@ -413,7 +413,7 @@ static int attach_programs(struct transaction *t, int *partial)
 	struct step *step;
 	int status;
 
-	for (step = t->steps; step < t->steps + t->step_count; step++) {
+	for (step = t->steps; step < steps_end(t); step++) {
 		if (step->kind != STEP_ATTACH)
 			continue;
 		status = program_attach(&step->line, &step->attachment);
@@ -432,7 +432,7 @@ static void confirm_programs(struct transaction *t, int *partial)
 	const struct step *step;
 	int status;
 
-	for (step = t->steps; step < t->steps + t->step_count; step++) {
+	for (step = t->steps; step < steps_end(t); step++) {
 		status = step->kind == STEP_ATTACH && !step->no_program ?
 			 program_confirm(&step->line, &step->attachment) : STATUS_OK;
 		if (status)

@@ -116,6 +116,12 @@ struct transaction {
 	size_t step_count;
 };
 
+/* Behind the last step. Without any, there is no array that a number could be added to. */
+static inline struct step *steps_end(const struct transaction *t)
+{
+	return t->steps ? t->steps + t->step_count : NULL;
+}
+
 /* Collect changes. transaction_work() returns NULL without memory, the functions that
  * return int 0 or -ENOMEM.
  */
