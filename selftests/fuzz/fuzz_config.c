@@ -8,8 +8,8 @@
 
 #include "fuzz.h"
 #include "../../tools/daemon/config.h"
-#include "../../tools/daemon/source.h"
-#include "../../tools/daemon/target.h"
+#include "../../tools/daemon/set/source.h"
+#include "../../tools/daemon/set/target.h"
 
 static struct config *read_text(const uint8_t *data, size_t size)
 {

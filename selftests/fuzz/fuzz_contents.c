@@ -8,8 +8,8 @@
 #include <stdbool.h>
 
 #include "fuzz.h"
-#include "../../tools/daemon/source.h"
-#include "../../tools/daemon/store.h"
+#include "../../tools/daemon/set/source.h"
+#include "../../tools/daemon/set/store.h"
 
 #define ENTRIES	256
 

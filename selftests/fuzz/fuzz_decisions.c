@@ -9,8 +9,8 @@
 #include <stdio.h>
 
 #include "fuzz.h"
-#include "../../tools/daemon/answer.h"
-#include "../../tools/daemon/decisions.h"
+#include "../../tools/daemon/crowdsec/answer.h"
+#include "../../tools/daemon/crowdsec/decisions.h"
 
 #define SIZE_MOST	(64 << 10)
 

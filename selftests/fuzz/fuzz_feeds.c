@@ -9,7 +9,7 @@
 #include <stdbool.h>
 
 #include "fuzz.h"
-#include "../../tools/daemon/body.h"
+#include "../../tools/daemon/feed/body.h"
 #include "../../uapi/ipcuckoo.h"
 
 #define SIZE_MOST	(64 << 10)

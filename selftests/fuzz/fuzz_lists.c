@@ -8,8 +8,8 @@
 #include <stdbool.h>
 
 #include "fuzz.h"
-#include "../../tools/daemon/memory.h"
-#include "../../tools/daemon/publication.h"
+#include "../../tools/daemon/base/memory.h"
+#include "../../tools/daemon/redis/publication.h"
 
 #define ENTRIES_MOST	1000
 

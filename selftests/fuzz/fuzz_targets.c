@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Fuzzes what sources deliver to a set, with a kernel that is an array: the functions of
- * daemon/kernel.h are those of this file. Three sources deliver whole contents and change single
+ * daemon/set/kernel.h are those of this file. Three sources deliver whole contents and change single
  * entries, as the input says; the kernel refuses some changes. The first byte may say that there is
  * only one source, or no expiry, since then the kernel gets arrays. Somebody else changes the
  * kernel's set, too, and that is undone at the next look. The set must always be the
@@ -12,9 +12,9 @@
 #include <stdbool.h>
 
 #include "fuzz.h"
-#include "../../tools/daemon/kernel.h"
-#include "../../tools/daemon/memory.h"
-#include "../../tools/daemon/source.h"
+#include "../../tools/daemon/base/memory.h"
+#include "../../tools/daemon/set/kernel.h"
+#include "../../tools/daemon/set/source.h"
 
 #define SOURCES	3
 #define ENTRIES	64

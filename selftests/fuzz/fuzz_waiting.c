@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "fuzz.h"
-#include "../../tools/daemon/backlog.h"
+#include "../../tools/daemon/redis/backlog.h"
 
 #define CHANGES	64
 

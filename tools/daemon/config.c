@@ -9,13 +9,13 @@
 #include <ini.h>
 #include <stdlib.h>
 
+#include "daemon/base/log.h"
+#include "daemon/base/memory.h"
+#include "daemon/conf/secret.h"
+#include "daemon/conf/section.h"
 #include "daemon/config.h"
-#include "daemon/log.h"
-#include "daemon/memory.h"
-#include "daemon/secret.h"
-#include "daemon/section.h"
-#include "daemon/source.h"
-#include "daemon/target.h"
+#include "daemon/set/source.h"
+#include "daemon/set/target.h"
 #include "lib/nearest.h"
 
 /**
@@ -385,7 +385,7 @@ void config_free(struct config *config)
 		source_free(config->sources[i]);
 	for (i = 0; i < config->target_count; i++)
 		target_free(config->targets[i]);
-	for (i = 0; i < config->left_count; i++)
+	for (i = 0; config->left && config->left[i]; i++)
 		free(config->left[i]);
 	free(config->left);
 	free(config->sources);

@@ -14,7 +14,7 @@ struct target;
  * struct config - a configuration
  * @targets:	the sets, in the order of the file
  * @sources:	the sources, in the order of the file
- * @left:	files with changes that wait to be published for a source that is not in it
+ * @left:	files with changes that wait to be published for a source that is not in it; NULL ends them
  */
 struct config {
 	struct target **targets;
@@ -22,7 +22,6 @@ struct config {
 	struct source **sources;
 	size_t source_count;
 	char **left;
-	size_t left_count;
 };
 
 /* Read a configuration. Everything that is wrong is printed with file, line and key. Return: NULL

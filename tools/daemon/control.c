@@ -8,14 +8,14 @@
 #include <unistd.h>
 
 #include "cli/daemon.h"
+#include "daemon/base/log.h"
+#include "daemon/base/memory.h"
+#include "daemon/base/request.h"
+#include "daemon/base/timer.h"
 #include "daemon/config.h"
 #include "daemon/control.h"
-#include "daemon/log.h"
-#include "daemon/memory.h"
-#include "daemon/request.h"
-#include "daemon/source.h"
+#include "daemon/set/source.h"
 #include "daemon/status.h"
-#include "daemon/timer.h"
 
 #define LINE_MOST	256
 #define CLIENTS_MOST	16

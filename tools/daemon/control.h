@@ -9,7 +9,7 @@
 #define IPCUCKOOD_CONTROL_H
 
 #include "cli/daemon.h"
-#include "daemon/daemon.h"
+#include "daemon/base/daemon.h"
 
 struct control;
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* The kinds of sources. Some need a library, and are left out if it was not there. */
-#include "daemon/crowdsec.h"
-#include "daemon/feed.h"
-#include "daemon/redis.h"
-#include "daemon/routes.h"
+#include "daemon/crowdsec/crowdsec.h"
+#include "daemon/feed/feed.h"
+#include "daemon/redis/redis.h"
+#include "daemon/routes/routes.h"
 
 const struct source_kind *const source_kinds[] = {
 	&feed_kind,

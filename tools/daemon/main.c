@@ -18,18 +18,18 @@
 
 #include "cli/complete.h"
 #include "cli/kept.h"
-#include "daemon/attachments.h"
-#include "daemon/backlog.h"
+#include "daemon/base/log.h"
+#include "daemon/base/memory.h"
 #include "daemon/config.h"
 #include "daemon/control.h"
-#include "daemon/fetch.h"
-#include "daemon/guard.h"
-#include "daemon/kernel.h"
-#include "daemon/log.h"
-#include "daemon/memory.h"
-#include "daemon/source.h"
-#include "daemon/store.h"
-#include "daemon/target.h"
+#include "daemon/http/fetch.h"
+#include "daemon/redis/backlog.h"
+#include "daemon/set/attachments.h"
+#include "daemon/set/guard.h"
+#include "daemon/set/kernel.h"
+#include "daemon/set/source.h"
+#include "daemon/set/store.h"
+#include "daemon/set/target.h"
 #include "daemon/watch.h"
 #include "lib/descriptors.h"
 #include "release.h"
@@ -71,7 +71,8 @@ static void start(struct daemon *daemon)
 	for (i = 0; i < config->source_count; i++)
 		source_start(config->sources[i], daemon);
 	if (daemon->state_dir && !daemon->dry_run)
-		backlog_find_left(daemon->config, daemon->state_dir);
+		config->left = backlog_find_left(daemon->state_dir, config->sources,
+						 config->source_count);
 }
 
 /* Tell other programs which sets the daemon keeps. */

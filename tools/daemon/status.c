@@ -3,12 +3,12 @@
 #include <string.h>
 #include <zlib.h>
 
+#include "daemon/base/memory.h"
 #include "daemon/config.h"
-#include "daemon/guard.h"
-#include "daemon/memory.h"
-#include "daemon/source.h"
+#include "daemon/set/guard.h"
+#include "daemon/set/source.h"
+#include "daemon/set/target.h"
 #include "daemon/status.h"
-#include "daemon/target.h"
 #include "lib/exposition.h"
 #include "lib/json.h"
 
@@ -97,7 +97,7 @@ char *status_text(const struct config *config)
 		for (j = 0; j < target->source_count; j++)
 			print_source(f, target->sources[j]);
 	}
-	for (i = 0; f && i < config->left_count; i++)
+	for (i = 0; f && config->left && config->left[i]; i++)
 		fprintf(f, "changes wait to be published, and no section of the configuration has their list: %s\n",
 			config->left[i]);
 	if (!f || fclose(f))
@@ -196,7 +196,7 @@ char *status_json(const struct config *config)
 	for (i = 0; i < config->source_count; i++)
 		json_object_array_add(sources, source_object(config->sources[i]));
 	json_object_object_add(object, "sets", sets);
-	for (i = 0; i < config->left_count; i++)
+	for (i = 0; config->left && config->left[i]; i++)
 		json_object_array_add(left, json_new_text(config->left[i]));
 	json_object_object_add(object, "sources", sources);
 	json_object_object_add(object, "left_waiting", left);

@@ -8,12 +8,12 @@
 #include <sys/epoll.h>
 #include <sys/socket.h>
 
-#include "daemon/attachments.h"
+#include "daemon/base/timer.h"
 #include "daemon/config.h"
-#include "daemon/guard.h"
-#include "daemon/kernel.h"
-#include "daemon/source.h"
-#include "daemon/timer.h"
+#include "daemon/set/attachments.h"
+#include "daemon/set/guard.h"
+#include "daemon/set/kernel.h"
+#include "daemon/set/source.h"
 #include "daemon/watch.h"
 #include "lib/monotonic.h"
 #include "nl/event.h"

@@ -3,7 +3,7 @@
 #ifndef IPCUCKOOD_WATCH_H
 #define IPCUCKOOD_WATCH_H
 
-#include "daemon/daemon.h"
+#include "daemon/base/daemon.h"
 
 /* Look now, and then at each change, until watch_stop(). */
 void watch_start(struct daemon *daemon);

@@ -29,8 +29,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "daemon/list.h"
-#include "daemon/script.h"
+#include "daemon/redis/list.h"
+#include "daemon/redis/script.h"
 
 #define KEY		"ipcuckoo:{feed}:"
 #define PIECE		(256u << 10)

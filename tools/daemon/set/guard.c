@@ -1,0 +1,409 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <stdlib.h>
+
+#include "daemon/base/log.h"
+#include "daemon/base/memory.h"
+#include "daemon/set/guard.h"
+#include "daemon/set/merged.h"
+#include "lib/exposure.h"
+#include "nl/machine.h"
+
+/**
+ * struct verdict - what is found out about entries
+ * @source:	their source
+ * @entries:	the entries, sorted; NULL: all that are in force
+ * @refused:	those that are not allowed, sorted
+ * @why:	the first reason, or NULL
+ */
+struct verdict {
+	const struct source *source;
+	const struct packed *entries;
+	struct packed refused;
+	char *why;
+};
+
+static bool in_force(const struct source *source, enum entry_kind kind, const uint8_t *entry)
+{
+	struct member member;
+
+	return contents_find(&source->contents, kind, entry, &member) &&
+	       !guard_keeps_out(source, kind, entry);
+}
+
+static bool is_judged(const struct verdict *verdict, enum entry_kind kind, const uint8_t *entry)
+{
+	return verdict->entries ? packed_has(verdict->entries, kind, entry) :
+				  in_force(verdict->source, kind, entry);
+}
+
+static enum entry_kind host_of(const struct machine_address *address)
+{
+	return address->family == IPCUCKOO_FAMILY_INET ? ENTRY_HOST4 : ENTRY_HOST6;
+}
+
+static int refuse_covering(struct verdict *verdict, const struct machine_address *address)
+{
+	bool v6 = address->family == IPCUCKOO_FAMILY_INET6;
+	unsigned int len = v6 ? 128 : 32;
+	char name[ADDRESS_TEXT_SIZE], text[ADDRESS_TEXT_SIZE];
+	uint8_t entry[IPCUCKOO_NET6_SIZE];
+	enum entry_kind kind;
+	int err = 0;
+
+	*entry_format(name, host_of(address), address->address) = '\0';
+	for (; !err; len--) {
+		kind = entry_prefix(v6, address->address, len, entry);
+		if (is_judged(verdict, kind, entry)) {
+			*entry_format(text, kind, entry) = '\0';
+			if (!verdict->why && is_net(kind))
+				verdict->why = need_text("%s has %s, %s", text, name,
+							 address->what);
+			else if (!verdict->why)
+				verdict->why = need_text("%s is %s", name, address->what);
+			err = packed_add(&verdict->refused, kind, entry);
+		}
+		if (!len)
+			break;
+	}
+	return err;
+}
+
+/* Refuse what would drop addresses that the machine needs, unless an exception keeps them. Packets
+ * of loopback devices are not dropped.
+ */
+static int check_addresses(struct verdict *verdict, const struct machine_address *addresses,
+			   size_t count)
+{
+	const struct packed *exceptions = &verdict->source->target->exceptions;
+	size_t i;
+	int err = 0;
+
+	for (i = 0; i < count && !err; i++)
+		if (!addresses[i].loopback &&
+		    !packed_covers(exceptions, host_of(&addresses[i]), addresses[i].address))
+			err = refuse_covering(verdict, &addresses[i]);
+	packed_unique(&verdict->refused);
+	return err;
+}
+
+static int check_machine(struct verdict *verdict)
+{
+	struct machine_address *addresses;
+	size_t count = machine_addresses(&addresses);
+	int err = check_addresses(verdict, addresses, count);
+
+	free(addresses);
+	return err;
+}
+
+/* Refuse the widest entry of a family, and all that are as wide: none of these is better. */
+static int refuse_widest(struct verdict *verdict, const struct packed *entries,
+			 struct entry_ref widest)
+{
+	unsigned int bytes = entry_size[widest.kind] - 1;
+	struct entry_ref ref = { .kind = widest.kind };
+	const uint8_t *entry, *most = entry_at(entries, widest);
+	int err = 0;
+
+	for (; ref.index < entries->kind[ref.kind].count && !err; ref.index++) {
+		entry = entry_at(entries, ref);
+		if (!is_net(ref.kind) || entry[bytes] <= most[bytes])
+			err = packed_add(&verdict->refused, ref.kind, entry);
+	}
+	packed_unique(&verdict->refused);
+	return err;
+}
+
+/* Whether the rest of the new entries is too much, in one change or together with what is there. */
+static int check_rest(const struct target *target, const struct packed *rest,
+		      const struct packed *there, struct exposure_excess *excess)
+{
+	struct exposure change = exposure_of_lengths(target->max_growth, target->max_growth6);
+	struct exposure all = exposure_of_lengths(target->max_total, target->max_total6);
+	struct exposure left = exposure_left(&all, there);
+	struct exposure most = exposure_least(&change, &left);
+	int over = exposure_check(rest, there, &most, excess);
+
+	if (over > 0 && excess->most < change.size[excess->family])
+		excess->all = all.size[excess->family];
+	return over;
+}
+
+/* Refuse the widest entries until the rest is not too much. To find out what is there takes long for a large
+ * set: it is not needed as long as all changes since the last time fit into what was left then.
+ */
+static int check_internet(struct verdict *verdict)
+{
+	struct target *target = verdict->source->target;
+	struct exposure change = exposure_of_lengths(target->max_growth, target->max_growth6);
+	struct exposure all = exposure_of_lengths(target->max_total, target->max_total6);
+	struct packed rest = { 0 }, there = { 0 };
+	char text[EXPOSURE_TEXT_SIZE];
+	struct exposure_excess excess;
+	int over = packed_missing(verdict->entries, &verdict->refused, &rest);
+
+	if (!over && exposure_take(&change, &rest) && exposure_take(&target->spare, &rest)) {
+		packed_free(&rest);
+		return 0;
+	}
+	if (!over)
+		over = merged_collect(target, true, &there) ? : check_rest(target, &rest, &there, &excess);
+	while (over > 0) {
+		if (!verdict->why)
+			verdict->why = need_copy(exposure_text(&rest, &excess, text));
+		over = refuse_widest(verdict, &rest, excess.widest);
+		packed_free(&rest);
+		if (!over)
+			over = packed_missing(verdict->entries, &verdict->refused, &rest);
+		if (!over)
+			over = check_rest(target, &rest, &there, &excess);
+	}
+	if (!over)
+		over = packed_append(&there, &rest);
+	packed_unique(&there);
+	target->spare = exposure_left(&all, &there);
+	packed_free(&rest);
+	packed_free(&there);
+	return over;
+}
+
+/* Find out which of @entries, which are not in force, are not allowed. What exceptions cover never
+ * is in force.
+ */
+static void judge(struct verdict *verdict, const struct packed *entries)
+{
+	struct packed rest = { 0 };
+
+	need_memory(packed_without(entries, &verdict->source->target->exceptions, &rest));
+	verdict->entries = &rest;
+	if (packed_count(&rest)) {
+		need_memory(check_machine(verdict));
+		need_memory(check_internet(verdict));
+	}
+	verdict->entries = NULL;
+	packed_free(&rest);
+}
+
+char *guard_doubt(const struct source *source, const struct packed *entries)
+{
+	struct verdict verdict = { .source = source };
+	struct packed fresh = { 0 };
+	struct entry_ref ref;
+
+	if (!source->target->protect)
+		return NULL;
+	for (ref.kind = 0; ref.kind < ENTRY_KINDS; ref.kind++)
+		for (ref.index = 0; ref.index < entries->kind[ref.kind].count; ref.index++)
+			if (!in_force(source, ref.kind, entry_at(entries, ref)))
+				need_memory(packed_add(&fresh, ref.kind, entry_at(entries, ref)));
+	judge(&verdict, &fresh);
+	packed_free(&fresh);
+	packed_free(&verdict.refused);
+	return verdict.why;
+}
+
+char *guard_note(const struct source *source)
+{
+	char text[ADDRESS_TEXT_SIZE], *all = NULL;
+	struct entry_ref ref;
+	size_t size;
+	FILE *f;
+
+	if (!packed_count(&source->kept_out))
+		return NULL;
+	f = open_memstream(&all, &size);
+	need_memory(!f);
+	for (ref.kind = 0; ref.kind < ENTRY_KINDS; ref.kind++)
+		for (ref.index = 0; ref.index < source->kept_out.kind[ref.kind].count; ref.index++)
+			fprintf(f, "%s ", entry_text(&source->kept_out, ref, text));
+	need_memory(fclose(f));
+	return all;
+}
+
+char *guard_text(const struct source *source)
+{
+	size_t count = packed_count(&source->kept_out);
+
+	if (!count)
+		return NULL;
+	return need_text("%zu entr%s not put into the set: %s; if that is right, name it in except, or say max-growth = 0 or protect = no in [set %s] of the configuration",
+			 count, count == 1 ? "y is" : "ies are", source->kept_out_why,
+			 source->target->name);
+}
+
+/* Take over what is left out. @why: the reason, which is printed once as long as it stays the same;
+ * NULL for that of before
+ */
+static void keep_out(struct source *source, struct packed *kept_out, char *why)
+{
+	bool same = !why || (source->kept_out_why && !strcmp(why, source->kept_out_why));
+	char *text;
+
+	packed_free(&source->kept_out);
+	source->kept_out = *kept_out;
+	if (!same) {
+		free(source->kept_out_why);
+		source->kept_out_why = why;
+		text = guard_text(source);
+		log_error("[%s %s] %s", source->kind->word, source->name, text);
+		free(text);
+	} else {
+		free(why);
+	}
+	if (packed_count(kept_out))
+		return;
+	free(source->kept_out_why);
+	source->kept_out_why = NULL;
+}
+
+static bool is_guarded(const struct source *source)
+{
+	return source->target->protect && !source->kind->judges;
+}
+
+void guard_deliver(struct source *source, const struct contents *next)
+{
+	struct verdict verdict = { .source = source };
+	struct contents_cursor cursor = { 0 };
+	struct packed fresh = { 0 };
+	struct member member;
+
+	if (is_guarded(source)) {
+		while (contents_next(next, &cursor, &member))
+			if (!in_force(source, member.kind, member.entry))
+				need_memory(packed_add(&fresh, member.kind, member.entry));
+		packed_unique(&fresh);
+		judge(&verdict, &fresh);
+		packed_free(&fresh);
+	}
+	keep_out(source, &verdict.refused, verdict.why);
+}
+
+/* The last change of an entry counts. */
+void guard_change(struct source *source, const struct source_change *changes, size_t count)
+{
+	struct packed fresh = { 0 }, changed = { 0 }, left = { 0 };
+	struct verdict verdict = { .source = source };
+	struct contents seen = { 0 };
+	const struct member *member;
+	struct member there;
+
+	if (!is_guarded(source))
+		return;
+	while (count--) {
+		member = &changes[count].member;
+		if (contents_find(&seen, member->kind, member->entry, &there))
+			continue;
+		need_memory(contents_add(&seen, member));
+		need_memory(packed_add(&changed, member->kind, member->entry));
+		if (!changes[count].del && !in_force(source, member->kind, member->entry))
+			need_memory(packed_add(&fresh, member->kind, member->entry));
+	}
+	packed_unique(&fresh);
+	packed_unique(&changed);
+	judge(&verdict, &fresh);
+	/* What did not change stays left out. */
+	need_memory(packed_missing(&source->kept_out, &changed, &left));
+	need_memory(packed_append(&left, &verdict.refused));
+	packed_unique(&left);
+	if (verdict.why || packed_count(&left) != packed_count(&source->kept_out))
+		keep_out(source, &left, verdict.why);
+	else
+		packed_free(&left);
+	packed_free(&fresh);
+	packed_free(&changed);
+	packed_free(&verdict.refused);
+	contents_free(&seen);
+}
+
+void guard_start(struct source *source, const char *text)
+{
+	struct feed feed = { .family = IPCUCKOO_FAMILY_ANY };
+	struct verdict verdict = { .source = source };
+	char why[ADDRESS_WHY_SIZE];
+	size_t len;
+
+	if (!text || !source->target->protect)
+		return;
+	for (; *text; text += len + !!text[len]) {
+		len = strcspn(text, " ");
+		if (len)
+			feed_add(&feed, text, len, why);
+	}
+	packed_unique(&feed.entries);
+	/* Not in force yet, so that they count as new. */
+	source->kept_out = feed.entries;
+	judge(&verdict, &feed.entries);
+	keep_out(source, &verdict.refused, verdict.why);
+}
+
+/* The addresses that the machine needed when guard_look() looked last, and those of them that it had
+ * not needed before.
+ */
+static struct machine_address *known, *added;
+static size_t known_count, added_count;
+
+static bool is_among(const struct machine_address *one, const struct machine_address *all,
+		     size_t count)
+{
+	for (; count--; all++)
+		if (all->family == one->family &&
+		    !memcmp(all->address, one->address, sizeof(one->address)))
+			return true;
+	return false;
+}
+
+bool guard_look(void)
+{
+	struct machine_address *now;
+	size_t count = machine_addresses(&now), gone = 0, i;
+
+	free(added);
+	added = need_zeros((count + 1) * sizeof(*added));
+	added_count = 0;
+	for (i = 0; i < count && known; i++)
+		if (!is_among(&now[i], known, known_count))
+			added[added_count++] = now[i];
+	for (i = 0; i < known_count; i++)
+		gone += !is_among(&known[i], now, count);
+	free(known);
+	known = now;
+	known_count = count;
+	return added_count || gone;
+}
+
+bool guard_follow(struct source *source)
+{
+	struct verdict verdict = { .source = source };
+	struct packed kept_out = { 0 };
+	size_t before = packed_count(&source->kept_out), again;
+	char *why;
+
+	if (!source->target->protect)
+		return false;
+	need_memory(packed_append(&kept_out, &source->kept_out));
+	judge(&verdict, &kept_out);
+	packed_free(&kept_out);
+	again = packed_count(&verdict.refused);
+	why = verdict.why;
+	verdict.why = NULL;
+	/* What is in force was allowed, but for the new addresses. */
+	need_memory(check_addresses(&verdict, added, added_count));
+	if (verdict.why)
+		free(why);
+	else
+		verdict.why = why;
+	if (again == before && packed_count(&verdict.refused) == again) {
+		packed_free(&verdict.refused);
+		free(verdict.why);
+		return false;
+	}
+	keep_out(source, &verdict.refused, verdict.why);
+	return true;
+}
+
+void guard_free(struct source *source)
+{
+	packed_free(&source->kept_out);
+	free(source->kept_out_why);
+}
