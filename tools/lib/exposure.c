@@ -158,39 +158,6 @@ static bool is_more(const struct exposure *size, const struct exposure *most)
 	       size->size[EXPOSURE_V6] > most->size[EXPOSURE_V6];
 }
 
-struct exposure exposure_least(const struct exposure *a, const struct exposure *b)
-{
-	struct exposure least = *a;
-	int i;
-
-	for (i = 0; i < EXPOSURE_FAMILIES; i++)
-		if (b->size[i] < least.size[i])
-			least.size[i] = b->size[i];
-	return least;
-}
-
-struct exposure exposure_left(const struct exposure *all, const struct packed *entries)
-{
-	struct exposure there = exposure_measure(entries), left;
-	int i;
-
-	for (i = 0; i < EXPOSURE_FAMILIES; i++)
-		left.size[i] = there.size[i] < all->size[i] ? all->size[i] - there.size[i] : 0;
-	return left;
-}
-
-bool exposure_take(struct exposure *left, const struct packed *entries)
-{
-	struct exposure size = bound(entries);
-	int i;
-
-	if (is_more(&size, left))
-		return false;
-	for (i = 0; i < EXPOSURE_FAMILIES; i++)
-		left->size[i] -= size.size[i];
-	return true;
-}
-
 /* What @entries cover and @old do not. Return: 0 or -ENOMEM. */
 static int measure_more(const struct packed *entries, const struct packed *old,
 			struct exposure *more)
@@ -249,33 +216,25 @@ int exposure_check(const struct packed *entries, const struct packed *old,
 		excess->family = EXPOSURE_V6;
 	excess->size = size.size[excess->family];
 	excess->most = most->size[excess->family];
-	excess->all = 0;
 	excess->widest = find_widest(entries, old, excess->family);
 	return 1;
-}
-
-/* The length of a prefix that covers so much */
-static unsigned int length_of_size(int family, uint64_t size)
-{
-	unsigned int length = family == EXPOSURE_V6 ? SITE_LENGTH : 32;
-
-	for (; size > 1; size /= 2)
-		length--;
-	return length;
 }
 
 const char *exposure_text(const struct packed *entries, const struct exposure_excess *excess,
 			  char text[EXPOSURE_TEXT_SIZE])
 {
-	uint64_t most = excess->all ? : excess->most;
+	bool v6 = excess->family == EXPOSURE_V6;
+	unsigned int length = v6 ? SITE_LENGTH : 32;
 	char entry[ADDRESS_TEXT_SIZE];
+	uint64_t size;
 
+	for (size = excess->most; size > 1; size /= 2)
+		length--;
 	entry_text(entries, excess->widest, entry);
 	snprintf(text, EXPOSURE_TEXT_SIZE,
-		 "would drop %" PRIu64 " more %s, most of them by %s; %s %" PRIu64 ", a /%u",
-		 excess->size,
-		 excess->family == EXPOSURE_V6 ? "/48s of IPv6" : "addresses of IPv4", entry,
-		 excess->all ? "in all, it may drop" : "one change may add", most,
-		 length_of_size(excess->family, most));
+		 "would drop %" PRIu64 " more %s, most of them by %s; one change may add %" PRIu64
+		 ", a /%u",
+		 excess->size, v6 ? "/48s of IPv6" : "addresses of IPv4", entry, excess->most,
+		 length);
 	return text;
 }

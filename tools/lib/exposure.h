@@ -35,15 +35,6 @@ extern const struct exposure exposure_most;
 /* As much as a prefix of each of these lengths covers */
 struct exposure exposure_of_lengths(unsigned int length4, unsigned int length6);
 
-/* The smaller of both numbers, for each family */
-struct exposure exposure_least(const struct exposure *a, const struct exposure *b);
-/* What is left of @all if @entries, sorted and none repeated, are taken off; not less than 0 */
-struct exposure exposure_left(const struct exposure *all, const struct packed *entries);
-/* Take off @left what @entries cover at most, which takes no longer than to look at the prefixes. Return:
- * false, and nothing is taken off, if that is more than @left.
- */
-bool exposure_take(struct exposure *left, const struct packed *entries);
-
 /* Sorted entries, none repeated */
 struct exposure exposure_measure(const struct packed *entries);
 
@@ -52,14 +43,12 @@ struct exposure exposure_measure(const struct packed *entries);
  * @family:	EXPOSURE_V4 or EXPOSURE_V6
  * @size:	how much more would be covered
  * @most:	how much more may be
- * @all:	how much may be covered in all, if that, with what there is already, is why; 0 otherwise
  * @widest:	the widest of the new entries
  */
 struct exposure_excess {
 	int family;
 	uint64_t size;
 	uint64_t most;
-	uint64_t all;
 	struct entry_ref widest;
 };
 

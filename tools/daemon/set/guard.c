@@ -114,40 +114,20 @@ static int refuse_widest(struct verdict *verdict, const struct packed *entries,
 	return err;
 }
 
-/* Whether the rest of the new entries is too much, in one change or together with what is there. */
-static int check_rest(const struct target *target, const struct packed *rest,
-		      const struct packed *there, struct exposure_excess *excess)
-{
-	struct exposure change = exposure_of_lengths(target->max_growth, target->max_growth6);
-	struct exposure all = exposure_of_lengths(target->max_total, target->max_total6);
-	struct exposure left = exposure_left(&all, there);
-	struct exposure most = exposure_least(&change, &left);
-	int over = exposure_check(rest, there, &most, excess);
-
-	if (over > 0 && excess->most < change.size[excess->family])
-		excess->all = all.size[excess->family];
-	return over;
-}
-
-/* Refuse the widest entries until the rest is not too much. To find out what is there takes long for a large
- * set: it is not needed as long as all changes since the last time fit into what was left then.
- */
+/* Refuse the widest entries until the rest is not too much. */
 static int check_internet(struct verdict *verdict)
 {
-	struct target *target = verdict->source->target;
-	struct exposure change = exposure_of_lengths(target->max_growth, target->max_growth6);
-	struct exposure all = exposure_of_lengths(target->max_total, target->max_total6);
+	const struct target *target = verdict->source->target;
+	struct exposure most = exposure_of_lengths(target->max_growth, target->max_growth6);
 	struct packed rest = { 0 }, there = { 0 };
 	char text[EXPOSURE_TEXT_SIZE];
 	struct exposure_excess excess;
 	int over = packed_missing(verdict->entries, &verdict->refused, &rest);
 
-	if (!over && exposure_take(&change, &rest) && exposure_take(&target->spare, &rest)) {
-		packed_free(&rest);
-		return 0;
-	}
 	if (!over)
-		over = merged_collect(target, true, &there) ? : check_rest(target, &rest, &there, &excess);
+		over = exposure_check(&rest, NULL, &most, &excess);
+	if (over > 0)
+		over = merged_collect(target, true, &there) ? : exposure_check(&rest, &there, &most, &excess);
 	while (over > 0) {
 		if (!verdict->why)
 			verdict->why = need_copy(exposure_text(&rest, &excess, text));
@@ -156,12 +136,8 @@ static int check_internet(struct verdict *verdict)
 		if (!over)
 			over = packed_missing(verdict->entries, &verdict->refused, &rest);
 		if (!over)
-			over = check_rest(target, &rest, &there, &excess);
+			over = exposure_check(&rest, &there, &most, &excess);
 	}
-	if (!over)
-		over = packed_append(&there, &rest);
-	packed_unique(&there);
-	target->spare = exposure_left(&all, &there);
 	packed_free(&rest);
 	packed_free(&there);
 	return over;

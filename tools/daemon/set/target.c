@@ -48,8 +48,6 @@ const struct config_key target_keys[] = {
 	{ "protect", KEY_SWITCH, FIELD(protect), .preset = "yes" },
 	{ "max-growth", KEY_NUMBER, FIELD(max_growth), .preset = "8", .most = 32 },
 	{ "max-growth6", KEY_NUMBER, FIELD(max_growth6), .preset = "16", .most = 48 },
-	{ "max-total", KEY_NUMBER, FIELD(max_total), .preset = "1", .most = 32 },
-	{ "max-total6", KEY_NUMBER, FIELD(max_total6), .preset = "4", .most = 48 },
 	{ "except", KEY_LIST, FIELD(except) },
 	{ "except-file", KEY_LIST, FIELD(except_files) },
 	{ "attach", KEY_LINES, FIELD(attach) },
