@@ -207,23 +207,20 @@ static void read_heading(struct reader *reader, const char *text)
 	begin_section(reader, heading);
 }
 
-/* libinih cuts a line where ";" follows a blank, and not where "#" does: both look like a comment. */
+/* libinih cuts a line where ";" follows a blank. */
 static void find_comment(struct reader *reader, const char *text)
 {
-	bool quoted = false;
-	const char *at;
+	const char *at = text;
 
 	if (!*text || strchr("#;[", *text))
 		return;
-	for (at = text + 1; *at; at++) {
-		quoted ^= at[-1] == '"';
-		if ((at[-1] != ' ' && at[-1] != '\t') || (*at != ';' && (*at != '#' || quoted)))
-			continue;
+	while ((at = strchr(at + 1, ';')))
+		if (at[-1] == ' ' || at[-1] == '\t')
+			break;
+	if (at)
 		conf_fault(&reader->file, reader->file.line,
-			   "\"%.64s\": a comment needs a line of its own; if this is part of the value, leave out the blank before \"%c\"%s",
-			   at, *at, *at == '#' ? ", or put it in quotes" : "");
-		return;
-	}
+			   "\"%.*s\": a comment needs a line of its own; if this is part of the value, leave out the blank before \";\"",
+			   (int)strcspn(at, "\r\n"), at);
 }
 
 /* libinih calls this for a line, as it would call fgets(). */
@@ -340,8 +337,8 @@ static const char *file_of(const struct source *source, const struct config_key 
 
 	if (!text || key->kind != KEY_TEXT)
 		return text;
-	/* In a url, other characters may stand for those of the name. */
-	return strncasecmp(text, "file:///", 8) || strchr(text, '%') ? NULL : text + 7;
+	/* In a url, these characters are no part of the name. */
+	return strncasecmp(text, "file:///", 8) || strpbrk(text, "%#?") ? NULL : text + 7;
 }
 
 static bool opens_files(const struct source *source, const struct config_key *key)
@@ -357,7 +354,8 @@ static bool opens_files(const struct source *source, const struct config_key *ke
 		if (access(path, R_OK))
 			snprintf(why, sizeof(why), "%.200s cannot be opened: %s", path,
 				 strerror(errno));
-		else if (key->kind != KEY_SECRET || secret_check(path, "secret", why))
+		else if (key->kind != KEY_SECRET ||
+			 secret_check(path, strstr(key->word, "password") ? "password" : "key", why))
 			continue;
 		log_error("[%s %s] %s: %s", source->kind->word, source->name, key->word, why);
 		opens = false;

@@ -66,10 +66,11 @@ static void start(struct daemon *daemon)
 		if (!daemon->dry_run)
 			target_apply(config->targets[i]);
 	}
-	if (!daemon->dry_run)
-		watch_start(daemon);
 	for (i = 0; i < config->source_count; i++)
 		source_start(config->sources[i], daemon);
+	/* It looks at sets and sources at once. */
+	if (!daemon->dry_run)
+		watch_start(daemon);
 	if (daemon->state_dir && !daemon->dry_run)
 		config->left = backlog_find_left(daemon->state_dir, config->sources,
 						 config->source_count);

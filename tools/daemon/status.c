@@ -280,7 +280,7 @@ static double waiting(const struct source *source)
 
 static double is_stored(const struct source *source)
 {
-	return !source->save_error;
+	return source->daemon->state_dir ? !source->save_error : -1.0;
 }
 
 static const struct source_metric source_metrics[] = {

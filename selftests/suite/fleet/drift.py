@@ -232,9 +232,17 @@ def test_type(b):
     """What the daemon cannot repair, it says, until somebody else does."""
     b.begin()
     b.repaired("the start")
-    tool("detach", "s")
-    tool("destroy", "s")
-    tool("create", "s", "hash:ip")
+
+    def replaced():
+        """Until somebody is quicker than the daemon, which attaches the set again, or makes it"""
+        try:
+            tool("detach", "s")
+            tool("destroy", "s")
+            tool("create", "s", "hash:ip")
+        except RuntimeError:
+            return False
+        return True
+    wait_for(replaced)
     b.case("a set of another type: said", wait_for(
         lambda: b.state()["state"] == "behind" and "hash:ip" in b.state()["problem"], SECONDS),
            b.state())

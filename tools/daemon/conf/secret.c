@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include <arpa/inet.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,12 +16,16 @@
 /* Return: the open file; NULL, with the reason, if it cannot be used. */
 static FILE *open_secret(const char *path, const char *what, char why[SECRET_WHY_SIZE])
 {
-	FILE *f = fopen(path, "re");
+	/* To open a pipe would wait for a writer. */
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	FILE *f = fd < 0 ? NULL : fdopen(fd, "r");
 	struct stat status;
 
-	if (!f || fstat(fileno(f), &status)) {
+	if (!f || fstat(fd, &status)) {
 		snprintf(why, SECRET_WHY_SIZE, "needs the %s in %.200s, which cannot be read: %s", what,
 			 path, strerror(errno));
+	} else if (!S_ISREG(status.st_mode)) {
+		snprintf(why, SECRET_WHY_SIZE, "needs the %s in %.200s, which is no regular file", what, path);
 	} else if (status.st_mode & S_IRWXO) {
 		snprintf(why, SECRET_WHY_SIZE,
 			 "needs the %s in %.200s, which every user of this machine can read; run: chmod o= %.200s, and make a new %s",
@@ -53,7 +58,7 @@ bool secret_read(const char *path, const char *what, char secret[SECRET_SIZE],
 		return false;
 	if (!fgets(secret, SECRET_SIZE, f) && ferror(f))
 		problem = strerror(errno);
-	else if (strlen(secret) == SECRET_SIZE - 1)
+	else if (strlen(secret) == SECRET_SIZE - 1 && !strchr(secret, '\n') && fgetc(f) != EOF)
 		problem = "its first line is too long";
 	secret[strcspn(secret, "\r\n")] = '\0';
 	if (!problem && !secret[0])

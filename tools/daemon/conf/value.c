@@ -163,6 +163,11 @@ static bool parse_list(char ***field, const char *text, const char *blanks, bool
 	while (*field && (*field)[count])
 		count++;
 	for (text += strspn(text, blanks); *text; text += strspn(text, blanks)) {
+		if (*text == '#' && strcmp(blanks, "\r\n")) {
+			snprintf(why, VALUE_WHY_SIZE,
+				 "has a word that begins with \"#\"; a comment needs a line of its own, and such a word needs quotes");
+			return false;
+		}
 		quoted = *text == '"';
 		text += quoted;
 		len = strcspn(text, quoted ? "\"" : blanks);

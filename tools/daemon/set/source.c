@@ -95,7 +95,8 @@ static void save(struct source *source)
 	if (!daemon->state_dir || daemon->dry_run)
 		return;
 	note_save_error(source, store_save(source, daemon->state_dir));
-	if (source->save_error)
+	source->unsaved = source->save_error;
+	if (source->unsaved)
 		timer_start(daemon->event, &source->save_timer, SAVE_AGAIN_SECONDS * 1000, on_save,
 			    source);
 }
@@ -360,6 +361,9 @@ void source_refuse(struct source *source, const char *format, ...)
 void source_start(struct source *source, struct daemon *daemon)
 {
 	source->daemon = daemon;
+	/* The source of the old configuration could not be stored. */
+	if (source->save_error)
+		save(source);
 	source->kind->start(source);
 }
 
@@ -403,6 +407,7 @@ void source_inherit(struct source *source, struct source *old)
 	source->deliveries = old->deliveries;
 	source->failures = old->failures;
 	source->refusals = old->refusals;
+	source->save_error = old->save_error;
 	memcpy(source->version, old->version, sizeof(source->version));
 	if (source->kind->inherit)
 		source->kind->inherit(source, old);
