@@ -504,7 +504,7 @@ def test_restart(b):
            wait_for(lambda: "cannot be read: No such file" in b.problem()))
     os.mkdir(b.key_file, 0o700)
     b.case("nor a directory",
-           wait_for(lambda: "cannot be read: Is a directory" in b.problem()), b.problem())
+           wait_for(lambda: "which is no regular file" in b.problem()), b.problem())
     b.case("what is in force stays", not b.differences(), b.differences())
     b.case("the key is in no message", "another-key" not in b.daemon.messages())
     b.end()

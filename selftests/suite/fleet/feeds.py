@@ -513,7 +513,7 @@ def test_access(b):
                        f"key-file = {open_path}\n")
     done = b.daemon.run("--check", b.daemon.config)
     b.case("--check says which keys everybody can read", done.returncode == 2 and
-           f"[feed a] key-file: needs the secret in {open_path}, which every user" in done.stderr,
+           f"[feed a] key-file: needs the key in {open_path}, which every user" in done.stderr,
            done)
     b.daemon.configure("# nothing\n")
     b.case("a configuration without a set is wrong",

@@ -836,7 +836,7 @@ def test_gone(b):
         f"run: chmod o= {path}," in reader.source()["problem"]), reader.source())
     reader.configure(b.server(), {**keys, "password-file": b.dir})
     reader.daemon.process.send_signal(signal.SIGHUP)
-    b.case("so is a file that cannot be read", wait_for(lambda: "cannot be read: Is a directory" in (
+    b.case("so is a file that cannot be read", wait_for(lambda: "is no regular file" in (
         reader.source().get("problem") or "")), reader.source())
     # Two addresses: nobody answers at the first one.
     reader.configure(f"127.0.0.1:1 {b.redis.dir}/socket")
@@ -1890,7 +1890,7 @@ def test_config(b):
         os.chmod(path, mode)
         done = host.daemon.run("--check", host.daemon.config)
         b.case(f"--check: a password in a file of mode {mode:o}", done.returncode == status and
-               (f"[redis feed] password-file: needs the secret in {path}, which every user" in
+               (f"[redis feed] password-file: needs the password in {path}, which every user" in
                 done.stderr) == bool(status), done.stderr)
 
 

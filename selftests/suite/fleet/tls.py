@@ -144,7 +144,7 @@ def test_https(b):
           f"needs the private key in .* chmod o= {b.client[1]}")
     done = b.daemon.run("--check", b.daemon.config)
     b.case("https: --check says so", done.returncode == 2 and
-           f"[feed l] tls-key: needs the secret in {b.client[1]}, which every" in done.stderr,
+           f"[feed l] tls-key: needs the key in {b.client[1]}, which every" in done.stderr,
            done.stderr)
     os.chmod(b.client[1], 0o600)
     feed(asking, tls_ca=ca, tls_cert=b.stranger[0], tls_key=b.stranger[1])
