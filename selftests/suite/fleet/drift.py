@@ -234,7 +234,7 @@ def test_type(b):
     b.repaired("the start")
 
     def replaced():
-        """Until somebody is quicker than the daemon, which attaches the set again, or makes it"""
+        """Whether the daemon has not attached or created the set again in between"""
         try:
             tool("detach", "s")
             tool("destroy", "s")
