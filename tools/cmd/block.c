@@ -290,13 +290,12 @@ static const char *inside_text(const struct inside *inside, char *text, size_t s
 static int fail_not_blocked(struct tool *tool, const struct packed *entries)
 {
 	char match[ADDRESS_TEXT_SIZE], text[ADDRESS_TEXT_SIZE], within[INSIDE_TEXT_SIZE];
-	struct entry_ref ref = first_entry(entries);
-	bool known = nl_error_entry(tool->nl, entries, &ref) || packed_count(entries) == 1;
+	struct entry_ref ref;
 	struct inside inside;
 	uint8_t prefix_len;
 	int blocked;
 
-	if (!known)
+	if (!nl_error_entry(tool->nl, entries, &ref))
 		return fail(tool, STATUS_NO,
 			    "one of the %zu is not blocked; nothing was changed",
 			    packed_count(entries));

@@ -329,18 +329,6 @@ struct config *config_read(const char *path)
 	return config;
 }
 
-/* The file that a value names; NULL if it names none. */
-static const char *file_of(const struct source *source, const struct config_key *key)
-{
-	const char *text = key->kind == KEY_FILE || key->kind == KEY_SECRET || key->kind == KEY_TEXT ?
-			   *(char **)((char *)source + key->offset) : NULL;
-
-	if (!text || key->kind != KEY_TEXT)
-		return text;
-	/* In a url, these characters are no part of the name. */
-	return strncasecmp(text, "file:///", 8) || strpbrk(text, "%#?") ? NULL : text + 7;
-}
-
 static bool opens_files(const struct source *source, const struct config_key *key)
 {
 	char why[SECRET_WHY_SIZE];
@@ -348,7 +336,7 @@ static bool opens_files(const struct source *source, const struct config_key *ke
 	const char *path;
 
 	for (; key->word; key++) {
-		path = file_of(source, key);
+		path = value_file(key, source);
 		if (!path)
 			continue;
 		if (access(path, R_OK))

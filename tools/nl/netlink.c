@@ -27,9 +27,12 @@ bool nl_error_entry(const struct nl *nl, const struct packed *entries, struct en
 {
 	const struct nl_error *error = &nl->error;
 
-	if (!error->has_entry || error->entry.index >= entries->kind[error->entry.kind].count)
+	if (error->has_entry && error->entry.index < entries->kind[error->entry.kind].count)
+		*ref = error->entry;
+	else if (packed_count(entries) == 1)
+		*ref = first_entry(entries);
+	else
 		return false;
-	*ref = error->entry;
 	return true;
 }
 

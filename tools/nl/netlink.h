@@ -55,8 +55,8 @@ struct nl_info {
 int nl_open(struct nl **nl, const char *family);
 void nl_close(struct nl *nl);
 const struct nl_error *nl_error(const struct nl *nl);
-/* Which of @entries, those of the last request, caused the error. Return: false if the kernel does not say it, or
- * names none of them.
+/* Which of @entries, those of the last request, caused the error: the one that the kernel names, or the
+ * only one. Return: false if that is unknown.
  */
 bool nl_error_entry(const struct nl *nl, const struct packed *entries, struct entry_ref *ref);
 /* Restore the first error, after requests that cleaned up. */

@@ -170,9 +170,8 @@ static int fail_refused(const struct bulk *bulk, bool add)
 {
 	const struct nl_error *error = nl_error(bulk->tool->nl);
 	char text[ADDRESS_TEXT_SIZE];
-	size_t count = packed_count(bulk->entries);
-	struct entry_ref ref = first_entry(bulk->entries);
-	bool known = nl_error_entry(bulk->tool->nl, bulk->entries, &ref) || count == 1;
+	struct entry_ref ref;
+	bool known = nl_error_entry(bulk->tool->nl, bulk->entries, &ref);
 
 	if (known)
 		entry_text(bulk->entries, ref, text);

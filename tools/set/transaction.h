@@ -116,7 +116,7 @@ struct transaction {
 	size_t step_count;
 };
 
-/* Behind the last step. Without any, there is no array that a number could be added to. */
+/* The end of the steps; NULL if there are none, as C does not allow to add a number to NULL. */
 static inline struct step *steps_end(const struct transaction *t)
 {
 	return t->steps ? t->steps + t->step_count : NULL;

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <strings.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "daemon/base/memory.h"
 #include "daemon/conf/secret.h"
@@ -35,6 +36,8 @@ static FILE *open_secret(const char *path, const char *what, char why[SECRET_WHY
 	}
 	if (f)
 		fclose(f);
+	else if (fd >= 0)
+		close(fd);
 	return NULL;
 }
 

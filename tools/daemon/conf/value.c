@@ -151,8 +151,10 @@ static void free_list(char **list)
 }
 
 /* Append the parts of a text that @blanks separate. Words that have blanks are in quotes. */
-static bool parse_list(char ***field, const char *text, const char *blanks, bool more, char *why)
+/* @words: blanks and commas end an element; otherwise only the end of the line does. */
+static bool parse_list(char ***field, const char *text, bool words, bool more, char *why)
 {
+	const char *blanks = words ? " \t\r\n," : "\r\n";
 	size_t count = 0, len;
 	bool quoted;
 
@@ -163,7 +165,7 @@ static bool parse_list(char ***field, const char *text, const char *blanks, bool
 	while (*field && (*field)[count])
 		count++;
 	for (text += strspn(text, blanks); *text; text += strspn(text, blanks)) {
-		if (*text == '#' && strcmp(blanks, "\r\n")) {
+		if (words && *text == '#') {
 			snprintf(why, VALUE_WHY_SIZE,
 				 "has a word that begins with \"#\"; a comment needs a line of its own, and such a word needs quotes");
 			return false;
@@ -214,9 +216,9 @@ bool value_parse(const struct config_key *key, void *object, const char *text, b
 		parse_text(field, text, more);
 		return true;
 	case KEY_LIST:
-		return parse_list(field, text, " \t\r\n,", more, why);
+		return parse_list(field, text, true, more, why);
 	case KEY_LINES:
-		return parse_list(field, text, "\r\n", more, why);
+		return parse_list(field, text, false, more, why);
 	case KEY_SHARE:
 		return parse_share(field, text, why);
 	case KEY_SWITCH:
@@ -226,6 +228,16 @@ bool value_parse(const struct config_key *key, void *object, const char *text, b
 	default:
 		return parse_number_value(key, field, text, why);
 	}
+}
+
+const char *value_file(const struct config_key *key, const void *object)
+{
+	const char *text = is_text(key) ? *(char **)field_of(key, object) : NULL;
+
+	if (!text || key->kind != KEY_TEXT)
+		return text;
+	/* In a url, these characters are no part of the name. */
+	return strncasecmp(text, "file:///", 8) || strpbrk(text, "%#?") ? NULL : text + 7;
 }
 
 static void value_free(const struct config_key *key, void *object)

@@ -53,6 +53,8 @@ struct config_key {
  */
 bool value_parse(const struct config_key *key, void *object, const char *text, bool more,
 		 char why[VALUE_WHY_SIZE]);
+/* The file that the value of a key names; NULL if it names none. */
+const char *value_file(const struct config_key *key, const void *object);
 /* Free what the fields of an object have; the object stays. */
 void value_free_all(const struct config_key *keys, void *object);
 /* Whether the fields of two objects have the same values. */

@@ -32,7 +32,7 @@
 /* A list may lose this many entries, whatever share they are: that of a short one says nothing. */
 #define SHRINK_LEAST	20
 
-/* Lists of others are not fetched more often than this, in seconds. */
+/* Lists that another machine serves are fetched once in this many seconds at most. */
 #define EVERY_LEAST	60
 
 /* Feeds that are due when the daemon starts are not all fetched in the same second. */
@@ -301,7 +301,7 @@ static void check_feed(struct source *source, struct section *section)
 	if (feed->url && feed->every < EVERY_LEAST && !strncasecmp(feed->url, "http", 4) &&
 	    !url_is_loopback(feed->url))
 		section_fault(section, "every",
-			      "whoever publishes lists locks out those who ask that often; 1m at least, or 1h, if you are not the one who publishes it");
+			      "publishers lock out machines that fetch a list more often than once a minute; say 1m or more, such as 1h");
 	check_format(&feed->format, section);
 	check_access(feed, section);
 	if (!feed->cert_file != !feed->key_file)

@@ -188,15 +188,14 @@ static bool set_password(struct reading *reading)
 {
 	const char *path = reading->unpack->password_file;
 	char password[SECRET_SIZE] = "", why[SECRET_WHY_SIZE];
+	bool good = !path || secret_read(path, "password", password, why);
 
-	if (path && !secret_read(path, "password", password, why)) {
+	if (!good)
 		snprintf(reading->why, reading->size, "%s", why);
-		return false;
-	}
-	if (path)
+	else if (path)
 		libarchive.read_add_passphrase(reading->archive, password);
 	explicit_bzero(password, sizeof(password));
-	return true;
+	return good;
 }
 
 bool unpack_read(const struct unpack *unpack, int fd, char *why, size_t size)

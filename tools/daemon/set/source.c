@@ -10,10 +10,10 @@
 #include "daemon/set/source.h"
 #include "daemon/set/store.h"
 
-/* Contents that change entry by entry are stored at most once in this many seconds. */
+/* Contents that change entry by entry are stored at most once in this many seconds. After a failure, they
+ * are stored again after so many.
+ */
 #define SAVE_SECONDS	60
-/* If the disk is full, for instance, they are stored again after so many seconds. */
-#define SAVE_AGAIN_SECONDS	60
 
 /* A change of less than this part of a set is sent as what is added and deleted. */
 #define SMALL_PART	8
@@ -97,7 +97,7 @@ static void save(struct source *source)
 	note_save_error(source, store_save(source, daemon->state_dir));
 	source->unsaved = source->save_error;
 	if (source->unsaved)
-		timer_start(daemon->event, &source->save_timer, SAVE_AGAIN_SECONDS * 1000, on_save,
+		timer_start(daemon->event, &source->save_timer, SAVE_SECONDS * 1000, on_save,
 			    source);
 }
 
