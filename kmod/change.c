@@ -257,10 +257,13 @@ int ipcuckoo_change_add_live(struct ipcuckoo_set *set, struct ipcuckoo_entry *en
 	if (!exist && attrs->nomatch && ipcuckoo_entries_holds(&set->entries, entry))
 		return ipcuckoo_change_failed(set, -EEXIST);
 	err = add_one(set, &set->entries, entry, attrs, exist);
-	if (err == -EEXIST && exist)
-		return 0;
 	if (!err)
 		notify_one(set, IPCUCKOO_EVENT_ENTRIES_ADDED, entry);
+	if (err == -EEXIST && exist) {
+		if (has_values(&set->entries, attrs->nomatch))
+			notify_one(set, IPCUCKOO_EVENT_ENTRIES_UPDATED, entry);
+		return 0;
+	}
 	return ipcuckoo_change_failed(set, err);
 }
 
@@ -501,17 +504,20 @@ static int apply_add(struct addition *add, struct ipcuckoo_change_result *result
 	return 0;
 }
 
-/* Notify listeners of the entries that this batch has added; @count is their number. */
-static void notify_added(struct addition *add, u32 count)
+/* Notify listeners of the entries that this batch has added, or of the others, which it has updated;
+ * @count is their number.
+ */
+static void notify(struct addition *add, bool added, u32 count)
 {
 	struct ipcuckoo_batch_cursor at = IPCUCKOO_BATCH_BEGIN;
 	struct ipcuckoo_event_entries event;
 	struct ipcuckoo_entry entry;
 
-	ipcuckoo_event_entries_begin(&event, add->set, IPCUCKOO_EVENT_ENTRIES_ADDED,
-				     count);
+	ipcuckoo_event_entries_begin(&event, add->set,
+				     added ? IPCUCKOO_EVENT_ENTRIES_ADDED :
+				     IPCUCKOO_EVENT_ENTRIES_UPDATED, count);
 	while (event.on && ipcuckoo_batch_next(add->batch, &at, &entry)) {
-		if (!test_bit(at.n, add->absent))
+		if (test_bit(at.n, add->absent) != added)
 			continue;
 		ipcuckoo_set_normalize(add->set, &entry);
 		ipcuckoo_event_entries_put(&event, &entry);
@@ -593,8 +599,10 @@ int ipcuckoo_change_add(struct ipcuckoo_set *set,
 	if (!err)
 		err = apply_add(&add, result);
 	if (!err) {
-		notify_added(&add, result->changed);
 		apply_updates(&add);
+		notify(&add, true, result->changed);
+		if (add.values)
+			notify(&add, false, result->unchanged);
 		evict(set, &set->entries, &add.last);
 	}
 	end_addition(&add);

@@ -3,6 +3,7 @@
 #include <linux/netlink.h>
 #include <linux/rwsem.h>
 #include <linux/sizes.h>
+#include <linux/slab.h>
 #include <net/genetlink.h>
 
 #include "event.h"
@@ -16,6 +17,9 @@
  */
 #define MESSAGE_SIZE	SKB_WITH_OVERHEAD(SZ_32K - 2 * NLMSG_HDRLEN)
 #define HEADER_SIZE	(nla_total_size(IPCUCKOO_NAME_SIZE) + 256)
+
+/* Entries with extensions that a message has at most. */
+#define VALUES_MAX	256
 
 /* Maximum size of a message about a set: its description is the only long option. */
 #define SET_SIZE	(HEADER_SIZE + nla_total_size(IPCUCKOO_DESCRIPTION_MAX + 1))
@@ -180,6 +184,25 @@ void ipcuckoo_event_attachment(const struct ipcuckoo_attachment *at, const char 
 	send(pernet, skb);
 }
 
+/* Make room for the extensions of entries, if the set has any and the event is about entries that the
+ * set has now.
+ */
+static void begin_values(struct ipcuckoo_event_entries *entries, u32 count)
+{
+	bool deleted = entries->event == IPCUCKOO_EVENT_ENTRIES_DELETED ||
+		       entries->event == IPCUCKOO_EVENT_ENTRIES_EXPIRED;
+
+	if (deleted || !ipcuckoo_entries_has_exts(&entries->set->entries))
+		return;
+	entries->max = min_t(u32, count, VALUES_MAX);
+	entries->values = kmalloc_array(entries->max, sizeof(*entries->values),
+					GFP_KERNEL | __GFP_NOWARN);
+	if (!entries->values) {
+		entries->on = false;
+		report_loss(entries->set->pernet);
+	}
+}
+
 /**
  * ipcuckoo_event_entries_begin() - begin to notify listeners of changed entries
  * @entries:	initialised; to be passed to the functions below
@@ -193,14 +216,20 @@ void ipcuckoo_event_entries_begin(struct ipcuckoo_event_entries *entries,
 				  struct ipcuckoo_set *set,
 				  enum ipcuckoo_event event, u32 count)
 {
-	const size_t each = nla_total_size(IPCUCKOO_NET6_SIZE);
+	size_t each = nla_total_size(IPCUCKOO_NET6_SIZE), heads = HEADER_SIZE;
 
 	*entries = (struct ipcuckoo_event_entries){
 		.set = set,
 		.event = event,
 		.on = count && !set->hidden && wanted(set->pernet),
-		.size = min_t(u64, HEADER_SIZE + (u64)count * each, MESSAGE_SIZE),
 	};
+	if (entries->on)
+		begin_values(entries, count);
+	if (entries->values) {
+		each += IPCUCKOO_WIRE_VALUE_MAX;
+		heads += IPCUCKOO_WIRE_EXT_HEADS;
+	}
+	entries->size = min_t(u64, heads + (u64)count * each, MESSAGE_SIZE);
 }
 
 static void close_attr(struct ipcuckoo_event_entries *entries)
@@ -210,11 +239,48 @@ static void close_attr(struct ipcuckoo_event_entries *entries)
 	entries->attr = NULL;
 }
 
+static bool has_exceptions(const struct ipcuckoo_event_entries *entries)
+{
+	u32 i;
+
+	for (i = 0; i < entries->count; i++)
+		if (entries->values[i].nomatch)
+			return true;
+	return false;
+}
+
+/* Put the extensions of the entries into the message. */
+static void put_values(struct ipcuckoo_event_entries *entries)
+{
+	u32 options = entries->set->entries.options, now = ipcuckoo_now(), i;
+	struct sk_buff *skb = entries->skb;
+	struct nlattr *attr;
+	unsigned int ext;
+	size_t size;
+	u8 option;
+
+	for (ext = 0; ext < IPCUCKOO_WIRE_EXTS; ext++) {
+		option = ipcuckoo_wire_exts[ext].option;
+		if (option ? !(options & option) : !has_exceptions(entries))
+			continue;
+		attr = nla_reserve(skb, ipcuckoo_wire_exts[ext].attr, 0);
+		for (i = 0; i < entries->count; i++) {
+			size = ipcuckoo_wire_put_ext(skb_tail_pointer(skb), ext,
+						     &entries->values[i], now);
+			skb_put(skb, size);
+			attr->nla_len += size;
+		}
+		skb_put_zero(skb, nla_padlen(nla_len(attr)));
+	}
+}
+
 static void close_message(struct ipcuckoo_event_entries *entries)
 {
 	if (!entries->skb)
 		return;
 	close_attr(entries);
+	if (entries->values)
+		put_values(entries);
 	genlmsg_end(entries->skb, entries->header);
 	/* Nobody listens: do not make the other messages of this request. */
 	if (send(entries->set->pernet, entries->skb) == -ESRCH)
@@ -227,6 +293,8 @@ static bool open_message(struct ipcuckoo_event_entries *entries)
 {
 	entries->skb = begin(entries->event, entries->size, &entries->header);
 	entries->kinds = 0;
+	entries->count = 0;
+	entries->pending = entries->values ? IPCUCKOO_WIRE_EXT_HEADS : 0;
 	if (entries->skb && !put_contents(entries->skb, entries->set, entries->set->name))
 		return true;
 	nlmsg_free(entries->skb);
@@ -236,41 +304,29 @@ static bool open_message(struct ipcuckoo_event_entries *entries)
 	return false;
 }
 
-/* Does an entry of this kind go into the current message? There must be room for it, with
- * an attribute header and padding, and all entries of a kind must be in one attribute.
+/* Does an entry of this kind, with extensions of @size bytes, go into the current message? There must
+ * be room for it, with an attribute header and padding, and all entries of a kind must be in one
+ * attribute.
  */
-static bool fits(const struct ipcuckoo_event_entries *entries, enum ipcuckoo_kind kind)
+static bool fits(const struct ipcuckoo_event_entries *entries, enum ipcuckoo_kind kind, size_t size)
 {
 	if (!entries->skb)
 		return false;
-	if (skb_tailroom(entries->skb) < NLA_ALIGNTO + nla_total_size(IPCUCKOO_NET6_SIZE))
+	if (skb_tailroom(entries->skb) < NLA_ALIGNTO + nla_total_size(IPCUCKOO_NET6_SIZE) +
+					 entries->pending + size)
+		return false;
+	if (entries->values && entries->count == entries->max)
 		return false;
 	return (entries->attr && entries->kind == kind) ||
-	       !test_bit(kind, &entries->kinds);
+	       (!entries->values && !test_bit(kind, &entries->kinds));
 }
 
-/**
- * ipcuckoo_event_entries_put() - notify listeners of one entry
- * @entries:	from ipcuckoo_event_entries_begin()
- * @entry:	the entry, in the form that the set stores
- *
- * The entry has been added or deleted already. Messages are sent when they are full.
- *
- * Context: process context.
- */
-void ipcuckoo_event_entries_put(struct ipcuckoo_event_entries *entries,
-				const struct ipcuckoo_entry *entry)
+/* Write an entry into the message, which has room for it. */
+static void write_entry(struct ipcuckoo_event_entries *entries, const struct ipcuckoo_entry *entry,
+			enum ipcuckoo_kind kind)
 {
-	enum ipcuckoo_kind kind = ipcuckoo_entry_kind(entry);
 	unsigned int size = ipcuckoo_wire_entry_size[kind];
 
-	if (!entries->on)
-		return;
-	if (!fits(entries, kind)) {
-		close_message(entries);
-		if (!entries->on || !open_message(entries))
-			return;
-	}
 	if (!entries->attr || entries->kind != kind) {
 		close_attr(entries);
 		entries->attr = nla_reserve(entries->skb, ipcuckoo_wire_entry_attr[kind], 0);
@@ -282,6 +338,43 @@ void ipcuckoo_event_entries_put(struct ipcuckoo_event_entries *entries,
 }
 
 /**
+ * ipcuckoo_event_entries_put() - notify listeners of one entry
+ * @entries:	from ipcuckoo_event_entries_begin()
+ * @entry:	the entry, in the form that the set stores
+ *
+ * The entry has been added, updated or deleted already. If the set has it, with extensions, it must
+ * stay as it is until ipcuckoo_event_entries_end(); one that has expired is left out. Messages are sent
+ * when they are full.
+ *
+ * Context: process context.
+ */
+void ipcuckoo_event_entries_put(struct ipcuckoo_event_entries *entries,
+				const struct ipcuckoo_entry *entry)
+{
+	enum ipcuckoo_kind kind = ipcuckoo_entry_kind(entry);
+	struct ipcuckoo_value value;
+	size_t size = 0;
+
+	if (!entries->on)
+		return;
+	if (entries->values) {
+		if (!ipcuckoo_entries_get(&entries->set->entries, entry, &value))
+			return;
+		size = ipcuckoo_wire_value_size(entries->set->entries.options, &value);
+	}
+	if (!fits(entries, kind, size)) {
+		close_message(entries);
+		if (!entries->on || !open_message(entries))
+			return;
+	}
+	write_entry(entries, entry, kind);
+	if (entries->values) {
+		entries->values[entries->count++] = value;
+		entries->pending += size;
+	}
+}
+
+/**
  * ipcuckoo_event_entries_end() - send the last message about entries
  * @entries:	from ipcuckoo_event_entries_begin()
  *
@@ -290,6 +383,7 @@ void ipcuckoo_event_entries_put(struct ipcuckoo_event_entries *entries,
 void ipcuckoo_event_entries_end(struct ipcuckoo_event_entries *entries)
 {
 	close_message(entries);
+	kfree(entries->values);
 }
 
 /**

@@ -39,6 +39,11 @@ struct sk_buff;
  * @attr:	its attribute that is being filled
  * @kind:	the kind of entries in @attr
  * @kinds:	the kinds of which the message has entries, as bits
+ * @values:	the extensions of the entries in @attr, which follow when the message is closed. Such
+ *		a message has entries of one kind. NULL if the entries have none, or are deleted
+ * @max:	room in @values
+ * @count:	number of entries in @attr
+ * @pending:	bytes that their extensions will take
  */
 struct ipcuckoo_event_entries {
 	struct ipcuckoo_set *set;
@@ -50,6 +55,10 @@ struct ipcuckoo_event_entries {
 	struct nlattr *attr;
 	enum ipcuckoo_kind kind;
 	unsigned long kinds;
+	struct ipcuckoo_value *values;
+	u32 max;
+	u32 count;
+	size_t pending;
 };
 
 void ipcuckoo_event_set(struct ipcuckoo_set *set, const char *name,

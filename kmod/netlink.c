@@ -44,6 +44,11 @@ static const struct nla_policy set_policy[] = {
 	[IPCUCKOO_A_SET] = STRING_POLICY(IPCUCKOO_NAME_SIZE),
 };
 
+static const struct nla_policy entry_get_policy[] = {
+	[IPCUCKOO_A_SET] = STRING_POLICY(IPCUCKOO_NAME_SIZE),
+	[IPCUCKOO_A_SHADOW] = U32_POLICY,
+};
+
 static const struct nla_policy two_sets_policy[] = {
 	[IPCUCKOO_A_SET] = STRING_POLICY(IPCUCKOO_NAME_SIZE),
 	[IPCUCKOO_A_SET_TO] = STRING_POLICY(IPCUCKOO_NAME_SIZE),
@@ -216,7 +221,7 @@ static struct genl_ops ops[] __ro_after_init = {
 	OP(ENTRY_ADD, entry_add_policy, .doit = ipcuckoo_nl_entry_add_doit),
 	OP(ENTRY_DEL, entry_policy, .doit = ipcuckoo_nl_entry_del_doit),
 	OP(ENTRY_TEST, entry_test_policy, .doit = ipcuckoo_nl_entry_test_doit),
-	OP(ENTRY_GET, set_policy,
+	OP(ENTRY_GET, entry_get_policy,
 	   .dumpit = ipcuckoo_nl_entry_get_dumpit, .done = ipcuckoo_nl_entry_get_done),
 	OP(SHADOW_NEW, ipcuckoo_options_shadow_new_policy, .doit = ipcuckoo_nl_shadow_new_doit),
 	OP(SHADOW_ADD, shadow_add_policy, .doit = ipcuckoo_nl_shadow_add_doit),

@@ -10,6 +10,7 @@
 #include "netlink.h"
 #include "netlink_request.h"
 #include "set.h"
+#include "shadow.h"
 
 int ipcuckoo_nl_entry_add_doit(struct sk_buff *skb, struct genl_info *info)
 {
@@ -139,9 +140,10 @@ int ipcuckoo_nl_entry_test_doit(struct sk_buff *skb, struct genl_info *info)
 	return ipcuckoo_nl_reply_end(info, &reply, err);
 }
 
-/* State of a dump of entries, in cb->ctx. */
+/* State of a dump of entries, in cb->ctx: those of a set, or of a shadow. */
 struct entry_dump {
 	struct ipcuckoo_set *set;
+	struct ipcuckoo_shadow *shadow;
 	u64 pos;
 	u32 layout;
 	bool begun;
@@ -153,23 +155,9 @@ int ipcuckoo_nl_entry_get_done(struct netlink_callback *cb)
 
 	if (dump->set)
 		ipcuckoo_set_put(dump->set);
+	if (dump->shadow)
+		ipcuckoo_shadow_put(dump->shadow);
 	return 0;
-}
-
-/* Bytes that an entry and its extensions take in a message. */
-static size_t dump_size(const struct ipcuckoo_entries *e, enum ipcuckoo_kind kind,
-			const struct ipcuckoo_value *value)
-{
-	size_t size = ipcuckoo_wire_entry_size[kind] + IPCUCKOO_NOMATCH_SIZE;
-	const char *comment = ipcuckoo_record_comment(value->record);
-	unsigned int i;
-
-	for (i = 0; e->options && i < IPCUCKOO_WIRE_EXTS; i++)
-		if (e->options & ipcuckoo_wire_exts[i].option)
-			size += ipcuckoo_wire_exts[i].size;
-	if (e->options & IPCUCKOO_O_COMMENT)
-		size += (comment ? strlen(comment) : 0) + 1;
-	return size;
 }
 
 /**
@@ -210,7 +198,8 @@ static bool put_entries(struct sk_buff *skb, struct ipcuckoo_entries *e,
 	while (!(*end = !ipcuckoo_entries_next_value(e, &at, &entry, &value))) {
 		if (!ipcuckoo_expired(value.expires, run->now)) {
 			kind = ipcuckoo_entry_kind(&entry);
-			size += dump_size(e, kind, &value);
+			size += ipcuckoo_wire_entry_size[kind] +
+				ipcuckoo_wire_value_size(e->options, &value);
 			run->full = size > room;
 			if (run->full || (attr && kind != run->kind))
 				break;
@@ -259,7 +248,7 @@ static void put_exts(struct sk_buff *skb, struct ipcuckoo_entries *e,
 static bool dump_run(struct sk_buff *skb, struct ipcuckoo_entries *e, u64 *pos,
 		     bool *end)
 {
-	const size_t heads = (IPCUCKOO_WIRE_EXTS + 1) * (NLA_HDRLEN + NLA_ALIGNTO);
+	const size_t heads = NLA_HDRLEN + NLA_ALIGNTO + IPCUCKOO_WIRE_EXT_HEADS;
 	struct dump_run run = { .begin = *pos, .now = ipcuckoo_now() };
 	size_t room = skb_tailroom(skb);
 	unsigned int i;
@@ -279,12 +268,39 @@ static bool dump_run(struct sk_buff *skb, struct ipcuckoo_entries *e, u64 *pos,
 	return any && !*end && !ipcuckoo_entries_has_exts(e) && !run.full;
 }
 
-/* Find the set when the first message is dumped, and lock it. A .start handler could not
- * report an error with a message.
+static int lock_dumped(struct netlink_callback *cb, struct entry_dump *dump)
+{
+	int err;
+
+	/* This is called from recvmsg(), which holds no lock of generic netlink. */
+	if (dump->shadow) {
+		err = ipcuckoo_shadow_lock(dump->shadow, IPCUCKOO_FOREVER);
+		if (err == -ESTALE)
+			NL_SET_ERR_MSG(cb->extack, "the shadow was committed");
+	} else {
+		err = ipcuckoo_set_lock(dump->set, IPCUCKOO_FOREVER);
+		if (err == -ENOENT)
+			NL_SET_ERR_MSG(cb->extack, "the set was destroyed");
+	}
+	return err;
+}
+
+static void unlock_dumped(struct entry_dump *dump)
+{
+	if (dump->shadow)
+		ipcuckoo_shadow_unlock(dump->shadow);
+	else
+		ipcuckoo_set_unlock(dump->set);
+}
+
+/* Find the set or the shadow when the first message is dumped, and lock it. A .start handler could
+ * not report an error with a message.
  */
 static int begin_dump(struct netlink_callback *cb, struct entry_dump *dump)
 {
+	struct net *net = sock_net(cb->skb->sk);
 	struct nlattr *attrs[IPCUCKOO_A_MAX + 1];
+	struct ipcuckoo_shadow *shadow;
 	struct ipcuckoo_set *set;
 	int err;
 
@@ -293,36 +309,25 @@ static int begin_dump(struct netlink_callback *cb, struct entry_dump *dump)
 			    cb->extack);
 	if (err)
 		return err;
-	err = ipcuckoo_net_sync(ipcuckoo_net(sock_net(cb->skb->sk)), ipcuckoo_lock_limit());
+	if (attrs[IPCUCKOO_A_SHADOW]) {
+		shadow = ipcuckoo_nl_find_shadow(net, NETLINK_CB(cb->skb).sk,
+						 NETLINK_CB(cb->skb).portid, attrs, cb->extack);
+		if (IS_ERR(shadow))
+			return PTR_ERR(shadow);
+		dump->shadow = shadow;
+		return lock_dumped(cb, dump);
+	}
+	err = ipcuckoo_net_sync(ipcuckoo_net(net), ipcuckoo_lock_limit());
 	if (err)
 		return ipcuckoo_nl_explain(cb->extack, err);
-	set = ipcuckoo_nl_lock_attr_set(sock_net(cb->skb->sk), attrs, cb->extack);
+	set = ipcuckoo_nl_lock_attr_set(net, attrs, cb->extack);
 	if (IS_ERR(set))
 		return PTR_ERR(set);
-	if (ipcuckoo_entries_approximate(&set->entries)) {
-		ipcuckoo_nl_unlock_set(set);
-		NL_SET_ERR_MSG(cb->extack,
-			       "a filter keeps fingerprints: its entries cannot be listed");
-		return -EOPNOTSUPP;
-	}
 	dump->set = set;
 	return 0;
 }
 
-static int lock_dumped(struct netlink_callback *cb, struct entry_dump *dump)
-{
-	int err;
-
-	if (!dump->set)
-		return begin_dump(cb, dump);
-	/* This is called from recvmsg(), which holds no lock of generic netlink. */
-	err = ipcuckoo_set_lock(dump->set, IPCUCKOO_FOREVER);
-	if (err == -ENOENT)
-		NL_SET_ERR_MSG(cb->extack, "the set was destroyed");
-	return err;
-}
-
-/* Dump entries. The set's mutex is held for one message at a time. If the contents change
+/* Dump entries. The mutex of the set or shadow is held for one message at a time. If the contents change
  * between two messages, the next one has the flag NLM_F_DUMP_INTR. If a table was replaced
  * (e->layout), the position is invalid, and the dump ends.
  */
@@ -336,10 +341,16 @@ int ipcuckoo_nl_entry_get_dumpit(struct sk_buff *skb, struct netlink_callback *c
 	int err;
 
 	BUILD_BUG_ON(sizeof(*dump) > sizeof(cb->ctx));
-	err = lock_dumped(cb, dump);
+	err = dump->set || dump->shadow ? lock_dumped(cb, dump) : begin_dump(cb, dump);
 	if (err)
 		return err;
-	e = &dump->set->entries;
+	e = dump->shadow ? &dump->shadow->entries : &dump->set->entries;
+	if (ipcuckoo_entries_approximate(e)) {
+		unlock_dumped(dump);
+		NL_SET_ERR_MSG(cb->extack,
+			       "a filter keeps fingerprints: its entries cannot be listed");
+		return -EOPNOTSUPP;
+	}
 	cb->seq = e->layout + e->generation + 1;
 	if (dump->begun && dump->layout != e->layout)
 		goto out;
@@ -355,6 +366,6 @@ int ipcuckoo_nl_entry_get_dumpit(struct sk_buff *skb, struct netlink_callback *c
 	else
 		genlmsg_cancel(skb, header);
 out:
-	ipcuckoo_set_unlock(dump->set);
+	unlock_dumped(dump);
 	return skb->len;
 }

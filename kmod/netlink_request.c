@@ -425,20 +425,26 @@ int ipcuckoo_nl_check_delete(struct genl_info *info, const struct ipcuckoo_set *
 /* Find the shadow that a request names; it must be one of the socket that sent the request.
  * Return: the shadow with a reference, or ERR_PTR().
  */
-struct ipcuckoo_shadow *ipcuckoo_nl_shadow(struct sk_buff *skb, struct genl_info *info)
+struct ipcuckoo_shadow *ipcuckoo_nl_find_shadow(struct net *net, const struct sock *sk, u32 portid,
+						struct nlattr **attrs,
+						struct netlink_ext_ack *extack)
 {
-	struct nlattr *attr = ipcuckoo_nl_need(info->attrs, IPCUCKOO_A_SHADOW,
-					       info->extack);
+	struct nlattr *attr = ipcuckoo_nl_need(attrs, IPCUCKOO_A_SHADOW, extack);
 	struct ipcuckoo_shadow *shadow;
 
 	if (!attr)
 		return ERR_PTR(-EINVAL);
-	shadow = ipcuckoo_shadow_get(ipcuckoo_net(genl_info_net(info)), NETLINK_CB(skb).sk,
-				     info->snd_portid, nla_get_u32(attr));
+	shadow = ipcuckoo_shadow_get(ipcuckoo_net(net), sk, portid, nla_get_u32(attr));
 	if (shadow)
 		return shadow;
-	NL_SET_ERR_MSG_ATTR(info->extack, attr, "this socket has no such shadow");
+	NL_SET_ERR_MSG_ATTR(extack, attr, "this socket has no such shadow");
 	return ERR_PTR(-ENOENT);
+}
+
+struct ipcuckoo_shadow *ipcuckoo_nl_shadow(struct sk_buff *skb, struct genl_info *info)
+{
+	return ipcuckoo_nl_find_shadow(genl_info_net(info), NETLINK_CB(skb).sk, info->snd_portid,
+				       info->attrs, info->extack);
 }
 
 /* Say in the extended ACK why a shadow cannot become the contents of its set. Return: @err. */

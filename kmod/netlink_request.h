@@ -67,6 +67,9 @@ typedef int (*ipcuckoo_nl_parse_fn)(struct sk_buff *skb, struct genl_info *info,
 				    struct ipcuckoo_commit_change *change);
 typedef int (*ipcuckoo_nl_explain_fn)(struct genl_info *info, int err);
 
+struct ipcuckoo_shadow *ipcuckoo_nl_find_shadow(struct net *net, const struct sock *sk, u32 portid,
+						struct nlattr **attrs,
+						struct netlink_ext_ack *extack);
 struct ipcuckoo_shadow *ipcuckoo_nl_shadow(struct sk_buff *skb, struct genl_info *info);
 int ipcuckoo_nl_explain_shadow(struct genl_info *info, int err);
 void ipcuckoo_nl_discard_change(struct ipcuckoo_net *pernet,

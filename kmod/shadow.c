@@ -360,11 +360,35 @@ static int lock(struct ipcuckoo_shadow *shadow, unsigned long until)
 	return err;
 }
 
-static void unlock(struct ipcuckoo_shadow *shadow)
+/**
+ * ipcuckoo_shadow_unlock() - unlock a shadow
+ * @shadow:	shadow, locked
+ */
+void ipcuckoo_shadow_unlock(struct ipcuckoo_shadow *shadow)
 {
 	ipcuckoo_rebuild_free_queue(&shadow->entries);
 	mutex_unlock(&shadow->entries.mutex);
 	up(&shadow->turn);
+}
+
+/**
+ * ipcuckoo_shadow_lock() - lock a shadow that was not committed
+ * @shadow:	shadow
+ * @until:	from ipcuckoo_lock_limit(), or IPCUCKOO_FOREVER
+ *
+ * Context: process context; takes the shadow's mutex.
+ * Return: 0; -ESTALE if the shadow was committed; -EINTR for a fatal signal; -EAGAIN if another
+ * request uses the shadow for too long.
+ */
+int ipcuckoo_shadow_lock(struct ipcuckoo_shadow *shadow, unsigned long until)
+{
+	int err = lock(shadow, until);
+
+	if (!err && shadow->spent) {
+		ipcuckoo_shadow_unlock(shadow);
+		err = -ESTALE;
+	}
+	return err;
 }
 
 /**
@@ -387,13 +411,9 @@ int ipcuckoo_shadow_add(struct ipcuckoo_shadow *shadow,
 	int err;
 
 	*result = (struct ipcuckoo_change_result){ .at.kind = IPCUCKOO_KINDS };
-	err = lock(shadow, ipcuckoo_lock_limit());
+	err = ipcuckoo_shadow_lock(shadow, ipcuckoo_lock_limit());
 	if (err)
 		return err;
-	if (shadow->spent) {
-		err = -ESTALE;
-		goto out;
-	}
 	result->at = (struct ipcuckoo_batch_cursor)IPCUCKOO_BATCH_BEGIN;
 	while (ipcuckoo_batch_next(batch, &result->at, &entry)) {
 		attrs = ipcuckoo_batch_attrs(batch, &result->at, shadow->set->timeout);
@@ -410,7 +430,7 @@ int ipcuckoo_shadow_add(struct ipcuckoo_shadow *shadow,
 out:
 	shadow->changed += result->changed;
 	shadow->unchanged += result->unchanged;
-	unlock(shadow);
+	ipcuckoo_shadow_unlock(shadow);
 	return err;
 }
 
@@ -432,13 +452,10 @@ int ipcuckoo_shadow_del(struct ipcuckoo_shadow *shadow,
 	int err;
 
 	*result = (struct ipcuckoo_change_result){ .at.kind = IPCUCKOO_KINDS };
-	err = lock(shadow, ipcuckoo_lock_limit());
+	err = ipcuckoo_shadow_lock(shadow, ipcuckoo_lock_limit());
 	if (err)
 		return err;
-	if (shadow->spent)
-		err = -ESTALE;
-	else
-		result->at = (struct ipcuckoo_batch_cursor)IPCUCKOO_BATCH_BEGIN;
+	result->at = (struct ipcuckoo_batch_cursor)IPCUCKOO_BATCH_BEGIN;
 	while (!err && ipcuckoo_batch_next(batch, &result->at, &entry)) {
 		err = ipcuckoo_change_del_one(shadow->set, &shadow->entries, &entry);
 		if (!err) {
@@ -448,7 +465,7 @@ int ipcuckoo_shadow_del(struct ipcuckoo_shadow *shadow,
 			err = 0;
 		}
 	}
-	unlock(shadow);
+	ipcuckoo_shadow_unlock(shadow);
 	return err;
 }
 
@@ -528,7 +545,7 @@ int ipcuckoo_shadow_commit(struct ipcuckoo_shadow *shadow, bool override,
 		ipcuckoo_event_set(set, set->name, IPCUCKOO_EVENT_SET_REPLACED);
 		*entries = ipcuckoo_usage_live(&set->entries);
 	}
-	unlock(shadow);
+	ipcuckoo_shadow_unlock(shadow);
 out:
 	ipcuckoo_set_unlock(set);
 	return err;
@@ -553,6 +570,6 @@ int ipcuckoo_shadow_trim(struct ipcuckoo_shadow *shadow, unsigned long until)
 	/* Do not trim a filter: an empty one would be freed, but a new set must have one. */
 	if (!shadow->spent && !ipcuckoo_entries_approximate(&shadow->entries))
 		ipcuckoo_entries_trim(&shadow->entries);
-	unlock(shadow);
+	ipcuckoo_shadow_unlock(shadow);
 	return 0;
 }

@@ -54,6 +54,9 @@ void ipcuckoo_shadow_remove(struct ipcuckoo_net *pernet,
 void ipcuckoo_shadow_release(struct ipcuckoo_net *pernet, u32 portid);
 void ipcuckoo_shadow_exit_net(struct ipcuckoo_net *pernet);
 
+int ipcuckoo_shadow_lock(struct ipcuckoo_shadow *shadow, unsigned long until);
+void ipcuckoo_shadow_unlock(struct ipcuckoo_shadow *shadow);
+
 int ipcuckoo_shadow_add(struct ipcuckoo_shadow *shadow,
 			const struct ipcuckoo_batch *batch,
 			struct ipcuckoo_change_result *result);

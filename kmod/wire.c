@@ -120,6 +120,25 @@ const struct ipcuckoo_wire_ext ipcuckoo_wire_exts[IPCUCKOO_WIRE_EXTS] = {
 };
 
 /**
+ * ipcuckoo_wire_value_size() - bytes that the extensions of an entry take in a message
+ * @options:	the options of its set
+ * @value:	value of the entry
+ */
+size_t ipcuckoo_wire_value_size(u32 options, const struct ipcuckoo_value *value)
+{
+	const char *comment = ipcuckoo_record_comment(value->record);
+	size_t size = IPCUCKOO_NOMATCH_SIZE;
+	unsigned int i;
+
+	for (i = 0; options && i < IPCUCKOO_WIRE_EXTS; i++)
+		if (options & ipcuckoo_wire_exts[i].option)
+			size += ipcuckoo_wire_exts[i].size;
+	if (options & IPCUCKOO_O_COMMENT)
+		size += (comment ? strlen(comment) : 0) + 1;
+	return size;
+}
+
+/**
  * ipcuckoo_wire_put_ext() - write an extension of an entry
  * @data:	room for it
  * @ext:	which extension

@@ -59,6 +59,13 @@ struct ipcuckoo_wire_ext {
 
 extern const struct ipcuckoo_wire_ext ipcuckoo_wire_exts[IPCUCKOO_WIRE_EXTS];
 
+/* Bytes that the headers of all extensions take in a message, and the extensions of an entry at most. */
+#define IPCUCKOO_WIRE_EXT_HEADS	(IPCUCKOO_WIRE_EXTS * (NLA_HDRLEN + NLA_ALIGNTO))
+#define IPCUCKOO_WIRE_VALUE_MAX	(IPCUCKOO_TIMEOUT_SIZE + IPCUCKOO_COUNTERS_SIZE + \
+				 IPCUCKOO_SKBINFO_SIZE + IPCUCKOO_COMMENT_MAX + 1 + \
+				 IPCUCKOO_NOMATCH_SIZE)
+
+size_t ipcuckoo_wire_value_size(u32 options, const struct ipcuckoo_value *value);
 size_t ipcuckoo_wire_put_ext(u8 *data, enum ipcuckoo_wire_ext_id ext,
 			     const struct ipcuckoo_value *value, u32 now);
 void ipcuckoo_wire_get_ext(const u8 *data, enum ipcuckoo_wire_ext_id ext,

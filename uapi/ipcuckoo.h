@@ -193,8 +193,8 @@
  *   EDQUOT      the request would exceed the memory limit of the namespace
  *   ENOMEM      the kernel has no memory
  *   ESTALE      SHADOW_COMMIT: the set has changed since SHADOW_NEW;
- *               SHADOW_COMMIT, SHADOW_ADD, SHADOW_REMOVE: the shadow was
- *               committed already
+ *               SHADOW_COMMIT, SHADOW_ADD, SHADOW_REMOVE, ENTRY_GET: the shadow
+ *               was committed already
  *   E2BIG       SET_NEW, SHADOW_NEW, ATTACH: the namespace has SETS_MAX sets,
  *               SHADOWS_MAX shadows, ATTACHMENTS_MAX attachments, or as many
  *               netfilter hooks as the kernel allows
@@ -324,11 +324,16 @@
  *
  * IPCUCKOO_CMD_ENTRY_GET (dump): list the entries of a set
  *
- *   request: SET
+ *   request: SET, or SHADOW
  *   reply: entries, and the extensions that the set has
  *
  *   The entries come in many messages, in no particular order. TIMEOUTS are the
  *   seconds that are left, COUNTERS the present values.
+ *
+ *   If the set is changed meanwhile, a message has the flag NLM_F_DUMP_INTR, and the
+ *   list may lack entries that are in the set all the time. A client that cannot wait
+ *   until nobody changes the set makes a shadow with APPEND, which has the entries of one
+ *   moment, lists this, and deletes it.
  *
  * IPCUCKOO_CMD_SHADOW_NEW (do): create a shadow of a set
  *
@@ -547,12 +552,17 @@
  *   another one has its name.
  * SET_RENAMED, SET_SWAPPED
  *   attributes: SET, SET_TO, as in the request
- * ENTRIES_ADDED, ENTRIES_DELETED
+ * ENTRIES_ADDED, ENTRIES_UPDATED
+ *   attributes: SET, ENTRIES, GENERATION, entries, and the extensions that the set has
+ *   These are the entries that one request added, and those that existed and got
+ *   the extensions of the request; in a set without extensions there are no
+ *   updates. An entry that is twice in a request can be both. Many entries take
+ *   several messages in a row. Version 1 of the family had neither extensions here
+ *   nor updates.
+ * ENTRIES_DELETED
  *   attributes: SET, ENTRIES, GENERATION, entries
- *   These are the entries that one request added or deleted, without those that
- *   were UNCHANGED, and without extensions. Entries that FORCEADD replaced
- *   are reported as deleted, right after the ones that were added. Many entries
- *   take several messages in a row.
+ *   These are the entries that one request deleted. Entries that FORCEADD replaced
+ *   are reported as deleted, right after the ones that were added.
  * ENTRIES_EXPIRED
  *   attributes: SET, ENTRIES, GENERATION, entries
  *   Sent when garbage collection removes expired entries, some seconds after
@@ -585,7 +595,7 @@
  * module ipcuckoo is replaced by a newer version: tools/ipcuckoo-upgrade.
  */
 #define IPCUCKOO_SPARE_FAMILY_NAME	"ipcuckoo_spare"
-#define IPCUCKOO_FAMILY_VERSION	1
+#define IPCUCKOO_FAMILY_VERSION	2
 
 /* The multicast group of events. */
 #define IPCUCKOO_GROUP_EVENTS	"events"
@@ -855,6 +865,7 @@ enum ipcuckoo_event {
 	IPCUCKOO_EVENT_SET_CHANGED	= 11,
 	IPCUCKOO_EVENT_ENTRIES_EXPIRED	= 12,
 	IPCUCKOO_EVENT_STATE_CHANGED	= 13,
+	IPCUCKOO_EVENT_ENTRIES_UPDATED	= 14,
 };
 
 /* Default ORDER, by verdict. */

@@ -83,6 +83,15 @@ static void dump_begin(struct client *c, uint8_t cmd, const char *name)
 	client_send(c, nlh, nlh->nlmsg_len);
 }
 
+static void dump_shadow(struct client *c, uint32_t shadow)
+{
+	struct nlmsghdr *nlh = client_begin(c, IPCUCKOO_CMD_ENTRY_GET);
+
+	nlh->nlmsg_flags = NLM_F_REQUEST | NLM_F_DUMP;
+	mnl_attr_put_u32(nlh, IPCUCKOO_A_SHADOW, shadow);
+	client_send(c, nlh, nlh->nlmsg_len);
+}
+
 /* Dump consecutive hosts, and expect each of them once. */
 static void try_dump(struct client *c, const char *name, uint32_t base, uint32_t count)
 {
@@ -260,6 +269,58 @@ static void test_dump_interrupted(void)
 	ktap_case("a dump says that the set changed while it was read");
 }
 
+static void happen_all(struct client *c)
+{
+	happen_add(c);
+	happen_del(c);
+	happen_growth(c);
+	happen_flush(c);
+	happen_destroy(c);
+}
+
+static int dump_error(struct client *c, uint32_t shadow)
+{
+	struct dump dump = {};
+
+	dump_shadow(c, shadow);
+	while (dump_read(c, &dump, NULL))
+		;
+	return dump.error;
+}
+
+/* A shadow with the entries of a set is dumped while the set changes. */
+static void test_dump_shadow(void)
+{
+	enum { HOSTS = 40000 };
+	struct client *other = client_open_or_die();
+	struct dump dump = { .base = 0x30000000, .seen = calloc(1, HOSTS / 8 + 1) };
+	uint32_t shadow;
+
+	make_sets();
+	hosts_request(cl, IPCUCKOO_CMD_ENTRY_DEL, "hosts", 0xc0000201, 1);
+	add_many("hosts", 0x30000000, HOSTS);
+	shadow = shadow_new(cl, "hosts", IPCUCKOO_F_APPEND);
+	hosts_request(other, IPCUCKOO_CMD_ENTRY_ADD, "hosts", 0x31000000, 1);
+	dump_shadow(cl, shadow);
+	dump_read(cl, &dump, NULL);
+	happen_all(other);
+	while (dump_read(cl, &dump, NULL))
+		;
+	free(dump.seen);
+	expect_equal(dump.error, 0, "error");
+	expect_equal(dump.entries, HOSTS, "entries");
+	expect_equal(dump.twice, 0, "twice");
+	expect(!dump.interrupted, "changes of the set do not interrupt it");
+	expect_equal(dump_error(other, shadow), -ENOENT, "a shadow of another socket");
+	expect_equal(dump_error(cl, shadow + 1), -ENOENT, "no such shadow");
+	make_sets();
+	shadow = shadow_new(cl, "hosts", IPCUCKOO_F_APPEND);
+	shadow_request(cl, IPCUCKOO_CMD_SHADOW_COMMIT, shadow, 0);
+	expect_equal(dump_error(cl, shadow), -ENOENT, "a shadow that was committed");
+	client_close(other);
+	ktap_case("a dump of a shadow has the entries of one moment");
+}
+
 /* Names of sets must arrive in order, each once. */
 static char last_name[IPCUCKOO_NAME_SIZE];
 
@@ -367,6 +428,7 @@ int main(void)
 	test_dump_entries();
 	test_dump_kinds();
 	test_dump_interrupted();
+	test_dump_shadow();
 	test_dump_sets();
 	test_dump_attachments();
 	return fixture_end();
