@@ -10,6 +10,7 @@
 
 #include "cli/output.h"
 #include "cmd/commands.h"
+#include "layout/show.h"
 #include "lib/escape.h"
 #include "nl/event.h"
 #include "set/attachment.h"
@@ -20,6 +21,7 @@ static const struct meaning event_words[] = {
 	{ "flushed",	IPCUCKOO_EVENT_SET_FLUSHED },
 	{ "replaced",	IPCUCKOO_EVENT_SET_REPLACED },
 	{ "added",	IPCUCKOO_EVENT_ENTRIES_ADDED },
+	{ "updated",	IPCUCKOO_EVENT_ENTRIES_UPDATED },
 	{ "deleted",	IPCUCKOO_EVENT_ENTRIES_DELETED },
 	{ "expired",	IPCUCKOO_EVENT_ENTRIES_EXPIRED },
 	{ "attached",	IPCUCKOO_EVENT_ATTACHED },
@@ -46,6 +48,24 @@ static int print_entry(enum entry_kind kind, const uint8_t *entry, void *data)
 	fputc(' ', stdout);
 	fwrite(text, end - text, 1, stdout);
 	return 0;
+}
+
+/* Print entries with their extensions, a line for each, which ends as that of save does. */
+static void print_extended(struct tool *tool, const struct nl_event *event)
+{
+	struct listing listing = { .tool = tool, .set = &event->set };
+	char name[ESCAPED_SIZE(IPCUCKOO_NAME_SIZE)];
+	const struct extended_entry *entry;
+	size_t i;
+
+	escape_text(event->set.name, " ", "\\x", name);
+	for (i = 0; i < event->extended.count; i++) {
+		entry = &event->extended.at[i];
+		printf("%s %s", meaning_word(event_words, event->type), name);
+		print_entry(entry->kind, entry->entry, NULL);
+		listing.value = &entry->value;
+		print_value(&listing);
+	}
 }
 
 static void print_event(const struct nl_event *event)
@@ -81,7 +101,29 @@ static int add_entry(enum entry_kind kind, const uint8_t *entry, void *data)
 	return 0;
 }
 
-static void print_json_event(const struct nl_event *event)
+/* The entries with their extensions, as list prints members */
+static struct json_object *json_members(struct tool *tool, const struct nl_event *event)
+{
+	struct listing listing = { .tool = tool, .set = &event->set };
+	struct json_object *members = json_object_new_array(), *member;
+	struct header_item items[HEADER_ITEMS];
+	const struct extended_entry *entry;
+	char text[ADDRESS_TEXT_SIZE];
+	size_t i;
+
+	for (i = 0; i < event->extended.count; i++) {
+		entry = &event->extended.at[i];
+		*entry_format(text, entry->kind, entry->entry) = '\0';
+		member = json_object_new_object();
+		json_add_string(member, "elem", text);
+		listing.value = &entry->value;
+		json_add_items(member, items, value_items(&listing, items));
+		json_object_array_add(members, member);
+	}
+	return members;
+}
+
+static void print_json_event(struct tool *tool, const struct nl_event *event)
 {
 	struct json_object *object = json_object_new_object(), *entries;
 	const struct nl_set *set = &event->set;
@@ -113,6 +155,8 @@ static void print_json_event(const struct nl_event *event)
 		packed_walk(&event->entries, add_entry, entries);
 		json_object_object_add(object, "entries", entries);
 	}
+	if (event->extended.count)
+		json_object_object_add(object, "members", json_members(tool, event));
 	json_print(object);
 }
 
@@ -146,7 +190,9 @@ static int take_event(struct tool *tool, struct nl_event *event, bool *lost)
 	else if (err)
 		return fail_kernel(tool, NULL, "cannot read events");
 	else if (tool->json)
-		print_json_event(event);
+		print_json_event(tool, event);
+	else if (event->extended.count)
+		print_extended(tool, event);
 	else
 		print_event(event);
 	return STATUS_OK;
@@ -187,7 +233,9 @@ static int watch(struct tool *tool, int signals)
 	int status = STATUS_OK;
 	bool lost = false, written;
 
-	print_notice(tool, "listening", "changes are printed from now on");
+	print_notice(tool, "listening", nl_events_have_values(tool->nl) ?
+		     "changes are printed from now on" :
+		     "changes are printed from now on, without the values of entries: the module is older than this tool");
 	written = write_lines();
 	while (written && !status && !polled[1].revents && !polled[2].revents) {
 		if (poll(polled, 3, lost ? 0 : -1) < 0 && errno != EINTR)
@@ -202,7 +250,7 @@ static int watch(struct tool *tool, int signals)
 		}
 		written = write_lines();
 	}
-	packed_free(&event.entries);
+	nl_event_free(&event);
 	return status;
 }
 

@@ -32,19 +32,18 @@ static void json_name(struct listing *listing)
 	json_object_put(name);
 }
 
-static void json_items(struct json_object *header, const struct nl_set *set)
+void json_add_items(struct json_object *object, const struct header_item *items, size_t count)
 {
-	struct header_item items[HEADER_ITEMS];
-	size_t count = header_items(set, items), i;
+	size_t i;
 
 	for (i = 0; i < count; i++) {
 		if (items[i].kind == VALUE_FLAG)
-			json_add_bool(header, items[i].word, true);
+			json_add_bool(object, items[i].word, true);
 		else if (items[i].kind == VALUE_NUMBER)
-			json_add_uint(header, items[i].word,
+			json_add_uint(object, items[i].word,
 				      strtoull(items[i].text, NULL, 10));
 		else
-			json_add_string(header, items[i].word, items[i].text);
+			json_add_string(object, items[i].word, items[i].text);
 	}
 }
 
@@ -77,8 +76,9 @@ static void json_header(struct listing *listing)
 	struct json_object *header = json_object_new_object(), *name;
 	const struct nl_set *set = listing->set;
 	const char *owner = set_owner(set);
+	struct header_item items[HEADER_ITEMS];
 
-	json_items(header, set);
+	json_add_items(header, items, header_items(set, items));
 	json_add_uint(header, "memsize", set->memory);
 	json_add_uint(header, "references", set->attachments + set->rules);
 	json_add_uint(header, "numentries", set->entries);

@@ -116,8 +116,7 @@ static void plain_header(struct listing *listing)
 	plain_inactive(listing);
 }
 
-/* Print the extensions of a member, and a newline. */
-static void plain_value(const struct listing *listing)
+void print_value(const struct listing *listing)
 {
 	struct header_item items[HEADER_ITEMS];
 
@@ -130,7 +129,7 @@ static int plain_member(enum entry_kind kind, const uint8_t *entry, void *data)
 
 	end = member_text(data, kind, entry, text);
 	fwrite_unlocked(text, 1, end - text, stdout);
-	plain_value(data);
+	print_value(data);
 	return 0;
 }
 
@@ -180,7 +179,7 @@ static int save_member(enum entry_kind kind, const uint8_t *entry, void *data)
 	*end++ = ' ';
 	end = member_text(listing, kind, entry, end);
 	fwrite_unlocked(text, 1, end - text, stdout);
-	plain_value(listing);
+	print_value(listing);
 	return 0;
 }
 

@@ -14,6 +14,8 @@
 /* Room for an address, or for a host name in brackets with a prefix length. */
 #define MEMBER_TEXT_SIZE	1056
 
+struct json_object;
+
 /**
  * struct listing - one run of list or save
  * @tool:	the run
@@ -119,6 +121,11 @@ char *member_text(const struct listing *listing, enum entry_kind kind,
 int walk_members(struct listing *listing, const struct packed *entries,
 		 int (*visit)(enum entry_kind kind, const uint8_t *entry,
 			      void *listing));
+
+/* Print the extensions of the current member as save does, and a newline. */
+void print_value(const struct listing *listing);
+/* Add items to an object of JSON. */
+void json_add_items(struct json_object *object, const struct header_item *items, size_t count);
 
 /* The extensions of the current member. Return: their number. */
 size_t value_items(const struct listing *listing,

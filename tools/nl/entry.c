@@ -35,8 +35,7 @@ static void forget_entries(void *data)
 
 int nl_entries(struct nl *nl, const char *set, struct packed *entries)
 {
-	return nl_dump(nl, IPCUCKOO_CMD_ENTRY_GET, set, forget_entries, nl_read_entries,
-		       entries);
+	return nl_dump_entries(nl, set, forget_entries, nl_read_entries, entries);
 }
 
 /* Read and write big-endian numbers, which need not be aligned. */
@@ -129,7 +128,7 @@ static struct strings get_strings(const struct nlattr *attr)
 	return (struct strings){ text, text + len };
 }
 
-static int read_extended(const struct nlattr **attrs, void *data)
+int nl_read_extended(const struct nlattr **attrs, void *data)
 {
 	struct strings comments = get_strings(attrs[IPCUCKOO_A_COMMENTS]);
 	struct extended *entries = data;
@@ -160,8 +159,7 @@ static void forget_extended(void *data)
 
 int nl_extended_entries(struct nl *nl, const char *set, struct extended *entries)
 {
-	int err = nl_dump(nl, IPCUCKOO_CMD_ENTRY_GET, set, forget_extended, read_extended,
-			  entries);
+	int err = nl_dump_entries(nl, set, forget_extended, nl_read_extended, entries);
 
 	if (err >= 0 && extended_sort(entries))
 		return -ENOMEM;

@@ -20,6 +20,11 @@ int nl_listen(struct nl *nl)
 	return 0;
 }
 
+bool nl_events_have_values(const struct nl *nl)
+{
+	return nl->version >= 2;
+}
+
 int nl_fd(const struct nl *nl)
 {
 	return mnl_socket_get_fd(nl->socket);
@@ -27,12 +32,35 @@ int nl_fd(const struct nl *nl)
 
 static int read_event(const struct nlattr **attrs, struct nl_event *event)
 {
+	static const struct {
+		int attr;
+		uint32_t option;
+	} options[] = {
+		{ IPCUCKOO_A_TIMEOUTS, IPCUCKOO_O_TIMEOUT },
+		{ IPCUCKOO_A_COUNTERS, IPCUCKOO_O_COUNTERS },
+	};
+	unsigned int i;
+	int err;
+
 	packed_clear(&event->entries);
+	extended_free(&event->extended);
 	event->type = nl_uint(attrs, IPCUCKOO_A_EVENT);
 	nl_read_set(attrs, &event->set);
 	nl_string(attrs, IPCUCKOO_A_SET_TO, event->to, sizeof(event->to));
 	nl_read_attachment(attrs, &event->attachment);
-	return nl_read_entries(attrs, &event->entries);
+	err = nl_read_entries(attrs, &event->entries);
+	for (i = 0; i < sizeof(options) / sizeof(options[0]); i++)
+		if (attrs[options[i].attr])
+			event->set.options |= options[i].option;
+	if (!err && event->entries.has_extensions)
+		err = nl_read_extended(attrs, &event->extended);
+	return err;
+}
+
+void nl_event_free(struct nl_event *event)
+{
+	packed_free(&event->entries);
+	extended_free(&event->extended);
 }
 
 /* Whether a message of the controller says that the family of the module has been

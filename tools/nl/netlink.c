@@ -65,6 +65,8 @@ static int read_family(const struct nlmsghdr *nlh, void *data)
 	mnl_attr_for_each(attr, nlh, GENL_HDRLEN) {
 		if (mnl_attr_get_type(attr) == CTRL_ATTR_FAMILY_ID)
 			nl->family = mnl_attr_get_u16(attr);
+		if (mnl_attr_get_type(attr) == CTRL_ATTR_VERSION)
+			nl->version = mnl_attr_get_u32(attr);
 		if (mnl_attr_get_type(attr) != CTRL_ATTR_MCAST_GROUPS)
 			continue;
 		mnl_attr_for_each_nested(group, attr)

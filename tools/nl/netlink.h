@@ -4,9 +4,9 @@
  * nl/ knows about netlink.
  *
  * By default, a function returns 0 or a negative errno, and nl_error() returns the
- * details of the error. nl_sets(), nl_attachments(), nl_entries() and
- * nl_extended_entries() read again if something changes while they read, and give up
- * after NL_ATTEMPTS. They then return 1, and the result mixes different moments.
+ * details of the error. nl_sets() and nl_attachments() read again if something changes while
+ * they read, and give up after NL_ATTEMPTS. They then return 1, and the result mixes different
+ * moments. nl_entries() and nl_extended_entries() read a copy before they give up.
  */
 #ifndef IPCUCKOO_TOOL_NETLINK_H
 #define IPCUCKOO_TOOL_NETLINK_H

@@ -317,6 +317,32 @@ int nl_talk(struct nl *nl, nl_answer_fn *answer, void *data)
 	return nl_ask(nl, (const struct nlmsghdr *)nl->request, answer, data);
 }
 
+/* Read a dump once, of everything if @set and @shadow are not given. */
+static int dump_once(struct nl *nl, uint8_t cmd, const char *set, uint32_t shadow,
+		     nl_answer_fn *answer, void *data)
+{
+	struct nlmsghdr *nlh = nl_start(nl, cmd, NLM_F_DUMP);
+
+	if (set)
+		mnl_attr_put_strz(nlh, IPCUCKOO_A_SET, set);
+	if (shadow)
+		mnl_attr_put_u32(nlh, IPCUCKOO_A_SHADOW, shadow);
+	return nl_talk(nl, answer, data);
+}
+
+/* Read a dump, and again if something has changed meanwhile. */
+static int dump(struct nl *nl, uint8_t cmd, const char *set, int attempts,
+		void (*forget)(void *data), nl_answer_fn *answer, void *data)
+{
+	int err;
+
+	do {
+		forget(data);
+		err = dump_once(nl, cmd, set, 0, answer, data);
+	} while (!err && nl->interrupted && --attempts);
+	return err ? err : nl->interrupted;
+}
+
 /*
  * Read a dump: of one set, or of everything if @set is NULL. If the kernel says that
  * something changed during the dump, @forget empties @data, and the dump is read again.
@@ -325,19 +351,37 @@ int nl_talk(struct nl *nl, nl_answer_fn *answer, void *data)
 int nl_dump(struct nl *nl, uint8_t cmd, const char *set,
 	    void (*forget)(void *data), nl_answer_fn *answer, void *data)
 {
-	struct nlmsghdr *nlh;
-	int attempt, err = 0;
+	return dump(nl, cmd, set, NL_ATTEMPTS, forget, answer, data);
+}
 
-	for (attempt = 0; attempt < NL_ATTEMPTS; attempt++) {
-		forget(data);
-		nlh = nl_start(nl, cmd, NLM_F_DUMP);
-		if (set)
-			mnl_attr_put_strz(nlh, IPCUCKOO_A_SET, set);
-		err = nl_talk(nl, answer, data);
-		if (err || !nl->interrupted)
-			break;
-	}
-	return err ? err : nl->interrupted;
+int nl_read_shadow(const struct nlattr **attrs, void *data)
+{
+	*(uint32_t *)data = nl_uint(attrs, IPCUCKOO_A_SHADOW);
+	return 0;
+}
+
+/*
+ * Read the entries of a set. If the set changes in each of two attempts, the kernel copies its entries to
+ * a shadow, in one moment, and the copy is read.
+ * Return: 0; a negative errno; or 1 if the kernel cannot copy the set, for want of memory or because it is
+ * older than this tool: then the entries are those of different moments.
+ */
+int nl_dump_entries(struct nl *nl, const char *set,
+		    void (*forget)(void *data), nl_answer_fn *answer, void *data)
+{
+	int err = dump(nl, IPCUCKOO_CMD_ENTRY_GET, set, 2, forget, answer, data);
+	uint32_t shadow = 0;
+
+	if (err <= 0)
+		return err;
+	nl_start_for_set(nl, IPCUCKOO_CMD_SHADOW_NEW, set, IPCUCKOO_F_APPEND);
+	if (nl_talk(nl, nl_read_shadow, &shadow))
+		return 1;
+	forget(data);
+	err = dump_once(nl, IPCUCKOO_CMD_ENTRY_GET, NULL, shadow, answer, data);
+	nl_start_for_shadow(nl, IPCUCKOO_CMD_SHADOW_DEL, shadow, 0);
+	nl_talk(nl, NULL, NULL);
+	return err == -EINVAL ? nl_dump(nl, IPCUCKOO_CMD_ENTRY_GET, set, forget, answer, data) : err;
 }
 
 /* An array of the objects of a dump. */

@@ -53,6 +53,7 @@ struct nl_commit {
 struct nl {
 	struct mnl_socket *socket;
 	uint16_t family;
+	uint32_t version;
 	uint32_t group;
 	uint32_t seq;
 	bool interrupted;
@@ -90,6 +91,8 @@ int nl_ask(struct nl *nl, const struct nlmsghdr *nlh, nl_answer_fn *answer, void
 int nl_commit_append(struct nl *nl);
 int nl_dump(struct nl *nl, uint8_t cmd, const char *set,
 	    void (*forget)(void *data), nl_answer_fn *answer, void *data);
+int nl_dump_entries(struct nl *nl, const char *set,
+		    void (*forget)(void *data), nl_answer_fn *answer, void *data);
 /* Read a dump into an allocated array of objects of @size bytes. @err: the result of
  * nl_dump().
  */
@@ -100,6 +103,8 @@ void *nl_gather(struct nl *nl, uint8_t cmd, nl_answer_fn *read, size_t size,
 void nl_index(const struct nlmsghdr *nlh, const struct nlattr **attrs);
 uint64_t nl_uint(const struct nlattr **attrs, int type);
 void nl_string(const struct nlattr **attrs, int type, char *to, size_t size);
-nl_answer_fn nl_read_set, nl_read_attachment, nl_read_entries, nl_read_change;
+nl_answer_fn nl_read_set, nl_read_attachment, nl_read_entries, nl_read_extended, nl_read_change;
+/* Read the number of a shadow from the answer to SHADOW_NEW. */
+nl_answer_fn nl_read_shadow;
 
 #endif /* IPCUCKOO_TOOL_NL_REQUEST_H */

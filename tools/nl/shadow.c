@@ -2,12 +2,6 @@
 #include "nl/request.h"
 #include "nl/shadow.h"
 
-static int read_shadow(const struct nlattr **attrs, void *data)
-{
-	*(uint32_t *)data = nl_uint(attrs, IPCUCKOO_A_SHADOW);
-	return 0;
-}
-
 /* Append the numbers of entries that will be added, and create the shadow. */
 static int new_shadow(struct nl *nl, struct nlmsghdr *nlh, const struct packed *coming,
 		      uint32_t *shadow)
@@ -19,7 +13,7 @@ static int new_shadow(struct nl *nl, struct nlmsghdr *nlh, const struct packed *
 			mnl_attr_put_u32(nlh, IPCUCKOO_A_CAPACITY_HOSTS4 + kind,
 					 coming->kind[kind].count);
 	*shadow = 0;
-	return nl_talk(nl, read_shadow, shadow);
+	return nl_talk(nl, nl_read_shadow, shadow);
 }
 
 int nl_shadow_new(struct nl *nl, const char *set, const struct packed *coming,

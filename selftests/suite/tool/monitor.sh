@@ -112,7 +112,7 @@ added many 192.0.2.1
 attached nets src drop order 300 priority -450
 attached nets both mark 0x1/0xff order -5 priority -450 dev eth7 loopback
 new blocked hash:net family any
-added blocked 192.0.2.77
+added blocked 192.0.2.77 timeout 0
 attached blocked src drop order 300 priority -450
 replaced nets 2 entries
 added nets 192.0.2.5
@@ -153,7 +153,7 @@ sort_members()
 import sys, ipaddress
 for line in sys.stdin:
     w = line.split()
-    if w[0] in ("added", "deleted", "expired"):
+    if w[0] in ("added", "deleted", "expired") and "timeout" not in w:
         w[2:] = sorted(w[2:], key=lambda e: ("/" in e, ":" in e, ipaddress.ip_network(e).network_address.packed))
     print(*w)'
 }
@@ -171,16 +171,87 @@ test_gone()
 	"$IPCUCKOO" add short 192.0.2.1 198.51.100.0/24
 	busywait 60 grep -q expired gone
 	check "entries that expire or are evicted send events" \
-"added short 192.0.2.2
+"added short 192.0.2.2 timeout 0
 added full 192.0.2.1
 added full 192.0.2.2
 deleted full 192.0.2.1
-added short 192.0.2.1 198.51.100.0/24
+added short 192.0.2.1 timeout 1
+added short 198.51.100.0/24 timeout 1
 expired short 192.0.2.1 198.51.100.0/24" "$(sort_members < gone)"
 	check "expired entries are counted" 2 "$("$IPCUCKOO" -j stats | python3 -c '
 import json, sys
 print(sum(s["expired"] for s in json.load(sys.stdin)["sets"]))')"
 	interrupt_ends "an interrupt ends the monitor with success" "$monitor"
+	"$IPCUCKOO" destroy --all
+}
+
+# Timeouts may be a second less when the event is sent.
+nearly()
+{
+	sed -E 's/timeout 99\b/timeout 100/; s/timeout 4999\b/timeout 5000/'
+}
+
+test_values()
+{
+	local line='192.0.2.1 timeout 100 packets 0 bytes 0 comment "two  blanks"' text json i
+
+	"$IPCUCKOO" create valued hash:net timeout 0 counters comment skbinfo
+	"$IPCUCKOO" create exact hash:net
+	listen values
+	text=$monitor
+	listen values.json -j
+	json=$monitor
+	"$IPCUCKOO" add valued 192.0.2.1 timeout 100 comment "two  blanks"
+	"$IPCUCKOO" -exist add valued 192.0.2.1 timeout 5000 packets 7 bytes 9 skbmark 0x1/0xff
+	"$IPCUCKOO" -exist add valued 192.0.2.1 192.0.2.2 2001:db8::/32 2> /dev/null
+	"$IPCUCKOO" -exist add valued 192.0.2.1 192.0.2.2
+	echo +192.0.2.3 > /proc/net/ipcuckoo/set/valued
+	"$IPCUCKOO" add valued 10.0.0.0/8 nomatch
+	"$IPCUCKOO" del valued 192.0.2.2
+	"$IPCUCKOO" -exist add exact 192.0.2.1 10.0.0.0/8
+	"$IPCUCKOO" -exist add exact 192.0.2.1
+	"$IPCUCKOO" add exact 10.1.0.0/16 nomatch
+	"$IPCUCKOO" -exist add exact 10.1.0.0/16
+	"$IPCUCKOO" flush exact
+	busywait 20 grep -q "flushed exact" values
+	check "events have what entries have besides their addresses" \
+"added valued $line
+updated valued 192.0.2.1 timeout 5000 packets 7 bytes 9 skbmark 0x1/0xff
+added valued 192.0.2.2 timeout 0 packets 0 bytes 0
+updated valued 192.0.2.1 timeout 0 packets 7 bytes 9
+added valued 192.0.2.3 timeout 0 packets 0 bytes 0
+added valued 10.0.0.0/8 timeout 0 nomatch packets 0 bytes 0
+deleted valued 192.0.2.2
+added exact 10.0.0.0/8 192.0.2.1
+added exact 10.1.0.0/16 nomatch
+updated exact 10.1.0.0/16
+flushed exact" "$(nearly < values)"
+	check "JSON: an entry, and one that was updated" \
+		'[{"bytes": 0, "comment": "two  blanks", "elem": "192.0.2.1", "packets": 0}, {"bytes": 9, "elem": "192.0.2.1", "packets": 7, "skbmark": "0x1/0xff"}]' \
+		"$(python values.json '[{k: v for k, v in e["members"][0].items() if k != "timeout"} for e in d[:2]]')"
+	check "entries of events can be added to another set" "$("$IPCUCKOO" save valued | sed -n 's/^add valued/add other/p')" \
+		"$("$IPCUCKOO" create other hash:net timeout 0 counters comment skbinfo
+		sed -nE 's/^(added|updated) valued/add other/p; s/^deleted valued/del other/p' values |
+			"$IPCUCKOO" -exist restore && "$IPCUCKOO" save other | grep ^add)"
+	interrupt_ends "an interrupt ends the monitor with success" "$text"
+	kill "$json"
+	"$IPCUCKOO" destroy --all
+	# More entries than one message has, with comments of all lengths
+	"$IPCUCKOO" create valued hash:ip timeout 0 comment
+	listen many.values
+	for i in {0..250..10}; do
+		printf -v text "%${i}s" ""
+		"$IPCUCKOO" add valued "10.0.$i.0/25" timeout 10000 comment "$i${text// /x}"
+		"$IPCUCKOO" -exist add valued "10.0.$i.0/25" timeout 10000 comment "$i${text// /y}"
+	done
+	"$IPCUCKOO" flush valued
+	busywait 20 grep -q "flushed valued" many.values
+	check "many entries with long comments: each is reported once" "$(python3 -c '
+for word, letter in ("added", "x"), ("updated", "y"):
+    for i in range(0, 251, 10):
+        for n in range(128): print(f"{word} valued 10.0.{i}.{n} comment \"{i}{i * letter}\"")' | sort | md5sum)" \
+		"$(grep -v flushed many.values | sed -E 's/ timeout [0-9]+//' | sort | md5sum)"
+	kill "$monitor"
 	"$IPCUCKOO" destroy --all
 }
 
@@ -345,6 +416,7 @@ mkdir -p $work
 cd $work || bail "no $work"
 test_text
 test_gone
+test_values
 test_many
 test_order
 test_overrun
