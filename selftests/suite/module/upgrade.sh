@@ -4,7 +4,8 @@
 # The module is replaced by ipcuckoo-upgrade while packets flow. Packets of addresses in the sets
 # must never pass, packets of others must never be dropped: neither during the upgrade, nor if it
 # is refused, fails, or is killed, nor when it is then run again. churn-flow.c sends and checks the
-# packets. With ROUNDS, it is killed three times as often.
+# packets. With ROUNDS, it is killed three times as often. With ENTRIES, only the upgrade while sets change is
+# tested, with a set of so many entries.
 
 . "${0%/*}/../../lib/lib.sh"
 . "${0%/*}/../../lib/lib-net.sh"
@@ -370,7 +371,7 @@ loaded()
 	done | paste -sd ' '
 }
 
-# Exceptions, timeouts and comments that change while the old module is in force: they are read from lists.
+# Exceptions, timeouts and comments that change while the old module is in force
 test_values_between()
 {
 	hooked 'ipcuckoo --force --json detach --all' '$f add nets 198.18.200.9 nomatch
@@ -419,12 +420,20 @@ test_changes_between()
 	ipcuckoo del live 10.9.9.2
 	in_force "entries change at last"
 	hooked 'rmmod ipcuckoo' '$f add extra 198.18.7.8 timeout 77; $f del extra 198.18.7.9'
-	check "entries with values change too late: status" 4 $?
-	check_match "entries with values change too late: they are printed" \
-		"/netns/f are lost; repeat them:.*added extra 198.18.7.8" "$(< $dir/out)"
-	check_match "entries with values change too late: an exception, too" "deleted extra 198.18.7.9" \
-		"$(< $dir/out)"
-	in_force "entries with values change too late"
+	check "entries with values change at last: status" 0 $?
+	note "$(< $dir/out)"
+	check_match "entries with values change at last: one has its timeout" "add extra 198.18.7.8 timeout [67].*[^9]$" \
+		"$(ipcuckoo save extra | grep '198.18.7.[89]')"
+	ipcuckoo del extra 198.18.7.8
+	ipcuckoo add extra 198.18.7.9 nomatch
+	in_force "entries with values change at last"
+	# Each addition evicts an entry, and the evictions cannot be repeated.
+	hooked 'rmmod ipcuckoo' '$f add full 198.18.12.1'
+	check "an entry is evicted at last: status" 4 $?
+	check_match "an entry is evicted at last: the changes are printed" \
+		"/netns/f are lost; repeat them:.added full 198.18.12.1.deleted full 198.18.11" "$(< $dir/out)"
+	printf '198.18.11.%s\n' {1..64} | ipcuckoo load full - > /dev/null
+	in_force "an entry is evicted at last"
 	test_values_between
 	hook_silent=1 hooked 'ipcuckoo --force --json detach --all' \
 		'$f del +few 198.18.9.8; $f add live 10.9.9.3'
@@ -528,39 +537,73 @@ test_killed()
 	[ "$helpers_loaded" = ipcuckoo ] || run_ok "then ipcuckoo_ipset can be unloaded" busywait 10 rmmod ipcuckoo_ipset
 }
 
-# Adds hosts to the set live until the file "run" is gone, and notes which were accepted.
-change_live()
+# Adds hosts to the sets live and timed until the file "run" is gone, a thousand a second if the machine is
+# fast enough, and notes which were accepted: "SET HOST".
+change_sets()
 {
-	local i host
-
-	for ((i = 0; i < 60000; i++)); do
-		[ -e $dir/run ] || return
-		host=10.77.$((i / 256)).$((i % 256))
-		ipcuckoo add live $host 2> /dev/null && echo $host >> $dir/accepted
-		sleep 0.3
-	done
+	in_f python3 - $dir/run $dir/accepted <<- 'END'
+		import os, sys, time
+		with open(sys.argv[2], "w") as accepted:
+		    for n in range(1 << 20):
+		        host = f"10.{77 + (n >> 16)}.{n >> 8 & 255}.{n & 255}"
+		        for name in "live", "timed":
+		            try:
+		                file = os.open(f"/proc/net/ipcuckoo/set/{name}", os.O_WRONLY)
+		            except OSError:
+		                continue
+		            try:
+		                os.write(file, f"+{host}\n".encode())
+		                print(name, host, file=accepted, flush=True)
+		            except OSError:
+		                pass
+		            os.close(file)
+		        time.sleep(0.002)
+		        if not n % 32 and not os.path.exists(sys.argv[1]):
+		            break
+	END
 }
 
-# A change that the tool has confirmed must survive, or be named. On a slow machine the sets may
-# never rest; then nothing is upgraded.
+# A change that the kernel has accepted must survive, or be named. ENTRIES is how many hosts the set live has
+# before: with ten million, no list of it is read without a change meanwhile.
 test_changes()
 {
+	local entries=${ENTRIES:-20000} begin
+
+	ipcuckoo create timed hash:ip timeout 5000 maxelem 10000000 || bail "cannot create the set timed"
+	ipcuckoo change live maxelem 0
+	python3 -c 'import sys
+for i in range(int(sys.argv[1])): print(f"{128 + (i >> 24)}.{i >> 16 & 255}.{i >> 8 & 255}.{i & 255}")' "$entries" |
+		ipcuckoo load live - > /dev/null || bail "cannot load the set live"
+	ipcuckoo add timed 192.0.2.1 timeout 90000
 	touch $dir/run
-	change_live &
+	change_sets &
 	sleep 1
+	begin=$SECONDS
 	upgrade
-	check_match "upgrade while a set changes" '^0|^4|^1 .*: the sets change all the time; .*' \
-		"$? $(< "$dir/out")"
+	check_match "upgrade while sets change" '^(0|4)$' $?
+	note "it took $((SECONDS - begin)) s, and $(wc -l < $dir/accepted) changes were accepted meanwhile"
 	rm $dir/run
 	wait $!
-	note "$(< "$dir/out")"
-	ipcuckoo save live | awk '$1 == "add" { print $3 }' > $dir/present
+	note "$(head -c 1000 "$dir/out")"
+	{
+		ipcuckoo save live
+		ipcuckoo save timed
+	} > $dir/saved
+	awk '$1 == "add" { print $2, $3 }' $dir/saved > $dir/present
 	check_match "changes were accepted" '^[1-9]' "$(wc -l < $dir/accepted)"
-	grep -o '10\.77\.[0-9.]*' $dir/out >> $dir/present
+	sed -nE 's/^added (live|timed) ([0-9.]+).*/\1 \2/p' $dir/out >> $dir/present
 	check "none was lost without a word" "" \
-		"$(sort -u $dir/present | comm -13 - <(sort $dir/accepted))"
+		"$(sort -u $dir/present | comm -13 - <(sort -u $dir/accepted) | head)"
+	check "none of the other entries was lost" "$entries" \
+		"$(grep -c '^add live 1[2-9][0-9]\.' $dir/saved)"
+	check "entries have the timeouts that they had" "" \
+		"$(awk '$2 == "timed" && $1 == "add" && $3 != "192.0.2.1" && ($5 < 3000 || $5 > 5000)' $dir/saved | head)"
+	check_match "an entry has a timeout of its own" '^add timed 192.0.2.1 timeout 8[0-9]{4}$' \
+		"$(grep '192\.0\.2\.1' $dir/saved)"
 	ipcuckoo flush live
-	in_force "upgrade while a set changes"
+	ipcuckoo change live maxelem 1000000
+	ipcuckoo destroy timed
+	in_force "upgrade while sets change"
 }
 
 [ -n "$ipv6" ] || skip_all "no IPv6 in this kernel, and packets are of both families"
@@ -580,6 +623,10 @@ on_exit "ip netns del 'tenant  1'"
 ip netns add "tenant  1"
 in_f "$helpers/churn-writer" -s "$seed" lists $dir || bail "cannot write the lists"
 make_sets
+if [ -n "${ENTRIES:-}" ]; then
+	test_changes
+	ktap_done
+fi
 test_upgrade
 test_refused
 test_broken
