@@ -87,17 +87,68 @@ static int get_entry(struct genl_info *info, struct ipcuckoo_entry *entry,
 /* Find the entry that decides about an address, as look-ups of packets do. In a set of
  * family any, ipcuckoo_set_normalize() has made @entry the IPv4 form of an IPv4-mapped
  * address @asked. If no IPv4 entry covers it, a short IPv6 prefix may: IPv4 entries count
- * as longer, so they come first.
+ * as longer, so they come first. @entry becomes the one that decides, if there is one;
+ * otherwise its length becomes IPCUCKOO_LEN_NONE.
  */
 static bool find_entry(struct ipcuckoo_set *set, const struct ipcuckoo_entry *asked,
-		       const struct ipcuckoo_entry *entry, u8 *len)
+		       struct ipcuckoo_entry *entry)
 {
-	bool found = ipcuckoo_entries_find(&set->entries, entry, len);
 	bool mapped = asked->v6 && asked->len == 128 && !entry->v6;
+	bool found;
+	u8 len;
 
-	if (!mapped || *len != IPCUCKOO_LEN_NONE)
-		return found;
-	return ipcuckoo_entries_find(&set->entries, asked, len);
+	found = ipcuckoo_entries_find(&set->entries, entry, &len);
+	if (mapped && len == IPCUCKOO_LEN_NONE) {
+		*entry = *asked;
+		found = ipcuckoo_entries_find(&set->entries, entry, &len);
+	}
+	entry->len = len;
+	return found;
+}
+
+/* Put the extensions of an entry into a reply. */
+static int put_value(struct sk_buff *skb, struct ipcuckoo_entries *e,
+		     const struct ipcuckoo_entry *entry)
+{
+	struct ipcuckoo_value value;
+	struct nlattr *attr;
+	const char *comment;
+	unsigned int i;
+	size_t size;
+
+	if (!e->options || !ipcuckoo_entries_get(e, entry, &value))
+		return 0;
+	comment = ipcuckoo_record_comment(value.record) ?: "";
+	for (i = 0; i < IPCUCKOO_WIRE_NOMATCH; i++) {
+		if (!(e->options & ipcuckoo_wire_exts[i].option))
+			continue;
+		size = ipcuckoo_wire_exts[i].size ?: strlen(comment) + 1;
+		attr = nla_reserve(skb, ipcuckoo_wire_exts[i].attr, size);
+		if (!attr)
+			return -EMSGSIZE;
+		ipcuckoo_wire_put_ext(nla_data(attr), i, &value, ipcuckoo_now());
+	}
+	return 0;
+}
+
+/* Find out what a set has of an entry, and put that into a reply. */
+static int test_entry(struct sk_buff *skb, struct ipcuckoo_set *set,
+		      const struct ipcuckoo_entry *asked, struct ipcuckoo_entry *entry)
+{
+	struct ipcuckoo_entries *e = &set->entries;
+	bool approximate = ipcuckoo_entries_approximate(e);
+	u32 copies = approximate ? ipcuckoo_entries_copies(e, entry) : 0;
+	bool found = find_entry(set, asked, entry);
+
+	if (nla_put_u8(skb, IPCUCKOO_A_FOUND, found) ||
+	    (approximate && nla_put_u32(skb, IPCUCKOO_A_COPIES, copies)))
+		return -EMSGSIZE;
+	if (entry->len == IPCUCKOO_LEN_NONE)
+		return 0;
+	if (nla_put_u8(skb, IPCUCKOO_A_PREFIX_LEN, entry->len) ||
+	    (!found && nla_put_u8(skb, IPCUCKOO_A_NOMATCHES, 1)))
+		return -EMSGSIZE;
+	return put_value(skb, e, entry);
 }
 
 int ipcuckoo_nl_entry_test_doit(struct sk_buff *skb, struct genl_info *info)
@@ -105,10 +156,7 @@ int ipcuckoo_nl_entry_test_doit(struct sk_buff *skb, struct genl_info *info)
 	struct ipcuckoo_batch_cursor at = IPCUCKOO_BATCH_BEGIN;
 	struct ipcuckoo_entry asked, entry;
 	struct ipcuckoo_nl_reply reply;
-	bool found = false, approximate;
 	struct ipcuckoo_set *set;
-	u32 copies = 0;
-	u8 len = IPCUCKOO_LEN_NONE;
 	int err;
 
 	err = get_entry(info, &asked, &at);
@@ -125,18 +173,8 @@ int ipcuckoo_nl_entry_test_doit(struct sk_buff *skb, struct genl_info *info)
 	if (err)
 		ipcuckoo_nl_blame_entry(info, &at);
 	else
-		found = find_entry(set, &asked, &entry, &len);
-	approximate = ipcuckoo_entries_approximate(&set->entries);
-	if (!err && approximate)
-		copies = ipcuckoo_entries_copies(&set->entries, &entry);
+		err = test_entry(reply.skb, set, &asked, &entry);
 	ipcuckoo_nl_unlock_set(set);
-	if (!err && (nla_put_u8(reply.skb, IPCUCKOO_A_FOUND, found) ||
-		     (approximate && nla_put_u32(reply.skb, IPCUCKOO_A_COPIES, copies)) ||
-		     (len != IPCUCKOO_LEN_NONE &&
-		      nla_put_u8(reply.skb, IPCUCKOO_A_PREFIX_LEN, len)) ||
-		     (len != IPCUCKOO_LEN_NONE && !found &&
-		      nla_put_u8(reply.skb, IPCUCKOO_A_NOMATCHES, 1))))
-		err = -EMSGSIZE;
 	return ipcuckoo_nl_reply_end(info, &reply, err);
 }
 

@@ -314,8 +314,9 @@
  * IPCUCKOO_CMD_ENTRY_TEST (do): test one entry
  *
  *   request: SET, entries (exactly one)
- *   reply: FOUND; if an entry decided, PREFIX_LEN, its length; if that entry is
- *          an exception, NOMATCHES; filter:ip: COPIES
+ *   reply: FOUND; if an entry decided, PREFIX_LEN, its length, and its extensions,
+ *          if the set has them: TIMEOUTS, COUNTERS, SKBINFOS, COMMENTS; if that
+ *          entry is an exception, NOMATCHES; filter:ip: COPIES
  *
  *   A host is found if the set contains it: the longest entry that covers it is
  *   not an exception. A prefix is found if this very prefix is an entry, and not

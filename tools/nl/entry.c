@@ -2,6 +2,13 @@
 #include "nl/entry.h"
 #include "nl/request.h"
 
+/* Whether a message has extensions that are options of a set. */
+static bool has_options(const struct nlattr **attrs)
+{
+	return attrs[IPCUCKOO_A_TIMEOUTS] || attrs[IPCUCKOO_A_COUNTERS] ||
+	       attrs[IPCUCKOO_A_SKBINFOS] || attrs[IPCUCKOO_A_COMMENTS];
+}
+
 int nl_read_entries(const struct nlattr **attrs, void *data)
 {
 	struct packed *entries = data;
@@ -22,9 +29,7 @@ int nl_read_entries(const struct nlattr **attrs, void *data)
 		       mnl_attr_get_payload(attr), more * entry_size[kind]);
 		array->count += more;
 	}
-	entries->has_extensions |= attrs[IPCUCKOO_A_TIMEOUTS] || attrs[IPCUCKOO_A_COUNTERS] ||
-				   attrs[IPCUCKOO_A_SKBINFOS] || attrs[IPCUCKOO_A_COMMENTS] ||
-				   attrs[IPCUCKOO_A_NOMATCHES];
+	entries->has_extensions |= has_options(attrs) || attrs[IPCUCKOO_A_NOMATCHES];
 	return 0;
 }
 
@@ -353,8 +358,12 @@ int nl_entry_del(struct nl *nl, const char *set, const struct packed *entries,
 
 static int read_test(const struct nlattr **attrs, void *data)
 {
+	struct strings none = { NULL, NULL };
 	struct nl_test *test = data;
 
+	test->has_value = has_options(attrs);
+	test->value = read_value(attrs, 0, &none);
+	nl_string(attrs, IPCUCKOO_A_COMMENTS, test->comment, sizeof(test->comment));
 	test->found = nl_uint(attrs, IPCUCKOO_A_FOUND);
 	test->nomatch = attrs[IPCUCKOO_A_NOMATCHES];
 	test->copies = nl_uint(attrs, IPCUCKOO_A_COPIES);

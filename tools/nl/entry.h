@@ -26,12 +26,18 @@ struct nl_change {
  * @nomatch:	the set does not contain it because of an exception
  * @prefix_len:	length of the entry, or exception, that decided
  * @copies:	approximate sets: how often the entry may be stored
+ * @has_value:	the extensions of the entry that decided have come: an old module does not send them
+ * @value:	these, all but the comment
+ * @comment:	the comment; "" for none
  */
 struct nl_test {
 	bool found;
 	bool nomatch;
 	uint8_t prefix_len;
 	uint32_t copies;
+	bool has_value;
+	struct entry_value value;
+	char comment[IPCUCKOO_COMMENT_MAX + 1];
 };
 
 /* How many entries of each kind have been sent, if they take several messages. Begins
