@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * One question decides: what happens to a packet, given what is attached and what the sets have?
- * verdict() answers it for the attachments as they are, and as they will be. A change is refused if
+ * chain_verdict() answers it for the attachments as they are, and as they will be. A change is refused if
  * a packet of the session, or from or to an address that the machine needs, is dropped afterwards
  * and was not before.
  *
@@ -32,16 +32,6 @@
 #define ENVIRON_SIZE	(1 << 20)
 
 enum { CLIENT, SERVER, ENDS };
-
-/**
- * struct end - an end of a connection
- * @family:	IPCUCKOO_FAMILY_*; 0 for any address that is in no set
- * @address:	the address, in network byte order
- */
-struct end {
-	uint8_t family;
-	uint8_t address[IPCUCKOO_HOST6_SIZE];
-};
 
 /**
  * struct session - an SSH session
@@ -142,257 +132,6 @@ static bool find_session(struct session *session)
 	return false;
 }
 
-/* What an address is in */
-
-/* What a set will have of a prefix: it has an entry, an exception, or neither, whatever is in the
- * kernel; or that, whatever it is.
- */
-enum fate { FATE_IN, FATE_HOLE, FATE_OUT, FATE_SAME };
-
-static enum fate fate_of(const struct guard_set *set, enum entry_kind kind, const uint8_t *entry)
-{
-	if (set->in && packed_has(set->in, kind, entry))
-		return FATE_IN;
-	if (set->holes && packed_has(set->holes, kind, entry))
-		return FATE_HOLE;
-	if (set->out && packed_has(set->out, kind, entry))
-		return FATE_OUT;
-	return FATE_SAME;
-}
-
-/* Whether a set changes only in the way that guard_set has entries for. */
-static bool has_changes(const struct guard_set *set)
-{
-	return set->in || set->holes || set->out;
-}
-
-/* The prefix of an address; a host, as the set stores it, if @len is all of it. */
-static enum entry_kind prefix_of(const struct guard_set *set, const struct end *end,
-				 unsigned int len, uint8_t entry[IPCUCKOO_NET6_SIZE])
-{
-	enum entry_kind kind = entry_prefix(end->family == IPCUCKOO_FAMILY_INET6, end->address, len,
-					    entry);
-	struct packed one = { 0 };
-
-	if (is_net(kind) || !set->kind)
-		return kind;
-	one.kind[kind].data = entry;
-	one.kind[kind].count = 1;
-	mask_hosts(set->kind, &one);
-	return kind;
-}
-
-static bool has_prefixes(const struct guard_set *set)
-{
-	return !set->kind || set->kind->type == IPCUCKOO_TYPE_HASH_NET;
-}
-
-/* Whether the change is about an entry that covers the address. */
-static bool touches(const struct guard_set *set, const struct end *end)
-{
-	unsigned int len = end->family == IPCUCKOO_FAMILY_INET ? 32 : 128;
-	uint8_t entry[IPCUCKOO_NET6_SIZE];
-	enum entry_kind kind;
-
-	if (!end->family || !has_changes(set))
-		return false;
-	for (;; len--) {
-		kind = prefix_of(set, end, len, entry);
-		if (fate_of(set, kind, entry) != FATE_SAME)
-			return true;
-		if (!len || !has_prefixes(set))
-			return false;
-	}
-}
-
-/* Ask the kernel about an entry of a set. Return: 1 if the set has the entry, or one that covers a
- * host, or an exception; 0 if not; or a negative errno.
- */
-static int ask_kernel(struct tool *tool, const struct guard_set *set, enum entry_kind kind,
-		      uint8_t *entry, struct nl_test *test)
-{
-	struct packed one = { 0 };
-	int err;
-
-	if (!*set->name)
-		return 0;
-	one.kind[kind].data = entry;
-	one.kind[kind].count = 1;
-	err = nl_entry_test(tool->nl, set->name, &one, test);
-	/* There is no such set, or it cannot hold the address. */
-	if (err == -ENOENT || err == -EAFNOSUPPORT || err == -EOPNOTSUPP)
-		return 0;
-	return err ? err : test->found || test->nomatch;
-}
-
-/* Whether a set contains an address: the longest entry that covers it decides. @length: set to
- * that of the entry, if it does. Return: 1, 0, or a negative errno if the kernel could not be
- * asked.
- */
-static int contains(struct tool *tool, const struct guard_set *set, const struct end *end,
-		    unsigned int *length)
-{
-	unsigned int bits = end->family == IPCUCKOO_FAMILY_INET ? 32 : 128, top = bits;
-	uint8_t entry[IPCUCKOO_NET6_SIZE];
-	struct nl_test test = { 0 };
-	enum entry_kind kind;
-	enum fate fate;
-	int there;
-
-	if (!end->family)
-		return 0;
-	*length = bits;
-	kind = prefix_of(set, end, bits, entry);
-	there = ask_kernel(tool, set, kind, entry, &test);
-	if (there < 0 || !has_changes(set))
-		return there < 0 ? there : there && test.found;
-	/* The longest entry that the kernel has. In a set of hosts, it is the host. */
-	if (there && has_prefixes(set))
-		top = test.prefix_len;
-	for (;; --*length) {
-		kind = prefix_of(set, end, *length, entry);
-		fate = fate_of(set, kind, entry);
-		if (fate == FATE_IN || fate == FATE_HOLE)
-			return fate == FATE_IN;
-		/* Deleted, so that shorter ones decide: the kernel is asked for each of these. */
-		if (there && *length < top && fate == FATE_SAME) {
-			there = ask_kernel(tool, set, kind, entry, &test);
-			if (there < 0)
-				return there;
-			if (there)
-				return test.found;
-			there = 1;
-		} else if (there && *length == top && fate == FATE_SAME) {
-			return test.found;
-		}
-		if (!*length || !has_prefixes(set))
-			return 0;
-	}
-}
-
-/* What happens to a packet */
-
-/**
- * struct seen - an attachment that sees packets
- * @attachment:	the attachment
- * @set:	what it looks addresses up in
- * @line:	the command that attaches it; NULL if it is there already
- * @other:	what it looks up is not the set that it looked up before, with changes of entries
- */
-struct seen {
-	struct nl_attachment attachment;
-	struct guard_set set;
-	const struct tool *line;
-	bool other;
-};
-
-/* All attachments, in the order in which they run */
-struct world {
-	struct seen *seen;
-	size_t count;
-};
-
-/**
- * struct packet - a packet
- * @source:	where it comes from
- * @destination: where it goes
- * @out:	this machine sends it
- * @dev:	the device by which it comes or goes; "" for one that no attachment names
- * @loopback:	that is a loopback device
- */
-struct packet {
-	struct end source;
-	struct end destination;
-	bool out;
-	const char *dev;
-	bool loopback;
-};
-
-/**
- * struct cause - why a packet is dropped
- * @seen:	the attachment that drops it
- * @end:	its address that is in the set
- * @length:	length of the entry that covers the address
- */
-struct cause {
-	const struct seen *seen;
-	const struct end *end;
-	unsigned int length;
-};
-
-static bool sees(const struct nl_attachment *attachment, const struct packet *packet)
-{
-	if (packet->out && (attachment->place > IPCUCKOO_PLACE_IP ||
-			    !(attachment->direction & IPCUCKOO_DIR_DST)))
-		return false;
-	if (packet->loopback && !(attachment->flags & IPCUCKOO_F_LOOPBACK))
-		return false;
-	return !attachment->dev[0] || !strcmp(attachment->dev, packet->dev);
-}
-
-/* Whether an attachment acts on a packet. Return: as contains(). */
-static int matches(struct tool *tool, const struct seen *seen, const struct packet *packet,
-		   struct cause *cause)
-{
-	int found = 0;
-
-	cause->seen = seen;
-	cause->end = &packet->source;
-	if (seen->attachment.direction & IPCUCKOO_DIR_SRC)
-		found = contains(tool, &seen->set, cause->end, &cause->length);
-	if (found || !(seen->attachment.direction & IPCUCKOO_DIR_DST))
-		return found;
-	cause->end = &packet->destination;
-	return contains(tool, &seen->set, cause->end, &cause->length);
-}
-
-/* Whether two attachments are in one chain, which accept ends. */
-static bool same_chain(const struct nl_attachment *a, const struct nl_attachment *b)
-{
-	if (!same_place(a, b) || (a->place > IPCUCKOO_PLACE_IP && strcmp(a->dev, b->dev)))
-		return false;
-	return a->place == IPCUCKOO_PLACE_XDP || a->priority == b->priority;
-}
-
-/* Whether an attachment in front of @drop in its chain lets the packet pass. Return: as
- * contains().
- */
-static int is_accepted(struct tool *tool, const struct world *world, const struct seen *drop,
-		       const struct packet *packet)
-{
-	struct cause unused;
-	struct seen *seen;
-	int found = 0;
-
-	for (seen = world->seen; seen < drop && !found; seen++)
-		if (seen->attachment.verdict == IPCUCKOO_VERDICT_ACCEPT &&
-		    same_chain(&seen->attachment, &drop->attachment) &&
-		    sees(&seen->attachment, packet))
-			found = matches(tool, seen, packet, &unused);
-	return found;
-}
-
-/* Whether the attachments drop a packet. Return: as contains(). */
-static int verdict(struct tool *tool, const struct world *world, const struct packet *packet,
-		   struct cause *cause)
-{
-	struct seen *seen;
-	int found, accepted;
-
-	for (seen = world->seen; seen < world->seen + world->count; seen++) {
-		if (seen->attachment.verdict != IPCUCKOO_VERDICT_DROP ||
-		    !sees(&seen->attachment, packet))
-			continue;
-		found = matches(tool, seen, packet, cause);
-		if (!found)
-			continue;
-		accepted = found < 0 ? 0 : is_accepted(tool, world, seen, packet);
-		if (accepted < 1)
-			return accepted < 0 ? accepted : found;
-	}
-	return 0;
-}
-
 /* Before and after the change */
 
 /**
@@ -470,13 +209,6 @@ static void complete(const struct tool *tool, struct nl_attachment *attachment)
 				    IPCUCKOO_ORDER_ACCEPT : IPCUCKOO_ORDER_DROP;
 	if (!attachment->has_priority)
 		attachment->priority = default_priority(tool);
-}
-
-/* Only these can decide on packets. */
-static bool decides(const struct nl_attachment *attachment)
-{
-	return attachment->verdict == IPCUCKOO_VERDICT_DROP ||
-	       attachment->verdict == IPCUCKOO_VERDICT_ACCEPT;
 }
 
 /* Insert an attachment behind those of the same or a lower order. */
@@ -573,9 +305,9 @@ static int gets_worse(const struct guarded *guarded, const struct packet *packet
 		      struct cause *cause)
 {
 	struct cause unused;
-	int found = verdict(guarded->tool, &guarded->then, packet, cause);
+	int found = chain_verdict(guarded->tool, &guarded->then, packet, cause);
 
-	if (found > 0 && verdict(guarded->tool, &guarded->now, packet, &unused) > 0)
+	if (found > 0 && chain_verdict(guarded->tool, &guarded->now, packet, &unused) > 0)
 		return 0;
 	return found;
 }

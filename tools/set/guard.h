@@ -11,32 +11,7 @@
 #ifndef IPCUCKOO_TOOL_GUARD_H
 #define IPCUCKOO_TOOL_GUARD_H
 
-#include "cli/tool.h"
-#include "lib/packed.h"
-#include "nl/attachment.h"
-
-/**
- * struct guard_set - what an attachment will look addresses up in: the entries that a set in the
- *		      kernel has now, and changes of them
- * @name:	the set in the kernel; "" for none, because it is new or all of its entries go
- * @kind:	type and mask of the set; needed if entries change
- * @in:		entries that will be in the set. All of these are sorted; NULL for none
- * @holes:	exceptions that will be in the set
- * @out:	entries that will not be in the set
- * @where:	says where the input has one of these entries: sets the line in @tool, or writes
- *		"FILE:LINE: "; NULL if it is no file
- * @data:	for @where
- */
-struct guard_set {
-	char name[IPCUCKOO_NAME_SIZE];
-	const struct nl_set *kind;
-	const struct packed *in;
-	const struct packed *holes;
-	const struct packed *out;
-	void (*where)(struct tool *tool, const void *data, enum entry_kind kind,
-		      const uint8_t *entry, char *text, size_t size);
-	const void *data;
-};
+#include "set/chain.h"
 
 /* Room for what struct guard_set.where writes */
 #define GUARD_TEXT_SIZE	320
