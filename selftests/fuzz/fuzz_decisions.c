@@ -162,22 +162,25 @@ static void check_all(const struct decisions *list, const struct plain *plain,
 {
 	struct walk all = { .plain = plain }, some = { .plain = plain, .touched = true };
 	struct decision decision = { 0 };
+	size_t count = 0, here, there;
 	const struct decision *found;
-	size_t count = 0;
 	unsigned int n;
 	int id;
 
 	decisions_walk(list, visit, &all);
 	decisions_walk_touched(list, touched, visit, &some);
 	for (n = 0; n < ENTRIES; n++) {
-		for (id = 0; id < IDS; id++)
-			count += plain->ends[n][id] > 0;
+		for (id = 0, here = 0; id < IDS; id++)
+			here += plain->ends[n][id] > 0;
+		count += here;
 		fill_entry(&decision, n);
-		found = decisions_find(list, decision.kind, decision.entry);
-		if (!found != !longest(plain, n) || !found != !(all.called & 1u << n) ||
-		    (found && found->expires != longest(plain, n)))
+		found = decisions_find(list, decision.kind, decision.entry, &there);
+		if (here != there || !found != !here || !found != !(all.called & 1u << n))
 			abort();
-		found = decisions_find(touched, decision.kind, decision.entry);
+		for (; there--; found++)
+			if (plain->ends[n][found->id] != found->expires)
+				abort();
+		found = decisions_find(touched, decision.kind, decision.entry, &there);
 		if (!found != !(some.called & 1u << n))
 			abort();
 	}

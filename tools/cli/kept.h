@@ -15,6 +15,9 @@ bool is_kept(const char *set);
 /* Who else changes a set: "ip_set", "ipcuckood", or NULL. */
 const char *set_owner(const struct nl_set *set);
 
+/* The number of the network namespace in which this program runs; 0: unknown. */
+unsigned long long own_namespace(void);
+
 /* Call a function for each set that is kept. */
 void kept_walk(void (*visit)(const char *set, const void *data), const void *data);
 

@@ -16,6 +16,7 @@
 #include "daemon/control.h"
 #include "daemon/set/source.h"
 #include "daemon/status.h"
+#include "daemon/why.h"
 
 #define LINE_MOST	256
 #define CLIENTS_MOST	16
@@ -119,6 +120,8 @@ static char *run_command(struct daemon *daemon, const char *command, const char 
 		return status_prometheus(daemon->config);
 	if (!strcmp(command, "accept") || !strcmp(command, "refresh"))
 		return command_source(daemon, command, name, done);
+	if (!strcmp(command, "why"))
+		return why_json(daemon->config, name, done);
 	*done = false;
 	return need_text("there is no command \"%s\"", command);
 }

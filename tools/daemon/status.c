@@ -116,7 +116,7 @@ static void add_number(struct json_object *object, const char *key, uint64_t num
 	json_object_object_add(object, key, json_object_new_int64(number));
 }
 
-static struct json_object *source_object(const struct source *source)
+struct json_object *status_of_source(const struct source *source)
 {
 	struct json_object *object = json_object_new_object();
 	char *kept_out = guard_text(source), *save = source_save_text(source);
@@ -153,7 +153,7 @@ static struct json_object *source_object(const struct source *source)
 	return object;
 }
 
-static struct json_object *target_object(const struct target *target)
+struct json_object *status_of_target(const struct target *target)
 {
 	struct json_object *object = json_object_new_object();
 
@@ -192,9 +192,9 @@ char *status_json(const struct config *config)
 	size_t i;
 
 	for (i = 0; i < config->target_count; i++)
-		json_object_array_add(sets, target_object(config->targets[i]));
+		json_object_array_add(sets, status_of_target(config->targets[i]));
 	for (i = 0; i < config->source_count; i++)
-		json_object_array_add(sources, source_object(config->sources[i]));
+		json_object_array_add(sources, status_of_source(config->sources[i]));
 	json_object_object_add(object, "sets", sets);
 	for (i = 0; config->left && config->left[i]; i++)
 		json_object_array_add(left, json_new_text(config->left[i]));

@@ -667,6 +667,29 @@ static void show_crowdsec(const struct source *source, struct json_object *objec
 			       json_new_text(usage_state(crowdsec->usage)));
 }
 
+/* The decisions that are the reason for an entry */
+static void explain_crowdsec(const struct source *source, const struct member *member,
+			     struct json_object *object)
+{
+	const struct crowdsec_source *crowdsec = (const struct crowdsec_source *)source;
+	struct json_object *array = json_object_new_array(), *one;
+	const struct decision *at;
+	const struct label *label;
+	size_t count;
+
+	at = decisions_find(&crowdsec->now, member->kind, member->entry, &count);
+	for (; count--; at++) {
+		label = labels_get(crowdsec->labels, at->label);
+		one = json_object_new_object();
+		json_object_object_add(one, "id", json_object_new_int64(at->id));
+		json_object_object_add(one, "origin", json_new_text(label->origin));
+		json_object_object_add(one, "scenario", json_new_text(label->scenario));
+		json_object_object_add(one, "expires", json_object_new_int64(at->expires));
+		json_object_array_add(array, one);
+	}
+	json_object_object_add(object, "decisions", array);
+}
+
 /* "refresh": ask for all decisions now. */
 static char *do_command(struct source *source, const char *command, bool *done)
 {
@@ -691,6 +714,7 @@ const struct source_kind crowdsec_kind = {
 	.start = start_crowdsec,
 	.stop = stop_crowdsec,
 	.show = show_crowdsec,
+	.explain = explain_crowdsec,
 	.command = do_command,
 	.clock_set = set_clock,
 	.free = free_crowdsec,

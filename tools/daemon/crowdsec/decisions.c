@@ -187,9 +187,9 @@ int decisions_walk_touched(const struct decisions *list, const struct decisions 
 }
 
 const struct decision *decisions_find(const struct decisions *list, enum entry_kind kind,
-				      const uint8_t *entry)
+				      const uint8_t *entry, size_t *count)
 {
-	size_t from = 0, to = list->count, middle, end;
+	size_t from = 0, to = list->count, middle;
 
 	while (from < to) {
 		middle = from + (to - from) / 2;
@@ -198,9 +198,11 @@ const struct decision *decisions_find(const struct decisions *list, enum entry_k
 		else
 			to = middle;
 	}
-	if (from == list->count || compare_entries(&list->at[from], kind, entry))
-		return NULL;
-	return longest(list, from, &end);
+	*count = 0;
+	while (from + *count < list->count &&
+	       !compare_entries(&list->at[from + *count], kind, entry))
+		++*count;
+	return *count ? &list->at[from] : NULL;
 }
 
 void decisions_shift(struct decisions *list, int64_t seconds)

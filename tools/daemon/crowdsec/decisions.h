@@ -73,9 +73,9 @@ int decisions_walk(const struct decisions *list, decisions_fn *call, void *owner
 /* Call @call for each entry that @touched has. Both are sorted. Return: as decisions_walk(). */
 int decisions_walk_touched(const struct decisions *list, const struct decisions *touched,
 			   decisions_fn *call, void *owner);
-/* The longest decision about an entry; NULL if there is none. */
+/* The decisions about an entry, and their number; NULL if there are none. */
 const struct decision *decisions_find(const struct decisions *list, enum entry_kind kind,
-				      const uint8_t *entry);
+				      const uint8_t *entry, size_t *count);
 /* Add @seconds, which may be negative, to the time at which each decision ends. */
 void decisions_shift(struct decisions *list, int64_t seconds);
 void decisions_free(struct decisions *list);

@@ -103,10 +103,11 @@ static int find_gone(struct work *work)
 {
 	struct contents_cursor cursor = { 0 };
 	struct member stored;
+	size_t count;
 	int err = 0;
 
 	while (!err && contents_next(&work->source->contents, &cursor, &stored))
-		if (!decisions_find(work->what->now, stored.kind, stored.entry))
+		if (!decisions_find(work->what->now, stored.kind, stored.entry, &count))
 			err = add_change(work, true, &stored);
 	return err;
 }

@@ -32,8 +32,7 @@ int merged_collect(const struct target *target, bool plain, struct packed *entri
 	return err;
 }
 
-/* What an entry of a source means for the set. */
-static void complete_member(const struct source *source, struct member *member)
+void merged_complete(const struct source *source, struct member *member)
 {
 	if (!member->expires && source->timeout)
 		member->expires = source->good_at + source->timeout;
@@ -47,7 +46,7 @@ static void add_member(const struct asked *asked, size_t at, struct member *memb
 
 	if (guard_keeps_out(asked->source, member->kind, member->entry))
 		return;
-	complete_member(asked->source, member);
+	merged_complete(asked->source, member);
 	if (member_expired(member, asked->now))
 		return;
 	if (!value->there)

@@ -5,6 +5,7 @@
 
 #include "daemon/set/contents.h"
 
+struct source;
 struct target;
 
 /**
@@ -33,6 +34,9 @@ struct merged {
 struct merged_cursor {
 	struct entry_ref at;
 };
+
+/* What an entry of a source means for the set: add expiry and comment that the source has for all. */
+void merged_complete(const struct source *source, struct member *member);
 
 /* Collect the entries of all sources, without those that the guard keeps out. @plain: also those that have
  * neither expiry nor comment of their own. Return: 0 or -ENOMEM.

@@ -43,6 +43,7 @@ struct source;
  * @start:	begin to follow the source. The loaded contents and notes are there already
  * @stop:	end it
  * @show:	add what only this kind has to the JSON of its state; or NULL
+ * @explain:	add to the JSON of an entry what only this kind knows about it; or NULL
  * @command:	do a command of the control socket, "refresh" or "accept", and answer with a text
  *		for people, allocated with need_text(). Set *@done to whether it was done. NULL:
  *		there are no commands
@@ -64,6 +65,8 @@ struct source_kind {
 	void (*start)(struct source *source);
 	void (*stop)(struct source *source);
 	void (*show)(const struct source *source, struct json_object *object);
+	void (*explain)(const struct source *source, const struct member *member,
+			struct json_object *object);
 	char *(*command)(struct source *source, const char *command, bool *done);
 	void (*request)(struct source *source, struct request *request);
 	const char *(*list)(const struct source *source);
