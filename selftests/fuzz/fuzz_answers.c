@@ -29,7 +29,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		{ "add", "a", "192.0.2.1", "timeout", "5", "-exist" },
 		{ "create", "a", "hash:ip", "timeout", "5" }, { "change", "a", "maxelem", "7" },
 		{ "attach", "b", "both", "mark", "1", "--replace" }, { "detach", "--all" },
-		{ "restore", "--check" },
+		{ "restore", "--check" }, { "why", "192.0.2.1" }, { "why", "-j", "192.0.2.1" },
 	};
 	static const uint8_t file[] =
 		"create r hash:net timeout 9 comment\n"

@@ -19,26 +19,22 @@ bool daemon_address(struct sockaddr_un *address, const char *path)
 	return true;
 }
 
-/* Requests that the daemon answers later take seconds; one that stands still would be waited for. */
-#define ANSWER_SECONDS	60
-
-int daemon_connect(const char *path)
+int daemon_connect(const char *path, unsigned int seconds)
 {
-	const struct timeval patience = { .tv_sec = ANSWER_SECONDS };
+	const struct timeval patience = { .tv_sec = seconds };
 	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0), err;
 	struct sockaddr_un address;
 
 	if (fd < 0)
 		return -errno;
+	setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience));
+	setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof(patience));
 	if (!daemon_address(&address, path))
 		err = -ENAMETOOLONG;
 	else
 		err = connect(fd, (struct sockaddr *)&address, sizeof(address)) ? -errno : 0;
-	if (!err) {
-		setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience));
-		setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof(patience));
+	if (!err)
 		return fd;
-	}
 	close(fd);
 	return err;
 }

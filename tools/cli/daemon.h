@@ -12,8 +12,12 @@
 
 /* Return: whether the path fits. */
 bool daemon_address(struct sockaddr_un *address, const char *path);
-/* Connect. Return: a file descriptor, or a negative errno. */
-int daemon_connect(const char *path);
+/* Requests that the daemon answers later take seconds; one that stands still would be waited for. */
+#define ANSWER_SECONDS	60
+/* Connect. @seconds: how long to wait for the daemon, then and for each part of its answer. Return: a
+ * file descriptor, or a negative errno.
+ */
+int daemon_connect(const char *path, unsigned int seconds);
 /**
  * daemon_ask() - send a line and what follows it, and print the answer
  * @fd:		the connection, which is closed

@@ -280,6 +280,19 @@ const struct command commands[] = {
 	  "LIST may be left out if there is only one.\n"
 	  "\n"
 	  "  ipcuckoo fleet status feed\n" },
+	{ "why", run_why, 0, { NULL },
+	  "ADDRESS [--control SOCKET]",
+	  "show why an address is blocked, or is not",
+	  "Shows what the attachments do with packets from and to the address, by\n"
+	  "device if that matters; which sets have it, by which entries, the one that\n"
+	  "decides first; and in which order these sets are attached. If ipcuckood\n"
+	  "runs, also which of its sources have the address, as of when, until when,\n"
+	  "and the decisions of CrowdSec. Exit status 0: some of its packets are\n"
+	  "dropped; 1: none are.\n"
+	  "--control SOCKET  the control socket of ipcuckood\n"
+	  "\n"
+	  "  ipcuckoo why 192.0.2.7\n"
+	  "  ipcuckoo why 2001:db8::7 -j\n" },
 	{ "stats", run_stats, 0, { NULL },
 	  "[--prometheus]",
 	  "show attachments with counters, sets and memory",

@@ -22,7 +22,7 @@ command_fn run_create, run_destroy, run_flush, run_rename, run_swap,
 	   run_change, run_list, run_restore, run_save, run_interactive,
 	   run_quit, run_add, run_del, run_test, run_count, run_load,
 	   run_attach, run_detach, run_block, run_unblock, run_monitor,
-	   run_publish, run_fleet, run_stats, run_top, run_version, run_help;
+	   run_publish, run_fleet, run_why, run_stats, run_top, run_version, run_help;
 
 /* For the options -h and -V. */
 int print_tool_version(const struct tool *tool);

@@ -41,7 +41,7 @@ static int ask(const struct tool *tool, const char *control, const char *line, c
 
 	if (!control)
 		control = CONTROL_PATH;
-	fd = daemon_connect(control);
+	fd = daemon_connect(control, ANSWER_SECONDS);
 	if (fd >= 0)
 		return daemon_ask(fd, line, body, size, out, tool->quiet ? NULL : stderr);
 	return fail(tool, fd == -EACCES || fd == -EPERM ? STATUS_DENIED : STATUS_ABSENT,

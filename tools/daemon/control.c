@@ -371,7 +371,7 @@ static int on_connection(sd_event_source *io, int fd, uint32_t events, void *dat
  */
 static int listen_at(const char *path)
 {
-	int fd = daemon_connect(path), err = 0;
+	int fd = daemon_connect(path, ANSWER_SECONDS), err = 0;
 	struct sockaddr_un address;
 	mode_t mask;
 
@@ -433,7 +433,7 @@ void control_stop(struct control *control)
 
 int control_ask(const char *path, const char *line)
 {
-	int fd = daemon_connect(path);
+	int fd = daemon_connect(path, ANSWER_SECONDS);
 
 	if (fd >= 0)
 		return daemon_ask(fd, line, NULL, 0, stdout, stderr);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The control socket: a client sends one line, a command and perhaps a name. A line "publish NAME
- * HOW [json] SIZE" is followed by SIZE bytes. The daemon answers with a line "STATUS LENGTH", the
- * exit status of the client and the length of a text, and with the text; then it closes the
- * connection. Daemons that are older than this sentence send no length.
+ * The control socket: a client sends one line, a command and perhaps a name or an address. A line
+ * "publish NAME HOW [json] SIZE" is followed by SIZE bytes. The daemon answers with a line "STATUS
+ * LENGTH", the exit status of the client and the length of a text, and with the text; then it closes
+ * the connection. Daemons that are older than this sentence send no length.
  */
 #ifndef IPCUCKOOD_CONTROL_H
 #define IPCUCKOOD_CONTROL_H

@@ -34,16 +34,13 @@ static void json_name(struct listing *listing)
 
 void json_add_items(struct json_object *object, const struct header_item *items, size_t count)
 {
-	size_t i;
-
-	for (i = 0; i < count; i++) {
-		if (items[i].kind == VALUE_FLAG)
-			json_add_bool(object, items[i].word, true);
-		else if (items[i].kind == VALUE_NUMBER)
-			json_add_uint(object, items[i].word,
-				      strtoull(items[i].text, NULL, 10));
+	for (; count--; items++) {
+		if (items->kind == VALUE_FLAG)
+			json_add_bool(object, items->word, true);
+		else if (items->kind == VALUE_NUMBER)
+			json_add_uint(object, items->word, strtoull(items->text, NULL, 10));
 		else
-			json_add_string(object, items[i].word, items[i].text);
+			json_add_string(object, items->word, items->text);
 	}
 }
 
@@ -75,8 +72,8 @@ static void json_header(struct listing *listing)
 {
 	struct json_object *header = json_object_new_object(), *name;
 	const struct nl_set *set = listing->set;
-	const char *owner = set_owner(set);
 	struct header_item items[HEADER_ITEMS];
+	const char *owner = set_owner(set);
 
 	json_add_items(header, items, header_items(set, items));
 	json_add_uint(header, "memsize", set->memory);

@@ -6,6 +6,8 @@
 #ifndef IPCUCKOO_TOOL_SHOW_H
 #define IPCUCKOO_TOOL_SHOW_H
 
+#include <json-c/json.h>
+
 #include "cli/tool.h"
 #include "lib/extended.h"
 #include "nl/attachment.h"
@@ -13,8 +15,6 @@
 
 /* Room for an address, or for a host name in brackets with a prefix length. */
 #define MEMBER_TEXT_SIZE	1056
-
-struct json_object;
 
 /**
  * struct listing - one run of list or save
@@ -105,6 +105,9 @@ struct header_item {
 size_t header_items(const struct nl_set *set,
 		    struct header_item items[HEADER_ITEMS]);
 
+/* Add options or extensions to an object of JSON. */
+void json_add_items(struct json_object *object, const struct header_item *items, size_t count);
+
 /* The revision of the type in ipset. */
 unsigned int type_revision(unsigned int type);
 
@@ -124,8 +127,6 @@ int walk_members(struct listing *listing, const struct packed *entries,
 
 /* Print the extensions of the current member as save does, and a newline. */
 void print_value(const struct listing *listing);
-/* Add items to an object of JSON. */
-void json_add_items(struct json_object *object, const struct header_item *items, size_t count);
 
 /* The extensions of the current member. Return: their number. */
 size_t value_items(const struct listing *listing,

@@ -6,7 +6,7 @@
 . "${0%/*}/tool-functions"
 
 readme=$top/README.md
-verbs="create add del test destroy list save restore flush rename swap help version - quit change count load attach detach block unblock stats top monitor publish fleet"
+verbs="create add del test destroy list save restore flush rename swap help version - quit change count load attach detach block unblock stats top monitor publish fleet why"
 nobody=(setpriv --reuid=65534 --regid=65534 --clear-groups)
 # The example commands in the help texts, collected by test_help().
 examples=()
