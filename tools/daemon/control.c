@@ -14,6 +14,7 @@
 #include "daemon/base/timer.h"
 #include "daemon/config.h"
 #include "daemon/control.h"
+#include "daemon/health.h"
 #include "daemon/set/source.h"
 #include "daemon/status.h"
 #include "daemon/why.h"
@@ -22,6 +23,8 @@
 #define CLIENTS_MOST	16
 /* The most bytes that may follow a line */
 #define BODY_MOST	(256u << 20)
+/* Nagios waits ten seconds for a plugin. */
+#define HEALTH_SECONDS	8
 /* A client that is silent for this long is sent away. */
 #define CLIENT_SECONDS	10
 
@@ -232,12 +235,16 @@ static void pass_request(struct client *client, const char *command, char *name)
 static void answer_client(struct client *client)
 {
 	char *command = client->line, *name = cut_word(command), *text;
+	enum health health;
 	bool done;
 
 	if (!strcmp(command, "publish")) {
 		pass_request(client, "publish", name);
 	} else if (!strcmp(command, "fleet")) {
 		pass_request(client, "fleet", name);
+	} else if (!strcmp(command, "health")) {
+		text = health_text(client->control->daemon->config, &health);
+		send_answer(client, health, text);
 	} else {
 		text = run_command(client->control->daemon, command, name, &done);
 		send_answer(client, done ? STATUS_OK : STATUS_REFUSED, text);
@@ -440,4 +447,16 @@ int control_ask(const char *path, const char *line)
 	log_error("%s: no ipcuckood answers there: %s; is it running? systemctl status ipcuckood",
 		  path, strerror(-fd));
 	return STATUS_ABSENT;
+}
+
+int control_health(const char *path)
+{
+	int fd = daemon_connect(path, HEALTH_SECONDS), status = HEALTH_UNKNOWN;
+
+	if (fd >= 0)
+		status = daemon_ask(fd, "health", NULL, 0, stdout, stdout);
+	else
+		printf("UNKNOWN: %s: no ipcuckood answers there: %s; is it running? systemctl status ipcuckood\n",
+		       path, strerror(-fd));
+	return status < HEALTH_UNKNOWN ? status : HEALTH_UNKNOWN;
 }

@@ -19,5 +19,7 @@ void control_stop(struct control *control);
 
 /* The client: send a line, and print the answer. Return: the exit status. */
 int control_ask(const char *path, const char *line);
+/* The client: print whether all is well. Return: the exit status, enum health. */
+int control_health(const char *path);
 
 #endif /* IPCUCKOOD_CONTROL_H */

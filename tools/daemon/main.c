@@ -355,6 +355,7 @@ static const struct {
 	{ "--check FILE", "check a configuration, and change nothing" },
 	{ "--dry-run", "print what would change in the kernel's sets" },
 	{ "status [-j|--prometheus]", "show the sets and their sources" },
+	{ "health", "say whether all is well, as plugins of Nagios do" },
 	{ "accept SOURCE", "take what was refused" },
 	{ "refresh SOURCE", "fetch it now" },
 };
@@ -404,10 +405,13 @@ static int fail_usage_of_daemon(void)
 static int run_client(const char *control, char **word, const char *format)
 {
 	const char *name = word[1] ? word[1] : "";
+	bool health = !strcmp(word[0], "health");
 	bool status = !strcmp(word[0], "status");
 	char *line;
 	int result;
 
+	if (health && !word[1])
+		return control_health(control);
 	if ((!status && strcmp(word[0], "accept") && strcmp(word[0], "refresh")) ||
 	    (!status && !word[1]) || (word[1] && (status || word[2])))
 		return fail_usage_of_daemon();
