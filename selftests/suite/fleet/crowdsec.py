@@ -195,6 +195,23 @@ def test_decisions(b):
     b.case("the state has the number of decisions",
            state["decisions"] >= len(b.lapi.active()) and state["entries"] == len(members("s")),
            state)
+    first = b.lapi.add("192.0.2.77", 3600, origin="crowdsec", scenario="crowdsecurity/ssh-bf")
+    other = b.lapi.add("192.0.2.77", 900, origin="lists", scenario="firehol \x1b[1m")
+    wait_for(lambda: "192.0.2.77" in members("s"))
+    b.settle()
+    answer = b.daemon.why("192.0.2.77")[1]
+    entry = answer["sets"][0]["sources"][0]["covered_by"][0]
+    b.case("why: each decision, with origin and scenario", entry["entry"] == "192.0.2.77" and
+           {d["id"]: (d["origin"], d["scenario"]) for d in entry["decisions"]} ==
+           {first: ("crowdsec", "crowdsecurity/ssh-bf"), other: ("lists", "firehol \x1b[1m")} and
+           all(0 <= d["expires"] - time.time() <= 3602 for d in entry["decisions"]), answer)
+    text = b.daemon.why("192.0.2.77", "-q")[1]
+    b.case("in words, which cannot act on a terminal", re.search(
+        r"^    decision \d+ of CrowdSec: scenario firehol \\x1b\[1m, origin lists, until ", text, re.M),
+        text)
+    b.case("why: the prefix of another decision",
+           b.daemon.why("198.51.100.9")[1]["sets"][0]["sources"][0]["covered_by"][0]["entry"] ==
+           "198.51.100.0/24")
     b.lapi.delete_all()
     b.in_force("all decisions are deleted: the set is empty")
     b.end()

@@ -364,6 +364,116 @@ def test_guard(b):
     b.end()
 
 
+def sources_of(answer, name):
+    """Source: the entries that it has of the address, in the set"""
+    found = next((s for s in answer["sets"] if s["name"] == name), {})
+    return {s["name"]: [c["entry"] for c in s["covered_by"]] for s in found.get("sources", [])}
+
+
+def test_why(b):
+    """Which feeds have an address, and what the daemon says of it without being asked in vain"""
+    b.server.say("/a", lie.whole(lines(["192.0.2.0/24", "198.51.100.1", "2001:db8::/32"])))
+    b.server.say("/b", lie.whole(lines(["198.51.100.1", "198.51.0.0/16", "192.0.2.200"])))
+    b.server.say("/c", lie.whole(lines(["192.0.2.200", "203.0.113.9"])))
+    b.begin({"s": {"except": "192.0.2.128/25", "attach": "src drop"},
+             "hosts": {"type": "hash:ip", "except": "192.0.2.200"}},
+            {"a": {"set": "s"}, "b": {"set": "s", "timeout": "1h", "comment": "from b"},
+             "c": {"set": "hosts"}})
+    begin = time.time()
+    wait_for(lambda: "192.0.2.0/24" in members("s"))
+    status, answer, err = b.daemon.why("198.51.100.1")
+    b.case("two feeds have it", status == 0 and not err and answer["daemon"] == "answers" and
+           sources_of(answer, "s") == {"a": ["198.51.100.1"],
+                                       "b": ["198.51.100.1", "198.51.0.0/16"]}, (answer, err))
+    source = next(s for s in answer["sets"] if s["name"] == "s")["sources"][1]
+    b.case("when it was fetched, until when it is there, and its comment",
+           abs(source["good_at"] - begin) < 60 and
+           source["covered_by"][0]["expires"] == source["good_at"] + 3600 and
+           source["covered_by"][0]["comment"] == "from b", source)
+    text = b.daemon.why("198.51.100.1", "-q")[1]
+    b.case("in words", re.search(
+        rf'^  from feed b \({re.escape(b.server.url("/b"))}\): 198.51.0.0/16, as of '
+        r'[-0-9]+ [0-9:]+, until [-0-9]+ [0-9:]+, comment "from b"$', text, re.M), text)
+    status, answer, _ = b.daemon.why("192.0.2.200")
+    b.case("an exception spares it in one set, and keeps it out of the other one", status == 1 and
+           {s["name"]: (s["answer"], s["except"]) for s in answer["sets"]} ==
+           {"s": ("exception", "192.0.2.128/25"), "hosts": ("not listed", "192.0.2.200")}, answer)
+    b.case("the feeds that have it are named",
+           sources_of(answer, "hosts") == {"c": ["192.0.2.200"]} and
+           sources_of(answer, "s") == {"a": ["192.0.2.0/24"], "b": ["192.0.2.200"]}, answer)
+    b.case("IPv6", sources_of(b.daemon.why("2001:db8:5::1")[1], "s") == {"a": ["2001:db8::/32"]})
+    status, answer, _ = b.daemon.why("203.0.113.1")
+    b.case("an address that none has", status == 1 and answer["sets"] == [], answer)
+    b.case("the daemon refuses what is no address",
+           b.daemon.ask("why 192.0.2.0/24") == (3, '"192.0.2.0/24" is no address; ask: why ADDRESS\n'))
+    subprocess.run(["ip", "netns", "add", "elsewhere"], check=True)
+    answer = b.daemon.why("198.51.100.1", netns="elsewhere")[1]
+    subprocess.run(["ip", "netns", "del", "elsewhere"], check=True)
+    b.case("sources of another namespace are not shown",
+           answer["daemon"] == "elsewhere" and answer["sets"] == [], answer)
+    b.daemon.process.send_signal(signal.SIGSTOP)
+    begin = time.monotonic()
+    status, answer, err = b.daemon.why("198.51.100.1")
+    b.daemon.process.send_signal(signal.SIGCONT)
+    b.case("a daemon that does not answer: a message says so, after some ten seconds",
+           status == 0 and answer["daemon"] == "silent" and "has not said where" in err and
+           not any("sources" in s for s in answer["sets"]) and 5 < time.monotonic() - begin < 40, (answer, err))
+    b.daemon.stop()
+    status, answer, err = b.daemon.why("198.51.100.1")
+    b.case("no daemon at the socket that was named: a message says so", status == 0 and
+           answer["daemon"] == "silent" and "no ipcuckood answers there" in err, (answer, err))
+    tool("detach", "--all")
+    b.config({"s": {}}, {})
+    b.daemon.start()
+    b.end()
+
+
+def test_health(b):
+    """What monitoring gets: the exit statuses of Nagios, and a line for each fault"""
+    b.case("no daemon: unknown", b.daemon.health()[0] == 3, b.daemon.health())
+    b.server.say("/a", lie.whole(lines(MANY[:9])))
+    b.begin({"s": {"attach": "src drop"}}, {"a": {"set": "s"}})
+    good = (0, "OK: all is in force: sets: 1, sources: 1\n")
+    b.case("all is well", wait_for(lambda: b.daemon.health() == good, 20), b.daemon.health())
+
+    def says(text, *faults):
+        """A case: soon there are these faults, the worst of them first."""
+        def there():
+            status, out = b.daemon.health()
+            lines = out.splitlines()
+            return status == (2 if faults[0].startswith("CRITICAL") else 1) and \
+                len(lines) == len(faults) and \
+                all(re.match(f, line) for f, line in zip(faults, lines))
+        b.case(text, wait_for(there, 20), b.daemon.health())
+
+    b.server.say("/a", lie.whole(""))
+    b.daemon.refresh("a")
+    says("a feed that is refused", "WARNING: feed a is refused: ")
+    b.server.say("/a", lie.whole(lines(MANY[:9])))
+    b.daemon.refresh("a")
+    b.case("all is well again", b.daemon.health() == good, b.daemon.health())
+    b.config({"s": {"attach": "src drop"}, "t": {"attach": "no"}}, {"a": {"set": "s"}})
+    os.kill(b.daemon.process.pid, signal.SIGHUP)
+    says("a set without a source", "WARNING: set t has no source")
+    b.config({"s": {"attach": "src drop"}}, {"a": {"set": "s"}, "new": {"set": "s"}})
+    os.kill(b.daemon.process.pid, signal.SIGHUP)
+    says("a feed that fails, and had no entries", "CRITICAL: feed new has no entries yet: ")
+    b.config({"s": {"attach": "src drop ingress dev none0"}}, {"a": {"set": "s"}})
+    os.kill(b.daemon.process.pid, signal.SIGHUP)
+    says("a set that acts on nothing", "CRITICAL: set s: ")
+    b.daemon.process.send_signal(signal.SIGSTOP)
+    begin = time.monotonic()
+    status, text = b.daemon.health()
+    b.daemon.process.send_signal(signal.SIGCONT)
+    b.case("a daemon that does not answer: unknown, in time for Nagios",
+           status == 3 and "did not answer" in text and time.monotonic() - begin < 20, text)
+    b.config({"s": {}}, {})
+    os.kill(b.daemon.process.pid, signal.SIGHUP)
+    wait_for(lambda: not b.daemon.status()["sources"])
+    tool("detach", "--all")
+    b.end()
+
+
 def test_values(b):
     """Timeouts and comments"""
     b.server.say("/a", lie.whole(lines(MANY[:10])))
@@ -882,7 +992,7 @@ def test_random(b):
 
 
 TESTS = (test_formats, test_arrays, test_starts, test_conditions, test_lies, test_files,
-         test_accept, test_guard, test_values, test_many, test_access,
+         test_accept, test_guard, test_why, test_health, test_values, test_many, test_access,
          test_patience, test_restart, test_incomplete, test_replaced, test_names,
          test_kept, test_config, test_service, test_idle, test_library, test_random)
 

@@ -346,6 +346,16 @@ def test_guard(b):
            {"8.0.0.0/8", "9.0.0.0/8"} <= set(b.redis.entries("feed")), text)
     b.case("the set gets the rest", host.has(MANY[:9] + ["192.0.2.222"]), host.members())
     b.case("the source says so", host.source()["kept_out"] == 2, host.source())
+    answer = host.daemon.why("8.1.2.3")[1]
+    source = answer["sets"][0]["sources"][0]
+    b.case("why: the list has it, and the guard keeps it out of the set",
+           answer["sets"][0]["answer"] == "not listed" and source["list"] == "feed" and
+           [(c["entry"], c["kept_out"]) for c in source["covered_by"]] == [("8.0.0.0/8", True)], answer)
+    text = host.daemon.why(MANY[0], "-q")[1]
+    b.case("why: the list that has an address, and where",
+           f"(list feed in Redis at {source['server']}): {MANY[0]}, as of " in text, text)
+    b.case("health: a warning", host.daemon.health()[0] == 1 and "not put into the set" in
+           host.daemon.health()[1], host.daemon.health())
     status, text = host.publish("8.0.0.0/8", "--delete")
     b.case("a deletion", wait_for(lambda: host.source()["kept_out"] == 1), host.source())
 

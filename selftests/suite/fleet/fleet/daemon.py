@@ -126,6 +126,19 @@ class Daemon:
         answer = self.ask("json")
         return json.loads(answer[1]) if answer else None
 
+    def why(self, address, *words, netns=None):
+        """What "ipcuckoo why" does: exit status, the output, parsed if it is JSON, and messages"""
+        done = subprocess.run([*inside(netns or self.netns), os.environ["IPCUCKOO"], "why", address,
+                               "--control", self.control, *(words or ["-j"])],
+                              capture_output=True, text=True)
+        return (done.returncode, done.stdout if words else json.loads(done.stdout or "null"),
+                done.stderr)
+
+    def health(self):
+        """Exit status, and lines"""
+        done = self.run("health")
+        return done.returncode, done.stdout
+
     def source(self, name):
         return next(s for s in self.status()["sources"] if s["name"] == name)
 
