@@ -3,6 +3,7 @@
 #include "cli/options.h"
 #include "cli/output.h"
 #include "cmd/commands.h"
+#include "layout/show.h"
 #include "lib/escape.h"
 #include "nl/entry.h"
 #include "set/bulk.h"
@@ -42,6 +43,8 @@ static int print_test(const struct tool *tool, const struct nl_set *set,
 					test->found ? "maybe" : "no");
 		else if (test->found)
 			json_add_string(object, "match", match);
+		if (test->found)
+			json_add_value(object, set, test);
 		json_print(object);
 	}
 	if (!tool->quiet)

@@ -212,23 +212,15 @@ static int add_packets(struct why *why)
 
 /* What sets have */
 
-static void add_entry(const struct why *why, const struct nl_set *set, struct json_object *array,
-		      enum entry_kind kind, const uint8_t *entry, const struct nl_test *test)
+static void add_entry(const struct nl_set *set, struct json_object *array, enum entry_kind kind,
+		      const uint8_t *entry, const struct nl_test *test)
 {
 	struct json_object *object = json_object_new_object();
-	struct entry_value value = test->value;
-	struct header_item items[HEADER_ITEMS];
-	struct nl_set shown = *set;
-	struct listing listing = { .tool = why->tool, .set = &shown, .value = &value };
 	char text[ADDRESS_TEXT_SIZE];
 
-	if (!test->has_value)
-		shown.options = 0;
-	value.nomatch = test->nomatch;
-	value.comment = *test->comment ? (char *)test->comment : NULL;
 	*entry_format(text, kind, entry) = '\0';
 	json_add_string(object, "elem", text);
-	json_add_items(object, items, value_items(&listing, items));
+	json_add_value(object, set, test);
 	json_object_array_add(array, object);
 }
 
@@ -256,7 +248,7 @@ static bool add_entries(const struct why *why, const struct nl_set *set, const s
 		    nl_entry_test(why->tool->nl, set->name, &one, &test))
 			return false;
 		if (test.found || test.nomatch)
-			add_entry(why, set, array, kind, entry, &test);
+			add_entry(set, array, kind, entry, &test);
 	}
 	return true;
 }

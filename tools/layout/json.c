@@ -44,6 +44,20 @@ void json_add_items(struct json_object *object, const struct header_item *items,
 	}
 }
 
+void json_add_value(struct json_object *object, const struct nl_set *set, const struct nl_test *test)
+{
+	struct entry_value value = test->value;
+	struct header_item items[HEADER_ITEMS];
+	struct nl_set shown = *set;
+	const struct listing listing = { .set = &shown, .value = &value };
+
+	if (!test->has_value)
+		shown.options = 0;
+	value.nomatch = test->nomatch;
+	value.comment = *test->comment ? (char *)test->comment : NULL;
+	json_add_items(object, items, value_items(&listing, items));
+}
+
 static void json_filter(struct json_object *header, const struct nl_set *set)
 {
 	json_add_bool(header, "multi", is_multi(set));

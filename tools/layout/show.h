@@ -11,6 +11,7 @@
 #include "cli/tool.h"
 #include "lib/extended.h"
 #include "nl/attachment.h"
+#include "nl/entry.h"
 #include "nl/option.h"
 
 /* Room for an address, or for a host name in brackets with a prefix length. */
@@ -107,6 +108,9 @@ size_t header_items(const struct nl_set *set,
 
 /* Add options or extensions to an object of JSON. */
 void json_add_items(struct json_object *object, const struct header_item *items, size_t count);
+
+/* Add the options of the entry that decided a test. */
+void json_add_value(struct json_object *object, const struct nl_set *set, const struct nl_test *test);
 
 /* The revision of the type in ipset. */
 unsigned int type_revision(unsigned int type);

@@ -245,6 +245,12 @@ test_test()
 		-q test nets 192.0.2.1
 	json "the longest match" 0 '"192.0.2.7"' 'd["match"]' -q test nets 192.0.2.7
 	json "IPv6" 0 '"2001:db8::/32"' 'd["match"]' -q test nets 2001:db8:ffff::1
+	"$IPCUCKOO" create said hash:net timeout 0 comment
+	"$IPCUCKOO" add said 192.0.2.0/24 comment why
+	json "with its options" 0 \
+		'{"comment": "why", "elem": "192.0.2.1", "found": true, "match": "192.0.2.0/24", "set": "said", "timeout": 0}' d \
+		-q test said 192.0.2.1
+	"$IPCUCKOO" destroy said
 	json "not in the set, -j" 1 '{"elem": "198.51.100.1", "found": false, "set": "nets"}' d \
 		-q test nets 198.51.100.1
 	# Test that a prefix is in the set only if it is an entry.
