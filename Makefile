@@ -110,7 +110,7 @@ check-debug:
 check-races:
 	@$(vm)/check races $(TESTS)
 
-# What .ci/run runs beside check: filters and kernels.
+# What takes too long for check: .ci/run runs both.
 check-rest:
 	@$(vm)/check rest
 
@@ -209,7 +209,7 @@ check-kill:
 	@$(vm)/deps debug
 	@$(vm)/run --kernel uml --timeout 3600 --plain -- kill-latency $(or $(ENTRIES),10000000)
 
-# Part of check.
+# Part of check-rest.
 lint:
 	@$(vm)/check lint
 
