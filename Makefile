@@ -209,6 +209,12 @@ check-kill:
 	@$(vm)/deps debug
 	@$(vm)/run --kernel uml --timeout 3600 --plain -- kill-latency $(or $(ENTRIES),10000000)
 
+# The module is replaced while a set of ENTRIES=10000000, and one with timeouts, change all the time: some
+# minutes, and 8 GB of memory.
+check-upgrade:
+	@$(vm)/deps debug
+	@ENTRIES=$(or $(ENTRIES),10000000) $(vm)/run --kernel uml --memory 8000 --timeout 3600 -- upgrade.sh
+
 # Part of check-rest.
 lint:
 	@$(vm)/check lint
@@ -245,8 +251,10 @@ help:
 	@echo '  check-stock  all of the suite on the stock kernel, emulated: most of an hour'
 	@echo '  check-debug  the suite on kernels that check themselves (TESTS)'
 	@echo '  check-races  concurrent programs on the kernel that looks for data races (TESTS)'
-	@echo '  check-rest   check-filters and check-kernels'
+	@echo '  check-rest   what takes too long for check: the longest programs, all of the core and its'
+	@echo '               mutants, lint, other processors, check-filters and check-kernels'
 	@echo '  check-kill   kill -9 in the middle of every kind of request to a set of 10,000,000'
+	@echo '  check-upgrade  the module is replaced while a set of 10,000,000 changes all the time'
 	@echo '  check-config the suite on kernels without procfs, IPv6 or hooks at ingress, and the'
 	@echo '               module compiled for 32 bits'
 	@echo '  check-dropin  random commands of ipset, and packets, on the kernel'\''s own hash:ip and'
@@ -283,5 +291,5 @@ help:
 .PHONY: all module spare build-module tools install uninstall load dist deb rpm check-packages \
 	check-arm64 check-boot check-secure check check-stock check-debug check-races check-filters check-rest \
 	check-config check-dropin check-fleet check-kernels check-kill check-matrix check-programs \
-	soak torture demo bench plot bench-versus bench-dropin bench-filters bench-fleet fuzz \
+	check-upgrade soak torture demo bench plot bench-versus bench-dropin bench-filters bench-fleet fuzz \
 	lint clean help
