@@ -112,20 +112,15 @@ static char *command_source(struct daemon *daemon, const char *command, const ch
 
 static char *run_command(struct daemon *daemon, const char *command, const char *name, bool *done)
 {
-	*done = true;
-	if (!strcmp(command, "status"))
-		return status_text(daemon->config);
-	if (!strcmp(command, "names"))
-		return status_names(daemon->config);
-	if (!strcmp(command, "json"))
-		return status_json(daemon->config);
-	if (!strcmp(command, "prometheus"))
-		return status_prometheus(daemon->config);
+	char *text = status_as(daemon->config, command);
+
+	*done = text;
+	if (text)
+		return text;
 	if (!strcmp(command, "accept") || !strcmp(command, "refresh"))
 		return command_source(daemon, command, name, done);
 	if (!strcmp(command, "why"))
 		return why_json(daemon->config, name, done);
-	*done = false;
 	return need_text("there is no command \"%s\"", command);
 }
 

@@ -12,6 +12,9 @@
 #include "lib/exposition.h"
 #include "lib/json.h"
 
+/* When the state is printed: asked for once, not for each of 1,000 sources */
+static uint32_t now;
+
 /* "3 minutes ago"; "never" */
 static const char *ago(uint32_t at, char text[48])
 {
@@ -19,7 +22,7 @@ static const char *ago(uint32_t at, char text[48])
 		uint32_t seconds;
 		const char *unit;
 	} units[] = { { 86400, "days" }, { 3600, "hours" }, { 60, "minutes" }, { 1, "seconds" } };
-	uint32_t now = now_seconds(), age = at < now ? now - at : 0;
+	uint32_t age = at < now ? now - at : 0;
 	size_t i = 0;
 
 	if (!at)
@@ -33,8 +36,6 @@ static const char *ago(uint32_t at, char text[48])
 /* Entries of a source that have not expired. */
 static size_t living(const struct source *source)
 {
-	uint32_t now = now_seconds();
-
 	if (source->timeout && source->good_at + source->timeout <= now)
 		return contents_count(&source->contents) - packed_count(&source->contents.plain);
 	return contents_count(&source->contents);
@@ -74,14 +75,13 @@ static void print_source(FILE *f, const struct source *source)
 			(unsigned long long)source->kind->waiting(source));
 }
 
-char *status_text(const struct config *config)
+static void print_text(FILE *f, const struct config *config)
 {
 	const struct target *target;
-	char *text = NULL, applied[48];
-	size_t size, i, j;
-	FILE *f = open_memstream(&text, &size);
+	char applied[48];
+	size_t i, j;
 
-	for (i = 0; f && i < config->target_count; i++) {
+	for (i = 0; i < config->target_count; i++) {
 		target = config->targets[i];
 		fprintf(f, "set %s: %s, %u entries, changed %s\n", target->name, set_state(target),
 			target->entries, ago(target->applied_at, applied));
@@ -97,12 +97,9 @@ char *status_text(const struct config *config)
 		for (j = 0; j < target->source_count; j++)
 			print_source(f, target->sources[j]);
 	}
-	for (i = 0; f && config->left && config->left[i]; i++)
+	for (i = 0; config->left && config->left[i]; i++)
 		fprintf(f, "changes wait to be published, and no section of the configuration has their list: %s\n",
 			config->left[i]);
-	if (!f || fclose(f))
-		return need_copy("out of memory");
-	return text;
 }
 
 static void add_text(struct json_object *object, const char *key, const char *text)
@@ -169,38 +166,43 @@ struct json_object *status_of_target(const struct target *target)
 	return object;
 }
 
-char *status_names(const struct config *config)
+/* A name of a source in each line, for the completion of shells */
+static void print_names(FILE *f, const struct config *config)
 {
-	char *text = need_copy(""), *name, *longer;
+	char *name;
 	size_t i;
 
 	for (i = 0; i < config->source_count; i++) {
 		name = need_printable(config->sources[i]->name);
-		longer = need_text("%s%s\n", text, name);
+		fprintf(f, "%s\n", name);
 		free(name);
-		free(text);
-		text = longer;
 	}
-	return text;
 }
 
-char *status_json(const struct config *config)
+/* Use up a value, and print it behind those before it. */
+static void print_value(FILE *f, size_t before, struct json_object *value)
 {
-	struct json_object *object = json_object_new_object();
-	struct json_object *sets = json_object_new_array(), *sources = json_object_new_array();
-	struct json_object *left = json_object_new_array();
+	char *text = need_json(value, JSON_C_TO_STRING_PRETTY | JSON_C_TO_STRING_NOSLASHESCAPE);
+
+	fprintf(f, "%s%s", before ? ",\n" : "\n", text);
+	free(text);
+}
+
+/* Only one set or source at a time is in memory as an object. */
+static void print_json(FILE *f, const struct config *config)
+{
 	size_t i;
 
+	fputs("{\n\"sets\":[", f);
 	for (i = 0; i < config->target_count; i++)
-		json_object_array_add(sets, status_of_target(config->targets[i]));
+		print_value(f, i, status_of_target(config->targets[i]));
+	fputs("\n],\n\"sources\":[", f);
 	for (i = 0; i < config->source_count; i++)
-		json_object_array_add(sources, status_of_source(config->sources[i]));
-	json_object_object_add(object, "sets", sets);
+		print_value(f, i, status_of_source(config->sources[i]));
+	fputs("\n],\n\"left_waiting\":[", f);
 	for (i = 0; config->left && config->left[i]; i++)
-		json_object_array_add(left, json_new_text(config->left[i]));
-	json_object_object_add(object, "sources", sources);
-	json_object_object_add(object, "left_waiting", left);
-	return need_json(object, JSON_C_TO_STRING_PRETTY | JSON_C_TO_STRING_NOSLASHESCAPE);
+		print_value(f, i, json_new_text(config->left[i]));
+	fputs("\n]\n}", f);
 }
 
 /* A metric of sources: its number, or a negative one if the source has none. */
@@ -222,7 +224,7 @@ static double good_seconds(const struct source *source)
 
 static double age(const struct source *source)
 {
-	return source->good_at ? (double)now_seconds() - source->good_at : -1.0;
+	return source->good_at ? (double)now - source->good_at : -1.0;
 }
 
 static double changed_seconds(const struct source *source)
@@ -363,28 +365,42 @@ static double set_applied(const struct target *target)
 	return target->applied_at;
 }
 
-char *status_prometheus(const struct config *config)
+/* Version 0.0.4 of the format */
+static void print_prometheus(FILE *f, const struct config *config)
 {
-	char *text = NULL;
-	size_t size;
-	FILE *f = open_memstream(&text, &size);
+	print_set_metric(f, config, "behind", "Whether the kernel's set is not what the sources say.",
+			 set_behind);
+	print_set_metric(f, config, "good",
+			 "Whether the kernel has exactly what the sources say, and acts on packets by it.",
+			 set_good);
+	print_set_metric(f, config, "repairs_total", "How often somebody else had changed the set.",
+			 set_repairs);
+	print_set_metric(f, config, "failures_total", "Changes that the kernel refused.", set_failures);
+	print_set_metric(f, config, "applied_timestamp_seconds",
+			 "When the set was changed last, 0 for never.", set_applied);
+	print_source_metrics(f, config);
+}
 
-	if (f) {
-		print_set_metric(f, config, "behind",
-				 "Whether the kernel's set is not what the sources say.",
-				 set_behind);
-		print_set_metric(f, config, "good",
-				 "Whether the kernel has exactly what the sources say, and acts on packets by it.",
-				 set_good);
-		print_set_metric(f, config, "repairs_total",
-				 "How often somebody else had changed the set.", set_repairs);
-		print_set_metric(f, config, "failures_total", "Changes that the kernel refused.",
-				 set_failures);
-		print_set_metric(f, config, "applied_timestamp_seconds",
-				 "When the set was changed last, 0 for never.", set_applied);
-		print_source_metrics(f, config);
-	}
-	if (!f || fclose(f))
-		return need_copy("# out of memory");
+char *status_as(const struct config *config, const char *format)
+{
+	static const struct {
+		const char *format;
+		void (*print)(FILE *f, const struct config *config);
+	} formats[] = {
+		{ "status", print_text }, { "names", print_names },
+		{ "json", print_json }, { "prometheus", print_prometheus },
+	};
+	char *text = NULL;
+	size_t size, i = 0;
+	FILE *f;
+
+	while (strcmp(formats[i].format, format))
+		if (++i == sizeof(formats) / sizeof(formats[0]))
+			return NULL;
+	now = now_seconds();
+	f = open_memstream(&text, &size);
+	if (f)
+		formats[i].print(f, config);
+	need_memory(!f || fclose(f));
 	return text;
 }

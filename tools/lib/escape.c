@@ -57,7 +57,10 @@ char *escape_json(const char *text)
 	int bytes;
 
 	for (; json && *text; text += bytes) {
-		if (escape_prints(text, &bytes) || (unsigned char)*text < 0x7f)
+		bytes = 1;
+		if ((unsigned char)*text < 0x7f)
+			*end++ = *text;
+		else if (escape_prints(text, &bytes))
 			end = mempcpy(end, text, bytes);
 		else
 			end += sprintf(end, "\\u%04x", utf8_code(text, bytes));

@@ -453,6 +453,20 @@ bool packed_covers(const struct packed *entries, enum entry_kind kind, const uin
 	}
 }
 
+/* As memcmp(), but most entries are hosts of IPv4, for which the call would take longer than to compare. */
+static inline int compare(const uint8_t *a, const uint8_t *b, size_t size)
+{
+	uint32_t x, y;
+
+	if (size != sizeof(x))
+		return memcmp(a, b, size);
+	memcpy(&x, a, sizeof(x));
+	memcpy(&y, b, sizeof(y));
+	x = be32toh(x);
+	y = be32toh(y);
+	return (x > y) - (x < y);
+}
+
 /* The number of the first entry from @from on that is not less than @entry: look 1, 2, 4, ... entries
  * further, and then between the last two, so that a few steps take a few comparisons, and many not many
  * more.
@@ -463,7 +477,7 @@ static size_t not_less(const struct entry_array *array, size_t size, size_t from
 	size_t step = 1, to;
 
 	while (from + step <= array->count &&
-	       memcmp(array->data + (from + step - 1) * size, entry, size) < 0) {
+	       compare(array->data + (from + step - 1) * size, entry, size) < 0) {
 		from += step;
 		step *= 2;
 	}
@@ -471,12 +485,46 @@ static size_t not_less(const struct entry_array *array, size_t size, size_t from
 	while (from < to) {
 		size_t middle = from + (to - from) / 2;
 
-		if (memcmp(array->data + middle * size, entry, size) < 0)
+		if (compare(array->data + middle * size, entry, size) < 0)
 			from = middle + 1;
 		else
 			to = middle;
 	}
 	return from;
+}
+
+/* Go on to the next entry that both lists have, or to the end of one. Lists of similar length: a loop without
+ * branches to guess, which the processor would guess wrong every other time.
+ */
+static void step_to_same(const struct entry_array *x, const struct entry_array *y, size_t size,
+			 size_t *i, size_t *j)
+{
+	const uint8_t *a = x->data + *i * size, *a_end = x->data + x->count * size;
+	const uint8_t *b = y->data + *j * size, *b_end = y->data + y->count * size;
+	int order = 1;
+
+	while (order && a < a_end && b < b_end) {
+		order = compare(a, b, size);
+		a += order < 0 ? size : 0;
+		b += order > 0 ? size : 0;
+	}
+	*i = (a - x->data) / size;
+	*j = (b - y->data) / size;
+}
+
+/* The same for lists of different length */
+static void jump_to_same(const struct entry_array *x, const struct entry_array *y, size_t size,
+			 size_t *i, size_t *j)
+{
+	int order = 1;
+
+	while (order && *i < x->count && *j < y->count) {
+		order = compare(x->data + *i * size, y->data + *j * size, size);
+		if (order < 0)
+			*i = not_less(x, size, *i + 1, y->data + *j * size);
+		else if (order > 0)
+			*j = not_less(y, size, *j + 1, x->data + *i * size);
+	}
 }
 
 /**
@@ -491,21 +539,19 @@ void packed_match(const struct packed *a, const struct packed *b,
 {
 	const struct entry_array *x, *y;
 	enum entry_kind kind;
-	size_t size, i, j;
-	int order;
+	size_t i, j;
 
 	for (kind = 0; kind < ENTRY_KINDS; kind++) {
 		x = &a->kind[kind];
 		y = &b->kind[kind];
-		size = entry_size[kind];
-		for (i = 0, j = 0; i < x->count && j < y->count;) {
-			order = memcmp(x->data + i * size, y->data + j * size, size);
-			if (!order)
-				visit(kind, i++, j++, data);
-			else if (order < 0)
-				i = not_less(x, size, i + 1, y->data + j * size);
+		for (i = 0, j = 0;; i++, j++) {
+			if (x->count / 8 > y->count || y->count / 8 > x->count)
+				jump_to_same(x, y, entry_size[kind], &i, &j);
 			else
-				j = not_less(y, size, j + 1, x->data + i * size);
+				step_to_same(x, y, entry_size[kind], &i, &j);
+			if (i == x->count || j == y->count)
+				break;
+			visit(kind, i, j, data);
 		}
 	}
 }
