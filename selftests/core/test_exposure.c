@@ -190,6 +190,8 @@ static void test_random(void)
 		}
 		have = exposure_check(&entries, &old, &most, &excess) ? excess.size : 0;
 		expect(have == want, "round %u: %" PRIu64 " wanted, %" PRIu64, round, want, have);
+		expect(exposure_bound(&entries).size[EXPOSURE_V4] >=
+		       exposure_measure(&entries).size[EXPOSURE_V4], "round %u: the bound is less", round);
 		packed_free(&entries);
 		packed_free(&old);
 	}

@@ -128,7 +128,8 @@ struct json_object *status_of_source(const struct source *source)
 	add_text(object, "not_stored", save);
 	free(kept_out);
 	free(save);
-	add_number(object, "kept_out", packed_count(&source->kept_out));
+	add_number(object, "kept_out", source->left_out ? contents_count(&source->contents) :
+							   packed_count(&source->kept_out));
 	add_number(object, "entries", living(source));
 	add_number(object, "good_at", source->good_at);
 	add_number(object, "changed_at", source->changed_at);

@@ -127,10 +127,7 @@ struct exposure exposure_measure(const struct packed *entries)
 	return measure.total;
 }
 
-/* The same, or more: what several entries cover counts several times, and what no host has counts,
- * too.
- */
-static struct exposure bound(const struct packed *entries)
+struct exposure exposure_bound(const struct packed *entries)
 {
 	struct exposure result = { 0 };
 	const struct entry_array *array;
@@ -152,10 +149,27 @@ static struct exposure bound(const struct packed *entries)
 	return result;
 }
 
-static bool is_more(const struct exposure *size, const struct exposure *most)
+const char *const exposure_units[EXPOSURE_FAMILIES] = { "addresses of IPv4", "/48s of IPv6" };
+
+int exposure_exceeds(const struct exposure *size, const struct exposure *most)
 {
-	return size->size[EXPOSURE_V4] > most->size[EXPOSURE_V4] ||
-	       size->size[EXPOSURE_V6] > most->size[EXPOSURE_V6];
+	int i;
+
+	for (i = 0; i < EXPOSURE_FAMILIES; i++)
+		if (size->size[i] > most->size[i])
+			return i;
+	return -1;
+}
+
+bool exposure_take(struct exposure *left, const struct exposure *size)
+{
+	int i;
+
+	if (exposure_exceeds(size, left) >= 0)
+		return false;
+	for (i = 0; i < EXPOSURE_FAMILIES; i++)
+		left->size[i] -= size->size[i];
+	return true;
 }
 
 /* What @entries cover and @old do not. Return: 0 or -ENOMEM. */
@@ -200,20 +214,18 @@ static struct entry_ref find_widest(const struct packed *entries, const struct p
 int exposure_check(const struct packed *entries, const struct packed *old,
 		   const struct exposure *most, struct exposure_excess *excess)
 {
-	struct exposure size = bound(entries);
+	struct exposure size = exposure_bound(entries);
 	int err = 0;
 
-	if (!is_more(&size, most))
+	if (exposure_exceeds(&size, most) < 0)
 		return 0;
 	if (old)
 		err = measure_more(entries, old, &size);
 	else
 		size = exposure_measure(entries);
-	if (err || !is_more(&size, most))
+	excess->family = exposure_exceeds(&size, most);
+	if (err || excess->family < 0)
 		return err;
-	excess->family = EXPOSURE_V4;
-	if (size.size[EXPOSURE_V4] <= most->size[EXPOSURE_V4])
-		excess->family = EXPOSURE_V6;
 	excess->size = size.size[excess->family];
 	excess->most = most->size[excess->family];
 	excess->widest = find_widest(entries, old, excess->family);
@@ -223,8 +235,7 @@ int exposure_check(const struct packed *entries, const struct packed *old,
 const char *exposure_text(const struct packed *entries, const struct exposure_excess *excess,
 			  char text[EXPOSURE_TEXT_SIZE])
 {
-	bool v6 = excess->family == EXPOSURE_V6;
-	unsigned int length = v6 ? SITE_LENGTH : 32;
+	unsigned int length = excess->family == EXPOSURE_V6 ? SITE_LENGTH : 32;
 	char entry[ADDRESS_TEXT_SIZE];
 	uint64_t size;
 
@@ -234,7 +245,6 @@ const char *exposure_text(const struct packed *entries, const struct exposure_ex
 	snprintf(text, EXPOSURE_TEXT_SIZE,
 		 "would drop %" PRIu64 " more %s, most of them by %s; one change may add %" PRIu64
 		 ", a /%u",
-		 excess->size, v6 ? "/48s of IPv6" : "addresses of IPv4", entry, excess->most,
-		 length);
+		 excess->size, exposure_units[excess->family], entry, excess->most, length);
 	return text;
 }

@@ -37,6 +37,17 @@ struct exposure exposure_of_lengths(unsigned int length4, unsigned int length6);
 
 /* Sorted entries, none repeated */
 struct exposure exposure_measure(const struct packed *entries);
+/* The same or more, of any entries, which takes no longer than to look at the prefixes: what several of them
+ * cover counts several times, and what no host has counts, too.
+ */
+struct exposure exposure_bound(const struct packed *entries);
+
+extern const char *const exposure_units[EXPOSURE_FAMILIES];
+
+/* The family of which there is more; -1: none */
+int exposure_exceeds(const struct exposure *size, const struct exposure *most);
+/* Take @size off @left. Return: false, and nothing is taken off, if that is more. */
+bool exposure_take(struct exposure *left, const struct exposure *size);
 
 /**
  * struct exposure_excess - too much in one change

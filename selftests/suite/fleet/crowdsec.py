@@ -356,6 +356,30 @@ def test_guard(b):
     b.end()
 
 
+def test_total(b):
+    """Decisions and a feed that would drop too much of the internet together"""
+    path = os.path.join(b.dir, "list")
+    with open(path, "w", encoding="ascii") as f:
+        f.write("9.0.0.0/13\n198.51.100.7\n")
+    feed = {"9.0.0.0/13", "198.51.100.7"}
+    decision = b.lapi.add("8.0.0.0/13", 3600)
+    b.config(sets={"max-total": "12"})
+    with open(b.daemon.config, "a", encoding="ascii") as f:
+        f.write(f"[feed list]\nset = s\nurl = file://{path}\njitter = 0%\n")
+    b.daemon.start()
+    b.case("nothing of the feed, which has one address more", wait_for(
+        lambda: set(members("s")) == {"8.0.0.0/13"} and "kept_out_why" in b.daemon.source("list")), members("s"))
+    b.lapi.add("11.0.0.0/16", 3600)
+    b.case("nothing of the decisions, when they have more", wait_for(
+        lambda: set(members("s")) == feed and "max-total allows" in b.source().get("kept_out_why", "")),
+        (members("s"), b.source()))
+    b.lapi.delete(decision)
+    b.case("both, when they have few enough", wait_for(
+        lambda: set(members("s")) == feed | {"11.0.0.0/16"} and "kept_out_why" not in b.source()),
+        (members("s"), b.source()))
+    b.end()
+
+
 def test_lies(b):
     for i in range(300):
         b.lapi.add(f"198.18.{i // 250}.{i % 250}")
@@ -791,7 +815,7 @@ def test_random(b):
     b.end()
 
 
-TESTS = (test_decisions, test_left_out, test_guard, test_lies, test_lost, test_renewed, test_restart,
+TESTS = (test_decisions, test_left_out, test_guard, test_total, test_lies, test_lost, test_renewed, test_restart,
          test_clock, test_many, test_config, test_usage, test_tls, test_random)
 
 

@@ -474,6 +474,52 @@ def test_health(b):
     b.end()
 
 
+def test_total(b):
+    """Sources that would drop too much of the internet together: the set gets nothing of the largest."""
+    has = {"a": ["8.0.0.0/13"], "b": ["9.0.0.0/14", "198.51.100.7"], "many": MANY}
+
+    def say(name, entries):
+        has[name] = entries
+        b.server.say("/" + name, lie.whole(lines(entries)))
+        if b.daemon.process:
+            b.daemon.refresh(name)
+
+    def same(text, *without):
+        b.same("s", text, union(entries for name, entries in has.items() if name not in without))
+        out = {s["name"]: s["kept_out_why"] for s in b.daemon.status()["sources"] if "kept_out_why" in s}
+        b.case("status says which are left out", set(out) == set(without) and all(
+            re.search("all sources of .* would drop [0-9]+ addresses of IPv4, .* max-total allows 1048576",
+                      text) for text in out.values()), out)
+    for name, entries in has.items():
+        say(name, entries)
+    sets = {"s": {"max-total": "12"}}
+    b.begin(sets, {name: {"set": "s"} for name in has})
+    same("three quarters of what is allowed")
+    # 524,288 addresses of each, and 1,001 more
+    say("b", ["9.0.0.0/13", "198.51.100.7"])
+    same("one grows by less than max-growth, and all have too much", "b")
+    say("many", MANY[:-1])
+    same("a change of another one is in force", "b")
+    b.daemon.ask("accept b")
+    same("it cannot be accepted", "b")
+    b.daemon.stop()
+    tool("destroy", "s")
+    b.daemon.start()
+    same("after a restart without the set", "b")
+    say("a", ["8.0.0.0/12"])
+    same("another one is the largest now", "a")
+    say("b", ["8.0.0.0/13", "9.0.0.0/14"])
+    say("a", ["8.0.0.0/13"])
+    same("what several have counts once")
+    say("a", ["8.0.0.0/12"])
+    same("the largest again", "a")
+    b.config({"s": {"max-total": "0"}}, {name: {"set": "s"} for name in has})
+    b.daemon.process.send_signal(signal.SIGHUP)
+    wait_for(lambda: "8.0.0.0/12" in members("s"), 10)
+    same("max-total = 0: any")
+    b.end()
+
+
 def test_values(b):
     """Timeouts and comments"""
     b.server.say("/a", lie.whole(lines(MANY[:10])))
@@ -993,7 +1039,7 @@ def test_random(b):
 
 
 TESTS = (test_formats, test_arrays, test_starts, test_conditions, test_lies, test_files,
-         test_accept, test_guard, test_why, test_health, test_values, test_many, test_access,
+         test_accept, test_guard, test_total, test_why, test_health, test_values, test_many, test_access,
          test_patience, test_restart, test_incomplete, test_replaced, test_names,
          test_kept, test_config, test_service, test_idle, test_library, test_random)
 

@@ -260,7 +260,11 @@ def test_wide(b):
     b.config(min_length=0, min_length6=0)
     b.reload()
     b.add("0.0.0.0/0")
-    b.same("all are allowed", {"192.0.2.1", "10.0.0.0/8", "2001::/16", "0.0.0.0/0"})
+    b.same("all are allowed, but not so much by max-total", set())
+    b.case("and that is said", "max-total allows 2147483648" in b.source()["kept_out_why"], b.source())
+    b.config("max-total = 0\n", min_length=0, min_length6=0)
+    b.reload()
+    b.same("by that, too", {"192.0.2.1", "10.0.0.0/8", "2001::/16", "0.0.0.0/0"})
 
 
 def test_hosts(b):

@@ -22,12 +22,13 @@ struct verdict {
 	char *why;
 };
 
+/* Also if the set gets nothing of the source at the moment: guard_total() may find that it fits again. */
 static bool in_force(const struct source *source, enum entry_kind kind, const uint8_t *entry)
 {
 	struct member member;
 
 	return contents_find(&source->contents, kind, entry, &member) &&
-	       !guard_keeps_out(source, kind, entry);
+	       !packed_has(&source->kept_out, kind, entry);
 }
 
 static bool is_judged(const struct verdict *verdict, enum entry_kind kind, const uint8_t *entry)
@@ -178,6 +179,114 @@ char *guard_doubt(const struct source *source, const struct packed *entries)
 	return verdict.why;
 }
 
+/* What the sources have together, but for those that are left out. */
+static struct exposure measure(const struct target *target)
+{
+	struct packed entries = { 0 }, rest = { 0 };
+	struct exposure size;
+
+	need_memory(merged_collect(target, true, &entries));
+	need_memory(packed_without(&entries, &target->exceptions, &rest));
+	size = exposure_measure(&rest);
+	packed_free(&entries);
+	packed_free(&rest);
+	return size;
+}
+
+/* The same or more, found without sorting all of the entries. */
+static struct exposure measure_roughly(const struct target *target)
+{
+	struct exposure size, more;
+	struct packed entries = { 0 };
+	size_t i;
+	int j;
+
+	need_memory(merged_collect(target, false, &entries));
+	size = exposure_bound(&entries);
+	packed_free(&entries);
+	for (i = 0; i < target->source_count; i++) {
+		more = exposure_bound(&target->sources[i]->contents.plain);
+		for (j = 0; j < EXPOSURE_FAMILIES; j++)
+			size.size[j] += more.size[j];
+	}
+	return size;
+}
+
+static struct source *find_largest(const struct target *target, int family)
+{
+	struct source *largest = NULL;
+	struct target one = *target;
+	struct exposure size;
+	uint64_t most = 0;
+	size_t i;
+
+	one.source_count = 1;
+	for (i = 0; i < target->source_count; i++) {
+		one.sources = &target->sources[i];
+		size = measure(&one);
+		if (size.size[family] <= most)
+			continue;
+		most = size.size[family];
+		largest = target->sources[i];
+	}
+	return largest;
+}
+
+static void leave_out(const struct target *target, int family, uint64_t size, uint64_t most)
+{
+	struct source *source = find_largest(target, family);
+
+	source->left_out = need_text("the set gets nothing of it: all sources of [set %s] would drop %llu %s, of which it has the most; max-total%s allows %llu; correct it, or say what shall be allowed, such as max-total%s = 0 for any",
+				     target->name, (unsigned long long)size,
+				     exposure_units[family], family == EXPOSURE_V6 ? "6" : "",
+				     (unsigned long long)most, family == EXPOSURE_V6 ? "6" : "");
+}
+
+/* Forget why a source was left out before. Return: whether that is otherwise now. */
+static bool note_left_out(const struct source *source, char *before)
+{
+	bool changed = !before != !source->left_out;
+
+	free(before);
+	if (changed && source->left_out)
+		log_error("[%s %s] %s", source->kind->word, source->name, source->left_out);
+	else if (changed)
+		log_info("[%s %s] is put into the set again", source->kind->word, source->name);
+	return changed;
+}
+
+bool guard_total(struct target *target)
+{
+	const struct exposure most = exposure_of_lengths(target->max_total, target->max_total6);
+	char **before;
+	bool changed = false, complete = true;
+	struct exposure size;
+	int family;
+	size_t i;
+
+	target->spare = (struct exposure){ .size = { UINT64_MAX, UINT64_MAX } };
+	if (!target->protect)
+		return false;
+	before = need_zeros((target->source_count + 1) * sizeof(*before));
+	for (i = 0; i < target->source_count; i++) {
+		before[i] = target->sources[i]->left_out;
+		target->sources[i]->left_out = NULL;
+	}
+	size = measure_roughly(target);
+	if (exposure_exceeds(&size, &most) >= 0)
+		size = measure(target);
+	for (; (family = exposure_exceeds(&size, &most)) >= 0; size = measure(target)) {
+		leave_out(target, family, size.size[family], most.size[family]);
+		complete = false;
+	}
+	target->spare = complete ? most : size;
+	exposure_take(&target->spare, &size);
+	for (i = 0; i < target->source_count; i++)
+		changed |= note_left_out(target->sources[i], before[i]);
+	free(before);
+	return changed;
+}
+
 char *guard_note(const struct source *source)
 {
 	char text[ADDRESS_TEXT_SIZE], *all = NULL;
@@ -200,6 +309,8 @@ char *guard_text(const struct source *source)
 {
 	size_t count = packed_count(&source->kept_out);
 
+	if (source->left_out)
+		return need_copy(source->left_out);
 	if (!count)
 		return NULL;
 	return need_text("%zu entr%s not put into the set: %s; if that is right, name it in except, or say max-growth = 0 or protect = no in [set %s] of the configuration",
@@ -382,4 +493,5 @@ void guard_free(struct source *source)
 {
 	packed_free(&source->kept_out);
 	free(source->kept_out_why);
+	free(source->left_out);
 }

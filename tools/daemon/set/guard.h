@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * Keeps sources from blocking what must not be blocked: an address that this machine needs
- * (nl/machine.h), or more of the internet in one change than the set allows (lib/exposure.h).
+ * (nl/machine.h), or more of the internet than the set allows, in one change or in all (lib/exposure.h).
  * "protect = no" in [set] turns it off, for sets that do not drop; what "except" has, no source can
  * block anyway.
  *
  * A feed is refused as a whole, until somebody agrees: see guard_doubt(). What CrowdSec and Redis
  * say is taken without such entries: struct source.kept_out has them. They stay in the contents of
  * the source, since those are what it says, and what is told to others. Routes have limits of their
- * own.
+ * own. In all, the sources are judged where they are put together: guard_total().
  */
 #ifndef IPCUCKOOD_GUARD_H
 #define IPCUCKOOD_GUARD_H
@@ -41,6 +41,13 @@ bool guard_follow(struct source *source);
  */
 char *guard_doubt(const struct source *source, const struct packed *entries);
 
+/* Before the set is changed: find the sources that it must not get, as all of them together would drop more
+ * of the internet than it allows: the largest ones, until the others fit. Return: whether these are others
+ * than at the last time, so that the set has to be replaced. Until changes of more than target->spare, the
+ * answer stays the same.
+ */
+bool guard_total(struct target *target);
+
 /* What is left out, and why, for people; NULL if nothing is. Allocated. */
 char *guard_text(const struct source *source);
 
@@ -48,7 +55,7 @@ char *guard_text(const struct source *source);
 static inline bool guard_keeps_out(const struct source *source, enum entry_kind kind,
 				    const uint8_t *entry)
 {
-	return packed_has(&source->kept_out, kind, entry);
+	return source->left_out || packed_has(&source->kept_out, kind, entry);
 }
 
 #endif /* IPCUCKOOD_GUARD_H */

@@ -105,6 +105,7 @@ enum source_state {
  * @warning:	what is wrong although the contents are good, and what to do; or NULL. The kind sets it
  * @kept_out:	entries of the contents that the set does not get, sorted: see guard.h
  * @kept_out_why: the reason of the first of them, if there are any
+ * @left_out:	why the set gets nothing of the contents; or NULL: see guard_total()
  * @good_at:	last good answer, in seconds since 1970; 0: none
  * @good_here:	that was in this run
  * @changed_at:	last good answer that changed the contents
@@ -138,6 +139,7 @@ struct source {
 	char *warning;
 	struct packed kept_out;
 	char *kept_out_why;
+	char *left_out;
 	uint32_t good_at;
 	bool good_here;
 	uint32_t changed_at;

@@ -48,6 +48,8 @@ const struct config_key target_keys[] = {
 	{ "protect", KEY_SWITCH, FIELD(protect), .preset = "yes" },
 	{ "max-growth", KEY_NUMBER, FIELD(max_growth), .preset = "8", .most = 32 },
 	{ "max-growth6", KEY_NUMBER, FIELD(max_growth6), .preset = "16", .most = 48 },
+	{ "max-total", KEY_NUMBER, FIELD(max_total), .preset = "1", .most = 32 },
+	{ "max-total6", KEY_NUMBER, FIELD(max_total6), .preset = "0", .most = 48 },
 	{ "except", KEY_LIST, FIELD(except) },
 	{ "except-file", KEY_LIST, FIELD(except_files) },
 	{ "attach", KEY_LINES, FIELD(attach) },
@@ -169,6 +171,8 @@ static int next_array(void *data, const struct packed **entries)
 	int err = 0;
 
 	packed_free(&cursor->rest);
+	while (cursor->array < target->source_count && target->sources[cursor->array]->left_out)
+		cursor->array++;
 	if (!cursor->arrays || cursor->array == target->source_count)
 		return 0;
 	source = target->sources[cursor->array++];
@@ -389,6 +393,7 @@ void target_apply(struct target *target)
 	char *why;
 
 	/* In a dry run, main() calls this when all sources have answered. */
+	guard_total(target);
 	why = kernel_open(target);
 	if (!why && target->daemon->dry_run)
 		why = print_difference(target);
@@ -458,6 +463,7 @@ void target_apply_some(struct target *target, struct packed *touched, bool atomi
 	char what[KERNEL_CHANGE_SIZE];
 	struct extended add = { 0 };
 	struct packed del = { 0 };
+	struct exposure size;
 	char *why;
 
 	if (target->daemon->dry_run)
@@ -470,8 +476,10 @@ void target_apply_some(struct target *target, struct packed *touched, bool atomi
 		repair(target, what);
 		return;
 	}
+	size = exposure_bound(touched);
 	/* The first entry with a timeout or comment: the set has to become one that stores it. */
-	if ((target->timeouts && !(target->options & IPCUCKOO_O_TIMEOUT)) ||
+	if ((!exposure_take(&target->spare, &size) && guard_total(target)) ||
+	    (target->timeouts && !(target->options & IPCUCKOO_O_TIMEOUT)) ||
 	    (target->comments && !(target->options & IPCUCKOO_O_COMMENT))) {
 		target_apply(target);
 		return;

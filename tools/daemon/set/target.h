@@ -21,6 +21,7 @@
 #include "daemon/base/daemon.h"
 #include "daemon/conf/section.h"
 #include "daemon/set/contents.h"
+#include "lib/exposure.h"
 #include "lib/feed.h"
 #include "nl/attachment.h"
 
@@ -40,12 +41,15 @@ struct source;
  * @protect:	sources cannot block what the guard keeps (guard.h)
  * @max_growth:	one change may add as much of IPv4 as a prefix of this length covers
  * @max_growth6: the same of IPv6
+ * @max_total:	the sources may have as much of IPv4 together as a prefix of this length covers
+ * @max_total6:	the same of IPv6
  * @except_files: files with exceptions
  * @attach:	how the set is attached, as the words of "ipcuckoo attach" behind its name
  *
  * The rest:
  * @daemon:	the daemon; NULL while the configuration is only checked
  * @exceptions:	the exceptions, sorted, as prefixes and hosts
+ * @spare:	how much more the sources may have together, at least: guard_total()
  * @sources:	the sources; NULL ends them
  * @options:	extensions of the kernel's set: enum ipcuckoo_option
  * @default_timeout: the kernel's set gives this timeout to entries that come without one
@@ -82,11 +86,14 @@ struct target {
 	bool protect;
 	uint64_t max_growth;
 	uint64_t max_growth6;
+	uint64_t max_total;
+	uint64_t max_total6;
 	char **except_files;
 	char **attach;
 
 	struct daemon *daemon;
 	struct packed exceptions;
+	struct exposure spare;
 	struct source **sources;
 	size_t source_count;
 	uint32_t options;
