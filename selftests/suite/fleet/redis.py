@@ -786,7 +786,6 @@ def test_gone(b):
     wait_for(lambda: host.source()["failures"] >= failures + 2)
     b.case("it is said once", host.daemon.messages().count("it is tried again, at least") <= 2,
            host.daemon.messages())
-    # The first one may have to find out that Redis is away.
     status, text = host.publish("203.0.113.1", "203.0.113.2")
     b.case("a publication waits, and that is said",
            status == 7 and "not published yet" in text, text)
@@ -800,6 +799,11 @@ def test_gone(b):
     b.case("and at once", took < 1, took)
     status, text = host.publish(*MANY[500:510])
     b.case("up to a limit, and then it is refused", status == 3 and "queue = 5" in text, text)
+    for name, ask in (("fleet status", host.fleet), ("a whole list", lambda: host.replace(MANY[:9]))):
+        begin = time.monotonic()
+        status, text = ask()
+        took = time.monotonic() - begin
+        b.case(f"{name} fails at once", status == 3 and took < 1, (status, text, took))
     host.daemon.process.send_signal(signal.SIGHUP)
     time.sleep(1)
     b.redis.start()

@@ -296,6 +296,7 @@ static void send_commit(struct publisher *publisher, struct job *job)
 	struct command command = { .count = 0 };
 	bool renew = job->kind == JOB_RENEW;
 
+	job->unknown = !renew;
 	add_word(&command, need_copy("EVAL"));
 	add_word(&command, need_copy(renew ? script_renew : script_replace));
 	add_word(&command, need_copy(renew ? "3" : "4"));
@@ -567,20 +568,37 @@ static void answer_waits(struct publisher *publisher, struct job *job, bool ends
 	job_answer(job, stored ? STATUS_WAITS : STATUS_REFUSED, waits_text(publisher, job, ends));
 }
 
-/* The follower says that Redis is away. */
+/* The client waits no longer, and the job is not of use without it. */
+static void give_up(struct publisher *publisher, struct job *job)
+{
+	job_answer(job, STATUS_REFUSED,
+		   need_text("%s; %s", reason(publisher), job->unknown ?
+			     "the list may have been published or not: look at ipcuckoo fleet status, or publish it again" :
+			     "nothing was done, try again"));
+	free_job(publisher, job);
+}
+
+/* The follower says that Redis is away. A whole list that may have been published is sent again, as long as its
+ * client waits.
+ */
 static void on_lost(void *owner, const char *why)
 {
 	struct publisher *publisher = owner;
 	char *printable = need_printable(why);
-	struct job *job;
+	struct job *job, *next;
 
 	publisher->busy = false;
 	publisher->away = true;
 	snprintf(publisher->why, sizeof(publisher->why), "%s", printable);
 	free(printable);
-	for (job = publisher->jobs.first; job; job = job->next)
+	for (job = publisher->jobs.first; job; job = next) {
+		next = job->next;
 		if (job->kind == JOB_CHANGE && job->request)
 			answer_waits(publisher, job, false);
+		else if (job->request && !job->unknown)
+			give_up(publisher, job);
+	}
+	work(publisher);
 }
 
 /* Send what is to be sent next, or connect, or close the connection later. */
@@ -630,15 +648,10 @@ static int on_expires(sd_event_source *timer, uint64_t usec, void *data)
 			    on_expires, job);
 		return 0;
 	}
-	job_answer(job, STATUS_REFUSED,
-	       need_text("%s; %s", reason(publisher),
-			 at_work && job->kind == JOB_REPLACE ?
-			 "the list may have been published or not: look at ipcuckoo fleet status, or publish it again" :
-			 "nothing was done, try again"));
 	/* Its reply may be on the way. */
 	if (at_work)
 		close_conn(publisher);
-	free_job(publisher, job);
+	give_up(publisher, job);
 	work(publisher);
 	return 0;
 }
@@ -656,6 +669,9 @@ static struct job *add_job(struct publisher *publisher, enum job_kind kind,
 		memset(bytes, 0, sizeof(*bytes));
 	}
 	job_queue_add(&publisher->jobs, job);
+	/* Redis may be there again: try now, not when the time of the next attempt comes. */
+	if (request && kind != JOB_CHANGE && publisher->away && !conn_is_ready(publisher->conn))
+		close_conn(publisher);
 	if (request || kind == JOB_RENEW)
 		timer_start(publisher->config.event, &job->expires, ANSWER_SECONDS * 1000,
 			    on_expires, job);
