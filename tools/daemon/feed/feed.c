@@ -177,50 +177,37 @@ static void check_keys(const struct format *format, struct section *section)
 {
 	const struct {
 		const char *key;
-		bool given;
 		unsigned int formats;
 		const char *words;
+		const char *column;
+		bool given;
 	} keys[] = {
-		{ "separator", format->separator != ',', IN(CSV), "csv" },
-		{ "field", format->field, IN(CSV) | IN(JSON), "csv or json" },
-		{ "field-to", format->to, IN(CSV) | IN(JSON), "csv or json" },
-		{ "field-count", format->count, IN(CSV), "csv" },
-		{ "field-mask", format->mask, IN(CSV), "csv" },
-		{ "field-wildcard", format->wildcard, IN(CSV), "csv" },
-		{ "integers", format->integers, IN(CSV), "csv" },
-		{ "match-field", format->match_field, IN(CSV) | IN(RIR) | IN(JSON),
-		  "csv, rir or json" },
-		{ "where", format->where, IN(CSV) | IN(RIR), "csv or rir" },
-		{ "filter", format->filter, IN(JSON), "json" },
+		{ "separator", IN(CSV), "csv", .given = format->separator != ',' },
+		{ "field", IN(CSV) | IN(JSON), "csv or json", .column = format->field },
+		{ "field-to", IN(CSV) | IN(JSON), "csv or json", .column = format->to },
+		{ "field-count", IN(CSV), "csv", .column = format->count },
+		{ "field-mask", IN(CSV), "csv", .column = format->mask },
+		{ "field-wildcard", IN(CSV), "csv", .column = format->wildcard },
+		{ "integers", IN(CSV), "csv", .given = format->integers },
+		{ "match-field", IN(CSV) | IN(RIR) | IN(JSON), "csv, rir or json",
+		  .column = format->match_field },
+		{ "where", IN(CSV) | IN(RIR), "csv or rir", .given = format->where },
+		{ "filter", IN(JSON), "json", .given = format->filter },
 	};
 	size_t i;
 
-	for (i = 0; i < sizeof(keys) / sizeof(keys[0]); i++)
-		if (keys[i].given && !(keys[i].formats & 1u << format->kind))
+	for (i = 0; i < sizeof(keys) / sizeof(keys[0]); i++) {
+		if (!keys[i].given && !keys[i].column)
+			continue;
+		if (!(keys[i].formats & 1u << format->kind))
 			section_fault(section, keys[i].key, "it is of no use here; say format = %s",
 				      keys[i].words);
-}
-
-static void check_columns(const struct format *format, struct section *section)
-{
-	const struct {
-		const char *key;
-		const char *column;
-	} keys[] = {
-		{ "field", format->field },
-		{ "field-to", format->to },
-		{ "field-count", format->count },
-		{ "field-mask", format->mask },
-		{ "field-wildcard", format->wildcard },
-		{ "match-field", format->match_field },
-	};
-	size_t i;
-
-	for (i = 0; i < sizeof(keys) / sizeof(keys[0]); i++)
-		if (keys[i].column && !csv_is_column(keys[i].column))
+		else if (format->kind != FORMAT_JSON && keys[i].column &&
+			 !csv_is_column(keys[i].column))
 			section_fault(section, keys[i].key,
 				      "the column %s is not read; it is a heading, or a number from 1 to %d",
 				      keys[i].column, CSV_COLUMNS_MOST);
+	}
 }
 
 static void check_format(const struct format *format, struct section *section)
@@ -228,8 +215,6 @@ static void check_format(const struct format *format, struct section *section)
 	char *why = format->filter ? json_feed_check(format->filter) : NULL;
 
 	check_keys(format, section);
-	if (format->kind != FORMAT_JSON)
-		check_columns(format, section);
 	if (format->kind == FORMAT_CSV && !format->field)
 		section_fault(section, "format",
 			      "a line is missing that says where the address is, such as: field = 1");
