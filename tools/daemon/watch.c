@@ -80,8 +80,9 @@ static bool listen_again(struct daemon *daemon)
 }
 
 /* The guard of the sources has to know when the machine gets another address, gateway or resolver. */
-static void look_at_addresses(const struct config *config)
+static void look_at_addresses(struct daemon *daemon)
 {
+	const struct config *config = daemon->config;
 	static double looked_at;
 	double now = monotonic_seconds();
 	size_t i;
@@ -89,7 +90,7 @@ static void look_at_addresses(const struct config *config)
 	if (looked_at && now - looked_at < ADDRESSES_SECONDS)
 		return;
 	looked_at = now;
-	if (!guard_look())
+	if (!guard_look(daemon))
 		return;
 	for (i = 0; i < config->source_count; i++)
 		source_follow(config->sources[i]);
@@ -113,7 +114,7 @@ static int on_timer(sd_event_source *source, uint64_t usec, void *data)
 	for (i = 0; upgraded && i < config->target_count; i++)
 		target_apply(config->targets[i]);
 	upgraded = false;
-	look_at_addresses(config);
+	look_at_addresses(daemon);
 	/* A change from here on sends an event that has not been thrown away. */
 	for (i = 0; i < config->target_count; i++)
 		soon |= target_verify(config->targets[i]);

@@ -474,6 +474,38 @@ def test_health(b):
     b.end()
 
 
+def test_addresses(b):
+    """The machine gets an address that a feed lists, while the daemon does not look."""
+    wide, host = "203.0.113.64/26", "198.51.100.9"
+    b.server.say("/feed", lie.whole(lines(MANY[:9] + [wide, host])))
+    b.begin({"s": {}}, {"feed": {"set": "s", "every": "1d"}})
+    b.same("s", "nobody needs these addresses", {*MANY[:9], wide, host})
+    for address, entry in (("203.0.113.77", wide), (host, host)):
+        b.daemon.process.send_signal(signal.SIGSTOP)
+        subprocess.run(["ip", "address", "add", f"{address}/32", "dev", "lo"], check=True)
+        b.daemon.process.send_signal(signal.SIGHUP)
+        b.daemon.process.send_signal(signal.SIGCONT)
+        b.case(f"{entry}: not blocked after a reload, when it is needed",
+               wait_for(lambda: entry not in members("s"), 20), members("s"))
+        b.case("and that is said", f"{address}, an address of this machine" in
+               b.daemon.source("feed")["kept_out_why"] or
+               f"{address} is an address of this machine" in b.daemon.source("feed")["kept_out_why"],
+               b.daemon.source("feed"))
+    b.same("s", "all others are", set(MANY[:9]))
+    for address in ("203.0.113.77", host):
+        subprocess.run(["ip", "address", "del", f"{address}/32", "dev", "lo"], check=True)
+    b.case("all are, when the addresses are gone",
+           wait_for(lambda: set(members("s")) == {*MANY[:9], wide, host}, 20), members("s"))
+    # And while it does not run: its next address may be another one after each boot.
+    b.daemon.stop()
+    subprocess.run(["ip", "address", "add", f"{host}/32", "dev", "lo"], check=True)
+    b.daemon.start()
+    b.case("not blocked after a restart", wait_for(
+        lambda: set(members("s")) == {*MANY[:9], wide}, 20), members("s"))
+    subprocess.run(["ip", "address", "del", f"{host}/32", "dev", "lo"], check=True)
+    b.end()
+
+
 def test_total(b):
     """Sources that would drop too much of the internet together: the set gets nothing of the largest."""
     has = {"a": ["8.0.0.0/13"], "b": ["9.0.0.0/14", "198.51.100.7"], "many": MANY}
@@ -1039,7 +1071,8 @@ def test_random(b):
 
 
 TESTS = (test_formats, test_arrays, test_starts, test_conditions, test_lies, test_files,
-         test_accept, test_guard, test_total, test_why, test_health, test_values, test_many, test_access,
+         test_accept, test_guard, test_addresses, test_total, test_why, test_health,
+         test_values, test_many, test_access,
          test_patience, test_restart, test_incomplete, test_replaced, test_names,
          test_kept, test_config, test_service, test_idle, test_library, test_random)
 

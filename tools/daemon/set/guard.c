@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include <stdlib.h>
+#include <unistd.h>
 
 #include "daemon/base/log.h"
 #include "daemon/base/memory.h"
@@ -424,39 +425,75 @@ void guard_start(struct source *source, const char *text)
 	keep_out(source, &verdict.refused, verdict.why);
 }
 
-/* The addresses that the machine needed when guard_look() looked last, and those of them that it had
- * not needed before.
+/* The addresses that the machine needed when guard_look() looked last, also in an earlier run; and those that
+ * it had not needed then.
  */
-static struct machine_address *known, *added;
-static size_t known_count, added_count;
+static struct packed known;
+static bool are_known;
+static struct machine_address *added;
+static size_t added_count;
 
-static bool is_among(const struct machine_address *one, const struct machine_address *all,
-		     size_t count)
+static char *addresses_path(const struct daemon *daemon, const char *ending)
 {
-	for (; count--; all++)
-		if (all->family == one->family &&
-		    !memcmp(all->address, one->address, sizeof(one->address)))
-			return true;
-	return false;
+	return need_text("%s/addresses%s", daemon->state_dir, ending);
 }
 
-bool guard_look(void)
+/* What an earlier run knew; nothing if there was none. */
+static void load_known(const struct daemon *daemon)
 {
-	struct machine_address *now;
-	size_t count = machine_addresses(&now), gone = 0, i;
+	struct feed feed = { .family = IPCUCKOO_FAMILY_ANY };
+	char *path = addresses_path(daemon, "");
+	struct feed_fault fault;
 
+	are_known = !feed_read(&feed, path, &fault);
+	known = feed.entries;
+	packed_unique(&known);
+	free(path);
+}
+
+/* If this fails, the next run takes the addresses for those of before. */
+static void store_known(const struct daemon *daemon)
+{
+	char *path = addresses_path(daemon, ""), *temporary = addresses_path(daemon, ".new");
+	char text[ADDRESS_TEXT_SIZE];
+	struct entry_ref ref;
+	FILE *f = fopen(temporary, "we");
+
+	for (ref.kind = 0; f && ref.kind < ENTRY_KINDS; ref.kind++)
+		for (ref.index = 0; ref.index < known.kind[ref.kind].count; ref.index++)
+			fprintf(f, "%s\n", entry_text(&known, ref, text));
+	if (!f || fclose(f) || rename(temporary, path))
+		unlink(temporary);
+	free(temporary);
+	free(path);
+}
+
+bool guard_look(const struct daemon *daemon)
+{
+	struct packed now = { 0 }, gone = { 0 };
+	size_t count, i;
+	bool changed;
+
+	if (!are_known && daemon->state_dir)
+		load_known(daemon);
 	free(added);
-	added = need_zeros((count + 1) * sizeof(*added));
+	count = machine_addresses(&added);
 	added_count = 0;
-	for (i = 0; i < count && known; i++)
-		if (!is_among(&now[i], known, known_count))
-			added[added_count++] = now[i];
-	for (i = 0; i < known_count; i++)
-		gone += !is_among(&known[i], now, count);
-	free(known);
+	for (i = 0; i < count; i++) {
+		need_memory(packed_add(&now, host_of(&added[i]), added[i].address));
+		if (are_known && !packed_has(&known, host_of(&added[i]), added[i].address))
+			added[added_count++] = added[i];
+	}
+	packed_unique(&now);
+	need_memory(packed_missing(&known, &now, &gone));
+	changed = added_count || packed_count(&gone);
+	packed_free(&gone);
+	packed_free(&known);
 	known = now;
-	known_count = count;
-	return added_count || gone;
+	if (daemon->state_dir && (changed || !are_known))
+		store_known(daemon);
+	are_known = true;
+	return changed;
 }
 
 bool guard_follow(struct source *source)

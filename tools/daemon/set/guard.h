@@ -29,11 +29,11 @@ char *guard_note(const struct source *source);
 void guard_start(struct source *source, const char *text);
 void guard_free(struct source *source);
 
-/* Look which addresses the machine needs now. Return: whether they are others than at the last time;
- * false at the first one. Then guard_follow() finds out what that means for what is left out, and
+/* Look which addresses the machine needs now. Return: whether they are others than at the last time, also in an
+ * earlier run; false at the first one. Then guard_follow() finds out what that means for what is left out, and
  * returns whether the set has to change.
  */
-bool guard_look(void);
+bool guard_look(const struct daemon *daemon);
 bool guard_follow(struct source *source);
 
 /* Why entries, sorted, none repeated, must not be added to those of the source that are in force;
