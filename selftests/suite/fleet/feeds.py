@@ -6,6 +6,7 @@ in the kernel is compared with a naive reference. KTAP.
 SEED repeats a run; ROUNDS is the number of random changes and lies at the end (default 10). With
 words, only these tests run: "feeds.py lies random"."""
 import base64
+import contextlib
 import gzip
 import json
 import os
@@ -503,6 +504,52 @@ def test_addresses(b):
     b.case("not blocked after a restart", wait_for(
         lambda: set(members("s")) == {*MANY[:9], wide}, 20), members("s"))
     subprocess.run(["ip", "address", "del", f"{host}/32", "dev", "lo"], check=True)
+    b.end()
+
+
+def test_unsaved(b):
+    """The disk is full, or cannot be written to, when a feed has changed and at a reload."""
+    def state(text, stored, count):
+        source = b.daemon.source("feed")
+        b.case(text, ("not_stored" not in source) == stored and
+               (stored or "it stays in force" in source["not_stored"]) and
+               set(members("s")) == set(MANY[:count]), (source, len(members("s"))))
+
+    def reload():
+        b.daemon.process.send_signal(signal.SIGHUP)
+        b.daemon.refresh("feed")
+    os.makedirs(b.daemon.state, exist_ok=True)
+    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=64k", "state", b.daemon.state], check=True)
+    b.server.say("/feed", lie.whole(lines(MANY[:500])))
+    b.begin({"s": {}}, {"feed": {"set": "s", "every": "1d"}})
+    state("there is room", True, 500)
+    with contextlib.suppress(OSError), open(f"{b.daemon.state}/fill", "wb", 0) as f:
+        while f.write(bytes(4096)):
+            pass
+    b.server.say("/feed", lie.whole(lines(MANY[:600])))
+    b.daemon.refresh("feed")
+    state("a full disk: said, and the feed is in force", False, 600)
+    reload()
+    state("so it is after a reload", False, 600)
+    os.unlink(f"{b.daemon.state}/fill")
+    subprocess.run(["mount", "-o", "remount,ro", b.daemon.state], check=True)
+    b.server.say("/feed", lie.whole(lines(MANY[:700])))
+    b.daemon.refresh("feed")
+    state("a disk that is read-only: said", False, 700)
+    subprocess.run(["mount", "-o", "remount,rw", b.daemon.state], check=True)
+    if ROUNDS >= 100:
+        b.case("it is tried again after a minute", wait_for(
+            lambda: "not_stored" not in b.daemon.source("feed"), 80), b.daemon.source("feed"))
+    reload()
+    state("a reload tries it again", True, 700)
+    b.daemon.stop(signal.SIGKILL)
+    tool("destroy", "s")
+    b.server.say("/feed", lie.whole("", status=500))
+    b.daemon.start()
+    state("after a crash, the feed comes from the disk", True, 700)
+    b.daemon.stop()
+    subprocess.run(["umount", b.daemon.state], check=True)
+    b.daemon.start()
     b.end()
 
 
@@ -1072,7 +1119,7 @@ def test_random(b):
 
 TESTS = (test_formats, test_arrays, test_starts, test_conditions, test_lies, test_files,
          test_accept, test_guard, test_addresses, test_total, test_why, test_health,
-         test_values, test_many, test_access,
+         test_unsaved, test_values, test_many, test_access,
          test_patience, test_restart, test_incomplete, test_replaced, test_names,
          test_kept, test_config, test_service, test_idle, test_library, test_random)
 
