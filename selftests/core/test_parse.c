@@ -919,6 +919,62 @@ static bool is_covered(const struct packed *except, enum entry_kind kind, const 
 	return false;
 }
 
+/* Lines of all kinds, some of them twice, that arrive in pieces: each entry has the first line that has it. */
+static void test_origin(void)
+{
+	static const char *const texts[] = {
+		"", "# nothing", "10.0.0.%u", "10.0.0.%u", "10.0.%u.0/24", "2001:db8::%u", "10.1.0.%u-10.1.0.40",
+		"10.2.0.%u # a comment", "wrong %u", "2001:db8:%u::/48", " 10.0.0.%u", "10.0.0.%u\r",
+	};
+	char line[64][64], all[sizeof(line)], why[ADDRESS_WHY_SIZE];
+	struct origin *origin = calloc(1, sizeof(*origin));
+	unsigned int round, count, i, earlier, room = sizeof(texts) / sizeof(texts[0]);
+	struct feed_fault fault = { 0 };
+	struct feed_stream *stream;
+	struct entry_ref ref;
+	size_t len, at, some;
+
+	for (round = 0; round < 2000 && !ktap_failing(); round++) {
+		struct feed feed = { .family = IPCUCKOO_FAMILY_ANY, .skip_invalid = true, .origin = origin };
+		struct feed one[64];
+
+		memset(origin, 0, offsetof(struct origin, runs));
+		count = 1 + random64() % 64;
+		for (i = 0, len = 0; i < count; i++) {
+			snprintf(line[i], sizeof(line[i]), texts[random64() % room], (unsigned int)(random64() % 30));
+			len += sprintf(all + len, "%s\n", line[i]);
+			one[i] = (struct feed){ .family = IPCUCKOO_FAMILY_ANY };
+			some = strspn(line[i], " ");
+			feed_add(&one[i], line[i] + some, strcspn(line[i] + some, " \r"), why);
+		}
+		stream = feed_open(&feed, &fault);
+		for (at = 0; stream && at < len; at += some) {
+			some = 1 + random64() % (len - at);
+			expect_equal(feed_push(stream, all + at, some), 0, "result");
+		}
+		expect_equal(feed_end(stream), 0, "result");
+		feed_close(stream);
+		for (i = 0; i < count; i++) {
+			for (ref.kind = 0; ref.kind < ENTRY_KINDS; ref.kind++) {
+				for (ref.index = 0; ref.index < one[i].entries.kind[ref.kind].count; ref.index++) {
+					const uint8_t *entry = entry_at(&one[i].entries, ref);
+
+					packed_sort(&one[i].entries);
+					for (earlier = 0; !packed_has(&one[earlier].entries, ref.kind, entry); earlier++)
+						;
+					expect_equal(origin_line(origin, &feed.entries, ref.kind, entry), earlier + 1,
+						     "round %u: %s", round, line[i]);
+				}
+			}
+		}
+		for (i = 0; i < count; i++)
+			feed_free(&one[i]);
+		feed_free(&feed);
+	}
+	free(origin);
+	ktap_case("which lines entries come from");
+}
+
 /* What packed_match() has found, of the first list and of the second one */
 struct matched {
 	const struct packed *a, *b;
@@ -1219,6 +1275,7 @@ int main(int argc, char **argv)
 	test_sort();
 	test_without();
 	test_common();
+	test_origin();
 	test_prefix_of();
 	test_utf8_characters();
 	test_utf8_repair();

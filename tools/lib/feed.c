@@ -300,6 +300,12 @@ void feed_wrong_line(struct feed *feed, struct feed_fault *fault, const char *te
 		feed->report(feed, fault);
 }
 
+static void note_origin(struct feed *feed, unsigned long line, bool before)
+{
+	if (feed->origin)
+		origin_note(feed->origin, &feed->entries, line, before);
+}
+
 /* Add an entry of the current line; if it is wrong, count and report it. Return: 0, or a negative errno
  * if the feed cannot go on.
  */
@@ -311,6 +317,7 @@ int feed_take(struct feed *feed, struct feed_fault *fault, const char *text, siz
 		feed_wrong_line(feed, fault, text, len);
 		return 0;
 	}
+	note_origin(feed, feed->lines, false);
 	fault->line = feed->lines;
 	return err;
 }
@@ -378,6 +385,8 @@ static int read_line(struct reader *reader, const char *p, const char *end,
 	size_t len = end - p;
 	int err;
 
+	/* read_lines() has read those before, and they had an address each. */
+	note_origin(reader->feed, reader->feed->lines, true);
 	while (!cut && len && p[len - 1] == '\r')
 		len--;
 	/* In files from old Macs it ends a line: all but the first of these lines would be ignored. */
@@ -405,6 +414,7 @@ static int read_line(struct reader *reader, const char *p, const char *end,
 	if (err)
 		return fault_at(reader, first, end - first, err);
 	err = feed_add(reader->feed, entry, first_end - entry, reader->fault->why);
+	note_origin(reader->feed, reader->feed->lines, false);
 	return err ? fault_at(reader, entry, first_end - entry, err) : 0;
 }
 
@@ -794,9 +804,15 @@ int feed_push(struct feed_stream *stream, const char *data, size_t len)
 /* Read what is left, after the last part. Return: as feed_push(). */
 int feed_end(struct feed_stream *stream)
 {
+	struct feed *feed = stream->reader.feed;
+	int err = 0;
+
 	if (stream->have && stream->data[stream->have - 1] != '\n')
 		stream->data[stream->have++] = '\n';
-	return stream->have ? take_buffer(stream) : 0;
+	if (stream->have)
+		err = take_buffer(stream);
+	note_origin(feed, feed->lines + 1, true);
+	return err;
 }
 
 void feed_close(struct feed_stream *stream)

@@ -5,7 +5,7 @@
 #ifndef IPCUCKOO_TOOL_FEED_H
 #define IPCUCKOO_TOOL_FEED_H
 
-#include "lib/packed.h"
+#include "lib/origin.h"
 
 /* Maximum number of hosts that a prefix or range is expanded to by default. */
 #define FEED_EXPAND_LIMIT	65536ull
@@ -45,6 +45,7 @@ struct feed_fault {
  * @expand_limit: maximum number of hosts that one prefix or range is expanded to
  * @has_expand:	the command has the option --expand (for the error message)
  * @skip_invalid: skip wrong lines
+ * @origin:	gets the lines of the entries; may be NULL
  * @report:	called for each skipped line; may be NULL
  */
 struct feed {
@@ -60,6 +61,7 @@ struct feed {
 	uint64_t expand_limit;
 	bool has_expand;
 	bool skip_invalid;
+	struct origin *origin;
 	void (*report)(const struct feed *feed, const struct feed_fault *fault);
 };
 

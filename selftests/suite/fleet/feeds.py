@@ -136,6 +136,10 @@ def test_arrays(b):
                               "match-field": "country", "match": "XX"}})
     want = union([[f"10.0.{j}.0/24" for j in range(50)]])
     b.same("s", "the addresses of one country", want)
+    b.server.say("/a", lie.whole(lines(good + [json.dumps({"country": "XX", "net": ["10.0.0.1", "0.0.0.0/0"]})])))
+    state = b.daemon.refresh("a")
+    b.case("a wrong value is named with its number", "value 52: 0.0.0.0/0 would block too much" in
+           state.get("problem", ""), state)
     b.server.say("/a", lie.whole(lines(good + wrong)))
     state = b.daemon.refresh("a")
     b.case("too many wrong values are refused", state["state"] == "refused" and
@@ -247,9 +251,9 @@ def lies(server):
          "line 801, \"nonsense\""),
         ("everything", lie.whole(lines(["0.0.0.0/0"])), "refused", "shrank"),
         ("a longer prefix, cut off", lie.whole(lines(MANY) + "203.0.113.0/2"), "refused",
-         "192.0.0.0/2, .* min-length allows"),
+         "line 1001: 192.0.0.0/2 .* min-length allows"),
         ("half of IPv6", lie.whole(lines(MANY + ["::-7fff:" + ":".join(["ffff"] * 7)])), "refused",
-         "::/1, .* min-length6 allows"),
+         "line 1001: ::/1 .* min-length6 allows"),
         ("shrunk", lie.whole(lines(MANY[:300])), "refused", "had 1000: it shrank"),
     )
 
@@ -346,8 +350,8 @@ def test_guard(b):
             (["2a00::/16", "2a01::/48"], "would drop 4294967297 more /48s of IPv6")):
         b.server.say("/feed", lie.whole(lines(MANY[:9] + entries)))
         now = b.daemon.refresh("feed")
-        b.case(f"{entries}: refused, and says why",
-               now["state"] == "refused" and pattern in now["problem"], now)
+        b.case(f"{entries}: refused, and says in which line, and why",
+               now["state"] == "refused" and f"refused: line 10: {pattern}" in now["problem"], now)
         b.same("s", "the last good contents stay", set(MANY[:9]))
     b.daemon.ask("accept feed")
     want = set(MANY[:9]) | {"2a00::/16", "2a01::/48"}

@@ -369,6 +369,8 @@ static void forget_body(struct feed_source *feed)
 	body_free(feed->body);
 	feed->body = NULL;
 	feed_free(&feed->parsed);
+	free(feed->parsed.origin);
+	feed->parsed.origin = NULL;
 }
 
 static void forget_pending(struct feed_source *feed)
@@ -426,41 +428,48 @@ static void accept_entries(struct feed_source *feed, struct packed *entries,
 }
 
 /* A prefix that would block too much: an error of whoever publishes the list, or its last line,
- * of which a digit was cut off. One that is in force was agreed to. NULL if there is none.
+ * of which a digit was cut off. One that is in force was agreed to. Return: why it is refused, or NULL.
  */
-static const uint8_t *find_short(const struct feed_source *feed, enum entry_kind kind)
+static char *find_short_prefix(const struct feed_source *feed, struct member *named)
 {
-	const struct entry_array *array = &feed->parsed.entries.kind[kind];
-	uint64_t least = is_v6(kind) ? feed->min_length6 : feed->min_length;
-	size_t size = entry_size[kind], i;
-	const uint8_t *entry = array->data;
+	struct contents_cursor cursor = { .kind = ENTRY_NET4 };
+	const struct contents parsed = { .plain = feed->parsed.entries };
+	char text[ADDRESS_TEXT_SIZE];
 	struct member member;
+	bool v6;
 
-	for (i = 0; i < array->count; i++, entry += size)
-		if (entry[size - 1] < least &&
-		    !contents_find(&feed->source.contents, kind, entry, &member))
-			return entry;
+	while (contents_next(&parsed, &cursor, named)) {
+		v6 = is_v6(named->kind);
+		if (named->entry[entry_size[named->kind] - 1] >= (v6 ? feed->min_length6 : feed->min_length) ||
+		    contents_find(&feed->source.contents, named->kind, named->entry, &member))
+			continue;
+		*entry_format(text, named->kind, named->entry) = '\0';
+		return need_text("%s would block too much: it is shorter than min-length%s allows", text,
+				 v6 ? "6" : "");
+	}
 	return NULL;
 }
 
-static char *find_short_prefix(const struct feed_source *feed)
+/* An entry that must not be in the list. @added: the entries in the order of the list */
+static char *find_wrong_entry(const struct feed_source *feed, const struct packed *added)
 {
-	const uint8_t *entry = find_short(feed, ENTRY_NET4);
-	enum entry_kind kind = entry ? ENTRY_NET4 : ENTRY_NET6;
-	char text[ADDRESS_TEXT_SIZE];
+	const struct feed *parsed = &feed->parsed;
+	struct member named;
+	char *why = find_short_prefix(feed, &named) ? : guard_doubt(&feed->source, &parsed->entries, &named);
+	unsigned long line = why ? origin_line(parsed->origin, added, named.kind, named.entry) : 0;
+	char *text;
 
-	if (!entry)
-		entry = find_short(feed, ENTRY_NET6);
-	if (!entry)
-		return NULL;
-	*entry_format(text, kind, entry) = '\0';
-	return need_text("it has %s, which would block too much: it is shorter than min-length%s allows",
-			 text, is_v6(kind) ? "6" : "");
+	if (!line)
+		return why;
+	text = need_text("%s %lu: %s", parsed->unit, line, why);
+	free(why);
+	return text;
 }
 
 /* Why an answer does not look right; NULL if it does. */
-static char *find_doubt(const struct feed_source *feed, size_t count)
+static char *find_doubt(const struct feed_source *feed, const struct packed *added)
 {
+	size_t count = packed_count(&feed->parsed.entries);
 	size_t before = contents_count(&feed->source.contents);
 	const struct feed *parsed = &feed->parsed;
 	unsigned long lines = parsed->lines - parsed->blank;
@@ -474,19 +483,21 @@ static char *find_doubt(const struct feed_source *feed, size_t count)
 	    !(feed->allow_empty && !count))
 		return need_text("it has only %zu entries, and had %zu: it shrank by more than max-shrink allows",
 				 count, before);
-	return find_short_prefix(feed) ? : guard_doubt(&feed->source, &parsed->entries);
+	return find_wrong_entry(feed, added);
 }
 
 /* The body is complete. */
 static void judge(struct feed_source *feed, const struct fetch_result *result)
 {
-	struct packed *entries = &feed->parsed.entries;
+	struct packed *entries = &feed->parsed.entries, added = { 0 };
 	char *doubt;
 
+	need_memory(packed_append(&added, entries));
 	packed_unique(entries);
 	feed->size = body_size(feed->body);
 	feed->bad = feed->parsed.skipped;
-	doubt = find_doubt(feed, packed_count(entries));
+	doubt = find_doubt(feed, &added);
+	packed_free(&added);
 	forget_pending(feed);
 	if (!doubt) {
 		accept_entries(feed, entries, result);
@@ -602,6 +613,7 @@ static void fetch(struct feed_source *feed)
 	target_prepare(feed->source.target, &feed->parsed);
 	feed->parsed.limit = feed->max_entries;
 	feed->parsed.report = note_bad_line;
+	feed->parsed.origin = need_zeros(sizeof(*feed->parsed.origin));
 	feed->body = body_new(&feed->format, &feed->parsed, feed->max_size);
 	set_condition(feed, &request);
 	if (feed->body)

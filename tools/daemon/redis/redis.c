@@ -297,7 +297,8 @@ static char *find_too_many(const struct redis_source *redis, const struct reques
 static char *find_harm(const struct source *source, const struct request *request,
 		       const struct packed *added)
 {
-	char *doubt = request->force ? NULL : guard_doubt(source, added), *text;
+	struct member named;
+	char *doubt = request->force ? NULL : guard_doubt(source, added, &named), *text;
 
 	if (!doubt)
 		return NULL;

@@ -15,12 +15,14 @@
  * @entries:	the entries, sorted; NULL: all that are in force
  * @refused:	those that are not allowed, sorted
  * @why:	the first reason, or NULL
+ * @named:	the entry that it names
  */
 struct verdict {
 	const struct source *source;
 	const struct packed *entries;
 	struct packed refused;
 	char *why;
+	struct member named;
 };
 
 /* Also if the set gets nothing of the source at the moment: guard_total() may find that it fits again. */
@@ -30,6 +32,18 @@ static bool in_force(const struct source *source, enum entry_kind kind, const ui
 
 	return contents_find(&source->contents, kind, entry, &member) &&
 	       !packed_has(&source->kept_out, kind, entry);
+}
+
+/* Take the first reason, which is allocated. */
+static void give_reason(struct verdict *verdict, char *why, enum entry_kind kind, const uint8_t *entry)
+{
+	if (verdict->why) {
+		free(why);
+		return;
+	}
+	verdict->why = why;
+	verdict->named.kind = kind;
+	memcpy(verdict->named.entry, entry, entry_size[kind]);
 }
 
 static bool is_judged(const struct verdict *verdict, enum entry_kind kind, const uint8_t *entry)
@@ -57,11 +71,9 @@ static int refuse_covering(struct verdict *verdict, const struct machine_address
 		kind = entry_prefix(v6, address->address, len, entry);
 		if (is_judged(verdict, kind, entry)) {
 			*entry_format(text, kind, entry) = '\0';
-			if (!verdict->why && is_net(kind))
-				verdict->why = need_text("%s has %s, %s", text, name,
-							 address->what);
-			else if (!verdict->why)
-				verdict->why = need_text("%s is %s", name, address->what);
+			give_reason(verdict, is_net(kind) ?
+				    need_text("%s has %s, %s", text, name, address->what) :
+				    need_text("%s is %s", name, address->what), kind, entry);
 			err = packed_add(&verdict->refused, kind, entry);
 		}
 		if (!len)
@@ -131,8 +143,8 @@ static int check_internet(struct verdict *verdict)
 	if (over > 0)
 		over = merged_collect(target, true, &there) ? : exposure_check(&rest, &there, &most, &excess);
 	while (over > 0) {
-		if (!verdict->why)
-			verdict->why = need_copy(exposure_text(&rest, &excess, text));
+		give_reason(verdict, need_copy(exposure_text(&rest, &excess, text)),
+			    excess.widest.kind, entry_at(&rest, excess.widest));
 		over = refuse_widest(verdict, &rest, excess.widest);
 		packed_free(&rest);
 		if (!over)
@@ -162,7 +174,7 @@ static void judge(struct verdict *verdict, const struct packed *entries)
 	packed_free(&rest);
 }
 
-char *guard_doubt(const struct source *source, const struct packed *entries)
+char *guard_doubt(const struct source *source, const struct packed *entries, struct member *named)
 {
 	struct verdict verdict = { .source = source };
 	struct packed fresh = { 0 };
@@ -177,6 +189,7 @@ char *guard_doubt(const struct source *source, const struct packed *entries)
 	judge(&verdict, &fresh);
 	packed_free(&fresh);
 	packed_free(&verdict.refused);
+	*named = verdict.named;
 	return verdict.why;
 }
 

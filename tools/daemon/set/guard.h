@@ -37,9 +37,9 @@ bool guard_look(const struct daemon *daemon);
 bool guard_follow(struct source *source);
 
 /* Why entries, sorted, none repeated, must not be added to those of the source that are in force;
- * NULL if they may. Allocated.
+ * NULL if they may. Allocated. *@named: gets the entry that it names.
  */
-char *guard_doubt(const struct source *source, const struct packed *entries);
+char *guard_doubt(const struct source *source, const struct packed *entries, struct member *named);
 
 /* Before the set is changed: find the sources that it must not get, as all of them together would drop more
  * of the internet than it allows: the largest ones, until the others fit. Return: whether these are others
