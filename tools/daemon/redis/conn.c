@@ -522,18 +522,21 @@ static void on_pending(redisAsyncContext *redis, void *data, void *privdata)
 	reply(conn->user.owner, data);
 }
 
-void conn_send(struct conn *conn, conn_reply_fn *reply, unsigned int seconds, int count,
-	       const char *const *words, const size_t *sizes)
+void conn_send(struct conn *conn, conn_reply_fn *reply, unsigned int seconds, const char *format, ...)
 {
 	struct pending *pending;
+	va_list args;
+	int result;
 
 	if (!conn->redis || conn->why[0])
 		return;
 	pending = need_zeros(sizeof(*pending));
 	pending->conn = conn;
 	pending->reply = reply;
-	if (redisAsyncCommandArgv(conn->redis, on_pending, pending, count, (const char **)words,
-				  sizes) != REDIS_OK) {
+	va_start(args, format);
+	result = redisvAsyncCommand(conn->redis, on_pending, pending, format, args);
+	va_end(args);
+	if (result != REDIS_OK) {
 		free(pending);
 		conn_fail(conn, "cannot be used any more");
 		return;

@@ -25,14 +25,12 @@
 #include "daemon/redis/publisher.h"
 #include "daemon/redis/stream.h"
 
-/* Number of entries of the stream in a reply: each is at most LIST_CHANGES_MOST. */
-#define ENTRIES_AT_ONCE	"64"
+/* With so many entries of the stream in a reply: each is at most LIST_CHANGES_MOST. */
+#define READ		"XREAD COUNT 64 "
 /* Firewalls do not all renew the snapshot at the same time: after up to so many milliseconds. */
 #define RENEW_MS	5000
 /* When there is no list, it is asked for again after so many seconds at most. */
 #define AGAIN_MOST	10
-/* The most words of a command */
-#define WORDS_MOST	12
 /* A server whose answers make us read the head more often than this in a second is not believed. */
 #define HEADS_MOST	50
 
@@ -86,10 +84,8 @@ static void on_clock(void *owner, const redisReply *reply)
 
 static void ask_clock(struct follower *follower)
 {
-	const char *const words[] = { "TIME" };
-
 	if (clock_due(&follower->clock))
-		conn_send(follower->reader, on_clock, 0, 1, words, NULL);
+		conn_send(follower->reader, on_clock, 0, "TIME");
 }
 
 /* --- what is in force --- */
@@ -289,12 +285,9 @@ static void on_position(void *owner, const redisReply *reply)
 
 static void ask_position(struct follower *follower)
 {
-	char *key = list_key(follower->config.list, "changes");
-	const char *const words[] = { "XRANGE", key, follower->here.id, follower->here.id };
-
 	follower->step = POSITION;
-	conn_send(follower->reader, on_position, 0, 4, words, NULL);
-	free(key);
+	conn_send(follower->reader, on_position, 0, "XRANGE " LIST_KEY "changes %s %s",
+		  follower->config.list, follower->here.id, follower->here.id);
 }
 
 /* Whether the snapshot lacks half of the changes that the stream keeps. What is in force here can
@@ -409,10 +402,8 @@ static void on_role_of_listless(void *owner, const redisReply *reply)
 
 static void ask_role(struct follower *follower, conn_reply_fn *answered)
 {
-	const char *const words[] = { "ROLE" };
-
 	follower->step = PRIMARY;
-	conn_send(follower->reader, answered, 0, 1, words, NULL);
+	conn_send(follower->reader, answered, 0, "ROLE");
 }
 
 static void judge_head(struct follower *follower)
@@ -468,10 +459,6 @@ static void on_head(void *owner, const redisReply *reply)
 
 static void ask_head(struct follower *follower)
 {
-	char *key = list_key(follower->config.list, "head");
-	const char *words[2 + LIST_HEAD_FIELDS] = { "HMGET", key };
-
-	memcpy(words + 2, list_head_fields, sizeof(list_head_fields));
 	follower->step = HEAD;
 	if (follower->asked_at != now_seconds())
 		follower->asked = 0;
@@ -479,8 +466,8 @@ static void ask_head(struct follower *follower)
 	if (++follower->asked > HEADS_MOST)
 		give_up(follower, true, "its answers contradict each other; is that Redis?");
 	ask_clock(follower);
-	conn_send(follower->reader, on_head, 0, 2 + LIST_HEAD_FIELDS, words, NULL);
-	free(key);
+	conn_send(follower->reader, on_head, 0, "HMGET " LIST_KEY "head " LIST_HEAD_NAMES,
+		  follower->config.list);
 }
 
 /* --- the stream --- */
@@ -664,30 +651,25 @@ static void on_changes(void *owner, const redisReply *reply)
 /* Ask for changes. While it catches up, and the first time, without waiting for them. */
 static void follow(struct follower *follower)
 {
-	bool catch_up = follower->step == CATCH_UP, wait = !catch_up && follower->streams;
-	char *key = list_key(follower->config.list, "changes");
-	const char *words[WORDS_MOST] = { "XREAD", "COUNT", ENTRIES_AT_ONCE };
-	int count = 3;
-	char ms[24];
+	const char *list = follower->config.list;
+	uint64_t seconds = follower->config.heartbeat, ms;
 
-	if (!catch_up) {
-		follower->step = FOLLOW;
-		ask_clock(follower);
+	if (follower->step == CATCH_UP) {
+		conn_send(follower->reader, on_changes, 0, READ "STREAMS " LIST_KEY "changes %s", list,
+			  follower->fresh.id);
+		return;
 	}
+	follower->step = FOLLOW;
+	ask_clock(follower);
 	/* Not all firewalls ask in the same moment when nothing has changed. */
-	snprintf(ms, sizeof(ms), "%llu",
-		 (unsigned long long)(follower->config.heartbeat * 1000 -
-				      random_upto(follower->config.heartbeat * 250)));
-	if (wait) {
-		words[count++] = "BLOCK";
-		words[count++] = ms;
-	}
-	words[count++] = "STREAMS";
-	words[count++] = key;
-	words[count++] = catch_up ? follower->fresh.id : follower->here.id;
-	conn_send(follower->reader, on_changes, wait ? follower->config.heartbeat : 0, count,
-		  words, NULL);
-	free(key);
+	ms = seconds * 1000 - random_upto(seconds * 250);
+	if (follower->streams)
+		conn_send(follower->reader, on_changes, seconds,
+			  READ "BLOCK %llu STREAMS " LIST_KEY "changes %s", (unsigned long long)ms, list,
+			  follower->here.id);
+	else
+		conn_send(follower->reader, on_changes, 0, READ "STREAMS " LIST_KEY "changes %s", list,
+			  follower->here.id);
 }
 
 /* --- the connection --- */

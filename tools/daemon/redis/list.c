@@ -6,15 +6,6 @@
 #include "daemon/base/memory.h"
 #include "daemon/redis/list.h"
 
-const char *const list_head_fields[LIST_HEAD_FIELDS] = {
-	"format", "seq", "version", "bytes", "snapshot-seq", "snapshot-id"
-};
-
-char *list_key(const char *list, const char *rest)
-{
-	return need_text("ipcuckoo:{%s}:%s", list, rest);
-}
-
 bool list_is_name(const char *name)
 {
 	static const char chars[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"

@@ -41,6 +41,9 @@
 /* What this daemon reads and writes; another number means another meaning of the keys. */
 #define LIST_FORMAT		1
 
+/* The beginning of each key, for conn_send(); the name follows */
+#define LIST_KEY		"ipcuckoo:{%s}:"
+
 #define LIST_NAME_MOST		64
 #define LIST_VERSION_SIZE	40
 #define LIST_ID_SIZE		44
@@ -80,7 +83,7 @@ struct list_head {
 
 /* The fields of the head, in the order in which list_parse_head() expects them. */
 #define LIST_HEAD_FIELDS	6
-extern const char *const list_head_fields[LIST_HEAD_FIELDS];
+#define LIST_HEAD_NAMES		"format seq version bytes snapshot-seq snapshot-id"
 
 /**
  * struct list_limits - which entries a set can have
@@ -110,8 +113,6 @@ struct list_bytes {
 	size_t room;
 };
 
-/* A key of a list: list_key("feed", "changes"). Allocated. */
-char *list_key(const char *list, const char *rest);
 bool list_is_name(const char *name);
 bool list_is_version(const char *text, size_t len);
 /* Parse a decimal number. Return: whether it is one. */

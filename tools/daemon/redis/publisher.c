@@ -36,7 +36,6 @@
 
 /* A publication that may have arrived is not sent again when Redis may have forgotten its token. */
 #define AGAIN_SECONDS	(SCRIPT_TOKEN_SECONDS - 600)
-#define WORDS_MOST	16
 
 /**
  * struct publisher - what writes to a list
@@ -76,50 +75,7 @@ struct publisher {
 	char why[640];
 };
 
-/* A command that is being put together. Its words are freed when it was sent. */
-struct command {
-	char *words[WORDS_MOST];
-	size_t sizes[WORDS_MOST];
-	int count;
-};
-
 static void work(struct publisher *publisher);
-
-static void add_word(struct command *command, char *word)
-{
-	command->words[command->count] = word;
-	command->sizes[command->count++] = strlen(word);
-}
-
-static void add_key(const struct publisher *publisher, struct command *command, const char *rest)
-{
-	add_word(command, list_key(publisher->config.list, rest));
-}
-
-static void add_key_of(const struct publisher *publisher, struct command *command,
-		       const char *rest, const char *name)
-{
-	char *whole = need_text("%s:%s", rest, name);
-
-	add_key(publisher, command, whole);
-	free(whole);
-}
-
-/* @data: the last word, which may have any bytes; or NULL */
-static void send_command(struct publisher *publisher, struct command *command, const void *data,
-			 size_t size, conn_reply_fn *reply)
-{
-	const char *words[WORDS_MOST + 1];
-	int i;
-
-	memcpy(words, command->words, sizeof(command->words));
-	words[command->count] = data;
-	command->sizes[command->count] = size;
-	publisher->busy = true;
-	conn_send(publisher->conn, reply, 0, command->count + !!data, words, command->sizes);
-	for (i = 0; i < command->count; i++)
-		free(command->words[i]);
-}
 
 static void free_job(struct publisher *publisher, struct job *job)
 {
@@ -257,7 +213,7 @@ static void give_up_change(struct publisher *publisher, struct job *job)
 
 static void send_change(struct publisher *publisher, struct job *job)
 {
-	struct command command = { .count = 0 };
+	const char *list = publisher->config.list;
 	uint32_t now = now_seconds();
 
 	if (job->sent_at && now > job->sent_at && now - job->sent_at > AGAIN_SECONDS) {
@@ -270,16 +226,12 @@ static void send_change(struct publisher *publisher, struct job *job)
 	else
 		note_sent(publisher, job, now);
 
-	add_word(&command, need_copy("EVAL"));
-	add_word(&command, need_copy(script_change));
-	add_word(&command, need_copy("3"));
-	add_key(publisher, &command, "head");
-	add_key(publisher, &command, "changes");
-	add_key_of(publisher, &command, "done", job->token);
-	add_word(&command, need_text("%d", LIST_FORMAT));
-	add_word(&command, need_text("%llu", (unsigned long long)publisher->config.keep *
-				     STREAM_FACTOR));
-	send_command(publisher, &command, job->bytes.data, job->bytes.size, on_published);
+	publisher->busy = true;
+	conn_send(publisher->conn, on_published, 0,
+		  "EVAL %s 3 " LIST_KEY "head " LIST_KEY "changes " LIST_KEY "done:%s %d %llu %b",
+		  script_change, list, list, list, job->token, LIST_FORMAT,
+		  (unsigned long long)publisher->config.keep * STREAM_FACTOR, job->bytes.data,
+		  job->bytes.size);
 }
 
 static void on_renewed(void *owner, const redisReply *reply)
@@ -291,31 +243,31 @@ static void on_renewed(void *owner, const redisReply *reply)
 		end_job(publisher);
 }
 
-static void send_commit(struct publisher *publisher, struct job *job)
+static void send_renewal(struct publisher *publisher, const struct job *job)
 {
-	struct command command = { .count = 0 };
-	bool renew = job->kind == JOB_RENEW;
+	const char *list = publisher->config.list;
 
-	job->unknown = !renew;
-	add_word(&command, need_copy("EVAL"));
-	add_word(&command, need_copy(renew ? script_renew : script_replace));
-	add_word(&command, need_copy(renew ? "3" : "4"));
-	add_key(publisher, &command, "head");
-	add_key(publisher, &command, "changes");
-	if (!renew)
-		add_key_of(publisher, &command, "done", job->token);
-	add_key_of(publisher, &command, "snapshot", job->version);
-	add_word(&command, need_text("%d", LIST_FORMAT));
-	add_word(&command, need_copy(job->version));
-	add_word(&command, need_text("%zu", job->bytes.size));
-	add_word(&command, need_text("%llu", (unsigned long long)publisher->config.keep));
-	add_key(publisher, &command, "snapshot:");
-	if (renew) {
-		add_word(&command, need_copy(job->old));
-		add_word(&command, need_text("%llu", (unsigned long long)job->position.seq));
-		add_word(&command, need_copy(job->position.id));
-	}
-	send_command(publisher, &command, NULL, 0, renew ? on_renewed : on_published);
+	publisher->busy = true;
+	conn_send(publisher->conn, on_renewed, 0,
+		  "EVAL %s 3 " LIST_KEY "head " LIST_KEY "changes " LIST_KEY "snapshot:%s %d %s %llu %llu "
+		  LIST_KEY "snapshot: %s %llu %s",
+		  script_renew, list, list, list, job->version, LIST_FORMAT, job->version,
+		  (unsigned long long)job->bytes.size, (unsigned long long)publisher->config.keep, list,
+		  job->old, (unsigned long long)job->position.seq, job->position.id);
+}
+
+static void send_replacement(struct publisher *publisher, struct job *job)
+{
+	const char *list = publisher->config.list;
+
+	job->unknown = true;
+	publisher->busy = true;
+	conn_send(publisher->conn, on_published, 0,
+		  "EVAL %s 4 " LIST_KEY "head " LIST_KEY "changes " LIST_KEY "done:%s " LIST_KEY
+		  "snapshot:%s %d %s %llu %llu " LIST_KEY "snapshot:",
+		  script_replace, list, list, list, job->token, list, job->version, LIST_FORMAT,
+		  job->version, (unsigned long long)job->bytes.size,
+		  (unsigned long long)publisher->config.keep, list);
 }
 
 static void on_piece(void *owner, const redisReply *reply)
@@ -333,14 +285,12 @@ static void on_piece(void *owner, const redisReply *reply)
 static void send_piece(struct publisher *publisher, struct job *job)
 {
 	size_t left = job->bytes.size - job->sent;
-	struct command command = { .count = 0 };
 
-	add_word(&command, need_copy(job->sent ? "APPEND" : "SETEX"));
-	add_key_of(publisher, &command, "snapshot", job->version);
-	if (!job->sent)
-		add_word(&command, need_copy("600"));
-	send_command(publisher, &command, job->bytes.data + job->sent,
-		     left < PIECE_SIZE ? left : PIECE_SIZE, on_piece);
+	publisher->busy = true;
+	conn_send(publisher->conn, on_piece, 0,
+		  job->sent ? "APPEND " LIST_KEY "snapshot:%s %b" : "SETEX " LIST_KEY "snapshot:%s 600 %b",
+		  publisher->config.list, job->version, job->bytes.data + job->sent,
+		  left < PIECE_SIZE ? left : (size_t)PIECE_SIZE);
 }
 
 static void answer_fleet(struct publisher *publisher, const redisReply *reply)
@@ -386,14 +336,12 @@ static void on_fleet_role(void *owner, const redisReply *reply)
 
 static void on_fleet_seq(void *owner, const redisReply *reply)
 {
-	struct command command = { .count = 0 };
 	struct publisher *publisher = owner;
 	struct job *job = publisher->jobs.first;
 	uint64_t seq;
 
 	if (reply->type == REDIS_REPLY_NIL) {
-		add_word(&command, need_copy("ROLE"));
-		send_command(publisher, &command, NULL, 0, on_fleet_role);
+		conn_send(publisher->conn, on_fleet_role, 0, "ROLE");
 		return;
 	}
 	if (take_error(publisher, job, reply))
@@ -409,13 +357,10 @@ static void on_fleet_seq(void *owner, const redisReply *reply)
 
 static void send_fleet(struct publisher *publisher, struct job *job)
 {
-	struct command command = { .count = 0 };
-
-	add_word(&command, need_copy(job->fleet ? "HGETALL" : "HGET"));
-	add_key(publisher, &command, job->fleet ? "fleet" : "head");
-	if (!job->fleet)
-		add_word(&command, need_copy("seq"));
-	send_command(publisher, &command, NULL, 0, job->fleet ? on_fleet : on_fleet_seq);
+	publisher->busy = true;
+	conn_send(publisher->conn, job->fleet ? on_fleet : on_fleet_seq, 0,
+		  job->fleet ? "HGETALL " LIST_KEY "fleet" : "HGET " LIST_KEY "head seq",
+		  publisher->config.list);
 }
 
 static void on_reported(void *owner, const redisReply *reply)
@@ -435,14 +380,13 @@ static void on_reported(void *owner, const redisReply *reply)
 
 static void send_report(struct publisher *publisher)
 {
-	struct command command = { .count = 0 };
+	char *report = fleet_report(&publisher->report, publisher->config.heartbeat);
 
-	add_word(&command, need_copy("HSET"));
-	add_key(publisher, &command, "fleet");
-	add_word(&command, need_copy(publisher->config.host));
-	add_word(&command, fleet_report(&publisher->report, publisher->config.heartbeat));
 	publisher->report_due = false;
-	send_command(publisher, &command, NULL, 0, on_reported);
+	publisher->busy = true;
+	conn_send(publisher->conn, on_reported, 0, "HSET " LIST_KEY "fleet %s %s",
+		  publisher->config.list, publisher->config.host, report);
+	free(report);
 }
 
 static void close_conn(struct publisher *publisher)
@@ -472,8 +416,10 @@ static void send_job(struct publisher *publisher, struct job *job)
 		send_fleet(publisher, job);
 	else if (job->sent < job->bytes.size)
 		send_piece(publisher, job);
+	else if (job->kind == JOB_RENEW)
+		send_renewal(publisher, job);
 	else
-		send_commit(publisher, job);
+		send_replacement(publisher, job);
 }
 
 /* What was at work is done again, from its beginning. */
@@ -504,31 +450,21 @@ static void on_format(void *owner, const redisReply *reply)
 	publisher->listless = reply->type == REDIS_REPLY_NIL;
 }
 
-static void ask_format(struct publisher *publisher)
-{
-	struct command command = { .count = 0 };
-
-	add_word(&command, need_copy("HGET"));
-	add_key(publisher, &command, "head");
-	add_word(&command, need_copy("format"));
-	send_command(publisher, &command, NULL, 0, on_format);
-}
-
 /* The connection can be used. A replica may take what is written to it, and then it is lost: see
  * replica-read-only in redis.conf. Reports to a server without a list would be lost, too.
  */
 static void on_ready(void *owner)
 {
-	struct command command = { .count = 0 };
 	struct publisher *publisher = owner;
 
+	publisher->busy = true;
 	/* Until that is answered, what was known of the last server counts. */
 	if (conn_has_others(publisher->conn))
-		ask_format(publisher);
+		conn_send(publisher->conn, on_format, 0, "HGET " LIST_KEY "head format",
+			  publisher->config.list);
 	else
 		publisher->listless = false;
-	add_word(&command, need_copy("ROLE"));
-	send_command(publisher, &command, NULL, 0, on_role);
+	conn_send(publisher->conn, on_role, 0, "ROLE");
 }
 
 static const char *reason(const struct publisher *publisher)

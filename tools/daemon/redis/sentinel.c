@@ -129,7 +129,6 @@ static void on_replicas(void *owner, const redisReply *reply)
 static void on_primary(void *owner, const redisReply *reply)
 {
 	struct sentinel *sentinel = owner;
-	const char *words[] = { "SENTINEL", "REPLICAS", sentinel->name };
 	char **servers;
 
 	if (reply->type == REDIS_REPLY_NIL) {
@@ -145,7 +144,7 @@ static void on_primary(void *owner, const redisReply *reply)
 		return;
 	}
 	if (!sentinel->write) {
-		conn_send(sentinel->conn, on_replicas, 0, 3, words, NULL);
+		conn_send(sentinel->conn, on_replicas, 0, "SENTINEL REPLICAS %s", sentinel->name);
 		return;
 	}
 	servers = need_room(NULL, 1);
@@ -158,11 +157,11 @@ static void on_primary(void *owner, const redisReply *reply)
 static void on_ready(void *owner)
 {
 	struct sentinel *sentinel = owner;
-	const char *words[] = { "SENTINEL", "GET-MASTER-ADDR-BY-NAME", sentinel->name };
 
 	free(sentinel->primary);
 	sentinel->primary = NULL;
-	conn_send(sentinel->conn, on_primary, 0, 3, words, NULL);
+	conn_send(sentinel->conn, on_primary, 0, "SENTINEL GET-MASTER-ADDR-BY-NAME %s",
+		  sentinel->name);
 }
 
 static void on_lost(void *owner, const char *why)

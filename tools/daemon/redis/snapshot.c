@@ -14,20 +14,13 @@
 void snapshot_ask(struct snapshot *snapshot, struct conn *reader, const char *list,
 		  const struct list_head *head, conn_reply_fn *reply)
 {
-	char *rest = need_text("snapshot:%s", head->snapshot.version);
-	char *key = list_key(list, rest), first[24], last[24];
-	const char *const words[] = { "GETRANGE", key, first, last };
-
 	snapshot->whole = head->bytes;
-	while (snapshot->asked_for < snapshot->whole &&
-	       snapshot->asked_for - snapshot->bytes.size < PIECES_AHEAD * PIECE_SIZE) {
-		snprintf(first, sizeof(first), "%llu", (unsigned long long)snapshot->asked_for);
-		snapshot->asked_for += PIECE_SIZE;
-		snprintf(last, sizeof(last), "%llu", (unsigned long long)snapshot->asked_for - 1);
-		conn_send(reader, reply, 0, 4, words, NULL);
-	}
-	free(key);
-	free(rest);
+	for (; snapshot->asked_for < snapshot->whole &&
+	       snapshot->asked_for - snapshot->bytes.size < PIECES_AHEAD * PIECE_SIZE;
+	     snapshot->asked_for += PIECE_SIZE)
+		conn_send(reader, reply, 0, "GETRANGE " LIST_KEY "snapshot:%s %llu %llu", list,
+			  head->snapshot.version, (unsigned long long)snapshot->asked_for,
+			  (unsigned long long)snapshot->asked_for + PIECE_SIZE - 1);
 }
 
 size_t snapshot_room(const struct snapshot *snapshot)
