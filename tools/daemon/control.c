@@ -48,7 +48,7 @@ struct client {
 	struct control *control;
 	struct client *next;
 	sd_event_source *io;
-	sd_event_source *timer;
+	struct timer timer;
 	char line[LINE_MOST];
 	size_t have;
 	char *body;
@@ -84,12 +84,9 @@ static void close_client(struct client *client)
 	free(client);
 }
 
-static int on_silence(sd_event_source *timer, uint64_t usec, void *data)
+static void on_silence(void *data)
 {
-	(void)timer;
-	(void)usec;
 	close_client(data);
-	return 0;
 }
 
 /* A command for one source: "refresh NAME". */

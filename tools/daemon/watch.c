@@ -33,7 +33,7 @@
 static struct nl *events;
 static unsigned int connection;
 static sd_event_source *io;
-static sd_event_source *timer;
+static struct timer timer;
 /* ipcuckoo-upgrade was replacing the module when the daemon looked last. */
 static bool upgraded;
 
@@ -44,7 +44,7 @@ static void stop_listening(void)
 	events = NULL;
 }
 
-static int on_timer(sd_event_source *source, uint64_t usec, void *data);
+static void on_timer(void *data);
 
 static int on_event(sd_event_source *source, int fd, uint32_t flags, void *data)
 {
@@ -96,19 +96,17 @@ static void look_at_addresses(struct daemon *daemon)
 		source_follow(config->sources[i]);
 }
 
-static int on_timer(sd_event_source *source, uint64_t usec, void *data)
+static void on_timer(void *data)
 {
 	struct daemon *daemon = data;
 	struct config *config = daemon->config;
 	bool soon = !listen_again(daemon);
 	size_t i;
 
-	(void)source;
-	(void)usec;
 	if (kernel_is_upgraded()) {
 		upgraded = true;
 		timer_start(daemon->event, &timer, SOON_MS, on_timer, daemon);
-		return 0;
+		return;
 	}
 	/* The sets of the new module have other generations, which is nobody's fault. */
 	for (i = 0; upgraded && i < config->target_count; i++)
@@ -121,13 +119,12 @@ static int on_timer(sd_event_source *source, uint64_t usec, void *data)
 	soon |= attachments_keep(daemon, config->targets, config->target_count);
 	soon |= !daemon->nl || connection != daemon->connections;
 	timer_start(daemon->event, &timer, soon ? SOON_MS : IDLE_MS, on_timer, daemon);
-	return 0;
 }
 
 void watch_start(struct daemon *daemon)
 {
 	if (daemon->config->target_count)
-		on_timer(NULL, 0, daemon);
+		on_timer(daemon);
 }
 
 void watch_stop(void)

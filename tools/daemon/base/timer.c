@@ -5,20 +5,32 @@
 #include "daemon/base/log.h"
 #include "daemon/base/timer.h"
 
-void timer_start(sd_event *event, sd_event_source **timer, uint64_t ms,
-		 sd_event_time_handler_t handler, void *data)
+static int on_time(sd_event_source *source, uint64_t usec, void *data)
+{
+	const struct timer *timer = data;
+
+	(void)source;
+	(void)usec;
+	timer->handler(timer->data);
+	return 0;
+}
+
+void timer_start(sd_event *event, struct timer *timer, uint64_t ms, void (*handler)(void *data),
+		 void *data)
 {
 	int err;
 
-	/* A timer belongs to one handler and its data; sd_event forgets no timer that ran. */
-	if (*timer) {
-		err = sd_event_source_set_time_relative(*timer, ms * 1000);
+	timer->handler = handler;
+	timer->data = data;
+	/* sd_event forgets no timer that has gone off. */
+	if (timer->source) {
+		err = sd_event_source_set_time_relative(timer->source, ms * 1000);
 		if (err >= 0)
-			err = sd_event_source_set_enabled(*timer, SD_EVENT_ONESHOT);
+			err = sd_event_source_set_enabled(timer->source, SD_EVENT_ONESHOT);
 	} else {
 		/* The accuracy 0 is that of sd_event, 250 ms: timers go off together. */
-		err = sd_event_add_time_relative(event, timer, CLOCK_BOOTTIME, ms * 1000,
-						 ms < 1000 ? 1000 : 0, handler, data);
+		err = sd_event_add_time_relative(event, &timer->source, CLOCK_BOOTTIME, ms * 1000,
+						 ms < 1000 ? 1000 : 0, on_time, timer);
 	}
 	if (err >= 0)
 		return;
@@ -26,9 +38,9 @@ void timer_start(sd_event *event, sd_event_source **timer, uint64_t ms,
 	exit(EXIT_FAILURE);
 }
 
-void timer_stop(sd_event_source **timer)
+void timer_stop(struct timer *timer)
 {
-	*timer = sd_event_source_disable_unref(*timer);
+	timer->source = sd_event_source_disable_unref(timer->source);
 }
 
 uint64_t random_upto(uint64_t most)

@@ -3,15 +3,28 @@
 #ifndef IPCUCKOOD_TIMER_H
 #define IPCUCKOOD_TIMER_H
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <systemd/sd-event.h>
 
-/* Call @handler once in @ms milliseconds. *@timer is NULL at first; a timer that is running starts
- * again. Timers end with timer_stop().
+/* Begins with zeros, and must not move while it exists. */
+struct timer {
+	sd_event_source *source;
+	void (*handler)(void *data);
+	void *data;
+};
+
+/* Call a function once, in so many milliseconds; the time until a call that waits is set anew. The function may
+ * free the timer.
  */
-void timer_start(sd_event *event, sd_event_source **timer, uint64_t ms,
-		 sd_event_time_handler_t handler, void *data);
-void timer_stop(sd_event_source **timer);
+void timer_start(sd_event *event, struct timer *timer, uint64_t ms, void (*handler)(void *data),
+		 void *data);
+void timer_stop(struct timer *timer);
+/* Whether it was started, and not stopped since; also if it has gone off. */
+static inline bool timer_exists(const struct timer *timer)
+{
+	return timer->source;
+}
 
 /* A random number from 0 to @most. */
 uint64_t random_upto(uint64_t most);

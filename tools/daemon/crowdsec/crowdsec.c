@@ -113,7 +113,7 @@ struct crowdsec_source {
 	uint64_t max_entries;
 
 	struct fetch *fetch;
-	sd_event_source *timer;
+	struct timer timer;
 	uint32_t due_at;
 	unsigned int fails;
 	struct answer *answer;
@@ -393,7 +393,7 @@ static int take_changes(struct crowdsec_source *crowdsec)
 
 /* --- requests --- */
 
-static int on_due(sd_event_source *timer, uint64_t usec, void *data);
+static void on_due(void *data);
 
 static void schedule(struct crowdsec_source *crowdsec, uint64_t ms)
 {
@@ -580,15 +580,12 @@ static void ask(struct crowdsec_source *crowdsec)
 	forget_answer(crowdsec);
 }
 
-static int on_due(sd_event_source *timer, uint64_t usec, void *data)
+static void on_due(void *data)
 {
 	struct crowdsec_source *crowdsec = data;
 
-	(void)timer;
-	(void)usec;
 	if (!crowdsec->fetch)
 		ask(crowdsec);
-	return 0;
 }
 
 /* --- the kind --- */

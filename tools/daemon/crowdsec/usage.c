@@ -23,7 +23,7 @@
 struct usage {
 	struct usage_config config;
 	uint32_t started_at;
-	sd_event_source *timer;
+	struct timer timer;
 	struct fetch *fetch;
 	const char *state;
 };
@@ -31,7 +31,7 @@ struct usage {
 static const char waiting[] = "waiting", sent[] = "sent", failing[] = "failing";
 static const char not_taken[] = "not taken";
 
-static int on_due(sd_event_source *timer, uint64_t usec, void *data);
+static void on_due(void *data);
 
 static void schedule(struct usage *usage)
 {
@@ -164,15 +164,13 @@ static void on_done(void *owner, const struct fetch_result *result)
 	schedule(usage);
 }
 
-static int on_due(sd_event_source *timer, uint64_t usec, void *data)
+static void on_due(void *data)
 {
 	struct usage *usage = data;
 	struct fetch_request request = { .data = take_data, .done = on_done, .owner = usage };
 	struct json_object *report = make_report(usage);
 	char why[LAPI_WHY_SIZE];
 
-	(void)timer;
-	(void)usec;
 	usage->fetch = lapi_ask(usage->config.daemon, usage->config.lapi, "/v1/usage-metrics",
 				json_object_to_json_string_ext(report, JSON_C_TO_STRING_PLAIN),
 				&request, why);
@@ -181,7 +179,6 @@ static int on_due(sd_event_source *timer, uint64_t usec, void *data)
 		note_failure(usage, why);
 		schedule(usage);
 	}
-	return 0;
 }
 
 struct usage *usage_start(const struct usage_config *config)

@@ -99,7 +99,7 @@ struct feed_source {
 
 	char *shown;
 	struct fetch *fetch;
-	sd_event_source *timer;
+	struct timer timer;
 	uint32_t due_at;
 	unsigned int fails;
 	struct body *body;
@@ -337,7 +337,7 @@ static char *identity(const struct feed_source *feed)
 	return longer;
 }
 
-static int on_due(sd_event_source *timer, uint64_t usec, void *data);
+static void on_due(void *data);
 
 static void schedule(struct feed_source *feed, uint64_t ms)
 {
@@ -626,12 +626,9 @@ static void fetch(struct feed_source *feed)
 	free(why);
 }
 
-static int on_due(sd_event_source *timer, uint64_t usec, void *data)
+static void on_due(void *data)
 {
-	(void)timer;
-	(void)usec;
 	fetch(data);
-	return 0;
 }
 
 /* Contents from the last run are good until their time is over. */

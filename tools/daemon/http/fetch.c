@@ -64,7 +64,7 @@ struct fetch {
 static struct {
 	CURLM *multi;
 	sd_event *event;
-	sd_event_source *timer;
+	struct timer timer;
 	struct fetch *running;
 	struct fetch *waiting;
 } curl;
@@ -72,16 +72,13 @@ static struct {
 /* Tell the owners of transfers that have ended. */
 static void end_transfers(void);
 
-static int on_timer(sd_event_source *timer, uint64_t usec, void *data)
+static void on_timer(void *data)
 {
 	int running;
 
-	(void)timer;
-	(void)usec;
 	(void)data;
 	libcurl.multi_socket_action(curl.multi, CURL_SOCKET_TIMEOUT, 0, &running);
 	end_transfers();
-	return 0;
 }
 
 static int set_timer(CURLM *multi, long ms, void *data)

@@ -79,9 +79,9 @@ struct conn {
 	const redisReplyObjectFunctions *make;
 	size_t cost;
 	unsigned int expected;
-	sd_event_source *deadline;
+	struct timer deadline;
 	uint64_t limit_ms;
-	sd_event_source *retry;
+	struct timer retry;
 	size_t at;
 	size_t tried;
 	unsigned int attempts;
@@ -101,7 +101,7 @@ struct pending {
 	conn_reply_fn *reply;
 };
 
-static int on_retry(sd_event_source *timer, uint64_t usec, void *data);
+static void on_retry(void *data);
 
 /* The addresses; NULL if Sentinel has to be asked. */
 static char **servers_of(const struct conn *conn)
@@ -387,7 +387,7 @@ static void settle(struct conn *conn)
 	}
 	if (conn->closed)
 		free_conn(conn);
-	else if (!conn->redis && !conn->retry)
+	else if (!conn->redis && !timer_exists(&conn->retry))
 		lose(conn);
 }
 
@@ -477,17 +477,15 @@ static void give_up_name(struct conn *conn, const char *why)
 	settle(conn);
 }
 
-static int on_deadline(sd_event_source *timer, uint64_t usec, void *data)
+static void on_deadline(void *data)
 {
 	struct conn *conn = data;
 
-	(void)timer;
-	(void)usec;
 	if (conn->lookup) {
 		resolve_stop(conn->lookup);
 		conn->lookup = NULL;
 		give_up_name(conn, "no nameserver answers in time");
-		return 0;
+		return;
 	}
 	if (conn->config->tls && conn->redis && conn->redis->c.flags & REDIS_CONNECTED &&
 	    !tls_is_up(conn->tls))
@@ -495,7 +493,6 @@ static int on_deadline(sd_event_source *timer, uint64_t usec, void *data)
 	else
 		conn_fail(conn,
 			  "does not answer in time; is it running, and does the network reach it?");
-	return 0;
 }
 
 static void on_pending(redisAsyncContext *redis, void *data, void *privdata)
@@ -715,20 +712,18 @@ static void on_address(void *owner, const char *address, const char *why)
 		give_up_name(conn, why);
 }
 
-static int on_retry(sd_event_source *timer, uint64_t usec, void *data)
+static void on_retry(void *data)
 {
 	struct conn *conn = data;
 	const char *server;
 	int port = 0;
 	char *host;
 
-	(void)timer;
-	(void)usec;
 	timer_stop(&conn->retry);
 	if (!servers_of(conn)) {
 		conn->question = conn->config->finder->ask(conn->event, conn->config,
 							   conn->write, on_servers, conn);
-		return 0;
+		return;
 	}
 	server = conn_server(conn);
 	host = *server == '/' ? need_copy(server) : split_server(server, &port);
@@ -742,7 +737,6 @@ static int on_retry(sd_event_source *timer, uint64_t usec, void *data)
 			give_up_name(conn, "too many files are open");
 	}
 	free(host);
-	return 0;
 }
 
 struct conn *conn_open(sd_event *event, const struct conn_config *config, bool write,

@@ -239,12 +239,9 @@ static void begin_snapshot(struct follower *follower)
 
 /* --- the head --- */
 
-static int on_again(sd_event_source *timer, uint64_t usec, void *data)
+static void on_again(void *data)
 {
-	(void)timer;
-	(void)usec;
 	ask_head(data);
-	return 0;
 }
 
 /* If the head says that nothing is new, what is in force is what the list has. Until the server has
@@ -342,14 +339,11 @@ static void renew(struct follower *follower)
 	follower->head.snapshot.seq = follower->here.seq;
 }
 
-static int on_renew(sd_event_source *timer, uint64_t usec, void *data)
+static void on_renew(void *data)
 {
 	struct follower *follower = data;
 
-	(void)timer;
-	(void)usec;
 	follower->renew_due = true;
-	return 0;
 }
 
 /* Somebody else may do it before: the head says that. */

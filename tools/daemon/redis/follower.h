@@ -5,6 +5,7 @@
 #ifndef IPCUCKOOD_FOLLOWER_H
 #define IPCUCKOOD_FOLLOWER_H
 
+#include "daemon/base/timer.h"
 #include "daemon/redis/clock.h"
 #include "daemon/redis/conn.h"
 #include "daemon/redis/list.h"
@@ -96,8 +97,8 @@ struct follower {
 	bool streams;
 	bool warned;
 	bool too_large;
-	sd_event_source *again;
-	sd_event_source *renew;
+	struct timer again;
+	struct timer renew;
 	bool renew_due;
 	uint32_t purged_at;
 	uint32_t asked_at;

@@ -65,8 +65,8 @@ struct publisher {
 	struct publisher_report report;
 	bool report_due;
 	bool report_refused;
-	sd_event_source *report_timer;
-	sd_event_source *linger;
+	struct timer report_timer;
+	struct timer linger;
 	bool replica;
 	bool listless;
 	bool refused;
@@ -397,15 +397,12 @@ static void close_conn(struct publisher *publisher)
 	publisher->away = false;
 }
 
-static int on_linger(sd_event_source *timer, uint64_t usec, void *data)
+static void on_linger(void *data)
 {
 	struct publisher *publisher = data;
 
-	(void)timer;
-	(void)usec;
 	if (!publisher->busy && !publisher->jobs.first && !publisher->report_due)
 		close_conn(publisher);
-	return 0;
 }
 
 static void send_job(struct publisher *publisher, struct job *job)
@@ -565,31 +562,28 @@ static void work(struct publisher *publisher)
 }
 
 /* The client has waited long enough. Changes wait on; all else is given up. */
-static int on_expires(sd_event_source *timer, uint64_t usec, void *data)
+static void on_expires(void *data)
 {
 	struct job *job = data;
 	struct publisher *publisher = job->publisher;
 	bool at_work = publisher->jobs.first == job && publisher->busy;
 
-	(void)timer;
-	(void)usec;
 	if (job->kind == JOB_CHANGE) {
 		publisher->away = true;
 		answer_waits(publisher, job, false);
-		return 0;
+		return;
 	}
 	if (job->kind != JOB_FLEET && conn_is_ready(publisher->conn) &&
 	    ++job->waited < UPLOAD_FACTOR) {
 		timer_start(publisher->config.event, &job->expires, ANSWER_SECONDS * 1000,
 			    on_expires, job);
-		return 0;
+		return;
 	}
 	/* Its reply may be on the way. */
 	if (at_work)
 		close_conn(publisher);
 	give_up(publisher, job);
 	work(publisher);
-	return 0;
 }
 
 static struct job *add_job(struct publisher *publisher, enum job_kind kind,
@@ -670,12 +664,9 @@ void publisher_fleet(struct publisher *publisher, struct request *request)
 	work(publisher);
 }
 
-static int on_report(sd_event_source *timer, uint64_t usec, void *data)
+static void on_report(void *data)
 {
-	(void)timer;
-	(void)usec;
 	work(data);
-	return 0;
 }
 
 void publisher_report(struct publisher *publisher, const struct publisher_report *report)

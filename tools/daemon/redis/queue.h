@@ -3,9 +3,8 @@
 #ifndef IPCUCKOOD_QUEUE_H
 #define IPCUCKOOD_QUEUE_H
 
-#include <systemd/sd-event.h>
-
 #include "daemon/base/request.h"
+#include "daemon/base/timer.h"
 #include "daemon/redis/fleet.h"
 #include "daemon/redis/backlog.h"
 
@@ -51,7 +50,7 @@ struct job {
 	char old[LIST_VERSION_SIZE];
 	struct fleet *fleet;
 	struct request *request;
-	sd_event_source *expires;
+	struct timer expires;
 	unsigned int waited;
 	struct publisher *publisher;
 };

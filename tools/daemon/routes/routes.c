@@ -89,11 +89,11 @@ struct routes_source {
 	bool read_again;
 	bool too_many;
 	bool no_memory;
-	sd_event_source *due;
+	struct timer due;
 	uint64_t read_at;
 	unsigned int attempts;
 	unsigned int inexact;
-	sd_event_source *holding;
+	struct timer holding;
 	bool hold_runs;
 	size_t left_out;
 	bool unsure;
@@ -186,12 +186,9 @@ static uint64_t now_ms(void)
 	return now.tv_sec * 1000ull + now.tv_nsec / 1000000;
 }
 
-static int on_due(sd_event_source *timer, uint64_t usec, void *data)
+static void on_due(void *data)
 {
-	(void)timer;
-	(void)usec;
 	read_table(data);
-	return 0;
 }
 
 static void schedule(struct routes_source *routes, uint64_t ms)
@@ -373,7 +370,7 @@ static void touch(struct routes_source *routes, const struct fib_route *route)
 static void run_hold(struct routes_source *routes);
 
 /* The time of some entries is over. */
-static int on_hold(sd_event_source *timer, uint64_t usec, void *data)
+static void on_hold(void *data)
 {
 	struct routes_source *routes = data;
 	const struct fib_route *next;
@@ -381,12 +378,10 @@ static int on_hold(sd_event_source *timer, uint64_t usec, void *data)
 	struct fib_route route;
 	size_t at = 0;
 
-	(void)timer;
-	(void)usec;
 	routes->hold_runs = false;
 	/* They may have been announced again, which is not known before the table was read. */
 	if (!routes->rt || routes->reading || routes->read_again)
-		return 0;
+		return;
 	while ((next = fib_next(&routes->fib, &at))) {
 		route = *next;
 		if (!(route.flags & FIB_HELD) || route.priority > now)
@@ -397,7 +392,6 @@ static int on_hold(sd_event_source *timer, uint64_t usec, void *data)
 	}
 	apply_touched(routes);
 	run_hold(routes);
-	return 0;
 }
 
 /* Begin to wait for the first entry whose time will be over. */

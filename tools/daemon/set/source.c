@@ -61,7 +61,7 @@ const char *source_state_word(const struct source *source)
 	return words[source->state];
 }
 
-static int on_save(sd_event_source *timer, uint64_t usec, void *data);
+static void on_save(void *data);
 
 char *source_save_text(const struct source *source)
 {
@@ -101,12 +101,9 @@ static void save(struct source *source)
 			    source);
 }
 
-static int on_save(sd_event_source *timer, uint64_t usec, void *data)
+static void on_save(void *data)
 {
-	(void)timer;
-	(void)usec;
 	save(data);
-	return 0;
 }
 
 static void save_later(struct source *source)

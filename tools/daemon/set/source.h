@@ -24,6 +24,7 @@
 #define IPCUCKOOD_SOURCE_H
 
 #include "daemon/base/daemon.h"
+#include "daemon/base/timer.h"
 #include "daemon/conf/section.h"
 #include "daemon/set/contents.h"
 #include "daemon/set/notes.h"
@@ -152,7 +153,7 @@ struct source {
 	char version[128];
 	bool unsaved;
 	int save_error;
-	sd_event_source *save_timer;
+	struct timer save_timer;
 };
 
 /* A change of one entry. Changes are done in their order. */

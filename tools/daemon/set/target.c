@@ -260,12 +260,9 @@ static bool next_entry(void *data, struct extended_entry *entry)
 	return true;
 }
 
-static int on_retry(sd_event_source *timer, uint64_t usec, void *data)
+static void on_retry(void *data)
 {
-	(void)timer;
-	(void)usec;
 	target_apply(data);
-	return 0;
 }
 
 /* The kernel's set was changed if @why is NULL. Otherwise the target is behind. */

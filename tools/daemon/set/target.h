@@ -19,6 +19,7 @@
 #define IPCUCKOOD_TARGET_H
 
 #include "daemon/base/daemon.h"
+#include "daemon/base/timer.h"
 #include "daemon/conf/section.h"
 #include "daemon/set/contents.h"
 #include "lib/exposure.h"
@@ -119,7 +120,7 @@ struct target {
 	uint32_t entries;
 	uint64_t failures;
 	unsigned int attempts;
-	sd_event_source *retry;
+	struct timer retry;
 };
 
 extern const struct config_key target_keys[];
