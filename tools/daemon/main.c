@@ -13,13 +13,13 @@
 #include <sys/epoll.h>
 #include <sys/timerfd.h>
 #include <systemd/sd-daemon.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "cli/complete.h"
 #include "cli/kept.h"
 #include "daemon/base/log.h"
 #include "daemon/base/memory.h"
+#include "daemon/base/timer.h"
 #include "daemon/config.h"
 #include "daemon/control.h"
 #include "daemon/http/fetch.h"
@@ -202,23 +202,13 @@ static void end_dry_run(struct daemon *daemon)
 	sd_event_exit(daemon->event, status);
 }
 
-/* How many milliseconds the clock is ahead of the time since boot: that changes when it is set. */
-static int64_t clock_ahead(void)
-{
-	struct timespec clock, boot;
-
-	clock_gettime(CLOCK_REALTIME, &clock);
-	clock_gettime(CLOCK_BOOTTIME, &boot);
-	return (clock.tv_sec - boot.tv_sec) * 1000ll + (clock.tv_nsec - boot.tv_nsec) / 1000000;
-}
-
 /* Be told when the clock is set the next time. */
 static int wait_for_clock(struct run *run)
 {
 	/* The kernel cancels the timer when the clock is set. */
 	const struct itimerspec never = { .it_value.tv_sec = TIME_NEVER };
 
-	run->clock_ahead = clock_ahead();
+	run->clock_ahead = clock_ahead_ms();
 	return timerfd_settime(run->clock_fd, TFD_TIMER_ABSTIME | TFD_TIMER_CANCEL_ON_SET, &never,
 			       NULL) ? -errno : 0;
 }

@@ -43,6 +43,19 @@ void timer_stop(struct timer *timer)
 	timer->source = sd_event_source_disable_unref(timer->source);
 }
 
+uint64_t clock_ms(clockid_t clock)
+{
+	struct timespec now;
+
+	clock_gettime(clock, &now);
+	return now.tv_sec * 1000ull + now.tv_nsec / 1000000;
+}
+
+int64_t clock_ahead_ms(void)
+{
+	return clock_ms(CLOCK_REALTIME) - clock_ms(CLOCK_BOOTTIME);
+}
+
 uint64_t random_upto(uint64_t most)
 {
 	uint64_t number = 0;

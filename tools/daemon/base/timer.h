@@ -6,6 +6,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include <systemd/sd-event.h>
+#include <time.h>
 
 /* Begins with zeros, and must not move while it exists. */
 struct timer {
@@ -25,6 +26,11 @@ static inline bool timer_exists(const struct timer *timer)
 {
 	return timer->source;
 }
+
+/* What a clock says, in milliseconds */
+uint64_t clock_ms(clockid_t clock);
+/* How far CLOCK_REALTIME is ahead of the time since boot: that changes when it is set. */
+int64_t clock_ahead_ms(void);
 
 /* A random number from 0 to @most. */
 uint64_t random_upto(uint64_t most);

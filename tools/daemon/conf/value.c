@@ -27,6 +27,13 @@ static const struct {
 	[KEY_TIME]	= { none, "a time, such as " DURATION_EXAMPLES },
 };
 
+const struct meaning value_families[] = {
+	{ "any", IPCUCKOO_FAMILY_ANY },
+	{ "inet", IPCUCKOO_FAMILY_INET },
+	{ "inet6", IPCUCKOO_FAMILY_INET6 },
+	{ NULL, 0 }
+};
+
 static void *field_of(const struct config_key *key, const void *object)
 {
 	return (char *)object + key->offset;

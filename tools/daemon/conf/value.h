@@ -48,6 +48,9 @@ struct config_key {
 	const struct meaning *words;
 };
 
+/* The words of families: any, inet, inet6 */
+extern const struct meaning value_families[];
+
 /* Parse the value of a key. @more: it is a continuation line, whose value is appended. On error,
  * @why says what is wrong and what a value has to be. Return: whether it is right.
  */

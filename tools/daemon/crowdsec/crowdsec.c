@@ -49,7 +49,7 @@
 #define PURGE_SECONDS	60
 
 /* If the clock jumps by more than this, somebody has set it. */
-#define CLOCK_SECONDS	5
+#define CLOCK_MS	5000
 
 /* A decision that ends when it would have lasted so many seconds more was deleted. */
 #define DELETED_SECONDS	10
@@ -83,7 +83,7 @@ enum left_out { LEFT_TYPE, LEFT_WRONG, LEFT_UNFIT, LEFT_OUTS };
  * @whole:	it has all decisions
  * @synced:	changes are enough; otherwise all decisions have to come
  * @whole_at:	when all decisions were asked for, in seconds since 1970; 0: never
- * @offset:	how far the clock was ahead of the time since boot then, in seconds
+ * @offset:	how far the clock was ahead of the time since boot then, in milliseconds
  * @import:	the last answer had many new decisions
  * @doubted:	the last answer with all decisions had so few that it was not believed
  * @now:	the decisions that are in force
@@ -528,21 +528,11 @@ static char *make_path(const struct crowdsec_source *crowdsec)
 	return add_list(path, "scenarios_not_containing", crowdsec->without);
 }
 
-/* How far the clock is ahead of the time since boot. It changes when somebody sets the clock. */
-static int64_t clock_offset(void)
-{
-	struct timespec clock, boot;
-
-	clock_gettime(CLOCK_REALTIME, &clock);
-	clock_gettime(CLOCK_BOOTTIME, &boot);
-	return clock.tv_sec - boot.tv_sec;
-}
-
 /* If the clock was set, the seconds at which decisions end are wrong. */
 static bool is_whole_due(const struct crowdsec_source *crowdsec)
 {
 	return !crowdsec->synced || now_seconds() - crowdsec->whole_at >= crowdsec->resync ||
-	       llabs(clock_offset() - crowdsec->offset) > CLOCK_SECONDS;
+	       llabs(clock_ahead_ms() - crowdsec->offset) > CLOCK_MS;
 }
 
 static void begin_answer(struct crowdsec_source *crowdsec)
@@ -553,7 +543,7 @@ static void begin_answer(struct crowdsec_source *crowdsec)
 	crowdsec->new_labels = crowdsec->labels;
 	if (crowdsec->whole) {
 		crowdsec->whole_at = crowdsec->asked_at;
-		crowdsec->offset = clock_offset();
+		crowdsec->offset = clock_ahead_ms();
 		crowdsec->new_labels = labels_new();
 		memset(crowdsec->left_out, 0, sizeof(crowdsec->left_out));
 	}

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include <time.h>
-
 #include "daemon/base/log.h"
 #include "daemon/base/memory.h"
+#include "daemon/base/timer.h"
 #include "daemon/redis/clock.h"
 #include "daemon/redis/list.h"
 #include "daemon/set/source.h"
@@ -11,17 +10,9 @@
 /* Entries expire at full seconds, so smaller differences do not matter. */
 #define DIFFERENCE_MS	2000
 
-static uint64_t now_ms(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_REALTIME, &now);
-	return now.tv_sec * 1000ULL + now.tv_nsec / 1000000;
-}
-
 bool clock_due(struct clock_check *check)
 {
-	uint64_t now = now_ms();
+	uint64_t now = clock_ms(CLOCK_REALTIME);
 
 	if (check->asked_ms && now >= check->asked_ms && now - check->asked_ms < ASK_MS)
 		return false;
@@ -61,7 +52,7 @@ static void note_refused(struct clock_check *check, struct source *source, const
 void clock_compare(struct clock_check *check, struct source *source, const char *server,
 		   const redisReply *reply)
 {
-	uint64_t now = now_ms(), theirs, ms;
+	uint64_t now = clock_ms(CLOCK_REALTIME), theirs, ms;
 	bool behind, differs;
 
 	if (!read_time(reply, &theirs)) {

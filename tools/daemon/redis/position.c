@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "daemon/base/memory.h"
+#include "daemon/base/timer.h"
 #include "daemon/redis/position.h"
 
 /* What the contents depend on: another list, or a set that takes other entries. */
@@ -12,30 +12,17 @@ static char *identity(const struct source *source, const char *list)
 	return need_text("%s %d %d", list, source->target->type, source->target->family);
 }
 
-static void set_identity(struct source *source, const char *list)
-{
-	char *text = identity(source, list);
-
-	notes_set(&source->notes, "list", text);
-	free(text);
-}
-
-static void set_number_note(struct source *source, const char *key, uint64_t number)
-{
-	char text[24];
-
-	snprintf(text, sizeof(text), "%llu", (unsigned long long)number);
-	notes_set(&source->notes, key, text);
-}
-
 void position_store(struct source *source, const char *list, const struct list_position *position)
 {
-	set_identity(source, list);
-	set_number_note(source, "seq", position->seq);
+	char *same = identity(source, list), *seq = need_text("%llu", (unsigned long long)position->seq);
+
+	notes_set(&source->notes, "list", same);
+	notes_set(&source->notes, "seq", seq);
 	notes_set(&source->notes, "id", position->id);
 	notes_set(&source->notes, "version", position->version);
-	snprintf(source->version, sizeof(source->version), "%llu %s",
-		 (unsigned long long)position->seq, position->id);
+	snprintf(source->version, sizeof(source->version), "%s %s", seq, position->id);
+	free(seq);
+	free(same);
 }
 
 bool position_load(const struct source *source, const char *list, struct list_position *position)
@@ -66,13 +53,8 @@ bool position_is_same(const struct list_position *a, const struct list_position 
 
 void position_note_lag(struct source *source, const struct list_position *position)
 {
-	struct timespec now;
-	uint64_t ms;
+	uint64_t ms, now = clock_ms(CLOCK_REALTIME);
 
-	clock_gettime(CLOCK_REALTIME, &now);
-	if (!list_parse_id(position->id, strlen(position->id), &ms))
-		return;
-	source->lag = now.tv_sec + now.tv_nsec / 1e9 - ms / 1000.0;
-	if (source->lag < 0)
-		source->lag = 0;
+	if (list_parse_id(position->id, strlen(position->id), &ms))
+		source->lag = ms < now ? (now - ms) / 1000.0 : 0;
 }

@@ -15,7 +15,6 @@
 #include <json-c/json.h>
 #include <linux/rtnetlink.h>
 #include <stdlib.h>
-#include <time.h>
 
 #include "daemon/base/log.h"
 #include "daemon/base/memory.h"
@@ -101,13 +100,6 @@ struct routes_source {
 	uint64_t losses;
 };
 
-static const struct meaning families[] = {
-	{ "any", IPCUCKOO_FAMILY_ANY },
-	{ "inet", IPCUCKOO_FAMILY_INET },
-	{ "inet6", IPCUCKOO_FAMILY_INET6 },
-	{ NULL, 0 }
-};
-
 static const struct meaning route_types[] = {
 	{ "blackhole", RTN_BLACKHOLE },
 	{ "unreachable", RTN_UNREACHABLE },
@@ -119,7 +111,7 @@ static const struct meaning route_types[] = {
 
 static const struct config_key routes_keys[] = {
 	{ "table", KEY_TEXT, FIELD(table_name), .needed = "table = 100" },
-	{ "family", KEY_WORD, FIELD(family), .preset = "any", .words = families },
+	{ "family", KEY_WORD, FIELD(family), .preset = "any", .words = value_families },
 	{ "types", KEY_LIST, FIELD(types), .preset = "blackhole" },
 	{ "protocol", KEY_TEXT, FIELD(protocol_name) },
 	{ "min-length", KEY_NUMBER, FIELD(rules.min_length), .preset = "8", .most = 32 },
@@ -172,18 +164,7 @@ static void check_routes(struct source *source, struct section *section)
 
 static uint32_t now_boot(void)
 {
-	struct timespec now;
-
-	clock_gettime(CLOCK_BOOTTIME, &now);
-	return now.tv_sec;
-}
-
-static uint64_t now_ms(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_BOOTTIME, &now);
-	return now.tv_sec * 1000ull + now.tv_nsec / 1000000;
+	return clock_ms(CLOCK_BOOTTIME) / 1000;
 }
 
 static void on_due(void *data)
@@ -198,7 +179,7 @@ static void schedule(struct routes_source *routes, uint64_t ms)
 
 static void read_soon(struct routes_source *routes)
 {
-	uint64_t age = now_ms() - routes->read_at;
+	uint64_t age = clock_ms(CLOCK_BOOTTIME) - routes->read_at;
 
 	schedule(routes, age < READ_MS ? READ_MS - age : 0);
 }
@@ -595,7 +576,7 @@ static void read_table(struct routes_source *routes)
 	const char *why = NULL;
 
 	timer_stop(&routes->due);
-	routes->read_at = now_ms();
+	routes->read_at = clock_ms(CLOCK_BOOTTIME);
 	routes->read_again = false;
 	routes->too_many = false;
 	routes->no_memory = false;

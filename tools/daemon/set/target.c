@@ -30,18 +30,11 @@ static const struct meaning kept_types[] = {
 	{ NULL, 0 }
 };
 
-static const struct meaning families[] = {
-	{ "any", IPCUCKOO_FAMILY_ANY },
-	{ "inet", IPCUCKOO_FAMILY_INET },
-	{ "inet6", IPCUCKOO_FAMILY_INET6 },
-	{ NULL, 0 }
-};
-
 #define FIELD(name)	.offset = offsetof(struct target, name)
 
 const struct config_key target_keys[] = {
 	{ "type", KEY_WORD, FIELD(type), .preset = "hash:net", .words = kept_types },
-	{ "family", KEY_WORD, FIELD(family), .preset = "any", .words = families },
+	{ "family", KEY_WORD, FIELD(family), .preset = "any", .words = value_families },
 	{ "maxelem", KEY_NUMBER, FIELD(maxelem), .preset = "0", .most = UINT32_MAX - 1 },
 	{ "timeouts", KEY_SWITCH, FIELD(timeouts) },
 	{ "comments", KEY_SWITCH, FIELD(comments) },
