@@ -7,8 +7,8 @@ struct json_object;
 struct source;
 struct target;
 
-/* The state of sets and sources, for people ("status") and programs ("json", "prometheus"), or the names of
- * the sources ("names"). Allocated; NULL if there is no such format.
+/* The state of sets and sources, for people ("status") and programs ("json", "prometheus"), or the
+ * names of the sources ("names"). Allocated; NULL if there is no such format.
  */
 char *status_as(const struct config *config, const char *format);
 /* What "json" has of a set, and of a source */

@@ -37,8 +37,8 @@ struct exposure exposure_of_lengths(unsigned int length4, unsigned int length6);
 
 /* Sorted entries, none repeated */
 struct exposure exposure_measure(const struct packed *entries);
-/* The same or more, of any entries, which takes no longer than to look at the prefixes: what several of them
- * cover counts several times, and what no host has counts, too.
+/* The same or more, of any entries, which takes no longer than to look at the prefixes: what
+ * several of them cover counts several times, and what no host has counts, too.
  */
 struct exposure exposure_bound(const struct packed *entries);
 

@@ -32,8 +32,8 @@ struct origin {
 	struct origin_run runs[ORIGIN_RUNS_MOST];
 };
 
-/* Note where the entries come from that were added since the last call: from @line; or, if @before, from the
- * lines before it, one entry from each.
+/* Note where the entries come from that were added since the last call: from @line; or, if @before,
+ * from the lines before it, one entry from each.
  */
 void origin_note(struct origin *origin, const struct packed *entries, unsigned long line, bool before);
 

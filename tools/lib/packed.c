@@ -453,7 +453,9 @@ bool packed_covers(const struct packed *entries, enum entry_kind kind, const uin
 	}
 }
 
-/* As memcmp(), but most entries are hosts of IPv4, for which the call would take longer than to compare. */
+/* As memcmp(), but most entries are hosts of IPv4, for which the call would take longer than to
+ * compare.
+ */
 static inline int compare(const uint8_t *a, const uint8_t *b, size_t size)
 {
 	uint32_t x, y;
@@ -493,8 +495,8 @@ static size_t not_less(const struct entry_array *array, size_t size, size_t from
 	return from;
 }
 
-/* Go on to the next entry that both lists have, or to the end of one. Lists of similar length: a loop without
- * branches to guess, which the processor would guess wrong every other time.
+/* Go on to the next entry that both lists have, or to the end of one. Lists of similar length: a
+ * loop without branches to guess, which the processor would guess wrong every other time.
  */
 static void step_to_same(const struct entry_array *x, const struct entry_array *y, size_t size,
 			 size_t *i, size_t *j)

@@ -15,8 +15,8 @@ struct timer {
 	void *data;
 };
 
-/* Call a function once, in so many milliseconds; the time until a call that waits is set anew. The function may
- * free the timer.
+/* Call a function once, in so many milliseconds; the time until a call that waits is set anew. The
+ * function may free the timer.
  */
 void timer_start(sd_event *event, struct timer *timer, uint64_t ms, void (*handler)(void *data),
 		 void *data);

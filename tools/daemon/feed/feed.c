@@ -427,8 +427,9 @@ static void accept_entries(struct feed_source *feed, struct packed *entries,
 	source_deliver(&feed->source, &contents);
 }
 
-/* A prefix that would block too much: an error of whoever publishes the list, or its last line,
- * of which a digit was cut off. One that is in force was agreed to. Return: why it is refused, or NULL.
+/* A prefix that would block too much: an error of whoever publishes the list, or its last line, of
+ * which a digit was cut off. One that is in force was agreed to. Return: why it is refused, or
+ * NULL.
  */
 static char *find_short_prefix(const struct feed_source *feed, struct member *named)
 {
@@ -436,11 +437,13 @@ static char *find_short_prefix(const struct feed_source *feed, struct member *na
 	const struct contents parsed = { .plain = feed->parsed.entries };
 	char text[ADDRESS_TEXT_SIZE];
 	struct member member;
+	uint64_t least;
 	bool v6;
 
 	while (contents_next(&parsed, &cursor, named)) {
 		v6 = is_v6(named->kind);
-		if (named->entry[entry_size[named->kind] - 1] >= (v6 ? feed->min_length6 : feed->min_length) ||
+		least = v6 ? feed->min_length6 : feed->min_length;
+		if (named->entry[entry_size[named->kind] - 1] >= least ||
 		    contents_find(&feed->source.contents, named->kind, named->entry, &member))
 			continue;
 		*entry_format(text, named->kind, named->entry) = '\0';

@@ -24,30 +24,15 @@ struct clock_check {
 	bool refused;
 };
 
-/**
- * clock_due() - should Redis be asked for its clock now?
- * @check:	the check
- *
- * Return: true if it was not asked in the last ten minutes. The caller then sends the command TIME.
- */
+/* Whether the caller shall send the command TIME now: once in ten minutes. */
 bool clock_due(struct clock_check *check);
-
-/**
- * clock_compare() - take the answer to TIME
- * @check:	the check
- * @source:	the source. Its clock_difference is set, and its warning if that is two seconds or more
- * @server:	address of Redis, for messages
- * @reply:	the answer. If it is no time, because the user may not run TIME for instance, nothing is
- *		known any more
+/* The answer to it: set the source's clock_difference, and its warning if that is two seconds or
+ * more. If the answer is no time, because the user may not run TIME for instance, nothing is known
+ * any more. @server: for messages
  */
 void clock_compare(struct clock_check *check, struct source *source, const char *server,
 		   const redisReply *reply);
-
-/**
- * clock_forget() - the connection is lost: the difference is not known any more
- * @check:	the check
- * @source:	the source
- */
+/* The connection is lost: the difference is not known any more. */
 void clock_forget(struct clock_check *check, struct source *source);
 
 #endif /* IPCUCKOOD_CLOCK_H */

@@ -94,9 +94,9 @@ struct conn *conn_open(sd_event *event, const struct conn_config *config, bool w
 /* Close it. Can be called at any time, also by the functions of the user. NULL is ignored. */
 void conn_close(struct conn *conn);
 
-/* Send a command, as redisCommand() of hiredis has it: %s and %b (data and size_t) are part of one word, and
- * the other formats are those of printf() without "z" and "j". The reply has to come within @seconds and
- * connect_time. Replies come in the order of the commands.
+/* Send a command, as redisCommand() of hiredis has it: %s and %b (data and size_t) are part of one
+ * word, and the other formats are those of printf() without "z" and "j". The reply has to come
+ * within @seconds and connect_time. Replies come in the order of the commands.
  */
 void conn_send(struct conn *conn, conn_reply_fn *reply, unsigned int seconds, const char *format, ...);
 /* Give the connection up, and try again, with the next address. */

@@ -105,34 +105,18 @@ struct follower {
 	unsigned int asked;
 };
 
-/**
- * follower_start() - begin to follow, or go on after follower_stop()
- * @follower:	the follower; zeros before the first call
- * @source:	the source, with the contents and notes that it had before
- * @config:	what it needs to know; what it points to has to stay
+/* Begin to follow, or go on after follower_stop(). @follower: zeros before the first call. @source:
+ * has the contents and notes from before. What @config points to has to stay.
  */
 void follower_start(struct follower *follower, struct source *source,
 		    const struct follower_config *config);
-
-/**
- * follower_stop() - end it
- * @follower:	the follower; nothing is left to be freed
- */
+/* Nothing is left to be freed then. */
 void follower_stop(struct follower *follower);
-
-/**
- * follower_distrust() - read the snapshot, whatever is in force
- * @follower:	the follower, just after follower_start()
- * @accept:	take the list also if it is older than what is in force
+/* Just after follower_start(): read the snapshot, whatever is in force; with @accept also if it is
+ * older.
  */
 void follower_distrust(struct follower *follower, bool accept);
-
-/**
- * follower_server() - where it reads
- * @follower:	the follower
- *
- * Return: the address, see conn_server(); NULL if it does not follow.
- */
+/* The address from which it reads, see conn_server(); NULL if it does not follow. */
 const char *follower_server(const struct follower *follower);
 
 #endif /* IPCUCKOOD_FOLLOWER_H */

@@ -511,8 +511,8 @@ static void give_up(struct publisher *publisher, struct job *job)
 	free_job(publisher, job);
 }
 
-/* The follower says that Redis is away. A whole list that may have been published is sent again, as long as its
- * client waits.
+/* The follower says that Redis is away. A whole list that may have been published is sent again, as
+ * long as its client waits.
  */
 static void on_lost(void *owner, const char *why)
 {

@@ -21,8 +21,7 @@ enum job_kind { JOB_CHANGE, JOB_REPLACE, JOB_RENEW, JOB_FLEET };
  * @token:	JOB_CHANGE, JOB_REPLACE: names the publication
  * @since:	JOB_CHANGE: when it was queued, in seconds since 1970
  * @sent_at:	JOB_CHANGE: when it was sent for the first time; 0: never, or each time it was refused
- * @unknown:	JOB_CHANGE, JOB_REPLACE: an attempt got no reply so far, and may have been done; that of a change
- *		only when it is sent again
+ * @unknown:	JOB_CHANGE: an earlier attempt got no reply, and may have been done. JOB_REPLACE: this one
  * @stored:	JOB_CHANGE: it is on disk
  * @version:	JOB_REPLACE, JOB_RENEW: the version that the snapshot gets
  * @sent:	how much of the snapshot has been sent

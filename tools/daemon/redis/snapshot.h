@@ -21,49 +21,20 @@ struct snapshot {
 	uint64_t whole;
 };
 
-/**
- * snapshot_ask() - ask for the next pieces
- * @snapshot:	the snapshot; zeros before the first call
- * @reader:	the connection
- * @list:	name of the list
- * @head:	which snapshot it is; the same in each call
- * @reply:	takes each piece, and gives it to snapshot_add()
- *
- * Nothing is asked for if enough pieces are on their way.
+/* Ask for the next pieces, unless enough are on their way. @snapshot: zeros before the first call.
+ * @head: which snapshot it is; the same in each call. @reply: takes each piece, and gives it to
+ * snapshot_add()
  */
 void snapshot_ask(struct snapshot *snapshot, struct conn *reader, const char *list,
 		  const struct list_head *head, conn_reply_fn *reply);
-
-/**
- * snapshot_room() - the largest piece that can come now
- * @snapshot:	the snapshot
- *
- * Return: number of bytes.
- */
+/* The size of the largest piece that can come now */
 size_t snapshot_room(const struct snapshot *snapshot);
-
-/**
- * snapshot_add() - append a piece
- * @snapshot:	the snapshot
- * @data:	the piece
- * @size:	number of bytes, at most snapshot_room()
- *
- * Return: NULL, or why the snapshot cannot be read.
+/* Append a piece, of snapshot_room() bytes at most. Return: NULL, or why the snapshot cannot be
+ * read.
  */
 const char *snapshot_add(struct snapshot *snapshot, const char *data, size_t size);
-
-/**
- * snapshot_is_whole() - has all of it arrived?
- * @snapshot:	the snapshot
- *
- * Return: whether it has.
- */
 bool snapshot_is_whole(const struct snapshot *snapshot);
-
-/**
- * snapshot_forget() - forget what has arrived
- * @snapshot:	the snapshot: it can be used for another one afterwards
- */
+/* Forget what has arrived; another snapshot may be read then. */
 void snapshot_forget(struct snapshot *snapshot);
 
 #endif /* IPCUCKOOD_SNAPSHOT_H */

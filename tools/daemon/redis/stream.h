@@ -21,34 +21,17 @@ struct stream_batch {
 	bool replaced;
 };
 
-/**
- * stream_entries() - find the entries in a reply to XREAD
- * @reply:	the reply
- *
- * Return: the entries, an array; NULL if it is no such reply.
- */
+/* The entries in a reply to XREAD, an array; NULL if it is no such reply */
 const redisReply *stream_entries(const redisReply *reply);
 
-/**
- * stream_read() - read entries of the stream
- * @batch:	result; its position is that in front of the entries when it is called
- * @entries:	the entries
- * @limits:	which entries of the list are of use
- * @why:	room for a reason
- *
- * It ends in front of an entry that replaces the list, and of one whose number is not the next one:
- * if that is the first one, the position stays as it was. The position also moves when no change
- * fits into the set.
- *
- * Return: NULL, or what is wrong with the entry behind the position.
+/* Read entries of the stream; @batch->at is the position in front of them, and then behind those
+ * that were read, also if no change fits into the set (@limits). It ends in front of an entry that
+ * replaces the list, and of one whose number is not the next one: if that is the first one, the
+ * position stays as it was. Return: NULL, or what is wrong with the entry behind the position; @why
+ * is room for it.
  */
 const char *stream_read(struct stream_batch *batch, const redisReply *entries,
 			struct list_limits *limits, char why[LIST_WHY_SIZE]);
-
-/**
- * stream_free() - free the changes
- * @batch:	the changes
- */
 void stream_free(struct stream_batch *batch);
 
 #endif /* IPCUCKOOD_STREAM_H */

@@ -25,7 +25,9 @@ struct verdict {
 	struct member named;
 };
 
-/* Also if the set gets nothing of the source at the moment: guard_total() may find that it fits again. */
+/* Also if the set gets nothing of the source at the moment: guard_total() may find that it fits
+ * again.
+ */
 static bool in_force(const struct source *source, enum entry_kind kind, const uint8_t *entry)
 {
 	struct member member;
@@ -438,8 +440,8 @@ void guard_start(struct source *source, const char *text)
 	keep_out(source, &verdict.refused, verdict.why);
 }
 
-/* The addresses that the machine needed when guard_look() looked last, also in an earlier run; and those that
- * it had not needed then.
+/* The addresses that the machine needed when guard_look() looked last, also in an earlier run; and
+ * those that it had not needed then.
  */
 static struct packed known;
 static bool are_known;

@@ -29,9 +29,9 @@ char *guard_note(const struct source *source);
 void guard_start(struct source *source, const char *text);
 void guard_free(struct source *source);
 
-/* Look which addresses the machine needs now. Return: whether they are others than at the last time, also in an
- * earlier run; false at the first one. Then guard_follow() finds out what that means for what is left out, and
- * returns whether the set has to change.
+/* Look which addresses the machine needs now. Return: whether they are others than at the last
+ * time, also in an earlier run; false at the first one. Then guard_follow() finds out what that
+ * means for what is left out, and returns whether the set has to change.
  */
 bool guard_look(const struct daemon *daemon);
 bool guard_follow(struct source *source);
@@ -41,10 +41,10 @@ bool guard_follow(struct source *source);
  */
 char *guard_doubt(const struct source *source, const struct packed *entries, struct member *named);
 
-/* Before the set is changed: find the sources that it must not get, as all of them together would drop more
- * of the internet than it allows: the largest ones, until the others fit. Return: whether these are others
- * than at the last time, so that the set has to be replaced. Until changes of more than target->spare, the
- * answer stays the same.
+/* Before the set is changed: find the sources that it must not get, as all of them together would
+ * drop more of the internet than it allows: the largest ones, until the others fit. Return: whether
+ * these are others than at the last time, so that the set has to be replaced. Until changes of more
+ * than target->spare, the answer stays the same.
  */
 bool guard_total(struct target *target);
 
