@@ -504,8 +504,8 @@ static int apply_add(struct addition *add, struct ipcuckoo_change_result *result
 	return 0;
 }
 
-/* Notify listeners of the entries that this batch has added, or of the others, which it has updated;
- * @count is their number.
+/* Notify listeners of the entries that this batch has added, or of the others, which it has
+ * updated; @count is their number.
  */
 static void notify(struct addition *add, bool added, u32 count)
 {
@@ -601,7 +601,7 @@ int ipcuckoo_change_add(struct ipcuckoo_set *set,
 	if (!err) {
 		apply_updates(&add);
 		notify(&add, true, result->changed);
-		if (add.values)
+		if (ipcuckoo_entries_has_exts(&set->entries))
 			notify(&add, false, result->unchanged);
 		evict(set, &set->entries, &add.last);
 	}

@@ -184,8 +184,8 @@ void ipcuckoo_event_attachment(const struct ipcuckoo_attachment *at, const char 
 	send(pernet, skb);
 }
 
-/* Make room for the extensions of entries, if the set has any and the event is about entries that the
- * set has now.
+/* Make room for the extensions of entries, if the set has any and the event is about entries
+ * that the set has now.
  */
 static void begin_values(struct ipcuckoo_event_entries *entries, u32 count)
 {
@@ -304,9 +304,9 @@ static bool open_message(struct ipcuckoo_event_entries *entries)
 	return false;
 }
 
-/* Does an entry of this kind, with extensions of @size bytes, go into the current message? There must
- * be room for it, with an attribute header and padding, and all entries of a kind must be in one
- * attribute.
+/* Does an entry of this kind, with extensions of @size bytes, go into the current message?
+ * There must be room for it, with an attribute header and padding, and all entries of a kind
+ * must be in one attribute.
  */
 static bool fits(const struct ipcuckoo_event_entries *entries, enum ipcuckoo_kind kind, size_t size)
 {
@@ -342,9 +342,9 @@ static void write_entry(struct ipcuckoo_event_entries *entries, const struct ipc
  * @entries:	from ipcuckoo_event_entries_begin()
  * @entry:	the entry, in the form that the set stores
  *
- * The entry has been added, updated or deleted already. If the set has it, with extensions, it must
- * stay as it is until ipcuckoo_event_entries_end(); one that has expired is left out. Messages are sent
- * when they are full.
+ * The entry has been added, updated or deleted already. If the set has it, with extensions, it
+ * must stay as it is until ipcuckoo_event_entries_end(); one that has expired is left out.
+ * Messages are sent when they are full.
  *
  * Context: process context.
  */

@@ -39,8 +39,9 @@ struct sk_buff;
  * @attr:	its attribute that is being filled
  * @kind:	the kind of entries in @attr
  * @kinds:	the kinds of which the message has entries, as bits
- * @values:	the extensions of the entries in @attr, which follow when the message is closed. Such
- *		a message has entries of one kind. NULL if the entries have none, or are deleted
+ * @values:	the extensions of the entries in @attr, which follow when the message is
+ *		closed. Such a message has entries of one kind. NULL if the entries have none,
+ *		or are deleted
  * @max:	room in @values
  * @count:	number of entries in @attr
  * @pending:	bytes that their extensions will take

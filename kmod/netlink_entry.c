@@ -306,17 +306,16 @@ static bool dump_run(struct sk_buff *skb, struct ipcuckoo_entries *e, u64 *pos,
 	return any && !*end && !ipcuckoo_entries_has_exts(e) && !run.full;
 }
 
-static int lock_dumped(struct netlink_callback *cb, struct entry_dump *dump)
+static int lock_dumped(struct netlink_callback *cb, struct entry_dump *dump, unsigned long until)
 {
 	int err;
 
-	/* This is called from recvmsg(), which holds no lock of generic netlink. */
 	if (dump->shadow) {
-		err = ipcuckoo_shadow_lock(dump->shadow, IPCUCKOO_FOREVER);
+		err = ipcuckoo_shadow_lock(dump->shadow, until);
 		if (err == -ESTALE)
 			NL_SET_ERR_MSG(cb->extack, "the shadow was committed");
 	} else {
-		err = ipcuckoo_set_lock(dump->set, IPCUCKOO_FOREVER);
+		err = ipcuckoo_set_lock(dump->set, until);
 		if (err == -ENOENT)
 			NL_SET_ERR_MSG(cb->extack, "the set was destroyed");
 	}
@@ -347,13 +346,18 @@ static int begin_dump(struct netlink_callback *cb, struct entry_dump *dump)
 			    cb->extack);
 	if (err)
 		return err;
+	if (attrs[IPCUCKOO_A_SHADOW] && attrs[IPCUCKOO_A_SET]) {
+		NL_SET_ERR_MSG_ATTR(cb->extack, attrs[IPCUCKOO_A_SET],
+				    "name a set or a shadow, not both");
+		return -EINVAL;
+	}
 	if (attrs[IPCUCKOO_A_SHADOW]) {
 		shadow = ipcuckoo_nl_find_shadow(net, NETLINK_CB(cb->skb).sk,
 						 NETLINK_CB(cb->skb).portid, attrs, cb->extack);
 		if (IS_ERR(shadow))
 			return PTR_ERR(shadow);
 		dump->shadow = shadow;
-		return lock_dumped(cb, dump);
+		return lock_dumped(cb, dump, ipcuckoo_lock_limit());
 	}
 	err = ipcuckoo_net_sync(ipcuckoo_net(net), ipcuckoo_lock_limit());
 	if (err)
@@ -365,8 +369,8 @@ static int begin_dump(struct netlink_callback *cb, struct entry_dump *dump)
 	return 0;
 }
 
-/* Dump entries. The mutex of the set or shadow is held for one message at a time. If the contents change
- * between two messages, the next one has the flag NLM_F_DUMP_INTR. If a table was replaced
+/* Dump entries. The mutex of the set or shadow is held for one message at a time. If the contents
+ * change between two messages, the next one has the flag NLM_F_DUMP_INTR. If a table was replaced
  * (e->layout), the position is invalid, and the dump ends.
  */
 int ipcuckoo_nl_entry_get_dumpit(struct sk_buff *skb, struct netlink_callback *cb)
@@ -379,7 +383,9 @@ int ipcuckoo_nl_entry_get_dumpit(struct sk_buff *skb, struct netlink_callback *c
 	int err;
 
 	BUILD_BUG_ON(sizeof(*dump) > sizeof(cb->ctx));
-	err = dump->set || dump->shadow ? lock_dumped(cb, dump) : begin_dump(cb, dump);
+	/* All messages but the first are made in recvmsg(), without a lock of generic netlink. */
+	err = dump->set || dump->shadow ? lock_dumped(cb, dump, IPCUCKOO_FOREVER) :
+	      begin_dump(cb, dump);
 	if (err)
 		return err;
 	e = dump->shadow ? &dump->shadow->entries : &dump->set->entries;

@@ -30,7 +30,6 @@ static void shadow_free(struct kref *ref)
 
 	ipcuckoo_entries_exit(&shadow->entries);
 	ipcuckoo_set_put(shadow->set);
-	sock_put(shadow->sk);
 	ipcuckoo_object_free(shadow, mem, sizeof(*shadow));
 }
 
@@ -149,6 +148,7 @@ static int shadow_insert(struct ipcuckoo_net *pernet, struct ipcuckoo_shadow *sh
 			shadow->id = ++pernet->shadow_id;
 		while (!shadow->id || id_taken(pernet, shadow->portid, shadow->id));
 		*id = shadow->id;
+		sock_hold(shadow->sk);
 		tree_insert(pernet, shadow);
 		WRITE_ONCE(pernet->shadows_count, pernet->shadows_count + 1);
 	}
@@ -157,7 +157,7 @@ static int shadow_insert(struct ipcuckoo_net *pernet, struct ipcuckoo_shadow *sh
 }
 
 /* Remove a shadow from the tree. Return: true if it was there; then the caller must drop
- * the tree's reference.
+ * the tree's references, with drop().
  */
 static bool tree_remove(struct ipcuckoo_net *pernet, struct ipcuckoo_shadow *shadow)
 {
@@ -168,6 +168,15 @@ static bool tree_remove(struct ipcuckoo_net *pernet, struct ipcuckoo_shadow *sha
 	RB_CLEAR_NODE(&shadow->node);
 	WRITE_ONCE(pernet->shadows_count, pernet->shadows_count - 1);
 	return true;
+}
+
+/* Drop the tree's references to the shadow and its socket. A shadow that is not in the tree has
+ * none to the socket: a dump of its entries belongs to the socket, and has one to the shadow.
+ */
+static void drop(struct ipcuckoo_shadow *shadow)
+{
+	sock_put(shadow->sk);
+	ipcuckoo_shadow_put(shadow);
 }
 
 static struct ipcuckoo_shadow *shadow_alloc(struct ipcuckoo_net *pernet,
@@ -190,7 +199,6 @@ static struct ipcuckoo_shadow *shadow_alloc(struct ipcuckoo_net *pernet,
 	RB_CLEAR_NODE(&shadow->node);
 	kref_get(&set->ref);
 	shadow->set = set;
-	sock_hold(sk);
 	shadow->sk = sk;
 	shadow->portid = portid;
 	return shadow;
@@ -276,7 +284,7 @@ void ipcuckoo_shadow_remove(struct ipcuckoo_net *pernet,
 	listed = tree_remove(pernet, shadow);
 	mutex_unlock(&pernet->mutex);
 	if (listed)
-		ipcuckoo_shadow_put(shadow);
+		drop(shadow);
 }
 
 /* Remove from the tree, and return, the first shadow of a port with an id of at least *@id
@@ -322,7 +330,7 @@ void ipcuckoo_shadow_release(struct ipcuckoo_net *pernet, u32 portid)
 	if (!READ_ONCE(pernet->shadows_count))
 		return;
 	while ((shadow = take_orphan(pernet, portid, &id))) {
-		ipcuckoo_shadow_put(shadow);
+		drop(shadow);
 		cond_resched();
 	}
 }
@@ -344,7 +352,7 @@ void ipcuckoo_shadow_exit_net(struct ipcuckoo_net *pernet)
 		mutex_unlock(&pernet->mutex);
 		if (!shadow)
 			break;
-		ipcuckoo_shadow_put(shadow);
+		drop(shadow);
 		cond_resched();
 	}
 }

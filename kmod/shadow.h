@@ -22,7 +22,7 @@ struct sock;
  * @spent:	a commit has used up the shadow: further requests on it fail with -ESTALE
  * @id:		identifies the shadow among those of its socket
  * @portid:	the socket's port
- * @sk:		the socket, with a reference
+ * @sk:		the socket, with a reference while the shadow is in the tree
  * @node:	in ipcuckoo_net.shadows, by port and id; under ipcuckoo_net.mutex
  * @ref:	references: of the tree and of running requests
  */

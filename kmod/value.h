@@ -124,7 +124,7 @@ static inline u32 ipcuckoo_deadline(u32 timeout)
 /* The rest of a timeout in seconds: at least 1, because 0 means no timeout. */
 static inline u32 ipcuckoo_seconds_left(u32 expires, u32 now)
 {
-	return expires ? max(expires - now, 2U) - 1 : 0;
+	return expires ? max(expires, now + 2) - now - 1 : 0;
 }
 
 static inline bool ipcuckoo_expired(u32 expires, u32 now)

@@ -59,7 +59,9 @@ struct ipcuckoo_wire_ext {
 
 extern const struct ipcuckoo_wire_ext ipcuckoo_wire_exts[IPCUCKOO_WIRE_EXTS];
 
-/* Bytes that the headers of all extensions take in a message, and the extensions of an entry at most. */
+/* Bytes that the headers of all extensions take in a message, and what the extensions of an entry
+ * take at most.
+ */
 #define IPCUCKOO_WIRE_EXT_HEADS	(IPCUCKOO_WIRE_EXTS * (NLA_HDRLEN + NLA_ALIGNTO))
 #define IPCUCKOO_WIRE_VALUE_MAX	(IPCUCKOO_TIMEOUT_SIZE + IPCUCKOO_COUNTERS_SIZE + \
 				 IPCUCKOO_SKBINFO_SIZE + IPCUCKOO_COMMENT_MAX + 1 + \

@@ -563,7 +563,7 @@
  * ENTRIES_DELETED
  *   attributes: SET, ENTRIES, GENERATION, entries
  *   These are the entries that one request deleted. Entries that FORCEADD replaced
- *   are reported as deleted, right after the ones that were added.
+ *   are reported as deleted, beside the ones that were added.
  * ENTRIES_EXPIRED
  *   attributes: SET, ENTRIES, GENERATION, entries
  *   Sent when garbage collection removes expired entries, some seconds after

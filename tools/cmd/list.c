@@ -181,7 +181,7 @@ static int read_members(struct listing *listing, struct packed *entries)
 	if (torn) {
 		listing->torn = true;
 		warn(tool,
-		     "the set %s was changed during every attempt to read it, and the kernel has no memory for a copy: the list may mix old and new entries",
+		     "the set %s was changed during every attempt to read it, and the kernel cannot copy it: the list may mix old and new entries",
 		     name);
 	}
 	packed_sort(entries);

@@ -8,6 +8,7 @@
 #include <sys/signalfd.h>
 #include <unistd.h>
 
+#include "cli/options.h"
 #include "cli/output.h"
 #include "cmd/commands.h"
 #include "layout/show.h"
@@ -64,6 +65,9 @@ static void print_extended(struct tool *tool, const struct nl_event *event)
 		printf("%s %s", meaning_word(event_words, event->type), name);
 		print_entry(entry->kind, entry->entry, NULL);
 		listing.value = &entry->value;
+		/* Other programs may have given it a comment with control characters. */
+		listing.terminal = isatty(STDOUT_FILENO) ||
+				   (entry->value.comment && !is_comment(entry->value.comment));
 		print_value(&listing);
 	}
 }

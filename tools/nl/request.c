@@ -363,13 +363,14 @@ int nl_read_shadow(const struct nlattr **attrs, void *data)
 /*
  * Read the entries of a set. If the set changes in each of two attempts, the kernel copies its entries to
  * a shadow, in one moment, and the copy is read.
- * Return: 0; a negative errno; or 1 if the kernel cannot copy the set, for want of memory or because it is
- * older than this tool: then the entries are those of different moments.
+ * Return: 0; a negative errno; or 1 if the kernel cannot copy the set, for want of memory for instance, or
+ * because it is older than this tool: then the entries are those of different moments.
  */
 int nl_dump_entries(struct nl *nl, const char *set,
 		    void (*forget)(void *data), nl_answer_fn *answer, void *data)
 {
 	int err = dump(nl, IPCUCKOO_CMD_ENTRY_GET, set, 2, forget, answer, data);
+	struct nl_error error;
 	uint32_t shadow = 0;
 
 	if (err <= 0)
@@ -379,8 +380,10 @@ int nl_dump_entries(struct nl *nl, const char *set,
 		return 1;
 	forget(data);
 	err = dump_once(nl, IPCUCKOO_CMD_ENTRY_GET, NULL, shadow, answer, data);
+	error = nl->error;
 	nl_start_for_shadow(nl, IPCUCKOO_CMD_SHADOW_DEL, shadow, 0);
 	nl_talk(nl, NULL, NULL);
+	nl->error = error;
 	return err == -EINVAL ? nl_dump(nl, IPCUCKOO_CMD_ENTRY_GET, set, forget, answer, data) : err;
 }
 

@@ -435,6 +435,12 @@ test_changes_between()
 	printf '198.18.11.%s\n' {1..64} | ipcuckoo load full - > /dev/null
 	in_force "an entry is evicted at last"
 	test_values_between
+	hooked 'rmmod ipcuckoo' '$f add live 10.9.9.4 && rmmod ipcuckoo; sleep 1; kill -KILL 0'
+	check_match "killed before the last changes are repeated: the message" \
+		"interrupted; the module was replaced" "$(< $dir/out)"
+	run_ok "killed before the last changes are repeated: they are" ipcuckoo -q test live 10.9.9.4
+	ipcuckoo flush live
+	in_force "killed before the last changes are repeated"
 	hook_silent=1 hooked 'ipcuckoo --force --json detach --all' \
 		'$f del +few 198.18.9.8; $f add live 10.9.9.3'
 	check "entries change, without events: status" 0 $?

@@ -294,6 +294,7 @@ static void test_dump_shadow(void)
 	enum { HOSTS = 40000 };
 	struct client *other = client_open_or_die();
 	struct dump dump = { .base = 0x30000000, .seen = calloc(1, HOSTS / 8 + 1) };
+	struct nlmsghdr *nlh;
 	uint32_t shadow;
 
 	make_sets();
@@ -313,6 +314,13 @@ static void test_dump_shadow(void)
 	expect(!dump.interrupted, "changes of the set do not interrupt it");
 	expect_equal(dump_error(other, shadow), -ENOENT, "a shadow of another socket");
 	expect_equal(dump_error(cl, shadow + 1), -ENOENT, "no such shadow");
+	nlh = client_begin(cl, IPCUCKOO_CMD_ENTRY_GET);
+	nlh->nlmsg_flags = NLM_F_REQUEST | NLM_F_DUMP;
+	mnl_attr_put_strz(nlh, IPCUCKOO_A_SET, "any");
+	mnl_attr_put_u32(nlh, IPCUCKOO_A_SHADOW, shadow);
+	client_send(cl, nlh, nlh->nlmsg_len);
+	dump_read(cl, &dump, NULL);
+	expect_equal(dump.error, -EINVAL, "a set and a shadow");
 	make_sets();
 	shadow = shadow_new(cl, "hosts", IPCUCKOO_F_APPEND);
 	shadow_request(cl, IPCUCKOO_CMD_SHADOW_COMMIT, shadow, 0);
