@@ -1,9 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# Types the commands of the README, as they are printed there; then the machine "boots": nothing is
-# left but the file that was saved, and what the unit runs at boot has to block again. /etc is a
-# directory of this test. "make check-boot" does the same in a machine that really boots.
+# Types the commands of the README, and those of QUICK START in ipcuckoo(8), as they are printed there;
+# then the machine "boots": nothing is left but the file that was saved, and what the unit runs at boot
+# has to block again. /etc is a directory of this test. "make check-boot" does the same in a machine that really boots.
 
 . "${0%/*}/../../lib/lib.sh"
 . "${0%/*}/../../lib/lib-net.sh"
@@ -65,4 +65,30 @@ run_here "what it runs when it is reloaded" "$(unit ExecReload)"
 fates_of "it stays in force" "blocked passes"
 run_here "what it runs when it is stopped" "$(unit ExecStop)"
 fates_of "then nothing is blocked" "passes passes"
+
+quick=$(awk '/^\.Sh / { here = /QUICK START/ } /^\.Ed/ { show = 0 } show; here && /^\.Bd/ { show = 1 }' \
+	"$top/tools/ipcuckoo.8")
+
+# part FROM TO: prints the commands of QUICK START from one to the other
+part()
+{
+	awk -v from="$1" -v to="$2" '$2 == from { on = 1 } on; on && $2 == to { exit }' <<< "$quick"
+}
+
+ipcuckoo destroy --all
+rm etc/ipcuckoo.save systemctl
+run_here "quick start: block" "$(part block why)"
+fates_of "quick start: the address is blocked" "blocked passes"
+run_here "quick start: unblock" "$(part unblock unblock)"
+fates_of "quick start: it is not blocked any more" "passes passes"
+run_here "quick start: a list, until it is saved" "$(part create enable)"
+fates_of "quick start: the list is in force" "blocked passes"
+check "quick start: the service is enabled" "enable ipcuckoo" "$(cat systemctl)"
+check "quick start: what was saved blocks" "attach feed src drop" \
+	"$(grep -o '^attach feed src drop' etc/ipcuckoo.save)"
+run_here "quick start: undo" "$(part detach save)"
+fates_of "quick start: nothing is blocked" "passes passes"
+check "quick start: the next boot restores no list" "" "$(grep feed etc/ipcuckoo.save)"
+check "these are all commands of the quick start" "$quick" \
+	"$(part block why; part unblock unblock; part create enable; part detach save)"
 ktap_done
