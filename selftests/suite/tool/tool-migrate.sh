@@ -252,6 +252,26 @@ bouncer()
 	PATH=$work/run:/usr/sbin:/usr/bin:/sbin:/bin in_f bash -e commands
 }
 
+# What systemd does with the key that the drop-in names; then the daemon has to take the configuration.
+test_bouncer()
+{
+	local name file credentials=/run/credentials/ipcuckood.service
+
+	if [ ! -x "${IPCUCKOOD:-}" ]; then
+		skip "CrowdSec: our bouncer" "ipcuckood was not built: its libraries are not installed"
+		return
+	fi
+	read_displays "With a bouncer of ipcuckoo" 3
+	typed "CrowdSec: configure our bouncer" "${display[0]}"
+	mkdir -p $credentials
+	IFS=: read -r name file < <(sed -n 's/^LoadCredential=//p' etc/systemd/system/ipcuckood.service.d/*)
+	cp "$file" "$credentials/$name"
+	run_ok "CrowdSec: our bouncer takes the configuration" "$IPCUCKOOD" --check etc/ipcuckood.conf
+	check "CrowdSec: its key is that of cscli" "secret 600" \
+		"$(cat $credentials/crowdsec) $(stat -c %a etc/ipcuckood.crowdsec)"
+	rm -r $credentials
+}
+
 test_crowdsec()
 {
 	local dropin=etc/systemd/system/crowdsec-firewall-bouncer.service.d/crowdsec-firewall-bouncer.conf
@@ -343,7 +363,8 @@ done
 # shellcheck disable=SC2016
 printf '#!/bin/sh\n[ "$1" != -df ] || : > %s/etc/csf/csf.deny\n' $work > bin/csf
 printf '#!/bin/sh\necho "198.18.0.0/15 ; SBL1"\n' > bin/curl
-chmod +x bin/{apt,reboot,systemctl,csf,curl}
+printf '#!/bin/sh\necho secret\n' > bin/cscli
+chmod +x bin/{apt,reboot,systemctl,csf,curl,cscli}
 echo 192.0.2.7 > etc/feed.txt
 
 command -v jq > /dev/null || skip_all "jq is not installed"
@@ -358,6 +379,7 @@ modprobe ip_set_hash_net && modprobe ip_set_hash_ip || bail "cannot load the ker
 test_ipset
 test_match
 test_nft
+test_bouncer
 test_crowdsec
 test_csf
 ktap_done
