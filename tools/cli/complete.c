@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "cli/complete.h"
+#include "cli/manual.h"
 
 #define MAX_TOKENS	128
 
@@ -156,14 +157,16 @@ static void print_next(const char *known, const struct row *row, const char *nex
 {
 	const char *meant = next ? next + strspn(next, "[") : "";
 
-	if (!strncmp(meant, "COMMAND", strlen("COMMAND")))
+	if (!strncmp(meant, "COMMAND", strlen("COMMAND"))) {
 		print_commands(known);
-	else if (!*meant || !strncmp(meant, "ENTRY", strlen("ENTRY")))
+		print_topics(stdout);
+	} else if (!*meant || !strncmp(meant, "ENTRY", strlen("ENTRY"))) {
 		print_all_literals(row, false);
-	else if (isupper((unsigned char)*meant))
+	} else if (isupper((unsigned char)*meant)) {
 		print_meant(meant);
-	else
+	} else {
 		print_literals(meant, false);
+	}
 }
 
 void complete(const char *known, char *const *word, int count)

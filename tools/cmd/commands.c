@@ -133,9 +133,12 @@ const struct command commands[] = {
 	  "\n"
 	  "  ipcuckoo swap feed feed.new\n" },
 	{ "help", run_help, COMMAND_IPSET, { "-H" },
-	  "[COMMAND | TYPE | --words | --complete -- WORD...]",
-	  "show this help, or that of a command",
+	  "[COMMAND | TYPE | TOPIC... | --words | --complete -- WORD...]",
+	  "show this help, that of a command, or a section of the manual",
 	  "TYPE       show the commands whose options depend on the type of the set\n"
+	  "TOPIC      print a section of ipcuckoo(8), such as quick start, at boot or\n"
+	  "           guard, or a page such as migrate for ipcuckoo-migrate(7); man and\n"
+	  "           the manual pages have to be installed\n"
 	  "--words    print the grammar of each command, one a line, for programs.\n"
 	  "           Other names of a command follow after a |. Words in capitals\n"
 	  "           stand for a value, all others are typed as they are. The line *\n"

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* help: prints the table of commands. */
+/* help: prints the table of commands, the help of one of them, or a section of the manual. */
+#include <limits.h>
 #include <stdlib.h>
 
 #include "cli/complete.h"
 #include "cli/globals.h"
 #include "cli/hint.h"
+#include "cli/manual.h"
 #include "cmd/commands.h"
 #include "layout/show.h"
 #include "nl/option.h"
@@ -51,7 +53,8 @@ void print_usage(FILE *to)
 	      "  4  the kernel module is not loaded\n"
 	      "  5  no permission\n"
 	      "  7  not done yet, but stored, and done later: publish\n"
-	      "\nTo begin: ipcuckoo block 192.0.2.1. More: ipcuckoo help COMMAND\n",
+	      "\nTo begin: ipcuckoo block 192.0.2.1. More: ipcuckoo help COMMAND;\n"
+	      "the manual: man ipcuckoo, or one of its sections: ipcuckoo help quick start\n",
 	      to);
 	print_types(to);
 }
@@ -144,9 +147,29 @@ static bool print_type_help(const char *word)
 	return known;
 }
 
+/* Instead of what is neither a command nor a section */
+static const char *unknown_hint(const struct tool *tool, const char *name)
+{
+	const char *hint = command_hint(tool, name, NULL);
+
+	return *hint ? hint : topic_hint(name);
+}
+
+/* Put all words together, with a blank between them: the name of a section may have several. */
+static void join_words(const struct words *words, char *to, size_t size)
+{
+	size_t len = 0;
+	int i;
+
+	for (i = 0; i < words->count && len < size; i++)
+		len += snprintf(to + len, size - len, "%s%s", i ? " " : "", words->word[i]);
+}
+
 int run_help(struct tool *tool, struct words *words)
 {
 	const struct command *command;
+	const char *why;
+	char name[256];
 	bool grammar = false;
 	const struct keyword keywords[] = {
 		{ .word = "--words", .flag = &grammar },
@@ -157,7 +180,7 @@ int run_help(struct tool *tool, struct words *words)
 	/* What follows are the words of a command line, whatever they mean here. */
 	if (words->count && !strcmp(words->word[0], "--complete"))
 		return print_completion(tool, words);
-	status = parse_words(tool, words, keywords, 0, 1);
+	status = parse_words(tool, words, keywords, 0, INT_MAX);
 	if (status)
 		return status;
 	if (grammar) {
@@ -168,13 +191,21 @@ int run_help(struct tool *tool, struct words *words)
 		print_usage(stdout);
 		return STATUS_OK;
 	}
-	if (print_type_help(words->word[0]))
-		return STATUS_OK;
+	join_words(words, name, sizeof(name));
 	command = find_command(words->word[0]);
-	if (!command)
-		return fail(tool, STATUS_USAGE,
-			    "Unknown settype: `%s', and no command%s\nTry `ipcuckoo help' for more information.",
-			    words->word[0], command_hint(tool, words->word[0], NULL));
-	print_help(command);
-	return STATUS_OK;
+	if (words->count == 1 && print_type_help(name))
+		return STATUS_OK;
+	if (words->count == 1 && command) {
+		print_help(command);
+		return STATUS_OK;
+	}
+	if (is_topic(name)) {
+		why = print_topic(name);
+		return why ? fail(tool, STATUS_REFUSED, "%s", why) : STATUS_OK;
+	}
+	if (command)
+		return fail_unknown(tool, words->word[1]);
+	return fail(tool, STATUS_USAGE,
+		    "Unknown settype: `%s', and neither a command nor a section of the manual%s\nTry `ipcuckoo help' for more information.",
+		    name, unknown_hint(tool, name));
 }

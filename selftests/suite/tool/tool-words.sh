@@ -72,7 +72,7 @@ test_help()
 	run_tool help add
 	expect "add --help" 0 "$out" "" add --help
 	expect "-h with a complete command" 0 "$out" "" -h add a 192.0.2.1
-	wrong "help of an unknown command" 'Unknown settype: `lod'"'"', and no command; did you mean "load"?' help lod
+	wrong "help of an unknown command" 'Unknown settype: `lod'"'"', and neither a command nor a section of the manual; did you mean "load"?' help lod
 	wrong "help of two commands" 'Unknown argument del' help add del
 }
 
