@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* An example: drops IPv4 packets whose source is in a set. ipcuckoo(8) says how to load it. */
+/* An example: drops IPv4 packets whose source is in a set. ipcuckoo-bpf(7) says how to load it. */
 #include <linux/bpf.h>
 #include <linux/if_ether.h>
 #include <linux/ip.h>

@@ -20,13 +20,12 @@
 static const char *const sections[] = {
 	"QUICK START", "DESCRIPTION", "Names and numbers", "OPTIONS", "COMMANDS", "GUARD",
 	"SET TYPES", "CREATE OPTIONS", "ENTRIES", "ENTRY OPTIONS", "ATTACHMENTS", "Direction",
-	"Verdict", "Packets that are not seen", "Ingress", "XDP", "Large sets",
+	"Verdict", "Packets that are not seen", "Ingress", "Large sets",
 	"Attachments that see no packets", "Marks", "Packets that are seen twice",
 	"Hooks and queued packets", "Tracing", "APPROXIMATE SETS", "LIST FILES", "OUTPUT FORMATS",
 	"Columns of stats", "Prometheus", "Lines of monitor", "AT BOOT",
 	"What is not blocked at boot", "PACKAGES AND KERNEL UPDATES", "SECURE BOOT",
-	"UPGRADE WITHOUT RESTART", "RULES OF IPTABLES", "BPF PROGRAMS", "SETS OF IPSET",
-	"FAIL2BAN AND CROWDSEC", "MODULE PARAMETERS", "ENVIRONMENT", "FILES", "EXIT STATUS",
+	"RULES OF IPTABLES", "FAIL2BAN AND CROWDSEC", "MODULE PARAMETERS", "ENVIRONMENT", "FILES", "EXIT STATUS",
 	"DIFFERENCES FROM IPSET", "EXAMPLES",
 };
 
@@ -35,7 +34,11 @@ static const struct {
 	const char *name;
 	char section;
 } pages[] = {
+	{ "bpf", '7' },
+	{ "ipset", '7' },
 	{ "migrate", '7' },
+	{ "upgrade", '8' },
+	{ "xdp", '7' },
 };
 
 static const char *topic_name(size_t i)

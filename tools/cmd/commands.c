@@ -137,8 +137,8 @@ const struct command commands[] = {
 	  "show this help, that of a command, or a section of the manual",
 	  "TYPE       show the commands whose options depend on the type of the set\n"
 	  "TOPIC      print a section of ipcuckoo(8), such as quick start, at boot or\n"
-	  "           guard, or a page such as migrate for ipcuckoo-migrate(7); man and\n"
-	  "           the manual pages have to be installed\n"
+	  "           guard, or a page such as xdp for ipcuckoo-xdp(7); man and the\n"
+	  "           manual pages have to be installed\n"
 	  "--words    print the grammar of each command, one a line, for programs.\n"
 	  "           Other names of a command follow after a |. Words in capitals\n"
 	  "           stand for a value, all others are typed as they are. The line *\n"

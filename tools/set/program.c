@@ -178,7 +178,7 @@ static int load_module(const struct tool *tool)
 	if (is_module_live())
 		return STATUS_OK;
 	return fail(tool, STATUS_REFUSED,
-		    "the kernel module " MODULE ", which XDP needs, cannot be loaded: %s; dmesg may say more; see BPF PROGRAMS in ipcuckoo(8). Without it, attach at ingress",
+		    "the kernel module " MODULE ", which XDP needs, cannot be loaded: %s; dmesg may say more; see ipcuckoo-bpf(7). Without it, attach at ingress",
 		    reason[0] ? reason : "modprobe does not say why");
 }
 

@@ -273,7 +273,7 @@ test_packets()
 	drops generic "$example" drop "$(id live)"
 }
 
-# The program in C that ipcuckoo(8) shows loads the example.
+# The program in C that ipcuckoo-bpf(7) shows loads the example.
 test_manual()
 {
 	local loader=$IPCUCKOO_TESTS/drop-load
