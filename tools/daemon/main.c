@@ -400,8 +400,9 @@ static int run_client(const char *control, char **word, const char *format)
 	char *line;
 	int result;
 
-	if (health && !word[1])
-		return control_health(control);
+	/* For Nagios, 2 would be a fault that was found, and 3 is unknown. */
+	if (health)
+		return word[1] ? (fail_usage_of_daemon(), 3) : control_health(control);
 	if ((!status && strcmp(word[0], "accept") && strcmp(word[0], "refresh")) ||
 	    (!status && !word[1]) || (word[1] && (status || word[2])))
 		return fail_usage_of_daemon();

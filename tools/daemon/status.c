@@ -15,6 +15,11 @@
 /* When the state is printed: asked for once, not for each of 1,000 sources */
 static uint32_t now;
 
+static double kept_out_count(const struct source *source)
+{
+	return source->left_out ? contents_count(&source->contents) : packed_count(&source->kept_out);
+}
+
 /* "3 minutes ago"; "never" */
 static const char *ago(uint32_t at, char text[48])
 {
@@ -128,8 +133,7 @@ struct json_object *status_of_source(const struct source *source)
 	add_text(object, "not_stored", save);
 	free(kept_out);
 	free(save);
-	add_number(object, "kept_out", source->left_out ? contents_count(&source->contents) :
-							   packed_count(&source->kept_out));
+	add_number(object, "kept_out", kept_out_count(source));
 	add_number(object, "entries", living(source));
 	add_number(object, "good_at", source->good_at);
 	add_number(object, "changed_at", source->changed_at);
@@ -303,6 +307,7 @@ static const struct source_metric source_metrics[] = {
 	  "Difference between the clocks of the source and of this machine.", clock_difference },
 	{ "version", "CRC-32 of the version of the contents.", version },
 	{ "waiting", "Changes that wait to be published.", waiting },
+	{ "kept_out", "Entries that the guard keeps out of the kernel.", kept_out_count },
 	{ "stored", "Whether the contents could be stored on disk.", is_stored },
 	{ NULL, NULL, NULL }
 };
@@ -382,6 +387,11 @@ static void print_prometheus(FILE *f, const struct config *config)
 	print_source_metrics(f, config);
 }
 
+void status_begin(void)
+{
+	now = now_seconds();
+}
+
 char *status_as(const struct config *config, const char *format)
 {
 	static const struct {
@@ -398,7 +408,7 @@ char *status_as(const struct config *config, const char *format)
 	while (strcmp(formats[i].format, format))
 		if (++i == sizeof(formats) / sizeof(formats[0]))
 			return NULL;
-	now = now_seconds();
+	status_begin();
 	f = open_memstream(&text, &size);
 	if (f)
 		formats[i].print(f, config);

@@ -134,6 +134,7 @@ char *why_json(const struct config *config, const char *address, bool *done)
 	*done = read_address(address, &asked);
 	if (!*done)
 		return need_text("\"%s\" is no address; ask: why ADDRESS", address);
+	status_begin();
 	object = json_object_new_object();
 	sets = json_object_new_array();
 	json_object_object_add(object, "namespace", json_object_new_int64(own_namespace()));

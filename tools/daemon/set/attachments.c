@@ -147,15 +147,15 @@ static void update_acts(struct target *target, const struct nl_attachment *all, 
 	for (i = 0; i < count; i++) {
 		if (strcmp(all[i].set, target->name))
 			continue;
-		if (is_active(&all[i]))
-			target->acts = true;
-		else
+		if (!is_active(&all[i]))
 			idle = &all[i];
+		else if (all[i].verdict != IPCUCKOO_VERDICT_PREFETCH)
+			target->acts = true;
 	}
 	if (idle)
 		set_idle(target, need_text("its attachment \"%s\" sees no packets: %s",
 					   attachment_text(idle, text), state_text(idle, state)));
-	else if (!target->acts && target->refused_attach)
+	else if (target->refused_attach)
 		set_idle(target, need_text("it cannot be attached as \"attach\" says; journalctl -u ipcuckood says why"));
 	else if (!target->acts)
 		set_idle(target, need_text("it is attached nowhere, so that it acts on no packet; write \"attach = src drop\" into [set %s], or \"attach = no\" if something that the kernel cannot know of looks it up",
