@@ -245,7 +245,7 @@ def test_monitor(fw):
     lines = []
     for line, event in (("ipset create a hash:ip timeout 0", "new a"),
                         ("ipset add a 10.0.0.1", "added a 10.0.0.1"),
-                        ("ipset -exist add a 10.0.0.1", None),
+                        ("ipset -exist add a 10.0.0.1", "updated a 10.0.0.1"),
                         ("ipset add a 10.0.0.1", None),
                         ("ipset del a 10.0.0.2", None),
                         ("ipset del a 10.0.0.1", "deleted a 10.0.0.1"),
