@@ -260,7 +260,7 @@ int ipcuckoo_change_add_live(struct ipcuckoo_set *set, struct ipcuckoo_entry *en
 	if (!err)
 		notify_one(set, IPCUCKOO_EVENT_ENTRIES_ADDED, entry);
 	if (err == -EEXIST && exist) {
-		if (has_values(&set->entries, attrs->nomatch))
+		if (ipcuckoo_entries_has_exts(&set->entries))
 			notify_one(set, IPCUCKOO_EVENT_ENTRIES_UPDATED, entry);
 		return 0;
 	}

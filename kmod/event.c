@@ -249,38 +249,15 @@ static bool has_exceptions(const struct ipcuckoo_event_entries *entries)
 	return false;
 }
 
-/* Put the extensions of the entries into the message. */
-static void put_values(struct ipcuckoo_event_entries *entries)
-{
-	u32 options = entries->set->entries.options, now = ipcuckoo_now(), i;
-	struct sk_buff *skb = entries->skb;
-	struct nlattr *attr;
-	unsigned int ext;
-	size_t size;
-	u8 option;
-
-	for (ext = 0; ext < IPCUCKOO_WIRE_EXTS; ext++) {
-		option = ipcuckoo_wire_exts[ext].option;
-		if (option ? !(options & option) : !has_exceptions(entries))
-			continue;
-		attr = nla_reserve(skb, ipcuckoo_wire_exts[ext].attr, 0);
-		for (i = 0; i < entries->count; i++) {
-			size = ipcuckoo_wire_put_ext(skb_tail_pointer(skb), ext,
-						     &entries->values[i], now);
-			skb_put(skb, size);
-			attr->nla_len += size;
-		}
-		skb_put_zero(skb, nla_padlen(nla_len(attr)));
-	}
-}
-
 static void close_message(struct ipcuckoo_event_entries *entries)
 {
 	if (!entries->skb)
 		return;
 	close_attr(entries);
 	if (entries->values)
-		put_values(entries);
+		ipcuckoo_wire_append_exts(entries->skb, entries->set->entries.options,
+					  has_exceptions(entries), entries->values,
+					  entries->count);
 	genlmsg_end(entries->skb, entries->header);
 	/* Nobody listens: do not make the other messages of this request. */
 	if (send(entries->set->pernet, entries->skb) == -ESRCH)

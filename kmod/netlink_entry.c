@@ -111,23 +111,14 @@ static int put_value(struct sk_buff *skb, struct ipcuckoo_entries *e,
 		     const struct ipcuckoo_entry *entry)
 {
 	struct ipcuckoo_value value;
-	struct nlattr *attr;
-	const char *comment;
-	unsigned int i;
-	size_t size;
 
 	if (!e->options || !ipcuckoo_entries_get(e, entry, &value))
 		return 0;
-	comment = ipcuckoo_record_comment(value.record) ?: "";
-	for (i = 0; i < IPCUCKOO_WIRE_NOMATCH; i++) {
-		if (!(e->options & ipcuckoo_wire_exts[i].option))
-			continue;
-		size = ipcuckoo_wire_exts[i].size ?: strlen(comment) + 1;
-		attr = nla_reserve(skb, ipcuckoo_wire_exts[i].attr, size);
-		if (!attr)
-			return -EMSGSIZE;
-		ipcuckoo_wire_put_ext(nla_data(attr), i, &value, ipcuckoo_now());
-	}
+	if (skb_tailroom(skb) < IPCUCKOO_WIRE_EXT_HEADS +
+				ipcuckoo_wire_value_size(e->options, &value))
+		return -EMSGSIZE;
+	/* NOMATCHES is in the reply already. */
+	ipcuckoo_wire_append_exts(skb, e->options, false, &value, 1);
 	return 0;
 }
 
@@ -264,15 +255,10 @@ static void put_exts(struct sk_buff *skb, struct ipcuckoo_entries *e,
 	struct ipcuckoo_entry entry;
 	struct ipcuckoo_value value;
 	u64 pos = run->begin;
-	size_t size;
 
-	while (pos < run->end && ipcuckoo_entries_next_value(e, &pos, &entry, &value)) {
-		if (ipcuckoo_expired(value.expires, run->now))
-			continue;
-		size = ipcuckoo_wire_put_ext(skb_tail_pointer(skb), ext, &value, run->now);
-		skb_put(skb, size);
-		attr->nla_len += size;
-	}
+	while (pos < run->end && ipcuckoo_entries_next_value(e, &pos, &entry, &value))
+		if (!ipcuckoo_expired(value.expires, run->now))
+			ipcuckoo_wire_append_ext(skb, attr, ext, &value, run->now);
 	skb_put_zero(skb, nla_padlen(nla_len(attr)));
 }
 

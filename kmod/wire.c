@@ -138,17 +138,9 @@ size_t ipcuckoo_wire_value_size(u32 options, const struct ipcuckoo_value *value)
 	return size;
 }
 
-/**
- * ipcuckoo_wire_put_ext() - write an extension of an entry
- * @data:	room for it
- * @ext:	which extension
- * @value:	value of the entry, in a set that has this extension
- * @now:	the current second since boot, to compute the rest of a timeout
- *
- * Return: bytes written.
- */
-size_t ipcuckoo_wire_put_ext(u8 *data, enum ipcuckoo_wire_ext_id ext,
-			     const struct ipcuckoo_value *value, u32 now)
+/* Write an extension of an entry, whose set has this extension. Return: bytes written. */
+static size_t put_ext(u8 *data, enum ipcuckoo_wire_ext_id ext,
+		      const struct ipcuckoo_value *value, u32 now)
 {
 	const char *comment;
 	struct ipcuckoo_skbinfo *info;
@@ -179,6 +171,52 @@ size_t ipcuckoo_wire_put_ext(u8 *data, enum ipcuckoo_wire_ext_id ext,
 		break;
 	}
 	return ipcuckoo_wire_exts[ext].size;
+}
+
+/**
+ * ipcuckoo_wire_append_ext() - append an extension of an entry to an attribute
+ * @skb:	message that ends with the attribute, with room for ipcuckoo_wire_value_size()
+ * @attr:	attribute of the extension
+ * @ext:	which extension
+ * @value:	value of the entry
+ * @now:	the current second since boot, to compute the rest of a timeout
+ */
+void ipcuckoo_wire_append_ext(struct sk_buff *skb, struct nlattr *attr,
+			      enum ipcuckoo_wire_ext_id ext,
+			      const struct ipcuckoo_value *value, u32 now)
+{
+	size_t size = put_ext(skb_tail_pointer(skb), ext, value, now);
+
+	skb_put(skb, size);
+	attr->nla_len += size;
+}
+
+/**
+ * ipcuckoo_wire_append_exts() - append all extensions of entries to a message
+ * @skb:	message, with room for IPCUCKOO_WIRE_EXT_HEADS and, for each entry,
+ *		ipcuckoo_wire_value_size()
+ * @options:	the options of the set
+ * @except:	say for each entry whether it is an exception
+ * @values:	values of the entries
+ * @count:	number of entries
+ */
+void ipcuckoo_wire_append_exts(struct sk_buff *skb, u32 options, bool except,
+			       const struct ipcuckoo_value *values, u32 count)
+{
+	u32 now = ipcuckoo_now(), i;
+	struct nlattr *attr;
+	unsigned int ext;
+	u8 option;
+
+	for (ext = 0; ext < IPCUCKOO_WIRE_EXTS; ext++) {
+		option = ipcuckoo_wire_exts[ext].option;
+		if (option ? !(options & option) : !except)
+			continue;
+		attr = nla_reserve(skb, ipcuckoo_wire_exts[ext].attr, 0);
+		for (i = 0; i < count; i++)
+			ipcuckoo_wire_append_ext(skb, attr, ext, &values[i], now);
+		skb_put_zero(skb, nla_padlen(nla_len(attr)));
+	}
 }
 
 /**

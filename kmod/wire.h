@@ -13,6 +13,7 @@
 
 struct genl_family;
 struct ipcuckoo_attachment;
+struct nlattr;
 struct sk_buff;
 
 /* The index of each multicast group in the family. */
@@ -68,8 +69,11 @@ extern const struct ipcuckoo_wire_ext ipcuckoo_wire_exts[IPCUCKOO_WIRE_EXTS];
 				 IPCUCKOO_NOMATCH_SIZE)
 
 size_t ipcuckoo_wire_value_size(u32 options, const struct ipcuckoo_value *value);
-size_t ipcuckoo_wire_put_ext(u8 *data, enum ipcuckoo_wire_ext_id ext,
-			     const struct ipcuckoo_value *value, u32 now);
+void ipcuckoo_wire_append_ext(struct sk_buff *skb, struct nlattr *attr,
+			      enum ipcuckoo_wire_ext_id ext,
+			      const struct ipcuckoo_value *value, u32 now);
+void ipcuckoo_wire_append_exts(struct sk_buff *skb, u32 options, bool except,
+			       const struct ipcuckoo_value *values, u32 count);
 void ipcuckoo_wire_get_ext(const u8 *data, enum ipcuckoo_wire_ext_id ext,
 			   struct ipcuckoo_entry_attrs *attrs);
 
