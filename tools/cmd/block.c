@@ -192,14 +192,12 @@ static int is_blocked(struct tool *tool, const struct packed *entries,
 {
 	unsigned int bytes = entry_size[ref.kind] - 1;
 	uint8_t entry[IPCUCKOO_NET6_SIZE];
-	struct packed one = { 0 };
+	struct packed one = packed_one(ref.kind, entry);
 	struct nl_test test;
 	unsigned int len;
 	int err;
 
 	memcpy(entry, entry_at(entries, ref), entry_size[ref.kind]);
-	one.kind[ref.kind].data = entry;
-	one.kind[ref.kind].count = 1;
 	for (;;) {
 		err = nl_entry_test(tool->nl, BLOCK_SET, &one, &test);
 		if (err)

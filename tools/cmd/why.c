@@ -235,15 +235,13 @@ static bool add_entries(const struct why *why, const struct nl_set *set, const s
 	const struct guard_set guarded = { .kind = set };
 	uint8_t entry[IPCUCKOO_NET6_SIZE];
 	struct nl_test test = *first;
-	struct packed one = { 0 };
+	struct packed one;
 	enum entry_kind kind;
 	int len = nets && first->prefix_len < bits ? first->prefix_len : bits;
 
 	for (; len >= 0; len = nets ? len - 1 : -1) {
 		kind = prefix_of(&guarded, &why->end, len, entry);
-		one = (struct packed){ 0 };
-		one.kind[kind].data = entry;
-		one.kind[kind].count = 1;
+		one = packed_one(kind, entry);
 		if (len < first->prefix_len &&
 		    nl_entry_test(why->tool->nl, set->name, &one, &test))
 			return false;
@@ -259,15 +257,14 @@ static int add_set(struct why *why, const struct nl_set *set)
 	const struct guard_set none = { .name = "" };
 	struct json_object *object, *entries;
 	uint8_t entry[IPCUCKOO_NET6_SIZE];
-	struct packed one = { 0 };
+	struct packed one;
 	struct nl_test test;
 	enum entry_kind kind;
 	const char *owner;
 	int err;
 
 	kind = prefix_of(&none, &why->end, bits, entry);
-	one.kind[kind].data = entry;
-	one.kind[kind].count = 1;
+	one = packed_one(kind, entry);
 	err = nl_entry_test(why->tool->nl, set->name, &one, &test);
 	/* The set cannot hold the address, or was destroyed meanwhile. */
 	if (err == -EAFNOSUPPORT || err == -EOPNOTSUPP || err == -ENOENT)

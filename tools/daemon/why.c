@@ -20,19 +20,6 @@ struct asked {
 	uint8_t address[IPCUCKOO_HOST6_SIZE];
 };
 
-static bool read_address(const char *text, struct asked *asked)
-{
-	char why[ADDRESS_WHY_SIZE];
-	struct address_range range;
-
-	if (address_parse(text, strlen(text), &range, why) ||
-	    address_fit(&range, IPCUCKOO_FAMILY_ANY, why) || !address_is_host(&range))
-		return false;
-	asked->v6 = range.family == IPCUCKOO_FAMILY_INET6;
-	address_store(&range.first, range.family, asked->address);
-	return true;
-}
-
 /* The next prefix that covers the address, from the longest to the shortest one. @len: begins with -1.
  * Return: false at the end.
  */
@@ -129,9 +116,11 @@ char *why_json(const struct config *config, const char *address, bool *done)
 {
 	struct json_object *object, *sets;
 	struct asked asked = { 0 };
+	uint8_t family;
 	size_t i;
 
-	*done = read_address(address, &asked);
+	*done = address_read_host(address, &family, asked.address);
+	asked.v6 = *done && family == IPCUCKOO_FAMILY_INET6;
 	if (!*done)
 		return need_text("\"%s\" is no address; ask: why ADDRESS", address);
 	status_begin();

@@ -596,6 +596,19 @@ void address_store(const struct u128 *address, uint8_t family, uint8_t *to)
 	}
 }
 
+bool address_read_host(const char *text, uint8_t *family, uint8_t *to)
+{
+	char why[ADDRESS_WHY_SIZE];
+	struct address_range range;
+
+	if (address_parse(text, strlen(text), &range, why) ||
+	    address_fit(&range, IPCUCKOO_FAMILY_ANY, why) || !address_is_host(&range))
+		return false;
+	*family = range.family;
+	address_store(&range.first, range.family, to);
+	return true;
+}
+
 static char *format_octet(char *to, unsigned int octet)
 {
 	if (octet >= 100) {

@@ -52,6 +52,10 @@ bool address_may_be_cut(const char *text, size_t len);
 /* Length of the largest prefix that begins where the range begins and lies inside it. */
 unsigned int address_block(const struct address_range *range);
 bool address_is_host(const struct address_range *range);
+/* Parse an address, and store it as address_store() does. IPv4 that is mapped into IPv6 becomes IPv4, as
+ * the packets are. Return: whether @text is one address.
+ */
+bool address_read_host(const char *text, uint8_t *family, uint8_t *to);
 
 /* Number of addresses in a range, at most UINT64_MAX. */
 uint64_t address_count(const struct address_range *range);

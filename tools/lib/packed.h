@@ -79,6 +79,16 @@ int packed_walk(const struct packed *entries,
 			     void *data),
 		void *data);
 
+/* One entry, whose memory is that of the caller: must not be freed. */
+static inline struct packed packed_one(enum entry_kind kind, uint8_t *entry)
+{
+	struct packed one = { 0 };
+
+	one.kind[kind].data = entry;
+	one.kind[kind].count = 1;
+	return one;
+}
+
 static inline bool is_net(enum entry_kind kind)
 {
 	return kind == ENTRY_NET4 || kind == ENTRY_NET6;

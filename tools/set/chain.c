@@ -33,13 +33,10 @@ enum entry_kind prefix_of(const struct guard_set *set, const struct end *end, un
 {
 	enum entry_kind kind = entry_prefix(end->family == IPCUCKOO_FAMILY_INET6, end->address, len,
 					    entry);
-	struct packed one = { 0 };
+	struct packed one = packed_one(kind, entry);
 
-	if (is_net(kind) || !set->kind)
-		return kind;
-	one.kind[kind].data = entry;
-	one.kind[kind].count = 1;
-	mask_hosts(set->kind, &one);
+	if (!is_net(kind) && set->kind)
+		mask_hosts(set->kind, &one);
 	return kind;
 }
 
@@ -71,13 +68,11 @@ bool touches(const struct guard_set *set, const struct end *end)
 static int ask_kernel(struct tool *tool, const struct guard_set *set, enum entry_kind kind,
 		      uint8_t *entry, struct nl_test *test)
 {
-	struct packed one = { 0 };
+	struct packed one = packed_one(kind, entry);
 	int err;
 
 	if (!*set->name)
 		return 0;
-	one.kind[kind].data = entry;
-	one.kind[kind].count = 1;
 	err = nl_entry_test(tool->nl, set->name, &one, test);
 	/* There is no such set, or it cannot hold the address. */
 	if (err == -ENOENT || err == -EAFNOSUPPORT || err == -EOPNOTSUPP)

@@ -43,22 +43,6 @@ struct session {
 	char text[ENDS][64];
 };
 
-/* IPv4 that is mapped into IPv6 becomes IPv4, as the packets are. Return: whether @text is an
- * address.
- */
-static bool parse_end(const char *text, struct end *end)
-{
-	char why[ADDRESS_WHY_SIZE];
-	struct address_range range;
-
-	if (address_parse(text, strlen(text), &range, why) ||
-	    address_fit(&range, IPCUCKOO_FAMILY_ANY, why) || !address_is_host(&range))
-		return false;
-	end->family = range.family;
-	address_store(&range.first, range.family, end->address);
-	return true;
-}
-
 /* Parse "CLIENT PORT SERVER PORT". Zones of link-local addresses are cut off. */
 static bool parse_session(const char *text, struct session *session)
 {
@@ -69,7 +53,8 @@ static bool parse_session(const char *text, struct session *session)
 		return false;
 	for (end = 0; end < ENDS; end++) {
 		session->text[end][strcspn(session->text[end], "%")] = '\0';
-		if (!parse_end(session->text[end], &session->end[end]))
+		if (!address_read_host(session->text[end], &session->end[end].family,
+				       session->end[end].address))
 			return false;
 	}
 	return true;

@@ -76,13 +76,11 @@ static int ask(struct tool *tool, const struct work *work,
 	       const struct change *change, bool *nomatch)
 {
 	uint8_t entry[IPCUCKOO_NET6_SIZE];
-	struct packed one = { 0 };
+	struct packed one = packed_one(change->kind, entry);
 	struct nl_test test;
 	int err;
 
 	memcpy(entry, change->entry, sizeof(entry));
-	one.kind[change->kind].data = entry;
-	one.kind[change->kind].count = 1;
 	err = nl_entry_test(tool->nl, work->set.name, &one, &test);
 	if (err)
 		return err;
