@@ -48,7 +48,7 @@ static const char *topic_name(size_t i)
 
 #define TOPICS	(COUNT(pages) + COUNT(sections))
 
-/* The letter as which a letter of a name counts */
+/* Names are compared without case, and with "-" for a blank. */
 static char plain_letter(char letter)
 {
 	return letter == '-' || letter == '\n' ? ' ' : tolower((unsigned char)letter);

@@ -57,6 +57,7 @@ static void print_extended(struct tool *tool, const struct nl_event *event)
 	struct listing listing = { .tool = tool, .set = &event->set };
 	char name[ESCAPED_SIZE(IPCUCKOO_NAME_SIZE)];
 	const struct extended_entry *entry;
+	bool terminal = isatty(STDOUT_FILENO);
 	size_t i;
 
 	escape_text(event->set.name, " ", "\\x", name);
@@ -66,7 +67,7 @@ static void print_extended(struct tool *tool, const struct nl_event *event)
 		print_entry(entry->kind, entry->entry, NULL);
 		listing.value = &entry->value;
 		/* Other programs may have given it a comment with control characters. */
-		listing.terminal = isatty(STDOUT_FILENO) ||
+		listing.terminal = terminal ||
 				   (entry->value.comment && !is_comment(entry->value.comment));
 		print_value(&listing);
 	}

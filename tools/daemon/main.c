@@ -22,6 +22,7 @@
 #include "daemon/base/timer.h"
 #include "daemon/config.h"
 #include "daemon/control.h"
+#include "daemon/health.h"
 #include "daemon/http/fetch.h"
 #include "daemon/redis/backlog.h"
 #include "daemon/set/attachments.h"
@@ -391,6 +392,21 @@ static int fail_usage_of_daemon(void)
 	return STATUS_USAGE;
 }
 
+/* STATUS_USAGE is HEALTH_CRITICAL for Nagios, which would take wrong words for a fault of the sets. */
+static int fail_usage_of_health(void)
+{
+	fail_usage_of_daemon();
+	return HEALTH_UNKNOWN;
+}
+
+static bool asks_health(int argc, char **argv)
+{
+	while (argc--)
+		if (!strcmp(*argv++, "health"))
+			return true;
+	return false;
+}
+
 /* Ask the daemon that runs. */
 static int run_client(const char *control, char **word, const char *format)
 {
@@ -400,9 +416,10 @@ static int run_client(const char *control, char **word, const char *format)
 	char *line;
 	int result;
 
-	/* For Nagios, 2 would be a fault that was found, and 3 is unknown. */
+	if (health && !word[1])
+		return control_health(control);
 	if (health)
-		return word[1] ? (fail_usage_of_daemon(), 3) : control_health(control);
+		return fail_usage_of_health();
 	if ((!status && strcmp(word[0], "accept") && strcmp(word[0], "refresh")) ||
 	    (!status && !word[1]) || (word[1] && (status || word[2])))
 		return fail_usage_of_daemon();
@@ -474,7 +491,8 @@ static int run_words(int argc, char **argv)
 			puts("ipcuckood v" IPCUCKOO_VERSION);
 			return EXIT_SUCCESS;
 		default:
-			return fail_usage_of_daemon();
+			return asks_health(argc, argv) ? fail_usage_of_health() :
+							 fail_usage_of_daemon();
 		}
 	}
 	if (optind < argc)

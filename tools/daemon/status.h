@@ -11,7 +11,7 @@ struct target;
  * names of the sources ("names"). Allocated; NULL if there is no such format.
  */
 char *status_as(const struct config *config, const char *format);
-/* What is printed next has the time of now. */
+/* Take the time for ages and expiry in what status_of_target() and status_of_source() return next. */
 void status_begin(void);
 /* What "json" has of a set, and of a source */
 struct json_object *status_of_target(const struct target *target);

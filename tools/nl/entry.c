@@ -2,11 +2,29 @@
 #include "nl/entry.h"
 #include "nl/request.h"
 
-/* Whether a message has extensions that are options of a set. */
-static bool has_options(const struct nlattr **attrs)
+/* The attribute of each extension, and its option */
+static const struct {
+	int attr;
+	uint32_t option;
+} extensions[] = {
+	{ IPCUCKOO_A_TIMEOUTS, IPCUCKOO_O_TIMEOUT },
+	{ IPCUCKOO_A_COUNTERS, IPCUCKOO_O_COUNTERS },
+	{ IPCUCKOO_A_SKBINFOS, IPCUCKOO_O_SKBINFO },
+	{ IPCUCKOO_A_COMMENTS, IPCUCKOO_O_COMMENT },
+	{ IPCUCKOO_A_NOMATCHES, NL_NOMATCH },
+};
+
+#define EXTENSIONS	(sizeof(extensions) / sizeof(extensions[0]))
+
+uint32_t nl_read_options(const struct nlattr **attrs)
 {
-	return attrs[IPCUCKOO_A_TIMEOUTS] || attrs[IPCUCKOO_A_COUNTERS] ||
-	       attrs[IPCUCKOO_A_SKBINFOS] || attrs[IPCUCKOO_A_COMMENTS];
+	uint32_t options = 0;
+	size_t i;
+
+	for (i = 0; i < EXTENSIONS; i++)
+		if (attrs[extensions[i].attr])
+			options |= extensions[i].option;
+	return options;
 }
 
 int nl_read_entries(const struct nlattr **attrs, void *data)
@@ -29,7 +47,7 @@ int nl_read_entries(const struct nlattr **attrs, void *data)
 		       mnl_attr_get_payload(attr), more * entry_size[kind]);
 		array->count += more;
 	}
-	entries->has_extensions |= has_options(attrs) || attrs[IPCUCKOO_A_NOMATCHES];
+	entries->has_extensions |= nl_read_options(attrs);
 	return 0;
 }
 
@@ -252,16 +270,6 @@ static void put_extended(struct nlmsghdr *nlh, const struct extended *entries,
 int nl_extended_add(struct nl *nl, const char *set, uint32_t shadow,
 		    struct nl_extended *extended, uint32_t flags, struct nl_change *change)
 {
-	static const struct {
-		int attr;
-		uint32_t option;
-	} extensions[] = {
-		{ IPCUCKOO_A_TIMEOUTS, IPCUCKOO_O_TIMEOUT },
-		{ IPCUCKOO_A_COUNTERS, IPCUCKOO_O_COUNTERS },
-		{ IPCUCKOO_A_SKBINFOS, IPCUCKOO_O_SKBINFO },
-		{ IPCUCKOO_A_COMMENTS, IPCUCKOO_O_COMMENT },
-		{ IPCUCKOO_A_NOMATCHES, NL_NOMATCH },
-	};
 	size_t end = extended_end(extended->entries, extended->from);
 	struct nlmsghdr *nlh;
 	unsigned int i;
@@ -274,7 +282,7 @@ int nl_extended_add(struct nl *nl, const char *set, uint32_t shadow,
 	for (kind = 0; kind < ENTRY_KINDS; kind++)
 		put_extended(nlh, extended->entries, extended->from, end,
 			     IPCUCKOO_A_HOSTS4 + kind, kind);
-	for (i = 0; i < sizeof(extensions) / sizeof(extensions[0]); i++)
+	for (i = 0; i < EXTENSIONS; i++)
 		if (extended->options & extensions[i].option)
 			put_extended(nlh, extended->entries, extended->from, end,
 				     extensions[i].attr, -1);
@@ -361,7 +369,7 @@ static int read_test(const struct nlattr **attrs, void *data)
 	struct strings none = { NULL, NULL };
 	struct nl_test *test = data;
 
-	test->has_value = has_options(attrs);
+	test->has_value = nl_read_options(attrs) & ~NL_NOMATCH;
 	test->value = read_value(attrs, 0, &none);
 	nl_string(attrs, IPCUCKOO_A_COMMENTS, test->comment, sizeof(test->comment));
 	test->found = nl_uint(attrs, IPCUCKOO_A_FOUND);

@@ -32,14 +32,6 @@ int nl_fd(const struct nl *nl)
 
 static int read_event(const struct nlattr **attrs, struct nl_event *event)
 {
-	static const struct {
-		int attr;
-		uint32_t option;
-	} options[] = {
-		{ IPCUCKOO_A_TIMEOUTS, IPCUCKOO_O_TIMEOUT },
-		{ IPCUCKOO_A_COUNTERS, IPCUCKOO_O_COUNTERS },
-	};
-	unsigned int i;
 	int err;
 
 	packed_clear(&event->entries);
@@ -49,9 +41,7 @@ static int read_event(const struct nlattr **attrs, struct nl_event *event)
 	nl_string(attrs, IPCUCKOO_A_SET_TO, event->to, sizeof(event->to));
 	nl_read_attachment(attrs, &event->attachment);
 	err = nl_read_entries(attrs, &event->entries);
-	for (i = 0; i < sizeof(options) / sizeof(options[0]); i++)
-		if (attrs[options[i].attr])
-			event->set.options |= options[i].option;
+	event->set.options |= nl_read_options(attrs) & ~NL_NOMATCH;
 	if (!err && event->entries.has_extensions)
 		err = nl_read_extended(attrs, &event->extended);
 	return err;

@@ -13,7 +13,7 @@
  * struct nl_event - an event
  * @type:	enum ipcuckoo_event
  * @set:	the set; in events about entries, only its name, entries and generation, and
- *		the options TIMEOUT and COUNTERS if the entries have them
+ *		the options for the extensions that the event has
  * @to:		rename, swap: the second name; else empty
  * @attachment:	the attachment of an event about attachments
  * @entries:	the entries of an event about entries. The next event uses their memory

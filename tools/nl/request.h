@@ -104,6 +104,8 @@ void nl_index(const struct nlmsghdr *nlh, const struct nlattr **attrs);
 uint64_t nl_uint(const struct nlattr **attrs, int type);
 void nl_string(const struct nlattr **attrs, int type, char *to, size_t size);
 nl_answer_fn nl_read_set, nl_read_attachment, nl_read_entries, nl_read_extended, nl_read_change;
+/* The extensions that a message has: enum ipcuckoo_option, and NL_NOMATCH */
+uint32_t nl_read_options(const struct nlattr **attrs);
 /* Read the number of a shadow from the answer to SHADOW_NEW. */
 nl_answer_fn nl_read_shadow;
 

@@ -436,6 +436,10 @@ def test_why(b):
 def test_health(b):
     """What monitoring gets: the exit statuses of Nagios, and a line for each fault"""
     b.case("no daemon: unknown", b.daemon.health()[0] == 3, b.daemon.health())
+    wrong = [b.daemon.run(*words).returncode
+             for words in (("health", "x"), ("health", "--bogus"), ("status", "x"), ("--bogus",))]
+    b.case("wrong words are no fault of a set: unknown; of other commands, an error of usage",
+           wrong == [3, 3, 2, 2], wrong)
     b.server.say("/a", lie.whole(lines(MANY[:9])))
     b.begin({"s": {"attach": "src drop"}}, {"a": {"set": "s"}})
     good = (0, "OK: all is in force: sets: 1, sources: 1\n")

@@ -157,8 +157,9 @@ static void free_list(char **list)
 	free(list);
 }
 
-/* Append the parts of a text that @blanks separate. Words that have blanks are in quotes. */
-/* @words: blanks and commas end an element; otherwise only the end of the line does. */
+/* Append the elements of a list. @words: blanks and commas separate them, and an element that has some is
+ * in quotes; otherwise each line is an element.
+ */
 static bool parse_list(char ***field, const char *text, bool words, bool more, char *why)
 {
 	const char *blanks = words ? " \t\r\n," : "\r\n";

@@ -10,8 +10,8 @@
 #include "daemon/set/source.h"
 #include "daemon/set/store.h"
 
-/* Contents that change entry by entry are stored at most once in this many seconds. After a failure, they
- * are stored again after so many.
+/* Contents that change entry by entry are stored at most once in this many seconds, and after a failure
+ * it takes as long until the next attempt.
  */
 #define SAVE_SECONDS	60
 
