@@ -174,11 +174,11 @@ static int on_reload(sd_event_source *event, const struct signalfd_siginfo *info
 
 static int on_end(sd_event_source *event, const struct signalfd_siginfo *info, void *data)
 {
-	struct daemon *daemon = data;
+	struct run *run = data;
 
 	(void)event;
 	(void)info;
-	return sd_event_exit(daemon->event, EXIT_SUCCESS);
+	return sd_event_exit(run->daemon.event, EXIT_SUCCESS);
 }
 
 /* A dry run ends when each source has answered once. */
@@ -272,20 +272,29 @@ static void block_signals(void)
 	sigprocmask(SIG_BLOCK, &signals, NULL);
 }
 
+/* Handle a signal before all else: what is asked of the daemon after SIGHUP was sent is asked of the
+ * new configuration, and the end does not wait until thousands of feeds have had their turn.
+ */
+static void add_signal(struct run *run, int number, sd_event_signal_handler_t handler)
+{
+	sd_event_source *source = NULL;
+
+	need_event(sd_event_add_signal(run->daemon.event, &source, number, handler, run),
+		   strsignal(number));
+	sd_event_source_set_priority(source, SD_EVENT_PRIORITY_IMPORTANT - 1);
+	sd_event_source_set_floating(source, true);
+	sd_event_source_unref(source);
+}
+
 static void set_up_events(struct run *run)
 {
 	struct daemon *daemon = &run->daemon;
-	sd_event_source *hangup = NULL;
 
 	signal(SIGPIPE, SIG_IGN);
 	need_event(sd_event_default(&daemon->event), "no event loop");
-	need_event(sd_event_add_signal(daemon->event, &hangup, SIGHUP, on_reload, run), "SIGHUP");
-	/* What is asked after the signal was sent is asked of the new configuration. */
-	sd_event_source_set_priority(hangup, SD_EVENT_PRIORITY_IMPORTANT - 1);
-	sd_event_source_set_floating(hangup, true);
-	sd_event_source_unref(hangup);
-	need_event(sd_event_add_signal(daemon->event, NULL, SIGTERM, on_end, daemon), "SIGTERM");
-	need_event(sd_event_add_signal(daemon->event, NULL, SIGINT, on_end, daemon), "SIGINT");
+	add_signal(run, SIGHUP, on_reload);
+	add_signal(run, SIGTERM, on_end);
+	add_signal(run, SIGINT, on_end);
 	if (!daemon->dry_run)
 		need_event(watch_clock(run), "no watch over the clock");
 	/* Only if the unit has WatchdogSec */
