@@ -118,7 +118,7 @@ static void find_contents(struct source *source, const struct config *old, const
 		source_inherit(source, before);
 	else if (dir)
 		source->delivered = store_load(source, dir);
-	guard_start(source, notes_get(source->notes, GUARD_NOTE));
+	guard_start(source);
 }
 
 /* @old: the configuration that was in force; NULL when the daemon starts */
@@ -126,6 +126,7 @@ static void find_all_contents(struct config *config, const struct config *old, c
 {
 	size_t i;
 
+	guard_look();
 	for (i = 0; i < config->source_count; i++)
 		find_contents(config->sources[i], old, dir);
 }

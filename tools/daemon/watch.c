@@ -90,7 +90,7 @@ static void look_at_addresses(struct daemon *daemon)
 	if (looked_at && now - looked_at < ADDRESSES_SECONDS)
 		return;
 	looked_at = now;
-	if (!guard_look(daemon))
+	if (!guard_look())
 		return;
 	for (i = 0; i < config->source_count; i++)
 		source_follow(config->sources[i]);

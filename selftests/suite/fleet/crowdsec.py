@@ -362,19 +362,21 @@ def test_total(b):
     with open(path, "w", encoding="ascii") as f:
         f.write("9.0.0.0/13\n198.51.100.7\n")
     feed = {"9.0.0.0/13", "198.51.100.7"}
-    decision = b.lapi.add("8.0.0.0/13", 3600)
     b.config(sets={"max-total": "12"})
     with open(b.daemon.config, "a", encoding="ascii") as f:
         f.write(f"[feed list]\nset = s\nurl = file://{path}\njitter = 0%\n")
     b.daemon.start()
-    b.case("nothing of the feed, which has one address more", wait_for(
-        lambda: set(members("s")) == {"8.0.0.0/13"} and "kept_out_why" in b.daemon.source("list")), members("s"))
+    b.case("the feed is in force", wait_for(lambda: set(members("s")) == feed), members("s"))
+    decision = b.lapi.add("8.0.0.0/13", 3600)
+    b.case("not a decision with one address more than there is room for", wait_for(
+        lambda: "max-total leaves only 524287 for it" in b.source().get("kept_out_why", "") and
+        set(members("s")) == feed), (members("s"), b.source()))
     b.lapi.add("11.0.0.0/16", 3600)
-    b.case("nothing of the decisions, when they have more", wait_for(
-        lambda: set(members("s")) == feed and "max-total allows" in b.source().get("kept_out_why", "")),
+    b.case("but one that there is room for", wait_for(
+        lambda: set(members("s")) == feed | {"11.0.0.0/16"} and b.source()["kept_out"] == 1),
         (members("s"), b.source()))
     b.lapi.delete(decision)
-    b.case("both, when they have few enough", wait_for(
+    b.case("nothing is kept out in the end", wait_for(
         lambda: set(members("s")) == feed | {"11.0.0.0/16"} and "kept_out_why" not in b.source()),
         (members("s"), b.source()))
     b.end()

@@ -259,12 +259,25 @@ def test_wide(b):
     b.case("and that is said", wait_for(lambda: b.source().get("left_out") == 2), b.source())
     b.config(min_length=0, min_length6=0)
     b.reload()
+    routes = {"192.0.2.1", "10.0.0.0/8", "2001::/16"}
     b.add("0.0.0.0/0")
-    b.same("all are allowed, but not so much by max-total", set())
+    b.same("all are allowed, but not what the machine needs", routes)
+    b.case("and that is said", "0.0.0.0/0 has " in b.source()["kept_out_why"], b.source())
+    # No address that each machine needs
+    wide = {"8.0.0.0/5", "32.0.0.0/3", "64.0.0.0/3", "96.0.0.0/3", "128.0.0.0/3"}
+    for net in sorted(wide):
+        b.add(net)
+    b.same("nor so much by max-total", set())
     b.case("and that is said", "max-total allows 2147483648" in b.source()["kept_out_why"], b.source())
     b.config("max-total = 0\n", min_length=0, min_length6=0)
     b.reload()
-    b.same("by that, too", {"192.0.2.1", "10.0.0.0/8", "2001::/16", "0.0.0.0/0"})
+    b.same("by that, too", routes | wide)
+    b.config("protect = no\n", min_length=0, min_length6=0)
+    b.reload()
+    b.same("and without protection", routes | wide | {"0.0.0.0/0"})
+    b.config("max-total = 0\n", min_length=0, min_length6=0)
+    b.reload()
+    b.same("which is turned on again", routes | wide)
 
 
 def test_hosts(b):

@@ -458,7 +458,7 @@ static char *find_wrong_entry(const struct feed_source *feed, const struct packe
 {
 	const struct feed *parsed = &feed->parsed;
 	struct member named;
-	char *why = find_short_prefix(feed, &named) ? : guard_doubt(&feed->source, &parsed->entries, &named);
+	char *why = find_short_prefix(feed, &named) ? : guard_doubt(&feed->source, &parsed->entries, true, &named);
 	unsigned long line = why ? origin_line(parsed->origin, added, named.kind, named.entry) : 0;
 	char *text;
 
@@ -700,6 +700,7 @@ static char *accept_feed(struct feed_source *feed, bool *done)
 		return need_text("feed %s: nothing waits to be accepted%s%s", feed->source.name,
 				 feed->source.problem ? ": " : "",
 				 feed->source.problem ? feed->source.problem : "");
+	guard_agree(&feed->source, &feed->pending);
 	accept_entries(feed, &feed->pending, &feed->pending_result);
 	forget_pending(feed);
 	return need_text("feed %s: %zu entries were accepted", feed->source.name, count);
@@ -718,7 +719,7 @@ static char *do_command(struct source *source, const char *command, bool *done)
 
 const struct source_kind feed_kind = {
 	.word = "feed",
-	.judges = true,
+	.doubts = true,
 	.size = sizeof(struct feed_source),
 	.keys = feed_keys,
 	.check = check_feed,

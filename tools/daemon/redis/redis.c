@@ -298,7 +298,8 @@ static char *find_harm(const struct source *source, const struct request *reques
 		       const struct packed *added)
 {
 	struct member named;
-	char *doubt = request->force ? NULL : guard_doubt(source, added, &named), *text;
+	bool whole = publication_is_whole(request);
+	char *doubt = request->force ? NULL : guard_doubt(source, added, whole, &named), *text;
 
 	if (!doubt)
 		return NULL;

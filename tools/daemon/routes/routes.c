@@ -659,7 +659,7 @@ static char *do_command(struct source *source, const char *command, bool *done)
 
 const struct source_kind routes_kind = {
 	.word = "routes",
-	.judges = true,
+	.limits = true,
 	.size = sizeof(struct routes_source),
 	.keys = routes_keys,
 	.check = check_routes,

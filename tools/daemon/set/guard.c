@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include <stdlib.h>
-#include <unistd.h>
+#include <string.h>
 
 #include "daemon/base/log.h"
 #include "daemon/base/memory.h"
@@ -12,17 +12,18 @@
 /**
  * struct verdict - what is found out about entries
  * @source:	their source
- * @entries:	the entries, sorted; NULL: all that are in force
  * @refused:	those that are not allowed, sorted
- * @why:	the first reason, or NULL
+ * @why:	the first reason for an entry that has not been kept out before, or else for another one;
+ *		or NULL
  * @named:	the entry that it names
+ * @is_new:	this one has not been kept out before
  */
 struct verdict {
 	const struct source *source;
-	const struct packed *entries;
 	struct packed refused;
 	char *why;
 	struct member named;
+	bool is_new;
 };
 
 /* Also if the set gets nothing of the source at the moment: guard_total() may find that it fits
@@ -36,22 +37,20 @@ static bool in_force(const struct source *source, enum entry_kind kind, const ui
 	       !packed_has(&source->kept_out, kind, entry);
 }
 
-/* Take the first reason, which is allocated. */
+/* @why: allocated */
 static void give_reason(struct verdict *verdict, char *why, enum entry_kind kind, const uint8_t *entry)
 {
-	if (verdict->why) {
+	bool is_new = !packed_has(&verdict->source->kept_out, kind, entry);
+
+	if (verdict->why && (verdict->is_new || !is_new)) {
 		free(why);
 		return;
 	}
+	free(verdict->why);
 	verdict->why = why;
+	verdict->is_new = is_new;
 	verdict->named.kind = kind;
 	memcpy(verdict->named.entry, entry, entry_size[kind]);
-}
-
-static bool is_judged(const struct verdict *verdict, enum entry_kind kind, const uint8_t *entry)
-{
-	return verdict->entries ? packed_has(verdict->entries, kind, entry) :
-				  in_force(verdict->source, kind, entry);
 }
 
 static enum entry_kind host_of(const struct machine_address *address)
@@ -59,19 +58,23 @@ static enum entry_kind host_of(const struct machine_address *address)
 	return address->family == IPCUCKOO_FAMILY_INET ? ENTRY_HOST4 : ENTRY_HOST6;
 }
 
-static int refuse_covering(struct verdict *verdict, const struct machine_address *address)
+/* Refuse the entries that have an address, but for those to which somebody agreed. */
+static int refuse_covering(struct verdict *verdict, const struct contents *contents,
+			   const struct machine_address *address)
 {
+	const struct packed *agreed = &verdict->source->agreed;
 	bool v6 = address->family == IPCUCKOO_FAMILY_INET6;
 	unsigned int len = v6 ? 128 : 32;
 	char name[ADDRESS_TEXT_SIZE], text[ADDRESS_TEXT_SIZE];
 	uint8_t entry[IPCUCKOO_NET6_SIZE];
+	struct member member;
 	enum entry_kind kind;
 	int err = 0;
 
 	*entry_format(name, host_of(address), address->address) = '\0';
 	for (; !err; len--) {
 		kind = entry_prefix(v6, address->address, len, entry);
-		if (is_judged(verdict, kind, entry)) {
+		if (contents_find(contents, kind, entry, &member) && !packed_has(agreed, kind, entry)) {
 			*entry_format(text, kind, entry) = '\0';
 			give_reason(verdict, is_net(kind) ?
 				    need_text("%s has %s, %s", text, name, address->what) :
@@ -84,32 +87,46 @@ static int refuse_covering(struct verdict *verdict, const struct machine_address
 	return err;
 }
 
+/* The addresses that the machine needs */
+struct needed {
+	struct machine_address *addresses;
+	size_t count;
+};
+
+static struct needed read_needed(void)
+{
+	struct needed needed;
+
+	needed.count = machine_addresses(&needed.addresses);
+	return needed;
+}
+
 /* Refuse what would drop addresses that the machine needs, unless an exception keeps them. Packets
  * of loopback devices are not dropped.
  */
-static int check_addresses(struct verdict *verdict, const struct machine_address *addresses,
-			   size_t count)
+static void check_addresses(struct verdict *verdict, const struct contents *contents,
+			    const struct needed *needed)
 {
 	const struct packed *exceptions = &verdict->source->target->exceptions;
+	const struct machine_address *address;
 	size_t i;
-	int err = 0;
 
-	for (i = 0; i < count && !err; i++)
-		if (!addresses[i].loopback &&
-		    !packed_covers(exceptions, host_of(&addresses[i]), addresses[i].address))
-			err = refuse_covering(verdict, &addresses[i]);
+	for (i = 0; i < needed->count; i++) {
+		address = &needed->addresses[i];
+		if (!address->loopback &&
+		    !packed_covers(exceptions, host_of(address), address->address))
+			need_memory(refuse_covering(verdict, contents, address));
+	}
 	packed_unique(&verdict->refused);
-	return err;
 }
 
-static int check_machine(struct verdict *verdict)
+/* The same for the addresses of this moment */
+static void check_machine(struct verdict *verdict, const struct contents *contents)
 {
-	struct machine_address *addresses;
-	size_t count = machine_addresses(&addresses);
-	int err = check_addresses(verdict, addresses, count);
+	struct needed needed = read_needed();
 
-	free(addresses);
-	return err;
+	check_addresses(verdict, contents, &needed);
+	free(needed.addresses);
 }
 
 /* Refuse the widest entry of a family, and all that are as wide: none of these is better. */
@@ -130,82 +147,155 @@ static int refuse_widest(struct verdict *verdict, const struct packed *entries,
 	return err;
 }
 
-/* Refuse the widest entries until the rest is not too much. */
-static int check_internet(struct verdict *verdict)
+/* What the sources of a set have together, but for those that are left out. */
+static struct packed collect(const struct target *target)
+{
+	struct packed entries = { 0 }, rest = { 0 };
+
+	need_memory(merged_collect(target, true, &entries));
+	need_memory(packed_without(&entries, &target->exceptions, &rest));
+	packed_free(&entries);
+	return rest;
+}
+
+/* The same without those of the source that are not in @next; NULL: with all of them. */
+static struct packed collect_staying(const struct source *source, const struct contents *next)
+{
+	struct target others = *source->target;
+	struct contents_cursor cursor = { 0 };
+	struct member member;
+	struct packed rest;
+	size_t i;
+
+	if (!next)
+		return collect(source->target);
+	others.sources = need_zeros(others.source_count * sizeof(*others.sources));
+	others.source_count = 0;
+	for (i = 0; i < source->target->source_count; i++)
+		if (source->target->sources[i] != source)
+			others.sources[others.source_count++] = source->target->sources[i];
+	rest = collect(&others);
+	free(others.sources);
+	while (contents_next(next, &cursor, &member))
+		if (in_force(source, member.kind, member.entry))
+			need_memory(packed_add(&rest, member.kind, member.entry));
+	packed_unique(&rest);
+	return rest;
+}
+
+static char *text_excess(const struct target *target, const struct packed *entries,
+			 const struct exposure_excess *excess, bool total)
+{
+	char text[EXPOSURE_TEXT_SIZE];
+
+	exposure_text(entries, excess, text);
+	if (!total)
+		return need_copy(text);
+	/* The rest of the text says what one change may add. */
+	*strchrnul(text, ';') = '\0';
+	return need_text("%s; max-total%s leaves only %llu for it in [set %s]", text,
+			 excess->family == EXPOSURE_V6 ? "6" : "", (unsigned long long)excess->most,
+			 target->name);
+}
+
+/* Refuse the widest of @fresh until the rest covers no more than @most of what @there does not. */
+static void refuse_excess(struct verdict *verdict, const struct packed *fresh,
+			  const struct packed *there, const struct exposure *most, bool total)
+{
+	struct exposure_excess excess;
+	struct packed rest = { 0 };
+	int over;
+
+	for (;;) {
+		need_memory(packed_missing(fresh, &verdict->refused, &rest));
+		over = exposure_check(&rest, there, most, &excess);
+		if (over <= 0)
+			break;
+		give_reason(verdict, text_excess(verdict->source->target, &rest, &excess, total),
+			    excess.widest.kind, entry_at(&rest, excess.widest));
+		need_memory(refuse_widest(verdict, &rest, excess.widest));
+		packed_free(&rest);
+	}
+	need_memory(over);
+	packed_free(&rest);
+}
+
+static struct exposure spare_of(const struct target *target, const struct packed *there)
+{
+	struct exposure spare = exposure_of_lengths(target->max_total, target->max_total6);
+	struct exposure size = exposure_measure(there);
+	int i;
+
+	for (i = 0; i < EXPOSURE_FAMILIES; i++)
+		spare.size[i] -= size.size[i] < spare.size[i] ? size.size[i] : spare.size[i];
+	return spare;
+}
+
+/* Refuse what is too much of entries that are not in force yet, by max-growth and by max-total. What
+ * exceptions cover never is in force. @next: the contents that the source gets; NULL: what it has stays
+ */
+static void check_internet(struct verdict *verdict, const struct packed *entries,
+			   const struct contents *next)
 {
 	const struct target *target = verdict->source->target;
 	struct exposure most = exposure_of_lengths(target->max_growth, target->max_growth6);
-	struct packed rest = { 0 }, there = { 0 };
-	char text[EXPOSURE_TEXT_SIZE];
-	struct exposure_excess excess;
-	int over = packed_missing(verdict->entries, &verdict->refused, &rest);
+	struct packed fresh = { 0 }, there;
+	struct exposure size;
 
-	if (!over)
-		over = exposure_check(&rest, NULL, &most, &excess);
-	if (over > 0)
-		over = merged_collect(target, true, &there) ? : exposure_check(&rest, &there, &most, &excess);
-	while (over > 0) {
-		give_reason(verdict, need_copy(exposure_text(&rest, &excess, text)),
-			    excess.widest.kind, entry_at(&rest, excess.widest));
-		over = refuse_widest(verdict, &rest, excess.widest);
-		packed_free(&rest);
-		if (!over)
-			over = packed_missing(verdict->entries, &verdict->refused, &rest);
-		if (!over)
-			over = exposure_check(&rest, &there, &most, &excess);
+	need_memory(packed_without(entries, &target->exceptions, &fresh));
+	size = exposure_bound(&fresh);
+	if (exposure_exceeds(&size, &most) >= 0) {
+		there = collect(target);
+		refuse_excess(verdict, &fresh, &there, &most, false);
+		packed_free(&there);
 	}
-	packed_free(&rest);
-	packed_free(&there);
-	return over;
+	if (exposure_exceeds(&size, &target->spare) >= 0) {
+		there = collect_staying(verdict->source, next);
+		most = spare_of(target, &there);
+		refuse_excess(verdict, &fresh, &there, &most, true);
+		packed_free(&there);
+	}
+	packed_free(&fresh);
 }
 
-/* Find out which of @entries, which are not in force, are not allowed. What exceptions cover never
- * is in force.
- */
-static void judge(struct verdict *verdict, const struct packed *entries)
+/* The source gets these contents. @whole: instead of those that it has */
+static void check_contents(struct verdict *verdict, const struct contents *contents, bool whole)
 {
-	struct packed rest = { 0 };
-
-	need_memory(packed_without(entries, &verdict->source->target->exceptions, &rest));
-	verdict->entries = &rest;
-	if (packed_count(&rest)) {
-		need_memory(check_machine(verdict));
-		need_memory(check_internet(verdict));
-	}
-	verdict->entries = NULL;
-	packed_free(&rest);
-}
-
-char *guard_doubt(const struct source *source, const struct packed *entries, struct member *named)
-{
-	struct verdict verdict = { .source = source };
+	const struct source *source = verdict->source;
+	struct contents_cursor cursor = { 0 };
 	struct packed fresh = { 0 };
-	struct entry_ref ref;
+	struct member member;
+
+	while (contents_next(contents, &cursor, &member))
+		if (!in_force(source, member.kind, member.entry))
+			need_memory(packed_add(&fresh, member.kind, member.entry));
+	packed_unique(&fresh);
+	check_internet(verdict, &fresh, whole ? contents : NULL);
+	packed_free(&fresh);
+}
+
+char *guard_doubt(const struct source *source, const struct packed *entries, bool whole,
+		  struct member *named)
+{
+	const struct contents contents = { .plain = *entries };
+	struct verdict verdict = { .source = source };
 
 	if (!source->target->protect)
 		return NULL;
-	for (ref.kind = 0; ref.kind < ENTRY_KINDS; ref.kind++)
-		for (ref.index = 0; ref.index < entries->kind[ref.kind].count; ref.index++)
-			if (!in_force(source, ref.kind, entry_at(entries, ref)))
-				need_memory(packed_add(&fresh, ref.kind, entry_at(entries, ref)));
-	judge(&verdict, &fresh);
-	packed_free(&fresh);
+	check_machine(&verdict, &contents);
+	check_contents(&verdict, &contents, whole);
 	packed_free(&verdict.refused);
 	*named = verdict.named;
 	return verdict.why;
 }
 
-/* What the sources have together, but for those that are left out. */
+/* How much of the internet the sources of a set have together, but for those that are left out */
 static struct exposure measure(const struct target *target)
 {
-	struct packed entries = { 0 }, rest = { 0 };
-	struct exposure size;
+	struct packed entries = collect(target);
+	struct exposure size = exposure_measure(&entries);
 
-	need_memory(merged_collect(target, true, &entries));
-	need_memory(packed_without(&entries, &target->exceptions, &rest));
-	size = exposure_measure(&rest);
 	packed_free(&entries);
-	packed_free(&rest);
 	return size;
 }
 
@@ -228,34 +318,64 @@ static struct exposure measure_roughly(const struct target *target)
 	return size;
 }
 
-static struct source *find_largest(const struct target *target, int family)
+/* What a source has of a family */
+struct share {
+	struct source *source;
+	uint64_t size;
+};
+
+static int compare_shares(const void *a, const void *b)
 {
-	struct source *largest = NULL;
+	const struct share *one = a, *other = b;
+
+	return (one->size < other->size) - (one->size > other->size);
+}
+
+/* The sources that have any, the largest first. Return: how many these are. */
+static size_t list_shares(const struct target *target, int family, struct share *shares)
+{
 	struct target one = *target;
-	struct exposure size;
-	uint64_t most = 0;
-	size_t i;
+	size_t count = 0, i;
 
 	one.source_count = 1;
 	for (i = 0; i < target->source_count; i++) {
 		one.sources = &target->sources[i];
-		size = measure(&one);
-		if (size.size[family] <= most)
-			continue;
-		most = size.size[family];
-		largest = target->sources[i];
+		shares[count].source = target->sources[i];
+		shares[count].size = measure(&one).size[family];
+		count += shares[count].size > 0;
 	}
-	return largest;
+	qsort(shares, count, sizeof(*shares), compare_shares);
+	return count;
 }
 
-static void leave_out(const struct target *target, int family, uint64_t size, uint64_t most)
+/* Leave out the sources that have the most of a family, as few as possible, so that the others have no
+ * more than @most of it. Return: what the others have.
+ */
+static struct exposure leave_out(const struct target *target, int family, uint64_t size, uint64_t most)
 {
-	struct source *source = find_largest(target, family);
+	struct share *shares = need_zeros((target->source_count + 1) * sizeof(*shares));
+	size_t count = list_shares(target, family, shares), few = 0, many = count, middle, i;
+	const char *six = family == EXPOSURE_V6 ? "6" : "";
+	char *why = need_text("the set gets nothing of it, which is one of the largest: all sources of [set %s] would drop %llu %s, and max-total%s allows %llu; correct it, or say what shall be allowed, such as max-total%s = 0 for any",
+			      target->name, (unsigned long long)size, exposure_units[family], six,
+			      (unsigned long long)most, six);
+	struct exposure rest = { 0 };
 
-	source->left_out = need_text("the set gets nothing of it: all sources of [set %s] would drop %llu %s, of which it has the most; max-total%s allows %llu; correct it, or say what shall be allowed, such as max-total%s = 0 for any",
-				     target->name, (unsigned long long)size,
-				     exposure_units[family], family == EXPOSURE_V6 ? "6" : "",
-				     (unsigned long long)most, family == EXPOSURE_V6 ? "6" : "");
+	while (few < many) {
+		middle = (few + many) / 2;
+		for (i = 0; i < count; i++)
+			shares[i].source->left_out = i < middle ? why : NULL;
+		rest = measure(target);
+		if (rest.size[family] > most)
+			few = middle + 1;
+		else
+			many = middle;
+	}
+	for (i = 0; i < count; i++)
+		shares[i].source->left_out = i < many ? need_copy(why) : NULL;
+	free(why);
+	free(shares);
+	return measure(target);
 }
 
 /* Forget why a source was left out before. Return: whether that is otherwise now. */
@@ -291,8 +411,8 @@ bool guard_total(struct target *target)
 	size = measure_roughly(target);
 	if (exposure_exceeds(&size, &most) >= 0)
 		size = measure(target);
-	for (; (family = exposure_exceeds(&size, &most)) >= 0; size = measure(target)) {
-		leave_out(target, family, size.size[family], most.size[family]);
+	while ((family = exposure_exceeds(&size, &most)) >= 0) {
+		size = leave_out(target, family, size.size[family], most.size[family]);
 		complete = false;
 	}
 	target->spare = complete ? most : size;
@@ -303,22 +423,35 @@ bool guard_total(struct target *target)
 	return changed;
 }
 
-char *guard_note(const struct source *source)
+/* The notes of a source with what is kept out, and with what was agreed to */
+#define KEPT_OUT_NOTE	"kept-out"
+#define AGREED_NOTE	"agreed"
+
+static void note(struct source *source, const char *key, const struct packed *entries)
 {
 	char text[ADDRESS_TEXT_SIZE], *all = NULL;
 	struct entry_ref ref;
 	size_t size;
 	FILE *f;
 
-	if (!packed_count(&source->kept_out))
-		return NULL;
+	if (!packed_count(entries)) {
+		notes_set(&source->notes, key, NULL);
+		return;
+	}
 	f = open_memstream(&all, &size);
 	need_memory(!f);
 	for (ref.kind = 0; ref.kind < ENTRY_KINDS; ref.kind++)
-		for (ref.index = 0; ref.index < source->kept_out.kind[ref.kind].count; ref.index++)
-			fprintf(f, "%s ", entry_text(&source->kept_out, ref, text));
+		for (ref.index = 0; ref.index < entries->kind[ref.kind].count; ref.index++)
+			fprintf(f, "%s ", entry_text(entries, ref, text));
 	need_memory(fclose(f));
-	return all;
+	notes_set(&source->notes, key, all);
+	free(all);
+}
+
+void guard_note(struct source *source)
+{
+	note(source, KEPT_OUT_NOTE, &source->kept_out);
+	note(source, AGREED_NOTE, &source->agreed);
 }
 
 char *guard_text(const struct source *source)
@@ -329,7 +462,7 @@ char *guard_text(const struct source *source)
 		return need_copy(source->left_out);
 	if (!count)
 		return NULL;
-	return need_text("%zu entr%s not put into the set: %s; if that is right, name it in except, or say max-growth = 0 or protect = no in [set %s] of the configuration",
+	return need_text("%zu entr%s not put into the set: %s; if that is right, change except, max-growth, max-total or protect in [set %s] of the configuration",
 			 count, count == 1 ? "y is" : "ies are", source->kept_out_why,
 			 source->target->name);
 }
@@ -359,25 +492,43 @@ static void keep_out(struct source *source, struct packed *kept_out, char *why)
 	source->kept_out_why = NULL;
 }
 
-static bool is_guarded(const struct source *source)
+void guard_agree(struct source *source, const struct packed *entries)
 {
-	return source->target->protect && !source->kind->judges;
+	const struct contents contents = { .plain = *entries };
+	struct verdict verdict = { .source = source };
+
+	packed_free(&source->agreed);
+	check_machine(&verdict, &contents);
+	source->agreed = verdict.refused;
+	free(verdict.why);
+}
+
+/* Forget that somebody agreed to entries that the source has no more. */
+static void forget_agreed(struct source *source, const struct contents *next)
+{
+	struct packed before = source->agreed;
+	struct member member;
+	struct entry_ref ref;
+
+	source->agreed = (struct packed){ 0 };
+	for (ref.kind = 0; ref.kind < ENTRY_KINDS; ref.kind++)
+		for (ref.index = 0; ref.index < before.kind[ref.kind].count; ref.index++)
+			if (contents_find(next, ref.kind, entry_at(&before, ref), &member))
+				need_memory(packed_add(&source->agreed, ref.kind,
+						       entry_at(&before, ref)));
+	packed_free(&before);
 }
 
 void guard_deliver(struct source *source, const struct contents *next)
 {
+	const struct source_kind *kind = source->kind;
 	struct verdict verdict = { .source = source };
-	struct contents_cursor cursor = { 0 };
-	struct packed fresh = { 0 };
-	struct member member;
 
-	if (is_guarded(source)) {
-		while (contents_next(next, &cursor, &member))
-			if (!in_force(source, member.kind, member.entry))
-				need_memory(packed_add(&fresh, member.kind, member.entry));
-		packed_unique(&fresh);
-		judge(&verdict, &fresh);
-		packed_free(&fresh);
+	forget_agreed(source, next);
+	if (source->target->protect && !kind->doubts) {
+		check_machine(&verdict, next);
+		if (!kind->limits)
+			check_contents(&verdict, next, true);
 	}
 	keep_out(source, &verdict.refused, verdict.why);
 }
@@ -387,11 +538,11 @@ void guard_change(struct source *source, const struct source_change *changes, si
 {
 	struct packed fresh = { 0 }, changed = { 0 }, left = { 0 };
 	struct verdict verdict = { .source = source };
-	struct contents seen = { 0 };
+	struct contents seen = { 0 }, next = { 0 };
 	const struct member *member;
 	struct member there;
 
-	if (!is_guarded(source))
+	if (!source->target->protect)
 		return;
 	while (count--) {
 		member = &changes[count].member;
@@ -404,7 +555,11 @@ void guard_change(struct source *source, const struct source_change *changes, si
 	}
 	packed_unique(&fresh);
 	packed_unique(&changed);
-	judge(&verdict, &fresh);
+	next.plain = fresh;
+	if (packed_count(&fresh))
+		check_machine(&verdict, &next);
+	if (!source->kind->limits)
+		check_internet(&verdict, &fresh, NULL);
 	/* What did not change stays left out. */
 	need_memory(packed_missing(&source->kept_out, &changed, &left));
 	need_memory(packed_append(&left, &verdict.refused));
@@ -419,120 +574,52 @@ void guard_change(struct source *source, const struct source_change *changes, si
 	contents_free(&seen);
 }
 
-void guard_start(struct source *source, const char *text)
+/* The addresses that the machine needed when guard_look() looked last */
+static struct needed needed;
+
+bool guard_look(void)
 {
-	struct feed feed = { .family = IPCUCKOO_FAMILY_ANY };
-	struct verdict verdict = { .source = source };
-	char why[ADDRESS_WHY_SIZE];
-	size_t len;
-
-	if (!text || !source->target->protect)
-		return;
-	for (; *text; text += len + !!text[len]) {
-		len = strcspn(text, " ");
-		if (len)
-			feed_add(&feed, text, len, why);
-	}
-	packed_unique(&feed.entries);
-	/* Not in force yet, so that they count as new. */
-	source->kept_out = feed.entries;
-	judge(&verdict, &feed.entries);
-	keep_out(source, &verdict.refused, verdict.why);
-}
-
-/* The addresses that the machine needed when guard_look() looked last, also in an earlier run; and
- * those that it had not needed then.
- */
-static struct packed known;
-static bool are_known;
-static struct machine_address *added;
-static size_t added_count;
-
-static char *addresses_path(const struct daemon *daemon, const char *ending)
-{
-	return need_text("%s/addresses%s", daemon->state_dir, ending);
-}
-
-/* What an earlier run knew; nothing if there was none. */
-static void load_known(const struct daemon *daemon)
-{
-	struct feed feed = { .family = IPCUCKOO_FAMILY_ANY };
-	char *path = addresses_path(daemon, "");
-	struct feed_fault fault;
-
-	are_known = !feed_read(&feed, path, &fault);
-	known = feed.entries;
-	packed_unique(&known);
-	free(path);
-}
-
-/* If this fails, the next run takes the addresses for those of before. */
-static void store_known(const struct daemon *daemon)
-{
-	char *path = addresses_path(daemon, ""), *temporary = addresses_path(daemon, ".new");
-	char text[ADDRESS_TEXT_SIZE];
-	struct entry_ref ref;
-	FILE *f = fopen(temporary, "we");
-
-	for (ref.kind = 0; f && ref.kind < ENTRY_KINDS; ref.kind++)
-		for (ref.index = 0; ref.index < known.kind[ref.kind].count; ref.index++)
-			fprintf(f, "%s\n", entry_text(&known, ref, text));
-	if (!f || fclose(f) || rename(temporary, path))
-		unlink(temporary);
-	free(temporary);
-	free(path);
-}
-
-bool guard_look(const struct daemon *daemon)
-{
-	struct packed now = { 0 }, gone = { 0 };
-	size_t count, i;
+	struct needed before = needed;
+	struct packed old = { 0 }, now = { 0 }, different = { 0 };
 	bool changed;
+	size_t i;
 
-	if (!are_known && daemon->state_dir)
-		load_known(daemon);
-	free(added);
-	count = machine_addresses(&added);
-	added_count = 0;
-	for (i = 0; i < count; i++) {
-		need_memory(packed_add(&now, host_of(&added[i]), added[i].address));
-		if (are_known && !packed_has(&known, host_of(&added[i]), added[i].address))
-			added[added_count++] = added[i];
-	}
+	needed = read_needed();
+	for (i = 0; i < before.count; i++)
+		need_memory(packed_add(&old, host_of(&before.addresses[i]), before.addresses[i].address));
+	for (i = 0; i < needed.count; i++)
+		need_memory(packed_add(&now, host_of(&needed.addresses[i]), needed.addresses[i].address));
+	packed_unique(&old);
 	packed_unique(&now);
-	need_memory(packed_missing(&known, &now, &gone));
-	changed = added_count || packed_count(&gone);
-	packed_free(&gone);
-	packed_free(&known);
-	known = now;
-	if (daemon->state_dir && (changed || !are_known))
-		store_known(daemon);
-	are_known = true;
+	need_memory(packed_missing(&old, &now, &different));
+	need_memory(packed_missing(&now, &old, &different));
+	changed = packed_count(&different);
+	packed_free(&old);
+	packed_free(&now);
+	packed_free(&different);
+	free(before.addresses);
 	return changed;
 }
 
 bool guard_follow(struct source *source)
 {
 	struct verdict verdict = { .source = source };
-	struct packed kept_out = { 0 };
 	size_t before = packed_count(&source->kept_out), again;
-	char *why;
+	struct packed kept_out = { 0 };
 
 	if (!source->target->protect)
 		return false;
+	check_addresses(&verdict, &source->contents, &needed);
+	/* What is kept out counts as new: if too much of it would be, it stays out. */
 	need_memory(packed_append(&kept_out, &source->kept_out));
-	judge(&verdict, &kept_out);
+	if (!source->kind->limits)
+		check_internet(&verdict, &kept_out, NULL);
 	packed_free(&kept_out);
-	again = packed_count(&verdict.refused);
-	why = verdict.why;
-	verdict.why = NULL;
-	/* What is in force was allowed, but for the new addresses. */
-	need_memory(check_addresses(&verdict, added, added_count));
-	if (verdict.why)
-		free(why);
-	else
-		verdict.why = why;
-	if (again == before && packed_count(&verdict.refused) == again) {
+	need_memory(packed_missing(&source->kept_out, &verdict.refused, &kept_out));
+	again = before - packed_count(&kept_out);
+	packed_free(&kept_out);
+	if (again == before && packed_count(&verdict.refused) == before &&
+	    (!before || source->kept_out_why)) {
 		packed_free(&verdict.refused);
 		free(verdict.why);
 		return false;
@@ -541,9 +628,36 @@ bool guard_follow(struct source *source)
 	return true;
 }
 
+static struct packed read_note(const struct source *source, const char *key)
+{
+	const char *text = notes_get(source->notes, key);
+	struct feed feed = { .family = IPCUCKOO_FAMILY_ANY };
+	char why[ADDRESS_WHY_SIZE];
+	size_t len;
+
+	for (; text && *text; text += len + !!text[len]) {
+		len = strcspn(text, " ");
+		if (len)
+			feed_add(&feed, text, len, why);
+	}
+	packed_unique(&feed.entries);
+	return feed.entries;
+}
+
+void guard_start(struct source *source)
+{
+	source->agreed = read_note(source, AGREED_NOTE);
+	if (!source->target->protect)
+		return;
+	source->kept_out = read_note(source, KEPT_OUT_NOTE);
+	guard_follow(source);
+	guard_note(source);
+}
+
 void guard_free(struct source *source)
 {
 	packed_free(&source->kept_out);
+	packed_free(&source->agreed);
 	free(source->kept_out_why);
 	free(source->left_out);
 }

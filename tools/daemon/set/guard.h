@@ -5,44 +5,47 @@
  * "protect = no" in [set] turns it off, for sets that do not drop; what "except" has, no source can
  * block anyway.
  *
- * A feed is refused as a whole, until somebody agrees: see guard_doubt(). What CrowdSec and Redis
- * say is taken without such entries: struct source.kept_out has them. They stay in the contents of
- * the source, since those are what it says, and what is told to others. Routes have limits of their
- * own. In all, the sources are judged where they are put together: guard_total().
+ * A feed is refused as a whole, until somebody agrees: see guard_doubt(). What CrowdSec, Redis and
+ * routing tables say is taken without such entries: struct source.kept_out has them. They stay in the
+ * contents of the source, since those are what it says, and what is told to others. Routes have limits
+ * of their own for how much they block. If the sources have too much together all the same, since the
+ * configuration is another one or somebody agreed to it, guard_total() leaves sources out.
  */
 #ifndef IPCUCKOOD_GUARD_H
 #define IPCUCKOOD_GUARD_H
 
 #include "daemon/set/source.h"
 
-/* The note of a source with what is left out */
-#define GUARD_NOTE	"kept-out"
-
 /* Before contents replace those of the source, or change them: find what has to be left out. */
 void guard_deliver(struct source *source, const struct contents *next);
 void guard_change(struct source *source, const struct source_change *changes, size_t count);
-/* What is left out as text, to be stored with the contents; NULL if nothing is. Allocated. */
-char *guard_note(const struct source *source);
-/* When the source starts: what was left out, as guard_note() wrote it, or NULL. Addresses and the
- * configuration may be others now.
+/* Somebody agreed to these entries of the next contents: what they cover of the addresses that the
+ * machine needs, they may cover from now on, as long as the source has them.
  */
-void guard_start(struct source *source, const char *text);
+void guard_agree(struct source *source, const struct packed *entries);
+/* Write what is kept out, and what was agreed to, into the notes of the source. */
+void guard_note(struct source *source);
+/* When the source starts, behind guard_look(): read these notes, and judge what it has, as addresses
+ * and the configuration may be others now.
+ */
+void guard_start(struct source *source);
 void guard_free(struct source *source);
 
-/* Look which addresses the machine needs now. Return: whether they are others than at the last
- * time, also in an earlier run; false at the first one. Then guard_follow() finds out what that
- * means for what is left out, and returns whether the set has to change.
+/* Look which addresses the machine needs now. Return: whether they are others than at the last time.
+ * Then guard_follow() finds out what that means for what a source has, and returns whether the set has
+ * to change.
  */
-bool guard_look(const struct daemon *daemon);
+bool guard_look(void);
 bool guard_follow(struct source *source);
 
-/* Why entries, sorted, none repeated, must not be added to those of the source that are in force;
- * NULL if they may. Allocated. *@named: gets the entry that it names.
+/* Why entries, sorted, none repeated, must not be added to those of the source that are in force, or,
+ * with @whole, come instead of them; NULL if they may. Allocated. *@named: gets the entry that it names.
  */
-char *guard_doubt(const struct source *source, const struct packed *entries, struct member *named);
+char *guard_doubt(const struct source *source, const struct packed *entries, bool whole,
+		  struct member *named);
 
 /* Before the set is changed: find the sources that it must not get, as all of them together would
- * drop more of the internet than it allows: the largest ones, until the others fit. Return: whether
+ * drop more of the internet than it allows: the largest ones, as few as possible. Return: whether
  * these are others than at the last time, so that the set has to be replaced. Until changes of more
  * than target->spare, the answer stays the same.
  */

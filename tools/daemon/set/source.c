@@ -139,14 +139,6 @@ static void take_good(struct source *source)
 	set_problem(source, SOURCE_GOOD, NULL);
 }
 
-static void note_kept_out(struct source *source)
-{
-	char *text = guard_note(source);
-
-	notes_set(&source->notes, GUARD_NOTE, text);
-	free(text);
-}
-
 /* The source had other contents. Change the kernel's set where it has to change, if that is a small part
  * of it, or else replace all of it. Until all sources have answered, entries are only added; when the last
  * one does, the set is replaced. @settled: nothing was in the set before but what sources say. @old: freed.
@@ -190,7 +182,7 @@ void source_deliver(struct source *source, struct contents *contents)
 	if (packed_append(&kept_out, &source->kept_out))
 		settled = false;
 	guard_deliver(source, contents);
-	note_kept_out(source);
+	guard_note(source);
 	source->contents = *contents;
 	memset(contents, 0, sizeof(*contents));
 	source->delivered = true;
@@ -246,7 +238,7 @@ int source_change(struct source *source, const struct source_change *changes, si
 	int err = 0;
 
 	guard_change(source, changes, count);
-	note_kept_out(source);
+	guard_note(source);
 	for (i = 0; i < count && !err; i++) {
 		member = &changes[i].member;
 		if (changes[i].del || member_expired(member, now))
@@ -375,7 +367,7 @@ void source_follow(struct source *source)
 {
 	if (!guard_follow(source))
 		return;
-	note_kept_out(source);
+	guard_note(source);
 	save_later(source);
 	target_apply(source->target);
 }

@@ -39,7 +39,8 @@ struct source;
  * @word:	"feed": its sections are "[feed NAME]"
  * @size:	size of the struct that begins with struct source
  * @keys:	its own keys; source_keys has those that all kinds have
- * @judges:	it refuses itself what must not be blocked, so that what it delivers was agreed to
+ * @doubts:	it asks guard_doubt() before it delivers: what it delivers is right, or was agreed to
+ * @limits:	it has limits of its own for how much of the internet it blocks
  * @check:	look at all keys together, and call section_fault() if something is wrong; or NULL
  * @start:	begin to follow the source. The loaded contents and notes are there already
  * @stop:	end it
@@ -61,7 +62,8 @@ struct source_kind {
 	const char *word;
 	size_t size;
 	const struct config_key *keys;
-	bool judges;
+	bool doubts;
+	bool limits;
 	void (*check)(struct source *source, struct section *section);
 	void (*start)(struct source *source);
 	void (*stop)(struct source *source);
@@ -106,6 +108,7 @@ enum source_state {
  * @warning:	what is wrong although the contents are good, and what to do; or NULL. The kind sets it
  * @kept_out:	entries of the contents that the set does not get, sorted: see guard.h
  * @kept_out_why: the reason of the first of them, if there are any
+ * @agreed:	entries of the contents that cover an address of this machine, to which somebody agreed
  * @left_out:	why the set gets nothing of the contents; or NULL: see guard_total()
  * @good_at:	last good answer, in seconds since 1970; 0: none
  * @good_here:	that was in this run
@@ -140,6 +143,7 @@ struct source {
 	char *warning;
 	struct packed kept_out;
 	char *kept_out_why;
+	struct packed agreed;
 	char *left_out;
 	uint32_t good_at;
 	bool good_here;
