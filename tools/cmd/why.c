@@ -38,7 +38,7 @@
  * @kept:	they are not dropped everywhere
  * @accepted:	an attachment accepts packets that another one would drop
  * @listed:	a set has the address
- * @spared:	a set has an exception for it
+ * @spared:	an attachment would drop its packets if its set had no exception for it
  * @rules:	rules of iptables look up a set that has it
  * @answer:	all of it as JSON
  * @found:	the sets in it
@@ -224,10 +224,23 @@ static void add_entry(const struct nl_set *set, struct json_object *array, enum 
 	json_object_array_add(array, object);
 }
 
+/* Whether an attachment drops packets of what is in a set. */
+static bool is_dropped(const struct why *why, const char *set)
+{
+	const struct seen *seen = why->world.seen;
+	size_t i;
+
+	for (i = 0; i < why->world.count; i++)
+		if (!strcmp(seen[i].attachment.set, set) &&
+		    seen[i].attachment.verdict == IPCUCKOO_VERDICT_DROP)
+			return true;
+	return false;
+}
+
 /* Add the entries that cover the address, the one that decides first. Return: whether the kernel could be
  * asked.
  */
-static bool add_entries(const struct why *why, const struct nl_set *set, const struct nl_test *first,
+static bool add_entries(struct why *why, const struct nl_set *set, const struct nl_test *first,
 			struct json_object *array)
 {
 	unsigned int bits = why->end.family == IPCUCKOO_FAMILY_INET ? 32 : 128;
@@ -247,6 +260,8 @@ static bool add_entries(const struct why *why, const struct nl_set *set, const s
 			return false;
 		if (test.found || test.nomatch)
 			add_entry(set, array, kind, entry, &test);
+		if (test.found && first->nomatch)
+			why->spared |= is_dropped(why, set->name);
 	}
 	return true;
 }
@@ -279,7 +294,7 @@ static int add_set(struct why *why, const struct nl_set *set)
 	json_add_string(object, "type", meaning_word(type_words, set->type));
 	json_add_string(object, "answer", !test.found ? "exception" :
 			is_approximate(set) ? "maybe" : "listed");
-	*(test.found ? &why->listed : &why->spared) = true;
+	why->listed |= test.found;
 	owner = set_owner(set);
 	if (owner)
 		json_add_string(object, "owner", owner);
@@ -461,9 +476,9 @@ static int collect(struct why *why, const char *control)
 	int status;
 
 	json_add_string(why->answer, "address", why->text);
-	status = add_sets(why);
+	status = read_attachments(why);
 	if (!status)
-		status = read_attachments(why);
+		status = add_sets(why);
 	if (!status)
 		status = add_packets(why);
 	if (status)

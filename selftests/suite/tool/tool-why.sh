@@ -34,8 +34,12 @@ test_listed()
 		'  198.51.100.0/24 timeout 0 packets 3 bytes 180 comment "a scanner"' \
 		"  198.51.0.0/16 timeout 0 packets 0 bytes 0" \
 		"Set hosts has it:" "  198.51.100.7"
+	json "an exception, but nothing is attached" 1 '["no set has it", "exception"]' \
+		'[d["why"], d["sets"][0]["answer"]]' why 198.51.100.65
 	"$IPCUCKOO" attach feed src drop
 	"$IPCUCKOO" attach friends src accept
+	"$IPCUCKOO" add feed 203.0.114.0/28 nomatch
+	json "an exception to nothing" 1 '"no set has it"' 'd["why"]' why 203.0.114.1
 	why "in two sets, one drops" 0 198.51.100.7 \
 		"198.51.100.7 is blocked: packets from it are dropped" \
 		"Packets:" "  from it: dropped by set feed ($feed)" "  to it: not dropped" \
