@@ -179,9 +179,9 @@ static const char *new_device(const struct world *world, size_t at)
 	size_t i;
 
 	for (i = 0; i < at; i++)
-		if (!strcmp(world->seen[i].attachment.dev, dev))
+		if (same_device(world->seen[i].attachment.dev, dev))
 			return "";
-	return strcmp(dev, LOOPBACK) ? dev : "";
+	return same_device(dev, LOOPBACK) ? "" : dev;
 }
 
 static int add_packets(struct why *why)

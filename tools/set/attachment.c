@@ -35,6 +35,16 @@ bool same_place(const struct nl_attachment *a, const struct nl_attachment *b)
 	       (a->place <= IPCUCKOO_PLACE_IP && b->place <= IPCUCKOO_PLACE_IP);
 }
 
+bool same_device(const char *a, const char *b)
+{
+	unsigned int ifindex;
+
+	if (!*a || !*b || !strcmp(a, b))
+		return !strcmp(a, b);
+	ifindex = if_nametoindex(a);
+	return ifindex && ifindex == if_nametoindex(b);
+}
+
 bool counts_packets(const struct nl_attachment *attachment)
 {
 	return attachment->verdict != IPCUCKOO_VERDICT_PREFETCH;

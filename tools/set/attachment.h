@@ -17,6 +17,8 @@ bool is_active(const struct nl_attachment *attachment);
  * old modules.
  */
 bool same_place(const struct nl_attachment *a, const struct nl_attachment *b);
+/* Whether two names are of one device, which may have alternative names. */
+bool same_device(const char *a, const char *b);
 /* Whether the attachment counts packets: all but those with the verdict prefetch do. */
 bool counts_packets(const struct nl_attachment *attachment);
 /* "active", "no device", "no hook: Cannot allocate memory" */

@@ -140,7 +140,7 @@ static bool sees(const struct nl_attachment *attachment, const struct packet *pa
 		return false;
 	if (packet->loopback && !(attachment->flags & IPCUCKOO_F_LOOPBACK))
 		return false;
-	return !attachment->dev[0] || !strcmp(attachment->dev, packet->dev);
+	return !attachment->dev[0] || same_device(attachment->dev, packet->dev);
 }
 
 /* Whether an attachment acts on a packet. Return: as contains(). */

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "set/attachment.h"
 #include "set/program.h"
 
 static bool is_xdp(const struct nl_attachment *attachment)
@@ -353,16 +354,13 @@ struct attached {
 	size_t count;
 };
 
-/* Is anything attached at XDP of this device? Attachments may use alternative names, so compare the
- * devices. @ifindex: 0 if there is no device of this name.
- */
-static bool is_used(const struct attached *attached, const char *dev, unsigned int ifindex)
+/* Is anything attached at XDP of this device? */
+static bool is_used(const struct attached *attached, const char *dev)
 {
 	const struct nl_attachment *at;
 
 	for (at = attached->list; at < attached->list + attached->count; at++)
-		if (is_xdp(at) && (!strcmp(at->dev, dev) ||
-				   (ifindex && if_nametoindex(at->dev) == ifindex)))
+		if (is_xdp(at) && same_device(at->dev, dev))
 			return true;
 	return false;
 }
@@ -437,8 +435,8 @@ static void detach_everywhere(const struct tool *tool, const struct attached *do
 	const char *missing = find_missing(left);
 
 	for (dev = devices; dev && dev->if_index; dev++)
-		if (!is_used(done, dev->if_name, dev->if_index) &&
-		    !is_used(left, dev->if_name, dev->if_index))
+		if (!is_used(done, dev->if_name) &&
+		    !is_used(left, dev->if_name))
 			detach(tool, dev->if_name, dev->if_index, missing);
 	if (devices)
 		if_freenameindex(devices);
@@ -459,8 +457,8 @@ static void tidy(const struct tool *tool, const struct attached *gone, bool ever
 	for (; before.count < gone->count; before.count++) {
 		dev = gone->list[before.count].dev;
 		ifindex = if_nametoindex(dev);
-		if (!is_xdp(&gone->list[before.count]) || is_used(left, dev, ifindex) ||
-		    is_used(&before, dev, ifindex))
+		if (!is_xdp(&gone->list[before.count]) || is_used(left, dev) ||
+		    is_used(&before, dev))
 			continue;
 		if (problem && ifindex)
 			warn_left(tool, dev, false, problem);

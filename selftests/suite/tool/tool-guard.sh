@@ -205,6 +205,9 @@ test_chain()
 	fine "accept at one device" attach friends src accept dev lo order 11
 	fine "and no more at all of them" detach friends order 10
 	expect "drop at all devices" 3 "" "10.0.1.2 is in it" attach nets src drop
+	ip link property add dev lo altname other0 || bail "cannot name a device"
+	fine "drop at that device, by an alternative name" attach nets src drop dev other0
+	ip link property del dev lo altname other0
 	start_over
 }
 

@@ -107,6 +107,13 @@ test_places()
 		"  feed both drop order 300 priority -450 dev eth7" \
 		"  feed src drop order 300 priority -400 dev eth8"
 	"$IPCUCKOO" detach --all
+	ip link property add dev eth7 altname other7 || bail "cannot name a device"
+	"$IPCUCKOO" attach feed src drop dev other7
+	"$IPCUCKOO" attach friends src accept dev eth7
+	json "an alternative name of the device" 1 '[["accept", "friends", "eth7"], ["pass"]]' \
+		'[[p[k] for k in ("verdict", "set", "dev") if k in p] for p in d["packets"] if p["packets"] == "from"]' \
+		why 198.51.100.99
+	"$IPCUCKOO" detach --all
 	ip link del eth7
 	"$IPCUCKOO" attach feed dst drop ingress dev lo0
 	json "an attachment that sees no packets drops none" 1 '["no device", "pass"]' \
