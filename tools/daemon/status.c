@@ -232,6 +232,11 @@ static double age(const struct source *source)
 	return source->good_at ? (double)now - source->good_at : -1.0;
 }
 
+static double interval(const struct source *source)
+{
+	return source->interval;
+}
+
 static double changed_seconds(const struct source *source)
 {
 	return source->changed_at ? source->changed_at : -1.0;
@@ -295,6 +300,7 @@ static const struct source_metric source_metrics[] = {
 	{ "last_good_timestamp_seconds", "When the source was known to be up to date.",
 	  good_seconds },
 	{ "age_seconds", "How long ago that was.", age },
+	{ "interval_seconds", "Longest time between two good answers, if all is well.", interval },
 	{ "last_change_timestamp_seconds", "When its contents changed.", changed_seconds },
 	{ "entries", "Entries that the source has.", entries },
 	{ "answers_total", "Answers of the source, good or not.", answers },

@@ -589,6 +589,7 @@ static void start_crowdsec(struct source *source)
 		.labels = &crowdsec->labels,
 	};
 
+	source->interval = crowdsec->interval;
 	if (crowdsec->metrics_every && !source->daemon->dry_run)
 		crowdsec->usage = usage_start(&config);
 	schedule(crowdsec, 0);

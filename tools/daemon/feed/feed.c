@@ -644,6 +644,7 @@ static void start_feed(struct source *source)
 	uint32_t now = now_seconds(), due = source->good_at + feed->every;
 
 	free(same);
+	source->interval = feed->every * (1 + feed->jitter);
 	if (known && !source->version[0])
 		snprintf(source->version, sizeof(source->version), "%.127s",
 			 notes_get(source->notes, "etag") ? : notes_get(source->notes, "modified") ? : "");

@@ -156,6 +156,7 @@ static void start_redis(struct source *source)
 {
 	struct redis_source *redis = redis_of(source);
 
+	source->interval = redis->heartbeat;
 	if (!redis->host)
 		redis->host = own_name();
 	start_publisher(redis);

@@ -596,6 +596,7 @@ static void start_routes(struct source *source)
 {
 	struct routes_source *routes = routes_of(source);
 
+	source->interval = routes->every;
 	routes->rules.hosts_only = source->target->type == IPCUCKOO_TYPE_HASH_IP;
 	if (routes->family & source->target->family)
 		schedule(routes, 0);

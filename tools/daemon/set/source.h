@@ -113,6 +113,7 @@ enum source_state {
  * @good_at:	last good answer, in seconds since 1970; 0: none
  * @good_here:	that was in this run
  * @changed_at:	last good answer that changed the contents
+ * @interval:	seconds between two good answers at most, if all is well. The kind sets it in start()
  * @answers:	number of answers, good or not, in this run
  * @deliveries:	number of good answers that changed the contents, in this run
  * @failures:	number of failures, in this run
@@ -148,6 +149,7 @@ struct source {
 	uint32_t good_at;
 	bool good_here;
 	uint32_t changed_at;
+	double interval;
 	uint64_t answers;
 	uint64_t deliveries;
 	uint64_t failures;
