@@ -82,7 +82,8 @@ class Bench:
         before = self.lapi.asked(startup=True)
         os.kill(self.daemon.process.pid, signal.SIGHUP)
         wait_for(lambda: self.lapi.asked(startup=True) > before)
-        wait_for(lambda: self.source()["state"] == "good")
+        before = self.source()["answers"]
+        wait_for(lambda: self.source()["answers"] > before and self.source()["state"] == "good")
 
     def source(self):
         return self.daemon.source("lapi")

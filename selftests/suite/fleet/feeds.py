@@ -338,6 +338,37 @@ def test_accept(b):
     b.end()
 
 
+def test_reload(b):
+    """What is known of a source is still known after a reload, unless its section has changed."""
+    for name in "abc":
+        b.server.say(f"/{name}", lie.whole(lines(MANY)))
+    feeds = {name: {"set": "s", "every": "1d"} for name in "abc"}
+    b.begin({"s": {}}, feeds)
+    b.server.say("/b", lie.whole(lines(MANY[:9])))
+    b.daemon.refresh("b")
+    b.server.say("/c", lie.whole("", status=500))
+    b.daemon.refresh("c")
+
+    def known():
+        return [{key: source.get(key) for key in ("state", "problem", "good_at", "changed_at", "answers",
+                                                  "bytes", "refused_entries")}
+                for source in map(b.daemon.source, "ab")]
+
+    before, failed = known(), b.server.count("/c")
+    b.daemon.process.send_signal(signal.SIGHUP)
+    b.case("state, problem and times are as before", known() == before and
+           before[0]["state"] == "good", (before, known()))
+    b.case("one that fails is tried at once", wait_for(lambda: b.server.count("/c") > failed, 10))
+    b.case("and goes on failing", b.daemon.source("c")["state"] == "failing", b.daemon.source("c"))
+    b.case("what was refused can be accepted", b.daemon.run("accept", "b").returncode == 0)
+    feeds["a"]["max-entries"] = "2000"
+    b.config({"s": {}}, feeds)
+    b.daemon.process.send_signal(signal.SIGHUP)
+    states = [b.daemon.source(name)["state"] for name in "ab"]
+    b.case("with another section, it waits for an answer", states == ["waiting", "good"], states)
+    b.end()
+
+
 def test_guard(b):
     """What would block an address that the machine needs, or much of the internet, is refused."""
     b.server.say("/feed", lie.whole(lines(MANY[:9])))
@@ -1174,7 +1205,7 @@ def test_random(b):
 
 
 TESTS = (test_formats, test_arrays, test_starts, test_conditions, test_lies, test_files,
-         test_accept, test_guard, test_addresses, test_total, test_why, test_health,
+         test_accept, test_reload, test_guard, test_addresses, test_total, test_why, test_health,
          test_unsaved, test_values, test_many, test_access,
          test_patience, test_restart, test_incomplete, test_replaced, test_names,
          test_kept, test_config, test_service, test_idle, test_library, test_random)

@@ -650,11 +650,29 @@ static void start_feed(struct source *source)
 			 notes_get(source->notes, "etag") ? : notes_get(source->notes, "modified") ? : "");
 	if (source->daemon->dry_run)
 		schedule(feed, 0);
-	else if (known && source->good_at <= now && due > now)
+	else if (known && source->state != SOURCE_FAILING && source->good_at <= now && due > now)
 		schedule(feed, (due - now) * 1000ull +
 			       random_upto(feed->every * 1000 * feed->jitter));
 	else
 		schedule(feed, feed->jitter > 0 ? random_upto(START_SECONDS * 1000) : 0);
+}
+
+/* What was refused can still be accepted. If the section has changed, it is fetched and judged again. */
+static void inherit_feed(struct source *source, struct source *old)
+{
+	struct feed_source *feed = feed_of(source), *before = feed_of(old);
+
+	if (source->state == SOURCE_WAITING)
+		return;
+	feed->fails = before->fails;
+	feed->bad = before->bad;
+	feed->first_bad = before->first_bad;
+	before->first_bad = NULL;
+	feed->size = before->size;
+	feed->pending = before->pending;
+	before->pending = (struct packed){ 0 };
+	feed->has_pending = before->has_pending;
+	feed->pending_result = before->pending_result;
 }
 
 static void stop_feed(struct source *source)
@@ -728,5 +746,6 @@ const struct source_kind feed_kind = {
 	.stop = stop_feed,
 	.show = show_feed,
 	.command = do_command,
+	.inherit = inherit_feed,
 	.free = free_feed,
 };

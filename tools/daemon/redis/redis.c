@@ -92,18 +92,6 @@ static const char *show_list(const struct source *source)
 	return list_of((const struct redis_source *)source);
 }
 
-static void check_redis(struct source *source, struct section *section)
-{
-	struct redis_source *redis = redis_of(source);
-
-	redis->conn.finder = redis->conn.sentinel ? &sentinel_finder : NULL;
-	conn_check_config(&redis->conn, section);
-	if (!list_is_name(list_of(redis)))
-		section_fault(section, "list",
-			      "\"%.128s\" is no name of a list: it has letters, digits, \".\", \"_\" and \"-\", at most %d of them",
-			      list_of(redis), LIST_NAME_MOST);
-}
-
 static char *own_name(void)
 {
 	char name[256] = "";
@@ -111,6 +99,20 @@ static char *own_name(void)
 	if (gethostname(name, sizeof(name) - 1) || !name[0])
 		return need_copy("unnamed");
 	return need_copy(name);
+}
+
+static void check_redis(struct source *source, struct section *section)
+{
+	struct redis_source *redis = redis_of(source);
+
+	if (!redis->host)
+		redis->host = own_name();
+	redis->conn.finder = redis->conn.sentinel ? &sentinel_finder : NULL;
+	conn_check_config(&redis->conn, section);
+	if (!list_is_name(list_of(redis)))
+		section_fault(section, "list",
+			      "\"%.128s\" is no name of a list: it has letters, digits, \".\", \"_\" and \"-\", at most %d of them",
+			      list_of(redis), LIST_NAME_MOST);
 }
 
 /* The publisher that goes on from before, or a new one. */
@@ -157,8 +159,6 @@ static void start_redis(struct source *source)
 	struct redis_source *redis = redis_of(source);
 
 	source->interval = redis->heartbeat;
-	if (!redis->host)
-		redis->host = own_name();
 	start_publisher(redis);
 	start_follower(redis);
 }

@@ -398,6 +398,12 @@ void source_inherit(struct source *source, struct source *old)
 	source->refusals = old->refusals;
 	source->save_error = old->save_error;
 	memcpy(source->version, old->version, sizeof(source->version));
+	if (value_same_all(source_keys, source, old) &&
+	    value_same_all(source->kind->keys, source, old)) {
+		source->state = old->state;
+		source->problem = old->problem;
+		old->problem = NULL;
+	}
 	if (source->kind->inherit)
 		source->kind->inherit(source, old);
 }

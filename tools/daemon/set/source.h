@@ -80,7 +80,7 @@ struct source_kind {
 };
 
 enum source_state {
-	SOURCE_WAITING,		/* it has not answered since the daemon started */
+	SOURCE_WAITING,		/* it has not answered since the daemon started, or its section changed */
 	SOURCE_GOOD,		/* its last answer was good */
 	SOURCE_FAILING,		/* it cannot be reached, or what it says cannot be read */
 	SOURCE_REFUSED,		/* what it says waits until somebody agrees: "accept" */
@@ -220,7 +220,9 @@ void source_stop(struct source *source);
 void source_follow(struct source *source);
 /* The clock was set by so many seconds. */
 void source_clock_set(struct source *source, int64_t seconds);
-/* Take over contents, notes and state from a source of the old configuration. */
+/* Take over contents, notes and counts from a source of the old configuration; and its state, if the section
+ * is the same as there.
+ */
 void source_inherit(struct source *source, struct source *old);
 void source_free(struct source *source);
 const char *source_state_word(const struct source *source);
