@@ -2,6 +2,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "daemon/base/memory.h"
 #include "daemon/config.h"
@@ -109,7 +110,7 @@ static void check_all(struct report *report, const struct config *config)
 char *health_text(const struct config *config, enum health *health)
 {
 	struct report report = { .health = HEALTH_OK };
-	char *text = NULL;
+	char *text = NULL, *bar;
 	size_t size;
 
 	report.to = open_memstream(&text, &size);
@@ -119,8 +120,12 @@ char *health_text(const struct config *config, enum health *health)
 		fprintf(report.to, "OK: all is in force: sets: %zu, sources: %zu\n",
 			config->target_count, config->source_count);
 	*health = report.health;
-	if (report.to && !fclose(report.to))
-		return text;
-	*health = HEALTH_UNKNOWN;
-	return need_copy("out of memory");
+	if (!report.to || fclose(report.to)) {
+		*health = HEALTH_UNKNOWN;
+		return need_copy("out of memory");
+	}
+	/* For Nagios, performance data begins with it. */
+	while ((bar = strchr(text, '|')))
+		*bar = '/';
+	return text;
 }
