@@ -20,6 +20,7 @@
 #include "daemon/base/log.h"
 #include "daemon/base/memory.h"
 #include "daemon/base/timer.h"
+#include "daemon/compare.h"
 #include "daemon/config.h"
 #include "daemon/control.h"
 #include "daemon/health.h"
@@ -36,6 +37,8 @@
 #include "release.h"
 
 #define CONFIG_PATH	"/etc/ipcuckood.conf"
+/* What the unit has as StateDirectory */
+#define STATE_PATH	"/var/lib/ipcuckood"
 
 /* A time that does not come */
 #define TIME_NEVER	((time_t)((1ull << (8 * sizeof(time_t) - 1)) - 1))
@@ -357,6 +360,7 @@ static const struct {
 	{ "--dry-run", "print what would change in the kernel's sets" },
 	{ "status [-j|--prometheus]", "show the sets and their sources" },
 	{ "health", "say whether all is well, as plugins of Nagios do" },
+	{ "compare [-j|--prometheus]", "show what each source has that the others have not" },
 	{ "accept SOURCE", "take what was refused" },
 	{ "refresh SOURCE", "fetch it now" },
 };
@@ -439,6 +443,18 @@ static int run_client(const char *control, char **word, const char *format)
 	return result;
 }
 
+static int run_compare(const char *path, const char *dir, const char *format)
+{
+	struct config *config = config_read(path);
+
+	if (!config)
+		return STATUS_USAGE;
+	compare_sources(config, dir, !strcmp(format, "json") ? COMPARE_JSON :
+				     !strcmp(format, "prometheus") ? COMPARE_PROMETHEUS : COMPARE_TEXT);
+	config_free(config);
+	return EXIT_SUCCESS;
+}
+
 static int check_config(const char *path)
 {
 	struct config *config = config_read(path);
@@ -505,6 +521,8 @@ static int run_words(int argc, char **argv)
 							 fail_usage_of_daemon();
 		}
 	}
+	if (optind + 1 == argc && !strcmp(argv[optind], "compare"))
+		return run_compare(run.path, run.daemon.state_dir ? : STATE_PATH, format);
 	if (optind < argc)
 		return run_client(run.daemon.control, argv + optind, format);
 	block_signals();

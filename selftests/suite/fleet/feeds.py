@@ -8,6 +8,7 @@ words, only these tests run: "feeds.py lies random"."""
 import base64
 import contextlib
 import gzip
+import ipaddress
 import json
 import os
 import random
@@ -638,6 +639,66 @@ def test_unsaved(b):
     b.end()
 
 
+def compare_naively(feeds, packets):
+    """What "ipcuckood compare" says of feeds, when packets have come from these addresses"""
+    nets = {name: {ipaddress.ip_network(e) for e in entries} for name, entries in feeds.items()}
+
+    def covers(name, net):
+        return any(net.version == n.version and net.subnet_of(n) for n in nets[name])
+    result = {}
+    for name in feeds:
+        shared = {other: sum(covers(other, net) for net in nets[name])
+                  for other in feeds if other != name}
+        who = [[n for n in feeds if covers(n, ipaddress.ip_network(p))] for p in packets]
+        result[name] = {
+            "entries": len(nets[name]), "shared": {n: count for n, count in shared.items() if count},
+            "only": sum(not any(covers(n, net) for n in feeds if n != name) for net in nets[name]),
+            "packets": sum(name in w for w in who), "only_packets": sum(w == [name] for w in who)}
+    return result
+
+
+def test_compare(b):
+    """Which feeds are worth having: what only they have, and whose packets only they would have matched"""
+    rng = random.Random(SEED)
+    b.tap.note(f"SEED={SEED}")
+    few = [f"127.1.{i // 8}.{i % 8}" for i in range(32)]
+    wide = [f"127.1.{i}.{j}/{n}" for i in range(4) for j, n in ((0, 24), (0, 30), (4, 31), (4, 30))]
+    wide += ["127.1.0.0/23", "2001:db8::/32", "2001:db8::/48", "2001:db8::1", "2001:db8:1::/48"]
+    feeds = {name: rng.sample(few, 12) + rng.sample(wide, 8) for name in "abcd"}
+    feeds["same"] = feeds["a"]
+    for name, entries in feeds.items():
+        b.server.say("/" + name, lie.whole(lines(entries)))
+    b.begin({"s": {"attach": "src drop loopback", "counters": "yes"}}, {n: {"set": "s"} for n in feeds})
+    b.case("all are in force", wait_for(lambda: "127.1." in str(members("s"))), members("s"))
+    packets = [rng.choice(few) for _ in range(200)]
+    for address in packets:
+        with socket.socket(type=socket.SOCK_DGRAM) as sender:
+            sender.bind((address, 0))
+            sender.sendto(b"x", ("127.0.0.1", 9))
+
+    def compared(*words):
+        done = b.daemon.run("compare", *words)
+        return done.stdout
+    (found,) = json.loads(compared("-j"))
+    want = compare_naively(feeds, packets)
+    for source in found["sources"]:
+        name = source.pop("name")
+        source.pop("kind")
+        b.case(f"{name} is compared as a naive count has it", source == want[name], (source, want[name]))
+    b.case("the packets of attachments", found["packets"] == sum(
+        any(ipaddress.ip_address(p) in ipaddress.ip_network(e) for e in sum(feeds.values(), [])
+            if ":" not in e) for p in packets), found["packets"])
+    text = compared()
+    b.case("text", f"  feed b: {want['b']['entries']} entries, {want['b']['only']} of them only here, " in text
+           and f"; {want['b']['packets']} packets, {want['b']['only_packets']} of them only by this source\n"
+           in text, text)
+    text = compared("--prometheus")
+    b.case("metrics", 'ipcuckood_source_only_entries{source="b",kind="feed",set="s"} '
+           f"{want['b']['only']}\n" in text, text)
+    tool("detach", "--all")
+    b.end()
+
+
 def test_total(b):
     """Sources that would drop too much of the internet together: what is new is refused; if somebody
     agrees, the set gets nothing of the largest."""
@@ -1208,7 +1269,7 @@ def test_random(b):
 
 
 TESTS = (test_formats, test_arrays, test_starts, test_conditions, test_lies, test_files,
-         test_accept, test_reload, test_guard, test_addresses, test_total, test_why, test_health,
+         test_accept, test_reload, test_guard, test_addresses, test_compare, test_total, test_why, test_health,
          test_unsaved, test_values, test_many, test_access,
          test_patience, test_restart, test_incomplete, test_replaced, test_names,
          test_kept, test_config, test_service, test_idle, test_library, test_random)

@@ -66,12 +66,14 @@ void kernel_close(struct daemon *daemon)
 static uint32_t needed_options(const struct target *target)
 {
 	return (target->timeouts ? IPCUCKOO_O_TIMEOUT : 0) |
-	       (target->comments ? IPCUCKOO_O_COMMENT : 0);
+	       (target->comments ? IPCUCKOO_O_COMMENT : 0) |
+	       (target->counters ? IPCUCKOO_O_COUNTERS : 0);
 }
 
 static const char *lacking_word(const struct target *target)
 {
-	return target->lacking & IPCUCKOO_O_COMMENT ? "comments" : "timeouts";
+	return target->lacking & IPCUCKOO_O_COMMENT ? "comments" :
+	       target->lacking & IPCUCKOO_O_COUNTERS ? "counters" : "timeouts";
 }
 
 /* The daemon has changed the set, whose generation was @before: by @least at least, and by @most at

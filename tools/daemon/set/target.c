@@ -38,6 +38,7 @@ const struct config_key target_keys[] = {
 	{ "maxelem", KEY_NUMBER, FIELD(maxelem), .preset = "0", .most = UINT32_MAX - 1 },
 	{ "timeouts", KEY_SWITCH, FIELD(timeouts) },
 	{ "comments", KEY_SWITCH, FIELD(comments) },
+	{ "counters", KEY_SWITCH, FIELD(counters) },
 	{ "protect", KEY_SWITCH, FIELD(protect), .preset = "yes" },
 	{ "max-growth", KEY_NUMBER, FIELD(max_growth), .preset = "8", .most = 32 },
 	{ "max-growth6", KEY_NUMBER, FIELD(max_growth6), .preset = "16", .most = 48 },

@@ -36,6 +36,7 @@ struct source;
  * @type:	IPCUCKOO_TYPE_HASH_IP or IPCUCKOO_TYPE_HASH_NET
  * @family:	IPCUCKOO_FAMILY_*
  * @maxelem:	limit of the number of entries of a set that the daemon creates; 0: none
+ * @counters:	create the set with counters
  * @timeouts:	create the set with timeouts; also if a source or an entry needs them
  * @comments:	create the set with comments; also if a source or an entry needs them
  * @except:	exceptions, as words
@@ -81,6 +82,7 @@ struct target {
 	int type;
 	int family;
 	uint64_t maxelem;
+	bool counters;
 	bool timeouts;
 	bool comments;
 	char **except;
