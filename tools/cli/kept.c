@@ -7,14 +7,15 @@
 
 #include "cli/daemon.h"
 #include "cli/kept.h"
+#include "lib/replace.h"
 
-/* The path of the file, or of the one that replaces it. Return: whether there is memory for it. */
-static bool names_path(const char *control, const char *suffix, char **path)
+/* The path of the file. Return: whether there is memory for it. */
+static bool names_path(const char *control, char **path)
 {
 	const char *slash = strrchr(control, '/');
 	int len = slash ? slash - control + 1 : 0;
 
-	return asprintf(path, "%.*ssets%s", len, control, suffix) >= 0;
+	return asprintf(path, "%.*ssets", len, control) >= 0;
 }
 
 /* Read "LINE\n". Return: false at the end. */
@@ -39,7 +40,7 @@ static FILE *open_names(void)
 	char line[IPCUCKOO_NAME_SIZE + 1], *path;
 	FILE *f = NULL;
 
-	if (names_path(CONTROL_PATH, "", &path)) {
+	if (names_path(CONTROL_PATH, &path)) {
 		f = fopen(path, "re");
 		free(path);
 	}
@@ -82,30 +83,29 @@ void kept_walk(void (*visit)(const char *set, const void *data), const void *dat
 
 int keep_names(const char *control, const char *const *names, int *fd)
 {
-	char *path = NULL, *next = NULL;
-	FILE *f = NULL;
-	int err = 0;
+	char *path;
+	FILE *f;
+	int err;
 
-	if (!names_path(control, "", &path) || !names_path(control, ".new", &next))
-		err = -ENOMEM;
-	if (!err) {
-		f = fopen(next, "we");
-		err = f ? 0 : -errno;
-	}
+	if (!names_path(control, &path))
+		return -ENOMEM;
+	f = replace_open(path);
+	err = f ? 0 : -errno;
 	if (f) {
 		fprintf(f, "%llu\n", own_namespace());
 		while (*names)
 			fprintf(f, "%s\n", *names++);
 		/* Anybody may read it, whatever the umask. */
-		if (fflush(f) || fchmod(fileno(f), 0644) || flock(fileno(f), LOCK_EX | LOCK_NB) ||
-		    rename(next, path))
+		if (fchmod(fileno(f), 0644) || flock(fileno(f), LOCK_EX | LOCK_NB))
 			err = -errno;
+		/* It says what a process does that runs. */
+		if (!err)
+			err = replace_file(f, path, REPLACE_ANYHOW);
 		if (*fd >= 0)
 			close(*fd);
 		*fd = err ? -1 : fcntl(fileno(f), F_DUPFD_CLOEXEC, 3);
 		fclose(f);
 	}
-	free(next);
 	free(path);
 	return err;
 }
@@ -116,7 +116,7 @@ void keep_none(const char *control, int *fd)
 
 	if (*fd < 0)
 		return;
-	if (names_path(control, "", &path)) {
+	if (names_path(control, &path)) {
 		unlink(path);
 		free(path);
 	}

@@ -13,7 +13,6 @@
  * told that it is there.
  */
 #include <dirent.h>
-#include <fcntl.h>
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -21,6 +20,7 @@
 #include "daemon/base/memory.h"
 #include "daemon/redis/backlog.h"
 #include "daemon/set/source.h"
+#include "lib/replace.h"
 
 #define ENDING		".waiting"
 #define HEAD		"# ipcuckood waiting 1\n"
@@ -46,7 +46,6 @@ struct waiting {
 
 /**
  * struct backlog - the file
- * @dir:	its directory
  * @path:	its name
  * @source:	the source, for messages
  * @file:	the open file; NULL while nothing waits
@@ -60,7 +59,6 @@ struct waiting {
  * @unread:	it could not be read, and stays as it is: nothing is stored
  */
 struct backlog {
-	char *dir;
 	char *path;
 	char *source;
 	FILE *file;
@@ -254,36 +252,21 @@ static void write_change(FILE *f, const struct backlog_change *change)
 	fputc('\n', f);
 }
 
-/* Return: whether all that was written is on the disk. */
-static bool sync_file(FILE *f)
+/* Say it once if something was not stored. @err: 0 or a negative errno. Return: whether it was. */
+static bool say_stored(struct backlog *backlog, int err)
 {
-	return f && !fflush(f) && !ferror(f) && !fsync(fileno(f));
-}
-
-/* Return: whether the names in the directory are on the disk. */
-static bool sync_dir(const char *dir)
-{
-	int fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	bool good = fd >= 0 && !fsync(fd);
-
-	if (fd >= 0)
-		close(fd);
-	return good;
-}
-
-/* Say it once if something was not stored. Return: whether it was. */
-static bool say_stored(struct backlog *backlog, bool good)
-{
-	if (!good && !backlog->failed)
+	if (err && !backlog->failed)
 		log_error("[redis %s] what waits to be published cannot be stored in %s: %s; it is lost if the daemon ends before Redis answers",
-			  backlog->source, backlog->path, strerror(errno));
-	backlog->failed = !good;
-	return good;
+			  backlog->source, backlog->path, strerror(-err));
+	backlog->failed = err;
+	return !err;
 }
 
 static bool flush(struct backlog *backlog)
 {
-	return say_stored(backlog, sync_file(backlog->file));
+	FILE *f = backlog->file;
+
+	return say_stored(backlog, fflush(f) || ferror(f) || fsync(fileno(f)) ? -errno : 0);
 }
 
 static void close_file(struct backlog *backlog)
@@ -296,31 +279,24 @@ static void close_file(struct backlog *backlog)
 /* Write the file anew, or remove it if nothing waits. Return: whether that worked. */
 static bool rewrite(struct backlog *backlog)
 {
-	char *temporary = need_text("%s.new", backlog->path);
 	const struct waiting *at;
-	bool good = true;
 
 	close_file(backlog);
 	backlog->stale = 0;
 	if (!backlog->count) {
 		unlink(backlog->path);
-	} else {
-		backlog->file = fopen(temporary, "we");
-		if (backlog->file)
-			fputs(HEAD, backlog->file);
-		for (at = backlog->first; backlog->file && at; at = at->next)
-			write_change(backlog->file, &at->change);
-		good = say_stored(backlog, sync_file(backlog->file) &&
-					   !rename(temporary, backlog->path) &&
-					   sync_dir(backlog->dir));
-		if (!good) {
-			unlink(temporary);
-			/* It is not the file of that name. */
-			close_file(backlog);
-		}
+		return true;
 	}
-	free(temporary);
-	return good;
+	backlog->file = replace_open(backlog->path);
+	if (backlog->file)
+		fputs(HEAD, backlog->file);
+	for (at = backlog->first; backlog->file && at; at = at->next)
+		write_change(backlog->file, &at->change);
+	if (say_stored(backlog, replace_file(backlog->file, backlog->path, REPLACE_LASTING)))
+		return true;
+	/* It is not the file of that name. */
+	close_file(backlog);
+	return false;
 }
 
 /* After a failure, what is in the file is not known. */
@@ -393,7 +369,6 @@ struct backlog *backlog_open(const char *dir, const char *source, const char *li
 {
 	struct backlog *backlog = need_zeros(sizeof(*backlog));
 
-	backlog->dir = need_copy(dir);
 	backlog->path = need_text("%s/%s@%s" ENDING, dir, source, list);
 	backlog->source = need_copy(source);
 	backlog->buckets = need_zeros(BUCKETS * sizeof(*backlog->buckets));
@@ -414,7 +389,6 @@ void backlog_close(struct backlog *backlog)
 	free(backlog->buckets);
 	free(backlog->source);
 	free(backlog->path);
-	free(backlog->dir);
 	free(backlog);
 }
 

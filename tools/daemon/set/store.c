@@ -14,13 +14,12 @@
  * A line is an entry, the second at which it expires (0: never), and its comment. The last line
  * has the number of entries: a file without it was cut off, and is not used.
  */
-#include <fcntl.h>
 #include <stdlib.h>
-#include <unistd.h>
 
 #include "daemon/base/log.h"
 #include "daemon/base/memory.h"
 #include "daemon/set/store.h"
+#include "lib/replace.h"
 
 #define HEAD	"# ipcuckood 1\n"
 
@@ -47,7 +46,7 @@ static void save_entries(const struct source *source, FILE *f)
 	fprintf(f, "#! end %zu\n", count);
 }
 
-static bool save(const struct source *source, FILE *f)
+static void save(const struct source *source, FILE *f)
 {
 	const struct note *note;
 
@@ -56,23 +55,22 @@ static bool save(const struct source *source, FILE *f)
 	for (note = source->notes; note; note = note->next)
 		fprintf(f, "#! note %s %s\n", note->key, note->value);
 	save_entries(source, f);
-	return !fflush(f) && !ferror(f) && !fsync(fileno(f));
 }
 
 int store_save(const struct source *source, const char *dir)
 {
 	char *path = need_text("%s/%s.list", dir, source->name);
-	char *temporary = need_text("%s/%s.new", dir, source->name);
-	FILE *f = fopen(temporary, "we");
-	int err = f && save(source, f) ? 0 : -errno;
+	FILE *f = replace_open(path);
+	int err;
 
 	if (f)
+		save(source, f);
+	/* A power failure may bring back the contents before: they are as good as those of a daemon that
+	 * ended earlier, and not worth the time that REPLACE_LASTING takes for each of thousands of feeds.
+	 */
+	err = replace_file(f, path, REPLACE_WHOLE);
+	if (f)
 		fclose(f);
-	if (!err && rename(temporary, path))
-		err = -errno;
-	if (err)
-		unlink(temporary);
-	free(temporary);
 	free(path);
 	return err;
 }
