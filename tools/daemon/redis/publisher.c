@@ -100,7 +100,7 @@ static bool store(struct publisher *publisher, struct job *job)
 	return job->stored;
 }
 
-/* Changes are sent; or, if @at is 0, they were refused, as if never sent. */
+/* A publication is sent; or, if @at is 0, it was refused, as if never sent. */
 static void note_sent(struct publisher *publisher, struct job *job, uint32_t at)
 {
 	job->sent_at = at;
@@ -120,16 +120,34 @@ static void end_job(struct publisher *publisher)
 	work(publisher);
 }
 
+/* Every reply ends an attempt, so there was none to an earlier one. */
+static void begin_attempt(struct publisher *publisher, struct job *job)
+{
+	if (job->sent_at)
+		job->unknown = true;
+	else
+		note_sent(publisher, job, now_seconds());
+}
+
 /* Redis has not done what the first job sent last. Of an earlier attempt, this says nothing. */
 static void note_refused(struct publisher *publisher, struct job *job)
 {
-	if (job && job->kind == JOB_CHANGE && !job->unknown)
+	if (job && job->sent_at && !job->unknown)
 		note_sent(publisher, job, 0);
+}
+
+/* What to do about a replica; nothing, if another server may be the primary. */
+static const char *replica_hint(const struct publisher *publisher)
+{
+	const struct conn_config *conn = publisher->config.conn;
+
+	return conn->finder || conn->servers[1] ? "" : "; let the line server name its primary, too";
 }
 
 /* Return: whether the reply is an error; then the job, if there is one, is over or is repeated. */
 static bool take_error(struct publisher *publisher, struct job *job, const redisReply *reply)
 {
+	const char *bare;
 	char *why;
 
 	publisher->busy = false;
@@ -141,8 +159,9 @@ static bool take_error(struct publisher *publisher, struct job *job, const redis
 	note_refused(publisher, job);
 	/* Another address may be that of the primary; and one that starts will be there soon. */
 	if (script_is_elsewhere(reply->str)) {
-		conn_fail(publisher->conn, "cannot be written to: %.150s",
-			  script_bare_error(reply->str));
+		bare = script_bare_error(reply->str);
+		conn_fail(publisher->conn, "cannot be written to: %.150s%s", bare,
+			  strncmp(bare, "READONLY", 8) ? "" : replica_hint(publisher));
 		return true;
 	}
 	if (!job)
@@ -220,12 +239,7 @@ static void send_change(struct publisher *publisher, struct job *job)
 		give_up_change(publisher, job);
 		return;
 	}
-	/* Every reply ends an attempt, so there was none to this one. */
-	if (job->sent_at)
-		job->unknown = true;
-	else
-		note_sent(publisher, job, now);
-
+	begin_attempt(publisher, job);
 	publisher->busy = true;
 	conn_send(publisher->conn, on_published, 0,
 		  "EVAL %s 3 " LIST_KEY "head " LIST_KEY "changes " LIST_KEY "done:%s %d %llu %b",
@@ -260,7 +274,7 @@ static void send_replacement(struct publisher *publisher, struct job *job)
 {
 	const char *list = publisher->config.list;
 
-	job->unknown = true;
+	begin_attempt(publisher, job);
 	publisher->busy = true;
 	conn_send(publisher->conn, on_published, 0,
 		  "EVAL %s 4 " LIST_KEY "head " LIST_KEY "changes " LIST_KEY "done:%s " LIST_KEY
@@ -435,6 +449,8 @@ static void on_role(void *owner, const redisReply *reply)
 	publisher->why[0] = '\0';
 	if (job && (job->kind == JOB_REPLACE || job->kind == JOB_RENEW)) {
 		job->sent = 0;
+		/* No piece that is refused says anything of an earlier attempt. */
+		job->unknown = job->sent_at;
 		job_new_version(job);
 	}
 	work(publisher);
@@ -505,7 +521,7 @@ static void answer_waits(struct publisher *publisher, struct job *job, bool ends
 static void give_up(struct publisher *publisher, struct job *job)
 {
 	job_answer(job, STATUS_REFUSED,
-		   need_text("%s; %s", reason(publisher), job->unknown ?
+		   need_text("%s; %s", reason(publisher), job->sent_at ?
 			     "the list may have been published or not: look at ipcuckoo fleet status, or publish it again" :
 			     "nothing was done, try again"));
 	free_job(publisher, job);
@@ -528,7 +544,7 @@ static void on_lost(void *owner, const char *why)
 		next = job->next;
 		if (job->kind == JOB_CHANGE && job->request)
 			answer_waits(publisher, job, false);
-		else if (job->request && !job->unknown)
+		else if (job->request && !job->sent_at)
 			give_up(publisher, job);
 	}
 	work(publisher);
@@ -554,7 +570,8 @@ static void work(struct publisher *publisher)
 	if (!conn_is_ready(publisher->conn))
 		return;
 	if (publisher->replica && !(job && job->kind == JOB_FLEET))
-		conn_fail(publisher->conn, "is a replica, and cannot be written to");
+		conn_fail(publisher->conn, "is a replica, and cannot be written to%s",
+			  replica_hint(publisher));
 	else if (job)
 		send_job(publisher, job);
 	else

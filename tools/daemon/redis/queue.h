@@ -20,8 +20,8 @@ enum job_kind { JOB_CHANGE, JOB_REPLACE, JOB_RENEW, JOB_FLEET };
  * @count:	number of changes or entries
  * @token:	JOB_CHANGE, JOB_REPLACE: names the publication
  * @since:	JOB_CHANGE: when it was queued, in seconds since 1970
- * @sent_at:	JOB_CHANGE: when it was sent for the first time; 0: never, or each time it was refused
- * @unknown:	JOB_CHANGE: an earlier attempt got no reply, and may have been done. JOB_REPLACE: this one
+ * @sent_at:	publications: when it was sent for the first time; 0: never, or each time it was refused
+ * @unknown:	publications: an earlier attempt got no reply, and may have been done
  * @stored:	JOB_CHANGE: it is on disk
  * @version:	JOB_REPLACE, JOB_RENEW: the version that the snapshot gets
  * @sent:	how much of the snapshot has been sent
