@@ -162,6 +162,9 @@ static bool print_section(FILE *page, const char *heading, size_t *lines)
 			putchar('\n');
 		fputs(line, stdout);
 	}
+	/* man has not failed if nobody reads the rest. */
+	while (getline(&line, &size, page) > 0)
+		;
 	free(line);
 	return inside;
 }
@@ -174,6 +177,7 @@ const char *print_topic(const char *name)
 	char section = whole ? pages[i].section : '8';
 	char command[128], page[64];
 	FILE *output;
+	int failed;
 
 	snprintf(page, sizeof(page), "ipcuckoo%s%s", whole ? "-" : "", whole ? pages[i].name : "");
 	snprintf(command, sizeof(command), "MAN_KEEP_FORMATTING= exec man %c %s 2>/dev/null",
@@ -184,10 +188,14 @@ const char *print_topic(const char *name)
 		return why;
 	}
 	found = print_section(output, whole ? NULL : topic_name(i), &lines);
-	pclose(output);
-	if (found && lines)
+	failed = pclose(output);
+	if (found && lines && !failed)
 		return NULL;
-	if (!lines)
+	if (lines && failed)
+		snprintf(why, sizeof(why),
+			 "man has failed, so that the rest may be missing; to see why, run: man %c %s",
+			 section, page);
+	else if (!lines)
 		snprintf(why, sizeof(why),
 			 "man has no page %s(%c): install man, and the manual pages of ipcuckoo",
 			 page, section);
