@@ -748,6 +748,17 @@ def test_total(b):
     wait_for(lambda: "8.0.0.0/12" in members("s"), 10)
     same("max-total = 0: any")
     b.end()
+    # 524,288 addresses of a, until they expire, and one more of b
+    has = {"a": ["8.0.0.0/13"], "b": ["9.0.0.0/13", "198.51.100.7"]}
+    for name, entries in has.items():
+        say(name, entries)
+    b.begin(sets, {"a": {"set": "s", "timeout": "2s", "every": "1d"}, "b": {"set": "s", "every": "1d"}})
+    b.case("both have too much", wait_for(lambda: "kept_out_why" in b.daemon.source("b")))
+    wait_for(lambda: not members("s"))
+    say("b", ["9.0.0.0/13", "198.51.100.8"])
+    has["a"] = []
+    same("what has expired does not count, even as long as a source has it")
+    b.end()
 
 
 def test_values(b):

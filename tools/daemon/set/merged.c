@@ -13,8 +13,17 @@ struct asked {
 	uint32_t now;
 };
 
+void merged_complete(const struct source *source, struct member *member)
+{
+	if (!member->expires && source->timeout)
+		member->expires = source->good_at + source->timeout;
+	if (!member->comment)
+		member->comment = source->comment;
+}
+
 int merged_collect(const struct target *target, bool plain, struct packed *entries)
 {
+	uint32_t now = now_seconds();
 	struct contents_cursor cursor;
 	const struct source *source;
 	struct member member;
@@ -24,20 +33,15 @@ int merged_collect(const struct target *target, bool plain, struct packed *entri
 	for (i = 0; i < target->source_count && !err; i++) {
 		source = target->sources[i];
 		cursor = (struct contents_cursor){ .kind = plain ? 0 : ENTRY_KINDS };
-		while (!err && contents_next(&source->contents, &cursor, &member))
-			if (!guard_keeps_out(source, member.kind, member.entry))
+		while (!err && contents_next(&source->contents, &cursor, &member)) {
+			merged_complete(source, &member);
+			if (!member_expired(&member, now) &&
+			    !guard_keeps_out(source, member.kind, member.entry))
 				err = packed_add(entries, member.kind, member.entry);
+		}
 	}
 	packed_unique(entries);
 	return err;
-}
-
-void merged_complete(const struct source *source, struct member *member)
-{
-	if (!member->expires && source->timeout)
-		member->expires = source->good_at + source->timeout;
-	if (!member->comment)
-		member->comment = source->comment;
 }
 
 static void add_member(const struct asked *asked, size_t at, struct member *member)

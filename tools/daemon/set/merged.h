@@ -38,7 +38,7 @@ struct merged_cursor {
 /* What an entry of a source means for the set: add expiry and comment that the source has for all. */
 void merged_complete(const struct source *source, struct member *member);
 
-/* Collect the entries of all sources, without those that the guard keeps out. @plain: also those that have
+/* Collect the entries of all sources that have not expired, without those that the guard keeps out. @plain: also those that have
  * neither expiry nor comment of their own. Return: 0 or -ENOMEM.
  */
 int merged_collect(const struct target *target, bool plain, struct packed *entries);
