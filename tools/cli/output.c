@@ -39,7 +39,8 @@ const char *size_text(uint64_t bytes, char text[SIZE_TEXT_SIZE])
 void json_add_string(struct json_object *object, const char *key,
 		     const char *value)
 {
-	json_object_object_add(object, key, json_new_text(value));
+	if (value)
+		json_object_object_add(object, key, json_new_text(value));
 }
 
 void json_add_uint(struct json_object *object, const char *key,
@@ -99,8 +100,7 @@ int print_action(const struct tool *tool, const char *set, const char *done)
 	if (!tool->json)
 		return STATUS_OK;
 	object = json_object_new_object();
-	if (set)
-		json_add_string(object, "set", set);
+	json_add_string(object, "set", set);
 	json_add_bool(object, done, true);
 	json_print(object);
 	return STATUS_OK;

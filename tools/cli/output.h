@@ -16,6 +16,7 @@
 /* "2.1 MiB" */
 const char *size_text(uint64_t bytes, char text[SIZE_TEXT_SIZE]);
 
+/* Nothing is added if @value is NULL. */
 void json_add_string(struct json_object *object, const char *key,
 		     const char *value);
 void json_add_uint(struct json_object *object, const char *key,

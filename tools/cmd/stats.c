@@ -138,15 +138,13 @@ static struct json_object *json_set(const struct nl_set *s)
 {
 	struct json_object *object = json_object_new_object();
 	struct json_object *failed = json_object_new_object();
-	const char *owner = set_owner(s);
 	int i;
 
 	json_add_string(object, "name", s->name);
 	json_add_string(object, "type", meaning_word(type_words, s->type));
 	json_add_string(object, "family",
 			meaning_word(family_words, s->family));
-	if (owner)
-		json_add_string(object, "owner", owner);
+	json_add_string(object, "owner", set_owner(s));
 	json_add_uint(object, "maxelem", s->maxelem);
 	if (is_approximate(s)) {
 		json_add_uint(object, "bits", s->bits);

@@ -275,7 +275,6 @@ static int add_set(struct why *why, const struct nl_set *set)
 	struct packed one;
 	struct nl_test test;
 	enum entry_kind kind;
-	const char *owner;
 	int err;
 
 	kind = prefix_of(&none, &why->end, bits, entry);
@@ -295,9 +294,7 @@ static int add_set(struct why *why, const struct nl_set *set)
 	json_add_string(object, "answer", !test.found ? "exception" :
 			is_approximate(set) ? "maybe" : "listed");
 	why->listed |= test.found;
-	owner = set_owner(set);
-	if (owner)
-		json_add_string(object, "owner", owner);
+	json_add_string(object, "owner", set_owner(set));
 	if (set->rules)
 		json_add_uint(object, "rules", set->rules);
 	why->rules |= set->rules;

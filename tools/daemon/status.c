@@ -3,6 +3,7 @@
 #include <string.h>
 #include <zlib.h>
 
+#include "cli/output.h"
 #include "daemon/base/memory.h"
 #include "daemon/config.h"
 #include "daemon/set/guard.h"
@@ -107,49 +108,38 @@ static void print_text(FILE *f, const struct config *config)
 			config->left[i]);
 }
 
-static void add_text(struct json_object *object, const char *key, const char *text)
-{
-	if (text)
-		json_object_object_add(object, key, json_new_text(text));
-}
-
-static void add_number(struct json_object *object, const char *key, uint64_t number)
-{
-	json_object_object_add(object, key, json_object_new_int64(number));
-}
-
 struct json_object *status_of_source(const struct source *source)
 {
 	struct json_object *object = json_object_new_object();
 	char *kept_out = guard_text(source), *save = source_save_text(source);
 
-	add_text(object, "name", source->name);
-	add_text(object, "kind", source->kind->word);
-	add_text(object, "set", source->target->name);
-	add_text(object, "state", source_state_word(source));
-	add_text(object, "problem", source->problem);
-	add_text(object, "warning", source->warning);
-	add_text(object, "kept_out_why", kept_out);
-	add_text(object, "not_stored", save);
+	json_add_string(object, "name", source->name);
+	json_add_string(object, "kind", source->kind->word);
+	json_add_string(object, "set", source->target->name);
+	json_add_string(object, "state", source_state_word(source));
+	json_add_string(object, "problem", source->problem);
+	json_add_string(object, "warning", source->warning);
+	json_add_string(object, "kept_out_why", kept_out);
+	json_add_string(object, "not_stored", save);
 	free(kept_out);
 	free(save);
-	add_number(object, "kept_out", kept_out_count(source));
-	add_number(object, "entries", living(source));
-	add_number(object, "good_at", source->good_at);
-	add_number(object, "changed_at", source->changed_at);
-	add_number(object, "answers", source->answers);
-	add_number(object, "deliveries", source->deliveries);
-	add_number(object, "failures", source->failures);
-	add_number(object, "refusals", source->refusals);
+	json_add_int(object, "kept_out", kept_out_count(source));
+	json_add_int(object, "entries", living(source));
+	json_add_int(object, "good_at", source->good_at);
+	json_add_int(object, "changed_at", source->changed_at);
+	json_add_int(object, "answers", source->answers);
+	json_add_int(object, "deliveries", source->deliveries);
+	json_add_int(object, "failures", source->failures);
+	json_add_int(object, "refusals", source->refusals);
 	if (source->version[0])
-		add_text(object, "version", source->version);
+		json_add_string(object, "version", source->version);
 	if (source->lag >= 0)
 		json_object_object_add(object, "lag", json_object_new_double(source->lag));
 	if (source->clock_difference >= 0)
 		json_object_object_add(object, "clock_difference",
 				       json_object_new_double(source->clock_difference));
 	if (source->kind->waiting)
-		add_number(object, "waiting", source->kind->waiting(source));
+		json_add_int(object, "waiting", source->kind->waiting(source));
 	if (source->kind->show)
 		source->kind->show(source, object);
 	return object;
@@ -159,15 +149,15 @@ struct json_object *status_of_target(const struct target *target)
 {
 	struct json_object *object = json_object_new_object();
 
-	add_text(object, "name", target->name);
-	add_text(object, "state", set_state(target));
-	add_text(object, "problem", target->problem);
-	json_object_object_add(object, "acts", json_object_new_boolean(target->acts));
-	add_text(object, "idle", target->idle);
-	add_number(object, "entries", target->entries);
-	add_number(object, "applied_at", target->applied_at);
-	add_number(object, "repairs", target->repairs);
-	add_number(object, "failures", target->failures);
+	json_add_string(object, "name", target->name);
+	json_add_string(object, "state", set_state(target));
+	json_add_string(object, "problem", target->problem);
+	json_add_bool(object, "acts", target->acts);
+	json_add_string(object, "idle", target->idle);
+	json_add_int(object, "entries", target->entries);
+	json_add_int(object, "applied_at", target->applied_at);
+	json_add_int(object, "repairs", target->repairs);
+	json_add_int(object, "failures", target->failures);
 	return object;
 }
 
@@ -217,65 +207,22 @@ struct source_metric {
 	double (*value)(const struct source *source);
 };
 
-static double is_good(const struct source *source)
-{
-	return source->state == SOURCE_GOOD;
-}
+#define SOURCE_METRIC(name, number)	static double name(const struct source *source) { return number; }
 
-static double good_seconds(const struct source *source)
-{
-	return source->good_at ? source->good_at : -1.0;
-}
-
-static double age(const struct source *source)
-{
-	return source->good_at ? (double)now - source->good_at : -1.0;
-}
-
-static double interval(const struct source *source)
-{
-	return source->interval;
-}
-
-static double changed_seconds(const struct source *source)
-{
-	return source->changed_at ? source->changed_at : -1.0;
-}
-
-static double entries(const struct source *source)
-{
-	return living(source);
-}
-
-static double answers(const struct source *source)
-{
-	return source->answers;
-}
-
-static double deliveries(const struct source *source)
-{
-	return source->deliveries;
-}
-
-static double failures(const struct source *source)
-{
-	return source->failures;
-}
-
-static double refusals(const struct source *source)
-{
-	return source->refusals;
-}
-
-static double lag(const struct source *source)
-{
-	return source->lag;
-}
-
-static double clock_difference(const struct source *source)
-{
-	return source->clock_difference;
-}
+SOURCE_METRIC(is_good, source->state == SOURCE_GOOD)
+SOURCE_METRIC(good_seconds, source->good_at ? source->good_at : -1.0)
+SOURCE_METRIC(age, source->good_at ? (double)now - source->good_at : -1.0)
+SOURCE_METRIC(interval, source->interval)
+SOURCE_METRIC(changed_seconds, source->changed_at ? source->changed_at : -1.0)
+SOURCE_METRIC(entries, living(source))
+SOURCE_METRIC(answers, source->answers)
+SOURCE_METRIC(deliveries, source->deliveries)
+SOURCE_METRIC(failures, source->failures)
+SOURCE_METRIC(refusals, source->refusals)
+SOURCE_METRIC(lag, source->lag)
+SOURCE_METRIC(clock_difference, source->clock_difference)
+SOURCE_METRIC(waiting, source->kind->waiting ? source->kind->waiting(source) : -1.0)
+SOURCE_METRIC(is_stored, source->daemon->state_dir ? !source->save_error : -1.0)
 
 /* A checksum: with the version as a label, each version would begin a new time series. */
 static double version(const struct source *source)
@@ -283,16 +230,6 @@ static double version(const struct source *source)
 	const unsigned char *text = (const unsigned char *)source->version;
 
 	return source->version[0] ? crc32(0, text, strlen(source->version)) : -1.0;
-}
-
-static double waiting(const struct source *source)
-{
-	return source->kind->waiting ? source->kind->waiting(source) : -1.0;
-}
-
-static double is_stored(const struct source *source)
-{
-	return source->daemon->state_dir ? !source->save_error : -1.0;
 }
 
 static const struct source_metric source_metrics[] = {
@@ -352,30 +289,13 @@ static void print_set_metric(FILE *f, const struct config *config, const char *n
 	}
 }
 
-static double set_behind(const struct target *target)
-{
-	return target->behind;
-}
+#define SET_METRIC(name, number)	static double name(const struct target *target) { return number; }
 
-static double set_good(const struct target *target)
-{
-	return !strcmp(set_state(target), "good");
-}
-
-static double set_repairs(const struct target *target)
-{
-	return target->repairs;
-}
-
-static double set_failures(const struct target *target)
-{
-	return target->failures;
-}
-
-static double set_applied(const struct target *target)
-{
-	return target->applied_at;
-}
+SET_METRIC(set_behind, target->behind)
+SET_METRIC(set_good, !strcmp(set_state(target), "good"))
+SET_METRIC(set_repairs, target->repairs)
+SET_METRIC(set_failures, target->failures)
+SET_METRIC(set_applied, target->applied_at)
 
 /* Version 0.0.4 of the format */
 static void print_prometheus(FILE *f, const struct config *config)

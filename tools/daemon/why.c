@@ -2,13 +2,13 @@
 #include <string.h>
 
 #include "cli/kept.h"
+#include "cli/output.h"
 #include "daemon/base/memory.h"
 #include "daemon/config.h"
 #include "daemon/set/guard.h"
 #include "daemon/set/merged.h"
 #include "daemon/status.h"
 #include "daemon/why.h"
-#include "lib/json.h"
 
 /**
  * struct asked - the address that is asked about
@@ -47,11 +47,9 @@ static struct json_object *entry_object(const struct source *source, const struc
 
 	json_object_object_add(object, "entry", entry_text_object(member->kind, member->entry));
 	if (member->expires)
-		json_object_object_add(object, "expires", json_object_new_int64(member->expires));
-	if (member->comment)
-		json_object_object_add(object, "comment", json_new_text(member->comment));
-	json_object_object_add(object, "kept_out", json_object_new_boolean(
-			       guard_keeps_out(source, member->kind, member->entry)));
+		json_add_int(object, "expires", member->expires);
+	json_add_string(object, "comment", member->comment);
+	json_add_bool(object, "kept_out", guard_keeps_out(source, member->kind, member->entry));
 	if (source->kind->explain)
 		source->kind->explain(source, member, object);
 	return object;
@@ -126,7 +124,7 @@ char *why_json(const struct config *config, const char *address, bool *done)
 	status_begin();
 	object = json_object_new_object();
 	sets = json_object_new_array();
-	json_object_object_add(object, "namespace", json_object_new_int64(own_namespace()));
+	json_add_int(object, "namespace", own_namespace());
 	for (i = 0; i < config->target_count; i++)
 		json_object_array_add(sets, ask_target(&asked, config->targets[i]));
 	json_object_object_add(object, "sets", sets);

@@ -22,6 +22,7 @@
 #include <strings.h>
 #include <time.h>
 
+#include "cli/output.h"
 #include "daemon/base/log.h"
 #include "daemon/base/memory.h"
 #include "daemon/base/timer.h"
@@ -32,7 +33,6 @@
 #include "daemon/crowdsec/enforce.h"
 #include "daemon/crowdsec/lapi.h"
 #include "daemon/crowdsec/usage.h"
-#include "lib/json.h"
 
 /* After a failure: first and longest wait, in seconds. The interval may be shorter, or longer. */
 #define RETRY_LEAST	5
@@ -642,17 +642,15 @@ static void show_crowdsec(const struct source *source, struct json_object *objec
 	char *shown = url_shown(crowdsec->lapi.url);
 	int i;
 
-	json_object_object_add(object, "url", json_new_text(shown));
+	json_add_string(object, "url", shown);
 	free(shown);
-	json_object_object_add(object, "next_at", json_object_new_int64(crowdsec->due_at));
-	json_object_object_add(object, "resync_at", json_object_new_int64(crowdsec->whole_at));
-	json_object_object_add(object, "decisions", json_object_new_int64(crowdsec->now.count));
-	json_object_object_add(object, "bytes", json_object_new_int64(crowdsec->size));
+	json_add_int(object, "next_at", crowdsec->due_at);
+	json_add_int(object, "resync_at", crowdsec->whole_at);
+	json_add_int(object, "decisions", crowdsec->now.count);
+	json_add_int(object, "bytes", crowdsec->size);
 	for (i = 0; i < LEFT_OUTS; i++)
-		json_object_object_add(object, names[i],
-				       json_object_new_int64(crowdsec->left_out[i]));
-	json_object_object_add(object, "usage_metrics",
-			       json_new_text(usage_state(crowdsec->usage)));
+		json_add_int(object, names[i], crowdsec->left_out[i]);
+	json_add_string(object, "usage_metrics", usage_state(crowdsec->usage));
 }
 
 /* The decisions that are the reason for an entry */
@@ -669,10 +667,10 @@ static void explain_crowdsec(const struct source *source, const struct member *m
 	for (; count--; at++) {
 		label = labels_get(crowdsec->labels, at->label);
 		one = json_object_new_object();
-		json_object_object_add(one, "id", json_object_new_int64(at->id));
-		json_object_object_add(one, "origin", json_new_text(label->origin));
-		json_object_object_add(one, "scenario", json_new_text(label->scenario));
-		json_object_object_add(one, "expires", json_object_new_int64(at->expires));
+		json_add_int(one, "id", at->id);
+		json_add_string(one, "origin", label->origin);
+		json_add_string(one, "scenario", label->scenario);
+		json_add_int(one, "expires", at->expires);
 		json_object_array_add(array, one);
 	}
 	json_object_object_add(object, "decisions", array);

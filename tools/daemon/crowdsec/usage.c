@@ -2,11 +2,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli/output.h"
 #include "daemon/base/log.h"
 #include "daemon/base/memory.h"
 #include "daemon/base/timer.h"
 #include "daemon/crowdsec/usage.h"
-#include "lib/json.h"
 #include "release.h"
 
 /* CrowdSec may have been updated: ask again whether it takes metrics, after a day. */
@@ -45,11 +45,11 @@ static void add_active(struct json_object *items, const char *origin, const char
 {
 	struct json_object *item = json_object_new_object(), *labels = json_object_new_object();
 
-	json_object_object_add(labels, "origin", json_new_text(origin));
-	json_object_object_add(labels, "ip_type", json_new_text(family));
-	json_object_object_add(item, "name", json_new_text("active_decisions"));
-	json_object_object_add(item, "unit", json_new_text("ip"));
-	json_object_object_add(item, "value", json_object_new_int64(count));
+	json_add_string(labels, "origin", origin);
+	json_add_string(labels, "ip_type", family);
+	json_add_string(item, "name", "active_decisions");
+	json_add_string(item, "unit", "ip");
+	json_add_int(item, "value", count);
 	json_object_object_add(item, "labels", labels);
 	json_object_array_add(items, item);
 }
@@ -107,18 +107,16 @@ static struct json_object *make_report(const struct usage *usage)
 
 	if (*usage->config.labels)
 		add_counts(usage->config.now, *usage->config.labels, items);
-	json_object_object_add(meta, "utc_now_timestamp", json_object_new_int64(now_seconds()));
-	json_object_object_add(meta, "window_size_seconds",
-			       json_object_new_int64(usage->config.every));
+	json_add_int(meta, "utc_now_timestamp", now_seconds());
+	json_add_int(meta, "window_size_seconds", usage->config.every);
 	json_object_object_add(metrics, "items", items);
 	json_object_object_add(metrics, "meta", meta);
 	list = json_object_new_array();
 	json_object_array_add(list, metrics);
-	json_object_object_add(bouncer, "type", json_new_text("ipcuckood"));
-	json_object_object_add(bouncer, "version", json_new_text(IPCUCKOO_VERSION));
+	json_add_string(bouncer, "type", "ipcuckood");
+	json_add_string(bouncer, "version", IPCUCKOO_VERSION);
 	json_object_object_add(bouncer, "feature_flags", json_object_new_array());
-	json_object_object_add(bouncer, "utc_startup_timestamp",
-			       json_object_new_int64(usage->started_at));
+	json_add_int(bouncer, "utc_startup_timestamp", usage->started_at);
 	json_object_object_add(bouncer, "metrics", list);
 	list = json_object_new_array();
 	json_object_array_add(list, bouncer);

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <strings.h>
 
+#include "cli/output.h"
 #include "daemon/base/log.h"
 #include "daemon/base/memory.h"
 #include "daemon/base/timer.h"
@@ -21,7 +22,6 @@
 #include "daemon/http/fetch.h"
 #include "daemon/set/guard.h"
 #include "lib/duration.h"
-#include "lib/json.h"
 
 /* After a failure: first wait, in seconds; the longest one is the schedule. */
 #define RETRY_LEAST	60
@@ -698,16 +698,13 @@ static void show_feed(const struct source *source, struct json_object *object)
 {
 	const struct feed_source *feed = (const struct feed_source *)source;
 
-	json_object_object_add(object, "url", json_new_text(feed->shown));
-	json_object_object_add(object, "next_at", json_object_new_int64(feed->due_at));
-	json_object_object_add(object, "bytes", json_object_new_int64(feed->size));
-	json_object_object_add(object, "bad_lines", json_object_new_int64(feed->bad));
-	if (feed->first_bad)
-		json_object_object_add(object, "first_bad_line",
-				       json_new_text(feed->first_bad));
+	json_add_string(object, "url", feed->shown);
+	json_add_int(object, "next_at", feed->due_at);
+	json_add_int(object, "bytes", feed->size);
+	json_add_int(object, "bad_lines", feed->bad);
+	json_add_string(object, "first_bad_line", feed->first_bad);
 	if (feed->has_pending)
-		json_object_object_add(object, "refused_entries",
-				       json_object_new_int64(packed_count(&feed->pending)));
+		json_add_int(object, "refused_entries", packed_count(&feed->pending));
 }
 
 static char *accept_feed(struct feed_source *feed, bool *done)

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include <stdlib.h>
 
+#include "cli/output.h"
 #include "daemon/base/memory.h"
 #include "daemon/redis/fleet.h"
 #include "lib/escape.h"
-#include "lib/json.h"
 
 /* A host that did not report for so many of its heartbeats is not heard of any more. */
 #define MISSED_MOST	3
@@ -43,14 +43,14 @@ char *fleet_report(const struct publisher_report *report, uint64_t heartbeat)
 {
 	struct json_object *object = json_object_new_object();
 
-	json_object_object_add(object, "seq", json_object_new_int64(report->position.seq));
-	json_object_object_add(object, "id", json_new_text(report->position.id));
-	json_object_object_add(object, "version", json_new_text(report->position.version));
-	json_object_object_add(object, "entries", json_object_new_int64(report->entries));
-	json_object_object_add(object, "behind", json_object_new_boolean(report->behind));
-	json_object_object_add(object, "acts", json_object_new_boolean(report->acts));
-	json_object_object_add(object, "at", json_object_new_int64(now_seconds()));
-	json_object_object_add(object, "heartbeat", json_object_new_int64(heartbeat));
+	json_add_int(object, "seq", report->position.seq);
+	json_add_string(object, "id", report->position.id);
+	json_add_string(object, "version", report->position.version);
+	json_add_int(object, "entries", report->entries);
+	json_add_bool(object, "behind", report->behind);
+	json_add_bool(object, "acts", report->acts);
+	json_add_int(object, "at", now_seconds());
+	json_add_int(object, "heartbeat", heartbeat);
 	return need_json(object, JSON_C_TO_STRING_PLAIN);
 }
 
@@ -129,18 +129,18 @@ static char *show_json(const struct fleet *fleet, bool all)
 	const struct host *host;
 	size_t i;
 
-	json_object_object_add(object, "list", json_new_text(fleet->list));
-	json_object_object_add(object, "seq", json_object_new_int64(fleet->seq));
-	json_object_object_add(object, "all", json_object_new_boolean(all));
+	json_add_string(object, "list", fleet->list);
+	json_add_int(object, "seq", fleet->seq);
+	json_add_bool(object, "all", all);
 	json_object_object_add(object, "hosts", hosts);
 	for (i = 0; i < fleet->count; i++) {
 		host = fleet->hosts[i];
 		one = json_object_new_object();
-		json_object_object_add(one, "name", json_new_text(host->name));
-		json_object_object_add(one, "state", json_new_text(state_words[host->state]));
-		json_object_object_add(one, "seq", json_object_new_int64(host->seq));
-		json_object_object_add(one, "entries", json_object_new_int64(host->entries));
-		json_object_object_add(one, "at", json_object_new_int64(host->at));
+		json_add_string(one, "name", host->name);
+		json_add_string(one, "state", state_words[host->state]);
+		json_add_int(one, "seq", host->seq);
+		json_add_int(one, "entries", host->entries);
+		json_add_int(one, "at", host->at);
 		json_object_array_add(hosts, one);
 	}
 	return need_json(object, JSON_C_TO_STRING_PRETTY | JSON_C_TO_STRING_NOSLASHESCAPE);

@@ -9,6 +9,7 @@
  */
 #include <stdlib.h>
 
+#include "cli/output.h"
 #include "daemon/base/log.h"
 #include "daemon/base/memory.h"
 #include "daemon/base/timer.h"
@@ -16,7 +17,6 @@
 #include "daemon/redis/publisher.h"
 #include "daemon/redis/queue.h"
 #include "daemon/redis/script.h"
-#include "lib/json.h"
 
 /* A client gets an answer after this many seconds at most; after so many times that if a whole list
  * is on its way.
@@ -191,11 +191,11 @@ static char *published_text(const struct publisher *publisher, const struct job 
 		return need_text("published to %s: change %llu, entries: %zu",
 				 publisher->config.list, (unsigned long long)seq, job->count);
 	object = json_object_new_object();
-	json_object_object_add(object, "list", json_new_text(publisher->config.list));
-	json_object_object_add(object, "state", json_object_new_string("published"));
-	json_object_object_add(object, "published", json_object_new_boolean(true));
-	json_object_object_add(object, "change", json_object_new_int64(seq));
-	json_object_object_add(object, "entries", json_object_new_int64(job->count));
+	json_add_string(object, "list", publisher->config.list);
+	json_add_string(object, "state", "published");
+	json_add_bool(object, "published", true);
+	json_add_int(object, "change", seq);
+	json_add_int(object, "entries", job->count);
 	return need_json(object, JSON_C_TO_STRING_NOSLASHESCAPE);
 }
 
@@ -500,12 +500,12 @@ static char *waits_text(const struct publisher *publisher, const struct job *job
 				 (unsigned long long)publisher->waiting,
 				 (unsigned long long)publisher->config.queue);
 	object = json_object_new_object();
-	json_object_object_add(object, "list", json_new_text(publisher->config.list));
-	json_object_object_add(object, "state", json_object_new_string("waits"));
-	json_object_object_add(object, "published", json_object_new_boolean(false));
-	json_object_object_add(object, "why", json_new_text(why));
-	json_object_object_add(object, "entries", json_object_new_int64(job->count));
-	json_object_object_add(object, "waiting", json_object_new_int64(publisher->waiting));
+	json_add_string(object, "list", publisher->config.list);
+	json_add_string(object, "state", "waits");
+	json_add_bool(object, "published", false);
+	json_add_string(object, "why", why);
+	json_add_int(object, "entries", job->count);
+	json_add_int(object, "waiting", publisher->waiting);
 	return need_json(object, JSON_C_TO_STRING_NOSLASHESCAPE);
 }
 

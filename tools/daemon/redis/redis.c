@@ -3,6 +3,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "cli/output.h"
 #include "daemon/base/memory.h"
 #include "daemon/redis/follower.h"
 #include "daemon/redis/publication.h"
@@ -10,7 +11,6 @@
 #include "daemon/redis/redis.h"
 #include "daemon/redis/sentinel.h"
 #include "daemon/set/guard.h"
-#include "lib/json.h"
 
 /**
  * struct redis_source - a list
@@ -193,14 +193,11 @@ static void show_redis(const struct source *source, struct json_object *object)
 	const char *problem = publisher_problem(redis->publisher);
 	const char *server = follower_server(&redis->follower);
 
-	json_object_object_add(object, "list", json_new_text(list_of(redis)));
-	if (server)
-		json_object_object_add(object, "server", json_new_text(server));
-	json_object_object_add(object, "seq", json_object_new_int64(redis->follower.here.seq));
-	json_object_object_add(object, "left_out",
-			       json_object_new_int64(redis->follower.left_out));
-	if (problem)
-		json_object_object_add(object, "publish_problem", json_new_text(problem));
+	json_add_string(object, "list", list_of(redis));
+	json_add_string(object, "server", server);
+	json_add_int(object, "seq", redis->follower.here.seq);
+	json_add_int(object, "left_out", redis->follower.left_out);
+	json_add_string(object, "publish_problem", problem);
 }
 
 static uint64_t count_waiting(const struct source *source)

@@ -16,6 +16,7 @@
 #include <linux/rtnetlink.h>
 #include <stdlib.h>
 
+#include "cli/output.h"
 #include "daemon/base/log.h"
 #include "daemon/base/memory.h"
 #include "daemon/base/timer.h"
@@ -635,13 +636,12 @@ static void show_routes(const struct source *source, struct json_object *object)
 	const struct routes_source *routes = (const struct routes_source *)source;
 	const struct fib *fib = &routes->fib;
 
-	json_object_object_add(object, "table", json_object_new_int64(routes->table));
-	json_object_object_add(object, "routes",
-			       json_object_new_int64(fib->used - fib->held - fib->refused));
-	json_object_object_add(object, "held", json_object_new_int64(fib->held));
-	json_object_object_add(object, "left_out", json_object_new_int64(fib->refused));
-	json_object_object_add(object, "reads", json_object_new_int64(routes->reads));
-	json_object_object_add(object, "losses", json_object_new_int64(routes->losses));
+	json_add_int(object, "table", routes->table);
+	json_add_int(object, "routes", fib->used - fib->held - fib->refused);
+	json_add_int(object, "held", fib->held);
+	json_add_int(object, "left_out", fib->refused);
+	json_add_int(object, "reads", routes->reads);
+	json_add_int(object, "losses", routes->losses);
 }
 
 static char *do_command(struct source *source, const char *command, bool *done)
