@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli/output.h"
 #include "daemon/base/log.h"
 #include "daemon/base/memory.h"
 #include "daemon/compare.h"
@@ -11,7 +12,6 @@
 #include "daemon/set/store.h"
 #include "daemon/set/target.h"
 #include "lib/exposition.h"
-#include "lib/json.h"
 #include "nl/attachment.h"
 #include "nl/entry.h"
 #include "nl/set.h"
@@ -289,11 +289,6 @@ static void print_text(FILE *f, const struct comparison *all)
 			target->name);
 }
 
-static void add_number(struct json_object *object, const char *key, uint64_t value)
-{
-	json_object_object_add(object, key, json_object_new_int64(value));
-}
-
 static struct json_object *source_object(const struct comparison *all, size_t number)
 {
 	struct json_object *object = json_object_new_object(), *shared = json_object_new_object();
@@ -302,19 +297,19 @@ static struct json_object *source_object(const struct comparison *all, size_t nu
 	uint64_t count;
 	size_t i;
 
-	json_object_object_add(object, "name", json_new_text(target->sources[number]->name));
-	json_object_object_add(object, "kind", json_new_text(target->sources[number]->kind->word));
-	add_number(object, "entries", worth->entries);
-	add_number(object, "only", worth->only);
+	json_add_string(object, "name", target->sources[number]->name);
+	json_add_string(object, "kind", target->sources[number]->kind->word);
+	json_add_int(object, "entries", worth->entries);
+	json_add_int(object, "only", worth->only);
 	for (i = 0; i < target->source_count; i++) {
 		count = all->shared[number * target->source_count + i];
 		if (count)
-			add_number(shared, target->sources[i]->name, count);
+			json_add_int(shared, target->sources[i]->name, count);
 	}
 	json_object_object_add(object, "shared", shared);
 	if (all->counted) {
-		add_number(object, "packets", worth->packets);
-		add_number(object, "only_packets", worth->only_packets);
+		json_add_int(object, "packets", worth->packets);
+		json_add_int(object, "only_packets", worth->only_packets);
 	}
 	return object;
 }
@@ -324,9 +319,9 @@ static struct json_object *set_object(const struct comparison *all)
 	struct json_object *object = json_object_new_object(), *sources = json_object_new_array();
 	size_t i;
 
-	json_object_object_add(object, "name", json_new_text(all->target->name));
+	json_add_string(object, "name", all->target->name);
 	if (all->known)
-		add_number(object, "packets", all->packets);
+		json_add_int(object, "packets", all->packets);
 	for (i = 0; i < all->target->source_count; i++)
 		json_object_array_add(sources, source_object(all, i));
 	json_object_object_add(object, "sources", sources);
