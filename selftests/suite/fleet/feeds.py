@@ -752,10 +752,15 @@ def test_total(b):
     has = {"a": ["8.0.0.0/13"], "b": ["9.0.0.0/13", "198.51.100.7"]}
     for name, entries in has.items():
         say(name, entries)
-    b.begin(sets, {"a": {"set": "s", "timeout": "2s", "every": "1d"}, "b": {"set": "s", "every": "1d"}})
-    b.case("both have too much", wait_for(lambda: "kept_out_why" in b.daemon.source("b")))
-    wait_for(lambda: not members("s"))
-    say("b", ["9.0.0.0/13", "198.51.100.8"])
+    feeds = {"a": {"set": "s", "timeout": "3s", "every": "1d"}}
+    b.begin(sets, feeds)
+    b.config(sets, {**feeds, "b": {"set": "s", "every": "1d"}})
+    b.daemon.process.send_signal(signal.SIGHUP)
+    b.case("the second one has too much", wait_for(lambda: (source := next(
+        (s for s in b.daemon.status()["sources"] if s["name"] == "b"), None)) and
+        "max-total leaves only 524288 for it" in source.get("problem", "")), b.daemon.status())
+    b.case("the first one expires", wait_for(lambda: not members("s")), members("s"))
+    b.daemon.refresh("b")
     has["a"] = []
     same("what has expired does not count, even as long as a source has it")
     b.end()
