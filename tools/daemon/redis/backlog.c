@@ -13,7 +13,9 @@
  * told that it is there.
  */
 #include <dirent.h>
+#include <search.h>
 #include <stdlib.h>
+#include <sys/queue.h>
 #include <unistd.h>
 
 #include "daemon/base/log.h"
@@ -27,21 +29,14 @@
 /* The file is written anew when so many lines in it are of no use any more, and more than are. */
 #define STALE_MOST	1000
 
-/* Changes are found by their token in one of so many lists. */
-#define BUCKETS		65536
-
 /**
  * struct waiting - a change that waits
  * @change:	the change
- * @next:	the one behind it
- * @prev:	the one before it
- * @chain:	another one in the same bucket
+ * @link:	in the order of all
  */
 struct waiting {
 	struct backlog_change change;
-	struct waiting *next;
-	struct waiting *prev;
-	struct waiting *chain;
+	TAILQ_ENTRY(waiting) link;
 };
 
 /**
@@ -49,9 +44,8 @@ struct waiting {
  * @path:	its name
  * @source:	the source, for messages
  * @file:	the open file; NULL while nothing waits
- * @first:	what waits, in its order
- * @last:	the last of it
- * @buckets:	the same by the token
+ * @changes:	what waits, in its order
+ * @tokens:	the same by the token: a tree of tsearch()
  * @count:	how many that are
  * @take:	what backlog_take() gives next
  * @stale:	number of lines in the file that say nothing that is true still
@@ -62,9 +56,8 @@ struct backlog {
 	char *path;
 	char *source;
 	FILE *file;
-	struct waiting *first;
-	struct waiting *last;
-	struct waiting **buckets;
+	TAILQ_HEAD(, waiting) changes;
+	void *tokens;
 	size_t count;
 	struct waiting *take;
 	size_t stale;
@@ -72,52 +65,40 @@ struct backlog {
 	bool unread;
 };
 
-static struct waiting **bucket(const struct backlog *backlog, const char *token)
+static int compare(const void *a, const void *b)
 {
-	uint32_t hash = 2166136261u;
-
-	for (; *token; token++)
-		hash = (hash ^ (unsigned char)*token) * 16777619u;
-	return &backlog->buckets[(hash ^ hash >> 16) % BUCKETS];
+	return strcmp(((const struct waiting *)a)->change.token, ((const struct waiting *)b)->change.token);
 }
 
 static struct waiting *find(const struct backlog *backlog, const char *token)
 {
-	struct waiting *at = *bucket(backlog, token);
+	struct waiting wanted = { 0 }, **found;
 
-	while (at && strcmp(at->change.token, token))
-		at = at->chain;
-	return at;
+	snprintf(wanted.change.token, sizeof(wanted.change.token), "%s", token);
+	found = tfind(&wanted, &backlog->tokens, compare);
+	return found ? *found : NULL;
 }
 
 static void keep(struct backlog *backlog, const struct backlog_change *change)
 {
-	struct waiting *at = need_zeros(sizeof(*at)), **chain = bucket(backlog, change->token);
+	struct waiting *at = need_zeros(sizeof(*at));
 	struct list_bytes *bytes = &at->change.bytes;
 
 	at->change = *change;
 	bytes->data = need_zeros(change->bytes.size + 1);
 	memcpy(bytes->data, change->bytes.data, change->bytes.size);
 	bytes->room = change->bytes.size + 1;
-	at->chain = *chain;
-	*chain = at;
-	at->prev = backlog->last;
-	*(at->prev ? &at->prev->next : &backlog->first) = at;
-	backlog->last = at;
+	need_memory(!tsearch(at, &backlog->tokens, compare));
+	TAILQ_INSERT_TAIL(&backlog->changes, at, link);
 	backlog->count++;
 }
 
 static void drop(struct backlog *backlog, struct waiting *at)
 {
-	struct waiting **chain = bucket(backlog, at->change.token);
-
-	while (*chain != at)
-		chain = &(*chain)->chain;
-	*chain = at->chain;
-	*(at->prev ? &at->prev->next : &backlog->first) = at->next;
-	*(at->next ? &at->next->prev : &backlog->last) = at->prev;
+	tdelete(at, &backlog->tokens, compare);
 	if (backlog->take == at)
-		backlog->take = at->next;
+		backlog->take = TAILQ_NEXT(at, link);
+	TAILQ_REMOVE(&backlog->changes, at, link);
 	backlog->count--;
 	free(at->change.bytes.data);
 	free(at);
@@ -190,8 +171,8 @@ static bool read_line(struct backlog *backlog, char *line)
 /* Nothing of it is used, and it stays: it may be readable when the daemon starts again. */
 static void leave_file(struct backlog *backlog, const char *what, int error)
 {
-	while (backlog->last)
-		drop(backlog, backlog->last);
+	while (backlog->count)
+		drop(backlog, TAILQ_FIRST(&backlog->changes));
 	backlog->unread = true;
 	log_error("[redis %s] %s cannot be %s: %s; the changes in it wait until it can be read, and the daemon starts again; until then, changes that wait are not stored",
 		  backlog->source, backlog->path, what, strerror(error));
@@ -290,8 +271,9 @@ static bool rewrite(struct backlog *backlog)
 	backlog->file = replace_open(backlog->path);
 	if (backlog->file)
 		fputs(HEAD, backlog->file);
-	for (at = backlog->first; backlog->file && at; at = at->next)
-		write_change(backlog->file, &at->change);
+	TAILQ_FOREACH(at, &backlog->changes, link)
+		if (backlog->file)
+			write_change(backlog->file, &at->change);
 	if (say_stored(backlog, replace_file(backlog->file, backlog->path, REPLACE_LASTING)))
 		return true;
 	/* It is not the file of that name. */
@@ -357,7 +339,7 @@ bool backlog_take(struct backlog *backlog, struct backlog_change *change)
 	if (!backlog->take)
 		return false;
 	from = &backlog->take->change;
-	backlog->take = backlog->take->next;
+	backlog->take = TAILQ_NEXT(backlog->take, link);
 	*change = *from;
 	change->bytes.data = need_zeros(from->bytes.size);
 	memcpy(change->bytes.data, from->bytes.data, from->bytes.size);
@@ -371,9 +353,9 @@ struct backlog *backlog_open(const char *dir, const char *source, const char *li
 
 	backlog->path = need_text("%s/%s@%s" ENDING, dir, source, list);
 	backlog->source = need_copy(source);
-	backlog->buckets = need_zeros(BUCKETS * sizeof(*backlog->buckets));
+	TAILQ_INIT(&backlog->changes);
 	read_file(backlog);
-	backlog->take = backlog->first;
+	backlog->take = TAILQ_FIRST(&backlog->changes);
 	if (!backlog->unread)
 		rewrite(backlog);
 	return backlog;
@@ -384,9 +366,8 @@ void backlog_close(struct backlog *backlog)
 	if (!backlog)
 		return;
 	close_file(backlog);
-	while (backlog->last)
-		drop(backlog, backlog->last);
-	free(backlog->buckets);
+	while (backlog->count)
+		drop(backlog, TAILQ_FIRST(&backlog->changes));
 	free(backlog->source);
 	free(backlog->path);
 	free(backlog);

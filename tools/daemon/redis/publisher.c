@@ -79,7 +79,7 @@ static void work(struct publisher *publisher);
 
 static void free_job(struct publisher *publisher, struct job *job)
 {
-	job_queue_remove(&publisher->jobs, job);
+	TAILQ_REMOVE(&publisher->jobs, job, link);
 	if (job->kind == JOB_CHANGE)
 		publisher->waiting -= job->count;
 	job_free(job);
@@ -112,7 +112,7 @@ static void note_sent(struct publisher *publisher, struct job *job, uint32_t at)
 /* The first job is done, well or not. */
 static void end_job(struct publisher *publisher)
 {
-	struct job *job = publisher->jobs.first;
+	struct job *job = TAILQ_FIRST(&publisher->jobs);
 
 	if (job->kind == JOB_CHANGE && publisher->backlog)
 		backlog_done(publisher->backlog, job->token);
@@ -202,7 +202,7 @@ static char *published_text(const struct publisher *publisher, const struct job 
 static void on_published(void *owner, const redisReply *reply)
 {
 	struct publisher *publisher = owner;
-	struct job *job = publisher->jobs.first;
+	struct job *job = TAILQ_FIRST(&publisher->jobs);
 	uint64_t seq;
 
 	if (take_error(publisher, job, reply))
@@ -253,7 +253,7 @@ static void on_renewed(void *owner, const redisReply *reply)
 	struct publisher *publisher = owner;
 
 	/* Somebody else may have renewed it, which is as good. */
-	if (!take_error(publisher, publisher->jobs.first, reply))
+	if (!take_error(publisher, TAILQ_FIRST(&publisher->jobs), reply))
 		end_job(publisher);
 }
 
@@ -287,7 +287,7 @@ static void send_replacement(struct publisher *publisher, struct job *job)
 static void on_piece(void *owner, const redisReply *reply)
 {
 	struct publisher *publisher = owner;
-	struct job *job = publisher->jobs.first;
+	struct job *job = TAILQ_FIRST(&publisher->jobs);
 
 	if (take_error(publisher, job, reply))
 		return;
@@ -309,7 +309,7 @@ static void send_piece(struct publisher *publisher, struct job *job)
 
 static void answer_fleet(struct publisher *publisher, const redisReply *reply)
 {
-	struct job *job = publisher->jobs.first;
+	struct job *job = TAILQ_FIRST(&publisher->jobs);
 	char *text;
 	size_t i;
 	bool all;
@@ -326,7 +326,7 @@ static void on_fleet(void *owner, const redisReply *reply)
 {
 	struct publisher *publisher = owner;
 
-	if (take_error(publisher, publisher->jobs.first, reply))
+	if (take_error(publisher, TAILQ_FIRST(&publisher->jobs), reply))
 		return;
 	if (reply->type != REDIS_REPLY_ARRAY) {
 		conn_fail(publisher->conn, "answers HGETALL with nonsense");
@@ -343,7 +343,7 @@ static void on_fleet_role(void *owner, const redisReply *reply)
 	publisher->busy = false;
 	if (conn_leave_listless(publisher->conn, reply, publisher->config.list))
 		return;
-	job_answer(publisher->jobs.first, STATUS_REFUSED,
+	job_answer(TAILQ_FIRST(&publisher->jobs), STATUS_REFUSED,
 		   script_error(publisher->config.list, "NOLIST"));
 	end_job(publisher);
 }
@@ -351,7 +351,7 @@ static void on_fleet_role(void *owner, const redisReply *reply)
 static void on_fleet_seq(void *owner, const redisReply *reply)
 {
 	struct publisher *publisher = owner;
-	struct job *job = publisher->jobs.first;
+	struct job *job = TAILQ_FIRST(&publisher->jobs);
 	uint64_t seq;
 
 	if (reply->type == REDIS_REPLY_NIL) {
@@ -415,7 +415,7 @@ static void on_linger(void *data)
 {
 	struct publisher *publisher = data;
 
-	if (!publisher->busy && !publisher->jobs.first && !publisher->report_due)
+	if (!publisher->busy && !TAILQ_FIRST(&publisher->jobs) && !publisher->report_due)
 		close_conn(publisher);
 }
 
@@ -437,7 +437,7 @@ static void send_job(struct publisher *publisher, struct job *job)
 static void on_role(void *owner, const redisReply *reply)
 {
 	struct publisher *publisher = owner;
-	struct job *job = publisher->jobs.first;
+	struct job *job = TAILQ_FIRST(&publisher->jobs);
 	const char *role = conn_role(reply);
 
 	publisher->busy = false;
@@ -540,8 +540,8 @@ static void on_lost(void *owner, const char *why)
 	publisher->away = true;
 	snprintf(publisher->why, sizeof(publisher->why), "%s", printable);
 	free(printable);
-	for (job = publisher->jobs.first; job; job = next) {
-		next = job->next;
+	for (job = TAILQ_FIRST(&publisher->jobs); job; job = next) {
+		next = TAILQ_NEXT(job, link);
 		if (job->kind == JOB_CHANGE && job->request)
 			answer_waits(publisher, job, false);
 		else if (job->request && !job->sent_at)
@@ -554,7 +554,7 @@ static void on_lost(void *owner, const char *why)
 static void work(struct publisher *publisher)
 {
 	const struct conn_user user = { publisher, on_ready, on_lost };
-	struct job *job = publisher->jobs.first;
+	struct job *job = TAILQ_FIRST(&publisher->jobs);
 
 	if (publisher->busy)
 		return;
@@ -583,7 +583,7 @@ static void on_expires(void *data)
 {
 	struct job *job = data;
 	struct publisher *publisher = job->publisher;
-	bool at_work = publisher->jobs.first == job && publisher->busy;
+	bool at_work = TAILQ_FIRST(&publisher->jobs) == job && publisher->busy;
 
 	if (job->kind == JOB_CHANGE) {
 		publisher->away = true;
@@ -615,7 +615,7 @@ static struct job *add_job(struct publisher *publisher, enum job_kind kind,
 		job->bytes = *bytes;
 		memset(bytes, 0, sizeof(*bytes));
 	}
-	job_queue_add(&publisher->jobs, job);
+	TAILQ_INSERT_TAIL(&publisher->jobs, job, link);
 	/* Redis may be there again: try now, not when the time of the next attempt comes. */
 	if (request && kind != JOB_CHANGE && publisher->away && !conn_is_ready(publisher->conn))
 		close_conn(publisher);
@@ -657,8 +657,8 @@ void publisher_replace(struct publisher *publisher, struct list_bytes *bytes, si
 	 * wait behind them.
 	 */
 	if (publisher->refused || publisher->listless) {
-		job_queue_remove(&publisher->jobs, job);
-		job_queue_add_first(&publisher->jobs, job);
+		TAILQ_REMOVE(&publisher->jobs, job, link);
+		TAILQ_INSERT_HEAD(&publisher->jobs, job, link);
 		close_conn(publisher);
 	}
 	work(publisher);
@@ -732,6 +732,7 @@ struct publisher *publisher_new(const struct publisher_config *config)
 	struct publisher *publisher = need_zeros(sizeof(*publisher));
 
 	publisher->config = *config;
+	TAILQ_INIT(&publisher->jobs);
 	if (config->state_dir)
 		load_backlog(publisher);
 	work(publisher);
@@ -762,7 +763,7 @@ void publisher_free(struct publisher *publisher)
 	if (!publisher)
 		return;
 	publisher_pause(publisher);
-	while ((job = publisher->jobs.first)) {
+	while ((job = TAILQ_FIRST(&publisher->jobs))) {
 		if (job->kind == JOB_CHANGE && !store(publisher, job))
 			lost += job->count;
 		if (job->kind == JOB_CHANGE && job->request && job->stored)

@@ -18,34 +18,6 @@ static void random_hex(char *to, size_t bytes)
 	}
 }
 
-void job_queue_add(struct job_queue *queue, struct job *job)
-{
-	*(queue->last ? &queue->last->next : &queue->first) = job;
-	queue->last = job;
-}
-
-void job_queue_add_first(struct job_queue *queue, struct job *job)
-{
-	job->next = queue->first;
-	queue->first = job;
-	if (!queue->last)
-		queue->last = job;
-}
-
-void job_queue_remove(struct job_queue *queue, struct job *job)
-{
-	struct job *at = queue->first, *before = NULL;
-
-	for (; at && at != job; at = at->next)
-		before = at;
-	if (!at)
-		return;
-	*(before ? &before->next : &queue->first) = job->next;
-	if (queue->last == job)
-		queue->last = before;
-	job->next = NULL;
-}
-
 struct job *job_new(enum job_kind kind)
 {
 	struct job *job = need_zeros(sizeof(*job));

@@ -3,6 +3,8 @@
 #ifndef IPCUCKOOD_QUEUE_H
 #define IPCUCKOOD_QUEUE_H
 
+#include <sys/queue.h>
+
 #include "daemon/base/request.h"
 #include "daemon/base/timer.h"
 #include "daemon/redis/fleet.h"
@@ -15,7 +17,7 @@ enum job_kind { JOB_CHANGE, JOB_REPLACE, JOB_RENEW, JOB_FLEET };
 /**
  * struct job - something to write
  * @kind:	what it is
- * @next:	the next job
+ * @link:	in the queue
  * @bytes:	JOB_CHANGE: changes; JOB_REPLACE and JOB_RENEW: a snapshot
  * @count:	number of changes or entries
  * @token:	JOB_CHANGE, JOB_REPLACE: names the publication
@@ -35,7 +37,7 @@ enum job_kind { JOB_CHANGE, JOB_REPLACE, JOB_RENEW, JOB_FLEET };
  */
 struct job {
 	enum job_kind kind;
-	struct job *next;
+	TAILQ_ENTRY(job) link;
 	struct list_bytes bytes;
 	size_t count;
 	char token[TOKEN_SIZE];
@@ -55,15 +57,7 @@ struct job {
 };
 
 /* Jobs in their order. */
-struct job_queue {
-	struct job *first;
-	struct job *last;
-};
-
-void job_queue_add(struct job_queue *queue, struct job *job);
-void job_queue_add_first(struct job_queue *queue, struct job *job);
-/* Nothing happens if it is not there. */
-void job_queue_remove(struct job_queue *queue, struct job *job);
+TAILQ_HEAD(job_queue, job);
 
 /* A job that is in no queue, without a token and a version. */
 struct job *job_new(enum job_kind kind);
