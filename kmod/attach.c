@@ -75,7 +75,8 @@ static bool same_rule(const struct ipcuckoo_rule *a,
 	return a->place == b->place && a->dir == b->dir &&
 	       a->verdict == b->verdict && a->mark == b->mark &&
 	       a->mask == b->mask && a->loopback == b->loopback &&
-	       a->priority == b->priority && !strcmp(a->dev, b->dev);
+	       a->priority == b->priority && !strcmp(a->dev, b->dev) &&
+	       a->protocol == b->protocol && ipcuckoo_ports_same(&a->ports, &b->ports);
 }
 
 static bool same_log(const struct ipcuckoo_rule *a, const struct ipcuckoo_rule *b)
@@ -415,7 +416,9 @@ static bool selected(const struct ipcuckoo_attachment *at, const char *name,
 	       (!selector->by_mark || (a->mark == b->mark && a->mask == b->mask)) &&
 	       (!selector->by_order || a->order == b->order) &&
 	       (!selector->by_priority || a->priority == b->priority) &&
-	       (!*b->dev || !strcmp(a->dev, b->dev));
+	       (!*b->dev || !strcmp(a->dev, b->dev)) &&
+	       (!b->protocol || (a->protocol == b->protocol &&
+				 ipcuckoo_ports_same(&a->ports, &b->ports)));
 }
 
 /**

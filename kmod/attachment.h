@@ -11,6 +11,7 @@
 #include <linux/u64_stats_sync.h>
 
 #include "ipcuckoo.h"
+#include "ports.h"
 
 struct ipcuckoo_attachment;
 struct ipcuckoo_mem;
@@ -29,6 +30,7 @@ struct net_device;
  * @verdict:	enum ipcuckoo_verdict
  * @loopback:	also for packets of loopback devices
  * @approximate: the request accepts an approximate set; needed for drop and accept
+ * @protocol:	only for packets of this protocol to @ports; 0 for all packets
  * @mark:	for IPCUCKOO_VERDICT_MARK
  * @mask:	the bits of the packet's mark that are replaced
  * @order:	attachments run in ascending order
@@ -37,6 +39,7 @@ struct net_device;
  * @log:	logging of samples: the logger (enum ipcuckoo_log; 0 for none), the group of
  *		nflog, the maximum rate per second (0: no limit), and N to log every N-th
  *		match
+ * @ports:	with @protocol: destination ports, of which a packet must have one
  */
 struct ipcuckoo_rule {
 	u8 place;
@@ -44,6 +47,7 @@ struct ipcuckoo_rule {
 	u8 verdict;
 	bool loopback;
 	bool approximate;
+	u8 protocol;
 	u32 mark;
 	u32 mask;
 	s32 order;
@@ -55,6 +59,7 @@ struct ipcuckoo_rule {
 		u32 rate;
 		u32 every;
 	} log;
+	struct ipcuckoo_ports ports;
 };
 
 /* Packets and bytes that an attachment matched, on one CPU. */

@@ -29,6 +29,7 @@
 #include "in6.h"
 #include "log.h"
 #include "net.h"
+#include "ports.h"
 #include "prefetch.h"
 #include "set.h"
 #include "tap.h"
@@ -229,13 +230,36 @@ static noinline void act(const struct ipcuckoo_link *link, struct sk_buff *skb,
 	skb->mark = (skb->mark & ~(u32)(mark >> 32)) | (u32)mark;
 }
 
+/* A packet behind VLAN tags, whose length is @tags, for read_packet(). */
+struct tagged {
+	const struct sk_buff *skb;
+	unsigned int tags;
+};
+
+static const void *read_packet(const void *packet, unsigned int at, unsigned int size, void *copy)
+{
+	const struct tagged *tagged = packet;
+
+	return skb_header_pointer(tagged->skb, skb_network_offset(tagged->skb) + tagged->tags + at,
+				  size, copy);
+}
+
 /* Run a special link. Return: its verdict if the packet matches, or IPCUCKOO_NO_VERDICT. */
 static noinline u32 run_special(const struct ipcuckoo_link *link, struct sk_buff *skb,
 				const struct nf_hook_state *state, const void *ip,
-				unsigned int bytes, bool v6)
+				unsigned int tags, bool v6)
 {
+	const struct ipcuckoo_rule *rule = &link->at->rule;
+	const struct tagged tagged = { .skb = skb, .tags = tags };
+	unsigned int bytes = skb->len - tags;
 	u64 mark = 0;
 
+	/* The ports come first: they cost less than a look-up, and of an entry only those packets
+	 * are counted that match.
+	 */
+	if (rule->protocol &&
+	    !ipcuckoo_ports_match(&rule->ports, rule->protocol, v6, &tagged, read_packet))
+		return IPCUCKOO_NO_VERDICT;
 	if (!matches_special(link, ip, v6, bytes, &mark))
 		return IPCUCKOO_NO_VERDICT;
 	act(link, skb, state, ip, bytes, mark);
@@ -264,8 +288,7 @@ static __always_inline unsigned int run(const struct ipcuckoo_chain *chain,
 				count(link->at->counter, skb->len - tags);
 			verdict = link->verdict;
 		} else if (is_special(link)) {
-			verdict = run_special(link, skb, state, ip, skb->len - tags,
-					      match == match6);
+			verdict = run_special(link, skb, state, ip, tags, match == match6);
 		} else {
 			continue;
 		}
@@ -512,6 +535,81 @@ static noinline void report(const struct ipcuckoo_link *link, const struct frame
 	consume_skb(skb);
 }
 
+/**
+ * struct pieces - what is left of a frame that is in several pieces of memory
+ * @info:	has the pieces behind the first one
+ * @at:		the rest of this piece; or NULL, if the kernel has it mapped nowhere
+ * @length:	bytes of that
+ * @next:	index of the next piece in @info
+ */
+struct pieces {
+	const struct skb_shared_info *info;
+	const void *at;
+	unsigned int length;
+	unsigned int next;
+};
+
+static struct pieces pieces_of(const struct xdp_buff *xdp)
+{
+	return (struct pieces){
+		.info = xdp_get_shared_info_from_buff((struct xdp_buff *)xdp),
+		.at = xdp->data,
+		.length = xdp->data_end - xdp->data,
+	};
+}
+
+/* Copy the next bytes of a frame, or skip them if @to is NULL. Return: how many were left, @size at
+ * most.
+ */
+static unsigned int copy_bytes(struct pieces *pieces, void *to, unsigned int size)
+{
+	unsigned int copied = 0, part;
+
+	while (pieces->at && copied < size) {
+		part = min(pieces->length, size - copied);
+		if (to)
+			memcpy(to + copied, pieces->at, part);
+		copied += part;
+		pieces->at += part;
+		pieces->length -= part;
+		if (pieces->length)
+			continue;
+		if (pieces->next == pieces->info->nr_frags)
+			break;
+		pieces->at = skb_frag_address_safe(&pieces->info->frags[pieces->next]);
+		pieces->length = skb_frag_size(&pieces->info->frags[pieces->next++]);
+	}
+	return copied;
+}
+
+static const void *read_frame(const void *packet, unsigned int at, unsigned int size, void *copy)
+{
+	const struct frame *frame = packet;
+	unsigned int front = frame->ip - frame->xdp->data;
+	struct pieces pieces;
+
+	if ((u64)at + size <= frame->xdp->data_end - frame->ip)
+		return frame->ip + at;
+	if (!xdp_buff_has_frags((struct xdp_buff *)frame->xdp))
+		return NULL;
+	pieces = pieces_of(frame->xdp);
+	return copy_bytes(&pieces, NULL, front + at) == front + at &&
+	       copy_bytes(&pieces, copy, size) == size ? copy : NULL;
+}
+
+/* Does a frame match a special link? */
+static noinline bool matches_frame(const struct ipcuckoo_link *link, const struct frame *frame,
+				   unsigned int bytes)
+{
+	const struct ipcuckoo_rule *rule = &link->at->rule;
+	u64 mark;	/* not used: a frame has none */
+
+	/* The ports come first: see run_special(). */
+	return (!rule->protocol ||
+		ipcuckoo_ports_match(&rule->ports, rule->protocol, frame->v6, frame, read_frame)) &&
+	       matches_special(link, frame->ip, frame->v6, bytes, &mark);
+}
+
 /* The length of a frame from its IP header on, fragments included. */
 static __always_inline unsigned int frame_bytes(const struct frame *frame)
 {
@@ -541,14 +639,12 @@ static __always_inline u32 run_frame(const struct ipcuckoo_chain *chain,
 	unsigned int bytes = frame_bytes(frame);
 	const struct ipcuckoo_link *link;
 	u32 verdict;
-	u64 mark;	/* not used: a frame has none */
 
 	for (link = chain->link; link->at; link++) {
 		if (!concerns(link->at, frame->dev))
 			continue;
 		if (!matches(link, frame->ip, match) &&
-		    !(is_special(link) &&
-		      matches_special(link, frame->ip, match == match6, bytes, &mark)))
+		    !(is_special(link) && matches_frame(link, frame, bytes)))
 			continue;
 		verdict = hit_frame(link, frame, bytes);
 		if (verdict != IPCUCKOO_NO_VERDICT)
@@ -660,41 +756,6 @@ static u32 refuse(const struct xdp_buff *xdp)
 	return drops(dev, false) || drops(dev, true) ? XDP_DROP : XDP_PASS;
 }
 
-/**
- * struct pieces - what is left of a frame that is in several pieces of memory
- * @info:	has the pieces behind the first one
- * @at:		the rest of this piece; or NULL, if the kernel has it mapped nowhere
- * @length:	bytes of that
- * @next:	index of the next piece in @info
- */
-struct pieces {
-	const struct skb_shared_info *info;
-	const void *at;
-	unsigned int length;
-	unsigned int next;
-};
-
-/* Copy the next bytes of a frame. Return: how many were left, @size at most. */
-static unsigned int copy_bytes(struct pieces *pieces, void *to, unsigned int size)
-{
-	unsigned int copied = 0, part;
-
-	while (pieces->at && copied < size) {
-		part = min(pieces->length, size - copied);
-		memcpy(to + copied, pieces->at, part);
-		copied += part;
-		pieces->at += part;
-		pieces->length -= part;
-		if (pieces->length)
-			continue;
-		if (pieces->next == pieces->info->nr_frags)
-			break;
-		pieces->at = skb_frag_address_safe(&pieces->info->frags[pieces->next]);
-		pieces->length = skb_frag_size(&pieces->info->frags[pieces->next++]);
-	}
-	return copied;
-}
-
 /* Run what is attached for a frame whose IP header is not in its first piece of memory. Drivers
  * hand over such frames only to programs that can handle fragments (xdp.frags). Some drivers, as
  * mlx5, put all bytes of a frame into fragments then. The copy is without VLAN tags.
@@ -706,11 +767,7 @@ static u32 run_fragments(struct xdp_buff *xdp)
 		u8 ip[SAMPLE];
 	} __packed copy;
 	struct xdp_buff head = { .data = &copy, .rxq = xdp->rxq };
-	struct pieces pieces = {
-		.info = xdp_get_shared_info_from_buff(xdp),
-		.at = xdp->data,
-		.length = xdp->data_end - xdp->data,
-	};
+	struct pieces pieces = pieces_of(xdp);
 	struct frame frame = { .xdp = &head };
 	unsigned int front = ETH_HLEN, tags, size;
 	struct vlan_hdr tag;

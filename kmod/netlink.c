@@ -136,6 +136,8 @@ static const struct nla_policy attach_policy[] = {
 	[IPCUCKOO_A_LOG_GROUP] = { .type = NLA_U16 },
 	[IPCUCKOO_A_LOG_RATE] = U32_POLICY,
 	[IPCUCKOO_A_LOG_EVERY] = NLA_POLICY_MIN(NLA_U32, 1),
+	[IPCUCKOO_A_PROTOCOL] = { .type = NLA_U8 },
+	[IPCUCKOO_A_PORTS] = PACKED_POLICY,
 };
 
 static const struct nla_policy commit_policy[] = {
@@ -156,6 +158,8 @@ static const struct nla_policy detach_policy[] = {
 	[IPCUCKOO_A_VERDICT] = VERDICT_POLICY,
 	[IPCUCKOO_A_DEV] = STRING_POLICY(IFNAMSIZ),
 	[IPCUCKOO_A_ATTACHMENT] = U32_POLICY,
+	[IPCUCKOO_A_PROTOCOL] = { .type = NLA_U8 },
+	[IPCUCKOO_A_PORTS] = PACKED_POLICY,
 };
 
 static int fill_info(struct sk_buff *skb, struct ipcuckoo_net *pernet)

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* The commands on attachments. */
+#include <linux/in.h>
 #include <linux/netdevice.h>
 #include <linux/netlink.h>
 #include <net/genetlink.h>
@@ -37,6 +38,32 @@ static struct ipcuckoo_rule get_rule(struct nlattr **attrs)
 	return rule;
 }
 
+/* Parse the ports of a request, if it has any. */
+static int get_ports(struct genl_info *info, struct ipcuckoo_rule *rule)
+{
+	struct nlattr *protocol = info->attrs[IPCUCKOO_A_PROTOCOL];
+	struct nlattr *ports = info->attrs[IPCUCKOO_A_PORTS];
+
+	if (!protocol && !ports)
+		return 0;
+	if (!ipcuckoo_nl_need(info->attrs, IPCUCKOO_A_PROTOCOL, info->extack) ||
+	    !ipcuckoo_nl_need(info->attrs, IPCUCKOO_A_PORTS, info->extack))
+		return -EINVAL;
+	rule->protocol = nla_get_u8(protocol);
+	if (rule->protocol != IPPROTO_TCP && rule->protocol != IPPROTO_UDP &&
+	    rule->protocol != IPPROTO_SCTP) {
+		NL_SET_ERR_MSG_ATTR(info->extack, protocol,
+				    "the protocols that have PORTS are TCP (6), UDP (17) and SCTP (132)");
+		return -EINVAL;
+	}
+	if (!ipcuckoo_ports_read(&rule->ports, nla_data(ports), nla_len(ports))) {
+		NL_SET_ERR_MSG_ATTR(info->extack, ports,
+				    "PORTS are 1 to 15 ranges: first and last port, 2 bytes each; in ascending order, with ports between them that are in none");
+		return -EINVAL;
+	}
+	return 0;
+}
+
 /* Parse the attributes of logging. Without LOG, the others are an error. */
 static int get_log(struct genl_info *info, struct ipcuckoo_rule *rule)
 {
@@ -46,11 +73,6 @@ static int get_log(struct genl_info *info, struct ipcuckoo_rule *rule)
 		if (!group && !attrs[IPCUCKOO_A_LOG_RATE] && !attrs[IPCUCKOO_A_LOG_EVERY])
 			return 0;
 		ipcuckoo_nl_need(attrs, IPCUCKOO_A_LOG, info->extack);
-		return -EINVAL;
-	}
-	if (rule->verdict == IPCUCKOO_VERDICT_PREFETCH) {
-		NL_SET_ERR_MSG_ATTR(info->extack, attrs[IPCUCKOO_A_LOG],
-				    "prefetch looks nothing up, so there is nothing to log");
 		return -EINVAL;
 	}
 	rule->log.to = nla_get_u8(attrs[IPCUCKOO_A_LOG]);
@@ -115,6 +137,22 @@ static int check_place(struct genl_info *info, struct ipcuckoo_rule *rule)
 	return ipcuckoo_nl_need(attrs, IPCUCKOO_A_DEV, info->extack) ? 0 : -EINVAL;
 }
 
+/* The verdict prefetch acts on no packet. */
+static int check_prefetch(struct genl_info *info, const struct ipcuckoo_rule *rule)
+{
+	struct nlattr *log = info->attrs[IPCUCKOO_A_LOG], *ports = info->attrs[IPCUCKOO_A_PROTOCOL];
+
+	if (rule->verdict != IPCUCKOO_VERDICT_PREFETCH || (!log && !ports))
+		return 0;
+	if (log)
+		NL_SET_ERR_MSG_ATTR(info->extack, log,
+				    "prefetch looks nothing up, so there is nothing to log");
+	else
+		NL_SET_ERR_MSG_ATTR(info->extack, ports,
+				    "prefetch comes before it is known whether the set has the address: it takes no PORTS");
+	return -EINVAL;
+}
+
 static int check_rule(struct genl_info *info, struct ipcuckoo_rule *rule)
 {
 	static const s32 orders[] = {
@@ -149,7 +187,7 @@ static int check_rule(struct genl_info *info, struct ipcuckoo_rule *rule)
 				    "the mark has bits outside its mask");
 		return -EINVAL;
 	}
-	return check_place(info, rule);
+	return check_prefetch(info, rule) ?: check_place(info, rule);
 }
 
 /* Parse the name of the set and the rule of a request to attach. Return: 0; or an error,
@@ -161,7 +199,7 @@ static int get_attach(struct genl_info *info, const char **name, struct ipcuckoo
 	if (!*name)
 		return -EINVAL;
 	*rule = get_rule(info->attrs);
-	return check_rule(info, rule) ?: get_log(info, rule);
+	return check_rule(info, rule) ?: get_ports(info, rule) ?: get_log(info, rule);
 }
 
 int ipcuckoo_nl_parse_attach(struct sk_buff *skb, struct genl_info *info,
@@ -243,7 +281,7 @@ int ipcuckoo_nl_attach_doit(struct sk_buff *skb, struct genl_info *info)
 static const u8 selector_attrs[] = {
 	IPCUCKOO_A_DIRECTION, IPCUCKOO_A_VERDICT, IPCUCKOO_A_DEV,
 	IPCUCKOO_A_MARK, IPCUCKOO_A_MARK_MASK, IPCUCKOO_A_ORDER,
-	IPCUCKOO_A_PRIORITY, IPCUCKOO_A_PLACE,
+	IPCUCKOO_A_PRIORITY, IPCUCKOO_A_PLACE, IPCUCKOO_A_PROTOCOL, IPCUCKOO_A_PORTS,
 };
 
 static struct nlattr *first_selector_attr(struct genl_info *info)
@@ -296,7 +334,7 @@ static int get_selector(struct genl_info *info, u32 *id, const char **name)
 
 int ipcuckoo_nl_detach_doit(struct sk_buff *skb, struct genl_info *info)
 {
-	const struct ipcuckoo_attach_selector selector = {
+	struct ipcuckoo_attach_selector selector = {
 		.rule = get_rule(info->attrs),
 		.by_mark = info->attrs[IPCUCKOO_A_MARK],
 		.by_order = info->attrs[IPCUCKOO_A_ORDER],
@@ -307,7 +345,7 @@ int ipcuckoo_nl_detach_doit(struct sk_buff *skb, struct genl_info *info)
 	u32 id, count;
 	int err;
 
-	err = get_selector(info, &id, &name);
+	err = get_selector(info, &id, &name) ?: get_ports(info, &selector.rule);
 	if (err)
 		return err;
 	err = ipcuckoo_nl_reply_begin(info, &reply);

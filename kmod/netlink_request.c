@@ -48,6 +48,8 @@ struct nlattr *ipcuckoo_nl_need(struct nlattr **attrs, int type,
 		[IPCUCKOO_A_MARK] = "the verdict mark needs a mark",
 		[IPCUCKOO_A_LOG] = "LOG is missing: it says where to log",
 		[IPCUCKOO_A_DEV] = "an attachment at ingress or XDP needs the name of a device",
+		[IPCUCKOO_A_PROTOCOL] = "PORTS need a protocol",
+		[IPCUCKOO_A_PORTS] = "PROTOCOL needs PORTS",
 	};
 
 	if (!attrs[type] && extack) {

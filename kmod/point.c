@@ -328,7 +328,7 @@ static struct ipcuckoo_link make_link(struct ipcuckoo_attachment *at)
 {
 	const struct ipcuckoo_rule *rule = &at->rule;
 	bool special = at->set->mask.present || ipcuckoo_set_has_records(at->set) ||
-		       rule->verdict == IPCUCKOO_VERDICT_PREFETCH;
+		       rule->verdict == IPCUCKOO_VERDICT_PREFETCH || rule->protocol;
 
 	return (struct ipcuckoo_link){
 		.at = at,

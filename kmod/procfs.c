@@ -43,6 +43,7 @@
  * This is safe: unloading the module removes the file, or waits for the work item that
  * removes it, and proc_remove() waits until release() has returned.
  */
+#include <linux/in.h>
 #include <linux/module.h>
 #include <linux/proc_fs.h>
 #include <linux/sched/signal.h>
@@ -274,6 +275,26 @@ static void *attachments_next(struct seq_file *m, void *v, loff_t *pos)
 	return seq_list_start(&pernet->attached.list, 0);
 }
 
+/* Show the ports of a rule, as in tcp:22,80-90; "*" if it names none. */
+static void show_ports(struct seq_file *m, const struct ipcuckoo_rule *rule)
+{
+	const struct ipcuckoo_port_range *range;
+	int i;
+
+	if (!rule->protocol) {
+		seq_putc(m, '*');
+		return;
+	}
+	seq_puts(m, rule->protocol == IPPROTO_TCP ? "tcp" :
+		    rule->protocol == IPPROTO_UDP ? "udp" : "sctp");
+	for (i = 0; i < rule->ports.count; i++) {
+		range = &rule->ports.range[i];
+		seq_printf(m, "%c%u", i ? ',' : ':', range->first);
+		if (range->last != range->first)
+			seq_printf(m, "-%u", range->last);
+	}
+}
+
 static int attachments_show(struct seq_file *m, void *v)
 {
 	static const char * const dirs[] = {
@@ -303,7 +324,7 @@ static int attachments_show(struct seq_file *m, void *v)
 	struct ipcuckoo_counter sum;
 
 	if (v == SEQ_START_TOKEN) {
-		seq_puts(m, "# id set direction verdict mark/mask order device loopback place priority state packets bytes\n");
+		seq_puts(m, "# id set direction verdict mark/mask order device loopback place priority state ports packets bytes\n");
 		return 0;
 	}
 	at = list_entry(v, struct ipcuckoo_attachment, list);
@@ -313,10 +334,11 @@ static int attachments_show(struct seq_file *m, void *v)
 	seq_printf(m, " %s %s 0x%x/0x%x %d ", dirs[at->rule.dir], verdicts[at->rule.verdict],
 		   at->rule.mark, at->rule.mask, at->rule.order);
 	show_name(m, *at->rule.dev ? at->rule.dev : "*");
-	seq_printf(m, " %s %s %d %s %llu %llu\n", at->rule.loopback ? "yes" : "no",
+	seq_printf(m, " %s %s %d %s ", at->rule.loopback ? "yes" : "no",
 		   places[at->rule.place], at->rule.priority,
-		   states[ipcuckoo_attachment_state(at, at->set->pernet->net)], sum.packets,
-		   sum.bytes);
+		   states[ipcuckoo_attachment_state(at, at->set->pernet->net)]);
+	show_ports(m, &at->rule);
+	seq_printf(m, " %llu %llu\n", sum.packets, sum.bytes);
 	return 0;
 }
 

@@ -277,6 +277,25 @@ static int fill_log(struct sk_buff *skb, const struct ipcuckoo_rule *rule)
 	       nla_put_u32(skb, IPCUCKOO_A_LOG_EVERY, rule->log.every);
 }
 
+static int fill_ports(struct sk_buff *skb, const struct ipcuckoo_rule *rule)
+{
+	const struct ipcuckoo_port_range *range = rule->ports.range;
+	struct nlattr *attr;
+	__be16 *to;
+	int i;
+
+	if (!rule->protocol)
+		return 0;
+	attr = nla_reserve(skb, IPCUCKOO_A_PORTS, rule->ports.count * IPCUCKOO_PORTS_SIZE);
+	if (!attr || nla_put_u8(skb, IPCUCKOO_A_PROTOCOL, rule->protocol))
+		return -EMSGSIZE;
+	for (to = nla_data(attr), i = 0; i < rule->ports.count; i++) {
+		*to++ = htons(range[i].first);
+		*to++ = htons(range[i].last);
+	}
+	return 0;
+}
+
 static int fill_state(struct sk_buff *skb, const struct ipcuckoo_attachment *at)
 {
 	u8 state = ipcuckoo_attachment_state(at, at->set->pernet->net);
@@ -312,7 +331,7 @@ int ipcuckoo_wire_fill_attachment(struct sk_buff *skb,
 	       (*rule->dev && nla_put_string(skb, IPCUCKOO_A_DEV, rule->dev)) ||
 	       nla_put_u32(skb, IPCUCKOO_A_FLAGS,
 			   rule->loopback ? IPCUCKOO_F_LOOPBACK : 0) ||
-	       fill_log(skb, rule) || fill_state(skb, at) ||
+	       fill_ports(skb, rule) || fill_log(skb, rule) || fill_state(skb, at) ||
 	       ipcuckoo_wire_put_u64(skb, IPCUCKOO_A_PACKETS, sum.packets) ||
 	       ipcuckoo_wire_put_u64(skb, IPCUCKOO_A_BYTES, sum.bytes) ? -EMSGSIZE : 0;
 }

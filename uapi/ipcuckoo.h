@@ -117,6 +117,7 @@
  *   a priority    that of the netfilter hook
  *   an order      its position among the attachments of the same hook
  *   a device      optional: only packets of the device with this name
+ *   ports         optional: only packets of one protocol to these ports
  *
  * At PLACE_IP, attachments with direction src or both see incoming packets
  * (PRE_ROUTING). Those with direction dst or both see incoming packets, and
@@ -423,8 +424,8 @@
  * IPCUCKOO_CMD_ATTACH (do): attach a set
  *
  *   request: SET, DIRECTION, VERDICT, with verdict mark: MARK, [MARK_MASK];
- *            [ORDER], [DEV], [PLACE], [PRIORITY], [LOG], with LOG: [LOG_GROUP],
- *            [LOG_RATE], [LOG_EVERY];
+ *            [ORDER], [DEV], [PLACE], [PRIORITY], [PROTOCOL and PORTS], [LOG], with
+ *            LOG: [LOG_GROUP], [LOG_RATE], [LOG_EVERY];
  *            [FLAGS: EXIST, REPLACE, LOOPBACK, APPROXIMATE]
  *   reply: ATTACHMENT, the number of the attachment
  *
@@ -448,6 +449,14 @@
  *   The verdict mark sets the bits MARK_MASK of the packet's mark to those of
  *   MARK. MARK_MASK is all bits by default; MARK must not have others.
  *
+ *   PROTOCOL and PORTS are given together, and not with the verdict prefetch. The
+ *   attachment then acts only on packets of PROTOCOL (IPPROTO_TCP, IPPROTO_UDP or
+ *   IPPROTO_SCTP) whose destination port is in PORTS: up to PORTS_MAX ranges, each
+ *   with its first and its last port, 2 bytes each in network byte order. They are
+ *   in ascending order, and between two of them is a port that is in none. The
+ *   header of the protocol may be behind extension headers of IPv6. A fragment
+ *   other than the first has no ports, so the attachment does not act on it.
+ *
  *   Attachments run in ascending ORDER, those of the same order in the order in
  *   which they were made. Default: ORDER_PREFETCH, ORDER_ACCEPT, ORDER_COUNT,
  *   ORDER_MARK or ORDER_DROP, by verdict, so that prefetch comes first, and accept
@@ -458,8 +467,8 @@
  *   by later attachments.
  *
  *   If the set is attached already with the same direction, verdict, mark,
- *   device, place, priority and LOOPBACK flag, the error is EEXIST. With EXIST
- *   it is no error, unless the request has an ORDER that differs.
+ *   device, place, priority, LOOPBACK flag, protocol and ports, the error is EEXIST.
+ *   With EXIST it is no error, unless the request has an ORDER that differs.
  *
  *   With REPLACE, the attachment replaces all attachments of the set with the
  *   same direction, device and place; one with the verdict prefetch replaces, and
@@ -476,7 +485,8 @@
  *
  *   request: one of: ATTACHMENT; FLAGS: ALL; SET, with any of [DIRECTION],
  *            [VERDICT], [MARK], [MARK_MASK], [ORDER], [DEV], [PLACE],
- *            [PRIORITY], [FLAGS: LOOPBACK]; and [FLAGS: EXIST]
+ *            [PRIORITY], [PROTOCOL and PORTS], [FLAGS: LOOPBACK]; and
+ *            [FLAGS: EXIST]
  *   reply: CHANGED, how many attachments were removed
  *
  *   With SET, all attachments of the set are removed that have the given
@@ -490,8 +500,8 @@
  *
  *   reply: ATTACHMENT, SET, DIRECTION, VERDICT, MARK and MARK_MASK (verdict mark
  *          only), ORDER, PLACE, PRIORITY, DEV (if any), FLAGS, STATE, ERRNO (if
- *          not 0), PACKETS, BYTES; if packets are logged LOG, LOG_GROUP,
- *          LOG_RATE, LOG_EVERY
+ *          not 0), PACKETS, BYTES; PROTOCOL and PORTS (if any); if packets are
+ *          logged LOG, LOG_GROUP, LOG_RATE, LOG_EVERY
  *
  *   STATE says whether the attachment sees packets. STATE_NO_DEVICE: there is no
  *   device of the name DEV; as soon as there is one, the attachment sees its
@@ -626,6 +636,10 @@
 
 /* Bytes of the longest description of a set without its NUL. */
 #define IPCUCKOO_DESCRIPTION_MAX	255
+
+/* The most ranges of PORTS, and bytes of one. */
+#define IPCUCKOO_PORTS_MAX	15
+#define IPCUCKOO_PORTS_SIZE	4
 
 /* In COUNTERS of a request: do not change this counter. */
 #define IPCUCKOO_COUNTER_KEEP	(~0ULL)
@@ -770,6 +784,9 @@ enum ipcuckoo_attr {
 					 * waited to be stored
 					 */
 	IPCUCKOO_A_SET_ID,		/* u32, by which BPF programs name a set; 0: it has none */
+
+	IPCUCKOO_A_PROTOCOL,		/* u8, of packets to PORTS: IPPROTO_TCP and so on */
+	IPCUCKOO_A_PORTS,		/* binary, ranges of destination ports */
 
 	__IPCUCKOO_A_MAX
 };

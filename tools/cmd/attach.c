@@ -139,6 +139,8 @@ struct attach_options {
 	const char *order;
 	const char *priority;
 	const char *dev;
+	const char *proto;
+	const char *dport;
 	const char *group;
 	const char *rate;
 	const char *every;
@@ -155,6 +157,8 @@ struct attach_options {
 	{ .word = "order", .value = &(options).order }, \
 	{ .word = "priority", .value = &(options).priority }, \
 	{ .word = "loopback", .flag = &(options).loopback }, \
+	{ .word = "proto", .value = &(options).proto }, \
+	{ .word = "dport", .value = &(options).dport }, \
 	{ .word = "log", .flag = &(options).log }, \
 	{ .word = "nflog", .value = &(options).group }, \
 	{ .word = "rate", .value = &(options).rate }, \
@@ -210,6 +214,38 @@ static int parse_log(const struct tool *tool,
 	return status;
 }
 
+/* Parse proto tcp|udp|sctp dport PORTS */
+static int parse_ports(const struct tool *tool, const struct attach_options *options,
+		       struct ports *to)
+{
+	const char *bad;
+	char *text;
+	int status = STATUS_OK;
+
+	if (!options->proto && !options->dport)
+		return STATUS_OK;
+	if (!options->proto || !options->dport)
+		return fail(tool, STATUS_USAGE, "proto and dport go together, as in: proto tcp dport 22,80-90");
+	to->protocol = ports_protocol(options->proto);
+	if (!to->protocol)
+		return fail(tool, STATUS_USAGE, "\"%s\" is no protocol that has ports: use tcp, udp or sctp",
+			    options->proto);
+	text = strdup(options->dport);
+	if (!text)
+		return fail_memory(tool);
+	bad = ports_read(to, text);
+	if (bad)
+		status = fail(tool, STATUS_USAGE,
+			      "\"%s\" is no port of %s: use a number up to 65535, a range such as 80-90, or the name of a service in /etc/services",
+			      bad, options->proto);
+	else if (!to->count)
+		status = fail(tool, STATUS_USAGE,
+			      "dport takes %d ports and ranges: attach the set once more with the others",
+			      IPCUCKOO_PORTS_MAX);
+	free(text);
+	return status;
+}
+
 static int parse_options(const struct tool *tool,
 			 const struct attach_options *options,
 			 struct nl_attachment *to)
@@ -223,6 +259,8 @@ static int parse_options(const struct tool *tool,
 				     &to->has_priority, &to->priority);
 	if (!status && options->dev)
 		status = parse_dev(tool, options->dev, to);
+	if (!status)
+		status = parse_ports(tool, options, &to->ports);
 	if (!status)
 		status = parse_log(tool, options, to);
 	if (options->ingress && options->xdp && !status)
@@ -337,6 +375,9 @@ static int check_prefetch(const struct tool *tool, const struct nl_attachment *a
 	if (attachment->log)
 		return fail(tool, STATUS_USAGE,
 			    "prefetch looks nothing up, so there is nothing to log");
+	if (is_limited(attachment))
+		return fail(tool, STATUS_USAGE,
+			    "prefetch is for all packets, so it takes no proto and dport");
 	return STATUS_OK;
 }
 

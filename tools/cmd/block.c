@@ -11,6 +11,7 @@
 #include "lib/duration.h"
 #include "nl/attachment.h"
 #include "nl/entry.h"
+#include "set/attachment.h"
 #include "set/bulk.h"
 #include "set/filter.h"
 #include "set/refusal.h"
@@ -26,12 +27,12 @@ static int make_set(struct tool *tool, const struct nl_set *set)
 	return STATUS_OK;
 }
 
-/* Whether an attachment drops packets from addresses of the set, on all devices. */
+/* Whether an attachment drops all packets from addresses of the set, on all devices. */
 static bool drops_all(const struct nl_attachment *attachment)
 {
 	return attachment->verdict == IPCUCKOO_VERDICT_DROP &&
 	       attachment->direction & IPCUCKOO_DIR_SRC &&
-	       !attachment->dev[0];
+	       !attachment->dev[0] && !is_limited(attachment);
 }
 
 /* Find out whether the set is attached already. @drops: set if an attachment drops all packets from
@@ -120,7 +121,7 @@ static int block(struct tool *tool, const struct nl_set *set, bool exists,
 		return status;
 	if (!drops)
 		return fail(tool, STATUS_REFUSED,
-			    "the entries were added, but are not blocked: the set %s is attached, but not so that packets from its addresses are dropped on all devices (ipcuckoo attach %s src drop does that)",
+			    "the entries were added, but are not blocked: the set %s is attached, but not so that all packets from its addresses are dropped (ipcuckoo attach %s src drop does that)",
 			    BLOCK_SET, BLOCK_SET);
 	if (seconds > 0)
 		snprintf(until, sizeof(until), ", for %s from now", duration_format(seconds, time));

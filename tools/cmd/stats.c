@@ -36,11 +36,11 @@ static void print_attachments(const struct stats *stats)
 		{ "ID", true }, { "ORDER", true }, { "SET", false },
 		{ "DIRECTION", false }, { "VERDICT", false },
 		{ "PLACE", false }, { "PRIORITY", true }, { "DEVICE", false },
-		{ "LOOPBACK", false }, { "STATE", false },
+		{ "LOOPBACK", false }, { "ONLY", false }, { "STATE", false },
 		{ "PACKETS", true }, { "BYTES", true }, { NULL, false }
 	};
 	struct table table = { .columns = columns };
-	char verdict[VERDICT_TEXT_SIZE], state[STATE_TEXT_SIZE];
+	char verdict[VERDICT_TEXT_SIZE], state[STATE_TEXT_SIZE], only[ONLY_TEXT_SIZE];
 	size_t i;
 
 	puts("\nAttachments, in the order they run:");
@@ -62,6 +62,7 @@ static void print_attachments(const struct stats *stats)
 		table_add_name(&table, a->dev[0] ? a->dev : "-");
 		table_add(&table, "%s",
 			  a->flags & IPCUCKOO_F_LOOPBACK ? "seen" : "exempt");
+		table_add(&table, "%s", is_limited(a) ? only_text(a, only) : "-");
 		table_add(&table, "%s", state_text(a, state));
 		if (!counts_packets(a)) {
 			table_add(&table, "-");

@@ -136,10 +136,14 @@ static const struct way {
 	{ "own", true, false },
 };
 
+/* @like: as in struct packet */
 static int add_packet(struct why *why, struct json_object *array, const struct way *way,
-		      const char *dev, bool loopback)
+		      const char *dev, bool loopback, const struct nl_attachment *like)
 {
-	struct packet packet = { .out = way->out, .dev = dev, .loopback = loopback };
+	struct packet packet = {
+		.out = way->out, .dev = dev, .loopback = loopback, .like = like,
+	};
+	char only[ONLY_TEXT_SIZE];
 	struct json_object *object;
 	char text[ATTACHMENT_TEXT_SIZE];
 	const struct seen *decided;
@@ -162,6 +166,8 @@ static int add_packet(struct why *why, struct json_object *array, const struct w
 	json_add_string(object, "packets", way->word);
 	if (*dev)
 		json_add_string(object, "dev", dev);
+	if (like)
+		json_add_string(object, "only", only_text(like, only));
 	json_add_string(object, "verdict", dropped ? "drop" : decided ? "accept" : "pass");
 	if (decided) {
 		json_add_string(object, "set", decided->attachment.set);
@@ -170,6 +176,20 @@ static int add_packet(struct why *why, struct json_object *array, const struct w
 	}
 	json_object_array_add(array, object);
 	return STATUS_OK;
+}
+
+/* Add packets of all kinds to which attachments are limited, and those of none. */
+static int add_kinds(struct why *why, struct json_object *array, const struct way *way,
+		     const char *dev, bool loopback)
+{
+	const struct nl_attachment *like = NULL;
+	int status;
+
+	do {
+		status = add_packet(why, array, way, dev, loopback, like);
+		like = next_kind(&why->world, like);
+	} while (!status && like);
+	return status;
 }
 
 /* The name of a device, if this is the first of the attachments that has it; "" otherwise. */
@@ -200,12 +220,12 @@ static int add_packets(struct why *why)
 		for (at = 0; at < world->count && !status; at++) {
 			dev = new_device(world, at);
 			if (*dev)
-				status = add_packet(why, array, &ways[i], dev, false);
+				status = add_kinds(why, array, &ways[i], dev, false);
 		}
 		if (!status)
-			status = add_packet(why, array, &ways[i], "", false);
+			status = add_kinds(why, array, &ways[i], "", false);
 		if (!status && loopback)
-			status = add_packet(why, array, &ways[i], LOOPBACK, true);
+			status = add_kinds(why, array, &ways[i], LOOPBACK, true);
 	}
 	return status;
 }

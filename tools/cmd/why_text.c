@@ -84,13 +84,23 @@ static void print_fate(struct json_object *packet, const char *label, const char
 		       dropped ? "" : ", before another one drops them");
 }
 
-/* The packets of one way, by device if that matters: @count objects from number @from on. */
+/* Whether some of @count objects from number @from on have a key. */
+static bool some_have(struct json_object *array, size_t from, size_t count, const char *key)
+{
+	while (count--)
+		if (get(json_object_array_get_idx(array, from + count), key))
+			return true;
+	return false;
+}
+
+/* The packets of one way, by device and kind if that matters: @count objects from number @from on. */
 static void print_way(struct json_object *packets, size_t from, size_t count, const char *label)
 {
 	struct json_object *first = json_object_array_get_idx(packets, from), *packet;
-	const char *dev;
-	bool same = true;
-	char by[64];
+	bool devices = some_have(packets, from, count, "dev"), same = true;
+	bool kinds = some_have(packets, from, count, "only");
+	const char *dev, *only;
+	char by[512];
 	size_t i;
 
 	for (i = 1; i < count; i++)
@@ -98,7 +108,10 @@ static void print_way(struct json_object *packets, size_t from, size_t count, co
 	for (i = 0; i < (same ? 1 : count); i++) {
 		packet = json_object_array_get_idx(packets, from + i);
 		dev = text_of(packet, "dev");
-		snprintf(by, sizeof(by), ", by %s", *dev ? dev : "any other device");
+		only = text_of(packet, "only");
+		snprintf(by, sizeof(by), "%s%s%s%s", devices ? ", by " : "",
+			 !devices ? "" : *dev ? dev : "any other device",
+			 kinds ? ", " : "", !kinds ? "" : *only ? only : "other packets");
 		print_fate(packet, label, same ? "" : by);
 	}
 }

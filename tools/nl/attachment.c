@@ -1,6 +1,34 @@
 // SPDX-License-Identifier: GPL-2.0-only
+#include <arpa/inet.h>
+
 #include "nl/attachment.h"
 #include "nl/request.h"
+
+static void read_ports(const struct nlattr *attr, struct ports *ports)
+{
+	const uint16_t *data = attr ? mnl_attr_get_payload(attr) : NULL;
+	int count = attr ? mnl_attr_get_payload_len(attr) / IPCUCKOO_PORTS_SIZE : 0;
+
+	for (; ports->count < count && ports->count < IPCUCKOO_PORTS_MAX; ports->count++) {
+		ports->range[ports->count].first = ntohs(*data++);
+		ports->range[ports->count].last = ntohs(*data++);
+	}
+}
+
+static void put_ports(struct nlmsghdr *nlh, const struct ports *ports)
+{
+	uint16_t data[2 * IPCUCKOO_PORTS_MAX];
+	int i;
+
+	if (!ports->protocol)
+		return;
+	for (i = 0; i < ports->count; i++) {
+		data[2 * i] = htons(ports->range[i].first);
+		data[2 * i + 1] = htons(ports->range[i].last);
+	}
+	mnl_attr_put_u8(nlh, IPCUCKOO_A_PROTOCOL, ports->protocol);
+	mnl_attr_put(nlh, IPCUCKOO_A_PORTS, ports->count * IPCUCKOO_PORTS_SIZE, data);
+}
 
 int nl_read_attachment(const struct nlattr **attrs, void *data)
 {
@@ -23,6 +51,8 @@ int nl_read_attachment(const struct nlattr **attrs, void *data)
 	attachment->log_rate = nl_uint(attrs, IPCUCKOO_A_LOG_RATE);
 	attachment->log_every = nl_uint(attrs, IPCUCKOO_A_LOG_EVERY);
 	attachment->place = nl_uint(attrs, IPCUCKOO_A_PLACE);
+	attachment->ports.protocol = nl_uint(attrs, IPCUCKOO_A_PROTOCOL);
+	read_ports(attrs[IPCUCKOO_A_PORTS], &attachment->ports);
 	attachment->priority = nl_uint(attrs, IPCUCKOO_A_PRIORITY);
 	attachment->flags = nl_uint(attrs, IPCUCKOO_A_FLAGS);
 	attachment->state = nl_uint(attrs, IPCUCKOO_A_STATE);
@@ -85,6 +115,7 @@ static void put_rule(struct nlmsghdr *nlh, const struct nl_attachment *attachmen
 		mnl_attr_put_u8(nlh, IPCUCKOO_A_PLACE, attachment->place);
 	if (attachment->dev[0])
 		mnl_attr_put_strz(nlh, IPCUCKOO_A_DEV, attachment->dev);
+	put_ports(nlh, &attachment->ports);
 }
 
 int nl_attach(struct nl *nl, const struct nl_attachment *attachment,

@@ -7,6 +7,7 @@
 
 #include <net/if.h>
 
+#include "lib/ports.h"
 #include "nl/netlink.h"
 
 /**
@@ -17,11 +18,13 @@
  *
  * nl_attach() sends @set, @direction, @verdict and @flags; with IPCUCKOO_VERDICT_MARK
  * @mark and @mark_mask; @order if @has_order; @priority if @has_priority; @dev if it is
- * not empty; @place if it is not 0; and @log with its parameters if it is not 0.
+ * not empty; @place if it is not 0; @ports if they have a protocol; and @log with its
+ * parameters if it is not 0.
  *
  * nl_detach() removes the attachments that match. 0 in @id, @direction, @verdict and
  * @place matches any; @mark and @mark_mask are compared if @has_mark, @order if
- * @has_order, @priority if @has_priority, @dev if it is not empty. @log is ignored.
+ * @has_order, @priority if @has_priority, @dev if it is not empty, @ports if they have a
+ * protocol. @log is ignored.
  */
 struct nl_attachment {
 	uint32_t id;
@@ -37,6 +40,7 @@ struct nl_attachment {
 	int32_t order;
 	int32_t priority;
 	char dev[IFNAMSIZ];
+	struct ports ports;
 	uint8_t log;
 	uint16_t log_group;
 	uint32_t log_rate;

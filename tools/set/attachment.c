@@ -45,6 +45,28 @@ bool same_device(const char *a, const char *b)
 	return ifindex && ifindex == if_nametoindex(b);
 }
 
+bool is_limited(const struct nl_attachment *attachment)
+{
+	return attachment->ports.protocol;
+}
+
+bool same_limits(const struct nl_attachment *a, const struct nl_attachment *b)
+{
+	return ports_same(&a->ports, &b->ports);
+}
+
+const char *only_text(const struct nl_attachment *attachment, char text[ONLY_TEXT_SIZE])
+{
+	char ports[PORTS_TEXT_SIZE];
+
+	*text = '\0';
+	if (attachment->ports.protocol)
+		snprintf(text, ONLY_TEXT_SIZE, "proto %s dport %s",
+			 ports_protocol_text(attachment->ports.protocol),
+			 ports_text(&attachment->ports, ports));
+	return text;
+}
+
 bool counts_packets(const struct nl_attachment *attachment)
 {
 	return attachment->verdict != IPCUCKOO_VERDICT_PREFETCH;
@@ -90,11 +112,11 @@ const char *attachment_text(const struct nl_attachment *attachment,
 			    char text[ATTACHMENT_TEXT_SIZE])
 {
 	char verdict[VERDICT_TEXT_SIZE], log[LOG_TEXT_SIZE], priority[32] = "";
-	char dev[ESCAPED_SIZE(IFNAMSIZ)];
+	char dev[ESCAPED_SIZE(IFNAMSIZ)], only[ONLY_TEXT_SIZE];
 
 	if (attachment->place != IPCUCKOO_PLACE_XDP)
 		snprintf(priority, sizeof(priority), " priority %d", attachment->priority);
-	snprintf(text, ATTACHMENT_TEXT_SIZE, "%s %s order %d%s%s%s%s%s%s%s",
+	snprintf(text, ATTACHMENT_TEXT_SIZE, "%s %s order %d%s%s%s%s%s%s%s%s%s",
 		 meaning_word(direction_words, attachment->direction),
 		 verdict_text(attachment, verdict), attachment->order, priority,
 		 attachment->place > IPCUCKOO_PLACE_IP ? " " : "",
@@ -102,6 +124,7 @@ const char *attachment_text(const struct nl_attachment *attachment,
 		 attachment->dev[0] ? " dev " : "",
 		 escape_text(attachment->dev, "\"", "/x", dev),
 		 attachment->flags & IPCUCKOO_F_LOOPBACK ? " loopback" : "",
+		 is_limited(attachment) ? " " : "", only_text(attachment, only),
 		 log_text(attachment, log));
 	return text;
 }
@@ -120,7 +143,7 @@ static struct json_object *json_log(const struct nl_attachment *attachment)
 struct json_object *json_attachment(const struct nl_attachment *attachment)
 {
 	struct json_object *object = json_object_new_object();
-	char state[STATE_TEXT_SIZE];
+	char state[STATE_TEXT_SIZE], ports[PORTS_TEXT_SIZE];
 
 	json_add_uint(object, "id", attachment->id);
 	json_add_string(object, "set", attachment->set);
@@ -139,6 +162,10 @@ struct json_object *json_attachment(const struct nl_attachment *attachment)
 		json_add_string(object, "dev", attachment->dev);
 	json_add_bool(object, "loopback",
 		      attachment->flags & IPCUCKOO_F_LOOPBACK);
+	if (attachment->ports.protocol) {
+		json_add_string(object, "proto", ports_protocol_text(attachment->ports.protocol));
+		json_add_string(object, "dport", ports_text(&attachment->ports, ports));
+	}
 	if (attachment->log)
 		json_object_object_add(object, "log", json_log(attachment));
 	json_add_bool(object, "active", is_active(attachment));

@@ -9,7 +9,8 @@
 #include "nl/attachment.h"
 
 #define VERDICT_TEXT_SIZE	40
-#define ATTACHMENT_TEXT_SIZE	384
+#define ATTACHMENT_TEXT_SIZE	(384 + PORTS_TEXT_SIZE)
+#define ONLY_TEXT_SIZE		(32 + PORTS_TEXT_SIZE)
 #define STATE_TEXT_SIZE		80
 
 bool is_active(const struct nl_attachment *attachment);
@@ -19,6 +20,12 @@ bool is_active(const struct nl_attachment *attachment);
 bool same_place(const struct nl_attachment *a, const struct nl_attachment *b);
 /* Whether two names are of one device, which may have alternative names. */
 bool same_device(const char *a, const char *b);
+/* Whether an attachment acts only on some of the packets from or to the addresses of its set */
+bool is_limited(const struct nl_attachment *attachment);
+/* Whether two attachments act on the same ones of these packets. */
+bool same_limits(const struct nl_attachment *a, const struct nl_attachment *b);
+/* Which ones that are: "proto tcp dport 22"; "" if it is all. */
+const char *only_text(const struct nl_attachment *attachment, char text[ONLY_TEXT_SIZE]);
 /* Whether the attachment counts packets: all but those with the verdict prefetch do. */
 bool counts_packets(const struct nl_attachment *attachment);
 /* "active", "no device", "no hook: Cannot allocate memory" */

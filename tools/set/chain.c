@@ -140,7 +140,32 @@ static bool sees(const struct nl_attachment *attachment, const struct packet *pa
 		return false;
 	if (packet->loopback && !(attachment->flags & IPCUCKOO_F_LOOPBACK))
 		return false;
+	if (is_limited(attachment) && !(packet->like && same_limits(attachment, packet->like)))
+		return false;
 	return !attachment->dev[0] || same_device(attachment->dev, packet->dev);
+}
+
+/* Whether an attachment is the first one that is limited as it is. */
+static bool is_first(const struct world *world, const struct seen *seen)
+{
+	const struct seen *before;
+
+	for (before = world->seen; before < seen; before++)
+		if (same_limits(&before->attachment, &seen->attachment))
+			return false;
+	return true;
+}
+
+const struct nl_attachment *next_kind(const struct world *world, const struct nl_attachment *like)
+{
+	const struct seen *seen = world->seen, *end = seen + world->count;
+
+	while (like && &seen++->attachment != like)
+		;
+	for (; seen < end; seen++)
+		if (is_limited(&seen->attachment) && is_first(world, seen))
+			return &seen->attachment;
+	return NULL;
 }
 
 /* Whether an attachment acts on a packet. Return: as contains(). */

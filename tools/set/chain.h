@@ -69,6 +69,8 @@ struct world {
  * @out:	this machine sends it
  * @dev:	the device by which it comes or goes; "" for one that no attachment names
  * @loopback:	that is a loopback device
+ * @like:	it is one of those packets on which this attachment acts, and on which no attachment
+ *		acts that is limited to others (is_limited()); NULL: it is of no such kind
  */
 struct packet {
 	struct end source;
@@ -76,6 +78,7 @@ struct packet {
 	bool out;
 	const char *dev;
 	bool loopback;
+	const struct nl_attachment *like;
 };
 
 /**
@@ -100,6 +103,11 @@ bool decides(const struct nl_attachment *attachment);
  */
 int chain_verdict(struct tool *tool, const struct world *world, const struct packet *packet,
 		  struct cause *cause);
+
+/* The next kind of packets for struct packet.like, to which attachments are limited: the first one after
+ * NULL, NULL after the last one.
+ */
+const struct nl_attachment *next_kind(const struct world *world, const struct nl_attachment *like);
 
 /* The prefix of an address; a host, as the set stores it, if @len is all of it. */
 enum entry_kind prefix_of(const struct guard_set *set, const struct end *end, unsigned int len,

@@ -6,7 +6,8 @@
  * and was not before.
  *
  * Nobody knows by which device such packets come, so there has to be no device that has an
- * attachment of its own at which they would be dropped.
+ * attachment of its own at which they would be dropped. Nor is it known to which ports they go: so
+ * attachments to some ports must not drop them, either.
  *
  * How much of the internet is dropped is a matter of the sets alone, whatever is accepted before.
  *
@@ -147,6 +148,7 @@ static bool is_selected(const struct nl_attachment *attachment, const struct nl_
 	       (!by->has_order || attachment->order == by->order) &&
 	       (!by->has_priority || attachment->priority == by->priority) &&
 	       (!by->dev[0] || !strcmp(attachment->dev, by->dev)) &&
+	       (!by->ports.protocol || ports_same(&attachment->ports, &by->ports)) &&
 	       (!(by->flags & IPCUCKOO_F_LOOPBACK) || attachment->flags & IPCUCKOO_F_LOOPBACK);
 }
 
@@ -297,6 +299,21 @@ static int gets_worse(const struct guarded *guarded, const struct packet *packet
 	return found;
 }
 
+/* The same for packets of all kinds to which attachments are limited, and those of none */
+static int any_gets_worse(const struct guarded *guarded, struct packet *packet,
+			  struct cause *cause)
+{
+	const struct world *worlds[] = { &guarded->now, &guarded->then };
+	int found, i;
+
+	packet->like = NULL;
+	found = gets_worse(guarded, packet, cause);
+	for (i = 0; i < 2 && !found; i++)
+		while (!found && (packet->like = next_kind(worlds[i], packet->like)))
+			found = gets_worse(guarded, packet, cause);
+	return found;
+}
+
 /* The same for each device by which the packet may come or go. */
 static int gets_worse_somewhere(const struct guarded *guarded, struct packet *packet,
 				struct cause *cause)
@@ -306,12 +323,12 @@ static int gets_worse_somewhere(const struct guarded *guarded, struct packet *pa
 	size_t at;
 
 	packet->dev = packet->loopback ? "lo" : "";
-	found = gets_worse(guarded, packet, cause);
+	found = any_gets_worse(guarded, packet, cause);
 	for (i = 0; i < 2 && !packet->loopback; i++) {
 		for (at = 0; at < worlds[i]->count && !found; at++) {
 			packet->dev = worlds[i]->seen[at].attachment.dev;
 			if (packet->dev[0])
-				found = gets_worse(guarded, packet, cause);
+				found = any_gets_worse(guarded, packet, cause);
 		}
 	}
 	return found;

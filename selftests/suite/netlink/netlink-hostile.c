@@ -278,6 +278,7 @@ static void put_likely_attachment(struct nlmsghdr *nlh)
 		0, IPCUCKOO_F_EXIST, IPCUCKOO_F_LOOPBACK, IPCUCKOO_F_APPROXIMATE,
 		IPCUCKOO_F_REPLACE, IPCUCKOO_F_APPROXIMATE | IPCUCKOO_F_LOOPBACK,
 	};
+	static const uint16_t ports[40] = { 0, 0, 0x100, 0xffff };
 
 	mnl_attr_put_u8(nlh, IPCUCKOO_A_DIRECTION, 1 + rng() % 3);
 	mnl_attr_put_u8(nlh, IPCUCKOO_A_VERDICT, 1 + rng() % 4);
@@ -290,6 +291,10 @@ static void put_likely_attachment(struct nlmsghdr *nlh)
 	if (rarely(4)) {
 		mnl_attr_put_u8(nlh, IPCUCKOO_A_PLACE, rng() % 3);
 		mnl_attr_put_strz(nlh, IPCUCKOO_A_DEV, "lo");
+	}
+	if (rarely(3)) {
+		mnl_attr_put_u8(nlh, IPCUCKOO_A_PROTOCOL, rng() % 2 ? 17 : rng());
+		mnl_attr_put(nlh, IPCUCKOO_A_PORTS, rng() % 8 ? 8 : rng() % 80, ports);
 	}
 	if (rarely(3)) {
 		mnl_attr_put_u8(nlh, IPCUCKOO_A_LOG, 1 + rng() % 2);

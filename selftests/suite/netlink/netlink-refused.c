@@ -7,7 +7,7 @@
 #define _GNU_SOURCE
 #include "fixture.h"
 
-#define PIECES	6
+#define PIECES	7
 
 /* A value for @at: the attribute is missing. No attribute has such a number. */
 #define MISSING(attr)	(AT(attr) << 16)
@@ -343,6 +343,45 @@ static const struct refused attachments[] = {
 	{ "ATTACH: prefetch with a log", CMD(ATTACH),
 	  { STR(SET, "hosts"), U8(DIRECTION, 1), U8(VERDICT, 5), U8(PLACE, 3), STR(DEV, "eth0"),
 	    U8(LOG, 1) }, EINVAL, AT(LOG) },
+	{ "ATTACH: prefetch with ports", CMD(ATTACH),
+	  { STR(SET, "hosts"), U8(DIRECTION, 1), U8(VERDICT, 5), U8(PLACE, 3), STR(DEV, "eth0"),
+	    U8(PROTOCOL, 6), RAW(PORTS, "\0\x16\0\x16") }, EINVAL, AT(PROTOCOL) },
+	{ "ATTACH: ports without a protocol", CMD(ATTACH),
+	  { STR(SET, "hosts"), U8(DIRECTION, 1), U8(VERDICT, 1), RAW(PORTS, "\0\x16\0\x16") },
+	  EINVAL, MISSING(PROTOCOL) },
+	{ "ATTACH: a protocol without ports", CMD(ATTACH),
+	  { STR(SET, "hosts"), U8(DIRECTION, 1), U8(VERDICT, 1), U8(PROTOCOL, 6) },
+	  EINVAL, MISSING(PORTS) },
+	{ "ATTACH: ports of ICMP", CMD(ATTACH),
+	  { STR(SET, "hosts"), U8(DIRECTION, 1), U8(VERDICT, 1), U8(PROTOCOL, 1),
+	    RAW(PORTS, "\0\x16\0\x16") }, EINVAL, AT(PROTOCOL) },
+	{ "ATTACH: ports of protocol 0", CMD(ATTACH),
+	  { STR(SET, "hosts"), U8(DIRECTION, 1), U8(VERDICT, 1), U8(PROTOCOL, 0),
+	    RAW(PORTS, "\0\x16\0\x16") }, EINVAL, AT(PROTOCOL) },
+	{ "ATTACH: no ports", CMD(ATTACH),
+	  { STR(SET, "hosts"), U8(DIRECTION, 1), U8(VERDICT, 1), U8(PROTOCOL, 6), RAW(PORTS, "") },
+	  EINVAL, AT(PORTS) },
+	{ "ATTACH: half a range of ports", CMD(ATTACH),
+	  { STR(SET, "hosts"), U8(DIRECTION, 1), U8(VERDICT, 1), U8(PROTOCOL, 6),
+	    RAW(PORTS, "\0\x16\0\x16\0\x19") }, EINVAL, AT(PORTS) },
+	{ "ATTACH: a range of ports that ends before it begins", CMD(ATTACH),
+	  { STR(SET, "hosts"), U8(DIRECTION, 1), U8(VERDICT, 1), U8(PROTOCOL, 17),
+	    RAW(PORTS, "\0\x16\0\x15") }, EINVAL, AT(PORTS) },
+	{ "ATTACH: ports in descending order", CMD(ATTACH),
+	  { STR(SET, "hosts"), U8(DIRECTION, 1), U8(VERDICT, 1), U8(PROTOCOL, 17),
+	    RAW(PORTS, "\0\x16\0\x16\0\1\0\1") }, EINVAL, AT(PORTS) },
+	{ "ATTACH: ranges of ports with none between them", CMD(ATTACH),
+	  { STR(SET, "hosts"), U8(DIRECTION, 1), U8(VERDICT, 1), U8(PROTOCOL, 17),
+	    RAW(PORTS, "\0\1\0\2\0\3\0\3") }, EINVAL, AT(PORTS) },
+	{ "ATTACH: a port behind the last one", CMD(ATTACH),
+	  { STR(SET, "hosts"), U8(DIRECTION, 1), U8(VERDICT, 1), U8(PROTOCOL, 17),
+	    RAW(PORTS, "\0\1\xff\xff\0\0\0\0") }, EINVAL, AT(PORTS) },
+	{ "ATTACH: 16 ranges of ports", CMD(ATTACH),
+	  { STR(SET, "hosts"), U8(DIRECTION, 1), U8(VERDICT, 1), U8(PROTOCOL, 132),
+	    RAW(PORTS, "\0\1\0\1" "\0\3\0\3" "\0\5\0\5" "\0\7\0\7" "\0\x9\0\x9"
+		"\0\xb\0\xb" "\0\xd\0\xd" "\0\xf\0\xf" "\0\x11\0\x11" "\0\x13\0\x13"
+		"\0\x15\0\x15" "\0\x17\0\x17" "\0\x19\0\x19" "\0\x1b\0\x1b"
+		"\0\x1d\0\x1d" "\0\x1f\0\x1f") }, EINVAL, AT(PORTS) },
 	{ "ATTACH: mark without a mark", CMD(ATTACH),
 	  { STR(SET, "hosts"), U8(DIRECTION, 1), U8(VERDICT, 3) }, EINVAL, MISSING(MARK) },
 	{ "ATTACH: a mark to drop", CMD(ATTACH),
@@ -385,6 +424,13 @@ static const struct refused attachments[] = {
 	  ENOENT, AT(SET) },
 	{ "DETACH: another verdict", CMD(DETACH), { STR(SET, "any"), U8(VERDICT, 1) }, ENOENT, AT(SET) },
 	{ "DETACH: a device", CMD(DETACH), { STR(SET, "any"), STR(DEV, "lo") }, ENOENT, AT(SET) },
+	{ "DETACH: ports", CMD(DETACH),
+	  { STR(SET, "any"), U8(PROTOCOL, 6), RAW(PORTS, "\0\x16\0\x16") }, ENOENT, AT(SET) },
+	{ "DETACH: ports alone", CMD(DETACH), { U8(PROTOCOL, 6), RAW(PORTS, "\0\x16\0\x16") },
+	  EINVAL, MISSING(SET) },
+	{ "DETACH: a number and ports", CMD(DETACH),
+	  { U32(ATTACHMENT, 1), U8(PROTOCOL, 6), RAW(PORTS, "\0\x16\0\x16") },
+	  EINVAL, AT(PROTOCOL) },
 	{ "DETACH: a direction alone", CMD(DETACH), { U8(DIRECTION, 2) }, EINVAL, MISSING(SET) },
 	{ "DETACH: ALL and a set", CMD(DETACH),
 	  { STR(SET, "any"), U32(FLAGS, IPCUCKOO_F_ALL) }, EINVAL, AT(SET) },

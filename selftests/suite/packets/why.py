@@ -1,8 +1,8 @@
 #!/usr/bin/python3 -ISB
 # SPDX-License-Identifier: GPL-2.0
 """What "ipcuckoo why" says about packets of an address is what happens to them: random sets,
-exceptions and attachments, and a packet from and to each of some addresses, which arrives or does
-not. KTAP. SEED repeats a run."""
+exceptions and attachments, some of which act on packets to one port only, and a packet from and to
+each of some addresses, which arrives or does not. KTAP. SEED repeats a run."""
 import ipaddress
 import json
 import os
@@ -14,7 +14,7 @@ here = os.path.dirname(os.path.realpath(__file__))
 sys.path[:0] = [os.path.join(here, "../dropin")]
 
 from differ import ktap
-from differ.net import Net, has_ipv6
+from differ.net import PORT, Net, has_ipv6
 from differ.types import call, must, unload
 
 ROUNDS = 16
@@ -26,6 +26,8 @@ if has_ipv6():
     AREAS += [(ipaddress.ip_network("2001:db8:1::/125"), ipaddress.ip_network("2001:db8:ffff::/125"),
                "2001:db8:7::1", "2001:db8:ffff::ff00")]
 FORCE = [TOOL, "--force"]
+# What attach has to say to act on the packets that are sent
+HERE = f"proto udp dport {PORT}"
 
 
 def restore(*lines):
@@ -59,6 +61,8 @@ def random_attachment(rng, ingress):
              rng.choice(("drop", "drop", "accept", "accept", "count"))]
     place = rng.choice(("", "", "", "dev eth0", "dev eth9") + ("ingress dev eth0",) * ingress)
     words += place.split() + ["order", str(rng.randint(1, 9))]
+    if rng.random() < 0.3:
+        words += rng.choice((HERE, HERE, "proto tcp dport 9", "proto udp dport 10")).split()
     words += ["priority", rng.choice(("-450", "-400"))] + ["--approximate"] * (words[0] == "filter")
     return words
 
@@ -74,6 +78,7 @@ def says(answer, way):
     """Whether the packets of this way that come or go by eth0 arrive, as why says"""
     packets = [p for p in answer["packets"] if p["packets"] == way]
     packets = [p for p in packets if p.get("dev") == "eth0"] or [p for p in packets if "dev" not in p]
+    packets = [p for p in packets if p.get("only") == HERE] or [p for p in packets if "only" not in p]
     return packets[0]["verdict"] != "drop"
 
 

@@ -116,20 +116,20 @@ test_format()
 
 test_attachments()
 {
-	local lines header="# id set direction verdict mark/mask order device loopback place priority state packets bytes"
+	local lines header="# id set direction verdict mark/mask order device loopback place priority state ports packets bytes"
 
 	# Test that attachments are listed in the order in which they run, with all their options.
 	check "attachments: none" "$header" "$(< $proc/attachments)"
 	ipcuckoo attach net4 src drop
 	ipcuckoo attach any both mark 0x1/0xff dev eth7 loopback
 	ipcuckoo attach net6 dst accept
-	ipcuckoo attach any dst count order -5
+	ipcuckoo attach any dst count order -5 proto udp dport 53,1000-2000
 	mapfile -t lines < $proc/attachments
 	check "attachments: first line" "$header" "${lines[0]}"
-	check "attachments: the others" "any dst count 0x0/0x0 -5 * no ip -450 active 0 0
-net6 dst accept 0x0/0x0 100 * no ip -450 active 0 0
-any both mark 0x1/0xff 200 eth7 yes ip -450 no-device 0 0
-net4 src drop 0x0/0x0 300 * no ip -450 active 0 0" "$(printf '%s\n' "${lines[@]:1}" | cut -d ' ' -f 2-)"
+	check "attachments: the others" "any dst count 0x0/0x0 -5 * no ip -450 active udp:53,1000-2000 0 0
+net6 dst accept 0x0/0x0 100 * no ip -450 active * 0 0
+any both mark 0x1/0xff 200 eth7 yes ip -450 no-device * 0 0
+net4 src drop 0x0/0x0 300 * no ip -450 active * 0 0" "$(printf '%s\n' "${lines[@]:1}" | cut -d ' ' -f 2-)"
 	lines=("${lines[@]:1}")
 	check_match "attachments: numbers" '^[1-9][0-9]*( [1-9][0-9]*){3}$' "${lines[*]%% *}"
 	ipcuckoo detach --all

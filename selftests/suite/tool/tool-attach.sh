@@ -42,11 +42,11 @@ test_attach()
 		attach nets src drop order 5 -exist
 	expect "no such set" 3 "" 'The set with the given name does not exist: "net"; did you mean "nets"?' attach net src drop
 	run_tool stats
-	check "stats: attachments" "-7 hosts both mark 0x1/0xff ip -450 eth0 seen no device 0 0
-16 nets both count ip -450 a-device.0 seen no device 0 0
-100 hosts dst accept ip -450 - exempt active 0 0
-200 nets dst mark 0x10 ip -450 - exempt active 0 0
-300 nets src drop ip -450 - exempt active 0 0" "$(sed -n '/^ID\|^ *ID/,/^$/p' out | tr -s ' ' |
+	check "stats: attachments" "-7 hosts both mark 0x1/0xff ip -450 eth0 seen - no device 0 0
+16 nets both count ip -450 a-device.0 seen - no device 0 0
+100 hosts dst accept ip -450 - exempt - active 0 0
+200 nets dst mark 0x10 ip -450 - exempt - active 0 0
+300 nets src drop ip -450 - exempt - active 0 0" "$(sed -n '/^ID\|^ *ID/,/^$/p' out | tr -s ' ' |
 		sed '1d; $d; s/^ //; s/^[0-9]* //')"
 }
 
@@ -83,7 +83,7 @@ test_replace()
 		stats
 	run_tool stats
 	check_match "prefetch counts nothing" \
-		' prefetch +ingress +-450 +eth0 +exempt +(active|no device) +- +-'$'\n' "$out"
+		' prefetch +ingress +-450 +eth0 +exempt +- +(active|no device) +- +-'$'\n' "$out"
 	fine "done with it" detach hosts
 }
 
@@ -141,6 +141,69 @@ test_detach()
 	json "detach --all without attachments" 0 '{"detached": 0}' d detach --all
 }
 
+# ports: prints what stats shows of the ports of attachments, in JSON
+ports()
+{
+	run_tool -j stats
+	ask json out '[[a["set"], a.get("proto"), a.get("dport")] for a in d["attachments"]]'
+	echo "$answer"
+}
+
+test_ports()
+{
+	local wide
+
+	fine "some ports" attach nets src drop proto tcp dport 80,22,81,443-450,82:90
+	check "they are sorted and joined" '[["nets", "tcp", "22,80-90,443-450"]]' "$(ports)"
+	run_tool stats
+	check_match "stats" ' exempt +proto tcp dport 22,80-90,443-450 +active ' "$out"
+	expect "the same ports, written differently" 3 "" "attached in that way already" \
+		attach nets src drop dport 443-447,448-450,80-90,22-22 proto tcp
+	fine "the same ports of another protocol" attach nets src drop proto udp dport 22,80-90,443-450
+	fine "other ports of the same one" attach nets src drop proto tcp dport ssh
+	fine "all ports, beside them" attach nets src drop
+	check "all of them are there" \
+		'[["nets", "tcp", "22,80-90,443-450"], ["nets", "udp", "22,80-90,443-450"], ["nets", "tcp", "22"], ["nets", null, null]]' \
+		"$(ports)"
+	run_tool save --all
+	check_match "save" $'attach nets src drop order 300 priority -450 proto tcp dport 22,80-90,443-450\n' "$out"
+	cp out saved
+	fine "detach some ports" detach nets proto tcp dport 22
+	fine "detach all" detach nets
+	fine "restore" -exist restore -file saved
+	check "restored" \
+		'[["nets", "tcp", "22,80-90,443-450"], ["nets", "udp", "22,80-90,443-450"], ["nets", "tcp", "22"], ["nets", null, null]]' \
+		"$(ports)"
+	fine "one for all" attach nets src drop proto sctp dport 0-65535 --replace
+	check "it has replaced the others" '[["nets", "sctp", "0-65535"]]' "$(ports)"
+	expect "ports that are not attached" 3 "" "there is no such attachment" \
+		detach nets proto sctp dport 0-65534
+	fine "done with it" detach nets
+	wide=$(seq -s , 1 2 29)
+	fine "fifteen" attach nets src count proto tcp dport "$wide"
+	fine "done with it" detach nets src count proto tcp dport "$wide"
+	wrong "sixteen" "dport takes 15 ports and ranges: attach the set once more with the others" \
+		attach nets src count proto tcp dport "$wide,31"
+	wrong "thousands" "dport takes 15 ports and ranges" \
+		attach nets src count proto tcp dport "$(seq -s , 1 2 2000)"
+	wrong "no protocol" "proto and dport go together, as in: proto tcp dport 22,80-90" \
+		attach nets src drop dport 22
+	wrong "no port" "proto and dport go together" attach nets src drop proto tcp
+	wrong "a protocol without ports" '"icmp" is no protocol that has ports: use tcp, udp or sctp' \
+		attach nets src drop proto icmp dport 22
+	for wide in 65536 22-21 -1 22- 22,,80 x 22,no-such-service 0x16; do
+		wrong "$wide" "is no port of tcp: use a number up to 65535" \
+			attach nets src drop proto tcp dport "$wide"
+	done
+	wrong "prefetch" "prefetch is for all packets, so it takes no proto and dport" \
+		attach nets src prefetch ingress dev eth0 proto tcp dport 22
+	"$IPCUCKOO" create blocked hash:net family any
+	fine "some ports of those that are blocked" attach blocked src drop proto tcp dport 22
+	expect "block" 3 "" "are not blocked: the set blocked is attached, but not so" block 192.0.2.1
+	"$IPCUCKOO" detach --all
+	"$IPCUCKOO" destroy blocked
+}
+
 test_stats()
 {
 	# Test that the statistics show everything about the sets.
@@ -167,7 +230,7 @@ DISPLACED RETRIES FALLBACKS EXPIRED FAILED OWNER|hosts hash:ip inet 0|nets hash:
 
 test_block()
 {
-	local not_blocked="the entries were added, but are not blocked: the set blocked is attached, but not so that packets from its addresses are dropped on all devices (ipcuckoo attach blocked src drop does that)"
+	local not_blocked="the entries were added, but are not blocked: the set blocked is attached, but not so that all packets from its addresses are dropped (ipcuckoo attach blocked src drop does that)"
 
 	start_over
 	# Test that block works without any preparation.
@@ -293,6 +356,7 @@ need_ingress
 make_sets
 test_attach
 test_detach
+test_ports
 test_replace
 test_stats
 test_block

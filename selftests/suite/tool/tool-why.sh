@@ -124,6 +124,21 @@ test_places()
 		'[p["verdict"] for p in d["packets"] if p["packets"] == "from"] + [d["packets"][1]["dev"]]' \
 		why 198.51.100.7
 	"$IPCUCKOO" detach --all
+	"$IPCUCKOO" attach feed src drop proto tcp dport 22
+	json "some ports" 0 '[["pass", null], ["drop", "proto tcp dport 22"], "some packets from it are dropped"]' \
+		'[[p["verdict"], p.get("only")] for p in d["packets"] if p["packets"] == "from"] + [d["why"]]' \
+		why 198.51.100.7
+	"$IPCUCKOO" attach feed src accept proto tcp dport 22 order 1
+	run_tool why 198.51.100.7
+	check "some ports, as text" "  from it, other packets: not dropped
+  from it, proto tcp dport 22: accepted by set feed (src accept order 1 priority -450 proto tcp dport 22), before another one drops them" \
+		"$(grep '^  from it' out)"
+	"$IPCUCKOO" detach feed accept
+	"$IPCUCKOO" attach feed src drop
+	run_tool why 198.51.100.7
+	check_match "all packets are dropped, those to some ports by another attachment" \
+		"is blocked: packets from it are dropped" "$out"
+	"$IPCUCKOO" detach --all
 }
 
 test_others()

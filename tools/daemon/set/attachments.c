@@ -70,7 +70,7 @@ static bool is_wanted(const struct nl_attachment *want, const struct nl_attachme
 {
 	return !strcmp(want->set, have->set) && want->direction == have->direction &&
 	       want->verdict == have->verdict && !strcmp(want->dev, have->dev) &&
-	       same_place(want, have) &&
+	       same_place(want, have) && same_limits(want, have) &&
 	       want->mark == have->mark && want->mark_mask == have->mark_mask &&
 	       (want->flags & IPCUCKOO_F_LOOPBACK) == (have->flags & IPCUCKOO_F_LOOPBACK) &&
 	       (!want->has_order || want->order == have->order) &&
