@@ -7,42 +7,41 @@
 static char problem[320];
 
 /* Says what is wrong with the first name: that is the usual one. */
-static void *open_library(const struct library *library)
+static void *open_library(const char *title, const char *const *files)
 {
 	void *handle;
 	size_t i;
 
-	for (i = 0; library->files[i]; i++) {
-		handle = dlopen(library->files[i], RTLD_NOW | RTLD_LOCAL);
+	for (i = 0; files[i]; i++) {
+		handle = dlopen(files[i], RTLD_NOW | RTLD_LOCAL);
 		if (handle)
 			return handle;
 		if (!i)
 			snprintf(problem, sizeof(problem), "%s cannot be loaded; is it installed? %s",
-				 library->title, dlerror());
+				 title, dlerror());
 	}
 	return NULL;
 }
 
-const char *library_load(struct library *library)
+const char *load_library(void **handle, const char *title, const char *const *files,
+			 const char *const *names, void **addresses)
 {
-	const struct library_function *function;
-	void *handle, *address;
+	void *opened;
 
-	if (library->handle)
+	if (*handle)
 		return NULL;
-	handle = open_library(library);
-	if (!handle)
+	opened = open_library(title, files);
+	if (!opened)
 		return problem;
-	for (function = library->functions; function->name; function++) {
-		address = dlsym(handle, function->name);
-		if (!address) {
+	for (; *names; names++, addresses++) {
+		*addresses = dlsym(opened, *names);
+		if (!*addresses) {
 			snprintf(problem, sizeof(problem), "%s is another version than this program was built for: %s",
-				 library->title, dlerror());
-			dlclose(handle);
+				 title, dlerror());
+			dlclose(opened);
 			return problem;
 		}
-		*(void **)((char *)library->pointers + function->offset) = address;
 	}
-	library->handle = handle;
+	*handle = opened;
 	return NULL;
 }

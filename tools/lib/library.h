@@ -9,39 +9,32 @@
 
 #include <stddef.h>
 
-/**
- * struct library_function - a function of a library
- * @name:	its name
- * @offset:	where the pointer to it is, in the struct of all of them
- */
-struct library_function {
-	const char *name;
-	size_t offset;
-};
+#define LIBRARY_MEMBER(prefix, function)	__typeof__(prefix##function) *function;
+#define LIBRARY_NAME(prefix, function)		#prefix #function,
 
 /**
- * struct library - a library
+ * LIBRARY - define a library, for the file that uses it
+ * @library:	its name. library_load(), with this name, loads it, unless that was done before; then its
+ *		functions are library.function(), of the types that its headers give them. It stays until the
+ *		program ends. Return: NULL, or why it cannot be used
  * @title:	what people call it
- * @files:	names that its file may have; NULL ends them
- * @functions:	the functions that are used; a name that is NULL ends them
- * @pointers:	the struct of the pointers to them
- * @handle:	NULL: it is not loaded
- */
-struct library {
-	const char *title;
-	const char *const *files;
-	const struct library_function *functions;
-	void *pointers;
-	void *handle;
-};
-
-/**
- * library_load() - load a library, unless that was done before
- * @library:	the library; it stays until the program ends
+ * @FUNCTIONS:	a macro that calls its argument for each function, with the beginning of its name and the rest
  *
- * Return: NULL, or why it cannot be used, a text that stays until the next call. Then its functions
- * must not be called.
+ * Then come the names that its file may have.
  */
-const char *library_load(struct library *library);
+#define LIBRARY(library, title, FUNCTIONS, ...)						\
+	static struct { FUNCTIONS(LIBRARY_MEMBER) } library;				\
+	static const char *library##_load(void)						\
+	{										\
+		static const char *const files[] = { __VA_ARGS__, NULL };		\
+		static const char *const names[] = { FUNCTIONS(LIBRARY_NAME) NULL };	\
+		static void *handle;							\
+											\
+		return load_library(&handle, title, files, names, (void **)&library);	\
+	}
+
+/* Load one of the files, and find the addresses of these functions. Return: as above. */
+const char *load_library(void **handle, const char *title, const char *const *files,
+			 const char *const *names, void **addresses);
 
 #endif /* IPCUCKOO_TOOL_LIBRARY_H */

@@ -6,41 +6,28 @@
 #include <bpf/libbpf.h>
 #include <xdp/libxdp.h>
 
+#include "lib/library.h"
+
 /* Each function that is used. To use another one, add it here. */
-#define LIBXDP_FUNCTIONS(FUNCTION)		\
-	FUNCTION(bpf_object__close)		\
-	FUNCTION(bpf_object__open_mem)		\
-	FUNCTION(libbpf_set_print)		\
-	FUNCTION(libxdp_get_error)		\
-	FUNCTION(libxdp_set_print)		\
-	FUNCTION(xdp_multiprog__attach_mode)	\
-	FUNCTION(xdp_multiprog__close)		\
-	FUNCTION(xdp_multiprog__get_from_ifindex) \
-	FUNCTION(xdp_multiprog__is_legacy)	\
-	FUNCTION(xdp_multiprog__main_prog)	\
-	FUNCTION(xdp_multiprog__next_prog)	\
-	FUNCTION(xdp_program__attach)		\
-	FUNCTION(xdp_program__close)		\
-	FUNCTION(xdp_program__create)		\
-	FUNCTION(xdp_program__detach)		\
-	FUNCTION(xdp_program__name)
+#define LIBXDP_FUNCTIONS(FUNCTION)			\
+	FUNCTION(, bpf_object__close)			\
+	FUNCTION(, bpf_object__open_mem)		\
+	FUNCTION(, libbpf_set_print)			\
+	FUNCTION(, libxdp_get_error)			\
+	FUNCTION(, libxdp_set_print)			\
+	FUNCTION(, xdp_multiprog__attach_mode)		\
+	FUNCTION(, xdp_multiprog__close)		\
+	FUNCTION(, xdp_multiprog__get_from_ifindex)	\
+	FUNCTION(, xdp_multiprog__is_legacy)		\
+	FUNCTION(, xdp_multiprog__main_prog)		\
+	FUNCTION(, xdp_multiprog__next_prog)		\
+	FUNCTION(, xdp_program__attach)			\
+	FUNCTION(, xdp_program__close)			\
+	FUNCTION(, xdp_program__create)			\
+	FUNCTION(, xdp_program__detach)			\
+	FUNCTION(, xdp_program__name)
 
-#define LIBXDP_MEMBER(name)	__typeof__(name) *name;
-
-/* The functions, of the types that the headers give them: libxdp.xdp_program__name() */
-struct libxdp {
-	LIBXDP_FUNCTIONS(LIBXDP_MEMBER)
-};
-
-extern struct libxdp libxdp;
-
-/**
- * libxdp_load() - load libxdp, unless that was done before
- *
- * It stays until the program ends.
- *
- * Return: NULL, or why it cannot be used. Then its functions must not be called.
- */
-const char *libxdp_load(void);
+/* This file needs libbpf, so this also finds the functions of the libbpf that it uses. */
+LIBRARY(libxdp, "libxdp", LIBXDP_FUNCTIONS, "libxdp.so.1")
 
 #endif /* IPCUCKOO_TOOL_LIBXDP_H */

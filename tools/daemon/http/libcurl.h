@@ -5,45 +5,32 @@
 
 #include <curl/curl.h>
 
+#include "lib/library.h"
+
 /* Each function of libcurl that is used, without "curl_". To use another one, add it here. */
-#define LIBCURL_FUNCTIONS(FUNCTION)	\
-	FUNCTION(easy_cleanup)		\
-	FUNCTION(easy_getinfo)		\
-	FUNCTION(easy_init)		\
-	FUNCTION(easy_setopt)		\
-	FUNCTION(easy_strerror)		\
-	FUNCTION(easy_unescape)		\
-	FUNCTION(free)			\
-	FUNCTION(getdate)		\
-	FUNCTION(global_cleanup)	\
-	FUNCTION(global_init)		\
-	FUNCTION(multi_add_handle)	\
-	FUNCTION(multi_assign)		\
-	FUNCTION(multi_cleanup)		\
-	FUNCTION(multi_info_read)	\
-	FUNCTION(multi_init)		\
-	FUNCTION(multi_remove_handle)	\
-	FUNCTION(multi_setopt)		\
-	FUNCTION(multi_socket_action)	\
-	FUNCTION(slist_append)		\
-	FUNCTION(slist_free_all)
+#define LIBCURL_FUNCTIONS(FUNCTION)		\
+	FUNCTION(curl_, easy_cleanup)		\
+	FUNCTION(curl_, easy_getinfo)		\
+	FUNCTION(curl_, easy_init)		\
+	FUNCTION(curl_, easy_setopt)		\
+	FUNCTION(curl_, easy_strerror)		\
+	FUNCTION(curl_, easy_unescape)		\
+	FUNCTION(curl_, free)			\
+	FUNCTION(curl_, getdate)		\
+	FUNCTION(curl_, global_cleanup)		\
+	FUNCTION(curl_, global_init)		\
+	FUNCTION(curl_, multi_add_handle)	\
+	FUNCTION(curl_, multi_assign)		\
+	FUNCTION(curl_, multi_cleanup)		\
+	FUNCTION(curl_, multi_info_read)	\
+	FUNCTION(curl_, multi_init)		\
+	FUNCTION(curl_, multi_remove_handle)	\
+	FUNCTION(curl_, multi_setopt)		\
+	FUNCTION(curl_, multi_socket_action)	\
+	FUNCTION(curl_, slist_append)		\
+	FUNCTION(curl_, slist_free_all)
 
-#define LIBCURL_MEMBER(name)	__typeof__(curl_##name) *name;
-
-/* The functions, of the types that <curl/curl.h> gives them: libcurl.easy_init() */
-struct libcurl {
-	LIBCURL_FUNCTIONS(LIBCURL_MEMBER)
-};
-
-extern struct libcurl libcurl;
-
-/**
- * libcurl_load() - load libcurl, unless that was done before
- *
- * It stays until the daemon ends.
- *
- * Return: NULL, or why it cannot be used. Then its functions must not be called.
- */
-const char *libcurl_load(void);
+/* The second file is what Debian calls it when it uses GnuTLS. */
+LIBRARY(libcurl, "libcurl", LIBCURL_FUNCTIONS, "libcurl.so.4", "libcurl-gnutls.so.4")
 
 #endif /* IPCUCKOOD_LIBCURL_H */
