@@ -375,6 +375,20 @@ static int too_long(struct reader *reader, const char *text, size_t len)
 	return refuse_line(reader, text, len, "the line is longer than %u bytes", BUFFER_SIZE);
 }
 
+/* A line of another format. Return: 0 or a negative errno. */
+static int take_other(struct reader *reader, const char *text, size_t len)
+{
+	char *line;
+	int err;
+
+	if (memchr(text, '\0', len))
+		return refuse_line(reader, text, len, "there is a NUL in this line");
+	line = strndup(text, len);
+	err = line ? reader->feed->take(reader->feed, reader->fault, feed_trim(line)) : -ENOMEM;
+	free(line);
+	return err;
+}
+
 /* Read any line, [p, end) without its newline. @cut: the line is longer than that. */
 static int read_line(struct reader *reader, const char *p, const char *end,
 		     bool cut)
@@ -401,7 +415,9 @@ static int read_line(struct reader *reader, const char *p, const char *end,
 		reader->feed->blank++;
 		return 0;
 	}
-	first_end = skip_entry(first, end);
+	if (reader->feed->take && !cut)
+		return take_other(reader, first, end - first);
+	first_end = reader->feed->take ? end : skip_entry(first, end);
 	if (cut && first_end == end)
 		return too_long(reader, first, first_end - first);
 	/* 10.0.0.0/2 is far more than 10.0.0.0/24. */
@@ -466,7 +482,7 @@ static inline bool scan_address4(const char **text, uint32_t *address)
 static int read_lines(struct reader *reader, const char *p, const char *end)
 {
 	struct feed *feed = reader->feed;
-	bool v4 = feed->family & IPCUCKOO_FAMILY_INET;
+	bool v4 = feed->family & IPCUCKOO_FAMILY_INET && !feed->take;
 	const char *line, *newline;
 	uint32_t address;
 	int err;
@@ -622,7 +638,7 @@ static ssize_t take_lines(struct reader *reader, const char *data, size_t len)
 	if (!reader->began) {
 		reader->began = true;
 		err = feed_check_start(data, len, &skip, reader->fault);
-		if (!err)
+		if (!err && !reader->feed->take)
 			err = check_plain(data + skip, len - skip, reader->fault);
 		if (err) {
 			reader->fault->line = 0;

@@ -47,6 +47,8 @@ struct feed_fault {
  * @skip_invalid: skip wrong lines
  * @origin:	gets the lines of the entries; may be NULL
  * @report:	called for each skipped line; may be NULL
+ * @take:	reads a line of another format, which it may change, without blanks around it; NULL: the
+ *		format is an entry in each line. Return: 0, or a negative errno if the feed cannot go on
  */
 struct feed {
 	struct packed entries;
@@ -63,6 +65,7 @@ struct feed {
 	bool skip_invalid;
 	struct origin *origin;
 	void (*report)(const struct feed *feed, const struct feed_fault *fault);
+	int (*take)(struct feed *feed, struct feed_fault *fault, char *line);
 };
 
 int feed_add(struct feed *feed, const char *text, size_t len,
