@@ -44,6 +44,20 @@ char *need_text(const char *format, ...)
 	return check(text);
 }
 
+void need_more(char **text, const char *format, ...)
+{
+	char *more = NULL, *whole;
+	va_list args;
+
+	va_start(args, format);
+	need_memory(vasprintf(&more, format, args) < 0);
+	va_end(args);
+	whole = need_text("%s%s", *text, more);
+	free(more);
+	free(*text);
+	*text = whole;
+}
+
 char *need_printable(const char *text)
 {
 	return escape_text(text, "", "\\x", need_zeros(ESCAPED_SIZE(strlen(text))));

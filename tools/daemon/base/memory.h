@@ -17,6 +17,8 @@ void *need_zeros(size_t size);
 char *need_copy(const char *text);
 /* A text, as printf() would print it. */
 char *need_text(const char *format, ...) __attribute__((format(printf, 1, 2)));
+/* The same, behind a text that is allocated. */
+void need_more(char **text, const char *format, ...) __attribute__((format(printf, 2, 3)));
 /* A copy of a text of others: what acts on a terminal, and ends of lines, become \x1b and so on. */
 char *need_printable(const char *text);
 /* What an object is in JSON, which does not act on a terminal either; the object is put. */

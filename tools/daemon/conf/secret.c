@@ -105,18 +105,13 @@ char *secret_insert(const char *text, const char *secret, bool escape)
 {
 	char *value = escape ? url_escape(secret) : need_copy(secret), *whole = need_copy("");
 	const char *place;
-	char *longer;
 
-	for (; (place = strstr(text, SECRET_PLACE)); text = place + strlen(SECRET_PLACE)) {
-		longer = need_text("%s%.*s%s", whole, (int)(place - text), text, value);
-		free(whole);
-		whole = longer;
-	}
-	longer = need_text("%s%s", whole, text);
+	for (; (place = strstr(text, SECRET_PLACE)); text = place + strlen(SECRET_PLACE))
+		need_more(&whole, "%.*s%s", (int)(place - text), text, value);
+	need_more(&whole, "%s", text);
 	explicit_bzero(value, strlen(value));
 	free(value);
-	free(whole);
-	return longer;
+	return whole;
 }
 
 const char *url_host(const char *url, size_t *len)

@@ -498,17 +498,13 @@ static void end_answer(void *owner, const struct fetch_result *result)
 }
 
 /* Add a parameter to a path. */
-static char *add_list(char *path, const char *name, char *const *words)
+static void add_list(char **path, const char *name, char *const *words)
 {
-	char *list, *longer;
+	char *list = lapi_escape_list(words);
 
-	if (!words)
-		return path;
-	list = lapi_escape_list(words);
-	longer = need_text("%s&%s=%s", path, name, list);
+	if (words)
+		need_more(path, "&%s=%s", name, list);
 	free(list);
-	free(path);
-	return longer;
 }
 
 /* What to ask for. A dry run asks for the list: whoever asks for the stream has the Local API note
@@ -523,9 +519,10 @@ static char *make_path(const struct crowdsec_source *crowdsec)
 	else
 		path = need_text("/v1/decisions/stream?startup=%s&scopes=ip%%2Crange&dedup=false",
 				 crowdsec->whole ? "true" : "false");
-	path = add_list(path, "origins", crowdsec->origins);
-	path = add_list(path, "scenarios_containing", crowdsec->with);
-	return add_list(path, "scenarios_not_containing", crowdsec->without);
+	add_list(&path, "origins", crowdsec->origins);
+	add_list(&path, "scenarios_containing", crowdsec->with);
+	add_list(&path, "scenarios_not_containing", crowdsec->without);
+	return path;
 }
 
 /* If the clock was set, the seconds at which decisions end are wrong. */

@@ -110,15 +110,13 @@ void lapi_explain(const struct lapi *lapi, const struct fetch_result *result,
 
 char *lapi_escape_list(char *const *words)
 {
-	char *list = need_copy(""), *longer, *escaped;
+	char *list = need_copy(""), *escaped;
 	size_t i;
 
 	for (i = 0; words && words[i]; i++) {
 		escaped = url_escape(words[i]);
-		longer = need_text("%s%s%s", list, i ? "%2C" : "", escaped);
+		need_more(&list, "%s%s", i ? "%2C" : "", escaped);
 		free(escaped);
-		free(list);
-		list = longer;
 	}
 	return list;
 }

@@ -317,24 +317,17 @@ static char *identity(const struct feed_source *feed)
 		format->count, format->mask, format->wildcard, format->integers ? "integers" : NULL,
 		format->where, format->filter, format->member,
 	};
-	char *longer;
+	uint64_t hash;
 	size_t i;
 
-	for (i = 0; i < sizeof(more) / sizeof(more[0]); i++) {
-		if (!more[i])
-			continue;
-		longer = need_text("%s %zu:%s", text, i, more[i]);
-		free(text);
-		text = longer;
-	}
-	for (i = 0; format->match && format->match[i]; i++) {
-		longer = need_text("%s %s", text, format->match[i]);
-		free(text);
-		text = longer;
-	}
-	longer = need_text("%016llx", (unsigned long long)hash_text(text));
+	for (i = 0; i < sizeof(more) / sizeof(more[0]); i++)
+		if (more[i])
+			need_more(&text, " %zu:%s", i, more[i]);
+	for (i = 0; format->match && format->match[i]; i++)
+		need_more(&text, " %s", format->match[i]);
+	hash = hash_text(text);
 	free(text);
-	return longer;
+	return need_text("%016llx", (unsigned long long)hash);
 }
 
 static void on_due(void *data);

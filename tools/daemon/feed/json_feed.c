@@ -150,25 +150,15 @@ static char *quote(const char *text)
 	return quoted;
 }
 
-/* Append to a text. */
-static void append(char **to, char *more)
-{
-	char *longer = need_text("%s%s", *to, more);
-
-	free(*to);
-	free(more);
-	*to = longer;
-}
-
 /* The path of a field such as "a.b": .["a"]["b"] */
 static void append_path(char **to, const char *name)
 {
 	char *parts = need_copy(name), *rest = parts, *part, *quoted;
 
-	append(to, need_copy("."));
+	need_more(to, ".");
 	while ((part = strsep(&rest, "."))) {
 		quoted = quote(part);
-		append(to, need_text("[%s]", quoted));
+		need_more(to, "[%s]", quoted);
 		free(quoted);
 	}
 	free(parts);
@@ -182,25 +172,25 @@ static char *make_filter(const struct format *format)
 
 	if (format->match_field) {
 		append_path(&filter, format->match_field);
-		append(&filter, need_copy(" as $m | if $m == null then null"));
-		append(&filter, need_copy(" elif ($m | tostring | false"));
+		need_more(&filter, " as $m | if $m == null then null");
+		need_more(&filter, " elif ($m | tostring | false");
 		for (i = 0; format->match && format->match[i]; i++) {
 			quoted = quote(format->match[i]);
-			append(&filter, need_text(" or . == %s", quoted));
+			need_more(&filter, " or . == %s", quoted);
 			free(quoted);
 		}
-		append(&filter, need_copy(") then "));
+		need_more(&filter, ") then ");
 	}
 	if (format->to) {
 		append_path(&filter, format->to);
-		append(&filter, need_copy(" as $to | "));
+		need_more(&filter, " as $to | ");
 	}
 	append_path(&filter, format->field);
-	append(&filter, need_copy(" | if type == \"array\" then .[] else . end"));
+	need_more(&filter, " | if type == \"array\" then .[] else . end");
 	if (format->to)
-		append(&filter, need_copy(" | if . and $to then \"\\(.)-\\($to)\" else . end"));
+		need_more(&filter, " | if . and $to then \"\\(.)-\\($to)\" else . end");
 	if (format->match_field)
-		append(&filter, need_copy(" else empty end"));
+		need_more(&filter, " else empty end");
 	return filter;
 }
 
