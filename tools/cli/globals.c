@@ -58,7 +58,7 @@ static const struct global {
 	FLAG("t", "terse", terse, "-t, -terse", "do not list entries"),
 	FLAG("r", "resolve", resolve, "-r, -resolve", "list host names instead of addresses"),
 	{ "f", "file", take_file, 0, "-f, -file FILE",
-	  "write to FILE (list, save), or read from it (restore)" },
+	  "write to FILE (list, save), or read from it (restore, add, del)" },
 	FLAG("", "force", force, "--force",
 	     "allow changes that drop your SSH session, what this machine needs, or much of the internet"),
 	FLAG("", "spare", spare, "--spare",

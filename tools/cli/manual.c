@@ -20,7 +20,7 @@
 static const char *const sections[] = {
 	"QUICK START", "DESCRIPTION", "Names and numbers", "OPTIONS", "COMMANDS", "GUARD",
 	"SET TYPES", "CREATE OPTIONS", "ENTRIES", "ENTRY OPTIONS", "ATTACHMENTS", "Direction",
-	"Verdict", "Packets that are not seen", "Ingress", "Large sets",
+	"Verdict", "Containers and bridges", "Packets that are not seen", "Ingress", "Large sets",
 	"Attachments that see no packets", "Marks", "Packets that are seen twice",
 	"Hooks and queued packets", "Tracing", "APPROXIMATE SETS", "LIST FILES", "OUTPUT FORMATS",
 	"Columns of stats", "Prometheus", "Lines of monitor", "AT BOOT",

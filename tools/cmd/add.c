@@ -4,52 +4,101 @@
 
 #include "cli/options.h"
 #include "cmd/commands.h"
+#include "cmd/stream.h"
 #include "set/bulk.h"
 #include "set/filter.h"
 #include "set/refusal.h"
 
+/**
+ * struct job - what add or del does with entries
+ * @change:	does it
+ * @kind:	BULK_ADD or BULK_DEL
+ * @sum:	entries changed, and not changed, by all requests
+ */
+struct job {
+	int (*change)(struct bulk *bulk);
+	enum bulk_kind kind;
+	struct nl_set set;
+	struct options options;
+	struct entry_value value;
+	struct nl_change sum;
+};
+
+static int change_entries(struct tool *tool, struct packed *entries, void *data)
+{
+	struct job *job = data;
+	struct bulk bulk = {
+		.tool = tool, .set = job->set.name, .kind = &job->set, .entries = entries,
+		.approximate = is_approximate(&job->set),
+		.extensions = options_extensions(&job->options) |
+			      (job->value.nomatch ? NL_NOMATCH : 0),
+	};
+	int status;
+
+	bulk_sort(&job->set, entries);
+	if (bulk.extensions)
+		bulk.value = &job->value;
+	status = bulk_guard(&bulk, job->kind, NULL);
+	if (!status)
+		status = job->change(&bulk);
+	job->sum.changed += bulk.change.changed;
+	job->sum.unchanged += bulk.change.unchanged;
+	return status;
+}
+
+/* Entries come line by line. One that is there, or not there, is no error then. */
+static int change_stream(struct tool *tool, struct job *job)
+{
+	struct feed feed = {
+		.family = job->set.family,
+		.hosts_only = job->set.type != IPCUCKOO_TYPE_HASH_NET,
+		.expand_limit = bulk_expand_limit(&job->set, job->options.expand),
+		.has_expand = true,
+	};
+
+	if (job->options.check)
+		return fail(tool, STATUS_USAGE, "--check needs entries on the command line");
+	tool->exist = true;
+	warn_kept(tool, job->set.name);
+	return stream_run(tool, &feed, change_entries, job);
+}
+
+static int change_words(struct tool *tool, const struct words *words, struct job *job)
+{
+	struct packed entries = { 0 };
+	int status = bulk_read(tool, &job->set, words->word + 1, words->count - 1,
+			       &job->options.expand, &entries);
+
+	if (!status && !job->options.check) {
+		status = change_entries(tool, &entries, job);
+		if (!status)
+			warn_kept(tool, job->set.name);
+	}
+	packed_free(&entries);
+	return status;
+}
+
 static int change_set(struct tool *tool, struct words *words,
 		      int (*change)(struct bulk *bulk), enum bulk_kind kind, const char *done)
 {
-	struct entry_value value;
-	struct options options;
-	struct packed entries = { 0 };
-	struct nl_set set;
-	struct bulk bulk;
+	struct job job = { .change = change, .kind = kind };
 	int status;
 
-	status = options_parse(tool, OPTIONS_OF_ENTRIES, words, 2, INT_MAX, &options);
+	status = options_parse(tool, OPTIONS_OF_ENTRIES, words, tool->file ? 1 : 2, INT_MAX,
+			       &job.options);
 	if (!status && kind == BULK_DEL)
-		status = options_only(tool, &options, OPTIONS);
+		status = options_only(tool, &job.options, OPTIONS);
 	if (!status)
-		status = find_set(tool, words->word[0], &set);
+		status = find_set(tool, words->word[0], &job.set);
 	if (!status)
-		status = options_check(tool, &options, &set);
+		status = options_check(tool, &job.options, &job.set);
 	if (!status)
-		status = options_value(tool, &options, &set, &value);
+		status = options_value(tool, &job.options, &job.set, &job.value);
 	if (!status)
-		status = bulk_read(tool, &set, words->word + 1,
-				   words->count - 1, &options.expand, &entries);
-	if (status || options.check) {
-		packed_free(&entries);
-		return status;
-	}
-	bulk = (struct bulk) {
-		.tool = tool, .set = set.name, .kind = &set, .entries = &entries,
-		.approximate = is_approximate(&set),
-		.extensions = options_extensions(&options) |
-			      (value.nomatch ? NL_NOMATCH : 0),
-	};
-	if (bulk.extensions)
-		bulk.value = &value;
-	status = bulk_guard(&bulk, kind, NULL);
-	if (!status)
-		status = change(&bulk);
-	if (!status)
-		warn_kept(tool, set.name);
-	if (!status && tool->json)
-		bulk_print_json(set.name, done, &bulk.change);
-	packed_free(&entries);
+		status = words->count > 1 ? change_words(tool, words, &job) :
+					    change_stream(tool, &job);
+	if (!status && !job.options.check && tool->json)
+		bulk_print_json(job.set.name, done, &job.sum);
 	return status;
 }
 

@@ -817,6 +817,12 @@ int feed_push(struct feed_stream *stream, const char *data, size_t len)
 	return err;
 }
 
+/* Read the complete lines of the parts that have come. Return: as feed_push(). */
+int feed_flush(struct feed_stream *stream)
+{
+	return take_buffer(stream);
+}
+
 /* Read what is left, after the last part. Return: as feed_push(). */
 int feed_end(struct feed_stream *stream)
 {

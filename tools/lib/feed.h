@@ -84,6 +84,7 @@ struct feed_stream;
 
 struct feed_stream *feed_open(struct feed *feed, struct feed_fault *fault);
 int feed_push(struct feed_stream *stream, const char *data, size_t len);
+int feed_flush(struct feed_stream *stream);
 int feed_end(struct feed_stream *stream);
 void feed_close(struct feed_stream *stream);
 

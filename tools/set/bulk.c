@@ -97,6 +97,14 @@ uint64_t bulk_expand_limit(const struct nl_set *set, bool expand)
 	return set->maxelem > FEED_EXPAND_LIMIT ? set->maxelem : FEED_EXPAND_LIMIT;
 }
 
+void bulk_sort(const struct nl_set *set, struct packed *entries)
+{
+	mask_hosts(set, entries);
+	packed_sort(entries);
+	if (!is_multi(set))
+		packed_dedup(entries);
+}
+
 int bulk_read(struct tool *tool, const struct nl_set *set, char **word,
 	      int count, const bool *expand, struct packed *entries)
 {
@@ -120,10 +128,7 @@ int bulk_read(struct tool *tool, const struct nl_set *set, char **word,
 		feed_free(&feed);
 		return bulk_fail_entry(tool, set, word[i], why);
 	}
-	mask_hosts(set, &feed.entries);
-	packed_sort(&feed.entries);
-	if (!is_multi(set))
-		packed_dedup(&feed.entries);
+	bulk_sort(set, &feed.entries);
 	*entries = feed.entries;
 	return STATUS_OK;
 }

@@ -69,6 +69,9 @@ void bulk_print_json(const char *set, const char *done, const struct nl_change *
 int bulk_read(struct tool *tool, const struct nl_set *set, char **word,
 	      int count, const bool *expand, struct packed *entries);
 
+/* Make entries as the set stores them: sorted, and without repeated ones unless it is multi. */
+void bulk_sort(const struct nl_set *set, struct packed *entries);
+
 /* Read one address, prefix or range, perhaps with host names. Return: 0, -EINVAL or
  * -ENOMEM.
  */

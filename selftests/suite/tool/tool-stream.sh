@@ -1,0 +1,100 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+#
+# "ipcuckoo add NAME -f -" and "del NAME -f -": entries that come line by line, from a log or another
+# program, for as long as it runs.
+
+. "${0%/*}/tool-functions"
+
+# members SET: its entries, in one line
+members()
+{
+	"$IPCUCKOO" list "$1" | sed '1,/^Members/d' | paste -sd ' '
+}
+
+# arrives SET ENTRY: prints whether the set gets an entry within a second
+arrives()
+{
+	local _
+
+	for _ in {1..20}; do
+		"$IPCUCKOO" -q test "$1" "$2" && echo yes && return
+		sleep 0.05
+	done
+	echo no
+}
+
+load_module
+cd "$(mktemp -d)" || bail "no place for files"
+ipcuckoo create s hash:net timeout 0 comment
+
+ipcuckoo add s -f - <<-END 2> err
+	# a comment
+	192.0.2.1
+	192.0.2.1
+	nonsense
+
+	198.51.100.0/24	; listed
+	192.0.2.999
+	2001:db8::1
+	192.0.2.2
+END
+check "lines that are no entries do not stop the others: the exit status says so" 1 $?
+check "the others are in the set" "192.0.2.1 timeout 0 192.0.2.2 timeout 0 198.51.100.0/24 timeout 0" \
+	"$(members s)"
+check "each has a message with its number" "4 7 8" \
+	"$(sed -n 's/.*line \([0-9]*\):.*/\1/p' err | paste -sd ' ')"
+check_match "which says what is wrong with it" "line 4: .*nonsense" "$(< err)"
+
+printf '192.0.2.2\n203.0.113.9\n' | ipcuckoo add s -f - timeout 1h comment "from a pipe" 2> err
+check "options apply to all entries" "0 2" \
+	"$? $(members s | grep -o 'timeout 3[56][0-9]* comment "from a pipe"' | wc -l)"
+printf '192.0.2.2\n203.0.113.9\n203.0.113.10' | ipcuckoo del s -f - 2> err
+check "del: the last line needs no newline, and what is not there is no error" \
+	"0 192.0.2.1 timeout 0 198.51.100.0/24 timeout 0" "$? $(members s)"
+check "messages: none" "" "$(< err)"
+printf '203.0.113.1\n' > file
+ipcuckoo add s -f file
+check "a file" "0 yes" "$? $(arrives s 203.0.113.1)"
+ipcuckoo add s -f absent 2> err
+check_match "a file that is not there" "absent cannot be opened: No such file" "$(< err)"
+ipcuckoo add s -f file 203.0.113.2
+check "entries on the command line: the file is not read, as before" "0 yes" \
+	"$? $(arrives s 203.0.113.2)"
+
+mkfifo pipe
+"$IPCUCKOO" add s -f - < pipe 2> err &
+pid=$!
+exec 7> pipe
+for i in 1 2 3; do
+	echo "10.0.0.$i" >&7
+	check "line $i of a pipe that stays open is in the set within a second" yes "$(arrives s 10.0.0.$i)"
+done
+printf '10.0.0.4\n10.0.0' >&7
+check "so is one before half a line" yes "$(arrives s 10.0.0.4)"
+echo ".5" >&7
+check "and this one, when it is complete" yes "$(arrives s 10.0.0.5)"
+exec 7>&-
+wait $pid
+check "the program ends with the pipe" "0 " "$? $(< err)"
+
+ipcuckoo create small hash:ip maxelem 3
+printf '10.0.0.%d\n' 1 2 3 4 5 | ipcuckoo add small -f - 2> err
+check "a set that is full: what fits is in it" "3 2" \
+	"$(members small | wc -w) $(grep -c full err)"
+ipcuckoo destroy small
+
+ipcuckoo create many hash:ip
+awk 'BEGIN { for (i = 0; i < 100000; i++) printf "11.%d.%d.%d\n", i / 65536, i / 256 % 256, i % 256 }' |
+	ipcuckoo add many -f -
+check "100,000 entries" "0 100000" "$? $(ipcuckoo list many -t | sed -n 's/^Number of entries: //p')"
+ipcuckoo destroy many
+
+# Without --force, which ipcuckoo() has
+ipcuckoo attach s src drop
+printf '192.0.2.50\n0.0.0.0/0\n192.0.2.51\n' | "$IPCUCKOO" add s -f - 2> err
+check "the guard refuses a single entry" "1 1 yes yes 0" "$? $(grep -c 0.0.0.0/0 err) $(
+	arrives s 192.0.2.50) $(arrives s 192.0.2.51) $(members s | grep -c 0.0.0.0/0)"
+ipcuckoo detach s
+ipcuckoo destroy s
+ktap_done

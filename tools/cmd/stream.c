@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cmd/stream.h"
+#include "lib/monotonic.h"
+
+/* So long an entry waits for others, in seconds; and so many are applied at once. */
+#define DELAY		0.1
+#define ENTRIES_MOST	65536
+
+/**
+ * struct stream - entries that come line by line
+ * @feed:	the entries that are not applied yet
+ * @since:	when the first of them came
+ * @status:	of the first message
+ */
+struct stream {
+	struct tool *tool;
+	struct feed *feed;
+	stream_apply_fn *apply;
+	void *data;
+	double since;
+	int status;
+};
+
+static struct stream *reporting;
+
+static void report(const struct feed *feed, const struct feed_fault *fault)
+{
+	(void)feed;
+	if (!reporting->status)
+		reporting->status = STATUS_SYNTAX;
+	fail(reporting->tool, STATUS_SYNTAX, "line %lu: %s: %s", fault->line, fault->text, fault->why);
+}
+
+/* Append a half of the entries of each kind, or one entry if there is one. */
+static int append_half(const struct packed *entries, bool second, struct packed *half)
+{
+	size_t before = 0, middle = (packed_count(entries) + 1) / 2;
+	struct entry_ref ref;
+	int err = 0;
+
+	for (ref.kind = 0; ref.kind < ENTRY_KINDS; ref.kind++)
+		for (ref.index = 0; ref.index < entries->kind[ref.kind].count && !err; ref.index++)
+			if ((before++ >= middle) == second)
+				err = packed_add(half, ref.kind, entry_at(entries, ref));
+	return err;
+}
+
+/* Apply entries all at once, or else, if that fails, the halves of them, so that a message is about one
+ * entry, and the others are applied.
+ */
+static void apply(struct stream *stream, struct packed *entries)
+{
+	struct packed half;
+	struct tool tool = *stream->tool;
+	bool many = packed_count(entries) > 1;
+	int status, i;
+
+	tool.quiet |= many;
+	status = stream->apply(&tool, entries, stream->data);
+	stream->tool->nl = tool.nl;
+	if (!status)
+		return;
+	if (!many && !stream->status)
+		stream->status = status;
+	for (i = 0; many && i < 2; i++) {
+		half = (struct packed){ 0 };
+		if (append_half(entries, i, &half))
+			stream->status = fail_memory(stream->tool);
+		else
+			apply(stream, &half);
+		packed_free(&half);
+	}
+}
+
+static void flush(struct stream *stream)
+{
+	struct packed entries = stream->feed->entries;
+
+	stream->feed->entries = (struct packed){ 0 };
+	if (packed_count(&entries))
+		apply(stream, &entries);
+	packed_free(&entries);
+}
+
+/* Milliseconds until what has come is applied; -1: nothing has */
+static int left_ms(const struct stream *stream)
+{
+	double left = stream->since + DELAY - monotonic_seconds();
+
+	if (!packed_count(&stream->feed->entries))
+		return -1;
+	return left > 0 ? left * 1000 + 1 : 0;
+}
+
+/* Return: 0 at the end, or a negative errno. */
+static int read_all(struct stream *stream, struct feed_stream *lines, int fd)
+{
+	struct pollfd poll_fd = { .fd = fd, .events = POLLIN };
+	static char data[64 << 10];
+	ssize_t len;
+	bool before;
+
+	for (;;) {
+		if (!poll(&poll_fd, 1, left_ms(stream))) {
+			flush(stream);
+			continue;
+		}
+		len = read(fd, data, sizeof(data));
+		if (len < 0 && errno == EINTR)
+			continue;
+		if (len < 0)
+			return -errno;
+		before = packed_count(&stream->feed->entries);
+		len = len ? feed_push(lines, data, len) ? : feed_flush(lines) ? : 1 : feed_end(lines);
+		if (!before)
+			stream->since = monotonic_seconds();
+		if (len <= 0 || !left_ms(stream) ||
+		    packed_count(&stream->feed->entries) >= ENTRIES_MOST)
+			flush(stream);
+		if (len <= 0)
+			return len;
+	}
+}
+
+int stream_run(struct tool *tool, struct feed *feed, stream_apply_fn *apply_entries, void *data)
+{
+	struct stream stream = { .tool = tool, .feed = feed, .apply = apply_entries, .data = data };
+	int fd = strcmp(tool->file, "-") ? open(tool->file, O_RDONLY | O_CLOEXEC) : STDIN_FILENO, err;
+	struct feed_fault fault = { .file = tool->file };
+	struct feed_stream *lines;
+
+	if (fd < 0)
+		return fail(tool, STATUS_REFUSED, "%s cannot be opened: %s", tool->file, strerror(errno));
+	reporting = &stream;
+	feed->skip_invalid = true;
+	feed->report = report;
+	lines = feed_open(feed, &fault);
+	err = lines ? read_all(&stream, lines, fd) : -ENOMEM;
+	feed_close(lines);
+	if (fd != STDIN_FILENO)
+		close(fd);
+	if (err == -EINVAL)
+		return fail(tool, STATUS_SYNTAX, "%s: %s", tool->file, fault.why);
+	if (err)
+		return fail(tool, STATUS_REFUSED, "%s cannot be read: %s", tool->file, strerror(-err));
+	return stream.status;
+}
