@@ -3,6 +3,7 @@
 #ifndef IPCUCKOOD_OPENSSL_H
 #define IPCUCKOOD_OPENSSL_H
 
+#include <hiredis/hiredis.h>
 #include <hiredis/hiredis_ssl.h>
 #include <openssl/err.h>
 #include <openssl/ssl.h>
