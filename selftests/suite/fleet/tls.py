@@ -34,7 +34,7 @@ OWN_TLS = os.path.join(here, "../../../build/tls/ipcuckood")
 def with_tls():
     """A daemon that knows TLS for Redis; None if there is none"""
     with tempfile.NamedTemporaryFile("w", suffix=".conf") as f:
-        f.write("[set s]\n[redis l]\nset = s\nserver = x:1\ntls = yes\ntls-ca = /x\n")
+        f.write(f"[set s]\n[redis l]\nset = s\nserver = x:1\ntls = yes\ntls-ca = {f.name}\n")
         f.flush()
         for program in (os.environ["IPCUCKOOD"], OWN_TLS):
             if os.path.exists(program) and not subprocess.run([program, "--check", f.name],
