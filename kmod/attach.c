@@ -25,7 +25,9 @@
 
 #include "attach.h"
 #include "compat.h"
+#include "conntrack.h"
 #include "event.h"
+#include "load.h"
 #include "log.h"
 #include "net.h"
 #include "point.h"
@@ -76,7 +78,8 @@ static bool same_rule(const struct ipcuckoo_rule *a,
 	       a->verdict == b->verdict && a->mark == b->mark &&
 	       a->mask == b->mask && a->loopback == b->loopback &&
 	       a->priority == b->priority && !strcmp(a->dev, b->dev) &&
-	       a->protocol == b->protocol && ipcuckoo_ports_same(&a->ports, &b->ports);
+	       a->only_new == b->only_new && a->protocol == b->protocol &&
+	       ipcuckoo_ports_same(&a->ports, &b->ports);
 }
 
 static bool same_log(const struct ipcuckoo_rule *a, const struct ipcuckoo_rule *b)
@@ -323,7 +326,8 @@ static int attach_locked(struct ipcuckoo_net *pernet, const char *name, bool rep
  * Context: process context; may sleep.
  * Return: an attachment, which the caller attaches or passes to
  * ipcuckoo_attach_discard(); or ERR_PTR(-ENOPROTOOPT) if there is no logger for it,
- * -EAGAIN while the module of the logger is being loaded, -EDQUOT, -ENOMEM or -EINTR.
+ * -EPROTONOSUPPORT if it needs connection tracking, and there is none, -EAGAIN while the module of
+ * one of these is being loaded, -EDQUOT, -ENOMEM or -EINTR.
  */
 struct ipcuckoo_attachment *ipcuckoo_attach_prepare(struct ipcuckoo_net *pernet,
 						    const struct ipcuckoo_rule *rule)
@@ -339,7 +343,9 @@ struct ipcuckoo_attachment *ipcuckoo_attach_prepare(struct ipcuckoo_net *pernet,
 			     min_t(u32, rule->log.rate, INT_MAX));
 	/* Do not log how many samples the limit suppressed: suppressing them is its purpose. */
 	ratelimit_set_flags(&at->limit, RATELIMIT_MSG_ON_RELEASE);
-	err = ipcuckoo_log_get(rule);
+	err = rule->only_new ? ipcuckoo_conntrack_check() : 0;
+	if (!err)
+		err = ipcuckoo_log_get(rule);
 	if (!err)
 		return at;
 	ipcuckoo_attachment_free(at, &pernet->mem);
@@ -412,7 +418,7 @@ static bool selected(const struct ipcuckoo_attachment *at, const char *name,
 	       (!b->place || a->place == b->place) &&
 	       (!b->dir || a->dir == b->dir) &&
 	       (!b->verdict || a->verdict == b->verdict) &&
-	       (!b->loopback || a->loopback) &&
+	       (!b->loopback || a->loopback) && (!b->only_new || a->only_new) &&
 	       (!selector->by_mark || (a->mark == b->mark && a->mask == b->mask)) &&
 	       (!selector->by_order || a->order == b->order) &&
 	       (!selector->by_priority || a->priority == b->priority) &&
@@ -592,6 +598,7 @@ void ipcuckoo_attach_exit_net(struct ipcuckoo_net *pernet)
 		list_remove(pernet, at);
 		release(at);
 	}
+	ipcuckoo_conntrack_end(pernet);
 	mutex_unlock(&pernet->mutex);
 	/* The work takes the mutex, and has nothing left to do. */
 	cancel_delayed_work_sync(&pernet->attached.retry);
@@ -613,5 +620,5 @@ int ipcuckoo_attach_init(void)
 void ipcuckoo_attach_exit(void)
 {
 	unregister_netdevice_notifier(&device_notifier);
-	ipcuckoo_log_exit();
+	ipcuckoo_load_exit();
 }

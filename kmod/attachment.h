@@ -30,6 +30,7 @@ struct net_device;
  * @verdict:	enum ipcuckoo_verdict
  * @loopback:	also for packets of loopback devices
  * @approximate: the request accepts an approximate set; needed for drop and accept
+ * @only_new:	only for packets that belong to no established connection
  * @protocol:	only for packets of this protocol to @ports; 0 for all packets
  * @mark:	for IPCUCKOO_VERDICT_MARK
  * @mask:	the bits of the packet's mark that are replaced
@@ -47,6 +48,7 @@ struct ipcuckoo_rule {
 	u8 verdict;
 	bool loopback;
 	bool approximate;
+	bool only_new;
 	u8 protocol;
 	u32 mark;
 	u32 mask;

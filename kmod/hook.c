@@ -25,6 +25,7 @@
 
 #include "attach.h"
 #include "compat.h"
+#include "conntrack.h"
 #include "hook.h"
 #include "in6.h"
 #include "log.h"
@@ -254,9 +255,11 @@ static noinline u32 run_special(const struct ipcuckoo_link *link, struct sk_buff
 	unsigned int bytes = skb->len - tags;
 	u64 mark = 0;
 
-	/* The ports come first: they cost less than a look-up, and of an entry only those packets
-	 * are counted that match.
+	/* Connection and ports come first: they cost less than a look-up, and of an entry only
+	 * those packets are counted that match.
 	 */
+	if (rule->only_new && !ipcuckoo_conntrack_is_new(skb))
+		return IPCUCKOO_NO_VERDICT;
 	if (rule->protocol &&
 	    !ipcuckoo_ports_match(&rule->ports, rule->protocol, v6, &tagged, read_packet))
 		return IPCUCKOO_NO_VERDICT;

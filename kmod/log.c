@@ -4,17 +4,13 @@
  * and of these at most RATE per second. Netfilter's loggers write them, so that they look
  * like the log of a rule of iptables or nftables.
  */
-#include <linux/bitops.h>
-#include <linux/jiffies.h>
-#include <linux/kmod.h>
 #include <linux/math64.h>
 #include <linux/ratelimit.h>
-#include <linux/workqueue.h>
 #include <net/netfilter/nf_log.h>
 
 #include "attach.h"
+#include "load.h"
 #include "log.h"
-#include "net.h"
 #include "set.h"
 
 static enum nf_log_type log_type(const struct ipcuckoo_rule *rule)
@@ -22,81 +18,30 @@ static enum nf_log_type log_type(const struct ipcuckoo_rule *rule)
 	return rule->log.to == IPCUCKOO_LOG_NFLOG ? NF_LOG_TYPE_ULOG : NF_LOG_TYPE_LOG;
 }
 
-/* The families for which rules need loggers: the last one at ingress and XDP, the others elsewhere.
- * A kernel without IPv6 has no logger for it.
- */
-static const u8 families[] = {
-	NFPROTO_IPV4,
-#if IS_ENABLED(CONFIG_IPV6)
-	NFPROTO_IPV6,
-#endif
-	NFPROTO_NETDEV,
-};
+/* The families for which rules need loggers: the last at ingress and XDP, the others elsewhere. */
+static const u8 families[] = { NFPROTO_IPV4, NFPROTO_IPV6, NFPROTO_NETDEV };
+
+/* The modules of loggers are in this order: families, and of each family the types. */
+static_assert(IPCUCKOO_LOAD_LOGGERS == ARRAY_SIZE(families) * NF_LOG_TYPE_MAX);
 
 static bool needs(const struct ipcuckoo_rule *rule, u8 family)
 {
-	return rule->log.to && (family == NFPROTO_NETDEV) == ipcuckoo_rule_on_device(rule);
+	/* A kernel without IPv6 has no logger for it. */
+	if (!rule->log.to || (family == NFPROTO_IPV6 && !IS_ENABLED(CONFIG_IPV6)))
+		return false;
+	return (family == NFPROTO_NETDEV) == ipcuckoo_rule_on_device(rule);
 }
-
-/* A work item loads the modules of loggers. A request must not wait for modprobe: it holds
- * cb_lock of generic netlink for reading. If any task, perhaps modprobe itself, registers
- * a family meanwhile, it waits for cb_lock for writing, and every further request on the
- * machine waits for that task.
- *
- * The bitmaps below have a bit for each family and type of logger.
- */
-#define LOGGERS		(ARRAY_SIZE(families) * NF_LOG_TYPE_MAX)
-
-/* For how long a failure to load a module is remembered, in jiffies. */
-#define TRIED		(10 * HZ)
-
-static unsigned long loading;
-static unsigned long tried;
-static unsigned long tried_at[LOGGERS];
-
-static void load(struct work_struct *work)
-{
-	int bit;
-
-	for_each_set_bit(bit, &loading, LOGGERS) {
-		request_module("nf-logger-%u-%u", families[bit / NF_LOG_TYPE_MAX],
-			       bit % NF_LOG_TYPE_MAX);
-		WRITE_ONCE(tried_at[bit], jiffies);
-		set_bit(bit, &tried);
-		/* If hold() sees the bit cleared in loading, it sees the bit set in tried:
-		 * pairs with test_bit_acquire().
-		 */
-		smp_mb__before_atomic();
-		clear_bit(bit, &loading);
-	}
-}
-
-static DECLARE_WORK(load_work, load);
 
 static int hold(int family, enum nf_log_type type)
 {
-	int bit = family * NF_LOG_TYPE_MAX + type;
+	int err;
 
 	if (!nf_logger_find_get(families[family], type))
 		return 0;
-	if (!IS_ENABLED(CONFIG_MODULES))
-		return -ENOPROTOOPT;
-	if (test_bit_acquire(bit, &loading))
-		return -EAGAIN;
-	if (test_and_clear_bit(bit, &tried) &&
-	    time_before(jiffies, READ_ONCE(tried_at[bit]) + TRIED))
-		return nf_logger_find_get(families[family], type) ? -ENOPROTOOPT : 0;
-	set_bit(bit, &loading);
-	queue_work(ipcuckoo_wq, &load_work);
-	return -EAGAIN;
-}
-
-/**
- * ipcuckoo_log_exit() - wait for the work item, before the module is unloaded
- */
-void ipcuckoo_log_exit(void)
-{
-	cancel_work_sync(&load_work);
+	err = ipcuckoo_load(family * NF_LOG_TYPE_MAX + type);
+	/* It may have been loaded meanwhile. */
+	return err == -ENOENT && !nf_logger_find_get(families[family], type) ? 0 :
+	       err == -ENOENT ? -ENOPROTOOPT : err;
 }
 
 /**

@@ -16,6 +16,5 @@ void ipcuckoo_log_put(const struct ipcuckoo_rule *rule);
 bool ipcuckoo_log_due(struct ipcuckoo_attachment *at, u64 packets);
 void ipcuckoo_log(const struct ipcuckoo_attachment *at, const struct ipcuckoo_set *set,
 		  const struct sk_buff *skb, const struct nf_hook_state *state);
-void ipcuckoo_log_exit(void);
 
 #endif /* _IPCUCKOO_LOG_H */

@@ -43,6 +43,7 @@
  * @shadow_id:	the id of the newest shadow
  * @trim:	work item that gives back memory of sets after they have grown (trim.c)
  * @attached:	attachments and hooks
+ * @conntrack:	the module has switched connection tracking on (conntrack.c)
  * @proc:	files in /proc/net
  */
 struct ipcuckoo_net {
@@ -67,6 +68,7 @@ struct ipcuckoo_net {
 	u32 shadow_id;
 	struct delayed_work trim;
 	struct ipcuckoo_attached attached;
+	bool conntrack;
 	struct ipcuckoo_proc proc;
 };
 

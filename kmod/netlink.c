@@ -122,7 +122,8 @@ static const struct nla_policy shadow_del_policy[] = {
 
 static const struct nla_policy attach_policy[] = {
 	[IPCUCKOO_A_FLAGS] = FLAGS_POLICY(IPCUCKOO_F_EXIST | IPCUCKOO_F_LOOPBACK |
-					  IPCUCKOO_F_APPROXIMATE | IPCUCKOO_F_REPLACE),
+					  IPCUCKOO_F_APPROXIMATE | IPCUCKOO_F_REPLACE |
+					  IPCUCKOO_F_NEW),
 	[IPCUCKOO_A_SET] = STRING_POLICY(IPCUCKOO_NAME_SIZE),
 	[IPCUCKOO_A_DIRECTION] = DIRECTION_POLICY,
 	[IPCUCKOO_A_VERDICT] = VERDICT_POLICY,
@@ -147,7 +148,7 @@ static const struct nla_policy commit_policy[] = {
 
 static const struct nla_policy detach_policy[] = {
 	[IPCUCKOO_A_FLAGS] = FLAGS_POLICY(IPCUCKOO_F_EXIST | IPCUCKOO_F_ALL |
-					  IPCUCKOO_F_LOOPBACK),
+					  IPCUCKOO_F_LOOPBACK | IPCUCKOO_F_NEW),
 	[IPCUCKOO_A_MARK] = U32_POLICY,
 	[IPCUCKOO_A_MARK_MASK] = U32_POLICY,
 	[IPCUCKOO_A_ORDER] = { .type = NLA_S32 },

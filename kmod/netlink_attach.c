@@ -2,6 +2,7 @@
 /* The commands on attachments. */
 #include <linux/in.h>
 #include <linux/netdevice.h>
+#include <linux/netfilter_ipv4.h>
 #include <linux/netlink.h>
 #include <net/genetlink.h>
 #include <net/sock.h>
@@ -18,6 +19,7 @@ static struct ipcuckoo_rule get_rule(struct nlattr **attrs)
 	struct ipcuckoo_rule rule = {
 		.loopback = ipcuckoo_nl_flag(attrs, IPCUCKOO_F_LOOPBACK),
 		.approximate = ipcuckoo_nl_flag(attrs, IPCUCKOO_F_APPROXIMATE),
+		.only_new = ipcuckoo_nl_flag(attrs, IPCUCKOO_F_NEW),
 	};
 
 	if (attrs[IPCUCKOO_A_DIRECTION])
@@ -106,16 +108,42 @@ static int check_xdp(struct genl_info *info, struct ipcuckoo_rule *rule)
 	return ipcuckoo_nl_need(attrs, IPCUCKOO_A_DEV, info->extack) ? 0 : -EINVAL;
 }
 
-static int check_place(struct genl_info *info, struct ipcuckoo_rule *rule)
+/* Connections are known behind connection tracking only. */
+static int check_new(struct genl_info *info, struct ipcuckoo_rule *rule)
 {
 	struct nlattr **attrs = info->attrs;
 
+	if (!rule->only_new)
+		return 0;
+	if (rule->place != IPCUCKOO_PLACE_IP) {
+		NL_SET_ERR_MSG_ATTR(info->extack, attrs[IPCUCKOO_A_PLACE],
+				    "ingress and XDP come before connection tracking: with NEW, attach at PLACE_IP");
+		return -EINVAL;
+	}
+	if (!attrs[IPCUCKOO_A_PRIORITY])
+		rule->priority = max(rule->priority, NF_IP_PRI_CONNTRACK + 1);
+	if (rule->priority <= NF_IP_PRI_CONNTRACK) {
+		NL_SET_ERR_MSG_ATTR(info->extack, attrs[IPCUCKOO_A_PRIORITY],
+				    "NEW needs a PRIORITY above -200, where connection tracking runs; -199 is the default");
+		return -EINVAL;
+	}
+	return 0;
+}
+
+static int check_place(struct genl_info *info, struct ipcuckoo_rule *rule)
+{
+	struct nlattr **attrs = info->attrs;
+	int err;
+
 	if (!attrs[IPCUCKOO_A_PLACE])
 		rule->place = IPCUCKOO_PLACE_IP;
-	if (rule->place == IPCUCKOO_PLACE_XDP)
-		return check_xdp(info, rule);
 	if (!attrs[IPCUCKOO_A_PRIORITY])
 		rule->priority = ipcuckoo_hook_priority;
+	err = check_new(info, rule);
+	if (err)
+		return err;
+	if (rule->place == IPCUCKOO_PLACE_XDP)
+		return check_xdp(info, rule);
 	if (rule->priority < -IPCUCKOO_PRIORITY_MAX ||
 	    rule->priority > IPCUCKOO_PRIORITY_MAX) {
 		NL_SET_ERR_MSG_ATTR(info->extack, attrs[IPCUCKOO_A_PRIORITY],
@@ -142,14 +170,14 @@ static int check_prefetch(struct genl_info *info, const struct ipcuckoo_rule *ru
 {
 	struct nlattr *log = info->attrs[IPCUCKOO_A_LOG], *ports = info->attrs[IPCUCKOO_A_PROTOCOL];
 
-	if (rule->verdict != IPCUCKOO_VERDICT_PREFETCH || (!log && !ports))
+	if (rule->verdict != IPCUCKOO_VERDICT_PREFETCH || (!log && !ports && !rule->only_new))
 		return 0;
 	if (log)
 		NL_SET_ERR_MSG_ATTR(info->extack, log,
 				    "prefetch looks nothing up, so there is nothing to log");
 	else
-		NL_SET_ERR_MSG_ATTR(info->extack, ports,
-				    "prefetch comes before it is known whether the set has the address: it takes no PORTS");
+		NL_SET_ERR_MSG_ATTR(info->extack, ports ?: info->attrs[IPCUCKOO_A_FLAGS],
+				    "prefetch is for all packets: it takes neither PORTS nor NEW");
 	return -EINVAL;
 }
 
@@ -291,7 +319,7 @@ static struct nlattr *first_selector_attr(struct genl_info *info)
 
 	for (i = 0; i < ARRAY_SIZE(selector_attrs) && !attr; i++)
 		attr = info->attrs[selector_attrs[i]];
-	if (!attr && ipcuckoo_nl_flag(info->attrs, IPCUCKOO_F_LOOPBACK))
+	if (!attr && ipcuckoo_nl_flag(info->attrs, IPCUCKOO_F_LOOPBACK | IPCUCKOO_F_NEW))
 		attr = info->attrs[IPCUCKOO_A_FLAGS];
 	return attr;
 }

@@ -46,6 +46,7 @@
 #include <linux/slab.h>
 
 #include "attach.h"
+#include "conntrack.h"
 #include "event.h"
 #include "hook.h"
 #include "net.h"
@@ -328,7 +329,8 @@ static struct ipcuckoo_link make_link(struct ipcuckoo_attachment *at)
 {
 	const struct ipcuckoo_rule *rule = &at->rule;
 	bool special = at->set->mask.present || ipcuckoo_set_has_records(at->set) ||
-		       rule->verdict == IPCUCKOO_VERDICT_PREFETCH || rule->protocol;
+		       rule->verdict == IPCUCKOO_VERDICT_PREFETCH || rule->only_new ||
+		       rule->protocol;
 
 	return (struct ipcuckoo_link){
 		.at = at,
@@ -387,6 +389,17 @@ static bool has_new(const struct ipcuckoo_point *point)
 		if (!run->at->id)
 			return true;
 	return false;
+}
+
+/* Switch connection tracking on, if attachments that come need it. */
+static int begin_conntrack(struct ipcuckoo_net *pernet)
+{
+	const struct ipcuckoo_attachment *at;
+
+	list_for_each_entry(at, &pernet->attached.changes, change)
+		if (at->rule.only_new && !at->detaching)
+			return ipcuckoo_conntrack_begin(pernet);
+	return 0;
 }
 
 /* Give taps to the points that have none, before the chains are published. The chain of a
@@ -574,8 +587,8 @@ void ipcuckoo_points_init_net(struct ipcuckoo_net *pernet)
  * cases ipcuckoo_points_finish() comes last.
  *
  * Context: process context.
- * Return: 0, -ENOMEM, or an error of nf_register_net_hook(). Cannot fail if all attachments
- * are being detached, which needs no memory.
+ * Return: 0, -ENOMEM, an error of nf_register_net_hook() or of ipcuckoo_conntrack_begin(). Cannot
+ * fail if all attachments are being detached, which needs no memory.
  */
 int ipcuckoo_points_prepare(struct ipcuckoo_net *pernet, bool rtnl)
 {
@@ -585,6 +598,8 @@ int ipcuckoo_points_prepare(struct ipcuckoo_net *pernet, bool rtnl)
 	err = collect_points(pernet);
 	if (!err)
 		err = make_chains(pernet);
+	if (!err)
+		err = begin_conntrack(pernet);
 	return err ?: connect_points(pernet, rtnl);
 }
 

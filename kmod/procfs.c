@@ -275,14 +275,17 @@ static void *attachments_next(struct seq_file *m, void *v, loff_t *pos)
 	return seq_list_start(&pernet->attached.list, 0);
 }
 
-/* Show the ports of a rule, as in tcp:22,80-90; "*" if it names none. */
-static void show_ports(struct seq_file *m, const struct ipcuckoo_rule *rule)
+/* Show on which packets a rule acts, as in new,tcp:22,80-90; "*" if on all. */
+static void show_only(struct seq_file *m, const struct ipcuckoo_rule *rule)
 {
 	const struct ipcuckoo_port_range *range;
 	int i;
 
+	if (rule->only_new)
+		seq_puts(m, rule->protocol ? "new," : "new");
 	if (!rule->protocol) {
-		seq_putc(m, '*');
+		if (!rule->only_new)
+			seq_putc(m, '*');
 		return;
 	}
 	seq_puts(m, rule->protocol == IPPROTO_TCP ? "tcp" :
@@ -324,7 +327,7 @@ static int attachments_show(struct seq_file *m, void *v)
 	struct ipcuckoo_counter sum;
 
 	if (v == SEQ_START_TOKEN) {
-		seq_puts(m, "# id set direction verdict mark/mask order device loopback place priority state ports packets bytes\n");
+		seq_puts(m, "# id set direction verdict mark/mask order device loopback place priority state only packets bytes\n");
 		return 0;
 	}
 	at = list_entry(v, struct ipcuckoo_attachment, list);
@@ -337,7 +340,7 @@ static int attachments_show(struct seq_file *m, void *v)
 	seq_printf(m, " %s %s %d %s ", at->rule.loopback ? "yes" : "no",
 		   places[at->rule.place], at->rule.priority,
 		   states[ipcuckoo_attachment_state(at, at->set->pernet->net)]);
-	show_ports(m, &at->rule);
+	show_only(m, &at->rule);
 	seq_printf(m, " %llu %llu\n", sum.packets, sum.bytes);
 	return 0;
 }

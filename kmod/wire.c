@@ -330,7 +330,8 @@ int ipcuckoo_wire_fill_attachment(struct sk_buff *skb,
 	       nla_put_s32(skb, IPCUCKOO_A_PRIORITY, rule->priority) ||
 	       (*rule->dev && nla_put_string(skb, IPCUCKOO_A_DEV, rule->dev)) ||
 	       nla_put_u32(skb, IPCUCKOO_A_FLAGS,
-			   rule->loopback ? IPCUCKOO_F_LOOPBACK : 0) ||
+			   (rule->loopback ? IPCUCKOO_F_LOOPBACK : 0) |
+			   (rule->only_new ? IPCUCKOO_F_NEW : 0)) ||
 	       fill_ports(skb, rule) || fill_log(skb, rule) || fill_state(skb, at) ||
 	       ipcuckoo_wire_put_u64(skb, IPCUCKOO_A_PACKETS, sum.packets) ||
 	       ipcuckoo_wire_put_u64(skb, IPCUCKOO_A_BYTES, sum.bytes) ? -EMSGSIZE : 0;

@@ -118,6 +118,7 @@
  *   an order      its position among the attachments of the same hook
  *   a device      optional: only packets of the device with this name
  *   ports         optional: only packets of one protocol to these ports
+ *   NEW           optional: only packets that belong to no established connection
  *
  * At PLACE_IP, attachments with direction src or both see incoming packets
  * (PRE_ROUTING). Those with direction dst or both see incoming packets, and
@@ -205,14 +206,16 @@
  *   EXDEV       COMMIT: one request would both swap a set in use (attached, or
  *               referred to by rules of iptables) and change its contents
  *   ENODEV      ATTACH: the module is being unloaded
- *   EPROTONOSUPPORT  ATTACH: the kernel has no ingress hooks
+ *   EPROTONOSUPPORT  ATTACH: the kernel has no ingress hooks, or no connection
+ *               tracking
  *   ENOPROTOOPT  ATTACH: the kernel has no such logger
  *   EAGAIN      other requests, or writers of the files in /proc, keep a set, its
  *               shadow or the namespace busy for longer than a quarter of a
  *               second; or the requests before this one in the same sendmsg()
- *               have taken as long; ATTACH: the module of the logger is being
- *               loaded. Send the request again. With ALL, some sets may have been
- *               destroyed or flushed; otherwise nothing has changed
+ *               have taken as long; ATTACH: the module of the logger, or that of
+ *               connection tracking, is being loaded. Send the request again.
+ *               With ALL, some sets may have been destroyed or flushed; otherwise
+ *               nothing has changed
  *   EPERM       CAP_NET_ADMIN is missing (see the top)
  *
  * If an object changes while it is dumped, messages of the dump carry
@@ -426,12 +429,12 @@
  *   request: SET, DIRECTION, VERDICT, with verdict mark: MARK, [MARK_MASK];
  *            [ORDER], [DEV], [PLACE], [PRIORITY], [PROTOCOL and PORTS], [LOG], with
  *            LOG: [LOG_GROUP], [LOG_RATE], [LOG_EVERY];
- *            [FLAGS: EXIST, REPLACE, LOOPBACK, APPROXIMATE]
+ *            [FLAGS: EXIST, REPLACE, LOOPBACK, APPROXIMATE, NEW]
  *   reply: ATTACHMENT, the number of the attachment
  *
  *   PLACE is PLACE_IP by default; PLACE_INGRESS and PLACE_XDP need DEV. DEV may
  *   name a device that does not exist yet. PRIORITY is from -100000 to 100000;
- *   default: the module parameter priority.
+ *   default: the module parameter priority; with NEW -199, unless that is larger.
  *
  *   An attachment at PLACE_XDP acts on packets while a BPF program at the device
  *   calls bpf_xdp_ipcuckoo_run() (uapi/ipcuckoo_bpf.h). The client attaches that
@@ -457,6 +460,13 @@
  *   header of the protocol may be behind extension headers of IPv6. A fragment
  *   other than the first has no ports, so the attachment does not act on it.
  *
+ *   With NEW, the attachment does not act on packets of connections that connection
+ *   tracking (nf_conntrack) knows as established, nor on those that are related to
+ *   one. What it does not track, or finds invalid, counts as new. NEW is for
+ *   PLACE_IP, with a PRIORITY above -200, and not for the verdict prefetch. The first
+ *   such attachment switches connection tracking on in the network namespace; it
+ *   stays on until the namespace ends or the module is unloaded.
+ *
  *   Attachments run in ascending ORDER, those of the same order in the order in
  *   which they were made. Default: ORDER_PREFETCH, ORDER_ACCEPT, ORDER_COUNT,
  *   ORDER_MARK or ORDER_DROP, by verdict, so that prefetch comes first, and accept
@@ -467,8 +477,9 @@
  *   by later attachments.
  *
  *   If the set is attached already with the same direction, verdict, mark,
- *   device, place, priority, LOOPBACK flag, protocol and ports, the error is EEXIST.
- *   With EXIST it is no error, unless the request has an ORDER that differs.
+ *   device, place, priority, LOOPBACK and NEW flags, protocol and ports, the error
+ *   is EEXIST. With EXIST it is no error, unless the request has an ORDER that
+ *   differs.
  *
  *   With REPLACE, the attachment replaces all attachments of the set with the
  *   same direction, device and place; one with the verdict prefetch replaces, and
@@ -485,7 +496,7 @@
  *
  *   request: one of: ATTACHMENT; FLAGS: ALL; SET, with any of [DIRECTION],
  *            [VERDICT], [MARK], [MARK_MASK], [ORDER], [DEV], [PLACE],
- *            [PRIORITY], [PROTOCOL and PORTS], [FLAGS: LOOPBACK]; and
+ *            [PRIORITY], [PROTOCOL and PORTS], [FLAGS: LOOPBACK, NEW]; and
  *            [FLAGS: EXIST]
  *   reply: CHANGED, how many attachments were removed
  *
@@ -806,6 +817,7 @@ enum ipcuckoo_flag {
 	IPCUCKOO_F_CREATE	= 1 << 9,	/* the shadow is of a set that does not exist yet */
 	IPCUCKOO_F_CHECK	= 1 << 10,	/* check the changes, and make none */
 	IPCUCKOO_F_IPSET	= 1 << 11,	/* reply: ip_set has created the set */
+	IPCUCKOO_F_NEW		= 1 << 12,	/* new connections only */
 };
 
 enum ipcuckoo_type {

@@ -147,6 +147,7 @@ struct attach_options {
 	bool ingress;
 	bool xdp;
 	bool loopback;
+	bool only_new;
 	bool log;
 };
 
@@ -157,6 +158,7 @@ struct attach_options {
 	{ .word = "order", .value = &(options).order }, \
 	{ .word = "priority", .value = &(options).priority }, \
 	{ .word = "loopback", .flag = &(options).loopback }, \
+	{ .word = "new", .flag = &(options).only_new }, \
 	{ .word = "proto", .value = &(options).proto }, \
 	{ .word = "dport", .value = &(options).dport }, \
 	{ .word = "log", .flag = &(options).log }, \
@@ -271,6 +273,8 @@ static int parse_options(const struct tool *tool,
 		to->place = IPCUCKOO_PLACE_XDP;
 	if (options->loopback)
 		to->flags |= IPCUCKOO_F_LOOPBACK;
+	if (options->only_new)
+		to->flags |= IPCUCKOO_F_NEW;
 	return status;
 }
 
@@ -362,6 +366,22 @@ static int check_xdp(const struct tool *tool, const struct nl_attachment *attach
 	return STATUS_OK;
 }
 
+/* Connections are known behind connection tracking only. */
+static int check_new(const struct tool *tool, const struct nl_attachment *attachment)
+{
+	if (!(attachment->flags & IPCUCKOO_F_NEW))
+		return STATUS_OK;
+	if (attachment->place > IPCUCKOO_PLACE_IP)
+		return fail(tool, STATUS_USAGE,
+			    "%s comes before connection tracking, so that nobody knows yet which connections are new: with new, leave %s out",
+			    place_text(attachment), place_text(attachment));
+	if (attachment->has_priority && attachment->priority < IPCUCKOO_PRIORITY_NEW)
+		return fail(tool, STATUS_USAGE,
+			    "new needs a priority above %d, at which connection tracking runs; without priority it is %d",
+			    IPCUCKOO_PRIORITY_NEW - 1, IPCUCKOO_PRIORITY_NEW);
+	return STATUS_OK;
+}
+
 /* prefetch comes before the place where packets are looked up in the set. */
 static int check_prefetch(const struct tool *tool, const struct nl_attachment *attachment)
 {
@@ -377,7 +397,7 @@ static int check_prefetch(const struct tool *tool, const struct nl_attachment *a
 			    "prefetch looks nothing up, so there is nothing to log");
 	if (is_limited(attachment))
 		return fail(tool, STATUS_USAGE,
-			    "prefetch is for all packets, so it takes no proto and dport");
+			    "prefetch is for all packets, so it takes neither new nor proto and dport");
 	return STATUS_OK;
 }
 
@@ -407,6 +427,8 @@ int parse_attach(const struct tool *tool, struct words *words,
 		status = check_xdp(tool, attachment);
 	if (!status)
 		status = check_prefetch(tool, attachment);
+	if (!status)
+		status = check_new(tool, attachment);
 	if (approximate)
 		attachment->flags |= IPCUCKOO_F_APPROXIMATE;
 	if (replace)

@@ -195,7 +195,7 @@ const struct command commands[] = {
 	  "  ipcuckoo load feed drop.txt more.txt\n"
 	  "  curl -s https://example.net/list | ipcuckoo load feed -\n" },
 	{ "attach", run_attach, 0, { NULL },
-	  "NAME src|dst|both drop|accept|count|prefetch|mark VALUE[/MASK] [[ingress|xdp] dev IFNAME] [order N] [priority N] [loopback] [proto tcp|udp|sctp dport PORTS] [log [nflog GROUP] [rate N/s] [every N]] [--replace] [--approximate]",
+	  "NAME src|dst|both drop|accept|count|prefetch|mark VALUE[/MASK] [[ingress|xdp] dev IFNAME] [order N] [priority N] [loopback] [new] [proto tcp|udp|sctp dport PORTS] [log [nflog GROUP] [rate N/s] [every N]] [--replace] [--approximate]",
 	  "make a set act on packets",
 	  "src, dst, both  which address of the packet is looked up\n"
 	  "drop            drop the packet\n"
@@ -216,6 +216,9 @@ const struct command commands[] = {
 	  "                defragmentation), or the module parameter priority. accept\n"
 	  "                does not skip attachments at other priorities\n"
 	  "loopback        look at packets of loopback devices, too\n"
+	  "new             only packets of connections that are not established yet, nor\n"
+	  "                related to one; default priority: -199 (behind connection\n"
+	  "                tracking, which it switches on)\n"
 	  "proto, dport    only packets of this protocol to these ports: numbers, ranges and\n"
 	  "                names of services, 15 at most, such as 22,80-90,https; no fragments\n"
 	  "                but the first, which has the port\n"
@@ -231,13 +234,14 @@ const struct command commands[] = {
 	  "  ipcuckoo attach feed src drop\n"
 	  "  ipcuckoo attach friends src accept\n"
 	  "  ipcuckoo attach feed both mark 0x1/0xff dev eth0\n"
+	  "  ipcuckoo attach feed src drop new\n"
 	  "  ipcuckoo attach feed src drop proto tcp dport 22,80-90\n"
 	  "  ipcuckoo attach feed src drop ingress dev eth0\n"
 	  "  ipcuckoo attach feed src drop xdp dev eth0\n"
 	  "  ipcuckoo attach feed src prefetch ingress dev eth0\n"
 	  "  ipcuckoo attach feed src count --replace\n" },
 	{ "detach", run_detach, 0, { NULL },
-	  "NAME [src|dst|both] [drop|accept|count|prefetch|mark [VALUE[/MASK]]] [[ingress|xdp] dev IFNAME] [order N] [priority N] [loopback] [proto tcp|udp|sctp dport PORTS] [log ...] | id N | --all",
+	  "NAME [src|dst|both] [drop|accept|count|prefetch|mark [VALUE[/MASK]]] [[ingress|xdp] dev IFNAME] [order N] [priority N] [loopback] [new] [proto tcp|udp|sctp dport PORTS] [log ...] | id N | --all",
 	  "remove attachments of a set, or of all sets",
 	  "Removes every attachment of the set that has the given options, which are\n"
 	  "those of attach. log and its options are ignored.\n"

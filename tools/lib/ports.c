@@ -130,6 +130,20 @@ const char *ports_text(const struct ports *ports, char text[PORTS_TEXT_SIZE])
 	return text;
 }
 
+bool ports_include(const struct ports *a, const struct ports *b)
+{
+	size_t i, j;
+
+	for (i = 0; i < b->count; i++) {
+		for (j = 0; j < a->count; j++)
+			if (a->range[j].first <= b->range[i].first && a->range[j].last >= b->range[i].last)
+				break;
+		if (j == a->count)
+			return false;
+	}
+	return a->protocol == b->protocol;
+}
+
 bool ports_same(const struct ports *a, const struct ports *b)
 {
 	return a->protocol == b->protocol && a->count == b->count &&

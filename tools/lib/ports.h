@@ -38,6 +38,8 @@ const char *ports_protocol_text(uint8_t protocol);
  */
 const char *ports_read(struct ports *ports, char *text);
 const char *ports_text(const struct ports *ports, char text[PORTS_TEXT_SIZE]);
+/* Whether @a has all ports of @b. */
+bool ports_include(const struct ports *a, const struct ports *b);
 bool ports_same(const struct ports *a, const struct ports *b);
 
 #endif /* IPCUCKOO_TOOL_PORTS_H */

@@ -10,6 +10,9 @@
 #include "lib/ports.h"
 #include "nl/netlink.h"
 
+/* The least priority, and the default, of attachments with IPCUCKOO_F_NEW: behind connection tracking. */
+#define IPCUCKOO_PRIORITY_NEW	(-199)
+
 /**
  * struct nl_attachment - a set that acts on packets
  *

@@ -292,8 +292,8 @@ static int talk_once(struct nl *nl, const struct nlmsghdr *nlh, nl_answer_fn *an
 	}
 }
 
-/* The kernel returns EAGAIN if others keep a set busy, or while it loads the module of a logger. For
- * how long a request is sent again then, and after which pause.
+/* The kernel returns EAGAIN if others keep a set busy, or while it loads a module that an attachment
+ * needs. For how long a request is sent again then, and after which pause.
  */
 #define AGAIN_SECONDS	30
 #define AGAIN_PAUSE_MS	20

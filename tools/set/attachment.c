@@ -47,21 +47,29 @@ bool same_device(const char *a, const char *b)
 
 bool is_limited(const struct nl_attachment *attachment)
 {
-	return attachment->ports.protocol;
+	return attachment->ports.protocol || attachment->flags & IPCUCKOO_F_NEW;
 }
 
 bool same_limits(const struct nl_attachment *a, const struct nl_attachment *b)
 {
-	return ports_same(&a->ports, &b->ports);
+	return ports_same(&a->ports, &b->ports) &&
+	       (a->flags & IPCUCKOO_F_NEW) == (b->flags & IPCUCKOO_F_NEW);
+}
+
+bool covers_limits(const struct nl_attachment *a, const struct nl_attachment *b)
+{
+	return (!(a->flags & IPCUCKOO_F_NEW) || b->flags & IPCUCKOO_F_NEW) &&
+	       (!a->ports.protocol || ports_include(&a->ports, &b->ports));
 }
 
 const char *only_text(const struct nl_attachment *attachment, char text[ONLY_TEXT_SIZE])
 {
 	char ports[PORTS_TEXT_SIZE];
+	int len;
 
-	*text = '\0';
+	len = snprintf(text, ONLY_TEXT_SIZE, "%s", attachment->flags & IPCUCKOO_F_NEW ? "new" : "");
 	if (attachment->ports.protocol)
-		snprintf(text, ONLY_TEXT_SIZE, "proto %s dport %s",
+		snprintf(text + len, ONLY_TEXT_SIZE - len, "%sproto %s dport %s", len ? " " : "",
 			 ports_protocol_text(attachment->ports.protocol),
 			 ports_text(&attachment->ports, ports));
 	return text;
@@ -162,6 +170,7 @@ struct json_object *json_attachment(const struct nl_attachment *attachment)
 		json_add_string(object, "dev", attachment->dev);
 	json_add_bool(object, "loopback",
 		      attachment->flags & IPCUCKOO_F_LOOPBACK);
+	json_add_bool(object, "new", attachment->flags & IPCUCKOO_F_NEW);
 	if (attachment->ports.protocol) {
 		json_add_string(object, "proto", ports_protocol_text(attachment->ports.protocol));
 		json_add_string(object, "dport", ports_text(&attachment->ports, ports));

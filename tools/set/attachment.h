@@ -24,7 +24,9 @@ bool same_device(const char *a, const char *b);
 bool is_limited(const struct nl_attachment *attachment);
 /* Whether two attachments act on the same ones of these packets. */
 bool same_limits(const struct nl_attachment *a, const struct nl_attachment *b);
-/* Which ones that are: "proto tcp dport 22"; "" if it is all. */
+/* Whether @a acts on all packets on which @b acts. */
+bool covers_limits(const struct nl_attachment *a, const struct nl_attachment *b);
+/* Which ones that are: "new proto tcp dport 22"; "" if it is all. */
 const char *only_text(const struct nl_attachment *attachment, char text[ONLY_TEXT_SIZE]);
 /* Whether the attachment counts packets: all but those with the verdict prefetch do. */
 bool counts_packets(const struct nl_attachment *attachment);

@@ -140,7 +140,7 @@ static bool sees(const struct nl_attachment *attachment, const struct packet *pa
 		return false;
 	if (packet->loopback && !(attachment->flags & IPCUCKOO_F_LOOPBACK))
 		return false;
-	if (is_limited(attachment) && !(packet->like && same_limits(attachment, packet->like)))
+	if (is_limited(attachment) && !(packet->like && covers_limits(attachment, packet->like)))
 		return false;
 	return !attachment->dev[0] || same_device(attachment->dev, packet->dev);
 }

@@ -69,8 +69,9 @@ struct world {
  * @out:	this machine sends it
  * @dev:	the device by which it comes or goes; "" for one that no attachment names
  * @loopback:	that is a loopback device
- * @like:	it is one of those packets on which this attachment acts, and on which no attachment
- *		acts that is limited to others (is_limited()); NULL: it is of no such kind
+ * @like:	it is one of the packets on which this attachment acts, which is limited to some
+ *		(is_limited()); others act on it only if they act on all that are of this kind.
+ *		NULL: no attachment acts on it that is limited
  */
 struct packet {
 	struct end source;

@@ -6,8 +6,9 @@
  * and was not before.
  *
  * Nobody knows by which device such packets come, so there has to be no device that has an
- * attachment of its own at which they would be dropped. Nor is it known to which ports they go: so
- * attachments to some ports must not drop them, either.
+ * attachment of its own at which they would be dropped. Nor is it known to which ports they go, and
+ * the next connection is a new one: so attachments that are limited to some ports, or to new
+ * connections, must not drop them, either.
  *
  * How much of the internet is dropped is a matter of the sets alone, whatever is accepted before.
  *
@@ -149,7 +150,8 @@ static bool is_selected(const struct nl_attachment *attachment, const struct nl_
 	       (!by->has_priority || attachment->priority == by->priority) &&
 	       (!by->dev[0] || !strcmp(attachment->dev, by->dev)) &&
 	       (!by->ports.protocol || ports_same(&attachment->ports, &by->ports)) &&
-	       (!(by->flags & IPCUCKOO_F_LOOPBACK) || attachment->flags & IPCUCKOO_F_LOOPBACK);
+	       (!(by->flags & IPCUCKOO_F_LOOPBACK) || attachment->flags & IPCUCKOO_F_LOOPBACK) &&
+	       (!(by->flags & IPCUCKOO_F_NEW) || attachment->flags & IPCUCKOO_F_NEW);
 }
 
 /* Whether @fresh, made with --replace, takes the place of an attachment. */
@@ -196,6 +198,8 @@ static void complete(const struct tool *tool, struct nl_attachment *attachment)
 				    IPCUCKOO_ORDER_ACCEPT : IPCUCKOO_ORDER_DROP;
 	if (!attachment->has_priority)
 		attachment->priority = default_priority(tool);
+	if (attachment->flags & IPCUCKOO_F_NEW && attachment->priority < IPCUCKOO_PRIORITY_NEW)
+		attachment->priority = IPCUCKOO_PRIORITY_NEW;
 }
 
 /* Insert an attachment behind those of the same or a lower order. */

@@ -277,13 +277,14 @@ static void put_likely_attachment(struct nlmsghdr *nlh)
 	static const uint32_t some_flags[] = {
 		0, IPCUCKOO_F_EXIST, IPCUCKOO_F_LOOPBACK, IPCUCKOO_F_APPROXIMATE,
 		IPCUCKOO_F_REPLACE, IPCUCKOO_F_APPROXIMATE | IPCUCKOO_F_LOOPBACK,
+		IPCUCKOO_F_NEW, IPCUCKOO_F_NEW | IPCUCKOO_F_EXIST | IPCUCKOO_F_LOOPBACK,
 	};
 	static const uint16_t ports[40] = { 0, 0, 0x100, 0xffff };
 
 	mnl_attr_put_u8(nlh, IPCUCKOO_A_DIRECTION, 1 + rng() % 3);
 	mnl_attr_put_u8(nlh, IPCUCKOO_A_VERDICT, 1 + rng() % 4);
 	if (rng() % 2)
-		mnl_attr_put_u32(nlh, IPCUCKOO_A_FLAGS, some_flags[rng() % 6]);
+		mnl_attr_put_u32(nlh, IPCUCKOO_A_FLAGS, some_flags[rng() % 8]);
 	if (rarely(3))
 		mnl_attr_put_u32(nlh, IPCUCKOO_A_MARK, rng());
 	if (rarely(3))

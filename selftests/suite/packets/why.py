@@ -1,7 +1,7 @@
 #!/usr/bin/python3 -ISB
 # SPDX-License-Identifier: GPL-2.0
 """What "ipcuckoo why" says about packets of an address is what happens to them: random sets,
-exceptions and attachments, some of which act on packets to one port only, and a packet from and to
+exceptions and attachments, some of which act on new connections or packets to one port only, and a packet from and to
 each of some addresses, which arrives or does not. KTAP. SEED repeats a run."""
 import ipaddress
 import json
@@ -26,8 +26,9 @@ if has_ipv6():
     AREAS += [(ipaddress.ip_network("2001:db8:1::/125"), ipaddress.ip_network("2001:db8:ffff::/125"),
                "2001:db8:7::1", "2001:db8:ffff::ff00")]
 FORCE = [TOOL, "--force"]
-# What attach has to say to act on the packets that are sent
-HERE = f"proto udp dport {PORT}"
+# What attach may say to act on the packets that are sent, all of which are new. In a round it says one of
+# these, so that why has lines about these packets.
+LIMITS = f"proto udp dport {PORT}", "new", f"new proto udp dport {PORT}"
 
 
 def restore(*lines):
@@ -56,33 +57,38 @@ def random_sets(rng):
                 yield f"add filter {address}"
 
 
-def random_attachment(rng, ingress):
+def random_attachment(rng, ingress, limit):
     words = [rng.choice(("nets", "nets", "hosts", "filter")), rng.choice(("src", "dst", "both")),
              rng.choice(("drop", "drop", "accept", "accept", "count"))]
     place = rng.choice(("", "", "", "dev eth0", "dev eth9") + ("ingress dev eth0",) * ingress)
     words += place.split() + ["order", str(rng.randint(1, 9))]
-    if rng.random() < 0.3:
-        words += rng.choice((HERE, HERE, "proto tcp dport 9", "proto udp dport 10")).split()
-    words += ["priority", rng.choice(("-450", "-400"))] + ["--approximate"] * (words[0] == "filter")
+    limit = rng.choice((limit, limit, "proto tcp dport 9", "proto udp dport 10"))
+    is_limited = rng.random() < 0.3
+    words += limit.split() * is_limited
+    is_new = is_limited and limit.startswith("new")
+    if is_new and "ingress" in words:
+        words.remove("ingress")
+    words += ["priority", rng.choice(("-199", "-150") if is_new else ("-450", "-400", "-150"))]
+    words += ["--approximate"] * (words[0] == "filter")
     return words
 
 
-def attach_some(rng, ingress):
+def attach_some(rng, ingress, limit):
     count = 0
     while count < 7:
         # The same may be attached already.
-        count += not call(*FORCE, "attach", *random_attachment(rng, ingress)).returncode
+        count += not call(*FORCE, "attach", *random_attachment(rng, ingress, limit)).returncode
 
 
-def says(answer, way):
+def says(answer, way, limit):
     """Whether the packets of this way that come or go by eth0 arrive, as why says"""
     packets = [p for p in answer["packets"] if p["packets"] == way]
     packets = [p for p in packets if p.get("dev") == "eth0"] or [p for p in packets if "dev" not in p]
-    packets = [p for p in packets if p.get("only") == HERE] or [p for p in packets if "only" not in p]
+    packets = [p for p in packets if p.get("only") == limit] or [p for p in packets if "only" not in p]
     return packets[0]["verdict"] != "drop"
 
 
-def compare(net, address, own, peer):
+def compare(net, address, own, peer, limit):
     """Yields what why says wrongly about an address. own: it is one of the firewall"""
     done = call(TOOL, "-j", "why", address)
     if done.returncode not in (0, 1):
@@ -95,7 +101,7 @@ def compare(net, address, own, peer):
     for way, source, destination in ways:
         arrived = net.send(source, destination, 1)
         compare.fates.add((way, arrived))
-        if says(answer, way) != bool(arrived):
+        if says(answer, way, limit) != bool(arrived):
             yield f"{address}: {way}: {arrived} arrived, and why says {done.stdout}"
 
 
@@ -112,12 +118,13 @@ def body(out):
         must("cannot detach", TOOL, "--force", "detach", "--all")
         must("cannot destroy", TOOL, "--force", "destroy", "--all")
         restore(*random_sets(rng))
-        attach_some(rng, ingress)
+        limit = rng.choice(LIMITS)
+        attach_some(rng, ingress, limit)
         wrong = []
         for area in AREAS:
             for own in False, True:
                 for address in area[own]:
-                    wrong += compare(net, str(address), own, area[2 if own else 3])
+                    wrong += compare(net, str(address), own, area[2 if own else 3], limit)
         if wrong:
             out.note("\n".join(wrong[:3]) + "\n" + call(TOOL, "save", "--all").stdout)
         out.case(f"round {number + 1}", not wrong)

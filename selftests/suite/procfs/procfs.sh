@@ -116,7 +116,7 @@ test_format()
 
 test_attachments()
 {
-	local lines header="# id set direction verdict mark/mask order device loopback place priority state ports packets bytes"
+	local lines header="# id set direction verdict mark/mask order device loopback place priority state only packets bytes"
 
 	# Test that attachments are listed in the order in which they run, with all their options.
 	check "attachments: none" "$header" "$(< $proc/attachments)"

@@ -195,7 +195,7 @@ test_ports()
 		wrong "$wide" "is no port of tcp: use a number up to 65535" \
 			attach nets src drop proto tcp dport "$wide"
 	done
-	wrong "prefetch" "prefetch is for all packets, so it takes no proto and dport" \
+	wrong "prefetch" "prefetch is for all packets, so it takes neither new nor proto and dport" \
 		attach nets src prefetch ingress dev eth0 proto tcp dport 22
 	"$IPCUCKOO" create blocked hash:net family any
 	fine "some ports of those that are blocked" attach blocked src drop proto tcp dport 22

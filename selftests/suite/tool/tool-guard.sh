@@ -211,6 +211,35 @@ test_chain()
 	start_over
 }
 
+# Attachments that act on new connections, or on packets to some ports, only
+test_limited()
+{
+	local locked="192.0.2.7 is in it, the client of your SSH session; you would be locked out"
+
+	SSH_CONNECTION=$session
+	make_sets
+	"$IPCUCKOO" add nets 192.0.2.0/24
+	expect "new connections" 3 "" "$locked" attach nets src drop new
+	expect "some ports" 3 "" "$locked" attach nets src drop proto udp dport 53
+	fine "in spite of that" --force attach nets src drop proto tcp dport 25
+	fine "something else" attach nets dst count
+	expect "other ports, too" 3 "" "$locked" attach nets src drop proto tcp dport 22,25
+	fine "some of the ports are dropped already" attach nets src drop proto tcp dport 25 priority 5
+	expect "all packets" 3 "" "$locked" attach nets src drop
+	"$IPCUCKOO" detach nets
+	"$IPCUCKOO" create some hash:net family any
+	"$IPCUCKOO" add some 192.0.2.7
+	fine "accepted at one port" attach some src accept proto tcp dport 22
+	expect "dropped at all of them" 3 "" "$locked" attach nets src drop
+	expect "dropped at more of them" 3 "" "$locked" attach nets src drop proto tcp dport 20-30
+	fine "dropped at this one" attach nets src drop proto tcp dport 22
+	expect "not accepted any more" 3 "" "the client of your SSH session, would be dropped" \
+		detach some
+	fine "what is dropped at new connections only" attach some src accept new priority -199
+	fine "may be dropped at these" attach nets src drop new
+	start_over
+}
+
 test_mapped()
 {
 	SSH_CONNECTION="::ffff:192.0.2.7 5000 ::ffff:203.0.113.1 22"
@@ -418,6 +447,7 @@ test_attach
 test_entries
 test_changes
 test_chain
+test_limited
 test_mapped
 test_unknown
 test_internet

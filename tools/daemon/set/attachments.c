@@ -204,7 +204,7 @@ void attachments_remove(struct daemon *daemon, const struct target *was, const s
 		if (is && find_wanted(&remove, is->attachments, is->attachment_count))
 			continue;
 		remove.has_mark = remove.verdict == IPCUCKOO_VERDICT_MARK;
-		remove.flags &= IPCUCKOO_F_EXIST | IPCUCKOO_F_LOOPBACK;
+		remove.flags &= IPCUCKOO_F_EXIST | IPCUCKOO_F_LOOPBACK | IPCUCKOO_F_NEW;
 		if (daemon->nl && !nl_detach(daemon->nl, &remove, &detached))
 			log_info("[set %s] is detached, as its line was removed: %s", was->name,
 				 was->attach[i]);
