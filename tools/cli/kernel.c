@@ -94,6 +94,12 @@ static const struct {
 	  "is the module older than the tool? see ipcuckoo version" },
 };
 
+/* Whether generic netlink has refused a flag or an attribute that the module does not know. */
+static bool is_unknown(const char *message)
+{
+	return !strcmp(message, "reserved bit set") || !strcmp(message, "Unknown attribute type");
+}
+
 static void give_advice(char *to, size_t size, const char *advice,
 			const char *set)
 {
@@ -166,7 +172,9 @@ void kernel_reason(const struct nl_error *error, const char *set, char *to, size
 		}
 	}
 	/* A message of the kernel is more precise. */
-	if (error->message[0]) {
+	if (is_unknown(error->message)) {
+		words = "the module does not know all that is asked for";
+	} else if (error->message[0]) {
 		words = error->message;
 		if (error->code == -EINVAL || error->code == -EOPNOTSUPP)
 			advice = NULL;
