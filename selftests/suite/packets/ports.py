@@ -169,6 +169,14 @@ def passes(attachments, frame):
     return True
 
 
+def attach_one(place):
+    """Attaches one set to all ports, so that frames of all kinds are dropped, and others are not."""
+    at = Attachment(random.Random(0), place)
+    at.set, at.direction, at.verdict, at.protocol = "plain", "src", "drop", None
+    must("cannot attach", TOOL, "--force", "attach", "plain", "src", "drop", *place.split())
+    return [at]
+
+
 def attach_some(rng, place):
     attachments = []
     while len(attachments) < 5:
@@ -284,7 +292,7 @@ def body(out):
             for address in SOURCES[6][0], DESTINATIONS[4][0], DESTINATIONS[6][0]:
                 must("cannot reset counters", TOOL, "--force", "add", "counted", "-exist",
                      address, "packets", "0", "bytes", "0")
-            attachments = attach_some(rng, place)
+            attachments = attach_some(rng, place) if number else attach_one(place)
             frames = [Frame(rng, 1 + i) for i in range(FRAMES)]
             wrong = list(differences(net, client, attachments, frames))
             if wrong:
