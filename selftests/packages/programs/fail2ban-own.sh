@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# Our own actions for Debian's fail2ban: ipcuckoo drops all packets of a banned host, ipcuckoo-ports
-# those to some ports, and ipcuckoo-multiport rejects those to some ports.
+# Our own actions for Debian's fail2ban: ipcuckoo drops all packets of a banned host, and
+# ipcuckoo-multiport rejects those to some ports. contract/test_fail2ban tests ipcuckoo-ports.
 
 . "${0%/*}/machine"
 
