@@ -142,7 +142,7 @@ make_sets()
 		ipcuckoo attach hosts src drop > /dev/null &&
 		ipcuckoo attach nets src drop priority 7 log > /dev/null &&
 		ipcuckoo attach extra both mark 3/7 dev c0 loopback > /dev/null &&
-		ipcuckoo attach +few src drop new proto tcp dport 22,80-90 > /dev/null &&
+		ipcuckoo attach +few src drop proto tcp dport 22,80-90 > /dev/null &&
 		in_tenant "$IPCUCKOO" create blanks hash:ip &&
 		in_tenant "$IPCUCKOO" add blanks 198.18.9.7 &&
 		"$IPCUCKOO" create here hash:ip family inet6 &&
