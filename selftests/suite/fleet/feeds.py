@@ -127,6 +127,65 @@ def test_formats(b):
     b.end()
 
 
+def test_tables(b):
+    """Countries and autonomous systems by their names, from tables as their publishers have them"""
+    rows = [("10.0.0.0", "10.255.255.255", 0, "None", "Not routed"), ("198.18.0.0", "198.18.0.255", 64496, "AQ", "A"),
+            ("198.18.1.0", "198.18.1.63", 64497, "BV", "B, C"), ("198.18.1.64", "198.18.1.127", 64496, "DE", "A"),
+            ("198.19.0.0", "198.19.3.255", 4200000000, "DE", "D"), ("198.19.4.0", "198.19.4.255", 0, "ZZ", ""),
+            ("2001:db8::", "2001:db8:0:ffff:ffff:ffff:ffff:ffff", 64496, "AQ", "A")]
+
+    def nets(wanted):
+        return union([[f"{first}-{last}" for first, last, asn, country, _ in rows if wanted(asn, country)]])
+
+    def table(form, separator):
+        return lines(separator.join(form(*row)) for row in rows)
+    texts = {
+        "iptoasn": table(lambda f, l, a, c, n: (f, l, str(a), c, n), "\t"),
+        "dbip": table(lambda f, l, a, c, n: (f, l, c if len(c) == 2 else "ZZ"), ","),
+        "dbip-asn": table(lambda f, l, a, c, n: (f, l, str(a), f'"{n}"'), ","),
+        "geolite": "network,autonomous_system_number,autonomous_system_organization\n" + lines(
+            f'{n},{asn},"{name}"' for f, l, asn, _, name in rows if asn for n in union([[f"{f}-{l}"]])),
+        "rir": "2|ripencc|20261129|3|19830705|20261128|+0100\nripencc|*|ipv4|*|2|summary\n" + lines(
+            f"ripencc|{c}|ipv4|{f}|{int(ipaddress.ip_address(l)) - int(ipaddress.ip_address(f)) + 1}|20200101|allocated"
+            for f, l, _, c, _ in rows if ":" not in f)}
+    for name, text in texts.items():
+        b.server.say("/" + name, lie.whole(text))
+    cases = [("iptoasn", "iptoasn", "country", "AQ", lambda a, c: c == "AQ"),
+             ("iptoasn", "iptoasn", "country", "aq bv", lambda a, c: c in ("AQ", "BV")),
+             ("iptoasn", "iptoasn", "not-country", "de", lambda a, c: c in ("AQ", "BV")),
+             ("iptoasn", "iptoasn", "asn", "AS64496 4200000000", lambda a, c: a in (64496, 4200000000)),
+             ("dbip", "dbip", "country", "DE", lambda a, c: c == "DE"),
+             ("dbip", "dbip", "not-country", "DE BV", lambda a, c: c == "AQ"),
+             ("dbip-asn", "dbip", "asn", "64497", lambda a, c: a == 64497),
+             ("geolite", "geolite", "asn", "as64496", lambda a, c: a == 64496)]
+    feeds = {f"f{i}": {"set": f"s{i}", "url": b.server.url("/" + file), "format": form, key: value}
+             for i, (file, form, key, value, _) in enumerate(cases)}
+    feeds["rir"] = {"set": "rir", "format": "rir", "country": "de aq"}
+    feeds["some"] = {"set": "some", "url": b.server.url("/iptoasn"), "format": "iptoasn", "country": "AQ UK"}
+    b.begin({keys["set"]: {} for keys in feeds.values()}, feeds)
+    for i, (file, _, key, value, wanted) in enumerate(cases):
+        b.same(f"s{i}", f"{file}: {key} = {value}", nets(wanted))
+    b.same("rir", "rir: country = de aq", {n for n in nets(lambda a, c: c in ("DE", "AQ")) if ":" not in n})
+    b.case("a country that the table does not have is said", "no line of it has UK" in
+           b.daemon.source("some").get("warning", ""), b.daemon.source("some"))
+    b.case("the others are not warned about", all("warning" not in b.daemon.source(name) for name in feeds
+                                                  if name != "some"), b.daemon.status())
+    for keys, why in (({"format": "iptoasn"}, "what is wanted of the table"),
+                      ({"country": "AQ"}, "say which table it is"),
+                      ({"format": "geolite", "country": "AQ"}, "geoname_id"),
+                      ({"format": "rir", "asn": "64496"}, "use another table"),
+                      ({"format": "dbip", "country": "Germany"}, '"Germany" is none'),
+                      ({"format": "dbip", "country": "ZZ"}, '"ZZ" is none'),
+                      ({"format": "dbip", "asn": "64496x"}, '"64496x" is none'),
+                      ({"format": "dbip", "asn": "64496", "country": "AQ"}, "country is there already"),
+                      ({"format": "dbip", "asn": "64496", "field": "2"}, "of no use here"),
+                      ({"format": "rir", "country": "AQ", "match-field": "2", "match": "AQ"}, "it is instead of")):
+        b.config({"s": {}}, {"a": {"set": "s", **keys}})
+        done = b.daemon.run("--check", b.daemon.config)
+        b.case(f"--check: {keys}", done.returncode and why in done.stderr, done.stderr)
+    b.end()
+
+
 def test_arrays(b):
     """JSON with more addresses than lines, of which most are not wanted"""
     good = [json.dumps({"country": c, "net": [f"10.{i}.{j}.0/24" for j in range(50)]})
@@ -1284,7 +1343,7 @@ def test_random(b):
     b.end()
 
 
-TESTS = (test_formats, test_arrays, test_starts, test_conditions, test_lies, test_files,
+TESTS = (test_formats, test_tables, test_arrays, test_starts, test_conditions, test_lies, test_files,
          test_accept, test_reload, test_guard, test_addresses, test_compare, test_total, test_why, test_health,
          test_unsaved, test_values, test_many, test_access,
          test_patience, test_restart, test_incomplete, test_replaced, test_names,

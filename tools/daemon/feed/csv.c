@@ -10,6 +10,7 @@
 #include <stdlib.h>
 
 #include "daemon/feed/csv.h"
+#include "daemon/feed/table.h"
 
 /* The longest record. */
 #define RECORD_MOST	(64 << 10)
@@ -205,6 +206,8 @@ static bool is_matched(const struct format *format, const char *value)
 
 	if (!format->match_field)
 		return true;
+	if (format->is_table)
+		return table_wants(format, value);
 	for (i = 0; value && format->match && format->match[i]; i++)
 		if (!strcmp(format->match[i], value))
 			return true;

@@ -19,6 +19,7 @@
 #include "daemon/feed/feed.h"
 #include "daemon/feed/format.h"
 #include "daemon/feed/json_feed.h"
+#include "daemon/feed/table.h"
 #include "daemon/http/fetch.h"
 #include "daemon/set/guard.h"
 #include "lib/duration.h"
@@ -116,6 +117,7 @@ static const struct meaning formats[] = {
 	{ "plain", FORMAT_PLAIN }, { "csv", FORMAT_CSV }, { "json", FORMAT_JSON },
 	{ "rir", FORMAT_RIR }, { "p2p", FORMAT_P2P }, { "ipfilter", FORMAT_IPFILTER },
 	{ "deny", FORMAT_DENY }, { "ip-port", FORMAT_IP_PORT }, { "ndjson", FORMAT_JSON },
+	{ "iptoasn", FORMAT_IPTOASN }, { "dbip", FORMAT_DBIP }, { "geolite", FORMAT_GEOLITE },
 	{ NULL, 0 }
 };
 
@@ -138,6 +140,9 @@ static const struct config_key feed_keys[] = {
 	{ "integers", KEY_SWITCH, FIELD(format.integers), .preset = "no" },
 	{ "match-field", KEY_TEXT, FIELD(format.match_field) },
 	{ "match", KEY_LIST, FIELD(format.match) },
+	{ "country", KEY_LIST, FIELD(format.country) },
+	{ "not-country", KEY_LIST, FIELD(format.not_country) },
+	{ "asn", KEY_LIST, FIELD(format.asn) },
 	{ "where", KEY_TEXT, FIELD(format.where) },
 	{ "filter", KEY_TEXT, FIELD(format.filter) },
 	{ "member", KEY_TEXT, FIELD(format.member) },
@@ -210,11 +215,12 @@ static void check_keys(const struct format *format, struct section *section)
 	}
 }
 
-static void check_format(const struct format *format, struct section *section)
+static void check_format(struct format *format, struct section *section)
 {
 	char *why = format->filter ? json_feed_check(format->filter) : NULL;
 
 	check_keys(format, section);
+	table_check(format, section);
 	if (format->kind == FORMAT_CSV && !format->field)
 		section_fault(section, "format",
 			      "a line is missing that says where the address is, such as: field = 1");
@@ -315,7 +321,7 @@ static char *identity(const struct feed_source *feed)
 			       format->match_field ? : "-");
 	const char *const more[] = {
 		format->count, format->mask, format->wildcard, format->integers ? "integers" : NULL,
-		format->where, format->filter, format->member,
+		format->where, format->filter, format->member, format->except ? "except" : NULL,
 	};
 	uint64_t hash;
 	size_t i;
@@ -486,12 +492,16 @@ static char *find_doubt(const struct feed_source *feed, const struct packed *add
 static void judge(struct feed_source *feed, const struct fetch_result *result)
 {
 	struct packed *entries = &feed->parsed.entries, added = { 0 };
+	const char *missing;
 	char *doubt;
 
 	need_memory(packed_append(&added, entries));
 	packed_unique(entries);
 	feed->size = body_size(feed->body);
 	feed->bad = feed->parsed.skipped;
+	missing = table_missing(&feed->format);
+	source_set_warning(&feed->source, missing ?
+			   need_text("no line of it has %s; is that what it is called there?", missing) : NULL);
 	doubt = find_doubt(feed, &added);
 	packed_free(&added);
 	forget_pending(feed);
@@ -605,6 +615,7 @@ static void fetch(struct feed_source *feed)
 		return;
 	free(feed->first_bad);
 	feed->first_bad = NULL;
+	table_begin(&feed->format);
 	memset(&feed->parsed, 0, sizeof(feed->parsed));
 	target_prepare(feed->source.target, &feed->parsed);
 	feed->parsed.limit = feed->max_entries;
@@ -685,6 +696,7 @@ static void free_feed(struct source *source)
 	forget_pending(feed);
 	free(feed->first_bad);
 	free(feed->shown);
+	free(feed->format.found);
 }
 
 static void show_feed(const struct source *source, struct json_object *object)

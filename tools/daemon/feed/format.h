@@ -14,6 +14,9 @@ enum format_kind {
 	FORMAT_IPFILTER,/* "A - B , level , name" in each line, with leading zeros */
 	FORMAT_DENY,	/* "deny A;" of nginx, "Deny from A" and "Require not ip A" of Apache */
 	FORMAT_IP_PORT,	/* "A:port" or "[A]:port" in each line */
+	FORMAT_IPTOASN,	/* tables of countries and systems, which are CSV: see table.h */
+	FORMAT_DBIP,
+	FORMAT_GEOLITE,
 };
 
 /**
@@ -29,6 +32,12 @@ enum format_kind {
  * @integers:	CSV: addresses are decimal numbers
  * @match_field: if not NULL, the column or field that @match is compared with
  * @match:	only records that have one of these values are read; NULL ends them
+ * @country:	tables: the countries that are wanted; NULL ends them. table_check() makes @match of it
+ * @not_country: tables: all countries but these are wanted
+ * @asn:	tables: the autonomous systems that are wanted
+ * @is_table:	@match has countries or systems
+ * @except:	records are read that have none of @match
+ * @found:	for each of @match: a record had it
  * @where:	CSV: if not NULL, only records for which this is true are read: "score >= 90"
  * @filter:	JSON: the program for jq that yields the addresses; or NULL
  * @member:	archives: pattern of the files that are read; NULL: there is only one
@@ -45,6 +54,12 @@ struct format {
 	bool integers;
 	char *match_field;
 	char **match;
+	char **country;
+	char **not_country;
+	char **asn;
+	bool is_table;
+	bool except;
+	bool *found;
 	char *where;
 	char *filter;
 	char *member;
