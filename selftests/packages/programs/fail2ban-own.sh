@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0
 #
 # Our own actions for Debian's fail2ban: ipcuckoo drops all packets of a banned host, and
-# ipcuckoo-multiport rejects those to some ports. contract/test_fail2ban tests ipcuckoo-ports.
+# ipcuckoo-multiport rejects those to some ports, and ipcuckoo-ports drops them.
 
 . "${0%/*}/machine"
 
@@ -25,7 +25,7 @@ check_ban()
 versions fail2ban iptables
 setup_neighbours
 on_exit 'systemctl stop fail2ban; modprobe -r ipcuckoo_ipset; ipcuckoo destroy'
-cp "$programs"/../../../tools/packaging/fail2ban/*.conf /etc/fail2ban/action.d
+cp "$programs"/../../../tools/packaging/fail2ban/* /etc/fail2ban/action.d
 # It looks for the machine's own addresses in the DNS, to find out whether there is IPv6.
 printf '[DEFAULT]\nallowipv6 = yes\n' > /etc/fail2ban/fail2ban.local
 cat > /etc/fail2ban/jail.d/test.local <<-END
@@ -46,6 +46,17 @@ logpath = /var/log/ports.log
 protocol = tcp
 port = 22,80
 banaction = ipcuckoo-multiport
+[few]
+enabled = true
+logpath = /var/log/few.log
+protocol = tcp
+port = 22,80
+banaction = ipcuckoo-ports
+[many]
+enabled = true
+logpath = /var/log/many.log
+bantime = 86400
+banaction = ipcuckoo.py
 [other]
 enabled = true
 logpath = /var/log/other.log
@@ -53,7 +64,7 @@ protocol = udp
 port = 9
 banaction = ipcuckoo-multiport[mark=0x20000000, blocktype=DROP]
 END
-touch /var/log/{drop,ports,other}.log
+touch /var/log/{drop,ports,few,many,other}.log
 start fail2ban
 busywait 20 fail2ban-client ping
 
@@ -85,6 +96,49 @@ check_neighbours "drop, after a restart"
 run_ok "drop, without its set: ban" fail2ban-client set drop banip 198.51.100.9
 check_ban "drop, without its set" f2b-drop 198.51.100.9
 run_ok "drop: unban all" fail2ban-client unban --all
+
+run_ok "few ports: ban" fail2ban-client set few banip $BAD4 $BAD6
+check_ban "few ports" f2b-few $BAD4 $BAD6
+watch 2
+check_answers "few ports" $BAD4 all none
+check_answers "few ports" $BAD6 all none
+check_neighbours "few ports"
+check "few ports: no rules are needed" "" "$({ iptables -S; ip6tables -S; } | grep f2b-few)"
+run_ok "few ports: unban" fail2ban-client set few unbanip $BAD4 $BAD6
+watch 2
+check_answers "few ports, unbanned" $BAD4 all all
+check_answers "few ports, unbanned" $BAD6 all all
+
+# has_many: does the set have all bans?
+has_many()
+{
+	[ "$("$IPCUCKOO" -t list f2b-many 2> /dev/null | sed -n 's/^Number of entries: //p')" = 10000 ]
+}
+
+run_ok "many: ban" fail2ban-client set many banip $BAD4 $BAD6
+check_ban "many" f2b-many $BAD4 $BAD6
+watch 2
+check_answers "many" $BAD4 none none
+check_answers "many" $BAD6 none none
+check_neighbours "many"
+run_ok "many: unban" fail2ban-client set many unbanip $BAD4 $BAD6
+watch 2
+check_answers "many, unbanned" $BAD4 all all
+# shellcheck disable=SC2046 # they are words
+run_ok "many: 10,000 bans" fail2ban-client set many banip \
+	$(awk 'BEGIN { for (i = 0; i < 10000; i++) printf "198.18.%d.%d\n", i / 250, i % 250 }')
+busywait 120 has_many
+run_ok "many: all are in the set" has_many
+# It writes bans into its database by and by.
+sleep 10
+stop fail2ban
+run_status "many: the set is gone" 1 "$IPCUCKOO" -q list f2b-many
+begin=$(now)
+start fail2ban
+busywait 120 has_many
+note "10,000 bans are restored $(echo "$(now) - $begin" | bc 2> /dev/null || echo "$begin to $(now)") s after the start"
+run_ok "many: all are restored" has_many
+run_ok "many: unban all" fail2ban-client unban --all
 
 run_ok "ports: ban" fail2ban-client set ports banip $BAD4 $BAD6
 check_ban "ports" f2b-ports $BAD4
