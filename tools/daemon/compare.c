@@ -234,6 +234,7 @@ static int add_kernel(struct comparison *all, struct nl *nl)
 				 entries.at[i].value.packets);
 	extended_free(&entries);
 	all->known = !err;
+	all->counted &= !err;
 	return err;
 }
 
@@ -354,7 +355,7 @@ static void print_prometheus(FILE *f, const struct comparison *sets, size_t coun
 		for (i = 0; i < count; i++) {
 			for (j = 0; j < sets[i].target->source_count; j++) {
 				source = sets[i].target->sources[j];
-				if (metrics[metric].packets && !sets[i].counted)
+				if (!source->delivered || (metrics[metric].packets && !sets[i].counted))
 					continue;
 				fprintf(f, "ipcuckood_source_%s{", metrics[metric].name);
 				exposition_label(f, "source", source->name, ",");
@@ -407,17 +408,21 @@ static void compare_set(struct comparison *all, const struct target *target, str
 	free(all->seen);
 }
 
-void compare_sources(struct config *config, const char *dir, enum compare_format format)
+bool compare_sources(struct config *config, const char *dir, enum compare_format format)
 {
 	struct comparison *sets = need_zeros((config->target_count + 1) * sizeof(*sets));
 	struct nl *nl = NULL;
+	bool complete = true;
 	size_t i;
 	int err;
 
-	for (i = 0; i < config->source_count; i++)
-		if (!store_load(config->sources[i], dir))
+	for (i = 0; i < config->source_count; i++) {
+		config->sources[i]->delivered = store_load(config->sources[i], dir);
+		complete &= config->sources[i]->delivered;
+		if (!config->sources[i]->delivered)
 			log_warning("[%s %s] has no stored contents in %s: no root, or it has not answered yet",
 				    config->sources[i]->kind->word, config->sources[i]->name, dir);
+	}
 	err = nl_open(&nl, IPCUCKOO_FAMILY_NAME);
 	if (err)
 		log_warning("packets are not counted, as the kernel module does not answer: %s",
@@ -431,4 +436,5 @@ void compare_sources(struct config *config, const char *dir, enum compare_format
 	}
 	free(sets);
 	nl_close(nl);
+	return complete;
 }

@@ -7,11 +7,13 @@
 #ifndef IPCUCKOOD_COMPARE_H
 #define IPCUCKOOD_COMPARE_H
 
+#include <stdbool.h>
+
 struct config;
 
 enum compare_format { COMPARE_TEXT, COMPARE_JSON, COMPARE_PROMETHEUS };
 
-/* Print it. @dir: where contents are stored */
-void compare_sources(struct config *config, const char *dir, enum compare_format format);
+/* Print it. @dir: where contents are stored. Return: whether all sources have stored contents */
+bool compare_sources(struct config *config, const char *dir, enum compare_format format);
 
 #endif /* IPCUCKOOD_COMPARE_H */

@@ -71,6 +71,8 @@ static void start(struct daemon *daemon)
 			target_apply(config->targets[i]);
 	}
 	for (i = 0; i < config->source_count; i++)
+		source_remove_kept_out(config->sources[i]);
+	for (i = 0; i < config->source_count; i++)
 		source_start(config->sources[i], daemon);
 	/* It looks at sets and sources at once. */
 	if (!daemon->dry_run)
@@ -121,7 +123,7 @@ static void find_contents(struct source *source, const struct config *old, const
 		source_inherit(source, before);
 	else if (dir)
 		source->delivered = store_load(source, dir);
-	guard_start(source);
+	guard_load(source);
 }
 
 /* @old: the configuration that was in force; NULL when the daemon starts */
@@ -132,6 +134,8 @@ static void find_all_contents(struct config *config, const struct config *old, c
 	guard_look();
 	for (i = 0; i < config->source_count; i++)
 		find_contents(config->sources[i], old, dir);
+	for (i = 0; i < config->source_count; i++)
+		guard_start(config->sources[i]);
 }
 
 static void log_sets_left(const struct config *old, const struct config *config)
@@ -446,13 +450,14 @@ static int run_client(const char *control, char **word, const char *format)
 static int run_compare(const char *path, const char *dir, const char *format)
 {
 	struct config *config = config_read(path);
+	bool complete;
 
 	if (!config)
 		return STATUS_USAGE;
-	compare_sources(config, dir, !strcmp(format, "json") ? COMPARE_JSON :
+	complete = compare_sources(config, dir, !strcmp(format, "json") ? COMPARE_JSON :
 				     !strcmp(format, "prometheus") ? COMPARE_PROMETHEUS : COMPARE_TEXT);
 	config_free(config);
-	return EXIT_SUCCESS;
+	return complete ? EXIT_SUCCESS : EXIT_FAILURE;
 }
 
 static int check_config(const char *path)

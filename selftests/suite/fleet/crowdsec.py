@@ -357,6 +357,34 @@ def test_guard(b):
     b.end()
 
 
+def test_growth(b):
+    """What one change may not add stays out, whatever comes with it later."""
+    b.lapi.add("4.0.0.0/8", 3600)
+    b.lapi.add("9.9.9.9", 3600)
+
+    def out(text):
+        b.case(text, wait_for(lambda: b.source()["kept_out"] == 1 and set(members("s")) == {"9.9.9.9"}),
+               (b.source(), members("s")))
+    b.begin()
+    out("a prefix and an address are too much together")
+    subprocess.run(["ip", "address", "add", "203.0.113.77/32", "dev", "lo"], check=True)
+    time.sleep(12)
+    out("the machine gets another address")
+    subprocess.run(["ip", "address", "del", "203.0.113.77/32", "dev", "lo"], check=True)
+    b.daemon.stop()
+    b.daemon.start()
+    out("a restart")
+    answers = b.source()["answers"]
+    b.daemon.ask("refresh lapi")
+    wait_for(lambda: b.source()["answers"] > answers)
+    out("all decisions are asked for again")
+    b.reload()
+    out("a reload")
+    b.reload(sets={"max-growth": "7"})
+    b.case("the configuration allows more", wait_for(lambda: "4.0.0.0/8" in members("s")), b.source())
+    b.end()
+
+
 def test_total(b):
     """Decisions and a feed that would drop too much of the internet together"""
     path = os.path.join(b.dir, "list")
@@ -376,6 +404,11 @@ def test_total(b):
     b.case("but one that there is room for", wait_for(
         lambda: set(members("s")) == feed | {"11.0.0.0/16"} and b.source()["kept_out"] == 1),
         (members("s"), b.source()))
+    b.daemon.stop()
+    b.daemon.start()
+    b.case("a restart, in which CrowdSec is the first source, changes nothing", wait_for(
+        lambda: set(members("s")) == feed | {"11.0.0.0/16"} and b.source()["kept_out"] == 1 and
+        "kept_out_why" not in b.daemon.source("list")), (members("s"), b.daemon.status()))
     b.lapi.delete(decision)
     b.case("nothing is kept out in the end", wait_for(
         lambda: set(members("s")) == feed | {"11.0.0.0/16"} and "kept_out_why" not in b.source()),
@@ -818,7 +851,7 @@ def test_random(b):
     b.end()
 
 
-TESTS = (test_decisions, test_left_out, test_guard, test_total, test_lies, test_lost, test_renewed, test_restart,
+TESTS = (test_decisions, test_left_out, test_guard, test_growth, test_total, test_lies, test_lost, test_renewed, test_restart,
          test_clock, test_many, test_config, test_usage, test_tls, test_random)
 
 

@@ -611,7 +611,10 @@ def test_addresses(b):
     b.case("a feed with an address of this machine is refused",
            f"{host} is an address of this machine" in b.daemon.source("feed")["problem"] and
            set(members("s")) == {*MANY[:9], wide}, b.daemon.source("feed"))
-    b.daemon.ask("accept feed")
+    answer = b.daemon.ask("accept feed")
+    b.case("the answer to accept says to what one agrees",
+           answer == (0, "feed feed: 12 entries were accepted; 1 of them have addresses that this machine needs\n"),
+           answer)
     b.same("s", "until somebody agrees", {*MANY[:10], wide, host})
     for address in (host, "203.0.113.77"):
         subprocess.run(["ip", "address", "replace", f"{address}/32", "dev", "lo"], check=True)
@@ -649,6 +652,22 @@ def test_addresses(b):
         lambda: set(members("s")) == {*MANY[:10], host}), members("s"))
     for address in (host, "203.0.113.77"):
         subprocess.run(["ip", "address", "del", f"{address}/32", "dev", "lo"], check=True)
+    b.end()
+    # A source that has never answered: entries are only added.
+    b.server.say("/feed", lie.whole(lines(MANY[:9] + [wide])))
+    b.server.say("/never", lie.whole("", status=500))
+    b.begin({"s": {}}, {"feed": {"set": "s", "every": "1d"}, "never": {"set": "s", "every": "1d"}})
+    b.daemon.stop()
+    b.daemon.start()
+    b.same("s", "a restart, beside a feed that has never answered", {*MANY[:9], wide})
+    subprocess.run(["ip", "address", "add", "203.0.113.77/32", "dev", "lo"], check=True)
+    b.case("what has a new address goes all the same", wait_for(
+        lambda: set(members("s")) == set(MANY[:9]), 20), members("s"))
+    tool("add", "s", wide)
+    b.daemon.stop(signal.SIGKILL)
+    b.daemon.start()
+    b.case("so it does at the start", wait_for(lambda: set(members("s")) == set(MANY[:9]), 20), members("s"))
+    subprocess.run(["ip", "address", "del", "203.0.113.77/32", "dev", "lo"], check=True)
     b.end()
 
 

@@ -714,7 +714,7 @@ static void show_feed(const struct source *source, struct json_object *object)
 
 static char *accept_feed(struct feed_source *feed, bool *done)
 {
-	size_t count = packed_count(&feed->pending);
+	size_t count = packed_count(&feed->pending), agreed;
 
 	*done = feed->has_pending;
 	if (!feed->has_pending)
@@ -722,8 +722,12 @@ static char *accept_feed(struct feed_source *feed, bool *done)
 				 feed->source.problem ? ": " : "",
 				 feed->source.problem ? feed->source.problem : "");
 	guard_agree(&feed->source, &feed->pending);
+	agreed = packed_count(&feed->source.agreed);
 	accept_entries(feed, &feed->pending, &feed->pending_result);
 	forget_pending(feed);
+	if (agreed)
+		return need_text("feed %s: %zu entries were accepted; %zu of them have addresses that this machine needs",
+				 feed->source.name, count, agreed);
 	return need_text("feed %s: %zu entries were accepted", feed->source.name, count);
 }
 

@@ -13,6 +13,7 @@
  * struct verdict - what is found out about entries
  * @source:	their source
  * @refused:	those that are not allowed, sorted
+ * @too_much:	those of them that are more than one change may add, sorted
  * @why:	the first reason for an entry that has not been kept out before, or else for another one;
  *		or NULL
  * @named:	the entry that it names
@@ -21,6 +22,7 @@
 struct verdict {
 	const struct source *source;
 	struct packed refused;
+	struct packed too_much;
 	char *why;
 	struct member named;
 	bool is_new;
@@ -231,6 +233,41 @@ static struct exposure spare_of(const struct target *target, const struct packed
 	return spare;
 }
 
+/* Refuse what one change may not add. What was too much before stays so, whatever comes with it the next
+ * time, until the configuration allows more.
+ */
+static void check_growth(struct verdict *verdict, const struct packed *fresh)
+{
+	const struct target *target = verdict->source->target;
+	const struct exposure most = exposure_of_lengths(target->max_growth, target->max_growth6);
+	const struct packed *too_much = &verdict->source->too_much;
+	struct packed there = { 0 }, before = { 0 };
+	struct exposure size = exposure_bound(fresh);
+	char text[ADDRESS_TEXT_SIZE];
+	struct entry_ref ref;
+
+	need_memory(packed_append(&before, &verdict->refused));
+	for (ref.kind = 0; ref.kind < ENTRY_KINDS; ref.kind++) {
+		for (ref.index = 0; ref.index < too_much->kind[ref.kind].count; ref.index++) {
+			if (!packed_has(fresh, ref.kind, entry_at(too_much, ref)))
+				continue;
+			if (!verdict->source->kept_out_why)
+				give_reason(verdict, need_text("%s was more than max-growth allows one change to add",
+							       entry_text(too_much, ref, text)),
+					    ref.kind, entry_at(too_much, ref));
+			need_memory(packed_add(&verdict->refused, ref.kind, entry_at(too_much, ref)));
+		}
+	}
+	packed_unique(&verdict->refused);
+	if (exposure_exceeds(&size, &most) >= 0) {
+		there = collect(target);
+		refuse_excess(verdict, fresh, &there, &most, false);
+		packed_free(&there);
+	}
+	need_memory(packed_missing(&verdict->refused, &before, &verdict->too_much));
+	packed_free(&before);
+}
+
 /* Refuse what is too much of entries that are not in force yet, by max-growth and by max-total. What
  * exceptions cover never is in force. @next: the contents that the source gets; NULL: what it has stays
  */
@@ -238,17 +275,12 @@ static void check_internet(struct verdict *verdict, const struct packed *entries
 			   const struct contents *next)
 {
 	const struct target *target = verdict->source->target;
-	struct exposure most = exposure_of_lengths(target->max_growth, target->max_growth6);
 	struct packed fresh = { 0 }, there;
-	struct exposure size;
+	struct exposure size, most;
 
 	need_memory(packed_without(entries, &target->exceptions, &fresh));
+	check_growth(verdict, &fresh);
 	size = exposure_bound(&fresh);
-	if (exposure_exceeds(&size, &most) >= 0) {
-		there = collect(target);
-		refuse_excess(verdict, &fresh, &there, &most, false);
-		packed_free(&there);
-	}
 	if (exposure_exceeds(&size, &target->spare) >= 0) {
 		there = collect_staying(verdict->source, next);
 		most = spare_of(target, &there);
@@ -285,6 +317,7 @@ char *guard_doubt(const struct source *source, const struct packed *entries, boo
 	check_machine(&verdict, &contents);
 	check_contents(&verdict, &contents, whole);
 	packed_free(&verdict.refused);
+	packed_free(&verdict.too_much);
 	*named = verdict.named;
 	return verdict.why;
 }
@@ -426,8 +459,18 @@ bool guard_total(struct target *target)
 /* The notes of a source with what is kept out, and with what was agreed to */
 #define KEPT_OUT_NOTE	"kept-out"
 #define AGREED_NOTE	"agreed"
+#define TOO_MUCH_NOTE	"too-much"
 
-static void note(struct source *source, const char *key, const struct packed *entries)
+/* What max-growth is, as the first word of the note with what it kept out */
+static char *growth_text(const struct target *target)
+{
+	return need_text("max-growth:%llu,%llu", (unsigned long long)target->max_growth,
+			 (unsigned long long)target->max_growth6);
+}
+
+/* @first: the first word; or "" */
+static void note(struct source *source, const char *key, const char *first,
+		 const struct packed *entries)
 {
 	char text[ADDRESS_TEXT_SIZE], *all = NULL;
 	struct entry_ref ref;
@@ -440,6 +483,8 @@ static void note(struct source *source, const char *key, const struct packed *en
 	}
 	f = open_memstream(&all, &size);
 	need_memory(!f);
+	if (*first)
+		fprintf(f, "%s ", first);
 	for (ref.kind = 0; ref.kind < ENTRY_KINDS; ref.kind++)
 		for (ref.index = 0; ref.index < entries->kind[ref.kind].count; ref.index++)
 			fprintf(f, "%s ", entry_text(entries, ref, text));
@@ -450,8 +495,12 @@ static void note(struct source *source, const char *key, const struct packed *en
 
 void guard_note(struct source *source)
 {
-	note(source, KEPT_OUT_NOTE, &source->kept_out);
-	note(source, AGREED_NOTE, &source->agreed);
+	char *growth = growth_text(source->target);
+
+	note(source, KEPT_OUT_NOTE, "", &source->kept_out);
+	note(source, AGREED_NOTE, "", &source->agreed);
+	note(source, TOO_MUCH_NOTE, growth, &source->too_much);
+	free(growth);
 }
 
 char *guard_text(const struct source *source)
@@ -473,6 +522,7 @@ char *guard_text(const struct source *source)
 static void keep_out(struct source *source, struct packed *kept_out, char *why)
 {
 	bool same = !why || (source->kept_out_why && !strcmp(why, source->kept_out_why));
+	bool had = packed_count(&source->kept_out);
 	char *text;
 
 	packed_free(&source->kept_out);
@@ -488,6 +538,9 @@ static void keep_out(struct source *source, struct packed *kept_out, char *why)
 	}
 	if (packed_count(kept_out))
 		return;
+	if (had)
+		log_info("[%s %s] none of its entries is kept out of the set any more",
+			 source->kind->word, source->name);
 	free(source->kept_out_why);
 	source->kept_out_why = NULL;
 }
@@ -530,13 +583,15 @@ void guard_deliver(struct source *source, const struct contents *next)
 		if (!kind->limits)
 			check_contents(&verdict, next, true);
 	}
+	packed_free(&source->too_much);
+	source->too_much = verdict.too_much;
 	keep_out(source, &verdict.refused, verdict.why);
 }
 
 /* The last change of an entry counts. */
 void guard_change(struct source *source, const struct source_change *changes, size_t count)
 {
-	struct packed fresh = { 0 }, changed = { 0 }, left = { 0 };
+	struct packed fresh = { 0 }, changed = { 0 }, left = { 0 }, too_much = { 0 };
 	struct verdict verdict = { .source = source };
 	struct contents seen = { 0 }, next = { 0 };
 	const struct member *member;
@@ -560,6 +615,11 @@ void guard_change(struct source *source, const struct source_change *changes, si
 		check_machine(&verdict, &next);
 	if (!source->kind->limits)
 		check_internet(&verdict, &fresh, NULL);
+	need_memory(packed_missing(&source->too_much, &changed, &too_much));
+	need_memory(packed_append(&too_much, &verdict.too_much));
+	packed_unique(&too_much);
+	packed_free(&source->too_much);
+	source->too_much = too_much;
 	/* What did not change stays left out. */
 	need_memory(packed_missing(&source->kept_out, &changed, &left));
 	need_memory(packed_append(&left, &verdict.refused));
@@ -571,6 +631,7 @@ void guard_change(struct source *source, const struct source_change *changes, si
 	packed_free(&fresh);
 	packed_free(&changed);
 	packed_free(&verdict.refused);
+	packed_free(&verdict.too_much);
 	contents_free(&seen);
 }
 
@@ -610,11 +671,13 @@ bool guard_follow(struct source *source)
 	if (!source->target->protect)
 		return false;
 	check_addresses(&verdict, &source->contents, &needed);
-	/* What is kept out counts as new: if too much of it would be, it stays out. */
+	/* What is kept out counts as new. */
 	need_memory(packed_append(&kept_out, &source->kept_out));
 	if (!source->kind->limits)
 		check_internet(&verdict, &kept_out, NULL);
 	packed_free(&kept_out);
+	packed_free(&source->too_much);
+	source->too_much = verdict.too_much;
 	need_memory(packed_missing(&source->kept_out, &verdict.refused, &kept_out));
 	again = before - packed_count(&kept_out);
 	packed_free(&kept_out);
@@ -644,20 +707,32 @@ static struct packed read_note(const struct source *source, const char *key)
 	return feed.entries;
 }
 
+void guard_load(struct source *source)
+{
+	const char *before = notes_get(source->notes, TOO_MUCH_NOTE);
+	char *growth = growth_text(source->target);
+
+	source->agreed = read_note(source, AGREED_NOTE);
+	if (source->target->protect)
+		source->kept_out = read_note(source, KEPT_OUT_NOTE);
+	if (source->target->protect && before && strcspn(before, " ") == strlen(growth) &&
+	    !strncmp(before, growth, strlen(growth)))
+		source->too_much = read_note(source, TOO_MUCH_NOTE);
+	free(growth);
+}
+
 void guard_start(struct source *source)
 {
-	source->agreed = read_note(source, AGREED_NOTE);
-	if (!source->target->protect)
-		return;
-	source->kept_out = read_note(source, KEPT_OUT_NOTE);
 	guard_follow(source);
-	guard_note(source);
+	if (source->target->protect)
+		guard_note(source);
 }
 
 void guard_free(struct source *source)
 {
 	packed_free(&source->kept_out);
 	packed_free(&source->agreed);
+	packed_free(&source->too_much);
 	free(source->kept_out_why);
 	free(source->left_out);
 }

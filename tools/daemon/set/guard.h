@@ -25,9 +25,10 @@ void guard_change(struct source *source, const struct source_change *changes, si
 void guard_agree(struct source *source, const struct packed *entries);
 /* Write what is kept out, and what was agreed to, into the notes of the source. */
 void guard_note(struct source *source);
-/* When the source starts, behind guard_look(): read these notes, and judge what it has, as addresses
- * and the configuration may be others now.
+/* When the source starts: read these notes. When all sources of the set have theirs, and their contents,
+ * behind guard_look(): judge what the source has, as addresses and the configuration may be others now.
  */
+void guard_load(struct source *source);
 void guard_start(struct source *source);
 void guard_free(struct source *source);
 

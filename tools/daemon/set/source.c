@@ -363,6 +363,17 @@ void source_stop(struct source *source)
 		save(source);
 }
 
+void source_remove_kept_out(struct source *source)
+{
+	struct packed kept_out = { 0 };
+
+	if (!packed_count(&source->kept_out) || target_settled(source->target))
+		return;
+	need_memory(packed_append(&kept_out, &source->kept_out));
+	target_apply_some(source->target, &kept_out, true, false);
+	packed_free(&kept_out);
+}
+
 void source_follow(struct source *source)
 {
 	if (!guard_follow(source))
@@ -370,6 +381,7 @@ void source_follow(struct source *source)
 	guard_note(source);
 	save_later(source);
 	target_apply(source->target);
+	source_remove_kept_out(source);
 }
 
 void source_clock_set(struct source *source, int64_t seconds)

@@ -108,6 +108,7 @@ enum source_state {
  * @warning:	what is wrong although the contents are good, and what to do; or NULL. The kind sets it
  * @kept_out:	entries of the contents that the set does not get, sorted: see guard.h
  * @kept_out_why: the reason of the first of them, if there are any
+ * @too_much:	those of @kept_out of which one change would have added too much
  * @agreed:	entries of the contents that cover an address of this machine, to which somebody agreed
  * @left_out:	why the set gets nothing of the contents; or NULL: see guard_total()
  * @good_at:	last good answer, in seconds since 1970; 0: none
@@ -145,6 +146,7 @@ struct source {
 	struct packed kept_out;
 	char *kept_out_why;
 	struct packed agreed;
+	struct packed too_much;
 	char *left_out;
 	uint32_t good_at;
 	bool good_here;
@@ -218,6 +220,10 @@ void source_start(struct source *source, struct daemon *daemon);
 void source_stop(struct source *source);
 /* The machine has other addresses: see guard_follow(). */
 void source_follow(struct source *source);
+/* While entries are only added, since not all sources of the set have answered, remove those from the kernel
+ * that the guard keeps out.
+ */
+void source_remove_kept_out(struct source *source);
 /* The clock was set by so many seconds. */
 void source_clock_set(struct source *source, int64_t seconds);
 /* Take over contents, notes and counts from a source of the old configuration; and its state, if the section
