@@ -270,7 +270,7 @@ const char *word_hint(const struct command *command, const char *word)
 	size_t count = literals(command, text, known);
 
 	if (is_foreign(ports, word))
-		return "; ipcuckoo looks at addresses only: for ports and protocols let a rule look into the set, as in: iptables -A INPUT -p tcp --dport 22 -m ipcuckoo --match-set NAME src -j DROP";
+		return "; ports and protocols belong to the attachment, as in: ipcuckoo attach NAME src drop proto tcp dport 22";
 	if (is_foreign(hooks, word) && is_among(known, count, "ingress"))
 		return "; an attachment sees all packets that come in, also those to forward; with dst or both, it sees those that this machine sends, too";
 	if (is_foreign(" s m h d second seconds minute minutes min hour hours day days ", word) &&

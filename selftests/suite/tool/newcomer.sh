@@ -93,8 +93,7 @@ test_sets()
 	mistake 1 "if that is meant, write ::/0" add feed 2001:db8::/0
 	mistake 2 "if that is meant, write 0.0.0.0/0" block 192.0.2.1/0
 	mistake 1 "a port does not belong behind an address" add feed 192.0.2.1:80
-	mistake 2 "iptables -A INPUT -p tcp --dport 22 -m ipcuckoo --match-set NAME src -j DROP" \
-		add feed 192.0.2.1 port 22
+	mistake 2 "ipcuckoo attach NAME src drop proto tcp dport 22" add feed 192.0.2.1 port 22
 	mistake 2 "as in: ipcuckoo change feed maxelem 200000" change feed
 	mistake 2 'did you mean "maxelem 100"?' change feed 100
 	mistake 2 'did you mean "maxelem 100"?' create new hash:net 100
@@ -140,8 +139,8 @@ test_attach()
 	mistake 2 'did you mean "dev eth0"?' attach feed src drop eth0
 	mistake 2 'did you mean "dev eth0"?' attach feed eth0 src drop
 	mistake 2 'did you mean "dev"?' attach feed src drop -i eth0
-	mistake 2 "iptables -A INPUT -p tcp --dport 22" attach feed src drop port 22
-	mistake 2 "iptables -A INPUT -p tcp --dport 22" attach feed src drop --dport 22
+	mistake 2 "ipcuckoo attach NAME src drop proto tcp dport 22" attach feed src drop port 22
+	mistake 2 "as in: proto tcp dport 22" attach feed src drop --dport 22
 	mistake 2 'did you mean "dev eth0"?' detach feed eth0
 	mistake 2 'did you mean "dev"?' attach feed src drop on eth0
 	mistake 2 'did you mean "both"?' attach feed src,dst drop
