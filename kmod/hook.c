@@ -231,6 +231,15 @@ static noinline void act(const struct ipcuckoo_link *link, struct sk_buff *skb,
 	skb->mark = (skb->mark & ~(u32)(mark >> 32)) | (u32)mark;
 }
 
+/* Does an attachment act on packets to this packet's port? See ports.c for the verdict drop. */
+static bool concerns_port(const struct ipcuckoo_rule *rule, bool v6, const void *packet,
+			  ipcuckoo_read_fn read)
+{
+	return !rule->protocol ||
+	       ipcuckoo_ports_match(&rule->ports, rule->protocol,
+				    rule->verdict == IPCUCKOO_VERDICT_DROP, v6, packet, read);
+}
+
 /* A packet behind VLAN tags, whose length is @tags, for read_packet(). */
 struct tagged {
 	const struct sk_buff *skb;
@@ -260,8 +269,7 @@ static noinline u32 run_special(const struct ipcuckoo_link *link, struct sk_buff
 	 */
 	if (rule->only_new && !ipcuckoo_conntrack_is_new(skb))
 		return IPCUCKOO_NO_VERDICT;
-	if (rule->protocol &&
-	    !ipcuckoo_ports_match(&rule->ports, rule->protocol, v6, &tagged, read_packet))
+	if (!concerns_port(rule, v6, &tagged, read_packet))
 		return IPCUCKOO_NO_VERDICT;
 	if (!matches_special(link, ip, v6, bytes, &mark))
 		return IPCUCKOO_NO_VERDICT;
@@ -604,12 +612,10 @@ static const void *read_frame(const void *packet, unsigned int at, unsigned int 
 static noinline bool matches_frame(const struct ipcuckoo_link *link, const struct frame *frame,
 				   unsigned int bytes)
 {
-	const struct ipcuckoo_rule *rule = &link->at->rule;
 	u64 mark;	/* not used: a frame has none */
 
 	/* The ports come first: see run_special(). */
-	return (!rule->protocol ||
-		ipcuckoo_ports_match(&rule->ports, rule->protocol, frame->v6, frame, read_frame)) &&
+	return concerns_port(&link->at->rule, frame->v6, frame, read_frame) &&
 	       matches_special(link, frame->ip, frame->v6, bytes, &mark);
 }
 

@@ -32,7 +32,7 @@ typedef const void *(*ipcuckoo_read_fn)(const void *packet, unsigned int at, uns
 
 bool ipcuckoo_ports_read(struct ipcuckoo_ports *ports, const u8 *data, unsigned int size);
 bool ipcuckoo_ports_same(const struct ipcuckoo_ports *a, const struct ipcuckoo_ports *b);
-bool ipcuckoo_ports_match(const struct ipcuckoo_ports *ports, u8 protocol, bool v6,
+bool ipcuckoo_ports_match(const struct ipcuckoo_ports *ports, u8 protocol, bool later, bool v6,
 			  const void *packet, ipcuckoo_read_fn read);
 
 #endif /* _IPCUCKOO_PORTS_H */

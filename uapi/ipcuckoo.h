@@ -458,7 +458,10 @@
  *   with its first and its last port, 2 bytes each in network byte order. They are
  *   in ascending order, and between two of them is a port that is in none. The
  *   header of the protocol may be behind extension headers of IPv6. A fragment
- *   other than the first has no ports, so the attachment does not act on it.
+ *   other than the first has no ports, so the attachment does not act on it. If
+ *   the first fragment of an IPv6 packet ends before the ports, an attachment with
+ *   the verdict drop acts on it as if they were in PORTS, as hosts may reassemble
+ *   the packet; one with another verdict does not act on it.
  *
  *   With NEW, the attachment does not act on packets of connections that connection
  *   tracking (nf_conntrack) knows as established, nor on those that are related to

@@ -2,8 +2,9 @@
 # SPDX-License-Identifier: GPL-2.0
 """Attachments with "proto" and "dport" act on packets to these ports, and on no others: random
 attachments, and frames of TCP, UDP, SCTP and other protocols, whole and fragmented, behind options,
-extension headers and VLAN tags, or cut off. The client sends them, the firewall sends them back, and
-what comes back and is counted must be what a naive reference says. "xdp": the attachments are in XDP.
+extension headers and VLAN tags, or cut off. Some first fragments end before the port. The client sends
+them, the firewall sends them back, and what comes back and is counted must be what a naive reference
+says. "xdp": the attachments are in XDP.
 KTAP. SEED repeats a run."""
 import json
 import os
@@ -43,10 +44,12 @@ def checksum(data):
 
 
 class Frame:
-    """A frame. dport: the port that an attachment must find; None: it has none. number: by which it is
-    found again: the identification of IPv4, the flow label of IPv6."""
+    """A frame. dport: the port that an attachment must find; None: it has none. later: the protocols of
+    which a later fragment may have a port, as this one ends before it. number: by which it is found again:
+    the identification of IPv4, the flow label of IPv6. early: the attachments are in front of IP, and
+    count what is behind the packet, too."""
 
-    def __init__(self, rng, number):
+    def __init__(self, rng, number, early):
         self.number = number
         self.family = rng.choice((4, 6) if has_ipv6() else (4,))
         self.protocol = rng.choice((*PROTOCOLS.values(), *PROTOCOLS.values(), *OTHERS))
@@ -58,16 +61,20 @@ class Frame:
         payload = struct.pack(">HH", rng.choice(PORTS), port) + bytes(rng.choice((4, 16, 60)))
         if rng.random() < 0.1:
             payload = payload[:rng.randrange(4)]
-        fragment = rng.choice((None, None, None, "first", "later"))
+        # "only": no fragment follows; IPv6 then has a header of fragments all the same.
+        fragment = rng.choice((None, None, None, "first", "first", "only", "later"))
         # The first fragment has a multiple of 8 bytes.
         if fragment == "first":
             payload = payload[:len(payload) & ~7]
         has_ports = self.protocol in PROTOCOLS.values() and len(payload) >= 4 and fragment != "later"
         self.dport = port if has_ports else None
+        self.later = ()
+        # Bytes of the frame behind the packet
+        self.surplus = 0
         self.tags = rng.choice((0, 0, 0, 1, 2))
         build = self.build4 if self.family == 4 else self.build6
         self.data = self.ethernet() + build(rng, payload, fragment)
-        self.bytes = len(self.data) - 14 - 4 * self.tags
+        self.bytes = len(self.data) - 14 - 4 * self.tags - (0 if early else self.surplus)
 
     def ethernet(self):
         macs = b"".join(bytes.fromhex(MACS[end].replace(":", "")) for end in ("firewall", "client"))
@@ -77,7 +84,7 @@ class Frame:
 
     def build4(self, rng, payload, fragment):
         options = b"\x01" * (4 * rng.choice((0, 0, 1, 10)))
-        offset = {None: 0, "first": 0x2000, "later": rng.choice((1, 0x2001, 100))}[fragment]
+        offset = {None: 0, "only": 0, "first": 0x2000, "later": rng.choice((1, 0x2001, 100))}[fragment]
         header = struct.pack(">BBHHHBBH4s4s", 0x45 + len(options) // 4, 0,
                              20 + len(options) + len(payload), self.number, offset, 64,
                              self.protocol, 0, socket.inet_aton(self.source),
@@ -92,9 +99,11 @@ class Frame:
         # Behind a later fragment's header are bytes from the middle.
         following = [*kinds[1:], self.protocol]
         headers = b""
+        starts = []     # where each header begins, the protocol's the last one
         for kind, following_kind in zip(kinds, following):
+            starts.append(len(headers))
             if kind == FRAGMENT:
-                offset = 1 if fragment == "first" else rng.choice((8, 9, 800))
+                offset = {"only": 0, "first": 1, "later": rng.choice((8, 9, 800))}[fragment]
                 headers += struct.pack(">BBHI", following_kind, 0, offset, self.number)
                 continue
             # The kernel drops packets whose hop-by-hop options have more padding.
@@ -108,10 +117,35 @@ class Frame:
             else:
                 size = 4 + 8 * units
                 headers += struct.pack(">BBBB", following_kind, units, 1, size) + bytes(size)
-        return struct.pack(">IHBB16s16s", 6 << 28 | self.number, len(headers) + len(payload),
+        data = headers + payload
+        length = len(data)
+        if fragment in ("first", "only"):
+            starts.append(len(headers))
+            length = self.end_early(rng, list(zip([*kinds, self.protocol], starts)), length)
+            if fragment == "only":
+                self.later = ()
+            if rng.random() < 0.5:
+                data = data[:length]
+            self.surplus = len(data) - length
+        return struct.pack(">IHBB16s16s", 6 << 28 | self.number, length,
                            kinds[0] if kinds else self.protocol, 64,
                            socket.inet_pton(socket.AF_INET6, self.source),
-                           socket.inet_pton(socket.AF_INET6, self.destination)) + headers + payload
+                           socket.inet_pton(socket.AF_INET6, self.destination)) + data
+
+    def end_early(self, rng, headers, length):
+        """Where a first fragment ends: sometimes somewhere behind its header of fragments. headers: their
+        kinds and where they begin; the last one is the protocol's."""
+        if rng.random() < 0.5:
+            earliest = dict(headers)[FRAGMENT] + 8
+            length = rng.randrange(earliest, length + 1, 8)
+        kind, start = headers[-1]
+        if start + 4 > length:
+            self.dport = None
+            self.later = (kind,)
+        # The first bytes of a header say which one follows.
+        if any(start + 2 > length for _, start in headers[:-1]):
+            self.later = tuple(PROTOCOLS.values())
+        return length
 
 
 def number_of(data):
@@ -144,9 +178,14 @@ class Attachment:
             self.ports |= set(range(first, last + 1))
             yield str(first) if first == last else f"{first}{rng.choice('-:')}{last}"
 
+    def concerns(self, frame):
+        """Is it about the ports of a frame?"""
+        protocol = PROTOCOLS.get(self.protocol)
+        return (not protocol or (frame.protocol == protocol and frame.dport in self.ports) or
+                (self.verdict == "drop" and protocol in frame.later))
+
     def matches(self, frame):
-        if self.protocol and (frame.protocol != PROTOCOLS[self.protocol] or
-                              frame.dport not in self.ports):
+        if not self.concerns(frame):
             return False
         # The set "masked" is one of IPv4.
         if self.set == "masked" and frame.family == 6:
@@ -230,8 +269,8 @@ def differences(net, client, attachments, frames):
     for frame in frames:
         client.send(frame.data)
     back = receive(net, client, frames, expected)
-    differences.fates |= {(frame.family, frame.dport is not None, frame.number in back)
-                          for frame in frames}
+    differences.fates |= {(frame.family, "later" if frame.later else frame.dport is not None,
+                           frame.number in back) for frame in frames}
     for frame in frames:
         if (frame.number in expected) != (frame.number in back):
             yield (f"frame {frame.number} {'came' if frame.number in back else 'did not come'} back:"
@@ -293,17 +332,17 @@ def body(out):
                 must("cannot reset counters", TOOL, "--force", "add", "counted", "-exist",
                      address, "packets", "0", "bytes", "0")
             attachments = attach_some(rng, place) if number else attach_one(place)
-            frames = [Frame(rng, 1 + i) for i in range(FRAMES)]
+            frames = [Frame(rng, 1 + i, place.startswith(("ingress", "xdp"))) for i in range(FRAMES)]
             wrong = list(differences(net, client, attachments, frames))
             if wrong:
                 out.note("\n".join(wrong[:4]) + "\n" + call(TOOL, "save", "--all").stdout)
             out.case(f"{place or 'ip'}, round {number + 1}", not wrong)
             if wrong:
                 return
-    families = (4, 6) if has_ipv6() else (4,)
+    kinds = {4: (False, True), 6: (False, True, "later")} if has_ipv6() else {4: (False, True)}
     out.case("frames with and without ports came back, and did not",
-             differences.fates == {(family, ports, back) for family in families
-                                   for ports in (False, True) for back in (False, True)})
+             differences.fates == {(family, ports, back) for family, each in kinds.items()
+                                   for ports in each for back in (False, True)})
     must("cannot detach", TOOL, "--force", "detach", "--all")
     client.close()
     net.close()
