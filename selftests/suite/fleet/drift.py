@@ -4,6 +4,7 @@
 is again what its sources say within five seconds, and attached. KTAP. With words, only these tests run:
 "drift.py ways module"."""
 import fcntl
+import json
 import os
 import re
 import signal
@@ -285,6 +286,33 @@ def test_attach(b):
     b.case("a line that was removed takes its attachment with it", wait_for(
         lambda: "dst count" not in tool("save", "--all"), SECONDS), tool("save", "--all"))
     b.case("the other one stays", "src drop" in tool("save", "--all"))
+
+    def attached():
+        """The numbers of the attachments, by what they are limited to, order and priority"""
+        return {(at["new"], at.get("dport"), at["order"], at["priority"]): at["id"]
+                for at in json.loads(tool("-j", "stats"))["attachments"]}
+
+    limited = "src drop loopback new\n  src drop loopback proto udp dport 22\n"
+    configure(f"attach = src drop loopback\n  {limited}")
+    b.case("one set is attached in three ways", wait_for(lambda: len(attached()) == 3, SECONDS),
+           attached())
+    before = attached()
+    configure(f"attach = {limited}")
+    before.pop((False, None, 20, -450), None)
+    b.case("one of them is removed, and the others stay", wait_for(
+        lambda: attached() == before, SECONDS), (before, attached()))
+    configure(f"attach = src drop loopback priority -100\n  {limited}")
+    b.case("another one comes", wait_for(lambda: len(attached()) == 3, SECONDS), attached())
+    before = attached()
+    read = b.daemon.messages().count("was read again")
+    configure(f"attach = src drop loopback\n  {limited}")
+    b.case("a line that asks for less keeps its attachment", wait_for(
+        lambda: b.daemon.messages().count("was read again") > read and
+        b.state()["state"] == "good", SECONDS) and attached() == before,
+           (before, attached()))
+    configure("attach = src drop loopback order 20\n")
+    b.case("a line that asks for another order replaces it", wait_for(
+        lambda: set(attached()) == {(False, None, 20, -450)}, SECONDS), attached())
     for wrong, says in (("src", "verdict"), ("drop src", "before the verdict"), ("eth0", "direction"),
                         ("src drop xdp dev lo", "no right to load"), ("src drop prioty 5", "prioty"),
                         ("src drop order x", "order"), ("src drop priority 1e9", "priority"),

@@ -193,20 +193,49 @@ bool attachments_keep(struct daemon *daemon, struct target *const *targets, size
 	return refused;
 }
 
-void attachments_remove(struct daemon *daemon, const struct target *was, const struct target *is)
+/* Whether an attachment is the first one that a line asks for. */
+static bool is_used(const struct target *target, const struct nl_attachment *all, size_t count,
+		    const struct nl_attachment *have)
 {
-	struct nl_attachment remove;
-	uint32_t detached;
 	size_t i;
 
+	for (i = 0; target && i < target->attachment_count; i++)
+		if (find_wanted(&target->attachments[i], all, count) == have)
+			return true;
+	return false;
+}
+
+static bool has_line(const struct target *target, const struct nl_attachment *line)
+{
+	size_t i;
+
+	for (i = 0; target && i < target->attachment_count; i++)
+		if (is_wanted(line, &target->attachments[i]) &&
+		    is_wanted(&target->attachments[i], line))
+			return true;
+	return false;
+}
+
+void attachments_remove(struct daemon *daemon, const struct target *was, const struct target *is)
+{
+	struct nl_attachment by_id = { .flags = IPCUCKOO_F_EXIST }, *all = NULL;
+	size_t count = 0, i, j;
+	uint32_t detached;
+
+	if (!daemon->nl || nl_attachments(daemon->nl, &all, &count) < 0)
+		return;
 	for (i = 0; i < was->attachment_count; i++) {
-		remove = was->attachments[i];
-		if (is && find_wanted(&remove, is->attachments, is->attachment_count))
+		if (has_line(is, &was->attachments[i]))
 			continue;
-		remove.has_mark = remove.verdict == IPCUCKOO_VERDICT_MARK;
-		remove.flags &= IPCUCKOO_F_EXIST | IPCUCKOO_F_LOOPBACK | IPCUCKOO_F_NEW;
-		if (daemon->nl && !nl_detach(daemon->nl, &remove, &detached))
-			log_info("[set %s] is detached, as its line was removed: %s", was->name,
-				 was->attach[i]);
+		for (j = 0; j < count; j++) {
+			if (!is_wanted(&was->attachments[i], &all[j]) ||
+			    is_used(is, all, count, &all[j]))
+				continue;
+			by_id.id = all[j].id;
+			if (!nl_detach(daemon->nl, &by_id, &detached) && detached)
+				log_info("[set %s] is detached, as its line was removed: %s",
+					 was->name, was->attach[i]);
+		}
 	}
+	free(all);
 }
