@@ -353,6 +353,50 @@ static int print_attached(const struct tool *tool, const struct nl_set *set,
 	return STATUS_OK;
 }
 
+/* Whether a set is attached with accept where it can let packets past another attachment. */
+static bool is_accepted(const struct nl_attachment *all, size_t count, const char *set,
+			const struct nl_attachment *drop)
+{
+	for (; count--; all++)
+		if (all->verdict == IPCUCKOO_VERDICT_ACCEPT && !strcmp(all->set, set) &&
+		    same_place(all, drop) && all->priority == drop->priority)
+			return true;
+	return false;
+}
+
+/* Whether accept comes before drop with new, but at another priority, so that it ends another chain. */
+static bool is_in_vain(const struct nl_attachment *accept, const struct nl_attachment *drop)
+{
+	return accept->verdict == IPCUCKOO_VERDICT_ACCEPT &&
+	       drop->verdict == IPCUCKOO_VERDICT_DROP && drop->flags & IPCUCKOO_F_NEW &&
+	       same_place(accept, drop) && accept->direction & drop->direction &&
+	       (!accept->dev[0] || !drop->dev[0] || same_device(accept->dev, drop->dev));
+}
+
+/* new changes the default priority, so that accept and drop can be in two chains unawares. */
+static void warn_accept(const struct tool *tool, uint32_t id)
+{
+	const struct nl_attachment *one, *other, *accept, *drop;
+	struct nl_attachment *all;
+	size_t count;
+
+	if (!id || nl_attachments(tool->nl, &all, &count) < 0)
+		return;
+	for (one = all; one < all + count && one->id != id; one++)
+		;
+	for (other = all; one < all + count && other < all + count; other++) {
+		accept = one->verdict == IPCUCKOO_VERDICT_ACCEPT ? one : other;
+		drop = accept == one ? other : one;
+		if (!is_in_vain(accept, drop) || is_accepted(all, count, accept->set, drop))
+			continue;
+		warn(tool, "Warning: set %s is attached with drop and new at priority %d, where %s is not accepted: accept at priority %d ends the chain of that priority only; accept it there, too: ipcuckoo attach %s %s accept priority %d",
+		     drop->set, drop->priority, accept->set, accept->priority, accept->set,
+		     meaning_word(direction_words, accept->direction), drop->priority);
+		break;
+	}
+	free(all);
+}
+
 static int check_xdp(const struct tool *tool, const struct nl_attachment *attachment)
 {
 	if (!attachment->dev[0])
@@ -464,7 +508,10 @@ int run_attach(struct tool *tool, struct words *words)
 	if (!status)
 		status = program_confirm(tool, &attachment);
 	program_unlock();
-	return status ? status : print_attached(tool, &set, &attachment, id);
+	if (status)
+		return status;
+	warn_accept(tool, id);
+	return print_attached(tool, &set, &attachment, id);
 }
 
 static bool is_number(const char *word)

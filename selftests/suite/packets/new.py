@@ -212,6 +212,37 @@ def test_untracked(out, net):
     old.close()
 
 
+def test_accept(out, net):
+    """accept shields from "drop new" only at the same priority, and the tool warns."""
+    peer = ADDRESSES[4][0]
+    there = "ipcuckoo attach friends src accept priority -199\n"
+
+    def warning(*words):
+        done = call(TOOL, "--force", "attach", *words)
+        return done.stderr if not done.returncode else "it failed"
+
+    def warned(*words):
+        said = warning(*words)
+        return "Warning: set peers " in said and there in said
+    tool("create", "friends", "hash:ip")
+    tool("add", "friends", peer)
+    fresh_set(peer)
+    attach("src", "drop", "new")
+    out.case("accept behind drop new: a warning", warned("friends", "src", "accept"))
+    out.case("it does not let packets past", not opens(net, 4, peer, 1201))
+    tool("detach", "peers")
+    out.case("accept in front of drop new: a warning", warned("peers", "src", "drop", "new"))
+    out.case("none for another direction, and without new",
+             not warning("peers", "dst", "drop", "new") and not warning("peers", "src", "drop"))
+    tool("detach", "peers")
+    out.case("none at the same priority",
+             not warning("friends", "src", "accept", "priority", "-199") and
+             not warning("peers", "src", "drop", "new"))
+    out.case("it lets packets past", opens(net, 4, peer, 1201, patience=SECONDS))
+    tool("detach", "--all")
+    tool("destroy", "friends")
+
+
 def test_refused(out):
     for words, why in ((("ingress", "dev", "eth0"), "ingress comes before connection tracking"),
                        (("xdp", "dev", "eth0"), "xdp comes before connection tracking"),
@@ -258,6 +289,7 @@ def body(out):
         test_connections(out, net, family)
         test_datagrams(out, net, family)
     test_untracked(out, net)
+    test_accept(out, net)
     test_refused(out)
     tool("destroy")
     unload("ipcuckoo")
