@@ -599,8 +599,9 @@ int ipcuckoo_points_prepare(struct ipcuckoo_net *pernet, bool rtnl)
 	if (!err)
 		err = make_chains(pernet);
 	if (!err)
-		err = begin_conntrack(pernet);
-	return err ?: connect_points(pernet, rtnl);
+		err = connect_points(pernet, rtnl);
+	/* This comes last, since it is not undone. */
+	return err ?: begin_conntrack(pernet);
 }
 
 /**
