@@ -2,7 +2,9 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <signal.h>
 #include <string.h>
+#include <sys/signalfd.h>
 #include <unistd.h>
 
 #include "cmd/stream.h"
@@ -98,33 +100,42 @@ static int left_ms(const struct stream *stream)
 	return left > 0 ? left * 1000 + 1 : 0;
 }
 
-/* Return: 0 at the end, or a negative errno. */
-static int read_all(struct stream *stream, struct feed_stream *lines, int fd)
+/* @signals: a descriptor that can be read when a signal has come that ends the stream; what is in the pipe
+ * by then, of which one read takes all, is still applied. Return: 0 at the end, or a negative errno.
+ */
+static int read_all(struct stream *stream, struct feed_stream *lines, int fd, int signals)
 {
-	struct pollfd poll_fd = { .fd = fd, .events = POLLIN };
+	struct pollfd fds[] = { { .fd = fd, .events = POLLIN }, { .fd = signals, .events = POLLIN } };
 	static char data[64 << 10];
 	ssize_t len;
 	bool before;
 
 	for (;;) {
-		if (!poll(&poll_fd, 1, left_ms(stream))) {
+		if (poll(fds, 2, left_ms(stream)) < 0)
+			continue;
+		if (!fds[0].revents) {
 			flush(stream);
+			if (fds[1].revents)
+				return 0;
 			continue;
 		}
 		len = read(fd, data, sizeof(data));
-		if (len < 0 && errno == EINTR)
+		if (len < 0 && (errno == EINTR || errno == EAGAIN))
 			continue;
-		if (len < 0)
-			return -errno;
+		if (len < 0) {
+			len = -errno;
+			flush(stream);
+			return len;
+		}
 		before = packed_count(&stream->feed->entries);
 		len = len ? feed_push(lines, data, len) ? : feed_flush(lines) ? : 1 : feed_end(lines);
 		if (!before)
 			stream->since = monotonic_seconds();
-		if (len <= 0 || !left_ms(stream) ||
+		if (len <= 0 || fds[1].revents || !left_ms(stream) ||
 		    packed_count(&stream->feed->entries) >= ENTRIES_MOST)
 			flush(stream);
-		if (len <= 0)
-			return len;
+		if (len <= 0 || fds[1].revents)
+			return len < 0 ? len : 0;
 	}
 }
 
@@ -134,15 +145,28 @@ int stream_run(struct tool *tool, struct feed *feed, stream_apply_fn *apply_entr
 	int fd = strcmp(tool->file, "-") ? open(tool->file, O_RDONLY | O_CLOEXEC) : STDIN_FILENO, err;
 	struct feed_fault fault = { .file = tool->file };
 	struct feed_stream *lines;
+	sigset_t ends, before;
+	int signals;
 
 	if (fd < 0)
 		return fail(tool, STATUS_REFUSED, "%s cannot be opened: %s", tool->file, strerror(errno));
+	sigemptyset(&ends);
+	sigaddset(&ends, SIGINT);
+	sigaddset(&ends, SIGTERM);
+	sigprocmask(SIG_BLOCK, &ends, &before);
+	signals = signalfd(-1, &ends, SFD_CLOEXEC);
+	if (signals < 0)
+		return fail(tool, STATUS_REFUSED, "cannot wait for signals: %s", strerror(errno));
 	reporting = &stream;
 	feed->skip_invalid = true;
 	feed->report = report;
 	lines = feed_open(feed, &fault);
-	err = lines ? read_all(&stream, lines, fd) : -ENOMEM;
+	err = lines ? read_all(&stream, lines, fd, signals) : -ENOMEM;
 	feed_close(lines);
+	close(signals);
+	while (sigtimedwait(&ends, NULL, &(struct timespec){ 0 }) > 0)
+		;
+	sigprocmask(SIG_SETMASK, &before, NULL);
 	if (fd != STDIN_FILENO)
 		close(fd);
 	if (err == -EINVAL)

@@ -17,10 +17,10 @@
 typedef int stream_apply_fn(struct tool *tool, struct packed *entries, void *data);
 
 /*
- * Read tool->file, or standard input if that is "-", to its end, and apply what has come a tenth of a
- * second after its first line, or earlier if it is much. A line that is no entry, and an entry that
- * cannot be applied, get a message and do not stop the others. @feed: how to read lines. Return:
- * STATUS_OK, or the status of the first message.
+ * Read tool->file, or standard input if that is "-", to its end or to SIGINT or SIGTERM, and apply what
+ * has come a tenth of a second after its first line, or earlier if it is much. A line that is no entry,
+ * and an entry that cannot be applied, get a message and do not stop the others. @feed: how to read
+ * lines. Return: STATUS_OK, or the status of the first message.
  */
 int stream_run(struct tool *tool, struct feed *feed, stream_apply_fn *apply, void *data);
 

@@ -78,6 +78,31 @@ exec 7>&-
 wait $pid
 check "the program ends with the pipe" "0 " "$? $(< err)"
 
+for signal in TERM INT; do
+	"$IPCUCKOO" add s -f - < pipe 2> err &
+	pid=$!
+	exec 7> pipe
+	echo 10.0.1.1 >&7
+	arrives s 10.0.1.1 > unused
+	printf '10.0.1.2\n10.0.1.3' >&7
+	kill -$signal $pid
+	wait $pid
+	check "SIG$signal ends the program; what has come is in the set, but for half a line" "0 yes no" \
+		"$? $(arrives s 10.0.1.2) $(arrives s 10.0.1.3)"
+	exec 7>&-
+	ipcuckoo del s 10.0.1.1 10.0.1.2
+done
+# A terminal gives what was written to it, and then an error.
+python3 - "$IPCUCKOO" 2> err <<-END
+	import os, pty, subprocess, sys
+	ours, theirs = pty.openpty()
+	os.write(theirs, b"10.0.1.4\n")
+	os.close(theirs)
+	sys.exit(subprocess.run([sys.argv[1], "add", "s", "-f", "-"], stdin=ours).returncode)
+END
+check "what came in front of a read error is in the set" "1 yes 1" \
+	"$? $(arrives s 10.0.1.4) $(grep -c 'cannot be read: Input/output error' err)"
+
 ipcuckoo create small hash:ip maxelem 3
 printf '10.0.0.%d\n' 1 2 3 4 5 | ipcuckoo add small -f - 2> err
 check "a set that is full: what fits is in it" "3 2" \
