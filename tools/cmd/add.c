@@ -13,11 +13,13 @@
  * struct job - what add or del does with entries
  * @change:	does it
  * @kind:	BULK_ADD or BULK_DEL
+ * @done:	"added" or "deleted"
  * @sum:	entries changed, and not changed, by all requests
  */
 struct job {
 	int (*change)(struct bulk *bulk);
 	enum bulk_kind kind;
+	const char *done;
 	struct nl_set set;
 	struct options options;
 	struct entry_value value;
@@ -41,9 +43,17 @@ static int change_entries(struct tool *tool, struct packed *entries, void *data)
 	status = bulk_guard(&bulk, job->kind, NULL);
 	if (!status)
 		status = job->change(&bulk);
+	if (status)
+		return status;
 	job->sum.changed += bulk.change.changed;
 	job->sum.unchanged += bulk.change.unchanged;
-	return status;
+	return STATUS_OK;
+}
+
+static void print_sum(const struct tool *tool, const struct job *job)
+{
+	if (tool->json)
+		bulk_print_json(job->set.name, job->done, &job->sum);
 }
 
 /* Entries come line by line. One that is there, or not there, is no error then. */
@@ -55,12 +65,15 @@ static int change_stream(struct tool *tool, struct job *job)
 		.expand_limit = bulk_expand_limit(&job->set, job->options.expand),
 		.has_expand = true,
 	};
+	int status;
 
 	if (job->options.check)
 		return fail(tool, STATUS_USAGE, "--check needs entries on the command line");
 	tool->exist = true;
 	warn_kept(tool, job->set.name);
-	return stream_run(tool, &feed, change_entries, job);
+	status = stream_run(tool, &feed, change_entries, job);
+	print_sum(tool, job);
+	return status;
 }
 
 static int change_words(struct tool *tool, const struct words *words, struct job *job)
@@ -71,8 +84,10 @@ static int change_words(struct tool *tool, const struct words *words, struct job
 
 	if (!status && !job->options.check) {
 		status = change_entries(tool, &entries, job);
-		if (!status)
+		if (!status) {
 			warn_kept(tool, job->set.name);
+			print_sum(tool, job);
+		}
 	}
 	packed_free(&entries);
 	return status;
@@ -81,7 +96,7 @@ static int change_words(struct tool *tool, const struct words *words, struct job
 static int change_set(struct tool *tool, struct words *words,
 		      int (*change)(struct bulk *bulk), enum bulk_kind kind, const char *done)
 {
-	struct job job = { .change = change, .kind = kind };
+	struct job job = { .change = change, .kind = kind, .done = done };
 	int status;
 
 	status = options_parse(tool, OPTIONS_OF_ENTRIES, words, tool->file ? 1 : 2, INT_MAX,
@@ -97,8 +112,6 @@ static int change_set(struct tool *tool, struct words *words,
 	if (!status)
 		status = words->count > 1 ? change_words(tool, words, &job) :
 					    change_stream(tool, &job);
-	if (!status && !job.options.check && tool->json)
-		bulk_print_json(job.set.name, done, &job.sum);
 	return status;
 }
 

@@ -107,6 +107,11 @@ ipcuckoo create small hash:ip maxelem 3
 printf '10.0.0.%d\n' 1 2 3 4 5 | ipcuckoo add small -f - 2> err
 check "a set that is full: what fits is in it" "3 2" \
 	"$(members small | wc -w) $(grep -c full err)"
+printf '10.0.0.%d\n' 1 2 9 | ipcuckoo -j del small -f - > out
+check "-j: the sum" '{"set":"small","deleted":2,"unchanged":1}' "$(tr -d ' \n' < out)"
+printf '10.0.0.%d\n' 1 2 3 4 5 | ipcuckoo -j add small -f - > out 2> err
+check "-j: only what succeeded counts, and an error does not keep it from being printed" \
+	'{"set":"small","added":2,"unchanged":1}' "$(tr -d ' \n' < out)"
 ipcuckoo destroy small
 
 ipcuckoo create many hash:ip
