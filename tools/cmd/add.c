@@ -14,17 +14,39 @@
  * @change:	does it
  * @kind:	BULK_ADD or BULK_DEL
  * @done:	"added" or "deleted"
+ * @name:	of the set
+ * @feed:	how lines are read
  * @sum:	entries changed, and not changed, by all requests
  */
 struct job {
 	int (*change)(struct bulk *bulk);
 	enum bulk_kind kind;
 	const char *done;
+	const char *name;
 	struct nl_set set;
+	struct feed feed;
 	struct options options;
 	struct entry_value value;
 	struct nl_change sum;
 };
+
+/* Connect to the module, and read what the set is. */
+static int look_up(struct tool *tool, void *data)
+{
+	struct job *job = data;
+	int status = find_set(tool, job->name, &job->set);
+
+	if (!status)
+		status = options_check(tool, &job->options, &job->set);
+	if (!status)
+		status = options_value(tool, &job->options, &job->set, &job->value);
+	if (status)
+		return status;
+	job->feed.family = job->set.family;
+	job->feed.hosts_only = job->set.type != IPCUCKOO_TYPE_HASH_NET;
+	job->feed.expand_limit = bulk_expand_limit(&job->set, job->options.expand);
+	return STATUS_OK;
+}
 
 static int change_entries(struct tool *tool, struct packed *entries, void *data)
 {
@@ -53,25 +75,23 @@ static int change_entries(struct tool *tool, struct packed *entries, void *data)
 static void print_sum(const struct tool *tool, const struct job *job)
 {
 	if (tool->json)
-		bulk_print_json(job->set.name, job->done, &job->sum);
+		bulk_print_json(job->name, job->done, &job->sum);
 }
 
 /* Entries come line by line. One that is there, or not there, is no error then. */
 static int change_stream(struct tool *tool, struct job *job)
 {
-	struct feed feed = {
-		.family = job->set.family,
-		.hosts_only = job->set.type != IPCUCKOO_TYPE_HASH_NET,
-		.expand_limit = bulk_expand_limit(&job->set, job->options.expand),
-		.has_expand = true,
+	const struct stream_target target = {
+		.find = look_up, .apply = change_entries, .done = job->done, .data = job,
 	};
 	int status;
 
 	if (job->options.check)
 		return fail(tool, STATUS_USAGE, "--check needs entries on the command line");
 	tool->exist = true;
-	warn_kept(tool, job->set.name);
-	status = stream_run(tool, &feed, change_entries, job);
+	job->feed.has_expand = true;
+	warn_kept(tool, job->name);
+	status = stream_run(tool, &job->feed, &target);
 	print_sum(tool, job);
 	return status;
 }
@@ -85,7 +105,7 @@ static int change_words(struct tool *tool, const struct words *words, struct job
 	if (!status && !job->options.check) {
 		status = change_entries(tool, &entries, job);
 		if (!status) {
-			warn_kept(tool, job->set.name);
+			warn_kept(tool, job->name);
 			print_sum(tool, job);
 		}
 	}
@@ -103,16 +123,12 @@ static int change_set(struct tool *tool, struct words *words,
 			       &job.options);
 	if (!status && kind == BULK_DEL)
 		status = options_only(tool, &job.options, OPTIONS);
+	job.name = words->word[0];
 	if (!status)
-		status = find_set(tool, words->word[0], &job.set);
-	if (!status)
-		status = options_check(tool, &job.options, &job.set);
-	if (!status)
-		status = options_value(tool, &job.options, &job.set, &job.value);
-	if (!status)
-		status = words->count > 1 ? change_words(tool, words, &job) :
-					    change_stream(tool, &job);
-	return status;
+		status = look_up(tool, &job);
+	if (status)
+		return status;
+	return words->count > 1 ? change_words(tool, words, &job) : change_stream(tool, &job);
 }
 
 int run_add(struct tool *tool, struct words *words)

@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/signalfd.h>
 #include <unistd.h>
@@ -23,8 +24,7 @@
 struct stream {
 	struct tool *tool;
 	struct feed *feed;
-	stream_apply_fn *apply;
-	void *data;
+	const struct stream_target *target;
 	double since;
 	int status;
 };
@@ -64,8 +64,7 @@ static void apply(struct stream *stream, struct packed *entries)
 	int status, i;
 
 	tool.quiet |= many;
-	status = stream->apply(&tool, entries, stream->data);
-	stream->tool->nl = tool.nl;
+	status = stream->target->apply(&tool, entries, stream->target->data);
 	if (!status)
 		return;
 	if (!many && !stream->status)
@@ -80,12 +79,36 @@ static void apply(struct stream *stream, struct packed *entries)
 	}
 }
 
+/* Connect anew, as the module may be another one by now, and look the set up. Return: whether it is there;
+ * if not, a message says how many entries were lost.
+ */
+static bool find(struct stream *stream, size_t count)
+{
+	struct tool tool = *stream->tool;
+	char *why = NULL;
+	int status;
+
+	nl_close(tool.nl);
+	tool.nl = NULL;
+	tool.said = &why;
+	status = stream->target->find(&tool, stream->target->data);
+	stream->tool->nl = tool.nl;
+	if (status)
+		fail(stream->tool, status, "%zu %s not %s: %s", count, count > 1 ? "entries were" : "entry was",
+		     stream->target->done, why ? : strerror(ENOMEM));
+	if (!stream->status)
+		stream->status = status;
+	free(why);
+	return !status;
+}
+
 static void flush(struct stream *stream)
 {
 	struct packed entries = stream->feed->entries;
+	size_t count = packed_count(&entries);
 
 	stream->feed->entries = (struct packed){ 0 };
-	if (packed_count(&entries))
+	if (count && find(stream, count))
 		apply(stream, &entries);
 	packed_free(&entries);
 }
@@ -139,9 +162,9 @@ static int read_all(struct stream *stream, struct feed_stream *lines, int fd, in
 	}
 }
 
-int stream_run(struct tool *tool, struct feed *feed, stream_apply_fn *apply_entries, void *data)
+int stream_run(struct tool *tool, struct feed *feed, const struct stream_target *target)
 {
-	struct stream stream = { .tool = tool, .feed = feed, .apply = apply_entries, .data = data };
+	struct stream stream = { .tool = tool, .feed = feed, .target = target };
 	int fd = strcmp(tool->file, "-") ? open(tool->file, O_RDONLY | O_CLOEXEC) : STDIN_FILENO, err;
 	struct feed_fault fault = { .file = tool->file };
 	struct feed_stream *lines;

@@ -7,14 +7,19 @@
 #include "lib/feed.h"
 
 /**
- * typedef stream_apply_fn - apply the entries of some lines to a set
- * @tool:	the run, for messages
- * @entries:	the entries, in any order
- * @data:	from the caller
- *
- * Return: STATUS_OK, or another status after a message; nothing has changed then.
+ * struct stream_target - what the entries of some lines are applied to. The functions return
+ *			  STATUS_OK, or another status after a message
+ * @find:	connects to the module, and reads what the set is: others may have changed it
+ * @apply:	applies entries, in any order, all or none
+ * @done:	"added" or "deleted"
+ * @data:	for the functions
  */
-typedef int stream_apply_fn(struct tool *tool, struct packed *entries, void *data);
+struct stream_target {
+	int (*find)(struct tool *tool, void *data);
+	int (*apply)(struct tool *tool, struct packed *entries, void *data);
+	const char *done;
+	void *data;
+};
 
 /*
  * Read tool->file, or standard input if that is "-", to its end or to SIGINT or SIGTERM, and apply what
@@ -22,6 +27,6 @@ typedef int stream_apply_fn(struct tool *tool, struct packed *entries, void *dat
  * and an entry that cannot be applied, get a message and do not stop the others. @feed: how to read
  * lines. Return: STATUS_OK, or the status of the first message.
  */
-int stream_run(struct tool *tool, struct feed *feed, stream_apply_fn *apply, void *data);
+int stream_run(struct tool *tool, struct feed *feed, const struct stream_target *target);
 
 #endif /* IPCUCKOO_TOOL_CMD_STREAM_H */

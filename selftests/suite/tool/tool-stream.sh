@@ -126,5 +126,35 @@ printf '192.0.2.50\n0.0.0.0/0\n192.0.2.51\n' | "$IPCUCKOO" add s -f - 2> err
 check "the guard refuses a single entry" "1 1 yes yes 0" "$? $(grep -c 0.0.0.0/0 err) $(
 	arrives s 192.0.2.50) $(arrives s 192.0.2.51) $(members s | grep -c 0.0.0.0/0)"
 ipcuckoo detach s
+
+"$IPCUCKOO" add s -f - < pipe 2> err &
+pid=$!
+exec 7> pipe
+echo 192.0.2.70 >&7
+check "a set that is not attached" yes "$(arrives s 192.0.2.70)"
+ipcuckoo attach s src drop
+printf '64.0.0.0/4\n192.0.2.71\n' >&7
+check "that is attached while the program runs: the guard is asked" "yes 0 1" \
+	"$(arrives s 192.0.2.71) $(members s | grep -c 64.0.0.0/4) $(grep -c 64.0.0.0/4 err)"
+ipcuckoo detach s
+ipcuckoo destroy s
+printf '192.0.2.%d\n' 72 73 >&7
+busywait 5 grep -q "2 entries were not added: .*does not exist" err
+check "that is destroyed: one message" "0 2" "$? $(wc -l < err)"
+ipcuckoo create s hash:ip
+echo 192.0.2.74 >&7
+check "and made anew, of another type" yes "$(arrives s 192.0.2.74)"
+ipcuckoo destroy s
+rmmod ipcuckoo
+echo 192.0.2.75 >&7
+busywait 5 grep -q "1 entry was not added: .*not loaded" err
+check "without the module: one message" "0 3" "$? $(wc -l < err)"
+insmod "$IPCUCKOO_KO"
+ipcuckoo create s hash:ip
+echo 192.0.2.76 >&7
+check "with the module, whose number is another one" yes "$(arrives s 192.0.2.76)"
+exec 7>&-
+wait $pid
+check "the exit status is that of the first message" 1 $?
 ipcuckoo destroy s
 ktap_done
