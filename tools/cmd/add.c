@@ -7,6 +7,7 @@
 #include "cmd/stream.h"
 #include "set/bulk.h"
 #include "set/filter.h"
+#include "set/guard.h"
 #include "set/refusal.h"
 
 /**
@@ -16,6 +17,7 @@
  * @done:	"added" or "deleted"
  * @name:	of the set
  * @feed:	how lines are read
+ * @refused:	the guard refused the last change
  * @sum:	entries changed, and not changed, by all requests
  */
 struct job {
@@ -28,6 +30,7 @@ struct job {
 	struct options options;
 	struct entry_value value;
 	struct nl_change sum;
+	bool refused;
 };
 
 /* Connect to the module, and read what the set is. */
@@ -63,6 +66,7 @@ static int change_entries(struct tool *tool, struct packed *entries, void *data)
 	if (bulk.extensions)
 		bulk.value = &job->value;
 	status = bulk_guard(&bulk, job->kind, NULL);
+	job->refused = status;
 	if (!status)
 		status = job->change(&bulk);
 	if (status)
@@ -70,6 +74,15 @@ static int change_entries(struct tool *tool, struct packed *entries, void *data)
 	job->sum.changed += bulk.change.changed;
 	job->sum.unchanged += bulk.change.unchanged;
 	return STATUS_OK;
+}
+
+static void narrow(struct tool *tool, struct packed *entries,
+		   void (*refuse)(void *to, size_t count, const char *message), void *to, void *data)
+{
+	struct job *job = data;
+
+	if (job->refused && job->kind == BULK_ADD && !job->value.nomatch)
+		guard_narrow(tool, &job->set, entries, refuse, to);
 }
 
 static void print_sum(const struct tool *tool, const struct job *job)
@@ -82,7 +95,8 @@ static void print_sum(const struct tool *tool, const struct job *job)
 static int change_stream(struct tool *tool, struct job *job)
 {
 	const struct stream_target target = {
-		.find = look_up, .apply = change_entries, .done = job->done, .data = job,
+		.find = look_up, .apply = change_entries, .narrow = narrow,
+		.done = job->done, .data = job,
 	};
 	int status;
 

@@ -11,14 +11,19 @@
 #include "cmd/stream.h"
 #include "lib/monotonic.h"
 
-/* So long an entry waits for others, in seconds; and so many are applied at once. */
+/* So long an entry waits for others, in seconds; so many are applied at once; and of those that are
+ * refused then, so many get a message.
+ */
 #define DELAY		0.1
-#define ENTRIES_MOST	65536
+#define ENTRIES_MOST	4096
+#define REPORT_MOST	10
 
 /**
  * struct stream - entries that come line by line
  * @feed:	the entries that are not applied yet
  * @since:	when the first of them came
+ * @reported:	how many messages there were about those that are being applied
+ * @silent:	how many of these were refused without a message
  * @status:	of the first message
  */
 struct stream {
@@ -26,6 +31,8 @@ struct stream {
 	struct feed *feed;
 	const struct stream_target *target;
 	double since;
+	size_t reported;
+	size_t silent;
 	int status;
 };
 
@@ -37,6 +44,25 @@ static void report(const struct feed *feed, const struct feed_fault *fault)
 	if (!reporting->status)
 		reporting->status = STATUS_SYNTAX;
 	fail(reporting->tool, STATUS_SYNTAX, "line %lu: %s: %s", fault->line, fault->text, fault->why);
+}
+
+static void count_refused(struct stream *stream, size_t count, int status)
+{
+	if (stream->reported < REPORT_MOST)
+		stream->reported++;
+	else
+		stream->silent += count;
+	if (!stream->status)
+		stream->status = status;
+}
+
+static void refuse(void *to, size_t count, const char *message)
+{
+	struct stream *stream = to;
+
+	if (stream->reported < REPORT_MOST)
+		fail(stream->tool, STATUS_REFUSED, "%s", message);
+	count_refused(stream, count, STATUS_REFUSED);
 }
 
 /* Append a half of the entries of each kind, or one entry if there is one. */
@@ -53,23 +79,33 @@ static int append_half(const struct packed *entries, bool second, struct packed 
 	return err;
 }
 
-/* Apply entries all at once, or else, if that fails, the halves of them, so that a message is about one
- * entry, and the others are applied.
+/* Apply entries all at once. If that fails, narrow them; or else apply the halves of them, so that a message
+ * is about one entry, and the others are applied.
  */
 static void apply(struct stream *stream, struct packed *entries)
 {
-	struct packed half;
+	const struct stream_target *target = stream->target;
+	size_t count = packed_count(entries);
 	struct tool tool = *stream->tool;
-	bool many = packed_count(entries) > 1;
+	struct packed half;
 	int status, i;
 
-	tool.quiet |= many;
-	status = stream->target->apply(&tool, entries, stream->target->data);
+	if (!count)
+		return;
+	tool.quiet |= count > 1 || stream->reported >= REPORT_MOST;
+	status = target->apply(&tool, entries, target->data);
 	if (!status)
 		return;
-	if (!many && !stream->status)
-		stream->status = status;
-	for (i = 0; many && i < 2; i++) {
+	if (count == 1) {
+		count_refused(stream, 1, status);
+		return;
+	}
+	target->narrow(&tool, entries, refuse, stream, target->data);
+	if (packed_count(entries) < count) {
+		apply(stream, entries);
+		return;
+	}
+	for (i = 0; i < 2; i++) {
 		half = (struct packed){ 0 };
 		if (append_half(entries, i, &half))
 			stream->status = fail_memory(stream->tool);
@@ -108,8 +144,13 @@ static void flush(struct stream *stream)
 	size_t count = packed_count(&entries);
 
 	stream->feed->entries = (struct packed){ 0 };
+	stream->reported = 0;
+	stream->silent = 0;
 	if (count && find(stream, count))
 		apply(stream, &entries);
+	if (stream->silent)
+		fail(stream->tool, stream->status, "%zu more %s not %s", stream->silent,
+		     stream->silent > 1 ? "entries were" : "entry was", stream->target->done);
 	packed_free(&entries);
 }
 

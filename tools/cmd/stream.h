@@ -7,16 +7,20 @@
 #include "lib/feed.h"
 
 /**
- * struct stream_target - what the entries of some lines are applied to. The functions return
+ * struct stream_target - what the entries of some lines are applied to. All functions but @narrow return
  *			  STATUS_OK, or another status after a message
  * @find:	connects to the module, and reads what the set is: others may have changed it
  * @apply:	applies entries, in any order, all or none
+ * @narrow:	after @apply failed for several entries: takes out those that are to be refused before the
+ *		halves are tried, and calls @refuse with a message about each
  * @done:	"added" or "deleted"
  * @data:	for the functions
  */
 struct stream_target {
 	int (*find)(struct tool *tool, void *data);
 	int (*apply)(struct tool *tool, struct packed *entries, void *data);
+	void (*narrow)(struct tool *tool, struct packed *entries,
+		       void (*refuse)(void *to, size_t count, const char *message), void *to, void *data);
 	const char *done;
 	void *data;
 };

@@ -612,6 +612,76 @@ static int check_growth(const struct guarded *guarded, const struct seen *then, 
 	return status;
 }
 
+static void take_out(struct packed *entries, struct entry_ref ref)
+{
+	struct entry_array *array = &entries->kind[ref.kind];
+	uint8_t *entry = array->data + ref.index * entry_size[ref.kind];
+
+	memmove(entry, entry + entry_size[ref.kind], (--array->count - ref.index) * entry_size[ref.kind]);
+}
+
+/* Take out an entry that is counted as @member, which is a prefix also if it is a host and the set has
+ * a mask.
+ */
+static void take_out_member(struct packed *entries, enum entry_kind kind, const uint8_t *member)
+{
+	struct entry_ref ref = { .kind = kind };
+
+	if (!packed_find(entries, ref.kind, member, &ref.index)) {
+		ref.kind -= ENTRY_NET4;
+		if (!packed_find(entries, ref.kind, member, &ref.index))
+			return;
+	}
+	take_out(entries, ref);
+}
+
+void guard_narrow(struct tool *tool, const struct nl_set *set, struct packed *entries,
+		  void (*refuse)(void *to, size_t count, const char *message), void *to)
+{
+	char why[EXPOSURE_TEXT_SIZE], name[ADDRESS_TEXT_SIZE], text[GUARD_TEXT_SIZE];
+	struct packed all = { 0 }, old = { 0 }, fresh = { 0 };
+	int over = add_members(&all, set, entries);
+	struct exposure_excess excess;
+	const uint8_t *member;
+
+	packed_unique(&all);
+	if (over >= 0)
+		over = exposure_check(&all, NULL, &exposure_most, &excess);
+	if (over > 0) {
+		over = add_kernel(tool, set->name, &old, true);
+		packed_unique(&old);
+		if (!over)
+			over = packed_without(&all, &old, &fresh);
+		if (!over)
+			over = exposure_check(&fresh, NULL, &exposure_most, &excess);
+	}
+	/* Hosts cannot be so many unless a prefix was expanded: they go together. */
+	while (over > 0 && is_net(excess.widest.kind)) {
+		member = entry_at(&fresh, excess.widest);
+		*entry_format(name, excess.widest.kind, member) = '\0';
+		snprintf(text, sizeof(text), "%s was not added: the set %s %s (--force does it all the same)",
+			 name, set->name, exposure_text(&fresh, &excess, why));
+		refuse(to, 1, text);
+		take_out_member(entries, excess.widest.kind, member);
+		take_out(&fresh, excess.widest);
+		over = exposure_check(&fresh, NULL, &exposure_most, &excess);
+	}
+	if (over) {
+		if (over < 0)
+			snprintf(why, sizeof(why), "may drop too much of the internet, which cannot be found out: %s",
+				 strerror(-over));
+		else
+			exposure_text(&fresh, &excess, why);
+		snprintf(text, sizeof(text), "%zu entries were not added: the set %s %s (--force does it all the same)",
+			 packed_count(entries), set->name, why);
+		refuse(to, packed_count(entries), text);
+		packed_clear(entries);
+	}
+	packed_free(&all);
+	packed_free(&old);
+	packed_free(&fresh);
+}
+
 /* An attachment of a set of this name that drops, of the first @count of a world; NULL: none */
 static const struct seen *find_drop(const struct seen *seen, size_t count, const char *name)
 {

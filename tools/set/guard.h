@@ -49,4 +49,11 @@ struct guard_change {
 /* Return: STATUS_OK, or another status after a message. */
 int guard(struct tool *tool, const struct guard_change *change);
 
+/* Take the widest out of the entries that are to be added to a set, until the others cover no more of the
+ * internet than one change may add. @entries: as bulk_sort() makes them. @refuse: called with a message
+ * about each that is taken out; or about all, if they are hosts or it cannot be found out.
+ */
+void guard_narrow(struct tool *tool, const struct nl_set *set, struct packed *entries,
+		  void (*refuse)(void *to, size_t count, const char *message), void *to);
+
 #endif /* IPCUCKOO_TOOL_GUARD_H */

@@ -107,6 +107,9 @@ ipcuckoo create small hash:ip maxelem 3
 printf '10.0.0.%d\n' 1 2 3 4 5 | ipcuckoo add small -f - 2> err
 check "a set that is full: what fits is in it" "3 2" \
 	"$(members small | wc -w) $(grep -c full err)"
+printf '10.0.0.%d\n' {1..25} | ipcuckoo add small -f - 2> err
+check "of more that do not fit, ten have a message, and one has the number of the others" \
+	"10 12 more entries were not added" "$(grep -c full err) $(sed -n '$s/.*: //p' err)"
 printf '10.0.0.%d\n' 1 2 9 | ipcuckoo -j del small -f - > out
 check "-j: the sum" '{"set":"small","deleted":2,"unchanged":1}' "$(tr -d ' \n' < out)"
 printf '10.0.0.%d\n' 1 2 3 4 5 | ipcuckoo -j add small -f - > out 2> err
@@ -125,7 +128,30 @@ ipcuckoo attach s src drop
 printf '192.0.2.50\n0.0.0.0/0\n192.0.2.51\n' | "$IPCUCKOO" add s -f - 2> err
 check "the guard refuses a single entry" "1 1 yes yes 0" "$? $(grep -c 0.0.0.0/0 err) $(
 	arrives s 192.0.2.50) $(arrives s 192.0.2.51) $(members s | grep -c 0.0.0.0/0)"
+seq -f %.0f.0.0.0/8 223 | grep -vE '^(10|127)\.' > wide
+"$IPCUCKOO" -j add s -f wide > out 2> err
+check "221 prefixes /8: one change may add one" "1 1 1" \
+	"$? $(members s | grep -o '\.0\.0\.0/8' | wc -l) $(grep -c '"added": *1\b' out)"
+check "ten have a message, and one has the number of the others" "10 210 more entries were not added" \
+	"$(grep -c '/8 was not added: the set s would drop .* one change may add 16777216, a /8 (--force' err) $(
+		sed -n '$s/.*: //p' err)"
+check "none is in the message that is in the set" "0" \
+	"$(grep -c ": $(members s | grep -o '[0-9]*\.0\.0\.0/8') was" err)"
+printf '%s\n' "$(members s | grep -o '[0-9]*\.0\.0\.0/8')" 0.0.0.0/0 192.0.2.60 | "$IPCUCKOO" add s -f - 2> err
+check "what is in the set already does not count" "1 1 yes" "$? $(wc -l < err) $(arrives s 192.0.2.60)"
+printf '192.0.2.%d\n' 61 62 63 |
+	SSH_CONNECTION="192.0.2.63 5000 192.0.2.9 22" "$IPCUCKOO" add s -f - 2> err
+check "the client of the session" "1 1 yes yes" \
+	"$(wc -l < err) $(grep -c '192.0.2.63, the client of your SSH session' err) $(
+		arrives s 192.0.2.61) $(arrives s 192.0.2.62)"
 ipcuckoo detach s
+ipcuckoo create masked hash:ip netmask 8
+ipcuckoo attach masked src drop
+printf '%s.1.1.1\n' 20 21 22 | "$IPCUCKOO" add masked -f - 2> err
+check "hosts that a mask makes prefixes" "1 2 1" \
+	"$? $(grep -c '\.0\.0\.0/8 was not added' err) $(members masked | wc -w)"
+ipcuckoo detach masked
+ipcuckoo destroy masked
 
 "$IPCUCKOO" add s -f - < pipe 2> err &
 pid=$!
