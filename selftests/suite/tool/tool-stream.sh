@@ -182,5 +182,10 @@ check "with the module, whose number is another one" yes "$(arrives s 192.0.2.76
 exec 7>&-
 wait $pid
 check "the exit status is that of the first message" 1 $?
+
+for text in '<html>' '{"ip": "192.0.2.77"}' 'add s 192.0.2.77'; do
+	printf '%s\n192.0.2.77\n' "$text" | "$IPCUCKOO" add s -f - 2> err
+	check "what begins with $text is refused as a whole" "1 1 no" "$? $(wc -l < err) $(arrives s 192.0.2.77)"
+done
 ipcuckoo destroy s
 ktap_done
