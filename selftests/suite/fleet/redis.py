@@ -796,14 +796,15 @@ def test_gone(b):
     b.case("-j: an object says so", status == 7 and found.get("state") == "waits" and
            found.get("published") is False and found.get("list") == "feed" and
            found.get("entries") == 1 and found.get("waiting") == 3 and found.get("why"), text)
-    b.case("and at once", took < 1, took)
+    # Without an answer, it would wait for five seconds. The machine may be slow.
+    b.case("and at once", took < 4, took)
     status, text = host.publish(*MANY[500:510])
     b.case("up to a limit, and then it is refused", status == 3 and "queue = 5" in text, text)
     for name, ask in (("fleet status", host.fleet), ("a whole list", lambda: host.replace(MANY[:9]))):
         begin = time.monotonic()
         status, text = ask()
         took = time.monotonic() - begin
-        b.case(f"{name} fails at once", status == 3 and took < 1, (status, text, took))
+        b.case(f"{name} fails at once", status == 3 and took < 4, (status, text, took))
     host.daemon.process.send_signal(signal.SIGHUP)
     time.sleep(1)
     b.redis.start()

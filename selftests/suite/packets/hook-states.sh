@@ -14,7 +14,7 @@ HOOKS_MAX=1024
 # state SET: prints the state of the set's first attachment, by procfs, Prometheus and JSON
 state()
 {
-	echo "$(in_f awk -v set="$1" '$2 == set { print $(NF - 2); exit }' /proc/net/ipcuckoo/attachments)" \
+	echo "$(in_f awk -v set="$1" '$2 == set { print $11; exit }' /proc/net/ipcuckoo/attachments)" \
 		"$(ipcuckoo stats --prometheus | sed -n "s/^ipcuckoo_attachment_active{.*set=\"$1\".*} //p" | head -n 1)" \
 		"$(ipcuckoo -j stats | python3 -c 'import json, sys
 print(next(a.get("state", "active") for a in json.load(sys.stdin)["attachments"] if a["set"] == sys.argv[1]))' "$1")"
