@@ -132,6 +132,7 @@ def test_tables(b):
     rows = [("10.0.0.0", "10.255.255.255", 0, "None", "Not routed"), ("198.18.0.0", "198.18.0.255", 64496, "AQ", "A"),
             ("198.18.1.0", "198.18.1.63", 64497, "BV", "B, C"), ("198.18.1.64", "198.18.1.127", 64496, "DE", "A"),
             ("198.19.0.0", "198.19.3.255", 4200000000, "DE", "D"), ("198.19.4.0", "198.19.4.255", 0, "ZZ", ""),
+            ("198.19.5.0", "198.19.5.255", 64498, "AS", "S"), ("198.19.6.0", "198.19.6.255", 64499, "", "N"),
             ("2001:db8::", "2001:db8:0:ffff:ffff:ffff:ffff:ffff", 64496, "AQ", "A")]
 
     def nets(wanted):
@@ -152,10 +153,11 @@ def test_tables(b):
         b.server.say("/" + name, lie.whole(text))
     cases = [("iptoasn", "iptoasn", "country", "AQ", lambda a, c: c == "AQ"),
              ("iptoasn", "iptoasn", "country", "aq bv", lambda a, c: c in ("AQ", "BV")),
-             ("iptoasn", "iptoasn", "not-country", "de", lambda a, c: c in ("AQ", "BV")),
+             ("iptoasn", "iptoasn", "country", "as", lambda a, c: c == "AS"),
+             ("iptoasn", "iptoasn", "not-country", "de", lambda a, c: c in ("AQ", "BV", "AS")),
              ("iptoasn", "iptoasn", "asn", "AS64496 4200000000", lambda a, c: a in (64496, 4200000000)),
              ("dbip", "dbip", "country", "DE", lambda a, c: c == "DE"),
-             ("dbip", "dbip", "not-country", "DE BV", lambda a, c: c == "AQ"),
+             ("dbip", "dbip", "not-country", "DE BV", lambda a, c: c in ("AQ", "AS")),
              ("dbip-asn", "dbip", "asn", "64497", lambda a, c: a == 64497),
              ("geolite", "geolite", "asn", "as64496", lambda a, c: a == 64496)]
     feeds = {f"f{i}": {"set": f"s{i}", "url": b.server.url("/" + file), "format": form, key: value}

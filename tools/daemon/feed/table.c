@@ -41,17 +41,17 @@ static bool is_country(const char *text)
 	       strcasecmp(text, "ZZ");
 }
 
-/* "AS64496" or "64496" */
-static const char *number_of(const char *text)
-{
-	return text + (strncasecmp(text, "AS", 2) ? 0 : 2);
-}
-
 static bool is_asn(const char *text)
 {
-	const char *number = number_of(text);
+	return *text && strlen(text) <= 10 && strspn(text, "0123456789") == strlen(text);
+}
 
-	return *number && strlen(number) <= 10 && strspn(number, "0123456789") == strlen(number);
+/* "AS64496" is 64496, which is what the tables have. The country AS, American Samoa, stays what it is. */
+static void strip_as(char **values)
+{
+	for (; *values; values++)
+		if (!strncasecmp(*values, "AS", 2))
+			memmove(*values, *values + 2, strlen(*values + 2) + 1);
 }
 
 static void check_values(struct section *section, const char *key, char *const *values,
@@ -99,11 +99,13 @@ void table_check(struct format *format, struct section *section)
 		section_fault(section, "match-field", "it is instead of %s", key);
 	if (!column || format->match_field || format->match)
 		return;
-	if (format->asn)
+	if (format->asn) {
+		strip_as(format->asn);
 		check_values(section, key, format->asn, is_asn, "64496");
-	else
+	} else {
 		check_values(section, key, format->country ? : format->not_country, is_country,
 			     "the two letters AQ");
+	}
 	format->match = format->asn ? : format->country ? : format->not_country;
 	format->except = format->not_country;
 	format->asn = NULL;
@@ -146,7 +148,7 @@ bool table_wants(const struct format *format, const char *value)
 	size_t i;
 
 	for (i = 0; value && format->match[i]; i++) {
-		if (strcasecmp(number_of(format->match[i]), number_of(value)))
+		if (strcasecmp(format->match[i], value))
 			continue;
 		format->found[i] = true;
 		named = true;
