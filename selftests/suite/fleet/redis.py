@@ -356,6 +356,9 @@ def test_guard(b):
            f"(list feed in Redis at {source['server']}): {MANY[0]}, as of " in text, text)
     b.case("health: a warning", host.daemon.health()[0] == 1 and "not put into the set" in
            host.daemon.health()[1], host.daemon.health())
+    status, text = host.publish("8.0.0.0/8")
+    b.case("what was too much is not published again without a word", status == 3 and
+           "8.0.0.0/8 was more than max-growth allows" in text, text)
     status, text = host.publish("8.0.0.0/8", "--delete")
     b.case("a deletion", wait_for(lambda: host.source()["kept_out"] == 1), host.source())
 

@@ -251,10 +251,9 @@ static void check_growth(struct verdict *verdict, const struct packed *fresh)
 		for (ref.index = 0; ref.index < too_much->kind[ref.kind].count; ref.index++) {
 			if (!packed_has(fresh, ref.kind, entry_at(too_much, ref)))
 				continue;
-			if (!verdict->source->kept_out_why)
-				give_reason(verdict, need_text("%s was more than max-growth allows one change to add",
-							       entry_text(too_much, ref, text)),
-					    ref.kind, entry_at(too_much, ref));
+			give_reason(verdict, need_text("%s was more than max-growth allows one change to add",
+						       entry_text(too_much, ref, text)),
+				    ref.kind, entry_at(too_much, ref));
 			need_memory(packed_add(&verdict->refused, ref.kind, entry_at(too_much, ref)));
 		}
 	}
@@ -665,8 +664,9 @@ bool guard_look(void)
 bool guard_follow(struct source *source)
 {
 	struct verdict verdict = { .source = source };
-	size_t before = packed_count(&source->kept_out), again;
-	struct packed kept_out = { 0 };
+	size_t before = packed_count(&source->kept_out);
+	struct packed kept_out = { 0 }, allowed = { 0 };
+	bool same;
 
 	if (!source->target->protect)
 		return false;
@@ -678,11 +678,11 @@ bool guard_follow(struct source *source)
 	packed_free(&kept_out);
 	packed_free(&source->too_much);
 	source->too_much = verdict.too_much;
-	need_memory(packed_missing(&source->kept_out, &verdict.refused, &kept_out));
-	again = before - packed_count(&kept_out);
-	packed_free(&kept_out);
-	if (again == before && packed_count(&verdict.refused) == before &&
-	    (!before || source->kept_out_why)) {
+	need_memory(packed_missing(&source->kept_out, &verdict.refused, &allowed));
+	same = !packed_count(&allowed) && packed_count(&verdict.refused) == before;
+	packed_free(&allowed);
+	/* The source that has just started has no reason yet. */
+	if (same && (!before || source->kept_out_why)) {
 		packed_free(&verdict.refused);
 		free(verdict.why);
 		return false;
