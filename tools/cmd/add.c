@@ -62,7 +62,6 @@ static int change_entries(struct tool *tool, struct packed *entries, void *data)
 	};
 	int status;
 
-	bulk_sort(&job->set, entries);
 	if (bulk.extensions)
 		bulk.value = &job->value;
 	status = bulk_guard(&bulk, job->kind, NULL);
@@ -74,6 +73,15 @@ static int change_entries(struct tool *tool, struct packed *entries, void *data)
 	job->sum.changed += bulk.change.changed;
 	job->sum.unchanged += bulk.change.unchanged;
 	return STATUS_OK;
+}
+
+/* Lines come in any order. */
+static int change_lines(struct tool *tool, struct packed *entries, void *data)
+{
+	const struct job *job = data;
+
+	bulk_sort(&job->set, entries);
+	return change_entries(tool, entries, data);
 }
 
 static void narrow(struct tool *tool, struct packed *entries,
@@ -95,7 +103,7 @@ static void print_sum(const struct tool *tool, const struct job *job)
 static int change_stream(struct tool *tool, struct job *job)
 {
 	const struct stream_target target = {
-		.find = look_up, .apply = change_entries, .narrow = narrow,
+		.find = look_up, .apply = change_lines, .narrow = narrow,
 		.done = job->done, .data = job,
 	};
 	int status;
