@@ -11,6 +11,7 @@
 #include "daemon/set/merged.h"
 #include "daemon/set/store.h"
 #include "daemon/set/target.h"
+#include "daemon/status.h"
 #include "lib/exposition.h"
 #include "nl/attachment.h"
 #include "nl/entry.h"
@@ -357,29 +358,29 @@ static void print_prometheus(FILE *f, const struct comparison *sets, size_t coun
 				source = sets[i].target->sources[j];
 				if (!source->delivered || (metrics[metric].packets && !sets[i].counted))
 					continue;
-				fprintf(f, "ipcuckood_source_%s{", metrics[metric].name);
-				exposition_label(f, "source", source->name, ",");
-				exposition_label(f, "kind", source->kind->word, ",");
-				exposition_label(f, "set", sets[i].target->name, "} ");
-				fprintf(f, "%llu\n", *(const unsigned long long *)
-					((const char *)&sets[i].worth[j] + metrics[metric].offset));
+				status_print_sample(f, source, metrics[metric].name,
+						    *(const uint64_t *)((const char *)&sets[i].worth[j] +
+									metrics[metric].offset));
 			}
 		}
 	}
 }
 
-static void print_all(const struct comparison *sets, size_t count, enum compare_format format)
+static void print_all(const struct comparison *sets, size_t count, const char *format)
 {
 	struct json_object *array;
 	char *text;
 	size_t i;
 
-	if (format == COMPARE_PROMETHEUS)
+	if (!strcmp(format, "prometheus")) {
 		print_prometheus(stdout, sets, count);
-	for (i = 0; format == COMPARE_TEXT && i < count; i++)
-		print_text(stdout, &sets[i]);
-	if (format != COMPARE_JSON)
 		return;
+	}
+	if (strcmp(format, "json")) {
+		for (i = 0; i < count; i++)
+			print_text(stdout, &sets[i]);
+		return;
+	}
 	array = json_object_new_array();
 	for (i = 0; i < count; i++)
 		json_object_array_add(array, set_object(&sets[i]));
@@ -408,7 +409,7 @@ static void compare_set(struct comparison *all, const struct target *target, str
 	free(all->seen);
 }
 
-bool compare_sources(struct config *config, const char *dir, enum compare_format format)
+bool compare_sources(struct config *config, const char *dir, const char *format)
 {
 	struct comparison *sets = need_zeros((config->target_count + 1) * sizeof(*sets));
 	struct nl *nl = NULL;

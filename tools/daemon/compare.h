@@ -11,9 +11,7 @@
 
 struct config;
 
-enum compare_format { COMPARE_TEXT, COMPARE_JSON, COMPARE_PROMETHEUS };
-
-/* Print it. @dir: where contents are stored. Return: whether all sources have stored contents */
-bool compare_sources(struct config *config, const char *dir, enum compare_format format);
+/* Print it. @dir: where contents are stored; @format: "json", "prometheus", or another word for text. Return: whether all sources have stored contents */
+bool compare_sources(struct config *config, const char *dir, const char *format);
 
 #endif /* IPCUCKOOD_COMPARE_H */

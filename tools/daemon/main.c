@@ -454,8 +454,7 @@ static int run_compare(const char *path, const char *dir, const char *format)
 
 	if (!config)
 		return STATUS_USAGE;
-	complete = compare_sources(config, dir, !strcmp(format, "json") ? COMPARE_JSON :
-				     !strcmp(format, "prometheus") ? COMPARE_PROMETHEUS : COMPARE_TEXT);
+	complete = compare_sources(config, dir, format);
 	config_free(config);
 	return complete ? EXIT_SUCCESS : EXIT_FAILURE;
 }

@@ -255,6 +255,15 @@ static const struct source_metric source_metrics[] = {
 	{ NULL, NULL, NULL }
 };
 
+void status_print_sample(FILE *f, const struct source *source, const char *metric, double value)
+{
+	fprintf(f, "ipcuckood_source_%s{", metric);
+	exposition_label(f, "source", source->name, ",");
+	exposition_label(f, "kind", source->kind->word, ",");
+	exposition_label(f, "set", source->target->name, "} ");
+	fprintf(f, "%.15g\n", value);
+}
+
 static void print_source_metrics(FILE *f, const struct config *config)
 {
 	const struct source_metric *metric;
@@ -267,11 +276,7 @@ static void print_source_metrics(FILE *f, const struct config *config)
 			value = metric->value(config->sources[i]);
 			if (value < 0)
 				continue;
-			fprintf(f, "ipcuckood_source_%s{", metric->name);
-			exposition_label(f, "source", config->sources[i]->name, ",");
-			exposition_label(f, "kind", config->sources[i]->kind->word, ",");
-			exposition_label(f, "set", config->sources[i]->target->name, "} ");
-			fprintf(f, "%.15g\n", value);
+			status_print_sample(f, config->sources[i], metric->name, value);
 		}
 	}
 }

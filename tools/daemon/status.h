@@ -2,6 +2,8 @@
 #ifndef IPCUCKOOD_STATUS_H
 #define IPCUCKOOD_STATUS_H
 
+#include <stdio.h>
+
 struct config;
 struct json_object;
 struct source;
@@ -16,5 +18,7 @@ void status_begin(void);
 /* What "json" has of a set, and of a source */
 struct json_object *status_of_target(const struct target *target);
 struct json_object *status_of_source(const struct source *source);
+/* A sample of a metric of a source, ipcuckood_source_METRIC, as "prometheus" has it */
+void status_print_sample(FILE *f, const struct source *source, const char *metric, double value);
 
 #endif /* IPCUCKOOD_STATUS_H */
