@@ -38,15 +38,13 @@ int ipcuckoo_conntrack_check(void)
 {
 	int err;
 
-	if (!is_there()) {
-		err = ipcuckoo_load(IPCUCKOO_LOAD_CONNTRACK);
-		if (err != -ENOENT)
-			return err;
-		/* It may have been loaded meanwhile. */
-		if (!is_there())
-			return -EPROTONOSUPPORT;
-	}
-	return 0;
+	if (is_there())
+		return 0;
+	err = ipcuckoo_load(IPCUCKOO_LOAD_CONNTRACK);
+	if (err != -ENOENT)
+		return err;
+	/* It may have been loaded meanwhile. */
+	return is_there() ? 0 : -EPROTONOSUPPORT;
 }
 
 /**

@@ -39,9 +39,10 @@ static int hold(int family, enum nf_log_type type)
 	if (!nf_logger_find_get(families[family], type))
 		return 0;
 	err = ipcuckoo_load(family * NF_LOG_TYPE_MAX + type);
+	if (err != -ENOENT)
+		return err;
 	/* It may have been loaded meanwhile. */
-	return err == -ENOENT && !nf_logger_find_get(families[family], type) ? 0 :
-	       err == -ENOENT ? -ENOPROTOOPT : err;
+	return nf_logger_find_get(families[family], type) ? -ENOPROTOOPT : 0;
 }
 
 /**
