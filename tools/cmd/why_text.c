@@ -201,6 +201,10 @@ static void print_covered(struct json_object *source, struct json_object *entry)
 	putchar('\n');
 	if (json_object_get_boolean(get(entry, "kept_out")))
 		puts("    ipcuckood does not put this into the set; \"ipcuckood status\" says why");
+	if (get(entry, "needed_hosts"))
+		printf("    %lld hosts of this network are listed, and %lld are enough: \"aggregate\" in the configuration\n",
+		       (long long)json_object_get_int64(get(entry, "listed_hosts")),
+		       (long long)json_object_get_int64(get(entry, "needed_hosts")));
 	for (i = 0; i < count_of(decisions); i++)
 		print_decision(json_object_array_get_idx(decisions, i));
 }

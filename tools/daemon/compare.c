@@ -8,6 +8,7 @@
 #include "daemon/base/memory.h"
 #include "daemon/compare.h"
 #include "daemon/config.h"
+#include "daemon/set/aggregate.h"
 #include "daemon/set/merged.h"
 #include "daemon/set/store.h"
 #include "daemon/set/target.h"
@@ -417,7 +418,12 @@ bool compare_sources(struct config *config, const char *dir, const char *format)
 	size_t i;
 	int err;
 
+	/* Networks that are listed for their hosts have what the sources have. */
+	for (i = 0; i < config->target_count; i++)
+		config->targets[i]->source_count -= !!config->targets[i]->networks;
 	for (i = 0; i < config->source_count; i++) {
+		if (config->sources[i]->kind == &aggregate_kind)
+			continue;
 		config->sources[i]->delivered = store_load(config->sources[i], dir);
 		complete &= config->sources[i]->delivered;
 		if (!config->sources[i]->delivered)

@@ -14,6 +14,7 @@
 #include "daemon/conf/secret.h"
 #include "daemon/conf/section.h"
 #include "daemon/config.h"
+#include "daemon/set/aggregate.h"
 #include "daemon/set/source.h"
 #include "daemon/set/target.h"
 #include "lib/nearest.h"
@@ -262,6 +263,31 @@ static char *read_line(char *to, int size, void *data)
 	return to;
 }
 
+static void link_source(struct source *source, struct target *target)
+{
+	source->target = target;
+	target->sources = need_room(target->sources, target->source_count);
+	target->sources[target->source_count++] = source;
+	target->sources[target->source_count] = NULL;
+}
+
+/* The networks that "aggregate" lists are a source of the set. */
+static void add_networks(struct reader *reader, struct target *target)
+{
+	struct config *config = reader->config;
+	char *name = need_text("%s.networks", target->name);
+
+	if (config_source(config, name))
+		conf_fault(&reader->file, 0,
+			   "%s: that is the source with the networks that aggregate in [set %s] lists; choose another name",
+			   name, target->name);
+	target->networks = source_new(&aggregate_kind, name);
+	config->sources = need_room(config->sources, config->source_count);
+	config->sources[config->source_count++] = target->networks;
+	link_source(target->networks, target);
+	free(name);
+}
+
 /* Connect the sources to their sets. */
 static void link_sources(struct reader *reader)
 {
@@ -281,13 +307,12 @@ static void link_sources(struct reader *reader)
 				   "[%s %s] set: there is no section [set %s]%s",
 				   source->kind->word, source->name, source->set,
 				   nearest_hint(source->set, names, config->target_count));
-		if (!target)
-			continue;
-		source->target = target;
-		target->sources = need_room(target->sources, target->source_count);
-		target->sources[target->source_count++] = source;
-		target->sources[target->source_count] = NULL;
+		if (target)
+			link_source(source, target);
 	}
+	for (i = 0; i < config->target_count; i++)
+		if (config->targets[i]->aggregate_count)
+			add_networks(reader, config->targets[i]);
 	free(names);
 }
 

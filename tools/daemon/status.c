@@ -63,9 +63,11 @@ static void print_source(FILE *f, const struct source *source)
 	char *kept_out = guard_text(source), *save = source_save_text(source);
 	char good[48], changed[48];
 
-	fprintf(f, "  %s %s: %s, %zu entries, last good answer %s, last change %s\n",
-		source->kind->word, source->name, source_state_word(source), living(source),
-		ago(source->good_at, good), ago(source->changed_at, changed));
+	fprintf(f, "  %s %s: %s, %zu entries, ", source->kind->word, source->name,
+		source_state_word(source), living(source));
+	if (source != source->target->networks)
+		fprintf(f, "last good answer %s, ", ago(source->good_at, good));
+	fprintf(f, "last change %s\n", ago(source->changed_at, changed));
 	if (source->problem)
 		fprintf(f, "    %s\n", source->problem);
 	if (source->warning)
@@ -212,7 +214,7 @@ struct source_metric {
 SOURCE_METRIC(is_good, source->state == SOURCE_GOOD)
 SOURCE_METRIC(good_seconds, source->good_at ? source->good_at : -1.0)
 SOURCE_METRIC(age, source->good_at ? (double)now - source->good_at : -1.0)
-SOURCE_METRIC(interval, source->interval)
+SOURCE_METRIC(interval, source->interval ? source->interval : -1.0)
 SOURCE_METRIC(changed_seconds, source->changed_at ? source->changed_at : -1.0)
 SOURCE_METRIC(entries, living(source))
 SOURCE_METRIC(answers, source->answers)

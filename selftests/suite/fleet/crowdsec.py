@@ -312,6 +312,31 @@ def lies():
     )
 
 
+def test_aggregate(b):
+    """A network is listed while enough of its hosts are: until the third last of them ends, here."""
+    has = {last: b.lapi.add(f"198.51.100.{last}", 100 * last) for last in range(2, 7)}
+    b.begin(sets={"aggregate": "3/24"})
+
+    def lasts(seconds):
+        left = seconds_of(members("s").get("198.51.100.0/24", ""))
+        return left is None if seconds is None else left is not None and seconds - 60 < left <= seconds + LATE
+    b.case("as long as three of five", wait_for(lambda: lasts(400)), members("s"))
+    has[9] = b.lapi.add("198.51.100.9", 900)
+    b.case("longer, when one more lasts longer", wait_for(lambda: lasts(500)), members("s"))
+    b.lapi.delete(has[6])
+    b.case("less long, when one ends", wait_for(lambda: lasts(400)), members("s"))
+    b.lapi.delete(has[5])
+    b.lapi.delete(has[3])
+    b.case("three are left", wait_for(lambda: lasts(200)), members("s"))
+    b.lapi.delete(has[2])
+    b.case("not any more with two", wait_for(lambda: lasts(None)), members("s"))
+    b.lapi.add("198.51.100.77", 8)
+    b.case("and again with one that ends soon", wait_for(lambda: "198.51.100.0/24" in members("s")), members("s"))
+    b.case("with which the network ends", wait_for(
+        lambda: set(members("s")) == {"198.51.100.4", "198.51.100.9"}), members("s"))
+    b.end()
+
+
 def test_guard(b):
     """Decisions that would block an address that the machine needs, or much of the internet, are not
     put into the set."""
@@ -851,7 +876,7 @@ def test_random(b):
     b.end()
 
 
-TESTS = (test_decisions, test_left_out, test_guard, test_growth, test_total, test_lies, test_lost, test_renewed, test_restart,
+TESTS = (test_decisions, test_left_out, test_aggregate, test_guard, test_growth, test_total, test_lies, test_lost, test_renewed, test_restart,
          test_clock, test_many, test_config, test_usage, test_tls, test_random)
 
 

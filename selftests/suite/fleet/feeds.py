@@ -27,7 +27,7 @@ sys.path[:0] = [here, os.path.join(here, "../dropin")]
 from differ import ktap
 from fleet import server as lie
 from fleet.daemon import Daemon, members, tool, wait_for
-from fleet.reference import union
+from fleet.reference import aggregated, union
 from fleet.runner import run_tests
 
 # Resident memory of the daemon, whatever is sent to it
@@ -846,6 +846,102 @@ def test_total(b):
     b.end()
 
 
+def test_aggregate(b):
+    """Networks of which so many hosts are listed, by any of the feeds, while these change at random"""
+    rng = random.Random(SEED)
+    b.tap.note(f"SEED={SEED}")
+    rules = ["3/24", "2/64", "9/20"]
+    exceptions = ["198.18.1.77", "198.18.2.0/25", "198.18.32.0/19", "2001:db8:0:1::/65"]
+    has = {"a": [], "b": [], "c": []}
+
+    def draw():
+        return sorted({f"198.18.{rng.randrange(40)}.{rng.randrange(3, 256)}" for _ in range(rng.randint(0, 90))} |
+                      {f"2001:db8:0:{rng.randrange(6)}::{rng.randrange(9):x}" for _ in range(rng.randint(0, 6))} |
+                      {f"198.18.{rng.randrange(40)}.0/28", "198.19.1.0/24"})
+
+    def say(name):
+        b.server.say("/" + name, lie.whole(lines(has[name])))
+
+    def want():
+        return union(has.values(), exceptions) | aggregated(has.values(), rules, exceptions)
+
+    for name in has:
+        has[name] = draw()
+        say(name)
+    sets = {"s": {"aggregate": " ".join(rules), "except": " ".join(exceptions)}}
+    feeds = {name: {"set": "s", "max-shrink": "100%"} for name in has}
+    b.begin(sets, feeds)
+    wrong = 0
+    for at in range(2 * ROUNDS):
+        name = rng.choice(list(has))
+        before = list(has[name])
+        # A few of many entries change, or all
+        has[name] = draw() if rng.random() < 0.3 else sorted(
+            set(rng.sample(before, max(len(before) - 2, 1))) | {f"198.18.{rng.randrange(40)}.9"})
+        say(name)
+        if rng.random() < 0.1:
+            b.daemon.stop(rng.choice((signal.SIGTERM, signal.SIGKILL)))
+            b.daemon.start()
+        b.daemon.refresh(name)
+        if set(members("s")) != want():
+            b.tap.note(f"round {at}, {name}: {sorted(set(members('s')) ^ want())[:9]}")
+            wrong += 1
+    b.case(f"{2 * ROUNDS} random changes: the set equals the reference", wrong == 0 and aggregated(
+        has.values(), rules, exceptions))
+    # Three of 198.19.7.0/24, by two feeds; then two.
+    for name, entries in (("a", ["198.19.7.1", "198.19.7.2"]), ("b", ["198.19.7.2", "198.19.7.99"]), ("c", ["192.0.2.1"])):
+        has[name] = entries
+        say(name)
+        b.daemon.refresh(name)
+    b.same("s", "hosts of several feeds count together", want())
+    _, answer, _ = b.daemon.why("198.19.7.5")
+    b.case("why: the network, how many of its hosts are listed, and how many are enough", answer["sets"][0]["answer"] ==
+           "listed" and sources_of(answer, "s") == {"s.networks": ["198.19.7.0/24"]} and
+           [(c["listed_hosts"], c["needed_hosts"]) for c in answer["sets"][0]["sources"][0]["covered_by"]] == [(3, 3)], answer)
+    text = b.daemon.why("198.19.7.5", "-q")[1]
+    b.case("in words", '3 hosts of this network are listed, and 3 are enough: "aggregate"' in text, text)
+    source = b.daemon.source("s.networks")
+    b.case("status has the networks as a source", source["kind"] == "aggregate" and source["entries"] == 1 and
+           source["state"] == "good", source)
+    done = b.daemon.run("compare", "-j")
+    b.case("networks are no source to compare", [source["name"] for source in json.loads(done.stdout)[0]["sources"]] ==
+           list(has), (done.stdout, done.stderr))
+    # It is an address of this machine that makes the network one that must not be blocked.
+    subprocess.run(["ip", "address", "add", "198.19.7.200/32", "dev", "lo"], check=True)
+    b.case("a network with an address of this machine is not listed", wait_for(
+        lambda: set(members("s")) == want() - {"198.19.7.0/24"}, 20), members("s"))
+    b.case("that is said", "198.19.7.0/24 has 198.19.7.200, an address of this machine" in
+           b.daemon.source("s.networks")["kept_out_why"], b.daemon.source("s.networks"))
+    subprocess.run(["ip", "address", "del", "198.19.7.200/32", "dev", "lo"], check=True)
+    b.case("it is when the address is gone", wait_for(lambda: set(members("s")) == want(), 20), members("s"))
+    has["b"] = ["198.19.7.2"]
+    say("b")
+    b.daemon.refresh("b")
+    b.same("s", "until too few are listed", want())
+    b.config({"s": {"aggregate": "2/24"}}, feeds)
+    b.daemon.process.send_signal(signal.SIGHUP)
+    b.case("a reload with another number", wait_for(
+        lambda: set(members("s")) == union(has.values()) | aggregated(has.values(), ["2/24"]), 20), members("s"))
+    b.config({"s": {}}, feeds)
+    b.daemon.process.send_signal(signal.SIGHUP)
+    b.case("a reload without it", wait_for(lambda: set(members("s")) == union(has.values()), 20), members("s"))
+    for sets, why in (({"aggregate": "8/24", "type": "hash:ip"}, "a set of hosts cannot have networks"),
+                      ({"aggregate": "24"}, "write HOSTS/LENGTH"), ({"aggregate": "/24"}, "write HOSTS/LENGTH"),
+                      ({"aggregate": "8/24x"}, "write HOSTS/LENGTH"), ({"aggregate": "1/24"}, "2 at least"),
+                      ({"aggregate": "257/24"}, "not more than the network has"),
+                      ({"aggregate": "8/24 8/32"}, '"8/32": networks of IPv4 have lengths'),
+                      ({"aggregate": "8/128"}, "33 to 127"), ({"aggregate": "8/64", "family": "inet"}, "IPv6, which the family"),
+                      ({"aggregate": "9999999999999999999999/24"}, "not more than the network has")):
+        b.config({"s": sets}, {})
+        done = b.daemon.run("--check", b.daemon.config)
+        b.case(f"--check: {sets}", done.returncode and why in done.stderr, done.stderr)
+    b.config({"s": {"aggregate": "8/24"}}, {"s.networks": {"set": "s"}})
+    done = b.daemon.run("--check", b.daemon.config)
+    b.case("--check: a feed whose name is that of the networks", done.returncode and
+           "s.networks: that is the source with the networks" in done.stderr, done.stderr)
+    b.end()
+
+
 def test_values(b):
     """Timeouts and comments"""
     b.server.say("/a", lie.whole(lines(MANY[:10])))
@@ -1365,7 +1461,7 @@ def test_random(b):
 
 
 TESTS = (test_formats, test_tables, test_arrays, test_starts, test_conditions, test_lies, test_files,
-         test_accept, test_reload, test_guard, test_addresses, test_compare, test_total, test_why, test_health,
+         test_accept, test_reload, test_guard, test_addresses, test_compare, test_total, test_aggregate, test_why, test_health,
          test_unsaved, test_values, test_many, test_access,
          test_patience, test_restart, test_incomplete, test_replaced, test_names,
          test_kept, test_config, test_service, test_idle, test_library, test_random)

@@ -5,6 +5,7 @@
 #include "daemon/base/log.h"
 #include "daemon/base/memory.h"
 #include "daemon/base/timer.h"
+#include "daemon/set/aggregate.h"
 #include "daemon/set/attachments.h"
 #include "daemon/set/guard.h"
 #include "daemon/set/kernel.h"
@@ -46,6 +47,7 @@ const struct config_key target_keys[] = {
 	{ "max-total6", KEY_NUMBER, FIELD(max_total6), .preset = "0", .most = 48 },
 	{ "except", KEY_LIST, FIELD(except) },
 	{ "except-file", KEY_LIST, FIELD(except_files) },
+	{ "aggregate", KEY_LIST, FIELD(aggregate) },
 	{ "attach", KEY_LINES, FIELD(attach) },
 	{ NULL }
 };
@@ -82,6 +84,10 @@ void target_check(struct target *target, struct section *section)
 	if (!strcmp(target->name, BLOCK_SET))
 		section_fault(section, NULL,
 			      "that is the set of \"ipcuckoo block\", and the daemon would remove what was blocked by hand; give the set another name");
+	why = aggregate_parse(target);
+	if (why)
+		section_fault(section, "aggregate", "%s", why);
+	free(why);
 	why = attachments_parse(target);
 	if (why)
 		section_fault(section, "attach", "%s", why);
@@ -90,6 +96,7 @@ void target_check(struct target *target, struct section *section)
 
 void target_free(struct target *target)
 {
+	aggregate_free(target);
 	value_free_all(target_keys, target);
 	packed_free(&target->exceptions);
 	timer_stop(&target->retry);
@@ -355,7 +362,7 @@ static bool has_any(const struct target *target)
 	size_t i;
 
 	for (i = 0; i < target->source_count; i++)
-		if (target->sources[i]->delivered)
+		if (target->sources[i]->delivered && target->sources[i] != target->networks)
 			return true;
 	return packed_count(&target->exceptions);
 }
@@ -384,7 +391,9 @@ void target_apply(struct target *target)
 	char *why;
 
 	/* In a dry run, main() calls this when all sources have answered. */
-	guard_total(target);
+	aggregate_update(target, NULL);
+	if (guard_total(target))
+		aggregate_update(target, NULL);
 	why = kernel_open(target);
 	if (!why && target->daemon->dry_run)
 		why = print_difference(target);
@@ -467,6 +476,7 @@ void target_apply_some(struct target *target, struct packed *touched, bool atomi
 		repair(target, what);
 		return;
 	}
+	aggregate_update(target, touched);
 	size = exposure_bound(touched);
 	/* The first entry with a timeout or comment: the set has to become one that stores it. */
 	if ((!exposure_take(&target->spare, &size) && guard_total(target)) ||

@@ -26,6 +26,7 @@
 #include "lib/feed.h"
 #include "nl/attachment.h"
 
+struct aggregate_rule;
 struct source;
 
 /**
@@ -46,11 +47,15 @@ struct source;
  * @max_total:	the sources may have as much of IPv4 together as a prefix of this length covers
  * @max_total6:	the same of IPv6
  * @except_files: files with exceptions
+ * @aggregate:	which networks are listed while how many of their hosts are: aggregate.h
  * @attach:	how the set is attached, as the words of "ipcuckoo attach" behind its name
  *
  * The rest:
  * @daemon:	the daemon; NULL while the configuration is only checked
  * @exceptions:	the exceptions, sorted, as prefixes and hosts
+ * @aggregates:	@aggregate, parsed
+ * @aggregate_count: how many these are
+ * @networks:	one of the sources: the networks that these list; or NULL
  * @spare:	how much more the sources may have together, at least: guard_total()
  * @sources:	the sources; NULL ends them
  * @options:	extensions of the kernel's set: enum ipcuckoo_option
@@ -92,10 +97,14 @@ struct target {
 	uint64_t max_total;
 	uint64_t max_total6;
 	char **except_files;
+	char **aggregate;
 	char **attach;
 
 	struct daemon *daemon;
 	struct packed exceptions;
+	struct aggregate_rule *aggregates;
+	size_t aggregate_count;
+	struct source *networks;
 	struct exposure spare;
 	struct source **sources;
 	size_t source_count;

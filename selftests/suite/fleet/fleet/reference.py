@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 """What a set shall have, computed naively: with sets of texts, and each entry compared with each
 exception"""
+import collections
 import ipaddress
 
 
@@ -40,3 +41,18 @@ def union(sources, exceptions=(), hosts=False):
     if not hosts:
         result.update(canonical(e) + " nomatch" for e in nets)
     return result
+
+
+def aggregated(sources, rules, exceptions=()):
+    """The networks of which so many hosts are listed. @rules: numbers of hosts and lengths, "8/24". None of
+    them has anything in common with an exception."""
+    hosts = {net for texts in sources for net in map(network, entries_of(texts))
+             if net.prefixlen == net.max_prefixlen}
+    found = set()
+    for rule in rules:
+        least, length = map(int, rule.split("/"))
+        count = collections.Counter(host.supernet(new_prefix=length) for host in hosts
+                                    if host.version == (6 if length > 32 else 4))
+        found |= {canonical(net) for net, number in count.items() if number >= least and
+                  not any(net.version == e.version and net.overlaps(e) for e in map(network, exceptions))}
+    return found
